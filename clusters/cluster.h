@@ -1,0 +1,63 @@
+// What a cluster is: devices of unequal speed and memory, their links, machine by machine.
+//
+// Read from YAML (docs/formats.md, "Cluster") with devices from clusters/devices.yaml. Ranks number machine
+// by machine in file order. A *class* is a set of interchangeable ranks: same device, sms, threads,
+// memory and machine link. SI units throughout: bytes, bytes/s, flop/s, seconds.
+
+#ifndef HAP_CLUSTERS_CLUSTER_H
+#define HAP_CLUSTERS_CLUSTER_H
+
+#include "ir/base/diag.h"
+
+enum { CL_MAX_CLASSES = 16 };
+
+typedef enum { CL_GPU, CL_CPU } cl_kind;
+
+typedef struct cl_class {
+    hb_str name;    // model, with "/64sms" or "/2t" where set; unique in the cluster
+    hb_str model;   // as in the catalogue
+    cl_kind kind;
+    double f32, tf32, bf16, fp16;       // peak flop/s, 0 = not supported
+    double memory_bandwidth;            // bytes/s
+    int64_t memory, reserve, capacity;  // capacity = memory - reserve
+    int sms, threads;                   // 0 = all
+    double link_bandwidth, link_latency; // inside its machine, one way per device
+    bool emulated;                      // sms given
+    bool plan_only;                     // the present toolchain cannot build for it
+    int n_ranks;
+} cl_class;
+
+typedef struct cl_machine {
+    hb_str name, host; // host empty: local
+    int first_rank, n_ranks;
+    double link_bandwidth, link_latency;
+} cl_machine;
+
+typedef struct cl_cluster {
+    hb_str name;
+    hb_str source; // "datasheet" or "measured DATE"
+    int n_ranks, n_machines, n_classes;
+    int *class_of, *machine_of; // by rank
+    cl_machine *machine;
+    cl_class *cls;
+    double network_bandwidth, network_latency; // per machine and direction; 0 if one machine
+    bool emulated;
+    hb_str curves; // path of measured curves, empty if none
+    hb_str sha;    // of the file's bytes
+    hb_str text;   // the file's bytes, for the canonical copy
+} cl_cluster;
+
+// NULL after errors were added to d. devices_path: the catalogue (NULL: built-in search next to the
+// binary's data or $HAPC_DATA/clusters/devices.yaml).
+cl_cluster *cl_read(hb_arena *a, const char *path, const char *devices_path, hb_diag *d);
+void cl_print(hb_buf *out, const cl_cluster *c);
+
+// A group of ranks that communicate: the slowest link on the way, and its latency.
+// One machine: the slowest member's device link. Several: also the network, divided by the number of
+// groups (of the same axis) that use one machine's network link at once.
+typedef struct cl_link {
+    double bandwidth, latency; // bytes/s one way per rank, seconds
+} cl_link;
+cl_link cl_group_link(const cl_cluster *c, const int *ranks, int n, int groups_at_once);
+
+#endif

@@ -1,0 +1,308 @@
+#include <math.h>
+
+#include "costmodel/cost.h"
+
+// One table of what each form of each collective costs: seconds on the wire, bytes through memory for
+// packing, bytes of scratch. N ranks with shards b_i, link of latency a and bandwidth B
+// (docs/theory.md section 3; scratch: docs/formats.md "Scratch", the same rule as
+// runtime/core/scratch.c). Contention with computation is not in it.
+//
+//     all_gather, reduce_scatter
+//       EVEN, PADDED   (N-1) (a + max b / B)
+//       GROUPED        N a + (sum b - min b) / B
+//       SENDRECV       (N-1) a + max_i max((N-1) b_i, sum b - b_i) / B
+//       EVEN_FLAT      as EVEN at sum b / N, and a re-cut from even boundaries to those of the table
+//     all_reduce
+//       FLAT           reduce_scatter and all_gather, even
+//       TWO_LEVEL      even reduce_scatter inside, FLAT of a shard between, even all_gather inside
+//     all_to_all, recut: m_ij bytes from i to j
+//       EVEN           (N-1) a + max_i max(sent_i, received_i) / B
+//       SENDRECV       the same with as many a as the busiest rank has partners
+
+static const double scratch_align = 256;
+
+const char *cost_coll_name(cost_coll k)
+{
+    static const char *const name[] = {"all_gather", "reduce_scatter", "all_reduce", "all_to_all",
+                                       "recut"};
+    return name[k];
+}
+
+const char *cost_form_name(cost_form f)
+{
+    static const char *const name[COST_N_FORMS] = {
+        "even", "padded", "grouped", "sendrecv", "even_flat", "flat", "two_level"};
+    return name[f];
+}
+
+bool cost_form_exists(cost_coll k, cost_form f)
+{
+    switch (k) {
+    case COST_ALL_GATHER:
+        return f <= COST_SENDRECV;
+    case COST_REDUCE_SCATTER:
+        return f <= COST_EVEN_FLAT;
+    case COST_ALL_REDUCE:
+        return f == COST_FLAT || f == COST_TWO_LEVEL;
+    case COST_ALL_TO_ALL:
+    case COST_RECUT:
+        return f == COST_EVEN || f == COST_SENDRECV;
+    }
+    return false;
+}
+
+typedef struct cut { // bytes of the shards of one table
+    double entry;    // bytes of one entry
+    double largest, smallest;
+} cut;
+
+static cut cut_of(const cost_shards *s, const int64_t *table)
+{
+    int64_t sum = table[0], most = table[0], least = table[0];
+    for (int i = 1; i < s->n; i++) {
+        sum += table[i];
+        if (table[i] > most) most = table[i];
+        if (table[i] < least) least = table[i];
+    }
+    double entry = sum > 0 ? s->bytes / (double)sum : 0;
+    return (cut){entry, (double)most * entry, (double)least * entry};
+}
+
+// What the busiest rank sends or receives, and the most partners of a rank in one direction.
+typedef struct traffic {
+    double bytes;
+    int partners;
+} traffic;
+
+static void count_rank(traffic *t, double out, double in, int to, int from)
+{
+    double most = out > in ? out : in;
+    int partners = to > from ? to : from;
+    if (most > t->bytes) t->bytes = most;
+    if (partners > t->partners) t->partners = partners;
+}
+
+// A walk over the ranges of a table in rank order (even ranges where table is NULL), in bytes.
+typedef struct walk {
+    const cost_shards *s;
+    const int64_t *table;
+    double entry;
+    int i;
+    int64_t before;
+    double lo, hi; // of rank i
+} walk;
+
+static void look(walk *w)
+{
+    const cost_shards *s = w->s;
+    bool there = w->i < s->n;
+    w->lo = w->table ? (double)w->before * w->entry : s->bytes * w->i / s->n;
+    w->hi = w->table ? (double)(w->before + (there ? w->table[w->i] : 0)) * w->entry
+                     : s->bytes * (w->i + 1) / s->n;
+}
+
+static walk walk_start(const cost_shards *s, const int64_t *table)
+{
+    walk w = {.s = s, .table = table, .entry = table ? cut_of(s, table).entry : 0};
+    look(&w);
+    return w;
+}
+
+static void step(walk *w)
+{
+    if (w->table) w->before += w->table[w->i];
+    w->i++;
+    look(w);
+}
+
+// The most ranks, other than itself, whose range of `to` meets one rank's range of `from`. O(N + all
+// partners): both rows of ranges ascend. Overlaps under eps are rounding.
+static int most_partners(const cost_shards *s, const int64_t *from, const int64_t *to)
+{
+    double eps = 1e-9 * s->bytes;
+    int most = 0;
+    walk w = walk_start(s, from), first = walk_start(s, to);
+    for (; w.i < s->n; step(&w)) {
+        int partners = 0;
+        while (first.i < s->n && first.hi <= w.lo + eps)
+            step(&first);
+        for (walk v = first; v.i < s->n && v.lo < w.hi - eps; step(&v)) {
+            double lo = v.lo > w.lo ? v.lo : w.lo, hi = v.hi < w.hi ? v.hi : w.hi;
+            partners += v.i != w.i && hi - lo > eps;
+        }
+        if (partners > most) most = partners;
+    }
+    return most;
+}
+
+// Each rank's range of one table becomes its range of another: what is not in both comes or goes.
+static traffic recut_traffic(const cost_shards *s, const int64_t *from, const int64_t *to)
+{
+    traffic t = {0, 0};
+    walk a = walk_start(s, from), b = walk_start(s, to);
+    for (; a.i < s->n; step(&a), step(&b)) {
+        double lo = a.lo > b.lo ? a.lo : b.lo, hi = a.hi < b.hi ? a.hi : b.hi;
+        double kept = hi > lo ? hi - lo : 0;
+        count_rank(&t, a.hi - a.lo - kept, b.hi - b.lo - kept, 0, 0);
+    }
+    int to_others = most_partners(s, from, to), from_others = most_partners(s, to, from);
+    t.partners = to_others > from_others ? to_others : from_others;
+    return t;
+}
+
+// Source cut by table, result by table2 of another factor: rank i sends j the product of shares.
+static traffic all_to_all_traffic(const cost_shards *s)
+{
+    traffic t = {0, 0};
+    cut a = cut_of(s, s->table), b = cut_of(s, s->table2);
+    double all = s->bytes > 0 ? 1 / s->bytes : 0;
+    int n_from = 0, n_to = 0;
+    for (int i = 0; i < s->n; i++) {
+        n_from += s->table[i] > 0;
+        n_to += s->table2[i] > 0;
+    }
+    for (int i = 0; i < s->n; i++) {
+        double mine = (double)s->table[i] * a.entry, next = (double)s->table2[i] * b.entry;
+        double kept = mine * next * all;
+        int to = mine > 0 ? n_to - (next > 0) : 0, from = next > 0 ? n_from - (mine > 0) : 0;
+        count_rank(&t, mine - kept, next - kept, to, from);
+    }
+    return t;
+}
+
+static double even_steps(int n, double shard, cl_link link)
+{
+    return (n - 1) * (link.latency + shard / link.bandwidth);
+}
+
+static double shard_seconds(cost_coll k, cost_form f, const cost_shards *s, cl_link link)
+{
+    cut c = cut_of(s, s->table);
+    double n = s->n;
+    traffic t;
+    switch (f) {
+    case COST_EVEN:
+        if (c.largest > c.smallest) return (double)INFINITY;
+        return even_steps(s->n, c.largest, link);
+    case COST_PADDED:
+        return even_steps(s->n, c.largest, link);
+    case COST_GROUPED:
+        return n * link.latency + (s->bytes - c.smallest) / link.bandwidth;
+    case COST_SENDRECV: {
+        double own = (n - 1) * c.largest, others = s->bytes - c.smallest;
+        return (n - 1) * link.latency + (own > others ? own : others) / link.bandwidth;
+    }
+    case COST_EVEN_FLAT:
+        hb_assert(k == COST_REDUCE_SCATTER);
+        t = recut_traffic(s, NULL, s->table);
+        return even_steps(s->n, s->bytes / n, link) + t.partners * link.latency +
+               t.bytes / link.bandwidth;
+    case COST_FLAT:
+    case COST_TWO_LEVEL:
+    case COST_N_FORMS:
+        break;
+    }
+    return (double)INFINITY;
+}
+
+static double all_reduce_seconds(cost_form f, const cost_shards *s, cl_link link)
+{
+    if (f == COST_FLAT) return 2 * even_steps(s->n, s->bytes / s->n, link);
+    if (s->n_inner < 1 || s->n % s->n_inner != 0) return (double)INFINITY;
+    int n_outer = s->n / s->n_inner;
+    double shard = s->bytes / s->n_inner, sec = 0;
+    if (s->n_inner > 1) sec += 2 * even_steps(s->n_inner, shard, s->inner);
+    if (n_outer > 1) sec += 2 * even_steps(n_outer, shard / n_outer, s->between);
+    return sec;
+}
+
+double cost_collective(cost_coll k, cost_form f, const cost_shards *s, cl_link link)
+{
+    hb_assert(s->n >= 1);
+    if (!cost_form_exists(k, f)) return (double)INFINITY;
+    if (s->n == 1) return 0;
+    if (k == COST_ALL_REDUCE) return all_reduce_seconds(f, s, link);
+    if (k == COST_ALL_GATHER || k == COST_REDUCE_SCATTER) return shard_seconds(k, f, s, link);
+    traffic t = k == COST_RECUT ? recut_traffic(s, s->table, s->table2) : all_to_all_traffic(s);
+    int messages = f == COST_EVEN ? s->n - 1 : t.partners;
+    return messages * link.latency + t.bytes / link.bandwidth;
+}
+
+// Each copy reads and writes; SENDRECV's reduce_scatter also adds N - 1 received shards to its own.
+double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s)
+{
+    if (!cost_form_exists(k, f) || s->n == 1) return 0;
+    if (k == COST_ALL_REDUCE)
+        return f == COST_TWO_LEVEL && s->n_inner > 0 ? 2 * s->bytes / s->n_inner : 0;
+    cut c = cut_of(s, s->table);
+    if (k == COST_ALL_TO_ALL || k == COST_RECUT) {
+        double busiest = 0;
+        cut d = cut_of(s, s->table2);
+        for (int i = 0; i < s->n; i++) {
+            double b = (double)s->table[i] * c.entry + (double)s->table2[i] * d.entry;
+            if (b > busiest) busiest = b;
+        }
+        return 2 * busiest;
+    }
+    double whole = s->leading ? 0 : 2 * s->bytes;
+    switch (f) {
+    case COST_PADDED: // in and out of equal slots
+        return 2 * s->bytes + 2 * c.largest;
+    case COST_SENDRECV:
+        return whole + (k == COST_REDUCE_SCATTER ? 3 * (s->n - 1) * c.largest : 0);
+    case COST_EVEN_FLAT:
+        return 2 * s->bytes + 2 * c.largest;
+    case COST_EVEN:
+    case COST_GROUPED:
+    case COST_FLAT:
+    case COST_TWO_LEVEL:
+    case COST_N_FORMS:
+        break;
+    }
+    return whole;
+}
+
+static double up(double bytes, double grain)
+{
+    return ceil(bytes / grain) * grain;
+}
+
+int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s)
+{
+    if (!cost_form_exists(k, f)) return 0;
+    double item = s->item > 0 ? (double)s->item : 4, bytes = 0;
+    if (k == COST_ALL_REDUCE) {
+        if (f == COST_TWO_LEVEL && s->n_inner > 0) bytes = up(s->bytes / s->n_inner, item);
+        return (int64_t)up(bytes, scratch_align);
+    }
+    double largest = cut_of(s, s->table).largest, packed = s->leading ? 0 : s->bytes;
+    if (k == COST_ALL_TO_ALL || k == COST_RECUT)
+        bytes = largest + cut_of(s, s->table2).largest;
+    else if (f == COST_PADDED)
+        bytes = (s->n + 1) * largest;
+    else if (f == COST_EVEN_FLAT)
+        bytes = (s->n + 1) * up(s->bytes / s->n, item);
+    else if (f == COST_SENDRECV && k == COST_REDUCE_SCATTER)
+        bytes = packed + largest;
+    else
+        bytes = packed;
+    // Whole bytes: shards are multiples of an element, up to rounding of entry bytes.
+    return (int64_t)up(round(bytes), scratch_align);
+}
+
+cost_form cost_best_form(cost_coll k, const cost_shards *s, cl_link link, double pack_bandwidth,
+                         double *sec)
+{
+    cost_form best = COST_N_FORMS;
+    *sec = (double)INFINITY;
+    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
+        if (!cost_form_exists(k, f)) continue;
+        double t = cost_collective(k, f, s, link) + cost_pack_bytes(k, f, s) / pack_bandwidth;
+        if (t < *sec) {
+            *sec = t;
+            best = f;
+        }
+    }
+    hb_assert(best != COST_N_FORMS);
+    return best;
+}

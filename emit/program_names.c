@@ -1,0 +1,249 @@
+// Names for people: C identifiers of buffers and cut tables, shapes with marks, modules, sizes.
+
+#include "emit/emit.h"
+
+#include <string.h>
+
+enum { MAX_IDENTIFIER = 56 };
+
+// What an identifier must not be: words of C, what an emitted program names itself, library functions.
+static const char *const reserved[] = {
+    "auto",     "break",  "case",   "char",    "const",  "continue", "default", "do",       "double",
+    "else",     "enum",   "extern", "float",   "for",    "goto",     "if",      "inline",   "int",
+    "long",     "register", "restrict", "return", "short", "signed", "sizeof", "static",   "struct",
+    "switch",   "typedef", "union", "unsigned", "void",  "volatile", "while",   "bool",     "true",
+    "false",    "main",   "argc",   "argv",    "r",      "b",        "i",       "asm",      "typeof",
+    "unix",     "linux",  "exp",    "log",     "sqrt",   "tanh",     "pow",     "fabs",     "floor",
+    "ceil",     "round",  "abs",    "index",   "y0",     "y1",       "j0",      "j1",       "gamma",
+    "printf",   "malloc", "free",   "exit",    "signal", "offsetof", "sin",     "cos",      "tan",
+    "local_bytes", "sym_bytes",
+};
+
+static bool is_reserved(hb_str s)
+{
+    static const char *const prefixes[] = {"hap_", "op_", "coll_", "HAP_", "FORM_", "SEG_", "int", "uint",
+                                           "INT",  "UINT", "size_", "ptrdiff_"};
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (hb_str_is(s, reserved[i])) return true;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (s.n >= strlen(prefixes[i]) && memcmp(s.p, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    static const char *const macros[] = {"NULL", "WHOLE", "CUT", "CUT_IN", "CUT2", "AXIS"};
+    for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
+        if (hb_str_is(s, macros[i])) return true;
+    return false;
+}
+
+hb_str emit_identifier(hb_arena *a, hb_str s)
+{
+    hb_buf b = {.arena = a};
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        bool digit = c >= '0' && c <= '9';
+        if (letter || digit) {
+            if (digit && b.n == 0) hb_puts(&b, "t_");
+            hb_putc(&b, c);
+        } else if (b.n > 0 && b.p[b.n - 1] != '_') {
+            hb_putc(&b, '_');
+        }
+    }
+    while (b.n > 0 && b.p[b.n - 1] == '_')
+        b.p[--b.n] = 0;
+    if (b.n == 0) hb_puts(&b, "t");
+    hb_str id = hb_done(&b);
+    if (id.n > MAX_IDENTIFIER) // keep the end: it tells more
+        id = hb_fmt(a, "t_%s", id.p + id.n - (MAX_IDENTIFIER - 2));
+    if (is_reserved(id)) id = hb_fmt(a, "%.*s_", HB_ARG(id));
+    return id;
+}
+
+hb_str emit_unique(hb_arena *a, hb_map *used, hb_str want)
+{
+    hb_str id = want;
+    for (int k = 2; hb_map_get(used, id) >= 0; k++)
+        id = hb_fmt(a, "%.*s_%d", HB_ARG(want), k);
+    hb_map_put(used, id, 1);
+    return id;
+}
+
+hb_str *emit_names(hb_arena *a, const syn_program *p)
+{
+    hb_str *names = HB_ARRAY(a, hb_str, p->tensors.n + 1);
+    hb_map *used = hb_map_new(a);
+    hb_str *tables = emit_table_names(a, p);
+    for (int c = 0; c < p->mesh->cuts.n; c++)
+        hb_map_put(used, tables[c], 1);
+    for (int t = 0; t < p->tensors.n; t++)
+        names[t] = emit_unique(a, used, emit_identifier(a, p->tensors.p[t].name));
+    return names;
+}
+
+static bool same_table(const syn_cut *x, const syn_cut *y)
+{
+    return x->n == y->n && memcmp(x->table, y->table, sizeof *x->table * (size_t)x->n) == 0;
+}
+
+// "rows" for the batch, a word for the usual letters, else "cut" and the size.
+static hb_str class_word(hb_arena *a, const ir_class *c)
+{
+    static const struct {
+        const char *letter, *word;
+    } words[] = {{"t", "positions"}, {"h", "heads"}, {"v", "vocab"}, {"e", "head_dim"}, {"g", "groups"}};
+    if (c->batch) return HB_STR("rows");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(c->letter, words[i].letter) == 0)
+            return (hb_str){words[i].word, strlen(words[i].word)};
+    return hb_fmt(a, "cut_%lld", (long long)c->size);
+}
+
+hb_str *emit_table_names(hb_arena *a, const syn_program *p)
+{
+    int n = p->mesh->cuts.n;
+    hb_str *names = HB_ARRAY(a, hb_str, n + 1);
+    int *cls = HB_ARRAY(a, int, n + 1); // factor class + 1 that first uses the cut
+    for (int i = 0; i < p->tensors.n; i++) {
+        const syn_tensor *t = &p->tensors.p[i];
+        for (int x = 0; t->value >= 0 && x < p->mesh->n_axes; x++) {
+            const syn_axis_state *s = &t->state.ax[x];
+            if (s->kind != SYN_S || cls[s->cut]) continue;
+            cls[s->cut] = p->f->dim[t->value][s->dim].cls[s->pos] + 1;
+        }
+    }
+    hb_map *used = hb_map_new(a);
+    for (int c = 0; c < n; c++) {
+        const syn_cut *cut = &p->mesh->cuts.p[c];
+        if (!cls[c]) { // no tensor lies so; it is not printed
+            names[c] = hb_fmt(a, "cut_%lld", (long long)cut->size);
+            continue;
+        }
+        for (int k = 0; k < c && names[c].n == 0; k++)
+            if (cls[k] && same_table(cut, &p->mesh->cuts.p[k])) names[c] = names[k];
+        if (names[c].n > 0) continue;
+        hb_str word = emit_identifier(a, class_word(a, &p->f->cls[cls[c] - 1]));
+        if (hb_map_get(used, word) >= 0)
+            word = emit_identifier(a, hb_fmt(a, "%.*s_%.*s", HB_ARG(word), HB_ARG(cut->name)));
+        names[c] = emit_unique(a, used, word);
+    }
+    return names;
+}
+
+hb_str emit_shape(hb_arena *a, const syn_program *p, int tensor, const hb_str *table_of_cut)
+{
+    const syn_tensor *t = &p->tensors.p[tensor];
+    if (t->value < 0) return hb_fmt(a, "scratch, %.*s", HB_ARG(emit_bytes(a, (double)t->bytes[0])));
+    const ir_tensor *g = &p->g->tensors.p[t->value];
+    hb_buf b = {.arena = a};
+    hb_putc(&b, '[');
+    for (int d = 0; d < g->rank; d++) {
+        hb_printf(&b, "%s%lld", d ? " " : "", (long long)g->dim[d]);
+        hb_str last = {0};
+        for (int x = 0; x < p->mesh->n_axes; x++) {
+            const syn_axis_state *s = &t->state.ax[x];
+            if (s->kind != SYN_S || s->dim != d) continue;
+            if (hb_str_eq(last, table_of_cut[s->cut])) continue;
+            last = table_of_cut[s->cut];
+            hb_printf(&b, "@%.*s", HB_ARG(last));
+        }
+    }
+    hb_putc(&b, ']');
+    for (int x = 0; x < p->mesh->n_axes; x++) {
+        const syn_axis_state *s = &t->state.ax[x];
+        if (s->kind == SYN_P) {
+            hb_puts(&b, s->reducer == 'm' ? "^" : "+");
+            break;
+        }
+    }
+    return hb_done(&b);
+}
+
+hb_str emit_bytes(hb_arena *a, double bytes)
+{
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    int u = 0;
+    while (bytes >= 1024 && u < 5)
+        bytes /= 1024, u++;
+    if (u == 0) return hb_fmt(a, "%.0f B", bytes);
+    return hb_fmt(a, bytes < 9.995 ? "%.2f %s" : bytes < 99.95 ? "%.1f %s" : "%.0f %s", bytes, unit[u]);
+}
+
+// Components of a name: "transformer.h.0.attn.c_attn'dx" gives transformer, h, 0, attn, c_attn.
+static int components(hb_str s, hb_str *out, int max)
+{
+    int n = 0;
+    size_t from = 0;
+    for (size_t i = 0; i <= s.n && n < max; i++) {
+        bool end = i == s.n || s.p[i] == '\'';
+        if (!end && s.p[i] != '.') continue;
+        if (i > from) out[n++] = (hb_str){s.p + from, i - from};
+        from = i + 1;
+        if (end) break;
+    }
+    return n;
+}
+
+static bool numeric(hb_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] < '0' || s.p[i] > '9') return false;
+    return s.n > 0;
+}
+
+// Up to the component behind the last block index ("transformer.h.0.attn"), or the first two.
+hb_str emit_module(hb_arena *a, const ir_graph *g, int node)
+{
+    hb_str c[16];
+    int n = components(g->nodes.p[node].name, c, 16);
+    int keep = n < 2 ? n : 2;
+    for (int i = 0; i + 1 < n; i++)
+        if (numeric(c[i]) && i > 0) {
+            keep = i + 2;
+            break;
+        }
+    if (n > 2 && keep == 2 && numeric(c[1])) keep = 3;
+    hb_buf b = {.arena = a};
+    for (int i = 0; i < keep && i < n; i++)
+        hb_printf(&b, "%s%.*s", i ? "." : "", HB_ARG(c[i]));
+    return hb_done(&b);
+}
+
+hb_str emit_instr_name(hb_arena *a, const syn_program *p, int instr)
+{
+    const syn_instr *i = &p->instr.p[instr];
+    switch (i->kind) {
+    case SYN_OP:
+        return hb_fmt(a, "op_%s", ir_row(p->g->nodes.p[i->node].op)->name);
+    case SYN_SLICE:
+        return HB_STR("hap_cut");
+    case SYN_PARTIAL:
+        return HB_STR("hap_partial");
+    case SYN_START: {
+        static const char *const names[] = {"all_gather", "reduce_scatter", "all_reduce", "all_to_all",
+                                            "recut"};
+        return hb_fmt(a, "coll_%s%s_start", names[i->coll], i->reduce_max ? "_max" : "");
+    }
+    case SYN_WAIT:
+        return HB_STR("hap_wait");
+    }
+    return HB_STR("?");
+}
+
+double emit_coll_bytes(const syn_program *p, const syn_instr *i)
+{
+    double bytes = 0;
+    for (int k = 0; k < i->n_in; k++) {
+        const syn_tensor *t = &p->tensors.p[i->in[k]];
+        if (t->value < 0) continue;
+        bytes += (double)ir_elements(&p->g->tensors.p[t->value]) * (double)ir_dtype_bytes(t->dtype);
+    }
+    return bytes;
+}
+
+double emit_slowest(const syn_program *p, const syn_instr *i)
+{
+    double sec = 0;
+    int n = i->kind == SYN_START ? 1 : p->mesh->n_classes;
+    for (int c = 0; c < n; c++)
+        if (i->sec[c] > sec) sec = i->sec[c];
+    return sec;
+}

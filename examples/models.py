@@ -1,0 +1,155 @@
+"""The example models: module, inputs, optimizer and initialisation, by name.
+
+Used by every examples/NAME/make and by tests/torch. Dropout is 0 in all of them. Hugging Face models
+are taken as they are; only their configuration is given here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+from dataclasses import dataclass, field
+
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "ir", "export"))
+
+import hap_export  # noqa: E402
+
+
+@dataclass
+class Example:
+    module: torch.nn.Module
+    inputs: dict  # keyword arguments of forward
+    optimizer: dict
+    init: dict = field(default_factory=dict)
+    vocab: int = 0  # ids are drawn from [low, vocab)
+    low: int = 0
+
+
+class Mlp(torch.nn.Module):
+    """A classifier of 28 x 28 images."""
+
+    def __init__(self, n_in=784, hidden=256, n_class=10):
+        super().__init__()
+        self.fc1 = torch.nn.Linear(n_in, hidden)
+        self.fc2 = torch.nn.Linear(hidden, n_class)
+
+    def forward(self, image, label):
+        hidden = torch.nn.functional.relu(self.fc1(image))
+        return torch.nn.functional.cross_entropy(self.fc2(hidden), label)
+
+
+def adamw(no_decay: list[str], **more) -> dict:
+    """AdamW with weight decay on matrices only."""
+    out = {"name": "adamw", "lr": 3e-4, "betas": [0.9, 0.95], "eps": 1e-8, "weight_decay": 0.1}
+    out.update(more)
+    out["groups"] = [{"match": no_decay, "weight_decay": 0}]
+    return out
+
+
+def mlp() -> Example:
+    batch = 64
+    return Example(
+        Mlp(),
+        {"image": torch.zeros(batch, 784), "label": torch.zeros(batch, dtype=torch.long)},
+        adamw(["*.bias"]),
+        vocab=10,
+    )
+
+
+def _ids(batch: int, length: int, *names: str) -> dict:
+    return {n: torch.zeros(batch, length, dtype=torch.long) for n in names}
+
+
+def _gpt2(config: dict, batch: int, length: int, **optimizer) -> Example:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = GPT2Config(
+        attn_pdrop=0.0, embd_pdrop=0.0, resid_pdrop=0.0, use_cache=False,
+        bos_token_id=0, eos_token_id=0, **config,
+    )  # fmt: skip
+    std = config.initializer_range
+    return Example(
+        GPT2LMHeadModel(config),
+        _ids(batch, length, "input_ids", "labels"),
+        adamw(["*.bias", "*.ln_*"], **optimizer),
+        init={
+            "*.c_proj.weight": {"normal": std / math.sqrt(2 * config.n_layer)},
+            "*.ln_*.weight": {"const": 1.0},
+            "*.weight": {"normal": std},
+            "*.bias": {"const": 0.0},
+        },
+        vocab=config.vocab_size,
+    )
+
+
+def gpt2() -> Example:
+    return _gpt2({}, 8, 128, clip_norm=1.0)
+
+
+def gpt2_tiny() -> Example:
+    config = {
+        "n_layer": 3, "n_head": 4, "n_embd": 64, "n_inner": 192, "vocab_size": 211, "n_positions": 32,
+    }  # fmt: skip
+    schedule = {"warmup": 4, "cosine": 40, "min_lr": 0.1}
+    return _gpt2(config, 8, 32, lr=1e-3, clip_norm=1.0, schedule=schedule)
+
+
+def _bert(config: dict, batch: int, length: int, **optimizer) -> Example:
+    from transformers import BertConfig, BertForMaskedLM
+
+    config = BertConfig(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **config)
+    return Example(
+        BertForMaskedLM(config),
+        _ids(batch, length, "input_ids", "labels"),
+        adamw(["*.bias", "*.LayerNorm.*"], **optimizer),
+        init={
+            "*.LayerNorm.weight": {"const": 1.0},
+            "*.weight": {"normal": config.initializer_range},
+            "*.bias": {"const": 0.0},
+        },
+        vocab=config.vocab_size,
+        low=1,  # id 0 pads: PyTorch gives its row no gradient through the lookup
+    )
+
+
+def bert() -> Example:
+    return _bert({"max_position_embeddings": 128}, 8, 128)
+
+
+def bert_tiny() -> Example:
+    config = {
+        "num_hidden_layers": 3, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 192,
+        "vocab_size": 199, "max_position_embeddings": 32,
+    }  # fmt: skip
+    return _bert(config, 8, 32, lr=1e-3)
+
+
+BY_NAME = {"mlp": mlp, "gpt2": gpt2, "gpt2-tiny": gpt2_tiny, "bert": bert, "bert-tiny": bert_tiny}
+
+
+def build(name: str) -> Example:
+    torch.manual_seed(0)
+    example = BY_NAME[name]()
+    example.module.train()
+    return example
+
+
+def write(name: str, path, weights=None) -> dict:
+    e = build(name)
+    return hap_export.export(
+        e.module, (), path, kwargs=e.inputs, optimizer=e.optimizer, init=e.init, weights=weights
+    )
+
+
+def main(folder: str) -> None:
+    """What examples/NAME/make runs: writes graph.json beside itself."""
+    parser = argparse.ArgumentParser(description="Writes graph.json of this example.")
+    parser.add_argument("--weights", metavar="FILE", help="write PyTorch's own initial weights too (safetensors)")
+    parser.add_argument("-o", default=os.path.join(folder, "graph.json"), metavar="FILE", help="where to")
+    options = parser.parse_args()
+    write(os.path.basename(folder), options.o, options.weights)

@@ -1,0 +1,137 @@
+// Reverse-mode differentiation: walks the forward nodes backwards and lets each row's rule (vjp.c)
+// append its gradient nodes. Gradients of a tensor with several consumers are explicit adds,
+// emitted right after the consumer that contributed the later part and named after that consumer,
+// so that repeated blocks give the same nodes up to their index.
+
+#include "ir/vjp.h"
+
+#include "ir/shapes.h"
+
+#include <string.h>
+
+static bool is_float(ir_dtype t)
+{
+    return t == IR_F32 || t == IR_BF16 || t == IR_F16;
+}
+
+int vjp_emit(ir_back *b, ir_op op, const char *what, int n_in, const int *in, const ir_attr *attrs)
+{
+    ir_graph *g = b->g;
+    hb_str name = ir_names_take(b->names, hb_fmt(g->arena, "%.*s'%s", HB_ARG(b->n.name), what));
+    int id = ir_add_node(g, name, op, IR_BACKWARD, n_in, in, attrs);
+    ir_node *n = &g->nodes.p[id];
+    n->forward = b->node;
+    n->from = b->n.from;
+    n->at = b->n.at;
+    for (int i = 0; i < n->n_out; i++)
+        g->tensors.p[n->out[i]].at = b->n.at;
+    return n->out[0];
+}
+
+bool vjp_wants(const ir_back *b, int operand)
+{
+    return operand < b->n.n_in && b->needs[b->n.in[operand]];
+}
+
+// Sums a gradient over the dims along which its operand was broadcast.
+static int fold(ir_back *b, int operand, int t)
+{
+    const ir_tensor x = b->g->tensors.p[b->n.in[operand]], y = b->g->tensors.p[t];
+    int lead = y.rank - x.rank;
+    hb_assert(lead >= 0);
+    ir_attr attr[2] = {{.kind = IR_ATTR_INTS},
+                       {.kind = IR_ATTR_BOOL, .i = lead == 0}}; // dims, keepdim
+    for (int d = 0; d < y.rank; d++)
+        if (d < lead || (x.dim[d - lead] == 1 && y.dim[d] != 1)) attr[0].v[attr[0].n++] = d;
+    if (attr[0].n == 0) return t;
+    char what[32];
+    snprintf(what, sizeof what, "fold%d", operand);
+    t = vjp_emit(b, IR_OP_sum, what, 1, &t, attr);
+    if (b->g->tensors.p[t].rank == x.rank) return t;
+    ir_attr shape = {.kind = IR_ATTR_INTS, .n = x.rank};
+    memcpy(shape.v, x.dim, sizeof x.dim);
+    snprintf(what, sizeof what, "fold%d.shape", operand);
+    return vjp_emit(b, IR_OP_reshape, what, 1, &t, &shape);
+}
+
+void vjp_give(ir_back *b, int operand, int t)
+{
+    int x = b->n.in[operand];
+    if (!b->needs[x]) return;
+    t = fold(b, operand, t);
+    if (b->grad[x] < 0) {
+        b->grad[x] = t;
+        return;
+    }
+    char what[32] = "sum";
+    if (operand > 0) snprintf(what, sizeof what, "sum%d", operand);
+    b->grad[x] = vjp_emit(b, IR_OP_add, what, 2, (int[]){b->grad[x], t}, NULL);
+}
+
+// Which tensors depend on a parameter through differentiable rows.
+static bool *find_needs(const ir_graph *g)
+{
+    bool *needs = HB_ARRAY(g->arena, bool, g->tensors.n);
+    for (int t = 0; t < g->tensors.n; t++)
+        needs[t] = g->tensors.p[t].kind == IR_PARAM && is_float(g->tensors.p[t].dtype);
+    for (int i = 0; i < g->nodes.n; i++) {
+        const ir_node *n = &g->nodes.p[i];
+        bool any = false;
+        for (int k = 0; k < n->n_in; k++)
+            any = any || needs[n->in[k]];
+        any = any && (ir_vjp_of(n->op) || ir_vjp_is_stat(n->op));
+        for (int k = 0; k < n->n_out; k++)
+            needs[n->out[k]] = any && is_float(g->tensors.p[n->out[k]].dtype);
+    }
+    return needs;
+}
+
+static bool differentiate_node(ir_back *b, int id)
+{
+    b->node = id;
+    b->n = b->g->nodes.p[id];
+    ir_vjp *rule = ir_vjp_of(b->n.op);
+    int dy[IR_MAX_OUT];
+    bool any = false, wanted = false;
+    for (int i = 0; i < b->n.n_out; i++) {
+        dy[i] = b->grad[b->n.out[i]];
+        any = any || dy[i] >= 0;
+    }
+    for (int i = 0; i < b->n.n_in; i++)
+        wanted = wanted || vjp_wants(b, i);
+    if (!rule || !any || !wanted) return true;
+    return rule(b, &b->n, dy);
+}
+
+bool ir_autodiff(ir_graph *g, hb_diag *d)
+{
+    if (g->loss < 0) return true;
+    const ir_tensor loss = g->tensors.p[g->loss];
+    ir_back b = {.g = g, .d = d, .names = ir_names_new(g), .n_forward = g->tensors.n};
+    b.needs = find_needs(g);
+    if (!b.needs[g->loss]) {
+        hb_error(d, &g->src, loss.at, "the loss '%.*s' depends on no parameter", HB_ARG(loss.name));
+        return false;
+    }
+    hb_assert(loss.rank == 0 && loss.producer >= 0);
+    b.grad = HB_ARRAY(g->arena, int, b.n_forward);
+    for (int t = 0; t < b.n_forward; t++)
+        b.grad[t] = -1;
+    int n_nodes = g->nodes.n;
+    b.node = loss.producer;
+    b.n = g->nodes.p[b.node];
+    ir_attr seed[3] = {{.kind = IR_ATTR_INTS},
+                       {.kind = IR_ATTR_REAL, .f = 1},
+                       {.kind = IR_ATTR_DTYPE, .i = loss.dtype}};
+    b.grad[g->loss] = vjp_emit(&b, IR_OP_full, "seed", 0, NULL, seed);
+    bool good = true;
+    for (int id = n_nodes - 1; id >= 0; id--)
+        good = differentiate_node(&b, id) && good;
+    for (int t = 0; t < b.n_forward; t++) {
+        if (g->tensors.p[t].kind == IR_PARAM && b.grad[t] >= 0) {
+            HB_PUSH(g->arena, &g->grads, t);
+            HB_PUSH(g->arena, &g->grads, b.grad[t]);
+        }
+    }
+    return good;
+}

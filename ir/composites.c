@@ -1,0 +1,174 @@
+// Composites: what a graph file says in one word and the rows say in several, because whatever has
+// a reduction inside must show it (docs/theory.md 1: the statistic of a cut dim is a partial sum).
+//
+//     layer_norm  -> row_sum, row_m2, norm_apply
+//     softmax     -> row_max, row_expsum, softmax_apply        (log_softmax likewise)
+//     ce_sum      -> row_max, row_expsum, target_logit, nll_sum
+//     mean        -> sum, scale by 1 / n (n = product of the global sizes: a constant)
+//
+// The last row keeps the composite's name and its output tensor; the others are NAME.max and so on.
+
+#include "ir/composites.h"
+
+#include "ir/names.h"
+#include "ir/shapes.h"
+
+#include <string.h>
+
+static bool is_float(ir_dtype t)
+{
+    return t == IR_F32 || t == IR_BF16 || t == IR_F16;
+}
+
+bool ir_infer_composite(const ir_graph *g, const ir_node *n, ir_tensor *out, hb_arena *a,
+                        hb_str *why)
+{
+    const ir_tensor *x = &g->tensors.p[n->in[0]];
+    const char *op = ir_row(n->op)->name;
+    out->dtype = x->dtype;
+    out->rank = x->rank;
+    memcpy(out->dim, x->dim, sizeof out->dim);
+    if (!is_float(x->dtype)) {
+        *why = hb_fmt(a, "%s: operand 1 is %s but must be a float", op, ir_dtype_name(x->dtype));
+        return false;
+    }
+    if (n->op == IR_OP_mean) {
+        ir_node sum = *n; // same attributes
+        sum.op = IR_OP_sum;
+        return ir_infer_view(g, &sum, out, a, why);
+    }
+    if (x->rank == 0) {
+        *why = hb_fmt(a, "%s: works on the last dim, but operand 1 is a scalar", op);
+        return false;
+    }
+    int64_t c = x->dim[x->rank - 1];
+    for (int i = 1; n->op == IR_OP_layer_norm && i < n->n_in; i++) {
+        const ir_tensor *w = &g->tensors.p[n->in[i]];
+        if (w->rank != 1 || w->dim[0] != c || w->dtype != x->dtype) {
+            *why = hb_fmt(a, "layer_norm: operand %d must be %s [%lld], not %s %.*s", i + 1,
+                          ir_dtype_name(x->dtype), (long long)c, ir_dtype_name(w->dtype),
+                          HB_ARG(ir_shape_text(a, w->rank, w->dim)));
+            return false;
+        }
+    }
+    if (n->op == IR_OP_ce_sum) {
+        const ir_tensor *labels = &g->tensors.p[n->in[1]];
+        if (labels->dtype != IR_I64 && labels->dtype != IR_I32) {
+            *why = hb_fmt(a, "ce_sum: operand 2 is %s but must be i64 or i32",
+                          ir_dtype_name(labels->dtype));
+            return false;
+        }
+        if (labels->rank != x->rank - 1 ||
+            memcmp(labels->dim, x->dim, sizeof(int64_t) * (size_t)labels->rank) != 0) {
+            *why = hb_fmt(a, "ce_sum: labels are %.*s but must be %.*s",
+                          HB_ARG(ir_shape_text(a, labels->rank, labels->dim)),
+                          HB_ARG(ir_shape_text(a, x->rank - 1, x->dim)));
+            return false;
+        }
+        out->rank = 0;
+        out->dtype = IR_F32;
+    }
+    return true;
+}
+
+// One expansion under way.
+typedef struct {
+    ir_graph *g;
+    ir_names *names;
+    const ir_node *n; // the composite
+} expansion;
+
+static void inherit(ir_graph *g, int id, const ir_node *from)
+{
+    ir_node *n = &g->nodes.p[id];
+    n->from = from->from;
+    n->at = from->at;
+    for (int i = 0; i < n->n_out; i++)
+        g->tensors.p[n->out[i]].at = from->at;
+}
+
+// A row before the last; returns its output tensor.
+static int stat(expansion *e, const char *what, ir_op op, int n_in, const int *in,
+                const ir_attr *attrs)
+{
+    hb_str name = ir_names_take(e->names, hb_fmt(e->g->arena, "%.*s.%s", HB_ARG(e->n->name), what));
+    int id = ir_add_node(e->g, name, op, IR_FORWARD, n_in, in, attrs);
+    inherit(e->g, id, e->n);
+    return e->g->nodes.p[id].out[0];
+}
+
+// The last row: writes the composite's own output.
+static void last(expansion *e, ir_op op, int n_in, const int *in, const ir_attr *attrs)
+{
+    ir_graph *g = e->g;
+    int out = e->n->out[0];
+    ir_node n = *e->n;
+    n.op = op;
+    n.n_in = n_in;
+    memcpy(n.in, in, sizeof(int) * (size_t)n_in);
+    memset(n.attr, 0, sizeof n.attr);
+    for (int i = 0; i < ir_row(op)->n_attr; i++)
+        n.attr[i] = attrs[i];
+    n.forward = g->nodes.n;
+    ir_tensor t = {0};
+    hb_str why = {0};
+    if (!ir_infer(g, &n, &t, g->arena, &why)) hb_assert(!"composite expands to a valid row");
+    hb_assert(t.rank == g->tensors.p[out].rank && t.dtype == g->tensors.p[out].dtype);
+    HB_PUSH(g->arena, &g->nodes, n);
+    g->tensors.p[out].producer = g->nodes.n - 1;
+}
+
+static void expand_one(expansion *e)
+{
+    const ir_node *n = e->n;
+    const ir_tensor x = e->g->tensors.p[n->in[0]];
+    int in[IR_MAX_IN] = {n->in[0]};
+    if (n->op == IR_OP_layer_norm) {
+        in[1] = stat(e, "sum", IR_OP_row_sum, 1, in, NULL);
+        in[2] = stat(e, "m2", IR_OP_row_m2, 2, in, NULL);
+        for (int i = 1; i < n->n_in; i++)
+            in[2 + i] = n->in[i];
+        last(e, IR_OP_norm_apply, n->n_in + 2, in, n->attr);
+    } else if (n->op == IR_OP_softmax || n->op == IR_OP_log_softmax) {
+        in[1] = stat(e, "max", IR_OP_row_max, 1, in, NULL);
+        in[2] = stat(e, "expsum", IR_OP_row_expsum, 2, in, NULL);
+        last(e, n->op == IR_OP_softmax ? IR_OP_softmax_apply : IR_OP_log_softmax_apply, 3, in,
+             NULL);
+    } else if (n->op == IR_OP_ce_sum) {
+        int labels = n->in[1];
+        int max = stat(e, "max", IR_OP_row_max, 1, in, NULL);
+        int expsum = stat(e, "expsum", IR_OP_row_expsum, 2, (int[]){in[0], max}, NULL);
+        int target = stat(e, "target", IR_OP_target_logit, 2, n->in, n->attr);
+        last(e, IR_OP_nll_sum, 4, (int[]){max, expsum, target, labels}, n->attr);
+    } else {
+        hb_assert(n->op == IR_OP_mean);
+        const ir_attr *dims = &n->attr[ir_attr_index(n->op, "dims")];
+        int64_t count = 1;
+        for (int i = 0; i < dims->n; i++)
+            count *= x.dim[dims->v[i]];
+        in[0] = stat(e, "sum", IR_OP_sum, 1, in, n->attr);
+        last(e, IR_OP_scale, 1, in, &(ir_attr){.kind = IR_ATTR_REAL, .f = 1.0 / (double)count});
+    }
+}
+
+bool ir_expand(ir_graph *g, hb_diag *d)
+{
+    (void)d; // composites that were read are well-formed
+    const ir_node *old = g->nodes.p;
+    int n_old = g->nodes.n;
+    ir_names *names = ir_names_new(g);
+    g->nodes.p = NULL;
+    g->nodes.n = g->nodes.cap = 0;
+    for (int i = 0; i < n_old; i++) {
+        if (ir_row(old[i].op)->flags & IR_COMPOSITE) {
+            expand_one(&(expansion){g, names, &old[i]});
+        } else {
+            ir_node n = old[i];
+            n.forward = g->nodes.n;
+            HB_PUSH(g->arena, &g->nodes, n);
+            for (int k = 0; k < n.n_out; k++)
+                g->tensors.p[n.out[k]].producer = g->nodes.n - 1;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,96 @@
+"""The exporter's own graph: what one trace at one batch size says, in the words of ops.def.
+
+Tensors are objects without names until names.py gives them some; nodes are in topological order.
+Every integer is a plain number here; batch.py compares the graphs of two batch sizes and turns the
+integers that differ into expressions in B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+DTYPES = {
+    torch.float32: "f32",
+    torch.bfloat16: "bf16",
+    torch.float16: "f16",
+    torch.int64: "i64",
+    torch.int32: "i32",
+    torch.bool: "bool",
+}
+
+
+class ExportError(Exception):
+    """The module holds something a hap.graph cannot say."""
+
+
+@dataclass(eq=False)
+class Tensor:
+    kind: str  # input | param | buffer | const | value
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    name: str | None = None
+    value: torch.Tensor | None = None  # const: what it holds
+    init: dict | None = None  # param, buffer
+    batch: int | None = None  # input: which dim is the batch; None = none
+    path: str = ""  # const: module it was made in
+    producer: "Node | None" = None
+    trained: bool = False  # depends on a parameter
+
+
+@dataclass(eq=False)
+class Node:
+    op: str
+    ins: list[Tensor]
+    outs: list[Tensor]
+    attrs: dict[str, Any]
+    path: str  # module path, "" = the root module
+    src: str  # "file.py:line" of the user's code
+    name: str | None = None
+
+
+@dataclass(eq=False)
+class Graph:
+    nodes: list[Node] = field(default_factory=list)
+    loss: Tensor | None = None
+    updates: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)  # buffer -> next value
+    alias: dict[str, str] = field(default_factory=dict)  # other names of parameters
+    buffers: dict[str, torch.Tensor] = field(default_factory=dict)  # constants that are buffers
+
+    def users(self) -> dict[Tensor, list[Node]]:
+        """Consumers of every tensor; an operand used twice counts twice."""
+        users: dict[Tensor, list[Node]] = {}
+        for node in self.nodes:
+            for t in node.ins:
+                users.setdefault(t, []).append(node)
+        return users
+
+    def roots(self) -> set[Tensor]:
+        """Tensors that the step must compute."""
+        out = {t for _, t in self.updates.values()}
+        if self.loss is not None:
+            out.add(self.loss)
+        return out
+
+    def replace(self, old: Tensor, new: Tensor) -> None:
+        """Every use of `old` becomes a use of `new`."""
+        for node in self.nodes:
+            node.ins = [new if t is old else t for t in node.ins]
+        if self.loss is old:
+            self.loss = new
+        self.updates = {k: (b, new if t is old else t) for k, (b, t) in self.updates.items()}
+
+    def leaves(self) -> list[Tensor]:
+        """Inputs, parameters, buffers and constants in use, in order of first use."""
+        seen: dict[Tensor, None] = {}
+        for node in self.nodes:
+            for t in node.ins:
+                if t.producer is None:
+                    seen.setdefault(t)
+        for buffer, t in self.updates.values():
+            seen.setdefault(buffer)
+            if t.producer is None:
+                seen.setdefault(t)
+        return list(seen)

@@ -1,0 +1,204 @@
+"""Rewrites of one traced graph that leave its meaning alone and make it say it shorter.
+
+    linear on rows flattened by a view       ->  linear on the unflattened tensor
+    view, linear on rows, view               ->  view, linear
+    cross entropy over flattened rows        ->  over [batch, length, vocabulary]
+    reshape of reshape, transpose twice      ->  one, or none
+    matmul or linear of a transposed matrix  ->  its `trans` attribute
+    x/2 (1 + tanh(sqrt(2/pi)(x + .044715x³))) ->  gelu(tanh=true)
+
+Then nodes that no result needs are dropped. Every rewrite looks at a node and its producers only, so
+one sweep in program order sees operands that are already rewritten; sweeps repeat until nothing
+changes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .graph import Graph, Node, Tensor
+
+
+def simplify(g: Graph) -> None:
+    while _sweep(g):
+        pass
+    drop_dead(g)
+
+
+def _sweep(g: Graph) -> bool:
+    changed = False
+    n_uses = {t: len(users) for t, users in g.users().items()}
+    old, g.nodes = g.nodes, []
+    subst: dict[Tensor, Tensor] = {}
+    for node in old:
+        node.ins = [_resolve(subst, t) for t in node.ins]
+        for rewrite in _REWRITES.get(node.op, ()):
+            made = rewrite(g, node, n_uses)
+            if made is not None:
+                subst[node.outs[0]] = made
+                changed = True
+                break
+        else:
+            g.nodes.append(node)
+    if g.loss is not None:
+        g.loss = _resolve(subst, g.loss)
+    g.updates = {k: (b, _resolve(subst, t)) for k, (b, t) in g.updates.items()}
+    return changed
+
+
+def _resolve(subst, t: Tensor) -> Tensor:
+    while t in subst:
+        t = subst[t]
+    return t
+
+
+def drop_dead(g: Graph) -> None:
+    live, kept = set(g.roots()), []
+    for node in reversed(g.nodes):
+        if any(t in live for t in node.outs):
+            live.update(node.ins)
+            kept.append(node)
+    g.nodes = kept[::-1]
+
+
+# -- helpers -------------------------------------------------------------------------------------
+
+
+def _emit(g: Graph, like: Node, op: str, ins, shape, /, **attrs) -> Tensor:
+    node = Node(op, list(ins), [], attrs, like.path, like.src)
+    t = Tensor("value", like.outs[0].dtype, tuple(shape), producer=node)
+    t.trained = any(x.trained for x in ins)
+    node.outs = [t]
+    g.nodes.append(node)
+    return t
+
+
+def _made_by(t: Tensor, op: str) -> Node | None:
+    return t.producer if t.producer is not None and t.producer.op == op else None
+
+
+def _swaps_last(node: Node | None) -> bool:
+    """A transpose of the last two dims alone."""
+    if node is None:
+        return False
+    perm = node.attrs["perm"]
+    n = len(perm)
+    return n >= 2 and perm == list(range(n - 2)) + [n - 1, n - 2]
+
+
+# -- rewrites: each returns the tensor that replaces the node's output, or None --------------------
+
+
+def _reshape(g: Graph, node: Node, n_uses):
+    if node.ins[0].shape == node.outs[0].shape:
+        return node.ins[0]
+    inner = _made_by(node.ins[0], "reshape")
+    if inner is None:
+        return None
+    if inner.ins[0].shape == node.outs[0].shape:
+        return inner.ins[0]
+    return _emit(g, inner, "reshape", inner.ins, node.outs[0].shape, shape=node.attrs["shape"])
+
+
+def _reshape_linear(g: Graph, node: Node, n_uses):
+    """A view after a linear on viewed rows: one view before it."""
+    linear = _made_by(node.ins[0], "linear")
+    flat = _made_by(linear.ins[0], "reshape") if linear is not None else None
+    out = node.outs[0].shape
+    if flat is None or n_uses.get(linear.outs[0]) != 1 or out[-1:] != linear.outs[0].shape[-1:]:
+        return None
+    rows = out[:-1] + flat.outs[0].shape[-1:]
+    x = _emit(g, flat, "reshape", flat.ins, rows, shape=list(rows))
+    return _emit(g, linear, "linear", [x] + linear.ins[1:], out, **linear.attrs)
+
+
+def _transpose(g: Graph, node: Node, n_uses):
+    inner = _made_by(node.ins[0], "transpose")
+    if inner is None:
+        return None
+    perm = [inner.attrs["perm"][p] for p in node.attrs["perm"]]
+    if perm == sorted(perm):
+        return inner.ins[0]
+    return _emit(g, node, "transpose", inner.ins, node.outs[0].shape, perm=perm)
+
+
+def _linear_rows(g: Graph, node: Node, n_uses):
+    flat = _made_by(node.ins[0], "reshape")
+    if flat is None or flat.ins[0].shape[-1:] != flat.outs[0].shape[-1:]:
+        return None
+    x, out = flat.ins[0], node.outs[0]
+    y = _emit(g, node, "linear", [x] + node.ins[1:], x.shape[:-1] + out.shape[-1:], **node.attrs)
+    return _emit(g, node, "reshape", [y], out.shape, shape=list(out.shape))
+
+
+def _linear_trans(g: Graph, node: Node, n_uses):
+    w = _made_by(node.ins[1], "transpose")
+    if not _swaps_last(w):
+        return None
+    ins = [node.ins[0], w.ins[0]] + node.ins[2:]
+    return _emit(g, node, "linear", ins, node.outs[0].shape, trans=1 - node.attrs["trans"])
+
+
+def _matmul_trans(g: Graph, node: Node, n_uses):
+    if node.attrs["trans"]:
+        return None
+    for i, trans in ((1, 1), (0, 2)):
+        t = _made_by(node.ins[i], "transpose")
+        if _swaps_last(t):
+            ins = list(node.ins)
+            ins[i] = t.ins[0]
+            return _emit(g, node, "matmul", ins, node.outs[0].shape, trans=trans)
+    return None
+
+
+def _ce_rows(g: Graph, node: Node, n_uses):
+    x, labels = (_made_by(t, "reshape") for t in node.ins)
+    if x is None or labels is None:
+        return None
+    x, labels = x.ins[0], labels.ins[0]
+    if x.shape[-1:] != node.ins[0].shape[-1:] or x.shape[:-1] != labels.shape:
+        return None
+    return _emit(g, node, "ce_sum", [x, labels], (), **node.attrs)
+
+
+def _count_rows(g: Graph, node: Node, n_uses):
+    labels = _made_by(node.ins[0], "reshape")
+    return None if labels is None else _emit(g, node, "count", labels.ins, (), **node.attrs)
+
+
+def _near(c: float, want: float) -> bool:
+    return abs(c - want) <= 1e-6 * abs(want)
+
+
+def _scaled(t: Tensor, c: float) -> Tensor | None:
+    node = _made_by(t, "scale")
+    return node.ins[0] if node is not None and _near(node.attrs["c"], c) else None
+
+
+def _gelu_tanh(g: Graph, node: Node, n_uses):
+    for half, one in (node.ins, node.ins[::-1]):
+        x = _scaled(half, 0.5)
+        one = _made_by(one, "add_scalar")
+        if x is None or one is None or one.attrs["c"] != 1:
+            continue
+        tanh = _made_by(one.ins[0], "tanh")
+        inner = _scaled(tanh.ins[0], math.sqrt(2 / math.pi)) if tanh else None
+        add = _made_by(inner, "add") if inner is not None else None
+        if add is None or x not in add.ins:
+            continue
+        cube = _scaled(add.ins[1] if add.ins[0] is x else add.ins[0], 0.044715)
+        power = _made_by(cube, "pow_scalar") if cube is not None else None
+        if power is not None and power.attrs["c"] == 3 and power.ins[0] is x:
+            return _emit(g, node, "gelu", [x], x.shape, tanh=True)
+    return None
+
+
+_REWRITES = {
+    "reshape": (_reshape, _reshape_linear),
+    "transpose": (_transpose,),
+    "linear": (_linear_rows, _linear_trans),
+    "matmul": (_matmul_trans,),
+    "ce_sum": (_ce_rows,),
+    "count": (_count_rows,),
+    "mul": (_gelu_tanh,),
+}

@@ -1,0 +1,116 @@
+#include "ir/formula.h"
+
+#include <string.h>
+
+static const char *skip(const char *p)
+{
+    while (*p == ' ')
+        p++;
+    return p;
+}
+
+static char letter(const char **p)
+{
+    hb_assert(**p >= 'a' && **p <= 'z');
+    return *(*p)++;
+}
+
+// One operand up to ',', '+', ']', "->", ';', '|' or the end.
+static const char *parse_operand(const char *p, ir_foperand *o)
+{
+    p = skip(p);
+    if (*p == '[') {
+        o->optional = true;
+        p = skip(p + 1);
+    }
+    if (*p == '*') {
+        o->star = true;
+        p++;
+    }
+    while ((*p >= 'a' && *p <= 'z') || *p == '(') {
+        hb_assert(o->n < IR_MAX_RANK);
+        ir_fdim *d = &o->dim[o->n++];
+        if (*p == '(') {
+            p++;
+            while (*p != ')') {
+                hb_assert(d->n < IR_MAX_LETTERS);
+                d->letter[d->n++] = letter(&p);
+            }
+            p++;
+        } else {
+            d->letter[d->n++] = letter(&p);
+        }
+    }
+    p = skip(p);
+    if (o->optional) {
+        hb_assert(*p == ']');
+        p = skip(p + 1);
+    }
+    return p;
+}
+
+static const char *parse_one(const char *p, ir_formula *f)
+{
+    int term = 0;
+    for (;;) {
+        hb_assert(f->n_in < IR_MAX_IN);
+        f->in[f->n_in].term = term;
+        p = parse_operand(p, &f->in[f->n_in++]);
+        if (*p == ',') {
+            p++;
+        } else if (*p == '+') {
+            p++;
+            term++;
+        } else {
+            break;
+        }
+    }
+    f->n_terms = term + 1;
+    hb_assert(p[0] == '-' && p[1] == '>');
+    p += 2;
+    for (;;) {
+        hb_assert(f->n_out < IR_MAX_OUT);
+        p = parse_operand(p, &f->out[f->n_out++]);
+        if (*p != ',') break;
+        p++;
+    }
+    if (*p == '|') {
+        p = skip(p + 1);
+        while (*p >= 'a' && *p <= 'z') {
+            f->whole |= 1u << (unsigned)(*p - 'a');
+            p = skip(p + 1);
+        }
+    }
+    for (int i = 1; i < f->n_in; i++) // optional operands stand at the end
+        hb_assert(f->in[i].optional || !f->in[i - 1].optional);
+    return p;
+}
+
+void ir_formula_parse(const char *text, ir_formulas *out)
+{
+    memset(out, 0, sizeof *out);
+    const char *p = skip(text);
+    if (*p == '@') {
+        out->rule = p + 1;
+        return;
+    }
+    p = text;
+    for (;;) {
+        hb_assert(out->n < IR_MAX_ALTS);
+        p = parse_one(p, &out->alt[out->n++]);
+        if (*p != ';') break;
+        p++;
+    }
+    hb_assert(*p == 0);
+    for (int i = 1; i < out->n; i++)
+        hb_assert(out->alt[i].n_in == out->alt[0].n_in && out->alt[i].n_out == out->alt[0].n_out);
+}
+
+const ir_formula *ir_node_formula(const ir_node *n)
+{
+    const ir_formulas *f = ir_row_formulas(n->op);
+    if (f->n == 0) return NULL;
+    if (f->n == 1) return &f->alt[0];
+    int64_t pick = n->attr[0].i;
+    return pick >= 0 && pick < f->n ? &f->alt[pick] : NULL;
+}

@@ -1,0 +1,261 @@
+// Prints what others need of ops.def, to stdout:
+//
+//     opsgen json     ir/export/hap_export/ops.json   what a graph file may say
+//     opsgen header   runtime/hap/ops.h               one prototype a row
+//     opsgen calls    runtime/core/op_calls.c         the functions: pack arguments, dispatch
+//
+// The three files are committed; tests/opsgen.sh compares them with fresh output.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/formula.h"
+
+static const char *const notes[IR_N_ALL_OPS] = {
+#define NOTE(name, text) [IR_OP_##name] = text,
+#include "ir/gen/op_notes.def"
+#undef NOTE
+};
+
+static const char *const outs[IR_MAX_OUT] = {"y", "y1", "y2", "y3", "y4", "y5", "y6", "y7"};
+static const char *const ins[IR_MAX_IN] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+
+static const char *in_name(const ir_op_row *r, int i)
+{
+    return r->max_in == 1 ? "x" : ins[i];
+}
+
+static bool is(const ir_op_row *r, const char *name)
+{
+    return strcmp(r->name, name) == 0;
+}
+
+// Appends words to a line of C, breaking at 100 columns under a hanging indent.
+typedef struct {
+    int col, indent, limit;
+    bool first;
+} words;
+
+static void word(words *w, const char *text)
+{
+    int n = (int)strlen(text);
+    if (!w->first) {
+        if (w->col + 1 + n > w->limit) {
+            printf("\n%*s", w->indent, "");
+            w->col = w->indent;
+        } else {
+            putchar(' ');
+            w->col++;
+        }
+    }
+    fputs(text, stdout);
+    w->col += n;
+    w->first = false;
+}
+
+static void comment(const char *text)
+{
+    words w = {3, 3, 98, true};
+    char piece[128];
+    fputs("// ", stdout);
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        hb_assert(n < sizeof piece);
+        memcpy(piece, text, n);
+        piece[n] = 0;
+        if (!w.first && w.col + 1 + (int)n > 98) {
+            fputs("\n// ", stdout);
+            w.col = 3;
+            w.first = true;
+        }
+        word(&w, piece);
+        text += n;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static const char *attr_type(ir_attr_kind k)
+{
+    switch (k) {
+    case IR_ATTR_INT:
+        return "int64_t ";
+    case IR_ATTR_REAL:
+        return "double ";
+    case IR_ATTR_BOOL:
+        return "bool ";
+    case IR_ATTR_DTYPE:
+        return "hap_dtype ";
+    case IR_ATTR_INTS:
+        return "hap_ints ";
+    }
+    return "";
+}
+
+// void op_NAME(hap_rank *r, …) without what follows; `open` is "void op_add(" or "void (op_add)(".
+static void signature(const ir_op_row *r, const char *open, const char *end)
+{
+    char text[80];
+    words w = {(int)strlen(open), (int)strlen(open), 100, true};
+    fputs(open, stdout);
+    word(&w, "hap_rank *r,");
+    // The list of the rest, so that the last one knows it is last.
+    struct {
+        const char *type, *name;
+    } arg[IR_MAX_IN + IR_MAX_OUT + IR_MAX_ATTR];
+    int n = 0;
+    if (is(r, "split")) {
+        arg[n].type = "int ", arg[n++].name = "n";
+        arg[n].type = "hap_tensor *const *", arg[n++].name = "ys";
+    } else if (!(r->flags & IR_IN_PLACE)) {
+        for (int i = 0; i < r->n_out; i++)
+            arg[n].type = "hap_tensor *", arg[n++].name = outs[i];
+    }
+    if (is(r, "concat")) {
+        arg[n].type = "int ", arg[n++].name = "n";
+        arg[n].type = "hap_tensor *const *", arg[n++].name = "xs";
+    } else {
+        for (int i = 0; i < r->max_in; i++)
+            arg[n].type = "hap_tensor *", arg[n++].name = in_name(r, i);
+    }
+    for (int i = 0; i < r->n_attr; i++)
+        arg[n].type = attr_type(r->attr[i].kind), arg[n++].name = r->attr[i].name;
+    for (int i = 0; i < n; i++) {
+        snprintf(text, sizeof text, "%s%s%s", arg[i].type, arg[i].name, i + 1 < n ? "," : end);
+        word(&w, text);
+    }
+}
+
+static void print_header(void)
+{
+    fputs(
+        "// One function a row of the op table. Generated from ir/ops.def by opsgen; do not edit.\n"
+        "//\n"
+        "// Outputs first, then operands, then attributes. An operand in [ ] may be NULL. Rows that\n"
+        "// write in place take operands only. Sizes in attributes are global. Letters of the formula:\n"
+        "// docs/theory.md, section 1.\n\n"
+        "#ifndef HAP_OPS_H\n#define HAP_OPS_H\n\n#include \"hap/runtime.h\"\n\n"
+        "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+        "typedef enum hap_op_id {\n",
+        stdout);
+    for (int op = 0; op < IR_N_OPS; op++)
+        printf("    HAP_OP_%s,\n", ir_row((ir_op)op)->name);
+    fputs("    HAP_N_OPS\n} hap_op_id;\n", stdout);
+    for (int op = 0; op < IR_N_OPS; op++) {
+        const ir_op_row *r = ir_row((ir_op)op);
+        char text[256];
+        putchar('\n');
+        snprintf(text, sizeof text, "%s: %s", r->name, r->formula);
+        comment(text);
+        hb_assert(notes[op]);
+        comment(notes[op]);
+        snprintf(text, sizeof text, "void op_%s(", r->name);
+        signature(r, text, ");");
+        printf("\n#define op_%s(r, ...) op_%s(hap_line(r, __LINE__), __VA_ARGS__)\n", r->name,
+               r->name);
+    }
+    fputs("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n", stdout);
+}
+
+static void print_calls(void)
+{
+    fputs(
+        "// The op_ functions of hap/ops.h: each packs its arguments and hands them to the backend.\n"
+        "// Generated from ir/ops.def by opsgen; do not edit.\n\n"
+        "#include \"core/runtime_core.h\"\n\n"
+        "const char *const hap_op_names[] = {\n",
+        stdout);
+    for (int op = 0; op < IR_N_OPS; op++)
+        printf("    \"%s\",\n", ir_row((ir_op)op)->name);
+    fputs("};\n\n"
+          "// Absent operands at the end do not count.\n"
+          "static void call(hap_rank *r, hap_op_call *c)\n{\n"
+          "    while (c->n_in > 0 && !c->in[c->n_in - 1])\n        c->n_in--;\n"
+          "    hap_dispatch(r, c);\n}\n",
+          stdout);
+    for (int op = 0; op < IR_N_OPS; op++) {
+        const ir_op_row *r = ir_row((ir_op)op);
+        char text[256];
+        putchar('\n');
+        snprintf(text, sizeof text, "void(op_%s)(", r->name);
+        signature(r, text, ")");
+        printf("\n{\n    hap_op_call o = {.op = HAP_OP_%s};\n", r->name);
+        bool place = r->flags & IR_IN_PLACE;
+        if (is(r, "split")) {
+            fputs("    for (o.n_out = 0; o.n_out < n && o.n_out < HAP_MAX_OUT; o.n_out++)\n"
+                  "        o.out[o.n_out] = ys[o.n_out];\n",
+                  stdout);
+        } else {
+            printf("    o.n_out = %d;\n", r->n_out);
+            for (int i = 0; i < r->n_out; i++)
+                printf("    o.out[%d] = %s;\n", i, place ? in_name(r, i) : outs[i]);
+        }
+        if (is(r, "concat")) {
+            fputs("    for (o.n_in = 0; o.n_in < n && o.n_in < HAP_MAX_IN; o.n_in++)\n"
+                  "        o.in[o.n_in] = xs[o.n_in];\n",
+                  stdout);
+        } else if (r->max_in > 0) {
+            printf("    o.n_in = %d;\n", r->max_in);
+            for (int i = 0; i < r->max_in; i++)
+                printf("    o.in[%d] = %s;\n", i, in_name(r, i));
+        }
+        if (r->n_attr > 0) printf("    o.n_attr = %d;\n", r->n_attr);
+        for (int i = 0; i < r->n_attr; i++) {
+            static const char *const field[] = {"i", "f", "i", "i", "v"};
+            printf("    o.attr[%d].%s = %s%s;\n", i, field[r->attr[i].kind],
+                   r->attr[i].kind == IR_ATTR_DTYPE ? "(int64_t)" : "", r->attr[i].name);
+        }
+        fputs("    call(r, &o);\n}\n", stdout);
+    }
+}
+
+static void print_json(void)
+{
+    static const char *const types[] = {"int", "real", "bool", "dtype", "ints"};
+    bool first = true;
+    fputs("{\n  \"format\": \"hap.ops\",\n  \"version\": 1,\n  \"ops\": {", stdout);
+    for (int op = 0; op < IR_N_ALL_OPS; op++) {
+        if (op == IR_N_OPS || !(ir_row((ir_op)op)->flags & IR_USER)) continue;
+        const ir_op_row *r = ir_row((ir_op)op);
+        printf("%s\n    \"%s\": {\"min_in\": %d, \"max_in\": %d, \"outs\": ", first ? "" : ",",
+               r->name, r->min_in, r->max_in);
+        first = false;
+        if (is(r, "split"))
+            fputs("\"sizes\"", stdout); // as many as that attribute has entries
+        else
+            printf("%d", r->n_out);
+        fputs(", \"attrs\": {", stdout);
+        for (int i = 0; i < r->n_attr; i++) {
+            printf("%s\"%s\": {\"type\": \"%s\"", i ? ", " : "", r->attr[i].name,
+                   types[r->attr[i].kind]);
+            const ir_attr *v = &r->attr[i].value;
+            if (r->attr[i].has_default) {
+                if (v->kind == IR_ATTR_REAL)
+                    printf(", \"default\": %.15g", v->f);
+                else if (v->kind == IR_ATTR_BOOL)
+                    printf(", \"default\": %s", v->i ? "true" : "false");
+                else
+                    printf(", \"default\": %lld", (long long)v->i);
+            }
+            putchar('}');
+        }
+        fputs("}}", stdout);
+    }
+    fputs("\n  }\n}\n", stdout);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc == 2 ? argv[1] : "";
+    if (strcmp(what, "json") == 0)
+        print_json();
+    else if (strcmp(what, "header") == 0)
+        print_header();
+    else if (strcmp(what, "calls") == 0)
+        print_calls();
+    else {
+        fputs("usage: opsgen json|header|calls\n", stderr);
+        return 2;
+    }
+    return 0;
+}

@@ -1,0 +1,200 @@
+// The training graph: SSA over named tensors, from graph.json through autodiff to a whole step.
+//
+// Tensors and nodes are in flat arrays; ids are indices. Nodes stand in topological order. Every
+// tensor has at most one producer. After ir_build (graph_build.c) the graph is a whole training
+// step: forward, backward, optimizer; `updates` names which tensor a parameter, moment or buffer
+// becomes.
+//
+// Steps of the front end, each from one printed structure to the next (`hapc -d` dumps them):
+//     ir_read      graph.json -> graph of user ops      (reader.c: positions, verifier)
+//     ir_expand    composites -> op rows                (composites.c)
+//     ir_autodiff  appends the backward pass            (autodiff.c, vjp.c)
+//     ir_optimize  appends clip and optimizer nodes     (optimizer.c)
+//     ir_verify    checks every invariant stated here   (verify.c)
+
+#ifndef HAP_IR_GRAPH_H
+#define HAP_IR_GRAPH_H
+
+#include "ir/base/diag.h"
+
+enum { IR_MAX_RANK = 6, IR_MAX_IN = 10, IR_MAX_OUT = 8, IR_MAX_ATTR = 8 };
+
+typedef enum { IR_F32, IR_BF16, IR_F16, IR_I64, IR_I32, IR_BOOL, IR_N_DTYPES } ir_dtype;
+int64_t ir_dtype_bytes(ir_dtype t);
+const char *ir_dtype_name(ir_dtype t); // "f32", "bf16", "f16", "i64", "i32", "bool"
+bool ir_dtype_parse(hb_str s, ir_dtype *t);
+
+typedef enum {
+#define OP(name, ...) IR_OP_##name,
+#define COMPOSITE(name, ...)
+#include "ir/ops.def"
+#undef OP
+#undef COMPOSITE
+    IR_N_OPS,
+// Composites exist between ir_read and ir_expand only.
+#define OP(name, ...)
+#define COMPOSITE(name, ...) IR_OP_##name,
+#include "ir/ops.def"
+#undef OP
+#undef COMPOSITE
+    IR_N_ALL_OPS
+} ir_op;
+
+typedef enum { IR_ATTR_INT, IR_ATTR_REAL, IR_ATTR_BOOL, IR_ATTR_DTYPE, IR_ATTR_INTS } ir_attr_kind;
+typedef struct ir_attr {
+    ir_attr_kind kind;
+    int64_t i; // INT, BOOL, DTYPE
+    double f;  // REAL
+    int n;     // INTS
+    int64_t v[IR_MAX_RANK + 2];
+} ir_attr;
+
+typedef enum { IR_FLOPS_MOVE, IR_FLOPS_POINT, IR_FLOPS_DENSE, IR_FLOPS_SDPA } ir_flops_kind;
+enum { // flags of a row
+    IR_IN_PLACE = 1,
+    IR_GATHER = 2,
+    IR_ZERO_COPY = 4,
+    IR_TILES = 8,
+    IR_RANDOM = 16,
+    IR_USER = 32,
+    IR_COMPOSITE = 64
+};
+
+// One row of ops.def, parsed (op_table.c).
+typedef struct ir_op_row {
+    const char *name, *formula;
+    int n_attr;
+    struct {
+        const char *name;
+        ir_attr_kind kind;
+        bool has_default;
+        ir_attr value;
+    } attr[IR_MAX_ATTR];
+    unsigned linear;
+    const char *reducers, *dtypes; // one letter an output
+    ir_flops_kind flops_kind;
+    double flops;
+    const char *vjp;
+    unsigned flags;
+    int min_in, max_in, n_out; // concat: 1..IR_MAX_IN; split: n_out from the attribute
+} ir_op_row;
+const ir_op_row *ir_row(ir_op op);
+int ir_op_parse(hb_str name);                  // ir_op or -1 (composites included)
+int ir_attr_index(ir_op op, const char *name); // hb_assert: exists
+
+typedef enum {
+    IR_INPUT,  // read every step; dim 0 is the batch unless batch < 0
+    IR_PARAM,  // trained
+    IR_STATE,  // optimizer moment of a parameter, zero at the start
+    IR_BUFFER, // other state carried by the step
+    IR_CONST,
+    IR_VALUE // computed
+} ir_kind;
+
+typedef enum {
+    IR_INIT_CONST,
+    IR_INIT_NORMAL,
+    IR_INIT_UNIFORM,
+    IR_INIT_IOTA,
+    IR_INIT_STORED
+} ir_init_kind;
+typedef struct ir_init {
+    ir_init_kind kind;
+    double a, b;   // CONST a | NORMAL std a | UNIFORM [a, b) | IOTA a + b * (index in the last dim)
+    hb_str stored; // "file.safetensors#name", relative to the graph file
+} ir_init;
+
+typedef struct ir_tensor {
+    hb_str name;
+    ir_kind kind;
+    ir_dtype dtype;
+    int rank;
+    int64_t dim[IR_MAX_RANK]; // global sizes
+    int producer, out;        // node and its output number; -1 if none
+    int batch;                // IR_INPUT: which dim is the batch, -1 none
+    int of;                   // IR_STATE: its parameter; else -1
+    ir_init init;             // PARAM, STATE, BUFFER, CONST
+    hb_pos at;                // where graph.json declares or first produces it
+} ir_tensor;
+
+typedef enum { IR_FORWARD, IR_BACKWARD, IR_UPDATE } ir_phase;
+
+typedef struct ir_node {
+    hb_str name; // "h.0.ln_1"; backward nodes: the forward node's name + "'" + what, "h.0.ln_1'dx"
+    ir_op op;
+    ir_phase phase;
+    int n_in, in[IR_MAX_IN]; // tensor ids; an absent optional operand is left out at the end
+    int n_out, out[IR_MAX_OUT];
+    ir_attr attr[IR_MAX_ATTR]; // in the row's order, defaults filled in
+    hb_str from;               // the user's source line
+    int forward; // backward node: the node it differentiates; update node: -1; forward node: itself
+    hb_pos at;
+} ir_node;
+
+typedef struct ir_update {
+    int tensor, next; // IR_PARAM, IR_STATE or IR_BUFFER -> the tensor that is its value next step
+} ir_update;
+
+typedef struct ir_optimizer { // defaults overridden by groups, first match wins
+    hb_str name;              // "sgd" "momentum" "adam" "adamw"; empty: none
+    double lr, beta1, beta2, eps, weight_decay, momentum, clip_norm; // clip_norm 0: none
+    bool nesterov;
+    int n_groups;
+    struct ir_group {
+        int n_match;
+        hb_str *match; // globs over parameter names
+        double lr_scale, weight_decay;
+    } * group;
+    int64_t warmup, cosine; // schedule in steps, 0 = none (formats.md)
+    double min_lr;          // floor of the cosine, as a share of lr
+} ir_optimizer;
+
+typedef struct ir_graph {
+    hb_arena *arena;
+    hb_source src;
+    hb_str sha; // of the file's bytes, 16 hex digits
+    HB_VEC(ir_tensor) tensors;
+    HB_VEC(ir_node) nodes;
+    HB_VEC(ir_update) updates;
+    int loss;      // scalar tensor, -1 for a whole-step graph
+    int64_t batch; // value of B
+    hb_str producer;
+    ir_optimizer opt;
+    struct ir_alias {
+        hb_str name;
+        int tensor;
+    } * alias; // other names of parameters (tied weights), for checkpoints
+    int n_alias;
+    HB_VEC(int) grads; // pairs (param, gradient tensor: reduced, unclipped), after ir_autodiff
+} ir_graph;
+
+typedef struct ir_options {
+    int64_t batch; // 0: as the file says
+} ir_options;
+
+// Reads, verifies and shape-checks a graph file. NULL after errors were added to d.
+ir_graph *ir_read(hb_arena *a, const char *path, const ir_options *o, hb_diag *d);
+ir_graph *ir_read_source(hb_arena *a, const hb_source *src, const ir_options *o, hb_diag *d);
+// The steps after reading; each appends to or rewrites g. False after errors (located).
+bool ir_expand(ir_graph *g, hb_diag *d);
+bool ir_autodiff(ir_graph *g, hb_diag *d);
+bool ir_optimize(ir_graph *g, hb_diag *d);
+// All of the above in order. NULL after errors.
+ir_graph *ir_build(hb_arena *a, const char *path, const ir_options *o, hb_diag *d);
+// Checks every invariant of this header; on a violation fills *why and returns false.
+bool ir_verify(const ir_graph *g, hb_str *why);
+void ir_print(hb_buf *out, const ir_graph *g);
+
+// Building, also used by tests: appends a node, infers and declares its outputs (named name,
+// name.1, …). hb_assert on a mismatch; attrs may be NULL (all defaults).
+int ir_add_tensor(ir_graph *g, hb_str name, ir_kind kind, ir_dtype dtype, int rank,
+                  const int64_t *dim);
+int ir_add_node(ir_graph *g, hb_str name, ir_op op, ir_phase phase, int n_in, const int *in,
+                const ir_attr *attrs); // returns the node's id
+// Shape and dtype inference of one node (shapes.c): fills rank, dims and dtype of every output.
+// False with *why on a mismatch.
+bool ir_infer(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_arena *a, hb_str *why);
+int64_t ir_elements(const ir_tensor *t);
+ir_graph *ir_graph_new(hb_arena *a);
+
+#endif

@@ -1,0 +1,22 @@
+// From a file to a whole training step.
+
+#include "ir/graph.h"
+
+static void must_hold(const ir_graph *g)
+{
+    hb_str why = {0};
+    if (!ir_verify(g, &why)) {
+        fprintf(stderr, "%.*s\n", HB_ARG(why));
+        hb_assert(!"the graph verifies");
+    }
+}
+
+ir_graph *ir_build(hb_arena *a, const char *path, const ir_options *o, hb_diag *d)
+{
+    ir_graph *g = ir_read(a, path, o, d);
+    if (!g) return NULL;
+    must_hold(g);
+    if (!ir_expand(g, d) || !ir_autodiff(g, d) || !ir_optimize(g, d)) return NULL;
+    must_hold(g);
+    return g;
+}

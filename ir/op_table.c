@@ -1,0 +1,209 @@
+// The rows of ops.def as data. Parsed once, on first use (ir_graph_new asks for a row, so the table
+// is there before any thread of the search starts).
+
+#include "ir/formula.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    ir_flops_kind kind;
+    double c;
+} flops_column;
+
+// clang-format off
+#define MOVE     {IR_FLOPS_MOVE, 0}
+#define POINT(c) {IR_FLOPS_POINT, c}
+#define DENSE(c) {IR_FLOPS_DENSE, c}
+#define SDPA(c)  {IR_FLOPS_SDPA, c}
+// clang-format on
+enum {
+    IN_PLACE = IR_IN_PLACE,
+    GATHER = IR_GATHER,
+    ZERO_COPY = IR_ZERO_COPY,
+    TILES = IR_TILES,
+    RANDOM = IR_RANDOM,
+    USER = IR_USER
+};
+
+static const struct {
+    const char *name, *formula, *attrs;
+    unsigned linear;
+    const char *reducers, *dtypes;
+    flops_column flops;
+    const char *vjp;
+    unsigned flags;
+    int min_in, max_in; // of composites
+} source[IR_N_ALL_OPS] = {
+#define OP(name, formula, attrs, linear, reducers, dtypes, flops, vjp, flags)                      \
+    [IR_OP_##name] = {#name, formula, attrs, linear, reducers, dtypes, flops, #vjp, flags, 0, 0},
+#define COMPOSITE(name, n_in_min, n_in_max, attrs)                                                 \
+    [IR_OP_##name] = {#name,    "",      attrs, 0, "-", "0", MOVE, "none", IR_USER | IR_COMPOSITE, \
+                      n_in_min, n_in_max},
+#include "ir/ops.def"
+#undef OP
+#undef COMPOSITE
+};
+
+static struct {
+    bool ready;
+    ir_op_row row[IR_N_ALL_OPS];
+    ir_formulas formulas[IR_N_ALL_OPS];
+    char text[4096]; // attribute names
+    size_t n_text;
+} table;
+
+static const char *keep(const char *p, size_t n)
+{
+    hb_assert(table.n_text + n + 1 <= sizeof table.text);
+    char *s = table.text + table.n_text;
+    memcpy(s, p, n);
+    s[n] = 0;
+    table.n_text += n + 1;
+    return s;
+}
+
+static ir_attr_kind attr_kind(char c)
+{
+    switch (c) {
+    case 'i':
+        return IR_ATTR_INT;
+    case 'f':
+        return IR_ATTR_REAL;
+    case 'b':
+        return IR_ATTR_BOOL;
+    case 'd':
+        return IR_ATTR_DTYPE;
+    default:
+        hb_assert(c == 'I');
+        return IR_ATTR_INTS;
+    }
+}
+
+// "eps:f=1e-5 causal:b=false"
+static void parse_attrs(ir_op_row *r, const char *p)
+{
+    while (*p) {
+        p += strspn(p, " ");
+        size_t n = strcspn(p, ":");
+        hb_assert(p[n] == ':' && r->n_attr < IR_MAX_ATTR);
+        int k = r->n_attr++;
+        r->attr[k].name = keep(p, n);
+        r->attr[k].kind = r->attr[k].value.kind = attr_kind(p[n + 1]);
+        p += n + 2;
+        if (*p == '=') {
+            r->attr[k].has_default = true;
+            ir_attr *v = &r->attr[k].value;
+            if (v->kind == IR_ATTR_INT)
+                v->i = strtoll(p + 1, NULL, 10);
+            else if (v->kind == IR_ATTR_REAL)
+                v->f = strtod(p + 1, NULL);
+            else if (v->kind == IR_ATTR_BOOL)
+                v->i = strncmp(p + 1, "true", 4) == 0;
+            else
+                hb_assert(false);
+        }
+        p += strcspn(p, " ");
+    }
+}
+
+static void set_arity(ir_op_row *r, const ir_formulas *f)
+{
+    if (f->n > 0) {
+        r->max_in = f->alt[0].n_in;
+        r->n_out = f->alt[0].n_out;
+        for (int i = 0; i < r->max_in; i++)
+            r->min_in += !f->alt[0].in[i].optional;
+        return;
+    }
+    r->n_out = 1; // split: as many as its sizes
+    r->min_in = r->max_in = 1;
+    if (strcmp(f->rule, "concat") == 0)
+        r->max_in = IR_MAX_IN;
+    else if (strcmp(f->rule, "full") == 0)
+        r->min_in = r->max_in = 0;
+}
+
+static void build(void)
+{
+    for (int op = 0; op < IR_N_ALL_OPS; op++) {
+        if (op == IR_N_OPS) continue; // the enumerator between rows and composites names nothing
+        ir_op_row *r = &table.row[op];
+        r->name = source[op].name;
+        r->formula = source[op].formula;
+        r->linear = source[op].linear;
+        r->reducers = source[op].reducers;
+        r->dtypes = source[op].dtypes;
+        r->flops_kind = source[op].flops.kind;
+        r->flops = source[op].flops.c;
+        r->vjp = source[op].vjp;
+        r->flags = source[op].flags;
+        parse_attrs(r, source[op].attrs);
+        if (r->flags & IR_COMPOSITE) {
+            r->min_in = source[op].min_in;
+            r->max_in = source[op].max_in;
+            r->n_out = 1;
+        } else {
+            ir_formula_parse(r->formula, &table.formulas[op]);
+            set_arity(r, &table.formulas[op]);
+            hb_assert((int)strlen(r->reducers) == r->n_out && (int)strlen(r->dtypes) == r->n_out);
+        }
+    }
+    table.ready = true;
+}
+
+const ir_op_row *ir_row(ir_op op)
+{
+    if (!table.ready) build();
+    hb_assert((int)op >= 0 && op < IR_N_ALL_OPS && op != IR_N_OPS);
+    return &table.row[op];
+}
+
+const ir_formulas *ir_row_formulas(ir_op op)
+{
+    ir_row(op);
+    hb_assert(op < IR_N_OPS);
+    return &table.formulas[op];
+}
+
+int ir_op_parse(hb_str name)
+{
+    for (int op = 0; op < IR_N_ALL_OPS; op++)
+        if (op != IR_N_OPS && hb_str_is(name, source[op].name)) return op;
+    return -1;
+}
+
+int ir_attr_index(ir_op op, const char *name)
+{
+    const ir_op_row *r = ir_row(op);
+    for (int k = 0; k < r->n_attr; k++)
+        if (strcmp(r->attr[k].name, name) == 0) return k;
+    hb_assert(!"no such attribute");
+    return -1;
+}
+
+static const char *const dtype_names[IR_N_DTYPES] = {"f32", "bf16", "f16", "i64", "i32", "bool"};
+
+int64_t ir_dtype_bytes(ir_dtype t)
+{
+    static const int64_t bytes[IR_N_DTYPES] = {4, 2, 2, 8, 4, 1};
+    hb_assert((int)t >= 0 && t < IR_N_DTYPES);
+    return bytes[t];
+}
+
+const char *ir_dtype_name(ir_dtype t)
+{
+    hb_assert((int)t >= 0 && t < IR_N_DTYPES);
+    return dtype_names[t];
+}
+
+bool ir_dtype_parse(hb_str s, ir_dtype *t)
+{
+    for (int i = 0; i < IR_N_DTYPES; i++) {
+        if (hb_str_is(s, dtype_names[i])) {
+            *t = (ir_dtype)i;
+            return true;
+        }
+    }
+    return false;
+}

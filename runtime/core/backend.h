@@ -1,0 +1,32 @@
+// What core asks of a backend. Each backend library defines these once (link-time, no table).
+//
+// Host messages between ranks (comm.h) are core's own; a backend only moves tensors.
+
+#ifndef HAP_RUNTIME_BACKEND_H
+#define HAP_RUNTIME_BACKEND_H
+
+#include "core/rank.h"
+
+void hap_backend_mesh(hap_rank *r);                    // r->size and r->coord are set: makes groups
+char *hap_backend_segment(hap_rank *r, int64_t bytes); // zeroed; fails rather than NULL
+void hap_backend_op(hap_rank *r, const hap_op_call *c);
+void hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x); // checked by core
+void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
+
+// Starts a collective checked by core (coll_geometry.h); the event is r's until waited for.
+hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c);
+void hap_backend_wait(hap_rank *r, hap_event *e);
+void hap_backend_poll(hap_rank *r);                // progress, between ops
+hap_event *hap_backend_pending(const hap_rank *r); // an event not waited for; NULL if none
+
+// The tensor's elements in host memory, to be read (and written if `write`), until closed.
+void *hap_backend_open(hap_rank *r, hap_tensor *t, bool write);
+void hap_backend_close(hap_rank *r, hap_tensor *t, void *host, bool write);
+
+void hap_backend_sync(hap_rank *r); // waits for the device
+void hap_backend_finish(hap_rank *r);
+
+// Source line of the call that started the event.
+int hap_event_line(const hap_event *e);
+
+#endif

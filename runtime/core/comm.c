@@ -1,0 +1,100 @@
+#include "core/comm.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+
+// A communicator of core's own, so that its messages never meet a backend's.
+static MPI_Comm host_comm = MPI_COMM_NULL;
+
+enum { CHUNK = 1 << 28 }; // MPI counts are int
+
+void hap_comm_start(hap_rank *r, int *argc, char ***argv)
+{
+    int provided = 0;
+    if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
+        fprintf(stderr, "MPI does not start\n");
+        exit(HAP_EXIT_FAILED);
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &host_comm);
+    MPI_Comm_rank(host_comm, &r->id);
+    MPI_Comm_size(host_comm, &r->n_ranks);
+    gethostname(r->host, sizeof r->host - 1);
+}
+
+void hap_comm_send(hap_rank *r, int to, const void *p, int64_t bytes)
+{
+    (void)r;
+    for (int64_t at = 0; at < bytes; at += CHUNK) {
+        int n = (int)(bytes - at < CHUNK ? bytes - at : CHUNK);
+        MPI_Send((const char *)p + at, n, MPI_BYTE, to, 1, host_comm);
+    }
+}
+
+void hap_comm_recv(hap_rank *r, int from, void *p, int64_t bytes)
+{
+    (void)r;
+    for (int64_t at = 0; at < bytes; at += CHUNK) {
+        int n = (int)(bytes - at < CHUNK ? bytes - at : CHUNK);
+        MPI_Recv((char *)p + at, n, MPI_BYTE, from, 1, host_comm, MPI_STATUS_IGNORE);
+    }
+}
+
+void hap_comm_broadcast(hap_rank *r, void *p, int64_t bytes)
+{
+    (void)r;
+    MPI_Bcast(p, (int)bytes, MPI_BYTE, 0, host_comm);
+}
+
+int hap_comm_min(hap_rank *r, int x)
+{
+    (void)r;
+    MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_MIN, host_comm);
+    return x;
+}
+
+void hap_comm_barrier(hap_rank *r)
+{
+    (void)r;
+    MPI_Barrier(host_comm);
+}
+
+void hap_comm_finish(hap_rank *r)
+{
+    (void)r;
+    if (host_comm != MPI_COMM_NULL) MPI_Comm_free(&host_comm);
+    MPI_Finalize();
+}
+
+void hap_comm_abort(int code)
+{
+    int on = 0, off = 0;
+    MPI_Initialized(&on);
+    MPI_Finalized(&off);
+    if (on && !off) MPI_Abort(MPI_COMM_WORLD, code);
+    exit(code);
+}
+
+void hap_agree(hap_rank *r, int code, const char *why)
+{
+    int bad = hap_comm_min(r, why[0] ? r->id : r->n_ranks);
+    if (bad == r->n_ranks) return;
+    if (bad == r->id) fprintf(stderr, "error: %s\n", why);
+    fflush(stderr);
+    fflush(stdout);
+    hap_comm_barrier(r);
+    hap_comm_finish(r);
+    exit(code);
+}
+
+double hap_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

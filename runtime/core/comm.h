@@ -1,0 +1,19 @@
+// Host messages between ranks, for options, checkpoints and reports; the only MPI in core (comm.c).
+
+#ifndef HAP_RUNTIME_COMM_H
+#define HAP_RUNTIME_COMM_H
+
+#include "core/rank.h"
+
+void hap_comm_start(hap_rank *r, int *argc, char ***argv); // sets id, n_ranks, host
+void hap_comm_send(hap_rank *r, int to, const void *p, int64_t bytes);
+void hap_comm_recv(hap_rank *r, int from, void *p, int64_t bytes);
+void hap_comm_broadcast(hap_rank *r, void *p, int64_t bytes); // from rank 0
+int hap_comm_min(hap_rank *r, int x);
+void hap_comm_barrier(hap_rank *r);
+void hap_comm_finish(hap_rank *r);
+_Noreturn void hap_comm_abort(int code); // any rank, at any time; also without MPI
+
+double hap_seconds(void); // monotonic
+
+#endif

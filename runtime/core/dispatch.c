@@ -1,0 +1,96 @@
+// Every call inside the step: checks, heartbeat, trace, progress of collectives, then the backend.
+
+#include "core/backend.h"
+#include "core/coll_geometry.h"
+#include "core/comm.h"
+#include "core/fail.h"
+#include "core/heartbeat.h"
+#include "core/trace.h"
+
+hap_rank *hap_line(hap_rank *r, int line)
+{
+    r->line = line;
+    return r;
+}
+
+static double begin(hap_rank *r, const char *name)
+{
+    hap_beat(r, name);
+    HAP_CK(r, r->in_step, "called outside the step");
+    return r->trace ? hap_seconds() : 0;
+}
+
+static void end(hap_rank *r, double start)
+{
+    if (r->trace)
+        hap_trace_add(r, HAP_TRACE_COMPUTE, r->doing, r->line, start, hap_seconds());
+    r->doing = NULL;
+    hap_backend_poll(r);
+}
+
+void hap_dispatch(hap_rank *r, const hap_op_call *c)
+{
+    double start = begin(r, hap_op_names[c->op]);
+    for (int i = 0; i < c->n_out; i++)
+        HAP_CK(r, c->out[i], "output %d is NULL", i);
+    hap_backend_op(r, c);
+    end(r, start);
+}
+
+void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
+{
+    double start = begin(r, "hap_cut");
+    char why[160], a[128], b[128];
+    const char *bad = hap_cut_check(r, y, x, why, sizeof why);
+    if (bad)
+        hap_fail(r, HAP_EXIT_FAILED, "%s (y %s, x %s)", bad, hap_tensor_text(r, y, a, sizeof a),
+                 hap_tensor_text(r, x, b, sizeof b));
+    hap_backend_cut(r, y, x);
+    end(r, start);
+}
+
+void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
+{
+    double start = begin(r, "hap_partial");
+    bool keep = true;
+    hap_partial_check(r, axes, y, x);
+    for (int a = 0; a < r->n_axes; a++) {
+        if (axes & AXIS(a)) keep &= r->coord[a] == 0;
+    }
+    hap_backend_partial(r, keep, y, x);
+    end(r, start);
+}
+
+static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsigned axes,
+                       hap_form form, int n, hap_tensor *const *dst, hap_tensor *const *src,
+                       hap_tensor *scratch)
+{
+    hap_coll_call c = {kind, reduce, axes, form, n, dst, src, scratch};
+    begin(r, hap_coll_name(&c));
+    hap_coll_check(r, &c);
+    hap_event *e = hap_backend_coll(r, &c);
+    r->doing = NULL;
+    hap_backend_poll(r);
+    return e;
+}
+
+#define COLL(name, kind, reduce)                                                                   \
+    hap_event *(name)(hap_rank * r, unsigned axes, hap_form form, int n, hap_tensor *const *dst,   \
+                      hap_tensor *const *src, hap_tensor *scratch)                                 \
+    {                                                                                              \
+        return coll(r, kind, reduce, axes, form, n, dst, src, scratch);                            \
+    }
+COLL(coll_all_gather_start, HAP_ALL_GATHER, HAP_SUM)
+COLL(coll_reduce_scatter_start, HAP_REDUCE_SCATTER, HAP_SUM)
+COLL(coll_all_reduce_start, HAP_ALL_REDUCE, HAP_SUM)
+COLL(coll_all_reduce_max_start, HAP_ALL_REDUCE, HAP_MAX)
+COLL(coll_all_to_all_start, HAP_ALL_TO_ALL, HAP_SUM)
+COLL(coll_recut_start, HAP_RECUT, HAP_SUM)
+
+void(hap_wait)(hap_rank *r, hap_event *e)
+{
+    double start = begin(r, "hap_wait");
+    HAP_CK(r, e, "there is no event");
+    hap_backend_wait(r, e);
+    end(r, start);
+}

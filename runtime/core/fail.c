@@ -1,0 +1,72 @@
+#include "core/fail.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/comm.h"
+
+const hap_step_state *hap_step(const hap_rank *r)
+{
+    return &r->now;
+}
+
+// When all ranks meet the same error, rank 0 says so and ends the others while they still sleep here.
+static void let_lower_ranks_speak(const hap_rank *r)
+{
+    int ms = r->id < 10 ? 150 * r->id : 1500;
+    struct timespec nap = {ms / 1000, ms % 1000 * 1000000L};
+    nanosleep(&nap, NULL);
+}
+
+static _Noreturn HAP_PRINTF(3, 0) void fail(const hap_rank *r, int code, const char *format,
+                                            va_list args)
+{
+    char text[1024];
+    int n = snprintf(text, sizeof text, "rank %d host %s", r->id, r->host[0] ? r->host : "?");
+    if (r->in_step)
+        n += snprintf(text + n, sizeof text - (size_t)n, " step %lld", (long long)r->now.step);
+    if (r->line > 0) n += snprintf(text + n, sizeof text - (size_t)n, " program.c:%d", r->line);
+    n += snprintf(text + n, sizeof text - (size_t)n, ": ");
+    if (r->doing) n += snprintf(text + n, sizeof text - (size_t)n, "%s: ", r->doing);
+    vsnprintf(text + n, sizeof text - (size_t)n, format, args);
+    let_lower_ranks_speak(r);
+    fflush(stdout);
+    fprintf(stderr, "%s\n", text);
+    hap_comm_abort(code);
+}
+
+void hap_fail(hap_rank *r, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(r, code, format, args);
+}
+
+void hap_fatal(const hap_rank *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(r, HAP_EXIT_FAILED, format, args);
+}
+
+void *hap_alloc(hap_rank *r, size_t bytes)
+{
+    void *p = calloc(1, bytes ? bytes : 1);
+    HAP_CK(r, p, "out of memory (%zu bytes)", bytes);
+    return p;
+}
+
+void *hap_grow(hap_rank *r, void *p, int *cap, int need, size_t item)
+{
+    if (need <= *cap) return p;
+    int n = *cap ? *cap * 2 : 16;
+    if (n < need) n = need;
+    void *q = realloc(p, (size_t)n * item);
+    HAP_CK(r, q, "out of memory (%zu bytes)", (size_t)n * item);
+    memset((char *)q + (size_t)*cap * item, 0, (size_t)(n - *cap) * item);
+    *cap = n;
+    return q;
+}

@@ -1,0 +1,84 @@
+#include "core/heartbeat.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+
+enum { SIZE = 128 };
+
+struct hap_heartbeat {
+    char *map;
+    char pid[24];
+    int n_pid;
+    uint64_t count;
+};
+
+void hap_beat_start(hap_rank *r)
+{
+    const char *folder = getenv("HAP_HEARTBEAT");
+    char path[1024];
+    if (!folder || !folder[0]) return;
+    int n = snprintf(path, sizeof path, "%s/rank.%d", folder, r->id);
+    HAP_CK(r, n < (int)sizeof path, "HAP_HEARTBEAT is too long");
+    int fd = open(path, O_RDWR | O_CREAT, 0644);
+    char *map = MAP_FAILED;
+    if (fd >= 0 && ftruncate(fd, SIZE) == 0)
+        map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0) close(fd);
+    if (map == MAP_FAILED) hap_fail(r, HAP_EXIT_FAILED, "cannot write %s", path);
+    struct hap_heartbeat *b = hap_alloc(r, sizeof *b);
+    b->map = map;
+    b->n_pid = snprintf(b->pid, sizeof b->pid, "%ld ", (long)getpid());
+    r->beat = b;
+    hap_beat(r, "init");
+}
+
+static char *put_number(char *at, int64_t x)
+{
+    char digit[24];
+    int n = 0;
+    if (x < 0) {
+        *at++ = '-';
+        x = -x;
+    }
+    do
+        digit[n++] = (char)('0' + x % 10);
+    while ((x /= 10) > 0);
+    while (n > 0)
+        *at++ = digit[--n];
+    *at++ = ' ';
+    return at;
+}
+
+void hap_beat(hap_rank *r, const char *name)
+{
+    struct hap_heartbeat *b = r->beat;
+    r->doing = name;
+    if (!b) return;
+    char text[SIZE];
+    memset(text, ' ', sizeof text);
+    memcpy(text, b->pid, (size_t)b->n_pid);
+    char *at = put_number(text + b->n_pid, r->in_step ? r->now.step : -1);
+    at = put_number(at, r->line);
+    size_t n = strlen(name);
+    if (n > 40) n = 40;
+    memcpy(at, name, n);
+    put_number(at + n + 1, (int64_t)b->count++);
+    text[SIZE - 1] = '\n';
+    memcpy(b->map, text, SIZE); // one copy: a reader seldom sees half of it
+}
+
+void hap_beat_end(hap_rank *r)
+{
+    struct hap_heartbeat *b = r->beat;
+    if (!b) return;
+    hap_beat(r, "end");
+    munmap(b->map, SIZE);
+    free(b);
+    r->beat = NULL;
+}

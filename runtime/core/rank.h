@@ -1,0 +1,73 @@
+// The state of one rank: what core's files, a backend's kernels and its collectives share.
+//
+// Kernels see `now` alone (hap_step in runtime_core.h); only core writes what stands here.
+
+#ifndef HAP_RUNTIME_RANK_H
+#define HAP_RUNTIME_RANK_H
+
+#include "core/options.h"
+#include "core/runtime_core.h"
+
+typedef enum {
+    HAP_VAR_INPUT,
+    HAP_VAR_PARAM,
+    HAP_VAR_STATE,
+    HAP_VAR_BUFFER,
+    HAP_VAR_CONST,
+    HAP_VAR_GRAD
+} hap_var_kind;
+
+// A tensor that has a name outside the program.
+typedef struct hap_var {
+    hap_var_kind kind;
+    const char *name; // the program's literal
+    hap_tensor *t;
+    hap_fill fill;    // PARAM, BUFFER, CONST
+    const char *file; // CONST stored in a file: "F.safetensors#name"; else NULL
+    int line;
+} hap_var;
+
+typedef struct hap_alias_name {
+    const char *name, *of;
+} hap_alias_name;
+
+struct hap_rank {
+    // Place.
+    int id, n_ranks;
+    char host[64];
+    int n_axes, size[HAP_MAX_AXES], coord[HAP_MAX_AXES];
+    int n_classes, class_id;
+    char *seg[2]; // by hap_segment; zeroed pages
+    int64_t seg_bytes[2];
+
+    // What is being done, for messages, heartbeat and trace.
+    int line;           // of program.c
+    const char *doing;  // name of the call
+    hap_step_state now; // step (a resumed run goes on counting), learning rate, seed
+    bool in_step;
+
+    // Declarations.
+    hap_options opt;
+    const char *graph_sha;
+    hap_lr schedule;
+    int64_t batch_rows, tokens_per_row;
+    hap_tensor **tensor;
+    int n_tensors, cap_tensors;
+    hap_var *var;
+    int n_vars, cap_vars;
+    hap_alias_name *alias;
+    int n_aliases, cap_aliases;
+    hap_tensor *loss;
+
+    // The run.
+    bool loaded;
+    int64_t steps_done; // in this run
+    int64_t cursor;     // rows of the batch read since the start of training
+    double step_start;  // seconds
+    struct hap_inputs *inputs;
+    struct hap_trace *trace;
+    struct hap_heartbeat *beat;
+    void *backend; // the backend's own state
+};
+
+#endif

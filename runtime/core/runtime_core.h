@@ -1,0 +1,79 @@
+// What the runtime's core and a backend share. Programs do not see this.
+//
+// Core (this folder) knows options, mesh, segments' layout, tensors, parameters, checkpoints, inputs, step
+// reports. A backend supplies the memory, the kernels and the collectives through hap_backend.
+// The layout of a tensor: row-major over local sizes, where a dim cut in the middle (CUT_IN) is
+// stored [outer, n_r, inner].
+
+#ifndef HAP_RUNTIME_CORE_H
+#define HAP_RUNTIME_CORE_H
+
+#include "hap/runtime.h"
+
+enum { HAP_MAX_IN = 10, HAP_MAX_OUT = 8, HAP_MAX_ATTR = 8 };
+
+struct hap_tensor {
+    int id; // order of declaration
+    hap_segment seg;
+    const int64_t *off_by_class;
+    int64_t off; // of this rank
+    hap_dtype type;
+    int rank;
+    hap_dim dim[HAP_MAX_RANK];
+    int64_t local[HAP_MAX_RANK]; // this rank's size of each dim (outer * n_r * inner)
+    int64_t first[HAP_MAX_RANK]; // first entry of the cut factor this rank holds
+    int64_t elements, bytes;     // local
+    void *data;                  // NULL in the recording backend
+    int line;                    // where the program declares it
+};
+
+typedef struct hap_attr {
+    int64_t i; // int, bool, dtype
+    double f;
+    hap_ints v;
+} hap_attr;
+
+typedef struct hap_op_call {
+    hap_op_id op;
+    int n_out;
+    hap_tensor *out[HAP_MAX_OUT]; // in-place rows: the operands written
+    int n_in;
+    hap_tensor *in[HAP_MAX_IN]; // NULL = absent optional operand
+    int n_attr;
+    hap_attr attr[HAP_MAX_ATTR];
+} hap_op_call;
+
+void hap_dispatch(hap_rank *r, const hap_op_call *c); // by every generated op_ function
+extern const char *const hap_op_names[];              // by hap_op_id
+
+typedef enum {
+    HAP_ALL_GATHER,
+    HAP_REDUCE_SCATTER,
+    HAP_ALL_REDUCE,
+    HAP_ALL_TO_ALL,
+    HAP_RECUT
+} hap_coll_kind;
+
+typedef struct hap_coll_call {
+    hap_coll_kind kind;
+    hap_reduce reduce;
+    unsigned axes;
+    hap_form form;
+    int n;
+    hap_tensor *const *dst, *const *src;
+    hap_tensor *scratch;
+} hap_coll_call;
+
+// What kernels may know of the step that runs.
+typedef struct hap_step_state {
+    int64_t step;  // steps done before this one, over all runs (hap.step of the checkpoint): 0 at first
+    double lr;     // this step's learning rate, schedule applied
+    uint64_t seed; // of the run
+} hap_step_state;
+const hap_step_state *hap_step(const hap_rank *r);
+
+// Prints one line "rank 2 step 7 mlp.plan.c:31: ..." and ends every rank.
+_Noreturn void hap_fatal(const hap_rank *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

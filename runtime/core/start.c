@@ -1,0 +1,107 @@
+// From main to the first step: ranks, options, mesh, classes, segments; and the end of a program.
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/backend.h"
+#include "core/checkpoint.h"
+#include "core/comm.h"
+#include "core/fail.h"
+#include "core/heartbeat.h"
+#include "core/inputs.h"
+#include "core/tensor.h"
+#include "core/trace.h"
+
+hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
+{
+    static hap_rank rank; // a process is one rank
+    hap_rank *r = &rank;
+    char why[256] = "";
+    r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
+    hap_comm_start(r, argc, argv);
+    r->graph_sha = graph_sha;
+    if (!hap_options_parse(&r->opt, *argc, *argv, why, sizeof why))
+        hap_agree(r, HAP_EXIT_USAGE, why);
+    if (r->n_ranks != n_ranks)
+        snprintf(why, sizeof why, "the program is for %d rank%s, started on %d", n_ranks,
+                 n_ranks == 1 ? "" : "s", r->n_ranks);
+    hap_agree(r, HAP_EXIT_INPUT, why);
+    r->now.seed = r->opt.seed;
+    hap_beat_start(r);
+    return r;
+}
+
+void hap_mesh(hap_rank *r, int n_axes, const int *sizes)
+{
+    HAP_CK(r, r->n_axes == 0, "hap_mesh is called twice");
+    HAP_CK(r, n_axes >= 1 && n_axes <= HAP_MAX_AXES, "a mesh of %d axes", n_axes);
+    int n = 1;
+    for (int a = 0; a < n_axes; a++) {
+        HAP_CK(r, sizes[a] >= 1, "a mesh with %d ranks on axis %d", sizes[a], a);
+        r->size[a] = sizes[a];
+        n *= sizes[a];
+    }
+    HAP_CK(r, n == r->n_ranks, "a mesh of %d ranks in a program of %d", n, r->n_ranks);
+    r->n_axes = n_axes;
+    r->coord[0] = n_axes == 2 ? r->id / sizes[1] : r->id;
+    r->coord[1] = n_axes == 2 ? r->id % sizes[1] : 0;
+    hap_backend_mesh(r);
+}
+
+void hap_classes(hap_rank *r, const int *class_of_rank)
+{
+    for (int i = 0; i < r->n_ranks; i++) {
+        HAP_CK(r, class_of_rank[i] >= 0, "rank %d has class %d", i, class_of_rank[i]);
+        if (class_of_rank[i] >= r->n_classes) r->n_classes = class_of_rank[i] + 1;
+    }
+    r->class_id = class_of_rank[r->id];
+}
+
+void hap_segments(hap_rank *r, int64_t sym_bytes, const int64_t *local_bytes)
+{
+    HAP_CK(r, r->n_classes > 0, "segments before classes");
+    HAP_CK(r, r->seg_bytes[SEG_SYM] < 0, "hap_segments is called twice");
+    r->seg_bytes[SEG_SYM] = sym_bytes;
+    r->seg_bytes[SEG_LOCAL] = local_bytes[r->class_id];
+    for (int s = 0; s < 2; s++) {
+        HAP_CK(r, r->seg_bytes[s] >= 0, "a segment of %lld bytes", (long long)r->seg_bytes[s]);
+        r->seg[s] = hap_backend_segment(r, r->seg_bytes[s]);
+    }
+}
+
+static hap_tensor *place(hap_rank *r, hap_tensor *t)
+{
+    t->data = r->seg[t->seg] + t->off;
+    return t;
+}
+
+hap_tensor *(hap_at)(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype type, int rank,
+                     const hap_dim *dims)
+{
+    return place(r, hap_tensor_declare(r, seg, off, 0, NULL, type, rank, dims));
+}
+
+hap_tensor *(hap_at_layer)(hap_rank *r, hap_segment seg, const int64_t *off, const int64_t *stride,
+                           int i, hap_dtype type, int rank, const hap_dim *dims)
+{
+    return place(r, hap_tensor_declare(r, seg, off, i, stride, type, rank, dims));
+}
+
+int hap_finish(hap_rank *r)
+{
+    HAP_CK(r, !r->in_step, "hap_finish inside the step");
+    if (r->opt.save && r->opt.save_every && r->steps_done % r->opt.save_every == 0 &&
+        r->steps_done > 0)
+        r->opt.save = NULL; // the last step has saved already
+    if (r->opt.save) hap_checkpoint_save(r, r->opt.save);
+    if (r->opt.save_grads) hap_checkpoint_save_grads(r, r->opt.save_grads);
+    if (r->trace) hap_trace_write(r);
+    hap_inputs_close(r);
+    hap_backend_finish(r);
+    hap_tensor_free_all(r);
+    free(r->var);
+    free(r->alias);
+    hap_beat_end(r);
+    hap_comm_finish(r);
+    return 0;
+}

@@ -1,0 +1,16 @@
+// The measured timeline (--trace F): Chrome trace JSON, pid = rank, tid = stream.
+//
+// Names are the call and its line in program.c, "op_linear:83", as in the planner's trace.json.
+
+#ifndef HAP_RUNTIME_TRACE_H
+#define HAP_RUNTIME_TRACE_H
+
+#include "core/rank.h"
+
+enum { HAP_TRACE_COMPUTE, HAP_TRACE_COMM };
+
+void hap_trace_start(hap_rank *r); // all ranks together: sets r->trace and time zero
+void hap_trace_add(hap_rank *r, int stream, const char *name, int line, double start, double end);
+void hap_trace_write(hap_rank *r); // all ranks together
+
+#endif

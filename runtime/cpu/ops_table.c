@@ -1,0 +1,92 @@
+// Which kernel runs a row. Every row of the op table has one (tests/op_cuts_test.c walks the
+// table).
+
+#include "cpu/ops.h"
+
+static cpu_kernel *const kernels[HAP_N_OPS] = {
+    [HAP_OP_linear] = cpu_linear,
+    [HAP_OP_linear_dw] = cpu_linear_dw,
+    [HAP_OP_matmul] = cpu_matmul,
+    [HAP_OP_sdpa] = cpu_sdpa,
+    [HAP_OP_sdpa_bwd] = cpu_sdpa_bwd,
+    [HAP_OP_embedding] = cpu_embedding,
+    [HAP_OP_embedding_bwd] = cpu_embedding_bwd,
+    [HAP_OP_add] = cpu_binary,
+    [HAP_OP_sub] = cpu_binary,
+    [HAP_OP_mul] = cpu_binary,
+    [HAP_OP_div] = cpu_binary,
+    [HAP_OP_where] = cpu_where,
+    [HAP_OP_eq] = cpu_compare,
+    [HAP_OP_ne] = cpu_compare,
+    [HAP_OP_lt] = cpu_compare,
+    [HAP_OP_le] = cpu_compare,
+    [HAP_OP_gt] = cpu_compare,
+    [HAP_OP_ge] = cpu_compare,
+    [HAP_OP_logical_and] = cpu_compare,
+    [HAP_OP_logical_or] = cpu_compare,
+    [HAP_OP_logical_not] = cpu_logical_not,
+    [HAP_OP_cast] = cpu_cast,
+    [HAP_OP_neg] = cpu_linear_unary,
+    [HAP_OP_scale] = cpu_linear_unary,
+    [HAP_OP_add_scalar] = cpu_linear_unary,
+    [HAP_OP_pow_scalar] = cpu_unary,
+    [HAP_OP_exp] = cpu_unary,
+    [HAP_OP_log] = cpu_unary,
+    [HAP_OP_sqrt] = cpu_unary,
+    [HAP_OP_rsqrt] = cpu_unary,
+    [HAP_OP_tanh] = cpu_unary,
+    [HAP_OP_tanh_bwd] = cpu_unary_bwd,
+    [HAP_OP_sigmoid] = cpu_unary,
+    [HAP_OP_sigmoid_bwd] = cpu_unary_bwd,
+    [HAP_OP_relu] = cpu_unary,
+    [HAP_OP_relu_bwd] = cpu_unary_bwd,
+    [HAP_OP_gelu] = cpu_unary,
+    [HAP_OP_gelu_bwd] = cpu_unary_bwd,
+    [HAP_OP_silu] = cpu_unary,
+    [HAP_OP_silu_bwd] = cpu_unary_bwd,
+    [HAP_OP_dropout] = cpu_dropout,
+    [HAP_OP_sum] = cpu_sum,
+    [HAP_OP_row_sum] = cpu_row_sum,
+    [HAP_OP_row_max] = cpu_row_max,
+    [HAP_OP_row_m2] = cpu_row_m2,
+    [HAP_OP_row_expsum] = cpu_row_expsum,
+    [HAP_OP_row_dot] = cpu_row_dot,
+    [HAP_OP_softmax_apply] = cpu_softmax_apply,
+    [HAP_OP_softmax_bwd] = cpu_softmax_bwd,
+    [HAP_OP_log_softmax_apply] = cpu_log_softmax_apply,
+    [HAP_OP_log_softmax_bwd] = cpu_log_softmax_bwd,
+    [HAP_OP_target_logit] = cpu_target_logit,
+    [HAP_OP_nll_sum] = cpu_nll_sum,
+    [HAP_OP_count] = cpu_count,
+    [HAP_OP_ce_bwd] = cpu_ce_bwd,
+    [HAP_OP_norm_apply] = cpu_norm_apply,
+    [HAP_OP_norm_bwd_stats] = cpu_norm_bwd_stats,
+    [HAP_OP_norm_bwd] = cpu_norm_bwd,
+    [HAP_OP_norm_bwd_params] = cpu_norm_bwd_params,
+    [HAP_OP_reshape] = cpu_reshape,
+    [HAP_OP_transpose] = cpu_transpose,
+    [HAP_OP_split] = cpu_split,
+    [HAP_OP_concat] = cpu_concat,
+    [HAP_OP_slice] = cpu_slice,
+    [HAP_OP_pad] = cpu_pad,
+    [HAP_OP_expand] = cpu_expand,
+    [HAP_OP_full] = cpu_full,
+    [HAP_OP_sgd] = cpu_sgd,
+    [HAP_OP_momentum] = cpu_momentum,
+    [HAP_OP_adam] = cpu_adam,
+    [HAP_OP_sumsq] = cpu_sumsq,
+    [HAP_OP_clip_scale] = cpu_clip_scale,
+};
+
+const char *hap_cpu_run(const hap_step_state *s, const hap_op_call *c)
+{
+    if ((unsigned)c->op >= HAP_N_OPS || !kernels[c->op])
+        return cpu_fail("not supported: no kernel of row %d", (int)c->op);
+    return kernels[c->op](s, c);
+}
+
+void hap_cpu_op(hap_rank *r, const hap_op_call *c)
+{
+    const char *why = hap_cpu_run(hap_step(r), c);
+    if (why) hap_fatal(r, "%s", why);
+}

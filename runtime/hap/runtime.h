@@ -1,0 +1,166 @@
+// runtime.h: all that an emitted program sees.
+//
+// One process a rank, started by MPI. A program declares its mesh, its segments and its tensors, then
+// runs one straight-line step in `while (hap_next_step(r))`. Nothing is allocated inside the step:
+// every tensor lies at an offset of one of two segments, chosen by the plan. The same program links
+// against any backend: haprt-cpu (OpenBLAS, MPI), haprt-record (logs every call; `hapc check`).
+//
+// Shapes are global; how a rank's part is cut out of a dim is written in the dim:
+//     WHOLE(n)                       all of it, on every coordinate
+//     CUT(axis, n, table)            coordinate c of the axis holds table[c] entries, in order
+//     CUT_IN(axis, o, n, i, table)   the dim is o x n x i, its middle factor is cut; size o*n*i
+//     CUT2(n, table)                 one factor over both axes, machine-major
+// A partial sum is not in the shape: it is a matter of the plan (and of its comments).
+
+#ifndef HAP_RUNTIME_H
+#define HAP_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { HAP_MAX_RANK = 6, HAP_MAX_AXES = 2 };
+
+typedef enum { HAP_F32, HAP_BF16, HAP_F16, HAP_I64, HAP_I32, HAP_BOOL } hap_dtype; // as ir_dtype
+typedef enum { HAP_NN, HAP_NT, HAP_TN } hap_trans;
+typedef enum { SEG_SYM, SEG_LOCAL } hap_segment;
+
+typedef struct hap_rank hap_rank;
+typedef struct hap_tensor hap_tensor;
+typedef struct hap_event hap_event;
+
+typedef struct hap_dim {
+    int64_t n;            // global size of the cut factor (of the dim if whole)
+    int64_t outer, inner; // factors before and after it in the dim; 1 unless CUT_IN
+    int axis;             // -1 whole; else the axis; HAP_BOTH for CUT2
+    const int64_t *table; // entries per coordinate, sums to n; lives as long as the program
+} hap_dim;
+enum { HAP_BOTH = HAP_MAX_AXES };
+#define WHOLE(n) ((hap_dim){(n), 1, 1, -1, NULL})
+#define CUT(axis, n, table) ((hap_dim){(n), 1, 1, (axis), (table)})
+#define CUT_IN(axis, o, n, i, table) ((hap_dim){(n), (o), (i), (axis), (table)})
+#define CUT2(n, table) ((hap_dim){(n), 1, 1, HAP_BOTH, (table)})
+#define HAP_DIMS(...) ((const hap_dim[]){__VA_ARGS__})
+
+typedef struct hap_ints {
+    int n;
+    const int64_t *v;
+} hap_ints;
+#define HAP_INTS(...)                                                                              \
+    ((hap_ints){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),                         \
+                (const int64_t[]){__VA_ARGS__}})
+
+// --- start ---
+
+// Options of every program: --steps N --input NAME=F.npy --init F --save F --save-every K
+// --save-grads F --trace F --json --seed S --shuffle. Exits with a message if the number of ranks is wrong.
+hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks);
+void hap_mesh(hap_rank *r, int n_axes, const int *sizes); // rank = coord0 * sizes[1] + coord1
+void hap_classes(hap_rank *r, const int *class_of_rank);
+// Bytes of the two segments; local_bytes has one entry per class.
+void hap_segments(hap_rank *r, int64_t sym_bytes, const int64_t *local_bytes);
+
+// A tensor at byte offset off[class of the rank] of a segment. dims may be NULL if rank is 0.
+hap_tensor *hap_at(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype type, int rank,
+                   const hap_dim *dims);
+// The same for layer `i` of a repeated block: off[class] + i * stride[class].
+hap_tensor *hap_at_layer(hap_rank *r, hap_segment seg, const int64_t *off, const int64_t *stride,
+                         int i, hap_dtype type, int rank, const hap_dim *dims);
+
+typedef struct hap_fill {
+    int kind; // 0 constant a, 1 normal with mean a and deviation b, 2 uniform [a, b), 3 a + b * i (last dim)
+    double a, b;
+} hap_fill;
+#define HAP_FILL(c) ((hap_fill){0, (c), 0})
+#define HAP_NORMAL(mean, std) ((hap_fill){1, (mean), (std)})
+#define HAP_UNIFORM(a, b) ((hap_fill){2, (a), (b)})
+#define HAP_IOTA(start, step) ((hap_fill){3, (start), (step)})
+
+// A name of repeated block `i`: hap_name("h.", 3, ".ln_1.weight") is "h.3.ln_1.weight". Lives as long as
+// the program.
+const char *hap_name(const char *before, int i, const char *after);
+
+void hap_input(hap_rank *r, const char *name, hap_tensor *t);  // filled from --input each step
+void hap_param(hap_rank *r, const char *name, hap_tensor *t, hap_fill init);
+void hap_state(hap_rank *r, const char *name, hap_tensor *t);  // zero at the start, saved
+void hap_buffer(hap_rank *r, const char *name, hap_tensor *t, hap_fill init);
+void hap_const(hap_rank *r, const char *name, hap_tensor *t, hap_fill value);
+void hap_const_file(hap_rank *r, const char *name, hap_tensor *t, const char *file_and_name);
+void hap_grad(hap_rank *r, const char *name, hap_tensor *t);   // for --save-grads (hapc --keep-grads)
+void hap_alias(hap_rank *r, const char *name, const char *of); // another name of a parameter, in checkpoints
+void hap_loss(hap_rank *r, hap_tensor *t);                     // whole on every rank
+void hap_batch(hap_rank *r, int64_t rows, int64_t tokens_per_row);
+
+typedef struct hap_lr {
+    double lr;
+    int64_t warmup, cosine; // steps; 0 = none
+    double min_lr;          // share of lr at the end of the cosine
+} hap_lr;
+void hap_schedule(hap_rank *r, hap_lr lr);
+
+bool hap_next_step(hap_rank *r); // reports the last step, loads the next inputs; false at the end
+int hap_finish(hap_rank *r);     // saves, closes; the program's exit code
+
+// --- ops: one function a row of the op table, outputs first (generated) ---
+#include "hap/ops.h"
+
+// --- changes of state without communication ---
+void hap_cut(hap_rank *r, hap_tensor *y, hap_tensor *x);     // whole -> cut: keeps this rank's part
+// whole -> partial sum over the axes: a copy on coordinate 0 of each, zeros elsewhere
+void hap_partial(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x);
+
+// --- collectives: started, then waited for; dst and src are lists of n (a bucket) ---
+// The axis mask says which groups take part. scratch may be NULL where the form needs none; its
+// size is what the plan computed (docs/formats.md), checked at run time.
+#define AXIS(a) (1u << (a))
+typedef enum {
+    FORM_EVEN,      // the library's own collective on equal shards
+    FORM_PADDED,    // shards padded to the largest inside scratch
+    FORM_GROUPED,   // a broadcast or reduce per rank
+    FORM_SENDRECV,  // point to point
+    FORM_EVEN_FLAT, // even over the flattened tensor, then neighbours exchange the difference
+    FORM_FLAT,      // all-reduce in one piece
+    FORM_TWO_LEVEL  // reduce-scatter inside, all-reduce between, all-gather inside
+} hap_form;
+typedef enum { HAP_SUM, HAP_MAX } hap_reduce;
+
+hap_event *coll_all_gather_start(hap_rank *r, unsigned axes, hap_form form, int n,
+                                 hap_tensor *const *dst, hap_tensor *const *src, hap_tensor *scratch);
+hap_event *coll_reduce_scatter_start(hap_rank *r, unsigned axes, hap_form form, int n,
+                                     hap_tensor *const *dst, hap_tensor *const *src,
+                                     hap_tensor *scratch);
+hap_event *coll_all_reduce_start(hap_rank *r, unsigned axes, hap_form form, int n,
+                                 hap_tensor *const *dst, hap_tensor *const *src, hap_tensor *scratch);
+hap_event *coll_all_reduce_max_start(hap_rank *r, unsigned axes, hap_form form, int n,
+                                     hap_tensor *const *dst, hap_tensor *const *src,
+                                     hap_tensor *scratch);
+// Cut on one dim to cut on another.
+hap_event *coll_all_to_all_start(hap_rank *r, unsigned axes, hap_form form, int n,
+                                 hap_tensor *const *dst, hap_tensor *const *src, hap_tensor *scratch);
+// Same factor, another table.
+hap_event *coll_recut_start(hap_rank *r, unsigned axes, hap_form form, int n, hap_tensor *const *dst,
+                            hap_tensor *const *src, hap_tensor *scratch);
+void hap_wait(hap_rank *r, hap_event *e);
+
+hap_rank *hap_line(hap_rank *r, int line); // remembers the source line of the call being made
+#define hap_at(r, ...) hap_at(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_at_layer(r, ...) hap_at_layer(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_cut(r, ...) hap_cut(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_partial(r, ...) hap_partial(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_wait(r, e) hap_wait(hap_line(r, __LINE__), e)
+#define coll_all_gather_start(r, ...) coll_all_gather_start(hap_line(r, __LINE__), __VA_ARGS__)
+#define coll_reduce_scatter_start(r, ...) coll_reduce_scatter_start(hap_line(r, __LINE__), __VA_ARGS__)
+#define coll_all_reduce_start(r, ...) coll_all_reduce_start(hap_line(r, __LINE__), __VA_ARGS__)
+#define coll_all_reduce_max_start(r, ...) coll_all_reduce_max_start(hap_line(r, __LINE__), __VA_ARGS__)
+#define coll_all_to_all_start(r, ...) coll_all_to_all_start(hap_line(r, __LINE__), __VA_ARGS__)
+#define coll_recut_start(r, ...) coll_recut_start(hap_line(r, __LINE__), __VA_ARGS__)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,36 @@
+// Exact minimum of a sum of unary and pairwise cost tables over discrete variables.
+//
+// Bucket elimination in a greedy order (the cheaper of min-weight and weighted min-fill), double
+// arithmetic, +inf = forbidden, lowest index breaks ties. reference: reference/search.md sections 2, 3.
+
+#ifndef HAP_SOLVER_MINSUM_H
+#define HAP_SOLVER_MINSUM_H
+
+#include "ir/base/arena.h"
+
+typedef struct ms_edge {
+    int a, b;            // variables, a != b; several edges between the same pair add up
+    const double *table; // [domain a][domain b], row-major; shared tables are fine
+} ms_edge;
+
+typedef struct ms_problem {
+    int n_vars;
+    const int *domain;          // >= 1
+    const double *const *unary; // by variable; NULL = zeros
+    int n_edges;
+    const ms_edge *edge;
+} ms_problem;
+
+typedef enum { MS_OPTIMAL, MS_INFEASIBLE, MS_TOO_LARGE } ms_status;
+
+// assignment[n_vars] and *value (sum) on MS_OPTIMAL. MS_TOO_LARGE when the elimination would need more than
+// max_cells table cells (0: 2^28). order, if not NULL, is a cache: pass the same ms_order for problems of
+// the same structure (variables, domains, edges) to skip the ordering.
+typedef struct ms_order ms_order;
+ms_status ms_solve(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms_order **order,
+                   int *assignment, double *value);
+// Every assignment, one by one; the oracle of ms_solve. Same tie-break. For small products of domains.
+ms_status ms_exhaustive(const ms_problem *p, int *assignment, double *value);
+double ms_value(const ms_problem *p, const int *assignment);
+
+#endif

@@ -1,0 +1,182 @@
+#include <math.h>
+#include <string.h>
+
+#include "solver/minsum_parts.h"
+
+// Greedy elimination orders on the graph of variables with more than one live state. Both rules
+// measure a variable by logarithms of sizes, as integers so that ties are ties everywhere:
+//   min weight  the size of the message it would leave, sum of its neighbours' logs
+//   min fill    the edges it would add, each the product of its ends' logs
+// Ties go to the variable whose elimination tree is lowest, then to the lowest index: a chain is
+// folded pairwise, all layers of a model at once, and equal layers stay equal.
+// O(sum of squared degrees) an update, a lazily cleaned heap.
+
+typedef struct entry {
+    int64_t score;
+    int depth, var, stamp;
+} entry;
+
+typedef struct graph {
+    hb_arena *arena;
+    int n;
+    const int *log;           // 1024 log2 of the number of live states
+    HB_VEC(int) * near;       // sorted
+    int *depth, *stamp; // stamp -1: gone
+    int *merged, *met;  // scratch: a list, and counters by variable
+    HB_VEC(entry) heap;
+    int rule;
+} graph;
+
+static bool before(const entry *a, const entry *b)
+{
+    if (a->score != b->score) return a->score < b->score;
+    if (a->depth != b->depth) return a->depth < b->depth;
+    return a->var < b->var;
+}
+
+static void push(graph *g, entry e)
+{
+    HB_PUSH(g->arena, &g->heap, e);
+    entry *h = g->heap.p;
+    int i = g->heap.n - 1;
+    for (; i > 0 && before(&e, &h[(i - 1) / 2]); i = (i - 1) / 2)
+        h[i] = h[(i - 1) / 2];
+    h[i] = e;
+}
+
+static entry pop(graph *g)
+{
+    entry *h = g->heap.p, top = h[0], e = h[--g->heap.n];
+    int i = 0, n = g->heap.n;
+    for (;;) {
+        int c = 2 * i + 1;
+        if (c >= n) break;
+        if (c + 1 < n && before(&h[c + 1], &h[c])) c++;
+        if (!before(&h[c], &e)) break;
+        h[i] = h[c];
+        i = c;
+    }
+    if (n) h[i] = e;
+    return top;
+}
+
+static int64_t fill_of(const graph *g, int v)
+{
+    int64_t twice = 0;
+    for (int i = 0; i < g->near[v].n; i++) { // neighbours of v that are not of u
+        int u = g->near[v].p[i], k = 0;
+        int64_t missing = 0;
+        for (int j = 0; j < g->near[v].n; j++) {
+            int w = g->near[v].p[j];
+            while (k < g->near[u].n && g->near[u].p[k] < w)
+                k++;
+            if (w != u && (k == g->near[u].n || g->near[u].p[k] != w)) missing += g->log[w];
+        }
+        twice += missing * g->log[u];
+    }
+    return twice / 2;
+}
+
+static void rate(graph *g, int v)
+{
+    int64_t score = 0;
+    if (g->rule == MS_MIN_FILL) {
+        score = fill_of(g, v);
+    } else {
+        for (int i = 0; i < g->near[v].n; i++)
+            score += g->log[g->near[v].p[i]];
+    }
+    push(g, (entry){score, g->depth[v], v, ++g->stamp[v]});
+}
+
+// near[u] = near[u] + near[v] without u and v; whether it grew.
+static bool merge(graph *g, int u, int v)
+{
+    int n = 0, i = 0, j = 0, before_n = g->near[u].n;
+    while (i < g->near[u].n || j < g->near[v].n) {
+        int a = i < g->near[u].n ? g->near[u].p[i] : g->n;
+        int b = j < g->near[v].n ? g->near[v].p[j] : g->n;
+        int w = a < b ? a : b;
+        i += a == w;
+        j += b == w;
+        if (w != u && w != v) g->merged[n++] = w;
+    }
+    g->near[u].n = 0;
+    for (int k = 0; k < n; k++)
+        HB_PUSH(g->arena, &g->near[u], g->merged[k]);
+    return n > before_n - 1;
+}
+
+static void eliminate(graph *g, int v)
+{
+    bool grew = false;
+    g->stamp[v] = -1;
+    for (int i = 0; i < g->near[v].n; i++) {
+        int u = g->near[v].p[i];
+        grew |= merge(g, u, v);
+        if (g->depth[u] <= g->depth[v]) g->depth[u] = g->depth[v] + 1;
+    }
+    for (int i = 0; i < g->near[v].n; i++)
+        rate(g, g->near[v].p[i]);
+    if (g->rule != MS_MIN_FILL || !grew) return;
+    // A new edge saves fill for whoever neighbours both its ends.
+    for (int i = 0; i < g->near[v].n; i++) {
+        int u = g->near[v].p[i];
+        for (int j = 0; j < g->near[u].n; j++)
+            g->met[g->near[u].p[j]] = 0;
+    }
+    for (int i = 0; i < g->near[v].n; i++) {
+        int u = g->near[v].p[i];
+        for (int j = 0; j < g->near[u].n; j++) {
+            int w = g->near[u].p[j];
+            if (++g->met[w] != 2) continue;
+            bool rated = false;
+            for (int k = 0; k < g->near[v].n && !rated; k++)
+                rated = g->near[v].p[k] == w;
+            if (!rated) rate(g, w);
+        }
+    }
+}
+
+int ms_greedy(const ms_problem *p, const ms_live *live, int rule, int *seq)
+{
+    hb_arena *arena = hb_arena_new();
+    graph g = {.arena = arena, .n = p->n_vars, .rule = rule};
+    int *log = HB_ARRAY(arena, int, g.n), n = 0;
+    g.near = hb_alloc(arena, sizeof *g.near * (size_t)g.n);
+    g.depth = HB_ARRAY(arena, int, g.n);
+    g.stamp = HB_ARRAY(arena, int, g.n);
+    g.merged = HB_ARRAY(arena, int, g.n);
+    g.met = HB_ARRAY(arena, int, g.n);
+    g.log = log;
+    for (int v = 0; v < g.n; v++)
+        log[v] = (int)lround(1024 * log2((double)live[v].n));
+    for (int e = 0; e < p->n_edges; e++) {
+        int a = p->edge[e].a, b = p->edge[e].b;
+        if (live[a].n < 2 || live[b].n < 2) continue;
+        HB_PUSH(arena, &g.near[a], b);
+        HB_PUSH(arena, &g.near[b], a);
+    }
+    for (int v = 0; v < g.n; v++) {
+        int *q = g.near[v].p, m = 0; // insertion sort, then unique
+        for (int i = 1; i < g.near[v].n; i++) {
+            int x = q[i], j = i;
+            for (; j > 0 && q[j - 1] > x; j--)
+                q[j] = q[j - 1];
+            q[j] = x;
+        }
+        for (int i = 0; i < g.near[v].n; i++)
+            if (!i || q[i] != q[m - 1]) q[m++] = q[i];
+        g.near[v].n = m;
+    }
+    for (int v = 0; v < g.n; v++)
+        if (live[v].n > 1) rate(&g, v);
+    while (g.heap.n) {
+        entry e = pop(&g);
+        if (g.stamp[e.var] != e.stamp) continue;
+        seq[n++] = e.var;
+        eliminate(&g, e.var);
+    }
+    hb_arena_free(arena);
+    return n;
+}

@@ -1,0 +1,216 @@
+#include <math.h>
+#include <string.h>
+
+#include "solver/minsum_parts.h"
+
+// The loops form levels: level j has fixed the first j outer loops. A factor is added where its last
+// outer loop gets fixed: to a vector over own states, or, if it depends on the innermost loop, to a
+// matrix [own][innermost]. So the deepest level, where all the time goes, touches only the factors
+// that change there, and takes the minimum while it adds the last one.
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define MS_HAVE_AVX2 1
+#else
+#define MS_HAVE_AVX2 0
+#endif
+
+enum { BLOCK = 8 };
+
+// out[i] = min over x of b[x] + c[x][i] (+ d[x][i])
+__attribute__((always_inline)) static inline void
+min_rows_body(double *restrict out, const double *restrict b, const double *restrict c,
+              const double *restrict d, int own, int inner)
+{
+    int i = 0;
+    for (; i + BLOCK <= inner; i += BLOCK) {
+        double m[BLOCK];
+        for (int j = 0; j < BLOCK; j++)
+            m[j] = INFINITY;
+        for (int x = 0; x < own; x++) {
+            size_t at = (size_t)x * (size_t)inner + (size_t)i;
+            for (int j = 0; j < BLOCK; j++) {
+                double v = b[x] + c[at + (size_t)j] + (d ? d[at + (size_t)j] : 0);
+                m[j] = v < m[j] ? v : m[j];
+            }
+        }
+        memcpy(out + i, m, sizeof m);
+    }
+    for (; i < inner; i++) {
+        double m = INFINITY;
+        for (int x = 0; x < own; x++) {
+            size_t at = (size_t)x * (size_t)inner + (size_t)i;
+            double v = b[x] + c[at] + (d ? d[at] : 0);
+            m = v < m ? v : m;
+        }
+        out[i] = m;
+    }
+}
+
+typedef void min_rows(double *restrict out, const double *restrict b, const double *restrict c,
+                      const double *restrict d, int own, int inner);
+
+static void min_rows_plain(double *restrict out, const double *restrict b,
+                           const double *restrict c, const double *restrict d, int own, int inner)
+{
+    if (d)
+        min_rows_body(out, b, c, d, own, inner);
+    else
+        min_rows_body(out, b, c, NULL, own, inner);
+}
+
+#if MS_HAVE_AVX2
+// Additions only, no contraction possible: the same bits as the plain version.
+__attribute__((target("avx2"))) static void
+min_rows_avx2(double *restrict out, const double *restrict b, const double *restrict c,
+              const double *restrict d, int own, int inner)
+{
+    if (d)
+        min_rows_body(out, b, c, d, own, inner);
+    else
+        min_rows_body(out, b, c, NULL, own, inner);
+}
+#endif
+
+static min_rows *best_min_rows(void)
+{
+#if MS_HAVE_AVX2
+    if (__builtin_cpu_supports("avx2")) return min_rows_avx2;
+#endif
+    return min_rows_plain;
+}
+
+typedef struct sum {
+    const double *p; // NULL: nothing yet
+    double *buffer;  // of this level
+} sum;
+
+static void add_to(sum *s, const double *p, int n)
+{
+    if (!s->p) {
+        s->p = p;
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        s->buffer[i] = s->p[i] + p[i];
+    s->p = s->buffer;
+}
+
+typedef struct placed { // a factor in its level
+    const double *p;
+    bool inner;
+    const int64_t *stride; // by outer loop
+} placed;
+
+typedef struct level {
+    int n;
+    placed *f;
+    sum vector, matrix;
+} level;
+
+static const double *cell(const placed *f, const int *at, int n_outer)
+{
+    int64_t offset = 0;
+    for (int i = 0; i < n_outer; i++)
+        offset += f->stride[i] * at[i];
+    return f->p + offset;
+}
+
+// Level j's sums from those of level j - 1. At the deepest level the last matrix is left out and
+// returned, for the minimum to add.
+static const double *enter(level *lv, int j, int deepest, const int *at, int own, int inner)
+{
+    level *l = &lv[j];
+    const double *last = NULL;
+    l->vector.p = j ? lv[j - 1].vector.p : NULL;
+    l->matrix.p = j ? lv[j - 1].matrix.p : NULL;
+    for (int i = 0; i < l->n; i++) {
+        const double *p = cell(&l->f[i], at, j);
+        if (!l->f[i].inner) {
+            add_to(&l->vector, p, own);
+        } else if (j < deepest) {
+            add_to(&l->matrix, p, own * inner);
+        } else {
+            if (last) add_to(&l->matrix, last, own * inner);
+            last = p;
+        }
+    }
+    return last;
+}
+
+static void place(ms_tables *t, const ms_step *s, level *lv, hb_arena *scratch)
+{
+    int n_outer = s->n_loops - 1, inner = s->size[n_outer];
+    for (int pass = 0; pass < 2; pass++) { // count, then fill
+        for (int i = 0; i < s->n_factors; i++) {
+            const ms_factor *f = &s->factor[i];
+            int j = n_outer;
+            while (j > 0 && !(f->loops >> (j - 1) & 1))
+                j--;
+            if (!pass) {
+                lv[j].n++;
+                continue;
+            }
+            if (!lv[j].f) {
+                lv[j].f = HB_ARRAY(scratch, placed, lv[j].n);
+                lv[j].n = 0;
+            }
+            placed *q = &lv[j].f[lv[j].n++];
+            int64_t *stride = HB_ARRAY(scratch, int64_t, n_outer + 1);
+            q->p = ms_table_at(t, f->table)->p;
+            q->inner = f->loops >> n_outer & 1;
+            int64_t size = (int64_t)s->own * (q->inner ? inner : 1);
+            for (int k = n_outer - 1; k >= 0; k--) {
+                if (!(f->loops >> k & 1)) continue;
+                stride[k] = size;
+                size *= s->size[k];
+            }
+            q->stride = stride;
+        }
+    }
+}
+
+static void run_alone(ms_tables *t, const ms_step *s, double *out)
+{
+    *out = INFINITY;
+    for (int x = 0; x < s->own; x++) {
+        double v = 0;
+        for (int i = 0; i < s->n_factors; i++)
+            v += ms_table_at(t, s->factor[i].table)->p[x];
+        if (v < *out) *out = v;
+    }
+}
+
+void ms_step_run(ms_tables *t, const ms_step *s, double *out, hb_arena *scratch)
+{
+    if (s->n_loops == 0) {
+        run_alone(t, s, out);
+        return;
+    }
+    int deepest = s->n_loops - 1, inner = s->size[deepest], own = s->own;
+    level *lv = HB_ARRAY(scratch, level, deepest + 1);
+    int *at = HB_ARRAY(scratch, int, deepest + 1);
+    const double *zeros = HB_ARRAY(scratch, double, own);
+    place(t, s, lv, scratch);
+    for (int j = 0; j <= deepest; j++) {
+        lv[j].vector.buffer = HB_ARRAY(scratch, double, own);
+        lv[j].matrix.buffer = HB_ARRAY(scratch, double, own * inner);
+    }
+    min_rows *run = best_min_rows();
+    const double *last = NULL;
+    for (int from = 0;;) {
+        for (int j = from; j <= deepest; j++)
+            last = enter(lv, j, deepest, at, own, inner);
+        const level *l = &lv[deepest];
+        const double *b = l->vector.p ? l->vector.p : zeros;
+        if (l->matrix.p)
+            run(out, b, l->matrix.p, last, own, inner);
+        else
+            run(out, b, last, NULL, own, inner);
+        out += inner;
+        int j = deepest - 1;
+        while (j >= 0 && ++at[j] == s->size[j])
+            at[j--] = 0;
+        if (j < 0) return;
+        from = j + 1;
+    }
+}

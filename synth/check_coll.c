@@ -1,0 +1,450 @@
+// Parts 1 and 3 of the certificate, changes of state: slices, partials and collectives.
+//
+// The value and the dtype stay; on every axis that takes part the state changes exactly as the call
+// says, on the others it stays:
+//     hap_cut         R -> S         all_gather      S -> R       all_reduce      P -> R
+//     hap_partial     R -> P(sum)    reduce_scatter  P(sum) -> S  all_to_all      S(f) -> S(g)
+//                                                                 recut           S(f by c1) -> S(f
+//                                                                 by c2)
+// A form must be one that the runtime has for these tables, the scratch as large as docs/formats.md
+// ("Scratch") says, and all three lists in the symmetric segment. What a pair of ranks exchanges is
+// computed once from the sender's tables and once from the receiver's; the sums must be the parts
+// they hold.
+//
+// All ranks run one straight-line program, so the total order of collectives is the order of the
+// calls on every rank, and every wait names an earlier start: program order and waits have no
+// cycle.
+
+#include "synth/check_model.h"
+
+enum { SCRATCH_ALIGN = 256 };
+
+typedef struct move {
+    chk *c;
+    const rec_call *call;
+    int k; // which pair of the list
+    const chk_buffer *src, *dst;
+    int axis;                 // the one that takes part (not of an all-reduce)
+    const rec_dim *from, *to; // the cut dims, NULL where whole
+    int from_dim, to_dim;
+} move;
+
+static hb_str pair_text(const move *m)
+{
+    return hb_fmt(m->c->a, "%.*s (pair %d)", HB_ARG(chk_name(m->c, m->src->value)), m->k);
+}
+
+// What one dim is cut by on one axis: the same dim, factor and table?
+static bool same_on_axis(const chk_buffer *a, const chk_buffer *b, int axis)
+{
+    if (a->cut[axis] != b->cut[axis]) return false;
+    return a->cut[axis] < 0 || chk_same_cut(&a->t->dim[a->cut[axis]], &b->t->dim[b->cut[axis]]);
+}
+
+static bool same_shape(move *m)
+{
+    const rec_tensor *s = m->src->t, *d = m->dst->t;
+    hb_str name = pair_text(m);
+    if (s->dtype != d->dtype)
+        return chk_fail(m->c, "%.*s changes from %s to %s", HB_ARG(name), ir_dtype_name(s->dtype),
+                        ir_dtype_name(d->dtype));
+    if (s->rank != d->rank)
+        return chk_fail(m->c, "%.*s changes its rank from %d to %d", HB_ARG(name), s->rank,
+                        d->rank);
+    for (int i = 0; i < s->rank; i++) {
+        int64_t a = s->dim[i].outer * s->dim[i].n * s->dim[i].inner;
+        int64_t b = d->dim[i].outer * d->dim[i].n * d->dim[i].inner;
+        if (a != b)
+            return chk_fail(m->c, "dim %d of %.*s changes from %lld to %lld entries", i,
+                            HB_ARG(name), (long long)a, (long long)b);
+    }
+    return true;
+}
+
+// Axes outside the mask: nothing changes. A P of the source stays in `partial`.
+static bool others_stay(move *m, unsigned axes, char *partial)
+{
+    for (int a = 0; a < m->c->r->n_axes; a++) {
+        if (axes >> a & 1u) continue;
+        partial[a] = m->src->partial[a];
+        if (!same_on_axis(m->src, m->dst, a))
+            return chk_fail(m->c, "%.*s changes from %.*s to %.*s on axis %d, which takes no part",
+                            HB_ARG(pair_text(m)), HB_ARG(chk_state(m->c, m->src, a)),
+                            HB_ARG(chk_state(m->c, m->dst, a)), a);
+    }
+    return true;
+}
+
+static bool local_move(chk *c, const rec_call *call, move *m)
+{
+    *m = (move){.c = c, .call = call};
+    if (call->n_in != 1 || call->n_out != 1) return chk_fail(c, "takes one tensor to one");
+    if (!chk_read(c, call->in[0], "the source")) return false;
+    m->src = &c->buf[call->in[0]];
+    m->dst = &c->buf[call->out[0]];
+    if (call->in[0] == call->out[0] || chk_overlap(c, m->src, m->dst))
+        return chk_fail(c, "the result shares bytes with its source");
+    return same_shape(m);
+}
+
+static bool finish_local(move *m, const char *partial)
+{
+    int value = m->src->value;
+    if (!chk_write(m->c, m->call->out[0], "the result", 0)) return false;
+    chk_hold(m->c, m->call->out[0], value, partial);
+    return true;
+}
+
+bool chk_slice(chk *c, const rec_call *call)
+{
+    move m;
+    char partial[SYN_MAX_AXES] = {0};
+    if (!local_move(c, call, &m)) return false;
+    bool any = false;
+    for (int a = 0; a < c->r->n_axes; a++) {
+        partial[a] = m.src->partial[a];
+        if (same_on_axis(m.src, m.dst, a)) continue;
+        if (m.src->cut[a] >= 0 || m.src->partial[a])
+            return chk_fail(
+                c, "%.*s is %.*s on axis %d, only a whole tensor can be cut without communication",
+                HB_ARG(pair_text(&m)), HB_ARG(chk_state(c, m.src, a)), a);
+        if (!chk_legal_cut(c, m.src->value, m.dst, a)) return false;
+        any = true;
+    }
+    if (!any) return chk_fail(c, "%.*s is not cut by it", HB_ARG(pair_text(&m)));
+    return finish_local(&m, partial);
+}
+
+static bool check_mask(chk *c, unsigned axes)
+{
+    if (axes == 0 || axes >> c->r->n_axes != 0)
+        return chk_fail(c, "axis mask %u on a mesh of %d axes", axes, c->r->n_axes);
+    return true;
+}
+
+bool chk_partial(chk *c, const rec_call *call)
+{
+    move m;
+    char partial[SYN_MAX_AXES] = {0};
+    if (!check_mask(c, call->axes) || !local_move(c, call, &m) ||
+        !others_stay(&m, call->axes, partial))
+        return false;
+    for (int a = 0; a < c->r->n_axes; a++) {
+        if (!(call->axes >> a & 1u)) {
+            if (partial[a] == 'm')
+                return chk_fail(c, "%.*s is P(max) on axis %d: zeros would be taken for values",
+                                HB_ARG(pair_text(&m)), a);
+            continue;
+        }
+        if (m.src->cut[a] >= 0 || m.src->partial[a] || m.dst->cut[a] >= 0)
+            return chk_fail(
+                c, "%.*s is %.*s on axis %d, the call needs R", HB_ARG(pair_text(&m)),
+                HB_ARG(chk_state(c, m.src->cut[a] >= 0 || m.src->partial[a] ? m.src : m.dst, a)),
+                a);
+        partial[a] = 's';
+    }
+    ir_dtype t = m.src->t->dtype;
+    if (t != IR_F32 && t != IR_BF16 && t != IR_F16)
+        return chk_fail(c, "%.*s is %s, partial sums are floats", HB_ARG(pair_text(&m)),
+                        ir_dtype_name(t));
+    return finish_local(&m, partial);
+}
+
+// --- collectives
+
+static bool even(const rec_dim *d)
+{
+    for (int i = 1; i < d->n_table; i++)
+        if (d->table[i] != d->table[0]) return false;
+    return true;
+}
+
+static bool form_exists(cost_coll coll, cost_form form)
+{
+    unsigned shards =
+        1u << COST_EVEN | 1u << COST_PADDED | 1u << COST_GROUPED | 1u << COST_SENDRECV;
+    switch (coll) {
+    case COST_ALL_GATHER:
+        return shards >> form & 1u;
+    case COST_REDUCE_SCATTER:
+        return (shards | 1u << COST_EVEN_FLAT) >> form & 1u;
+    case COST_ALL_REDUCE:
+        return form == COST_FLAT || form == COST_TWO_LEVEL;
+    case COST_ALL_TO_ALL:
+    case COST_RECUT:
+        return form == COST_EVEN || form == COST_SENDRECV;
+    }
+    return false;
+}
+
+static bool check_form(move *m)
+{
+    chk *c = m->c;
+    const rec_call *k = m->call;
+    const char *name = (unsigned)k->form < COST_N_FORMS ? cost_form_name(k->form) : "?";
+    if ((unsigned)k->form >= COST_N_FORMS || !form_exists(k->coll, k->form))
+        return chk_fail(c, "has no form %s", name);
+    if (k->form == COST_TWO_LEVEL && k->axes != 3u)
+        return chk_fail(c, "form %s needs a mesh of two axes and both of them", name);
+    if (k->form != COST_EVEN) return true;
+    const rec_dim *side[2] = {m->from, m->to};
+    for (int s = 0; s < 2; s++)
+        if (side[s] && !even(side[s]))
+            return chk_fail(c, "form %s on the unequal shards of %.*s", name, HB_ARG(pair_text(m)));
+    return true;
+}
+
+// Entries of the cut factor that coordinate i of the table holds: [lo, hi).
+static void range_of(const rec_dim *d, int i, int64_t *lo, int64_t *hi)
+{
+    *lo = 0;
+    for (int k = 0; k < i; k++)
+        *lo += d->table[k];
+    *hi = *lo + d->table[i];
+}
+
+// Elements that coordinate i sends to j, by the sender's part cut by the receiver's table.
+static int64_t sent(const move *m, int i, int j)
+{
+    int64_t a, b, x, y;
+    range_of(m->from, i, &a, &b);
+    range_of(m->to, j, &x, &y);
+    if (m->call->coll == COST_ALL_TO_ALL) return (b - a) * (y - x);
+    int64_t lo = a > x ? a : x, hi = b < y ? b : y;
+    return hi > lo ? hi - lo : 0;
+}
+
+// What all coordinates send to j, and what j's part of the result holds; what i sends, and what its
+// part of the source holds: in elements of the two factors, the rest of the tensor being the same
+// on both sides.
+static bool check_bytes(move *m)
+{
+    if (m->call->coll != COST_ALL_TO_ALL && m->call->coll != COST_RECUT) return true;
+    bool cross = m->call->coll == COST_ALL_TO_ALL;
+    int n = m->c->r->size[m->axis];
+    for (int i = 0; i < n; i++) {
+        int64_t out = 0, in = 0;
+        for (int j = 0; j < n; j++) {
+            out += sent(m, i, j);
+            in += sent(m, j, i);
+        }
+        if (out != m->from->table[i] * (cross ? m->to->n : 1) ||
+            in != m->to->table[i] * (cross ? m->from->n : 1))
+            return chk_fail(m->c,
+                            "coordinate %d sends and receives other amounts than it holds of %.*s",
+                            i, HB_ARG(pair_text(m)));
+    }
+    return true;
+}
+
+// Local size of a dim on a rank.
+static int64_t local_dim(const chk *c, const rec_dim *d, int rank)
+{
+    return d->outer * (d->axis < 0 ? d->n : d->table[chk_coord(c, rank, d->axis)]) * d->inner;
+}
+
+static int64_t table_max(const rec_dim *d)
+{
+    int64_t most = 0;
+    for (int i = 0; i < d->n_table; i++)
+        if (d->table[i] > most) most = d->table[i];
+    return most;
+}
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+// Scratch of one pair on one rank's group: docs/formats.md, "Scratch".
+static int64_t scratch_bytes(const move *m, int rank)
+{
+    const chk *c = m->c;
+    const rec_tensor *t = m->src->t;
+    int64_t item = ir_dtype_bytes(t->dtype);
+    if (m->call->coll == COST_ALL_REDUCE) {
+        if (m->call->form != COST_TWO_LEVEL) return 0;
+        int64_t n = c->r->size[1];
+        return (chk_local(c, t, rank) + n - 1) / n * item;
+    }
+    // One entry of the tensor as the group holds it together: dims cut on the other axis stay
+    // local.
+    int64_t full = item, outer = 1;
+    int lead = m->from ? m->from_dim : m->to_dim;
+    for (int d = 0; d < t->rank; d++) {
+        const rec_dim *v = &t->dim[d];
+        bool mine = v->axis == m->axis;
+        int64_t n = mine ? v->outer * v->n * v->inner : local_dim(c, v, rank);
+        full *= n;
+        if (d < lead) outer *= n;
+    }
+    const rec_dim *cut = m->from ? m->from : m->to;
+    outer *= cut->outer;
+    int64_t n = c->r->size[m->axis];
+    int64_t packed = outer == 1 ? 0 : full;
+    int64_t from = m->from && m->from->n > 0 ? full / m->from->n * table_max(m->from) : 0;
+    int64_t to = m->to && m->to->n > 0 ? full / m->to->n * table_max(m->to) : 0;
+    switch (m->call->coll) {
+    case COST_ALL_GATHER:
+        return m->call->form == COST_PADDED ? (n + 1) * from : packed;
+    case COST_REDUCE_SCATTER:
+        if (m->call->form == COST_PADDED) return (n + 1) * to;
+        if (m->call->form == COST_SENDRECV) return packed + to;
+        if (m->call->form == COST_EVEN_FLAT) return (n + 1) * ((full / item + n - 1) / n) * item;
+        return packed;
+    case COST_ALL_TO_ALL:
+    case COST_RECUT:
+        return from + to;
+    case COST_ALL_REDUCE:
+        break;
+    }
+    return 0;
+}
+
+static bool find_axis(move *m)
+{
+    unsigned axes = m->call->axes;
+    if (axes & (axes - 1)) return chk_fail(m->c, "not supported: over both axes at once");
+    m->axis = axes == 1u ? 0 : 1;
+    m->from_dim = m->src->cut[m->axis];
+    m->to_dim = m->dst->cut[m->axis];
+    m->from = m->from_dim < 0 ? NULL : &m->src->t->dim[m->from_dim];
+    m->to = m->to_dim < 0 ? NULL : &m->dst->t->dim[m->to_dim];
+    return true;
+}
+
+static bool wrong_states(move *m, const char *need)
+{
+    return chk_fail(m->c, "%.*s goes from %.*s to %.*s on axis %d, the call needs %s",
+                    HB_ARG(pair_text(m)), HB_ARG(chk_state(m->c, m->src, m->axis)),
+                    HB_ARG(m->to ? chk_cut_text(m->c, m->to_dim, m->to) : HB_STR("whole")), m->axis,
+                    need);
+}
+
+static bool reduce_all(move *m, char *partial)
+{
+    char need = m->call->reduce_max ? 'm' : 's';
+    for (int a = 0; a < m->c->r->n_axes; a++) {
+        if (!(m->call->axes >> a & 1u)) continue;
+        m->axis = a;
+        m->to_dim = m->dst->cut[a];
+        m->to = m->to_dim < 0 ? NULL : &m->dst->t->dim[m->to_dim];
+        if (m->src->partial[a] != need || m->to || m->src->cut[a] >= 0)
+            return wrong_states(m, need == 'm' ? "P(max) to R" : "P(sum) to R");
+        partial[a] = 0;
+    }
+    for (int a = 0; a < m->c->r->n_axes; a++) // a sum of maxima is no maximum of sums
+        if (partial[a] && partial[a] != need)
+            return chk_fail(m->c, "%.*s is also %.*s on axis %d", HB_ARG(pair_text(m)),
+                            HB_ARG(chk_state(m->c, m->src, a)), a);
+    return true;
+}
+
+static bool same_factor(const move *m)
+{
+    return m->from_dim == m->to_dim && m->from->n == m->to->n && m->from->outer == m->to->outer &&
+           m->from->inner == m->to->inner;
+}
+
+// One pair: the change of state; *partial becomes the state of the destination.
+static bool transition(move *m, char *partial)
+{
+    const rec_call *k = m->call;
+    if (!others_stay(m, k->axes, partial)) return false;
+    if (k->reduce_max && k->coll != COST_ALL_REDUCE)
+        return chk_fail(m->c, "there is no such collective");
+    if (k->coll == COST_ALL_REDUCE) return reduce_all(m, partial);
+    if (!find_axis(m)) return false;
+    char from_partial = m->src->partial[m->axis];
+    partial[m->axis] = 0;
+    switch (k->coll) {
+    case COST_ALL_GATHER:
+        if (!m->from || m->to) return wrong_states(m, "S to R");
+        break;
+    case COST_REDUCE_SCATTER:
+        if (m->from || !m->to || from_partial != 's') return wrong_states(m, "P(sum) to S");
+        break;
+    case COST_ALL_TO_ALL:
+        if (!m->from || !m->to || same_factor(m))
+            return wrong_states(m, "S to S of another factor");
+        break;
+    case COST_RECUT:
+        if (!m->from || !m->to || !same_factor(m))
+            return wrong_states(m, "S to S of the same factor");
+        break;
+    case COST_ALL_REDUCE:
+        break;
+    }
+    if (m->to && !chk_legal_cut(m->c, m->src->value, m->dst, m->axis)) return false;
+    return check_bytes(m);
+}
+
+// The two cut factors of an all-to-all inside one dim must not overlap.
+static bool check_nesting(move *m)
+{
+    if (m->call->coll != COST_ALL_TO_ALL || m->from_dim != m->to_dim) return true;
+    const rec_dim *a = m->from, *b = m->to;
+    if (a->inner % (b->n * b->inner) == 0 || b->inner % (a->n * a->inner) == 0) return true;
+    return chk_fail(m->c, "not supported: the two factors of %.*s overlap", HB_ARG(pair_text(m)));
+}
+
+// Bytes are free for the whole flight: sources frozen, destinations and scratch taken.
+static bool take_off(chk *c, const rec_call *k, const int *values, char (*partial)[SYN_MAX_AXES])
+{
+    for (int i = 0; i < k->n_in; i++) {
+        chk_buffer *s = &c->buf[k->in[i]];
+        bool in_place = k->in[i] == k->out[i] || chk_overlap(c, s, &c->buf[k->out[i]]);
+        if (in_place && (k->coll != COST_ALL_REDUCE || !chk_same_range(c, s, &c->buf[k->out[i]])))
+            return chk_fail(c, "the destination of pair %d shares bytes with its source", i);
+        if (in_place) continue;
+        s->frozen++;
+        s->frozen_by = c->at;
+        chk_enlist(c, k->in[i]);
+    }
+    for (int i = 0; i < k->n_out; i++) {
+        if (!chk_write(c, k->out[i], hb_fmt(c->a, "the destination of pair %d", i).p, 0))
+            return false;
+        chk_hold(c, k->out[i], values[i], partial[i]);
+        c->buf[k->out[i]].busy = c->at;
+    }
+    if (k->scratch < 0) return true;
+    if (!chk_write(c, k->scratch, "the scratch", 0)) return false;
+    c->buf[k->scratch].busy = c->at;
+    return true;
+}
+
+bool chk_start(chk *c, const rec_call *k)
+{
+    if (!check_mask(c, k->axes)) return false;
+    if (k->n_in < 1 || k->n_in != k->n_out)
+        return chk_fail(c, "has %d sources and %d destinations", k->n_in, k->n_out);
+    int *values = HB_ARRAY(c->a, int, k->n_in);
+    char(*partial)[SYN_MAX_AXES] = HB_ARRAY(c->a, char[SYN_MAX_AXES], k->n_in);
+    int64_t *need = HB_ARRAY(c->a, int64_t, c->r->n_ranks);
+    for (int i = 0; i < k->n_in; i++) {
+        move m = {.c = c, .call = k, .k = i, .src = &c->buf[k->in[i]], .dst = &c->buf[k->out[i]]};
+        if (!chk_read(c, k->in[i], hb_fmt(c->a, "the source of pair %d", i).p)) return false;
+        values[i] = m.src->value;
+        if (!same_shape(&m) || !transition(&m, partial[i]) || !check_nesting(&m) || !check_form(&m))
+            return false;
+        if (m.src->t->seg != 0 || m.dst->t->seg != 0)
+            return chk_fail(c, "%.*s crosses the wire outside SEG_SYM", HB_ARG(pair_text(&m)));
+        for (int r = 0; r < c->r->n_ranks; r++)
+            need[r] += round_up(scratch_bytes(&m, r), SCRATCH_ALIGN);
+    }
+    int64_t most = 0, have = -1;
+    for (int r = 0; r < c->r->n_ranks; r++)
+        if (need[r] > most) most = need[r];
+    if (k->scratch >= 0) {
+        const chk_buffer *s = &c->buf[k->scratch];
+        if (s->t->seg != 0) return chk_fail(c, "its scratch lies outside SEG_SYM");
+        for (int r = 0; r < c->r->n_ranks; r++) {
+            int64_t b = chk_local(c, s->t, r) * ir_dtype_bytes(s->t->dtype);
+            if (have < 0 || b < have) have = b;
+        }
+    }
+    if (most > 0 && have < most)
+        return chk_fail(c, "form %s needs %lld bytes of scratch, it has %lld",
+                        cost_form_name(k->form), (long long)most, (long long)(have < 0 ? 0 : have));
+    return take_off(c, k, values, partial);
+}

@@ -1,0 +1,297 @@
+// Part 3 of the certificate: tables, offsets, and which bytes hold what at every moment.
+//
+// Liveness is not computed from intervals but replayed: a write to a buffer takes away the value of
+// every other buffer that shares a byte with it on any class, and a read asks for a value that is
+// still there. Two live buffers that overlap are thus found at the read that would see the wrong
+// bytes; a collective holds its destination and scratch from start to wait, and its sources against
+// writes.
+//
+// Ranges use the largest part of a class: a class has one arena.
+
+#include "synth/check_model.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { SYM_ALIGN = 4096, LOCAL_ALIGN = 256 };
+
+int chk_coord(const chk *c, int rank, int axis)
+{
+    if (c->r->n_axes == 1) return rank;
+    return axis == 0 ? rank / c->r->size[1] : rank % c->r->size[1];
+}
+
+int64_t chk_local(const chk *c, const rec_tensor *t, int rank)
+{
+    int64_t e = 1;
+    for (int d = 0; d < t->rank; d++) {
+        const rec_dim *v = &t->dim[d];
+        int64_t n = v->axis < 0 ? v->n : v->table[chk_coord(c, rank, v->axis)];
+        e *= v->outer * n * v->inner;
+    }
+    return e;
+}
+
+bool chk_same_cut(const rec_dim *a, const rec_dim *b)
+{
+    return a->axis == b->axis && a->n == b->n && a->outer == b->outer && a->inner == b->inner &&
+           a->n_table == b->n_table &&
+           (a->n_table == 0 ||
+            memcmp(a->table, b->table, (size_t)a->n_table * sizeof *a->table) == 0);
+}
+
+// a * b * c * 8 for sizes that came from a file: -1 if it does not fit.
+static int64_t product(const int64_t *v, int n)
+{
+    int64_t p = 1;
+    for (int i = 0; i < n; i++) {
+        if (v[i] < 0) return -1;
+        if (v[i] != 0 && p > INT64_MAX / 16 / v[i]) return -1;
+        p *= v[i];
+    }
+    return p;
+}
+
+static bool check_dims(chk *c, chk_buffer *b, int id)
+{
+    const rec_tensor *t = b->t;
+    if (t->rank < 0 || t->rank > IR_MAX_RANK)
+        return chk_fail(c, "tensor %d has rank %d", id, t->rank);
+    int64_t sizes[IR_MAX_RANK * 3];
+    for (int d = 0; d < t->rank; d++) {
+        const rec_dim *v = &t->dim[d];
+        if (v->n < 0 || v->outer < 1 || v->inner < 1)
+            return chk_fail(c, "tensor %d, dim %d: size %lld x %lld x %lld", id, d,
+                            (long long)v->outer, (long long)v->n, (long long)v->inner);
+        sizes[3 * d] = v->n;
+        sizes[3 * d + 1] = v->outer;
+        sizes[3 * d + 2] = v->inner;
+        if (v->axis == SYN_MAX_AXES)
+            return chk_fail(c, "tensor %d, dim %d: not supported: one factor over both axes", id,
+                            d);
+        if (v->axis < -1 || v->axis >= c->r->n_axes)
+            return chk_fail(c, "tensor %d, dim %d is cut on axis %d of %d", id, d, v->axis,
+                            c->r->n_axes);
+        if (v->axis < 0) {
+            if (v->n_table != 0 || v->outer != 1 || v->inner != 1)
+                return chk_fail(c, "tensor %d, dim %d is whole but has a table or factors", id, d);
+            continue;
+        }
+        if (b->cut[v->axis] >= 0)
+            return chk_fail(c, "tensor %d is cut twice on axis %d", id, v->axis);
+        b->cut[v->axis] = d;
+        if (v->n_table != c->r->size[v->axis])
+            return chk_fail(c, "tensor %d, dim %d: a table of %d entries on an axis of %d", id, d,
+                            v->n_table, c->r->size[v->axis]);
+        int64_t sum = 0;
+        for (int i = 0; i < v->n_table; i++) {
+            if (v->table[i] < 0 || v->table[i] > v->n - sum)
+                return chk_fail(
+                    c, "tensor %d, dim %d: entry %d of the table is %lld, the factor has %lld", id,
+                    d, i, (long long)v->table[i], (long long)v->n);
+            sum += v->table[i];
+        }
+        if (sum != v->n)
+            return chk_fail(c, "tensor %d, dim %d: the table sums to %lld, the factor has %lld", id,
+                            d, (long long)sum, (long long)v->n);
+    }
+    b->elements = product(sizes, 3 * t->rank);
+    if (b->elements < 0) return chk_fail(c, "tensor %d is too large", id);
+    return true;
+}
+
+static bool check_place(chk *c, chk_buffer *b, int id)
+{
+    const record *r = c->r;
+    const rec_tensor *t = b->t;
+    if ((int)t->dtype < 0 || t->dtype >= IR_N_DTYPES)
+        return chk_fail(c, "tensor %d: unknown dtype", id);
+    if (t->seg != 0 && t->seg != 1) return chk_fail(c, "tensor %d: unknown segment", id);
+    for (int rank = 0; rank < r->n_ranks; rank++) {
+        int64_t e = chk_local(c, t, rank), *most = &b->bytes[r->class_of[rank]];
+        if (e > b->max_elements) b->max_elements = e;
+        if (e * ir_dtype_bytes(t->dtype) > *most) *most = e * ir_dtype_bytes(t->dtype);
+    }
+    int64_t align = t->seg == 0 ? SYM_ALIGN : LOCAL_ALIGN;
+    for (int k = 0; k < r->n_classes; k++) {
+        int64_t size = t->seg == 0 ? r->sym_bytes : r->local_bytes[k];
+        if (t->off[k] < 0 || t->off[k] % align != 0)
+            return chk_fail(c, "tensor %d: offset %lld of class %d is not a multiple of %lld", id,
+                            (long long)t->off[k], k, (long long)align);
+        if (t->off[k] > size || b->bytes[k] > size - t->off[k])
+            return chk_fail(
+                c, "tensor %d: bytes %lld + %lld of class %d end behind the segment's %lld", id,
+                (long long)t->off[k], (long long)b->bytes[k], k, (long long)size);
+        if (t->seg == 0 && t->off[k] != t->off[0])
+            return chk_fail(c, "tensor %d lies in SEG_SYM at different offsets", id);
+    }
+    return true;
+}
+
+static bool check_header(chk *c)
+{
+    const record *r = c->r;
+    if (r->n_axes < 1 || r->n_axes > SYN_MAX_AXES)
+        return chk_fail(c, "a mesh of %d axes", r->n_axes);
+    int64_t ranks = 1;
+    for (int i = 0; i < r->n_axes; i++) {
+        if (r->size[i] < 1 || r->size[i] > INT_MAX / ranks)
+            return chk_fail(c, "a mesh axis of %d", r->size[i]);
+        ranks *= r->size[i];
+    }
+    if (ranks != r->n_ranks)
+        return chk_fail(c, "hap_mesh has %lld ranks, hap_init %d", (long long)ranks, r->n_ranks);
+    if (r->n_classes < 1 || r->n_classes > CL_MAX_CLASSES)
+        return chk_fail(c, "%d classes of ranks", r->n_classes);
+    for (int i = 0; i < r->n_ranks; i++)
+        if (r->class_of[i] < 0 || r->class_of[i] >= r->n_classes)
+            return chk_fail(c, "rank %d is of class %d of %d", i, r->class_of[i], r->n_classes);
+    if (!hb_str_eq(r->graph_sha, c->g->sha))
+        return chk_fail(c, "hap_init names graph %.*s, this is graph %.*s", HB_ARG(r->graph_sha),
+                        HB_ARG(c->g->sha));
+    return true;
+}
+
+static bool use(chk *c, int call, int id)
+{
+    if (id < 0 || id >= c->n_buffers) {
+        c->at = call;
+        return chk_fail(c, "names tensor %d, which does not exist", id);
+    }
+    return true;
+}
+
+// Every id that a call names exists; the last call that reads each buffer.
+static bool check_ids(chk *c)
+{
+    const record *r = c->r;
+    for (int i = 0; i < c->n_buffers; i++) {
+        c->buf[i].t = &r->tensors.p[i];
+        c->buf[i].value = c->buf[i].busy = c->buf[i].lost = c->buf[i].last_use = -1;
+        c->buf[i].frozen_by = -1;
+        for (int a = 0; a < SYN_MAX_AXES; a++)
+            c->buf[i].cut[a] = -1;
+        if (r->tensors.p[i].id != i)
+            return chk_fail(c, "tensor %d has id %d", i, r->tensors.p[i].id);
+    }
+    for (int k = 0; k < r->calls.n; k++) {
+        const rec_call *v = &r->calls.p[k];
+        for (int i = 0; i < v->n_out; i++)
+            if (!use(c, k, v->out[i])) return false;
+        for (int i = 0; i < v->n_in; i++) {
+            if (!use(c, k, v->in[i])) return false;
+            chk_buffer *b = &c->buf[v->in[i]];
+            bool declared = v->kind < REC_OP && v->kind != REC_INPUT;
+            int last = declared ? r->calls.n : k;
+            if (last > b->last_use) b->last_use = last;
+        }
+        if (v->kind == REC_START && v->scratch >= 0 && !use(c, k, v->scratch)) return false;
+    }
+    return true;
+}
+
+bool chk_layout(chk *c)
+{
+    c->at = -1;
+    if (!check_header(c)) return false;
+    c->n_buffers = c->r->tensors.n;
+    c->buf = HB_ARRAY(c->a, chk_buffer, c->n_buffers + 1);
+    if (!check_ids(c)) return false;
+    c->at = -1;
+    for (int i = 0; i < c->n_buffers; i++)
+        if (!check_dims(c, &c->buf[i], i) || !check_place(c, &c->buf[i], i)) return false;
+    return true;
+}
+
+bool chk_fits(chk *c, int b, int tensor, const char *what)
+{
+    const rec_tensor *t = c->buf[b].t;
+    const ir_tensor *v = &c->g->tensors.p[tensor];
+    if (t->dtype != v->dtype)
+        return chk_fail(c, "%s is %s, %.*s is %s", what, ir_dtype_name(t->dtype), HB_ARG(v->name),
+                        ir_dtype_name(v->dtype));
+    if (t->rank != v->rank)
+        return chk_fail(c, "%s has rank %d, %.*s has %d", what, t->rank, HB_ARG(v->name), v->rank);
+    for (int d = 0; d < t->rank; d++) {
+        int64_t n = t->dim[d].outer * t->dim[d].n * t->dim[d].inner;
+        if (n != v->dim[d])
+            return chk_fail(c, "dim %d of %s has %lld entries, %.*s has %lld", d, what,
+                            (long long)n, HB_ARG(v->name), (long long)v->dim[d]);
+    }
+    return true;
+}
+
+bool chk_same_range(const chk *c, const chk_buffer *a, const chk_buffer *b)
+{
+    if (a->t->seg != b->t->seg) return false;
+    for (int k = 0; k < c->r->n_classes; k++)
+        if (a->t->off[k] != b->t->off[k] || a->bytes[k] != b->bytes[k]) return false;
+    return true;
+}
+
+bool chk_overlap(const chk *c, const chk_buffer *a, const chk_buffer *b)
+{
+    if (a->t->seg != b->t->seg) return false;
+    for (int k = 0; k < c->r->n_classes; k++)
+        if (a->bytes[k] > 0 && b->bytes[k] > 0 && a->t->off[k] < b->t->off[k] + b->bytes[k] &&
+            b->t->off[k] < a->t->off[k] + a->bytes[k])
+            return true;
+    return false;
+}
+
+bool chk_read(chk *c, int i, const char *what)
+{
+    const chk_buffer *b = &c->buf[i];
+    if (b->busy >= 0)
+        return chk_fail(c, "%s is not there yet: %.*s has not been waited for", what,
+                        HB_ARG(chk_where(c, b->busy)));
+    if (b->value >= 0) return true;
+    if (b->lost >= 0)
+        return chk_fail(c, "%s was overwritten by %.*s", what, HB_ARG(chk_where(c, b->lost)));
+    return chk_fail(c, "%s (tensor %d) holds nothing", what, i);
+}
+
+void chk_enlist(chk *c, int i)
+{
+    if (c->buf[i].live) return;
+    c->buf[i].live = true;
+    HB_PUSH(c->a, &c->live, i);
+}
+
+bool chk_write(chk *c, int i, const char *what, int content)
+{
+    const chk_buffer *b = &c->buf[i];
+    int kept = 0;
+    for (int k = 0; k < c->live.n; k++) {
+        chk_buffer *o = &c->buf[c->live.p[k]];
+        bool flying = o->busy >= 0 || o->frozen > 0;
+        if (!flying && o != b && o->last_use < c->at) o->value = -1; // never read again
+        if (o == b || chk_overlap(c, o, b)) {
+            if (flying)
+                return chk_fail(c, "%s lies on bytes that %.*s still uses", what,
+                                HB_ARG(chk_where(c, o->busy >= 0 ? o->busy : o->frozen_by)));
+            bool same = content > 0 && o->content == content && chk_same_range(c, o, b);
+            if (o->value >= 0 && o != b && !same) {
+                o->value = -1;
+                o->lost = c->at;
+            }
+        }
+        if (o->value >= 0 || flying || o == b)
+            c->live.p[kept++] = c->live.p[k];
+        else
+            o->live = false;
+    }
+    c->live.n = kept;
+    c->buf[i].value = -1;
+    c->buf[i].content = content > 0 ? content : ++c->next_content;
+    chk_enlist(c, i);
+    return true;
+}
+
+void chk_hold(chk *c, int i, int value, const char *partial)
+{
+    c->buf[i].value = value;
+    c->buf[i].lost = -1;
+    for (int a = 0; a < SYN_MAX_AXES; a++)
+        c->buf[i].partial[a] = partial ? partial[a] : 0;
+}

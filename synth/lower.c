@@ -1,0 +1,255 @@
+// From a choice to the program it means: nodes in order, each operand brought into the state its form
+// wants, each conversion one or more explicit instructions.
+
+#include <ctype.h>
+#include <string.h>
+
+#include "synth/states.h"
+
+typedef struct lowering {
+    hb_arena *arena;
+    const syn_space *s;
+    const syn_choice *c;
+    syn_program *p;
+    int *kept, *copy; // by graph tensor: buffer, -1
+    hb_map *names;
+    HB_VEC(int) name_count;
+} lowering;
+
+static hb_str identifier(lowering *l, hb_str name, const char *suffix)
+{
+    hb_buf b = {.arena = l->arena};
+    if (name.n == 0 || !(isalpha((unsigned char)name.p[0]) || name.p[0] == '_'))
+        hb_puts(&b, "t_");
+    for (size_t i = 0; i < name.n; i++)
+        hb_putc(&b, isalnum((unsigned char)name.p[i]) && (unsigned char)name.p[i] < 128 ? name.p[i] : '_');
+    hb_puts(&b, suffix);
+    hb_str base = hb_done(&b);
+    int at = hb_map_get(l->names, base);
+    if (at < 0) {
+        hb_map_put(l->names, base, l->name_count.n);
+        HB_PUSH(l->arena, &l->name_count, 1);
+        return base;
+    }
+    return identifier(l, hb_fmt(l->arena, "%.*s_%d", HB_ARG(base), ++l->name_count.p[at]), "");
+}
+
+static void measure(lowering *l, syn_tensor *t)
+{
+    const syn_mesh *mesh = l->p->mesh;
+    for (int r = 0; r < mesh->n_ranks; r++) {
+        int64_t bytes = syn_local_elements(mesh, l->p->g, l->p->f, t->value, &t->state, r) * ir_dtype_bytes(t->dtype);
+        int c = mesh->class_of[r];
+        if (bytes > t->bytes[c])
+            t->bytes[c] = bytes;
+    }
+}
+
+static int new_buffer(lowering *l, int value, const syn_axis_state *x, syn_role role, const char *suffix)
+{
+    const ir_tensor *v = &l->p->g->tensors.p[value];
+    syn_tensor t = {.value = value, .role = role, .dtype = v->dtype, .family = -1};
+    t.state.ax[0] = *x;
+    t.state.ax[1] = (syn_axis_state){.kind = SYN_R, .cut = -1};
+    t.name = identifier(l, v->name, suffix);
+    measure(l, &t);
+    HB_PUSH(l->arena, &l->p->tensors, t);
+    return l->p->tensors.n - 1;
+}
+
+static int new_scratch(lowering *l, int64_t bytes, int serves)
+{
+    syn_tensor t = {.value = -1, .role = SYN_ROLE_SCRATCH, .dtype = IR_F32, .sym = true, .family = -1};
+    t.name = identifier(l, l->p->tensors.p[serves].name, "_scratch");
+    for (int c = 0; c < l->p->mesh->n_classes; c++)
+        t.bytes[c] = bytes;
+    HB_PUSH(l->arena, &l->p->tensors, t);
+    return l->p->tensors.n - 1;
+}
+
+static int *one(lowering *l, int i) { return hb_copy(l->arena, &i, sizeof i); }
+
+static void emit_step(lowering *l, const syn_step *step, int from, int to, int node)
+{
+    syn_instr in = {.node = node, .n_in = 1, .n_out = 1, .in = one(l, from), .out = one(l, to), .scratch = -1, .start = -1};
+    if (step->kind == SYN_STEP_SLICE || step->kind == SYN_STEP_PARTIAL) {
+        in.kind = step->kind == SYN_STEP_SLICE ? SYN_SLICE : SYN_PARTIAL;
+        in.axes = 1;
+        HB_PUSH(l->arena, &l->p->instr, in);
+        return;
+    }
+    hb_assert(step->kind == SYN_STEP_COLL);
+    in.kind = SYN_START;
+    in.coll = step->coll;
+    in.form = step->form;
+    in.reduce_max = step->reduce_max;
+    in.axes = 1;
+    int64_t scratch = cost_scratch(step->coll, step->form, &step->shards);
+    if (scratch > 0)
+        in.scratch = new_scratch(l, scratch, to);
+    l->p->tensors.p[from].sym = l->p->tensors.p[to].sym = true;
+    HB_PUSH(l->arena, &l->p->instr, in);
+    syn_instr wait = {.kind = SYN_WAIT, .node = node, .scratch = -1, .start = l->p->instr.n - 1};
+    HB_PUSH(l->arena, &l->p->instr, wait);
+}
+
+// Brings a buffer in state i of its list into state j, in `target` if that is a buffer. Returns the buffer.
+static int convert(lowering *l, int buffer, int i, int j, int target, int node)
+{
+    static const char *const suffix[] = {"_all", "_cut", "_part"};
+    int value = l->p->tensors.p[buffer].value;
+    const syn_states *st = l->s->states[value];
+    while (i != j) {
+        int k = st->via[i * st->n + j];
+        double sec = 0;
+        syn_step step = syn_step_between(l->s, value, st, i, k, &sec);
+        int to = k == j && target >= 0 ? target : new_buffer(l, value, &st->s[k], SYN_ROLE_VALUE, suffix[st->s[k].kind]);
+        emit_step(l, &step, buffer, to, node);
+        buffer = to;
+        i = k;
+    }
+    return buffer;
+}
+
+static syn_role role_of(const ir_tensor *t)
+{
+    switch (t->kind) {
+    case IR_INPUT: return SYN_ROLE_INPUT;
+    case IR_CONST: return SYN_ROLE_CONST;
+    case IR_PARAM:
+    case IR_STATE:
+    case IR_BUFFER: return SYN_ROLE_HOME;
+    case IR_VALUE: break;
+    }
+    return SYN_ROLE_VALUE;
+}
+
+static const syn_form *form_of(const lowering *l, int node) { return &l->s->forms[node]->form[l->c->form[node]]; }
+
+static void declare_homes(lowering *l)
+{
+    const ir_graph *g = l->p->g;
+    for (int t = 0; t < g->tensors.n; t++) {
+        const ir_tensor *ten = &g->tensors.p[t];
+        bool used = l->s->first_use[t + 1] > l->s->first_use[t];
+        if (ten->kind == IR_VALUE || (!used && (ten->kind == IR_INPUT || ten->kind == IR_CONST)))
+            continue;
+        int state = l->c->keep[t].state;
+        if (ten->kind == IR_STATE && used) {
+            const int *u = l->s->uses[l->s->first_use[t]];
+            state = form_of(l, u[0])->in[u[1]];
+        }
+        l->kept[t] = new_buffer(l, t, &l->s->states[t]->s[state < 0 ? 0 : state], role_of(ten), "");
+        l->p->home[t] = l->kept[t];
+    }
+}
+
+// The buffer an operand reads, converted from whichever of the kept ones is nearest.
+static int operand(lowering *l, int node, int i)
+{
+    const ir_graph *g = l->p->g;
+    int t = g->nodes.p[node].in[i], want = form_of(l, node)->in[i];
+    const syn_states *st = l->s->states[t];
+    if (g->tensors.p[t].kind == IR_STATE)
+        return l->kept[t];
+    if (l->s->tensor_var[t] < 0) { // one consumer: straight from the producer
+        int p = g->tensors.p[t].producer;
+        return convert(l, l->kept[t], form_of(l, p)->out[g->tensors.p[t].out], want, -1, node);
+    }
+    syn_keep keep = l->c->keep[t];
+    double from_kept = st->cost[keep.state * st->n + want];
+    if (keep.copy < 0 || syn_writes_home(g, node, i) || from_kept <= st->cost[keep.copy * st->n + want])
+        return convert(l, l->kept[t], keep.state, want, -1, node);
+    if (l->copy[t] < 0)
+        l->copy[t] = convert(l, l->kept[t], keep.state, keep.copy, -1, node);
+    return convert(l, l->copy[t], keep.copy, want, -1, node);
+}
+
+static void lower_node(lowering *l, int node)
+{
+    const ir_graph *g = l->p->g;
+    const ir_node *n = &g->nodes.p[node];
+    const syn_form *form = form_of(l, node);
+    bool in_place = ir_row(n->op)->flags & IR_IN_PLACE;
+    syn_instr op = {.kind = SYN_OP, .node = node, .n_in = n->n_in, .n_out = n->n_out, .scratch = -1, .start = -1};
+    op.in = HB_ARRAY(l->arena, int, n->n_in);
+    op.out = HB_ARRAY(l->arena, int, n->n_out);
+    for (int i = 0; i < n->n_in; i++)
+        op.in[i] = operand(l, node, i);
+    for (int o = 0; o < n->n_out; o++)
+        op.out[o] = in_place ? op.in[o] : new_buffer(l, n->out[o], &l->s->states[n->out[o]]->s[form->out[o]], SYN_ROLE_VALUE, "");
+    HB_PUSH(l->arena, &l->p->instr, op);
+    for (int o = 0; o < n->n_out; o++) {
+        int t = n->out[o];
+        if (in_place) { // back home if the optimizer worked in another state
+            int old = n->in[o];
+            if (op.in[o] != l->kept[old])
+                convert(l, op.in[o], form->in[o], l->c->keep[old].state, l->kept[old], node);
+            l->kept[t] = l->kept[old];
+        } else if (l->s->tensor_var[t] >= 0) {
+            l->kept[t] = convert(l, op.out[o], form->out[o], l->c->keep[t].state, -1, node);
+        } else {
+            l->kept[t] = op.out[o];
+        }
+    }
+    for (int k = 0; in_place && k < g->grads.n; k += 2)
+        for (int i = n->n_out; i < n->n_in; i++)
+            if (g->grads.p[k] == n->in[0] && g->grads.p[k + 1] == n->in[i])
+                l->p->grad[n->in[0]] = op.in[i];
+}
+
+static int value_state(const lowering *l, int t)
+{
+    if (l->s->tensor_var[t] >= 0)
+        return l->c->keep[t].state;
+    int p = l->p->g->tensors.p[t].producer;
+    return form_of(l, p)->out[l->p->g->tensors.p[t].out];
+}
+
+static void close_updates(lowering *l)
+{
+    const ir_graph *g = l->p->g;
+    for (int u = 0; u < g->updates.n; u++) {
+        int t = g->updates.p[u].tensor, next = g->updates.p[u].next, home = l->kept[t];
+        if (l->kept[next] == home)
+            continue;
+        int have = value_state(l, next), want = l->c->keep[t].state < 0 ? 0 : l->c->keep[t].state;
+        if (have != want) {
+            convert(l, l->kept[next], have, want, home, g->tensors.p[next].producer);
+        } else {
+            syn_step copy = {.kind = SYN_STEP_SLICE};
+            emit_step(l, &copy, l->kept[next], home, g->tensors.p[next].producer);
+        }
+    }
+}
+
+syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
+{
+    const ir_graph *g = s->g;
+    syn_program *p = HB_NEW(a, syn_program);
+    lowering l = {.arena = a, .s = s, .c = c, .p = p, .names = hb_map_new(a)};
+    p->arena = a;
+    p->g = g;
+    p->f = s->f;
+    p->cluster = s->m->cluster;
+    p->mesh = HB_NEW(a, syn_mesh);
+    *p->mesh = *s->mesh; // cuts are added to the search's mesh later; this program keeps its own list
+    p->mesh->cuts.p = hb_copy(a, s->mesh->cuts.p, sizeof *s->mesh->cuts.p * (size_t)s->mesh->cuts.n);
+    p->mesh->cuts.cap = s->mesh->cuts.n;
+    p->loss = -1;
+    p->keep_grads = s->opt->keep_grads;
+    p->strategy = hb_str_c(a, syn_strategy_name(s->strategy));
+    p->home = HB_ARRAY(a, int, g->tensors.n);
+    p->grad = HB_ARRAY(a, int, g->tensors.n);
+    l.kept = HB_ARRAY(a, int, g->tensors.n);
+    l.copy = HB_ARRAY(a, int, g->tensors.n);
+    for (int t = 0; t < g->tensors.n; t++)
+        p->home[t] = p->grad[t] = l.kept[t] = l.copy[t] = -1;
+    declare_homes(&l);
+    for (int n = 0; n < g->nodes.n; n++)
+        lower_node(&l, n);
+    close_updates(&l);
+    if (g->loss >= 0)
+        p->loss = convert(&l, l.kept[g->loss], value_state(&l, g->loss), 0, -1, g->tensors.p[g->loss].producer);
+    return p;
+}

@@ -1,0 +1,136 @@
+// The judge: a program with its cuts becomes events, and the events are simulated (costmodel).
+
+#include <math.h>
+#include <string.h>
+
+#include "synth/states.h"
+
+// The local factor and cut an OP instruction runs with on the axis: read off any operand or output that is
+// cut. -1 if none is.
+static int op_factor(const syn_program *p, const syn_instr *in, int *cut)
+{
+    const ir_rule *r = &p->f->rule[in->node];
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < (pass ? in->n_in : in->n_out); i++) {
+            const syn_axis_state *x = &p->tensors.p[pass ? in->in[i] : in->out[i]].state.ax[0];
+            if (x->kind != SYN_S)
+                continue;
+            const ir_rule_dim *dims = pass ? r->in[i] : r->out[i];
+            *cut = x->cut;
+            return dims[x->dim].f[x->pos];
+        }
+    *cut = -1;
+    return -1;
+}
+
+static bool leads(const syn_program *p, const syn_tensor *t)
+{
+    const syn_axis_state *x = &t->state.ax[0];
+    const ir_tensor *v = &p->g->tensors.p[t->value];
+    int64_t before = 1;
+    for (int d = 0; d < x->dim; d++)
+        before *= v->dim[d];
+    for (int i = 0; i < x->pos; i++)
+        before *= p->f->cls[p->f->dim[t->value][x->dim].cls[i]].size;
+    return before == 1;
+}
+
+static double collective_seconds(const syn_program *p, const cost_model *m, const syn_instr *in)
+{
+    const syn_mesh *mesh = p->mesh;
+    cl_link link = cl_group_link(m->cluster, mesh->cluster_rank, mesh->n_ranks, 1);
+    double pack = 0, sec = 0, memory = INFINITY;
+    for (int c = 0; c < mesh->n_classes; c++) {
+        double b = m->cluster->cls[mesh->cluster_class[c]].memory_bandwidth;
+        memory = b < memory ? b : memory;
+    }
+    cost_shards sum = {.n = mesh->n_ranks};
+    for (int i = 0; i < in->n_in; i++) {
+        const syn_tensor *src = &p->tensors.p[in->in[i]], *dst = &p->tensors.p[in->out[i]];
+        const syn_axis_state *a = &src->state.ax[0], *b = &dst->state.ax[0];
+        const ir_tensor *v = &p->g->tensors.p[src->value];
+        cost_shards sh = {.n = mesh->n_ranks, .bytes = (double)(ir_elements(v) * ir_dtype_bytes(src->dtype))};
+        const syn_tensor *first = a->kind == SYN_S ? src : dst;
+        if (first->state.ax[0].kind == SYN_S) {
+            sh.table = mesh->cuts.p[first->state.ax[0].cut].table;
+            sh.leading = leads(p, first);
+        }
+        if (a->kind == SYN_S && b->kind == SYN_S) {
+            sh.table2 = mesh->cuts.p[b->cut].table;
+            sh.leading2 = leads(p, dst);
+        }
+        if (in->coll == COST_ALL_REDUCE) {
+            sum.bytes += sh.bytes;
+            continue;
+        }
+        pack += cost_pack_bytes(in->coll, in->form, &sh);
+        sec += cost_collective(in->coll, in->form, &sh, link);
+    }
+    if (in->coll == COST_ALL_REDUCE) {
+        pack = cost_pack_bytes(in->coll, in->form, &sum);
+        sec = cost_collective(in->coll, in->form, &sum, link);
+    }
+    return sec + pack / memory;
+}
+
+static void price(syn_program *p, const cost_model *m, syn_instr *in)
+{
+    const syn_mesh *mesh = p->mesh;
+    int cut = -1, k = -1;
+    switch (in->kind) {
+    case SYN_OP:
+        k = op_factor(p, in, &cut);
+        for (int c = 0; c < mesh->n_classes; c++)
+            in->sec[c] = syn_node_seconds(p->g, p->f, m, mesh, in->node, k, cut, c);
+        break;
+    case SYN_SLICE:
+    case SYN_PARTIAL:
+        for (int c = 0; c < mesh->n_classes; c++)
+            in->sec[c] = syn_local_copy_seconds(m, mesh, c, (double)p->tensors.p[in->out[0]].bytes[c]);
+        break;
+    case SYN_START:
+        in->sec[0] = collective_seconds(p, m, in);
+        break;
+    case SYN_WAIT:
+        break;
+    }
+}
+
+void syn_price(syn_program *p, const cost_model *m)
+{
+    for (int i = 0; i < p->instr.n; i++)
+        price(p, m, &p->instr.p[i]);
+}
+
+double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
+{
+    cost_event *e = HB_ARRAY(p->arena, cost_event, p->instr.n);
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        e[i].kind = in->kind == SYN_START ? COST_START : in->kind == SYN_WAIT ? COST_WAIT : COST_COMPUTE;
+        e[i].of = in->start;
+        memcpy(e[i].sec, in->sec, sizeof e[i].sec);
+    }
+    cost_simulate(p->arena, p->mesh->n_classes, e, p->instr.n, keep_times, t);
+    return t->total;
+}
+
+double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t)
+{
+    syn_price(p, m);
+    return syn_simulate(p, t, true);
+}
+
+double syn_additive(const syn_space *s, const syn_program *p)
+{
+    double sum = 0;
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind == SYN_START)
+            sum += s->weight_comm * in->sec[0];
+        else
+            for (int c = 0; c < p->mesh->n_classes; c++)
+                sum += s->weight[c] * in->sec[c];
+    }
+    return sum;
+}

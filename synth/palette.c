@@ -1,0 +1,119 @@
+#include "synth/palette.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solver/lp.h"
+
+const char *syn_ray_name(syn_ray r)
+{
+    static const char *const names[SYN_N_RAYS] = {"even", "compute", "memory", "bandwidth"};
+    return names[r];
+}
+
+void syn_ray_weights(const cost_model *m, const syn_mesh *mesh, syn_ray ray, double *per_rank)
+{
+    for (int r = 0; r < mesh->n_ranks; r++) {
+        const cl_class *c = &m->cluster->cls[mesh->cluster_class[mesh->class_of[r]]];
+        double w = 1;
+        if (ray == SYN_RAY_COMPUTE)
+            w = m->math == COST_BF16 && c->bf16 > 0   ? c->bf16
+                : m->math == COST_TF32 && c->tf32 > 0 ? c->tf32
+                                                      : c->f32;
+        else if (ray == SYN_RAY_MEMORY)
+            w = (double)c->capacity;
+        else if (ray == SYN_RAY_BANDWIDTH)
+            w = c->memory_bandwidth;
+        per_rank[r] = w;
+    }
+}
+
+// Two classes are in one group if nothing tells them apart but the block they stand in: same size and
+// grain, and the same multiset of (op, operand or output, dim position) places.
+static uint64_t class_signature(const ir_graph *g, const ir_factors *f, int cls, const uint64_t *places)
+{
+    (void)g;
+    uint64_t key[4] = {(uint64_t)f->cls[cls].size, (uint64_t)f->cls[cls].grain, f->cls[cls].batch,
+                       places[cls]};
+    return hb_hash(key, sizeof key);
+}
+
+syn_palette *syn_palette_new(hb_arena *a, const ir_graph *g, const ir_factors *f)
+{
+    syn_palette *p = HB_NEW(a, syn_palette);
+    p->group_of = HB_ARRAY(a, int, f->n_classes);
+    p->group = hb_alloc(a, sizeof *p->group * (size_t)(f->n_classes + 1));
+    uint64_t *places = HB_ARRAY(a, uint64_t, f->n_classes);
+    for (int n = 0; n < g->nodes.n; n++) {
+        const ir_rule *r = &f->rule[n];
+        for (int k = 0; k < r->n_factors; k++) {
+            int key[2] = {(int)g->nodes.p[n].op, k};
+            places[r->factor[k].cls] += hb_hash(key, sizeof key); // a sum: order does not matter
+        }
+    }
+    uint64_t *sig = HB_ARRAY(a, uint64_t, f->n_classes + 1);
+    for (int c = 0; c < f->n_classes; c++) {
+        uint64_t s = class_signature(g, f, c, places);
+        int k = 0;
+        while (k < p->n_groups && sig[k] != s)
+            k++;
+        if (k == p->n_groups) {
+            sig[k] = s;
+            p->group[k].size = f->cls[c].size;
+            p->group[k].grain = f->cls[c].grain > 0 ? f->cls[c].grain : 1;
+            p->group[k].batch = f->cls[c].batch;
+            p->n_groups++;
+        }
+        p->group_of[c] = k;
+    }
+    return p;
+}
+
+void syn_palette_clear(syn_palette *p)
+{
+    for (int k = 0; k < p->n_groups; k++)
+        p->group[k].n = 0;
+}
+
+void syn_palette_add(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group, const double *per_rank,
+                     hb_str name)
+{
+    int64_t *table = HB_ARRAY(a, int64_t, mesh->size[0]);
+    for (int k = 0; k < p->n_groups; k++) {
+        struct syn_palette_group *q = &p->group[k];
+        if ((group >= 0 && k != group) || q->n == SYN_MAX_PALETTE || q->size < 2)
+            continue;
+        lp_round(q->size, q->grain, mesh->size[0], per_rank, table);
+        int id = syn_cut_intern(a, mesh, 0, q->size, table, name);
+        bool known = false;
+        for (int i = 0; i < q->n; i++)
+            known |= q->cut[i] == id;
+        if (!known)
+            q->cut[q->n++] = id;
+    }
+}
+
+syn_mesh *syn_mesh_flat(hb_arena *a, const cl_cluster *c, const bool *keep)
+{
+    syn_mesh *m = HB_NEW(a, syn_mesh);
+    int *to_mesh = HB_ARRAY(a, int, c->n_classes);
+    m->n_axes = 1;
+    m->class_of = HB_ARRAY(a, int, c->n_ranks);
+    m->cluster_rank = HB_ARRAY(a, int, c->n_ranks);
+    m->cluster_class = HB_ARRAY(a, int, c->n_classes);
+    memset(to_mesh, -1, sizeof *to_mesh * (size_t)c->n_classes);
+    for (int r = 0; r < c->n_ranks; r++) {
+        if (keep && !keep[r])
+            continue;
+        int k = c->class_of[r];
+        if (to_mesh[k] < 0) {
+            m->cluster_class[m->n_classes] = k;
+            to_mesh[k] = m->n_classes++;
+        }
+        m->class_of[m->n_ranks] = to_mesh[k];
+        m->cluster_rank[m->n_ranks++] = r;
+    }
+    m->size[0] = m->n_ranks;
+    m->size[1] = 1;
+    return m;
+}

@@ -1,0 +1,433 @@
+#include "synth/space.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "synth/states.h"
+
+// Memo of shared things by a key of bytes: states, forms, keep lists and edge tables of equal nodes.
+typedef struct memo {
+    hb_arena *arena;
+    hb_map *map;
+    HB_VEC(void *) v;
+} memo;
+
+static void **memo_slot(memo *m, const void *key, size_t bytes)
+{
+    hb_str k = {key, bytes};
+    int at = hb_map_get(m->map, k);
+    if (at < 0) {
+        at = m->v.n;
+        HB_PUSH(m->arena, &m->v, NULL);
+        hb_map_put(m->map, hb_str_n(m->arena, key, bytes), at);
+    }
+    return &m->v.p[at];
+}
+
+static memo memo_new(hb_arena *a) { return (memo){.arena = a, .map = hb_map_new(a)}; }
+
+// --- what may be cut under a strategy ---
+
+static void mark_classes(const syn_space *s, int tensor, bool *mark)
+{
+    for (int d = 0; d < s->g->tensors.p[tensor].rank; d++)
+        for (int p = 0; p < s->f->dim[tensor][d].n; p++)
+            mark[s->f->dim[tensor][d].cls[p]] = true;
+}
+
+static bool *find_cuttable(hb_arena *a, const syn_space *s)
+{
+    bool *yes = HB_ARRAY(a, bool, s->f->n_classes + 1);
+    bool *input = HB_ARRAY(a, bool, s->f->n_classes + 1);
+    bool *param = HB_ARRAY(a, bool, s->f->n_classes + 1);
+    for (int t = 0; t < s->g->tensors.n; t++) {
+        if (s->g->tensors.p[t].kind == IR_INPUT)
+            mark_classes(s, t, input);
+        if (s->g->tensors.p[t].kind == IR_PARAM)
+            mark_classes(s, t, param);
+    }
+    for (int c = 0; c < s->f->n_classes; c++) {
+        const ir_class *k = &s->f->cls[c];
+        yes[c] = !k->whole && k->size >= 2;
+        if (s->strategy == SYN_DP_EVEN || s->strategy == SYN_DP_PROP)
+            yes[c] &= k->batch;
+        else if (s->strategy == SYN_ZERO)
+            yes[c] &= k->batch || param[c];
+        else if (s->strategy == SYN_TP)
+            yes[c] &= !input[c];
+    }
+    return yes;
+}
+
+// --- uses ---
+
+static void index_uses(hb_arena *a, syn_space *s)
+{
+    int n_tensors = s->g->tensors.n, total = 0;
+    s->first_use = HB_ARRAY(a, int, n_tensors + 1);
+    for (int n = 0; n < s->g->nodes.n; n++)
+        for (int i = 0; i < s->g->nodes.p[n].n_in; i++, total++)
+            s->first_use[s->g->nodes.p[n].in[i] + 1]++;
+    for (int t = 0; t < n_tensors; t++)
+        s->first_use[t + 1] += s->first_use[t];
+    s->uses = hb_alloc(a, sizeof *s->uses * (size_t)(total + 1));
+    int *next = hb_copy(a, s->first_use, sizeof(int) * (size_t)(n_tensors + 1));
+    for (int n = 0; n < s->g->nodes.n; n++)
+        for (int i = 0; i < s->g->nodes.p[n].n_in; i++) {
+            int at = next[s->g->nodes.p[n].in[i]]++;
+            s->uses[at][0] = n;
+            s->uses[at][1] = i;
+        }
+}
+
+static int n_uses(const syn_space *s, int t) { return s->first_use[t + 1] - s->first_use[t]; }
+
+static bool is_variable(const syn_space *s, int t)
+{
+    switch (s->g->tensors.p[t].kind) {
+    case IR_INPUT:
+    case IR_CONST:
+    case IR_PARAM:
+    case IR_BUFFER:
+        return true;
+    case IR_STATE:
+        return false; // lies as its optimizer node takes it
+    case IR_VALUE:
+        return n_uses(s, t) > 1;
+    }
+    return false;
+}
+
+// --- keep lists ---
+
+static bool small_param(const syn_space *s, const ir_tensor *t)
+{
+    return t->rank < 2 || ir_elements(t) < s->opt->small_param;
+}
+
+static bool is_dp(const syn_space *s)
+{
+    return s->strategy == SYN_DP_EVEN || s->strategy == SYN_DP_PROP;
+}
+
+static bool batch_state(const syn_space *s, int t, const syn_axis_state *x)
+{
+    return x->kind == SYN_S && s->f->cls[s->f->dim[t][x->dim].cls[x->pos]].batch;
+}
+
+static bool may_keep(const syn_space *s, int t, const syn_axis_state *x)
+{
+    const ir_tensor *ten = &s->g->tensors.p[t];
+    if (ten->kind != IR_VALUE && x->kind == SYN_P)
+        return false;
+    if (ten->kind == IR_PARAM || ten->kind == IR_BUFFER)
+        return x->kind == SYN_R || (!small_param(s, ten) && !is_dp(s));
+    if (s->strategy == SYN_ZERO && ten->kind != IR_PARAM && x->kind == SYN_S) {
+        // only gradients follow the parameters' cuts
+        bool update = false;
+        for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++)
+            update |= s->g->nodes.p[s->uses[u][0]].phase == IR_UPDATE;
+        return update || batch_state(s, t, x);
+    }
+    return true;
+}
+
+static bool may_copy(const syn_space *s, int t, const syn_axis_state *kept)
+{
+    const ir_tensor *ten = &s->g->tensors.p[t];
+    double bytes = (double)ir_elements(ten) * (double)ir_dtype_bytes(ten->dtype);
+    if (kept->kind == SYN_R || (ten->kind != IR_PARAM && ten->kind != IR_VALUE))
+        return false;
+    return ten->kind == IR_PARAM || bytes >= (double)s->opt->copy_bytes;
+}
+
+// Does the tensor take memory at the turn of the step: parameters, what is saved for the backward pass,
+// gradients that wait for the update?
+static bool held_long(const syn_space *s, int t)
+{
+    const ir_tensor *ten = &s->g->tensors.p[t];
+    if (ten->kind == IR_PARAM || ten->kind == IR_BUFFER)
+        return true;
+    if (ten->producer < 0)
+        return false;
+    ir_phase born = s->g->nodes.p[ten->producer].phase;
+    for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++)
+        if (s->g->nodes.p[s->uses[u][0]].phase > born)
+            return true;
+    return false;
+}
+
+static void prefer_cut(const syn_space *s, int t, syn_keep *keep, int *n)
+{
+    // ZeRO stores large parameters cut; data parallelism reads inputs by rows.
+    const ir_tensor *ten = &s->g->tensors.p[t];
+    const syn_states *st = s->states[t];
+    int m = 0;
+    if (!(s->strategy == SYN_ZERO && ten->kind == IR_PARAM) &&
+        !((s->strategy == SYN_ZERO || is_dp(s)) && ten->kind == IR_INPUT))
+        return;
+    for (int i = 0; i < *n; i++)
+        if (st->s[keep[i].state].kind == SYN_S)
+            keep[m++] = keep[i];
+    if (m > 0)
+        *n = m;
+}
+
+static syn_keeps *build_keeps(hb_arena *a, const syn_space *s, int t)
+{
+    const syn_states *st = s->states[t];
+    syn_keep *keep = HB_ARRAY(a, syn_keep, st->n * (st->n + 1));
+    int n = 0;
+    for (int i = 0; i < st->n; i++)
+        if (may_keep(s, t, &st->s[i]))
+            keep[n++] = (syn_keep){(int16_t)i, -1};
+    prefer_cut(s, t, keep, &n);
+    int single = n;
+    for (int k = 0; k < single; k++) {
+        if (!may_copy(s, t, &st->s[keep[k].state]))
+            continue;
+        for (int j = 0; j < st->n; j++)
+            if (j != keep[k].state && st->s[j].kind != SYN_P)
+                keep[n++] = (syn_keep){keep[k].state, (int16_t)j};
+    }
+    syn_keeps *out = HB_NEW(a, syn_keeps);
+    out->n = n;
+    out->keep = keep;
+    out->cost = HB_ARRAY(a, double, n);
+    for (int i = 0; i < n; i++) {
+        bool copied = keep[i].copy >= 0;
+        if (copied)
+            out->cost[i] += st->cost[keep[i].state * st->n + keep[i].copy];
+        if (held_long(s, t))
+            out->cost[i] += st->bytes[keep[i].state] + (copied ? st->bytes[keep[i].copy] : 0);
+    }
+    return out;
+}
+
+// --- edge tables ---
+
+typedef struct table_key {
+    char kind; // 'p' producer -> tensor, 'c' tensor -> consumer, 'd' producer -> consumer, 'u' update
+    char slot_a, slot_b;
+    char pad[5];
+    const void *a, *b, *states;
+} table_key;
+
+static double *producer_table(hb_arena *a, const syn_forms *f, int out, const syn_keeps *k, const syn_states *st)
+{
+    double *t = HB_ARRAY(a, double, f->n * k->n);
+    for (int i = 0; i < f->n; i++)
+        for (int j = 0; j < k->n; j++)
+            t[i * k->n + j] = st->cost[f->form[i].out[out] * st->n + k->keep[j].state];
+    return t;
+}
+
+static double *consumer_table(hb_arena *a, const syn_keeps *k, const syn_forms *f, int in, const syn_states *st,
+                              bool in_place)
+{
+    double *t = HB_ARRAY(a, double, k->n * f->n);
+    for (int j = 0; j < k->n; j++)
+        for (int i = 0; i < f->n; i++) {
+            int want = f->form[i].in[in], kept = k->keep[j].state, copy = k->keep[j].copy;
+            double c = st->cost[kept * st->n + want];
+            if (in_place)
+                c += st->cost[want * st->n + kept];
+            else if (copy >= 0 && st->cost[copy * st->n + want] < c)
+                c = st->cost[copy * st->n + want];
+            t[j * f->n + i] = c;
+        }
+    return t;
+}
+
+static double *direct_table(hb_arena *a, const syn_forms *p, int out, const syn_forms *c, int in, const syn_states *st)
+{
+    double *t = HB_ARRAY(a, double, p->n * c->n);
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; j < c->n; j++)
+            t[i * c->n + j] = st->cost[p->form[i].out[out] * st->n + c->form[j].in[in]];
+    return t;
+}
+
+bool syn_writes_home(const ir_graph *g, int node, int operand)
+{
+    const ir_node *n = &g->nodes.p[node];
+    return (ir_row(n->op)->flags & IR_IN_PLACE) && operand < n->n_out;
+}
+
+typedef struct edge_list {
+    HB_VEC(ms_edge) v;
+} edge_list;
+
+static void add_edges(hb_arena *a, syn_space *s, memo *tables, edge_list *e)
+{
+    const ir_graph *g = s->g;
+    for (int t = 0; t < g->tensors.n; t++) {
+        const ir_tensor *ten = &g->tensors.p[t];
+        const syn_states *st = s->states[t];
+        int var = s->tensor_var[t], p = ten->producer;
+        if (ten->kind == IR_STATE)
+            continue;
+        if (var >= 0 && p >= 0) {
+            table_key key = {.kind = 'p', .slot_a = (char)ten->out, .a = s->forms[p], .b = s->keeps[t], .states = st};
+            void **slot = memo_slot(tables, &key, sizeof key);
+            if (!*slot)
+                *slot = producer_table(a, s->forms[p], ten->out, s->keeps[t], st);
+            HB_PUSH(a, &e->v, (ms_edge){s->node_var[p], var, *slot});
+        }
+        for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++) {
+            int n = s->uses[u][0], in = s->uses[u][1];
+            if (var >= 0) {
+                bool home = ten->kind != IR_VALUE && syn_writes_home(g, n, in);
+                table_key key = {.kind = home ? 'h' : 'c', .slot_b = (char)in, .a = s->keeps[t], .b = s->forms[n], .states = st};
+                void **slot = memo_slot(tables, &key, sizeof key);
+                if (!*slot)
+                    *slot = consumer_table(a, s->keeps[t], s->forms[n], in, st, home);
+                HB_PUSH(a, &e->v, (ms_edge){var, s->node_var[n], *slot});
+            } else if (p >= 0) {
+                table_key key = {.kind = 'd', .slot_a = (char)ten->out, .slot_b = (char)in, .a = s->forms[p], .b = s->forms[n], .states = st};
+                void **slot = memo_slot(tables, &key, sizeof key);
+                if (!*slot)
+                    *slot = direct_table(a, s->forms[p], ten->out, s->forms[n], in, st);
+                HB_PUSH(a, &e->v, (ms_edge){s->node_var[p], s->node_var[n], *slot});
+            }
+        }
+    }
+    // A next value that is computed out of place moves into the home buffer at the end.
+    for (int u = 0; u < g->updates.n; u++) {
+        int t = g->updates.p[u].tensor, next = g->updates.p[u].next, p = g->tensors.p[next].producer;
+        if (g->tensors.p[t].kind == IR_STATE || p < 0 || (ir_row(g->nodes.p[p].op)->flags & IR_IN_PLACE))
+            continue;
+        double *table = producer_table(a, s->forms[p], g->tensors.p[next].out, s->keeps[t], s->states[next]);
+        HB_PUSH(a, &e->v, (ms_edge){s->node_var[p], s->tensor_var[t], table});
+    }
+}
+
+static bool build_tables(hb_arena *a, syn_space *s, hb_str *why)
+{
+    const ir_graph *g = s->g;
+    memo states = memo_new(a), forms = memo_new(a), keeps = memo_new(a);
+    for (int t = 0; t < g->tensors.n; t++) {
+        uint64_t sig = syn_tensor_signature(s, t);
+        void **slot = memo_slot(&states, &sig, sizeof sig);
+        if (!*slot)
+            *slot = syn_states_build(a, s, t);
+        s->states[t] = *slot;
+    }
+    for (int n = 0; n < g->nodes.n; n++) {
+        uint64_t sig = syn_node_signature(s, n);
+        void **slot = memo_slot(&forms, &sig, sizeof sig);
+        if (!*slot)
+            *slot = syn_forms_build(a, s, n);
+        s->forms[n] = *slot;
+        if (s->forms[n]->n == 0) {
+            *why = hb_fmt(a, "strategy %s leaves no form for %.*s", syn_strategy_name(s->strategy), HB_ARG(g->nodes.p[n].name));
+            return false;
+        }
+    }
+    for (int t = 0; t < g->tensors.n; t++) {
+        if (!is_variable(s, t))
+            continue;
+        const ir_tensor *ten = &g->tensors.p[t];
+        bool update = false;
+        for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++)
+            update |= g->nodes.p[s->uses[u][0]].phase == IR_UPDATE;
+        struct {
+            const void *st;
+            int64_t kind, flags;
+        } key = {s->states[t], ten->kind, small_param(s, ten) | held_long(s, t) << 1 | update << 2};
+        void **slot = memo_slot(&keeps, &key, sizeof key);
+        if (!*slot)
+            *slot = build_keeps(a, s, t);
+        s->keeps[t] = *slot;
+    }
+    return true;
+}
+
+syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
+                           const syn_mesh *mesh, const syn_palette *palette, syn_strategy strategy,
+                           const syn_options *opt, const double *weight, double weight_comm,
+                           const double *memory_price, hb_str *why)
+{
+    syn_space *s = HB_NEW(a, syn_space);
+    *s = (syn_space){.arena = a, .g = g, .f = f, .m = m, .mesh = mesh, .palette = palette,
+                     .strategy = strategy, .opt = opt, .weight = weight, .weight_comm = weight_comm,
+                     .memory_price = memory_price};
+    s->link = cl_group_link(m->cluster, mesh->cluster_rank, mesh->n_ranks, 1);
+    s->cuttable = find_cuttable(a, s);
+    s->states = HB_ARRAY(a, syn_states *, g->tensors.n + 1);
+    s->forms = HB_ARRAY(a, syn_forms *, g->nodes.n + 1);
+    s->keeps = HB_ARRAY(a, syn_keeps *, g->tensors.n + 1);
+    s->node_var = HB_ARRAY(a, int, g->nodes.n + 1);
+    s->tensor_var = HB_ARRAY(a, int, g->tensors.n + 1);
+    index_uses(a, s);
+    if (!build_tables(a, s, why))
+        return NULL;
+
+    int n_vars = 0, max_vars = g->nodes.n + g->tensors.n;
+    int *domain = HB_ARRAY(a, int, max_vars + 1);
+    const double **unary = hb_alloc(a, sizeof *unary * (size_t)(max_vars + 1));
+    for (int t = 0; t < g->tensors.n; t++)
+        s->tensor_var[t] = -1;
+    // Variables in program order: a tensor stands behind its producer, a parameter before its first use.
+    for (int n = 0; n < g->nodes.n; n++) {
+        const ir_node *node = &g->nodes.p[n];
+        for (int pass = 0; pass < 2; pass++) {
+            int k = pass == 0 ? node->n_in : node->n_out;
+            for (int i = 0; i < k; i++) {
+                int t = pass == 0 ? node->in[i] : node->out[i];
+                if (s->keeps[t] && s->tensor_var[t] < 0) {
+                    s->tensor_var[t] = n_vars;
+                    domain[n_vars] = s->keeps[t]->n;
+                    unary[n_vars++] = s->keeps[t]->cost;
+                }
+            }
+            if (pass == 0) {
+                s->node_var[n] = n_vars;
+                domain[n_vars] = s->forms[n]->n;
+                unary[n_vars++] = s->forms[n]->cost;
+            }
+        }
+    }
+    edge_list e = {0};
+    memo tables = memo_new(a);
+    add_edges(a, s, &tables, &e);
+    if (g->loss >= 0) { // the loss is wanted whole
+        int p = g->tensors.p[g->loss].producer;
+        const syn_states *st = s->states[g->loss];
+        double *cost = HB_ARRAY(a, double, s->forms[p]->n);
+        bool var = s->tensor_var[g->loss] >= 0;
+        for (int i = 0; i < s->forms[p]->n; i++)
+            cost[i] = s->forms[p]->cost[i] + st->cost[s->forms[p]->form[i].out[g->tensors.p[g->loss].out] * st->n];
+        if (!var) {
+            unary[s->node_var[p]] = cost;
+        } else {
+            const syn_keeps *k = s->keeps[g->loss];
+            double *keep = HB_ARRAY(a, double, k->n);
+            for (int i = 0; i < k->n; i++)
+                keep[i] = k->cost[i] + st->cost[k->keep[i].state * st->n];
+            unary[s->tensor_var[g->loss]] = keep;
+        }
+    }
+    s->problem = (ms_problem){.n_vars = n_vars, .domain = domain, .unary = unary, .n_edges = e.v.n, .edge = e.v.p};
+    return s;
+}
+
+ms_status syn_space_solve(hb_arena *a, const syn_space *s, ms_order **order, syn_choice *out)
+{
+    int *x = HB_ARRAY(a, int, s->problem.n_vars);
+    ms_status status = ms_solve(a, &s->problem, 0, order, x, &out->additive);
+    if (status != MS_OPTIMAL)
+        return status;
+    syn_choice_decode(a, s, x, out);
+    return status;
+}
+
+void syn_choice_decode(hb_arena *a, const syn_space *s, const int *x, syn_choice *out)
+{
+    out->form = HB_ARRAY(a, int, s->g->nodes.n);
+    out->keep = HB_ARRAY(a, syn_keep, s->g->tensors.n);
+    for (int n = 0; n < s->g->nodes.n; n++)
+        out->form[n] = x[s->node_var[n]];
+    for (int t = 0; t < s->g->tensors.n; t++)
+        out->keep[t] = s->tensor_var[t] >= 0 ? s->keeps[t]->keep[x[s->tensor_var[t]]] : (syn_keep){-1, -1};
+}

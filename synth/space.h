@@ -1,0 +1,119 @@
+// The declared space of one search: what forms every node may take, what states every tensor may be kept
+// in, and what every choice costs. One mesh axis; palettes and class weights are given.
+//
+// Variables, as docs/theory.md section 5 says:
+//     node      its form: none, one factor by one cut, or a set of partial operands
+//     tensor    (parameters, inputs, constants, values with several consumers) the state it is kept in, and for
+//               parameters and large saved values a second copy
+// Every cost is unary (op time, memory) or pairwise (conversions), so the additive optimum is found by
+// min-sum elimination (solver/minsum.h). Tables are shared between equal nodes: equal layers have equal
+// table pointers.
+
+#ifndef HAP_SYNTH_SPACE_H
+#define HAP_SYNTH_SPACE_H
+
+#include "solver/minsum.h"
+#include "synth/palette.h"
+#include "synth/program.h"
+#include "synth/synth.h"
+
+enum { SYN_MAX_STATES = 96, SYN_MAX_FORMS = 96 };
+
+typedef enum { SYN_STEP_NONE, SYN_STEP_SLICE, SYN_STEP_PARTIAL, SYN_STEP_COLL } syn_step_kind;
+
+// One direct conversion of a tensor between two states of its list.
+typedef struct syn_step {
+    syn_step_kind kind;
+    cost_coll coll;
+    cost_form form;
+    bool reduce_max;
+    cost_shards shards; // COLL
+} syn_step;
+
+// The states one kind of tensor can have on the axis, and what moving between them costs.
+typedef struct syn_states {
+    int n;
+    syn_axis_state *s;  // s[0] is R
+    double *cost;       // [n][n] weighted seconds along the best path, +inf if there is none
+    int16_t *via;       // [n][n] next state on the path
+    double *bytes;      // [n] local bytes weighted by the memory prices, 0 without them
+} syn_states;
+
+typedef struct syn_form {
+    int factor; // local factor of the node's rule, -1 none
+    int cut;    // index in mesh->cuts, -1
+    uint8_t in[IR_MAX_IN], out[IR_MAX_OUT]; // states, as indices into the tensors' lists
+} syn_form;
+
+typedef struct syn_forms {
+    int n;
+    syn_form *form;
+    double *cost; // weighted seconds
+} syn_forms;
+
+// What a tensor variable may be: kept in `state`, and in a second copy (-1 none).
+typedef struct syn_keep {
+    int16_t state, copy;
+} syn_keep;
+
+typedef struct syn_keeps {
+    int n;
+    syn_keep *keep;
+    double *cost;
+} syn_keeps;
+
+typedef struct syn_space {
+    hb_arena *arena;
+    const ir_graph *g;
+    const ir_factors *f;
+    const cost_model *m;
+    const syn_mesh *mesh;
+    const syn_palette *palette;
+    syn_strategy strategy;
+    const syn_options *opt;
+    cl_link link;
+    const bool *cuttable;       // by factor class: may be cut at all under this strategy
+    const double *weight;       // by class of the mesh, sums to 1
+    double weight_comm;         // w_M
+    const double *memory_price; // by class: seconds per byte, NULL none
+    syn_states **states;        // by tensor
+    syn_forms **forms;          // by node
+    syn_keeps **keeps;          // by tensor; NULL where the tensor is no variable
+    int *node_var, *tensor_var; // variable of the min-sum problem, -1
+    int (*uses)[2];             // all uses sorted by tensor: {node, operand}
+    int *first_use;             // by tensor, n_tensors + 1 entries: range in uses
+    ms_problem problem;
+} syn_space;
+
+typedef struct syn_choice {
+    int *form;       // by node
+    syn_keep *keep;  // by tensor; {-1, -1} where it is no variable
+    double additive; // the search's value
+} syn_choice;
+
+// NULL when some node has no form left (the strategy forbids all): *why names it.
+syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
+                           const syn_mesh *mesh, const syn_palette *palette, syn_strategy strategy,
+                           const syn_options *opt, const double *weight, double weight_comm,
+                           const double *memory_price, hb_str *why);
+ms_status syn_space_solve(hb_arena *a, const syn_space *s, ms_order **order, syn_choice *out);
+
+// The choice that an assignment of s->problem stands for (not its value).
+void syn_choice_decode(hb_arena *a, const syn_space *s, const int *assignment, syn_choice *out);
+
+// Is this operand written in place (an optimizer's parameter or moment)?
+bool syn_writes_home(const ir_graph *g, int node, int operand);
+
+// The program of a choice: straight-line, every conversion explicit and waited for at once.
+syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c);
+// Additive price of a program's instructions under the space's weights: equals the choice's value.
+double syn_additive(const syn_space *s, const syn_program *p);
+
+// The direct conversion from state i to state j of a list (kind NONE if there is none).
+syn_step syn_step_between(const syn_space *s, int tensor, const syn_states *st, int i, int j, double *sec);
+
+// Seconds of a node on one class when its local factor k (-1 none) is cut by a table.
+double syn_node_seconds(const ir_graph *g, const ir_factors *f, const cost_model *m, const syn_mesh *mesh,
+                        int node, int k, int cut, int cls);
+
+#endif

@@ -1,0 +1,291 @@
+#include "solver/minsum.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static hb_arena *arena;
+
+static void setup(void)
+{
+    arena = hb_arena_new();
+}
+
+static void teardown(void)
+{
+    hb_arena_free(arena);
+}
+
+static uint64_t state;
+
+static uint32_t draw(uint32_t below)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 33) % below;
+}
+
+// Integer costs add exactly, so that values must be equal to the last bit.
+static double cost(bool whole, uint32_t forbidden_percent)
+{
+    if (draw(100) < forbidden_percent) return INFINITY;
+    return whole ? draw(8) : (double)draw(1u << 30) / (1 << 20) - 100;
+}
+
+typedef struct problem {
+    ms_problem p;
+    int domain[16];
+    const double *unary[16];
+    ms_edge edge[64];
+} problem;
+
+static const double *table(int cells, bool whole, uint32_t forbidden)
+{
+    double *t = HB_ARRAY(arena, double, cells);
+    for (int i = 0; i < cells; i++)
+        t[i] = cost(whole, forbidden);
+    return t;
+}
+
+static problem *random_problem(int most_vars, int most_states, bool whole)
+{
+    problem *q = HB_NEW(arena, problem);
+    int n = 1 + (int)draw((uint32_t)most_vars);
+    uint32_t forbidden = draw(3) ? draw(40) : 0;
+    for (int v = 0; v < n; v++) {
+        q->domain[v] = 1 + (int)draw((uint32_t)most_states);
+        if (draw(4)) q->unary[v] = table(q->domain[v], whole, forbidden / 2);
+    }
+    int n_edges = n < 2 ? 0 : (int)draw((uint32_t)(2 * n));
+    for (int e = 0; e < n_edges; e++) {
+        ms_edge *g = &q->edge[e];
+        g->a = (int)draw((uint32_t)n);
+        g->b = (g->a + 1 + (int)draw((uint32_t)n - 1)) % n;
+        // Shared tables, also in the other direction.
+        for (int k = 0; k < e && !g->table; k++)
+            if (draw(2) && q->domain[q->edge[k].a] == q->domain[g->a] &&
+                q->domain[q->edge[k].b] == q->domain[g->b])
+                g->table = q->edge[k].table;
+        if (!g->table) g->table = table(q->domain[g->a] * q->domain[g->b], whole, forbidden);
+    }
+    q->p = (ms_problem){n, q->domain, q->unary, n_edges, q->edge};
+    return q;
+}
+
+static void check_against_exhaustive(const ms_problem *p, bool whole, int *n_infeasible)
+{
+    int at[16], best[16];
+    double value, least;
+    ms_status got = ms_solve(arena, p, 0, NULL, at, &value);
+    ms_status want = ms_exhaustive(p, best, &least);
+    ck_assert_int_eq(got, want);
+    if (want == MS_INFEASIBLE) {
+        ++*n_infeasible;
+        return;
+    }
+    ck_assert(value == ms_value(p, at));
+    if (whole)
+        ck_assert_double_eq(value, least);
+    else
+        ck_assert_double_eq_tol(value, least, 1e-9 * (1 + fabs(least)));
+}
+
+START_TEST(random_problems_equal_exhaustive)
+{
+    int n_infeasible = 0, n = 3000;
+    state = 7;
+    for (int i = 0; i < n; i++) {
+        check_against_exhaustive(&random_problem(8, 4, i & 1)->p, i & 1, &n_infeasible);
+        hb_arena_free(arena);
+        arena = hb_arena_new();
+    }
+    ck_assert_int_gt(n_infeasible, n / 50);
+    ck_assert_int_lt(n_infeasible, n / 2);
+}
+END_TEST
+
+// Domains past the vector width of the inner loop, few variables.
+START_TEST(wide_domains_equal_exhaustive)
+{
+    int n_infeasible = 0;
+    state = 99;
+    for (int i = 0; i < 60; i++)
+        check_against_exhaustive(&random_problem(4, 21, i & 1)->p, i & 1, &n_infeasible);
+}
+END_TEST
+
+START_TEST(cliques_equal_exhaustive)
+{
+    int n_infeasible = 0;
+    state = 3;
+    for (int round = 0; round < 20; round++) {
+        problem *q = HB_NEW(arena, problem);
+        int n = 6, e = 0;
+        for (int v = 0; v < n; v++)
+            q->domain[v] = 2 + (int)draw(3);
+        for (int a = 0; a < n; a++)
+            for (int b = a + 1; b < n; b++, e++)
+                q->edge[e] =
+                    (ms_edge){b, a, table(q->domain[a] * q->domain[b], true, round < 10 ? 0 : 10)};
+        q->p = (ms_problem){n, q->domain, NULL, e, q->edge};
+        check_against_exhaustive(&q->p, true, &n_infeasible);
+    }
+}
+END_TEST
+
+// A cached order serves other costs, other pins, and is replaced when the structure changes.
+START_TEST(a_cached_order_gives_the_same_values)
+{
+    state = 21;
+    for (int round = 0; round < 200; round++) {
+        ms_order *order = NULL;
+        problem *q = random_problem(8, 4, true);
+        for (int again = 0; again < 5; again++) {
+            if (again == 4) q = random_problem(8, 4, true);
+            for (int v = 0; v < q->p.n_vars; v++)
+                q->unary[v] = table(q->domain[v], true, again == 0 ? 60 : 5);
+            int at[16], best[16];
+            double value, least;
+            ms_status got = ms_solve(arena, &q->p, 0, &order, at, &value);
+            ck_assert_int_eq(got, ms_exhaustive(&q->p, best, &least));
+            if (got == MS_OPTIMAL) ck_assert_double_eq(value, least);
+        }
+    }
+}
+END_TEST
+
+START_TEST(ties_take_the_lowest_index)
+{
+    double zeros[9] = {0}, flat[3] = {5, 5, 5};
+    int domain[] = {3, 3, 3};
+    const double *unary[] = {flat, NULL, NULL};
+    ms_edge edge[] = {{0, 1, zeros}, {1, 2, zeros}};
+    ms_problem p = {3, domain, unary, 2, edge};
+    int at[3], again[3];
+    double value;
+    ck_assert_int_eq(ms_solve(arena, &p, 0, NULL, at, &value), MS_OPTIMAL);
+    for (int v = 0; v < 3; v++)
+        ck_assert_int_eq(at[v], 0);
+    ck_assert_double_eq(value, 5);
+    ck_assert_int_eq(ms_exhaustive(&p, again, &value), MS_OPTIMAL);
+    ck_assert_mem_eq(at, again, sizeof at);
+}
+END_TEST
+
+START_TEST(answers_are_the_same_each_time)
+{
+    state = 5;
+    for (int i = 0; i < 100; i++) {
+        problem *q = random_problem(8, 4, true);
+        int at[16] = {0}, again[16] = {0};
+        double value, value2;
+        ms_order *order = NULL;
+        ms_status s = ms_solve(arena, &q->p, 0, &order, at, &value);
+        ck_assert_int_eq(s, ms_solve(arena, &q->p, 0, &order, again, &value2));
+        if (s == MS_OPTIMAL) ck_assert_mem_eq(at, again, sizeof at);
+    }
+}
+END_TEST
+
+START_TEST(no_variables_and_single_states)
+{
+    int domain[] = {1, 1}, at[2];
+    double value, cell = 2.5, forbidden = INFINITY;
+    ms_edge edge[] = {{0, 1, &cell}};
+    const double *unary[] = {&cell, NULL};
+    ms_problem none = {0, NULL, NULL, 0, NULL}, single = {2, domain, unary, 1, edge};
+    ck_assert_int_eq(ms_solve(arena, &none, 0, NULL, at, &value), MS_OPTIMAL);
+    ck_assert_double_eq(value, 0);
+    ck_assert_int_eq(ms_solve(arena, &single, 0, NULL, at, &value), MS_OPTIMAL);
+    ck_assert_double_eq(value, 5);
+    edge[0].table = &forbidden;
+    ck_assert_int_eq(ms_solve(arena, &single, 0, NULL, at, &value), MS_INFEASIBLE);
+}
+END_TEST
+
+// Three pairwise different values of two: no state is forbidden by one table alone.
+START_TEST(infeasible_without_a_forbidden_state)
+{
+    double differ[] = {INFINITY, 0, 0, INFINITY};
+    int domain[] = {2, 2, 2}, at[3];
+    double value;
+    ms_edge edge[] = {{0, 1, differ}, {1, 2, differ}, {0, 2, differ}};
+    ms_problem p = {3, domain, NULL, 3, edge};
+    ck_assert_int_eq(ms_solve(arena, &p, 0, NULL, at, &value), MS_INFEASIBLE);
+}
+END_TEST
+
+START_TEST(too_large_is_said)
+{
+    enum { N = 12, D = 8 };
+    int domain[N], at[N], n = 0;
+    double zeros[D * D] = {0}, value;
+    ms_edge edge[N * N];
+    for (int a = 0; a < N; a++) {
+        domain[a] = D;
+        for (int b = a + 1; b < N; b++)
+            edge[n++] = (ms_edge){a, b, zeros};
+    }
+    ms_problem p = {N, domain, NULL, n, edge};
+    ck_assert_int_eq(ms_solve(arena, &p, 0, NULL, at, &value), MS_TOO_LARGE);
+    p.n_vars = 4; // 8^3 + 8^2 + 8 + 1 cells
+    for (int e = n = 0; e < N * N && n < 6; e++)
+        if (edge[e].a < 4 && edge[e].b < 4) edge[n++] = edge[e];
+    p.n_edges = n;
+    ck_assert_int_eq(n, 6);
+    ck_assert_int_eq(ms_solve(arena, &p, 584, NULL, at, &value), MS_TOO_LARGE);
+    ck_assert_int_eq(ms_solve(arena, &p, 585, NULL, at, &value), MS_OPTIMAL);
+}
+END_TEST
+
+// A ring of equal links is folded pairwise: 3^2 cells a distinct link, their number logarithmic.
+START_TEST(equal_parts_are_solved_once)
+{
+    enum { N = 1024 };
+    static int domain[N], at[N];
+    static ms_edge edge[N];
+    double link[9] = {1, 0, 4, 2, 1, 0, 0, 3, 1}, value;
+    for (int v = 0; v < N; v++)
+        domain[v] = 3;
+    for (int e = 0; e < N; e++)
+        edge[e] = (ms_edge){e, (e + 1) % N, link};
+    ms_problem p = {N, domain, NULL, N, edge};
+    ck_assert_int_eq(ms_solve(arena, &p, 9 * 20, NULL, at, &value), MS_OPTIMAL);
+    ck_assert_double_eq(value, 1); // 341 times round 0 1 2, and one link from 0 to 0
+}
+END_TEST
+
+START_TEST(nan_is_a_bug)
+{
+    double cell[] = {NAN, 1}, value;
+    int domain[] = {2}, at[1];
+    const double *unary[] = {cell};
+    ms_problem p = {1, domain, unary, 0, NULL};
+    ms_solve(arena, &p, 0, NULL, at, &value);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("minsum");
+    TCase *c = tcase_create("minsum");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, random_problems_equal_exhaustive);
+    tcase_add_test(c, wide_domains_equal_exhaustive);
+    tcase_add_test(c, cliques_equal_exhaustive);
+    tcase_add_test(c, a_cached_order_gives_the_same_values);
+    tcase_add_test(c, ties_take_the_lowest_index);
+    tcase_add_test(c, answers_are_the_same_each_time);
+    tcase_add_test(c, no_variables_and_single_states);
+    tcase_add_test(c, infeasible_without_a_forbidden_state);
+    tcase_add_test(c, too_large_is_said);
+    tcase_add_test(c, equal_parts_are_solved_once);
+    tcase_add_exit_test(c, nan_is_a_bug, 4);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed;
+}

@@ -1,0 +1,177 @@
+"""A hap.graph computed by PyTorch, one row of the op table at a time.
+
+    doc = json.load(open("graph.json"))
+    values = run(doc, {"input_ids": ids, ..., "transformer.wte.weight": w, ...})
+    values[doc["loss"]].backward()
+
+The meaning of every user row of ir/ops.def and of every composite, as the compiler's and runtime's
+tests use it. Autograd gives the gradients. dropout is not here: its mask is the runtime's own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import torch
+import torch.nn.functional as F
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "ir", "export"))
+from hap_export import safetensors  # noqa: E402
+
+DTYPES = {
+    "f32": torch.float32,
+    "bf16": torch.bfloat16,
+    "f16": torch.float16,
+    "i64": torch.int64,
+    "i32": torch.int32,
+    "bool": torch.bool,
+}
+
+
+def integer(v, batch: int) -> int:
+    """7, "B", "2*B", "2*B+1" -> a number."""
+    if isinstance(v, int):
+        return v
+    product, _, more = v.partition("+")
+    times, _, symbol = product.rpartition("*")
+    assert symbol == "B", v
+    return int(times or 1) * batch + int(more or 0)
+
+
+def shape_of(shape, batch: int) -> list[int]:
+    return [integer(n, batch) for n in shape]
+
+
+def constant(tensor: dict, batch: int, folder: str, dtypes) -> torch.Tensor:
+    value, dtype, shape = tensor["value"], dtypes[tensor["dtype"]], shape_of(tensor["shape"], batch)
+    if isinstance(value, str):
+        file, _, name = value.partition("#")
+        return safetensors.load(os.path.join(folder, file))[name].to(dtype)
+    if "const" in value:
+        return torch.full(shape, value["const"], dtype=dtype)
+    start, step = value["iota"]
+    line = torch.arange(shape[-1], dtype=torch.float64) * step + start
+    return line.to(dtype).expand(shape)
+
+
+def run(doc: dict, leaves: dict, batch: int | None = None, folder: str = ".", f32=torch.float32) -> dict:
+    """Every value by name. `leaves`: inputs, parameters and buffers; `f32`: what f32 stands for
+    (torch.float64 for references that are to be exact)."""
+    dtypes = {**DTYPES, "f32": f32}
+    batch = batch or doc["batch"]["B"]
+    values = {}
+    for name, t in doc["tensors"].items():
+        if t["kind"] == "const":
+            values[name] = constant(t, batch, folder, dtypes)
+            continue
+        values[name] = leaves[name]
+        want = shape_of(t["shape"], batch)
+        assert list(leaves[name].shape) == want, f"{name} is {list(leaves[name].shape)}, not {want}"
+    for node in doc["nodes"]:
+        attrs = {k: _attr(v, batch, dtypes) for k, v in node.get("attrs", {}).items()}
+        outs = _ROWS[node["op"]](*(values[n] for n in node["in"]), **attrs)
+        outs = outs if isinstance(outs, (list, tuple)) else [outs]
+        assert len(outs) == len(node["out"]), node["name"]
+        values.update(zip(node["out"], outs))
+    return values
+
+
+def _attr(v, batch, dtypes):
+    if isinstance(v, list):
+        return shape_of(v, batch)
+    if isinstance(v, str):
+        return dtypes[v] if v in dtypes else integer(v, batch)
+    return v
+
+
+# -- rows ----------------------------------------------------------------------------------------
+
+
+def linear(x, w, b=None, trans=0):
+    return F.linear(x, w if trans else w.T, b)
+
+
+def matmul(a, b, trans=0):
+    return (a.mT if trans == 2 else a) @ (b.mT if trans == 1 else b)
+
+
+def sdpa(q, k, v, mask=None, causal=False, scale=0.0, dropout=0.0, key=0):
+    assert dropout == 0
+    group = q.shape[1] // k.shape[1]
+    k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
+    score = q @ k.mT * (scale or q.shape[-1] ** -0.5)
+    if mask is not None:
+        score = score.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else score + mask
+    if causal:
+        seen = torch.ones(score.shape[-2:], dtype=torch.bool).tril()
+        score = score.masked_fill(~seen, -torch.inf)
+    return [score.softmax(-1) @ v, score.logsumexp(-1)]
+
+
+def ce_sum(x, labels, ignore=-100):
+    return F.cross_entropy(x.flatten(0, -2), labels.flatten(), ignore_index=ignore, reduction="sum")
+
+
+def layer_norm(x, g=None, b=None, eps=1e-5):
+    return F.layer_norm(x, x.shape[-1:], g, b, eps)
+
+
+def slice_(x, dim, start, stop):
+    return x.narrow(dim, start, stop - start)
+
+
+def pad(x, dim, before, after, value=0.0):
+    widths = [0, 0] * (x.dim() - 1 - dim) + [before, after]
+    return F.pad(x, widths, value=value)
+
+
+_ROWS = {
+    "linear": linear,
+    "matmul": matmul,
+    "sdpa": sdpa,
+    "embedding": lambda w, ids: F.embedding(ids, w),
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "div": torch.div,
+    "where": torch.where,
+    "eq": torch.eq,
+    "ne": torch.ne,
+    "lt": torch.lt,
+    "le": torch.le,
+    "gt": torch.gt,
+    "ge": torch.ge,
+    "logical_and": torch.logical_and,
+    "logical_or": torch.logical_or,
+    "logical_not": torch.logical_not,
+    "cast": lambda x, dtype: x.to(dtype),
+    "neg": torch.neg,
+    "scale": lambda x, c: x * c,
+    "add_scalar": lambda x, c: x + c,
+    "pow_scalar": lambda x, c: x**c,
+    "exp": torch.exp,
+    "log": torch.log,
+    "sqrt": torch.sqrt,
+    "rsqrt": torch.rsqrt,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "relu": torch.relu,
+    "gelu": lambda x, tanh=False: F.gelu(x, approximate="tanh" if tanh else "none"),
+    "silu": F.silu,
+    "sum": lambda x, dims, keepdim=False: x.sum(dims, keepdim) if dims else x,
+    "mean": lambda x, dims, keepdim=False: x.mean(dims, keepdim) if dims else x,
+    "count": lambda labels, ignore=-100: (labels != ignore).sum().to(torch.get_default_dtype()),
+    "reshape": lambda x, shape: x.reshape(shape),
+    "transpose": lambda x, perm: x.permute(perm),
+    "split": lambda x, dim, sizes: x.split(sizes, dim),
+    "concat": lambda *xs, dim: torch.cat(xs, dim),
+    "slice": slice_,
+    "pad": pad,
+    "expand": lambda x, shape: x.expand(shape),
+    "full": lambda shape, value, dtype: torch.full(shape, value, dtype=dtype),
+    "layer_norm": layer_norm,
+    "softmax": lambda x: x.softmax(-1),
+    "log_softmax": lambda x: x.log_softmax(-1),
+    "ce_sum": ce_sum,
+}
