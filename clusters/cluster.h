@@ -50,6 +50,8 @@ typedef struct cl_cluster {
 // NULL after errors were added to d. devices_path: the catalogue (NULL: built-in search next to the
 // binary's data or $HAPC_DATA/clusters/devices.yaml).
 cl_cluster *cl_read(hb_arena *a, const char *path, const char *devices_path, hb_diag *d);
+// The same of a text at hand; src (name: its path) is pointed to by diagnostics and the result.
+cl_cluster *cl_read_source(hb_arena *a, const hb_source *src, const char *devices_path, hb_diag *d);
 void cl_print(hb_buf *out, const cl_cluster *c);
 
 // A group of ranks that communicate: the slowest link on the way, and its latency.

@@ -32,10 +32,10 @@ bool emit_supported(hb_arena *a, const syn_program *p, hb_str *why);
 void emit_program_c(hb_buf *out, const emit_plan *e, emit_lines *where); // where may be NULL
 void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 void emit_report_text(hb_buf *out, const emit_plan *e);
-void emit_trace_json(hb_buf *out, const emit_plan *e);
+void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 
 // Writes DIR at once: into a temporary folder beside it, then by rename. An existing DIR is replaced only
-// if it is empty or a plan folder (it holds program.c and plan.json); DIR/build is carried over.
+// if it is empty or a plan folder (it holds program.c and plan.json).
 bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why);
 
 // --- shared by the printers ---
@@ -51,5 +51,11 @@ hb_str emit_bytes(hb_arena *a, double bytes); // "31.2 KiB"
 hb_str emit_instr_name(hb_arena *a, const syn_program *p, int instr); // "op_linear", "all_gather", …
 double emit_coll_bytes(const syn_program *p, const syn_instr *i);     // global bytes of its sources
 double emit_slowest(const syn_program *p, const syn_instr *i);        // seconds, max over classes
+// Share of the divided work by rank of the mesh; sums to 1. Work every rank does in full counts for none.
+double *emit_ratios(hb_arena *a, const syn_program *p);
+// Seconds of a collective before the first class waits for it; -1 if the timeline was not kept.
+double emit_hidden(const emit_plan *e, int start, int wait);
+// "transformer.h.*.ln_1": components that are numbers become '*'.
+hb_str emit_pattern(hb_arena *a, hb_str name);
 
 #endif

@@ -19,15 +19,21 @@ static const char *const reserved[] = {
     "local_bytes", "sym_bytes",
 };
 
-static bool is_reserved(hb_str s)
+// Families of names that are not free; a "t_" before them makes them so.
+static bool has_reserved_prefix(hb_str s)
 {
-    static const char *const prefixes[] = {"hap_", "op_", "coll_", "HAP_", "FORM_", "SEG_", "int", "uint",
-                                           "INT",  "UINT", "size_", "ptrdiff_"};
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (hb_str_is(s, reserved[i])) return true;
+    static const char *const prefixes[] = {"hap_", "op_",  "coll_", "HAP_",  "FORM_",    "SEG_", "int",
+                                           "uint", "INT",  "UINT",  "size_", "ptrdiff_", "at_",  "step_"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (s.n >= strlen(prefixes[i]) && memcmp(s.p, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
+    return false;
+}
+
+static bool is_reserved(hb_str s)
+{
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (hb_str_is(s, reserved[i])) return true;
     static const char *const macros[] = {"NULL", "WHOLE", "CUT", "CUT_IN", "CUT2", "AXIS"};
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
         if (hb_str_is(s, macros[i])) return true;
@@ -54,6 +60,7 @@ hb_str emit_identifier(hb_arena *a, hb_str s)
     hb_str id = hb_done(&b);
     if (id.n > MAX_IDENTIFIER) // keep the end: it tells more
         id = hb_fmt(a, "t_%s", id.p + id.n - (MAX_IDENTIFIER - 2));
+    if (has_reserved_prefix(id)) id = hb_fmt(a, "t_%.*s", HB_ARG(id));
     if (is_reserved(id)) id = hb_fmt(a, "%.*s_", HB_ARG(id));
     return id;
 }
@@ -246,4 +253,66 @@ double emit_slowest(const syn_program *p, const syn_instr *i)
     for (int c = 0; c < n; c++)
         if (i->sec[c] > sec) sec = i->sec[c];
     return sec;
+}
+
+double *emit_ratios(hb_arena *a, const syn_program *p)
+{
+    int n = p->mesh->n_ranks;
+    double *share = HB_ARRAY(a, double, n), total = 0;
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_OP) continue;
+        const syn_tensor *cut = NULL; // an operand or output that is cut says how the op is divided
+        for (int k = 0; k < in->n_out + in->n_in && !cut; k++) {
+            const syn_tensor *t = &p->tensors.p[k < in->n_out ? in->out[k] : in->in[k - in->n_out]];
+            for (int x = 0; x < p->mesh->n_axes; x++)
+                if (t->state.ax[x].kind == SYN_S) cut = t;
+        }
+        if (!cut) continue;
+        double flops = 0, bytes = 0;
+        ir_node_work(p->g, p->f, in->node, -1, 0, -1, &flops, &bytes);
+        double work = flops > 0 ? flops : bytes;
+        total += work;
+        for (int r = 0; r < n; r++) {
+            double part = 1;
+            for (int x = 0; x < p->mesh->n_axes; x++) {
+                const syn_axis_state *s = &cut->state.ax[x];
+                if (s->kind != SYN_S) {
+                    part /= p->mesh->size[x];
+                    continue;
+                }
+                const syn_cut *c = &p->mesh->cuts.p[s->cut];
+                part *= (double)c->table[syn_coord(p->mesh, r, x)] / (double)c->size;
+            }
+            share[r] += work * part;
+        }
+    }
+    for (int r = 0; r < n; r++)
+        share[r] = total > 0 ? share[r] / total : 1.0 / n;
+    return share;
+}
+
+double emit_hidden(const emit_plan *e, int start, int wait)
+{
+    const cost_timeline *tl = &e->res->timeline;
+    if (!tl->begin || !tl->end) return -1;
+    int n = e->p->mesh->n_classes;
+    double took = tl->end[start * n] - tl->begin[start * n];
+    double before = tl->begin[wait * n] - tl->begin[start * n]; // until the first class waits
+    return before < 0 ? 0 : before < took ? before : took;
+}
+
+hb_str emit_pattern(hb_arena *a, hb_str name)
+{
+    hb_buf b = {.arena = a};
+    size_t from = 0;
+    for (size_t i = 0; i <= name.n; i++) {
+        if (i < name.n && name.p[i] != '.' && name.p[i] != '\'') continue;
+        hb_str c = {name.p + from, i - from};
+        bool inner = from > 0 && i < name.n; // the block's number stands inside a name
+        hb_printf(&b, "%.*s", inner && numeric(c) ? 1 : (int)c.n, inner && numeric(c) ? "*" : c.p);
+        if (i < name.n) hb_putc(&b, name.p[i]);
+        from = i + 1;
+    }
+    return hb_done(&b);
 }

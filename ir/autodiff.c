@@ -34,7 +34,7 @@ bool vjp_wants(const ir_back *b, int operand)
 }
 
 // Sums a gradient over the dims along which its operand was broadcast.
-static int fold(ir_back *b, int operand, int t)
+static int fold(ir_back *b, int operand, int t, const char *name)
 {
     const ir_tensor x = b->g->tensors.p[b->n.in[operand]], y = b->g->tensors.p[t];
     int lead = y.rank - x.rank;
@@ -46,7 +46,7 @@ static int fold(ir_back *b, int operand, int t)
     if (attr[0].n == 0) return t;
     char what[32];
     snprintf(what, sizeof what, "fold%d", operand);
-    t = vjp_emit(b, IR_OP_sum, what, 1, &t, attr);
+    t = vjp_emit(b, IR_OP_sum, name ? name : what, 1, &t, attr);
     if (b->g->tensors.p[t].rank == x.rank) return t;
     ir_attr shape = {.kind = IR_ATTR_INTS, .n = x.rank};
     memcpy(shape.v, x.dim, sizeof x.dim);
@@ -56,9 +56,14 @@ static int fold(ir_back *b, int operand, int t)
 
 void vjp_give(ir_back *b, int operand, int t)
 {
+    vjp_give_as(b, operand, t, NULL);
+}
+
+void vjp_give_as(ir_back *b, int operand, int t, const char *name)
+{
     int x = b->n.in[operand];
     if (!b->needs[x]) return;
-    t = fold(b, operand, t);
+    t = fold(b, operand, t, name);
     if (b->grad[x] < 0) {
         b->grad[x] = t;
         return;

@@ -24,6 +24,12 @@ static const ir_tensor *operand(const ir_graph *g, const ir_node *n, int i)
     return &g->tensors.p[n->in[i]];
 }
 
+// The dims of an optional mask may be 1 where the formula has a letter.
+static bool may_be_one(const ir_foperand *o, int64_t size)
+{
+    return o->optional && o->n > 1 && size == 1;
+}
+
 static bool bind_letter(const ir_node *n, ir_binding *b, int *from, char letter, int64_t size,
                         int i, hb_arena *a, hb_str *why)
 {
@@ -81,6 +87,7 @@ static bool bind_compounds(const ir_graph *g, const ir_node *n, const ir_formula
             if (fd->n < 2) continue;
             int64_t size = t->dim[t->rank - f->in[i].n + d], known = 1;
             int unknown = -1;
+            if (may_be_one(&f->in[i], size)) continue;
             for (int k = 0; k < fd->n; k++) {
                 int l = fd->letter[k] - 'a';
                 if (b->size[l] > 0) {
@@ -125,8 +132,9 @@ bool ir_bind(const ir_graph *g, const ir_node *n, ir_binding *b, hb_arena *a, hb
             return false;
         }
         for (int d = 0; d < o->n; d++)
-            if (o->dim[d].n == 1 && !bind_letter(n, b, from, o->dim[d].letter[0],
-                                                 t->dim[t->rank - o->n + d], i, a, why))
+            if (o->dim[d].n == 1 && !may_be_one(o, t->dim[t->rank - o->n + d]) &&
+                !bind_letter(n, b, from, o->dim[d].letter[0], t->dim[t->rank - o->n + d], i, a,
+                             why))
                 return false;
     }
     // embedding_bwd: the vocabulary is in no operand.
@@ -252,8 +260,7 @@ bool ir_infer(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_arena *a,
                       n->n_in);
         return false;
     }
-    if (r->flags & IR_COMPOSITE)
-        return ir_infer_composite(g, n, outs, a, why);
+    if (r->flags & IR_COMPOSITE) return ir_infer_composite(g, n, outs, a, why);
     if (!check_dtypes(g, n, a, why)) return false;
     int n_out = ir_node_outs(n);
     if (n_out < 1 || n_out > IR_MAX_OUT) {

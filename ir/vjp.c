@@ -58,7 +58,7 @@ static bool vjp_linear(ir_back *b, const ir_node *n, const int *dy)
         vjp_give(b, 0, with_int(b, IR_OP_linear, "dx", 2, (int[]){DY, w}, 1 - trans));
     if (vjp_wants(b, 1))
         vjp_give(b, 1, binary(b, IR_OP_linear_dw, "dw", trans ? DY : x, trans ? x : DY));
-    if (vjp_wants(b, 2)) vjp_give(b, 2, DY); // vjp_give sums over the rows
+    if (vjp_wants(b, 2)) vjp_give_as(b, 2, DY, "db"); // summed over the rows
     return true;
 }
 

@@ -32,5 +32,6 @@ int vjp_emit(ir_back *b, ir_op op, const char *what, int n_in, const int *in, co
 bool vjp_wants(const ir_back *b, int operand);
 // Adds t to the gradient of an operand, first summed over the dims along which it was broadcast.
 void vjp_give(ir_back *b, int operand, int t);
+void vjp_give_as(ir_back *b, int operand, int t, const char *name); // names that sum
 
 #endif

@@ -186,7 +186,8 @@ static bool check_form(move *m)
         return chk_fail(c, "has no form %s", name);
     if (k->form == COST_TWO_LEVEL && k->axes != 3u)
         return chk_fail(c, "form %s needs a mesh of two axes and both of them", name);
-    if (k->form != COST_EVEN) return true;
+    bool shards = k->coll == COST_ALL_GATHER || k->coll == COST_REDUCE_SCATTER;
+    if (k->form != COST_EVEN || !shards) return true; // the native all-to-all takes any parts
     const rec_dim *side[2] = {m->from, m->to};
     for (int s = 0; s < 2; s++)
         if (side[s] && !even(side[s]))
@@ -389,7 +390,7 @@ static bool check_nesting(move *m)
 }
 
 // Bytes are free for the whole flight: sources frozen, destinations and scratch taken.
-static bool take_off(chk *c, const rec_call *k, const int *values, char (*partial)[SYN_MAX_AXES])
+static bool take_off(chk *c, const rec_call *k, const int *values, const char *partial)
 {
     for (int i = 0; i < k->n_in; i++) {
         chk_buffer *s = &c->buf[k->in[i]];
@@ -404,7 +405,7 @@ static bool take_off(chk *c, const rec_call *k, const int *values, char (*partia
     for (int i = 0; i < k->n_out; i++) {
         if (!chk_write(c, k->out[i], hb_fmt(c->a, "the destination of pair %d", i).p, 0))
             return false;
-        chk_hold(c, k->out[i], values[i], partial[i]);
+        chk_hold(c, k->out[i], values[i], partial + i * SYN_MAX_AXES);
         c->buf[k->out[i]].busy = c->at;
     }
     if (k->scratch < 0) return true;
@@ -419,13 +420,14 @@ bool chk_start(chk *c, const rec_call *k)
     if (k->n_in < 1 || k->n_in != k->n_out)
         return chk_fail(c, "has %d sources and %d destinations", k->n_in, k->n_out);
     int *values = HB_ARRAY(c->a, int, k->n_in);
-    char(*partial)[SYN_MAX_AXES] = HB_ARRAY(c->a, char[SYN_MAX_AXES], k->n_in);
+    char *partial = HB_ARRAY(c->a, char, k->n_in *SYN_MAX_AXES); // by pair and axis
     int64_t *need = HB_ARRAY(c->a, int64_t, c->r->n_ranks);
     for (int i = 0; i < k->n_in; i++) {
         move m = {.c = c, .call = k, .k = i, .src = &c->buf[k->in[i]], .dst = &c->buf[k->out[i]]};
         if (!chk_read(c, k->in[i], hb_fmt(c->a, "the source of pair %d", i).p)) return false;
         values[i] = m.src->value;
-        if (!same_shape(&m) || !transition(&m, partial[i]) || !check_nesting(&m) || !check_form(&m))
+        if (!same_shape(&m) || !transition(&m, partial + i * SYN_MAX_AXES) || !check_nesting(&m) ||
+            !check_form(&m))
             return false;
         if (m.src->t->seg != 0 || m.dst->t->seg != 0)
             return chk_fail(c, "%.*s crosses the wire outside SEG_SYM", HB_ARG(pair_text(&m)));

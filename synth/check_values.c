@@ -77,7 +77,10 @@ static void chain_equal(chk *c)
     for (int t = 0; t < c->g->tensors.n; t++) {
         int v = c->value_of[t];
         c->equal_next[t] = -1;
-        if (last[v] >= 0) c->equal_next[last[v]] = t;
+        if (last[v] >= 0)
+            c->equal_next[last[v]] = t;
+        else
+            c->tensor_of[v] = t;
         last[v] = t;
     }
 }

@@ -34,11 +34,13 @@ static hb_str identifier(lowering *l, hb_str name, const char *suffix)
     return identifier(l, hb_fmt(l->arena, "%.*s_%d", HB_ARG(base), ++l->name_count.p[at]), "");
 }
 
-static void measure(lowering *l, syn_tensor *t)
+void syn_measure(const syn_program *p, syn_tensor *t)
 {
-    const syn_mesh *mesh = l->p->mesh;
+    const syn_mesh *mesh = p->mesh;
+    for (int c = 0; c < mesh->n_classes; c++)
+        t->bytes[c] = 0;
     for (int r = 0; r < mesh->n_ranks; r++) {
-        int64_t bytes = syn_local_elements(mesh, l->p->g, l->p->f, t->value, &t->state, r) * ir_dtype_bytes(t->dtype);
+        int64_t bytes = syn_local_elements(mesh, p->g, p->f, t->value, &t->state, r) * ir_dtype_bytes(t->dtype);
         int c = mesh->class_of[r];
         if (bytes > t->bytes[c])
             t->bytes[c] = bytes;
@@ -52,7 +54,7 @@ static int new_buffer(lowering *l, int value, const syn_axis_state *x, syn_role 
     t.state.ax[0] = *x;
     t.state.ax[1] = (syn_axis_state){.kind = SYN_R, .cut = -1};
     t.name = identifier(l, v->name, suffix);
-    measure(l, &t);
+    syn_measure(l->p, &t);
     HB_PUSH(l->arena, &l->p->tensors, t);
     return l->p->tensors.n - 1;
 }

@@ -35,6 +35,26 @@ static bool leads(const syn_program *p, const syn_tensor *t)
     return before == 1;
 }
 
+cost_shards syn_shards(const syn_program *p, const syn_instr *in, int i)
+{
+    const syn_mesh *mesh = p->mesh;
+    const syn_tensor *src = &p->tensors.p[in->in[i]], *dst = &p->tensors.p[in->out[i]];
+    const syn_axis_state *a = &src->state.ax[0], *b = &dst->state.ax[0];
+    cost_shards sh = {.n = mesh->n_ranks,
+                      .bytes = (double)(ir_elements(&p->g->tensors.p[src->value]) * ir_dtype_bytes(src->dtype))};
+    const syn_tensor *first = a->kind == SYN_S ? src : dst;
+    if (first->state.ax[0].kind == SYN_S) {
+        sh.table = mesh->cuts.p[first->state.ax[0].cut].table;
+        sh.leading = leads(p, first);
+    }
+    if (a->kind == SYN_S && b->kind == SYN_S) {
+        sh.table2 = mesh->cuts.p[b->cut].table;
+        sh.leading2 = leads(p, dst);
+    }
+    return sh;
+}
+
+// All-reduces of one bucket travel as one message; other collectives of a list follow each other.
 static double collective_seconds(const syn_program *p, const cost_model *m, const syn_instr *in)
 {
     const syn_mesh *mesh = p->mesh;
@@ -46,23 +66,10 @@ static double collective_seconds(const syn_program *p, const cost_model *m, cons
     }
     cost_shards sum = {.n = mesh->n_ranks};
     for (int i = 0; i < in->n_in; i++) {
-        const syn_tensor *src = &p->tensors.p[in->in[i]], *dst = &p->tensors.p[in->out[i]];
-        const syn_axis_state *a = &src->state.ax[0], *b = &dst->state.ax[0];
-        const ir_tensor *v = &p->g->tensors.p[src->value];
-        cost_shards sh = {.n = mesh->n_ranks, .bytes = (double)(ir_elements(v) * ir_dtype_bytes(src->dtype))};
-        const syn_tensor *first = a->kind == SYN_S ? src : dst;
-        if (first->state.ax[0].kind == SYN_S) {
-            sh.table = mesh->cuts.p[first->state.ax[0].cut].table;
-            sh.leading = leads(p, first);
-        }
-        if (a->kind == SYN_S && b->kind == SYN_S) {
-            sh.table2 = mesh->cuts.p[b->cut].table;
-            sh.leading2 = leads(p, dst);
-        }
-        if (in->coll == COST_ALL_REDUCE) {
-            sum.bytes += sh.bytes;
+        cost_shards sh = syn_shards(p, in, i);
+        sum.bytes += sh.bytes;
+        if (in->coll == COST_ALL_REDUCE)
             continue;
-        }
         pack += cost_pack_bytes(in->coll, in->form, &sh);
         sec += cost_collective(in->coll, in->form, &sh, link);
     }
@@ -73,7 +80,7 @@ static double collective_seconds(const syn_program *p, const cost_model *m, cons
     return sec + pack / memory;
 }
 
-static void price(syn_program *p, const cost_model *m, syn_instr *in)
+void syn_price_one(syn_program *p, const cost_model *m, syn_instr *in)
 {
     const syn_mesh *mesh = p->mesh;
     int cut = -1, k = -1;
@@ -99,7 +106,7 @@ static void price(syn_program *p, const cost_model *m, syn_instr *in)
 void syn_price(syn_program *p, const cost_model *m)
 {
     for (int i = 0; i < p->instr.n; i++)
-        price(p, m, &p->instr.p[i]);
+        syn_price_one(p, m, &p->instr.p[i]);
 }
 
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)

@@ -69,6 +69,13 @@ syn_palette *syn_palette_new(hb_arena *a, const ir_graph *g, const ir_factors *f
     return p;
 }
 
+syn_palette *syn_palette_copy(hb_arena *a, const syn_palette *p)
+{
+    syn_palette *q = hb_copy(a, p, sizeof *p);
+    q->group = hb_copy(a, p->group, sizeof *p->group * (size_t)p->n_groups);
+    return q;
+}
+
 void syn_palette_clear(syn_palette *p)
 {
     for (int k = 0; k < p->n_groups; k++)

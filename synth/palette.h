@@ -27,6 +27,7 @@ const char *syn_ray_name(syn_ray r);
 void syn_ray_weights(const cost_model *m, const syn_mesh *mesh, syn_ray ray, double *per_rank);
 
 syn_palette *syn_palette_new(hb_arena *a, const ir_graph *g, const ir_factors *f);
+syn_palette *syn_palette_copy(hb_arena *a, const syn_palette *p);
 void syn_palette_clear(syn_palette *p);
 // Adds one cut to one group, rounded from weights per rank; equal tables are added once. Group -1: to all.
 void syn_palette_add(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group, const double *per_rank, hb_str name);

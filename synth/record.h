@@ -60,6 +60,9 @@ record *record_read(hb_arena *a, const char *path, hb_diag *d);
 record *record_from_plan(hb_arena *a, const syn_program *p); // after syn_arena; line 0 everywhere
 void record_print(hb_buf *out, const record *r);             // canonical text, without lines: for comparison
 
+// What hap_batch says: entries per row of the largest integer input, 1 if there is none (for reports).
+int64_t rec_tokens_per_row(const ir_graph *g);
+
 // The certificate, parts 1 and 3 (docs/theory.md section 6). True if the record is a correct program for the
 // graph; otherwise false and *why is one sentence naming the first call (line, call) that does not hold.
 bool syn_check(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r, hb_str *why);

@@ -137,21 +137,29 @@ static void reorder(scheduler *s, const int *before)
     p->instr.cap = n;
 }
 
-static void unmoved(int *before, int n) { memset(before, -1, sizeof *before * (size_t)n); }
-
-void syn_schedule(syn_program *p)
+static scheduler begin(syn_program *p, int **before)
 {
-    scheduler s = {.arena = p->arena, .p = p, .stamp = HB_ARRAY(p->arena, int, p->tensors.n)};
-    int n = p->instr.n, *before = HB_ARRAY(p->arena, int, n);
-    unmoved(before, n);
-    for (int i = 0; i < n; i++)
+    int n = p->instr.n;
+    *before = HB_ARRAY(p->arena, int, n);
+    memset(*before, -1, sizeof(int) * (size_t)n);
+    return (scheduler){.arena = p->arena, .p = p, .stamp = HB_ARRAY(p->arena, int, p->tensors.n)};
+}
+
+void syn_sink_waits(syn_program *p)
+{
+    int *before = NULL;
+    scheduler s = begin(p, &before);
+    for (int i = 0; i < p->instr.n; i++)
         if (p->instr.p[i].kind == SYN_WAIT)
             before[i] = first_need(&s, p->instr.p[i].start);
     reorder(&s, before);
-    memset(s.stamp, 0, sizeof(int) * (size_t)p->tensors.n);
-    s.mark = 0;
-    unmoved(before, n);
-    for (int i = 0; i < n; i++)
+}
+
+void syn_raise_starts(syn_program *p)
+{
+    int *before = NULL;
+    scheduler s = begin(p, &before);
+    for (int i = 0; i < p->instr.n; i++)
         if (p->instr.p[i].kind == SYN_START) {
             int to = rise(&s, i);
             before[i] = to < i ? to : -1;

@@ -5,6 +5,9 @@
 
 #include "synth/program.h"
 
-void syn_schedule(syn_program *p);
+// The three steps of a schedule, in this order, on a lowered and priced program.
+void syn_sink_waits(syn_program *p);                     // wait as late as possible (schedule.c)
+void syn_bucket(syn_program *p, const cost_model *m);    // join small all-reduces (bucket.c)
+void syn_raise_starts(syn_program *p);                   // start early enough to hide (schedule.c)
 
 #endif

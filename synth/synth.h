@@ -25,6 +25,14 @@ typedef struct syn_options {
 } syn_options;
 syn_options syn_default_options(void);
 
+// One other choice for a node's form or a tensor's state, and what it would cost in the additive model with
+// everything else re-optimised (one exact search each).
+typedef struct syn_alternative {
+    hb_str what;
+    double delta_sec;
+    bool chosen;
+} syn_alternative;
+
 typedef enum { SYN_OK, SYN_INFEASIBLE, SYN_FAILED_CHECK } syn_status;
 
 typedef struct syn_result {
@@ -40,15 +48,15 @@ typedef struct syn_result {
         double weight;
     } bind[CL_MAX_CLASSES];
     int n_bind;
+    const struct syn_space *space; // the search that found the program: for syn_explain
+    double space_value;
 } syn_result;
 
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
                           const syn_options *o);
 
-// Additive price of a value's alternatives, for `hapc explain`: fills up to max rows, cheapest first.
-typedef struct syn_alternative {
-    hb_str what;    // state or form, printed
-    double delta_sec; // additive cost above the chosen one with everything else re-optimised
-} syn_alternative;
+// Alternatives for graph node `id` (is_node) or graph tensor `id`, cheapest first; at most max are filled,
+// their number returned. 0 for a tensor that has no choice of its own (one producer, one consumer).
+int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alternative *out, int max);
 
 #endif

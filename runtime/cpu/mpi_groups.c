@@ -100,6 +100,7 @@ void hap_backend_finish(hap_rank *r)
     cpu_backend *b = cpu_of(r);
     if (!b) return;
     cpu_coll_state_free(b->coll);
+    cpu_segments_free(r);
     for (int mask = 0; mask < 4; mask++) {
         if (b->group[mask] != MPI_COMM_NULL) MPI_Comm_free(&b->group[mask]);
     }

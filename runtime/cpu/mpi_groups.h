@@ -29,4 +29,6 @@ MPI_Op cpu_mpi_op(const hap_rank *r, hap_dtype t, hap_reduce reduce);
 void cpu_mpi_check(hap_rank *r, int code, const char *call); // MPI's own words on failure
 int cpu_mpi_count(hap_rank *r, int64_t n);                   // MPI counts are int
 
+void cpu_segments_free(hap_rank *r); // segments.c
+
 #endif

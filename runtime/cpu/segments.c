@@ -4,6 +4,7 @@
 
 #include "core/backend.h"
 #include "core/fail.h"
+#include "cpu/mpi_groups.h"
 
 char *hap_backend_segment(hap_rank *r, int64_t bytes)
 {
@@ -11,6 +12,14 @@ char *hap_backend_segment(hap_rank *r, int64_t bytes)
     void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     HAP_CK(r, p != MAP_FAILED, "no memory for a segment of %lld bytes", (long long)bytes);
     return p;
+}
+
+void cpu_segments_free(hap_rank *r)
+{
+    for (int s = 0; s < 2; s++) {
+        if (r->seg[s]) munmap(r->seg[s], (size_t)(r->seg_bytes[s] ? r->seg_bytes[s] : 1));
+        r->seg[s] = NULL;
+    }
 }
 
 void *hap_backend_open(hap_rank *r, hap_tensor *t, bool write)

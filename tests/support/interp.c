@@ -1,8 +1,10 @@
-#include "support/interp.h"
+#include "tests/support/interp.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/fill.h"
+#include "core/schedule.h"
 
 uint64_t test_random(uint64_t *state)
 {
@@ -78,37 +80,42 @@ hap_op_call interp_call(const ir_node *n, hap_tensor *const *in, hap_tensor *con
     return c;
 }
 
-static void fill(hap_tensor *t, const ir_init *init, uint64_t state)
+// As the runtime fills it (core/fill.c): a function of seed, name and element.
+static void fill(hb_arena *a, hap_tensor *t, const ir_tensor *s, uint64_t seed)
 {
-    int64_t cols = t->rank ? t->local[t->rank - 1] : 1;
-    for (int64_t i = 0; i < t->elements; i++) {
-        double v = 0;
-        switch (init->kind) {
-        case IR_INIT_CONST: v = init->a; break;
-        case IR_INIT_UNIFORM: v = test_uniform(&state, init->a, init->b); break;
-        case IR_INIT_IOTA: v = init->a + init->b * (double)(i % cols); break;
-        case IR_INIT_NORMAL: {
-            double u = 1 - test_uniform(&state, 0, 1), w = test_uniform(&state, 0, 1);
-            v = init->a * sqrt(-2 * log(u)) * cos(6.283185307179586 * w);
-            break;
-        }
-        case IR_INIT_STORED: return;
-        }
-        switch (t->type) {
-        case HAP_F32: ((float *)t->data)[i] = (float)v; break;
-        case HAP_I64: ((int64_t *)t->data)[i] = (int64_t)v; break;
-        case HAP_I32: ((int32_t *)t->data)[i] = (int32_t)v; break;
-        case HAP_BOOL: ((uint8_t *)t->data)[i] = v != 0; break;
-        case HAP_BF16:
-        case HAP_F16: hb_assert(!"f32 tensors in tests");
-        }
+    static const hap_rank alone = {.n_ranks = 1};
+    const ir_init *init = &s->init;
+    hap_fill f = HAP_FILL(init->a);
+    switch (init->kind) {
+    case IR_INIT_CONST:
+        break;
+    case IR_INIT_NORMAL:
+        f = HAP_NORMAL(0, init->a);
+        break;
+    case IR_INIT_UNIFORM:
+        f = HAP_UNIFORM(init->a, init->b);
+        break;
+    case IR_INIT_IOTA:
+        f = HAP_IOTA(init->a, init->b);
+        break;
+    case IR_INIT_STORED:
+        return;
     }
+    const char *why =
+        hap_fill_tensor(&alone, t, hb_fmt(a, "%.*s", HB_ARG(s->name)).p, f, seed, t->data);
+    hb_assert(!why);
+}
+
+static double lr_of(const ir_graph *g, int64_t step)
+{
+    hap_lr lr = {g->opt.lr, g->opt.warmup, g->opt.cosine, g->opt.min_lr};
+    return hap_lr_at(lr, step);
 }
 
 interp *interp_new(hb_arena *a, const ir_graph *g, uint64_t seed)
 {
     interp *x = HB_NEW(a, interp);
-    *x = (interp){.arena = a, .g = g, .now = {0, g->opt.lr, seed}};
+    *x = (interp){.arena = a, .g = g, .now = {0, lr_of(g, 0), seed}};
     x->t = HB_ARRAY(a, hap_tensor, g->tensors.n);
     for (int i = 0; i < g->tensors.n; i++) {
         const ir_tensor *s = &g->tensors.p[i];
@@ -118,8 +125,7 @@ interp *interp_new(hb_arena *a, const ir_graph *g, uint64_t seed)
             t->dim[d] = WHOLE(s->dim[d]);
         place(t, NULL);
         t->data = hb_alloc(a, t->bytes ? (size_t)t->bytes : 1);
-        if (s->kind == IR_CONST || s->kind == IR_PARAM || s->kind == IR_BUFFER)
-            fill(t, &s->init, seed * 0x2545F4914F6CDD1Du + (uint64_t)i);
+        if (s->kind == IR_CONST || s->kind == IR_PARAM || s->kind == IR_BUFFER) fill(a, t, s, seed);
     }
     return x;
 }
@@ -134,6 +140,32 @@ hap_tensor *interp_get(interp *x, const char *name)
 float interp_loss(const interp *x)
 {
     return *(const float *)x->t[x->g->loss].data;
+}
+
+int interp_load(interp *x, const char *path)
+{
+    arrays f = arrays_read(x->arena, path);
+    int n = 0;
+    for (int i = 0; i < x->g->tensors.n; i++) {
+        hb_str name = x->g->tensors.p[i].name;
+        const array *v = arrays_get(&f, name.p, name.n);
+        if (!v) continue;
+        hb_assert(v->type == x->t[i].type && v->elements == x->t[i].elements);
+        memcpy(x->t[i].data, v->data, (size_t)x->t[i].bytes);
+        n++;
+    }
+    return n;
+}
+
+void interp_feed(interp *x, int tensor, const array *rows)
+{
+    hap_tensor *t = &x->t[tensor];
+    int64_t total = rows->dim[0], row = rows->elements / total, n = t->elements / row;
+    hb_assert(rows->type == t->type && row * n == t->elements);
+    int64_t bytes = row * hap_dtype_bytes(t->type);
+    for (int64_t i = 0; i < n; i++)
+        memcpy((char *)t->data + i * bytes,
+               (const char *)rows->data + (x->now.step * n + i) % total * bytes, (size_t)bytes);
 }
 
 static const char *run_node(interp *x, const ir_node *n)
@@ -176,17 +208,5 @@ void interp_advance(interp *x)
         memcpy(x->t[u->tensor].data, x->t[u->next].data, (size_t)x->t[u->next].bytes);
     }
     x->now.step++;
-    x->now.lr = interp_lr(&x->g->opt, x->now.step);
-}
-
-double interp_lr(const ir_optimizer *o, int64_t step)
-{
-    double lr = o->lr;
-    if (step < o->warmup) return lr * (double)(step + 1) / (double)o->warmup;
-    if (o->cosine > 0) {
-        double t = (double)(step - o->warmup) / (double)(o->cosine - o->warmup);
-        if (t > 1) t = 1;
-        lr *= o->min_lr + (1 - o->min_lr) * 0.5 * (1 + cos(3.141592653589793 * t));
-    }
-    return lr;
+    x->now.lr = lr_of(x->g, x->now.step);
 }

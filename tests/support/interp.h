@@ -1,8 +1,8 @@
-// Runs an ir_graph on one rank by calling the CPU kernels node by node: the oracle of the tests. No MPI,
-// no plan, no arena: every tensor has its own memory, whole.
+// Runs an ir_graph on one rank by calling the CPU kernels node by node: the oracle of the tests. No
+// MPI, no plan, no arena: every tensor has its own memory, whole.
 //
 //     interp *x = interp_new(arena, g, seed);
-//     interp_fill(x, "tokens", …) or memcpy into interp_get(x, "tokens")->data
+//     interp_load(x, "init.safetensors"); memcpy(interp_get(x, "tokens")->data, …)
 //     const char *why = interp_run(x);      // one step: forward, backward, update
 //     float loss = interp_loss(x);
 //     interp_advance(x);                    // parameters and moments take their next values
@@ -12,25 +12,28 @@
 
 #include "cpu/ops.h"
 #include "ir/graph.h"
+#include "tests/support/arrays.h"
 
 typedef struct interp {
     hb_arena *arena;
     const ir_graph *g;
     hap_tensor *t;      // by tensor id; data zeroed, CONST, PARAM and BUFFER filled from their init
-    hap_step_state now; // step counts from 0; set lr before interp_run
+    hap_step_state now; // step counts from 0; lr by the graph's schedule
 } interp;
 
-// Inits stored in files stay zero. Random inits: SplitMix64 by (seed, tensor id), not the runtime's.
+// Inits stored in files stay zero. Random inits: SplitMix64 by (seed, tensor id), not the
+// runtime's.
 interp *interp_new(hb_arena *a, const ir_graph *g, uint64_t seed);
 hap_tensor *interp_get(interp *x, const char *name); // NULL: no such tensor
+// Copies every array of a safetensors file whose name is a tensor's; how many there were.
+int interp_load(interp *x, const char *path);
+// Input rows of the present step: [sB, (s+1)B) of a file, wrapping.
+void interp_feed(interp *x, int tensor, const array *rows);
 float interp_loss(const interp *x);
 // NULL, or "node: why" (in the arena). Nodes of later phases than `last` are left out.
 const char *interp_run_until(interp *x, ir_phase last);
 const char *interp_run(interp *x);
 void interp_advance(interp *x);
-// The learning rate of step `step` under the graph's schedule (formats.md: linear warmup, cosine).
-double interp_lr(const ir_optimizer *o, int64_t step);
-
 // --- parts, for tests that make shards by hand ---
 // A tensor of these dims on the rank with these coordinates; memory zeroed, exactly its bytes, own
 // malloc (AddressSanitizer then sees an overrun); shard_free frees it.

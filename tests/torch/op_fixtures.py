@@ -111,13 +111,18 @@ class Family:
 
 
 def dense(f: Family) -> None:
-    f.case("linear_nn", "linear", [f.param("linear_nn.x", (4, 3, 5)), f.param("linear_nn.w", (5, 7)), f.param("linear_nn.b", (7,))], trans=0)
-    f.case("linear_nt", "linear", [f.param("linear_nt.x", (4, 5)), f.param("linear_nt.w", (7, 5)), f.param("linear_nt.b", (7,))], trans=1)
-    f.case("linear_no_bias", "linear", [f.param("linear_no_bias.x", (4, 3, 5)), f.param("linear_no_bias.w", (6, 5))], trans=1)
+    for name, x, w, b, trans in (
+        ("linear_nn", (4, 3, 5), (5, 7), (7,), 0),
+        ("linear_nt", (4, 5), (7, 5), (7,), 1),
+        ("linear_no_bias", (4, 3, 5), (6, 5), None, 1),
+    ):
+        ins = [f.param(f"{name}.x", x), f.param(f"{name}.w", w)]
+        f.case(name, "linear", ins + ([f.param(f"{name}.b", b)] if b else []), trans=trans)
     for trans, a, b in ((0, (3, 5), (5, 7)), (1, (3, 5), (7, 5)), (2, (5, 3), (5, 7))):
         name = f"matmul_{('nn', 'nt', 'tn')[trans]}"
         f.case(name, "matmul", [f.param(f"{name}.a", (4, 2, *a)), f.param(f"{name}.b", (4, 2, *b))], trans=trans)
-    f.case("matmul_broadcast", "matmul", [f.param("matmul_broadcast.a", (4, 2, 3, 5)), f.param("matmul_broadcast.b", (1, 2, 5, 3))], trans=0)
+    name = "matmul_broadcast"
+    f.case(name, "matmul", [f.param(f"{name}.a", (4, 2, 3, 5)), f.param(f"{name}.b", (1, 2, 5, 3))], trans=0)
 
 
 def attention(f: Family) -> None:
@@ -129,7 +134,8 @@ def attention(f: Family) -> None:
     f.case("sdpa_causal", "sdpa", qkv("sdpa_causal"), 2, causal=True)
     f.case("sdpa_groups", "sdpa", qkv("sdpa_groups", kv=2), 2, causal=True, scale=0.25)
     f.case("sdpa_cross", "sdpa", qkv("sdpa_cross", tq=3, tk=7, d=5), 2)
-    f.tensors["sdpa_mask.row"] = {"kind": "const", "dtype": "f32", "shape": [1, 1, 1, 6], "value": {"iota": [0.5, -0.4]}}
+    bias = {"kind": "const", "dtype": "f32", "shape": [1, 1, 1, 6], "value": {"iota": [0.5, -0.4]}}
+    f.tensors["sdpa_mask.row"] = bias
     f.case("sdpa_mask", "sdpa", qkv("sdpa_mask") + ["sdpa_mask.row"], 2)
     f.tensors["sdpa_bool.limit"] = {"kind": "const", "dtype": "i64", "shape": [], "value": {"const": 1}}
     f.input("mask_ids", (4, 6), 0, 5)
@@ -183,11 +189,14 @@ def pointwise(f: Family) -> None:
 def reductions(f: Family) -> None:
     x = lambda name: f.param(f"{name}.x", (4, 3, 5))  # noqa: E731
     for op in ("sum", "mean"):
-        for name, dims, keep in (("first", [0], False), ("last", [2], True), ("outer", [0, 1], False), ("all", [0, 1, 2], False)):
-            f.case(f"{op}_{name}", op, [x(f"{op}_{name}")], dims=dims, keepdim=keep)
+        for what, dims, keep in (
+            ("first", [0], False), ("last", [2], True), ("outer", [0, 1], False), ("all", [0, 1, 2], False),
+        ):  # fmt: skip
+            f.case(f"{op}_{what}", op, [x(f"{op}_{what}")], dims=dims, keepdim=keep)
     f.case("softmax", "softmax", [x("softmax")])
     f.case("log_softmax", "log_softmax", [x("log_softmax")])
-    f.case("layer_norm", "layer_norm", [x("layer_norm"), f.param("layer_norm.g", (5,)), f.param("layer_norm.b", (5,))])
+    gain, bias = f.param("layer_norm.g", (5,)), f.param("layer_norm.b", (5,))
+    f.case("layer_norm", "layer_norm", [x("layer_norm"), gain, bias])
     f.case("layer_norm_gain", "layer_norm", [x("layer_norm_gain"), f.param("layer_norm_gain.g", (5,))], eps=1e-12)
     f.case("layer_norm_plain", "layer_norm", [x("layer_norm_plain")], eps=1e-3)
 

@@ -11,13 +11,14 @@ The module's first output must be a scalar loss (a Hugging Face model given labe
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 
 import torch
 
 from . import batch, document, names, optimizer as opt, passes, safetensors
-from .graph import DTYPES, ExportError
+from .graph import ExportError
 from .init import init_rules
 from .trace import trace
 
@@ -47,12 +48,14 @@ def export(
     The module is traced at two batch sizes, so that its integers can be written in B.
     """
     kwargs = dict(kwargs or {})
-    b1 = _batch_size(args, kwargs, batch_inputs)
+    named = dict(zip(inspect.signature(module.forward).parameters, args)) | kwargs
+    b1 = _batch_size(named, batch_inputs)
     b2 = 2 * b1 + 1
     notes: set[str] = set()
     graphs = []
     for b in (b1, b2):
-        a, k = _resize(args, kwargs, b1, b, batch_inputs)
+        k = _resize(named, b1, b, batch_inputs)
+        a = tuple(k.pop(n) for n in list(k)[: len(args)])
         g = trace(module, a, k, b, batch_inputs, notes)
         passes.simplify(g)
         names.assign(g, {id(t): n for n, t in g.buffers.items()})
@@ -114,29 +117,19 @@ def load_into(module: torch.nn.Module, file) -> list[str]:
     return [n for n, p in module.named_parameters() if id(p) not in loaded]
 
 
-def _tensors(args, kwargs):
-    return [t for t in (*args, *kwargs.values()) if isinstance(t, torch.Tensor)]
-
-
-def _batch_size(args, kwargs, batch_inputs) -> int:
-    named = [kwargs[n] for n in batch_inputs or () if n in kwargs]
-    for t in named or _tensors(args, kwargs):
-        if t.dim() > 0:
+def _batch_size(inputs: dict, batch_inputs) -> int:
+    for name in batch_inputs or inputs:
+        t = inputs.get(name)
+        if isinstance(t, torch.Tensor) and t.dim() > 0:
             return t.shape[0]
     raise ExportError("no input has a batch dim")
 
 
-def _resize(args, kwargs, b1: int, b2: int, batch_inputs):
+def _resize(inputs: dict, b1: int, b2: int, batch_inputs) -> dict:
     """The inputs at batch size b2: rows repeated."""
-    if b1 == b2:
-        return args, kwargs
-    rows = torch.arange(b2) % b1
-
-    def one(name, t):
-        if not isinstance(t, torch.Tensor) or t.dim() == 0 or t.shape[0] != b1:
-            return t
-        if batch_inputs is not None and name is not None and name not in batch_inputs:
-            return t
-        return t.index_select(0, rows.to(t.device))
-
-    return tuple(one(None, t) for t in args), {k: one(k, t) for k, t in kwargs.items()}
+    out = dict(inputs)
+    for name, t in inputs.items():
+        batched = isinstance(t, torch.Tensor) and t.dim() > 0 and t.shape[0] == b1
+        if batched and b1 != b2 and (batch_inputs is None or name in batch_inputs):
+            out[name] = t[torch.arange(b2, device=t.device) % b1]
+    return out

@@ -96,6 +96,9 @@ class Two:
         doc = {"tensors": {a.name: self.tensor(a, b) for a, b in pairs}}
         doc["batch"] = {"B": self.b1}
         doc["nodes"] = [self.node(a, b) for a, b in zip(g1.nodes, g2.nodes)]
+        for i, node in enumerate(doc["nodes"]):  # which random numbers a node reads: its own
+            if node["op"] == "dropout" or "dropout" in node.get("attrs", {}):
+                node["attrs"]["key"] = i
         doc["loss"] = g1.loss.name
         if g1.updates:
             doc["updates"] = {name: t.name for name, (_, t) in g1.updates.items()}

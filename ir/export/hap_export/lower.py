@@ -122,7 +122,10 @@ def swap(rank, a, b) -> list[int]:
 # -- views ---------------------------------------------------------------------------------------
 
 
-@rule("view.default", "reshape", "_unsafe_view", "view_as", "reshape_as", "flatten", "unflatten", "squeeze", "unsqueeze")
+@rule(
+    "view.default", "reshape", "_unsafe_view", "view_as", "reshape_as", "flatten", "unflatten", "squeeze",
+    "unsqueeze",
+)  # fmt: skip
 def _reshape(g, x, *_, **__):
     return reshape(g, x, g.out.shape)
 
@@ -252,6 +255,21 @@ def _index(g, x, indices):
             g.fail("op aten.index.Tensor that is not a reshape")
         last = axes[0] if axes else last
     return reshape(g, x, g.out.shape)
+
+
+@rule("zeros_like", "new_zeros")
+def _zeros_like(g, *_, **__):
+    return torch.zeros(g.out.shape, dtype=g.out.dtype)
+
+
+@rule("ones_like", "new_ones")
+def _ones_like(g, *_, **__):
+    return torch.ones(g.out.shape, dtype=g.out.dtype)
+
+
+@rule("full_like")
+def _full_like(g, _x, value, **__):
+    return torch.full(g.out.shape, value, dtype=g.out.dtype)
 
 
 # -- dense ---------------------------------------------------------------------------------------

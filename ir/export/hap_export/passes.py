@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 
+from .consts import closed_form
 from .graph import Graph, Node, Tensor
 
 
@@ -23,6 +24,7 @@ def simplify(g: Graph) -> None:
     while _sweep(g):
         pass
     drop_dead(g)
+    shrink_constants(g)
 
 
 def _sweep(g: Graph) -> bool:
@@ -59,6 +61,44 @@ def drop_dead(g: Graph) -> None:
             live.update(node.ins)
             kept.append(node)
     g.nodes = kept[::-1]
+
+
+def shrink_constants(g: Graph) -> None:
+    """A constant to be stored that only repeats itself along a dim which another operand of a
+    broadcasting op spans is stored once: a mask expanded to [B, 1, T, T] as [1, 1, T, T]."""
+    made: dict[tuple[Tensor, tuple[int, ...]], Tensor] = {}
+    for node in g.nodes:
+        for i, t in enumerate(node.ins):
+            if t.kind != "const" or closed_form(t.value) is not None or not _broadcasts(node, i):
+                continue
+            value = t.value
+            for d in range(value.dim()):
+                if value.shape[d] > 1 and _spanned(node, i, d - value.dim()):
+                    one = value.narrow(d, 0, 1)
+                    value = one if bool((value == one).all()) else value
+            key = t, tuple(value.shape)
+            if key[1] != t.shape:
+                if key not in made:
+                    made[key] = Tensor("const", t.dtype, key[1], value=value, path=t.path)
+                node.ins[i] = made[key]
+
+
+_POINTWISE = {
+    "add", "sub", "mul", "div", "where", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or",
+}  # fmt: skip
+
+
+def _broadcasts(node: Node, i: int) -> bool:
+    return node.op in _POINTWISE or (node.op == "sdpa" and i == 3)
+
+
+def _spanned(node: Node, i: int, d: int) -> bool:
+    """Another operand has the full size of the result's dim d (counted from the right)."""
+    if node.op == "sdpa":
+        return d < -2
+    size = node.outs[0].shape[d]
+    others = (t.shape for k, t in enumerate(node.ins) if k != i)
+    return any(len(s) >= -d and s[d] == size for s in others)
 
 
 # -- helpers -------------------------------------------------------------------------------------
@@ -144,10 +184,15 @@ def _matmul_trans(g: Graph, node: Node, n_uses):
         return None
     for i, trans in ((1, 1), (0, 2)):
         t = _made_by(node.ins[i], "transpose")
-        if _swaps_last(t):
-            ins = list(node.ins)
-            ins[i] = t.ins[0]
-            return _emit(g, node, "matmul", ins, node.outs[0].shape, trans=trans)
+        perm = list(t.attrs["perm"]) if t is not None else []
+        perm[-2:] = perm[-2:][::-1]
+        if not perm or perm[-1] != len(perm) - 1:  # would not leave the last dim where it is
+            continue
+        ins = list(node.ins)
+        ins[i] = t.ins[0]
+        if perm != sorted(perm):
+            ins[i] = _emit(g, t, "transpose", t.ins, [t.ins[0].shape[p] for p in perm], perm=perm)
+        return _emit(g, node, "matmul", ins, node.outs[0].shape, trans=trans)
     return None
 
 

@@ -99,6 +99,8 @@ class Tracer:
                 self.call(fx)
             elif fx.op == "output":
                 self.outputs(fx)
+            elif fx.op == "get_attr":
+                self.env[fx] = getattr(self.program.graph_module, fx.target)
             elif fx.op != "placeholder":
                 self.fail(f"{fx.op} {fx.target}")
         return self.graph
@@ -191,6 +193,8 @@ class Tracer:
                 result = fx.target(*args, **kwargs)
         else:
             rule = rule_for(name)
+            if any(isinstance(a, torch.fx.GraphModule) for a in args):
+                self.fail(f"{name} (a no_grad or autocast block) of computed values")
             if rule is None:
                 self.fail(f"op {name}")
             result = rule(self, *args, **kwargs)
