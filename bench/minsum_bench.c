@@ -1,11 +1,12 @@
-// Time of the min-sum solver on the shape of a transformer's training step: L layers of forward, backward
-// and optimizer, tables shared by all layers, domains as one axis with `cuts` cut ids gives them.
+// Time of the min-sum solver on the shape of a transformer's training step: L layers of forward,
+// backward and optimizer, tables shared by all layers, domains as one axis with `cuts` cut ids
+// gives them.
 //
 //     minsum_bench [layers] [cuts] [solves]
 //
-// Prints the first solve (ordering included), the median of the others, and #wrong: solves whose value
-// differs from that of the first by more than 1e-9 relative (the problem is the same each time), plus
-// local improvements found by changing one variable of the answer (there can be none).
+// Prints the first solve (ordering included), the median of the others, and #wrong: solves whose
+// value differs from that of the first by more than 1e-9 relative (the problem is the same each
+// time), plus local improvements found by changing one variable of the answer (there can be none).
 
 #include <math.h>
 #include <stdio.h>
@@ -55,7 +56,9 @@ static void join(builder *b, int x, int y)
         double *t = HB_ARRAY(b->arena, double, nx *ny);
         for (int i = 0; i < nx; i++)
             for (int j = 0; j < ny; j++)
-                t[i * ny + j] = i % 5 == j % 5 ? 0 : uniform(b) < 0.1 ? (double)INFINITY : 3 * uniform(b);
+                t[i * ny + j] = i % 5 == j % 5     ? 0
+                                : uniform(b) < 0.1 ? (double)INFINITY
+                                                   : 3 * uniform(b);
         b->shared[role] = t;
     }
     HB_PUSH(b->arena, &b->edge, (ms_edge){x, y, b->shared[role]});
@@ -165,8 +168,9 @@ int main(int argc, char **argv)
     wrong += improvements(&p, at, first);
     double with_order = ms[0];
     qsort(ms + 1, (size_t)solves - 1, sizeof *ms, ascending);
-    printf("%d variables, %d edges, domains to %d: first %.2f ms, then %.2f ms, value %.6g, #wrong %d\n",
-           p.n_vars, p.n_edges, 3 * one, with_order, ms[1 + (solves - 1) / 2], first, wrong);
+    printf(
+        "%d variables, %d edges, domains to %d: first %.2f ms, then %.2f ms, value %.6g, #wrong %d\n",
+        p.n_vars, p.n_edges, 3 * one, with_order, ms[1 + (solves - 1) / 2], first, wrong);
     hb_arena_free(b.arena);
     return wrong != 0;
 }

@@ -1,8 +1,8 @@
 // What a cluster is: devices of unequal speed and memory, their links, machine by machine.
 //
-// Read from YAML (docs/formats.md, "Cluster") with devices from clusters/devices.yaml. Ranks number machine
-// by machine in file order. A *class* is a set of interchangeable ranks: same device, sms, threads,
-// memory and machine link. SI units throughout: bytes, bytes/s, flop/s, seconds.
+// Read from YAML (docs/formats.md, "Cluster") with devices from clusters/devices.yaml. Ranks number
+// machine by machine in file order. A *class* is a set of interchangeable ranks: same device, sms,
+// threads, memory and machine link. SI units throughout: bytes, bytes/s, flop/s, seconds.
 
 #ifndef HAP_CLUSTERS_CLUSTER_H
 #define HAP_CLUSTERS_CLUSTER_H
@@ -14,16 +14,16 @@ enum { CL_MAX_CLASSES = 16 };
 typedef enum { CL_GPU, CL_CPU } cl_kind;
 
 typedef struct cl_class {
-    hb_str name;    // model, with "/64sms" or "/2t" where set; unique in the cluster
-    hb_str model;   // as in the catalogue
+    hb_str name;  // model, with "/64sms" or "/2t" where set; unique in the cluster
+    hb_str model; // as in the catalogue
     cl_kind kind;
-    double f32, tf32, bf16, fp16;       // peak flop/s, 0 = not supported
-    double memory_bandwidth;            // bytes/s
-    int64_t memory, reserve, capacity;  // capacity = memory - reserve
-    int sms, threads;                   // 0 = all
+    double f32, tf32, bf16, fp16;        // peak flop/s, 0 = not supported
+    double memory_bandwidth;             // bytes/s
+    int64_t memory, reserve, capacity;   // capacity = memory - reserve
+    int sms, threads;                    // 0 = all
     double link_bandwidth, link_latency; // inside its machine, one way per device
-    bool emulated;                      // sms given
-    bool plan_only;                     // the present toolchain cannot build for it
+    bool emulated;                       // sms given
+    bool plan_only;                      // the present toolchain cannot build for it
     int n_ranks;
 } cl_class;
 
@@ -55,8 +55,8 @@ cl_cluster *cl_read_source(hb_arena *a, const hb_source *src, const char *device
 void cl_print(hb_buf *out, const cl_cluster *c);
 
 // A group of ranks that communicate: the slowest link on the way, and its latency.
-// One machine: the slowest member's device link. Several: also the network, divided by the number of
-// groups (of the same axis) that use one machine's network link at once.
+// One machine: the slowest member's device link. Several: also the network, divided by the number
+// of groups (of the same axis) that use one machine's network link at once.
 typedef struct cl_link {
     double bandwidth, latency; // bytes/s one way per rank, seconds
 } cl_link;

@@ -2,8 +2,8 @@
 
 #include "costmodel/cost.h"
 
-// One table of what each form of each collective costs: seconds on the wire, bytes through memory for
-// packing, bytes of scratch. N ranks with shards b_i, link of latency a and bandwidth B
+// One table of what each form of each collective costs: seconds on the wire, bytes through memory
+// for packing, bytes of scratch. N ranks with shards b_i, link of latency a and bandwidth B
 // (docs/theory.md section 3; scratch: docs/formats.md "Scratch", the same rule as
 // runtime/core/scratch.c). Contention with computation is not in it.
 //
@@ -11,7 +11,8 @@
 //       EVEN, PADDED   (N-1) (a + max b / B)
 //       GROUPED        N a + (sum b - min b) / B
 //       SENDRECV       (N-1) a + max_i max((N-1) b_i, sum b - b_i) / B
-//       EVEN_FLAT      as EVEN at sum b / N, and a re-cut from even boundaries to those of the table
+//       EVEN_FLAT      as EVEN at sum b / N, and a re-cut from even boundaries to those of the
+//       table
 //     all_reduce
 //       FLAT           reduce_scatter and all_gather, even
 //       TWO_LEVEL      even reduce_scatter inside, FLAT of a shard between, even all_gather inside
@@ -30,8 +31,8 @@ const char *cost_coll_name(cost_coll k)
 
 const char *cost_form_name(cost_form f)
 {
-    static const char *const name[COST_N_FORMS] = {
-        "even", "padded", "grouped", "sendrecv", "even_flat", "flat", "two_level"};
+    static const char *const name[COST_N_FORMS] = {"even",      "padded", "grouped",  "sendrecv",
+                                                   "even_flat", "flat",   "two_level"};
     return name[f];
 }
 
@@ -115,8 +116,8 @@ static void step(walk *w)
     look(w);
 }
 
-// The most ranks, other than itself, whose range of `to` meets one rank's range of `from`. O(N + all
-// partners): both rows of ranges ascend. Overlaps under eps are rounding.
+// The most ranks, other than itself, whose range of `to` meets one rank's range of `from`. O(N +
+// all partners): both rows of ranges ascend. Overlaps under eps are rounding.
 static int most_partners(const cost_shards *s, const int64_t *from, const int64_t *to)
 {
     double eps = 1e-9 * s->bytes;

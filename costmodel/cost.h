@@ -12,13 +12,13 @@
 typedef enum { COST_F32, COST_TF32, COST_BF16 } cost_math;
 
 // Measured curves (`hap.curves`, docs/formats.md); NULL = formulas only. A curve of an op is
-// [[size, seconds]...]: size is flops for the ops that ops.def counts as DENSE or SDPA, bytes for others;
-// sizes ascend. Between points log-log, below the first its seconds, above the last in proportion.
-// Curves of collectives are checked, not used: collectives are priced by formula.
+// [[size, seconds]...]: size is flops for the ops that ops.def counts as DENSE or SDPA, bytes for
+// others; sizes ascend. Between points log-log, below the first its seconds, above the last in
+// proportion. Curves of collectives are checked, not used: collectives are priced by formula.
 typedef struct cost_curves cost_curves;
 cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d);
-// Seconds of `size` on the curve of a class (name, else model), op and dtype ("f32", "tf32", "bf16");
-// negative if there is none.
+// Seconds of `size` on the curve of a class (name, else model), op and dtype ("f32", "tf32",
+// "bf16"); negative if there is none.
 double cost_curves_at(const cost_curves *k, const cl_class *cls, const char *op_name,
                       const char *dtype, double size);
 
@@ -28,14 +28,20 @@ typedef struct cost_model {
     cost_math math;
 } cost_model;
 
-// Seconds of one op on one device of class c. The peak of m->math applies to the ops that ops.def counts
-// as DENSE or SDPA (where the class has it, else its f32 peak), the f32 peak to all others. No work, no
-// time: a rank with zero rows does not launch.
+// Seconds of one op on one device of class c. The peak of m->math applies to the ops that ops.def
+// counts as DENSE or SDPA (where the class has it, else its f32 peak), the f32 peak to all others.
+// No work, no time: a rank with zero rows does not launch.
 double cost_op(const cost_model *m, int cls, const char *op_name, double flops, double bytes);
 double cost_launch(const cost_model *m, int cls);
 double cost_memory(const cost_model *m, int cls, double bytes); // pack, unpack, copies
 
-typedef enum { COST_ALL_GATHER, COST_REDUCE_SCATTER, COST_ALL_REDUCE, COST_ALL_TO_ALL, COST_RECUT } cost_coll;
+typedef enum {
+    COST_ALL_GATHER,
+    COST_REDUCE_SCATTER,
+    COST_ALL_REDUCE,
+    COST_ALL_TO_ALL,
+    COST_RECUT
+} cost_coll;
 // Same order as hap_form in runtime/hap/runtime.h.
 typedef enum {
     COST_EVEN,
@@ -52,15 +58,15 @@ const char *cost_form_name(cost_form f);
 bool cost_form_exists(cost_coll k, cost_form f);
 
 // One collective on n ranks. The tensor is [outer, size, inner bytes] with the middle factor cut by
-// table (and by table2 afterwards for RECUT; ALL_TO_ALL: table cuts the source, table2 the result, of
-// the *other* factor, and `bytes` are spread accordingly).
+// table (and by table2 afterwards for RECUT; ALL_TO_ALL: table cuts the source, table2 the result,
+// of the *other* factor, and `bytes` are spread accordingly).
 typedef struct cost_shards {
-    int n;                      // ranks in the group
-    const int64_t *table;       // entries of the cut factor per rank; NULL for ALL_REDUCE
-    const int64_t *table2;      // RECUT, ALL_TO_ALL
-    double bytes;               // whole tensor
-    bool leading, leading2;     // the cut factor (table / table2) has nothing before it: no pack needed
-    int64_t item;               // bytes of an element (EVEN_FLAT and TWO_LEVEL cut by elements); 0 = 4
+    int n;                  // ranks in the group
+    const int64_t *table;   // entries of the cut factor per rank; NULL for ALL_REDUCE
+    const int64_t *table2;  // RECUT, ALL_TO_ALL
+    double bytes;           // whole tensor
+    bool leading, leading2; // the cut factor (table / table2) has nothing before it: no pack needed
+    int64_t item;           // bytes of an element (EVEN_FLAT and TWO_LEVEL cut by elements); 0 = 4
     // TWO_LEVEL, which does not apply where n_inner is 0: ranks inside (n is a multiple), the links
     // inside and between (n_inner groups at once).
     int n_inner;
@@ -70,15 +76,19 @@ typedef struct cost_shards {
 double cost_collective(cost_coll k, cost_form f, const cost_shards *s, cl_link link);
 // Bytes that pass through memory for packing and unpacking on the busiest rank.
 double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s);
-// Scratch bytes the runtime needs (docs/formats.md, "Scratch": the same rule as runtime/core/scratch.c).
+// Scratch bytes the runtime needs (docs/formats.md, "Scratch": the same rule as
+// runtime/core/scratch.c).
 int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s);
-// The cheapest form and its seconds (pack included, on the slowest class given by memory bandwidth).
-cost_form cost_best_form(cost_coll k, const cost_shards *s, cl_link link, double pack_bandwidth, double *sec);
+// The cheapest form and its seconds (pack included, on the slowest class given by memory
+// bandwidth).
+cost_form cost_best_form(cost_coll k, const cost_shards *s, cl_link link, double pack_bandwidth,
+                         double *sec);
 
 // --- simulation ---
-// Events in program order, the same order on every class. COMPUTE runs on each class for sec[class].
-// START hands a collective to the communication stream: it begins when every class has reached it,
-// when the stream is free, and takes sec[0]. WAIT blocks each class until event `of` has ended.
+// Events in program order, the same order on every class. COMPUTE runs on each class for
+// sec[class]. START hands a collective to the communication stream: it begins when every class has
+// reached it, when the stream is free, and takes sec[0]. WAIT blocks each class until event `of`
+// has ended.
 typedef enum { COST_COMPUTE, COST_START, COST_WAIT } cost_event_kind;
 typedef struct cost_event {
     cost_event_kind kind;
@@ -87,11 +97,12 @@ typedef struct cost_event {
     int stream;                 // START: communication stream (one per axis)
 } cost_event;
 typedef struct cost_timeline {
-    double total;                     // seconds, all classes done
-    double busy[CL_MAX_CLASSES];      // compute seconds
-    double stalled[CL_MAX_CLASSES];   // waiting for communication or for other classes: total - busy
-    double comm, hidden;              // communication seconds; of these hidden behind compute (mean over classes)
-    double *begin, *end;              // by event; COMPUTE: [event * n_classes + class]; others at class 0
+    double total;                   // seconds, all classes done
+    double busy[CL_MAX_CLASSES];    // compute seconds
+    double stalled[CL_MAX_CLASSES]; // waiting for communication or for other classes: total - busy
+    double comm,
+        hidden; // communication seconds; of these hidden behind compute (mean over classes)
+    double *begin, *end; // by event; COMPUTE: [event * n_classes + class]; others at class 0
 } cost_timeline;
 void cost_simulate(hb_arena *a, int n_classes, const cost_event *e, int n, bool keep_times,
                    cost_timeline *t);

@@ -14,10 +14,10 @@ static bool is_dense(const char *op_name)
         const char *name;
         bool dense;
     } op[] = {
-#define DENSE(c) true
-#define SDPA(c) true
-#define POINT(c) false
-#define MOVE false
+#define DENSE(c)                                                              true
+#define SDPA(c)                                                               true
+#define POINT(c)                                                              false
+#define MOVE                                                                  false
 #define OP(name, formula, attrs, linear, reducers, dtypes, flops, vjp, flags) {#name, flops},
 #define COMPOSITE(name, n_min, n_max, attrs)
 #include "ir/ops.def"

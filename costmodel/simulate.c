@@ -9,8 +9,8 @@ typedef struct span {
     double begin, end;
 } span;
 
-// Seconds that `spans` (disjoint, ascending) cover before time t. *next: the first span that does not
-// end before t, *done: what the earlier ones cover; both advance with t.
+// Seconds that `spans` (disjoint, ascending) cover before time t. *next: the first span that does
+// not end before t, *done: what the earlier ones cover; both advance with t.
 static double covered(const span *spans, int n, int *next, double *done, double t)
 {
     while (*next < n && spans[*next].end <= t) {
@@ -127,9 +127,9 @@ void cost_simulate(hb_arena *a, int n_classes, const cost_event *e, int n, bool 
     for (int c = 0; c < n_classes; c++) {
         t->stalled[c] = t->total - t->busy[c];
         for (int k = 0; k < s.n_streams; k++)
-            t->hidden += hidden_under(s.compute + c * n, s.n_compute[c], s.comm + k * n,
-                                      s.n_comm[k]) /
-                         n_classes;
+            t->hidden +=
+                hidden_under(s.compute + c * n, s.n_compute[c], s.comm + k * n, s.n_comm[k]) /
+                n_classes;
     }
     hb_arena_free(scratch);
 }

@@ -24,6 +24,7 @@ typedef struct emit_plan {
 typedef struct emit_lines {
     int *line; // by index of instr
     int n_lines;
+    hb_str sha; // of the text of program.c
 } emit_lines;
 
 // False with *why (one sentence, "not supported: …") if the program needs what runtime.h does not have.
@@ -43,6 +44,8 @@ hb_str emit_module(hb_arena *a, const ir_graph *g, int node); // "transformer.h.
 // "[8@rows 128 768]+" with the cuts by the names of program.c (mesh cut -> table name).
 hb_str emit_shape(hb_arena *a, const syn_program *p, int tensor, const hb_str *table_of_cut);
 hb_str *emit_table_names(hb_arena *a, const syn_program *p); // by mesh cut
+// "h.0.ln_1" of "transformer.h.0.ln_1" where most parameters begin with "transformer.".
+hb_str emit_without_root(const ir_graph *g, hb_str name);
 // Names of the buffers, by tensor: C identifiers, unique, no word of C or of runtime.h.
 hb_str *emit_names(hb_arena *a, const syn_program *p);
 hb_str emit_identifier(hb_arena *a, hb_str s); // one identifier, not yet unique

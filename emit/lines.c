@@ -4,7 +4,7 @@
 
 // Penalties of clang-format 14's LLVM style that decide how a call breaks (TokenAnnotator.cpp): a comma one
 // parenthesis deep, a break behind '=', a break before the first argument.
-enum { COST_COMMA = 21, COST_ASSIGN = 2, COST_FIRST_ARG = 39 };
+enum { COST_COMMA = 41, COST_ASSIGN = 22, COST_FIRST_ARG = 59 };
 
 static hb_str plain(lines *l, hb_str s)
 {
@@ -213,11 +213,21 @@ int lines_call(lines *l, int indent, hb_str head, const hb_str *arg, int n, hb_s
     HB_PUSH(l->arena, &line, hb_done(&b));
 
     comment = plain(l, comment);
-    bool behind = line.n == 1 && columns(line.p[0]) + 4 + columns(comment) <= LINES_WIDTH;
+    bool behind = columns(line.p[line.n - 1]) + 4 + columns(comment) <= LINES_WIDTH;
     if (comment.n > 0 && !behind) lines_comment(l, indent, 4, comment);
     for (int i = 0; i < line.n; i++)
-        lines_code(l, 0, line.p[i], behind ? comment : (hb_str){0});
+        lines_code(l, 0, line.p[i], behind && i + 1 == line.n ? comment : (hb_str){0});
     return l->n - line.n + 1 + call_line;
+}
+
+void lines_assign(lines *l, int indent, hb_str target, hb_str value)
+{
+    if (indent + columns(target) + 3 + columns(value) + 1 <= LINES_WIDTH) {
+        lines_text(l, indent, "%.*s = %.*s;", HB_ARG(target), HB_ARG(value));
+        return;
+    }
+    lines_text(l, indent, "%.*s =", HB_ARG(target));
+    lines_text(l, indent + 4, "%.*s;", HB_ARG(value));
 }
 
 void lines_declare(lines *l, int indent, hb_str head, const hb_str *item, int n)

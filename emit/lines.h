@@ -39,6 +39,9 @@ void lines_comment(lines *l, int indent, int hang, hb_str text);
 // line on which the call's name stands. The comment goes behind it, or above if too long for that.
 int lines_call(lines *l, int indent, hb_str head, const hb_str *arg, int n, hb_str comment);
 
+// `target = value;`, on two lines if need be.
+void lines_assign(lines *l, int indent, hb_str target, hb_str value);
+
 // A declaration of several names: `head a = {…}, b = {…};`, packed into as few lines as needed.
 void lines_declare(lines *l, int indent, hb_str head, const hb_str *item, int n);
 

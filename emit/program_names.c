@@ -23,7 +23,7 @@ static const char *const reserved[] = {
 static bool has_reserved_prefix(hb_str s)
 {
     static const char *const prefixes[] = {"hap_", "op_",  "coll_", "HAP_",  "FORM_",    "SEG_", "int",
-                                           "uint", "INT",  "UINT",  "size_", "ptrdiff_", "at_",  "step_"};
+                                           "uint", "INT",  "UINT",  "size_", "ptrdiff_", "at_",  "by_"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (s.n >= strlen(prefixes[i]) && memcmp(s.p, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -74,6 +74,28 @@ hb_str emit_unique(hb_arena *a, hb_map *used, hb_str want)
     return id;
 }
 
+hb_str emit_without_root(const ir_graph *g, hb_str name)
+{
+    hb_str root = {0};
+    int n = 0, with = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < g->tensors.n; i++) {
+            hb_str s = g->tensors.p[i].name;
+            if (g->tensors.p[i].kind != IR_PARAM) continue;
+            size_t k = 0;
+            while (k < s.n && s.p[k] != '.')
+                k++;
+            hb_str first = {s.p, k < s.n ? k : 0};
+            if (pass == 0 && root.n == 0) root = first; // the first parameter's
+            n += pass;
+            with += pass && root.n > 0 && hb_str_eq(first, root);
+        }
+    bool shared = root.n > 0 && n > 4 && 2 * with > n;
+    if (!shared || name.n < root.n + 2 || memcmp(name.p, root.p, root.n) != 0) return name;
+    if (name.p[root.n] != '.' && name.p[root.n] != '_') return name;
+    return (hb_str){name.p + root.n + 1, name.n - root.n - 1};
+}
+
 hb_str *emit_names(hb_arena *a, const syn_program *p)
 {
     hb_str *names = HB_ARRAY(a, hb_str, p->tensors.n + 1);
@@ -82,7 +104,7 @@ hb_str *emit_names(hb_arena *a, const syn_program *p)
     for (int c = 0; c < p->mesh->cuts.n; c++)
         hb_map_put(used, tables[c], 1);
     for (int t = 0; t < p->tensors.n; t++)
-        names[t] = emit_unique(a, used, emit_identifier(a, p->tensors.p[t].name));
+        names[t] = emit_unique(a, used, emit_identifier(a, emit_without_root(p->g, p->tensors.p[t].name)));
     return names;
 }
 
@@ -121,7 +143,7 @@ hb_str *emit_table_names(hb_arena *a, const syn_program *p)
     for (int c = 0; c < n; c++) {
         const syn_cut *cut = &p->mesh->cuts.p[c];
         if (!cls[c]) { // no tensor lies so; it is not printed
-            names[c] = hb_fmt(a, "cut_%lld", (long long)cut->size);
+            names[c] = (hb_str){"", 0};
             continue;
         }
         for (int k = 0; k < c && names[c].n == 0; k++)
@@ -207,7 +229,9 @@ hb_str emit_module(hb_arena *a, const ir_graph *g, int node)
             keep = i + 2;
             break;
         }
-    if (n > 2 && keep == 2 && numeric(c[1])) keep = 3;
+    static const char *const stats[] = {"max", "expsum", "target", "sum", "m2"};
+    for (size_t i = 0; n == 2 && i < sizeof stats / sizeof *stats; i++)
+        if (hb_str_is(c[1], stats[i])) keep = 1; // a row of the composite c[0]
     hb_buf b = {.arena = a};
     for (int i = 0; i < keep && i < n; i++)
         hb_printf(&b, "%s%.*s", i ? "." : "", HB_ARG(c[i]));

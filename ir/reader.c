@@ -19,6 +19,7 @@ static void read_batch(ir_reader *r, const hb_tree *top, const ir_options *o)
     hb_only_keys(t, keys, 1, r->src, r->d);
     const hb_tree *b = rd_need(r, t, "B", "'batch'", HB_INT);
     if (!b) return;
+    r->batch = 1;
     if (b->i < 1 || b->i > ((int64_t)1 << 32))
         rd_error(r, b->at, "batch %lld is out of range", (long long)b->i);
     else
@@ -220,10 +221,11 @@ ir_graph *ir_read_source(hb_arena *a, const hb_source *src, const ir_options *o,
 ir_graph *ir_read(hb_arena *a, const char *path, const ir_options *o, hb_diag *d)
 {
     const char *why;
-    hb_source src = {.name = hb_str_c(a, path)};
-    if (!hb_read_file(a, path, &src.text, &why)) {
-        hb_error(d, &src, (hb_pos){0, 0}, "%s", why);
+    hb_source *src = HB_NEW(a, hb_source); // diagnostics point to it
+    src->name = hb_str_c(a, path);
+    if (!hb_read_file(a, path, &src->text, &why)) {
+        hb_error(d, src, (hb_pos){0, 0}, "%s", why);
         return NULL;
     }
-    return ir_read_source(a, &src, o, d);
+    return ir_read_source(a, src, o, d);
 }

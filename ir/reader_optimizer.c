@@ -45,7 +45,10 @@ static void read_group(ir_reader *r, const hb_tree *t, ir_optimizer *o, struct i
     at_least(r, t, "lr_scale", 0, &group->lr_scale);
     const hb_tree *lr = hb_get(t, "lr");
     double rate = o->lr;
-    if (lr && hb_get(t, "lr_scale")) rd_error(r, lr->at, "lr and lr_scale say the same; give one");
+    if (lr && hb_get(t, "lr_scale")) {
+        rd_error(r, lr->at, "lr and lr_scale say the same; give one");
+        return;
+    }
     at_least(r, t, "lr", 0, &rate);
     if (lr && o->lr > 0)
         group->lr_scale = rate / o->lr;

@@ -60,8 +60,7 @@ void lp_term(lp *p, int row, int col, double coef)
 static bool crossed(const bound *b, int n)
 {
     for (int i = 0; i < n; i++)
-        if (b[i].lo > b[i].hi || (isinf(b[i].lo) && b[i].lo > 0) ||
-            (isinf(b[i].hi) && b[i].hi < 0))
+        if (b[i].lo > b[i].hi || (isinf(b[i].lo) && b[i].lo > 0) || (isinf(b[i].hi) && b[i].hi < 0))
             return true;
     return false;
 }

@@ -5,9 +5,9 @@
 
 #include "solver/minsum_parts.h"
 
-// Bucket elimination (Dechter 1999) in four passes: who meets whom (scopes), how tables are laid out
-// (from the last variable back), which eliminations are the same (ids), and the numbers. No argmin is
-// kept: the way back sums a variable's factors once more at the states its scope took.
+// Bucket elimination (Dechter 1999) in four passes: who meets whom (scopes), how tables are laid
+// out (from the last variable back), which eliminations are the same (ids), and the numbers. No
+// argmin is kept: the way back sums a variable's factors once more at the states its scope took.
 
 enum { MOST_LOOPS = 60 };
 
@@ -18,7 +18,6 @@ struct ms_order {
     double *pool;       // the messages, kept from solve to solve
     double pool_cells;
 };
-
 
 typedef struct bucket {
     HB_VEC(int) edges;    // of the problem, whose other end is eliminated later
@@ -63,8 +62,8 @@ static ms_status find_live(solve *s)
     for (int e = 0; e < p->n_edges; e++) {
         const ms_edge *g = &p->edge[e];
         hb_assert(g->a != g->b && g->a >= 0 && g->a < p->n_vars && g->b >= 0 && g->b < p->n_vars);
-        s->edge_source[e] = ms_source(s->tables, g->table, p->domain[g->a], p->domain[g->b],
-                                      &row_ok, &col_ok);
+        s->edge_source[e] =
+            ms_source(s->tables, g->table, p->domain[g->a], p->domain[g->b], &row_ok, &col_ok);
         for (int i = 0; i < p->domain[g->a]; i++)
             ok[g->a][i] &= row_ok[i];
         for (int i = 0; i < p->domain[g->b]; i++)
@@ -139,8 +138,8 @@ static bool find_scopes(solve *s)
     return true;
 }
 
-// Pass 2: a message lies as its receiver reads it: the receiver's outer loops in order, the receiver,
-// the receiver's innermost loop. That fixes the loops of the sender.
+// Pass 2: a message lies as its receiver reads it: the receiver's outer loops in order, the
+// receiver, the receiver's innermost loop. That fixes the loops of the sender.
 static void lay_out(solve *s)
 {
     int *rank = HB_ARRAY(s->arena, int, s->p->n_vars);
@@ -280,8 +279,8 @@ static void find_order(solve *s, ms_order *o)
     }
 }
 
-// The cached order without the variables folded today; those that were folded when it was made (their
-// domains have more states than then) come first.
+// The cached order without the variables folded today; those that were folded when it was made
+// (their domains have more states than then) come first.
 static void use_order(solve *s, const ms_order *o)
 {
     int n_vars = s->p->n_vars;
@@ -403,8 +402,8 @@ double ms_value(const ms_problem *p, const int *assignment)
         if (p->unary && p->unary[v]) sum += p->unary[v][assignment[v]];
     for (int e = 0; e < p->n_edges; e++) {
         const ms_edge *g = &p->edge[e];
-        sum += g->table[(size_t)assignment[g->a] * (size_t)p->domain[g->b] +
-                        (size_t)assignment[g->b]];
+        sum +=
+            g->table[(size_t)assignment[g->a] * (size_t)p->domain[g->b] + (size_t)assignment[g->b]];
     }
     return sum;
 }

@@ -1,9 +1,9 @@
 // Inside of the min-sum solver: what minsum.c, ms_order.c, ms_table.c and ms_step.c share.
 //
-// Variables are reduced to their *live* states first (unary finite, no edge row all infinite); those
-// with one live state are folded away. Every table that takes part in the elimination has an id, and
-// equal contents have equal ids, so that two eliminations with the same ids, sizes and scopes (the
-// repeated layers of a model) are recognized and carried out once.
+// Variables are reduced to their *live* states first (unary finite, no edge row all infinite);
+// those with one live state are folded away. Every table that takes part in the elimination has an
+// id, and equal contents have equal ids, so that two eliminations with the same ids, sizes and
+// scopes (the repeated layers of a model) are recognized and carried out once.
 
 #ifndef HAP_SOLVER_MINSUM_PARTS_H
 #define HAP_SOLVER_MINSUM_PARTS_H
@@ -31,8 +31,8 @@ typedef struct ms_live {
 
 typedef struct ms_tables ms_tables;
 ms_tables *ms_tables_new(hb_arena *a);
-// The id of a caller's table [rows][cols] by contents; hb_assert: no NaN, no -inf. *row_ok, *col_ok:
-// whether a row or column holds a finite cell.
+// The id of a caller's table [rows][cols] by contents; hb_assert: no NaN, no -inf. *row_ok,
+// *col_ok: whether a row or column holds a finite cell.
 int ms_source(ms_tables *t, const double *p, int rows, int cols, const bool **row_ok,
               const bool **col_ok);
 // The live part of source s, as [a][b], or as [b][a].
@@ -42,8 +42,9 @@ ms_table *ms_table_at(ms_tables *t, int id);
 
 // --- one elimination (ms_step.c) ---
 // The message of a variable with `own` states to the n_loops variables it met: a table over them,
-// outermost first, of min over own states of the sum of the factors. The innermost loop is the vector
-// direction. A factor's table is laid out [its outer loops, in order][own][innermost, if it has it].
+// outermost first, of min over own states of the sum of the factors. The innermost loop is the
+// vector direction. A factor's table is laid out [its outer loops, in order][own][innermost, if it
+// has it].
 typedef struct ms_factor {
     int table;
     uint64_t loops; // bit i: depends on loop i

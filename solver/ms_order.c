@@ -19,8 +19,8 @@ typedef struct entry {
 typedef struct graph {
     hb_arena *arena;
     int n;
-    const int *log;           // 1024 log2 of the number of live states
-    HB_VEC(int) * near;       // sorted
+    const int *log;     // 1024 log2 of the number of live states
+    HB_VEC(int) * near; // sorted
     int *depth, *stamp; // stamp -1: gone
     int *merged, *met;  // scratch: a list, and counters by variable
     HB_VEC(entry) heap;

@@ -3,15 +3,15 @@
 
 #include "solver/minsum_parts.h"
 
-// The loops form levels: level j has fixed the first j outer loops. A factor is added where its last
-// outer loop gets fixed: to a vector over own states, or, if it depends on the innermost loop, to a
-// matrix [own][innermost]. So the deepest level, where all the time goes, touches only the factors
-// that change there, and takes the minimum while it adds the last one.
+// The loops form levels: level j has fixed the first j outer loops. A factor is added where its
+// last outer loop gets fixed: to a vector over own states, or, if it depends on the innermost loop,
+// to a matrix [own][innermost]. So the deepest level, where all the time goes, touches only the
+// factors that change there, and takes the minimum while it adds the last one.
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define MS_HAVE_AVX2 1
+#    define MS_HAVE_AVX2 1
 #else
-#define MS_HAVE_AVX2 0
+#    define MS_HAVE_AVX2 0
 #endif
 
 enum { BLOCK = 8 };
@@ -49,8 +49,8 @@ min_rows_body(double *restrict out, const double *restrict b, const double *rest
 typedef void min_rows(double *restrict out, const double *restrict b, const double *restrict c,
                       const double *restrict d, int own, int inner);
 
-static void min_rows_plain(double *restrict out, const double *restrict b,
-                           const double *restrict c, const double *restrict d, int own, int inner)
+static void min_rows_plain(double *restrict out, const double *restrict b, const double *restrict c,
+                           const double *restrict d, int own, int inner)
 {
     if (d)
         min_rows_body(out, b, c, d, own, inner);
@@ -193,7 +193,7 @@ void ms_step_run(ms_tables *t, const ms_step *s, double *out, hb_arena *scratch)
     place(t, s, lv, scratch);
     for (int j = 0; j <= deepest; j++) {
         lv[j].vector.buffer = HB_ARRAY(scratch, double, own);
-        lv[j].matrix.buffer = HB_ARRAY(scratch, double, own * inner);
+        lv[j].matrix.buffer = HB_ARRAY(scratch, double, own *inner);
     }
     min_rows *run = best_min_rows();
     const double *last = NULL;

@@ -171,7 +171,7 @@ int ms_part(ms_tables *t, int s, const ms_live *a, const ms_live *b, bool transp
     const source *src = &t->source.p[s];
     const double *p = src->p;
     if (!a->all || !b->all || transposed) {
-        double *q = HB_ARRAY(t->arena, double, (size_t)a->n * (size_t)b->n);
+        double *q = HB_ARRAY(t->arena, double, (size_t)a->n *(size_t)b->n);
         for (int i = 0; i < a->n; i++)
             for (int j = 0; j < b->n; j++)
                 q[transposed ? j * a->n + i : i * b->n + j] =

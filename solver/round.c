@@ -2,8 +2,8 @@
 
 #include "solver/lp.h"
 
-// The total is cut into ceil(total / grain) granules, the last of which may be short; boundaries are
-// min(granules so far * grain, total). A weight of zero gets nothing.
+// The total is cut into ceil(total / grain) granules, the last of which may be short; boundaries
+// are min(granules so far * grain, total). A weight of zero gets nothing.
 
 void lp_round(int64_t total, int64_t grain, int n, const double *weight, int64_t *out)
 {

@@ -82,6 +82,7 @@ bool chk_fits(chk *c, int b, int tensor, const char *what);
 bool chk_read(chk *c, int b, const char *what);
 // b is written: everything else in its bytes is lost. content: of the bytes written (0: new).
 bool chk_write(chk *c, int b, const char *what, int content);
+// b holds the value from now on; right after chk_write, which forgets buffers that hold nothing.
 void chk_hold(chk *c, int b, int value, const char *partial);
 void chk_enlist(chk *c, int b);
 

@@ -309,10 +309,10 @@ bool chk_op(chk *c, const rec_call *call)
     }
     int content;
     if (!check_aliasing(&o, &content)) return false;
-    for (int i = 0; i < o.n->n_out; i++)
+    for (int i = 0; i < o.n->n_out; i++) {
         if (!chk_write(c, call->out[i], hb_fmt(c->a, "output %d", i).p, content)) return false;
-    for (int i = 0; i < o.n->n_out; i++)
         chk_hold(c, call->out[i], c->value_of[o.n->out[i]], o.out_partial[i]);
+    }
     *c->why = (hb_str){0};
     return true;
 }

@@ -12,6 +12,7 @@ typedef struct lowering {
     const syn_choice *c;
     syn_program *p;
     int *kept, *copy; // by graph tensor: buffer, -1
+    int *state;       // by graph tensor without a variable: the state its buffer is in
     hb_map *names;
     HB_VEC(int) name_count;
 } lowering;
@@ -154,10 +155,8 @@ static int operand(lowering *l, int node, int i)
     const syn_states *st = l->s->states[t];
     if (g->tensors.p[t].kind == IR_STATE)
         return l->kept[t];
-    if (l->s->tensor_var[t] < 0) { // one consumer: straight from the producer
-        int p = g->tensors.p[t].producer;
-        return convert(l, l->kept[t], form_of(l, p)->out[g->tensors.p[t].out], want, -1, node);
-    }
+    if (l->s->tensor_var[t] < 0) // one consumer: straight from the producer
+        return convert(l, l->kept[t], l->state[t], want, -1, node);
     syn_keep keep = l->c->keep[t];
     double from_kept = st->cost[keep.state * st->n + want];
     if (keep.copy < 0 || syn_writes_home(g, node, i) || from_kept <= st->cost[keep.copy * st->n + want])
@@ -165,6 +164,19 @@ static int operand(lowering *l, int node, int i)
     if (l->copy[t] < 0)
         l->copy[t] = convert(l, l->kept[t], keep.state, keep.copy, -1, node);
     return convert(l, l->copy[t], keep.copy, want, -1, node);
+}
+
+// A partial value that its one consumer wants reduced is reduced at once: the collective then runs beside
+// whatever lies between (a gradient and its update), and takes no more memory.
+static void reduce_early(lowering *l, int t, int node)
+{
+    const syn_axis_state *have = &l->s->states[t]->s[l->state[t]];
+    int u = l->s->first_use[t];
+    if (have->kind != SYN_P || l->s->first_use[t + 1] != u + 1)
+        return;
+    int want = form_of(l, l->s->uses[u][0])->in[l->s->uses[u][1]];
+    l->kept[t] = convert(l, l->kept[t], l->state[t], want, -1, node);
+    l->state[t] = want;
 }
 
 static void lower_node(lowering *l, int node)
@@ -192,6 +204,8 @@ static void lower_node(lowering *l, int node)
             l->kept[t] = convert(l, op.out[o], form->out[o], l->c->keep[t].state, -1, node);
         } else {
             l->kept[t] = op.out[o];
+            l->state[t] = form->out[o];
+            reduce_early(l, t, node);
         }
     }
     for (int k = 0; in_place && k < g->grads.n; k += 2)
@@ -202,10 +216,7 @@ static void lower_node(lowering *l, int node)
 
 static int value_state(const lowering *l, int t)
 {
-    if (l->s->tensor_var[t] >= 0)
-        return l->c->keep[t].state;
-    int p = l->p->g->tensors.p[t].producer;
-    return form_of(l, p)->out[l->p->g->tensors.p[t].out];
+    return l->s->tensor_var[t] >= 0 ? l->c->keep[t].state : l->state[t];
 }
 
 static void close_updates(lowering *l)
@@ -245,6 +256,7 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
     p->grad = HB_ARRAY(a, int, g->tensors.n);
     l.kept = HB_ARRAY(a, int, g->tensors.n);
     l.copy = HB_ARRAY(a, int, g->tensors.n);
+    l.state = HB_ARRAY(a, int, g->tensors.n);
     for (int t = 0; t < g->tensors.n; t++)
         p->home[t] = p->grad[t] = l.kept[t] = l.copy[t] = -1;
     declare_homes(&l);

@@ -132,15 +132,6 @@ static bool may_keep(const syn_space *s, int t, const syn_axis_state *x)
     return true;
 }
 
-static bool may_copy(const syn_space *s, int t, const syn_axis_state *kept)
-{
-    const ir_tensor *ten = &s->g->tensors.p[t];
-    double bytes = (double)ir_elements(ten) * (double)ir_dtype_bytes(ten->dtype);
-    if (kept->kind == SYN_R || (ten->kind != IR_PARAM && ten->kind != IR_VALUE))
-        return false;
-    return ten->kind == IR_PARAM || bytes >= (double)s->opt->copy_bytes;
-}
-
 // Does the tensor take memory at the turn of the step: parameters, what is saved for the backward pass,
 // gradients that wait for the update?
 static bool held_long(const syn_space *s, int t)
@@ -155,6 +146,15 @@ static bool held_long(const syn_space *s, int t)
         if (s->g->nodes.p[s->uses[u][0]].phase > born)
             return true;
     return false;
+}
+
+static bool may_copy(const syn_space *s, int t, const syn_axis_state *kept)
+{
+    const ir_tensor *ten = &s->g->tensors.p[t];
+    double bytes = (double)ir_elements(ten) * (double)ir_dtype_bytes(ten->dtype);
+    if (kept->kind == SYN_R || (ten->kind != IR_PARAM && ten->kind != IR_VALUE))
+        return false;
+    return ten->kind == IR_PARAM || (bytes >= (double)s->opt->copy_bytes && held_long(s, t));
 }
 
 static void prefer_cut(const syn_space *s, int t, syn_keep *keep, int *n)
@@ -415,7 +415,7 @@ syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, 
 ms_status syn_space_solve(hb_arena *a, const syn_space *s, ms_order **order, syn_choice *out)
 {
     int *x = HB_ARRAY(a, int, s->problem.n_vars);
-    ms_status status = ms_solve(a, &s->problem, 0, order, x, &out->additive);
+    ms_status status = ms_solve_dual(a, &s->problem, 0, NULL, x, &out->additive, NULL);
     if (status != MS_OPTIMAL)
         return status;
     syn_choice_decode(a, s, x, out);

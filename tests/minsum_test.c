@@ -72,22 +72,35 @@ static problem *random_problem(int most_vars, int most_states, bool whole)
     return q;
 }
 
+static void same_value(double value, double least, bool whole)
+{
+    if (whole)
+        ck_assert_double_eq(value, least);
+    else
+        ck_assert_double_eq_tol(value, least, 1e-9 * (1 + fabs(least)));
+}
+
 static void check_against_exhaustive(const ms_problem *p, bool whole, int *n_infeasible)
 {
     int at[16], best[16];
-    double value, least;
+    double value, least, lower;
     ms_status got = ms_solve(arena, p, 0, NULL, at, &value);
     ms_status want = ms_exhaustive(p, best, &least);
     ck_assert_int_eq(got, want);
     if (want == MS_INFEASIBLE) {
         ++*n_infeasible;
+        ck_assert_int_eq(ms_solve_dual(arena, p, 0, NULL, at, &value, NULL), MS_INFEASIBLE);
         return;
     }
     ck_assert(value == ms_value(p, at));
-    if (whole)
-        ck_assert_double_eq(value, least);
-    else
-        ck_assert_double_eq_tol(value, least, 1e-9 * (1 + fabs(least)));
+    same_value(value, least, whole);
+    ms_warm *warm = NULL;
+    for (int again = 0; again < 2; again++) {
+        ck_assert_int_eq(ms_solve_dual(arena, p, 0, &warm, at, &value, &lower), MS_OPTIMAL);
+        ck_assert(value == ms_value(p, at));
+        same_value(value, least, whole);
+        ck_assert_double_le(lower, value + 1e-9 * (1 + fabs(value)));
+    }
 }
 
 START_TEST(random_problems_equal_exhaustive)

@@ -41,6 +41,7 @@ void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
 {
     double start = begin(r, "hap_cut");
     char why[160], a[128], b[128];
+    HAP_CK(r, y && x, "a tensor is NULL");
     const char *bad = hap_cut_check(r, y, x, why, sizeof why);
     if (bad)
         hap_fail(r, HAP_EXIT_FAILED, "%s (y %s, x %s)", bad, hap_tensor_text(r, y, a, sizeof a),
@@ -53,6 +54,7 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
 {
     double start = begin(r, "hap_partial");
     bool keep = true;
+    HAP_CK(r, y && x, "a tensor is NULL");
     hap_partial_check(r, axes, y, x);
     for (int a = 0; a < r->n_axes; a++) {
         if (axes & AXIS(a)) keep &= r->coord[a] == 0;

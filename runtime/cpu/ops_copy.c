@@ -1,7 +1,7 @@
 // Copies between layouts: strided (transpose, expand) and shifted along one dim (split, slice,
 // concat, pad), the latter right for a dim whose middle factor is cut.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 // A cut of a contracted factor only shortens k here: the result is this rank's summand. Sizes of
 // zero are legal: k = 0 gives zeros.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 
 #include <cblas.h>
 #include <string.h>

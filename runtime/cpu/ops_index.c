@@ -1,6 +1,6 @@
 // Where a shard lies in the whole: local and global indices of one dim; sizes, checks, errors.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // rank's part reads as zero, so results are partial sums; an index outside the whole vocabulary is
 // an error.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 //
 //     mean = sum / n    rstd = 1 / sqrt(m2 / n + eps)    xhat = (x - mean) rstd
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 #include "cpu/ops_math.h"
 
 typedef struct norm {

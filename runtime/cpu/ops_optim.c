@@ -2,7 +2,7 @@
 // Factors that depend on the step alone are found in double. The last operand, if present, is the
 // clip factor: one number that multiplies the gradient.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 #include "cpu/ops_math.h"
 
 static const char *prepare(const hap_op_call *c, int n_full, float *clip)

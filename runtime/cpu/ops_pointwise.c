@@ -1,7 +1,7 @@
 // Pointwise rows of two and three operands, with broadcasting: dims aligned right, size 1 repeats.
 // A cut dim is cut alike in every operand that has it, so local sizes tell all.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 
 enum { MAX_ARG = 3 };
 

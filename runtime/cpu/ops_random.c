@@ -1,6 +1,6 @@
-// Philox masks of dropout; their definition stands in ops.h.
+// Philox masks of dropout; their definition stands in ops_kernels.h.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 
 #include "core/philox.h"
 

@@ -1,7 +1,7 @@
 // Sums over chosen dims, and statistics of the last dim. Sums run in double: a shard's partial sums
 // then add up to what one rank would find, to float rounding.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 #include "cpu/ops_math.h"
 
 enum { STRIPE = 512 };

@@ -12,7 +12,7 @@
 // and the random counter use global indices. Query head h reads kv head h / r, r = query heads a kv
 // head, which holds locally for a cut of g and of r.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 #include "cpu/ops_math.h"
 
 #include <cblas.h>

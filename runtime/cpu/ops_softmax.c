@@ -1,7 +1,7 @@
 // Softmax, log-softmax and cross entropy from row statistics: max and sum of exp(x - max), both
 // already reduced over all ranks. Entries of the last dim are local, rows are leading dims.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 #include "cpu/ops_math.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // Which kernel runs a row. Every row of the op table has one (tests/op_cuts_test.c walks the
 // table).
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 
 static cpu_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_linear] = cpu_linear,

@@ -1,7 +1,7 @@
 // Pointwise rows of one operand, their gradients, casts and dropout. Shapes are equal, so every
 // loop is flat; outputs may lie over operands.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 #include "cpu/ops_math.h"
 
 static const float sqrt_2_over_pi = 0.7978845608028654f, cubic = 0.044715f;

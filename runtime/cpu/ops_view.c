@@ -2,7 +2,7 @@
 // meaning (split, concat, slice, pad) it is walked by global index, the others agree entry by
 // entry.
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 
 #include <string.h>
 

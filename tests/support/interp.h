@@ -10,7 +10,7 @@
 #ifndef HAP_TESTS_INTERP_H
 #define HAP_TESTS_INTERP_H
 
-#include "cpu/ops.h"
+#include "cpu/ops_kernels.h"
 #include "ir/graph.h"
 #include "tests/support/arrays.h"
 

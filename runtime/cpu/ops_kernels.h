@@ -11,8 +11,8 @@
 //     hap_step_state s = {.step = 0, .lr = 1e-3, .seed = 1};
 //     const char *why = hap_cpu_run(&s, &call);
 
-#ifndef HAP_RUNTIME_CPU_OPS_H
-#define HAP_RUNTIME_CPU_OPS_H
+#ifndef HAP_RUNTIME_CPU_OPS_KERNELS_H
+#define HAP_RUNTIME_CPU_OPS_KERNELS_H
 
 #include "core/tensor.h"
 

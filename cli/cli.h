@@ -1,0 +1,61 @@
+// hapc: what its commands share.
+//
+// Exit codes (docs: design.md section 2): 0 done, 1 bad input, 2 usage, 3 no feasible plan, 4 bug,
+// 5 the run failed, 130 interrupted. Errors go to stderr as "hapc: error: …", or located, like a compiler's.
+
+#ifndef HAP_CLI_CLI_H
+#define HAP_CLI_CLI_H
+
+#include "emit/emit.h"
+#include "ir/base/tree.h"
+
+enum {
+    CLI_OK = 0,
+    CLI_INPUT = 1,
+    CLI_USAGE = 2,
+    CLI_INFEASIBLE = 3,
+    CLI_BUG = 4,
+    CLI_FAILED = 5,
+    CLI_INTERRUPTED = 130
+};
+
+int cmd_synthesize(int argc, char **argv); // argv[0] is the first argument of the command itself
+int cmd_run(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
+
+// "hapc: error: …"; returns the code.
+int cli_error(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+// An unknown option with the nearest of names as hint; returns CLI_USAGE.
+int cli_unknown(const char *option, const char *const *names, int n);
+
+// Options are "--name value" or "--name=value"; flags have no value.
+typedef struct cli_option {
+    const char *name; // "--batch", "-o"
+    const char **value; // where the value goes; NULL: a flag
+    bool *flag;
+} cli_option;
+// Goes through argv; up to max other arguments to rest. False after an error was printed (exit 2).
+bool cli_parse(int argc, char **argv, const cli_option *o, int n, const char **rest, int max, int *n_rest);
+bool cli_integer(const char *option, const char *text, int64_t least, int64_t *out); // prints its error
+bool cli_real(const char *option, const char *text, double *out);
+
+const char *cli_version(void);
+const char *cli_self_dir(hb_arena *a);     // folder of the hapc binary
+const char *cli_devices(hb_arena *a);      // catalogue of devices, NULL: let cl_read search
+
+// Graph, factors, cluster and cost model, from files; errors are printed.
+typedef struct cli_inputs {
+    ir_graph *g;
+    ir_factors *f;
+    cl_cluster *cluster;
+    cost_model model;
+} cli_inputs;
+bool cli_load(hb_arena *a, const char *graph, const char *cluster, int64_t batch, cli_inputs *out);
+
+// A plan folder's plan.json, read and checked for being one. NULL after an error was printed.
+hb_tree *cli_plan(hb_arena *a, const char *dir);
+int64_t cli_plan_int(const hb_tree *plan, const char *key, int64_t otherwise);
+
+#endif

@@ -1,0 +1,88 @@
+// Reading what a command works on: graph, cluster, plan folder.
+
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ir/factors.h"
+
+const char *cli_version(void)
+{
+    return HAP_VERSION;
+}
+
+const char *cli_self_dir(hb_arena *a)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0) return ".";
+    path[n] = 0;
+    char *slash = strrchr(path, '/');
+    if (slash) *slash = 0;
+    return hb_str_c(a, path).p;
+}
+
+const char *cli_devices(hb_arena *a)
+{
+    const char *data = getenv("HAPC_DATA");
+    hb_str path = data && data[0] ? hb_fmt(a, "%s/clusters/devices.yaml", data)
+                                  : hb_fmt(a, "%s/%s/clusters/devices.yaml", cli_self_dir(a), HAP_REL_DATA);
+    return access(path.p, R_OK) == 0 ? path.p : NULL;
+}
+
+static bool failed(const hb_diag *d)
+{
+    if (hb_diag_count(d) == 0) return false;
+    fflush(stdout);
+    hb_diag_print(d, stderr);
+    return true;
+}
+
+bool cli_load(hb_arena *a, const char *graph, const char *cluster, int64_t batch, cli_inputs *out)
+{
+    hb_diag *d = hb_diag_new(a);
+    ir_options o = {.batch = batch};
+    out->g = graph ? ir_build(a, graph, &o, d) : NULL;
+    bool bad = graph && !out->g;
+    if (cluster) {
+        out->cluster = cl_read(a, cluster, cli_devices(a), d);
+        bad = bad || !out->cluster;
+        out->model = (cost_model){.cluster = out->cluster, .math = COST_F32};
+        if (out->cluster && out->cluster->curves.n > 0) {
+            out->model.curves = cost_curves_read(a, out->cluster->curves.p, d);
+            bad = bad || !out->model.curves;
+        }
+    }
+    if (failed(d) || bad) return false;
+    if (out->g) out->f = ir_factorize(a, out->g);
+    return true;
+}
+
+hb_tree *cli_plan(hb_arena *a, const char *dir)
+{
+    hb_str path = hb_fmt(a, "%s/plan.json", dir), text;
+    const char *why = NULL;
+    if (!hb_read_file(a, path.p, &text, &why)) {
+        cli_error(CLI_INPUT, "%s is no plan folder: %.*s: %s", dir, HB_ARG(path), why);
+        return NULL;
+    }
+    hb_diag *d = hb_diag_new(a);
+    hb_source src = {path, text};
+    hb_tree *t = hb_json_read(a, &src, d);
+    if (failed(d) || !t) return NULL;
+    hb_tree *format = hb_get(t, "format");
+    if (!format || format->kind != HB_TEXT || !hb_str_is(format->s, "hap.plan")) {
+        cli_error(CLI_INPUT, "%.*s: not a plan of hapc", HB_ARG(path));
+        return NULL;
+    }
+    return t;
+}
+
+int64_t cli_plan_int(const hb_tree *plan, const char *key, int64_t otherwise)
+{
+    const hb_tree *v = hb_get(plan, key);
+    return v && v->kind == HB_INT ? v->i : otherwise;
+}

@@ -1,0 +1,70 @@
+// hapc: which command, and nothing else.
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+
+static const char help[] =
+    "hapc plans one training step for devices that differ, as a C program.\n"
+    "\n"
+    "  hapc GRAPH.json CLUSTER.yaml [-o DIR]   plan, write DIR, print the report\n"
+    "  hapc run DIR [options]                  build and run DIR/program.c on its ranks\n"
+    "  hapc check DIR                          prove again that DIR/program.c computes DIR/graph.json\n"
+    "  hapc explain DIR [NAME]                 why a tensor or an op lies as it does, what else would cost\n"
+    "  hapc profile                            measure this machine (not supported yet)\n"
+    "\n"
+    "  hapc COMMAND --help, hapc --version\n"
+    "\n"
+    "Planning options:\n"
+    "  -o DIR              write graph.json, cluster.yaml, program.c, plan.json, report.txt, trace.json\n"
+    "  --batch N           size of the batch, instead of the graph's\n"
+    "  --strategy NAME     auto (default), dp-even, dp-prop, zero, tp\n"
+    "  --precision fp32    the only one so far\n"
+    "  --keep-grads        keep reduced gradients for `hapc run --save-grads`\n"
+    "  --time-limit S      stop searching after S seconds and keep the best plan\n"
+    "  --seed N            of the search\n"
+    "  --json              one object on stdout instead of the report\n"
+    "  -d LETTERS          print: r graph as read, x rows, a with gradients, o whole step, f factors,\n"
+    "                      c cluster, p plan, l record\n"
+    "  -q, -v              say less, say more\n"
+    "\n"
+    "Exit: 0 done, 1 bad input, 2 usage, 3 no feasible plan, 4 bug, 5 the run failed, 130 interrupted\n";
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {{"run", cmd_run}, {"check", cmd_check}, {"explain", cmd_explain}, {"profile", cmd_profile}};
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fputs(help, stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        fputs(help, stdout);
+        return CLI_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("hapc %s\n", cli_version());
+        return CLI_OK;
+    }
+    enum { N = sizeof commands / sizeof *commands };
+    const char *names[N];
+    for (int i = 0; i < N; i++) {
+        names[i] = commands[i].name;
+        if (strcmp(argv[1], names[i]) == 0) return commands[i].run(argc - 2, argv + 2);
+    }
+    struct stat s;
+    if (argv[1][0] != '-' && !strpbrk(argv[1], "./") && stat(argv[1], &s) != 0) {
+        const char *near = hb_nearest((hb_str){argv[1], strlen(argv[1])}, names, N);
+        if (near) {
+            cli_error(CLI_USAGE, "unknown command '%s'", argv[1]);
+            fprintf(stderr, "hint: did you mean '%s'?\n", near);
+            return CLI_USAGE;
+        }
+    }
+    return cmd_synthesize(argc - 1, argv + 1);
+}

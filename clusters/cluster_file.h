@@ -1,0 +1,27 @@
+// Inside of the cluster reader: one device, spelt out or from the catalogue (devices.yaml).
+
+#ifndef HAP_CLUSTERS_CLUSTER_FILE_H
+#define HAP_CLUSTERS_CLUSTER_FILE_H
+
+#include "clusters/cluster.h"
+#include "ir/base/tree.h"
+
+typedef struct cl_device {
+    hb_str name;
+    cl_kind kind;
+    double f32, tf32, bf16, fp16, memory_bandwidth; // of the part that `sms` or `threads` leaves
+    int64_t memory, reserve;
+    int sms, threads; // as given in the cluster, 0 = all
+    int units;        // catalogue: SMs or cores its figures are for, 0 = not said
+    bool plan_only;
+} cl_device;
+
+// The catalogue is read when the first model is looked up.
+typedef struct cl_catalogue cl_catalogue;
+cl_catalogue *cl_catalogue_new(hb_arena *a, const char *path, hb_str cluster_path, hb_diag *d);
+
+// An entry of a machine's `devices`, `count` apart. False after errors.
+bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_catalogue *k,
+                    hb_diag *d, cl_device *out);
+
+#endif

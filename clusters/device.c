@@ -1,0 +1,258 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clusters/cluster_file.h"
+#include "clusters/units.h"
+
+// Oldest architecture that CUDA 13 builds for.
+enum { OLDEST_ARCH = 75 };
+
+struct cl_catalogue {
+    hb_arena *arena;
+    const char *path; // NULL: search
+    hb_str cluster_path;
+    hb_diag *diag;
+    bool tried;
+    hb_source *src;
+    hb_tree *tree; // NULL: not there or not readable, said already
+};
+
+cl_catalogue *cl_catalogue_new(hb_arena *a, const char *path, hb_str cluster_path, hb_diag *d)
+{
+    cl_catalogue *k = HB_NEW(a, cl_catalogue);
+    *k = (cl_catalogue){.arena = a, .path = path, .cluster_path = cluster_path, .diag = d};
+    return k;
+}
+
+// $HAPC_DATA/clusters, share/hapc next to the folder of this program, the cluster file's folder.
+static const char *search(cl_catalogue *k)
+{
+    hb_str place[3] = {{0}};
+    const char *data = getenv("HAPC_DATA");
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self);
+    if (data && *data) place[0] = hb_fmt(k->arena, "%s/clusters/devices.yaml", data);
+    if (n > 0 && n < (ssize_t)sizeof self) {
+        while (n > 0 && self[n - 1] != '/')
+            n--;
+        place[1] = hb_fmt(k->arena, "%.*s../share/hapc/clusters/devices.yaml", (int)n, self);
+    }
+    size_t dir = k->cluster_path.n;
+    while (dir && k->cluster_path.p[dir - 1] != '/')
+        dir--;
+    place[2] = hb_fmt(k->arena, "%.*sdevices.yaml", (int)dir, k->cluster_path.p);
+    for (int i = 0; i < 3; i++)
+        if (place[i].n && access(place[i].p, R_OK) == 0) return place[i].p;
+    return NULL;
+}
+
+static void load(cl_catalogue *k, hb_pos at, const hb_source *asking)
+{
+    const char *why;
+    if (k->tried) return;
+    k->tried = true;
+    if (!k->path) k->path = search(k);
+    if (!k->path) {
+        hb_error(k->diag, asking, at, "no device catalogue (devices.yaml) for this model");
+        hb_hint(k->diag, "set HAPC_DATA to the folder that holds clusters/devices.yaml");
+        return;
+    }
+    k->src = HB_NEW(k->arena, hb_source);
+    k->src->name = hb_str_c(k->arena, k->path);
+    if (!hb_read_file(k->arena, k->path, &k->src->text, &why)) {
+        hb_error(k->diag, k->src, (hb_pos){0, 0}, "cannot be read: %s", why);
+        return;
+    }
+    k->tree = hb_yaml_read(k->arena, k->src, k->diag);
+    if (k->tree && k->tree->kind != HB_TABLE) {
+        hb_error(k->diag, k->src, k->tree->at, "expected a table of devices");
+        k->tree = NULL;
+    }
+}
+
+typedef struct parse {
+    const hb_tree *table;
+    const hb_source *src;
+    hb_diag *diag;
+    bool ok;
+} parse;
+
+static void wrong(parse *p, hb_pos at, const char *what)
+{
+    hb_error(p->diag, p->src, at, "%s", what);
+    p->ok = false;
+}
+
+// An absent optional quantity leaves *out alone.
+static void quantity(parse *p, const char *key, cl_unit_kind kind, bool required, double *out)
+{
+    const hb_tree *t = hb_get(p->table, key);
+    if (t) {
+        bool zero_ok = strcmp(key, "reserve") == 0;
+        p->ok = cl_quantity(t, kind, zero_ok, p->src, p->diag, out) && p->ok;
+    } else if (required) {
+        hb_error(p->diag, p->src, p->table->at, "missing key '%s'", key);
+        p->ok = false;
+    }
+}
+
+static int whole_number(parse *p, const char *key)
+{
+    const hb_tree *t = hb_get(p->table, key);
+    if (!t) return 0;
+    if (t->kind == HB_INT && t->i >= 1 && t->i <= 1 << 16) return (int)t->i;
+    hb_error(p->diag, p->src, t->at, "'%s' must be a whole number from 1 to 65536", key);
+    p->ok = false;
+    return 0;
+}
+
+static void figures(parse *p, cl_device *d)
+{
+    const hb_tree *kind = hb_get(p->table, "kind");
+    double memory = 0, reserve = 0;
+    if (kind && hb_str_is(kind->s, "cpu") && kind->kind == HB_TEXT)
+        d->kind = CL_CPU;
+    else if (kind && (kind->kind != HB_TEXT || !hb_str_is(kind->s, "gpu")))
+        wrong(p, kind->at, "'kind' must be gpu or cpu");
+    quantity(p, "f32", CL_FLOPS, true, &d->f32);
+    quantity(p, "tf32", CL_FLOPS, false, &d->tf32);
+    quantity(p, "bf16", CL_FLOPS, false, &d->bf16);
+    quantity(p, "fp16", CL_FLOPS, false, &d->fp16);
+    quantity(p, "memory_bandwidth", CL_BYTES_PER_SEC, true, &d->memory_bandwidth);
+    quantity(p, "memory", CL_BYTES, true, &memory);
+    quantity(p, "reserve", CL_BYTES, false, &reserve);
+    d->memory = (int64_t)memory;
+    d->reserve = (int64_t)reserve;
+}
+
+// "sm_70" -> 70; -1 if it is not written so.
+static int arch_number(const hb_tree *t)
+{
+    if (t->kind != HB_TEXT || t->s.n < 5 || t->s.n > 6 || strncmp(t->s.p, "sm_", 3) != 0) return -1;
+    int n = 0;
+    for (size_t i = 3; i < t->s.n; i++) {
+        if (t->s.p[i] < '0' || t->s.p[i] > '9') return -1;
+        n = n * 10 + (t->s.p[i] - '0');
+    }
+    return n;
+}
+
+static bool from_catalogue(cl_catalogue *k, const hb_tree *model, const hb_source *asking,
+                           cl_device *d)
+{
+    static const char *const keys[] = {
+        "kind", "f32",   "tf32", "bf16",    "fp16",  "memory", "memory_bandwidth",
+        "sms",  "cores", "arch", "reserve", "source"};
+    load(k, model->at, asking);
+    if (!k->tree) return false;
+    const char **names = HB_ARRAY(k->arena, const char *, k->tree->n);
+    const hb_tree *entry = NULL;
+    for (int i = 0; i < k->tree->n; i++) {
+        names[i] = k->tree->key[i].p;
+        if (model->kind == HB_TEXT && hb_str_eq(k->tree->key[i], model->s)) entry = k->tree->v[i];
+    }
+    if (!entry) {
+        hb_error(k->diag, asking, model->at, "unknown device model '%.*s'", HB_ARG(model->s));
+        const char *near = hb_nearest(model->s, names, k->tree->n);
+        if (near)
+            hb_hint(k->diag, "did you mean '%s'?", near);
+        else
+            hb_hint(k->diag,
+                    "models are listed in %s; others are spelt out: {name: …, f32: …, "
+                    "memory: …, memory_bandwidth: …}",
+                    k->path);
+        return false;
+    }
+    parse p = {entry, k->src, k->diag, true};
+    if (entry->kind != HB_TABLE) {
+        wrong(&p, entry->at, "expected a table");
+        return false;
+    }
+    int before = hb_diag_count(k->diag);
+    hb_only_keys(entry, keys, sizeof keys / sizeof *keys, k->src, k->diag);
+    d->name = model->s;
+    figures(&p, d);
+    int sms = whole_number(&p, "sms"), cores = whole_number(&p, "cores");
+    d->units = d->kind == CL_GPU ? sms : cores;
+    const hb_tree *arch = hb_get(entry, "arch");
+    if (arch && arch_number(arch) < 0) wrong(&p, arch->at, "'arch' is written like sm_90");
+    d->plan_only = arch && arch_number(arch) < OLDEST_ARCH;
+    if (!hb_get(entry, "source")) wrong(&p, entry->at, "missing key 'source'");
+    return p.ok && hb_diag_count(k->diag) == before;
+}
+
+static void scale(cl_device *d, int part, bool bandwidth_too)
+{
+    double share = (double)part / d->units;
+    d->f32 *= share;
+    d->tf32 *= share;
+    d->bf16 *= share;
+    d->fp16 *= share;
+    if (bandwidth_too) d->memory_bandwidth *= share;
+}
+
+// `sms: n` leaves memory bandwidth whole, as green contexts do (docs: measured on H200). `threads:
+// n` takes its share of bandwidth too; a spelt-out device's figures are for the threads it names.
+static void apply_part(parse *p, bool from_model, cl_device *d)
+{
+    const hb_tree *sms = hb_get(p->table, "sms"), *threads = hb_get(p->table, "threads");
+    d->sms = whole_number(p, "sms");
+    d->threads = whole_number(p, "threads");
+    if (sms && (d->kind != CL_GPU || !from_model))
+        wrong(p, sms->at, "'sms' is for GPUs of the catalogue");
+    else if (d->sms && d->sms > d->units)
+        hb_error(p->diag, p->src, sms->at, "%.*s has %d SMs", HB_ARG(d->name), d->units),
+            p->ok = false;
+    else if (d->sms)
+        scale(d, d->sms, false);
+    if (threads && d->kind != CL_CPU)
+        wrong(p, threads->at, "'threads' is for cpu devices");
+    else if (d->threads && from_model && d->units)
+        scale(d, d->threads, true);
+}
+
+bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_catalogue *k,
+                    hb_diag *d, cl_device *out)
+{
+    static const char *const common[] = {
+        "count", "memory", "reserve", "sms",  "threads", "model",           "name",
+        "kind",  "f32",    "tf32",    "bf16", "fp16",    "memory_bandwidth"};
+    static const char *const spelt[] = {"kind", "f32", "tf32", "bf16", "fp16", "memory_bandwidth"};
+    (void)a;
+    *out = (cl_device){.kind = CL_GPU};
+    parse p = {t, src, d, true};
+    int before = hb_diag_count(d);
+    hb_only_keys(t, common, sizeof common / sizeof *common, src, d);
+    const hb_tree *model = hb_get(t, "model"), *name = hb_get(t, "name");
+    if (!model == !name) {
+        wrong(&p, t->at,
+              model ? "'model' and 'name' exclude each other"
+                    : "a device needs 'model' (from the catalogue) or 'name'");
+        return false;
+    }
+    if (model) {
+        for (size_t i = 0; i < sizeof spelt / sizeof *spelt; i++) {
+            const hb_tree *extra = hb_get(t, spelt[i]);
+            if (!extra) continue;
+            hb_error(d, src, extra->at, "'%s' is the catalogue's for a 'model'", spelt[i]);
+            hb_hint(d, "a device of your own has 'name' instead of 'model'");
+        }
+        double memory = 0, reserve = -1;
+        if (!from_catalogue(k, model, src, out)) return false;
+        quantity(&p, "memory", CL_BYTES, false, &memory);
+        quantity(&p, "reserve", CL_BYTES, false, &reserve);
+        if (memory > 0) out->memory = (int64_t)memory;
+        if (reserve >= 0) out->reserve = (int64_t)reserve;
+    } else {
+        if (name->kind == HB_TEXT && name->s.n)
+            out->name = name->s;
+        else
+            wrong(&p, name->at, "expected a name");
+        figures(&p, out);
+    }
+    apply_part(&p, model != NULL, out);
+    if (p.ok && out->reserve >= out->memory)
+        wrong(&p, t->at, "'reserve' leaves nothing of the memory");
+    return p.ok && hb_diag_count(d) == before;
+}

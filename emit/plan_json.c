@@ -1,0 +1,278 @@
+// plan.json: everything of the plan that a program may want to read. It is never executed.
+
+#include "emit/emit.h"
+
+typedef struct {
+    hb_buf *b;
+    bool first; // of the object or list that is open
+} js;
+
+static void sep(js *j)
+{
+    if (!j->first) hb_putc(j->b, ',');
+    j->first = false;
+}
+
+static void key(js *j, const char *name)
+{
+    sep(j);
+    hb_printf(j->b, "\"%s\":", name);
+}
+
+static void open_(js *j, char c)
+{
+    hb_putc(j->b, c);
+    j->first = true;
+}
+
+static void close_(js *j, char c)
+{
+    hb_putc(j->b, c);
+    j->first = false;
+}
+
+static void text(js *j, const char *name, hb_str s)
+{
+    key(j, name);
+    hb_put_json(j->b, s);
+}
+
+static void integer(js *j, const char *name, int64_t v)
+{
+    key(j, name);
+    hb_printf(j->b, "%lld", (long long)v);
+}
+
+static void real(js *j, const char *name, double v)
+{
+    key(j, name);
+    hb_printf(j->b, "%.9g", v);
+}
+
+static void flag(js *j, const char *name, bool v)
+{
+    key(j, name);
+    hb_puts(j->b, v ? "true" : "false");
+}
+
+static void ints(js *j, const char *name, const int64_t *v, int n)
+{
+    key(j, name);
+    open_(j, '[');
+    for (int i = 0; i < n; i++) {
+        sep(j);
+        hb_printf(j->b, "%lld", (long long)v[i]);
+    }
+    close_(j, ']');
+}
+
+static void reals(js *j, const char *name, const double *v, int n, double scale)
+{
+    key(j, name);
+    open_(j, '[');
+    for (int i = 0; i < n; i++) {
+        sep(j);
+        hb_printf(j->b, "%.9g", v[i] * scale);
+    }
+    close_(j, ']');
+}
+
+static void ids(js *j, const char *name, const int *v, int n)
+{
+    key(j, name);
+    open_(j, '[');
+    for (int i = 0; i < n; i++) {
+        sep(j);
+        hb_printf(j->b, "%d", v[i]);
+    }
+    close_(j, ']');
+}
+
+static void put_ranks(js *j, hb_arena *a, const emit_plan *e)
+{
+    const syn_program *p = e->p;
+    const cl_cluster *c = p->cluster;
+    double *ratio = emit_ratios(a, p);
+    int *mesh_rank = HB_ARRAY(a, int, c->n_ranks);
+    for (int r = 0; r < c->n_ranks; r++)
+        mesh_rank[r] = -1;
+    for (int r = 0; r < p->mesh->n_ranks; r++)
+        mesh_rank[p->mesh->cluster_rank[r]] = r;
+    key(j, "ranks");
+    open_(j, '[');
+    for (int r = 0; r < c->n_ranks; r++) {
+        const cl_machine *m = &c->machine[c->machine_of[r]];
+        sep(j);
+        open_(j, '{');
+        integer(j, "rank", mesh_rank[r]);
+        integer(j, "cluster_rank", r);
+        text(j, "device", c->cls[c->class_of[r]].name);
+        text(j, "machine", m->name);
+        text(j, "host", m->host);
+        if (mesh_rank[r] >= 0) integer(j, "class", p->mesh->class_of[mesh_rank[r]]);
+        real(j, "ratio", mesh_rank[r] < 0 ? 0 : ratio[mesh_rank[r]]);
+        flag(j, "dropped", mesh_rank[r] < 0);
+        close_(j, '}');
+    }
+    close_(j, ']');
+}
+
+static void put_classes(js *j, const emit_plan *e)
+{
+    const syn_program *p = e->p;
+    key(j, "classes");
+    open_(j, '[');
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
+        sep(j);
+        open_(j, '{');
+        text(j, "name", k->name);
+        integer(j, "capacity_bytes", k->capacity);
+        integer(j, "peak_bytes", p->peak_bytes[c]);
+        integer(j, "local_bytes", p->local_bytes[c]);
+        real(j, "compute_ms", e->res->timeline.busy[c] * 1e3);
+        real(j, "idle_ms", e->res->timeline.stalled[c] * 1e3);
+        flag(j, "emulated", k->emulated);
+        flag(j, "plan_only", k->plan_only);
+        close_(j, '}');
+    }
+    close_(j, ']');
+}
+
+static void put_cuts(js *j, hb_arena *a, const emit_plan *e)
+{
+    const syn_mesh *m = e->p->mesh;
+    hb_str *names = emit_table_names(a, e->p);
+    key(j, "cuts");
+    open_(j, '[');
+    for (int c = 0; c < m->cuts.n; c++) {
+        sep(j);
+        open_(j, '{');
+        text(j, "table", names[c]);
+        text(j, "from", m->cuts.p[c].name);
+        integer(j, "axis", m->cuts.p[c].axis);
+        integer(j, "size", m->cuts.p[c].size);
+        ints(j, "entries", m->cuts.p[c].table, m->cuts.p[c].n);
+        close_(j, '}');
+    }
+    close_(j, ']');
+}
+
+static void put_tensors(js *j, hb_arena *a, const emit_plan *e)
+{
+    static const char *const roles[] = {"value", "home", "input", "const", "scratch"};
+    const syn_program *p = e->p;
+    hb_str *names = emit_names(a, p);
+    key(j, "tensors");
+    open_(j, '[');
+    for (int i = 0; i < p->tensors.n; i++) {
+        const syn_tensor *t = &p->tensors.p[i];
+        sep(j);
+        hb_putc(j->b, '\n');
+        open_(j, '{');
+        text(j, "id", names[i]);
+        text(j, "role", hb_str_c(a, roles[t->role]));
+        if (t->value >= 0) {
+            const ir_tensor *g = &p->g->tensors.p[t->value];
+            hb_buf s = {.arena = a};
+            syn_state_print(&s, p->mesh, p->f, t->value, &t->state);
+            text(j, "name", g->name);
+            ints(j, "shape", g->dim, g->rank);
+            text(j, "state", hb_done(&s));
+        }
+        text(j, "dtype", hb_str_c(a, ir_dtype_name(t->dtype)));
+        text(j, "segment", t->sym ? HB_STR("sym") : HB_STR("local"));
+        ints(j, "bytes", t->bytes, p->mesh->n_classes);
+        ints(j, "offset", t->off, p->mesh->n_classes);
+        close_(j, '}');
+    }
+    close_(j, ']');
+}
+
+static void put_instructions(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where)
+{
+    const syn_program *p = e->p;
+    key(j, "instructions");
+    open_(j, '[');
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        sep(j);
+        hb_putc(j->b, '\n');
+        open_(j, '{');
+        if (where) integer(j, "line", where->line[i]);
+        text(j, "call", emit_instr_name(a, p, i));
+        text(j, "node", p->g->nodes.p[in->node].name);
+        if (in->kind == SYN_WAIT) {
+            integer(j, "start", in->start);
+        } else {
+            ids(j, "out", in->out, in->n_out);
+            ids(j, "in", in->in, in->n_in);
+            reals(j, "ms", in->sec, in->kind == SYN_START ? 1 : p->mesh->n_classes, 1e3);
+        }
+        if (in->kind == SYN_START) {
+            text(j, "form", hb_str_c(a, cost_form_name(in->form)));
+            integer(j, "axes", in->axes);
+            real(j, "bytes", emit_coll_bytes(p, in));
+        }
+        close_(j, '}');
+    }
+    close_(j, ']');
+}
+
+void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
+{
+    hb_arena *a = out->arena;
+    const syn_program *p = e->p;
+    const cost_timeline *t = &e->res->timeline;
+    js j = {out, true};
+    open_(&j, '{');
+    text(&j, "format", HB_STR("hap.plan"));
+    integer(&j, "version", 1);
+    text(&j, "producer", hb_fmt(a, "hapc %.*s", HB_ARG(e->version)));
+    text(&j, "command", e->command);
+    text(&j, "graph", p->g->sha);
+    text(&j, "graph_path", e->graph_path);
+    if (where) text(&j, "program", where->sha);
+    text(&j, "cluster", p->cluster->sha);
+    text(&j, "cluster_path", e->cluster_path);
+    text(&j, "cluster_name", p->cluster->name);
+    flag(&j, "emulated", p->cluster->emulated);
+    integer(&j, "batch", p->g->batch);
+    integer(&j, "batch_option", e->batch);
+    text(&j, "strategy", p->strategy);
+    flag(&j, "keep_grads", p->keep_grads);
+    key(&j, "mesh");
+    open_(&j, '[');
+    for (int x = 0; x < p->mesh->n_axes; x++) {
+        sep(&j);
+        hb_printf(out, "%d", p->mesh->size[x]);
+    }
+    close_(&j, ']');
+    integer(&j, "n_ranks", p->mesh->n_ranks);
+    real(&j, "predicted_ms", t->total * 1e3);
+    real(&j, "communication_ms", t->comm * 1e3);
+    real(&j, "hidden_ms", t->hidden * 1e3);
+    if (e->res->additive_sec >= 0) real(&j, "additive_ms", e->res->additive_sec * 1e3);
+    if (e->res->additive_bound_sec >= 0) real(&j, "additive_bound_ms", e->res->additive_bound_sec * 1e3);
+    if (e->res->lower_bound_sec >= 0) real(&j, "lower_bound_ms", e->res->lower_bound_sec * 1e3);
+    integer(&j, "sym_bytes", p->sym_bytes);
+    key(&j, "baselines");
+    open_(&j, '{');
+    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++) {
+        if (e->res->baseline_sec[s] >= 0)
+            real(&j, syn_strategy_name((syn_strategy)s), e->res->baseline_sec[s] * 1e3);
+        else {
+            key(&j, syn_strategy_name((syn_strategy)s));
+            hb_puts(out, "null");
+        }
+    }
+    close_(&j, '}');
+    hb_putc(out, '\n');
+    put_classes(&j, e);
+    put_ranks(&j, a, e);
+    put_cuts(&j, a, e);
+    put_tensors(&j, a, e);
+    put_instructions(&j, a, e, where);
+    close_(&j, '}');
+    hb_putc(out, '\n');
+}

@@ -1,0 +1,213 @@
+// report.txt: why the work is cut as it is, for a terminal.
+
+#include "emit/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *ms(hb_arena *a, double sec)
+{
+    return hb_fmt(a, "%.3g", sec * 1e3).p;
+}
+
+static void put_devices(hb_buf *out, hb_arena *a, const emit_plan *e)
+{
+    const syn_program *p = e->p;
+    const cl_cluster *cl = p->cluster;
+    const cost_timeline *t = &e->res->timeline;
+    double *ratio = emit_ratios(a, p);
+    int *mesh_rank = HB_ARRAY(a, int, cl->n_ranks);
+    for (int r = 0; r < cl->n_ranks; r++)
+        mesh_rank[r] = -1;
+    for (int r = 0; r < p->mesh->n_ranks; r++)
+        mesh_rank[p->mesh->cluster_rank[r]] = r;
+    hb_puts(out, "\nDevices                                     ms of the step          memory\n");
+    hb_puts(out, "  rank  device            ratio   compute     idle        used         free\n");
+    for (int r = 0; r < cl->n_ranks; r++) {
+        const cl_class *k = &cl->cls[cl->class_of[r]];
+        hb_printf(out, "  %4d  %-16.*s", r, HB_ARG(k->name));
+        if (mesh_rank[r] < 0) {
+            hb_puts(out, "  dropped: faster without it\n");
+            continue;
+        }
+        int c = p->mesh->class_of[mesh_rank[r]];
+        hb_str used = emit_bytes(a, (double)p->peak_bytes[c]);
+        hb_str left = emit_bytes(a, (double)(k->capacity - p->peak_bytes[c]));
+        hb_printf(out, "  %5.3f  %8s %8s  %10.*s  %11.*s", ratio[mesh_rank[r]], ms(a, t->busy[c]),
+                  ms(a, t->stalled[c]), HB_ARG(used), HB_ARG(left));
+        for (int b = 0; b < e->res->n_bind; b++)
+            if (e->res->bind[b].cls == c) hb_printf(out, "  binds (%.2f)", e->res->bind[b].weight);
+        if (k->emulated) hb_puts(out, "  emulated");
+        if (k->plan_only) hb_puts(out, "  plan only here");
+        hb_putc(out, '\n');
+    }
+}
+
+static void put_cuts(hb_buf *out, hb_arena *a, const emit_plan *e)
+{
+    const syn_program *p = e->p;
+    hb_str *names = emit_table_names(a, p);
+    bool *used = HB_ARRAY(a, bool, p->mesh->cuts.n + 1);
+    for (int i = 0; i < p->tensors.n; i++)
+        for (int x = 0; x < p->mesh->n_axes; x++) {
+            const syn_axis_state *s = &p->tensors.p[i].state.ax[x];
+            if (p->tensors.p[i].value >= 0 && s->kind == SYN_S) used[s->cut] = true;
+        }
+    bool any = false;
+    for (int c = 0; c < p->mesh->cuts.n; c++) {
+        const syn_cut *k = &p->mesh->cuts.p[c];
+        bool again = false;
+        for (int o = 0; o < c; o++)
+            again = again || (used[o] && hb_str_eq(names[o], names[c]));
+        if (!used[c] || again) continue;
+        if (!any) hb_puts(out, "\nCuts (entries by coordinate of the axis)\n");
+        any = true;
+        hb_printf(out, "  %-20.*s axis %d, %lld =", HB_ARG(names[c]), k->axis, (long long)k->size);
+        for (int i = 0; i < k->n && i < 16; i++)
+            hb_printf(out, "%s%lld", i ? " + " : " ", (long long)k->table[i]);
+        hb_printf(out, "%s   (%.*s)\n", k->n > 16 ? " + …" : "", HB_ARG(k->name));
+    }
+}
+
+// One line for all things that print alike.
+typedef struct {
+    hb_str key;
+    int count, first; // tensor, or START instruction
+    double bytes, sec, hidden;
+} row;
+
+typedef struct {
+    hb_arena *a;
+    hb_map *at;
+    HB_VEC(row) rows;
+} rows;
+
+static row *row_of(rows *r, hb_str key, int first)
+{
+    int i = hb_map_get(r->at, key);
+    if (i < 0) {
+        i = r->rows.n;
+        hb_map_put(r->at, key, i);
+        HB_PUSH(r->a, &r->rows, (row){.key = key, .first = first});
+    }
+    return &r->rows.p[i];
+}
+
+static double largest_part(const syn_program *p, const syn_tensor *t)
+{
+    double most = 0;
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        if ((double)t->bytes[c] > most) most = (double)t->bytes[c];
+    return most;
+}
+
+static void put_tensors(hb_buf *out, hb_arena *a, const emit_plan *e)
+{
+    static const struct {
+        syn_role role;
+        const char *title;
+    } groups[] = {{SYN_ROLE_HOME, "Parameters and their state"},
+                  {SYN_ROLE_INPUT, "Inputs"},
+                  {SYN_ROLE_CONST, "Constants"},
+                  {SYN_ROLE_VALUE, "Values of the step"}};
+    const syn_program *p = e->p;
+    hb_str *names = emit_table_names(a, p);
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+        rows r = {.a = a, .at = hb_map_new(a)};
+        for (int i = 0; i < p->tensors.n; i++) {
+            const syn_tensor *t = &p->tensors.p[i];
+            if (t->role != groups[g].role || t->value < 0) continue;
+            hb_str key = hb_fmt(a, "%-50.*s %.*s", HB_ARG(emit_pattern(a, p->g->tensors.p[t->value].name)),
+                                HB_ARG(emit_shape(a, p, i, names)));
+            row *w = row_of(&r, key, i);
+            w->count++;
+            w->bytes += largest_part(p, t);
+        }
+        if (r.rows.n == 0) continue;
+        hb_printf(out, "\n%s (number, name, shape with @cut and + for partial sums, bytes on the largest part)\n",
+                  groups[g].title);
+        for (int i = 0; i < r.rows.n; i++)
+            hb_printf(out, "  %4d  %-84.*s %10.*s\n", r.rows.p[i].count, HB_ARG(r.rows.p[i].key),
+                      HB_ARG(emit_bytes(a, r.rows.p[i].bytes)));
+    }
+}
+
+static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
+{
+    const syn_program *p = e->p;
+    hb_str *names = emit_table_names(a, p);
+    rows r = {.a = a, .at = hb_map_new(a)};
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *w = &p->instr.p[i];
+        if (w->kind != SYN_WAIT) continue;
+        const syn_instr *s = &p->instr.p[w->start];
+        hb_str what = emit_pattern(a, p->g->tensors.p[p->tensors.p[s->in[0]].value].name);
+        if (s->n_in > 1) what = hb_fmt(a, "%.*s and %d more", HB_ARG(what), s->n_in - 1);
+        hb_str call = emit_instr_name(a, p, w->start); // coll_X_start
+        hb_str key = hb_fmt(a, "%-15.*s %-9s %-44.*s %.*s -> %.*s", (int)call.n - 11, call.p + 5,
+                            cost_form_name(s->form), HB_ARG(what), HB_ARG(emit_shape(a, p, s->in[0], names)),
+                            HB_ARG(emit_shape(a, p, s->out[0], names)));
+        row *k = row_of(&r, key, w->start);
+        k->count++;
+        k->bytes += emit_coll_bytes(p, s);
+        k->sec += s->sec[0];
+        double hidden = emit_hidden(e, w->start, i);
+        if (hidden > 0) k->hidden += hidden;
+    }
+    if (r.rows.n == 0) {
+        hb_puts(out, "\nCollectives: none\n");
+        return;
+    }
+    hb_puts(out, "\nCollectives (number, kind, form, tensor; bytes and ms of all of them, share hidden)\n");
+    for (int i = 0; i < r.rows.n; i++) {
+        const row *k = &r.rows.p[i];
+        hb_printf(out, "  %4d  %-112.*s %10.*s %8s ms %4.0f %%\n", k->count, HB_ARG(k->key),
+                  HB_ARG(emit_bytes(a, k->bytes)), ms(a, k->sec), k->sec > 0 ? 100 * k->hidden / k->sec : 0);
+    }
+}
+
+static void put_baselines(hb_buf *out, hb_arena *a, const emit_plan *e)
+{
+    const syn_result *r = e->res;
+    bool any = false;
+    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++)
+        any = any || r->baseline_sec[s] >= 0;
+    if (!any) return;
+    hb_puts(out, "\nOther strategies on the same judge\n");
+    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++) {
+        hb_printf(out, "  %-10s", syn_strategy_name((syn_strategy)s));
+        if (r->baseline_sec[s] >= 0)
+            hb_printf(out, "%10s ms   %.2f x\n", ms(a, r->baseline_sec[s]),
+                      r->baseline_sec[s] / r->predicted_sec);
+        else
+            hb_puts(out, "       does not fit\n");
+    }
+}
+
+void emit_report_text(hb_buf *out, const emit_plan *e)
+{
+    hb_arena *a = out->arena;
+    const syn_program *p = e->p;
+    const syn_result *r = e->res;
+    const cost_timeline *t = &r->timeline;
+    hb_printf(out, "%.*s\n", HB_ARG(e->command));
+    hb_printf(out, "graph %.*s, batch %lld; cluster %.*s, %d of %d ranks; strategy %.*s%s\n", HB_ARG(p->g->sha),
+              (long long)p->g->batch, HB_ARG(p->cluster->name), p->mesh->n_ranks, p->cluster->n_ranks,
+              HB_ARG(p->strategy), p->cluster->emulated ? "; emulated devices" : "");
+    double shown = t->comm - t->hidden;
+    hb_printf(out, "\nPredicted %s ms a step = %s compute and idle + %s communication - %s hidden\n",
+              ms(a, r->predicted_sec), ms(a, r->predicted_sec - shown), ms(a, t->comm), ms(a, t->hidden));
+    if (r->additive_sec >= 0 && r->additive_bound_sec > 0)
+        hb_printf(out, "Additive cost %s ms; no plan on these cuts is below %s ms (gap %.2f %%)\n",
+                  ms(a, r->additive_sec), ms(a, r->additive_bound_sec),
+                  100 * (r->additive_sec / r->additive_bound_sec - 1));
+    if (r->lower_bound_sec >= 0)
+        hb_printf(out, "No plan at all is below %s ms\n", ms(a, r->lower_bound_sec));
+    if (e->curves_missing)
+        hb_puts(out, "Times are datasheet formulas: no measured curves for this cluster\n");
+    put_devices(out, a, e);
+    put_cuts(out, a, e);
+    put_baselines(out, a, e);
+    put_collectives(out, a, e);
+    put_tensors(out, a, e);
+}

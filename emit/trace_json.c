@@ -1,0 +1,57 @@
+// trace.json: the predicted timeline in Chrome trace format (chrome://tracing, Perfetto). pid = class,
+// tid 0 = computation, tid 1 + axis = communication. Names are those of the measured trace: "op_linear:83".
+
+#include "emit/emit.h"
+
+static void event(hb_buf *b, bool *first, hb_str name, hb_str what, int pid, int tid, double begin, double end)
+{
+    hb_printf(b, "%s\n{\"name\":", *first ? "" : ",");
+    *first = false;
+    hb_put_json(b, name);
+    hb_printf(b, ",\"cat\":");
+    hb_put_json(b, what);
+    hb_printf(b, ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f}", pid, tid, begin * 1e6,
+              (end - begin) * 1e6);
+}
+
+static void label(hb_buf *b, bool *first, const char *kind, int pid, int tid, hb_str name)
+{
+    hb_printf(b, "%s\n{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":",
+              *first ? "" : ",", kind, pid, tid);
+    *first = false;
+    hb_put_json(b, name);
+    hb_puts(b, "}}");
+}
+
+void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
+{
+    hb_arena *a = out->arena;
+    const syn_program *p = e->p;
+    const cost_timeline *t = &e->res->timeline;
+    int n = p->mesh->n_classes;
+    bool first = true;
+    hb_puts(out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+    for (int c = 0; c < n; c++) {
+        label(out, &first, "process_name", c, 0, p->cluster->cls[p->mesh->cluster_class[c]].name);
+        label(out, &first, "thread_name", c, 0, HB_STR("computation"));
+        for (int x = 0; x < p->mesh->n_axes; x++)
+            label(out, &first, "thread_name", c, 1 + x, hb_fmt(a, "communication, axis %d", x));
+    }
+    for (int i = 0; i < p->instr.n && t->begin; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind == SYN_WAIT) continue;
+        hb_str name = emit_instr_name(a, p, i);
+        if (where) name = hb_fmt(a, "%.*s:%d", HB_ARG(name), where->line[i]);
+        hb_str what = p->g->nodes.p[in->node].name;
+        for (int c = 0; c < n; c++) {
+            int tid = 0, at = i * n + c;
+            if (in->kind == SYN_START) {
+                for (int x = 0; x < SYN_MAX_AXES; x++)
+                    if (in->axes & (1u << x)) tid = 1 + x;
+                at = i * n;
+            }
+            event(out, &first, name, what, c, tid, t->begin[at], t->end[at]);
+        }
+    }
+    hb_puts(out, "\n]}\n");
+}

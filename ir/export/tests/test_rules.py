@@ -1,0 +1,340 @@
+"""Single ops, rewrites, batch expressions and errors."""
+
+import json
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from hap_export import ExportError, document, export
+from test_models import assert_same, ops
+
+
+class Wrap(nn.Module):
+    """loss = sum of f(x · w) squared, so that everything depends on a parameter."""
+
+    def __init__(self, f, width=6):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(width, width, generator=torch.Generator().manual_seed(1)))
+        self.f = f
+
+    def forward(self, x):
+        return self.f(x @ self.w).float().square().sum()
+
+
+def data(batch=4, *shape, width=6):
+    return {"x": torch.randn(batch, *shape, width, generator=torch.Generator().manual_seed(2))}
+
+
+def check(f, tmp_path, *shape, module=None):
+    module = module or Wrap(f)
+    doc = export(module, (), tmp_path / "g.json", kwargs=data(4, *shape))
+    for batch in (4, 3):
+        assert_same(module, doc, data(batch, *shape), tmp_path)
+    return doc
+
+
+def refuses(f, tmp_path, match, *shape):
+    with pytest.raises(ExportError, match=match):
+        export(Wrap(f), (), tmp_path / "g.json", kwargs=data(4, *shape))
+    assert not (tmp_path / "g.json").exists()
+
+
+POINTWISE = {
+    "add alpha": lambda y: torch.add(y, y * 2, alpha=3),
+    "scalar first": lambda y: 1 - y,
+    "rsub": lambda y: torch.rsub(y, 2.0),
+    "scalar over": lambda y: 2 / (y * y + 1),
+    "int scalar": lambda y: y * 2 + 1,
+    "pow": lambda y: y**3 + y.square() + (y * y + 1) ** 0.5 + torch.reciprocal(y * y + 1),
+    "where": lambda y: torch.where(y > 0.1, y, -y),
+    "masked": lambda y: y.masked_fill(y <= 0, 2.0),
+    "logic": lambda y: ((y > 0) & (y < 1) | ~(y >= -1)) * y,
+    "eq": lambda y: (y != 0) * y,
+    "activations": lambda y: F.silu(y) + torch.sigmoid(y) + y.tanh() + F.gelu(y) + F.gelu(y, approximate="tanh"),
+    "exp": lambda y: torch.exp(y) + torch.log(y * y + 1) + torch.rsqrt(y * y + 1) + torch.sqrt(y * y + 1),
+    "const": lambda y: y * torch.arange(6.0) + torch.full((6,), 0.5) - torch.ones(1, 1),
+}
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+def test_pointwise(name, tmp_path):
+    check(POINTWISE[name], tmp_path, 5)
+
+
+VIEWS = {
+    "flatten": lambda y: y.flatten(1).softmax(-1)[:, :7],
+    "unflatten": lambda y: y.unflatten(-1, (2, 3)).softmax(-1),
+    "squeeze": lambda y: y.unsqueeze(1).squeeze(1) ** 2,
+    "select": lambda y: y[:, 2] * y[..., -1:].sum(1),
+    "slice": lambda y: y[:, 1:-1] * y[:, :-2],
+    "narrow": lambda y: y.narrow(1, 1, 2).exp(),
+    "split": lambda y: (lambda a, b: a * a + b)(*y.split(3, -1)),
+    "chunk": lambda y: (lambda a, b, c: a * b + c)(*y.chunk(3, -1)),
+    "unbind": lambda y: (lambda a, *r: a * r[0])(*y.unbind(1)),
+    "cat": lambda y: torch.cat([y, y * 2, y[:, :1]], 1).softmax(-1),
+    "stack": lambda y: torch.stack([y, y * y], 1).mean((0, 1)),
+    "permute": lambda y: y.permute(2, 0, 1).softmax(-1),
+    "transpose twice": lambda y: y.transpose(0, 1).transpose(0, 1).exp(),
+    "softmax dim": lambda y: y.softmax(1) * y.log_softmax(-2),
+    "expand": lambda y: y.sum(1, keepdim=True).expand(-1, 5, -1) * y,
+    "pad": lambda y: F.pad(y, (1, 2, 0, 1), value=0.5) ** 2,
+    "crop": lambda y: F.pad(y, (-1, 2)) ** 2,
+    "mean": lambda y: y.mean(-1) * y.sum((1, 2), keepdim=True)[..., 0],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views(name, tmp_path):
+    check(VIEWS[name], tmp_path, 5)
+
+
+def test_in_place(tmp_path):
+    def f(y):
+        z = y * 1.5
+        z.add_(y).mul_(2)
+        z.masked_fill_(y > 1, 0.5)
+        z.relu_()
+        return z * y
+
+    check(f, tmp_path)
+
+
+def test_in_place_through_a_view_is_refused(tmp_path):
+    def f(y):
+        z = y * 2
+        part = z[:, :2]
+        z.mul_(3)
+        return part.sum() + z
+
+    refuses(f, tmp_path, r"aten\.mul_.*through a view")
+
+
+def test_no_op_without_a_rule(tmp_path):
+    refuses(lambda y: y.cumsum(0), tmp_path, r"op aten\.cumsum\.default \(test_rules\.py:\d+")
+
+
+def test_detach_of_trained_values(tmp_path):
+    refuses(lambda y: y * y.detach(), tmp_path, "detach")
+
+
+def test_random_constants(tmp_path):
+    refuses(lambda y: y * torch.rand(6), tmp_path, "aten.rand.default: a random value")
+
+
+def test_batch_squared(tmp_path):
+    refuses(lambda y: (y @ y.T).reshape(-1), tmp_path, r"not a\*B \+ b")
+
+
+def test_batch_in_a_real(tmp_path):
+    refuses(lambda y: y / y.shape[0], tmp_path, "depends on the batch size")
+
+
+def test_batch_expressions(tmp_path):
+    doc = check(lambda y: torch.cat([y.reshape(-1, 6), torch.ones(1, 6)]).softmax(0), tmp_path, 5)
+    shapes = [n["attrs"]["shape"] for n in doc["nodes"] if n["op"] == "reshape"]
+    assert ["5*B", 6] in shapes
+
+
+def test_detects_masks(tmp_path):
+    tril = torch.ones(5, 5, dtype=torch.bool).tril()
+    masks = {
+        "none": (None, False),
+        "all": (torch.ones(1, 1, 5, 5, dtype=torch.bool), False),
+        "zeros": (torch.zeros(5, 5), False),
+        "bool": (tril, True),
+        "minus infinity": (torch.zeros(5, 5).masked_fill(~tril, -torch.inf), True),
+        "smallest": (torch.zeros(5, 5).masked_fill(~tril, torch.finfo(torch.float32).min), True),
+    }
+    for name, (mask, causal) in masks.items():
+        doc = check(lambda y: F.scaled_dot_product_attention(y, y, y, attn_mask=mask), tmp_path, 2, 5)  # noqa: B023
+        (node,) = [n for n in doc["nodes"] if n["op"] == "sdpa"]
+        assert len(node["in"]) == 3 and node["attrs"]["causal"] == causal, name
+        assert len(node["out"]) == 2
+    doc = check(lambda y: F.scaled_dot_product_attention(y, y, y, is_causal=True), tmp_path, 2, 5)
+    assert doc["nodes"][1]["attrs"] == {"causal": True, "scale": pytest.approx(6**-0.5)}
+
+
+def test_stores_a_mask_without_closed_form(tmp_path):
+    mask = torch.randn(5, 5, generator=torch.Generator().manual_seed(3))
+    doc = check(lambda y: F.scaled_dot_product_attention(y, y, y, attn_mask=mask), tmp_path, 2, 5)
+    (const,) = [t for t in doc["tensors"].values() if t["kind"] == "const"]
+    assert const["value"].startswith("consts.safetensors#") and const["shape"] == [1, 1, 5, 5]
+
+
+def test_grouped_queries(tmp_path):
+    doc = check(lambda y: F.scaled_dot_product_attention(y, y[:, :2], y[:, 2:], enable_gqa=True), tmp_path, 4, 5)
+    assert "expand" not in ops(doc)
+
+
+def test_dropout(tmp_path):
+    doc = check(lambda y: F.dropout(y, 0.0), tmp_path)
+    assert "dropout" not in ops(doc)
+    doc = export(Wrap(lambda y: F.dropout(F.dropout(y, 0.1) * 2, 0.2)), (), tmp_path / "g.json", kwargs=data())
+    drops = [n["attrs"] for n in doc["nodes"] if n["op"] == "dropout"]
+    assert [a["p"] for a in drops] == [0.1, 0.2] and drops[0]["key"] != drops[1]["key"]
+
+
+def test_gelu_spelt_out(tmp_path):
+    def gelu(y, c=0.044715):
+        return 0.5 * y * (1.0 + torch.tanh(0.7978845608028654 * (y + c * torch.pow(y, 3.0))))
+
+    doc = check(gelu, tmp_path)
+    assert "gelu" in ops(doc) and "tanh" not in ops(doc)
+    doc = check(lambda y: gelu(y, 0.05), tmp_path)
+    assert "gelu" not in ops(doc) and "tanh" in ops(doc)
+
+
+def test_rows_flattened_and_back(tmp_path):
+    class Rows(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w, self.b = nn.Parameter(torch.randn(6, 4)), nn.Parameter(torch.randn(4))
+
+        def forward(self, x):
+            y = torch.addmm(self.b, x.view(-1, 6), self.w).view(x.shape[0], x.shape[1], 4)
+            return y.exp().mean()
+
+    doc = check(None, tmp_path, 3, module=Rows())
+    assert ops(doc) == ["linear", "exp", "mean"]
+
+
+def test_matmul_of_transposed(tmp_path):
+    doc = check(lambda y: y @ y.transpose(-1, -2) + y.mT @ y, tmp_path, 6)
+    assert [n["attrs"]["trans"] for n in doc["nodes"] if n["op"] == "matmul"] == [1, 2]
+    assert "transpose" not in ops(doc)
+
+
+def test_buffer_carried_by_the_step(tmp_path):
+    class Counts(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(6))
+            self.register_buffer("seen", torch.zeros(6))
+
+        def forward(self, x):
+            self.seen.mul_(0.9).add_(x.sum(0))
+            return (x * self.w).sum()
+
+    doc = export(Counts(), (), tmp_path / "g.json", kwargs=data())
+    assert doc["tensors"]["seen"]["kind"] == "buffer"
+    (next_seen,) = doc["updates"].values()
+    assert any(next_seen in n["out"] for n in doc["nodes"])
+
+
+def test_frozen_and_unused_parameters(tmp_path):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.unused = (nn.Parameter(torch.randn(6)) for _ in range(3))
+            self.b.requires_grad_(False)
+
+        def forward(self, x):
+            return (x * self.a * self.b).sum()
+
+    with pytest.warns(UserWarning, match="unused: the loss does not depend on it"):
+        doc = export(Model(), (), tmp_path / "g.json", kwargs=data())
+    assert {n: t["kind"] for n, t in doc["tensors"].items()} == {"x": "input", "a": "param", "b": "buffer"}
+
+
+def test_cross_entropy_forms(tmp_path):
+    class Ce(nn.Module):
+        def __init__(self, **how):
+            super().__init__()
+            self.w, self.how = nn.Parameter(torch.randn(6, 5)), how
+
+        def forward(self, x, label):
+            return F.cross_entropy(x @ self.w, label, **self.how)
+
+    inputs = {**data(), "label": torch.tensor([1, 4, 2, 0])}
+    mean = ["ce_sum", "count", "div"]
+    for how, want in (({}, mean), ({"reduction": "sum"}, ["ce_sum"]), ({"ignore_index": 4}, mean)):
+        module = Ce(**how)
+        doc = export(module, (), tmp_path / "g.json", kwargs=inputs)
+        assert ops(doc) == ["linear"] + want
+        assert_same(module, doc, inputs)
+    with pytest.raises(ExportError, match="label smoothing"):
+        export(Ce(label_smoothing=0.1), (), tmp_path / "h.json", kwargs=inputs)
+
+
+def test_init_is_read_off_the_weights(tmp_path):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin, self.norm, self.table = nn.Linear(6, 50), nn.LayerNorm(50), nn.Parameter(torch.randn(500, 50))
+
+        def forward(self, x):
+            return (self.norm(self.lin(x)) @ self.table.T).exp().sum()
+
+    torch.manual_seed(0)
+    doc = export(Model(), (), tmp_path / "g.json", kwargs=data(), init={"norm.bias": {"const": 0.25}})
+    init = {n: t["init"] for n, t in doc["tensors"].items() if t["kind"] == "param"}
+    bound = pytest.approx([-(6**-0.5), 6**-0.5])
+    assert init["lin.weight"]["uniform"] == bound and init["lin.bias"]["uniform"] == bound
+    assert init["norm.weight"] == {"const": 1.0} and init["norm.bias"] == {"const": 0.25}
+    assert init["table"]["normal"] == pytest.approx(1.0, rel=0.05)
+
+
+def test_optimizer_is_checked(tmp_path):
+    def go(o):
+        return export(Wrap(lambda y: y), (), tmp_path / "g.json", kwargs=data(), optimizer=o)
+
+    assert go({"lr": 0.1, "name": "sgd"})["optimizer"] == {"name": "sgd", "lr": 0.1}
+    for bad, match in (
+        ({"name": "adagrad", "lr": 1}, "name must be one of"),
+        ({"name": "sgd"}, "lr is missing"),
+        ({"name": "sgd", "lr": 1, "beta": 2}, "unknown key 'beta'"),
+        ({"name": "sgd", "lr": -1}, "not negative"),
+        ({"name": "sgd", "lr": 1, "groups": [{"match": ["nothing.*"]}]}, "no parameter matches 'nothing"),
+    ):
+        with pytest.raises(ExportError, match=match):
+            go(bad)
+
+
+def test_every_node_is_checked_against_the_table(tmp_path):
+    doc = export(Wrap(lambda y: y.softmax(-1)), (), tmp_path / "g.json", kwargs=data())
+    for change, match in (
+        ({"op": "adam"}, "may not stand"),
+        ({"in": []}, "operands"),
+        ({"out": ["a", "b"]}, "outputs"),
+        ({"attrs": {"trans": 0, "more": 1}}, "no attribute more"),
+        ({"attrs": {"trans": 0.5}}, "is no int"),
+    ):
+        bad = json.loads(json.dumps(doc))
+        bad["nodes"][0].update(change)
+        with pytest.raises(ExportError, match=match):
+            document.check(bad)
+
+
+def test_no_loss(tmp_path):
+    class Vector(Wrap):
+        def forward(self, x):
+            return x @ self.w
+
+    with pytest.raises(ExportError, match="no loss"):
+        export(Vector(None), (), tmp_path / "g.json", kwargs=data())
+
+
+def test_positional_inputs_and_shared_ones(tmp_path):
+    class Model(Wrap):
+        def forward(self, x, bias, flag=True):
+            return ((x @ self.w + bias) ** (2 if flag else 1)).sum()
+
+    bias = torch.randn(4, 6)
+    doc = export(Model(None), (data()["x"], bias[:1]), tmp_path / "g.json", batch_inputs=["x"])
+    inputs = {n: (t["shape"], t["batch"]) for n, t in doc["tensors"].items() if t["kind"] == "input"}
+    assert inputs == {"x": (["B", 6], 0), "bias": ([1, 6], -1)}
+    doc = export(Model(None), (torch.randn(6, 6), torch.randn(6)), tmp_path / "g.json", batch_inputs=["x"])
+    assert doc["tensors"]["bias"]["shape"] == [6] and doc["tensors"]["bias"]["batch"] == -1
+
+
+def test_constants_under_no_grad(tmp_path):
+    def f(y):
+        with torch.no_grad():
+            angles = torch.outer(torch.arange(5.0), torch.arange(6.0)).cos()
+        return y * angles
+
+    doc = check(f, tmp_path, 5)
+    (const,) = [t for t in doc["tensors"].values() if t["kind"] == "const"]
+    assert const["value"].startswith("consts.safetensors#") and const["shape"] == [5, 6]

@@ -1,0 +1,98 @@
+// How much one node computes and moves, whole or with one factor cut (docs/theory.md 1 and 3).
+
+#include "ir/factors.h"
+
+bool ir_rule_find(const ir_rule_dim *dims, int rank, int k, int *dim, int *pos)
+{
+    for (int d = 0; d < rank; d++) {
+        for (int i = 0; i < dims[d].n; i++) {
+            if (dims[d].f[i] == k) {
+                *dim = d;
+                *pos = i;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// A rule with local factor k of size n.
+typedef struct {
+    const ir_rule *r;
+    int k;
+    double n;
+} cut;
+
+static double size_of(const cut *c, int factor)
+{
+    if (factor < 0) return 1;
+    return factor == c->k ? c->n : (double)c->r->factor[factor].size;
+}
+
+static double elements(const cut *c, const ir_rule_dim *dims, int rank)
+{
+    double n = 1;
+    for (int d = 0; d < rank; d++)
+        for (int i = 0; i < dims[d].n; i++)
+            n *= size_of(c, dims[d].f[i]);
+    return n;
+}
+
+// b g r q k (e + d) of a sdpa or sdpa_bwd; causal: the share of the mask that rows [lo, lo + n) of
+// q cover, in the limit of many rows: the area under min(q, k).
+static double sdpa_work(const cut *c, const ir_node *n, int64_t lo)
+{
+    int q = n->op == IR_OP_sdpa ? 0 : 1;
+    const ir_rule_dim *dq = c->r->in[q], *dk = c->r->in[q + 1], *dv = c->r->in[q + 2];
+    double rows = elements(c, dq, 3), keys = elements(c, &dk[2], 1);
+    double width = elements(c, &dq[3], 1) + elements(c, &dv[3], 1);
+    if (!n->attr[ir_attr_index(n->op, "causal")].i) return rows * keys * width;
+    double share = 0.5;
+    if (lo >= 0 && c->k >= 0 && dq[2].n == 1 && dq[2].f[0] == c->k && c->n > 0) {
+        double from = (double)lo, to = from + c->n, below = to < keys ? to : keys;
+        double area = from < keys ? (below * below - from * from) / 2 : 0;
+        area += to > keys ? (to - (from > keys ? from : keys)) * keys : 0;
+        share = area / (c->n * keys);
+    }
+    return rows * keys * width * share;
+}
+
+void ir_node_work(const ir_graph *g, const ir_factors *f, int node, int k, int64_t n, int64_t lo,
+                  double *flops, double *bytes)
+{
+    const ir_node *nd = &g->nodes.p[node];
+    const ir_op_row *row = ir_row(nd->op);
+    cut c = {&f->rule[node], k, (double)n};
+    double largest = 0, moved = 0, product = 1;
+    for (int i = 0; i < nd->n_out; i++) {
+        const ir_tensor *t = &g->tensors.p[nd->out[i]];
+        double e = elements(&c, c.r->out[i], t->rank);
+        largest = e > largest ? e : largest;
+        moved += e * (double)ir_dtype_bytes(t->dtype);
+    }
+    for (int i = 0; i < nd->n_in; i++) {
+        const ir_tensor *t = &g->tensors.p[nd->in[i]];
+        double e = elements(&c, c.r->in[i], t->rank);
+        bool gather = i == 0 && row->flags & IR_GATHER; // reads as many entries as it writes
+        if (gather) e = elements(&c, c.r->out[0], g->tensors.p[nd->out[0]].rank);
+        largest = e > largest ? e : largest;
+        moved += e * (double)ir_dtype_bytes(t->dtype);
+    }
+    for (int i = 0; i < c.r->n_factors; i++)
+        product *= size_of(&c, i);
+    *bytes = row->flags & IR_ZERO_COPY ? 0 : moved;
+    switch (row->flops_kind) {
+    case IR_FLOPS_MOVE:
+        *flops = 0;
+        break;
+    case IR_FLOPS_POINT:
+        *flops = row->flops * largest;
+        break;
+    case IR_FLOPS_DENSE:
+        *flops = row->flops * product;
+        break;
+    case IR_FLOPS_SDPA:
+        *flops = row->flops * sdpa_work(&c, nd, lo);
+        break;
+    }
+}

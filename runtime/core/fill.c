@@ -1,0 +1,62 @@
+#include "core/fill.h"
+
+#include "core/float16.h"
+#include "core/philox.h"
+#include "core/slice.h"
+
+typedef struct filling {
+    hap_dtype type;
+    hap_fill fill;
+    uint64_t key;
+    int64_t last; // size of the last dim
+    void *data;
+} filling;
+
+static void put(const filling *f, int64_t i, double x)
+{
+    switch (f->type) {
+    case HAP_F32: ((float *)f->data)[i] = (float)x; break;
+    case HAP_BF16: ((uint16_t *)f->data)[i] = hap_f32_to_bf16((float)x); break;
+    case HAP_F16: ((uint16_t *)f->data)[i] = hap_f32_to_f16((float)x); break;
+    case HAP_I64: ((int64_t *)f->data)[i] = (int64_t)x; break;
+    case HAP_I32: ((int32_t *)f->data)[i] = (int32_t)x; break;
+    case HAP_BOOL: ((uint8_t *)f->data)[i] = (uint8_t)(x < 0 || x > 0); break;
+    }
+}
+
+static void fill_run(void *user, int64_t local, int64_t global, int64_t n)
+{
+    const filling *f = user;
+    double lane[4] = {0};
+    uint64_t have = UINT64_MAX; // block in lane[]
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t g = (uint64_t)(global + i);
+        double x = f->fill.a;
+        if (f->fill.kind == 1 || f->fill.kind == 2) {
+            if (g / 4 != have) {
+                have = g / 4;
+                if (f->fill.kind == 1)
+                    hap_philox_normal4(have, f->key, lane);
+                else
+                    hap_philox_uniform4(have, f->key, lane);
+            }
+            double width = f->fill.kind == 1 ? f->fill.b : f->fill.b - f->fill.a;
+            x = f->fill.a + width * lane[g % 4];
+        } else if (f->fill.kind == 3) {
+            x = f->fill.a + f->fill.b * (double)(g % (uint64_t)f->last);
+        }
+        put(f, local + i, x);
+    }
+}
+
+const char *hap_fill_tensor(const hap_rank *r, const hap_tensor *t, const char *name, hap_fill fill,
+                            uint64_t seed, void *data)
+{
+    if (fill.kind < 0 || fill.kind > 3) return "no such fill";
+    filling f = {t->type, fill, hap_tensor_key(name, seed), 1, data};
+    if (t->rank) f.last = hap_dim_size(&t->dim[t->rank - 1]);
+    hap_range part[HAP_MAX_RANK];
+    hap_slice_of(r, t, r->id, part);
+    hap_slice_runs(t->rank, t->dim, part, fill_run, &f);
+    return NULL;
+}

@@ -1,0 +1,105 @@
+// The loop around a step: loads, schedules, reports, saves; when to stop.
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/backend.h"
+#include "core/checkpoint.h"
+#include "core/comm.h"
+#include "core/fail.h"
+#include "core/float16.h"
+#include "core/heartbeat.h"
+#include "core/inputs.h"
+#include "core/schedule.h"
+#include "core/trace.h"
+
+static void first(hap_rank *r)
+{
+    char why[512] = "";
+    r->line = 0;
+    HAP_CK(r, r->seg_bytes[SEG_SYM] >= 0, "the program declares no segments");
+    hap_checkpoint_check(r, why, sizeof why);
+    hap_agree(r, HAP_EXIT_INPUT, why);
+    hap_inputs_open(r);
+    hap_checkpoint_load(r);
+    r->loaded = true;
+    if (r->opt.trace) hap_trace_start(r);
+}
+
+static bool read_loss(hap_rank *r, double *loss)
+{
+    if (!r->loss) return false;
+    void *p = hap_backend_open(r, r->loss, false);
+    *loss = r->loss->type == HAP_F32 ? (double)*(const float *)p
+                                     : (double)hap_bf16_to_f32(*(const uint16_t *)p);
+    hap_backend_close(r, r->loss, p, false);
+    return true;
+}
+
+static void report(const hap_rank *r, bool has_loss, double loss, double seconds)
+{
+    if (r->opt.json) {
+        printf("{\"step\":%lld", (long long)r->now.step);
+        if (has_loss) printf(",\"loss\":%.9g", loss);
+        printf(",\"ms\":%.3f}\n", seconds * 1e3);
+    } else {
+        bool tokens = r->tokens_per_row > 1;
+        double rate = (double)r->batch_rows * (double)(tokens ? r->tokens_per_row : 1) / seconds;
+        printf("step %lld", (long long)r->now.step);
+        if (has_loss) printf("  loss %.4f", loss);
+        printf("  %.*f ms", seconds < 0.1 ? 2 : 0, seconds * 1e3);
+        if (r->batch_rows) printf("  %.0f %s/s", rate, tokens ? "tokens" : "samples");
+        printf("\n");
+    }
+    fflush(stdout);
+}
+
+// The loss is whole on every rank, so all see it; rank 0 speaks.
+static _Noreturn void not_finite(hap_rank *r, double loss)
+{
+    char why[128] = "";
+    r->line = 0;
+    if (r->id == 0)
+        snprintf(why, sizeof why, "step %lld: the loss is %s", (long long)r->now.step,
+                 isnan(loss) ? "not a number" : "infinite");
+    hap_agree(r, HAP_EXIT_FAILED, why);
+    hap_fail(r, HAP_EXIT_FAILED, "the loss is not finite on this rank alone");
+}
+
+static void end_step(hap_rank *r)
+{
+    double loss = 0;
+    hap_event *open = hap_backend_pending(r);
+    if (open)
+        hap_fail(r, HAP_EXIT_FAILED, "the collective started at program.c:%d is never waited for",
+                 hap_event_line(open));
+    hap_backend_sync(r);
+    r->in_step = false;
+    double seconds = hap_seconds() - r->step_start;
+    bool has_loss = read_loss(r, &loss);
+    if (has_loss && !isfinite(loss)) not_finite(r, loss);
+    if (r->id == 0) report(r, has_loss, loss, seconds);
+    r->now.step++;
+    r->steps_done++;
+    r->cursor += r->batch_rows ? r->batch_rows : 1;
+    if (r->opt.save_every && r->steps_done % r->opt.save_every == 0)
+        hap_checkpoint_save(r, r->opt.save);
+}
+
+bool hap_next_step(hap_rank *r)
+{
+    if (!r->loaded)
+        first(r);
+    else
+        end_step(r);
+    if (r->steps_done == r->opt.steps) return false;
+    r->step_start = hap_seconds();
+    hap_beat(r, "input");
+    hap_inputs_load(r);
+    r->now.lr = hap_lr_at(r->schedule, r->now.step);
+    r->in_step = true;
+    r->doing = NULL;
+    return true;
+}

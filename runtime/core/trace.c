@@ -1,0 +1,91 @@
+#include "core/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/comm.h"
+#include "core/fail.h"
+
+enum { MAX_EVENTS = 1 << 22 }; // later ones are dropped
+
+typedef struct span {
+    const char *name; // lives as long as the program
+    int line, stream;
+    double start, end;
+} span;
+
+struct hap_trace {
+    span *span;
+    int n, cap;
+    double zero;
+};
+
+void hap_trace_start(hap_rank *r)
+{
+    r->trace = hap_alloc(r, sizeof *r->trace);
+    hap_comm_barrier(r); // clocks of different hosts agree as well as this returns together
+    r->trace->zero = hap_seconds();
+}
+
+void hap_trace_add(hap_rank *r, int stream, const char *name, int line, double start, double end)
+{
+    struct hap_trace *t = r->trace;
+    if (t->n == MAX_EVENTS) return;
+    t->span = hap_grow(r, t->span, &t->cap, t->n + 1, sizeof *t->span);
+    t->span[t->n++] = (span){name, line, stream, start - t->zero, end - t->zero};
+}
+
+static void write_spans(FILE *f, int rank, const span *s, int64_t n)
+{
+    static const char *const stream[] = {"compute", "communication"};
+    for (int i = 0; i < 2; i++)
+        fprintf(f,
+                "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,"
+                "\"args\":{\"name\":\"%s\"}}",
+                rank || i ? ",\n" : "", rank, i, stream[i]);
+    for (int64_t i = 0; i < n; i++) {
+        bool op = s[i].stream == HAP_TRACE_COMPUTE && strncmp(s[i].name, "hap_", 4) != 0;
+        fprintf(f,
+                ",\n{\"ph\":\"X\",\"name\":\"%s%s:%d\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,"
+                "\"dur\":%.3f}",
+                op ? "op_" : "", s[i].name, s[i].line, rank, s[i].stream, s[i].start * 1e6,
+                (s[i].end - s[i].start) * 1e6);
+    }
+}
+
+// Every rank writes its own lines in memory; rank 0 puts them into one file.
+void hap_trace_write(hap_rank *r)
+{
+    struct hap_trace *t = r->trace;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *mem = open_memstream(&text, &size);
+    HAP_CK(r, mem, "out of memory for the trace");
+    write_spans(mem, r->id, t->span, t->n);
+    HAP_CK(r, fclose(mem) == 0, "out of memory for the trace");
+    if (r->id != 0) {
+        int64_t n = (int64_t)size;
+        hap_comm_send(r, 0, &n, sizeof n);
+        hap_comm_send(r, 0, text, n);
+    } else {
+        FILE *f = fopen(r->opt.trace, "w");
+        HAP_CK(r, f, "cannot write %s", r->opt.trace);
+        fprintf(f, "{\"traceEvents\":[\n");
+        fwrite(text, 1, size, f);
+        for (int q = 1; q < r->n_ranks; q++) {
+            int64_t n = 0;
+            hap_comm_recv(r, q, &n, sizeof n);
+            char *theirs = hap_alloc(r, (size_t)n);
+            hap_comm_recv(r, q, theirs, n);
+            fwrite(theirs, 1, (size_t)n, f);
+            free(theirs);
+        }
+        fprintf(f, "\n]}\n");
+        HAP_CK(r, fclose(f) == 0, "cannot write %s", r->opt.trace);
+    }
+    free(text);
+    free(t->span);
+    free(t);
+    r->trace = NULL;
+}

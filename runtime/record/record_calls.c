@@ -1,0 +1,353 @@
+// Every function of runtime.h, logged instead of done: no MPI, no memory, no arithmetic.
+//
+// Main runs once for each class ($HAP_RECORD_CLASS), pretending to be the first rank of it; whole
+// tables are logged, so the logs of all classes say what every rank does. Shapes, offsets, and what a
+// collective may move are checked as at run time (core/tensor.c, core/coll_geometry.c).
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/coll_geometry.h"
+#include "core/comm.h"
+#include "core/fail.h"
+#include "core/tensor.h"
+#include "record/record_log.h"
+
+struct hap_event {
+    int id;
+};
+
+static int n_events, n_steps;
+
+_Noreturn void hap_comm_abort(int code)
+{
+    exit(code);
+}
+
+static void begin(hap_rank *r, const char *name)
+{
+    r->doing = name;
+    rec_begin(r, "", name);
+}
+
+static void end(hap_rank *r)
+{
+    rec_end();
+    r->doing = NULL;
+}
+
+hap_rank *hap_line(hap_rank *r, int line)
+{
+    r->line = line;
+    return r;
+}
+
+// --- start ---
+
+hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
+{
+    static hap_rank rank;
+    hap_rank *r = &rank;
+    (void)argc;
+    (void)argv;
+    r->host[0] = '-';
+    r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
+    r->n_ranks = n_ranks;
+    rec_open(r);
+    begin(r, "hap_init");
+    rec_text("graph", graph_sha);
+    rec_int("ranks", n_ranks);
+    end(r);
+    return r;
+}
+
+void hap_mesh(hap_rank *r, int n_axes, const int *sizes)
+{
+    int64_t logged[HAP_MAX_AXES];
+    int n = 1;
+    HAP_CK(r, r->n_axes == 0, "hap_mesh is called twice");
+    HAP_CK(r, n_axes >= 1 && n_axes <= HAP_MAX_AXES, "a mesh of %d axes", n_axes);
+    for (int a = 0; a < n_axes; a++) {
+        HAP_CK(r, sizes[a] >= 1, "a mesh with %d ranks on axis %d", sizes[a], a);
+        logged[a] = r->size[a] = sizes[a];
+        n *= sizes[a];
+    }
+    HAP_CK(r, n == r->n_ranks, "a mesh of %d ranks in a program of %d", n, r->n_ranks);
+    r->n_axes = n_axes;
+    begin(r, "hap_mesh");
+    rec_ints("sizes", n_axes, logged);
+    end(r);
+}
+
+void hap_classes(hap_rank *r, const int *class_of_rank)
+{
+    const char *env = getenv("HAP_RECORD_CLASS");
+    char *rest = NULL;
+    errno = 0;
+    long wanted = env && env[0] ? strtol(env, &rest, 10) : 0;
+    HAP_CK(r, r->n_axes > 0, "classes before mesh");
+    HAP_CK(r, !errno && (!rest || !*rest), "HAP_RECORD_CLASS is '%s'", env);
+    int64_t *logged = hap_alloc(r, (size_t)r->n_ranks * sizeof *logged);
+    r->id = -1;
+    for (int i = 0; i < r->n_ranks; i++) {
+        HAP_CK(r, class_of_rank[i] >= 0, "rank %d has class %d", i, class_of_rank[i]);
+        logged[i] = class_of_rank[i];
+        if (class_of_rank[i] >= r->n_classes) r->n_classes = class_of_rank[i] + 1;
+        if (r->id < 0 && class_of_rank[i] == wanted) r->id = i;
+    }
+    HAP_CK(r, r->id >= 0, "no rank has class %ld", wanted);
+    r->class_id = class_of_rank[r->id];
+    r->coord[0] = r->n_axes == 2 ? r->id / r->size[1] : r->id;
+    r->coord[1] = r->n_axes == 2 ? r->id % r->size[1] : 0;
+    begin(r, "hap_classes");
+    rec_ints("class_of_rank", r->n_ranks, logged);
+    rec_int("class", r->class_id);
+    rec_int("rank", r->id);
+    end(r);
+    free(logged);
+}
+
+void hap_segments(hap_rank *r, int64_t sym_bytes, const int64_t *local_bytes)
+{
+    HAP_CK(r, r->n_classes > 0, "segments before classes");
+    HAP_CK(r, r->seg_bytes[SEG_SYM] < 0, "hap_segments is called twice");
+    HAP_CK(r, sym_bytes >= 0, "a segment of %lld bytes", (long long)sym_bytes);
+    r->seg_bytes[SEG_SYM] = sym_bytes;
+    r->seg_bytes[SEG_LOCAL] = local_bytes[r->class_id];
+    begin(r, "hap_segments");
+    rec_int("sym_bytes", sym_bytes);
+    rec_ints("local_bytes", r->n_classes, local_bytes);
+    end(r);
+}
+
+static hap_tensor *declare(hap_rank *r, const char *name, hap_segment seg, const int64_t *off,
+                           int layer, const int64_t *stride, hap_dtype type, int rank,
+                           const hap_dim *dims)
+{
+    hap_tensor *t = hap_tensor_declare(r, seg, off, layer, stride, type, rank, dims);
+    int64_t *at = hap_alloc(r, (size_t)r->n_classes * sizeof *at);
+    for (int c = 0; c < r->n_classes; c++)
+        at[c] = off[c] + (stride ? layer * stride[c] : 0);
+    begin(r, name);
+    rec_int("id", t->id);
+    rec_text("seg", seg == SEG_SYM ? "SEG_SYM" : "SEG_LOCAL");
+    rec_ints("off", r->n_classes, at);
+    rec_text("dtype", hap_dtype_name(type));
+    rec_dims(rank, dims, r);
+    end(r);
+    free(at);
+    return t;
+}
+
+hap_tensor *(hap_at)(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype type, int rank,
+                     const hap_dim *dims)
+{
+    return declare(r, "hap_at", seg, off, 0, NULL, type, rank, dims);
+}
+
+hap_tensor *(hap_at_layer)(hap_rank *r, hap_segment seg, const int64_t *off, const int64_t *stride,
+                           int i, hap_dtype type, int rank, const hap_dim *dims)
+{
+    return declare(r, "hap_at_layer", seg, off, i, stride, type, rank, dims);
+}
+
+// --- names ---
+
+static void named(hap_rank *r, const char *call, const char *name, const hap_tensor *t)
+{
+    HAP_CK(r, t, "%s: no tensor", name);
+    begin(r, call);
+    rec_text("name", name);
+    rec_tensor("tensor", t);
+}
+
+static void filled(hap_rank *r, const char *call, const char *name, const hap_tensor *t, hap_fill f)
+{
+    static const char *const kind[] = {"const", "normal", "uniform", "iota"};
+    HAP_CK(r, f.kind >= 0 && f.kind <= 3, "%s: no such fill", name);
+    named(r, call, name, t);
+    rec_text("fill", kind[f.kind]);
+    rec_real("a", f.a);
+    rec_real("b", f.b);
+    end(r);
+}
+
+void hap_input(hap_rank *r, const char *name, hap_tensor *t)
+{
+    named(r, "hap_input", name, t);
+    end(r);
+}
+
+void hap_param(hap_rank *r, const char *name, hap_tensor *t, hap_fill init)
+{
+    filled(r, "hap_param", name, t, init);
+}
+
+void hap_state(hap_rank *r, const char *name, hap_tensor *t)
+{
+    named(r, "hap_state", name, t);
+    end(r);
+}
+
+void hap_buffer(hap_rank *r, const char *name, hap_tensor *t, hap_fill init)
+{
+    filled(r, "hap_buffer", name, t, init);
+}
+
+void hap_const(hap_rank *r, const char *name, hap_tensor *t, hap_fill value)
+{
+    filled(r, "hap_const", name, t, value);
+}
+
+void hap_const_file(hap_rank *r, const char *name, hap_tensor *t, const char *file_and_name)
+{
+    named(r, "hap_const_file", name, t);
+    rec_text("file", file_and_name);
+    end(r);
+}
+
+void hap_grad(hap_rank *r, const char *name, hap_tensor *t)
+{
+    named(r, "hap_grad", name, t);
+    end(r);
+}
+
+void hap_alias(hap_rank *r, const char *name, const char *of)
+{
+    begin(r, "hap_alias");
+    rec_text("name", name);
+    rec_text("of", of);
+    end(r);
+}
+
+void hap_loss(hap_rank *r, hap_tensor *t)
+{
+    HAP_CK(r, t, "no loss");
+    begin(r, "hap_loss");
+    rec_tensor("tensor", t);
+    end(r);
+}
+
+void hap_batch(hap_rank *r, int64_t rows, int64_t tokens_per_row)
+{
+    begin(r, "hap_batch");
+    rec_int("rows", rows);
+    rec_int("tokens_per_row", tokens_per_row);
+    end(r);
+}
+
+void hap_schedule(hap_rank *r, hap_lr lr)
+{
+    begin(r, "hap_schedule");
+    rec_real("lr", lr.lr);
+    rec_int("warmup", lr.warmup);
+    rec_int("cosine", lr.cosine);
+    rec_real("min_lr", lr.min_lr);
+    end(r);
+}
+
+// --- the step ---
+
+bool hap_next_step(hap_rank *r)
+{
+    bool more = n_steps++ == 0;
+    r->in_step = more;
+    begin(r, "hap_next_step");
+    rec_bool("more", more);
+    end(r);
+    return more;
+}
+
+int hap_finish(hap_rank *r)
+{
+    begin(r, "hap_finish");
+    end(r);
+    rec_close(r);
+    hap_tensor_free_all(r);
+    return 0;
+}
+
+void hap_dispatch(hap_rank *r, const hap_op_call *c)
+{
+    r->doing = hap_op_names[c->op];
+    HAP_CK(r, r->in_step, "called outside the step");
+    rec_begin(r, "op_", hap_op_names[c->op]);
+    rec_tensors("out", c->n_out, c->out);
+    rec_tensors("in", c->n_in, c->in);
+    rec_attrs(c->n_attr, c->attr);
+    end(r);
+}
+
+void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
+{
+    char why[160], a[128], b[128];
+    r->doing = "hap_cut";
+    HAP_CK(r, r->in_step, "called outside the step");
+    HAP_CK(r, y && x, "a tensor is NULL");
+    const char *bad = hap_cut_check(r, y, x, why, sizeof why);
+    if (bad)
+        hap_fail(r, HAP_EXIT_FAILED, "%s (y %s, x %s)", bad, hap_tensor_text(r, y, a, sizeof a),
+                 hap_tensor_text(r, x, b, sizeof b));
+    begin(r, "hap_cut");
+    rec_tensors("out", 1, &y);
+    rec_tensors("in", 1, &x);
+    end(r);
+}
+
+void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
+{
+    r->doing = "hap_partial";
+    HAP_CK(r, r->in_step, "called outside the step");
+    HAP_CK(r, y && x, "a tensor is NULL");
+    hap_partial_check(r, axes, y, x);
+    begin(r, "hap_partial");
+    rec_int("axes", axes);
+    rec_tensors("out", 1, &y);
+    rec_tensors("in", 1, &x);
+    end(r);
+}
+
+static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsigned axes,
+                       hap_form form, int n, hap_tensor *const *dst, hap_tensor *const *src,
+                       hap_tensor *scratch)
+{
+    hap_coll_call c = {kind, reduce, axes, form, n, dst, src, scratch};
+    r->doing = hap_coll_name(&c);
+    HAP_CK(r, r->in_step, "called outside the step");
+    hap_coll_check(r, &c);
+    hap_event *e = hap_alloc(r, sizeof *e); // lives as long as the program, which is one step
+    e->id = n_events++;
+    rec_begin(r, hap_coll_name(&c), "_start");
+    rec_int("axes", axes);
+    rec_text("form", hap_form_name(form));
+    rec_tensors("dst", n, dst);
+    rec_tensors("src", n, src);
+    rec_tensor("scratch", scratch);
+    rec_int("event", e->id);
+    rec_text("stream", "communication");
+    end(r);
+    return e;
+}
+
+#define COLL(name, kind, reduce)                                                                   \
+    hap_event *(name)(hap_rank * r, unsigned axes, hap_form form, int n, hap_tensor *const *dst,   \
+                      hap_tensor *const *src, hap_tensor *scratch)                                 \
+    {                                                                                              \
+        return coll(r, kind, reduce, axes, form, n, dst, src, scratch);                            \
+    }
+COLL(coll_all_gather_start, HAP_ALL_GATHER, HAP_SUM)
+COLL(coll_reduce_scatter_start, HAP_REDUCE_SCATTER, HAP_SUM)
+COLL(coll_all_reduce_start, HAP_ALL_REDUCE, HAP_SUM)
+COLL(coll_all_reduce_max_start, HAP_ALL_REDUCE, HAP_MAX)
+COLL(coll_all_to_all_start, HAP_ALL_TO_ALL, HAP_SUM)
+COLL(coll_recut_start, HAP_RECUT, HAP_SUM)
+
+void(hap_wait)(hap_rank *r, hap_event *e)
+{
+    r->doing = "hap_wait";
+    HAP_CK(r, r->in_step, "called outside the step");
+    HAP_CK(r, e, "there is no event");
+    begin(r, "hap_wait");
+    rec_int("event", e->id);
+    end(r);
+}

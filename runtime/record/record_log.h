@@ -1,0 +1,24 @@
+// The log of haprt-record: JSON lines to the file $HAP_RECORD (docs/formats.md, "Record").
+
+#ifndef HAP_RUNTIME_RECORD_LOG_H
+#define HAP_RUNTIME_RECORD_LOG_H
+
+#include "core/rank.h"
+
+void rec_open(hap_rank *r);
+// {"i":N,"line":L,"call":"NAME"   … then fields …   }
+void rec_begin(const hap_rank *r, const char *prefix, const char *name);
+void rec_end(void);
+void rec_close(hap_rank *r);
+
+void rec_int(const char *key, int64_t x);
+void rec_real(const char *key, double x); // round-trips; infinities and NaN as strings
+void rec_bool(const char *key, bool x);
+void rec_text(const char *key, const char *s);
+void rec_ints(const char *key, int n, const int64_t *v);
+void rec_tensor(const char *key, const hap_tensor *t); // its id or null
+void rec_tensors(const char *key, int n, hap_tensor *const *t);
+void rec_attrs(int n, const hap_attr *a);
+void rec_dims(int rank, const hap_dim *dims, const hap_rank *r);
+
+#endif

@@ -1,0 +1,251 @@
+// Offline dynamic storage allocation, greedy: units in a fixed order, each at the lowest (or tightest) place
+// that is free whenever it is taken. Several orders are tried and the smallest peak is kept; one that
+// reaches the bound (most bytes at one position) ends the search.
+//
+// Which chunks meet in time does not depend on sizes: one bit matrix, made once by a sweep, serves all classes
+// and orders. Placed chunks are kept sorted by address, so that one scan finds a place: a unit of
+// n chunks costs n * placed bit tests. (Greedy by size: Pisarchyk and Lee, "Efficient memory management
+// for deep neural net inference", 2020.)
+
+#include "synth/arena_pack.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct placed {
+    int64_t from, to;
+    int chunk;
+} placed;
+
+struct arena_pack {
+    hb_arena *arena;
+    int n_units;
+    const arena_unit *unit;
+    int *first;      // by unit: number of its first chunk among all that are not `always`
+    int n_chunks, words;
+    uint64_t *meets; // [n_chunks][words]
+    int n_events;    // span ends, sorted, for the bound
+    struct pack_event *event;
+    placed *at; // scratch of one placement, sorted by `from`
+    int n_at;
+};
+
+typedef struct pack_event {
+    int pos, chunk, unit;
+    bool begin; // at the same position ends (of to + 1) come first
+} pack_event;
+
+static int by_position(const void *x, const void *y)
+{
+    const pack_event *a = x, *b = y;
+    if (a->pos != b->pos) return a->pos < b->pos ? -1 : 1;
+    if (a->begin != b->begin) return a->begin ? 1 : -1;
+    return (a->chunk > b->chunk) - (a->chunk < b->chunk);
+}
+
+static void set_meets(arena_pack *k, int a, int b)
+{
+    k->meets[(size_t)a * k->words + b / 64] |= 1ull << (b % 64);
+    k->meets[(size_t)b * k->words + a / 64] |= 1ull << (a % 64);
+}
+
+static bool meets(const arena_pack *k, int a, int b)
+{
+    return k->meets[(size_t)a * k->words + b / 64] >> (b % 64) & 1;
+}
+
+static void sweep(arena_pack *k)
+{
+    int *active = HB_ARRAY(k->arena, int, k->n_chunks + 1), n_active = 0;
+    int *where = HB_ARRAY(k->arena, int, k->n_chunks + 1);
+    for (int e = 0; e < k->n_events; e++) {
+        int c = k->event[e].chunk;
+        if (!k->event[e].begin) {
+            int last = active[--n_active];
+            active[where[c]] = last;
+            where[last] = where[c];
+            continue;
+        }
+        for (int i = 0; i < n_active; i++)
+            set_meets(k, c, active[i]);
+        where[c] = n_active;
+        active[n_active++] = c;
+    }
+}
+
+arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
+{
+    arena_pack *k = HB_NEW(a, arena_pack);
+    *k = (arena_pack){.arena = a, .n_units = n_units, .unit = unit};
+    k->first = HB_ARRAY(a, int, n_units + 1);
+    int n_spans = 0;
+    for (int u = 0; u < n_units; u++) {
+        k->first[u] = k->n_chunks;
+        for (int c = 0; !unit[u].always && c < unit[u].n_chunks; c++, k->n_chunks++)
+            n_spans += unit[u].chunk[c].n;
+    }
+    k->words = k->n_chunks / 64 + 1;
+    k->meets = HB_ARRAY(a, uint64_t, (size_t)k->words * (size_t)k->n_chunks + 1);
+    k->at = HB_ARRAY(a, placed, k->n_chunks + 1);
+    k->event = HB_ARRAY(a, pack_event, 2 * n_spans + 1);
+    for (int u = 0; u < n_units; u++)
+        for (int c = 0; !unit[u].always && c < unit[u].n_chunks; c++)
+            for (int s = 0; s < unit[u].chunk[c].n; s++) {
+                arena_span span = unit[u].chunk[c].span[s];
+                hb_assert(span.from <= span.to && (s == 0 || unit[u].chunk[c].span[s - 1].to < span.from));
+                pack_event event = {.pos = span.from, .chunk = k->first[u] + c, .unit = u, .begin = true};
+                k->event[k->n_events++] = event;
+                event.pos = span.to + 1;
+                event.begin = false;
+                k->event[k->n_events++] = event;
+            }
+    qsort(k->event, (size_t)k->n_events, sizeof *k->event, by_position);
+    sweep(k);
+    return k;
+}
+
+int64_t arena_pack_bound(const arena_pack *k, const int64_t *size)
+{
+    int64_t fixed = 0, now = 0, most = 0;
+    for (int u = 0; u < k->n_units; u++)
+        if (k->unit[u].always) fixed += size[u] * k->unit[u].n_chunks;
+    for (int e = 0; e < k->n_events; e++) {
+        now += k->event[e].begin ? size[k->event[e].unit] : -size[k->event[e].unit];
+        if (now > most) most = now;
+    }
+    return fixed + most;
+}
+
+// The lowest base >= floor at which no chunk of the unit lies on one it meets. Each chunk walks the placed ones
+// once: those behind its cursor end at or below it, or never meet it.
+static int64_t lowest(const arena_pack *k, int u, int64_t size, int64_t floor, int *cursor)
+{
+    int n = k->unit[u].n_chunks;
+    memset(cursor, 0, sizeof *cursor * (size_t)n);
+    int64_t base = floor;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (int c = 0; c < n; c++) {
+            int64_t rel = size * c;
+            for (; cursor[c] < k->n_at && k->at[cursor[c]].from < base + rel + size; cursor[c]++) {
+                const placed *p = &k->at[cursor[c]];
+                if (p->to <= base + rel || !meets(k, k->first[u] + c, p->chunk)) continue;
+                base = p->to - rel;
+                moved = true;
+            }
+        }
+    }
+    return base;
+}
+
+// The tightest gap for a unit of one chunk; above everything if none.
+static int64_t tightest(const arena_pack *k, int u, int64_t size, int64_t floor)
+{
+    int64_t end = floor, best = -1, slack = INT64_MAX;
+    for (int i = 0; i < k->n_at; i++) {
+        const placed *p = &k->at[i];
+        if (!meets(k, k->first[u], p->chunk)) continue;
+        if (p->from - end >= size && p->from - end - size < slack) {
+            best = end;
+            slack = p->from - end - size;
+        }
+        if (p->to > end) end = p->to;
+    }
+    return best >= 0 ? best : end;
+}
+
+static void settle(arena_pack *k, int chunk, int64_t from, int64_t size)
+{
+    int lo = 0, hi = k->n_at;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (k->at[mid].from <= from)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    memmove(&k->at[lo + 1], &k->at[lo], sizeof *k->at * (size_t)(k->n_at - lo));
+    k->at[lo] = (placed){from, from + size, chunk};
+    k->n_at++;
+}
+
+typedef enum { ORDER_SIZE, ORDER_AREA, ORDER_START, N_ORDERS } pack_order;
+
+typedef struct ranked {
+    double key, key2;
+    int unit;
+} ranked;
+
+static int by_key(const void *x, const void *y)
+{
+    const ranked *a = x, *b = y;
+    if (a->key != b->key) return a->key > b->key ? -1 : 1;
+    if (a->key2 != b->key2) return a->key2 > b->key2 ? -1 : 1;
+    return a->unit - b->unit;
+}
+
+static int rank_units(const arena_pack *k, const int64_t *size, pack_order how, ranked *r)
+{
+    int n = 0;
+    for (int u = 0; u < k->n_units; u++) {
+        const arena_unit *v = &k->unit[u];
+        if (v->always || size[u] == 0) continue;
+        double bytes = (double)size[u] * v->n_chunks, life = 0, begin = INT_MAX;
+        for (int c = 0; c < v->n_chunks; c++)
+            for (int s = 0; s < v->chunk[c].n; s++) {
+                arena_span span = v->chunk[c].span[s];
+                life += span.to - span.from + 1;
+                if (span.from < begin) begin = span.from;
+            }
+        double area = life * (double)size[u];
+        r[n++] = how == ORDER_SIZE   ? (ranked){bytes, area, u}
+                 : how == ORDER_AREA ? (ranked){area, bytes, u}
+                                     : (ranked){-begin, bytes, u};
+    }
+    qsort(r, (size_t)n, sizeof *r, by_key);
+    return n;
+}
+
+// INT64_MAX if it needs as much as `best` or more.
+static int64_t place_in_order(arena_pack *k, const int64_t *size, const ranked *r, int n, bool tight,
+                              int64_t floor, int64_t best, int64_t *base, int *cursor)
+{
+    int64_t top = floor;
+    k->n_at = 0;
+    for (int i = 0; i < n; i++) {
+        int u = r[i].unit, chunks = k->unit[u].n_chunks;
+        base[u] = tight && chunks == 1 ? tightest(k, u, size[u], floor)
+                                       : lowest(k, u, size[u], floor, cursor);
+        if (base[u] + size[u] * chunks > top) top = base[u] + size[u] * chunks;
+        if (top >= best) return INT64_MAX;
+        for (int c = 0; c < chunks; c++)
+            settle(k, k->first[u] + c, base[u] + size[u] * c, size[u]);
+    }
+    return top;
+}
+
+int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
+{
+    int64_t floor = 0, best = INT64_MAX, bound = arena_pack_bound(k, size);
+    int most = 1;
+    for (int u = 0; u < k->n_units; u++) {
+        base[u] = 0;
+        if (k->unit[u].n_chunks > most) most = k->unit[u].n_chunks;
+        if (!k->unit[u].always) continue;
+        base[u] = size[u] == 0 ? 0 : floor;
+        floor += size[u] * k->unit[u].n_chunks;
+    }
+    int64_t *trial = HB_ARRAY(k->arena, int64_t, k->n_units + 1);
+    ranked *r = HB_ARRAY(k->arena, ranked, k->n_units + 1);
+    int *cursor = HB_ARRAY(k->arena, int, most);
+    for (int v = 0; v < 2 * N_ORDERS && best > bound; v++) {
+        memcpy(trial, base, sizeof *base * (size_t)k->n_units);
+        int n = rank_units(k, size, (pack_order)(v / 2), r);
+        int64_t top = place_in_order(k, size, r, n, v % 2 == 0, floor, best, trial, cursor);
+        if (top >= best) continue;
+        best = top;
+        memcpy(base, trial, sizeof *base * (size_t)k->n_units);
+    }
+    return best;
+}

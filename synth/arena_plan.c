@@ -1,0 +1,200 @@
+// Where every buffer lies: units of cells (arena_live.h) packed into the two segments (arena_pack.h).
+//
+// SEG_SYM has one layout for all ranks: sizes are the largest of all classes, rounded to 4096 bytes. SEG_LOCAL
+// has one layout a class, rounded to 256. Member k of a family lies at base + (k % mod) * stride; mod is the
+// smallest for which members on the same bytes never live at once, so a buffer that is dead before the
+// next repetition needs its bytes makes mod 1, one that is saved for the backward pass makes mod = count.
+
+#include "synth/arena_plan.h"
+
+#include <stdlib.h>
+
+#include "synth/arena_live.h"
+
+enum { SYM_ALIGN = 4096, LOCAL_ALIGN = 256, SMALL_MOD = 4 };
+
+typedef struct planner {
+    hb_arena *arena;
+    const syn_program *p;
+    arena_live *live;
+    int *mod;                // by unit of arena_live
+    int n[2], *number[2];    // units of a segment (0 sym, 1 local): unit of arena_live
+    arena_unit *unit[2];
+} planner;
+
+static arena_cell *cell_of(planner *a, int unit, int k)
+{
+    return &a->live->cell[arena_root(a->live, a->live->unit[unit].root[k])];
+}
+
+static bool always(const planner *a, const arena_cell *c)
+{
+    return c->def < 0 && c->last >= a->p->instr.n;
+}
+
+static bool together(const arena_cell *c, const arena_cell *d)
+{
+    if (c->def <= d->last && d->def <= c->last) return true;
+    return (c->wraps && d->def < 0) || (d->wraps && c->def < 0); // both are there between two steps
+}
+
+// Members of the same residue never live at once.
+static bool mod_fits(planner *a, int unit, int m)
+{
+    int n = a->live->unit[unit].n;
+    for (int k = 0; k < n; k++)
+        for (int j = k + m; j < n; j += m)
+            if (together(cell_of(a, unit, k), cell_of(a, unit, j))) return false;
+    return true;
+}
+
+static int smallest_mod(planner *a, int unit)
+{
+    int n = a->live->unit[unit].n;
+    for (int m = 1; m < n && m <= SMALL_MOD; m++)
+        if (mod_fits(a, unit, m)) return m;
+    return n;
+}
+
+static int by_start(const void *x, const void *y)
+{
+    const arena_span *a = x, *b = y;
+    return (a->from > b->from) - (a->from < b->from);
+}
+
+static arena_chunk chunk_of(planner *a, int unit, int residue)
+{
+    int n = a->live->unit[unit].n, spans = 0;
+    arena_span *s = HB_ARRAY(a->arena, arena_span, 2 * n);
+    for (int k = residue; k < n; k += a->mod[unit]) {
+        const arena_cell *c = cell_of(a, unit, k);
+        if (c->wraps && c->def > 0) s[spans++] = (arena_span){-1, -1};
+        s[spans++] = (arena_span){c->wraps && c->def == 0 ? -1 : c->def, c->last};
+    }
+    qsort(s, (size_t)spans, sizeof *s, by_start);
+    return (arena_chunk){spans, s};
+}
+
+static void make_units(planner *a)
+{
+    const arena_live *l = a->live;
+    a->mod = HB_ARRAY(a->arena, int, l->n_units + 1);
+    for (int seg = 0; seg < 2; seg++) {
+        a->number[seg] = HB_ARRAY(a->arena, int, l->n_units + 1);
+        a->unit[seg] = HB_ARRAY(a->arena, arena_unit, l->n_units + 1);
+    }
+    for (int u = 0; u < l->n_units; u++) {
+        if (l->unit[u].n == 0) continue;
+        int seg = a->p->tensors.p[l->unit[u].root[0]].sym ? 0 : 1, at = a->n[seg]++;
+        bool fixed = true;
+        for (int k = 0; k < l->unit[u].n; k++)
+            fixed = fixed && always(a, cell_of(a, u, k));
+        a->mod[u] = fixed ? l->unit[u].n : smallest_mod(a, u);
+        arena_chunk *chunk = HB_ARRAY(a->arena, arena_chunk, a->mod[u]);
+        for (int m = 0; !fixed && m < a->mod[u]; m++)
+            chunk[m] = chunk_of(a, u, m);
+        a->number[seg][at] = u;
+        a->unit[seg][at] = (arena_unit){.always = fixed, .n_chunks = a->mod[u], .chunk = chunk};
+    }
+}
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+// Bytes of a buffer, in one class of SEG_LOCAL or in all (cls < 0) of SEG_SYM, with its alignment.
+static int64_t cell_bytes(const syn_program *p, const syn_tensor *t, int cls)
+{
+    if (cls >= 0) return round_up(t->bytes[cls], LOCAL_ALIGN);
+    int64_t most = 0;
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        if (t->bytes[c] > most) most = t->bytes[c];
+    return round_up(most, SYM_ALIGN);
+}
+
+typedef struct layout {
+    int64_t *base, *stride; // by unit of arena_live
+    int64_t bytes, bound;
+} layout;
+
+static layout lay_out(planner *a, arena_pack *pack, int cls)
+{
+    int seg = cls < 0 ? 0 : 1, n = a->n[seg], units = a->live->n_units;
+    layout y = {.base = HB_ARRAY(a->arena, int64_t, units + 1), .stride = HB_ARRAY(a->arena, int64_t, units + 1)};
+    int64_t *size = HB_ARRAY(a->arena, int64_t, n + 1), *base = HB_ARRAY(a->arena, int64_t, n + 1);
+    for (int t = 0; t < a->p->tensors.n; t++) { // all buffers of a unit have as many
+        if (a->p->tensors.p[t].sym != (seg == 0)) continue;
+        int64_t bytes = cell_bytes(a->p, &a->p->tensors.p[t], cls);
+        int64_t *most = &y.stride[a->live->cell[arena_root(a->live, t)].unit];
+        if (bytes > *most) *most = bytes;
+    }
+    for (int i = 0; i < n; i++)
+        size[i] = y.stride[a->number[seg][i]];
+    y.bytes = arena_pack_place(pack, size, base);
+    y.bound = arena_pack_bound(pack, size);
+    for (int i = 0; i < n; i++)
+        y.base[a->number[seg][i]] = base[i];
+    return y;
+}
+
+static bool same_bytes(const syn_program *p, int c, int d)
+{
+    for (int t = 0; t < p->tensors.n; t++)
+        if (p->tensors.p[t].bytes[c] != p->tensors.p[t].bytes[d]) return false;
+    return true;
+}
+
+arena_size arena_plan(hb_arena *arena, const syn_program *p, bool families, int64_t (*off)[CL_MAX_CLASSES],
+                      int *mod)
+{
+    planner a = {.arena = arena, .p = p, .live = arena_live_new(arena, p, families)};
+    arena_alias(a.live);
+    make_units(&a);
+    arena_size size = {0};
+    arena_pack *local = arena_pack_new(arena, a.n[1], a.unit[1]);
+    layout sym = lay_out(&a, arena_pack_new(arena, a.n[0], a.unit[0]), -1), own[CL_MAX_CLASSES];
+    size.sym = sym.bytes;
+    size.sym_bound = sym.bound;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        int like = 0;
+        while (like < c && !same_bytes(p, like, c))
+            like++;
+        own[c] = like < c ? own[like] : lay_out(&a, local, c);
+        size.local[c] = own[c].bytes;
+        size.local_bound[c] = own[c].bound;
+    }
+    for (int t = 0; t < p->tensors.n; t++) {
+        const arena_cell *cell = &a.live->cell[arena_root(a.live, t)];
+        for (int c = 0; c < p->mesh->n_classes; c++) {
+            const layout *y = p->tensors.p[t].sym ? &sym : &own[c];
+            off[t][c] = y->base[cell->unit] + cell->index % a.mod[cell->unit] * y->stride[cell->unit];
+        }
+        if (families && p->tensors.p[t].family >= 0) mod[p->tensors.p[t].family] = a.mod[cell->unit];
+    }
+    return size;
+}
+
+void syn_arena(syn_program *p)
+{
+    hb_arena *arena = hb_arena_new();
+    int64_t(*off)[CL_MAX_CLASSES] = hb_alloc(arena, sizeof *off * (size_t)(p->tensors.n + 1));
+    int *mod = HB_ARRAY(arena, int, p->families.n + 1);
+    arena_size size = arena_plan(arena, p, true, off, mod);
+    for (int t = 0; t < p->tensors.n; t++)
+        for (int c = 0; c < CL_MAX_CLASSES; c++)
+            p->tensors.p[t].off[c] = c < p->mesh->n_classes ? off[t][c] : 0;
+    for (int f = 0; f < p->families.n; f++) {
+        syn_family *y = &p->families.p[f];
+        const syn_tensor *t = &p->tensors.p[y->member[0]];
+        y->mod = mod[f] < y->count ? mod[f] : y->count;
+        for (int c = 0; c < p->mesh->n_classes; c++)
+            y->stride[c] = cell_bytes(p, t, t->sym ? -1 : c);
+    }
+    p->sym_bytes = size.sym;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        p->local_bytes[c] = size.local[c];
+        p->peak_bytes[c] = size.sym + size.local[c];
+    }
+    hb_arena_free(arena);
+}

@@ -1,0 +1,90 @@
+// Small all-reduces travel together: a latency paid once instead of once a tensor.
+//
+// A bucket is a run of all-reduces (same axes and form) that start before any of them is needed. It grows
+// until its bytes are worth LATENCY_SHARE of pure latency; it starts where its last member would have.
+
+#include "synth/schedule.h"
+
+#include <string.h>
+
+enum { MAX_BUCKET = 48 };
+static const double LATENCY_SHARE = 0.05;
+
+typedef struct bucket {
+    int n, start[MAX_BUCKET]; // instructions, in order
+    int need;                 // first WAIT of any member
+    double bytes;
+} bucket;
+
+static double start_bytes(const syn_program *p, const syn_instr *in)
+{
+    double sum = 0;
+    for (int i = 0; i < in->n_in; i++) {
+        const syn_tensor *t = &p->tensors.p[in->in[i]];
+        sum += (double)(ir_elements(&p->g->tensors.p[t->value]) * ir_dtype_bytes(t->dtype));
+    }
+    return sum;
+}
+
+// The members become one START in the place of the last; the first WAIT serves all, the others go.
+static void merge(syn_program *p, const bucket *b, const int *wait_of, bool *dead)
+{
+    if (b->n < 2)
+        return;
+    syn_instr *last = &p->instr.p[b->start[b->n - 1]];
+    int n = 0, *in = HB_ARRAY(p->arena, int, MAX_BUCKET * 4), *out = HB_ARRAY(p->arena, int, MAX_BUCKET * 4);
+    for (int k = 0; k < b->n; k++) {
+        const syn_instr *s = &p->instr.p[b->start[k]];
+        for (int i = 0; i < s->n_in; i++, n++) {
+            in[n] = s->in[i];
+            out[n] = s->out[i];
+        }
+        if (k < b->n - 1)
+            dead[b->start[k]] = true;
+        if (wait_of[b->start[k]] != b->need)
+            dead[wait_of[b->start[k]]] = true;
+    }
+    last->n_in = last->n_out = n;
+    last->in = in;
+    last->out = out;
+    p->instr.p[b->need].start = b->start[b->n - 1];
+}
+
+void syn_bucket(syn_program *p, const cost_model *m)
+{
+    const syn_mesh *mesh = p->mesh;
+    cl_link link = cl_group_link(m->cluster, mesh->cluster_rank, mesh->n_ranks, 1);
+    double enough = link.latency * link.bandwidth * mesh->n_ranks / LATENCY_SHARE;
+    int n = p->instr.n, *wait_of = HB_ARRAY(p->arena, int, n), *to = HB_ARRAY(p->arena, int, n);
+    bool *dead = HB_ARRAY(p->arena, bool, n);
+    bucket b = {0};
+    for (int i = 0; i < n; i++)
+        if (p->instr.p[i].kind == SYN_WAIT)
+            wait_of[p->instr.p[i].start] = i;
+    for (int i = 0; i < n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_START || in->coll != COST_ALL_REDUCE || in->form != COST_FLAT || in->scratch >= 0)
+            continue;
+        const syn_instr *prev = b.n > 0 ? &p->instr.p[b.start[b.n - 1]] : NULL;
+        if (!prev || b.n == MAX_BUCKET || b.bytes >= enough || b.need < i || prev->axes != in->axes ||
+            prev->reduce_max != in->reduce_max) {
+            merge(p, &b, wait_of, dead);
+            b = (bucket){.need = wait_of[i]};
+        }
+        b.start[b.n++] = i;
+        b.bytes += start_bytes(p, in);
+        b.need = wait_of[i] < b.need ? wait_of[i] : b.need;
+    }
+    merge(p, &b, wait_of, dead);
+    int k = 0;
+    for (int i = 0; i < n; i++) {
+        to[i] = k;
+        if (!dead[i])
+            p->instr.p[k++] = p->instr.p[i];
+    }
+    p->instr.n = k;
+    for (int i = 0; i < k; i++)
+        if (p->instr.p[i].kind == SYN_WAIT)
+            p->instr.p[i].start = to[p->instr.p[i].start];
+    syn_price(p, m);
+}

@@ -1,0 +1,200 @@
+// The record of a plan in memory: what haprt-record would log of the program that emit prints from
+// it.
+//
+// Tensor ids are the program's tensor indices; event numbers count the starts.
+
+#include "synth/record.h"
+
+// The hap_dim of one dim of a buffer: whole, or cut at one factor on one axis.
+static rec_dim dim_of(hb_arena *a, const syn_program *p, const syn_tensor *t, int d)
+{
+    rec_dim out = {.n = p->g->tensors.p[t->value].dim[d], .outer = 1, .inner = 1, .axis = -1};
+    for (int x = 0; x < p->mesh->n_axes; x++) {
+        const syn_axis_state *s = &t->state.ax[x];
+        if (s->kind != SYN_S || s->dim != d) continue;
+        if (out.axis >=
+            0) { // runtime.h has CUT2 for one factor over both axes; the checker says no
+            out.axis = SYN_MAX_AXES;
+            return out;
+        }
+        const ir_dim_factors *f = &p->f->dim[t->value][d];
+        const syn_cut *cut = &p->mesh->cuts.p[s->cut];
+        out.axis = x;
+        out.n = p->f->cls[f->cls[s->pos]].size;
+        for (int q = 0; q < f->n; q++) {
+            if (q < s->pos) out.outer *= p->f->cls[f->cls[q]].size;
+            if (q > s->pos) out.inner *= p->f->cls[f->cls[q]].size;
+        }
+        out.n_table = cut->n;
+        out.table = hb_copy(a, cut->table, sizeof *cut->table * (size_t)cut->n);
+    }
+    return out;
+}
+
+static rec_tensor tensor_of(hb_arena *a, const syn_program *p, int i)
+{
+    const syn_tensor *t = &p->tensors.p[i];
+    rec_tensor out = {.id = i, .seg = t->sym ? 0 : 1, .dtype = t->dtype};
+    int64_t most = 0;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        out.off[c] = t->off[c];
+        if (t->bytes[c] > most) most = t->bytes[c];
+    }
+    if (t->value < 0) { // scratch: flat, as large on every rank
+        out.rank = 1;
+        out.dim[0] =
+            (rec_dim){.n = (most + ir_dtype_bytes(t->dtype) - 1) / ir_dtype_bytes(t->dtype),
+                      .outer = 1,
+                      .inner = 1,
+                      .axis = -1};
+        return out;
+    }
+    out.rank = p->g->tensors.p[t->value].rank;
+    for (int d = 0; d < out.rank; d++)
+        out.dim[d] = dim_of(a, p, t, d);
+    return out;
+}
+
+static void set_fill(hb_arena *a, rec_call *k, const ir_tensor *t)
+{
+    const ir_init *init = &t->init;
+    switch (init->kind) {
+    case IR_INIT_CONST:
+        k->num[1] = init->a;
+        break;
+    case IR_INIT_NORMAL:
+        k->num[0] = 1;
+        k->num[2] = init->a;
+        break;
+    case IR_INIT_UNIFORM:
+    case IR_INIT_IOTA:
+        k->num[0] = init->kind == IR_INIT_UNIFORM ? 2 : 3;
+        k->num[1] = init->a;
+        k->num[2] = init->b;
+        break;
+    case IR_INIT_STORED:
+        k->text = hb_fmt(a, "consts.safetensors#%.*s", HB_ARG(t->name));
+        break;
+    }
+}
+
+static int *ids(hb_arena *a, int n, const int *v)
+{
+    return hb_copy(a, v, sizeof *v * (size_t)n);
+}
+
+static void declarations(hb_arena *a, const syn_program *p, record *r)
+{
+    static const rec_kind kinds[] = {[IR_INPUT] = REC_INPUT,
+                                     [IR_PARAM] = REC_PARAM,
+                                     [IR_STATE] = REC_STATE,
+                                     [IR_BUFFER] = REC_BUFFER,
+                                     [IR_CONST] = REC_CONST};
+    const ir_graph *g = p->g;
+    for (int t = 0; t < g->tensors.n; t++) {
+        const ir_tensor *v = &g->tensors.p[t];
+        if (v->kind == IR_VALUE || p->home[t] < 0) continue;
+        rec_call k = {
+            .kind = kinds[v->kind], .name = v->name, .n_in = 1, .in = ids(a, 1, &p->home[t])};
+        if (v->kind == IR_PARAM || v->kind == IR_BUFFER || v->kind == IR_CONST) set_fill(a, &k, v);
+        HB_PUSH(a, &r->calls, k);
+    }
+    for (int t = 0; p->keep_grads && t < g->tensors.n; t++)
+        if (p->grad && p->grad[t] >= 0)
+            HB_PUSH(a, &r->calls,
+                    (rec_call){.kind = REC_GRAD,
+                               .name = g->tensors.p[t].name,
+                               .n_in = 1,
+                               .in = ids(a, 1, &p->grad[t])});
+    for (int i = 0; i < g->n_alias; i++)
+        HB_PUSH(a, &r->calls,
+                (rec_call){.kind = REC_ALIAS,
+                           .name = g->alias[i].name,
+                           .text = g->tensors.p[g->alias[i].tensor].name});
+    if (p->loss >= 0)
+        HB_PUSH(a, &r->calls, (rec_call){.kind = REC_LOSS, .n_in = 1, .in = ids(a, 1, &p->loss)});
+    HB_PUSH(
+        a, &r->calls,
+        (rec_call){.kind = REC_BATCH, .num = {(double)g->batch, (double)rec_tokens_per_row(g)}});
+    if (g->opt.name.n > 0)
+        HB_PUSH(a, &r->calls,
+                (rec_call){.kind = REC_SCHEDULE,
+                           .num = {g->opt.lr, (double)g->opt.warmup, (double)g->opt.cosine,
+                                   g->opt.min_lr}});
+}
+
+int64_t rec_tokens_per_row(const ir_graph *g)
+{
+    int64_t most = 1;
+    for (int t = 0; t < g->tensors.n; t++) {
+        const ir_tensor *v = &g->tensors.p[t];
+        bool integers = v->dtype == IR_I64 || v->dtype == IR_I32;
+        if (v->kind != IR_INPUT || !integers || v->batch < 0 || v->dim[v->batch] <= 0) continue;
+        int64_t n = ir_elements(v) / v->dim[v->batch];
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+static rec_call call_of(hb_arena *a, const syn_program *p, const syn_instr *i, const int *event)
+{
+    rec_call k = {.n_out = i->n_out,
+                  .n_in = i->n_in,
+                  .out = ids(a, i->n_out, i->out),
+                  .in = ids(a, i->n_in, i->in),
+                  .scratch = -1};
+    switch (i->kind) {
+    case SYN_OP:
+        k.kind = REC_OP;
+        k.op = (int)p->g->nodes.p[i->node].op;
+        for (int v = 0; v < ir_row((ir_op)k.op)->n_attr; v++)
+            k.attr[v] = p->g->nodes.p[i->node].attr[v];
+        break;
+    case SYN_SLICE:
+        k.kind = REC_SLICE;
+        break;
+    case SYN_PARTIAL:
+        k.kind = REC_PARTIAL;
+        k.axes = i->axes;
+        break;
+    case SYN_START:
+        k.kind = REC_START;
+        k.coll = i->coll;
+        k.form = i->form;
+        k.reduce_max = i->reduce_max;
+        k.axes = i->axes;
+        k.scratch = i->scratch;
+        k.event = event[i - p->instr.p];
+        break;
+    case SYN_WAIT:
+        k.kind = REC_WAIT;
+        k.n_in = k.n_out = 0;
+        k.event = event[i->start];
+        break;
+    }
+    return k;
+}
+
+record *record_from_plan(hb_arena *a, const syn_program *p)
+{
+    record *r = HB_NEW(a, record);
+    r->graph_sha = p->g->sha;
+    r->n_ranks = p->mesh->n_ranks;
+    r->n_axes = p->mesh->n_axes;
+    for (int x = 0; x < r->n_axes; x++)
+        r->size[x] = p->mesh->size[x];
+    r->n_classes = p->mesh->n_classes;
+    r->class_of = hb_copy(a, p->mesh->class_of, sizeof *r->class_of * (size_t)r->n_ranks);
+    r->sym_bytes = p->sym_bytes;
+    for (int c = 0; c < r->n_classes; c++)
+        r->local_bytes[c] = p->local_bytes[c];
+    for (int i = 0; i < p->tensors.n; i++)
+        HB_PUSH(a, &r->tensors, tensor_of(a, p, i));
+    declarations(a, p, r);
+    int *event = HB_ARRAY(a, int, p->instr.n + 1), n = 0;
+    for (int i = 0; i < p->instr.n; i++)
+        if (p->instr.p[i].kind == SYN_START) event[i] = n++;
+    for (int i = 0; i < p->instr.n; i++)
+        HB_PUSH(a, &r->calls, call_of(a, p, &p->instr.p[i], event));
+    return r;
+}

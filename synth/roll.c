@@ -1,0 +1,288 @@
+// Loops: stretches of the instruction list that repeat.
+//
+// With shapes interned, a loop of period P is a run where shape[i] == shape[i + P]. For every P all runs are
+// found by comparing the list with itself shifted by P; runs are taken greedily by the instructions they
+// save. Of the places a loop may begin at (a run is rarely a whole number of periods) the one is taken
+// where repetitions begin with a new layer; then every slot must hold one buffer in all repetitions, or a
+// new one in each. Cost n * min(n/2, ROLL_MAX_LEN) integer compares.
+
+#include "synth/roll.h"
+
+#include <string.h>
+
+enum { MIN_COUNT = 3, PAIR_LEN = 12, MIN_SAVED = 6 }; // two repetitions pay from PAIR_LEN instructions on
+
+typedef struct run {
+    int from, to; // [from, to) repeats with period len
+    int len;
+} run;
+
+static int saved(const run *x)
+{
+    int count = (x->to - x->from) / x->len;
+    if (count < 2 || (count < MIN_COUNT && x->len < PAIR_LEN)) return 0;
+    int n = (count - 1) * x->len;
+    return n < MIN_SAVED ? 0 : n;
+}
+
+typedef struct finder {
+    roll *r;
+    HB_VEC(run) runs;
+    bool *taken; // by instr
+    int *layer;  // by instr, for the prefix at hand; -1 unknown
+} finder;
+
+static void find_runs(finder *f)
+{
+    const int *s = f->r->shape;
+    int n = f->r->p->instr.n;
+    for (int len = 1; len <= n / 2 && len <= ROLL_MAX_LEN; len++) {
+        int same = 0;
+        for (int i = 0; i + len < n; i++)
+            same += s[i] == s[i + len];
+        if (same < len) continue;
+        for (int i = 0; i + len < n;) {
+            if (s[i] != s[i + len]) {
+                i++;
+                continue;
+            }
+            run x = {i, i, len};
+            while (i + len < n && s[i] == s[i + len])
+                i++;
+            x.to = i + len;
+            if (saved(&x) > 0) HB_PUSH(f->r->arena, &f->runs, x);
+        }
+    }
+}
+
+// The largest part of a run that no loop has yet.
+static run free_part(const finder *f, const run *x)
+{
+    run best = {x->from, x->from, x->len};
+    for (int i = x->from; i < x->to;) {
+        if (f->taken[i]) {
+            i++;
+            continue;
+        }
+        run y = {i, i, x->len};
+        while (i < x->to && !f->taken[i])
+            i++;
+        y.to = i;
+        if (y.to - y.from > best.to - best.from) best = y;
+    }
+    return best;
+}
+
+static hb_str node_name(const syn_program *p, int instr)
+{
+    return p->g->nodes.p[p->instr.p[instr].node].name;
+}
+
+// "transformer.h" of "transformer.h.3.ln_1" and "transformer.h.4.ln_1": what stands before the first part
+// in which they differ, if that is a number in both. Empty: no such part.
+static hb_str prefix_of(hb_str x, hb_str y)
+{
+    size_t part = 0, i = 0;
+    while (i < x.n && i < y.n && x.p[i] == y.p[i]) {
+        if (x.p[i++] == '.') part = i;
+    }
+    bool number = part > 0 && part < x.n && part < y.n && i < x.n && i < y.n;
+    for (size_t k = part; number && k < x.n && x.p[k] != '.' && x.p[k] != '\''; k++)
+        number = x.p[k] >= '0' && x.p[k] <= '9';
+    for (size_t k = part; number && k < y.n && y.p[k] != '.' && y.p[k] != '\''; k++)
+        number = y.p[k] >= '0' && y.p[k] <= '9';
+    return number ? (hb_str){x.p, part - 1} : (hb_str){0};
+}
+
+// The prefix that most slots agree on; the first of equals.
+static hb_str loop_prefix(const finder *f, int first, int len)
+{
+    enum { MAX_PREFIXES = 8 };
+    hb_str seen[MAX_PREFIXES] = {{0}};
+    int votes[MAX_PREFIXES] = {0}, n = 0, best = -1;
+    for (int j = 0; j < len; j++) {
+        if (f->r->p->instr.p[first + j].kind != SYN_OP) continue;
+        hb_str x = prefix_of(node_name(f->r->p, first + j), node_name(f->r->p, first + j + len));
+        if (x.n == 0) continue;
+        int k = 0;
+        while (k < n && !hb_str_eq(seen[k], x))
+            k++;
+        if (k == MAX_PREFIXES) continue;
+        if (k == n) seen[n++] = x;
+        votes[k]++;
+        if (best < 0 || votes[k] > votes[best]) best = k;
+    }
+    return best < 0 ? (hb_str){0} : seen[best];
+}
+
+static int layer_of(hb_str name, hb_str prefix)
+{
+    if (name.n <= prefix.n + 1 || memcmp(name.p, prefix.p, prefix.n) != 0 || name.p[prefix.n] != '.') return -1;
+    int n = -1;
+    for (size_t i = prefix.n + 1; i < name.n && i < prefix.n + 8 && name.p[i] >= '0' && name.p[i] <= '9'; i++)
+        n = (n < 0 ? 0 : n * 10) + (name.p[i] - '0');
+    return n;
+}
+
+// Layers of all instructions of a run. A collective or a wait belongs where it stands: to the next op.
+static void find_layers(finder *f, const run *x, hb_str prefix)
+{
+    int next = -1;
+    for (int i = x->to - 1; i >= x->from; i--) {
+        if (f->r->p->instr.p[i].kind == SYN_OP) next = layer_of(node_name(f->r->p, i), prefix);
+        f->layer[i] = next;
+    }
+}
+
+static int begin_at_layer(finder *f, const run *x, hb_str prefix)
+{
+    int count = (x->to - x->from) / x->len, slack = (x->to - x->from) % x->len, best = 0, most = -1;
+    if (prefix.n == 0) return x->from;
+    find_layers(f, x, prefix);
+    for (int d = 0; d <= slack; d++) {
+        int clean = 0;
+        for (int r = 0; r < count; r++) {
+            int at = x->from + d + r * x->len;
+            clean += f->layer[at] >= 0 && (at == x->from || f->layer[at] != f->layer[at - 1]);
+            clean += f->layer[at] >= 0 && f->layer[at] == f->layer[at + x->len - 1];
+        }
+        if (clean > most) {
+            most = clean;
+            best = d;
+        }
+    }
+    return x->from + best;
+}
+
+// Repetitions [*from, *to) of l such that slot by slot all buffers are one or all differ: the longest.
+static void same_or_new(const finder *f, const syn_loop *l, int *from, int *to)
+{
+    const syn_program *p = f->r->p;
+    int *last = HB_ARRAY(f->r->arena, int, p->tensors.n + 1); // by buffer: mark + last repetition it was seen in
+    int *low = HB_ARRAY(f->r->arena, int, l->count); // by repetition: the first that it may be in one loop with
+    int mark = 1;
+    for (int j = 0; j < l->len; j++)
+        for (int s = 0; s < roll_slots(&p->instr.p[l->first + j]); s++, mark += l->count) {
+            int same = 0, new = 0;
+            for (int r = 0; r < l->count; r++) {
+                int t = roll_at(p, l, r, j, s);
+                if (t < 0) break; // an operand that is absent in all
+                if (r > 0 && t != roll_at(p, l, r - 1, j, s)) same = r;
+                if (last[t] >= mark && last[t] - mark + 1 > new) new = last[t] - mark + 1;
+                last[t] = mark + r;
+                int first = same < new ? same : new;
+                if (first > low[r]) low[r] = first;
+            }
+        }
+    *from = *to = 0;
+    int first = 0;
+    for (int r = 0; r < l->count; r++) {
+        if (low[r] > first) first = low[r];
+        if (r + 1 - first > *to - *from) {
+            *from = first;
+            *to = r + 1;
+        }
+    }
+}
+
+static void take(finder *f, const run *x)
+{
+    roll *r = f->r;
+    hb_str prefix = loop_prefix(f, x->from, x->len);
+    syn_loop l = {.first = begin_at_layer(f, x, prefix), .len = x->len, .count = (x->to - x->from) / x->len};
+    int from, to;
+    same_or_new(f, &l, &from, &to);
+    run left = {l.first + from * l.len, l.first + to * l.len, l.len};
+    if (saved(&left) == 0) return;
+    l.first = left.from;
+    l.count = to - from;
+    l.name = prefix.n ? hb_str_n(r->p->arena, prefix.p, prefix.n) : hb_str_c(r->p->arena, "block");
+    for (int i = left.from; i < left.to; i++)
+        f->taken[i] = true;
+    HB_PUSH(r->p->arena, &r->p->loops, l);
+}
+
+static void sort_loops(syn_program *p)
+{
+    for (int i = 1; i < p->loops.n; i++)
+        for (int k = i; k > 0 && p->loops.p[k].first < p->loops.p[k - 1].first; k--) {
+            syn_loop x = p->loops.p[k];
+            p->loops.p[k] = p->loops.p[k - 1];
+            p->loops.p[k - 1] = x;
+        }
+}
+
+// 1: the layers of loop k count upwards, -1: downwards. Without layer numbers: as in an earlier loop
+// of as many repetitions that uses the same buffers.
+static int direction(roll *r, int k)
+{
+    const syn_program *p = r->p;
+    const syn_loop *l = &p->loops.p[k];
+    int up = 0, down = 0;
+    for (int j = 0; j < l->len; j++) {
+        int x = layer_of(node_name(p, l->first + j), l->name), y = layer_of(node_name(p, l->first + j + l->len), l->name);
+        up += x >= 0 && y > x;
+        down += y >= 0 && y < x;
+    }
+    if (up + down > 0) return down > up ? -1 : 1;
+    int *rep = HB_ARRAY(r->arena, int, p->tensors.n + 1); // repetition + 1 of an earlier loop, in its direction
+    for (int o = 0; o < k; o++) {
+        const syn_loop *e = &p->loops.p[o];
+        if (e->count != l->count) continue;
+        for (int i = 0; i < e->count * e->len; i++) {
+            const syn_instr *in = &p->instr.p[e->first + i];
+            int at = r->dir[o] > 0 ? i / e->len : e->count - 1 - i / e->len;
+            for (int s = 0; s < roll_slots(in); s++)
+                if (roll_slot(in, s) >= 0) rep[roll_slot(in, s)] = at + 1;
+        }
+    }
+    for (int i = 0; i < l->count * l->len; i++) {
+        const syn_instr *in = &p->instr.p[l->first + i];
+        for (int s = 0; s < roll_slots(in); s++) {
+            int at = roll_slot(in, s) < 0 ? 0 : rep[roll_slot(in, s)];
+            if (at == 0) continue;
+            up += at == i / l->len + 1;
+            down += at == l->count - i / l->len;
+        }
+    }
+    return down > up ? -1 : 1;
+}
+
+void roll_loops(roll *r)
+{
+    syn_program *p = r->p;
+    finder f = {.r = r, .taken = HB_ARRAY(r->arena, bool, p->instr.n + 1), .layer = HB_ARRAY(r->arena, int, p->instr.n + 1)};
+    find_runs(&f);
+    for (;;) { // shorter periods first among equals: the list is in order of len
+        int best = -1, most = 0;
+        for (int i = 0; i < f.runs.n; i++)
+            if (saved(&f.runs.p[i]) > most) {
+                most = saved(&f.runs.p[i]);
+                best = i;
+            }
+        if (best < 0) break;
+        run x = free_part(&f, &f.runs.p[best]);
+        if (saved(&x) < most) { // part of it went to another loop: ask again
+            f.runs.p[best] = x;
+            continue;
+        }
+        take(&f, &x);
+        f.runs.p[best].to = f.runs.p[best].from;
+    }
+    sort_loops(p);
+    r->dir = HB_ARRAY(r->arena, int, p->loops.n + 1);
+    for (int k = 0; k < p->loops.n; k++)
+        r->dir[k] = direction(r, k);
+}
+
+void syn_roll(syn_program *p)
+{
+    roll r = {.arena = hb_arena_new(), .p = p};
+    p->loops.n = p->families.n = 0;
+    for (int t = 0; t < p->tensors.n; t++)
+        p->tensors.p[t].family = p->tensors.p[t].index = -1;
+    roll_shapes(&r);
+    roll_loops(&r);
+    roll_families(&r);
+    hb_arena_free(r.arena);
+}

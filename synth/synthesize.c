@@ -1,0 +1,302 @@
+#include "synth/synth.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "synth/polish.h"
+#include "synth/ratios.h"
+#include "synth/record.h"
+#include "synth/schedule.h"
+#include "synth/space.h"
+#include "synth/states.h"
+
+static const char *const strategy_names[SYN_N_STRATEGIES] = {"auto", "dp-even", "dp-prop", "zero", "tp"};
+
+const char *syn_strategy_name(syn_strategy s) { return strategy_names[s]; }
+
+bool syn_strategy_parse(hb_str s, syn_strategy *out)
+{
+    for (int i = 0; i < SYN_N_STRATEGIES; i++)
+        if (hb_str_is(s, strategy_names[i])) {
+            *out = (syn_strategy)i;
+            return true;
+        }
+    return false;
+}
+
+syn_options syn_default_options(void)
+{
+    return (syn_options){.strategy = SYN_AUTO, .small_param = 65536, .copy_bytes = 1 << 20};
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// One plan that was judged.
+typedef struct candidate {
+    syn_program *program;
+    cost_timeline timeline;
+    double sec;
+    bool fits;
+    const syn_space *space;
+    double additive; // without memory prices
+} candidate;
+
+typedef struct pool {
+    hb_arena *arena;
+    const ir_graph *g;
+    const ir_factors *f;
+    const cost_model *m;
+    const syn_options *opt;
+    syn_mesh *mesh;
+    syn_palette *palette;
+    ms_order *order[SYN_N_STRATEGIES];
+    double deadline;
+    candidate best;     // fastest that fits
+    candidate smallest; // least overflow, for the message when nothing fits
+    double overflow;
+    hb_str why;
+    double baseline[SYN_N_STRATEGIES];
+} pool;
+
+static bool out_of_time(const pool *p)
+{
+    return (p->opt->interrupted && *p->opt->interrupted) || (p->deadline > 0 && now() > p->deadline);
+}
+
+// Largest excess over capacity, as a share of the capacity; <= 0 if it fits.
+static double overflow_of(const syn_program *p)
+{
+    double worst = -1;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        double cap = (double)p->cluster->cls[p->mesh->cluster_class[c]].capacity;
+        double over = (double)p->peak_bytes[c] / cap - 1;
+        worst = over > worst ? over : worst;
+    }
+    return worst;
+}
+
+static void offer(pool *p, const candidate *c)
+{
+    double over = overflow_of(c->program);
+    if (!p->smallest.program || over < p->overflow) {
+        p->smallest = *c;
+        p->overflow = over;
+    }
+    if (c->fits && (!p->best.program || c->sec < p->best.sec))
+        p->best = *c;
+}
+
+// Finishes a lowered and priced program: schedules, places and simulates it.
+static candidate judge(pool *p, syn_program *prog)
+{
+    candidate c = {.program = prog};
+    syn_sink_waits(prog);
+    syn_bucket(prog, p->m);
+    syn_raise_starts(prog);
+    c.sec = syn_simulate(prog, &c.timeline, false);
+    syn_roll(prog);
+    syn_arena(prog);
+    c.fits = overflow_of(prog) <= 0;
+    return c;
+}
+
+// One search at the palette's cuts. False if there is no plan at all.
+static bool search(pool *p, syn_strategy s, const double *weight, double weight_comm, const double *price,
+                   candidate *out)
+{
+    int classes = p->mesh->n_classes;
+    syn_space *space = syn_space_build(p->arena, p->g, p->f, p->m, p->mesh, syn_palette_copy(p->arena, p->palette), s,
+                                       p->opt, hb_copy(p->arena, weight, sizeof *weight * (size_t)classes), weight_comm,
+                                       price ? hb_copy(p->arena, price, sizeof *price * (size_t)classes) : NULL, &p->why);
+    syn_choice choice;
+    if (!space || syn_space_solve(p->arena, space, NULL, &choice) != MS_OPTIMAL)
+        return false;
+    syn_program *prog = syn_lower(p->arena, space, &choice);
+    syn_price(prog, p->m);
+    double additive = syn_additive(space, prog); // before buckets save latencies
+    *out = judge(p, prog);
+    out->space = space;
+    out->additive = additive;
+    offer(p, out);
+    return true;
+}
+
+// As search, and when the plan does not fit, with rising prices on the memory of the classes that
+// overflow, then half way back as long as that helps.
+static bool search_within_memory(pool *p, syn_strategy s, const double *weight, candidate *out)
+{
+    if (!search(p, s, weight, 1, NULL, out))
+        return false;
+    double price[CL_MAX_CLASSES] = {0}, step = 0.25;
+    for (int round = 0; round < 10 && !out->fits && !out_of_time(p); round++, step *= 2) {
+        for (int c = 0; c < p->mesh->n_classes; c++) {
+            double cap = (double)p->m->cluster->cls[p->mesh->cluster_class[c]].capacity;
+            if ((double)out->program->peak_bytes[c] > cap)
+                price[c] += step * out->sec / cap;
+        }
+        candidate next;
+        if (!search(p, s, weight, 1, price, &next))
+            return true;
+        *out = next;
+    }
+    return true;
+}
+
+static void set_ray(pool *p, syn_ray ray, bool add)
+{
+    double *w = HB_ARRAY(p->arena, double, p->mesh->n_ranks);
+    if (!add)
+        syn_palette_clear(p->palette);
+    syn_ray_weights(p->m, p->mesh, ray, w);
+    syn_palette_add(p->arena, p->palette, p->mesh, -1, w, hb_str_c(p->arena, syn_ray_name(ray)));
+}
+
+static void even_weights(const pool *p, double *w)
+{
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        w[c] = 1.0 / p->mesh->n_classes;
+}
+
+// Search and ratio LP in turn, from the cuts of one ray, until the judge sees no improvement.
+static void alternate(pool *p, syn_ray ray)
+{
+    double weight[CL_MAX_CLASSES], trust = 0.5;
+    candidate cur, next;
+    even_weights(p, weight);
+    set_ray(p, ray, false);
+    if (!search_within_memory(p, SYN_AUTO, weight, &cur))
+        return;
+    for (int round = 0; round < 8 && trust > 0.05 && !out_of_time(p); round++) {
+        syn_ratios lp;
+        if (!syn_ratio_lp(p->arena, cur.program, p->palette, p->m, &cur.timeline, trust, NULL, &lp))
+            return;
+        set_ray(p, ray, false);
+        for (int i = 0; i < lp.n; i++)
+            syn_palette_add(p->arena, p->palette, p->mesh, lp.v[i].group, lp.v[i].per_rank, HB_STR("lp"));
+        // Classes that bind count most, but no class is free.
+        for (int c = 0; c < p->mesh->n_classes; c++)
+            weight[c] = 0.9 * lp.weight[c] + 0.1 / p->mesh->n_classes;
+        if (!search_within_memory(p, SYN_AUTO, weight, &next))
+            return;
+        bool better = next.fits && (!cur.fits || next.sec < cur.sec * (1 - 1e-4));
+        if (better)
+            cur = next;
+        else
+            trust *= 0.4;
+    }
+}
+
+static void baseline(pool *p, syn_strategy s)
+{
+    double weight[CL_MAX_CLASSES];
+    candidate c;
+    even_weights(p, weight);
+    set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE, false);
+    if (search_within_memory(p, s, weight, &c) && c.fits)
+        p->baseline[s] = c.sec;
+}
+
+// Integer moves on the winner, undone if they no longer fit in memory.
+static void polish(pool *p)
+{
+    syn_program *prog = p->best.program;
+    syn_mesh before = *prog->mesh;
+    before.cuts.p = hb_copy(p->arena, prog->mesh->cuts.p, sizeof *prog->mesh->cuts.p * (size_t)prog->mesh->cuts.n);
+    (void)syn_polish(prog, p->m, p->best.sec, p->opt->interrupted);
+    syn_arena(prog);
+    if (overflow_of(prog) <= 0)
+        return;
+    *prog->mesh = before;
+    syn_refresh(prog, p->m);
+    syn_arena(prog);
+}
+
+static hb_str explain_overflow(pool *p)
+{
+    hb_buf b = {.arena = p->arena};
+    const syn_program *s = p->smallest.program;
+    if (!s)
+        return p->why.n ? p->why : HB_STR("no plan exists under this strategy");
+    hb_puts(&b, "no plan fits in memory:");
+    for (int c = 0; c < s->mesh->n_classes; c++) {
+        const cl_class *k = &p->m->cluster->cls[s->mesh->cluster_class[c]];
+        if (s->peak_bytes[c] <= k->capacity)
+            continue;
+        hb_puts(&b, " rank");
+        for (int r = 0, n = 0; r < s->mesh->n_ranks; r++)
+            if (s->mesh->class_of[r] == c)
+                hb_printf(&b, "%s%d", n++ ? ", " : " ", s->mesh->cluster_rank[r]);
+        hb_printf(&b, " (%.*s) needs %lld bytes of %lld;", HB_ARG(k->name), (long long)s->peak_bytes[c],
+                  (long long)k->capacity);
+    }
+    b.p[b.n - 1] = '\0';
+    b.n--;
+    return hb_done(&b);
+}
+
+static void certify(pool *p, syn_result *r)
+{
+    const record *rec = record_from_plan(p->arena, r->program);
+    if (!syn_check(p->arena, p->g, p->f, rec, &r->why))
+        r->status = SYN_FAILED_CHECK;
+}
+
+// The additive optimum over all strategies, without memory, at the cuts and class weights of the chosen
+// plan: no plan on these cuts has a smaller additive cost. With it the space that explain asks.
+static void bounds(pool *p, syn_result *r)
+{
+    const syn_space *won = p->best.space;
+    syn_choice choice;
+    r->additive_bound_sec = r->lower_bound_sec = -1;
+    r->additive_sec = p->best.additive;
+    syn_space *all = syn_space_build(p->arena, p->g, p->f, p->m, won->mesh, won->palette, p->opt->strategy, p->opt,
+                                     won->weight, 1, NULL, &p->why);
+    if (!all || syn_space_solve(p->arena, all, NULL, &choice) != MS_OPTIMAL)
+        return;
+    r->additive_bound_sec = choice.additive;
+    r->space = all;
+    r->space_value = choice.additive;
+}
+
+syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
+                          const syn_options *o)
+{
+    syn_result r = {.status = SYN_OK};
+    double begin = now();
+    pool p = {.arena = a, .g = g, .f = f, .m = m, .opt = o, .mesh = syn_mesh_flat(a, m->cluster, NULL),
+              .palette = syn_palette_new(a, g, f), .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
+    for (int s = 0; s < SYN_N_STRATEGIES; s++)
+        p.baseline[s] = -1;
+    if (o->strategy == SYN_AUTO) {
+        for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES && !out_of_time(&p); s++)
+            baseline(&p, (syn_strategy)s);
+        for (int ray = 0; ray < SYN_N_RAYS && !out_of_time(&p); ray++)
+            alternate(&p, (syn_ray)ray);
+    } else {
+        baseline(&p, o->strategy);
+    }
+    if (!p.best.program) {
+        r.status = SYN_INFEASIBLE;
+        r.why = explain_overflow(&p);
+        return r;
+    }
+    r.program = p.best.program;
+    if (o->strategy == SYN_AUTO) // the others are what their names say
+        polish(&p);
+    r.predicted_sec = syn_judge(r.program, m, &r.timeline);
+    bounds(&p, &r);
+    certify(&p, &r);
+    r.plan_sec = now() - begin;
+    if (o->baselines && o->strategy != SYN_AUTO)
+        for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++)
+            if (s != (int)o->strategy)
+                baseline(&p, (syn_strategy)s);
+    memcpy(r.baseline_sec, p.baseline, sizeof p.baseline);
+    return r;
+}

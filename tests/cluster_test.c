@@ -1,0 +1,303 @@
+#include "clusters/cluster.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+static hb_arena *arena;
+
+static void setup(void)
+{
+    arena = hb_arena_new();
+}
+
+static void teardown(void)
+{
+    hb_arena_free(arena);
+}
+
+static hb_str printed(const hb_diag *d)
+{
+    char *buf;
+    size_t n;
+    FILE *f = open_memstream(&buf, &n);
+    hb_diag_print(d, f);
+    fclose(f);
+    hb_str s = hb_str_n(arena, buf, n);
+    free(buf);
+    return s;
+}
+
+static cl_cluster *sample(const char *name)
+{
+    hb_diag *d = hb_diag_new(arena);
+    cl_cluster *c = cl_read(arena, hb_fmt(arena, "clusters/%s.yaml", name).p, NULL, d);
+    ck_assert_msg(c != NULL, "%s", printed(d).p);
+    return c;
+}
+
+static cl_cluster *from_text(const char *text)
+{
+    hb_diag *d = hb_diag_new(arena);
+    hb_source *src = HB_NEW(arena, hb_source);
+    *src = (hb_source){HB_STR("dir/x.yaml"), hb_str_c(arena, text)};
+    cl_cluster *c = cl_read_source(arena, src, "clusters/devices.yaml", d);
+    ck_assert_msg(c != NULL, "%s", printed(d).p);
+    return c;
+}
+
+START_TEST(all_samples_read)
+{
+    static const struct {
+        const char *name;
+        int ranks, machines, classes;
+        const char *first, *last; // classes
+    } row[] = {
+        {"laptop", 4, 1, 4, "cpu4", "cpu1"},
+        {"laptop1", 1, 1, 1, "cpu4", "cpu4"},
+        {"laptop2", 2, 1, 2, "cpu4", "cpu3"},
+        {"laptop3", 3, 1, 3, "cpu4", "cpu2"},
+        {"laptop2x2", 4, 2, 4, "cpu4", "cpu1"},
+        {"a100x2-v100x2", 4, 2, 2, "A100-40GB", "V100-16GB"},
+        {"v100x2-p100x6", 8, 8, 2, "V100-16GB", "P100"},
+        {"hap-paper", 64, 8, 2, "V100-16GB", "P100"},
+        {"h200x4", 4, 1, 1, "H200", "H200"},
+        {"h200x4-mixed", 4, 1, 2, "H200", "H200/64sms"},
+        {"gpu1024", 1024, 128, 4, "H200", "V100-32GB"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        cl_cluster *c = sample(row[i].name);
+        ck_assert(hb_str_is(c->name, row[i].name));
+        ck_assert_int_eq(c->n_ranks, row[i].ranks);
+        ck_assert_int_eq(c->n_machines, row[i].machines);
+        ck_assert_int_eq(c->n_classes, row[i].classes);
+        ck_assert(hb_str_is(c->cls[c->class_of[0]].name, row[i].first));
+        ck_assert(hb_str_is(c->cls[c->class_of[c->n_ranks - 1]].name, row[i].last));
+        ck_assert_int_eq(c->emulated, strstr(row[i].name, "mixed") != NULL);
+        ck_assert((c->network_bandwidth > 0) == (c->n_machines > 1));
+        ck_assert_uint_eq(c->sha.n, 64);
+        int at = 0, sum = 0;
+        for (int m = 0; m < c->n_machines; m++) {
+            ck_assert_int_eq(c->machine[m].first_rank, at);
+            for (int k = 0; k < c->machine[m].n_ranks; k++)
+                ck_assert_int_eq(c->machine_of[at++], m);
+        }
+        ck_assert_int_eq(at, c->n_ranks);
+        for (int k = 0; k < c->n_classes; k++) {
+            const cl_class *q = &c->cls[k];
+            ck_assert_int_eq(q->capacity, q->memory - q->reserve);
+            for (int j = 0; j < k; j++)
+                ck_assert(!hb_str_eq(q->name, c->cls[j].name));
+            sum += q->n_ranks;
+        }
+        ck_assert_int_eq(sum, c->n_ranks);
+    }
+}
+END_TEST
+
+// Every cluster file of the folder is a sample: none can be forgotten here or broken.
+START_TEST(every_file_of_the_folder_reads)
+{
+    DIR *dir = opendir("clusters");
+    int n = 0;
+    ck_assert_ptr_nonnull(dir);
+    for (struct dirent *e; (e = readdir(dir));) {
+        size_t len = strlen(e->d_name);
+        if (len < 6 || strcmp(e->d_name + len - 5, ".yaml") != 0) continue;
+        if (strcmp(e->d_name, "devices.yaml") == 0) continue;
+        char name[256];
+        snprintf(name, sizeof name, "%.*s", (int)len - 5, e->d_name);
+        cl_cluster *c = sample(name);
+        ck_assert(hb_str_is(c->name, name));
+        n++;
+    }
+    closedir(dir);
+    ck_assert_int_ge(n, 11);
+}
+END_TEST
+
+// Each entry of the catalogue can be used, and has a source (the reader demands it).
+START_TEST(the_whole_catalogue_reads)
+{
+    static const char *const model[] = {
+        "H200", "H100", "A100-40GB", "A100-80GB", "V100-16GB", "V100-32GB", "P100",
+        "L4",   "T4",   "L40S",      "RTX4090",   "cpu-core",  "cpu-socket"};
+    for (size_t i = 0; i < sizeof model / sizeof *model; i++) {
+        cl_cluster *c =
+            from_text(hb_fmt(arena, "name: x\nmachines: [{devices: [{model: %s}]}]\n", model[i]).p);
+        const cl_class *k = &c->cls[0];
+        ck_assert(hb_str_is(k->model, model[i]));
+        ck_assert_int_eq(k->kind, strncmp(model[i], "cpu", 3) ? CL_GPU : CL_CPU);
+        bool old = strchr("VP", model[i][0]) != NULL;
+        ck_assert_int_eq(k->plan_only, old);
+        ck_assert_int_eq(k->emulated, 0);
+        ck_assert((k->bf16 > 0) == (strchr("HARL", model[i][0]) != NULL));
+    }
+}
+END_TEST
+
+START_TEST(parts_of_a_device_are_slower)
+{
+    cl_cluster *c = sample("h200x4-mixed");
+    const cl_class *full = &c->cls[0], *part = &c->cls[1];
+    ck_assert_double_eq_tol(part->bf16 / full->bf16, 64.0 / 132, 1e-12);
+    ck_assert_double_eq_tol(part->f32 / full->f32, 64.0 / 132, 1e-12);
+    ck_assert_double_eq(part->memory_bandwidth, full->memory_bandwidth);
+    ck_assert_int_eq(part->sms, 64);
+    ck_assert(part->emulated && !full->emulated);
+    cl_cluster *t =
+        from_text("name: x\n"
+                  "machines:\n"
+                  "  - devices: [{model: cpu-core, threads: 3, count: 2}, {model: cpu-core}]\n"
+                  "    link: {bandwidth: 4 GB/s, latency: 0 us}\n");
+    ck_assert_int_eq(t->n_classes, 2);
+    ck_assert(hb_str_is(t->cls[0].name, "cpu-core/3t"));
+    ck_assert_double_eq_tol(t->cls[0].f32, 3 * t->cls[1].f32, 1);
+    ck_assert_double_eq_tol(t->cls[0].memory_bandwidth, 3 * t->cls[1].memory_bandwidth, 1);
+    ck_assert_int_eq(t->cls[0].n_ranks, 2);
+}
+END_TEST
+
+START_TEST(classes_are_what_is_interchangeable)
+{
+    cl_cluster *c =
+        from_text("name: x\n"
+                  "machines:\n"
+                  "  - name: a\n"
+                  "    devices: [{model: T4}, {model: T4, memory: 8 GiB}, {model: T4}]\n"
+                  "    link: {bandwidth: 10 GB/s, latency: 8 us}\n"
+                  "  - name: b\n"
+                  "    count: 2\n"
+                  "    hosts: [h0, h1]\n"
+                  "    devices: [{model: T4, count: 2}]\n"
+                  "    link: {bandwidth: 12 GB/s, latency: 8 us}\n"
+                  "network: {bandwidth: 10 Gbit/s, latency: 35 us}\n"
+                  "source: measured 2026-11-20\n"
+                  "measured: lab.curves.json\n");
+    static const int want[] = {0, 1, 0, 2, 2, 2, 2};
+    ck_assert_int_eq(c->n_classes, 3);
+    ck_assert_int_eq(c->n_ranks, 7);
+    for (int r = 0; r < 7; r++)
+        ck_assert_int_eq(c->class_of[r], want[r]);
+    ck_assert(hb_str_is(c->cls[0].name, "T4"));
+    ck_assert(hb_str_is(c->cls[1].name, "T4#2"));
+    ck_assert(hb_str_is(c->cls[2].name, "T4#3"));
+    ck_assert(hb_str_is(c->machine[1].name, "b.0"));
+    ck_assert(hb_str_is(c->machine[2].host, "h1"));
+    ck_assert_uint_eq(c->machine[0].host.n, 0);
+    ck_assert(hb_str_is(c->source, "measured 2026-11-20"));
+    ck_assert(hb_str_is(c->curves, "dir/lab.curves.json"));
+}
+END_TEST
+
+START_TEST(emulated_hosts_are_machines)
+{
+    cl_cluster *c = from_text("name: x\n"
+                              "machines:\n"
+                              "  - name: a\n"
+                              "    devices: [{model: H200, count: 2}, {model: H100, count: 2}]\n"
+                              "    link: {bandwidth: 370 GB/s, latency: 8 us}\n"
+                              "    emulate: {hosts: 2}\n"
+                              "network: {bandwidth: 5 GB/s, latency: 50 us}\n");
+    ck_assert_int_eq(c->n_machines, 2);
+    ck_assert(c->emulated);
+    ck_assert(!c->cls[0].emulated);
+    ck_assert_int_eq(c->machine_of[1], 0);
+    ck_assert_int_eq(c->machine_of[2], 1);
+    ck_assert(hb_str_is(c->machine[1].name, "a/1"));
+}
+END_TEST
+
+START_TEST(group_links)
+{
+    cl_cluster *c = sample("a100x2-v100x2");
+    static const int inside[] = {0, 1}, old[] = {2, 3}, across[] = {1, 2}, all[] = {0, 1, 2, 3};
+    cl_link l = cl_group_link(c, inside, 2, 1);
+    ck_assert_double_eq(l.bandwidth, 300e9);
+    ck_assert_double_eq_tol(l.latency, 8e-6, 1e-18);
+    l = cl_group_link(c, old, 2, 2); // groups inside machines do not share
+    ck_assert_double_eq(l.bandwidth, 150e9);
+    l = cl_group_link(c, across, 2, 2);
+    ck_assert_double_eq(l.bandwidth, 0.625e9);
+    ck_assert_double_eq_tol(l.latency, 35e-6, 1e-18);
+    l = cl_group_link(c, all, 4, 1);
+    ck_assert_double_eq(l.bandwidth, 1.25e9);
+    c = sample("laptop");
+    l = cl_group_link(c, all, 4, 1);
+    ck_assert_double_eq(l.bandwidth, 4e9);
+}
+END_TEST
+
+START_TEST(the_name_depends_on_the_bytes_alone)
+{
+    cl_cluster *a = from_text("name: x\nmachines: [{devices: [{model: T4}]}]\n");
+    cl_cluster *b = from_text("name: x\nmachines: [{devices: [{model: T4}]}]\n");
+    cl_cluster *c = from_text("name: x\nmachines: [{devices: [{model: T4}]}] \n");
+    ck_assert(hb_str_eq(a->sha, b->sha));
+    ck_assert(!hb_str_eq(a->sha, c->sha));
+    ck_assert(hb_str_is(a->text, "name: x\nmachines: [{devices: [{model: T4}]}]\n"));
+}
+END_TEST
+
+START_TEST(missing_files)
+{
+    hb_diag *d = hb_diag_new(arena);
+    ck_assert_ptr_null(cl_read(arena, "clusters/no-such.yaml", NULL, d));
+    ck_assert(hb_str_is(printed(d), "clusters/no-such.yaml: error: cannot be read: No such file or "
+                                    "directory\n"));
+    d = hb_diag_new(arena);
+    ck_assert_ptr_null(cl_read(arena, "clusters/h200x4.yaml", "no/devices.yaml", d));
+    ck_assert(hb_glob(HB_STR("no/devices.yaml: error: cannot be read: *"), printed(d)));
+    // Spelt-out devices need no catalogue.
+    ck_assert_ptr_nonnull(cl_read(arena, "clusters/laptop.yaml", "no/devices.yaml", d));
+}
+END_TEST
+
+// tests/bad/cluster_*.yaml against the .stderr beside it. UPDATE_GOLDEN=1 writes them anew.
+START_TEST(bad_files_are_answered_exactly)
+{
+    DIR *dir = opendir("tests/bad");
+    int n = 0;
+    ck_assert_ptr_nonnull(dir);
+    for (struct dirent *e; (e = readdir(dir));) {
+        hb_str file = hb_str_c(arena, e->d_name), want = {"", 0};
+        const char *why;
+        if (!hb_glob(HB_STR("cluster_*.yaml"), file)) continue;
+        hb_diag *d = hb_diag_new(arena);
+        hb_str path = hb_fmt(arena, "tests/bad/%s", file.p);
+        ck_assert_msg(!cl_read(arena, path.p, "clusters/devices.yaml", d), "%s", file.p);
+        hb_str got = printed(d), golden = hb_fmt(arena, "%.*s.stderr", (int)path.n - 5, path.p);
+        if (getenv("UPDATE_GOLDEN")) ck_assert(hb_write_file(golden.p, got));
+        ck_assert_msg(hb_read_file(arena, golden.p, &want, &why), "%s: %s", golden.p, why);
+        ck_assert_msg(hb_str_eq(got, want), "%s says\n%s", path.p, got.p);
+        n++;
+    }
+    closedir(dir);
+    ck_assert_int_ge(n, 9);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("cluster");
+    TCase *c = tcase_create("cluster");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 30);
+    tcase_add_test(c, all_samples_read);
+    tcase_add_test(c, every_file_of_the_folder_reads);
+    tcase_add_test(c, the_whole_catalogue_reads);
+    tcase_add_test(c, parts_of_a_device_are_slower);
+    tcase_add_test(c, classes_are_what_is_interchangeable);
+    tcase_add_test(c, emulated_hosts_are_machines);
+    tcase_add_test(c, group_links);
+    tcase_add_test(c, the_name_depends_on_the_bytes_alone);
+    tcase_add_test(c, missing_files);
+    tcase_add_test(c, bad_files_are_answered_exactly);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed;
+}

@@ -1,0 +1,362 @@
+#include "costmodel/cost.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static hb_arena *arena;
+static cl_class cls[2];
+static cl_cluster cluster;
+
+static void setup(void)
+{
+    arena = hb_arena_new();
+    cls[0] = (cl_class){.name = HB_STR("G/64sms"),
+                        .model = HB_STR("G"),
+                        .kind = CL_GPU,
+                        .f32 = 10e12,
+                        .bf16 = 100e12,
+                        .memory_bandwidth = 1e12};
+    cls[1] = (cl_class){.name = HB_STR("C"),
+                        .model = HB_STR("C"),
+                        .kind = CL_CPU,
+                        .f32 = 50e9,
+                        .memory_bandwidth = 10e9};
+    cluster = (cl_cluster){.n_ranks = 2, .n_classes = 2, .cls = cls};
+}
+
+static void teardown(void)
+{
+    hb_arena_free(arena);
+}
+
+static void near(double got, double want)
+{
+    ck_assert_double_eq_tol(got, want, 1e-9 * fabs(want));
+}
+
+START_TEST(ops_by_roofline)
+{
+    cost_model m = {.cluster = &cluster, .math = COST_F32};
+    near(cost_op(&m, 0, "matmul", 6e9, 8e6), 6e9 / (0.6 * 10e12) + 5e-6); // compute: 1 ms
+    near(cost_op(&m, 0, "matmul", 6e6, 8e6), 8e6 / (0.8 * 1e12) + 5e-6);  // memory: 10 us
+    near(cost_op(&m, 1, "matmul", 3e9, 8e6), 3e9 / (0.6 * 50e9) + 1e-6);  // cpu: 100 ms
+    m.math = COST_BF16;
+    near(cost_op(&m, 0, "matmul", 6e9, 8e6), 6e9 / (0.6 * 100e12) + 5e-6); // tensor peak
+    near(cost_op(&m, 0, "linear_dw", 6e9, 8e6), 6e9 / (0.6 * 100e12) + 5e-6);
+    near(cost_op(&m, 0, "sdpa_bwd", 6e9, 8e6), 6e9 / (0.6 * 100e12) + 5e-6);
+    near(cost_op(&m, 0, "gelu", 6e9, 8e6), 6e9 / (0.6 * 10e12) + 5e-6);  // not for pointwise
+    near(cost_op(&m, 1, "linear", 3e9, 8e6), 3e9 / (0.6 * 50e9) + 1e-6); // no bf16 there
+    m.math = COST_TF32;
+    near(cost_op(&m, 0, "linear", 6e9, 8e6), 6e9 / (0.6 * 10e12) + 5e-6);
+    ck_assert_double_eq(cost_op(&m, 0, "linear", 0, 0), 0); // no rows, no launch
+    near(cost_op(&m, 0, "transpose", 0, 8e6), 8e6 / (0.8 * 1e12) + 5e-6);
+    near(cost_launch(&m, 0), 5e-6);
+    near(cost_launch(&m, 1), 1e-6);
+    near(cost_memory(&m, 1, 5e6), 5e-4);
+}
+END_TEST
+
+static const cl_link line = {1e9, 1e-5}; // 1 byte a nanosecond, 10 us
+
+static double wire(cost_coll k, cost_form f, const cost_shards *s)
+{
+    return cost_collective(k, f, s, line);
+}
+
+// 4 ranks with 40, 30, 20 and 10 of 100 kB.
+START_TEST(gather_and_scatter)
+{
+    static const int64_t table[] = {4, 3, 2, 1}, even[] = {5, 5, 5, 5};
+    cost_shards s = {.n = 4, .table = table, .bytes = 100e3, .leading = true};
+    for (cost_coll k = COST_ALL_GATHER; k <= COST_REDUCE_SCATTER; k++) {
+        ck_assert(isinf(wire(k, COST_EVEN, &s)));
+        near(wire(k, COST_PADDED, &s), 3 * (10e-6 + 40e-6));
+        near(wire(k, COST_GROUPED, &s), 4 * 10e-6 + 90e-6);
+        near(wire(k, COST_SENDRECV, &s), 3 * 10e-6 + 120e-6); // rank 0 sends 40 kB three times
+        s.table = even;
+        near(wire(k, COST_EVEN, &s), 3 * (10e-6 + 25e-6));
+        near(wire(k, COST_PADDED, &s), 3 * (10e-6 + 25e-6));
+        s.table = table;
+        ck_assert(isinf(wire(k, COST_FLAT, &s)));
+    }
+    ck_assert(isinf(wire(COST_ALL_GATHER, COST_EVEN_FLAT, &s)));
+    // Even boundaries 25 50 75, wanted 40 70 90: 15, 20, 15 cross; rank 1 gets 20 and gives 15,
+    // rank 2 gets 15 and gives 20; nobody has more than one partner in a direction.
+    near(wire(COST_REDUCE_SCATTER, COST_EVEN_FLAT, &s), 3 * (10e-6 + 25e-6) + 10e-6 + 20e-6);
+    s.n = 1;
+    ck_assert_double_eq(wire(COST_ALL_GATHER, COST_EVEN, &s), 0);
+}
+END_TEST
+
+START_TEST(all_reduce)
+{
+    cost_shards s = {.n = 4, .bytes = 100e3};
+    near(wire(COST_ALL_REDUCE, COST_FLAT, &s), 2 * 3 * (10e-6 + 25e-6));
+    ck_assert(isinf(wire(COST_ALL_REDUCE, COST_TWO_LEVEL, &s)));
+    ck_assert(isinf(wire(COST_ALL_REDUCE, COST_EVEN, &s)));
+    s.n_inner = 2;
+    s.inner = (cl_link){10e9, 1e-6};
+    s.between = (cl_link){0.5e9, 20e-6};
+    // Inside twice (1 us + 50 kB / 10 GB/s), between 2 (20 us + 25 kB / 0.5 GB/s).
+    near(wire(COST_ALL_REDUCE, COST_TWO_LEVEL, &s), 2 * (1e-6 + 5e-6) + 2 * (20e-6 + 50e-6));
+    s.n_inner = 3;
+    ck_assert(isinf(wire(COST_ALL_REDUCE, COST_TWO_LEVEL, &s)));
+}
+END_TEST
+
+START_TEST(all_to_all_and_recut)
+{
+    static const int64_t rows[] = {3, 1}, heads[] = {1, 1};
+    cost_shards s = {.n = 2, .table = rows, .table2 = heads, .bytes = 80e3};
+    // Rank 0 holds 60 and keeps half of it: sends 30, receives 10. Rank 1 the other way round.
+    near(wire(COST_ALL_TO_ALL, COST_EVEN, &s), 10e-6 + 30e-6);
+    near(wire(COST_ALL_TO_ALL, COST_SENDRECV, &s), 10e-6 + 30e-6);
+    static const int64_t from[] = {4, 3, 2, 1, 0}, to[] = {2, 2, 2, 2, 2};
+    cost_shards r = {.n = 5, .table = from, .table2 = to, .bytes = 100e3};
+    // 40 30 20 10 0 -> 20 each. Rank 0 gives 20; rank 1: [40,70) -> [20,40) gives 30 gets 20; rank
+    // 2: [70,90) -> [40,60) all new; rank 3: [90,100) -> [60,80); rank 4: nothing -> [80,100).
+    near(wire(COST_RECUT, COST_EVEN, &r), 4 * 10e-6 + 30e-6);
+    // Rank 1 sends to 2 and 3, rank 2 to 3 and 4, rank 3 receives from 1 and 2.
+    near(wire(COST_RECUT, COST_SENDRECV, &r), 2 * 10e-6 + 30e-6);
+    r.table2 = from;
+    ck_assert_double_eq(wire(COST_RECUT, COST_SENDRECV, &r), 0);
+    ck_assert(isinf(wire(COST_RECUT, COST_PADDED, &r)));
+    // Empty sides exchange nothing.
+    static const int64_t all[] = {8, 0}, none[] = {0, 8};
+    cost_shards e = {.n = 2, .table = all, .table2 = none, .bytes = 80e3};
+    near(wire(COST_ALL_TO_ALL, COST_SENDRECV, &e), 10e-6 + 80e-6);
+    near(wire(COST_RECUT, COST_SENDRECV, &e), 10e-6 + 80e-6);
+}
+END_TEST
+
+// Boundaries of many ranks against a direct count.
+START_TEST(recut_by_brute_force)
+{
+    uint64_t state = 11;
+    for (int round = 0; round < 300; round++) {
+        int64_t from[12], to[12], sum = 0;
+        int n = 2 + round % 11;
+        for (int i = 0; i < n; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            from[i] = (int64_t)(state >> 33) % 6;
+            to[(i * 5 + round) % n] = 0;
+            sum += from[i];
+        }
+        if (!sum) sum = from[0] = 6;
+        for (int i = 0; i < n; i++)
+            to[i] = 0;
+        for (int64_t k = 0; k < sum; k++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            to[(state >> 33) % (unsigned)n]++;
+        }
+        int64_t most = 0;
+        int partners = 0;
+        for (int i = 0; i < n; i++) { // entries of i that go to j, and those that come from j
+            int64_t moved[2] = {0, 0};
+            int met[2] = {0, 0};
+            for (int way = 0; way < 2; way++) {
+                const int64_t *a = way ? to : from, *b = way ? from : to;
+                int64_t lo = 0, at = 0;
+                for (int q = 0; q < i; q++)
+                    lo += a[q];
+                for (int j = 0; j < n; at += b[j], j++) {
+                    int64_t x = lo > at ? lo : at, hi = lo + a[i], end = at + b[j];
+                    int64_t common = (hi < end ? hi : end) - x;
+                    if (j == i || common <= 0) continue;
+                    moved[way] += common;
+                    met[way]++;
+                }
+                if (moved[way] > most) most = moved[way];
+                if (met[way] > partners) partners = met[way];
+            }
+        }
+        cost_shards s = {.n = n, .table = from, .table2 = to, .bytes = 24.0 * (double)sum};
+        ck_assert_double_eq_tol(wire(COST_RECUT, COST_SENDRECV, &s),
+                                partners * 10e-6 + 24e-9 * (double)most, 1e-12);
+    }
+}
+END_TEST
+
+START_TEST(packing)
+{
+    static const int64_t table[] = {3, 1}, to[] = {2, 2};
+    cost_shards s = {.n = 2, .table = table, .table2 = to, .bytes = 4000, .leading = true};
+    ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_GROUPED, &s), 0);
+    ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_PADDED, &s), 2 * 4000 + 2 * 3000);
+    ck_assert_double_eq(cost_pack_bytes(COST_REDUCE_SCATTER, COST_SENDRECV, &s), 3 * 3000);
+    s.leading = false;
+    ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_EVEN, &s), 8000);
+    ck_assert_double_eq(cost_pack_bytes(COST_REDUCE_SCATTER, COST_SENDRECV, &s), 8000 + 9000);
+    ck_assert_double_eq(cost_pack_bytes(COST_RECUT, COST_EVEN, &s), 2 * (3000 + 2000));
+    ck_assert_double_eq(cost_pack_bytes(COST_ALL_REDUCE, COST_FLAT, &s), 0);
+}
+END_TEST
+
+// The rule of docs/formats.md, "Scratch".
+START_TEST(scratch)
+{
+    static const int64_t table[] = {3, 2, 0}, to[] = {1, 1, 3};
+    cost_shards s = {
+        .n = 3, .table = table, .table2 = to, .bytes = 5000, .leading = true, .item = 4};
+    static const struct {
+        cost_coll k;
+        cost_form f;
+        bool leading;
+        int64_t want;
+    } row[] = {
+        {COST_ALL_GATHER, COST_EVEN, true, 0},
+        {COST_ALL_GATHER, COST_EVEN, false, 5120}, // 5000 up to 256
+        {COST_ALL_GATHER, COST_GROUPED, false, 5120},
+        {COST_ALL_GATHER, COST_SENDRECV, false, 5120},
+        {COST_ALL_GATHER, COST_SENDRECV, true, 0},
+        {COST_ALL_GATHER, COST_PADDED, true, 12032}, // 4 * 3000
+        {COST_ALL_GATHER, COST_PADDED, false, 12032},
+        {COST_REDUCE_SCATTER, COST_EVEN, false, 5120},
+        {COST_REDUCE_SCATTER, COST_GROUPED, true, 0},
+        {COST_REDUCE_SCATTER, COST_PADDED, true, 12032},
+        {COST_REDUCE_SCATTER, COST_SENDRECV, true, 3072},
+        {COST_REDUCE_SCATTER, COST_SENDRECV, false, 8192}, // 8000
+        {COST_REDUCE_SCATTER, COST_EVEN_FLAT, true, 6912}, // 4 * 417 elements * 4 = 6672
+        {COST_ALL_REDUCE, COST_FLAT, true, 0},
+        {COST_ALL_TO_ALL, COST_EVEN, true, 6144}, // 3000 + 3000
+        {COST_RECUT, COST_SENDRECV, true, 6144},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        s.leading = row[i].leading;
+        ck_assert_msg(cost_scratch(row[i].k, row[i].f, &s) == row[i].want, "row %zu: %lld", i,
+                      (long long)cost_scratch(row[i].k, row[i].f, &s));
+    }
+    s.n_inner = 3;
+    ck_assert_int_eq(cost_scratch(COST_ALL_REDUCE, COST_TWO_LEVEL, &s), 1792); // 417 * 4
+}
+END_TEST
+
+START_TEST(the_cheapest_form)
+{
+    double sec;
+    static const int64_t even[] = {5, 5, 5, 5}, steep[] = {97, 1, 1, 1}, mild[] = {26, 25, 25, 24};
+    cost_shards s = {.n = 4, .table = even, .bytes = 100e3, .leading = true};
+    ck_assert_int_eq(cost_best_form(COST_ALL_GATHER, &s, line, 1e12, &sec), COST_EVEN);
+    near(sec, 3 * (10e-6 + 25e-6));
+    s.table = steep; // padded moves 3 * 97 kB, grouped 99 kB
+    ck_assert_int_eq(cost_best_form(COST_ALL_GATHER, &s, line, 1e12, &sec), COST_GROUPED);
+    near(sec, 4 * 10e-6 + 99e-6);
+    s.table = mild;
+    s.bytes = 100; // latency decides: 3 against 4, and send/recv needs no packing
+    ck_assert_int_eq(cost_best_form(COST_ALL_GATHER, &s, line, 1e12, &sec), COST_SENDRECV);
+    s.table = NULL;
+    ck_assert_int_eq(cost_best_form(COST_ALL_REDUCE, &s, line, 1e12, &sec), COST_FLAT);
+}
+END_TEST
+
+START_TEST(names_and_existence)
+{
+    int n = 0;
+    for (cost_coll k = COST_ALL_GATHER; k <= COST_RECUT; k++)
+        for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
+            n += cost_form_exists(k, f);
+    ck_assert_int_eq(n, 4 + 5 + 2 + 2 + 2);
+    ck_assert_str_eq(cost_coll_name(COST_RECUT), "recut");
+    ck_assert_str_eq(cost_form_name(COST_TWO_LEVEL), "two_level");
+}
+END_TEST
+
+// --- measured curves ---
+static cost_curves *curves_of(const char *text, hb_str *said)
+{
+    char path[] = "/tmp/hap-curves-XXXXXX", *buf;
+    size_t n;
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    ck_assert(hb_write_file(path, hb_str_c(arena, text)));
+    hb_diag *d = hb_diag_new(arena);
+    cost_curves *k = cost_curves_read(arena, path, d);
+    unlink(path);
+    ck_assert_int_eq(k == NULL, hb_diag_count(d) > 0);
+    FILE *f = open_memstream(&buf, &n);
+    hb_diag_print(d, f);
+    fclose(f);
+    *said = hb_str_n(arena, buf, n);
+    free(buf);
+    return k;
+}
+
+#define HEAD "{\"format\":\"hap.curves\",\"version\":1,"
+
+START_TEST(curves_are_interpolated)
+{
+    hb_str said;
+    cost_curves *k =
+        curves_of(HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1e6,1e-5],[1e8,1e-4],"
+                       "[1e9,1e-3]]},\"gelu\":{\"f32\":[[4096,2e-6]]}}}}",
+                  &said);
+    ck_assert_msg(k != NULL, "%s", said.p);
+    cost_model m = {.cluster = &cluster, .curves = k, .math = COST_F32};
+    near(cost_op(&m, 0, "linear", 1e8, 1), 1e-4);
+    near(cost_op(&m, 0, "linear", 1e7, 1), sqrt(1e-5 * 1e-4)); // half way in both logarithms
+    near(cost_op(&m, 0, "linear", 3, 1), 1e-5);
+    near(cost_op(&m, 0, "linear", 5e9, 1), 5e-3);
+    near(cost_op(&m, 0, "gelu", 1, 8192), 4e-6);               // by bytes
+    near(cost_op(&m, 0, "matmul", 6e9, 1), 6e9 / 6e12 + 5e-6); // no curve: formula
+    near(cost_op(&m, 1, "linear", 3e9, 1), 3e9 / 30e9 + 1e-6); // another class
+    m.math = COST_BF16;
+    near(cost_op(&m, 0, "linear", 6e9, 1), 6e9 / 60e12 + 5e-6); // another dtype
+    k = curves_of(HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1,1]]}},"
+                       "\"G/64sms\":{\"linear\":{\"f32\":[[1,2]]}}}}",
+                  &said);
+    ck_assert_double_eq_tol(cost_curves_at(k, &cls[0], "linear", "f32", 1), 2, 1e-12);
+}
+END_TEST
+
+START_TEST(bad_curves_are_errors)
+{
+    static const struct {
+        const char *text, *error;
+    } row[] = {
+        {"{}", "expected \"format\": \"hap.curves\""},
+        {HEAD "\"classes\":{}", "error"},
+        {HEAD "\"clases\":{}}", "unknown key 'clases'"},
+        {HEAD "\"contention\":[]}", "missing key 'classes'"},
+        {HEAD "\"classes\":{},\"collectives\":3}", "expected a list"},
+        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f64\":[[1,1]]}}}}", "unknown key 'f64'"},
+        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[]}}}}", "a curve without points"},
+        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1,2,3]]}}}}", "expected [size, seconds]"},
+        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1,-2]]}}}}", "both positive"},
+        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[2,1],[2,1]]}}}}", "sizes must ascend"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        hb_str said;
+        ck_assert_ptr_null(curves_of(row[i].text, &said));
+        ck_assert_msg(strstr(said.p, row[i].error), "%s: %s", row[i].text, said.p);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("cost");
+    TCase *c = tcase_create("cost");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, ops_by_roofline);
+    tcase_add_test(c, gather_and_scatter);
+    tcase_add_test(c, all_reduce);
+    tcase_add_test(c, all_to_all_and_recut);
+    tcase_add_test(c, recut_by_brute_force);
+    tcase_add_test(c, packing);
+    tcase_add_test(c, scratch);
+    tcase_add_test(c, the_cheapest_form);
+    tcase_add_test(c, names_and_existence);
+    tcase_add_test(c, curves_are_interpolated);
+    tcase_add_test(c, bad_curves_are_errors);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed;
+}
