@@ -217,6 +217,7 @@ int cmd_synthesize(int argc, char **argv)
                    .graph_path = hb_str_c(a, file[0]),
                    .cluster_path = hb_str_c(a, file[1]),
                    .batch = batch_n,
+                   .strategy = hb_str_c(a, syn_strategy_name(o.strategy)),
                    .curves_missing = !in.model.curves};
     hb_str why;
     if (!emit_supported(a, res.program, &why) || (out && !emit_folder(a, &e, out, &why))) {

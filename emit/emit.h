@@ -17,6 +17,7 @@ typedef struct emit_plan {
     hb_str version;        // "0.1.0"
     hb_str graph_path, cluster_path; // as the user wrote them
     int64_t batch;         // --batch, 0 if not given
+    hb_str strategy;       // --strategy
     bool curves_missing;   // no measured curves: times are datasheet formulas
 } emit_plan;
 

@@ -240,6 +240,7 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     integer(&j, "batch", p->g->batch);
     integer(&j, "batch_option", e->batch);
     text(&j, "strategy", p->strategy);
+    text(&j, "strategy_option", e->strategy);
     flag(&j, "keep_grads", p->keep_grads);
     key(&j, "mesh");
     open_(&j, '[');

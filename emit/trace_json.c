@@ -3,6 +3,8 @@
 
 #include "emit/emit.h"
 
+#include <string.h>
+
 static void event(hb_buf *b, bool *first, hb_str name, hb_str what, int pid, int tid, double begin, double end)
 {
     hb_printf(b, "%s\n{\"name\":", *first ? "" : ",");
@@ -41,6 +43,7 @@ void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
         const syn_instr *in = &p->instr.p[i];
         if (in->kind == SYN_WAIT) continue;
         hb_str name = emit_instr_name(a, p, i);
+        if (in->kind == SYN_START) name.n -= strlen("_start"); // as the measured trace has it
         if (where) name = hb_fmt(a, "%.*s:%d", HB_ARG(name), where->line[i]);
         hb_str what = p->g->nodes.p[in->node].name;
         for (int c = 0; c < n; c++) {

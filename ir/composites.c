@@ -112,7 +112,8 @@ static void last(expansion *e, ir_op op, int n_in, const int *in, const ir_attr 
     n.forward = g->nodes.n;
     ir_tensor t = {0};
     hb_str why = {0};
-    if (!ir_infer(g, &n, &t, g->arena, &why)) hb_assert(!"composite expands to a valid row");
+    if (!ir_infer(g, &n, &t, g->arena, &why))
+        hb_assert(false && "composite expands to a valid row");
     hb_assert(t.rank == g->tensors.p[out].rank && t.dtype == g->tensors.p[out].dtype);
     HB_PUSH(g->arena, &g->nodes, n);
     g->tensors.p[out].producer = g->nodes.n - 1;

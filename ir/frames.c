@@ -44,7 +44,7 @@ static void frame_formula(hb_arena *a, const ir_graph *g, const ir_node *n, ir_f
     const ir_formula *fm = ir_node_formula(n);
     ir_binding b;
     hb_str why = {0};
-    if (!ir_bind(g, n, &b, a, &why)) hb_assert(!"a verified node binds");
+    if (!ir_bind(g, n, &b, a, &why)) hb_assert(false && "a verified node binds");
     int star[IR_MAX_RANK], letter[26];
     for (int d = 0; d < b.n_star; d++)
         star[d] = add_letter(f, b.star[d], false);

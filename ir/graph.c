@@ -57,7 +57,7 @@ int ir_add_node(ir_graph *g, hb_str name, ir_op op, ir_phase phase, int n_in, co
     hb_str why = {0};
     if (!ir_infer(g, &n, outs, g->arena, &why)) {
         fprintf(stderr, "node %.*s: %.*s\n", HB_ARG(name), HB_ARG(why));
-        hb_assert(!"operands fit the op");
+        hb_assert(false && "operands fit the op");
     }
     n.n_out = ir_node_outs(&n);
     for (int i = 0; i < n.n_out; i++) {

@@ -7,7 +7,7 @@ static void must_hold(const ir_graph *g)
     hb_str why = {0};
     if (!ir_verify(g, &why)) {
         fprintf(stderr, "%.*s\n", HB_ARG(why));
-        hb_assert(!"the graph verifies");
+        hb_assert(false && "the graph verifies");
     }
 }
 

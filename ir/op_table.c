@@ -178,7 +178,7 @@ int ir_attr_index(ir_op op, const char *name)
     const ir_op_row *r = ir_row(op);
     for (int k = 0; k < r->n_attr; k++)
         if (strcmp(r->attr[k].name, name) == 0) return k;
-    hb_assert(!"no such attribute");
+    hb_assert(false && "no such attribute");
     return -1;
 }
 

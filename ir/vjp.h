@@ -24,7 +24,7 @@ typedef struct ir_back {
 
 // dy[i]: gradient of output i, -1 if nothing depends on it (never so for a row with one output).
 typedef bool ir_vjp(ir_back *b, const ir_node *n, const int *dy);
-ir_vjp *ir_vjp_of(ir_op op); // NULL: not differentiable; stat rows included
+ir_vjp *ir_vjp_of(ir_op op); // NULL: not differentiable, or a statistic
 bool ir_vjp_is_stat(ir_op op);
 
 // Emits NODE'what; returns its first output. attrs NULL: defaults.

@@ -38,6 +38,20 @@ static double elements(const cut *c, const ir_rule_dim *dims, int rank)
     return n;
 }
 
+// Product of a dense row's letters: its output's and those that only the first operand has
+// (summed).
+static double dense_work(const cut *c, const ir_tensor *x, const ir_tensor *y)
+{
+    double n = elements(c, c->r->out[0], y->rank);
+    for (int d = 0; d < x->rank; d++) {
+        for (int i = 0; i < c->r->in[0][d].n; i++) {
+            int k = c->r->in[0][d].f[i], dim, pos;
+            if (k >= 0 && !ir_rule_find(c->r->out[0], y->rank, k, &dim, &pos)) n *= size_of(c, k);
+        }
+    }
+    return n;
+}
+
 // b g r q k (e + d) of a sdpa or sdpa_bwd; causal: the share of the mask that rows [lo, lo + n) of
 // q cover, in the limit of many rows: the area under min(q, k).
 static double sdpa_work(const cut *c, const ir_node *n, int64_t lo)
@@ -63,7 +77,7 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, int k, int64
     const ir_node *nd = &g->nodes.p[node];
     const ir_op_row *row = ir_row(nd->op);
     cut c = {&f->rule[node], k, (double)n};
-    double largest = 0, moved = 0, product = 1;
+    double largest = 0, moved = 0;
     for (int i = 0; i < nd->n_out; i++) {
         const ir_tensor *t = &g->tensors.p[nd->out[i]];
         double e = elements(&c, c.r->out[i], t->rank);
@@ -78,8 +92,6 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, int k, int64
         largest = e > largest ? e : largest;
         moved += e * (double)ir_dtype_bytes(t->dtype);
     }
-    for (int i = 0; i < c.r->n_factors; i++)
-        product *= size_of(&c, i);
     *bytes = row->flags & IR_ZERO_COPY ? 0 : moved;
     switch (row->flops_kind) {
     case IR_FLOPS_MOVE:
@@ -89,7 +101,7 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, int k, int64
         *flops = row->flops * largest;
         break;
     case IR_FLOPS_DENSE:
-        *flops = row->flops * product;
+        *flops = row->flops * dense_work(&c, &g->tensors.p[nd->in[0]], &g->tensors.p[nd->out[0]]);
         break;
     case IR_FLOPS_SDPA:
         *flops = row->flops * sdpa_work(&c, nd, lo);

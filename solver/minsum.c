@@ -247,7 +247,7 @@ static bool plan(solve *s)
     s->step.n = 0;
     s->cells = s->work = 0;
     if (!find_scopes(s)) {
-        s->cells = s->work = INFINITY;
+        s->cells = s->work = (double)INFINITY;
         return false;
     }
     lay_out(s);
@@ -267,7 +267,7 @@ static uint64_t structure_of(const ms_problem *p)
 static void find_order(solve *s, ms_order *o)
 {
     int n_vars = s->p->n_vars;
-    o->work = INFINITY;
+    o->work = (double)INFINITY;
     for (int rule = 0; rule < MS_N_RULES; rule++) {
         s->seq = HB_ARRAY(s->arena, int, n_vars);
         s->n_seq = ms_greedy(s->p, s->live, rule, s->seq);
@@ -412,7 +412,7 @@ ms_status ms_exhaustive(const ms_problem *p, int *assignment, double *value)
 {
     hb_arena *arena = hb_arena_new();
     int *at = HB_ARRAY(arena, int, p->n_vars);
-    *value = INFINITY;
+    *value = (double)INFINITY;
     for (int v = 0; v >= 0;) {
         double x = ms_value(p, at);
         if (x < *value) {

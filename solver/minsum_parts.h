@@ -1,4 +1,4 @@
-// Inside of the min-sum solver: what minsum.c, ms_order.c, ms_table.c and ms_step.c share.
+// Inside of the min-sum solver: what minsum.c, ms_dual.c and the other ms_ files share.
 //
 // Variables are reduced to their *live* states first (unary finite, no edge row all infinite);
 // those with one live state are folded away. Every table that takes part in the elimination has an
@@ -39,6 +39,12 @@ int ms_source(ms_tables *t, const double *p, int rows, int cols, const bool **ro
 int ms_part(ms_tables *t, int s, const ms_live *a, const ms_live *b, bool transposed);
 int ms_message(ms_tables *t, double cells);
 ms_table *ms_table_at(ms_tables *t, int id);
+
+// --- the inner loop (ms_kernel.c) ---
+// out[i] = min over x < own of b[x] + c[x][i] (+ d[x][i], if d is not NULL), i < inner.
+typedef void ms_min_rows(double *restrict out, const double *restrict b, const double *restrict c,
+                         const double *restrict d, int own, int inner);
+ms_min_rows *ms_best_min_rows(void); // of this processor
 
 // --- one elimination (ms_step.c) ---
 // The message of a variable with `own` states to the n_loops variables it met: a table over them,

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solver/minsum.h"
+#include "solver/minsum_parts.h"
 
 // Stands for +inf inside the dual, where inf - inf would be NaN. Far above any sum of finite costs.
 typedef struct dual_edge {
@@ -32,7 +32,7 @@ typedef struct dual {
     double big;
     double **th; // by variable: unary + messages
     dual_edge *e;
-    double *h; // scratch of the largest domain
+    double *h, *x; // scratch of the largest domain
 } dual;
 
 // --- tables, shared by pointer ---
@@ -66,65 +66,26 @@ static void *table_of(dual *d, hb_map *seen, table_pair *pairs, int *n, const ms
 
 // --- the handshake ---
 
-// out[i] = min over k of t[k][i] + x[k]
-__attribute__((always_inline)) static inline void min_plus_body(double *restrict out,
-                                                                const double *restrict t,
-                                                                const double *restrict x, int n,
-                                                                int inner)
-{
-    for (int k = 0; k < n; k++)
-        for (int i = 0; i < inner; i++) {
-            double v = t[(size_t)k * (size_t)inner + (size_t)i] + x[k];
-            out[i] = k == 0 || v < out[i] ? v : out[i];
-        }
-}
-
-typedef void min_plus(double *restrict, const double *restrict, const double *restrict, int, int);
-
-static void min_plus_plain(double *restrict out, const double *restrict t, const double *restrict x,
-                           int n, int inner)
-{
-    min_plus_body(out, t, x, n, inner);
-}
-
-#if defined(__x86_64__) && defined(__GNUC__)
-__attribute__((target("avx2"))) static void min_plus_avx2(double *restrict out,
-                                                          const double *restrict t,
-                                                          const double *restrict x, int n,
-                                                          int inner)
-{
-    min_plus_body(out, t, x, n, inner);
-}
-#endif
-
-static min_plus *best_min_plus(void)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (__builtin_cpu_supports("avx2")) return min_plus_avx2;
-#endif
-    return min_plus_plain;
-}
-
-static void handshake(dual *d, dual_edge *e, min_plus *run, bool flip)
+static void handshake(dual *d, dual_edge *e, ms_min_rows *run, bool flip)
 {
     int a = flip ? e->b : e->a, b = flip ? e->a : e->b;
     const double *f = flip ? e->t : e->f, *t = flip ? e->f : e->t; // f[a][b], t[b][a]
-    double *to_a = flip ? e->to_b : e->to_a, *to_b = flip ? e->to_a : e->to_b;
+    double *restrict to_a = flip ? e->to_b : e->to_a, *restrict to_b = flip ? e->to_a : e->to_b;
     int na = d->p->domain[a], nb = d->p->domain[b];
-    double *th_a = d->th[a], *th_b = d->th[b], *h = d->h;
+    double *restrict th_a = d->th[a], *restrict th_b = d->th[b], *restrict h = d->h;
     for (int i = 0; i < na; i++)
         to_a[i] = th_a[i] - to_a[i]; // A: th_a without this edge
     for (int k = 0; k < nb; k++)
         to_b[k] = th_b[k] - to_b[k]; // B
-    run(h, t, to_b, nb, na);
+    run(h, to_b, t, NULL, nb, na);
     for (int i = 0; i < na; i++)
         h[i] = (to_a[i] - h[i]) / 2; // A_i - h_i with h_i = (A_i + min_k) / 2
-    run(th_b, f, h, na, nb);
+    run(th_b, h, f, NULL, na, nb);
     for (int k = 0; k < nb; k++) {
         th_b[k] += to_b[k]; // c_k
         to_b[k] -= th_b[k]; // B_k - c_k, for the third pass
     }
-    run(h, t, to_b, nb, na);
+    run(h, to_b, t, NULL, nb, na);
     for (int i = 0; i < na; i++) {
         th_a[i] = to_a[i] + h[i]; // n_i
         to_a[i] = h[i];           // n_i - A_i
@@ -149,7 +110,7 @@ static double bound(const dual *d)
     return lb;
 }
 
-static void sweep(dual *d, min_plus *run, bool back)
+static void sweep(dual *d, ms_min_rows *run, bool back)
 {
     int n = d->p->n_edges;
     for (int i = 0; i < n; i++)
@@ -159,27 +120,27 @@ static void sweep(dual *d, min_plus *run, bool back)
 // --- survivors ---
 
 // What state i of each variable costs at least above the bound: slack[v][i].
-static void slacks(const dual *d, double **slack, min_plus *run)
+static void slacks(const dual *d, double **slack, ms_min_rows *run)
 {
     for (int v = 0; v < d->p->n_vars; v++) {
         double m = least(d->th[v], d->p->domain[v]);
         for (int i = 0; i < d->p->domain[v]; i++)
             slack[v][i] = d->th[v][i] - m;
     }
-    double *x = HB_ARRAY(d->arena, double, 0x10000);
+    double *x = d->x;
     for (int k = 0; k < d->p->n_edges; k++) {
         const dual_edge *e = &d->e[k];
         int na = d->p->domain[e->a], nb = d->p->domain[e->b];
         for (int j = 0; j < nb; j++)
             x[j] = -e->to_b[j];
-        run(d->h, e->t, x, nb, na);
+        run(d->h, x, e->t, NULL, nb, na);
         for (int i = 0; i < na; i++) {
             double r = d->h[i] - e->to_a[i];
             slack[e->a][i] += r > 0 ? r : 0;
         }
         for (int i = 0; i < na; i++)
             x[i] = -e->to_a[i];
-        run(d->h, e->f, x, na, nb);
+        run(d->h, x, e->f, NULL, na, nb);
         for (int j = 0; j < nb; j++) {
             double r = d->h[j] - e->to_b[j];
             slack[e->b][j] += r > 0 ? r : 0;
@@ -261,6 +222,7 @@ static void begin(dual *d, ms_warm *w)
         widest = p->domain[v] > widest ? p->domain[v] : widest;
     }
     d->h = HB_ARRAY(d->arena, double, widest);
+    d->x = HB_ARRAY(d->arena, double, widest);
     d->e = HB_ARRAY(d->arena, dual_edge, p->n_edges + 1);
     hb_map *seen = hb_map_new(d->arena);
     table_pair *pairs = HB_ARRAY(d->arena, table_pair, p->n_edges + 1);
@@ -285,7 +247,7 @@ ms_status ms_solve_dual(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms
     if (!p->unary) with_unary.unary = hb_alloc(tmp, sizeof *p->unary * (size_t)(p->n_vars + 1));
     p = &with_unary;
     dual d = {.arena = tmp, .p = p, .big = choose_big(p)};
-    min_plus *run = best_min_plus();
+    ms_min_rows *run = ms_best_min_rows();
     begin(&d, warm_for(a, p, cache));
     double **slack = hb_alloc(tmp, sizeof *slack * (size_t)(p->n_vars + 1));
     for (int v = 0; v < p->n_vars; v++)

@@ -1,5 +1,4 @@
 #include <math.h>
-#include <string.h>
 
 #include "solver/minsum_parts.h"
 
@@ -7,77 +6,6 @@
 // last outer loop gets fixed: to a vector over own states, or, if it depends on the innermost loop,
 // to a matrix [own][innermost]. So the deepest level, where all the time goes, touches only the
 // factors that change there, and takes the minimum while it adds the last one.
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#    define MS_HAVE_AVX2 1
-#else
-#    define MS_HAVE_AVX2 0
-#endif
-
-enum { BLOCK = 8 };
-
-// out[i] = min over x of b[x] + c[x][i] (+ d[x][i])
-__attribute__((always_inline)) static inline void
-min_rows_body(double *restrict out, const double *restrict b, const double *restrict c,
-              const double *restrict d, int own, int inner)
-{
-    int i = 0;
-    for (; i + BLOCK <= inner; i += BLOCK) {
-        double m[BLOCK];
-        for (int j = 0; j < BLOCK; j++)
-            m[j] = INFINITY;
-        for (int x = 0; x < own; x++) {
-            size_t at = (size_t)x * (size_t)inner + (size_t)i;
-            for (int j = 0; j < BLOCK; j++) {
-                double v = b[x] + c[at + (size_t)j] + (d ? d[at + (size_t)j] : 0);
-                m[j] = v < m[j] ? v : m[j];
-            }
-        }
-        memcpy(out + i, m, sizeof m);
-    }
-    for (; i < inner; i++) {
-        double m = INFINITY;
-        for (int x = 0; x < own; x++) {
-            size_t at = (size_t)x * (size_t)inner + (size_t)i;
-            double v = b[x] + c[at] + (d ? d[at] : 0);
-            m = v < m ? v : m;
-        }
-        out[i] = m;
-    }
-}
-
-typedef void min_rows(double *restrict out, const double *restrict b, const double *restrict c,
-                      const double *restrict d, int own, int inner);
-
-static void min_rows_plain(double *restrict out, const double *restrict b, const double *restrict c,
-                           const double *restrict d, int own, int inner)
-{
-    if (d)
-        min_rows_body(out, b, c, d, own, inner);
-    else
-        min_rows_body(out, b, c, NULL, own, inner);
-}
-
-#if MS_HAVE_AVX2
-// Additions only, no contraction possible: the same bits as the plain version.
-__attribute__((target("avx2"))) static void
-min_rows_avx2(double *restrict out, const double *restrict b, const double *restrict c,
-              const double *restrict d, int own, int inner)
-{
-    if (d)
-        min_rows_body(out, b, c, d, own, inner);
-    else
-        min_rows_body(out, b, c, NULL, own, inner);
-}
-#endif
-
-static min_rows *best_min_rows(void)
-{
-#if MS_HAVE_AVX2
-    if (__builtin_cpu_supports("avx2")) return min_rows_avx2;
-#endif
-    return min_rows_plain;
-}
 
 typedef struct sum {
     const double *p; // NULL: nothing yet
@@ -171,7 +99,7 @@ static void place(ms_tables *t, const ms_step *s, level *lv, hb_arena *scratch)
 
 static void run_alone(ms_tables *t, const ms_step *s, double *out)
 {
-    *out = INFINITY;
+    *out = (double)INFINITY;
     for (int x = 0; x < s->own; x++) {
         double v = 0;
         for (int i = 0; i < s->n_factors; i++)
@@ -195,7 +123,7 @@ void ms_step_run(ms_tables *t, const ms_step *s, double *out, hb_arena *scratch)
         lv[j].vector.buffer = HB_ARRAY(scratch, double, own);
         lv[j].matrix.buffer = HB_ARRAY(scratch, double, own *inner);
     }
-    min_rows *run = best_min_rows();
+    ms_min_rows *run = ms_best_min_rows();
     const double *last = NULL;
     for (int from = 0;;) {
         for (int j = from; j <= deepest; j++)

@@ -27,7 +27,7 @@ void lp_round(int64_t total, int64_t grain, int n, const double *weight, int64_t
     // The rest to the largest remainders; one that was served has dropped by 1 and comes last.
     for (int64_t left = granules - given; left > 0; left--) {
         int best = -1;
-        double best_rest = -INFINITY;
+        double best_rest = (double)-INFINITY;
         for (int i = 0; i < n; i++) {
             double rest = weight[i] / largest / sum * whole - (double)out[i];
             if (weight[i] > 0 && rest > best_rest + 1e-9) {

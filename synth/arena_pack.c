@@ -18,6 +18,11 @@ typedef struct placed {
     int chunk;
 } placed;
 
+typedef struct ranked {
+    double key, key2;
+    int unit;
+} ranked;
+
 struct arena_pack {
     hb_arena *arena;
     int n_units;
@@ -27,8 +32,12 @@ struct arena_pack {
     uint64_t *meets; // [n_chunks][words]
     int n_events;    // span ends, sorted, for the bound
     struct pack_event *event;
-    placed *at; // scratch of one placement, sorted by `from`
+    double *life;    // by unit: positions it is taken at, over all chunks
+    int *begin;      // by unit: first of them
+    placed *at;      // of one placement: what is placed, sorted by `from`
     int n_at;
+    ranked *rank; // of one order
+    int n_ranked;
 };
 
 typedef struct pack_event {
@@ -88,8 +97,12 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
     k->words = k->n_chunks / 64 + 1;
     k->meets = HB_ARRAY(a, uint64_t, (size_t)k->words * (size_t)k->n_chunks + 1);
     k->at = HB_ARRAY(a, placed, k->n_chunks + 1);
+    k->rank = HB_ARRAY(a, ranked, n_units + 1);
+    k->life = HB_ARRAY(a, double, n_units + 1);
+    k->begin = HB_ARRAY(a, int, n_units + 1);
     k->event = HB_ARRAY(a, pack_event, 2 * n_spans + 1);
-    for (int u = 0; u < n_units; u++)
+    for (int u = 0; u < n_units; u++) {
+        k->begin[u] = INT_MAX;
         for (int c = 0; !unit[u].always && c < unit[u].n_chunks; c++)
             for (int s = 0; s < unit[u].chunk[c].n; s++) {
                 arena_span span = unit[u].chunk[c].span[s];
@@ -99,7 +112,10 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
                 event.pos = span.to + 1;
                 event.begin = false;
                 k->event[k->n_events++] = event;
+                k->life[u] += span.to - span.from + 1;
+                if (span.from < k->begin[u]) k->begin[u] = span.from;
             }
+    }
     qsort(k->event, (size_t)k->n_events, sizeof *k->event, by_position);
     sweep(k);
     return k;
@@ -171,11 +187,9 @@ static void settle(arena_pack *k, int chunk, int64_t from, int64_t size)
 }
 
 typedef enum { ORDER_SIZE, ORDER_AREA, ORDER_START, N_ORDERS } pack_order;
-
-typedef struct ranked {
-    double key, key2;
-    int unit;
-} ranked;
+#ifndef REPAIRS
+#define REPAIRS 24
+#endif
 
 static int by_key(const void *x, const void *y)
 {
@@ -185,50 +199,58 @@ static int by_key(const void *x, const void *y)
     return a->unit - b->unit;
 }
 
-static int rank_units(const arena_pack *k, const int64_t *size, pack_order how, ranked *r)
+static int rank_units(arena_pack *k, const int64_t *size, pack_order how, int *order)
 {
     int n = 0;
+    ranked *r = k->rank;
     for (int u = 0; u < k->n_units; u++) {
         const arena_unit *v = &k->unit[u];
         if (v->always || size[u] == 0) continue;
-        double bytes = (double)size[u] * v->n_chunks, life = 0, begin = INT_MAX;
-        for (int c = 0; c < v->n_chunks; c++)
-            for (int s = 0; s < v->chunk[c].n; s++) {
-                arena_span span = v->chunk[c].span[s];
-                life += span.to - span.from + 1;
-                if (span.from < begin) begin = span.from;
-            }
-        double area = life * (double)size[u];
+        double bytes = (double)size[u] * v->n_chunks, area = k->life[u] * (double)size[u];
         r[n++] = how == ORDER_SIZE   ? (ranked){bytes, area, u}
                  : how == ORDER_AREA ? (ranked){area, bytes, u}
-                                     : (ranked){-begin, bytes, u};
+                                     : (ranked){-k->begin[u], bytes, u};
     }
     qsort(r, (size_t)n, sizeof *r, by_key);
+    for (int i = 0; i < n; i++)
+        order[i] = r[i].unit;
+    k->n_ranked = n;
     return n;
 }
 
-// INT64_MAX if it needs as much as `best` or more.
-static int64_t place_in_order(arena_pack *k, const int64_t *size, const ranked *r, int n, bool tight,
-                              int64_t floor, int64_t best, int64_t *base, int *cursor)
+// Bytes needed; INT64_MAX as soon as a unit ends at `best` or above: then *blame is its place in the order.
+static int64_t place_in_order(arena_pack *k, const int64_t *size, const int *order, int n, bool tight,
+                              int64_t floor, int64_t best, int64_t *base, int *cursor, int *blame)
 {
     int64_t top = floor;
     k->n_at = 0;
     for (int i = 0; i < n; i++) {
-        int u = r[i].unit, chunks = k->unit[u].n_chunks;
+        int u = order[i], chunks = k->unit[u].n_chunks;
         base[u] = tight && chunks == 1 ? tightest(k, u, size[u], floor)
                                        : lowest(k, u, size[u], floor, cursor);
         if (base[u] + size[u] * chunks > top) top = base[u] + size[u] * chunks;
-        if (top >= best) return INT64_MAX;
+        if (top >= best) {
+            *blame = i;
+            return INT64_MAX;
+        }
         for (int c = 0; c < chunks; c++)
             settle(k, k->first[u] + c, base[u] + size[u] * c, size[u]);
     }
     return top;
 }
 
+// The unit that could not be placed under the best peak goes half way to the front.
+static void promote(int *order, int at)
+{
+    int u = order[at], to = at / 2;
+    memmove(&order[to + 1], &order[to], sizeof *order * (size_t)(at - to));
+    order[to] = u;
+}
+
 int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
 {
     int64_t floor = 0, best = INT64_MAX, bound = arena_pack_bound(k, size);
-    int most = 1;
+    int most = 1, blame = 0;
     for (int u = 0; u < k->n_units; u++) {
         base[u] = 0;
         if (k->unit[u].n_chunks > most) most = k->unit[u].n_chunks;
@@ -237,15 +259,23 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
         floor += size[u] * k->unit[u].n_chunks;
     }
     int64_t *trial = HB_ARRAY(k->arena, int64_t, k->n_units + 1);
-    ranked *r = HB_ARRAY(k->arena, ranked, k->n_units + 1);
-    int *cursor = HB_ARRAY(k->arena, int, most);
-    for (int v = 0; v < 2 * N_ORDERS && best > bound; v++) {
-        memcpy(trial, base, sizeof *base * (size_t)k->n_units);
-        int n = rank_units(k, size, (pack_order)(v / 2), r);
-        int64_t top = place_in_order(k, size, r, n, v % 2 == 0, floor, best, trial, cursor);
-        if (top >= best) continue;
-        best = top;
-        memcpy(base, trial, sizeof *base * (size_t)k->n_units);
+    int *cursor = HB_ARRAY(k->arena, int, most), *order = HB_ARRAY(k->arena, int, k->n_units + 1);
+    int *best_order = HB_ARRAY(k->arena, int, k->n_units + 1);
+    memcpy(trial, base, sizeof *base * (size_t)k->n_units);
+    for (int v = 0; v < 2 * N_ORDERS + REPAIRS && best > bound; v++) {
+        int n = k->n_ranked;
+        if (v < 2 * N_ORDERS)
+            n = rank_units(k, size, (pack_order)(v / 2), order);
+        else if (v == 2 * N_ORDERS)
+            memcpy(order, best_order, sizeof *order * (size_t)n);
+        bool tight = v < 2 * N_ORDERS && v % 2 == 0;
+        int64_t top = place_in_order(k, size, order, n, tight, floor, best, trial, cursor, &blame);
+        if (top < best) {
+            best = top;
+            memcpy(base, trial, sizeof *base * (size_t)k->n_units);
+            memcpy(best_order, order, sizeof *order * (size_t)n);
+        }
+        if (v >= 2 * N_ORDERS && top > best) promote(order, blame);
     }
     return best;
 }

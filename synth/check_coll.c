@@ -197,46 +197,39 @@ static bool check_form(move *m)
     return true;
 }
 
-// Entries of the cut factor that coordinate i of the table holds: [lo, hi).
-static void range_of(const rec_dim *d, int i, int64_t *lo, int64_t *hi)
+// Where the part of every coordinate begins; n_table + 1 entries.
+static int64_t *begins(chk *c, const rec_dim *d)
 {
-    *lo = 0;
-    for (int k = 0; k < i; k++)
-        *lo += d->table[k];
-    *hi = *lo + d->table[i];
+    int64_t *at = HB_ARRAY(c->a, int64_t, d->n_table + 1);
+    for (int i = 0; i < d->n_table; i++)
+        at[i + 1] = at[i] + d->table[i];
+    return at;
 }
 
-// Elements that coordinate i sends to j, by the sender's part cut by the receiver's table.
-static int64_t sent(const move *m, int i, int j)
-{
-    int64_t a, b, x, y;
-    range_of(m->from, i, &a, &b);
-    range_of(m->to, j, &x, &y);
-    if (m->call->coll == COST_ALL_TO_ALL) return (b - a) * (y - x);
-    int64_t lo = a > x ? a : x, hi = b < y ? b : y;
-    return hi > lo ? hi - lo : 0;
-}
-
-// What all coordinates send to j, and what j's part of the result holds; what i sends, and what its
-// part of the source holds: in elements of the two factors, the rest of the tensor being the same
-// on both sides.
+// What all coordinates send to j, by the sender's part cut by the receiver's table, and what j's
+// part of the result holds; what i sends, and what its part of the source holds: in elements of the
+// two factors, the rest of the tensor being the same on both sides.
 static bool check_bytes(move *m)
 {
     if (m->call->coll != COST_ALL_TO_ALL && m->call->coll != COST_RECUT) return true;
     bool cross = m->call->coll == COST_ALL_TO_ALL;
     int n = m->c->r->size[m->axis];
-    for (int i = 0; i < n; i++) {
-        int64_t out = 0, in = 0;
+    const int64_t *from = begins(m->c, m->from), *to = begins(m->c, m->to);
+    int64_t *out = HB_ARRAY(m->c->a, int64_t, n), *in = HB_ARRAY(m->c->a, int64_t, n);
+    for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
-            out += sent(m, i, j);
-            in += sent(m, j, i);
+            int64_t lo = from[i] > to[j] ? from[i] : to[j],
+                    hi = from[i + 1] < to[j + 1] ? from[i + 1] : to[j + 1];
+            int64_t sent = cross ? m->from->table[i] * m->to->table[j] : hi > lo ? hi - lo : 0;
+            out[i] += sent;
+            in[j] += sent;
         }
-        if (out != m->from->table[i] * (cross ? m->to->n : 1) ||
-            in != m->to->table[i] * (cross ? m->from->n : 1))
+    for (int i = 0; i < n; i++)
+        if (out[i] != m->from->table[i] * (cross ? m->to->n : 1) ||
+            in[i] != m->to->table[i] * (cross ? m->from->n : 1))
             return chk_fail(m->c,
                             "coordinate %d sends and receives other amounts than it holds of %.*s",
                             i, HB_ARG(pair_text(m)));
-    }
     return true;
 }
 

@@ -88,19 +88,26 @@ static hap_tensor *declare(hap_dtype type, int rank, const hap_dim *dims, int64_
 // --- values: small integers, exact in every type and sum ---
 static int value(int64_t global, int rank, int item)
 {
-    uint64_t h = (uint64_t)global * 0x9E3779B97F4A7C15u + (uint64_t)rank * 977u + (uint64_t)item * 31u;
+    uint64_t h =
+        (uint64_t)global * 0x9E3779B97F4A7C15u + (uint64_t)rank * 977u + (uint64_t)item * 31u;
     return (int)(h >> 40 & 15u) - 3;
 }
 
 static double get(const hap_tensor *t, int64_t i)
 {
     switch (t->type) {
-    case HAP_F32: return (double)((const float *)t->data)[i];
-    case HAP_BF16: return (double)hap_bf16_to_f32(((const uint16_t *)t->data)[i]);
-    case HAP_F16: return (double)hap_f16_to_f32(((const uint16_t *)t->data)[i]);
-    case HAP_I64: return (double)((const int64_t *)t->data)[i];
-    case HAP_I32: return (double)((const int32_t *)t->data)[i];
-    case HAP_BOOL: return ((const uint8_t *)t->data)[i];
+    case HAP_F32:
+        return (double)((const float *)t->data)[i];
+    case HAP_BF16:
+        return (double)hap_bf16_to_f32(((const uint16_t *)t->data)[i]);
+    case HAP_F16:
+        return (double)hap_f16_to_f32(((const uint16_t *)t->data)[i]);
+    case HAP_I64:
+        return (double)((const int64_t *)t->data)[i];
+    case HAP_I32:
+        return (double)((const int32_t *)t->data)[i];
+    case HAP_BOOL:
+        return ((const uint8_t *)t->data)[i];
     }
     return 0;
 }
@@ -108,12 +115,24 @@ static double get(const hap_tensor *t, int64_t i)
 static void set(hap_tensor *t, int64_t i, int x)
 {
     switch (t->type) {
-    case HAP_F32: ((float *)t->data)[i] = (float)x; break;
-    case HAP_BF16: ((uint16_t *)t->data)[i] = hap_f32_to_bf16((float)x); break;
-    case HAP_F16: ((uint16_t *)t->data)[i] = hap_f32_to_f16((float)x); break;
-    case HAP_I64: ((int64_t *)t->data)[i] = x; break;
-    case HAP_I32: ((int32_t *)t->data)[i] = x; break;
-    case HAP_BOOL: ((uint8_t *)t->data)[i] = (uint8_t)x; break;
+    case HAP_F32:
+        ((float *)t->data)[i] = (float)x;
+        break;
+    case HAP_BF16:
+        ((uint16_t *)t->data)[i] = hap_f32_to_bf16((float)x);
+        break;
+    case HAP_F16:
+        ((uint16_t *)t->data)[i] = hap_f32_to_f16((float)x);
+        break;
+    case HAP_I64:
+        ((int64_t *)t->data)[i] = x;
+        break;
+    case HAP_I32:
+        ((int32_t *)t->data)[i] = x;
+        break;
+    case HAP_BOOL:
+        ((uint8_t *)t->data)[i] = (uint8_t)x;
+        break;
     }
 }
 
@@ -246,7 +265,8 @@ static void random_shape(hap_coll_kind kind, unsigned axes, bool even, shape *s)
         s->dst[moved] = cut;
         s->src[moved] = full;
         break;
-    case HAP_ALL_REDUCE: break;
+    case HAP_ALL_REDUCE:
+        break;
     case HAP_RECUT:
         cut = factor(below(9), true);
         cut.axis = both;
@@ -256,7 +276,8 @@ static void random_shape(hap_coll_kind kind, unsigned axes, bool even, shape *s)
         break;
     case HAP_ALL_TO_ALL:
         if (nested) { // one dim of two factors: o a m b i
-            int64_t o = 1 + below(2), a = below(6), m = 1 + below(2), b = 1 + below(5), i = 1 + below(2);
+            int64_t o = 1 + below(2), a = below(6), m = 1 + below(2), b = 1 + below(5),
+                    i = 1 + below(2);
             if (a == 0) a = 3;
             hap_dim x = {a, o, m * b * i, both, random_table(a, axis_parts(both), false)};
             hap_dim y = {b, o * a * m, i, both, random_table(b, axis_parts(both), false)};
@@ -313,8 +334,9 @@ static void launch(flight *f)
         f->event = coll_reduce_scatter_start(r, axes, form, f->call.n, f->dst, f->src, f->scratch);
         break;
     case HAP_ALL_REDUCE:
-        f->event = max ? coll_all_reduce_max_start(r, axes, form, f->call.n, f->dst, f->src, f->scratch)
-                       : coll_all_reduce_start(r, axes, form, f->call.n, f->dst, f->src, f->scratch);
+        f->event =
+            max ? coll_all_reduce_max_start(r, axes, form, f->call.n, f->dst, f->src, f->scratch)
+                : coll_all_reduce_start(r, axes, form, f->call.n, f->dst, f->src, f->scratch);
         break;
     case HAP_ALL_TO_ALL:
         f->event = coll_all_to_all_start(r, axes, form, f->call.n, f->dst, f->src, f->scratch);
@@ -370,7 +392,8 @@ static void check(flight *f)
                 break;
             }
         }
-        if (dst != src && !poisoned(dst, f->dst_room[k])) fail("written past dst", &f->call, dst, 0);
+        if (dst != src && !poisoned(dst, f->dst_room[k]))
+            fail("written past dst", &f->call, dst, 0);
         if (dst != src && memcmp(src->data, f->src_copy[k], (size_t)f->src_room[k]) != 0)
             fail("src changed", &f->call, dst, 0);
         free(f->src_copy[k]);

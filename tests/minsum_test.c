@@ -28,7 +28,7 @@ static uint32_t draw(uint32_t below)
 // Integer costs add exactly, so that values must be equal to the last bit.
 static double cost(bool whole, uint32_t forbidden_percent)
 {
-    if (draw(100) < forbidden_percent) return INFINITY;
+    if (draw(100) < forbidden_percent) return HUGE_VAL;
     return whole ? draw(8) : (double)draw(1u << 30) / (1 << 20) - 100;
 }
 
@@ -203,7 +203,7 @@ END_TEST
 START_TEST(no_variables_and_single_states)
 {
     int domain[] = {1, 1}, at[2];
-    double value, cell = 2.5, forbidden = INFINITY;
+    double value, cell = 2.5, forbidden = HUGE_VAL;
     ms_edge edge[] = {{0, 1, &cell}};
     const double *unary[] = {&cell, NULL};
     ms_problem none = {0, NULL, NULL, 0, NULL}, single = {2, domain, unary, 1, edge};
@@ -219,7 +219,7 @@ END_TEST
 // Three pairwise different values of two: no state is forbidden by one table alone.
 START_TEST(infeasible_without_a_forbidden_state)
 {
-    double differ[] = {INFINITY, 0, 0, INFINITY};
+    double differ[] = {HUGE_VAL, 0, 0, HUGE_VAL};
     int domain[] = {2, 2, 2}, at[3];
     double value;
     ms_edge edge[] = {{0, 1, differ}, {1, 2, differ}, {0, 2, differ}};
@@ -270,7 +270,7 @@ END_TEST
 
 START_TEST(nan_is_a_bug)
 {
-    double cell[] = {NAN, 1}, value;
+    double cell[] = {nan(""), 1}, value;
     int domain[] = {2}, at[1];
     const double *unary[] = {cell};
     ms_problem p = {1, domain, unary, 0, NULL};

@@ -702,6 +702,17 @@ static bool wire(mut *m, int id)
     return false;
 }
 
+// Has every rank at least one byte of it?
+static bool everywhere(const rec_tensor *t)
+{
+    for (int d = 0; d < t->rank; d++) {
+        if (t->dim[d].n == 0) return false;
+        for (int i = 0; i < t->dim[d].n_table; i++)
+            if (t->dim[d].table[i] == 0) return false;
+    }
+    return true;
+}
+
 static bool overlap(mut *m)
 {
     int c = choose(m, droppable);
@@ -713,20 +724,44 @@ static bool overlap(mut *m)
     for (int i = 0; i < n; i++) {
         int y = (at + i) % n;
         const rec_tensor *ty = &m->r->tensors.p[y];
-        // Both lie whole on some rank of class 0 with at least a byte: then they share one.
         if (y == x || !term[y] || term[y] == after || reader(m, y, c + 1) < 0 ||
-            (ty->seg == 1 && wire(m, x)))
+            (ty->seg == 1 && wire(m, x)) || !everywhere(ty) || !everywhere(&m->r->tensors.p[x]))
             continue;
-        bool whole = true;
-        for (int d = 0; d < ty->rank; d++)
-            whole = whole && ty->dim[d].axis < 0;
-        for (int d = 0; d < m->r->tensors.p[x].rank; d++)
-            whole = whole && m->r->tensors.p[x].dim[d].axis < 0;
-        if (!whole || global_bytes(ty) == 0 || global_bytes(&m->r->tensors.p[x]) == 0) continue;
         put_at(m, x, ty);
         return true;
     }
     return false;
+}
+
+// A call between start and wait writes on bytes that the collective sends or fills.
+static bool in_flight(mut *m)
+{
+    int s = choose(m, is_start);
+    if (s < 0) return false;
+    const rec_call *k = call(m, s);
+    int w = wait_of(m, s), p = pick(m, k->n_in), y = pick(m, 2) ? k->in[p] : k->out[p];
+    for (int c = s + 1; c < w; c++) {
+        if (!droppable(m, c) || in_place(call(m, c))) continue;
+        int x = call(m, c)->out[0];
+        if (x == y || !everywhere(&m->r->tensors.p[x]) || !everywhere(&m->r->tensors.p[y]))
+            continue;
+        put_at(m, x, &m->r->tensors.p[y]);
+        return true;
+    }
+    return false;
+}
+
+// The call moves behind the end of its buffer's first life: some reader sees the value before it.
+static bool late_call(mut *m)
+{
+    int c = choose(m, droppable);
+    if (c < 0) return false;
+    rec_call k = *call(m, c);
+    int r = reader(m, k.out[0], c + 1);
+    if (r < 0 || r >= m->r->calls.n || in_place(&k)) return false;
+    insert_call(m, r + 1, k);
+    remove_call(m, c);
+    return true;
 }
 
 static bool has_scratch(mut *m, int c)
@@ -898,6 +933,8 @@ static bool apply(mut *m, mut_kind kind)
         return late_wait(m);
     case MUT_SWAP_WAITS:
         return swap_waits(m);
+    case MUT_LATE_CALL:
+        return late_call(m);
     case MUT_EARLY_CALL:
         return early_call(m);
     case MUT_SWAP_OPERANDS:
@@ -940,6 +977,8 @@ static bool apply(mut *m, mut_kind kind)
         return wrong_mask(m);
     case MUT_OVERLAP:
         return overlap(m);
+    case MUT_IN_FLIGHT:
+        return in_flight(m);
     case MUT_SCRATCH_ON_DATA:
         return scratch_on_data(m);
     case MUT_NO_SCRATCH:

@@ -20,6 +20,7 @@
     X(LATE_WAIT)       /* the wait moves behind the first reader of the destination */             \
     X(SWAP_WAITS)      /* two waits trade events, and the first destination is read in between */  \
     X(EARLY_CALL)      /* a call moves before the producer of its operand */                       \
+    X(LATE_CALL)       /* a call moves behind the first reader of its result */                    \
     X(SWAP_OPERANDS)   /* operands with different terms, of an op that does not commute */         \
     X(WRONG_OPERAND)   /* a buffer of the same dims with another term */                           \
     X(WRONG_OUTPUT)    /* written into a buffer of the same dims whose term is still read */       \
@@ -40,6 +41,7 @@
     X(WRONG_COLL)      /* another collective */                                                    \
     X(WRONG_MASK)      /* other axes take part */                                                  \
     X(OVERLAP)         /* a buffer lies on another whose different term is read after its write */ \
+    X(IN_FLIGHT)       /* written on a source or destination between start and wait */             \
     X(SCRATCH_ON_DATA) /* the scratch lies on its own collective's source */                       \
     X(NO_SCRATCH)      /* a form that always needs scratch has none */                             \
     X(SMALL_SCRATCH)   /* … or four bytes of it */                                               \

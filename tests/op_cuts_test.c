@@ -249,7 +249,7 @@ static void run_config(const config *f)
         sum[o] = calloc((size_t)e + 1, sizeof(double));
         hits[o] = calloc((size_t)e + 1, sizeof(int));
         for (int64_t i = 0; i < e && f->r->reducer[o] == 'm'; i++)
-            sum[o][i] = -INFINITY;
+            sum[o][i] = (double)-INFINITY;
     }
     for (int i = 0; i < n->n_in; i++) { // what is left to hand out of a partial operand
         rest[i] = calloc((size_t)f->in[i].elements + 1, sizeof(double));

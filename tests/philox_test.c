@@ -6,7 +6,7 @@
 
 #include "core/float16.h"
 #include "core/philox.h"
-#include "core/schedule.h"
+#include "core/learning_rate.h"
 
 // Known answers of the authors' library (Random123, kat_vectors, philox4x32 10).
 START_TEST(known_vectors)
@@ -107,14 +107,14 @@ START_TEST(float16)
         if (isnan(b)) ck_assert(isnan(hap_bf16_to_f32(hap_f32_to_bf16(b))));
         if (isnan(f)) ck_assert(isnan(hap_f16_to_f32(hap_f32_to_f16(f))));
     }
-    ck_assert_uint_eq(hap_f32_to_bf16(1 + 0x1p-8f), 0x3F80);       // tie: to even, down
-    ck_assert_uint_eq(hap_f32_to_bf16(1 + 3 * 0x1p-8f), 0x3F82);   // tie: to even, up
-    ck_assert_uint_eq(hap_f32_to_bf16(3.4e38f), 0x7F80);           // rounds to infinity
+    ck_assert_uint_eq(hap_f32_to_bf16(1 + 0x1p-8f), 0x3F80);     // tie: to even, down
+    ck_assert_uint_eq(hap_f32_to_bf16(1 + 3 * 0x1p-8f), 0x3F82); // tie: to even, up
+    ck_assert_uint_eq(hap_f32_to_bf16(3.4e38f), 0x7F80);         // rounds to infinity
     ck_assert_uint_eq(hap_f32_to_f16(1 + 0x1p-11f), 0x3C00);
     ck_assert_uint_eq(hap_f32_to_f16(1 + 3 * 0x1p-11f), 0x3C02);
     ck_assert_uint_eq(hap_f32_to_f16(65519), 0x7BFF);
     ck_assert_uint_eq(hap_f32_to_f16(65520), 0x7C00);
-    ck_assert_uint_eq(hap_f32_to_f16(0x1p-25f), 0);        // half of the smallest: to even
+    ck_assert_uint_eq(hap_f32_to_f16(0x1p-25f), 0); // half of the smallest: to even
     ck_assert_uint_eq(hap_f32_to_f16(3 * 0x1p-25f), 2);
     ck_assert_uint_eq(hap_f32_to_f16(-0x1.8p-24f), 0x8002);
 }

@@ -91,7 +91,7 @@ END_TEST
 
 START_TEST(nan_is_a_bug)
 {
-    double weight[] = {1, NAN};
+    double weight[] = {1, nan("")};
     int64_t out[2];
     lp_round(10, 1, 2, weight, out);
 }

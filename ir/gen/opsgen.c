@@ -22,6 +22,7 @@ static const char *const ins[IR_MAX_IN] = {"a", "b", "c", "d", "e", "f", "g", "h
 
 static const char *in_name(const ir_op_row *r, int i)
 {
+    hb_assert(i >= 0 && i < IR_MAX_IN);
     return r->max_in == 1 ? "x" : ins[i];
 }
 

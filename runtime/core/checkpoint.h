@@ -1,7 +1,8 @@
 // Values a run starts from and leaves behind: safetensors files of global tensors.
 //
 // A file holds parameters, buffers and, if it is a checkpoint, moments and hap.step, hap.seed,
-// hap.cursor (i64 scalars). No cut is in it: any plan of the same graph reads it, each rank its part.
+// hap.cursor (i64 scalars). No cut is in it: any plan of the same graph reads it, each rank its
+// part.
 
 #ifndef HAP_RUNTIME_CHECKPOINT_H
 #define HAP_RUNTIME_CHECKPOINT_H

@@ -29,7 +29,8 @@ static bool fits(const hap_tensor *t, const hap_st_tensor *s)
     return true;
 }
 
-static void say_misfit(const char *path, const hap_tensor *t, const hap_st_tensor *s, char *why, int n)
+static void say_misfit(const char *path, const hap_tensor *t, const hap_st_tensor *s, char *why,
+                       int n)
 {
     int at = snprintf(why, (size_t)n, "%s: tensor '%s' is %s [", path, s->name, s->type_name);
     for (int i = 0; i < s->rank && at < n; i++)
@@ -79,7 +80,8 @@ static void load_const(hap_rank *r, const hap_var *v, char *why, int n)
     char path[1200];
     const char *hash = strrchr(v->file, '#');
     if (!hash) {
-        snprintf(why, (size_t)n, "constant '%s': '%s' names no tensor (FILE#NAME)", v->name, v->file);
+        snprintf(why, (size_t)n, "constant '%s': '%s' names no tensor (FILE#NAME)", v->name,
+                 v->file);
         return;
     }
     int len = (int)(hash - v->file);
@@ -106,7 +108,8 @@ static void load_var(hap_rank *r, const hap_var *v, const hap_st *f, const char 
     hap_beat(r, "load");
     switch (v->kind) {
     case HAP_VAR_INPUT:
-    case HAP_VAR_GRAD: return;
+    case HAP_VAR_GRAD:
+        return;
     case HAP_VAR_CONST:
         if (v->file)
             load_const(r, v, why, n);
@@ -115,7 +118,8 @@ static void load_var(hap_rank *r, const hap_var *v, const hap_st *f, const char 
         return;
     case HAP_VAR_PARAM:
     case HAP_VAR_STATE:
-    case HAP_VAR_BUFFER: break;
+    case HAP_VAR_BUFFER:
+        break;
     }
     if (f) s = find(r, f, v->name);
     if (s && !fits(v->t, s)) {

@@ -214,5 +214,6 @@ void hap_checkpoint_check(const hap_rank *r, char *why, int n)
     for (int i = 0; i < r->n_vars; i++)
         grads |= r->var[i].kind == HAP_VAR_GRAD;
     if (r->opt.save_grads && !grads && !why[0])
-        snprintf(why, (size_t)n, "--save-grads: the program keeps no gradients (hapc --keep-grads)");
+        snprintf(why, (size_t)n,
+                 "--save-grads: the program keeps no gradients (hapc --keep-grads)");
 }

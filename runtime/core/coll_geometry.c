@@ -8,11 +8,16 @@
 const char *hap_coll_name(const hap_coll_call *c)
 {
     switch (c->kind) {
-    case HAP_ALL_GATHER: return "coll_all_gather";
-    case HAP_REDUCE_SCATTER: return "coll_reduce_scatter";
-    case HAP_ALL_REDUCE: return c->reduce == HAP_MAX ? "coll_all_reduce_max" : "coll_all_reduce";
-    case HAP_ALL_TO_ALL: return "coll_all_to_all";
-    case HAP_RECUT: return "coll_recut";
+    case HAP_ALL_GATHER:
+        return "coll_all_gather";
+    case HAP_REDUCE_SCATTER:
+        return "coll_reduce_scatter";
+    case HAP_ALL_REDUCE:
+        return c->reduce == HAP_MAX ? "coll_all_reduce_max" : "coll_all_reduce";
+    case HAP_ALL_TO_ALL:
+        return "coll_all_to_all";
+    case HAP_RECUT:
+        return "coll_recut";
     }
     return "coll";
 }
@@ -54,7 +59,8 @@ static const char *find_cuts(const hap_coll_call *c, const hap_tensor *src, cons
         bool in_src = hap_dim_in_group(s, c->axes), in_dst = hap_dim_in_group(d, c->axes);
         if (!in_src && !in_dst) {
             if (src->local[i] == dst->local[i] && src->first[i] == dst->first[i]) continue;
-            snprintf(buf, (size_t)n, "dim %d is cut differently over an axis that takes no part", i);
+            snprintf(buf, (size_t)n, "dim %d is cut differently over an axis that takes no part",
+                     i);
             return buf;
         }
         if ((in_src && *src_dim >= 0) || (in_dst && *dst_dim >= 0)) {
@@ -94,7 +100,7 @@ static const char *two_factors(const hap_rank *r, const hap_coll_call *c, const 
     }
     int64_t full[HAP_MAX_RANK], total = 1;
     for (int k = 0; k < src->rank; k++) {
-        full[k] = k == i ? a->outer * all_a.n * a->inner
+        full[k] = k == i   ? a->outer * all_a.n * a->inner
                   : k == j ? b->outer * all_b.n * b->inner
                            : src->local[k];
         total *= full[k];
@@ -134,8 +140,8 @@ static const char *one_factor(const hap_rank *r, const hap_coll_call *c, const h
     const hap_dim *s = &src->dim[i], *d = &dst->dim[i], *cut = in_src ? s : d;
     hap_range all, other;
     bool fits = in_src && in_dst ? same_factor(s, d) && hap_dim_union(r, s, c->axes, &all) &&
-                                       hap_dim_union(r, d, c->axes, &other) &&
-                                       all.lo == other.lo && all.n == other.n
+                                       hap_dim_union(r, d, c->axes, &other) && all.lo == other.lo &&
+                                       all.n == other.n
                                  : covers(r, cut, in_src ? d : s, c->axes, &all);
     if (!fits) {
         snprintf(buf, (size_t)n, "dim %d does not hold what the group holds together", i);
@@ -158,8 +164,13 @@ const char *hap_coll_view_of(const hap_rank *r, const hap_coll_call *c, int k, h
                              char *buf, int n)
 {
     const hap_tensor *src = c->src[k], *dst = c->dst[k];
-    *v = (hap_coll_view){.outer = 1, .mid = 1, .n2 = 1, .inner = 1, .src_factor = 1,
-                         .dst_factor = 1, .axes = c->axes};
+    *v = (hap_coll_view){.outer = 1,
+                         .mid = 1,
+                         .n2 = 1,
+                         .inner = 1,
+                         .src_factor = 1,
+                         .dst_factor = 1,
+                         .axes = c->axes};
     v->n_members = hap_group_size(r, c->axes);
     v->me = hap_group_member(r, c->axes);
     if (!src || !dst) return "a tensor is NULL";
@@ -264,9 +275,11 @@ static unsigned forms_of(hap_coll_kind k)
     case HAP_REDUCE_SCATTER:
         return 1u << FORM_EVEN | 1u << FORM_PADDED | 1u << FORM_GROUPED | 1u << FORM_SENDRECV |
                1u << FORM_EVEN_FLAT;
-    case HAP_ALL_REDUCE: return 1u << FORM_FLAT | 1u << FORM_TWO_LEVEL;
+    case HAP_ALL_REDUCE:
+        return 1u << FORM_FLAT | 1u << FORM_TWO_LEVEL;
     case HAP_ALL_TO_ALL:
-    case HAP_RECUT: return 1u << FORM_EVEN | 1u << FORM_SENDRECV;
+    case HAP_RECUT:
+        return 1u << FORM_EVEN | 1u << FORM_SENDRECV;
     }
     return 0;
 }

@@ -22,8 +22,7 @@ static double begin(hap_rank *r, const char *name)
 
 static void end(hap_rank *r, double start)
 {
-    if (r->trace)
-        hap_trace_add(r, HAP_TRACE_COMPUTE, r->doing, r->line, start, hap_seconds());
+    if (r->trace) hap_trace_add(r, HAP_TRACE_COMPUTE, r->doing, r->line, start, hap_seconds());
     r->doing = NULL;
     hap_backend_poll(r);
 }

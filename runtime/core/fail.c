@@ -13,7 +13,8 @@ const hap_step_state *hap_step(const hap_rank *r)
     return &r->now;
 }
 
-// When all ranks meet the same error, rank 0 says so and ends the others while they still sleep here.
+// When all ranks meet the same error, rank 0 says so and ends the others while they still sleep
+// here.
 static void let_lower_ranks_speak(const hap_rank *r)
 {
     int ms = r->id < 10 ? 150 * r->id : 1500;

@@ -10,11 +10,11 @@
 enum { HAP_EXIT_INPUT = 1, HAP_EXIT_USAGE = 2, HAP_EXIT_FAILED = 5 };
 
 #if defined(__GNUC__)
-#define HAP_PRINTF(f, a) __attribute__((format(printf, f, a)))
-#define HAP_NORETURN __attribute__((noreturn))
+#    define HAP_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#    define HAP_NORETURN     __attribute__((noreturn))
 #else
-#define HAP_PRINTF(f, a)
-#define HAP_NORETURN
+#    define HAP_PRINTF(f, a)
+#    define HAP_NORETURN
 #endif
 
 // Any rank alone may call it: prints where it stands and the message, aborts all ranks with code.

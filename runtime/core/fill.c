@@ -15,12 +15,24 @@ typedef struct filling {
 static void put(const filling *f, int64_t i, double x)
 {
     switch (f->type) {
-    case HAP_F32: ((float *)f->data)[i] = (float)x; break;
-    case HAP_BF16: ((uint16_t *)f->data)[i] = hap_f32_to_bf16((float)x); break;
-    case HAP_F16: ((uint16_t *)f->data)[i] = hap_f32_to_f16((float)x); break;
-    case HAP_I64: ((int64_t *)f->data)[i] = (int64_t)x; break;
-    case HAP_I32: ((int32_t *)f->data)[i] = (int32_t)x; break;
-    case HAP_BOOL: ((uint8_t *)f->data)[i] = (uint8_t)(x < 0 || x > 0); break;
+    case HAP_F32:
+        ((float *)f->data)[i] = (float)x;
+        break;
+    case HAP_BF16:
+        ((uint16_t *)f->data)[i] = hap_f32_to_bf16((float)x);
+        break;
+    case HAP_F16:
+        ((uint16_t *)f->data)[i] = hap_f32_to_f16((float)x);
+        break;
+    case HAP_I64:
+        ((int64_t *)f->data)[i] = (int64_t)x;
+        break;
+    case HAP_I32:
+        ((int32_t *)f->data)[i] = (int32_t)x;
+        break;
+    case HAP_BOOL:
+        ((uint8_t *)f->data)[i] = (uint8_t)(x < 0 || x > 0);
+        break;
     }
 }
 

@@ -4,9 +4,9 @@
 //
 //     PID STEP LINE NAME COUNT\n        padded with spaces before the newline to 128 bytes
 //
-// NAME is the op or call ("linear", "coll_all_gather", "hap_wait", "load", "save"); COUNT grows with
-// every write, so that a rank whose COUNT stands still is busy in NAME or hangs there. STEP is -1
-// before the first step. Once the rank has ended without error NAME is "end".
+// NAME is the op or call ("linear", "coll_all_gather", "hap_wait", "load", "save"); COUNT grows
+// with every write, so that a rank whose COUNT stands still is busy in NAME or hangs there. STEP is
+// -1 before the first step. Once the rank has ended without error NAME is "end".
 
 #ifndef HAP_RUNTIME_HEARTBEAT_H
 #define HAP_RUNTIME_HEARTBEAT_H

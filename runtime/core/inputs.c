@@ -47,7 +47,8 @@ static void check_shape(const input *in, const char *path, char *why, int n)
     char a[96], b[96];
     shape_text(a, sizeof a, t->type, t->rank, want, true);
     shape_text(b, sizeof b, in->file.type, in->file.rank, in->file.shape, false);
-    snprintf(why, (size_t)n, "%s: input '%s' wants %s, the file holds %s", path, in->var->name, a, b);
+    snprintf(why, (size_t)n, "%s: input '%s' wants %s, the file holds %s", path, in->var->name, a,
+             b);
 }
 
 static const char *file_of(const hap_rank *r, const char *name)
@@ -89,8 +90,7 @@ static void open_one(hap_rank *r, struct hap_inputs *all, const hap_var *v, char
     }
     for (int i = 0; i + 1 < all->n; i++) {
         const input *other = &all->in[i];
-        if (!other->per_sample ||
-            other->file.shape[0] / other->per_sample == rows / in->per_sample)
+        if (!other->per_sample || other->file.shape[0] / other->per_sample == rows / in->per_sample)
             continue;
         snprintf(why, (size_t)n,
                  "%s: --shuffle needs as many samples in every file: %lld here, %lld in '%s'", path,
@@ -108,7 +108,8 @@ void hap_inputs_open(hap_rank *r)
     for (int i = 0; i < r->opt.n_inputs && !why[0]; i++) {
         bool known = false;
         for (int k = 0; k < r->n_vars; k++)
-            known |= r->var[k].kind == HAP_VAR_INPUT && !strcmp(r->var[k].name, r->opt.input[i].name);
+            known |=
+                r->var[k].kind == HAP_VAR_INPUT && !strcmp(r->var[k].name, r->opt.input[i].name);
         if (known) continue;
         int at = snprintf(why, sizeof why, "--input %s: the program has no such input; it has",
                           r->opt.input[i].name);

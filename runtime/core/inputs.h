@@ -9,7 +9,8 @@
 
 #include "core/rank.h"
 
-void hap_inputs_open(hap_rank *r); // all ranks together; exits with one message if something is wrong
+void hap_inputs_open(
+    hap_rank *r); // all ranks together; exits with one message if something is wrong
 void hap_inputs_load(hap_rank *r); // for the step at r->cursor
 void hap_inputs_close(hap_rank *r);
 

@@ -77,8 +77,8 @@ static bool type_of(const char *descr, hap_dtype *type)
     static const struct {
         const char *descr;
         hap_dtype type;
-    } known[] = {{"<f4", HAP_F32}, {"<i8", HAP_I64}, {"<i4", HAP_I32},
-                 {"|b1", HAP_BOOL}, {"<f2", HAP_F16}};
+    } known[] = {
+        {"<f4", HAP_F32}, {"<i8", HAP_I64}, {"<i4", HAP_I32}, {"|b1", HAP_BOOL}, {"<f2", HAP_F16}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (!strcmp(descr, known[i].descr)) {
             *type = known[i].type;

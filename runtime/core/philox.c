@@ -35,8 +35,8 @@ void hap_philox_uniform4(uint64_t block, uint64_t key, double out[4])
 }
 
 // A Feistel network over the smallest even number of bits that holds n, its rounds from Philox;
-// what falls outside [0, n) is permuted again until it falls inside (cycle walking). A bijection for
-// any round function; no memory, so any rank finds any row of any epoch.
+// what falls outside [0, n) is permuted again until it falls inside (cycle walking). A bijection
+// for any round function; no memory, so any rank finds any row of any epoch.
 int64_t hap_permute(int64_t i, int64_t n, uint64_t seed, uint64_t epoch)
 {
     int half = 1;

@@ -1,9 +1,9 @@
 // What the runtime's core and a backend share. Programs do not see this.
 //
-// Core (this folder) knows options, mesh, segments' layout, tensors, parameters, checkpoints, inputs, step
-// reports. A backend supplies the memory, the kernels and the collectives through hap_backend.
-// The layout of a tensor: row-major over local sizes, where a dim cut in the middle (CUT_IN) is
-// stored [outer, n_r, inner].
+// Core (this folder) knows options, mesh, segments' layout, tensors, parameters, checkpoints,
+// inputs, step reports. A backend supplies the memory, the kernels and the collectives through
+// hap_backend. The layout of a tensor: row-major over local sizes, where a dim cut in the middle
+// (CUT_IN) is stored [outer, n_r, inner].
 
 #ifndef HAP_RUNTIME_CORE_H
 #define HAP_RUNTIME_CORE_H
@@ -66,8 +66,9 @@ typedef struct hap_coll_call {
 
 // What kernels may know of the step that runs.
 typedef struct hap_step_state {
-    int64_t step;  // steps done before this one, over all runs (hap.step of the checkpoint): 0 at first
-    double lr;     // this step's learning rate, schedule applied
+    int64_t
+        step;  // steps done before this one, over all runs (hap.step of the checkpoint): 0 at first
+    double lr; // this step's learning rate, schedule applied
     uint64_t seed; // of the run
 } hap_step_state;
 const hap_step_state *hap_step(const hap_rank *r);

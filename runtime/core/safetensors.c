@@ -10,9 +10,10 @@ enum { MAX_HEADER = 100000000 }; // as the format's own library
 static const struct {
     const char *name;
     int bytes, type;
-} st_types[] = {{"F32", 4, HAP_F32}, {"BF16", 2, HAP_BF16}, {"F16", 2, HAP_F16}, {"I64", 8, HAP_I64},
-                {"I32", 4, HAP_I32}, {"BOOL", 1, HAP_BOOL}, {"F64", 8, -1},      {"U64", 8, -1},
-                {"U32", 4, -1},      {"I16", 2, -1},        {"U16", 2, -1},      {"I8", 1, -1},
+} st_types[] = {{"F32", 4, HAP_F32}, {"BF16", 2, HAP_BF16}, {"F16", 2, HAP_F16},
+                {"I64", 8, HAP_I64}, {"I32", 4, HAP_I32},   {"BOOL", 1, HAP_BOOL},
+                {"F64", 8, -1},      {"U64", 8, -1},        {"U32", 4, -1},
+                {"I16", 2, -1},      {"U16", 2, -1},        {"I8", 1, -1},
                 {"U8", 1, -1},       {"F8_E4M3", 1, -1},    {"F8_E5M2", 1, -1}};
 enum { N_TYPES = sizeof st_types / sizeof *st_types };
 
@@ -105,7 +106,8 @@ static bool escape(reader *s, char out[4], int *n)
     if (c != 'u') return bad(s, "an unknown escape");
     if (!hex4(s, &code)) return false;
     if (code >= 0xD800 && code < 0xDC00) {
-        if (s->end - s->p < 6 || s->p[0] != '\\' || s->p[1] != 'u') return bad(s, "half a surrogate");
+        if (s->end - s->p < 6 || s->p[0] != '\\' || s->p[1] != 'u')
+            return bad(s, "half a surrogate");
         s->p += 2;
         if (!hex4(s, &low)) return false;
         if (low < 0xDC00 || low > 0xDFFF) return bad(s, "half a surrogate");
@@ -334,8 +336,8 @@ static bool parse(hap_st *f, char *why, int n)
         used += t->end - t->begin;
     }
     if (used != data_bytes) {
-        snprintf(why, (size_t)n, "its tensors take %lld bytes, the file holds %lld", (long long)used,
-                 (long long)data_bytes);
+        snprintf(why, (size_t)n, "its tensors take %lld bytes, the file holds %lld",
+                 (long long)used, (long long)data_bytes);
         return false;
     }
     return true;

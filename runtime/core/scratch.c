@@ -1,5 +1,5 @@
-// Scratch sizes of collectives: the table of docs/formats.md ("Scratch"), which the planner computes
-// by its own code. N = members of the group, max = the largest part of a member.
+// Scratch sizes of collectives: the table of docs/formats.md ("Scratch"), which the planner
+// computes by its own code. N = members of the group, max = the largest part of a member.
 
 #include "core/coll_geometry.h"
 
@@ -23,7 +23,8 @@ int64_t hap_scratch_of(const hap_rank *r, const hap_coll_call *c, const hap_coll
     case HAP_ALL_REDUCE:
         return c->form == FORM_TWO_LEVEL ? ceil_div(full / v->item, r->size[1]) * v->item : 0;
     case HAP_ALL_TO_ALL:
-    case HAP_RECUT: return hap_max_src_bytes(r, v) + hap_max_dst_bytes(r, v);
+    case HAP_RECUT:
+        return hap_max_src_bytes(r, v) + hap_max_dst_bytes(r, v);
     }
     return 0;
 }

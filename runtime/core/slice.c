@@ -31,7 +31,8 @@ static void visit(const walk *w, int i, int64_t local, int64_t global)
     }
 }
 
-void hap_slice_runs(int rank, const hap_dim *dims, const hap_range *part, hap_run_fn *fn, void *user)
+void hap_slice_runs(int rank, const hap_dim *dims, const hap_range *part, hap_run_fn *fn,
+                    void *user)
 {
     walk w = {.rank = rank, .dims = dims, .part = part, .fn = fn, .user = user};
     w.local[rank] = w.global[rank] = 1;
@@ -79,8 +80,8 @@ typedef struct copy {
 static void copy_run(void *user, int64_t local, int64_t global, int64_t n)
 {
     const copy *c = user;
-    memcpy(c->to + (c->out ? global : local) * c->item, c->from + (c->out ? local : global) * c->item,
-           (size_t)(n * c->item));
+    memcpy(c->to + (c->out ? global : local) * c->item,
+           c->from + (c->out ? local : global) * c->item, (size_t)(n * c->item));
 }
 
 void hap_slice_read(const hap_rank *r, const hap_tensor *t, void *local, const void *global)

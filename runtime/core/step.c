@@ -12,7 +12,7 @@
 #include "core/float16.h"
 #include "core/heartbeat.h"
 #include "core/inputs.h"
-#include "core/schedule.h"
+#include "core/learning_rate.h"
 #include "core/trace.h"
 
 static void first(hap_rank *r)

@@ -10,11 +10,15 @@ int64_t hap_dtype_bytes(hap_dtype t)
 {
     switch (t) {
     case HAP_F32:
-    case HAP_I32: return 4;
+    case HAP_I32:
+        return 4;
     case HAP_BF16:
-    case HAP_F16: return 2;
-    case HAP_I64: return 8;
-    case HAP_BOOL: return 1;
+    case HAP_F16:
+        return 2;
+    case HAP_I64:
+        return 8;
+    case HAP_BOOL:
+        return 1;
     }
     return 0;
 }
@@ -32,7 +36,8 @@ int64_t hap_dim_size(const hap_dim *d)
 
 int hap_coordinate(const hap_rank *r, int axis)
 {
-    if (axis == HAP_BOTH) return r->n_axes == 2 ? r->coord[0] * r->size[1] + r->coord[1] : r->coord[0];
+    if (axis == HAP_BOTH)
+        return r->n_axes == 2 ? r->coord[0] * r->size[1] + r->coord[1] : r->coord[0];
     return r->coord[axis];
 }
 
@@ -119,8 +124,7 @@ static void check_dim(hap_rank *r, int i, const hap_dim *d)
 }
 
 hap_tensor *hap_tensor_declare(hap_rank *r, hap_segment seg, const int64_t *off, int layer,
-                               const int64_t *stride, hap_dtype type, int rank,
-                               const hap_dim *dims)
+                               const int64_t *stride, hap_dtype type, int rank, const hap_dim *dims)
 {
     HAP_CK(r, r->n_axes > 0 && r->n_classes > 0 && r->seg_bytes[SEG_SYM] >= 0,
            "a tensor is declared before mesh, classes and segments");
@@ -131,8 +135,13 @@ hap_tensor *hap_tensor_declare(hap_rank *r, hap_segment seg, const int64_t *off,
            rank);
 
     hap_tensor *t = hap_alloc(r, sizeof *t);
-    *t = (hap_tensor){.id = r->n_tensors, .seg = seg, .off_by_class = off, .type = type,
-                      .rank = rank, .elements = 1, .line = r->line};
+    *t = (hap_tensor){.id = r->n_tensors,
+                      .seg = seg,
+                      .off_by_class = off,
+                      .type = type,
+                      .rank = rank,
+                      .elements = 1,
+                      .line = r->line};
     t->off = off[r->class_id] + (stride ? layer * stride[r->class_id] : 0);
     for (int i = 0; i < rank; i++) {
         const hap_dim *d = &dims[i];
@@ -186,8 +195,9 @@ void hap_partial_check(hap_rank *r, unsigned axes, const hap_tensor *y, const ha
            r->n_axes);
     HAP_CK(r, y->type == x->type && y->rank == x->rank, "type or number of dims differ");
     for (int i = 0; i < y->rank; i++) {
-        HAP_CK(r, hap_dim_size(&y->dim[i]) == hap_dim_size(&x->dim[i]) &&
-                      y->local[i] == x->local[i] && y->first[i] == x->first[i],
+        HAP_CK(r,
+               hap_dim_size(&y->dim[i]) == hap_dim_size(&x->dim[i]) && y->local[i] == x->local[i] &&
+                   y->first[i] == x->first[i],
                "dim %d is cut differently in y and x", i);
         HAP_CK(r, !hap_dim_in_group(&x->dim[i], axes), "dim %d is cut over the axes", i);
     }
@@ -207,7 +217,8 @@ const char *hap_tensor_text(const hap_rank *r, const hap_tensor *t, char *buf, i
     int at = snprintf(buf, (size_t)n, "%s [", hap_dtype_name(t->type));
     for (int i = 0; i < t->rank && at < n; i++) {
         const hap_dim *d = &t->dim[i];
-        at += snprintf(buf + at, (size_t)(n - at), "%s%lld", i ? " " : "", (long long)hap_dim_size(d));
+        at += snprintf(buf + at, (size_t)(n - at), "%s%lld", i ? " " : "",
+                       (long long)hap_dim_size(d));
         if (d->axis >= 0 && at < n)
             at += snprintf(buf + at, (size_t)(n - at), "/%d", axis_size(r, d->axis));
     }

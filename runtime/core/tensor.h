@@ -18,7 +18,7 @@ hap_tensor *hap_tensor_declare(hap_rank *r, hap_segment seg, const int64_t *off,
                                const hap_dim *dims);
 void hap_tensor_free_all(hap_rank *r);
 
-int64_t hap_dim_size(const hap_dim *d); // of the whole dim: n * outer * inner
+int64_t hap_dim_size(const hap_dim *d);          // of the whole dim: n * outer * inner
 int hap_coordinate(const hap_rank *r, int axis); // of this rank; HAP_BOTH: over both axes
 
 int hap_group_size(const hap_rank *r, unsigned axes);
@@ -38,7 +38,8 @@ bool hap_dim_union(const hap_rank *r, const hap_dim *d, unsigned axes, hap_range
 // NULL if y is a part of x that this rank can keep (hap_cut), else why not (text in buf).
 const char *hap_cut_check(const hap_rank *r, const hap_tensor *y, const hap_tensor *x, char *buf,
                           int n);
-void hap_partial_check(hap_rank *r, unsigned axes, const hap_tensor *y, const hap_tensor *x); // fails
+void hap_partial_check(hap_rank *r, unsigned axes, const hap_tensor *y,
+                       const hap_tensor *x); // fails
 
 // "[1024/3 784]": global sizes, cut dims with the number of parts. For messages.
 const char *hap_tensor_text(const hap_rank *r, const hap_tensor *t, char *buf, int n);

@@ -41,10 +41,9 @@ static void part_advance(hap_rank *r, cpu_part *p)
     while (!p->done) {
         if (p->n_req > p->n_held) {
             int all = 0;
-            cpu_mpi_check(r,
-                          MPI_Testall(p->n_req - p->n_held, p->req + p->n_held, &all,
-                                      MPI_STATUSES_IGNORE),
-                          "MPI_Testall");
+            cpu_mpi_check(
+                r, MPI_Testall(p->n_req - p->n_held, p->req + p->n_held, &all, MPI_STATUSES_IGNORE),
+                "MPI_Testall");
             if (!all) return;
             p->n_req = p->n_held;
         }
@@ -77,11 +76,17 @@ static void part_init(hap_rank *r, cpu_part *p, const hap_coll_call *c, int k, c
     cpu_backend *b = cpu_of(r);
     MPI_Request *req = p->req; // kept storage
     int *counts = p->counts, cap_req = p->cap_req;
-    *p = (cpu_part){.kind = c->kind, .form = c->form, .src = c->src[k], .dst = c->dst[k],
-                    .scratch = scratch, .comm = b->group[c->axes],
+    *p = (cpu_part){.kind = c->kind,
+                    .form = c->form,
+                    .src = c->src[k],
+                    .dst = c->dst[k],
+                    .scratch = scratch,
+                    .comm = b->group[c->axes],
                     .type = cpu_mpi_type(c->src[k]->type),
                     .op = cpu_mpi_op(r, c->src[k]->type, c->reduce),
-                    .req = req, .counts = counts, .cap_req = cap_req};
+                    .req = req,
+                    .counts = counts,
+                    .cap_req = cap_req};
     char why[160];
     hap_coll_view_of(r, c, k, &p->v, why, sizeof why); // checked by core
     if (!req) {
@@ -120,8 +125,7 @@ hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c)
         cpu_part *p = &e->part[k];
         part_init(r, p, c, k, scratch);
         int64_t need = hap_scratch_of(r, c, &p->v);
-        if (need)
-            scratch += (need + HAP_SCRATCH_ALIGN - 1) / HAP_SCRATCH_ALIGN * HAP_SCRATCH_ALIGN;
+        if (need) scratch += (need + HAP_SCRATCH_ALIGN - 1) / HAP_SCRATCH_ALIGN * HAP_SCRATCH_ALIGN;
         part_advance(r, p); // posts the first step here, in the plan's order
     }
     return e;

@@ -1,9 +1,9 @@
 // Collectives under way: an event is a list of parts, one a tensor pair; a part is a small machine.
 //
 // A part posts MPI requests in one step and goes on with the next step when all of them are done.
-// Parts move on inside hap_backend_poll and hap_backend_wait only, events in the order of their start.
-// Every rank starts the same collectives in the same order (the plan's total order), so requests on
-// one communicator match. Storage is kept from one use of an event to the next.
+// Parts move on inside hap_backend_poll and hap_backend_wait only, events in the order of their
+// start. Every rank starts the same collectives in the same order (the plan's total order), so
+// requests on one communicator match. Storage is kept from one use of an event to the next.
 
 #ifndef HAP_RUNTIME_CPU_COLL_ENGINE_H
 #define HAP_RUNTIME_CPU_COLL_ENGINE_H

@@ -1,5 +1,6 @@
 // The steps of every kind and form of collective. Step 0 packs and posts; the last one unpacks.
-// Sizes of scratch and what lies in it: core/scratch.c. Forms mean what the plan's cost model prices.
+// Sizes of scratch and what lies in it: core/scratch.c. Forms mean what the plan's cost model
+// prices.
 
 #include <string.h>
 
@@ -115,8 +116,7 @@ static bool gather_step(hap_rank *r, cpu_part *p)
         int64_t bytes = hap_box_bytes(&p->v, part);
         if (p->form == FORM_GROUPED) {
             if (bytes == 0) continue;
-            cpu_mpi_check(r,
-                          MPI_Ibcast(at, count_of(r, p, bytes), p->type, m, p->comm, post(r, p)),
+            cpu_mpi_check(r, MPI_Ibcast(at, count_of(r, p, bytes), p->type, m, p->comm, post(r, p)),
                           "MPI_Ibcast");
         } else if (m != p->v.me) {
             recv(r, p, at, bytes, m);
@@ -204,8 +204,7 @@ static bool scatter_sendrecv(hap_rank *r, cpu_part *p, const char *base, char *i
     int n = v->n_members;
     if (p->step++ == 0) {
         hap_box mine = hap_dst_box(r, v, v->me);
-        if (p->dst->bytes)
-            memcpy(p->dst->data, base + packed_at(v, mine), (size_t)p->dst->bytes);
+        if (p->dst->bytes) memcpy(p->dst->data, base + packed_at(v, mine), (size_t)p->dst->bytes);
         for (int k = 1; k < n; k++) {
             int to = (v->me + k) % n;
             hap_box part = hap_dst_box(r, v, to);
@@ -213,10 +212,9 @@ static bool scatter_sendrecv(hap_rank *r, cpu_part *p, const char *base, char *i
         }
         p->n_held = p->n_req; // a receive must not wait for sends: their receivers wait likewise
     } else if (p->dst->bytes && p->turn > 0) {
-        cpu_mpi_check(r,
-                      MPI_Reduce_local(inbox, p->dst->data, count_of(r, p, p->dst->bytes), p->type,
-                                       p->op),
-                      "MPI_Reduce_local");
+        cpu_mpi_check(
+            r, MPI_Reduce_local(inbox, p->dst->data, count_of(r, p, p->dst->bytes), p->type, p->op),
+            "MPI_Reduce_local");
     }
     p->turn++;
     if (p->turn >= n || p->dst->bytes == 0) {
@@ -242,9 +240,8 @@ static bool scatter_step(hap_rank *r, cpu_part *p)
     if (p->step++ > 0) return finish(p);
     if (p->form == FORM_EVEN) {
         cpu_mpi_check(r,
-                      MPI_Ireduce_scatter_block(base, p->dst->data,
-                                                count_of(r, p, p->dst->bytes), p->type, p->op,
-                                                p->comm, post(r, p)),
+                      MPI_Ireduce_scatter_block(base, p->dst->data, count_of(r, p, p->dst->bytes),
+                                                p->type, p->op, p->comm, post(r, p)),
                       "MPI_Ireduce_scatter_block");
         return true;
     }
@@ -310,7 +307,8 @@ static bool reduce_two_level(hap_rank *r, cpu_part *p)
                                       counts, displs, p->type, b->spread, post(r, p)),
                       "MPI_Iallgatherv");
         break;
-    default: return finish(p);
+    default:
+        return finish(p);
     }
     p->step++;
     return true;
@@ -366,12 +364,15 @@ static bool exchange_step(hap_rank *r, cpu_part *p)
 bool cpu_part_step(hap_rank *r, cpu_part *p)
 {
     switch (p->kind) {
-    case HAP_ALL_GATHER: return gather_step(r, p);
-    case HAP_REDUCE_SCATTER: return scatter_step(r, p);
+    case HAP_ALL_GATHER:
+        return gather_step(r, p);
+    case HAP_REDUCE_SCATTER:
+        return scatter_step(r, p);
     case HAP_ALL_REDUCE:
         return p->form == FORM_TWO_LEVEL ? reduce_two_level(r, p) : reduce_flat(r, p);
     case HAP_ALL_TO_ALL:
-    case HAP_RECUT: return exchange_step(r, p);
+    case HAP_RECUT:
+        return exchange_step(r, p);
     }
     return finish(p);
 }

@@ -1,8 +1,8 @@
 // Every function of runtime.h, logged instead of done: no MPI, no memory, no arithmetic.
 //
 // Main runs once for each class ($HAP_RECORD_CLASS), pretending to be the first rank of it; whole
-// tables are logged, so the logs of all classes say what every rank does. Shapes, offsets, and what a
-// collective may move are checked as at run time (core/tensor.c, core/coll_geometry.c).
+// tables are logged, so the logs of all classes say what every rank does. Shapes, offsets, and what
+// a collective may move are checked as at run time (core/tensor.c, core/coll_geometry.c).
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +15,10 @@
 
 struct hap_event {
     int id;
+    hap_event *before; // all of the program's, until hap_finish
 };
 
+static hap_event *last_event;
 static int n_events, n_steps;
 
 _Noreturn void hap_comm_abort(int code)
@@ -264,6 +266,11 @@ int hap_finish(hap_rank *r)
     end(r);
     rec_close(r);
     hap_tensor_free_all(r);
+    while (last_event) {
+        hap_event *before = last_event->before;
+        free(last_event);
+        last_event = before;
+    }
     return 0;
 }
 
@@ -315,8 +322,9 @@ static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsig
     r->doing = hap_coll_name(&c);
     HAP_CK(r, r->in_step, "called outside the step");
     hap_coll_check(r, &c);
-    hap_event *e = hap_alloc(r, sizeof *e); // lives as long as the program, which is one step
-    e->id = n_events++;
+    hap_event *e = hap_alloc(r, sizeof *e);
+    *e = (hap_event){n_events++, last_event};
+    last_event = e;
     rec_begin(r, hap_coll_name(&c), "_start");
     rec_int("axes", axes);
     rec_text("form", hap_form_name(form));

@@ -155,8 +155,9 @@ void rec_dims(int rank, const hap_dim *dims, const hap_rank *r)
         fprintf(out, "%s{\"n\":%lld", i ? "," : "", (long long)d->n);
         if (d->axis >= 0) {
             int parts = d->axis == HAP_BOTH ? r->n_ranks : r->size[d->axis];
-            fprintf(out, ",\"outer\":%lld,\"inner\":%lld,\"axis\":%d,\"table\":",
-                    (long long)d->outer, (long long)d->inner, d->axis);
+            fprintf(out,
+                    ",\"outer\":%lld,\"inner\":%lld,\"axis\":%d,\"table\":", (long long)d->outer,
+                    (long long)d->inner, d->axis);
             ints(parts, d->table);
         }
         putc('}', out);

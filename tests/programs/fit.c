@@ -17,47 +17,48 @@ static const int64_t rows[] = {3, 1, 6, 2}, wrows[] = {1, 1}, cols[] = {0, 3};
 #if N == 4
 enum { AXES = 2, W_AXIS = 1 };
 static const int mesh[] = {2, 2};
-#define EVERY (AXIS(0) | AXIS(1))
+#    define EVERY (AXIS(0) | AXIS(1))
 #else
 enum { AXES = 1, W_AXIS = 0 };
 static const int mesh[] = {N};
-#define EVERY AXIS(0)
+#    define EVERY AXIS(0)
 #endif
 
 enum { B = 12, K = 8, M = 3 };
-#define OFF(k) ((const int64_t[]){(k) * 1024})
+// Offsets by class; the second class has its local segment the other way round.
+#define SYM(k)   ((const int64_t[]){(k)*1024, (k)*1024})
+#define LOCAL(k) ((const int64_t[]){(k)*1024, (7 - (k)) * 1024})
 
 int main(int argc, char **argv)
 {
     hap_rank *r = hap_init(&argc, &argv, "fit", N);
-    static const int64_t local_bytes[] = {32 * 1024};
-    static const int classes[8];
+    static const int64_t local_bytes[] = {8 * 1024, 8 * 1024};
+    static const int classes[] = {0, 0, 1, 1};
     hap_mesh(r, AXES, mesh);
     hap_classes(r, classes);
-    hap_segments(r, 32 * 1024, local_bytes);
+    hap_segments(r, 14 * 1024, local_bytes);
 
-    // K = 2 . 4: W is cut on the middle factor of [1 2 4], so a shard is not one run of the file's bytes
-    // where the cut dim is the second (V).
-    hap_tensor *x = hap_at(r, SEG_LOCAL, OFF(0), HAP_F32, 2, HAP_DIMS(CUT2(B, rows), WHOLE(K)));
-    hap_tensor *y = hap_at(r, SEG_LOCAL, OFF(1), HAP_F32, 2, HAP_DIMS(CUT2(B, rows), WHOLE(M)));
-    hap_tensor *w = hap_at(r, SEG_SYM, OFF(0), HAP_F32, 2, HAP_DIMS(WHOLE(K), WHOLE(M)));
+    // K = 2 . 2 . 2 is cut on its middle factor: a shard is not one run of the file's bytes.
+    hap_tensor *x = hap_at(r, SEG_LOCAL, LOCAL(0), HAP_F32, 2, HAP_DIMS(CUT2(B, rows), WHOLE(K)));
+    hap_tensor *y = hap_at(r, SEG_LOCAL, LOCAL(1), HAP_F32, 2, HAP_DIMS(CUT2(B, rows), WHOLE(M)));
+    hap_tensor *w = hap_at(r, SEG_SYM, SYM(0), HAP_F32, 2, HAP_DIMS(WHOLE(K), WHOLE(M)));
 #define W_CUT HAP_DIMS(CUT_IN(W_AXIS, 2, 2, 2, wrows), WHOLE(M))
-    hap_tensor *wr = hap_at(r, SEG_SYM, OFF(1), HAP_F32, 2, W_CUT);
-    hap_tensor *m = hap_at(r, SEG_LOCAL, OFF(2), HAP_F32, 2, W_CUT);
-    hap_tensor *v = hap_at(r, SEG_LOCAL, OFF(3), HAP_F32, 2, W_CUT);
-    hap_tensor *g = hap_at(r, SEG_SYM, OFF(2), HAP_F32, 2, HAP_DIMS(WHOLE(K), WHOLE(M)));
-    hap_tensor *gr = hap_at(r, SEG_SYM, OFF(3), HAP_F32, 2, W_CUT);
-    hap_tensor *b = hap_at(r, SEG_SYM, OFF(4), HAP_F32, 1, HAP_DIMS(WHOLE(M)));
-    hap_tensor *bc = hap_at(r, SEG_SYM, OFF(5), HAP_F32, 1, HAP_DIMS(CUT(W_AXIS, M, cols)));
-    hap_tensor *bg = hap_at(r, SEG_SYM, OFF(6), HAP_F32, 1, HAP_DIMS(WHOLE(M)));
-    hap_tensor *bgc = hap_at(r, SEG_SYM, OFF(7), HAP_F32, 1, HAP_DIMS(CUT(W_AXIS, M, cols)));
-    hap_tensor *h = hap_at(r, SEG_LOCAL, OFF(4), HAP_F32, 2, HAP_DIMS(CUT2(B, rows), WHOLE(M)));
-    hap_tensor *d = hap_at(r, SEG_LOCAL, OFF(5), HAP_F32, 2, HAP_DIMS(CUT2(B, rows), WHOLE(M)));
-    hap_tensor *sq = hap_at(r, SEG_LOCAL, OFF(6), HAP_F32, 2, HAP_DIMS(CUT2(B, rows), WHOLE(M)));
-    hap_tensor *part = hap_at(r, SEG_SYM, OFF(8), HAP_F32, 0, NULL);
-    hap_tensor *loss = hap_at(r, SEG_SYM, OFF(9), HAP_F32, 0, NULL);
-    hap_tensor *s1 = hap_at(r, SEG_SYM, OFF(10), HAP_BOOL, 1, HAP_DIMS(WHOLE(2048)));
-    hap_tensor *s2 = hap_at(r, SEG_SYM, OFF(12), HAP_BOOL, 1, HAP_DIMS(WHOLE(2048)));
+    hap_tensor *wr = hap_at(r, SEG_SYM, SYM(1), HAP_F32, 2, W_CUT);
+    hap_tensor *m = hap_at(r, SEG_LOCAL, LOCAL(2), HAP_F32, 2, W_CUT);
+    hap_tensor *v = hap_at(r, SEG_LOCAL, LOCAL(3), HAP_F32, 2, W_CUT);
+    hap_tensor *g = hap_at(r, SEG_SYM, SYM(2), HAP_F32, 2, HAP_DIMS(WHOLE(K), WHOLE(M)));
+    hap_tensor *gr = hap_at(r, SEG_SYM, SYM(3), HAP_F32, 2, W_CUT);
+    hap_tensor *b = hap_at(r, SEG_SYM, SYM(4), HAP_F32, 1, HAP_DIMS(WHOLE(M)));
+    hap_tensor *bc = hap_at(r, SEG_SYM, SYM(5), HAP_F32, 1, HAP_DIMS(CUT(W_AXIS, M, cols)));
+    hap_tensor *bg = hap_at(r, SEG_SYM, SYM(6), HAP_F32, 1, HAP_DIMS(WHOLE(M)));
+    hap_tensor *bgc = hap_at(r, SEG_SYM, SYM(7), HAP_F32, 1, HAP_DIMS(CUT(W_AXIS, M, cols)));
+    hap_tensor *h = hap_at(r, SEG_LOCAL, LOCAL(4), HAP_F32, 2, HAP_DIMS(CUT2(B, rows), WHOLE(M)));
+    hap_tensor *d = hap_at(r, SEG_LOCAL, LOCAL(5), HAP_F32, 2, HAP_DIMS(CUT2(B, rows), WHOLE(M)));
+    hap_tensor *sq = hap_at(r, SEG_LOCAL, LOCAL(6), HAP_F32, 2, HAP_DIMS(CUT2(B, rows), WHOLE(M)));
+    hap_tensor *part = hap_at(r, SEG_SYM, SYM(8), HAP_F32, 0, NULL);
+    hap_tensor *loss = hap_at(r, SEG_SYM, SYM(9), HAP_F32, 0, NULL);
+    hap_tensor *s1 = hap_at(r, SEG_SYM, SYM(10), HAP_BOOL, 1, HAP_DIMS(WHOLE(2048)));
+    hap_tensor *s2 = hap_at(r, SEG_SYM, SYM(12), HAP_BOOL, 1, HAP_DIMS(WHOLE(2048)));
 
     hap_input(r, "x", x);
     hap_input(r, "y", y);

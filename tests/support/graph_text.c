@@ -10,7 +10,7 @@ int graph_tensor(const ir_graph *g, const char *name)
     for (int i = 0; i < g->tensors.n; i++)
         if (hb_str_is(g->tensors.p[i].name, name)) return i;
     fprintf(stderr, "no tensor %s\n", name);
-    hb_assert(!"tensor exists");
+    hb_assert(false && "tensor exists");
     return -1;
 }
 
@@ -19,7 +19,7 @@ int graph_node(const ir_graph *g, const char *name)
     for (int i = 0; i < g->nodes.n; i++)
         if (hb_str_is(g->nodes.p[i].name, name)) return i;
     fprintf(stderr, "no node %s\n", name);
-    hb_assert(!"node exists");
+    hb_assert(false && "node exists");
     return -1;
 }
 
@@ -129,7 +129,7 @@ ir_graph *graph_text(hb_arena *a, const char *text)
     hb_str why = {0};
     if (!ir_verify(g, &why)) {
         fprintf(stderr, "%.*s\n", HB_ARG(why));
-        hb_assert(!"the graph verifies");
+        hb_assert(false && "the graph verifies");
     }
     return g;
 }

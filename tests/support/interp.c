@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/fill.h"
-#include "core/schedule.h"
+#include "core/learning_rate.h"
 
 uint64_t test_random(uint64_t *state)
 {

@@ -316,7 +316,7 @@ void op_case_fill(const op_case *c, int i, hap_tensor *t, uint64_t *state)
             ((uint8_t *)t->data)[j] = (uint8_t)test_below(state, 2);
             break;
         default:
-            hb_assert(!"a letter of op_cases.h");
+            hb_bug("a letter of op_cases.h", __FILE__, __LINE__);
         }
     }
 }

@@ -1,7 +1,7 @@
 // Options that every emitted program takes (docs/formats.md, "Running a program").
 
-#ifndef HAP_RUNTIME_OPTIONS_H
-#define HAP_RUNTIME_OPTIONS_H
+#ifndef HAP_RUNTIME_RUN_OPTIONS_H
+#define HAP_RUNTIME_RUN_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

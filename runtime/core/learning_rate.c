@@ -1,4 +1,4 @@
-#include "core/schedule.h"
+#include "core/learning_rate.h"
 
 #include <math.h>
 

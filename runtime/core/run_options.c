@@ -1,4 +1,4 @@
-#include "core/options.h"
+#include "core/run_options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,7 +97,9 @@ bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n)
         } else if (!strcmp(argv[i], "--shuffle")) {
             o->shuffle = true;
         } else {
-            char *eq = strchr(argv[i], '='), *value = eq ? eq + 1 : i + 1 < argc ? argv[i + 1] : NULL;
+            char *eq = strchr(argv[i], '='), *value = eq             ? eq + 1
+                                                      : i + 1 < argc ? argv[i + 1]
+                                                                     : NULL;
             size_t len = eq ? (size_t)(eq - argv[i] - 2) : strlen(argv[i]) - 2;
             if (len >= sizeof key) len = sizeof key - 1;
             memcpy(key, argv[i] + 2, len);

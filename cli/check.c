@@ -1,0 +1,107 @@
+// hapc check DIR: is program.c, as it stands, a correct program for graph.json?
+//
+// The program is compiled against the recording runtime and run once; what it calls is proved against the
+// graph, which is read and differentiated again. plan.json only says with which batch, and whether the
+// program was edited since hapc wrote it.
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/build.h"
+#include "cli/cli.h"
+#include "ir/base/sha256.h"
+#include "synth/record.h"
+
+enum { RECORD_SECONDS = 120 };
+
+// Runs the recording program; its log in *path (in the build folder).
+static bool run_recorder(hb_arena *a, hb_str binary, hb_str *path, int *code)
+{
+    hb_str output;
+    *path = hb_fmt(a, "%s.record.%ld", binary.p, (long)getpid());
+    hb_str env = hb_fmt(a, "HAP_RECORD=%s", path->p), zero = HB_STR("HAP_RECORD_CLASS=0");
+    char *argv[] = {hb_copy(a, binary.p, binary.n + 1), NULL};
+    char *envs[] = {hb_copy(a, env.p, env.n + 1), hb_copy(a, zero.p, zero.n + 1), NULL};
+    int rc = cli_capture(a, argv, envs, RECORD_SECONDS, &output);
+    if (rc == 0) return true;
+    unlink(path->p);
+    *code = CLI_INPUT;
+    if (rc < 0)
+        cli_error(*code, "program.c did not end within %d s while it was recorded", RECORD_SECONDS);
+    else if (rc > 128)
+        cli_error(*code, "program.c was ended by signal %d while it was recorded\n%.*s", rc - 128, HB_ARG(output));
+    else
+        cli_error(*code, "program.c is no program of hapc's runtime (exit %d):\n%.*s", rc, HB_ARG(output));
+    return false;
+}
+
+static bool edited(hb_arena *a, const char *dir, const hb_tree *plan)
+{
+    hb_str text;
+    const char *why = NULL;
+    const hb_tree *sha = hb_get(plan, "program");
+    if (!sha || sha->kind != HB_TEXT) return true;
+    if (!hb_read_file(a, hb_fmt(a, "%s/program.c", dir).p, &text, &why)) return true;
+    return !hb_str_eq(sha->s, hb_sha256_hex(a, text));
+}
+
+int cmd_check(int argc, char **argv)
+{
+    bool help = false, quiet = false, json = false;
+    const cli_option options[] = {{"--help", NULL, &help}, {"-q", NULL, &quiet}, {"--json", NULL, &json}};
+    const char *dir = NULL;
+    int n = 0;
+    if (!cli_parse(argc, argv, options, 3, &dir, 1, &n)) return CLI_USAGE;
+    if (help) {
+        puts("hapc check DIR: proves that DIR/program.c, edited or not, computes DIR/graph.json.\n"
+             "Exit: 0 proved, 1 not proved (an edited program, or no plan folder), 4 not proved though unedited");
+        return CLI_OK;
+    }
+    if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc check DIR");
+    hb_arena *a = hb_arena_new();
+    int code = CLI_INPUT;
+    hb_str binary, path, why = {0};
+    cli_inputs in = {0};
+    const hb_tree *plan = cli_plan(a, dir);
+    if (!plan) goto done;
+    if (!cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, NULL, cli_plan_int(plan, "batch_option", 0), &in)) goto done;
+    bool other = edited(a, dir, plan);
+    if (!cli_build(a, dir, "haprt-record", &binary, &code)) goto done;
+    code = CLI_INPUT;
+    if (!run_recorder(a, binary, &path, &code)) {
+        if (!other) code = CLI_BUG;
+        goto done;
+    }
+    hb_diag *d = hb_diag_new(a);
+    record *rec = record_read(a, path.p, d);
+    unlink(path.p);
+    if (!rec || hb_diag_count(d) > 0) {
+        hb_diag_print(d, stderr);
+        code = other ? CLI_INPUT : CLI_BUG;
+        goto done;
+    }
+    if (!hb_str_eq(rec->graph_sha, in.g->sha)) {
+        code = cli_error(CLI_INPUT, "program.c was written for graph %.*s, graph.json is %.*s",
+                         HB_ARG(rec->graph_sha), HB_ARG(in.g->sha));
+        goto done;
+    }
+    if (!syn_check(a, in.g, in.f, rec, &why)) {
+        code = cli_error(other ? CLI_INPUT : CLI_BUG, "not proved: %.*s%s", HB_ARG(why),
+                         other ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
+        goto done;
+    }
+    int calls = 0;
+    for (int i = 0; i < rec->calls.n; i++)
+        calls += rec->calls.p[i].kind >= REC_OP;
+    if (json)
+        printf("{\"proved\":true,\"edited\":%s,\"calls\":%d,\"ranks\":%d}\n", other ? "true" : "false", calls,
+               rec->n_ranks);
+    else if (!quiet)
+        printf("proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors)\n", dir,
+               other ? ", edited," : "", dir, rec->n_ranks, rec->n_ranks == 1 ? "" : "s", calls, rec->tensors.n);
+    code = CLI_OK;
+done:
+    hb_arena_free(a);
+    return code;
+}

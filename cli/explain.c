@@ -1,0 +1,221 @@
+// hapc explain DIR [NAME]: how a tensor or an op lies on the ranks, what that costs, what else would cost.
+//
+// What was chosen is read from plan.json. Prices of alternatives need the search: it is run again on the
+// folder's copies of graph and cluster, with the plan's options.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum { MAX_PRICED = 3, MAX_ALTERNATIVES = 12 };
+
+typedef struct {
+    hb_arena *a;
+    const hb_tree *plan, *tensors, *instr;
+} view;
+
+static hb_str text_of(const hb_tree *t, const char *key)
+{
+    const hb_tree *v = hb_get(t, key);
+    return v && v->kind == HB_TEXT ? v->s : (hb_str){"", 0};
+}
+
+static bool holds(const hb_tree *list, int64_t id)
+{
+    for (int i = 0; list && list->kind == HB_LIST && i < list->n; i++)
+        if (list->v[i]->kind == HB_INT && list->v[i]->i == id) return true;
+    return false;
+}
+
+static hb_str numbers(hb_arena *a, const hb_tree *list, const char *fmt)
+{
+    hb_buf b = {.arena = a};
+    for (int i = 0; list && list->kind == HB_LIST && i < list->n; i++) {
+        char one[64];
+        if (strcmp(fmt, "%.3g") == 0)
+            snprintf(one, sizeof one, "%.3g", list->v[i]->f);
+        else
+            snprintf(one, sizeof one, "%lld", (long long)list->v[i]->i);
+        hb_printf(&b, "%s%s", i ? " " : "", one);
+    }
+    return b.n ? hb_done(&b) : HB_STR("");
+}
+
+static void print_instr(const view *v, int i)
+{
+    const hb_tree *in = v->instr->v[i];
+    hb_str call = text_of(in, "call"), node = text_of(in, "node"), form = text_of(in, "form");
+    printf("    program.c:%-5lld %.*s", (long long)cli_plan_int(in, "line", 0), HB_ARG(call));
+    if (form.n) {
+        const hb_tree *bytes = hb_get(in, "bytes");
+        printf(" %.*s, %.*s", HB_ARG(form), HB_ARG(emit_bytes(v->a, bytes ? bytes->f : 0)));
+    }
+    printf("  of %.*s  %.*s ms\n", HB_ARG(node), HB_ARG(numbers(v->a, hb_get(in, "ms"), "%.3g")));
+    static const char *const sides[] = {"in", "out"};
+    for (int s = 0; s < 2; s++) {
+        const hb_tree *list = hb_get(in, sides[s]);
+        for (int k = 0; list && list->kind == HB_LIST && k < list->n; k++) {
+            if (list->v[k]->i < 0 || list->v[k]->i >= v->tensors->n) continue;
+            const hb_tree *t = v->tensors->v[list->v[k]->i];
+            printf("        %-3s  %-40.*s %.*s\n", sides[s], HB_ARG(text_of(t, "id")), HB_ARG(text_of(t, "state")));
+        }
+    }
+}
+
+static void explain_tensor(const view *v, hb_str name)
+{
+    printf("%.*s\n", HB_ARG(name));
+    for (int t = 0; t < v->tensors->n; t++) {
+        const hb_tree *x = v->tensors->v[t];
+        if (!hb_str_eq(text_of(x, "name"), name)) continue;
+        printf("  %.*s  (%.*s)  state %.*s  shape [%.*s] %.*s\n", HB_ARG(text_of(x, "id")),
+               HB_ARG(text_of(x, "role")), HB_ARG(text_of(x, "state")),
+               HB_ARG(numbers(v->a, hb_get(x, "shape"), "%lld")), HB_ARG(text_of(x, "dtype")));
+        printf("    bytes by class %.*s in the %.*s segment\n", HB_ARG(numbers(v->a, hb_get(x, "bytes"), "%lld")),
+               HB_ARG(text_of(x, "segment")));
+        for (int i = 0; i < v->instr->n; i++) {
+            const hb_tree *in = v->instr->v[i];
+            bool made = holds(hb_get(in, "out"), t), read = holds(hb_get(in, "in"), t);
+            if (!made && !read) continue;
+            hb_str call = text_of(in, "call");
+            bool converts = call.n > 3 && memcmp(call.p, "op_", 3) != 0;
+            if (converts) {
+                print_instr(v, i);
+                continue;
+            }
+            printf("    program.c:%-5lld %s by %.*s of %.*s  %.*s ms\n", (long long)cli_plan_int(in, "line", 0),
+                   made && read ? "updated" : made ? "made" : "read", HB_ARG(call), HB_ARG(text_of(in, "node")),
+                   HB_ARG(numbers(v->a, hb_get(in, "ms"), "%.3g")));
+        }
+    }
+}
+
+static void explain_node(const view *v, hb_str name)
+{
+    printf("%.*s\n", HB_ARG(name));
+    for (int i = 0; i < v->instr->n; i++)
+        if (hb_str_eq(text_of(v->instr->v[i], "node"), name) && !hb_get(v->instr->v[i], "start")) print_instr(v, i);
+}
+
+static void print_alternatives(hb_arena *a, const syn_result *r, bool is_node, int id)
+{
+    syn_alternative alt[MAX_ALTERNATIVES];
+    int n = syn_explain(a, r, is_node, id, alt, MAX_ALTERNATIVES);
+    if (n == 0) {
+        printf("  it has no choice of its own: one op makes it, one reads it\n");
+        return;
+    }
+    printf("  alternatives, everything else chosen again (additive cost on these cuts, without memory):\n");
+    for (int i = 0; i < n; i++)
+        printf("    %+10.4g ms  %.*s%s\n", alt[i].delta_sec * 1e3, HB_ARG(alt[i].what),
+               alt[i].chosen ? "   <- cheapest" : "");
+}
+
+// Distinct values of one text field of a list that match; at most max.
+static int matches(const hb_tree *list, const char *key, hb_str pattern, hb_str *out, int max)
+{
+    int n = 0;
+    for (int i = 0; i < list->n && n < max; i++) {
+        hb_str s = text_of(list->v[i], key);
+        if (s.n == 0 || !hb_glob(pattern, s)) continue;
+        bool known = false;
+        for (int k = 0; k < n; k++)
+            known = known || hb_str_eq(out[k], s);
+        if (!known) out[n++] = s;
+    }
+    return n;
+}
+
+static void suggest(const view *v, hb_str name)
+{
+    const char **names = HB_ARRAY(v->a, const char *, v->tensors->n + v->instr->n + 1);
+    int n = 0;
+    for (int i = 0; i < v->tensors->n; i++)
+        if (text_of(v->tensors->v[i], "name").n) names[n++] = hb_str_n(v->a, text_of(v->tensors->v[i], "name").p,
+                                                                      text_of(v->tensors->v[i], "name").n).p;
+    for (int i = 0; i < v->instr->n; i++)
+        names[n++] = hb_str_n(v->a, text_of(v->instr->v[i], "node").p, text_of(v->instr->v[i], "node").n).p;
+    const char *near = hb_nearest(name, names, n);
+    if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
+}
+
+// The search once more, as the plan was made.
+static bool search_again(hb_arena *a, const char *dir, const hb_tree *plan, cli_inputs *in, syn_result *r)
+{
+    syn_options o = syn_default_options();
+    const hb_tree *keep = hb_get(plan, "keep_grads");
+    if (!cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, hb_fmt(a, "%s/cluster.yaml", dir).p,
+                  cli_plan_int(plan, "batch_option", 0), in))
+        return false;
+    if (!syn_strategy_parse(text_of(plan, "strategy_option"), &o.strategy)) o.strategy = SYN_AUTO;
+    o.keep_grads = keep && keep->b;
+    *r = syn_synthesize(a, in->g, in->f, &in->model, &o);
+    return r->status == SYN_OK;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+    bool help = false, fast = false;
+    const cli_option options[] = {{"--help", NULL, &help}, {"--no-search", NULL, &fast}};
+    const char *arg[2] = {NULL, NULL};
+    int n = 0;
+    if (!cli_parse(argc, argv, options, 2, arg, 2, &n)) return CLI_USAGE;
+    if (help) {
+        puts("hapc explain DIR [NAME]: the report; or one tensor, op, or buffer of program.c (* and ? match any)\n"
+             "  --no-search   without the prices of alternatives");
+        return CLI_OK;
+    }
+    if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc explain DIR [NAME]");
+    hb_arena *a = hb_arena_new();
+    int code = CLI_INPUT;
+    view v = {.a = a, .plan = cli_plan(a, arg[0])};
+    if (!v.plan) goto done;
+    if (n == 1) {
+        hb_str path = hb_fmt(a, "%s/report.txt", arg[0]), text;
+        const char *why = NULL;
+        if (!hb_read_file(a, path.p, &text, &why)) {
+            cli_error(code, "%.*s: %s", HB_ARG(path), why);
+            goto done;
+        }
+        fwrite(text.p, 1, text.n, stdout);
+        code = CLI_OK;
+        goto done;
+    }
+    v.tensors = hb_get(v.plan, "tensors");
+    v.instr = hb_get(v.plan, "instructions");
+    if (!v.tensors || v.tensors->kind != HB_LIST || !v.instr || v.instr->kind != HB_LIST) {
+        cli_error(code, "%s/plan.json is broken", arg[0]);
+        goto done;
+    }
+    enum { MAX_MATCHES = 64 };
+    hb_str name = {arg[1], strlen(arg[1])}, tensor[MAX_MATCHES], node[MAX_MATCHES], id[1];
+    int n_tensors = matches(v.tensors, "name", name, tensor, MAX_MATCHES);
+    int n_nodes = matches(v.instr, "node", name, node, MAX_MATCHES);
+    if (n_tensors + n_nodes == 0 && matches(v.tensors, "id", name, id, 1))
+        for (int i = 0; i < v.tensors->n && n_tensors == 0; i++)
+            if (hb_str_eq(text_of(v.tensors->v[i], "id"), id[0]))
+                tensor[n_tensors++] = text_of(v.tensors->v[i], "name");
+    if (n_tensors + n_nodes == 0) {
+        cli_error(code, "nothing in the plan is called '%s'", arg[1]);
+        suggest(&v, name);
+        goto done;
+    }
+    cli_inputs in = {0};
+    syn_result r = {0};
+    bool priced = !fast && n_tensors + n_nodes <= MAX_PRICED && search_again(a, arg[0], v.plan, &in, &r);
+    for (int i = 0; i < n_tensors; i++) {
+        explain_tensor(&v, tensor[i]);
+        for (int t = 0; priced && t < in.g->tensors.n; t++)
+            if (hb_str_eq(in.g->tensors.p[t].name, tensor[i])) print_alternatives(a, &r, false, t);
+    }
+    for (int i = 0; i < n_nodes; i++) {
+        explain_node(&v, node[i]);
+        for (int t = 0; priced && t < in.g->nodes.n; t++)
+            if (hb_str_eq(in.g->nodes.p[t].name, node[i])) print_alternatives(a, &r, true, t);
+    }
+    code = CLI_OK;
+done:
+    hb_arena_free(a);
+    return code;
+}

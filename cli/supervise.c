@@ -1,0 +1,388 @@
+// Watching ranks: heartbeats, deaths, hangs, signals; ending every process, and saying so once.
+
+#include "cli/launch.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+enum { LINE_MAX_BYTES = 4096, TICK_MS = 100 };
+
+typedef struct beat {
+    long pid; // 0: no heartbeat yet
+    long long step, count;
+    int line;
+    char name[48];
+    char host[64];
+} beat;
+
+typedef struct watch {
+    hb_arena *a;
+    const run_job *j;
+    pid_t mpirun;
+    beat *beat;
+    double moved;      // when some rank's count last changed
+    bool said;         // the one message was printed
+    int dead;          // rank whose process is gone without an "end", -1
+    double dead_since;
+    int banner_rank, banner_signal; // from mpirun's own notice, -1
+    long banner_pid;
+    bool in_banner;
+    char line[LINE_MAX_BYTES];
+    size_t n_line;
+} watch;
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int sig)
+{
+    stop_signal = sig;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void nap(int ms)
+{
+    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000L};
+    nanosleep(&t, NULL);
+}
+
+// State letter of a process in /proc, 0 if there is none.
+static char process_state(long pid, long *parent)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *f = fopen(path, "r");
+    if (!f) return 0;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = 0;
+    char *end = strrchr(text, ')'); // the name may hold anything
+    char state = 0;
+    long up = 0;
+    if (!end || sscanf(end + 1, " %c %ld", &state, &up) != 2) return 0;
+    if (parent) *parent = up;
+    return state;
+}
+
+// A rank's process, and not another one that was given its number since.
+static bool is_rank(const watch *w, long pid)
+{
+    char path[64], exe[4096];
+    snprintf(path, sizeof path, "/proc/%ld/exe", pid);
+    ssize_t n = readlink(path, exe, sizeof exe - 1);
+    if (n <= 0) return false;
+    exe[n] = 0;
+    return strncmp(exe, w->j->binary.p, w->j->binary.n) == 0;
+}
+
+static void read_beats(watch *w)
+{
+    for (int r = 0; r < w->j->n_ranks; r++) {
+        char path[4200], text[129];
+        snprintf(path, sizeof path, "%s/rank.%d", w->j->heartbeat.p, r);
+        int fd = open(path, O_RDONLY);
+        if (fd < 0) continue;
+        ssize_t n = read(fd, text, 128);
+        close(fd);
+        if (n < 128) continue;
+        text[128] = 0;
+        beat b = {0};
+        if (sscanf(text, "%ld %lld %d %47s %lld", &b.pid, &b.step, &b.line, b.name, &b.count) != 5) continue;
+        if (b.count != w->beat[r].count || b.pid != w->beat[r].pid) w->moved = now();
+        w->beat[r] = b;
+    }
+}
+
+static void look_for_dead(watch *w)
+{
+    for (int r = 0; r < w->j->n_ranks && w->dead < 0; r++) {
+        const beat *b = &w->beat[r];
+        if (b->pid == 0 || strcmp(b->name, "end") == 0) continue;
+        char state = process_state(b->pid, NULL);
+        if (state != 0 && state != 'Z' && state != 'X') continue;
+        w->dead = r;
+        w->dead_since = now();
+    }
+}
+
+static hb_str place(const watch *w, int r)
+{
+    hb_buf b = {.arena = w->a};
+    const beat *t = &w->beat[r];
+    char host[64] = "?";
+    gethostname(host, sizeof host - 1);
+    const char *name = w->j->rank[r].host.n ? w->j->rank[r].host.p : host;
+    hb_printf(&b, "rank %d host %s device %.*s", r, name, HB_ARG(w->j->rank[r].device));
+    if (t->pid == 0) {
+        hb_puts(&b, ", before its first call");
+        return hb_done(&b);
+    }
+    if (t->step >= 0) hb_printf(&b, " step %lld", t->step);
+    if (t->line > 0) hb_printf(&b, " program.c:%d", t->line);
+    hb_printf(&b, ": %s", t->name);
+    return hb_done(&b);
+}
+
+static void say(watch *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(watch *w, const char *fmt, ...)
+{
+    if (w->said) return;
+    w->said = true;
+    va_list ap;
+    va_start(ap, fmt);
+    fflush(stdout);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+}
+
+static bool only_of(const char *s, char c, int least)
+{
+    int n = 0;
+    for (; *s == c; s++)
+        n++;
+    while (*s == ' ')
+        s++;
+    return *s == 0 && n >= least;
+}
+
+// One line of the ranks' or mpirun's stderr. mpirun's banners are read, not shown; of the ranks' own last
+// words only the first are shown.
+static void take_line(watch *w, const char *s)
+{
+    if (only_of(s, '-', 40) || only_of(s, '=', 40)) {
+        w->in_banner = !w->in_banner;
+        return;
+    }
+    const char *at = strstr(s, "noticed that process rank ");
+    if (at) w->banner_rank = atoi(at + 26);
+    if ((at = strstr(s, "exited on signal "))) w->banner_signal = atoi(at + 17);
+    if ((at = strstr(s, "PID ")) && strstr(s, "RUNNING AT")) w->banner_pid = atol(at + 4);
+    if ((at = strstr(s, "EXIT CODE: "))) w->banner_signal = atoi(at + 11);
+    if (w->in_banner) return;
+    if (s[0] == '[') { // "[host:01234] …": mpirun and its helpers
+        const char *end = strchr(s, ']'), *colon = strchr(s, ':');
+        if (end && colon && colon < end && isdigit((unsigned char)colon[1])) return;
+    }
+    if (strncmp(s, "mpirun", 6) == 0 || strncmp(s, "prterun", 7) == 0) return;
+    if (strncmp(s, "YOUR APPLICATION TERMINATED", 27) == 0 || strncmp(s, "This typically refers", 21) == 0 ||
+        strncmp(s, "Please see the FAQ", 18) == 0)
+        return;
+    bool last_words = strncmp(s, "error: ", 7) == 0;
+    if (strncmp(s, "rank ", 5) == 0 && isdigit((unsigned char)s[5]) && strstr(s, " host ")) last_words = true;
+    if (!last_words) {
+        fprintf(stderr, "%s\n", s);
+        return;
+    }
+    say(w, "%s", s);
+}
+
+static void take_bytes(watch *w, const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (p[i] == '\n' || w->n_line == sizeof w->line - 1) {
+            w->line[w->n_line] = 0;
+            w->n_line = 0;
+            take_line(w, w->line);
+            if (p[i] == '\n') continue;
+        }
+        if (p[i] != '\r') w->line[w->n_line++] = p[i];
+    }
+}
+
+// Our own descendants that have lost their parents are our children (PR_SET_CHILD_SUBREAPER).
+static int kill_children(void)
+{
+    DIR *d = opendir("/proc");
+    int n = 0;
+    if (!d) return 0;
+    for (struct dirent *f; (f = readdir(d));) {
+        long pid = strtol(f->d_name, NULL, 10), parent = 0;
+        if (pid <= 0 || process_state(pid, &parent) == 0 || parent != (long)getpid()) continue;
+        kill((pid_t)pid, SIGKILL);
+        n++;
+    }
+    closedir(d);
+    return n;
+}
+
+static void reap(watch *w, int *status, bool *ended)
+{
+    int s;
+    pid_t pid;
+    while ((pid = waitpid(-1, &s, WNOHANG)) > 0)
+        if (pid == w->mpirun) {
+            *status = s;
+            *ended = true;
+        }
+}
+
+// Ends every process of the job, the polite way first; at most about six seconds.
+static void end_all(watch *w, int *status, bool *ended)
+{
+    if (!*ended) kill(w->mpirun, SIGTERM);
+    for (int i = 0; i < 15 && !*ended; i++) {
+        nap(100);
+        reap(w, status, ended);
+    }
+    read_beats(w);
+    for (int r = 0; r < w->j->n_ranks; r++)
+        if (w->beat[r].pid > 0 && is_rank(w, w->beat[r].pid)) kill((pid_t)w->beat[r].pid, SIGKILL);
+    for (int i = 0; i < 15 && !*ended; i++) {
+        nap(100);
+        reap(w, status, ended);
+    }
+    if (!*ended) kill(-w->mpirun, SIGKILL);
+    for (int i = 0; i < 30; i++) {
+        reap(w, status, ended);
+        if (*ended && kill_children() == 0) break;
+        nap(100);
+    }
+}
+
+// The rank that keeps the others waiting: a stopped one, else the one that is furthest behind.
+static int slowest(const watch *w, bool *stopped)
+{
+    int best = 0;
+    *stopped = false;
+    for (int r = 0; r < w->j->n_ranks; r++) {
+        const beat *b = &w->beat[r], *o = &w->beat[best];
+        char state = b->pid > 0 ? process_state(b->pid, NULL) : 0;
+        if (state == 'T' || state == 't') {
+            *stopped = true;
+            return r;
+        }
+        if (b->pid == 0 && o->pid != 0) best = r;
+        if ((b->pid == 0) != (o->pid == 0)) continue;
+        if (b->step < o->step || (b->step == o->step && b->count < o->count)) best = r;
+    }
+    return best;
+}
+
+static const char *signal_text(int sig)
+{
+    return sig > 0 && sig < 65 ? strsignal(sig) : "unknown";
+}
+
+static int how_it_ended(watch *w, int status)
+{
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (code == 0) return CLI_OK;
+    int rank = w->banner_rank;
+    for (int r = 0; r < w->j->n_ranks && rank < 0 && w->banner_pid > 0; r++)
+        if (w->beat[r].pid == w->banner_pid) rank = r;
+    if (rank < 0) rank = w->dead;
+    if (!w->said && rank >= 0 && rank < w->j->n_ranks) {
+        if (w->banner_signal > 0)
+            say(w, "%s: the process died (signal %d, %s)", place(w, rank).p, w->banner_signal,
+                signal_text(w->banner_signal));
+        else
+            say(w, "%s: the process died", place(w, rank).p);
+        return CLI_FAILED;
+    }
+    if (!w->said) {
+        say(w, "hapc: error: the ranks could not be run (%s ended with exit code %d)", "mpirun", code);
+        return CLI_FAILED;
+    }
+    return code == CLI_INPUT || code == CLI_USAGE ? code : CLI_FAILED;
+}
+
+static pid_t start(char *const *argv, char *const *env, int err)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid != 0) return pid;
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM); // if hapc itself is killed
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    int none = open("/dev/null", O_RDONLY);
+    if (none >= 0) dup2(none, STDIN_FILENO);
+    dup2(err, STDERR_FILENO);
+    for (char *const *e = env; *e; e++)
+        putenv(*e);
+    execvp(argv[0], argv);
+    dprintf(STDERR_FILENO, "error: %s: %s\n", argv[0], strerror(errno));
+    _exit(127);
+}
+
+int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env)
+{
+    watch w = {.a = a, .j = j, .dead = -1, .banner_rank = -1, .banner_signal = -1};
+    w.beat = HB_ARRAY(a, beat, j->n_ranks);
+    for (int r = 0; r < j->n_ranks; r++)
+        w.beat[r].count = -1;
+    double limit = 20 * j->step_sec > 10 ? 20 * j->step_sec : 10;
+    int fd[2];
+    if (pipe(fd) != 0) return cli_error(CLI_FAILED, "pipe: %s", strerror(errno));
+    fcntl(fd[0], F_SETFD, FD_CLOEXEC);
+    fcntl(fd[1], F_SETFD, FD_CLOEXEC); // start() makes a copy of it the child's stderr
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    struct sigaction act = {.sa_handler = on_signal};
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGHUP, &act, NULL);
+    w.mpirun = start(argv, env, fd[1]);
+    close(fd[1]);
+    if (w.mpirun < 0) return cli_error(CLI_FAILED, "fork: %s", strerror(errno));
+    fcntl(fd[0], F_SETFL, O_NONBLOCK);
+    int status = 0, code = -1;
+    bool ended = false, open_ = true;
+    w.moved = now();
+    while (code < 0) {
+        struct pollfd p = {open_ ? fd[0] : -1, POLLIN, 0};
+        poll(&p, 1, TICK_MS);
+        char text[4096];
+        ssize_t n;
+        while (open_ && (n = read(fd[0], text, sizeof text)) >= 0) {
+            if (n == 0) open_ = false;
+            take_bytes(&w, text, (size_t)n);
+        }
+        if (stop_signal) {
+            say(&w, "hapc: interrupted");
+            code = CLI_INTERRUPTED;
+            break;
+        }
+        read_beats(&w);
+        if (!ended) look_for_dead(&w);
+        reap(&w, &status, &ended);
+        if (ended) break;
+        if (w.dead >= 0 && now() - w.dead_since > 2) { // mpirun has not seen it, or does not act
+            say(&w, "%s: the process died", place(&w, w.dead).p);
+            code = CLI_FAILED;
+        } else if (now() - w.moved > limit) {
+            bool stopped;
+            int r = slowest(&w, &stopped);
+            say(&w, "%s: %s for %.0f s", place(&w, r).p, stopped ? "stopped (suspended process)" : "no progress",
+                now() - w.moved);
+            code = CLI_FAILED;
+        }
+    }
+    if (code >= 0) w.said = true; // whatever mpirun says while it is ended is no news
+    end_all(&w, &status, &ended);
+    char text[4096];
+    ssize_t n;
+    while ((n = read(fd[0], text, sizeof text)) > 0)
+        take_bytes(&w, text, (size_t)n);
+    take_bytes(&w, "\n", w.n_line > 0);
+    close(fd[0]);
+    return code >= 0 ? code : how_it_ended(&w, status);
+}

@@ -1,0 +1,18 @@
+// A smaller problem with the same minimum: states no optimum needs are dropped, and variables that
+// meet at most two others are eliminated. Inside solver/ only.
+
+#ifndef HAP_SOLVER_MS_REDUCE_H
+#define HAP_SOLVER_MS_REDUCE_H
+
+#include "solver/minsum.h"
+
+typedef struct ms_reduced ms_reduced;
+
+// NULL: no assignment is finite. The result lives in a and points into p.
+ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p);
+// What is left. Equal tables are one pointer; domains and tables hold live states only.
+const ms_problem *ms_reduced_problem(const ms_reduced *r);
+// From an assignment of the rest to the assignment of the whole that extends it best.
+void ms_reduced_expand(const ms_reduced *r, const int *rest, int *assignment);
+
+#endif
