@@ -105,14 +105,15 @@ char **cli_words(hb_arena *a, hb_str text, int *n)
 static bool flags_of(hb_arena *a, const char *package, hb_str *flags)
 {
     const char *old = getenv("PKG_CONFIG_PATH");
-    hb_str env = hb_fmt(a, "PKG_CONFIG_PATH=%s/%s%s%s", cli_self_dir(a), HAP_REL_PKGCONFIG, old && old[0] ? ":" : "",
-                        old ? old : "");
-    char *argv[] = {hb_copy(a, "pkg-config", 11), hb_copy(a, "--cflags", 9), hb_copy(a, "--libs", 7),
-                    hb_copy(a, package, strlen(package) + 1), NULL};
+    hb_str env = hb_fmt(a, "PKG_CONFIG_PATH=%s/%s%s%s", cli_self_dir(a), HAP_REL_PKGCONFIG,
+                        old && old[0] ? ":" : "", old ? old : "");
+    char *argv[] = {hb_copy(a, "pkg-config", 11), hb_copy(a, "--cflags", 9),
+                    hb_copy(a, "--libs", 7), hb_copy(a, package, strlen(package) + 1), NULL};
     char *envs[] = {hb_copy(a, env.p, env.n + 1), NULL};
     if (cli_capture(a, argv, envs, 30, flags) == 0) return true;
-    cli_error(CLI_FAILED, "pkg-config does not know %s (the runtime of hapc is not installed beside it):\n%.*s", package,
-              HB_ARG(*flags));
+    cli_error(CLI_FAILED,
+              "pkg-config does not know %s (the runtime of hapc is not installed beside it):\n%.*s",
+              package, HB_ARG(*flags));
     return false;
 }
 
@@ -126,8 +127,8 @@ static void stamp_libraries(hb_arena *a, char **flag, int n, hb_buf *key)
             if (strncmp(flag[k], "-L", 2) != 0) continue;
             hb_str path = hb_fmt(a, "%s/lib%s.a", flag[k] + 2, flag[i] + 2);
             if (stat(path.p, &s) == 0)
-                hb_printf(key, "%s %lld %lld %ld\n", path.p, (long long)s.st_size, (long long)s.st_mtim.tv_sec,
-                          (long)s.st_mtim.tv_nsec);
+                hb_printf(key, "%s %lld %lld %ld\n", path.p, (long long)s.st_size,
+                          (long long)s.st_mtim.tv_sec, (long)s.st_mtim.tv_nsec);
         }
     }
 }
@@ -145,7 +146,8 @@ bool cli_build(hb_arena *a, const char *dir, const char *package, hb_str *binary
     const char *cc = getenv("CC");
     if (!cc || !cc[0]) cc = "cc";
     int n_cc, n_flags;
-    char **cc_word = cli_words(a, (hb_str){cc, strlen(cc)}, &n_cc), **flag = cli_words(a, flags, &n_flags);
+    char **cc_word = cli_words(a, (hb_str){cc, strlen(cc)}, &n_cc),
+         **flag = cli_words(a, flags, &n_flags);
     hb_buf key = {.arena = a};
     hb_printf(&key, "%s\n%.*s\n", cc, HB_ARG(flags));
     stamp_libraries(a, flag, n_flags, &key);
@@ -154,7 +156,8 @@ bool cli_build(hb_arena *a, const char *dir, const char *package, hb_str *binary
     hb_str build = hb_fmt(a, "%s/build", dir), home = hb_fmt(a, "%s/%.16s", build.p, sha.p);
     *binary = hb_fmt(a, "%s/program", home.p);
     if (access(binary->p, X_OK) == 0) return true;
-    if ((mkdir(build.p, 0777) != 0 && errno != EEXIST) || (mkdir(home.p, 0777) != 0 && errno != EEXIST)) {
+    if ((mkdir(build.p, 0777) != 0 && errno != EEXIST) ||
+        (mkdir(home.p, 0777) != 0 && errno != EEXIST)) {
         *code = cli_error(CLI_INPUT, "%s: %s", home.p, strerror(errno));
         return false;
     }

@@ -1,14 +1,14 @@
-// Building DIR/program.c with the plain C compiler ($CC, else cc) against a runtime library that pkg-config
-// names. The binary lies in DIR/build/KEY/program, KEY = hash of the program, the flags and the library: it is
-// built once.
+// Building DIR/program.c with the plain C compiler ($CC, else cc) against a runtime library that
+// pkg-config names. The binary lies in DIR/build/KEY/program, KEY = hash of the program, the flags
+// and the library: it is built once.
 
 #ifndef HAP_CLI_BUILD_H
 #define HAP_CLI_BUILD_H
 
 #include "ir/base/arena.h"
 
-// Runs a command, waits, collects what it writes to stdout and stderr. Returns its exit code, 128 + signal, or
-// -1 if it could not be started or ran longer than `seconds` (0: no limit).
+// Runs a command, waits, collects what it writes to stdout and stderr. Returns its exit code, 128 +
+// signal, or -1 if it could not be started or ran longer than `seconds` (0: no limit).
 int cli_capture(hb_arena *a, char *const *argv, char *const *env, int seconds, hb_str *out);
 
 // Words of a shell-like text: blanks separate, \, ' and " quote.

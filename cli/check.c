@@ -1,8 +1,8 @@
 // hapc check DIR: is program.c, as it stands, a correct program for graph.json?
 //
-// The program is compiled against the recording runtime and run once; what it calls is proved against the
-// graph, which is read and differentiated again. plan.json only says with which batch, and whether the
-// program was edited since hapc wrote it.
+// The program is compiled against the recording runtime and run once; what it calls is proved
+// against the graph, which is read and differentiated again. plan.json only says with which batch,
+// and whether the program was edited since hapc wrote it.
 
 #include <stdio.h>
 #include <string.h>
@@ -30,9 +30,11 @@ static bool run_recorder(hb_arena *a, hb_str binary, hb_str *path, int *code)
     if (rc < 0)
         cli_error(*code, "program.c did not end within %d s while it was recorded", RECORD_SECONDS);
     else if (rc > 128)
-        cli_error(*code, "program.c was ended by signal %d while it was recorded\n%.*s", rc - 128, HB_ARG(output));
+        cli_error(*code, "program.c was ended by signal %d while it was recorded\n%.*s", rc - 128,
+                  HB_ARG(output));
     else
-        cli_error(*code, "program.c is no program of hapc's runtime (exit %d):\n%.*s", rc, HB_ARG(output));
+        cli_error(*code, "program.c is no program of hapc's runtime (exit %d):\n%.*s", rc,
+                  HB_ARG(output));
     return false;
 }
 
@@ -49,13 +51,19 @@ static bool edited(hb_arena *a, const char *dir, const hb_tree *plan)
 int cmd_check(int argc, char **argv)
 {
     bool help = false, quiet = false, json = false;
-    const cli_option options[] = {{"--help", NULL, &help}, {"-q", NULL, &quiet}, {"--json", NULL, &json}};
+    const char *dumps = "";
+    const cli_option options[] = {{"--help", NULL, &help},
+                                  {"-q", NULL, &quiet},
+                                  {"--json", NULL, &json},
+                                  {"-d", &dumps, NULL}};
     const char *dir = NULL;
     int n = 0;
-    if (!cli_parse(argc, argv, options, 3, &dir, 1, &n)) return CLI_USAGE;
+    if (!cli_parse(argc, argv, options, 4, &dir, 1, &n)) return CLI_USAGE;
     if (help) {
-        puts("hapc check DIR: proves that DIR/program.c, edited or not, computes DIR/graph.json.\n"
-             "Exit: 0 proved, 1 not proved (an edited program, or no plan folder), 4 not proved though unedited");
+        puts(
+            "hapc check DIR: proves that DIR/program.c, edited or not, computes DIR/graph.json.\n"
+            "  -d l   print the record of the program\n"
+            "Exit: 0 proved, 1 not proved (an edited program, or no plan folder), 4 not proved though unedited");
         return CLI_OK;
     }
     if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc check DIR");
@@ -65,7 +73,9 @@ int cmd_check(int argc, char **argv)
     cli_inputs in = {0};
     const hb_tree *plan = cli_plan(a, dir);
     if (!plan) goto done;
-    if (!cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, NULL, cli_plan_int(plan, "batch_option", 0), &in)) goto done;
+    if (!cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, NULL, cli_plan_int(plan, "batch_option", 0),
+                  &in))
+        goto done;
     bool other = edited(a, dir, plan);
     if (!cli_build(a, dir, "haprt-record", &binary, &code)) goto done;
     code = CLI_INPUT;
@@ -81,25 +91,33 @@ int cmd_check(int argc, char **argv)
         code = other ? CLI_INPUT : CLI_BUG;
         goto done;
     }
+    if (strchr(dumps, 'l')) {
+        hb_buf b = {.arena = a};
+        record_print(&b, rec);
+        fputs(b.p, stdout);
+    }
     if (!hb_str_eq(rec->graph_sha, in.g->sha)) {
         code = cli_error(CLI_INPUT, "program.c was written for graph %.*s, graph.json is %.*s",
                          HB_ARG(rec->graph_sha), HB_ARG(in.g->sha));
         goto done;
     }
     if (!syn_check(a, in.g, in.f, rec, &why)) {
-        code = cli_error(other ? CLI_INPUT : CLI_BUG, "not proved: %.*s%s", HB_ARG(why),
-                         other ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
+        code = cli_error(
+            other ? CLI_INPUT : CLI_BUG, "not proved: %.*s%s", HB_ARG(why),
+            other ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
         goto done;
     }
     int calls = 0;
     for (int i = 0; i < rec->calls.n; i++)
         calls += rec->calls.p[i].kind >= REC_OP;
     if (json)
-        printf("{\"proved\":true,\"edited\":%s,\"calls\":%d,\"ranks\":%d}\n", other ? "true" : "false", calls,
-               rec->n_ranks);
+        printf("{\"proved\":true,\"edited\":%s,\"calls\":%d,\"ranks\":%d}\n",
+               other ? "true" : "false", calls, rec->n_ranks);
     else if (!quiet)
-        printf("proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors)\n", dir,
-               other ? ", edited," : "", dir, rec->n_ranks, rec->n_ranks == 1 ? "" : "s", calls, rec->tensors.n);
+        printf(
+            "proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors)\n",
+            dir, other ? ", edited," : "", dir, rec->n_ranks, rec->n_ranks == 1 ? "" : "s", calls,
+            rec->tensors.n);
     code = CLI_OK;
 done:
     hb_arena_free(a);

@@ -1,7 +1,8 @@
 // hapc: what its commands share.
 //
 // Exit codes (docs: design.md section 2): 0 done, 1 bad input, 2 usage, 3 no feasible plan, 4 bug,
-// 5 the run failed, 130 interrupted. Errors go to stderr as "hapc: error: …", or located, like a compiler's.
+// 5 the run failed, 130 interrupted. Errors go to stderr as "hapc: error: …", or located, like a
+// compiler's.
 
 #ifndef HAP_CLI_CLI_H
 #define HAP_CLI_CLI_H
@@ -32,18 +33,20 @@ int cli_unknown(const char *option, const char *const *names, int n);
 
 // Options are "--name value" or "--name=value"; flags have no value.
 typedef struct cli_option {
-    const char *name; // "--batch", "-o"
+    const char *name;   // "--batch", "-o"
     const char **value; // where the value goes; NULL: a flag
     bool *flag;
 } cli_option;
 // Goes through argv; up to max other arguments to rest. False after an error was printed (exit 2).
-bool cli_parse(int argc, char **argv, const cli_option *o, int n, const char **rest, int max, int *n_rest);
-bool cli_integer(const char *option, const char *text, int64_t least, int64_t *out); // prints its error
+bool cli_parse(int argc, char **argv, const cli_option *o, int n, const char **rest, int max,
+               int *n_rest);
+bool cli_integer(const char *option, const char *text, int64_t least,
+                 int64_t *out); // prints its error
 bool cli_real(const char *option, const char *text, double *out);
 
 const char *cli_version(void);
-const char *cli_self_dir(hb_arena *a);     // folder of the hapc binary
-const char *cli_devices(hb_arena *a);      // catalogue of devices, NULL: let cl_read search
+const char *cli_self_dir(hb_arena *a); // folder of the hapc binary
+const char *cli_devices(hb_arena *a);  // catalogue of devices, NULL: let cl_read search
 
 // Graph, factors, cluster and cost model, from files; errors are printed.
 typedef struct cli_inputs {

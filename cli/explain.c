@@ -1,7 +1,8 @@
-// hapc explain DIR [NAME]: how a tensor or an op lies on the ranks, what that costs, what else would cost.
+// hapc explain DIR [NAME]: how a tensor or an op lies on the ranks, what that costs, what else
+// would cost.
 //
-// What was chosen is read from plan.json. Prices of alternatives need the search: it is run again on the
-// folder's copies of graph and cluster, with the plan's options.
+// What was chosen is read from plan.json. Prices of alternatives need the search: it is run again
+// on the folder's copies of graph and cluster, with the plan's options.
 
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +59,8 @@ static void print_instr(const view *v, int i)
         for (int k = 0; list && list->kind == HB_LIST && k < list->n; k++) {
             if (list->v[k]->i < 0 || list->v[k]->i >= v->tensors->n) continue;
             const hb_tree *t = v->tensors->v[list->v[k]->i];
-            printf("        %-3s  %-40.*s %.*s\n", sides[s], HB_ARG(text_of(t, "id")), HB_ARG(text_of(t, "state")));
+            printf("        %-3s  %-40.*s %.*s\n", sides[s], HB_ARG(text_of(t, "id")),
+                   HB_ARG(text_of(t, "state")));
         }
     }
 }
@@ -72,8 +74,8 @@ static void explain_tensor(const view *v, hb_str name)
         printf("  %.*s  (%.*s)  state %.*s  shape [%.*s] %.*s\n", HB_ARG(text_of(x, "id")),
                HB_ARG(text_of(x, "role")), HB_ARG(text_of(x, "state")),
                HB_ARG(numbers(v->a, hb_get(x, "shape"), "%lld")), HB_ARG(text_of(x, "dtype")));
-        printf("    bytes by class %.*s in the %.*s segment\n", HB_ARG(numbers(v->a, hb_get(x, "bytes"), "%lld")),
-               HB_ARG(text_of(x, "segment")));
+        printf("    bytes by class %.*s in the %.*s segment\n",
+               HB_ARG(numbers(v->a, hb_get(x, "bytes"), "%lld")), HB_ARG(text_of(x, "segment")));
         for (int i = 0; i < v->instr->n; i++) {
             const hb_tree *in = v->instr->v[i];
             bool made = holds(hb_get(in, "out"), t), read = holds(hb_get(in, "in"), t);
@@ -84,8 +86,12 @@ static void explain_tensor(const view *v, hb_str name)
                 print_instr(v, i);
                 continue;
             }
-            printf("    program.c:%-5lld %s by %.*s of %.*s  %.*s ms\n", (long long)cli_plan_int(in, "line", 0),
-                   made && read ? "updated" : made ? "made" : "read", HB_ARG(call), HB_ARG(text_of(in, "node")),
+            printf("    program.c:%-5lld %s by %.*s of %.*s  %.*s ms\n",
+                   (long long)cli_plan_int(in, "line", 0),
+                   made && read ? "updated"
+                   : made       ? "made"
+                                : "read",
+                   HB_ARG(call), HB_ARG(text_of(in, "node")),
                    HB_ARG(numbers(v->a, hb_get(in, "ms"), "%.3g")));
         }
     }
@@ -95,7 +101,8 @@ static void explain_node(const view *v, hb_str name)
 {
     printf("%.*s\n", HB_ARG(name));
     for (int i = 0; i < v->instr->n; i++)
-        if (hb_str_eq(text_of(v->instr->v[i], "node"), name) && !hb_get(v->instr->v[i], "start")) print_instr(v, i);
+        if (hb_str_eq(text_of(v->instr->v[i], "node"), name) && !hb_get(v->instr->v[i], "start"))
+            print_instr(v, i);
 }
 
 static void print_alternatives(hb_arena *a, const syn_result *r, bool is_node, int id)
@@ -106,7 +113,8 @@ static void print_alternatives(hb_arena *a, const syn_result *r, bool is_node, i
         printf("  it has no choice of its own: one op makes it, one reads it\n");
         return;
     }
-    printf("  alternatives, everything else chosen again (additive cost on these cuts, without memory):\n");
+    printf(
+        "  alternatives, everything else chosen again (additive cost on these cuts, without memory):\n");
     for (int i = 0; i < n; i++)
         printf("    %+10.4g ms  %.*s%s\n", alt[i].delta_sec * 1e3, HB_ARG(alt[i].what),
                alt[i].chosen ? "   <- cheapest" : "");
@@ -132,16 +140,20 @@ static void suggest(const view *v, hb_str name)
     const char **names = HB_ARRAY(v->a, const char *, v->tensors->n + v->instr->n + 1);
     int n = 0;
     for (int i = 0; i < v->tensors->n; i++)
-        if (text_of(v->tensors->v[i], "name").n) names[n++] = hb_str_n(v->a, text_of(v->tensors->v[i], "name").p,
-                                                                      text_of(v->tensors->v[i], "name").n).p;
+        if (text_of(v->tensors->v[i], "name").n)
+            names[n++] = hb_str_n(v->a, text_of(v->tensors->v[i], "name").p,
+                                  text_of(v->tensors->v[i], "name").n)
+                             .p;
     for (int i = 0; i < v->instr->n; i++)
-        names[n++] = hb_str_n(v->a, text_of(v->instr->v[i], "node").p, text_of(v->instr->v[i], "node").n).p;
+        names[n++] =
+            hb_str_n(v->a, text_of(v->instr->v[i], "node").p, text_of(v->instr->v[i], "node").n).p;
     const char *near = hb_nearest(name, names, n);
     if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
 }
 
 // The search once more, as the plan was made.
-static bool search_again(hb_arena *a, const char *dir, const hb_tree *plan, cli_inputs *in, syn_result *r)
+static bool search_again(hb_arena *a, const char *dir, const hb_tree *plan, cli_inputs *in,
+                         syn_result *r)
 {
     syn_options o = syn_default_options();
     const hb_tree *keep = hb_get(plan, "keep_grads");
@@ -162,8 +174,9 @@ int cmd_explain(int argc, char **argv)
     int n = 0;
     if (!cli_parse(argc, argv, options, 2, arg, 2, &n)) return CLI_USAGE;
     if (help) {
-        puts("hapc explain DIR [NAME]: the report; or one tensor, op, or buffer of program.c (* and ? match any)\n"
-             "  --no-search   without the prices of alternatives");
+        puts(
+            "hapc explain DIR [NAME]: the report; or one tensor, op, or buffer of program.c (* and ? match any)\n"
+            "  --no-search   without the prices of alternatives");
         return CLI_OK;
     }
     if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc explain DIR [NAME]");
@@ -203,7 +216,8 @@ int cmd_explain(int argc, char **argv)
     }
     cli_inputs in = {0};
     syn_result r = {0};
-    bool priced = !fast && n_tensors + n_nodes <= MAX_PRICED && search_again(a, arg[0], v.plan, &in, &r);
+    bool priced =
+        !fast && n_tensors + n_nodes <= MAX_PRICED && search_again(a, arg[0], v.plan, &in, &r);
     for (int i = 0; i < n_tensors; i++) {
         explain_tensor(&v, tensor[i]);
         for (int t = 0; priced && t < in.g->tensors.n; t++)

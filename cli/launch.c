@@ -26,7 +26,8 @@ static void add(words *w, const char *fmt, ...)
     HB_PUSH(w->a, &w->v, b.p);
 }
 
-// Whether one process may read another's memory: containers often forbid it, and Open MPI then complains.
+// Whether one process may read another's memory: containers often forbid it, and Open MPI then
+// complains.
 static bool may_read_others(void)
 {
     static char probe = 'x';
@@ -45,7 +46,8 @@ static bool is_open_mpi(hb_arena *a, const char *mpirun)
 {
     hb_str out;
     char *argv[] = {hb_copy(a, mpirun, strlen(mpirun) + 1), hb_copy(a, "--version", 10), NULL};
-    return cli_capture(a, argv, NULL, 20, &out) == 0 && (strstr(out.p, "Open MPI") || strstr(out.p, "OpenRTE"));
+    return cli_capture(a, argv, NULL, 20, &out) == 0 &&
+           (strstr(out.p, "Open MPI") || strstr(out.p, "OpenRTE"));
 }
 
 // "a:2,b:2" in the order of the ranks; empty if all are here.

@@ -10,8 +10,8 @@ typedef struct run_rank {
 } run_rank;
 
 typedef struct run_job {
-    hb_str binary;    // absolute path
-    hb_str folder;    // absolute path of the plan folder
+    hb_str binary; // absolute path
+    hb_str folder; // absolute path of the plan folder
     int n_ranks;
     run_rank *rank;
     int n_args;
@@ -24,9 +24,10 @@ typedef struct run_job {
 char **launch_command(hb_arena *a, const run_job *j, char ***env);
 hb_str launch_line(hb_arena *a, char *const *argv, char *const *env); // as one would type it
 
-// Runs the command and supervises the ranks until every process is gone. Returns the exit code of hapc run.
-// A dead rank is noticed within 5 s, ranks that hang after max(10 s, 20 predicted steps); then every process
-// ends, and one message says which rank, host, device, step and instruction it was.
+// Runs the command and supervises the ranks until every process is gone. Returns the exit code of
+// hapc run. A dead rank is noticed within 5 s, ranks that hang after max(10 s, 20 predicted steps);
+// then every process ends, and one message says which rank, host, device, step and instruction it
+// was.
 int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env);
 
 #endif

@@ -28,8 +28,9 @@ const char *cli_self_dir(hb_arena *a)
 const char *cli_devices(hb_arena *a)
 {
     const char *data = getenv("HAPC_DATA");
-    hb_str path = data && data[0] ? hb_fmt(a, "%s/clusters/devices.yaml", data)
-                                  : hb_fmt(a, "%s/%s/clusters/devices.yaml", cli_self_dir(a), HAP_REL_DATA);
+    hb_str path = data && data[0]
+                      ? hb_fmt(a, "%s/clusters/devices.yaml", data)
+                      : hb_fmt(a, "%s/%s/clusters/devices.yaml", cli_self_dir(a), HAP_REL_DATA);
     return access(path.p, R_OK) == 0 ? path.p : NULL;
 }
 

@@ -35,7 +35,8 @@ static const char help[] =
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {{"run", cmd_run}, {"check", cmd_check}, {"explain", cmd_explain}, {"profile", cmd_profile}};
+} commands[] = {
+    {"run", cmd_run}, {"check", cmd_check}, {"explain", cmd_explain}, {"profile", cmd_profile}};
 
 int main(int argc, char **argv)
 {

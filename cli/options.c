@@ -29,7 +29,8 @@ int cli_unknown(const char *option, const char *const *names, int n)
     return CLI_USAGE;
 }
 
-bool cli_parse(int argc, char **argv, const cli_option *o, int n, const char **rest, int max, int *n_rest)
+bool cli_parse(int argc, char **argv, const cli_option *o, int n, const char **rest, int max,
+               int *n_rest)
 {
     bool only_rest = false;
     *n_rest = 0;
@@ -83,8 +84,8 @@ bool cli_integer(const char *option, const char *text, int64_t least, int64_t *o
     errno = 0;
     long long v = strtoll(text, &end, 10);
     if (errno || end == text || *end || v < least) {
-        cli_error(CLI_USAGE, "%s wants a whole number of at least %lld, not '%s'", option, (long long)least,
-                  text);
+        cli_error(CLI_USAGE, "%s wants a whole number of at least %lld, not '%s'", option,
+                  (long long)least, text);
         return false;
     }
     *out = v;

@@ -6,6 +6,7 @@ int cmd_profile(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    return cli_error(CLI_USAGE, "not supported: profile (clusters are planned by the datasheet figures of their "
-                                "devices until this version can measure them)");
+    return cli_error(
+        CLI_USAGE, "not supported: profile (clusters are planned by the datasheet figures of their "
+                   "devices until this version can measure them)");
 }

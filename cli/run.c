@@ -28,8 +28,8 @@ static const char help[] =
 static const struct {
     const char *name;
     bool value;
-} passed[] = {{"--steps", true},      {"--input", true},  {"--init", true},     {"--save", true},
-              {"--save-every", true}, {"--seed", true},   {"--trace", true},    {"--save-grads", true},
+} passed[] = {{"--steps", true},      {"--input", true}, {"--init", true},  {"--save", true},
+              {"--save-every", true}, {"--seed", true},  {"--trace", true}, {"--save-grads", true},
               {"--shuffle", false},   {"--json", false}};
 static const char *const own[] = {"--backend", "--dry-run", "--help", "-q"};
 enum { N_PASSED = sizeof passed / sizeof *passed, N_OWN = sizeof own / sizeof *own };
@@ -41,16 +41,18 @@ static int find_passed(const char *arg, size_t len)
     return -1;
 }
 
-// Splits argv into the folder, our own options and the program's. 0, or an exit code after an error.
-static int split(hb_arena *a, int argc, char **argv, run_job *j, const char **dir, const char **backend, bool *dry,
-                 bool *help_wanted)
+// Splits argv into the folder, our own options and the program's. 0, or an exit code after an
+// error.
+static int split(hb_arena *a, int argc, char **argv, run_job *j, const char **dir,
+                 const char **backend, bool *dry, bool *help_wanted)
 {
     j->arg = HB_ARRAY(a, char *, argc + 1);
     for (int i = 0; i < argc; i++) {
         size_t len = strcspn(argv[i], "=");
         int k = find_passed(argv[i], len);
         if (k >= 0) {
-            if (!passed[k].value && argv[i][len]) return cli_error(CLI_USAGE, "%s takes no value", passed[k].name);
+            if (!passed[k].value && argv[i][len])
+                return cli_error(CLI_USAGE, "%s takes no value", passed[k].name);
             j->arg[j->n_args++] = argv[i];
             if (!passed[k].value || argv[i][len]) continue;
             if (i + 1 == argc) return cli_error(CLI_USAGE, "%s wants a value", passed[k].name);
@@ -62,7 +64,8 @@ static int split(hb_arena *a, int argc, char **argv, run_job *j, const char **di
         } else if (strcmp(argv[i], "-q") == 0) {
             continue;
         } else if (len == 9 && strncmp(argv[i], "--backend", 9) == 0) {
-            if (!argv[i][len] && i + 1 == argc) return cli_error(CLI_USAGE, "--backend wants a value");
+            if (!argv[i][len] && i + 1 == argc)
+                return cli_error(CLI_USAGE, "--backend wants a value");
             *backend = argv[i][len] ? argv[i] + len + 1 : argv[++i];
         } else if (argv[i][0] == '-') {
             const char *names[N_PASSED + N_OWN];

@@ -33,9 +33,9 @@ typedef struct watch {
     const run_job *j;
     pid_t mpirun;
     beat *beat;
-    double moved;      // when some rank's count last changed
-    bool said;         // the one message was printed
-    int dead;          // rank whose process is gone without an "end", -1
+    double moved; // when some rank's count last changed
+    bool said;    // the one message was printed
+    int dead;     // rank whose process is gone without an "end", -1
     double dead_since;
     int banner_rank, banner_signal; // from mpirun's own notice, -1
     long banner_pid;
@@ -105,7 +105,8 @@ static void read_beats(watch *w)
         if (n < 128) continue;
         text[128] = 0;
         beat b = {0};
-        if (sscanf(text, "%ld %lld %d %47s %lld", &b.pid, &b.step, &b.line, b.name, &b.count) != 5) continue;
+        if (sscanf(text, "%ld %lld %d %47s %lld", &b.pid, &b.step, &b.line, b.name, &b.count) != 5)
+            continue;
         if (b.count != w->beat[r].count || b.pid != w->beat[r].pid) w->moved = now();
         w->beat[r] = b;
     }
@@ -164,8 +165,8 @@ static bool only_of(const char *s, char c, int least)
     return *s == 0 && n >= least;
 }
 
-// One line of the ranks' or mpirun's stderr. mpirun's banners are read, not shown; of the ranks' own last
-// words only the first are shown.
+// One line of the ranks' or mpirun's stderr. mpirun's banners are read, not shown; of the ranks'
+// own last words only the first are shown.
 static void take_line(watch *w, const char *s)
 {
     if (only_of(s, '-', 40) || only_of(s, '=', 40)) {
@@ -183,11 +184,12 @@ static void take_line(watch *w, const char *s)
         if (end && colon && colon < end && isdigit((unsigned char)colon[1])) return;
     }
     if (strncmp(s, "mpirun", 6) == 0 || strncmp(s, "prterun", 7) == 0) return;
-    if (strncmp(s, "YOUR APPLICATION TERMINATED", 27) == 0 || strncmp(s, "This typically refers", 21) == 0 ||
-        strncmp(s, "Please see the FAQ", 18) == 0)
+    if (strncmp(s, "YOUR APPLICATION TERMINATED", 27) == 0 ||
+        strncmp(s, "This typically refers", 21) == 0 || strncmp(s, "Please see the FAQ", 18) == 0)
         return;
     bool last_words = strncmp(s, "error: ", 7) == 0;
-    if (strncmp(s, "rank ", 5) == 0 && isdigit((unsigned char)s[5]) && strstr(s, " host ")) last_words = true;
+    if (strncmp(s, "rank ", 5) == 0 && isdigit((unsigned char)s[5]) && strstr(s, " host "))
+        last_words = true;
     if (!last_words) {
         fprintf(stderr, "%s\n", s);
         return;
@@ -299,7 +301,8 @@ static int how_it_ended(watch *w, int status)
         return CLI_FAILED;
     }
     if (!w->said) {
-        say(w, "hapc: error: the ranks could not be run (%s ended with exit code %d)", "mpirun", code);
+        say(w, "hapc: error: the ranks could not be run (%s ended with exit code %d)", "mpirun",
+            code);
         return CLI_FAILED;
     }
     return code == CLI_INPUT || code == CLI_USAGE ? code : CLI_FAILED;
@@ -371,8 +374,8 @@ int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env
         } else if (now() - w.moved > limit) {
             bool stopped;
             int r = slowest(&w, &stopped);
-            say(&w, "%s: %s for %.0f s", place(&w, r).p, stopped ? "stopped (suspended process)" : "no progress",
-                now() - w.moved);
+            say(&w, "%s: %s for %.0f s", place(&w, r).p,
+                stopped ? "stopped (suspended process)" : "no progress", now() - w.moved);
             code = CLI_FAILED;
         }
     }

@@ -24,8 +24,8 @@ static void put_word(hb_buf *b, const char *w)
 {
     bool plain = w[0] != 0;
     for (const char *p = w; *p; p++)
-        plain = plain && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
-                          strchr("-_./=,:+@%*", *p));
+        plain = plain && ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+                          (*p >= '0' && *p <= '9') || strchr("-_./=,:+@%*", *p));
     if (plain) {
         hb_puts(b, w);
         return;
@@ -56,7 +56,8 @@ static void print_json(hb_arena *a, const emit_plan *e)
                   r->additive_sec / r->additive_bound_sec - 1);
     else
         hb_puts(&b, ",\"additive_bound_ms\":null,\"gap\":null");
-    hb_printf(&b, ",\"plan_seconds\":%.3f,\"certificate\":\"proved\",\"peak_bytes\":[", r->plan_sec);
+    hb_printf(&b, ",\"plan_seconds\":%.3f,\"certificate\":\"proved\",\"peak_bytes\":[",
+              r->plan_sec);
     const cl_cluster *c = p->cluster;
     int *mesh_rank = HB_ARRAY(a, int, c->n_ranks);
     for (int i = 0; i < c->n_ranks; i++)
@@ -65,7 +66,8 @@ static void print_json(hb_arena *a, const emit_plan *e)
         mesh_rank[p->mesh->cluster_rank[i]] = i;
     for (int i = 0; i < c->n_ranks; i++)
         hb_printf(&b, "%s%lld", i ? "," : "",
-                  mesh_rank[i] < 0 ? 0LL : (long long)p->peak_bytes[p->mesh->class_of[mesh_rank[i]]]);
+                  mesh_rank[i] < 0 ? 0LL
+                                   : (long long)p->peak_bytes[p->mesh->class_of[mesh_rank[i]]]);
     hb_puts(&b, "],\"ranks\":[");
     double *ratio = emit_ratios(a, p);
     for (int i = 0; i < c->n_ranks; i++) {
@@ -124,8 +126,10 @@ static bool only(const char *option, const char *value, const char *supported)
 
 int cmd_synthesize(int argc, char **argv)
 {
-    const char *out = NULL, *batch = NULL, *strategy = NULL, *limit = NULL, *seed = NULL, *dumps = "";
-    const char *precision = NULL, *pin = NULL, *micro = NULL, *grad = NULL, *backend = NULL, *mesh = NULL;
+    const char *out = NULL, *batch = NULL, *strategy = NULL, *limit = NULL, *seed = NULL,
+               *dumps = "";
+    const char *precision = NULL, *pin = NULL, *micro = NULL, *grad = NULL, *backend = NULL,
+               *mesh = NULL;
     bool json = false, quiet = false, verbose = false, keep = false, help = false;
     const cli_option options[] = {
         {"-o", &out, NULL},
@@ -148,12 +152,15 @@ int cmd_synthesize(int argc, char **argv)
     };
     const char *file[2] = {NULL, NULL};
     int n_files = 0;
-    if (!cli_parse(argc, argv, options, sizeof options / sizeof *options, file, 2, &n_files)) return CLI_USAGE;
+    if (!cli_parse(argc, argv, options, sizeof options / sizeof *options, file, 2, &n_files))
+        return CLI_USAGE;
     if (help) {
         puts("hapc GRAPH.json CLUSTER.yaml [-o DIR] [options]; see hapc --help");
         return CLI_OK;
     }
-    if (n_files < 2) return cli_error(CLI_USAGE, "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
+    if (n_files < 2)
+        return cli_error(CLI_USAGE,
+                         "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
     if (pin) return cli_error(CLI_USAGE, "not supported yet: --pin");
     if (!only("--precision", precision, "fp32") || !only("--micro-batches", micro, "1") ||
         !only("--grad-dtype", grad, "f32") || !only("--backend", backend, "cpu") ||
@@ -168,8 +175,11 @@ int cmd_synthesize(int argc, char **argv)
         const char *names[SYN_N_STRATEGIES];
         for (int s = 0; s < SYN_N_STRATEGIES; s++)
             names[s] = syn_strategy_name((syn_strategy)s);
-        const char *near = hb_nearest((hb_str){strategy, strlen(strategy)}, names, SYN_N_STRATEGIES);
-        cli_error(CLI_USAGE, strcmp(strategy, "hap") == 0 ? "not supported yet: --strategy %s" : "unknown strategy '%s'",
+        const char *near =
+            hb_nearest((hb_str){strategy, strlen(strategy)}, names, SYN_N_STRATEGIES);
+        cli_error(CLI_USAGE,
+                  strcmp(strategy, "hap") == 0 ? "not supported yet: --strategy %s"
+                                               : "unknown strategy '%s'",
                   strategy);
         if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
         return CLI_USAGE;
@@ -185,8 +195,9 @@ int cmd_synthesize(int argc, char **argv)
     if (!cli_load(a, file[0], file[1], batch_n, &in)) goto done;
     dump_front(a, dumps, file[0], batch_n);
     bool talk = !quiet && isatty(STDERR_FILENO);
-    if (talk) fprintf(stderr, "planning %d nodes on %d ranks (Ctrl-C keeps the best plan so far)\n", in.g->nodes.n,
-                      in.cluster->n_ranks);
+    if (talk)
+        fprintf(stderr, "planning %d nodes on %d ranks (Ctrl-C keeps the best plan so far)\n",
+                in.g->nodes.n, in.cluster->n_ranks);
     struct sigaction act = {.sa_handler = on_interrupt}, before;
     sigaction(SIGINT, &act, &before);
     syn_result res = syn_synthesize(a, in.g, in.f, &in.model, &o);
@@ -200,8 +211,10 @@ int cmd_synthesize(int argc, char **argv)
         goto done;
     }
     if (res.status == SYN_FAILED_CHECK) {
-        code = cli_error(CLI_BUG, "the plan does not pass its own certificate, which is a bug; please report:\n%.*s",
-                         HB_ARG(res.why));
+        code = cli_error(
+            CLI_BUG,
+            "the plan does not pass its own certificate, which is a bug; please report:\n%.*s",
+            HB_ARG(res.why));
         goto done;
     }
     hb_buf command = {.arena = a};

@@ -1,6 +1,7 @@
 // consts.safetensors: the stored constants of a plan, copied from the files that the graph names.
 //
-// safetensors: u64 little-endian header length, JSON header {name: {dtype, shape, data_offsets}}, data.
+// safetensors: u64 little-endian header length, JSON header {name: {dtype, shape, data_offsets}},
+// data.
 
 #include "emit/plan_folder.h"
 
@@ -18,8 +19,8 @@ static uint64_t length_of(const char *p)
 }
 
 // The bytes of one tensor and its header entry's dtype.
-static bool find(hb_arena *a, const char *file, hb_str name, const ir_tensor *t, hb_str *bytes, hb_str *dtype,
-                 hb_str *why)
+static bool find(hb_arena *a, const char *file, hb_str name, const ir_tensor *t, hb_str *bytes,
+                 hb_str *dtype, hb_str *why)
 {
     hb_str all;
     const char *reason = NULL;
@@ -44,9 +45,9 @@ static bool find(hb_arena *a, const char *file, hb_str name, const ir_tensor *t,
     const hb_tree *off = hb_get(entry, "data_offsets"), *type = hb_get(entry, "dtype");
     const hb_tree *shape = hb_get(entry, "shape");
     uint64_t data = all.n - 8 - head;
-    if (!off || off->kind != HB_LIST || off->n != 2 || off->v[0]->kind != HB_INT || off->v[1]->kind != HB_INT ||
-        !type || type->kind != HB_TEXT || off->v[0]->i < 0 || off->v[1]->i < off->v[0]->i ||
-        (uint64_t)off->v[1]->i > data) {
+    if (!off || off->kind != HB_LIST || off->n != 2 || off->v[0]->kind != HB_INT ||
+        off->v[1]->kind != HB_INT || !type || type->kind != HB_TEXT || off->v[0]->i < 0 ||
+        off->v[1]->i < off->v[0]->i || (uint64_t)off->v[1]->i > data) {
         *why = hb_fmt(a, "%s: the entry of '%.*s' is broken", file, HB_ARG(name));
         return false;
     }
@@ -54,7 +55,8 @@ static bool find(hb_arena *a, const char *file, hb_str name, const ir_tensor *t,
     for (int d = 0; same && d < t->rank; d++)
         same = shape->v[d]->kind == HB_INT && shape->v[d]->i == t->dim[d];
     if (!same || off->v[1]->i - off->v[0]->i != ir_elements(t) * ir_dtype_bytes(t->dtype)) {
-        *why = hb_fmt(a, "%s: '%.*s' has another shape or dtype than the graph says", file, HB_ARG(name));
+        *why = hb_fmt(a, "%s: '%.*s' has another shape or dtype than the graph says", file,
+                      HB_ARG(name));
         return false;
     }
     *bytes = (hb_str){all.p + 8 + head + off->v[0]->i, (size_t)(off->v[1]->i - off->v[0]->i)};

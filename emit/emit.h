@@ -1,6 +1,7 @@
 // What a person and a compiler read of a plan: program.c, plan.json, report.txt, trace.json.
 //
-// Everything is printed from one emit_plan; bytes are deterministic (no date, no search time in program.c).
+// Everything is printed from one emit_plan; bytes are deterministic (no date, no search time in
+// program.c).
 //
 //     emit_plan e = {.p = result.program, .res = &result, ...};
 //     if (!emit_folder(a, &e, "plan", &why)) fprintf(stderr, "%.*s\n", HB_ARG(why));
@@ -13,12 +14,12 @@
 typedef struct emit_plan {
     const syn_program *p;  // rolled and placed
     const syn_result *res; // times, baselines, bounds
-    hb_str command;        // as typed, without the path of the binary: "hapc mlp.json lab.yaml -o mlp"
-    hb_str version;        // "0.1.0"
+    hb_str command; // as typed, without the path of the binary: "hapc mlp.json lab.yaml -o mlp"
+    hb_str version; // "0.1.0"
     hb_str graph_path, cluster_path; // as the user wrote them
-    int64_t batch;         // --batch, 0 if not given
-    hb_str strategy;       // --strategy
-    bool curves_missing;   // no measured curves: times are datasheet formulas
+    int64_t batch;                   // --batch, 0 if not given
+    hb_str strategy;                 // --strategy
+    bool curves_missing;             // no measured curves: times are datasheet formulas
 } emit_plan;
 
 // Where program.c has an instruction of the plan: line of the call, 0 if none.
@@ -28,7 +29,8 @@ typedef struct emit_lines {
     hb_str sha; // of the text of program.c
 } emit_lines;
 
-// False with *why (one sentence, "not supported: …") if the program needs what runtime.h does not have.
+// False with *why (one sentence, "not supported: …") if the program needs what runtime.h does not
+// have.
 bool emit_supported(hb_arena *a, const syn_program *p, hb_str *why);
 
 void emit_program_c(hb_buf *out, const emit_plan *e, emit_lines *where); // where may be NULL
@@ -36,12 +38,13 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 void emit_report_text(hb_buf *out, const emit_plan *e);
 void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 
-// Writes DIR at once: into a temporary folder beside it, then by rename. An existing DIR is replaced only
-// if it is empty or a plan folder (it holds program.c and plan.json).
+// Writes DIR at once: into a temporary folder beside it, then by rename. An existing DIR is
+// replaced only if it is empty or a plan folder (it holds program.c and plan.json).
 bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why);
 
 // --- shared by the printers ---
-hb_str emit_module(hb_arena *a, const ir_graph *g, int node); // "transformer.h.0.attn" of …attn.c_attn
+hb_str emit_module(hb_arena *a, const ir_graph *g,
+                   int node); // "transformer.h.0.attn" of …attn.c_attn
 // "[8@rows 128 768]+" with the cuts by the names of program.c (mesh cut -> table name).
 hb_str emit_shape(hb_arena *a, const syn_program *p, int tensor, const hb_str *table_of_cut);
 hb_str *emit_table_names(hb_arena *a, const syn_program *p); // by mesh cut
@@ -49,13 +52,15 @@ hb_str *emit_table_names(hb_arena *a, const syn_program *p); // by mesh cut
 hb_str emit_without_root(const ir_graph *g, hb_str name);
 // Names of the buffers, by tensor: C identifiers, unique, no word of C or of runtime.h.
 hb_str *emit_names(hb_arena *a, const syn_program *p);
-hb_str emit_identifier(hb_arena *a, hb_str s); // one identifier, not yet unique
+hb_str emit_identifier(hb_arena *a, hb_str s);              // one identifier, not yet unique
 hb_str emit_unique(hb_arena *a, hb_map *used, hb_str want); // appends _2, _3, … if taken; takes it
-hb_str emit_bytes(hb_arena *a, double bytes); // "31.2 KiB"
-hb_str emit_instr_name(hb_arena *a, const syn_program *p, int instr); // "op_linear", "all_gather", …
-double emit_coll_bytes(const syn_program *p, const syn_instr *i);     // global bytes of its sources
-double emit_slowest(const syn_program *p, const syn_instr *i);        // seconds, max over classes
-// Share of the divided work by rank of the mesh; sums to 1. Work every rank does in full counts for none.
+hb_str emit_bytes(hb_arena *a, double bytes);               // "31.2 KiB"
+hb_str emit_instr_name(hb_arena *a, const syn_program *p,
+                       int instr);                                // "op_linear", "all_gather", …
+double emit_coll_bytes(const syn_program *p, const syn_instr *i); // global bytes of its sources
+double emit_slowest(const syn_program *p, const syn_instr *i);    // seconds, max over classes
+// Share of the divided work by rank of the mesh; sums to 1. Work every rank does in full counts for
+// none.
 double *emit_ratios(hb_arena *a, const syn_program *p);
 // Seconds of a collective before the first class waits for it; -1 if the timeline was not kept.
 double emit_hidden(const emit_plan *e, int start, int wait);

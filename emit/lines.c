@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-// Penalties of clang-format 14's LLVM style that decide how a call breaks (TokenAnnotator.cpp): a comma one
-// parenthesis deep, a break behind '=', a break before the first argument.
+// Penalties of clang-format 14's LLVM style that decide how a call breaks (TokenAnnotator.cpp): a
+// comma one parenthesis deep, a break behind '=', a break before the first argument.
 enum { COST_COMMA = 41, COST_ASSIGN = 22, COST_FIRST_ARG = 59 };
 
 static hb_str plain(lines *l, hb_str s)
@@ -37,8 +37,8 @@ static void put_run(lines *l, int from, int to, int column)
     }
 }
 
-// Aligns as WhitespaceManager::alignTrailingComments: a run is cut where no common column would keep
-// every comment inside the limit.
+// Aligns as WhitespaceManager::alignTrailingComments: a run is cut where no common column would
+// keep every comment inside the limit.
 void lines_flush(lines *l)
 {
     int start = 0, least = 0, most = LINES_WIDTH;
@@ -115,7 +115,8 @@ void lines_comment(lines *l, int indent, int hang, hb_str text)
         size_t end = n;
         while (end > 0 && text.p[i + end - 1] == ' ')
             end--;
-        hb_printf(l->out, "%*s// %*s%.*s\n", indent, "", first ? 0 : hang, "", (int)end, text.p + i);
+        hb_printf(l->out, "%*s// %*s%.*s\n", indent, "", first ? 0 : hang, "", (int)end,
+                  text.p + i);
         l->n++;
         i += n;
         while (i < text.n && text.p[i] == ' ')
@@ -124,8 +125,9 @@ void lines_comment(lines *l, int indent, int hang, hb_str text)
     }
 }
 
-// Greedy filling of the arguments from column `at` of the first line; later lines begin at `hang`. Returns
-// the number of breaks, -1 if something does not fit. `brk` (may be NULL) gets which arguments begin a line.
+// Greedy filling of the arguments from column `at` of the first line; later lines begin at `hang`.
+// Returns the number of breaks, -1 if something does not fit. `brk` (may be NULL) gets which
+// arguments begin a line.
 static int fill(const hb_str *arg, int n, int at, int hang, bool *brk)
 {
     int breaks = 0, col = at;
@@ -165,8 +167,8 @@ int lines_call(lines *l, int indent, hb_str head, const hb_str *arg, int n, hb_s
         int at = after_paren ? base + 4 : after_eq ? split : whole;
         int breaks = fill(arg, n, at, at, NULL);
         if (breaks < 0) continue;
-        int cost = breaks * COST_COMMA + (after_eq ? COST_ASSIGN : 0) +
-                   (after_paren ? COST_FIRST_ARG : 0);
+        int cost =
+            breaks * COST_COMMA + (after_eq ? COST_ASSIGN : 0) + (after_paren ? COST_FIRST_ARG : 0);
         if (best.cost >= 0 && best.cost <= cost) continue;
         best.column = best.hang = at;
         best.cost = cost;

@@ -1,11 +1,13 @@
 // Lines of C that clang-format leaves as they are.
 //
-// Knows the layout rules of .clang-format (LLVM, 4 spaces, 100 columns, AlignTrailingComments, bin-packed
-// arguments): calls are wrapped by the same penalties as clang-format 14 does it, trailing comments of
-// adjacent lines are aligned by its algorithm. What is printed is a fixed point of it (a test asserts).
+// Knows the layout rules of .clang-format (LLVM, 4 spaces, 100 columns, AlignTrailingComments,
+// bin-packed arguments): calls are wrapped by the same penalties as clang-format 14 does it,
+// trailing comments of adjacent lines are aligned by its algorithm. What is printed is a fixed
+// point of it (a test asserts).
 //
-//     lines_call(l, 4, "op_add(", args, 3, "y = a + b"); // comment behind, or above if it does not fit
-//     int line = l->n;                                   // the line that the statement begins on
+//     lines_call(l, 4, "op_add(", args, 3, "y = a + b"); // comment behind, or above if it does not
+//     fit int line = l->n;                                   // the line that the statement begins
+//     on
 //
 // Comments are given without "// "; bytes that are not printable ASCII or UTF-8 become '?'.
 
@@ -35,8 +37,9 @@ void lines_text(lines *l, int indent, const char *fmt, ...) // code without a co
 // A comment on lines of its own, wrapped between words; `hang` more spaces on its later lines.
 void lines_comment(lines *l, int indent, int hang, hb_str text);
 
-// `head(arg, arg);` with head as "op_add(" or "hap_event *e = coll_x_start(". Returns the number of the
-// line on which the call's name stands. The comment goes behind it, or above if too long for that.
+// `head(arg, arg);` with head as "op_add(" or "hap_event *e = coll_x_start(". Returns the number of
+// the line on which the call's name stands. The comment goes behind it, or above if too long for
+// that.
 int lines_call(lines *l, int indent, hb_str head, const hb_str *arg, int n, hb_str comment);
 
 // `target = value;`, on two lines if need be.

@@ -1,7 +1,7 @@
 // What an op computes, in a few characters: the comment behind its call in program.c.
 //
-// Letters as in runtime/hap/ops.h: y, y1, … outputs and a, b, … operands (x: the only one), in the order
-// of the call. A part in [ ] stands only if the operand it names is there.
+// Letters as in runtime/hap/ops.h: y, y1, … outputs and a, b, … operands (x: the only one), in the
+// order of the call. A part in [ ] stands only if the operand it names is there.
 
 #ifndef HAP_EMIT_OP_TEXT_H
 #define HAP_EMIT_OP_TEXT_H

@@ -48,12 +48,14 @@ static bool is_empty(const char *dir)
     return n <= 2;
 }
 
-// What stands in an old plan folder and is not part of a plan (a checkpoint, say) moves to the new one.
+// What stands in an old plan folder and is not part of a plan (a checkpoint, say) moves to the new
+// one.
 static void keep_others(hb_arena *a, const char *from, const char *to)
 {
-    static const char *const ours[] = {".",          "..",          "graph.json", "cluster.yaml",
-                                       "program.c",  "plan.json",   "report.txt", "trace.json",
-                                       "kernels.cu", "report.html", "build",      "consts.safetensors"};
+    static const char *const ours[] = {
+        ".",          "..",          "graph.json", "cluster.yaml",
+        "program.c",  "plan.json",   "report.txt", "trace.json",
+        "kernels.cu", "report.html", "build",      "consts.safetensors"};
     DIR *d = opendir(from);
     if (!d) return;
     for (struct dirent *f; (f = readdir(d));) {
@@ -101,9 +103,11 @@ static bool put_all(hb_arena *a, const emit_plan *e, const char *dir, hb_str *wh
     hb_str consts = hb_fmt(a, "%s/consts.safetensors", dir);
     return put(a, dir, "graph.json", e->p->g->src.text, why) &&
            put(a, dir, "cluster.yaml", e->p->cluster->text, why) &&
-           put(a, dir, "program.c", hb_done(&program), why) && put(a, dir, "plan.json", hb_done(&plan), why) &&
-           put(a, dir, "report.txt", hb_done(&report), why) && put(a, dir, "trace.json", hb_done(&trace), why) &&
-           put_curves(a, e, dir, why) && emit_consts(a, e, consts.p, &any, why);
+           put(a, dir, "program.c", hb_done(&program), why) &&
+           put(a, dir, "plan.json", hb_done(&plan), why) &&
+           put(a, dir, "report.txt", hb_done(&report), why) &&
+           put(a, dir, "trace.json", hb_done(&trace), why) && put_curves(a, e, dir, why) &&
+           emit_consts(a, e, consts.p, &any, why);
 }
 
 bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
@@ -114,7 +118,8 @@ bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
     hb_str target = hb_str_n(a, dir, n);
     bool replace = exists(target.p);
     if (replace && !is_empty(target.p) &&
-        (!exists(hb_fmt(a, "%s/program.c", target.p).p) || !exists(hb_fmt(a, "%s/plan.json", target.p).p))) {
+        (!exists(hb_fmt(a, "%s/program.c", target.p).p) ||
+         !exists(hb_fmt(a, "%s/plan.json", target.p).p))) {
         *why = hb_fmt(a, "%s exists and is no plan folder: it is left alone", target.p);
         return false;
     }

@@ -10,8 +10,8 @@ typedef struct {
     const hb_str *names;
 } finder;
 
-// "transformer_h_3_ln_1" among the names of its family: parts that are numbers and differ are left out.
-// full: "transformer_h_ln_1"; tail: what follows the first such number, "ln_1".
+// "transformer_h_3_ln_1" among the names of its family: parts that are numbers and differ are left
+// out. full: "transformer_h_ln_1"; tail: what follows the first such number, "ln_1".
 static void common_name(finder *f, const int *member, int n, hb_str *full, hb_str *tail)
 {
     enum { PARTS = 32 };
@@ -102,7 +102,8 @@ static int n_slots(const syn_instr *i)
     return i->n_out + i->n_in + (i->kind == SYN_START && i->scratch >= 0);
 }
 
-static int *slot_vector(hb_arena *a, const syn_program *p, const pb_blocks *b, int loop, int j, int slot)
+static int *slot_vector(hb_arena *a, const syn_program *p, const pb_blocks *b, int loop, int j,
+                        int slot)
 {
     const syn_loop *l = &p->loops.p[loop];
     int *v = HB_ARRAY(a, int, l->count);
@@ -142,7 +143,8 @@ static int direction(finder *f, int loop)
     const syn_program *p = f->p;
     const syn_loop *l = &p->loops.p[loop];
     int *first = HB_ARRAY(f->a, int, p->tensors.n), *last = HB_ARRAY(f->a, int, p->tensors.n);
-    for (int o = 0; o < loop; o++) { // iteration + 1 in which an earlier loop of this block uses a buffer
+    for (int o = 0; o < loop;
+         o++) { // iteration + 1 in which an earlier loop of this block uses a buffer
         const syn_loop *e = &p->loops.p[o];
         if (f->b->loop[o].block != f->b->loop[loop].block) continue;
         for (int it = 0; it < e->count; it++)
@@ -186,8 +188,10 @@ static void find_loops(finder *f)
             if (hb_str_eq(p->loops.p[k].name, lp->name) && p->loops.p[k].count == lp->count)
                 b->loop[l].block = b->loop[k].block;
         if (b->loop[l].block < 0) {
-            pb_block k = {.count = lp->count, .by_key = hb_map_new(f->a), .names = hb_map_new(f->a)};
-            k.name = emit_unique(f->a, f->used, emit_identifier(f->a, emit_without_root(p->g, lp->name)));
+            pb_block k = {
+                .count = lp->count, .by_key = hb_map_new(f->a), .names = hb_map_new(f->a)};
+            k.name = emit_unique(f->a, f->used,
+                                 emit_identifier(f->a, emit_without_root(p->g, lp->name)));
             k.type = emit_unique(f->a, f->used, hb_fmt(f->a, "%.*s_block", HB_ARG(k.name)));
             b->loop[l].block = b->blocks.n;
             HB_PUSH(f->a, &b->blocks, k);
@@ -357,7 +361,8 @@ int pb_field_of(hb_arena *a, const syn_program *p, const pb_blocks *b, int loop,
     return at;
 }
 
-static int event_field(hb_arena *a, const syn_program *p, const pb_blocks *b, int loop, int j, bool wait)
+static int event_field(hb_arena *a, const syn_program *p, const pb_blocks *b, int loop, int j,
+                       bool wait)
 {
     const pb_block *k = &b->blocks.p[b->loop[loop].block];
     const syn_loop *lp = &p->loops.p[loop];

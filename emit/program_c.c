@@ -40,7 +40,7 @@ hb_str pt_number(hb_arena *a, double x)
 
 hb_str pt_ms(hb_arena *a, double sec)
 {
-    return hb_fmt(a, "%.3g ms", sec * 1e3);
+    return hb_fmt(a, sec < 1 ? "%.3g ms" : "%.0f ms", sec * 1e3);
 }
 
 static void header(pt *t)
@@ -62,23 +62,30 @@ static void header(pt *t)
         graph = hb_str_is(file, "graph.json") && dir.n > 0 ? dir : file;
         break;
     }
-    lines_comment(l, 0, 0,
-                  hb_fmt(t->a, "program.c: one training step of %.*s on %d rank%s, by hapc %.*s. After an "
-                               "edit: `hapc check`.",
-                         HB_ARG(graph), mesh->n_ranks, mesh->n_ranks == 1 ? "" : "s", HB_ARG(e->version)));
+    lines_comment(
+        l, 0, 0,
+        hb_fmt(t->a,
+               "program.c: one training step of %.*s on %d rank%s, by hapc %.*s. After an "
+               "edit: `hapc check`.",
+               HB_ARG(graph), mesh->n_ranks, mesh->n_ranks == 1 ? "" : "s", HB_ARG(e->version)));
     lines_text(l, 0, "//");
     lines_comment(l, 0, 4, hb_fmt(t->a, "  %.*s", HB_ARG(e->command)));
     lines_text(l, 0, "//");
     hb_buf b = {.arena = t->a};
     for (int c = 0; c < mesh->n_classes; c++) {
-        hb_printf(&b, "%s%.*s {", c ? "  " : "", HB_ARG(p->cluster->cls[mesh->cluster_class[c]].name));
+        hb_printf(&b, "%s%.*s {", c ? "  " : "",
+                  HB_ARG(p->cluster->cls[mesh->cluster_class[c]].name));
         bool any = false;
         for (int r = 0; r < mesh->n_ranks; r++) {
             if (mesh->class_of[r] != c) continue;
             int end = r;
             while (end + 1 < mesh->n_ranks && mesh->class_of[end + 1] == c)
                 end++;
-            hb_printf(&b, end > r + 1 ? "%s%d-%d" : end > r ? "%s%d %d" : "%s%d", any ? " " : "", r, end);
+            hb_printf(&b,
+                      end > r + 1 ? "%s%d-%d"
+                      : end > r   ? "%s%d %d"
+                                  : "%s%d",
+                      any ? " " : "", r, end);
             any = true;
             r = end;
         }
@@ -88,17 +95,21 @@ static void header(pt *t)
     lines_comment(l, 0, 14, hb_fmt(t->a, "  classes     %s", b.p));
     double shown = tl->comm - tl->hidden;
     hb_buf w = {.arena = t->a};
-    hb_printf(&w, "  predicted   %.3g ms/step = %.3g compute and idle + %.3g communication - %.3g hidden",
-              tl->total * 1e3, (tl->total - shown) * 1e3, tl->comm * 1e3, tl->hidden * 1e3);
-    if (e->res->lower_bound_sec >= 0) hb_printf(&w, "; bound %.3g", e->res->lower_bound_sec * 1e3);
+    hb_printf(&w,
+              "  predicted   %.*s/step = %.*s compute and idle + %.*s communication - %.*s hidden",
+              HB_ARG(pt_ms(t->a, tl->total)), HB_ARG(pt_ms(t->a, tl->total - shown)),
+              HB_ARG(pt_ms(t->a, tl->comm)), HB_ARG(pt_ms(t->a, tl->hidden)));
+    if (e->res->lower_bound_sec >= 0)
+        hb_printf(&w, "; bound %.*s", HB_ARG(pt_ms(t->a, e->res->lower_bound_sec)));
     if (e->curves_missing) hb_puts(&w, "; by datasheet formulas");
     lines_comment(l, 0, 14, hb_done(&w));
     hb_buf m = {.arena = t->a};
     for (int c = 0; c < mesh->n_classes; c++)
         hb_printf(&m, "%s%.*s", c ? " / " : "", HB_ARG(emit_bytes(t->a, (double)p->peak_bytes[c])));
     lines_comment(l, 0, 14,
-                  hb_fmt(t->a, "  memory      %s    graph %.*s    cluster %.*s", m.p, HB_ARG(p->g->sha),
-                         (int)(p->cluster->sha.n < 16 ? p->cluster->sha.n : 16), p->cluster->sha.p));
+                  hb_fmt(t->a, "  memory      %s    graph %.*s    cluster %.*s", m.p,
+                         HB_ARG(p->g->sha), (int)(p->cluster->sha.n < 16 ? p->cluster->sha.n : 16),
+                         p->cluster->sha.p));
     lines_comment(l, 0, 14, hb_fmt(t->a, "  strategy    %.*s", HB_ARG(p->strategy)));
     lines_blank(l);
     lines_text(l, 0, "#include \"hap/runtime.h\"");
@@ -137,8 +148,8 @@ static void print_main(pt *t)
     bool wide = classes.n + 36 > LINES_WIDTH;
     lines_text(l, 0, "int main(int argc, char **argv)");
     lines_text(l, 0, "{");
-    lines_text(l, 4, "hap_rank *r = hap_init(&argc, &argv, %.*s, %d);", HB_ARG(pt_quote(t->a, p->g->sha)),
-               mesh->n_ranks);
+    lines_text(l, 4, "hap_rank *r = hap_init(&argc, &argv, %.*s, %d);",
+               HB_ARG(pt_quote(t->a, p->g->sha)), mesh->n_ranks);
     lines_text(l, 4, "hap_mesh(r, %d, (const int[]){%s});", mesh->n_axes, sizes.p);
     if (wide) {
         lines_text(l, 4, "// clang-format off");
@@ -151,7 +162,8 @@ static void print_main(pt *t)
     lines_blank(l);
     pt_declare(t);
     const ir_graph *g = p->g;
-    lines_text(l, 4, "hap_batch(r, %lld, %lld);", (long long)g->batch, (long long)rec_tokens_per_row(g));
+    lines_text(l, 4, "hap_batch(r, %lld, %lld);", (long long)g->batch,
+               (long long)rec_tokens_per_row(g));
     if (g->opt.name.n > 0) {
         hb_buf lr = {.arena = t->a};
         hb_printf(&lr, "(hap_lr){.lr = %.*s", HB_ARG(pt_number(t->a, g->opt.lr)));
@@ -205,15 +217,18 @@ bool emit_supported(hb_arena *a, const syn_program *p, hb_str *why)
         if (t->value < 0) continue;
         const ir_tensor *g = &p->g->tensors.p[t->value];
         if ((g->kind == IR_PARAM || g->kind == IR_BUFFER) && g->init.kind == IR_INIT_STORED) {
-            *why = hb_fmt(a,
-                          "not supported: '%.*s' takes its first values from a file; give it a fill in the "
-                          "graph and the values with `hapc run --init`",
-                          HB_ARG(g->name));
+            *why = hb_fmt(
+                a,
+                "not supported: '%.*s' takes its first values from a file; give it a fill in the "
+                "graph and the values with `hapc run --init`",
+                HB_ARG(g->name));
             return false;
         }
-        if (p->mesh->n_axes < 2 || t->state.ax[0].kind != SYN_S || t->state.ax[1].kind != SYN_S) continue;
+        if (p->mesh->n_axes < 2 || t->state.ax[0].kind != SYN_S || t->state.ax[1].kind != SYN_S)
+            continue;
         if (t->state.ax[0].dim == t->state.ax[1].dim) {
-            *why = hb_fmt(a, "not supported: '%.*s' is cut by both axes in one dim", HB_ARG(g->name));
+            *why =
+                hb_fmt(a, "not supported: '%.*s' is cut by both axes in one dim", HB_ARG(g->name));
             return false;
         }
     }

@@ -1,4 +1,5 @@
-// Declarations of program.c: integer tables of cuts and offsets, shapes, tensors, names, tables of blocks.
+// Declarations of program.c: integer tables of cuts and offsets, shapes, tensors, names, tables of
+// blocks.
 
 #include "emit/program_text.h"
 
@@ -78,7 +79,8 @@ void pt_find_shapes(pt *t)
                 else
                     hb_printf(&name, "%lld", (long long)g->dim[d]);
             }
-            if (g->rank == 1 && name.p[0] != 'o') hb_printf(&name, "_of_%lld", (long long)g->dim[0]);
+            if (g->rank == 1 && name.p[0] != 'o')
+                hb_printf(&name, "_of_%lld", (long long)g->dim[0]);
         }
         hb_putc(&text, '}');
         int at = hb_map_get(t->shape_of, hb_done(&text));
@@ -164,7 +166,8 @@ void pt_tables(pt *t)
         lines_comment(&t->l, 0, 4,
                       hb_fmt(t->a, "%lld cut%s%s over axis %d (%.*s).", (long long)cut->size,
                              share.p, cut->n > 8 ? " …" : "", cut->axis, HB_ARG(cut->name)));
-        number_table(t, hb_fmt(t->a, "static const int64_t %.*s[%d] = ", HB_ARG(t->table[c]), cut->n),
+        number_table(t,
+                     hb_fmt(t->a, "static const int64_t %.*s[%d] = ", HB_ARG(t->table[c]), cut->n),
                      cut->table, cut->n);
         lines_blank(&t->l);
     }
@@ -183,11 +186,11 @@ void pt_tables(pt *t)
         for (int c = 0; c < mesh->n_classes; c++)
             hb_printf(&who, "%s%.*s", c ? ", " : "",
                       HB_ARG(p->cluster->cls[mesh->cluster_class[c]].name));
-        lines_comment(&t->l, 0, 0,
-                      seg == 0 ? HB_STR("Byte offsets in the symmetric segment: what crosses the "
-                                        "wire, the same on every rank.")
-                               : hb_fmt(t->a, "Byte offsets in the local segment, by class {%s}.",
-                                        who.p));
+        lines_comment(
+            &t->l, 0, 0,
+            seg == 0 ? HB_STR("Byte offsets in the symmetric segment: what crosses the "
+                              "wire, the same on every rank.")
+                     : hb_fmt(t->a, "Byte offsets in the local segment, by class {%s}.", who.p));
         lines_declare(&t->l, 0, HB_STR("static const int64_t "), o.item.p, o.item.n);
         lines_blank(&t->l);
     }
@@ -212,8 +215,9 @@ void pt_block_types(pt *t)
     HB_VEC(hb_str) events = {0};
     for (int i = 0; i < t->b->events.n; i++) {
         const pb_events *e = &t->b->events.p[i];
-        HB_PUSH(t->a, &events, e->n == 1 ? hb_fmt(t->a, "*%.*s", HB_ARG(e->name))
-                                         : hb_fmt(t->a, "*%.*s[%d]", HB_ARG(e->name), e->n));
+        HB_PUSH(t->a, &events,
+                e->n == 1 ? hb_fmt(t->a, "*%.*s", HB_ARG(e->name))
+                          : hb_fmt(t->a, "*%.*s[%d]", HB_ARG(e->name), e->n));
     }
     if (events.n > 0)
         lines_comment(&t->l, 0, 0,
@@ -230,12 +234,15 @@ void pt_block_types(pt *t)
             HB_VEC(hb_str) item = {0};
             for (int i = 0; i < blk->fields.n; i++)
                 if (blk->fields.p[i].event == (kind == 1))
-                    HB_PUSH(t->a, &item,
-                            hb_fmt(t->a, "%s%.*s", kind ? "**" : "*", HB_ARG(blk->fields.p[i].name)));
-            lines_declare(&t->l, 4, kind ? HB_STR("hap_event ") : HB_STR("hap_tensor "), item.p, item.n);
+                    HB_PUSH(
+                        t->a, &item,
+                        hb_fmt(t->a, "%s%.*s", kind ? "**" : "*", HB_ARG(blk->fields.p[i].name)));
+            lines_declare(&t->l, 4, kind ? HB_STR("hap_event ") : HB_STR("hap_tensor "), item.p,
+                          item.n);
         }
         lines_text(&t->l, 0, "} %.*s;", HB_ARG(blk->type));
-        lines_text(&t->l, 0, "static %.*s %.*s[%d];", HB_ARG(blk->type), HB_ARG(blk->name), blk->count);
+        lines_text(&t->l, 0, "static %.*s %.*s[%d];", HB_ARG(blk->type), HB_ARG(blk->name),
+                   blk->count);
         lines_blank(&t->l);
     }
     (void)p;
@@ -324,8 +331,8 @@ static void declare_name(pt *t, int indent, const ir_tensor *g, hb_str name, hb_
     lines_call(&t->l, indent, hb_str_c(t->a, call), arg, n, (hb_str){0});
 }
 
-// Shape and state behind a declaration. The shape is in the code already, so a line too long for it keeps
-// the comment only if the buffer holds a partial value, which is nowhere else.
+// Shape and state behind a declaration. The shape is in the code already, so a line too long for it
+// keeps the comment only if the buffer holds a partial value, which is nowhere else.
 static hb_str declared_note(pt *t, int tensor, hb_str head, const hb_str *arg, int n)
 {
     hb_str shape = emit_shape(t->a, t->p, tensor, t->table);
@@ -348,15 +355,16 @@ static bool name_pattern(pt *t, const syn_family *f, hb_str *before, hb_str *aft
     const syn_program *p = t->p;
     hb_str s = p->g->tensors.p[p->tensors.p[f->member[0]].value].name;
     for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] < '0' || s.p[i] > '9' || (i > 0 && s.p[i - 1] >= '0' && s.p[i - 1] <= '9')) continue;
+        if (s.p[i] < '0' || s.p[i] > '9' || (i > 0 && s.p[i - 1] >= '0' && s.p[i - 1] <= '9'))
+            continue;
         size_t end = i;
         int64_t k0 = 0;
         while (end < s.n && s.p[end] >= '0' && s.p[end] <= '9' && end < i + 7)
             k0 = k0 * 10 + (s.p[end++] - '0');
         bool all = true;
         for (int k = 0; k < f->count && all; k++) {
-            hb_str want = hb_fmt(t->a, "%.*s%lld%.*s", (int)i, s.p, (long long)(k0 + k), (int)(s.n - end),
-                                 s.p + end);
+            hb_str want = hb_fmt(t->a, "%.*s%lld%.*s", (int)i, s.p, (long long)(k0 + k),
+                                 (int)(s.n - end), s.p + end);
             all = hb_str_eq(want, p->g->tensors.p[p->tensors.p[f->member[k]].value].name);
         }
         if (!all) continue;
@@ -374,7 +382,8 @@ static bool same_init(const pt *t, const syn_family *f)
     const ir_tensor *g0 = &p->g->tensors.p[p->tensors.p[f->member[0]].value];
     for (int k = 1; k < f->count; k++) {
         const ir_tensor *g = &p->g->tensors.p[p->tensors.p[f->member[k]].value];
-        if (g->kind != g0->kind || g->init.kind != g0->init.kind || g->init.kind == IR_INIT_STORED ||
+        if (g->kind != g0->kind || g->init.kind != g0->init.kind ||
+            g->init.kind == IR_INIT_STORED ||
             memcmp(&g->init.a, &g0->init.a, sizeof g->init.a) != 0 ||
             memcmp(&g->init.b, &g0->init.b, sizeof g->init.b) != 0)
             return false;
@@ -399,11 +408,11 @@ static void declare_member(pt *t, int indent, int family, int c, int d, hb_str t
     int base = 0;
     if (!declares(g) || !same_init(t, f) || !name_pattern(t, f, &before, &after, &base)) return;
     base += c;
-    hb_str index = d > 0 ? (base ? hb_fmt(t->a, "i + %d", base) : HB_STR("i"))
-                         : hb_fmt(t->a, "%d - i", base);
+    hb_str index =
+        d > 0 ? (base ? hb_fmt(t->a, "i + %d", base) : HB_STR("i")) : hb_fmt(t->a, "%d - i", base);
     declare_name(t, indent, g,
-                 hb_fmt(t->a, "hap_name(%.*s, %.*s, %.*s)", HB_ARG(pt_quote(t->a, before)), HB_ARG(index),
-                        HB_ARG(pt_quote(t->a, after))),
+                 hb_fmt(t->a, "hap_name(%.*s, %.*s, %.*s)", HB_ARG(pt_quote(t->a, before)),
+                        HB_ARG(index), HB_ARG(pt_quote(t->a, after))),
                  target);
 }
 
@@ -463,7 +472,8 @@ static void declare_arrays(pt *t)
     }
 }
 
-// A field that is filled from somewhere else: the expression of entry i, empty if entries differ too much.
+// A field that is filled from somewhere else: the expression of entry i, empty if entries differ
+// too much.
 static hb_str field_text(pt *t, const pb_block *blk, const pb_field *x)
 {
     bool same = true;
@@ -535,9 +545,10 @@ void pt_declare(pt *t)
                   {SYN_ROLE_VALUE, "Values of the step"},
                   {SYN_ROLE_SCRATCH, "Scratch of collectives"}};
     const syn_program *p = t->p;
-    lines_comment(&t->l, 4, 0,
-                  HB_STR("Global shapes. [n@rows] is cut by rows[], [n] is whole on every rank, + is a "
-                         "partial sum, ^ a partial max."));
+    lines_comment(
+        &t->l, 4, 0,
+        HB_STR("Global shapes. [n@rows] is cut by rows[], [n] is whole on every rank, + is a "
+               "partial sum, ^ a partial max."));
     for (int i = 0; i < t->shapes.n; i++) {
         hb_str line = hb_fmt(t->a, "const hap_dim %.*s[] = %.*s;", HB_ARG(t->shape_names.p[i]),
                              HB_ARG(t->shapes.p[i]));
@@ -572,6 +583,5 @@ void pt_declare(pt *t)
         hb_str arg[3] = {HB_STR("r"), pt_quote(t->a, g->tensors.p[i].name), t->b->id[p->grad[i]]};
         lines_call(&t->l, 4, HB_STR("hap_grad("), arg, 3, (hb_str){0});
     }
-    if (p->loss >= 0)
-        lines_text(&t->l, 4, "hap_loss(r, %.*s);", HB_ARG(t->b->id[p->loss]));
+    if (p->loss >= 0) lines_text(&t->l, 4, "hap_loss(r, %.*s);", HB_ARG(t->b->id[p->loss]));
 }

@@ -6,24 +6,27 @@
 
 enum { MAX_IDENTIFIER = 56 };
 
-// What an identifier must not be: words of C, what an emitted program names itself, library functions.
+// What an identifier must not be: words of C, what an emitted program names itself, library
+// functions.
 static const char *const reserved[] = {
-    "auto",     "break",  "case",   "char",    "const",  "continue", "default", "do",       "double",
-    "else",     "enum",   "extern", "float",   "for",    "goto",     "if",      "inline",   "int",
-    "long",     "register", "restrict", "return", "short", "signed", "sizeof", "static",   "struct",
-    "switch",   "typedef", "union", "unsigned", "void",  "volatile", "while",   "bool",     "true",
-    "false",    "main",   "argc",   "argv",    "r",      "b",        "i",       "asm",      "typeof",
-    "unix",     "linux",  "exp",    "log",     "sqrt",   "tanh",     "pow",     "fabs",     "floor",
-    "ceil",     "round",  "abs",    "index",   "y0",     "y1",       "j0",      "j1",       "gamma",
-    "printf",   "malloc", "free",   "exit",    "signal", "offsetof", "sin",     "cos",      "tan",
+    "auto",        "break",     "case",   "char",     "const",    "continue", "default",  "do",
+    "double",      "else",      "enum",   "extern",   "float",    "for",      "goto",     "if",
+    "inline",      "int",       "long",   "register", "restrict", "return",   "short",    "signed",
+    "sizeof",      "static",    "struct", "switch",   "typedef",  "union",    "unsigned", "void",
+    "volatile",    "while",     "bool",   "true",     "false",    "main",     "argc",     "argv",
+    "r",           "b",         "i",      "asm",      "typeof",   "unix",     "linux",    "exp",
+    "log",         "sqrt",      "tanh",   "pow",      "fabs",     "floor",    "ceil",     "round",
+    "abs",         "index",     "y0",     "y1",       "j0",       "j1",       "gamma",    "printf",
+    "malloc",      "free",      "exit",   "signal",   "offsetof", "sin",      "cos",      "tan",
     "local_bytes", "sym_bytes",
 };
 
 // Families of names that are not free; a "t_" before them makes them so.
 static bool has_reserved_prefix(hb_str s)
 {
-    static const char *const prefixes[] = {"hap_", "op_",  "coll_", "HAP_",  "FORM_",    "SEG_", "int",
-                                           "uint", "INT",  "UINT",  "size_", "ptrdiff_", "at_",  "by_"};
+    static const char *const prefixes[] = {"hap_",  "op_",      "coll_", "HAP_", "FORM_",
+                                           "SEG_",  "int",      "uint",  "INT",  "UINT",
+                                           "size_", "ptrdiff_", "at_",   "by_"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (s.n >= strlen(prefixes[i]) && memcmp(s.p, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -104,7 +107,8 @@ hb_str *emit_names(hb_arena *a, const syn_program *p)
     for (int c = 0; c < p->mesh->cuts.n; c++)
         hb_map_put(used, tables[c], 1);
     for (int t = 0; t < p->tensors.n; t++)
-        names[t] = emit_unique(a, used, emit_identifier(a, emit_without_root(p->g, p->tensors.p[t].name)));
+        names[t] =
+            emit_unique(a, used, emit_identifier(a, emit_without_root(p->g, p->tensors.p[t].name)));
     return names;
 }
 
@@ -118,7 +122,8 @@ static hb_str class_word(hb_arena *a, const ir_class *c)
 {
     static const struct {
         const char *letter, *word;
-    } words[] = {{"t", "positions"}, {"h", "heads"}, {"v", "vocab"}, {"e", "head_dim"}, {"g", "groups"}};
+    } words[] = {
+        {"t", "positions"}, {"h", "heads"}, {"v", "vocab"}, {"e", "head_dim"}, {"g", "groups"}};
     if (c->batch) return HB_STR("rows");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(c->letter, words[i].letter) == 0)
@@ -193,7 +198,11 @@ hb_str emit_bytes(hb_arena *a, double bytes)
     while (bytes >= 1024 && u < 5)
         bytes /= 1024, u++;
     if (u == 0) return hb_fmt(a, "%.0f B", bytes);
-    return hb_fmt(a, bytes < 9.995 ? "%.2f %s" : bytes < 99.95 ? "%.1f %s" : "%.0f %s", bytes, unit[u]);
+    return hb_fmt(a,
+                  bytes < 9.995   ? "%.2f %s"
+                  : bytes < 99.95 ? "%.1f %s"
+                                  : "%.0f %s",
+                  bytes, unit[u]);
 }
 
 // Components of a name: "transformer.h.0.attn.c_attn'dx" gives transformer, h, 0, attn, c_attn.
@@ -249,8 +258,8 @@ hb_str emit_instr_name(hb_arena *a, const syn_program *p, int instr)
     case SYN_PARTIAL:
         return HB_STR("hap_partial");
     case SYN_START: {
-        static const char *const names[] = {"all_gather", "reduce_scatter", "all_reduce", "all_to_all",
-                                            "recut"};
+        static const char *const names[] = {"all_gather", "reduce_scatter", "all_reduce",
+                                            "all_to_all", "recut"};
         return hb_fmt(a, "coll_%s%s_start", names[i->coll], i->reduce_max ? "_max" : "");
     }
     case SYN_WAIT:

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-// Where a statement stands: in main (loop -1), or in the function of a loop, instruction j of its body.
+// Where a statement stands: in main (loop -1), or in the function of a loop, instruction j of its
+// body.
 typedef struct {
     pt *t;
     int loop, j, indent;
@@ -21,9 +22,9 @@ static hb_str text_of(const char *c)
 static hb_str operand(place *s, const syn_instr *i, int slot)
 {
     pt *t = s->t;
-    int tensor = slot < i->n_out              ? i->out[slot]
-                 : slot < i->n_out + i->n_in  ? i->in[slot - i->n_out]
-                                              : i->scratch;
+    int tensor = slot < i->n_out             ? i->out[slot]
+                 : slot < i->n_out + i->n_in ? i->in[slot - i->n_out]
+                                             : i->scratch;
     if (tensor < 0) return HB_STR("NULL");
     if (s->loop < 0) return t->b->id[tensor];
     int f = pb_field_of(t->a, t->p, t->b, s->loop, s->j, slot);
@@ -38,7 +39,8 @@ static hb_str attr_text(pt *t, const ir_op_row *row, int k, const ir_attr *v)
                                                    "HAP_I64", "HAP_I32",  "HAP_BOOL"};
     switch (row->attr[k].kind) {
     case IR_ATTR_INT:
-        if (strcmp(row->attr[k].name, "trans") == 0 && v->i >= 0 && v->i < 3) return text_of(trans[v->i]);
+        if (strcmp(row->attr[k].name, "trans") == 0 && v->i >= 0 && v->i < 3)
+            return text_of(trans[v->i]);
         return hb_fmt(t->a, "%lld", (long long)v->i);
     case IR_ATTR_REAL:
         return pt_number(t->a, v->f);
@@ -59,8 +61,8 @@ static hb_str attr_text(pt *t, const ir_op_row *row, int k, const ir_attr *v)
     return (hb_str){0};
 }
 
-// n tensors from slot `from` as an argument: "&x" for one, an inline list if it is short, else an array
-// declared above under the name `want`.
+// n tensors from slot `from` as an argument: "&x" for one, an inline list if it is short, else an
+// array declared above under the name `want`.
 static hb_str list_text(place *s, const syn_instr *i, int from, int n, const char *want, int room)
 {
     pt *t = s->t;
@@ -78,7 +80,8 @@ static hb_str list_text(place *s, const syn_instr *i, int from, int n, const cha
         entry[k].code = operand(s, i, from + k);
         entry[k].comment = emit_shape(t->a, t->p, tensor, t->table);
     }
-    lines_list(&t->l, s->indent, hb_fmt(t->a, "hap_tensor *const %.*s[] =", HB_ARG(name)), entry, n);
+    lines_list(&t->l, s->indent, hb_fmt(t->a, "hap_tensor *const %.*s[] =", HB_ARG(name)), entry,
+               n);
     return name;
 }
 
@@ -115,7 +118,8 @@ static void print_op(place *s, int index)
     t->line[index] = lines_call(&t->l, s->indent, hb_fmt(t->a, "op_%s(", row->name), arg, k, note);
 }
 
-// "+ -> whole", "@rows -> whole": what a conversion does to the first of its tensors, on the axes it uses.
+// "+ -> whole", "@rows -> whole": what a conversion does to the first of its tensors, on the axes
+// it uses.
 static hb_str change_text(pt *t, const syn_instr *i)
 {
     hb_buf b = {.arena = t->a};
@@ -130,7 +134,10 @@ static hb_str change_text(pt *t, const syn_instr *i)
             if (st->kind == SYN_S)
                 hb_printf(&b, "%sdim %d @%.*s", sep, st->dim, HB_ARG(t->table[st->cut]));
             else
-                hb_printf(&b, "%s%s", sep, st->kind == SYN_R ? "whole" : st->reducer == 'm' ? "^" : "+");
+                hb_printf(&b, "%s%s", sep,
+                          st->kind == SYN_R    ? "whole"
+                          : st->reducer == 'm' ? "^"
+                                               : "+");
             sep = ", ";
         }
         if (b.n == at) hb_puts(&b, "whole");
@@ -140,9 +147,9 @@ static hb_str change_text(pt *t, const syn_instr *i)
 
 static void print_start(place *s, int index)
 {
-    static const char *const forms[COST_N_FORMS] = {"FORM_EVEN",      "FORM_PADDED", "FORM_GROUPED",
-                                                    "FORM_SENDRECV",  "FORM_EVEN_FLAT", "FORM_FLAT",
-                                                    "FORM_TWO_LEVEL"};
+    static const char *const forms[COST_N_FORMS] = {
+        "FORM_EVEN",      "FORM_PADDED", "FORM_GROUPED",  "FORM_SENDRECV",
+        "FORM_EVEN_FLAT", "FORM_FLAT",   "FORM_TWO_LEVEL"};
     pt *t = s->t;
     const syn_instr *i = &t->p->instr.p[index];
     hb_str to = list_text(s, i, 0, i->n_out, "to", 0);
@@ -151,13 +158,9 @@ static void print_start(place *s, int index)
     hb_buf axes = {.arena = t->a};
     for (int x = 0; x < t->p->mesh->n_axes; x++)
         if (i->axes & (1u << x)) hb_printf(&axes, "%sAXIS(%d)", axes.n ? " | " : "", x);
-    hb_str arg[7] = {HB_STR("r"),
-                     hb_done(&axes),
-                     text_of(forms[i->form]),
-                     hb_fmt(t->a, "%d", i->n_out),
-                     to,
-                     from,
-                     operand(s, i, i->n_out + i->n_in)};
+    hb_str arg[7] = {
+        HB_STR("r"), hb_done(&axes), text_of(forms[i->form]),          hb_fmt(t->a, "%d", i->n_out),
+        to,          from,           operand(s, i, i->n_out + i->n_in)};
     hb_str call = emit_instr_name(t->a, t->p, index), target;
     if (t->b->events_of[index] < 0) {
         hb_str id = s->loop < 0 ? t->names[i->out[0]] : operand(s, i, 0);
@@ -176,8 +179,8 @@ static void print_start(place *s, int index)
                          HB_ARG(emit_shape(t->a, t->p, i->out[0], t->table)),
                          HB_ARG(emit_bytes(t->a, emit_coll_bytes(t->p, i))),
                          HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
-    t->line[index] = lines_call(&t->l, s->indent,
-                                hb_fmt(t->a, "%.*s = %.*s(", HB_ARG(target), HB_ARG(call)), arg, 7, note);
+    t->line[index] = lines_call(
+        &t->l, s->indent, hb_fmt(t->a, "%.*s = %.*s(", HB_ARG(target), HB_ARG(call)), arg, 7, note);
 }
 
 static void print_wait(place *s, int index)
@@ -222,8 +225,9 @@ static void print_local(place *s, int index)
     hb_str note = hb_fmt(t->a, "%.*s    %.*s    %.*s", HB_ARG(change_text(t, i)),
                          HB_ARG(emit_shape(t->a, t->p, i->out[0], t->table)),
                          HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
-    t->line[index] = lines_call(&t->l, s->indent, i->kind == SYN_PARTIAL ? HB_STR("hap_partial(") : HB_STR("hap_cut("),
-               arg, k, note);
+    t->line[index] = lines_call(
+        &t->l, s->indent, i->kind == SYN_PARTIAL ? HB_STR("hap_partial(") : HB_STR("hap_cut("), arg,
+        k, note);
 }
 
 static void print_instr(place *s, int index)
@@ -295,7 +299,8 @@ void pt_function(pt *t, int loop)
             sec += emit_slowest(t->p, &t->p->instr.p[l->first + j]);
     lines_comment(&t->l, 0, 0,
                   hb_fmt(t->a, "One of the %d blocks %.*s, %s: %.*s of computation.", l->count,
-                         HB_ARG(k->name), phase_word(t->p->g->nodes.p[t->p->instr.p[l->first].node].phase),
+                         HB_ARG(k->name),
+                         phase_word(t->p->g->nodes.p[t->p->instr.p[l->first].node].phase),
                          HB_ARG(pt_ms(t->a, sec))));
     lines_text(&t->l, 0, "static void %.*s(hap_rank *r, const %.*s *b)", HB_ARG(bl->function),
                HB_ARG(k->type));

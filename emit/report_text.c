@@ -7,7 +7,7 @@
 
 static const char *ms(hb_arena *a, double sec)
 {
-    return hb_fmt(a, "%.3g", sec * 1e3).p;
+    return hb_fmt(a, sec < 1 ? "%.3g" : "%.0f", sec * 1e3).p;
 }
 
 static void put_devices(hb_buf *out, hb_arena *a, const emit_plan *e)
@@ -117,15 +117,18 @@ static void put_tensors(hb_buf *out, hb_arena *a, const emit_plan *e)
         for (int i = 0; i < p->tensors.n; i++) {
             const syn_tensor *t = &p->tensors.p[i];
             if (t->role != groups[g].role || t->value < 0) continue;
-            hb_str key = hb_fmt(a, "%-50.*s %.*s", HB_ARG(emit_pattern(a, p->g->tensors.p[t->value].name)),
-                                HB_ARG(emit_shape(a, p, i, names)));
+            hb_str key =
+                hb_fmt(a, "%-50.*s %.*s", HB_ARG(emit_pattern(a, p->g->tensors.p[t->value].name)),
+                       HB_ARG(emit_shape(a, p, i, names)));
             row *w = row_of(&r, key, i);
             w->count++;
             w->bytes += largest_part(p, t);
         }
         if (r.rows.n == 0) continue;
-        hb_printf(out, "\n%s (number, name, shape with @cut and + for partial sums, bytes on the largest part)\n",
-                  groups[g].title);
+        hb_printf(
+            out,
+            "\n%s (number, name, shape with @cut and + for partial sums, bytes on the largest part)\n",
+            groups[g].title);
         for (int i = 0; i < r.rows.n; i++)
             hb_printf(out, "  %4d  %-84.*s %10.*s\n", r.rows.p[i].count, HB_ARG(r.rows.p[i].key),
                       HB_ARG(emit_bytes(a, r.rows.p[i].bytes)));
@@ -144,9 +147,10 @@ static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
         hb_str what = emit_pattern(a, p->g->tensors.p[p->tensors.p[s->in[0]].value].name);
         if (s->n_in > 1) what = hb_fmt(a, "%.*s and %d more", HB_ARG(what), s->n_in - 1);
         hb_str call = emit_instr_name(a, p, w->start); // coll_X_start
-        hb_str key = hb_fmt(a, "%-15.*s %-9s %-44.*s %.*s -> %.*s", (int)call.n - 11, call.p + 5,
-                            cost_form_name(s->form), HB_ARG(what), HB_ARG(emit_shape(a, p, s->in[0], names)),
-                            HB_ARG(emit_shape(a, p, s->out[0], names)));
+        hb_str key =
+            hb_fmt(a, "%-15.*s %-9s %-44.*s %.*s -> %.*s", (int)call.n - 11, call.p + 5,
+                   cost_form_name(s->form), HB_ARG(what), HB_ARG(emit_shape(a, p, s->in[0], names)),
+                   HB_ARG(emit_shape(a, p, s->out[0], names)));
         row *k = row_of(&r, key, w->start);
         k->count++;
         k->bytes += emit_coll_bytes(p, s);
@@ -158,11 +162,14 @@ static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
         hb_puts(out, "\nCollectives: none\n");
         return;
     }
-    hb_puts(out, "\nCollectives (number, kind, form, tensor; bytes and ms of all of them, share hidden)\n");
+    hb_puts(
+        out,
+        "\nCollectives (number, kind, form, tensor; bytes and ms of all of them, share hidden)\n");
     for (int i = 0; i < r.rows.n; i++) {
         const row *k = &r.rows.p[i];
         hb_printf(out, "  %4d  %-112.*s %10.*s %8s ms %4.0f %%\n", k->count, HB_ARG(k->key),
-                  HB_ARG(emit_bytes(a, k->bytes)), ms(a, k->sec), k->sec > 0 ? 100 * k->hidden / k->sec : 0);
+                  HB_ARG(emit_bytes(a, k->bytes)), ms(a, k->sec),
+                  k->sec > 0 ? 100 * k->hidden / k->sec : 0);
     }
 }
 
@@ -191,12 +198,14 @@ void emit_report_text(hb_buf *out, const emit_plan *e)
     const syn_result *r = e->res;
     const cost_timeline *t = &r->timeline;
     hb_printf(out, "%.*s\n", HB_ARG(e->command));
-    hb_printf(out, "graph %.*s, batch %lld; cluster %.*s, %d of %d ranks; strategy %.*s%s\n", HB_ARG(p->g->sha),
-              (long long)p->g->batch, HB_ARG(p->cluster->name), p->mesh->n_ranks, p->cluster->n_ranks,
-              HB_ARG(p->strategy), p->cluster->emulated ? "; emulated devices" : "");
+    hb_printf(out, "graph %.*s, batch %lld; cluster %.*s, %d of %d ranks; strategy %.*s%s\n",
+              HB_ARG(p->g->sha), (long long)p->g->batch, HB_ARG(p->cluster->name), p->mesh->n_ranks,
+              p->cluster->n_ranks, HB_ARG(p->strategy),
+              p->cluster->emulated ? "; emulated devices" : "");
     double shown = t->comm - t->hidden;
-    hb_printf(out, "\nPredicted %s ms a step = %s compute and idle + %s communication - %s hidden\n",
-              ms(a, r->predicted_sec), ms(a, r->predicted_sec - shown), ms(a, t->comm), ms(a, t->hidden));
+    hb_printf(
+        out, "\nPredicted %s ms a step = %s compute and idle + %s communication - %s hidden\n",
+        ms(a, r->predicted_sec), ms(a, r->predicted_sec - shown), ms(a, t->comm), ms(a, t->hidden));
     if (r->additive_sec >= 0 && r->additive_bound_sec > 0)
         hb_printf(out, "Additive cost %s ms; no plan on these cuts is below %s ms (gap %.2f %%)\n",
                   ms(a, r->additive_sec), ms(a, r->additive_bound_sec),

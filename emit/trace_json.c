@@ -1,19 +1,21 @@
-// trace.json: the predicted timeline in Chrome trace format (chrome://tracing, Perfetto). pid = class,
-// tid 0 = computation, tid 1 + axis = communication. Names are those of the measured trace: "op_linear:83".
+// trace.json: the predicted timeline in Chrome trace format (chrome://tracing, Perfetto). pid =
+// class, tid 0 = computation, tid 1 + axis = communication. Names are those of the measured trace:
+// "op_linear:83".
 
 #include "emit/emit.h"
 
 #include <string.h>
 
-static void event(hb_buf *b, bool *first, hb_str name, hb_str what, int pid, int tid, double begin, double end)
+static void event(hb_buf *b, bool *first, hb_str name, hb_str what, int pid, int tid, double begin,
+                  double end)
 {
     hb_printf(b, "%s\n{\"name\":", *first ? "" : ",");
     *first = false;
     hb_put_json(b, name);
     hb_printf(b, ",\"cat\":");
     hb_put_json(b, what);
-    hb_printf(b, ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f}", pid, tid, begin * 1e6,
-              (end - begin) * 1e6);
+    hb_printf(b, ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f}", pid, tid,
+              begin * 1e6, (end - begin) * 1e6);
 }
 
 static void label(hb_buf *b, bool *first, const char *kind, int pid, int tid, hb_str name)

@@ -2,8 +2,8 @@
 //
 //     cc -o tokens examples/tokens.c && ./tokens examples/gpt2/text.txt 128 tokens.npy
 //
-// Writes a .npy file of i64 [rows, length]: row k is bytes k * length … of the text. A last row that is
-// not full is left out.
+// Writes a .npy file of i64 [rows, length]: row k is bytes k * length … of the text. A last row
+// that is not full is left out.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -43,8 +43,9 @@ int main(int argc, char **argv)
     memset(header, ' ', sizeof header);
     memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10); // version 1.0, 118 bytes of dictionary
     char dict[100];
-    int n = snprintf(dict, sizeof dict, "{'descr': '<i8', 'fortran_order': False, 'shape': (%ld, %ld), }",
-                     rows, length);
+    int n =
+        snprintf(dict, sizeof dict,
+                 "{'descr': '<i8', 'fortran_order': False, 'shape': (%ld, %ld), }", rows, length);
     memcpy(header + 10, dict, (size_t)n);
     header[127] = '\n';
     if (fwrite(header, 1, sizeof header, out) != sizeof header) return fail(argv[3]);

@@ -10,6 +10,7 @@
 // argmin is kept: the way back sums a variable's factors once more at the states its scope took.
 
 enum { MOST_LOOPS = 60 };
+static const double CHEAP = 3e5; // additions that take less time than looking for a better order
 
 struct ms_order {
     uint64_t structure; // hash of domains and edges
@@ -263,12 +264,12 @@ static uint64_t structure_of(const ms_problem *p)
     return h ^ (uint64_t)p->n_vars;
 }
 
-// Both greedy orders are planned to the end; the one with less work stays.
+// Both greedy orders are planned to the end, unless the first is cheap; the one with less work stays.
 static void find_order(solve *s, ms_order *o)
 {
     int n_vars = s->p->n_vars;
     o->work = (double)INFINITY;
-    for (int rule = 0; rule < MS_N_RULES; rule++) {
+    for (int rule = 0; rule < MS_N_RULES && o->work > CHEAP; rule++) {
         s->seq = HB_ARRAY(s->arena, int, n_vars);
         s->n_seq = ms_greedy(s->p, s->live, rule, s->seq);
         plan(s);
@@ -342,8 +343,8 @@ static void walk_back(const solve *s, int *assignment)
         assignment[v] = s->live[v].state[at[v]];
 }
 
-static ms_status solve_in(solve *s, hb_arena *keep, uint64_t max_cells, ms_order *o,
-                          int *assignment, double *value)
+static ms_status solve_in(solve *s, hb_arena *keep, uint64_t max_cells, double max_work,
+                          ms_order *o, int *assignment, double *value)
 {
     s->tables = ms_tables_new(s->arena);
     if (find_live(s) != MS_OPTIMAL) return MS_INFEASIBLE;
@@ -368,7 +369,8 @@ static ms_status solve_in(solve *s, hb_arena *keep, uint64_t max_cells, ms_order
         use_order(s, o);
         fits = plan(s);
     }
-    if (!fits || s->cells > (double)(max_cells ? max_cells : (uint64_t)1 << 28))
+    if (!fits || s->cells > (double)(max_cells ? max_cells : (uint64_t)1 << 28) ||
+        s->work > max_work)
         return MS_TOO_LARGE;
     if (s->cells > o->pool_cells) {
         o->pool = HB_ARRAY(keep, double, s->cells);
@@ -390,7 +392,18 @@ ms_status ms_solve(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms_orde
         if (!*order) *order = HB_NEW(a, ms_order);
         o = *order;
     }
-    ms_status status = solve_in(&s, order ? a : arena, max_cells, o, assignment, value);
+    ms_status status = solve_in(&s, order ? a : arena, max_cells, INFINITY, o, assignment, value);
+    hb_arena_free(arena);
+    return status;
+}
+
+ms_status ms_solve_within(const ms_problem *p, uint64_t max_cells, double max_work,
+                          int *assignment, double *value)
+{
+    hb_arena *arena = hb_arena_new();
+    solve s = {.arena = arena, .p = p};
+    ms_order o = {0};
+    ms_status status = solve_in(&s, arena, max_cells, max_work, &o, assignment, value);
     hb_arena_free(arena);
     return status;
 }

@@ -34,10 +34,13 @@ ms_status ms_exhaustive(const ms_problem *p, int *assignment, double *value);
 double ms_value(const ms_problem *p, const int *assignment);
 
 // The same minimum by a dual bound, which leaves few states to eliminate (ms_dual.c): the method for
-// training graphs. *lower (may be NULL) is a proved bound, equal to *value within 0.1 %. warm, if not NULL,
-// keeps the messages: pass the same ms_warm for problems of the same variables, domains and edges.
+// training graphs. *lower (may be NULL) is a proved bound. warm, if not NULL, keeps the messages: pass the
+// same ms_warm for problems of the same variables, domains and edges.
 typedef struct ms_warm ms_warm;
 ms_status ms_solve_dual(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms_warm **warm,
+                        int *assignment, double *value, double *lower);
+// As ms_solve_dual, but an assignment is good enough when *value <= *lower * (1 + gap).
+ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, double gap, ms_warm **warm,
                         int *assignment, double *value, double *lower);
 
 #endif

@@ -67,4 +67,8 @@ enum { MS_MIN_WEIGHT, MS_MIN_FILL, MS_N_RULES };
 // Fills seq with the variables of more than one live state in a greedy order; gives their number.
 int ms_greedy(const ms_problem *p, const ms_live *live, int rule, int *seq);
 
+// ms_solve, but MS_TOO_LARGE also when it would take more than max_work additions.
+ms_status ms_solve_within(const ms_problem *p, uint64_t max_cells, double max_work,
+                          int *assignment, double *value);
+
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "solver/minsum_parts.h"
+#include "solver/ms_reduce.h"
 
 // Stands for +inf inside the dual, where inf - inf would be NaN. Far above any sum of finite costs.
 typedef struct dual_edge {
@@ -40,28 +41,41 @@ typedef struct dual {
 typedef struct table_pair {
     const double *key;
     int rows, cols;
-    double *f, *t;
+    double most, *f, *t;
 } table_pair;
 
-static void *table_of(dual *d, hb_map *seen, table_pair *pairs, int *n, const ms_edge *e)
+static double largest(const double *x, size_t n)
+{
+    double m = 0;
+    for (size_t i = 0; i < n; i++)
+        if (x[i] < (double)INFINITY && fabs(x[i]) > m) m = fabs(x[i]);
+    return m;
+}
+
+static int pair_of(dual *d, ms_keys *seen, table_pair *pairs, const ms_edge *e)
 {
     int rows = d->p->domain[e->a], cols = d->p->domain[e->b];
-    hb_str key = {(const char *)&e->table, sizeof e->table};
-    int at = hb_map_get(seen, key);
-    if (at >= 0) return &pairs[at];
-    table_pair *q = &pairs[*n];
+    uint64_t at = (uint64_t)(uintptr_t)e->table;
+    uint32_t key[4] = {(uint32_t)at, (uint32_t)(at >> 32), (uint32_t)rows, (uint32_t)cols};
+    bool is_new;
+    int id = ms_key_id(seen, key, 4, &is_new);
     size_t cells = (size_t)rows * (size_t)cols;
-    *q = (table_pair){e->table, rows, cols, HB_ARRAY(d->arena, double, cells),
-                      HB_ARRAY(d->arena, double, cells)};
-    for (int i = 0; i < rows; i++)
-        for (int k = 0; k < cols; k++) {
-            double v = e->table[(size_t)i * (size_t)cols + (size_t)k];
+    if (is_new) pairs[id] = (table_pair){e->table, rows, cols, largest(e->table, cells), NULL, NULL};
+    return id;
+}
+
+static void fill_pair(dual *d, table_pair *q)
+{
+    size_t rows = (size_t)q->rows, cols = (size_t)q->cols;
+    q->f = HB_ARRAY(d->arena, double, rows * cols);
+    q->t = HB_ARRAY(d->arena, double, rows * cols);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < cols; k++) {
+            double v = q->key[i * cols + k];
             v = v < d->big ? v : d->big;
-            q->f[(size_t)i * (size_t)cols + (size_t)k] = v;
-            q->t[(size_t)k * (size_t)rows + (size_t)i] = v;
+            q->f[i * cols + k] = v;
+            q->t[k * rows + i] = v;
         }
-    hb_map_put(seen, (hb_str){(const char *)&q->key, sizeof q->key}, (*n)++);
-    return q;
 }
 
 // --- the handshake ---
@@ -149,45 +163,21 @@ static void slacks(const dual *d, double **slack, ms_min_rows *run)
 }
 
 static ms_status eliminate(dual *d, double **slack, double room, uint64_t max_cells,
-                           int *assignment, double *value, int *left)
+                           double max_work, int *assignment, double *value)
 {
     const double **unary = hb_alloc(d->arena, sizeof *unary * (size_t)(d->p->n_vars + 1));
-    *left = 0;
     for (int v = 0; v < d->p->n_vars; v++) {
         double *u = HB_ARRAY(d->arena, double, d->p->domain[v]);
-        for (int i = 0; i < d->p->domain[v]; i++) {
-            bool stays = slack[v][i] <= room;
-            u[i] = !stays ? (double)INFINITY : d->p->unary[v] ? d->p->unary[v][i] : 0;
-            *left += stays;
-        }
+        for (int i = 0; i < d->p->domain[v]; i++)
+            u[i] = slack[v][i] <= room ? d->p->unary[v][i] : (double)INFINITY;
         unary[v] = u;
     }
     ms_problem q = *d->p;
     q.unary = unary;
-    return ms_solve(d->arena, &q, max_cells, NULL, assignment, value);
+    return ms_solve_within(&q, max_cells, max_work, assignment, value);
 }
 
 // --- start ---
-
-static double choose_big(const ms_problem *p)
-{
-    double most = 0;
-    for (int v = 0; v < p->n_vars; v++) {
-        double m = 0;
-        for (int i = 0; p->unary[v] && i < p->domain[v]; i++)
-            if (p->unary[v][i] < (double)INFINITY && fabs(p->unary[v][i]) > m)
-                m = fabs(p->unary[v][i]);
-        most += m;
-    }
-    for (int k = 0; k < p->n_edges; k++) {
-        const ms_edge *e = &p->edge[k];
-        double m = 0;
-        for (int i = 0; i < p->domain[e->a] * p->domain[e->b]; i++)
-            if (e->table[i] < (double)INFINITY && fabs(e->table[i]) > m) m = fabs(e->table[i]);
-        most += m;
-    }
-    return 4 * most + 1;
-}
 
 static ms_warm *warm_for(hb_arena *a, const ms_problem *p, ms_warm **cache)
 {
@@ -211,12 +201,25 @@ static ms_warm *warm_for(hb_arena *a, const ms_problem *p, ms_warm **cache)
 static void begin(dual *d, ms_warm *w)
 {
     const ms_problem *p = d->p;
-    int widest = 1, n_pairs = 0;
+    int widest = 1, n_pairs = 0, *pair = HB_ARRAY(d->arena, int, p->n_edges + 1);
+    double most = 0;
+    ms_keys *seen = ms_keys_new(d->arena);
+    table_pair *pairs = HB_ARRAY(d->arena, table_pair, p->n_edges + 1);
+    for (int k = 0; k < p->n_edges; k++) {
+        pair[k] = pair_of(d, seen, pairs, &p->edge[k]);
+        n_pairs = pair[k] >= n_pairs ? pair[k] + 1 : n_pairs;
+        most += pairs[pair[k]].most;
+    }
+    for (int v = 0; v < p->n_vars; v++)
+        most += largest(p->unary[v], (size_t)p->domain[v]);
+    d->big = 4 * most + 1;
+    for (int k = 0; k < n_pairs; k++)
+        fill_pair(d, &pairs[k]);
     d->th = hb_alloc(d->arena, sizeof *d->th * (size_t)(p->n_vars + 1));
     for (int v = 0; v < p->n_vars; v++) {
         d->th[v] = HB_ARRAY(d->arena, double, p->domain[v]);
         for (int i = 0; i < p->domain[v]; i++) {
-            double u = p->unary[v] ? p->unary[v][i] : 0;
+            double u = p->unary[v][i];
             d->th[v][i] = u < d->big ? u : d->big;
         }
         widest = p->domain[v] > widest ? p->domain[v] : widest;
@@ -224,11 +227,9 @@ static void begin(dual *d, ms_warm *w)
     d->h = HB_ARRAY(d->arena, double, widest);
     d->x = HB_ARRAY(d->arena, double, widest);
     d->e = HB_ARRAY(d->arena, dual_edge, p->n_edges + 1);
-    hb_map *seen = hb_map_new(d->arena);
-    table_pair *pairs = HB_ARRAY(d->arena, table_pair, p->n_edges + 1);
     for (int k = 0; k < p->n_edges; k++) {
         const ms_edge *e = &p->edge[k];
-        const table_pair *q = table_of(d, seen, pairs, &n_pairs, e);
+        const table_pair *q = &pairs[pair[k]];
         d->e[k] = (dual_edge){e->a, e->b, q->f, q->t, w->to_a[k], w->to_b[k]};
         for (int i = 0; i < p->domain[e->a]; i++)
             d->th[e->a][i] += w->to_a[k][i];
@@ -237,50 +238,119 @@ static void begin(dual *d, ms_warm *w)
     }
 }
 
+// --- the search between bound and value ---
+
+typedef struct state { // of one solve
+    double lower, value; // proved bound; best assignment so far, +inf none
+    int *best;
+} state;
+
+// Eliminates what survives `room` above the bound and keeps the result if it is better.
+static ms_status try_room(dual *d, double **slack, double room, uint64_t max_cells, double max_work,
+                          int *x, state *s)
+{
+    double value = INFINITY;
+    ms_status status = eliminate(d, slack, room, max_cells, max_work, x, &value);
+    if (status == MS_OPTIMAL && value < s->value) {
+        s->value = value;
+        memcpy(s->best, x, sizeof *x * (size_t)d->p->n_vars);
+    }
+    return status;
+}
+
+// Rounding in messages, which stay below big.
+static double noise(const dual *d)
+{
+    return 1e-13 * d->big;
+}
+
+// Sweeps and eliminations of growing size until the best assignment is proved within gap.
+static ms_status close_gap(dual *d, uint64_t max_cells, double gap, state *s)
+{
+    enum { ROUNDS = 8, FIRST_SWEEPS = 10 };
+    static const double share[] = {1e-3, 1e-4, 1e-6}; // of the bound, where a first value is looked for
+    ms_min_rows *run = ms_best_min_rows();
+    int n = d->p->n_vars, *x = HB_ARRAY(d->arena, int, n + 1);
+    double **slack = hb_alloc(d->arena, sizeof *slack * (size_t)(n + 1)), work = 2e6;
+    for (int v = 0; v < n; v++)
+        slack[v] = HB_ARRAY(d->arena, double, d->p->domain[v]);
+    int sweeps = FIRST_SWEEPS;
+    for (int round = 0; round < ROUNDS; round++, work *= 4) {
+        for (int i = 0; i < sweeps; i++)
+            sweep(d, run, i & 1);
+        sweeps = round < 2 ? 2 * FIRST_SWEEPS : 3 * sweeps / 2;
+        s->lower = bound(d);
+        if (s->lower >= d->big) return MS_INFEASIBLE;
+        slacks(d, slack, run);
+        double scale = fabs(s->lower);
+        for (size_t k = 0; k < sizeof share / sizeof *share; k++) {
+            ms_status t = try_room(d, slack, share[k] * scale + noise(d), max_cells, work, x, s);
+            if (t == MS_OPTIMAL && s->value <= s->lower + share[k] * scale) {
+                s->lower = s->value; // everything that good survived
+                return MS_OPTIMAL;
+            }
+            if (t == MS_OPTIMAL) break;
+        }
+        if (s->value <= s->lower + gap * scale) return MS_OPTIMAL;
+        if (isinf(s->value)) continue;
+        double room = s->value - s->lower + noise(d);
+        if (try_room(d, slack, room, max_cells, 8 * work, x, s) == MS_OPTIMAL) {
+            s->lower = s->value;
+            return MS_OPTIMAL;
+        }
+    }
+    return MS_TOO_LARGE;
+}
+
+static ms_status solve_rest(hb_arena *a, const ms_problem *p, uint64_t max_cells, double gap,
+                            ms_warm **cache, int *assignment, double *value, double *lower)
+{
+    // Small enough to eliminate as it is?
+    ms_status status = ms_solve_within(p, max_cells, 2e6, assignment, value);
+    *lower = *value;
+    if (status != MS_TOO_LARGE || p->n_edges == 0) return status;
+    hb_arena *tmp = hb_arena_new();
+    dual d = {.arena = tmp, .p = p};
+    begin(&d, warm_for(a, p, cache));
+    state s = {.value = INFINITY, .best = assignment};
+    status = close_gap(&d, max_cells, gap, &s);
+    if (status == MS_TOO_LARGE) {
+        int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
+        status = ms_solve_within(p, max_cells, INFINITY, x, value);
+        if (status == MS_OPTIMAL && *value <= s.value) {
+            memcpy(assignment, x, sizeof *x * (size_t)p->n_vars);
+            s.value = s.lower = *value;
+        }
+    }
+    *value = s.value;
+    *lower = s.lower < s.value ? s.lower : s.value;
+    hb_arena_free(tmp);
+    return status;
+}
+
+ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, double gap,
+                        ms_warm **cache, int *assignment, double *value, double *lower)
+{
+    hb_arena *tmp = hb_arena_new();
+    ms_reduced *r = ms_reduce(tmp, p);
+    ms_status status = MS_INFEASIBLE;
+    double below = 0;
+    if (r) {
+        const ms_problem *rest = ms_reduced_problem(r);
+        int *x = HB_ARRAY(tmp, int, rest->n_vars + 1);
+        status = solve_rest(a, rest, max_cells, gap, cache, x, value, &below);
+        if (status == MS_OPTIMAL) {
+            ms_reduced_expand(r, x, assignment);
+            *value = ms_value(p, assignment);
+        }
+    }
+    hb_arena_free(tmp);
+    if (lower) *lower = below;
+    return status;
+}
+
 ms_status ms_solve_dual(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms_warm **cache,
                         int *assignment, double *value, double *lower)
 {
-    static const double share[] = {1e-6, 1e-4, 1e-3};
-    enum { SWEEPS = 10, ROUNDS = 30 };
-    hb_arena *tmp = hb_arena_new();
-    ms_problem with_unary = *p;
-    if (!p->unary) with_unary.unary = hb_alloc(tmp, sizeof *p->unary * (size_t)(p->n_vars + 1));
-    p = &with_unary;
-    dual d = {.arena = tmp, .p = p, .big = choose_big(p)};
-    ms_min_rows *run = ms_best_min_rows();
-    begin(&d, warm_for(a, p, cache));
-    double **slack = hb_alloc(tmp, sizeof *slack * (size_t)(p->n_vars + 1));
-    for (int v = 0; v < p->n_vars; v++)
-        slack[v] = HB_ARRAY(tmp, double, p->domain[v]);
-    double last = -(double)INFINITY, lb = 0;
-    ms_status status = MS_TOO_LARGE;
-    for (int round = 0; round < ROUNDS && p->n_edges > 0 && status != MS_OPTIMAL; round++) {
-        for (int i = 0; i < SWEEPS; i++)
-            sweep(&d, run, i & 1);
-        lb = bound(&d);
-        if (lb >= d.big) { // no finite assignment
-            hb_arena_free(tmp);
-            return MS_INFEASIBLE;
-        }
-        bool settled = lb - last < 1e-5 * fabs(lb);
-        last = lb;
-        if (!settled && round < ROUNDS - 1) continue;
-        slacks(&d, slack, run);
-        for (size_t s = 0; s < sizeof share / sizeof *share && status != MS_OPTIMAL; s++) {
-            double room = share[s] * fabs(lb) + 1e-15;
-            int left = 0;
-            status = eliminate(&d, slack, room, 1u << 22, assignment, value, &left);
-            if (status == MS_OPTIMAL && *value > lb + room)
-                status = MS_TOO_LARGE; // not proved: something better may have been cut off
-            else if (status == MS_TOO_LARGE)
-                break;
-        }
-    }
-    if (status != MS_OPTIMAL) {
-        status = ms_solve(a, p, max_cells, NULL, assignment, value);
-        lb = *value;
-    }
-    hb_arena_free(tmp);
-    if (lower) *lower = lb;
-    return status;
+    return ms_solve_near(a, p, max_cells, 0, cache, assignment, value, lower);
 }

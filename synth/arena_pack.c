@@ -36,8 +36,8 @@ struct arena_pack {
     int *begin;      // by unit: first of them
     placed *at;      // of one placement: what is placed, sorted by `from`
     int n_at;
-    ranked *rank; // of one order
-    int n_ranked;
+    ranked *rank;    // of one order
+    int *good, n_good; // the best order so far
 };
 
 typedef struct pack_event {
@@ -100,6 +100,7 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
     k->rank = HB_ARRAY(a, ranked, n_units + 1);
     k->life = HB_ARRAY(a, double, n_units + 1);
     k->begin = HB_ARRAY(a, int, n_units + 1);
+    k->good = HB_ARRAY(a, int, n_units + 1);
     k->event = HB_ARRAY(a, pack_event, 2 * n_spans + 1);
     for (int u = 0; u < n_units; u++) {
         k->begin[u] = INT_MAX;
@@ -187,9 +188,7 @@ static void settle(arena_pack *k, int chunk, int64_t from, int64_t size)
 }
 
 typedef enum { ORDER_SIZE, ORDER_AREA, ORDER_START, N_ORDERS } pack_order;
-#ifndef REPAIRS
-#define REPAIRS 24
-#endif
+enum { REPAIRS = 24, CLOSE = 1000 }; // no repairs within 1 / CLOSE of the bound
 
 static int by_key(const void *x, const void *y)
 {
@@ -214,7 +213,6 @@ static int rank_units(arena_pack *k, const int64_t *size, pack_order how, int *o
     qsort(r, (size_t)n, sizeof *r, by_key);
     for (int i = 0; i < n; i++)
         order[i] = r[i].unit;
-    k->n_ranked = n;
     return n;
 }
 
@@ -239,10 +237,10 @@ static int64_t place_in_order(arena_pack *k, const int64_t *size, const int *ord
     return top;
 }
 
-// The unit that could not be placed under the best peak goes half way to the front.
+// The unit that could not be placed under the best peak goes three quarters of the way to the front.
 static void promote(int *order, int at)
 {
-    int u = order[at], to = at / 2;
+    int u = order[at], to = at / 4;
     memmove(&order[to + 1], &order[to], sizeof *order * (size_t)(at - to));
     order[to] = u;
 }
@@ -260,22 +258,22 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
     }
     int64_t *trial = HB_ARRAY(k->arena, int64_t, k->n_units + 1);
     int *cursor = HB_ARRAY(k->arena, int, most), *order = HB_ARRAY(k->arena, int, k->n_units + 1);
-    int *best_order = HB_ARRAY(k->arena, int, k->n_units + 1);
     memcpy(trial, base, sizeof *base * (size_t)k->n_units);
-    for (int v = 0; v < 2 * N_ORDERS + REPAIRS && best > bound; v++) {
-        int n = k->n_ranked;
-        if (v < 2 * N_ORDERS)
-            n = rank_units(k, size, (pack_order)(v / 2), order);
-        else if (v == 2 * N_ORDERS)
-            memcpy(order, best_order, sizeof *order * (size_t)n);
-        bool tight = v < 2 * N_ORDERS && v % 2 == 0;
+    for (int v = 0; v < 2 * N_ORDERS + 1 + REPAIRS && best > bound; v++) {
+        bool repair = v > 2 * N_ORDERS, tight = v < 2 * N_ORDERS && v % 2 == 0;
+        if (repair && best - bound < bound / CLOSE) break;
+        int n = v < 2 * N_ORDERS ? rank_units(k, size, (pack_order)(v / 2), order) : k->n_good;
+        if (v == 2 * N_ORDERS)
+            memcpy(order, k->good, sizeof *order * (size_t)n);
         int64_t top = place_in_order(k, size, order, n, tight, floor, best, trial, cursor, &blame);
         if (top < best) {
             best = top;
             memcpy(base, trial, sizeof *base * (size_t)k->n_units);
-            memcpy(best_order, order, sizeof *order * (size_t)n);
+            memcpy(k->good, order, sizeof *order * (size_t)n);
+            k->n_good = n;
+        } else if (v >= 2 * N_ORDERS) {
+            promote(order, blame);
         }
-        if (v >= 2 * N_ORDERS && top > best) promote(order, blame);
     }
     return best;
 }

@@ -56,14 +56,18 @@ typedef struct syn_instr {
 } syn_instr;
 
 // instr[first .. first + len * count) is `count` repetitions of `len` instructions with the same
-// kinds, ops, attributes and states; slot j of repetition i uses other tensors.
+// kinds, ops, attributes (but the dropout key) and states; slot j of repetition i uses other tensors, or the
+// same one in all repetitions. A WAIT inside may belong to a START of another repetition, of another loop or of
+// none; `start` says which for each repetition by itself.
 typedef struct syn_loop {
     int first, len, count;
     hb_str name; // "h" -> functions h_forward, h_backward
 } syn_loop;
 
-// Buffers that repeat: member k of a family lies at base + (k % mod) * stride.
-// mod 1: transient inside a repetition; 2: handed to the next; count: saved.
+// Buffers that repeat, in the order of the layers: member k of a family lies at base + (k % mod) * stride.
+// mod 1: transient inside a repetition; 2: handed to the next; up to 4: in flight for longer; count: saved.
+// All members have one role, dtype, state, size, segment and initial value. Families may share bytes (views,
+// all-reduces in place). syn_roll fills count and member, syn_arena mod and stride.
 typedef struct syn_family {
     int count, mod;
     int *member;                     // tensor index of member k

@@ -18,10 +18,16 @@ enum { ARENA = 64 << 20, MAX_LIST = 3, MAX_FLIGHT = 3, MAX_PARTS = 8, POISON = 0
 // --- random numbers, the same on every rank ---
 static uint64_t state;
 
+static uint64_t mix(uint64_t z) // finaliser of SplitMix64
+{
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
 static int64_t below(int64_t n)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((state >> 33) % (uint64_t)n);
+    return (int64_t)(mix(state += 0x9E3779B97F4A7C15u) % (uint64_t)n);
 }
 
 static bool chance(int percent)
@@ -88,8 +94,7 @@ static hap_tensor *declare(hap_dtype type, int rank, const hap_dim *dims, int64_
 // --- values: small integers, exact in every type and sum ---
 static int value(int64_t global, int rank, int item)
 {
-    uint64_t h =
-        (uint64_t)global * 0x9E3779B97F4A7C15u + (uint64_t)rank * 977u + (uint64_t)item * 31u;
+    uint64_t h = mix(mix((uint64_t)global * 64 + (uint64_t)rank) + (uint64_t)item);
     return (int)(h >> 40 & 15u) - 3;
 }
 

@@ -77,16 +77,6 @@ static void gather_padded(hap_rank *r, cpu_part *p)
                   "MPI_Iallgather");
 }
 
-static void gather_even(hap_rank *r, cpu_part *p, char *base, char *own)
-{
-    int n = count_of(r, p, p->src->bytes);
-    bool in_place = own == p->src->data; // src may already lie where it belongs in dst
-    cpu_mpi_check(r,
-                  MPI_Iallgather(in_place ? MPI_IN_PLACE : p->src->data, n, p->type, base, n,
-                                 p->type, p->comm, post(r, p)),
-                  "MPI_Iallgather");
-}
-
 static bool gather_step(hap_rank *r, cpu_part *p)
 {
     bool direct = p->v.outer == 1;
@@ -104,12 +94,14 @@ static bool gather_step(hap_rank *r, cpu_part *p)
         gather_padded(r, p);
         return true;
     }
-    char *own = base + packed_at(&p->v, mine);
     if (p->form == FORM_EVEN) {
-        gather_even(r, p, base, own);
+        int n = count_of(r, p, p->src->bytes);
+        cpu_mpi_check(
+            r, MPI_Iallgather(p->src->data, n, p->type, base, n, p->type, p->comm, post(r, p)),
+            "MPI_Iallgather");
         return true;
     }
-    if (own != p->src->data) memcpy(own, p->src->data, (size_t)p->src->bytes);
+    memcpy(base + packed_at(&p->v, mine), p->src->data, (size_t)p->src->bytes);
     for (int m = 0; m < p->v.n_members; m++) {
         hap_box part = hap_src_box(r, &p->v, m);
         char *at = base + packed_at(&p->v, part);
