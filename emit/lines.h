@@ -5,9 +5,7 @@
 // trailing comments of adjacent lines are aligned by its algorithm. What is printed is a fixed
 // point of it (a test asserts).
 //
-//     lines_call(l, 4, "op_add(", args, 3, "y = a + b"); // comment behind, or above if it does not
-//     fit int line = l->n;                                   // the line that the statement begins
-//     on
+//     int line = lines_call(l, 4, HB_STR("op_add("), args, 3, HB_STR("y = a + b"));
 //
 // Comments are given without "// "; bytes that are not printable ASCII or UTF-8 become '?'.
 

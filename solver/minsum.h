@@ -29,7 +29,9 @@ typedef enum { MS_OPTIMAL, MS_INFEASIBLE, MS_TOO_LARGE } ms_status;
 typedef struct ms_order ms_order;
 ms_status ms_solve(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms_order **order,
                    int *assignment, double *value);
-// Every assignment, one by one; the oracle of ms_solve. Same tie-break. For small products of domains.
+// Every assignment, one by one; the oracle of ms_solve, for small products of domains. Among equal sums
+// the first in lexicographic order; ms_solve takes the lowest index variable by variable in the reverse
+// of its elimination order, so that the two may differ there (values never do).
 ms_status ms_exhaustive(const ms_problem *p, int *assignment, double *value);
 double ms_value(const ms_problem *p, const int *assignment);
 

@@ -399,9 +399,8 @@ static void fix(ms_reduced *r, int v)
     while (x->edges.n > 0) {
         int k = x->edges.p[x->edges.n - 1], other = other_end(&r->edges.p[k], v);
         variable *w = &r->var[other];
-        grid row = r->grids.p[seen_from(r, &r->edges.p[k], v)];
-        uint64_t address = (uint64_t)(uintptr_t)row.p; // a row [1][n] is a unary [n][1]
-        (void)address;
+        int table = seen_from(r, &r->edges.p[k], v); // may move the grids
+        grid row = r->grids.p[table];                // a row [1][n] is a unary [n][1]
         w->unary = add(r, w->unary, given(r, row.p, row.cols, 1));
         r->edges.p[k].table = -1;
         unlink_edge(w, k);

@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-enum { MIN_COUNT = 3, PAIR_LEN = 12, MIN_SAVED = 6 }; // two repetitions pay from PAIR_LEN instructions on
+// Two repetitions pay from PAIR_LEN instructions on; what is no numbered layer is worth a name only if large.
+enum { MIN_COUNT = 3, PAIR_LEN = 12, MIN_SAVED = 6, MIN_NAMELESS = 30 };
 
 typedef struct run {
     int from, to; // [from, to) repeats with period len
@@ -94,14 +95,14 @@ static hb_str prefix_of(hb_str x, hb_str y)
     return number ? (hb_str){x.p, part - 1} : (hb_str){0};
 }
 
-// The prefix that most slots agree on; the first of equals.
-static hb_str loop_prefix(const finder *f, int first, int len)
+// The prefix that most ops (or if all are collectives: most slots) agree on; the first of equals.
+static hb_str loop_prefix(const finder *f, int first, int len, bool ops)
 {
     enum { MAX_PREFIXES = 8 };
     hb_str seen[MAX_PREFIXES] = {{0}};
     int votes[MAX_PREFIXES] = {0}, n = 0, best = -1;
     for (int j = 0; j < len; j++) {
-        if (f->r->p->instr.p[first + j].kind != SYN_OP) continue;
+        if (ops && f->r->p->instr.p[first + j].kind != SYN_OP) continue;
         hb_str x = prefix_of(node_name(f->r->p, first + j), node_name(f->r->p, first + j + len));
         if (x.n == 0) continue;
         int k = 0;
@@ -112,7 +113,8 @@ static hb_str loop_prefix(const finder *f, int first, int len)
         votes[k]++;
         if (best < 0 || votes[k] > votes[best]) best = k;
     }
-    return best < 0 ? (hb_str){0} : seen[best];
+    if (best >= 0) return seen[best];
+    return ops ? loop_prefix(f, first, len, false) : (hb_str){0};
 }
 
 static int layer_of(hb_str name, hb_str prefix)
@@ -124,32 +126,38 @@ static int layer_of(hb_str name, hb_str prefix)
     return n;
 }
 
-// Layers of all instructions of a run. A collective or a wait belongs where it stands: to the next op.
+// Layers of all instructions of a run: that of the node, but a wait belongs to what stands behind it.
 static void find_layers(finder *f, const run *x, hb_str prefix)
 {
     int next = -1;
     for (int i = x->to - 1; i >= x->from; i--) {
-        if (f->r->p->instr.p[i].kind == SYN_OP) next = layer_of(node_name(f->r->p, i), prefix);
+        if (f->r->p->instr.p[i].kind != SYN_WAIT || next < 0) next = layer_of(node_name(f->r->p, i), prefix);
         f->layer[i] = next;
     }
 }
 
+// Repetitions that begin with a new layer and end in it, if the first begins `shift` behind the run's first.
+static int clean_from(const finder *f, const run *x, int shift)
+{
+    int clean = 0, at = x->from + shift;
+    for (; at + x->len <= x->to; at += x->len)
+        clean += f->layer[at] >= 0 && (at == x->from || f->layer[at] != f->layer[at - 1]) &&
+                 f->layer[at] == f->layer[at + x->len - 1];
+    return clean;
+}
+
+// Where the first repetition begins: where most are clean. One repetition is given up for making all clean.
 static int begin_at_layer(finder *f, const run *x, hb_str prefix)
 {
     int count = (x->to - x->from) / x->len, slack = (x->to - x->from) % x->len, best = 0, most = -1;
     if (prefix.n == 0) return x->from;
     find_layers(f, x, prefix);
-    for (int d = 0; d <= slack; d++) {
-        int clean = 0;
-        for (int r = 0; r < count; r++) {
-            int at = x->from + d + r * x->len;
-            clean += f->layer[at] >= 0 && (at == x->from || f->layer[at] != f->layer[at - 1]);
-            clean += f->layer[at] >= 0 && f->layer[at] == f->layer[at + x->len - 1];
-        }
-        if (clean > most) {
-            most = clean;
-            best = d;
-        }
+    for (int d = 0; d < slack + x->len; d++) {
+        if (d > slack && (most == count || count <= MIN_COUNT)) break;
+        int clean = clean_from(f, x, d);
+        if (clean <= most || (d > slack && clean < count - 1)) continue;
+        most = clean;
+        best = d;
     }
     return x->from + best;
 }
@@ -188,12 +196,13 @@ static void same_or_new(const finder *f, const syn_loop *l, int *from, int *to)
 static void take(finder *f, const run *x)
 {
     roll *r = f->r;
-    hb_str prefix = loop_prefix(f, x->from, x->len);
-    syn_loop l = {.first = begin_at_layer(f, x, prefix), .len = x->len, .count = (x->to - x->from) / x->len};
+    hb_str prefix = loop_prefix(f, x->from, x->len, true);
+    syn_loop l = {.first = begin_at_layer(f, x, prefix), .len = x->len};
+    l.count = (x->to - l.first) / l.len;
     int from, to;
     same_or_new(f, &l, &from, &to);
     run left = {l.first + from * l.len, l.first + to * l.len, l.len};
-    if (saved(&left) == 0) return;
+    if (saved(&left) < (prefix.n ? 1 : MIN_NAMELESS)) return;
     l.first = left.from;
     l.count = to - from;
     l.name = prefix.n ? hb_str_n(r->p->arena, prefix.p, prefix.n) : hb_str_c(r->p->arena, "block");

@@ -35,7 +35,7 @@ START_TEST(random_plans)
             hb_arena *one = hb_arena_new();
             gen_options o = meshes[m];
             o.seed = seed * 1000 + (uint64_t)m;
-            record *r = gen_record(one, g, f, &o);
+            record *r = gen_record(one, g, f, &o, NULL);
             hb_str why;
             bool ok = syn_check(one, g, f, r, &why);
             ck_assert_msg(ok, "%s mesh %d seed %llu: %.*s", graphs[_i], m, (unsigned long long)seed,

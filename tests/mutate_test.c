@@ -50,7 +50,7 @@ START_TEST(every_fault_is_rejected)
         ir_graph *g = ir_build(a, bases[b].graph, &(ir_options){0}, d);
         ck_assert_ptr_nonnull(g);
         ir_factors *f = ir_factorize(a, g);
-        record *r = gen_record(a, g, f, &bases[b].o);
+        record *r = gen_record(a, g, f, &bases[b].o, NULL);
         hb_str why;
         bool right = syn_check(a, g, f, r, &why);
         ck_assert_msg(right, "%s: %.*s", bases[b].graph, HB_ARG(why));

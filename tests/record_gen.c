@@ -41,6 +41,7 @@ typedef struct gen {
     int64_t **table; // [class][axis][2]
     int *home;       // by graph tensor
     int n_events;
+    gen_trace *trace;
 } gen;
 
 uint64_t gen_random(uint64_t *state)
@@ -501,6 +502,13 @@ static void add_node(gen *x, int node)
     k.in = hb_copy(x->a, in, sizeof *in * (size_t)n->n_in);
     k.out = hb_copy(x->a, out, sizeof *out * (size_t)n->n_out);
     memcpy(k.attr, n->attr, sizeof k.attr);
+    if (x->trace) {
+        gen_op t = {.call = x->step.n, .node = node};
+        for (int i = 0; i < n->n_out; i++)
+            for (int a = 0; a < x->o->n_axes; a++)
+                if (forms[a].out[i].kind == 'P') t.partial[i][a] = forms[a].out[i].reducer;
+        HB_PUSH(x->a, &x->trace->ops, t);
+    }
     HB_PUSH(x->a, &x->step, k);
     if (x->flying.n > 0 && pick(x, 3) == 0) wait_one(x, 0);
 }
@@ -602,9 +610,9 @@ static life *lifetimes(gen *x)
     for (int c = 0; c < r->calls.n; c++) {
         const rec_call *k = &r->calls.p[c];
         for (int i = 0; i < k->n_in; i++) {
-            bool always = k->kind < REC_OP;
             touch(&l[k->in[i]], c);
-            if (always && k->kind != REC_INPUT) l[k->in[i]].last = r->calls.n;
+            if (k->kind <= REC_CONST) l[k->in[i]].first = 0; // there when the step begins
+            if (k->kind < REC_OP && k->kind != REC_INPUT) l[k->in[i]].last = r->calls.n;
         }
         for (int i = 0; i < k->n_out; i++)
             touch(&l[k->out[i]], c);
@@ -668,9 +676,11 @@ static int64_t place_all(gen *x, const life *l, int seg, int cls, int64_t align)
     return (top + align - 1) / align * align;
 }
 
-record *gen_record(hb_arena *a, const ir_graph *g, const ir_factors *f, const gen_options *o)
+record *gen_record(hb_arena *a, const ir_graph *g, const ir_factors *f, const gen_options *o,
+                   gen_trace *trace)
 {
-    gen x = {.a = a, .g = g, .f = f, .o = o, .rng = o->seed, .r = HB_NEW(a, record)};
+    gen x = {
+        .a = a, .g = g, .f = f, .o = o, .rng = o->seed, .r = HB_NEW(a, record), .trace = trace};
     record *r = x.r;
     x.table = HB_ARRAY(a, int64_t *, (f->n_classes + 1) * SYN_MAX_AXES * 2);
     x.home = HB_ARRAY(a, int, g->tensors.n + 1);
@@ -718,6 +728,8 @@ record *gen_record(hb_arena *a, const ir_graph *g, const ir_factors *f, const ge
                 .kind = REC_SCHEDULE,
                 .scratch = -1,
                 .num = {g->opt.lr, (double)g->opt.warmup, (double)g->opt.cosine, g->opt.min_lr}});
+    for (int i = 0; trace && i < trace->ops.n; i++)
+        trace->ops.p[i].call += r->calls.n;
     for (int i = 0; i < x.step.n; i++)
         HB_PUSH(a, &r->calls, x.step.p[i]);
     const life *l = lifetimes(&x);

@@ -19,7 +19,19 @@ typedef struct gen_options {
     int cut_percent; // how often a node is cut where it can be
 } gen_options;
 
-record *gen_record(hb_arena *a, const ir_graph *g, const ir_factors *f, const gen_options *o);
+// What the op calls of a generated record are: their nodes, and where their outputs are partial
+// sums ('s'), partial maxima ('m') or neither (0).
+typedef struct gen_op {
+    int call, node;
+    char partial[IR_MAX_OUT][SYN_MAX_AXES];
+} gen_op;
+typedef struct gen_trace {
+    HB_VEC(gen_op) ops; // in the order of the calls
+} gen_trace;
+
+// trace may be NULL.
+record *gen_record(hb_arena *a, const ir_graph *g, const ir_factors *f, const gen_options *o,
+                   gen_trace *trace);
 uint64_t gen_random(uint64_t *state); // SplitMix64
 
 #endif

@@ -95,6 +95,46 @@ fit 2 --steps 20 --json --seed 0 --init "$dir/alias" --save "$dir/aliased"
 fit 2 --steps 20 --json --seed 0 --init "$dir/init2" --save "$dir/named"
 cmp -s "$dir/aliased" "$dir/named" || wrong "a parameter under its alias"
 
+# Constants and fills.
+for n in 1 3; do
+    cc -std=c11 -DN=$n "$here/programs/fills.c" $(pkg-config --cflags --libs haprt) -o "$dir/fills$n" || exit 1
+    cp "$dir/init1" "$dir/init"
+    start $n fills$n --steps 1 --seed 3 --save "$dir/filled$n"
+    [ $status = 0 ] || { wrong "fills on $n ranks"; cat "$dir/err"; }
+done
+cmp -s "$dir/filled1" "$dir/filled3" || wrong "fills depend on the number of ranks"
+# tensor NAME FILE: where its bytes are by the header, as hexadecimal
+tensor()
+{
+    size=$(head -c 8 "$2" | od -An -tu8 | tr -d ' ')
+    range=$(head -c $((8 + size)) "$2" | tail -c +9 |
+        sed 's/.*"'"$1"'":{[^}]*"data_offsets":\[\([0-9]*\),\([0-9]*\)\].*/\1 \2/')
+    tail -c +$((9 + size + ${range% *})) "$2" | head -c $((${range#* } - ${range% *})) | od -An -v "$3" | tr -s ' \n' ' '
+}
+[ "$(tensor iota.out "$dir/filled3" -tf4)" = ' 10 12 14 16 18 10 12 14 16 18 ' ] || wrong "iota"
+[ "$(tensor wide "$dir/filled3" -td8)" = ' -1 0 1 2 3 -1 0 1 2 3 ' ] || wrong "iota of integers"
+[ "$(tensor truth "$dir/filled3" -tu1)" = ' 1 1 1 1 1 1 1 1 1 1 ' ] || wrong "bool"
+[ "$(tensor stored.out "$dir/filled3" -tx4)" = "$(tensor fc.weight "$dir/init" -tx4)" ] || wrong "constant of a file"
+start 3 fills3 --init "$dir/init1"
+says 1 "error: .*init1: there is no tensor 'half' \(bf16 \[8/3 3\]\)" "another model's checkpoint"
+rm "$dir/init"
+start 3 fills3
+says 1 'error: .*/init: No such file' "no file of constants"
+
+# A program that cannot be right says so once, from any number of ranks.
+# breaks PATTERN SED: the edited program ends with status 5
+breaks()
+{
+    sed "$2" "$here/programs/fit.c" >"$dir/edited.c"
+    cmp -s "$here/programs/fit.c" "$dir/edited.c" && wrong "'$2' changes nothing"
+    cc -std=c11 -DN=3 "$dir/edited.c" $(pkg-config --cflags --libs haprt) -o "$dir/edited" || exit 1
+    start 3 edited --input "x=$here/programs/fit_x.npy" --input "y=$here/programs/fit_y.npy"
+    says 5 "$1" "'$2'"
+}
+breaks 'rank 0 host [^ ]+ step 0 program.c:[0-9]+: the collective started at program.c:[0-9]+ is never waited for' '/&loss, &part/,/hap_wait/{/hap_wait/d}'
+breaks 'rank 0 host [^ ]+ step 0 program.c:[0-9]+: hap_wait: an event is waited for twice' 's/hap_wait(r, e);/& hap_wait(r, e);/'
+breaks 'rank 0 host [^ ]+ program.c:[0-9]+: init: a tensor ends at byte' 's/LOCAL(6)/LOCAL(8)/'
+
 # Heartbeat and trace.
 mkdir "$dir/beat"
 HAP_HEARTBEAT="$dir/beat" fit 3 --steps 3 --trace "$dir/trace.json"

@@ -143,7 +143,8 @@ void hap_checkpoint_load(hap_rank *r)
     if (path && hap_st_open(&f, path, why, sizeof why)) {
         int64_t seed = 0;
         load_scalar(&f, path, "hap.step", &r->now.step, why, sizeof why);
-        load_scalar(&f, path, "hap.cursor", &r->cursor, why, sizeof why);
+        if (!load_scalar(&f, path, "hap.cursor", &r->cursor, why, sizeof why))
+            r->cursor = r->now.step * (r->batch_rows ? r->batch_rows : 1);
         if (load_scalar(&f, path, "hap.seed", &seed, why, sizeof why) && !r->opt.has_seed)
             r->now.seed = (uint64_t)seed;
     }

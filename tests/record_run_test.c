@@ -1,0 +1,165 @@
+// What the checker accepts computes the graph: random plans, proved, are run on all ranks in one
+// process and every op's outputs are compared with a run on one rank. Every row of the op table,
+// random graphs, and whole training steps.
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/record_gen.h"
+#include "tests/support/op_cases.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/record_exec.h"
+
+static const gen_options meshes[] = {
+    {.n_axes = 1, .size = {2}, .n_classes = 1, .cut_percent = 90},
+    {.n_axes = 1, .size = {3}, .n_classes = 2, .cut_percent = 95},
+    {.n_axes = 2, .size = {2, 2}, .n_classes = 2, .cut_percent = 95},
+    {.n_axes = 2, .size = {2, 3}, .n_classes = 3, .cut_percent = 95},
+};
+enum { N_MESHES = sizeof meshes / sizeof *meshes };
+
+static void run_plan(const ir_graph *g, const ir_factors *f, const interp *before,
+                     const interp *after, int mesh, uint64_t seed, double tolerance,
+                     const char *name)
+{
+    hb_arena *a = hb_arena_new();
+    gen_options o = meshes[mesh];
+    gen_trace trace = {0};
+    hb_str why;
+    o.seed = seed;
+    record *r = gen_record(a, g, f, &o, &trace);
+    bool ok = syn_check(a, g, f, r, &why);
+    ck_assert_msg(ok, "%s, mesh %d, seed %llu: %.*s", name, mesh, (unsigned long long)seed,
+                  HB_ARG(why));
+    exec *x = exec_new(a, r, before->now);
+    int at = 0;
+    for (int c = 0; c < r->calls.n; c++) {
+        const rec_call *k = &r->calls.p[c];
+        if (k->kind <= REC_CONST) {
+            for (int t = 0; t < g->tensors.n; t++)
+                if (hb_str_eq(g->tensors.p[t].name, k->name)) exec_set(x, k->in[0], &before->t[t]);
+            continue;
+        }
+        const char *bad = exec_call(x, c);
+        ck_assert_msg(!bad, "%s, mesh %d, seed %llu, call %d: %s", name, mesh,
+                      (unsigned long long)seed, c, bad);
+        if (at == trace.ops.n || trace.ops.p[at].call != c) continue;
+        const gen_op *op = &trace.ops.p[at++];
+        for (int i = 0; i < k->n_out; i++) {
+            int t = g->nodes.p[op->node].out[i];
+            // Adam divides a gradient by its size: where it is rounding noise, a step of lr is as
+            // well.
+            bool noisy = k->op == IR_OP_adam && i == 0;
+            double least = noisy ? 2.5 * before->now.lr / tolerance : 1e-6;
+            double d = exec_differs(x, k->out[i], op->partial[i], &after->t[t], least);
+            ck_assert_msg(d <= tolerance,
+                          "%s, mesh %d, seed %llu, call %d op_%s (%.*s), output %d: off by %g",
+                          name, mesh, (unsigned long long)seed, c, ir_row((ir_op)k->op)->name,
+                          HB_ARG(g->tensors.p[t].name), i, d);
+        }
+    }
+    ck_assert_int_eq(at, g->nodes.n);
+    exec_free(x);
+    hb_arena_free(a);
+}
+
+// Reference: values of every tensor after one step on one rank; *before keeps the homes.
+static interp *reference(hb_arena *a, const ir_graph *g, interp *before)
+{
+    interp *after = interp_new(a, g, 7);
+    for (int t = 0; t < g->tensors.n; t++)
+        memcpy(after->t[t].data, before->t[t].data, (size_t)before->t[t].bytes);
+    const char *why = interp_run(after);
+    ck_assert_msg(!why, "%s", why);
+    return after;
+}
+
+START_TEST(every_row)
+{
+    const op_case *c = &op_cases[_i];
+    if (ir_row(c->op)->flags & IR_IN_PLACE) return; // stand in the training steps below
+    hb_arena *a = hb_arena_new();
+    int node;
+    uint64_t rng = 99;
+    ir_graph *g = op_case_graph(a, c, false, &node);
+    ir_factors *f = ir_factorize(a, g);
+    interp *before = interp_new(a, g, 7);
+    for (int i = 0; i < g->nodes.p[node].n_in; i++) {
+        int t = g->nodes.p[node].in[i];
+        int p = g->tensors.p[t].producer; // a reshape: of the same elements
+        op_case_fill(c, i, &before->t[p >= 0 ? g->nodes.p[p].in[0] : t], &rng);
+    }
+    interp *after = reference(a, g, before);
+    for (int m = 0; m < N_MESHES; m++)
+        for (uint64_t seed = 1; seed <= 12; seed++)
+            run_plan(g, f, before, after, m, seed, 1e-4, op_case_text(c));
+    hb_arena_free(a);
+}
+END_TEST
+
+START_TEST(random_graphs)
+{
+    hb_arena *a = hb_arena_new();
+    ir_graph *g =
+        random_graph(a, (uint64_t)_i, (random_graph_options){.n_ops = 10, .linear = true});
+    ir_factors *f = ir_factorize(a, g);
+    interp *before = interp_new(a, g, 7);
+    uint64_t rng = (uint64_t)_i;
+    for (int t = 0; t < g->tensors.n; t++) {
+        hap_tensor *v = &before->t[t];
+        for (int64_t i = 0; g->tensors.p[t].producer < 0 && v->type == HAP_F32 && i < v->elements;
+             i++)
+            ((float *)v->data)[i] = (float)test_below(&rng, 7) - 3;
+    }
+    interp *after = reference(a, g, before);
+    for (int m = 0; m < N_MESHES; m++)
+        for (uint64_t seed = 1; seed <= 4; seed++)
+            run_plan(g, f, before, after, m, seed, 1e-5, hb_fmt(a, "random graph %d", _i).p);
+    hb_arena_free(a);
+}
+END_TEST
+
+static const char *const steps[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",
+                                    "examples/bert-tiny/graph.json"};
+
+START_TEST(training_steps)
+{
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    ir_graph *g = ir_build(a, steps[_i], &(ir_options){.batch = 4}, d);
+    hb_diag_print(d, stderr);
+    ck_assert_ptr_nonnull(g);
+    ir_factors *f = ir_factorize(a, g);
+    interp *before = interp_new(a, g, 7);
+    uint64_t rng = 5;
+    for (int t = 0; t < g->tensors.n; t++) {
+        hap_tensor *v = &before->t[t];
+        if (g->tensors.p[t].kind != IR_INPUT) continue;
+        for (int64_t i = 0; i < v->elements; i++) {
+            if (v->type == HAP_F32) ((float *)v->data)[i] = (float)test_uniform(&rng, -1, 1);
+            if (v->type == HAP_I64) ((int64_t *)v->data)[i] = test_below(&rng, 2);
+        }
+    }
+    interp *after = reference(a, g, before);
+    for (int m = 0; m < N_MESHES; m++)
+        run_plan(g, f, before, after, m, 40 + (uint64_t)m, 2e-2, steps[_i]);
+    hb_arena_free(a);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("record_run");
+    TCase *t = tcase_create("plans");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, every_row, 0, n_op_cases);
+    tcase_add_loop_test(t, random_graphs, 0, 24);
+    tcase_add_loop_test(t, training_steps, 0, 3);
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed;
+}

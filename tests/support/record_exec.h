@@ -1,0 +1,27 @@
+// Runs a record on all its ranks in one process: the CPU kernels on the bytes that the record says,
+// and collectives written down by what they mean, over the whole tensor.
+//
+// Memory begins as garbage, buffers are written where they lie, a collective's destination and
+// scratch are garbage between start and wait and its sources are read at the wait: a program that
+// touches bytes too early or too late computes garbage.
+
+#ifndef HAP_TESTS_RECORD_EXEC_H
+#define HAP_TESTS_RECORD_EXEC_H
+
+#include "synth/record.h"
+#include "tests/support/interp.h"
+
+typedef struct exec exec;
+
+exec *exec_new(hb_arena *a, const record *r, hap_step_state now);
+void exec_free(exec *x);
+// Every rank's part of a whole tensor, into tensor id's bytes.
+void exec_set(exec *x, int id, const hap_tensor *whole);
+const char *exec_call(exec *x, int call); // NULL, or why it cannot be done
+// Largest difference between tensor id and a whole one, over the largest entry of that (at least
+// `least`); partial: by axis, how the ranks' parts make the tensor (0, 's', 'm'). Infinite where
+// only one is finite.
+double exec_differs(const exec *x, int id, const char *partial, const hap_tensor *whole,
+                    double least);
+
+#endif
