@@ -127,6 +127,32 @@ static int improvements(const ms_problem *p, int *at, double value)
     return n;
 }
 
+static double run(const char *what, const ms_problem *p, int solves, bool dual, int *at, int *wrong)
+{
+    hb_arena *a = hb_arena_new();
+    double *ms = HB_ARRAY(a, double, solves), first = 0, value = 0;
+    ms_order *order = NULL;
+    for (int i = 0; i < solves; i++) {
+        double start = now_ms();
+        ms_status s = dual ? ms_solve_dual(a, p, 0, NULL, at, &value, NULL)
+                           : ms_solve(a, p, 0, &order, at, &value);
+        ms[i] = now_ms() - start;
+        if (s != MS_OPTIMAL) {
+            printf("%s: %s\n", what, s == MS_INFEASIBLE ? "infeasible" : "too large");
+            exit(1);
+        }
+        if (!i) first = value;
+        *wrong += fabs(value - first) > 1e-9 * first;
+    }
+    *wrong += improvements(p, at, first);
+    double cold = ms[0];
+    qsort(ms + 1, (size_t)solves - 1, sizeof *ms, ascending);
+    printf("%s: first %.2f ms, then %.2f ms, value %.6g\n", what, cold, ms[1 + (solves - 1) / 2],
+           first);
+    hb_arena_free(a);
+    return first;
+}
+
 int main(int argc, char **argv)
 {
     int layers = argc > 1 ? atoi(argv[1]) : 12, cuts = argc > 2 ? atoi(argv[2]) : 3;
@@ -152,25 +178,11 @@ int main(int argc, char **argv)
 
     ms_problem p = {b.domain.n, b.domain.p, b.unary.p, b.edge.n, b.edge.p};
     int *at = HB_ARRAY(b.arena, int, p.n_vars);
-    double *ms = HB_ARRAY(b.arena, double, solves), first = 0;
-    ms_order *order = NULL;
-    for (int i = 0; i < solves; i++) {
-        double value, start = now_ms();
-        ms_status s = ms_solve(b.arena, &p, 0, &order, at, &value);
-        ms[i] = now_ms() - start;
-        if (s != MS_OPTIMAL) {
-            printf("%s\n", s == MS_INFEASIBLE ? "infeasible" : "too large");
-            return 1;
-        }
-        if (!i) first = value;
-        wrong += fabs(value - first) > 1e-9 * first;
-    }
-    wrong += improvements(&p, at, first);
-    double with_order = ms[0];
-    qsort(ms + 1, (size_t)solves - 1, sizeof *ms, ascending);
-    printf(
-        "%d variables, %d edges, domains to %d: first %.2f ms, then %.2f ms, value %.6g, #wrong %d\n",
-        p.n_vars, p.n_edges, 3 * one, with_order, ms[1 + (solves - 1) / 2], first, wrong);
+    printf("%d variables, %d edges, domains to %d\n", p.n_vars, p.n_edges, 3 * one);
+    double value = run("elimination", &p, solves, false, at, &wrong);
+    double dual = run("reduction and dual", &p, solves, true, at, &wrong);
+    wrong += fabs(value - dual) > 1e-9 * value;
+    printf("#wrong %d\n", wrong);
     hb_arena_free(b.arena);
     return wrong != 0;
 }

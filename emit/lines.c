@@ -101,7 +101,11 @@ void lines_comment(lines *l, int indent, int hang, hb_str text)
     text = plain(l, text);
     size_t i = 0;
     bool first = true;
-    while (i < text.n || first) {
+    if (text.n == 0) {
+        hb_printf(l->out, "%*s//\n", indent, "");
+        l->n++;
+    }
+    while (i < text.n) {
         size_t room = (size_t)(LINES_WIDTH - 3 - indent - (first ? 0 : hang));
         size_t n = text.n - i;
         if (n > room) {

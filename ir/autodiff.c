@@ -28,6 +28,13 @@ int vjp_emit(ir_back *b, ir_op op, const char *what, int n_in, const int *in, co
     return n->out[0];
 }
 
+int vjp_as(ir_back *b, const char *what, int t, ir_dtype dtype)
+{
+    if (b->g->tensors.p[t].dtype == dtype) return t;
+    return vjp_emit(b, IR_OP_cast, what, 1, &t,
+                    &(ir_attr){.kind = IR_ATTR_DTYPE, .i = (int64_t)dtype});
+}
+
 bool vjp_wants(const ir_back *b, int operand)
 {
     return operand < b->n.n_in && b->needs[b->n.in[operand]];
@@ -68,9 +75,15 @@ void vjp_give_as(ir_back *b, int operand, int t, const char *name)
         b->grad[x] = t;
         return;
     }
-    char what[32] = "sum";
+    char what[32] = "sum", widen[2][32];
     if (operand > 0) snprintf(what, sizeof what, "sum%d", operand);
-    b->grad[x] = vjp_emit(b, IR_OP_add, what, 2, (int[]){b->grad[x], t}, NULL);
+    int part[2] = {b->grad[x], t};
+    for (int i = 0; i < 2; i++) {
+        snprintf(widen[i], sizeof widen[i], "%s.f32_%d", what, i);
+        if (b->g->tensors.p[part[1 - i]].dtype == IR_F32)
+            part[i] = vjp_as(b, widen[i], part[i], IR_F32);
+    }
+    b->grad[x] = vjp_emit(b, IR_OP_add, what, 2, part, NULL);
 }
 
 // Which tensors depend on a parameter through differentiable rows.
@@ -105,6 +118,11 @@ static bool differentiate_node(ir_back *b, int id)
     for (int i = 0; i < b->n.n_in; i++)
         wanted = wanted || vjp_wants(b, i);
     if (!rule || !any || !wanted) return true;
+    for (int i = 0; i < b->n.n_out && b->n.op != IR_OP_cast; i++) {
+        char what[16];
+        snprintf(what, sizeof what, i ? "dy%d" : "dy", i);
+        if (dy[i] >= 0) dy[i] = vjp_as(b, what, dy[i], b->g->tensors.p[b->n.out[i]].dtype);
+    }
     return rule(b, &b->n, dy);
 }
 

@@ -148,6 +148,9 @@ static void expand_one(expansion *e)
         for (int i = 0; i < dims->n; i++)
             count *= x.dim[dims->v[i]];
         in[0] = stat(e, "sum", IR_OP_sum, 1, in, n->attr);
+        if (e->g->tensors.p[in[0]].dtype != x.dtype) // a sum of bf16 is f32
+            in[0] = stat(e, "sum.cast", IR_OP_cast, 1, in,
+                         &(ir_attr){.kind = IR_ATTR_DTYPE, .i = (int64_t)x.dtype});
         last(e, IR_OP_scale, 1, in, &(ir_attr){.kind = IR_ATTR_REAL, .f = 1.0 / (double)count});
     }
 }

@@ -8,6 +8,7 @@
 // Steps of the front end, each from one printed structure to the next (`hapc -d` dumps them):
 //     ir_read      graph.json -> graph of user ops      (reader.c: positions, verifier)
 //     ir_expand    composites -> op rows                (composites.c)
+//     ir_casts     inserts casts, if --precision wants  (casts.c)
 //     ir_autodiff  appends the backward pass            (autodiff.c, vjp.c)
 //     ir_optimize  appends clip and optimizer nodes     (optimizer.c)
 //     ir_verify    checks every invariant stated here   (verify.c)
@@ -149,6 +150,11 @@ typedef struct ir_optimizer { // defaults overridden by groups, first match wins
     double min_lr;          // floor of the cosine, as a share of lr
 } ir_optimizer;
 
+// What dense rows compute in. TF32 changes no graph: it is how the hardware multiplies f32.
+typedef enum { IR_PRECISION_FP32, IR_PRECISION_TF32, IR_PRECISION_BF16, IR_N_PRECISIONS } ir_precision;
+const char *ir_precision_name(ir_precision p); // "fp32", "tf32", "bf16"
+bool ir_precision_parse(hb_str s, ir_precision *p);
+
 typedef struct ir_graph {
     hb_arena *arena;
     hb_source src;
@@ -166,10 +172,14 @@ typedef struct ir_graph {
     } * alias; // other names of parameters (tied weights), for checkpoints
     int n_alias;
     HB_VEC(int) grads; // pairs (param, gradient tensor: reduced, unclipped), after ir_autodiff
+    ir_precision precision; // as the options say; ir_casts carries it out
+    ir_dtype grad_dtype;    // IR_F32, or IR_BF16: gradients of compute copies pass through bf16
 } ir_graph;
 
 typedef struct ir_options {
     int64_t batch; // 0: as the file says
+    ir_precision precision;
+    ir_dtype grad_dtype; // IR_F32 or IR_BF16
 } ir_options;
 
 // Reads, verifies and shape-checks a graph file. NULL after errors were added to d.
@@ -177,6 +187,7 @@ ir_graph *ir_read(hb_arena *a, const char *path, const ir_options *o, hb_diag *d
 ir_graph *ir_read_source(hb_arena *a, const hb_source *src, const ir_options *o, hb_diag *d);
 // The steps after reading; each appends to or rewrites g. False after errors (located).
 bool ir_expand(ir_graph *g, hb_diag *d);
+bool ir_casts(ir_graph *g, hb_diag *d); // between ir_expand and ir_autodiff
 bool ir_autodiff(ir_graph *g, hb_diag *d);
 bool ir_optimize(ir_graph *g, hb_diag *d);
 // All of the above in order. NULL after errors.

@@ -241,6 +241,10 @@ static ir_dtype out_dtype(const ir_graph *g, const ir_node *n, int i)
     const ir_op_row *r = ir_row(n->op);
     char c = r->dtypes[n->op == IR_OP_split ? 0 : i];
     if (c == 'f') return IR_F32;
+    if (c == 'w') {
+        ir_dtype t = operand(g, n, 0)->dtype;
+        return is_float(t) ? IR_F32 : t;
+    }
     if (c == 'b') return IR_BOOL;
     if (c == 'a') return (ir_dtype)n->attr[ir_attr_index(n->op, "dtype")].i;
     return operand(g, n, c - '0')->dtype;

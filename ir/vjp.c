@@ -160,10 +160,13 @@ static bool vjp_where(ir_back *b, const ir_node *n, const int *dy)
 
 static bool vjp_cast(ir_back *b, const ir_node *n, const int *dy)
 {
+    const ir_tensor *x = tensor(b, n->in[0]), *y = tensor(b, n->out[0]);
+    ir_dtype master = x->dtype;
     int dx = DY;
-    vjp_give(b, 0,
-             vjp_emit(b, IR_OP_cast, "dx", 1, &dx,
-                      &(ir_attr){.kind = IR_ATTR_DTYPE, .i = tensor(b, n->in[0])->dtype}));
+    // --grad-dtype: what reaches a master weight has been bf16, so that it may be summed as bf16.
+    if (x->kind == IR_PARAM && y->dtype == IR_BF16 && b->g->grad_dtype == IR_BF16)
+        dx = vjp_as(b, "dx.bf16", dx, IR_BF16);
+    vjp_give(b, 0, vjp_as(b, "dx", dx, master));
     return true;
 }
 
@@ -264,7 +267,7 @@ static bool vjp_dropout(ir_back *b, const ir_node *n, const int *dy)
 static bool vjp_sum(ir_back *b, const ir_node *n, const int *dy)
 {
     const ir_tensor x = *tensor(b, n->in[0]);
-    int t = DY;
+    int t = vjp_as(b, "narrow", DY, x.dtype);
     if (!n->attr[1].i) {
         ir_attr shape = ints(x.rank, x.dim);
         for (int i = 0; i < n->attr[0].n; i++)

@@ -30,7 +30,11 @@ bool ir_vjp_is_stat(ir_op op);
 // Emits NODE'what; returns its first output. attrs NULL: defaults.
 int vjp_emit(ir_back *b, ir_op op, const char *what, int n_in, const int *in, const ir_attr *attrs);
 bool vjp_wants(const ir_back *b, int operand);
+// t in that dtype: t itself, or a cast of it.
+int vjp_as(ir_back *b, const char *what, int t, ir_dtype dtype);
 // Adds t to the gradient of an operand, first summed over the dims along which it was broadcast.
+// A gradient has its tensor's dtype, or f32 where that is bf16 or f16: sums stay in f32 until a rule
+// other than cast's reads them.
 void vjp_give(ir_back *b, int operand, int t);
 void vjp_give_as(ir_back *b, int operand, int t, const char *name); // names that sum
 

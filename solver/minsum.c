@@ -264,7 +264,8 @@ static uint64_t structure_of(const ms_problem *p)
     return h ^ (uint64_t)p->n_vars;
 }
 
-// Both greedy orders are planned to the end, unless the first is cheap; the one with less work stays.
+// Both greedy orders are planned to the end, unless the first is cheap; the one with less work
+// stays.
 static void find_order(solve *s, ms_order *o)
 {
     int n_vars = s->p->n_vars;
@@ -392,13 +393,14 @@ ms_status ms_solve(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms_orde
         if (!*order) *order = HB_NEW(a, ms_order);
         o = *order;
     }
-    ms_status status = solve_in(&s, order ? a : arena, max_cells, INFINITY, o, assignment, value);
+    ms_status status =
+        solve_in(&s, order ? a : arena, max_cells, (double)INFINITY, o, assignment, value);
     hb_arena_free(arena);
     return status;
 }
 
-ms_status ms_solve_within(const ms_problem *p, uint64_t max_cells, double max_work,
-                          int *assignment, double *value)
+ms_status ms_solve_within(const ms_problem *p, uint64_t max_cells, double max_work, int *assignment,
+                          double *value)
 {
     hb_arena *arena = hb_arena_new();
     solve s = {.arena = arena, .p = p};

@@ -1,7 +1,8 @@
 // Exact minimum of a sum of unary and pairwise cost tables over discrete variables.
 //
 // Bucket elimination in a greedy order (the cheaper of min-weight and weighted min-fill), double
-// arithmetic, +inf = forbidden, lowest index breaks ties. reference: reference/search.md sections 2, 3.
+// arithmetic, +inf = forbidden, lowest index breaks ties. reference: reference/search.md sections
+// 2, 3.
 
 #ifndef HAP_SOLVER_MINSUM_H
 #define HAP_SOLVER_MINSUM_H
@@ -23,26 +24,26 @@ typedef struct ms_problem {
 
 typedef enum { MS_OPTIMAL, MS_INFEASIBLE, MS_TOO_LARGE } ms_status;
 
-// assignment[n_vars] and *value (sum) on MS_OPTIMAL. MS_TOO_LARGE when the elimination would need more than
-// max_cells table cells (0: 2^28). order, if not NULL, is a cache: pass the same ms_order for problems of
-// the same structure (variables, domains, edges) to skip the ordering.
+// assignment[n_vars] and *value (sum) on MS_OPTIMAL. MS_TOO_LARGE when the elimination would need
+// more than max_cells table cells (0: 2^28). order, if not NULL, is a cache: pass the same ms_order
+// for problems of the same structure (variables, domains, edges) to skip the ordering.
 typedef struct ms_order ms_order;
 ms_status ms_solve(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms_order **order,
                    int *assignment, double *value);
-// Every assignment, one by one; the oracle of ms_solve, for small products of domains. Among equal sums
-// the first in lexicographic order; ms_solve takes the lowest index variable by variable in the reverse
-// of its elimination order, so that the two may differ there (values never do).
+// Every assignment, one by one; the oracle of ms_solve, for small products of domains. Among equal
+// sums the first in lexicographic order; ms_solve takes the lowest index variable by variable in
+// the reverse of its elimination order, so that the two may differ there (values never do).
 ms_status ms_exhaustive(const ms_problem *p, int *assignment, double *value);
 double ms_value(const ms_problem *p, const int *assignment);
 
-// The same minimum by a dual bound, which leaves few states to eliminate (ms_dual.c): the method for
-// training graphs. *lower (may be NULL) is a proved bound. warm, if not NULL, keeps the messages: pass the
-// same ms_warm for problems of the same variables, domains and edges.
+// The same minimum by a dual bound, which leaves few states to eliminate (ms_dual.c): the method
+// for training graphs. *lower (may be NULL) is a proved bound. warm, if not NULL, keeps the
+// messages: pass the same ms_warm for problems of the same variables, domains and edges.
 typedef struct ms_warm ms_warm;
 ms_status ms_solve_dual(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms_warm **warm,
                         int *assignment, double *value, double *lower);
 // As ms_solve_dual, but an assignment is good enough when *value <= *lower * (1 + gap).
-ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, double gap, ms_warm **warm,
-                        int *assignment, double *value, double *lower);
+ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, double gap,
+                        ms_warm **warm, int *assignment, double *value, double *lower);
 
 #endif

@@ -249,7 +249,7 @@ typedef struct state { // of one solve
 static ms_status try_room(dual *d, double **slack, double room, uint64_t max_cells, double max_work,
                           int *x, state *s)
 {
-    double value = INFINITY;
+    double value = (double)INFINITY;
     ms_status status = eliminate(d, slack, room, max_cells, max_work, x, &value);
     if (status == MS_OPTIMAL && value < s->value) {
         s->value = value;
@@ -312,11 +312,11 @@ static ms_status solve_rest(hb_arena *a, const ms_problem *p, uint64_t max_cells
     hb_arena *tmp = hb_arena_new();
     dual d = {.arena = tmp, .p = p};
     begin(&d, warm_for(a, p, cache));
-    state s = {.value = INFINITY, .best = assignment};
+    state s = {.value = (double)INFINITY, .best = assignment};
     status = close_gap(&d, max_cells, gap, &s);
     if (status == MS_TOO_LARGE) {
         int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
-        status = ms_solve_within(p, max_cells, INFINITY, x, value);
+        status = ms_solve_within(p, max_cells, (double)INFINITY, x, value);
         if (status == MS_OPTIMAL && *value <= s.value) {
             memcpy(assignment, x, sizeof *x * (size_t)p->n_vars);
             s.value = s.lower = *value;

@@ -6,9 +6,11 @@
 #include "solver/minsum_parts.h"
 
 // Two exact rules, in turn until neither finds anything:
-//   dominance    state i of v goes if another state k never costs more, whatever the neighbours take:
-//                u_i - u_k + sum over edges of min_j (F_ij - F_kj) >= 0 (Goldstein 1994). This stays
-//                true when states of other variables go too, so all variables are looked at at once.
+//   dominance    state i of v goes if another state k never costs more, whatever the neighbours
+//   take:
+//                u_i - u_k + sum over edges of min_j (F_ij - F_kj) >= 0 (Goldstein 1994). This
+//                stays true when states of other variables go too, so all variables are looked at
+//                at once.
 //   elimination  a variable with one or two neighbours becomes a table over them.
 // Tables have ids, and every derived table is remembered by the ids it was made from: the repeated
 // layers of a model are worked on once. A unary is a table of one column.
@@ -16,7 +18,8 @@
 typedef struct grid {
     int rows, cols;
     const double *p;
-    int twin; // the transposed table, -1 not made yet
+    int twin;            // the transposed table, -1 not made yet
+    const int *cheapest; // by row: its first column of least cost; NULL not made yet
 } grid;
 
 typedef struct link { // table id as seen from one end: [own][other]
@@ -34,7 +37,7 @@ typedef struct variable {
     bool gone;
 } variable;
 
-typedef struct removed { // in order of elimination
+typedef struct removed {                     // in order of elimination
     int v, unary, n_near, near[2], table[2]; // tables [v][near]
     const int *near_state[2];                // states of the neighbours then
     int n_near_state[2];
@@ -69,18 +72,19 @@ struct ms_reduced {
 
 static int add_grid(ms_reduced *r, int rows, int cols, const double *p)
 {
-    HB_PUSH(r->arena, &r->grids, (grid){rows, cols, p, -1});
+    HB_PUSH(r->arena, &r->grids, (grid){rows, cols, p, -1, NULL});
     return r->grids.n - 1;
 }
 
 static int given(ms_reduced *r, const double *p, int rows, int cols)
 {
     uint64_t address = (uint64_t)(uintptr_t)p;
-    uint32_t key[4] = {(uint32_t)address, (uint32_t)(address >> 32), (uint32_t)rows, (uint32_t)cols};
+    uint32_t key[4] = {(uint32_t)address, (uint32_t)(address >> 32), (uint32_t)rows,
+                       (uint32_t)cols};
     bool is_new;
     int at = ms_key_id(r->pointers, key, 4, &is_new);
     if (is_new) {
-        if (!p) p = HB_ARRAY(r->arena, double, rows * cols);
+        if (!p) p = HB_ARRAY(r->arena, double, rows *cols);
         HB_PUSH(r->arena, &r->by_pointer, add_grid(r, rows, cols, p));
     }
     return r->by_pointer.p[at];
@@ -152,7 +156,7 @@ static int fold_one(ms_reduced *r, int unary, int x)
     const double *u = r->grids.p[unary].p;
     double *t = hb_alloc(r->arena, sizeof *t * (size_t)g.cols);
     for (int j = 0; j < g.cols; j++)
-        t[j] = INFINITY;
+        t[j] = (double)INFINITY;
     for (int i = 0; i < g.rows; i++)
         for (int j = 0; j < g.cols; j++) {
             double v = u[i] + g.p[i * g.cols + j];
@@ -171,7 +175,7 @@ static int fold_two(ms_reduced *r, int unary, int x, int y)
     const double *u = r->grids.p[unary].p;
     double *t = hb_alloc(r->arena, sizeof *t * (size_t)gx.cols * (size_t)gy.cols);
     for (int i = 0; i < gx.cols * gy.cols; i++)
-        t[i] = INFINITY;
+        t[i] = (double)INFINITY;
     for (int v = 0; v < gx.rows; v++)
         for (int i = 0; i < gx.cols; i++) {
             double c = u[v] + gx.p[v * gx.cols + i], *out = t + i * gy.cols;
@@ -241,14 +245,42 @@ static int links_of(ms_reduced *r, int v, link *out)
     return x->edges.n;
 }
 
-static bool dominated(const ms_reduced *r, const double *u, const link *l, int n, int i, int k)
+// An edge of the variable looked at.
+typedef struct side {
+    const double *p; // [own][other]
+    int cols;
+    const int *cheapest;
+} side;
+
+static side side_of(ms_reduced *r, int table)
 {
+    grid *g = &r->grids.p[table];
+    if (!g->cheapest) {
+        int *at = HB_ARRAY(r->arena, int, g->rows);
+        for (int i = 0; i < g->rows; i++)
+            for (int j = 1; j < g->cols; j++)
+                if (g->p[i * g->cols + j] < g->p[i * g->cols + at[i]]) at[i] = j;
+        g->cheapest = at;
+    }
+    return (side){g->p, g->cols, g->cheapest};
+}
+
+static bool dominated(const double *u, const side *l, int n, int i, int k)
+{
+    // Any column bounds min_j from above. Where i is cheapest, k is likely to cost more: most pairs
+    // need one cell an edge.
     double sum = u[i] - u[k];
     for (int e = 0; e < n; e++) {
-        const grid *g = &r->grids.p[l[e].table];
-        const double *x = g->p + (size_t)i * (size_t)g->cols, *y = g->p + (size_t)k * (size_t)g->cols;
-        double least = INFINITY;
-        for (int j = 0; j < g->cols; j++) {
+        int j = l[e].cheapest[i];
+        sum += l[e].p[i * l[e].cols + j] - l[e].p[k * l[e].cols + j];
+    }
+    if (!(sum >= 0)) return false;
+    sum = u[i] - u[k];
+    for (int e = 0; e < n; e++) {
+        const double *x = l[e].p + (size_t)i * (size_t)l[e].cols;
+        const double *y = l[e].p + (size_t)k * (size_t)l[e].cols;
+        double least = (double)INFINITY;
+        for (int j = 0; j < l[e].cols; j++) {
             double d = x[j] - y[j]; // NaN if both are infinite: then j does not count
             least = d < least ? d : least;
         }
@@ -262,20 +294,16 @@ static int keep_id(ms_reduced *r, const int *at, int n)
 {
     bool is_new;
     int id = ms_key_id(r->keep_keys, (const uint32_t *)at, n, &is_new);
-    if (is_new) HB_PUSH(r->arena, &r->keeps, (keep_list){n, hb_copy(r->arena, at, sizeof *at * (size_t)n)});
+    if (is_new)
+        HB_PUSH(r->arena, &r->keeps, (keep_list){n, hb_copy(r->arena, at, sizeof *at * (size_t)n)});
     return id;
 }
 
-static bool possible(const ms_reduced *r, const double *u, const link *l, int n, int i)
+static bool possible(const double *u, const side *l, int n, int i)
 {
     if (isinf(u[i])) return false;
-    for (int e = 0; e < n; e++) {
-        const grid *g = &r->grids.p[l[e].table];
-        bool any = false;
-        for (int j = 0; j < g->cols && !any; j++)
-            any = !isinf(g->p[(size_t)i * (size_t)g->cols + (size_t)j]);
-        if (!any) return false;
-    }
+    for (int e = 0; e < n; e++)
+        if (isinf(l[e].p[i * l[e].cols + l[e].cheapest[i]])) return false;
     return true;
 }
 
@@ -295,12 +323,15 @@ static int choose_keep(ms_reduced *r, int v)
     if (!is_new) return r->by_situation.p[at];
     const double *u = r->grids.p[x->unary].p;
     int *live = HB_ARRAY(r->arena, int, x->n), m = 0;
+    side *side_at = HB_ARRAY(r->arena, side, n + 1);
+    for (int e = 0; e < n; e++)
+        side_at[e] = side_of(r, l[e].table);
     for (int i = 0; i < x->n; i++)
-        if (possible(r, u, l, n, i)) live[m++] = i;
+        if (possible(u, side_at, n, i)) live[m++] = i;
     for (int i = m - 1; i >= 0; i--) { // of equal states the lowest stays
         bool gone = false;
         for (int k = 0; k < m && !gone; k++)
-            gone = k != i && dominated(r, u, l, n, live[i], live[k]);
+            gone = k != i && dominated(u, side_at, n, live[i], live[k]);
         if (!gone) continue;
         memmove(live + i, live + i + 1, sizeof *live * (size_t)(m - i - 1));
         m--;
@@ -326,7 +357,8 @@ static const int *compose(ms_reduced *r, const int *state, int keep)
     return r->by_composition.p[at];
 }
 
-// One look at every variable. False if some variable has no possible state; *changed if states went.
+// One look at every variable. False if some variable has no possible state; *changed if states
+// went.
 static bool drop_states(ms_reduced *r, bool *changed)
 {
     int n = r->p->n_vars, *keep = HB_ARRAY(r->arena, int, n + 1);
@@ -433,7 +465,8 @@ static bool eliminate(ms_reduced *r)
 
 static void write_rest(ms_reduced *r)
 {
-    int n = r->p->n_vars, *index = HB_ARRAY(r->arena, int, n + 1), *domain = HB_ARRAY(r->arena, int, n + 1);
+    int n = r->p->n_vars, *index = HB_ARRAY(r->arena, int, n + 1),
+        *domain = HB_ARRAY(r->arena, int, n + 1);
     const double **unary = hb_alloc(r->arena, sizeof *unary * (size_t)(n + 1));
     ms_edge *e = HB_ARRAY(r->arena, ms_edge, r->edges.n + 1);
     r->rest_var = HB_ARRAY(r->arena, int, n + 1);
@@ -446,7 +479,8 @@ static void write_rest(ms_reduced *r)
     }
     for (int k = 0; k < r->edges.n; k++) {
         const edge *g = &r->edges.p[k];
-        if (g->table >= 0) e[r->rest.n_edges++] = (ms_edge){index[g->a], index[g->b], r->grids.p[g->table].p};
+        if (g->table >= 0)
+            e[r->rest.n_edges++] = (ms_edge){index[g->a], index[g->b], r->grids.p[g->table].p};
     }
     r->rest.domain = domain;
     r->rest.unary = unary;
@@ -472,7 +506,8 @@ ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p)
         whole[i] = i;
     for (int v = 0; v < p->n_vars; v++) {
         const double *u = p->unary ? p->unary[v] : NULL;
-        r->var[v] = (variable){.n = p->domain[v], .state = whole, .unary = given(r, u, p->domain[v], 1)};
+        r->var[v] =
+            (variable){.n = p->domain[v], .state = whole, .unary = given(r, u, p->domain[v], 1)};
     }
     for (int k = 0; k < p->n_edges; k++) {
         const ms_edge *e = &p->edge[k];
@@ -517,7 +552,7 @@ void ms_reduced_expand(const ms_reduced *r, const int *rest, int *assignment)
         const variable *x = &r->var[q->v];
         const double *u = r->grids.p[q->unary].p;
         int best = 0, at[2] = {0};
-        double least = INFINITY;
+        double least = (double)INFINITY;
         for (int i = 0; i < q->n_near; i++)
             at[i] = place_of(q->near_state[i], q->n_near_state[i], assignment[q->near[i]]);
         for (int s = 0; s < x->n; s++) {

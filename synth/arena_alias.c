@@ -1,11 +1,12 @@
-// Buffers that may share bytes while both are known: a reshape and its operand hold the same bytes, an
-// all-reduce may write over a source that nobody reads again.
+// Buffers that may share bytes while both are known: a reshape and its operand hold the same bytes,
+// an all-reduce may write over a source that nobody reads again.
 //
 // A pair of cells A (of the operand) and B (of the result) becomes one cell at instruction p if
-//     view        B is born at p, A holds the operand's bytes until B's last use: nothing is written over A from p
+//     view        B is born at p, A holds the operand's bytes until B's last use: nothing is
+//     written over A from p
 //                 to then, nothing over B before A's last use; no collective is sending A at p
-//     in place    A is not used by others at or after p (nor held by another collective), B is born at p
-//     apart       one is dead before the other is born
+//     in place    A is not used by others at or after p (nor held by another collective), B is born
+//     at p apart       one is dead before the other is born
 // Members of two families are joined all or none, so that one base and one stride stay enough.
 
 #include "synth/arena_live.h"
@@ -35,7 +36,8 @@ static bool may_view(const arena_cell *a, const arena_cell *b, int at)
 {
     if (b->def != at || a->def >= at) return false;
     bool kept = a->last_over <= at || (a->first_over > at && b->last < a->first_over);
-    bool held = a->held_from < at && at < a->held_to; // no write, even of the same bytes, while it is sent
+    bool held =
+        a->held_from < at && at < a->held_to; // no write, even of the same bytes, while it is sent
     return kept && !held && !(b->first_over <= a->last);
 }
 
@@ -51,7 +53,8 @@ static bool apart(const arena_cell *a, const arena_cell *b)
     return a->last < b->def || b->last < a->def;
 }
 
-// x and y are roots. Where one takes the other's place, the birth of the later is a write over the cell.
+// x and y are roots. Where one takes the other's place, the birth of the later is a write over the
+// cell.
 static void join(aliasing *a, int x, int y, bool view)
 {
     arena_cell *c = &a->l->cell[x], *d = &a->l->cell[y];
@@ -81,8 +84,10 @@ static bool may_join(aliasing *a, const alias_pair *pair, int x, int y)
     return pair->view ? may_view(c, d, pair->at) : may_replace(c, d, pair->at);
 }
 
-// Cell k of the two units: joined by a pair of the two families, or apart in time. Null: may not be joined.
-static bool joins_at(aliasing *a, int family_in, int family_out, int k, int x, int y, const alias_pair **by)
+// Cell k of the two units: joined by a pair of the two families, or apart in time. Null: may not be
+// joined.
+static bool joins_at(aliasing *a, int family_in, int family_out, int k, int x, int y,
+                     const alias_pair **by)
 {
     const syn_family *f = &a->l->p->families.p[family_in], *g = &a->l->p->families.p[family_out];
     *by = NULL;
@@ -104,8 +109,8 @@ static void join_units(aliasing *a, int in, int out)
     int both = u->n < v->n ? u->n : v->n;
     const alias_pair *by;
     for (int k = 0; k < both; k++)
-        if (!joins_at(a, t[in].family, t[out].family, k, arena_root(l, u->root[k]), arena_root(l, v->root[k]),
-                      &by))
+        if (!joins_at(a, t[in].family, t[out].family, k, arena_root(l, u->root[k]),
+                      arena_root(l, v->root[k]), &by))
             return;
     int n = u->n > v->n ? u->n : v->n, *root = HB_ARRAY(l->arena, int, n);
     for (int k = 0; k < n; k++) {
@@ -156,7 +161,8 @@ void arena_alias(arena_live *l)
     for (int pass = 0; pass < 2; pass++) // families ask for all their pairs: know them before
         for (int i = 0; i < p->instr.n; i++) {
             const syn_instr *in = &p->instr.p[i];
-            bool view = in->kind == SYN_OP && ir_row(p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY;
+            bool view =
+                in->kind == SYN_OP && ir_row(p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY;
             if (!view && !(in->kind == SYN_START && in->coll == COST_ALL_REDUCE)) continue;
             for (int k = 0; k < in->n_out && k < in->n_in; k++) {
                 syn_role role = p->tensors.p[in->out[k]].role;

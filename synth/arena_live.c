@@ -2,8 +2,9 @@
 //
 //     HOME, CONST   always
 //     INPUT         from before the step to its last read
-//     VALUE         from its first write to its last use; START holds source, destination, scratch to WAIT
-//     loss, kept gradients   to the end of the step and until the next inputs come (hap_next_step reports
+//     VALUE         from its first write to its last use; START holds source, destination, scratch
+//     to WAIT loss, kept gradients   to the end of the step and until the next inputs come
+//     (hap_next_step reports
 //                   the loss before it loads them)
 
 #include "synth/arena_live.h"

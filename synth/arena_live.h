@@ -1,9 +1,10 @@
 // When every buffer is alive, and which buffers may be one place.
 //
-// Positions are instruction indices; -1 is before the step, n_instr its end. A *cell* is a set of buffers that
-// lie on the same bytes: views (a reshape and its operand), an all-reduce in place, or buffers that
-// follow each other. Cells of a family stand in a *unit*, in family order; every other cell is a unit alone.
-// Families of one unit count their members alike: member k of each lies in cell k.
+// Positions are instruction indices; -1 is before the step, n_instr its end. A *cell* is a set of
+// buffers that lie on the same bytes: views (a reshape and its operand), an all-reduce in place, or
+// buffers that follow each other. Cells of a family stand in a *unit*, in family order; every other
+// cell is a unit alone. Families of one unit count their members alike: member k of each lies in
+// cell k.
 
 #ifndef HAP_SYNTH_ARENA_LIVE_H
 #define HAP_SYNTH_ARENA_LIVE_H
@@ -12,12 +13,13 @@
 #include "synth/program.h"
 
 typedef struct arena_cell {
-    int def, last;              // first write (-1: before the step) and end of the last use
-    int last_by, before;        // the instruction of that use, -1 none; end of the last use by any other
-    int first_over, last_over;  // writes that take the place of an earlier value of the cell; INT_MAX, INT_MIN
-    int held_from, held_to;     // from the first start to the last wait of collectives that read it
-    bool wraps;                 // read after the end of the step, before the next inputs come
-    int unit, index;            // cell `index` of the unit
+    int def, last;       // first write (-1: before the step) and end of the last use
+    int last_by, before; // the instruction of that use, -1 none; end of the last use by any other
+    int first_over,
+        last_over; // writes that take the place of an earlier value of the cell; INT_MAX, INT_MIN
+    int held_from, held_to; // from the first start to the last wait of collectives that read it
+    bool wraps;             // read after the end of the step, before the next inputs come
+    int unit, index;        // cell `index` of the unit
 } arena_cell;
 
 typedef struct arena_live {
@@ -30,7 +32,7 @@ typedef struct arena_live {
         int n;
         int *root; // by index in the unit: a buffer of the cell
         bool family;
-    } * unit;      // those with n == 0 were taken into others
+    } * unit; // those with n == 0 were taken into others
 } arena_live;
 
 // families: false to place every buffer for itself.

@@ -1,11 +1,11 @@
-// Offline dynamic storage allocation, greedy: units in a fixed order, each at the lowest (or tightest) place
-// that is free whenever it is taken. Several orders are tried and the smallest peak is kept; one that
-// reaches the bound (most bytes at one position) ends the search.
+// Offline dynamic storage allocation, greedy: units in a fixed order, each at the lowest (or
+// tightest) place that is free whenever it is taken. Several orders are tried and the smallest peak
+// is kept; one that reaches the bound (most bytes at one position) ends the search.
 //
-// Which chunks meet in time does not depend on sizes: one bit matrix, made once by a sweep, serves all classes
-// and orders. Placed chunks are kept sorted by address, so that one scan finds a place: a unit of
-// n chunks costs n * placed bit tests. (Greedy by size: Pisarchyk and Lee, "Efficient memory management
-// for deep neural net inference", 2020.)
+// Which chunks meet in time does not depend on sizes: one bit matrix, made once by a sweep, serves
+// all classes and orders. Placed chunks are kept sorted by address, so that one scan finds a place:
+// a unit of n chunks costs n * placed bit tests. (Greedy by size: Pisarchyk and Lee, "Efficient
+// memory management for deep neural net inference", 2020.)
 
 #include "synth/arena_pack.h"
 
@@ -27,16 +27,16 @@ struct arena_pack {
     hb_arena *arena;
     int n_units;
     const arena_unit *unit;
-    int *first;      // by unit: number of its first chunk among all that are not `always`
+    int *first; // by unit: number of its first chunk among all that are not `always`
     int n_chunks, words;
     uint64_t *meets; // [n_chunks][words]
     int n_events;    // span ends, sorted, for the bound
     struct pack_event *event;
-    double *life;    // by unit: positions it is taken at, over all chunks
-    int *begin;      // by unit: first of them
-    placed *at;      // of one placement: what is placed, sorted by `from`
+    double *life; // by unit: positions it is taken at, over all chunks
+    int *begin;   // by unit: first of them
+    placed *at;   // of one placement: what is placed, sorted by `from`
     int n_at;
-    ranked *rank;    // of one order
+    ranked *rank;      // of one order
     int *good, n_good; // the best order so far
 };
 
@@ -107,8 +107,10 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
         for (int c = 0; !unit[u].always && c < unit[u].n_chunks; c++)
             for (int s = 0; s < unit[u].chunk[c].n; s++) {
                 arena_span span = unit[u].chunk[c].span[s];
-                hb_assert(span.from <= span.to && (s == 0 || unit[u].chunk[c].span[s - 1].to < span.from));
-                pack_event event = {.pos = span.from, .chunk = k->first[u] + c, .unit = u, .begin = true};
+                hb_assert(span.from <= span.to &&
+                          (s == 0 || unit[u].chunk[c].span[s - 1].to < span.from));
+                pack_event event = {
+                    .pos = span.from, .chunk = k->first[u] + c, .unit = u, .begin = true};
                 k->event[k->n_events++] = event;
                 event.pos = span.to + 1;
                 event.begin = false;
@@ -134,8 +136,8 @@ int64_t arena_pack_bound(const arena_pack *k, const int64_t *size)
     return fixed + most;
 }
 
-// The lowest base >= floor at which no chunk of the unit lies on one it meets. Each chunk walks the placed ones
-// once: those behind its cursor end at or below it, or never meet it.
+// The lowest base >= floor at which no chunk of the unit lies on one it meets. Each chunk walks the
+// placed ones once: those behind its cursor end at or below it, or never meet it.
 static int64_t lowest(const arena_pack *k, int u, int64_t size, int64_t floor, int *cursor)
 {
     int n = k->unit[u].n_chunks;
@@ -216,9 +218,11 @@ static int rank_units(arena_pack *k, const int64_t *size, pack_order how, int *o
     return n;
 }
 
-// Bytes needed; INT64_MAX as soon as a unit ends at `best` or above: then *blame is its place in the order.
-static int64_t place_in_order(arena_pack *k, const int64_t *size, const int *order, int n, bool tight,
-                              int64_t floor, int64_t best, int64_t *base, int *cursor, int *blame)
+// Bytes needed; INT64_MAX as soon as a unit ends at `best` or above: then *blame is its place in
+// the order.
+static int64_t place_in_order(arena_pack *k, const int64_t *size, const int *order, int n,
+                              bool tight, int64_t floor, int64_t best, int64_t *base, int *cursor,
+                              int *blame)
 {
     int64_t top = floor;
     k->n_at = 0;
@@ -237,7 +241,8 @@ static int64_t place_in_order(arena_pack *k, const int64_t *size, const int *ord
     return top;
 }
 
-// The unit that could not be placed under the best peak goes three quarters of the way to the front.
+// The unit that could not be placed under the best peak goes three quarters of the way to the
+// front.
 static void promote(int *order, int at)
 {
     int u = order[at], to = at / 4;
@@ -263,8 +268,7 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
         bool repair = v > 2 * N_ORDERS, tight = v < 2 * N_ORDERS && v % 2 == 0;
         if (repair && best - bound < bound / CLOSE) break;
         int n = v < 2 * N_ORDERS ? rank_units(k, size, (pack_order)(v / 2), order) : k->n_good;
-        if (v == 2 * N_ORDERS)
-            memcpy(order, k->good, sizeof *order * (size_t)n);
+        if (v == 2 * N_ORDERS) memcpy(order, k->good, sizeof *order * (size_t)n);
         int64_t top = place_in_order(k, size, order, n, tight, floor, best, trial, cursor, &blame);
         if (top < best) {
             best = top;

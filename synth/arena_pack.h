@@ -1,9 +1,9 @@
 // Packing of rectangles: bytes by time. Knows units, chunks and spans; no program.
 //
-// A unit gets one base address. Its chunk k lies at base + k * size and is taken during its spans (positions
-// of the step, ends included; sorted, disjoint). Two chunks may share bytes if none of their spans meet.
-// A repeated buffer is one unit: one chunk if its members follow each other, a chunk a member if they are
-// all saved.
+// A unit gets one base address. Its chunk k lies at base + k * size and is taken during its spans
+// (positions of the step, ends included; sorted, disjoint). Two chunks may share bytes if none of
+// their spans meet. A repeated buffer is one unit: one chunk if its members follow each other, a
+// chunk a member if they are all saved.
 //
 //     arena_pack *k = arena_pack_new(a, n, unit);       // which chunks meet in time: once
 //     int64_t peak = arena_pack_place(k, size, base);   // for each class: its sizes

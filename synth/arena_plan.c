@@ -1,9 +1,11 @@
-// Where every buffer lies: units of cells (arena_live.h) packed into the two segments (arena_pack.h).
+// Where every buffer lies: units of cells (arena_live.h) packed into the two segments
+// (arena_pack.h).
 //
-// SEG_SYM has one layout for all ranks: sizes are the largest of all classes, rounded to 4096 bytes. SEG_LOCAL
-// has one layout a class, rounded to 256. Member k of a family lies at base + (k % mod) * stride; mod is the
-// smallest for which members on the same bytes never live at once, so a buffer that is dead before the
-// next repetition needs its bytes makes mod 1, one that is saved for the backward pass makes mod = count.
+// SEG_SYM has one layout for all ranks: sizes are the largest of all classes, rounded to 4096
+// bytes. SEG_LOCAL has one layout a class, rounded to 256. Member k of a family lies at base + (k %
+// mod) * stride; mod is the smallest for which members on the same bytes never live at once, so a
+// buffer that is dead before the next repetition needs its bytes makes mod 1, one that is saved for
+// the backward pass makes mod = count.
 
 #include "synth/arena_plan.h"
 
@@ -17,8 +19,8 @@ typedef struct planner {
     hb_arena *arena;
     const syn_program *p;
     arena_live *live;
-    int *mod;                // by unit of arena_live
-    int n[2], *number[2];    // units of a segment (0 sym, 1 local): unit of arena_live
+    int *mod;             // by unit of arena_live
+    int n[2], *number[2]; // units of a segment (0 sym, 1 local): unit of arena_live
     arena_unit *unit[2];
 } planner;
 
@@ -121,7 +123,8 @@ typedef struct layout {
 static layout lay_out(planner *a, arena_pack *pack, int cls)
 {
     int seg = cls < 0 ? 0 : 1, n = a->n[seg], units = a->live->n_units;
-    layout y = {.base = HB_ARRAY(a->arena, int64_t, units + 1), .stride = HB_ARRAY(a->arena, int64_t, units + 1)};
+    layout y = {.base = HB_ARRAY(a->arena, int64_t, units + 1),
+                .stride = HB_ARRAY(a->arena, int64_t, units + 1)};
     int64_t *size = HB_ARRAY(a->arena, int64_t, n + 1), *base = HB_ARRAY(a->arena, int64_t, n + 1);
     for (int t = 0; t < a->p->tensors.n; t++) { // all buffers of a unit have as many
         if (a->p->tensors.p[t].sym != (seg == 0)) continue;
@@ -145,8 +148,8 @@ static bool same_bytes(const syn_program *p, int c, int d)
     return true;
 }
 
-arena_size arena_plan(hb_arena *arena, const syn_program *p, bool families, int64_t (*off)[CL_MAX_CLASSES],
-                      int *mod)
+arena_size arena_plan(hb_arena *arena, const syn_program *p, bool families,
+                      int64_t (*off)[CL_MAX_CLASSES], int *mod)
 {
     planner a = {.arena = arena, .p = p, .live = arena_live_new(arena, p, families)};
     arena_alias(a.live);
@@ -168,9 +171,11 @@ arena_size arena_plan(hb_arena *arena, const syn_program *p, bool families, int6
         const arena_cell *cell = &a.live->cell[arena_root(a.live, t)];
         for (int c = 0; c < p->mesh->n_classes; c++) {
             const layout *y = p->tensors.p[t].sym ? &sym : &own[c];
-            off[t][c] = y->base[cell->unit] + cell->index % a.mod[cell->unit] * y->stride[cell->unit];
+            off[t][c] =
+                y->base[cell->unit] + cell->index % a.mod[cell->unit] * y->stride[cell->unit];
         }
-        if (families && p->tensors.p[t].family >= 0) mod[p->tensors.p[t].family] = a.mod[cell->unit];
+        if (families && p->tensors.p[t].family >= 0)
+            mod[p->tensors.p[t].family] = a.mod[cell->unit];
     }
     return size;
 }

@@ -1,5 +1,6 @@
-// The arena of a program as numbers, without writing them into it: for tests and for comparing the rolled
-// placement with the unrolled one. syn_arena (program.h) is this with families, written down.
+// The arena of a program as numbers, without writing them into it: for tests and for comparing the
+// rolled placement with the unrolled one. syn_arena (program.h) is this with families, written
+// down.
 
 #ifndef HAP_SYNTH_ARENA_PLAN_H
 #define HAP_SYNTH_ARENA_PLAN_H
@@ -8,10 +9,12 @@
 
 typedef struct arena_size {
     int64_t sym, local[CL_MAX_CLASSES];
-    int64_t sym_bound, local_bound[CL_MAX_CLASSES]; // most bytes live at once: no placement needs less
+    int64_t sym_bound,
+        local_bound[CL_MAX_CLASSES]; // most bytes live at once: no placement needs less
 } arena_size;
 
 // off: by buffer and class. mod: by family (families only; else not touched).
-arena_size arena_plan(hb_arena *a, const syn_program *p, bool families, int64_t (*off)[CL_MAX_CLASSES], int *mod);
+arena_size arena_plan(hb_arena *a, const syn_program *p, bool families,
+                      int64_t (*off)[CL_MAX_CLASSES], int *mod);
 
 #endif

@@ -61,6 +61,7 @@ bool chk_fail(chk *c, const char *fmt, ...) __attribute__((format(printf, 2, 3))
 hb_str chk_where(const chk *c, int call); // "program.c:83: op_linear", "call 17: op_linear"
 hb_str chk_name(const chk *c, int value); // name of a value
 hb_str chk_state(const chk *c, const chk_buffer *b, int axis); // "R", "S(d0 even)", "P(sum)"
+hb_str chk_table_text(const chk *c, const rec_dim *d);         // "even", "by 8,4"
 hb_str chk_cut_text(const chk *c, int dim, const rec_dim *d);  // "S(d2 3x[12]x64 by 8,4)"
 
 // --- check_values.c

@@ -116,9 +116,9 @@ static bool see_cut(op_call *o, int axis, bool out, int i, int *k, const rec_dim
                         HB_ARG(chk_cut_text(o->c, d, v)));
     for (int e = 0; e < v->n_table; e++)
         if (v->table[e] != (*table)->table[e])
-            return chk_fail(o->c, "%s is %.*s, another operand is cut %.*s by another table", name,
-                            HB_ARG(chk_cut_text(o->c, d, v)),
-                            HB_ARG(chk_cut_text(o->c, d, *table)));
+            return chk_fail(o->c, "%s is %.*s, another operand is cut by another table (%.*s)",
+                            name, HB_ARG(chk_cut_text(o->c, d, v)),
+                            HB_ARG(chk_table_text(o->c, *table)));
     return true;
 }
 
@@ -172,7 +172,7 @@ static bool cut_form(op_call *o, int axis, int k, const rec_dim *table)
         if (places == 1 && b->cut[axis] < 0)
             return chk_fail(o->c, "%s is %.*s on axis %d, the op needs it cut as the others (%.*s)",
                             operand_text(o, false, i), HB_ARG(chk_state(o->c, b, axis)), axis,
-                            HB_ARG(chk_cut_text(o->c, 0, table)));
+                            HB_ARG(chk_table_text(o->c, table)));
     }
     for (int i = 0; i < o->n->n_out; i++) {
         const chk_buffer *b = out_buffer(o, i);

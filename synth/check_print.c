@@ -48,25 +48,26 @@ hb_str chk_name(const chk *c, int value)
     return c->g->tensors.p[c->tensor_of[value]].name;
 }
 
-hb_str chk_cut_text(const chk *c, int dim, const rec_dim *d)
+hb_str chk_table_text(const chk *c, const rec_dim *d)
 {
     hb_buf b = {.arena = c->a};
-    hb_printf(&b, "S(d%d", dim);
-    if (d->outer != 1 || d->inner != 1)
-        hb_printf(&b, " %lldx[%lld]x%lld", (long long)d->outer, (long long)d->n,
-                  (long long)d->inner);
     bool even = d->n_table > 0;
     for (int i = 1; i < d->n_table; i++)
         even = even && d->table[i] == d->table[0];
-    if (even) {
-        hb_puts(&b, " even)");
-        return hb_done(&b);
-    }
-    hb_puts(&b, " by ");
+    if (even) return HB_STR("even");
+    hb_puts(&b, "by ");
     for (int i = 0; i < d->n_table && i < 8; i++)
         hb_printf(&b, "%s%lld", i ? "," : "", (long long)d->table[i]);
-    hb_puts(&b, d->n_table > 8 ? ",…)" : ")");
+    if (d->n_table > 8) hb_puts(&b, ",…");
     return hb_done(&b);
+}
+
+hb_str chk_cut_text(const chk *c, int dim, const rec_dim *d)
+{
+    hb_str table = chk_table_text(c, d);
+    if (d->outer == 1 && d->inner == 1) return hb_fmt(c->a, "S(d%d %.*s)", dim, HB_ARG(table));
+    return hb_fmt(c->a, "S(d%d %lldx[%lld]x%lld %.*s)", dim, (long long)d->outer, (long long)d->n,
+                  (long long)d->inner, HB_ARG(table));
 }
 
 hb_str chk_state(const chk *c, const chk_buffer *b, int axis)

@@ -62,6 +62,7 @@ typedef struct syn_instr {
 typedef struct syn_loop {
     int first, len, count;
     hb_str name; // "h" -> functions h_forward, h_backward
+    int dir;     // -1: repetition r is the loop's layer count - 1 - r (backward); 1: layer r
 } syn_loop;
 
 // Buffers that repeat, in the order of the layers: member k of a family lies at base + (k % mod) * stride.

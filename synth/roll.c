@@ -1,16 +1,18 @@
 // Loops: stretches of the instruction list that repeat.
 //
-// With shapes interned, a loop of period P is a run where shape[i] == shape[i + P]. For every P all runs are
-// found by comparing the list with itself shifted by P; runs are taken greedily by the instructions they
-// save. Of the places a loop may begin at (a run is rarely a whole number of periods) the one is taken
-// where repetitions begin with a new layer; then every slot must hold one buffer in all repetitions, or a
-// new one in each. Cost n * min(n/2, ROLL_MAX_LEN) integer compares.
+// With shapes interned, a loop of period P is a run where shape[i] == shape[i + P]. For every P all
+// runs are found by comparing the list with itself shifted by P; runs are taken greedily by the
+// instructions they save. Of the places a loop may begin at (a run is rarely a whole number of
+// periods) the one is taken where repetitions begin with a new layer; then every slot must hold one
+// buffer in all repetitions, or a new one in each. Cost n * min(n/2, ROLL_MAX_LEN) integer
+// compares.
 
 #include "synth/roll.h"
 
 #include <string.h>
 
-// Two repetitions pay from PAIR_LEN instructions on; what is no numbered layer is worth a name only if large.
+// Two repetitions pay from PAIR_LEN instructions on; what is no numbered layer is worth a name only
+// if large.
 enum { MIN_COUNT = 3, PAIR_LEN = 12, MIN_SAVED = 6, MIN_NAMELESS = 30 };
 
 typedef struct run {
@@ -79,8 +81,8 @@ static hb_str node_name(const syn_program *p, int instr)
     return p->g->nodes.p[p->instr.p[instr].node].name;
 }
 
-// "transformer.h" of "transformer.h.3.ln_1" and "transformer.h.4.ln_1": what stands before the first part
-// in which they differ, if that is a number in both. Empty: no such part.
+// "transformer.h" of "transformer.h.3.ln_1" and "transformer.h.4.ln_1": what stands before the
+// first part in which they differ, if that is a number in both. Empty: no such part.
 static hb_str prefix_of(hb_str x, hb_str y)
 {
     size_t part = 0, i = 0;
@@ -119,24 +121,30 @@ static hb_str loop_prefix(const finder *f, int first, int len, bool ops)
 
 static int layer_of(hb_str name, hb_str prefix)
 {
-    if (name.n <= prefix.n + 1 || memcmp(name.p, prefix.p, prefix.n) != 0 || name.p[prefix.n] != '.') return -1;
+    if (name.n <= prefix.n + 1 || memcmp(name.p, prefix.p, prefix.n) != 0 ||
+        name.p[prefix.n] != '.')
+        return -1;
     int n = -1;
-    for (size_t i = prefix.n + 1; i < name.n && i < prefix.n + 8 && name.p[i] >= '0' && name.p[i] <= '9'; i++)
+    for (size_t i = prefix.n + 1;
+         i < name.n && i < prefix.n + 8 && name.p[i] >= '0' && name.p[i] <= '9'; i++)
         n = (n < 0 ? 0 : n * 10) + (name.p[i] - '0');
     return n;
 }
 
-// Layers of all instructions of a run: that of the node, but a wait belongs to what stands behind it.
+// Layers of all instructions of a run: that of the node, but a wait belongs to what stands behind
+// it.
 static void find_layers(finder *f, const run *x, hb_str prefix)
 {
     int next = -1;
     for (int i = x->to - 1; i >= x->from; i--) {
-        if (f->r->p->instr.p[i].kind != SYN_WAIT || next < 0) next = layer_of(node_name(f->r->p, i), prefix);
+        if (f->r->p->instr.p[i].kind != SYN_WAIT || next < 0)
+            next = layer_of(node_name(f->r->p, i), prefix);
         f->layer[i] = next;
     }
 }
 
-// Repetitions that begin with a new layer and end in it, if the first begins `shift` behind the run's first.
+// Repetitions that begin with a new layer and end in it, if the first begins `shift` behind the
+// run's first.
 static int clean_from(const finder *f, const run *x, int shift)
 {
     int clean = 0, at = x->from + shift;
@@ -146,7 +154,8 @@ static int clean_from(const finder *f, const run *x, int shift)
     return clean;
 }
 
-// Where the first repetition begins: where most are clean. One repetition is given up for making all clean.
+// Where the first repetition begins: where most are clean. One repetition is given up for making
+// all clean.
 static int begin_at_layer(finder *f, const run *x, hb_str prefix)
 {
     int count = (x->to - x->from) / x->len, slack = (x->to - x->from) % x->len, best = 0, most = -1;
@@ -162,12 +171,15 @@ static int begin_at_layer(finder *f, const run *x, hb_str prefix)
     return x->from + best;
 }
 
-// Repetitions [*from, *to) of l such that slot by slot all buffers are one or all differ: the longest.
+// Repetitions [*from, *to) of l such that slot by slot all buffers are one or all differ: the
+// longest.
 static void same_or_new(const finder *f, const syn_loop *l, int *from, int *to)
 {
     const syn_program *p = f->r->p;
-    int *last = HB_ARRAY(f->r->arena, int, p->tensors.n + 1); // by buffer: mark + last repetition it was seen in
-    int *low = HB_ARRAY(f->r->arena, int, l->count); // by repetition: the first that it may be in one loop with
+    int *last = HB_ARRAY(f->r->arena, int,
+                         p->tensors.n + 1); // by buffer: mark + last repetition it was seen in
+    int *low = HB_ARRAY(f->r->arena, int,
+                        l->count); // by repetition: the first that it may be in one loop with
     int mark = 1;
     for (int j = 0; j < l->len; j++)
         for (int s = 0; s < roll_slots(&p->instr.p[l->first + j]); s++, mark += l->count) {
@@ -221,26 +233,28 @@ static void sort_loops(syn_program *p)
         }
 }
 
-// 1: the layers of loop k count upwards, -1: downwards. Without layer numbers: as in an earlier loop
-// of as many repetitions that uses the same buffers.
+// 1: the layers of loop k count upwards, -1: downwards. Without layer numbers: as in an earlier
+// loop of as many repetitions that uses the same buffers.
 static int direction(roll *r, int k)
 {
     const syn_program *p = r->p;
     const syn_loop *l = &p->loops.p[k];
     int up = 0, down = 0;
     for (int j = 0; j < l->len; j++) {
-        int x = layer_of(node_name(p, l->first + j), l->name), y = layer_of(node_name(p, l->first + j + l->len), l->name);
+        int x = layer_of(node_name(p, l->first + j), l->name),
+            y = layer_of(node_name(p, l->first + j + l->len), l->name);
         up += x >= 0 && y > x;
         down += y >= 0 && y < x;
     }
     if (up + down > 0) return down > up ? -1 : 1;
-    int *rep = HB_ARRAY(r->arena, int, p->tensors.n + 1); // repetition + 1 of an earlier loop, in its direction
+    int *rep = HB_ARRAY(r->arena, int,
+                        p->tensors.n + 1); // repetition + 1 of an earlier loop, in its direction
     for (int o = 0; o < k; o++) {
         const syn_loop *e = &p->loops.p[o];
         if (e->count != l->count) continue;
         for (int i = 0; i < e->count * e->len; i++) {
             const syn_instr *in = &p->instr.p[e->first + i];
-            int at = r->dir[o] > 0 ? i / e->len : e->count - 1 - i / e->len;
+            int at = e->dir > 0 ? i / e->len : e->count - 1 - i / e->len;
             for (int s = 0; s < roll_slots(in); s++)
                 if (roll_slot(in, s) >= 0) rep[roll_slot(in, s)] = at + 1;
         }
@@ -260,7 +274,9 @@ static int direction(roll *r, int k)
 void roll_loops(roll *r)
 {
     syn_program *p = r->p;
-    finder f = {.r = r, .taken = HB_ARRAY(r->arena, bool, p->instr.n + 1), .layer = HB_ARRAY(r->arena, int, p->instr.n + 1)};
+    finder f = {.r = r,
+                .taken = HB_ARRAY(r->arena, bool, p->instr.n + 1),
+                .layer = HB_ARRAY(r->arena, int, p->instr.n + 1)};
     find_runs(&f);
     for (;;) { // shorter periods first among equals: the list is in order of len
         int best = -1, most = 0;
@@ -279,9 +295,8 @@ void roll_loops(roll *r)
         f.runs.p[best].to = f.runs.p[best].from;
     }
     sort_loops(p);
-    r->dir = HB_ARRAY(r->arena, int, p->loops.n + 1);
     for (int k = 0; k < p->loops.n; k++)
-        r->dir[k] = direction(r, k);
+        p->loops.p[k].dir = direction(r, k);
 }
 
 void syn_roll(syn_program *p)

@@ -1,11 +1,11 @@
 // Families: buffers that repeat, one a layer, in the order of the layers.
 //
-// A slot of a loop that holds a new buffer in each repetition is a sequence of buffers. Sequences that share
-// buffers are the same chain seen from different places (a layer's output is the next one's input; what the
-// forward loop saves the backward loop reads from the last to the first), so a sequence is laid along the
-// chain that holds its first known member, and extends it. A buffer that looks different from the others
-// (other shape, segment, role or initial value) is left out; a sequence that contradicts a chain is ignored.
-// A chain's unbroken stretches become families.
+// A slot of a loop that holds a new buffer in each repetition is a sequence of buffers. Sequences
+// that share buffers are the same chain seen from different places (a layer's output is the next
+// one's input; what the forward loop saves the backward loop reads from the last to the first), so
+// a sequence is laid along the chain that holds its first known member, and extends it. A buffer
+// that looks different from the others (other shape, segment, role or initial value) is left out; a
+// sequence that contradicts a chain is ignored. A chain's unbroken stretches become families.
 
 #include "synth/roll.h"
 
@@ -74,7 +74,7 @@ static void sequences(chains *c)
                 if (first < 0 || roll_at(p, l, 1, j, s) == first) continue;
                 if (p->tensors.p[first].role == SYN_ROLE_INPUT) continue;
                 for (int r = 0; r < l->count; r++)
-                    buffer[r] = roll_at(p, l, c->r->dir[k] > 0 ? r : l->count - 1 - r, j, s);
+                    buffer[r] = roll_at(p, l, l->dir > 0 ? r : l->count - 1 - r, j, s);
                 lay(c, buffer, l->count);
             }
     }
@@ -100,7 +100,9 @@ static void add_family(syn_program *p, const link *from, int n)
 void roll_families(roll *r)
 {
     syn_program *p = r->p;
-    chains c = {.r = r, .chain_of = HB_ARRAY(r->arena, int, p->tensors.n + 1), .at = HB_ARRAY(r->arena, int, p->tensors.n + 1)};
+    chains c = {.r = r,
+                .chain_of = HB_ARRAY(r->arena, int, p->tensors.n + 1),
+                .at = HB_ARRAY(r->arena, int, p->tensors.n + 1)};
     for (int t = 0; t < p->tensors.n; t++)
         c.chain_of[t] = -1;
     sequences(&c);

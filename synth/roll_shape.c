@@ -1,5 +1,6 @@
-// What two instructions must share to be one statement of a block: everything but which buffers, which
-// layer's node, and the dropout key. Exact: shapes are interned by their bytes, not by a hash of them.
+// What two instructions must share to be one statement of a block: everything but which buffers,
+// which layer's node, and the dropout key. Exact: shapes are interned by their bytes, not by a hash
+// of them.
 
 #include "synth/roll.h"
 

@@ -146,6 +146,54 @@ START_TEST(cliques_equal_exhaustive)
 }
 END_TEST
 
+// Layers with shared tables, too large to enumerate: plain elimination against reduction and dual.
+START_TEST(both_methods_agree_on_layers)
+{
+    enum { IN_LAYER = 6, LAYERS = 7, JOINS = 10 };
+    int n_optimal = 0;
+    state = 77;
+    for (int round = 0; round < 300; round++) {
+        int domain[IN_LAYER * LAYERS], n = IN_LAYER * LAYERS, m = 0, size[IN_LAYER];
+        const double *unary[IN_LAYER * LAYERS], *own[IN_LAYER];
+        ms_edge edge[JOINS * LAYERS], in[JOINS];
+        uint32_t forbidden = draw(3) ? 0 : draw(25);
+        bool whole = round & 1;
+        for (int v = 0; v < IN_LAYER; v++) {
+            size[v] = 1 + (int)draw(7);
+            own[v] = draw(3) ? table(size[v], whole, 0) : NULL;
+        }
+        for (int e = 0; e < JOINS; e++) { // b past the layer: in the next one
+            in[e].a = (int)draw(IN_LAYER);
+            in[e].b = (in[e].a + 1 + (int)draw(IN_LAYER - 1)) % IN_LAYER + (draw(3) ? 0 : IN_LAYER);
+            in[e].table = table(size[in[e].a] * size[in[e].b % IN_LAYER], whole, forbidden);
+        }
+        for (int l = 0; l < LAYERS; l++) {
+            for (int v = 0; v < IN_LAYER; v++) {
+                domain[l * IN_LAYER + v] = size[v];
+                unary[l * IN_LAYER + v] = own[v];
+            }
+            for (int e = 0; e < JOINS; e++) {
+                int b = l * IN_LAYER + in[e].b;
+                if (b < n) edge[m++] = (ms_edge){l * IN_LAYER + in[e].a, b, in[e].table};
+            }
+        }
+        if (draw(2)) unary[draw((uint32_t)n)] = NULL; // one layer is not like the others
+        ms_problem p = {n, domain, unary, m, edge};
+        int at[IN_LAYER * LAYERS];
+        double plain, dual, lower;
+        ms_status s = ms_solve(arena, &p, 0, NULL, at, &plain);
+        ck_assert_int_ne(s, MS_TOO_LARGE);
+        ck_assert_int_eq(ms_solve_dual(arena, &p, 0, NULL, at, &dual, &lower), s);
+        if (s != MS_OPTIMAL) continue;
+        ck_assert(dual == ms_value(&p, at));
+        same_value(dual, plain, whole);
+        ck_assert_double_le(lower, dual + 1e-9 * (1 + fabs(dual)));
+        n_optimal++;
+    }
+    ck_assert_int_gt(n_optimal, 150);
+}
+END_TEST
+
 // A cached order serves other costs, other pins, and is replaced when the structure changes.
 START_TEST(a_cached_order_gives_the_same_values)
 {
@@ -278,6 +326,16 @@ START_TEST(nan_is_a_bug)
 }
 END_TEST
 
+START_TEST(nan_is_a_bug_of_the_dual_too)
+{
+    double cell[] = {nan(""), 1}, value;
+    int domain[] = {2}, at[1];
+    const double *unary[] = {cell};
+    ms_problem p = {1, domain, unary, 0, NULL};
+    ms_solve_dual(arena, &p, 0, NULL, at, &value, NULL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("minsum");
@@ -287,6 +345,7 @@ int main(void)
     tcase_add_test(c, random_problems_equal_exhaustive);
     tcase_add_test(c, wide_domains_equal_exhaustive);
     tcase_add_test(c, cliques_equal_exhaustive);
+    tcase_add_test(c, both_methods_agree_on_layers);
     tcase_add_test(c, a_cached_order_gives_the_same_values);
     tcase_add_test(c, ties_take_the_lowest_index);
     tcase_add_test(c, answers_are_the_same_each_time);
@@ -295,6 +354,7 @@ int main(void)
     tcase_add_test(c, too_large_is_said);
     tcase_add_test(c, equal_parts_are_solved_once);
     tcase_add_exit_test(c, nan_is_a_bug, 4);
+    tcase_add_exit_test(c, nan_is_a_bug_of_the_dual_too, 4);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

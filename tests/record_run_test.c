@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "synth/synth.h"
 #include "tests/record_gen.h"
 #include "tests/support/op_cases.h"
 #include "tests/support/random_graph.h"
@@ -19,6 +20,39 @@ static const gen_options meshes[] = {
 };
 enum { N_MESHES = sizeof meshes / sizeof *meshes };
 
+static void run_record(const ir_graph *g, const interp *before, const interp *after,
+                       const record *r, const gen_trace *trace, double tolerance, const char *name)
+{
+    hb_arena *a = hb_arena_new();
+    exec *x = exec_new(a, r, before->now);
+    int at = 0;
+    for (int c = 0; c < r->calls.n; c++) {
+        const rec_call *k = &r->calls.p[c];
+        if (k->kind <= REC_CONST) {
+            for (int t = 0; t < g->tensors.n; t++)
+                if (hb_str_eq(g->tensors.p[t].name, k->name)) exec_set(x, k->in[0], &before->t[t]);
+            continue;
+        }
+        const char *bad = exec_call(x, c);
+        ck_assert_msg(!bad, "%s, call %d: %s", name, c, bad);
+        if (at == trace->ops.n || trace->ops.p[at].call != c) continue;
+        const gen_op *op = &trace->ops.p[at++];
+        for (int i = 0; i < k->n_out; i++) {
+            int t = g->nodes.p[op->node].out[i];
+            // Adam divides a gradient by its size: where it is rounding noise, a step of lr is as
+            // well.
+            bool noisy = k->op == IR_OP_adam && i == 0;
+            double least = noisy ? 2.5 * before->now.lr / tolerance : 1e-6;
+            double d = exec_differs(x, k->out[i], op->partial[i], &after->t[t], least);
+            ck_assert_msg(d <= tolerance, "%s, call %d op_%s (%.*s), output %d: off by %g", name, c,
+                          ir_row((ir_op)k->op)->name, HB_ARG(g->tensors.p[t].name), i, d);
+        }
+    }
+    ck_assert_int_eq(at, g->nodes.n);
+    exec_free(x);
+    hb_arena_free(a);
+}
+
 static void run_plan(const ir_graph *g, const ir_factors *f, const interp *before,
                      const interp *after, int mesh, uint64_t seed, double tolerance,
                      const char *name)
@@ -30,37 +64,9 @@ static void run_plan(const ir_graph *g, const ir_factors *f, const interp *befor
     o.seed = seed;
     record *r = gen_record(a, g, f, &o, &trace);
     bool ok = syn_check(a, g, f, r, &why);
-    ck_assert_msg(ok, "%s, mesh %d, seed %llu: %.*s", name, mesh, (unsigned long long)seed,
-                  HB_ARG(why));
-    exec *x = exec_new(a, r, before->now);
-    int at = 0;
-    for (int c = 0; c < r->calls.n; c++) {
-        const rec_call *k = &r->calls.p[c];
-        if (k->kind <= REC_CONST) {
-            for (int t = 0; t < g->tensors.n; t++)
-                if (hb_str_eq(g->tensors.p[t].name, k->name)) exec_set(x, k->in[0], &before->t[t]);
-            continue;
-        }
-        const char *bad = exec_call(x, c);
-        ck_assert_msg(!bad, "%s, mesh %d, seed %llu, call %d: %s", name, mesh,
-                      (unsigned long long)seed, c, bad);
-        if (at == trace.ops.n || trace.ops.p[at].call != c) continue;
-        const gen_op *op = &trace.ops.p[at++];
-        for (int i = 0; i < k->n_out; i++) {
-            int t = g->nodes.p[op->node].out[i];
-            // Adam divides a gradient by its size: where it is rounding noise, a step of lr is as
-            // well.
-            bool noisy = k->op == IR_OP_adam && i == 0;
-            double least = noisy ? 2.5 * before->now.lr / tolerance : 1e-6;
-            double d = exec_differs(x, k->out[i], op->partial[i], &after->t[t], least);
-            ck_assert_msg(d <= tolerance,
-                          "%s, mesh %d, seed %llu, call %d op_%s (%.*s), output %d: off by %g",
-                          name, mesh, (unsigned long long)seed, c, ir_row((ir_op)k->op)->name,
-                          HB_ARG(g->tensors.p[t].name), i, d);
-        }
-    }
-    ck_assert_int_eq(at, g->nodes.n);
-    exec_free(x);
+    hb_str text = hb_fmt(a, "%s, mesh %d, seed %llu", name, mesh, (unsigned long long)seed);
+    ck_assert_msg(ok, "%s: %.*s", text.p, HB_ARG(why));
+    run_record(g, before, after, r, &trace, tolerance, text.p);
     hb_arena_free(a);
 }
 
@@ -123,28 +129,78 @@ END_TEST
 static const char *const steps[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",
                                     "examples/bert-tiny/graph.json"};
 
-START_TEST(training_steps)
+typedef struct training {
+    hb_arena *a;
+    ir_graph *g;
+    ir_factors *f;
+    interp *before, *after;
+} training;
+
+static training training_of(const char *graph)
 {
-    hb_arena *a = hb_arena_new();
-    hb_diag *d = hb_diag_new(a);
-    ir_graph *g = ir_build(a, steps[_i], &(ir_options){.batch = 4}, d);
+    training s = {.a = hb_arena_new()};
+    hb_diag *d = hb_diag_new(s.a);
+    s.g = ir_build(s.a, graph, &(ir_options){.batch = 4}, d);
     hb_diag_print(d, stderr);
-    ck_assert_ptr_nonnull(g);
-    ir_factors *f = ir_factorize(a, g);
-    interp *before = interp_new(a, g, 7);
+    ck_assert_ptr_nonnull(s.g);
+    s.f = ir_factorize(s.a, s.g);
+    s.before = interp_new(s.a, s.g, 7);
     uint64_t rng = 5;
-    for (int t = 0; t < g->tensors.n; t++) {
-        hap_tensor *v = &before->t[t];
-        if (g->tensors.p[t].kind != IR_INPUT) continue;
+    for (int t = 0; t < s.g->tensors.n; t++) {
+        hap_tensor *v = &s.before->t[t];
+        if (s.g->tensors.p[t].kind != IR_INPUT) continue;
         for (int64_t i = 0; i < v->elements; i++) {
             if (v->type == HAP_F32) ((float *)v->data)[i] = (float)test_uniform(&rng, -1, 1);
             if (v->type == HAP_I64) ((int64_t *)v->data)[i] = test_below(&rng, 2);
         }
     }
-    interp *after = reference(a, g, before);
+    s.after = reference(s.a, s.g, s.before);
+    return s;
+}
+
+START_TEST(training_steps)
+{
+    training s = training_of(steps[_i]);
     for (int m = 0; m < N_MESHES; m++)
-        run_plan(g, f, before, after, m, 40 + (uint64_t)m, 2e-2, steps[_i]);
-    hb_arena_free(a);
+        run_plan(s.g, s.f, s.before, s.after, m, 40 + (uint64_t)m, 2e-2, steps[_i]);
+    hb_arena_free(s.a);
+}
+END_TEST
+
+// The planner's own programs, where it puts them.
+START_TEST(planned_steps)
+{
+    static const char *const clusters[] = {"clusters/laptop3.yaml", "clusters/laptop.yaml"};
+    const char *graph = steps[_i % 3], *cluster = clusters[_i / 3];
+    training s = training_of(graph);
+    hb_diag *d = hb_diag_new(s.a);
+    cost_model m = {.cluster = cl_read(s.a, cluster, "clusters/devices.yaml", d)};
+    ck_assert_ptr_nonnull(m.cluster);
+    for (int i = 0; i < SYN_N_STRATEGIES; i++) {
+        syn_options o = syn_default_options();
+        o.strategy = (syn_strategy)i;
+        o.small_param = 0;
+        syn_result r = syn_synthesize(s.a, s.g, s.f, &m, &o);
+        if (r.status != SYN_OK) continue;
+        const syn_program *p = r.program;
+        record *rec = record_from_plan(s.a, p);
+        gen_trace trace = {0};
+        int first = rec->calls.n - p->instr.n;
+        for (int k = 0; k < p->instr.n; k++) {
+            const syn_instr *in = &p->instr.p[k];
+            gen_op op = {.call = first + k, .node = in->node};
+            for (int q = 0; in->kind == SYN_OP && q < in->n_out; q++)
+                for (int x = 0; x < p->mesh->n_axes; x++) {
+                    const syn_axis_state *st = &p->tensors.p[in->out[q]].state.ax[x];
+                    if (st->kind == SYN_P) op.partial[q][x] = (char)st->reducer;
+                }
+            if (in->kind == SYN_OP) HB_PUSH(s.a, &trace.ops, op);
+        }
+        run_record(
+            s.g, s.before, s.after, rec, &trace, 2e-2,
+            hb_fmt(s.a, "%s on %s, %s", graph, cluster, syn_strategy_name((syn_strategy)i)).p);
+    }
+    hb_arena_free(s.a);
 }
 END_TEST
 
@@ -156,6 +212,7 @@ int main(void)
     tcase_add_loop_test(t, every_row, 0, n_op_cases);
     tcase_add_loop_test(t, random_graphs, 0, 24);
     tcase_add_loop_test(t, training_steps, 0, 3);
+    tcase_add_loop_test(t, planned_steps, 0, 6);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

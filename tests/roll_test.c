@@ -61,7 +61,8 @@ static void layers(int count, int width, int *state, int *saved, int *weight)
     for (int k = 0; k < count; k++) {
         weight[k] = toy_buffer(t, SYN_ROLE_HOME, hb_fmt(t->arena, "net.h.%d.w", k).p, 3000);
         int y = toy_buffer(t, SYN_ROLE_VALUE, hb_fmt(t->arena, "net.h.%d.y", k).p, 3000);
-        toy_op(t, IR_OP_mul, IR_FORWARD, hb_fmt(t->arena, "net.h.%d.mul", k).p, 1, &y, 2, (int[]){x, weight[k]});
+        toy_op(t, IR_OP_mul, IR_FORWARD, hb_fmt(t->arena, "net.h.%d.mul", k).p, 1, &y, 2,
+               (int[]){x, weight[k]});
         saved[k] = toy_op1(t, IR_OP_gelu, hb_fmt(t->arena, "net.h.%d.act", k).p, y);
         for (int j = 0; j < width - 3; j++)
             y = toy_op1(t, IR_OP_neg, hb_fmt(t->arena, "net.h.%d.neg%d", k, j).p, j ? y : saved[k]);
@@ -71,11 +72,14 @@ static void layers(int count, int width, int *state, int *saved, int *weight)
     for (int k = count - 1; k >= 0; k--) {
         int dy = toy_buffer(t, SYN_ROLE_VALUE, hb_fmt(t->arena, "net.h.%d.dy", k).p, 3000);
         int dw = toy_buffer(t, SYN_ROLE_VALUE, hb_fmt(t->arena, "net.h.%d.dw", k).p, 3000);
-        toy_op(t, IR_OP_gelu_bwd, IR_BACKWARD, hb_fmt(t->arena, "net.h.%d.act'dx", k).p, 1, &dy, 2, (int[]){d, saved[k]});
-        toy_op(t, IR_OP_mul, IR_BACKWARD, hb_fmt(t->arena, "net.h.%d.mul'dw", k).p, 1, &dw, 2, (int[]){dy, state[k]});
+        toy_op(t, IR_OP_gelu_bwd, IR_BACKWARD, hb_fmt(t->arena, "net.h.%d.act'dx", k).p, 1, &dy, 2,
+               (int[]){d, saved[k]});
+        toy_op(t, IR_OP_mul, IR_BACKWARD, hb_fmt(t->arena, "net.h.%d.mul'dw", k).p, 1, &dw, 2,
+               (int[]){dy, state[k]});
         d = toy_op1(t, IR_OP_neg, hb_fmt(t->arena, "net.h.%d.mul'dx", k).p, dy);
         t->p->instr.p[t->p->instr.n - 1].in[0] = dy;
-        toy_op(t, IR_OP_sgd, IR_UPDATE, hb_fmt(t->arena, "net.h.%d.w'next", k).p, 1, &weight[k], 2, (int[]){weight[k], dw});
+        toy_op(t, IR_OP_sgd, IR_UPDATE, hb_fmt(t->arena, "net.h.%d.w'next", k).p, 1, &weight[k], 2,
+               (int[]){weight[k], dw});
     }
 }
 
@@ -93,6 +97,30 @@ START_TEST(forward_and_backward_are_loops)
     ck_assert_int_eq(b->len, 4);
     ck_assert_int_eq(b->count, LAYERS);
     ck_assert(hb_str_is(f->name, "net.h") && hb_str_is(b->name, "net.h"));
+    ck_assert_int_eq(f->dir, 1);
+    ck_assert_int_eq(b->dir, -1);
+}
+END_TEST
+
+// The list repeats from the middle of a layer on; repetitions begin with a layer all the same.
+START_TEST(repetitions_begin_with_a_layer)
+{
+    for (int before = 0; before < 4; before++) {
+        t = toy_new(1);
+        int x = toy_op1(t, IR_OP_exp, "start", toy_buffer(t, SYN_ROLE_INPUT, "in", 1000));
+        for (int j = 4 - before; j < 4; j++) // the end of a layer that is not one of the numbered
+            x = toy_op1(t, (ir_op)(IR_OP_neg + j), hb_fmt(t->arena, "head.%d", j).p, x);
+        for (int k = 0; k < 6; k++)
+            for (int j = 0; j < 4; j++)
+                x = toy_op1(t, (ir_op)(IR_OP_neg + j), hb_fmt(t->arena, "h.%d.op%d", k, j).p, x);
+        roll_and_place();
+        ck_assert_int_eq(t->p->loops.n, 1);
+        ck_assert_int_eq(t->p->loops.p[0].first, 1 + before);
+        ck_assert_int_eq(t->p->loops.p[0].count, 6);
+        ck_assert(hb_str_is(t->p->loops.p[0].name, "h"));
+        toy_free(t);
+    }
+    t = NULL;
 }
 END_TEST
 
@@ -101,7 +129,8 @@ START_TEST(families_follow_the_layers)
     int state[LAYERS + 1], saved[LAYERS], weight[LAYERS];
     layers(LAYERS, WIDTH, state, saved, weight);
     roll_and_place();
-    for (int k = 0; k < LAYERS; k++) { // also what only the backward loop knows from the last to the first
+    for (int k = 0; k < LAYERS;
+         k++) { // also what only the backward loop knows from the last to the first
         ck_assert_int_eq(t->p->tensors.p[saved[k]].index, k);
         ck_assert_int_eq(t->p->tensors.p[weight[k]].index, k);
     }
@@ -114,7 +143,7 @@ START_TEST(families_follow_the_layers)
     int dy = roll_at(t->p, b, 0, 0, 0); // of the last layer
     ck_assert_int_eq(t->p->tensors.p[dy].index, LAYERS - 1);
     ck_assert_int_eq(family_of(dy)->mod, 1);
-    int d = roll_at(t->p, b, 0, 2, 0); // handed from layer to layer
+    int d = roll_at(t->p, b, 0, 2, 0);      // handed from layer to layer
     ck_assert_int_eq(family_of(d)->mod, 1); // the one before is dead when it is written
     ck_assert_int_eq(family_of(d)->count, LAYERS + 1);
 }
@@ -126,7 +155,8 @@ START_TEST(few_repetitions_are_loops_only_if_long)
         int state[3], saved[2], weight[2];
         layers(2, width, state, saved, weight);
         roll_and_place();
-        bool found = t->p->loops.n > 0 && t->p->loops.p[0].len == width && t->p->loops.p[0].count == 2;
+        bool found =
+            t->p->loops.n > 0 && t->p->loops.p[0].len == width && t->p->loops.p[0].count == 2;
         ck_assert_int_eq(found, width >= 12);
         toy_free(t);
     }
@@ -170,7 +200,8 @@ static void nothing(syn_instr *in, ir_node *n)
 
 START_TEST(what_differs_is_not_in_one_loop)
 {
-    static void (*const change[])(syn_instr *, ir_node *) = {nothing, other_op, other_attr, other_phase};
+    static void (*const change[])(syn_instr *, ir_node *) = {nothing, other_op, other_attr,
+                                                             other_phase};
     for (int k = 0; k < 4; k++) {
         layers_but_one(change[k]);
         int odd = 1 + 3 * WIDTH + 1;
@@ -214,8 +245,13 @@ START_TEST(dropout_keys_may_differ)
     int x = toy_op1(t, IR_OP_exp, "x", toy_buffer(t, SYN_ROLE_INPUT, "in", 1000));
     for (int k = 0; k < 5; k++)
         for (int j = 0; j < 3; j++) {
-            x = toy_op1(t, j == 1 ? IR_OP_dropout : j ? IR_OP_relu : IR_OP_neg, hb_fmt(t->arena, "h.%d.%d", k, j).p, x);
-            t->g->nodes.p[t->g->nodes.n - 1].attr[ir_attr_index(IR_OP_dropout, "key")].i = j == 1 ? k : 0;
+            x = toy_op1(t,
+                        j == 1 ? IR_OP_dropout
+                        : j    ? IR_OP_relu
+                               : IR_OP_neg,
+                        hb_fmt(t->arena, "h.%d.%d", k, j).p, x);
+            t->g->nodes.p[t->g->nodes.n - 1].attr[ir_attr_index(IR_OP_dropout, "key")].i =
+                j == 1 ? k : 0;
         }
     roll_and_place();
     ck_assert_int_eq(t->p->loops.n, 1);
@@ -223,7 +259,8 @@ START_TEST(dropout_keys_may_differ)
 }
 END_TEST
 
-// A slot that holds one buffer in some repetitions and others in the rest belongs to no common loop.
+// A slot that holds one buffer in some repetitions and others in the rest belongs to no common
+// loop.
 START_TEST(a_slot_is_one_buffer_or_always_new)
 {
     t = toy_new(1);
@@ -233,7 +270,11 @@ START_TEST(a_slot_is_one_buffer_or_always_new)
     for (int k = 0; k < 8; k++)
         for (int j = 0; j < 4; j++) {
             int y = toy_buffer(t, SYN_ROLE_VALUE, "y", 1000);
-            toy_op(t, j == 1 ? IR_OP_mul : j == 2 ? IR_OP_sub : IR_OP_add, IR_FORWARD, hb_fmt(t->arena, "h.%d.%d", k, j).p, 1, &y, 2,
+            toy_op(t,
+                   j == 1   ? IR_OP_mul
+                   : j == 2 ? IR_OP_sub
+                            : IR_OP_add,
+                   IR_FORWARD, hb_fmt(t->arena, "h.%d.%d", k, j).p, 1, &y, 2,
                    (int[]){x, j == 1 ? w[k < 5 ? k : 0] : w[0]});
             x = y;
         }
@@ -249,19 +290,25 @@ START_TEST(collectives_may_cross_repetitions)
 {
     enum { N = 6 };
     t = toy_new(3);
-    int x = toy_op1(t, IR_OP_exp, "x", toy_buffer(t, SYN_ROLE_INPUT, "in", 2000)), whole[N + 1], start[N + 1];
+    int x = toy_op1(t, IR_OP_exp, "x", toy_buffer(t, SYN_ROLE_INPUT, "in", 2000)), whole[N + 1],
+        start[N + 1];
     for (int k = 0; k <= N; k++) {
         if (k < N) {
             int w = toy_buffer(t, SYN_ROLE_HOME, hb_fmt(t->arena, "h.%d.w", k).p, 2000);
             int scratch = toy_buffer(t, SYN_ROLE_SCRATCH, "scratch", 8000);
             whole[k] = toy_buffer(t, SYN_ROLE_VALUE, hb_fmt(t->arena, "h.%d.w_all", k).p, 6000);
-            start[k] = toy_start(t, COST_ALL_GATHER, hb_fmt(t->arena, "h.%d.w", k).p, w, whole[k], scratch);
+            start[k] = toy_start(t, COST_ALL_GATHER, hb_fmt(t->arena, "h.%d.w", k).p, w, whole[k],
+                                 scratch);
         }
         if (k == 0) continue;
         toy_wait(t, start[k - 1]);
         for (int j = 0; j < 3; j++) {
             int y = toy_buffer(t, SYN_ROLE_VALUE, hb_fmt(t->arena, "h.%d.y%d", k, j).p, 2000);
-            toy_op(t, j == 0 ? IR_OP_mul : j == 1 ? IR_OP_add : IR_OP_sub, IR_FORWARD, hb_fmt(t->arena, "h.%d.op%d", k - 1, j).p, 1, &y, 2,
+            toy_op(t,
+                   j == 0   ? IR_OP_mul
+                   : j == 1 ? IR_OP_add
+                            : IR_OP_sub,
+                   IR_FORWARD, hb_fmt(t->arena, "h.%d.op%d", k - 1, j).p, 1, &y, 2,
                    (int[]){x, whole[k - 1]});
             x = y;
         }
@@ -278,6 +325,33 @@ START_TEST(collectives_may_cross_repetitions)
             const syn_instr *w = &t->p->instr.p[at];
             if (w->kind == SYN_WAIT) ck_assert_int_eq(w->start, r == 0 ? 1 : at - 6);
         }
+}
+END_TEST
+
+// Two slots begin with one buffer and go on with others: the first is a chain, the second
+// contradicts it.
+START_TEST(a_place_in_a_chain_is_for_one_buffer)
+{
+    t = toy_new(1);
+    int x = toy_op1(t, IR_OP_exp, "x", toy_buffer(t, SYN_ROLE_INPUT, "in", 1000)), w[5], v[5];
+    for (int k = 0; k < 5; k++) {
+        w[k] = toy_buffer(t, SYN_ROLE_HOME, hb_fmt(t->arena, "h.%d.w", k).p, 1000);
+        v[k] = k == 0 ? w[0] : toy_buffer(t, SYN_ROLE_HOME, hb_fmt(t->arena, "h.%d.v", k).p, 1000);
+    }
+    for (int k = 0; k < 5; k++)
+        for (int j = 0; j < 2; j++) {
+            int y = toy_buffer(t, SYN_ROLE_VALUE, "y", 1000);
+            toy_op(t, j ? IR_OP_mul : IR_OP_add, IR_FORWARD, hb_fmt(t->arena, "h.%d.op%d", k, j).p,
+                   1, &y, 2, (int[]){x, j ? v[k] : w[k]});
+            x = y;
+        }
+    roll_and_place();
+    ck_assert_int_eq(t->p->loops.n, 1);
+    ck_assert_int_eq(family_of(w[0])->count, 5);
+    for (int k = 1; k < 5; k++) {
+        ck_assert_int_eq(t->p->tensors.p[w[k]].index, k);
+        ck_assert_ptr_null(family_of(v[k]));
+    }
 }
 END_TEST
 
@@ -324,7 +398,8 @@ START_TEST(random_layers_are_rolled_soundly)
     printf("layers: %.1f %% of instructions in loops; rolled peak %.4f of the unrolled one\n",
            100.0 * inside / total, (double)rolled / (double)unrolled);
     ck_assert_int_ge(100 * inside, 75 * total);
-    ck_assert_msg((double)rolled < 1.1 * (double)unrolled, "rolling costs %g", (double)rolled / (double)unrolled);
+    ck_assert_msg((double)rolled < 1.1 * (double)unrolled, "rolling costs %g",
+                  (double)rolled / (double)unrolled);
 }
 END_TEST
 
@@ -339,7 +414,8 @@ START_TEST(random_programs_without_structure)
 }
 END_TEST
 
-// Plans of gpt2-tiny, by strategy: forward, backward and update are loops, and rolling costs little memory.
+// Plans of gpt2-tiny, by strategy: forward, backward and update are loops, and rolling costs little
+// memory.
 START_TEST(gpt2_tiny_plans)
 {
     hb_arena *a = hb_arena_new();
@@ -358,7 +434,8 @@ START_TEST(gpt2_tiny_plans)
                 o.strategy = (syn_strategy)s;
                 o.keep_grads = keep;
                 syn_result r = syn_synthesize(a, g, f, &m, &o);
-                ck_assert_msg(r.status == SYN_OK, "%s: %.*s", syn_strategy_name(o.strategy), HB_ARG(r.why));
+                ck_assert_msg(r.status == SYN_OK, "%s: %.*s", syn_strategy_name(o.strategy),
+                              HB_ARG(r.why));
                 syn_program *p = r.program;
                 syn_roll(p);
                 syn_arena(p);
@@ -366,7 +443,8 @@ START_TEST(gpt2_tiny_plans)
                 ck_assert_int_ge(100 * in_loops(p), 60 * p->instr.n);
                 int64_t unrolled = 0, rolled = 0;
                 add_peaks(a, p, &unrolled, &rolled);
-                ck_assert_msg((double)rolled < 1.1 * (double)unrolled, "rolling costs %g", (double)rolled / (double)unrolled);
+                ck_assert_msg((double)rolled < 1.1 * (double)unrolled, "rolling costs %g",
+                              (double)rolled / (double)unrolled);
             }
     }
     hb_arena_free(a);
@@ -380,6 +458,7 @@ int main(void)
     tcase_add_checked_fixture(c, NULL, teardown);
     tcase_set_timeout(c, 60);
     tcase_add_test(c, forward_and_backward_are_loops);
+    tcase_add_test(c, repetitions_begin_with_a_layer);
     tcase_add_test(c, families_follow_the_layers);
     tcase_add_test(c, few_repetitions_are_loops_only_if_long);
     tcase_add_test(c, what_differs_is_not_in_one_loop);
@@ -387,6 +466,7 @@ int main(void)
     tcase_add_test(c, dropout_keys_may_differ);
     tcase_add_test(c, a_slot_is_one_buffer_or_always_new);
     tcase_add_test(c, collectives_may_cross_repetitions);
+    tcase_add_test(c, a_place_in_a_chain_is_for_one_buffer);
     tcase_add_test(c, rolling_again_changes_nothing);
     tcase_add_test(c, random_layers_are_rolled_soundly);
     tcase_add_test(c, random_programs_without_structure);

@@ -133,7 +133,7 @@ breaks()
 }
 breaks 'rank 0 host [^ ]+ step 0 program.c:[0-9]+: the collective started at program.c:[0-9]+ is never waited for' '/&loss, &part/,/hap_wait/{/hap_wait/d}'
 breaks 'rank 0 host [^ ]+ step 0 program.c:[0-9]+: hap_wait: an event is waited for twice' 's/hap_wait(r, e);/& hap_wait(r, e);/'
-breaks 'rank 0 host [^ ]+ program.c:[0-9]+: init: a tensor ends at byte' 's/LOCAL(6)/LOCAL(8)/'
+breaks 'rank 0 host [^ ]+ program.c:[0-9]+: a tensor ends at byte' 's/LOCAL(6)/LOCAL(8)/'
 
 # Heartbeat and trace.
 mkdir "$dir/beat"

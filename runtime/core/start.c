@@ -28,6 +28,7 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
     hap_agree(r, HAP_EXIT_INPUT, why);
     r->now.seed = r->opt.seed;
     hap_beat_start(r);
+    r->doing = NULL;
     return r;
 }
 
@@ -67,6 +68,11 @@ void hap_segments(hap_rank *r, int64_t sym_bytes, const int64_t *local_bytes)
         HAP_CK(r, r->seg_bytes[s] >= 0, "a segment of %lld bytes", (long long)r->seg_bytes[s]);
         r->seg[s] = hap_backend_segment(r, r->seg_bytes[s]);
     }
+    // What the tests hold against plan.json.
+    const char *verbose = getenv("HAP_VERBOSE");
+    if (verbose && verbose[0])
+        fprintf(stderr, "rank %d class %d segments: sym %lld local %lld bytes\n", r->id,
+                r->class_id, (long long)r->seg_bytes[SEG_SYM], (long long)r->seg_bytes[SEG_LOCAL]);
 }
 
 static hap_tensor *place(hap_rank *r, hap_tensor *t)

@@ -1,7 +1,6 @@
 // program.c: one training step of gpt2-tiny on 2 ranks, by hapc 0.1.0. After an edit: `hapc check`.
 //
-//   hapc examples/gpt2-tiny/graph.json clusters/laptop2.yaml -o
-//     /tmp/tmp.xLjBI122GM/gpt2-tiny@laptop2 -q
+//   hapc examples/gpt2-tiny/graph.json clusters/laptop2.yaml -o gpt2-tiny@laptop2 -q
 //
 //   classes     cpu4 {0}  cpu3 {1}
 //   predicted   4.64 ms/step = 4.32 ms compute and idle + 0.603 ms communication - 0.28 ms hidden;
@@ -36,42 +35,45 @@ static const int64_t cut_192[2] = {110, 82};
 static const int64_t at_491520[2] = {491520, 491520}, at_548864[2] = {548864, 548864};
 static const int64_t at_0[2] = {0, 0}, at_147456[2] = {147456, 147456};
 static const int64_t at_196608[2] = {196608, 196608}, at_344064[2] = {344064, 344064};
-static const int64_t at_557056[2] = {557056, 557056}, at_1675264[2] = {1675264, 1675264};
-static const int64_t at_1671168[2] = {1671168, 1671168}, at_1081344[2] = {1081344, 1081344};
-static const int64_t at_1294336[2] = {1294336, 1294336}, at_1679360[2] = {1679360, 1679360};
+static const int64_t at_557056[2] = {557056, 557056}, at_1650688[2] = {1650688, 1650688};
+static const int64_t at_1646592[2] = {1646592, 1646592}, at_1081344[2] = {1081344, 1081344};
+static const int64_t at_1294336[2] = {1294336, 1294336}, at_1654784[2] = {1654784, 1654784};
 static const int64_t at_1130496[2] = {1130496, 1130496}, at_1323008[2] = {1323008, 1323008};
-static const int64_t at_1691648[2] = {1691648, 1691648}, at_1683456[2] = {1683456, 1683456};
-static const int64_t at_1695744[2] = {1695744, 1695744}, at_1708032[2] = {1708032, 1708032};
-static const int64_t at_1699840[2] = {1699840, 1699840}, at_1712128[2] = {1712128, 1712128};
-static const int64_t at_1703936[2] = {1703936, 1703936}, at_1396736[2] = {1396736, 1396736};
-static const int64_t at_1474560[2] = {1474560, 1474560}, at_1716224[2] = {1716224, 1716224};
-static const int64_t at_1413120[2] = {1413120, 1413120}, at_1720320[2] = {1720320, 1720320};
+static const int64_t at_1683456[2] = {1683456, 1683456}, at_1658880[2] = {1658880, 1658880};
+static const int64_t at_1687552[2] = {1687552, 1687552}, at_1699840[2] = {1699840, 1699840};
+static const int64_t at_1691648[2] = {1691648, 1691648}, at_1667072[2] = {1667072, 1667072};
+static const int64_t at_1703936[2] = {1703936, 1703936}, at_1662976[2] = {1662976, 1662976};
+static const int64_t at_1695744[2] = {1695744, 1695744}, at_1396736[2] = {1396736, 1396736};
+static const int64_t at_1425408[2] = {1425408, 1425408}, at_1708032[2] = {1708032, 1708032};
+static const int64_t at_1671168[2] = {1671168, 1671168}, at_1712128[2] = {1712128, 1712128};
 static const int64_t at_1179648[2] = {1179648, 1179648}, at_1351680[2] = {1351680, 1351680};
-static const int64_t at_1724416[2] = {1724416, 1724416}, at_1687552[2] = {1687552, 1687552};
-static const int64_t at_1728512[2] = {1728512, 1728512}, at_1540096[2] = {1540096, 1540096};
-static const int64_t at_1531904[2] = {1531904, 1531904}, at_851968[2] = {851968, 851968};
-static const int64_t at_1556480[2] = {1556480, 1556480}, at_1482752[2] = {1482752, 1482752};
-static const int64_t at_1564672[2] = {1564672, 1564672}, at_655360[2] = {655360, 655360};
-static const int64_t at_909312[2] = {909312, 909312}, at_1572864[2] = {1572864, 1572864};
-static const int64_t at_1490944[2] = {1490944, 1490944}, at_1581056[2] = {1581056, 1581056};
-static const int64_t at_1605632[2] = {1605632, 1605632}, at_1589248[2] = {1589248, 1589248};
-static const int64_t at_1507328[2] = {1507328, 1507328}, at_1613824[2] = {1613824, 1613824};
-static const int64_t at_1499136[2] = {1499136, 1499136}, at_1597440[2] = {1597440, 1597440};
-static const int64_t at_1261568[2] = {1261568, 1261568}, at_1380352[2] = {1380352, 1380352};
-static const int64_t at_1622016[2] = {1622016, 1622016}, at_1515520[2] = {1515520, 1515520};
-static const int64_t at_1630208[2] = {1630208, 1630208}, at_753664[2] = {753664, 753664};
-static const int64_t at_966656[2] = {966656, 966656}, at_1638400[2] = {1638400, 1638400};
-static const int64_t at_1523712[2] = {1523712, 1523712}, at_1646592[2] = {1646592, 1646592};
-static const int64_t at_1462272[2] = {1462272, 1462272}, at_1449984[2] = {1449984, 1449984};
-static const int64_t at_1437696[2] = {1437696, 1437696}, at_1736704[2] = {1736704, 1736704};
-static const int64_t at_1425408[2] = {1425408, 1425408}, at_1732608[2] = {1732608, 1732608};
-static const int64_t at_1654784[2] = {1654784, 1654784}, at_1548288[2] = {1548288, 1548288};
-static const int64_t at_1662976[2] = {1662976, 1662976}, at_1024000[2] = {1024000, 1024000};
-static const int64_t at_1228800[2] = {1228800, 1228800}, at_729088[2] = {729088, 729088};
-static const int64_t at_1404928[2] = {1404928, 1404928}, at_1409024[2] = {1409024, 1409024};
-static const int64_t at_614400[2] = {614400, 614400}, at_671744[2] = {671744, 671744};
-static const int64_t at_761856[2] = {761856, 761856}, at_1355776[2] = {1355776, 1355776};
-static const int64_t at_790528[2] = {790528, 790528}, at_819200[2] = {819200, 819200};
+static const int64_t at_1716224[2] = {1716224, 1716224}, at_1675264[2] = {1675264, 1675264};
+static const int64_t at_1720320[2] = {1720320, 1720320}, at_1732608[2] = {1732608, 1732608};
+static const int64_t at_1724416[2] = {1724416, 1724416}, at_1736704[2] = {1736704, 1736704};
+static const int64_t at_1679360[2] = {1679360, 1679360}, at_1728512[2] = {1728512, 1728512};
+static const int64_t at_851968[2] = {851968, 851968}, at_1499136[2] = {1499136, 1499136};
+static const int64_t at_1433600[2] = {1433600, 1433600}, at_1507328[2] = {1507328, 1507328};
+static const int64_t at_655360[2] = {655360, 655360}, at_909312[2] = {909312, 909312};
+static const int64_t at_1515520[2] = {1515520, 1515520}, at_1441792[2] = {1441792, 1441792};
+static const int64_t at_1523712[2] = {1523712, 1523712}, at_1548288[2] = {1548288, 1548288};
+static const int64_t at_1531904[2] = {1531904, 1531904}, at_1458176[2] = {1458176, 1458176};
+static const int64_t at_1556480[2] = {1556480, 1556480}, at_1449984[2] = {1449984, 1449984};
+static const int64_t at_1540096[2] = {1540096, 1540096}, at_1261568[2] = {1261568, 1261568};
+static const int64_t at_1380352[2] = {1380352, 1380352}, at_1564672[2] = {1564672, 1564672};
+static const int64_t at_1466368[2] = {1466368, 1466368}, at_1572864[2] = {1572864, 1572864};
+static const int64_t at_753664[2] = {753664, 753664}, at_966656[2] = {966656, 966656};
+static const int64_t at_1581056[2] = {1581056, 1581056}, at_1474560[2] = {1474560, 1474560};
+static const int64_t at_1589248[2] = {1589248, 1589248}, at_1613824[2] = {1613824, 1613824};
+static const int64_t at_1597440[2] = {1597440, 1597440}, at_1413120[2] = {1413120, 1413120};
+static const int64_t at_1622016[2] = {1622016, 1622016}, at_1482752[2] = {1482752, 1482752};
+static const int64_t at_1605632[2] = {1605632, 1605632}, at_1630208[2] = {1630208, 1630208};
+static const int64_t at_1490944[2] = {1490944, 1490944}, at_1638400[2] = {1638400, 1638400};
+static const int64_t at_1024000[2] = {1024000, 1024000}, at_1228800[2] = {1228800, 1228800};
+static const int64_t at_729088[2] = {729088, 729088}, at_1404928[2] = {1404928, 1404928};
+static const int64_t at_1409024[2] = {1409024, 1409024}, at_614400[2] = {614400, 614400};
+static const int64_t at_671744[2] = {671744, 671744}, at_761856[2] = {761856, 761856};
+static const int64_t at_1355776[2] = {1355776, 1355776}, at_790528[2] = {790528, 790528};
+static const int64_t at_819200[2] = {819200, 819200};
 
 // Byte offsets in the local segment, by class {cpu4, cpu3}.
 static const int64_t at_2869248[2] = {2869248, 1832960}, at_2729472[2] = {2729472, 1748736};
@@ -138,25 +140,23 @@ static const int64_t at_659968[2] = {659968, 506880}, at_660224[2] = {660224, 50
 static const int64_t by_768[2] = {768, 512}, by_40960[2] = {40960, 24576}, by_256[2] = {256, 256};
 static const int64_t by_49152[2] = {49152, 49152}, by_768_2[2] = {768, 768};
 static const int64_t by_2560[2] = {2560, 1536}, by_16384[2] = {16384, 16384};
-static const int64_t by_122880[2] = {122880, 73728}, by_4096[2] = {4096, 4096};
-static const int64_t by_28672[2] = {28672, 28672}, by_8192[2] = {8192, 8192};
+static const int64_t by_122880[2] = {122880, 73728}, by_28672[2] = {28672, 28672};
+static const int64_t by_4096[2] = {4096, 4096}, by_8192[2] = {8192, 8192};
 static const int64_t by_28416[2] = {28416, 20736}, by_28160[2] = {28160, 20992};
 
 static const int64_t local_bytes[2] = {2878208, 1838848}, sym_bytes = 1740800;
 
 // Collectives that are waited for elsewhere than where they start.
-static hap_event *h_2_ln_2_dw_cut_ready, *h_2_ln_2_dw_1_cut_ready, *h_2_attn_c_proj_db_cut_ready;
-static hap_event *h_ln_1_dw_cut_ready[2], *h_ln_1_dw_1_cut_ready[2], *h_mlp_c_proj_dw_cut_ready[2];
-static hap_event *h_mlp_c_proj_db_cut_ready[2], *h_mlp_c_fc_dw_cut_ready[2];
-static hap_event *h_mlp_c_fc_db_cut_ready[2], *h_ln_2_dw_cut_ready[2], *h_ln_2_dw_1_cut_ready[2];
-static hap_event *h_attn_c_proj_dw_cut_ready[2], *h_attn_c_proj_db_cut_ready[2];
-static hap_event *h_attn_c_attn_dw_cut_ready[2], *h_attn_c_attn_db_cut_ready[2];
-static hap_event *h_0_ln_1_dw_cut_ready, *h_0_ln_1_dw_1_cut_ready, *h_0_ln_1_dw_all_ready;
-static hap_event *h_attn_c_attn_weight_ready[2], *h_attn_c_proj_weight_ready[2];
-static hap_event *h_mlp_c_fc_weight_ready[2], *h_mlp_c_proj_weight_ready[2];
-static hap_event *h_ln_1_dw_all_ready[2], *h_2_attn_c_attn_weight_ready;
-static hap_event *h_2_attn_c_proj_weight_ready, *h_2_mlp_c_fc_weight_ready;
-static hap_event *h_2_mlp_c_proj_weight_ready;
+static hap_event *h_mlp_c_proj_dw_cut_ready[2], *h_mlp_c_proj_db_cut_ready[2];
+static hap_event *h_mlp_c_fc_dw_cut_ready[2], *h_mlp_c_fc_db_cut_ready[2], *h_ln_2_dw_cut_ready[2];
+static hap_event *h_ln_2_dw_1_cut_ready[2], *h_attn_c_proj_dw_cut_ready[2];
+static hap_event *h_attn_c_proj_db_cut_ready[2], *h_attn_c_attn_dw_cut_ready[2];
+static hap_event *h_attn_c_attn_db_cut_ready[2], *h_ln_1_dw_cut_ready[2], *h_ln_1_dw_1_cut_ready[2];
+static hap_event *h_0_ln_1_dw_all_ready, *h_attn_c_attn_weight_ready[2];
+static hap_event *h_attn_c_proj_weight_ready[2], *h_mlp_c_fc_weight_ready[2];
+static hap_event *h_mlp_c_proj_weight_ready[2], *h_ln_1_dw_all_ready[2];
+static hap_event *h_2_attn_c_attn_weight_ready, *h_2_attn_c_proj_weight_ready;
+static hap_event *h_2_mlp_c_fc_weight_ready, *h_2_mlp_c_proj_weight_ready;
 
 // What each of the 3 blocks h.* works on.
 typedef struct h_block {
@@ -167,68 +167,59 @@ typedef struct h_block {
     hap_tensor *attn_c_proj, *attn_c_proj_weight, *attn_c_proj_bias, *add, *ln_2_sum, *ln_2_m2;
     hap_tensor *ln_2, *ln_2_weight, *ln_2_bias, *mlp_c_fc, *mlp_c_fc_weight, *mlp_c_fc_bias;
     hap_tensor *mlp_act, *mlp_c_proj, *mlp_c_proj_weight, *mlp_c_proj_bias, *add_2_2;
+    hap_event **attn_c_attn_weight_ready, **attn_c_proj_weight_ready, **mlp_c_fc_weight_ready;
+    hap_event **mlp_c_proj_weight_ready;
 } h_block;
 static h_block h[3];
 
 // What each of the 2 blocks h_2.* works on.
 typedef struct h_2_block {
-    hap_tensor *ln_1_dw_cut, *ln_1_dw, *ln_1_dw_cut_scratch, *ln_1_dw_1_cut, *ln_1_dw_1;
-    hap_tensor *ln_1_dw_1_cut_scratch, *mlp_c_proj_dx, *ln_1_sum_2, *mlp_c_proj_weight;
-    hap_tensor *mlp_c_proj_dw, *mlp_act, *mlp_c_proj_dw_cut, *mlp_c_proj_db, *mlp_c_proj_db_cut;
-    hap_tensor *mlp_c_proj_db_cut_scratch, *mlp_act_dx, *mlp_c_fc, *mlp_c_fc_dx, *mlp_c_fc_weight;
-    hap_tensor *mlp_c_fc_dw, *ln_2, *mlp_c_fc_dw_cut, *mlp_c_fc_db, *mlp_c_fc_db_cut;
-    hap_tensor *mlp_c_fc_db_cut_scratch, *ln_2_stats, *ln_2_stats_1, *add, *ln_2_sum, *ln_2_m2;
-    hap_tensor *ln_2_weight, *ln_2_dx, *ln_2_sum_2, *ln_2_dw, *ln_2_dw_1, *ln_2_dw_cut;
-    hap_tensor *ln_2_dw_cut_scratch, *ln_2_dw_1_cut, *ln_2_dw_1_cut_scratch, *attn_c_proj_dx;
-    hap_tensor *attn_c_proj_weight, *attn_c_proj_dw, *attn_reshape_4, *attn_c_proj_dw_cut;
-    hap_tensor *attn_c_proj_db, *attn_c_proj_db_cut, *attn_c_proj_db_cut_scratch;
-    hap_tensor *attn_reshape_4_dx, *attn_transpose_4_dx, *attn_sdpa_dqkv, *attn_sdpa_dqkv_1;
-    hap_tensor *attn_sdpa_dqkv_2, *attn_transpose_3, *attn_transpose, *attn_transpose_2, *attn_sdpa;
-    hap_tensor *attn_sdpa_lse, *attn_transpose_3_dx, *attn_reshape_3_dx, *attn_transpose_2_dx;
-    hap_tensor *attn_reshape_2_dx, *attn_transpose_dx, *attn_reshape_dx, *attn_split_dx;
-    hap_tensor *attn_c_attn_dx, *attn_c_attn_weight, *attn_c_attn_dw, *ln_1, *attn_c_attn_dw_cut;
-    hap_tensor *attn_c_attn_db, *attn_c_attn_db_cut, *attn_c_attn_db_cut_scratch, *ln_1_stats;
-    hap_tensor *ln_1_stats_1, *add_2, *ln_1_sum, *ln_1_m2, *ln_1_weight, *ln_1_dx, *ln_1_sum_2_2;
-    hap_tensor *ln_1_dw_2, *ln_1_dw_1_2, *ln_1_weight_sumsq, *ln_1_dw_cut_2, *ln_1_weight_norm;
-    hap_tensor *wpe_weight_norm, *ln_1_bias_sumsq, *ln_1_dw_1_cut_2, *ln_1_bias_norm;
-    hap_tensor *attn_c_attn_weight_sumsq, *attn_c_attn_weight_norm, *attn_c_attn_bias_sumsq;
-    hap_tensor *attn_c_attn_bias_norm, *attn_c_proj_weight_sumsq, *attn_c_proj_weight_norm;
-    hap_tensor *attn_c_proj_bias_sumsq, *attn_c_proj_bias_norm, *ln_2_weight_sumsq;
-    hap_tensor *ln_2_weight_norm, *ln_2_bias_sumsq, *ln_2_bias_norm, *mlp_c_fc_weight_sumsq;
-    hap_tensor *mlp_c_fc_weight_norm, *mlp_c_fc_bias_sumsq, *mlp_c_fc_bias_norm;
-    hap_tensor *mlp_c_proj_weight_sumsq, *mlp_c_proj_weight_norm, *mlp_c_proj_bias_sumsq;
-    hap_tensor *mlp_c_proj_bias_norm, *ln_1_dw_1_all, *ln_1_weight_exp_avg, *ln_1_weight_exp_avg_sq;
-    hap_tensor *ln_1_dw_all, *clip, *ln_1_bias, *ln_1_bias_exp_avg, *ln_1_bias_exp_avg_sq;
-    hap_tensor *attn_c_attn_weight_cut, *attn_c_attn_weight_exp_avg, *attn_c_attn_weight_exp_avg_sq;
-    hap_tensor *attn_c_attn_db_all, *attn_c_attn_bias, *attn_c_attn_bias_exp_avg;
-    hap_tensor *attn_c_attn_bias_exp_avg_sq, *attn_c_proj_weight_cut, *attn_c_proj_weight_exp_avg;
-    hap_tensor *attn_c_proj_weight_exp_avg_sq, *attn_c_proj_db_all, *ln_2_dw_all, *attn_c_proj_bias;
-    hap_tensor *attn_c_proj_bias_exp_avg, *attn_c_proj_bias_exp_avg_sq, *ln_2_dw_1_all;
-    hap_tensor *ln_2_weight_exp_avg, *ln_2_weight_exp_avg_sq, *ln_2_bias, *ln_2_bias_exp_avg;
-    hap_tensor *ln_2_bias_exp_avg_sq, *mlp_c_fc_weight_cut, *mlp_c_fc_weight_exp_avg;
-    hap_tensor *mlp_c_fc_weight_exp_avg_sq, *mlp_c_fc_db_all, *mlp_c_fc_bias;
-    hap_tensor *mlp_c_fc_bias_exp_avg, *mlp_c_fc_bias_exp_avg_sq, *mlp_c_proj_weight_cut;
-    hap_tensor *mlp_c_proj_weight_exp_avg, *mlp_c_proj_weight_exp_avg_sq, *mlp_c_proj_db_all;
-    hap_tensor *ln_1_dw_all_2, *mlp_c_proj_bias, *mlp_c_proj_bias_exp_avg;
-    hap_tensor *mlp_c_proj_bias_exp_avg_sq;
-    hap_event **ln_1_dw_cut_ready, **ln_1_dw_1_cut_ready, **mlp_c_proj_dw_cut_ready;
-    hap_event **mlp_c_proj_db_cut_ready, **mlp_c_fc_dw_cut_ready, **mlp_c_fc_db_cut_ready;
-    hap_event **ln_2_dw_cut_ready, **ln_2_dw_1_cut_ready, **attn_c_proj_dw_cut_ready;
-    hap_event **attn_c_proj_db_cut_ready, **attn_c_attn_dw_cut_ready, **attn_c_attn_db_cut_ready;
-    hap_event **ln_1_dw_cut_ready_2, **ln_1_dw_1_cut_ready_2, **ln_1_dw_all_ready;
-    hap_event **attn_c_attn_weight_ready, **attn_c_proj_weight_ready, **mlp_c_fc_weight_ready;
-    hap_event **mlp_c_proj_weight_ready, **ln_1_dw_all_ready_2;
+    hap_tensor *mlp_c_proj_dx, *ln_1_sum_2, *mlp_c_proj_weight, *mlp_c_proj_dw, *mlp_act;
+    hap_tensor *mlp_c_proj_dw_cut, *mlp_c_proj_db, *mlp_c_proj_db_cut, *mlp_c_proj_db_cut_scratch;
+    hap_tensor *mlp_act_dx, *mlp_c_fc, *mlp_c_fc_dx, *mlp_c_fc_weight, *mlp_c_fc_dw, *ln_2;
+    hap_tensor *mlp_c_fc_dw_cut, *mlp_c_fc_db, *mlp_c_fc_db_cut, *mlp_c_fc_db_cut_scratch;
+    hap_tensor *ln_2_stats, *ln_2_stats_1, *add, *ln_2_sum, *ln_2_m2, *ln_2_weight, *ln_2_dx;
+    hap_tensor *ln_2_sum_2, *ln_2_dw, *ln_2_dw_1, *ln_2_dw_cut, *ln_2_dw_cut_scratch;
+    hap_tensor *ln_2_dw_1_cut, *ln_2_dw_1_cut_scratch, *attn_c_proj_dx, *attn_c_proj_weight;
+    hap_tensor *attn_c_proj_dw, *attn_reshape_4, *attn_c_proj_dw_cut, *attn_c_proj_db;
+    hap_tensor *attn_c_proj_db_cut, *attn_c_proj_db_cut_scratch, *attn_reshape_4_dx;
+    hap_tensor *attn_transpose_4_dx, *attn_sdpa_dqkv, *attn_sdpa_dqkv_1, *attn_sdpa_dqkv_2;
+    hap_tensor *attn_transpose_3, *attn_transpose, *attn_transpose_2, *attn_sdpa, *attn_sdpa_lse;
+    hap_tensor *attn_transpose_3_dx, *attn_reshape_3_dx, *attn_transpose_2_dx, *attn_reshape_2_dx;
+    hap_tensor *attn_transpose_dx, *attn_reshape_dx, *attn_split_dx, *attn_c_attn_dx;
+    hap_tensor *attn_c_attn_weight, *attn_c_attn_dw, *ln_1, *attn_c_attn_dw_cut, *attn_c_attn_db;
+    hap_tensor *attn_c_attn_db_cut, *attn_c_attn_db_cut_scratch, *ln_1_stats, *ln_1_stats_1, *add_2;
+    hap_tensor *ln_1_sum, *ln_1_m2, *ln_1_weight, *ln_1_dx, *ln_1_sum_2_2, *ln_1_dw, *ln_1_dw_1;
+    hap_tensor *ln_1_dw_cut, *ln_1_dw_cut_scratch, *ln_1_dw_1_cut, *ln_1_dw_1_cut_scratch;
+    hap_tensor *ln_1_weight_sumsq, *ln_1_weight_norm, *wpe_weight_norm, *ln_1_bias_sumsq;
+    hap_tensor *ln_1_bias_norm, *attn_c_attn_weight_sumsq, *attn_c_attn_weight_norm;
+    hap_tensor *attn_c_attn_bias_sumsq, *attn_c_attn_bias_norm, *attn_c_proj_weight_sumsq;
+    hap_tensor *attn_c_proj_weight_norm, *attn_c_proj_bias_sumsq, *attn_c_proj_bias_norm;
+    hap_tensor *ln_2_weight_sumsq, *ln_2_weight_norm, *ln_2_bias_sumsq, *ln_2_bias_norm;
+    hap_tensor *mlp_c_fc_weight_sumsq, *mlp_c_fc_weight_norm, *mlp_c_fc_bias_sumsq;
+    hap_tensor *mlp_c_fc_bias_norm, *mlp_c_proj_weight_sumsq, *mlp_c_proj_weight_norm;
+    hap_tensor *mlp_c_proj_bias_sumsq, *mlp_c_proj_bias_norm, *ln_1_dw_1_all, *ln_1_weight_exp_avg;
+    hap_tensor *ln_1_weight_exp_avg_sq, *ln_1_dw_all, *clip, *ln_1_bias, *ln_1_bias_exp_avg;
+    hap_tensor *ln_1_bias_exp_avg_sq, *attn_c_attn_weight_cut, *attn_c_attn_weight_exp_avg;
+    hap_tensor *attn_c_attn_weight_exp_avg_sq, *attn_c_attn_db_all, *attn_c_attn_bias;
+    hap_tensor *attn_c_attn_bias_exp_avg, *attn_c_attn_bias_exp_avg_sq, *attn_c_proj_weight_cut;
+    hap_tensor *attn_c_proj_weight_exp_avg, *attn_c_proj_weight_exp_avg_sq, *attn_c_proj_db_all;
+    hap_tensor *ln_2_dw_all, *attn_c_proj_bias, *attn_c_proj_bias_exp_avg;
+    hap_tensor *attn_c_proj_bias_exp_avg_sq, *ln_2_dw_1_all, *ln_2_weight_exp_avg;
+    hap_tensor *ln_2_weight_exp_avg_sq, *ln_2_bias, *ln_2_bias_exp_avg, *ln_2_bias_exp_avg_sq;
+    hap_tensor *mlp_c_fc_weight_cut, *mlp_c_fc_weight_exp_avg, *mlp_c_fc_weight_exp_avg_sq;
+    hap_tensor *mlp_c_fc_db_all, *mlp_c_fc_bias, *mlp_c_fc_bias_exp_avg, *mlp_c_fc_bias_exp_avg_sq;
+    hap_tensor *mlp_c_proj_weight_cut, *mlp_c_proj_weight_exp_avg, *mlp_c_proj_weight_exp_avg_sq;
+    hap_tensor *mlp_c_proj_db_all, *ln_1_dw_all_2, *ln_1_dw_cut_2, *mlp_c_proj_bias;
+    hap_tensor *mlp_c_proj_bias_exp_avg, *mlp_c_proj_bias_exp_avg_sq;
+    hap_event **mlp_c_proj_dw_cut_ready, **mlp_c_proj_db_cut_ready, **mlp_c_fc_dw_cut_ready;
+    hap_event **mlp_c_fc_db_cut_ready, **ln_2_dw_cut_ready, **ln_2_dw_1_cut_ready;
+    hap_event **attn_c_proj_dw_cut_ready, **attn_c_proj_db_cut_ready, **attn_c_attn_dw_cut_ready;
+    hap_event **attn_c_attn_db_cut_ready, **ln_1_dw_cut_ready, **ln_1_dw_1_cut_ready;
+    hap_event **ln_1_dw_all_ready, **attn_c_attn_weight_ready, **attn_c_proj_weight_ready;
+    hap_event **mlp_c_fc_weight_ready, **mlp_c_proj_weight_ready, **ln_1_dw_all_ready_2;
 } h_2_block;
 static h_2_block h_2[2];
-
-// What each of the 3 blocks block.* works on.
-typedef struct block_block {
-    hap_tensor *ln_2_weight_norm, *attn_c_proj_bias_norm, *ln_2_weight_sumsq, *ln_2_bias_sumsq;
-    hap_tensor *ln_2_dw_1_cut;
-    hap_event **ln_2_dw_1_cut_ready, **attn_c_attn_weight_ready, **attn_c_proj_weight_ready;
-    hap_event **mlp_c_fc_weight_ready, **mlp_c_proj_weight_ready;
-} block_block;
-static block_block block[3];
 
 // One of the 3 blocks h, forward: 0.415 ms of computation.
 static void h_forward(hap_rank *r, const h_block *b)
@@ -296,14 +287,6 @@ static void h_forward(hap_rank *r, const h_block *b)
 // One of the 2 blocks h_2, backward: 0.772 ms of computation.
 static void h_2_backward(hap_rank *r, const h_2_block *b)
 {
-    // ln_1
-    // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
-    *b->ln_1_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &b->ln_1_dw_cut,
-                                                      &b->ln_1_dw, b->ln_1_dw_cut_scratch);
-    // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
-    *b->ln_1_dw_1_cut_ready = coll_reduce_scatter_start(
-        r, AXIS(0), FORM_SENDRECV, 1, &b->ln_1_dw_1_cut, &b->ln_1_dw_1, b->ln_1_dw_1_cut_scratch);
-
     // mlp
     // y = a b'    [8@rows 32 192]    0.0829 ms
     op_linear(r, b->mlp_c_proj_dx, b->ln_1_sum_2, b->mlp_c_proj_weight, NULL, HAP_NT);
@@ -414,21 +397,27 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
                 b->ln_1_stats_1, b->ln_1_weight, 1e-05);
     // y = a + b    [8@rows 32 64]    0.0106 ms
     op_add(r, b->ln_1_sum_2_2, b->ln_2_sum_2, b->ln_1_dx);
-    op_norm_bwd_params(r, b->ln_1_dw_2, b->ln_1_dw_1_2, b->attn_c_attn_dx, b->add_2, b->ln_1_sum,
+    op_norm_bwd_params(r, b->ln_1_dw, b->ln_1_dw_1, b->attn_c_attn_dx, b->add_2, b->ln_1_sum,
                        b->ln_1_m2, 1e-05); // y, y1 = dweight, dbias    [64]+    0.00754 ms
+    // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
+    *b->ln_1_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &b->ln_1_dw_cut,
+                                                      &b->ln_1_dw, b->ln_1_dw_cut_scratch);
+    // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
+    *b->ln_1_dw_1_cut_ready = coll_reduce_scatter_start(
+        r, AXIS(0), FORM_SENDRECV, 1, &b->ln_1_dw_1_cut, &b->ln_1_dw_1, b->ln_1_dw_1_cut_scratch);
 }
 
 // One of the 2 blocks h_2, backward: 0.0317 ms of computation.
 static void h_2_backward_2(hap_rank *r, const h_2_block *b)
 {
-    hap_wait(r, *b->ln_1_dw_cut_ready_2); // 0.00507 ms hidden
+    hap_wait(r, *b->ln_1_dw_cut_ready); // 0.00507 ms hidden
 
     // update
-    op_sumsq(r, b->ln_1_weight_sumsq, b->ln_1_dw_cut_2); // y = sum x^2    []+    0.00101 ms
+    op_sumsq(r, b->ln_1_weight_sumsq, b->ln_1_dw_cut); // y = sum x^2    []+    0.00101 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->ln_1_weight_norm, b->wpe_weight_norm, b->ln_1_weight_sumsq);
-    hap_wait(r, *b->ln_1_dw_1_cut_ready_2);              // 0.00507 ms hidden
-    op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_dw_1_cut_2); // y = sum x^2    []+    0.00101 ms
+    hap_wait(r, *b->ln_1_dw_1_cut_ready);              // 0.00507 ms hidden
+    op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_dw_1_cut); // y = sum x^2    []+    0.00101 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq);
     hap_wait(r, *b->attn_c_attn_dw_cut_ready); // 0.0171 ms hidden
@@ -478,23 +467,13 @@ static void h_2_backward_2(hap_rank *r, const h_2_block *b)
     op_add(r, b->mlp_c_proj_bias_norm, b->mlp_c_proj_weight_norm, b->mlp_c_proj_bias_sumsq);
 }
 
-// One of the 3 blocks block, update: 0.00201 ms of computation.
-static void block_update(hap_rank *r, const block_block *b)
-{
-    // update
-    // y = a + b    []+    0.001 ms
-    op_add(r, b->ln_2_weight_norm, b->attn_c_proj_bias_norm, b->ln_2_weight_sumsq);
-    hap_wait(r, *b->ln_2_dw_1_cut_ready);              // 0.00507 ms hidden
-    op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_dw_1_cut); // y = sum x^2    []+    0.00101 ms
-}
-
 // One of the 2 blocks h_2, update: 0.0827 ms of computation.
 static void h_2_update(hap_rank *r, const h_2_block *b)
 {
     // update
     // dim 0 @cut_64 -> whole    [64]    256 B    0.00504 ms
-    hap_event *e_ln_1_dw_1_all = coll_all_gather_start(
-        r, AXIS(0), FORM_SENDRECV, 1, &b->ln_1_dw_1_all, &b->ln_1_dw_1_cut_2, NULL);
+    hap_event *e_ln_1_dw_1_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
+                                                       &b->ln_1_dw_1_all, &b->ln_1_dw_1_cut, NULL);
     hap_wait(r, *b->ln_1_dw_all_ready); // 0.00114 ms hidden
     op_adam(r, b->ln_1_weight, b->ln_1_weight_exp_avg, b->ln_1_weight_exp_avg_sq, b->ln_1_dw_all,
             b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00119 ms
@@ -571,15 +550,15 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
         r, AXIS(0), FORM_SENDRECV, 1, &b->mlp_c_proj_db_all, &b->mlp_c_proj_db_cut, NULL);
     // dim 0 @cut_64 -> whole    [64]    256 B    0.00504 ms
     *b->ln_1_dw_all_ready_2 = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &b->ln_1_dw_all_2,
-                                                    &b->ln_1_dw_cut, NULL);
+                                                    &b->ln_1_dw_cut_2, NULL);
     hap_wait(r, e_mlp_c_proj_db_all);
     // a -= lr b / sqrt c    [64]    0.00119 ms
     op_adam(r, b->mlp_c_proj_bias, b->mlp_c_proj_bias_exp_avg, b->mlp_c_proj_bias_exp_avg_sq,
             b->mlp_c_proj_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
 }
 
-// One of the 3 blocks block, update: 0 ms of computation.
-static void block_update_2(hap_rank *r, const block_block *b)
+// One of the 3 blocks h, update: 0 ms of computation.
+static void h_update(hap_rank *r, const h_block *b)
 {
     hap_wait(r, *b->attn_c_attn_weight_ready); // 0.0121 ms hidden
     hap_wait(r, *b->attn_c_proj_weight_ready); // 0.00705 ms hidden
@@ -748,34 +727,37 @@ int main(int argc, char **argv)
     hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_2638848, HAP_F32, 2, rows_32);
     hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_2639616, HAP_F32, 2, rows_32);
     hap_tensor *ln_f_dx = hap_at(r, SEG_LOCAL, at_2811392, HAP_F32, 3, rows_32_64);
-    hap_tensor *ln_f_dw = hap_at(r, SEG_SYM, at_1675264, HAP_F32, 1, of_64);       // [64]+
-    hap_tensor *ln_f_dw_1 = hap_at(r, SEG_SYM, at_1671168, HAP_F32, 1, of_64);     // [64]+
-    hap_tensor *ln_f_dw_all = hap_at(r, SEG_SYM, at_1675264, HAP_F32, 1, of_64);   // [64]
-    hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_SYM, at_1671168, HAP_F32, 1, of_64); // [64]
+    hap_tensor *ln_f_dw = hap_at(r, SEG_SYM, at_1650688, HAP_F32, 1, of_64);       // [64]+
+    hap_tensor *ln_f_dw_1 = hap_at(r, SEG_SYM, at_1646592, HAP_F32, 1, of_64);     // [64]+
+    hap_tensor *ln_f_dw_all = hap_at(r, SEG_SYM, at_1650688, HAP_F32, 1, of_64);   // [64]
+    hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_SYM, at_1646592, HAP_F32, 1, of_64); // [64]
     hap_tensor *h_2_mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_2688512, HAP_F32, 3, rows_32_192);
     // [192 64]+
     hap_tensor *h_2_mlp_c_proj_dw = hap_at(r, SEG_SYM, at_1081344, HAP_F32, 2, of_192_64);
     hap_tensor *h_2_mlp_c_proj_dw_cut = hap_at(r, SEG_SYM, at_1294336, HAP_F32, 2, cut_192_64);
-    hap_tensor *h_2_mlp_c_proj_db = hap_at(r, SEG_SYM, at_1679360, HAP_F32, 1, of_64); // [64]+
-    hap_tensor *h_2_mlp_c_proj_db_all = hap_at(r, SEG_SYM, at_1679360, HAP_F32, 1, of_64);
+    hap_tensor *h_2_mlp_c_proj_db = hap_at(r, SEG_SYM, at_1654784, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *h_2_mlp_c_proj_db_all = hap_at(r, SEG_SYM, at_1654784, HAP_F32, 1, of_64);
     hap_tensor *h_2_mlp_act_dx = hap_at(r, SEG_LOCAL, at_1274112, HAP_F32, 3, rows_32_192);
     hap_tensor *h_2_mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 3, rows_32_64);
     // [64 192]+
     hap_tensor *h_2_mlp_c_fc_dw = hap_at(r, SEG_SYM, at_1130496, HAP_F32, 2, of_64_192);
     hap_tensor *h_2_mlp_c_fc_dw_cut = hap_at(r, SEG_SYM, at_1323008, HAP_F32, 2, cut_64_192);
-    hap_tensor *h_2_mlp_c_fc_db = hap_at(r, SEG_SYM, at_1691648, HAP_F32, 1, of_192); // [192]+
-    hap_tensor *h_2_mlp_c_fc_db_cut = hap_at(r, SEG_SYM, at_1683456, HAP_F32, 1, cut_192_of_192);
+    hap_tensor *h_2_mlp_c_fc_db = hap_at(r, SEG_SYM, at_1683456, HAP_F32, 1, of_192); // [192]+
+    hap_tensor *h_2_mlp_c_fc_db_cut = hap_at(r, SEG_SYM, at_1658880, HAP_F32, 1, cut_192_of_192);
     hap_tensor *h_2_ln_2_stats = hap_at(r, SEG_LOCAL, at_946432, HAP_F32, 2, rows_32);
     hap_tensor *h_2_ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_947200, HAP_F32, 2, rows_32);
     hap_tensor *h_2_ln_2_dx = hap_at(r, SEG_LOCAL, at_987392, HAP_F32, 3, rows_32_64);
     hap_tensor *h_2_ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_946432, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_2_ln_2_dw = hap_at(r, SEG_SYM, at_1708032, HAP_F32, 1, of_64);   // [64]+
-    hap_tensor *h_2_ln_2_dw_1 = hap_at(r, SEG_SYM, at_1699840, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *h_2_ln_2_dw = hap_at(r, SEG_SYM, at_1699840, HAP_F32, 1, of_64);   // [64]+
+    hap_tensor *h_2_ln_2_dw_1 = hap_at(r, SEG_SYM, at_1691648, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *h_2_ln_2_dw_cut = hap_at(r, SEG_SYM, at_1667072, HAP_F32, 1, cut_64_of_64);
+    hap_tensor *h_2_ln_2_dw_1_cut = hap_at(r, SEG_SYM, at_1662976, HAP_F32, 1, cut_64_of_64);
     hap_tensor *h_2_attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 3, rows_32_64);
     // [64 64]+
     hap_tensor *h_2_attn_c_proj_dw = hap_at(r, SEG_SYM, at_1396736, HAP_F32, 2, of_64_64);
-    hap_tensor *h_2_attn_c_proj_dw_cut = hap_at(r, SEG_SYM, at_1474560, HAP_F32, 2, heads_64);
-    hap_tensor *h_2_attn_c_proj_db = hap_at(r, SEG_SYM, at_1716224, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *h_2_attn_c_proj_dw_cut = hap_at(r, SEG_SYM, at_1425408, HAP_F32, 2, heads_64);
+    hap_tensor *h_2_attn_c_proj_db = hap_at(r, SEG_SYM, at_1708032, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *h_2_attn_c_proj_db_cut = hap_at(r, SEG_SYM, at_1671168, HAP_F32, 1, cut_64_of_64);
     hap_tensor *h_2_attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 4, rows_32_4_16);
     hap_tensor *h_2_attn_transpose_4_dx =
         hap_at(r, SEG_LOCAL, at_1315072, HAP_F32, 4, rows_4_32_16);
@@ -794,14 +776,17 @@ int main(int argc, char **argv)
     // [64 192]+
     hap_tensor *h_2_attn_c_attn_dw = hap_at(r, SEG_SYM, at_1179648, HAP_F32, 2, of_64_192);
     hap_tensor *h_2_attn_c_attn_dw_cut = hap_at(r, SEG_SYM, at_1351680, HAP_F32, 2, cut_64_192);
-    hap_tensor *h_2_attn_c_attn_db = hap_at(r, SEG_SYM, at_1724416, HAP_F32, 1, of_192); // [192]+
-    hap_tensor *h_2_attn_c_attn_db_cut = hap_at(r, SEG_SYM, at_1687552, HAP_F32, 1, cut_3_of_192);
+    hap_tensor *h_2_attn_c_attn_db = hap_at(r, SEG_SYM, at_1716224, HAP_F32, 1, of_192); // [192]+
+    hap_tensor *h_2_attn_c_attn_db_cut = hap_at(r, SEG_SYM, at_1675264, HAP_F32, 1, cut_3_of_192);
     hap_tensor *h_2_ln_1_stats = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 2, rows_32);
     hap_tensor *h_2_ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_906240, HAP_F32, 2, rows_32);
     hap_tensor *h_2_ln_1_dx = hap_at(r, SEG_LOCAL, at_1274112, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_2_ln_1_dw = hap_at(r, SEG_SYM, at_1732608, HAP_F32, 1, of_64);   // [64]+
+    hap_tensor *h_2_ln_1_dw_1 = hap_at(r, SEG_SYM, at_1724416, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *h_2_ln_1_dw_1_cut = hap_at(r, SEG_SYM, at_1679360, HAP_F32, 1, cut_64_of_64);
     hap_tensor *add_fold1 = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 3, of_1_32_64); // [1 32 64]+
-    hap_tensor *wpe_dw = hap_at(r, SEG_SYM, at_1654784, HAP_F32, 2, of_32_64);       // [32 64]+
-    hap_tensor *wpe_dw_cut = hap_at(r, SEG_SYM, at_1548288, HAP_F32, 2, cut_32_64);
+    hap_tensor *wpe_dw = hap_at(r, SEG_SYM, at_1630208, HAP_F32, 2, of_32_64);       // [32 64]+
+    hap_tensor *wpe_dw_cut = hap_at(r, SEG_SYM, at_1490944, HAP_F32, 2, cut_32_64);
     hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 2, of_211_64); // [211 64]+
     hap_tensor *wte_sum = hap_at(r, SEG_SYM, at_1024000, HAP_F32, 2, of_211_64); // [211 64]+
     hap_tensor *wte_sum_cut = hap_at(r, SEG_SYM, at_1228800, HAP_F32, 2, vocab_64);
@@ -817,7 +802,20 @@ int main(int argc, char **argv)
     hap_tensor *h_2_attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);
     // []+
     hap_tensor *h_2_attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);
-    hap_tensor *h_2_ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL); // []+
+    // []+
+    hap_tensor *h_2_attn_c_attn_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);
+    // []+
+    hap_tensor *h_2_attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);
+    // []+
+    hap_tensor *h_2_attn_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);
+    // []+
+    hap_tensor *h_2_attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);
+    // []+
+    hap_tensor *h_2_attn_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);
+    hap_tensor *h_2_ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL); // []+
+    hap_tensor *h_2_ln_2_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);  // []+
+    hap_tensor *h_2_ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);   // []+
+    hap_tensor *h_2_ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);    // []+
     // []+
     hap_tensor *h_2_mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);
     hap_tensor *h_2_mlp_c_fc_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL); // []+
@@ -843,22 +841,22 @@ int main(int argc, char **argv)
     hap_tensor *h_2_attn_c_proj_weight_cut = hap_at(r, SEG_SYM, at_1404928, HAP_F32, 2, heads_64);
     hap_tensor *h_2_attn_c_proj_db_all = hap_at(r, SEG_SYM, at_1355776, HAP_F32, 1, of_64);
     hap_tensor *h_2_ln_2_dw_all = hap_at(r, SEG_SYM, at_1351680, HAP_F32, 1, of_64);   // [64]
-    hap_tensor *h_2_ln_2_dw_1_all = hap_at(r, SEG_SYM, at_1413120, HAP_F32, 1, of_64); // [64]
+    hap_tensor *h_2_ln_2_dw_1_all = hap_at(r, SEG_SYM, at_1355776, HAP_F32, 1, of_64); // [64]
     hap_tensor *h_2_mlp_c_fc_weight_cut = hap_at(r, SEG_SYM, at_790528, HAP_F32, 2, cut_64_192);
     hap_tensor *h_2_mlp_c_fc_db_all = hap_at(r, SEG_SYM, at_1323008, HAP_F32, 1, of_192);
     hap_tensor *h_2_mlp_c_proj_weight_cut = hap_at(r, SEG_SYM, at_819200, HAP_F32, 2, cut_192_64);
 
     // Scratch of collectives.
     hap_tensor *h_2_mlp_c_fc_db_cut_scratch =
-        hap_at(r, SEG_SYM, at_1695744, HAP_F32, 1, scratch_128);
-    hap_tensor *h_2_ln_2_dw_cut_scratch = hap_at(r, SEG_SYM, at_1712128, HAP_F32, 1, of_64);
-    hap_tensor *h_2_ln_2_dw_1_cut_scratch = hap_at(r, SEG_SYM, at_1703936, HAP_F32, 1, of_64);
-    hap_tensor *h_2_attn_c_proj_db_cut_scratch = hap_at(r, SEG_SYM, at_1720320, HAP_F32, 1, of_64);
+        hap_at(r, SEG_SYM, at_1687552, HAP_F32, 1, scratch_128);
+    hap_tensor *h_2_ln_2_dw_cut_scratch = hap_at(r, SEG_SYM, at_1703936, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_dw_1_cut_scratch = hap_at(r, SEG_SYM, at_1695744, HAP_F32, 1, of_64);
+    hap_tensor *h_2_attn_c_proj_db_cut_scratch = hap_at(r, SEG_SYM, at_1712128, HAP_F32, 1, of_64);
     hap_tensor *h_2_attn_c_attn_db_cut_scratch =
-        hap_at(r, SEG_SYM, at_1728512, HAP_F32, 1, scratch_128);
-    hap_tensor *h_0_ln_1_dw_cut_scratch = hap_at(r, SEG_SYM, at_1736704, HAP_F32, 1, of_64);
-    hap_tensor *h_0_ln_1_dw_1_cut_scratch = hap_at(r, SEG_SYM, at_1732608, HAP_F32, 1, of_64);
-    hap_tensor *wpe_dw_cut_scratch = hap_at(r, SEG_SYM, at_1662976, HAP_F32, 1, scratch_1152);
+        hap_at(r, SEG_SYM, at_1720320, HAP_F32, 1, scratch_128);
+    hap_tensor *h_2_ln_1_dw_cut_scratch = hap_at(r, SEG_SYM, at_1736704, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_dw_1_cut_scratch = hap_at(r, SEG_SYM, at_1728512, HAP_F32, 1, of_64);
+    hap_tensor *wpe_dw_cut_scratch = hap_at(r, SEG_SYM, at_1638400, HAP_F32, 1, scratch_1152);
 
     hap_tensor *h_ln_1_sum[3], *h_ln_1_m2[3], *h_ln_1[3], *h_ln_1_weight[3], *h_ln_1_bias[3];
     hap_tensor *h_attn_c_attn_weight[3], *h_attn_c_attn_bias[3], *h_attn_transpose[3];
@@ -866,8 +864,7 @@ int main(int argc, char **argv)
     hap_tensor *h_attn_reshape_4[3], *h_attn_c_proj_weight[3], *h_attn_c_proj_bias[3], *h_add[3];
     hap_tensor *h_ln_2_sum[3], *h_ln_2_m2[3], *h_ln_2[3], *h_ln_2_weight[3], *h_ln_2_bias[3];
     hap_tensor *h_mlp_c_fc[3], *h_mlp_c_fc_weight[3], *h_mlp_c_fc_bias[3], *h_mlp_act[3];
-    hap_tensor *h_mlp_c_proj_weight[3], *h_mlp_c_proj_bias[3], *h_ln_1_dw_cut[3], *h_ln_1_dw[3];
-    hap_tensor *h_ln_1_dw_1_cut[3], *h_ln_1_dw_1[3], *h_ln_1_sum_2[3];
+    hap_tensor *h_mlp_c_proj_weight[3], *h_mlp_c_proj_bias[3], *h_ln_1_sum_2[3], *h_ln_1_dw_cut[3];
     hap_tensor *h_1_mlp_c_proj_bias_norm_2[3], *h_ln_1_dw_all[3];
     for (int i = 0; i < 3; i++) {
         h_ln_1_sum[i] = hap_at_layer(r, SEG_LOCAL, at_2864640, by_768, i, HAP_F32, 2, rows_32);
@@ -930,25 +927,17 @@ int main(int argc, char **argv)
         h_mlp_c_proj_bias[i] = hap_at_layer(r, SEG_LOCAL, at_8448, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_proj.bias"), h_mlp_c_proj_bias[i],
                   HAP_FILL(0));
-        h_ln_1_dw_cut[i] =
-            hap_at_layer(r, SEG_SYM, at_1437696, by_4096, i, HAP_F32, 1, cut_64_of_64);
-        h_ln_1_dw[i] = hap_at_layer(r, SEG_SYM, at_1462272, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        h_ln_1_dw_1_cut[i] =
-            hap_at_layer(r, SEG_SYM, at_1425408, by_4096, i, HAP_F32, 1, cut_64_of_64);
-        // [64]+
-        h_ln_1_dw_1[i] = hap_at_layer(r, SEG_SYM, at_1449984, by_4096, i, HAP_F32, 1, of_64);
         h_ln_1_sum_2[i] = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 3, rows_32_64);
+        h_ln_1_dw_cut[i] =
+            hap_at_layer(r, SEG_SYM, at_1413120, by_4096, i, HAP_F32, 1, cut_64_of_64);
         h_1_mlp_c_proj_bias_norm_2[i] = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL); // []+
         h_ln_1_dw_all[i] = hap_at(r, SEG_SYM, at_1404928, HAP_F32, 1, of_64);              // [64]
     }
 
-    hap_tensor *h_2_add_2_2[4], *h_2_ln_2_weight_norm_2[4], *h_2_ln_2_bias_sumsq_2[4];
+    hap_tensor *h_2_add_2_2[4];
     for (int i = 0; i < 4; i++) {
         h_2_add_2_2[i] =
             hap_at_layer(r, SEG_LOCAL, at_1396992, by_40960, i, HAP_F32, 3, rows_32_64);
-        h_2_ln_2_weight_norm_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_659712, by_256, i % 2, HAP_F32, 0, NULL);   // []+
-        h_2_ln_2_bias_sumsq_2[i] = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL); // []+
     }
 
     for (int i = 0; i < 3; i++) {
@@ -994,13 +983,21 @@ int main(int argc, char **argv)
         b->mlp_c_proj_bias = h_mlp_c_proj_bias[i];
         b->add_2_2 = h_2_add_2_2[i + 1];
     }
+    h[0].attn_c_attn_weight_ready = &h_attn_c_attn_weight_ready[1];
+    h[1].attn_c_attn_weight_ready = &h_attn_c_attn_weight_ready[0];
+    h[2].attn_c_attn_weight_ready = &h_2_attn_c_attn_weight_ready;
+    h[0].attn_c_proj_weight_ready = &h_attn_c_proj_weight_ready[1];
+    h[1].attn_c_proj_weight_ready = &h_attn_c_proj_weight_ready[0];
+    h[2].attn_c_proj_weight_ready = &h_2_attn_c_proj_weight_ready;
+    h[0].mlp_c_fc_weight_ready = &h_mlp_c_fc_weight_ready[1];
+    h[1].mlp_c_fc_weight_ready = &h_mlp_c_fc_weight_ready[0];
+    h[2].mlp_c_fc_weight_ready = &h_2_mlp_c_fc_weight_ready;
+    h[0].mlp_c_proj_weight_ready = &h_mlp_c_proj_weight_ready[1];
+    h[1].mlp_c_proj_weight_ready = &h_mlp_c_proj_weight_ready[0];
+    h[2].mlp_c_proj_weight_ready = &h_2_mlp_c_proj_weight_ready;
 
     for (int i = 0; i < 2; i++) {
         h_2_block *b = &h_2[i];
-        b->ln_1_dw_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1540096, by_4096, 1 - i, HAP_F32, 1, of_64);
-        b->ln_1_dw_1_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1531904, by_4096, 1 - i, HAP_F32, 1, of_64);
         b->mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_1274112, HAP_F32, 3, rows_32_192);
         // [192 64]+
         b->mlp_c_proj_dw =
@@ -1008,11 +1005,11 @@ int main(int argc, char **argv)
         b->mlp_c_proj_dw_cut =
             hap_at_layer(r, SEG_SYM, at_851968, by_28672, 1 - i, HAP_F32, 2, cut_192_64);
         // [64]+
-        b->mlp_c_proj_db = hap_at_layer(r, SEG_SYM, at_1556480, by_4096, 1 - i, HAP_F32, 1, of_64);
+        b->mlp_c_proj_db = hap_at_layer(r, SEG_SYM, at_1499136, by_4096, 1 - i, HAP_F32, 1, of_64);
         b->mlp_c_proj_db_cut =
-            hap_at_layer(r, SEG_SYM, at_1482752, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_SYM, at_1433600, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
         b->mlp_c_proj_db_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1564672, by_4096, 1 - i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1507328, by_4096, 1 - i, HAP_F32, 1, of_64);
         b->mlp_act_dx = hap_at(r, SEG_LOCAL, at_1151232, HAP_F32, 3, rows_32_192);
         b->mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_823552, HAP_F32, 3, rows_32_64);
         // [64 192]+
@@ -1021,38 +1018,38 @@ int main(int argc, char **argv)
         b->mlp_c_fc_dw_cut =
             hap_at_layer(r, SEG_SYM, at_909312, by_28672, 1 - i, HAP_F32, 2, cut_64_192);
         // [192]+
-        b->mlp_c_fc_db = hap_at_layer(r, SEG_SYM, at_1572864, by_4096, 1 - i, HAP_F32, 1, of_192);
+        b->mlp_c_fc_db = hap_at_layer(r, SEG_SYM, at_1515520, by_4096, 1 - i, HAP_F32, 1, of_192);
         b->mlp_c_fc_db_cut =
-            hap_at_layer(r, SEG_SYM, at_1490944, by_4096, 1 - i, HAP_F32, 1, cut_192_of_192);
+            hap_at_layer(r, SEG_SYM, at_1441792, by_4096, 1 - i, HAP_F32, 1, cut_192_of_192);
         b->mlp_c_fc_db_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1581056, by_4096, 1 - i, HAP_F32, 1, scratch_128);
+            hap_at_layer(r, SEG_SYM, at_1523712, by_4096, 1 - i, HAP_F32, 1, scratch_128);
         b->ln_2_stats = hap_at(r, SEG_LOCAL, at_782592, HAP_F32, 2, rows_32);    // [8@rows 32]
         b->ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_783360, HAP_F32, 2, rows_32);  // [8@rows 32]
         b->ln_2_dx = hap_at(r, SEG_LOCAL, at_864512, HAP_F32, 3, rows_32_64);    // [8@rows 32 64]
         b->ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_782592, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
         // [64]+
-        b->ln_2_dw = hap_at_layer(r, SEG_SYM, at_1605632, by_4096, 1 - i, HAP_F32, 1, of_64);
+        b->ln_2_dw = hap_at_layer(r, SEG_SYM, at_1548288, by_4096, 1 - i, HAP_F32, 1, of_64);
         // [64]+
-        b->ln_2_dw_1 = hap_at_layer(r, SEG_SYM, at_1589248, by_4096, 1 - i, HAP_F32, 1, of_64);
+        b->ln_2_dw_1 = hap_at_layer(r, SEG_SYM, at_1531904, by_4096, 1 - i, HAP_F32, 1, of_64);
         b->ln_2_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1507328, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_SYM, at_1458176, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
         b->ln_2_dw_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1613824, by_4096, 1 - i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1556480, by_4096, 1 - i, HAP_F32, 1, of_64);
         b->ln_2_dw_1_cut =
-            hap_at_layer(r, SEG_SYM, at_1499136, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_SYM, at_1449984, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
         b->ln_2_dw_1_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1597440, by_4096, 1 - i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1540096, by_4096, 1 - i, HAP_F32, 1, of_64);
         b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_823552, HAP_F32, 3, rows_32_64);
         b->attn_c_proj_dw =
             hap_at_layer(r, SEG_SYM, at_1261568, by_16384, 1 - i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attn_c_proj_dw_cut =
             hap_at_layer(r, SEG_SYM, at_1380352, by_8192, 1 - i, HAP_F32, 2, heads_64);
         // [64]+
-        b->attn_c_proj_db = hap_at_layer(r, SEG_SYM, at_1622016, by_4096, 1 - i, HAP_F32, 1, of_64);
+        b->attn_c_proj_db = hap_at_layer(r, SEG_SYM, at_1564672, by_4096, 1 - i, HAP_F32, 1, of_64);
         b->attn_c_proj_db_cut =
-            hap_at_layer(r, SEG_SYM, at_1515520, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_SYM, at_1466368, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
         b->attn_c_proj_db_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1630208, by_4096, 1 - i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1572864, by_4096, 1 - i, HAP_F32, 1, of_64);
         b->attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_823552, HAP_F32, 4, rows_32_4_16);
         b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 4, rows_4_32_16);
         b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_987392, HAP_F32, 4, rows_4_32_16);
@@ -1072,18 +1069,28 @@ int main(int argc, char **argv)
         b->attn_c_attn_dw_cut =
             hap_at_layer(r, SEG_SYM, at_966656, by_28672, 1 - i, HAP_F32, 2, cut_64_192);
         b->attn_c_attn_db =
-            hap_at_layer(r, SEG_SYM, at_1638400, by_4096, 1 - i, HAP_F32, 1, of_192); // [192]+
+            hap_at_layer(r, SEG_SYM, at_1581056, by_4096, 1 - i, HAP_F32, 1, of_192); // [192]+
         b->attn_c_attn_db_cut =
-            hap_at_layer(r, SEG_SYM, at_1523712, by_4096, 1 - i, HAP_F32, 1, cut_3_of_192);
+            hap_at_layer(r, SEG_SYM, at_1474560, by_4096, 1 - i, HAP_F32, 1, cut_3_of_192);
         b->attn_c_attn_db_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1646592, by_4096, 1 - i, HAP_F32, 1, scratch_128);
-        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_864512, HAP_F32, 2, rows_32);     // [8@rows 32]
-        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_865280, HAP_F32, 2, rows_32);   // [8@rows 32]
-        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_823552, HAP_F32, 3, rows_32_64);     // [8@rows 32 64]
-        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL); // []+
-        b->ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);  // []+
-        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);   // []+
-        b->ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);    // []+
+            hap_at_layer(r, SEG_SYM, at_1589248, by_4096, 1 - i, HAP_F32, 1, scratch_128);
+        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_864512, HAP_F32, 2, rows_32);   // [8@rows 32]
+        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_865280, HAP_F32, 2, rows_32); // [8@rows 32]
+        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_823552, HAP_F32, 3, rows_32_64);   // [8@rows 32 64]
+        // [64]+
+        b->ln_1_dw = hap_at_layer(r, SEG_SYM, at_1613824, by_4096, 1 - i, HAP_F32, 1, of_64);
+        // [64]+
+        b->ln_1_dw_1 = hap_at_layer(r, SEG_SYM, at_1597440, by_4096, 1 - i, HAP_F32, 1, of_64);
+        b->ln_1_dw_cut_scratch =
+            hap_at_layer(r, SEG_SYM, at_1622016, by_4096, 1 - i, HAP_F32, 1, of_64);
+        b->ln_1_dw_1_cut =
+            hap_at_layer(r, SEG_SYM, at_1482752, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
+        b->ln_1_dw_1_cut_scratch =
+            hap_at_layer(r, SEG_SYM, at_1605632, by_4096, 1 - i, HAP_F32, 1, of_64);
+        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);        // []+
+        b->ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);         // []+
+        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);          // []+
+        b->ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);           // []+
         b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL); // []+
         b->attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);  // []+
         b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);   // []+
@@ -1129,7 +1136,7 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_68096, by_28416, 1 - i, HAP_F32, 2, cut_64_192);
         hap_state(r, hap_name("transformer.h.", 1 - i, ".attn.c_attn.weight.exp_avg_sq"),
                   b->attn_c_attn_weight_exp_avg_sq);
-        b->attn_c_attn_db_all = hap_at(r, SEG_SYM, at_1425408, HAP_F32, 1, of_192); // [192]
+        b->attn_c_attn_db_all = hap_at(r, SEG_SYM, at_1482752, HAP_F32, 1, of_192); // [192]
         b->attn_c_attn_bias_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_124928, by_768_2, 1 - i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("transformer.h.", 1 - i, ".attn.c_attn.bias.exp_avg"),
@@ -1148,8 +1155,8 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_144384, by_8192, 1 - i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("transformer.h.", 1 - i, ".attn.c_proj.weight.exp_avg_sq"),
                   b->attn_c_proj_weight_exp_avg_sq);
-        b->attn_c_proj_db_all = hap_at(r, SEG_SYM, at_1437696, HAP_F32, 1, of_64); // [64]
-        b->ln_2_dw_all = hap_at(r, SEG_SYM, at_1425408, HAP_F32, 1, of_64);        // [64]
+        b->attn_c_proj_db_all = hap_at(r, SEG_SYM, at_1482752, HAP_F32, 1, of_64); // [64]
+        b->ln_2_dw_all = hap_at(r, SEG_SYM, at_1474560, HAP_F32, 1, of_64);        // [64]
         b->attn_c_proj_bias_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_160768, by_256, 1 - i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", 1 - i, ".attn.c_proj.bias.exp_avg"),
@@ -1158,7 +1165,7 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_161280, by_256, 1 - i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", 1 - i, ".attn.c_proj.bias.exp_avg_sq"),
                   b->attn_c_proj_bias_exp_avg_sq);
-        b->ln_2_dw_1_all = hap_at(r, SEG_SYM, at_1437696, HAP_F32, 1, of_64); // [64]
+        b->ln_2_dw_1_all = hap_at(r, SEG_SYM, at_1466368, HAP_F32, 1, of_64); // [64]
         b->ln_2_weight_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_161792, by_256, 1 - i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", 1 - i, ".ln_2.weight.exp_avg"),
@@ -1184,7 +1191,7 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_220672, by_28416, 1 - i, HAP_F32, 2, cut_64_192);
         hap_state(r, hap_name("transformer.h.", 1 - i, ".mlp.c_fc.weight.exp_avg_sq"),
                   b->mlp_c_fc_weight_exp_avg_sq);
-        b->mlp_c_fc_db_all = hap_at(r, SEG_SYM, at_1425408, HAP_F32, 1, of_192); // [192]
+        b->mlp_c_fc_db_all = hap_at(r, SEG_SYM, at_1449984, HAP_F32, 1, of_192); // [192]
         b->mlp_c_fc_bias_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_277504, by_768_2, 1 - i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("transformer.h.", 1 - i, ".mlp.c_fc.bias.exp_avg"),
@@ -1203,7 +1210,7 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_336896, by_28160, 1 - i, HAP_F32, 2, cut_192_64);
         hap_state(r, hap_name("transformer.h.", 1 - i, ".mlp.c_proj.weight.exp_avg_sq"),
                   b->mlp_c_proj_weight_exp_avg_sq);
-        b->mlp_c_proj_db_all = hap_at(r, SEG_SYM, at_1409024, HAP_F32, 1, of_64); // [64]
+        b->mlp_c_proj_db_all = hap_at(r, SEG_SYM, at_1441792, HAP_F32, 1, of_64); // [64]
         b->mlp_c_proj_bias_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_393216, by_256, 1 - i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", 1 - i, ".mlp.c_proj.bias.exp_avg"),
@@ -1212,10 +1219,6 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_393728, by_256, 1 - i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", 1 - i, ".mlp.c_proj.bias.exp_avg_sq"),
                   b->mlp_c_proj_bias_exp_avg_sq);
-        b->ln_1_dw_cut = h_ln_1_dw_cut[2 - i];
-        b->ln_1_dw = h_ln_1_dw[2 - i];
-        b->ln_1_dw_1_cut = h_ln_1_dw_1_cut[2 - i];
-        b->ln_1_dw_1 = h_ln_1_dw_1[2 - i];
         b->ln_1_sum_2 = h_ln_1_sum_2[2 - i];
         b->mlp_c_proj_weight = h_mlp_c_proj_weight[1 - i];
         b->mlp_act = h_mlp_act[1 - i];
@@ -1240,11 +1243,8 @@ int main(int argc, char **argv)
         b->ln_1_m2 = h_ln_1_m2[1 - i];
         b->ln_1_weight = h_ln_1_weight[1 - i];
         b->ln_1_sum_2_2 = h_ln_1_sum_2[1 - i];
-        b->ln_1_dw_2 = h_ln_1_dw[1 - i];
-        b->ln_1_dw_1_2 = h_ln_1_dw_1[1 - i];
-        b->ln_1_dw_cut_2 = h_ln_1_dw_cut[1 - i];
+        b->ln_1_dw_cut = h_ln_1_dw_cut[1 - i];
         b->wpe_weight_norm = h_1_mlp_c_proj_bias_norm_2[1 - i];
-        b->ln_1_dw_1_cut_2 = h_ln_1_dw_1_cut[1 - i];
         b->mlp_c_proj_bias_norm = h_1_mlp_c_proj_bias_norm_2[2 - i];
         b->ln_1_dw_all = h_ln_1_dw_all[1 - i];
         b->clip = clip;
@@ -1254,9 +1254,8 @@ int main(int argc, char **argv)
         b->ln_2_bias = h_ln_2_bias[1 - i];
         b->mlp_c_fc_bias = h_mlp_c_fc_bias[1 - i];
         b->ln_1_dw_all_2 = h_ln_1_dw_all[2 - i];
+        b->ln_1_dw_cut_2 = h_ln_1_dw_cut[2 - i];
         b->mlp_c_proj_bias = h_mlp_c_proj_bias[1 - i];
-        b->ln_1_dw_cut_ready = &h_ln_1_dw_cut_ready[i];
-        b->ln_1_dw_1_cut_ready = &h_ln_1_dw_1_cut_ready[i];
         b->mlp_c_proj_dw_cut_ready = &h_mlp_c_proj_dw_cut_ready[i];
         b->mlp_c_proj_db_cut_ready = &h_mlp_c_proj_db_cut_ready[i];
         b->mlp_c_fc_dw_cut_ready = &h_mlp_c_fc_dw_cut_ready[i];
@@ -1267,43 +1266,16 @@ int main(int argc, char **argv)
         b->attn_c_proj_db_cut_ready = &h_attn_c_proj_db_cut_ready[i];
         b->attn_c_attn_dw_cut_ready = &h_attn_c_attn_dw_cut_ready[i];
         b->attn_c_attn_db_cut_ready = &h_attn_c_attn_db_cut_ready[i];
+        b->ln_1_dw_cut_ready = &h_ln_1_dw_cut_ready[i];
+        b->ln_1_dw_1_cut_ready = &h_ln_1_dw_1_cut_ready[i];
         b->attn_c_attn_weight_ready = &h_attn_c_attn_weight_ready[i];
         b->attn_c_proj_weight_ready = &h_attn_c_proj_weight_ready[i];
         b->mlp_c_fc_weight_ready = &h_mlp_c_fc_weight_ready[i];
         b->mlp_c_proj_weight_ready = &h_mlp_c_proj_weight_ready[i];
         b->ln_1_dw_all_ready_2 = &h_ln_1_dw_all_ready[i];
     }
-    h_2[0].ln_1_dw_cut_ready_2 = &h_ln_1_dw_cut_ready[1];
-    h_2[1].ln_1_dw_cut_ready_2 = &h_0_ln_1_dw_cut_ready;
-    h_2[0].ln_1_dw_1_cut_ready_2 = &h_ln_1_dw_1_cut_ready[1];
-    h_2[1].ln_1_dw_1_cut_ready_2 = &h_0_ln_1_dw_1_cut_ready;
     h_2[0].ln_1_dw_all_ready = &h_ln_1_dw_all_ready[1];
     h_2[1].ln_1_dw_all_ready = &h_0_ln_1_dw_all_ready;
-
-    for (int i = 0; i < 3; i++) {
-        block_block *b = &block[i];
-        b->ln_2_dw_1_cut =
-            hap_at_layer(r, SEG_SYM, at_1413120, by_4096, i, HAP_F32, 1, cut_64_of_64);
-        b->ln_2_weight_norm = h_2_ln_2_weight_norm_2[i + 1];
-        b->attn_c_proj_bias_norm = h_2_ln_2_weight_norm_2[i];
-        b->ln_2_weight_sumsq = h_2_ln_2_bias_sumsq_2[i];
-        b->ln_2_bias_sumsq = h_2_ln_2_bias_sumsq_2[i + 1];
-    }
-    block[0].ln_2_dw_1_cut_ready = &h_2_attn_c_proj_db_cut_ready;
-    block[1].ln_2_dw_1_cut_ready = &h_2_ln_2_dw_cut_ready;
-    block[2].ln_2_dw_1_cut_ready = &h_2_ln_2_dw_1_cut_ready;
-    block[0].attn_c_attn_weight_ready = &h_attn_c_attn_weight_ready[1];
-    block[1].attn_c_attn_weight_ready = &h_attn_c_attn_weight_ready[0];
-    block[2].attn_c_attn_weight_ready = &h_2_attn_c_attn_weight_ready;
-    block[0].attn_c_proj_weight_ready = &h_attn_c_proj_weight_ready[1];
-    block[1].attn_c_proj_weight_ready = &h_attn_c_proj_weight_ready[0];
-    block[2].attn_c_proj_weight_ready = &h_2_attn_c_proj_weight_ready;
-    block[0].mlp_c_fc_weight_ready = &h_mlp_c_fc_weight_ready[1];
-    block[1].mlp_c_fc_weight_ready = &h_mlp_c_fc_weight_ready[0];
-    block[2].mlp_c_fc_weight_ready = &h_2_mlp_c_fc_weight_ready;
-    block[0].mlp_c_proj_weight_ready = &h_mlp_c_proj_weight_ready[1];
-    block[1].mlp_c_proj_weight_ready = &h_mlp_c_proj_weight_ready[0];
-    block[2].mlp_c_proj_weight_ready = &h_2_mlp_c_proj_weight_ready;
 
     hap_alias(r, "lm_head.weight", "transformer.wte.weight");
     hap_loss(r, loss);
@@ -1422,12 +1394,11 @@ int main(int argc, char **argv)
         op_norm_bwd_params(r, h_2_ln_2_dw, h_2_ln_2_dw_1, h_2_mlp_c_fc_dx, h_add[2], h_ln_2_sum[2],
                            h_ln_2_m2[2], 1e-05); // y, y1 = dweight, dbias    [64]+    0.00754 ms
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
-        h_2_ln_2_dw_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &block[1].ln_2_dw_1_cut,
-                                      &h_2_ln_2_dw, h_2_ln_2_dw_cut_scratch);
+        hap_event *e_h_2_ln_2_dw_cut = coll_reduce_scatter_start(
+            r, AXIS(0), FORM_SENDRECV, 1, &h_2_ln_2_dw_cut, &h_2_ln_2_dw, h_2_ln_2_dw_cut_scratch);
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
-        h_2_ln_2_dw_1_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &block[2].ln_2_dw_1_cut,
+        hap_event *e_h_2_ln_2_dw_1_cut =
+            coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &h_2_ln_2_dw_1_cut,
                                       &h_2_ln_2_dw_1, h_2_ln_2_dw_1_cut_scratch);
 
         // transformer.h.2.attn, backward
@@ -1441,8 +1412,8 @@ int main(int argc, char **argv)
         // y = sum x    [64]+    0.00422 ms
         op_sum(r, h_2_attn_c_proj_db, h_2_ln_2_sum_2, HAP_INTS(0, 1), false);
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
-        h_2_attn_c_proj_db_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &block[0].ln_2_dw_1_cut,
+        hap_event *e_h_2_attn_c_proj_db_cut =
+            coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &h_2_attn_c_proj_db_cut,
                                       &h_2_attn_c_proj_db, h_2_attn_c_proj_db_cut_scratch);
         // y = x    [8@rows 32 4 16]    0 ms
         op_reshape(r, h_2_attn_reshape_4_dx, h_2_attn_c_proj_dx, HAP_INTS(8, 32, 4, 16));
@@ -1494,21 +1465,18 @@ int main(int argc, char **argv)
         // y = a + b    [8@rows 32 64]    0.0106 ms
         op_add(r, h_ln_1_sum_2[2], h_2_ln_2_sum_2, h_2_ln_1_dx);
         // y, y1 = dweight, dbias    [64]+    0.00754 ms
-        op_norm_bwd_params(r, h_ln_1_dw[2], h_ln_1_dw_1[2], h_2_attn_c_attn_dx, h_2_add_2_2[2],
+        op_norm_bwd_params(r, h_2_ln_1_dw, h_2_ln_1_dw_1, h_2_attn_c_attn_dx, h_2_add_2_2[2],
                            h_ln_1_sum[2], h_ln_1_m2[2], 1e-05);
+        // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
+        hap_event *e_h_2_ln_1_dw_cut = coll_reduce_scatter_start(
+            r, AXIS(0), FORM_SENDRECV, 1, &h_ln_1_dw_cut[2], &h_2_ln_1_dw, h_2_ln_1_dw_cut_scratch);
+        // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
+        hap_event *e_h_2_ln_1_dw_1_cut =
+            coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &h_2_ln_1_dw_1_cut,
+                                      &h_2_ln_1_dw_1, h_2_ln_1_dw_1_cut_scratch);
 
         for (int i = 0; i < 2; i++)
             h_2_backward(r, &h_2[i]);
-
-        // transformer.h.0.ln_1, backward
-        // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
-        h_0_ln_1_dw_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &h_ln_1_dw_cut[0],
-                                      &h_ln_1_dw[0], h_0_ln_1_dw_cut_scratch);
-        // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
-        h_0_ln_1_dw_1_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &h_ln_1_dw_1_cut[0],
-                                      &h_ln_1_dw_1[0], h_0_ln_1_dw_1_cut_scratch);
 
         // transformer.add, backward
         // y = sum x    [1 32 64]+    0.00484 ms
@@ -1539,14 +1507,14 @@ int main(int argc, char **argv)
 
         for (int i = 1; i >= 0; i--)
             h_2_backward_2(r, &h_2[i]);
-        hap_wait(r, h_ln_1_dw_cut_ready[0]); // 0.00507 ms hidden
+        hap_wait(r, e_h_2_ln_1_dw_cut); // 0.00507 ms hidden
 
         // update
         op_sumsq(r, h_2_ln_1_weight_sumsq, h_ln_1_dw_cut[2]); // y = sum x^2    []+    0.00101 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_ln_1_weight_norm, h_1_mlp_c_proj_bias_norm_2[2], h_2_ln_1_weight_sumsq);
-        hap_wait(r, h_ln_1_dw_1_cut_ready[0]);                // 0.00507 ms hidden
-        op_sumsq(r, h_2_ln_1_bias_sumsq, h_ln_1_dw_1_cut[2]); // y = sum x^2    []+    0.00101 ms
+        hap_wait(r, e_h_2_ln_1_dw_1_cut);                    // 0.00507 ms hidden
+        op_sumsq(r, h_2_ln_1_bias_sumsq, h_2_ln_1_dw_1_cut); // y = sum x^2    []+    0.00101 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_ln_1_bias_norm, h_2_ln_1_weight_norm, h_2_ln_1_bias_sumsq);
         hap_wait(r, e_h_2_attn_c_attn_dw_cut); // 0.0171 ms hidden
@@ -1557,18 +1525,26 @@ int main(int argc, char **argv)
         hap_wait(r, e_h_2_attn_c_attn_db_cut); // 0.00526 ms hidden
         // y = sum x^2    []+    0.00104 ms
         op_sumsq(r, h_2_attn_c_attn_bias_sumsq, h_2_attn_c_attn_db_cut);
-        op_add(r, h_2_ln_2_weight_norm_2[0], h_2_attn_c_attn_weight_norm,
+        op_add(r, h_2_attn_c_attn_bias_norm, h_2_attn_c_attn_weight_norm,
                h_2_attn_c_attn_bias_sumsq);    // y = a + b    []+    0.001 ms
         hap_wait(r, e_h_2_attn_c_proj_dw_cut); // 0.00705 ms hidden
         // y = sum x^2    []+    0.00185 ms
-        op_sumsq(r, h_2_ln_2_bias_sumsq_2[0], h_2_attn_c_proj_dw_cut);
-
-        for (int i = 0; i < 3; i++)
-            block_update(r, &block[i]);
-
-        // update
+        op_sumsq(r, h_2_attn_c_proj_weight_sumsq, h_2_attn_c_proj_dw_cut);
+        op_add(r, h_2_attn_c_proj_weight_norm, h_2_attn_c_attn_bias_norm,
+               h_2_attn_c_proj_weight_sumsq);  // y = a + b    []+    0.001 ms
+        hap_wait(r, e_h_2_attn_c_proj_db_cut); // 0.00507 ms hidden
+        // y = sum x^2    []+    0.00101 ms
+        op_sumsq(r, h_2_attn_c_proj_bias_sumsq, h_2_attn_c_proj_db_cut);
+        op_add(r, h_2_attn_c_proj_bias_norm, h_2_attn_c_proj_weight_norm,
+               h_2_attn_c_proj_bias_sumsq);                  // y = a + b    []+    0.001 ms
+        hap_wait(r, e_h_2_ln_2_dw_cut);                      // 0.00507 ms hidden
+        op_sumsq(r, h_2_ln_2_weight_sumsq, h_2_ln_2_dw_cut); // y = sum x^2    []+    0.00101 ms
         // y = a + b    []+    0.001 ms
-        op_add(r, h_2_ln_2_bias_norm, h_2_ln_2_weight_norm_2[3], h_2_ln_2_bias_sumsq_2[3]);
+        op_add(r, h_2_ln_2_weight_norm, h_2_attn_c_proj_bias_norm, h_2_ln_2_weight_sumsq);
+        hap_wait(r, e_h_2_ln_2_dw_1_cut);                    // 0.00507 ms hidden
+        op_sumsq(r, h_2_ln_2_bias_sumsq, h_2_ln_2_dw_1_cut); // y = sum x^2    []+    0.00101 ms
+        // y = a + b    []+    0.001 ms
+        op_add(r, h_2_ln_2_bias_norm, h_2_ln_2_weight_norm, h_2_ln_2_bias_sumsq);
         hap_wait(r, e_h_2_mlp_c_fc_dw_cut); // 0.0171 ms hidden
         // y = sum x^2    []+    0.00322 ms
         op_sumsq(r, h_2_mlp_c_fc_weight_sumsq, h_2_mlp_c_fc_dw_cut);
@@ -1633,7 +1609,7 @@ int main(int argc, char **argv)
         // update
         // dim 0 @cut_64 -> whole    [64]    256 B    0.00504 ms
         hap_event *e_h_2_ln_1_dw_1_all = coll_all_gather_start(
-            r, AXIS(0), FORM_SENDRECV, 1, &h_2_ln_1_dw_1_all, &h_ln_1_dw_1_cut[2], NULL);
+            r, AXIS(0), FORM_SENDRECV, 1, &h_2_ln_1_dw_1_all, &h_2_ln_1_dw_1_cut, NULL);
         hap_wait(r, h_ln_1_dw_all_ready[0]); // 0.00114 ms hidden
         // a -= lr b / sqrt c    [64]    0.00119 ms
         op_adam(r, h_ln_1_weight[2], h_2_ln_1_weight_exp_avg, h_2_ln_1_weight_exp_avg_sq,
@@ -1668,17 +1644,17 @@ int main(int argc, char **argv)
             r, AXIS(0), FORM_EVEN, 1, &h_attn_c_proj_weight[2], &h_2_attn_c_proj_weight_cut, NULL);
         // dim 0 @cut_64 -> whole    [64]    256 B    0.00504 ms
         hap_event *e_h_2_attn_c_proj_db_all = coll_all_gather_start(
-            r, AXIS(0), FORM_SENDRECV, 1, &h_2_attn_c_proj_db_all, &block[0].ln_2_dw_1_cut, NULL);
+            r, AXIS(0), FORM_SENDRECV, 1, &h_2_attn_c_proj_db_all, &h_2_attn_c_proj_db_cut, NULL);
         // dim 0 @cut_64 -> whole    [64]    256 B    0.00504 ms
         hap_event *e_h_2_ln_2_dw_all = coll_all_gather_start(
-            r, AXIS(0), FORM_SENDRECV, 1, &h_2_ln_2_dw_all, &block[1].ln_2_dw_1_cut, NULL);
+            r, AXIS(0), FORM_SENDRECV, 1, &h_2_ln_2_dw_all, &h_2_ln_2_dw_cut, NULL);
         hap_wait(r, e_h_2_attn_c_proj_db_all);
         op_adam(r, h_attn_c_proj_bias[2], h_2_attn_c_proj_bias_exp_avg,
                 h_2_attn_c_proj_bias_exp_avg_sq, h_2_attn_c_proj_db_all, clip, 1, 0.9, 0.95, 1e-08,
                 0, true); // a -= lr b / sqrt c    [64]    0.00119 ms
         // dim 0 @cut_64 -> whole    [64]    256 B    0.00504 ms
         hap_event *e_h_2_ln_2_dw_1_all = coll_all_gather_start(
-            r, AXIS(0), FORM_SENDRECV, 1, &h_2_ln_2_dw_1_all, &block[2].ln_2_dw_1_cut, NULL);
+            r, AXIS(0), FORM_SENDRECV, 1, &h_2_ln_2_dw_1_all, &h_2_ln_2_dw_1_cut, NULL);
         hap_wait(r, e_h_2_ln_2_dw_all); // 0.00114 ms hidden
         // a -= lr b / sqrt c    [64]    0.00119 ms
         op_adam(r, h_ln_2_weight[2], h_2_ln_2_weight_exp_avg, h_2_ln_2_weight_exp_avg_sq,
@@ -1722,7 +1698,7 @@ int main(int argc, char **argv)
         hap_wait(r, e_wpe_weight);     // 0.00615 ms hidden
 
         for (int i = 0; i < 3; i++)
-            block_update_2(r, &block[i]);
+            h_update(r, &h[i]);
     }
     return hap_finish(r);
 }

@@ -1,6 +1,6 @@
 // program.c: one training step of mlp on 3 ranks, by hapc 0.1.0. After an edit: `hapc check`.
 //
-//   hapc examples/mlp/graph.json clusters/laptop3.yaml -o DIR
+//   hapc examples/mlp/graph.json clusters/laptop3.yaml -o mlp@laptop3 -q
 //
 //   classes     cpu4 {0}  cpu3 {1}  cpu2 {2}
 //   predicted   0.765 ms/step = 0.729 ms compute and idle + 0.0459 ms communication - 0.0106 ms

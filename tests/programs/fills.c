@@ -1,5 +1,5 @@
-// A hand-written program, for tests of the runtime: constants and fills of every kind, cut, copied by
-// the step into buffers, which --save writes. -DN=1 or 3.
+// A hand-written program, for tests of the runtime: constants and fills of every kind, cut, copied
+// by the step into buffers, which --save writes. -DN=1 or 3.
 
 #include "hap/runtime.h"
 
@@ -8,7 +8,7 @@ static const int64_t rows[] = {8}, cols[] = {5};
 #else
 static const int64_t rows[] = {3, 0, 5}, cols[] = {1, 4, 0};
 #endif
-#define OFF(k) ((const int64_t[]){(k) * 1024})
+#define OFF(k) ((const int64_t[]){(k)*1024})
 
 int main(int argc, char **argv)
 {

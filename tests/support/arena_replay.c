@@ -5,9 +5,9 @@
 enum { GRAIN = 256, PAGE = 4096 };
 
 typedef struct byte_block {
-    int content;  // number of the write
-    int writer;   // START in flight that writes here, -1
-    int readers;  // STARTs in flight that read here
+    int content; // number of the write
+    int writer;  // START in flight that writes here, -1
+    int readers; // STARTs in flight that read here
 } byte_block;
 
 typedef struct replay {
@@ -15,7 +15,7 @@ typedef struct replay {
     const syn_program *p;
     int cls, n_writes, at;
     byte_block *memory[2]; // sym, local
-    int *content;          // by buffer: number of the write that made its value; of views: the operand's
+    int *content; // by buffer: number of the write that made its value; of views: the operand's
     hb_str error;
 } replay;
 
@@ -78,7 +78,8 @@ static bool overlap(replay *r, int x, int y)
 
 static void run_op(replay *r, const syn_instr *in)
 {
-    bool zero_copy = in->kind == SYN_OP && ir_row(r->p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY;
+    bool zero_copy =
+        in->kind == SYN_OP && ir_row(r->p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY;
     for (int i = 0; i < in->n_in; i++)
         check_read(r, in->in[i]);
     for (int o = 0; o < in->n_out; o++) {
@@ -89,11 +90,13 @@ static void run_op(replay *r, const syn_instr *in)
             if (!view) fail(r, "result lies on an operand:", in->out[o]);
         }
         for (int k = 0; k < o; k++)
-            if (overlap(r, in->out[k], in->out[o])) fail(r, "results lie on each other:", in->out[o]);
+            if (overlap(r, in->out[k], in->out[o]))
+                fail(r, "results lie on each other:", in->out[o]);
         int content = in->n_in > 0 ? r->content[in->in[0]] : 0;
         byte_block *m = memory_of(r, in->out[o]);
         for (int64_t i = 0; i < blocks(r, in->out[o]); i++)
-            if (m[i].writer >= 0 || m[i].readers > 0) fail(r, "writes into a flying collective:", in->out[o]);
+            if (m[i].writer >= 0 || m[i].readers > 0)
+                fail(r, "writes into a flying collective:", in->out[o]);
         if (view)
             r->content[in->out[o]] = content;
         else
@@ -163,7 +166,8 @@ static void run_step(replay *r)
     for (int t = 0; p->keep_grads && t < p->g->tensors.n; t++)
         if (p->grad[t] >= 0) check_read(r, p->grad[t]);
     for (int t = 0; t < p->tensors.n; t++)
-        if (tensor(r, t)->role == SYN_ROLE_HOME || tensor(r, t)->role == SYN_ROLE_CONST) check_read(r, t);
+        if (tensor(r, t)->role == SYN_ROLE_HOME || tensor(r, t)->role == SYN_ROLE_CONST)
+            check_read(r, t);
 }
 
 static hb_str check_offsets(hb_arena *a, const syn_program *p)
@@ -180,11 +184,13 @@ static hb_str check_offsets(hb_arena *a, const syn_program *p)
                 return hb_fmt(a, "%.*s is not aligned", HB_ARG(x->name));
             if (end > (x->sym ? p->sym_bytes : p->local_bytes[c]))
                 return hb_fmt(a, "%.*s ends behind its segment", HB_ARG(x->name));
-            if (x->sym && x->off[c] != x->off[0]) return hb_fmt(a, "%.*s differs by class", HB_ARG(x->name));
+            if (x->sym && x->off[c] != x->off[0])
+                return hb_fmt(a, "%.*s differs by class", HB_ARG(x->name));
         }
     }
     for (int c = 0; c < classes; c++)
-        if (p->peak_bytes[c] != p->sym_bytes + p->local_bytes[c]) return HB_STR("peak is not sym + local");
+        if (p->peak_bytes[c] != p->sym_bytes + p->local_bytes[c])
+            return HB_STR("peak is not sym + local");
     return (hb_str){0};
 }
 
@@ -194,22 +200,26 @@ static hb_str check_families(hb_arena *a, const syn_program *p)
     for (int f = 0; f < p->families.n; f++) {
         const syn_family *y = &p->families.p[f];
         const syn_tensor *first = &p->tensors.p[y->member[0]];
-        if (y->count < 2 || y->mod < 1 || y->mod > y->count) return hb_fmt(a, "family %d: mod %d", f, y->mod);
+        if (y->count < 2 || y->mod < 1 || y->mod > y->count)
+            return hb_fmt(a, "family %d: mod %d", f, y->mod);
         for (int k = 0; k < y->count; k++, members++) {
             const syn_tensor *x = &p->tensors.p[y->member[k]];
-            if (x->family != f || x->index != k) return hb_fmt(a, "%.*s is not member %d", HB_ARG(x->name), k);
+            if (x->family != f || x->index != k)
+                return hb_fmt(a, "%.*s is not member %d", HB_ARG(x->name), k);
             if (x->sym != first->sym || x->role != first->role || x->dtype != first->dtype)
                 return hb_fmt(a, "%.*s is unlike its family", HB_ARG(x->name));
             for (int c = 0; c < p->mesh->n_classes; c++) {
                 if (x->off[c] != first->off[c] + k % y->mod * y->stride[c])
                     return hb_fmt(a, "%.*s is off its family's formula", HB_ARG(x->name));
-                if (y->stride[c] < x->bytes[c]) return hb_fmt(a, "%.*s: stride too small", HB_ARG(x->name));
+                if (y->stride[c] < x->bytes[c])
+                    return hb_fmt(a, "%.*s: stride too small", HB_ARG(x->name));
             }
         }
     }
     for (int t = 0; t < p->tensors.n; t++)
         marked += p->tensors.p[t].family >= 0;
-    return marked == members ? (hb_str){0} : HB_STR("a buffer names a family that does not know it");
+    return marked == members ? (hb_str){0}
+                             : HB_STR("a buffer names a family that does not know it");
 }
 
 hb_str replay_arena(hb_arena *a, const syn_program *p)
@@ -227,7 +237,8 @@ hb_str replay_arena(hb_arena *a, const syn_program *p)
         }
         r.at = -1;
         for (int t = 0; t < p->tensors.n; t++)
-            if (tensor(&r, t)->role == SYN_ROLE_HOME || tensor(&r, t)->role == SYN_ROLE_CONST) write_fresh(&r, t);
+            if (tensor(&r, t)->role == SYN_ROLE_HOME || tensor(&r, t)->role == SYN_ROLE_CONST)
+                write_fresh(&r, t);
         for (int step = 0; step < 2; step++) {
             for (int t = 0; t < p->tensors.n; t++)
                 if (tensor(&r, t)->role == SYN_ROLE_INPUT) write_fresh(&r, t);
@@ -253,11 +264,12 @@ static bool alike(const syn_program *p, int x, int y)
     if (a->role != b->role || a->dtype != b->dtype) return false;
     if (a->value < 0 || b->value < 0) return a->value == b->value && a->bytes[0] == b->bytes[0];
     const ir_tensor *v = &p->g->tensors.p[a->value], *w = &p->g->tensors.p[b->value];
-    if (v->rank != w->rank || memcmp(v->dim, w->dim, sizeof v->dim[0] * (size_t)v->rank) != 0) return false;
+    if (v->rank != w->rank || memcmp(v->dim, w->dim, sizeof v->dim[0] * (size_t)v->rank) != 0)
+        return false;
     for (int i = 0; i < p->mesh->n_axes; i++)
         if (a->state.ax[i].kind != b->state.ax[i].kind ||
-            (a->state.ax[i].kind == SYN_S &&
-             (a->state.ax[i].cut != b->state.ax[i].cut || a->state.ax[i].dim != b->state.ax[i].dim)))
+            (a->state.ax[i].kind == SYN_S && (a->state.ax[i].cut != b->state.ax[i].cut ||
+                                              a->state.ax[i].dim != b->state.ax[i].dim)))
             return false;
     return true;
 }
@@ -271,21 +283,26 @@ static bool instr_alike(const syn_program *p, const syn_instr *x, const syn_inst
     for (int i = 0; i < x->n_out; i++)
         if (!alike(p, x->out[i], y->out[i])) return false;
     if (x->kind == SYN_START) {
-        if (x->coll != y->coll || x->form != y->form || x->axes != y->axes || x->reduce_max != y->reduce_max)
+        if (x->coll != y->coll || x->form != y->form || x->axes != y->axes ||
+            x->reduce_max != y->reduce_max)
             return false;
-        return x->scratch < 0 || y->scratch < 0 ? x->scratch == y->scratch : alike(p, x->scratch, y->scratch);
+        return x->scratch < 0 || y->scratch < 0 ? x->scratch == y->scratch
+                                                : alike(p, x->scratch, y->scratch);
     }
     if (x->kind != SYN_OP) return x->axes == y->axes;
     const ir_node *n = &p->g->nodes.p[x->node], *m = &p->g->nodes.p[y->node];
     if (n->op != m->op || n->phase != m->phase) return false;
     for (int i = 0; i < ir_row(n->op)->n_attr; i++)
-        if (strcmp(ir_row(n->op)->attr[i].name, "key") != 0 && !same_attr(&n->attr[i], &m->attr[i])) return false;
+        if (strcmp(ir_row(n->op)->attr[i].name, "key") != 0 && !same_attr(&n->attr[i], &m->attr[i]))
+            return false;
     return true;
 }
 
 static int slot_buffer(const syn_instr *in, int s)
 {
-    return s < in->n_out ? in->out[s] : s < in->n_out + in->n_in ? in->in[s - in->n_out] : in->scratch;
+    return s < in->n_out              ? in->out[s]
+           : s < in->n_out + in->n_in ? in->in[s - in->n_out]
+                                      : in->scratch;
 }
 
 hb_str replay_loops(hb_arena *a, const syn_program *p)
@@ -293,7 +310,8 @@ hb_str replay_loops(hb_arena *a, const syn_program *p)
     int end = 0;
     for (int k = 0; k < p->loops.n; k++) {
         const syn_loop *l = &p->loops.p[k];
-        if (l->first < end || l->len < 1 || l->count < 2) return hb_fmt(a, "loop %d is out of order", k);
+        if (l->first < end || l->len < 1 || l->count < 2 || (l->dir != 1 && l->dir != -1))
+            return hb_fmt(a, "loop %d is out of order", k);
         end = l->first + l->len * l->count;
         if (end > p->instr.n) return hb_fmt(a, "loop %d ends behind the program", k);
         for (int j = 0; j < l->len; j++) {
@@ -301,13 +319,15 @@ hb_str replay_loops(hb_arena *a, const syn_program *p)
             for (int r = 1; r < l->count; r++)
                 if (!instr_alike(p, x, &p->instr.p[l->first + j + r * l->len]))
                     return hb_fmt(a, "loop %d: instruction %d of repetition %d differs", k, j, r);
-            for (int s = 0; s < x->n_out + x->n_in + (x->kind == SYN_START && x->scratch >= 0); s++) {
+            for (int s = 0; s < x->n_out + x->n_in + (x->kind == SYN_START && x->scratch >= 0);
+                 s++) {
                 int equal = 0;
                 for (int r = 0; r < l->count; r++)
                     for (int q = 0; q < r; q++)
                         equal += slot_buffer(x + r * l->len, s) == slot_buffer(x + q * l->len, s);
                 if (equal != 0 && equal != l->count * (l->count - 1) / 2)
-                    return hb_fmt(a, "loop %d: slot %d of instruction %d is neither one nor new", k, s, j);
+                    return hb_fmt(a, "loop %d: slot %d of instruction %d is neither one nor new", k,
+                                  s, j);
             }
         }
     }

@@ -28,10 +28,14 @@ int toy_buffer(toy *t, syn_role role, const char *name, int64_t bytes)
                                    [SYN_ROLE_INPUT] = IR_INPUT,
                                    [SYN_ROLE_CONST] = IR_CONST,
                                    [SYN_ROLE_SCRATCH] = IR_VALUE};
-    ir_tensor v = {.name = hb_str_c(t->arena, name), .kind = kind[role], .dtype = IR_F32, .rank = 1};
+    ir_tensor v = {
+        .name = hb_str_c(t->arena, name), .kind = kind[role], .dtype = IR_F32, .rank = 1};
     v.dim[0] = bytes / 4;
     v.producer = v.out = v.of = -1;
-    syn_tensor b = {.value = role == SYN_ROLE_SCRATCH ? -1 : t->g->tensors.n, .role = role, .name = v.name, .family = -1};
+    syn_tensor b = {.value = role == SYN_ROLE_SCRATCH ? -1 : t->g->tensors.n,
+                    .role = role,
+                    .name = v.name,
+                    .family = -1};
     for (int c = 0; c < t->p->mesh->n_classes; c++) // as shards: some classes hold less, or nothing
         b.bytes[c] = bytes > 256 * c ? bytes - 256 * c : 0;
     if (role == SYN_ROLE_SCRATCH)
@@ -44,8 +48,8 @@ int toy_buffer(toy *t, syn_role role, const char *name, int64_t bytes)
     return t->p->tensors.n - 1;
 }
 
-static int push(toy *t, syn_instr in, int n_out, const int *out, int n_in, const int *from, const char *name,
-                ir_op op, ir_phase phase)
+static int push(toy *t, syn_instr in, int n_out, const int *out, int n_in, const int *from,
+                const char *name, ir_op op, ir_phase phase)
 {
     ir_node n = {.name = hb_str_c(t->arena, name), .op = op, .phase = phase};
     in.node = t->g->nodes.n;
@@ -58,7 +62,8 @@ static int push(toy *t, syn_instr in, int n_out, const int *out, int n_in, const
     return t->p->instr.n - 1;
 }
 
-int toy_op(toy *t, ir_op op, ir_phase phase, const char *name, int n_out, const int *out, int n_in, const int *in)
+int toy_op(toy *t, ir_op op, ir_phase phase, const char *name, int n_out, const int *out, int n_in,
+           const int *in)
 {
     syn_instr i = {.kind = SYN_OP, .scratch = -1, .start = -1};
     return push(t, i, n_out, out, n_in, in, name, op, phase);
@@ -81,7 +86,8 @@ int toy_start(toy *t, cost_coll coll, const char *name, int in, int out, int scr
 
 int toy_wait(toy *t, int start)
 {
-    syn_instr i = {.kind = SYN_WAIT, .node = t->p->instr.p[start].node, .scratch = -1, .start = start};
+    syn_instr i = {
+        .kind = SYN_WAIT, .node = t->p->instr.p[start].node, .scratch = -1, .start = start};
     HB_PUSH(t->arena, &t->p->instr, i);
     return t->p->instr.n - 1;
 }
@@ -172,20 +178,28 @@ static int random_steps(rng *r, step *s, int n, int n_params, int n_saved, int64
     static const ir_op ops[] = {IR_OP_relu, IR_OP_add, IR_OP_mul, IR_OP_gelu};
     for (int j = 0; j < n; j++) {
         int k = pick(r, 10);
-        s[j] = (step){.kind = k < 6 ? STEP_OP : k < 8 ? STEP_VIEW : k < 9 ? STEP_REDUCE : STEP_GATHER};
+        s[j] = (step){.kind = k < 6   ? STEP_OP
+                              : k < 8 ? STEP_VIEW
+                              : k < 9 ? STEP_REDUCE
+                                      : STEP_GATHER};
         s[j].op = s[j].kind == STEP_VIEW ? IR_OP_reshape : ops[pick(r, 4)];
         s[j].n_in = s[j].kind == STEP_OP ? 1 + pick(r, 3) : 1;
         s[j].bytes = 256 * (1 + pick(r, 24)) - 4 * pick(r, 20);
         for (int i = 0; i < s[j].n_in; i++) {
             int w = pick(r, 12);
-            s[j].in[i].from = w < 5 && j > 0 ? FROM_HERE : w < 7 && n_saved > 0 ? FROM_SAVED : w < 9 && n_params > 0 ? FROM_PARAM : w < 10 ? FROM_GLOBAL : FROM_PREVIOUS;
+            s[j].in[i].from = w < 5 && j > 0          ? FROM_HERE
+                              : w < 7 && n_saved > 0  ? FROM_SAVED
+                              : w < 9 && n_params > 0 ? FROM_PARAM
+                              : w < 10                ? FROM_GLOBAL
+                                                      : FROM_PREVIOUS;
             s[j].in[i].at = s[j].in[i].from == FROM_HERE    ? j - 1 - pick(r, j < 3 ? j : 3)
                             : s[j].in[i].from == FROM_SAVED ? pick(r, n_saved)
                             : s[j].in[i].from == FROM_PARAM ? pick(r, n_params)
                                                             : pick(r, n);
         }
         if (s[j].kind != STEP_OP && s[j].in[0].from != FROM_SAVED) // of something computed
-            s[j].in[0].from = j > 0 ? FROM_HERE : FROM_PREVIOUS, s[j].in[0].at = j > 0 ? pick(r, j) : n - 1;
+            s[j].in[0].from = j > 0 ? FROM_HERE : FROM_PREVIOUS,
+            s[j].in[0].at = j > 0 ? pick(r, j) : n - 1;
     }
     s[0].in[0].from = FROM_PREVIOUS;
     s[0].in[0].at = n - 1;
@@ -213,24 +227,28 @@ static int source(const layered *l, const step *s, int i, int layer, int before,
     return before >= 0 ? saved[before][s->in[i].at] : first;
 }
 
-static void one_layer(layered *l, const step *s, int n, int layer, int before, int (*out)[MAX_STEPS], int first,
-                      ir_phase phase)
+static void one_layer(layered *l, const step *s, int n, int layer, int before,
+                      int (*out)[MAX_STEPS], int first, ir_phase phase)
 {
     toy *t = l->t;
     for (int j = 0; j < n; j++) {
         int in[3];
         for (int i = 0; i < s[j].n_in; i++)
             in[i] = source(l, &s[j], i, layer, before, out[layer], out, first);
-        const char *name = hb_fmt(t->arena, "h.%d.%s%d", layer, phase == IR_FORWARD ? "f" : "b", j).p;
-        int64_t bytes = s[j].kind == STEP_VIEW || s[j].kind == STEP_REDUCE ? t->p->tensors.p[in[0]].bytes[0]
-                                                                           : s[j].bytes;
+        const char *name =
+            hb_fmt(t->arena, "h.%d.%s%d", layer, phase == IR_FORWARD ? "f" : "b", j).p;
+        int64_t bytes = s[j].kind == STEP_VIEW || s[j].kind == STEP_REDUCE
+                            ? t->p->tensors.p[in[0]].bytes[0]
+                            : s[j].bytes;
         out[layer][j] = toy_buffer(t, SYN_ROLE_VALUE, name, bytes);
         if (s[j].kind == STEP_OP || s[j].kind == STEP_VIEW) {
             toy_op(t, s[j].op, phase, name, 1, &out[layer][j], s[j].n_in, in);
             continue;
         }
-        int scratch = s[j].kind == STEP_GATHER ? toy_buffer(t, SYN_ROLE_SCRATCH, "scratch", 2 * bytes) : -1;
-        toy_start(t, s[j].kind == STEP_GATHER ? COST_ALL_GATHER : COST_ALL_REDUCE, name, in[0], out[layer][j], scratch);
+        int scratch =
+            s[j].kind == STEP_GATHER ? toy_buffer(t, SYN_ROLE_SCRATCH, "scratch", 2 * bytes) : -1;
+        toy_start(t, s[j].kind == STEP_GATHER ? COST_ALL_GATHER : COST_ALL_REDUCE, name, in[0],
+                  out[layer][j], scratch);
     }
 }
 
@@ -239,11 +257,13 @@ static void add_noise(layered *l, int n)
     toy *t = l->t;
     for (int k = 0; k < n; k++) {
         syn_program *p = t->p;
-        int at = pick(l->r, p->instr.n), in = p->instr.p[at].n_out ? p->instr.p[at].out[0] : l->global;
+        int at = pick(l->r, p->instr.n),
+            in = p->instr.p[at].n_out ? p->instr.p[at].out[0] : l->global;
         int out = toy_op1(t, IR_OP_neg, hb_fmt(t->arena, "noise.%d", k).p, in);
         (void)out;
         syn_instr last = p->instr.p[p->instr.n - 1];
-        memmove(&p->instr.p[at + 2], &p->instr.p[at + 1], sizeof last * (size_t)(p->instr.n - at - 2));
+        memmove(&p->instr.p[at + 2], &p->instr.p[at + 1],
+                sizeof last * (size_t)(p->instr.n - at - 2));
         p->instr.p[at + 1] = last;
     }
 }
@@ -261,7 +281,8 @@ toy *toy_random_layers(uint64_t seed, int layers, int noise)
     l.global = toy_buffer(t, SYN_ROLE_CONST, "mask", 512);
     for (int i = 0; i < layers; i++)
         for (int k = 0; k < l.n_params; k++)
-            l.param[i][k] = toy_buffer(t, SYN_ROLE_HOME, hb_fmt(t->arena, "h.%d.w%d", i, k).p, 1024 * (k + 1));
+            l.param[i][k] =
+                toy_buffer(t, SYN_ROLE_HOME, hb_fmt(t->arena, "h.%d.w%d", i, k).p, 1024 * (k + 1));
     for (int i = 0; i < layers; i++)
         one_layer(&l, fwd, l.n_fwd, i, i - 1, l.fwd, x, IR_FORWARD);
     t->p->loss = toy_op1(t, IR_OP_relu, "loss", l.fwd[layers - 1][l.n_fwd - 1]);
@@ -271,7 +292,8 @@ toy *toy_random_layers(uint64_t seed, int layers, int noise)
     for (int i = 0; i < layers; i++)
         for (int k = 0; k < l.n_params; k++) {
             int in[2] = {l.param[i][k], l.bwd[i][k % n_bwd]};
-            toy_op(t, IR_OP_sgd, IR_UPDATE, hb_fmt(t->arena, "h.%d.w%d'next", i, k).p, 1, in, 2, in);
+            toy_op(t, IR_OP_sgd, IR_UPDATE, hb_fmt(t->arena, "h.%d.w%d'next", i, k).p, 1, in, 2,
+                   in);
         }
     add_noise(&l, noise);
     toy_sink_waits(t);
@@ -286,7 +308,8 @@ toy *toy_random(uint64_t seed, int n_instr)
     HB_VEC(int) made = {0};
     for (int k = 0; k < 6; k++) {
         syn_role role = k < 2 ? SYN_ROLE_INPUT : k < 3 ? SYN_ROLE_CONST : SYN_ROLE_HOME;
-        HB_PUSH(t->arena, &made, toy_buffer(t, role, hb_fmt(t->arena, "base%d", k).p, 256 * (1 + pick(&r, 12))));
+        HB_PUSH(t->arena, &made,
+                toy_buffer(t, role, hb_fmt(t->arena, "base%d", k).p, 256 * (1 + pick(&r, 12))));
     }
     for (int i = 0; i < n_instr; i++) {
         const char *name = hb_fmt(t->arena, "v%d", i).p;
@@ -302,14 +325,17 @@ toy *toy_random(uint64_t seed, int n_instr)
             HB_PUSH(t->arena, &made, out);
         } else if (kind < 6) {
             int out = toy_buffer(t, SYN_ROLE_VALUE, name, 256 * pick(&r, 20));
-            toy_start(t, COST_ALL_GATHER, name, in[0], out, toy_buffer(t, SYN_ROLE_SCRATCH, name, 256 * pick(&r, 9)));
+            toy_start(t, COST_ALL_GATHER, name, in[0], out,
+                      toy_buffer(t, SYN_ROLE_SCRATCH, name, 256 * pick(&r, 9)));
             HB_PUSH(t->arena, &made, out);
         } else if (kind < 7) { // in place on something written before
-            if (t->p->tensors.p[in[0]].role == SYN_ROLE_VALUE || t->p->tensors.p[in[0]].role == SYN_ROLE_HOME)
+            if (t->p->tensors.p[in[0]].role == SYN_ROLE_VALUE ||
+                t->p->tensors.p[in[0]].role == SYN_ROLE_HOME)
                 toy_op(t, IR_OP_sgd, IR_UPDATE, name, 1, in, in[1] == in[0] ? 1 : 2, in);
         } else {
             int out[2] = {toy_buffer(t, SYN_ROLE_VALUE, name, 4 * pick(&r, 2000)), -1}, n_out = 1;
-            if (pick(&r, 4) == 0) out[n_out++] = toy_buffer(t, SYN_ROLE_VALUE, name, 4 * pick(&r, 500));
+            if (pick(&r, 4) == 0)
+                out[n_out++] = toy_buffer(t, SYN_ROLE_VALUE, name, 4 * pick(&r, 500));
             toy_op(t, IR_OP_add, IR_FORWARD, name, n_out, out, 1 + pick(&r, 3), in);
             for (int o = 0; o < n_out; o++)
                 HB_PUSH(t->arena, &made, out[o]);

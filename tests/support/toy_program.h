@@ -20,15 +20,19 @@ toy *toy_new(int classes);
 void toy_free(toy *t);
 int toy_buffer(toy *t, syn_role role, const char *name, int64_t bytes);
 // Appends an op instruction with a node of its own; out and in are buffers.
-int toy_op(toy *t, ir_op op, ir_phase phase, const char *name, int n_out, const int *out, int n_in, const int *in);
+int toy_op(toy *t, ir_op op, ir_phase phase, const char *name, int n_out, const int *out, int n_in,
+           const int *in);
 int toy_op1(toy *t, ir_op op, const char *name, int in); // returns the new buffer
-int toy_start(toy *t, cost_coll coll, const char *name, int in, int out, int scratch); // scratch: buffer, -1
+int toy_start(toy *t, cost_coll coll, const char *name, int in, int out,
+              int scratch); // scratch: buffer, -1
 int toy_wait(toy *t, int start);
-// Removes all WAITs and puts each just before the first instruction that needs its START to have ended.
+// Removes all WAITs and puts each just before the first instruction that needs its START to have
+// ended.
 void toy_sink_waits(toy *t);
 
-// A random program of `layers` equal layers forward, backward and update, with saved activations, views,
-// all-reduces and gathers that cross layers. noise: instructions strewn in that break the repetition.
+// A random program of `layers` equal layers forward, backward and update, with saved activations,
+// views, all-reduces and gathers that cross layers. noise: instructions strewn in that break the
+// repetition.
 toy *toy_random_layers(uint64_t seed, int layers, int noise);
 toy *toy_random(uint64_t seed, int n_instr); // no structure at all
 

@@ -1,0 +1,107 @@
+#!/bin/bash
+# hapc's command line: exit codes, hints, nothing half-written, plan folders, check of edited programs.
+set -u
+hapc=$HAP_BUILD/bin/hapc
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+status=0
+wrong() {
+    echo "FAILED: $*"
+    cat "$work/out" "$work/err"
+    status=1
+}
+# code CODE PATTERN ARGS…: exit code, and a pattern that stderr or stdout must match
+code() {
+    local want=$1 pattern=$2
+    shift 2
+    "$hapc" "$@" >"$work/out" 2>"$work/err"
+    local got=$?
+    [ $got = "$want" ] || wrong "hapc $*: exit $got, wanted $want"
+    cat "$work/out" "$work/err" | grep -Eq -- "$pattern" || wrong "hapc $*: no '$pattern' in"
+}
+g=examples/mlp/graph.json c=clusters/laptop3.yaml
+
+code 2 'hapc plans one training step'
+code 0 'hapc plans one training step' --help
+code 0 '^hapc [0-9]+\.[0-9]+' --version
+for command in run check explain; do
+    code 0 'hapc' $command --help
+    code 2 'wanted: hapc' $command
+    code 2 "unknown option '--halp'" $command --halp
+    code 1 'is no plan folder' $command "$work/none"
+done
+code 2 "did you mean 'check'" chekc
+code 2 "did you mean '--strategy'" $g $c --stratgy auto
+code 2 "did you mean 'dp-even'" $g $c --strategy dp-evn
+code 2 'not supported' $g $c --strategy hap
+code 2 'not supported' $g $c --precision bf16
+code 2 'not supported' $g $c --pin 'a=R'
+code 2 'not supported' profile
+code 2 'whole number' $g $c --batch x
+code 2 'whole number' $g $c --batch=0
+code 2 'wants a value' $g $c --batch
+code 2 'takes no value' $g $c --json=1
+code 2 'unexpected argument' $g $c third
+code 2 'wanted: hapc GRAPH' $g
+code 1 'nothing.json.*: error: ' "$work/nothing.json" $c
+code 1 'nothing.yaml.*: error: ' $g "$work/nothing.yaml"
+echo '{"format": "hap.graph",' >"$work/bad.json"
+code 1 'bad.json:[0-9]+:[0-9]+: error: ' "$work/bad.json" $c -o "$work/bad"
+[ -e "$work/bad" ] && wrong "bad input leaves a folder"
+
+# A device with too little memory: exit 3, in numbers, and nothing is written.
+sed 's/memory: [0-9]* GiB/memory: 100 KiB/' $c >"$work/small.yaml"
+code 3 'no feasible plan.*needs [0-9]+' $g "$work/small.yaml" -o "$work/small"
+[ -e "$work/small" ] && wrong "an infeasible plan leaves a folder"
+code 3 'no feasible plan' $g "$work/small.yaml" --strategy dp-even
+
+code 0 'Predicted' $g $c -o "$work/plan"
+for f in graph.json cluster.yaml program.c plan.json report.txt trace.json; do
+    [ -s "$work/plan/$f" ] || wrong "no $f in the plan folder"
+done
+cmp -s $g "$work/plan/graph.json" && cmp -s $c "$work/plan/cluster.yaml" || wrong "copies differ"
+[ -z "$(ls -d "$work"/plan.* 2>/dev/null)" ] || wrong "temporary folders are left"
+code 0 '"predicted_ms":[0-9.]+.*"certificate":"proved".*"baselines":\{"dp-even"' $g $c --json
+[ "$(wc -l <"$work/out")" = 1 ] || wrong "--json prints more than one line"
+code 0 '' $g $c -q -o "$work/quiet"
+[ -s "$work/out" ] || [ -s "$work/err" ] && wrong "-q is not quiet"
+
+# A folder that is no plan is left alone; what is not a plan's in a plan folder is kept.
+mkdir "$work/mine" && echo precious >"$work/mine/file"
+code 1 'no plan folder' $g $c -o "$work/mine"
+[ "$(cat "$work/mine/file")" = precious ] && [ "$(ls "$work/mine")" = file ] || wrong "a foreign folder was touched"
+echo weights >"$work/plan/weights.safetensors"
+code 0 'Predicted' $g $c -o "$work/plan/"
+[ "$(cat "$work/plan/weights.safetensors")" = weights ] || wrong "a checkpoint in the plan folder is lost"
+
+# check: as written; edited but still right; edited and wrong (exit 1, with the line); not C at all.
+code 0 '^proved' check "$work/plan"
+p=$work/plan/program.c
+cp "$p" "$work/good.c"
+sed -i '1i // a remark' "$p"
+code 0 'proved.*edited' check "$work/plan"
+sed 's/op_relu(r/op_tanh(r/' "$work/good.c" >"$p"
+code 1 'program.c:[0-9]+' check "$work/plan"
+line=$(grep -n 'op_tanh(r' "$p" | cut -d: -f1)
+grep -q "program.c:$line" "$work/err" || wrong "check names another line than $line"
+grep -v 'hap_wait' "$work/good.c" >"$p"
+code 1 'program.c' check "$work/plan"
+sed 's/HAP_UNIFORM([^)]*)/HAP_FILL(0)/' "$work/good.c" >"$p"
+code 1 'graph says' check "$work/plan"
+echo 'int main(void) { return 0 }' >"$p"
+code 5 'does not compile' check "$work/plan"
+code 5 'does not compile' run "$work/plan"
+cp "$work/good.c" "$p"
+
+code 0 'mpirun .*-n 3 .*/program --steps 2' run "$work/plan" --dry-run --steps 2
+code 2 "did you mean '--steps'" run "$work/plan" --stesp 2
+code 2 'not supported: --backend cuda' run "$work/plan" --backend cuda
+code 1 'error: ' run "$work/plan" --input image=/nonexistent --input label=/nonexistent
+[ "$(grep -c 'error: ' "$work/err")" = 1 ] || wrong "more than one message"
+
+code 0 'Devices' explain "$work/plan"
+code 0 'state S' explain "$work/plan" fc1.weight
+grep -q 'alternatives' "$work/out" || wrong "explain shows no alternatives"
+code 0 'op_linear' explain "$work/plan" 'fc?'
+code 1 "did you mean 'fc1.weight'" explain "$work/plan" fc1.wieght
+exit $status
