@@ -1,8 +1,8 @@
 // hapc check DIR: is program.c, as it stands, a correct program for graph.json?
 //
 // The program is compiled against the recording runtime and run once; what it calls is proved
-// against the graph, which is read and differentiated again. plan.json only says with which batch,
-// and whether the program was edited since hapc wrote it.
+// against the graph, which is read and differentiated again. plan.json only says with which batch
+// and precision, and whether the program was edited since hapc wrote it.
 
 #include <stdio.h>
 #include <string.h>
@@ -73,8 +73,9 @@ int cmd_check(int argc, char **argv)
     cli_inputs in = {0};
     const hb_tree *plan = cli_plan(a, dir);
     if (!plan) goto done;
-    if (!cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, NULL, cli_plan_int(plan, "batch_option", 0),
-                  &in))
+    ir_options options_of_plan;
+    if (!cli_plan_options(plan, &options_of_plan) ||
+        !cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, NULL, &options_of_plan, &in))
         goto done;
     bool other = edited(a, dir, plan);
     if (!cli_build(a, dir, "haprt-record", &binary, &code)) goto done;

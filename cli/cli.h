@@ -55,10 +55,15 @@ typedef struct cli_inputs {
     cl_cluster *cluster;
     cost_model model;
 } cli_inputs;
-bool cli_load(hb_arena *a, const char *graph, const char *cluster, int64_t batch, cli_inputs *out);
+bool cli_load(hb_arena *a, const char *graph, const char *cluster, const ir_options *o,
+              cli_inputs *out);
 
 // A plan folder's plan.json, read and checked for being one. NULL after an error was printed.
 hb_tree *cli_plan(hb_arena *a, const char *dir);
 int64_t cli_plan_int(const hb_tree *plan, const char *key, int64_t otherwise);
+// With which batch and precision the plan was made. False after an error was printed.
+bool cli_plan_options(const hb_tree *plan, ir_options *o);
+// --precision and --grad-dtype; NULL: not given. False after an error was printed (exit 2).
+bool cli_precision(const char *precision, const char *grad_dtype, ir_options *o);
 
 #endif

@@ -42,16 +42,22 @@ static bool failed(const hb_diag *d)
     return true;
 }
 
-bool cli_load(hb_arena *a, const char *graph, const char *cluster, int64_t batch, cli_inputs *out)
+// What dense ops compute in.
+static cost_math math_of(ir_precision p)
+{
+    return p == IR_PRECISION_BF16 ? COST_BF16 : p == IR_PRECISION_TF32 ? COST_TF32 : COST_F32;
+}
+
+bool cli_load(hb_arena *a, const char *graph, const char *cluster, const ir_options *o,
+              cli_inputs *out)
 {
     hb_diag *d = hb_diag_new(a);
-    ir_options o = {.batch = batch};
-    out->g = graph ? ir_build(a, graph, &o, d) : NULL;
+    out->g = graph ? ir_build(a, graph, o, d) : NULL;
     bool bad = graph && !out->g;
     if (cluster) {
         out->cluster = cl_read(a, cluster, cli_devices(a), d);
         bad = bad || !out->cluster;
-        out->model = (cost_model){.cluster = out->cluster, .math = COST_F32};
+        out->model = (cost_model){.cluster = out->cluster, .math = math_of(o->precision)};
         if (out->cluster && out->cluster->curves.n > 0) {
             out->model.curves = cost_curves_read(a, out->cluster->curves.p, d);
             bad = bad || !out->model.curves;
@@ -86,4 +92,14 @@ int64_t cli_plan_int(const hb_tree *plan, const char *key, int64_t otherwise)
 {
     const hb_tree *v = hb_get(plan, key);
     return v && v->kind == HB_INT ? v->i : otherwise;
+}
+
+bool cli_plan_options(const hb_tree *plan, ir_options *o)
+{
+    const hb_tree *p = hb_get(plan, "precision"), *g = hb_get(plan, "grad_dtype");
+    *o = (ir_options){.batch = cli_plan_int(plan, "batch_option", 0)};
+    bool good = !p || (p->kind == HB_TEXT && ir_precision_parse(p->s, &o->precision));
+    good = good && (!g || (g->kind == HB_TEXT && ir_dtype_parse(g->s, &o->grad_dtype)));
+    if (!good) cli_error(CLI_INPUT, "plan.json: no such precision or grad_dtype");
+    return good;
 }

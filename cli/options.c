@@ -103,3 +103,22 @@ bool cli_real(const char *option, const char *text, double *out)
     *out = v;
     return true;
 }
+
+bool cli_precision(const char *precision, const char *grad_dtype, ir_options *o)
+{
+    if (precision && !ir_precision_parse((hb_str){precision, strlen(precision)}, &o->precision)) {
+        cli_error(CLI_USAGE, "--precision is fp32, tf32 or bf16, not '%s'", precision);
+        return false;
+    }
+    if (!grad_dtype) return true;
+    if (!ir_dtype_parse((hb_str){grad_dtype, strlen(grad_dtype)}, &o->grad_dtype) ||
+        (o->grad_dtype != IR_F32 && o->grad_dtype != IR_BF16)) {
+        cli_error(CLI_USAGE, "--grad-dtype is f32 or bf16, not '%s'", grad_dtype);
+        return false;
+    }
+    if (o->grad_dtype == IR_BF16 && o->precision != IR_PRECISION_BF16) {
+        cli_error(CLI_USAGE, "--grad-dtype bf16 needs --precision bf16");
+        return false;
+    }
+    return true;
+}

@@ -24,7 +24,8 @@ typedef struct emit_plan {
 
 // Where program.c has an instruction of the plan: line of the call, 0 if none.
 typedef struct emit_lines {
-    int *line; // by index of instr
+    int *line;    // by index of instr
+    hb_str *expr; // by buffer: how program.c's main names it, "h[3].ln_1"
     int n_lines;
     hb_str sha; // of the text of program.c
 } emit_lines;

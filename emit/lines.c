@@ -151,7 +151,8 @@ static int fill(const hb_str *arg, int n, int at, int hang, bool *brk)
     return breaks;
 }
 
-int lines_call(lines *l, int indent, hb_str head, const hb_str *arg, int n, hb_str comment)
+int lines_call(lines *l, int indent, hb_str head, const hb_str *arg, int n, hb_str comment,
+               hb_str brief)
 {
     // The '=' that may end the first line, if any.
     size_t eq = 0;
@@ -219,7 +220,10 @@ int lines_call(lines *l, int indent, hb_str head, const hb_str *arg, int n, hb_s
     HB_PUSH(l->arena, &line, hb_done(&b));
 
     comment = plain(l, comment);
-    bool behind = columns(line.p[line.n - 1]) + 4 + columns(comment) <= LINES_WIDTH;
+    int room = LINES_WIDTH - 4 - columns(line.p[line.n - 1]);
+    brief = plain(l, brief);
+    if (brief.n > 0 && columns(comment) > room && columns(brief) <= room) comment = brief;
+    bool behind = columns(comment) <= room;
     if (comment.n > 0 && !behind) lines_comment(l, indent, 4, comment);
     for (int i = 0; i < line.n; i++)
         lines_code(l, 0, line.p[i], behind && i + 1 == line.n ? comment : (hb_str){0});

@@ -36,9 +36,10 @@ void lines_text(lines *l, int indent, const char *fmt, ...) // code without a co
 void lines_comment(lines *l, int indent, int hang, hb_str text);
 
 // `head(arg, arg);` with head as "op_add(" or "hap_event *e = coll_x_start(". Returns the number of
-// the line on which the call's name stands. The comment goes behind it, or above if too long for
-// that.
-int lines_call(lines *l, int indent, hb_str head, const hb_str *arg, int n, hb_str comment);
+// the line on which the call's name stands. The comment goes behind it; if it is too long for that,
+// `brief` does; if that is too long or empty, the comment stands above.
+int lines_call(lines *l, int indent, hb_str head, const hb_str *arg, int n, hb_str comment,
+               hb_str brief);
 
 // `target = value;`, on two lines if need be.
 void lines_assign(lines *l, int indent, hb_str target, hb_str value);

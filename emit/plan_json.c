@@ -158,7 +158,7 @@ static void put_cuts(js *j, hb_arena *a, const emit_plan *e)
     close_(j, ']');
 }
 
-static void put_tensors(js *j, hb_arena *a, const emit_plan *e)
+static void put_tensors(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where)
 {
     static const char *const roles[] = {"value", "home", "input", "const", "scratch"};
     const syn_program *p = e->p;
@@ -171,6 +171,7 @@ static void put_tensors(js *j, hb_arena *a, const emit_plan *e)
         hb_putc(j->b, '\n');
         open_(j, '{');
         text(j, "id", names[i]);
+        if (where) text(j, "c", where->expr[i]);
         text(j, "role", hb_str_c(a, roles[t->role]));
         if (t->value >= 0) {
             const ir_tensor *g = &p->g->tensors.p[t->value];
@@ -239,6 +240,8 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     flag(&j, "emulated", p->cluster->emulated);
     integer(&j, "batch", p->g->batch);
     integer(&j, "batch_option", e->batch);
+    text(&j, "precision", hb_str_c(a, ir_precision_name(p->g->precision)));
+    text(&j, "grad_dtype", hb_str_c(a, ir_dtype_name(p->g->grad_dtype)));
     text(&j, "strategy", p->strategy);
     text(&j, "strategy_option", e->strategy);
     flag(&j, "keep_grads", p->keep_grads);
@@ -273,7 +276,7 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     put_classes(&j, e);
     put_ranks(&j, a, e);
     put_cuts(&j, a, e);
-    put_tensors(&j, a, e);
+    put_tensors(&j, a, e, where);
     put_instructions(&j, a, e, where);
     close_(&j, '}');
     hb_putc(out, '\n');

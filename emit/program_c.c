@@ -29,6 +29,7 @@ hb_str pt_number(hb_arena *a, double x)
 {
     if (isinf(x)) return x > 0 ? HB_STR("1.0 / 0.0") : HB_STR("-1.0 / 0.0");
     if (isnan(x)) return HB_STR("0.0 / 0.0");
+    if (x == floor(x) && fabs(x) < 1e9) return hb_fmt(a, "%.0f", x + 0.0);
     hb_str s = {0};
     for (int digits = 1; digits <= 17; digits++) {
         s = hb_fmt(a, "%.*g", digits, x);
@@ -206,6 +207,7 @@ void emit_program_c(hb_buf *out, const emit_plan *e, emit_lines *where)
     lines_flush(&t.l);
     if (where) {
         where->line = t.line;
+        where->expr = t.b->id;
         where->n_lines = t.l.n;
     }
 }

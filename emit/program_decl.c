@@ -328,7 +328,7 @@ static void declare_name(pt *t, int indent, const ir_tensor *g, hb_str name, hb_
                        ? pt_quote(t->a, hb_fmt(t->a, "consts.safetensors#%.*s", HB_ARG(g->name)))
                        : fill_text(t, &g->init);
     }
-    lines_call(&t->l, indent, hb_str_c(t->a, call), arg, n, (hb_str){0});
+    lines_call(&t->l, indent, hb_str_c(t->a, call), arg, n, (hb_str){0}, (hb_str){0});
 }
 
 // Shape and state behind a declaration. The shape is in the code already, so a line too long for it
@@ -401,7 +401,7 @@ static void declare_member(pt *t, int indent, int family, int c, int d, hb_str t
     hb_str where = layer_text(t, f, c, d);
     int n = at_args(t, first, where, arg);
     hb_str head = hb_fmt(t->a, "%.*s = %s", HB_ARG(target), where.n ? "hap_at_layer(" : "hap_at(");
-    lines_call(&t->l, indent, head, arg, n, declared_note(t, first, head, arg, n));
+    lines_call(&t->l, indent, head, arg, n, declared_note(t, first, head, arg, n), (hb_str){0});
     if (!is_home(p, first)) return;
     const ir_tensor *g = &p->g->tensors.p[p->tensors.p[first].value];
     hb_str before, after;
@@ -442,7 +442,7 @@ static void declare_single(pt *t, int tensor)
     bool named = t->used_buffer[tensor];
     hb_str head = named ? hb_fmt(t->a, "hap_tensor *%.*s = hap_at(", HB_ARG(t->names[tensor]))
                         : HB_STR("hap_at(");
-    lines_call(&t->l, 4, head, arg, n, declared_note(t, tensor, head, arg, n));
+    lines_call(&t->l, 4, head, arg, n, declared_note(t, tensor, head, arg, n), (hb_str){0});
     const ir_tensor *g = home ? &p->g->tensors.p[p->tensors.p[tensor].value] : NULL;
     if (g && declares(g)) declare_name(t, 4, g, pt_quote(t->a, g->name), t->b->id[tensor]);
 }
@@ -576,12 +576,12 @@ void pt_declare(pt *t)
     for (int i = 0; i < g->n_alias; i++) {
         hb_str arg[3] = {HB_STR("r"), pt_quote(t->a, g->alias[i].name),
                          pt_quote(t->a, g->tensors.p[g->alias[i].tensor].name)};
-        lines_call(&t->l, 4, HB_STR("hap_alias("), arg, 3, (hb_str){0});
+        lines_call(&t->l, 4, HB_STR("hap_alias("), arg, 3, (hb_str){0}, (hb_str){0});
     }
     for (int i = 0; p->keep_grads && i < g->tensors.n; i++) {
         if (p->grad[i] < 0) continue;
         hb_str arg[3] = {HB_STR("r"), pt_quote(t->a, g->tensors.p[i].name), t->b->id[p->grad[i]]};
-        lines_call(&t->l, 4, HB_STR("hap_grad("), arg, 3, (hb_str){0});
+        lines_call(&t->l, 4, HB_STR("hap_grad("), arg, 3, (hb_str){0}, (hb_str){0});
     }
     if (p->loss >= 0) lines_text(&t->l, 4, "hap_loss(r, %.*s);", HB_ARG(t->b->id[p->loss]));
 }

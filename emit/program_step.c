@@ -112,10 +112,11 @@ static void print_op(place *s, int index)
     for (int o = 0; o < row->n_attr; o++)
         arg[k++] = attr_text(t, row, o, &n->attr[o]);
     int shown = i->n_out > 0 ? i->out[0] : i->in[0];
-    hb_str note = hb_fmt(t->a, "%.*s    %.*s    %.*s", HB_ARG(emit_op_formula(t->a, n)),
-                         HB_ARG(emit_shape(t->a, t->p, shown, t->table)),
-                         HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
-    t->line[index] = lines_call(&t->l, s->indent, hb_fmt(t->a, "op_%s(", row->name), arg, k, note);
+    hb_str brief = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(emit_shape(t->a, t->p, shown, t->table)),
+                          HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
+    hb_str note = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(emit_op_formula(t->a, n)), HB_ARG(brief));
+    t->line[index] =
+        lines_call(&t->l, s->indent, hb_fmt(t->a, "op_%s(", row->name), arg, k, note, brief);
 }
 
 // "+ -> whole", "@rows -> whole": what a conversion does to the first of its tensors, on the axes
@@ -175,12 +176,14 @@ static void print_start(place *s, int index)
         const pb_block *k = &t->b->blocks.p[t->b->loop[s->loop].block];
         target = hb_fmt(t->a, "*b->%.*s", HB_ARG(k->fields.p[f].name));
     }
-    hb_str note = hb_fmt(t->a, "%.*s    %.*s    %.*s    %.*s", HB_ARG(change_text(t, i)),
-                         HB_ARG(emit_shape(t->a, t->p, i->out[0], t->table)),
-                         HB_ARG(emit_bytes(t->a, emit_coll_bytes(t->p, i))),
-                         HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
-    t->line[index] = lines_call(
-        &t->l, s->indent, hb_fmt(t->a, "%.*s = %.*s(", HB_ARG(target), HB_ARG(call)), arg, 7, note);
+    hb_str price = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(emit_bytes(t->a, emit_coll_bytes(t->p, i))),
+                          HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
+    hb_str brief = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(change_text(t, i)), HB_ARG(price));
+    hb_str note = hb_fmt(t->a, "%.*s    %.*s    %.*s", HB_ARG(change_text(t, i)),
+                         HB_ARG(emit_shape(t->a, t->p, i->out[0], t->table)), HB_ARG(price));
+    t->line[index] =
+        lines_call(&t->l, s->indent, hb_fmt(t->a, "%.*s = %.*s(", HB_ARG(target), HB_ARG(call)),
+                   arg, 7, note, brief);
 }
 
 static void print_wait(place *s, int index)
@@ -204,7 +207,7 @@ static void print_wait(place *s, int index)
     double hidden = emit_hidden(t->e, i->start, index);
     if (hidden > 0) note = hb_fmt(t->a, "%.*s hidden", HB_ARG(pt_ms(t->a, hidden)));
     hb_str arg[2] = {HB_STR("r"), event};
-    t->line[index] = lines_call(&t->l, s->indent, HB_STR("hap_wait("), arg, 2, note);
+    t->line[index] = lines_call(&t->l, s->indent, HB_STR("hap_wait("), arg, 2, note, (hb_str){0});
 }
 
 static void print_local(place *s, int index)
@@ -222,12 +225,12 @@ static void print_local(place *s, int index)
     }
     arg[k++] = operand(s, i, 0);
     arg[k++] = operand(s, i, 1);
-    hb_str note = hb_fmt(t->a, "%.*s    %.*s    %.*s", HB_ARG(change_text(t, i)),
-                         HB_ARG(emit_shape(t->a, t->p, i->out[0], t->table)),
-                         HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
+    hb_str brief = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(emit_shape(t->a, t->p, i->out[0], t->table)),
+                          HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
+    hb_str note = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(change_text(t, i)), HB_ARG(brief));
     t->line[index] = lines_call(
         &t->l, s->indent, i->kind == SYN_PARTIAL ? HB_STR("hap_partial(") : HB_STR("hap_cut("), arg,
-        k, note);
+        k, note, brief);
 }
 
 static void print_instr(place *s, int index)

@@ -126,6 +126,29 @@ static bool differentiate_node(ir_back *b, int id)
     return rule(b, &b->n, dy);
 }
 
+// First forward node that reads each tensor: once it is differentiated, the gradient is complete.
+static int *find_first_use(const ir_graph *g)
+{
+    int *first = HB_ARRAY(g->arena, int, g->tensors.n + 1);
+    for (int i = g->nodes.n - 1; i >= 0; i--)
+        for (int k = 0; k < g->nodes.p[i].n_in; k++)
+            first[g->nodes.p[i].in[k]] = i;
+    return first;
+}
+
+// --grad-dtype bf16: complete gradients of parameters are rounded before they are reduced.
+static void round_gradients(ir_back *b, const int *first_use)
+{
+    for (int k = 0; k < b->n.n_in && b->g->grad_dtype == IR_BF16; k++) {
+        int t = b->n.in[k];
+        if (b->g->tensors.p[t].kind != IR_PARAM || first_use[t] != b->node || b->grad[t] < 0)
+            continue;
+        char what[32];
+        snprintf(what, sizeof what, k ? "grad%d" : "grad", k);
+        b->grad[t] = vjp_as(b, what, b->grad[t], IR_BF16);
+    }
+}
+
 bool ir_autodiff(ir_graph *g, hb_diag *d)
 {
     if (g->loss < 0) return true;
@@ -141,6 +164,7 @@ bool ir_autodiff(ir_graph *g, hb_diag *d)
     for (int t = 0; t < b.n_forward; t++)
         b.grad[t] = -1;
     int n_nodes = g->nodes.n;
+    const int *first_use = find_first_use(g);
     b.node = loss.producer;
     b.n = g->nodes.p[b.node];
     ir_attr seed[3] = {{.kind = IR_ATTR_INTS},
@@ -148,8 +172,10 @@ bool ir_autodiff(ir_graph *g, hb_diag *d)
                        {.kind = IR_ATTR_DTYPE, .i = loss.dtype}};
     b.grad[g->loss] = vjp_emit(&b, IR_OP_full, "seed", 0, NULL, seed);
     bool good = true;
-    for (int id = n_nodes - 1; id >= 0; id--)
+    for (int id = n_nodes - 1; id >= 0; id--) {
         good = differentiate_node(&b, id) && good;
+        round_gradients(&b, first_use);
+    }
     for (int t = 0; t < b.n_forward; t++) {
         if (g->tensors.p[t].kind == IR_PARAM && b.grad[t] >= 0) {
             HB_PUSH(g->arena, &g->grads, t);

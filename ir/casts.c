@@ -38,8 +38,8 @@ bool ir_precision_parse(hb_str s, ir_precision *p)
 typedef struct casting {
     ir_graph *g;
     ir_names *names;
-    int *copy[2]; // by tensor of the graph before: its copy in f32, in bf16; -1 none yet
-    int n_before;
+    int n_before;           // tensors of the graph before
+    int *copy[IR_N_DTYPES]; // of each of them in that dtype; -1 none yet
 } casting;
 
 static bool is_float(ir_dtype t)
@@ -51,9 +51,9 @@ static int as_dtype(casting *c, const ir_node *reader, int t, ir_dtype dtype)
 {
     ir_graph *g = c->g;
     const ir_tensor x = g->tensors.p[t];
-    hb_assert(t < c->n_before && (dtype == IR_F32 || dtype == IR_BF16));
+    hb_assert(t < c->n_before);
     if (x.dtype == dtype) return t;
-    int *copy = &c->copy[dtype == IR_BF16][t];
+    int *copy = &c->copy[dtype][t];
     if (*copy >= 0) return *copy;
     hb_str want = hb_fmt(g->arena, "%.*s.%s", HB_ARG(x.name), ir_dtype_name(dtype));
     int id = ir_add_node(g, ir_names_take(c->names, want), IR_OP_cast, IR_FORWARD, 1, &t,
@@ -142,11 +142,11 @@ static bool place(casting *c, ir_node n, hb_diag *d)
 
 bool ir_casts(ir_graph *g, hb_diag *d)
 {
-    if (g->precision != IR_PRECISION_BF16) return true;
+    if (g->precision != IR_PRECISION_BF16 || g->nodes.n == 0) return true;
     const ir_node *old = g->nodes.p;
     int n_old = g->nodes.n;
     casting c = {.g = g, .names = ir_names_new(g), .n_before = g->tensors.n};
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < IR_N_DTYPES; k++) {
         c.copy[k] = HB_ARRAY(g->arena, int, c.n_before + 1);
         for (int t = 0; t < c.n_before; t++)
             c.copy[k][t] = -1;
@@ -163,7 +163,7 @@ bool ir_casts(ir_graph *g, hb_diag *d)
     for (int i = 0; i < g->updates.n; i++) {
         ir_update *u = &g->updates.p[i];
         ir_dtype want = g->tensors.p[u->tensor].dtype;
-        if (is_float(want) && want != IR_F16) u->next = as_dtype(&c, end, u->next, want);
+        if (is_float(want)) u->next = as_dtype(&c, end, u->next, want);
     }
     return true;
 }

@@ -173,7 +173,7 @@ typedef struct ir_graph {
     int n_alias;
     HB_VEC(int) grads; // pairs (param, gradient tensor: reduced, unclipped), after ir_autodiff
     ir_precision precision; // as the options say; ir_casts carries it out
-    ir_dtype grad_dtype;    // IR_F32, or IR_BF16: gradients of compute copies pass through bf16
+    ir_dtype grad_dtype;    // of the parameters' gradients: IR_F32, or IR_BF16
 } ir_graph;
 
 typedef struct ir_options {

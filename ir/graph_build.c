@@ -16,7 +16,8 @@ ir_graph *ir_build(hb_arena *a, const char *path, const ir_options *o, hb_diag *
     ir_graph *g = ir_read(a, path, o, d);
     if (!g) return NULL;
     must_hold(g);
-    if (!ir_expand(g, d) || !ir_casts(g, d) || !ir_autodiff(g, d) || !ir_optimize(g, d)) return NULL;
+    if (!ir_expand(g, d) || !ir_casts(g, d) || !ir_autodiff(g, d) || !ir_optimize(g, d))
+        return NULL;
     must_hold(g);
     return g;
 }

@@ -110,9 +110,12 @@ static bool verify_updates(const ir_graph *g, hb_str *why)
                   HB_ARG(next->name));
     }
     for (int i = 0; i + 1 < g->grads.n; i += 2) {
-        if (!tensor_id(g, g->grads.p[i]) || !tensor_id(g, g->grads.p[i + 1]) ||
-            !same_form(&g->tensors.p[g->grads.p[i]], &g->tensors.p[g->grads.p[i + 1]]))
-            WRONG("gradient %d has not its parameter's shape", i / 2);
+        if (!tensor_id(g, g->grads.p[i]) || !tensor_id(g, g->grads.p[i + 1]))
+            WRONG("gradient %d names no tensor", i / 2);
+        ir_tensor grad = g->tensors.p[g->grads.p[i + 1]];
+        if (g->grad_dtype == IR_BF16 && grad.dtype == IR_BF16) grad.dtype = IR_F32;
+        if (!same_form(&g->tensors.p[g->grads.p[i]], &grad))
+            WRONG("gradient %d has not its parameter's shape or dtype", i / 2);
     }
     return true;
 }

@@ -160,13 +160,7 @@ static bool vjp_where(ir_back *b, const ir_node *n, const int *dy)
 
 static bool vjp_cast(ir_back *b, const ir_node *n, const int *dy)
 {
-    const ir_tensor *x = tensor(b, n->in[0]), *y = tensor(b, n->out[0]);
-    ir_dtype master = x->dtype;
-    int dx = DY;
-    // --grad-dtype: what reaches a master weight has been bf16, so that it may be summed as bf16.
-    if (x->kind == IR_PARAM && y->dtype == IR_BF16 && b->g->grad_dtype == IR_BF16)
-        dx = vjp_as(b, "dx.bf16", dx, IR_BF16);
-    vjp_give(b, 0, vjp_as(b, "dx", dx, master));
+    vjp_give(b, 0, vjp_as(b, "dx", DY, tensor(b, n->in[0])->dtype));
     return true;
 }
 

@@ -240,6 +240,8 @@ static void begin(dual *d, ms_warm *w)
 
 // --- the search between bound and value ---
 
+static const double MOST_WORK = 5e8; // additions of one elimination, half a second or so
+
 typedef struct state { // of one solve
     double lower, value; // proved bound; best assignment so far, +inf none
     int *best;
@@ -275,7 +277,7 @@ static ms_status close_gap(dual *d, uint64_t max_cells, double gap, state *s)
     for (int v = 0; v < n; v++)
         slack[v] = HB_ARRAY(d->arena, double, d->p->domain[v]);
     int sweeps = FIRST_SWEEPS;
-    for (int round = 0; round < ROUNDS; round++, work *= 4) {
+    for (int round = 0; round < ROUNDS; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
         for (int i = 0; i < sweeps; i++)
             sweep(d, run, i & 1);
         sweeps = round < 2 ? 2 * FIRST_SWEEPS : 3 * sweeps / 2;
@@ -302,13 +304,14 @@ static ms_status close_gap(dual *d, uint64_t max_cells, double gap, state *s)
     return MS_TOO_LARGE;
 }
 
-static ms_status solve_rest(hb_arena *a, const ms_problem *p, uint64_t max_cells, double gap,
-                            ms_warm **cache, int *assignment, double *value, double *lower)
+ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, double cheap,
+                         double gap, ms_warm **cache, int *assignment, double *value, double *lower)
 {
     // Small enough to eliminate as it is?
-    ms_status status = ms_solve_within(p, max_cells, 2e6, assignment, value);
+    ms_status status = ms_solve_within(
+        p, max_cells, p->n_edges ? cheap : (double)INFINITY, assignment, value);
     *lower = *value;
-    if (status != MS_TOO_LARGE || p->n_edges == 0) return status;
+    if (status != MS_TOO_LARGE) return status;
     hb_arena *tmp = hb_arena_new();
     dual d = {.arena = tmp, .p = p};
     begin(&d, warm_for(a, p, cache));
@@ -316,7 +319,7 @@ static ms_status solve_rest(hb_arena *a, const ms_problem *p, uint64_t max_cells
     status = close_gap(&d, max_cells, gap, &s);
     if (status == MS_TOO_LARGE) {
         int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
-        status = ms_solve_within(p, max_cells, (double)INFINITY, x, value);
+        status = ms_solve_within(p, max_cells, 4 * MOST_WORK, x, value);
         if (status == MS_OPTIMAL && *value <= s.value) {
             memcpy(assignment, x, sizeof *x * (size_t)p->n_vars);
             s.value = s.lower = *value;
@@ -335,17 +338,19 @@ ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, do
     ms_reduced *r = ms_reduce(tmp, p);
     ms_status status = MS_INFEASIBLE;
     double below = 0;
+    *value = (double)INFINITY;
     if (r) {
         const ms_problem *rest = ms_reduced_problem(r);
         int *x = HB_ARRAY(tmp, int, rest->n_vars + 1);
-        status = solve_rest(a, rest, max_cells, gap, cache, x, value, &below);
-        if (status == MS_OPTIMAL) {
+        status = ms_solve_bound(a, rest, max_cells, 2e6, gap, cache, x, value, &below);
+        below += ms_reduced_constant(r);
+        if (!isinf(*value)) {
             ms_reduced_expand(r, x, assignment);
             *value = ms_value(p, assignment);
         }
     }
     hb_arena_free(tmp);
-    if (lower) *lower = below;
+    if (lower) *lower = below < *value ? below : *value; // equal up to rounding
     return status;
 }
 

@@ -11,7 +11,7 @@
 //                u_i - u_k + sum over edges of min_j (F_ij - F_kj) >= 0 (Goldstein 1994). This
 //                stays true when states of other variables go too, so all variables are looked at
 //                at once.
-//   elimination  a variable with one or two neighbours becomes a table over them.
+//   elimination  a variable with at most two neighbours becomes a table over them.
 // Tables have ids, and every derived table is remembered by the ids it was made from: the repeated
 // layers of a model are worked on once. A unary is a table of one column.
 
@@ -64,6 +64,7 @@ struct ms_reduced {
     HB_VEC(edge) edges;
     HB_VEC(removed) removed;
     HB_VEC(uint32_t) key; // scratch
+    double constant; // of what is gone whole
     ms_problem rest;
     int *rest_var; // variable of p, by variable of rest
 };
@@ -311,7 +312,6 @@ static bool possible(const double *u, const side *l, int n, int i)
 static int choose_keep(ms_reduced *r, int v)
 {
     variable *x = &r->var[v];
-    if (x->n == 1 && x->edges.n == 0) return isinf(r->grids.p[x->unary].p[0]) ? -2 : -1;
     link *l = HB_ARRAY(r->arena, link, x->edges.n + 1);
     int n = links_of(r, v, l);
     r->key.n = 0;
@@ -393,8 +393,8 @@ static const double GROWTH = 3;
 static bool may_go(const ms_reduced *r, int v)
 {
     const variable *x = &r->var[v];
-    if (x->gone || x->edges.n > 2 || x->edges.n == 0) return false;
-    if (x->edges.n == 1 || x->n == 1) return true;
+    if (x->gone || x->edges.n > 2) return false;
+    if (x->edges.n < 2 || x->n == 1) return true;
     double a = r->var[other_end(&r->edges.p[x->edges.p[0]], v)].n;
     double b = r->var[other_end(&r->edges.p[x->edges.p[1]], v)].n;
     return a * b <= GROWTH * x->n * (a + b);
@@ -416,6 +416,12 @@ static void go(ms_reduced *r, int v)
     }
     x->gone = true;
     HB_PUSH(r->arena, &r->removed, q);
+    if (q.n_near == 0) {
+        double least = INFINITY;
+        for (int i = 0; i < x->n; i++)
+            least = r->grids.p[x->unary].p[i] < least ? r->grids.p[x->unary].p[i] : least;
+        r->constant += least;
+    }
     if (q.n_near == 1) {
         variable *w = &r->var[q.near[0]];
         w->unary = add(r, w->unary, fold_one(r, q.unary, q.table[0]));
@@ -451,7 +457,7 @@ static bool eliminate(ms_reduced *r)
         }
     for (bool again = true; again;) {
         again = false;
-        for (int degree = 1; degree <= 2; degree++)
+        for (int degree = 0; degree <= 2; degree++)
             for (int v = 0; v < r->p->n_vars; v++)
                 if (!r->var[v].gone && r->var[v].edges.n == degree && may_go(r, v)) {
                     go(r, v);
@@ -519,6 +525,7 @@ ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p)
         again = eliminate(r);
         again |= dropped;
     }
+    if (isinf(r->constant)) return NULL;
     write_rest(r);
     return r;
 }
@@ -526,6 +533,11 @@ ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p)
 const ms_problem *ms_reduced_problem(const ms_reduced *r)
 {
     return &r->rest;
+}
+
+double ms_reduced_constant(const ms_reduced *r)
+{
+    return r->constant;
 }
 
 static int place_of(const int *state, int n, int x)

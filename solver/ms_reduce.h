@@ -12,6 +12,7 @@ typedef struct ms_reduced ms_reduced;
 ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p);
 // What is left. Equal tables are one pointer; domains and tables hold live states only.
 const ms_problem *ms_reduced_problem(const ms_reduced *r);
+double ms_reduced_constant(const ms_reduced *r); // to add to the value of an assignment of the rest
 // From an assignment of the rest to the assignment of the whole that extends it best.
 void ms_reduced_expand(const ms_reduced *r, const int *rest, int *assignment);
 

@@ -44,7 +44,7 @@ static bool may_view(const arena_cell *a, const arena_cell *b, int at)
 static bool may_replace(const arena_cell *a, const arena_cell *b, int at)
 {
     int last = a->last_by == at ? a->before : a->last;
-    return last < at && a->def < at && a->last_over < at && b->def == at && !a->wraps;
+    return last < at && a->def < at && b->def == at && !a->wraps;
 }
 
 static bool apart(const arena_cell *a, const arena_cell *b)

@@ -82,7 +82,8 @@ static void instructions(arena_live *l)
         for (int k = 0; k < in->n_in; k++) {
             if (in->in[k] < 0) continue;
             arena_cell *c = &l->cell[in->in[k]];
-            use(c, i, end[i]);
+            bool twice = in->kind == SYN_START && c->last_by == i; // a source of two pairs
+            use(c, twice ? INT_MAX : i, end[i]);
             if (in->kind != SYN_START) continue;
             if (i < c->held_from) c->held_from = i;
             if (end[i] > c->held_to) c->held_to = end[i];

@@ -40,16 +40,19 @@ bool chk_same_cut(const rec_dim *a, const rec_dim *b)
             memcmp(a->table, b->table, (size_t)a->n_table * sizeof *a->table) == 0);
 }
 
-// a * b * c * 8 for sizes that came from a file: -1 if it does not fit.
+// Product of sizes that came from a file: -1 if it, or its bytes, do not fit.
 static int64_t product(const int64_t *v, int n)
 {
     int64_t p = 1;
+    bool empty = false;
     for (int i = 0; i < n; i++) {
         if (v[i] < 0) return -1;
-        if (v[i] != 0 && p > INT64_MAX / 16 / v[i]) return -1;
+        empty = empty || v[i] == 0;
+        if (v[i] == 0) continue; // the others must fit all the same
+        if (p > INT64_MAX / 16 / v[i]) return -1;
         p *= v[i];
     }
-    return p;
+    return empty ? 0 : p;
 }
 
 static bool check_dims(chk *c, chk_buffer *b, int id)

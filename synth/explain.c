@@ -60,7 +60,7 @@ int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alte
         for (int i = 0; i < domain; i++)
             only[i] = i == k ? s->problem.unary[var][i] : (double)INFINITY;
         double value = 0;
-        if (ms_solve(a, &pinned, 0, NULL, x, &value) != MS_OPTIMAL)
+        if (ms_solve_dual(a, &pinned, 0, NULL, x, &value, NULL) != MS_OPTIMAL)
             continue;
         all[n++] = (syn_alternative){option_text(a, s, is_node, id, k), value - r->space_value, false};
     }

@@ -152,12 +152,9 @@ static void collect(ratio_lp *l, const cost_timeline *t)
     close_stage(l);
 }
 
-// Buffers live at the fullest moment of every class, as one affine row each.
-static void memory_rows(ratio_lp *l, lp *q)
+void syn_lifetimes(const syn_program *p, int *birth, int *death)
 {
-    const syn_program *p = l->p;
     int n = p->instr.n;
-    int *birth = HB_ARRAY(l->arena, int, p->tensors.n), *death = HB_ARRAY(l->arena, int, p->tensors.n);
     for (int t = 0; t < p->tensors.n; t++) {
         bool always = p->tensors.p[t].role == SYN_ROLE_HOME || p->tensors.p[t].role == SYN_ROLE_CONST;
         birth[t] = always || p->tensors.p[t].role == SYN_ROLE_INPUT ? 0 : n;
@@ -168,10 +165,21 @@ static void memory_rows(ratio_lp *l, lp *q)
         const syn_instr *what = in->kind == SYN_WAIT ? &p->instr.p[in->start] : in;
         for (int k = 0; k < what->n_in + what->n_out + (what->scratch >= 0); k++) {
             int t = k < what->n_in ? what->in[k] : k < what->n_in + what->n_out ? what->out[k - what->n_in] : what->scratch;
+            if (t < 0)
+                continue;
             birth[t] = i < birth[t] ? i : birth[t];
             death[t] = i > death[t] ? i : death[t];
         }
     }
+}
+
+// Buffers live at the fullest moment of every class, as one affine row each.
+static void memory_rows(ratio_lp *l, lp *q)
+{
+    const syn_program *p = l->p;
+    int n = p->instr.n;
+    int *birth = HB_ARRAY(l->arena, int, p->tensors.n), *death = HB_ARRAY(l->arena, int, p->tensors.n);
+    syn_lifetimes(p, birth, death);
     for (int c = 0; c < l->n_classes; c++) {
         int64_t *delta = HB_ARRAY(l->arena, int64_t, n + 2), live = 0, most = -1;
         int peak = 0;

@@ -412,14 +412,22 @@ syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, 
     return s;
 }
 
-ms_status syn_space_solve(hb_arena *a, const syn_space *s, ms_order **order, syn_choice *out)
+ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, syn_choice *out, double *lower)
 {
     int *x = HB_ARRAY(a, int, s->problem.n_vars);
-    ms_status status = ms_solve_dual(a, &s->problem, 0, NULL, x, &out->additive, NULL);
-    if (status != MS_OPTIMAL)
+    ms_status status = ms_solve_near(a, &s->problem, 0, gap, NULL, x, &out->additive, lower);
+    if (status == MS_INFEASIBLE || isinf(out->additive))
         return status;
     syn_choice_decode(a, s, x, out);
-    return status;
+    return MS_OPTIMAL;
+}
+
+ms_status syn_space_solve(hb_arena *a, const syn_space *s, ms_order **order, syn_choice *out)
+{
+    double lower = 0;
+    (void)order;
+    ms_status status = syn_space_near(a, s, 0, out, &lower);
+    return status == MS_OPTIMAL && lower < out->additive * (1 - 1e-9) ? MS_TOO_LARGE : status;
 }
 
 void syn_choice_decode(hb_arena *a, const syn_space *s, const int *x, syn_choice *out)

@@ -50,6 +50,7 @@ typedef struct syn_result {
     int n_bind;
     const struct syn_space *space; // the search that found the program: for syn_explain
     double space_value;
+    int n_solved, n_states; // searches, and states of the largest
 } syn_result;
 
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,

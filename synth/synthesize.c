@@ -42,10 +42,17 @@ typedef struct candidate {
     syn_program *program;
     cost_timeline timeline;
     double sec;
-    bool fits;
+    bool fits;   // as placed, or far enough below every capacity to be sure enough until it is
+    bool placed; // rolled, with an arena
     const syn_space *space;
     double additive; // without memory prices
+    bool exact;      // additive is the optimum of space
 } candidate;
+
+// A ray that was tried, by the cuts it gave every palette group.
+typedef struct tried {
+    int *cut;
+} tried;
 
 typedef struct pool {
     hb_arena *arena;
@@ -62,7 +69,17 @@ typedef struct pool {
     double overflow;
     hb_str why;
     double baseline[SYN_N_STRATEGIES];
+    bool careful; // place every candidate at once
+    HB_VEC(tried) rays;
+    int n_solved, n_states;
 } pool;
+
+// Searches on the way stop this near their additive optimum; the chosen plan's is closed to the end.
+static const double NEAR = 1e-3;
+// Rays and rounds that come this near each other are at the same place.
+static const double SAME = 3e-4;
+// Live bytes under this share of the capacity always found a place.
+static const double ROOMY = 0.7;
 
 static bool out_of_time(const pool *p)
 {
@@ -83,55 +100,102 @@ static double overflow_of(const syn_program *p)
 
 static void offer(pool *p, const candidate *c)
 {
-    double over = overflow_of(c->program);
-    if (!p->smallest.program || over < p->overflow) {
-        p->smallest = *c;
-        p->overflow = over;
+    if (c->placed) {
+        double over = overflow_of(c->program);
+        if (!p->smallest.program || over < p->overflow) {
+            p->smallest = *c;
+            p->overflow = over;
+        }
     }
     if (c->fits && (!p->best.program || c->sec < p->best.sec))
         p->best = *c;
 }
 
-// Finishes a lowered and priced program: schedules, places and simulates it.
+// Largest share of a class's capacity that buffers take at any instruction, each for itself.
+static double live_share(const syn_program *prog)
+{
+    int n = prog->instr.n, classes = prog->mesh->n_classes;
+    hb_arena *arena = hb_arena_new();
+    int *birth = HB_ARRAY(arena, int, prog->tensors.n + 1), *death = HB_ARRAY(arena, int, prog->tensors.n + 1);
+    int64_t *delta = HB_ARRAY(arena, int64_t, n + 2);
+    double worst = 0;
+    syn_lifetimes(prog, birth, death);
+    for (int c = 0; c < classes; c++) {
+        int64_t live = 0, most = 0;
+        memset(delta, 0, sizeof *delta * (size_t)(n + 2));
+        for (int t = 0; t < prog->tensors.n; t++) {
+            if (birth[t] > death[t])
+                continue;
+            delta[birth[t]] += prog->tensors.p[t].bytes[c];
+            delta[death[t] + 1] -= prog->tensors.p[t].bytes[c];
+        }
+        for (int i = 0; i <= n; i++) {
+            live += delta[i];
+            most = live > most ? live : most;
+        }
+        double share = (double)most / (double)prog->cluster->cls[prog->mesh->cluster_class[c]].capacity;
+        worst = share > worst ? share : worst;
+    }
+    hb_arena_free(arena);
+    return worst;
+}
+
+static void place(candidate *c)
+{
+    if (c->placed)
+        return;
+    syn_roll(c->program);
+    syn_arena(c->program);
+    c->placed = true;
+    c->fits = overflow_of(c->program) <= 0;
+}
+
+// Finishes a lowered and priced program: schedules and simulates it, and places it where memory is near.
 static candidate judge(pool *p, syn_program *prog)
 {
-    candidate c = {.program = prog};
+    candidate c = {.program = prog, .fits = true};
     syn_sink_waits(prog);
     syn_bucket(prog, p->m);
     syn_raise_starts(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
-    syn_roll(prog);
-    syn_arena(prog);
-    c.fits = overflow_of(prog) <= 0;
+    if (p->careful || live_share(prog) > ROOMY)
+        place(&c);
     return c;
 }
 
 // One search at the palette's cuts. False if there is no plan at all.
 static bool search(pool *p, syn_strategy s, const double *weight, double weight_comm, const double *price,
-                   candidate *out)
+                   double gap, candidate *out)
 {
     int classes = p->mesh->n_classes;
     syn_space *space = syn_space_build(p->arena, p->g, p->f, p->m, p->mesh, syn_palette_copy(p->arena, p->palette), s,
                                        p->opt, hb_copy(p->arena, weight, sizeof *weight * (size_t)classes), weight_comm,
                                        price ? hb_copy(p->arena, price, sizeof *price * (size_t)classes) : NULL, &p->why);
     syn_choice choice;
-    if (!space || syn_space_solve(p->arena, space, NULL, &choice) != MS_OPTIMAL)
+    double lower = 0;
+    if (!space || syn_space_near(p->arena, space, gap, &choice, &lower) != MS_OPTIMAL)
         return false;
+    p->n_solved++;
+    int states = 0;
+    for (int v = 0; v < space->problem.n_vars; v++)
+        states += space->problem.domain[v];
+    p->n_states = states > p->n_states ? states : p->n_states;
     syn_program *prog = syn_lower(p->arena, space, &choice);
     syn_price(prog, p->m);
     double additive = syn_additive(space, prog); // before buckets save latencies
     *out = judge(p, prog);
     out->space = space;
     out->additive = additive;
+    out->exact = s == p->opt->strategy && !price && weight_comm >= 1 && lower >= choice.additive * (1 - 1e-9);
     offer(p, out);
     return true;
 }
 
 // As search, and when the plan does not fit, with rising prices on the memory of the classes that
 // overflow, then half way back as long as that helps.
-static bool search_within_memory(pool *p, syn_strategy s, const double *weight, candidate *out)
+static bool search_within_memory(pool *p, syn_strategy s, const double *weight, double gap, candidate *out)
 {
-    if (!search(p, s, weight, 1, NULL, out))
+    if (!search(p, s, weight, 1, NULL, gap, out))
         return false;
     double price[CL_MAX_CLASSES] = {0}, step = 0.25;
     for (int round = 0; round < 10 && !out->fits && !out_of_time(p); round++, step *= 2) {
@@ -141,7 +205,7 @@ static bool search_within_memory(pool *p, syn_strategy s, const double *weight, 
                 price[c] += step * out->sec / cap;
         }
         candidate next;
-        if (!search(p, s, weight, 1, price, &next))
+        if (!search(p, s, weight, 1, price, gap, &next))
             return true;
         *out = next;
     }
@@ -163,17 +227,35 @@ static void even_weights(const pool *p, double *w)
         w[c] = 1.0 / p->mesh->n_classes;
 }
 
-// Search and ratio LP in turn, from the cuts of one ray, until the judge sees no improvement.
+// Whether the palette, as a ray left it, was there before.
+static bool tried_before(pool *p)
+{
+    int n = p->palette->n_groups, *cut = HB_ARRAY(p->arena, int, n + 1);
+    for (int k = 0; k < n; k++)
+        cut[k] = p->palette->group[k].n > 0 ? p->palette->group[k].cut[0] : -1;
+    for (int i = 0; i < p->rays.n; i++)
+        if (memcmp(p->rays.p[i].cut, cut, sizeof *cut * (size_t)n) == 0)
+            return true;
+    HB_PUSH(p->arena, &p->rays, (tried){cut});
+    return false;
+}
+
+static bool near_by(double a, double b) { return fabs(a - b) <= SAME * fabs(b); }
+
+// Search and ratio LP in turn, from the cuts of one ray, until the judge sees no improvement or the
+// plan is where another ray already was.
 static void alternate(pool *p, syn_ray ray)
 {
-    double weight[CL_MAX_CLASSES], trust = 0.5;
+    double weight[CL_MAX_CLASSES], trust = 0.5, others = p->best.program ? p->best.sec : 0;
     candidate cur, next;
     even_weights(p, weight);
     set_ray(p, ray, false);
-    if (!search_within_memory(p, SYN_AUTO, weight, &cur))
+    if (tried_before(p) || !search_within_memory(p, SYN_AUTO, weight, NEAR, &cur))
         return;
     for (int round = 0; round < 8 && trust > 0.05 && !out_of_time(p); round++) {
         syn_ratios lp;
+        if (p->rays.n > 1 && cur.fits && near_by(cur.sec, others))
+            return;
         if (!syn_ratio_lp(p->arena, cur.program, p->palette, p->m, &cur.timeline, trust, NULL, &lp))
             return;
         set_ray(p, ray, false);
@@ -182,9 +264,11 @@ static void alternate(pool *p, syn_ray ray)
         // Classes that bind count most, but no class is free.
         for (int c = 0; c < p->mesh->n_classes; c++)
             weight[c] = 0.9 * lp.weight[c] + 0.1 / p->mesh->n_classes;
-        if (!search_within_memory(p, SYN_AUTO, weight, &next))
+        if (!search_within_memory(p, SYN_AUTO, weight, NEAR, &next))
             return;
-        bool better = next.fits && (!cur.fits || next.sec < cur.sec * (1 - 1e-4));
+        if (next.fits && cur.fits && near_by(next.sec, cur.sec))
+            return;
+        bool better = next.fits && (!cur.fits || next.sec < cur.sec);
         if (better)
             cur = next;
         else
@@ -198,7 +282,7 @@ static void baseline(pool *p, syn_strategy s)
     candidate c;
     even_weights(p, weight);
     set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE, false);
-    if (search_within_memory(p, s, weight, &c) && c.fits)
+    if (search_within_memory(p, s, weight, s == p->opt->strategy ? 0 : NEAR, &c) && c.fits)
         p->baseline[s] = c.sec;
 }
 
@@ -208,7 +292,8 @@ static void polish(pool *p)
     syn_program *prog = p->best.program;
     syn_mesh before = *prog->mesh;
     before.cuts.p = hb_copy(p->arena, prog->mesh->cuts.p, sizeof *prog->mesh->cuts.p * (size_t)prog->mesh->cuts.n);
-    (void)syn_polish(prog, p->m, p->best.sec, p->opt->interrupted);
+    if (syn_polish(prog, p->m, p->best.sec, p->opt->interrupted) >= p->best.sec)
+        return;
     syn_arena(prog);
     if (overflow_of(prog) <= 0)
         return;
@@ -247,21 +332,40 @@ static void certify(pool *p, syn_result *r)
         r->status = SYN_FAILED_CHECK;
 }
 
-// The additive optimum over all strategies, without memory, at the cuts and class weights of the chosen
-// plan: no plan on these cuts has a smaller additive cost. With it the space that explain asks.
+// The additive optimum without memory at the cuts and class weights of the chosen plan, exactly: no plan
+// on these cuts has a smaller additive cost. Its plan is judged too, and may be the better one.
 static void bounds(pool *p, syn_result *r)
 {
-    const syn_space *won = p->best.space;
-    syn_choice choice;
+    candidate optimum = p->best;
     r->additive_bound_sec = r->lower_bound_sec = -1;
+    if (!optimum.exact) {
+        const syn_space *won = p->best.space;
+        *p->palette = *syn_palette_copy(p->arena, won->palette);
+        if (!search(p, p->opt->strategy, won->weight, 1, NULL, 0, &optimum) || !optimum.exact)
+            optimum.space = NULL;
+    }
     r->additive_sec = p->best.additive;
-    syn_space *all = syn_space_build(p->arena, p->g, p->f, p->m, won->mesh, won->palette, p->opt->strategy, p->opt,
-                                     won->weight, 1, NULL, &p->why);
-    if (!all || syn_space_solve(p->arena, all, NULL, &choice) != MS_OPTIMAL)
+    if (!optimum.space)
         return;
-    r->additive_bound_sec = choice.additive;
-    r->space = all;
-    r->space_value = choice.additive;
+    r->additive_bound_sec = r->space_value = optimum.additive;
+    r->space = optimum.space;
+}
+
+static void explore(pool *p)
+{
+    const syn_options *o = p->opt;
+    for (int s = 0; s < SYN_N_STRATEGIES; s++)
+        p->baseline[s] = -1;
+    p->best = p->smallest = (candidate){0};
+    p->rays.n = 0;
+    if (o->strategy != SYN_AUTO) {
+        baseline(p, o->strategy);
+        return;
+    }
+    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES && !out_of_time(p); s++)
+        baseline(p, (syn_strategy)s);
+    for (int ray = 0; ray < SYN_N_RAYS && !out_of_time(p); ray++)
+        alternate(p, (syn_ray)ray);
 }
 
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
@@ -271,15 +375,16 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     double begin = now();
     pool p = {.arena = a, .g = g, .f = f, .m = m, .opt = o, .mesh = syn_mesh_flat(a, m->cluster, NULL),
               .palette = syn_palette_new(a, g, f), .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
-    for (int s = 0; s < SYN_N_STRATEGIES; s++)
-        p.baseline[s] = -1;
-    if (o->strategy == SYN_AUTO) {
-        for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES && !out_of_time(&p); s++)
-            baseline(&p, (syn_strategy)s);
-        for (int ray = 0; ray < SYN_N_RAYS && !out_of_time(&p); ray++)
-            alternate(&p, (syn_ray)ray);
-    } else {
-        baseline(&p, o->strategy);
+    explore(&p);
+    if (p.best.program) {
+        bounds(&p, &r);
+        place(&p.best);
+    }
+    if (p.best.program && !p.best.fits) { // it looked roomy and was not
+        p.careful = true;
+        explore(&p);
+        if (p.best.program)
+            bounds(&p, &r);
     }
     if (!p.best.program) {
         r.status = SYN_INFEASIBLE;
@@ -290,9 +395,10 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     if (o->strategy == SYN_AUTO) // the others are what their names say
         polish(&p);
     r.predicted_sec = syn_judge(r.program, m, &r.timeline);
-    bounds(&p, &r);
     certify(&p, &r);
     r.plan_sec = now() - begin;
+    r.n_solved = p.n_solved;
+    r.n_states = p.n_states;
     if (o->baselines && o->strategy != SYN_AUTO)
         for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++)
             if (s != (int)o->strategy)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "tests/record_gen.h"
+#include "tests/support/random_graph.h"
 
 static const char *const graphs[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",
                                      "examples/bert-tiny/graph.json"};
@@ -56,12 +57,30 @@ START_TEST(random_plans)
 }
 END_TEST
 
+// Steps of random graphs: rows, views and broadcasts that the samples do not have.
+START_TEST(random_graphs)
+{
+    hb_arena *a = hb_arena_new();
+    ir_graph *g = random_graph(a, (uint64_t)_i, (random_graph_options){.n_ops = 12, .train = true});
+    ir_factors *f = ir_factorize(a, g);
+    for (int m = 0; m < N_MESHES; m++) {
+        gen_options o = meshes[m];
+        o.seed = (uint64_t)(_i * N_MESHES + m);
+        record *r = gen_record(a, g, f, &o, NULL);
+        hb_str why;
+        ck_assert_msg(syn_check(a, g, f, r, &why), "graph %d mesh %d: %.*s", _i, m, HB_ARG(why));
+    }
+    hb_arena_free(a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("check_accept");
     TCase *t = tcase_create("generated");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, random_plans, 0, N_GRAPHS);
+    tcase_add_loop_test(t, random_graphs, 0, 100);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

@@ -17,7 +17,7 @@ code() {
     "$hapc" "$@" >"$work/out" 2>"$work/err"
     local got=$?
     [ $got = "$want" ] || wrong "hapc $*: exit $got, wanted $want"
-    cat "$work/out" "$work/err" | grep -Eq -- "$pattern" || wrong "hapc $*: no '$pattern' in"
+    [ -z "$pattern" ] || cat "$work/out" "$work/err" | grep -Eq -- "$pattern" || wrong "hapc $*: no '$pattern' in"
 }
 g=examples/mlp/graph.json c=clusters/laptop3.yaml
 

@@ -1,5 +1,5 @@
-// Whatever emit/lines.c prints, clang-format leaves alone: random calls, comments, declarations, lists.
-// Needs clang-format 14; exits 77 (skipped) where there is none.
+// Whatever emit/lines.c prints, clang-format leaves alone: random calls, comments, declarations,
+// lists. Needs clang-format 14; exits 77 (skipped) where there is none.
 
 #include "emit/lines.h"
 
@@ -64,7 +64,7 @@ static void statement(lines *l, int indent)
         head = hb_fmt(a, "hap_event *%.*s = %.*s(", HB_ARG(name(a, "e_", 1, 30)), HB_ARG(call));
     else if (below(4) == 0)
         head = hb_fmt(a, "*b->%.*s = %.*s(", HB_ARG(name(a, "", 1, 30)), HB_ARG(call));
-    lines_call(l, indent, head, arg, n, remark(a));
+    lines_call(l, indent, head, arg, n, remark(a), remark(a));
 }
 
 static hb_str random_file(hb_arena *a)
@@ -74,7 +74,8 @@ static hb_str random_file(hb_arena *a)
     hb_str item[20];
     int n = 1 + below(19);
     for (int i = 0; i < n; i++)
-        item[i] = hb_fmt(a, "%.*s[2] = {%d, %d}", HB_ARG(name(a, "at_", 1, 9)), below(1 << 30), below(99));
+        item[i] = hb_fmt(a, "%.*s[2] = {%d, %d}", HB_ARG(name(a, "at_", 1, 9)), below(1 << 30),
+                         below(99));
     lines_comment(&l, 0, 4, remark(a));
     lines_declare(&l, 0, HB_STR("static const int64_t "), item, n);
     lines_blank(&l);
@@ -116,7 +117,8 @@ START_TEST(clang_format_changes_nothing)
         ck_assert(hb_write_file(path.p, random_file(a)));
     }
     snprintf(command, sizeof command,
-             "cp .clang-format %s/ && clang-format-14 --style=file --dry-run -Werror %s/*.c", dir, dir);
+             "cp .clang-format %s/ && clang-format-14 --style=file --dry-run -Werror %s/*.c", dir,
+             dir);
     int rc = system(command);
     ck_assert_msg(rc == 0, "files in %s are laid out otherwise than clang-format would", dir);
     snprintf(command, sizeof command, "rm -rf %s", dir);

@@ -6,19 +6,20 @@
 #include <stdlib.h>
 
 #include "solver/minsum.h"
+#include "solver/minsum_parts.h"
 #include "solver/ms_reduce.h"
 
-typedef struct random {
+typedef struct dice {
     uint64_t x;
-} random;
+} dice;
 
-static uint32_t next(random *r)
+static uint32_t next(dice *r)
 {
     r->x = r->x * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(r->x >> 33);
 }
 
-static int below(random *r, int n)
+static int below(dice *r, int n)
 {
     return (int)(next(r) % (uint32_t)n);
 }
@@ -29,13 +30,13 @@ typedef struct style {
     int n_tables;                                 // shared by pointer; 0: each edge its own
 } style;
 
-static double cost(random *r, const style *s)
+static double cost(dice *r, const style *s)
 {
     if (next(r) < s->forbidden * 2147483648.0) return (double)INFINITY;
     return s->levels ? below(r, s->levels) : (double)next(r) / 2147483648.0;
 }
 
-static double *table(hb_arena *a, random *r, const style *s, int cells)
+static double *table(hb_arena *a, dice *r, const style *s, int cells)
 {
     double *t = HB_ARRAY(a, double, cells);
     for (int i = 0; i < cells; i++)
@@ -44,7 +45,7 @@ static double *table(hb_arena *a, random *r, const style *s, int cells)
 }
 
 // A tree and some more edges, not all connected; parallel edges happen.
-static ms_problem draw(hb_arena *a, random *r, const style *s)
+static ms_problem draw(hb_arena *a, dice *r, const style *s)
 {
     int *domain = HB_ARRAY(a, int, s->n_vars), same = 1 + below(r, s->most_states);
     const double **unary = hb_alloc(a, sizeof *unary * (size_t)s->n_vars);
@@ -90,9 +91,29 @@ static void compare(hb_arena *a, const ms_problem *p, bool exhaustive, ms_warm *
     if (gap <= 0) ck_assert(lower >= want - scale - 1e-3 * fabs(want));
 }
 
+// As compare, but by the bound alone: neither reduction nor plain elimination comes first.
+static void compare_bound(hb_arena *a, const ms_problem *p, double gap)
+{
+    int *x = HB_ARRAY(a, int, p->n_vars), *y = HB_ARRAY(a, int, p->n_vars);
+    double want = 0, got = 0, lower = 0;
+    ms_problem q = *p;
+    const double **unary = hb_alloc(a, sizeof *unary * (size_t)p->n_vars);
+    for (int v = 0; v < p->n_vars; v++)
+        unary[v] = p->unary[v] ? p->unary[v] : HB_ARRAY(a, double, p->domain[v]);
+    q.unary = unary;
+    ms_status should = ms_solve(a, p, 0, NULL, x, &want);
+    ms_status is = ms_solve_bound(a, &q, 0, -1, gap, NULL, y, &got, &lower);
+    ck_assert_int_eq(is, should);
+    if (is != MS_OPTIMAL) return;
+    double scale = 1e-9 * (1 + fabs(want));
+    ck_assert_double_eq_tol(ms_value(p, y), got, scale);
+    ck_assert(got >= want - scale && lower <= want + scale);
+    ck_assert(got <= want + gap * fabs(want) + scale);
+}
+
 START_TEST(small_against_every_assignment)
 {
-    random r = {1};
+    dice r = {1};
     for (int i = 0; i < 4000; i++) {
         hb_arena *a = hb_arena_new();
         style s = {.n_vars = 1 + below(&r, 7), .most_states = 4, .extra_edges = below(&r, 9),
@@ -100,6 +121,7 @@ START_TEST(small_against_every_assignment)
                    .n_tables = below(&r, 2) ? 0 : 1 + below(&r, 3)};
         ms_problem p = draw(a, &r, &s);
         compare(a, &p, true, NULL, 0);
+        compare_bound(a, &p, 0);
         hb_arena_free(a);
     }
 }
@@ -107,7 +129,7 @@ END_TEST
 
 START_TEST(loopy_against_elimination)
 {
-    random r = {2};
+    dice r = {2};
     for (int i = 0; i < 400; i++) {
         hb_arena *a = hb_arena_new();
         style s = {.n_vars = 8 + below(&r, 12), .most_states = 5, .extra_edges = 10 + below(&r, 14),
@@ -116,6 +138,7 @@ START_TEST(loopy_against_elimination)
         ms_problem p = draw(a, &r, &s);
         compare(a, &p, false, NULL, 0);
         compare(a, &p, false, NULL, 0.01);
+        compare_bound(a, &p, below(&r, 2) ? 0 : 0.01);
         hb_arena_free(a);
     }
 }
@@ -123,7 +146,7 @@ END_TEST
 
 // `layers` copies of one random block, each tied to the next by random edges, all to one variable
 // (a tied embedding), with tables shared by pointer; large enough for the dual to do the work.
-static ms_problem draw_layers(hb_arena *a, random *r, int layers, int width, int states, bool tied)
+static ms_problem draw_layers(hb_arena *a, dice *r, int layers, int width, int states, bool tied)
 {
     int n = layers * width + tied, inside = 2 * width, between = 3, n_edges = 0;
     int *domain = HB_ARRAY(a, int, n);
@@ -155,7 +178,7 @@ static ms_problem draw_layers(hb_arena *a, random *r, int layers, int width, int
 
 START_TEST(layers_against_elimination)
 {
-    random r = {3};
+    dice r = {3};
     for (int i = 0; i < 60; i++) {
         hb_arena *a = hb_arena_new();
         ms_warm *warm = NULL;
@@ -163,6 +186,7 @@ START_TEST(layers_against_elimination)
         compare(a, &p, false, &warm, 0);
         compare(a, &p, false, &warm, 0.02);
         compare(a, &p, false, &warm, 0);
+        compare_bound(a, &p, 0);
         hb_arena_free(a);
     }
 }
@@ -171,7 +195,7 @@ END_TEST
 // What the reduction leaves has the same minimum, and its assignments extend to ones of equal value.
 START_TEST(reduction_keeps_the_minimum)
 {
-    random r = {4};
+    dice r = {4};
     int smaller = 0;
     for (int i = 0; i < 1000; i++) {
         hb_arena *a = hb_arena_new();
@@ -190,6 +214,7 @@ START_TEST(reduction_keeps_the_minimum)
             is = ms_solve(a, q, 0, NULL, x, &rest);
             if (is == MS_OPTIMAL) {
                 ms_reduced_expand(red, x, y);
+                ck_assert_double_eq_tol(rest + ms_reduced_constant(red), want, 1e-9 * (1 + fabs(want)));
                 ck_assert_double_eq_tol(ms_value(&p, y), want, 1e-9 * (1 + fabs(want)));
             }
         }

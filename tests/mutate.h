@@ -10,55 +10,64 @@
 
 #include "synth/record.h"
 
-// X(name): DROP_OP is a kind, mutate_names[] its text.
+// X(kind, function): mutate_names[] has the kind's text, mut_FUNCTION makes the fault.
 #define MUTATIONS(X)                                                                               \
-    X(DROP_CALL)       /* its result is read later: the reader finds an older value or none */     \
-    X(DROP_START)      /* the wait names an event nobody started */                                \
-    X(DROP_WAIT)       /* the collective is never waited for */                                    \
-    X(DOUBLE_WAIT)     /* an event is waited for twice */                                          \
-    X(DOUBLE_UPDATE)   /* an optimizer step is made twice */                                       \
-    X(LATE_WAIT)       /* the wait moves behind the first reader of the destination */             \
-    X(SWAP_WAITS)      /* two waits trade events, and the first destination is read in between */  \
-    X(EARLY_CALL)      /* a call moves before the producer of its operand */                       \
-    X(LATE_CALL)       /* a call moves behind the first reader of its result */                    \
-    X(SWAP_OPERANDS)   /* operands with different terms, of an op that does not commute */         \
-    X(WRONG_OPERAND)   /* a buffer of the same dims with another term */                           \
-    X(WRONG_OUTPUT)    /* written into a buffer of the same dims whose term is still read */       \
-    X(SWAP_OUTPUTS)    /* the outputs of one call */                                               \
-    X(SKIP_REDUCE)     /* an op reads the partial sum instead of the reduced tensor */             \
-    X(SKIP_PARTIAL)    /* an op reads the whole tensor where it must be kept on coordinate 0 */    \
-    X(WRONG_OP)        /* another op of the same arity without attributes */                       \
-    X(WRONG_ATTR)      /* an attribute that the result depends on */                               \
-    X(SWAP_TABLE)      /* two unequal entries, while another operand of an op keeps its table */   \
-    X(BAD_TABLE)       /* a table that does not sum to its factor */                               \
-    X(UNCUT_DIM)       /* whole, while another operand of an op stays cut on that axis */          \
-    X(OTHER_FACTOR)    /* cut at another place of the dim than the op's other operands */          \
-    X(OTHER_AXIS)      /* cut on the other axis than the op's other operands */                    \
-    X(WRONG_SIZE)      /* a dim is one larger than the graph's */                                  \
-    X(WRONG_DTYPE)     /* another dtype than the graph's */                                        \
-    X(WRONG_FORM)      /* a form that the collective lacks, or even shards where they are not */   \
-    X(WRONG_REDUCER)   /* sum for max, max for sum */                                              \
-    X(WRONG_COLL)      /* another collective */                                                    \
-    X(WRONG_MASK)      /* other axes take part */                                                  \
-    X(OVERLAP)         /* a buffer lies on another whose different term is read after its write */ \
-    X(IN_FLIGHT)       /* written on a source or destination between start and wait */             \
-    X(SCRATCH_ON_DATA) /* the scratch lies on its own collective's source */                       \
-    X(NO_SCRATCH)      /* a form that always needs scratch has none */                             \
-    X(SMALL_SCRATCH)   /* … or four bytes of it */                                               \
-    X(MISALIGNED)      /* an offset off by 64 bytes */                                             \
-    X(OUTSIDE)         /* an offset at the segment's end */                                        \
-    X(OFF_WIRE)        /* a buffer that crosses the wire lies in the local segment */              \
-    X(NOT_SYMMETRIC)   /* a symmetric buffer with different offsets */                             \
-    X(WRONG_FILL)      /* other initial values */                                                  \
-    X(WRONG_RATE)      /* another schedule */                                                      \
-    X(WRONG_BATCH)     /* another number of rows in the batch */                                   \
-    X(SWAP_NAMES)      /* two parameters trade names */                                            \
-    X(NO_DECLARATION)  /* a parameter, moment or the loss is not declared */                       \
-    X(WRONG_LOSS)      /* the loss is another buffer with another term */                          \
-    X(WRONG_GRADIENT)  /* a saved gradient is another buffer with another term */
+    X(DROP_CALL,                                                                                   \
+      drop_call) /* its result is read later: the reader finds an older value or none */           \
+    X(DROP_START, drop_start)       /* the wait names an event nobody started */                   \
+    X(DROP_WAIT, drop_wait)         /* the collective is never waited for */                       \
+    X(DOUBLE_WAIT, double_wait)     /* an event is waited for twice */                             \
+    X(DOUBLE_UPDATE, double_update) /* an optimizer step is made twice */                          \
+    X(LATE_WAIT, late_wait) /* the wait moves behind the first reader of the destination */        \
+    X(SWAP_WAITS,                                                                                  \
+      swap_waits) /* two waits trade events, and the first destination is read in between */       \
+    X(EARLY_CALL, early_call) /* a call moves before the producer of its operand */                \
+    X(LATE_CALL, late_call)   /* a call moves behind the first reader of its result */             \
+    X(SWAP_OPERANDS,                                                                               \
+      swap_operands) /* operands with different terms, of an op that does not commute */           \
+    X(WRONG_OPERAND, wrong_operand) /* a buffer of the same dims with another term */              \
+    X(WRONG_OUTPUT,                                                                                \
+      wrong_output) /* written into a buffer of the same dims whose term is still read */          \
+    X(SWAP_OUTPUTS, swap_outputs) /* the outputs of one call */                                    \
+    X(SKIP_REDUCE, skip_reduce)   /* an op reads the partial sum instead of the reduced tensor */  \
+    X(SKIP_PARTIAL,                                                                                \
+      skip_partial)       /* an op reads the whole tensor where it must be kept on coordinate 0 */ \
+    X(WRONG_OP, wrong_op) /* another op of the same arity without attributes */                    \
+    X(WRONG_ATTR, wrong_attr) /* an attribute that the result depends on */                        \
+    X(SWAP_TABLE,                                                                                  \
+      swap_table) /* two unequal entries, while another operand of an op keeps its table */        \
+    X(BAD_TABLE, bad_table) /* a table that does not sum to its factor */                          \
+    X(UNCUT_DIM, uncut_dim) /* whole, while another operand of an op stays cut on that axis */     \
+    X(OTHER_FACTOR,                                                                                \
+      other_factor)             /* cut at another place of the dim than the op's other operands */ \
+    X(OTHER_AXIS, other_axis)   /* cut on the other axis than the op's other operands */           \
+    X(WRONG_SIZE, wrong_size)   /* a dim is one larger than the graph's */                         \
+    X(WRONG_DTYPE, wrong_dtype) /* another dtype than the graph's */                               \
+    X(WRONG_FORM,                                                                                  \
+      wrong_form) /* a form that the collective lacks, or even shards where they are not */        \
+    X(WRONG_REDUCER, wrong_reducer) /* sum for max, max for sum */                                 \
+    X(WRONG_COLL, wrong_coll)       /* another collective */                                       \
+    X(WRONG_MASK, wrong_mask)       /* other axes take part */                                     \
+    X(OVERLAP,                                                                                     \
+      overlap) /* a buffer lies on another whose different term is read after its write */         \
+    X(IN_FLIGHT, in_flight) /* written on a source or destination between start and wait */        \
+    X(SCRATCH_ON_DATA, scratch_on_data) /* the scratch lies on its own collective's source */      \
+    X(NO_SCRATCH, no_scratch)           /* a form that always needs scratch has none */            \
+    X(SMALL_SCRATCH, small_scratch)     /* … or four bytes of it */                              \
+    X(MISALIGNED, misaligned)           /* an offset off by 64 bytes */                            \
+    X(OUTSIDE, outside)                 /* an offset at the segment's end */                       \
+    X(OFF_WIRE, off_wire)           /* a buffer that crosses the wire lies in the local segment */ \
+    X(NOT_SYMMETRIC, not_symmetric) /* a symmetric buffer with different offsets */                \
+    X(WRONG_FILL, wrong_fill)       /* other initial values */                                     \
+    X(WRONG_RATE, wrong_rate)       /* another schedule */                                         \
+    X(WRONG_BATCH, wrong_batch)     /* another number of rows in the batch */                      \
+    X(SWAP_NAMES, swap_names)       /* two parameters trade names */                               \
+    X(NO_DECLARATION, no_declaration) /* a parameter, moment or the loss is not declared */        \
+    X(WRONG_LOSS, wrong_loss)         /* the loss is another buffer with another term */           \
+    X(WRONG_GRADIENT, wrong_gradient) /* a saved gradient is another buffer with another term */
 
 typedef enum {
-#define X(name) MUT_##name,
+#define X(name, function) MUT_##name,
     MUTATIONS(X)
 #undef X
         MUT_N

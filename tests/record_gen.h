@@ -32,6 +32,7 @@ typedef struct gen_trace {
 // trace may be NULL.
 record *gen_record(hb_arena *a, const ir_graph *g, const ir_factors *f, const gen_options *o,
                    gen_trace *trace);
-uint64_t gen_random(uint64_t *state); // SplitMix64
+void record_place(hb_arena *a, record *r); // fills offsets and segment sizes (record_place.c)
+uint64_t gen_random(uint64_t *state);      // SplitMix64
 
 #endif

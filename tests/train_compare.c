@@ -3,10 +3,13 @@
 //
 //   train_compare torch REF RUN.jsonl [GRADS FINAL START PARTS]
 //       REF/reference.json's losses, 1e-5 relative; with more: gradients and parameters against
-//       REF/grads.safetensors and REF/final.safetensors. PARTS is - or GLOB=N: parameters that hold
-//       N projections in one
+//       REF/grads.safetensors (GRADS may be -: not compared) and REF/final.safetensors. PARTS is -
+//       or GLOB=N: parameters that hold N projections in one
 //   train_compare losses A.jsonl B.jsonl    same steps, losses within 1e-5 relative
-//   train_compare params A B START          ‖a − b‖ ≤ 1e-3·‖b − start‖ over all parameters of START
+//   train_compare differ A.jsonl B.jsonl    same steps, some loss differs by more than that
+//   train_compare grads A B                 as gradients against PyTorch's
+//   train_compare params A B START          ‖a − b‖ ≤ 1e-3·‖b − start‖ over all parameters of a
+//       checkpoint, and over both kinds of moments
 //   train_compare arena PLAN.json LOG       segments as the runtime allocated them = the plan's
 
 #include <math.h>
@@ -97,6 +100,17 @@ static const char *in(const char *folder, const char *name)
     return hb_fmt(arena, "%s/%s", folder, name).p;
 }
 
+static void same_grads(const char *path, const char *ref_path)
+{
+    arrays g = arrays_read(arena, path), ref = arrays_read(arena, ref_path);
+    hb_str worst;
+    double e = compare_grads(&g, &ref, &worst);
+    measure(
+        "gradients ", e, 1,
+        hb_fmt(arena, " (of 1e-4·‖g‖ + 1e-7·‖all‖), the worst of %d: %.*s", ref.n, HB_ARG(worst))
+            .p);
+}
+
 static void against_torch(int n, char **arg)
 {
     const char *ref = arg[0], *path = in(ref, "reference.json");
@@ -110,16 +124,11 @@ static void against_torch(int n, char **arg)
     same_losses(arg[1], a, steps, b, list->n);
     if (n < 6) return;
 
-    arrays grads = arrays_read(arena, arg[2]), final = arrays_read(arena, arg[3]);
-    arrays start = arrays_read(arena, arg[4]);
-    arrays ref_grads = arrays_read(arena, in(ref, "grads.safetensors"));
+    arrays final = arrays_read(arena, arg[3]), start = arrays_read(arena, arg[4]);
+    const char *ref_grads_path = in(ref, "grads.safetensors");
+    arrays ref_grads = arrays_read(arena, ref_grads_path);
     arrays ref_final = arrays_read(arena, in(ref, "final.safetensors"));
-    hb_str worst;
-    double e = compare_grads(&grads, &ref_grads, &worst);
-    measure("gradients ", e, 1,
-            hb_fmt(arena, " (of 1e-4·‖g‖ + 1e-7·‖all‖), the worst of %d: %.*s", ref_grads.n,
-                   HB_ARG(worst))
-                .p);
+    if (strcmp(arg[2], "-") != 0) same_grads(arg[2], ref_grads_path);
     compare_parts parts = {0};
     char *eq = strrchr(arg[5], '=');
     if (eq) {
@@ -129,30 +138,44 @@ static void against_torch(int n, char **arg)
     int64_t left_out = 0, all = 0;
     for (int i = 0; i < ref_final.n; i++)
         all += ref_final.v[i].elements;
-    e = compare_params(&final, &ref_final, &start, &ref_grads, parts, &left_out);
+    double e = compare_params(&final, &ref_final, &start, &ref_grads, parts, &left_out);
     measure("parameters", e, param_limit,
             hb_fmt(arena, " of the way, %lld of %lld elements left out", (long long)left_out,
                    (long long)all)
                 .p);
 }
 
-static void two_runs(char **arg)
+static void two_runs(char **arg, bool equal)
 {
     static double a[MAX_STEPS], b[MAX_STEPS];
     int64_t from_a = 0, from_b = 0;
     int n_a = read_losses(arg[0], a, &from_a), n_b = read_losses(arg[1], b, &from_b);
     if (from_a != from_b) bad(arg[0], "does not start at the same step");
-    same_losses(arg[0], a, n_a, b, n_b);
+    int at = 0;
+    if (equal) {
+        same_losses(arg[0], a, n_a, b, n_b);
+    } else if (n_a != n_b || compare_losses(a, b, n_a, &at) <= loss_limit) {
+        printf("  WRONG %s: the losses should differ\n", arg[0]);
+        wrong++;
+    }
 }
 
-// Of checkpoints: a has all tensors of b, hap.* (integers) are equal, the rest is as near as 1e-3
-// of the way from start.
+static bool ends_with(hb_str s, const char *end)
+{
+    size_t n = strlen(end);
+    return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
+}
+
+// Of checkpoints of one model: hap.* are equal; parameters, first and second moments, each kind
+// together, are as near as 1e-3 of their way from start.
 static void two_checkpoints(char **arg)
 {
+    static const char *const kind[] = {"", ".exp_avg", ".exp_avg_sq"};
+    static const char *const called[] = {"parameters", "exp_avg   ", "exp_avg_sq"};
     arrays a = arrays_read(arena, arg[0]), b = arrays_read(arena, arg[1]);
     arrays s = arrays_read(arena, arg[2]);
-    double off = 0, moved = 0;
-    int n = 0;
+    double off[3] = {0}, moved[3] = {0};
+    if (a.n != b.n) bad(arg[0], "another number of tensors");
     for (int i = 0; i < b.n; i++) {
         const array *y = &b.v[i], *x = arrays_get(&a, y->name.p, y->name.n);
         const array *z = arrays_get(&s, y->name.p, y->name.n);
@@ -164,14 +187,15 @@ static void two_checkpoints(char **arg)
             continue;
         }
         if (!z || z->elements != y->elements) bad(arg[2], y->name.p);
+        int k = ends_with(y->name, kind[1]) ? 1 : ends_with(y->name, kind[2]) ? 2 : 0;
         double d = compare_distance(x, y, 0, y->elements);
         double m = compare_distance(y, z, 0, y->elements);
-        off += d * d;
-        moved += m * m;
-        n++;
+        off[k] += d * d;
+        moved[k] += m * m;
     }
-    measure("checkpoint", moved > 0 ? sqrt(off / moved) : HUGE_VAL, param_limit,
-            hb_fmt(arena, " of the way, %d tensors", n).p);
+    for (int k = 0; k < 3; k++)
+        measure(called[k], moved[k] > 0 ? sqrt(off[k] / moved[k]) : HUGE_VAL, param_limit,
+                " of the way");
 }
 
 static void same_arena(char **arg)
@@ -220,7 +244,11 @@ int main(int argc, char **argv)
     if (strcmp(mode, "torch") == 0 && (n == 2 || n == 6))
         against_torch(n, argv + 2);
     else if (strcmp(mode, "losses") == 0 && n == 2)
-        two_runs(argv + 2);
+        two_runs(argv + 2, true);
+    else if (strcmp(mode, "differ") == 0 && n == 2)
+        two_runs(argv + 2, false);
+    else if (strcmp(mode, "grads") == 0 && n == 2)
+        same_grads(argv[2], argv[3]);
     else if (strcmp(mode, "params") == 0 && n == 3)
         two_checkpoints(argv + 2);
     else if (strcmp(mode, "arena") == 0 && n == 2)

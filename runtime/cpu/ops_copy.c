@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "core/float16.h"
+
 enum { TILE = 16 }; // 16 x 16 elements of 4 bytes: one cache line a row on both sides
 
 #define COPY_TILED(T)                                                                              \
@@ -109,8 +111,11 @@ static void fill(void *p, hap_dtype type, int64_t n, double value)
     case HAP_BOOL:
         memset(p, value != 0, (size_t)n);
         break;
-    case HAP_BF16: // truncated: exact for the constants that occur (0, 1, -inf)
+    case HAP_BF16:
     case HAP_F16:
+        for (int64_t i = 0; i < n; i++)
+            ((uint16_t *)p)[i] =
+                type == HAP_BF16 ? hap_f32_to_bf16((float)value) : hap_f32_to_f16((float)value);
         break;
     }
 }
@@ -125,8 +130,6 @@ static const char *alike(const hap_tensor *y, const hap_tensor *x, int dim)
 {
     if (y->rank != x->rank || y->type != x->type)
         return cpu_fail("rank or type differ between operand and output");
-    if (y->type == HAP_BF16 || y->type == HAP_F16)
-        return cpu_fail("not supported: %s on the CPU", hap_dtype_name(y->type));
     for (int d = 0; d < y->rank; d++)
         if (d != dim && y->local[d] != x->local[d])
             return cpu_fail("dim %d has %lld local entries in the output, %lld in the operand", d,

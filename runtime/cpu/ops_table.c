@@ -2,6 +2,7 @@
 // table).
 
 #include "cpu/ops_kernels.h"
+#include "cpu/ops_lowprec.h"
 
 static cpu_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_linear] = cpu_linear,
@@ -82,11 +83,13 @@ const char *hap_cpu_run(const hap_step_state *s, const hap_op_call *c)
 {
     if ((unsigned)c->op >= HAP_N_OPS || !kernels[c->op])
         return cpu_fail("not supported: no kernel of row %d", (int)c->op);
-    return kernels[c->op](s, c);
+    if (!cpu_is_narrow(c) || cpu_moves_bytes(c->op)) return kernels[c->op](s, c);
+    return cpu_run_narrow(kernels[c->op], s, c);
 }
 
 void hap_cpu_op(hap_rank *r, const hap_op_call *c)
 {
-    const char *why = hap_cpu_run(hap_step(r), c);
+    const char *why = cpu_is_narrow(c) ? cpu_narrow_reserve(r) : NULL;
+    if (!why) why = hap_cpu_run(hap_step(r), c);
     if (why) hap_fatal(r, "%s", why);
 }

@@ -117,8 +117,6 @@ const char *cpu_full(const hap_step_state *s, const hap_op_call *c)
 {
     (void)s;
     hap_tensor *y = c->out[0];
-    if (y->type == HAP_BF16 || y->type == HAP_F16)
-        return cpu_fail("not supported: full of type %s", hap_dtype_name(y->type));
     cpu_fill(y, c->attr[1].f);
     return NULL;
 }

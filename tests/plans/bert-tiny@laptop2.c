@@ -250,9 +250,8 @@ static void encoder_layer_forward(hap_rank *r, const encoder_layer_block *b)
     op_add(r, b->attention_output_add, b->attention_output_dense, b->output_LayerNorm);
     // y = sum x    [8@rows 32]    0.00425 ms
     op_row_sum(r, b->attention_output_LayerNorm_sum, b->attention_output_add);
-    // y = sum (a - mean)^2    [8@rows 32]    0.0043 ms
     op_row_m2(r, b->attention_output_LayerNorm_m2, b->attention_output_add,
-              b->attention_output_LayerNorm_sum);
+              b->attention_output_LayerNorm_sum); // [8@rows 32]    0.0043 ms
     // y = (a - mean) rstd d + e    [8@rows 32 64]    0.00754 ms
     op_norm_apply(r, b->attention_output_LayerNorm, b->attention_output_add,
                   b->attention_output_LayerNorm_sum, b->attention_output_LayerNorm_m2,
@@ -296,9 +295,8 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
                        b->output_LayerNorm_sum, b->output_LayerNorm_m2, 1e-12);
     // y = a b    [8@rows 32 192]    0.0829 ms
     op_linear(r, b->output_dense_dx, b->output_LayerNorm_dx, b->output_dense_weight, NULL, HAP_NN);
-    // y = sum rows a' b    [64 192]+    0.0829 ms
     op_linear_dw(r, b->output_dense_dw, b->output_LayerNorm_dx,
-                 b->t_intermediate_intermediate_act_fn);
+                 b->t_intermediate_intermediate_act_fn); // [64 192]+    0.0829 ms
     // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0171 ms
     *b->output_dense_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_GROUPED, 1, &b->output_dense_dw_cut, &b->output_dense_dw, NULL);
@@ -308,9 +306,8 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
     // intermediate
     op_gelu_bwd(r, b->t_intermediate_intermediate_act_fn_dx, b->output_dense_dx,
                 b->t_intermediate_dense, false); // y = a gelu'(b)    [8@rows 32 192]    0.0298 ms
-    // y = a b    [8@rows 32 64]    0.0829 ms
     op_linear(r, b->t_intermediate_dense_dx, b->t_intermediate_intermediate_act_fn_dx,
-              b->t_intermediate_dense_weight, NULL, HAP_NN);
+              b->t_intermediate_dense_weight, NULL, HAP_NN); // [8@rows 32 64]    0.0829 ms
     // y = a + b    [8@rows 32 64]    0.0106 ms
     op_add(r, b->t_intermediate_dense_sum, b->output_LayerNorm_dx, b->t_intermediate_dense_dx);
     op_linear_dw(r, b->t_intermediate_dense_dw, b->t_intermediate_intermediate_act_fn_dx,
@@ -323,11 +320,10 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
            false); // y = sum x    [192]+    0.0107 ms
 
     // attention
-    // y, y1 = sum u, sum u xhat    [8@rows 32]    0.00762 ms
     op_norm_bwd_stats(r, b->attention_output_LayerNorm_stats, b->attention_output_LayerNorm_stats_1,
                       b->t_intermediate_dense_sum, b->attention_output_add,
                       b->attention_output_LayerNorm_sum, b->attention_output_LayerNorm_m2,
-                      b->attention_output_LayerNorm_weight, 1e-12);
+                      b->attention_output_LayerNorm_weight, 1e-12); // [8@rows 32]    0.00762 ms
     // y = dx of the norm    [8@rows 32 64]    0.0108 ms
     op_norm_bwd(r, b->attention_output_LayerNorm_dx, b->t_intermediate_dense_sum,
                 b->attention_output_add, b->attention_output_LayerNorm_sum,
@@ -337,9 +333,8 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
     op_norm_bwd_params(r, b->attention_output_LayerNorm_dw, b->attention_output_LayerNorm_dw_1,
                        b->t_intermediate_dense_sum, b->attention_output_add,
                        b->attention_output_LayerNorm_sum, b->attention_output_LayerNorm_m2, 1e-12);
-    // y = a b    [8@rows 32 64]    0.0283 ms
     op_linear(r, b->attention_output_dense_dx, b->attention_output_LayerNorm_dx,
-              b->attention_output_dense_weight, NULL, HAP_NN);
+              b->attention_output_dense_weight, NULL, HAP_NN); // [8@rows 32 64]    0.0283 ms
     op_linear_dw(r, b->attention_output_dense_dw, b->attention_output_LayerNorm_dx,
                  b->attention_self_reshape_4); // y = sum rows a' b    [64 64]+    0.0283 ms
     // + -> dim 0 @cut_64    [64@cut_64 64]    16.0 KiB    0.00974 ms
@@ -361,9 +356,8 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
                  HAP_INTS(0, 2, 1, 3)); // y = x'    [8@rows 32 4 16]    0.0074 ms
     op_reshape(r, b->attention_self_reshape_3_dx, b->attention_self_transpose_3_dx,
                HAP_INTS(8, 32, 64)); // y = x    [8@rows 32 64]    0 ms
-    // y = a b    [8@rows 32 64]    0.0283 ms
     op_linear(r, b->attention_self_value_dx, b->attention_self_reshape_3_dx,
-              b->attention_self_value_weight, NULL, HAP_NN);
+              b->attention_self_value_weight, NULL, HAP_NN); // [8@rows 32 64]    0.0283 ms
     op_add(r, b->attention_self_value_sum, b->attention_output_LayerNorm_dx,
            b->attention_self_value_dx); // y = a + b    [8@rows 32 64]    0.0106 ms
     op_linear_dw(r, b->attention_self_value_dw, b->attention_self_reshape_3_dx,
@@ -393,9 +387,8 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
                  HAP_INTS(0, 2, 1, 3)); // y = x'    [8@rows 32 4 16]    0.0074 ms
     op_reshape(r, b->attention_self_reshape_dx, b->attention_self_transpose_dx,
                HAP_INTS(8, 32, 64)); // y = x    [8@rows 32 64]    0 ms
-    // y = a b    [8@rows 32 64]    0.0283 ms
     op_linear(r, b->attention_self_query_dx, b->attention_self_reshape_dx,
-              b->attention_self_query_weight, NULL, HAP_NN);
+              b->attention_self_query_weight, NULL, HAP_NN); // [8@rows 32 64]    0.0283 ms
     // y = a + b    [8@rows 32 64]    0.0106 ms
     op_add(r, b->attention_self_query_sum, b->attention_self_key_sum, b->attention_self_query_dx);
     // y = sum rows a' b    [64 64]+    0.0283 ms
@@ -483,18 +476,16 @@ static void encoder_layer_update(hap_rank *r, const encoder_layer_block *b)
     op_adam(r, b->t_intermediate_dense_bias, b->t_intermediate_dense_bias_exp_avg,
             b->t_intermediate_dense_bias_exp_avg_sq, b->t_intermediate_dense_db_all, NULL, 1, 0.9,
             0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [192]    0.00156 ms
-    // whole -> dim 0 @cut_64    [64@cut_64 192]    0.00455 ms
-    hap_cut(r, b->output_dense_weight_cut, b->output_dense_weight);
-    hap_wait(r, *b->output_dense_dw_cut_ready); // 0.0171 ms hidden
+    hap_cut(r, b->output_dense_weight_cut, b->output_dense_weight); // [64@cut_64 192]    0.00455 ms
+    hap_wait(r, *b->output_dense_dw_cut_ready);                     // 0.0171 ms hidden
     op_adam(r, b->output_dense_weight_cut, b->output_dense_weight_exp_avg,
             b->output_dense_weight_exp_avg_sq, b->output_dense_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
             0.1, true); // a -= lr b / sqrt c    [64@cut_64 192]    0.0165 ms
     // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0121 ms
     *b->output_dense_weight_ready = coll_all_gather_start(
         r, AXIS(0), FORM_SENDRECV, 1, &b->output_dense_weight, &b->output_dense_weight_cut, NULL);
-    // a -= lr b / sqrt c    [64]    0.00119 ms
     op_adam(r, b->output_dense_bias, b->output_dense_bias_exp_avg, b->output_dense_bias_exp_avg_sq,
-            b->output_dense_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true);
+            b->output_dense_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00119 ms
     op_adam(r, b->output_LayerNorm_weight, b->output_LayerNorm_weight_exp_avg,
             b->output_LayerNorm_weight_exp_avg_sq, b->output_LayerNorm_dw_all, NULL, 1, 0.9, 0.95,
             1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00119 ms
@@ -1163,20 +1154,17 @@ int main(int argc, char **argv)
         hap_cut(r, input_ids_cut, input_ids); // whole -> dim 0 @rows    [8@rows 32]    0.00116 ms
         op_embedding(r, embeddings_word_embeddings, embeddings_word_embeddings_weight,
                      input_ids_cut); // y = a[b]    [8@rows 32 64]    0.0075 ms
-        // whole -> dim 0 @rows    [8@rows 32]    0.00116 ms
         hap_cut(r, embeddings_token_type_embeddings_const_cut,
-                embeddings_token_type_embeddings_const);
-        // y = a[b]    [8@rows 32 64]    0.0075 ms
+                embeddings_token_type_embeddings_const); // [8@rows 32]    0.00116 ms
         op_embedding(r, embeddings_token_type_embeddings, embeddings_token_type_embeddings_weight,
-                     embeddings_token_type_embeddings_const_cut);
+                     embeddings_token_type_embeddings_const_cut); // [8@rows 32 64]    0.0075 ms
         // y = a + b    [8@rows 32 64]    0.0106 ms
         op_add(r, embeddings_add, embeddings_word_embeddings, embeddings_token_type_embeddings);
         op_embedding(r, embeddings_position_embeddings, embeddings_position_embeddings_weight,
                      embeddings_position_embeddings_const); // y = a[b]    [1 32 64]    0.00273 ms
         // y = a + b    [8@rows 32 64]    0.00804 ms
         op_add(r, embeddings_add_2, embeddings_add, embeddings_position_embeddings);
-        // y = sum x    [8@rows 32]    0.00425 ms
-        op_row_sum(r, embeddings_LayerNorm_sum, embeddings_add_2);
+        op_row_sum(r, embeddings_LayerNorm_sum, embeddings_add_2); // [8@rows 32]    0.00425 ms
         // y = sum (a - mean)^2    [8@rows 32]    0.0043 ms
         op_row_m2(r, embeddings_LayerNorm_m2, embeddings_add_2, embeddings_LayerNorm_sum);
         // y = (a - mean) rstd d + e    [8@rows 32 64]    0.00754 ms
@@ -1193,13 +1181,11 @@ int main(int argc, char **argv)
                   HAP_NT); // y = a b' + c    [8@rows 32 64]    0.0283 ms
         op_gelu(r, cls_predictions_transform_transform_act_fn, cls_predictions_transform_dense,
                 false); // y = gelu x    [8@rows 32 64]    0.0074 ms
-        // y = sum x    [8@rows 32]    0.00425 ms
         op_row_sum(r, cls_predictions_transform_LayerNorm_sum,
-                   cls_predictions_transform_transform_act_fn);
-        // y = sum (a - mean)^2    [8@rows 32]    0.0043 ms
+                   cls_predictions_transform_transform_act_fn); // [8@rows 32]    0.00425 ms
         op_row_m2(r, cls_predictions_transform_LayerNorm_m2,
                   cls_predictions_transform_transform_act_fn,
-                  cls_predictions_transform_LayerNorm_sum);
+                  cls_predictions_transform_LayerNorm_sum); // [8@rows 32]    0.0043 ms
         op_norm_apply(
             r, cls_predictions_transform_LayerNorm, cls_predictions_transform_transform_act_fn,
             cls_predictions_transform_LayerNorm_sum, cls_predictions_transform_LayerNorm_m2,
@@ -1276,10 +1262,9 @@ int main(int argc, char **argv)
         op_linear(r, cls_predictions_transform_dense_dx_2[3],
                   cls_predictions_transform_transform_act_fn_dx,
                   cls_predictions_transform_dense_weight, NULL, HAP_NN);
-        // y = sum rows a' b    [64 64]+    0.0283 ms
         op_linear_dw(r, cls_predictions_transform_dense_dw,
                      cls_predictions_transform_transform_act_fn_dx,
-                     encoder_layer_2_output_LayerNorm_2[3]);
+                     encoder_layer_2_output_LayerNorm_2[3]); // [64 64]+    0.0283 ms
         // + -> dim 0 @cut_64    [64@cut_64 64]    16.0 KiB    0.00974 ms
         hap_event *e_cls_predictions_transform_dense_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_SENDRECV, 1, &cls_predictions_transform_dense_dw_cut,
@@ -1291,16 +1276,14 @@ int main(int argc, char **argv)
             encoder_layer_backward(r, &encoder_layer[i]);
 
         // bert.embeddings, backward
-        // y, y1 = sum u, sum u xhat    [8@rows 32]    0.00762 ms
         op_norm_bwd_stats(r, embeddings_LayerNorm_stats, embeddings_LayerNorm_stats_1,
                           cls_predictions_transform_dense_dx_2[0], embeddings_add_2,
                           embeddings_LayerNorm_sum, embeddings_LayerNorm_m2,
-                          embeddings_LayerNorm_weight, 1e-12);
-        // y = dx of the norm    [8@rows 32 64]    0.0108 ms
+                          embeddings_LayerNorm_weight, 1e-12); // [8@rows 32]    0.00762 ms
         op_norm_bwd(r, embeddings_LayerNorm_dx, cls_predictions_transform_dense_dx_2[0],
                     embeddings_add_2, embeddings_LayerNorm_sum, embeddings_LayerNorm_m2,
                     embeddings_LayerNorm_stats, embeddings_LayerNorm_stats_1,
-                    embeddings_LayerNorm_weight, 1e-12);
+                    embeddings_LayerNorm_weight, 1e-12); // [8@rows 32 64]    0.0108 ms
         // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0152 ms
         hap_event *e_embeddings_LayerNorm_dx_all =
             coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &embeddings_LayerNorm_dx_all,
@@ -1391,12 +1374,10 @@ int main(int argc, char **argv)
         hap_wait(r, e_embeddings_LayerNorm_dx_all);
         // y = sum x    [1 32 64]    0.00868 ms
         op_sum(r, embeddings_add_2_fold1, embeddings_LayerNorm_dx_all, HAP_INTS(0), true);
-        // y[b] += a    [32 64]    0.00273 ms
         op_embedding_bwd(r, embeddings_position_embeddings_dw, embeddings_add_2_fold1,
-                         embeddings_position_embeddings_const, 32);
-        // y[b] += a    [2 64]    0.00809 ms
+                         embeddings_position_embeddings_const, 32); // [32 64]    0.00273 ms
         op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx_all,
-                         embeddings_token_type_embeddings_const, 2);
+                         embeddings_token_type_embeddings_const, 2); // [2 64]    0.00809 ms
         op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_all, input_ids,
                          199);                         // y[b] += a    [199@vocab 64]    0.0102 ms
         hap_wait(r, e_cls_predictions_decoder_dw_cut); // 0.0175 ms hidden
@@ -1406,10 +1387,9 @@ int main(int argc, char **argv)
         // update
         // whole -> dim 0 @vocab    [199@vocab 64]    0.00474 ms
         hap_cut(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight);
-        // a -= lr b / sqrt c    [199@vocab 64]    0.0174 ms
         op_adam(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight_exp_avg,
                 embeddings_word_embeddings_weight_exp_avg_sq, embeddings_word_embeddings_sum, NULL,
-                1, 0.9, 0.95, 1e-08, 0.1, true);
+                1, 0.9, 0.95, 1e-08, 0.1, true); // [199@vocab 64]    0.0174 ms
         // dim 0 @vocab -> whole    [199 64]    49.8 KiB    0.0125 ms
         hap_event *e_embeddings_word_embeddings_weight =
             coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &embeddings_word_embeddings_weight,
@@ -1419,11 +1399,10 @@ int main(int argc, char **argv)
                 embeddings_token_type_embeddings_weight_exp_avg,
                 embeddings_token_type_embeddings_weight_exp_avg_sq,
                 embeddings_token_type_embeddings_dw, NULL, 1, 0.9, 0.95, 1e-08, 0.1, true);
-        // a -= lr b / sqrt c    [32 64]    0.00697 ms
         op_adam(r, embeddings_position_embeddings_weight,
                 embeddings_position_embeddings_weight_exp_avg,
                 embeddings_position_embeddings_weight_exp_avg_sq, embeddings_position_embeddings_dw,
-                NULL, 1, 0.9, 0.95, 1e-08, 0.1, true);
+                NULL, 1, 0.9, 0.95, 1e-08, 0.1, true); // [32 64]    0.00697 ms
         hap_wait(r, e_cls_predictions_decoder_db_all); // 0.0128 ms hidden
         op_adam(r, embeddings_LayerNorm_weight, embeddings_LayerNorm_weight_exp_avg,
                 embeddings_LayerNorm_weight_exp_avg_sq, embeddings_LayerNorm_dw_all, NULL, 1, 0.9,
@@ -1436,9 +1415,8 @@ int main(int argc, char **argv)
             encoder_layer_update(r, &encoder_layer[i]);
 
         // update
-        // whole -> dim 0 @cut_64    [64@cut_64 64]    0.00218 ms
         hap_cut(r, cls_predictions_transform_dense_weight_cut,
-                cls_predictions_transform_dense_weight);
+                cls_predictions_transform_dense_weight);       // [64@cut_64 64]    0.00218 ms
         hap_wait(r, e_cls_predictions_transform_dense_dw_cut); // 0.00974 ms hidden
         // a -= lr b / sqrt c    [64@cut_64 64]    0.00618 ms
         op_adam(r, cls_predictions_transform_dense_weight_cut,

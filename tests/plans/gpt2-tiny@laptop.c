@@ -256,9 +256,8 @@ static h_block h[3];
 static void h_forward(hap_rank *r, const h_block *b)
 {
     // ln_1
-    op_row_sum(r, b->ln_1_sum, b->add_2); // y = sum x    [8@rows 32]    0.0036 ms
-    // y = sum (a - mean)^2    [8@rows 32]    0.00364 ms
-    op_row_m2(r, b->ln_1_m2, b->add_2, b->ln_1_sum);
+    op_row_sum(r, b->ln_1_sum, b->add_2);            // y = sum x    [8@rows 32]    0.0036 ms
+    op_row_m2(r, b->ln_1_m2, b->add_2, b->ln_1_sum); // [8@rows 32]    0.00364 ms
     op_norm_apply(r, b->ln_1, b->add_2, b->ln_1_sum, b->ln_1_m2, b->ln_1_weight, b->ln_1_bias,
                   1e-05); // y = (a - mean) rstd d + e    [8@rows 32 64]    0.00628 ms
 
@@ -270,8 +269,7 @@ static void h_forward(hap_rank *r, const h_block *b)
         b->attn_split_1, // [8@rows 32 64]
         b->attn_split_2, // [8@rows 32 64]
     };
-    // ys = parts of x    [8@rows 32 64]    0.0164 ms
-    op_split(r, 3, parts, b->attn_c_attn, 2, HAP_INTS(64, 64, 64));
+    op_split(r, 3, parts, b->attn_c_attn, 2, HAP_INTS(64, 64, 64)); // [8@rows 32 64]    0.0164 ms
     // y = x    [8@rows 32 4 16]    0 ms
     op_reshape(r, b->attn_reshape, b->attn_split_1, HAP_INTS(8, 32, 4, 16));
     // y = x'    [8@rows 4 32 16]    0.00612 ms
@@ -284,9 +282,8 @@ static void h_forward(hap_rank *r, const h_block *b)
     op_reshape(r, b->attn_reshape_3, b->attn_split_0, HAP_INTS(8, 32, 4, 16));
     // y = x'    [8@rows 4 32 16]    0.00612 ms
     op_transpose(r, b->attn_transpose_3, b->attn_reshape_3, HAP_INTS(0, 2, 1, 3));
-    // y = softmax(a b') c    [8@rows 4 32 16]    0.0119 ms
     op_sdpa(r, b->attn_sdpa, b->attn_sdpa_lse, b->attn_transpose_3, b->attn_transpose,
-            b->attn_transpose_2, NULL, true, 0.25, 0, 0);
+            b->attn_transpose_2, NULL, true, 0.25, 0, 0); // [8@rows 4 32 16]    0.0119 ms
     // y = x'    [8@rows 32 4 16]    0.00612 ms
     op_transpose(r, b->attn_transpose_4, b->attn_sdpa, HAP_INTS(0, 2, 1, 3));
     // y = x    [8@rows 32 64]    0 ms
@@ -298,9 +295,8 @@ static void h_forward(hap_rank *r, const h_block *b)
     op_add(r, b->add, b->attn_c_proj, b->add_2); // y = a + b    [8@rows 32 64]    0.00868 ms
 
     // ln_2
-    op_row_sum(r, b->ln_2_sum, b->add); // y = sum x    [8@rows 32]    0.0036 ms
-    // y = sum (a - mean)^2    [8@rows 32]    0.00364 ms
-    op_row_m2(r, b->ln_2_m2, b->add, b->ln_2_sum);
+    op_row_sum(r, b->ln_2_sum, b->add);            // y = sum x    [8@rows 32]    0.0036 ms
+    op_row_m2(r, b->ln_2_m2, b->add, b->ln_2_sum); // [8@rows 32]    0.00364 ms
     // y = (a - mean) rstd d + e    [8@rows 32 64]    0.00628 ms
     op_norm_apply(r, b->ln_2, b->add, b->ln_2_sum, b->ln_2_m2, b->ln_2_weight, b->ln_2_bias, 1e-05);
 
@@ -331,13 +327,11 @@ static void h_backward(hap_rank *r, const h_block *b)
     // mlp
     // y = a b'    [8@rows 32 192]    0.0665 ms
     op_linear(r, b->mlp_c_proj_dx, b->ln_f_dx, b->mlp_c_proj_weight, NULL, HAP_NT);
-    // y = sum rows a' b    [192 64]+    0.0665 ms
-    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_f_dx);
+    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_f_dx); // [192 64]+    0.0665 ms
     // + -> dim 0 @cut_192_lp    [192@cut_192_lp 64]    48.0 KiB    0.0314 ms
     *b->mlp_c_proj_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_GROUPED, 1, &b->mlp_c_proj_dw_cut, &b->mlp_c_proj_dw, NULL);
-    // y = sum x    [64]+    0.0036 ms
-    op_sum(r, b->mlp_c_proj_db, b->ln_f_dx, HAP_INTS(0, 1), false);
+    op_sum(r, b->mlp_c_proj_db, b->ln_f_dx, HAP_INTS(0, 1), false); // [64]+    0.0036 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.015 ms
     *b->mlp_c_proj_db_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_EVEN, 1, &b->mlp_c_proj_db_cut, &b->mlp_c_proj_db, NULL);
@@ -345,24 +339,20 @@ static void h_backward(hap_rank *r, const h_block *b)
     op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true);
     // y = a b'    [8@rows 32 64]    0.0665 ms
     op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight, NULL, HAP_NT);
-    // y = sum rows a' b    [64 192]+    0.0665 ms
-    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2, b->mlp_act_dx);
+    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2, b->mlp_act_dx); // [64 192]+    0.0665 ms
     // + -> dim 0 @cut_64_lp    [64@cut_64_lp 192]    48.0 KiB    0.0311 ms
     *b->mlp_c_fc_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_GROUPED, 1, &b->mlp_c_fc_dw_cut, &b->mlp_c_fc_dw, NULL);
-    // y = sum x    [192]+    0.0088 ms
-    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false);
+    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192]+    0.0088 ms
     // + -> dim 0 @cut_192    [192@cut_192]    768 B    0.0151 ms
     *b->mlp_c_fc_db_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_EVEN, 1, &b->mlp_c_fc_db_cut, &b->mlp_c_fc_db, NULL);
 
     // ln_2
-    // y, y1 = sum u, sum u xhat    [8@rows 32]    0.00632 ms
     op_norm_bwd_stats(r, b->ln_2_stats, b->ln_2_stats_1, b->mlp_c_fc_dx, b->add, b->ln_2_sum,
-                      b->ln_2_m2, b->ln_2_weight, 1e-05);
-    // y = dx of the norm    [8@rows 32 64]    0.00888 ms
+                      b->ln_2_m2, b->ln_2_weight, 1e-05); // [8@rows 32]    0.00632 ms
     op_norm_bwd(r, b->ln_2_dx, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2, b->ln_2_stats,
-                b->ln_2_stats_1, b->ln_2_weight, 1e-05);
+                b->ln_2_stats_1, b->ln_2_weight, 1e-05); // [8@rows 32 64]    0.00888 ms
     op_add(r, b->ln_2_sum_2, b->ln_f_dx, b->ln_2_dx); // y = a + b    [8@rows 32 64]    0.00868 ms
     op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_dw_1, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2,
                        1e-05); // y, y1 = dweight, dbias    [64]+    0.00628 ms
@@ -376,13 +366,11 @@ static void h_backward(hap_rank *r, const h_block *b)
     // attn
     // y = a b'    [8@rows 32 64]    0.0228 ms
     op_linear(r, b->attn_c_proj_dx, b->ln_2_sum_2, b->attn_c_proj_weight, NULL, HAP_NT);
-    // y = sum rows a' b    [64 64]+    0.0228 ms
-    op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_sum_2);
+    op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_sum_2); // [64 64]+    0.0228 ms
     // + -> dim 0 @heads    [64@heads 64]    16.0 KiB    0.0181 ms
     *b->attn_c_proj_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_EVEN, 1, &b->attn_c_proj_dw_cut, &b->attn_c_proj_dw, NULL);
-    // y = sum x    [64]+    0.0036 ms
-    op_sum(r, b->attn_c_proj_db, b->ln_2_sum_2, HAP_INTS(0, 1), false);
+    op_sum(r, b->attn_c_proj_db, b->ln_2_sum_2, HAP_INTS(0, 1), false); // [64]+    0.0036 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.015 ms
     *b->attn_c_proj_db_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_EVEN, 1, &b->attn_c_proj_db_cut, &b->attn_c_proj_db, NULL);
@@ -414,27 +402,22 @@ static void h_backward(hap_rank *r, const h_block *b)
     op_concat(r, b->attn_split_dx, 3, parts, 2); // y = xs    [8@rows 32 192]    0.0164 ms
     // y = a b'    [8@rows 32 64]    0.0665 ms
     op_linear(r, b->attn_c_attn_dx, b->attn_split_dx, b->attn_c_attn_weight, NULL, HAP_NT);
-    // y = sum rows a' b    [64 192]+    0.0665 ms
-    op_linear_dw(r, b->attn_c_attn_dw, b->ln_1, b->attn_split_dx);
+    op_linear_dw(r, b->attn_c_attn_dw, b->ln_1, b->attn_split_dx); // [64 192]+    0.0665 ms
     // + -> dim 0 @cut_64_lp    [64@cut_64_lp 192]    48.0 KiB    0.0311 ms
     *b->attn_c_attn_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_GROUPED, 1, &b->attn_c_attn_dw_cut, &b->attn_c_attn_dw, NULL);
-    // y = sum x    [192]+    0.0088 ms
-    op_sum(r, b->attn_c_attn_db, b->attn_split_dx, HAP_INTS(0, 1), false);
+    op_sum(r, b->attn_c_attn_db, b->attn_split_dx, HAP_INTS(0, 1), false); // [192]+    0.0088 ms
     // + -> dim 0 @cut_3    [192@cut_3]    768 B    0.0157 ms
     *b->attn_c_attn_db_cut_ready =
         coll_reduce_scatter_start(r, AXIS(0), FORM_PADDED, 1, &b->attn_c_attn_db_cut,
                                   &b->attn_c_attn_db, b->attn_c_attn_db_cut_scratch);
 
     // ln_1
-    // y, y1 = sum u, sum u xhat    [8@rows 32]    0.00632 ms
     op_norm_bwd_stats(r, b->ln_1_stats, b->ln_1_stats_1, b->attn_c_attn_dx, b->add_2, b->ln_1_sum,
-                      b->ln_1_m2, b->ln_1_weight, 1e-05);
-    // y = dx of the norm    [8@rows 32 64]    0.00888 ms
+                      b->ln_1_m2, b->ln_1_weight, 1e-05); // [8@rows 32]    0.00632 ms
     op_norm_bwd(r, b->ln_1_dx, b->attn_c_attn_dx, b->add_2, b->ln_1_sum, b->ln_1_m2, b->ln_1_stats,
-                b->ln_1_stats_1, b->ln_1_weight, 1e-05);
-    // y = a + b    [8@rows 32 64]    0.00868 ms
-    op_add(r, b->ln_1_sum_2, b->ln_2_sum_2, b->ln_1_dx);
+                b->ln_1_stats_1, b->ln_1_weight, 1e-05); // [8@rows 32 64]    0.00888 ms
+    op_add(r, b->ln_1_sum_2, b->ln_2_sum_2, b->ln_1_dx); // [8@rows 32 64]    0.00868 ms
 }
 
 // One of the 3 blocks h, backward: 0.0309 ms of computation.
@@ -448,26 +431,21 @@ static void h_backward_2(hap_rank *r, const h_block *b)
     op_add(r, b->ln_1_weight_norm, b->mlp_c_proj_bias_norm, b->ln_1_weight_sumsq);
     hap_wait(r, *b->ln_1_dw_1_cut_ready);              // 0.015 ms hidden
     op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_dw_1_cut); // y = sum x^2    []+    0.00102 ms
-    // y = a + b    []+    0.001 ms
-    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq);
-    hap_wait(r, *b->attn_c_attn_dw_cut_ready); // 0.0311 ms hidden
-    // y = sum x^2    []+    0.00268 ms
-    op_sumsq(r, b->attn_c_attn_weight_sumsq, b->attn_c_attn_dw_cut);
+    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq); // []+    0.001 ms
+    hap_wait(r, *b->attn_c_attn_dw_cut_ready);                             // 0.0311 ms hidden
+    op_sumsq(r, b->attn_c_attn_weight_sumsq, b->attn_c_attn_dw_cut);       // []+    0.00268 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->attn_c_attn_weight_norm, b->ln_1_bias_norm, b->attn_c_attn_weight_sumsq);
-    hap_wait(r, *b->attn_c_attn_db_cut_ready); // 0.0157 ms hidden
-    // y = sum x^2    []+    0.00104 ms
-    op_sumsq(r, b->attn_c_attn_bias_sumsq, b->attn_c_attn_db_cut);
+    hap_wait(r, *b->attn_c_attn_db_cut_ready);                     // 0.0157 ms hidden
+    op_sumsq(r, b->attn_c_attn_bias_sumsq, b->attn_c_attn_db_cut); // []+    0.00104 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->attn_c_attn_bias_norm, b->attn_c_attn_weight_norm, b->attn_c_attn_bias_sumsq);
-    hap_wait(r, *b->attn_c_proj_dw_cut_ready); // 0.0181 ms hidden
-    // y = sum x^2    []+    0.00228 ms
-    op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw_cut);
+    hap_wait(r, *b->attn_c_proj_dw_cut_ready);                       // 0.0181 ms hidden
+    op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw_cut); // []+    0.00228 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->attn_c_proj_weight_norm, b->attn_c_attn_bias_norm, b->attn_c_proj_weight_sumsq);
-    hap_wait(r, *b->attn_c_proj_db_cut_ready); // 0.015 ms hidden
-    // y = sum x^2    []+    0.00102 ms
-    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db_cut);
+    hap_wait(r, *b->attn_c_proj_db_cut_ready);                     // 0.015 ms hidden
+    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db_cut); // []+    0.00102 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->attn_c_proj_bias_norm, b->attn_c_proj_weight_norm, b->attn_c_proj_bias_sumsq);
     hap_wait(r, *b->ln_2_dw_cut_ready);                // 0.015 ms hidden
@@ -476,9 +454,8 @@ static void h_backward_2(hap_rank *r, const h_block *b)
     op_add(r, b->ln_2_weight_norm, b->attn_c_proj_bias_norm, b->ln_2_weight_sumsq);
     hap_wait(r, *b->ln_2_dw_1_cut_ready);              // 0.015 ms hidden
     op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_dw_1_cut); // y = sum x^2    []+    0.00102 ms
-    // y = a + b    []+    0.001 ms
-    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq);
-    hap_wait(r, *b->mlp_c_fc_dw_cut_ready);                    // 0.0311 ms hidden
+    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq); // []+    0.001 ms
+    hap_wait(r, *b->mlp_c_fc_dw_cut_ready);                                // 0.0311 ms hidden
     op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw_cut); // y = sum x^2    []+    0.00268 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_fc_weight_norm, b->ln_2_bias_norm, b->mlp_c_fc_weight_sumsq);
@@ -486,9 +463,8 @@ static void h_backward_2(hap_rank *r, const h_block *b)
     op_sumsq(r, b->mlp_c_fc_bias_sumsq, b->mlp_c_fc_db_cut); // y = sum x^2    []+    0.00106 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_fc_bias_norm, b->mlp_c_fc_weight_norm, b->mlp_c_fc_bias_sumsq);
-    hap_wait(r, *b->mlp_c_proj_dw_cut_ready); // 0.0314 ms hidden
-    // y = sum x^2    []+    0.00296 ms
-    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw_cut);
+    hap_wait(r, *b->mlp_c_proj_dw_cut_ready);                      // 0.0314 ms hidden
+    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw_cut); // []+    0.00296 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_proj_weight_norm, b->mlp_c_fc_bias_norm, b->mlp_c_proj_weight_sumsq);
     hap_wait(r, *b->mlp_c_proj_db_cut_ready);                    // 0.015 ms hidden
@@ -518,16 +494,14 @@ static void h_update(hap_rank *r, const h_block *b)
     // dim 0 @cut_64_lp -> whole    [64 192]    48.0 KiB    0.0282 ms
     *b->attn_c_attn_weight_ready = coll_all_gather_start(
         r, AXIS(0), FORM_SENDRECV, 1, &b->attn_c_attn_weight, &b->attn_c_attn_weight_cut, NULL);
-    // whole -> dim 0 @cut_3    [192@cut_3]    0.00106 ms
-    hap_cut(r, b->attn_c_attn_bias_cut, b->attn_c_attn_bias);
+    hap_cut(r, b->attn_c_attn_bias_cut, b->attn_c_attn_bias); // [192@cut_3]    0.00106 ms
     // a -= lr b / sqrt c    [192@cut_3]    0.00128 ms
     op_adam(r, b->attn_c_attn_bias_cut, b->attn_c_attn_bias_exp_avg, b->attn_c_attn_bias_exp_avg_sq,
             b->attn_c_attn_db_cut, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
     // dim 0 @cut_3 -> whole    [192]    768 B    0.0152 ms
     *b->attn_c_attn_bias_ready = coll_all_gather_start(
         r, AXIS(0), FORM_SENDRECV, 1, &b->attn_c_attn_bias, &b->attn_c_attn_bias_cut, NULL);
-    // whole -> dim 0 @heads    [64@heads 64]    0.00305 ms
-    hap_cut(r, b->attn_c_proj_weight_cut, b->attn_c_proj_weight);
+    hap_cut(r, b->attn_c_proj_weight_cut, b->attn_c_proj_weight); // [64@heads 64]    0.00305 ms
     op_adam(r, b->attn_c_proj_weight_cut, b->attn_c_proj_weight_exp_avg,
             b->attn_c_proj_weight_exp_avg_sq, b->attn_c_proj_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08,
             0.1, true); // a -= lr b / sqrt c    [64@heads 64]    0.00996 ms
@@ -541,9 +515,8 @@ static void h_update(hap_rank *r, const h_block *b)
     hap_event *e_ln_2_dw_all =
         coll_all_gather_start(r, AXIS(0), FORM_EVEN, 1, &b->ln_2_dw_all, &b->ln_2_dw_cut, NULL);
     hap_wait(r, e_attn_c_proj_db_all);
-    // a -= lr b / sqrt c    [64]    0.00156 ms
     op_adam(r, b->attn_c_proj_bias, b->attn_c_proj_bias_exp_avg, b->attn_c_proj_bias_exp_avg_sq,
-            b->attn_c_proj_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
+            b->attn_c_proj_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00156 ms
     // dim 0 @cut_64 -> whole    [64]    256 B    0.015 ms
     hap_event *e_ln_2_dw_1_all =
         coll_all_gather_start(r, AXIS(0), FORM_EVEN, 1, &b->ln_2_dw_1_all, &b->ln_2_dw_1_cut, NULL);
@@ -553,24 +526,21 @@ static void h_update(hap_rank *r, const h_block *b)
     hap_wait(r, e_ln_2_dw_1_all);                   // 0.00114 ms hidden
     op_adam(r, b->ln_2_bias, b->ln_2_bias_exp_avg, b->ln_2_bias_exp_avg_sq, b->ln_2_dw_1_all,
             b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00156 ms
-    // whole -> dim 0 @cut_64_lp    [64@cut_64_lp 192]    0.00369 ms
-    hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight);
+    hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight); // [64@cut_64_lp 192]    0.00369 ms
     // a -= lr b / sqrt c    [64@cut_64_lp 192]    0.0128 ms
     op_adam(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight_exp_avg, b->mlp_c_fc_weight_exp_avg_sq,
             b->mlp_c_fc_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08, 0.1, true);
     // dim 0 @cut_64_lp -> whole    [64 192]    48.0 KiB    0.0282 ms
     *b->mlp_c_fc_weight_ready = coll_all_gather_start(
         r, AXIS(0), FORM_SENDRECV, 1, &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut, NULL);
-    // whole -> dim 0 @cut_192    [192@cut_192]    0.0011 ms
-    hap_cut(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias);
+    hap_cut(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias); // [192@cut_192]    0.0011 ms
     // a -= lr b / sqrt c    [192@cut_192]    0.00142 ms
     op_adam(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias_exp_avg, b->mlp_c_fc_bias_exp_avg_sq,
             b->mlp_c_fc_db_cut, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
     // dim 0 @cut_192 -> whole    [192]    768 B    0.0151 ms
     *b->mlp_c_fc_bias_ready = coll_all_gather_start(r, AXIS(0), FORM_EVEN, 1, &b->mlp_c_fc_bias,
                                                     &b->mlp_c_fc_bias_cut, NULL);
-    // whole -> dim 0 @cut_192_lp    [192@cut_192_lp 64]    0.00414 ms
-    hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight);
+    hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192_lp 64]    0.00414 ms
     op_adam(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight_exp_avg,
             b->mlp_c_proj_weight_exp_avg_sq, b->mlp_c_proj_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08,
             0.1, true); // a -= lr b / sqrt c    [192@cut_192_lp 64]    0.0147 ms
@@ -584,9 +554,8 @@ static void h_update(hap_rank *r, const h_block *b)
     *b->ln_f_dw_all_ready =
         coll_all_gather_start(r, AXIS(0), FORM_EVEN, 1, &b->ln_f_dw_all, &b->ln_f_dw_cut, NULL);
     hap_wait(r, e_mlp_c_proj_db_all);
-    // a -= lr b / sqrt c    [64]    0.00156 ms
     op_adam(r, b->mlp_c_proj_bias, b->mlp_c_proj_bias_exp_avg, b->mlp_c_proj_bias_exp_avg_sq,
-            b->mlp_c_proj_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
+            b->mlp_c_proj_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00156 ms
 }
 
 // One of the 3 blocks h, update: 0 ms of computation.
@@ -1079,28 +1048,24 @@ int main(int argc, char **argv)
 
         // transformer.ln_f, forward
         op_row_sum(r, ln_f_sum_2[3], h_2_add_2_2[3]); // y = sum x    [8@rows 32]    0.0036 ms
-        // y = sum (a - mean)^2    [8@rows 32]    0.00364 ms
-        op_row_m2(r, ln_f_m2_2[3], h_2_add_2_2[3], ln_f_sum_2[3]);
+        op_row_m2(r, ln_f_m2_2[3], h_2_add_2_2[3], ln_f_sum_2[3]); // [8@rows 32]    0.00364 ms
         op_norm_apply(r, ln_f, h_2_add_2_2[3], ln_f_sum_2[3], ln_f_m2_2[3], ln_f_weight, ln_f_bias,
                       1e-05); // y = (a - mean) rstd d + e    [8@rows 32 64]    0.00628 ms
 
         // lm_head, forward
-        // y = a b'    [8@rows 32 211]    0.073 ms
-        op_linear(r, lm_head, ln_f, wte_weight, NULL, HAP_NT);
+        op_linear(r, lm_head, ln_f, wte_weight, NULL, HAP_NT); // [8@rows 32 211]    0.073 ms
 
         // pad, forward
-        op_pad(r, pad, labels, 1, 0, 1, -1e+02); // y = x, padded    [8 33]    0.0023 ms
+        op_pad(r, pad, labels, 1, 0, 1, -100); // y = x, padded    [8 33]    0.0023 ms
 
         // slice, forward
         op_slice(r, slice, pad, 1, 1, 33); // y = part of x    [8 32]    0.0023 ms
 
         // ce_sum, forward
         op_row_max(r, ce_sum_max, lm_head); // y = max x    [8@rows 32]    0.00948 ms
-        // y = sum exp(a - b)    [8@rows 32]    0.00952 ms
-        op_row_expsum(r, ce_sum_expsum, lm_head, ce_sum_max);
+        op_row_expsum(r, ce_sum_expsum, lm_head, ce_sum_max); // [8@rows 32]    0.00952 ms
         hap_cut(r, slice_cut, slice); // whole -> dim 0 @rows    [8@rows 32]    0.00113 ms
-        // y = a[label]    [8@rows 32]    0.00116 ms
-        op_target_logit(r, ce_sum_target, lm_head, slice_cut, -100);
+        op_target_logit(r, ce_sum_target, lm_head, slice_cut, -100); // [8@rows 32]    0.00116 ms
         hap_cut(r, slice_cut_2, slice); // whole -> dim 0 @rows    [8@rows 32]    0.00113 ms
         // y = sum a + log b - c    []+    0.0012 ms
         op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, slice_cut_2, -100);
@@ -1136,9 +1101,8 @@ int main(int argc, char **argv)
         // y, y1 = sum u, sum u xhat    [8@rows 32]    0.00632 ms
         op_norm_bwd_stats(r, ln_f_stats, ln_f_stats_1, lm_head_dx_2[3], h_2_add_2_2[3],
                           ln_f_sum_2[3], ln_f_m2_2[3], ln_f_weight, 1e-05);
-        // y = dx of the norm    [8@rows 32 64]    0.00888 ms
         op_norm_bwd(r, ln_f_dx_2[2], lm_head_dx_2[3], h_2_add_2_2[3], ln_f_sum_2[3], ln_f_m2_2[3],
-                    ln_f_stats, ln_f_stats_1, ln_f_weight, 1e-05);
+                    ln_f_stats, ln_f_stats_1, ln_f_weight, 1e-05); // [8@rows 32 64]    0.00888 ms
 
         for (int i = 2; i >= 0; i--)
             h_backward(r, &h[i]);
@@ -1147,9 +1111,8 @@ int main(int argc, char **argv)
         // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0396 ms
         hap_event *e_h_0_ln_1_sum_all = coll_all_gather_start(
             r, AXIS(0), FORM_SENDRECV, 1, &h_0_ln_1_sum_all, &h_0_ln_1_sum_2, NULL);
-        // y, y1 = dweight, dbias    [64]+    0.00628 ms
         op_norm_bwd_params(r, h_0_ln_1_dw, h_0_ln_1_dw_1, lm_head_dx_2[0], h_2_add_2_2[0],
-                           ln_f_sum_2[0], ln_f_m2_2[0], 1e-05);
+                           ln_f_sum_2[0], ln_f_m2_2[0], 1e-05); // [64]+    0.00628 ms
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.015 ms
         h_0_ln_1_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_EVEN, 1,
                                                           &ln_f_dw_cut_2[0], &h_0_ln_1_dw, NULL);
@@ -1159,14 +1122,12 @@ int main(int argc, char **argv)
         hap_wait(r, e_h_0_ln_1_sum_all);
 
         // transformer.add, backward
-        // whole -> dim 2 @cut_64_lp    [8 32 64@cut_64_lp]    0.00458 ms
-        hap_cut(r, h_0_ln_1_sum_cut, h_0_ln_1_sum_all);
+        hap_cut(r, h_0_ln_1_sum_cut, h_0_ln_1_sum_all); // [8 32 64@cut_64_lp]    0.00458 ms
         // y = sum x    [1 32 64@cut_64_lp]    0.00352 ms
         op_sum(r, add_fold1, h_0_ln_1_sum_cut, HAP_INTS(0), true);
 
         // transformer.wpe, backward
-        // y[b] += a    [32 64@cut_64_lp]    0.0016 ms
-        op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32);
+        op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32); // [32 64@cut_64_lp]    0.0016 ms
 
         // transformer.wte, backward
         // y[b] += a    [211@vocab 64]    0.0221 ms
@@ -1190,22 +1151,19 @@ int main(int argc, char **argv)
         op_add(r, ln_f_weight_norm, h_2_mlp_c_proj_bias_norm_2[3], ln_f_weight_sumsq);
         hap_wait(r, ln_f_dw_1_cut_ready[2]);              // 0.015 ms hidden
         op_sumsq(r, ln_f_bias_sumsq, ln_f_dw_1_cut_2[3]); // y = sum x^2    []+    0.00102 ms
-        // y = a + b    []+    0.001 ms
-        op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq);
+        op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // []+    0.001 ms
         // + -> whole    []    4 B    0.03 ms
         hap_event *e_ln_f_bias_norm_all = coll_all_reduce_start(
             r, AXIS(0), FORM_FLAT, 1, &ln_f_bias_norm_all, &ln_f_bias_norm, NULL);
         hap_wait(r, e_ln_f_bias_norm_all);
         op_clip_scale(r, clip, ln_f_bias_norm_all, 1); // y = min(1, 1 / sqrt x)    []    0.001 ms
-        // whole -> dim 0 @vocab    [211@vocab 64]    0.00449 ms
-        hap_cut(r, wte_weight_cut, wte_weight);
+        hap_cut(r, wte_weight_cut, wte_weight);        // [211@vocab 64]    0.00449 ms
         op_adam(r, wte_weight_cut, wte_weight_exp_avg, wte_weight_exp_avg_sq, wte_sum, clip, 1, 0.9,
                 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [211@vocab 64]    0.0163 ms
         // dim 0 @vocab -> whole    [211 64]    52.8 KiB    0.0335 ms
         hap_event *e_wte_weight =
             coll_all_gather_start(r, AXIS(0), FORM_GROUPED, 1, &wte_weight, &wte_weight_cut, NULL);
-        // whole -> dim 1 @cut_64_lp    [32 64@cut_64_lp]    0.00145 ms
-        hap_cut(r, wpe_weight_cut, wpe_weight);
+        hap_cut(r, wpe_weight_cut, wpe_weight); // [32 64@cut_64_lp]    0.00145 ms
         op_adam(r, wpe_weight_cut, wpe_weight_exp_avg, wpe_weight_exp_avg_sq, wpe_dw, clip, 1, 0.9,
                 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [32 64@cut_64_lp]    0.00296 ms
         // dim 1 @cut_64_lp -> whole    [32 64]    8.00 KiB    0.0213 ms

@@ -225,9 +225,8 @@ static h_2_block h_2[2];
 static void h_forward(hap_rank *r, const h_block *b)
 {
     // ln_1
-    op_row_sum(r, b->ln_1_sum, b->add_2); // y = sum x    [8@rows 32]    0.00425 ms
-    // y = sum (a - mean)^2    [8@rows 32]    0.0043 ms
-    op_row_m2(r, b->ln_1_m2, b->add_2, b->ln_1_sum);
+    op_row_sum(r, b->ln_1_sum, b->add_2);            // y = sum x    [8@rows 32]    0.00425 ms
+    op_row_m2(r, b->ln_1_m2, b->add_2, b->ln_1_sum); // [8@rows 32]    0.0043 ms
     op_norm_apply(r, b->ln_1, b->add_2, b->ln_1_sum, b->ln_1_m2, b->ln_1_weight, b->ln_1_bias,
                   1e-05); // y = (a - mean) rstd d + e    [8@rows 32 64]    0.00754 ms
 
@@ -239,8 +238,7 @@ static void h_forward(hap_rank *r, const h_block *b)
         b->attn_split_1, // [8@rows 32 64]
         b->attn_split_2, // [8@rows 32 64]
     };
-    // ys = parts of x    [8@rows 32 64]    0.0202 ms
-    op_split(r, 3, parts, b->attn_c_attn, 2, HAP_INTS(64, 64, 64));
+    op_split(r, 3, parts, b->attn_c_attn, 2, HAP_INTS(64, 64, 64)); // [8@rows 32 64]    0.0202 ms
     // y = x    [8@rows 32 4 16]    0 ms
     op_reshape(r, b->attn_reshape, b->attn_split_1, HAP_INTS(8, 32, 4, 16));
     // y = x'    [8@rows 4 32 16]    0.0074 ms
@@ -253,9 +251,8 @@ static void h_forward(hap_rank *r, const h_block *b)
     op_reshape(r, b->attn_reshape_3, b->attn_split_0, HAP_INTS(8, 32, 4, 16));
     // y = x'    [8@rows 4 32 16]    0.0074 ms
     op_transpose(r, b->attn_transpose_3, b->attn_reshape_3, HAP_INTS(0, 2, 1, 3));
-    // y = softmax(a b') c    [8@rows 4 32 16]    0.0147 ms
     op_sdpa(r, b->attn_sdpa, b->attn_sdpa_lse, b->attn_transpose_3, b->attn_transpose,
-            b->attn_transpose_2, NULL, true, 0.25, 0, 0);
+            b->attn_transpose_2, NULL, true, 0.25, 0, 0); // [8@rows 4 32 16]    0.0147 ms
     // y = x'    [8@rows 32 4 16]    0.0074 ms
     op_transpose(r, b->attn_transpose_4, b->attn_sdpa, HAP_INTS(0, 2, 1, 3));
     // y = x    [8@rows 32 64]    0 ms
@@ -267,9 +264,8 @@ static void h_forward(hap_rank *r, const h_block *b)
     op_add(r, b->add, b->attn_c_proj, b->add_2); // y = a + b    [8@rows 32 64]    0.0106 ms
 
     // ln_2
-    op_row_sum(r, b->ln_2_sum, b->add); // y = sum x    [8@rows 32]    0.00425 ms
-    // y = sum (a - mean)^2    [8@rows 32]    0.0043 ms
-    op_row_m2(r, b->ln_2_m2, b->add, b->ln_2_sum);
+    op_row_sum(r, b->ln_2_sum, b->add);            // y = sum x    [8@rows 32]    0.00425 ms
+    op_row_m2(r, b->ln_2_m2, b->add, b->ln_2_sum); // [8@rows 32]    0.0043 ms
     // y = (a - mean) rstd d + e    [8@rows 32 64]    0.00754 ms
     op_norm_apply(r, b->ln_2, b->add, b->ln_2_sum, b->ln_2_m2, b->ln_2_weight, b->ln_2_bias, 1e-05);
 
@@ -290,13 +286,11 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     // mlp
     // y = a b'    [8@rows 32 192]    0.0829 ms
     op_linear(r, b->mlp_c_proj_dx, b->ln_1_sum_2, b->mlp_c_proj_weight, NULL, HAP_NT);
-    // y = sum rows a' b    [192 64]+    0.0829 ms
-    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_1_sum_2);
+    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_1_sum_2); // [192 64]+    0.0829 ms
     // + -> dim 0 @cut_192    [192@cut_192 64]    48.0 KiB    0.017 ms
     *b->mlp_c_proj_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_GROUPED, 1, &b->mlp_c_proj_dw_cut, &b->mlp_c_proj_dw, NULL);
-    // y = sum x    [64]+    0.00422 ms
-    op_sum(r, b->mlp_c_proj_db, b->ln_1_sum_2, HAP_INTS(0, 1), false);
+    op_sum(r, b->mlp_c_proj_db, b->ln_1_sum_2, HAP_INTS(0, 1), false); // [64]+    0.00422 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
     *b->mlp_c_proj_db_cut_ready =
         coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &b->mlp_c_proj_db_cut,
@@ -305,25 +299,21 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true);
     // y = a b'    [8@rows 32 64]    0.0829 ms
     op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight, NULL, HAP_NT);
-    // y = sum rows a' b    [64 192]+    0.0829 ms
-    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2, b->mlp_act_dx);
+    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2, b->mlp_act_dx); // [64 192]+    0.0829 ms
     // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0171 ms
     *b->mlp_c_fc_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_GROUPED, 1, &b->mlp_c_fc_dw_cut, &b->mlp_c_fc_dw, NULL);
-    // y = sum x    [192]+    0.0107 ms
-    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false);
+    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192]+    0.0107 ms
     // + -> dim 0 @cut_192    [192@cut_192]    768 B    0.00522 ms
     *b->mlp_c_fc_db_cut_ready =
         coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &b->mlp_c_fc_db_cut,
                                   &b->mlp_c_fc_db, b->mlp_c_fc_db_cut_scratch);
 
     // ln_2
-    // y, y1 = sum u, sum u xhat    [8@rows 32]    0.00762 ms
     op_norm_bwd_stats(r, b->ln_2_stats, b->ln_2_stats_1, b->mlp_c_fc_dx, b->add, b->ln_2_sum,
-                      b->ln_2_m2, b->ln_2_weight, 1e-05);
-    // y = dx of the norm    [8@rows 32 64]    0.0108 ms
+                      b->ln_2_m2, b->ln_2_weight, 1e-05); // [8@rows 32]    0.00762 ms
     op_norm_bwd(r, b->ln_2_dx, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2, b->ln_2_stats,
-                b->ln_2_stats_1, b->ln_2_weight, 1e-05);
+                b->ln_2_stats_1, b->ln_2_weight, 1e-05); // [8@rows 32 64]    0.0108 ms
     op_add(r, b->ln_2_sum_2, b->ln_1_sum_2, b->ln_2_dx); // y = a + b    [8@rows 32 64]    0.0106 ms
     op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_dw_1, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2,
                        1e-05); // y, y1 = dweight, dbias    [64]+    0.00754 ms
@@ -337,13 +327,11 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     // attn
     // y = a b'    [8@rows 32 64]    0.0283 ms
     op_linear(r, b->attn_c_proj_dx, b->ln_2_sum_2, b->attn_c_proj_weight, NULL, HAP_NT);
-    // y = sum rows a' b    [64 64]+    0.0283 ms
-    op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_sum_2);
+    op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_sum_2); // [64 64]+    0.0283 ms
     // + -> dim 0 @heads    [64@heads 64]    16.0 KiB    0.00705 ms
     *b->attn_c_proj_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_EVEN, 1, &b->attn_c_proj_dw_cut, &b->attn_c_proj_dw, NULL);
-    // y = sum x    [64]+    0.00422 ms
-    op_sum(r, b->attn_c_proj_db, b->ln_2_sum_2, HAP_INTS(0, 1), false);
+    op_sum(r, b->attn_c_proj_db, b->ln_2_sum_2, HAP_INTS(0, 1), false); // [64]+    0.00422 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
     *b->attn_c_proj_db_cut_ready =
         coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &b->attn_c_proj_db_cut,
@@ -376,27 +364,22 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     op_concat(r, b->attn_split_dx, 3, parts, 2); // y = xs    [8@rows 32 192]    0.0202 ms
     // y = a b'    [8@rows 32 64]    0.0829 ms
     op_linear(r, b->attn_c_attn_dx, b->attn_split_dx, b->attn_c_attn_weight, NULL, HAP_NT);
-    // y = sum rows a' b    [64 192]+    0.0829 ms
-    op_linear_dw(r, b->attn_c_attn_dw, b->ln_1, b->attn_split_dx);
+    op_linear_dw(r, b->attn_c_attn_dw, b->ln_1, b->attn_split_dx); // [64 192]+    0.0829 ms
     // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0171 ms
     *b->attn_c_attn_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_GROUPED, 1, &b->attn_c_attn_dw_cut, &b->attn_c_attn_dw, NULL);
-    // y = sum x    [192]+    0.0107 ms
-    op_sum(r, b->attn_c_attn_db, b->attn_split_dx, HAP_INTS(0, 1), false);
+    op_sum(r, b->attn_c_attn_db, b->attn_split_dx, HAP_INTS(0, 1), false); // [192]+    0.0107 ms
     // + -> dim 0 @cut_3    [192@cut_3]    768 B    0.00526 ms
     *b->attn_c_attn_db_cut_ready =
         coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &b->attn_c_attn_db_cut,
                                   &b->attn_c_attn_db, b->attn_c_attn_db_cut_scratch);
 
     // ln_1
-    // y, y1 = sum u, sum u xhat    [8@rows 32]    0.00762 ms
     op_norm_bwd_stats(r, b->ln_1_stats, b->ln_1_stats_1, b->attn_c_attn_dx, b->add_2, b->ln_1_sum,
-                      b->ln_1_m2, b->ln_1_weight, 1e-05);
-    // y = dx of the norm    [8@rows 32 64]    0.0108 ms
+                      b->ln_1_m2, b->ln_1_weight, 1e-05); // [8@rows 32]    0.00762 ms
     op_norm_bwd(r, b->ln_1_dx, b->attn_c_attn_dx, b->add_2, b->ln_1_sum, b->ln_1_m2, b->ln_1_stats,
-                b->ln_1_stats_1, b->ln_1_weight, 1e-05);
-    // y = a + b    [8@rows 32 64]    0.0106 ms
-    op_add(r, b->ln_1_sum_2_2, b->ln_2_sum_2, b->ln_1_dx);
+                b->ln_1_stats_1, b->ln_1_weight, 1e-05);   // [8@rows 32 64]    0.0108 ms
+    op_add(r, b->ln_1_sum_2_2, b->ln_2_sum_2, b->ln_1_dx); // [8@rows 32 64]    0.0106 ms
     op_norm_bwd_params(r, b->ln_1_dw, b->ln_1_dw_1, b->attn_c_attn_dx, b->add_2, b->ln_1_sum,
                        b->ln_1_m2, 1e-05); // y, y1 = dweight, dbias    [64]+    0.00754 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
@@ -414,30 +397,24 @@ static void h_2_backward_2(hap_rank *r, const h_2_block *b)
 
     // update
     op_sumsq(r, b->ln_1_weight_sumsq, b->ln_1_dw_cut); // y = sum x^2    []+    0.00101 ms
-    // y = a + b    []+    0.001 ms
-    op_add(r, b->ln_1_weight_norm, b->wpe_weight_norm, b->ln_1_weight_sumsq);
-    hap_wait(r, *b->ln_1_dw_1_cut_ready);              // 0.00507 ms hidden
+    op_add(r, b->ln_1_weight_norm, b->wpe_weight_norm, b->ln_1_weight_sumsq); // []+    0.001 ms
+    hap_wait(r, *b->ln_1_dw_1_cut_ready);                                     // 0.00507 ms hidden
     op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_dw_1_cut); // y = sum x^2    []+    0.00101 ms
-    // y = a + b    []+    0.001 ms
-    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq);
-    hap_wait(r, *b->attn_c_attn_dw_cut_ready); // 0.0171 ms hidden
-    // y = sum x^2    []+    0.00322 ms
-    op_sumsq(r, b->attn_c_attn_weight_sumsq, b->attn_c_attn_dw_cut);
+    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq); // []+    0.001 ms
+    hap_wait(r, *b->attn_c_attn_dw_cut_ready);                             // 0.0171 ms hidden
+    op_sumsq(r, b->attn_c_attn_weight_sumsq, b->attn_c_attn_dw_cut);       // []+    0.00322 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->attn_c_attn_weight_norm, b->ln_1_bias_norm, b->attn_c_attn_weight_sumsq);
-    hap_wait(r, *b->attn_c_attn_db_cut_ready); // 0.00526 ms hidden
-    // y = sum x^2    []+    0.00104 ms
-    op_sumsq(r, b->attn_c_attn_bias_sumsq, b->attn_c_attn_db_cut);
+    hap_wait(r, *b->attn_c_attn_db_cut_ready);                     // 0.00526 ms hidden
+    op_sumsq(r, b->attn_c_attn_bias_sumsq, b->attn_c_attn_db_cut); // []+    0.00104 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->attn_c_attn_bias_norm, b->attn_c_attn_weight_norm, b->attn_c_attn_bias_sumsq);
-    hap_wait(r, *b->attn_c_proj_dw_cut_ready); // 0.00705 ms hidden
-    // y = sum x^2    []+    0.00185 ms
-    op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw_cut);
+    hap_wait(r, *b->attn_c_proj_dw_cut_ready);                       // 0.00705 ms hidden
+    op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw_cut); // []+    0.00185 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->attn_c_proj_weight_norm, b->attn_c_attn_bias_norm, b->attn_c_proj_weight_sumsq);
-    hap_wait(r, *b->attn_c_proj_db_cut_ready); // 0.00507 ms hidden
-    // y = sum x^2    []+    0.00101 ms
-    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db_cut);
+    hap_wait(r, *b->attn_c_proj_db_cut_ready);                     // 0.00507 ms hidden
+    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db_cut); // []+    0.00101 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->attn_c_proj_bias_norm, b->attn_c_proj_weight_norm, b->attn_c_proj_bias_sumsq);
     hap_wait(r, *b->ln_2_dw_cut_ready);                // 0.00507 ms hidden
@@ -446,9 +423,8 @@ static void h_2_backward_2(hap_rank *r, const h_2_block *b)
     op_add(r, b->ln_2_weight_norm, b->attn_c_proj_bias_norm, b->ln_2_weight_sumsq);
     hap_wait(r, *b->ln_2_dw_1_cut_ready);              // 0.00507 ms hidden
     op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_dw_1_cut); // y = sum x^2    []+    0.00101 ms
-    // y = a + b    []+    0.001 ms
-    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq);
-    hap_wait(r, *b->mlp_c_fc_dw_cut_ready);                    // 0.0171 ms hidden
+    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq); // []+    0.001 ms
+    hap_wait(r, *b->mlp_c_fc_dw_cut_ready);                                // 0.0171 ms hidden
     op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw_cut); // y = sum x^2    []+    0.00322 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_fc_weight_norm, b->ln_2_bias_norm, b->mlp_c_fc_weight_sumsq);
@@ -456,9 +432,8 @@ static void h_2_backward_2(hap_rank *r, const h_2_block *b)
     op_sumsq(r, b->mlp_c_fc_bias_sumsq, b->mlp_c_fc_db_cut); // y = sum x^2    []+    0.00103 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_fc_bias_norm, b->mlp_c_fc_weight_norm, b->mlp_c_fc_bias_sumsq);
-    hap_wait(r, *b->mlp_c_proj_dw_cut_ready); // 0.017 ms hidden
-    // y = sum x^2    []+    0.0032 ms
-    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw_cut);
+    hap_wait(r, *b->mlp_c_proj_dw_cut_ready);                      // 0.017 ms hidden
+    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw_cut); // []+    0.0032 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_proj_weight_norm, b->mlp_c_fc_bias_norm, b->mlp_c_proj_weight_sumsq);
     hap_wait(r, *b->mlp_c_proj_db_cut_ready);                    // 0.00507 ms hidden
@@ -480,8 +455,7 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     hap_wait(r, e_ln_1_dw_1_all);                   // 0.00114 ms hidden
     op_adam(r, b->ln_1_bias, b->ln_1_bias_exp_avg, b->ln_1_bias_exp_avg_sq, b->ln_1_dw_1_all,
             b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00119 ms
-    // whole -> dim 0 @cut_64    [64@cut_64 192]    0.00455 ms
-    hap_cut(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight);
+    hap_cut(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight); // [64@cut_64 192]    0.00455 ms
     op_adam(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight_exp_avg,
             b->attn_c_attn_weight_exp_avg_sq, b->attn_c_attn_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08,
             0.1, true); // a -= lr b / sqrt c    [64@cut_64 192]    0.0165 ms
@@ -492,11 +466,9 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     hap_event *e_attn_c_attn_db_all = coll_all_gather_start(
         r, AXIS(0), FORM_SENDRECV, 1, &b->attn_c_attn_db_all, &b->attn_c_attn_db_cut, NULL);
     hap_wait(r, e_attn_c_attn_db_all);
-    // a -= lr b / sqrt c    [192]    0.00156 ms
     op_adam(r, b->attn_c_attn_bias, b->attn_c_attn_bias_exp_avg, b->attn_c_attn_bias_exp_avg_sq,
-            b->attn_c_attn_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
-    // whole -> dim 0 @heads    [64@heads 64]    0.00237 ms
-    hap_cut(r, b->attn_c_proj_weight_cut, b->attn_c_proj_weight);
+            b->attn_c_attn_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.00156 ms
+    hap_cut(r, b->attn_c_proj_weight_cut, b->attn_c_proj_weight); // [64@heads 64]    0.00237 ms
     op_adam(r, b->attn_c_proj_weight_cut, b->attn_c_proj_weight_exp_avg,
             b->attn_c_proj_weight_exp_avg_sq, b->attn_c_proj_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08,
             0.1, true); // a -= lr b / sqrt c    [64@heads 64]    0.00697 ms
@@ -510,9 +482,8 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     hap_event *e_ln_2_dw_all =
         coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &b->ln_2_dw_all, &b->ln_2_dw_cut, NULL);
     hap_wait(r, e_attn_c_proj_db_all);
-    // a -= lr b / sqrt c    [64]    0.00119 ms
     op_adam(r, b->attn_c_proj_bias, b->attn_c_proj_bias_exp_avg, b->attn_c_proj_bias_exp_avg_sq,
-            b->attn_c_proj_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
+            b->attn_c_proj_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00119 ms
     // dim 0 @cut_64 -> whole    [64]    256 B    0.00504 ms
     hap_event *e_ln_2_dw_1_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
                                                        &b->ln_2_dw_1_all, &b->ln_2_dw_1_cut, NULL);
@@ -522,8 +493,7 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     hap_wait(r, e_ln_2_dw_1_all);                   // 0.00114 ms hidden
     op_adam(r, b->ln_2_bias, b->ln_2_bias_exp_avg, b->ln_2_bias_exp_avg_sq, b->ln_2_dw_1_all,
             b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00119 ms
-    // whole -> dim 0 @cut_64    [64@cut_64 192]    0.00455 ms
-    hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight);
+    hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight); // [64@cut_64 192]    0.00455 ms
     // a -= lr b / sqrt c    [64@cut_64 192]    0.0165 ms
     op_adam(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight_exp_avg, b->mlp_c_fc_weight_exp_avg_sq,
             b->mlp_c_fc_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08, 0.1, true);
@@ -534,11 +504,9 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     hap_event *e_mlp_c_fc_db_all = coll_all_gather_start(
         r, AXIS(0), FORM_SENDRECV, 1, &b->mlp_c_fc_db_all, &b->mlp_c_fc_db_cut, NULL);
     hap_wait(r, e_mlp_c_fc_db_all);
-    // a -= lr b / sqrt c    [192]    0.00156 ms
     op_adam(r, b->mlp_c_fc_bias, b->mlp_c_fc_bias_exp_avg, b->mlp_c_fc_bias_exp_avg_sq,
-            b->mlp_c_fc_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
-    // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00452 ms
-    hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight);
+            b->mlp_c_fc_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.00156 ms
+    hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]    0.00452 ms
     op_adam(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight_exp_avg,
             b->mlp_c_proj_weight_exp_avg_sq, b->mlp_c_proj_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08,
             0.1, true); // a -= lr b / sqrt c    [192@cut_192 64]    0.0164 ms
@@ -552,9 +520,8 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     *b->ln_1_dw_all_ready_2 = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &b->ln_1_dw_all_2,
                                                     &b->ln_1_dw_cut_2, NULL);
     hap_wait(r, e_mlp_c_proj_db_all);
-    // a -= lr b / sqrt c    [64]    0.00119 ms
     op_adam(r, b->mlp_c_proj_bias, b->mlp_c_proj_bias_exp_avg, b->mlp_c_proj_bias_exp_avg_sq,
-            b->mlp_c_proj_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
+            b->mlp_c_proj_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00119 ms
 }
 
 // One of the 3 blocks h, update: 0 ms of computation.
@@ -1296,29 +1263,25 @@ int main(int argc, char **argv)
             h_forward(r, &h[i]);
 
         // transformer.ln_f, forward
-        op_row_sum(r, ln_f_sum, h_2_add_2_2[3]); // y = sum x    [8@rows 32]    0.00425 ms
-        // y = sum (a - mean)^2    [8@rows 32]    0.0043 ms
-        op_row_m2(r, ln_f_m2, h_2_add_2_2[3], ln_f_sum);
+        op_row_sum(r, ln_f_sum, h_2_add_2_2[3]);         // y = sum x    [8@rows 32]    0.00425 ms
+        op_row_m2(r, ln_f_m2, h_2_add_2_2[3], ln_f_sum); // [8@rows 32]    0.0043 ms
         // y = (a - mean) rstd d + e    [8@rows 32 64]    0.00754 ms
         op_norm_apply(r, ln_f, h_2_add_2_2[3], ln_f_sum, ln_f_m2, ln_f_weight, ln_f_bias, 1e-05);
 
         // lm_head, forward
-        // y = a b'    [8@rows 32 211]    0.091 ms
-        op_linear(r, lm_head, ln_f, wte_weight, NULL, HAP_NT);
+        op_linear(r, lm_head, ln_f, wte_weight, NULL, HAP_NT); // [8@rows 32 211]    0.091 ms
 
         // pad, forward
-        op_pad(r, pad, labels, 1, 0, 1, -1e+02); // y = x, padded    [8 33]    0.00143 ms
+        op_pad(r, pad, labels, 1, 0, 1, -100); // y = x, padded    [8 33]    0.00143 ms
 
         // slice, forward
         op_slice(r, slice, pad, 1, 1, 33); // y = part of x    [8 32]    0.00143 ms
 
         // ce_sum, forward
         op_row_max(r, ce_sum_max, lm_head); // y = max x    [8@rows 32]    0.0116 ms
-        // y = sum exp(a - b)    [8@rows 32]    0.0117 ms
-        op_row_expsum(r, ce_sum_expsum, lm_head, ce_sum_max);
+        op_row_expsum(r, ce_sum_expsum, lm_head, ce_sum_max); // [8@rows 32]    0.0117 ms
         hap_cut(r, slice_cut, slice); // whole -> dim 0 @rows    [8@rows 32]    0.00116 ms
-        // y = a[label]    [8@rows 32]    0.0012 ms
-        op_target_logit(r, ce_sum_target, lm_head, slice_cut, -100);
+        op_target_logit(r, ce_sum_target, lm_head, slice_cut, -100); // [8@rows 32]    0.0012 ms
         hap_cut(r, slice_cut_2, slice); // whole -> dim 0 @rows    [8@rows 32]    0.00116 ms
         // y = sum a + log b - c    []+    0.00125 ms
         op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, slice_cut_2, -100);
@@ -1343,41 +1306,34 @@ int main(int argc, char **argv)
         op_ce_bwd(r, ce_sum_dx, lm_head, ce_sum_max, ce_sum_expsum, slice_cut_3, loss_da, -100);
 
         // lm_head, backward
-        // y = a b    [8@rows 32 64]    0.091 ms
-        op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN);
+        op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN); // [8@rows 32 64]    0.091 ms
         op_linear_dw(r, lm_head_dw, ce_sum_dx, ln_f); // y = sum rows a' b    [211 64]+    0.091 ms
 
         // transformer.ln_f, backward
-        // y, y1 = sum u, sum u xhat    [8@rows 32]    0.00762 ms
         op_norm_bwd_stats(r, ln_f_stats, ln_f_stats_1, lm_head_dx, h_2_add_2_2[3], ln_f_sum,
-                          ln_f_m2, ln_f_weight, 1e-05);
-        // y = dx of the norm    [8@rows 32 64]    0.0108 ms
+                          ln_f_m2, ln_f_weight, 1e-05); // [8@rows 32]    0.00762 ms
         op_norm_bwd(r, ln_f_dx, lm_head_dx, h_2_add_2_2[3], ln_f_sum, ln_f_m2, ln_f_stats,
-                    ln_f_stats_1, ln_f_weight, 1e-05);
+                    ln_f_stats_1, ln_f_weight, 1e-05); // [8@rows 32 64]    0.0108 ms
         op_norm_bwd_params(r, ln_f_dw, ln_f_dw_1, lm_head_dx, h_2_add_2_2[3], ln_f_sum, ln_f_m2,
                            1e-05); // y, y1 = dweight, dbias    [64]+    0.00754 ms
 
         // transformer.h.2.mlp, backward
         // y = a b'    [8@rows 32 192]    0.0829 ms
         op_linear(r, h_2_mlp_c_proj_dx, ln_f_dx, h_mlp_c_proj_weight[2], NULL, HAP_NT);
-        // y = sum rows a' b    [192 64]+    0.0829 ms
-        op_linear_dw(r, h_2_mlp_c_proj_dw, h_mlp_act[2], ln_f_dx);
+        op_linear_dw(r, h_2_mlp_c_proj_dw, h_mlp_act[2], ln_f_dx); // [192 64]+    0.0829 ms
         // + -> dim 0 @cut_192    [192@cut_192 64]    48.0 KiB    0.017 ms
         hap_event *e_h_2_mlp_c_proj_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_GROUPED, 1, &h_2_mlp_c_proj_dw_cut, &h_2_mlp_c_proj_dw, NULL);
-        // y = sum x    [64]+    0.00422 ms
-        op_sum(r, h_2_mlp_c_proj_db, ln_f_dx, HAP_INTS(0, 1), false);
+        op_sum(r, h_2_mlp_c_proj_db, ln_f_dx, HAP_INTS(0, 1), false); // [64]+    0.00422 ms
         // y = a gelu'(b)    [8@rows 32 192]    0.0298 ms
         op_gelu_bwd(r, h_2_mlp_act_dx, h_2_mlp_c_proj_dx, h_mlp_c_fc[2], true);
         // y = a b'    [8@rows 32 64]    0.0829 ms
         op_linear(r, h_2_mlp_c_fc_dx, h_2_mlp_act_dx, h_mlp_c_fc_weight[2], NULL, HAP_NT);
-        // y = sum rows a' b    [64 192]+    0.0829 ms
-        op_linear_dw(r, h_2_mlp_c_fc_dw, h_ln_2[2], h_2_mlp_act_dx);
+        op_linear_dw(r, h_2_mlp_c_fc_dw, h_ln_2[2], h_2_mlp_act_dx); // [64 192]+    0.0829 ms
         // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0171 ms
         hap_event *e_h_2_mlp_c_fc_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_GROUPED, 1, &h_2_mlp_c_fc_dw_cut, &h_2_mlp_c_fc_dw, NULL);
-        // y = sum x    [192]+    0.0107 ms
-        op_sum(r, h_2_mlp_c_fc_db, h_2_mlp_act_dx, HAP_INTS(0, 1), false);
+        op_sum(r, h_2_mlp_c_fc_db, h_2_mlp_act_dx, HAP_INTS(0, 1), false); // [192]+    0.0107 ms
         // + -> dim 0 @cut_192    [192@cut_192]    768 B    0.00522 ms
         hap_event *e_h_2_mlp_c_fc_db_cut =
             coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &h_2_mlp_c_fc_db_cut,
@@ -1409,8 +1365,7 @@ int main(int argc, char **argv)
         // + -> dim 0 @heads    [64@heads 64]    16.0 KiB    0.00705 ms
         hap_event *e_h_2_attn_c_proj_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_EVEN, 1, &h_2_attn_c_proj_dw_cut, &h_2_attn_c_proj_dw, NULL);
-        // y = sum x    [64]+    0.00422 ms
-        op_sum(r, h_2_attn_c_proj_db, h_2_ln_2_sum_2, HAP_INTS(0, 1), false);
+        op_sum(r, h_2_attn_c_proj_db, h_2_ln_2_sum_2, HAP_INTS(0, 1), false); // [64]+    0.00422 ms
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
         hap_event *e_h_2_attn_c_proj_db_cut =
             coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &h_2_attn_c_proj_db_cut,
@@ -1443,8 +1398,7 @@ int main(int argc, char **argv)
         op_concat(r, h_2_attn_split_dx, 3, parts, 2); // y = xs    [8@rows 32 192]    0.0202 ms
         // y = a b'    [8@rows 32 64]    0.0829 ms
         op_linear(r, h_2_attn_c_attn_dx, h_2_attn_split_dx, h_attn_c_attn_weight[2], NULL, HAP_NT);
-        // y = sum rows a' b    [64 192]+    0.0829 ms
-        op_linear_dw(r, h_2_attn_c_attn_dw, h_ln_1[2], h_2_attn_split_dx);
+        op_linear_dw(r, h_2_attn_c_attn_dw, h_ln_1[2], h_2_attn_split_dx); // [64 192]+    0.0829 ms
         // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0171 ms
         hap_event *e_h_2_attn_c_attn_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_GROUPED, 1, &h_2_attn_c_attn_dw_cut, &h_2_attn_c_attn_dw, NULL);
@@ -1462,11 +1416,9 @@ int main(int argc, char **argv)
         // y = dx of the norm    [8@rows 32 64]    0.0108 ms
         op_norm_bwd(r, h_2_ln_1_dx, h_2_attn_c_attn_dx, h_2_add_2_2[2], h_ln_1_sum[2], h_ln_1_m2[2],
                     h_2_ln_1_stats, h_2_ln_1_stats_1, h_ln_1_weight[2], 1e-05);
-        // y = a + b    [8@rows 32 64]    0.0106 ms
-        op_add(r, h_ln_1_sum_2[2], h_2_ln_2_sum_2, h_2_ln_1_dx);
-        // y, y1 = dweight, dbias    [64]+    0.00754 ms
+        op_add(r, h_ln_1_sum_2[2], h_2_ln_2_sum_2, h_2_ln_1_dx); // [8@rows 32 64]    0.0106 ms
         op_norm_bwd_params(r, h_2_ln_1_dw, h_2_ln_1_dw_1, h_2_attn_c_attn_dx, h_2_add_2_2[2],
-                           h_ln_1_sum[2], h_ln_1_m2[2], 1e-05);
+                           h_ln_1_sum[2], h_ln_1_m2[2], 1e-05); // [64]+    0.00754 ms
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.00507 ms
         hap_event *e_h_2_ln_1_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_SENDRECV, 1, &h_ln_1_dw_cut[2], &h_2_ln_1_dw, h_2_ln_1_dw_cut_scratch);
@@ -1479,19 +1431,16 @@ int main(int argc, char **argv)
             h_2_backward(r, &h_2[i]);
 
         // transformer.add, backward
-        // y = sum x    [1 32 64]+    0.00484 ms
-        op_sum(r, add_fold1, h_ln_1_sum_2[0], HAP_INTS(0), true);
+        op_sum(r, add_fold1, h_ln_1_sum_2[0], HAP_INTS(0), true); // [1 32 64]+    0.00484 ms
 
         // transformer.wpe, backward
-        // y[b] += a    [32 64]+    0.00273 ms
-        op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32);
+        op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32); // [32 64]+    0.00273 ms
         // + -> dim 0 @cut_32    [32@cut_32 64]    8.00 KiB    0.0073 ms
         hap_event *e_wpe_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_SENDRECV, 1, &wpe_dw_cut, &wpe_dw, wpe_dw_cut_scratch);
 
         // transformer.wte, backward
-        // y[b] += a    [211 64]+    0.00927 ms
-        op_embedding_bwd(r, wte_dw, h_ln_1_sum_2[0], input_ids, 211);
+        op_embedding_bwd(r, wte_dw, h_ln_1_sum_2[0], input_ids, 211); // [211 64]+    0.00927 ms
         op_add(r, wte_sum, lm_head_dw, wte_dw); // y = a + b    [211 64]+    0.0179 ms
         // + -> dim 0 @vocab    [211@vocab 64]    52.8 KiB    0.0177 ms
         hap_event *e_wte_sum_cut =
@@ -1515,26 +1464,21 @@ int main(int argc, char **argv)
         op_add(r, h_2_ln_1_weight_norm, h_1_mlp_c_proj_bias_norm_2[2], h_2_ln_1_weight_sumsq);
         hap_wait(r, e_h_2_ln_1_dw_1_cut);                    // 0.00507 ms hidden
         op_sumsq(r, h_2_ln_1_bias_sumsq, h_2_ln_1_dw_1_cut); // y = sum x^2    []+    0.00101 ms
-        // y = a + b    []+    0.001 ms
-        op_add(r, h_2_ln_1_bias_norm, h_2_ln_1_weight_norm, h_2_ln_1_bias_sumsq);
-        hap_wait(r, e_h_2_attn_c_attn_dw_cut); // 0.0171 ms hidden
-        // y = sum x^2    []+    0.00322 ms
-        op_sumsq(r, h_2_attn_c_attn_weight_sumsq, h_2_attn_c_attn_dw_cut);
+        op_add(r, h_2_ln_1_bias_norm, h_2_ln_1_weight_norm, h_2_ln_1_bias_sumsq); // []+    0.001 ms
+        hap_wait(r, e_h_2_attn_c_attn_dw_cut);                             // 0.0171 ms hidden
+        op_sumsq(r, h_2_attn_c_attn_weight_sumsq, h_2_attn_c_attn_dw_cut); // []+    0.00322 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_attn_c_attn_weight_norm, h_2_ln_1_bias_norm, h_2_attn_c_attn_weight_sumsq);
-        hap_wait(r, e_h_2_attn_c_attn_db_cut); // 0.00526 ms hidden
-        // y = sum x^2    []+    0.00104 ms
-        op_sumsq(r, h_2_attn_c_attn_bias_sumsq, h_2_attn_c_attn_db_cut);
+        hap_wait(r, e_h_2_attn_c_attn_db_cut);                           // 0.00526 ms hidden
+        op_sumsq(r, h_2_attn_c_attn_bias_sumsq, h_2_attn_c_attn_db_cut); // []+    0.00104 ms
         op_add(r, h_2_attn_c_attn_bias_norm, h_2_attn_c_attn_weight_norm,
                h_2_attn_c_attn_bias_sumsq);    // y = a + b    []+    0.001 ms
         hap_wait(r, e_h_2_attn_c_proj_dw_cut); // 0.00705 ms hidden
-        // y = sum x^2    []+    0.00185 ms
-        op_sumsq(r, h_2_attn_c_proj_weight_sumsq, h_2_attn_c_proj_dw_cut);
+        op_sumsq(r, h_2_attn_c_proj_weight_sumsq, h_2_attn_c_proj_dw_cut); // []+    0.00185 ms
         op_add(r, h_2_attn_c_proj_weight_norm, h_2_attn_c_attn_bias_norm,
                h_2_attn_c_proj_weight_sumsq);  // y = a + b    []+    0.001 ms
         hap_wait(r, e_h_2_attn_c_proj_db_cut); // 0.00507 ms hidden
-        // y = sum x^2    []+    0.00101 ms
-        op_sumsq(r, h_2_attn_c_proj_bias_sumsq, h_2_attn_c_proj_db_cut);
+        op_sumsq(r, h_2_attn_c_proj_bias_sumsq, h_2_attn_c_proj_db_cut); // []+    0.00101 ms
         op_add(r, h_2_attn_c_proj_bias_norm, h_2_attn_c_proj_weight_norm,
                h_2_attn_c_proj_bias_sumsq);                  // y = a + b    []+    0.001 ms
         hap_wait(r, e_h_2_ln_2_dw_cut);                      // 0.00507 ms hidden
@@ -1543,21 +1487,17 @@ int main(int argc, char **argv)
         op_add(r, h_2_ln_2_weight_norm, h_2_attn_c_proj_bias_norm, h_2_ln_2_weight_sumsq);
         hap_wait(r, e_h_2_ln_2_dw_1_cut);                    // 0.00507 ms hidden
         op_sumsq(r, h_2_ln_2_bias_sumsq, h_2_ln_2_dw_1_cut); // y = sum x^2    []+    0.00101 ms
-        // y = a + b    []+    0.001 ms
-        op_add(r, h_2_ln_2_bias_norm, h_2_ln_2_weight_norm, h_2_ln_2_bias_sumsq);
-        hap_wait(r, e_h_2_mlp_c_fc_dw_cut); // 0.0171 ms hidden
-        // y = sum x^2    []+    0.00322 ms
-        op_sumsq(r, h_2_mlp_c_fc_weight_sumsq, h_2_mlp_c_fc_dw_cut);
+        op_add(r, h_2_ln_2_bias_norm, h_2_ln_2_weight_norm, h_2_ln_2_bias_sumsq); // []+    0.001 ms
+        hap_wait(r, e_h_2_mlp_c_fc_dw_cut);                          // 0.0171 ms hidden
+        op_sumsq(r, h_2_mlp_c_fc_weight_sumsq, h_2_mlp_c_fc_dw_cut); // []+    0.00322 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_mlp_c_fc_weight_norm, h_2_ln_2_bias_norm, h_2_mlp_c_fc_weight_sumsq);
-        hap_wait(r, e_h_2_mlp_c_fc_db_cut); // 0.00522 ms hidden
-        // y = sum x^2    []+    0.00103 ms
-        op_sumsq(r, h_2_mlp_c_fc_bias_sumsq, h_2_mlp_c_fc_db_cut);
+        hap_wait(r, e_h_2_mlp_c_fc_db_cut);                        // 0.00522 ms hidden
+        op_sumsq(r, h_2_mlp_c_fc_bias_sumsq, h_2_mlp_c_fc_db_cut); // []+    0.00103 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_mlp_c_fc_bias_norm, h_2_mlp_c_fc_weight_norm, h_2_mlp_c_fc_bias_sumsq);
-        hap_wait(r, e_h_2_mlp_c_proj_dw_cut); // 0.017 ms hidden
-        // y = sum x^2    []+    0.0032 ms
-        op_sumsq(r, h_2_mlp_c_proj_weight_sumsq, h_2_mlp_c_proj_dw_cut);
+        hap_wait(r, e_h_2_mlp_c_proj_dw_cut);                            // 0.017 ms hidden
+        op_sumsq(r, h_2_mlp_c_proj_weight_sumsq, h_2_mlp_c_proj_dw_cut); // []+    0.0032 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_mlp_c_proj_weight_norm, h_2_mlp_c_fc_bias_norm, h_2_mlp_c_proj_weight_sumsq);
         hap_tensor *const to[] = {
@@ -1575,25 +1515,21 @@ int main(int argc, char **argv)
         // + -> whole    [64]    772 B    0.0102 ms
         hap_event *e_ln_f_dw_all = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 4, to, from, NULL);
         hap_wait(r, e_ln_f_dw_all);
-        // y = sum x^2    []    0.00103 ms
-        op_sumsq(r, h_2_mlp_c_proj_bias_sumsq, h_2_mlp_c_proj_db_all);
+        op_sumsq(r, h_2_mlp_c_proj_bias_sumsq, h_2_mlp_c_proj_db_all); // []    0.00103 ms
         op_add(r, h_2_mlp_c_proj_bias_norm, h_2_mlp_c_proj_weight_norm_all,
                h_2_mlp_c_proj_bias_sumsq);           // y = a + b    []    0.001 ms
         op_sumsq(r, ln_f_weight_sumsq, ln_f_dw_all); // y = sum x^2    []    0.00103 ms
-        // y = a + b    []    0.001 ms
-        op_add(r, ln_f_weight_norm, h_2_mlp_c_proj_bias_norm, ln_f_weight_sumsq);
+        op_add(r, ln_f_weight_norm, h_2_mlp_c_proj_bias_norm, ln_f_weight_sumsq); // []    0.001 ms
         op_sumsq(r, ln_f_bias_sumsq, ln_f_dw_1_all); // y = sum x^2    []    0.00103 ms
         op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // y = a + b    []    0.001 ms
         op_clip_scale(r, clip, ln_f_bias_norm, 1); // y = min(1, 1 / sqrt x)    []    0.001 ms
-        // whole -> dim 0 @vocab    [211@vocab 64]    0.00487 ms
-        hap_cut(r, wte_weight_cut, wte_weight);
+        hap_cut(r, wte_weight_cut, wte_weight);    // [211@vocab 64]    0.00487 ms
         op_adam(r, wte_weight_cut, wte_weight_exp_avg, wte_weight_exp_avg_sq, wte_sum_cut, clip, 1,
                 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [211@vocab 64]    0.0179 ms
         // dim 0 @vocab -> whole    [211 64]    52.8 KiB    0.0127 ms
         hap_event *e_wte_weight =
             coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &wte_weight, &wte_weight_cut, NULL);
-        // whole -> dim 0 @cut_32    [32@cut_32 64]    0.0016 ms
-        hap_cut(r, wpe_weight_cut, wpe_weight);
+        hap_cut(r, wpe_weight_cut, wpe_weight); // [32@cut_32 64]    0.0016 ms
         op_adam(r, wpe_weight_cut, wpe_weight_exp_avg, wpe_weight_exp_avg_sq, wpe_dw_cut, clip, 1,
                 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [32@cut_32 64]    0.00361 ms
         // dim 0 @cut_32 -> whole    [32 64]    8.00 KiB    0.00615 ms
@@ -1611,13 +1547,11 @@ int main(int argc, char **argv)
         hap_event *e_h_2_ln_1_dw_1_all = coll_all_gather_start(
             r, AXIS(0), FORM_SENDRECV, 1, &h_2_ln_1_dw_1_all, &h_2_ln_1_dw_1_cut, NULL);
         hap_wait(r, h_ln_1_dw_all_ready[0]); // 0.00114 ms hidden
-        // a -= lr b / sqrt c    [64]    0.00119 ms
         op_adam(r, h_ln_1_weight[2], h_2_ln_1_weight_exp_avg, h_2_ln_1_weight_exp_avg_sq,
-                h_ln_1_dw_all[2], clip, 1, 0.9, 0.95, 1e-08, 0, true);
-        hap_wait(r, e_h_2_ln_1_dw_1_all); // 0.00114 ms hidden
-        // a -= lr b / sqrt c    [64]    0.00119 ms
+                h_ln_1_dw_all[2], clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00119 ms
+        hap_wait(r, e_h_2_ln_1_dw_1_all);                              // 0.00114 ms hidden
         op_adam(r, h_ln_1_bias[2], h_2_ln_1_bias_exp_avg, h_2_ln_1_bias_exp_avg_sq,
-                h_2_ln_1_dw_1_all, clip, 1, 0.9, 0.95, 1e-08, 0, true);
+                h_2_ln_1_dw_1_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00119 ms
         // whole -> dim 0 @cut_64    [64@cut_64 192]    0.00455 ms
         hap_cut(r, h_2_attn_c_attn_weight_cut, h_attn_c_attn_weight[2]);
         op_adam(r, h_2_attn_c_attn_weight_cut, h_2_attn_c_attn_weight_exp_avg,
@@ -1656,15 +1590,12 @@ int main(int argc, char **argv)
         hap_event *e_h_2_ln_2_dw_1_all = coll_all_gather_start(
             r, AXIS(0), FORM_SENDRECV, 1, &h_2_ln_2_dw_1_all, &h_2_ln_2_dw_1_cut, NULL);
         hap_wait(r, e_h_2_ln_2_dw_all); // 0.00114 ms hidden
-        // a -= lr b / sqrt c    [64]    0.00119 ms
         op_adam(r, h_ln_2_weight[2], h_2_ln_2_weight_exp_avg, h_2_ln_2_weight_exp_avg_sq,
-                h_2_ln_2_dw_all, clip, 1, 0.9, 0.95, 1e-08, 0, true);
-        hap_wait(r, e_h_2_ln_2_dw_1_all); // 0.00114 ms hidden
-        // a -= lr b / sqrt c    [64]    0.00119 ms
+                h_2_ln_2_dw_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00119 ms
+        hap_wait(r, e_h_2_ln_2_dw_1_all);                             // 0.00114 ms hidden
         op_adam(r, h_ln_2_bias[2], h_2_ln_2_bias_exp_avg, h_2_ln_2_bias_exp_avg_sq,
-                h_2_ln_2_dw_1_all, clip, 1, 0.9, 0.95, 1e-08, 0, true);
-        // whole -> dim 0 @cut_64    [64@cut_64 192]    0.00455 ms
-        hap_cut(r, h_2_mlp_c_fc_weight_cut, h_mlp_c_fc_weight[2]);
+                h_2_ln_2_dw_1_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00119 ms
+        hap_cut(r, h_2_mlp_c_fc_weight_cut, h_mlp_c_fc_weight[2]); // [64@cut_64 192]    0.00455 ms
         op_adam(r, h_2_mlp_c_fc_weight_cut, h_2_mlp_c_fc_weight_exp_avg,
                 h_2_mlp_c_fc_weight_exp_avg_sq, h_2_mlp_c_fc_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1,
                 true); // a -= lr b / sqrt c    [64@cut_64 192]    0.0165 ms
@@ -1675,9 +1606,8 @@ int main(int argc, char **argv)
         hap_event *e_h_2_mlp_c_fc_db_all = coll_all_gather_start(
             r, AXIS(0), FORM_SENDRECV, 1, &h_2_mlp_c_fc_db_all, &h_2_mlp_c_fc_db_cut, NULL);
         hap_wait(r, e_h_2_mlp_c_fc_db_all);
-        // a -= lr b / sqrt c    [192]    0.00156 ms
         op_adam(r, h_mlp_c_fc_bias[2], h_2_mlp_c_fc_bias_exp_avg, h_2_mlp_c_fc_bias_exp_avg_sq,
-                h_2_mlp_c_fc_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true);
+                h_2_mlp_c_fc_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.00156 ms
         // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00452 ms
         hap_cut(r, h_2_mlp_c_proj_weight_cut, h_mlp_c_proj_weight[2]);
         op_adam(r, h_2_mlp_c_proj_weight_cut, h_2_mlp_c_proj_weight_exp_avg,

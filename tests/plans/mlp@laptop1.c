@@ -113,22 +113,18 @@ int main(int argc, char **argv)
 
     while (hap_next_step(r)) {
         // fc1, forward
-        // y = a b' + c    [64@rows 256]    0.536 ms
-        op_linear(r, fc1, image, fc1_weight, fc1_bias, HAP_NT);
+        op_linear(r, fc1, image, fc1_weight, fc1_bias, HAP_NT); // [64@rows 256]    0.536 ms
 
         // relu, forward
         op_relu(r, relu, fc1); // y = max(x, 0)    [64@rows 256]    0.0112 ms
 
         // fc2, forward
-        // y = a b' + c    [64@rows 10]    0.00783 ms
-        op_linear(r, fc2, relu, fc2_weight, fc2_bias, HAP_NT);
+        op_linear(r, fc2, relu, fc2_weight, fc2_bias, HAP_NT); // [64@rows 10]    0.00783 ms
 
         // ce_sum, forward
-        op_row_max(r, ce_sum_max, fc2); // y = max x    [64@rows]    0.00122 ms
-        // y = sum exp(a - b)    [64@rows]    0.00124 ms
-        op_row_expsum(r, ce_sum_expsum, fc2, ce_sum_max);
-        // y = a[label]    [64@rows]    0.00108 ms
-        op_target_logit(r, ce_sum_target, fc2, label, -100);
+        op_row_max(r, ce_sum_max, fc2);                      // y = max x    [64@rows]    0.00122 ms
+        op_row_expsum(r, ce_sum_expsum, fc2, ce_sum_max);    // [64@rows]    0.00124 ms
+        op_target_logit(r, ce_sum_target, fc2, label, -100); // [64@rows]    0.00108 ms
         // y = sum a + log b - c    []+    0.0011 ms
         op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, label, -100);
 
@@ -158,8 +154,7 @@ int main(int argc, char **argv)
         op_ce_bwd(r, ce_sum_dx, fc2, ce_sum_max, ce_sum_expsum, label, loss_da, -100);
 
         // fc2, backward
-        // y = a b    [64@rows 256]    0.00783 ms
-        op_linear(r, fc2_dx, ce_sum_dx, fc2_weight, NULL, HAP_NN);
+        op_linear(r, fc2_dx, ce_sum_dx, fc2_weight, NULL, HAP_NN); // [64@rows 256]    0.00783 ms
         op_linear_dw(r, fc2_dw, ce_sum_dx, relu); // y = sum rows a' b    [10 256]+    0.00783 ms
         op_sum(r, fc2_db, ce_sum_dx, HAP_INTS(0), false); // y = sum x    [10]+    0.0012 ms
 

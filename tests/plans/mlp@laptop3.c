@@ -135,31 +135,25 @@ int main(int argc, char **argv)
 
     while (hap_next_step(r)) {
         // fc1, forward
-        // whole -> dim 0 @cut_256    [256@cut_256]    0.00106 ms
-        hap_cut(r, fc1_bias_cut, fc1_bias);
-        // y = a b' + c    [64 256@cut_256]    0.239 ms
-        op_linear(r, fc1, image, fc1_weight, fc1_bias_cut, HAP_NT);
+        hap_cut(r, fc1_bias_cut, fc1_bias);                         // [256@cut_256]    0.00106 ms
+        op_linear(r, fc1, image, fc1_weight, fc1_bias_cut, HAP_NT); // [64 256@cut_256]    0.239 ms
 
         // relu, forward
         op_relu(r, relu, fc1); // y = max(x, 0)    [64 256@cut_256]    0.00556 ms
 
         // fc2, forward
-        // whole -> dim 1 @cut_256    [10 256@cut_256]    0.00157 ms
-        hap_cut(r, fc2_weight_cut, fc2_weight);
+        hap_cut(r, fc2_weight_cut, fc2_weight);           // [10 256@cut_256]    0.00157 ms
         hap_partial(r, AXIS(0), fc2_bias_part, fc2_bias); // whole -> +    [10]+    0.00101 ms
-        // y = a b' + c    [64 10]+    0.00404 ms
-        op_linear(r, fc2, relu, fc2_weight_cut, fc2_bias_part, HAP_NT);
+        op_linear(r, fc2, relu, fc2_weight_cut, fc2_bias_part, HAP_NT); // [64 10]+    0.00404 ms
         // + -> whole    [64 10]    2.50 KiB    0.0209 ms
         hap_event *e_fc2_all =
             coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1, &fc2_all, &fc2, NULL);
         hap_wait(r, e_fc2_all);
 
         // ce_sum, forward
-        op_row_max(r, ce_sum_max, fc2_all); // y = max x    [64]    0.00144 ms
-        // y = sum exp(a - b)    [64]    0.00148 ms
-        op_row_expsum(r, ce_sum_expsum, fc2_all, ce_sum_max);
-        // y = a[label]    [64]    0.00116 ms
-        op_target_logit(r, ce_sum_target, fc2_all, label, -100);
+        op_row_max(r, ce_sum_max, fc2_all);                      // y = max x    [64]    0.00144 ms
+        op_row_expsum(r, ce_sum_expsum, fc2_all, ce_sum_max);    // [64]    0.00148 ms
+        op_target_logit(r, ce_sum_target, fc2_all, label, -100); // [64]    0.00116 ms
         // y = sum a + log b - c    []    0.0012 ms
         op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, label, -100);
 
@@ -178,21 +172,17 @@ int main(int argc, char **argv)
         op_ce_bwd(r, ce_sum_dx, fc2_all, ce_sum_max, ce_sum_expsum, label, loss_da, -100);
 
         // fc2, backward
-        // whole -> dim 1 @cut_256    [10 256@cut_256]    0.00157 ms
-        hap_cut(r, fc2_weight_cut_2, fc2_weight);
+        hap_cut(r, fc2_weight_cut_2, fc2_weight); // [10 256@cut_256]    0.00157 ms
         // y = a b    [64 256@cut_256]    0.00404 ms
         op_linear(r, fc2_dx, ce_sum_dx, fc2_weight_cut_2, NULL, HAP_NN);
-        // y = sum rows a' b    [10 256@cut_256]    0.00404 ms
-        op_linear_dw(r, fc2_dw, ce_sum_dx, relu);
+        op_linear_dw(r, fc2_dw, ce_sum_dx, relu);         // [10 256@cut_256]    0.00404 ms
         op_sum(r, fc2_db, ce_sum_dx, HAP_INTS(0), false); // y = sum x    [10]    0.00141 ms
 
         // relu, backward
-        // y = b > 0 ? a : 0    [64 256@cut_256]    0.00784 ms
-        op_relu_bwd(r, relu_dx, fc2_dx, relu);
+        op_relu_bwd(r, relu_dx, fc2_dx, relu); // [64 256@cut_256]    0.00784 ms
 
         // fc1, backward
-        // y = sum rows a' b    [256@cut_256 784]    0.239 ms
-        op_linear_dw(r, fc1_dw, relu_dx, image);
+        op_linear_dw(r, fc1_dw, relu_dx, image);        // [256@cut_256 784]    0.239 ms
         op_sum(r, fc1_db, relu_dx, HAP_INTS(0), false); // y = sum x    [256@cut_256]    0.00332 ms
 
         // update
@@ -203,12 +193,10 @@ int main(int argc, char **argv)
                 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [256@cut_256 784]    0.197 ms
         hap_wait(r, e_fc1_db_all);       // 0.0102 ms hidden
         op_adam(r, fc1_bias, fc1_bias_exp_avg, fc1_bias_exp_avg_sq, fc1_db_all, NULL, 1, 0.9, 0.95,
-                1e-08, 0, true); // a -= lr b / sqrt c    [256]    0.00212 ms
-        // whole -> dim 1 @cut_256    [10 256@cut_256]    0.00157 ms
-        hap_cut(r, fc2_weight_cut_3, fc2_weight);
-        // a -= lr b / sqrt c    [10 256@cut_256]    0.00349 ms
+                1e-08, 0, true);                  // a -= lr b / sqrt c    [256]    0.00212 ms
+        hap_cut(r, fc2_weight_cut_3, fc2_weight); // [10 256@cut_256]    0.00157 ms
         op_adam(r, fc2_weight_cut_3, fc2_weight_exp_avg, fc2_weight_exp_avg_sq, fc2_dw, NULL, 1,
-                0.9, 0.95, 1e-08, 0.1, true);
+                0.9, 0.95, 1e-08, 0.1, true); // [10 256@cut_256]    0.00349 ms
         // dim 1 @cut_256 -> whole    [10 256]    10.0 KiB    0.0148 ms
         hap_event *e_fc2_weight = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &fc2_weight,
                                                         &fc2_weight_cut_3, fc2_weight_scratch);

@@ -100,7 +100,7 @@ static double load(const hap_tensor *t, int64_t i)
     case HAP_F16:
         break;
     }
-    hb_assert(!"a dtype of these tests");
+    hb_assert(false && "a dtype of these tests");
     return 0;
 }
 
@@ -123,7 +123,7 @@ static void store(hap_tensor *t, int64_t i, double v)
     case HAP_F16:
         break;
     }
-    hb_assert(!"a dtype of these tests");
+    hb_assert(false && "a dtype of these tests");
 }
 
 static void take(hap_tensor *t, const double *whole)

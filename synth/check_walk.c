@@ -3,7 +3,7 @@
 //     chk_number        values of the graph           check_values.c
 //     chk_layout        tables, offsets, ranges       check_memory.c
 //     chk_declarations  names, fills, schedule        check_decl.c
-//     walk              one call after the other      check_op.c, check_coll.c
+//     step              one call after the other      check_op.c, check_coll.c
 //     chk_closing       updates, loss, gradients      check_decl.c
 //
 // It stops at the first call that does not hold. Time is linear in calls times live buffers.

@@ -89,15 +89,15 @@ static void print_json(hb_arena *a, const emit_plan *e)
 }
 
 // The front end once more, step by step, printing what -d asks for.
-static void dump_front(hb_arena *a, const char *letters, const char *graph, int64_t batch)
+static void dump_front(hb_arena *a, const char *letters, const char *graph, const ir_options *o)
 {
     hb_diag *d = hb_diag_new(a);
-    ir_options o = {.batch = batch};
-    ir_graph *g = ir_read(a, graph, &o, d);
+    ir_graph *g = ir_read(a, graph, o, d);
     static const struct {
         char letter;
         bool (*step)(ir_graph *g, hb_diag *d);
-    } steps[] = {{'r', NULL}, {'x', ir_expand}, {'a', ir_autodiff}, {'o', ir_optimize}};
+    } steps[] = {
+        {'r', NULL}, {'x', ir_expand}, {'m', ir_casts}, {'a', ir_autodiff}, {'o', ir_optimize}};
     for (size_t i = 0; g && i < sizeof steps / sizeof *steps; i++) {
         if (steps[i].step && !steps[i].step(g, d)) return;
         if (!strchr(letters, steps[i].letter)) continue;
@@ -162,13 +162,14 @@ int cmd_synthesize(int argc, char **argv)
         return cli_error(CLI_USAGE,
                          "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
     if (pin) return cli_error(CLI_USAGE, "not supported yet: --pin");
-    if (!only("--precision", precision, "fp32") || !only("--micro-batches", micro, "1") ||
-        !only("--grad-dtype", grad, "f32") || !only("--backend", backend, "cpu") ||
+    ir_options front = {0};
+    if (!cli_precision(precision, grad, &front) || !only("--micro-batches", micro, "1") ||
+        !only("--backend", backend, "cpu") ||
         (mesh && strcmp(mesh, "auto") != 0 && !only("--mesh", mesh, "flat")))
         return CLI_USAGE;
     syn_options o = syn_default_options();
-    int64_t batch_n = 0, seed_n = 0;
-    if (batch && !cli_integer("--batch", batch, 1, &batch_n)) return CLI_USAGE;
+    int64_t seed_n = 0;
+    if (batch && !cli_integer("--batch", batch, 1, &front.batch)) return CLI_USAGE;
     if (seed && !cli_integer("--seed", seed, 0, &seed_n)) return CLI_USAGE;
     if (limit && !cli_real("--time-limit", limit, &o.time_limit_sec)) return CLI_USAGE;
     if (strategy && !syn_strategy_parse((hb_str){strategy, strlen(strategy)}, &o.strategy)) {
@@ -192,8 +193,8 @@ int cmd_synthesize(int argc, char **argv)
     hb_arena *a = hb_arena_new();
     cli_inputs in = {0};
     int code = CLI_INPUT;
-    if (!cli_load(a, file[0], file[1], batch_n, &in)) goto done;
-    dump_front(a, dumps, file[0], batch_n);
+    if (!cli_load(a, file[0], file[1], &front, &in)) goto done;
+    dump_front(a, dumps, file[0], &front);
     bool talk = !quiet && isatty(STDERR_FILENO);
     if (talk)
         fprintf(stderr, "planning %d nodes on %d ranks (Ctrl-C keeps the best plan so far)\n",
@@ -229,7 +230,7 @@ int cmd_synthesize(int argc, char **argv)
                    .version = hb_str_c(a, cli_version()),
                    .graph_path = hb_str_c(a, file[0]),
                    .cluster_path = hb_str_c(a, file[1]),
-                   .batch = batch_n,
+                   .batch = front.batch,
                    .strategy = hb_str_c(a, syn_strategy_name(o.strategy)),
                    .curves_missing = !in.model.curves};
     hb_str why;

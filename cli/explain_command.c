@@ -59,7 +59,7 @@ static void print_instr(const view *v, int i)
         for (int k = 0; list && list->kind == HB_LIST && k < list->n; k++) {
             if (list->v[k]->i < 0 || list->v[k]->i >= v->tensors->n) continue;
             const hb_tree *t = v->tensors->v[list->v[k]->i];
-            printf("        %-3s  %-40.*s %.*s\n", sides[s], HB_ARG(text_of(t, "id")),
+            printf("        %-3s  %-40.*s %.*s\n", sides[s], HB_ARG(text_of(t, "c")),
                    HB_ARG(text_of(t, "state")));
         }
     }
@@ -71,7 +71,7 @@ static void explain_tensor(const view *v, hb_str name)
     for (int t = 0; t < v->tensors->n; t++) {
         const hb_tree *x = v->tensors->v[t];
         if (!hb_str_eq(text_of(x, "name"), name)) continue;
-        printf("  %.*s  (%.*s)  state %.*s  shape [%.*s] %.*s\n", HB_ARG(text_of(x, "id")),
+        printf("  %.*s  (%.*s)  state %.*s  shape [%.*s] %.*s\n", HB_ARG(text_of(x, "c")),
                HB_ARG(text_of(x, "role")), HB_ARG(text_of(x, "state")),
                HB_ARG(numbers(v->a, hb_get(x, "shape"), "%lld")), HB_ARG(text_of(x, "dtype")));
         printf("    bytes by class %.*s in the %.*s segment\n",
@@ -157,8 +157,10 @@ static bool search_again(hb_arena *a, const char *dir, const hb_tree *plan, cli_
 {
     syn_options o = syn_default_options();
     const hb_tree *keep = hb_get(plan, "keep_grads");
-    if (!cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, hb_fmt(a, "%s/cluster.yaml", dir).p,
-                  cli_plan_int(plan, "batch_option", 0), in))
+    ir_options front;
+    if (!cli_plan_options(plan, &front) ||
+        !cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, hb_fmt(a, "%s/cluster.yaml", dir).p, &front,
+                  in))
         return false;
     if (!syn_strategy_parse(text_of(plan, "strategy_option"), &o.strategy)) o.strategy = SYN_AUTO;
     o.keep_grads = keep && keep->b;

@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# Training beside the straight road, each against the same run on one rank or against PyTorch:
+#
+#   tests/train_cases.sh zero-rows   ranks that own no row of a cut
+#   tests/train_cases.sh batch       other batches than the graph's
+#   tests/train_cases.sh resume      checkpoints: half a run, saved, resumed, on the same and on other ranks
+#   tests/train_cases.sh dropout     the same mask under every plan
+set -u
+. tests/train_steps.sh
+torch=tests/torch
+
+# same_on_one GRAPH MODEL STEPS REFERENCE CLUSTER STRATEGY OPTIONS…: losses, first gradients and the
+# arena of a plan; REFERENCE is the run on one rank by `one`. Options are the plan's.
+same_on_one()
+{
+    local graph=$1 model=$2 steps=$3 one=$4 cluster=$5 strategy=$6 name=$5-$6
+    shift 6
+    title "$graph $* on $cluster, $strategy"
+    plan "$name" "$graph" "$cluster" --strategy "$strategy" --keep-grads "$@" || return
+    proved "$name"
+    run "$name" "$name" --steps "$steps" --json "${from[@]}" $(inputs "$model") || return
+    compare arena "$work/$name/plan.json" "$work/$name.err"
+    compare losses "$work/$name.out" "$work/$one.out"
+    run "$name" first --steps 1 --json "${from[@]}" $(inputs "$model") --save-grads "$work/grads" || return
+    compare grads "$work/grads" "$work/$one.grads"
+    rm -f "$work/grads"
+}
+
+# one NAME GRAPH MODEL STEPS OPTIONS…: the run on one rank, kept as $work/NAME.out and NAME.grads
+one()
+{
+    local name=$1 graph=$2 model=$3 steps=$4
+    shift 4
+    title "$graph $* on one rank"
+    plan "$name" "$graph" laptop1 --strategy dp-even --keep-grads "$@" &&
+        run "$name" first --steps 1 --json "${from[@]}" $(inputs "$model") --save-grads "$work/$name.grads" &&
+        run "$name" "$name" --steps "$steps" --json "${from[@]}" $(inputs "$model") || exit 1
+}
+
+zero_rows()
+{
+    local strategy
+    from=(--seed 1)
+    one two examples/mlp/graph.json mlp 20 --batch 2
+    for strategy in dp-even dp-prop zero auto tp; do
+        same_on_one examples/mlp/graph.json mlp 20 two laptop $strategy --batch 2
+        case $strategy in dp-* | zero) # the batch itself is cut
+            grep -Eq '"size":2,"entries":\[([0-9]+,)*0[],]' "$work/laptop-$strategy/plan.json" ||
+                fail "no rank without rows: this tests nothing" ;;
+        esac
+    done
+    from=(--init $torch/gpt2-tiny/init.safetensors)
+    one one_row examples/gpt2-tiny/graph.json gpt2-tiny 10 --batch 1
+    for strategy in dp-even dp-prop zero auto; do
+        same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 one_row laptop3 $strategy --batch 1
+    done
+    grep -Eq '"size":1,"entries":\[([0-9]+,)*0[],]' "$work/laptop3-dp-even/plan.json" ||
+        fail "no rank without rows: this tests nothing"
+}
+
+batch()
+{
+    local b strategy
+    from=(--seed 1)
+    for b in 7 100; do # 100: more than the files hold
+        one b$b examples/mlp/graph.json mlp 10 --batch $b
+        for strategy in auto dp-prop; do
+            same_on_one examples/mlp/graph.json mlp 10 b$b laptop $strategy --batch $b
+        done
+    done
+    from=(--init $torch/bert-tiny/init.safetensors)
+    one b13 examples/bert-tiny/graph.json bert-tiny 10 --batch 13
+    for strategy in auto dp-prop zero; do
+        same_on_one examples/bert-tiny/graph.json bert-tiny 10 b13 laptop3 $strategy --batch 13
+    done
+}
+
+# twenty NAME: the losses of two halves and the parameters after them are PyTorch's
+twenty()
+{
+    cat "$work/half.out" "$work/$1.out" >"$work/both.out"
+    compare torch $torch/gpt2-tiny "$work/both.out" - "$work/$1.end" \
+        $torch/gpt2-tiny/init.safetensors '*.attn.c_attn.bias=3'
+}
+
+resume()
+{
+    local graph=examples/gpt2-tiny/graph.json strategy
+    local train=(--json $(inputs gpt2-tiny)) init=(--init $torch/gpt2-tiny/init.safetensors)
+    plan one $graph laptop1
+    plan zero $graph laptop2x2 --strategy zero
+    for strategy in auto tp; do
+        title "10 + 10 steps on laptop, $strategy: the same bytes as 20"
+        plan four $graph laptop --strategy $strategy || continue
+        run four all --steps 20 "${train[@]}" "${init[@]}" --save "$work/all.end"
+        run four half --steps 10 "${train[@]}" "${init[@]}" --save "$work/half.end"
+        run four rest --steps 10 "${train[@]}" --init "$work/half.end" --save "$work/rest.end"
+        cat "$work/half.out" "$work/rest.out" | sed 's/,"ms.*//' >"$work/both"
+        sed 's/,"ms.*//' "$work/all.out" | cmp - "$work/both" || fail "losses differ"
+        cmp "$work/all.end" "$work/rest.end" || fail "checkpoints differ"
+        twenty rest
+        title "... saved by four ranks, resumed by one"
+        run one single --steps 10 "${train[@]}" --init "$work/half.end" --save "$work/single.end" && twenty single
+    done
+    title "saved by one rank, resumed by four (two machines of two, zero)"
+    run one half --steps 10 "${train[@]}" "${init[@]}" --save "$work/half.end" &&
+        run zero rest --steps 10 "${train[@]}" --init "$work/half.end" --save "$work/rest.end" && twenty rest
+    title "--save-every 10 in a run of 20 leaves the last"
+    run zero all --steps 20 "${train[@]}" "${init[@]}" --save "$work/every.end" --save-every 10
+    compare torch $torch/gpt2-tiny "$work/all.out" - "$work/every.end" \
+        $torch/gpt2-tiny/init.safetensors '*.attn.c_attn.bias=3'
+
+    graph=examples/mlp/graph.json
+    train=(--json --shuffle $(inputs mlp))
+    title "mlp shuffled, its first half on two ranks, its second on four, as on one"
+    plan one $graph laptop1
+    plan two $graph laptop2 --strategy dp-prop
+    plan four $graph laptop --strategy auto
+    run one start --steps 0 --seed 3 $(inputs mlp) --save "$work/start.end"
+    run one all --steps 20 "${train[@]}" --seed 3 --save "$work/all.end"
+    run two half --steps 10 "${train[@]}" --seed 3 --save "$work/half.end"
+    run four rest --steps 10 "${train[@]}" --init "$work/half.end" --save "$work/rest.end"
+    cat "$work/half.out" "$work/rest.out" >"$work/both.out"
+    compare losses "$work/both.out" "$work/all.out"
+    compare params "$work/rest.end" "$work/all.end" "$work/start.end"
+}
+
+dropout()
+{
+    local graph=tests/graphs/gpt2-dropout.json cluster strategy
+    from=(--seed 5)
+    one with $graph gpt2-tiny 10
+    # That there is a mask: without dropout, and with other random numbers, the losses are others.
+    sed -E 's/"(p|dropout)": 0\.1/"\1": 0.0/' $graph >"$work/without.json"
+    plan without "$work/without.json" laptop1 && run without without --steps 10 --json "${from[@]}" $(inputs gpt2-tiny)
+    compare differ "$work/with.out" "$work/without.out"
+    run with zero --steps 0 "${from[@]}" $(inputs gpt2-tiny) --save "$work/zero.end"
+    grep -aq hap.seed "$work/zero.end" || fail "no hap.seed in a checkpoint"
+    run with other --steps 10 --json --init "$work/zero.end" --seed 6 $(inputs gpt2-tiny)
+    compare differ "$work/with.out" "$work/other.out"
+    run with same --steps 10 --json --init "$work/zero.end" $(inputs gpt2-tiny)
+    compare losses "$work/same.out" "$work/with.out"
+    for strategy in auto dp-even dp-prop zero tp; do
+        same_on_one $graph gpt2-tiny 10 with laptop $strategy
+    done
+    same_on_one $graph gpt2-tiny 10 with laptop3 auto
+}
+
+case ${1:-} in
+zero-rows) zero_rows ;;
+batch | resume | dropout) "$1" ;;
+*)
+    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout"
+    exit 2
+    ;;
+esac
+finish
