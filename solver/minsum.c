@@ -10,7 +10,7 @@
 // argmin is kept: the way back sums a variable's factors once more at the states its scope took.
 
 enum { MOST_LOOPS = 60 };
-static const double CHEAP = 3e5; // additions that take less time than looking for a better order
+static const double CHEAP = 1e6; // additions that take less time than looking for a better order
 
 struct ms_order {
     uint64_t structure; // hash of domains and edges

@@ -111,7 +111,8 @@ void syn_price(syn_program *p, const cost_model *m)
 
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
 {
-    cost_event *e = HB_ARRAY(p->arena, cost_event, p->instr.n);
+    hb_arena *scratch = hb_arena_new();
+    cost_event *e = HB_ARRAY(scratch, cost_event, p->instr.n);
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         e[i].kind = in->kind == SYN_START ? COST_START : in->kind == SYN_WAIT ? COST_WAIT : COST_COMPUTE;
@@ -119,6 +120,7 @@ double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
         memcpy(e[i].sec, in->sec, sizeof e[i].sec);
     }
     cost_simulate(p->arena, p->mesh->n_classes, e, p->instr.n, keep_times, t);
+    hb_arena_free(scratch);
     return t->total;
 }
 

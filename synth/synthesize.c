@@ -75,7 +75,7 @@ typedef struct pool {
 } pool;
 
 // Searches on the way stop this near their additive optimum; the chosen plan's is closed to the end.
-static const double NEAR = 1e-3;
+static const double NEAR = 1e-2;
 // Rays and rounds that come this near each other are at the same place.
 static const double SAME = 3e-4;
 // Live bytes under this share of the capacity always found a place.

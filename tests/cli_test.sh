@@ -34,7 +34,8 @@ code 2 "did you mean 'check'" chekc
 code 2 "did you mean '--strategy'" $g $c --stratgy auto
 code 2 "did you mean 'dp-even'" $g $c --strategy dp-evn
 code 2 'not supported' $g $c --strategy hap
-code 2 'not supported' $g $c --precision bf16
+code 2 'precision is fp32' $g $c --precision fp64
+code 2 'needs --precision bf16' $g $c --grad-dtype bf16
 code 2 'not supported' $g $c --pin 'a=R'
 code 2 'not supported' profile
 code 2 'whole number' $g $c --batch x
@@ -73,6 +74,12 @@ code 1 'no plan folder' $g $c -o "$work/mine"
 echo weights >"$work/plan/weights.safetensors"
 code 0 'Predicted' $g $c -o "$work/plan/"
 [ "$(cat "$work/plan/weights.safetensors")" = weights ] || wrong "a checkpoint in the plan folder is lost"
+
+# plan.json remembers what the graph was read with.
+code 0 'Predicted' $g $c --precision bf16 --batch 10 --keep-grads -o "$work/other"
+code 0 '^proved' check "$work/other"
+grep -q 'hap_grad(r, "fc1.weight"' "$work/other/program.c" || wrong "--keep-grads declares no gradient"
+grep -q 'HAP_BF16' "$work/other/program.c" || wrong "--precision bf16 gives no bf16"
 
 # check: as written; edited but still right; edited and wrong (exit 1, with the line); not C at all.
 code 0 '^proved' check "$work/plan"

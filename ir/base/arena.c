@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#ifdef __GLIBC__
+#    include <malloc.h>
+#endif
 
 // Chunks are a singly linked list, newest first; only the newest has room. Chunk sizes double up to
 // 1 MiB; a larger request gets a chunk of its own, put behind the newest so that its room stays.
@@ -36,8 +39,23 @@ static void *zeroed(size_t bytes)
     return p;
 }
 
+// The next phase asks for what the last one freed: handing pages back and forth costs more than many
+// a phase.
+static void keep_pages(void)
+{
+#ifdef __GLIBC__
+    static bool done;
+    if (!done) {
+        mallopt(M_MMAP_THRESHOLD, 64 << 20);
+        mallopt(M_TRIM_THRESHOLD, 512 << 20);
+    }
+    done = true;
+#endif
+}
+
 hb_arena *hb_arena_new(void)
 {
+    keep_pages();
     hb_arena *a = zeroed(sizeof *a);
     a->next_cap = FIRST_CHUNK;
     return a;

@@ -102,6 +102,11 @@ static void add(ir_graph *g, char *name, char *p)
 
 ir_graph *graph_text(hb_arena *a, const char *text)
 {
+    return graph_text_as(a, text, IR_PRECISION_FP32, IR_F32);
+}
+
+ir_graph *graph_text_as(hb_arena *a, const char *text, ir_precision precision, ir_dtype grad_dtype)
+{
     ir_graph *g = ir_graph_new(a);
     char *all = hb_copy(a, text, strlen(text) + 1);
     while (*all) {
@@ -123,7 +128,9 @@ ir_graph *graph_text(hb_arena *a, const char *text)
     hb_diag *d = hb_diag_new(a);
     g->opt = (ir_optimizer){.name = HB_STR("adamw"), .lr = 0.1, .beta1 = 0.9, .beta2 = 0.99};
     g->opt.eps = 1e-8;
-    bool good = ir_expand(g, d) && ir_autodiff(g, d) && ir_optimize(g, d);
+    g->precision = precision;
+    g->grad_dtype = grad_dtype;
+    bool good = ir_expand(g, d) && ir_casts(g, d) && ir_autodiff(g, d) && ir_optimize(g, d);
     if (!good) hb_diag_print(d, stderr);
     hb_assert(good);
     hb_str why = {0};

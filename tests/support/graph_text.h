@@ -13,6 +13,8 @@
 #include "ir/factors.h"
 
 ir_graph *graph_text(hb_arena *a, const char *text);
+// The same with ir_casts before the gradients.
+ir_graph *graph_text_as(hb_arena *a, const char *text, ir_precision precision, ir_dtype grad_dtype);
 int graph_tensor(const ir_graph *g, const char *name); // id; asserts that it exists
 int graph_node(const ir_graph *g, const char *name);
 
