@@ -501,8 +501,7 @@ static hb_str event_text(pt *t, int start)
     if (ev->n == 1) return hb_fmt(t->a, "&%.*s", HB_ARG(ev->name));
     for (int e = 0; e < ev->n; e++)
         if (ev->start[e] == start) return hb_fmt(t->a, "&%.*s[%d]", HB_ARG(ev->name), e);
-    hb_assert(!"event belongs to its array");
-    return (hb_str){0};
+    hb_bug("event belongs to its array", __FILE__, __LINE__);
 }
 
 static void declare_block(pt *t, int k)

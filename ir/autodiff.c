@@ -75,7 +75,7 @@ void vjp_give_as(ir_back *b, int operand, int t, const char *name)
         b->grad[x] = t;
         return;
     }
-    char what[32] = "sum", widen[2][32];
+    char what[32] = "sum", widen[2][48];
     if (operand > 0) snprintf(what, sizeof what, "sum%d", operand);
     int part[2] = {b->grad[x], t};
     for (int i = 0; i < 2; i++) {

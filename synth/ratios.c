@@ -221,8 +221,8 @@ static void memory_rows(ratio_lp *l, lp *q)
     }
 }
 
-bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_palette *pal, const cost_model *m,
-                  const cost_timeline *t, double trust, const char *dump, syn_ratios *out)
+static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, const syn_palette *pal,
+                         const cost_model *m, const cost_timeline *t, double trust, const char *dump, syn_ratios *out)
 {
     ratio_lp l = {.arena = a, .p = p, .pal = pal, .m = m, .n_classes = p->mesh->n_classes};
     l.slot = hb_alloc(a, sizeof *l.slot * (size_t)(p->mesh->cuts.n * pal->n_groups + 1));
@@ -278,11 +278,20 @@ bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_palette *pal, con
         out->weight[c] = all > 0 ? out->weight[c] / all : 1.0 / l.n_classes;
     out->objective = lp_objective(q);
     out->n = l.n_slots;
-    out->v = HB_ARRAY(a, syn_ratio, l.n_slots);
+    out->v = HB_ARRAY(keep, syn_ratio, l.n_slots);
     for (int s = 0; s < l.n_slots; s++) {
-        out->v[s] = (syn_ratio){.group = l.slot[s].group, .cut = l.slot[s].cut, .per_rank = HB_ARRAY(a, double, p->mesh->n_ranks)};
+        out->v[s] = (syn_ratio){.group = l.slot[s].group, .cut = l.slot[s].cut, .per_rank = HB_ARRAY(keep, double, p->mesh->n_ranks)};
         for (int r = 0; r < p->mesh->n_ranks; r++)
             out->v[s].per_rank[r] = fmax(0, lp_value(q, l.slot[s].col[p->mesh->class_of[r]]));
     }
     return true;
+}
+
+bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_palette *pal, const cost_model *m,
+                  const cost_timeline *t, double trust, const char *dump, syn_ratios *out)
+{
+    hb_arena *scratch = hb_arena_new();
+    bool ok = solve_ratios(a, scratch, p, pal, m, t, trust, dump, out);
+    hb_arena_free(scratch);
+    return ok;
 }

@@ -44,7 +44,8 @@ typedef struct candidate {
     double sec;
     bool fits;   // as placed, or far enough below every capacity to be sure enough until it is
     bool placed; // rolled, with an arena
-    const syn_space *space;
+    hb_arena *arena; // its space and program
+    syn_space *space;
     double additive; // without memory prices
     bool exact;      // additive is the optimum of space
 } candidate;
@@ -71,6 +72,7 @@ typedef struct pool {
     double baseline[SYN_N_STRATEGIES];
     bool careful; // place every candidate at once
     HB_VEC(tried) rays;
+    HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
 } pool;
 
@@ -163,27 +165,60 @@ static candidate judge(pool *p, syn_program *prog)
     return c;
 }
 
+// Frees what belongs to no candidate that is still in play; one and two may be NULL.
+static void forget(pool *p, const candidate *one, const candidate *two)
+{
+    int n = 0;
+    for (int i = 0; i < p->arenas.n; i++) {
+        hb_arena *x = p->arenas.p[i];
+        if (x == p->best.arena || x == p->smallest.arena || (one && x == one->arena) || (two && x == two->arena))
+            p->arenas.p[n++] = x;
+        else
+            hb_arena_free(x);
+    }
+    p->arenas.n = n;
+}
+
+// What is left becomes the caller's.
+static void keep_all(pool *p, const candidate *optimum)
+{
+    const candidate *c[] = {&p->best, &p->smallest, optimum};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+        if (c[i]->arena) {
+            c[i]->program->arena = p->arena;
+            c[i]->space->arena = p->arena;
+        }
+    for (int i = 0; i < p->arenas.n; i++)
+        hb_arena_join(p->arena, p->arenas.p[i]);
+    p->arenas.n = 0;
+}
+
 // One search at the palette's cuts. False if there is no plan at all.
 static bool search(pool *p, syn_strategy s, const double *weight, double weight_comm, const double *price,
                    double gap, candidate *out)
 {
     int classes = p->mesh->n_classes;
-    syn_space *space = syn_space_build(p->arena, p->g, p->f, p->m, p->mesh, syn_palette_copy(p->arena, p->palette), s,
-                                       p->opt, hb_copy(p->arena, weight, sizeof *weight * (size_t)classes), weight_comm,
-                                       price ? hb_copy(p->arena, price, sizeof *price * (size_t)classes) : NULL, &p->why);
+    hb_arena *arena = hb_arena_new();
+    HB_PUSH(p->arena, &p->arenas, arena);
+    syn_space *space = syn_space_build(arena, p->g, p->f, p->m, p->mesh, syn_palette_copy(arena, p->palette), s,
+                                       p->opt, hb_copy(arena, weight, sizeof *weight * (size_t)classes), weight_comm,
+                                       price ? hb_copy(arena, price, sizeof *price * (size_t)classes) : NULL, &p->why);
     syn_choice choice;
     double lower = 0;
-    if (!space || syn_space_near(p->arena, space, gap, &choice, &lower) != MS_OPTIMAL)
+    if (!space)
+        p->why = hb_str_n(p->arena, p->why.p, p->why.n);
+    if (!space || syn_space_near(arena, space, gap, &choice, &lower) != MS_OPTIMAL)
         return false;
     p->n_solved++;
     int states = 0;
     for (int v = 0; v < space->problem.n_vars; v++)
         states += space->problem.domain[v];
     p->n_states = states > p->n_states ? states : p->n_states;
-    syn_program *prog = syn_lower(p->arena, space, &choice);
+    syn_program *prog = syn_lower(arena, space, &choice);
     syn_price(prog, p->m);
     double additive = syn_additive(space, prog); // before buckets save latencies
     *out = judge(p, prog);
+    out->arena = arena;
     out->space = space;
     out->additive = additive;
     out->exact = s == p->opt->strategy && !price && weight_comm >= 1 && lower >= choice.additive * (1 - 1e-9);
@@ -193,7 +228,8 @@ static bool search(pool *p, syn_strategy s, const double *weight, double weight_
 
 // As search, and when the plan does not fit, with rising prices on the memory of the classes that
 // overflow, then half way back as long as that helps.
-static bool search_within_memory(pool *p, syn_strategy s, const double *weight, double gap, candidate *out)
+static bool search_within_memory(pool *p, syn_strategy s, const double *weight, double gap,
+                                 const candidate *keep, candidate *out)
 {
     if (!search(p, s, weight, 1, NULL, gap, out))
         return false;
@@ -208,6 +244,7 @@ static bool search_within_memory(pool *p, syn_strategy s, const double *weight, 
         if (!search(p, s, weight, 1, price, gap, &next))
             return true;
         *out = next;
+        forget(p, keep, out);
     }
     return true;
 }
@@ -250,7 +287,7 @@ static void alternate(pool *p, syn_ray ray)
     candidate cur, next;
     even_weights(p, weight);
     set_ray(p, ray, false);
-    if (tried_before(p) || !search_within_memory(p, SYN_AUTO, weight, NEAR, &cur))
+    if (tried_before(p) || !search_within_memory(p, SYN_AUTO, weight, NEAR, NULL, &cur))
         return;
     for (int round = 0; round < 8 && trust > 0.05 && !out_of_time(p); round++) {
         syn_ratios lp;
@@ -264,7 +301,7 @@ static void alternate(pool *p, syn_ray ray)
         // Classes that bind count most, but no class is free.
         for (int c = 0; c < p->mesh->n_classes; c++)
             weight[c] = 0.9 * lp.weight[c] + 0.1 / p->mesh->n_classes;
-        if (!search_within_memory(p, SYN_AUTO, weight, NEAR, &next))
+        if (!search_within_memory(p, SYN_AUTO, weight, NEAR, &cur, &next))
             return;
         if (next.fits && cur.fits && near_by(next.sec, cur.sec))
             return;
@@ -273,6 +310,7 @@ static void alternate(pool *p, syn_ray ray)
             cur = next;
         else
             trust *= 0.4;
+        forget(p, &cur, NULL);
     }
 }
 
@@ -282,7 +320,7 @@ static void baseline(pool *p, syn_strategy s)
     candidate c;
     even_weights(p, weight);
     set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE, false);
-    if (search_within_memory(p, s, weight, s == p->opt->strategy ? 0 : NEAR, &c) && c.fits)
+    if (search_within_memory(p, s, weight, s == p->opt->strategy ? 0 : NEAR, NULL, &c) && c.fits)
         p->baseline[s] = c.sec;
 }
 
@@ -334,7 +372,7 @@ static void certify(pool *p, syn_result *r)
 
 // The additive optimum without memory at the cuts and class weights of the chosen plan, exactly: no plan
 // on these cuts has a smaller additive cost. Its plan is judged too, and may be the better one.
-static void bounds(pool *p, syn_result *r)
+static candidate bounds(pool *p, syn_result *r)
 {
     candidate optimum = p->best;
     r->additive_bound_sec = r->lower_bound_sec = -1;
@@ -342,13 +380,12 @@ static void bounds(pool *p, syn_result *r)
         const syn_space *won = p->best.space;
         *p->palette = *syn_palette_copy(p->arena, won->palette);
         if (!search(p, p->opt->strategy, won->weight, 1, NULL, 0, &optimum) || !optimum.exact)
-            optimum.space = NULL;
+            return (candidate){0};
     }
     r->additive_sec = p->best.additive;
-    if (!optimum.space)
-        return;
     r->additive_bound_sec = r->space_value = optimum.additive;
     r->space = optimum.space;
+    return optimum;
 }
 
 static void explore(pool *p)
@@ -362,10 +399,14 @@ static void explore(pool *p)
         baseline(p, o->strategy);
         return;
     }
-    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES && !out_of_time(p); s++)
+    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES && !out_of_time(p); s++) {
         baseline(p, (syn_strategy)s);
-    for (int ray = 0; ray < SYN_N_RAYS && !out_of_time(p); ray++)
+        forget(p, NULL, NULL);
+    }
+    for (int ray = 0; ray < SYN_N_RAYS && !out_of_time(p); ray++) {
         alternate(p, (syn_ray)ray);
+        forget(p, NULL, NULL);
+    }
 }
 
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
@@ -376,16 +417,17 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     pool p = {.arena = a, .g = g, .f = f, .m = m, .opt = o, .mesh = syn_mesh_flat(a, m->cluster, NULL),
               .palette = syn_palette_new(a, g, f), .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
     explore(&p);
+    candidate optimum = {0};
     if (p.best.program) {
-        bounds(&p, &r);
+        optimum = bounds(&p, &r);
         place(&p.best);
     }
     if (p.best.program && !p.best.fits) { // it looked roomy and was not
         p.careful = true;
         explore(&p);
-        if (p.best.program)
-            bounds(&p, &r);
+        optimum = p.best.program ? bounds(&p, &r) : (candidate){0};
     }
+    keep_all(&p, &optimum);
     if (!p.best.program) {
         r.status = SYN_INFEASIBLE;
         r.why = explain_overflow(&p);
@@ -403,6 +445,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
         for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++)
             if (s != (int)o->strategy)
                 baseline(&p, (syn_strategy)s);
+    for (int i = 0; i < p.arenas.n; i++)
+        hb_arena_free(p.arenas.p[i]);
     memcpy(r.baseline_sec, p.baseline, sizeof p.baseline);
     return r;
 }

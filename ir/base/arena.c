@@ -71,6 +71,16 @@ void hb_arena_free(hb_arena *a)
     free(a);
 }
 
+void hb_arena_join(hb_arena *a, hb_arena *b)
+{
+    chunk **end = &a->head; // behind the newest of a, whose room stays
+    while (*end)
+        end = &(*end)->next;
+    *end = b->head;
+    a->handed_out += b->handed_out;
+    free(b);
+}
+
 void *hb_alloc(hb_arena *a, size_t bytes)
 {
     if (bytes > PTRDIFF_MAX - LARGEST_CHUNK) out_of_memory(bytes);

@@ -3,9 +3,9 @@
 //   hapc examples/bert-tiny/graph.json clusters/laptop2.yaml -o bert-tiny@laptop2 -q
 //
 //   classes     cpu4 {0}  cpu3 {1}
-//   predicted   4.58 ms/step = 4.53 ms compute and idle + 0.445 ms communication - 0.397 ms hidden;
+//   predicted   4.58 ms/step = 4.53 ms compute and idle + 0.444 ms communication - 0.395 ms hidden;
 //               by datasheet formulas
-//   memory      4.58 MiB / 3.52 MiB    graph 5ffbb2b756fd80f4    cluster 8851bf650c8a0795
+//   memory      4.59 MiB / 3.54 MiB    graph 5ffbb2b756fd80f4    cluster 8851bf650c8a0795
 //   strategy    auto
 
 #include "hap/runtime.h"
@@ -16,117 +16,116 @@ static const int64_t heads[2] = {2, 2};
 // 8 cut 0.625 0.375 over axis 0 (compute).
 static const int64_t rows[2] = {5, 3};
 
-// 199 cut 0.588 0.412 over axis 0 (compute).
-static const int64_t vocab[2] = {117, 82};
+// 199 cut 0.739 0.261 over axis 0 (compute).
+static const int64_t vocab[2] = {147, 52};
 
-// 64 cut 0.578 0.422 over axis 0 (compute).
-static const int64_t cut_64[2] = {37, 27};
+// 64 cut 0.594 0.406 over axis 0 (compute).
+static const int64_t cut_64[2] = {38, 26};
 
-// 192 cut 0.667 0.333 over axis 0 (compute).
-static const int64_t cut_192[2] = {128, 64};
+// 192 cut 0.573 0.427 over axis 0 (compute).
+static const int64_t cut_192[2] = {110, 82};
 
 // Byte offsets in the symmetric segment: what crosses the wire, the same on every rank.
 static const int64_t at_491520[2] = {491520, 491520}, at_0[2] = {0, 0};
 static const int64_t at_49152[2] = {49152, 49152}, at_98304[2] = {98304, 98304};
 static const int64_t at_147456[2] = {147456, 147456}, at_196608[2] = {196608, 196608};
 static const int64_t at_344064[2] = {344064, 344064}, at_544768[2] = {544768, 544768};
-static const int64_t at_561152[2] = {561152, 561152}, at_1146880[2] = {1146880, 1146880};
-static const int64_t at_1470464[2] = {1470464, 1470464}, at_1740800[2] = {1740800, 1740800};
-static const int64_t at_1748992[2] = {1748992, 1748992}, at_1744896[2] = {1744896, 1744896};
-static const int64_t at_1576960[2] = {1576960, 1576960}, at_1593344[2] = {1593344, 1593344};
-static const int64_t at_1605632[2] = {1605632, 1605632}, at_1753088[2] = {1753088, 1753088};
-static const int64_t at_1630208[2] = {1630208, 1630208}, at_1617920[2] = {1617920, 1617920};
-static const int64_t at_995328[2] = {995328, 995328}, at_1642496[2] = {1642496, 1642496};
-static const int64_t at_708608[2] = {708608, 708608}, at_856064[2] = {856064, 856064};
-static const int64_t at_1654784[2] = {1654784, 1654784}, at_1679360[2] = {1679360, 1679360};
-static const int64_t at_1667072[2] = {1667072, 1667072}, at_1200128[2] = {1200128, 1200128};
-static const int64_t at_1396736[2] = {1396736, 1396736}, at_1433600[2] = {1433600, 1433600};
-static const int64_t at_1691648[2] = {1691648, 1691648}, at_1249280[2] = {1249280, 1249280};
-static const int64_t at_1503232[2] = {1503232, 1503232}, at_1703936[2] = {1703936, 1703936};
-static const int64_t at_1298432[2] = {1298432, 1298432}, at_1527808[2] = {1527808, 1527808};
-static const int64_t at_1716224[2] = {1716224, 1716224}, at_1347584[2] = {1347584, 1347584};
-static const int64_t at_1552384[2] = {1552384, 1552384}, at_1728512[2] = {1728512, 1728512};
-static const int64_t at_954368[2] = {954368, 954368}, at_1081344[2] = {1081344, 1081344};
-static const int64_t at_1761280[2] = {1761280, 1761280}, at_1757184[2] = {1757184, 1757184};
-static const int64_t at_1118208[2] = {1118208, 1118208}, at_1150976[2] = {1150976, 1150976};
-static const int64_t at_1175552[2] = {1175552, 1175552}, at_1052672[2] = {1052672, 1052672};
+static const int64_t at_561152[2] = {561152, 561152}, at_1105920[2] = {1105920, 1105920};
+static const int64_t at_1355776[2] = {1355776, 1355776}, at_1748992[2] = {1748992, 1748992};
+static const int64_t at_1757184[2] = {1757184, 1757184}, at_1753088[2] = {1753088, 1753088};
+static const int64_t at_1585152[2] = {1585152, 1585152}, at_1601536[2] = {1601536, 1601536};
+static const int64_t at_1613824[2] = {1613824, 1613824}, at_1761280[2] = {1761280, 1761280};
+static const int64_t at_1638400[2] = {1638400, 1638400}, at_1626112[2] = {1626112, 1626112};
+static const int64_t at_856064[2] = {856064, 856064}, at_1650688[2] = {1650688, 1650688};
+static const int64_t at_708608[2] = {708608, 708608}, at_954368[2] = {954368, 954368};
+static const int64_t at_1662976[2] = {1662976, 1662976}, at_1687552[2] = {1687552, 1687552};
+static const int64_t at_1675264[2] = {1675264, 1675264}, at_1159168[2] = {1159168, 1159168};
+static const int64_t at_1437696[2] = {1437696, 1437696}, at_1474560[2] = {1474560, 1474560};
+static const int64_t at_1699840[2] = {1699840, 1699840}, at_1208320[2] = {1208320, 1208320};
+static const int64_t at_1511424[2] = {1511424, 1511424}, at_1712128[2] = {1712128, 1712128};
+static const int64_t at_1257472[2] = {1257472, 1257472}, at_1536000[2] = {1536000, 1536000};
+static const int64_t at_1724416[2] = {1724416, 1724416}, at_1306624[2] = {1306624, 1306624};
+static const int64_t at_1560576[2] = {1560576, 1560576}, at_1736704[2] = {1736704, 1736704};
+static const int64_t at_1396736[2] = {1396736, 1396736}, at_1040384[2] = {1040384, 1040384};
+static const int64_t at_1769472[2] = {1769472, 1769472}, at_1765376[2] = {1765376, 1765376};
+static const int64_t at_1126400[2] = {1126400, 1126400}, at_1282048[2] = {1282048, 1282048};
 
 // Byte offsets in the local segment, by class {cpu4, cpu3}.
-static const int64_t at_3033088[2] = {3033088, 1916928}, at_1741824[2] = {1741824, 1147648};
-static const int64_t at_599040[2] = {599040, 439296}, at_599552[2] = {599552, 439808};
-static const int64_t at_607744[2] = {607744, 448000}, at_608000[2] = {608000, 448256};
+static const int64_t at_3027456[2] = {3027456, 1922560}, at_1736192[2] = {1736192, 1153280};
+static const int64_t at_577536[2] = {577536, 460800}, at_578048[2] = {578048, 461312};
+static const int64_t at_586240[2] = {586240, 469504}, at_586496[2] = {586496, 469760};
 static const int64_t at_768[2] = {768, 768}, at_1536[2] = {1536, 1536}, at_2304[2] = {2304, 2304};
 static const int64_t at_3072[2] = {3072, 3072}, at_3840[2] = {3840, 3840};
 static const int64_t at_4608[2] = {4608, 4608}, at_6912[2] = {6912, 6912};
 static const int64_t at_7680[2] = {7680, 7680}, at_8448[2] = {8448, 8448};
-static const int64_t at_608256[2] = {608256, 448512}, at_608512[2] = {608512, 448768};
-static const int64_t at_608768[2] = {608768, 449024}, at_609024[2] = {609024, 449280};
-static const int64_t at_610048[2] = {610048, 450304}, at_612096[2] = {612096, 452352};
-static const int64_t at_612352[2] = {612352, 452608}, at_642304[2] = {642304, 473600};
-static const int64_t at_672256[2] = {672256, 494592}, at_672768[2] = {672768, 495104};
-static const int64_t at_673280[2] = {673280, 495616}, at_681472[2] = {681472, 503808};
-static const int64_t at_689664[2] = {689664, 512000}, at_689920[2] = {689920, 512256};
-static const int64_t at_690176[2] = {690176, 512512}, at_690432[2] = {690432, 512768};
+static const int64_t at_586752[2] = {586752, 470016}, at_587008[2] = {587008, 470272};
+static const int64_t at_587264[2] = {587264, 470528}, at_587520[2] = {587520, 470784};
+static const int64_t at_588544[2] = {588544, 471808}, at_590592[2] = {590592, 473856};
+static const int64_t at_590848[2] = {590848, 474112}, at_628480[2] = {628480, 487424};
+static const int64_t at_666112[2] = {666112, 500736}, at_666624[2] = {666624, 501248};
+static const int64_t at_667136[2] = {667136, 501760}, at_675328[2] = {675328, 509952};
+static const int64_t at_683520[2] = {683520, 518144}, at_683776[2] = {683776, 518400};
+static const int64_t at_684032[2] = {684032, 518656}, at_684288[2] = {684288, 518912};
 static const int64_t at_9216[2] = {9216, 9216}, at_33792[2] = {33792, 33792};
 static const int64_t at_58368[2] = {58368, 58368}, at_59136[2] = {59136, 59136};
 static const int64_t at_59904[2] = {59904, 59904}, at_84480[2] = {84480, 84480};
 static const int64_t at_109056[2] = {109056, 109056}, at_109824[2] = {109824, 109824};
 static const int64_t at_110592[2] = {110592, 110592}, at_135168[2] = {135168, 135168};
 static const int64_t at_159744[2] = {159744, 159744}, at_160512[2] = {160512, 160512};
-static const int64_t at_161280[2] = {161280, 161280}, at_189696[2] = {189696, 182016};
-static const int64_t at_218112[2] = {218112, 202752}, at_218880[2] = {218880, 203520};
-static const int64_t at_219648[2] = {219648, 204288}, at_220416[2] = {220416, 205056};
-static const int64_t at_221184[2] = {221184, 205824}, at_221952[2] = {221952, 206592};
-static const int64_t at_222720[2] = {222720, 207360}, at_321024[2] = {321024, 256512};
-static const int64_t at_419328[2] = {419328, 305664}, at_421632[2] = {421632, 307968};
-static const int64_t at_423936[2] = {423936, 310272}, at_509184[2] = {509184, 372480};
-static const int64_t at_594432[2] = {594432, 434688}, at_595200[2] = {595200, 435456};
-static const int64_t at_595968[2] = {595968, 436224}, at_596736[2] = {596736, 436992};
-static const int64_t at_597504[2] = {597504, 437760}, at_598272[2] = {598272, 438528};
-static const int64_t at_690688[2] = {690688, 513024}, at_700160[2] = {700160, 519936};
-static const int64_t at_709632[2] = {709632, 526848}, at_709888[2] = {709888, 527104};
-static const int64_t at_710144[2] = {710144, 527360}, at_710400[2] = {710400, 527616};
-static const int64_t at_710656[2] = {710656, 527872}, at_710912[2] = {710912, 528128};
-static const int64_t at_711168[2] = {711168, 528384}, at_712192[2] = {712192, 529408};
-static const int64_t at_754176[2] = {754176, 555008}, at_713216[2] = {713216, 530432};
-static const int64_t at_795136[2] = {795136, 579584}, at_2852352[2] = {2852352, 1814016};
-static const int64_t at_3036416[2] = {3036416, 1925888}, at_3037184[2] = {3037184, 1926400};
-static const int64_t at_1450496[2] = {1450496, 972800}, at_2074112[2] = {2074112, 1347072};
-static const int64_t at_1869312[2] = {1869312, 1224192}, at_2196992[2] = {2196992, 1420800};
-static const int64_t at_1992192[2] = {1992192, 1297920}, at_2319872[2] = {2319872, 1494528};
-static const int64_t at_2115072[2] = {2115072, 1371648}, at_2237952[2] = {2237952, 1445376};
-static const int64_t at_3016192[2] = {3016192, 1912320}, at_2360832[2] = {2360832, 1519104};
-static const int64_t at_2688512[2] = {2688512, 1715712}, at_2483712[2] = {2483712, 1592832};
-static const int64_t at_3023872[2] = {3023872, 1918976}, at_3026176[2] = {3026176, 1920512};
-static const int64_t at_2606592[2] = {2606592, 1666560}, at_1081856[2] = {1081856, 751616};
-static const int64_t at_1573376[2] = {1573376, 1046528}, at_2729472[2] = {2729472, 1740288};
-static const int64_t at_3028480[2] = {3028480, 1922048}, at_3030784[2] = {3030784, 1923584};
-static const int64_t at_2893312[2] = {2893312, 1838592}, at_2934272[2] = {2934272, 1863168};
-static const int64_t at_3037952[2] = {3037952, 1926912}, at_3038720[2] = {3038720, 1927424};
-static const int64_t at_2975232[2] = {2975232, 1887744}, at_1614336[2] = {1614336, 1071104};
-static const int64_t at_3039488[2] = {3039488, 1927936}, at_3040256[2] = {3040256, 1928448};
-static const int64_t at_1743872[2] = {1743872, 1149696}, at_3035136[2] = {3035136, 1925120};
-static const int64_t at_3041024[2] = {3041024, 1928960}, at_3035392[2] = {3035392, 1925376};
-static const int64_t at_3041280[2] = {3041280, 1929216}, at_1655296[2] = {1655296, 1095680};
-static const int64_t at_1696256[2] = {1696256, 1120256}, at_1327616[2] = {1327616, 899072};
-static const int64_t at_958976[2] = {958976, 677888}, at_2811392[2] = {2811392, 1789440};
-static const int64_t at_3030016[2] = {3030016, 1923072}, at_3032320[2] = {3032320, 1924608};
-static const int64_t at_2565632[2] = {2565632, 1641984}, at_2442752[2] = {2442752, 1568256};
-static const int64_t at_1951232[2] = {1951232, 1273344}, at_3035136_2[2] = {3035136, 1918976};
-static const int64_t at_2893312_2[2] = {2893312, 1919488}, at_773120[2] = {773120, 572416};
-static const int64_t at_781312[2] = {781312, 580608}, at_743168[2] = {743168, 551424};
+static const int64_t at_161280[2] = {161280, 161280}, at_190464[2] = {190464, 181248};
+static const int64_t at_219648[2] = {219648, 201216}, at_220416[2] = {220416, 201984};
+static const int64_t at_221184[2] = {221184, 202752}, at_221952[2] = {221952, 203520};
+static const int64_t at_222720[2] = {222720, 204288}, at_223488[2] = {223488, 205056};
+static const int64_t at_224256[2] = {224256, 205824}, at_308736[2] = {308736, 268800};
+static const int64_t at_393216[2] = {393216, 331776}, at_395520[2] = {395520, 334080};
+static const int64_t at_397824[2] = {397824, 336384}, at_485376[2] = {485376, 396288};
+static const int64_t at_572928[2] = {572928, 456192}, at_573696[2] = {573696, 456960};
+static const int64_t at_574464[2] = {574464, 457728}, at_575232[2] = {575232, 458496};
+static const int64_t at_576000[2] = {576000, 459264}, at_576768[2] = {576768, 460032};
+static const int64_t at_684544[2] = {684544, 519168}, at_694272[2] = {694272, 525824};
+static const int64_t at_704000[2] = {704000, 532480}, at_704256[2] = {704256, 532736};
+static const int64_t at_704512[2] = {704512, 532992}, at_704768[2] = {704768, 533248};
+static const int64_t at_705024[2] = {705024, 533504}, at_705280[2] = {705280, 533760};
+static const int64_t at_705536[2] = {705536, 534016}, at_706560[2] = {706560, 535040};
+static const int64_t at_748544[2] = {748544, 560640}, at_707584[2] = {707584, 536064};
+static const int64_t at_789504[2] = {789504, 585216}, at_2846720[2] = {2846720, 1819648};
+static const int64_t at_3030784[2] = {3030784, 1931520}, at_3031552[2] = {3031552, 1932032};
+static const int64_t at_1444864[2] = {1444864, 978432}, at_2068480[2] = {2068480, 1352704};
+static const int64_t at_1863680[2] = {1863680, 1229824}, at_2191360[2] = {2191360, 1426432};
+static const int64_t at_1986560[2] = {1986560, 1303552}, at_2314240[2] = {2314240, 1500160};
+static const int64_t at_2109440[2] = {2109440, 1377280}, at_2232320[2] = {2232320, 1451008};
+static const int64_t at_3010560[2] = {3010560, 1917952}, at_2355200[2] = {2355200, 1524736};
+static const int64_t at_2682880[2] = {2682880, 1721344}, at_2478080[2] = {2478080, 1598464};
+static const int64_t at_3018240[2] = {3018240, 1924608}, at_3020544[2] = {3020544, 1926144};
+static const int64_t at_2600960[2] = {2600960, 1672192}, at_1076224[2] = {1076224, 757248};
+static const int64_t at_1567744[2] = {1567744, 1052160}, at_2723840[2] = {2723840, 1745920};
+static const int64_t at_3022848[2] = {3022848, 1927680}, at_3025152[2] = {3025152, 1929216};
+static const int64_t at_2887680[2] = {2887680, 1844224}, at_2928640[2] = {2928640, 1868800};
+static const int64_t at_3032320[2] = {3032320, 1932544}, at_3033088[2] = {3033088, 1933056};
+static const int64_t at_2969600[2] = {2969600, 1893376}, at_1608704[2] = {1608704, 1076736};
+static const int64_t at_3033856[2] = {3033856, 1933568}, at_3034624[2] = {3034624, 1934080};
+static const int64_t at_1738240[2] = {1738240, 1155328}, at_3029504[2] = {3029504, 1930752};
+static const int64_t at_3035392[2] = {3035392, 1934592}, at_3029760[2] = {3029760, 1931008};
+static const int64_t at_3035648[2] = {3035648, 1934848}, at_1649664[2] = {1649664, 1101312};
+static const int64_t at_1690624[2] = {1690624, 1125888}, at_1321984[2] = {1321984, 904704};
+static const int64_t at_953344[2] = {953344, 683520}, at_2805760[2] = {2805760, 1795072};
+static const int64_t at_3024384[2] = {3024384, 1928704}, at_3026688[2] = {3026688, 1930240};
+static const int64_t at_2560000[2] = {2560000, 1647616}, at_2437120[2] = {2437120, 1573888};
+static const int64_t at_1945600[2] = {1945600, 1278976}, at_3029504_2[2] = {3029504, 1924608};
+static const int64_t at_2887680_2[2] = {2887680, 1925120}, at_782848[2] = {782848, 562688};
+static const int64_t at_791040[2] = {791040, 570880}, at_745216[2] = {745216, 549376};
 
 // Bytes from one block's buffer to the next one's.
 static const int64_t by_40960[2] = {40960, 24576}, by_16384[2] = {16384, 16384};
 static const int64_t by_256[2] = {256, 256}, by_2560[2] = {2560, 1536}, by_768[2] = {768, 512};
 static const int64_t by_122880[2] = {122880, 73728}, by_49152[2] = {49152, 49152};
 static const int64_t by_768_2[2] = {768, 768}, by_4096[2] = {4096, 4096};
-static const int64_t by_28672[2] = {28672, 28672}, by_32768[2] = {32768, 32768};
+static const int64_t by_32768[2] = {32768, 32768}, by_28672[2] = {28672, 28672};
 static const int64_t by_12288[2] = {12288, 12288}, by_8192[2] = {8192, 8192};
-static const int64_t by_9472[2] = {9472, 6912}, by_32768_2[2] = {32768, 16384};
-static const int64_t by_28416[2] = {28416, 20736};
+static const int64_t by_9728[2] = {9728, 6656}, by_28160[2] = {28160, 20992};
+static const int64_t by_29184[2] = {29184, 19968};
 
-static const int64_t local_bytes[2] = {3041536, 1929472}, sym_bytes = 1765376;
+static const int64_t local_bytes[2] = {3035904, 1935104}, sym_bytes = 1773568;
 
 // Collectives that are waited for elsewhere than where they start.
 static hap_event *encoder_layer_output_dense_dw_cut_ready[3];
@@ -297,7 +296,7 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
     op_linear(r, b->output_dense_dx, b->output_LayerNorm_dx, b->output_dense_weight, NULL, HAP_NN);
     op_linear_dw(r, b->output_dense_dw, b->output_LayerNorm_dx,
                  b->t_intermediate_intermediate_act_fn); // [64 192]+    0.0829 ms
-    // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0171 ms
+    // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0173 ms
     *b->output_dense_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_GROUPED, 1, &b->output_dense_dw_cut, &b->output_dense_dw, NULL);
     // y = sum x    [64]+    0.00422 ms
@@ -312,7 +311,7 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
     op_add(r, b->t_intermediate_dense_sum, b->output_LayerNorm_dx, b->t_intermediate_dense_dx);
     op_linear_dw(r, b->t_intermediate_dense_dw, b->t_intermediate_intermediate_act_fn_dx,
                  b->attention_output_LayerNorm); // y = sum rows a' b    [192 64]+    0.0829 ms
-    // + -> dim 0 @cut_192    [192@cut_192 64]    48.0 KiB    0.0182 ms
+    // + -> dim 0 @cut_192    [192@cut_192 64]    48.0 KiB    0.017 ms
     *b->t_intermediate_dense_dw_cut_ready =
         coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1, &b->t_intermediate_dense_dw_cut,
                                   &b->t_intermediate_dense_dw, NULL);
@@ -337,7 +336,7 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
               b->attention_output_dense_weight, NULL, HAP_NN); // [8@rows 32 64]    0.0283 ms
     op_linear_dw(r, b->attention_output_dense_dw, b->attention_output_LayerNorm_dx,
                  b->attention_self_reshape_4); // y = sum rows a' b    [64 64]+    0.0283 ms
-    // + -> dim 0 @cut_64    [64@cut_64 64]    16.0 KiB    0.00974 ms
+    // + -> dim 0 @cut_64    [64@cut_64 64]    16.0 KiB    0.00986 ms
     *b->attention_output_dense_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_SENDRECV, 1, &b->attention_output_dense_dw_cut,
         &b->attention_output_dense_dw, b->attention_output_dense_dw_cut_scratch);
@@ -401,7 +400,7 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
     op_sum(r, b->attention_self_query_db, b->attention_self_reshape_dx, HAP_INTS(0, 1), false);
 }
 
-// One of the 3 blocks encoder_layer, update: 0.0937 ms of computation.
+// One of the 3 blocks encoder_layer, update: 0.0913 ms of computation.
 static void encoder_layer_update(hap_rank *r, const encoder_layer_block *b)
 {
     // update
@@ -444,13 +443,13 @@ static void encoder_layer_update(hap_rank *r, const encoder_layer_block *b)
     op_adam(r, b->attention_self_value_bias, b->attention_self_value_bias_exp_avg,
             b->attention_self_value_bias_exp_avg_sq, b->attention_self_value_db_all, NULL, 1, 0.9,
             0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00119 ms
-    // whole -> dim 0 @cut_64    [64@cut_64 64]    0.00218 ms
+    // whole -> dim 0 @cut_64    [64@cut_64 64]    0.00222 ms
     hap_cut(r, b->attention_output_dense_weight_cut, b->attention_output_dense_weight);
-    hap_wait(r, *b->attention_output_dense_dw_cut_ready); // 0.00974 ms hidden
+    hap_wait(r, *b->attention_output_dense_dw_cut_ready); // 0.00986 ms hidden
     op_adam(r, b->attention_output_dense_weight_cut, b->attention_output_dense_weight_exp_avg,
             b->attention_output_dense_weight_exp_avg_sq, b->attention_output_dense_dw_cut, NULL, 1,
-            0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [64@cut_64 64]    0.00618 ms
-    // dim 0 @cut_64 -> whole    [64 64]    16.0 KiB    0.00737 ms
+            0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [64@cut_64 64]    0.00632 ms
+    // dim 0 @cut_64 -> whole    [64 64]    16.0 KiB    0.00743 ms
     *b->attention_output_dense_weight_ready =
         coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &b->attention_output_dense_weight,
                               &b->attention_output_dense_weight_cut, NULL);
@@ -463,25 +462,25 @@ static void encoder_layer_update(hap_rank *r, const encoder_layer_block *b)
     op_adam(r, b->attention_output_LayerNorm_bias, b->attention_output_LayerNorm_bias_exp_avg,
             b->attention_output_LayerNorm_bias_exp_avg_sq, b->attention_output_LayerNorm_dw_1_all,
             NULL, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00119 ms
-    // whole -> dim 0 @cut_192    [192@cut_192 64]    0.0051 ms
+    // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00452 ms
     hap_cut(r, b->t_intermediate_dense_weight_cut, b->t_intermediate_dense_weight);
-    hap_wait(r, *b->t_intermediate_dense_dw_cut_ready); // 0.0182 ms hidden
+    hap_wait(r, *b->t_intermediate_dense_dw_cut_ready); // 0.017 ms hidden
     op_adam(r, b->t_intermediate_dense_weight_cut, b->t_intermediate_dense_weight_exp_avg,
             b->t_intermediate_dense_weight_exp_avg_sq, b->t_intermediate_dense_dw_cut, NULL, 1, 0.9,
-            0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [192@cut_192 64]    0.0189 ms
-    // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.0132 ms
+            0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [192@cut_192 64]    0.0164 ms
+    // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.012 ms
     *b->t_intermediate_dense_weight_ready =
         coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &b->t_intermediate_dense_weight,
                               &b->t_intermediate_dense_weight_cut, NULL);
     op_adam(r, b->t_intermediate_dense_bias, b->t_intermediate_dense_bias_exp_avg,
             b->t_intermediate_dense_bias_exp_avg_sq, b->t_intermediate_dense_db_all, NULL, 1, 0.9,
             0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [192]    0.00156 ms
-    hap_cut(r, b->output_dense_weight_cut, b->output_dense_weight); // [64@cut_64 192]    0.00455 ms
-    hap_wait(r, *b->output_dense_dw_cut_ready);                     // 0.0171 ms hidden
+    hap_cut(r, b->output_dense_weight_cut, b->output_dense_weight); // [64@cut_64 192]    0.00465 ms
+    hap_wait(r, *b->output_dense_dw_cut_ready);                     // 0.0173 ms hidden
     op_adam(r, b->output_dense_weight_cut, b->output_dense_weight_exp_avg,
             b->output_dense_weight_exp_avg_sq, b->output_dense_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
-            0.1, true); // a -= lr b / sqrt c    [64@cut_64 192]    0.0165 ms
-    // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0121 ms
+            0.1, true); // a -= lr b / sqrt c    [64@cut_64 192]    0.017 ms
+    // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0123 ms
     *b->output_dense_weight_ready = coll_all_gather_start(
         r, AXIS(0), FORM_SENDRECV, 1, &b->output_dense_weight, &b->output_dense_weight_cut, NULL);
     op_adam(r, b->output_dense_bias, b->output_dense_bias_exp_avg, b->output_dense_bias_exp_avg_sq,
@@ -500,9 +499,9 @@ static void encoder_layer_update_2(hap_rank *r, const encoder_layer_block *b)
     hap_wait(r, *b->attention_self_query_weight_ready);   // 0.00705 ms hidden
     hap_wait(r, *b->attention_self_key_weight_ready);     // 0.00705 ms hidden
     hap_wait(r, *b->attention_self_value_weight_ready);   // 0.00705 ms hidden
-    hap_wait(r, *b->attention_output_dense_weight_ready); // 0.00737 ms hidden
-    hap_wait(r, *b->t_intermediate_dense_weight_ready);   // 0.0132 ms hidden
-    hap_wait(r, *b->output_dense_weight_ready);           // 0.0121 ms hidden
+    hap_wait(r, *b->attention_output_dense_weight_ready); // 0.00743 ms hidden
+    hap_wait(r, *b->t_intermediate_dense_weight_ready);   // 0.012 ms hidden
+    hap_wait(r, *b->output_dense_weight_ready);           // 0.0123 ms hidden
 }
 
 int main(int argc, char **argv)
@@ -538,13 +537,13 @@ int main(int argc, char **argv)
     const hap_dim rows_4_32[] = {CUT(0, 8, rows), WHOLE(4), WHOLE(32)};
     const hap_dim rows_32_192[] = {CUT(0, 8, rows), WHOLE(32), WHOLE(192)};
     const hap_dim rows_32_199[] = {CUT(0, 8, rows), WHOLE(32), WHOLE(199)};
-    const hap_dim scratch_2368[] = {WHOLE(2368)};
+    const hap_dim scratch_2432[] = {WHOLE(2432)};
     const hap_dim of_8_32_64[] = {WHOLE(8), WHOLE(32), WHOLE(64)};
 
     // Inputs.
-    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_3033088, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_3027456, HAP_I64, 2, of_8_32); // [8 32]
     hap_input(r, "input_ids", input_ids);
-    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_1741824, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_1736192, HAP_I64, 2, of_8_32); // [8 32]
     hap_input(r, "labels", labels);
 
     // Parameters and what the step carries over.
@@ -553,233 +552,233 @@ int main(int argc, char **argv)
     hap_param(r, "bert.embeddings.word_embeddings.weight", embeddings_word_embeddings_weight,
               HAP_NORMAL(0, 0.02));
     hap_tensor *embeddings_token_type_embeddings_weight =
-        hap_at(r, SEG_LOCAL, at_599040, HAP_F32, 2, of_2_64);
+        hap_at(r, SEG_LOCAL, at_577536, HAP_F32, 2, of_2_64);
     hap_param(r, "bert.embeddings.token_type_embeddings.weight",
               embeddings_token_type_embeddings_weight, HAP_NORMAL(0, 0.02));
     hap_tensor *embeddings_position_embeddings_weight =
-        hap_at(r, SEG_LOCAL, at_599552, HAP_F32, 2, of_32_64);
+        hap_at(r, SEG_LOCAL, at_578048, HAP_F32, 2, of_32_64);
     hap_param(r, "bert.embeddings.position_embeddings.weight",
               embeddings_position_embeddings_weight, HAP_NORMAL(0, 0.02));
-    hap_tensor *embeddings_LayerNorm_weight = hap_at(r, SEG_LOCAL, at_607744, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_LayerNorm_weight = hap_at(r, SEG_LOCAL, at_586240, HAP_F32, 1, of_64);
     hap_param(r, "bert.embeddings.LayerNorm.weight", embeddings_LayerNorm_weight, HAP_FILL(1));
-    hap_tensor *embeddings_LayerNorm_bias = hap_at(r, SEG_LOCAL, at_608000, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_LayerNorm_bias = hap_at(r, SEG_LOCAL, at_586496, HAP_F32, 1, of_64);
     hap_param(r, "bert.embeddings.LayerNorm.bias", embeddings_LayerNorm_bias, HAP_FILL(0));
     hap_tensor *cls_predictions_transform_dense_weight =
         hap_at(r, SEG_SYM, at_544768, HAP_F32, 2, of_64_64);
     hap_param(r, "cls.predictions.transform.dense.weight", cls_predictions_transform_dense_weight,
               HAP_NORMAL(0, 0.02));
     hap_tensor *cls_predictions_transform_dense_bias =
-        hap_at(r, SEG_LOCAL, at_608256, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_586752, HAP_F32, 1, of_64);
     hap_param(r, "cls.predictions.transform.dense.bias", cls_predictions_transform_dense_bias,
               HAP_FILL(0));
     hap_tensor *cls_predictions_transform_LayerNorm_weight =
-        hap_at(r, SEG_LOCAL, at_608512, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_587008, HAP_F32, 1, of_64);
     hap_param(r, "cls.predictions.transform.LayerNorm.weight",
               cls_predictions_transform_LayerNorm_weight, HAP_FILL(1));
     hap_tensor *cls_predictions_transform_LayerNorm_bias =
-        hap_at(r, SEG_LOCAL, at_608768, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_587264, HAP_F32, 1, of_64);
     hap_param(r, "cls.predictions.transform.LayerNorm.bias",
               cls_predictions_transform_LayerNorm_bias, HAP_FILL(0));
-    hap_tensor *cls_predictions_bias = hap_at(r, SEG_LOCAL, at_609024, HAP_F32, 1, of_199);
+    hap_tensor *cls_predictions_bias = hap_at(r, SEG_LOCAL, at_587520, HAP_F32, 1, of_199);
     hap_param(r, "cls.predictions.bias", cls_predictions_bias, HAP_FILL(0));
     hap_tensor *embeddings_word_embeddings_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_612352, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_LOCAL, at_590848, HAP_F32, 2, vocab_64);
     hap_state(r, "bert.embeddings.word_embeddings.weight.exp_avg",
               embeddings_word_embeddings_weight_exp_avg);
     hap_tensor *embeddings_word_embeddings_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_642304, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_LOCAL, at_628480, HAP_F32, 2, vocab_64);
     hap_state(r, "bert.embeddings.word_embeddings.weight.exp_avg_sq",
               embeddings_word_embeddings_weight_exp_avg_sq);
     hap_tensor *embeddings_token_type_embeddings_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_672256, HAP_F32, 2, of_2_64);
+        hap_at(r, SEG_LOCAL, at_666112, HAP_F32, 2, of_2_64);
     hap_state(r, "bert.embeddings.token_type_embeddings.weight.exp_avg",
               embeddings_token_type_embeddings_weight_exp_avg);
     hap_tensor *embeddings_token_type_embeddings_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_672768, HAP_F32, 2, of_2_64);
+        hap_at(r, SEG_LOCAL, at_666624, HAP_F32, 2, of_2_64);
     hap_state(r, "bert.embeddings.token_type_embeddings.weight.exp_avg_sq",
               embeddings_token_type_embeddings_weight_exp_avg_sq);
     hap_tensor *embeddings_position_embeddings_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_673280, HAP_F32, 2, of_32_64);
+        hap_at(r, SEG_LOCAL, at_667136, HAP_F32, 2, of_32_64);
     hap_state(r, "bert.embeddings.position_embeddings.weight.exp_avg",
               embeddings_position_embeddings_weight_exp_avg);
     hap_tensor *embeddings_position_embeddings_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_681472, HAP_F32, 2, of_32_64);
+        hap_at(r, SEG_LOCAL, at_675328, HAP_F32, 2, of_32_64);
     hap_state(r, "bert.embeddings.position_embeddings.weight.exp_avg_sq",
               embeddings_position_embeddings_weight_exp_avg_sq);
     hap_tensor *embeddings_LayerNorm_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_689664, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_683520, HAP_F32, 1, of_64);
     hap_state(r, "bert.embeddings.LayerNorm.weight.exp_avg", embeddings_LayerNorm_weight_exp_avg);
     hap_tensor *embeddings_LayerNorm_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_689920, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_683776, HAP_F32, 1, of_64);
     hap_state(r, "bert.embeddings.LayerNorm.weight.exp_avg_sq",
               embeddings_LayerNorm_weight_exp_avg_sq);
     hap_tensor *embeddings_LayerNorm_bias_exp_avg =
-        hap_at(r, SEG_LOCAL, at_690176, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_684032, HAP_F32, 1, of_64);
     hap_state(r, "bert.embeddings.LayerNorm.bias.exp_avg", embeddings_LayerNorm_bias_exp_avg);
     hap_tensor *embeddings_LayerNorm_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_690432, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_684288, HAP_F32, 1, of_64);
     hap_state(r, "bert.embeddings.LayerNorm.bias.exp_avg_sq", embeddings_LayerNorm_bias_exp_avg_sq);
     hap_tensor *cls_predictions_transform_dense_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_690688, HAP_F32, 2, cut_64_64);
+        hap_at(r, SEG_LOCAL, at_684544, HAP_F32, 2, cut_64_64);
     hap_state(r, "cls.predictions.transform.dense.weight.exp_avg",
               cls_predictions_transform_dense_weight_exp_avg);
     hap_tensor *cls_predictions_transform_dense_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_700160, HAP_F32, 2, cut_64_64);
+        hap_at(r, SEG_LOCAL, at_694272, HAP_F32, 2, cut_64_64);
     hap_state(r, "cls.predictions.transform.dense.weight.exp_avg_sq",
               cls_predictions_transform_dense_weight_exp_avg_sq);
     hap_tensor *cls_predictions_transform_dense_bias_exp_avg =
-        hap_at(r, SEG_LOCAL, at_709632, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_704000, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.dense.bias.exp_avg",
               cls_predictions_transform_dense_bias_exp_avg);
     hap_tensor *cls_predictions_transform_dense_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_709888, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_704256, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.dense.bias.exp_avg_sq",
               cls_predictions_transform_dense_bias_exp_avg_sq);
     hap_tensor *cls_predictions_transform_LayerNorm_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_710144, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_704512, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.LayerNorm.weight.exp_avg",
               cls_predictions_transform_LayerNorm_weight_exp_avg);
     hap_tensor *cls_predictions_transform_LayerNorm_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_710400, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_704768, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.LayerNorm.weight.exp_avg_sq",
               cls_predictions_transform_LayerNorm_weight_exp_avg_sq);
     hap_tensor *cls_predictions_transform_LayerNorm_bias_exp_avg =
-        hap_at(r, SEG_LOCAL, at_710656, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_705024, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.LayerNorm.bias.exp_avg",
               cls_predictions_transform_LayerNorm_bias_exp_avg);
     hap_tensor *cls_predictions_transform_LayerNorm_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_710912, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_705280, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.LayerNorm.bias.exp_avg_sq",
               cls_predictions_transform_LayerNorm_bias_exp_avg_sq);
-    hap_tensor *cls_predictions_bias_exp_avg = hap_at(r, SEG_LOCAL, at_711168, HAP_F32, 1, of_199);
+    hap_tensor *cls_predictions_bias_exp_avg = hap_at(r, SEG_LOCAL, at_705536, HAP_F32, 1, of_199);
     hap_state(r, "cls.predictions.bias.exp_avg", cls_predictions_bias_exp_avg);
     hap_tensor *cls_predictions_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_712192, HAP_F32, 1, of_199);
+        hap_at(r, SEG_LOCAL, at_706560, HAP_F32, 1, of_199);
     hap_state(r, "cls.predictions.bias.exp_avg_sq", cls_predictions_bias_exp_avg_sq);
 
     // Constants.
     hap_tensor *embeddings_token_type_embeddings_const =
-        hap_at(r, SEG_LOCAL, at_610048, HAP_I64, 2, of_8_32);
+        hap_at(r, SEG_LOCAL, at_588544, HAP_I64, 2, of_8_32);
     hap_const(r, "bert.embeddings.token_type_embeddings.const",
               embeddings_token_type_embeddings_const, HAP_FILL(0));
     hap_tensor *embeddings_position_embeddings_const =
-        hap_at(r, SEG_LOCAL, at_612096, HAP_I64, 2, of_1_32);
+        hap_at(r, SEG_LOCAL, at_590592, HAP_I64, 2, of_1_32);
     hap_const(r, "bert.embeddings.position_embeddings.const", embeddings_position_embeddings_const,
               HAP_IOTA(0, 1));
 
     // Values of the step.
-    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_754176, HAP_I64, 2, rows_32);
+    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_748544, HAP_I64, 2, rows_32);
     hap_tensor *embeddings_word_embeddings =
-        hap_at(r, SEG_LOCAL, at_713216, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_707584, HAP_F32, 3, rows_32_64);
     hap_tensor *embeddings_token_type_embeddings_const_cut =
-        hap_at(r, SEG_LOCAL, at_754176, HAP_I64, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_748544, HAP_I64, 2, rows_32);
     hap_tensor *embeddings_token_type_embeddings =
-        hap_at(r, SEG_LOCAL, at_795136, HAP_F32, 3, rows_32_64);
-    hap_tensor *embeddings_add = hap_at(r, SEG_LOCAL, at_754176, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_789504, HAP_F32, 3, rows_32_64);
+    hap_tensor *embeddings_add = hap_at(r, SEG_LOCAL, at_748544, HAP_F32, 3, rows_32_64);
     hap_tensor *embeddings_position_embeddings =
-        hap_at(r, SEG_LOCAL, at_713216, HAP_F32, 3, of_1_32_64);
-    hap_tensor *embeddings_add_2 = hap_at(r, SEG_LOCAL, at_2852352, HAP_F32, 3, rows_32_64);
-    hap_tensor *embeddings_LayerNorm_sum = hap_at(r, SEG_LOCAL, at_3036416, HAP_F32, 2, rows_32);
-    hap_tensor *embeddings_LayerNorm_m2 = hap_at(r, SEG_LOCAL, at_3037184, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_707584, HAP_F32, 3, of_1_32_64);
+    hap_tensor *embeddings_add_2 = hap_at(r, SEG_LOCAL, at_2846720, HAP_F32, 3, rows_32_64);
+    hap_tensor *embeddings_LayerNorm_sum = hap_at(r, SEG_LOCAL, at_3030784, HAP_F32, 2, rows_32);
+    hap_tensor *embeddings_LayerNorm_m2 = hap_at(r, SEG_LOCAL, at_3031552, HAP_F32, 2, rows_32);
     hap_tensor *cls_predictions_transform_dense =
-        hap_at(r, SEG_LOCAL, at_2893312, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_2887680, HAP_F32, 3, rows_32_64);
     hap_tensor *cls_predictions_transform_transform_act_fn =
-        hap_at(r, SEG_LOCAL, at_2934272, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_2928640, HAP_F32, 3, rows_32_64);
     hap_tensor *cls_predictions_transform_LayerNorm_sum =
-        hap_at(r, SEG_LOCAL, at_3037952, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_3032320, HAP_F32, 2, rows_32);
     hap_tensor *cls_predictions_transform_LayerNorm_m2 =
-        hap_at(r, SEG_LOCAL, at_3038720, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_3033088, HAP_F32, 2, rows_32);
     hap_tensor *cls_predictions_transform_LayerNorm =
-        hap_at(r, SEG_LOCAL, at_2975232, HAP_F32, 3, rows_32_64);
-    hap_tensor *cls_predictions_decoder = hap_at(r, SEG_LOCAL, at_1614336, HAP_F32, 3, rows_32_199);
-    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_3039488, HAP_F32, 2, rows_32);
-    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_3040256, HAP_F32, 2, rows_32);
-    hap_tensor *labels_cut = hap_at(r, SEG_LOCAL, at_1743872, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_3035136, HAP_F32, 2, rows_32);
-    hap_tensor *labels_cut_2 = hap_at(r, SEG_LOCAL, at_1743872, HAP_I64, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_2969600, HAP_F32, 3, rows_32_64);
+    hap_tensor *cls_predictions_decoder = hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_199);
+    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_3033856, HAP_F32, 2, rows_32);
+    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_3034624, HAP_F32, 2, rows_32);
+    hap_tensor *labels_cut = hap_at(r, SEG_LOCAL, at_1738240, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_3029504, HAP_F32, 2, rows_32);
+    hap_tensor *labels_cut_2 = hap_at(r, SEG_LOCAL, at_1738240, HAP_I64, 2, rows_32);
     hap_tensor *ce_sum = hap_at(r, SEG_SYM, at_561152, HAP_F32, 0, NULL);       // []+
     hap_tensor *ce_sum_all = hap_at(r, SEG_SYM, at_561152, HAP_F32, 0, NULL);   // []
-    hap_tensor *count = hap_at(r, SEG_LOCAL, at_3035136, HAP_F32, 0, NULL);     // []
-    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_3041024, HAP_F32, 0, NULL);      // []
-    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_3035392, HAP_F32, 0, NULL); // []
-    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_3041280, HAP_F32, 0, NULL);   // []
-    hap_tensor *labels_cut_3 = hap_at(r, SEG_LOCAL, at_3035136, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_1741824, HAP_F32, 3, rows_32_199);
+    hap_tensor *count = hap_at(r, SEG_LOCAL, at_3029504, HAP_F32, 0, NULL);     // []
+    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_3035392, HAP_F32, 0, NULL);      // []
+    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_3029760, HAP_F32, 0, NULL); // []
+    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_3035648, HAP_F32, 0, NULL);   // []
+    hap_tensor *labels_cut_3 = hap_at(r, SEG_LOCAL, at_3029504, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_1736192, HAP_F32, 3, rows_32_199);
     hap_tensor *cls_predictions_decoder_dx =
-        hap_at(r, SEG_LOCAL, at_1614336, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_64);
     // [199 64]+
-    hap_tensor *cls_predictions_decoder_dw = hap_at(r, SEG_SYM, at_1146880, HAP_F32, 2, of_199_64);
+    hap_tensor *cls_predictions_decoder_dw = hap_at(r, SEG_SYM, at_1105920, HAP_F32, 2, of_199_64);
     hap_tensor *cls_predictions_decoder_dw_cut =
-        hap_at(r, SEG_SYM, at_1470464, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_SYM, at_1355776, HAP_F32, 2, vocab_64);
     // [199]+
-    hap_tensor *cls_predictions_decoder_db = hap_at(r, SEG_SYM, at_1740800, HAP_F32, 1, of_199);
-    hap_tensor *cls_predictions_decoder_db_all = hap_at(r, SEG_SYM, at_1740800, HAP_F32, 1, of_199);
+    hap_tensor *cls_predictions_decoder_db = hap_at(r, SEG_SYM, at_1748992, HAP_F32, 1, of_199);
+    hap_tensor *cls_predictions_decoder_db_all = hap_at(r, SEG_SYM, at_1748992, HAP_F32, 1, of_199);
     hap_tensor *cls_predictions_transform_LayerNorm_stats =
-        hap_at(r, SEG_LOCAL, at_3035136, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_3029504, HAP_F32, 2, rows_32);
     hap_tensor *cls_predictions_transform_LayerNorm_stats_1 =
-        hap_at(r, SEG_LOCAL, at_1655296, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_1649664, HAP_F32, 2, rows_32);
     hap_tensor *cls_predictions_transform_LayerNorm_dx =
-        hap_at(r, SEG_LOCAL, at_1696256, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 3, rows_32_64);
     hap_tensor *cls_predictions_transform_LayerNorm_dw =
-        hap_at(r, SEG_SYM, at_1748992, HAP_F32, 1, of_64); // [64]+
+        hap_at(r, SEG_SYM, at_1757184, HAP_F32, 1, of_64); // [64]+
     hap_tensor *cls_predictions_transform_LayerNorm_dw_1 =
-        hap_at(r, SEG_SYM, at_1744896, HAP_F32, 1, of_64); // [64]+
-    hap_tensor *cls_predictions_transform_LayerNorm_dw_all =
-        hap_at(r, SEG_SYM, at_1748992, HAP_F32, 1, of_64);
-    hap_tensor *cls_predictions_transform_LayerNorm_dw_1_all =
-        hap_at(r, SEG_SYM, at_1744896, HAP_F32, 1, of_64);
-    hap_tensor *cls_predictions_transform_transform_act_fn_dx =
-        hap_at(r, SEG_LOCAL, at_1655296, HAP_F32, 3, rows_32_64);
-    hap_tensor *cls_predictions_transform_dense_dw =
-        hap_at(r, SEG_SYM, at_1576960, HAP_F32, 2, of_64_64); // [64 64]+
-    hap_tensor *cls_predictions_transform_dense_dw_cut =
-        hap_at(r, SEG_SYM, at_1593344, HAP_F32, 2, cut_64_64);
-    hap_tensor *cls_predictions_transform_dense_db =
         hap_at(r, SEG_SYM, at_1753088, HAP_F32, 1, of_64); // [64]+
-    hap_tensor *cls_predictions_transform_dense_db_all =
+    hap_tensor *cls_predictions_transform_LayerNorm_dw_all =
+        hap_at(r, SEG_SYM, at_1757184, HAP_F32, 1, of_64);
+    hap_tensor *cls_predictions_transform_LayerNorm_dw_1_all =
         hap_at(r, SEG_SYM, at_1753088, HAP_F32, 1, of_64);
+    hap_tensor *cls_predictions_transform_transform_act_fn_dx =
+        hap_at(r, SEG_LOCAL, at_1649664, HAP_F32, 3, rows_32_64);
+    hap_tensor *cls_predictions_transform_dense_dw =
+        hap_at(r, SEG_SYM, at_1585152, HAP_F32, 2, of_64_64); // [64 64]+
+    hap_tensor *cls_predictions_transform_dense_dw_cut =
+        hap_at(r, SEG_SYM, at_1601536, HAP_F32, 2, cut_64_64);
+    hap_tensor *cls_predictions_transform_dense_db =
+        hap_at(r, SEG_SYM, at_1761280, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *cls_predictions_transform_dense_db_all =
+        hap_at(r, SEG_SYM, at_1761280, HAP_F32, 1, of_64);
     hap_tensor *embeddings_LayerNorm_stats =
-        hap_at(r, SEG_LOCAL, at_3035136_2, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_3029504_2, HAP_F32, 2, rows_32);
     hap_tensor *embeddings_LayerNorm_stats_1 =
-        hap_at(r, SEG_LOCAL, at_2893312_2, HAP_F32, 2, rows_32);
-    hap_tensor *embeddings_LayerNorm_dx = hap_at(r, SEG_SYM, at_954368, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_2887680_2, HAP_F32, 2, rows_32);
+    hap_tensor *embeddings_LayerNorm_dx = hap_at(r, SEG_SYM, at_1396736, HAP_F32, 3, rows_32_64);
     hap_tensor *embeddings_LayerNorm_dx_all =
-        hap_at(r, SEG_SYM, at_1081344, HAP_F32, 3, of_8_32_64);
+        hap_at(r, SEG_SYM, at_1040384, HAP_F32, 3, of_8_32_64);
     // [64]+
-    hap_tensor *embeddings_LayerNorm_dw = hap_at(r, SEG_SYM, at_1761280, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_LayerNorm_dw = hap_at(r, SEG_SYM, at_1769472, HAP_F32, 1, of_64);
     // [64]+
-    hap_tensor *embeddings_LayerNorm_dw_1 = hap_at(r, SEG_SYM, at_1757184, HAP_F32, 1, of_64);
-    hap_tensor *embeddings_LayerNorm_dw_all = hap_at(r, SEG_SYM, at_1761280, HAP_F32, 1, of_64);
-    hap_tensor *embeddings_LayerNorm_dw_1_all = hap_at(r, SEG_SYM, at_1757184, HAP_F32, 1, of_64);
-    hap_tensor *embeddings_add_2_fold1 = hap_at(r, SEG_LOCAL, at_713216, HAP_F32, 3, of_1_32_64);
+    hap_tensor *embeddings_LayerNorm_dw_1 = hap_at(r, SEG_SYM, at_1765376, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_LayerNorm_dw_all = hap_at(r, SEG_SYM, at_1769472, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_LayerNorm_dw_1_all = hap_at(r, SEG_SYM, at_1765376, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_add_2_fold1 = hap_at(r, SEG_LOCAL, at_707584, HAP_F32, 3, of_1_32_64);
     hap_tensor *embeddings_position_embeddings_dw =
-        hap_at(r, SEG_LOCAL, at_773120, HAP_F32, 2, of_32_64);
+        hap_at(r, SEG_LOCAL, at_782848, HAP_F32, 2, of_32_64);
     hap_tensor *embeddings_token_type_embeddings_dw =
-        hap_at(r, SEG_LOCAL, at_781312, HAP_F32, 2, of_2_64);
+        hap_at(r, SEG_LOCAL, at_791040, HAP_F32, 2, of_2_64);
     hap_tensor *embeddings_word_embeddings_dw =
-        hap_at(r, SEG_LOCAL, at_713216, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_LOCAL, at_707584, HAP_F32, 2, vocab_64);
     hap_tensor *embeddings_word_embeddings_sum =
-        hap_at(r, SEG_LOCAL, at_743168, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 2, vocab_64);
     hap_tensor *embeddings_word_embeddings_weight_cut =
-        hap_at(r, SEG_SYM, at_1118208, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_SYM, at_1355776, HAP_F32, 2, vocab_64);
     hap_tensor *cls_predictions_transform_dense_weight_cut =
-        hap_at(r, SEG_SYM, at_1052672, HAP_F32, 2, cut_64_64);
+        hap_at(r, SEG_SYM, at_1282048, HAP_F32, 2, cut_64_64);
 
     // Scratch of collectives.
     hap_tensor *cls_predictions_transform_dense_dw_cut_scratch =
-        hap_at(r, SEG_SYM, at_1605632, HAP_F32, 1, scratch_2368);
+        hap_at(r, SEG_SYM, at_1613824, HAP_F32, 1, scratch_2432);
 
     hap_tensor *encoder_layer_2_output_LayerNorm_2[4], *cls_predictions_transform_dense_dx_2[4];
     for (int i = 0; i < 4; i++) {
         encoder_layer_2_output_LayerNorm_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1450496, by_40960, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_1444864, by_40960, i, HAP_F32, 3, rows_32_64);
         cls_predictions_transform_dense_dx_2[i] =
-            hap_at(r, SEG_LOCAL, at_1614336, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_64);
     }
 
     for (int i = 0; i < 3; i++) {
         encoder_layer_block *b = &encoder_layer[i];
-        b->attention_self_query = hap_at(r, SEG_LOCAL, at_2074112, HAP_F32, 3, rows_32_64);
+        b->attention_self_query = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
         b->attention_self_query_weight =
             hap_at_layer(r, SEG_SYM, at_0, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.query.weight"),
@@ -788,10 +787,10 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_0, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.query.bias"),
                   b->attention_self_query_bias, HAP_FILL(0));
-        b->attention_self_reshape = hap_at(r, SEG_LOCAL, at_2074112, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 4, rows_32_4_16);
         b->attention_self_transpose =
-            hap_at_layer(r, SEG_LOCAL, at_1869312, by_40960, i, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_key = hap_at(r, SEG_LOCAL, at_2196992, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_1863680, by_40960, i, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_key = hap_at(r, SEG_LOCAL, at_2191360, HAP_F32, 3, rows_32_64);
         b->attention_self_key_weight =
             hap_at_layer(r, SEG_SYM, at_49152, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.key.weight"),
@@ -800,10 +799,10 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_768, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.key.bias"),
                   b->attention_self_key_bias, HAP_FILL(0));
-        b->attention_self_reshape_2 = hap_at(r, SEG_LOCAL, at_2196992, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_2 = hap_at(r, SEG_LOCAL, at_2191360, HAP_F32, 4, rows_32_4_16);
         b->attention_self_transpose_2 =
-            hap_at_layer(r, SEG_LOCAL, at_1992192, by_40960, i, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_value = hap_at(r, SEG_LOCAL, at_2319872, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_1986560, by_40960, i, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_value = hap_at(r, SEG_LOCAL, at_2314240, HAP_F32, 3, rows_32_64);
         b->attention_self_value_weight =
             hap_at_layer(r, SEG_SYM, at_98304, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.value.weight"),
@@ -812,18 +811,18 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_1536, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.value.bias"),
                   b->attention_self_value_bias, HAP_FILL(0));
-        b->attention_self_reshape_3 = hap_at(r, SEG_LOCAL, at_2319872, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_3 = hap_at(r, SEG_LOCAL, at_2314240, HAP_F32, 4, rows_32_4_16);
         b->attention_self_transpose_3 =
-            hap_at_layer(r, SEG_LOCAL, at_2115072, by_40960, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_2109440, by_40960, i, HAP_F32, 4, rows_4_32_16);
         b->attention_self_sdpa =
-            hap_at_layer(r, SEG_LOCAL, at_2237952, by_40960, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_2232320, by_40960, i, HAP_F32, 4, rows_4_32_16);
         b->attention_self_sdpa_lse =
-            hap_at_layer(r, SEG_LOCAL, at_3016192, by_2560, i, HAP_F32, 3, rows_4_32);
+            hap_at_layer(r, SEG_LOCAL, at_3010560, by_2560, i, HAP_F32, 3, rows_4_32);
         b->attention_self_transpose_4 =
-            hap_at_layer(r, SEG_LOCAL, at_2360832, by_40960, i, HAP_F32, 4, rows_32_4_16);
+            hap_at_layer(r, SEG_LOCAL, at_2355200, by_40960, i, HAP_F32, 4, rows_32_4_16);
         b->attention_self_reshape_4 =
-            hap_at_layer(r, SEG_LOCAL, at_2360832, by_40960, i, HAP_F32, 3, rows_32_64);
-        b->attention_output_dense = hap_at(r, SEG_LOCAL, at_2688512, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_2355200, by_40960, i, HAP_F32, 3, rows_32_64);
+        b->attention_output_dense = hap_at(r, SEG_LOCAL, at_2682880, HAP_F32, 3, rows_32_64);
         b->attention_output_dense_weight =
             hap_at_layer(r, SEG_SYM, at_147456, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.output.dense.weight"),
@@ -833,13 +832,13 @@ int main(int argc, char **argv)
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.output.dense.bias"),
                   b->attention_output_dense_bias, HAP_FILL(0));
         b->attention_output_add =
-            hap_at_layer(r, SEG_LOCAL, at_2483712, by_40960, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_2478080, by_40960, i, HAP_F32, 3, rows_32_64);
         b->attention_output_LayerNorm_sum =
-            hap_at_layer(r, SEG_LOCAL, at_3023872, by_768, i, HAP_F32, 2, rows_32);
+            hap_at_layer(r, SEG_LOCAL, at_3018240, by_768, i, HAP_F32, 2, rows_32);
         b->attention_output_LayerNorm_m2 =
-            hap_at_layer(r, SEG_LOCAL, at_3026176, by_768, i, HAP_F32, 2, rows_32);
+            hap_at_layer(r, SEG_LOCAL, at_3020544, by_768, i, HAP_F32, 2, rows_32);
         b->attention_output_LayerNorm =
-            hap_at_layer(r, SEG_LOCAL, at_2606592, by_40960, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_2600960, by_40960, i, HAP_F32, 3, rows_32_64);
         b->attention_output_LayerNorm_weight =
             hap_at_layer(r, SEG_LOCAL, at_3072, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.weight"),
@@ -849,7 +848,7 @@ int main(int argc, char **argv)
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.bias"),
                   b->attention_output_LayerNorm_bias, HAP_FILL(0));
         b->t_intermediate_dense =
-            hap_at_layer(r, SEG_LOCAL, at_713216, by_122880, i, HAP_F32, 3, rows_32_192);
+            hap_at_layer(r, SEG_LOCAL, at_707584, by_122880, i, HAP_F32, 3, rows_32_192);
         b->t_intermediate_dense_weight =
             hap_at_layer(r, SEG_SYM, at_196608, by_49152, i, HAP_F32, 2, of_192_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.weight"),
@@ -859,8 +858,8 @@ int main(int argc, char **argv)
         hap_param(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.bias"),
                   b->t_intermediate_dense_bias, HAP_FILL(0));
         b->t_intermediate_intermediate_act_fn =
-            hap_at_layer(r, SEG_LOCAL, at_1081856, by_122880, i, HAP_F32, 3, rows_32_192);
-        b->output_dense = hap_at(r, SEG_LOCAL, at_1573376, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_1076224, by_122880, i, HAP_F32, 3, rows_32_192);
+        b->output_dense = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 3, rows_32_64);
         b->output_dense_weight =
             hap_at_layer(r, SEG_SYM, at_344064, by_49152, i, HAP_F32, 2, of_64_192);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".output.dense.weight"),
@@ -868,11 +867,11 @@ int main(int argc, char **argv)
         b->output_dense_bias = hap_at_layer(r, SEG_LOCAL, at_6912, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".output.dense.bias"), b->output_dense_bias,
                   HAP_FILL(0));
-        b->output_add = hap_at_layer(r, SEG_LOCAL, at_2729472, by_40960, i, HAP_F32, 3, rows_32_64);
+        b->output_add = hap_at_layer(r, SEG_LOCAL, at_2723840, by_40960, i, HAP_F32, 3, rows_32_64);
         b->output_LayerNorm_sum =
-            hap_at_layer(r, SEG_LOCAL, at_3028480, by_768, i, HAP_F32, 2, rows_32);
+            hap_at_layer(r, SEG_LOCAL, at_3022848, by_768, i, HAP_F32, 2, rows_32);
         b->output_LayerNorm_m2 =
-            hap_at_layer(r, SEG_LOCAL, at_3030784, by_768, i, HAP_F32, 2, rows_32);
+            hap_at_layer(r, SEG_LOCAL, at_3025152, by_768, i, HAP_F32, 2, rows_32);
         b->output_LayerNorm_weight =
             hap_at_layer(r, SEG_LOCAL, at_7680, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.weight"),
@@ -881,86 +880,86 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_8448, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.bias"),
                   b->output_LayerNorm_bias, HAP_FILL(0));
-        b->output_LayerNorm_stats = hap_at(r, SEG_LOCAL, at_3035136, HAP_F32, 2, rows_32);
-        b->output_LayerNorm_stats_1 = hap_at(r, SEG_LOCAL, at_1573376, HAP_F32, 2, rows_32);
-        b->output_LayerNorm_dx = hap_at(r, SEG_LOCAL, at_1696256, HAP_F32, 3, rows_32_64);
+        b->output_LayerNorm_stats = hap_at(r, SEG_LOCAL, at_3029504, HAP_F32, 2, rows_32);
+        b->output_LayerNorm_stats_1 = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 2, rows_32);
+        b->output_LayerNorm_dx = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 3, rows_32_64);
         b->output_LayerNorm_dw =
-            hap_at_layer(r, SEG_SYM, at_1630208, by_4096, i, HAP_F32, 1, of_64); // [64]+
+            hap_at_layer(r, SEG_SYM, at_1638400, by_4096, i, HAP_F32, 1, of_64); // [64]+
         b->output_LayerNorm_dw_1 =
-            hap_at_layer(r, SEG_SYM, at_1617920, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->output_dense_dx = hap_at(r, SEG_LOCAL, at_1573376, HAP_F32, 3, rows_32_192);
+            hap_at_layer(r, SEG_SYM, at_1626112, by_4096, i, HAP_F32, 1, of_64); // [64]+
+        b->output_dense_dx = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 3, rows_32_192);
         b->output_dense_dw =
             hap_at_layer(r, SEG_SYM, at_561152, by_49152, i, HAP_F32, 2, of_64_192); // [64 192]+
         b->output_dense_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_995328, by_28672, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_SYM, at_856064, by_32768, i, HAP_F32, 2, cut_64_192);
         // [64]+
-        b->output_dense_db = hap_at_layer(r, SEG_SYM, at_1642496, by_4096, i, HAP_F32, 1, of_64);
+        b->output_dense_db = hap_at_layer(r, SEG_SYM, at_1650688, by_4096, i, HAP_F32, 1, of_64);
         b->t_intermediate_intermediate_act_fn_dx =
-            hap_at(r, SEG_LOCAL, at_1327616, HAP_F32, 3, rows_32_192);
-        b->t_intermediate_dense_dx = hap_at(r, SEG_LOCAL, at_958976, HAP_F32, 3, rows_32_64);
-        b->t_intermediate_dense_sum = hap_at(r, SEG_LOCAL, at_2811392, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_1321984, HAP_F32, 3, rows_32_192);
+        b->t_intermediate_dense_dx = hap_at(r, SEG_LOCAL, at_953344, HAP_F32, 3, rows_32_64);
+        b->t_intermediate_dense_sum = hap_at(r, SEG_LOCAL, at_2805760, HAP_F32, 3, rows_32_64);
         b->t_intermediate_dense_dw =
             hap_at_layer(r, SEG_SYM, at_708608, by_49152, i, HAP_F32, 2, of_192_64); // [192 64]+
         b->t_intermediate_dense_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_856064, by_32768, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_SYM, at_954368, by_28672, i, HAP_F32, 2, cut_192_64);
         b->t_intermediate_dense_db =
-            hap_at_layer(r, SEG_SYM, at_1654784, by_4096, i, HAP_F32, 1, of_192); // [192]+
-        b->attention_output_LayerNorm_stats = hap_at(r, SEG_LOCAL, at_3030016, HAP_F32, 2, rows_32);
+            hap_at_layer(r, SEG_SYM, at_1662976, by_4096, i, HAP_F32, 1, of_192); // [192]+
+        b->attention_output_LayerNorm_stats = hap_at(r, SEG_LOCAL, at_3024384, HAP_F32, 2, rows_32);
         b->attention_output_LayerNorm_stats_1 =
-            hap_at(r, SEG_LOCAL, at_3032320, HAP_F32, 2, rows_32);
-        b->attention_output_LayerNorm_dx = hap_at(r, SEG_LOCAL, at_2688512, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_3026688, HAP_F32, 2, rows_32);
+        b->attention_output_LayerNorm_dx = hap_at(r, SEG_LOCAL, at_2682880, HAP_F32, 3, rows_32_64);
         b->attention_output_LayerNorm_dw =
-            hap_at_layer(r, SEG_SYM, at_1679360, by_4096, i, HAP_F32, 1, of_64); // [64]+
+            hap_at_layer(r, SEG_SYM, at_1687552, by_4096, i, HAP_F32, 1, of_64); // [64]+
         b->attention_output_LayerNorm_dw_1 =
-            hap_at_layer(r, SEG_SYM, at_1667072, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->attention_output_dense_dx = hap_at(r, SEG_LOCAL, at_2565632, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_SYM, at_1675264, by_4096, i, HAP_F32, 1, of_64); // [64]+
+        b->attention_output_dense_dx = hap_at(r, SEG_LOCAL, at_2560000, HAP_F32, 3, rows_32_64);
         b->attention_output_dense_dw =
-            hap_at_layer(r, SEG_SYM, at_1200128, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
+            hap_at_layer(r, SEG_SYM, at_1159168, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_output_dense_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1396736, by_12288, i, HAP_F32, 2, cut_64_64);
+            hap_at_layer(r, SEG_SYM, at_1437696, by_12288, i, HAP_F32, 2, cut_64_64);
         b->attention_output_dense_dw_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1433600, by_12288, i, HAP_F32, 1, scratch_2368);
+            hap_at_layer(r, SEG_SYM, at_1474560, by_12288, i, HAP_F32, 1, scratch_2432);
         b->attention_output_dense_db =
-            hap_at_layer(r, SEG_SYM, at_1691648, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->attention_self_reshape_4_dx = hap_at(r, SEG_LOCAL, at_2565632, HAP_F32, 4, rows_32_4_16);
+            hap_at_layer(r, SEG_SYM, at_1699840, by_4096, i, HAP_F32, 1, of_64); // [64]+
+        b->attention_self_reshape_4_dx = hap_at(r, SEG_LOCAL, at_2560000, HAP_F32, 4, rows_32_4_16);
         b->attention_self_transpose_4_dx =
-            hap_at(r, SEG_LOCAL, at_2811392, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_2442752, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_2565632, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_958976, HAP_F32, 4, rows_4_32_16);
+            hap_at(r, SEG_LOCAL, at_2805760, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_2437120, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_2560000, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_953344, HAP_F32, 4, rows_4_32_16);
         b->attention_self_transpose_3_dx =
-            hap_at(r, SEG_LOCAL, at_2074112, HAP_F32, 4, rows_32_4_16);
-        b->attention_self_reshape_3_dx = hap_at(r, SEG_LOCAL, at_2074112, HAP_F32, 3, rows_32_64);
-        b->attention_self_value_dx = hap_at(r, SEG_LOCAL, at_2196992, HAP_F32, 3, rows_32_64);
-        b->attention_self_value_sum = hap_at(r, SEG_LOCAL, at_1951232, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_3_dx = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
+        b->attention_self_value_dx = hap_at(r, SEG_LOCAL, at_2191360, HAP_F32, 3, rows_32_64);
+        b->attention_self_value_sum = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 3, rows_32_64);
         b->attention_self_value_dw =
-            hap_at_layer(r, SEG_SYM, at_1249280, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
+            hap_at_layer(r, SEG_SYM, at_1208320, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_self_value_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1503232, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_SYM, at_1511424, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_value_db =
-            hap_at_layer(r, SEG_SYM, at_1703936, by_4096, i, HAP_F32, 1, of_64); // [64]+
+            hap_at_layer(r, SEG_SYM, at_1712128, by_4096, i, HAP_F32, 1, of_64); // [64]+
         b->attention_self_transpose_2_dx =
-            hap_at(r, SEG_LOCAL, at_2074112, HAP_F32, 4, rows_32_4_16);
-        b->attention_self_reshape_2_dx = hap_at(r, SEG_LOCAL, at_2074112, HAP_F32, 3, rows_32_64);
-        b->attention_self_key_dx = hap_at(r, SEG_LOCAL, at_2196992, HAP_F32, 3, rows_32_64);
-        b->attention_self_key_sum = hap_at(r, SEG_LOCAL, at_1573376, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_2_dx = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
+        b->attention_self_key_dx = hap_at(r, SEG_LOCAL, at_2191360, HAP_F32, 3, rows_32_64);
+        b->attention_self_key_sum = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 3, rows_32_64);
         b->attention_self_key_dw =
-            hap_at_layer(r, SEG_SYM, at_1298432, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
+            hap_at_layer(r, SEG_SYM, at_1257472, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_self_key_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1527808, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_SYM, at_1536000, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_key_db =
-            hap_at_layer(r, SEG_SYM, at_1716224, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->attention_self_transpose_dx = hap_at(r, SEG_LOCAL, at_1951232, HAP_F32, 4, rows_32_4_16);
-        b->attention_self_reshape_dx = hap_at(r, SEG_LOCAL, at_1951232, HAP_F32, 3, rows_32_64);
-        b->attention_self_query_dx = hap_at(r, SEG_LOCAL, at_2074112, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_SYM, at_1724416, by_4096, i, HAP_F32, 1, of_64); // [64]+
+        b->attention_self_transpose_dx = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_dx = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 3, rows_32_64);
+        b->attention_self_query_dx = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
         b->attention_self_query_dw =
-            hap_at_layer(r, SEG_SYM, at_1347584, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
+            hap_at_layer(r, SEG_SYM, at_1306624, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_self_query_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1552384, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_SYM, at_1560576, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_query_db =
-            hap_at_layer(r, SEG_SYM, at_1728512, by_4096, i, HAP_F32, 1, of_64); // [64]+
+            hap_at_layer(r, SEG_SYM, at_1736704, by_4096, i, HAP_F32, 1, of_64); // [64]+
         b->attention_self_query_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_1150976, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_SYM, at_1396736, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_query_weight_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_9216, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.query.weight.exp_avg"),
@@ -978,9 +977,9 @@ int main(int argc, char **argv)
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.query.bias.exp_avg_sq"),
                   b->attention_self_query_bias_exp_avg_sq);
         b->attention_self_query_db_all =
-            hap_at_layer(r, SEG_SYM, at_1728512, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1736704, by_4096, i, HAP_F32, 1, of_64);
         b->attention_self_key_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_1175552, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_SYM, at_1306624, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_key_weight_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_59904, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.key.weight.exp_avg"),
@@ -998,9 +997,9 @@ int main(int argc, char **argv)
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.key.bias.exp_avg_sq"),
                   b->attention_self_key_bias_exp_avg_sq);
         b->attention_self_key_db_all =
-            hap_at_layer(r, SEG_SYM, at_1716224, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1724416, by_4096, i, HAP_F32, 1, of_64);
         b->attention_self_value_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_1298432, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_SYM, at_1257472, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_value_weight_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_110592, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.value.weight.exp_avg"),
@@ -1018,111 +1017,111 @@ int main(int argc, char **argv)
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.value.bias.exp_avg_sq"),
                   b->attention_self_value_bias_exp_avg_sq);
         b->attention_self_value_db_all =
-            hap_at_layer(r, SEG_SYM, at_1703936, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1712128, by_4096, i, HAP_F32, 1, of_64);
         b->attention_output_dense_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_1081344, by_12288, i, HAP_F32, 2, cut_64_64);
+            hap_at_layer(r, SEG_SYM, at_1126400, by_12288, i, HAP_F32, 2, cut_64_64);
         b->attention_output_dense_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_161280, by_9472, i, HAP_F32, 2, cut_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_161280, by_9728, i, HAP_F32, 2, cut_64_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.output.dense.weight.exp_avg"),
                   b->attention_output_dense_weight_exp_avg);
         b->attention_output_dense_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_189696, by_9472, i, HAP_F32, 2, cut_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_190464, by_9728, i, HAP_F32, 2, cut_64_64);
         hap_state(r,
                   hap_name("bert.encoder.layer.", i, ".attention.output.dense.weight.exp_avg_sq"),
                   b->attention_output_dense_weight_exp_avg_sq);
         b->attention_output_dense_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_218112, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_219648, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.output.dense.bias.exp_avg"),
                   b->attention_output_dense_bias_exp_avg);
         b->attention_output_dense_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_218880, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_220416, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.output.dense.bias.exp_avg_sq"),
                   b->attention_output_dense_bias_exp_avg_sq);
         b->attention_output_dense_db_all =
-            hap_at_layer(r, SEG_SYM, at_1691648, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1699840, by_4096, i, HAP_F32, 1, of_64);
         b->attention_output_LayerNorm_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_219648, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_221184, by_256, i, HAP_F32, 1, of_64);
         hap_state(r,
                   hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.weight.exp_avg"),
                   b->attention_output_LayerNorm_weight_exp_avg);
         b->attention_output_LayerNorm_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_220416, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_221952, by_256, i, HAP_F32, 1, of_64);
         hap_state(
             r, hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.weight.exp_avg_sq"),
             b->attention_output_LayerNorm_weight_exp_avg_sq);
         b->attention_output_LayerNorm_dw_all =
-            hap_at_layer(r, SEG_SYM, at_1679360, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1687552, by_4096, i, HAP_F32, 1, of_64);
         b->attention_output_LayerNorm_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_221184, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_222720, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.bias.exp_avg"),
                   b->attention_output_LayerNorm_bias_exp_avg);
         b->attention_output_LayerNorm_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_221952, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_223488, by_256, i, HAP_F32, 1, of_64);
         hap_state(r,
                   hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.bias.exp_avg_sq"),
                   b->attention_output_LayerNorm_bias_exp_avg_sq);
         b->attention_output_LayerNorm_dw_1_all =
-            hap_at_layer(r, SEG_SYM, at_1667072, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1675264, by_4096, i, HAP_F32, 1, of_64);
         b->t_intermediate_dense_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_954368, by_32768, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_SYM, at_1040384, by_28672, i, HAP_F32, 2, cut_192_64);
         b->t_intermediate_dense_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_222720, by_32768_2, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_224256, by_28160, i, HAP_F32, 2, cut_192_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.weight.exp_avg"),
                   b->t_intermediate_dense_weight_exp_avg);
         b->t_intermediate_dense_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_321024, by_32768_2, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_308736, by_28160, i, HAP_F32, 2, cut_192_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.weight.exp_avg_sq"),
                   b->t_intermediate_dense_weight_exp_avg_sq);
         b->t_intermediate_dense_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_419328, by_768_2, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_393216, by_768_2, i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.bias.exp_avg"),
                   b->t_intermediate_dense_bias_exp_avg);
         b->t_intermediate_dense_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_421632, by_768_2, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_395520, by_768_2, i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.bias.exp_avg_sq"),
                   b->t_intermediate_dense_bias_exp_avg_sq);
         b->t_intermediate_dense_db_all =
-            hap_at_layer(r, SEG_SYM, at_1654784, by_4096, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_SYM, at_1662976, by_4096, i, HAP_F32, 1, of_192);
         b->output_dense_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_708608, by_28672, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_SYM, at_708608, by_32768, i, HAP_F32, 2, cut_64_192);
         b->output_dense_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_423936, by_28416, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_397824, by_29184, i, HAP_F32, 2, cut_64_192);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.dense.weight.exp_avg"),
                   b->output_dense_weight_exp_avg);
         b->output_dense_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_509184, by_28416, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_485376, by_29184, i, HAP_F32, 2, cut_64_192);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.dense.weight.exp_avg_sq"),
                   b->output_dense_weight_exp_avg_sq);
         b->output_dense_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_594432, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_572928, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.dense.bias.exp_avg"),
                   b->output_dense_bias_exp_avg);
         b->output_dense_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_595200, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_573696, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.dense.bias.exp_avg_sq"),
                   b->output_dense_bias_exp_avg_sq);
         b->output_dense_db_all =
-            hap_at_layer(r, SEG_SYM, at_1642496, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1650688, by_4096, i, HAP_F32, 1, of_64);
         b->output_LayerNorm_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_595968, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_574464, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.weight.exp_avg"),
                   b->output_LayerNorm_weight_exp_avg);
         b->output_LayerNorm_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_596736, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_575232, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.weight.exp_avg_sq"),
                   b->output_LayerNorm_weight_exp_avg_sq);
         b->output_LayerNorm_dw_all =
-            hap_at_layer(r, SEG_SYM, at_1630208, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1638400, by_4096, i, HAP_F32, 1, of_64);
         b->output_LayerNorm_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_597504, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_576000, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.bias.exp_avg"),
                   b->output_LayerNorm_bias_exp_avg);
         b->output_LayerNorm_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_598272, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_576768, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.bias.exp_avg_sq"),
                   b->output_LayerNorm_bias_exp_avg_sq);
         b->output_LayerNorm_dw_1_all =
-            hap_at_layer(r, SEG_SYM, at_1617920, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_SYM, at_1626112, by_4096, i, HAP_F32, 1, of_64);
         b->output_LayerNorm = encoder_layer_2_output_LayerNorm_2[i];
         b->output_LayerNorm_2 = encoder_layer_2_output_LayerNorm_2[i + 1];
         b->cls_predictions_transform_dense_dx = cls_predictions_transform_dense_dx_2[i + 1];
@@ -1230,7 +1229,7 @@ int main(int argc, char **argv)
                   HAP_NN); // y = a b    [8@rows 32 64]    0.0859 ms
         // y = sum rows a' b    [199 64]+    0.0859 ms
         op_linear_dw(r, cls_predictions_decoder_dw, ce_sum_dx, cls_predictions_transform_LayerNorm);
-        // + -> dim 0 @vocab    [199@vocab 64]    49.8 KiB    0.0175 ms
+        // + -> dim 0 @vocab    [199@vocab 64]    49.8 KiB    0.0194 ms
         hap_event *e_cls_predictions_decoder_dw_cut =
             coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1, &cls_predictions_decoder_dw_cut,
                                       &cls_predictions_decoder_dw, NULL);
@@ -1265,7 +1264,7 @@ int main(int argc, char **argv)
         op_linear_dw(r, cls_predictions_transform_dense_dw,
                      cls_predictions_transform_transform_act_fn_dx,
                      encoder_layer_2_output_LayerNorm_2[3]); // [64 64]+    0.0283 ms
-        // + -> dim 0 @cut_64    [64@cut_64 64]    16.0 KiB    0.00974 ms
+        // + -> dim 0 @cut_64    [64@cut_64 64]    16.0 KiB    0.00986 ms
         hap_event *e_cls_predictions_transform_dense_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_SENDRECV, 1, &cls_predictions_transform_dense_dw_cut,
             &cls_predictions_transform_dense_dw, cls_predictions_transform_dense_dw_cut_scratch);
@@ -1379,18 +1378,18 @@ int main(int argc, char **argv)
         op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx_all,
                          embeddings_token_type_embeddings_const, 2); // [2 64]    0.00809 ms
         op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_all, input_ids,
-                         199);                         // y[b] += a    [199@vocab 64]    0.0102 ms
-        hap_wait(r, e_cls_predictions_decoder_dw_cut); // 0.0175 ms hidden
+                         199);                         // y[b] += a    [199@vocab 64]    0.00943 ms
+        hap_wait(r, e_cls_predictions_decoder_dw_cut); // 0.0194 ms hidden
         op_add(r, embeddings_word_embeddings_sum, cls_predictions_decoder_dw_cut,
-               embeddings_word_embeddings_dw); // y = a + b    [199@vocab 64]    0.00802 ms
+               embeddings_word_embeddings_dw); // y = a + b    [199@vocab 64]    0.00982 ms
 
         // update
-        // whole -> dim 0 @vocab    [199@vocab 64]    0.00474 ms
+        // whole -> dim 0 @vocab    [199@vocab 64]    0.0057 ms
         hap_cut(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight);
         op_adam(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight_exp_avg,
                 embeddings_word_embeddings_weight_exp_avg_sq, embeddings_word_embeddings_sum, NULL,
-                1, 0.9, 0.95, 1e-08, 0.1, true); // [199@vocab 64]    0.0174 ms
-        // dim 0 @vocab -> whole    [199 64]    49.8 KiB    0.0125 ms
+                1, 0.9, 0.95, 1e-08, 0.1, true); // [199@vocab 64]    0.0216 ms
+        // dim 0 @vocab -> whole    [199 64]    49.8 KiB    0.0144 ms
         hap_event *e_embeddings_word_embeddings_weight =
             coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &embeddings_word_embeddings_weight,
                                   &embeddings_word_embeddings_weight_cut, NULL);
@@ -1416,14 +1415,14 @@ int main(int argc, char **argv)
 
         // update
         hap_cut(r, cls_predictions_transform_dense_weight_cut,
-                cls_predictions_transform_dense_weight);       // [64@cut_64 64]    0.00218 ms
-        hap_wait(r, e_cls_predictions_transform_dense_dw_cut); // 0.00974 ms hidden
-        // a -= lr b / sqrt c    [64@cut_64 64]    0.00618 ms
+                cls_predictions_transform_dense_weight);       // [64@cut_64 64]    0.00222 ms
+        hap_wait(r, e_cls_predictions_transform_dense_dw_cut); // 0.00986 ms hidden
+        // a -= lr b / sqrt c    [64@cut_64 64]    0.00632 ms
         op_adam(r, cls_predictions_transform_dense_weight_cut,
                 cls_predictions_transform_dense_weight_exp_avg,
                 cls_predictions_transform_dense_weight_exp_avg_sq,
                 cls_predictions_transform_dense_dw_cut, NULL, 1, 0.9, 0.95, 1e-08, 0.1, true);
-        // dim 0 @cut_64 -> whole    [64 64]    16.0 KiB    0.00737 ms
+        // dim 0 @cut_64 -> whole    [64 64]    16.0 KiB    0.00743 ms
         hap_event *e_cls_predictions_transform_dense_weight = coll_all_gather_start(
             r, AXIS(0), FORM_SENDRECV, 1, &cls_predictions_transform_dense_weight,
             &cls_predictions_transform_dense_weight_cut, NULL);
@@ -1445,11 +1444,11 @@ int main(int argc, char **argv)
         op_adam(r, cls_predictions_bias, cls_predictions_bias_exp_avg,
                 cls_predictions_bias_exp_avg_sq, cls_predictions_decoder_db_all, NULL, 1, 0.9, 0.95,
                 1e-08, 0, true); // a -= lr b / sqrt c    [199]    0.00158 ms
-        hap_wait(r, e_embeddings_word_embeddings_weight); // 0.0125 ms hidden
+        hap_wait(r, e_embeddings_word_embeddings_weight); // 0.0144 ms hidden
 
         for (int i = 0; i < 3; i++)
             encoder_layer_update_2(r, &encoder_layer[i]);
-        hap_wait(r, e_cls_predictions_transform_dense_weight); // 0.0044 ms hidden
+        hap_wait(r, e_cls_predictions_transform_dense_weight); // 0.00319 ms hidden
     }
     return hap_finish(r);
 }

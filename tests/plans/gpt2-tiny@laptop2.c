@@ -5,7 +5,7 @@
 //   classes     cpu4 {0}  cpu3 {1}
 //   predicted   4.64 ms/step = 4.32 ms compute and idle + 0.603 ms communication - 0.28 ms hidden;
 //               by datasheet formulas
-//   memory      4.41 MiB / 3.41 MiB    graph a94a3bb305aca178    cluster 8851bf650c8a0795
+//   memory      4.40 MiB / 3.41 MiB    graph a94a3bb305aca178    cluster 8851bf650c8a0795
 //   strategy    auto
 
 #include "hap/runtime.h"
@@ -19,8 +19,8 @@ static const int64_t heads[2] = {2, 2};
 // 8 cut 0.625 0.375 over axis 0 (compute).
 static const int64_t rows[2] = {5, 3};
 
-// 32 cut 0.562 0.438 over axis 0 (compute).
-static const int64_t cut_32[2] = {18, 14};
+// 32 cut 0.531 0.469 over axis 0 (compute).
+static const int64_t cut_32[2] = {17, 15};
 
 // 211 cut 0.573 0.427 over axis 0 (compute).
 static const int64_t vocab[2] = {121, 90};
@@ -76,14 +76,14 @@ static const int64_t at_1355776[2] = {1355776, 1355776}, at_790528[2] = {790528,
 static const int64_t at_819200[2] = {819200, 819200};
 
 // Byte offsets in the local segment, by class {cpu4, cpu3}.
-static const int64_t at_2869248[2] = {2869248, 1832960}, at_2729472[2] = {2729472, 1748736};
+static const int64_t at_2868736[2] = {2868736, 1833472}, at_2728960[2] = {2728960, 1749248};
 static const int64_t at_768[2] = {768, 768}, at_1536[2] = {1536, 1536}, at_3840[2] = {3840, 3840};
 static const int64_t at_4608[2] = {4608, 4608}, at_5376[2] = {5376, 5376};
 static const int64_t at_6144[2] = {6144, 6144}, at_8448[2] = {8448, 8448};
 static const int64_t at_394240[2] = {394240, 304128}, at_394496[2] = {394496, 304384};
 static const int64_t at_394752[2] = {394752, 304640}, at_395008[2] = {395008, 304896};
 static const int64_t at_425984[2] = {425984, 327936}, at_456960[2] = {456960, 350976};
-static const int64_t at_461568[2] = {461568, 354560}, at_9216[2] = {9216, 9216};
+static const int64_t at_461312[2] = {461312, 354816}, at_9216[2] = {9216, 9216};
 static const int64_t at_9728[2] = {9728, 9728}, at_10240[2] = {10240, 10240};
 static const int64_t at_10752[2] = {10752, 10752}, at_11264[2] = {11264, 11264};
 static const int64_t at_68096[2] = {68096, 52736}, at_124928[2] = {124928, 94208};
@@ -95,46 +95,46 @@ static const int64_t at_163328[2] = {163328, 132608}, at_163840[2] = {163840, 13
 static const int64_t at_220672[2] = {220672, 174592}, at_277504[2] = {277504, 216064};
 static const int64_t at_279040[2] = {279040, 217600}, at_280576[2] = {280576, 219136};
 static const int64_t at_336896[2] = {336896, 261120}, at_393216[2] = {393216, 303104};
-static const int64_t at_393728[2] = {393728, 303616}, at_466176[2] = {466176, 358144};
-static const int64_t at_466432[2] = {466432, 358400}, at_466688[2] = {466688, 358656};
-static const int64_t at_466944[2] = {466944, 358912}, at_467200[2] = {467200, 359168};
-static const int64_t at_495616[2] = {495616, 379904}, at_524032[2] = {524032, 400640};
-static const int64_t at_524800[2] = {524800, 401408}, at_525568[2] = {525568, 402176};
-static const int64_t at_533760[2] = {533760, 410368}, at_541952[2] = {541952, 418560};
-static const int64_t at_542208[2] = {542208, 418816}, at_542464[2] = {542464, 419072};
-static const int64_t at_542720[2] = {542720, 419328}, at_542976[2] = {542976, 419584};
-static const int64_t at_543232[2] = {543232, 419840}, at_543488[2] = {543488, 420096};
-static const int64_t at_571904[2] = {571904, 440832}, at_600320[2] = {600320, 461568};
-static const int64_t at_601088[2] = {601088, 462336}, at_601856[2] = {601856, 463104};
-static const int64_t at_630016[2] = {630016, 484096}, at_658176[2] = {658176, 505088};
-static const int64_t at_658432[2] = {658432, 505344}, at_658688[2] = {658688, 505600};
-static const int64_t at_658944[2] = {658944, 505856}, at_659200[2] = {659200, 506112};
-static const int64_t at_659456[2] = {659456, 506368}, at_659712[2] = {659712, 506624};
-static const int64_t at_700672[2] = {700672, 531200}, at_1396992[2] = {1396992, 948992};
-static const int64_t at_2864640[2] = {2864640, 1829888}, at_2866944[2] = {2866944, 1831424};
-static const int64_t at_1560832[2] = {1560832, 1047296}, at_1274112[2] = {1274112, 875264};
-static const int64_t at_905472[2] = {905472, 654080}, at_987392[2] = {987392, 703232};
-static const int64_t at_946432[2] = {946432, 678656}, at_1683712[2] = {1683712, 1121024};
-static const int64_t at_1806592[2] = {1806592, 1194752}, at_1929472[2] = {1929472, 1268480};
-static const int64_t at_2052352[2] = {2052352, 1342208}, at_2680832[2] = {2680832, 1719552};
-static const int64_t at_2175232[2] = {2175232, 1415936}, at_2298112[2] = {2298112, 1489664};
-static const int64_t at_2870528[2] = {2870528, 1833728}, at_2872832[2] = {2872832, 1835264};
-static const int64_t at_2420992[2] = {2420992, 1563392}, at_1028352[2] = {1028352, 727808};
-static const int64_t at_2543872[2] = {2543872, 1637120}, at_2679296[2] = {2679296, 1718528};
-static const int64_t at_2680064[2] = {2680064, 1719040}, at_2688512[2] = {2688512, 1724160};
-static const int64_t at_2731520[2] = {2731520, 1750784}, at_2875136[2] = {2875136, 1836800};
-static const int64_t at_2875904[2] = {2875904, 1837312}, at_2732800[2] = {2732800, 1751552};
-static const int64_t at_2679040[2] = {2679040, 1718272}, at_2731776[2] = {2731776, 1751040};
-static const int64_t at_2877952[2] = {2877952, 1838592}, at_2876672[2] = {2876672, 1837824};
-static const int64_t at_2597888[2] = {2597888, 1691136}, at_2638848[2] = {2638848, 1715712};
-static const int64_t at_2639616[2] = {2639616, 1716224}, at_2811392[2] = {2811392, 1797888};
-static const int64_t at_947200[2] = {947200, 679168}, at_1315072[2] = {1315072, 899840};
-static const int64_t at_1356032[2] = {1356032, 924416}, at_1519872[2] = {1519872, 1022720};
-static const int64_t at_1765632[2] = {1765632, 1170176}, at_906240[2] = {906240, 654592};
-static const int64_t at_1151232[2] = {1151232, 801536}, at_823552[2] = {823552, 604928};
-static const int64_t at_782592[2] = {782592, 580352}, at_783360[2] = {783360, 580864};
-static const int64_t at_864512[2] = {864512, 629504}, at_865280[2] = {865280, 630016};
-static const int64_t at_659968[2] = {659968, 506880}, at_660224[2] = {660224, 507136};
+static const int64_t at_393728[2] = {393728, 303616}, at_465664[2] = {465664, 358656};
+static const int64_t at_465920[2] = {465920, 358912}, at_466176[2] = {466176, 359168};
+static const int64_t at_466432[2] = {466432, 359424}, at_466688[2] = {466688, 359680};
+static const int64_t at_495104[2] = {495104, 380416}, at_523520[2] = {523520, 401152};
+static const int64_t at_524288[2] = {524288, 401920}, at_525056[2] = {525056, 402688};
+static const int64_t at_533248[2] = {533248, 410880}, at_541440[2] = {541440, 419072};
+static const int64_t at_541696[2] = {541696, 419328}, at_541952[2] = {541952, 419584};
+static const int64_t at_542208[2] = {542208, 419840}, at_542464[2] = {542464, 420096};
+static const int64_t at_542720[2] = {542720, 420352}, at_542976[2] = {542976, 420608};
+static const int64_t at_571392[2] = {571392, 441344}, at_599808[2] = {599808, 462080};
+static const int64_t at_600576[2] = {600576, 462848}, at_601344[2] = {601344, 463616};
+static const int64_t at_629504[2] = {629504, 484608}, at_657664[2] = {657664, 505600};
+static const int64_t at_657920[2] = {657920, 505856}, at_658176[2] = {658176, 506112};
+static const int64_t at_658432[2] = {658432, 506368}, at_658688[2] = {658688, 506624};
+static const int64_t at_658944[2] = {658944, 506880}, at_659200[2] = {659200, 507136};
+static const int64_t at_700160[2] = {700160, 531712}, at_1396480[2] = {1396480, 949504};
+static const int64_t at_2864128[2] = {2864128, 1830400}, at_2866432[2] = {2866432, 1831936};
+static const int64_t at_1560320[2] = {1560320, 1047808}, at_1273600[2] = {1273600, 875776};
+static const int64_t at_904960[2] = {904960, 654592}, at_986880[2] = {986880, 703744};
+static const int64_t at_945920[2] = {945920, 679168}, at_1683200[2] = {1683200, 1121536};
+static const int64_t at_1806080[2] = {1806080, 1195264}, at_1928960[2] = {1928960, 1268992};
+static const int64_t at_2051840[2] = {2051840, 1342720}, at_2680320[2] = {2680320, 1720064};
+static const int64_t at_2174720[2] = {2174720, 1416448}, at_2297600[2] = {2297600, 1490176};
+static const int64_t at_2870016[2] = {2870016, 1834240}, at_2872320[2] = {2872320, 1835776};
+static const int64_t at_2420480[2] = {2420480, 1563904}, at_1027840[2] = {1027840, 728320};
+static const int64_t at_2543360[2] = {2543360, 1637632}, at_2678784[2] = {2678784, 1719040};
+static const int64_t at_2679552[2] = {2679552, 1719552}, at_2688000[2] = {2688000, 1724672};
+static const int64_t at_2731008[2] = {2731008, 1751296}, at_2874624[2] = {2874624, 1837312};
+static const int64_t at_2875392[2] = {2875392, 1837824}, at_2732288[2] = {2732288, 1752064};
+static const int64_t at_2678528[2] = {2678528, 1718784}, at_2731264[2] = {2731264, 1751552};
+static const int64_t at_2877440[2] = {2877440, 1839104}, at_2876160[2] = {2876160, 1838336};
+static const int64_t at_2597376[2] = {2597376, 1691648}, at_2638336[2] = {2638336, 1716224};
+static const int64_t at_2639104[2] = {2639104, 1716736}, at_2810880[2] = {2810880, 1798400};
+static const int64_t at_946688[2] = {946688, 679680}, at_1314560[2] = {1314560, 900352};
+static const int64_t at_1355520[2] = {1355520, 924928}, at_1519360[2] = {1519360, 1023232};
+static const int64_t at_1765120[2] = {1765120, 1170688}, at_905728[2] = {905728, 655104};
+static const int64_t at_1150720[2] = {1150720, 802048}, at_823040[2] = {823040, 605440};
+static const int64_t at_782080[2] = {782080, 580864}, at_782848[2] = {782848, 581376};
+static const int64_t at_864000[2] = {864000, 630016}, at_864768[2] = {864768, 630528};
+static const int64_t at_659456[2] = {659456, 507392}, at_659712[2] = {659712, 507648};
 
 // Bytes from one block's buffer to the next one's.
 static const int64_t by_768[2] = {768, 512}, by_40960[2] = {40960, 24576}, by_256[2] = {256, 256};
@@ -144,7 +144,7 @@ static const int64_t by_122880[2] = {122880, 73728}, by_28672[2] = {28672, 28672
 static const int64_t by_4096[2] = {4096, 4096}, by_8192[2] = {8192, 8192};
 static const int64_t by_28416[2] = {28416, 20736}, by_28160[2] = {28160, 20992};
 
-static const int64_t local_bytes[2] = {2878208, 1838848}, sym_bytes = 1740800;
+static const int64_t local_bytes[2] = {2877696, 1839360}, sym_bytes = 1740800;
 
 // Collectives that are waited for elsewhere than where they start.
 static hap_event *h_mlp_c_proj_dw_cut_ready[2], *h_mlp_c_proj_db_cut_ready[2];
@@ -569,12 +569,12 @@ int main(int argc, char **argv)
     const hap_dim scratch_128[] = {WHOLE(128)};
     const hap_dim cut_64_of_64[] = {CUT(0, 64, cut_64)};
     const hap_dim cut_3_of_192[] = {CUT_IN(0, 1, 3, 64, cut_3)};
-    const hap_dim scratch_1152[] = {WHOLE(1152)};
+    const hap_dim scratch_1088[] = {WHOLE(1088)};
 
     // Inputs.
-    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_2869248, HAP_I64, 2, rows_32);
+    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_2868736, HAP_I64, 2, rows_32);
     hap_input(r, "input_ids", input_ids);
-    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_2729472, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_2728960, HAP_I64, 2, of_8_32); // [8 32]
     hap_input(r, "labels", labels);
 
     // Parameters and what the step carries over.
@@ -592,75 +592,75 @@ int main(int argc, char **argv)
     hap_state(r, "transformer.wte.weight.exp_avg_sq", wte_weight_exp_avg_sq);
     hap_tensor *wpe_weight_exp_avg = hap_at(r, SEG_LOCAL, at_456960, HAP_F32, 2, cut_32_64);
     hap_state(r, "transformer.wpe.weight.exp_avg", wpe_weight_exp_avg);
-    hap_tensor *wpe_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_461568, HAP_F32, 2, cut_32_64);
+    hap_tensor *wpe_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_461312, HAP_F32, 2, cut_32_64);
     hap_state(r, "transformer.wpe.weight.exp_avg_sq", wpe_weight_exp_avg_sq);
-    hap_tensor *h_2_ln_1_weight_exp_avg = hap_at(r, SEG_LOCAL, at_466176, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_weight_exp_avg = hap_at(r, SEG_LOCAL, at_465664, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.weight.exp_avg", h_2_ln_1_weight_exp_avg);
-    hap_tensor *h_2_ln_1_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_466432, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_465920, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.weight.exp_avg_sq", h_2_ln_1_weight_exp_avg_sq);
-    hap_tensor *h_2_ln_1_bias_exp_avg = hap_at(r, SEG_LOCAL, at_466688, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_bias_exp_avg = hap_at(r, SEG_LOCAL, at_466176, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.bias.exp_avg", h_2_ln_1_bias_exp_avg);
-    hap_tensor *h_2_ln_1_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_466944, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_466432, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.bias.exp_avg_sq", h_2_ln_1_bias_exp_avg_sq);
     hap_tensor *h_2_attn_c_attn_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_467200, HAP_F32, 2, cut_64_192);
+        hap_at(r, SEG_LOCAL, at_466688, HAP_F32, 2, cut_64_192);
     hap_state(r, "transformer.h.2.attn.c_attn.weight.exp_avg", h_2_attn_c_attn_weight_exp_avg);
     hap_tensor *h_2_attn_c_attn_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_495616, HAP_F32, 2, cut_64_192);
+        hap_at(r, SEG_LOCAL, at_495104, HAP_F32, 2, cut_64_192);
     hap_state(r, "transformer.h.2.attn.c_attn.weight.exp_avg_sq",
               h_2_attn_c_attn_weight_exp_avg_sq);
-    hap_tensor *h_2_attn_c_attn_bias_exp_avg = hap_at(r, SEG_LOCAL, at_524032, HAP_F32, 1, of_192);
+    hap_tensor *h_2_attn_c_attn_bias_exp_avg = hap_at(r, SEG_LOCAL, at_523520, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.attn.c_attn.bias.exp_avg", h_2_attn_c_attn_bias_exp_avg);
     hap_tensor *h_2_attn_c_attn_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_524800, HAP_F32, 1, of_192);
+        hap_at(r, SEG_LOCAL, at_524288, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.attn.c_attn.bias.exp_avg_sq", h_2_attn_c_attn_bias_exp_avg_sq);
     hap_tensor *h_2_attn_c_proj_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_525568, HAP_F32, 2, heads_64);
+        hap_at(r, SEG_LOCAL, at_525056, HAP_F32, 2, heads_64);
     hap_state(r, "transformer.h.2.attn.c_proj.weight.exp_avg", h_2_attn_c_proj_weight_exp_avg);
     hap_tensor *h_2_attn_c_proj_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_533760, HAP_F32, 2, heads_64);
+        hap_at(r, SEG_LOCAL, at_533248, HAP_F32, 2, heads_64);
     hap_state(r, "transformer.h.2.attn.c_proj.weight.exp_avg_sq",
               h_2_attn_c_proj_weight_exp_avg_sq);
-    hap_tensor *h_2_attn_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_541952, HAP_F32, 1, of_64);
+    hap_tensor *h_2_attn_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_541440, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.attn.c_proj.bias.exp_avg", h_2_attn_c_proj_bias_exp_avg);
     hap_tensor *h_2_attn_c_proj_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_542208, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_541696, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.attn.c_proj.bias.exp_avg_sq", h_2_attn_c_proj_bias_exp_avg_sq);
-    hap_tensor *h_2_ln_2_weight_exp_avg = hap_at(r, SEG_LOCAL, at_542464, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_weight_exp_avg = hap_at(r, SEG_LOCAL, at_541952, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.weight.exp_avg", h_2_ln_2_weight_exp_avg);
-    hap_tensor *h_2_ln_2_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_542720, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_542208, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.weight.exp_avg_sq", h_2_ln_2_weight_exp_avg_sq);
-    hap_tensor *h_2_ln_2_bias_exp_avg = hap_at(r, SEG_LOCAL, at_542976, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_bias_exp_avg = hap_at(r, SEG_LOCAL, at_542464, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.bias.exp_avg", h_2_ln_2_bias_exp_avg);
-    hap_tensor *h_2_ln_2_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_542720, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.bias.exp_avg_sq", h_2_ln_2_bias_exp_avg_sq);
     hap_tensor *h_2_mlp_c_fc_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_543488, HAP_F32, 2, cut_64_192);
+        hap_at(r, SEG_LOCAL, at_542976, HAP_F32, 2, cut_64_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.weight.exp_avg", h_2_mlp_c_fc_weight_exp_avg);
     hap_tensor *h_2_mlp_c_fc_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_571904, HAP_F32, 2, cut_64_192);
+        hap_at(r, SEG_LOCAL, at_571392, HAP_F32, 2, cut_64_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.weight.exp_avg_sq", h_2_mlp_c_fc_weight_exp_avg_sq);
-    hap_tensor *h_2_mlp_c_fc_bias_exp_avg = hap_at(r, SEG_LOCAL, at_600320, HAP_F32, 1, of_192);
+    hap_tensor *h_2_mlp_c_fc_bias_exp_avg = hap_at(r, SEG_LOCAL, at_599808, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.bias.exp_avg", h_2_mlp_c_fc_bias_exp_avg);
-    hap_tensor *h_2_mlp_c_fc_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_601088, HAP_F32, 1, of_192);
+    hap_tensor *h_2_mlp_c_fc_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_600576, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.bias.exp_avg_sq", h_2_mlp_c_fc_bias_exp_avg_sq);
     hap_tensor *h_2_mlp_c_proj_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_601856, HAP_F32, 2, cut_192_64);
+        hap_at(r, SEG_LOCAL, at_601344, HAP_F32, 2, cut_192_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.weight.exp_avg", h_2_mlp_c_proj_weight_exp_avg);
     hap_tensor *h_2_mlp_c_proj_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_630016, HAP_F32, 2, cut_192_64);
+        hap_at(r, SEG_LOCAL, at_629504, HAP_F32, 2, cut_192_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.weight.exp_avg_sq", h_2_mlp_c_proj_weight_exp_avg_sq);
-    hap_tensor *h_2_mlp_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_658176, HAP_F32, 1, of_64);
+    hap_tensor *h_2_mlp_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_657664, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.bias.exp_avg", h_2_mlp_c_proj_bias_exp_avg);
-    hap_tensor *h_2_mlp_c_proj_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_658432, HAP_F32, 1, of_64);
+    hap_tensor *h_2_mlp_c_proj_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_657920, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.bias.exp_avg_sq", h_2_mlp_c_proj_bias_exp_avg_sq);
-    hap_tensor *ln_f_weight_exp_avg = hap_at(r, SEG_LOCAL, at_658688, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_weight_exp_avg = hap_at(r, SEG_LOCAL, at_658176, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.weight.exp_avg", ln_f_weight_exp_avg);
-    hap_tensor *ln_f_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_658944, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_658432, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.weight.exp_avg_sq", ln_f_weight_exp_avg_sq);
-    hap_tensor *ln_f_bias_exp_avg = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_bias_exp_avg = hap_at(r, SEG_LOCAL, at_658688, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.bias.exp_avg", ln_f_bias_exp_avg);
-    hap_tensor *ln_f_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_658944, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.bias.exp_avg_sq", ln_f_bias_exp_avg_sq);
 
     // Constants.
@@ -668,138 +668,138 @@ int main(int argc, char **argv)
     hap_const(r, "transformer.wpe.const", wpe_const, HAP_IOTA(0, 1));
 
     // Values of the step.
-    hap_tensor *wte = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 3, rows_32_64);
-    hap_tensor *wpe = hap_at(r, SEG_LOCAL, at_700672, HAP_F32, 3, of_1_32_64); // [1 32 64]
-    hap_tensor *ln_f_sum = hap_at(r, SEG_LOCAL, at_2679296, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_m2 = hap_at(r, SEG_LOCAL, at_2680064, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f = hap_at(r, SEG_LOCAL, at_2688512, HAP_F32, 3, rows_32_64);
-    hap_tensor *lm_head = hap_at(r, SEG_LOCAL, at_2543872, HAP_F32, 3, rows_32_211);
-    hap_tensor *pad = hap_at(r, SEG_LOCAL, at_2731520, HAP_I64, 2, of_8_33);   // [8 33]
-    hap_tensor *slice = hap_at(r, SEG_LOCAL, at_2729472, HAP_I64, 2, of_8_32); // [8 32]
-    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_2875136, HAP_F32, 2, rows_32);
-    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_2875904, HAP_F32, 2, rows_32);
-    hap_tensor *slice_cut = hap_at(r, SEG_LOCAL, at_2731520, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_2732800, HAP_F32, 2, rows_32);
-    hap_tensor *slice_cut_2 = hap_at(r, SEG_LOCAL, at_2731520, HAP_I64, 2, rows_32);
+    hap_tensor *wte = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 3, rows_32_64);
+    hap_tensor *wpe = hap_at(r, SEG_LOCAL, at_700160, HAP_F32, 3, of_1_32_64); // [1 32 64]
+    hap_tensor *ln_f_sum = hap_at(r, SEG_LOCAL, at_2678784, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_m2 = hap_at(r, SEG_LOCAL, at_2679552, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f = hap_at(r, SEG_LOCAL, at_2688000, HAP_F32, 3, rows_32_64);
+    hap_tensor *lm_head = hap_at(r, SEG_LOCAL, at_2543360, HAP_F32, 3, rows_32_211);
+    hap_tensor *pad = hap_at(r, SEG_LOCAL, at_2731008, HAP_I64, 2, of_8_33);   // [8 33]
+    hap_tensor *slice = hap_at(r, SEG_LOCAL, at_2728960, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_2874624, HAP_F32, 2, rows_32);
+    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_2875392, HAP_F32, 2, rows_32);
+    hap_tensor *slice_cut = hap_at(r, SEG_LOCAL, at_2731008, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_2732288, HAP_F32, 2, rows_32);
+    hap_tensor *slice_cut_2 = hap_at(r, SEG_LOCAL, at_2731008, HAP_I64, 2, rows_32);
     hap_tensor *ce_sum = hap_at(r, SEG_SYM, at_557056, HAP_F32, 0, NULL);       // []+
     hap_tensor *ce_sum_all = hap_at(r, SEG_SYM, at_557056, HAP_F32, 0, NULL);   // []
-    hap_tensor *count = hap_at(r, SEG_LOCAL, at_2731520, HAP_F32, 0, NULL);     // []
-    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_2679040, HAP_F32, 0, NULL);      // []
-    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_2731776, HAP_F32, 0, NULL); // []
-    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_2877952, HAP_F32, 0, NULL);   // []
-    hap_tensor *slice_cut_3 = hap_at(r, SEG_LOCAL, at_2876672, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_2729472, HAP_F32, 3, rows_32_211);
-    hap_tensor *lm_head_dx = hap_at(r, SEG_LOCAL, at_2597888, HAP_F32, 3, rows_32_64);
-    hap_tensor *lm_head_dw = hap_at(r, SEG_LOCAL, at_2543872, HAP_F32, 2, of_211_64); // [211 64]+
-    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_2638848, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_2639616, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_dx = hap_at(r, SEG_LOCAL, at_2811392, HAP_F32, 3, rows_32_64);
+    hap_tensor *count = hap_at(r, SEG_LOCAL, at_2731008, HAP_F32, 0, NULL);     // []
+    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_2678528, HAP_F32, 0, NULL);      // []
+    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_2731264, HAP_F32, 0, NULL); // []
+    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_2877440, HAP_F32, 0, NULL);   // []
+    hap_tensor *slice_cut_3 = hap_at(r, SEG_LOCAL, at_2876160, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_2728960, HAP_F32, 3, rows_32_211);
+    hap_tensor *lm_head_dx = hap_at(r, SEG_LOCAL, at_2597376, HAP_F32, 3, rows_32_64);
+    hap_tensor *lm_head_dw = hap_at(r, SEG_LOCAL, at_2543360, HAP_F32, 2, of_211_64); // [211 64]+
+    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_2638336, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_2639104, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_dx = hap_at(r, SEG_LOCAL, at_2810880, HAP_F32, 3, rows_32_64);
     hap_tensor *ln_f_dw = hap_at(r, SEG_SYM, at_1650688, HAP_F32, 1, of_64);       // [64]+
     hap_tensor *ln_f_dw_1 = hap_at(r, SEG_SYM, at_1646592, HAP_F32, 1, of_64);     // [64]+
     hap_tensor *ln_f_dw_all = hap_at(r, SEG_SYM, at_1650688, HAP_F32, 1, of_64);   // [64]
     hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_SYM, at_1646592, HAP_F32, 1, of_64); // [64]
-    hap_tensor *h_2_mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_2688512, HAP_F32, 3, rows_32_192);
+    hap_tensor *h_2_mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_2688000, HAP_F32, 3, rows_32_192);
     // [192 64]+
     hap_tensor *h_2_mlp_c_proj_dw = hap_at(r, SEG_SYM, at_1081344, HAP_F32, 2, of_192_64);
     hap_tensor *h_2_mlp_c_proj_dw_cut = hap_at(r, SEG_SYM, at_1294336, HAP_F32, 2, cut_192_64);
     hap_tensor *h_2_mlp_c_proj_db = hap_at(r, SEG_SYM, at_1654784, HAP_F32, 1, of_64); // [64]+
     hap_tensor *h_2_mlp_c_proj_db_all = hap_at(r, SEG_SYM, at_1654784, HAP_F32, 1, of_64);
-    hap_tensor *h_2_mlp_act_dx = hap_at(r, SEG_LOCAL, at_1274112, HAP_F32, 3, rows_32_192);
-    hap_tensor *h_2_mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_2_mlp_act_dx = hap_at(r, SEG_LOCAL, at_1273600, HAP_F32, 3, rows_32_192);
+    hap_tensor *h_2_mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_904960, HAP_F32, 3, rows_32_64);
     // [64 192]+
     hap_tensor *h_2_mlp_c_fc_dw = hap_at(r, SEG_SYM, at_1130496, HAP_F32, 2, of_64_192);
     hap_tensor *h_2_mlp_c_fc_dw_cut = hap_at(r, SEG_SYM, at_1323008, HAP_F32, 2, cut_64_192);
     hap_tensor *h_2_mlp_c_fc_db = hap_at(r, SEG_SYM, at_1683456, HAP_F32, 1, of_192); // [192]+
     hap_tensor *h_2_mlp_c_fc_db_cut = hap_at(r, SEG_SYM, at_1658880, HAP_F32, 1, cut_192_of_192);
-    hap_tensor *h_2_ln_2_stats = hap_at(r, SEG_LOCAL, at_946432, HAP_F32, 2, rows_32);
-    hap_tensor *h_2_ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_947200, HAP_F32, 2, rows_32);
-    hap_tensor *h_2_ln_2_dx = hap_at(r, SEG_LOCAL, at_987392, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_2_ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_946432, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_2_ln_2_stats = hap_at(r, SEG_LOCAL, at_945920, HAP_F32, 2, rows_32);
+    hap_tensor *h_2_ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_946688, HAP_F32, 2, rows_32);
+    hap_tensor *h_2_ln_2_dx = hap_at(r, SEG_LOCAL, at_986880, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_2_ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_945920, HAP_F32, 3, rows_32_64);
     hap_tensor *h_2_ln_2_dw = hap_at(r, SEG_SYM, at_1699840, HAP_F32, 1, of_64);   // [64]+
     hap_tensor *h_2_ln_2_dw_1 = hap_at(r, SEG_SYM, at_1691648, HAP_F32, 1, of_64); // [64]+
     hap_tensor *h_2_ln_2_dw_cut = hap_at(r, SEG_SYM, at_1667072, HAP_F32, 1, cut_64_of_64);
     hap_tensor *h_2_ln_2_dw_1_cut = hap_at(r, SEG_SYM, at_1662976, HAP_F32, 1, cut_64_of_64);
-    hap_tensor *h_2_attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_2_attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_904960, HAP_F32, 3, rows_32_64);
     // [64 64]+
     hap_tensor *h_2_attn_c_proj_dw = hap_at(r, SEG_SYM, at_1396736, HAP_F32, 2, of_64_64);
     hap_tensor *h_2_attn_c_proj_dw_cut = hap_at(r, SEG_SYM, at_1425408, HAP_F32, 2, heads_64);
     hap_tensor *h_2_attn_c_proj_db = hap_at(r, SEG_SYM, at_1708032, HAP_F32, 1, of_64); // [64]+
     hap_tensor *h_2_attn_c_proj_db_cut = hap_at(r, SEG_SYM, at_1671168, HAP_F32, 1, cut_64_of_64);
-    hap_tensor *h_2_attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_2_attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_904960, HAP_F32, 4, rows_32_4_16);
     hap_tensor *h_2_attn_transpose_4_dx =
-        hap_at(r, SEG_LOCAL, at_1315072, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_2_attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_1356032, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_2_attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_987392, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_2_attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_1274112, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_2_attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 4, rows_32_4_16);
-    hap_tensor *h_2_attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_1314560, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_2_attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_1355520, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_2_attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_986880, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_2_attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_1273600, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_2_attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_904960, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_2_attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_904960, HAP_F32, 3, rows_32_64);
     hap_tensor *h_2_attn_transpose_2_dx =
-        hap_at(r, SEG_LOCAL, at_1519872, HAP_F32, 4, rows_32_4_16);
-    hap_tensor *h_2_attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_1519872, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_2_attn_transpose_dx = hap_at(r, SEG_LOCAL, at_1765632, HAP_F32, 4, rows_32_4_16);
-    hap_tensor *h_2_attn_reshape_dx = hap_at(r, SEG_LOCAL, at_1765632, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_2_attn_split_dx = hap_at(r, SEG_LOCAL, at_1274112, HAP_F32, 3, rows_32_192);
-    hap_tensor *h_2_attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_987392, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_1519360, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_2_attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_1519360, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_2_attn_transpose_dx = hap_at(r, SEG_LOCAL, at_1765120, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_2_attn_reshape_dx = hap_at(r, SEG_LOCAL, at_1765120, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_2_attn_split_dx = hap_at(r, SEG_LOCAL, at_1273600, HAP_F32, 3, rows_32_192);
+    hap_tensor *h_2_attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_986880, HAP_F32, 3, rows_32_64);
     // [64 192]+
     hap_tensor *h_2_attn_c_attn_dw = hap_at(r, SEG_SYM, at_1179648, HAP_F32, 2, of_64_192);
     hap_tensor *h_2_attn_c_attn_dw_cut = hap_at(r, SEG_SYM, at_1351680, HAP_F32, 2, cut_64_192);
     hap_tensor *h_2_attn_c_attn_db = hap_at(r, SEG_SYM, at_1716224, HAP_F32, 1, of_192); // [192]+
     hap_tensor *h_2_attn_c_attn_db_cut = hap_at(r, SEG_SYM, at_1675264, HAP_F32, 1, cut_3_of_192);
-    hap_tensor *h_2_ln_1_stats = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 2, rows_32);
-    hap_tensor *h_2_ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_906240, HAP_F32, 2, rows_32);
-    hap_tensor *h_2_ln_1_dx = hap_at(r, SEG_LOCAL, at_1274112, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_2_ln_1_stats = hap_at(r, SEG_LOCAL, at_904960, HAP_F32, 2, rows_32);
+    hap_tensor *h_2_ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_905728, HAP_F32, 2, rows_32);
+    hap_tensor *h_2_ln_1_dx = hap_at(r, SEG_LOCAL, at_1273600, HAP_F32, 3, rows_32_64);
     hap_tensor *h_2_ln_1_dw = hap_at(r, SEG_SYM, at_1732608, HAP_F32, 1, of_64);   // [64]+
     hap_tensor *h_2_ln_1_dw_1 = hap_at(r, SEG_SYM, at_1724416, HAP_F32, 1, of_64); // [64]+
     hap_tensor *h_2_ln_1_dw_1_cut = hap_at(r, SEG_SYM, at_1679360, HAP_F32, 1, cut_64_of_64);
-    hap_tensor *add_fold1 = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 3, of_1_32_64); // [1 32 64]+
+    hap_tensor *add_fold1 = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 3, of_1_32_64); // [1 32 64]+
     hap_tensor *wpe_dw = hap_at(r, SEG_SYM, at_1630208, HAP_F32, 2, of_32_64);       // [32 64]+
     hap_tensor *wpe_dw_cut = hap_at(r, SEG_SYM, at_1490944, HAP_F32, 2, cut_32_64);
-    hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 2, of_211_64); // [211 64]+
+    hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 2, of_211_64); // [211 64]+
     hap_tensor *wte_sum = hap_at(r, SEG_SYM, at_1024000, HAP_F32, 2, of_211_64); // [211 64]+
     hap_tensor *wte_sum_cut = hap_at(r, SEG_SYM, at_1228800, HAP_F32, 2, vocab_64);
-    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);      // []+
-    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);      // []+
-    hap_tensor *h_2_ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL); // []+
-    hap_tensor *h_2_ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);  // []+
-    hap_tensor *h_2_ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);   // []+
-    hap_tensor *h_2_ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);    // []+
+    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);      // []+
+    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);      // []+
+    hap_tensor *h_2_ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL); // []+
+    hap_tensor *h_2_ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);  // []+
+    hap_tensor *h_2_ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);   // []+
+    hap_tensor *h_2_ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);    // []+
     // []+
-    hap_tensor *h_2_attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_attn_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_bias_norm = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);
-    hap_tensor *h_2_ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL); // []+
-    hap_tensor *h_2_ln_2_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);  // []+
-    hap_tensor *h_2_ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);   // []+
-    hap_tensor *h_2_ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);    // []+
+    hap_tensor *h_2_attn_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);
+    hap_tensor *h_2_ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL); // []+
+    hap_tensor *h_2_ln_2_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);  // []+
+    hap_tensor *h_2_ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);   // []+
+    hap_tensor *h_2_ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);    // []+
     // []+
-    hap_tensor *h_2_mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);
-    hap_tensor *h_2_mlp_c_fc_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL); // []+
-    hap_tensor *h_2_mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);  // []+
-    hap_tensor *h_2_mlp_c_fc_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);   // []+
+    hap_tensor *h_2_mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_fc_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL); // []+
+    hap_tensor *h_2_mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);  // []+
+    hap_tensor *h_2_mlp_c_fc_bias_norm = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);   // []+
     // []+
-    hap_tensor *h_2_mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);
     // []+
     hap_tensor *h_2_mlp_c_proj_weight_norm = hap_at(r, SEG_SYM, at_1396736, HAP_F32, 0, NULL);
     hap_tensor *h_2_mlp_c_proj_weight_norm_all = hap_at(r, SEG_SYM, at_1396736, HAP_F32, 0, NULL);
-    hap_tensor *h_2_mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);
-    hap_tensor *h_2_mlp_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);
-    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL); // []
-    hap_tensor *ln_f_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);  // []
-    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);   // []
-    hap_tensor *ln_f_bias_norm = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);    // []
-    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);              // []
+    hap_tensor *h_2_mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);
+    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL); // []
+    hap_tensor *ln_f_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);  // []
+    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);   // []
+    hap_tensor *ln_f_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);    // []
+    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);              // []
     hap_tensor *wte_weight_cut = hap_at(r, SEG_SYM, at_729088, HAP_F32, 2, vocab_64);
     hap_tensor *wpe_weight_cut = hap_at(r, SEG_SYM, at_1396736, HAP_F32, 2, cut_32_64);
     hap_tensor *h_2_ln_1_dw_1_all = hap_at(r, SEG_SYM, at_1409024, HAP_F32, 1, of_64); // [64]
@@ -823,7 +823,7 @@ int main(int argc, char **argv)
         hap_at(r, SEG_SYM, at_1720320, HAP_F32, 1, scratch_128);
     hap_tensor *h_2_ln_1_dw_cut_scratch = hap_at(r, SEG_SYM, at_1736704, HAP_F32, 1, of_64);
     hap_tensor *h_2_ln_1_dw_1_cut_scratch = hap_at(r, SEG_SYM, at_1728512, HAP_F32, 1, of_64);
-    hap_tensor *wpe_dw_cut_scratch = hap_at(r, SEG_SYM, at_1638400, HAP_F32, 1, scratch_1152);
+    hap_tensor *wpe_dw_cut_scratch = hap_at(r, SEG_SYM, at_1638400, HAP_F32, 1, scratch_1088);
 
     hap_tensor *h_ln_1_sum[3], *h_ln_1_m2[3], *h_ln_1[3], *h_ln_1_weight[3], *h_ln_1_bias[3];
     hap_tensor *h_attn_c_attn_weight[3], *h_attn_c_attn_bias[3], *h_attn_transpose[3];
@@ -834,9 +834,9 @@ int main(int argc, char **argv)
     hap_tensor *h_mlp_c_proj_weight[3], *h_mlp_c_proj_bias[3], *h_ln_1_sum_2[3], *h_ln_1_dw_cut[3];
     hap_tensor *h_1_mlp_c_proj_bias_norm_2[3], *h_ln_1_dw_all[3];
     for (int i = 0; i < 3; i++) {
-        h_ln_1_sum[i] = hap_at_layer(r, SEG_LOCAL, at_2864640, by_768, i, HAP_F32, 2, rows_32);
-        h_ln_1_m2[i] = hap_at_layer(r, SEG_LOCAL, at_2866944, by_768, i, HAP_F32, 2, rows_32);
-        h_ln_1[i] = hap_at_layer(r, SEG_LOCAL, at_1560832, by_40960, i, HAP_F32, 3, rows_32_64);
+        h_ln_1_sum[i] = hap_at_layer(r, SEG_LOCAL, at_2864128, by_768, i, HAP_F32, 2, rows_32);
+        h_ln_1_m2[i] = hap_at_layer(r, SEG_LOCAL, at_2866432, by_768, i, HAP_F32, 2, rows_32);
+        h_ln_1[i] = hap_at_layer(r, SEG_LOCAL, at_1560320, by_40960, i, HAP_F32, 3, rows_32_64);
         h_ln_1_weight[i] = hap_at_layer(r, SEG_LOCAL, at_0, by_256, i, HAP_F32, 1, of_64); // [64]
         hap_param(r, hap_name("transformer.h.", i, ".ln_1.weight"), h_ln_1_weight[i], HAP_FILL(1));
         h_ln_1_bias[i] = hap_at_layer(r, SEG_LOCAL, at_768, by_256, i, HAP_F32, 1, of_64); // [64]
@@ -850,17 +850,17 @@ int main(int argc, char **argv)
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_attn.bias"), h_attn_c_attn_bias[i],
                   HAP_FILL(0));
         h_attn_transpose[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1683712, by_40960, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_1683200, by_40960, i, HAP_F32, 4, rows_4_32_16);
         h_attn_transpose_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1806592, by_40960, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_1806080, by_40960, i, HAP_F32, 4, rows_4_32_16);
         h_attn_transpose_3[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1929472, by_40960, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_1928960, by_40960, i, HAP_F32, 4, rows_4_32_16);
         h_attn_sdpa[i] =
-            hap_at_layer(r, SEG_LOCAL, at_2052352, by_40960, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_2051840, by_40960, i, HAP_F32, 4, rows_4_32_16);
         h_attn_sdpa_lse[i] =
-            hap_at_layer(r, SEG_LOCAL, at_2680832, by_2560, i, HAP_F32, 3, rows_4_32);
+            hap_at_layer(r, SEG_LOCAL, at_2680320, by_2560, i, HAP_F32, 3, rows_4_32);
         h_attn_reshape_4[i] =
-            hap_at_layer(r, SEG_LOCAL, at_2175232, by_40960, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_2174720, by_40960, i, HAP_F32, 3, rows_32_64);
         h_attn_c_proj_weight[i] =
             hap_at_layer(r, SEG_SYM, at_147456, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_proj.weight"), h_attn_c_proj_weight[i],
@@ -868,16 +868,16 @@ int main(int argc, char **argv)
         h_attn_c_proj_bias[i] = hap_at_layer(r, SEG_LOCAL, at_3840, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_proj.bias"), h_attn_c_proj_bias[i],
                   HAP_FILL(0));
-        h_add[i] = hap_at_layer(r, SEG_LOCAL, at_2298112, by_40960, i, HAP_F32, 3, rows_32_64);
-        h_ln_2_sum[i] = hap_at_layer(r, SEG_LOCAL, at_2870528, by_768, i, HAP_F32, 2, rows_32);
-        h_ln_2_m2[i] = hap_at_layer(r, SEG_LOCAL, at_2872832, by_768, i, HAP_F32, 2, rows_32);
-        h_ln_2[i] = hap_at_layer(r, SEG_LOCAL, at_2420992, by_40960, i, HAP_F32, 3, rows_32_64);
+        h_add[i] = hap_at_layer(r, SEG_LOCAL, at_2297600, by_40960, i, HAP_F32, 3, rows_32_64);
+        h_ln_2_sum[i] = hap_at_layer(r, SEG_LOCAL, at_2870016, by_768, i, HAP_F32, 2, rows_32);
+        h_ln_2_m2[i] = hap_at_layer(r, SEG_LOCAL, at_2872320, by_768, i, HAP_F32, 2, rows_32);
+        h_ln_2[i] = hap_at_layer(r, SEG_LOCAL, at_2420480, by_40960, i, HAP_F32, 3, rows_32_64);
         h_ln_2_weight[i] = hap_at_layer(r, SEG_LOCAL, at_4608, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".ln_2.weight"), h_ln_2_weight[i], HAP_FILL(1));
         h_ln_2_bias[i] = hap_at_layer(r, SEG_LOCAL, at_5376, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".ln_2.bias"), h_ln_2_bias[i], HAP_FILL(0));
         h_mlp_c_fc[i] =
-            hap_at_layer(r, SEG_LOCAL, at_659712, by_122880, i, HAP_F32, 3, rows_32_192);
+            hap_at_layer(r, SEG_LOCAL, at_659200, by_122880, i, HAP_F32, 3, rows_32_192);
         h_mlp_c_fc_weight[i] =
             hap_at_layer(r, SEG_SYM, at_196608, by_49152, i, HAP_F32, 2, of_64_192);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_fc.weight"), h_mlp_c_fc_weight[i],
@@ -886,7 +886,7 @@ int main(int argc, char **argv)
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_fc.bias"), h_mlp_c_fc_bias[i],
                   HAP_FILL(0));
         h_mlp_act[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1028352, by_122880, i, HAP_F32, 3, rows_32_192);
+            hap_at_layer(r, SEG_LOCAL, at_1027840, by_122880, i, HAP_F32, 3, rows_32_192);
         h_mlp_c_proj_weight[i] =
             hap_at_layer(r, SEG_SYM, at_344064, by_49152, i, HAP_F32, 2, of_192_64);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_proj.weight"), h_mlp_c_proj_weight[i],
@@ -894,32 +894,32 @@ int main(int argc, char **argv)
         h_mlp_c_proj_bias[i] = hap_at_layer(r, SEG_LOCAL, at_8448, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_proj.bias"), h_mlp_c_proj_bias[i],
                   HAP_FILL(0));
-        h_ln_1_sum_2[i] = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 3, rows_32_64);
+        h_ln_1_sum_2[i] = hap_at(r, SEG_LOCAL, at_904960, HAP_F32, 3, rows_32_64);
         h_ln_1_dw_cut[i] =
             hap_at_layer(r, SEG_SYM, at_1413120, by_4096, i, HAP_F32, 1, cut_64_of_64);
-        h_1_mlp_c_proj_bias_norm_2[i] = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL); // []+
+        h_1_mlp_c_proj_bias_norm_2[i] = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL); // []+
         h_ln_1_dw_all[i] = hap_at(r, SEG_SYM, at_1404928, HAP_F32, 1, of_64);              // [64]
     }
 
     hap_tensor *h_2_add_2_2[4];
     for (int i = 0; i < 4; i++) {
         h_2_add_2_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1396992, by_40960, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_1396480, by_40960, i, HAP_F32, 3, rows_32_64);
     }
 
     for (int i = 0; i < 3; i++) {
         h_block *b = &h[i];
-        b->attn_c_attn = hap_at(r, SEG_LOCAL, at_1274112, HAP_F32, 3, rows_32_192);
-        b->attn_split_0 = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 3, rows_32_64);
-        b->attn_split_1 = hap_at(r, SEG_LOCAL, at_987392, HAP_F32, 3, rows_32_64);
-        b->attn_split_2 = hap_at(r, SEG_LOCAL, at_946432, HAP_F32, 3, rows_32_64);
-        b->attn_reshape = hap_at(r, SEG_LOCAL, at_987392, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_2 = hap_at(r, SEG_LOCAL, at_946432, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_3 = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 4, rows_32_4_16);
+        b->attn_c_attn = hap_at(r, SEG_LOCAL, at_1273600, HAP_F32, 3, rows_32_192);
+        b->attn_split_0 = hap_at(r, SEG_LOCAL, at_904960, HAP_F32, 3, rows_32_64);
+        b->attn_split_1 = hap_at(r, SEG_LOCAL, at_986880, HAP_F32, 3, rows_32_64);
+        b->attn_split_2 = hap_at(r, SEG_LOCAL, at_945920, HAP_F32, 3, rows_32_64);
+        b->attn_reshape = hap_at(r, SEG_LOCAL, at_986880, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_2 = hap_at(r, SEG_LOCAL, at_945920, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_3 = hap_at(r, SEG_LOCAL, at_904960, HAP_F32, 4, rows_32_4_16);
         b->attn_transpose_4 =
-            hap_at_layer(r, SEG_LOCAL, at_2175232, by_40960, i, HAP_F32, 4, rows_32_4_16);
-        b->attn_c_proj = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 3, rows_32_64);
-        b->mlp_c_proj = hap_at(r, SEG_LOCAL, at_2543872, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_2174720, by_40960, i, HAP_F32, 4, rows_32_4_16);
+        b->attn_c_proj = hap_at(r, SEG_LOCAL, at_904960, HAP_F32, 3, rows_32_64);
+        b->mlp_c_proj = hap_at(r, SEG_LOCAL, at_2543360, HAP_F32, 3, rows_32_64);
         b->ln_1_sum = h_ln_1_sum[i];
         b->add_2 = h_2_add_2_2[i];
         b->ln_1_m2 = h_ln_1_m2[i];
@@ -965,7 +965,7 @@ int main(int argc, char **argv)
 
     for (int i = 0; i < 2; i++) {
         h_2_block *b = &h_2[i];
-        b->mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_1274112, HAP_F32, 3, rows_32_192);
+        b->mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_1273600, HAP_F32, 3, rows_32_192);
         // [192 64]+
         b->mlp_c_proj_dw =
             hap_at_layer(r, SEG_SYM, at_557056, by_49152, 1 - i, HAP_F32, 2, of_192_64);
@@ -977,8 +977,8 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_SYM, at_1433600, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
         b->mlp_c_proj_db_cut_scratch =
             hap_at_layer(r, SEG_SYM, at_1507328, by_4096, 1 - i, HAP_F32, 1, of_64);
-        b->mlp_act_dx = hap_at(r, SEG_LOCAL, at_1151232, HAP_F32, 3, rows_32_192);
-        b->mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_823552, HAP_F32, 3, rows_32_64);
+        b->mlp_act_dx = hap_at(r, SEG_LOCAL, at_1150720, HAP_F32, 3, rows_32_192);
+        b->mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_823040, HAP_F32, 3, rows_32_64);
         // [64 192]+
         b->mlp_c_fc_dw =
             hap_at_layer(r, SEG_SYM, at_655360, by_49152, 1 - i, HAP_F32, 2, of_64_192);
@@ -990,10 +990,10 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_SYM, at_1441792, by_4096, 1 - i, HAP_F32, 1, cut_192_of_192);
         b->mlp_c_fc_db_cut_scratch =
             hap_at_layer(r, SEG_SYM, at_1523712, by_4096, 1 - i, HAP_F32, 1, scratch_128);
-        b->ln_2_stats = hap_at(r, SEG_LOCAL, at_782592, HAP_F32, 2, rows_32);    // [8@rows 32]
-        b->ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_783360, HAP_F32, 2, rows_32);  // [8@rows 32]
-        b->ln_2_dx = hap_at(r, SEG_LOCAL, at_864512, HAP_F32, 3, rows_32_64);    // [8@rows 32 64]
-        b->ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_782592, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
+        b->ln_2_stats = hap_at(r, SEG_LOCAL, at_782080, HAP_F32, 2, rows_32);    // [8@rows 32]
+        b->ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_782848, HAP_F32, 2, rows_32);  // [8@rows 32]
+        b->ln_2_dx = hap_at(r, SEG_LOCAL, at_864000, HAP_F32, 3, rows_32_64);    // [8@rows 32 64]
+        b->ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_782080, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
         // [64]+
         b->ln_2_dw = hap_at_layer(r, SEG_SYM, at_1548288, by_4096, 1 - i, HAP_F32, 1, of_64);
         // [64]+
@@ -1006,7 +1006,7 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_SYM, at_1449984, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
         b->ln_2_dw_1_cut_scratch =
             hap_at_layer(r, SEG_SYM, at_1540096, by_4096, 1 - i, HAP_F32, 1, of_64);
-        b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_823552, HAP_F32, 3, rows_32_64);
+        b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_823040, HAP_F32, 3, rows_32_64);
         b->attn_c_proj_dw =
             hap_at_layer(r, SEG_SYM, at_1261568, by_16384, 1 - i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attn_c_proj_dw_cut =
@@ -1017,19 +1017,19 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_SYM, at_1466368, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
         b->attn_c_proj_db_cut_scratch =
             hap_at_layer(r, SEG_SYM, at_1572864, by_4096, 1 - i, HAP_F32, 1, of_64);
-        b->attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_823552, HAP_F32, 4, rows_32_4_16);
-        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_905472, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_987392, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_823552, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_864512, HAP_F32, 4, rows_4_32_16);
-        b->attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_946432, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_946432, HAP_F32, 3, rows_32_64);
-        b->attn_transpose_2_dx = hap_at(r, SEG_LOCAL, at_987392, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_987392, HAP_F32, 3, rows_32_64);
-        b->attn_transpose_dx = hap_at(r, SEG_LOCAL, at_1151232, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_dx = hap_at(r, SEG_LOCAL, at_1151232, HAP_F32, 3, rows_32_64);
-        b->attn_split_dx = hap_at(r, SEG_LOCAL, at_823552, HAP_F32, 3, rows_32_192);
-        b->attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_946432, HAP_F32, 3, rows_32_64);
+        b->attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_823040, HAP_F32, 4, rows_32_4_16);
+        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_904960, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_986880, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_823040, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_864000, HAP_F32, 4, rows_4_32_16);
+        b->attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_945920, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_945920, HAP_F32, 3, rows_32_64);
+        b->attn_transpose_2_dx = hap_at(r, SEG_LOCAL, at_986880, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_986880, HAP_F32, 3, rows_32_64);
+        b->attn_transpose_dx = hap_at(r, SEG_LOCAL, at_1150720, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_dx = hap_at(r, SEG_LOCAL, at_1150720, HAP_F32, 3, rows_32_64);
+        b->attn_split_dx = hap_at(r, SEG_LOCAL, at_823040, HAP_F32, 3, rows_32_192);
+        b->attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_945920, HAP_F32, 3, rows_32_64);
         // [64 192]+
         b->attn_c_attn_dw =
             hap_at_layer(r, SEG_SYM, at_753664, by_49152, 1 - i, HAP_F32, 2, of_64_192);
@@ -1041,9 +1041,9 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_SYM, at_1474560, by_4096, 1 - i, HAP_F32, 1, cut_3_of_192);
         b->attn_c_attn_db_cut_scratch =
             hap_at_layer(r, SEG_SYM, at_1589248, by_4096, 1 - i, HAP_F32, 1, scratch_128);
-        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_864512, HAP_F32, 2, rows_32);   // [8@rows 32]
-        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_865280, HAP_F32, 2, rows_32); // [8@rows 32]
-        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_823552, HAP_F32, 3, rows_32_64);   // [8@rows 32 64]
+        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_864000, HAP_F32, 2, rows_32);   // [8@rows 32]
+        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_864768, HAP_F32, 2, rows_32); // [8@rows 32]
+        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_823040, HAP_F32, 3, rows_32_64);   // [8@rows 32 64]
         // [64]+
         b->ln_1_dw = hap_at_layer(r, SEG_SYM, at_1613824, by_4096, 1 - i, HAP_F32, 1, of_64);
         // [64]+
@@ -1054,29 +1054,29 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_SYM, at_1482752, by_4096, 1 - i, HAP_F32, 1, cut_64_of_64);
         b->ln_1_dw_1_cut_scratch =
             hap_at_layer(r, SEG_SYM, at_1605632, by_4096, 1 - i, HAP_F32, 1, of_64);
-        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);        // []+
-        b->ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);         // []+
-        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);          // []+
-        b->ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);           // []+
-        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL); // []+
-        b->attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);  // []+
-        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);   // []+
-        b->attn_c_attn_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);    // []+
-        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL); // []+
-        b->attn_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);  // []+
-        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);   // []+
-        b->attn_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);    // []+
-        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);        // []+
-        b->ln_2_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);         // []+
-        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);          // []+
-        b->ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);           // []+
-        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);    // []+
-        b->mlp_c_fc_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);     // []+
-        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);      // []+
-        b->mlp_c_fc_bias_norm = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);       // []+
-        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);  // []+
-        b->mlp_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_659968, HAP_F32, 0, NULL);   // []+
-        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_660224, HAP_F32, 0, NULL);    // []+
+        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);        // []+
+        b->ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);         // []+
+        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);          // []+
+        b->ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);           // []+
+        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL); // []+
+        b->attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);  // []+
+        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);   // []+
+        b->attn_c_attn_bias_norm = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);    // []+
+        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL); // []+
+        b->attn_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);  // []+
+        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);   // []+
+        b->attn_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);    // []+
+        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);        // []+
+        b->ln_2_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);         // []+
+        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);          // []+
+        b->ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);           // []+
+        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);    // []+
+        b->mlp_c_fc_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);     // []+
+        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);      // []+
+        b->mlp_c_fc_bias_norm = hap_at(r, SEG_LOCAL, at_659200, HAP_F32, 0, NULL);       // []+
+        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);  // []+
+        b->mlp_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_659456, HAP_F32, 0, NULL);   // []+
+        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_659712, HAP_F32, 0, NULL);    // []+
         b->ln_1_dw_1_all = hap_at(r, SEG_SYM, at_1409024, HAP_F32, 1, of_64);            // [64]
         b->ln_1_weight_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_9216, by_256, 1 - i, HAP_F32, 1, of_64);
@@ -1435,7 +1435,7 @@ int main(int argc, char **argv)
 
         // transformer.wpe, backward
         op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32); // [32 64]+    0.00273 ms
-        // + -> dim 0 @cut_32    [32@cut_32 64]    8.00 KiB    0.0073 ms
+        // + -> dim 0 @cut_32    [32@cut_32 64]    8.00 KiB    0.00718 ms
         hap_event *e_wpe_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_SENDRECV, 1, &wpe_dw_cut, &wpe_dw, wpe_dw_cut_scratch);
 
@@ -1449,8 +1449,8 @@ int main(int argc, char **argv)
 
         // update
         op_sumsq(r, wte_weight_sumsq, wte_sum_cut); // y = sum x^2    []+    0.00342 ms
-        hap_wait(r, e_wpe_dw_cut);                  // 0.0073 ms hidden
-        op_sumsq(r, wpe_weight_sumsq, wpe_dw_cut);  // y = sum x^2    []+    0.00137 ms
+        hap_wait(r, e_wpe_dw_cut);                  // 0.00718 ms hidden
+        op_sumsq(r, wpe_weight_sumsq, wpe_dw_cut);  // y = sum x^2    []+    0.0014 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_1_mlp_c_proj_bias_norm_2[0], wte_weight_sumsq, wpe_weight_sumsq);
 
@@ -1529,10 +1529,10 @@ int main(int argc, char **argv)
         // dim 0 @vocab -> whole    [211 64]    52.8 KiB    0.0127 ms
         hap_event *e_wte_weight =
             coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &wte_weight, &wte_weight_cut, NULL);
-        hap_cut(r, wpe_weight_cut, wpe_weight); // [32@cut_32 64]    0.0016 ms
+        hap_cut(r, wpe_weight_cut, wpe_weight); // [32@cut_32 64]    0.00164 ms
         op_adam(r, wpe_weight_cut, wpe_weight_exp_avg, wpe_weight_exp_avg_sq, wpe_dw_cut, clip, 1,
-                0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [32@cut_32 64]    0.00361 ms
-        // dim 0 @cut_32 -> whole    [32 64]    8.00 KiB    0.00615 ms
+                0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [32@cut_32 64]    0.0038 ms
+        // dim 0 @cut_32 -> whole    [32 64]    8.00 KiB    0.00609 ms
         hap_event *e_wpe_weight =
             coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &wpe_weight, &wpe_weight_cut, NULL);
         // dim 0 @cut_64 -> whole    [64]    256 B    0.00504 ms
@@ -1625,7 +1625,7 @@ int main(int argc, char **argv)
         op_adam(r, ln_f_bias, ln_f_bias_exp_avg, ln_f_bias_exp_avg_sq, ln_f_dw_1_all, clip, 1, 0.9,
                 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00119 ms
         hap_wait(r, e_wte_weight);     // 0.0127 ms hidden
-        hap_wait(r, e_wpe_weight);     // 0.00615 ms hidden
+        hap_wait(r, e_wpe_weight);     // 0.00609 ms hidden
 
         for (int i = 0; i < 3; i++)
             h_update(r, &h[i]);
