@@ -240,6 +240,7 @@ static void begin(dual *d, ms_warm *w)
 
 // --- the search between bound and value ---
 
+enum { MANY_STATES = 2000 }; // with more, plain elimination is not even planned before the bound
 static const double MOST_WORK = 5e8; // additions of one elimination, half a second or so
 
 typedef struct state { // of one solve
@@ -266,23 +267,35 @@ static double noise(const dual *d)
     return 1e-13 * d->big;
 }
 
+// Sweeps until the bound creeps; whether it is finite.
+static bool raise_bound(dual *d, ms_min_rows *run, int most, state *s)
+{
+    enum { BATCH = 10 };
+    static const double CREEP = 1e-3; // of the bound, in one batch
+    for (int done = 0; done < most; done += BATCH) {
+        double before = s->lower;
+        for (int i = 0; i < BATCH; i++)
+            sweep(d, run, i & 1);
+        s->lower = bound(d);
+        if (s->lower >= d->big) return false;
+        if (s->lower - before < CREEP * fabs(s->lower)) break;
+    }
+    return true;
+}
+
 // Sweeps and eliminations of growing size until the best assignment is proved within gap.
 static ms_status close_gap(dual *d, uint64_t max_cells, double gap, state *s)
 {
-    enum { ROUNDS = 8, FIRST_SWEEPS = 10 };
+    enum { ROUNDS = 8, SWEEPS = 60 };
     static const double share[] = {1e-3, 1e-4, 1e-6}; // of the bound, where a first value is looked for
     ms_min_rows *run = ms_best_min_rows();
     int n = d->p->n_vars, *x = HB_ARRAY(d->arena, int, n + 1);
     double **slack = hb_alloc(d->arena, sizeof *slack * (size_t)(n + 1)), work = 2e6;
     for (int v = 0; v < n; v++)
         slack[v] = HB_ARRAY(d->arena, double, d->p->domain[v]);
-    int sweeps = FIRST_SWEEPS;
+    s->lower = bound(d);
     for (int round = 0; round < ROUNDS; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
-        for (int i = 0; i < sweeps; i++)
-            sweep(d, run, i & 1);
-        sweeps = round < 2 ? 2 * FIRST_SWEEPS : 3 * sweeps / 2;
-        s->lower = bound(d);
-        if (s->lower >= d->big) return MS_INFEASIBLE;
+        if (!raise_bound(d, run, SWEEPS, s)) return MS_INFEASIBLE;
         slacks(d, slack, run);
         double scale = fabs(s->lower);
         for (size_t k = 0; k < sizeof share / sizeof *share; k++) {
@@ -342,7 +355,11 @@ ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, do
     if (r) {
         const ms_problem *rest = ms_reduced_problem(r);
         int *x = HB_ARRAY(tmp, int, rest->n_vars + 1);
-        status = ms_solve_bound(a, rest, max_cells, 2e6, gap, cache, x, value, &below);
+        int states = 0;
+        for (int v = 0; v < rest->n_vars; v++)
+            states += rest->domain[v];
+        double cheap = states > MANY_STATES ? -1 : 2e6;
+        status = ms_solve_bound(a, rest, max_cells, cheap, gap, cache, x, value, &below);
         below += ms_reduced_constant(r);
         if (!isinf(*value)) {
             ms_reduced_expand(r, x, assignment);

@@ -1,20 +1,26 @@
 // Small all-reduces travel together: a latency paid once instead of once a tensor.
 //
 // A bucket is a run of all-reduces (same axes and form) that start before any of them is needed. It grows
-// until its bytes are worth LATENCY_SHARE of pure latency; it starts where its last member would have.
+// until latency is at most LATENCY_SHARE of it (or there is PLENTY to send), and then to the end of the block it
+// is in, so that repeated blocks have equal buckets; it starts where its last member would have.
 
 #include "synth/schedule.h"
 
 #include <string.h>
 
 enum { MAX_BUCKET = 48 };
-static const double LATENCY_SHARE = 0.05;
+static const double LATENCY_SHARE = 0.05, PLENTY = 100;
 
 typedef struct bucket {
     int n, start[MAX_BUCKET]; // instructions, in order
     int need;                 // first WAIT of any member
     double bytes;
 } bucket;
+
+static bool joins(const syn_instr *in)
+{
+    return in->kind == SYN_START && in->coll == COST_ALL_REDUCE && in->form == COST_FLAT && in->scratch < 0;
+}
 
 static double start_bytes(const syn_program *p, const syn_instr *in)
 {
@@ -24,6 +30,22 @@ static double start_bytes(const syn_program *p, const syn_instr *in)
         sum += (double)(ir_elements(&p->g->tensors.p[t->value]) * ir_dtype_bytes(t->dtype));
     }
     return sum;
+}
+
+// The repeated block a node stands in: its name up to the first number, "h.11" of "h.11.mlp.fc'dw".
+static hb_str block_of(const syn_program *p, const syn_instr *in)
+{
+    hb_str name = p->g->nodes.p[in->node].name;
+    for (size_t i = 1; i < name.n; i++) {
+        if (name.p[i - 1] != '.' || name.p[i] < '0' || name.p[i] > '9')
+            continue;
+        size_t end = i;
+        while (end < name.n && name.p[end] >= '0' && name.p[end] <= '9')
+            end++;
+        if (end == name.n || name.p[end] == '.' || name.p[end] == '\'')
+            return (hb_str){name.p, end};
+    }
+    return (hb_str){"", 0};
 }
 
 // The members become one START in the place of the last; the first WAIT serves all, the others go.
@@ -58,16 +80,22 @@ void syn_bucket(syn_program *p, const cost_model *m)
     int n = p->instr.n, *wait_of = HB_ARRAY(p->arena, int, n), *to = HB_ARRAY(p->arena, int, n);
     bool *dead = HB_ARRAY(p->arena, bool, n);
     bucket b = {0};
-    for (int i = 0; i < n; i++)
+    double all = 0;
+    for (int i = 0; i < n; i++) {
         if (p->instr.p[i].kind == SYN_WAIT)
             wait_of[p->instr.p[i].start] = i;
+        else if (joins(&p->instr.p[i]))
+            all += start_bytes(p, &p->instr.p[i]);
+    }
+    // Where there is much to send, one more latency at the end of a block is nothing.
+    double least = all > PLENTY * enough ? 0 : enough;
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];
-        if (in->kind != SYN_START || in->coll != COST_ALL_REDUCE || in->form != COST_FLAT || in->scratch >= 0)
+        if (!joins(in))
             continue;
         const syn_instr *prev = b.n > 0 ? &p->instr.p[b.start[b.n - 1]] : NULL;
-        if (!prev || b.n == MAX_BUCKET || b.bytes >= enough || b.need < i || prev->axes != in->axes ||
-            prev->reduce_max != in->reduce_max) {
+        if (!prev || b.n == MAX_BUCKET || b.need < i || prev->axes != in->axes || prev->reduce_max != in->reduce_max ||
+            (b.bytes >= least && !hb_str_eq(block_of(p, prev), block_of(p, in)))) {
             merge(p, &b, wait_of, dead);
             b = (bucket){.need = wait_of[i]};
         }

@@ -88,7 +88,7 @@ static double move(polisher *q, int cut, int from_class, int to_class, int64_t s
         }
         c->table[from] += step;
         c->table[to] -= step;
-        (void)judge_cut(q, cut);
+        refresh(q->p, q->m, cut);
         break;
     }
     return sec;

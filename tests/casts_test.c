@@ -8,6 +8,7 @@
 
 #include "support/graph_text.h"
 #include "support/op_cases.h"
+#include "support/random_graph.h"
 
 static hb_arena *arena;
 
@@ -304,6 +305,48 @@ START_TEST(training_follows_fp32)
 }
 END_TEST
 
+// Any mix of rows verifies and runs in bf16, and gives about fp32's loss.
+START_TEST(random_graphs)
+{
+    enum { SEEDS = 150 };
+    int near = 0, dense = 0;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        double loss[2];
+        int grads[2];
+        for (int k = 0; k < 2; k++) {
+            random_graph_options o = {.n_ops = 2 + (int)(seed % 9), .train = true};
+            if (k) o.precision = IR_PRECISION_BF16, o.grad_dtype = seed % 2 ? IR_BF16 : IR_F32;
+            ir_graph *g = random_graph(arena, seed, o);
+            hb_str why = {0};
+            ck_assert_msg(ir_verify(g, &why), "seed %d: %.*s", (int)seed, HB_ARG(why));
+            ir_factorize(arena, g);
+            interp *x = interp_new(arena, g, seed);
+            random_source r = {seed};
+            for (int i = 0; i < g->tensors.n; i++) {
+                bool ids = g->tensors.p[i].dtype == IR_I64;
+                for (int64_t e = 0; g->tensors.p[i].kind == IR_INPUT && e < x->t[i].elements; e++) {
+                    int v = random_below(&r, 4);
+                    if (ids)
+                        ((int64_t *)x->t[i].data)[e] = v;
+                    else
+                        ((float *)x->t[i].data)[e] = (float)v / 3 - 0.5f;
+                }
+            }
+            const char *bad = interp_run(x);
+            ck_assert_msg(!bad, "seed %d: %s", (int)seed, bad);
+            loss[k] = (double)interp_loss(x);
+            grads[k] = g->grads.n;
+            for (int i = 0; k && i < g->nodes.n; i++)
+                dense += ir_row(g->nodes.p[i].op)->flops_kind == IR_FLOPS_DENSE;
+        }
+        ck_assert_int_eq(grads[0], grads[1]);
+        near += fabs(loss[0] - loss[1]) <= 0.02 * (1 + fabs(loss[0]));
+    }
+    ck_assert_int_gt(dense, SEEDS);
+    ck_assert_msg(near >= SEEDS * 95 / 100, "%d of %d losses are near", near, SEEDS);
+}
+END_TEST
+
 // --- rows on narrow storage ---
 
 // To nearest even with `digits` significant bits, none below 2^least: from the definition.
@@ -449,6 +492,7 @@ int main(void)
     tcase_add_test(t, autocast_lists);
     tcase_add_loop_test(t, invariants_of_examples, 0, 5);
     tcase_add_loop_test(t, training_follows_fp32, 0, 6);
+    tcase_add_test(t, random_graphs);
     tcase_add_loop_test(t, rows_on_narrow_storage, 0, IR_N_OPS);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);

@@ -38,7 +38,7 @@ static ir_graph *read_text(const char *text, int64_t batch)
 {
     hb_source *src = HB_NEW(arena, hb_source);
     *src = (hb_source){HB_STR("t.json"), hb_str_c(arena, text)};
-    return ir_read_source(arena, src, &(ir_options){batch}, diag);
+    return ir_read_source(arena, src, &(ir_options){.batch = batch}, diag);
 }
 
 static const ir_tensor *find(const ir_graph *g, const char *name)

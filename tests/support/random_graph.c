@@ -358,7 +358,7 @@ static void finish(maker *m)
     g->opt.name = hb_str_c(g->arena, names[random_below(&m->r, 4)]);
     g->opt.weight_decay = random_below(&m->r, 2) ? 0.01 : 0;
     g->opt.clip_norm = random_below(&m->r, 2) ? 1 : 0;
-    hb_assert(ir_autodiff(g, d) && ir_optimize(g, d));
+    hb_assert(ir_casts(g, d) && ir_autodiff(g, d) && ir_optimize(g, d));
 }
 
 ir_graph *random_graph(hb_arena *a, uint64_t seed, random_graph_options o)
@@ -373,6 +373,8 @@ ir_graph *random_graph(hb_arena *a, uint64_t seed, random_graph_options o)
     keep(&m, declare(&m, "x", IR_INPUT, IR_F32, rank, dim));
     for (int tries = 0; m.g->nodes.n < o.n_ops && tries < 20 * o.n_ops; tries++)
         make_row(&m, o.linear);
+    m.g->precision = o.precision;
+    m.g->grad_dtype = o.grad_dtype;
     if (o.train) finish(&m);
     return m.g;
 }

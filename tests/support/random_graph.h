@@ -17,6 +17,8 @@ typedef struct random_graph_options {
     bool train;  // with loss, backward pass and optimizer
     bool linear; // only rows whose values stay small integers under exact arithmetic: no exp, norm,
                  // div
+    ir_precision precision; // with casts before the gradients
+    ir_dtype grad_dtype;
 } random_graph_options;
 
 ir_graph *random_graph(hb_arena *a, uint64_t seed, random_graph_options o);
