@@ -2,8 +2,9 @@
 //
 //     plan_bench graph.json cluster.yaml [repeats [strategy]]
 //
-// Prints the median, least and most plan_seconds, the number of searches, the states of the largest, the
-// predicted step and what the additive model proves. The catalogue is clusters/devices.yaml or $HAPC_DEVICES.
+// Prints the median, least and most plan_seconds, the number of searches, the states of the
+// largest, the predicted step and what the additive model proves. The catalogue is
+// clusters/devices.yaml or $HAPC_DEVICES.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,11 +53,11 @@ int main(int argc, char **argv)
             i = repeats;
         } else if (i == repeats - 1) {
             qsort(sec, (size_t)repeats, sizeof *sec, ascending);
-            printf("plan_seconds median %.4f least %.4f most %.4f runs %d\n", sec[repeats / 2], sec[0],
-                   sec[repeats - 1], repeats);
+            printf("plan_seconds median %.4f least %.4f most %.4f runs %d\n", sec[repeats / 2],
+                   sec[0], sec[repeats - 1], repeats);
             printf("searches %d states %d\n", r.n_solved, r.n_states);
-            printf("predicted_ms %.6g additive_ms %.6g additive_bound_ms %.6g\n", r.predicted_sec * 1e3,
-                   r.additive_sec * 1e3, r.additive_bound_sec * 1e3);
+            printf("predicted_ms %.6g additive_ms %.6g additive_bound_ms %.6g\n",
+                   r.predicted_sec * 1e3, r.additive_sec * 1e3, r.additive_bound_sec * 1e3);
         }
         hb_arena_free(run);
     }

@@ -60,15 +60,16 @@ static int pair_of(dual *d, ms_keys *seen, table_pair *pairs, const ms_edge *e)
     bool is_new;
     int id = ms_key_id(seen, key, 4, &is_new);
     size_t cells = (size_t)rows * (size_t)cols;
-    if (is_new) pairs[id] = (table_pair){e->table, rows, cols, largest(e->table, cells), NULL, NULL};
+    if (is_new)
+        pairs[id] = (table_pair){e->table, rows, cols, largest(e->table, cells), NULL, NULL};
     return id;
 }
 
 static void fill_pair(dual *d, table_pair *q)
 {
     size_t rows = (size_t)q->rows, cols = (size_t)q->cols;
-    q->f = HB_ARRAY(d->arena, double, rows * cols);
-    q->t = HB_ARRAY(d->arena, double, rows * cols);
+    q->f = HB_ARRAY(d->arena, double, rows *cols);
+    q->t = HB_ARRAY(d->arena, double, rows *cols);
     for (size_t i = 0; i < rows; i++)
         for (size_t k = 0; k < cols; k++) {
             double v = q->key[i * cols + k];
@@ -243,7 +244,7 @@ static void begin(dual *d, ms_warm *w)
 enum { MANY_STATES = 2000 }; // with more, plain elimination is not even planned before the bound
 static const double MOST_WORK = 5e8; // additions of one elimination, half a second or so
 
-typedef struct state { // of one solve
+typedef struct state {   // of one solve
     double lower, value; // proved bound; best assignment so far, +inf none
     int *best;
 } state;
@@ -287,7 +288,8 @@ static bool raise_bound(dual *d, ms_min_rows *run, int most, state *s)
 static ms_status close_gap(dual *d, uint64_t max_cells, double gap, state *s)
 {
     enum { ROUNDS = 8, SWEEPS = 60 };
-    static const double share[] = {1e-3, 1e-4, 1e-6}; // of the bound, where a first value is looked for
+    static const double share[] = {1e-3, 1e-4,
+                                   1e-6}; // of the bound, where a first value is looked for
     ms_min_rows *run = ms_best_min_rows();
     int n = d->p->n_vars, *x = HB_ARRAY(d->arena, int, n + 1);
     double **slack = hb_alloc(d->arena, sizeof *slack * (size_t)(n + 1)), work = 2e6;
@@ -321,8 +323,10 @@ ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, d
                          double gap, ms_warm **cache, int *assignment, double *value, double *lower)
 {
     // Small enough to eliminate as it is?
-    ms_status status = ms_solve_within(
-        p, max_cells, p->n_edges ? cheap : (double)INFINITY, assignment, value);
+    ms_status status = MS_TOO_LARGE;
+    if (cheap >= 0 || p->n_edges == 0)
+        status =
+            ms_solve_within(p, max_cells, p->n_edges ? cheap : (double)INFINITY, assignment, value);
     *lower = *value;
     if (status != MS_TOO_LARGE) return status;
     hb_arena *tmp = hb_arena_new();

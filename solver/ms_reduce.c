@@ -64,7 +64,7 @@ struct ms_reduced {
     HB_VEC(edge) edges;
     HB_VEC(removed) removed;
     HB_VEC(uint32_t) key; // scratch
-    double constant; // of what is gone whole
+    double constant;      // of what is gone whole
     ms_problem rest;
     int *rest_var; // variable of p, by variable of rest
 };
@@ -86,6 +86,8 @@ static int given(ms_reduced *r, const double *p, int rows, int cols)
     int at = ms_key_id(r->pointers, key, 4, &is_new);
     if (is_new) {
         if (!p) p = HB_ARRAY(r->arena, double, rows *cols);
+        for (int i = 0; i < rows * cols; i++)
+            hb_assert(p[i] > (double)-INFINITY); // false for NaN too
         HB_PUSH(r->arena, &r->by_pointer, add_grid(r, rows, cols, p));
     }
     return r->by_pointer.p[at];
@@ -417,7 +419,7 @@ static void go(ms_reduced *r, int v)
     x->gone = true;
     HB_PUSH(r->arena, &r->removed, q);
     if (q.n_near == 0) {
-        double least = INFINITY;
+        double least = (double)INFINITY;
         for (int i = 0; i < x->n; i++)
             least = r->grids.p[x->unary].p[i] < least ? r->grids.p[x->unary].p[i] : least;
         r->constant += least;

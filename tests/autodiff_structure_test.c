@@ -332,15 +332,16 @@ START_TEST(random_graphs)
     for (uint64_t seed = 1000; seed < 1400; seed++) {
         teardown();
         setup();
-        ir_graph *g =
-            random_graph(arena, seed, (random_graph_options){1 + (int)(seed % 20), true, false});
+        ir_graph *g = random_graph(
+            arena, seed, (random_graph_options){.n_ops = 1 + (int)(seed % 20), .train = true});
         hb_str why = {0};
         ck_assert_msg(ir_verify(g, &why), "seed %d: %s", (int)seed, why.p);
         ck_assert_int_gt(g->grads.n, 0);
         hb_buf one = {.arena = arena}, two = {.arena = arena};
         ir_print(&one, g);
-        ir_print(&two, random_graph(arena, seed,
-                                    (random_graph_options){1 + (int)(seed % 20), true, false}));
+        ir_print(&two, random_graph(
+                           arena, seed,
+                           (random_graph_options){.n_ops = 1 + (int)(seed % 20), .train = true}));
         ck_assert_str_eq(one.p, two.p); // deterministic
     }
 }

@@ -268,8 +268,10 @@ START_TEST(random_graphs)
     for (uint64_t seed = 0; seed < 600; seed++) {
         teardown();
         setup();
-        ir_graph *g = random_graph(
-            arena, seed, (random_graph_options){2 + (int)(seed % 14), seed % 2, seed % 3 == 0});
+        ir_graph *g = random_graph(arena, seed,
+                                   (random_graph_options){.n_ops = 2 + (int)(seed % 14),
+                                                          .train = seed % 2,
+                                                          .linear = seed % 3 == 0});
         hb_str why = {0};
         ck_assert_msg(ir_verify(g, &why), "seed %d: %s", (int)seed, why.p);
         ir_factors *f = ir_factorize(arena, g);

@@ -97,7 +97,8 @@ START_TEST(random_graphs)
     int wrong = 0;
     for (uint64_t seed = 0; seed < 250; seed++) {
         double slope, want;
-        random_graph_options o = {2 + (int)(seed % 9), true, seed % 3 == 0};
+        random_graph_options o = {
+            .n_ops = 2 + (int)(seed % 9), .train = true, .linear = seed % 3 == 0};
         if (!agrees(seed, o, &slope, &want)) {
             printf("seed %d: slope %.6g, gradient gives %.6g\n", (int)seed, slope, want);
             wrong++;

@@ -59,15 +59,16 @@ static ms_problem draw(hb_arena *a, dice *r, const style *s)
     for (int k = 0; k < s->n_tables; k++)
         shared[k] = table(a, r, s, same * same);
     for (int k = 1; k < s->n_vars + s->extra_edges && s->n_vars > 1; k++) {
-        int x = k < s->n_vars ? k : below(r, s->n_vars), y = below(r, k < s->n_vars ? k : s->n_vars);
+        int x = k < s->n_vars ? k : below(r, s->n_vars),
+            y = below(r, k < s->n_vars ? k : s->n_vars);
         if (x == y || !below(r, 12)) continue;
         if (below(r, 2)) {
             int z = x;
             x = y;
             y = z;
         }
-        const double *t = s->n_tables ? shared[below(r, s->n_tables)]
-                                      : table(a, r, s, domain[x] * domain[y]);
+        const double *t =
+            s->n_tables ? shared[below(r, s->n_tables)] : table(a, r, s, domain[x] * domain[y]);
         e[n_edges++] = (ms_edge){x, y, t};
     }
     return (ms_problem){s->n_vars, domain, unary, n_edges, e};
@@ -116,8 +117,11 @@ START_TEST(small_against_every_assignment)
     dice r = {1};
     for (int i = 0; i < 4000; i++) {
         hb_arena *a = hb_arena_new();
-        style s = {.n_vars = 1 + below(&r, 7), .most_states = 4, .extra_edges = below(&r, 9),
-                   .levels = below(&r, 3) ? 0 : 3, .forbidden = below(&r, 3) ? 0 : 0.25,
+        style s = {.n_vars = 1 + below(&r, 7),
+                   .most_states = 4,
+                   .extra_edges = below(&r, 9),
+                   .levels = below(&r, 3) ? 0 : 3,
+                   .forbidden = below(&r, 3) ? 0 : 0.25,
                    .n_tables = below(&r, 2) ? 0 : 1 + below(&r, 3)};
         ms_problem p = draw(a, &r, &s);
         compare(a, &p, true, NULL, 0);
@@ -132,8 +136,11 @@ START_TEST(loopy_against_elimination)
     dice r = {2};
     for (int i = 0; i < 400; i++) {
         hb_arena *a = hb_arena_new();
-        style s = {.n_vars = 8 + below(&r, 12), .most_states = 5, .extra_edges = 10 + below(&r, 14),
-                   .levels = below(&r, 3) ? 0 : 5, .forbidden = below(&r, 3) ? 0 : 0.1,
+        style s = {.n_vars = 8 + below(&r, 12),
+                   .most_states = 5,
+                   .extra_edges = 10 + below(&r, 14),
+                   .levels = below(&r, 3) ? 0 : 5,
+                   .forbidden = below(&r, 3) ? 0 : 0.1,
                    .n_tables = below(&r, 2) ? 0 : 1 + below(&r, 3)};
         ms_problem p = draw(a, &r, &s);
         compare(a, &p, false, NULL, 0);
@@ -192,15 +199,19 @@ START_TEST(layers_against_elimination)
 }
 END_TEST
 
-// What the reduction leaves has the same minimum, and its assignments extend to ones of equal value.
+// What the reduction leaves has the same minimum, and its assignments extend to ones of equal
+// value.
 START_TEST(reduction_keeps_the_minimum)
 {
     dice r = {4};
     int smaller = 0;
     for (int i = 0; i < 1000; i++) {
         hb_arena *a = hb_arena_new();
-        style s = {.n_vars = 2 + below(&r, 6), .most_states = 4, .extra_edges = below(&r, 8),
-                   .levels = below(&r, 2) ? 0 : 3, .forbidden = below(&r, 2) ? 0 : 0.2,
+        style s = {.n_vars = 2 + below(&r, 6),
+                   .most_states = 4,
+                   .extra_edges = below(&r, 8),
+                   .levels = below(&r, 2) ? 0 : 3,
+                   .forbidden = below(&r, 2) ? 0 : 0.2,
                    .n_tables = below(&r, 2) ? 0 : 2};
         ms_problem p = draw(a, &r, &s);
         int *x = HB_ARRAY(a, int, p.n_vars), *y = HB_ARRAY(a, int, p.n_vars);
@@ -214,7 +225,8 @@ START_TEST(reduction_keeps_the_minimum)
             is = ms_solve(a, q, 0, NULL, x, &rest);
             if (is == MS_OPTIMAL) {
                 ms_reduced_expand(red, x, y);
-                ck_assert_double_eq_tol(rest + ms_reduced_constant(red), want, 1e-9 * (1 + fabs(want)));
+                ck_assert_double_eq_tol(rest + ms_reduced_constant(red), want,
+                                        1e-9 * (1 + fabs(want)));
                 ck_assert_double_eq_tol(ms_value(&p, y), want, 1e-9 * (1 + fabs(want)));
             }
         }

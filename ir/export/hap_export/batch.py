@@ -98,7 +98,7 @@ class Two:
         doc["nodes"] = [self.node(a, b) for a, b in zip(g1.nodes, g2.nodes)]
         for i, node in enumerate(doc["nodes"]):  # which random numbers a node reads: its own
             if node["op"] == "dropout" or "dropout" in node.get("attrs", {}):
-                node["attrs"]["key"] = i
+                node["attrs"]["key"] = i + 1  # 0 asks the reader for this same number
         doc["loss"] = g1.loss.name
         if g1.updates:
             doc["updates"] = {name: t.name for name, (_, t) in g1.updates.items()}
