@@ -204,15 +204,16 @@ double syn_node_seconds(const ir_graph *g, const ir_factors *f, const cost_model
         return cost_op(m, cluster_class, name, flops, bytes);
     }
     const syn_cut *c = &mesh->cuts.p[cut];
-    int64_t lo = 0, last_lo = -1, last_n = -1;
+    // Only a causal attention's work depends on where a part begins.
+    bool by_place = ir_row(g->nodes.p[node].op)->flops_kind == IR_FLOPS_SDPA;
+    int64_t lo = 0, last_n = -1;
     for (int r = 0; r < mesh->n_ranks; r++) {
         int64_t n = c->table[r];
-        if (mesh->class_of[r] == cls && !(n == last_n && last_lo == lo)) {
+        if (mesh->class_of[r] == cls && (by_place || n != last_n)) {
             ir_node_work(g, f, node, k, n, lo, &flops, &bytes);
             double sec = cost_op(m, cluster_class, name, flops, bytes);
             worst = sec > worst ? sec : worst;
             last_n = n;
-            last_lo = lo;
         }
         lo += n;
     }
@@ -250,9 +251,9 @@ uint64_t syn_node_signature(const syn_space *s, int node)
         memcpy(&real, &n->attr[i].f, sizeof real);
         HB_PUSH(a, &key, (uint64_t)n->attr[i].i);
         HB_PUSH(a, &key, real);
-        HB_PUSH(a, &key, hb_hash(n->attr[i].v, sizeof n->attr[i].v));
+        HB_PUSH(a, &key, hb_hash_key(n->attr[i].v, sizeof n->attr[i].v));
     }
-    uint64_t h = hb_hash(key.p, sizeof *key.p * (size_t)key.n);
+    uint64_t h = hb_hash_key(key.p, sizeof *key.p * (size_t)key.n);
     hb_arena_free(a);
     return h;
 }

@@ -35,7 +35,7 @@ static uint64_t class_signature(const ir_graph *g, const ir_factors *f, int cls,
     (void)g;
     uint64_t key[4] = {(uint64_t)f->cls[cls].size, (uint64_t)f->cls[cls].grain, f->cls[cls].batch,
                        places[cls]};
-    return hb_hash(key, sizeof key);
+    return hb_hash_key(key, sizeof key);
 }
 
 syn_palette *syn_palette_new(hb_arena *a, const ir_graph *g, const ir_factors *f)
@@ -48,7 +48,7 @@ syn_palette *syn_palette_new(hb_arena *a, const ir_graph *g, const ir_factors *f
         const ir_rule *r = &f->rule[n];
         for (int k = 0; k < r->n_factors; k++) {
             int key[2] = {(int)g->nodes.p[n].op, k};
-            places[r->factor[k].cls] += hb_hash(key, sizeof key); // a sum: order does not matter
+            places[r->factor[k].cls] += hb_hash_key(key, sizeof key); // a sum: order does not matter
         }
     }
     uint64_t *sig = HB_ARRAY(a, uint64_t, f->n_classes + 1);

@@ -164,7 +164,7 @@ uint64_t syn_tensor_signature(const syn_space *s, int tensor)
             key[n++] = s->cuttable[df->cls[p]] ? s->palette->group_of[df->cls[p]] : -1;
         }
     }
-    return hb_hash(key, sizeof *key * (size_t)n);
+    return hb_hash_key(key, sizeof *key * (size_t)n);
 }
 
 syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)

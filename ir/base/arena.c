@@ -190,6 +190,25 @@ hb_str hb_fmt(hb_arena *a, const char *fmt, ...)
     return hb_done(&b);
 }
 
+// Multiply and fold, word by word, as the finalizer of MurmurHash3 does.
+uint64_t hb_hash_key(const void *p, size_t n)
+{
+    const unsigned char *b = p;
+    uint64_t h = n * UINT64_C(0x9e3779b97f4a7c15);
+    while (n > 0) {
+        uint64_t w = 0;
+        size_t k = n < sizeof w ? n : sizeof w;
+        memcpy(&w, b, k);
+        h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
+        h ^= h >> 33;
+        h *= UINT64_C(0xc4ceb9fe1a85ec53);
+        h ^= h >> 29;
+        b += k;
+        n -= k;
+    }
+    return h;
+}
+
 uint64_t hb_hash(const void *p, size_t n)
 {
     const unsigned char *byte = p;
@@ -322,7 +341,7 @@ void hb_map_put(hb_map *m, hb_str key, int value)
         for (size_t i = 0; i < old_cap; i++)
             if (old[i].value != -1) *slot_find(m->slots, m->cap, old[i].key, old[i].hash) = old[i];
     }
-    uint64_t hash = hb_hash(key.p, key.n);
+    uint64_t hash = hb_hash_key(key.p, key.n);
     slot *s = slot_find(m->slots, m->cap, key, hash);
     if (s->value == -1) m->n++;
     *s = (slot){key, hash, value};
@@ -330,7 +349,7 @@ void hb_map_put(hb_map *m, hb_str key, int value)
 
 int hb_map_get(const hb_map *m, hb_str key)
 {
-    return slot_find(m->slots, m->cap, key, hb_hash(key.p, key.n))->value;
+    return slot_find(m->slots, m->cap, key, hb_hash_key(key.p, key.n))->value;
 }
 
 _Noreturn void hb_bug(const char *what, const char *file, int line)

@@ -45,7 +45,8 @@ bool hb_str_is(hb_str a, const char *c);
 int hb_str_cmp(hb_str a, hb_str b);        // bytewise, shorter first
 bool hb_glob(hb_str pattern, hb_str text); // '*' any run, '?' one byte
 hb_str hb_fmt(hb_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-uint64_t hb_hash(const void *p, size_t n); // FNV-1a, 64 bit
+uint64_t hb_hash(const void *p, size_t n);     // FNV-1a, 64 bit
+uint64_t hb_hash_key(const void *p, size_t n); // eight bytes at a time, for tables in memory only
 
 // Growing text.
 typedef struct hb_buf {
