@@ -269,17 +269,17 @@ static double noise(const dual *d)
 }
 
 // Sweeps until the bound creeps; whether it is finite.
-static bool raise_bound(dual *d, ms_min_rows *run, int most, state *s)
+static bool raise_bound(dual *d, ms_min_rows *run, int most, double gap, state *s)
 {
     enum { BATCH = 10 };
-    static const double CREEP = 1e-3; // of the bound, in one batch
+    double creep = gap / 4 > 1e-3 ? gap / 4 : 1e-3; // of the bound, in one batch
     for (int done = 0; done < most; done += BATCH) {
         double before = s->lower;
         for (int i = 0; i < BATCH; i++)
             sweep(d, run, i & 1);
         s->lower = bound(d);
         if (s->lower >= d->big) return false;
-        if (s->lower - before < CREEP * fabs(s->lower)) break;
+        if (s->lower - before < creep * fabs(s->lower)) break;
     }
     return true;
 }
@@ -297,7 +297,7 @@ static ms_status close_gap(dual *d, uint64_t max_cells, double gap, state *s)
         slack[v] = HB_ARRAY(d->arena, double, d->p->domain[v]);
     s->lower = bound(d);
     for (int round = 0; round < ROUNDS; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
-        if (!raise_bound(d, run, SWEEPS, s)) return MS_INFEASIBLE;
+        if (!raise_bound(d, run, SWEEPS, gap, s)) return MS_INFEASIBLE;
         slacks(d, slack, run);
         double scale = fabs(s->lower);
         for (size_t k = 0; k < sizeof share / sizeof *share; k++) {

@@ -77,7 +77,7 @@ typedef struct pool {
 } pool;
 
 // Searches on the way stop this near their additive optimum; the chosen plan's is closed to the end.
-static const double NEAR = 1e-2;
+static const double NEAR = 3e-2;
 // Rays and rounds that come this near each other are at the same place.
 static const double SAME = 3e-4;
 // Live bytes under this share of the capacity always found a place.
@@ -194,14 +194,14 @@ static void keep_all(pool *p, const candidate *optimum)
 }
 
 // One search at the palette's cuts. False if there is no plan at all.
-static bool search(pool *p, syn_strategy s, const double *weight, double weight_comm, const double *price,
+static bool search(pool *p, const syn_options *opt, syn_strategy s, const double *weight, const double *price,
                    double gap, candidate *out)
 {
     int classes = p->mesh->n_classes;
     hb_arena *arena = hb_arena_new();
     HB_PUSH(p->arena, &p->arenas, arena);
     syn_space *space = syn_space_build(arena, p->g, p->f, p->m, p->mesh, syn_palette_copy(arena, p->palette), s,
-                                       p->opt, hb_copy(arena, weight, sizeof *weight * (size_t)classes), weight_comm,
+                                       opt, hb_copy(arena, weight, sizeof *weight * (size_t)classes), 1,
                                        price ? hb_copy(arena, price, sizeof *price * (size_t)classes) : NULL, &p->why);
     syn_choice choice;
     double lower = 0;
@@ -221,17 +221,17 @@ static bool search(pool *p, syn_strategy s, const double *weight, double weight_
     out->arena = arena;
     out->space = space;
     out->additive = additive;
-    out->exact = s == p->opt->strategy && !price && weight_comm >= 1 && lower >= choice.additive * (1 - 1e-9);
+    out->exact = s == p->opt->strategy && opt == p->opt && !price && lower >= choice.additive * (1 - 1e-9);
     offer(p, out);
     return true;
 }
 
 // As search, and when the plan does not fit, with rising prices on the memory of the classes that
 // overflow, then half way back as long as that helps.
-static bool search_within_memory(pool *p, syn_strategy s, const double *weight, double gap,
+static bool search_within_memory(pool *p, const syn_options *opt, syn_strategy s, const double *weight, double gap,
                                  const candidate *keep, candidate *out)
 {
-    if (!search(p, s, weight, 1, NULL, gap, out))
+    if (!search(p, opt, s, weight, NULL, gap, out))
         return false;
     double price[CL_MAX_CLASSES] = {0}, step = 0.25;
     for (int round = 0; round < 10 && !out->fits && !out_of_time(p); round++, step *= 2) {
@@ -241,7 +241,7 @@ static bool search_within_memory(pool *p, syn_strategy s, const double *weight, 
                 price[c] += step * out->sec / cap;
         }
         candidate next;
-        if (!search(p, s, weight, 1, price, gap, &next))
+        if (!search(p, opt, s, weight, price, gap, &next))
             return true;
         *out = next;
         forget(p, keep, out);
@@ -284,10 +284,13 @@ static bool near_by(double a, double b) { return fabs(a - b) <= SAME * fabs(b); 
 static void alternate(pool *p, syn_ray ray)
 {
     double weight[CL_MAX_CLASSES], trust = 0.5, others = p->best.program ? p->best.sec : 0;
+    // Copies of saved values widen the space and hardly move the cuts: the last search has them.
+    syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
+    quick->copy_bytes = INT64_MAX;
     candidate cur, next;
     even_weights(p, weight);
     set_ray(p, ray, false);
-    if (tried_before(p) || !search_within_memory(p, SYN_AUTO, weight, NEAR, NULL, &cur))
+    if (tried_before(p) || !search_within_memory(p, quick, SYN_AUTO, weight, NEAR, NULL, &cur))
         return;
     for (int round = 0; round < 8 && trust > 0.05 && !out_of_time(p); round++) {
         syn_ratios lp;
@@ -301,7 +304,7 @@ static void alternate(pool *p, syn_ray ray)
         // Classes that bind count most, but no class is free.
         for (int c = 0; c < p->mesh->n_classes; c++)
             weight[c] = 0.9 * lp.weight[c] + 0.1 / p->mesh->n_classes;
-        if (!search_within_memory(p, SYN_AUTO, weight, NEAR, &cur, &next))
+        if (!search_within_memory(p, quick, SYN_AUTO, weight, NEAR, &cur, &next))
             return;
         if (next.fits && cur.fits && near_by(next.sec, cur.sec))
             return;
@@ -320,7 +323,7 @@ static void baseline(pool *p, syn_strategy s)
     candidate c;
     even_weights(p, weight);
     set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE, false);
-    if (search_within_memory(p, s, weight, s == p->opt->strategy ? 0 : NEAR, NULL, &c) && c.fits)
+    if (search_within_memory(p, p->opt, s, weight, s == p->opt->strategy ? 0 : NEAR, NULL, &c) && c.fits)
         p->baseline[s] = c.sec;
 }
 
@@ -379,7 +382,7 @@ static candidate bounds(pool *p, syn_result *r)
     if (!optimum.exact) {
         const syn_space *won = p->best.space;
         *p->palette = *syn_palette_copy(p->arena, won->palette);
-        if (!search(p, p->opt->strategy, won->weight, 1, NULL, 0, &optimum) || !optimum.exact)
+        if (!search(p, p->opt, p->opt->strategy, won->weight, NULL, 0, &optimum) || !optimum.exact)
             return (candidate){0};
     }
     r->additive_sec = p->best.additive;

@@ -32,9 +32,9 @@ static _Noreturn void out_of_memory(size_t bytes)
     abort();
 }
 
-static void *zeroed(size_t bytes)
+static void *taken(size_t bytes)
 {
-    void *p = calloc(1, bytes);
+    void *p = malloc(bytes);
     if (!p) out_of_memory(bytes);
     return p;
 }
@@ -56,8 +56,8 @@ static void keep_pages(void)
 hb_arena *hb_arena_new(void)
 {
     keep_pages();
-    hb_arena *a = zeroed(sizeof *a);
-    a->next_cap = FIRST_CHUNK;
+    hb_arena *a = taken(sizeof *a);
+    *a = (hb_arena){.next_cap = FIRST_CHUNK};
     return a;
 }
 
@@ -81,7 +81,8 @@ void hb_arena_join(hb_arena *a, hb_arena *b)
     free(b);
 }
 
-void *hb_alloc(hb_arena *a, size_t bytes)
+// Not zeroed: for what is overwritten at once.
+static void *alloc_raw(hb_arena *a, size_t bytes)
 {
     if (bytes > PTRDIFF_MAX - LARGEST_CHUNK) out_of_memory(bytes);
     size_t size = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -90,8 +91,8 @@ void *hb_alloc(hb_arena *a, size_t bytes)
     if (!c || c->cap - c->used < size) {
         bool own = size > a->next_cap / 2;
         size_t cap = own ? size : a->next_cap;
-        chunk *fresh = zeroed(sizeof *fresh + cap);
-        fresh->cap = cap;
+        chunk *fresh = taken(sizeof *fresh + cap);
+        *fresh = (chunk){.cap = cap};
         if (own && c) {
             fresh->next = c->next;
             c->next = fresh;
@@ -107,9 +108,16 @@ void *hb_alloc(hb_arena *a, size_t bytes)
     return p;
 }
 
+void *hb_alloc(hb_arena *a, size_t bytes)
+{
+    void *p = alloc_raw(a, bytes);
+    memset(p, 0, bytes);
+    return p;
+}
+
 void *hb_copy(hb_arena *a, const void *p, size_t bytes)
 {
-    void *copy = hb_alloc(a, bytes);
+    void *copy = alloc_raw(a, bytes);
     if (bytes) memcpy(copy, p, bytes);
     return copy;
 }
