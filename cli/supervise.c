@@ -112,11 +112,22 @@ static void read_beats(watch *w)
     }
 }
 
+// The exit code of a rank that ended itself after its message; -1 if none did. More reliable than
+// mpirun's, which depends on which rank it saw end first.
+static int quit_code(const watch *w)
+{
+    int code = -1;
+    for (int r = 0; r < w->j->n_ranks; r++)
+        if (strncmp(w->beat[r].name, "quit", 4) == 0) code = atoi(w->beat[r].name + 4);
+    return code;
+}
+
 static void look_for_dead(watch *w)
 {
     for (int r = 0; r < w->j->n_ranks && w->dead < 0; r++) {
         const beat *b = &w->beat[r];
-        if (b->pid == 0 || strcmp(b->name, "end") == 0) continue;
+        if (b->pid == 0 || strcmp(b->name, "end") == 0 || strncmp(b->name, "quit", 4) == 0)
+            continue;
         char state = process_state(b->pid, NULL);
         if (state != 0 && state != 'Z' && state != 'X') continue;
         w->dead = r;
@@ -288,6 +299,7 @@ static int how_it_ended(watch *w, int status)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (code == 0) return CLI_OK;
+    if (w->said && quit_code(w) >= 0) code = quit_code(w);
     int rank = w->banner_rank;
     for (int r = 0; r < w->j->n_ranks && rank < 0 && w->banner_pid > 0; r++)
         if (w->beat[r].pid == w->banner_pid) rank = r;

@@ -151,7 +151,12 @@ typedef struct ir_optimizer { // defaults overridden by groups, first match wins
 } ir_optimizer;
 
 // What dense rows compute in. TF32 changes no graph: it is how the hardware multiplies f32.
-typedef enum { IR_PRECISION_FP32, IR_PRECISION_TF32, IR_PRECISION_BF16, IR_N_PRECISIONS } ir_precision;
+typedef enum {
+    IR_PRECISION_FP32,
+    IR_PRECISION_TF32,
+    IR_PRECISION_BF16,
+    IR_N_PRECISIONS
+} ir_precision;
 const char *ir_precision_name(ir_precision p); // "fp32", "tf32", "bf16"
 bool ir_precision_parse(hb_str s, ir_precision *p);
 
@@ -171,7 +176,7 @@ typedef struct ir_graph {
         int tensor;
     } * alias; // other names of parameters (tied weights), for checkpoints
     int n_alias;
-    HB_VEC(int) grads; // pairs (param, gradient tensor: reduced, unclipped), after ir_autodiff
+    HB_VEC(int) grads;      // pairs (param, gradient tensor: reduced, unclipped), after ir_autodiff
     ir_precision precision; // as the options say; ir_casts carries it out
     ir_dtype grad_dtype;    // of the parameters' gradients: IR_F32, or IR_BF16
 } ir_graph;

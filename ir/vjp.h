@@ -33,8 +33,8 @@ bool vjp_wants(const ir_back *b, int operand);
 // t in that dtype: t itself, or a cast of it.
 int vjp_as(ir_back *b, const char *what, int t, ir_dtype dtype);
 // Adds t to the gradient of an operand, first summed over the dims along which it was broadcast.
-// A gradient has its tensor's dtype, or f32 where that is bf16 or f16: sums stay in f32 until a rule
-// other than cast's reads them.
+// A gradient has its tensor's dtype, or f32 where that is bf16 or f16: sums stay in f32 until a
+// rule other than cast's reads them.
 void vjp_give(ir_back *b, int operand, int t);
 void vjp_give_as(ir_back *b, int operand, int t, const char *name); // names that sum
 

@@ -42,8 +42,8 @@ double ms_value(const ms_problem *p, const int *assignment);
 typedef struct ms_warm ms_warm;
 ms_status ms_solve_dual(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms_warm **warm,
                         int *assignment, double *value, double *lower);
-// As ms_solve_dual, but an assignment is good enough when *value <= *lower * (1 + gap). On MS_TOO_LARGE
-// *value is +inf or that of the best assignment found.
+// As ms_solve_dual, but an assignment is good enough when *value <= *lower * (1 + gap). On
+// MS_TOO_LARGE *value is +inf or that of the best assignment found.
 ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, double gap,
                         ms_warm **warm, int *assignment, double *value, double *lower);
 

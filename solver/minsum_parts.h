@@ -68,10 +68,10 @@ enum { MS_MIN_WEIGHT, MS_MIN_FILL, MS_N_RULES };
 int ms_greedy(const ms_problem *p, const ms_live *live, int rule, int *seq);
 
 // ms_solve, but MS_TOO_LARGE also when it would take more than max_work additions.
-ms_status ms_solve_within(const ms_problem *p, uint64_t max_cells, double max_work,
-                          int *assignment, double *value);
-// ms_solve_near without the reduction: plain elimination where that takes at most `cheap` additions,
-// else dual bound and elimination of the survivors. unary is not NULL.
+ms_status ms_solve_within(const ms_problem *p, uint64_t max_cells, double max_work, int *assignment,
+                          double *value);
+// ms_solve_near without the reduction: plain elimination where that takes at most `cheap`
+// additions, else dual bound and elimination of the survivors. unary is not NULL.
 ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, double cheap,
                          double gap, ms_warm **cache, int *assignment, double *value,
                          double *lower);

@@ -1,10 +1,12 @@
 // Small all-reduces travel together: a latency paid once instead of once a tensor.
 //
-// A bucket is a run of all-reduces (same axes and form) that start before any of them is needed. It grows
-// until latency is at most LATENCY_SHARE of it (or there is PLENTY to send), and then to the end of the block it
-// is in, so that repeated blocks have equal buckets; it starts where its last member would have.
+// A bucket is a run of all-reduces (same axes and form) that start before any of them is needed. It
+// grows until latency is at most LATENCY_SHARE of it (or there is PLENTY to send), and then to the
+// end of the block it is in, so that repeated blocks have equal buckets; it starts where its last
+// member would have.
 
 #include "synth/schedule.h"
+#include "synth/states.h"
 
 #include <string.h>
 
@@ -19,7 +21,8 @@ typedef struct bucket {
 
 static bool joins(const syn_instr *in)
 {
-    return in->kind == SYN_START && in->coll == COST_ALL_REDUCE && in->form == COST_FLAT && in->scratch < 0;
+    return in->kind == SYN_START && in->coll == COST_ALL_REDUCE && in->form == COST_FLAT &&
+           in->scratch < 0;
 }
 
 static double start_bytes(const syn_program *p, const syn_instr *in)
@@ -37,8 +40,7 @@ static hb_str block_of(const syn_program *p, const syn_instr *in)
 {
     hb_str name = p->g->nodes.p[in->node].name;
     for (size_t i = 1; i < name.n; i++) {
-        if (name.p[i - 1] != '.' || name.p[i] < '0' || name.p[i] > '9')
-            continue;
+        if (name.p[i - 1] != '.' || name.p[i] < '0' || name.p[i] > '9') continue;
         size_t end = i;
         while (end < name.n && name.p[end] >= '0' && name.p[end] <= '9')
             end++;
@@ -51,20 +53,18 @@ static hb_str block_of(const syn_program *p, const syn_instr *in)
 // The members become one START in the place of the last; the first WAIT serves all, the others go.
 static void merge(syn_program *p, const bucket *b, const int *wait_of, bool *dead)
 {
-    if (b->n < 2)
-        return;
+    if (b->n < 2) return;
     syn_instr *last = &p->instr.p[b->start[b->n - 1]];
-    int n = 0, *in = HB_ARRAY(p->arena, int, MAX_BUCKET * 4), *out = HB_ARRAY(p->arena, int, MAX_BUCKET * 4);
+    int n = 0, *in = HB_ARRAY(p->arena, int, MAX_BUCKET * 4),
+        *out = HB_ARRAY(p->arena, int, MAX_BUCKET * 4);
     for (int k = 0; k < b->n; k++) {
         const syn_instr *s = &p->instr.p[b->start[k]];
         for (int i = 0; i < s->n_in; i++, n++) {
             in[n] = s->in[i];
             out[n] = s->out[i];
         }
-        if (k < b->n - 1)
-            dead[b->start[k]] = true;
-        if (wait_of[b->start[k]] != b->need)
-            dead[wait_of[b->start[k]]] = true;
+        if (k < b->n - 1) dead[b->start[k]] = true;
+        if (wait_of[b->start[k]] != b->need) dead[wait_of[b->start[k]]] = true;
     }
     last->n_in = last->n_out = n;
     last->in = in;
@@ -91,10 +91,10 @@ void syn_bucket(syn_program *p, const cost_model *m)
     double least = all > PLENTY * enough ? 0 : enough;
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];
-        if (!joins(in))
-            continue;
+        if (!joins(in)) continue;
         const syn_instr *prev = b.n > 0 ? &p->instr.p[b.start[b.n - 1]] : NULL;
-        if (!prev || b.n == MAX_BUCKET || b.need < i || prev->axes != in->axes || prev->reduce_max != in->reduce_max ||
+        if (!prev || b.n == MAX_BUCKET || b.need < i || prev->axes != in->axes ||
+            prev->reduce_max != in->reduce_max ||
             (b.bytes >= least && !hb_str_eq(block_of(p, prev), block_of(p, in)))) {
             merge(p, &b, wait_of, dead);
             b = (bucket){.need = wait_of[i]};
@@ -107,12 +107,12 @@ void syn_bucket(syn_program *p, const cost_model *m)
     int k = 0;
     for (int i = 0; i < n; i++) {
         to[i] = k;
-        if (!dead[i])
-            p->instr.p[k++] = p->instr.p[i];
+        if (!dead[i]) p->instr.p[k++] = p->instr.p[i];
     }
     p->instr.n = k;
     for (int i = 0; i < k; i++)
-        if (p->instr.p[i].kind == SYN_WAIT)
-            p->instr.p[i].start = to[p->instr.p[i].start];
-    syn_price(p, m);
+        if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
+    for (int i = 0; i < k; i++)
+        if (p->instr.p[i].kind == SYN_START && p->instr.p[i].n_in > 1)
+            syn_price_one(p, m, &p->instr.p[i]);
 }

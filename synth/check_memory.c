@@ -125,6 +125,9 @@ static bool check_place(chk *c, chk_buffer *b, int id)
             return chk_fail(
                 c, "tensor %d: bytes %lld + %lld of class %d end behind the segment's %lld", id,
                 (long long)t->off[k], (long long)b->bytes[k], k, (long long)size);
+        int64_t end = t->off[k] + b->bytes[k];
+        b->first = k == 0 || t->off[k] < b->first ? t->off[k] : b->first;
+        b->end = k == 0 || end > b->end ? end : b->end;
         if (t->seg == 0 && t->off[k] != t->off[0])
             return chk_fail(c, "tensor %d lies in SEG_SYM at different offsets", id);
     }
@@ -226,7 +229,7 @@ bool chk_fits(chk *c, int b, int tensor, const char *what)
 
 bool chk_same_range(const chk *c, const chk_buffer *a, const chk_buffer *b)
 {
-    if (a->t->seg != b->t->seg) return false;
+    if (a->end <= b->first || b->end <= a->first || a->t->seg != b->t->seg) return false;
     for (int k = 0; k < c->r->n_classes; k++)
         if (a->t->off[k] != b->t->off[k] || a->bytes[k] != b->bytes[k]) return false;
     return true;
@@ -234,7 +237,7 @@ bool chk_same_range(const chk *c, const chk_buffer *a, const chk_buffer *b)
 
 bool chk_overlap(const chk *c, const chk_buffer *a, const chk_buffer *b)
 {
-    if (a->t->seg != b->t->seg) return false;
+    if (a->end <= b->first || b->end <= a->first || a->t->seg != b->t->seg) return false;
     for (int k = 0; k < c->r->n_classes; k++)
         if (a->bytes[k] > 0 && b->bytes[k] > 0 && a->t->off[k] < b->t->off[k] + b->bytes[k] &&
             b->t->off[k] < a->t->off[k] + a->bytes[k])

@@ -19,6 +19,7 @@ typedef struct chk_buffer {
     const rec_tensor *t;
     int64_t elements, max_elements; // of the global tensor; of the largest rank's part
     int64_t bytes[CL_MAX_CLASSES];  // largest part in the class
+    int64_t first, end;             // least and greatest offset it takes in any class
     int cut[SYN_MAX_AXES];          // which dim the axis cuts, -1
     bool checked;                   // placement and tables were looked at
     int value;                      // value number, -1: nothing

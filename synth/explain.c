@@ -28,12 +28,11 @@ static hb_str form_text(hb_arena *a, const syn_space *s, int node, const syn_for
 
 static hb_str option_text(hb_arena *a, const syn_space *s, bool is_node, int id, int k)
 {
-    if (is_node)
-        return form_text(a, s, id, &s->forms[id]->form[k]);
+    if (is_node) return form_text(a, s, id, &s->forms[id]->form[k]);
     syn_keep keep = s->keeps[id]->keep[k];
-    if (keep.copy < 0)
-        return state_text(a, s, id, keep.state);
-    return hb_fmt(a, "%.*s and a copy %.*s", HB_ARG(state_text(a, s, id, keep.state)), HB_ARG(state_text(a, s, id, keep.copy)));
+    if (keep.copy < 0) return state_text(a, s, id, keep.state);
+    return hb_fmt(a, "%.*s and a copy %.*s", HB_ARG(state_text(a, s, id, keep.state)),
+                  HB_ARG(state_text(a, s, id, keep.copy)));
 }
 
 static int by_delta(const void *x, const void *y)
@@ -42,12 +41,12 @@ static int by_delta(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alternative *out, int max)
+int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alternative *out,
+                int max)
 {
     const syn_space *s = r->space;
     int var = !s ? -1 : is_node ? s->node_var[id] : s->tensor_var[id];
-    if (var < 0)
-        return 0;
+    if (var < 0) return 0;
     int domain = s->problem.domain[var], n = 0;
     ms_problem pinned = s->problem;
     const double **unary = hb_copy(a, s->problem.unary, sizeof *unary * (size_t)s->problem.n_vars);
@@ -60,13 +59,12 @@ int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alte
         for (int i = 0; i < domain; i++)
             only[i] = i == k ? s->problem.unary[var][i] : (double)INFINITY;
         double value = 0;
-        if (ms_solve_dual(a, &pinned, 0, NULL, x, &value, NULL) != MS_OPTIMAL)
-            continue;
-        all[n++] = (syn_alternative){option_text(a, s, is_node, id, k), value - r->space_value, false};
+        if (ms_solve_dual(a, &pinned, 0, NULL, x, &value, NULL) != MS_OPTIMAL) continue;
+        all[n++] =
+            (syn_alternative){option_text(a, s, is_node, id, k), value - r->space_value, false};
     }
     qsort(all, (size_t)n, sizeof *all, by_delta);
-    if (n > 0)
-        all[0].chosen = true;
+    if (n > 0) all[0].chosen = true;
     n = n < max ? n : max;
     for (int i = 0; i < n; i++)
         out[i] = all[i];

@@ -1,8 +1,10 @@
 // Forms of a node on the axis: what its index structure (ir_rule) allows.
 //
 //     none     every operand and output whole
-//     factor   one local factor cut by one table: operands and outputs that hold it are S; an output
-//              without it is P by its reducer; a term without it must then be P itself in one linear operand
+//     factor   one local factor cut by one table: operands and outputs that hold it are S; an
+//     output
+//              without it is P by its reducer; a term without it must then be P itself in one
+//              linear operand
 //     partial  one linear operand of every term is P, the rest whole; outputs are P
 //
 // A strategy is the same list with forms taken away.
@@ -21,7 +23,10 @@ typedef struct builder {
     HB_VEC(syn_form) v;
 } builder;
 
-static int tensor_of(const builder *b, bool out, int i) { return out ? b->n->out[i] : b->n->in[i]; }
+static int tensor_of(const builder *b, bool out, int i)
+{
+    return out ? b->n->out[i] : b->n->in[i];
+}
 
 static int find_state(const builder *b, bool out, int i, const syn_axis_state *x)
 {
@@ -34,15 +39,15 @@ static int partial_state(const builder *b, bool out, int i, char reducer)
     return find_state(b, out, i, &p);
 }
 
-// State of one operand or output when local factor k is cut: index in its list, -1 if it lacks k, -2 if
-// it holds k in a way that has no state.
+// State of one operand or output when local factor k is cut: index in its list, -1 if it lacks k,
+// -2 if it holds k in a way that has no state.
 static int cut_state(const builder *b, bool out, int i, int k, int cut)
 {
     const ir_tensor *t = &b->s->g->tensors.p[tensor_of(b, out, i)];
     int dim = 0, pos = 0;
-    if (!ir_rule_find(out ? b->r->out[i] : b->r->in[i], t->rank, k, &dim, &pos))
-        return -1;
-    syn_axis_state x = {.kind = SYN_S, .dim = (uint8_t)dim, .pos = (uint8_t)pos, .cut = (int16_t)cut};
+    if (!ir_rule_find(out ? b->r->out[i] : b->r->in[i], t->rank, k, &dim, &pos)) return -1;
+    syn_axis_state x = {
+        .kind = SYN_S, .dim = (uint8_t)dim, .pos = (uint8_t)pos, .cut = (int16_t)cut};
     int at = find_state(b, out, i, &x);
     return at < 0 ? -2 : at;
 }
@@ -53,8 +58,7 @@ static bool try_cut(builder *b, int k, int cut, syn_form *form)
     *form = (syn_form){.factor = k, .cut = cut};
     for (int i = 0; i < b->n->n_in; i++) {
         int at = cut_state(b, false, i, k, cut);
-        if (at == -2)
-            return false;
+        if (at == -2) return false;
         form->in[i] = (uint8_t)(at < 0 ? 0 : at);
         present[b->r->term[i]] = true;
         held[b->r->term[i]] |= at >= 0;
@@ -65,19 +69,15 @@ static bool try_cut(builder *b, int k, int cut, syn_form *form)
             contracted = true;
             at = b->r->reducer[o] == '-' ? -2 : partial_state(b, true, o, b->r->reducer[o]);
         }
-        if (at < 0)
-            return false;
+        if (at < 0) return false;
         form->out[o] = (uint8_t)at;
     }
     for (int t = 0; contracted && t < b->r->n_terms; t++) {
-        if (!present[t] || held[t])
-            continue;
+        if (!present[t] || held[t]) continue;
         int p = -1, i = 0; // the term does not hold k: one linear operand of it must be P
         for (; i < b->n->n_in && p < 0; i++)
-            if (b->r->term[i] == t && (b->r->linear >> i & 1))
-                p = partial_state(b, false, i, 's');
-        if (p < 0)
-            return false;
+            if (b->r->term[i] == t && (b->r->linear >> i & 1)) p = partial_state(b, false, i, 's');
+        if (p < 0) return false;
         form->in[i - 1] = (uint8_t)p;
     }
     return true;
@@ -86,8 +86,7 @@ static bool try_cut(builder *b, int k, int cut, syn_form *form)
 static bool all_sum(const builder *b)
 {
     for (int o = 0; o < b->n->n_out; o++)
-        if (b->r->reducer[o] != 's')
-            return false;
+        if (b->r->reducer[o] != 's') return false;
     return b->n->n_out > 0 && b->n->n_in > 0;
 }
 
@@ -100,31 +99,25 @@ static void partial_forms(builder *b, int term, syn_form *form)
     }
     bool present = false;
     for (int i = 0; i < b->n->n_in; i++) {
-        if (b->r->term[i] != term)
-            continue;
+        if (b->r->term[i] != term) continue;
         present = true;
-        if (!(b->r->linear >> i & 1))
-            continue;
+        if (!(b->r->linear >> i & 1)) continue;
         int p = partial_state(b, false, i, 's');
-        if (p < 0)
-            continue;
+        if (p < 0) continue;
         form->in[i] = (uint8_t)p;
         partial_forms(b, term + 1, form);
         form->in[i] = 0;
     }
-    if (!present)
-        partial_forms(b, term + 1, form);
+    if (!present) partial_forms(b, term + 1, form);
 }
 
 static void add_partial_forms(builder *b)
 {
-    if (!all_sum(b))
-        return;
+    if (!all_sum(b)) return;
     syn_form form = {.factor = -1, .cut = -1};
     for (int o = 0; o < b->n->n_out; o++) {
         int p = partial_state(b, true, o, 's');
-        if (p < 0)
-            return;
+        if (p < 0) return;
         form.out[o] = (uint8_t)p;
     }
     partial_forms(b, 0, &form);
@@ -140,10 +133,8 @@ static void keep_if_any(builder *b, bool (*wanted)(const builder *, const syn_fo
 {
     int n = 0;
     for (int i = 0; i < b->v.n; i++)
-        if (wanted(b, &b->v.p[i]))
-            b->v.p[n++] = b->v.p[i];
-    if (n > 0)
-        b->v.n = n;
+        if (wanted(b, &b->v.p[i])) b->v.p[n++] = b->v.p[i];
+    if (n > 0) b->v.n = n;
 }
 
 static bool is_cut(const builder *b, const syn_form *f)
@@ -152,7 +143,10 @@ static bool is_cut(const builder *b, const syn_form *f)
     return f->factor >= 0;
 }
 
-static bool not_cut(const builder *b, const syn_form *f) { return !is_cut(b, f); }
+static bool not_cut(const builder *b, const syn_form *f)
+{
+    return !is_cut(b, f);
+}
 
 static void apply_strategy(builder *b)
 {
@@ -165,10 +159,8 @@ static void apply_strategy(builder *b)
         keep_if_any(b, cuts_batch);
         break;
     case SYN_ZERO:
-        if (!update)
-            keep_if_any(b, cuts_batch);
-        if (!update && !cuts_batch(b, &b->v.p[0]))
-            keep_if_any(b, not_cut);
+        if (!update) keep_if_any(b, cuts_batch);
+        if (!update && !cuts_batch(b, &b->v.p[0])) keep_if_any(b, not_cut);
         if (update && (row->flags & IR_IN_PLACE) &&
             ir_elements(&s->g->tensors.p[b->n->in[0]]) >= s->opt->small_param)
             keep_if_any(b, is_cut);
@@ -193,8 +185,8 @@ static double state_price(const builder *b, const syn_form *form)
     return sec;
 }
 
-double syn_node_seconds(const ir_graph *g, const ir_factors *f, const cost_model *m, const syn_mesh *mesh,
-                        int node, int k, int cut, int cls)
+double syn_node_seconds(const ir_graph *g, const ir_factors *f, const cost_model *m,
+                        const syn_mesh *mesh, int node, int k, int cut, int cls)
 {
     const char *name = ir_row(g->nodes.p[node].op)->name;
     double worst = 0, flops = 0, bytes = 0;
@@ -260,17 +252,16 @@ uint64_t syn_node_signature(const syn_space *s, int node)
 
 syn_forms *syn_forms_build(hb_arena *a, const syn_space *s, int node)
 {
-    builder b = {.arena = a, .s = s, .node = node, .n = &s->g->nodes.p[node], .r = &s->f->rule[node]};
+    builder b = {
+        .arena = a, .s = s, .node = node, .n = &s->g->nodes.p[node], .r = &s->f->rule[node]};
     HB_PUSH(a, &b.v, (syn_form){.factor = -1, .cut = -1});
     for (int k = 0; k < b.r->n_factors; k++) {
         int cls = b.r->factor[k].cls;
-        if (b.r->factor[k].whole || !s->cuttable[cls])
-            continue;
+        if (b.r->factor[k].whole || !s->cuttable[cls]) continue;
         const struct syn_palette_group *q = &s->palette->group[s->palette->group_of[cls]];
         for (int c = 0; c < q->n; c++) {
             syn_form form;
-            if (try_cut(&b, k, q->cut[c], &form))
-                HB_PUSH(a, &b.v, form);
+            if (try_cut(&b, k, q->cut[c], &form)) HB_PUSH(a, &b.v, form);
         }
     }
     add_partial_forms(&b);
@@ -278,12 +269,17 @@ syn_forms *syn_forms_build(hb_arena *a, const syn_space *s, int node)
     syn_forms *out = HB_NEW(a, syn_forms);
     out->n = b.v.n;
     out->form = b.v.p;
+    int classes = s->mesh->n_classes;
     out->cost = HB_ARRAY(a, double, out->n);
+    out->sec = HB_ARRAY(a, double, out->n *classes);
     for (int i = 0; i < out->n; i++) {
         const syn_form *form = &out->form[i];
-        for (int c = 0; c < s->mesh->n_classes; c++)
-            out->cost[i] += s->weight[c] *
-                            syn_node_seconds(s->g, s->f, s->m, s->mesh, node, form->factor, form->cut, c);
+        for (int c = 0; c < classes; c++) {
+            double sec =
+                syn_node_seconds(s->g, s->f, s->m, s->mesh, node, form->factor, form->cut, c);
+            out->sec[i * classes + c] = sec;
+            out->cost[i] += s->weight[c] * sec;
+        }
         out->cost[i] += state_price(&b, form);
     }
     return out;

@@ -1,7 +1,6 @@
-// From a choice to the program it means: nodes in order, each operand brought into the state its form
-// wants, each conversion one or more explicit instructions.
+// From a choice to the program it means: nodes in order, each operand brought into the state its
+// form wants, each conversion one or more explicit instructions.
 
-#include <ctype.h>
 #include <string.h>
 
 #include "synth/states.h"
@@ -13,27 +12,7 @@ typedef struct lowering {
     syn_program *p;
     int *kept, *copy; // by graph tensor: buffer, -1
     int *state;       // by graph tensor without a variable: the state its buffer is in
-    hb_map *names;
-    HB_VEC(int) name_count;
 } lowering;
-
-static hb_str identifier(lowering *l, hb_str name, const char *suffix)
-{
-    hb_buf b = {.arena = l->arena};
-    if (name.n == 0 || !(isalpha((unsigned char)name.p[0]) || name.p[0] == '_'))
-        hb_puts(&b, "t_");
-    for (size_t i = 0; i < name.n; i++)
-        hb_putc(&b, isalnum((unsigned char)name.p[i]) && (unsigned char)name.p[i] < 128 ? name.p[i] : '_');
-    hb_puts(&b, suffix);
-    hb_str base = hb_done(&b);
-    int at = hb_map_get(l->names, base);
-    if (at < 0) {
-        hb_map_put(l->names, base, l->name_count.n);
-        HB_PUSH(l->arena, &l->name_count, 1);
-        return base;
-    }
-    return identifier(l, hb_fmt(l->arena, "%.*s_%d", HB_ARG(base), ++l->name_count.p[at]), "");
-}
 
 void syn_measure(const syn_program *p, syn_tensor *t)
 {
@@ -41,40 +20,48 @@ void syn_measure(const syn_program *p, syn_tensor *t)
     for (int c = 0; c < mesh->n_classes; c++)
         t->bytes[c] = 0;
     for (int r = 0; r < mesh->n_ranks; r++) {
-        int64_t bytes = syn_local_elements(mesh, p->g, p->f, t->value, &t->state, r) * ir_dtype_bytes(t->dtype);
+        int64_t bytes =
+            syn_local_elements(mesh, p->g, p->f, t->value, &t->state, r) * ir_dtype_bytes(t->dtype);
         int c = mesh->class_of[r];
-        if (bytes > t->bytes[c])
-            t->bytes[c] = bytes;
+        if (bytes > t->bytes[c]) t->bytes[c] = bytes;
     }
 }
 
-static int new_buffer(lowering *l, int value, const syn_axis_state *x, syn_role role, const char *suffix)
+static int new_buffer(lowering *l, int value, const syn_axis_state *x, syn_role role)
 {
     const ir_tensor *v = &l->p->g->tensors.p[value];
     syn_tensor t = {.value = value, .role = role, .dtype = v->dtype, .family = -1};
     t.state.ax[0] = *x;
     t.state.ax[1] = (syn_axis_state){.kind = SYN_R, .cut = -1};
-    t.name = identifier(l, v->name, suffix);
     syn_measure(l->p, &t);
     HB_PUSH(l->arena, &l->p->tensors, t);
     return l->p->tensors.n - 1;
 }
 
-static int new_scratch(lowering *l, int64_t bytes, int serves)
+static int new_scratch(lowering *l, int64_t bytes)
 {
-    syn_tensor t = {.value = -1, .role = SYN_ROLE_SCRATCH, .dtype = IR_F32, .sym = true, .family = -1};
-    t.name = identifier(l, l->p->tensors.p[serves].name, "_scratch");
+    syn_tensor t = {
+        .value = -1, .role = SYN_ROLE_SCRATCH, .dtype = IR_F32, .sym = true, .family = -1};
     for (int c = 0; c < l->p->mesh->n_classes; c++)
         t.bytes[c] = bytes;
     HB_PUSH(l->arena, &l->p->tensors, t);
     return l->p->tensors.n - 1;
 }
 
-static int *one(lowering *l, int i) { return hb_copy(l->arena, &i, sizeof i); }
+static int *one(lowering *l, int i)
+{
+    return hb_copy(l->arena, &i, sizeof i);
+}
 
 static void emit_step(lowering *l, const syn_step *step, int from, int to, int node)
 {
-    syn_instr in = {.node = node, .n_in = 1, .n_out = 1, .in = one(l, from), .out = one(l, to), .scratch = -1, .start = -1};
+    syn_instr in = {.node = node,
+                    .n_in = 1,
+                    .n_out = 1,
+                    .in = one(l, from),
+                    .out = one(l, to),
+                    .scratch = -1,
+                    .start = -1};
     if (step->kind == SYN_STEP_SLICE || step->kind == SYN_STEP_PARTIAL) {
         in.kind = step->kind == SYN_STEP_SLICE ? SYN_SLICE : SYN_PARTIAL;
         in.axes = 1;
@@ -88,25 +75,24 @@ static void emit_step(lowering *l, const syn_step *step, int from, int to, int n
     in.reduce_max = step->reduce_max;
     in.axes = 1;
     int64_t scratch = cost_scratch(step->coll, step->form, &step->shards);
-    if (scratch > 0)
-        in.scratch = new_scratch(l, scratch, to);
+    if (scratch > 0) in.scratch = new_scratch(l, scratch);
     l->p->tensors.p[from].sym = l->p->tensors.p[to].sym = true;
     HB_PUSH(l->arena, &l->p->instr, in);
     syn_instr wait = {.kind = SYN_WAIT, .node = node, .scratch = -1, .start = l->p->instr.n - 1};
     HB_PUSH(l->arena, &l->p->instr, wait);
 }
 
-// Brings a buffer in state i of its list into state j, in `target` if that is a buffer. Returns the buffer.
+// Brings a buffer in state i of its list into state j, in `target` if that is a buffer. Returns the
+// buffer.
 static int convert(lowering *l, int buffer, int i, int j, int target, int node)
 {
-    static const char *const suffix[] = {"_all", "_cut", "_part"};
     int value = l->p->tensors.p[buffer].value;
     const syn_states *st = l->s->states[value];
     while (i != j) {
         int k = st->via[i * st->n + j];
         double sec = 0;
         syn_step step = syn_step_between(l->s, value, st, i, k, &sec);
-        int to = k == j && target >= 0 ? target : new_buffer(l, value, &st->s[k], SYN_ROLE_VALUE, suffix[st->s[k].kind]);
+        int to = k == j && target >= 0 ? target : new_buffer(l, value, &st->s[k], SYN_ROLE_VALUE);
         emit_step(l, &step, buffer, to, node);
         buffer = to;
         i = k;
@@ -117,17 +103,24 @@ static int convert(lowering *l, int buffer, int i, int j, int target, int node)
 static syn_role role_of(const ir_tensor *t)
 {
     switch (t->kind) {
-    case IR_INPUT: return SYN_ROLE_INPUT;
-    case IR_CONST: return SYN_ROLE_CONST;
+    case IR_INPUT:
+        return SYN_ROLE_INPUT;
+    case IR_CONST:
+        return SYN_ROLE_CONST;
     case IR_PARAM:
     case IR_STATE:
-    case IR_BUFFER: return SYN_ROLE_HOME;
-    case IR_VALUE: break;
+    case IR_BUFFER:
+        return SYN_ROLE_HOME;
+    case IR_VALUE:
+        break;
     }
     return SYN_ROLE_VALUE;
 }
 
-static const syn_form *form_of(const lowering *l, int node) { return &l->s->forms[node]->form[l->c->form[node]]; }
+static const syn_form *form_of(const lowering *l, int node)
+{
+    return &l->s->forms[node]->form[l->c->form[node]];
+}
 
 static void declare_homes(lowering *l)
 {
@@ -142,7 +135,7 @@ static void declare_homes(lowering *l)
             const int *u = l->s->uses[l->s->first_use[t]];
             state = form_of(l, u[0])->in[u[1]];
         }
-        l->kept[t] = new_buffer(l, t, &l->s->states[t]->s[state < 0 ? 0 : state], role_of(ten), "");
+        l->kept[t] = new_buffer(l, t, &l->s->states[t]->s[state < 0 ? 0 : state], role_of(ten));
         l->p->home[t] = l->kept[t];
     }
 }
@@ -153,27 +146,25 @@ static int operand(lowering *l, int node, int i)
     const ir_graph *g = l->p->g;
     int t = g->nodes.p[node].in[i], want = form_of(l, node)->in[i];
     const syn_states *st = l->s->states[t];
-    if (g->tensors.p[t].kind == IR_STATE)
-        return l->kept[t];
+    if (g->tensors.p[t].kind == IR_STATE) return l->kept[t];
     if (l->s->tensor_var[t] < 0) // one consumer: straight from the producer
         return convert(l, l->kept[t], l->state[t], want, -1, node);
     syn_keep keep = l->c->keep[t];
     double from_kept = st->cost[keep.state * st->n + want];
-    if (keep.copy < 0 || syn_writes_home(g, node, i) || from_kept <= st->cost[keep.copy * st->n + want])
+    if (keep.copy < 0 || syn_writes_home(g, node, i) ||
+        from_kept <= st->cost[keep.copy * st->n + want])
         return convert(l, l->kept[t], keep.state, want, -1, node);
-    if (l->copy[t] < 0)
-        l->copy[t] = convert(l, l->kept[t], keep.state, keep.copy, -1, node);
+    if (l->copy[t] < 0) l->copy[t] = convert(l, l->kept[t], keep.state, keep.copy, -1, node);
     return convert(l, l->copy[t], keep.copy, want, -1, node);
 }
 
-// A partial value that its one consumer wants reduced is reduced at once: the collective then runs beside
-// whatever lies between (a gradient and its update), and takes no more memory.
+// A partial value that its one consumer wants reduced is reduced at once: the collective then runs
+// beside whatever lies between (a gradient and its update), and takes no more memory.
 static void reduce_early(lowering *l, int t, int node)
 {
     const syn_axis_state *have = &l->s->states[t]->s[l->state[t]];
     int u = l->s->first_use[t];
-    if (have->kind != SYN_P || l->s->first_use[t + 1] != u + 1)
-        return;
+    if (have->kind != SYN_P || l->s->first_use[t + 1] != u + 1) return;
     int want = form_of(l, l->s->uses[u][0])->in[l->s->uses[u][1]];
     l->kept[t] = convert(l, l->kept[t], l->state[t], want, -1, node);
     l->state[t] = want;
@@ -185,13 +176,22 @@ static void lower_node(lowering *l, int node)
     const ir_node *n = &g->nodes.p[node];
     const syn_form *form = form_of(l, node);
     bool in_place = ir_row(n->op)->flags & IR_IN_PLACE;
-    syn_instr op = {.kind = SYN_OP, .node = node, .n_in = n->n_in, .n_out = n->n_out, .scratch = -1, .start = -1};
+    syn_instr op = {.kind = SYN_OP,
+                    .node = node,
+                    .n_in = n->n_in,
+                    .n_out = n->n_out,
+                    .scratch = -1,
+                    .start = -1};
     op.in = HB_ARRAY(l->arena, int, n->n_in);
     op.out = HB_ARRAY(l->arena, int, n->n_out);
     for (int i = 0; i < n->n_in; i++)
         op.in[i] = operand(l, node, i);
     for (int o = 0; o < n->n_out; o++)
-        op.out[o] = in_place ? op.in[o] : new_buffer(l, n->out[o], &l->s->states[n->out[o]]->s[form->out[o]], SYN_ROLE_VALUE, "");
+        op.out[o] = in_place ? op.in[o]
+                             : new_buffer(l, n->out[o], &l->s->states[n->out[o]]->s[form->out[o]],
+                                          SYN_ROLE_VALUE);
+    for (int c = 0; c < l->p->mesh->n_classes; c++)
+        op.sec[c] = l->s->forms[node]->sec[l->c->form[node] * l->p->mesh->n_classes + c];
     HB_PUSH(l->arena, &l->p->instr, op);
     for (int o = 0; o < n->n_out; o++) {
         int t = n->out[o];
@@ -224,8 +224,7 @@ static void close_updates(lowering *l)
     const ir_graph *g = l->p->g;
     for (int u = 0; u < g->updates.n; u++) {
         int t = g->updates.p[u].tensor, next = g->updates.p[u].next, home = l->kept[t];
-        if (l->kept[next] == home)
-            continue;
+        if (l->kept[next] == home) continue;
         int have = value_state(l, next), want = l->c->keep[t].state < 0 ? 0 : l->c->keep[t].state;
         if (have != want) {
             convert(l, l->kept[next], have, want, home, g->tensors.p[next].producer);
@@ -240,14 +239,16 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
 {
     const ir_graph *g = s->g;
     syn_program *p = HB_NEW(a, syn_program);
-    lowering l = {.arena = a, .s = s, .c = c, .p = p, .names = hb_map_new(a)};
+    lowering l = {.arena = a, .s = s, .c = c, .p = p};
     p->arena = a;
     p->g = g;
     p->f = s->f;
     p->cluster = s->m->cluster;
     p->mesh = HB_NEW(a, syn_mesh);
-    *p->mesh = *s->mesh; // cuts are added to the search's mesh later; this program keeps its own list
-    p->mesh->cuts.p = hb_copy(a, s->mesh->cuts.p, sizeof *s->mesh->cuts.p * (size_t)s->mesh->cuts.n);
+    *p->mesh =
+        *s->mesh; // cuts are added to the search's mesh later; this program keeps its own list
+    p->mesh->cuts.p =
+        hb_copy(a, s->mesh->cuts.p, sizeof *s->mesh->cuts.p * (size_t)s->mesh->cuts.n);
     p->mesh->cuts.cap = s->mesh->cuts.n;
     p->loss = -1;
     p->keep_grads = s->opt->keep_grads;
@@ -264,6 +265,7 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
         lower_node(&l, n);
     close_updates(&l);
     if (g->loss >= 0)
-        p->loss = convert(&l, l.kept[g->loss], value_state(&l, g->loss), 0, -1, g->tensors.p[g->loss].producer);
+        p->loss = convert(&l, l.kept[g->loss], value_state(&l, g->loss), 0, -1,
+                          g->tensors.p[g->loss].producer);
     return p;
 }

@@ -5,16 +5,15 @@
 
 #include "synth/states.h"
 
-// The local factor and cut an OP instruction runs with on the axis: read off any operand or output that is
-// cut. -1 if none is.
+// The local factor and cut an OP instruction runs with on the axis: read off any operand or output
+// that is cut. -1 if none is.
 static int op_factor(const syn_program *p, const syn_instr *in, int *cut)
 {
     const ir_rule *r = &p->f->rule[in->node];
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < (pass ? in->n_in : in->n_out); i++) {
             const syn_axis_state *x = &p->tensors.p[pass ? in->in[i] : in->out[i]].state.ax[0];
-            if (x->kind != SYN_S)
-                continue;
+            if (x->kind != SYN_S) continue;
             const ir_rule_dim *dims = pass ? r->in[i] : r->out[i];
             *cut = x->cut;
             return dims[x->dim].f[x->pos];
@@ -40,8 +39,9 @@ cost_shards syn_shards(const syn_program *p, const syn_instr *in, int i)
     const syn_mesh *mesh = p->mesh;
     const syn_tensor *src = &p->tensors.p[in->in[i]], *dst = &p->tensors.p[in->out[i]];
     const syn_axis_state *a = &src->state.ax[0], *b = &dst->state.ax[0];
-    cost_shards sh = {.n = mesh->n_ranks,
-                      .bytes = (double)(ir_elements(&p->g->tensors.p[src->value]) * ir_dtype_bytes(src->dtype))};
+    cost_shards sh = {
+        .n = mesh->n_ranks,
+        .bytes = (double)(ir_elements(&p->g->tensors.p[src->value]) * ir_dtype_bytes(src->dtype))};
     const syn_tensor *first = a->kind == SYN_S ? src : dst;
     if (first->state.ax[0].kind == SYN_S) {
         sh.table = mesh->cuts.p[first->state.ax[0].cut].table;
@@ -68,8 +68,7 @@ static double collective_seconds(const syn_program *p, const cost_model *m, cons
     for (int i = 0; i < in->n_in; i++) {
         cost_shards sh = syn_shards(p, in, i);
         sum.bytes += sh.bytes;
-        if (in->coll == COST_ALL_REDUCE)
-            continue;
+        if (in->coll == COST_ALL_REDUCE) continue;
         pack += cost_pack_bytes(in->coll, in->form, &sh);
         sec += cost_collective(in->coll, in->form, &sh, link);
     }
@@ -93,7 +92,8 @@ void syn_price_one(syn_program *p, const cost_model *m, syn_instr *in)
     case SYN_SLICE:
     case SYN_PARTIAL:
         for (int c = 0; c < mesh->n_classes; c++)
-            in->sec[c] = syn_local_copy_seconds(m, mesh, c, (double)p->tensors.p[in->out[0]].bytes[c]);
+            in->sec[c] =
+                syn_local_copy_seconds(m, mesh, c, (double)p->tensors.p[in->out[0]].bytes[c]);
         break;
     case SYN_START:
         in->sec[0] = collective_seconds(p, m, in);
@@ -109,13 +109,21 @@ void syn_price(syn_program *p, const cost_model *m)
         syn_price_one(p, m, &p->instr.p[i]);
 }
 
+void syn_price_moves(syn_program *p, const cost_model *m)
+{
+    for (int i = 0; i < p->instr.n; i++)
+        if (p->instr.p[i].kind != SYN_OP) syn_price_one(p, m, &p->instr.p[i]);
+}
+
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
 {
     hb_arena *scratch = hb_arena_new();
     cost_event *e = HB_ARRAY(scratch, cost_event, p->instr.n);
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
-        e[i].kind = in->kind == SYN_START ? COST_START : in->kind == SYN_WAIT ? COST_WAIT : COST_COMPUTE;
+        e[i].kind = in->kind == SYN_START  ? COST_START
+                    : in->kind == SYN_WAIT ? COST_WAIT
+                                           : COST_COMPUTE;
         e[i].of = in->start;
         memcpy(e[i].sec, in->sec, sizeof e[i].sec);
     }

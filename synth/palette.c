@@ -28,9 +28,10 @@ void syn_ray_weights(const cost_model *m, const syn_mesh *mesh, syn_ray ray, dou
     }
 }
 
-// Two classes are in one group if nothing tells them apart but the block they stand in: same size and
-// grain, and the same multiset of (op, operand or output, dim position) places.
-static uint64_t class_signature(const ir_graph *g, const ir_factors *f, int cls, const uint64_t *places)
+// Two classes are in one group if nothing tells them apart but the block they stand in: same size
+// and grain, and the same multiset of (op, operand or output, dim position) places.
+static uint64_t class_signature(const ir_graph *g, const ir_factors *f, int cls,
+                                const uint64_t *places)
 {
     (void)g;
     uint64_t key[4] = {(uint64_t)f->cls[cls].size, (uint64_t)f->cls[cls].grain, f->cls[cls].batch,
@@ -48,7 +49,8 @@ syn_palette *syn_palette_new(hb_arena *a, const ir_graph *g, const ir_factors *f
         const ir_rule *r = &f->rule[n];
         for (int k = 0; k < r->n_factors; k++) {
             int key[2] = {(int)g->nodes.p[n].op, k};
-            places[r->factor[k].cls] += hb_hash_key(key, sizeof key); // a sum: order does not matter
+            places[r->factor[k].cls] +=
+                hb_hash_key(key, sizeof key); // a sum: order does not matter
         }
     }
     uint64_t *sig = HB_ARRAY(a, uint64_t, f->n_classes + 1);
@@ -88,15 +90,13 @@ void syn_palette_add(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group, con
     int64_t *table = HB_ARRAY(a, int64_t, mesh->size[0]);
     for (int k = 0; k < p->n_groups; k++) {
         struct syn_palette_group *q = &p->group[k];
-        if ((group >= 0 && k != group) || q->n == SYN_MAX_PALETTE || q->size < 2)
-            continue;
+        if ((group >= 0 && k != group) || q->n == SYN_MAX_PALETTE || q->size < 2) continue;
         lp_round(q->size, q->grain, mesh->size[0], per_rank, table);
         int id = syn_cut_intern(a, mesh, 0, q->size, table, name);
         bool known = false;
         for (int i = 0; i < q->n; i++)
             known |= q->cut[i] == id;
-        if (!known)
-            q->cut[q->n++] = id;
+        if (!known) q->cut[q->n++] = id;
     }
 }
 
@@ -110,8 +110,7 @@ syn_mesh *syn_mesh_flat(hb_arena *a, const cl_cluster *c, const bool *keep)
     m->cluster_class = HB_ARRAY(a, int, c->n_classes);
     memset(to_mesh, -1, sizeof *to_mesh * (size_t)c->n_classes);
     for (int r = 0; r < c->n_ranks; r++) {
-        if (keep && !keep[r])
-            continue;
+        if (keep && !keep[r]) continue;
         int k = c->class_of[r];
         if (to_mesh[k] < 0) {
             m->cluster_class[m->n_classes] = k;

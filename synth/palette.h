@@ -1,7 +1,8 @@
 // Palettes: which cuts each factor class may use.
 //
 // Classes that play the same part in repeated blocks (same size, letter and uses) share one
-// palette group, so that equal layers keep equal tables and the ratio LP has one column set a group.
+// palette group, so that equal layers keep equal tables and the ratio LP has one column set a
+// group.
 
 #ifndef HAP_SYNTH_PALETTE_H
 #define HAP_SYNTH_PALETTE_H
@@ -18,19 +19,27 @@ typedef struct syn_palette {
         int64_t size, grain;
         bool batch;
         int n, cut[SYN_MAX_PALETTE]; // indices in mesh->cuts
-    } *group;
+    } * group;
 } syn_palette;
 
 // A ray: relative speed or capacity per class of the mesh.
-typedef enum { SYN_RAY_EVEN, SYN_RAY_COMPUTE, SYN_RAY_MEMORY, SYN_RAY_BANDWIDTH, SYN_N_RAYS } syn_ray;
+typedef enum {
+    SYN_RAY_EVEN,
+    SYN_RAY_COMPUTE,
+    SYN_RAY_MEMORY,
+    SYN_RAY_BANDWIDTH,
+    SYN_N_RAYS
+} syn_ray;
 const char *syn_ray_name(syn_ray r);
 void syn_ray_weights(const cost_model *m, const syn_mesh *mesh, syn_ray ray, double *per_rank);
 
 syn_palette *syn_palette_new(hb_arena *a, const ir_graph *g, const ir_factors *f);
 syn_palette *syn_palette_copy(hb_arena *a, const syn_palette *p);
 void syn_palette_clear(syn_palette *p);
-// Adds one cut to one group, rounded from weights per rank; equal tables are added once. Group -1: to all.
-void syn_palette_add(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group, const double *per_rank, hb_str name);
+// Adds one cut to one group, rounded from weights per rank; equal tables are added once. Group -1:
+// to all.
+void syn_palette_add(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group, const double *per_rank,
+                     hb_str name);
 
 // The flat mesh over ranks of the cluster (all, if keep is NULL).
 syn_mesh *syn_mesh_flat(hb_arena *a, const cl_cluster *c, const bool *keep);

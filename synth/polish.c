@@ -16,7 +16,8 @@ static bool uses_cut(const syn_tensor *t, int cut)
     return t->value >= 0 && t->state.ax[0].kind == SYN_S && t->state.ax[0].cut == cut;
 }
 
-// After a table changed: sizes, scratch and prices of everything that depends on it (cut -1: on any).
+// After a table changed: sizes, scratch and prices of everything that depends on it (cut -1: on
+// any).
 static void refresh(syn_program *p, const cost_model *m, int cut)
 {
     for (int i = 0; i < p->tensors.n; i++)
@@ -26,9 +27,9 @@ static void refresh(syn_program *p, const cost_model *m, int cut)
         syn_instr *in = &p->instr.p[i];
         bool touched = cut < 0;
         for (int k = 0; k < in->n_in + in->n_out && !touched; k++)
-            touched = uses_cut(&p->tensors.p[k < in->n_in ? in->in[k] : in->out[k - in->n_in]], cut);
-        if (!touched)
-            continue;
+            touched =
+                uses_cut(&p->tensors.p[k < in->n_in ? in->in[k] : in->out[k - in->n_in]], cut);
+        if (!touched) continue;
         syn_price_one(p, m, in);
         if (in->kind == SYN_START && in->scratch >= 0) {
             int64_t bytes = 0;
@@ -42,7 +43,10 @@ static void refresh(syn_program *p, const cost_model *m, int cut)
     }
 }
 
-void syn_refresh(syn_program *p, const cost_model *m) { refresh(p, m, -1); }
+void syn_refresh(syn_program *p, const cost_model *m)
+{
+    refresh(p, m, -1);
+}
 
 static double judge_cut(polisher *q, int cut)
 {
@@ -56,7 +60,8 @@ static bool table_taken(const syn_program *p, int cut)
     const syn_cut *a = &p->mesh->cuts.p[cut];
     for (int i = 0; i < p->mesh->cuts.n; i++) {
         const syn_cut *b = &p->mesh->cuts.p[i];
-        if (i != cut && b->axis == a->axis && b->size == a->size && memcmp(a->table, b->table, sizeof *a->table * (size_t)a->n) == 0)
+        if (i != cut && b->axis == a->axis && b->size == a->size &&
+            memcmp(a->table, b->table, sizeof *a->table * (size_t)a->n) == 0)
             return true;
     }
     return false;
@@ -77,8 +82,7 @@ static double move(polisher *q, int cut, int from_class, int to_class, int64_t s
     syn_cut *c = &q->p->mesh->cuts.p[cut];
     for (int tries = 0; tries < 64 && !(q->interrupted && *q->interrupted); tries++) {
         int from = pick(q->p, c->table, from_class, 1), to = pick(q->p, c->table, to_class, -1);
-        if (from == to || c->table[from] < step)
-            break;
+        if (from == to || c->table[from] < step) break;
         c->table[from] -= step;
         c->table[to] += step;
         double next = table_taken(q->p, cut) ? (double)INFINITY : judge_cut(q, cut);
@@ -101,15 +105,14 @@ double syn_polish(syn_program *p, const cost_model *m, double sec, const volatil
         bool used = false;
         for (int t = 0; t < p->tensors.n && !used; t++)
             used = uses_cut(&p->tensors.p[t], cut);
-        if (!used)
-            continue;
+        if (!used) continue;
         syn_cut *c = &p->mesh->cuts.p[cut];
-        c->table = hb_copy(p->arena, c->table, sizeof *c->table * (size_t)c->n); // shared with the search until now
+        c->table = hb_copy(p->arena, c->table,
+                           sizeof *c->table * (size_t)c->n); // shared with the search until now
         for (int64_t step = c->size / 64 > 1 ? c->size / 64 : 1; step >= 1; step /= 4)
             for (int a = 0; a < p->mesh->n_classes; a++)
                 for (int b = 0; b < p->mesh->n_classes; b++)
-                    if (a != b)
-                        sec = move(&q, cut, a, b, step, sec);
+                    if (a != b) sec = move(&q, cut, a, b, step, sec);
     }
     return sec;
 }

@@ -1,9 +1,10 @@
-// A plan: the SPMD program as data. What the judge prices, the arena places, the checker proves and emit
-// prints. Straight-line: every repeated block stands unrolled in `instr`; `loops` says which stretches
-// repeat, so that emit can print them as functions and the arena can place them once.
+// A plan: the SPMD program as data. What the judge prices, the arena places, the checker proves and
+// emit prints. Straight-line: every repeated block stands unrolled in `instr`; `loops` says which
+// stretches repeat, so that emit can print them as functions and the arena can place them once.
 //
-// Tensors here are *buffers*: one value of the graph in one state. A value that exists in two states has
-// two buffers. Loop-carried buffers (parameters, moments, buffers) are read and written in place.
+// Tensors here are *buffers*: one value of the graph in one state. A value that exists in two
+// states has two buffers. Loop-carried buffers (parameters, moments, buffers) are read and written
+// in place.
 
 #ifndef HAP_SYNTH_PROGRAM_H
 #define HAP_SYNTH_PROGRAM_H
@@ -12,27 +13,29 @@
 #include "synth/state.h"
 
 typedef enum {
-    SYN_ROLE_VALUE,   // computed in the step
-    SYN_ROLE_HOME,    // parameter, moment, buffer: home state, lives from step to step
-    SYN_ROLE_INPUT,   // filled before each step
+    SYN_ROLE_VALUE, // computed in the step
+    SYN_ROLE_HOME,  // parameter, moment, buffer: home state, lives from step to step
+    SYN_ROLE_INPUT, // filled before each step
     SYN_ROLE_CONST,
-    SYN_ROLE_SCRATCH  // of a collective: flat bytes, value == -1
+    SYN_ROLE_SCRATCH // of a collective: flat bytes, value == -1
 } syn_role;
 
 typedef struct syn_tensor {
-    int value; // graph tensor whose value it holds; HOME: the parameter (before and after the update)
+    int value; // graph tensor whose value it holds; HOME: the parameter (before and after the
+               // update)
     syn_role role;
     syn_state state;
     ir_dtype dtype;
-    hb_str name;     // C identifier, unique in the program
-    bool sym;        // lies in SEG_SYM: some collective sends or receives it
+    hb_str name; // C identifier, unique in the program. Filled by syn_name_buffers
+    bool sym;    // lies in SEG_SYM: some collective sends or receives it
     int64_t bytes[CL_MAX_CLASSES]; // largest local part in the class, unpadded
     int64_t off[CL_MAX_CLASSES];   // by class; SEG_SYM: the same for all. Filled by syn_arena
     int family, index; // repeated buffers (loops): member `index` of family, -1 if none (roll.c)
 } syn_tensor;
 
 typedef enum {
-    SYN_OP,      // a graph node: out and in are its outputs and operands (optional ones left out at the end)
+    SYN_OP, // a graph node: out and in are its outputs and operands (optional ones left out at the
+            // end)
     SYN_SLICE,   // hap_cut: whole -> cut
     SYN_PARTIAL, // hap_partial: whole -> partial
     SYN_START,   // a collective over lists: in[i] -> out[i]
@@ -51,27 +54,29 @@ typedef struct syn_instr {
     unsigned axes;
     int scratch; // tensor index or -1
     // WAIT
-    int start; // index of its START
-    double sec[CL_MAX_CLASSES]; // predicted: OP, SLICE, PARTIAL by class; START sec[0] = transfer + pack
+    int start;                  // index of its START
+    double sec[CL_MAX_CLASSES]; // predicted: OP, SLICE, PARTIAL by class; START sec[0] = transfer +
+                                // pack
 } syn_instr;
 
 // instr[first .. first + len * count) is `count` repetitions of `len` instructions with the same
-// kinds, ops, attributes (but the dropout key) and states; slot j of repetition i uses other tensors, or the
-// same one in all repetitions. A WAIT inside may belong to a START of another repetition, of another loop or of
-// none; `start` says which for each repetition by itself.
+// kinds, ops, attributes (but the dropout key) and states; slot j of repetition i uses other
+// tensors, or the same one in all repetitions. A WAIT inside may belong to a START of another
+// repetition, of another loop or of none; `start` says which for each repetition by itself.
 typedef struct syn_loop {
     int first, len, count;
     hb_str name; // "h" -> functions h_forward, h_backward
     int dir;     // -1: repetition r is the loop's layer count - 1 - r (backward); 1: layer r
 } syn_loop;
 
-// Buffers that repeat, in the order of the layers: member k of a family lies at base + (k % mod) * stride.
-// mod 1: transient inside a repetition; 2: handed to the next; up to 4: in flight for longer; count: saved.
-// All members have one role, dtype, state, size, segment and initial value. Families may share bytes (views,
-// all-reduces in place). syn_roll fills count and member, syn_arena mod and stride.
+// Buffers that repeat, in the order of the layers: member k of a family lies at base + (k % mod) *
+// stride. mod 1: transient inside a repetition; 2: handed to the next; up to 4: in flight for
+// longer; count: saved. All members have one role, dtype, state, size, segment and initial value.
+// Families may share bytes (views, all-reduces in place). syn_roll fills count and member,
+// syn_arena mod and stride.
 typedef struct syn_family {
     int count, mod;
-    int *member;                     // tensor index of member k
+    int *member; // tensor index of member k
     int64_t stride[CL_MAX_CLASSES];
 } syn_family;
 
@@ -83,23 +88,24 @@ typedef struct syn_program {
     syn_mesh *mesh;
     HB_VEC(syn_tensor) tensors;
     HB_VEC(syn_instr) instr;
-    HB_VEC(syn_loop) loops;       // in order, disjoint
+    HB_VEC(syn_loop) loops; // in order, disjoint
     HB_VEC(syn_family) families;
-    int *home;                    // by graph tensor: HOME, INPUT or CONST buffer, -1
-    int loss;                     // buffer of the loss, state R
-    int *grad;                    // by graph tensor (parameter): buffer of its gradient at the end, or -1
+    int *home; // by graph tensor: HOME, INPUT or CONST buffer, -1
+    int loss;  // buffer of the loss, state R
+    int *grad; // by graph tensor (parameter): buffer of its gradient at the end, or -1
     bool keep_grads;
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
     int64_t peak_bytes[CL_MAX_CLASSES];             // sym + local
-    hb_str strategy;              // which strategy found it
+    hb_str strategy;                                // which strategy found it
 } syn_program;
 
 // Price every instruction, then simulate: the one judge (lower_cost.c). Fills instr[].sec.
 double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t);
-void syn_price(syn_program *p, const cost_model *m);                        // its first half
+void syn_price(syn_program *p, const cost_model *m);                          // its first half
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times); // its second half
-// Finds repetitions and families (roll.c); places every buffer (arena_plan.c). After these the program is
-// final: ready for the checker and for emit.
+void syn_name_buffers(syn_program *p);                                        // buffer_names.c
+// Finds repetitions and families (roll.c); places every buffer (arena_plan.c). After these the
+// program is final: ready for the checker and for emit.
 void syn_roll(syn_program *p);
 void syn_arena(syn_program *p);
 void syn_print(hb_buf *out, const syn_program *p);

@@ -1,4 +1,5 @@
-// A program as text, one instruction a line: what `hapc -d p` dumps and plan goldens hold. No times.
+// A program as text, one instruction a line: what `hapc -d p` dumps and plan goldens hold. No
+// times.
 
 #include "synth/program.h"
 
@@ -6,8 +7,7 @@ static void print_tensor(hb_buf *out, const syn_program *p, int i)
 {
     const syn_tensor *t = &p->tensors.p[i];
     hb_printf(out, " %.*s", HB_ARG(t->name));
-    if (t->value < 0)
-        return;
+    if (t->value < 0) return;
     hb_putc(out, ':');
     syn_state_print(out, p->mesh, p->f, t->value, &t->state);
 }
@@ -33,7 +33,8 @@ static void print_instr(hb_buf *out, const syn_program *p, const syn_instr *in)
         return;
     }
     if (in->kind == SYN_START)
-        hb_printf(out, "/%s%s axes %u", cost_form_name(in->form), in->reduce_max ? "/max" : "", in->axes);
+        hb_printf(out, "/%s%s axes %u", cost_form_name(in->form), in->reduce_max ? "/max" : "",
+                  in->axes);
     print_list(out, p, in->out, in->n_out);
     hb_puts(out, " <-");
     print_list(out, p, in->in, in->n_in);
@@ -53,8 +54,7 @@ void syn_print(hb_buf *out, const syn_program *p)
             if (p->tensors.p[t].value >= 0 && p->tensors.p[t].state.ax[a].kind == SYN_S)
                 used[p->tensors.p[t].state.ax[a].cut] = true;
     for (int i = 0; i < m->cuts.n; i++) {
-        if (!used[i])
-            continue;
+        if (!used[i]) continue;
         const syn_cut *c = &m->cuts.p[i];
         hb_printf(out, "cut %.*s of %lld:", HB_ARG(c->name), (long long)c->size);
         for (int k = 0; k < c->n; k++)
@@ -62,13 +62,16 @@ void syn_print(hb_buf *out, const syn_program *p)
         hb_putc(out, '\n');
     }
     for (int c = 0; c < m->n_classes; c++)
-        hb_printf(out, "class %d: local %lld, symmetric %lld bytes\n", c, (long long)p->local_bytes[c], (long long)p->sym_bytes);
+        hb_printf(out, "class %d: local %lld, symmetric %lld bytes\n", c,
+                  (long long)p->local_bytes[c], (long long)p->sym_bytes);
     int loop = 0;
     for (int i = 0; i < p->instr.n; i++) {
         if (loop < p->loops.n && p->loops.p[loop].first == i)
-            hb_printf(out, "loop %.*s: %d x %d\n", HB_ARG(p->loops.p[loop].name), p->loops.p[loop].count, p->loops.p[loop].len);
+            hb_printf(out, "loop %.*s: %d x %d\n", HB_ARG(p->loops.p[loop].name),
+                      p->loops.p[loop].count, p->loops.p[loop].len);
         print_instr(out, p, &p->instr.p[i]);
-        if (loop < p->loops.n && i + 1 == p->loops.p[loop].first + p->loops.p[loop].len * p->loops.p[loop].count) {
+        if (loop < p->loops.n &&
+            i + 1 == p->loops.p[loop].first + p->loops.p[loop].len * p->loops.p[loop].count) {
             hb_puts(out, "end\n");
             loop++;
         }

@@ -18,15 +18,15 @@ typedef struct syn_ratios {
     double objective;              // seconds the LP promises
 } syn_ratios;
 
-// One LP over all cut groups of a priced, scheduled program: minimizes the sum over stages of the slowest
-// class's time plus exposed communication, under each class's memory. Times are affine around the present
-// cut; shares may move by `trust` of their present value. False if the LP has no solution.
-// dump: NULL or a path for CPLEX LP text.
+// One LP over all cut groups of a priced, scheduled program: minimizes the sum over stages of the
+// slowest class's time plus exposed communication, under each class's memory. Times are affine
+// around the present cut; shares may move by `trust` of their present value. False if the LP has no
+// solution. dump: NULL or a path for CPLEX LP text.
 bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_palette *pal, const cost_model *m,
                   const cost_timeline *t, double trust, const char *dump, syn_ratios *out);
 
-// First and last instruction at which a buffer of the program is in use (birth > death: never); homes and
-// constants always are.
+// First and last instruction at which a buffer of the program is in use (birth > death: never);
+// homes and constants always are.
 void syn_lifetimes(const syn_program *p, int *birth, int *death);
 
 #endif

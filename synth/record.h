@@ -1,8 +1,8 @@
 // A program as its runtime calls show it: what haprt-record writes and what the checker reads.
 //
-// Made from a JSON-lines file (record_read.c) or from a plan in memory (record_plan.c); a test asserts
-// that both are equal for every golden plan. Nothing here comes from the graph: names and shapes are what the
-// program itself said.
+// Made from a JSON-lines file (record_read.c) or from a plan in memory (record_plan.c); a test
+// asserts that both are equal for every golden plan. Nothing here comes from the graph: names and
+// shapes are what the program itself said.
 
 #ifndef HAP_SYNTH_RECORD_H
 #define HAP_SYNTH_RECORD_H
@@ -10,8 +10,9 @@
 #include "synth/program.h"
 
 typedef struct rec_dim {
-    int64_t n, outer, inner; // as hap_dim: size of the cut factor (or of the dim), factors before and after
-    int axis;                // -1 whole, SYN_MAX_AXES: both
+    int64_t n, outer,
+        inner; // as hap_dim: size of the cut factor (or of the dim), factors before and after
+    int axis;  // -1 whole, SYN_MAX_AXES: both
     int n_table;
     int64_t *table;
 } rec_dim;
@@ -25,26 +26,40 @@ typedef struct rec_tensor {
 } rec_tensor;
 
 typedef enum { // declarations first, then the step
-    REC_INPUT, REC_PARAM, REC_STATE, REC_BUFFER, REC_CONST, REC_GRAD, REC_ALIAS, REC_LOSS, REC_BATCH,
-    REC_SCHEDULE, REC_OP, REC_SLICE, REC_PARTIAL, REC_START, REC_WAIT
+    REC_INPUT,
+    REC_PARAM,
+    REC_STATE,
+    REC_BUFFER,
+    REC_CONST,
+    REC_GRAD,
+    REC_ALIAS,
+    REC_LOSS,
+    REC_BATCH,
+    REC_SCHEDULE,
+    REC_OP,
+    REC_SLICE,
+    REC_PARTIAL,
+    REC_START,
+    REC_WAIT
 } rec_kind;
 
 typedef struct rec_call {
     rec_kind kind;
     int line;
-    hb_str name;       // declarations: the global name; CONST: also `text`; ALIAS: text = the other name
+    hb_str name; // declarations: the global name; CONST: also `text`; ALIAS: text = the other name
     hb_str text;
-    double num[4];     // fills {kind, a, b}; schedule {lr, warmup, cosine, min_lr}; batch {rows, tokens}
-    int op;            // OP: ir_op
+    double
+        num[4]; // fills {kind, a, b}; schedule {lr, warmup, cosine, min_lr}; batch {rows, tokens}
+    int op;     // OP: ir_op
     ir_attr attr[IR_MAX_ATTR];
     int n_out, n_in;
-    int *out, *in;     // tensor ids; -1 = absent optional operand. Declarations: in[0]
-    cost_coll coll;    // START
+    int *out, *in;  // tensor ids; -1 = absent optional operand. Declarations: in[0]
+    cost_coll coll; // START
     cost_form form;
     bool reduce_max;
     unsigned axes;
-    int scratch;       // tensor id or -1
-    int event;         // START gives it, WAIT names it
+    int scratch; // tensor id or -1
+    int event;   // START gives it, WAIT names it
 } rec_call;
 
 typedef struct record {
@@ -58,13 +73,15 @@ typedef struct record {
 
 record *record_read(hb_arena *a, const char *path, hb_diag *d);
 record *record_from_plan(hb_arena *a, const syn_program *p); // after syn_arena; line 0 everywhere
-void record_print(hb_buf *out, const record *r);             // canonical text, without lines: for comparison
+void record_print(hb_buf *out, const record *r); // canonical text, without lines: for comparison
 
-// What hap_batch says: entries per row of the largest integer input, 1 if there is none (for reports).
+// What hap_batch says: entries per row of the largest integer input, 1 if there is none (for
+// reports).
 int64_t rec_tokens_per_row(const ir_graph *g);
 
-// The certificate, parts 1 and 3 (docs/theory.md section 6). True if the record is a correct program for the
-// graph; otherwise false and *why is one sentence naming the first call (line, call) that does not hold.
+// The certificate, parts 1 and 3 (docs/theory.md section 6). True if the record is a correct
+// program for the graph; otherwise false and *why is one sentence naming the first call (line,
+// call) that does not hold.
 bool syn_check(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r, hb_str *why);
 
 #endif

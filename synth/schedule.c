@@ -1,9 +1,10 @@
 // When collectives start and when they are waited for.
 //
-// Lowering waits for every collective at once. Here each WAIT sinks to just before the first instruction
-// that touches what the collective reads or writes, and each START rises past computation until that
-// computation is long enough to hide it, or until it meets the producer of its source. Instructions other
-// than START and WAIT keep their order, so the total order of collectives is the program's.
+// Lowering waits for every collective at once. Here each WAIT sinks to just before the first
+// instruction that touches what the collective reads or writes, and each START rises past
+// computation until that computation is long enough to hide it, or until it meets the producer of
+// its source. Instructions other than START and WAIT keep their order, so the total order of
+// collectives is the program's.
 
 #include "synth/schedule.h"
 
@@ -22,23 +23,20 @@ static void mark_all(scheduler *s, const syn_instr *in, bool sources)
         s->stamp[in->out[i]] = s->mark;
     for (int i = 0; sources && i < in->n_in; i++)
         s->stamp[in->in[i]] = s->mark;
-    if (in->scratch >= 0)
-        s->stamp[in->scratch] = s->mark;
+    if (in->scratch >= 0) s->stamp[in->scratch] = s->mark;
 }
 
 static bool writes_marked(const scheduler *s, const syn_instr *in)
 {
     for (int i = 0; i < in->n_out; i++)
-        if (s->stamp[in->out[i]] == s->mark)
-            return true;
+        if (s->stamp[in->out[i]] == s->mark) return true;
     return false;
 }
 
 static bool reads_marked(const scheduler *s, const syn_instr *in)
 {
     for (int i = 0; i < in->n_in; i++)
-        if (s->stamp[in->in[i]] == s->mark)
-            return true;
+        if (s->stamp[in->in[i]] == s->mark) return true;
     return false;
 }
 
@@ -52,15 +50,12 @@ static int first_need(scheduler *s, int at)
     int out_mark = s->mark;
     for (int i = at + 1; i < n; i++) {
         const syn_instr *in = &s->p->instr.p[i];
-        if (in->kind == SYN_WAIT)
-            continue;
+        if (in->kind == SYN_WAIT) continue;
         s->mark = out_mark;
-        if (writes_marked(s, in) || reads_marked(s, in))
-            return i;
+        if (writes_marked(s, in) || reads_marked(s, in)) return i;
         for (int k = 0; k < start->n_in; k++) // the source must stay as it is
             for (int o = 0; o < in->n_out; o++)
-                if (in->out[o] == start->in[k])
-                    return i;
+                if (in->out[o] == start->in[k]) return i;
     }
     return n;
 }
@@ -68,8 +63,7 @@ static int first_need(scheduler *s, int at)
 static double busy_seconds(const syn_program *p, const syn_instr *in)
 {
     double most = 0;
-    if (in->kind == SYN_START || in->kind == SYN_WAIT)
-        return 0;
+    if (in->kind == SYN_START || in->kind == SYN_WAIT) return 0;
     for (int c = 0; c < p->mesh->n_classes; c++)
         most = in->sec[c] > most ? in->sec[c] : most;
     return most;
@@ -82,38 +76,36 @@ static int rise(scheduler *s, int at)
     double hidden = 0;
     for (int i = at - 1; i >= 0; i--) {
         const syn_instr *in = &s->p->instr.p[i];
-        if (hidden >= start->sec[0])
-            return i + 1;
+        if (hidden >= start->sec[0]) return i + 1;
         s->mark++;
         mark_all(s, start, true);
-        if (in->kind == SYN_START)
-            return i + 1;
+        if (in->kind == SYN_START) return i + 1;
         if (in->kind == SYN_WAIT) {
             const syn_instr *other = &s->p->instr.p[in->start];
-            if (writes_marked(s, other) || reads_marked(s, other))
-                return i + 1;
+            if (writes_marked(s, other) || reads_marked(s, other)) return i + 1;
             continue;
         }
-        if (writes_marked(s, in))
-            return i + 1;
+        if (writes_marked(s, in)) return i + 1;
         s->mark++;
         mark_all(s, start, false); // what it writes must not be read any more
-        if (reads_marked(s, in))
-            return i + 1;
+        if (reads_marked(s, in)) return i + 1;
         hidden += busy_seconds(s->p, in);
     }
     return 0;
 }
 
-// Instruction i goes before the instruction that was at before[i]; WAITs stand in front of STARTs there.
+// Instruction i goes before the instruction that was at before[i]; WAITs stand in front of STARTs
+// there.
 static void reorder(scheduler *s, const int *before)
 {
     syn_program *p = s->p;
     int n = p->instr.n, at = 0;
-    int *first = HB_ARRAY(s->arena, int, n + 1), *next = HB_ARRAY(s->arena, int, n), *to = HB_ARRAY(s->arena, int, n);
+    int *first = HB_ARRAY(s->arena, int, n + 1), *next = HB_ARRAY(s->arena, int, n),
+        *to = HB_ARRAY(s->arena, int, n);
     syn_instr *out = HB_ARRAY(s->arena, syn_instr, n);
     memset(first, -1, sizeof(int) * (size_t)(n + 1));
-    for (int pass = 0; pass < 2; pass++) // lists are filled backwards: STARTs first, so that WAITs end in front
+    for (int pass = 0; pass < 2;
+         pass++) // lists are filled backwards: STARTs first, so that WAITs end in front
         for (int i = n - 1; i >= 0; i--)
             if (before[i] >= 0 && (p->instr.p[i].kind == SYN_WAIT) == (pass == 1)) {
                 next[i] = first[before[i]];
@@ -131,8 +123,7 @@ static void reorder(scheduler *s, const int *before)
     }
     hb_assert(at == n);
     for (int i = 0; i < n; i++)
-        if (out[i].kind == SYN_WAIT)
-            out[i].start = to[out[i].start];
+        if (out[i].kind == SYN_WAIT) out[i].start = to[out[i].start];
     p->instr.p = out;
     p->instr.cap = n;
 }
@@ -150,8 +141,7 @@ void syn_sink_waits(syn_program *p)
     int *before = NULL;
     scheduler s = begin(p, &before);
     for (int i = 0; i < p->instr.n; i++)
-        if (p->instr.p[i].kind == SYN_WAIT)
-            before[i] = first_need(&s, p->instr.p[i].start);
+        if (p->instr.p[i].kind == SYN_WAIT) before[i] = first_need(&s, p->instr.p[i].start);
     reorder(&s, before);
 }
 

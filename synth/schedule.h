@@ -6,8 +6,8 @@
 #include "synth/program.h"
 
 // The three steps of a schedule, in this order, on a lowered and priced program.
-void syn_sink_waits(syn_program *p);                     // wait as late as possible (schedule.c)
-void syn_bucket(syn_program *p, const cost_model *m);    // join small all-reduces (bucket.c)
-void syn_raise_starts(syn_program *p);                   // start early enough to hide (schedule.c)
+void syn_sink_waits(syn_program *p);                  // wait as late as possible (schedule.c)
+void syn_bucket(syn_program *p, const cost_model *m); // join small all-reduces (bucket.c)
+void syn_raise_starts(syn_program *p);                // start early enough to hide (schedule.c)
 
 #endif

@@ -5,7 +5,8 @@
 
 #include "synth/states.h"
 
-// Memo of shared things by a key of bytes: states, forms, keep lists and edge tables of equal nodes.
+// Memo of shared things by a key of bytes: states, forms, keep lists and edge tables of equal
+// nodes.
 typedef struct memo {
     hb_arena *arena;
     hb_map *map;
@@ -24,7 +25,10 @@ static void **memo_slot(memo *m, const void *key, size_t bytes)
     return &m->v.p[at];
 }
 
-static memo memo_new(hb_arena *a) { return (memo){.arena = a, .map = hb_map_new(a)}; }
+static memo memo_new(hb_arena *a)
+{
+    return (memo){.arena = a, .map = hb_map_new(a)};
+}
 
 // --- what may be cut under a strategy ---
 
@@ -41,10 +45,8 @@ static bool *find_cuttable(hb_arena *a, const syn_space *s)
     bool *input = HB_ARRAY(a, bool, s->f->n_classes + 1);
     bool *param = HB_ARRAY(a, bool, s->f->n_classes + 1);
     for (int t = 0; t < s->g->tensors.n; t++) {
-        if (s->g->tensors.p[t].kind == IR_INPUT)
-            mark_classes(s, t, input);
-        if (s->g->tensors.p[t].kind == IR_PARAM)
-            mark_classes(s, t, param);
+        if (s->g->tensors.p[t].kind == IR_INPUT) mark_classes(s, t, input);
+        if (s->g->tensors.p[t].kind == IR_PARAM) mark_classes(s, t, param);
     }
     for (int c = 0; c < s->f->n_classes; c++) {
         const ir_class *k = &s->f->cls[c];
@@ -80,7 +82,10 @@ static void index_uses(hb_arena *a, syn_space *s)
         }
 }
 
-static int n_uses(const syn_space *s, int t) { return s->first_use[t + 1] - s->first_use[t]; }
+static int n_uses(const syn_space *s, int t)
+{
+    return s->first_use[t + 1] - s->first_use[t];
+}
 
 static bool is_variable(const syn_space *s, int t)
 {
@@ -118,8 +123,7 @@ static bool batch_state(const syn_space *s, int t, const syn_axis_state *x)
 static bool may_keep(const syn_space *s, int t, const syn_axis_state *x)
 {
     const ir_tensor *ten = &s->g->tensors.p[t];
-    if (ten->kind != IR_VALUE && x->kind == SYN_P)
-        return false;
+    if (ten->kind != IR_VALUE && x->kind == SYN_P) return false;
     if (ten->kind == IR_PARAM || ten->kind == IR_BUFFER)
         return x->kind == SYN_R || (!small_param(s, ten) && !is_dp(s));
     if (s->strategy == SYN_ZERO && ten->kind != IR_PARAM && x->kind == SYN_S) {
@@ -132,19 +136,16 @@ static bool may_keep(const syn_space *s, int t, const syn_axis_state *x)
     return true;
 }
 
-// Does the tensor take memory at the turn of the step: parameters, what is saved for the backward pass,
-// gradients that wait for the update?
+// Does the tensor take memory at the turn of the step: parameters, what is saved for the backward
+// pass, gradients that wait for the update?
 static bool held_long(const syn_space *s, int t)
 {
     const ir_tensor *ten = &s->g->tensors.p[t];
-    if (ten->kind == IR_PARAM || ten->kind == IR_BUFFER)
-        return true;
-    if (ten->producer < 0)
-        return false;
+    if (ten->kind == IR_PARAM || ten->kind == IR_BUFFER) return true;
+    if (ten->producer < 0) return false;
     ir_phase born = s->g->nodes.p[ten->producer].phase;
     for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++)
-        if (s->g->nodes.p[s->uses[u][0]].phase > born)
-            return true;
+        if (s->g->nodes.p[s->uses[u][0]].phase > born) return true;
     return false;
 }
 
@@ -152,8 +153,7 @@ static bool may_copy(const syn_space *s, int t, const syn_axis_state *kept)
 {
     const ir_tensor *ten = &s->g->tensors.p[t];
     double bytes = (double)ir_elements(ten) * (double)ir_dtype_bytes(ten->dtype);
-    if (kept->kind == SYN_R || (ten->kind != IR_PARAM && ten->kind != IR_VALUE))
-        return false;
+    if (kept->kind == SYN_R || (ten->kind != IR_PARAM && ten->kind != IR_VALUE)) return false;
     return ten->kind == IR_PARAM || (bytes >= (double)s->opt->copy_bytes && held_long(s, t));
 }
 
@@ -167,10 +167,8 @@ static void prefer_cut(const syn_space *s, int t, syn_keep *keep, int *n)
         !((s->strategy == SYN_ZERO || is_dp(s)) && ten->kind == IR_INPUT))
         return;
     for (int i = 0; i < *n; i++)
-        if (st->s[keep[i].state].kind == SYN_S)
-            keep[m++] = keep[i];
-    if (m > 0)
-        *n = m;
+        if (st->s[keep[i].state].kind == SYN_S) keep[m++] = keep[i];
+    if (m > 0) *n = m;
 }
 
 static syn_keeps *build_keeps(hb_arena *a, const syn_space *s, int t)
@@ -179,13 +177,11 @@ static syn_keeps *build_keeps(hb_arena *a, const syn_space *s, int t)
     syn_keep *keep = HB_ARRAY(a, syn_keep, st->n * (st->n + 1));
     int n = 0;
     for (int i = 0; i < st->n; i++)
-        if (may_keep(s, t, &st->s[i]))
-            keep[n++] = (syn_keep){(int16_t)i, -1};
+        if (may_keep(s, t, &st->s[i])) keep[n++] = (syn_keep){(int16_t)i, -1};
     prefer_cut(s, t, keep, &n);
     int single = n;
     for (int k = 0; k < single; k++) {
-        if (!may_copy(s, t, &st->s[keep[k].state]))
-            continue;
+        if (!may_copy(s, t, &st->s[keep[k].state])) continue;
         for (int j = 0; j < st->n; j++)
             if (j != keep[k].state && st->s[j].kind != SYN_P)
                 keep[n++] = (syn_keep){keep[k].state, (int16_t)j};
@@ -196,8 +192,7 @@ static syn_keeps *build_keeps(hb_arena *a, const syn_space *s, int t)
     out->cost = HB_ARRAY(a, double, n);
     for (int i = 0; i < n; i++) {
         bool copied = keep[i].copy >= 0;
-        if (copied)
-            out->cost[i] += st->cost[keep[i].state * st->n + keep[i].copy];
+        if (copied) out->cost[i] += st->cost[keep[i].state * st->n + keep[i].copy];
         if (held_long(s, t))
             out->cost[i] += st->bytes[keep[i].state] + (copied ? st->bytes[keep[i].copy] : 0);
     }
@@ -207,13 +202,15 @@ static syn_keeps *build_keeps(hb_arena *a, const syn_space *s, int t)
 // --- edge tables ---
 
 typedef struct table_key {
-    char kind; // 'p' producer -> tensor, 'c' tensor -> consumer, 'd' producer -> consumer, 'u' update
+    char kind; // 'p' producer -> tensor, 'c' tensor -> consumer, 'd' producer -> consumer, 'u'
+               // update
     char slot_a, slot_b;
     char pad[5];
     const void *a, *b, *states;
 } table_key;
 
-static double *producer_table(hb_arena *a, const syn_forms *f, int out, const syn_keeps *k, const syn_states *st)
+static double *producer_table(hb_arena *a, const syn_forms *f, int out, const syn_keeps *k,
+                              const syn_states *st)
 {
     double *t = HB_ARRAY(a, double, f->n * k->n);
     for (int i = 0; i < f->n; i++)
@@ -222,8 +219,8 @@ static double *producer_table(hb_arena *a, const syn_forms *f, int out, const sy
     return t;
 }
 
-static double *consumer_table(hb_arena *a, const syn_keeps *k, const syn_forms *f, int in, const syn_states *st,
-                              bool in_place)
+static double *consumer_table(hb_arena *a, const syn_keeps *k, const syn_forms *f, int in,
+                              const syn_states *st, bool in_place)
 {
     double *t = HB_ARRAY(a, double, k->n * f->n);
     for (int j = 0; j < k->n; j++)
@@ -239,7 +236,8 @@ static double *consumer_table(hb_arena *a, const syn_keeps *k, const syn_forms *
     return t;
 }
 
-static double *direct_table(hb_arena *a, const syn_forms *p, int out, const syn_forms *c, int in, const syn_states *st)
+static double *direct_table(hb_arena *a, const syn_forms *p, int out, const syn_forms *c, int in,
+                            const syn_states *st)
 {
     double *t = HB_ARRAY(a, double, p->n * c->n);
     for (int i = 0; i < p->n; i++)
@@ -265,39 +263,51 @@ static void add_edges(hb_arena *a, syn_space *s, memo *tables, edge_list *e)
         const ir_tensor *ten = &g->tensors.p[t];
         const syn_states *st = s->states[t];
         int var = s->tensor_var[t], p = ten->producer;
-        if (ten->kind == IR_STATE)
-            continue;
+        if (ten->kind == IR_STATE) continue;
         if (var >= 0 && p >= 0) {
-            table_key key = {.kind = 'p', .slot_a = (char)ten->out, .a = s->forms[p], .b = s->keeps[t], .states = st};
+            table_key key = {.kind = 'p',
+                             .slot_a = (char)ten->out,
+                             .a = s->forms[p],
+                             .b = s->keeps[t],
+                             .states = st};
             void **slot = memo_slot(tables, &key, sizeof key);
-            if (!*slot)
-                *slot = producer_table(a, s->forms[p], ten->out, s->keeps[t], st);
+            if (!*slot) *slot = producer_table(a, s->forms[p], ten->out, s->keeps[t], st);
             HB_PUSH(a, &e->v, (ms_edge){s->node_var[p], var, *slot});
         }
         for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++) {
             int n = s->uses[u][0], in = s->uses[u][1];
             if (var >= 0) {
                 bool home = ten->kind != IR_VALUE && syn_writes_home(g, n, in);
-                table_key key = {.kind = home ? 'h' : 'c', .slot_b = (char)in, .a = s->keeps[t], .b = s->forms[n], .states = st};
+                table_key key = {.kind = home ? 'h' : 'c',
+                                 .slot_b = (char)in,
+                                 .a = s->keeps[t],
+                                 .b = s->forms[n],
+                                 .states = st};
                 void **slot = memo_slot(tables, &key, sizeof key);
-                if (!*slot)
-                    *slot = consumer_table(a, s->keeps[t], s->forms[n], in, st, home);
+                if (!*slot) *slot = consumer_table(a, s->keeps[t], s->forms[n], in, st, home);
                 HB_PUSH(a, &e->v, (ms_edge){var, s->node_var[n], *slot});
             } else if (p >= 0) {
-                table_key key = {.kind = 'd', .slot_a = (char)ten->out, .slot_b = (char)in, .a = s->forms[p], .b = s->forms[n], .states = st};
+                table_key key = {.kind = 'd',
+                                 .slot_a = (char)ten->out,
+                                 .slot_b = (char)in,
+                                 .a = s->forms[p],
+                                 .b = s->forms[n],
+                                 .states = st};
                 void **slot = memo_slot(tables, &key, sizeof key);
-                if (!*slot)
-                    *slot = direct_table(a, s->forms[p], ten->out, s->forms[n], in, st);
+                if (!*slot) *slot = direct_table(a, s->forms[p], ten->out, s->forms[n], in, st);
                 HB_PUSH(a, &e->v, (ms_edge){s->node_var[p], s->node_var[n], *slot});
             }
         }
     }
     // A next value that is computed out of place moves into the home buffer at the end.
     for (int u = 0; u < g->updates.n; u++) {
-        int t = g->updates.p[u].tensor, next = g->updates.p[u].next, p = g->tensors.p[next].producer;
-        if (g->tensors.p[t].kind == IR_STATE || p < 0 || (ir_row(g->nodes.p[p].op)->flags & IR_IN_PLACE))
+        int t = g->updates.p[u].tensor, next = g->updates.p[u].next,
+            p = g->tensors.p[next].producer;
+        if (g->tensors.p[t].kind == IR_STATE || p < 0 ||
+            (ir_row(g->nodes.p[p].op)->flags & IR_IN_PLACE))
             continue;
-        double *table = producer_table(a, s->forms[p], g->tensors.p[next].out, s->keeps[t], s->states[next]);
+        double *table =
+            producer_table(a, s->forms[p], g->tensors.p[next].out, s->keeps[t], s->states[next]);
         HB_PUSH(a, &e->v, (ms_edge){s->node_var[p], s->tensor_var[t], table});
     }
 }
@@ -309,24 +319,22 @@ static bool build_tables(hb_arena *a, syn_space *s, hb_str *why)
     for (int t = 0; t < g->tensors.n; t++) {
         uint64_t sig = syn_tensor_signature(s, t);
         void **slot = memo_slot(&states, &sig, sizeof sig);
-        if (!*slot)
-            *slot = syn_states_build(a, s, t);
+        if (!*slot) *slot = syn_states_build(a, s, t);
         s->states[t] = *slot;
     }
     for (int n = 0; n < g->nodes.n; n++) {
         uint64_t sig = syn_node_signature(s, n);
         void **slot = memo_slot(&forms, &sig, sizeof sig);
-        if (!*slot)
-            *slot = syn_forms_build(a, s, n);
+        if (!*slot) *slot = syn_forms_build(a, s, n);
         s->forms[n] = *slot;
         if (s->forms[n]->n == 0) {
-            *why = hb_fmt(a, "strategy %s leaves no form for %.*s", syn_strategy_name(s->strategy), HB_ARG(g->nodes.p[n].name));
+            *why = hb_fmt(a, "strategy %s leaves no form for %.*s", syn_strategy_name(s->strategy),
+                          HB_ARG(g->nodes.p[n].name));
             return false;
         }
     }
     for (int t = 0; t < g->tensors.n; t++) {
-        if (!is_variable(s, t))
-            continue;
+        if (!is_variable(s, t)) continue;
         const ir_tensor *ten = &g->tensors.p[t];
         bool update = false;
         for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++)
@@ -336,8 +344,7 @@ static bool build_tables(hb_arena *a, syn_space *s, hb_str *why)
             int64_t kind, flags;
         } key = {s->states[t], ten->kind, small_param(s, ten) | held_long(s, t) << 1 | update << 2};
         void **slot = memo_slot(&keeps, &key, sizeof key);
-        if (!*slot)
-            *slot = build_keeps(a, s, t);
+        if (!*slot) *slot = build_keeps(a, s, t);
         s->keeps[t] = *slot;
     }
     return true;
@@ -349,8 +356,16 @@ syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, 
                            const double *memory_price, hb_str *why)
 {
     syn_space *s = HB_NEW(a, syn_space);
-    *s = (syn_space){.arena = a, .g = g, .f = f, .m = m, .mesh = mesh, .palette = palette,
-                     .strategy = strategy, .opt = opt, .weight = weight, .weight_comm = weight_comm,
+    *s = (syn_space){.arena = a,
+                     .g = g,
+                     .f = f,
+                     .m = m,
+                     .mesh = mesh,
+                     .palette = palette,
+                     .strategy = strategy,
+                     .opt = opt,
+                     .weight = weight,
+                     .weight_comm = weight_comm,
                      .memory_price = memory_price};
     s->link = cl_group_link(m->cluster, mesh->cluster_rank, mesh->n_ranks, 1);
     s->cuttable = find_cuttable(a, s);
@@ -360,15 +375,15 @@ syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, 
     s->node_var = HB_ARRAY(a, int, g->nodes.n + 1);
     s->tensor_var = HB_ARRAY(a, int, g->tensors.n + 1);
     index_uses(a, s);
-    if (!build_tables(a, s, why))
-        return NULL;
+    if (!build_tables(a, s, why)) return NULL;
 
     int n_vars = 0, max_vars = g->nodes.n + g->tensors.n;
     int *domain = HB_ARRAY(a, int, max_vars + 1);
     const double **unary = hb_alloc(a, sizeof *unary * (size_t)(max_vars + 1));
     for (int t = 0; t < g->tensors.n; t++)
         s->tensor_var[t] = -1;
-    // Variables in program order: a tensor stands behind its producer, a parameter before its first use.
+    // Variables in program order: a tensor stands behind its producer, a parameter before its first
+    // use.
     for (int n = 0; n < g->nodes.n; n++) {
         const ir_node *node = &g->nodes.p[n];
         for (int pass = 0; pass < 2; pass++) {
@@ -397,7 +412,8 @@ syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, 
         double *cost = HB_ARRAY(a, double, s->forms[p]->n);
         bool var = s->tensor_var[g->loss] >= 0;
         for (int i = 0; i < s->forms[p]->n; i++)
-            cost[i] = s->forms[p]->cost[i] + st->cost[s->forms[p]->form[i].out[g->tensors.p[g->loss].out] * st->n];
+            cost[i] = s->forms[p]->cost[i] +
+                      st->cost[s->forms[p]->form[i].out[g->tensors.p[g->loss].out] * st->n];
         if (!var) {
             unary[s->node_var[p]] = cost;
         } else {
@@ -408,16 +424,17 @@ syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, 
             unary[s->tensor_var[g->loss]] = keep;
         }
     }
-    s->problem = (ms_problem){.n_vars = n_vars, .domain = domain, .unary = unary, .n_edges = e.v.n, .edge = e.v.p};
+    s->problem = (ms_problem){
+        .n_vars = n_vars, .domain = domain, .unary = unary, .n_edges = e.v.n, .edge = e.v.p};
     return s;
 }
 
-ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, syn_choice *out, double *lower)
+ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, syn_choice *out,
+                         double *lower)
 {
     int *x = HB_ARRAY(a, int, s->problem.n_vars);
     ms_status status = ms_solve_near(a, &s->problem, 0, gap, NULL, x, &out->additive, lower);
-    if (status == MS_INFEASIBLE || isinf(out->additive))
-        return status;
+    if (status == MS_INFEASIBLE || isinf(out->additive)) return status;
     syn_choice_decode(a, s, x, out);
     return MS_OPTIMAL;
 }
@@ -437,5 +454,6 @@ void syn_choice_decode(hb_arena *a, const syn_space *s, const int *x, syn_choice
     for (int n = 0; n < s->g->nodes.n; n++)
         out->form[n] = x[s->node_var[n]];
     for (int t = 0; t < s->g->tensors.n; t++)
-        out->keep[t] = s->tensor_var[t] >= 0 ? s->keeps[t]->keep[x[s->tensor_var[t]]] : (syn_keep){-1, -1};
+        out->keep[t] =
+            s->tensor_var[t] >= 0 ? s->keeps[t]->keep[x[s->tensor_var[t]]] : (syn_keep){-1, -1};
 }

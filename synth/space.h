@@ -1,13 +1,14 @@
-// The declared space of one search: what forms every node may take, what states every tensor may be kept
-// in, and what every choice costs. One mesh axis; palettes and class weights are given.
+// The declared space of one search: what forms every node may take, what states every tensor may be
+// kept in, and what every choice costs. One mesh axis; palettes and class weights are given.
 //
 // Variables, as docs/theory.md section 5 says:
 //     node      its form: none, one factor by one cut, or a set of partial operands
-//     tensor    (parameters, inputs, constants, values with several consumers) the state it is kept in, and for
+//     tensor    (parameters, inputs, constants, values with several consumers) the state it is kept
+//     in, and for
 //               parameters and large saved values a second copy
-// Every cost is unary (op time, memory) or pairwise (conversions), so the additive optimum is found by
-// min-sum elimination (solver/minsum.h). Tables are shared between equal nodes: equal layers have equal
-// table pointers.
+// Every cost is unary (op time, memory) or pairwise (conversions), so the additive optimum is found
+// by min-sum elimination (solver/minsum.h). Tables are shared between equal nodes: equal layers
+// have equal table pointers.
 
 #ifndef HAP_SYNTH_SPACE_H
 #define HAP_SYNTH_SPACE_H
@@ -33,22 +34,23 @@ typedef struct syn_step {
 // The states one kind of tensor can have on the axis, and what moving between them costs.
 typedef struct syn_states {
     int n;
-    syn_axis_state *s;  // s[0] is R
-    double *cost;       // [n][n] weighted seconds along the best path, +inf if there is none
-    int16_t *via;       // [n][n] next state on the path
-    double *bytes;      // [n] local bytes weighted by the memory prices, 0 without them
+    syn_axis_state *s; // s[0] is R
+    double *cost;      // [n][n] weighted seconds along the best path, +inf if there is none
+    int16_t *via;      // [n][n] next state on the path
+    double *bytes;     // [n] local bytes weighted by the memory prices, 0 without them
 } syn_states;
 
 typedef struct syn_form {
-    int factor; // local factor of the node's rule, -1 none
-    int cut;    // index in mesh->cuts, -1
+    int factor;                             // local factor of the node's rule, -1 none
+    int cut;                                // index in mesh->cuts, -1
     uint8_t in[IR_MAX_IN], out[IR_MAX_OUT]; // states, as indices into the tensors' lists
 } syn_form;
 
 typedef struct syn_forms {
     int n;
     syn_form *form;
-    double *cost; // weighted seconds
+    double *cost; // weighted seconds, with what the optimizer state's memory costs
+    double *sec;  // [n][classes of the mesh] seconds of the op alone
 } syn_forms;
 
 // What a tensor variable may be: kept in `state`, and in a second copy (-1 none).
@@ -97,9 +99,10 @@ syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, 
                            const syn_options *opt, const double *weight, double weight_comm,
                            const double *memory_price, hb_str *why);
 ms_status syn_space_solve(hb_arena *a, const syn_space *s, ms_order **order, syn_choice *out);
-// As syn_space_solve, but near enough the optimum is enough: out->additive <= *lower * (1 + gap), where that
-// takes no more than a second or so of elimination; *lower is proved in any case.
-ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, syn_choice *out, double *lower);
+// As syn_space_solve, but near enough the optimum is enough: out->additive <= *lower * (1 + gap),
+// where that takes no more than a second or so of elimination; *lower is proved in any case.
+ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, syn_choice *out,
+                         double *lower);
 
 // The choice that an assignment of s->problem stands for (not its value).
 void syn_choice_decode(hb_arena *a, const syn_space *s, const int *assignment, syn_choice *out);
@@ -113,10 +116,11 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c);
 double syn_additive(const syn_space *s, const syn_program *p);
 
 // The direct conversion from state i to state j of a list (kind NONE if there is none).
-syn_step syn_step_between(const syn_space *s, int tensor, const syn_states *st, int i, int j, double *sec);
+syn_step syn_step_between(const syn_space *s, int tensor, const syn_states *st, int i, int j,
+                          double *sec);
 
 // Seconds of a node on one class when its local factor k (-1 none) is cut by a table.
-double syn_node_seconds(const ir_graph *g, const ir_factors *f, const cost_model *m, const syn_mesh *mesh,
-                        int node, int k, int cut, int cls);
+double syn_node_seconds(const ir_graph *g, const ir_factors *f, const cost_model *m,
+                        const syn_mesh *mesh, int node, int k, int cut, int cls);
 
 #endif

@@ -6,12 +6,10 @@ bool syn_state_eq(const syn_state *a, const syn_state *b)
 {
     for (int i = 0; i < SYN_MAX_AXES; i++) {
         const syn_axis_state *x = &a->ax[i], *y = &b->ax[i];
-        if (x->kind != y->kind)
-            return false;
+        if (x->kind != y->kind) return false;
         if (x->kind == SYN_S && (x->dim != y->dim || x->pos != y->pos || x->cut != y->cut))
             return false;
-        if (x->kind == SYN_P && x->reducer != y->reducer)
-            return false;
+        if (x->kind == SYN_P && x->reducer != y->reducer) return false;
     }
     return true;
 }
@@ -22,7 +20,8 @@ int syn_coord(const syn_mesh *m, int rank, int axis)
     return axis == 0 ? rank / inner : rank % inner;
 }
 
-int syn_cut_intern(hb_arena *a, syn_mesh *m, int axis, int64_t size, const int64_t *table, hb_str name)
+int syn_cut_intern(hb_arena *a, syn_mesh *m, int axis, int64_t size, const int64_t *table,
+                   hb_str name)
 {
     int n = m->size[axis];
     for (int i = 0; i < m->cuts.n; i++) {
@@ -44,20 +43,19 @@ int64_t syn_local_elements(const syn_mesh *m, const ir_graph *g, const ir_factor
     int64_t n = ir_elements(&g->tensors.p[tensor]);
     for (int axis = 0; axis < m->n_axes; axis++) {
         const syn_axis_state *x = &s->ax[axis];
-        if (x->kind != SYN_S)
-            continue;
+        if (x->kind != SYN_S) continue;
         const syn_cut *c = &m->cuts.p[x->cut];
         n = n / c->size * c->table[syn_coord(m, rank, axis)];
     }
     return n;
 }
 
-void syn_state_print(hb_buf *out, const syn_mesh *m, const ir_factors *f, int tensor, const syn_state *s)
+void syn_state_print(hb_buf *out, const syn_mesh *m, const ir_factors *f, int tensor,
+                     const syn_state *s)
 {
     for (int axis = 0; axis < m->n_axes; axis++) {
         const syn_axis_state *x = &s->ax[axis];
-        if (axis > 0)
-            hb_putc(out, ',');
+        if (axis > 0) hb_putc(out, ',');
         if (x->kind == SYN_R) {
             hb_putc(out, 'R');
         } else if (x->kind == SYN_P) {

@@ -1,11 +1,11 @@
 // States: how a tensor lies on the ranks, per mesh axis.
 //
 //     R            whole on every coordinate
-//     S(dim.pos@cut)  one factor of one dim is cut: entry `pos` of the dim's factor list, by a table
-//     P(sum|max)   every coordinate holds a partial value; their reduction is the tensor
+//     S(dim.pos@cut)  one factor of one dim is cut: entry `pos` of the dim's factor list, by a
+//     table P(sum|max)   every coordinate holds a partial value; their reduction is the tensor
 //
-// A cut is a table of entries per coordinate; equal tables of one factor class are one cut (mesh.h). An
-// axis that does not exist is R. docs/theory.md section 2.
+// A cut is a table of entries per coordinate; equal tables of one factor class are one cut
+// (mesh.h). An axis that does not exist is R. docs/theory.md section 2.
 
 #ifndef HAP_SYNTH_STATE_H
 #define HAP_SYNTH_STATE_H
@@ -38,7 +38,8 @@ typedef struct syn_cut {
     hb_str name;    // "even", "compute", "memory", "bandwidth", "lp1", ...
 } syn_cut;
 
-// The ranks a program runs on and the cuts it uses. One axis: {n}. rank = coord0 * size[1] + coord1.
+// The ranks a program runs on and the cuts it uses. One axis: {n}. rank = coord0 * size[1] +
+// coord1.
 typedef struct syn_mesh {
     int n_axes, size[SYN_MAX_AXES], n_ranks;
     int n_classes;
@@ -50,11 +51,13 @@ typedef struct syn_mesh {
 
 int syn_coord(const syn_mesh *m, int rank, int axis);
 // Index of the cut with this table, added if new.
-int syn_cut_intern(hb_arena *a, syn_mesh *m, int axis, int64_t size, const int64_t *table, hb_str name);
+int syn_cut_intern(hb_arena *a, syn_mesh *m, int axis, int64_t size, const int64_t *table,
+                   hb_str name);
 
 // Elements a rank of the mesh holds of a tensor in a state (product of local dims).
 int64_t syn_local_elements(const syn_mesh *m, const ir_graph *g, const ir_factors *f, int tensor,
                            const syn_state *s, int rank);
-void syn_state_print(hb_buf *out, const syn_mesh *m, const ir_factors *f, int tensor, const syn_state *s);
+void syn_state_print(hb_buf *out, const syn_mesh *m, const ir_factors *f, int tensor,
+                     const syn_state *s);
 
 #endif

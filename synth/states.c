@@ -1,7 +1,7 @@
 // States of a tensor on the axis and the all-pairs price of moving between them.
 //
-// Direct conversions are priced one by one; the rest by shortest paths (Floyd-Warshall; lists have at
-// most SYN_MAX_STATES entries and are shared by all tensors of one signature).
+// Direct conversions are priced one by one; the rest by shortest paths (Floyd-Warshall; lists have
+// at most SYN_MAX_STATES entries and are shared by all tensors of one signature).
 
 #include "synth/states.h"
 
@@ -32,13 +32,11 @@ static double tensor_bytes(const syn_space *s, int tensor)
 
 static double share_max(const syn_space *s, const syn_axis_state *x, int cls)
 {
-    if (x->kind != SYN_S)
-        return 1;
+    if (x->kind != SYN_S) return 1;
     const syn_cut *c = &s->mesh->cuts.p[x->cut];
     int64_t most = 0;
     for (int r = 0; r < s->mesh->n_ranks; r++)
-        if (s->mesh->class_of[r] == cls && c->table[r] > most)
-            most = c->table[r];
+        if (s->mesh->class_of[r] == cls && c->table[r] > most) most = c->table[r];
     return (double)most / (double)c->size;
 }
 
@@ -74,14 +72,14 @@ static syn_step collective(const syn_space *s, cost_coll kind, const cost_shards
     return step;
 }
 
-syn_step syn_step_between(const syn_space *s, int tensor, const syn_states *st, int i, int j, double *sec)
+syn_step syn_step_between(const syn_space *s, int tensor, const syn_states *st, int i, int j,
+                          double *sec)
 {
     const syn_axis_state *a = &st->s[i], *b = &st->s[j];
     cost_shards sh = {.n = s->mesh->n_ranks, .bytes = tensor_bytes(s, tensor)};
     *sec = INFINITY;
     syn_step none = {.kind = SYN_STEP_NONE};
-    if (i == j)
-        return none;
+    if (i == j) return none;
     if (a->kind == SYN_R) {
         *sec = local_seconds(s, b, sh.bytes);
         return (syn_step){.kind = b->kind == SYN_S ? SYN_STEP_SLICE : SYN_STEP_PARTIAL};
@@ -102,26 +100,24 @@ syn_step syn_step_between(const syn_space *s, int tensor, const syn_states *st, 
     }
     sh.table = s->mesh->cuts.p[a->cut].table;
     sh.leading = state_leads(s, tensor, a);
-    if (b->kind == SYN_R)
-        return collective(s, COST_ALL_GATHER, &sh, sec);
-    if (b->kind != SYN_S)
-        return none;
+    if (b->kind == SYN_R) return collective(s, COST_ALL_GATHER, &sh, sec);
+    if (b->kind != SYN_S) return none;
     sh.table2 = s->mesh->cuts.p[b->cut].table;
     sh.leading2 = state_leads(s, tensor, b);
-    if (a->dim == b->dim && a->pos == b->pos)
-        return collective(s, COST_RECUT, &sh, sec);
-    if (a->dim != b->dim)
-        return collective(s, COST_ALL_TO_ALL, &sh, sec);
+    if (a->dim == b->dim && a->pos == b->pos) return collective(s, COST_RECUT, &sh, sec);
+    if (a->dim != b->dim) return collective(s, COST_ALL_TO_ALL, &sh, sec);
     return none;
 }
 
-static bool is_float(ir_dtype t) { return t == IR_F32 || t == IR_BF16 || t == IR_F16; }
+static bool is_float(ir_dtype t)
+{
+    return t == IR_F32 || t == IR_BF16 || t == IR_F16;
+}
 
 static char partial_of(const syn_space *s, int tensor)
 {
     const ir_tensor *t = &s->g->tensors.p[tensor];
-    if (t->producer >= 0 && s->f->rule[t->producer].reducer[t->out] == 'm')
-        return 'm';
+    if (t->producer >= 0 && s->f->rule[t->producer].reducer[t->out] == 'm') return 'm';
     return is_float(t->dtype) ? 's' : 0;
 }
 
@@ -131,19 +127,16 @@ static void list_states(const syn_space *s, int tensor, syn_states *st, syn_axis
     st->n = 0;
     buf[st->n++] = (syn_axis_state){.kind = SYN_R, .cut = -1};
     char red = partial_of(s, tensor);
-    if (red)
-        buf[st->n++] = (syn_axis_state){.kind = SYN_P, .reducer = (uint8_t)red, .cut = -1};
+    if (red) buf[st->n++] = (syn_axis_state){.kind = SYN_P, .reducer = (uint8_t)red, .cut = -1};
     for (int d = 0; d < t->rank; d++) {
         const ir_dim_factors *df = &s->f->dim[tensor][d];
         for (int p = 0; p < df->n; p++) {
-            if (!s->cuttable[df->cls[p]])
-                continue;
-            const struct syn_palette_group *q = &s->palette->group[s->palette->group_of[df->cls[p]]];
+            if (!s->cuttable[df->cls[p]]) continue;
+            const struct syn_palette_group *q =
+                &s->palette->group[s->palette->group_of[df->cls[p]]];
             for (int c = 0; c < q->n && st->n < SYN_MAX_STATES; c++)
-                buf[st->n++] = (syn_axis_state){.kind = SYN_S,
-                                                .dim = (uint8_t)d,
-                                                .pos = (uint8_t)p,
-                                                .cut = (int16_t)q->cut[c]};
+                buf[st->n++] = (syn_axis_state){
+                    .kind = SYN_S, .dim = (uint8_t)d, .pos = (uint8_t)p, .cut = (int16_t)q->cut[c]};
         }
     }
 }
@@ -174,14 +167,13 @@ syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
     list_states(s, tensor, st, buf);
     int n = st->n;
     st->s = hb_copy(a, buf, sizeof *buf * (size_t)n);
-    st->cost = HB_ARRAY(a, double, n * n);
+    st->cost = HB_ARRAY(a, double, n *n);
     st->via = HB_ARRAY(a, int16_t, n * n);
     st->bytes = HB_ARRAY(a, double, n);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             double sec = 0;
-            if (i != j)
-                (void)syn_step_between(s, tensor, st, i, j, &sec);
+            if (i != j) (void)syn_step_between(s, tensor, st, i, j, &sec);
             st->cost[i * n + j] = sec;
             st->via[i * n + j] = (int16_t)j;
         }
@@ -195,7 +187,8 @@ syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
     if (s->memory_price)
         for (int i = 0; i < n; i++)
             for (int c = 0; c < s->mesh->n_classes; c++)
-                st->bytes[i] += s->memory_price[c] * tensor_bytes(s, tensor) * share_max(s, &st->s[i], c);
+                st->bytes[i] +=
+                    s->memory_price[c] * tensor_bytes(s, tensor) * share_max(s, &st->s[i], c);
     return st;
 }
 

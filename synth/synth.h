@@ -1,6 +1,7 @@
 // Synthesis: from graph and cluster to the best program found.
 //
-//     strategies -> rays of cuts -> [search <-> ratio LP]* -> pool -> judge -> roll, arena -> certificate
+//     strategies -> rays of cuts -> [search <-> ratio LP]* -> pool -> judge -> roll, arena ->
+//     certificate
 //
 // See docs/theory.md sections 3-6. A search with nothing feasible says why in numbers.
 
@@ -9,24 +10,31 @@
 
 #include "synth/program.h"
 
-typedef enum { SYN_AUTO, SYN_DP_EVEN, SYN_DP_PROP, SYN_ZERO, SYN_TP, SYN_N_STRATEGIES } syn_strategy;
+typedef enum {
+    SYN_AUTO,
+    SYN_DP_EVEN,
+    SYN_DP_PROP,
+    SYN_ZERO,
+    SYN_TP,
+    SYN_N_STRATEGIES
+} syn_strategy;
 const char *syn_strategy_name(syn_strategy s); // "auto", "dp-even", ...
 bool syn_strategy_parse(hb_str s, syn_strategy *out);
 
 typedef struct syn_options {
     syn_strategy strategy;
     bool keep_grads;
-    bool baselines;         // also judge the other strategies, for the report
-    double time_limit_sec;  // 0: none
-    int64_t small_param;    // parameters with fewer elements stay R (65536)
-    int64_t copy_bytes;     // tensors of at least this size may hold a second copy (1 MiB)
+    bool baselines;        // also judge the other strategies, for the report
+    double time_limit_sec; // 0: none
+    int64_t small_param;   // parameters with fewer elements stay R (65536)
+    int64_t copy_bytes;    // tensors of at least this size may hold a second copy (1 MiB)
     uint64_t seed;
     const volatile int *interrupted; // Ctrl-C: return the best so far
 } syn_options;
 syn_options syn_default_options(void);
 
-// One other choice for a node's form or a tensor's state, and what it would cost in the additive model with
-// everything else re-optimised (one exact search each).
+// One other choice for a node's form or a tensor's state, and what it would cost in the additive
+// model with everything else re-optimised (one exact search each).
 typedef struct syn_alternative {
     hb_str what;
     double delta_sec;
@@ -37,13 +45,14 @@ typedef enum { SYN_OK, SYN_INFEASIBLE, SYN_FAILED_CHECK } syn_status;
 
 typedef struct syn_result {
     syn_status status;
-    hb_str why;            // INFEASIBLE: what does not fit where, in bytes; FAILED_CHECK: the checker's words
-    syn_program *program;  // rolled, placed, checked
+    hb_str why; // INFEASIBLE: what does not fit where, in bytes; FAILED_CHECK: the checker's words
+    syn_program *program; // rolled, placed, checked
     cost_timeline timeline;
-    double predicted_sec, additive_sec, additive_bound_sec, lower_bound_sec; // bounds: < 0 = not computed
-    double plan_sec;       // search to certificate
+    double predicted_sec, additive_sec, additive_bound_sec,
+        lower_bound_sec;                   // bounds: < 0 = not computed
+    double plan_sec;                       // search to certificate
     double baseline_sec[SYN_N_STRATEGIES]; // < 0: infeasible or not asked for
-    struct syn_bind {      // what binds in the ratio LP: class and stage with the largest duals
+    struct syn_bind { // what binds in the ratio LP: class and stage with the largest duals
         int cls;
         double weight;
     } bind[CL_MAX_CLASSES];
@@ -56,8 +65,10 @@ typedef struct syn_result {
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
                           const syn_options *o);
 
-// Alternatives for graph node `id` (is_node) or graph tensor `id`, cheapest first; at most max are filled,
-// their number returned. 0 for a tensor that has no choice of its own (one producer, one consumer).
-int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alternative *out, int max);
+// Alternatives for graph node `id` (is_node) or graph tensor `id`, cheapest first; at most max are
+// filled, their number returned. 0 for a tensor that has no choice of its own (one producer, one
+// consumer).
+int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alternative *out,
+                int max);
 
 #endif

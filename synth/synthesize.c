@@ -11,9 +11,13 @@
 #include "synth/space.h"
 #include "synth/states.h"
 
-static const char *const strategy_names[SYN_N_STRATEGIES] = {"auto", "dp-even", "dp-prop", "zero", "tp"};
+static const char *const strategy_names[SYN_N_STRATEGIES] = {"auto", "dp-even", "dp-prop", "zero",
+                                                             "tp"};
 
-const char *syn_strategy_name(syn_strategy s) { return strategy_names[s]; }
+const char *syn_strategy_name(syn_strategy s)
+{
+    return strategy_names[s];
+}
 
 bool syn_strategy_parse(hb_str s, syn_strategy *out)
 {
@@ -42,8 +46,8 @@ typedef struct candidate {
     syn_program *program;
     cost_timeline timeline;
     double sec;
-    bool fits;   // as placed, or far enough below every capacity to be sure enough until it is
-    bool placed; // rolled, with an arena
+    bool fits;       // as placed, or far enough below every capacity to be sure enough until it is
+    bool placed;     // rolled, with an arena
     hb_arena *arena; // its space and program
     syn_space *space;
     double additive; // without memory prices
@@ -76,16 +80,20 @@ typedef struct pool {
     int n_solved, n_states;
 } pool;
 
-// Searches on the way stop this near their additive optimum; the chosen plan's is closed to the end.
+// Searches on the way stop this near their additive optimum; the chosen plan's is closed to the
+// end.
 static const double NEAR = 3e-2;
 // Rays and rounds that come this near each other are at the same place.
 static const double SAME = 3e-4;
+// A ray whose first plan is this much slower than the best is not followed further.
+static const double NEXT_TO = 5e-3;
 // Live bytes under this share of the capacity always found a place.
 static const double ROOMY = 0.7;
 
 static bool out_of_time(const pool *p)
 {
-    return (p->opt->interrupted && *p->opt->interrupted) || (p->deadline > 0 && now() > p->deadline);
+    return (p->opt->interrupted && *p->opt->interrupted) ||
+           (p->deadline > 0 && now() > p->deadline);
 }
 
 // Largest excess over capacity, as a share of the capacity; <= 0 if it fits.
@@ -109,8 +117,7 @@ static void offer(pool *p, const candidate *c)
             p->overflow = over;
         }
     }
-    if (c->fits && (!p->best.program || c->sec < p->best.sec))
-        p->best = *c;
+    if (c->fits && (!p->best.program || c->sec < p->best.sec)) p->best = *c;
 }
 
 // Largest share of a class's capacity that buffers take at any instruction, each for itself.
@@ -118,7 +125,8 @@ static double live_share(const syn_program *prog)
 {
     int n = prog->instr.n, classes = prog->mesh->n_classes;
     hb_arena *arena = hb_arena_new();
-    int *birth = HB_ARRAY(arena, int, prog->tensors.n + 1), *death = HB_ARRAY(arena, int, prog->tensors.n + 1);
+    int *birth = HB_ARRAY(arena, int, prog->tensors.n + 1),
+        *death = HB_ARRAY(arena, int, prog->tensors.n + 1);
     int64_t *delta = HB_ARRAY(arena, int64_t, n + 2);
     double worst = 0;
     syn_lifetimes(prog, birth, death);
@@ -126,8 +134,7 @@ static double live_share(const syn_program *prog)
         int64_t live = 0, most = 0;
         memset(delta, 0, sizeof *delta * (size_t)(n + 2));
         for (int t = 0; t < prog->tensors.n; t++) {
-            if (birth[t] > death[t])
-                continue;
+            if (birth[t] > death[t]) continue;
             delta[birth[t]] += prog->tensors.p[t].bytes[c];
             delta[death[t] + 1] -= prog->tensors.p[t].bytes[c];
         }
@@ -135,7 +142,8 @@ static double live_share(const syn_program *prog)
             live += delta[i];
             most = live > most ? live : most;
         }
-        double share = (double)most / (double)prog->cluster->cls[prog->mesh->cluster_class[c]].capacity;
+        double share =
+            (double)most / (double)prog->cluster->cls[prog->mesh->cluster_class[c]].capacity;
         worst = share > worst ? share : worst;
     }
     hb_arena_free(arena);
@@ -144,15 +152,15 @@ static double live_share(const syn_program *prog)
 
 static void place(candidate *c)
 {
-    if (c->placed)
-        return;
+    if (c->placed) return;
     syn_roll(c->program);
     syn_arena(c->program);
     c->placed = true;
     c->fits = overflow_of(c->program) <= 0;
 }
 
-// Finishes a lowered and priced program: schedules and simulates it, and places it where memory is near.
+// Finishes a lowered and priced program: schedules and simulates it, and places it where memory is
+// near.
 static candidate judge(pool *p, syn_program *prog)
 {
     candidate c = {.program = prog, .fits = true};
@@ -160,8 +168,7 @@ static candidate judge(pool *p, syn_program *prog)
     syn_bucket(prog, p->m);
     syn_raise_starts(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
-    if (p->careful || live_share(prog) > ROOMY)
-        place(&c);
+    if (p->careful || live_share(prog) > ROOMY) place(&c);
     return c;
 }
 
@@ -171,7 +178,8 @@ static void forget(pool *p, const candidate *one, const candidate *two)
     int n = 0;
     for (int i = 0; i < p->arenas.n; i++) {
         hb_arena *x = p->arenas.p[i];
-        if (x == p->best.arena || x == p->smallest.arena || (one && x == one->arena) || (two && x == two->arena))
+        if (x == p->best.arena || x == p->smallest.arena || (one && x == one->arena) ||
+            (two && x == two->arena))
             p->arenas.p[n++] = x;
         else
             hb_arena_free(x);
@@ -194,55 +202,53 @@ static void keep_all(pool *p, const candidate *optimum)
 }
 
 // One search at the palette's cuts. False if there is no plan at all.
-static bool search(pool *p, const syn_options *opt, syn_strategy s, const double *weight, const double *price,
-                   double gap, candidate *out)
+static bool search(pool *p, const syn_options *opt, syn_strategy s, const double *weight,
+                   const double *price, double gap, candidate *out)
 {
     int classes = p->mesh->n_classes;
     hb_arena *arena = hb_arena_new();
     HB_PUSH(p->arena, &p->arenas, arena);
-    syn_space *space = syn_space_build(arena, p->g, p->f, p->m, p->mesh, syn_palette_copy(arena, p->palette), s,
-                                       opt, hb_copy(arena, weight, sizeof *weight * (size_t)classes), 1,
-                                       price ? hb_copy(arena, price, sizeof *price * (size_t)classes) : NULL, &p->why);
+    syn_space *space = syn_space_build(
+        arena, p->g, p->f, p->m, p->mesh, syn_palette_copy(arena, p->palette), s, opt,
+        hb_copy(arena, weight, sizeof *weight * (size_t)classes), 1,
+        price ? hb_copy(arena, price, sizeof *price * (size_t)classes) : NULL, &p->why);
     syn_choice choice;
     double lower = 0;
-    if (!space)
-        p->why = hb_str_n(p->arena, p->why.p, p->why.n);
-    if (!space || syn_space_near(arena, space, gap, &choice, &lower) != MS_OPTIMAL)
-        return false;
+    if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);
+    if (!space || syn_space_near(arena, space, gap, &choice, &lower) != MS_OPTIMAL) return false;
     p->n_solved++;
     int states = 0;
     for (int v = 0; v < space->problem.n_vars; v++)
         states += space->problem.domain[v];
     p->n_states = states > p->n_states ? states : p->n_states;
     syn_program *prog = syn_lower(arena, space, &choice);
-    syn_price(prog, p->m);
+    syn_price_moves(prog, p->m);
     double additive = syn_additive(space, prog); // before buckets save latencies
     *out = judge(p, prog);
     out->arena = arena;
     out->space = space;
     out->additive = additive;
-    out->exact = s == p->opt->strategy && opt == p->opt && !price && lower >= choice.additive * (1 - 1e-9);
+    out->exact =
+        s == p->opt->strategy && opt == p->opt && !price && lower >= choice.additive * (1 - 1e-9);
     offer(p, out);
     return true;
 }
 
 // As search, and when the plan does not fit, with rising prices on the memory of the classes that
 // overflow, then half way back as long as that helps.
-static bool search_within_memory(pool *p, const syn_options *opt, syn_strategy s, const double *weight, double gap,
-                                 const candidate *keep, candidate *out)
+static bool search_within_memory(pool *p, const syn_options *opt, syn_strategy s,
+                                 const double *weight, double gap, const candidate *keep,
+                                 candidate *out)
 {
-    if (!search(p, opt, s, weight, NULL, gap, out))
-        return false;
+    if (!search(p, opt, s, weight, NULL, gap, out)) return false;
     double price[CL_MAX_CLASSES] = {0}, step = 0.25;
     for (int round = 0; round < 10 && !out->fits && !out_of_time(p); round++, step *= 2) {
         for (int c = 0; c < p->mesh->n_classes; c++) {
             double cap = (double)p->m->cluster->cls[p->mesh->cluster_class[c]].capacity;
-            if ((double)out->program->peak_bytes[c] > cap)
-                price[c] += step * out->sec / cap;
+            if ((double)out->program->peak_bytes[c] > cap) price[c] += step * out->sec / cap;
         }
         candidate next;
-        if (!search(p, opt, s, weight, price, gap, &next))
-            return true;
+        if (!search(p, opt, s, weight, price, gap, &next)) return true;
         *out = next;
         forget(p, keep, out);
     }
@@ -252,8 +258,7 @@ static bool search_within_memory(pool *p, const syn_options *opt, syn_strategy s
 static void set_ray(pool *p, syn_ray ray, bool add)
 {
     double *w = HB_ARRAY(p->arena, double, p->mesh->n_ranks);
-    if (!add)
-        syn_palette_clear(p->palette);
+    if (!add) syn_palette_clear(p->palette);
     syn_ray_weights(p->m, p->mesh, ray, w);
     syn_palette_add(p->arena, p->palette, p->mesh, -1, w, hb_str_c(p->arena, syn_ray_name(ray)));
 }
@@ -271,13 +276,15 @@ static bool tried_before(pool *p)
     for (int k = 0; k < n; k++)
         cut[k] = p->palette->group[k].n > 0 ? p->palette->group[k].cut[0] : -1;
     for (int i = 0; i < p->rays.n; i++)
-        if (memcmp(p->rays.p[i].cut, cut, sizeof *cut * (size_t)n) == 0)
-            return true;
+        if (memcmp(p->rays.p[i].cut, cut, sizeof *cut * (size_t)n) == 0) return true;
     HB_PUSH(p->arena, &p->rays, (tried){cut});
     return false;
 }
 
-static bool near_by(double a, double b) { return fabs(a - b) <= SAME * fabs(b); }
+static bool near_by(double a, double b)
+{
+    return fabs(a - b) <= SAME * fabs(b);
+}
 
 // Search and ratio LP in turn, from the cuts of one ray, until the judge sees no improvement or the
 // plan is where another ray already was.
@@ -292,22 +299,23 @@ static void alternate(pool *p, syn_ray ray)
     set_ray(p, ray, false);
     if (tried_before(p) || !search_within_memory(p, quick, SYN_AUTO, weight, NEAR, NULL, &cur))
         return;
+    // No better than where another ray ended, and so close to it that its ratios would end there
+    // too.
+    if (others > 0 && cur.fits && cur.sec >= others && cur.sec < others * (1 + NEXT_TO)) return;
     for (int round = 0; round < 8 && trust > 0.05 && !out_of_time(p); round++) {
         syn_ratios lp;
-        if (p->rays.n > 1 && cur.fits && near_by(cur.sec, others))
-            return;
+        if (p->rays.n > 1 && cur.fits && near_by(cur.sec, others)) return;
         if (!syn_ratio_lp(p->arena, cur.program, p->palette, p->m, &cur.timeline, trust, NULL, &lp))
             return;
         set_ray(p, ray, false);
         for (int i = 0; i < lp.n; i++)
-            syn_palette_add(p->arena, p->palette, p->mesh, lp.v[i].group, lp.v[i].per_rank, HB_STR("lp"));
+            syn_palette_add(p->arena, p->palette, p->mesh, lp.v[i].group, lp.v[i].per_rank,
+                            HB_STR("lp"));
         // Classes that bind count most, but no class is free.
         for (int c = 0; c < p->mesh->n_classes; c++)
             weight[c] = 0.9 * lp.weight[c] + 0.1 / p->mesh->n_classes;
-        if (!search_within_memory(p, quick, SYN_AUTO, weight, NEAR, &cur, &next))
-            return;
-        if (next.fits && cur.fits && near_by(next.sec, cur.sec))
-            return;
+        if (!search_within_memory(p, quick, SYN_AUTO, weight, NEAR, &cur, &next)) return;
+        if (next.fits && cur.fits && near_by(next.sec, cur.sec)) return;
         bool better = next.fits && (!cur.fits || next.sec < cur.sec);
         if (better)
             cur = next;
@@ -323,7 +331,8 @@ static void baseline(pool *p, syn_strategy s)
     candidate c;
     even_weights(p, weight);
     set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE, false);
-    if (search_within_memory(p, p->opt, s, weight, s == p->opt->strategy ? 0 : NEAR, NULL, &c) && c.fits)
+    if (search_within_memory(p, p->opt, s, weight, s == p->opt->strategy ? 0 : NEAR, NULL, &c) &&
+        c.fits)
         p->baseline[s] = c.sec;
 }
 
@@ -332,12 +341,11 @@ static void polish(pool *p)
 {
     syn_program *prog = p->best.program;
     syn_mesh before = *prog->mesh;
-    before.cuts.p = hb_copy(p->arena, prog->mesh->cuts.p, sizeof *prog->mesh->cuts.p * (size_t)prog->mesh->cuts.n);
-    if (syn_polish(prog, p->m, p->best.sec, p->opt->interrupted) >= p->best.sec)
-        return;
+    before.cuts.p = hb_copy(p->arena, prog->mesh->cuts.p,
+                            sizeof *prog->mesh->cuts.p * (size_t)prog->mesh->cuts.n);
+    if (syn_polish(prog, p->m, p->best.sec, p->opt->interrupted) >= p->best.sec) return;
     syn_arena(prog);
-    if (overflow_of(prog) <= 0)
-        return;
+    if (overflow_of(prog) <= 0) return;
     *prog->mesh = before;
     syn_refresh(prog, p->m);
     syn_arena(prog);
@@ -347,19 +355,17 @@ static hb_str explain_overflow(pool *p)
 {
     hb_buf b = {.arena = p->arena};
     const syn_program *s = p->smallest.program;
-    if (!s)
-        return p->why.n ? p->why : HB_STR("no plan exists under this strategy");
+    if (!s) return p->why.n ? p->why : HB_STR("no plan exists under this strategy");
     hb_puts(&b, "no plan fits in memory:");
     for (int c = 0; c < s->mesh->n_classes; c++) {
         const cl_class *k = &p->m->cluster->cls[s->mesh->cluster_class[c]];
-        if (s->peak_bytes[c] <= k->capacity)
-            continue;
+        if (s->peak_bytes[c] <= k->capacity) continue;
         hb_puts(&b, " rank");
         for (int r = 0, n = 0; r < s->mesh->n_ranks; r++)
             if (s->mesh->class_of[r] == c)
                 hb_printf(&b, "%s%d", n++ ? ", " : " ", s->mesh->cluster_rank[r]);
-        hb_printf(&b, " (%.*s) needs %lld bytes of %lld;", HB_ARG(k->name), (long long)s->peak_bytes[c],
-                  (long long)k->capacity);
+        hb_printf(&b, " (%.*s) needs %lld bytes of %lld;", HB_ARG(k->name),
+                  (long long)s->peak_bytes[c], (long long)k->capacity);
     }
     b.p[b.n - 1] = '\0';
     b.n--;
@@ -369,12 +375,12 @@ static hb_str explain_overflow(pool *p)
 static void certify(pool *p, syn_result *r)
 {
     const record *rec = record_from_plan(p->arena, r->program);
-    if (!syn_check(p->arena, p->g, p->f, rec, &r->why))
-        r->status = SYN_FAILED_CHECK;
+    if (!syn_check(p->arena, p->g, p->f, rec, &r->why)) r->status = SYN_FAILED_CHECK;
 }
 
-// The additive optimum without memory at the cuts and class weights of the chosen plan, exactly: no plan
-// on these cuts has a smaller additive cost. Its plan is judged too, and may be the better one.
+// The additive optimum without memory at the cuts and class weights of the chosen plan, exactly: no
+// plan on these cuts has a smaller additive cost. Its plan is judged too, and may be the better
+// one.
 static candidate bounds(pool *p, syn_result *r)
 {
     candidate optimum = p->best;
@@ -417,8 +423,14 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
 {
     syn_result r = {.status = SYN_OK};
     double begin = now();
-    pool p = {.arena = a, .g = g, .f = f, .m = m, .opt = o, .mesh = syn_mesh_flat(a, m->cluster, NULL),
-              .palette = syn_palette_new(a, g, f), .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
+    pool p = {.arena = a,
+              .g = g,
+              .f = f,
+              .m = m,
+              .opt = o,
+              .mesh = syn_mesh_flat(a, m->cluster, NULL),
+              .palette = syn_palette_new(a, g, f),
+              .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
     explore(&p);
     candidate optimum = {0};
     if (p.best.program) {
@@ -439,6 +451,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     r.program = p.best.program;
     if (o->strategy == SYN_AUTO) // the others are what their names say
         polish(&p);
+    syn_name_buffers(r.program);
     r.predicted_sec = syn_judge(r.program, m, &r.timeline);
     certify(&p, &r);
     r.plan_sec = now() - begin;
@@ -446,8 +459,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     r.n_states = p.n_states;
     if (o->baselines && o->strategy != SYN_AUTO)
         for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++)
-            if (s != (int)o->strategy)
-                baseline(&p, (syn_strategy)s);
+            if (s != (int)o->strategy) baseline(&p, (syn_strategy)s);
     for (int i = 0; i < p.arenas.n; i++)
         hb_arena_free(p.arenas.p[i]);
     memcpy(r.baseline_sec, p.baseline, sizeof p.baseline);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "core/float16.h"
-#include "core/philox.h"
 #include "core/learning_rate.h"
+#include "core/philox.h"
 
 // Known answers of the authors' library (Random123, kat_vectors, philox4x32 10).
 START_TEST(known_vectors)

@@ -1,8 +1,9 @@
 // The ratio LP against brute force over all integer cuts.
 //
-// Where memory traffic costs nothing, an op's time is affine in its share, so the LP's model is exact and its rounded
-// answer must be as good as the best of all tables under the simulation, up to one granule. Graphs: MLPs
-// of one and three cut groups on two unequal ranks, and of one group on three.
+// Where memory traffic costs nothing, an op's time is affine in its share, so the LP's model is
+// exact and its rounded answer must be as good as the best of all tables under the simulation, up
+// to one granule. Graphs: MLPs of one and three cut groups on two unequal ranks, and of one group
+// on three.
 
 #include <check.h>
 #include <math.h>
@@ -53,23 +54,36 @@ typedef struct bench {
 } bench;
 
 // Widths: k in and out, h1 and h2 hidden.
-static void setup(bench *b, int n_ranks, const double *speed, syn_strategy strategy, int k, int h1, int h2)
+static void setup(bench *b, int n_ranks, const double *speed, syn_strategy strategy, int k, int h1,
+                  int h2)
 {
     *b = (bench){.a = hb_arena_new()};
     hb_diag *d = hb_diag_new(b->a);
-    hb_source src = {HB_STR("two_layers.json"), hb_fmt(b->a, two_layers, k, k, h1, h1, k, k, h2, h2, k)};
+    hb_source src = {HB_STR("two_layers.json"),
+                     hb_fmt(b->a, two_layers, k, k, h1, h1, k, k, h2, h2, k)};
     b->g = ir_read_source(b->a, &src, &(ir_options){.batch = 0}, d);
     ck_assert(b->g && ir_expand(b->g, d) && ir_autodiff(b->g, d) && ir_optimize(b->g, d));
     b->f = ir_factorize(b->a, b->g);
     for (int i = 0; i < n_ranks; i++) {
-        b->cls[i] = (cl_class){.name = hb_fmt(b->a, "c%d", i), .kind = CL_CPU, .f32 = speed[i] * 1e7,
-                               .memory_bandwidth = 1e15, .memory = 1 << 30, .capacity = 1 << 30,
-                               .link_bandwidth = 1e12, .link_latency = 1e-6, .n_ranks = 1};
+        b->cls[i] = (cl_class){.name = hb_fmt(b->a, "c%d", i),
+                               .kind = CL_CPU,
+                               .f32 = speed[i] * 1e7,
+                               .memory_bandwidth = 1e15,
+                               .memory = 1 << 30,
+                               .capacity = 1 << 30,
+                               .link_bandwidth = 1e12,
+                               .link_latency = 1e-6,
+                               .n_ranks = 1};
         b->class_of[i] = i;
     }
     b->machine = (cl_machine){.n_ranks = n_ranks, .link_bandwidth = 1e12, .link_latency = 1e-6};
-    b->cluster = (cl_cluster){.n_ranks = n_ranks, .n_machines = 1, .n_classes = n_ranks, .class_of = b->class_of,
-                              .machine_of = b->machine_of, .machine = &b->machine, .cls = b->cls};
+    b->cluster = (cl_cluster){.n_ranks = n_ranks,
+                              .n_machines = 1,
+                              .n_classes = n_ranks,
+                              .class_of = b->class_of,
+                              .machine_of = b->machine_of,
+                              .machine = &b->machine,
+                              .cls = b->cls};
     b->m = (cost_model){.cluster = &b->cluster, .math = COST_F32};
     b->mesh = syn_mesh_flat(b->a, &b->cluster, NULL);
     b->palette = syn_palette_new(b->a, b->g, b->f);
@@ -80,7 +94,8 @@ static void setup(bench *b, int n_ranks, const double *speed, syn_strategy strat
     for (int i = 0; i < n_ranks; i++)
         b->weight[i] = 1.0 / n_ranks;
     hb_str why = {0};
-    syn_space *s = syn_space_build(b->a, b->g, b->f, &b->m, b->mesh, b->palette, strategy, &b->opt, b->weight, 1, NULL, &why);
+    syn_space *s = syn_space_build(b->a, b->g, b->f, &b->m, b->mesh, b->palette, strategy, &b->opt,
+                                   b->weight, 1, NULL, &why);
     syn_choice c;
     ms_order *order = NULL;
     ck_assert_int_eq(syn_space_solve(b->a, s, &order, &c), MS_OPTIMAL);
@@ -118,8 +133,7 @@ static double at_tables(bench *b)
 // Every table of every used cut, in turn.
 static double brute_force(bench *b, const int *cut, int n)
 {
-    if (n == 0)
-        return at_tables(b);
+    if (n == 0) return at_tables(b);
     syn_cut *c = &b->p->mesh->cuts.p[cut[0]];
     double best = INFINITY;
     int64_t last = c->n == 3 ? c->size : 0;
@@ -127,15 +141,15 @@ static double brute_force(bench *b, const int *cut, int n)
         for (int64_t j = 0; j <= last - (c->n == 3 ? i : 0); j++) {
             c->table[0] = i;
             c->table[1] = c->n == 3 ? j : c->size - i;
-            if (c->n == 3)
-                c->table[2] = c->size - i - j;
+            if (c->n == 3) c->table[2] = c->size - i - j;
             best = fmin(best, brute_force(b, cut + 1, n - 1));
         }
     return best;
 }
 
 // granule: what rounding to whole entries may cost (polish.c makes up for it under the judge).
-static void compare(int n_ranks, const double *speed, syn_strategy strategy, int want_cuts, double granule, int k, int h1, int h2)
+static void compare(int n_ranks, const double *speed, syn_strategy strategy, int want_cuts,
+                    double granule, int k, int h1, int h2)
 {
     bench b;
     int cut[8];
@@ -156,13 +170,14 @@ static void compare(int n_ranks, const double *speed, syn_strategy strategy, int
     double *per_rank[8] = {0};
     for (int i = 0; i < r.n; i++)
         for (int q = 0; q < n; q++)
-            if (r.v[i].cut == cut[q])
-                per_rank[q] = r.v[i].per_rank;
+            if (r.v[i].cut == cut[q]) per_rank[q] = r.v[i].per_rank;
     for (int q = 0; q < n; q++)
-        lp_round(b.p->mesh->cuts.p[cut[q]].size, 1, n_ranks, per_rank[q], b.p->mesh->cuts.p[cut[q]].table);
+        lp_round(b.p->mesh->cuts.p[cut[q]].size, 1, n_ranks, per_rank[q],
+                 b.p->mesh->cuts.p[cut[q]].table);
     double rounded = at_tables(&b), best = brute_force(&b, cut, n);
     ck_assert_msg(rounded <= best * (1 + granule), "LP %.9g, brute force %.9g", rounded, best);
-    ck_assert_msg(r.objective <= best * (1 + 1e-9), "objective %.9g above brute force %.9g", r.objective, best);
+    ck_assert_msg(r.objective <= best * (1 + 1e-9), "objective %.9g above brute force %.9g",
+                  r.objective, best);
     hb_arena_free(b.a);
 }
 
@@ -181,7 +196,10 @@ START_TEST(three_groups)
 }
 END_TEST
 
-START_TEST(three_ranks) { compare(3, (double[]){4, 2, 1}, SYN_DP_PROP, 1, 0.02, 48, 96, 80); }
+START_TEST(three_ranks)
+{
+    compare(3, (double[]){4, 2, 1}, SYN_DP_PROP, 1, 0.02, 48, 96, 80);
+}
 END_TEST
 
 int main(void)

@@ -1,13 +1,15 @@
 // The search against oracles that know no elimination.
 //
-//  every_choice  every assignment of a small space is decoded, lowered to a program and priced instruction by
-//                instruction; the price must equal the space's value of that assignment, and the smallest must
-//                be what the search returns
-//  forms_only    larger graphs: depth-first over the forms of all nodes with pruning; tensor states are
+//  every_choice  every assignment of a small space is decoded, lowered to a program and priced
+//  instruction by
+//                instruction; the price must equal the space's value of that assignment, and the
+//                smallest must be what the search returns
+//  forms_only    larger graphs: depth-first over the forms of all nodes with pruning; tensor states
+//  are
 //                independent once the forms are fixed, so each tensor takes its own minimum
 //
-// Random graphs (forward only, and whole training steps with gradients and optimizer), random unequal
-// clusters of 2 to 4 ranks, palettes of up to 3 cuts, both limits of the space also at 0.
+// Random graphs (forward only, and whole training steps with gradients and optimizer), random
+// unequal clusters of 2 to 4 ranks, palettes of up to 3 cuts, both limits of the space also at 0.
 
 #include <check.h>
 #include <math.h>
@@ -36,7 +38,11 @@ static void random_cluster(setting *s, random_source *r)
     static int class_of[4], machine_of[4];
     int n = 2 + random_below(r, 3);
     for (int i = 0; i < n; i++) {
-        cls[i] = (cl_class){.name = HB_STR("c"), .kind = CL_CPU, .memory = 1 << 30, .capacity = 1 << 30, .n_ranks = 1};
+        cls[i] = (cl_class){.name = HB_STR("c"),
+                            .kind = CL_CPU,
+                            .memory = 1 << 30,
+                            .capacity = 1 << 30,
+                            .n_ranks = 1};
         cls[i].f32 = 1e6 * (1 + random_below(r, 8));
         cls[i].memory_bandwidth = 1e6 * (1 + random_below(r, 8));
         cls[i].link_bandwidth = 1e5 * (1 + random_below(r, 40));
@@ -44,9 +50,15 @@ static void random_cluster(setting *s, random_source *r)
         class_of[i] = i;
         machine_of[i] = 0;
     }
-    machine = (cl_machine){.n_ranks = n, .link_bandwidth = cls[0].link_bandwidth, .link_latency = cls[0].link_latency};
-    s->cluster = (cl_cluster){.n_ranks = n, .n_machines = 1, .n_classes = n, .class_of = class_of,
-                              .machine_of = machine_of, .machine = &machine, .cls = cls};
+    machine = (cl_machine){
+        .n_ranks = n, .link_bandwidth = cls[0].link_bandwidth, .link_latency = cls[0].link_latency};
+    s->cluster = (cl_cluster){.n_ranks = n,
+                              .n_machines = 1,
+                              .n_classes = n,
+                              .class_of = class_of,
+                              .machine_of = machine_of,
+                              .machine = &machine,
+                              .cls = cls};
     s->m = (cost_model){.cluster = &s->cluster, .math = COST_F32};
 }
 
@@ -85,12 +97,16 @@ static bool make(setting *s, uint64_t seed, int n_ops, bool train, int max_nodes
 static syn_space *space_of(setting *s)
 {
     hb_str why = {0};
-    syn_space *sp = syn_space_build(s->a, s->g, s->f, &s->m, s->mesh, s->palette, SYN_AUTO, &s->opt, s->weight, 1, NULL, &why);
+    syn_space *sp = syn_space_build(s->a, s->g, s->f, &s->m, s->mesh, s->palette, SYN_AUTO, &s->opt,
+                                    s->weight, 1, NULL, &why);
     ck_assert_ptr_nonnull(sp);
     return sp;
 }
 
-static bool close_to(double a, double b) { return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)) + 1e-15; }
+static bool close_to(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)) + 1e-15;
+}
 
 static double combinations(const ms_problem *p)
 {
@@ -133,8 +149,7 @@ static void every_choice_of(setting *s, const syn_space *sp)
         int v = 0;
         while (v < sp->problem.n_vars && ++x[v] == sp->problem.domain[v])
             x[v++] = 0;
-        if (v == sp->problem.n_vars)
-            break;
+        if (v == sp->problem.n_vars) break;
     }
     syn_choice c;
     ms_order *order = NULL;
@@ -147,8 +162,7 @@ START_TEST(every_choice)
     int done = 0;
     for (uint64_t seed = 1; seed < 4000 && done < 120; seed++) {
         setting s;
-        if (!make(&s, seed, 1 + (int)(seed % 3), seed % 4 == 0, 7))
-            continue;
+        if (!make(&s, seed, 1 + (int)(seed % 3), seed % 4 == 0, 7)) continue;
         syn_space *sp = space_of(&s);
         if (combinations(&sp->problem) <= 3000) {
             every_choice_of(&s, sp);
@@ -178,26 +192,28 @@ static double tensor_cost(const walk *w, int t)
     const ir_tensor *ten = &s->g->tensors.p[t];
     const syn_states *st = s->states[t];
     int first = s->first_use[t], last = s->first_use[t + 1];
-    int made = ten->producer >= 0 ? s->forms[ten->producer]->form[w->form[ten->producer]].out[ten->out] : -1;
+    int made = ten->producer >= 0
+                   ? s->forms[ten->producer]->form[w->form[ten->producer]].out[ten->out]
+                   : -1;
     bool loss = t == s->g->loss;
-    if (ten->kind == IR_STATE)
-        return 0;
+    if (ten->kind == IR_STATE) return 0;
     if (!s->keeps[t]) {
         double sum = loss ? st->cost[made * st->n] : 0;
         for (int u = first; u < last; u++)
-            sum += st->cost[made * st->n + s->forms[s->uses[u][0]]->form[w->form[s->uses[u][0]]].in[s->uses[u][1]]];
+            sum +=
+                st->cost[made * st->n +
+                         s->forms[s->uses[u][0]]->form[w->form[s->uses[u][0]]].in[s->uses[u][1]]];
         return sum;
     }
     double best = INFINITY;
-    if (s->tensor_var[t] < 0)
-        return 0;
+    if (s->tensor_var[t] < 0) return 0;
     for (int k = 0; k < s->keeps[t]->n; k++) {
         syn_keep keep = s->keeps[t]->keep[k];
         double sum = made >= 0 ? st->cost[made * st->n + keep.state] : 0;
-        if (keep.copy >= 0)
-            sum += st->cost[keep.state * st->n + keep.copy];
+        if (keep.copy >= 0) sum += st->cost[keep.state * st->n + keep.copy];
         for (int u = first; u < last; u++) {
-            int node = s->uses[u][0], in = s->uses[u][1], want = s->forms[node]->form[w->form[node]].in[in];
+            int node = s->uses[u][0], in = s->uses[u][1],
+                want = s->forms[node]->form[w->form[node]].in[in];
             double from = st->cost[keep.state * st->n + want];
             if (ten->kind != IR_VALUE && syn_writes_home(s->g, node, in))
                 from += st->cost[want * st->n + keep.state];
@@ -205,8 +221,7 @@ static double tensor_cost(const walk *w, int t)
                 from = fmin(from, st->cost[keep.copy * st->n + want]);
             sum += from;
         }
-        if (loss)
-            sum += st->cost[keep.state * st->n];
+        if (loss) sum += st->cost[keep.state * st->n];
         best = fmin(best, sum);
     }
     return best;
@@ -221,16 +236,14 @@ static double settled(const walk *w, int n)
         int last = s->g->tensors.p[t].producer;
         for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++)
             last = s->uses[u][0] > last ? s->uses[u][0] : last;
-        if (last == n)
-            sum += tensor_cost(w, t);
+        if (last == n) sum += tensor_cost(w, t);
     }
     return sum;
 }
 
 static void descend(walk *w, int n, double cost)
 {
-    if (cost + w->rest[n] >= w->best || ++w->steps > MAX_STEPS)
-        return;
+    if (cost + w->rest[n] >= w->best || ++w->steps > MAX_STEPS) return;
     if (n == w->sp->g->nodes.n) {
         w->best = cost;
         return;
@@ -260,18 +273,22 @@ static bool forms_only_of(setting *s)
     syn_choice c;
     ms_order *order = NULL;
     ck_assert_int_eq(syn_space_solve(s->a, sp, &order, &c), MS_OPTIMAL);
-    // Pruned a little above the search's answer: the walk finds the minimum itself, in bounded time.
-    walk w = {.sp = sp, .form = HB_ARRAY(s->a, int, sp->g->nodes.n), .rest = cheapest_rest(sp), .best = c.additive * 1.01 + 1e-12};
+    // Pruned a little above the search's answer: the walk finds the minimum itself, in bounded
+    // time.
+    walk w = {.sp = sp,
+              .form = HB_ARRAY(s->a, int, sp->g->nodes.n),
+              .rest = cheapest_rest(sp),
+              .best = c.additive * 1.01 + 1e-12};
     descend(&w, 0, 0);
-    if (w.steps > MAX_STEPS)
-        return false;
+    if (w.steps > MAX_STEPS) return false;
     ck_assert_msg(close_to(w.best, c.additive), "search %.12g, forms %.12g", c.additive, w.best);
     int *x = HB_ARRAY(s->a, int, sp->problem.n_vars);
     for (int n = 0; n < sp->g->nodes.n; n++)
         x[sp->node_var[n]] = c.form[n];
     for (int t = 0; t < sp->g->tensors.n; t++)
         for (int k = 0; sp->tensor_var[t] >= 0 && k < sp->keeps[t]->n; k++)
-            if (sp->keeps[t]->keep[k].state == c.keep[t].state && sp->keeps[t]->keep[k].copy == c.keep[t].copy)
+            if (sp->keeps[t]->keep[k].state == c.keep[t].state &&
+                sp->keeps[t]->keep[k].copy == c.keep[t].copy)
                 x[sp->tensor_var[t]] = k;
     ck_assert(close_to(price(s, sp, x), c.additive));
     return true;
@@ -282,8 +299,7 @@ START_TEST(forward_graphs)
     int done = 0;
     for (uint64_t seed = 10000; seed < 14000 && done < 300; seed++) {
         setting s;
-        if (!make(&s, seed, 2 + (int)(seed % 6), false, 7))
-            continue;
+        if (!make(&s, seed, 2 + (int)(seed % 6), false, 7)) continue;
         done += forms_only_of(&s);
         hb_arena_free(s.a);
     }
@@ -296,8 +312,7 @@ START_TEST(training_steps)
     int done = 0;
     for (uint64_t seed = 20000; seed < 26000 && done < 120; seed++) {
         setting s;
-        if (!make(&s, seed, 1 + (int)(seed % 2), true, 13))
-            continue;
+        if (!make(&s, seed, 1 + (int)(seed % 2), true, 13)) continue;
         done += forms_only_of(&s);
         hb_arena_free(s.a);
     }

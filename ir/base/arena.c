@@ -39,8 +39,8 @@ static void *taken(size_t bytes)
     return p;
 }
 
-// The next phase asks for what the last one freed: handing pages back and forth costs more than many
-// a phase.
+// The next phase asks for what the last one freed: handing pages back and forth costs more than
+// many a phase.
 static void keep_pages(void)
 {
 #ifdef __GLIBC__

@@ -19,9 +19,9 @@
 typedef struct hb_arena hb_arena;
 
 hb_arena *hb_arena_new(void);
-void hb_arena_free(hb_arena *a);           // NULL is fine
+void hb_arena_free(hb_arena *a);              // NULL is fine
 void hb_arena_join(hb_arena *a, hb_arena *b); // all of b becomes a's, and b is gone
-void *hb_alloc(hb_arena *a, size_t bytes); // zeroed, 16-byte aligned
+void *hb_alloc(hb_arena *a, size_t bytes);    // zeroed, 16-byte aligned
 void *hb_copy(hb_arena *a, const void *p, size_t bytes);
 size_t hb_arena_bytes(const hb_arena *a); // bytes handed out so far
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/fail.h"
+#include "core/heartbeat.h"
 
 // A communicator of core's own, so that its messages never meet a backend's.
 static MPI_Comm host_comm = MPI_COMM_NULL;
@@ -71,8 +72,9 @@ void hap_comm_finish(hap_rank *r)
     MPI_Finalize();
 }
 
-void hap_comm_abort(int code)
+void hap_comm_abort(const hap_rank *r, int code)
 {
+    hap_beat_quit(r, code);
     int on = 0, off = 0;
     MPI_Initialized(&on);
     MPI_Finalized(&off);
@@ -85,6 +87,7 @@ void hap_agree(hap_rank *r, int code, const char *why)
     int bad = hap_comm_min(r, why[0] ? r->id : r->n_ranks);
     if (bad == r->n_ranks) return;
     if (bad == r->id) fprintf(stderr, "error: %s\n", why);
+    hap_beat_quit(r, code);
     fflush(stderr);
     fflush(stdout);
     hap_comm_barrier(r);

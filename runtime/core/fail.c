@@ -36,7 +36,7 @@ static _Noreturn HAP_PRINTF(3, 0) void fail(const hap_rank *r, int code, const c
     let_lower_ranks_speak(r);
     fflush(stdout);
     fprintf(stderr, "%s\n", text);
-    hap_comm_abort(code);
+    hap_comm_abort(r, code);
 }
 
 void hap_fail(hap_rank *r, int code, const char *format, ...)

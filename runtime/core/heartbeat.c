@@ -73,6 +73,20 @@ void hap_beat(hap_rank *r, const char *name)
     memcpy(b->map, text, SIZE); // one copy: a reader seldom sees half of it
 }
 
+void hap_beat_quit(const hap_rank *r, int code)
+{
+    struct hap_heartbeat *b = r->beat;
+    char name[16], text[SIZE + 1];
+    if (!b) return;
+    snprintf(name, sizeof name, "quit%d", code);
+    int n = snprintf(text, sizeof text, "%s%lld %d %s %llu", b->pid,
+                     (long long)(r->in_step ? r->now.step : -1), r->line, name,
+                     (unsigned long long)b->count);
+    memset(text + n, ' ', (size_t)(SIZE - n));
+    text[SIZE - 1] = '\n';
+    memcpy(b->map, text, SIZE);
+}
+
 void hap_beat_end(hap_rank *r)
 {
     struct hap_heartbeat *b = r->beat;

@@ -1,9 +1,10 @@
 // runtime.h: all that an emitted program sees.
 //
-// One process a rank, started by MPI. A program declares its mesh, its segments and its tensors, then
-// runs one straight-line step in `while (hap_next_step(r))`. Nothing is allocated inside the step:
-// every tensor lies at an offset of one of two segments, chosen by the plan. The same program links
-// against any backend: haprt-cpu (OpenBLAS, MPI), haprt-record (logs every call; `hapc check`).
+// One process a rank, started by MPI. A program declares its mesh, its segments and its tensors,
+// then runs one straight-line step in `while (hap_next_step(r))`. Nothing is allocated inside the
+// step: every tensor lies at an offset of one of two segments, chosen by the plan. The same program
+// links against any backend: haprt-cpu (OpenBLAS, MPI), haprt-record (logs every call; `hapc
+// check`).
 //
 // Shapes are global; how a rank's part is cut out of a dim is written in the dim:
 //     WHOLE(n)                       all of it, on every coordinate
@@ -40,11 +41,11 @@ typedef struct hap_dim {
     const int64_t *table; // entries per coordinate, sums to n; lives as long as the program
 } hap_dim;
 enum { HAP_BOTH = HAP_MAX_AXES };
-#define WHOLE(n) ((hap_dim){(n), 1, 1, -1, NULL})
-#define CUT(axis, n, table) ((hap_dim){(n), 1, 1, (axis), (table)})
+#define WHOLE(n)                     ((hap_dim){(n), 1, 1, -1, NULL})
+#define CUT(axis, n, table)          ((hap_dim){(n), 1, 1, (axis), (table)})
 #define CUT_IN(axis, o, n, i, table) ((hap_dim){(n), (o), (i), (axis), (table)})
-#define CUT2(n, table) ((hap_dim){(n), 1, 1, HAP_BOTH, (table)})
-#define HAP_DIMS(...) ((const hap_dim[]){__VA_ARGS__})
+#define CUT2(n, table)               ((hap_dim){(n), 1, 1, HAP_BOTH, (table)})
+#define HAP_DIMS(...)                ((const hap_dim[]){__VA_ARGS__})
 
 typedef struct hap_ints {
     int n;
@@ -57,7 +58,8 @@ typedef struct hap_ints {
 // --- start ---
 
 // Options of every program: --steps N --input NAME=F.npy --init F --save F --save-every K
-// --save-grads F --trace F --json --seed S --shuffle. Exits with a message if the number of ranks is wrong.
+// --save-grads F --trace F --json --seed S --shuffle. Exits with a message if the number of ranks
+// is wrong.
 hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks);
 void hap_mesh(hap_rank *r, int n_axes, const int *sizes); // rank = coord0 * sizes[1] + coord1
 void hap_classes(hap_rank *r, const int *class_of_rank);
@@ -72,27 +74,29 @@ hap_tensor *hap_at_layer(hap_rank *r, hap_segment seg, const int64_t *off, const
                          int i, hap_dtype type, int rank, const hap_dim *dims);
 
 typedef struct hap_fill {
-    int kind; // 0 constant a, 1 normal with mean a and deviation b, 2 uniform [a, b), 3 a + b * i (last dim)
+    int kind; // 0 constant a, 1 normal with mean a and deviation b, 2 uniform [a, b), 3 a + b * i
+              // (last dim)
     double a, b;
 } hap_fill;
-#define HAP_FILL(c) ((hap_fill){0, (c), 0})
+#define HAP_FILL(c)           ((hap_fill){0, (c), 0})
 #define HAP_NORMAL(mean, std) ((hap_fill){1, (mean), (std)})
-#define HAP_UNIFORM(a, b) ((hap_fill){2, (a), (b)})
+#define HAP_UNIFORM(a, b)     ((hap_fill){2, (a), (b)})
 #define HAP_IOTA(start, step) ((hap_fill){3, (start), (step)})
 
-// A name of repeated block `i`: hap_name("h.", 3, ".ln_1.weight") is "h.3.ln_1.weight". Lives as long as
-// the program.
+// A name of repeated block `i`: hap_name("h.", 3, ".ln_1.weight") is "h.3.ln_1.weight". Lives as
+// long as the program.
 const char *hap_name(const char *before, int i, const char *after);
 
-void hap_input(hap_rank *r, const char *name, hap_tensor *t);  // filled from --input each step
+void hap_input(hap_rank *r, const char *name, hap_tensor *t); // filled from --input each step
 void hap_param(hap_rank *r, const char *name, hap_tensor *t, hap_fill init);
-void hap_state(hap_rank *r, const char *name, hap_tensor *t);  // zero at the start, saved
+void hap_state(hap_rank *r, const char *name, hap_tensor *t); // zero at the start, saved
 void hap_buffer(hap_rank *r, const char *name, hap_tensor *t, hap_fill init);
 void hap_const(hap_rank *r, const char *name, hap_tensor *t, hap_fill value);
 void hap_const_file(hap_rank *r, const char *name, hap_tensor *t, const char *file_and_name);
-void hap_grad(hap_rank *r, const char *name, hap_tensor *t);   // for --save-grads (hapc --keep-grads)
-void hap_alias(hap_rank *r, const char *name, const char *of); // another name of a parameter, in checkpoints
-void hap_loss(hap_rank *r, hap_tensor *t);                     // whole on every rank
+void hap_grad(hap_rank *r, const char *name, hap_tensor *t); // for --save-grads (hapc --keep-grads)
+void hap_alias(hap_rank *r, const char *name,
+               const char *of);            // another name of a parameter, in checkpoints
+void hap_loss(hap_rank *r, hap_tensor *t); // whole on every rank
 void hap_batch(hap_rank *r, int64_t rows, int64_t tokens_per_row);
 
 typedef struct hap_lr {
@@ -109,7 +113,7 @@ int hap_finish(hap_rank *r);     // saves, closes; the program's exit code
 #include "hap/ops.h"
 
 // --- changes of state without communication ---
-void hap_cut(hap_rank *r, hap_tensor *y, hap_tensor *x);     // whole -> cut: keeps this rank's part
+void hap_cut(hap_rank *r, hap_tensor *y, hap_tensor *x); // whole -> cut: keeps this rank's part
 // whole -> partial sum over the axes: a copy on coordinate 0 of each, zeros elsewhere
 void hap_partial(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x);
 
@@ -129,35 +133,40 @@ typedef enum {
 typedef enum { HAP_SUM, HAP_MAX } hap_reduce;
 
 hap_event *coll_all_gather_start(hap_rank *r, unsigned axes, hap_form form, int n,
-                                 hap_tensor *const *dst, hap_tensor *const *src, hap_tensor *scratch);
+                                 hap_tensor *const *dst, hap_tensor *const *src,
+                                 hap_tensor *scratch);
 hap_event *coll_reduce_scatter_start(hap_rank *r, unsigned axes, hap_form form, int n,
                                      hap_tensor *const *dst, hap_tensor *const *src,
                                      hap_tensor *scratch);
 hap_event *coll_all_reduce_start(hap_rank *r, unsigned axes, hap_form form, int n,
-                                 hap_tensor *const *dst, hap_tensor *const *src, hap_tensor *scratch);
+                                 hap_tensor *const *dst, hap_tensor *const *src,
+                                 hap_tensor *scratch);
 hap_event *coll_all_reduce_max_start(hap_rank *r, unsigned axes, hap_form form, int n,
                                      hap_tensor *const *dst, hap_tensor *const *src,
                                      hap_tensor *scratch);
 // Cut on one dim to cut on another.
 hap_event *coll_all_to_all_start(hap_rank *r, unsigned axes, hap_form form, int n,
-                                 hap_tensor *const *dst, hap_tensor *const *src, hap_tensor *scratch);
+                                 hap_tensor *const *dst, hap_tensor *const *src,
+                                 hap_tensor *scratch);
 // Same factor, another table.
-hap_event *coll_recut_start(hap_rank *r, unsigned axes, hap_form form, int n, hap_tensor *const *dst,
-                            hap_tensor *const *src, hap_tensor *scratch);
+hap_event *coll_recut_start(hap_rank *r, unsigned axes, hap_form form, int n,
+                            hap_tensor *const *dst, hap_tensor *const *src, hap_tensor *scratch);
 void hap_wait(hap_rank *r, hap_event *e);
 
 hap_rank *hap_line(hap_rank *r, int line); // remembers the source line of the call being made
-#define hap_at(r, ...) hap_at(hap_line(r, __LINE__), __VA_ARGS__)
-#define hap_at_layer(r, ...) hap_at_layer(hap_line(r, __LINE__), __VA_ARGS__)
-#define hap_cut(r, ...) hap_cut(hap_line(r, __LINE__), __VA_ARGS__)
-#define hap_partial(r, ...) hap_partial(hap_line(r, __LINE__), __VA_ARGS__)
-#define hap_wait(r, e) hap_wait(hap_line(r, __LINE__), e)
+#define hap_at(r, ...)                hap_at(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_at_layer(r, ...)          hap_at_layer(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_cut(r, ...)               hap_cut(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_partial(r, ...)           hap_partial(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_wait(r, e)                hap_wait(hap_line(r, __LINE__), e)
 #define coll_all_gather_start(r, ...) coll_all_gather_start(hap_line(r, __LINE__), __VA_ARGS__)
-#define coll_reduce_scatter_start(r, ...) coll_reduce_scatter_start(hap_line(r, __LINE__), __VA_ARGS__)
+#define coll_reduce_scatter_start(r, ...)                                                          \
+    coll_reduce_scatter_start(hap_line(r, __LINE__), __VA_ARGS__)
 #define coll_all_reduce_start(r, ...) coll_all_reduce_start(hap_line(r, __LINE__), __VA_ARGS__)
-#define coll_all_reduce_max_start(r, ...) coll_all_reduce_max_start(hap_line(r, __LINE__), __VA_ARGS__)
+#define coll_all_reduce_max_start(r, ...)                                                          \
+    coll_all_reduce_max_start(hap_line(r, __LINE__), __VA_ARGS__)
 #define coll_all_to_all_start(r, ...) coll_all_to_all_start(hap_line(r, __LINE__), __VA_ARGS__)
-#define coll_recut_start(r, ...) coll_recut_start(hap_line(r, __LINE__), __VA_ARGS__)
+#define coll_recut_start(r, ...)      coll_recut_start(hap_line(r, __LINE__), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -21,8 +21,9 @@ struct hap_event {
 static hap_event *last_event;
 static int n_events, n_steps;
 
-_Noreturn void hap_comm_abort(int code)
+_Noreturn void hap_comm_abort(const hap_rank *r, int code)
 {
+    (void)r;
     exit(code);
 }
 

@@ -163,29 +163,27 @@ int main(int argc, char **argv)
 
         // fc1, backward
         op_linear_dw(r, fc1_dw, relu_dx, image); // y = sum rows a' b    [256 784]+    0.536 ms
+        op_sum(r, fc1_db, relu_dx, HAP_INTS(0), false); // y = sum x    [256]+    0.0062 ms
         hap_tensor *const to_2[] = {
             fc2_dw_all, // [10 256]
             fc2_db_all, // [10]
             fc1_dw_all, // [256 784]
+            fc1_db_all, // [256]
         };
         hap_tensor *const from_2[] = {
             fc2_dw, // [10 256]+
             fc2_db, // [10]+
             fc1_dw, // [256 784]+
+            fc1_db, // [256]+
         };
-        // + -> whole    [10 256]    794 KiB    0 ms
+        // + -> whole    [10 256]    795 KiB    0 ms
         hap_event *e_fc2_dw_all =
-            coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 3, to_2, from_2, NULL);
-        op_sum(r, fc1_db, relu_dx, HAP_INTS(0), false); // y = sum x    [256]+    0.0062 ms
-        // + -> whole    [256]    1.00 KiB    0 ms
-        hap_event *e_fc1_db_all =
-            coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1, &fc1_db_all, &fc1_db, NULL);
+            coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 4, to_2, from_2, NULL);
         hap_wait(r, e_fc2_dw_all);
 
         // update
         op_adam(r, fc1_weight, fc1_weight_exp_avg, fc1_weight_exp_avg_sq, fc1_dw_all, NULL, 1, 0.9,
                 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [256 784]    0.44 ms
-        hap_wait(r, e_fc1_db_all);
         op_adam(r, fc1_bias, fc1_bias_exp_avg, fc1_bias_exp_avg_sq, fc1_db_all, NULL, 1, 0.9, 0.95,
                 1e-08, 0, true); // a -= lr b / sqrt c    [256]    0.00156 ms
         op_adam(r, fc2_weight, fc2_weight_exp_avg, fc2_weight_exp_avg_sq, fc2_dw_all, NULL, 1, 0.9,
