@@ -5,6 +5,8 @@
 //     M_q  >= x_{q,c}                                  padded collectives of cut group q
 //     sum_c n_c x_{q,c} = 1
 //     bytes_c(x) <= capacity_c                         at the class's fullest moment
+//     a hair's weight on the largest growth of each group, so that a group without influence stays
+//     as it is
 //
 // A stage is what lies between two collectives that every class really waits for; equal stages
 // (repeated blocks) are one, m_s times. Class weights for the next search are the duals of the T
@@ -17,6 +19,9 @@
 
 #include "solver/lp.h"
 #include "synth/states.h"
+
+// Share of the step that the largest growth of a share may weigh.
+static const double STAY = 1e-6;
 
 typedef struct stage {
     double *coef; // [slot * n_classes + class]
@@ -34,7 +39,7 @@ typedef struct ratio_lp {
         int group, cut;
         double x0[CL_MAX_CLASSES],
             padded; // present share of one rank; seconds per unit of the largest share
-        int col[CL_MAX_CLASSES];
+        int col[CL_MAX_CLASSES], stay;
     } * slot;
     HB_VEC(stage) stages;
     stage open;
@@ -246,6 +251,9 @@ static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, cons
         int most = x->padded > 0 ? lp_col(q, hb_fmt(a, "most.g%d.%.*s", x->group, HB_ARG(cut)).p, 0,
                                           1, x->padded)
                                  : -1;
+        // Where nothing is gained, shares stay as they are: a hair's weight on the largest growth.
+        x->stay = lp_col(q, hb_fmt(a, "stay.g%d.%.*s", x->group, HB_ARG(cut)).p, 0, INFINITY,
+                         STAY * t->total);
         for (int c = 0; c < l.n_classes; c++) {
             double even = 1.0 / p->mesh->n_ranks,
                    room = trust * (x->x0[c] > 0.1 * even ? x->x0[c] : 0.1 * even);
@@ -258,6 +266,9 @@ static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, cons
                 lp_term(q, row, most, 1);
                 lp_term(q, row, x->col[c], -1);
             }
+            int row = lp_row(q, hb_fmt(a, "stay.g%d.c%d", x->group, c).p, 0, INFINITY);
+            lp_term(q, row, x->stay, 1);
+            lp_term(q, row, x->col[c], x->x0[c] > 0 ? -1 / x->x0[c] : -1 / even);
         }
     }
     for (int s = 0; s < l.stages.n; s++) {
@@ -284,6 +295,8 @@ static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, cons
     for (int c = 0; c < l.n_classes; c++)
         out->weight[c] = all > 0 ? out->weight[c] / all : 1.0 / l.n_classes;
     out->objective = lp_objective(q);
+    for (int s = 0; s < l.n_slots; s++)
+        out->objective -= STAY * t->total * lp_value(q, l.slot[s].stay);
     out->n = l.n_slots;
     out->v = HB_ARRAY(keep, syn_ratio, l.n_slots);
     for (int s = 0; s < l.n_slots; s++) {
