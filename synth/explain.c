@@ -57,7 +57,7 @@ int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alte
     pinned.unary = unary;
     for (int k = 0; k < domain; k++) {
         for (int i = 0; i < domain; i++)
-            only[i] = i == k ? s->problem.unary[var][i] : (double)INFINITY;
+            only[i] = i == k ? s->problem.unary[var][i] : HUGE_VAL;
         double value = 0;
         if (ms_solve_dual(a, &pinned, 0, NULL, x, &value, NULL) != MS_OPTIMAL) continue;
         all[n++] =

@@ -59,7 +59,7 @@ static double collective_seconds(const syn_program *p, const cost_model *m, cons
 {
     const syn_mesh *mesh = p->mesh;
     cl_link link = cl_group_link(m->cluster, mesh->cluster_rank, mesh->n_ranks, 1);
-    double pack = 0, sec = 0, memory = INFINITY;
+    double pack = 0, sec = 0, memory = HUGE_VAL;
     for (int c = 0; c < mesh->n_classes; c++) {
         double b = m->cluster->cls[mesh->cluster_class[c]].memory_bandwidth;
         memory = b < memory ? b : memory;

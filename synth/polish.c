@@ -85,7 +85,7 @@ static double move(polisher *q, int cut, int from_class, int to_class, int64_t s
         if (from == to || c->table[from] < step) break;
         c->table[from] -= step;
         c->table[to] += step;
-        double next = table_taken(q->p, cut) ? (double)INFINITY : judge_cut(q, cut);
+        double next = table_taken(q->p, cut) ? HUGE_VAL : judge_cut(q, cut);
         if (next < sec * (1 - 1e-9)) {
             sec = next;
             continue;

@@ -223,7 +223,7 @@ static void memory_rows(ratio_lp *l, lp *q)
         if (!any) continue;
         // The packing of an arena is not perfect; the arena has the last word.
         const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
-        int row = lp_row(q, hb_fmt(l->arena, "memory.%.*s", HB_ARG(k->name)).p, -INFINITY,
+        int row = lp_row(q, hb_fmt(l->arena, "memory.%.*s", HB_ARG(k->name)).p, -HUGE_VAL,
                          0.98 * (double)k->capacity - fixed);
         for (int s = 0; s < l->n_slots; s++)
             if (slope[s] > 0) lp_term(q, row, l->slot[s].col[c], slope[s]);
@@ -252,7 +252,7 @@ static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, cons
                                           1, x->padded)
                                  : -1;
         // Where nothing is gained, shares stay as they are: a hair's weight on the largest growth.
-        x->stay = lp_col(q, hb_fmt(a, "stay.g%d.%.*s", x->group, HB_ARG(cut)).p, 0, INFINITY,
+        x->stay = lp_col(q, hb_fmt(a, "stay.g%d.%.*s", x->group, HB_ARG(cut)).p, 0, HUGE_VAL,
                          STAY * t->total);
         for (int c = 0; c < l.n_classes; c++) {
             double even = 1.0 / p->mesh->n_ranks,
@@ -262,20 +262,20 @@ static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, cons
                                lo > 0 ? lo : 0, hi < 1 ? hi : 1, 0);
             lp_term(q, sum, x->col[c], l.ranks_in[c]);
             if (most >= 0) {
-                int row = lp_row(q, hb_fmt(a, "pad.g%d.c%d", x->group, c).p, 0, INFINITY);
+                int row = lp_row(q, hb_fmt(a, "pad.g%d.c%d", x->group, c).p, 0, HUGE_VAL);
                 lp_term(q, row, most, 1);
                 lp_term(q, row, x->col[c], -1);
             }
-            int row = lp_row(q, hb_fmt(a, "stay.g%d.c%d", x->group, c).p, 0, INFINITY);
+            int row = lp_row(q, hb_fmt(a, "stay.g%d.c%d", x->group, c).p, 0, HUGE_VAL);
             lp_term(q, row, x->stay, 1);
             lp_term(q, row, x->col[c], x->x0[c] > 0 ? -1 / x->x0[c] : -1 / even);
         }
     }
     for (int s = 0; s < l.stages.n; s++) {
         stage *st = &l.stages.p[s];
-        st->col = lp_col(q, hb_fmt(a, "stage%d", s).p, 0, INFINITY, st->times);
+        st->col = lp_col(q, hb_fmt(a, "stage%d", s).p, 0, HUGE_VAL, st->times);
         for (int c = 0; c < l.n_classes; c++) {
-            st->row[c] = lp_row(q, hb_fmt(a, "stage%d.c%d", s, c).p, st->base[c], INFINITY);
+            st->row[c] = lp_row(q, hb_fmt(a, "stage%d.c%d", s, c).p, st->base[c], HUGE_VAL);
             lp_term(q, st->row[c], st->col, 1);
             for (int k = 0; k < l.n_slots; k++)
                 if (st->coef[k * l.n_classes + c] > 0)

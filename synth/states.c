@@ -48,7 +48,7 @@ double syn_local_copy_seconds(const cost_model *m, const syn_mesh *mesh, int cls
 
 static double pack_bandwidth(const syn_space *s)
 {
-    double worst = INFINITY;
+    double worst = HUGE_VAL;
     for (int c = 0; c < s->mesh->n_classes; c++) {
         double b = s->m->cluster->cls[s->mesh->cluster_class[c]].memory_bandwidth;
         worst = b < worst ? b : worst;
@@ -77,7 +77,7 @@ syn_step syn_step_between(const syn_space *s, int tensor, const syn_states *st, 
 {
     const syn_axis_state *a = &st->s[i], *b = &st->s[j];
     cost_shards sh = {.n = s->mesh->n_ranks, .bytes = tensor_bytes(s, tensor)};
-    *sec = INFINITY;
+    *sec = HUGE_VAL;
     syn_step none = {.kind = SYN_STEP_NONE};
     if (i == j) return none;
     if (a->kind == SYN_R) {

@@ -135,7 +135,7 @@ static double brute_force(bench *b, const int *cut, int n)
 {
     if (n == 0) return at_tables(b);
     syn_cut *c = &b->p->mesh->cuts.p[cut[0]];
-    double best = INFINITY;
+    double best = HUGE_VAL;
     int64_t last = c->n == 3 ? c->size : 0;
     for (int64_t i = 0; i <= c->size; i++)
         for (int64_t j = 0; j <= last - (c->n == 3 ? i : 0); j++) {

@@ -136,10 +136,10 @@ static bool has_copy(const syn_space *sp, const int *x)
 static void every_choice_of(setting *s, const syn_space *sp)
 {
     int *x = HB_ARRAY(s->a, int, sp->problem.n_vars);
-    double best = INFINITY;
+    double best = HUGE_VAL;
     for (;;) {
         double value = ms_value(&sp->problem, x);
-        if (value < (double)INFINITY) {
+        if (value < HUGE_VAL) {
             double priced = price(s, sp, x);
             // A copy that no consumer wants costs in the space and is never made by the program.
             bool same = close_to(priced, value) || (has_copy(sp, x) && priced < value);
@@ -205,7 +205,7 @@ static double tensor_cost(const walk *w, int t)
                          s->forms[s->uses[u][0]]->form[w->form[s->uses[u][0]]].in[s->uses[u][1]]];
         return sum;
     }
-    double best = INFINITY;
+    double best = HUGE_VAL;
     if (s->tensor_var[t] < 0) return 0;
     for (int k = 0; k < s->keeps[t]->n; k++) {
         syn_keep keep = s->keeps[t]->keep[k];
@@ -258,7 +258,7 @@ static double *cheapest_rest(const syn_space *s)
 {
     double *rest = HB_ARRAY(s->arena, double, s->g->nodes.n + 1);
     for (int n = s->g->nodes.n - 1; n >= 0; n--) {
-        double least = INFINITY;
+        double least = HUGE_VAL;
         for (int i = 0; i < s->forms[n]->n; i++)
             least = fmin(least, s->forms[n]->cost[i]);
         rest[n] = rest[n + 1] + least;
