@@ -11,9 +11,9 @@
 #include "cli/build.h"
 #include "cli/cli.h"
 #include "ir/base/sha256.h"
-#include "synth/record.h"
+#include "synth/modp.h"
 
-enum { RECORD_SECONDS = 120 };
+enum { RECORD_SECONDS = 120, RUN_ELEMENTS = 1 << 28 }; // beyond these, no run modulo 2^61-1
 
 // Runs the recording program; its log in *path (in the build folder).
 static bool run_recorder(hb_arena *a, hb_str binary, hb_str *path, int *code)
@@ -46,6 +46,53 @@ static bool edited(hb_arena *a, const char *dir, const hb_tree *plan)
     if (!sha || sha->kind != HB_TEXT) return true;
     if (!hb_read_file(a, hb_fmt(a, "%s/program.c", dir).p, &text, &why)) return true;
     return !hb_str_eq(sha->s, hb_sha256_hex(a, text));
+}
+
+// Does a declared tensor lie as the pins allow?
+static bool lies_as_pinned(const cli_inputs *in, const syn_pins *pins, int t, const rec_tensor *x)
+{
+    syn_axis_state whole = {.kind = SYN_R, .cut = -1};
+    for (int d = 0; d < x->rank && d < in->g->tensors.p[t].rank; d++) {
+        if (x->dim[d].axis < 0) continue;
+        int64_t outer = 1;
+        for (int p = 0; p < in->f->dim[t][d].n; p++) {
+            int64_t size = in->f->cls[in->f->dim[t][d].cls[p]].size;
+            syn_axis_state cut = {.kind = SYN_S, .dim = (uint8_t)d, .pos = (uint8_t)p, .cut = -1};
+            if (outer == x->dim[d].outer && size == x->dim[d].n &&
+                syn_pins_allow(pins, in->f, t, &cut))
+                return true;
+            outer *= size;
+        }
+        return false;
+    }
+    return syn_pins_allow(pins, in->f, t, &whole);
+}
+
+// The plan's pins on what the program declares: inputs, parameters, buffers, constants.
+static bool keeps_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, const record *rec)
+{
+    const syn_pins *pins = NULL;
+    if (!cli_plan_pins(a, in, plan, &pins)) return false;
+    for (int i = 0; pins && i < rec->calls.n; i++) {
+        const rec_call *k = &rec->calls.p[i];
+        if (k->kind != REC_INPUT && k->kind != REC_PARAM && k->kind != REC_BUFFER &&
+            k->kind != REC_CONST)
+            continue;
+        for (int t = 0; t < in->g->tensors.n; t++) {
+            if (!syn_pinned(pins, t) || in->g->tensors.p[t].kind == IR_VALUE ||
+                !hb_str_eq(in->g->tensors.p[t].name, k->name))
+                continue;
+            for (int x = 0; x < rec->tensors.n; x++)
+                if (rec->tensors.p[x].id == k->in[0] &&
+                    !lies_as_pinned(in, pins, t, &rec->tensors.p[x])) {
+                    cli_error(CLI_INPUT,
+                              "program.c:%d: %.*s does not lie as %.*s of plan.json says", k->line,
+                              HB_ARG(k->name), HB_ARG(syn_pins_text(a, pins, t)));
+                    return false;
+                }
+        }
+    }
+    return true;
 }
 
 int cmd_check(int argc, char **argv)
@@ -108,6 +155,15 @@ int cmd_check(int argc, char **argv)
             other ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
         goto done;
     }
+    bool run = syn_modp_size(in.g, in.f, rec) <= RUN_ELEMENTS;
+    if (run && !syn_modp(a, in.g, in.f, rec, 1, &why)) {
+        code = cli_error(
+            other ? CLI_INPUT : CLI_BUG, "not proved: %.*s%s", HB_ARG(why),
+            other ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
+        goto done;
+    }
+    code = CLI_INPUT;
+    if (!keeps_pins(a, &in, plan, rec)) goto done;
     int calls = 0;
     for (int i = 0; i < rec->calls.n; i++)
         calls += rec->calls.p[i].kind >= REC_OP;
@@ -116,9 +172,9 @@ int cmd_check(int argc, char **argv)
                other ? "true" : "false", calls, rec->n_ranks);
     else if (!quiet)
         printf(
-            "proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors)\n",
+            "proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors%s)\n",
             dir, other ? ", edited," : "", dir, rec->n_ranks, rec->n_ranks == 1 ? "" : "s", calls,
-            rec->tensors.n);
+            rec->tensors.n, run ? "; run modulo 2^61-1" : "");
     code = CLI_OK;
 done:
     hb_arena_free(a);

@@ -35,7 +35,8 @@ int cli_unknown(const char *option, const char *const *names, int n);
 typedef struct cli_option {
     const char *name;   // "--batch", "-o"
     const char **value; // where the value goes; NULL: a flag
-    bool *flag;
+    bool *flag;         // with a value: the option may be repeated, value has room for every
+                        // argument and is ended by NULL
 } cli_option;
 // Goes through argv; up to max other arguments to rest. False after an error was printed (exit 2).
 bool cli_parse(int argc, char **argv, const cli_option *o, int n, const char **rest, int max,
@@ -63,6 +64,10 @@ hb_tree *cli_plan(hb_arena *a, const char *dir);
 int64_t cli_plan_int(const hb_tree *plan, const char *key, int64_t otherwise);
 // With which batch and precision the plan was made. False after an error was printed.
 bool cli_plan_options(const hb_tree *plan, ir_options *o);
+// Pins (--pin) of a graph, as typed or from a plan; NULL in *out if there are none. False after
+// errors were printed, located in the pin's text.
+bool cli_pins(hb_arena *a, const cli_inputs *in, const hb_str *text, int n, const syn_pins **out);
+bool cli_plan_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, const syn_pins **out);
 // --precision and --grad-dtype; NULL: not given. False after an error was printed (exit 2).
 bool cli_precision(const char *precision, const char *grad_dtype, ir_options *o);
 

@@ -164,6 +164,7 @@ static bool search_again(hb_arena *a, const char *dir, const hb_tree *plan, cli_
         return false;
     if (!syn_strategy_parse(text_of(plan, "strategy_option"), &o.strategy)) o.strategy = SYN_AUTO;
     o.keep_grads = keep && keep->b;
+    if (!cli_plan_pins(a, in, plan, &o.pins)) return false;
     *r = syn_synthesize(a, in->g, in->f, &in->model, &o);
     return r->status == SYN_OK;
 }

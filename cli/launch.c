@@ -89,6 +89,7 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
     add(&e, "HAP_FOLDER=%.*s", HB_ARG(j->folder));
     int shown = e.v.n;
     add(&e, "HAP_HEARTBEAT=%.*s", HB_ARG(j->heartbeat));
+    if (j->peak_sec > 0) add(&e, "HAP_PEAK_SECONDS=%.9g", j->peak_sec);
     HB_PUSH(a, &e.v, NULL);
     *env = e.v.p;
 

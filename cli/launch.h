@@ -17,6 +17,7 @@ typedef struct run_job {
     int n_args;
     char **arg;       // options of the program
     double step_sec;  // predicted
+    double peak_sec;  // its matmuls at the devices' peak, 0 unknown
     hb_str heartbeat; // folder of the heartbeat files (docs/formats.md)
 } run_job;
 

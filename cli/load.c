@@ -94,6 +94,28 @@ int64_t cli_plan_int(const hb_tree *plan, const char *key, int64_t otherwise)
     return v && v->kind == HB_INT ? v->i : otherwise;
 }
 
+bool cli_pins(hb_arena *a, const cli_inputs *in, const hb_str *text, int n, const syn_pins **out)
+{
+    hb_diag *d = hb_diag_new(a);
+    *out = n > 0 ? syn_pins_read(a, in->g, in->f, text, n, d) : NULL;
+    return !failed(d);
+}
+
+bool cli_plan_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, const syn_pins **out)
+{
+    const hb_tree *list = hb_get(plan, "pins");
+    int n = list && list->kind == HB_LIST ? list->n : 0;
+    hb_str *text = HB_ARRAY(a, hb_str, n + 1);
+    for (int i = 0; i < n; i++) {
+        if (list->v[i]->kind != HB_TEXT) {
+            cli_error(CLI_INPUT, "plan.json: pins are texts");
+            return false;
+        }
+        text[i] = list->v[i]->s;
+    }
+    return cli_pins(a, in, text, n, out);
+}
+
 bool cli_plan_options(const hb_tree *plan, ir_options *o)
 {
     const hb_tree *p = hb_get(plan, "precision"), *g = hb_get(plan, "grad_dtype");

@@ -66,10 +66,12 @@ bool cli_parse(int argc, char **argv, const cli_option *o, int n, const char **r
                 return false;
             }
             *o[k].flag = true;
-        } else if (eq) {
-            *o[k].value = eq + 1;
-        } else if (i + 1 < argc) {
-            *o[k].value = argv[++i];
+        } else if (eq || i + 1 < argc) {
+            const char **to = o[k].value;
+            while (o[k].flag && *to)
+                to++;
+            *to = eq ? eq + 1 : argv[++i];
+            if (o[k].flag) *o[k].flag = true;
         } else {
             cli_error(CLI_USAGE, "%s wants a value", o[k].name);
             return false;

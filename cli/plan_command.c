@@ -124,13 +124,13 @@ static bool only(const char *option, const char *value, const char *supported)
     return false;
 }
 
-int cmd_synthesize(int argc, char **argv)
+static int synthesize(hb_arena *a, int argc, char **argv)
 {
     const char *out = NULL, *batch = NULL, *strategy = NULL, *limit = NULL, *seed = NULL,
                *dumps = "";
-    const char *precision = NULL, *pin = NULL, *micro = NULL, *grad = NULL, *backend = NULL,
-               *mesh = NULL;
-    bool json = false, quiet = false, verbose = false, keep = false, help = false;
+    const char *precision = NULL, *micro = NULL, *grad = NULL, *backend = NULL, *mesh = NULL;
+    bool json = false, quiet = false, verbose = false, keep = false, help = false, pinned = false;
+    const char **pin = HB_ARRAY(a, const char *, argc + 1);
     const cli_option options[] = {
         {"-o", &out, NULL},
         {"--batch", &batch, NULL},
@@ -139,7 +139,7 @@ int cmd_synthesize(int argc, char **argv)
         {"--seed", &seed, NULL},
         {"-d", &dumps, NULL},
         {"--precision", &precision, NULL},
-        {"--pin", &pin, NULL},
+        {"--pin", pin, &pinned},
         {"--micro-batches", &micro, NULL},
         {"--grad-dtype", &grad, NULL},
         {"--backend", &backend, NULL},
@@ -161,7 +161,6 @@ int cmd_synthesize(int argc, char **argv)
     if (n_files < 2)
         return cli_error(CLI_USAGE,
                          "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
-    if (pin) return cli_error(CLI_USAGE, "not supported yet: --pin");
     ir_options front = {0};
     if (!cli_precision(precision, grad, &front) || !only("--micro-batches", micro, "1") ||
         !only("--backend", backend, "cpu") ||
@@ -178,10 +177,7 @@ int cmd_synthesize(int argc, char **argv)
             names[s] = syn_strategy_name((syn_strategy)s);
         const char *near =
             hb_nearest((hb_str){strategy, strlen(strategy)}, names, SYN_N_STRATEGIES);
-        cli_error(CLI_USAGE,
-                  strcmp(strategy, "hap") == 0 ? "not supported yet: --strategy %s"
-                                               : "unknown strategy '%s'",
-                  strategy);
+        cli_error(CLI_USAGE, "unknown strategy '%s'", strategy);
         if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
         return CLI_USAGE;
     }
@@ -190,10 +186,14 @@ int cmd_synthesize(int argc, char **argv)
     o.baselines = true;
     o.interrupted = &interrupted;
 
-    hb_arena *a = hb_arena_new();
     cli_inputs in = {0};
     int code = CLI_INPUT;
     if (!cli_load(a, file[0], file[1], &front, &in)) goto done;
+    int n_pins = 0;
+    hb_str *pins = HB_ARRAY(a, hb_str, argc + 1);
+    for (; pin[n_pins]; n_pins++)
+        pins[n_pins] = hb_str_c(a, pin[n_pins]);
+    if (!cli_pins(a, &in, pins, n_pins, &o.pins)) goto done;
     dump_front(a, dumps, file[0], &front);
     bool talk = !quiet && isatty(STDERR_FILENO);
     if (talk)
@@ -232,6 +232,7 @@ int cmd_synthesize(int argc, char **argv)
                    .cluster_path = hb_str_c(a, file[1]),
                    .batch = front.batch,
                    .strategy = hb_str_c(a, syn_strategy_name(o.strategy)),
+                   .pins = o.pins,
                    .curves_missing = !in.model.curves};
     hb_str why;
     if (!emit_supported(a, res.program, &why) || (out && !emit_folder(a, &e, out, &why))) {
@@ -249,6 +250,13 @@ int cmd_synthesize(int argc, char **argv)
     if (verbose) fprintf(stderr, "planned in %.2f s; proved\n", res.plan_sec);
     code = fflush(stdout) == 0 ? CLI_OK : cli_error(CLI_INPUT, "cannot write to stdout");
 done:
+    return code;
+}
+
+int cmd_synthesize(int argc, char **argv)
+{
+    hb_arena *a = hb_arena_new();
+    int code = synthesize(a, argc, argv);
     hb_arena_free(a);
     return code;
 }

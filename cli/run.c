@@ -87,6 +87,8 @@ static int split(hb_arena *a, int argc, char **argv, run_job *j, const char **di
 static bool read_ranks(hb_arena *a, const hb_tree *plan, run_job *j)
 {
     const hb_tree *list = hb_get(plan, "ranks"), *ms = hb_get(plan, "predicted_ms");
+    const hb_tree *peak = hb_get(plan, "peak_ms");
+    j->peak_sec = peak && (peak->kind == HB_REAL || peak->kind == HB_INT) ? peak->f / 1e3 : 0;
     j->n_ranks = (int)cli_plan_int(plan, "n_ranks", 0);
     j->step_sec = ms && (ms->kind == HB_REAL || ms->kind == HB_INT) ? ms->f / 1e3 : 0;
     bool ok = j->n_ranks > 0 && list && list->kind == HB_LIST && list->n >= j->n_ranks;

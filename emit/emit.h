@@ -19,6 +19,7 @@ typedef struct emit_plan {
     hb_str graph_path, cluster_path; // as the user wrote them
     int64_t batch;                   // --batch, 0 if not given
     hb_str strategy;                 // --strategy
+    const syn_pins *pins;            // --pin, NULL none
     bool curves_missing;             // no measured curves: times are datasheet formulas
 } emit_plan;
 

@@ -148,6 +148,33 @@ static bool not_cut(const builder *b, const syn_form *f)
     return !is_cut(b, f);
 }
 
+static bool reads_partial(const builder *b, const syn_form *f)
+{
+    for (int i = 0; i < b->n->n_in; i++)
+        if (b->s->states[b->n->in[i]]->s[f->in[i]].kind == SYN_P) return true;
+    return false;
+}
+
+static bool makes_partial(const builder *b, const syn_form *f)
+{
+    for (int o = 0; o < b->n->n_out; o++)
+        if (b->s->states[b->n->out[o]]->s[f->out[o]].kind == SYN_P) return true;
+    return false;
+}
+
+// HAP's rules (alibaba/hap, hap.rs analyze_rgraph): only add takes partial values; forward, only
+// whole sums, the loss and products without a parameter's rule contract a cut factor, and attention
+// is cut by the batch. Backward, the adjoints of these are whatever the rows allow.
+static bool hap_rule(const builder *b, const syn_form *f)
+{
+    const ir_op_row *row = ir_row(b->n->op);
+    if (reads_partial(b, f)) return f->factor < 0 && b->n->op == IR_OP_add;
+    if (f->factor < 0 || b->n->phase != IR_FORWARD) return true;
+    if (row->flops_kind == IR_FLOPS_SDPA) return cuts_batch(b, f);
+    return !makes_partial(b, f) || b->n->op == IR_OP_sum || b->n->op == IR_OP_matmul ||
+           b->n->op == IR_OP_nll_sum || b->n->op == IR_OP_count;
+}
+
 static void apply_strategy(builder *b)
 {
     const syn_space *s = b->s;
@@ -168,6 +195,9 @@ static void apply_strategy(builder *b)
     case SYN_TP:
         if (!update && (row->flops_kind == IR_FLOPS_DENSE || row->flops_kind == IR_FLOPS_SDPA))
             keep_if_any(b, is_cut);
+        break;
+    case SYN_HAP:
+        keep_if_any(b, hap_rule);
         break;
     case SYN_AUTO:
     case SYN_N_STRATEGIES:

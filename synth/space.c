@@ -61,6 +61,26 @@ static bool *find_cuttable(hb_arena *a, const syn_space *s)
     return yes;
 }
 
+static const uint8_t *find_parts(hb_arena *a, const syn_space *s)
+{
+    const ir_graph *g = s->g;
+    if (s->strategy != SYN_HAP) return NULL;
+    uint8_t *part = HB_ARRAY(a, uint8_t, g->tensors.n + 1);
+    for (int t = 0; t < g->tensors.n; t++)
+        if (g->tensors.p[t].kind == IR_PARAM) part[t] = SYN_PART_PARAM;
+    for (int n = 0; n < g->nodes.n; n++) {
+        const ir_node *node = &g->nodes.p[n];
+        bool param = node->phase == IR_FORWARD && node->n_in > 0;
+        for (int i = 0; i < node->n_in; i++)
+            param = param && part[node->in[i]] == SYN_PART_PARAM;
+        for (int o = 0; param && o < node->n_out; o++)
+            part[node->out[o]] = SYN_PART_PARAM;
+    }
+    for (int k = 1; k < g->grads.n; k += 2)
+        part[g->grads.p[k]] = SYN_PART_GRAD;
+    return part;
+}
+
 // --- uses ---
 
 static void index_uses(hb_arena *a, syn_space *s)
@@ -98,7 +118,7 @@ static bool is_variable(const syn_space *s, int t)
     case IR_STATE:
         return false; // lies as its optimizer node takes it
     case IR_VALUE:
-        return n_uses(s, t) > 1;
+        return n_uses(s, t) > 1 || syn_pinned(s->opt->pins, t);
     }
     return false;
 }
@@ -125,7 +145,8 @@ static bool may_keep(const syn_space *s, int t, const syn_axis_state *x)
     const ir_tensor *ten = &s->g->tensors.p[t];
     if (ten->kind != IR_VALUE && x->kind == SYN_P) return false;
     if (ten->kind == IR_PARAM || ten->kind == IR_BUFFER)
-        return x->kind == SYN_R || (!small_param(s, ten) && !is_dp(s));
+        return x->kind == SYN_R || (!is_dp(s) && (!small_param(s, ten) || s->strategy == SYN_HAP ||
+                                                  syn_pinned(s->opt->pins, t)));
     if (s->strategy == SYN_ZERO && ten->kind != IR_PARAM && x->kind == SYN_S) {
         // only gradients follow the parameters' cuts
         bool update = false;
@@ -153,6 +174,7 @@ static bool may_copy(const syn_space *s, int t, const syn_axis_state *kept)
 {
     const ir_tensor *ten = &s->g->tensors.p[t];
     double bytes = (double)ir_elements(ten) * (double)ir_dtype_bytes(ten->dtype);
+    if (s->part && s->part[t] != SYN_PART_VALUE) return false;
     if (kept->kind == SYN_R || (ten->kind != IR_PARAM && ten->kind != IR_VALUE)) return false;
     return ten->kind == IR_PARAM || (bytes >= (double)s->opt->copy_bytes && held_long(s, t));
 }
@@ -177,13 +199,15 @@ static syn_keeps *build_keeps(hb_arena *a, const syn_space *s, int t)
     syn_keep *keep = HB_ARRAY(a, syn_keep, st->n * (st->n + 1));
     int n = 0;
     for (int i = 0; i < st->n; i++)
-        if (may_keep(s, t, &st->s[i])) keep[n++] = (syn_keep){(int16_t)i, -1};
+        if (may_keep(s, t, &st->s[i]) && syn_pins_allow(s->opt->pins, s->f, t, &st->s[i]))
+            keep[n++] = (syn_keep){(int16_t)i, -1};
     prefer_cut(s, t, keep, &n);
     int single = n;
     for (int k = 0; k < single; k++) {
         if (!may_copy(s, t, &st->s[keep[k].state])) continue;
         for (int j = 0; j < st->n; j++)
-            if (j != keep[k].state && st->s[j].kind != SYN_P)
+            if (j != keep[k].state && st->s[j].kind != SYN_P &&
+                isfinite(st->cost[keep[k].state * st->n + j]))
                 keep[n++] = (syn_keep){keep[k].state, (int16_t)j};
     }
     syn_keeps *out = HB_NEW(a, syn_keeps);
@@ -312,6 +336,22 @@ static void add_edges(hb_arena *a, syn_space *s, memo *tables, edge_list *e)
     }
 }
 
+// Two facts that leave a pinned tensor no state: its pins, or a pin and the strategy.
+static hb_str no_state(hb_arena *a, const syn_space *s, int t)
+{
+    hb_str pins = syn_pins_text(a, s->opt->pins, t), name = s->g->tensors.p[t].name;
+    for (int i = 0; i < s->states[t]->n; i++)
+        if (syn_pins_allow(s->opt->pins, s->f, t, &s->states[t]->s[i]))
+            return hb_fmt(a, "%.*s clashes with strategy %s, which never keeps %.*s so",
+                          HB_ARG(pins), syn_strategy_name(s->strategy), HB_ARG(name));
+    int n = 0;
+    for (uint64_t m = s->opt->pins->of[t]; m; m &= m - 1)
+        n++;
+    if (n > 1) return hb_fmt(a, "%.*s leave no state for %.*s", HB_ARG(pins), HB_ARG(name));
+    return hb_fmt(a, "%.*s clashes with strategy %s, which never cuts %.*s so", HB_ARG(pins),
+                  syn_strategy_name(s->strategy), HB_ARG(name));
+}
+
 static bool build_tables(hb_arena *a, syn_space *s, hb_str *why)
 {
     const ir_graph *g = s->g;
@@ -342,10 +382,16 @@ static bool build_tables(hb_arena *a, syn_space *s, hb_str *why)
         struct {
             const void *st;
             int64_t kind, flags;
-        } key = {s->states[t], ten->kind, small_param(s, ten) | held_long(s, t) << 1 | update << 2};
+            uint64_t pins;
+        } key = {s->states[t], ten->kind, small_param(s, ten) | held_long(s, t) << 1 | update << 2,
+                 s->opt->pins ? s->opt->pins->of[t] : 0};
         void **slot = memo_slot(&keeps, &key, sizeof key);
         if (!*slot) *slot = build_keeps(a, s, t);
         s->keeps[t] = *slot;
+        if (s->keeps[t]->n == 0) {
+            *why = no_state(a, s, t);
+            return false;
+        }
     }
     return true;
 }
@@ -369,6 +415,7 @@ syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, 
                      .memory_price = memory_price};
     s->link = cl_group_link(m->cluster, mesh->cluster_rank, mesh->n_ranks, 1);
     s->cuttable = find_cuttable(a, s);
+    s->part = find_parts(a, s);
     s->states = HB_ARRAY(a, syn_states *, g->tensors.n + 1);
     s->forms = HB_ARRAY(a, syn_forms *, g->nodes.n + 1);
     s->keeps = HB_ARRAY(a, syn_keeps *, g->tensors.n + 1);
@@ -429,12 +476,38 @@ syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, 
     return s;
 }
 
+hb_str syn_space_clash(hb_arena *a, const syn_space *s)
+{
+    const ms_problem *p = &s->problem;
+    for (int t = 0; t < s->g->tensors.n; t++) {
+        if (!syn_pinned(s->opt->pins, t) || s->tensor_var[t] < 0) continue;
+        for (int i = 0; i < p->n_edges; i++) {
+            const ms_edge *e = &p->edge[i];
+            int other = e->a == s->tensor_var[t] ? e->b : e->b == s->tensor_var[t] ? e->a : -1;
+            bool none = other >= 0;
+            for (int k = 0; none && k < p->domain[e->a] * p->domain[e->b]; k++)
+                none = isinf(e->table[k]);
+            for (int n = 0; none && n < s->g->nodes.n; n++)
+                if (s->node_var[n] == other)
+                    return hb_fmt(a,
+                                  "%.*s clashes with %.*s, which under strategy %s has no such "
+                                  "form",
+                                  HB_ARG(syn_pins_text(a, s->opt->pins, t)),
+                                  HB_ARG(s->g->nodes.p[n].name), syn_strategy_name(s->strategy));
+        }
+    }
+    if (!s->opt->pins) return (hb_str){0};
+    return hb_fmt(a, "%.*s clashes with strategy %s, whose forms leave no plan with it",
+                  HB_ARG(syn_pins_text(a, s->opt->pins, -1)), syn_strategy_name(s->strategy));
+}
+
 ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, syn_choice *out,
                          double *lower)
 {
     int *x = HB_ARRAY(a, int, s->problem.n_vars);
     ms_status status = ms_solve_near(a, &s->problem, 0, gap, NULL, x, &out->additive, lower);
-    if (status == MS_INFEASIBLE || isinf(out->additive)) return status;
+    if (status == MS_INFEASIBLE || isinf(out->additive))
+        return status == MS_OPTIMAL ? MS_INFEASIBLE : status;
     syn_choice_decode(a, s, x, out);
     return MS_OPTIMAL;
 }

@@ -64,6 +64,13 @@ typedef struct syn_keeps {
     double *cost;
 } syn_keeps;
 
+// What a tensor is to HAP, whose parameters are no object of collectives.
+typedef enum {
+    SYN_PART_VALUE,
+    SYN_PART_PARAM, // a parameter, or a view or cast of one
+    SYN_PART_GRAD   // a parameter's complete gradient
+} syn_part;
+
 typedef struct syn_space {
     hb_arena *arena;
     const ir_graph *g;
@@ -75,6 +82,7 @@ typedef struct syn_space {
     const syn_options *opt;
     cl_link link;
     const bool *cuttable;       // by factor class: may be cut at all under this strategy
+    const uint8_t *part;        // by tensor, HAP only (else NULL): syn_part
     const double *weight;       // by class of the mesh, sums to 1
     double weight_comm;         // w_M
     const double *memory_price; // by class: seconds per byte, NULL none
@@ -93,7 +101,8 @@ typedef struct syn_choice {
     double additive; // the search's value
 } syn_choice;
 
-// NULL when some node has no form left (the strategy forbids all): *why names it.
+// NULL when some node has no form left, or a pinned tensor no state: *why names it, and what
+// forbids it.
 syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
                            const syn_mesh *mesh, const syn_palette *palette, syn_strategy strategy,
                            const syn_options *opt, const double *weight, double weight_comm,
@@ -106,6 +115,9 @@ ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, syn_choice
 
 // The choice that an assignment of s->problem stands for (not its value).
 void syn_choice_decode(hb_arena *a, const syn_space *s, const int *assignment, syn_choice *out);
+
+// Why no choice exists: the pin and the op that share no state. Empty if that is not the reason.
+hb_str syn_space_clash(hb_arena *a, const syn_space *s);
 
 // Is this operand written in place (an optimizer's parameter or moment)?
 bool syn_writes_home(const ir_graph *g, int node, int operand);

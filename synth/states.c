@@ -72,6 +72,16 @@ static syn_step collective(const syn_space *s, cost_coll kind, const cost_shards
     return step;
 }
 
+// HAP's instructions: slice, all-gather, reduce-scatter, all-reduce, all-to-all between dims. None
+// takes a parameter; a gradient is all-reduced or not at all.
+static bool hap_moves(const syn_space *s, int tensor, const syn_axis_state *a,
+                      const syn_axis_state *b)
+{
+    if (s->part[tensor] == SYN_PART_PARAM) return false;
+    if (s->part[tensor] == SYN_PART_GRAD) return a->kind == SYN_P && b->kind == SYN_R;
+    return b->kind != SYN_P && (a->kind != SYN_S || b->kind != SYN_S || a->dim != b->dim);
+}
+
 syn_step syn_step_between(const syn_space *s, int tensor, const syn_states *st, int i, int j,
                           double *sec)
 {
@@ -79,8 +89,9 @@ syn_step syn_step_between(const syn_space *s, int tensor, const syn_states *st, 
     cost_shards sh = {.n = s->mesh->n_ranks, .bytes = tensor_bytes(s, tensor)};
     *sec = HUGE_VAL;
     syn_step none = {.kind = SYN_STEP_NONE};
-    if (i == j) return none;
+    if (i == j || (s->part && !hap_moves(s, tensor, a, b))) return none;
     if (a->kind == SYN_R) {
+        if (b->kind == SYN_P && b->reducer != 's') return none; // zeros are no neutral element
         *sec = local_seconds(s, b, sh.bytes);
         return (syn_step){.kind = b->kind == SYN_S ? SYN_STEP_SLICE : SYN_STEP_PARTIAL};
     }
@@ -149,6 +160,7 @@ uint64_t syn_tensor_signature(const syn_space *s, int tensor)
     key[n++] = t->dtype;
     key[n++] = t->rank;
     key[n++] = partial_of(s, tensor);
+    key[n++] = s->part ? s->part[tensor] : 0;
     for (int d = 0; d < t->rank; d++) {
         const ir_dim_factors *df = &s->f->dim[tensor][d];
         key[n++] = df->n;
@@ -177,7 +189,8 @@ syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
             st->cost[i * n + j] = sec;
             st->via[i * n + j] = (int16_t)j;
         }
-    for (int k = 0; k < n; k++)
+    // HAP: one instruction a conversion.
+    for (int k = 0; k < n && s->strategy != SYN_HAP; k++)
         for (int i = 0; i < n; i++)
             for (int j = 0; j < n; j++)
                 if (st->cost[i * n + k] + st->cost[k * n + j] < st->cost[i * n + j] * (1 - 1e-12)) {

@@ -8,6 +8,7 @@
 #ifndef HAP_SYNTH_SYNTH_H
 #define HAP_SYNTH_SYNTH_H
 
+#include "synth/pins.h"
 #include "synth/program.h"
 
 typedef enum {
@@ -16,6 +17,7 @@ typedef enum {
     SYN_DP_PROP,
     SYN_ZERO,
     SYN_TP,
+    SYN_HAP,
     SYN_N_STRATEGIES
 } syn_strategy;
 const char *syn_strategy_name(syn_strategy s); // "auto", "dp-even", ...
@@ -29,6 +31,7 @@ typedef struct syn_options {
     int64_t small_param;   // parameters with fewer elements stay R (65536)
     int64_t copy_bytes;    // tensors of at least this size may hold a second copy (1 MiB)
     uint64_t seed;
+    const syn_pins *pins;            // NULL: none
     const volatile int *interrupted; // Ctrl-C: return the best so far
 } syn_options;
 syn_options syn_default_options(void);

@@ -11,8 +11,8 @@
 #include "synth/space.h"
 #include "synth/states.h"
 
-static const char *const strategy_names[SYN_N_STRATEGIES] = {"auto", "dp-even", "dp-prop", "zero",
-                                                             "tp"};
+static const char *const strategy_names[SYN_N_STRATEGIES] = {"auto", "dp-even", "dp-prop",
+                                                             "zero", "tp",      "hap"};
 
 const char *syn_strategy_name(syn_strategy s)
 {
@@ -161,11 +161,11 @@ static void place(candidate *c)
 
 // Finishes a lowered and priced program: schedules and simulates it, and places it where memory is
 // near.
-static candidate judge(pool *p, syn_program *prog)
+static candidate judge(pool *p, syn_strategy s, syn_program *prog)
 {
     candidate c = {.program = prog, .fits = true};
     syn_sink_waits(prog);
-    syn_bucket(prog, p->m);
+    if (s != SYN_HAP) syn_bucket(prog, p->m); // HAP: each gradient on its own
     syn_raise_starts(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
     if (p->careful || live_share(prog) > ROOMY) place(&c);
@@ -215,7 +215,12 @@ static bool search(pool *p, const syn_options *opt, syn_strategy s, const double
     syn_choice choice;
     double lower = 0;
     if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);
-    if (!space || syn_space_near(arena, space, gap, &choice, &lower) != MS_OPTIMAL) return false;
+    if (!space) return false;
+    if (syn_space_near(arena, space, gap, &choice, &lower) != MS_OPTIMAL) {
+        hb_str clash = syn_space_clash(p->arena, space);
+        if (clash.n) p->why = clash;
+        return false;
+    }
     p->n_solved++;
     int states = 0;
     for (int v = 0; v < space->problem.n_vars; v++)
@@ -224,7 +229,7 @@ static bool search(pool *p, const syn_options *opt, syn_strategy s, const double
     syn_program *prog = syn_lower(arena, space, &choice);
     syn_price_moves(prog, p->m);
     double additive = syn_additive(space, prog); // before buckets save latencies
-    *out = judge(p, prog);
+    *out = judge(p, s, prog);
     out->arena = arena;
     out->space = space;
     out->additive = additive;
@@ -408,7 +413,7 @@ static void explore(pool *p)
         baseline(p, o->strategy);
         return;
     }
-    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES && !out_of_time(p); s++) {
+    for (int s = SYN_DP_EVEN; s < SYN_HAP && !out_of_time(p); s++) {
         baseline(p, (syn_strategy)s);
         forget(p, NULL, NULL);
     }
@@ -416,6 +421,9 @@ static void explore(pool *p)
         alternate(p, (syn_ray)ray);
         forget(p, NULL, NULL);
     }
+    // Last: it is near enough the rays' first plans to end them early.
+    if (!out_of_time(p)) baseline(p, SYN_HAP);
+    forget(p, NULL, NULL);
 }
 
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,

@@ -33,10 +33,9 @@ done
 code 2 "did you mean 'check'" chekc
 code 2 "did you mean '--strategy'" $g $c --stratgy auto
 code 2 "did you mean 'dp-even'" $g $c --strategy dp-evn
-code 2 'not supported' $g $c --strategy hap
 code 2 'precision is fp32' $g $c --precision fp64
 code 2 'needs --precision bf16' $g $c --grad-dtype bf16
-code 2 'not supported' $g $c --pin 'a=R'
+code 2 'wants a value' $g $c --pin
 code 2 'not supported' profile
 code 2 'whole number' $g $c --batch x
 code 2 'whole number' $g $c --batch=0
@@ -62,10 +61,39 @@ for f in graph.json cluster.yaml program.c plan.json report.txt trace.json; do
 done
 cmp -s $g "$work/plan/graph.json" && cmp -s $c "$work/plan/cluster.yaml" || wrong "copies differ"
 [ -z "$(ls -d "$work"/plan.* 2>/dev/null)" ] || wrong "temporary folders are left"
-code 0 '"predicted_ms":[0-9.]+.*"certificate":"proved".*"baselines":\{"dp-even"' $g $c --json
+code 0 '"predicted_ms":[0-9.]+.*"certificate":"proved".*"baselines":\{"dp-even".*"hap":[0-9.]+\}' $g $c --json
 [ "$(wc -l <"$work/out")" = 1 ] || wrong "--json prints more than one line"
 code 0 '' $g $c -q -o "$work/quiet"
 [ -s "$work/out" ] || [ -s "$work/err" ] && wrong "-q is not quiet"
+
+# Pins: bad ones located with a caret (exit 1), clashes with both facts (exit 3), good ones kept.
+code 1 "--pin:1:14: error: fc1.weight has no factor 'x'; it has: " $g $c --pin 'fc1.weight=S(x)'
+grep -q '^ *^$' "$work/err" || wrong "no caret"
+code 1 "did you mean 'fc1.weight'" $g $c --pin fc1.wieght=R
+code 1 'label is never partial' $g $c --pin label=P
+code 1 'not supported: .*second axis' $g $c --pin 'fc1.weight=S(0),R'
+code 1 "no tensor and no op is called 'nope'" $g $c --pin fc1.weight=R --pin=nope=R -o "$work/pinned"
+[ -e "$work/pinned" ] && wrong "a bad pin leaves a folder"
+code 3 "--pin 'fc1.weight=R' and --pin 'fc\*.weight=S\(0\)' leave no state for fc1.weight" \
+    $g $c --pin fc1.weight=R --pin 'fc*.weight=S(0)'
+code 3 "--pin 'fc1.weight=S\(0\)' clashes with strategy dp-even" $g $c --strategy dp-even --pin 'fc1.weight=S(0)'
+code 3 "--pin 'fc1.weight=S\(1\)' clashes with fc1," $g $c --strategy hap --pin 'fc1.weight=S(1)'
+for strategy in auto zero; do
+    code 0 'Predicted' $g $c --strategy $strategy --pin 'fc1.weight=S(1)' --pin fc2.weight=R -o "$work/pinned"
+    grep -q '"pins":\["fc1.weight=S(1)","fc2.weight=R"\]' "$work/pinned/plan.json" || wrong "no pins in plan.json"
+    code 0 '^proved' check "$work/pinned"
+    code 0 'state S\(1:' explain "$work/pinned" fc1.weight
+    grep -q 'state \(R\|S(0\)' <(grep '(home)' "$work/out") && wrong "the pinned home is elsewhere"
+    grep -A9 'alternatives' "$work/out" | grep 'ms  ' | grep -vq 'ms  S(1:' && wrong "explain forgets the pins"
+    code 0 'state R' explain "$work/pinned" fc2.weight
+done
+sed -i 's/"fc2.weight=R"/"fc2.weight=S(0)"/' "$work/pinned/plan.json"
+code 1 "program.c:[0-9]+: fc2.weight does not lie as --pin 'fc2.weight=S\(0\)'" check "$work/pinned"
+code 0 'Predicted' examples/gpt2-tiny/graph.json $c --pin '*.c_attn.weight=S(h)' --pin 'input_ids=S(b)' \
+    --pin '*.mlp.c_fc=R' -o "$work/pinned"
+code 0 '^proved' check "$work/pinned"
+code 0 'strategy hap' $g $c --strategy hap -o "$work/hap"
+code 0 '^proved' check "$work/hap"
 
 # A folder that is no plan is left alone; what is not a plan's in a plan folder is kept.
 mkdir "$work/mine" && echo precious >"$work/mine/file"

@@ -143,7 +143,7 @@ dropout()
     compare differ "$work/with.out" "$work/other.out"
     run with same --steps 10 --json --init "$work/zero.end" $(inputs gpt2-tiny)
     compare losses "$work/same.out" "$work/with.out"
-    for strategy in auto dp-even dp-prop zero tp; do
+    for strategy in auto dp-even dp-prop zero tp hap; do
         same_on_one $graph gpt2-tiny 10 with laptop $strategy
     done
     same_on_one $graph gpt2-tiny 10 with laptop3 auto

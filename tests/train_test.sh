@@ -29,7 +29,7 @@ else
 fi
 
 for cluster in $clusters; do
-    for strategy in auto dp-even dp-prop zero tp; do
+    for strategy in auto dp-even dp-prop zero tp hap; do
         name=$cluster-$strategy
         title "$model on $cluster, $strategy"
         plan "$name" "$graph" "$cluster" --strategy "$strategy" --keep-grads || continue

@@ -51,6 +51,9 @@ static void report(const hap_rank *r, bool has_loss, double loss, double seconds
         if (has_loss) printf("  loss %.4f", loss);
         printf("  %.*f ms", seconds < 0.1 ? 2 : 0, seconds * 1e3);
         if (r->batch_rows) printf("  %.0f %s/s", rate, tokens ? "tokens" : "samples");
+        // What the step's arithmetic takes at the devices' peak: `hapc run` knows it from the plan.
+        const char *peak = getenv("HAP_PEAK_SECONDS");
+        if (peak && seconds > 0) printf("  %.1f %% of peak", 100 * atof(peak) / seconds);
         printf("\n");
     }
     fflush(stdout);

@@ -1,0 +1,120 @@
+// What the mod-p run computes with: numbers, shrunken sizes and parts of tensors.
+//
+// Floats are numbers mod p, integers and bools are two's complement. A part knows for every local
+// index of a dim the global one and back, so rows meet operands by global index: parts that do not
+// meet are found by whoever reads them.
+
+#ifndef HAP_SYNTH_MODP_MODEL_H
+#define HAP_SYNTH_MODP_MODEL_H
+
+#include "synth/modp.h"
+
+#define MP_P ((UINT64_C(1) << 61) - 1)
+
+typedef struct mp_index { // one dim of a part: entries [first, first + count) of its cut factor
+    int64_t outer, n, inner, first, count;
+    int64_t l, g;     // local and global size
+    int32_t *at, *of; // global index by local, local by global (-1: not here)
+    struct mp_index *next;
+} mp_index;
+
+typedef struct mp_part {
+    int rank;
+    const mp_index *ix[IR_MAX_RANK];
+    int64_t n; // elements
+    uint64_t *v;
+    bool real; // a number mod p, not an integer
+} mp_part;
+
+typedef struct mp_size { // all factors of one size are shrunk alike
+    int64_t size, small;
+    bool pinned;           // keeps its size
+    HB_VEC(int64_t) bound; // ascending: 0, where some table cuts, size
+} mp_size;
+
+enum { MP_BUCKETS = 1024 };
+typedef struct mp {
+    hb_arena *a, *tmp;
+    const ir_graph *g;
+    const ir_factors *f;
+    uint64_t seed, rate; // rate: the learning rate, by its schedule
+    HB_VEC(mp_size) sizes;
+    mp_index *bucket[MP_BUCKETS];
+    hb_str why;
+} mp;
+
+bool mp_fail(mp *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+// --- numbers
+static inline uint64_t mp_add(uint64_t a, uint64_t b)
+{
+    uint64_t s = a + b;
+    return s >= MP_P ? s - MP_P : s;
+}
+static inline uint64_t mp_sub(uint64_t a, uint64_t b)
+{
+    return a >= b ? a - b : a + MP_P - b;
+}
+static inline uint64_t mp_mul(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide w = (wide)a * b;
+    uint64_t s = (uint64_t)(w & MP_P) + (uint64_t)(w >> 61);
+    return s >= MP_P ? s - MP_P : s;
+}
+// Order of numbers as integers in (-p/2, p/2), so that 0 is not the least; MP_LEAST is.
+#define MP_LEAST ((MP_P + 1) / 2)
+static inline bool mp_more(uint64_t a, uint64_t b)
+{
+    return mp_sub(a, MP_LEAST) > mp_sub(b, MP_LEAST);
+}
+uint64_t mp_inverse(uint64_t a); // of 0: 0
+static inline uint64_t mp_mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+static inline uint64_t mp_hash(const mp *m, uint64_t key, uint64_t x)
+{
+    return mp_mix(mp_mix(m->seed ^ mp_mix(key)) ^ x) % MP_P;
+}
+uint64_t mp_int(int64_t i);               // as a number
+uint64_t mp_const(const mp *m, double f); // integers as they are, other constants hashed
+
+// --- modp_shrink.c
+bool mp_shrink(mp *m, const record *r);
+const mp_size *mp_size_of(const mp *m, int64_t size);
+const mp_index *mp_index_of(mp *m, int64_t outer, int64_t n, int64_t inner, int64_t first,
+                            int64_t count);
+const mp_index *mp_whole(mp *m, int tensor, int dim);
+// The part of graph tensor t that a buffer declared as s holds on coordinates at[].
+bool mp_shape(mp *m, int t, const rec_tensor *s, const int *at, mp_part *out);
+
+// --- modp_align.c: where the elements of s[0..ns) are in x[0..nx), aligned right: offsets in
+// x[0..nx). map: dim of s of every dim of x (NULL: aligned right); shift: added to the index,
+// outside x gives -1. NULL after mp_fail.
+int32_t *mp_align(mp *m, const mp_part *s, int ns, const mp_part *x, int nx, const int *map,
+                  const int64_t *shift);
+int64_t mp_count(const mp_part *x, int rank); // elements of the leading dims
+int64_t *mp_global(mp *m, const mp_part *x);  // global row-major index of every element
+
+// --- meanings, by hand: out[].v are zeroed, of out[].n elements. False with an empty m->why: the
+// row is not one of this file.
+typedef struct mp_call {
+    ir_op op;
+    const ir_attr *attr;
+    int n_in, n_out;
+    const mp_part *in;
+    mp_part *out;
+} mp_call;
+bool mp_point(mp *m, const mp_call *c); // modp_points.c: pointwise rows, optimizer, views
+bool mp_stat(mp *m, const mp_call *c);  // modp_stats.c: reductions, lookups, losses, norms
+bool mp_dense(mp *m, const mp_call *c); // modp_dense.c
+static inline uint64_t mp_get(const mp_part *x, int64_t i) // as a number
+{
+    return x->real ? x->v[i] : mp_int((int64_t)x->v[i]);
+}
+
+#endif

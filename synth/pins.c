@@ -1,0 +1,232 @@
+#include "synth/pins.h"
+
+#include <string.h>
+
+// One pin while it is read.
+typedef struct reader {
+    hb_arena *arena;
+    const ir_graph *g;
+    const ir_factors *f;
+    const hb_source *src; // lives as long as the diagnostics
+    hb_diag *d;
+    size_t at; // where its state begins in the text
+} reader;
+
+static void wrong(const reader *r, size_t at, hb_str what)
+{
+    hb_error(r->d, r->src, (hb_pos){1, (int)at + 1}, "%.*s", HB_ARG(what));
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool parse(const reader *r, syn_pin *p)
+{
+    hb_str t = p->text, s = {t.p + r->at, t.n - r->at};
+    p->dim = -1;
+    if (memchr(s.p, ',', s.n)) {
+        wrong(r, (size_t)((const char *)memchr(s.p, ',', s.n) - t.p),
+              HB_STR("not supported: a state for a second axis; the mesh has one"));
+        return false;
+    }
+    if (hb_str_is(s, "R") || hb_str_is(s, "P")) {
+        p->kind = s.p[0] == 'R' ? SYN_R : SYN_P;
+        return true;
+    }
+    if (s.n < 4 || s.p[0] != 'S' || s.p[1] != '(' || s.p[s.n - 1] != ')') {
+        wrong(r, r->at, HB_STR("a pin's state is R, P, S(letter) or S(dim)"));
+        return false;
+    }
+    p->kind = SYN_S;
+    p->letter = (hb_str){s.p + 2, s.n - 3};
+    bool number = true;
+    for (size_t i = 0; i < p->letter.n; i++)
+        number = number && is_digit(p->letter.p[i]);
+    if (!number) return true;
+    p->dim = p->letter.n == 1 ? p->letter.p[0] - '0' : IR_MAX_RANK;
+    p->letter.n = 0;
+    return true;
+}
+
+// "h" is the letter of every layer's h, h2, h3, …
+static bool letter_is(const ir_class *c, hb_str want)
+{
+    if (hb_str_is(want, c->letter)) return true;
+    size_t n = strlen(c->letter);
+    while (n > 1 && is_digit(c->letter[n - 1]))
+        n--;
+    return want.n == n && memcmp(want.p, c->letter, n) == 0;
+}
+
+static bool holds(const ir_factors *f, int tensor, int dim, int pos, const syn_pin *p)
+{
+    const ir_class *c = &f->cls[f->dim[tensor][dim].cls[pos]];
+    return p->letter.n ? letter_is(c, p->letter) : p->dim == dim;
+}
+
+static bool allows(const syn_pin *p, const ir_factors *f, int tensor, const syn_axis_state *x)
+{
+    if (x->kind != p->kind) return false;
+    return x->kind != SYN_S || holds(f, tensor, x->dim, x->pos, p);
+}
+
+static bool computed(const ir_tensor *t)
+{
+    return t->kind == IR_VALUE;
+}
+
+static bool is_float(ir_dtype t)
+{
+    return t == IR_F32 || t == IR_BF16 || t == IR_F16;
+}
+
+static hb_str letters_of(const reader *r, int tensor)
+{
+    hb_buf b = {.arena = r->arena};
+    for (int d = 0; d < r->g->tensors.p[tensor].rank; d++)
+        for (int p = 0; p < r->f->dim[tensor][d].n; p++) {
+            const ir_class *c = &r->f->cls[r->f->dim[tensor][d].cls[p]];
+            if (c->size > 1) hb_printf(&b, "%s%s", b.n ? ", " : "", c->letter);
+        }
+    return b.n ? hb_done(&b) : HB_STR("none");
+}
+
+// Why no cut of a factor class exists: its size, or an op that needs it whole.
+static hb_str why_whole(const reader *r, int cls)
+{
+    if (r->f->cls[cls].size < 2) return HB_STR("it has one entry");
+    for (int n = 0; n < r->g->nodes.n; n++)
+        for (int k = 0; k < r->f->rule[n].n_factors; k++)
+            if (r->f->rule[n].factor[k].cls == cls && r->f->rule[n].factor[k].whole)
+                return hb_fmt(r->arena, "%s of %.*s, or a view behind it, needs it whole",
+                              ir_row(r->g->nodes.p[n].op)->name, HB_ARG(r->g->nodes.p[n].name));
+    return HB_STR("views keep it whole");
+}
+
+// Has the tensor a state that the pin allows, under any strategy at all?
+static bool possible(const reader *r, const syn_pin *p, int t)
+{
+    const ir_tensor *ten = &r->g->tensors.p[t];
+    size_t in = r->at + 2;
+    if (p->kind == SYN_R) return true;
+    if (p->kind == SYN_P) {
+        if (computed(ten) && is_float(ten->dtype)) return true;
+        wrong(r, r->at,
+              hb_fmt(r->arena, "%.*s is never partial: it is %s", HB_ARG(ten->name),
+                     computed(ten) ? "no float" : "not computed"));
+        return false;
+    }
+    int found = -1;
+    for (int d = 0; d < ten->rank; d++)
+        for (int k = 0; k < r->f->dim[t][d].n; k++) {
+            if (!holds(r->f, t, d, k, p)) continue;
+            int c = r->f->dim[t][d].cls[k];
+            if (!r->f->cls[c].whole && r->f->cls[c].size > 1) return true;
+            found = c;
+        }
+    if (found >= 0)
+        wrong(r, in,
+              hb_fmt(r->arena, "%.*s cannot be cut there: %.*s", HB_ARG(ten->name),
+                     HB_ARG(why_whole(r, found))));
+    else if (p->letter.n)
+        wrong(r, in,
+              hb_fmt(r->arena, "%.*s has no factor '%.*s'; it has: %.*s", HB_ARG(ten->name),
+                     HB_ARG(p->letter), HB_ARG(letters_of(r, t))));
+    else
+        wrong(r, in, hb_fmt(r->arena, "%.*s has %d dims", HB_ARG(ten->name), ten->rank));
+    return false;
+}
+
+static bool named(hb_str pattern, hb_str name)
+{
+    bool ours = memchr(name.p, '\'', name.n) && !memchr(pattern.p, '\'', pattern.n);
+    return !ours && hb_glob(pattern, name);
+}
+
+static bool matches(const ir_graph *g, hb_str pattern, int t)
+{
+    const ir_tensor *ten = &g->tensors.p[t];
+    if (ten->kind == IR_STATE) return false;
+    if (ten->producer < 0) return named(pattern, ten->name);
+    const ir_node *n = &g->nodes.p[ten->producer];
+    if (ir_row(n->op)->flags & IR_IN_PLACE) return false;
+    return named(pattern, ten->name) || named(pattern, n->name);
+}
+
+static void hint(const reader *r, hb_str name)
+{
+    const char **names = HB_ARRAY(r->arena, const char *, r->g->tensors.n + 1);
+    int n = 0;
+    for (int t = 0; t < r->g->tensors.n; t++)
+        if (r->g->tensors.p[t].kind != IR_STATE)
+            names[n++] = hb_str_n(r->arena, r->g->tensors.p[t].name.p, r->g->tensors.p[t].name.n).p;
+    const char *near = hb_nearest(name, names, n);
+    if (near) hb_hint(r->d, "did you mean '%s'?", near);
+}
+
+syn_pins *syn_pins_read(hb_arena *a, const ir_graph *g, const ir_factors *f, const hb_str *text,
+                        int n, hb_diag *d)
+{
+    syn_pins *out = HB_NEW(a, syn_pins);
+    out->pin = HB_ARRAY(a, syn_pin, n + 1);
+    out->of = HB_ARRAY(a, uint64_t, g->tensors.n + 1);
+    int before = hb_diag_count(d);
+    for (int k = 0; k < n; k++) {
+        hb_source *src = HB_NEW(a, hb_source);
+        *src = (hb_source){HB_STR("--pin"), text[k]};
+        reader r = {a, g, f, src, d, 0};
+        syn_pin *p = &out->pin[out->n];
+        if (k >= SYN_MAX_PINS) {
+            wrong(&r, 0, hb_fmt(a, "not supported: more than %d pins", SYN_MAX_PINS));
+            break;
+        }
+        size_t eq = text[k].n;
+        while (eq > 0 && text[k].p[eq - 1] != '=')
+            eq--;
+        *p = (syn_pin){.text = text[k]};
+        r.at = eq;
+        if (eq < 2) {
+            wrong(&r, 0, HB_STR("a pin is NAME=R, NAME=P, NAME=S(letter) or NAME=S(dim)"));
+            continue;
+        }
+        p->name = (hb_str){text[k].p, eq - 1};
+        if (!parse(&r, p)) continue;
+        int found = 0;
+        bool good = true;
+        for (int t = 0; t < g->tensors.n && good; t++) {
+            if (!matches(g, p->name, t)) continue;
+            found++;
+            good = possible(&r, p, t); // one error a pin
+            out->of[t] |= (uint64_t)1 << out->n;
+        }
+        if (found == 0) {
+            wrong(&r, 0, hb_fmt(a, "no tensor and no op is called '%.*s'", HB_ARG(p->name)));
+            hint(&r, p->name);
+        }
+        out->n++;
+    }
+    return hb_diag_count(d) == before ? out : NULL;
+}
+
+bool syn_pinned(const syn_pins *p, int tensor)
+{
+    return p && p->of[tensor] != 0;
+}
+
+bool syn_pins_allow(const syn_pins *p, const ir_factors *f, int tensor, const syn_axis_state *x)
+{
+    for (int k = 0; p && k < p->n; k++)
+        if ((p->of[tensor] >> k & 1) && !allows(&p->pin[k], f, tensor, x)) return false;
+    return true;
+}
+
+hb_str syn_pins_text(hb_arena *a, const syn_pins *p, int tensor)
+{
+    hb_buf b = {.arena = a};
+    for (int k = 0; k < p->n; k++)
+        if (tensor < 0 || (p->of[tensor] >> k & 1))
+            hb_printf(&b, "%s--pin '%.*s'", b.n ? " and " : "", HB_ARG(p->pin[k].text));
+    return hb_done(&b);
+}

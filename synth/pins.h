@@ -1,0 +1,41 @@
+// Pins: states that the user demands (`hapc --pin 'NAME=S(h)'`, docs/theory.md section 7).
+//
+// A pin fixes the state in which a value stands in the buffer that other ops read: the stored state
+// of a parameter, input or constant, and for a computed value the state it is kept in. A reader
+// that wants another state converts privately; a second copy may exist. NAME is a glob over tensors
+// and over ops (then: their outputs). Names that hapc made (they hold a ') match only a pattern
+// that holds a ' too; moments, and parameters as an optimizer row leaves them, are never pinned.
+
+#ifndef HAP_SYNTH_PINS_H
+#define HAP_SYNTH_PINS_H
+
+#include "ir/base/diag.h"
+#include "synth/state.h"
+
+enum { SYN_MAX_PINS = 64 };
+
+typedef struct syn_pin {
+    hb_str text, name; // as typed; the glob
+    uint8_t kind;      // syn_kind
+    hb_str letter;     // S: a factor class, or (without its number) that of every layer; empty: dim
+    int dim;
+} syn_pin;
+
+typedef struct syn_pins {
+    int n;
+    syn_pin *pin;
+    uint64_t *of; // by tensor: bit k, pin k holds for it
+} syn_pins;
+
+// Reads pins for a graph; errors go to d, located in the pin's text (then NULL). A pin that leaves
+// some matching tensor without a state whatever the strategy is an error here.
+syn_pins *syn_pins_read(hb_arena *a, const ir_graph *g, const ir_factors *f, const hb_str *text,
+                        int n, hb_diag *d);
+
+// p may be NULL: no pins.
+bool syn_pinned(const syn_pins *p, int tensor);
+bool syn_pins_allow(const syn_pins *p, const ir_factors *f, int tensor, const syn_axis_state *x);
+// "--pin 'a=R' and --pin 'b=P'": the pins of one tensor (-1: all).
+hb_str syn_pins_text(hb_arena *a, const syn_pins *p, int tensor);
+
+#endif

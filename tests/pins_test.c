@@ -1,0 +1,311 @@
+// Pins: every state that a pin may demand is honoured by the plan, under every strategy that can;
+// where it cannot be, the message names the pin and what it clashes with.
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "synth/record.h"
+#include "synth/synth.h"
+
+typedef struct setting {
+    hb_arena *a;
+    ir_graph *g;
+    ir_factors *f;
+    cost_model m;
+} setting;
+
+static setting load(const char *graph, const char *cluster)
+{
+    setting s = {.a = hb_arena_new()};
+    hb_diag *d = hb_diag_new(s.a);
+    s.g = ir_build(s.a, graph, &(ir_options){0}, d);
+    s.m = (cost_model){.cluster = cl_read(s.a, cluster, "clusters/devices.yaml", d)};
+    hb_diag_print(d, stderr);
+    ck_assert_ptr_nonnull(s.g);
+    ck_assert_ptr_nonnull(s.m.cluster);
+    s.f = ir_factorize(s.a, s.g);
+    return s;
+}
+
+static bool in_place(const ir_graph *g, int node)
+{
+    return ir_row(g->nodes.p[node].op)->flags & IR_IN_PLACE;
+}
+
+// Reads a buffer of the producer's that is not in the pinned state?
+static bool reads_around(const syn_program *p, const syn_pins *pins, int t)
+{
+    int made = -1;
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_OP) continue;
+        for (int k = 0; k < in->n_in && made >= 0; k++)
+            if (in->in[k] == made) return true;
+        if (in->node != p->g->tensors.p[t].producer) continue;
+        int b = in->out[p->g->tensors.p[t].out];
+        if (!syn_pins_allow(pins, p->f, t, &p->tensors.p[b].state.ax[0])) made = b;
+    }
+    return false;
+}
+
+static bool honoured(const syn_program *p, const syn_pins *pins, int t)
+{
+    if (p->g->tensors.p[t].kind != IR_VALUE)
+        return p->home[t] < 0 ||
+               syn_pins_allow(pins, p->f, t, &p->tensors.p[p->home[t]].state.ax[0]);
+    bool stands = false;
+    for (int b = 0; b < p->tensors.n && !stands; b++)
+        stands = p->tensors.p[b].value == t &&
+                 syn_pins_allow(pins, p->f, t, &p->tensors.p[b].state.ax[0]);
+    return stands && !reads_around(p, pins, t);
+}
+
+// Plans with pins. Returns 1 if there is a plan; it is proved and honours them.
+static int plan(const setting *s, const hb_str *text, int n, syn_strategy strategy, hb_str *why)
+{
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    syn_options o = syn_default_options();
+    o.strategy = strategy;
+    syn_pins *pins = syn_pins_read(a, s->g, s->f, text, n, d);
+    hb_diag_print(d, stderr);
+    ck_assert_ptr_nonnull(pins);
+    o.pins = pins;
+    syn_result r = syn_synthesize(a, s->g, s->f, &s->m, &o);
+    ck_assert_msg(r.status != SYN_FAILED_CHECK, "%.*s: %.*s", HB_ARG(text[0]), HB_ARG(r.why));
+    if (r.status == SYN_OK) {
+        hb_str wrong = {0};
+        ck_assert_msg(syn_check(a, s->g, s->f, record_from_plan(a, r.program), &wrong),
+                      "%.*s, %s: %.*s", HB_ARG(text[0]), syn_strategy_name(strategy),
+                      HB_ARG(wrong));
+        for (int t = 0; t < s->g->tensors.n; t++)
+            if (syn_pinned(pins, t))
+                ck_assert_msg(honoured(r.program, pins, t), "%.*s, %s: %.*s", HB_ARG(text[0]),
+                              syn_strategy_name(strategy), HB_ARG(s->g->tensors.p[t].name));
+    }
+    if (why) *why = hb_str_n(s->a, r.why.p, r.why.n);
+    int ok = r.status == SYN_OK;
+    hb_arena_free(a);
+    return ok;
+}
+
+static bool holds(hb_str text, const char *part)
+{
+    size_t n = strlen(part);
+    for (size_t i = 0; i + n <= text.n; i++)
+        if (memcmp(text.p + i, part, n) == 0) return true;
+    return false;
+}
+
+// Every pin of one tensor that syn_pins_read takes: R, P, each dim, each letter.
+static int pins_of(const setting *s, int t, hb_str *out)
+{
+    const ir_tensor *ten = &s->g->tensors.p[t];
+    hb_str all[2 + IR_MAX_RANK * (1 + IR_MAX_FACTORS)];
+    int n = 0, kept = 0;
+    all[n++] = hb_fmt(s->a, "%.*s=R", HB_ARG(ten->name));
+    all[n++] = hb_fmt(s->a, "%.*s=P", HB_ARG(ten->name));
+    for (int d = 0; d < ten->rank; d++) {
+        all[n++] = hb_fmt(s->a, "%.*s=S(%d)", HB_ARG(ten->name), d);
+        for (int k = 0; k < s->f->dim[t][d].n; k++)
+            all[n++] = hb_fmt(s->a, "%.*s=S(%s)", HB_ARG(ten->name),
+                              s->f->cls[s->f->dim[t][d].cls[k]].letter);
+    }
+    for (int i = 0; i < n; i++)
+        if (syn_pins_read(s->a, s->g, s->f, &all[i], 1, hb_diag_new(s->a))) out[kept++] = all[i];
+    ck_assert_int_gt(kept, 0); // R at least
+    return kept;
+}
+
+static void every_pin(const char *graph, const char *cluster, int step)
+{
+    setting s = load(graph, cluster);
+    int planned = 0, refused = 0, at = 0;
+    for (int t = 0; t < s.g->tensors.n; t++) {
+        const ir_tensor *ten = &s.g->tensors.p[t];
+        if (ten->kind == IR_STATE || (ten->producer >= 0 && in_place(s.g, ten->producer))) continue;
+        hb_str pin[64];
+        int n = pins_of(&s, t, pin);
+        for (int i = 0; i < n; i++) {
+            if (at++ % step != 0) continue;
+            ck_assert_msg(plan(&s, &pin[i], 1, SYN_AUTO, NULL), "auto: %.*s", HB_ARG(pin[i]));
+            planned++;
+            for (int k = SYN_DP_EVEN; k < SYN_N_STRATEGIES && step < 10; k++) {
+                hb_str why = {0};
+                if (plan(&s, &pin[i], 1, (syn_strategy)k, &why)) {
+                    planned++;
+                    continue;
+                }
+                refused++;
+                ck_assert_msg(holds(why, "--pin '") && holds(why, "clashes with"),
+                              "%.*s, %s: '%.*s'", HB_ARG(pin[i]),
+                              syn_strategy_name((syn_strategy)k), HB_ARG(why));
+            }
+        }
+    }
+    ck_assert_int_gt(planned, 20);
+    ck_assert_int_gt(refused, step < 10 ? 0 : -1);
+    hb_arena_free(s.a);
+}
+
+START_TEST(every_pin_of_mlp)
+{
+    every_pin("examples/mlp/graph.json", "clusters/laptop3.yaml", 1);
+}
+END_TEST
+
+START_TEST(some_pins_of_models)
+{
+    every_pin(_i ? "examples/bert-tiny/graph.json" : "examples/gpt2-tiny/graph.json",
+              "clusters/laptop3.yaml", 41 + 6 * _i);
+}
+END_TEST
+
+START_TEST(many_pins_at_once)
+{
+    setting s = load("examples/gpt2-tiny/graph.json", "clusters/laptop3.yaml");
+    hb_str text[] = {HB_STR("*.c_attn.weight=S(h)"), HB_STR("*.mlp.c_fc=S(2)"),
+                     HB_STR("*wte.weight=S(v)"), HB_STR("*.ln_?.weight=R"),
+                     HB_STR("*.mlp.c_proj=P")};
+    ck_assert(plan(&s, text, 5, SYN_AUTO, NULL));
+    syn_pins *p = syn_pins_read(s.a, s.g, s.f, text, 5, hb_diag_new(s.a));
+    int pinned = 0;
+    for (int t = 0; t < s.g->tensors.n; t++)
+        if (syn_pinned(p, t)) {
+            pinned++;
+            ck_assert(!memchr(s.g->tensors.p[t].name.p, '\'', s.g->tensors.p[t].name.n));
+            ck_assert_int_ne(s.g->tensors.p[t].kind, IR_STATE);
+        }
+    ck_assert_int_eq(pinned, 3 + 3 + 1 + 7 + 3); // 3 blocks, ln_f
+    hb_arena_free(s.a);
+}
+END_TEST
+
+static void clash(const setting *s, const char *one, const char *two, syn_strategy k,
+                  const char *names)
+{
+    hb_str text[2] = {hb_str_c(s->a, one), hb_str_c(s->a, two ? two : "")}, why = {0};
+    ck_assert_int_eq(plan(s, text, two ? 2 : 1, k, &why), 0);
+    ck_assert_msg(holds(why, hb_fmt(s->a, "--pin '%s'", one).p) && holds(why, names), "%s: '%.*s'",
+                  one, HB_ARG(why));
+    if (two) ck_assert(holds(why, hb_fmt(s->a, "--pin '%s'", two).p));
+}
+
+START_TEST(clashes)
+{
+    setting s = load("examples/mlp/graph.json", "clusters/laptop3.yaml");
+    clash(&s, "fc1.weight=R", "fc*.weight=S(0)", SYN_AUTO, "leave no state for fc1.weight");
+    clash(&s, "fc1.weight=S(0)", "fc1.weight=S(1)", SYN_AUTO, "leave no state for fc1.weight");
+    clash(&s, "fc1=P", "fc?=R", SYN_AUTO, "leave no state for fc1");
+    clash(&s, "fc1.weight=S(0)", NULL, SYN_DP_EVEN, "strategy dp-even");
+    clash(&s, "image=S(b)", NULL, SYN_TP, "strategy tp");
+    clash(&s, "fc1.weight=S(1)", NULL, SYN_HAP, "clashes with fc1,"); // no row-parallel linear
+    hb_arena_free(s.a);
+}
+END_TEST
+
+// What --strategy hap never does, whatever the graph (docs/theory.md section 7).
+START_TEST(hap_keeps_its_rules)
+{
+    static const char *const graphs[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",
+                                         "examples/bert-tiny/graph.json"};
+    static const char *const clusters[] = {"clusters/laptop3.yaml", "clusters/laptop.yaml",
+                                           "clusters/a100x2-v100x2.yaml"};
+    int collectives = 0;
+    for (int c = 0; c < 3; c++) {
+        setting s = load(graphs[_i], clusters[c]);
+        syn_options o = syn_default_options();
+        o.strategy = SYN_HAP;
+        syn_result r = syn_synthesize(s.a, s.g, s.f, &s.m, &o);
+        ck_assert_int_eq(r.status, SYN_OK);
+        const syn_program *p = r.program;
+        for (int i = 0; i < p->instr.n; i++) {
+            const syn_instr *in = &p->instr.p[i];
+            ck_assert_int_ne(in->kind, SYN_PARTIAL);
+            if (in->kind != SYN_START && in->kind != SYN_SLICE) continue;
+            ck_assert_int_eq(in->n_in, 1);
+            int t = p->tensors.p[in->in[0]].value;
+            ck_assert_msg(s.g->tensors.p[t].kind != IR_PARAM, "%.*s moves",
+                          HB_ARG(s.g->tensors.p[t].name));
+            for (int k = 1; k < s.g->grads.n; k += 2)
+                if (s.g->grads.p[k] == t)
+                    ck_assert(in->kind == SYN_START && in->coll == COST_ALL_REDUCE);
+            ck_assert(in->kind == SYN_SLICE || in->coll != COST_RECUT);
+            collectives += in->kind == SYN_START;
+        }
+        int64_t size[64]; // one ratio vector: one table a size and grain
+        int cut[64], n = 0;
+        for (int q = 0; q < p->tensors.n; q++) {
+            const syn_axis_state *x = &p->tensors.p[q].state.ax[0];
+            if (p->tensors.p[q].value < 0 || x->kind != SYN_S) continue;
+            int64_t of = p->mesh->cuts.p[x->cut].size;
+            int k = 0;
+            while (k < n && size[k] != of)
+                k++;
+            if (k == n) {
+                ck_assert_int_lt(n, 64);
+                size[n] = of;
+                cut[n++] = x->cut;
+            }
+            ck_assert_int_eq(cut[k], x->cut);
+        }
+        hb_arena_free(s.a);
+    }
+    ck_assert_int_gt(collectives, 0);
+}
+END_TEST
+
+static void refuse(const setting *s, const char *pin, const char *want)
+{
+    hb_str text = hb_str_c(s->a, pin);
+    hb_diag *d = hb_diag_new(s->a);
+    ck_assert_ptr_null(syn_pins_read(s->a, s->g, s->f, &text, 1, d));
+    FILE *f = tmpfile();
+    ck_assert_ptr_nonnull(f);
+    hb_diag_print(d, f);
+    char got[1024];
+    rewind(f);
+    got[fread(got, 1, sizeof got - 1, f)] = 0;
+    fclose(f);
+    ck_assert_msg(strstr(got, want) && strstr(got, pin) && strchr(got, '^'), "%s: %s", pin, got);
+}
+
+START_TEST(bad_pins)
+{
+    setting s = load("examples/mlp/graph.json", "clusters/laptop3.yaml");
+    refuse(&s, "fc1.wieght=R", "did you mean 'fc1.weight'");
+    refuse(&s, "fc1.weight=S(x)", "--pin:1:14: error: fc1.weight has no factor 'x'; it has: f");
+    refuse(&s, "fc1.weight=S(2)", "fc1.weight has 2 dims");
+    refuse(&s, "fc1.weight=S(12)", "fc1.weight has 2 dims");
+    refuse(&s, "fc1.weight=P", "never partial");
+    refuse(&s, "label=P", "never partial");
+    refuse(&s, "fc1.weight=R,R", "second axis");
+    refuse(&s, "fc1.weight=T", "R, P, S(letter) or S(dim)");
+    refuse(&s, "fc1.weight=S()", "R, P, S(letter) or S(dim)");
+    refuse(&s, "fc1.weight", "NAME=R");
+    refuse(&s, "=R", "NAME=R");
+    refuse(&s, "fc1.weight.exp_avg=R", "no tensor and no op");
+    hb_arena_free(s.a);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("pins");
+    TCase *t = tcase_create("pins");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, every_pin_of_mlp);
+    tcase_add_loop_test(t, some_pins_of_models, 0, 2);
+    tcase_add_test(t, many_pins_at_once);
+    tcase_add_test(t, clashes);
+    tcase_add_test(t, bad_pins);
+    tcase_add_loop_test(t, hap_keeps_its_rules, 0, 3);
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed;
+}
