@@ -85,12 +85,23 @@ uint64_t mp_const(const mp *m, double f); // integers as they are, other constan
 
 // --- modp_shrink.c
 bool mp_shrink(mp *m, const record *r);
-const mp_size *mp_size_of(const mp *m, int64_t size);
 const mp_index *mp_index_of(mp *m, int64_t outer, int64_t n, int64_t inner, int64_t first,
                             int64_t count);
 const mp_index *mp_whole(mp *m, int tensor, int dim);
 // The part of graph tensor t that a buffer declared as s holds on coordinates at[].
 bool mp_shape(mp *m, int t, const rec_tensor *s, const int *at, mp_part *out);
+
+// --- modp_fill.c
+typedef struct mp_fill {
+    hb_str name;
+    double num[3]; // kind, a, b, as rec_call
+    bool real;
+    ir_dtype dtype;
+    int64_t limit;
+} mp_fill;
+void mp_fill_part(mp *m, mp_part *p, const mp_fill *f); // p->v
+mp_fill mp_fill_of(const ir_graph *g, int t, int64_t limit);
+int64_t mp_index_limit(mp *m); // rows of the largest table that integers may point into
 
 // --- modp_align.c: where the elements of s[0..ns) are in x[0..nx), aligned right: offsets in
 // x[0..nx). map: dim of s of every dim of x (NULL: aligned right); shift: added to the index,

@@ -1,0 +1,244 @@
+// Meanings of pointwise rows, optimizer rows and views. What is no sum or product is a keyed hash
+// of one element.
+
+#include <string.h>
+
+#include "synth/modp_model.h"
+
+static uint64_t attr_key(const mp *m, const mp_call *c)
+{
+    uint64_t key = (uint64_t)c->op;
+    for (int i = 0; i < ir_row(c->op)->n_attr; i++)
+        key = mp_mix(key ^ mp_const(m, c->attr[i].f) ^ (uint64_t)c->attr[i].i);
+    return key;
+}
+
+static uint64_t truth(const mp_part *x, int64_t i)
+{
+    return x->v[i] != 0;
+}
+
+static bool less(const mp_part *a, int64_t i, const mp_part *b, int64_t k)
+{
+    if (a->real || b->real) return mp_get(a, i) < mp_get(b, k);
+    return (int64_t)a->v[i] < (int64_t)b->v[k];
+}
+
+static bool pointwise(mp *m, const mp_call *c)
+{
+    int32_t *at[3] = {NULL};
+    mp_part *y = &c->out[0];
+    const mp_part *a = &c->in[0], *b = &c->in[1];
+    for (int i = 0; i < c->n_in; i++)
+        if (!(at[i] = mp_align(m, y, y->rank, &c->in[i], c->in[i].rank, NULL, NULL))) return false;
+    uint64_t key = attr_key(m, c),
+             k = c->op == IR_OP_scale || c->op == IR_OP_add_scalar ? mp_const(m, c->attr[0].f) : 0;
+    int64_t *global = c->op == IR_OP_dropout ? mp_global(m, y) : NULL;
+    for (int64_t e = 0; e < y->n; e++) {
+        int64_t i = at[0][e], j = c->n_in > 1 ? at[1][e] : 0;
+        uint64_t p = mp_get(a, i), q = c->n_in > 1 ? mp_get(b, j) : 0, v = 0;
+        bool whole = !y->real && !a->real; // integers stay integers
+        switch ((int)c->op) {
+        case IR_OP_add:
+            v = whole ? a->v[i] + b->v[j] : mp_add(p, q);
+            break;
+        case IR_OP_sub:
+            v = whole ? a->v[i] - b->v[j] : mp_sub(p, q);
+            break;
+        case IR_OP_mul:
+            v = whole ? a->v[i] * b->v[j] : mp_mul(p, q);
+            break;
+        case IR_OP_div:
+            v = mp_mul(p, mp_inverse(q));
+            break;
+        case IR_OP_where:
+            v = truth(a, i) ? b->v[j] : c->in[2].v[at[2][e]];
+            break;
+        case IR_OP_eq:
+            v = p == q;
+            break;
+        case IR_OP_ne:
+            v = p != q;
+            break;
+        case IR_OP_lt:
+            v = less(a, i, b, j);
+            break;
+        case IR_OP_le:
+            v = !less(b, j, a, i);
+            break;
+        case IR_OP_gt:
+            v = less(b, j, a, i);
+            break;
+        case IR_OP_ge:
+            v = !less(a, i, b, j);
+            break;
+        case IR_OP_logical_and:
+            v = truth(a, i) && truth(b, j);
+            break;
+        case IR_OP_logical_or:
+            v = truth(a, i) || truth(b, j);
+            break;
+        case IR_OP_logical_not:
+            v = !truth(a, i);
+            break;
+        case IR_OP_cast:
+            v = y->real ? p : !a->real ? a->v[i] : mp_hash(m, key, p) & 1u;
+            break;
+        case IR_OP_neg:
+            v = whole ? 0 - a->v[i] : mp_sub(0, p);
+            break;
+        case IR_OP_scale:
+            v = mp_mul(p, k);
+            break;
+        case IR_OP_add_scalar:
+            v = mp_add(p, k);
+            break;
+        case IR_OP_dropout:
+            v = mp_hash(m, key, (uint64_t)global[e]) & 1u ? mp_mul(p, mp_hash(m, key, 1)) : 0;
+            break;
+        case IR_OP_tanh_bwd:
+        case IR_OP_sigmoid_bwd:
+        case IR_OP_relu_bwd:
+        case IR_OP_gelu_bwd:
+        case IR_OP_silu_bwd:
+            v = mp_mul(p, mp_hash(m, key, q));
+            break;
+        default: // a function of one element
+            v = mp_hash(m, key, p);
+        }
+        y->v[e] = v;
+    }
+    return true;
+}
+
+// Optimizer rows: operands are parameter, moments, gradient, [clip factor]; docs of the kernels.
+static bool update(mp *m, const mp_call *c)
+{
+    const ir_attr *p = c->attr;
+    int g = c->op == IR_OP_sgd ? 1 : c->op == IR_OP_momentum ? 2 : 3;
+    int32_t *at[5] = {NULL};
+    for (int i = 0; i < c->n_in; i++)
+        if (!(at[i] =
+                  mp_align(m, &c->out[0], c->out[0].rank, &c->in[i], c->in[i].rank, NULL, NULL)))
+            return false;
+    uint64_t rate = mp_mul(m->rate, mp_const(m, p[0].f));
+    for (int64_t e = 0; e < c->out[0].n; e++) {
+        uint64_t v[5] = {0};
+        for (int i = 0; i < c->n_in; i++)
+            v[i] = mp_get(&c->in[i], at[i][e]);
+        uint64_t u = c->n_in > g + 1 ? mp_mul(v[g + 1], v[g]) : v[g], step = 0, a = v[0];
+        if (c->op == IR_OP_sgd) {
+            step = mp_add(u, mp_mul(mp_const(m, p[1].f), a));
+        } else if (c->op == IR_OP_momentum) {
+            uint64_t mu = mp_const(m, p[1].f);
+            u = mp_add(u, mp_mul(mp_const(m, p[3].f), a));
+            uint64_t b = mp_add(mp_mul(mu, v[1]), u);
+            step = p[2].i ? mp_add(u, mp_mul(mu, b)) : b;
+            c->out[1].v[e] = b;
+        } else {
+            uint64_t b1 = mp_const(m, p[1].f), b2 = mp_const(m, p[2].f), wd = mp_const(m, p[4].f);
+            if (!p[5].i) u = mp_add(u, mp_mul(wd, a));
+            uint64_t b = mp_add(mp_mul(b1, v[1]), mp_mul(mp_sub(1, b1), u));
+            uint64_t s = mp_add(mp_mul(b2, v[2]), mp_mul(mp_sub(1, b2), mp_mul(u, u)));
+            c->out[1].v[e] = b;
+            c->out[2].v[e] = s;
+            step = mp_mul(b, mp_hash(m, IR_OP_adam ^ mp_const(m, p[3].f), s));
+            if (p[5].i) step = mp_add(step, mp_mul(wd, a));
+        }
+        c->out[0].v[e] = mp_sub(a, mp_mul(rate, step));
+    }
+    return true;
+}
+
+// y[.., i, ..] = x[.., i + shift, ..] along dim d; where x ends, y stays as it is.
+static bool move(mp *m, mp_part *y, const mp_part *x, int d, int64_t shift)
+{
+    int64_t by[IR_MAX_RANK] = {0};
+    if (x->rank != y->rank || d < 0 || d >= y->rank) return mp_fail(m, "has views of other dims");
+    by[d] = shift;
+    int32_t *at = mp_align(m, y, y->rank, x, x->rank, NULL, by);
+    for (int64_t e = 0; at && e < y->n; e++)
+        if (at[e] >= 0) y->v[e] = x->v[at[e]];
+    return at != NULL;
+}
+
+static bool view(mp *m, const mp_call *c)
+{
+    const mp_part *x = &c->in[0];
+    mp_part *y = &c->out[0];
+    int d = (int)c->attr[0].i, map[IR_MAX_RANK];
+    int64_t at = 0;
+    int32_t *from;
+    switch ((int)c->op) {
+    case IR_OP_reshape:
+        if (x->n != y->n)
+            return mp_fail(m, "%lld elements become %lld", (long long)x->n, (long long)y->n);
+        memcpy(y->v, x->v, sizeof *y->v * (size_t)y->n);
+        return true;
+    case IR_OP_transpose:
+        if (x->rank != y->rank || c->attr[0].n != y->rank) return mp_fail(m, "has other dims");
+        for (int i = 0; i < y->rank; i++)
+            map[c->attr[0].v[i]] = i;
+        if (!(from = mp_align(m, y, y->rank, x, x->rank, map, NULL))) return false;
+        for (int64_t e = 0; e < y->n; e++)
+            y->v[e] = x->v[from[e]];
+        return true;
+    case IR_OP_expand:
+        if (!(from = mp_align(m, y, y->rank, x, x->rank, NULL, NULL))) return false;
+        for (int64_t e = 0; e < y->n; e++)
+            y->v[e] = x->v[from[e]];
+        return true;
+    case IR_OP_split:
+        for (int i = 0; i < c->n_out; i++) {
+            if (!move(m, &c->out[i], x, d, at)) return false;
+            at += c->out[i].ix[d]->g;
+        }
+        return true;
+    case IR_OP_concat:
+        for (int i = 0; i < c->n_in; i++) {
+            if (!move(m, y, &c->in[i], d, -at)) return false;
+            at += c->in[i].ix[d]->g;
+        }
+        return true;
+    case IR_OP_slice: // shrunken sizes: an entry before the start, if there is one
+        at = c->attr[1].i;
+        if (at > 0 && at + y->ix[d]->g > x->ix[d]->g) at = 1;
+        return move(m, y, x, d, at);
+    case IR_OP_pad:
+        at = c->attr[1].i;
+        if (at > 0 && at + x->ix[d]->g > y->ix[d]->g) at = 1;
+        for (int64_t e = 0; e < y->n; e++)
+            y->v[e] = y->real ? mp_const(m, c->attr[3].f) : (uint64_t)(int64_t)c->attr[3].f;
+        return move(m, y, x, d, -at);
+    case IR_OP_full:
+        for (int64_t e = 0; e < y->n; e++)
+            y->v[e] = y->real ? mp_const(m, c->attr[1].f) : (uint64_t)(int64_t)c->attr[1].f;
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool mp_point(mp *m, const mp_call *c)
+{
+    switch ((int)c->op) {
+    case IR_OP_sgd:
+    case IR_OP_momentum:
+    case IR_OP_adam:
+        return update(m, c);
+    case IR_OP_reshape:
+    case IR_OP_transpose:
+    case IR_OP_expand:
+    case IR_OP_split:
+    case IR_OP_concat:
+    case IR_OP_slice:
+    case IR_OP_pad:
+    case IR_OP_full:
+        return view(m, c);
+    default:
+        break;
+    }
+    if (c->op == IR_OP_clip_scale || (c->op >= IR_OP_add && c->op <= IR_OP_dropout))
+        return pointwise(m, c);
+    return false;
+}

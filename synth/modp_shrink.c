@@ -1,0 +1,247 @@
+// The shrunken graph: a small size for every factor, and the small tables.
+//
+// All factors of one size are shrunk alike. Where tables cut a factor of size n, the boundaries of
+// all of them, sorted, become 0, 1, 2, ...: equality and order of cuts, empty and non-empty shares
+// stay. A factor that nobody cuts becomes 2 (or stays 1). Slices and pads keep that a part begins
+// at or behind the start and ends at or before the end; where this or a reshape does not work out,
+// the sizes concerned stay as they are.
+
+#include "synth/modp_model.h"
+
+enum { UNCUT = 2, ROUNDS = 200 };
+
+static mp_size *find(const mp *m, int64_t size)
+{
+    for (int i = 0; i < m->sizes.n; i++)
+        if (m->sizes.p[i].size == size) return &m->sizes.p[i];
+    return NULL;
+}
+
+static mp_size *touch(mp *m, int64_t size)
+{
+    mp_size *s = find(m, size);
+    if (s) return s;
+    HB_PUSH(m->a, &m->sizes, (mp_size){.size = size, .small = size < UNCUT ? size : UNCUT});
+    return &m->sizes.p[m->sizes.n - 1];
+}
+
+static void bound(mp *m, mp_size *s, int64_t at)
+{
+    int i = 0;
+    while (i < s->bound.n && s->bound.p[i] < at)
+        i++;
+    if (i < s->bound.n && s->bound.p[i] == at) return;
+    HB_PUSH(m->a, &s->bound, at);
+    for (int k = s->bound.n - 1; k > i; k--)
+        s->bound.p[k] = s->bound.p[k - 1];
+    s->bound.p[i] = at;
+}
+
+static int64_t small_dim(const mp *m, int t, int d)
+{
+    int64_t n = 1;
+    const ir_dim_factors *f = &m->f->dim[t][d];
+    for (int q = 0; q < f->n; q++)
+        n *= find(m, m->f->cls[f->cls[q]].size)->small;
+    return n;
+}
+
+static bool pin_dim(mp *m, int t, int d)
+{
+    bool more = false;
+    const ir_dim_factors *f = &m->f->dim[t][d];
+    for (int q = 0; q < f->n; q++) {
+        mp_size *s = find(m, m->f->cls[f->cls[q]].size);
+        more = more || !s->pinned;
+        s->pinned = true;
+        s->small = s->size;
+    }
+    return more;
+}
+
+// Dim d of `whole` has the dim of `part` inside, with something before or behind.
+static bool nest(mp *m, int whole, int part, int d, int64_t start)
+{
+    const ir_dim_factors *fw = &m->f->dim[whole][d], *fp = &m->f->dim[part][d];
+    int64_t nw = m->g->tensors.p[whole].dim[d], np = m->g->tensors.p[part].dim[d];
+    int64_t gap = (start > 0) + (start + np < nw);
+    if (small_dim(m, part, d) + gap == small_dim(m, whole, d)) return false;
+    if (small_dim(m, part, d) == np && small_dim(m, whole, d) == nw) return false;
+    mp_size *w = fw->n == 1 ? find(m, m->f->cls[fw->cls[0]].size) : NULL;
+    mp_size *p = fp->n == 1 ? find(m, m->f->cls[fp->cls[0]].size) : NULL;
+    if (w && p && w != p && !w->pinned && !p->pinned && w->bound.n == 0 && p->bound.n == 0) {
+        if (p->small + gap > w->small && p->small + gap <= nw)
+            w->small = p->small + gap;
+        else if (w->small - gap >= 1 && w->small - gap <= np)
+            p->small = w->small - gap;
+        if (p->small + gap == w->small) return true;
+    }
+    bool more = pin_dim(m, whole, d);
+    return pin_dim(m, part, d) || more;
+}
+
+static bool settle(mp *m, const ir_node *n) // true: something changed
+{
+    bool more = false;
+    int x = n->in[0], y = n->out[0];
+    int64_t have = 1, want = 1;
+    if (n->op == IR_OP_reshape) {
+        for (int d = 0; d < m->g->tensors.p[x].rank; d++)
+            have *= small_dim(m, x, d);
+        for (int d = 0; d < m->g->tensors.p[y].rank; d++)
+            want *= small_dim(m, y, d);
+        if (have == want) return false;
+        for (int d = 0; d < m->g->tensors.p[x].rank; d++)
+            more = pin_dim(m, x, d) || more;
+        for (int d = 0; d < m->g->tensors.p[y].rank; d++)
+            more = pin_dim(m, y, d) || more;
+        return more;
+    }
+    int d = (int)n->attr[0].i;
+    if (n->op == IR_OP_slice) return nest(m, x, y, d, n->attr[1].i);
+    if (n->op == IR_OP_pad) return nest(m, y, x, d, n->attr[1].i);
+    if (n->op != IR_OP_split && n->op != IR_OP_concat) return false;
+    bool split = n->op == IR_OP_split;
+    int n_parts = split ? n->n_out : n->n_in, whole = split ? x : y;
+    have = 0;
+    for (int i = 0; i < n_parts; i++)
+        have += small_dim(m, split ? n->out[i] : n->in[i], d);
+    if (have == small_dim(m, whole, d)) return false;
+    const ir_dim_factors *f = &m->f->dim[whole][d];
+    for (int q = 0; q < f->n; q++) { // equal parts: as many as a factor says
+        mp_size *z = find(m, m->f->cls[f->cls[q]].size);
+        if (z->size != n_parts || z->pinned) continue;
+        z->pinned = true;
+        z->small = z->size;
+        return true;
+    }
+    more = pin_dim(m, whole, d);
+    for (int i = 0; i < n_parts; i++)
+        more = pin_dim(m, split ? n->out[i] : n->in[i], d) || more;
+    return more;
+}
+
+bool mp_shrink(mp *m, const record *r)
+{
+    for (int i = 0; i < m->f->n_classes; i++)
+        touch(m, m->f->cls[i].size);
+    for (int i = 0; i < r->tensors.n; i++)
+        for (int d = 0; d < r->tensors.p[i].rank; d++) {
+            const rec_dim *v = &r->tensors.p[i].dim[d];
+            if (v->axis < 0) continue;
+            mp_size *s = find(m, v->n);
+            int64_t at = 0;
+            if (!s || v->axis >= r->n_axes || v->n_table != r->size[v->axis])
+                return mp_fail(m, "tensor %d is cut at no factor of the graph", i);
+            bound(m, s, 0);
+            bound(m, s, v->n);
+            for (int k = 0; k < v->n_table; k++) {
+                if (v->table[k] < 0 || v->table[k] > v->n - at)
+                    return mp_fail(m, "the table of tensor %d goes beyond its factor", i);
+                at += v->table[k];
+                bound(m, s, at);
+            }
+            s->small = s->bound.n - 1;
+        }
+    bool more = true;
+    for (int round = 0; more; round++) {
+        if (round == ROUNDS) return mp_fail(m, "the sizes of the graph cannot be shrunk");
+        more = false;
+        for (int n = 0; n < m->g->nodes.n; n++)
+            more = settle(m, &m->g->nodes.p[n]) || more;
+    }
+    return true;
+}
+
+const mp_index *mp_index_of(mp *m, int64_t outer, int64_t n, int64_t inner, int64_t first,
+                            int64_t count)
+{
+    const int64_t key[5] = {outer, n, inner, first, count};
+    mp_index **b = &m->bucket[hb_hash_key(key, sizeof key) % MP_BUCKETS];
+    for (mp_index *i = *b; i; i = i->next)
+        if (i->outer == outer && i->n == n && i->inner == inner && i->first == first &&
+            i->count == count)
+            return i;
+    mp_index *x = HB_NEW(m->a, mp_index);
+    *x = (mp_index){outer, n,    inner, first, count, outer * count * inner, outer * n * inner,
+                    NULL,  NULL, *b};
+    x->at = HB_ARRAY(m->a, int32_t, x->l + 1);
+    x->of = HB_ARRAY(m->a, int32_t, x->g + 1);
+    for (int64_t g = 0; g < x->g; g++)
+        x->of[g] = -1;
+    for (int64_t i = 0; i < x->l; i++) {
+        int64_t part = count * inner, g = i / part * n * inner + first * inner + i % part;
+        x->at[i] = (int32_t)g;
+        x->of[g] = (int32_t)i;
+    }
+    *b = x;
+    return x;
+}
+
+const mp_index *mp_whole(mp *m, int tensor, int dim)
+{
+    int64_t n = small_dim(m, tensor, dim);
+    return mp_index_of(m, 1, n, 1, 0, n);
+}
+
+static int64_t place(const mp_size *s, int64_t at)
+{
+    if (s->pinned) return at;
+    int i = 0;
+    while (s->bound.p[i] != at)
+        i++;
+    return i;
+}
+
+bool mp_shape(mp *m, int t, const rec_tensor *s, const int *at, mp_part *out)
+{
+    const ir_tensor *v = &m->g->tensors.p[t];
+    if (s->rank != v->rank) return mp_fail(m, "tensor %d has not the rank of the value", s->id);
+    *out = (mp_part){.rank = s->rank, .n = 1};
+    out->real = v->dtype == IR_F32 || v->dtype == IR_BF16 || v->dtype == IR_F16;
+    for (int d = 0; d < s->rank; d++) {
+        const rec_dim *c = &s->dim[d];
+        const ir_dim_factors *f = &m->f->dim[t][d];
+        if (c->outer * c->n * c->inner != v->dim[d])
+            return mp_fail(m, "tensor %d has not the dims of the value", s->id);
+        if (c->axis < 0) {
+            out->ix[d] = mp_whole(m, t, d);
+        } else {
+            int64_t outer = 1, inner = 1, full = 1, first = 0;
+            int q = 0;
+            for (; q < f->n; q++) { // of factors of size 1 beside it any will do
+                if (full == c->outer && m->f->cls[f->cls[q]].size == c->n) break;
+                full *= m->f->cls[f->cls[q]].size;
+                outer *= find(m, m->f->cls[f->cls[q]].size)->small;
+            }
+            if (q == f->n) return mp_fail(m, "tensor %d is cut at no factor of the value", s->id);
+            for (int k = q + 1; k < f->n; k++)
+                inner *= find(m, m->f->cls[f->cls[k]].size)->small;
+            const mp_size *z = find(m, c->n);
+            for (int k = 0; k < at[c->axis]; k++)
+                first += c->table[k];
+            int64_t a = place(z, first), b = place(z, first + c->table[at[c->axis]]);
+            out->ix[d] = mp_index_of(m, outer, z->small, inner, a, b - a);
+        }
+        out->n *= out->ix[d]->l;
+    }
+    return true;
+}
+
+// Elements that the run holds: of all tensors of the shrunken graph, on every rank.
+int64_t syn_modp_size(const ir_graph *g, const ir_factors *f, const record *r)
+{
+    hb_arena *own = hb_arena_new();
+    mp m = {.a = own, .tmp = own, .g = g, .f = f};
+    double all = 0;
+    if (mp_shrink(&m, r))
+        for (int t = 0; t < g->tensors.n; t++) {
+            double n = 1;
+            for (int d = 0; d < g->tensors.p[t].rank; d++)
+                for (int q = 0; q < f->dim[t][d].n; q++)
+                    n *= (double)find(&m, f->cls[f->dim[t][d].cls[q]].size)->small;
+            all += n * r->n_ranks;
+        }
+    hb_arena_free(own);
+    return all < 1e18 ? (int64_t)all : INT64_MAX;
+}

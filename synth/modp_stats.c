@@ -1,0 +1,310 @@
+// Meanings of reductions, lookups, softmax, cross entropy and norms. exp, log and rsqrt are keyed
+// hashes of one element, 1/n is the field's, indices are integers.
+
+#include "synth/modp_model.h"
+
+enum { EXP = 0x1001, LOG, RSTD };
+
+// Offsets of x by the rows of s (its first `lead` dims); the operand has nx such dims.
+static int32_t *by_row(mp *m, const mp_part *s, int lead, const mp_part *x, int nx)
+{
+    if (nx < 0 || nx > x->rank) {
+        mp_fail(m, "an operand has too few dims");
+        return NULL;
+    }
+    return mp_align(m, s, lead, x, nx, NULL, NULL);
+}
+
+// Local entries of x's last dim by those of s's last dim.
+static int32_t *by_entry(mp *m, const mp_part *s, const mp_part *x)
+{
+    mp_part a = {.rank = 1, .ix = {s->ix[s->rank - 1]}, .n = s->ix[s->rank - 1]->l};
+    mp_part b = {.rank = 1, .ix = {x->ix[x->rank - 1]}, .n = x->ix[x->rank - 1]->l};
+    return mp_align(m, &a, 1, &b, 1, NULL, NULL);
+}
+
+#define MUST(p, call)                                                                              \
+    if (!((p) = (call))) return false
+
+static int64_t last(const mp_part *x)
+{
+    return x->rank > 0 ? x->ix[x->rank - 1]->l : 1;
+}
+
+static bool sum_dims(mp *m, const mp_call *c)
+{
+    const mp_part *x = &c->in[0];
+    mp_part *y = &c->out[0];
+    int map[IR_MAX_RANK], k = 0;
+    bool gone[IR_MAX_RANK] = {false}, keep = c->attr[1].i;
+    for (int i = 0; i < c->attr[0].n; i++)
+        gone[c->attr[0].v[i]] = true;
+    for (int d = 0; d < x->rank; d++) {
+        if (!gone[d] || keep) map[k++] = gone[d] ? -1 : d;
+    }
+    if (k != y->rank) return mp_fail(m, "sums over other dims");
+    int32_t *at;
+    MUST(at, mp_align(m, x, x->rank, y, y->rank, map, NULL));
+    for (int64_t e = 0; e < x->n; e++)
+        y->v[at[e]] = y->real ? mp_add(y->v[at[e]], mp_get(x, e)) : y->v[at[e]] + x->v[e];
+    return true;
+}
+
+static bool row_sums(mp *m, const mp_call *c)
+{
+    const mp_part *x = &c->in[0];
+    mp_part *y = &c->out[0];
+    int lead = x->rank - 1;
+    int64_t w = last(x);
+    int32_t *at, *b = NULL, *col = NULL;
+    MUST(at, by_row(m, x, lead, y, y->rank));
+    if (c->op == IR_OP_row_m2 || c->op == IR_OP_row_expsum)
+        MUST(b, by_row(m, x, lead, &c->in[1], c->in[1].rank));
+    if (c->op == IR_OP_row_dot) {
+        MUST(b, by_row(m, x, lead, &c->in[1], c->in[1].rank - 1));
+        MUST(col, by_entry(m, x, &c->in[1]));
+    }
+    for (int64_t e = 0; c->op == IR_OP_row_max && e < y->n; e++)
+        y->v[e] = MP_LEAST;
+    uint64_t over_n = mp_inverse(mp_int(x->ix[lead]->g));
+    for (int64_t r = 0; r < mp_count(x, lead); r++) {
+        uint64_t s = y->v[at[r]], t;
+        for (int64_t i = 0; i < w; i++) {
+            uint64_t v = mp_get(x, r * w + i);
+            switch ((int)c->op) {
+            case IR_OP_row_sum:
+                s = mp_add(s, v);
+                break;
+            case IR_OP_row_max:
+                s = mp_more(v, s) ? v : s;
+                break;
+            case IR_OP_row_m2:
+                t = mp_sub(v, mp_mul(mp_get(&c->in[1], b[r]), over_n));
+                s = mp_add(s, mp_mul(t, t));
+                break;
+            case IR_OP_row_expsum:
+                s = mp_add(s, mp_hash(m, EXP, mp_sub(v, mp_get(&c->in[1], b[r]))));
+                break;
+            default:
+                s = mp_add(s,
+                           mp_mul(v, mp_get(&c->in[1], (int64_t)b[r] * last(&c->in[1]) + col[i])));
+            }
+        }
+        y->v[at[r]] = s;
+    }
+    return true;
+}
+
+static bool softmaxes(mp *m, const mp_call *c)
+{
+    mp_part *y = &c->out[0];
+    int lead = y->rank - 1, wide = c->op == IR_OP_softmax_bwd || c->op == IR_OP_log_softmax_bwd;
+    int32_t *a, *b, *s, *ca, *cb = NULL;
+    MUST(a, by_row(m, y, lead, &c->in[0], c->in[0].rank - 1));
+    MUST(ca, by_entry(m, y, &c->in[0]));
+    MUST(b, by_row(m, y, lead, &c->in[1], c->in[1].rank - wide));
+    if (wide) MUST(cb, by_entry(m, y, &c->in[1]));
+    MUST(s, by_row(m, y, lead, &c->in[2], c->in[2].rank));
+    for (int64_t r = 0; r < mp_count(y, lead); r++) {
+        uint64_t z = mp_get(&c->in[2], s[r]), over = 0;
+        if (c->op == IR_OP_softmax_apply) over = mp_inverse(z);
+        if (c->op == IR_OP_log_softmax_apply) over = mp_hash(m, LOG, z);
+        for (int64_t i = 0; i < last(y); i++) {
+            uint64_t p = mp_get(&c->in[0], (int64_t)a[r] * last(&c->in[0]) + ca[i]);
+            uint64_t q = mp_get(&c->in[1], wide ? (int64_t)b[r] * last(&c->in[1]) + cb[i] : b[r]);
+            uint64_t v;
+            if (c->op == IR_OP_softmax_apply)
+                v = mp_mul(mp_hash(m, EXP, mp_sub(p, q)), over);
+            else if (c->op == IR_OP_softmax_bwd)
+                v = mp_mul(q, mp_sub(p, z));
+            else if (c->op == IR_OP_log_softmax_apply)
+                v = mp_sub(mp_sub(p, q), over);
+            else
+                v = mp_sub(p, mp_mul(mp_hash(m, EXP, q), z));
+            y->v[r * last(y) + i] = v;
+        }
+    }
+    return true;
+}
+
+// Local entry of dim d that an index means, -1 if it is not here.
+static int64_t held(const mp_part *x, int d, uint64_t index)
+{
+    int64_t i = (int64_t)index;
+    return i < 0 || i >= x->ix[d]->g ? -1 : x->ix[d]->of[i];
+}
+
+static bool lookups(mp *m, const mp_call *c)
+{
+    mp_part *y = &c->out[0];
+    const mp_part *x = &c->in[0], *ids = &c->in[1];
+    int32_t *at, *from, *col;
+    if (c->op == IR_OP_embedding) {
+        MUST(at, by_row(m, y, y->rank - 1, ids, ids->rank));
+        MUST(col, by_entry(m, y, x));
+        for (int64_t r = 0; r < mp_count(y, y->rank - 1); r++) {
+            int64_t v = held(x, 0, ids->v[at[r]]);
+            for (int64_t i = 0; v >= 0 && i < last(y); i++)
+                y->v[r * last(y) + i] = x->v[v * last(x) + col[i]];
+        }
+        return true;
+    }
+    if (c->op == IR_OP_embedding_bwd) {
+        MUST(at, by_row(m, x, x->rank - 1, ids, ids->rank));
+        MUST(col, by_entry(m, x, y));
+        for (int64_t r = 0; r < mp_count(x, x->rank - 1); r++) {
+            int64_t v = held(y, 0, ids->v[at[r]]);
+            for (int64_t i = 0; v >= 0 && i < last(x); i++) {
+                uint64_t *to = &y->v[v * last(y) + col[i]];
+                *to = mp_add(*to, mp_get(x, r * last(x) + i));
+            }
+        }
+        return true;
+    }
+    MUST(at, by_row(m, y, y->rank, ids, ids->rank)); // target_logit
+    MUST(from, by_row(m, y, y->rank, x, x->rank - 1));
+    for (int64_t r = 0; r < y->n; r++) {
+        int64_t v = held(x, x->rank - 1, ids->v[at[r]]);
+        bool none = v < 0 || (int64_t)ids->v[at[r]] == c->attr[0].i;
+        y->v[r] = none ? 0 : x->v[from[r] * last(x) + v];
+    }
+    return true;
+}
+
+static bool losses(mp *m, const mp_call *c)
+{
+    mp_part *y = &c->out[0];
+    const mp_part *in = c->in;
+    int64_t ignore = c->op == IR_OP_sumsq ? 0 : c->attr[0].i;
+    if (c->op == IR_OP_ce_bwd) {
+        int32_t *x, *col, *at[5];
+        int lead = y->rank - 1;
+        MUST(x, by_row(m, y, lead, &in[0], in[0].rank - 1));
+        MUST(col, by_entry(m, y, &in[0]));
+        for (int i = 1; i < 5; i++)
+            MUST(at[i], by_row(m, y, lead, &in[i], in[i].rank));
+        for (int64_t r = 0; r < mp_count(y, lead); r++) {
+            int64_t label = (int64_t)in[3].v[at[3][r]];
+            uint64_t over = mp_inverse(mp_get(&in[2], at[2][r]));
+            uint64_t dy = mp_get(&in[4], at[4][r]), max = mp_get(&in[1], at[1][r]);
+            for (int64_t i = 0; label != ignore && i < last(y); i++) {
+                uint64_t p = mp_get(&in[0], (int64_t)x[r] * last(&in[0]) + col[i]);
+                uint64_t v = mp_mul(mp_hash(m, EXP, mp_sub(p, max)), over);
+                if (y->ix[lead]->at[i] == label) v = mp_sub(v, 1);
+                y->v[r * last(y) + i] = mp_mul(dy, v);
+            }
+        }
+        return true;
+    }
+    const mp_part *s = c->op == IR_OP_nll_sum ? &in[3] : &in[0];
+    int32_t *at[3] = {NULL};
+    for (int i = 0; c->op == IR_OP_nll_sum && i < 3; i++)
+        MUST(at[i], mp_align(m, s, s->rank, &in[i], in[i].rank, NULL, NULL));
+    uint64_t sum = 0;
+    for (int64_t e = 0; e < s->n; e++) {
+        if (c->op == IR_OP_sumsq) {
+            sum = mp_add(sum, mp_mul(mp_get(s, e), mp_get(s, e)));
+            continue;
+        }
+        if ((int64_t)s->v[e] == ignore) continue;
+        if (c->op == IR_OP_count) {
+            sum = mp_add(sum, 1);
+            continue;
+        }
+        uint64_t log = mp_hash(m, LOG, mp_get(&in[1], at[1][e]));
+        sum = mp_add(sum, mp_sub(mp_add(mp_get(&in[0], at[0][e]), log), mp_get(&in[2], at[2][e])));
+    }
+    y->v[0] = sum;
+    return true;
+}
+
+// Operands: norm_apply x, sum, m2, [w], [b]; the others dy, x, sum, m2, (stats, stats), [w].
+static bool norms(mp *m, const mp_call *c)
+{
+    bool apply = c->op == IR_OP_norm_apply, params = c->op == IR_OP_norm_bwd_params;
+    const mp_part *in = c->in, *x = &in[!apply], *dy = &in[0];
+    int lead = x->rank - 1, first = apply ? 1 : 2;
+    int n_stats = c->op == IR_OP_norm_bwd ? 4 : 2, w_at = first + n_stats;
+    bool has_w = !params && c->n_in > w_at, has_b = apply && c->n_in > 4;
+    int64_t w = last(x);
+    int32_t *st[4] = {NULL}, *cw = NULL, *cb = NULL, *rd, *cd, *to = NULL, *to2 = NULL, *co = NULL;
+    for (int i = 0; i < n_stats; i++)
+        MUST(st[i], by_row(m, x, lead, &in[first + i], in[first + i].rank));
+    MUST(rd, by_row(m, x, lead, dy, dy->rank - 1));
+    MUST(cd, by_entry(m, x, dy));
+    if (has_w) MUST(cw, by_entry(m, x, &in[w_at]));
+    if (has_b) MUST(cb, by_entry(m, x, &in[4]));
+    bool stats = c->op == IR_OP_norm_bwd_stats;
+    if (stats) {
+        MUST(to, by_row(m, x, lead, &c->out[0], c->out[0].rank));
+        MUST(to2, by_row(m, x, lead, &c->out[1], c->out[1].rank));
+    } else if (params) {
+        MUST(to, by_entry(m, x, &c->out[0]));
+        MUST(to2, by_entry(m, x, &c->out[1]));
+    } else {
+        MUST(to, by_row(m, x, lead, &c->out[0], c->out[0].rank - 1));
+        MUST(co, by_entry(m, x, &c->out[0]));
+    }
+    uint64_t over_n = mp_inverse(mp_int(x->ix[lead]->g));
+    uint64_t key = mp_mix(RSTD ^ mp_const(m, c->attr[0].f));
+    uint64_t *y = c->out[0].v, *y1 = c->n_out > 1 ? c->out[1].v : NULL;
+    for (int64_t r = 0; r < mp_count(x, lead); r++) {
+        uint64_t mean = mp_mul(mp_get(&in[first], st[0][r]), over_n);
+        uint64_t rstd = mp_hash(m, key, mp_get(&in[first + 1], st[1][r]));
+        for (int64_t i = 0; i < w; i++) {
+            uint64_t hat = mp_mul(mp_sub(mp_get(x, r * w + i), mean), rstd);
+            uint64_t d = mp_get(dy, (int64_t)rd[r] * last(dy) + cd[i]);
+            uint64_t weight = has_w ? mp_get(&in[w_at], cw[i]) : 1, u = mp_mul(d, weight);
+            if (apply) {
+                uint64_t v = mp_mul(hat, weight);
+                y[to[r] * last(&c->out[0]) + co[i]] = has_b ? mp_add(v, mp_get(&in[4], cb[i])) : v;
+            } else if (stats) {
+                y[to[r]] = mp_add(y[to[r]], u);
+                y1[to2[r]] = mp_add(y1[to2[r]], mp_mul(u, hat));
+            } else if (params) {
+                y[to[i]] = mp_add(y[to[i]], mp_mul(d, hat));
+                y1[to2[i]] = mp_add(y1[to2[i]], d);
+            } else {
+                uint64_t a = mp_mul(mp_get(&in[4], st[2][r]), over_n);
+                uint64_t b = mp_mul(hat, mp_mul(mp_get(&in[5], st[3][r]), over_n));
+                y[to[r] * last(&c->out[0]) + co[i]] = mp_mul(rstd, mp_sub(mp_sub(u, a), b));
+            }
+        }
+    }
+    return true;
+}
+
+bool mp_stat(mp *m, const mp_call *c)
+{
+    switch ((int)c->op) {
+    case IR_OP_sum:
+        return sum_dims(m, c);
+    case IR_OP_row_sum:
+    case IR_OP_row_max:
+    case IR_OP_row_m2:
+    case IR_OP_row_expsum:
+    case IR_OP_row_dot:
+        return row_sums(m, c);
+    case IR_OP_softmax_apply:
+    case IR_OP_softmax_bwd:
+    case IR_OP_log_softmax_apply:
+    case IR_OP_log_softmax_bwd:
+        return softmaxes(m, c);
+    case IR_OP_embedding:
+    case IR_OP_embedding_bwd:
+    case IR_OP_target_logit:
+        return lookups(m, c);
+    case IR_OP_nll_sum:
+    case IR_OP_count:
+    case IR_OP_ce_bwd:
+    case IR_OP_sumsq:
+        return losses(m, c);
+    case IR_OP_norm_apply:
+    case IR_OP_norm_bwd_stats:
+    case IR_OP_norm_bwd:
+    case IR_OP_norm_bwd_params:
+        return norms(m, c);
+    default:
+        return false;
+    }
+}
