@@ -512,10 +512,9 @@ ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, syn_choice
     return MS_OPTIMAL;
 }
 
-ms_status syn_space_solve(hb_arena *a, const syn_space *s, ms_order **order, syn_choice *out)
+ms_status syn_space_solve(hb_arena *a, const syn_space *s, syn_choice *out)
 {
     double lower = 0;
-    (void)order;
     ms_status status = syn_space_near(a, s, 0, out, &lower);
     return status == MS_OPTIMAL && lower < out->additive * (1 - 1e-9) ? MS_TOO_LARGE : status;
 }

@@ -107,7 +107,7 @@ syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, 
                            const syn_mesh *mesh, const syn_palette *palette, syn_strategy strategy,
                            const syn_options *opt, const double *weight, double weight_comm,
                            const double *memory_price, hb_str *why);
-ms_status syn_space_solve(hb_arena *a, const syn_space *s, ms_order **order, syn_choice *out);
+ms_status syn_space_solve(hb_arena *a, const syn_space *s, syn_choice *out);
 // As syn_space_solve, but near enough the optimum is enough: out->additive <= *lower * (1 + gap),
 // where that takes no more than a second or so of elimination; *lower is proved in any case.
 ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, syn_choice *out,

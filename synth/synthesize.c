@@ -67,7 +67,6 @@ typedef struct pool {
     const syn_options *opt;
     syn_mesh *mesh;
     syn_palette *palette;
-    ms_order *order[SYN_N_STRATEGIES];
     double deadline;
     candidate best;     // fastest that fits
     candidate smallest; // least overflow, for the message when nothing fits

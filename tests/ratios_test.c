@@ -97,8 +97,7 @@ static void setup(bench *b, int n_ranks, const double *speed, syn_strategy strat
     syn_space *s = syn_space_build(b->a, b->g, b->f, &b->m, b->mesh, b->palette, strategy, &b->opt,
                                    b->weight, 1, NULL, &why);
     syn_choice c;
-    ms_order *order = NULL;
-    ck_assert_int_eq(syn_space_solve(b->a, s, &order, &c), MS_OPTIMAL);
+    ck_assert_int_eq(syn_space_solve(b->a, s, &c), MS_OPTIMAL);
     b->p = syn_lower(b->a, s, &c);
     syn_price(b->p, &b->m);
     for (int i = 0; i < b->p->instr.n; i++) // forms that hold for every table

@@ -152,8 +152,7 @@ static void every_choice_of(setting *s, const syn_space *sp)
         if (v == sp->problem.n_vars) break;
     }
     syn_choice c;
-    ms_order *order = NULL;
-    ck_assert_int_eq(syn_space_solve(s->a, sp, &order, &c), MS_OPTIMAL);
+    ck_assert_int_eq(syn_space_solve(s->a, sp, &c), MS_OPTIMAL);
     ck_assert_msg(close_to(c.additive, best), "search %.12g, exhaustive %.12g", c.additive, best);
 }
 
@@ -271,8 +270,7 @@ static bool forms_only_of(setting *s)
 {
     syn_space *sp = space_of(s);
     syn_choice c;
-    ms_order *order = NULL;
-    ck_assert_int_eq(syn_space_solve(s->a, sp, &order, &c), MS_OPTIMAL);
+    ck_assert_int_eq(syn_space_solve(s->a, sp, &c), MS_OPTIMAL);
     // Pruned a little above the search's answer: the walk finds the minimum itself, in bounded
     // time.
     walk w = {.sp = sp,
