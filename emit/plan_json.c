@@ -220,27 +220,6 @@ static void put_instructions(js *j, hb_arena *a, const emit_plan *e, const emit_
     close_(j, ']');
 }
 
-// What the matmul-like rows of one step take if all devices of the mesh run at their peak.
-static double peak_seconds(const syn_program *p)
-{
-    double flops = 0, peak = 0;
-    for (int n = 0; n < p->g->nodes.n; n++) {
-        ir_flops_kind kind = ir_row(p->g->nodes.p[n].op)->flops_kind;
-        double f = 0, bytes = 0;
-        if (kind == IR_FLOPS_DENSE || kind == IR_FLOPS_SDPA)
-            ir_node_work(p->g, p->f, n, -1, 0, -1, &f, &bytes);
-        flops += f;
-    }
-    for (int r = 0; r < p->mesh->n_ranks; r++) {
-        const cl_class *c = &p->cluster->cls[p->mesh->cluster_class[p->mesh->class_of[r]]];
-        double fast = p->g->precision == IR_PRECISION_BF16   ? c->bf16
-                      : p->g->precision == IR_PRECISION_TF32 ? c->tf32
-                                                             : c->f32;
-        peak += fast > 0 ? fast : c->f32;
-    }
-    return peak > 0 ? flops / peak : 0;
-}
-
 void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
 {
     hb_arena *a = out->arena;
@@ -282,7 +261,7 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     close_(&j, ']');
     integer(&j, "n_ranks", p->mesh->n_ranks);
     real(&j, "predicted_ms", t->total * 1e3);
-    real(&j, "peak_ms", peak_seconds(p) * 1e3);
+    real(&j, "peak_ms", syn_peak_seconds(p) * 1e3);
     real(&j, "communication_ms", t->comm * 1e3);
     real(&j, "hidden_ms", t->hidden * 1e3);
     if (e->res->additive_sec >= 0) real(&j, "additive_ms", e->res->additive_sec * 1e3);

@@ -151,3 +151,23 @@ double syn_additive(const syn_space *s, const syn_program *p)
     }
     return sum;
 }
+
+double syn_peak_seconds(const syn_program *p)
+{
+    double flops = 0, peak = 0;
+    for (int n = 0; n < p->g->nodes.n; n++) {
+        ir_flops_kind kind = ir_row(p->g->nodes.p[n].op)->flops_kind;
+        double f = 0, bytes = 0;
+        if (kind == IR_FLOPS_DENSE || kind == IR_FLOPS_SDPA)
+            ir_node_work(p->g, p->f, n, -1, 0, -1, &f, &bytes);
+        flops += f;
+    }
+    for (int r = 0; r < p->mesh->n_ranks; r++) {
+        const cl_class *c = &p->cluster->cls[p->mesh->cluster_class[p->mesh->class_of[r]]];
+        double fast = p->g->precision == IR_PRECISION_BF16   ? c->bf16
+                      : p->g->precision == IR_PRECISION_TF32 ? c->tf32
+                                                             : c->f32;
+        peak += fast > 0 ? fast : c->f32;
+    }
+    return peak > 0 ? flops / peak : 0;
+}

@@ -103,7 +103,9 @@ typedef struct syn_program {
 double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t);
 void syn_price(syn_program *p, const cost_model *m);                          // its first half
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times); // its second half
-void syn_name_buffers(syn_program *p);                                        // buffer_names.c
+// Seconds the matmul-like rows of one step take if all devices of the mesh run at their peak.
+double syn_peak_seconds(const syn_program *p);
+void syn_name_buffers(syn_program *p); // buffer_names.c
 // Finds repetitions and families (roll.c); places every buffer (arena_plan.c). After these the
 // program is final: ready for the checker and for emit.
 void syn_roll(syn_program *p);
