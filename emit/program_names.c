@@ -303,7 +303,7 @@ double *emit_ratios(hb_arena *a, const syn_program *p)
         }
         if (!cut) continue;
         double flops = 0, bytes = 0;
-        ir_node_work(p->g, p->f, in->node, -1, 0, -1, &flops, &bytes);
+        ir_node_work(p->g, p->f, in->node, NULL, 0, &flops, &bytes);
         double work = flops > 0 ? flops : bytes;
         total += work;
         for (int r = 0; r < n; r++) {

@@ -65,9 +65,16 @@ void ir_factors_print(hb_buf *out, const ir_graph *g, const ir_factors *f);
 // nowhere.
 bool ir_rule_find(const ir_rule_dim *dims, int rank, int k, int *dim, int *pos);
 
-// Work of one node where local factor k (-1: none) has size n of its full size: flops and bytes
-// moved. A causal sdpa cut on q is priced by area when lo (the first q row) is given, -1 otherwise.
-void ir_node_work(const ir_graph *g, const ir_factors *f, int node, int k, int64_t n, int64_t lo,
-                  double *flops, double *bytes);
+// One local factor of a rule at less than its full size: n of its entries, from entry lo on (lo <
+// 0: anywhere).
+typedef struct ir_part {
+    int k;
+    int64_t n, lo;
+} ir_part;
+
+// Work of one node with some factors (others: whole) at less than full size: flops and bytes moved.
+// A causal sdpa cut on q is priced by area where the part says its first row.
+void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_part *part,
+                  int n_parts, double *flops, double *bytes);
 
 #endif

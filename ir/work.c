@@ -1,4 +1,4 @@
-// How much one node computes and moves, whole or with one factor cut (docs/theory.md 1 and 3).
+// How much one node computes and moves, whole or with factors cut (docs/theory.md 1 and 3).
 
 #include "ir/factors.h"
 
@@ -16,17 +16,18 @@ bool ir_rule_find(const ir_rule_dim *dims, int rank, int k, int *dim, int *pos)
     return false;
 }
 
-// A rule with local factor k of size n.
 typedef struct {
     const ir_rule *r;
-    int k;
-    double n;
+    const ir_part *part;
+    int n_parts;
 } cut;
 
 static double size_of(const cut *c, int factor)
 {
     if (factor < 0) return 1;
-    return factor == c->k ? c->n : (double)c->r->factor[factor].size;
+    for (int i = 0; i < c->n_parts; i++)
+        if (c->part[i].k == factor) return (double)c->part[i].n;
+    return (double)c->r->factor[factor].size;
 }
 
 static double elements(const cut *c, const ir_rule_dim *dims, int rank)
@@ -52,9 +53,9 @@ static double dense_work(const cut *c, const ir_tensor *x, const ir_tensor *y)
     return n;
 }
 
-// b g r q k (e + d) of a sdpa or sdpa_bwd; causal: the share of the mask that rows [lo, lo + n) of
+// b g r q k (e + d) of a sdpa or sdpa_bwd; causal: the share of the mask that the rows of a part of
 // q cover, in the limit of many rows: the area under min(q, k).
-static double sdpa_work(const cut *c, const ir_node *n, int64_t lo)
+static double sdpa_work(const cut *c, const ir_node *n)
 {
     int q = n->op == IR_OP_sdpa ? 0 : 1;
     const ir_rule_dim *dq = c->r->in[q], *dk = c->r->in[q + 1], *dv = c->r->in[q + 2];
@@ -62,21 +63,23 @@ static double sdpa_work(const cut *c, const ir_node *n, int64_t lo)
     double width = elements(c, &dq[3], 1) + elements(c, &dv[3], 1);
     if (!n->attr[ir_attr_index(n->op, "causal")].i) return rows * keys * width;
     double share = 0.5;
-    if (lo >= 0 && c->k >= 0 && dq[2].n == 1 && dq[2].f[0] == c->k && c->n > 0) {
-        double from = (double)lo, to = from + c->n, below = to < keys ? to : keys;
+    for (int i = 0; i < c->n_parts; i++) {
+        const ir_part *p = &c->part[i];
+        if (p->lo < 0 || p->n <= 0 || dq[2].n != 1 || dq[2].f[0] != p->k) continue;
+        double from = (double)p->lo, to = from + (double)p->n, below = to < keys ? to : keys;
         double area = from < keys ? (below * below - from * from) / 2 : 0;
         area += to > keys ? (to - (from > keys ? from : keys)) * keys : 0;
-        share = area / (c->n * keys);
+        share = area / ((double)p->n * keys);
     }
     return rows * keys * width * share;
 }
 
-void ir_node_work(const ir_graph *g, const ir_factors *f, int node, int k, int64_t n, int64_t lo,
-                  double *flops, double *bytes)
+void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_part *part,
+                  int n_parts, double *flops, double *bytes)
 {
     const ir_node *nd = &g->nodes.p[node];
     const ir_op_row *row = ir_row(nd->op);
-    cut c = {&f->rule[node], k, (double)n};
+    cut c = {&f->rule[node], part, n_parts};
     double largest = 0, moved = 0;
     for (int i = 0; i < nd->n_out; i++) {
         const ir_tensor *t = &g->tensors.p[nd->out[i]];
@@ -104,7 +107,7 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, int k, int64
         *flops = row->flops * dense_work(&c, &g->tensors.p[nd->in[0]], &g->tensors.p[nd->out[0]]);
         break;
     case IR_FLOPS_SDPA:
-        *flops = row->flops * sdpa_work(&c, nd, lo);
+        *flops = row->flops * sdpa_work(&c, nd);
         break;
     }
 }

@@ -222,7 +222,7 @@ double syn_node_seconds(const ir_graph *g, const ir_factors *f, const cost_model
     double worst = 0, flops = 0, bytes = 0;
     int cluster_class = mesh->cluster_class[cls];
     if (k < 0) {
-        ir_node_work(g, f, node, -1, 0, -1, &flops, &bytes);
+        ir_node_work(g, f, node, NULL, 0, &flops, &bytes);
         return cost_op(m, cluster_class, name, flops, bytes);
     }
     const syn_cut *c = &mesh->cuts.p[cut];
@@ -232,7 +232,8 @@ double syn_node_seconds(const ir_graph *g, const ir_factors *f, const cost_model
     for (int r = 0; r < mesh->n_ranks; r++) {
         int64_t n = c->table[r];
         if (mesh->class_of[r] == cls && (by_place || n != last_n)) {
-            ir_node_work(g, f, node, k, n, lo, &flops, &bytes);
+            ir_part part = {k, n, lo};
+            ir_node_work(g, f, node, &part, 1, &flops, &bytes);
             double sec = cost_op(m, cluster_class, name, flops, bytes);
             worst = sec > worst ? sec : worst;
             last_n = n;

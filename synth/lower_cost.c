@@ -159,7 +159,7 @@ double syn_peak_seconds(const syn_program *p)
         ir_flops_kind kind = ir_row(p->g->nodes.p[n].op)->flops_kind;
         double f = 0, bytes = 0;
         if (kind == IR_FLOPS_DENSE || kind == IR_FLOPS_SDPA)
-            ir_node_work(p->g, p->f, n, -1, 0, -1, &f, &bytes);
+            ir_node_work(p->g, p->f, n, NULL, 0, &f, &bytes);
         flops += f;
     }
     for (int r = 0; r < p->mesh->n_ranks; r++) {

@@ -14,16 +14,22 @@ bool syn_state_eq(const syn_state *a, const syn_state *b)
     return true;
 }
 
+bool syn_joint(const syn_mesh *m, const syn_state *s)
+{
+    return m->n_axes == 2 && s->ax[1].kind == SYN_S && m->cuts.p[s->ax[1].cut].axis == SYN_BOTH;
+}
+
 int syn_coord(const syn_mesh *m, int rank, int axis)
 {
     int inner = m->n_axes == 2 ? m->size[1] : 1;
+    if (axis == SYN_BOTH) return rank;
     return axis == 0 ? rank / inner : rank % inner;
 }
 
 int syn_cut_intern(hb_arena *a, syn_mesh *m, int axis, int64_t size, const int64_t *table,
                    hb_str name)
 {
-    int n = m->size[axis];
+    int n = axis == SYN_BOTH ? m->n_ranks : m->size[axis];
     for (int i = 0; i < m->cuts.n; i++) {
         const syn_cut *c = &m->cuts.p[i];
         if (c->axis == axis && c->size == size &&
@@ -45,7 +51,8 @@ int64_t syn_local_elements(const syn_mesh *m, const ir_graph *g, const ir_factor
         const syn_axis_state *x = &s->ax[axis];
         if (x->kind != SYN_S) continue;
         const syn_cut *c = &m->cuts.p[x->cut];
-        n = n / c->size * c->table[syn_coord(m, rank, axis)];
+        if (axis == 0 && syn_joint(m, s)) continue;
+        n = n / c->size * c->table[syn_coord(m, rank, c->axis)];
     }
     return n;
 }

@@ -4,15 +4,19 @@
 //     S(dim.pos@cut)  one factor of one dim is cut: entry `pos` of the dim's factor list, by a
 //     table P(sum|max)   every coordinate holds a partial value; their reduction is the tensor
 //
-// A cut is a table of entries per coordinate; equal tables of one factor class are one cut
-// (mesh.h). An axis that does not exist is R. docs/theory.md section 2.
+// A cut is a table of entries per coordinate; equal tables of one factor size are one cut. An axis
+// that does not exist is R. docs/theory.md section 2.
+//
+// One factor cut over both axes has one table over all ranks, machine-major, so that a machine's
+// devices may share its part unevenly: ax[1].cut is then a cut of axis SYN_BOTH, and ax[0].cut the
+// table of its sums by machine. Two different factors of one dim are never cut at once.
 
 #ifndef HAP_SYNTH_STATE_H
 #define HAP_SYNTH_STATE_H
 
 #include "ir/factors.h"
 
-enum { SYN_MAX_AXES = 2 };
+enum { SYN_MAX_AXES = 2, SYN_BOTH = SYN_MAX_AXES };
 
 typedef enum { SYN_R, SYN_S, SYN_P } syn_kind;
 
@@ -29,11 +33,12 @@ typedef struct syn_state {
 
 bool syn_state_eq(const syn_state *a, const syn_state *b);
 
-// One cut: how a factor of `size` entries is divided over the coordinates of one axis.
+// One cut: how a factor of `size` entries is divided over the coordinates of one axis, or over all
+// ranks (SYN_BOTH).
 typedef struct syn_cut {
-    int axis;
+    int axis; // 0, 1 or SYN_BOTH
     int64_t size;
-    int n;          // coordinates of the axis
+    int n;          // entries of the table: coordinates of the axis, or ranks
     int64_t *table; // sums to size; zeros are legal
     hb_str name;    // "even", "compute", "memory", "bandwidth", "lp1", ...
 } syn_cut;
@@ -49,7 +54,9 @@ typedef struct syn_mesh {
     HB_VEC(syn_cut) cuts;
 } syn_mesh;
 
-int syn_coord(const syn_mesh *m, int rank, int axis);
+int syn_coord(const syn_mesh *m, int rank, int axis); // SYN_BOTH: the rank itself
+// Is one factor cut over both axes?
+bool syn_joint(const syn_mesh *m, const syn_state *s);
 // Index of the cut with this table, added if new.
 int syn_cut_intern(hb_arena *a, syn_mesh *m, int axis, int64_t size, const int64_t *table,
                    hb_str name);

@@ -196,7 +196,8 @@ static double flops, bytes;
 
 static void work(const char *node, int k, int64_t n, int64_t lo)
 {
-    ir_node_work(graph, factors, graph_node(graph, node), k, n, lo, &flops, &bytes);
+    ir_part part = {k, n, lo};
+    ir_node_work(graph, factors, graph_node(graph, node), &part, 1, &flops, &bytes);
 }
 
 START_TEST(node_work)
@@ -280,10 +281,11 @@ START_TEST(random_graphs)
             check_rule(g, f, i, n->n_in, n->in, f->rule[i].in);
             check_rule(g, f, i, n->n_out, n->out, f->rule[i].out);
             double whole, cut, moved;
-            ir_node_work(g, f, i, -1, 0, -1, &whole, &moved);
+            ir_node_work(g, f, i, NULL, 0, &whole, &moved);
             ck_assert(whole >= 0 && moved >= 0);
             for (int k = 0; k < f->rule[i].n_factors; k++) {
-                ir_node_work(g, f, i, k, f->rule[i].factor[k].size, -1, &cut, &moved);
+                ir_part part = {k, f->rule[i].factor[k].size, -1};
+                ir_node_work(g, f, i, &part, 1, &cut, &moved);
                 ck_assert_double_eq(whole, cut);
             }
         }
