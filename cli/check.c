@@ -49,23 +49,26 @@ static bool edited(hb_arena *a, const char *dir, const hb_tree *plan)
 }
 
 // Does a declared tensor lie as the pins allow?
-static bool lies_as_pinned(const cli_inputs *in, const syn_pins *pins, int t, const rec_tensor *x)
+static bool lies_as_pinned(const cli_inputs *in, const syn_pins *pins, int t, const rec_tensor *x,
+                           int n_axes)
 {
-    syn_axis_state whole = {.kind = SYN_R, .cut = -1};
+    syn_state s = {{{.kind = SYN_R, .cut = -1}, {.kind = SYN_R, .cut = -1}}};
     for (int d = 0; d < x->rank && d < in->g->tensors.p[t].rank; d++) {
         if (x->dim[d].axis < 0) continue;
         int64_t outer = 1;
-        for (int p = 0; p < in->f->dim[t][d].n; p++) {
+        int pos = -1;
+        for (int p = 0; p < in->f->dim[t][d].n && pos < 0; p++) {
             int64_t size = in->f->cls[in->f->dim[t][d].cls[p]].size;
-            syn_axis_state cut = {.kind = SYN_S, .dim = (uint8_t)d, .pos = (uint8_t)p, .cut = -1};
-            if (outer == x->dim[d].outer && size == x->dim[d].n &&
-                syn_pins_allow(pins, in->f, t, &cut))
-                return true;
+            if (outer == x->dim[d].outer && size == x->dim[d].n) pos = p;
             outer *= size;
         }
-        return false;
+        if (pos < 0) return false;
+        for (int a = 0; a < SYN_MAX_AXES; a++)
+            if (x->dim[d].axis == a || x->dim[d].axis == SYN_BOTH)
+                s.ax[a] = (syn_axis_state){
+                    .kind = SYN_S, .dim = (uint8_t)d, .pos = (uint8_t)pos, .cut = -1};
     }
-    return syn_pins_allow(pins, in->f, t, &whole);
+    return syn_pins_allow(pins, in->f, t, &s, n_axes);
 }
 
 // The plan's pins on what the program declares: inputs, parameters, buffers, constants.
@@ -84,7 +87,7 @@ static bool keeps_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, c
                 continue;
             for (int x = 0; x < rec->tensors.n; x++)
                 if (rec->tensors.p[x].id == k->in[0] &&
-                    !lies_as_pinned(in, pins, t, &rec->tensors.p[x])) {
+                    !lies_as_pinned(in, pins, t, &rec->tensors.p[x], rec->n_axes)) {
                     cli_error(CLI_INPUT,
                               "program.c:%d: %.*s does not lie as %.*s of plan.json says", k->line,
                               HB_ARG(k->name), HB_ARG(syn_pins_text(a, pins, t)));

@@ -6,7 +6,6 @@
 // member would have.
 
 #include "synth/schedule.h"
-#include "synth/states.h"
 
 #include <string.h>
 
@@ -72,30 +71,35 @@ static void merge(syn_program *p, const bucket *b, const int *wait_of, bool *dea
     p->instr.p[b->need].start = b->start[b->n - 1];
 }
 
-void syn_bucket(syn_program *p, const cost_model *m)
+void syn_bucket(syn_program *p, syn_costs *c)
 {
-    const syn_mesh *mesh = p->mesh;
-    cl_link link = cl_group_link(m->cluster, mesh->cluster_rank, mesh->n_ranks, 1);
-    double enough = link.latency * link.bandwidth * mesh->n_ranks / LATENCY_SHARE;
+    enum { MASKS = 4 };
     int n = p->instr.n, *wait_of = HB_ARRAY(p->arena, int, n), *to = HB_ARRAY(p->arena, int, n);
     bool *dead = HB_ARRAY(p->arena, bool, n);
     bucket b = {0};
-    double all = 0;
+    double all[MASKS] = {0}, least[MASKS] = {0};
     for (int i = 0; i < n; i++) {
-        if (p->instr.p[i].kind == SYN_WAIT)
-            wait_of[p->instr.p[i].start] = i;
-        else if (joins(&p->instr.p[i]))
-            all += start_bytes(p, &p->instr.p[i]);
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind == SYN_WAIT)
+            wait_of[in->start] = i;
+        else if (joins(in))
+            all[in->axes] += start_bytes(p, in);
     }
     // Where there is much to send, one more latency at the end of a block is nothing.
-    double least = all > PLENTY * enough ? 0 : enough;
+    for (unsigned axes = 1; axes < MASKS; axes++) {
+        if (all[axes] <= 0) continue;
+        cl_link link = syn_axes_link(c, axes);
+        double enough =
+            link.latency * link.bandwidth * syn_group_size(p->mesh, axes) / LATENCY_SHARE;
+        least[axes] = all[axes] > PLENTY * enough ? 0 : enough;
+    }
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (!joins(in)) continue;
         const syn_instr *prev = b.n > 0 ? &p->instr.p[b.start[b.n - 1]] : NULL;
         if (!prev || b.n == MAX_BUCKET || b.need < i || prev->axes != in->axes ||
             prev->reduce_max != in->reduce_max ||
-            (b.bytes >= least && !hb_str_eq(block_of(p, prev), block_of(p, in)))) {
+            (b.bytes >= least[in->axes] && !hb_str_eq(block_of(p, prev), block_of(p, in)))) {
             merge(p, &b, wait_of, dead);
             b = (bucket){.need = wait_of[i]};
         }
@@ -114,5 +118,5 @@ void syn_bucket(syn_program *p, const cost_model *m)
         if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
     for (int i = 0; i < k; i++)
         if (p->instr.p[i].kind == SYN_START && p->instr.p[i].n_in > 1)
-            syn_price_one(p, m, &p->instr.p[i]);
+            syn_price_one(p, c, &p->instr.p[i]);
 }

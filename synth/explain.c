@@ -8,9 +8,7 @@
 static hb_str state_text(hb_arena *a, const syn_space *s, int tensor, int i)
 {
     hb_buf b = {.arena = a};
-    syn_state st = {0};
-    st.ax[0] = s->states[tensor]->s[i];
-    syn_state_print(&b, s->mesh, s->f, tensor, &st);
+    syn_state_print(&b, s->mesh, s->f, tensor, &s->states[tensor]->s[i]);
     return hb_done(&b);
 }
 

@@ -1,11 +1,13 @@
-// Forms of a node on the axis: what its index structure (ir_rule) allows.
+// Forms of a node: what its index structure (ir_rule) allows. On each axis
 //
 //     none     every operand and output whole
 //     factor   one local factor cut by one table: operands and outputs that hold it are S; an
-//     output
-//              without it is P by its reducer; a term without it must then be P itself in one
-//              linear operand
+//              output without it is P by its reducer; a term without it must then be P itself in
+//              one linear operand
 //     partial  one linear operand of every term is P, the rest whole; outputs are P
+//
+// On two axes, every pair of these whose states exist together. A factor cut over both axes is a
+// pair of a cut over both and of its sums by machine.
 //
 // A strategy is the same list with forms taken away.
 
@@ -14,23 +16,38 @@
 
 #include "synth/states.h"
 
+// A form on one axis; states are indices into the tensors' lists of that axis.
+typedef struct axis_form {
+    int factor, cut; // -1 none
+    uint16_t in[IR_MAX_IN], out[IR_MAX_OUT];
+} axis_form;
+
 typedef struct builder {
     hb_arena *arena;
     const syn_space *s;
     int node;
     const ir_node *n;
     const ir_rule *r;
+    int axis;
+    HB_VEC(axis_form) on[SYN_MAX_AXES];
     HB_VEC(syn_form) v;
 } builder;
 
-static int tensor_of(const builder *b, bool out, int i)
+static const syn_states *states_of(const builder *b, bool out, int i)
 {
-    return out ? b->n->out[i] : b->n->in[i];
+    return b->s->states[out ? b->n->out[i] : b->n->in[i]];
 }
 
 static int find_state(const builder *b, bool out, int i, const syn_axis_state *x)
 {
-    return syn_states_find(b->s->states[tensor_of(b, out, i)], x);
+    const syn_states *st = states_of(b, out, i);
+    const syn_axis_state *y = st->ax[b->axis];
+    for (int k = 0; k < st->n_ax[b->axis]; k++)
+        if (x->kind == y[k].kind &&
+            (x->kind == SYN_R || (x->kind == SYN_P && x->reducer == y[k].reducer) ||
+             (x->kind == SYN_S && x->dim == y[k].dim && x->pos == y[k].pos && x->cut == y[k].cut)))
+            return k;
+    return -1;
 }
 
 static int partial_state(const builder *b, bool out, int i, char reducer)
@@ -43,7 +60,7 @@ static int partial_state(const builder *b, bool out, int i, char reducer)
 // -2 if it holds k in a way that has no state.
 static int cut_state(const builder *b, bool out, int i, int k, int cut)
 {
-    const ir_tensor *t = &b->s->g->tensors.p[tensor_of(b, out, i)];
+    const ir_tensor *t = &b->s->g->tensors.p[out ? b->n->out[i] : b->n->in[i]];
     int dim = 0, pos = 0;
     if (!ir_rule_find(out ? b->r->out[i] : b->r->in[i], t->rank, k, &dim, &pos)) return -1;
     syn_axis_state x = {
@@ -52,14 +69,14 @@ static int cut_state(const builder *b, bool out, int i, int k, int cut)
     return at < 0 ? -2 : at;
 }
 
-static bool try_cut(builder *b, int k, int cut, syn_form *form)
+static void try_cut(builder *b, int k, int cut)
 {
     bool contracted = false, held[IR_MAX_IN] = {false}, present[IR_MAX_IN] = {false};
-    *form = (syn_form){.factor = k, .cut = cut};
+    axis_form form = {.factor = k, .cut = cut};
     for (int i = 0; i < b->n->n_in; i++) {
         int at = cut_state(b, false, i, k, cut);
-        if (at == -2) return false;
-        form->in[i] = (uint8_t)(at < 0 ? 0 : at);
+        if (at == -2) return;
+        form.in[i] = (uint16_t)(at < 0 ? 0 : at);
         present[b->r->term[i]] = true;
         held[b->r->term[i]] |= at >= 0;
     }
@@ -69,18 +86,18 @@ static bool try_cut(builder *b, int k, int cut, syn_form *form)
             contracted = true;
             at = b->r->reducer[o] == '-' ? -2 : partial_state(b, true, o, b->r->reducer[o]);
         }
-        if (at < 0) return false;
-        form->out[o] = (uint8_t)at;
+        if (at < 0) return;
+        form.out[o] = (uint16_t)at;
     }
     for (int t = 0; contracted && t < b->r->n_terms; t++) {
         if (!present[t] || held[t]) continue;
         int p = -1, i = 0; // the term does not hold k: one linear operand of it must be P
         for (; i < b->n->n_in && p < 0; i++)
             if (b->r->term[i] == t && (b->r->linear >> i & 1)) p = partial_state(b, false, i, 's');
-        if (p < 0) return false;
-        form->in[i - 1] = (uint8_t)p;
+        if (p < 0) return;
+        form.in[i - 1] = (uint16_t)p;
     }
-    return true;
+    HB_PUSH(b->arena, &b->on[b->axis], form);
 }
 
 static bool all_sum(const builder *b)
@@ -91,10 +108,10 @@ static bool all_sum(const builder *b)
 }
 
 // One linear operand of every term from `term` on.
-static void partial_forms(builder *b, int term, syn_form *form)
+static void partial_forms(builder *b, int term, axis_form *form)
 {
     if (term == b->r->n_terms) {
-        HB_PUSH(b->arena, &b->v, *form);
+        HB_PUSH(b->arena, &b->on[b->axis], *form);
         return;
     }
     bool present = false;
@@ -104,7 +121,7 @@ static void partial_forms(builder *b, int term, syn_form *form)
         if (!(b->r->linear >> i & 1)) continue;
         int p = partial_state(b, false, i, 's');
         if (p < 0) continue;
-        form->in[i] = (uint8_t)p;
+        form->in[i] = (uint16_t)p;
         partial_forms(b, term + 1, form);
         form->in[i] = 0;
     }
@@ -114,63 +131,117 @@ static void partial_forms(builder *b, int term, syn_form *form)
 static void add_partial_forms(builder *b)
 {
     if (!all_sum(b)) return;
-    syn_form form = {.factor = -1, .cut = -1};
+    axis_form form = {.factor = -1, .cut = -1};
     for (int o = 0; o < b->n->n_out; o++) {
         int p = partial_state(b, true, o, 's');
         if (p < 0) return;
-        form.out[o] = (uint8_t)p;
+        form.out[o] = (uint16_t)p;
     }
     partial_forms(b, 0, &form);
 }
 
-static bool cuts_batch(const builder *b, const syn_form *f)
+static void list_axis_forms(builder *b)
 {
-    return f->factor >= 0 && b->s->f->cls[b->r->factor[f->factor].cls].batch;
+    const syn_space *s = b->s;
+    HB_PUSH(b->arena, &b->on[b->axis], (axis_form){.factor = -1, .cut = -1});
+    for (int k = 0; k < b->r->n_factors; k++) {
+        int cls = b->r->factor[k].cls;
+        if (b->r->factor[k].whole || !s->cuttable[cls]) continue;
+        const struct syn_palette_group *q = &s->palette->group[s->palette->group_of[cls]];
+        for (int c = 0; c < q->n[b->axis]; c++)
+            try_cut(b, k, q->cut[b->axis][c]);
+        for (int c = 0; b->axis == 1 && c < q->n[SYN_BOTH]; c++)
+            try_cut(b, k, q->cut[SYN_BOTH][c]);
+    }
+    add_partial_forms(b);
 }
 
-// Keeps the forms the strategy wants: `wanted` ones if there are any.
-static void keep_if_any(builder *b, bool (*wanted)(const builder *, const syn_form *))
+// The state that two axes' states make, -1 if they do not go together.
+static bool pair_state(const builder *b, bool out, int i, int x, int y, uint16_t *state)
+{
+    const syn_states *st = states_of(b, out, i);
+    int at = st->of[x * st->n_ax[1] + y];
+    *state = (uint16_t)at;
+    return at >= 0;
+}
+
+static void pair(builder *b, const axis_form *x, const axis_form *y)
+{
+    const syn_mesh *mesh = b->s->mesh;
+    const syn_cut *joint =
+        y->cut >= 0 && mesh->cuts.p[y->cut].axis == SYN_BOTH ? &mesh->cuts.p[y->cut] : NULL;
+    if (joint ? x->factor != y->factor || x->cut != joint->coarse
+              : x->factor >= 0 && x->factor == y->factor)
+        return;
+    syn_form form = {{{x->factor, y->factor}, {x->cut, y->cut}}, {0}, {0}};
+    for (int i = 0; i < b->n->n_in; i++)
+        if (!pair_state(b, false, i, x->in[i], y->in[i], &form.in[i])) return;
+    for (int o = 0; o < b->n->n_out; o++)
+        if (!pair_state(b, true, o, x->out[o], y->out[o], &form.out[o])) return;
+    HB_PUSH(b->arena, &b->v, form);
+}
+
+// On how many axes a form cuts the batch.
+static int batch_cuts(const builder *b, const syn_form *f)
 {
     int n = 0;
-    for (int i = 0; i < b->v.n; i++)
-        if (wanted(b, &b->v.p[i])) b->v.p[n++] = b->v.p[i];
+    for (int a = 0; a < SYN_MAX_AXES; a++)
+        n += f->cut.factor[a] >= 0 && b->s->f->cls[b->r->factor[f->cut.factor[a]].cls].batch;
+    return n;
+}
+
+static int cuts(const builder *b, const syn_form *f)
+{
+    (void)b;
+    return (f->cut.factor[0] >= 0) + (f->cut.factor[1] >= 0);
+}
+
+static int whole(const builder *b, const syn_form *f)
+{
+    return cuts(b, f) == 0;
+}
+
+// Keeps the forms that rank highest, if any ranks above 0.
+static void keep_best(builder *b, int (*rank)(const builder *, const syn_form *))
+{
+    int most = 0, n = 0;
+    for (int i = 0; i < b->v.n; i++) {
+        int r = rank(b, &b->v.p[i]);
+        most = r > most ? r : most;
+    }
+    for (int i = 0; most > 0 && i < b->v.n; i++)
+        if (rank(b, &b->v.p[i]) == most) b->v.p[n++] = b->v.p[i];
     if (n > 0) b->v.n = n;
 }
 
-static bool is_cut(const builder *b, const syn_form *f)
+static bool any_partial(const syn_state *s)
 {
-    (void)b;
-    return f->factor >= 0;
-}
-
-static bool not_cut(const builder *b, const syn_form *f)
-{
-    return !is_cut(b, f);
+    return s->ax[0].kind == SYN_P || s->ax[1].kind == SYN_P;
 }
 
 static bool reads_partial(const builder *b, const syn_form *f)
 {
     for (int i = 0; i < b->n->n_in; i++)
-        if (b->s->states[b->n->in[i]]->s[f->in[i]].kind == SYN_P) return true;
+        if (any_partial(&states_of(b, false, i)->s[f->in[i]])) return true;
     return false;
 }
 
 static bool makes_partial(const builder *b, const syn_form *f)
 {
     for (int o = 0; o < b->n->n_out; o++)
-        if (b->s->states[b->n->out[o]]->s[f->out[o]].kind == SYN_P) return true;
+        if (any_partial(&states_of(b, true, o)->s[f->out[o]])) return true;
     return false;
 }
 
 // HAP's rules (alibaba/hap, hap.rs analyze_rgraph): only add takes partial values; forward, only
 // whole sums, the loss and products without a parameter's rule contract a cut factor, and attention
 // is cut by the batch. Backward, the adjoints of these are whatever the rows allow.
-static bool hap_rule(const builder *b, const syn_form *f)
+static int hap_rule(const builder *b, const syn_form *f)
 {
     const ir_op_row *row = ir_row(b->n->op);
-    if (reads_partial(b, f)) return f->factor < 0 && b->n->op == IR_OP_add;
-    if (f->factor < 0 || b->n->phase != IR_FORWARD) return true;
-    if (row->flops_kind == IR_FLOPS_SDPA) return cuts_batch(b, f);
+    if (reads_partial(b, f)) return whole(b, f) && b->n->op == IR_OP_add;
+    if (whole(b, f) || b->n->phase != IR_FORWARD) return true;
+    if (row->flops_kind == IR_FLOPS_SDPA) return batch_cuts(b, f) > 0;
     return !makes_partial(b, f) || b->n->op == IR_OP_sum || b->n->op == IR_OP_matmul ||
            b->n->op == IR_OP_nll_sum || b->n->op == IR_OP_count;
 }
@@ -183,21 +254,21 @@ static void apply_strategy(builder *b)
     switch (s->strategy) {
     case SYN_DP_EVEN:
     case SYN_DP_PROP:
-        keep_if_any(b, cuts_batch);
+        keep_best(b, batch_cuts);
         break;
     case SYN_ZERO:
-        if (!update) keep_if_any(b, cuts_batch);
-        if (!update && !cuts_batch(b, &b->v.p[0])) keep_if_any(b, not_cut);
+        if (!update) keep_best(b, batch_cuts);
+        if (!update && batch_cuts(b, &b->v.p[0]) == 0) keep_best(b, whole);
         if (update && (row->flags & IR_IN_PLACE) &&
             ir_elements(&s->g->tensors.p[b->n->in[0]]) >= s->opt->small_param)
-            keep_if_any(b, is_cut);
+            keep_best(b, cuts);
         break;
     case SYN_TP:
         if (!update && (row->flops_kind == IR_FLOPS_DENSE || row->flops_kind == IR_FLOPS_SDPA))
-            keep_if_any(b, is_cut);
+            keep_best(b, cuts);
         break;
     case SYN_HAP:
-        keep_if_any(b, hap_rule);
+        keep_best(b, hap_rule);
         break;
     case SYN_AUTO:
     case SYN_N_STRATEGIES:
@@ -211,36 +282,8 @@ static double state_price(const builder *b, const syn_form *form)
     double sec = 0;
     for (int i = 0; b->s->memory_price && i < b->n->n_in; i++)
         if (b->s->g->tensors.p[b->n->in[i]].kind == IR_STATE)
-            sec += b->s->states[b->n->in[i]]->bytes[form->in[i]];
+            sec += states_of(b, false, i)->bytes[form->in[i]];
     return sec;
-}
-
-double syn_node_seconds(const ir_graph *g, const ir_factors *f, const cost_model *m,
-                        const syn_mesh *mesh, int node, int k, int cut, int cls)
-{
-    const char *name = ir_row(g->nodes.p[node].op)->name;
-    double worst = 0, flops = 0, bytes = 0;
-    int cluster_class = mesh->cluster_class[cls];
-    if (k < 0) {
-        ir_node_work(g, f, node, NULL, 0, &flops, &bytes);
-        return cost_op(m, cluster_class, name, flops, bytes);
-    }
-    const syn_cut *c = &mesh->cuts.p[cut];
-    // Only a causal attention's work depends on where a part begins.
-    bool by_place = ir_row(g->nodes.p[node].op)->flops_kind == IR_FLOPS_SDPA;
-    int64_t lo = 0, last_n = -1;
-    for (int r = 0; r < mesh->n_ranks; r++) {
-        int64_t n = c->table[r];
-        if (mesh->class_of[r] == cls && (by_place || n != last_n)) {
-            ir_part part = {k, n, lo};
-            ir_node_work(g, f, node, &part, 1, &flops, &bytes);
-            double sec = cost_op(m, cluster_class, name, flops, bytes);
-            worst = sec > worst ? sec : worst;
-            last_n = n;
-        }
-        lo += n;
-    }
-    return worst;
 }
 
 uint64_t syn_node_signature(const syn_space *s, int node)
@@ -285,17 +328,12 @@ syn_forms *syn_forms_build(hb_arena *a, const syn_space *s, int node)
 {
     builder b = {
         .arena = a, .s = s, .node = node, .n = &s->g->nodes.p[node], .r = &s->f->rule[node]};
-    HB_PUSH(a, &b.v, (syn_form){.factor = -1, .cut = -1});
-    for (int k = 0; k < b.r->n_factors; k++) {
-        int cls = b.r->factor[k].cls;
-        if (b.r->factor[k].whole || !s->cuttable[cls]) continue;
-        const struct syn_palette_group *q = &s->palette->group[s->palette->group_of[cls]];
-        for (int c = 0; c < q->n; c++) {
-            syn_form form;
-            if (try_cut(&b, k, q->cut[c], &form)) HB_PUSH(a, &b.v, form);
-        }
-    }
-    add_partial_forms(&b);
+    for (b.axis = 0; b.axis < s->mesh->n_axes; b.axis++)
+        list_axis_forms(&b);
+    if (s->mesh->n_axes == 1) HB_PUSH(a, &b.on[1], (axis_form){.factor = -1, .cut = -1});
+    for (int i = 0; i < b.on[0].n; i++)
+        for (int j = 0; j < b.on[1].n; j++)
+            pair(&b, &b.on[0].p[i], &b.on[1].p[j]);
     apply_strategy(&b);
     syn_forms *out = HB_NEW(a, syn_forms);
     out->n = b.v.n;
@@ -305,12 +343,9 @@ syn_forms *syn_forms_build(hb_arena *a, const syn_space *s, int node)
     out->sec = HB_ARRAY(a, double, out->n *classes);
     for (int i = 0; i < out->n; i++) {
         const syn_form *form = &out->form[i];
-        for (int c = 0; c < classes; c++) {
-            double sec =
-                syn_node_seconds(s->g, s->f, s->m, s->mesh, node, form->factor, form->cut, c);
-            out->sec[i * classes + c] = sec;
-            out->cost[i] += s->weight[c] * sec;
-        }
+        syn_node_seconds(s->costs, node, &form->cut, &out->sec[i * classes]);
+        for (int c = 0; c < classes; c++)
+            out->cost[i] += s->weight[c] * out->sec[i * classes + c];
         out->cost[i] += state_price(&b, form);
     }
     return out;

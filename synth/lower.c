@@ -14,26 +14,11 @@ typedef struct lowering {
     int *state;       // by graph tensor without a variable: the state its buffer is in
 } lowering;
 
-void syn_measure(const syn_program *p, syn_tensor *t)
-{
-    const syn_mesh *mesh = p->mesh;
-    for (int c = 0; c < mesh->n_classes; c++)
-        t->bytes[c] = 0;
-    for (int r = 0; r < mesh->n_ranks; r++) {
-        int64_t bytes =
-            syn_local_elements(mesh, p->g, p->f, t->value, &t->state, r) * ir_dtype_bytes(t->dtype);
-        int c = mesh->class_of[r];
-        if (bytes > t->bytes[c]) t->bytes[c] = bytes;
-    }
-}
-
-static int new_buffer(lowering *l, int value, const syn_axis_state *x, syn_role role)
+static int new_buffer(lowering *l, int value, const syn_state *x, syn_role role)
 {
     const ir_tensor *v = &l->p->g->tensors.p[value];
-    syn_tensor t = {.value = value, .role = role, .dtype = v->dtype, .family = -1};
-    t.state.ax[0] = *x;
-    t.state.ax[1] = (syn_axis_state){.kind = SYN_R, .cut = -1};
-    syn_measure(l->p, &t);
+    syn_tensor t = {.value = value, .role = role, .state = *x, .dtype = v->dtype, .family = -1};
+    syn_local_bytes(l->s->costs, value, x, t.bytes);
     HB_PUSH(l->arena, &l->p->tensors, t);
     return l->p->tensors.n - 1;
 }
@@ -53,29 +38,28 @@ static int *one(lowering *l, int i)
     return hb_copy(l->arena, &i, sizeof i);
 }
 
-static void emit_step(lowering *l, const syn_step *step, int from, int to, int node)
+// The instructions of one move; a copy without a change of state is a slice.
+static void emit_move(lowering *l, const syn_move *move, int from, int to, int node)
 {
     syn_instr in = {.node = node,
                     .n_in = 1,
                     .n_out = 1,
                     .in = one(l, from),
                     .out = one(l, to),
+                    .axes = move->axes,
                     .scratch = -1,
                     .start = -1};
-    if (step->kind == SYN_STEP_SLICE || step->kind == SYN_STEP_PARTIAL) {
-        in.kind = step->kind == SYN_STEP_SLICE ? SYN_SLICE : SYN_PARTIAL;
-        in.axes = 1;
+    if (move->kind == SYN_MOVE_SLICE || move->kind == SYN_MOVE_PARTIAL) {
+        in.kind = move->kind == SYN_MOVE_SLICE ? SYN_SLICE : SYN_PARTIAL;
         HB_PUSH(l->arena, &l->p->instr, in);
         return;
     }
-    hb_assert(step->kind == SYN_STEP_COLL);
+    hb_assert(move->kind == SYN_MOVE_COLL);
     in.kind = SYN_START;
-    in.coll = step->coll;
-    in.form = step->form;
-    in.reduce_max = step->reduce_max;
-    in.axes = 1;
-    int64_t scratch = cost_scratch(step->coll, step->form, &step->shards);
-    if (scratch > 0) in.scratch = new_scratch(l, scratch);
+    in.coll = move->coll;
+    in.form = move->form;
+    in.reduce_max = move->reduce_max;
+    if (move->scratch > 0) in.scratch = new_scratch(l, move->scratch);
     l->p->tensors.p[from].sym = l->p->tensors.p[to].sym = true;
     HB_PUSH(l->arena, &l->p->instr, in);
     syn_instr wait = {.kind = SYN_WAIT, .node = node, .scratch = -1, .start = l->p->instr.n - 1};
@@ -90,10 +74,11 @@ static int convert(lowering *l, int buffer, int i, int j, int target, int node)
     const syn_states *st = l->s->states[value];
     while (i != j) {
         int k = st->via[i * st->n + j];
-        double sec = 0;
-        syn_step step = syn_step_between(l->s, value, st, i, k, &sec);
+        syn_move move = syn_move_between(l->s->costs, value, &st->s[i], &st->s[k]);
+        if (move.kind == SYN_MOVE_COLL)
+            syn_move_price(l->s->costs, value, &st->s[i], &st->s[k], &move);
         int to = k == j && target >= 0 ? target : new_buffer(l, value, &st->s[k], SYN_ROLE_VALUE);
-        emit_step(l, &step, buffer, to, node);
+        emit_move(l, &move, buffer, to, node);
         buffer = to;
         i = k;
     }
@@ -162,9 +147,10 @@ static int operand(lowering *l, int node, int i)
 // beside whatever lies between (a gradient and its update), and takes no more memory.
 static void reduce_early(lowering *l, int t, int node)
 {
-    const syn_axis_state *have = &l->s->states[t]->s[l->state[t]];
+    const syn_state *have = &l->s->states[t]->s[l->state[t]];
     int u = l->s->first_use[t];
-    if (have->kind != SYN_P || l->s->first_use[t + 1] != u + 1) return;
+    if ((have->ax[0].kind != SYN_P && have->ax[1].kind != SYN_P) || l->s->first_use[t + 1] != u + 1)
+        return;
     int want = form_of(l, l->s->uses[u][0])->in[l->s->uses[u][1]];
     l->kept[t] = convert(l, l->kept[t], l->state[t], want, -1, node);
     l->state[t] = want;
@@ -229,8 +215,8 @@ static void close_updates(lowering *l)
         if (have != want) {
             convert(l, l->kept[next], have, want, home, g->tensors.p[next].producer);
         } else {
-            syn_step copy = {.kind = SYN_STEP_SLICE};
-            emit_step(l, &copy, l->kept[next], home, g->tensors.p[next].producer);
+            syn_move copy = {.kind = SYN_MOVE_SLICE, .axes = 1};
+            emit_move(l, &copy, l->kept[next], home, g->tensors.p[next].producer);
         }
     }
 }

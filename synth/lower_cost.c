@@ -3,116 +3,130 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/states.h"
+#include "synth/space.h"
 
-// The local factor and cut an OP instruction runs with on the axis: read off any operand or output
-// that is cut. -1 if none is.
-static int op_factor(const syn_program *p, const syn_instr *in, int *cut)
+// How an OP instruction is cut: on each axis the local factor of any operand or output that is cut.
+static syn_node_cut node_cut(const syn_program *p, const syn_instr *in)
 {
     const ir_rule *r = &p->f->rule[in->node];
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < (pass ? in->n_in : in->n_out); i++) {
-            const syn_axis_state *x = &p->tensors.p[pass ? in->in[i] : in->out[i]].state.ax[0];
-            if (x->kind != SYN_S) continue;
-            const ir_rule_dim *dims = pass ? r->in[i] : r->out[i];
-            *cut = x->cut;
-            return dims[x->dim].f[x->pos];
+    syn_node_cut c = {{-1, -1}, {-1, -1}};
+    for (int i = 0; i < in->n_out + in->n_in; i++) {
+        bool out = i < in->n_out;
+        int at = out ? i : i - in->n_out;
+        const syn_state *s = &p->tensors.p[out ? in->out[at] : in->in[at]].state;
+        for (int a = 0; a < p->mesh->n_axes; a++) {
+            const syn_axis_state *x = &s->ax[a];
+            if (x->kind != SYN_S || c.factor[a] >= 0) continue;
+            c.factor[a] = (out ? r->out : r->in)[at][x->dim].f[x->pos];
+            c.cut[a] = x->cut;
         }
-    *cut = -1;
-    return -1;
+    }
+    return c;
 }
 
-static bool leads(const syn_program *p, const syn_tensor *t)
+static syn_transfer *transfers(hb_arena *a, const syn_program *p, const syn_instr *in)
 {
-    const syn_axis_state *x = &t->state.ax[0];
-    const ir_tensor *v = &p->g->tensors.p[t->value];
-    int64_t before = 1;
-    for (int d = 0; d < x->dim; d++)
-        before *= v->dim[d];
-    for (int i = 0; i < x->pos; i++)
-        before *= p->f->cls[p->f->dim[t->value][x->dim].cls[i]].size;
-    return before == 1;
-}
-
-cost_shards syn_shards(const syn_program *p, const syn_instr *in, int i)
-{
-    const syn_mesh *mesh = p->mesh;
-    const syn_tensor *src = &p->tensors.p[in->in[i]], *dst = &p->tensors.p[in->out[i]];
-    const syn_axis_state *a = &src->state.ax[0], *b = &dst->state.ax[0];
-    cost_shards sh = {
-        .n = mesh->n_ranks,
-        .bytes = (double)(ir_elements(&p->g->tensors.p[src->value]) * ir_dtype_bytes(src->dtype))};
-    const syn_tensor *first = a->kind == SYN_S ? src : dst;
-    if (first->state.ax[0].kind == SYN_S) {
-        sh.table = mesh->cuts.p[first->state.ax[0].cut].table;
-        sh.leading = leads(p, first);
-    }
-    if (a->kind == SYN_S && b->kind == SYN_S) {
-        sh.table2 = mesh->cuts.p[b->cut].table;
-        sh.leading2 = leads(p, dst);
-    }
-    return sh;
-}
-
-// All-reduces of one bucket travel as one message; other collectives of a list follow each other.
-static double collective_seconds(const syn_program *p, const cost_model *m, const syn_instr *in)
-{
-    const syn_mesh *mesh = p->mesh;
-    cl_link link = cl_group_link(m->cluster, mesh->cluster_rank, mesh->n_ranks, 1);
-    double pack = 0, sec = 0, memory = HUGE_VAL;
-    for (int c = 0; c < mesh->n_classes; c++) {
-        double b = m->cluster->cls[mesh->cluster_class[c]].memory_bandwidth;
-        memory = b < memory ? b : memory;
-    }
-    cost_shards sum = {.n = mesh->n_ranks};
+    syn_transfer *list = HB_ARRAY(a, syn_transfer, in->n_in);
     for (int i = 0; i < in->n_in; i++) {
-        cost_shards sh = syn_shards(p, in, i);
-        sum.bytes += sh.bytes;
-        if (in->coll == COST_ALL_REDUCE) continue;
-        pack += cost_pack_bytes(in->coll, in->form, &sh);
-        sec += cost_collective(in->coll, in->form, &sh, link);
+        const syn_tensor *from = &p->tensors.p[in->in[i]], *to = &p->tensors.p[in->out[i]];
+        list[i] = (syn_transfer){from->value, from->dtype, from->state, to->state};
     }
-    if (in->coll == COST_ALL_REDUCE) {
-        pack = cost_pack_bytes(in->coll, in->form, &sum);
-        sec = cost_collective(in->coll, in->form, &sum, link);
-    }
-    return sec + pack / memory;
+    return list;
 }
 
-void syn_price_one(syn_program *p, const cost_model *m, syn_instr *in)
+static syn_move move_of(const syn_instr *in)
 {
-    const syn_mesh *mesh = p->mesh;
-    int cut = -1, k = -1;
+    return (syn_move){.kind = SYN_MOVE_COLL,
+                      .axes = in->axes,
+                      .coll = in->coll,
+                      .reduce_max = in->reduce_max,
+                      .form = in->form};
+}
+
+void syn_price_one(syn_program *p, syn_costs *c, syn_instr *in)
+{
+    syn_node_cut cut;
+    hb_arena *scratch;
+    syn_move move;
     switch (in->kind) {
     case SYN_OP:
-        k = op_factor(p, in, &cut);
-        for (int c = 0; c < mesh->n_classes; c++)
-            in->sec[c] = syn_node_seconds(p->g, p->f, m, mesh, in->node, k, cut, c);
+        cut = node_cut(p, in);
+        syn_node_seconds(c, in->node, &cut, in->sec);
         break;
     case SYN_SLICE:
     case SYN_PARTIAL:
-        for (int c = 0; c < mesh->n_classes; c++)
-            in->sec[c] =
-                syn_local_copy_seconds(m, mesh, c, (double)p->tensors.p[in->out[0]].bytes[c]);
+        for (int k = 0; k < p->mesh->n_classes; k++)
+            in->sec[k] = syn_copy_seconds(c, k, (double)p->tensors.p[in->out[0]].bytes[k]);
         break;
     case SYN_START:
-        in->sec[0] = collective_seconds(p, m, in);
+        scratch = hb_arena_new();
+        move = move_of(in);
+        in->sec[0] = syn_list_seconds(c, &move, transfers(scratch, p, in), in->n_in);
+        hb_arena_free(scratch);
         break;
     case SYN_WAIT:
         break;
     }
 }
 
-void syn_price(syn_program *p, const cost_model *m)
+int64_t syn_scratch_bytes(const syn_program *p, const syn_costs *c, const syn_instr *in)
 {
-    for (int i = 0; i < p->instr.n; i++)
-        syn_price_one(p, m, &p->instr.p[i]);
+    hb_arena *scratch = hb_arena_new();
+    syn_move move = move_of(in);
+    int64_t bytes = syn_list_scratch(c, &move, transfers(scratch, p, in), in->n_in);
+    hb_arena_free(scratch);
+    return bytes;
 }
 
-void syn_price_moves(syn_program *p, const cost_model *m)
+void syn_price(syn_program *p, syn_costs *c)
 {
     for (int i = 0; i < p->instr.n; i++)
-        if (p->instr.p[i].kind != SYN_OP) syn_price_one(p, m, &p->instr.p[i]);
+        syn_price_one(p, c, &p->instr.p[i]);
+}
+
+// Equal moves of repeated layers are priced once.
+void syn_price_moves(syn_program *p, syn_costs *c)
+{
+    hb_arena *a = hb_arena_new();
+    hb_map *known = hb_map_new(a);
+    HB_VEC(double) sec = {0};
+    for (int i = 0; i < p->instr.n; i++) {
+        syn_instr *in = &p->instr.p[i];
+        if (in->kind == SYN_OP) continue;
+        if (in->kind != SYN_START || in->n_in != 1) {
+            syn_price_one(p, c, in);
+            continue;
+        }
+        const syn_tensor *from = &p->tensors.p[in->in[0]], *to = &p->tensors.p[in->out[0]];
+        const ir_tensor *t = &p->g->tensors.p[from->value];
+        int64_t key[8 + 2 * IR_MAX_RANK + 12];
+        int n = 0;
+        key[n++] = (int64_t)in->coll << 32 | (int64_t)in->form << 8 | (int64_t)in->axes;
+        key[n++] = ir_dtype_bytes(from->dtype);
+        for (int d = 0; d < t->rank; d++)
+            key[n++] = t->dim[d];
+        for (int side = 0; side < 2; side++)
+            for (int x = 0; x < p->mesh->n_axes; x++) {
+                const syn_axis_state *s = &(side ? to : from)->state.ax[x];
+                key[n++] = s->kind;
+                if (s->kind != SYN_S) continue;
+                key[n++] = (int64_t)s->dim << 32 | s->pos;
+                key[n++] = s->cut;
+                // What stands before the factor in its dim decides whether it leads.
+                key[n++] = s->pos > 0 ? p->f->cls[p->f->dim[from->value][s->dim].cls[0]].size : 0;
+            }
+        uint64_t h = hb_hash_key(key, sizeof *key * (size_t)n);
+        hb_str name = {(const char *)&h, sizeof h};
+        int at = hb_map_get(known, name);
+        if (at < 0) {
+            at = sec.n;
+            syn_price_one(p, c, in);
+            HB_PUSH(a, &sec, in->sec[0]);
+            hb_map_put(known, hb_str_n(a, name.p, name.n), at);
+        }
+        in->sec[0] = sec.p[at];
+    }
+    hb_arena_free(a);
 }
 
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
@@ -125,6 +139,7 @@ double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
                     : in->kind == SYN_WAIT ? COST_WAIT
                                            : COST_COMPUTE;
         e[i].of = in->start;
+        e[i].stream = in->axes == 2 ? 1 : 0; // the axis inside machines has links of its own
         memcpy(e[i].sec, in->sec, sizeof e[i].sec);
     }
     cost_simulate(p->arena, p->mesh->n_classes, e, p->instr.n, keep_times, t);
@@ -134,7 +149,9 @@ double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
 
 double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t)
 {
-    syn_price(p, m);
+    hb_arena *a = hb_arena_new();
+    syn_price(p, syn_costs_new(a, m, p->mesh, p->g, p->f));
+    hb_arena_free(a);
     return syn_simulate(p, t, true);
 }
 

@@ -81,45 +81,47 @@ syn_palette *syn_palette_copy(hb_arena *a, const syn_palette *p)
 void syn_palette_clear(syn_palette *p)
 {
     for (int k = 0; k < p->n_groups; k++)
-        p->group[k].n = 0;
+        memset(p->group[k].n, 0, sizeof p->group[k].n);
 }
 
-void syn_palette_add(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group, const double *per_rank,
-                     hb_str name)
+static void add_cut(struct syn_palette_group *q, int axis, int id)
 {
-    int64_t *table = HB_ARRAY(a, int64_t, mesh->size[0]);
+    for (int i = 0; i < q->n[axis]; i++)
+        if (q->cut[axis][i] == id) return;
+    if (q->n[axis] < SYN_MAX_PALETTE) q->cut[axis][q->n[axis]++] = id;
+}
+
+void syn_palette_add(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group, int axis,
+                     const double *weight, hb_str name)
+{
+    int n = syn_extent(mesh, axis);
+    int64_t *table = HB_ARRAY(a, int64_t, n);
     for (int k = 0; k < p->n_groups; k++) {
         struct syn_palette_group *q = &p->group[k];
-        if ((group >= 0 && k != group) || q->n == SYN_MAX_PALETTE || q->size < 2) continue;
-        lp_round(q->size, q->grain, mesh->size[0], per_rank, table);
-        int id = syn_cut_intern(a, mesh, 0, q->size, table, name);
-        bool known = false;
-        for (int i = 0; i < q->n; i++)
-            known |= q->cut[i] == id;
-        if (!known) q->cut[q->n++] = id;
+        if ((group >= 0 && k != group) || q->n[axis] == SYN_MAX_PALETTE || q->size < 2) continue;
+        if (axis == SYN_BOTH && q->n[0] == SYN_MAX_PALETTE) continue;
+        if (!q->batch && 2 * (q->size / q->grain) <= n) continue;
+        lp_round(q->size, q->grain, n, weight, table);
+        int id = syn_cut_intern(a, mesh, axis, q->size, table, name);
+        if (axis == SYN_BOTH) add_cut(q, 0, mesh->cuts.p[id].coarse);
+        add_cut(q, axis, id);
     }
 }
 
-syn_mesh *syn_mesh_flat(hb_arena *a, const cl_cluster *c, const bool *keep)
+void syn_palette_add_ranks(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group,
+                           const double *per_rank, hb_str name)
 {
-    syn_mesh *m = HB_NEW(a, syn_mesh);
-    int *to_mesh = HB_ARRAY(a, int, c->n_classes);
-    m->n_axes = 1;
-    m->class_of = HB_ARRAY(a, int, c->n_ranks);
-    m->cluster_rank = HB_ARRAY(a, int, c->n_ranks);
-    m->cluster_class = HB_ARRAY(a, int, c->n_classes);
-    memset(to_mesh, -1, sizeof *to_mesh * (size_t)c->n_classes);
-    for (int r = 0; r < c->n_ranks; r++) {
-        if (keep && !keep[r]) continue;
-        int k = c->class_of[r];
-        if (to_mesh[k] < 0) {
-            m->cluster_class[m->n_classes] = k;
-            to_mesh[k] = m->n_classes++;
-        }
-        m->class_of[m->n_ranks] = to_mesh[k];
-        m->cluster_rank[m->n_ranks++] = r;
+    if (mesh->n_axes == 1) {
+        syn_palette_add(a, p, mesh, group, 0, per_rank, name);
+        return;
     }
-    m->size[0] = m->n_ranks;
-    m->size[1] = 1;
-    return m;
+    syn_palette_add(a, p, mesh, group, SYN_BOTH, per_rank, name);
+    for (int axis = 0; axis < mesh->n_axes; axis++) {
+        double *sum = HB_ARRAY(a, double, mesh->size[axis]);
+        for (int r = 0; r < mesh->n_ranks; r++)
+            sum[syn_coord(mesh, r, axis)] += per_rank[r];
+        for (int k = 0; k < p->n_groups; k++) // sums of a cut over both axes serve axis 0
+            if ((group < 0 || k == group) && p->group[k].n[axis] == 0)
+                syn_palette_add(a, p, mesh, k, axis, sum, name);
+    }
 }

@@ -18,7 +18,9 @@ typedef struct syn_palette {
     struct syn_palette_group {
         int64_t size, grain;
         bool batch;
-        int n, cut[SYN_MAX_PALETTE]; // indices in mesh->cuts
+        // By axis of the cuts (SYN_BOTH: over both): indices in mesh->cuts. The sums by machine of
+        // every cut over both axes are among those of axis 0.
+        int n[SYN_MAX_AXES + 1], cut[SYN_MAX_AXES + 1][SYN_MAX_PALETTE];
     } * group;
 } syn_palette;
 
@@ -36,12 +38,13 @@ void syn_ray_weights(const cost_model *m, const syn_mesh *mesh, syn_ray ray, dou
 syn_palette *syn_palette_new(hb_arena *a, const ir_graph *g, const ir_factors *f);
 syn_palette *syn_palette_copy(hb_arena *a, const syn_palette *p);
 void syn_palette_clear(syn_palette *p);
-// Adds one cut to one group, rounded from weights per rank; equal tables are added once. Group -1:
-// to all.
-void syn_palette_add(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group, const double *per_rank,
-                     hb_str name);
-
-// The flat mesh over ranks of the cluster (all, if keep is NULL).
-syn_mesh *syn_mesh_flat(hb_arena *a, const cl_cluster *c, const bool *keep);
+// Adds one cut of an axis to one group (-1: to all), rounded from weights per coordinate; equal
+// tables are added once. A factor with so few granules that half of the coordinates or more would
+// be left without is not cut there, unless it is the batch.
+void syn_palette_add(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group, int axis,
+                     const double *weight, hb_str name);
+// The cuts of every axis that weights per rank mean.
+void syn_palette_add_ranks(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group,
+                           const double *per_rank, hb_str name);
 
 #endif

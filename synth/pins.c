@@ -22,21 +22,15 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool parse(const reader *r, syn_pin *p)
+static bool parse_state(const reader *r, hb_str s, size_t at, syn_pin_state *p)
 {
-    hb_str t = p->text, s = {t.p + r->at, t.n - r->at};
     p->dim = -1;
-    if (memchr(s.p, ',', s.n)) {
-        wrong(r, (size_t)((const char *)memchr(s.p, ',', s.n) - t.p),
-              HB_STR("not supported: a state for a second axis; the mesh has one"));
-        return false;
-    }
     if (hb_str_is(s, "R") || hb_str_is(s, "P")) {
         p->kind = s.p[0] == 'R' ? SYN_R : SYN_P;
         return true;
     }
     if (s.n < 4 || s.p[0] != 'S' || s.p[1] != '(' || s.p[s.n - 1] != ')') {
-        wrong(r, r->at, HB_STR("a pin's state is R, P, S(letter) or S(dim)"));
+        wrong(r, at, HB_STR("a pin's state is R, P, S(letter) or S(dim)"));
         return false;
     }
     p->kind = SYN_S;
@@ -50,6 +44,24 @@ static bool parse(const reader *r, syn_pin *p)
     return true;
 }
 
+// STATE, or STATE,STATE: of machines and inside them.
+static bool parse(const reader *r, syn_pin *p)
+{
+    hb_str rest = {p->text.p + r->at, p->text.n - r->at};
+    for (;;) {
+        const char *comma = memchr(rest.p, ',', rest.n);
+        hb_str one = {rest.p, comma ? (size_t)(comma - rest.p) : rest.n};
+        size_t at = (size_t)(one.p - p->text.p);
+        if (p->n == SYN_MAX_AXES) {
+            wrong(r, at, HB_STR("a mesh has at most two axes: machines, devices"));
+            return false;
+        }
+        if (!parse_state(r, one, at, &p->on[p->n++])) return false;
+        if (!comma) return true;
+        rest = (hb_str){comma + 1, rest.n - one.n - 1};
+    }
+}
+
 // "h" is the letter of every layer's h, h2, h3, …
 static bool letter_is(const ir_class *c, hb_str want)
 {
@@ -60,16 +72,30 @@ static bool letter_is(const ir_class *c, hb_str want)
     return want.n == n && memcmp(want.p, c->letter, n) == 0;
 }
 
-static bool holds(const ir_factors *f, int tensor, int dim, int pos, const syn_pin *p)
+static bool holds(const ir_factors *f, int tensor, int dim, int pos, const syn_pin_state *p)
 {
     const ir_class *c = &f->cls[f->dim[tensor][dim].cls[pos]];
     return p->letter.n ? letter_is(c, p->letter) : p->dim == dim;
 }
 
-static bool allows(const syn_pin *p, const ir_factors *f, int tensor, const syn_axis_state *x)
+static bool is_so(const syn_pin_state *p, const ir_factors *f, int tensor, const syn_axis_state *x)
 {
     if (x->kind != p->kind) return false;
     return x->kind != SYN_S || holds(f, tensor, x->dim, x->pos, p);
+}
+
+static bool allows(const syn_pin *p, const ir_factors *f, int tensor, const syn_state *s,
+                   int n_axes)
+{
+    bool all = true, any = false, beside = true;
+    if (p->n > n_axes) return false;
+    for (int a = 0; a < n_axes; a++) {
+        bool so = is_so(&p->on[p->n == 1 ? 0 : a], f, tensor, &s->ax[a]);
+        all &= so;
+        any |= so;
+        beside &= so || s->ax[a].kind == SYN_R;
+    }
+    return p->n == 1 ? any && beside && (all || p->on[0].kind != SYN_R) : all;
 }
 
 static bool computed(const ir_tensor *t)
@@ -106,14 +132,14 @@ static hb_str why_whole(const reader *r, int cls)
 }
 
 // Has the tensor a state that the pin allows, under any strategy at all?
-static bool possible(const reader *r, const syn_pin *p, int t)
+static bool possible(const reader *r, const syn_pin_state *p, size_t at, int t)
 {
     const ir_tensor *ten = &r->g->tensors.p[t];
-    size_t in = r->at + 2;
+    size_t in = at + 2;
     if (p->kind == SYN_R) return true;
     if (p->kind == SYN_P) {
         if (computed(ten) && is_float(ten->dtype)) return true;
-        wrong(r, r->at,
+        wrong(r, at,
               hb_fmt(r->arena, "%.*s is never partial: it is %s", HB_ARG(ten->name),
                      computed(ten) ? "no float" : "not computed"));
         return false;
@@ -198,7 +224,8 @@ syn_pins *syn_pins_read(hb_arena *a, const ir_graph *g, const ir_factors *f, con
         for (int t = 0; t < g->tensors.n && good; t++) {
             if (!matches(g, p->name, t)) continue;
             found++;
-            good = possible(&r, p, t); // one error a pin
+            for (int k2 = 0; k2 < p->n && good; k2++) // one error a pin
+                good = possible(&r, &p->on[k2], r.at, t);
             out->of[t] |= (uint64_t)1 << out->n;
         }
         if (found == 0) {
@@ -215,10 +242,11 @@ bool syn_pinned(const syn_pins *p, int tensor)
     return p && p->of[tensor] != 0;
 }
 
-bool syn_pins_allow(const syn_pins *p, const ir_factors *f, int tensor, const syn_axis_state *x)
+bool syn_pins_allow(const syn_pins *p, const ir_factors *f, int tensor, const syn_state *x,
+                    int n_axes)
 {
     for (int k = 0; p && k < p->n; k++)
-        if ((p->of[tensor] >> k & 1) && !allows(&p->pin[k], f, tensor, x)) return false;
+        if ((p->of[tensor] >> k & 1) && !allows(&p->pin[k], f, tensor, x, n_axes)) return false;
     return true;
 }
 

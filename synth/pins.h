@@ -14,11 +14,18 @@
 
 enum { SYN_MAX_PINS = 64 };
 
+typedef struct syn_pin_state {
+    uint8_t kind;  // syn_kind
+    hb_str letter; // S: a factor class, or (without its number) that of every layer; empty: dim
+    int dim;
+} syn_pin_state;
+
+// One state says what the axes together do: R all whole, S at least one cut so and the others so or
+// whole, P likewise. Two say what each axis does: of machines, and inside them.
 typedef struct syn_pin {
     hb_str text, name; // as typed; the glob
-    uint8_t kind;      // syn_kind
-    hb_str letter;     // S: a factor class, or (without its number) that of every layer; empty: dim
-    int dim;
+    int n;
+    syn_pin_state on[SYN_MAX_AXES];
 } syn_pin;
 
 typedef struct syn_pins {
@@ -34,7 +41,9 @@ syn_pins *syn_pins_read(hb_arena *a, const ir_graph *g, const ir_factors *f, con
 
 // p may be NULL: no pins.
 bool syn_pinned(const syn_pins *p, int tensor);
-bool syn_pins_allow(const syn_pins *p, const ir_factors *f, int tensor, const syn_axis_state *x);
+// n_axes: of the mesh that x is a state on.
+bool syn_pins_allow(const syn_pins *p, const ir_factors *f, int tensor, const syn_state *x,
+                    int n_axes);
 // "--pin 'a=R' and --pin 'b=P'": the pins of one tensor (-1: all).
 hb_str syn_pins_text(hb_arena *a, const syn_pins *p, int tensor);
 

@@ -3,40 +3,43 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/states.h"
+#include "synth/space.h"
 
 typedef struct polisher {
     syn_program *p;
-    const cost_model *m;
+    syn_costs *costs;
     const volatile int *interrupted;
 } polisher;
 
 static bool uses_cut(const syn_tensor *t, int cut)
 {
-    return t->value >= 0 && t->state.ax[0].kind == SYN_S && t->state.ax[0].cut == cut;
+    for (int a = 0; t->value >= 0 && a < SYN_MAX_AXES; a++)
+        if (t->state.ax[a].kind == SYN_S && t->state.ax[a].cut == cut) return true;
+    return false;
 }
 
 // After a table changed: sizes, scratch and prices of everything that depends on it (cut -1: on
-// any).
-static void refresh(syn_program *p, const cost_model *m, int cut)
+// any). The sums of a cut over both axes change with it.
+static void refresh(syn_program *p, syn_costs *costs, int cut)
 {
-    for (int i = 0; i < p->tensors.n; i++)
-        if (p->tensors.p[i].value >= 0 && (cut < 0 || uses_cut(&p->tensors.p[i], cut)))
-            syn_measure(p, &p->tensors.p[i]);
+    int coarse = cut >= 0 ? p->mesh->cuts.p[cut].coarse : -1;
+    syn_costs_forget(costs);
+    for (int i = 0; i < p->tensors.n; i++) {
+        syn_tensor *t = &p->tensors.p[i];
+        if (t->value >= 0 && (cut < 0 || uses_cut(t, cut) || uses_cut(t, coarse)))
+            syn_local_bytes(costs, t->value, &t->state, t->bytes);
+    }
     for (int i = 0; i < p->instr.n; i++) {
         syn_instr *in = &p->instr.p[i];
         bool touched = cut < 0;
-        for (int k = 0; k < in->n_in + in->n_out && !touched; k++)
-            touched =
-                uses_cut(&p->tensors.p[k < in->n_in ? in->in[k] : in->out[k - in->n_in]], cut);
+        for (int k = 0; k < in->n_in + in->n_out && !touched; k++) {
+            const syn_tensor *t = &p->tensors.p[k < in->n_in ? in->in[k] : in->out[k - in->n_in]];
+            touched = uses_cut(t, cut) || uses_cut(t, coarse);
+        }
         if (!touched) continue;
-        syn_price_one(p, m, in);
+        syn_price_one(p, costs, in);
         if (in->kind == SYN_START && in->scratch >= 0) {
-            int64_t bytes = 0;
-            for (int k = 0; k < in->n_in; k++) {
-                cost_shards sh = syn_shards(p, in, k);
-                bytes += cost_scratch(in->coll, in->form, &sh);
-            }
+            int64_t bytes = syn_scratch_bytes(p, costs, in);
             for (int c = 0; c < p->mesh->n_classes; c++)
                 p->tensors.p[in->scratch].bytes[c] = bytes;
         }
@@ -45,13 +48,15 @@ static void refresh(syn_program *p, const cost_model *m, int cut)
 
 void syn_refresh(syn_program *p, const cost_model *m)
 {
-    refresh(p, m, -1);
+    hb_arena *a = hb_arena_new();
+    refresh(p, syn_costs_new(a, m, p->mesh, p->g, p->f), -1);
+    hb_arena_free(a);
 }
 
 static double judge_cut(polisher *q, int cut)
 {
     cost_timeline t;
-    refresh(q->p, q->m, cut);
+    refresh(q->p, q->costs, cut);
     return syn_simulate(q->p, &t, false);
 }
 
@@ -67,52 +72,88 @@ static bool table_taken(const syn_program *p, int cut)
     return false;
 }
 
-// The rank of a class with the most (sign > 0) or fewest entries.
-static int pick(const syn_program *p, const int64_t *table, int cls, int sign)
+// The coordinate of a class with the most (sign > 0) or fewest entries.
+static int pick(const syn_program *p, const syn_cut *c, int cls, int sign)
 {
     int best = -1;
-    for (int r = 0; r < p->mesh->n_ranks; r++)
-        if (p->mesh->class_of[r] == cls && (best < 0 || sign * (table[r] - table[best]) > 0))
-            best = r;
+    for (int i = 0; i < c->n; i++)
+        if (p->mesh->coord_class[c->axis][i] == cls &&
+            (best < 0 || sign * (c->table[i] - c->table[best]) > 0))
+            best = i;
     return best;
+}
+
+static void shift(const syn_program *p, syn_cut *c, int from, int to, int64_t step)
+{
+    c->table[from] -= step;
+    c->table[to] += step;
+    if (c->coarse < 0) return;
+    int64_t *sums = p->mesh->cuts.p[c->coarse].table;
+    sums[syn_coord(p->mesh, from, 0)] -= step;
+    sums[syn_coord(p->mesh, to, 0)] += step;
 }
 
 static double move(polisher *q, int cut, int from_class, int to_class, int64_t step, double sec)
 {
     syn_cut *c = &q->p->mesh->cuts.p[cut];
     for (int tries = 0; tries < 64 && !(q->interrupted && *q->interrupted); tries++) {
-        int from = pick(q->p, c->table, from_class, 1), to = pick(q->p, c->table, to_class, -1);
+        int from = pick(q->p, c, from_class, 1), to = pick(q->p, c, to_class, -1);
         if (from == to || c->table[from] < step) break;
-        c->table[from] -= step;
-        c->table[to] += step;
-        double next = table_taken(q->p, cut) ? HUGE_VAL : judge_cut(q, cut);
+        shift(q->p, c, from, to, step);
+        double next = table_taken(q->p, cut) || (c->coarse >= 0 && table_taken(q->p, c->coarse))
+                          ? HUGE_VAL
+                          : judge_cut(q, cut);
         if (next < sec * (1 - 1e-9)) {
             sec = next;
             continue;
         }
-        c->table[from] += step;
-        c->table[to] -= step;
-        refresh(q->p, q->m, cut);
+        shift(q->p, c, to, from, step);
+        refresh(q->p, q->costs, cut);
         break;
     }
     return sec;
 }
 
+// A cut that is used may move by itself if it is not the sums of another used one, and its own sums
+// are no other's too.
+static bool moves_alone(const syn_program *p, const bool *used, int cut)
+{
+    int own = p->mesh->cuts.p[cut].coarse;
+    for (int i = 0; i < p->mesh->cuts.n; i++) {
+        int coarse = p->mesh->cuts.p[i].coarse;
+        if (used[i] && i != cut && coarse >= 0 && (coarse == cut || coarse == own)) return false;
+    }
+    return used[cut];
+}
+
+static void own_table(syn_program *p, int cut)
+{
+    syn_cut *c = &p->mesh->cuts.p[cut]; // shared with the search until now
+    c->table = hb_copy(p->arena, c->table, sizeof *c->table * (size_t)c->n);
+}
+
 double syn_polish(syn_program *p, const cost_model *m, double sec, const volatile int *interrupted)
 {
-    polisher q = {.p = p, .m = m, .interrupted = interrupted};
+    hb_arena *scratch = hb_arena_new();
+    polisher q = {.p = p,
+                  .costs = syn_costs_new(scratch, m, p->mesh, p->g, p->f),
+                  .interrupted = interrupted};
+    bool *used = HB_ARRAY(scratch, bool, p->mesh->cuts.n);
+    for (int t = 0; t < p->tensors.n; t++)
+        for (int a = 0; p->tensors.p[t].value >= 0 && a < SYN_MAX_AXES; a++)
+            if (p->tensors.p[t].state.ax[a].kind == SYN_S)
+                used[p->tensors.p[t].state.ax[a].cut] = true;
     for (int cut = 0; cut < p->mesh->cuts.n; cut++) {
-        bool used = false;
-        for (int t = 0; t < p->tensors.n && !used; t++)
-            used = uses_cut(&p->tensors.p[t], cut);
-        if (!used) continue;
+        if (!moves_alone(p, used, cut)) continue;
         syn_cut *c = &p->mesh->cuts.p[cut];
-        c->table = hb_copy(p->arena, c->table,
-                           sizeof *c->table * (size_t)c->n); // shared with the search until now
+        int classes = p->mesh->n_coord_classes[c->axis];
+        own_table(p, cut);
+        if (c->coarse >= 0) own_table(p, c->coarse);
         for (int64_t step = c->size / 64 > 1 ? c->size / 64 : 1; step >= 1; step /= 4)
-            for (int a = 0; a < p->mesh->n_classes; a++)
-                for (int b = 0; b < p->mesh->n_classes; b++)
+            for (int a = 0; a < classes; a++)
+                for (int b = 0; b < classes; b++)
                     if (a != b) sec = move(&q, cut, a, b, step, sec);
     }
+    hb_arena_free(scratch);
     return sec;
 }

@@ -101,7 +101,6 @@ typedef struct syn_program {
 
 // Price every instruction, then simulate: the one judge (lower_cost.c). Fills instr[].sec.
 double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t);
-void syn_price(syn_program *p, const cost_model *m);                          // its first half
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times); // its second half
 // Seconds the matmul-like rows of one step take if all devices of the mesh run at their peak.
 double syn_peak_seconds(const syn_program *p);

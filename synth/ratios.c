@@ -8,6 +8,10 @@
 //     a hair's weight on the largest growth of each group, so that a group without influence stays
 //     as it is
 //
+// On two axes every cut has its own columns, one for each class of coordinates; a time that depends
+// on two shares is linear in each, around the present ones. A cut over both axes and the cut of its
+// sums by machine are one column set.
+//
 // A stage is what lies between two collectives that every class really waits for; equal stages
 // (repeated blocks) are one, m_s times. Class weights for the next search are the duals of the T
 // rows.
@@ -18,13 +22,12 @@
 #include <string.h>
 
 #include "solver/lp.h"
-#include "synth/states.h"
 
 // Share of the step that the largest growth of a share may weigh.
 static const double STAY = 1e-6;
 
 typedef struct stage {
-    double *coef; // [slot * n_classes + class]
+    double *coef; // [class][slot][column]
     double base[CL_MAX_CLASSES];
     int times, col, row[CL_MAX_CLASSES];
 } stage;
@@ -33,70 +36,157 @@ typedef struct ratio_lp {
     hb_arena *arena;
     const syn_program *p;
     const syn_palette *pal;
-    const cost_model *m;
-    int n_classes, n_slots;
+    syn_costs *m;
+    int n_classes, n_slots, n_cols; // columns of the slot with the most
     struct slot {
-        int group, cut;
-        double x0[CL_MAX_CLASSES],
-            padded; // present share of one rank; seconds per unit of the largest share
-        int col[CL_MAX_CLASSES], stay;
+        int group, cut, axis, n; // n columns
+        double *x0;              // present share of one coordinate, by column
+        double padded;           // seconds per unit of the largest share
+        int *col, *count, stay;  // LP column and coordinates, by column
     } * slot;
     HB_VEC(stage) stages;
     stage open;
-    int ranks_in[CL_MAX_CLASSES];
+    int rank_of[CL_MAX_CLASSES]; // one rank of every class
+    bool *joint;                 // by cut: a used one over both axes
 } ratio_lp;
+
+// How a share depends on a slot's columns: one coordinate's, or the sum over a machine.
+typedef struct use {
+    int slot;
+    bool sum;
+} use;
 
 static int slot_of(ratio_lp *l, int group, int cut)
 {
     for (int i = 0; i < l->n_slots; i++)
         if (l->slot[i].group == group && l->slot[i].cut == cut) return i;
     struct slot *s = &l->slot[l->n_slots];
-    const syn_cut *c = &l->p->mesh->cuts.p[cut];
-    *s = (struct slot){.group = group, .cut = cut};
-    for (int r = 0; r < l->p->mesh->n_ranks; r++)
-        s->x0[l->p->mesh->class_of[r]] += (double)c->table[r] / (double)c->size;
-    for (int k = 0; k < l->n_classes; k++)
-        s->x0[k] /= l->ranks_in[k];
+    const syn_mesh *mesh = l->p->mesh;
+    const syn_cut *c = &mesh->cuts.p[cut];
+    *s = (struct slot){.group = group, .cut = cut, .axis = c->axis};
+    s->n = mesh->n_coord_classes[c->axis];
+    s->x0 = HB_ARRAY(l->arena, double, s->n);
+    s->col = HB_ARRAY(l->arena, int, s->n);
+    s->count = HB_ARRAY(l->arena, int, s->n);
+    for (int i = 0; i < c->n; i++) {
+        int k = mesh->coord_class[c->axis][i];
+        s->x0[k] += (double)c->table[i] / (double)c->size;
+        s->count[k]++;
+    }
+    for (int k = 0; k < s->n; k++)
+        s->x0[k] /= s->count[k];
     return l->n_slots++;
 }
 
-static int tensor_slot(ratio_lp *l, const syn_tensor *t)
+// The shares that a tensor's local part is a product of.
+static int tensor_uses(ratio_lp *l, const syn_tensor *t, use u[SYN_MAX_AXES])
 {
-    const syn_axis_state *x = &t->state.ax[0];
-    if (t->value < 0 || x->kind != SYN_S) return -1;
-    return slot_of(l, l->pal->group_of[l->p->f->dim[t->value][x->dim].cls[x->pos]], x->cut);
+    const syn_mesh *mesh = l->p->mesh;
+    int n = 0;
+    if (t->value < 0) return 0;
+    bool joint = syn_joint(mesh, &t->state);
+    for (int a = joint ? 1 : 0; a < mesh->n_axes; a++) {
+        const syn_axis_state *x = &t->state.ax[a];
+        if (x->kind != SYN_S) continue;
+        int group = l->pal->group_of[l->p->f->dim[t->value][x->dim].cls[x->pos]], cut = x->cut;
+        for (int i = 0; i < mesh->cuts.n; i++)
+            if (l->joint[i] && mesh->cuts.p[i].coarse == x->cut) cut = i;
+        u[n++] = (use){slot_of(l, group, cut), cut != x->cut};
+    }
+    return n;
 }
 
-static int op_slot(ratio_lp *l, const syn_instr *in)
+static int instr_uses(ratio_lp *l, const syn_instr *in, use u[SYN_MAX_AXES])
 {
-    for (int i = 0; i < in->n_out + in->n_in; i++) {
-        int s =
-            tensor_slot(l, &l->p->tensors.p[i < in->n_out ? in->out[i] : in->in[i - in->n_out]]);
-        if (s >= 0) return s;
+    int n = 0;
+    for (int i = 0; i < in->n_out + in->n_in && n < l->p->mesh->n_axes; i++) {
+        use more[SYN_MAX_AXES];
+        int k = tensor_uses(l, &l->p->tensors.p[i < in->n_out ? in->out[i] : in->in[i - in->n_out]],
+                            more);
+        for (int j = 0; j < k && n < l->p->mesh->n_axes; j++) {
+            bool known = false;
+            for (int q = 0; q < n; q++)
+                known |= u[q].slot == more[j].slot;
+            if (!known) u[n++] = more[j];
+        }
     }
-    return -1;
+    return n;
+}
+
+// How much of each column the share of a class is.
+static double weight_in(const ratio_lp *l, const use *u, int cls, int col)
+{
+    const syn_mesh *mesh = l->p->mesh;
+    int axis = l->slot[u->slot].axis, rank = l->rank_of[cls];
+    if (!u->sum) return mesh->coord_class[axis][syn_coord(mesh, rank, axis)] == col;
+    int n = 0, first = rank / mesh->size[1] * mesh->size[1];
+    for (int r = first; r < first + mesh->size[1]; r++)
+        n += mesh->class_of[r] == col;
+    return n;
+}
+
+static double present(const ratio_lp *l, const use *u, int cls)
+{
+    double x = 0;
+    for (int k = 0; k < l->slot[u->slot].n; k++)
+        x += weight_in(l, u, cls, k) * l->slot[u->slot].x0[k];
+    return x;
+}
+
+static int n_coefs(const ratio_lp *l)
+{
+    return l->n_classes * l->n_slots * l->n_cols;
+}
+
+static double *coef_of(const ratio_lp *l, const stage *s, int cls, int slot)
+{
+    return s->coef + (cls * l->n_slots + slot) * l->n_cols;
 }
 
 static stage new_stage(ratio_lp *l)
 {
-    return (stage){.coef = HB_ARRAY(l->arena, double,
-                                    l->p->mesh->cuts.n * l->pal->n_groups * l->n_classes + 1),
-                   .times = 1};
+    return (stage){.coef = HB_ARRAY(l->arena, double, n_coefs(l) + 1), .times = 1};
+}
+
+// A quantity that is `value` of a class at the present shares, `fixed` of it whatever they are:
+// adds its slopes and returns the rest.
+static double spread(ratio_lp *l, const use *u, int n, int cls, double value, double fixed,
+                     double *coef, int stride)
+{
+    double rest = value;
+    for (int i = 0; i < n; i++) {
+        double x = present(l, &u[i], cls);
+        if (x <= 0) continue;
+        for (int k = 0; k < l->slot[u[i].slot].n; k++)
+            coef[u[i].slot * stride + k] += (value - fixed) / x * weight_in(l, &u[i], cls, k);
+        rest -= value - fixed;
+    }
+    return rest;
 }
 
 static void add_op(ratio_lp *l, const syn_instr *in)
 {
-    int s = op_slot(l, in);
+    use u[SYN_MAX_AXES];
+    int n = instr_uses(l, in, u);
     for (int c = 0; c < l->n_classes; c++) {
-        double sec = in->sec[c], launch = cost_launch(l->m, l->p->mesh->cluster_class[c]);
-        double slope = 0;
-        if (s >= 0 && l->slot[s].x0[c] > 0 && sec > launch)
-            slope = (sec - launch) / l->slot[s].x0[c];
-        else if (s >= 0 && in->kind == SYN_OP)
-            slope =
-                syn_node_seconds(l->p->g, l->p->f, l->m, l->p->mesh, in->node, -1, -1, c) - launch;
-        l->open.base[c] += slope > 0 ? launch : sec;
-        if (s >= 0) l->open.coef[s * l->n_classes + c] += slope;
+        double launch = cost_launch(l->m->m, l->p->mesh->cluster_class[c]);
+        bool idle = false;
+        for (int i = 0; i < n; i++)
+            idle |= present(l, &u[i], c) <= 0;
+        if (idle && in->kind == SYN_OP && n == 1) { // what a share would cost it
+            double whole[CL_MAX_CLASSES];
+            syn_node_cut none = {{-1, -1}, {-1, -1}};
+            syn_node_seconds(l->m, in->node, &none, whole);
+            for (int k = 0; k < l->slot[u[0].slot].n; k++)
+                coef_of(l, &l->open, c, u[0].slot)[k] +=
+                    (whole[c] - launch) * weight_in(l, &u[0], c, k);
+            l->open.base[c] += launch;
+        } else if (in->sec[c] > launch) {
+            l->open.base[c] +=
+                spread(l, u, n, c, in->sec[c], launch, coef_of(l, &l->open, c, 0), l->n_cols);
+        } else {
+            l->open.base[c] += in->sec[c];
+        }
     }
 }
 
@@ -109,7 +199,7 @@ static bool same_stage(const ratio_lp *l, const stage *a, const stage *b)
 {
     for (int c = 0; c < l->n_classes; c++)
         if (!close_to(a->base[c], b->base[c])) return false;
-    for (int i = 0; i < l->n_slots * l->n_classes; i++)
+    for (int i = 0; i < n_coefs(l); i++)
         if (!close_to(a->coef[i], b->coef[i])) return false;
     return true;
 }
@@ -119,7 +209,7 @@ static void close_stage(ratio_lp *l)
     for (int i = 0; i < l->stages.n; i++)
         if (same_stage(l, &l->stages.p[i], &l->open)) {
             l->stages.p[i].times++;
-            memset(l->open.coef, 0, sizeof(double) * (size_t)(l->n_slots * l->n_classes));
+            memset(l->open.coef, 0, sizeof(double) * (size_t)n_coefs(l));
             memset(l->open.base, 0, sizeof l->open.base);
             return;
         }
@@ -127,28 +217,42 @@ static void close_stage(ratio_lp *l)
     l->open = new_stage(l);
 }
 
+// The exposed seconds of a padded collective follow its largest part.
+static void add_padded(ratio_lp *l, const syn_instr *in, int k, double exposed)
+{
+    const syn_tensor *src = &l->p->tensors.p[in->in[k]], *dst = &l->p->tensors.p[in->out[k]];
+    const syn_tensor *cut = in->coll == COST_ALL_GATHER ? src : dst;
+    use u[SYN_MAX_AXES];
+    int n = tensor_uses(l, cut, u);
+    cl_link link = syn_axes_link(l->m, in->axes);
+    double bytes =
+        (double)(ir_elements(&l->p->g->tensors.p[src->value]) * ir_dtype_bytes(src->dtype));
+    for (int i = 0; i < n; i++) {
+        int axis = l->slot[u[i].slot].axis;
+        if (axis != SYN_BOTH && !(in->axes >> axis & 1)) continue; // another axis's cut
+        double others = 1;
+        for (int j = 0; j < n; j++)
+            for (int c = 0; j != i && c < l->slot[u[j].slot].n; c++)
+                others = c ? fmax(others, l->slot[u[j].slot].x0[c]) : l->slot[u[j].slot].x0[c];
+        l->slot[u[i].slot].padded +=
+            exposed * (syn_group_size(l->p->mesh, in->axes) - 1) * bytes * others / link.bandwidth;
+    }
+}
+
 static void collect(ratio_lp *l, const cost_timeline *t)
 {
     const syn_program *p = l->p;
     double exposed = t->comm > 0 ? 1 - t->hidden / t->comm : 0, since = 0;
     double *started = HB_ARRAY(l->arena, double, p->instr.n);
-    cl_link link = cl_group_link(l->m->cluster, p->mesh->cluster_rank, p->mesh->n_ranks, 1);
     l->open = new_stage(l);
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (in->kind == SYN_START) {
             started[i] = since;
-            bool padded = in->form == COST_PADDED || in->form == COST_EVEN;
-            for (int k = 0; padded && k < in->n_in; k++) {
-                const syn_tensor *src = &p->tensors.p[in->in[k]];
-                int s =
-                    tensor_slot(l, in->coll == COST_ALL_GATHER ? src : &p->tensors.p[in->out[k]]);
-                if (s >= 0 && (in->coll == COST_ALL_GATHER || in->coll == COST_REDUCE_SCATTER))
-                    l->slot[s].padded += exposed * (p->mesh->n_ranks - 1) *
-                                         (double)(ir_elements(&p->g->tensors.p[src->value]) *
-                                                  ir_dtype_bytes(src->dtype)) /
-                                         link.bandwidth;
-            }
+            bool padded = (in->form == COST_PADDED || in->form == COST_EVEN) &&
+                          (in->coll == COST_ALL_GATHER || in->coll == COST_REDUCE_SCATTER);
+            for (int k = 0; padded && k < in->n_in; k++)
+                add_padded(l, in, k, exposed);
         } else if (in->kind == SYN_WAIT) {
             if (since - started[in->start] < p->instr.p[in->start].sec[0]) close_stage(l);
         } else {
@@ -208,17 +312,14 @@ static void memory_rows(ratio_lp *l, lp *q)
                 peak = i;
             }
         }
-        double fixed = 0, *slope = HB_ARRAY(l->arena, double, l->n_slots);
+        double fixed = 0, *slope = HB_ARRAY(l->arena, double, l->n_slots * l->n_cols);
         bool any = false;
         for (int t = 0; t < p->tensors.n; t++) {
             if (birth[t] > peak || death[t] < peak) continue;
-            int s = tensor_slot(l, &p->tensors.p[t]);
-            double bytes = (double)p->tensors.p[t].bytes[c];
-            if (s >= 0 && l->slot[s].x0[c] > 0)
-                slope[s] += bytes / l->slot[s].x0[c];
-            else
-                fixed += bytes;
-            any |= s >= 0;
+            use u[SYN_MAX_AXES];
+            int n_uses = tensor_uses(l, &p->tensors.p[t], u);
+            fixed += spread(l, u, n_uses, c, (double)p->tensors.p[t].bytes[c], 0, slope, l->n_cols);
+            any |= n_uses > 0;
         }
         if (!any) continue;
         // The packing of an arena is not perfect; the arena has the last word.
@@ -226,90 +327,120 @@ static void memory_rows(ratio_lp *l, lp *q)
         int row = lp_row(q, hb_fmt(l->arena, "memory.%.*s", HB_ARG(k->name)).p, -HUGE_VAL,
                          0.98 * (double)k->capacity - fixed);
         for (int s = 0; s < l->n_slots; s++)
-            if (slope[s] > 0) lp_term(q, row, l->slot[s].col[c], slope[s]);
+            for (int i = 0; i < l->slot[s].n; i++)
+                if (slope[s * l->n_cols + i] > 0)
+                    lp_term(q, row, l->slot[s].col[i], slope[s * l->n_cols + i]);
     }
 }
 
-static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, const syn_palette *pal,
-                         const cost_model *m, const cost_timeline *t, double trust,
-                         const char *dump, syn_ratios *out)
+static void share_columns(ratio_lp *l, lp *q, struct slot *x, const cost_timeline *t, double trust)
 {
-    ratio_lp l = {.arena = a, .p = p, .pal = pal, .m = m, .n_classes = p->mesh->n_classes};
-    l.slot = hb_alloc(a, sizeof *l.slot * (size_t)(p->mesh->cuts.n * pal->n_groups + 1));
-    for (int r = 0; r < p->mesh->n_ranks; r++)
-        l.ranks_in[p->mesh->class_of[r]]++;
+    hb_arena *a = l->arena;
+    const syn_mesh *mesh = l->p->mesh;
+    hb_str cut = mesh->cuts.p[x->cut].name;
+    int axis = x->axis;
+    int sum = lp_row(q, hb_fmt(a, "whole.g%d.a%d.%.*s", x->group, axis, HB_ARG(cut)).p, 1, 1);
+    int most = x->padded > 0
+                   ? lp_col(q, hb_fmt(a, "most.g%d.a%d.%.*s", x->group, axis, HB_ARG(cut)).p, 0, 1,
+                            x->padded)
+                   : -1;
+    // Where nothing is gained, shares stay as they are: a hair's weight on the largest growth.
+    x->stay = lp_col(q, hb_fmt(a, "stay.g%d.a%d.%.*s", x->group, axis, HB_ARG(cut)).p, 0, HUGE_VAL,
+                     STAY * t->total);
+    for (int k = 0; k < x->n; k++) {
+        double even = 1.0 / syn_extent(mesh, axis),
+               room = trust * (x->x0[k] > 0.1 * even ? x->x0[k] : 0.1 * even);
+        double lo = x->x0[k] - room, hi = x->x0[k] + room;
+        x->col[k] = lp_col(q, hb_fmt(a, "x.g%d.a%d.%.*s.c%d", x->group, axis, HB_ARG(cut), k).p,
+                           lo > 0 ? lo : 0, hi < 1 ? hi : 1, 0);
+        lp_term(q, sum, x->col[k], x->count[k]);
+        if (most >= 0) {
+            int row = lp_row(q, hb_fmt(a, "pad.g%d.c%d", x->group, k).p, 0, HUGE_VAL);
+            lp_term(q, row, most, 1);
+            lp_term(q, row, x->col[k], -1);
+        }
+        int row = lp_row(q, hb_fmt(a, "stay.g%d.c%d", x->group, k).p, 0, HUGE_VAL);
+        lp_term(q, row, x->stay, 1);
+        lp_term(q, row, x->col[k], x->x0[k] > 0 ? -1 / x->x0[k] : -1 / even);
+    }
+}
+
+static void stage_rows(ratio_lp *l, lp *q)
+{
+    for (int s = 0; s < l->stages.n; s++) {
+        stage *st = &l->stages.p[s];
+        st->col = lp_col(q, hb_fmt(l->arena, "stage%d", s).p, 0, HUGE_VAL, st->times);
+        for (int c = 0; c < l->n_classes; c++) {
+            st->row[c] = lp_row(q, hb_fmt(l->arena, "stage%d.c%d", s, c).p, st->base[c], HUGE_VAL);
+            lp_term(q, st->row[c], st->col, 1);
+            for (int k = 0; k < l->n_slots; k++)
+                for (int i = 0; i < l->slot[k].n; i++) {
+                    double slope = coef_of(l, st, c, k)[i];
+                    if (slope > 0) lp_term(q, st->row[c], l->slot[k].col[i], -slope);
+                }
+        }
+    }
+}
+
+static void read_weights(const ratio_lp *l, lp *q, syn_ratios *out)
+{
+    double all = 0;
+    for (int s = 0; s < l->stages.n; s++)
+        for (int c = 0; c < l->n_classes; c++)
+            out->weight[c] +=
+                lp_value(q, l->stages.p[s].col) * fmax(0, lp_dual(q, l->stages.p[s].row[c]));
+    for (int c = 0; c < l->n_classes; c++)
+        all += out->weight[c];
+    for (int c = 0; c < l->n_classes; c++)
+        out->weight[c] = all > 0 ? out->weight[c] / all : 1.0 / l->n_classes;
+}
+
+static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, const syn_palette *pal,
+                         syn_costs *m, const cost_timeline *t, double trust, const char *dump,
+                         syn_ratios *out)
+{
+    const syn_mesh *mesh = p->mesh;
+    ratio_lp l = {.arena = a, .p = p, .pal = pal, .m = m, .n_classes = mesh->n_classes};
+    l.slot = hb_alloc(a, sizeof *l.slot * (size_t)(mesh->cuts.n * pal->n_groups + 1));
+    l.joint = HB_ARRAY(a, bool, mesh->cuts.n + 1);
+    for (int r = mesh->n_ranks - 1; r >= 0; r--)
+        l.rank_of[mesh->class_of[r]] = r;
     for (int i = 0; i < p->tensors.n; i++)
-        (void)tensor_slot(&l, &p->tensors.p[i]);
+        if (p->tensors.p[i].value >= 0 && syn_joint(mesh, &p->tensors.p[i].state))
+            l.joint[p->tensors.p[i].state.ax[1].cut] = true;
+    for (int axis = 0; axis <= SYN_BOTH; axis++)
+        if (mesh->n_coord_classes[axis] > l.n_cols) l.n_cols = mesh->n_coord_classes[axis];
+    for (int i = 0; i < p->tensors.n; i++) {
+        use u[SYN_MAX_AXES];
+        (void)tensor_uses(&l, &p->tensors.p[i], u);
+    }
     *out = (syn_ratios){0};
     if (l.n_slots == 0) return false;
     collect(&l, t);
     lp *q = lp_new(a);
-    for (int s = 0; s < l.n_slots; s++) {
-        struct slot *x = &l.slot[s];
-        hb_str cut = p->mesh->cuts.p[x->cut].name;
-        int sum = lp_row(q, hb_fmt(a, "whole.g%d.%.*s", x->group, HB_ARG(cut)).p, 1, 1);
-        int most = x->padded > 0 ? lp_col(q, hb_fmt(a, "most.g%d.%.*s", x->group, HB_ARG(cut)).p, 0,
-                                          1, x->padded)
-                                 : -1;
-        // Where nothing is gained, shares stay as they are: a hair's weight on the largest growth.
-        x->stay = lp_col(q, hb_fmt(a, "stay.g%d.%.*s", x->group, HB_ARG(cut)).p, 0, HUGE_VAL,
-                         STAY * t->total);
-        for (int c = 0; c < l.n_classes; c++) {
-            double even = 1.0 / p->mesh->n_ranks,
-                   room = trust * (x->x0[c] > 0.1 * even ? x->x0[c] : 0.1 * even);
-            double lo = x->x0[c] - room, hi = x->x0[c] + room;
-            x->col[c] = lp_col(q, hb_fmt(a, "x.g%d.%.*s.c%d", x->group, HB_ARG(cut), c).p,
-                               lo > 0 ? lo : 0, hi < 1 ? hi : 1, 0);
-            lp_term(q, sum, x->col[c], l.ranks_in[c]);
-            if (most >= 0) {
-                int row = lp_row(q, hb_fmt(a, "pad.g%d.c%d", x->group, c).p, 0, HUGE_VAL);
-                lp_term(q, row, most, 1);
-                lp_term(q, row, x->col[c], -1);
-            }
-            int row = lp_row(q, hb_fmt(a, "stay.g%d.c%d", x->group, c).p, 0, HUGE_VAL);
-            lp_term(q, row, x->stay, 1);
-            lp_term(q, row, x->col[c], x->x0[c] > 0 ? -1 / x->x0[c] : -1 / even);
-        }
-    }
-    for (int s = 0; s < l.stages.n; s++) {
-        stage *st = &l.stages.p[s];
-        st->col = lp_col(q, hb_fmt(a, "stage%d", s).p, 0, HUGE_VAL, st->times);
-        for (int c = 0; c < l.n_classes; c++) {
-            st->row[c] = lp_row(q, hb_fmt(a, "stage%d.c%d", s, c).p, st->base[c], HUGE_VAL);
-            lp_term(q, st->row[c], st->col, 1);
-            for (int k = 0; k < l.n_slots; k++)
-                if (st->coef[k * l.n_classes + c] > 0)
-                    lp_term(q, st->row[c], l.slot[k].col[c], -st->coef[k * l.n_classes + c]);
-        }
-    }
+    for (int s = 0; s < l.n_slots; s++)
+        share_columns(&l, q, &l.slot[s], t, trust);
+    stage_rows(&l, q);
     memory_rows(&l, q);
     if (dump) (void)lp_write(q, dump);
     if (lp_solve(q) != LP_OPTIMAL) return false;
-    double all = 0;
-    for (int s = 0; s < l.stages.n; s++)
-        for (int c = 0; c < l.n_classes; c++)
-            out->weight[c] +=
-                lp_value(q, l.stages.p[s].col) * fmax(0, lp_dual(q, l.stages.p[s].row[c]));
-    for (int c = 0; c < l.n_classes; c++)
-        all += out->weight[c];
-    for (int c = 0; c < l.n_classes; c++)
-        out->weight[c] = all > 0 ? out->weight[c] / all : 1.0 / l.n_classes;
+    read_weights(&l, q, out);
     out->objective = lp_objective(q);
     for (int s = 0; s < l.n_slots; s++)
         out->objective -= STAY * t->total * lp_value(q, l.slot[s].stay);
     out->n = l.n_slots;
     out->v = HB_ARRAY(keep, syn_ratio, l.n_slots);
     for (int s = 0; s < l.n_slots; s++) {
-        out->v[s] = (syn_ratio){.group = l.slot[s].group,
-                                .cut = l.slot[s].cut,
-                                .per_rank = HB_ARRAY(keep, double, p->mesh->n_ranks)};
-        for (int r = 0; r < p->mesh->n_ranks; r++)
-            out->v[s].per_rank[r] = fmax(0, lp_value(q, l.slot[s].col[p->mesh->class_of[r]]));
+        const struct slot *x = &l.slot[s];
+        int n = syn_extent(mesh, x->axis);
+        out->v[s] = (syn_ratio){x->group, x->cut, x->axis, HB_ARRAY(keep, double, n)};
+        for (int i = 0; i < n; i++)
+            out->v[s].share[i] = fmax(0, lp_value(q, x->col[mesh->coord_class[x->axis][i]]));
     }
     return true;
 }
 
-bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_palette *pal, const cost_model *m,
+bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_palette *pal, syn_costs *m,
                   const cost_timeline *t, double trust, const char *dump, syn_ratios *out)
 {
     hb_arena *scratch = hb_arena_new();

@@ -3,12 +3,12 @@
 #ifndef HAP_SYNTH_RATIOS_H
 #define HAP_SYNTH_RATIOS_H
 
-#include "synth/palette.h"
-#include "synth/program.h"
+#include "synth/space.h"
 
 typedef struct syn_ratio {
-    int group, cut;   // palette group, and the program's cut it replaces
-    double *per_rank; // shares, sum to 1
+    int group, cut; // palette group, and the program's cut it replaces
+    int axis;       // of the cut
+    double *share;  // by coordinate of the axis (SYN_BOTH: by rank), sum to 1
 } syn_ratio;
 
 typedef struct syn_ratios {
@@ -22,7 +22,7 @@ typedef struct syn_ratios {
 // slowest class's time plus exposed communication, under each class's memory. Times are affine
 // around the present cut; shares may move by `trust` of their present value. False if the LP has no
 // solution. dump: NULL or a path for CPLEX LP text.
-bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_palette *pal, const cost_model *m,
+bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_palette *pal, syn_costs *m,
                   const cost_timeline *t, double trust, const char *dump, syn_ratios *out);
 
 // First and last instruction at which a buffer of the program is in use (birth > death: never);

@@ -3,11 +3,11 @@
 #ifndef HAP_SYNTH_SCHEDULE_H
 #define HAP_SYNTH_SCHEDULE_H
 
-#include "synth/program.h"
+#include "synth/space.h"
 
 // The three steps of a schedule, in this order, on a lowered and priced program.
-void syn_sink_waits(syn_program *p);                  // wait as late as possible (schedule.c)
-void syn_bucket(syn_program *p, const cost_model *m); // join small all-reduces (bucket.c)
-void syn_raise_starts(syn_program *p);                // start early enough to hide (schedule.c)
+void syn_sink_waits(syn_program *p);           // wait as late as possible (schedule.c)
+void syn_bucket(syn_program *p, syn_costs *c); // join small all-reduces (bucket.c)
+void syn_raise_starts(syn_program *p);         // start early enough to hide (schedule.c)
 
 #endif

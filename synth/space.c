@@ -135,24 +135,38 @@ static bool is_dp(const syn_space *s)
     return s->strategy == SYN_DP_EVEN || s->strategy == SYN_DP_PROP;
 }
 
-static bool batch_state(const syn_space *s, int t, const syn_axis_state *x)
+static bool has(const syn_state *x, syn_kind kind)
 {
-    return x->kind == SYN_S && s->f->cls[s->f->dim[t][x->dim].cls[x->pos]].batch;
+    return x->ax[0].kind == kind || x->ax[1].kind == kind;
 }
 
-static bool may_keep(const syn_space *s, int t, const syn_axis_state *x)
+static bool is_whole(const syn_state *x)
+{
+    return x->ax[0].kind == SYN_R && x->ax[1].kind == SYN_R;
+}
+
+static bool cuts_batch_only(const syn_space *s, int t, const syn_state *x)
+{
+    for (int a = 0; a < SYN_MAX_AXES; a++)
+        if (x->ax[a].kind == SYN_S &&
+            !s->f->cls[s->f->dim[t][x->ax[a].dim].cls[x->ax[a].pos]].batch)
+            return false;
+    return true;
+}
+
+static bool may_keep(const syn_space *s, int t, const syn_state *x)
 {
     const ir_tensor *ten = &s->g->tensors.p[t];
-    if (ten->kind != IR_VALUE && x->kind == SYN_P) return false;
+    if (ten->kind != IR_VALUE && has(x, SYN_P)) return false;
     if (ten->kind == IR_PARAM || ten->kind == IR_BUFFER)
-        return x->kind == SYN_R || (!is_dp(s) && (!small_param(s, ten) || s->strategy == SYN_HAP ||
-                                                  syn_pinned(s->opt->pins, t)));
-    if (s->strategy == SYN_ZERO && ten->kind != IR_PARAM && x->kind == SYN_S) {
+        return is_whole(x) || (!is_dp(s) && (!small_param(s, ten) || s->strategy == SYN_HAP ||
+                                             syn_pinned(s->opt->pins, t)));
+    if (s->strategy == SYN_ZERO && ten->kind != IR_PARAM && has(x, SYN_S)) {
         // only gradients follow the parameters' cuts
         bool update = false;
         for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++)
             update |= s->g->nodes.p[s->uses[u][0]].phase == IR_UPDATE;
-        return update || batch_state(s, t, x);
+        return update || cuts_batch_only(s, t, x);
     }
     return true;
 }
@@ -170,13 +184,33 @@ static bool held_long(const syn_space *s, int t)
     return false;
 }
 
-static bool may_copy(const syn_space *s, int t, const syn_axis_state *kept)
+static bool may_hold_copy(const syn_space *s, int t, const syn_state *kept)
 {
     const ir_tensor *ten = &s->g->tensors.p[t];
     double bytes = (double)ir_elements(ten) * (double)ir_dtype_bytes(ten->dtype);
     if (s->part && s->part[t] != SYN_PART_VALUE) return false;
-    if (kept->kind == SYN_R || (ten->kind != IR_PARAM && ten->kind != IR_VALUE)) return false;
+    if (is_whole(kept) || (ten->kind != IR_PARAM && ten->kind != IR_VALUE)) return false;
     return ten->kind == IR_PARAM || (bytes >= (double)s->opt->copy_bytes && held_long(s, t));
+}
+
+// Which second copies the space has beside a kept state: on one axis any that is not partial; on
+// two, each axis as it is or whole.
+static bool may_copy(const syn_space *s, const syn_state *kept, const syn_state *copy)
+{
+    if (has(copy, SYN_P)) return false;
+    if (s->mesh->n_axes == 1) return true;
+    for (int a = 0; a < SYN_MAX_AXES; a++) {
+        const syn_axis_state *x = &kept->ax[a], *y = &copy->ax[a];
+        if (y->kind == SYN_S &&
+            (x->kind != SYN_S || x->cut != y->cut || x->dim != y->dim || x->pos != y->pos))
+            return false;
+    }
+    return true;
+}
+
+static int n_cuts(const syn_state *x)
+{
+    return (x->ax[0].kind == SYN_S) + (x->ax[1].kind == SYN_S);
 }
 
 static void prefer_cut(const syn_space *s, int t, syn_keep *keep, int *n)
@@ -184,29 +218,32 @@ static void prefer_cut(const syn_space *s, int t, syn_keep *keep, int *n)
     // ZeRO stores large parameters cut; data parallelism reads inputs by rows.
     const ir_tensor *ten = &s->g->tensors.p[t];
     const syn_states *st = s->states[t];
-    int m = 0;
+    int most = 0, m = 0;
     if (!(s->strategy == SYN_ZERO && ten->kind == IR_PARAM) &&
         !((s->strategy == SYN_ZERO || is_dp(s)) && ten->kind == IR_INPUT))
         return;
     for (int i = 0; i < *n; i++)
-        if (st->s[keep[i].state].kind == SYN_S) keep[m++] = keep[i];
-    if (m > 0) *n = m;
+        most = n_cuts(&st->s[keep[i].state]) > most ? n_cuts(&st->s[keep[i].state]) : most;
+    for (int i = 0; i < *n; i++)
+        if (n_cuts(&st->s[keep[i].state]) == most) keep[m++] = keep[i];
+    *n = m;
 }
 
 static syn_keeps *build_keeps(hb_arena *a, const syn_space *s, int t)
 {
     const syn_states *st = s->states[t];
-    syn_keep *keep = HB_ARRAY(a, syn_keep, st->n * (st->n + 1));
+    syn_keep *keep = HB_ARRAY(a, syn_keep, st->n * (st->n + 1)); // room for every pair
     int n = 0;
     for (int i = 0; i < st->n; i++)
-        if (may_keep(s, t, &st->s[i]) && syn_pins_allow(s->opt->pins, s->f, t, &st->s[i]))
+        if (may_keep(s, t, &st->s[i]) &&
+            syn_pins_allow(s->opt->pins, s->f, t, &st->s[i], s->mesh->n_axes))
             keep[n++] = (syn_keep){(int16_t)i, -1};
     prefer_cut(s, t, keep, &n);
     int single = n;
     for (int k = 0; k < single; k++) {
-        if (!may_copy(s, t, &st->s[keep[k].state])) continue;
+        if (!may_hold_copy(s, t, &st->s[keep[k].state])) continue;
         for (int j = 0; j < st->n; j++)
-            if (j != keep[k].state && st->s[j].kind != SYN_P &&
+            if (j != keep[k].state && may_copy(s, &st->s[keep[k].state], &st->s[j]) &&
                 isfinite(st->cost[keep[k].state * st->n + j]))
                 keep[n++] = (syn_keep){keep[k].state, (int16_t)j};
     }
@@ -341,7 +378,7 @@ static hb_str no_state(hb_arena *a, const syn_space *s, int t)
 {
     hb_str pins = syn_pins_text(a, s->opt->pins, t), name = s->g->tensors.p[t].name;
     for (int i = 0; i < s->states[t]->n; i++)
-        if (syn_pins_allow(s->opt->pins, s->f, t, &s->states[t]->s[i]))
+        if (syn_pins_allow(s->opt->pins, s->f, t, &s->states[t]->s[i], s->mesh->n_axes))
             return hb_fmt(a, "%.*s clashes with strategy %s, which never keeps %.*s so",
                           HB_ARG(pins), syn_strategy_name(s->strategy), HB_ARG(name));
     int n = 0;
@@ -396,24 +433,24 @@ static bool build_tables(hb_arena *a, syn_space *s, hb_str *why)
     return true;
 }
 
-syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
-                           const syn_mesh *mesh, const syn_palette *palette, syn_strategy strategy,
-                           const syn_options *opt, const double *weight, double weight_comm,
-                           const double *memory_price, hb_str *why)
+syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *palette,
+                           syn_strategy strategy, const syn_options *opt, const double *weight,
+                           double weight_comm, const double *memory_price, hb_str *why)
 {
     syn_space *s = HB_NEW(a, syn_space);
+    const ir_graph *g = costs->g;
     *s = (syn_space){.arena = a,
                      .g = g,
-                     .f = f,
-                     .m = m,
-                     .mesh = mesh,
+                     .f = costs->f,
+                     .m = costs->m,
+                     .mesh = costs->mesh,
+                     .costs = costs,
                      .palette = palette,
                      .strategy = strategy,
                      .opt = opt,
                      .weight = weight,
                      .weight_comm = weight_comm,
                      .memory_price = memory_price};
-    s->link = cl_group_link(m->cluster, mesh->cluster_rank, mesh->n_ranks, 1);
     s->cuttable = find_cuttable(a, s);
     s->part = find_parts(a, s);
     s->states = HB_ARRAY(a, syn_states *, g->tensors.n + 1);

@@ -1,5 +1,6 @@
 // The declared space of one search: what forms every node may take, what states every tensor may be
-// kept in, and what every choice costs. One mesh axis; palettes and class weights are given.
+// kept in, and what every choice costs. One mesh axis or two, jointly; palettes and class weights
+// are given.
 //
 // Variables, as docs/theory.md section 5 says:
 //     node      its form: none, one factor by one cut, or a set of partial operands
@@ -14,36 +15,26 @@
 #define HAP_SYNTH_SPACE_H
 
 #include "solver/minsum.h"
+#include "synth/costs.h"
 #include "synth/palette.h"
 #include "synth/program.h"
 #include "synth/synth.h"
 
-enum { SYN_MAX_STATES = 96, SYN_MAX_FORMS = 96 };
-
-typedef enum { SYN_STEP_NONE, SYN_STEP_SLICE, SYN_STEP_PARTIAL, SYN_STEP_COLL } syn_step_kind;
-
-// One direct conversion of a tensor between two states of its list.
-typedef struct syn_step {
-    syn_step_kind kind;
-    cost_coll coll;
-    cost_form form;
-    bool reduce_max;
-    cost_shards shards; // COLL
-} syn_step;
-
-// The states one kind of tensor can have on the axis, and what moving between them costs.
+// The states one kind of tensor can have, and what moving between them costs.
 typedef struct syn_states {
     int n;
-    syn_axis_state *s; // s[0] is R
-    double *cost;      // [n][n] weighted seconds along the best path, +inf if there is none
-    int16_t *via;      // [n][n] next state on the path
-    double *bytes;     // [n] local bytes weighted by the memory prices, 0 without them
+    syn_state *s; // s[0] is R on every axis
+    int n_ax[SYN_MAX_AXES];
+    syn_axis_state *ax[SYN_MAX_AXES]; // states of each axis alone; ax[a][0] is R
+    int16_t *of;   // [n_ax[0]][n_ax[1]] the state that two of them make, -1 if there is none
+    double *cost;  // [n][n] weighted seconds along the best path, +inf if there is none
+    int16_t *via;  // [n][n] next state on the path
+    double *bytes; // [n] local bytes weighted by the memory prices, 0 without them
 } syn_states;
 
 typedef struct syn_form {
-    int factor;                             // local factor of the node's rule, -1 none
-    int cut;                                // index in mesh->cuts, -1
-    uint8_t in[IR_MAX_IN], out[IR_MAX_OUT]; // states, as indices into the tensors' lists
+    syn_node_cut cut;
+    uint16_t in[IR_MAX_IN], out[IR_MAX_OUT]; // states, as indices into the tensors' lists
 } syn_form;
 
 typedef struct syn_forms {
@@ -77,10 +68,10 @@ typedef struct syn_space {
     const ir_factors *f;
     const cost_model *m;
     const syn_mesh *mesh;
+    syn_costs *costs;
     const syn_palette *palette;
     syn_strategy strategy;
     const syn_options *opt;
-    cl_link link;
     const bool *cuttable;       // by factor class: may be cut at all under this strategy
     const uint8_t *part;        // by tensor, HAP only (else NULL): syn_part
     const double *weight;       // by class of the mesh, sums to 1
@@ -103,10 +94,9 @@ typedef struct syn_choice {
 
 // NULL when some node has no form left, or a pinned tensor no state: *why names it, and what
 // forbids it.
-syn_space *syn_space_build(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
-                           const syn_mesh *mesh, const syn_palette *palette, syn_strategy strategy,
-                           const syn_options *opt, const double *weight, double weight_comm,
-                           const double *memory_price, hb_str *why);
+syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *palette,
+                           syn_strategy strategy, const syn_options *opt, const double *weight,
+                           double weight_comm, const double *memory_price, hb_str *why);
 ms_status syn_space_solve(hb_arena *a, const syn_space *s, syn_choice *out);
 // As syn_space_solve, but near enough the optimum is enough: out->additive <= *lower * (1 + gap),
 // where that takes no more than a second or so of elimination; *lower is proved in any case.
@@ -127,12 +117,11 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c);
 // Additive price of a program's instructions under the space's weights: equals the choice's value.
 double syn_additive(const syn_space *s, const syn_program *p);
 
-// The direct conversion from state i to state j of a list (kind NONE if there is none).
-syn_step syn_step_between(const syn_space *s, int tensor, const syn_states *st, int i, int j,
-                          double *sec);
-
-// Seconds of a node on one class when its local factor k (-1 none) is cut by a table.
-double syn_node_seconds(const ir_graph *g, const ir_factors *f, const cost_model *m,
-                        const syn_mesh *mesh, int node, int k, int cut, int cls);
+// Pieces of the judge: prices one instruction; all but the ops (syn_lower prices those); scratch
+// bytes of a collective.
+void syn_price_one(syn_program *p, syn_costs *c, syn_instr *in);
+void syn_price_moves(syn_program *p, syn_costs *c);
+void syn_price(syn_program *p, syn_costs *c);
+int64_t syn_scratch_bytes(const syn_program *p, const syn_costs *c, const syn_instr *in);
 
 #endif

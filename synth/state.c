@@ -26,17 +26,28 @@ int syn_coord(const syn_mesh *m, int rank, int axis)
     return axis == 0 ? rank / inner : rank % inner;
 }
 
+int syn_extent(const syn_mesh *m, int axis)
+{
+    return axis == SYN_BOTH ? m->n_ranks : m->size[axis];
+}
+
 int syn_cut_intern(hb_arena *a, syn_mesh *m, int axis, int64_t size, const int64_t *table,
                    hb_str name)
 {
-    int n = axis == SYN_BOTH ? m->n_ranks : m->size[axis];
+    int n = syn_extent(m, axis), coarse = -1;
     for (int i = 0; i < m->cuts.n; i++) {
         const syn_cut *c = &m->cuts.p[i];
         if (c->axis == axis && c->size == size &&
             memcmp(c->table, table, sizeof *table * (size_t)n) == 0)
             return i;
     }
-    syn_cut c = {.axis = axis, .size = size, .n = n, .name = name};
+    if (axis == SYN_BOTH) {
+        int64_t *sums = HB_ARRAY(a, int64_t, m->size[0]);
+        for (int r = 0; r < n; r++)
+            sums[syn_coord(m, r, 0)] += table[r];
+        coarse = syn_cut_intern(a, m, 0, size, sums, name);
+    }
+    syn_cut c = {.axis = axis, .size = size, .n = n, .name = name, .coarse = coarse};
     c.table = hb_copy(a, table, sizeof *table * (size_t)n);
     HB_PUSH(a, &m->cuts, c);
     return m->cuts.n - 1;

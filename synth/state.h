@@ -41,23 +41,28 @@ typedef struct syn_cut {
     int n;          // entries of the table: coordinates of the axis, or ranks
     int64_t *table; // sums to size; zeros are legal
     hb_str name;    // "even", "compute", "memory", "bandwidth", "lp1", ...
+    int coarse;     // SYN_BOTH: the cut of axis 0 that holds its sums by machine; else -1
 } syn_cut;
 
-// The ranks a program runs on and the cuts it uses. One axis: {n}. rank = coord0 * size[1] +
-// coord1.
+// The ranks a program runs on and the cuts it uses. One axis: {n}. Two: machines x devices, rank =
+// coord0 * size[1] + coord1.
 typedef struct syn_mesh {
     int n_axes, size[SYN_MAX_AXES], n_ranks;
     int n_classes;
     int *class_of;      // by rank of the mesh
     int *cluster_rank;  // by rank of the mesh: rank in the cluster file (devices may be dropped)
     int *cluster_class; // by class of the mesh: class of the cluster
+    // Coordinates that nothing tells apart form a class: a cut gives them equal parts, up to
+    // rounding. SYN_BOTH: class_of.
+    int n_coord_classes[SYN_MAX_AXES + 1], *coord_class[SYN_MAX_AXES + 1];
     HB_VEC(syn_cut) cuts;
 } syn_mesh;
 
 int syn_coord(const syn_mesh *m, int rank, int axis); // SYN_BOTH: the rank itself
+int syn_extent(const syn_mesh *m, int axis);          // coordinates of an axis, or ranks
 // Is one factor cut over both axes?
 bool syn_joint(const syn_mesh *m, const syn_state *s);
-// Index of the cut with this table, added if new.
+// Index of the cut with this table, added if new; SYN_BOTH adds its sums, too.
 int syn_cut_intern(hb_arena *a, syn_mesh *m, int axis, int64_t size, const int64_t *table,
                    hb_str name);
 

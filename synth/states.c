@@ -1,28 +1,22 @@
-// States of a tensor on the axis and the all-pairs price of moving between them.
+// States of a tensor and the all-pairs price of moving between them.
 //
-// Direct conversions are priced one by one; the rest by shortest paths (Floyd-Warshall; lists have
-// at most SYN_MAX_STATES entries and are shared by all tensors of one signature).
+// Direct moves are priced one by one (once a kind of tensor, kept with the mesh's costs); the rest
+// by shortest paths (Floyd-Warshall; lists are short and shared by all tensors of one signature).
 
 #include "synth/states.h"
 
 #include <math.h>
 #include <string.h>
 
-static int64_t dim_before(const ir_factors *f, int tensor, int dim, int pos)
-{
-    int64_t n = 1;
-    for (int p = 0; p < pos; p++)
-        n *= f->cls[f->dim[tensor][dim].cls[p]].size;
-    return n;
-}
-
-static bool state_leads(const syn_space *s, int tensor, const syn_axis_state *x)
-{
-    int64_t before = dim_before(s->f, tensor, x->dim, x->pos);
-    for (int d = 0; d < x->dim; d++)
-        before *= s->g->tensors.p[tensor].dim[d];
-    return before == 1;
-}
+// The direct moves between the states of one kind of tensor: what does not depend on weights.
+typedef struct syn_moves {
+    int n;
+    struct one_move {
+        int16_t from, to;
+        syn_move_kind kind;
+        double sec;
+    } * v;
+} syn_moves;
 
 static double tensor_bytes(const syn_space *s, int tensor)
 {
@@ -30,46 +24,13 @@ static double tensor_bytes(const syn_space *s, int tensor)
     return (double)ir_elements(t) * (double)ir_dtype_bytes(t->dtype);
 }
 
-static double share_max(const syn_space *s, const syn_axis_state *x, int cls)
-{
-    if (x->kind != SYN_S) return 1;
-    const syn_cut *c = &s->mesh->cuts.p[x->cut];
-    int64_t most = 0;
-    for (int r = 0; r < s->mesh->n_ranks; r++)
-        if (s->mesh->class_of[r] == cls && c->table[r] > most) most = c->table[r];
-    return (double)most / (double)c->size;
-}
-
-double syn_local_copy_seconds(const cost_model *m, const syn_mesh *mesh, int cls, double bytes)
-{
-    int k = mesh->cluster_class[cls];
-    return cost_memory(m, k, 2 * bytes) + cost_launch(m, k);
-}
-
-static double pack_bandwidth(const syn_space *s)
-{
-    double worst = HUGE_VAL;
-    for (int c = 0; c < s->mesh->n_classes; c++) {
-        double b = s->m->cluster->cls[s->mesh->cluster_class[c]].memory_bandwidth;
-        worst = b < worst ? b : worst;
-    }
-    return worst;
-}
-
-static double local_seconds(const syn_space *s, const syn_axis_state *to, double bytes)
+static double local_seconds(const syn_space *s, const syn_state *to, double bytes)
 {
     double sec = 0;
+    const double *share = syn_state_shares(s->costs, to);
     for (int c = 0; c < s->mesh->n_classes; c++)
-        sec += s->weight[c] * syn_local_copy_seconds(s->m, s->mesh, c, bytes * share_max(s, to, c));
+        sec += s->weight[c] * syn_copy_seconds(s->costs, c, bytes * share[c]);
     return sec;
-}
-
-static syn_step collective(const syn_space *s, cost_coll kind, const cost_shards *sh, double *sec)
-{
-    syn_step step = {.kind = SYN_STEP_COLL, .coll = kind, .shards = *sh};
-    step.form = cost_best_form(kind, sh, s->link, pack_bandwidth(s), sec);
-    *sec *= s->weight_comm;
-    return step;
 }
 
 // HAP's instructions: slice, all-gather, reduce-scatter, all-reduce, all-to-all between dims. None
@@ -80,44 +41,6 @@ static bool hap_moves(const syn_space *s, int tensor, const syn_axis_state *a,
     if (s->part[tensor] == SYN_PART_PARAM) return false;
     if (s->part[tensor] == SYN_PART_GRAD) return a->kind == SYN_P && b->kind == SYN_R;
     return b->kind != SYN_P && (a->kind != SYN_S || b->kind != SYN_S || a->dim != b->dim);
-}
-
-syn_step syn_step_between(const syn_space *s, int tensor, const syn_states *st, int i, int j,
-                          double *sec)
-{
-    const syn_axis_state *a = &st->s[i], *b = &st->s[j];
-    cost_shards sh = {.n = s->mesh->n_ranks, .bytes = tensor_bytes(s, tensor)};
-    *sec = HUGE_VAL;
-    syn_step none = {.kind = SYN_STEP_NONE};
-    if (i == j || (s->part && !hap_moves(s, tensor, a, b))) return none;
-    if (a->kind == SYN_R) {
-        if (b->kind == SYN_P && b->reducer != 's') return none; // zeros are no neutral element
-        *sec = local_seconds(s, b, sh.bytes);
-        return (syn_step){.kind = b->kind == SYN_S ? SYN_STEP_SLICE : SYN_STEP_PARTIAL};
-    }
-    if (a->kind == SYN_P) {
-        syn_step step;
-        if (b->kind == SYN_R) {
-            step = collective(s, COST_ALL_REDUCE, &sh, sec);
-        } else if (b->kind == SYN_S && a->reducer == 's') {
-            sh.table = s->mesh->cuts.p[b->cut].table;
-            sh.leading = state_leads(s, tensor, b);
-            step = collective(s, COST_REDUCE_SCATTER, &sh, sec);
-        } else {
-            return none;
-        }
-        step.reduce_max = a->reducer == 'm';
-        return step;
-    }
-    sh.table = s->mesh->cuts.p[a->cut].table;
-    sh.leading = state_leads(s, tensor, a);
-    if (b->kind == SYN_R) return collective(s, COST_ALL_GATHER, &sh, sec);
-    if (b->kind != SYN_S) return none;
-    sh.table2 = s->mesh->cuts.p[b->cut].table;
-    sh.leading2 = state_leads(s, tensor, b);
-    if (a->dim == b->dim && a->pos == b->pos) return collective(s, COST_RECUT, &sh, sec);
-    if (a->dim != b->dim) return collective(s, COST_ALL_TO_ALL, &sh, sec);
-    return none;
 }
 
 static bool is_float(ir_dtype t)
@@ -132,87 +55,161 @@ static char partial_of(const syn_space *s, int tensor)
     return is_float(t->dtype) ? 's' : 0;
 }
 
-static void list_states(const syn_space *s, int tensor, syn_states *st, syn_axis_state *buf)
+static const struct syn_palette_group *group_of(const syn_space *s, int cls)
+{
+    return &s->palette->group[s->palette->group_of[cls]];
+}
+
+enum { MAX_AXIS_STATES = 128 };
+
+static int list_axis(const syn_space *s, int tensor, int axis, syn_axis_state *buf)
 {
     const ir_tensor *t = &s->g->tensors.p[tensor];
-    st->n = 0;
-    buf[st->n++] = (syn_axis_state){.kind = SYN_R, .cut = -1};
+    int n = 0;
+    buf[n++] = (syn_axis_state){.kind = SYN_R, .cut = -1};
     char red = partial_of(s, tensor);
-    if (red) buf[st->n++] = (syn_axis_state){.kind = SYN_P, .reducer = (uint8_t)red, .cut = -1};
-    for (int d = 0; d < t->rank; d++) {
-        const ir_dim_factors *df = &s->f->dim[tensor][d];
-        for (int p = 0; p < df->n; p++) {
-            if (!s->cuttable[df->cls[p]]) continue;
-            const struct syn_palette_group *q =
-                &s->palette->group[s->palette->group_of[df->cls[p]]];
-            for (int c = 0; c < q->n && st->n < SYN_MAX_STATES; c++)
-                buf[st->n++] = (syn_axis_state){
-                    .kind = SYN_S, .dim = (uint8_t)d, .pos = (uint8_t)p, .cut = (int16_t)q->cut[c]};
+    if (red) buf[n++] = (syn_axis_state){.kind = SYN_P, .reducer = (uint8_t)red, .cut = -1};
+    for (int d = 0; d < t->rank; d++)
+        for (int p = 0; p < s->f->dim[tensor][d].n; p++) {
+            int cls = s->f->dim[tensor][d].cls[p];
+            if (!s->cuttable[cls]) continue;
+            const struct syn_palette_group *q = group_of(s, cls);
+            syn_axis_state x = {.kind = SYN_S, .dim = (uint8_t)d, .pos = (uint8_t)p};
+            hb_assert(n + q->n[axis] + q->n[SYN_BOTH] <= MAX_AXIS_STATES);
+            for (int c = 0; c < q->n[axis]; c++) {
+                x.cut = (int16_t)q->cut[axis][c];
+                buf[n++] = x;
+            }
+            for (int c = 0; axis == 1 && c < q->n[SYN_BOTH]; c++) {
+                x.cut = (int16_t)q->cut[SYN_BOTH][c];
+                buf[n++] = x;
+            }
         }
+    return n;
+}
+
+// May the two be the states of one tensor? Two cuts are of different dims, or one cut over both.
+static bool fit(const syn_mesh *mesh, const syn_axis_state *x, const syn_axis_state *y)
+{
+    const syn_cut *joint =
+        y->kind == SYN_S && mesh->cuts.p[y->cut].axis == SYN_BOTH ? &mesh->cuts.p[y->cut] : NULL;
+    if (joint)
+        return x->kind == SYN_S && x->dim == y->dim && x->pos == y->pos && x->cut == joint->coarse;
+    return x->kind != SYN_S || y->kind != SYN_S || x->dim != y->dim;
+}
+
+static void list_states(hb_arena *a, const syn_space *s, int tensor, syn_states *st)
+{
+    syn_axis_state buf[MAX_AXIS_STATES];
+    for (int axis = 0; axis < SYN_MAX_AXES; axis++) {
+        bool there = axis < s->mesh->n_axes;
+        st->n_ax[axis] = there ? list_axis(s, tensor, axis, buf) : 1;
+        if (!there) buf[0] = (syn_axis_state){.kind = SYN_R, .cut = -1};
+        st->ax[axis] = hb_copy(a, buf, sizeof *buf * (size_t)st->n_ax[axis]);
     }
+    st->of = HB_ARRAY(a, int16_t, st->n_ax[0] * st->n_ax[1]);
+    st->s = HB_ARRAY(a, syn_state, st->n_ax[0] * st->n_ax[1]);
+    for (int i = 0; i < st->n_ax[0]; i++)
+        for (int j = 0; j < st->n_ax[1]; j++) {
+            bool ok = fit(s->mesh, &st->ax[0][i], &st->ax[1][j]);
+            st->of[i * st->n_ax[1] + j] = (int16_t)(ok ? st->n : -1);
+            if (ok) st->s[st->n++] = (syn_state){{st->ax[0][i], st->ax[1][j]}};
+        }
 }
 
 uint64_t syn_tensor_signature(const syn_space *s, int tensor)
 {
     const ir_tensor *t = &s->g->tensors.p[tensor];
-    int64_t key[4 + IR_MAX_RANK * (IR_MAX_FACTORS * 2 + 1)];
+    int64_t key[4 + IR_MAX_RANK * (IR_MAX_FACTORS * (2 + 3 * SYN_MAX_PALETTE) + 1)];
     int n = 0;
     key[n++] = t->dtype;
     key[n++] = t->rank;
     key[n++] = partial_of(s, tensor);
-    key[n++] = s->part ? s->part[tensor] : 0;
+    key[n++] = s->part ? 1 + s->part[tensor] : 0;
     for (int d = 0; d < t->rank; d++) {
         const ir_dim_factors *df = &s->f->dim[tensor][d];
         key[n++] = df->n;
         for (int p = 0; p < df->n; p++) {
             key[n++] = s->f->cls[df->cls[p]].size;
-            key[n++] = s->cuttable[df->cls[p]] ? s->palette->group_of[df->cls[p]] : -1;
+            bool may = s->cuttable[df->cls[p]];
+            const struct syn_palette_group *q = group_of(s, df->cls[p]);
+            for (int axis = 0; axis <= SYN_BOTH; axis++) {
+                key[n++] = may ? q->n[axis] : -1;
+                for (int c = 0; may && c < q->n[axis]; c++)
+                    key[n++] = q->cut[axis][c];
+            }
         }
     }
     return hb_hash_key(key, sizeof *key * (size_t)n);
 }
 
+static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *st)
+{
+    syn_costs *c = s->costs;
+    syn_moves *m = HB_NEW(c->arena, syn_moves);
+    int cap = 0;
+    for (int i = 0; i < st->n; i++)
+        for (int j = 0; j < st->n; j++) {
+            syn_move move = syn_move_between(c, tensor, &st->s[i], &st->s[j]);
+            if (move.kind == SYN_MOVE_NONE) continue;
+            if (s->part && !hap_moves(s, tensor, &st->s[i].ax[0], &st->s[j].ax[0])) continue;
+            if (move.kind == SYN_MOVE_COLL) syn_move_price(c, tensor, &st->s[i], &st->s[j], &move);
+            if (m->n == cap) m->v = hb_grow(c->arena, m->v, &cap, sizeof *m->v);
+            m->v[m->n++] = (struct one_move){(int16_t)i, (int16_t)j, move.kind, move.sec};
+        }
+    return m;
+}
+
+static const syn_moves *moves_of(const syn_space *s, int tensor, const syn_states *st)
+{
+    syn_costs *c = s->costs;
+    uint64_t sig = syn_tensor_signature(s, tensor);
+    hb_str key = {(const char *)&sig, sizeof sig};
+    int at = hb_map_get(c->moves, key);
+    if (at < 0) {
+        at = c->all_moves.n;
+        HB_PUSH(c->arena, &c->all_moves, find_moves(s, tensor, st));
+        hb_map_put(c->moves, hb_str_n(c->arena, key.p, key.n), at);
+    }
+    return c->all_moves.p[at];
+}
+
 syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
 {
-    syn_axis_state buf[SYN_MAX_STATES];
     syn_states *st = HB_NEW(a, syn_states);
-    list_states(s, tensor, st, buf);
+    list_states(a, s, tensor, st);
     int n = st->n;
-    st->s = hb_copy(a, buf, sizeof *buf * (size_t)n);
     st->cost = HB_ARRAY(a, double, n *n);
     st->via = HB_ARRAY(a, int16_t, n * n);
     st->bytes = HB_ARRAY(a, double, n);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
-            double sec = 0;
-            if (i != j) (void)syn_step_between(s, tensor, st, i, j, &sec);
-            st->cost[i * n + j] = sec;
+            st->cost[i * n + j] = i == j ? 0 : HUGE_VAL;
             st->via[i * n + j] = (int16_t)j;
         }
+    const syn_moves *m = moves_of(s, tensor, st);
+    double bytes = tensor_bytes(s, tensor);
+    for (int k = 0; k < m->n; k++) {
+        const struct one_move *v = &m->v[k];
+        st->cost[v->from * n + v->to] = v->kind == SYN_MOVE_COLL
+                                            ? s->weight_comm * v->sec
+                                            : local_seconds(s, &st->s[v->to], bytes);
+    }
     // HAP: one instruction a conversion.
     for (int k = 0; k < n && s->strategy != SYN_HAP; k++)
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n; i++) {
+            double first = st->cost[i * n + k];
+            if (i == k || isinf(first)) continue;
             for (int j = 0; j < n; j++)
-                if (st->cost[i * n + k] + st->cost[k * n + j] < st->cost[i * n + j] * (1 - 1e-12)) {
-                    st->cost[i * n + j] = st->cost[i * n + k] + st->cost[k * n + j];
+                if (first + st->cost[k * n + j] < st->cost[i * n + j] * (1 - 1e-12)) {
+                    st->cost[i * n + j] = first + st->cost[k * n + j];
                     st->via[i * n + j] = st->via[i * n + k];
                 }
-    if (s->memory_price)
-        for (int i = 0; i < n; i++)
-            for (int c = 0; c < s->mesh->n_classes; c++)
-                st->bytes[i] +=
-                    s->memory_price[c] * tensor_bytes(s, tensor) * share_max(s, &st->s[i], c);
-    return st;
-}
-
-int syn_states_find(const syn_states *st, const syn_axis_state *x)
-{
-    for (int i = 0; i < st->n; i++) {
-        const syn_axis_state *y = &st->s[i];
-        if (x->kind == y->kind &&
-            (x->kind == SYN_R || (x->kind == SYN_P && x->reducer == y->reducer) ||
-             (x->kind == SYN_S && x->dim == y->dim && x->pos == y->pos && x->cut == y->cut)))
-            return i;
+        }
+    for (int i = 0; s->memory_price && i < n; i++) {
+        const double *share = syn_state_shares(s->costs, &st->s[i]);
+        for (int c = 0; c < s->mesh->n_classes; c++)
+            st->bytes[i] += s->memory_price[c] * bytes * share[c];
     }
-    return -1;
+    return st;
 }

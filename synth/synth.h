@@ -23,8 +23,11 @@ typedef enum {
 const char *syn_strategy_name(syn_strategy s); // "auto", "dp-even", ...
 bool syn_strategy_parse(hb_str s, syn_strategy *out);
 
+typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice;
+
 typedef struct syn_options {
     syn_strategy strategy;
+    syn_mesh_choice mesh;
     bool keep_grads;
     bool baselines;        // also judge the other strategies, for the report
     double time_limit_sec; // 0: none

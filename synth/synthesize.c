@@ -4,12 +4,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "synth/mesh.h"
 #include "synth/polish.h"
 #include "synth/ratios.h"
 #include "synth/record.h"
 #include "synth/schedule.h"
 #include "synth/space.h"
-#include "synth/states.h"
 
 static const char *const strategy_names[SYN_N_STRATEGIES] = {"auto", "dp-even", "dp-prop",
                                                              "zero", "tp",      "hap"};
@@ -59,14 +59,21 @@ typedef struct tried {
     int *cut;
 } tried;
 
+// A mesh, the cuts in play on it, and what they cost.
+typedef struct board {
+    syn_mesh *mesh;
+    syn_palette *palette;
+    syn_costs *costs;
+    HB_VEC(tried) rays;
+} board;
+
 typedef struct pool {
     hb_arena *arena;
     const ir_graph *g;
     const ir_factors *f;
     const cost_model *m;
     const syn_options *opt;
-    syn_mesh *mesh;
-    syn_palette *palette;
+    board *b; // the one that is searched
     double deadline;
     candidate best;     // fastest that fits
     candidate smallest; // least overflow, for the message when nothing fits
@@ -74,7 +81,7 @@ typedef struct pool {
     hb_str why;
     double baseline[SYN_N_STRATEGIES];
     bool careful; // place every candidate at once
-    HB_VEC(tried) rays;
+    HB_VEC(board) boards;
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
 } pool;
@@ -164,7 +171,7 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
 {
     candidate c = {.program = prog, .fits = true};
     syn_sink_waits(prog);
-    if (s != SYN_HAP) syn_bucket(prog, p->m); // HAP: each gradient on its own
+    if (s != SYN_HAP) syn_bucket(prog, p->b->costs); // HAP: each gradient on its own
     syn_raise_starts(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
     if (p->careful || live_share(prog) > ROOMY) place(&c);
@@ -204,11 +211,11 @@ static void keep_all(pool *p, const candidate *optimum)
 static bool search(pool *p, const syn_options *opt, syn_strategy s, const double *weight,
                    const double *price, double gap, candidate *out)
 {
-    int classes = p->mesh->n_classes;
+    int classes = p->b->mesh->n_classes;
     hb_arena *arena = hb_arena_new();
     HB_PUSH(p->arena, &p->arenas, arena);
     syn_space *space = syn_space_build(
-        arena, p->g, p->f, p->m, p->mesh, syn_palette_copy(arena, p->palette), s, opt,
+        arena, p->b->costs, syn_palette_copy(arena, p->b->palette), s, opt,
         hb_copy(arena, weight, sizeof *weight * (size_t)classes), 1,
         price ? hb_copy(arena, price, sizeof *price * (size_t)classes) : NULL, &p->why);
     syn_choice choice;
@@ -226,7 +233,7 @@ static bool search(pool *p, const syn_options *opt, syn_strategy s, const double
         states += space->problem.domain[v];
     p->n_states = states > p->n_states ? states : p->n_states;
     syn_program *prog = syn_lower(arena, space, &choice);
-    syn_price_moves(prog, p->m);
+    syn_price_moves(prog, p->b->costs);
     double additive = syn_additive(space, prog); // before buckets save latencies
     *out = judge(p, s, prog);
     out->arena = arena;
@@ -247,8 +254,9 @@ static bool search_within_memory(pool *p, const syn_options *opt, syn_strategy s
     if (!search(p, opt, s, weight, NULL, gap, out)) return false;
     double price[CL_MAX_CLASSES] = {0}, step = 0.25;
     for (int round = 0; round < 10 && !out->fits && !out_of_time(p); round++, step *= 2) {
-        for (int c = 0; c < p->mesh->n_classes; c++) {
-            double cap = (double)p->m->cluster->cls[p->mesh->cluster_class[c]].capacity;
+        const syn_mesh *mesh = p->b->mesh;
+        for (int c = 0; c < mesh->n_classes; c++) {
+            double cap = (double)p->m->cluster->cls[mesh->cluster_class[c]].capacity;
             if ((double)out->program->peak_bytes[c] > cap) price[c] += step * out->sec / cap;
         }
         candidate next;
@@ -259,29 +267,35 @@ static bool search_within_memory(pool *p, const syn_options *opt, syn_strategy s
     return true;
 }
 
-static void set_ray(pool *p, syn_ray ray, bool add)
+static void set_ray(pool *p, syn_ray ray)
 {
-    double *w = HB_ARRAY(p->arena, double, p->mesh->n_ranks);
-    if (!add) syn_palette_clear(p->palette);
-    syn_ray_weights(p->m, p->mesh, ray, w);
-    syn_palette_add(p->arena, p->palette, p->mesh, -1, w, hb_str_c(p->arena, syn_ray_name(ray)));
+    board *b = p->b;
+    double *w = HB_ARRAY(p->arena, double, b->mesh->n_ranks);
+    syn_palette_clear(b->palette);
+    syn_ray_weights(p->m, b->mesh, ray, w);
+    syn_palette_add_ranks(p->arena, b->palette, b->mesh, -1, w,
+                          hb_str_c(p->arena, syn_ray_name(ray)));
 }
 
 static void even_weights(const pool *p, double *w)
 {
-    for (int c = 0; c < p->mesh->n_classes; c++)
-        w[c] = 1.0 / p->mesh->n_classes;
+    for (int c = 0; c < p->b->mesh->n_classes; c++)
+        w[c] = 1.0 / p->b->mesh->n_classes;
 }
 
 // Whether the palette, as a ray left it, was there before.
 static bool tried_before(pool *p)
 {
-    int n = p->palette->n_groups, *cut = HB_ARRAY(p->arena, int, n + 1);
-    for (int k = 0; k < n; k++)
-        cut[k] = p->palette->group[k].n > 0 ? p->palette->group[k].cut[0] : -1;
-    for (int i = 0; i < p->rays.n; i++)
-        if (memcmp(p->rays.p[i].cut, cut, sizeof *cut * (size_t)n) == 0) return true;
-    HB_PUSH(p->arena, &p->rays, (tried){cut});
+    board *b = p->b;
+    int n = b->palette->n_groups * (SYN_MAX_AXES + 1), *cut = HB_ARRAY(p->arena, int, n + 1);
+    for (int k = 0; k < n; k++) {
+        const struct syn_palette_group *q = &b->palette->group[k / (SYN_MAX_AXES + 1)];
+        int axis = k % (SYN_MAX_AXES + 1);
+        cut[k] = q->n[axis] > 0 ? q->cut[axis][0] : -1;
+    }
+    for (int i = 0; i < b->rays.n; i++)
+        if (memcmp(b->rays.p[i].cut, cut, sizeof *cut * (size_t)n) == 0) return true;
+    HB_PUSH(p->arena, &b->rays, (tried){cut});
     return false;
 }
 
@@ -300,24 +314,26 @@ static void alternate(pool *p, syn_ray ray)
     quick->copy_bytes = INT64_MAX;
     candidate cur, next;
     even_weights(p, weight);
-    set_ray(p, ray, false);
+    set_ray(p, ray);
     if (tried_before(p) || !search_within_memory(p, quick, SYN_AUTO, weight, NEAR, NULL, &cur))
         return;
     // No better than where another ray ended, and so close to it that its ratios would end there
     // too.
     if (others > 0 && cur.fits && cur.sec >= others && cur.sec < others * (1 + NEXT_TO)) return;
     for (int round = 0; round < 8 && trust > 0.05 && !out_of_time(p); round++) {
+        board *b = p->b;
         syn_ratios lp;
-        if (p->rays.n > 1 && cur.fits && near_by(cur.sec, others)) return;
-        if (!syn_ratio_lp(p->arena, cur.program, p->palette, p->m, &cur.timeline, trust, NULL, &lp))
+        if (b->rays.n > 1 && cur.fits && near_by(cur.sec, others)) return;
+        if (!syn_ratio_lp(p->arena, cur.program, b->palette, b->costs, &cur.timeline, trust, NULL,
+                          &lp))
             return;
-        set_ray(p, ray, false);
+        set_ray(p, ray);
         for (int i = 0; i < lp.n; i++)
-            syn_palette_add(p->arena, p->palette, p->mesh, lp.v[i].group, lp.v[i].per_rank,
-                            HB_STR("lp"));
+            syn_palette_add(p->arena, b->palette, b->mesh, lp.v[i].group, lp.v[i].axis,
+                            lp.v[i].share, HB_STR("lp"));
         // Classes that bind count most, but no class is free.
-        for (int c = 0; c < p->mesh->n_classes; c++)
-            weight[c] = 0.9 * lp.weight[c] + 0.1 / p->mesh->n_classes;
+        for (int c = 0; c < b->mesh->n_classes; c++)
+            weight[c] = 0.9 * lp.weight[c] + 0.1 / b->mesh->n_classes;
         if (!search_within_memory(p, quick, SYN_AUTO, weight, NEAR, &cur, &next)) return;
         if (next.fits && cur.fits && near_by(next.sec, cur.sec)) return;
         bool better = next.fits && (!cur.fits || next.sec < cur.sec);
@@ -334,9 +350,9 @@ static void baseline(pool *p, syn_strategy s)
     double weight[CL_MAX_CLASSES];
     candidate c;
     even_weights(p, weight);
-    set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE, false);
+    set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE);
     if (search_within_memory(p, p->opt, s, weight, s == p->opt->strategy ? 0 : NEAR, NULL, &c) &&
-        c.fits)
+        c.fits && (p->baseline[s] < 0 || c.sec < p->baseline[s]))
         p->baseline[s] = c.sec;
 }
 
@@ -382,6 +398,13 @@ static void certify(pool *p, syn_result *r)
     if (!syn_check(p->arena, p->g, p->f, rec, &r->why)) r->status = SYN_FAILED_CHECK;
 }
 
+static board *board_of(pool *p, const syn_mesh *mesh)
+{
+    for (int i = 0; i < p->boards.n; i++)
+        if (p->boards.p[i].mesh == mesh) return &p->boards.p[i];
+    hb_bug("a board of the mesh", __FILE__, __LINE__);
+}
+
 // The additive optimum without memory at the cuts and class weights of the chosen plan, exactly: no
 // plan on these cuts has a smaller additive cost. Its plan is judged too, and may be the better
 // one.
@@ -391,7 +414,8 @@ static candidate bounds(pool *p, syn_result *r)
     r->additive_bound_sec = r->lower_bound_sec = -1;
     if (!optimum.exact) {
         const syn_space *won = p->best.space;
-        *p->palette = *syn_palette_copy(p->arena, won->palette);
+        p->b = board_of(p, won->mesh);
+        *p->b->palette = *syn_palette_copy(p->arena, won->palette);
         if (!search(p, p->opt, p->opt->strategy, won->weight, NULL, 0, &optimum) || !optimum.exact)
             return (candidate){0};
     }
@@ -401,15 +425,21 @@ static candidate bounds(pool *p, syn_result *r)
     return optimum;
 }
 
-static void explore(pool *p)
+static void add_board(pool *p, syn_mesh *mesh)
+{
+    if (!mesh) return;
+    board b = {.mesh = mesh, .palette = syn_palette_new(p->arena, p->g, p->f)};
+    b.costs = syn_costs_new(p->arena, p->m, mesh, p->g, p->f);
+    HB_PUSH(p->arena, &p->boards, b);
+}
+
+// Every strategy that stands for a baseline, then alternation from every ray, on one mesh.
+static void explore_board(pool *p)
 {
     const syn_options *o = p->opt;
-    for (int s = 0; s < SYN_N_STRATEGIES; s++)
-        p->baseline[s] = -1;
-    p->best = p->smallest = (candidate){0};
-    p->rays.n = 0;
+    bool flat = p->b->mesh->n_axes == 1;
     if (o->strategy != SYN_AUTO) {
-        baseline(p, o->strategy);
+        if (flat || o->strategy != SYN_HAP) baseline(p, o->strategy);
         return;
     }
     for (int s = SYN_DP_EVEN; s < SYN_HAP && !out_of_time(p); s++) {
@@ -421,8 +451,20 @@ static void explore(pool *p)
         forget(p, NULL, NULL);
     }
     // Last: it is near enough the rays' first plans to end them early.
-    if (!out_of_time(p)) baseline(p, SYN_HAP);
+    if (flat && !out_of_time(p)) baseline(p, SYN_HAP);
     forget(p, NULL, NULL);
+}
+
+static void explore(pool *p)
+{
+    for (int s = 0; s < SYN_N_STRATEGIES; s++)
+        p->baseline[s] = -1;
+    p->best = p->smallest = (candidate){0};
+    for (int i = 0; i < p->boards.n; i++) {
+        p->b = &p->boards.p[i];
+        p->b->rays.n = 0;
+        explore_board(p);
+    }
 }
 
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
@@ -435,9 +477,15 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .f = f,
               .m = m,
               .opt = o,
-              .mesh = syn_mesh_flat(a, m->cluster, NULL),
-              .palette = syn_palette_new(a, g, f),
               .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
+    if (o->mesh != SYN_MESH_MACHINES) add_board(&p, syn_mesh_flat(a, m->cluster, NULL));
+    if (o->mesh != SYN_MESH_FLAT) add_board(&p, syn_mesh_machines(a, m->cluster, NULL));
+    if (p.boards.n == 0) {
+        r.status = SYN_INFEASIBLE;
+        r.why = HB_STR("a mesh of machines x devices wants two machines or more, with the same "
+                       "number of devices, two or more, in each");
+        return r;
+    }
     explore(&p);
     candidate optimum = {0};
     if (p.best.program) {
@@ -466,7 +514,10 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     r.n_states = p.n_states;
     if (o->baselines && o->strategy != SYN_AUTO)
         for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++)
-            if (s != (int)o->strategy) baseline(&p, (syn_strategy)s);
+            for (int i = 0; s != (int)o->strategy && i < p.boards.n; i++) {
+                p.b = &p.boards.p[i];
+                if (s != SYN_HAP || p.b->mesh->n_axes == 1) baseline(&p, (syn_strategy)s);
+            }
     for (int i = 0; i < p.arenas.n; i++)
         hb_arena_free(p.arenas.p[i]);
     memcpy(r.baseline_sec, p.baseline, sizeof p.baseline);

@@ -71,7 +71,7 @@ code 1 "--pin:1:14: error: fc1.weight has no factor 'x'; it has: " $g $c --pin '
 grep -q '^ *^$' "$work/err" || wrong "no caret"
 code 1 "did you mean 'fc1.weight'" $g $c --pin fc1.wieght=R
 code 1 'label is never partial' $g $c --pin label=P
-code 1 'not supported: .*second axis' $g $c --pin 'fc1.weight=S(0),R'
+code 1 'at most two axes' $g $c --pin 'fc1.weight=S(0),R,R'
 code 1 "no tensor and no op is called 'nope'" $g $c --pin fc1.weight=R --pin=nope=R -o "$work/pinned"
 [ -e "$work/pinned" ] && wrong "a bad pin leaves a folder"
 code 3 "--pin 'fc1.weight=R' and --pin 'fc\*.weight=S\(0\)' leave no state for fc1.weight" \

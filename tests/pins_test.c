@@ -45,7 +45,7 @@ static bool reads_around(const syn_program *p, const syn_pins *pins, int t)
             if (in->in[k] == made) return true;
         if (in->node != p->g->tensors.p[t].producer) continue;
         int b = in->out[p->g->tensors.p[t].out];
-        if (!syn_pins_allow(pins, p->f, t, &p->tensors.p[b].state.ax[0])) made = b;
+        if (!syn_pins_allow(pins, p->f, t, &p->tensors.p[b].state, p->mesh->n_axes)) made = b;
     }
     return false;
 }
@@ -54,11 +54,11 @@ static bool honoured(const syn_program *p, const syn_pins *pins, int t)
 {
     if (p->g->tensors.p[t].kind != IR_VALUE)
         return p->home[t] < 0 ||
-               syn_pins_allow(pins, p->f, t, &p->tensors.p[p->home[t]].state.ax[0]);
+               syn_pins_allow(pins, p->f, t, &p->tensors.p[p->home[t]].state, p->mesh->n_axes);
     bool stands = false;
     for (int b = 0; b < p->tensors.n && !stands; b++)
         stands = p->tensors.p[b].value == t &&
-                 syn_pins_allow(pins, p->f, t, &p->tensors.p[b].state.ax[0]);
+                 syn_pins_allow(pins, p->f, t, &p->tensors.p[b].state, p->mesh->n_axes);
     return stands && !reads_around(p, pins, t);
 }
 
@@ -281,7 +281,7 @@ START_TEST(bad_pins)
     refuse(&s, "fc1.weight=S(12)", "fc1.weight has 2 dims");
     refuse(&s, "fc1.weight=P", "never partial");
     refuse(&s, "label=P", "never partial");
-    refuse(&s, "fc1.weight=R,R", "second axis");
+    refuse(&s, "fc1.weight=R,R,R", "at most two axes");
     refuse(&s, "fc1.weight=T", "R, P, S(letter) or S(dim)");
     refuse(&s, "fc1.weight=S()", "R, P, S(letter) or S(dim)");
     refuse(&s, "fc1.weight", "NAME=R");

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "solver/lp.h"
+#include "synth/mesh.h"
 #include "synth/polish.h"
 #include "synth/ratios.h"
 #include "synth/schedule.h"
@@ -46,6 +47,7 @@ typedef struct bench {
     int class_of[3], machine_of[3];
     cost_model m;
     syn_mesh *mesh;
+    syn_costs *costs;
     syn_palette *palette;
     syn_options opt;
     double weight[3];
@@ -88,22 +90,23 @@ static void setup(bench *b, int n_ranks, const double *speed, syn_strategy strat
     b->mesh = syn_mesh_flat(b->a, &b->cluster, NULL);
     b->palette = syn_palette_new(b->a, b->g, b->f);
     double even[3] = {1, 1, 1};
-    syn_palette_add(b->a, b->palette, b->mesh, -1, even, HB_STR("even"));
+    syn_palette_add_ranks(b->a, b->palette, b->mesh, -1, even, HB_STR("even"));
+    b->costs = syn_costs_new(b->a, &b->m, b->mesh, b->g, b->f);
     b->opt = syn_default_options();
     b->opt.small_param = 0;
     for (int i = 0; i < n_ranks; i++)
         b->weight[i] = 1.0 / n_ranks;
     hb_str why = {0};
-    syn_space *s = syn_space_build(b->a, b->g, b->f, &b->m, b->mesh, b->palette, strategy, &b->opt,
-                                   b->weight, 1, NULL, &why);
+    syn_space *s =
+        syn_space_build(b->a, b->costs, b->palette, strategy, &b->opt, b->weight, 1, NULL, &why);
     syn_choice c;
     ck_assert_int_eq(syn_space_solve(b->a, s, &c), MS_OPTIMAL);
     b->p = syn_lower(b->a, s, &c);
-    syn_price(b->p, &b->m);
+    syn_price(b->p, b->costs);
     for (int i = 0; i < b->p->instr.n; i++) // forms that hold for every table
         if (b->p->instr.p[i].kind == SYN_START && b->p->instr.p[i].form == COST_EVEN)
             b->p->instr.p[i].form = COST_GROUPED;
-    syn_price(b->p, &b->m);
+    syn_price(b->p, b->costs);
     syn_sink_waits(b->p);
     syn_simulate(b->p, &b->t, false);
 }
@@ -157,7 +160,7 @@ static void compare(int n_ranks, const double *speed, syn_strategy strategy, int
     ck_assert_int_eq(n, want_cuts);
     syn_ratios r;
     // No trust region: shares may go anywhere (even shares of 1/n times n are 1).
-    ck_assert(syn_ratio_lp(b.a, b.p, b.palette, &b.m, &b.t, n_ranks, NULL, &r));
+    ck_assert(syn_ratio_lp(b.a, b.p, b.palette, b.costs, &b.t, n_ranks, NULL, &r));
     double dual = 0;
     for (int c = 0; c < n_ranks; c++)
         dual += r.weight[c];
@@ -169,7 +172,7 @@ static void compare(int n_ranks, const double *speed, syn_strategy strategy, int
     double *per_rank[8] = {0};
     for (int i = 0; i < r.n; i++)
         for (int q = 0; q < n; q++)
-            if (r.v[i].cut == cut[q]) per_rank[q] = r.v[i].per_rank;
+            if (r.v[i].cut == cut[q]) per_rank[q] = r.v[i].share;
     for (int q = 0; q < n; q++)
         lp_round(b.p->mesh->cuts.p[cut[q]].size, 1, n_ranks, per_rank[q],
                  b.p->mesh->cuts.p[cut[q]].table);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "support/random_graph.h"
+#include "synth/mesh.h"
 #include "synth/space.h"
 
 typedef struct setting {
@@ -26,6 +27,7 @@ typedef struct setting {
     cl_cluster cluster;
     cost_model m;
     syn_mesh *mesh;
+    syn_costs *costs;
     syn_palette *palette;
     syn_options opt;
     double weight[CL_MAX_CLASSES];
@@ -74,6 +76,7 @@ static bool make(setting *s, uint64_t seed, int n_ops, bool train, int max_nodes
     s->f = ir_factorize(s->a, s->g);
     random_cluster(s, &r);
     s->mesh = syn_mesh_flat(s->a, &s->cluster, NULL);
+    s->costs = syn_costs_new(s->a, &s->m, s->mesh, s->g, s->f);
     s->palette = syn_palette_new(s->a, s->g, s->f);
     int cuts = 1 + random_below(&r, 3);
     for (int c = 0; c < cuts; c++) {
@@ -81,7 +84,7 @@ static bool make(setting *s, uint64_t seed, int n_ops, bool train, int max_nodes
         for (int i = 0; i < s->mesh->n_ranks; i++)
             w[i] = c == 0 ? 1 : random_below(&r, 5);
         w[0] += 1;
-        syn_palette_add(s->a, s->palette, s->mesh, -1, w, hb_fmt(s->a, "c%d", c));
+        syn_palette_add_ranks(s->a, s->palette, s->mesh, -1, w, hb_fmt(s->a, "c%d", c));
     }
     s->opt = syn_default_options();
     s->opt.small_param = random_below(&r, 2) ? 0 : 16;
@@ -97,8 +100,8 @@ static bool make(setting *s, uint64_t seed, int n_ops, bool train, int max_nodes
 static syn_space *space_of(setting *s)
 {
     hb_str why = {0};
-    syn_space *sp = syn_space_build(s->a, s->g, s->f, &s->m, s->mesh, s->palette, SYN_AUTO, &s->opt,
-                                    s->weight, 1, NULL, &why);
+    syn_space *sp =
+        syn_space_build(s->a, s->costs, s->palette, SYN_AUTO, &s->opt, s->weight, 1, NULL, &why);
     ck_assert_ptr_nonnull(sp);
     return sp;
 }
@@ -121,7 +124,7 @@ static double price(setting *s, const syn_space *sp, const int *x)
     syn_choice c;
     syn_choice_decode(s->a, sp, x, &c);
     syn_program *p = syn_lower(s->a, sp, &c);
-    syn_price(p, &s->m);
+    syn_price(p, s->costs);
     return syn_additive(sp, p);
 }
 

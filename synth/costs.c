@@ -1,0 +1,210 @@
+#include "synth/costs.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SIDE = 64 }; // of the table of parts of small cut numbers
+
+syn_costs *syn_costs_new(hb_arena *a, const cost_model *m, const syn_mesh *mesh, const ir_graph *g,
+                         const ir_factors *f)
+{
+    syn_costs *c = HB_NEW(a, syn_costs);
+    *c = (syn_costs){.arena = a, .m = m, .mesh = mesh, .g = g, .f = f};
+    c->pack_bandwidth = HUGE_VAL;
+    for (int k = 0; k < mesh->n_classes; k++)
+        c->pack_bandwidth =
+            fmin(c->pack_bandwidth, m->cluster->cls[mesh->cluster_class[k]].memory_bandwidth);
+    c->all = cl_group_link(m->cluster, mesh->cluster_rank, mesh->n_ranks, 1);
+    int *ranks = HB_ARRAY(a, int, mesh->n_ranks);
+    for (int axis = 0; mesh->n_axes == 2 && axis < 2; axis++) {
+        int groups = mesh->size[1 - axis], n = mesh->size[axis];
+        c->group_link[axis] = HB_ARRAY(a, cl_link, groups);
+        for (int i = 0; i < groups; i++) {
+            for (int k = 0; k < n; k++)
+                ranks[k] = mesh->cluster_rank[axis == 0 ? k * groups + i : i * n + k];
+            c->group_link[axis][i] = cl_group_link(m->cluster, ranks, n, axis == 0 ? groups : 1);
+        }
+    }
+    syn_costs_forget(c);
+    return c;
+}
+
+void syn_costs_forget(syn_costs *c)
+{
+    if (c->near) memset(c->near, 0, sizeof *c->near * SIDE * SIDE);
+    c->sizes = hb_map_new(c->arena);
+    c->all_sizes.n = 0;
+    c->moves = hb_map_new(c->arena);
+    c->all_moves.n = 0;
+}
+
+static void add_size(syn_costs *c, syn_sizes *p, int *cap, const syn_size *x)
+{
+    for (int i = 0; i < p->n; i++)
+        if (p->v[i].cls == x->cls && p->v[i].n[0] == x->n[0] && p->v[i].n[1] == x->n[1]) return;
+    if (p->n == *cap) p->v = hb_grow(c->arena, p->v, cap, sizeof *p->v);
+    p->v[p->n++] = *x;
+}
+
+// First entries of every coordinate of a cut.
+static int64_t *starts(hb_arena *a, const syn_cut *cut)
+{
+    int64_t *lo = HB_ARRAY(a, int64_t, cut->n + 1);
+    for (int i = 0; i < cut->n; i++)
+        lo[i + 1] = lo[i] + cut->table[i];
+    return lo;
+}
+
+bool syn_cut_is_joint(const syn_mesh *m, const int cut[SYN_MAX_AXES])
+{
+    return cut[1] >= 0 && m->cuts.p[cut[1]].axis == SYN_BOTH;
+}
+
+static syn_sizes *make_sizes(syn_costs *c, const int cut[SYN_MAX_AXES])
+{
+    const syn_mesh *mesh = c->mesh;
+    syn_sizes *p = HB_NEW(c->arena, syn_sizes);
+    int cap = 0;
+    const int64_t *lo[SYN_MAX_AXES] = {NULL};
+    bool joint = syn_cut_is_joint(mesh, cut);
+    for (int a = 0; a < mesh->n_axes; a++)
+        if (cut[a] >= 0 && !(a == 0 && joint)) lo[a] = starts(c->arena, &mesh->cuts.p[cut[a]]);
+    syn_size last = {.cls = -1};
+    for (int r = 0; r < mesh->n_ranks; r++) {
+        syn_size x = {.cls = mesh->class_of[r]};
+        double share = 1;
+        for (int a = 0; a < mesh->n_axes; a++) {
+            if (!lo[a]) continue;
+            const syn_cut *k = &mesh->cuts.p[cut[a]];
+            int at = syn_coord(mesh, r, k->axis);
+            x.n[a] = k->table[at];
+            x.lo[a] = lo[a][at];
+            share *= (double)x.n[a] / (double)k->size;
+        }
+        if (share > p->share[x.cls]) p->share[x.cls] = share;
+        if (x.cls == last.cls && x.n[0] == last.n[0] && x.n[1] == last.n[1]) continue;
+        add_size(c, p, &cap, &x);
+        last = x;
+    }
+    return p;
+}
+
+const syn_sizes *syn_sizes_of(syn_costs *c, const int cut[SYN_MAX_AXES])
+{
+    int a = cut[0] + 1, b = cut[1] + 1;
+    if (a < SIDE && b < SIDE) { // the common case, without hashing
+        if (!c->near) c->near = hb_alloc(c->arena, sizeof *c->near * SIDE * SIDE);
+        syn_sizes **slot = &c->near[a * SIDE + b];
+        if (!*slot) *slot = make_sizes(c, cut);
+        return *slot;
+    }
+    hb_str key = {(const char *)cut, sizeof(int) * SYN_MAX_AXES};
+    int at = hb_map_get(c->sizes, key);
+    if (at < 0) {
+        at = c->all_sizes.n;
+        HB_PUSH(c->arena, &c->all_sizes, make_sizes(c, cut));
+        hb_map_put(c->sizes, hb_str_n(c->arena, key.p, key.n), at);
+    }
+    return c->all_sizes.p[at];
+}
+
+static void state_cuts(const syn_mesh *mesh, const syn_state *s, int cut[SYN_MAX_AXES])
+{
+    for (int a = 0; a < SYN_MAX_AXES; a++)
+        cut[a] = a < mesh->n_axes && s->ax[a].kind == SYN_S ? s->ax[a].cut : -1;
+}
+
+void syn_local_bytes(syn_costs *c, int tensor, const syn_state *s, int64_t *bytes)
+{
+    const ir_tensor *t = &c->g->tensors.p[tensor];
+    int cut[SYN_MAX_AXES];
+    state_cuts(c->mesh, s, cut);
+    const syn_sizes *p = syn_sizes_of(c, cut);
+    bool joint = syn_cut_is_joint(c->mesh, cut);
+    memset(bytes, 0, sizeof *bytes * (size_t)c->mesh->n_classes);
+    int64_t rest = ir_elements(t) * ir_dtype_bytes(t->dtype);
+    for (int a = 0; a < c->mesh->n_axes; a++)
+        if (cut[a] >= 0 && !(a == 0 && joint)) rest /= c->mesh->cuts.p[cut[a]].size;
+    for (int i = 0; i < p->n; i++) {
+        int64_t n = rest;
+        for (int a = 0; a < c->mesh->n_axes; a++)
+            if (cut[a] >= 0 && !(a == 0 && joint)) n *= p->v[i].n[a];
+        if (n > bytes[p->v[i].cls]) bytes[p->v[i].cls] = n;
+    }
+}
+
+const double *syn_state_shares(syn_costs *c, const syn_state *s)
+{
+    int cut[SYN_MAX_AXES];
+    state_cuts(c->mesh, s, cut);
+    return syn_sizes_of(c, cut)->share;
+}
+
+static double part_seconds(const syn_costs *c, int node, const syn_node_cut *cut, bool joint,
+                           int cls, const int64_t n[SYN_MAX_AXES], const int64_t lo[SYN_MAX_AXES])
+{
+    ir_part part[SYN_MAX_AXES];
+    int k = 0;
+    double flops = 0, bytes = 0;
+    for (int a = 0; a < c->mesh->n_axes; a++)
+        if (cut->factor[a] >= 0 && !(a == 0 && joint))
+            part[k++] = (ir_part){cut->factor[a], n[a], lo[a]};
+    ir_node_work(c->g, c->f, node, part, k, &flops, &bytes);
+    return cost_op(c->m, c->mesh->cluster_class[cls], ir_row(c->g->nodes.p[node].op)->name, flops,
+                   bytes);
+}
+
+// Does the work depend on where a part begins? A causal attention's does, if its queries are cut.
+static bool by_place(const syn_costs *c, int node, const syn_node_cut *cut)
+{
+    if (ir_row(c->g->nodes.p[node].op)->flops_kind != IR_FLOPS_SDPA) return false;
+    for (int a = 0; a < c->mesh->n_axes; a++) {
+        if (cut->factor[a] < 0) continue;
+        double first, last, bytes;
+        ir_part part = {cut->factor[a], 1, 0};
+        ir_node_work(c->g, c->f, node, &part, 1, &first, &bytes);
+        part.lo = c->f->rule[node].factor[cut->factor[a]].size - 1;
+        ir_node_work(c->g, c->f, node, &part, 1, &last, &bytes);
+        if (first != last) return true;
+    }
+    return false;
+}
+
+void syn_node_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *sec)
+{
+    const syn_mesh *mesh = c->mesh;
+    bool joint = syn_cut_is_joint(mesh, cut->cut);
+    const syn_sizes *p = syn_sizes_of(c, cut->cut);
+    memset(sec, 0, sizeof *sec * (size_t)mesh->n_classes);
+    if (!by_place(c, node, cut)) {
+        for (int i = 0; i < p->n; i++) {
+            const syn_size *x = &p->v[i];
+            sec[x->cls] = fmax(sec[x->cls], part_seconds(c, node, cut, joint, x->cls, x->n, x->lo));
+        }
+        return;
+    }
+    const int64_t *lo[SYN_MAX_AXES] = {NULL};
+    for (int a = 0; a < mesh->n_axes; a++)
+        if (cut->cut[a] >= 0 && !(a == 0 && joint))
+            lo[a] = starts(c->arena, &mesh->cuts.p[cut->cut[a]]);
+    syn_size last = {.cls = -1};
+    for (int r = 0; r < mesh->n_ranks; r++) {
+        syn_size x = {.cls = mesh->class_of[r]};
+        for (int a = 0; a < mesh->n_axes; a++) {
+            if (!lo[a]) continue;
+            const syn_cut *k = &mesh->cuts.p[cut->cut[a]];
+            int at = syn_coord(mesh, r, k->axis);
+            x.n[a] = k->table[at];
+            x.lo[a] = lo[a][at];
+        }
+        if (memcmp(&x, &last, sizeof x) == 0) continue;
+        sec[x.cls] = fmax(sec[x.cls], part_seconds(c, node, cut, joint, x.cls, x.n, x.lo));
+        last = x;
+    }
+}
+
+double syn_copy_seconds(const syn_costs *c, int cls, double bytes)
+{
+    int k = c->mesh->cluster_class[cls];
+    return cost_memory(c->m, k, 2 * bytes) + cost_launch(c->m, k);
+}

@@ -1,0 +1,97 @@
+// What things cost on a mesh: seconds of nodes with factors cut, bytes of local parts, and moves of
+// tensors between states. The search and the judge both ask here, so that they agree.
+
+#ifndef HAP_SYNTH_COSTS_H
+#define HAP_SYNTH_COSTS_H
+
+#include "costmodel/cost.h"
+#include "synth/state.h"
+
+// The local sizes that a pair of cuts leads to: one entry for every class and size that differ. -1
+// instead of a cut: none. A cut over both axes (as cut[1]) stands alone; cut[0] is then its sums.
+typedef struct syn_size {
+    int cls;
+    int64_t n[SYN_MAX_AXES];  // entries by axis, 0 where there is no cut
+    int64_t lo[SYN_MAX_AXES]; // first entry of one such rank
+} syn_size;
+typedef struct syn_sizes {
+    int n;
+    syn_size *v;
+    double share[CL_MAX_CLASSES]; // largest product of shares in the class
+} syn_sizes;
+
+typedef struct syn_costs {
+    hb_arena *arena;
+    const cost_model *m;
+    const syn_mesh *mesh;
+    const ir_graph *g;
+    const ir_factors *f;
+    double pack_bandwidth;             // of the slowest class
+    cl_link all;                       // of all ranks
+    cl_link *group_link[SYN_MAX_AXES]; // two axes: of every group of an axis
+    // Known parts by pair of cuts (`near`: small cut numbers, else the map), and known moves by
+    // kind of tensor (states.c).
+    syn_sizes **near;
+    hb_map *sizes;
+    HB_VEC(syn_sizes *) all_sizes;
+    hb_map *moves;
+    HB_VEC(struct syn_moves *) all_moves;
+} syn_costs;
+
+// Of one graph on one mesh. Cuts may be added to the mesh later; tables of known cuts must not
+// change unless syn_costs_forget is called.
+syn_costs *syn_costs_new(hb_arena *a, const cost_model *m, const syn_mesh *mesh, const ir_graph *g,
+                         const ir_factors *f);
+void syn_costs_forget(syn_costs *c);
+
+bool syn_cut_is_joint(const syn_mesh *m, const int cut[SYN_MAX_AXES]);
+const syn_sizes *syn_sizes_of(syn_costs *c, const int cut[SYN_MAX_AXES]);
+const double *syn_state_shares(syn_costs *c, const syn_state *s); // parts' share
+// Largest local bytes of a tensor in every class of the mesh.
+void syn_local_bytes(syn_costs *c, int tensor, const syn_state *s, int64_t *bytes);
+
+// How a node is cut: by axis a local factor of its rule and a cut, both -1 where it is not.
+typedef struct syn_node_cut {
+    int factor[SYN_MAX_AXES], cut[SYN_MAX_AXES];
+} syn_node_cut;
+// Seconds of a node on the slowest rank of every class.
+void syn_node_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *sec);
+
+// Seconds a class of the mesh needs to copy bytes inside its memory.
+double syn_copy_seconds(const syn_costs *c, int cls, double bytes);
+
+// --- moves ---
+
+typedef enum { SYN_MOVE_NONE, SYN_MOVE_SLICE, SYN_MOVE_PARTIAL, SYN_MOVE_COLL } syn_move_kind;
+
+// One direct change of a tensor's state: on one axis, or a collective over both.
+typedef struct syn_move {
+    syn_move_kind kind;
+    unsigned axes; // mask
+    cost_coll coll;
+    bool reduce_max;
+    cost_form form;  // filled by syn_move_price
+    double sec;      // COLL: of the slowest group, packing included
+    int64_t scratch; // bytes
+} syn_move;
+
+// What leads from a to b directly; kind NONE if nothing does.
+syn_move syn_move_between(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b);
+// Chooses the form of a collective.
+void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b,
+                    syn_move *move);
+
+// One tensor of a collective's list.
+typedef struct syn_transfer {
+    int tensor; // of the graph
+    ir_dtype dtype;
+    syn_state from, to;
+} syn_transfer;
+// Seconds of a collective over a list, on the slowest group, packing included. All-reduces travel
+// as one message, others follow each other.
+double syn_list_seconds(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n);
+int64_t syn_list_scratch(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n);
+cl_link syn_axes_link(const syn_costs *c, unsigned axes); // the slowest group's
+int syn_group_size(const syn_mesh *m, unsigned axes);
+
+#endif

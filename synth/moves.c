@@ -1,0 +1,257 @@
+// Moves of tensors between states: what leads where, and what it costs.
+//
+// A collective over a mask of axes runs in groups: the ranks that agree in the other coordinates.
+// Each group moves its share of the tensor, as the other axis cuts it, over its own links; what is
+// printed and searched is the slowest group's time.
+
+#include <math.h>
+#include <string.h>
+
+#include "synth/costs.h"
+
+enum { AXIS0 = 1u, AXIS1 = 2u };
+
+static unsigned both_axes(const syn_mesh *m)
+{
+    return m->n_axes == 2 ? AXIS0 | AXIS1 : AXIS0;
+}
+
+int syn_group_size(const syn_mesh *m, unsigned axes)
+{
+    return axes == both_axes(m) ? m->n_ranks : m->size[axes == AXIS1 ? 1 : 0];
+}
+
+static int n_groups(const syn_mesh *m, unsigned axes)
+{
+    return m->n_ranks / syn_group_size(m, axes);
+}
+
+static cl_link group_link(const syn_costs *c, unsigned axes, int group)
+{
+    return axes == both_axes(c->mesh) ? c->all : c->group_link[axes == AXIS1 ? 1 : 0][group];
+}
+
+cl_link syn_axes_link(const syn_costs *c, unsigned axes)
+{
+    cl_link worst = group_link(c, axes, 0);
+    for (int i = 1; i < n_groups(c->mesh, axes); i++) {
+        cl_link l = group_link(c, axes, i);
+        worst.bandwidth = fmin(worst.bandwidth, l.bandwidth);
+        worst.latency = fmax(worst.latency, l.latency);
+    }
+    return worst;
+}
+
+static bool axis_eq(const syn_axis_state *x, const syn_axis_state *y)
+{
+    if (x->kind != y->kind) return false;
+    if (x->kind == SYN_P) return x->reducer == y->reducer;
+    return x->kind != SYN_S || (x->dim == y->dim && x->pos == y->pos && x->cut == y->cut);
+}
+
+static bool same_factor(const syn_axis_state *x, const syn_axis_state *y)
+{
+    return x->dim == y->dim && x->pos == y->pos;
+}
+
+// Whether the cut factor has nothing before it, so that a part is one stretch of memory.
+static bool leads(const syn_costs *c, int tensor, const syn_axis_state *x)
+{
+    const ir_tensor *t = &c->g->tensors.p[tensor];
+    for (int d = 0; d < x->dim; d++)
+        if (t->dim[d] != 1) return false;
+    for (int p = 0; p < x->pos; p++)
+        if (c->f->cls[c->f->dim[tensor][x->dim].cls[p]].size != 1) return false;
+    return true;
+}
+
+// The states of a move's own axes as one: of one axis, or of both (a cut over both, R or P on
+// both).
+static bool as_one(const syn_mesh *m, const syn_state *s, unsigned axes, syn_axis_state *x)
+{
+    if (axes != (AXIS0 | AXIS1)) {
+        *x = s->ax[axes == AXIS1 ? 1 : 0];
+        return true;
+    }
+    *x = s->ax[1];
+    return syn_joint(m, s) || (s->ax[0].kind != SYN_S && axis_eq(&s->ax[0], &s->ax[1]));
+}
+
+// The kind of move that leads on the axes of one group from x to y.
+static syn_move kind_of(const syn_axis_state *x, const syn_axis_state *y)
+{
+    syn_move m = {.kind = SYN_MOVE_COLL};
+    if (x->kind == SYN_R) {
+        m.kind = y->kind == SYN_S                        ? SYN_MOVE_SLICE
+                 : y->kind == SYN_P && y->reducer == 's' ? SYN_MOVE_PARTIAL // 0 is no neutral
+                                                                            // element of a maximum
+                                                         : SYN_MOVE_NONE;
+    } else if (x->kind == SYN_P) {
+        m.reduce_max = x->reducer == 'm';
+        m.coll = y->kind == SYN_R ? COST_ALL_REDUCE : COST_REDUCE_SCATTER;
+        if (y->kind == SYN_P || (y->kind == SYN_S && m.reduce_max)) m.kind = SYN_MOVE_NONE;
+    } else if (y->kind == SYN_R) {
+        m.coll = COST_ALL_GATHER;
+    } else if (y->kind == SYN_P || (same_factor(x, y) ? x->cut == y->cut : x->dim == y->dim)) {
+        m.kind = SYN_MOVE_NONE;
+    } else {
+        m.coll = same_factor(x, y) ? COST_RECUT : COST_ALL_TO_ALL;
+    }
+    return m;
+}
+
+syn_move syn_move_between(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b)
+{
+    (void)tensor;
+    const syn_mesh *mesh = c->mesh;
+    syn_move none = {.kind = SYN_MOVE_NONE};
+    bool change0 = !axis_eq(&a->ax[0], &b->ax[0]);
+    bool change1 = mesh->n_axes == 2 && !axis_eq(&a->ax[1], &b->ax[1]);
+    if (!change0 && !change1) return none;
+    bool ja = syn_joint(mesh, a), jb = syn_joint(mesh, b);
+    unsigned axes = change0 && change1 ? both_axes(mesh) : change1 ? AXIS1 : AXIS0;
+    // Parts of one factor over both axes stay together: axis 0 moves only with axis 1.
+    if (axes == AXIS0 && (ja || jb)) axes = both_axes(mesh);
+    syn_axis_state x, y;
+    if (!as_one(mesh, a, axes, &x) || !as_one(mesh, b, axes, &y)) return none;
+    syn_move m = kind_of(&x, &y);
+    m.axes = axes;
+    // Two local copies may as well go axis by axis.
+    if (axes == (AXIS0 | AXIS1) && m.kind == SYN_MOVE_PARTIAL) return none;
+    return m;
+}
+
+// What one group of a collective sees.
+static void group_shards(const syn_costs *c, const syn_move *move, int group, const syn_transfer *t,
+                         cost_shards *sh)
+{
+    const syn_mesh *mesh = c->mesh;
+    const ir_tensor *ten = &c->g->tensors.p[t->tensor];
+    syn_axis_state x, y;
+    hb_assert(as_one(mesh, &t->from, move->axes, &x) && as_one(mesh, &t->to, move->axes, &y));
+    *sh = (cost_shards){.n = syn_group_size(mesh, move->axes),
+                        .item = ir_dtype_bytes(t->dtype),
+                        .bytes = (double)(ir_elements(ten) * ir_dtype_bytes(t->dtype))};
+    if (move->axes != both_axes(mesh)) {
+        const syn_axis_state *other = &t->from.ax[move->axes == AXIS1 ? 0 : 1];
+        if (other->kind == SYN_S) {
+            const syn_cut *k = &mesh->cuts.p[other->cut];
+            sh->bytes *= (double)k->table[group] / (double)k->size;
+        }
+    }
+    const syn_axis_state *first = x.kind == SYN_S ? &x : &y;
+    const syn_axis_state *sides[2] = {first->kind == SYN_S ? first : NULL,
+                                      x.kind == SYN_S && y.kind == SYN_S ? &y : NULL};
+    for (int i = 0; i < 2; i++) {
+        if (!sides[i]) continue;
+        const syn_cut *k = &mesh->cuts.p[sides[i]->cut];
+        // Inside one machine a cut over both axes is that machine's stretch of the table.
+        const int64_t *table =
+            k->table + (k->axis == SYN_BOTH && move->axes == AXIS1 ? group * mesh->size[1] : 0);
+        if (i == 0) sh->table = table;
+        if (i == 1) sh->table2 = table;
+        *(i == 0 ? &sh->leading : &sh->leading2) = leads(c, t->tensor, sides[i]);
+    }
+    if (move->coll == COST_ALL_REDUCE && move->axes == (AXIS0 | AXIS1)) {
+        sh->n_inner = mesh->size[1];
+        sh->inner = syn_axes_link(c, AXIS1);
+        sh->between = c->group_link[0][0];
+    }
+}
+
+// Whether a group moves the same over the same links as the group before it.
+static bool like_previous(const syn_costs *c, const syn_move *m, int group,
+                          const syn_transfer *list, int n)
+{
+    if (group == 0) return false;
+    cl_link a = group_link(c, m->axes, group - 1), b = group_link(c, m->axes, group);
+    if (a.bandwidth != b.bandwidth || a.latency != b.latency) return false;
+    int own = m->axes == AXIS1 ? 1 : 0, inner = c->mesh->size[1];
+    for (int k = 0; k < n; k++) {
+        const syn_axis_state *other = &list[k].from.ax[1 - own];
+        if (other->kind == SYN_S) {
+            const int64_t *table = c->mesh->cuts.p[other->cut].table;
+            if (table[group] != table[group - 1]) return false;
+        }
+        const syn_axis_state *side[2] = {&list[k].from.ax[1], &list[k].to.ax[1]};
+        for (int i = 0; i < 2 && own == 1; i++) {
+            if (side[i]->kind != SYN_S) continue;
+            const syn_cut *cut = &c->mesh->cuts.p[side[i]->cut];
+            const int64_t *table = cut->table + (group - 1) * inner;
+            if (cut->axis == SYN_BOTH &&
+                memcmp(table, table + inner, sizeof *table * (size_t)inner) != 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+static double form_seconds(const syn_costs *c, const syn_move *m, cost_form form,
+                           const cost_shards *sh, cl_link link)
+{
+    return cost_collective(m->coll, form, sh, link) +
+           cost_pack_bytes(m->coll, form, sh) / c->pack_bandwidth;
+}
+
+void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b,
+                    syn_move *m)
+{
+    syn_transfer t = {tensor, c->g->tensors.p[tensor].dtype, *a, *b};
+    double sec[COST_N_FORMS] = {0};
+    for (int i = 0; i < n_groups(c->mesh, m->axes); i++) {
+        if (like_previous(c, m, i, &t, 1)) continue;
+        cost_shards sh;
+        cl_link link = group_link(c, m->axes, i);
+        group_shards(c, m, i, &t, &sh);
+        for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
+            if (cost_form_exists(m->coll, f))
+                sec[f] = fmax(sec[f], form_seconds(c, m, f, &sh, link));
+    }
+    m->sec = HUGE_VAL;
+    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
+        if (cost_form_exists(m->coll, f) && sec[f] < m->sec) {
+            m->sec = sec[f];
+            m->form = f;
+        }
+    hb_assert(isfinite(m->sec));
+    m->scratch = syn_list_scratch(c, m, &t, 1);
+}
+
+double syn_list_seconds(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n)
+{
+    double worst = 0;
+    for (int i = 0; i < n_groups(c->mesh, m->axes); i++) {
+        if (like_previous(c, m, i, list, n)) continue;
+        cl_link link = group_link(c, m->axes, i);
+        cost_shards sh, sum = {0};
+        double sec = 0;
+        for (int k = 0; k < n; k++) {
+            group_shards(c, m, i, &list[k], &sh);
+            if (m->coll != COST_ALL_REDUCE) {
+                sec += form_seconds(c, m, m->form, &sh, link);
+                continue;
+            }
+            sh.bytes += sum.bytes;
+            sum = sh;
+        }
+        if (m->coll == COST_ALL_REDUCE) sec = form_seconds(c, m, m->form, &sum, link);
+        worst = fmax(worst, sec);
+    }
+    return worst;
+}
+
+int64_t syn_list_scratch(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n)
+{
+    int64_t most = 0;
+    for (int i = 0; i < n_groups(c->mesh, m->axes); i++) {
+        if (like_previous(c, m, i, list, n)) continue;
+        int64_t bytes = 0;
+        for (int k = 0; k < n; k++) {
+            cost_shards sh;
+            group_shards(c, m, i, &list[k], &sh);
+            bytes += cost_scratch(m->coll, m->form, &sh);
+        }
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
