@@ -226,13 +226,6 @@ bool emit_supported(hb_arena *a, const syn_program *p, hb_str *why)
                 HB_ARG(g->name));
             return false;
         }
-        if (p->mesh->n_axes < 2 || t->state.ax[0].kind != SYN_S || t->state.ax[1].kind != SYN_S)
-            continue;
-        if (t->state.ax[0].dim == t->state.ax[1].dim) {
-            *why =
-                hb_fmt(a, "not supported: '%.*s' is cut by both axes in one dim", HB_ARG(g->name));
-            return false;
-        }
     }
     return true;
 }

@@ -16,9 +16,9 @@ static hb_str dim_text(pt *t, int tensor, int d)
     int axis = -1, pos = 0, cut = 0;
     for (int x = 0; x < mesh->n_axes; x++) {
         if (s->state.ax[x].kind != SYN_S || s->state.ax[x].dim != d) continue;
-        axis = axis >= 0 ? SYN_MAX_AXES : x;
         pos = s->state.ax[x].pos;
-        cut = s->state.ax[x].cut;
+        cut = s->state.ax[x].cut; // over both axes: that of axis 1
+        axis = mesh->cuts.p[cut].axis;
     }
     if (axis < 0)
         return hb_fmt(t->a, "WHOLE(%lld)", (long long)t->p->g->tensors.p[s->value].dim[d]);
@@ -28,10 +28,10 @@ static hb_str dim_text(pt *t, int tensor, int d)
         if (k > pos) inner *= t->p->f->cls[f->cls[k]].size;
     }
     hb_str table = t->table[cut];
-    if (axis == SYN_MAX_AXES && outer == 1 && inner == 1)
+    if (axis == SYN_BOTH && outer == 1 && inner == 1)
         return hb_fmt(t->a, "CUT2(%lld, %.*s)", n, HB_ARG(table));
-    if (axis == SYN_MAX_AXES)
-        return hb_fmt(t->a, "{%lld, %lld, %lld, HAP_BOTH, %.*s}", n, outer, inner, HB_ARG(table));
+    if (axis == SYN_BOTH)
+        return hb_fmt(t->a, "CUT2_IN(%lld, %lld, %lld, %.*s)", outer, n, inner, HB_ARG(table));
     if (outer == 1 && inner == 1)
         return hb_fmt(t->a, "CUT(%d, %lld, %.*s)", axis, n, HB_ARG(table));
     return hb_fmt(t->a, "CUT_IN(%d, %lld, %lld, %lld, %.*s)", axis, outer, n, inner, HB_ARG(table));
@@ -163,9 +163,11 @@ void pt_tables(pt *t)
         hb_buf share = {.arena = t->a};
         for (int i = 0; i < cut->n && i < 8; i++)
             hb_printf(&share, " %.3f", (double)cut->table[i] / (double)cut->size);
+        hb_str over = cut->axis == SYN_BOTH ? HB_STR("over both axes, rank by rank")
+                                            : hb_fmt(t->a, "over axis %d", cut->axis);
         lines_comment(&t->l, 0, 4,
-                      hb_fmt(t->a, "%lld cut%s%s over axis %d (%.*s).", (long long)cut->size,
-                             share.p, cut->n > 8 ? " …" : "", cut->axis, HB_ARG(cut->name)));
+                      hb_fmt(t->a, "%lld cut%s%s %.*s (%.*s).", (long long)cut->size, share.p,
+                             cut->n > 8 ? " …" : "", HB_ARG(over), HB_ARG(cut->name)));
         number_table(t,
                      hb_fmt(t->a, "static const int64_t %.*s[%d] = ", HB_ARG(t->table[c]), cut->n),
                      cut->table, cut->n);
@@ -336,7 +338,8 @@ static void declare_name(pt *t, int indent, const ir_tensor *g, hb_str name, hb_
 static hb_str declared_note(pt *t, int tensor, hb_str head, const hb_str *arg, int n)
 {
     hb_str shape = emit_shape(t->a, t->p, tensor, t->table);
-    if (shape.p[shape.n - 1] == '+' || shape.p[shape.n - 1] == '^') return shape;
+    for (int x = 0; x < t->p->mesh->n_axes; x++)
+        if (t->p->tensors.p[tensor].state.ax[x].kind == SYN_P) return shape;
     size_t width = head.n + shape.n + 14; // indent, ");", "// "
     for (int i = 0; i < n; i++)
         width += arg[i].n + 2;
@@ -548,6 +551,10 @@ void pt_declare(pt *t)
         &t->l, 4, 0,
         HB_STR("Global shapes. [n@rows] is cut by rows[], [n] is whole on every rank, + is a "
                "partial sum, ^ a partial max."));
+    if (p->mesh->n_axes == 2)
+        lines_comment(&t->l, 4, 0,
+                      HB_STR("Axis 0 is machines, axis 1 devices of a machine; + and ^ alone are "
+                             "over both."));
     for (int i = 0; i < t->shapes.n; i++) {
         hb_str line = hb_fmt(t->a, "const hap_dim %.*s[] = %.*s;", HB_ARG(t->shape_names.p[i]),
                              HB_ARG(t->shapes.p[i]));

@@ -37,7 +37,8 @@ static bool is_reserved(hb_str s)
 {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (hb_str_is(s, reserved[i])) return true;
-    static const char *const macros[] = {"NULL", "WHOLE", "CUT", "CUT_IN", "CUT2", "AXIS"};
+    static const char *const macros[] = {"NULL", "WHOLE",   "CUT", "CUT_IN",
+                                         "CUT2", "CUT2_IN", "AXIS"};
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
         if (hb_str_is(s, macros[i])) return true;
     return false;
@@ -114,7 +115,8 @@ hb_str *emit_names(hb_arena *a, const syn_program *p)
 
 static bool same_table(const syn_cut *x, const syn_cut *y)
 {
-    return x->n == y->n && memcmp(x->table, y->table, sizeof *x->table * (size_t)x->n) == 0;
+    return x->axis == y->axis && x->n == y->n &&
+           memcmp(x->table, y->table, sizeof *x->table * (size_t)x->n) == 0;
 }
 
 // "rows" for the batch, a word for the usual letters, else "cut" and the size.
@@ -141,6 +143,7 @@ hb_str *emit_table_names(hb_arena *a, const syn_program *p)
         for (int x = 0; t->value >= 0 && x < p->mesh->n_axes; x++) {
             const syn_axis_state *s = &t->state.ax[x];
             if (s->kind != SYN_S || cls[s->cut]) continue;
+            if (x == 0 && syn_joint(p->mesh, &t->state)) continue; // sums: not printed
             cls[s->cut] = p->f->dim[t->value][s->dim].cls[s->pos] + 1;
         }
     }
@@ -155,6 +158,8 @@ hb_str *emit_table_names(hb_arena *a, const syn_program *p)
             if (cls[k] && same_table(cut, &p->mesh->cuts.p[k])) names[c] = names[k];
         if (names[c].n > 0) continue;
         hb_str word = emit_identifier(a, class_word(a, &p->f->cls[cls[c] - 1]));
+        if (p->mesh->n_axes == 2 && cut->axis != SYN_BOTH)
+            word = hb_fmt(a, "%.*s_by_%s", HB_ARG(word), cut->axis == 0 ? "machine" : "device");
         if (hb_map_get(used, word) >= 0)
             word = emit_identifier(a, hb_fmt(a, "%.*s_%.*s", HB_ARG(word), HB_ARG(cut->name)));
         names[c] = emit_unique(a, used, word);
@@ -171,23 +176,19 @@ hb_str emit_shape(hb_arena *a, const syn_program *p, int tensor, const hb_str *t
     hb_putc(&b, '[');
     for (int d = 0; d < g->rank; d++) {
         hb_printf(&b, "%s%lld", d ? " " : "", (long long)g->dim[d]);
-        hb_str last = {0};
+        hb_str cut = {0}; // over both axes: that of axis 1
         for (int x = 0; x < p->mesh->n_axes; x++) {
             const syn_axis_state *s = &t->state.ax[x];
-            if (s->kind != SYN_S || s->dim != d) continue;
-            if (hb_str_eq(last, table_of_cut[s->cut])) continue;
-            last = table_of_cut[s->cut];
-            hb_printf(&b, "@%.*s", HB_ARG(last));
+            if (s->kind == SYN_S && s->dim == d) cut = table_of_cut[s->cut];
         }
+        if (cut.n > 0) hb_printf(&b, "@%.*s", HB_ARG(cut));
     }
     hb_putc(&b, ']');
-    for (int x = 0; x < p->mesh->n_axes; x++) {
-        const syn_axis_state *s = &t->state.ax[x];
-        if (s->kind == SYN_P) {
-            hb_puts(&b, s->reducer == 'm' ? "^" : "+");
-            break;
-        }
-    }
+    int partial = 0, on = 0;
+    for (int x = 0; x < p->mesh->n_axes; x++)
+        if (t->state.ax[x].kind == SYN_P) partial++, on = x;
+    if (partial > 0) hb_puts(&b, t->state.ax[on].reducer == 'm' ? "^" : "+");
+    if (partial == 1 && p->mesh->n_axes == 2) hb_puts(&b, on == 0 ? "machine" : "device");
     return hb_done(&b);
 }
 
@@ -310,12 +311,13 @@ double *emit_ratios(hb_arena *a, const syn_program *p)
             double part = 1;
             for (int x = 0; x < p->mesh->n_axes; x++) {
                 const syn_axis_state *s = &cut->state.ax[x];
+                if (x == 0 && syn_joint(p->mesh, &cut->state)) continue;
                 if (s->kind != SYN_S) {
                     part /= p->mesh->size[x];
                     continue;
                 }
                 const syn_cut *c = &p->mesh->cuts.p[s->cut];
-                part *= (double)c->table[syn_coord(p->mesh, r, x)] / (double)c->size;
+                part *= (double)c->table[syn_coord(p->mesh, r, c->axis)] / (double)c->size;
             }
             share[r] += work * part;
         }

@@ -126,22 +126,23 @@ static hb_str change_text(pt *t, const syn_instr *i)
     hb_buf b = {.arena = t->a};
     for (int side = 0; side < 2; side++) {
         const syn_tensor *x = &t->p->tensors.p[side ? i->out[0] : i->in[0]];
-        const char *sep = "";
         if (side) hb_puts(&b, " -> ");
-        size_t at = b.n;
+        hb_str last = {0};
         for (int ax = 0; ax < t->p->mesh->n_axes; ax++) {
-            if (!(i->axes & (1u << ax))) continue;
+            if (!(i->axes & (1u << ax)) || (ax == 0 && (i->axes & 2u) && // axis 1 says it
+                                            syn_joint(t->p->mesh, &x->state)))
+                continue;
             const syn_axis_state *st = &x->state.ax[ax];
-            if (st->kind == SYN_S)
-                hb_printf(&b, "%sdim %d @%.*s", sep, st->dim, HB_ARG(t->table[st->cut]));
-            else
-                hb_printf(&b, "%s%s", sep,
-                          st->kind == SYN_R    ? "whole"
-                          : st->reducer == 'm' ? "^"
-                                               : "+");
-            sep = ", ";
+            hb_str is = st->kind == SYN_S
+                            ? hb_fmt(t->a, "dim %d @%.*s", st->dim, HB_ARG(t->table[st->cut]))
+                        : st->kind == SYN_R  ? HB_STR("whole")
+                        : st->reducer == 'm' ? HB_STR("^")
+                                             : HB_STR("+");
+            if (hb_str_eq(is, last)) continue;
+            hb_printf(&b, "%s%.*s", last.n > 0 ? ", " : "", HB_ARG(is));
+            last = is;
         }
-        if (b.n == at) hb_puts(&b, "whole");
+        if (last.n == 0) hb_puts(&b, "whole");
     }
     return hb_done(&b);
 }

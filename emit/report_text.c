@@ -51,6 +51,7 @@ static void put_cuts(hb_buf *out, hb_arena *a, const emit_plan *e)
     for (int i = 0; i < p->tensors.n; i++)
         for (int x = 0; x < p->mesh->n_axes; x++) {
             const syn_axis_state *s = &p->tensors.p[i].state.ax[x];
+            if (x == 0 && syn_joint(p->mesh, &p->tensors.p[i].state)) continue;
             if (p->tensors.p[i].value >= 0 && s->kind == SYN_S) used[s->cut] = true;
         }
     bool any = false;
@@ -62,7 +63,9 @@ static void put_cuts(hb_buf *out, hb_arena *a, const emit_plan *e)
         if (!used[c] || again) continue;
         if (!any) hb_puts(out, "\nCuts (entries by coordinate of the axis)\n");
         any = true;
-        hb_printf(out, "  %-20.*s axis %d, %lld =", HB_ARG(names[c]), k->axis, (long long)k->size);
+        hb_str axis = k->axis == SYN_BOTH ? HB_STR("both axes") : hb_fmt(a, "axis %d", k->axis);
+        hb_printf(out, "  %-20.*s %.*s, %lld =", HB_ARG(names[c]), HB_ARG(axis),
+                  (long long)k->size);
         for (int i = 0; i < k->n && i < 16; i++)
             hb_printf(out, "%s%lld", i ? " + " : " ", (long long)k->table[i]);
         hb_printf(out, "%s   (%.*s)\n", k->n > 16 ? " + …" : "", HB_ARG(k->name));

@@ -11,6 +11,11 @@
 //     all_to_all      S of one factor -> S of another
 //     recut           S -> S of the same factor by another table
 //
+// A factor cut over both axes is S on each of them: over axis 0 by the sums of its table, over axis
+// 1 by the part of the table that belongs to the machine. So it changes over axis 1 alone, where
+// axis 0 sees the same sums before and after, or over both axes at once; over axis 0 alone the
+// ranks of a group hold no run of it.
+//
 // A form must be one that the runtime has for these tables, the scratch as large as docs/formats.md
 // ("Scratch") says, and all three lists in the symmetric segment. What a pair of ranks exchanges is
 // computed once from the sender's tables and once from the receiver's; the sums must be the parts
@@ -29,21 +34,55 @@ typedef struct move {
     const rec_call *call;
     int k; // which pair of the list
     const chk_buffer *src, *dst;
-    int axis;                 // the one that takes part (not of an all-reduce)
-    const rec_dim *from, *to; // the cut dims, NULL where whole
+    const rec_dim *from, *to; // the dims cut over the group, NULL where whole
     int from_dim, to_dim;
 } move;
+
+// What a group of ranks holds of a cut factor: one entry a member.
+typedef struct parts {
+    const int64_t *table;
+    int n;
+    int64_t sum;
+} parts;
 
 static hb_str pair_text(const move *m)
 {
     return hb_fmt(m->c->a, "%.*s (pair %d)", HB_ARG(chk_name(m->c, m->src->value)), m->k);
 }
 
+static bool joint(const rec_dim *d)
+{
+    return d->axis == SYN_BOTH;
+}
+
+// The parts of the group of a rank over the axes of the mask, which cut d: all entries of its
+// table, or those of one machine.
+static parts parts_of(const chk *c, const rec_dim *d, unsigned axes, int rank)
+{
+    if (!joint(d) || axes == 3u) return (parts){d->table, d->n_table, d->n};
+    parts p = {d->table + chk_coord(c, rank, 0) * c->r->size[1], c->r->size[1], 0};
+    for (int i = 0; i < p.n; i++)
+        p.sum += p.table[i];
+    return p;
+}
+
+// Entries that coordinate i of axis 0 holds: of a cut over both axes, the sum of its machine.
+static int64_t on_machine(const chk *c, const rec_dim *d, int i)
+{
+    return joint(d) ? parts_of(c, d, 2u, i * c->r->size[1]).sum : d->table[i];
+}
+
 // What one dim is cut by on one axis: the same dim, factor and table?
-static bool same_on_axis(const chk_buffer *a, const chk_buffer *b, int axis)
+static bool same_on_axis(const chk *c, const chk_buffer *a, const chk_buffer *b, int axis)
 {
     if (a->cut[axis] != b->cut[axis]) return false;
-    return a->cut[axis] < 0 || chk_same_cut(&a->t->dim[a->cut[axis]], &b->t->dim[b->cut[axis]]);
+    if (a->cut[axis] < 0) return true;
+    const rec_dim *x = &a->t->dim[a->cut[axis]], *y = &b->t->dim[b->cut[axis]];
+    if (axis == 1 || (!joint(x) && !joint(y))) return chk_same_cut(x, y);
+    bool same = x->n == y->n && x->outer == y->outer && x->inner == y->inner;
+    for (int i = 0; same && i < c->r->size[0]; i++)
+        same = on_machine(c, x, i) == on_machine(c, y, i);
+    return same;
 }
 
 static bool same_shape(move *m)
@@ -72,7 +111,7 @@ static bool others_stay(move *m, unsigned axes, char *partial)
     for (int a = 0; a < m->c->r->n_axes; a++) {
         if (axes >> a & 1u) continue;
         partial[a] = m->src->partial[a];
-        if (!same_on_axis(m->src, m->dst, a))
+        if (!same_on_axis(m->c, m->src, m->dst, a))
             return chk_fail(m->c, "%.*s changes from %.*s to %.*s on axis %d, which takes no part",
                             HB_ARG(pair_text(m)), HB_ARG(chk_state(m->c, m->src, a)),
                             HB_ARG(chk_state(m->c, m->dst, a)), a);
@@ -107,7 +146,7 @@ bool chk_slice(chk *c, const rec_call *call)
     if (!local_move(c, call, &m)) return false;
     for (int a = 0; a < c->r->n_axes; a++) {
         partial[a] = m.src->partial[a];
-        if (same_on_axis(m.src, m.dst, a)) continue;
+        if (same_on_axis(c, m.src, m.dst, a)) continue;
         if (m.src->cut[a] >= 0 || m.src->partial[a])
             return chk_fail(
                 c, "%.*s is %.*s on axis %d, only a whole tensor can be cut without communication",
@@ -154,10 +193,15 @@ bool chk_partial(chk *c, const rec_call *call)
 
 // --- collectives
 
-static bool even(const rec_dim *d)
+// Equal shards in every group?
+static bool even(const chk *c, const rec_dim *d, unsigned axes)
 {
-    for (int i = 1; i < d->n_table; i++)
-        if (d->table[i] != d->table[0]) return false;
+    for (int rank = 0; rank < c->r->n_ranks; rank++) {
+        parts p = parts_of(c, d, axes, rank);
+        for (int i = 1; i < p.n; i++)
+            if (p.table[i] != p.table[0]) return false;
+        if (!joint(d)) break; // all groups are alike
+    }
     return true;
 }
 
@@ -192,44 +236,48 @@ static bool check_form(move *m)
     if (k->form != COST_EVEN || !shards) return true; // the native all-to-all takes any parts
     const rec_dim *side[2] = {m->from, m->to};
     for (int s = 0; s < 2; s++)
-        if (side[s] && !even(side[s]))
+        if (side[s] && !even(c, side[s], k->axes))
             return chk_fail(c, "form %s on the unequal shards of %.*s", name, HB_ARG(pair_text(m)));
     return true;
 }
 
-// Where the part of every coordinate begins; n_table + 1 entries.
-static int64_t *begins(chk *c, const rec_dim *d)
+// What all members of a group send to j, by the sender's part cut by the receiver's table, and what
+// j's part of the result holds; what i sends, and what its part of the source holds: in elements of
+// the two factors, the rest of the tensor being the same on both sides.
+static bool group_bytes(const move *m, const parts *from, const parts *to)
 {
-    int64_t *at = HB_ARRAY(c->a, int64_t, d->n_table + 1);
-    for (int i = 0; i < d->n_table; i++)
-        at[i + 1] = at[i] + d->table[i];
-    return at;
-}
-
-// What all coordinates send to j, by the sender's part cut by the receiver's table, and what j's
-// part of the result holds; what i sends, and what its part of the source holds: in elements of the
-// two factors, the rest of the tensor being the same on both sides.
-static bool check_bytes(move *m)
-{
-    if (m->call->coll != COST_ALL_TO_ALL && m->call->coll != COST_RECUT) return true;
     bool cross = m->call->coll == COST_ALL_TO_ALL;
-    int n = m->c->r->size[m->axis];
-    const int64_t *from = begins(m->c, m->from), *to = begins(m->c, m->to);
-    int64_t *out = HB_ARRAY(m->c->a, int64_t, n), *in = HB_ARRAY(m->c->a, int64_t, n);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            int64_t lo = from[i] > to[j] ? from[i] : to[j],
-                    hi = from[i + 1] < to[j + 1] ? from[i + 1] : to[j + 1];
-            int64_t sent = cross ? m->from->table[i] * m->to->table[j] : hi > lo ? hi - lo : 0;
+    int64_t *out = HB_ARRAY(m->c->a, int64_t, from->n), *in = HB_ARRAY(m->c->a, int64_t, from->n);
+    int64_t x = 0;
+    for (int i = 0; i < from->n; x += from->table[i++]) {
+        int64_t y = 0, end = x + from->table[i];
+        for (int j = 0; j < to->n; y += to->table[j++]) {
+            int64_t lo = x > y ? x : y, hi = y + to->table[j] < end ? y + to->table[j] : end;
+            int64_t sent = cross ? from->table[i] * to->table[j] : hi > lo ? hi - lo : 0;
             out[i] += sent;
             in[j] += sent;
         }
-    for (int i = 0; i < n; i++)
-        if (out[i] != m->from->table[i] * (cross ? m->to->n : 1) ||
-            in[i] != m->to->table[i] * (cross ? m->from->n : 1))
+    }
+    for (int i = 0; i < from->n; i++)
+        if (out[i] != from->table[i] * (cross ? to->sum : 1) ||
+            in[i] != to->table[i] * (cross ? from->sum : 1))
             return chk_fail(m->c,
-                            "coordinate %d sends and receives other amounts than it holds of %.*s",
-                            i, HB_ARG(pair_text(m)));
+                            "member %d sends and receives other amounts than it holds of %.*s", i,
+                            HB_ARG(pair_text(m)));
+    return true;
+}
+
+static bool check_bytes(const move *m)
+{
+    const chk *c = m->c;
+    unsigned axes = m->call->axes;
+    if (m->call->coll != COST_ALL_TO_ALL && m->call->coll != COST_RECUT) return true;
+    bool alike = axes == 3u || (!joint(m->from) && !joint(m->to)); // all groups?
+    for (int i = 0; i < (alike ? 1 : c->r->size[0]); i++) {        // else those of the machines
+        int rank = i * (c->r->n_axes == 2 ? c->r->size[1] : 1);
+        parts from = parts_of(c, m->from, axes, rank), to = parts_of(c, m->to, axes, rank);
+        if (!group_bytes(m, &from, &to)) return false;
+    }
     return true;
 }
 
@@ -239,11 +287,11 @@ static int64_t local_dim(const chk *c, const rec_dim *d, int rank)
     return d->outer * (d->axis < 0 ? d->n : d->table[chk_coord(c, rank, d->axis)]) * d->inner;
 }
 
-static int64_t table_max(const rec_dim *d)
+static int64_t largest(const parts *p)
 {
     int64_t most = 0;
-    for (int i = 0; i < d->n_table; i++)
-        if (d->table[i] > most) most = d->table[i];
+    for (int i = 0; i < p->n; i++)
+        if (p->table[i] > most) most = p->table[i];
     return most;
 }
 
@@ -263,58 +311,85 @@ static int64_t scratch_bytes(const move *m, int rank)
         int64_t n = c->r->size[1];
         return (chk_local(c, t, rank) + n - 1) / n * item;
     }
-    // One entry of the tensor as the group holds it together: dims cut on the other axis stay
-    // local.
+    // The tensor as the group holds it together; dims that no member cuts are as this rank has
+    // them.
+    parts from = {0}, to = {0};
+    if (m->from) from = parts_of(c, m->from, m->call->axes, rank);
+    if (m->to) to = parts_of(c, m->to, m->call->axes, rank);
     int64_t full = item, outer = 1;
     int lead = m->from ? m->from_dim : m->to_dim;
     for (int d = 0; d < t->rank; d++) {
-        const rec_dim *v = &t->dim[d];
-        bool mine = v->axis == m->axis;
-        int64_t n = mine ? v->outer * v->n * v->inner : local_dim(c, v, rank);
+        const rec_dim *v = &t->dim[d], *w = m->dst->t->dim + d;
+        int64_t n = v == m->from ? v->outer * from.sum * v->inner
+                    : w == m->to ? w->outer * to.sum * w->inner
+                                 : local_dim(c, v, rank);
         full *= n;
         if (d < lead) outer *= n;
     }
-    const rec_dim *cut = m->from ? m->from : m->to;
-    outer *= cut->outer;
-    int64_t n = c->r->size[m->axis];
-    int64_t packed = outer == 1 ? 0 : full;
-    int64_t from = m->from && m->from->n > 0 ? full / m->from->n * table_max(m->from) : 0;
-    int64_t to = m->to && m->to->n > 0 ? full / m->to->n * table_max(m->to) : 0;
+    outer *= m->from ? m->from->outer : m->to->outer;
+    int64_t n = m->from ? from.n : to.n, packed = outer == 1 ? 0 : full;
+    int64_t most_from = from.sum > 0 ? full / from.sum * largest(&from) : 0;
+    int64_t most_to = to.sum > 0 ? full / to.sum * largest(&to) : 0;
     switch (m->call->coll) {
     case COST_ALL_GATHER:
-        return m->call->form == COST_PADDED ? (n + 1) * from : packed;
+        return m->call->form == COST_PADDED ? (n + 1) * most_from : packed;
     case COST_REDUCE_SCATTER:
-        if (m->call->form == COST_PADDED) return (n + 1) * to;
-        if (m->call->form == COST_SENDRECV) return packed + to;
+        if (m->call->form == COST_PADDED) return (n + 1) * most_to;
+        if (m->call->form == COST_SENDRECV) return packed + most_to;
         if (m->call->form == COST_EVEN_FLAT) return (n + 1) * ((full / item + n - 1) / n) * item;
         return packed;
     case COST_ALL_TO_ALL:
     case COST_RECUT:
-        return from + to;
+        return most_from + most_to;
     case COST_ALL_REDUCE:
         break;
     }
     return 0;
 }
 
-static bool find_axis(move *m)
+// States on the axes that take part, a comma between.
+static hb_str states_text(const move *m, const chk_buffer *b, bool with_partial)
+{
+    hb_buf out = {.arena = m->c->a};
+    for (int a = 0; a < m->c->r->n_axes; a++) {
+        if (!(m->call->axes >> a & 1u)) continue;
+        hb_str s = b->cut[a] >= 0 ? chk_cut_text(m->c, b->cut[a], &b->t->dim[b->cut[a]])
+                   : with_partial ? chk_state(m->c, b, a)
+                                  : HB_STR("whole");
+        hb_printf(&out, "%s%.*s", out.n > 0 ? ", " : "", HB_ARG(s));
+    }
+    return hb_done(&out);
+}
+
+static bool wrong_states(const move *m, const char *need)
 {
     unsigned axes = m->call->axes;
-    if (axes & (axes - 1)) return chk_fail(m->c, "not supported: over both axes at once");
-    m->axis = axes == 1u ? 0 : 1;
-    m->from_dim = m->src->cut[m->axis];
-    m->to_dim = m->dst->cut[m->axis];
-    m->from = m->from_dim < 0 ? NULL : &m->src->t->dim[m->from_dim];
-    m->to = m->to_dim < 0 ? NULL : &m->dst->t->dim[m->to_dim];
+    return chk_fail(m->c, "%.*s goes from %.*s to %.*s on axis %s, the call needs %s",
+                    HB_ARG(pair_text(m)), HB_ARG(states_text(m, m->src, true)),
+                    HB_ARG(states_text(m, m->dst, false)),
+                    axes == 3u   ? "0 and 1"
+                    : axes == 2u ? "1"
+                                 : "0",
+                    need);
+}
+
+// The dim of a buffer that the axes of the mask cut, -1 if none. False if that is not one factor
+// whose parts a group holds as one run.
+static bool find_cut(const move *m, const chk_buffer *b, int *dim, const rec_dim **cut)
+{
+    unsigned axes = m->call->axes;
+    *dim = b->cut[axes == 1u ? 0 : 1];
+    *cut = *dim < 0 ? NULL : &b->t->dim[*dim];
+    if (axes == 3u && (b->cut[0] != *dim || (*cut && !joint(*cut))))
+        return wrong_states(m, "one factor cut over both axes, or none");
+    if (axes == 1u && *cut && joint(*cut))
+        return wrong_states(m, "axis 1 too: the factor is cut over both");
     return true;
 }
 
-static bool wrong_states(move *m, const char *need)
+static bool find_cuts(move *m)
 {
-    return chk_fail(m->c, "%.*s goes from %.*s to %.*s on axis %d, the call needs %s",
-                    HB_ARG(pair_text(m)), HB_ARG(chk_state(m->c, m->src, m->axis)),
-                    HB_ARG(m->to ? chk_cut_text(m->c, m->to_dim, m->to) : HB_STR("whole")), m->axis,
-                    need);
+    return find_cut(m, m->src, &m->from_dim, &m->from) && find_cut(m, m->dst, &m->to_dim, &m->to);
 }
 
 static bool reduce_all(move *m, char *partial)
@@ -322,10 +397,7 @@ static bool reduce_all(move *m, char *partial)
     char need = m->call->reduce_max ? 'm' : 's';
     for (int a = 0; a < m->c->r->n_axes; a++) {
         if (!(m->call->axes >> a & 1u)) continue;
-        m->axis = a;
-        m->to_dim = m->dst->cut[a];
-        m->to = m->to_dim < 0 ? NULL : &m->dst->t->dim[m->to_dim];
-        if (m->src->partial[a] != need || m->to || m->src->cut[a] >= 0)
+        if (m->src->partial[a] != need || m->dst->cut[a] >= 0 || m->src->cut[a] >= 0)
             return wrong_states(m, need == 'm' ? "P(max) to R" : "P(sum) to R");
         partial[a] = 0;
     }
@@ -333,6 +405,14 @@ static bool reduce_all(move *m, char *partial)
         if (partial[a] && partial[a] != need)
             return chk_fail(m->c, "%.*s is also %.*s on axis %d", HB_ARG(pair_text(m)),
                             HB_ARG(chk_state(m->c, m->src, a)), a);
+    return true;
+}
+
+// Are all axes that take part P(sum) (a reduction) or none (all else)?
+static bool source_is(const move *m, char want)
+{
+    for (int a = 0; a < m->c->r->n_axes; a++)
+        if ((m->call->axes >> a & 1u) && m->src->partial[a] != want) return false;
     return true;
 }
 
@@ -350,15 +430,15 @@ static bool transition(move *m, char *partial)
     if (k->reduce_max && k->coll != COST_ALL_REDUCE)
         return chk_fail(m->c, "there is no such collective");
     if (k->coll == COST_ALL_REDUCE) return reduce_all(m, partial);
-    if (!find_axis(m)) return false;
-    char from_partial = m->src->partial[m->axis];
-    partial[m->axis] = 0;
+    if (!find_cuts(m)) return false;
+    for (int i = 0; i < m->c->r->n_axes; i++)
+        if (k->axes >> i & 1u) partial[i] = 0;
     switch (k->coll) {
     case COST_ALL_GATHER:
         if (!m->from || m->to) return wrong_states(m, "S to R");
         break;
     case COST_REDUCE_SCATTER:
-        if (m->from || !m->to || from_partial != 's') return wrong_states(m, "P(sum) to S");
+        if (m->from || !m->to || !source_is(m, 's')) return wrong_states(m, "P(sum) to S");
         break;
     case COST_ALL_TO_ALL:
         if (!m->from || !m->to || same_factor(m))
@@ -371,7 +451,7 @@ static bool transition(move *m, char *partial)
     case COST_ALL_REDUCE:
         break;
     }
-    if (m->to && !chk_legal_cut(m->c, m->src->value, m->dst, m->axis)) return false;
+    if (m->to && !chk_legal_cut(m->c, m->src->value, m->dst, k->axes == 1u ? 0 : 1)) return false;
     return check_bytes(m);
 }
 

@@ -17,7 +17,7 @@ enum { SYM_ALIGN = 4096, LOCAL_ALIGN = 256 };
 
 int chk_coord(const chk *c, int rank, int axis)
 {
-    if (c->r->n_axes == 1) return rank;
+    if (c->r->n_axes == 1 || axis == SYN_BOTH) return rank;
     return axis == 0 ? rank / c->r->size[1] : rank % c->r->size[1];
 }
 
@@ -32,12 +32,16 @@ int64_t chk_local(const chk *c, const rec_tensor *t, int rank)
     return e;
 }
 
-bool chk_same_cut(const rec_dim *a, const rec_dim *b)
+bool chk_same_table(const rec_dim *a, const rec_dim *b)
 {
-    return a->axis == b->axis && a->n == b->n && a->outer == b->outer && a->inner == b->inner &&
-           a->n_table == b->n_table &&
+    return a->axis == b->axis && a->n_table == b->n_table &&
            (a->n_table == 0 ||
             memcmp(a->table, b->table, (size_t)a->n_table * sizeof *a->table) == 0);
+}
+
+bool chk_same_cut(const rec_dim *a, const rec_dim *b)
+{
+    return a->n == b->n && a->outer == b->outer && a->inner == b->inner && chk_same_table(a, b);
 }
 
 // Product of sizes that came from a file: -1 if it, or its bytes, do not fit.
@@ -69,10 +73,11 @@ static bool check_dims(chk *c, chk_buffer *b, int id)
         sizes[3 * d] = v->n;
         sizes[3 * d + 1] = v->outer;
         sizes[3 * d + 2] = v->inner;
-        if (v->axis == SYN_MAX_AXES)
-            return chk_fail(c, "tensor %d, dim %d: not supported: one factor over both axes", id,
-                            d);
-        if (v->axis < -1 || v->axis >= c->r->n_axes)
+        bool both = v->axis == SYN_BOTH;
+        if (both && c->r->n_axes != 2)
+            return chk_fail(c, "tensor %d, dim %d is cut on both axes of a mesh of %d", id, d,
+                            c->r->n_axes);
+        if (!both && (v->axis < -1 || v->axis >= c->r->n_axes))
             return chk_fail(c, "tensor %d, dim %d is cut on axis %d of %d", id, d, v->axis,
                             c->r->n_axes);
         if (v->axis < 0) {
@@ -80,12 +85,14 @@ static bool check_dims(chk *c, chk_buffer *b, int id)
                 return chk_fail(c, "tensor %d, dim %d is whole but has a table or factors", id, d);
             continue;
         }
-        if (b->cut[v->axis] >= 0)
-            return chk_fail(c, "tensor %d is cut twice on axis %d", id, v->axis);
-        b->cut[v->axis] = d;
-        if (v->n_table != c->r->size[v->axis])
-            return chk_fail(c, "tensor %d, dim %d: a table of %d entries on an axis of %d", id, d,
-                            v->n_table, c->r->size[v->axis]);
+        for (int a = both ? 0 : v->axis; a < (both ? SYN_MAX_AXES : v->axis + 1); a++) {
+            if (b->cut[a] >= 0) return chk_fail(c, "tensor %d is cut twice on axis %d", id, a);
+            b->cut[a] = d;
+        }
+        int entries = both ? c->r->n_ranks : c->r->size[v->axis];
+        if (v->n_table != entries)
+            return chk_fail(c, "tensor %d, dim %d: a table of %d entries for %d %s", id, d,
+                            v->n_table, entries, both ? "ranks" : "coordinates of the axis");
         int64_t sum = 0;
         for (int i = 0; i < v->n_table; i++) {
             if (v->table[i] < 0 || v->table[i] > v->n - sum)

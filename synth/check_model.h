@@ -20,7 +20,7 @@ typedef struct chk_buffer {
     int64_t elements, max_elements; // of the global tensor; of the largest rank's part
     int64_t bytes[CL_MAX_CLASSES];  // largest part in the class
     int64_t first, end;             // least and greatest offset it takes in any class
-    int cut[SYN_MAX_AXES];          // which dim the axis cuts, -1
+    int cut[SYN_MAX_AXES];          // which dim the axis cuts, -1; over both axes: one dim
     bool checked;                   // placement and tables were looked at
     int value;                      // value number, -1: nothing
     char partial[SYN_MAX_AXES];     // 0, 's', 'm'
@@ -74,6 +74,7 @@ bool chk_attr_eq(const ir_attr *a, const ir_attr *b);
 
 // --- check_memory.c
 bool chk_layout(chk *c); // header of the record, tables, offsets, ranges
+bool chk_same_table(const rec_dim *a, const rec_dim *b); // of one axis, or both over both
 bool chk_same_cut(const rec_dim *a, const rec_dim *b);
 bool chk_same_range(const chk *c, const chk_buffer *a, const chk_buffer *b);
 bool chk_overlap(const chk *c, const chk_buffer *a, const chk_buffer *b);

@@ -10,7 +10,9 @@
 //     rest R;
 //              every output is P(sum).
 //     none     everything is R.
-// The axes do not depend on each other as long as they cut different factors.
+// The axes do not depend on each other as long as they cut different factors. One factor cut over
+// both axes is a cut on each of them, by one table on both: its parts are what the ranks hold, and
+// what it leaves partial is P on both.
 
 #include "synth/check_model.h"
 
@@ -20,7 +22,6 @@ typedef struct op_call {
     int node;
     const ir_node *n;
     const ir_rule *r;
-    int cut[SYN_MAX_AXES]; // local factor by axis, -1
     char out_partial[IR_MAX_OUT][SYN_MAX_AXES];
 } op_call;
 
@@ -114,11 +115,9 @@ static bool see_cut(op_call *o, int axis, bool out, int i, int *k, const rec_dim
     if (*k != here)
         return chk_fail(o->c, "%s is %.*s, another operand is cut on another factor", name,
                         HB_ARG(chk_cut_text(o->c, d, v)));
-    for (int e = 0; e < v->n_table; e++)
-        if (v->table[e] != (*table)->table[e])
-            return chk_fail(o->c, "%s is %.*s, another operand is cut by another table (%.*s)",
-                            name, HB_ARG(chk_cut_text(o->c, d, v)),
-                            HB_ARG(chk_table_text(o->c, *table)));
+    if (!chk_same_table(v, *table))
+        return chk_fail(o->c, "%s is %.*s, another operand is cut by another table (%.*s)", name,
+                        HB_ARG(chk_cut_text(o->c, d, v)), HB_ARG(chk_table_text(o->c, *table)));
     return true;
 }
 
@@ -228,9 +227,6 @@ static bool axis_form(op_call *o, int axis)
         if (!see_cut(o, axis, false, i, &k, &table)) return false;
     for (int i = 0; i < o->n->n_out; i++)
         if (!see_cut(o, axis, true, i, &k, &table)) return false;
-    o->cut[axis] = k;
-    if (k >= 0 && axis == 1 && o->cut[0] == k)
-        return chk_fail(o->c, "not supported: one factor cut on both axes");
     return k >= 0 ? cut_form(o, axis, k, table) : through_form(o, axis);
 }
 

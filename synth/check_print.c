@@ -65,9 +65,11 @@ hb_str chk_table_text(const chk *c, const rec_dim *d)
 hb_str chk_cut_text(const chk *c, int dim, const rec_dim *d)
 {
     hb_str table = chk_table_text(c, d);
-    if (d->outer == 1 && d->inner == 1) return hb_fmt(c->a, "S(d%d %.*s)", dim, HB_ARG(table));
-    return hb_fmt(c->a, "S(d%d %lldx[%lld]x%lld %.*s)", dim, (long long)d->outer, (long long)d->n,
-                  (long long)d->inner, HB_ARG(table));
+    const char *both = d->axis == SYN_BOTH ? " over both axes" : "";
+    if (d->outer == 1 && d->inner == 1)
+        return hb_fmt(c->a, "S(d%d %.*s%s)", dim, HB_ARG(table), both);
+    return hb_fmt(c->a, "S(d%d %lldx[%lld]x%lld %.*s%s)", dim, (long long)d->outer, (long long)d->n,
+                  (long long)d->inner, HB_ARG(table), both);
 }
 
 hb_str chk_state(const chk *c, const chk_buffer *b, int axis)

@@ -10,6 +10,8 @@
 
 #include "synth/modp_model.h"
 
+enum { COORDS = SYN_MAX_AXES + 1 };
+
 typedef struct buffer {
     int tensor;    // graph tensor whose dims it has, -1: never written
     int content;   // equal for views of the same bytes
@@ -28,7 +30,7 @@ typedef struct run {
     bool *used;                  // by node: a call stood for it
     HB_VEC(int) of_op[IR_N_OPS]; // nodes
     const mp_part *want;         // by graph tensor: the run on one rank
-    int *coord;                  // [rank * SYN_MAX_AXES + axis]
+    int *coord;                  // [rank * COORDS + axis]; SYN_BOTH: the rank
     uint64_t garbage;
     const uint64_t ***sent; // by call, START: by pair, rank 0's source then
 } run;
@@ -166,8 +168,7 @@ static bool shape(run *x, int id, int tensor)
     if (b->tensor == tensor && b->part[0].v) return true;
     b->tensor = tensor;
     for (int rank = 0; rank < x->r->n_ranks; rank++)
-        if (!mp_shape(x->m, tensor, &x->r->tensors.p[id], x->coord + rank * SYN_MAX_AXES,
-                      &b->part[rank]))
+        if (!mp_shape(x->m, tensor, &x->r->tensors.p[id], x->coord + rank * COORDS, &b->part[rank]))
             return false;
     return true;
 }
@@ -232,8 +233,8 @@ static bool op(run *x, const rec_call *k)
         for (int i = 0; i < k->n_in; i++)
             in[i] = x->buf[k->in[i]].part[rank];
         for (int i = 0; i < k->n_out; i++)
-            if (!mp_shape(x->m, n->out[i], &x->r->tensors.p[k->out[i]],
-                          x->coord + rank * SYN_MAX_AXES, &o[i]))
+            if (!mp_shape(x->m, n->out[i], &x->r->tensors.p[k->out[i]], x->coord + rank * COORDS,
+                          &o[i]))
                 return false;
         if (!apply(x->m, (ir_op)k->op, k->attr, k->n_in, in, k->n_out, o)) return false;
     }
@@ -251,8 +252,7 @@ static bool op(run *x, const rec_call *k)
 static bool together(const run *x, unsigned axes, int a, int b)
 {
     for (int i = 0; i < x->r->n_axes; i++)
-        if (!(axes >> i & 1u) && x->coord[a * SYN_MAX_AXES + i] != x->coord[b * SYN_MAX_AXES + i])
-            return false;
+        if (!(axes >> i & 1u) && x->coord[a * COORDS + i] != x->coord[b * COORDS + i]) return false;
     return true;
 }
 
@@ -290,7 +290,7 @@ static bool exchange(run *x, unsigned axes, int src, int dst, char how)
         while (!together(x, axes, first, rank))
             first++;
         mp_part *p = &out[rank];
-        if (!mp_shape(m, s->tensor, &x->r->tensors.p[dst], x->coord + rank * SYN_MAX_AXES, p))
+        if (!mp_shape(m, s->tensor, &x->r->tensors.p[dst], x->coord + rank * COORDS, p))
             return false;
         p->v = HB_ARRAY(m->a, uint64_t, p->n + 1);
         int64_t *at = mp_global(m, p);
@@ -306,7 +306,8 @@ static bool exchange(run *x, unsigned axes, int src, int dst, char how)
 static bool cut_on(const rec_tensor *t, unsigned axes)
 {
     for (int d = 0; d < t->rank; d++)
-        if (t->dim[d].axis >= 0 && (axes >> t->dim[d].axis & 1u)) return true;
+        if (t->dim[d].axis == SYN_BOTH || (t->dim[d].axis >= 0 && (axes >> t->dim[d].axis & 1u)))
+            return true;
     return false;
 }
 
@@ -383,7 +384,7 @@ static bool partial(run *x, const rec_call *k)
     for (int rank = 0; rank < x->r->n_ranks; rank++) {
         bool zero = false;
         for (int i = 0; i < x->r->n_axes; i++)
-            zero = zero || ((k->axes >> i & 1u) && x->coord[rank * SYN_MAX_AXES + i] != 0);
+            zero = zero || ((k->axes >> i & 1u) && x->coord[rank * COORDS + i] != 0);
         mp_part *p = &x->buf[k->out[0]].part[rank];
         if (zero) memset(p->v, 0, sizeof *p->v * (size_t)p->n);
     }
@@ -540,12 +541,14 @@ static bool set_up(run *x)
         if (!ok) return mp_fail(m, "call %d names tensors that do not exist", k);
     }
     x->buf = HB_ARRAY(m->a, buffer, r->tensors.n + 1);
-    x->coord = HB_ARRAY(m->a, int, r->n_ranks *SYN_MAX_AXES);
-    for (int rank = 0; rank < r->n_ranks; rank++)
+    x->coord = HB_ARRAY(m->a, int, r->n_ranks *COORDS);
+    for (int rank = 0; rank < r->n_ranks; rank++) {
+        x->coord[rank * COORDS + SYN_BOTH] = rank;
         for (int i = 0; i < r->n_axes; i++)
-            x->coord[rank * SYN_MAX_AXES + i] = r->n_axes == 1 ? rank
-                                                : i == 0       ? rank / r->size[1]
-                                                               : rank % r->size[1];
+            x->coord[rank * COORDS + i] = r->n_axes == 1 ? rank
+                                          : i == 0       ? rank / r->size[1]
+                                                         : rank % r->size[1];
+    }
     for (int i = 0; i < r->tensors.n; i++) {
         const rec_tensor *t = &r->tensors.p[i];
         x->buf[i].tensor = -1;
@@ -555,7 +558,7 @@ static bool set_up(run *x)
             for (int d = 0; d < t->rank; d++) {
                 const rec_dim *v = &t->dim[d];
                 n *= v->outer * v->inner *
-                     (v->axis < 0 ? v->n : v->table[x->coord[rank * SYN_MAX_AXES + v->axis]]);
+                     (v->axis < 0 ? v->n : v->table[x->coord[rank * COORDS + v->axis]]);
             }
             if (n > *most) *most = n;
         }

@@ -131,7 +131,9 @@ bool mp_shrink(mp *m, const record *r)
             if (v->axis < 0) continue;
             mp_size *s = find(m, v->n);
             int64_t at = 0;
-            if (!s || v->axis >= r->n_axes || v->n_table != r->size[v->axis])
+            bool both = v->axis == SYN_BOTH && r->n_axes == SYN_MAX_AXES;
+            if (!s || (!both && v->axis >= r->n_axes) ||
+                v->n_table != (both ? r->n_ranks : r->size[v->axis]))
                 return mp_fail(m, "tensor %d is cut at no factor of the graph", i);
             bound(m, s, 0);
             bound(m, s, v->n);

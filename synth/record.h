@@ -12,7 +12,7 @@
 typedef struct rec_dim {
     int64_t n, outer,
         inner; // as hap_dim: size of the cut factor (or of the dim), factors before and after
-    int axis;  // -1 whole, SYN_MAX_AXES: both
+    int axis;  // -1 whole, SYN_BOTH: both, a table entry a rank
     int n_table;
     int64_t *table;
 } rec_dim;

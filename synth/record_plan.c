@@ -5,21 +5,17 @@
 
 #include "synth/record.h"
 
-// The hap_dim of one dim of a buffer: whole, or cut at one factor on one axis.
+// The hap_dim of one dim of a buffer: whole, or cut at one factor on one axis or on both.
 static rec_dim dim_of(hb_arena *a, const syn_program *p, const syn_tensor *t, int d)
 {
     rec_dim out = {.n = p->g->tensors.p[t->value].dim[d], .outer = 1, .inner = 1, .axis = -1};
     for (int x = 0; x < p->mesh->n_axes; x++) {
         const syn_axis_state *s = &t->state.ax[x];
         if (s->kind != SYN_S || s->dim != d) continue;
-        if (out.axis >=
-            0) { // runtime.h has CUT2 for one factor over both axes; the checker says no
-            out.axis = SYN_MAX_AXES;
-            return out;
-        }
+        if (x == 0 && syn_joint(p->mesh, &t->state)) continue; // its table is in that of axis 1
         const ir_dim_factors *f = &p->f->dim[t->value][d];
         const syn_cut *cut = &p->mesh->cuts.p[s->cut];
-        out.axis = x;
+        out.axis = cut->axis;
         out.n = p->f->cls[f->cls[s->pos]].size;
         for (int q = 0; q < f->n; q++) {
             if (q < s->pos) out.outer *= p->f->cls[f->cls[q]].size;

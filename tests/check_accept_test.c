@@ -15,6 +15,7 @@ static const gen_options meshes[] = {
     {.n_axes = 1, .size = {4}, .n_classes = 2, .cut_percent = 95},
     {.n_axes = 2, .size = {2, 2}, .n_classes = 2, .cut_percent = 80},
     {.n_axes = 2, .size = {2, 3}, .n_classes = 3, .cut_percent = 95, .keep_grads = true},
+    {.n_axes = 2, .size = {3, 2}, .n_classes = 2, .cut_percent = 90},
 };
 enum {
     N_GRAPHS = sizeof graphs / sizeof *graphs,
@@ -22,8 +23,16 @@ enum {
     N_SEEDS = 6
 };
 
+static bool joint(const rec_tensor *t)
+{
+    for (int d = 0; d < t->rank; d++)
+        if (t->dim[d].axis == SYN_BOTH) return true;
+    return false;
+}
+
 START_TEST(random_plans)
 {
+    int over_both[COST_RECUT + 1] = {0}, within[COST_RECUT + 1] = {0}; // of cuts over both axes
     int seen[REC_WAIT + 1] = {0}, coll[COST_RECUT + 1] = {0};
     hb_arena *a = hb_arena_new();
     hb_diag *d = hb_diag_new(a);
@@ -43,13 +52,26 @@ START_TEST(random_plans)
                           HB_ARG(why));
             for (int i = 0; i < r->calls.n; i++) {
                 seen[r->calls.p[i].kind]++;
-                if (r->calls.p[i].kind == REC_START) coll[r->calls.p[i].coll]++;
+                const rec_call *k = &r->calls.p[i];
+                if (k->kind != REC_START) continue;
+                coll[k->coll]++;
+                if (k->axes == 3u) over_both[k->coll]++;
+                if (k->axes == 2u &&
+                    (joint(&r->tensors.p[k->in[0]]) || joint(&r->tensors.p[k->out[0]])))
+                    within[k->coll]++;
             }
             hb_arena_free(one);
         }
     for (int k = 0; k <= COST_RECUT; k++) // the plans do use everything
         ck_assert_msg(coll[k] > 0, "%s: no %s in any plan", graphs[_i],
                       cost_coll_name((cost_coll)k));
+    for (int k = 0; k <= COST_RECUT; k++) {
+        ck_assert_msg(over_both[k] > 0, "%s: no %s over both axes", graphs[_i],
+                      cost_coll_name((cost_coll)k));
+        bool none = k == COST_ALL_REDUCE || k == COST_RECUT;
+        ck_assert_msg(none || within[k] > 0, "%s: no %s of a joint cut over axis 1", graphs[_i],
+                      cost_coll_name((cost_coll)k));
+    }
     ck_assert_int_gt(seen[REC_SLICE], 0);
     ck_assert_int_gt(seen[REC_PARTIAL], 0);
     ck_assert_int_eq(seen[REC_START], seen[REC_WAIT]);

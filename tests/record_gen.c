@@ -5,10 +5,17 @@
 typedef struct gax { // one axis of a state
     char kind;       // 'R', 'S', 'P'
     char reducer;    // P
+    bool joint;      // S: one factor over both axes; table on axis 0: sums by machine, 1: by rank
     int dim;
     int64_t outer, n, inner; // S
     const int64_t *table;
 } gax;
+
+// A table, or the two of a cut over both axes.
+typedef struct cutting {
+    const int64_t *table[SYN_MAX_AXES];
+    bool joint;
+} cutting;
 
 typedef struct gst {
     gax ax[SYN_MAX_AXES];
@@ -38,7 +45,7 @@ typedef struct gen {
     HB_VEC(copy) copies;
     HB_VEC(rec_call) step;
     HB_VEC(pending) flying;
-    int64_t **table; // [class][axis][2]
+    int64_t **table; // [class][axis, 2: by rank, 3: sums by machine of those][2]
     int *home;       // by graph tensor
     int n_events;
     gen_trace *trace;
@@ -64,9 +71,10 @@ static bool is_float(ir_dtype t)
 
 // --- tables
 
-static int64_t *make_table(gen *x, int cls, int axis, bool uneven)
+enum { N_TABLES = 2, N_KINDS = SYN_MAX_AXES + 2 };
+
+static int64_t *make_table(gen *x, int cls, int n, bool uneven)
 {
-    int n = x->o->size[axis];
     int64_t *t = HB_ARRAY(x->a, int64_t, n), grain = x->f->cls[cls].grain,
             size = x->f->cls[cls].size;
     if (grain < 1) grain = 1;
@@ -83,11 +91,33 @@ static int64_t *make_table(gen *x, int cls, int axis, bool uneven)
     return t;
 }
 
-static const int64_t *table_of(gen *x, int cls, int axis)
+static int64_t *known_table(gen *x, int cls, int kind, int which)
 {
-    int which = pick(x, 2), at = (cls * SYN_MAX_AXES + axis) * 2 + which;
-    if (!x->table[at]) x->table[at] = make_table(x, cls, axis, which == 1);
-    return x->table[at];
+    int64_t **at = &x->table[(cls * N_KINDS + kind) * N_TABLES + which];
+    if (*at) return *at;
+    int n = kind == SYN_BOTH ? x->r->n_ranks : x->o->size[kind == SYN_BOTH + 1 ? 0 : kind];
+    if (kind <= SYN_BOTH) return *at = make_table(x, cls, n, which == 1);
+    const int64_t *by_rank = known_table(x, cls, SYN_BOTH, which);
+    *at = HB_ARRAY(x->a, int64_t, n);
+    for (int i = 0; i < x->r->n_ranks; i++)
+        (*at)[i / x->o->size[1]] += by_rank[i];
+    return *at;
+}
+
+static cutting cut_of(gen *x, int cls, int axis)
+{
+    int which = pick(x, N_TABLES);
+    bool sums = x->o->n_axes == 2 && axis == 0 && pick(x, 3) == 0;
+    cutting c = {{NULL}, false};
+    c.table[axis] = known_table(x, cls, sums ? SYN_BOTH + 1 : axis, which);
+    return c;
+}
+
+static cutting joint_cut(gen *x, int cls)
+{
+    int which = pick(x, N_TABLES);
+    return (cutting){
+        {known_table(x, cls, SYN_BOTH + 1, which), known_table(x, cls, SYN_BOTH, which)}, true};
 }
 
 // --- states
@@ -97,7 +127,7 @@ static bool same_ax(const gax *a, const gax *b)
     if (a->kind != b->kind) return false;
     if (a->kind == 'P') return a->reducer == b->reducer;
     return a->kind == 'R' || (a->dim == b->dim && a->outer == b->outer && a->n == b->n &&
-                              a->inner == b->inner && a->table == b->table);
+                              a->inner == b->inner && a->table == b->table && a->joint == b->joint);
 }
 
 static bool same_factor(const gax *a, const gax *b)
@@ -112,10 +142,15 @@ static bool same_state(const gen *x, const gst *a, const gst *b)
     return true;
 }
 
-// A dim can be cut on one axis only.
+static bool joint(const gst *s)
+{
+    return s->ax[1].joint;
+}
+
+// A dim can be cut on one axis only, or at one factor on both.
 static bool representable(const gen *x, const gst *s)
 {
-    return x->o->n_axes < 2 || s->ax[0].kind != 'S' || s->ax[1].kind != 'S' ||
+    return x->o->n_axes < 2 || joint(s) || s->ax[0].kind != 'S' || s->ax[1].kind != 'S' ||
            s->ax[0].dim != s->ax[1].dim;
 }
 
@@ -132,9 +167,10 @@ static int new_buffer(gen *x, int value, const gst *s)
         b.dim[d] = (rec_dim){.n = t->dim[d], .outer = 1, .inner = 1, .axis = -1};
         for (int i = 0; i < x->o->n_axes; i++) {
             const gax *g = &s->ax[i];
-            if (g->kind != 'S' || g->dim != d) continue;
-            b.dim[d] = (rec_dim){g->n, g->outer, g->inner, i, x->o->size[i], NULL};
-            b.dim[d].table = hb_copy(x->a, g->table, sizeof *g->table * (size_t)x->o->size[i]);
+            if (g->kind != 'S' || g->dim != d || (i == 0 && joint(s))) continue;
+            int n = joint(s) ? x->r->n_ranks : x->o->size[i];
+            b.dim[d] = (rec_dim){g->n, g->outer, g->inner, joint(s) ? SYN_BOTH : i, n, NULL};
+            b.dim[d].table = hb_copy(x->a, g->table, sizeof *g->table * (size_t)n);
         }
     }
     HB_PUSH(x->a, &x->r->tensors, b);
@@ -173,34 +209,58 @@ static void wait_for(gen *x, int id, bool to_write)
     }
 }
 
-static int64_t group_bytes(const gen *x, int id, int axis, int64_t *before, int dim, int64_t outer)
+// What the group of a machine holds of a cut over the axes of the mask (machine 0 stands for all
+// but where one machine's part of a cut over both axes is meant).
+static const int64_t *group_table(const gen *x, const gax *g, unsigned axes, int machine)
+{
+    return g->joint && axes == 2u ? g->table + machine * x->o->size[1] : g->table;
+}
+
+static int group_size(const gen *x, unsigned axes)
+{
+    return axes == 3u ? x->r->n_ranks : x->o->size[axes == 2u ? 1 : 0];
+}
+
+// Bytes that a machine's group holds of a buffer of which the mask cuts `dim`, and the product of
+// what stands before that factor.
+static int64_t group_bytes(const gen *x, int id, unsigned axes, int machine, int dim,
+                           int64_t *before)
 {
     const rec_tensor *t = &x->r->tensors.p[id];
     int64_t full = ir_dtype_bytes(t->dtype);
-    *before = outer;
+    *before = 1;
     for (int d = 0; d < t->rank; d++) {
         const rec_dim *v = &t->dim[d];
         int64_t n = v->n;
-        if (v->axis >= 0 && v->axis != axis) {
+        bool mine = v->axis == SYN_BOTH ? axes == 3u : v->axis >= 0 && (axes >> v->axis & 1u);
+        if (v->axis == SYN_BOTH && !mine) {
+            n = 0;
+            for (int i = 0; i < x->o->size[1]; i++)
+                n += v->table[machine * x->o->size[1] + i];
+        } else if (v->axis >= 0 && !mine) {
             n = 0;
             for (int i = 0; i < v->n_table; i++)
                 if (v->table[i] > n) n = v->table[i];
         }
         full *= v->outer * n * v->inner;
         if (d < dim) *before *= v->outer * n * v->inner;
+        if (d == dim) *before *= v->outer;
     }
     return full;
 }
 
-static cost_form pick_form(gen *x, cost_coll coll, unsigned axes, const int64_t *table, int n)
+static cost_form pick_form(gen *x, cost_coll coll, unsigned axes, const gax *cut)
 {
+    bool even = true;
+    for (int m = 0; cut && m < x->o->size[0]; m++) {
+        const int64_t *table = group_table(x, cut, axes, m);
+        for (int i = 1; i < group_size(x, axes); i++)
+            even = even && table[i] == table[0];
+    }
     for (;;) {
         cost_form f = (cost_form)pick(x, COST_N_FORMS);
         if (!cost_form_exists(coll, f) || (f == COST_TWO_LEVEL && axes != 3u)) continue;
-        bool even = true;
-        for (int i = 1; table && i < n; i++)
-            even = even && table[i] == table[0];
-        if (f == COST_EVEN && table && !even) continue;
+        if (f == COST_EVEN && !even) continue;
         return f;
     }
 }
@@ -208,7 +268,6 @@ static cost_form pick_form(gen *x, cost_coll coll, unsigned axes, const int64_t 
 static void start(gen *x, cost_coll coll, unsigned axes, bool max, int dst, int src,
                   const gax *from, const gax *to)
 {
-    int axis = axes == 2u ? 1 : 0;
     bool shards = coll == COST_ALL_GATHER || coll == COST_REDUCE_SCATTER;
     const gax *cut = from ? from : to;
     rec_call k = {.kind = REC_START,
@@ -221,18 +280,20 @@ static void start(gen *x, cost_coll coll, unsigned axes, bool max, int dst, int 
                   .out = one(x, dst),
                   .scratch = -1,
                   .event = x->n_events++};
-    k.form = pick_form(x, coll, axes, shards ? cut->table : NULL, x->o->size[axis]);
-    cost_shards s = {.n = x->o->size[axis],
-                     .item = ir_dtype_bytes(x->r->tensors.p[src].dtype),
-                     .n_inner = x->o->n_axes == 2 ? x->o->size[1] : 0};
-    int64_t before = 1;
-    s.bytes = (double)group_bytes(x, from ? src : dst, axis, &before, cut ? cut->dim : 0,
-                                  cut ? cut->outer : 1);
-    if (coll == COST_ALL_REDUCE) s.bytes = (double)group_bytes(x, src, -2, &before, 0, 1);
-    s.leading = before == 1;
-    s.table = cut ? cut->table : NULL;
-    s.table2 = from && to ? to->table : NULL;
-    int64_t need = cost_scratch(coll, k.form, &s);
+    k.form = pick_form(x, coll, axes, shards ? cut : NULL);
+    int64_t need = 0;
+    for (int m = 0; m < (x->o->n_axes == 2 ? x->o->size[0] : 1); m++) {
+        cost_shards s = {.n = group_size(x, axes),
+                         .item = ir_dtype_bytes(x->r->tensors.p[src].dtype),
+                         .n_inner = x->o->n_axes == 2 ? x->o->size[1] : 0};
+        int64_t before = 1;
+        s.bytes = (double)group_bytes(x, from ? src : dst, axes, m, cut ? cut->dim : -1, &before);
+        s.leading = before == 1;
+        s.table = cut ? group_table(x, cut, axes, m) : NULL;
+        s.table2 = from && to ? group_table(x, to, axes, m) : NULL;
+        int64_t bytes = cost_scratch(coll, k.form, &s);
+        if (bytes > need) need = bytes;
+    }
     if (need > 0) {
         k.scratch = x->r->tensors.n;
         rec_tensor t = {.id = k.scratch, .seg = 0, .dtype = IR_F32, .rank = 1};
@@ -294,17 +355,75 @@ static int direct(gen *x, const copy *c, int axis, const gax *to, gst *now)
     return dst;
 }
 
+static copy collect(gen *x, const copy *c, cost_coll coll, unsigned axes, bool max, const gst *now)
+{
+    const int axis = axes == 1u ? 0 : 1;
+    const gax from = c->s.ax[axis], to = now->ax[axis];
+    int src = c->id, value = c->value;
+    wait_for(x, src, false);
+    copy out = {value, keep(x, value, now), *now}; // c may be gone
+    start(x, coll, axes, max, out.id, src, from.kind == 'S' ? &from : NULL,
+          to.kind == 'S' ? &to : NULL);
+    return out;
+}
+
+static int convert(gen *x, copy c, const gst *to);
+
+// Away from a factor cut over both axes.
+static int from_joint(gen *x, copy c, const gst *to)
+{
+    const gax r = {.kind = 'R'};
+    gst sums = c.s;
+    sums.ax[0].joint = false;
+    sums.ax[1] = to->ax[1];
+    bool exchange = sums.ax[1].kind == 'S' && sums.ax[1].dim != sums.ax[0].dim && !joint(to);
+    if (joint(to) && same_factor(&c.s.ax[1], &to->ax[1]))
+        return collect(x, &c, COST_RECUT, 3u, false, to).id;
+    if (joint(to) && c.s.ax[1].dim != to->ax[1].dim && pick(x, 2))
+        return collect(x, &c, COST_ALL_TO_ALL, 3u, false, to).id;
+    if (exchange && pick(x, 2)) // axis 0 keeps the sums
+        return convert(x, collect(x, &c, COST_ALL_TO_ALL, 2u, false, &sums), to);
+    sums.ax[1] = r;
+    if (!pick(x, 2)) sums.ax[0] = r;
+    c = collect(x, &c, COST_ALL_GATHER, sums.ax[0].kind == 'R' ? 3u : 2u, false, &sums);
+    return convert(x, c, to);
+}
+
+// To a factor cut over both axes.
+static int to_joint(gen *x, copy c, const gst *to)
+{
+    bool sums = c.s.ax[0].kind == 'P' && c.s.ax[1].kind == 'P' && c.s.ax[0].reducer == 's' &&
+                c.s.ax[1].reducer == 's';
+    if (sums && pick(x, 2)) return collect(x, &c, COST_REDUCE_SCATTER, 3u, false, to).id;
+    if (c.s.ax[0].kind == 'R' && c.s.ax[1].kind == 'R' && pick(x, 2)) {
+        wait_for(x, c.id, false);
+        return add_local(x, REC_SLICE, 0, c.value, c.id, to);
+    }
+    gst mid = *to;
+    mid.ax[0].joint = false;
+    mid.ax[1] = (gax){.kind = 'R'};
+    bool late = c.s.ax[1].kind == 'P' && c.s.ax[1].reducer == 's' && pick(x, 2);
+    bool exchange = c.s.ax[1].kind == 'S' && c.s.ax[1].dim != to->ax[1].dim && pick(x, 2);
+    if (late || exchange) mid.ax[1] = c.s.ax[1];
+    int id = convert(x, c, &mid);
+    c = (copy){c.value, id, mid};
+    if (late) return collect(x, &c, COST_REDUCE_SCATTER, 2u, false, to).id;
+    if (exchange) return collect(x, &c, COST_ALL_TO_ALL, 2u, false, to).id;
+    wait_for(x, c.id, false);
+    return add_local(x, REC_SLICE, 0, c.value, c.id, to);
+}
+
 static int convert(gen *x, copy c, const gst *to)
 {
     gst now;
     const gax r = {.kind = 'R'};
+    if (same_state(x, &c.s, to)) return c.id;
     if (x->o->n_axes == 2 && c.s.ax[0].kind == 'P' && c.s.ax[1].kind == 'P' &&
-        to->ax[0].kind == 'R' && to->ax[1].kind == 'R' && pick(x, 2)) {
-        wait_for(x, c.id, false);
-        int dst = keep(x, c.value, to);
-        start(x, COST_ALL_REDUCE, 3u, c.s.ax[0].reducer == 'm', dst, c.id, NULL, NULL);
-        return dst;
-    }
+        c.s.ax[0].reducer == c.s.ax[1].reducer && to->ax[0].kind == 'R' && to->ax[1].kind == 'R' &&
+        pick(x, 2))
+        return collect(x, &c, COST_ALL_REDUCE, 3u, c.s.ax[0].reducer == 'm', to).id;
+    if (joint(&c.s)) return from_joint(x, c, to);
+    if (joint(to)) return to_joint(x, c, to);
     for (int pass = 0; pass < 2; pass++) // away from what it is, then to what it must be
         for (int i = 0; i < x->o->n_axes; i++) {
             if (same_ax(&c.s.ax[i], &to->ax[i]) || (pass == 0 && c.s.ax[i].kind == 'R')) continue;
@@ -335,14 +454,19 @@ static int obtain(gen *x, int value, const gst *want)
 
 // --- forms
 
-static bool place(const ir_rule *r, const ir_rule_dim *dims, int rank, int k, const int64_t *table,
-                  gax *out)
+static bool place(const ir_rule *r, const ir_rule_dim *dims, int rank, int k, const cutting *c,
+                  int axis, gax *out)
 {
     int dim = 0, pos = 0;
     *out = (gax){.kind = 'R'};
     if (!ir_rule_find(dims, rank, k, &dim, &pos)) return false;
-    *out = (gax){
-        .kind = 'S', .dim = dim, .outer = 1, .n = r->factor[k].size, .inner = 1, .table = table};
+    *out = (gax){.kind = 'S',
+                 .joint = c->joint,
+                 .dim = dim,
+                 .outer = 1,
+                 .n = r->factor[k].size,
+                 .inner = 1,
+                 .table = c->table[axis]};
     for (int p = 0; p < dims[dim].n; p++) {
         int64_t size = dims[dim].f[p] < 0 ? 1 : r->factor[dims[dim].f[p]].size;
         if (p < pos) out->outer *= size;
@@ -372,7 +496,7 @@ static bool pass_partial(gen *x, const ir_node *n, const ir_rule *r, unsigned he
     return true;
 }
 
-static bool form_cut(gen *x, const ir_node *n, const ir_rule *r, int k, const int64_t *table,
+static bool form_cut(gen *x, const ir_node *n, const ir_rule *r, int k, const cutting *c, int axis,
                      form *out)
 {
     unsigned held = 0;
@@ -380,11 +504,11 @@ static bool form_cut(gen *x, const ir_node *n, const ir_rule *r, int k, const in
     *out = (form){.k = k};
     if (r->factor[k].whole || x->f->cls[r->factor[k].cls].whole) return false;
     for (int i = 0; i < n->n_in; i++)
-        if (place(r, r->in[i], x->g->tensors.p[n->in[i]].rank, k, table, &out->in[i]))
+        if (place(r, r->in[i], x->g->tensors.p[n->in[i]].rank, k, c, axis, &out->in[i]))
             held |= 1u << r->term[i];
     for (int i = 0; i < n->n_out; i++) {
         const ir_tensor *t = &x->g->tensors.p[n->out[i]];
-        if (place(r, r->out[i], t->rank, k, table, &out->out[i])) continue;
+        if (place(r, r->out[i], t->rank, k, c, axis, &out->out[i])) continue;
         if (r->reducer[i] == '-') return false;
         contracted = true;
         out->out[i] = (gax){.kind = 'P', .reducer = r->reducer[i]};
@@ -436,10 +560,12 @@ static void form_update(gen *x, const ir_node *n, const ir_rule *r, int axis, fo
     form_none(n, out);
     for (int k = 0; home->kind == 'S' && k < r->n_factors; k++) {
         gax here;
-        if (!place(r, r->in[0], x->g->tensors.p[n->in[0]].rank, k, home->table, &here) ||
+        cutting c = {{NULL}, home->joint};
+        c.table[axis] = home->table;
+        if (!place(r, r->in[0], x->g->tensors.p[n->in[0]].rank, k, &c, axis, &here) ||
             !same_ax(&here, home))
             continue;
-        bool ok = form_cut(x, n, r, k, home->table, out);
+        bool ok = form_cut(x, n, r, k, &c, axis, out);
         hb_assert(ok);
         return;
     }
@@ -449,6 +575,13 @@ static void form_update(gen *x, const ir_node *n, const ir_rule *r, int axis, fo
 static void choose(gen *x, const ir_node *n, const ir_rule *r, form *forms)
 {
     bool update = ir_row(n->op)->flags & IR_IN_PLACE;
+    for (int try = 0; !update && try < 4 && x->o->n_axes == 2 && r->n_factors > 0; try++) {
+        if (pick(x, 100) >= x->o->cut_percent / 2) continue;
+        int k = pick(x, r->n_factors);
+        cutting c = joint_cut(x, r->factor[k].cls);
+        if (form_cut(x, n, r, k, &c, 0, &forms[0]) && form_cut(x, n, r, k, &c, 1, &forms[1]))
+            return;
+    }
     for (int a = 0; a < x->o->n_axes; a++) {
         if (update) {
             form_update(x, n, r, a, &forms[a]);
@@ -459,9 +592,10 @@ static void choose(gen *x, const ir_node *n, const ir_rule *r, form *forms)
             if (r->n_factors == 0 || pick(x, 100) >= x->o->cut_percent) break;
             form c;
             int k = pick(x, r->n_factors + 1);
-            bool ok = k == r->n_factors
-                          ? form_through(x, n, r, &c)
-                          : form_cut(x, n, r, k, table_of(x, r->factor[k].cls, a), &c);
+            cutting cut = {{NULL}, false};
+            if (k < r->n_factors) cut = cut_of(x, r->factor[k].cls, a);
+            bool ok =
+                k == r->n_factors ? form_through(x, n, r, &c) : form_cut(x, n, r, k, &cut, a, &c);
             if (!ok || (a == 1 && !fit(n, &forms[0], &c))) continue;
             forms[a] = c;
             break;
@@ -529,17 +663,25 @@ static gst random_home(gen *x, int t)
         const ir_dim_factors *f = &x->f->dim[t][d];
         int pos = f->n > 0 ? pick(x, f->n) : 0;
         if (f->n == 0 || x->f->cls[f->cls[pos]].whole) continue;
+        bool both = a == 0 && x->o->n_axes == 2 && pick(x, 3) == 0;
+        cutting cut = both ? joint_cut(x, f->cls[pos]) : cut_of(x, f->cls[pos], a);
         gax c = {.kind = 'S',
+                 .joint = both,
                  .dim = d,
                  .outer = 1,
                  .n = x->f->cls[f->cls[pos]].size,
                  .inner = 1,
-                 .table = table_of(x, f->cls[pos], a)};
+                 .table = cut.table[a]};
         for (int p = 0; p < f->n; p++) {
             if (p < pos) c.outer *= x->f->cls[f->cls[p]].size;
             if (p > pos) c.inner *= x->f->cls[f->cls[p]].size;
         }
         s.ax[a] = c;
+        if (both) {
+            s.ax[1] = c;
+            s.ax[1].table = cut.table[1];
+            break;
+        }
         if (!representable(x, &s)) s.ax[a] = (gax){.kind = 'R'};
     }
     return s;
@@ -595,7 +737,7 @@ record *gen_record(hb_arena *a, const ir_graph *g, const ir_factors *f, const ge
     gen x = {
         .a = a, .g = g, .f = f, .o = o, .rng = o->seed, .r = HB_NEW(a, record), .trace = trace};
     record *r = x.r;
-    x.table = HB_ARRAY(a, int64_t *, (f->n_classes + 1) * SYN_MAX_AXES * 2);
+    x.table = HB_ARRAY(a, int64_t *, (f->n_classes + 1) * N_KINDS * N_TABLES);
     x.home = HB_ARRAY(a, int, g->tensors.n + 1);
     r->graph_sha = g->sha;
     r->n_axes = o->n_axes;

@@ -48,7 +48,9 @@ static int64_t class_bytes(const record *r, const rec_tensor *t, int cls)
         int64_t e = ir_dtype_bytes(t->dtype);
         for (int d = 0; d < t->rank; d++) {
             const rec_dim *v = &t->dim[d];
-            int c = r->n_axes == 1 ? rank : v->axis == 0 ? rank / r->size[1] : rank % r->size[1];
+            int c = r->n_axes == 1 || v->axis == SYN_BOTH ? rank
+                    : v->axis == 0                        ? rank / r->size[1]
+                                                          : rank % r->size[1];
             e *= v->outer * (v->axis < 0 ? v->n : v->table[c]) * v->inner;
         }
         if (e > most) most = e;

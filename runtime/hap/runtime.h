@@ -10,7 +10,8 @@
 //     WHOLE(n)                       all of it, on every coordinate
 //     CUT(axis, n, table)            coordinate c of the axis holds table[c] entries, in order
 //     CUT_IN(axis, o, n, i, table)   the dim is o x n x i, its middle factor is cut; size o*n*i
-//     CUT2(n, table)                 one factor over both axes, machine-major
+//     CUT2(n, table)                 one factor over both axes: table[rank], machine-major
+//     CUT2_IN(o, n, i, table)        the same for a factor inside a dim
 // A partial sum is not in the shape: it is a matter of the plan (and of its comments).
 
 #ifndef HAP_RUNTIME_H
@@ -36,7 +37,7 @@ typedef struct hap_event hap_event;
 
 typedef struct hap_dim {
     int64_t n;            // global size of the cut factor (of the dim if whole)
-    int64_t outer, inner; // factors before and after it in the dim; 1 unless CUT_IN
+    int64_t outer, inner; // factors before and after it in the dim; 1 unless CUT_IN, CUT2_IN
     int axis;             // -1 whole; else the axis; HAP_BOTH for CUT2
     const int64_t *table; // entries per coordinate, sums to n; lives as long as the program
 } hap_dim;
@@ -45,6 +46,7 @@ enum { HAP_BOTH = HAP_MAX_AXES };
 #define CUT(axis, n, table)          ((hap_dim){(n), 1, 1, (axis), (table)})
 #define CUT_IN(axis, o, n, i, table) ((hap_dim){(n), (o), (i), (axis), (table)})
 #define CUT2(n, table)               ((hap_dim){(n), 1, 1, HAP_BOTH, (table)})
+#define CUT2_IN(o, n, i, table)      ((hap_dim){(n), (o), (i), HAP_BOTH, (table)})
 #define HAP_DIMS(...)                ((const hap_dim[]){__VA_ARGS__})
 
 typedef struct hap_ints {
