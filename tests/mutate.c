@@ -137,7 +137,7 @@ int mut_wait_of(mut *m, int start)
 int mut_axis_cut(const rec_tensor *t, int axis)
 {
     for (int d = 0; d < t->rank; d++)
-        if (t->dim[d].axis == axis) return d;
+        if (t->dim[d].axis == axis || t->dim[d].axis == SYN_BOTH) return d;
     return -1;
 }
 

@@ -41,6 +41,10 @@
     X(OTHER_FACTOR,                                                                                \
       other_factor)             /* cut at another place of the dim than the op's other operands */ \
     X(OTHER_AXIS, other_axis)   /* cut on the other axis than the op's other operands */           \
+    X(JOINT_ORDER, joint_order) /* a table over both axes, device-major, unlike its neighbour's */ \
+    X(JOINT_SHIFT, joint_shift) /* ... by the next rank */                                         \
+    X(JOINT_SPLIT, joint_split) /* ... over one axis, by sums, unlike its neighbour's */           \
+    X(JOINT_SUMS, joint_sums)   /* cut over axis 0 by other than the sums of the cut over both */  \
     X(WRONG_SIZE, wrong_size)   /* a dim is one larger than the graph's */                         \
     X(WRONG_DTYPE, wrong_dtype) /* another dtype than the graph's */                               \
     X(WRONG_FORM,                                                                                  \

@@ -1,6 +1,7 @@
 // Faults of buffers: their cuts, sizes, types and places; and of what is declared before the step.
 
 #include <math.h>
+#include <string.h>
 
 #include "tests/mutate_parts.h"
 
@@ -87,9 +88,81 @@ bool mut_other_axis(mut *m)
 {
     shared s;
     if (m->r->n_axes < 2 || m->r->size[0] != m->r->size[1] || !find_shared(m, &s)) return false;
-    if (mut_axis_cut(&m->r->tensors.p[s.tensor], 1 - s.axis) >= 0) return false;
+    if (mut_axis_cut(&m->r->tensors.p[s.tensor], 1 - s.axis) >= 0) return false; // or joint
     shared_dim(m, &s)->axis = 1 - s.axis;
     return true;
+}
+
+// A buffer cut over both axes, of an op call of which another buffer is cut so; NULL.
+static rec_dim *joint_dim(mut *m)
+{
+    shared s;
+    for (int try = 0; try < 20; try++) {
+        if (!find_shared(m, &s)) return NULL;
+        rec_dim *d = shared_dim(m, &s);
+        if (d->axis == SYN_BOTH) return d;
+    }
+    return NULL;
+}
+
+bool mut_joint_order(mut *m)
+{
+    rec_dim *d = joint_dim(m);
+    if (!d) return false;
+    const int64_t *was = hb_copy(m->a, d->table, sizeof *was * (size_t)d->n_table);
+    for (int i = 0; i < d->n_table; i++)
+        d->table[i % m->r->size[1] * m->r->size[0] + i / m->r->size[1]] = was[i];
+    return memcmp(was, d->table, sizeof *was * (size_t)d->n_table) != 0;
+}
+
+bool mut_joint_shift(mut *m)
+{
+    rec_dim *d = joint_dim(m);
+    if (!d) return false;
+    const int64_t *was = hb_copy(m->a, d->table, sizeof *was * (size_t)d->n_table);
+    for (int i = 0; i < d->n_table; i++)
+        d->table[(i + 1) % d->n_table] = was[i];
+    return memcmp(was, d->table, sizeof *was * (size_t)d->n_table) != 0;
+}
+
+bool mut_joint_split(mut *m)
+{
+    rec_dim *d = joint_dim(m);
+    if (!d) return false;
+    int axis = mut_pick(m, SYN_MAX_AXES), n = m->r->size[axis];
+    int64_t *sums = HB_ARRAY(m->a, int64_t, n);
+    for (int i = 0; i < d->n_table; i++)
+        sums[axis == 0 ? i / m->r->size[1] : i % m->r->size[1]] += d->table[i];
+    d->axis = axis;
+    d->n_table = n;
+    d->table = sums;
+    return true;
+}
+
+// A change over axis 1 alone between a cut over both axes and its sums by machine.
+static bool meets_sums(mut *m, int c)
+{
+    const rec_call *k = mut_call(m, c);
+    if (!m->needed[c] || (k->kind != REC_SLICE && (k->kind != REC_START || k->axes != 2u)))
+        return false;
+    const rec_tensor *x = &m->r->tensors.p[k->in[0]], *y = &m->r->tensors.p[k->out[0]];
+    int s = mut_axis_cut(x, 0), d = mut_axis_cut(y, 0);
+    return s >= 0 && s == d && (x->dim[s].axis == SYN_BOTH) != (y->dim[d].axis == SYN_BOTH);
+}
+
+bool mut_joint_sums(mut *m)
+{
+    int c = mut_choose(m, meets_sums);
+    if (c < 0) return false;
+    const rec_call *k = mut_call(m, c);
+    int id = k->in[0], at = mut_axis_cut(&m->r->tensors.p[id], 0);
+    if (m->r->tensors.p[id].dim[at].axis == SYN_BOTH) id = k->out[0];
+    shared s = {id, 0};
+    rec_dim *d = shared_dim(m, &s);
+    int64_t first = d->table[0], last = d->table[d->n_table - 1];
+    d->table[0] = last;
+    d->table[d->n_table - 1] = first;
+    return first != last;
 }
 
 // A tensor that some needed op call reads or writes.

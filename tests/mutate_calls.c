@@ -326,8 +326,9 @@ bool mut_wrong_form(mut *m)
         int axis = k->axes == 2u ? 1 : 0;
         const rec_tensor *t = &m->r->tensors.p[k->coll == COST_ALL_GATHER ? k->in[0] : k->out[0]];
         const rec_dim *d = &t->dim[mut_axis_cut(t, axis)];
-        for (int i = 1; i < d->n_table; i++)
-            exists = exists && d->table[i] == d->table[0];
+        int group = d->axis == SYN_BOTH && k->axes == 2u ? m->r->size[1] : d->n_table;
+        for (int i = 0; i < d->n_table; i++)
+            exists = exists && d->table[i] == d->table[i - i % group];
     }
     if (exists) return false;
     k->form = f;
