@@ -13,7 +13,14 @@
 #include "core/fail.h"
 #include "core/float16.h"
 
-enum { ARENA = 64 << 20, MAX_LIST = 3, MAX_FLIGHT = 3, MAX_PARTS = 8, POISON = 0xA5 };
+enum {
+    ARENA = 64 << 20,
+    MAX_LIST = 3,
+    MAX_FLIGHT = 3,
+    MAX_PARTS = 8,
+    N_TABLES = 256,
+    POISON = 0xA5
+};
 
 // --- random numbers, the same on every rank ---
 static uint64_t state;
@@ -38,9 +45,11 @@ static bool chance(int percent)
 // --- the mesh and memory of a round ---
 static hap_rank *r;
 static int failures;
+static int seen[HAP_RECUT + 1][FORM_TWO_LEVEL + 1][4]; // on meshes of two real axes, by mask
+static int seen_joint[HAP_RECUT + 1]; // over axis 1, of a factor that axis 0 cuts as well
 static int64_t bump;
 static int64_t offsets[256]; // by class, which here is the rank; all the same
-static int64_t tables[64][MAX_PARTS];
+static int64_t tables[N_TABLES][MAX_PARTS];
 static int n_tables;
 
 static void fail(const char *what, const hap_coll_call *c, const hap_tensor *dst, int64_t at)
@@ -61,7 +70,7 @@ static int axis_parts(int axis)
 // n entries over the coordinates: even, or at random with zeros.
 static const int64_t *random_table(int64_t n, int parts, bool even)
 {
-    int64_t *t = tables[n_tables++ % 64], left = n;
+    int64_t *t = tables[n_tables++ % N_TABLES], left = n;
     for (int i = 0; i < parts; i++) {
         t[i] = even ? n / parts : i == parts - 1 ? left : chance(25) ? 0 : below(left + 1);
         left -= t[i];
@@ -204,9 +213,9 @@ static void cut_dim(unsigned axes, bool even, hap_dim *cut, hap_dim *full)
     cut->axis = axis;
     cut->table = random_table(n, parts, even);
     *full = whole(cut);
-    if (axes != 2u || !chance(30)) return;
+    if (axes != 2u || r->n_axes < 2 || !chance(40)) return;
     // Cut over both axes, gathered over the second: the first stays.
-    int64_t *both = tables[n_tables++ % 64], *first = tables[n_tables++ % 64];
+    int64_t *both = tables[n_tables++ % N_TABLES], *first = tables[n_tables++ % N_TABLES];
     int64_t sum = 0, k = below(4);
     for (int i = 0; i < r->size[0]; i++) {
         first[i] = 0;
@@ -278,6 +287,22 @@ static void random_shape(hap_coll_kind kind, unsigned axes, bool even, shape *s)
         cut.table = random_table(cut.n, axis_parts(both), false);
         s->src[moved] = s->dst[moved] = cut;
         s->dst[moved].table = random_table(cut.n, axis_parts(both), false);
+        if (axes == 2u && chance(40)) { // over both axes, each machine keeps what it has together
+            int64_t *from = tables[n_tables++ % N_TABLES], *to = tables[n_tables++ % N_TABLES];
+            cut.n = 0;
+            for (int i = 0; i < r->size[0]; i++) {
+                int64_t n = below(9);
+                memcpy(from + i * r->size[1], random_table(n, r->size[1], false),
+                       sizeof *from * (size_t)r->size[1]);
+                memcpy(to + i * r->size[1], random_table(n, r->size[1], false),
+                       sizeof *to * (size_t)r->size[1]);
+                cut.n += n;
+            }
+            cut.axis = HAP_BOTH;
+            cut.table = from;
+            s->src[moved] = s->dst[moved] = cut;
+            s->dst[moved].table = to;
+        }
         break;
     case HAP_ALL_TO_ALL:
         if (nested) { // one dim of two factors: o a m b i
@@ -316,6 +341,8 @@ static void launch(flight *f)
     for (int k = 0; k < f->call.n; k++) {
         shape s;
         random_shape(kind, axes, form == FORM_EVEN, &s);
+        for (int i = 0; i < s.rank && axes == 2u; i++)
+            seen_joint[kind] += s.src[i].axis == HAP_BOTH || s.dst[i].axis == HAP_BOTH;
         f->src[k] = declare(type, s.rank, s.src, &f->src_room[k]);
         bool in_place = kind == HAP_ALL_REDUCE && chance(50);
         f->dst[k] = in_place ? f->src[k] : declare(type, s.rank, s.dst, &f->dst_room[k]);
@@ -325,6 +352,7 @@ static void launch(flight *f)
         f->src_copy[k] = malloc((size_t)f->src_room[k]);
         memcpy(f->src_copy[k], f->src[k]->data, (size_t)f->src_room[k]);
     }
+    if (r->n_axes == 2 && r->size[0] > 1 && r->size[1] > 1) seen[kind][form][axes]++;
     int64_t need = hap_coll_scratch_bytes(r, &f->call);
     if (need > 0) {
         hap_dim d = WHOLE(need);
@@ -409,14 +437,32 @@ static void check(flight *f)
 
 static void random_mesh(int n_ranks, int *n_axes, int *size)
 {
-    *n_axes = (int)(1 + below(2));
+    *n_axes = chance(20) ? 1 : 2;
     size[0] = n_ranks;
     size[1] = 1;
     if (*n_axes == 1) return;
-    do {
-        size[0] = (int)(1 + below(n_ranks));
-    } while (n_ranks % size[0]);
-    size[1] = n_ranks / size[0];
+    for (int try = 0; try < 2; try++) { // one of two: an axis of one coordinate is the rarer case
+        do {
+            size[0] = (int)(1 + below(n_ranks));
+        } while (n_ranks % size[0]);
+        size[1] = n_ranks / size[0];
+        if (size[0] > 1 && size[1] > 1) return;
+    }
+}
+
+// Every kind and form over every mask, and every kind that there is of a factor over both axes.
+static int check_seen(void)
+{
+    int missing = 0;
+    for (int k = 0; k <= HAP_RECUT; k++) {
+        missing += k != HAP_ALL_REDUCE && seen_joint[k] == 0;
+        for (int i = 0; i < 5; i++)
+            for (unsigned mask = 1; mask < 4; mask++)
+                missing += seen[k][forms[k][i]][mask] == 0 &&
+                           (forms[k][i] != FORM_TWO_LEVEL || mask == 3u);
+    }
+    if (missing > 0) fprintf(stderr, "coll_test: %d kinds, forms and masks not seen\n", missing);
+    return missing;
 }
 
 static void check_local_changes(void)
@@ -494,6 +540,8 @@ int main(int argc, char **argv)
         hap_backend_finish(r);
         hap_tensor_free_all(r);
     }
+    bool all_kinds = base.n_ranks >= 4 && rounds >= 40;
+    if (all_kinds) failures += check_seen();
     int all = -hap_comm_min(&base, -failures);
     if (base.id == 0)
         printf("coll_test: %lld collectives on %d ranks, %s\n", (long long)done, base.n_ranks,

@@ -4,7 +4,8 @@
 // What a cut of factor k means is taken from the ir_rule alone: operands and outputs that hold k
 // are sliced, outputs that do not are summed or maximised over ranks (their reducer). A term that
 // does not hold a contracted k needs a partial operand: it is given as random summands. Then,
-// without any cut, P(sum) through every combination of linear operands, one a term.
+// without any cut, P(sum) through every combination of linear operands, one a term. On meshes of
+// two axes: every pair of factors, and every factor cut over both axes at once.
 //
 // Rows are walked from the table: a row without a case fails. op_cases.c has the shapes.
 
@@ -16,7 +17,7 @@
 #include "ir/factors.h"
 #include "tests/support/op_cases.h"
 
-enum { MAX_RANKS = 4, TRIALS = 3 };
+enum { MAX_RANKS = 4, MAX_PARTS = 6, TRIALS = 3 };
 
 static uint64_t rng = 20261120;
 static const hap_step_state now = {.step = 3, .lr = 0.05, .seed = 11};
@@ -46,6 +47,7 @@ static place find(const ir_rule *r, const ir_rule_dim *dims, int rank, int k)
 // What cut tensors look like on one rank: by axis, the factor's place in this tensor and this
 // rank's part [lo, lo + n) of the factor.
 typedef struct cut {
+    bool both; // at[0] is cut over both axes
     place at[2];
     int64_t size[2], lo[2];
     const int64_t *table[2];
@@ -60,7 +62,8 @@ static hap_tensor shard(const hap_tensor *whole, const cut *c, const int *coord)
         for (int a = 0; a < 2; a++) {
             const place *p = &c->at[a];
             if (!p->has || d != p->dim) continue;
-            dim[d] = p->outer == 1 && p->inner == 1
+            dim[d] = c->both ? CUT2_IN(p->outer, c->size[a], p->inner, c->table[a])
+                     : p->outer == 1 && p->inner == 1
                          ? CUT(a, c->size[a], c->table[a])
                          : CUT_IN(a, p->outer, c->size[a], p->inner, c->table[a]);
         }
@@ -134,8 +137,9 @@ typedef struct config {
     const ir_node *n;
     const ir_rule *r;
     int ranks[2], k[2]; // k: factor cut on that axis, -1 none
+    bool both;          // k[0] over both axes
     unsigned partial;   // operands given as summands (over all ranks)
-    int64_t table[2][MAX_RANKS];
+    int64_t table[2][MAX_PARTS];
     hap_tensor *in, *want; // whole
 } config;
 
@@ -146,7 +150,7 @@ static const char *describe(const config *f)
     for (int a = 0; a < 2; a++) {
         if (f->k[a] < 0) continue;
         at += (size_t)snprintf(text + at, sizeof text - at, "factor %d cut", f->k[a]);
-        for (int i = 0; i < f->ranks[a]; i++)
+        for (int i = 0; i < f->ranks[a] * (f->both ? f->ranks[1] : 1); i++)
             at += (size_t)snprintf(text + at, sizeof text - at, " %lld", (long long)f->table[a][i]);
         at += (size_t)snprintf(text + at, sizeof text - at, ", ");
     }
@@ -157,12 +161,12 @@ static const char *describe(const config *f)
 
 static cut cut_of(const config *f, const ir_rule_dim *dims, int rank, const int *coord)
 {
-    cut c = {0};
+    cut c = {.both = f->both};
     for (int a = 0; a < 2; a++) {
         c.at[a] = find(f->r, dims, rank, f->k[a]);
         c.size[a] = f->k[a] < 0 ? 1 : f->r->factor[f->k[a]].size;
         c.table[a] = f->table[a];
-        for (int i = 0; i < coord[a]; i++)
+        for (int i = 0; i < coord[f->both ? HAP_BOTH : a]; i++)
             c.lo[a] += f->table[a][i];
     }
     return c;
@@ -226,7 +230,7 @@ static void compare(const config *f, int o, const double *sum, const int *hits)
     double scale = 1;
     int times = 1; // ranks that hold an element
     for (int a = 0; a < 2; a++)
-        if (!find(f->r, f->r->out[o], want->rank, f->k[a]).has) times *= f->ranks[a];
+        if (!find(f->r, f->r->out[o], want->rank, f->k[f->both ? 0 : a]).has) times *= f->ranks[a];
     for (int64_t i = 0; i < want->elements; i++)
         if (isfinite(get(want, i))) scale = fmax(scale, fabs(get(want, i)));
     for (int64_t i = 0; i < want->elements; i++) {
@@ -258,7 +262,7 @@ static void run_config(const config *f)
     }
     for (int c0 = 0; c0 < f->ranks[0]; c0++)
         for (int c1 = 0; c1 < f->ranks[1]; c1++)
-            run_rank(f, (const int[]){c0, c1}, rest, sum, hits);
+            run_rank(f, (const int[]){c0, c1, c0 * f->ranks[1] + c1}, rest, sum, hits);
     for (int o = 0; o < n->n_out; o++) {
         compare(f, o, sum[o], hits[o]);
         free(sum[o]);
@@ -271,7 +275,7 @@ static void run_config(const config *f)
 // A random cut of size entries on multiples of grain; some ranks get none.
 static void random_cut(int64_t size, int64_t grain, int ranks, int64_t *table)
 {
-    int64_t granules = (size + grain - 1) / grain, edge[MAX_RANKS + 1] = {0};
+    int64_t granules = (size + grain - 1) / grain, edge[MAX_PARTS + 1] = {0};
     for (int i = 1; i < ranks; i++)
         edge[i] = test_below(&rng, granules + 1) * grain;
     for (int i = 1; i < ranks; i++) // sort
@@ -366,19 +370,34 @@ static void cut_one(config *f, const ir_factors *factors, int k)
         }
 }
 
-// Two axes, 2 x 2; sums over one axis inside a cut of the other.
+// One factor over both axes; a term without a contracted one is partial over all ranks.
+static void cut_both(config *f, const ir_factors *factors, int k)
+{
+    f->k[0] = k, f->k[1] = -1;
+    f->both = true;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        f->ranks[0] = 2 + trial % 2, f->ranks[1] = trial == 0 ? 2 : 5 - f->ranks[0];
+        random_cut(f->r->factor[k].size, factors->cls[f->r->factor[k].cls].grain,
+                   f->ranks[0] * f->ranks[1], f->table[0]);
+        ck_assert(each_partial(f, contracted(f, k) ? terms_without(f, k) : 0, 0));
+    }
+    f->both = false;
+}
+
+// Two factors on two axes; sums over one axis inside a cut of the other.
 static void cut_two(config *f, const ir_factors *factors, int k, int l)
 {
     if (share_a_dim(f, k, l)) return;
     if ((contracted(f, k) && terms_without(f, k)) || (contracted(f, l) && terms_without(f, l)))
         return;
     f->k[0] = k, f->k[1] = l;
-    f->ranks[0] = f->ranks[1] = 2;
     f->partial = 0;
     for (int trial = 0; trial < TRIALS; trial++) {
+        f->ranks[0] = 2 + trial % 2, f->ranks[1] = trial == 0 ? 2 : 5 - f->ranks[0];
         for (int a = 0; a < 2; a++) {
             const int64_t size = f->r->factor[f->k[a]].size;
-            random_cut(size, factors->cls[f->r->factor[f->k[a]].cls].grain, 2, f->table[a]);
+            random_cut(size, factors->cls[f->r->factor[f->k[a]].cls].grain, f->ranks[a],
+                       f->table[a]);
         }
         run_config(f);
     }
@@ -416,6 +435,7 @@ static void run_case(const op_case *c)
     for (int k = 0; k < f.r->n_factors; k++) {
         if (!may_cut(&f, k)) continue;
         cut_one(&f, factors, k);
+        cut_both(&f, factors, k);
         for (int l = 0; l < f.r->n_factors; l++)
             if (l != k && may_cut(&f, l)) cut_two(&f, factors, k, l);
     }

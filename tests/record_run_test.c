@@ -17,6 +17,7 @@ static const gen_options meshes[] = {
     {.n_axes = 1, .size = {3}, .n_classes = 2, .cut_percent = 95},
     {.n_axes = 2, .size = {2, 2}, .n_classes = 2, .cut_percent = 95},
     {.n_axes = 2, .size = {2, 3}, .n_classes = 3, .cut_percent = 95},
+    {.n_axes = 2, .size = {3, 2}, .n_classes = 2, .cut_percent = 90},
 };
 enum { N_MESHES = sizeof meshes / sizeof *meshes };
 

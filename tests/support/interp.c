@@ -30,7 +30,7 @@ static void place(hap_tensor *t, const int *coord)
     t->elements = 1;
     for (int d = 0; d < t->rank; d++) {
         const hap_dim *m = &t->dim[d];
-        int c = m->axis == HAP_BOTH || m->axis < 0 ? 0 : coord[m->axis];
+        int c = m->axis < 0 ? 0 : coord[m->axis];
         t->first[d] = 0;
         int64_t n = m->n;
         if (m->axis >= 0) {
@@ -47,10 +47,8 @@ static void place(hap_tensor *t, const int *coord)
 hap_tensor shard_new(hap_dtype type, int rank, const hap_dim *dims, const int *coord)
 {
     hap_tensor t = {.type = type, .rank = rank};
-    for (int d = 0; d < rank; d++) {
-        hb_assert(dims[d].axis != HAP_BOTH);
+    for (int d = 0; d < rank; d++)
         t.dim[d] = dims[d];
-    }
     place(&t, coord);
     t.data = calloc(1, t.bytes ? (size_t)t.bytes : 1);
     hb_assert(t.data);

@@ -35,7 +35,8 @@ const char *interp_run_until(interp *x, ir_phase last);
 const char *interp_run(interp *x);
 void interp_advance(interp *x);
 // --- parts, for tests that make shards by hand ---
-// A tensor of these dims on the rank with these coordinates; memory zeroed, exactly its bytes, own
+// A tensor of these dims on the rank with these coordinates (by axis; coord[HAP_BOTH]: the rank,
+// needed where a dim is cut over both axes); memory zeroed, exactly its bytes, own
 // malloc (AddressSanitizer then sees an overrun); shard_free frees it.
 hap_tensor shard_new(hap_dtype type, int rank, const hap_dim *dims, const int *coord);
 void shard_free(hap_tensor *t);

@@ -31,7 +31,7 @@ exec *exec_new(hb_arena *a, const record *r, hap_step_state now)
     x->local = HB_ARRAY(a, char *, r->n_ranks);
     x->t = HB_ARRAY(a, hap_tensor, r->n_ranks * (r->tensors.n + 1));
     for (int rank = 0; rank < r->n_ranks; rank++) {
-        int cls = r->class_of[rank], at[SYN_MAX_AXES] = {0};
+        int cls = r->class_of[rank], at[SYN_MAX_AXES + 1] = {[SYN_BOTH] = rank};
         size_t sizes[2] = {(size_t)r->sym_bytes, (size_t)r->local_bytes[cls]};
         x->sym[rank] = malloc(sizes[0] + 1);
         x->local[rank] = malloc(sizes[1] + 1);
@@ -269,7 +269,7 @@ double exec_differs(const exec *x, int id, const char *partial, const hap_tensor
     for (int i = 0; i < x->r->n_axes; i++) {
         bool cut = false;
         for (int d = 0; d < t->rank; d++)
-            cut = cut || t->dim[d].axis == i;
+            cut = cut || t->dim[d].axis == i || t->dim[d].axis == SYN_BOTH;
         if (!cut && !partial[i]) whole_axes |= 1u << i;
         if (partial[i]) how = partial[i];
     }
