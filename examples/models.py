@@ -7,6 +7,7 @@ are taken as they are; only their configuration is given here.
 from __future__ import annotations
 
 import argparse
+import inspect
 import math
 import os
 import sys
@@ -28,6 +29,7 @@ class Example:
     init: dict = field(default_factory=dict)
     vocab: int = 0  # ids are drawn from [low, vocab)
     low: int = 0
+    batch: int | None = None  # samples a step, if the inputs are fewer: enough to trace by
 
 
 class Mlp(torch.nn.Module):
@@ -87,6 +89,15 @@ def _gpt2(config: dict, batch: int, length: int, **optimizer) -> Example:
     )
 
 
+def gpt3_175b(layers: int = 96) -> Example:
+    """GPT-3 175B, 3.1 million tokens a step. On the meta device: shapes without memory."""
+    config = {"n_layer": layers, "n_head": 96, "n_embd": 12288, "n_positions": 2048}
+    with torch.device("meta"):
+        example = _gpt2(config, 2, 2048, clip_norm=1.0)
+    example.batch = 1536
+    return example
+
+
 def gpt2() -> Example:
     return _gpt2({}, 8, 128, clip_norm=1.0)
 
@@ -129,20 +140,22 @@ def bert_tiny() -> Example:
     return _bert(config, 8, 32, lr=1e-3)
 
 
-BY_NAME = {"mlp": mlp, "gpt2": gpt2, "gpt2-tiny": gpt2_tiny, "bert": bert, "bert-tiny": bert_tiny}
+BY_NAME = {
+    "mlp": mlp, "gpt2": gpt2, "gpt2-tiny": gpt2_tiny, "bert": bert, "bert-tiny": bert_tiny, "gpt3-175b": gpt3_175b,
+}  # fmt: skip
 
 
-def build(name: str) -> Example:
+def build(name: str, **size) -> Example:
     torch.manual_seed(0)
-    example = BY_NAME[name]()
+    example = BY_NAME[name](**size)
     example.module.train()
     return example
 
 
-def write(name: str, path, weights=None) -> dict:
-    e = build(name)
+def write(name: str, path, weights=None, **size) -> dict:
+    e = build(name, **size)
     return hap_export.export(
-        e.module, (), path, kwargs=e.inputs, optimizer=e.optimizer, init=e.init, weights=weights
+        e.module, (), path, kwargs=e.inputs, optimizer=e.optimizer, init=e.init, weights=weights, batch=e.batch
     )
 
 
@@ -151,5 +164,10 @@ def main(folder: str) -> None:
     parser = argparse.ArgumentParser(description="Writes graph.json of this example.")
     parser.add_argument("--weights", metavar="FILE", help="write PyTorch's own initial weights too (safetensors)")
     parser.add_argument("-o", default=os.path.join(folder, "graph.json"), metavar="FILE", help="where to")
+    name, size = os.path.basename(folder), {}
+    if "layers" in inspect.signature(BY_NAME[name]).parameters:
+        parser.add_argument("layers", nargs="?", type=int, metavar="LAYERS", help="fewer or more layers")
     options = parser.parse_args()
-    write(os.path.basename(folder), options.o, options.weights)
+    if getattr(options, "layers", None):
+        size["layers"] = options.layers
+    write(name, options.o, options.weights, **size)

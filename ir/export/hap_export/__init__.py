@@ -17,7 +17,7 @@ import warnings
 
 import torch
 
-from . import batch, document, names, optimizer as opt, passes, safetensors
+from . import batch as batches, document, names, optimizer as opt, passes, safetensors
 from .graph import ExportError
 from .init import init_rules
 from .trace import trace
@@ -35,6 +35,7 @@ def export(
     batch_inputs: list[str] | None = None,
     weights=None,
     init: dict | None = None,
+    batch: int | None = None,
 ) -> dict:
     """Writes the training step of `module` on `args`, `kwargs` to `path`, and returns what it wrote.
 
@@ -44,6 +45,7 @@ def export(
     weights       a safetensors file to write the present weights to
     init          {glob over parameter names: {"normal": s} | {"uniform": [a, b]} | {"const": c}};
                   what no glob matches is read off the weights
+    batch         B of the file, if other than the inputs': a large batch need not be traced
 
     The module is traced at two batch sizes, so that its integers can be written in B.
     """
@@ -65,10 +67,12 @@ def export(
         for t in g.leaves():
             if t.kind in ("param", "buffer"):
                 t.init = rules[t.name]
-    two = batch.Two(b1, b2)
+    two = batches.Two(b1, b2)
     doc = {"format": "hap.graph", "version": 1}
     doc["producer"] = f"hap_export {__version__} (torch {torch.__version__.partition('+')[0]})"
     doc.update(two.document(*graphs))
+    if batch is not None:
+        doc["batch"]["B"] = batch
     params = [n for n, t in doc["tensors"].items() if t["kind"] == "param"]
     if optimizer is not None:
         doc["optimizer"] = opt.checked(optimizer, params)

@@ -169,7 +169,7 @@ def plain(doc):
     return {**doc, "nodes": [{k: v for k, v in n.items() if k != "from"} for n in doc["nodes"]]}
 
 
-@pytest.mark.parametrize("name", ["mlp", "gpt2-tiny", "bert-tiny", "bert", "gpt2"])
+@pytest.mark.parametrize("name", ["mlp", "gpt2-tiny", "bert-tiny", "bert", "gpt2", "gpt3-175b"])
 def test_committed_examples_are_fresh(name, tmp_path):
     with open(os.path.join(ROOT, "examples", name, "graph.json")) as f:
         committed = json.load(f)
