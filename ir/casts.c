@@ -1,7 +1,7 @@
 // --precision bf16: inserts the casts that torch.autocast(dtype=bfloat16) would make, on the
 // expanded forward pass; autodiff then differentiates casts like any row.
 //
-//     dense        linear, matmul, sdpa: float operands in bf16 (a mask stays as it is)
+//     dense        linear, matmul, sdpa, dispatch, combine: float operands in bf16 (a mask stays as it is)
 //     f32          exp, log, powers, rsqrt, softmax, log-softmax, norms, losses: float operands in
 //     f32 agree        add, sub, mul, div, where, concat, comparisons: the widest float among the
 //     operands;
@@ -73,6 +73,7 @@ static cast_class class_of(ir_op op)
     // clang-format off
     switch ((int)op) {
     case IR_OP_linear: case IR_OP_linear_dw: case IR_OP_matmul: case IR_OP_sdpa: case IR_OP_sdpa_bwd:
+    case IR_OP_dispatch: case IR_OP_combine: case IR_OP_dispatch_dw:
         return DENSE;
     case IR_OP_exp: case IR_OP_log: case IR_OP_pow_scalar: case IR_OP_rsqrt:
     case IR_OP_softmax_apply: case IR_OP_log_softmax_apply: case IR_OP_norm_apply: case IR_OP_nll_sum:

@@ -137,11 +137,12 @@ bool ir_bind(const ir_graph *g, const ir_node *n, ir_binding *b, hb_arena *a, hb
                              why))
                 return false;
     }
-    // embedding_bwd: the vocabulary is in no operand.
+    // A letter of no operand: embedding_bwd's vocabulary, the capacity of an expert.
     for (int i = 0; i < f->n_out; i++)
-        for (int d = 0; d < f->out[i].n; d++)
-            if (f->out[i].dim[d].letter[0] == 'v' && b->size['v' - 'a'] == 0)
-                b->size['v' - 'a'] = n->attr[ir_attr_index(n->op, "n")].i;
+        for (int d = 0; d < f->out[i].n; d++) {
+            int64_t *size = &b->size[f->out[i].dim[d].letter[0] - 'a'];
+            if (f->out[i].dim[d].n == 1 && *size == 0) *size = n->attr[0].i;
+        }
     bool open = true;
     for (int pass = 0; open && pass < 3; pass++)
         if (!bind_compounds(g, n, f, b, &open, a, why)) return false;
@@ -167,7 +168,8 @@ static const char *operand_kinds(ir_op op)
     // clang-format off
     if (op == IR_OP_embedding || op == IR_OP_embedding_bwd || op == IR_OP_target_logit)
         return "fi";
-    if (op == IR_OP_linear || op == IR_OP_linear_dw || op == IR_OP_matmul)
+    if (op == IR_OP_linear || op == IR_OP_linear_dw || op == IR_OP_matmul || op == IR_OP_dispatch ||
+        op == IR_OP_combine || op == IR_OP_dispatch_dw)
         return "FFF";
     if (op == IR_OP_sdpa)
         return "FFFm";
@@ -281,6 +283,12 @@ bool ir_infer(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_arena *a,
     ir_binding b;
     if (!ir_bind(g, n, &b, a, why)) return false;
     const ir_formula *f = ir_node_formula(n);
+    bool chooses = n->op == IR_OP_top_gates || n->op == IR_OP_top_gates_bwd;
+    if (chooses && (n->attr[0].i < 1 || n->attr[0].i > b.size['e' - 'a'])) {
+        *why = hb_fmt(a, "%s: k = %lld of %lld entries", r->name, (long long)n->attr[0].i,
+                      (long long)b.size['e' - 'a']);
+        return false;
+    }
     for (int i = 0; i < n_out; i++) {
         const ir_foperand *o = &f->out[i];
         if ((o->star ? b.n_star : 0) + o->n > IR_MAX_RANK) {

@@ -105,6 +105,38 @@ static bool vjp_sdpa(ir_back *b, const ir_node *n, const int *dy)
     return true;
 }
 
+// --- mixture of experts ---
+
+static bool vjp_top_gates(ir_back *b, const ir_node *n, const int *dy)
+{
+    vjp_give(b, 0,
+             with_int(b, IR_OP_top_gates_bwd, "dx", 2, (int[]){DY, n->in[0]}, n->attr[0].i));
+    return true;
+}
+
+static bool vjp_expert_slots(ir_back *b, const ir_node *n, const int *dy)
+{
+    vjp_give(b, 0, binary(b, IR_OP_expert_slots_bwd, "dx", DY, n->out[0]));
+    return true;
+}
+
+// dispatch and combine are each other's gradient.
+static bool vjp_dispatch(ir_back *b, const ir_node *n, const int *dy)
+{
+    if (vjp_wants(b, 0)) vjp_give(b, 0, binary(b, IR_OP_dispatch_dw, "dw", n->in[1], DY));
+    if (vjp_wants(b, 1)) vjp_give(b, 1, binary(b, IR_OP_combine, "dx", n->in[0], DY));
+    return true;
+}
+
+static bool vjp_combine(ir_back *b, const ir_node *n, const int *dy)
+{
+    if (vjp_wants(b, 0)) vjp_give(b, 0, binary(b, IR_OP_dispatch_dw, "dw", DY, n->in[1]));
+    if (vjp_wants(b, 1)) vjp_give(b, 1, binary(b, IR_OP_dispatch, "dx", n->in[0], DY));
+    return true;
+}
+
+// --- lookups ---
+
 static bool vjp_embedding(ir_back *b, const ir_node *n, const int *dy)
 {
     int64_t rows = tensor(b, n->in[0])->dim[0];

@@ -123,6 +123,7 @@ typedef struct mp_call {
 bool mp_point(mp *m, const mp_call *c); // modp_points.c: pointwise rows, optimizer, views
 bool mp_stat(mp *m, const mp_call *c);  // modp_stats.c: reductions, lookups, losses, norms
 bool mp_dense(mp *m, const mp_call *c); // modp_dense.c
+bool mp_moe(mp *m, const mp_call *c);   // modp_moe.c: gates, slots, dispatch, combine
 static inline uint64_t mp_get(const mp_part *x, int64_t i) // as a number
 {
     return x->real ? x->v[i] : mp_int((int64_t)x->v[i]);

@@ -59,6 +59,7 @@ static bool apply(mp *m, ir_op op, const ir_attr *attr, int n_in, const mp_part 
     if (mp_point(m, &c)) return true;
     if (m->why.n == 0 && mp_stat(m, &c)) return true;
     if (m->why.n == 0 && mp_dense(m, &c)) return true;
+    if (m->why.n == 0 && mp_moe(m, &c)) return true;
     return m->why.n > 0 ? false : mp_fail(m, "has no meaning");
 }
 

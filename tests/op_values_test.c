@@ -50,7 +50,7 @@ static void feed_inputs(interp *x, const char *prefix)
 // --- PyTorch: every user row (op_fixtures.py; the gradient of CASE.out is the value of CASE) ---
 
 static const char *const families[] = {"dense",     "attention",  "lookup",
-                                       "pointwise", "reductions", "views"};
+                                       "pointwise", "reductions", "views", "moe"};
 
 START_TEST(rows_agree_with_torch)
 {
@@ -298,7 +298,7 @@ END_TEST
 static bool has_float_operand(const op_case *c)
 {
     for (const char *s = c->in; *s; s++)
-        if ((s == c->in || s[-1] == ' ') && strchr("fpgv", *s)) return true;
+        if ((s == c->in || s[-1] == ' ') && strchr("fpgvd", *s)) return true;
     return false;
 }
 

@@ -63,6 +63,13 @@ const char *const hap_op_names[] = {
     "norm_bwd_stats",
     "norm_bwd",
     "norm_bwd_params",
+    "top_gates",
+    "top_gates_bwd",
+    "expert_slots",
+    "expert_slots_bwd",
+    "dispatch",
+    "combine",
+    "dispatch_dw",
     "reshape",
     "transpose",
     "split",
@@ -808,6 +815,87 @@ void(op_norm_bwd_params)(hap_rank *r, hap_tensor *y, hap_tensor *y1, hap_tensor 
     o.in[3] = d;
     o.n_attr = 1;
     o.attr[0].f = eps;
+    call(r, &o);
+}
+
+void(op_top_gates)(hap_rank *r, hap_tensor *y, hap_tensor *x, int64_t k)
+{
+    hap_op_call o = {.op = HAP_OP_top_gates};
+    o.n_out = 1;
+    o.out[0] = y;
+    o.n_in = 1;
+    o.in[0] = x;
+    o.n_attr = 1;
+    o.attr[0].i = k;
+    call(r, &o);
+}
+
+void(op_top_gates_bwd)(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b, int64_t k)
+{
+    hap_op_call o = {.op = HAP_OP_top_gates_bwd};
+    o.n_out = 1;
+    o.out[0] = y;
+    o.n_in = 2;
+    o.in[0] = a;
+    o.in[1] = b;
+    o.n_attr = 1;
+    o.attr[0].i = k;
+    call(r, &o);
+}
+
+void(op_expert_slots)(hap_rank *r, hap_tensor *y, hap_tensor *x, int64_t capacity)
+{
+    hap_op_call o = {.op = HAP_OP_expert_slots};
+    o.n_out = 1;
+    o.out[0] = y;
+    o.n_in = 1;
+    o.in[0] = x;
+    o.n_attr = 1;
+    o.attr[0].i = capacity;
+    call(r, &o);
+}
+
+void(op_expert_slots_bwd)(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b)
+{
+    hap_op_call o = {.op = HAP_OP_expert_slots_bwd};
+    o.n_out = 1;
+    o.out[0] = y;
+    o.n_in = 2;
+    o.in[0] = a;
+    o.in[1] = b;
+    call(r, &o);
+}
+
+void(op_dispatch)(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b)
+{
+    hap_op_call o = {.op = HAP_OP_dispatch};
+    o.n_out = 1;
+    o.out[0] = y;
+    o.n_in = 2;
+    o.in[0] = a;
+    o.in[1] = b;
+    call(r, &o);
+}
+
+void(op_combine)(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b)
+{
+    hap_op_call o = {.op = HAP_OP_combine};
+    o.n_out = 1;
+    o.out[0] = y;
+    o.n_in = 2;
+    o.in[0] = a;
+    o.in[1] = b;
+    call(r, &o);
+}
+
+void(op_dispatch_dw)(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b)
+{
+    hap_op_call o = {.op = HAP_OP_dispatch_dw};
+    o.n_out = 1;
+    o.out[0] = y;
+    o.n_in = 2;
+    o.in[0] = a;
+    o.in[1] = b;
     call(r, &o);
 }
 

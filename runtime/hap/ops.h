@@ -73,6 +73,13 @@ typedef enum hap_op_id {
     HAP_OP_norm_bwd_stats,
     HAP_OP_norm_bwd,
     HAP_OP_norm_bwd_params,
+    HAP_OP_top_gates,
+    HAP_OP_top_gates_bwd,
+    HAP_OP_expert_slots,
+    HAP_OP_expert_slots_bwd,
+    HAP_OP_dispatch,
+    HAP_OP_combine,
+    HAP_OP_dispatch_dw,
     HAP_OP_reshape,
     HAP_OP_transpose,
     HAP_OP_split,
@@ -403,6 +410,48 @@ void op_norm_bwd(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b, hap_t
 void op_norm_bwd_params(hap_rank *r, hap_tensor *y, hap_tensor *y1, hap_tensor *a, hap_tensor *b,
                         hap_tensor *c, hap_tensor *d, double eps);
 #define op_norm_bwd_params(r, ...) op_norm_bwd_params(hap_line(r, __LINE__), __VA_ARGS__)
+
+// top_gates: *e -> *e | e
+// y = a / (sum of the chosen) at the k largest entries of a row, 0 elsewhere; a = probabilities,
+// of equal ones the first is the larger. k = 2: the gate values of GShard.
+void op_top_gates(hap_rank *r, hap_tensor *y, hap_tensor *x, int64_t k);
+#define op_top_gates(r, ...) op_top_gates(hap_line(r, __LINE__), __VA_ARGS__)
+
+// top_gates_bwd: *e,*e -> *e | e
+// y = (a - sum over chosen of a b / t) / t at the chosen entries, 0 elsewhere; a = gradient, b =
+// top_gates' input, t = sum of its chosen entries.
+void op_top_gates_bwd(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b, int64_t k);
+#define op_top_gates_bwd(r, ...) op_top_gates_bwd(hap_line(r, __LINE__), __VA_ARGS__)
+
+// expert_slots: bse -> bsec | s e
+// y[b,s,e,c] = a[b,s,e] if token s has slot c of expert e, else 0. A token chooses the experts
+// whose entry is not 0, the largest (of equal ones the first) first. In each sequence an expert
+// gives its slots in order: to the tokens by s that choose it first, then to those that choose it
+// second, ...; who finds none left is dropped. capacity = global size of c. y != 0 is the
+// dispatch mask.
+void op_expert_slots(hap_rank *r, hap_tensor *y, hap_tensor *x, int64_t capacity);
+#define op_expert_slots(r, ...) op_expert_slots(hap_line(r, __LINE__), __VA_ARGS__)
+
+// expert_slots_bwd: *c,*c -> *
+// y = sum over c of a where b != 0; a = gradient, b = expert_slots' output.
+void op_expert_slots_bwd(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b);
+#define op_expert_slots_bwd(r, ...) op_expert_slots_bwd(hap_line(r, __LINE__), __VA_ARGS__)
+
+// dispatch: bsec,bsd -> ebcd
+// y[e,b,c,d] = sum over s of a[b,s,e,c] b[b,s,d].
+void op_dispatch(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b);
+#define op_dispatch(r, ...) op_dispatch(hap_line(r, __LINE__), __VA_ARGS__)
+
+// combine: bsec,ebcd -> bsd
+// y[b,s,d] = sum over e, c of a[b,s,e,c] b[e,b,c,d].
+void op_combine(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b);
+#define op_combine(r, ...) op_combine(hap_line(r, __LINE__), __VA_ARGS__)
+
+// dispatch_dw: bsd,ebcd -> bsec
+// y[b,s,e,c] = sum over d of a[b,s,d] b[e,b,c,d]: the gradient of dispatch's and combine's first
+// operand.
+void op_dispatch_dw(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b);
+#define op_dispatch_dw(r, ...) op_dispatch_dw(hap_line(r, __LINE__), __VA_ARGS__)
 
 // reshape: @reshape
 // same bytes, new shape (global sizes).

@@ -122,6 +122,20 @@ const op_case op_cases[] = {
     CASE(norm_bwd, "", "f2x3x5 f2x3x5 f2x3 g2x3 f2x3 f2x3 f5", PLAIN),
     CASE(norm_bwd, "", "f6x5 f6x5 f6 g6 f6 f6", PLAIN),
     CASE(norm_bwd_params, "", "f2x3x5 f2x3x5 f2x3 g2x3", PLAIN),
+    CASE(top_gates, "", "d2x3x5", PLAIN),
+    CASE(top_gates, "k=1", "d4x3", PLAIN),
+    CASE(top_gates, "k=3", "d6x3", PLAIN),
+    CASE(top_gates_bwd, "", "f2x3x5 d2x3x5", PLAIN),
+    CASE(top_gates_bwd, "k=3", "f4x4 d4x4", PLAIN),
+    CASE(expert_slots, "capacity=3", "d3x5x4", PLAIN),
+    CASE(expert_slots, "capacity=5", "q4x7x4", NULL, "reshape:4,7,4,5"),
+    CASE(expert_slots, "capacity=4", "q2x3x3", PLAIN),
+    CASE(expert_slots_bwd, "", "f3x4x2x5 q3x4x2x5", PLAIN),
+    CASE(dispatch, "", "f3x5x4x2 f3x5x6", PLAIN),
+    CASE(dispatch, "", "q4x3x2x3 f4x3x5", NULL, "reshape:2,12,5"),
+    CASE(combine, "", "f3x5x4x2 f4x3x2x6", PLAIN),
+    CASE(combine, "", "f2x4x3x5 f3x2x5x4", NULL, "reshape:8,4"),
+    CASE(dispatch_dw, "", "f3x5x6 f4x3x2x6", PLAIN),
     CASE(reshape, "shape=6,4", "f2x3x4", PLAIN),
     CASE(reshape, "shape=2,3,4,2", "f2x24", PLAIN),
     CASE(reshape, "shape=2,24", "f2x3x4x2", PLAIN),
@@ -239,7 +253,7 @@ ir_graph *op_case_graph(hb_arena *a, const op_case *c, bool params, int *node)
     for (const char *s; (s = operand(c, n_in)); n_in++) {
         hb_str name = hb_fmt(a, "in%d", n_in);
         ir_dtype type = dtype_of(*s);
-        bool mask = *s == 'a' || *s == 'm';
+        bool mask = *s == 'a' || *s == 'm' || *s == 'q';
         ir_kind kind = params && type == IR_F32 && !mask ? IR_PARAM : IR_INPUT;
         if (n_in == 0 && c->before) {
             int from =
@@ -276,10 +290,15 @@ ir_graph *op_case_graph(hb_arena *a, const op_case *c, bool params, int *node)
     return g;
 }
 
+static int64_t gcd(int64_t a, int64_t b)
+{
+    return b == 0 ? a : gcd(b, a % b);
+}
+
 void op_case_fill(const op_case *c, int i, hap_tensor *t, uint64_t *state)
 {
     const char *s = operand(c, i), *limit = s + strcspn(s, "% ");
-    int64_t n = *limit == '%' ? strtoll(limit + 1, NULL, 10) : 0;
+    int64_t n = *limit == '%' ? strtoll(limit + 1, NULL, 10) : 0, from = 0, step = 1;
     for (int64_t j = 0; j < t->elements; j++) {
         float *f = (float *)t->data + j;
         int64_t *k = (int64_t *)t->data + j;
@@ -288,6 +307,16 @@ void op_case_fill(const op_case *c, int i, hap_tensor *t, uint64_t *state)
         case 'f':
             *f = (float)test_uniform(state, -1, 1);
             break;
+        case 'd':
+        case 'q': { // 1/4, 2/4, ... in a row, begun somewhere and in steps prime to its length
+            int64_t row = t->local[t->rank - 1];
+            if (j % row == 0) from = test_below(state, row), step = test_below(state, 3) + 1;
+            while (gcd(step, row) != 1)
+                step++;
+            *f = (float)((from + j % row * step) % row + 1) / 4;
+            if (*s == 'q' && test_below(state, 2)) *f = 0;
+            break;
+        }
         case 'p':
             *f = (float)test_uniform(state, 0.5, 1.5);
             break;

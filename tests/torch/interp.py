@@ -126,6 +126,39 @@ def pad(x, dim, before, after, value=0.0):
     return F.pad(x, widths, value=value)
 
 
+def _order(row) -> list[int]:
+    """Entries of a row, the largest first; of equal ones the first."""
+    return sorted(range(len(row)), key=lambda e: (-float(row[e].detach()), e))
+
+
+def top_gates(p, k=2):
+    """Row by row, as op_notes.def says it."""
+    rows = []
+    for row in p.flatten(0, -2):
+        chosen = _order(row)[:k]
+        total = sum(row[e] for e in chosen)
+        rows.append(torch.stack([row[e] / total if e in chosen else row[e] * 0 for e in range(len(row))]))
+    return torch.stack(rows).reshape(p.shape)
+
+
+def expert_slots(g, capacity):
+    """Slots given out one after the other."""
+    n_seq, n_tok, n_exp = g.shape
+    mask = torch.zeros(n_seq, n_tok, n_exp, capacity, dtype=g.dtype)
+    for b in range(n_seq):
+        choices = [[e for e in _order(row) if row[e] != 0] for row in g[b]]
+        given = [0] * n_exp
+        for choice in range(n_exp):
+            for s in range(n_tok):
+                if choice >= len(choices[s]):
+                    continue
+                e = choices[s][choice]
+                if given[e] < capacity:
+                    mask[b, s, e, given[e]] = 1
+                    given[e] += 1
+    return g[..., None] * mask
+
+
 _ROWS = {
     "linear": linear,
     "matmul": matmul,
@@ -174,4 +207,8 @@ _ROWS = {
     "softmax": lambda x: x.softmax(-1),
     "log_softmax": lambda x: x.log_softmax(-1),
     "ce_sum": ce_sum,
+    "top_gates": top_gates,
+    "expert_slots": expert_slots,
+    "dispatch": lambda w, x: torch.einsum("bsec,bsd->ebcd", w, x),
+    "combine": lambda w, y: torch.einsum("bsec,ebcd->bsd", w, y),
 }

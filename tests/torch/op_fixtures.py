@@ -218,7 +218,29 @@ def views(f: Family) -> None:
     f.case("full", "full", [], shape=[4, 3], value=-2.5, dtype="f32")
 
 
-FAMILIES = (dense, attention, lookup, pointwise, reductions, views)
+def moe(f: Family) -> None:
+    f.case("top_gates", "top_gates", [f.param("top_gates.x", (4, 5, 6), 0.1)])
+    f.case("top_gates_3", "top_gates", [f.param("top_gates_3.x", (4, 6), 0.1)], k=3)
+    f.case("expert_slots", "expert_slots", [f.param("expert_slots.x", (4, 6, 3))], capacity=4)
+    x, gate = f.param("block.x", (4, 9, 5)), f.param("block.gate", (5, 4))
+    w1, w2 = f.param("block.w1", (4, 5, 7)), f.param("block.w2", (4, 7, 5))
+    f.node("block.logits", "linear", [x, gate], trans=0)
+    f.node("block.p", "softmax", ["block.logits"])
+    f.node("block.gates", "top_gates", ["block.p"])
+    f.node("block.slots", "expert_slots", ["block.gates"], capacity=5)
+    f.tensors["block.zero"] = {"kind": "const", "dtype": "f32", "shape": [], "value": {"const": 0}}
+    f.node("block.used", "ne", ["block.slots", "block.zero"])
+    f.node("block.mask", "cast", ["block.used"], dtype="f32")
+    f.node("block.in", "dispatch", ["block.mask", x])
+    f.node("block.rows", "reshape", ["block.in"], shape=[4, "5*B", 5])
+    f.node("block.wide", "matmul", ["block.rows", w1], trans=0)
+    f.node("block.relu", "relu", ["block.wide"])
+    f.node("block.out_rows", "matmul", ["block.relu", w2], trans=0)
+    f.node("block.out_slots", "reshape", ["block.out_rows"], shape=[4, "B", 5, 5])
+    f.case("block", "combine", ["block.slots", "block.out_slots"])
+
+
+FAMILIES = (dense, attention, lookup, pointwise, reductions, views, moe)
 
 
 def make(build) -> tuple[Family, dict, torch.Tensor, dict[str, torch.Tensor]]:

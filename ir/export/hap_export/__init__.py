@@ -6,7 +6,8 @@
     ...                                  # hapc graph.json cluster.yaml; hapc run ... --save trained
     load_into(model, "trained.safetensors")
 
-The module's first output must be a scalar loss (a Hugging Face model given labels has one).
+The module's first output must be a scalar loss (a Hugging Face model given labels has one). A mixture
+of experts is written with top_gates and expert_slots of moe.py.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ import torch
 from . import batch as batches, document, names, optimizer as opt, passes, safetensors
 from .graph import ExportError
 from .init import init_rules
+from .moe import expert_slots, top_gates
 from .trace import trace
 
 __version__ = "0.1"
-__all__ = ["export", "load_into", "save_weights", "ExportError"]
+__all__ = ["export", "load_into", "save_weights", "top_gates", "expert_slots", "ExportError"]
 
 
 def export(

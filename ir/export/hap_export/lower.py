@@ -40,6 +40,8 @@ def rule(*names):
 def rule_for(target: str):
     """The rule of "aten.op.overload"; "op_" (in place) has the rule of "op"."""
     parts = target.split(".")
+    if parts[0] == "hap":  # moe.py
+        return _RULES.get(".".join(parts[:2]))
     if len(parts) < 2 or parts[0] != "aten":
         return None
     for name in (".".join(parts[1:]), parts[1]):
@@ -298,6 +300,65 @@ def _matmul(g, a, b):
     return g.emit("matmul", [a, b], g.out.shape, g.out.dtype, trans=0)
 
 
+def _isomorphic(spec: list[str], pattern: list[str]) -> dict | None:
+    """{letter of the pattern: letter of the spec}, if the operands are those of the pattern."""
+    if [len(s) for s in spec] != [len(s) for s in pattern]:
+        return None
+    pairs = set(zip("".join(pattern), "".join(spec)))
+    one_to_one = len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+    return dict(pairs) if one_to_one else None
+
+
+@rule("einsum")
+def _einsum(g, equation, operands, path=None):
+    """Two operands: a row of the mixture of experts, or one matmul between views."""
+    spec, arrow, out = equation.replace(" ", "").partition("->")
+    spec = spec.split(",")
+    if not arrow or len(spec) != 2 or "." in equation or any(len(set(s)) < len(s) for s in [*spec, out]):
+        g.fail(f'einsum "{equation}"')
+    for op, pattern, result in (("dispatch", "bsec,bsd", "ebcd"), ("combine", "bsec,ebcd", "bsd")):
+        for ins, letters in ((operands, spec), (operands[::-1], spec[::-1])):
+            named = _isomorphic(letters, pattern.split(","))
+            made = "".join(named.get(c, " ") for c in result) if named else ""
+            if made and sorted(made) == sorted(out):
+                size = dict(zip(out, g.out.shape))
+                y = g.emit(op, [cast(g, t, g.out.dtype) for t in ins], [size[c] for c in made], g.out.dtype)
+                return transpose(g, y, [made.index(c) for c in out])
+    return _einsum_matmul(g, equation, operands, spec, out)
+
+
+def _einsum_matmul(g, equation, operands, spec, out):
+    """Letters of both operands and the result lead, those of both operands alone are summed."""
+    a, b = spec
+    size = dict(zip(a, shape_of(operands[0]))) | dict(zip(b, shape_of(operands[1])))
+    lead = [c for c in a if c in b and c in out]
+    k = [c for c in a if c in b and c not in out]
+    m, n = [c for c in a if c not in b], [c for c in b if c not in a]
+    if set(m + n + lead) != set(out):
+        g.fail(f'einsum "{equation}": a letter is summed in one operand')
+
+    def grouped(x, letters, groups):
+        x = transpose(g, cast(g, x, g.out.dtype), [letters.index(c) for group in groups for c in group])
+        return reshape(g, x, [size[c] for c in groups[0]] + [math.prod(size[c] for c in s) for s in groups[1:]])
+
+    x, y = grouped(operands[0], a, (lead, m, k)), grouped(operands[1], b, (lead, k, n))
+    shape = [size[c] for c in lead] + [shape_of(x)[-2], shape_of(y)[-1]]
+    z = g.emit("matmul", [x, y], shape, g.out.dtype, trans=0)
+    made = lead + m + n
+    z = reshape(g, z, [size[c] for c in made])
+    return transpose(g, z, [made.index(c) for c in out])
+
+
+@rule("hap.top_gates")
+def _top_gates(g, p, k):
+    return g.emit("top_gates", [p], p.shape, p.dtype, k=k)
+
+
+@rule("hap.expert_slots")
+def _expert_slots(g, gates, capacity):
+    return g.emit("expert_slots", [gates], g.out.shape, gates.dtype, capacity=capacity)
+
+
 @rule("scaled_dot_product_attention")
 def _sdpa(g, q, k, v, mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     if len(q.shape) != 4:
@@ -377,6 +438,24 @@ def _cross_entropy(g, x, labels, weight=None, reduction=1, ignore_index=-100, la
         return total
     count = g.emit("count", [labels], (), torch.float32, ignore=ignore_index)
     return g.emit("div", [total, count], (), torch.float32)
+
+
+def _is_log_softmax(x, perm) -> bool:
+    """x, its dims permuted, is a log_softmax over the last of them."""
+    while x.producer is not None and x.producer.op == "transpose":
+        perm = [x.producer.attrs["perm"][p] for p in perm]
+        x = x.producer.ins[0]
+    return x.producer is not None and x.producer.op == "log_softmax" and perm[-1] == len(perm) - 1
+
+
+@rule("nll_loss", "nll_loss_nd", "nll_loss2d")
+def _nll_loss(g, x, labels, weight=None, reduction=1, ignore_index=-100):
+    """Of log probabilities, cross entropy is the same: their softmax's normaliser is 1."""
+    rank = len(shape_of(x))
+    perm = [0] + list(range(2, rank)) + [1] if rank > 2 else list(range(rank))
+    if not isinstance(x, Tensor) or not _is_log_softmax(x, perm):
+        g.fail("nll_loss of something else than a log_softmax over the classes")
+    return _cross_entropy(g, x, labels, weight, reduction, ignore_index)
 
 
 @rule("dropout", "native_dropout")

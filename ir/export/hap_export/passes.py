@@ -3,6 +3,7 @@
     linear on rows flattened by a view       ->  linear on the unflattened tensor
     view, linear on rows, view               ->  view, linear
     cross entropy over flattened rows        ->  over [batch, length, vocabulary]
+    cross entropy of a log_softmax           ->  of what it normalises
     reshape of reshape, transpose twice      ->  one, or none
     matmul or linear of a transposed matrix  ->  its `trans` attribute
     x/2 (1 + tanh(sqrt(2/pi)(x + .044715x³))) ->  gelu(tanh=true)
@@ -206,6 +207,11 @@ def _ce_rows(g: Graph, node: Node, n_uses):
     return _emit(g, node, "ce_sum", [x, labels], (), **node.attrs)
 
 
+def _ce_log_softmax(g: Graph, node: Node, n_uses):
+    inner = _made_by(node.ins[0], "log_softmax")
+    return None if inner is None else _emit(g, node, "ce_sum", inner.ins + node.ins[1:], (), **node.attrs)
+
+
 def _count_rows(g: Graph, node: Node, n_uses):
     labels = _made_by(node.ins[0], "reshape")
     return None if labels is None else _emit(g, node, "count", labels.ins, (), **node.attrs)
@@ -243,7 +249,7 @@ _REWRITES = {
     "transpose": (_transpose,),
     "linear": (_linear_rows, _linear_trans),
     "matmul": (_matmul_trans,),
-    "ce_sum": (_ce_rows,),
+    "ce_sum": (_ce_rows, _ce_log_softmax),
     "count": (_count_rows,),
     "mul": (_gelu_tanh,),
 }

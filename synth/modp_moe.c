@@ -1,0 +1,146 @@
+// Meanings of the rows of a mixture of experts, loop by loop. Choices go by the order of numbers as
+// integers (mp_more), which is the same on all ranks; sums are over the entries a rank holds.
+
+#include <string.h>
+
+#include "synth/modp_model.h"
+
+// Dim dx of x and dim dy of y are one factor: the same entries on this rank.
+static bool same(mp *m, const mp_part *x, int dx, const mp_part *y, int dy)
+{
+    const mp_index *p = x->ix[dx], *q = y->ix[dy];
+    return (p->l == q->l && p->g == q->g &&
+            memcmp(p->at, q->at, sizeof *p->at * (size_t)p->l) == 0) ||
+           mp_fail(m, "has operands or results cut differently");
+}
+
+static bool first_of(const mp_part *x, int64_t row, int64_t i, int64_t j)
+{
+    uint64_t p = mp_get(x, row + i), q = mp_get(x, row + j);
+    return p == q ? i < j : mp_more(p, q);
+}
+
+// How many entries of the row stand before entry i; only those that are not 0, if so asked.
+static int64_t ahead(const mp_part *x, int64_t row, int64_t n, int64_t i, bool choices)
+{
+    int64_t k = 0;
+    for (int64_t j = 0; j < n; j++)
+        k += j != i && first_of(x, row, j, i) && !(choices && mp_get(x, row + j) == 0);
+    return k;
+}
+
+static bool whole(mp *m, const mp_part *x, int d)
+{
+    return x->ix[d]->l == x->ix[d]->g || mp_fail(m, "sees a part of what it must see whole");
+}
+
+static bool gates(mp *m, const mp_call *c)
+{
+    bool back = c->op == IR_OP_top_gates_bwd;
+    const mp_part *x = &c->in[back], *dy = &c->in[0];
+    mp_part *y = &c->out[0];
+    int last = x->rank - 1;
+    if (y->rank != x->rank || dy->rank != x->rank) return mp_fail(m, "has other dims");
+    for (int d = 0; d <= last; d++)
+        if (!same(m, x, d, y, d) || !same(m, dy, d, y, d)) return false;
+    if (!whole(m, x, last)) return false;
+    int64_t n = x->ix[last]->l, k = c->attr[0].i;
+    for (int64_t row = 0; row < x->n; row += n) {
+        uint64_t sum = 0, dot = 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (ahead(x, row, n, i, false) >= k) continue;
+            sum = mp_add(sum, mp_get(x, row + i));
+            dot = mp_add(dot, mp_mul(mp_get(x, row + i), mp_get(dy, row + i)));
+        }
+        uint64_t over = mp_inverse(sum), mean = mp_mul(dot, over);
+        for (int64_t i = 0; i < n; i++) {
+            if (ahead(x, row, n, i, false) >= k) continue;
+            uint64_t v = back ? mp_sub(mp_get(dy, row + i), mean) : mp_get(x, row + i);
+            y->v[row + i] = mp_mul(v, over);
+        }
+    }
+    return true;
+}
+
+static bool slots(mp *m, const mp_call *c)
+{
+    const mp_part *x = &c->in[0];
+    mp_part *y = &c->out[0];
+    if (x->rank != 3 || y->rank != 4) return mp_fail(m, "has other dims");
+    for (int d = 0; d < 3; d++)
+        if (!same(m, x, d, y, d) || (d > 0 && !whole(m, x, d))) return false;
+    int64_t tokens = x->ix[1]->l, experts = x->ix[2]->l, held = y->ix[3]->l, all = y->ix[3]->g;
+    for (int64_t b = 0; b < x->ix[0]->l; b++)
+        for (int64_t e = 0; e < experts; e++) {
+            int64_t slot = 0;
+            for (int64_t choice = 0; choice < experts; choice++)
+                for (int64_t s = 0; s < tokens && slot < all; s++) {
+                    int64_t row = (b * tokens + s) * experts;
+                    if (mp_get(x, row + e) == 0 || ahead(x, row, experts, e, true) != choice)
+                        continue;
+                    int64_t l = y->ix[3]->of[slot++];
+                    if (l >= 0) y->v[(row + e) * held + l] = mp_get(x, row + e);
+                }
+        }
+    return true;
+}
+
+static bool slots_back(mp *m, const mp_call *c)
+{
+    const mp_part *dy = &c->in[0], *x = &c->in[1];
+    mp_part *y = &c->out[0];
+    if (x->rank != y->rank + 1 || dy->rank != x->rank) return mp_fail(m, "has other dims");
+    for (int d = 0; d < x->rank; d++)
+        if (!same(m, x, d, dy, d) || (d < y->rank && !same(m, x, d, y, d))) return false;
+    int64_t n = x->ix[y->rank]->l;
+    for (int64_t i = 0; i < x->n; i++)
+        if (mp_get(x, i) != 0) y->v[i / n] = mp_add(y->v[i / n], mp_get(dy, i));
+    return true;
+}
+
+// weight[b,s,e,c] token[b,s,d] slot[e,b,c,d]: the third is the sum of the products of the others.
+static bool moves(mp *m, const mp_call *c)
+{
+    mp_part *y = &c->out[0];
+    bool dw = c->op == IR_OP_dispatch_dw, to = c->op == IR_OP_dispatch;
+    const mp_part *w = dw ? y : &c->in[0], *x = dw ? &c->in[0] : to ? &c->in[1] : y,
+                  *z = to ? y : &c->in[1];
+    if (w->rank != 4 || x->rank != 3 || z->rank != 4) return mp_fail(m, "has other dims");
+    if (!same(m, w, 0, x, 0) || !same(m, w, 1, x, 1) || !same(m, w, 2, z, 0) ||
+        !same(m, w, 0, z, 1) || !same(m, w, 3, z, 2) || !same(m, x, 2, z, 3))
+        return false;
+    int64_t nb = w->ix[0]->l, ns = w->ix[1]->l, ne = w->ix[2]->l, nc = w->ix[3]->l;
+    int64_t nd = x->ix[2]->l;
+    for (int64_t b = 0; b < nb; b++)
+        for (int64_t s = 0; s < ns; s++)
+            for (int64_t e = 0; e < ne; e++)
+                for (int64_t k = 0; k < nc; k++)
+                    for (int64_t d = 0; d < nd; d++) {
+                        int64_t iw = ((b * ns + s) * ne + e) * nc + k, ix = (b * ns + s) * nd + d;
+                        int64_t iz = ((e * nb + b) * nc + k) * nd + d;
+                        uint64_t *v = &y->v[dw ? iw : to ? iz : ix];
+                        uint64_t p = dw ? mp_get(x, ix) : mp_get(w, iw);
+                        uint64_t q = to ? mp_get(x, ix) : mp_get(z, iz);
+                        *v = mp_add(*v, mp_mul(p, q));
+                    }
+    return true;
+}
+
+bool mp_moe(mp *m, const mp_call *c)
+{
+    switch ((int)c->op) {
+    case IR_OP_top_gates:
+    case IR_OP_top_gates_bwd:
+        return gates(m, c);
+    case IR_OP_expert_slots:
+        return slots(m, c);
+    case IR_OP_expert_slots_bwd:
+        return slots_back(m, c);
+    case IR_OP_dispatch:
+    case IR_OP_combine:
+    case IR_OP_dispatch_dw:
+        return moves(m, c);
+    default:
+        return false;
+    }
+}
