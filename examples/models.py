@@ -20,6 +20,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "ir", "export"))
 
 import hap_export  # noqa: E402
 
+import hap_models  # noqa: E402
+
 
 @dataclass
 class Example:
@@ -140,20 +142,88 @@ def bert_tiny() -> Example:
     return _bert(config, 8, 32, lr=1e-3)
 
 
+# --- HAP's models, weak scaling: 32 rows a GPU ---
+
+
+def _hap(module, inputs: dict, vocab: int, **optimizer) -> Example:
+    return Example(
+        module,
+        inputs,
+        adamw(["*.bias", "*.ln_*"], **optimizer),
+        init={
+            "*.ln_*.weight": {"const": 1.0},
+            "*.bias": {"const": 0.0},
+            "*": {"normal": 0.02},
+        },
+        vocab=vocab,
+    )
+
+
+def _hap_vocab(gpus: int) -> int:
+    """WikiText-2's, rounded up to a multiple of the GPUs."""
+    return -(-33278 // gpus) * gpus
+
+
+# On the meta device: shapes alone, so that no weights are made to be thrown away.
+
+
+def bert_hap(layers=12, gpus=8) -> Example:
+    with torch.device("meta"):
+        vocab = _hap_vocab(gpus)
+        module = hap_models.Text(layers, vocab, 128)
+        return _hap(module, _ids(32 * gpus, 128, "input_ids", "labels"), vocab)
+
+
+def bert_moe(layers=12, gpus=8) -> Example:
+    with torch.device("meta"):
+        vocab, experts = _hap_vocab(gpus), 2 * gpus
+        capacity = math.ceil(128 / experts * 2.5)
+        module = hap_models.Text(layers, vocab, 128, experts=experts, capacity=capacity)
+        return _hap(module, _ids(32 * gpus, 128, "input_ids", "labels"), vocab)
+
+
+def _images(batch: int, size: int) -> dict:
+    return {"image": torch.zeros(batch, 3, size, size), "label": torch.zeros(batch, dtype=torch.long)}
+
+
+def vit(layers=12, gpus=8) -> Example:
+    with torch.device("meta"):
+        return _hap(hap_models.Vision(layers), _images(32 * gpus, 32), 10)
+
+
+def branches(k=8) -> Example:
+    with torch.device("meta"):
+        return Example(hap_models.Branches(k, 1024), {"x": torch.zeros(8192, 1024)}, adamw(["*.bias"]))
+
+
+def bert_moe_tiny() -> Example:
+    module = hap_models.Text(2, 97, 12, width=32, heads=2, hidden=48, experts=4, capacity=5)
+    e = _hap(module, _ids(8, 12, "input_ids", "labels"), 97, lr=1e-3)
+    e.init = {"*.gate.weight": {"normal": 0.5}, **e.init}  # choices that rounding does not turn
+    return e
+
+
+def vit_tiny() -> Example:
+    module = hap_models.Vision(2, size=8, patch=4, width=32, heads=2, hidden=48)
+    return _hap(module, _images(8, 8), 10, lr=1e-3)
+
+
 BY_NAME = {
-    "mlp": mlp, "gpt2": gpt2, "gpt2-tiny": gpt2_tiny, "bert": bert, "bert-tiny": bert_tiny, "gpt3-175b": gpt3_175b,
+    "mlp": mlp, "gpt2": gpt2, "gpt2-tiny": gpt2_tiny, "bert": bert, "bert-tiny": bert_tiny,
+    "bert-hap": bert_hap, "bert-moe": bert_moe, "bert-moe-tiny": bert_moe_tiny, "vit": vit, "vit-tiny": vit_tiny,
+    "branches": branches, "gpt3-175b": gpt3_175b,
 }  # fmt: skip
 
 
-def build(name: str, **size) -> Example:
+def build(name: str, *sizes: int) -> Example:
     torch.manual_seed(0)
-    example = BY_NAME[name](**size)
+    example = BY_NAME[name](*sizes)
     example.module.train()
     return example
 
 
-def write(name: str, path, weights=None, **size) -> dict:
-    e = build(name, **size)
+def write(name: str, path, weights=None, sizes=()) -> dict:
+    e = build(name, *sizes)
     return hap_export.export(
         e.module, (), path, kwargs=e.inputs, optimizer=e.optimizer, init=e.init, weights=weights, batch=e.batch
     )
@@ -161,13 +231,12 @@ def write(name: str, path, weights=None, **size) -> dict:
 
 def main(folder: str) -> None:
     """What examples/NAME/make runs: writes graph.json beside itself."""
+    name = os.path.basename(folder)
     parser = argparse.ArgumentParser(description="Writes graph.json of this example.")
+    sizes = inspect.signature(BY_NAME[name]).parameters
+    for size, p in sizes.items():
+        parser.add_argument(size, nargs="?", type=int, default=p.default, help=f"({p.default})")
     parser.add_argument("--weights", metavar="FILE", help="write PyTorch's own initial weights too (safetensors)")
     parser.add_argument("-o", default=os.path.join(folder, "graph.json"), metavar="FILE", help="where to")
-    name, size = os.path.basename(folder), {}
-    if "layers" in inspect.signature(BY_NAME[name]).parameters:
-        parser.add_argument("layers", nargs="?", type=int, metavar="LAYERS", help="fewer or more layers")
     options = parser.parse_args()
-    if getattr(options, "layers", None):
-        size["layers"] = options.layers
-    write(name, options.o, options.weights, **size)
+    write(name, options.o, options.weights, [getattr(options, size) for size in sizes])

@@ -1,7 +1,8 @@
 // --precision bf16: inserts the casts that torch.autocast(dtype=bfloat16) would make, on the
 // expanded forward pass; autodiff then differentiates casts like any row.
 //
-//     dense        linear, matmul, sdpa, dispatch, combine: float operands in bf16 (a mask stays as it is)
+//     dense        linear, matmul, sdpa, dispatch, combine: float operands in bf16 (a mask stays as
+//                  it is)
 //     f32          exp, log, powers, rsqrt, softmax, log-softmax, norms, losses: float operands in
 //     f32 agree        add, sub, mul, div, where, concat, comparisons: the widest float among the
 //     operands;
