@@ -199,7 +199,7 @@ def branches(k=8) -> Example:
 def bert_moe_tiny() -> Example:
     module = hap_models.Text(2, 97, 12, width=32, heads=2, hidden=48, experts=4, capacity=5)
     e = _hap(module, _ids(8, 12, "input_ids", "labels"), 97, lr=1e-3)
-    e.init = {"*.gate.weight": {"normal": 0.5}, **e.init}  # choices that rounding does not turn
+    e.init = {"*.gate.weight": {"normal": 0.15}, **e.init}  # no choice is closer than 5e-5
     return e
 
 

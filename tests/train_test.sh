@@ -13,6 +13,7 @@ ref=tests/torch/$model
 parts=-
 case $model in
 gpt2*) parts='*.attn.c_attn.bias=3' ;; # q, k, v in one; attention ignores what k's part adds
+bert-moe* | vit*) parts='*.attn.qkv.bias=3' ;;
 esac
 graph=examples/$model/graph.json
 

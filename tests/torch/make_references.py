@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reference training runs in plain PyTorch: tests/torch/NAME/ for mlp, gpt2-tiny, bert-tiny, gpt2.
+"""Reference training runs in plain PyTorch: tests/torch/NAME/ for those of RUNS.
 
     make_references.py [NAME...]           README.md says what the files hold
 
@@ -30,6 +30,8 @@ RUNS = {
     "mlp": (20, 96, False),
     "gpt2-tiny": (20, 40, True),
     "bert-tiny": (20, 40, True),
+    "bert-moe-tiny": (20, 40, False),
+    "vit-tiny": (20, 20, False),
     "gpt2": (2, 16, False),
 }
 
@@ -43,13 +45,19 @@ def make_inputs(name: str, e: models.Example, rows: int) -> dict[str, np.ndarray
         image = 0.3 * (0.1 * centre[label] + rng.normal(size=(rows, 784)))
         label[rng.random(rows) < 0.1] = -100
         return {"image": image.astype(np.float32), "label": label}
+    if name == "vit-tiny":
+        label = rng.integers(0, e.vocab, rows)
+        shape = e.inputs["image"].shape[1:]
+        image = rng.normal(size=(e.vocab, *shape))[label] + rng.normal(size=(rows, *shape))
+        label[rng.random(rows) < 0.1] = -100
+        return {"image": image.astype(np.float32), "label": label}
     length = e.inputs["input_ids"].shape[1]
     n = e.vocab - e.low
     step = rng.integers(1, 4, (rows, 1))
     ids = rng.integers(0, n, (rows, 1)) + step * np.arange(length)
     ids = np.where(rng.random((rows, length)) < 0.2, rng.integers(0, n, (rows, length)), ids) % n + e.low
     labels = ids.copy()
-    if name.startswith("bert"):  # masked language model: the rate differs from row to row, some rows have none
+    if name == "bert-tiny":  # masked language model: the rate differs from row to row, some rows have none
         masked = rng.random((rows, length)) < rng.choice([0.0, 0.1, 0.3], (rows, 1))
         masked[0, :3] = True
         labels[~masked] = -100
