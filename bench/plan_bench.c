@@ -19,7 +19,7 @@
 #include "ir/factors.h"
 #include "ir/graph.h"
 #include "synth/record.h"
-#include "synth/synth.h"
+#include "synth/space.h"
 
 typedef struct bench {
     const char *graph, *cluster;
@@ -76,7 +76,7 @@ static bool time_parts(const bench *b, syn_program *p, const cost_model *m, doub
     cost_timeline t;
     hb_str why = {0};
     double at[N_PARTS + 1] = {now()};
-    syn_price(p, m);
+    syn_price(p, syn_costs_new(a, m, p->mesh, p->g, p->f));
     at[PRICE + 1] = now();
     syn_simulate(p, &t, false);
     at[SIMULATE + 1] = now();

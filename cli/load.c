@@ -119,7 +119,9 @@ bool cli_plan_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, const
 bool cli_plan_options(const hb_tree *plan, ir_options *o)
 {
     const hb_tree *p = hb_get(plan, "precision"), *g = hb_get(plan, "grad_dtype");
-    *o = (ir_options){.batch = cli_plan_int(plan, "batch_option", 0)};
+    *o = (ir_options){.batch = cli_plan_int(plan, "batch_option", 0),
+                      .micro_batches = cli_plan_int(plan, "micro_batches", 1),
+                      .recompute = cli_plan_int(plan, "recomputed", 0)};
     bool good = !p || (p->kind == HB_TEXT && ir_precision_parse(p->s, &o->precision));
     good = good && (!g || (g->kind == HB_TEXT && ir_dtype_parse(g->s, &o->grad_dtype)));
     if (!good) cli_error(CLI_INPUT, "plan.json: no such precision or grad_dtype");

@@ -124,3 +124,20 @@ bool cli_precision(const char *precision, const char *grad_dtype, ir_options *o)
     }
     return true;
 }
+
+bool cli_variant(const char *micro_batches, const char *recompute, ir_options *o)
+{
+    if (micro_batches && !cli_integer("--micro-batches", micro_batches, 1, &o->micro_batches))
+        return false;
+    if (!recompute || strcmp(recompute, "none") == 0) return true;
+    if (strcmp(recompute, "all") == 0) {
+        o->recompute = IR_RECOMPUTE_ALL;
+        return true;
+    }
+    char *end = NULL;
+    errno = 0;
+    o->recompute = strtoll(recompute, &end, 10);
+    if (!errno && end != recompute && !*end && o->recompute >= 0) return true;
+    cli_error(CLI_USAGE, "--recompute is none, all or how many blocks, not '%s'", recompute);
+    return false;
+}

@@ -128,7 +128,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
 {
     const char *out = NULL, *batch = NULL, *strategy = NULL, *limit = NULL, *seed = NULL,
                *dumps = "";
-    const char *precision = NULL, *micro = NULL, *grad = NULL, *backend = NULL, *mesh = NULL;
+    const char *precision = NULL, *micro = NULL, *recompute = NULL, *grad = NULL, *backend = NULL, *mesh = NULL;
     bool json = false, quiet = false, verbose = false, keep = false, help = false, pinned = false;
     const char **pin = HB_ARRAY(a, const char *, argc + 1);
     const cli_option options[] = {
@@ -141,6 +141,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         {"--precision", &precision, NULL},
         {"--pin", pin, &pinned},
         {"--micro-batches", &micro, NULL},
+        {"--recompute", &recompute, NULL},
         {"--grad-dtype", &grad, NULL},
         {"--backend", &backend, NULL},
         {"--mesh", &mesh, NULL},
@@ -162,7 +163,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         return cli_error(CLI_USAGE,
                          "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
     ir_options front = {0};
-    if (!cli_precision(precision, grad, &front) || !only("--micro-batches", micro, "1") ||
+    if (!cli_precision(precision, grad, &front) || !cli_variant(micro, recompute, &front) ||
         !only("--backend", backend, "cpu") ||
         (mesh && strcmp(mesh, "auto") != 0 && !only("--mesh", mesh, "flat")))
         return CLI_USAGE;

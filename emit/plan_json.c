@@ -240,6 +240,8 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     flag(&j, "emulated", p->cluster->emulated);
     integer(&j, "batch", p->g->batch);
     integer(&j, "batch_option", e->batch);
+    integer(&j, "micro_batches", p->g->micro_batches > 1 ? p->g->micro_batches : 1);
+    integer(&j, "recomputed", p->g->recomputed);
     text(&j, "precision", hb_str_c(a, ir_precision_name(p->g->precision)));
     text(&j, "grad_dtype", hb_str_c(a, ir_dtype_name(p->g->grad_dtype)));
     text(&j, "strategy", p->strategy);

@@ -153,7 +153,7 @@ bool ir_autodiff(ir_graph *g, hb_diag *d)
 {
     if (g->loss < 0) return true;
     const ir_tensor loss = g->tensors.p[g->loss];
-    ir_back b = {.g = g, .d = d, .names = ir_names_new(g), .n_forward = g->tensors.n};
+    ir_back b = {.g = g, .d = d, .names = ir_names_new(g->arena, g), .n_forward = g->tensors.n};
     b.needs = find_needs(g);
     if (!b.needs[g->loss]) {
         hb_error(d, &g->src, loss.at, "the loss '%.*s' depends on no parameter", HB_ARG(loss.name));

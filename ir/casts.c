@@ -147,7 +147,7 @@ bool ir_casts(ir_graph *g, hb_diag *d)
     if (g->precision != IR_PRECISION_BF16 || g->nodes.n == 0) return true;
     const ir_node *old = g->nodes.p;
     int n_old = g->nodes.n;
-    casting c = {.g = g, .names = ir_names_new(g), .n_before = g->tensors.n};
+    casting c = {.g = g, .names = ir_names_new(g->arena, g), .n_before = g->tensors.n};
     for (int k = 0; k < IR_N_DTYPES; k++) {
         c.copy[k] = HB_ARRAY(g->arena, int, c.n_before + 1);
         for (int t = 0; t < c.n_before; t++)

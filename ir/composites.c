@@ -160,7 +160,7 @@ bool ir_expand(ir_graph *g, hb_diag *d)
     (void)d; // composites that were read are well-formed
     const ir_node *old = g->nodes.p;
     int n_old = g->nodes.n;
-    ir_names *names = ir_names_new(g);
+    ir_names *names = ir_names_new(g->arena, g);
     g->nodes.p = NULL;
     g->nodes.n = g->nodes.cap = 0;
     for (int i = 0; i < n_old; i++) {

@@ -174,7 +174,7 @@ static void name_classes(work *w)
     for (int c = 0; c < f->n_classes; c++) {
         if (f->cls[c].size == 1)
             snprintf(f->cls[c].letter, sizeof f->cls[c].letter, "1");
-        else if (f->cls[c].batch)
+        else if (f->cls[c].batch && !f->cls[c].whole)
             name_class(f, used, c, 'b');
     }
     for (int i = 0; i < g->nodes.n; i++) {

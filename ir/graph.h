@@ -4,6 +4,8 @@
 // tensor has at most one producer. After ir_build (graph_build.c) the graph is a whole training
 // step: forward, backward, optimizer; `updates` names which tensor a parameter, moment or buffer
 // becomes.
+// Forward, backward and update nodes follow each other; in micro-batches forward and backward do so
+// chunk by chunk.
 //
 // Steps of the front end, each from one printed structure to the next (`hapc -d` dumps them):
 //     ir_read      graph.json -> graph of user ops      (reader.c: positions, verifier)
@@ -11,6 +13,7 @@
 //     ir_casts     inserts casts, if --precision wants  (casts.c)
 //     ir_autodiff  appends the backward pass            (autodiff.c, vjp.c)
 //     ir_optimize  appends clip and optimizer nodes     (optimizer.c)
+//     ir_variant   micro-batches, recomputation         (variant.h)
 //     ir_verify    checks every invariant stated here   (verify.c)
 
 #ifndef HAP_IR_GRAPH_H
@@ -179,13 +182,17 @@ typedef struct ir_graph {
     HB_VEC(int) grads;      // pairs (param, gradient tensor: reduced, unclipped), after ir_autodiff
     ir_precision precision; // as the options say; ir_casts carries it out
     ir_dtype grad_dtype;    // of the parameters' gradients: IR_F32, or IR_BF16
+    int micro_batches, recomputed; // as a variant (variant.h): chunks (0: one) and blocks
 } ir_graph;
 
 typedef struct ir_options {
     int64_t batch; // 0: as the file says
     ir_precision precision;
     ir_dtype grad_dtype; // IR_F32 or IR_BF16
+    int64_t micro_batches; // variant.h; 0 and 1: the whole batch at once
+    int64_t recompute;     // the first n blocks; IR_RECOMPUTE_ALL: all
 } ir_options;
+#define IR_RECOMPUTE_ALL INT64_MAX
 
 // Reads, verifies and shape-checks a graph file. NULL after errors were added to d.
 ir_graph *ir_read(hb_arena *a, const char *path, const ir_options *o, hb_diag *d);

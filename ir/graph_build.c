@@ -2,6 +2,8 @@
 
 #include "ir/graph.h"
 
+#include "ir/variant.h"
+
 static void must_hold(const ir_graph *g)
 {
     hb_str why = {0};
@@ -19,5 +21,21 @@ ir_graph *ir_build(hb_arena *a, const char *path, const ir_options *o, hb_diag *
     if (!ir_expand(g, d) || !ir_casts(g, d) || !ir_autodiff(g, d) || !ir_optimize(g, d))
         return NULL;
     must_hold(g);
-    return g;
+    int blocks = o->recompute > 0 ? ir_blocks(g) : 0;
+    if (o->recompute > blocks && o->recompute != IR_RECOMPUTE_ALL) {
+        hb_error(d, &g->src, (hb_pos){0}, "%lld blocks to recompute, but %d blocks repeat",
+                 (long long)o->recompute, blocks);
+        return NULL;
+    }
+    int n = o->recompute > blocks ? blocks : (int)o->recompute;
+    ir_graph *variant = ir_variant(a, g, o->micro_batches, n, d);
+    if (variant && variant != g) must_hold(variant);
+    return variant;
+}
+
+ir_graph *ir_variant(hb_arena *a, ir_graph *step, int64_t micro_batches, int n_recomputed,
+                     hb_diag *d)
+{
+    ir_graph *g = n_recomputed > 0 ? ir_recompute(a, step, n_recomputed) : step;
+    return micro_batches > 1 ? ir_micro_batches(a, g, micro_batches, d) : g;
 }

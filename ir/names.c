@@ -5,11 +5,11 @@ struct ir_names {
     hb_map *used;
 };
 
-ir_names *ir_names_new(const ir_graph *g)
+ir_names *ir_names_new(hb_arena *a, const ir_graph *g)
 {
-    ir_names *n = HB_NEW(g->arena, ir_names);
-    n->arena = g->arena;
-    n->used = hb_map_new(g->arena);
+    ir_names *n = HB_NEW(a, ir_names);
+    n->arena = a;
+    n->used = hb_map_new(a);
     for (int i = 0; i < g->tensors.n; i++)
         hb_map_put(n->used, g->tensors.p[i].name, 1);
     for (int i = 0; i < g->nodes.n; i++)

@@ -9,7 +9,7 @@
 
 typedef struct ir_names ir_names;
 
-ir_names *ir_names_new(const ir_graph *g); // knows all names that g has now
+ir_names *ir_names_new(hb_arena *a, const ir_graph *g); // knows all names that g has now
 hb_str ir_names_take(ir_names *n, hb_str want);
 
 #endif

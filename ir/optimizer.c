@@ -132,7 +132,7 @@ bool ir_optimize(ir_graph *g, hb_diag *d)
     ir_op op = hb_str_is(g->opt.name, "sgd")        ? IR_OP_sgd
                : hb_str_is(g->opt.name, "momentum") ? IR_OP_momentum
                                                     : IR_OP_adam;
-    updates u = {g, ir_names_new(g), -1};
+    updates u = {g, ir_names_new(g->arena, g), -1};
     if (g->opt.clip_norm > 0) u.clip = add_clip(&u);
     for (int i = 0; i < g->grads.n; i += 2)
         update_param(&u, op, g->grads.p[i], g->grads.p[i + 1]);

@@ -81,7 +81,8 @@ static bool verify_node(const ir_graph *g, int id, hb_str *why)
             WRONG("node %.*s: output %d has not the inferred shape or dtype", HB_ARG(n->name),
                   i + 1);
     }
-    if (id > 0 && n->phase < g->nodes.p[id - 1].phase)
+    ir_phase before = id > 0 ? g->nodes.p[id - 1].phase : IR_FORWARD;
+    if (n->phase < before && (before == IR_UPDATE || g->micro_batches < 2))
         WRONG("node %.*s: forward, backward, update must follow each other", HB_ARG(n->name));
     if (n->phase == IR_FORWARD  ? n->forward != id
         : n->phase == IR_UPDATE ? n->forward != -1

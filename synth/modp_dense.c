@@ -174,7 +174,8 @@ static bool prepare(mp *m, const mp_call *c, int first, attention *t)
     t->causal = c->attr[0].i;
     t->scale = mp_const(m, c->attr[1].f);
     t->drops = c->attr[2].f > 0;
-    t->key = mp_mix(DROP ^ (uint64_t)c->attr[3].i ^ mp_const(m, c->attr[2].f));
+    t->key = mp_mix(mp_mix(DROP ^ (uint64_t)c->attr[3].i ^ mp_const(m, c->attr[2].f)) ^
+                    (uint64_t)c->attr[4].i);
     return true;
 }
 

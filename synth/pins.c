@@ -165,20 +165,32 @@ static bool possible(const reader *r, const syn_pin_state *p, size_t at, int t)
     return false;
 }
 
-static bool named(hb_str pattern, hb_str name)
+// A name without a chunk's mark: fc1 of fc1#2, and fc1'dx of fc1#2'dx.
+static hb_str without_chunk(hb_arena *a, hb_str name)
 {
+    const char *mark = memchr(name.p, '#', name.n);
+    size_t from = mark ? (size_t)(mark - name.p) : name.n, to = from + 1;
+    while (to < name.n && is_digit(name.p[to]))
+        to++;
+    if (to <= from + 1 || (to < name.n && name.p[to] != '\'')) return name;
+    return hb_fmt(a, "%.*s%.*s", (int)from, name.p, (int)(name.n - to), name.p + to);
+}
+
+static bool named(hb_arena *a, hb_str pattern, hb_str name)
+{
+    if (!memchr(pattern.p, '#', pattern.n)) name = without_chunk(a, name); // then all chunks
     bool ours = memchr(name.p, '\'', name.n) && !memchr(pattern.p, '\'', pattern.n);
     return !ours && hb_glob(pattern, name);
 }
 
-static bool matches(const ir_graph *g, hb_str pattern, int t)
+static bool matches(hb_arena *a, const ir_graph *g, hb_str pattern, int t)
 {
     const ir_tensor *ten = &g->tensors.p[t];
     if (ten->kind == IR_STATE) return false;
-    if (ten->producer < 0) return named(pattern, ten->name);
+    if (ten->producer < 0) return named(a, pattern, ten->name);
     const ir_node *n = &g->nodes.p[ten->producer];
     if (ir_row(n->op)->flags & IR_IN_PLACE) return false;
-    return named(pattern, ten->name) || named(pattern, n->name);
+    return named(a, pattern, ten->name) || named(a, pattern, n->name);
 }
 
 static void hint(const reader *r, hb_str name)
@@ -222,7 +234,7 @@ syn_pins *syn_pins_read(hb_arena *a, const ir_graph *g, const ir_factors *f, con
         int found = 0;
         bool good = true;
         for (int t = 0; t < g->tensors.n && good; t++) {
-            if (!matches(g, p->name, t)) continue;
+            if (!matches(a, g, p->name, t)) continue;
             found++;
             for (int k2 = 0; k2 < p->n && good; k2++) // one error a pin
                 good = possible(&r, &p->on[k2], r.at, t);

@@ -111,8 +111,8 @@ static void put_op(roll *r, hb_buf *b, const syn_instr *in)
     const ir_op_row *row = ir_row(n->op);
     put(b, n->op);
     put(b, n->phase);
-    int n_attr = row->flags & IR_RANDOM ? row->n_attr - 1 : row->n_attr; // the key is last
-    for (int i = 0; i < n_attr; i++) {
+    for (int i = 0; i < row->n_attr; i++) {
+        if (strcmp(row->attr[i].name, "key") == 0) continue;
         put(b, n->attr[i].i);
         put_real(b, n->attr[i].f);
         put(b, n->attr[i].n);

@@ -5,6 +5,7 @@
 #   tests/train_cases.sh batch       other batches than the graph's
 #   tests/train_cases.sh resume      checkpoints: half a run, saved, resumed, on the same and on other ranks
 #   tests/train_cases.sh dropout     the same mask under every plan
+#   tests/train_cases.sh variants    micro-batches and recomputation; also with dropout
 set -u
 . tests/train_steps.sh
 torch=tests/torch
@@ -149,11 +150,59 @@ dropout()
     same_on_one $graph gpt2-tiny 10 with laptop3 auto
 }
 
+# as_torch MODEL CLUSTER STRATEGY OPTIONS…: 20 steps, first gradients and last parameters
+as_torch()
+{
+    local model=$1 cluster=$2 strategy=$3 name=$2-$3 start parts=-
+    shift 3
+    title "$model $* on $cluster, $strategy"
+    start=$work/$model.start
+    case $model in
+    gpt2*)
+        start=$torch/$model/init.safetensors
+        parts='*.attn.c_attn.bias=3'
+        ;;
+    esac
+    plan "$name" examples/$model/graph.json "$cluster" --strategy "$strategy" --keep-grads "$@" || return
+    proved "$name"
+    run "$name" "$name" --steps 20 --json --init "$start" $(inputs $model) --save "$work/final" || return
+    compare arena "$work/$name/plan.json" "$work/$name.err"
+    run "$name" first --steps 1 --json --init "$start" $(inputs $model) --save-grads "$work/grads" || return
+    compare torch "$torch/$model" "$work/$name.out" "$work/grads" "$work/final" "$start" "$parts"
+    rm -rf "${work:?}/$name" "$work/final" "$work/grads"
+}
+
+variants()
+{
+    local k graph=tests/graphs/gpt2-dropout.json
+    title "mlp's start"
+    plan start examples/mlp/graph.json laptop1 &&
+        run start start --steps 0 --seed 1 --save "$work/mlp.start" $(inputs mlp) || exit 1
+    for k in 2 4; do
+        as_torch mlp laptop1 auto --micro-batches $k
+        as_torch mlp laptop dp-prop --micro-batches $k
+        as_torch mlp laptop auto --micro-batches $k
+        as_torch gpt2-tiny laptop1 auto --micro-batches $k
+        as_torch gpt2-tiny laptop auto --micro-batches $k
+    done
+    as_torch gpt2-tiny laptop dp-prop --micro-batches 2
+    as_torch gpt2-tiny laptop2x2 zero --micro-batches 2
+    as_torch gpt2-tiny laptop1 auto --recompute all
+    as_torch gpt2-tiny laptop auto --recompute 2
+    as_torch gpt2-tiny laptop auto --recompute all --micro-batches 2
+    from=(--seed 5)
+    one with $graph gpt2-tiny 10
+    same_on_one $graph gpt2-tiny 10 with laptop1 auto --micro-batches 4
+    same_on_one $graph gpt2-tiny 10 with laptop auto --micro-batches 2
+    same_on_one $graph gpt2-tiny 10 with laptop auto --recompute all
+    same_on_one $graph gpt2-tiny 10 with laptop dp-prop --recompute 1 --micro-batches 2
+}
+
 case ${1:-} in
 zero-rows) zero_rows ;;
-batch | resume | dropout) "$1" ;;
+batch | resume | dropout | variants) "$1" ;;
 *)
-    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout"
+    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout|variants"
     exit 2
     ;;
 esac

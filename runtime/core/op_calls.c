@@ -133,7 +133,8 @@ void(op_matmul)(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b, int64_
 }
 
 void(op_sdpa)(hap_rank *r, hap_tensor *y, hap_tensor *y1, hap_tensor *a, hap_tensor *b,
-              hap_tensor *c, hap_tensor *d, bool causal, double scale, double dropout, int64_t key)
+              hap_tensor *c, hap_tensor *d, bool causal, double scale, double dropout, int64_t key,
+              int64_t first)
 {
     hap_op_call o = {.op = HAP_OP_sdpa};
     o.n_out = 2;
@@ -144,17 +145,19 @@ void(op_sdpa)(hap_rank *r, hap_tensor *y, hap_tensor *y1, hap_tensor *a, hap_ten
     o.in[1] = b;
     o.in[2] = c;
     o.in[3] = d;
-    o.n_attr = 4;
+    o.n_attr = 5;
     o.attr[0].i = causal;
     o.attr[1].f = scale;
     o.attr[2].f = dropout;
     o.attr[3].i = key;
+    o.attr[4].i = first;
     call(r, &o);
 }
 
 void(op_sdpa_bwd)(hap_rank *r, hap_tensor *y, hap_tensor *y1, hap_tensor *y2, hap_tensor *a,
                   hap_tensor *b, hap_tensor *c, hap_tensor *d, hap_tensor *e, hap_tensor *f,
-                  hap_tensor *g, bool causal, double scale, double dropout, int64_t key)
+                  hap_tensor *g, bool causal, double scale, double dropout, int64_t key,
+                  int64_t first)
 {
     hap_op_call o = {.op = HAP_OP_sdpa_bwd};
     o.n_out = 3;
@@ -169,11 +172,12 @@ void(op_sdpa_bwd)(hap_rank *r, hap_tensor *y, hap_tensor *y1, hap_tensor *y2, ha
     o.in[4] = e;
     o.in[5] = f;
     o.in[6] = g;
-    o.n_attr = 4;
+    o.n_attr = 5;
     o.attr[0].i = causal;
     o.attr[1].f = scale;
     o.attr[2].f = dropout;
     o.attr[3].i = key;
+    o.attr[4].i = first;
     call(r, &o);
 }
 
@@ -562,16 +566,17 @@ void(op_silu_bwd)(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b)
     call(r, &o);
 }
 
-void(op_dropout)(hap_rank *r, hap_tensor *y, hap_tensor *x, double p, int64_t key)
+void(op_dropout)(hap_rank *r, hap_tensor *y, hap_tensor *x, double p, int64_t key, int64_t first)
 {
     hap_op_call o = {.op = HAP_OP_dropout};
     o.n_out = 1;
     o.out[0] = y;
     o.n_in = 1;
     o.in[0] = x;
-    o.n_attr = 2;
+    o.n_attr = 3;
     o.attr[0].f = p;
     o.attr[1].i = key;
+    o.attr[2].i = first;
     call(r, &o);
 }
 

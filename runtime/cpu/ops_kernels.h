@@ -76,7 +76,7 @@ static inline const hap_tensor *cpu_in(const hap_op_call *c, int i)
 //   key  = mix(mix(mix(seed) ^ step) ^ node), mix = the finaliser of SplitMix64
 //   word = Philox4x32-10(counter = {lo(e/4), hi(e/4), 0, 0}, key = {lo(key), hi(key)})[e % 4]
 //   uniform = (word >> 8) * 2^-24, in [0, 1)
-// e is the element's index in the global tensor, row-major.
+// e is the element's index in the global tensor, row-major, plus the call's `first`.
 uint64_t cpu_random_key(const hap_step_state *s, int64_t node);
 // scale[i] = keep(e + i) ? 1 / (1 - p) : 0
 void cpu_dropout_scale(uint64_t key, int64_t e, int64_t n, float p, float *scale);

@@ -27,6 +27,7 @@ typedef struct attention {
     bool causal;
     float scale, dropout;
     uint64_t key;
+    int64_t first; // of the mask
 } attention;
 
 static const char *attention_of(attention *o, const hap_step_state *s, const hap_op_call *c,
@@ -49,7 +50,8 @@ static const char *attention_of(attention *o, const hap_step_state *s, const hap
                      .causal = c->attr[0].i != 0,
                      .scale = (float)c->attr[1].f,
                      .dropout = (float)c->attr[2].f,
-                     .key = cpu_random_key(s, c->attr[3].i)};
+                     .key = cpu_random_key(s, c->attr[3].i),
+                     .first = c->attr[4].i};
     if (c->attr[1].f == 0) o->scale = (float)(1 / sqrt((double)o->e));
     o->n_heads = cpu_axis_size(&o->ah), o->n_q = cpu_axis_size(&o->aq);
     bool empty = o->b == 0 || o->hq == 0;
@@ -109,7 +111,7 @@ static void row_factors(const attention *o, int64_t b, int64_t h, int64_t i, int
     int64_t run, e = cpu_axis_global(&o->ab, b, &run);
     e = e * o->n_heads + cpu_axis_global(&o->ah, h, &run);
     e = e * o->n_q + cpu_axis_global(&o->aq, i, &run);
-    cpu_dropout_scale(o->key, e * o->k + j0, nj, o->dropout, z);
+    cpu_dropout_scale(o->key, o->first + e * o->k + j0, nj, o->dropout, z);
 }
 
 // row = exp(row - max); returns the sum. max is finite.

@@ -230,7 +230,7 @@ const char *cpu_cast(const hap_step_state *s, const hap_op_call *c)
                     hap_dtype_name(y->type));
 }
 
-// Counter = the element's index in the global tensor: walks the dims by global index, the last in
+// Counter = first + the element's index in the global tensor: walks the dims by global index, the last in
 // runs.
 const char *cpu_dropout(const hap_step_state *s, const hap_op_call *c)
 {
@@ -240,6 +240,7 @@ const char *cpu_dropout(const hap_step_state *s, const hap_op_call *c)
     if (!cpu_same_shape(x, y)) return cpu_fail("dropout: shapes differ");
     float p = (float)c->attr[0].f, factor[BLOCK];
     uint64_t key = cpu_random_key(s, c->attr[1].i);
+    int64_t first = c->attr[2].i;
     int last = y->rank - 1;
     cpu_axis axis[HAP_MAX_RANK];
     for (int d = 0; d < y->rank; d++)
@@ -254,7 +255,7 @@ const char *cpu_dropout(const hap_step_state *s, const hap_op_call *c)
             base = base * cpu_axis_size(&axis[d]) + cpu_axis_global(&axis[d], at[d], &run);
         if (y->rank) base *= cpu_axis_size(&axis[last]);
         for (int64_t l = 0; l < cols;) {
-            int64_t e = base;
+            int64_t e = first + base;
             run = 1;
             if (y->rank) e += cpu_axis_global(&axis[last], l, &run);
             if (run > BLOCK) run = BLOCK;

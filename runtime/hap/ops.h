@@ -116,9 +116,10 @@ void op_matmul(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b, int64_t
 // y = softmax(scale a b' + mask d) c over keys; head h reads kv head h / r. scale 0 means
 // 1/sqrt(e). d: bool (true = attend) or float (added). causal: query i attends keys j <= i. y1 =
 // logsumexp of the masked scores, -inf for a row without keys (then y is 0). dropout p acts on
-// the weights, not on y1.
+// the weights, not on y1, by the index first + (b, head, i, j).
 void op_sdpa(hap_rank *r, hap_tensor *y, hap_tensor *y1, hap_tensor *a, hap_tensor *b,
-             hap_tensor *c, hap_tensor *d, bool causal, double scale, double dropout, int64_t key);
+             hap_tensor *c, hap_tensor *d, bool causal, double scale, double dropout, int64_t key,
+             int64_t first);
 #define op_sdpa(r, ...) op_sdpa(hap_line(r, __LINE__), __VA_ARGS__)
 
 // sdpa_bwd: b(gr)qd,b(gr)qe,bgke,bgkd,b(gr)qd,b(gr)q,[b(gr)qk] -> b(gr)qe,bgke,bgkd | k e d
@@ -126,7 +127,8 @@ void op_sdpa(hap_rank *r, hap_tensor *y, hap_tensor *y1, hap_tensor *a, hap_tens
 // = gradients of q, k, v (k and v summed over their r query heads).
 void op_sdpa_bwd(hap_rank *r, hap_tensor *y, hap_tensor *y1, hap_tensor *y2, hap_tensor *a,
                  hap_tensor *b, hap_tensor *c, hap_tensor *d, hap_tensor *e, hap_tensor *f,
-                 hap_tensor *g, bool causal, double scale, double dropout, int64_t key);
+                 hap_tensor *g, bool causal, double scale, double dropout, int64_t key,
+                 int64_t first);
 #define op_sdpa_bwd(r, ...) op_sdpa_bwd(hap_line(r, __LINE__), __VA_ARGS__)
 
 // embedding: vc,* -> *c
@@ -305,8 +307,9 @@ void op_silu_bwd(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b);
 #define op_silu_bwd(r, ...) op_silu_bwd(hap_line(r, __LINE__), __VA_ARGS__)
 
 // dropout: * -> *
-// y = keep ? x / (1 - p) : 0; keep by Philox(seed, step, key) at the global element index.
-void op_dropout(hap_rank *r, hap_tensor *y, hap_tensor *x, double p, int64_t key);
+// y = keep ? x / (1 - p) : 0; keep by Philox(seed, step, key) at first + the global element
+// index.
+void op_dropout(hap_rank *r, hap_tensor *y, hap_tensor *x, double p, int64_t key, int64_t first);
 #define op_dropout(r, ...) op_dropout(hap_line(r, __LINE__), __VA_ARGS__)
 
 // sum: @sum
