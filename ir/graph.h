@@ -61,7 +61,8 @@ enum { // flags of a row
     IR_TILES = 8,
     IR_RANDOM = 16,
     IR_USER = 32,
-    IR_COMPOSITE = 64
+    IR_COMPOSITE = 64,
+    IR_OVER = 128
 };
 
 // One row of ops.def, parsed (op_table.c).

@@ -23,6 +23,7 @@ enum {
     ZERO_COPY = IR_ZERO_COPY,
     TILES = IR_TILES,
     RANDOM = IR_RANDOM,
+    OVER = IR_OVER,
     USER = IR_USER
 };
 

@@ -1,5 +1,6 @@
 // Buffers that may share bytes while both are known: a reshape and its operand hold the same bytes,
-// an all-reduce may write over a source that nobody reads again.
+// an all-reduce may write over a source that nobody reads again, a sum over an operand that nobody
+// reads again (so that a chain of sums needs one buffer: arena_sums puts it into one segment).
 //
 // A pair of cells A (of the operand) and B (of the result) becomes one cell at instruction p if
 //     view        B is born at p, A holds the operand's bytes until B's last use: nothing is
@@ -152,17 +153,63 @@ static void try_pair(aliasing *a, int out)
     l->unit[uy].n = 0;
 }
 
+// Two buffers of one kind: the sum of one with something takes its bytes.
+static bool like(const syn_program *p, int x, int y)
+{
+    const syn_tensor *t = &p->tensors.p[x], *v = &p->tensors.p[y];
+    if (t->role != SYN_ROLE_VALUE || t->dtype != v->dtype || t->value < 0) return false;
+    if (ir_elements(&p->g->tensors.p[t->value]) != ir_elements(&p->g->tensors.p[v->value]))
+        return false;
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        if (t->bytes[c] != v->bytes[c]) return false;
+    return true;
+}
+
+static bool is_sum(const syn_program *p, const syn_instr *in)
+{
+    return in->kind == SYN_OP && ir_row(p->g->nodes.p[in->node].op)->flags & IR_OVER;
+}
+
+// The operand of a sum that ends there, -1 none.
+static int ends_in(const arena_live *l, int at)
+{
+    const syn_instr *in = &l->p->instr.p[at];
+    for (int k = 0; k < in->n_in; k++)
+        if (l->cell[in->in[k]].last <= at && like(l->p, in->in[k], in->out[0])) return in->in[k];
+    return -1;
+}
+
+void arena_sums(syn_program *p)
+{
+    bool *later = HB_ARRAY(p->arena, bool, p->tensors.n + 1); // is used behind this place
+    for (int i = p->instr.n - 1; i >= 0; i--) {
+        const syn_instr *in = &p->instr.p[i];
+        bool sym = is_sum(p, in) && p->tensors.p[in->out[0]].sym;
+        for (int k = 0; k < in->n_in && sym; k++) {
+            if (later[in->in[k]] || !like(p, in->in[k], in->out[0])) continue;
+            p->tensors.p[in->in[k]].sym = true;
+            break;
+        }
+        for (int k = 0; k < in->n_in; k++)
+            if (in->in[k] >= 0) later[in->in[k]] = true;
+    }
+}
+
 void arena_alias(arena_live *l)
 {
     const syn_program *p = l->p;
     aliasing a = {.l = l, .pair = HB_ARRAY(l->arena, alias_pair, p->tensors.n + 1)};
     for (int t = 0; t < p->tensors.n; t++)
         a.pair[t].in = -1;
+    for (int i = 0; i < p->instr.n; i++)
+        if (is_sum(p, &p->instr.p[i]))
+            a.pair[p->instr.p[i].out[0]] = (alias_pair){ends_in(l, i), i, false};
     for (int pass = 0; pass < 2; pass++) // families ask for all their pairs: know them before
         for (int i = 0; i < p->instr.n; i++) {
             const syn_instr *in = &p->instr.p[i];
             bool view =
                 in->kind == SYN_OP && ir_row(p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY;
+            if (is_sum(p, in) && pass == 1 && a.pair[in->out[0]].in >= 0) try_pair(&a, in->out[0]);
             if (!view && !(in->kind == SYN_START && in->coll == COST_ALL_REDUCE)) continue;
             for (int k = 0; k < in->n_out && k < in->n_in; k++) {
                 syn_role role = p->tensors.p[in->out[k]].role;

@@ -38,7 +38,9 @@ typedef struct arena_live {
 // families: false to place every buffer for itself.
 arena_live *arena_live_new(hb_arena *a, const syn_program *p, bool families);
 int arena_root(arena_live *l, int buffer);
-// Puts views on their operands and all-reduces in place, where the bytes allow it.
+// Puts views on their operands, all-reduces and sums in place, where the bytes allow it.
 void arena_alias(arena_live *l);
+// A sum that a collective reads lies in the symmetric segment: so does what it is added up in.
+void arena_sums(syn_program *p);
 
 #endif

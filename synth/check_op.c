@@ -248,8 +248,15 @@ static bool as_node(op_call *o, int node)
     return true;
 }
 
-// Outputs apart from each other and from operands, but for rows that write in place and for views
-// of the same bytes. *content: what the bytes of output 0 become, 0 new.
+// Element i of the output takes the place of element i of the operand.
+static bool lies_over(const op_call *o, const chk_buffer *x, const chk_buffer *y)
+{
+    return ir_row(o->n->op)->flags & IR_OVER && x->t->dtype == y->t->dtype &&
+           x->elements == y->elements && chk_same_range(o->c, x, y);
+}
+
+// Outputs apart from each other and from operands, but for rows that write in place or over an
+// operand, and for views of the same bytes. *content: what the bytes of output 0 become, 0 new.
 static bool check_aliasing(op_call *o, int *content)
 {
     chk *c = o->c;
@@ -269,6 +276,7 @@ static bool check_aliasing(op_call *o, int *content)
             if (in_place && k == i) continue;
             bool same = o->call->in[k] == o->call->out[i];
             if (!same && !chk_overlap(c, in_buffer(o, k), out_buffer(o, i))) continue;
+            if (!same && lies_over(o, in_buffer(o, k), out_buffer(o, i))) continue;
             if (!same && (row->flags & IR_ZERO_COPY) &&
                 chk_same_range(c, in_buffer(o, k), out_buffer(o, i))) {
                 *content = in_buffer(o, k)->content;

@@ -9,6 +9,8 @@
 
 #include "synth/roll.h"
 
+#include "synth/arena_live.h"
+
 #include <string.h>
 
 // Two repetitions pay from PAIR_LEN instructions on; what is no numbered layer is worth a name only
@@ -302,6 +304,7 @@ void roll_loops(roll *r)
 void syn_roll(syn_program *p)
 {
     roll r = {.arena = hb_arena_new(), .p = p};
+    arena_sums(p);
     p->loops.n = p->families.n = 0;
     for (int t = 0; t < p->tensors.n; t++)
         p->tensors.p[t].family = p->tensors.p[t].index = -1;

@@ -142,7 +142,8 @@ void op_embedding_bwd(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b, 
 #define op_embedding_bwd(r, ...) op_embedding_bwd(hap_line(r, __LINE__), __VA_ARGS__)
 
 // add: * + * -> *
-// y = a + b, size 1 and missing leading dims broadcast (so do all rows with '*').
+// y = a + b, size 1 and missing leading dims broadcast (so do all rows with '*'). y may lie on a
+// or b where that has its shape.
 void op_add(hap_rank *r, hap_tensor *y, hap_tensor *a, hap_tensor *b);
 #define op_add(r, ...) op_add(hap_line(r, __LINE__), __VA_ARGS__)
 
