@@ -1,9 +1,22 @@
 #include <math.h>
+#include <stdlib.h>
 
 #include "solver/lp.h"
 
 // The total is cut into ceil(total / grain) granules, the last of which may be short; boundaries
 // are min(granules so far * grain, total). A weight of zero gets nothing.
+
+typedef struct remainder_of {
+    int64_t rest; // in 1e-9 granules
+    int i;
+} remainder_of;
+
+static int larger_first(const void *x, const void *y)
+{
+    const remainder_of *a = x, *b = y;
+    if (a->rest != b->rest) return a->rest < b->rest ? 1 : -1;
+    return a->i - b->i;
+}
 
 void lp_round(int64_t total, int64_t grain, int n, const double *weight, int64_t *out)
 {
@@ -24,19 +37,18 @@ void lp_round(int64_t total, int64_t grain, int n, const double *weight, int64_t
         if (out[i] > granules - given) out[i] = granules - given;
         given += out[i];
     }
-    // The rest to the largest remainders; one that was served has dropped by 1 and comes last.
-    for (int64_t left = granules - given; left > 0; left--) {
-        int best = -1;
-        double best_rest = (double)-INFINITY;
-        for (int i = 0; i < n; i++) {
-            double rest = weight[i] / largest / sum * whole - (double)out[i];
-            if (weight[i] > 0 && rest > best_rest + 1e-9) {
-                best = i;
-                best_rest = rest;
-            }
-        }
-        out[best]++;
-    }
+    // The rest to the largest remainders; where they are equal (up to rounding), to the first.
+    hb_arena *a = hb_arena_new();
+    remainder_of *rest = HB_ARRAY(a, remainder_of, n);
+    int m = 0;
+    for (int i = 0; i < n && given < granules; i++)
+        if (weight[i] > 0)
+            rest[m++] = (remainder_of){
+                llround((weight[i] / largest / sum * whole - (double)out[i]) * 1e9), i};
+    qsort(rest, (size_t)m, sizeof *rest, larger_first);
+    for (int k = 0; given < granules; k = (k + 1) % m, given++)
+        out[rest[k].i]++;
+    hb_arena_free(a);
     int64_t before = 0, end = 0; // end: in granules
     for (int i = 0; i < n; i++) {
         end += out[i];

@@ -36,6 +36,7 @@ typedef struct syn_costs {
     HB_VEC(syn_sizes *) all_sizes;
     hb_map *moves;
     HB_VEC(struct syn_moves *) all_moves;
+    const struct syn_kinds *kinds[8]; // by strategy (kinds.h)
 } syn_costs;
 
 // Of one graph on one mesh. Cuts may be added to the mesh later; tables of known cuts must not

@@ -146,7 +146,7 @@ static void list_axis_forms(builder *b)
     HB_PUSH(b->arena, &b->on[b->axis], (axis_form){.factor = -1, .cut = -1});
     for (int k = 0; k < b->r->n_factors; k++) {
         int cls = b->r->factor[k].cls;
-        if (b->r->factor[k].whole || !s->cuttable[cls]) continue;
+        if (b->r->factor[k].whole || !s->kinds->cuttable[cls]) continue;
         const struct syn_palette_group *q = &s->palette->group[s->palette->group_of[cls]];
         for (int c = 0; c < q->n[b->axis]; c++)
             try_cut(b, k, q->cut[b->axis][c]);
@@ -284,44 +284,6 @@ static double state_price(const builder *b, const syn_form *form)
         if (b->s->g->tensors.p[b->n->in[i]].kind == IR_STATE)
             sec += states_of(b, false, i)->bytes[form->in[i]];
     return sec;
-}
-
-uint64_t syn_node_signature(const syn_space *s, int node)
-{
-    const ir_node *n = &s->g->nodes.p[node];
-    const ir_rule *r = &s->f->rule[node];
-    HB_VEC(uint64_t) key = {0};
-    hb_arena *a = hb_arena_new();
-    HB_PUSH(a, &key, (uint64_t)n->op);
-    HB_PUSH(a, &key, (uint64_t)n->phase);
-    HB_PUSH(a, &key, (uint64_t)n->n_in << 8 | (uint64_t)n->n_out);
-    for (int i = 0; i < r->n_factors; i++) {
-        HB_PUSH(a, &key, (uint64_t)r->factor[i].size);
-        HB_PUSH(a, &key, (uint64_t)r->factor[i].whole);
-        HB_PUSH(a, &key, (uint64_t)s->palette->group_of[r->factor[i].cls]);
-    }
-    for (int i = 0; i < n->n_in + n->n_out; i++) {
-        bool out = i >= n->n_in;
-        int at = out ? i - n->n_in : i, t = out ? n->out[at] : n->in[at];
-        const ir_rule_dim *dims = out ? r->out[at] : r->in[at];
-        HB_PUSH(a, &key, (uint64_t)(uintptr_t)s->states[t]);
-        HB_PUSH(a, &key, (uint64_t)s->g->tensors.p[t].kind);
-        for (int d = 0; d < s->g->tensors.p[t].rank; d++)
-            for (int p = 0; p < dims[d].n; p++)
-                HB_PUSH(a, &key, (uint64_t)(dims[d].f[p] + 1));
-    }
-    for (int i = 0; i < ir_row(n->op)->n_attr; i++) {
-        if (strcmp(ir_row(n->op)->attr[i].name, "key") == 0)
-            continue; // which dropout it is does not matter for forms and prices
-        uint64_t real = 0;
-        memcpy(&real, &n->attr[i].f, sizeof real);
-        HB_PUSH(a, &key, (uint64_t)n->attr[i].i);
-        HB_PUSH(a, &key, real);
-        HB_PUSH(a, &key, hb_hash_key(n->attr[i].v, sizeof n->attr[i].v));
-    }
-    uint64_t h = hb_hash_key(key.p, sizeof *key.p * (size_t)key.n);
-    hb_arena_free(a);
-    return h;
 }
 
 syn_forms *syn_forms_build(hb_arena *a, const syn_space *s, int node)

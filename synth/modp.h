@@ -2,7 +2,8 @@
 //
 // The record is run on all its ranks in one process, the graph itself on one rank, both on a
 // *shrunken* graph (modp_shrink.c) with the hand-written meanings of modp_points.c, modp_stats.c,
-// modp_dense.c and modp_moe.c. Every home, the loss and the saved gradients must be equal element by element.
+// modp_dense.c and modp_moe.c. Every home, the loss and the saved gradients must be equal element
+// by element.
 
 #ifndef HAP_SYNTH_MODP_H
 #define HAP_SYNTH_MODP_H

@@ -88,7 +88,8 @@ bool mp_shrink(mp *m, const record *r);
 const mp_index *mp_index_of(mp *m, int64_t outer, int64_t n, int64_t inner, int64_t first,
                             int64_t count);
 const mp_index *mp_whole(mp *m, int tensor, int dim);
-// The part of graph tensor t that a buffer declared as s holds on coordinates at[]: by axis, then the rank.
+// The part of graph tensor t that a buffer declared as s holds on coordinates at[]: by axis, then
+// the rank.
 bool mp_shape(mp *m, int t, const rec_tensor *s, const int *at, mp_part *out);
 
 // --- modp_fill.c

@@ -103,7 +103,10 @@ static bool moves(mp *m, const mp_call *c)
 {
     mp_part *y = &c->out[0];
     bool dw = c->op == IR_OP_dispatch_dw, to = c->op == IR_OP_dispatch;
-    const mp_part *w = dw ? y : &c->in[0], *x = dw ? &c->in[0] : to ? &c->in[1] : y,
+    const mp_part *w = dw ? y : &c->in[0],
+                  *x = dw   ? &c->in[0]
+                       : to ? &c->in[1]
+                            : y,
                   *z = to ? y : &c->in[1];
     if (w->rank != 4 || x->rank != 3 || z->rank != 4) return mp_fail(m, "has other dims");
     if (!same(m, w, 0, x, 0) || !same(m, w, 1, x, 1) || !same(m, w, 2, z, 0) ||

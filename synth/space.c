@@ -5,130 +5,7 @@
 
 #include "synth/states.h"
 
-// Memo of shared things by a key of bytes: states, forms, keep lists and edge tables of equal
-// nodes.
-typedef struct memo {
-    hb_arena *arena;
-    hb_map *map;
-    HB_VEC(void *) v;
-} memo;
-
-static void **memo_slot(memo *m, const void *key, size_t bytes)
-{
-    hb_str k = {key, bytes};
-    int at = hb_map_get(m->map, k);
-    if (at < 0) {
-        at = m->v.n;
-        HB_PUSH(m->arena, &m->v, NULL);
-        hb_map_put(m->map, hb_str_n(m->arena, key, bytes), at);
-    }
-    return &m->v.p[at];
-}
-
-static memo memo_new(hb_arena *a)
-{
-    return (memo){.arena = a, .map = hb_map_new(a)};
-}
-
-// --- what may be cut under a strategy ---
-
-static void mark_classes(const syn_space *s, int tensor, bool *mark)
-{
-    for (int d = 0; d < s->g->tensors.p[tensor].rank; d++)
-        for (int p = 0; p < s->f->dim[tensor][d].n; p++)
-            mark[s->f->dim[tensor][d].cls[p]] = true;
-}
-
-static bool *find_cuttable(hb_arena *a, const syn_space *s)
-{
-    bool *yes = HB_ARRAY(a, bool, s->f->n_classes + 1);
-    bool *input = HB_ARRAY(a, bool, s->f->n_classes + 1);
-    bool *param = HB_ARRAY(a, bool, s->f->n_classes + 1);
-    for (int t = 0; t < s->g->tensors.n; t++) {
-        if (s->g->tensors.p[t].kind == IR_INPUT) mark_classes(s, t, input);
-        if (s->g->tensors.p[t].kind == IR_PARAM) mark_classes(s, t, param);
-    }
-    for (int c = 0; c < s->f->n_classes; c++) {
-        const ir_class *k = &s->f->cls[c];
-        yes[c] = !k->whole && k->size >= 2;
-        if (s->strategy == SYN_DP_EVEN || s->strategy == SYN_DP_PROP)
-            yes[c] &= k->batch;
-        else if (s->strategy == SYN_ZERO)
-            yes[c] &= k->batch || param[c];
-        else if (s->strategy == SYN_TP)
-            yes[c] &= !input[c];
-    }
-    return yes;
-}
-
-static const uint8_t *find_parts(hb_arena *a, const syn_space *s)
-{
-    const ir_graph *g = s->g;
-    if (s->strategy != SYN_HAP) return NULL;
-    uint8_t *part = HB_ARRAY(a, uint8_t, g->tensors.n + 1);
-    for (int t = 0; t < g->tensors.n; t++)
-        if (g->tensors.p[t].kind == IR_PARAM) part[t] = SYN_PART_PARAM;
-    for (int n = 0; n < g->nodes.n; n++) {
-        const ir_node *node = &g->nodes.p[n];
-        bool param = node->phase == IR_FORWARD && node->n_in > 0;
-        for (int i = 0; i < node->n_in; i++)
-            param = param && part[node->in[i]] == SYN_PART_PARAM;
-        for (int o = 0; param && o < node->n_out; o++)
-            part[node->out[o]] = SYN_PART_PARAM;
-    }
-    for (int k = 1; k < g->grads.n; k += 2)
-        part[g->grads.p[k]] = SYN_PART_GRAD;
-    return part;
-}
-
-// --- uses ---
-
-static void index_uses(hb_arena *a, syn_space *s)
-{
-    int n_tensors = s->g->tensors.n, total = 0;
-    s->first_use = HB_ARRAY(a, int, n_tensors + 1);
-    for (int n = 0; n < s->g->nodes.n; n++)
-        for (int i = 0; i < s->g->nodes.p[n].n_in; i++, total++)
-            s->first_use[s->g->nodes.p[n].in[i] + 1]++;
-    for (int t = 0; t < n_tensors; t++)
-        s->first_use[t + 1] += s->first_use[t];
-    s->uses = hb_alloc(a, sizeof *s->uses * (size_t)(total + 1));
-    int *next = hb_copy(a, s->first_use, sizeof(int) * (size_t)(n_tensors + 1));
-    for (int n = 0; n < s->g->nodes.n; n++)
-        for (int i = 0; i < s->g->nodes.p[n].n_in; i++) {
-            int at = next[s->g->nodes.p[n].in[i]]++;
-            s->uses[at][0] = n;
-            s->uses[at][1] = i;
-        }
-}
-
-static int n_uses(const syn_space *s, int t)
-{
-    return s->first_use[t + 1] - s->first_use[t];
-}
-
-static bool is_variable(const syn_space *s, int t)
-{
-    switch (s->g->tensors.p[t].kind) {
-    case IR_INPUT:
-    case IR_CONST:
-    case IR_PARAM:
-    case IR_BUFFER:
-        return true;
-    case IR_STATE:
-        return false; // lies as its optimizer node takes it
-    case IR_VALUE:
-        return n_uses(s, t) > 1 || syn_pinned(s->opt->pins, t);
-    }
-    return false;
-}
-
 // --- keep lists ---
-
-static bool small_param(const syn_space *s, const ir_tensor *t)
-{
-    return t->rank < 2 || ir_elements(t) < s->opt->small_param;
-}
 
 static bool is_dp(const syn_space *s)
 {
@@ -159,38 +36,24 @@ static bool may_keep(const syn_space *s, int t, const syn_state *x)
     const ir_tensor *ten = &s->g->tensors.p[t];
     if (ten->kind != IR_VALUE && has(x, SYN_P)) return false;
     if (ten->kind == IR_PARAM || ten->kind == IR_BUFFER)
-        return is_whole(x) || (!is_dp(s) && (!small_param(s, ten) || s->strategy == SYN_HAP ||
-                                             syn_pinned(s->opt->pins, t)));
+        return is_whole(x) ||
+               (!is_dp(s) && (!syn_is_small(s->g, s->opt, t) || s->strategy == SYN_HAP ||
+                              syn_pinned(s->opt->pins, t)));
     if (s->strategy == SYN_ZERO && ten->kind != IR_PARAM && has(x, SYN_S)) {
         // only gradients follow the parameters' cuts
-        bool update = false;
-        for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++)
-            update |= s->g->nodes.p[s->uses[u][0]].phase == IR_UPDATE;
-        return update || cuts_batch_only(s, t, x);
+        return syn_feeds_update(s->g, s->kinds, t) || cuts_batch_only(s, t, x);
     }
     return true;
-}
-
-// Does the tensor take memory at the turn of the step: parameters, what is saved for the backward
-// pass, gradients that wait for the update?
-static bool held_long(const syn_space *s, int t)
-{
-    const ir_tensor *ten = &s->g->tensors.p[t];
-    if (ten->kind == IR_PARAM || ten->kind == IR_BUFFER) return true;
-    if (ten->producer < 0) return false;
-    ir_phase born = s->g->nodes.p[ten->producer].phase;
-    for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++)
-        if (s->g->nodes.p[s->uses[u][0]].phase > born) return true;
-    return false;
 }
 
 static bool may_hold_copy(const syn_space *s, int t, const syn_state *kept)
 {
     const ir_tensor *ten = &s->g->tensors.p[t];
     double bytes = (double)ir_elements(ten) * (double)ir_dtype_bytes(ten->dtype);
-    if (s->part && s->part[t] != SYN_PART_VALUE) return false;
+    if (s->kinds->part && s->kinds->part[t] != SYN_PART_VALUE) return false;
     if (is_whole(kept) || (ten->kind != IR_PARAM && ten->kind != IR_VALUE)) return false;
-    return ten->kind == IR_PARAM || (bytes >= (double)s->opt->copy_bytes && held_long(s, t));
+    return ten->kind == IR_PARAM ||
+           (bytes >= (double)s->opt->copy_bytes && syn_held_long(s->g, s->kinds, t));
 }
 
 // Which second copies the space has beside a kept state: on one axis any that is not partial; on
@@ -254,21 +117,13 @@ static syn_keeps *build_keeps(hb_arena *a, const syn_space *s, int t)
     for (int i = 0; i < n; i++) {
         bool copied = keep[i].copy >= 0;
         if (copied) out->cost[i] += st->cost[keep[i].state * st->n + keep[i].copy];
-        if (held_long(s, t))
+        if (syn_held_long(s->g, s->kinds, t))
             out->cost[i] += st->bytes[keep[i].state] + (copied ? st->bytes[keep[i].copy] : 0);
     }
     return out;
 }
 
 // --- edge tables ---
-
-typedef struct table_key {
-    char kind; // 'p' producer -> tensor, 'c' tensor -> consumer, 'd' producer -> consumer, 'u'
-               // update
-    char slot_a, slot_b;
-    char pad[5];
-    const void *a, *b, *states;
-} table_key;
 
 static double *producer_table(hb_arena *a, const syn_forms *f, int out, const syn_keeps *k,
                               const syn_states *st)
@@ -307,70 +162,23 @@ static double *direct_table(hb_arena *a, const syn_forms *p, int out, const syn_
     return t;
 }
 
-bool syn_writes_home(const ir_graph *g, int node, int operand)
+static double *edge_table(hb_arena *a, const syn_space *s, const syn_table *t)
 {
-    const ir_node *n = &g->nodes.p[node];
-    return (ir_row(n->op)->flags & IR_IN_PLACE) && operand < n->n_out;
-}
-
-typedef struct edge_list {
-    HB_VEC(ms_edge) v;
-} edge_list;
-
-static void add_edges(hb_arena *a, syn_space *s, memo *tables, edge_list *e)
-{
-    const ir_graph *g = s->g;
-    for (int t = 0; t < g->tensors.n; t++) {
-        const ir_tensor *ten = &g->tensors.p[t];
-        const syn_states *st = s->states[t];
-        int var = s->tensor_var[t], p = ten->producer;
-        if (ten->kind == IR_STATE) continue;
-        if (var >= 0 && p >= 0) {
-            table_key key = {.kind = 'p',
-                             .slot_a = (char)ten->out,
-                             .a = s->forms[p],
-                             .b = s->keeps[t],
-                             .states = st};
-            void **slot = memo_slot(tables, &key, sizeof key);
-            if (!*slot) *slot = producer_table(a, s->forms[p], ten->out, s->keeps[t], st);
-            HB_PUSH(a, &e->v, (ms_edge){s->node_var[p], var, *slot});
-        }
-        for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++) {
-            int n = s->uses[u][0], in = s->uses[u][1];
-            if (var >= 0) {
-                bool home = ten->kind != IR_VALUE && syn_writes_home(g, n, in);
-                table_key key = {.kind = home ? 'h' : 'c',
-                                 .slot_b = (char)in,
-                                 .a = s->keeps[t],
-                                 .b = s->forms[n],
-                                 .states = st};
-                void **slot = memo_slot(tables, &key, sizeof key);
-                if (!*slot) *slot = consumer_table(a, s->keeps[t], s->forms[n], in, st, home);
-                HB_PUSH(a, &e->v, (ms_edge){var, s->node_var[n], *slot});
-            } else if (p >= 0) {
-                table_key key = {.kind = 'd',
-                                 .slot_a = (char)ten->out,
-                                 .slot_b = (char)in,
-                                 .a = s->forms[p],
-                                 .b = s->forms[n],
-                                 .states = st};
-                void **slot = memo_slot(tables, &key, sizeof key);
-                if (!*slot) *slot = direct_table(a, s->forms[p], ten->out, s->forms[n], in, st);
-                HB_PUSH(a, &e->v, (ms_edge){s->node_var[p], s->node_var[n], *slot});
-            }
-        }
+    const syn_forms *p = t->producer >= 0 ? s->forms_of[t->producer] : NULL;
+    const syn_forms *c = t->consumer >= 0 ? s->forms_of[t->consumer] : NULL;
+    const syn_keeps *k = t->kept >= 0 ? s->keeps_of[t->kept] : NULL;
+    const syn_states *st = s->states_of[t->tensor];
+    switch (t->kind) {
+    case SYN_EDGE_MADE:
+    case SYN_EDGE_UPDATE:
+        return producer_table(a, p, t->out, k, st);
+    case SYN_EDGE_READ:
+    case SYN_EDGE_HOME:
+        return consumer_table(a, k, c, t->in, st, t->kind == SYN_EDGE_HOME);
+    case SYN_EDGE_DIRECT:
+        return direct_table(a, p, t->out, c, t->in, st);
     }
-    // A next value that is computed out of place moves into the home buffer at the end.
-    for (int u = 0; u < g->updates.n; u++) {
-        int t = g->updates.p[u].tensor, next = g->updates.p[u].next,
-            p = g->tensors.p[next].producer;
-        if (g->tensors.p[t].kind == IR_STATE || p < 0 ||
-            (ir_row(g->nodes.p[p].op)->flags & IR_IN_PLACE))
-            continue;
-        double *table =
-            producer_table(a, s->forms[p], g->tensors.p[next].out, s->keeps[t], s->states[next]);
-        HB_PUSH(a, &e->v, (ms_edge){s->node_var[p], s->tensor_var[t], table});
-    }
+    return NULL;
 }
 
 // Two facts that leave a pinned tensor no state: its pins, or a pin and the strategy.
@@ -389,48 +197,86 @@ static hb_str no_state(hb_arena *a, const syn_space *s, int t)
                   syn_strategy_name(s->strategy), HB_ARG(name));
 }
 
-static bool build_tables(hb_arena *a, syn_space *s, hb_str *why)
+// States, forms and keep lists of every kind, handed out to tensors and nodes.
+static bool build_lists(hb_arena *a, syn_space *s, hb_str *why)
 {
     const ir_graph *g = s->g;
-    memo states = memo_new(a), forms = memo_new(a), keeps = memo_new(a);
-    for (int t = 0; t < g->tensors.n; t++) {
-        uint64_t sig = syn_tensor_signature(s, t);
-        void **slot = memo_slot(&states, &sig, sizeof sig);
-        if (!*slot) *slot = syn_states_build(a, s, t);
-        s->states[t] = *slot;
+    const syn_kinds *k = s->kinds;
+    s->states_of = HB_ARRAY(a, syn_states *, k->n_tensors + 1);
+    s->forms_of = HB_ARRAY(a, syn_forms *, k->n_nodes + 1);
+    s->keeps_of = HB_ARRAY(a, syn_keeps *, k->n_kept + 1);
+    s->states = HB_ARRAY(a, syn_states *, g->tensors.n + 1);
+    s->forms = HB_ARRAY(a, syn_forms *, g->nodes.n + 1);
+    s->keeps = HB_ARRAY(a, syn_keeps *, g->tensors.n + 1);
+    for (int i = 0; i < k->n_tensors; i++)
+        s->states_of[i] = syn_states_build(a, s, k->a_tensor[i]);
+    for (int t = 0; t < g->tensors.n; t++)
+        s->states[t] = s->states_of[k->tensor[t]];
+    for (int i = 0; i < k->n_nodes; i++) {
+        s->forms_of[i] = syn_forms_build(a, s, k->a_node[i]);
+        if (s->forms_of[i]->n > 0) continue;
+        *why = hb_fmt(a, "strategy %s leaves no form for %.*s", syn_strategy_name(s->strategy),
+                      HB_ARG(g->nodes.p[k->a_node[i]].name));
+        return false;
     }
-    for (int n = 0; n < g->nodes.n; n++) {
-        uint64_t sig = syn_node_signature(s, n);
-        void **slot = memo_slot(&forms, &sig, sizeof sig);
-        if (!*slot) *slot = syn_forms_build(a, s, n);
-        s->forms[n] = *slot;
-        if (s->forms[n]->n == 0) {
-            *why = hb_fmt(a, "strategy %s leaves no form for %.*s", syn_strategy_name(s->strategy),
-                          HB_ARG(g->nodes.p[n].name));
-            return false;
-        }
+    for (int n = 0; n < g->nodes.n; n++)
+        s->forms[n] = s->forms_of[k->node[n]];
+    for (int i = 0; i < k->n_kept; i++) {
+        s->keeps_of[i] = build_keeps(a, s, k->a_kept[i]);
+        if (s->keeps_of[i]->n > 0) continue;
+        *why = no_state(a, s, k->a_kept[i]);
+        return false;
     }
-    for (int t = 0; t < g->tensors.n; t++) {
-        if (!is_variable(s, t)) continue;
-        const ir_tensor *ten = &g->tensors.p[t];
-        bool update = false;
-        for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++)
-            update |= g->nodes.p[s->uses[u][0]].phase == IR_UPDATE;
-        struct {
-            const void *st;
-            int64_t kind, flags;
-            uint64_t pins;
-        } key = {s->states[t], ten->kind, small_param(s, ten) | held_long(s, t) << 1 | update << 2,
-                 s->opt->pins ? s->opt->pins->of[t] : 0};
-        void **slot = memo_slot(&keeps, &key, sizeof key);
-        if (!*slot) *slot = build_keeps(a, s, t);
-        s->keeps[t] = *slot;
-        if (s->keeps[t]->n == 0) {
-            *why = no_state(a, s, t);
-            return false;
-        }
-    }
+    for (int t = 0; t < g->tensors.n; t++)
+        s->keeps[t] = k->kept[t] >= 0 ? s->keeps_of[k->kept[t]] : NULL;
     return true;
+}
+
+// The loss is wanted whole: what that costs joins the variable that decides where it stands.
+static void want_loss(hb_arena *a, const syn_space *s, const double **unary)
+{
+    const ir_graph *g = s->g;
+    if (g->loss < 0) return;
+    int p = g->tensors.p[g->loss].producer, out = g->tensors.p[g->loss].out;
+    const syn_states *st = s->states[g->loss];
+    if (s->tensor_var[g->loss] < 0) {
+        double *cost = HB_ARRAY(a, double, s->forms[p]->n);
+        for (int i = 0; i < s->forms[p]->n; i++)
+            cost[i] = s->forms[p]->cost[i] + st->cost[s->forms[p]->form[i].out[out] * st->n];
+        unary[s->node_var[p]] = cost;
+        return;
+    }
+    const syn_keeps *k = s->keeps[g->loss];
+    double *keep = HB_ARRAY(a, double, k->n);
+    for (int i = 0; i < k->n; i++)
+        keep[i] = k->cost[i] + st->cost[k->keep[i].state * st->n];
+    unary[s->tensor_var[g->loss]] = keep;
+}
+
+static void build_problem(hb_arena *a, syn_space *s)
+{
+    const ir_graph *g = s->g;
+    const syn_kinds *k = s->kinds;
+    int *domain = HB_ARRAY(a, int, k->n_vars + 1);
+    const double **unary = hb_alloc(a, sizeof *unary * (size_t)(k->n_vars + 1));
+    for (int n = 0; n < g->nodes.n; n++) {
+        domain[k->node_var[n]] = s->forms[n]->n;
+        unary[k->node_var[n]] = s->forms[n]->cost;
+    }
+    for (int t = 0; t < g->tensors.n; t++)
+        if (k->tensor_var[t] >= 0) {
+            domain[k->tensor_var[t]] = s->keeps[t]->n;
+            unary[k->tensor_var[t]] = s->keeps[t]->cost;
+        }
+    const double **table = hb_alloc(a, sizeof *table * (size_t)(k->n_tables + 1));
+    for (int i = 0; i < k->n_tables; i++)
+        table[i] = edge_table(a, s, &k->table[i]);
+    ms_edge *edge = HB_ARRAY(a, ms_edge, k->n_edges + 1);
+    for (int i = 0; i < k->n_edges; i++)
+        edge[i] = (ms_edge){k->edge[i].a, k->edge[i].b, table[k->edge[i].table]};
+    want_loss(a, s, unary);
+    s->problem = (ms_problem){
+        .n_vars = k->n_vars, .domain = domain, .unary = unary, .n_edges = k->n_edges, .edge = edge};
 }
 
 syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *palette,
@@ -451,65 +297,15 @@ syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *pal
                      .weight = weight,
                      .weight_comm = weight_comm,
                      .memory_price = memory_price};
-    s->cuttable = find_cuttable(a, s);
-    s->part = find_parts(a, s);
-    s->states = HB_ARRAY(a, syn_states *, g->tensors.n + 1);
-    s->forms = HB_ARRAY(a, syn_forms *, g->nodes.n + 1);
-    s->keeps = HB_ARRAY(a, syn_keeps *, g->tensors.n + 1);
-    s->node_var = HB_ARRAY(a, int, g->nodes.n + 1);
-    s->tensor_var = HB_ARRAY(a, int, g->tensors.n + 1);
-    index_uses(a, s);
-    if (!build_tables(a, s, why)) return NULL;
-
-    int n_vars = 0, max_vars = g->nodes.n + g->tensors.n;
-    int *domain = HB_ARRAY(a, int, max_vars + 1);
-    const double **unary = hb_alloc(a, sizeof *unary * (size_t)(max_vars + 1));
-    for (int t = 0; t < g->tensors.n; t++)
-        s->tensor_var[t] = -1;
-    // Variables in program order: a tensor stands behind its producer, a parameter before its first
-    // use.
-    for (int n = 0; n < g->nodes.n; n++) {
-        const ir_node *node = &g->nodes.p[n];
-        for (int pass = 0; pass < 2; pass++) {
-            int k = pass == 0 ? node->n_in : node->n_out;
-            for (int i = 0; i < k; i++) {
-                int t = pass == 0 ? node->in[i] : node->out[i];
-                if (s->keeps[t] && s->tensor_var[t] < 0) {
-                    s->tensor_var[t] = n_vars;
-                    domain[n_vars] = s->keeps[t]->n;
-                    unary[n_vars++] = s->keeps[t]->cost;
-                }
-            }
-            if (pass == 0) {
-                s->node_var[n] = n_vars;
-                domain[n_vars] = s->forms[n]->n;
-                unary[n_vars++] = s->forms[n]->cost;
-            }
-        }
-    }
-    edge_list e = {0};
-    memo tables = memo_new(a);
-    add_edges(a, s, &tables, &e);
-    if (g->loss >= 0) { // the loss is wanted whole
-        int p = g->tensors.p[g->loss].producer;
-        const syn_states *st = s->states[g->loss];
-        double *cost = HB_ARRAY(a, double, s->forms[p]->n);
-        bool var = s->tensor_var[g->loss] >= 0;
-        for (int i = 0; i < s->forms[p]->n; i++)
-            cost[i] = s->forms[p]->cost[i] +
-                      st->cost[s->forms[p]->form[i].out[g->tensors.p[g->loss].out] * st->n];
-        if (!var) {
-            unary[s->node_var[p]] = cost;
-        } else {
-            const syn_keeps *k = s->keeps[g->loss];
-            double *keep = HB_ARRAY(a, double, k->n);
-            for (int i = 0; i < k->n; i++)
-                keep[i] = k->cost[i] + st->cost[k->keep[i].state * st->n];
-            unary[s->tensor_var[g->loss]] = keep;
-        }
-    }
-    s->problem = (ms_problem){
-        .n_vars = n_vars, .domain = domain, .unary = unary, .n_edges = e.v.n, .edge = e.v.p};
+    if (!costs->kinds[strategy])
+        costs->kinds[strategy] = syn_kinds_new(costs->arena, g, costs->f, palette, strategy, opt);
+    const syn_kinds *k = s->kinds = costs->kinds[strategy];
+    s->node_var = k->node_var;
+    s->tensor_var = k->tensor_var;
+    s->uses = k->uses;
+    s->first_use = k->first_use;
+    if (!build_lists(a, s, why)) return NULL;
+    build_problem(a, s);
     return s;
 }
 

@@ -16,6 +16,7 @@
 
 #include "solver/minsum.h"
 #include "synth/costs.h"
+#include "synth/kinds.h"
 #include "synth/palette.h"
 #include "synth/program.h"
 #include "synth/synth.h"
@@ -55,13 +56,6 @@ typedef struct syn_keeps {
     double *cost;
 } syn_keeps;
 
-// What a tensor is to HAP, whose parameters are no object of collectives.
-typedef enum {
-    SYN_PART_VALUE,
-    SYN_PART_PARAM, // a parameter, or a view or cast of one
-    SYN_PART_GRAD   // a parameter's complete gradient
-} syn_part;
-
 typedef struct syn_space {
     hb_arena *arena;
     const ir_graph *g;
@@ -72,8 +66,7 @@ typedef struct syn_space {
     const syn_palette *palette;
     syn_strategy strategy;
     const syn_options *opt;
-    const bool *cuttable;       // by factor class: may be cut at all under this strategy
-    const uint8_t *part;        // by tensor, HAP only (else NULL): syn_part
+    const syn_kinds *kinds;
     const double *weight;       // by class of the mesh, sums to 1
     double weight_comm;         // w_M
     const double *memory_price; // by class: seconds per byte, NULL none
@@ -81,6 +74,9 @@ typedef struct syn_space {
     syn_forms **forms;          // by node
     syn_keeps **keeps;          // by tensor; NULL where the tensor is no variable
     int *node_var, *tensor_var; // variable of the min-sum problem, -1
+    syn_states **states_of;     // by kind of tensor
+    syn_forms **forms_of;       // by kind of node
+    syn_keeps **keeps_of;       // by kind of kept tensor
     int (*uses)[2];             // all uses sorted by tensor: {node, operand}
     int *first_use;             // by tensor, n_tensors + 1 entries: range in uses
     ms_problem problem;
@@ -108,9 +104,6 @@ void syn_choice_decode(hb_arena *a, const syn_space *s, const int *assignment, s
 
 // Why no choice exists: the pin and the op that share no state. Empty if that is not the reason.
 hb_str syn_space_clash(hb_arena *a, const syn_space *s);
-
-// Is this operand written in place (an optimizer's parameter or moment)?
-bool syn_writes_home(const ir_graph *g, int node, int operand);
 
 // The program of a choice: straight-line, every conversion explicit and waited for at once.
 syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c);

@@ -38,21 +38,9 @@ static double local_seconds(const syn_space *s, const syn_state *to, double byte
 static bool hap_moves(const syn_space *s, int tensor, const syn_axis_state *a,
                       const syn_axis_state *b)
 {
-    if (s->part[tensor] == SYN_PART_PARAM) return false;
-    if (s->part[tensor] == SYN_PART_GRAD) return a->kind == SYN_P && b->kind == SYN_R;
+    if (s->kinds->part[tensor] == SYN_PART_PARAM) return false;
+    if (s->kinds->part[tensor] == SYN_PART_GRAD) return a->kind == SYN_P && b->kind == SYN_R;
     return b->kind != SYN_P && (a->kind != SYN_S || b->kind != SYN_S || a->dim != b->dim);
-}
-
-static bool is_float(ir_dtype t)
-{
-    return t == IR_F32 || t == IR_BF16 || t == IR_F16;
-}
-
-static char partial_of(const syn_space *s, int tensor)
-{
-    const ir_tensor *t = &s->g->tensors.p[tensor];
-    if (t->producer >= 0 && s->f->rule[t->producer].reducer[t->out] == 'm') return 'm';
-    return is_float(t->dtype) ? 's' : 0;
 }
 
 static const struct syn_palette_group *group_of(const syn_space *s, int cls)
@@ -67,12 +55,12 @@ static int list_axis(const syn_space *s, int tensor, int axis, syn_axis_state *b
     const ir_tensor *t = &s->g->tensors.p[tensor];
     int n = 0;
     buf[n++] = (syn_axis_state){.kind = SYN_R, .cut = -1};
-    char red = partial_of(s, tensor);
+    char red = syn_partial_of(s->g, s->f, tensor);
     if (red) buf[n++] = (syn_axis_state){.kind = SYN_P, .reducer = (uint8_t)red, .cut = -1};
     for (int d = 0; d < t->rank; d++)
         for (int p = 0; p < s->f->dim[tensor][d].n; p++) {
             int cls = s->f->dim[tensor][d].cls[p];
-            if (!s->cuttable[cls]) continue;
+            if (!s->kinds->cuttable[cls]) continue;
             const struct syn_palette_group *q = group_of(s, cls);
             syn_axis_state x = {.kind = SYN_S, .dim = (uint8_t)d, .pos = (uint8_t)p};
             hb_assert(n + q->n[axis] + q->n[SYN_BOTH] <= MAX_AXIS_STATES);
@@ -117,21 +105,22 @@ static void list_states(hb_arena *a, const syn_space *s, int tensor, syn_states 
         }
 }
 
-uint64_t syn_tensor_signature(const syn_space *s, int tensor)
+// What decides the moves of a tensor: its shape, and the cuts its factors may have.
+static uint64_t signature(const syn_space *s, int tensor)
 {
     const ir_tensor *t = &s->g->tensors.p[tensor];
     int64_t key[4 + IR_MAX_RANK * (IR_MAX_FACTORS * (2 + 3 * SYN_MAX_PALETTE) + 1)];
     int n = 0;
     key[n++] = t->dtype;
     key[n++] = t->rank;
-    key[n++] = partial_of(s, tensor);
-    key[n++] = s->part ? 1 + s->part[tensor] : 0;
+    key[n++] = syn_partial_of(s->g, s->f, tensor);
+    key[n++] = s->kinds->part ? 1 + s->kinds->part[tensor] : 0;
     for (int d = 0; d < t->rank; d++) {
         const ir_dim_factors *df = &s->f->dim[tensor][d];
         key[n++] = df->n;
         for (int p = 0; p < df->n; p++) {
             key[n++] = s->f->cls[df->cls[p]].size;
-            bool may = s->cuttable[df->cls[p]];
+            bool may = s->kinds->cuttable[df->cls[p]];
             const struct syn_palette_group *q = group_of(s, df->cls[p]);
             for (int axis = 0; axis <= SYN_BOTH; axis++) {
                 key[n++] = may ? q->n[axis] : -1;
@@ -152,7 +141,7 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
         for (int j = 0; j < st->n; j++) {
             syn_move move = syn_move_between(c, tensor, &st->s[i], &st->s[j]);
             if (move.kind == SYN_MOVE_NONE) continue;
-            if (s->part && !hap_moves(s, tensor, &st->s[i].ax[0], &st->s[j].ax[0])) continue;
+            if (s->kinds->part && !hap_moves(s, tensor, &st->s[i].ax[0], &st->s[j].ax[0])) continue;
             if (move.kind == SYN_MOVE_COLL) syn_move_price(c, tensor, &st->s[i], &st->s[j], &move);
             if (m->n == cap) m->v = hb_grow(c->arena, m->v, &cap, sizeof *m->v);
             m->v[m->n++] = (struct one_move){(int16_t)i, (int16_t)j, move.kind, move.sec};
@@ -163,7 +152,7 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
 static const syn_moves *moves_of(const syn_space *s, int tensor, const syn_states *st)
 {
     syn_costs *c = s->costs;
-    uint64_t sig = syn_tensor_signature(s, tensor);
+    uint64_t sig = signature(s, tensor);
     hb_str key = {(const char *)&sig, sizeof sig};
     int at = hb_map_get(c->moves, key);
     if (at < 0) {
