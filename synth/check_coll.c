@@ -17,7 +17,7 @@
 // ranks of a group hold no run of it.
 //
 // A form must be one that the runtime has for these tables, the scratch as large as docs/formats.md
-// ("Scratch") says, and all three lists in the symmetric segment. What a pair of ranks exchanges is
+// ("Scratch") says. What a pair of ranks exchanges is
 // computed once from the sender's tables and once from the receiver's; the sums must be the parts
 // they hold.
 //
@@ -504,8 +504,6 @@ bool chk_start(chk *c, const rec_call *k)
         if (!same_shape(&m) || !transition(&m, partial + i * SYN_MAX_AXES) || !check_nesting(&m) ||
             !check_form(&m))
             return false;
-        if (m.src->t->seg != 0 || m.dst->t->seg != 0)
-            return chk_fail(c, "%.*s crosses the wire outside SEG_SYM", HB_ARG(pair_text(&m)));
         for (int r = 0; r < c->r->n_ranks; r++)
             need[r] += round_up(scratch_bytes(&m, r), SCRATCH_ALIGN);
     }
@@ -514,7 +512,6 @@ bool chk_start(chk *c, const rec_call *k)
         if (need[r] > most) most = need[r];
     if (k->scratch >= 0) {
         const chk_buffer *s = &c->buf[k->scratch];
-        if (s->t->seg != 0) return chk_fail(c, "its scratch lies outside SEG_SYM");
         for (int r = 0; r < c->r->n_ranks; r++) {
             int64_t b = chk_local(c, s->t, r) * ir_dtype_bytes(s->t->dtype);
             if (have < 0 || b < have) have = b;

@@ -26,7 +26,7 @@ static int new_buffer(lowering *l, int value, const syn_state *x, syn_role role)
 static int new_scratch(lowering *l, int64_t bytes)
 {
     syn_tensor t = {
-        .value = -1, .role = SYN_ROLE_SCRATCH, .dtype = IR_F32, .sym = true, .family = -1};
+        .value = -1, .role = SYN_ROLE_SCRATCH, .dtype = IR_F32, .family = -1};
     for (int c = 0; c < l->p->mesh->n_classes; c++)
         t.bytes[c] = bytes;
     HB_PUSH(l->arena, &l->p->tensors, t);
@@ -60,7 +60,6 @@ static void emit_move(lowering *l, const syn_move *move, int from, int to, int n
     in.form = move->form;
     in.reduce_max = move->reduce_max;
     if (move->scratch > 0) in.scratch = new_scratch(l, move->scratch);
-    l->p->tensors.p[from].sym = l->p->tensors.p[to].sym = true;
     HB_PUSH(l->arena, &l->p->instr, in);
     syn_instr wait = {.kind = SYN_WAIT, .node = node, .scratch = -1, .start = l->p->instr.n - 1};
     HB_PUSH(l->arena, &l->p->instr, wait);

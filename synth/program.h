@@ -27,7 +27,7 @@ typedef struct syn_tensor {
     syn_state state;
     ir_dtype dtype;
     hb_str name; // C identifier, unique in the program. Filled by syn_name_buffers
-    bool sym;    // lies in SEG_SYM: some collective sends or receives it
+    bool sym;    // lies in SEG_SYM: a transport writes into it from another rank
     int64_t bytes[CL_MAX_CLASSES]; // largest local part in the class, unpadded
     int64_t off[CL_MAX_CLASSES];   // by class; SEG_SYM: the same for all. Filled by syn_arena
     int family, index; // repeated buffers (loops): member `index` of family, -1 if none (roll.c)

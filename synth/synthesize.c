@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 #include <time.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "synth/mesh.h"
 #include "synth/polish.h"
@@ -46,6 +48,7 @@ typedef struct candidate {
     syn_program *program;
     cost_timeline timeline;
     double sec;
+    double share;    // of the fullest class's capacity: live bytes at most, each buffer for itself
     bool fits;       // as placed, or far enough below every capacity to be sure enough until it is
     bool placed;     // rolled, with an arena
     hb_arena *arena; // its space and program
@@ -65,6 +68,7 @@ typedef struct board {
     syn_palette *palette;
     syn_costs *costs;
     HB_VEC(tried) rays;
+    double price; // on memory, that the last plan wanted
 } board;
 
 typedef struct pool {
@@ -76,8 +80,7 @@ typedef struct pool {
     board *b; // the one that is searched
     double deadline;
     candidate best;     // fastest that fits
-    candidate smallest; // least overflow, for the message when nothing fits
-    double overflow;
+    candidate smallest; // least share, for the message when nothing fits
     hb_str why;
     double baseline[SYN_N_STRATEGIES];
     bool careful; // place every candidate at once
@@ -93,8 +96,10 @@ static const double NEAR = 3e-2;
 static const double SAME = 3e-4;
 // A ray whose first plan is this much slower than the best is not followed further.
 static const double NEXT_TO = 5e-3;
-// Live bytes under this share of the capacity always found a place.
-static const double ROOMY = 0.7;
+// A mesh where the first plan and its ratios are this much slower than the best is left.
+static const double FAR = 1.15;
+// Live bytes under this share of the capacity nearly always find a place.
+static const double ROOMY = 0.9;
 
 static bool out_of_time(const pool *p)
 {
@@ -116,13 +121,7 @@ static double overflow_of(const syn_program *p)
 
 static void offer(pool *p, const candidate *c)
 {
-    if (c->placed) {
-        double over = overflow_of(c->program);
-        if (!p->smallest.program || over < p->overflow) {
-            p->smallest = *c;
-            p->overflow = over;
-        }
-    }
+    if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
     if (c->fits && (!p->best.program || c->sec < p->best.sec)) p->best = *c;
 }
 
@@ -163,18 +162,22 @@ static void place(candidate *c)
     syn_arena(c->program);
     c->placed = true;
     c->fits = overflow_of(c->program) <= 0;
+    if (getenv("DBG")) fprintf(stderr, "placed: share %.3f over %.3f\n", c->share, overflow_of(c->program));
 }
 
 // Finishes a lowered and priced program: schedules and simulates it, and places it where memory is
 // near.
 static candidate judge(pool *p, syn_strategy s, syn_program *prog)
 {
-    candidate c = {.program = prog, .fits = true};
+    candidate c = {.program = prog};
     syn_sink_waits(prog);
     if (s != SYN_HAP) syn_bucket(prog, p->b->costs); // HAP: each gradient on its own
     syn_raise_starts(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
-    if (p->careful || live_share(prog) > ROOMY) place(&c);
+    c.share = live_share(prog);
+    c.fits = c.share <= ROOMY;
+    if (getenv("DBG")) fprintf(stderr, "%s axes %d share %.3f sec %.4f\n", syn_strategy_name(s), prog->mesh->n_axes, c.share, c.sec);
+    if (p->careful && c.share <= 1) place(&c);
     return c;
 }
 
@@ -245,23 +248,49 @@ static bool search(pool *p, const syn_options *opt, syn_strategy s, const double
     return true;
 }
 
-// As search, and when the plan does not fit, with rising prices on the memory of the classes that
-// overflow, then half way back as long as that helps.
+static bool priced_search(pool *p, const syn_options *opt, syn_strategy s, const double *weight,
+                          double gap, double price, double sec, candidate *out)
+{
+    double per_byte[CL_MAX_CLASSES];
+    const syn_mesh *mesh = p->b->mesh;
+    for (int c = 0; c < mesh->n_classes; c++)
+        per_byte[c] =
+            price * sec / (double)p->m->cluster->cls[mesh->cluster_class[c]].capacity;
+    return search(p, opt, s, weight, price > 0 ? per_byte : NULL, gap, out);
+}
+
+// As search, and when the plan does not fit, with a price on memory: rising until a plan fits or
+// more does not help, then half way back. A price is in steps' time for a full memory.
 static bool search_within_memory(pool *p, const syn_options *opt, syn_strategy s,
                                  const double *weight, double gap, const candidate *keep,
                                  candidate *out)
 {
-    if (!search(p, opt, s, weight, NULL, gap, out)) return false;
-    double price[CL_MAX_CLASSES] = {0}, step = 0.25;
-    for (int round = 0; round < 10 && !out->fits && !out_of_time(p); round++, step *= 2) {
-        const syn_mesh *mesh = p->b->mesh;
-        for (int c = 0; c < mesh->n_classes; c++) {
-            double cap = (double)p->m->cluster->cls[mesh->cluster_class[c]].capacity;
-            if ((double)out->program->peak_bytes[c] > cap) price[c] += step * out->sec / cap;
-        }
-        candidate next;
-        if (!search(p, opt, s, weight, price, gap, &next)) return true;
+    double low = 0, high = 0, first = s == SYN_AUTO ? p->b->price : 0;
+    candidate next;
+    if (!priced_search(p, opt, s, weight, gap, first, p->best.sec, out)) return false;
+    double sec = first > 0 ? p->best.sec : out->sec;
+    if (first > 0 && out->fits) high = first;
+    for (double price = first > 0 ? 2 * first : out->share > 2 ? 4 : 0.5;
+         !out->fits && price < 300 && !out_of_time(p); price *= 4) {
+        if (!priced_search(p, opt, s, weight, gap, price, sec, &next)) return true;
+        bool stuck = next.share > 0.995 * out->share;
+        low = high > 0 ? high : first;
+        high = price;
         *out = next;
+        forget(p, keep, out);
+        if (stuck && !out->fits) break;
+    }
+    if (s == SYN_AUTO && out->fits) p->b->price = high;
+    for (int half = 0; half < 2 && out->fits && high > 0 && !out_of_time(p); half++) {
+        double price = low > 0 ? sqrt(low * high) : high / 4;
+        if (!priced_search(p, opt, s, weight, gap, price, sec, &next)) break;
+        if (next.fits && next.sec <= out->sec) {
+            *out = next;
+            high = price;
+            if (s == SYN_AUTO) p->b->price = high;
+        } else {
+            low = price;
+        }
         forget(p, keep, out);
     }
     return true;
@@ -323,6 +352,7 @@ static void alternate(pool *p, syn_ray ray)
     for (int round = 0; round < 8 && trust > 0.05 && !out_of_time(p); round++) {
         board *b = p->b;
         syn_ratios lp;
+        if (round > 0 && others > 0 && cur.fits && cur.sec > FAR * others) return;
         if (b->rays.n > 1 && cur.fits && near_by(cur.sec, others)) return;
         if (!syn_ratio_lp(p->arena, cur.program, b->palette, b->costs, &cur.timeline, trust, NULL,
                           &lp))
@@ -374,6 +404,7 @@ static void polish(pool *p)
 static hb_str explain_overflow(pool *p)
 {
     hb_buf b = {.arena = p->arena};
+    if (p->smallest.program) place(&p->smallest);
     const syn_program *s = p->smallest.program;
     if (!s) return p->why.n ? p->why : HB_STR("no plan exists under this strategy");
     hb_puts(&b, "no plan fits in memory:");
@@ -381,9 +412,15 @@ static hb_str explain_overflow(pool *p)
         const cl_class *k = &p->m->cluster->cls[s->mesh->cluster_class[c]];
         if (s->peak_bytes[c] <= k->capacity) continue;
         hb_puts(&b, " rank");
-        for (int r = 0, n = 0; r < s->mesh->n_ranks; r++)
-            if (s->mesh->class_of[r] == c)
-                hb_printf(&b, "%s%d", n++ ? ", " : " ", s->mesh->cluster_rank[r]);
+        for (int r = 0, n = 0; r < s->mesh->n_ranks; r++) {
+            int last = r;
+            while (last + 1 < s->mesh->n_ranks && s->mesh->class_of[last + 1] == c)
+                last++;
+            if (s->mesh->class_of[r] != c) continue;
+            hb_printf(&b, "%s%d", n++ ? ", " : " ", s->mesh->cluster_rank[r]);
+            if (last > r) hb_printf(&b, "-%d", s->mesh->cluster_rank[last]);
+            r = last;
+        }
         hb_printf(&b, " (%.*s) needs %lld bytes of %lld;", HB_ARG(k->name),
                   (long long)s->peak_bytes[c], (long long)k->capacity);
     }
@@ -442,7 +479,8 @@ static void explore_board(pool *p)
         if (flat || o->strategy != SYN_HAP) baseline(p, o->strategy);
         return;
     }
-    for (int s = SYN_DP_EVEN; s < SYN_HAP && !out_of_time(p); s++) {
+    // The baselines are what others do: on all devices alike.
+    for (int s = SYN_DP_EVEN; (flat || p->boards.n == 1) && s < SYN_HAP && !out_of_time(p); s++) {
         baseline(p, (syn_strategy)s);
         forget(p, NULL, NULL);
     }
@@ -478,8 +516,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .m = m,
               .opt = o,
               .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
-    if (o->mesh != SYN_MESH_MACHINES) add_board(&p, syn_mesh_flat(a, m->cluster, NULL));
     if (o->mesh != SYN_MESH_FLAT) add_board(&p, syn_mesh_machines(a, m->cluster, NULL));
+    if (o->mesh != SYN_MESH_MACHINES) add_board(&p, syn_mesh_flat(a, m->cluster, NULL));
     if (p.boards.n == 0) {
         r.status = SYN_INFEASIBLE;
         r.why = HB_STR("a mesh of machines x devices wants two machines or more, with the same "

@@ -125,7 +125,6 @@ static bool only_static(int kind)
     case MUT_SMALL_SCRATCH:
     case MUT_MISALIGNED:
     case MUT_OUTSIDE:
-    case MUT_OFF_WIRE:
     case MUT_NOT_SYMMETRIC:
     case MUT_WRONG_BATCH:
         return true;

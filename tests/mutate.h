@@ -60,7 +60,6 @@
     X(SMALL_SCRATCH, small_scratch)     /* … or four bytes of it */                              \
     X(MISALIGNED, misaligned)           /* an offset off by 64 bytes */                            \
     X(OUTSIDE, outside)                 /* an offset at the segment's end */                       \
-    X(OFF_WIRE, off_wire)           /* a buffer that crosses the wire lies in the local segment */ \
     X(NOT_SYMMETRIC, not_symmetric) /* a symmetric buffer with different offsets */                \
     X(WRONG_FILL, wrong_fill)       /* other initial values */                                     \
     X(WRONG_RATE, wrong_rate)       /* another schedule */                                         \

@@ -325,17 +325,6 @@ bool mut_outside(mut *m)
     return true;
 }
 
-bool mut_off_wire(mut *m)
-{
-    int c = mut_choose(m, mut_is_start);
-    if (c < 0) return false;
-    rec_call *k = mut_call(m, c);
-    m->r->tensors.p[mut_pick(m, 2) ? k->in[0] : k->out[0]].seg = 1;
-    for (int i = 0; i < m->r->n_classes; i++) // room enough, so that only the segment is wrong
-        m->r->local_bytes[i] += m->r->sym_bytes;
-    return true;
-}
-
 bool mut_not_symmetric(mut *m)
 {
     int c = mut_choose(m, mut_is_start);
