@@ -28,16 +28,25 @@ static hb_str identifier(namer *w, hb_str name, const char *suffix)
     return identifier(w, hb_fmt(w->p->arena, "%.*s_%d", HB_ARG(base), ++w->count.p[at]), "");
 }
 
+static const char *suffix_of(const syn_state *s)
+{
+    bool cut = false;
+    for (int a = 0; a < SYN_MAX_AXES; a++) {
+        if (s->ax[a].kind == SYN_P) return "_part";
+        cut = cut || s->ax[a].kind == SYN_S;
+    }
+    return cut ? "_cut" : "_all";
+}
+
 void syn_name_buffers(syn_program *p)
 {
-    static const char *const suffix[] = {[SYN_R] = "_all", [SYN_S] = "_cut", [SYN_P] = "_part"};
     namer w = {.p = p, .names = hb_map_new(p->arena)};
     bool *named = HB_ARRAY(p->arena, bool, p->g->tensors.n);
     for (int i = 0; i < p->tensors.n; i++) {
         syn_tensor *t = &p->tensors.p[i];
         if (t->value < 0) continue;
         t->name = identifier(&w, p->g->tensors.p[t->value].name,
-                             named[t->value] ? suffix[t->state.ax[0].kind] : "");
+                             named[t->value] ? suffix_of(&t->state) : "");
         named[t->value] = true;
     }
     for (int i = 0; i < p->instr.n; i++)
