@@ -78,7 +78,9 @@ static hb_str list_text(place *s, const syn_instr *i, int from, int n, const cha
     for (int k = 0; k < n; k++) {
         int tensor = from + k < i->n_out ? i->out[from + k] : i->in[from + k - i->n_out];
         entry[k].code = operand(s, i, from + k);
-        entry[k].comment = emit_shape(t->a, t->p, tensor, t->table);
+        hb_str shape = emit_shape(t->a, t->p, tensor, t->table);
+        bool fits = (size_t)s->indent + 4 + entry[k].code.n + 5 + shape.n <= LINES_WIDTH;
+        entry[k].comment = fits ? shape : (hb_str){0};
     }
     lines_list(&t->l, s->indent, hb_fmt(t->a, "hap_tensor *const %.*s[] =", HB_ARG(name)), entry,
                n);
