@@ -78,7 +78,7 @@ static bool same_on_axis(const chk *c, const chk_buffer *a, const chk_buffer *b,
     if (a->cut[axis] != b->cut[axis]) return false;
     if (a->cut[axis] < 0) return true;
     const rec_dim *x = &a->t->dim[a->cut[axis]], *y = &b->t->dim[b->cut[axis]];
-    if (axis == 1 || (!joint(x) && !joint(y))) return chk_same_cut(x, y);
+    if (axis == 1 || (!joint(x) && !joint(y)) || x->table == y->table) return chk_same_cut(x, y);
     bool same = x->n == y->n && x->outer == y->outer && x->inner == y->inner;
     for (int i = 0; same && i < c->r->size[0]; i++)
         same = on_machine(c, x, i) == on_machine(c, y, i);
@@ -88,19 +88,18 @@ static bool same_on_axis(const chk *c, const chk_buffer *a, const chk_buffer *b,
 static bool same_shape(move *m)
 {
     const rec_tensor *s = m->src->t, *d = m->dst->t;
-    hb_str name = pair_text(m);
     if (s->dtype != d->dtype)
-        return chk_fail(m->c, "%.*s changes from %s to %s", HB_ARG(name), ir_dtype_name(s->dtype),
-                        ir_dtype_name(d->dtype));
+        return chk_fail(m->c, "%.*s changes from %s to %s", HB_ARG(pair_text(m)),
+                        ir_dtype_name(s->dtype), ir_dtype_name(d->dtype));
     if (s->rank != d->rank)
-        return chk_fail(m->c, "%.*s changes its rank from %d to %d", HB_ARG(name), s->rank,
+        return chk_fail(m->c, "%.*s changes its rank from %d to %d", HB_ARG(pair_text(m)), s->rank,
                         d->rank);
     for (int i = 0; i < s->rank; i++) {
         int64_t a = s->dim[i].outer * s->dim[i].n * s->dim[i].inner;
         int64_t b = d->dim[i].outer * d->dim[i].n * d->dim[i].inner;
         if (a != b)
             return chk_fail(m->c, "dim %d of %.*s changes from %lld to %lld entries", i,
-                            HB_ARG(name), (long long)a, (long long)b);
+                            HB_ARG(pair_text(m)), (long long)a, (long long)b);
     }
     return true;
 }
@@ -123,7 +122,7 @@ static bool local_move(chk *c, const rec_call *call, move *m)
 {
     *m = (move){.c = c, .call = call};
     if (call->n_in != 1 || call->n_out != 1) return chk_fail(c, "takes one tensor to one");
-    if (!chk_read(c, call->in[0], "the source")) return false;
+    if (!chk_read(c, call->in[0], "the source", -1)) return false;
     m->src = &c->buf[call->in[0]];
     m->dst = &c->buf[call->out[0]];
     if (call->in[0] == call->out[0] || chk_overlap(c, m->src, m->dst))
@@ -134,7 +133,7 @@ static bool local_move(chk *c, const rec_call *call, move *m)
 static bool finish_local(move *m, const char *partial)
 {
     int value = m->src->value;
-    if (!chk_write(m->c, m->call->out[0], "the result", 0)) return false;
+    if (!chk_write(m->c, m->call->out[0], "the result", -1, 0)) return false;
     chk_hold(m->c, m->call->out[0], value, partial);
     return true;
 }
@@ -196,11 +195,11 @@ bool chk_partial(chk *c, const rec_call *call)
 // Equal shards in every group?
 static bool even(const chk *c, const rec_dim *d, unsigned axes)
 {
-    for (int rank = 0; rank < c->r->n_ranks; rank++) {
+    bool alike = axes == 3u || !joint(d); // all groups, else those of a machine
+    for (int rank = 0; rank < c->r->n_ranks; rank += alike ? c->r->n_ranks : c->r->size[1]) {
         parts p = parts_of(c, d, axes, rank);
         for (int i = 1; i < p.n; i++)
             if (p.table[i] != p.table[0]) return false;
-        if (!joint(d)) break; // all groups are alike
     }
     return true;
 }
@@ -244,26 +243,52 @@ static bool check_form(move *m)
 // What all members of a group send to j, by the sender's part cut by the receiver's table, and what
 // j's part of the result holds; what i sends, and what its part of the source holds: in elements of
 // the two factors, the rest of the tensor being the same on both sides.
-static bool group_bytes(const move *m, const parts *from, const parts *to)
+static bool other_amounts(const move *m, int i)
 {
-    bool cross = m->call->coll == COST_ALL_TO_ALL;
-    int64_t *out = HB_ARRAY(m->c->a, int64_t, from->n), *in = HB_ARRAY(m->c->a, int64_t, from->n);
-    int64_t x = 0;
-    for (int i = 0; i < from->n; x += from->table[i++]) {
-        int64_t y = 0, end = x + from->table[i];
-        for (int j = 0; j < to->n; y += to->table[j++]) {
-            int64_t lo = x > y ? x : y, hi = y + to->table[j] < end ? y + to->table[j] : end;
-            int64_t sent = cross ? from->table[i] * to->table[j] : hi > lo ? hi - lo : 0;
-            out[i] += sent;
-            in[j] += sent;
-        }
+    return chk_fail(m->c, "member %d sends and receives other amounts than it holds of %.*s", i,
+                    HB_ARG(pair_text(m)));
+}
+
+// An all-to-all's i sends j the product of their entries: sums over i and j, one factor each.
+static bool cross_bytes(const move *m, const parts *from, const parts *to)
+{
+    int64_t all_from = 0, all_to = 0;
+    for (int i = 0; i < from->n; i++) {
+        all_from += from->table[i];
+        all_to += to->table[i];
     }
     for (int i = 0; i < from->n; i++)
-        if (out[i] != from->table[i] * (cross ? to->sum : 1) ||
-            in[i] != to->table[i] * (cross ? from->sum : 1))
-            return chk_fail(m->c,
-                            "member %d sends and receives other amounts than it holds of %.*s", i,
-                            HB_ARG(pair_text(m)));
+        if (from->table[i] * all_to != from->table[i] * to->sum ||
+            to->table[i] * all_from != to->table[i] * from->sum)
+            return other_amounts(m, i);
+    return true;
+}
+
+// A re-cut's i sends j what both ranges hold: one merge of the two rows of ranges.
+static bool range_bytes(const move *m, const parts *from, const parts *to)
+{
+    int i = 0, j = 0;
+    int64_t at = 0, end_i = 0, end_j = 0, out = 0, in = 0;
+    while (i < from->n || j < to->n) {
+        bool next_i = j == to->n || (i < from->n && end_i + from->table[i] <= end_j + to->table[j]);
+        int64_t upto = next_i ? end_i + from->table[i] : end_j + to->table[j];
+        if (i < from->n && j < to->n) {
+            out += upto - at;
+            in += upto - at;
+            at = upto;
+        }
+        if (next_i) {
+            if (out != from->table[i]) return other_amounts(m, i);
+            end_i = upto;
+            out = 0;
+            i++;
+        } else {
+            if (in != to->table[j]) return other_amounts(m, j);
+            end_j = upto;
+            in = 0;
+            j++;
+        }
+    }
     return true;
 }
 
@@ -276,7 +301,8 @@ static bool check_bytes(const move *m)
     for (int i = 0; i < (alike ? 1 : c->r->size[0]); i++) {        // else those of the machines
         int rank = i * (c->r->n_axes == 2 ? c->r->size[1] : 1);
         parts from = parts_of(c, m->from, axes, rank), to = parts_of(c, m->to, axes, rank);
-        if (!group_bytes(m, &from, &to)) return false;
+        if (!(m->call->coll == COST_ALL_TO_ALL ? cross_bytes : range_bytes)(m, &from, &to))
+            return false;
     }
     return true;
 }
@@ -287,8 +313,10 @@ static int64_t local_dim(const chk *c, const rec_dim *d, int rank)
     return d->outer * (d->axis < 0 ? d->n : d->table[chk_coord(c, rank, d->axis)]) * d->inner;
 }
 
-static int64_t largest(const parts *p)
+// The largest entry of the parts of d.
+static int64_t largest(chk *c, const rec_dim *d, const parts *p)
 {
+    if (p->n == d->n_table) return chk_table_of(c, d).most;
     int64_t most = 0;
     for (int i = 0; i < p->n; i++)
         if (p->table[i] > most) most = p->table[i];
@@ -328,8 +356,8 @@ static int64_t scratch_bytes(const move *m, int rank)
     }
     outer *= m->from ? m->from->outer : m->to->outer;
     int64_t n = m->from ? from.n : to.n, packed = outer == 1 ? 0 : full;
-    int64_t most_from = from.sum > 0 ? full / from.sum * largest(&from) : 0;
-    int64_t most_to = to.sum > 0 ? full / to.sum * largest(&to) : 0;
+    int64_t most_from = from.sum > 0 ? full / from.sum * largest(m->c, m->from, &from) : 0;
+    int64_t most_to = to.sum > 0 ? full / to.sum * largest(m->c, m->to, &to) : 0;
     switch (m->call->coll) {
     case COST_ALL_GATHER:
         return m->call->form == COST_PADDED ? (n + 1) * most_from : packed;
@@ -478,13 +506,12 @@ static bool take_off(chk *c, const rec_call *k, const int *values, const char *p
         chk_enlist(c, k->in[i]);
     }
     for (int i = 0; i < k->n_out; i++) {
-        if (!chk_write(c, k->out[i], hb_fmt(c->a, "the destination of pair %d", i).p, 0))
-            return false;
+        if (!chk_write(c, k->out[i], "the destination of pair", i, 0)) return false;
         chk_hold(c, k->out[i], values[i], partial + i * SYN_MAX_AXES);
         c->buf[k->out[i]].busy = c->at;
     }
     if (k->scratch < 0) return true;
-    if (!chk_write(c, k->scratch, "the scratch", 0)) return false;
+    if (!chk_write(c, k->scratch, "the scratch", -1, 0)) return false;
     c->buf[k->scratch].busy = c->at;
     return true;
 }
@@ -496,24 +523,24 @@ bool chk_start(chk *c, const rec_call *k)
         return chk_fail(c, "has %d sources and %d destinations", k->n_in, k->n_out);
     int *values = HB_ARRAY(c->a, int, k->n_in);
     char *partial = HB_ARRAY(c->a, char, k->n_in *SYN_MAX_AXES); // by pair and axis
-    int64_t *need = HB_ARRAY(c->a, int64_t, c->r->n_ranks);
+    int64_t *need = HB_ARRAY(c->a, int64_t, c->n_kinds);
     for (int i = 0; i < k->n_in; i++) {
         move m = {.c = c, .call = k, .k = i, .src = &c->buf[k->in[i]], .dst = &c->buf[k->out[i]]};
-        if (!chk_read(c, k->in[i], hb_fmt(c->a, "the source of pair %d", i).p)) return false;
+        if (!chk_read(c, k->in[i], "the source of pair", i)) return false;
         values[i] = m.src->value;
         if (!same_shape(&m) || !transition(&m, partial + i * SYN_MAX_AXES) || !check_nesting(&m) ||
             !check_form(&m))
             return false;
-        for (int r = 0; r < c->r->n_ranks; r++)
-            need[r] += round_up(scratch_bytes(&m, r), SCRATCH_ALIGN);
+        for (int r = 0; r < c->n_kinds; r++)
+            need[r] += round_up(scratch_bytes(&m, c->rank_of_kind[r]), SCRATCH_ALIGN);
     }
     int64_t most = 0, have = -1;
-    for (int r = 0; r < c->r->n_ranks; r++)
+    for (int r = 0; r < c->n_kinds; r++)
         if (need[r] > most) most = need[r];
     if (k->scratch >= 0) {
         const chk_buffer *s = &c->buf[k->scratch];
-        for (int r = 0; r < c->r->n_ranks; r++) {
-            int64_t b = chk_local(c, s->t, r) * ir_dtype_bytes(s->t->dtype);
+        for (int r = 0; r < c->n_kinds; r++) {
+            int64_t b = chk_local(c, s->t, c->rank_of_kind[r]) * ir_dtype_bytes(s->t->dtype);
             if (have < 0 || b < have) have = b;
         }
     }

@@ -9,11 +9,23 @@
 
 #include "synth/check_model.h"
 
+static hb_str kind_and_name(hb_arena *a, ir_kind kind, hb_str name)
+{
+    return hb_fmt(a, "%d %.*s", (int)kind, HB_ARG(name));
+}
+
+static void know_names(chk *c)
+{
+    c->declared = hb_map_new(c->a);
+    for (int t = c->g->tensors.n - 1; t >= 0; t--) {
+        const ir_tensor *v = &c->g->tensors.p[t];
+        if (v->kind != IR_VALUE) hb_map_put(c->declared, kind_and_name(c->a, v->kind, v->name), t);
+    }
+}
+
 static int tensor_named(const chk *c, hb_str name, ir_kind kind)
 {
-    for (int t = 0; t < c->g->tensors.n; t++)
-        if (c->g->tensors.p[t].kind == kind && hb_str_eq(c->g->tensors.p[t].name, name)) return t;
-    return -1;
+    return hb_map_get(c->declared, kind_and_name(c->a, kind, name));
 }
 
 bool chk_legal_cut(chk *c, int value, const chk_buffer *b, int axis)
@@ -27,13 +39,9 @@ bool chk_legal_cut(chk *c, int value, const chk_buffer *b, int axis)
         int64_t outer = 1;
         for (int p = 0; p < f->n; p++) {
             const ir_class *cls = &c->f->cls[f->cls[p]];
-            bool fits = outer == v->outer && cls->size == v->n && !cls->whole;
-            int64_t at = 0;
-            for (int i = 0; fits && i < v->n_table; i++) {
-                at += v->table[i];
-                fits = cls->grain <= 1 || at % cls->grain == 0 || at == v->n;
-            }
-            if (fits) return true;
+            if (outer == v->outer && cls->size == v->n && !cls->whole &&
+                (cls->grain <= 1 || chk_table_of(c, v).step % cls->grain == 0))
+                return true;
             outer *= cls->size;
         }
     }
@@ -93,11 +101,10 @@ static bool declare(chk *c, const rec_call *k, ir_kind kind)
     if (c->home[t] >= 0) return chk_fail(c, "is declared twice");
     if (k->n_in != 1) return chk_fail(c, "names no tensor");
     int b = k->in[0];
-    for (int o = 0; o < c->live.n; o++) {
-        if (c->live.p[o] != b && !chk_overlap(c, &c->buf[c->live.p[o]], &c->buf[b])) continue;
+    chk_find_live(c, b);
+    if (c->hit.n > 0)
         return chk_fail(c, "shares bytes with %.*s",
-                        HB_ARG(chk_name(c, c->buf[c->live.p[o]].value)));
-    }
+                        HB_ARG(chk_name(c, c->buf[c->hit.p[0]].value)));
     if (!chk_fits(c, b, t, "its tensor")) return false;
     for (int a = 0; a < c->r->n_axes; a++)
         if (!chk_legal_cut(c, c->value_of[t], &c->buf[b], a)) return false;
@@ -138,8 +145,9 @@ static bool check_alias(chk *c, const rec_call *k, bool *seen)
 
 static int gradient_of(const chk *c, hb_str name)
 {
-    for (int i = 0; i + 1 < c->g->grads.n; i += 2)
-        if (hb_str_eq(c->g->tensors.p[c->g->grads.p[i]].name, name)) return c->g->grads.p[i + 1];
+    int t = tensor_named(c, name, IR_PARAM);
+    for (int i = 0; t >= 0 && i + 1 < c->g->grads.n; i += 2)
+        if (c->g->grads.p[i] == t) return c->g->grads.p[i + 1];
     return -1;
 }
 
@@ -201,6 +209,7 @@ bool chk_declarations(chk *c)
     c->home = HB_ARRAY(c->a, int, g->tensors.n + 1);
     for (int t = 0; t < g->tensors.n; t++)
         c->home[t] = -1;
+    know_names(c);
     counts n = {.alias = HB_ARRAY(c->a, bool, g->n_alias + 1)};
     bool step = false;
     for (c->at = 0; c->at < r->calls.n; c->at++) {
@@ -231,7 +240,7 @@ bool chk_declarations(chk *c)
 static bool holds(chk *c, int b, int t, hb_str name)
 {
     hb_str what = hb_fmt(c->a, "%.*s", HB_ARG(name));
-    if (!chk_read(c, b, what.p)) return false;
+    if (!chk_read(c, b, what.p, -1)) return false;
     if (c->buf[b].value != c->value_of[t])
         return chk_fail(c, "%.*s holds %.*s, it must hold %.*s", HB_ARG(name),
                         HB_ARG(chk_name(c, c->buf[b].value)), HB_ARG(c->g->tensors.p[t].name));

@@ -35,7 +35,7 @@ int64_t chk_local(const chk *c, const rec_tensor *t, int rank)
 bool chk_same_table(const rec_dim *a, const rec_dim *b)
 {
     return a->axis == b->axis && a->n_table == b->n_table &&
-           (a->n_table == 0 ||
+           (a->n_table == 0 || a->table == b->table ||
             memcmp(a->table, b->table, (size_t)a->n_table * sizeof *a->table) == 0);
 }
 
@@ -94,6 +94,7 @@ static bool check_dims(chk *c, chk_buffer *b, int id)
             return chk_fail(c, "tensor %d, dim %d: a table of %d entries for %d %s", id, d,
                             v->n_table, entries, both ? "ranks" : "coordinates of the axis");
         int64_t sum = 0;
+        if (chk_table_of(c, v).good) continue;
         for (int i = 0; i < v->n_table; i++) {
             if (v->table[i] < 0 || v->table[i] > v->n - sum)
                 return chk_fail(
@@ -117,7 +118,8 @@ static bool check_place(chk *c, chk_buffer *b, int id)
     if ((int)t->dtype < 0 || t->dtype >= IR_N_DTYPES)
         return chk_fail(c, "tensor %d: unknown dtype", id);
     if (t->seg != 0 && t->seg != 1) return chk_fail(c, "tensor %d: unknown segment", id);
-    for (int rank = 0; rank < r->n_ranks; rank++) {
+    for (int k = 0; k < c->n_kinds; k++) {
+        int rank = c->rank_of_kind[k];
         int64_t e = chk_local(c, t, rank), *most = &b->bytes[r->class_of[rank]];
         if (e > b->max_elements) b->max_elements = e;
         if (e * ir_dtype_bytes(t->dtype) > *most) *most = e * ir_dtype_bytes(t->dtype);
@@ -211,8 +213,13 @@ bool chk_layout(chk *c)
     c->buf = HB_ARRAY(c->a, chk_buffer, c->n_buffers + 1);
     if (!check_ids(c)) return false;
     c->at = -1;
+    c->table_at = hb_map_new(c->a);
     for (int i = 0; i < c->n_buffers; i++)
-        if (!check_dims(c, &c->buf[i], i) || !check_place(c, &c->buf[i], i)) return false;
+        if (!check_dims(c, &c->buf[i], i)) return false;
+    chk_ranks(c);
+    for (int i = 0; i < c->n_buffers; i++)
+        if (!check_place(c, &c->buf[i], i)) return false;
+    chk_spaces(c);
     return true;
 }
 
@@ -220,6 +227,10 @@ bool chk_fits(chk *c, int b, int tensor, const char *what)
 {
     const rec_tensor *t = c->buf[b].t;
     const ir_tensor *v = &c->g->tensors.p[tensor];
+    bool fits = t->dtype == v->dtype && t->rank == v->rank;
+    for (int d = 0; fits && d < t->rank; d++)
+        fits = t->dim[d].outer * t->dim[d].n * t->dim[d].inner == v->dim[d];
+    if (fits || !what) return fits;
     if (t->dtype != v->dtype)
         return chk_fail(c, "%s is %s, %.*s is %s", what, ir_dtype_name(t->dtype), HB_ARG(v->name),
                         ir_dtype_name(v->dtype));
@@ -252,49 +263,40 @@ bool chk_overlap(const chk *c, const chk_buffer *a, const chk_buffer *b)
     return false;
 }
 
-bool chk_read(chk *c, int i, const char *what)
+static hb_str numbered(const chk *c, const char *what, int n)
+{
+    return n < 0 ? hb_fmt(c->a, "%s", what) : hb_fmt(c->a, "%s %d", what, n);
+}
+
+bool chk_read(chk *c, int i, const char *what, int n)
 {
     const chk_buffer *b = &c->buf[i];
+    if (b->busy < 0 && b->value >= 0) return true;
+    hb_str name = numbered(c, what, n);
     if (b->busy >= 0)
-        return chk_fail(c, "%s is not there yet: %.*s has not been waited for", what,
+        return chk_fail(c, "%.*s is not there yet: %.*s has not been waited for", HB_ARG(name),
                         HB_ARG(chk_where(c, b->busy)));
-    if (b->value >= 0) return true;
     if (b->lost >= 0)
-        return chk_fail(c, "%s was overwritten by %.*s", what, HB_ARG(chk_where(c, b->lost)));
-    return chk_fail(c, "%s (tensor %d) holds nothing", what, i);
+        return chk_fail(c, "%.*s was overwritten by %.*s", HB_ARG(name),
+                        HB_ARG(chk_where(c, b->lost)));
+    return chk_fail(c, "%.*s (tensor %d) holds nothing", HB_ARG(name), i);
 }
 
-void chk_enlist(chk *c, int i)
-{
-    if (c->buf[i].live) return;
-    c->buf[i].live = true;
-    HB_PUSH(c->a, &c->live, i);
-}
-
-bool chk_write(chk *c, int i, const char *what, int content)
+bool chk_write(chk *c, int i, const char *what, int n, int content)
 {
     const chk_buffer *b = &c->buf[i];
-    int kept = 0;
-    for (int k = 0; k < c->live.n; k++) {
-        chk_buffer *o = &c->buf[c->live.p[k]];
-        bool flying = o->busy >= 0 || o->frozen > 0;
-        if (!flying && o != b && o->last_use < c->at) o->value = -1; // never read again
-        if (o == b || chk_overlap(c, o, b)) {
-            if (flying)
-                return chk_fail(c, "%s lies on bytes that %.*s still uses", what,
-                                HB_ARG(chk_where(c, o->busy >= 0 ? o->busy : o->frozen_by)));
-            bool same = content > 0 && o->content == content && chk_same_range(c, o, b);
-            if (o->value >= 0 && o != b && !same) {
-                o->value = -1;
-                o->lost = c->at;
-            }
-        }
-        if (o->value >= 0 || flying || o == b)
-            c->live.p[kept++] = c->live.p[k];
-        else
-            o->live = false;
+    chk_find_live(c, i);
+    for (int k = 0; k < c->hit.n; k++) {
+        chk_buffer *o = &c->buf[c->hit.p[k]];
+        if (o->busy >= 0 || o->frozen > 0)
+            return chk_fail(c, "%.*s lies on bytes that %.*s still uses",
+                            HB_ARG(numbered(c, what, n)),
+                            HB_ARG(chk_where(c, o->busy >= 0 ? o->busy : o->frozen_by)));
+        if (o == b || (content > 0 && o->content == content && chk_same_range(c, o, b))) continue;
+        o->value = -1;
+        o->lost = c->at;
+        chk_delist(c, c->hit.p[k]);
     }
-    c->live.n = kept;
     c->buf[i].value = -1;
     c->buf[i].content = content > 0 ? content : ++c->next_content;
     chk_enlist(c, i);

@@ -30,8 +30,17 @@ typedef struct chk_buffer {
     int frozen_by; // the last of them
     int lost;      // call that wrote over its value, -1
     int last_use;  // last call that reads it; n_calls: the end of the step
-    bool live;     // in chk.live
+    bool live;     // in the spaces of check_live.c
+    int since;     // when it became live, counted
+    int found;     // last query that found it
 } chk_buffer;
+
+typedef struct chk_table { // of a cut dim
+    const rec_dim *dim;
+    bool good;          // no entry is negative, the sum is the factor's size
+    int64_t most, step; // largest entry; every boundary but the end is a multiple of it, 0: none
+} chk_table;
+typedef struct chk_space chk_space;
 
 typedef struct chk {
     hb_arena *a;
@@ -49,9 +58,16 @@ typedef struct chk {
     hb_map *groups;  // key of (op, operand values, attributes) -> group
     // buffers
     int n_buffers;
-    chk_buffer *buf; // by record tensor
-    HB_VEC(int) live;
-    int *home; // by graph tensor: buffer that declares it, -1
+    chk_buffer *buf;          // by record tensor
+    HB_VEC(chk_table) tables; // check_ranks.c
+    hb_map *table_at;
+    int n_kinds, *rank_of_kind; // kinds of ranks: one rank of each
+    int n_spaces;               // check_live.c
+    chk_space *space[1 + CL_MAX_CLASSES];
+    HB_VEC(int) hit;
+    int n_queries, n_enlisted;
+    hb_map *declared; // by kind and name: graph tensor that no node makes
+    int *home;        // by graph tensor: buffer that declares it, -1
     int next_content;
     int at; // index of the call being checked, n_calls at the end of the step
 } chk;
@@ -80,14 +96,24 @@ bool chk_same_range(const chk *c, const chk_buffer *a, const chk_buffer *b);
 bool chk_overlap(const chk *c, const chk_buffer *a, const chk_buffer *b);
 int64_t chk_local(const chk *c, const rec_tensor *t, int rank); // elements
 int chk_coord(const chk *c, int rank, int axis);
-// b is fit for holding graph tensor t: shape and dtype.
+// b is fit for holding graph tensor t: shape and dtype. Without `what`, without a message.
 bool chk_fits(chk *c, int b, int tensor, const char *what);
-bool chk_read(chk *c, int b, const char *what);
+// what: in messages; with n >= 0 "what n".
+bool chk_read(chk *c, int b, const char *what, int n);
 // b is written: everything else in its bytes is lost. content: of the bytes written (0: new).
-bool chk_write(chk *c, int b, const char *what, int content);
+bool chk_write(chk *c, int b, const char *what, int n, int content);
 // b holds the value from now on; right after chk_write, which forgets buffers that hold nothing.
 void chk_hold(chk *c, int b, int value, const char *partial);
-void chk_enlist(chk *c, int b);
+
+// --- check_ranks.c
+chk_table chk_table_of(chk *c, const rec_dim *d); // d is cut
+void chk_ranks(chk *c);                           // after all tables were asked for
+
+// --- check_live.c
+void chk_spaces(chk *c);           // after all places are known
+void chk_enlist(chk *c, int b);    // b is live
+void chk_delist(chk *c, int b);    // b is not
+void chk_find_live(chk *c, int b); // chk.hit: live buffers that share a byte with b, and b if it is
 
 // --- check_op.c, check_coll.c: one call each
 bool chk_op(chk *c, const rec_call *call);

@@ -82,7 +82,8 @@ static const char *operand_text(const op_call *o, bool out, int i)
 static bool check_grain(op_call *o, int k, const rec_dim *v)
 {
     int64_t grain = o->c->f->cls[o->r->factor[k].cls].grain, at = 0;
-    for (int i = 0; grain > 1 && i < v->n_table; i++) {
+    bool whole_steps = grain <= 1 || chk_table_of(o->c, v).step % grain == 0;
+    for (int i = 0; !whole_steps && i < v->n_table; i++) {
         at += v->table[i];
         if (at % grain != 0 && at != v->n)
             return chk_fail(
@@ -100,24 +101,24 @@ static bool see_cut(op_call *o, int axis, bool out, int i, int *k, const rec_dim
     if (d < 0) return true;
     const rec_dim *v = &b->t->dim[d];
     int here = factor_at(o, out ? o->r->out[i] : o->r->in[i], d, v);
-    const char *name = operand_text(o, out, i);
     if (here < 0)
-        return chk_fail(o->c, "%s is %.*s, which is no factor that the op could cut", name,
-                        HB_ARG(chk_cut_text(o->c, d, v)));
+        return chk_fail(o->c, "%s is %.*s, which is no factor that the op could cut",
+                        operand_text(o, out, i), HB_ARG(chk_cut_text(o->c, d, v)));
     if (o->r->factor[here].whole || o->c->f->cls[o->r->factor[here].cls].whole)
-        return chk_fail(o->c, "%s is %.*s, a factor that the op needs whole", name,
-                        HB_ARG(chk_cut_text(o->c, d, v)));
+        return chk_fail(o->c, "%s is %.*s, a factor that the op needs whole",
+                        operand_text(o, out, i), HB_ARG(chk_cut_text(o->c, d, v)));
     if (*k < 0) {
         *k = here;
         *table = v;
         return check_grain(o, here, v);
     }
     if (*k != here)
-        return chk_fail(o->c, "%s is %.*s, another operand is cut on another factor", name,
-                        HB_ARG(chk_cut_text(o->c, d, v)));
+        return chk_fail(o->c, "%s is %.*s, another operand is cut on another factor",
+                        operand_text(o, out, i), HB_ARG(chk_cut_text(o->c, d, v)));
     if (!chk_same_table(v, *table))
-        return chk_fail(o->c, "%s is %.*s, another operand is cut by another table (%.*s)", name,
-                        HB_ARG(chk_cut_text(o->c, d, v)), HB_ARG(chk_table_text(o->c, *table)));
+        return chk_fail(o->c, "%s is %.*s, another operand is cut by another table (%.*s)",
+                        operand_text(o, out, i), HB_ARG(chk_cut_text(o->c, d, v)),
+                        HB_ARG(chk_table_text(o->c, *table)));
     return true;
 }
 
@@ -242,7 +243,8 @@ static bool as_node(op_call *o, int node)
         return chk_fail(o->c, "%d outputs, node %.*s has %d", o->call->n_out, HB_ARG(o->n->name),
                         o->n->n_out);
     for (int i = 0; i < o->n->n_out; i++)
-        if (!chk_fits(o->c, o->call->out[i], o->n->out[i], operand_text(o, true, i))) return false;
+        if (!chk_fits(o->c, o->call->out[i], o->n->out[i], NULL))
+            return chk_fits(o->c, o->call->out[i], o->n->out[i], operand_text(o, true, i));
     for (int a = 0; a < o->c->r->n_axes; a++)
         if (!axis_form(o, a)) return false;
     return true;
@@ -295,7 +297,7 @@ bool chk_op(chk *c, const rec_call *call)
     if (call->n_in > IR_MAX_IN || call->n_out > IR_MAX_OUT || call->op < 0 || call->op >= IR_N_OPS)
         return chk_fail(c, "is no op of the table with so many operands");
     for (int i = 0; i < call->n_in; i++) {
-        if (!chk_read(c, call->in[i], hb_fmt(c->a, "operand %d", i).p)) return false;
+        if (!chk_read(c, call->in[i], "operand", i)) return false;
         values[i] = c->buf[call->in[i]].value;
     }
     hb_str why_not;
@@ -314,7 +316,7 @@ bool chk_op(chk *c, const rec_call *call)
     int content;
     if (!check_aliasing(&o, &content)) return false;
     for (int i = 0; i < o.n->n_out; i++) {
-        if (!chk_write(c, call->out[i], hb_fmt(c->a, "output %d", i).p, content)) return false;
+        if (!chk_write(c, call->out[i], "output", i, content)) return false;
         chk_hold(c, call->out[i], c->value_of[o.n->out[i]], o.out_partial[i]);
     }
     *c->why = (hb_str){0};

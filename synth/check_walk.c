@@ -6,7 +6,8 @@
 //     step              one call after the other      check_op.c, check_coll.c
 //     chk_closing       updates, loss, gradients      check_decl.c
 //
-// It stops at the first call that does not hold. Time is linear in calls times live buffers.
+// It stops at the first call that does not hold. Time is linear in calls, but for a logarithm of
+// the buffers.
 
 #include "synth/check_model.h"
 

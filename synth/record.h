@@ -14,7 +14,7 @@ typedef struct rec_dim {
         inner; // as hap_dim: size of the cut factor (or of the dim), factors before and after
     int axis;  // -1 whole, SYN_BOTH: both, a table entry a rank
     int n_table;
-    int64_t *table;
+    int64_t *table; // in a plan's record one a cut, shared
 } rec_dim;
 
 typedef struct rec_tensor {
@@ -51,7 +51,7 @@ typedef struct rec_call {
     double
         num[4]; // fills {kind, a, b}; schedule {lr, warmup, cosine, min_lr}; batch {rows, tokens}
     int op;     // OP: ir_op
-    ir_attr attr[IR_MAX_ATTR];
+    const ir_attr *attr; // OP: as many as the row has; a plan's are the graph's own
     int n_out, n_in;
     int *out, *in;  // tensor ids; -1 = absent optional operand. Declarations: in[0]
     cost_coll coll; // START

@@ -6,7 +6,7 @@
 #include "synth/record.h"
 
 // The hap_dim of one dim of a buffer: whole, or cut at one factor on one axis or on both.
-static rec_dim dim_of(hb_arena *a, const syn_program *p, const syn_tensor *t, int d)
+static rec_dim dim_of(const syn_program *p, int64_t *const *tables, const syn_tensor *t, int d)
 {
     rec_dim out = {.n = p->g->tensors.p[t->value].dim[d], .outer = 1, .inner = 1, .axis = -1};
     for (int x = 0; x < p->mesh->n_axes; x++) {
@@ -22,12 +22,12 @@ static rec_dim dim_of(hb_arena *a, const syn_program *p, const syn_tensor *t, in
             if (q > s->pos) out.inner *= p->f->cls[f->cls[q]].size;
         }
         out.n_table = cut->n;
-        out.table = hb_copy(a, cut->table, sizeof *cut->table * (size_t)cut->n);
+        out.table = tables[s->cut];
     }
     return out;
 }
 
-static rec_tensor tensor_of(hb_arena *a, const syn_program *p, int i)
+static rec_tensor tensor_of(const syn_program *p, int64_t *const *tables, int i)
 {
     const syn_tensor *t = &p->tensors.p[i];
     rec_tensor out = {.id = i, .seg = t->sym ? 0 : 1, .dtype = t->dtype};
@@ -47,7 +47,7 @@ static rec_tensor tensor_of(hb_arena *a, const syn_program *p, int i)
     }
     out.rank = p->g->tensors.p[t->value].rank;
     for (int d = 0; d < out.rank; d++)
-        out.dim[d] = dim_of(a, p, t, d);
+        out.dim[d] = dim_of(p, tables, t, d);
     return out;
 }
 
@@ -143,8 +143,7 @@ static rec_call call_of(hb_arena *a, const syn_program *p, const syn_instr *i, c
     case SYN_OP:
         k.kind = REC_OP;
         k.op = (int)p->g->nodes.p[i->node].op;
-        for (int v = 0; v < ir_row((ir_op)k.op)->n_attr; v++)
-            k.attr[v] = p->g->nodes.p[i->node].attr[v];
+        k.attr = p->g->nodes.p[i->node].attr;
         break;
     case SYN_SLICE:
         k.kind = REC_SLICE;
@@ -184,8 +183,17 @@ record *record_from_plan(hb_arena *a, const syn_program *p)
     r->sym_bytes = p->sym_bytes;
     for (int c = 0; c < r->n_classes; c++)
         r->local_bytes[c] = p->local_bytes[c];
+    int64_t **tables = HB_ARRAY(a, int64_t *, p->mesh->cuts.n + 1);
+    for (int k = 0; k < p->mesh->cuts.n; k++) {
+        const syn_cut *cut = &p->mesh->cuts.p[k];
+        tables[k] = hb_copy(a, cut->table, sizeof *cut->table * (size_t)cut->n);
+    }
+    r->tensors.cap = p->tensors.n;
+    r->tensors.p = HB_ARRAY(a, rec_tensor, p->tensors.n);
     for (int i = 0; i < p->tensors.n; i++)
-        HB_PUSH(a, &r->tensors, tensor_of(a, p, i));
+        r->tensors.p[r->tensors.n++] = tensor_of(p, tables, i);
+    r->calls.cap = p->instr.n + p->g->tensors.n;
+    r->calls.p = HB_ARRAY(a, rec_call, r->calls.cap);
     declarations(a, p, r);
     int *event = HB_ARRAY(a, int, p->instr.n + 1), n = 0;
     for (int i = 0; i < p->instr.n; i++)

@@ -320,9 +320,11 @@ static bool read_op(reader *x, hb_str name)
         !read_tensors(x, "out", IR_MAX_OUT, false, &k.n_out, &k.out) ||
         !read_tensors(x, "in", IR_MAX_IN, true, &k.n_in, &k.in))
         return false;
+    ir_attr *attr = HB_ARRAY(x->a, ir_attr, row->n_attr);
+    k.attr = attr;
     if (attrs->n != row->n_attr) return fail(x, attrs, "the op has another number of attributes");
     for (int i = 0; i < attrs->n; i++)
-        if (!read_attr(x, attrs->v[i], row->attr[i].kind, &k.attr[i])) return false;
+        if (!read_attr(x, attrs->v[i], row->attr[i].kind, &attr[i])) return false;
     return push(x, &k);
 }
 

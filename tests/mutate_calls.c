@@ -269,7 +269,8 @@ bool mut_wrong_attr(mut *m)
     const ir_op_row *row = ir_row((ir_op)k->op);
     if (row->n_attr == 0) return false;
     int i = mut_pick(m, row->n_attr);
-    ir_attr *v = &k->attr[i];
+    ir_attr *own = hb_copy(m->a, k->attr, sizeof *k->attr * (size_t)row->n_attr), *v = &own[i];
+    k->attr = own;
     if (strcmp(row->attr[i].name, "key") == 0) { // unused where nothing is dropped
         const char *p = k->op == IR_OP_dropout ? "p" : "dropout";
         if (!(k->attr[ir_attr_index((ir_op)k->op, p)].f > 0)) return false;

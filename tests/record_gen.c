@@ -635,7 +635,7 @@ static void add_node(gen *x, int node)
         .kind = REC_OP, .op = (int)n->op, .n_in = n->n_in, .n_out = n->n_out, .scratch = -1};
     k.in = hb_copy(x->a, in, sizeof *in * (size_t)n->n_in);
     k.out = hb_copy(x->a, out, sizeof *out * (size_t)n->n_out);
-    memcpy(k.attr, n->attr, sizeof k.attr);
+    k.attr = hb_copy(x->a, n->attr, sizeof n->attr);
     if (x->trace) {
         gen_op t = {.call = x->step.n, .node = node};
         for (int i = 0; i < n->n_out; i++)
