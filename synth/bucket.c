@@ -1,20 +1,24 @@
 // Small all-reduces travel together: a latency paid once instead of once a tensor.
 //
-// A bucket is a run of all-reduces (same axes and form) that start before any of them is needed. It
-// grows until latency is at most LATENCY_SHARE of it (or there is PLENTY to send), and then to the
-// end of the block it is in, so that repeated blocks have equal buckets; it starts where its last
-// member would have.
+// A bucket is a run of all-reduces (same axes and form; one of other axes may stand between) that
+// start before any of them is needed. It grows until latency is at most LATENCY_SHARE of it (or
+// there is PLENTY to send), and then to the end of the block it is in, so that repeated blocks have
+// equal buckets; it starts where its last member would have. Where that would take more than
+// MAX_BLOCKS blocks it ends after so many, for a loop whose body is one bucket long; and where all
+// there is to send is mostly latency, all is one.
 
 #include "synth/schedule.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { MAX_BUCKET = 48 };
+enum { MAX_BLOCKS = 4 };
 static const double LATENCY_SHARE = 0.05, PLENTY = 100;
 
 typedef struct bucket {
-    int n, start[MAX_BUCKET]; // instructions, in order
-    int need;                 // first WAIT of any member
+    HB_VEC(int) start; // instructions, in order
+    int need;          // first WAIT of any member
+    int blocks;        // that it has members of
     double bytes;
 } bucket;
 
@@ -50,25 +54,51 @@ static hb_str block_of(const syn_program *p, const syn_instr *in)
 }
 
 // The members become one START in the place of the last; the first WAIT serves all, the others go.
-static void merge(syn_program *p, const bucket *b, const int *wait_of, bool *dead)
+// Leaves an empty bucket.
+static void merge(syn_program *p, bucket *b, const int *wait_of, bool *dead)
 {
-    if (b->n < 2) return;
-    syn_instr *last = &p->instr.p[b->start[b->n - 1]];
-    int n = 0, *in = HB_ARRAY(p->arena, int, MAX_BUCKET * 4),
-        *out = HB_ARRAY(p->arena, int, MAX_BUCKET * 4);
-    for (int k = 0; k < b->n; k++) {
-        const syn_instr *s = &p->instr.p[b->start[k]];
+    int n = 0, pairs = 0, last = b->start.n - 1;
+    for (int k = 0; k <= last; k++)
+        pairs += p->instr.p[b->start.p[k]].n_in;
+    int *in = HB_ARRAY(p->arena, int, pairs), *out = HB_ARRAY(p->arena, int, pairs);
+    for (int k = 0; k <= last && last > 0; k++) {
+        const syn_instr *s = &p->instr.p[b->start.p[k]];
         for (int i = 0; i < s->n_in; i++, n++) {
             in[n] = s->in[i];
             out[n] = s->out[i];
         }
-        if (k < b->n - 1) dead[b->start[k]] = true;
-        if (wait_of[b->start[k]] != b->need) dead[wait_of[b->start[k]]] = true;
+        if (k < last) dead[b->start.p[k]] = true;
+        if (wait_of[b->start.p[k]] != b->need) dead[wait_of[b->start.p[k]]] = true;
     }
-    last->n_in = last->n_out = n;
-    last->in = in;
-    last->out = out;
-    p->instr.p[b->need].start = b->start[b->n - 1];
+    if (last > 0) {
+        syn_instr *all = &p->instr.p[b->start.p[last]];
+        all->n_in = all->n_out = n;
+        all->in = in;
+        all->out = out;
+        p->instr.p[b->need].start = b->start.p[last];
+    }
+    b->start.n = b->blocks = 0;
+    b->bytes = 0;
+}
+
+// May the all-reduce follow the last one of the bucket?
+static bool follows(const syn_program *p, const bucket *b, int i, double least)
+{
+    const syn_instr *in = &p->instr.p[i], *prev = &p->instr.p[b->start.p[b->start.n - 1]];
+    if (b->need < i || prev->reduce_max != in->reduce_max) return false;
+    bool full = b->bytes >= least || (b->blocks >= MAX_BLOCKS && least < HUGE_VAL);
+    return !full || hb_str_eq(block_of(p, prev), block_of(p, in));
+}
+
+static void add(const syn_program *p, bucket *b, int i, int wait)
+{
+    const syn_instr *in = &p->instr.p[i];
+    int n = b->start.n;
+    if (n == 0 || !hb_str_eq(block_of(p, &p->instr.p[b->start.p[n - 1]]), block_of(p, in)))
+        b->blocks++;
+    b->need = n > 0 && b->need < wait ? b->need : wait;
+    b->bytes += start_bytes(p, in);
+    HB_PUSH(p->arena, &b->start, i);
 }
 
 void syn_bucket(syn_program *p, syn_costs *c)
@@ -76,7 +106,7 @@ void syn_bucket(syn_program *p, syn_costs *c)
     enum { MASKS = 4 };
     int n = p->instr.n, *wait_of = HB_ARRAY(p->arena, int, n), *to = HB_ARRAY(p->arena, int, n);
     bool *dead = HB_ARRAY(p->arena, bool, n);
-    bucket b = {0};
+    bucket open[MASKS] = {{.blocks = 0}}; // one for every mask of axes
     double all[MASKS] = {0}, least[MASKS] = {0};
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];
@@ -91,23 +121,17 @@ void syn_bucket(syn_program *p, syn_costs *c)
         cl_link link = syn_axes_link(c, axes);
         double enough =
             link.latency * link.bandwidth * syn_group_size(p->mesh, axes) / LATENCY_SHARE;
-        least[axes] = all[axes] > PLENTY * enough ? 0 : enough;
+        least[axes] = all[axes] > PLENTY * enough ? 0 : all[axes] <= enough ? HUGE_VAL : enough;
     }
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (!joins(in)) continue;
-        const syn_instr *prev = b.n > 0 ? &p->instr.p[b.start[b.n - 1]] : NULL;
-        if (!prev || b.n == MAX_BUCKET || b.need < i || prev->axes != in->axes ||
-            prev->reduce_max != in->reduce_max ||
-            (b.bytes >= least[in->axes] && !hb_str_eq(block_of(p, prev), block_of(p, in)))) {
-            merge(p, &b, wait_of, dead);
-            b = (bucket){.need = wait_of[i]};
-        }
-        b.start[b.n++] = i;
-        b.bytes += start_bytes(p, in);
-        b.need = wait_of[i] < b.need ? wait_of[i] : b.need;
+        bucket *b = &open[in->axes];
+        if (b->start.n > 0 && !follows(p, b, i, least[in->axes])) merge(p, b, wait_of, dead);
+        add(p, b, i, wait_of[i]);
     }
-    merge(p, &b, wait_of, dead);
+    for (int axes = 1; axes < MASKS; axes++)
+        merge(p, &open[axes], wait_of, dead);
     int k = 0;
     for (int i = 0; i < n; i++) {
         to[i] = k;
