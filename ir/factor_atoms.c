@@ -4,12 +4,18 @@ typedef struct {
     int64_t size;
     int parent;       // itself: a root
     int major, minor; // of a root: -1 if it is a leaf
+    int first, last;  // of a leaf: uses, as a list; -1 none
 } atom;
+
+typedef struct {
+    int guard, next; // guard: index in `guards` of a tensor with a dim that holds the leaf
+} use;
 
 struct ir_atoms {
     hb_arena *arena;
     HB_VEC(atom) v;
     HB_VEC(int) guards; // rank, atoms …, rank, atoms …
+    HB_VEC(use) uses;
 };
 
 ir_atoms *ir_atoms_new(hb_arena *a)
@@ -23,7 +29,7 @@ int ir_atom(ir_atoms *s, int64_t size)
 {
     hb_assert(size > 1);
     int id = s->v.n;
-    HB_PUSH(s->arena, &s->v, (atom){size, id, -1, -1});
+    HB_PUSH(s->arena, &s->v, (atom){size, id, -1, -1, -1, -1});
     return id;
 }
 
@@ -65,17 +71,36 @@ static int count_leaves(const ir_atoms *s, int i)
     return count_leaves(s, s->v.p[i].major) + count_leaves(s, s->v.p[i].minor);
 }
 
-void ir_atoms_guard(ir_atoms *s, int rank, const int *atoms)
+static void add_use(ir_atoms *s, int leaf, int guard)
 {
-    HB_PUSH(s->arena, &s->guards, rank);
-    for (int i = 0; i < rank; i++)
-        HB_PUSH(s->arena, &s->guards, atoms[i]);
+    atom *a = &s->v.p[leaf];
+    if (a->first < 0)
+        a->first = s->uses.n;
+    else
+        s->uses.p[a->last].next = s->uses.n;
+    a->last = s->uses.n;
+    HB_PUSH(s->arena, &s->uses, (use){guard, -1});
 }
 
-static bool within_limits(const ir_atoms *s)
+void ir_atoms_guard(ir_atoms *s, int rank, const int *atoms)
 {
-    for (int i = 0; i < s->guards.n; i += 1 + s->guards.p[i]) {
-        int sum = 0;
+    int at = s->guards.n;
+    HB_PUSH(s->arena, &s->guards, rank);
+    for (int i = 0; i < rank; i++) {
+        HB_PUSH(s->arena, &s->guards, atoms[i]);
+        if (atoms[i] < 0) continue;
+        ir_leaves l = {0};
+        ir_atom_leaves(s, atoms[i], &l);
+        for (int k = 0; k < l.n; k++)
+            add_use(s, l.atom[k], at);
+    }
+}
+
+// Of the tensors that hold an atom.
+static bool within_limits(const ir_atoms *s, int held)
+{
+    for (int u = s->v.p[held].first; u >= 0; u = s->uses.p[u].next) {
+        int sum = 0, i = s->uses.p[u].guard;
         for (int d = 0; d < s->guards.p[i]; d++) {
             int a = s->guards.p[i + 1 + d];
             int n = a < 0 ? 1 : count_leaves(s, a);
@@ -93,15 +118,28 @@ static bool split(ir_atoms *s, int leaf, int64_t major)
     int hi = ir_atom(s, major), lo = ir_atom(s, s->v.p[leaf].size / major);
     s->v.p[leaf].major = hi;
     s->v.p[leaf].minor = lo;
-    if (within_limits(s)) return true;
-    s->v.p[leaf].major = s->v.p[leaf].minor = -1;
-    return false;
+    if (!within_limits(s, leaf)) {
+        s->v.p[leaf].major = s->v.p[leaf].minor = -1;
+        return false;
+    }
+    for (int u = s->v.p[leaf].first; u >= 0; u = s->uses.p[u].next) {
+        add_use(s, hi, s->uses.p[u].guard);
+        add_use(s, lo, s->uses.p[u].guard);
+    }
+    return true;
 }
 
 static void unite(ir_atoms *s, int a, int b) // two leaves
 {
     int lo = a < b ? a : b, hi = a < b ? b : a;
-    s->v.p[hi].parent = lo;
+    atom *x = &s->v.p[lo], *y = &s->v.p[hi];
+    y->parent = lo;
+    if (y->first < 0) return;
+    if (x->first < 0)
+        x->first = y->first;
+    else
+        s->uses.p[x->last].next = y->first;
+    x->last = y->last;
 }
 
 static int64_t gcd(int64_t a, int64_t b)

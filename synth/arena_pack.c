@@ -29,7 +29,7 @@ struct arena_pack {
     const arena_unit *unit;
     int *first; // by unit: number of its first chunk among all that are not `always`
     int n_chunks, words;
-    uint64_t *meets; // [n_chunks][words]
+    uint64_t *meets; // [n_chunks][words]: chunks that were taken when a span of the row's began
     int n_events;    // span ends, sorted, for the bound
     struct pack_event *event;
     double *life; // by unit: positions it is taken at, over all chunks
@@ -53,33 +53,23 @@ static int by_position(const void *x, const void *y)
     return (a->chunk > b->chunk) - (a->chunk < b->chunk);
 }
 
-static void set_meets(arena_pack *k, int a, int b)
-{
-    k->meets[(size_t)a * k->words + b / 64] |= 1ull << (b % 64);
-    k->meets[(size_t)b * k->words + a / 64] |= 1ull << (a % 64);
-}
-
+// Of two spans that meet, one begins while the other is taken.
 static bool meets(const arena_pack *k, int a, int b)
 {
-    return k->meets[(size_t)a * k->words + b / 64] >> (b % 64) & 1;
+    return ((k->meets[(size_t)a * k->words + b / 64] >> (b % 64)) |
+            (k->meets[(size_t)b * k->words + a / 64] >> (a % 64))) &
+           1;
 }
 
 static void sweep(arena_pack *k)
 {
-    int *active = HB_ARRAY(k->arena, int, k->n_chunks + 1), n_active = 0;
-    int *where = HB_ARRAY(k->arena, int, k->n_chunks + 1);
+    uint64_t *taken = HB_ARRAY(k->arena, uint64_t, k->words);
     for (int e = 0; e < k->n_events; e++) {
         int c = k->event[e].chunk;
-        if (!k->event[e].begin) {
-            int last = active[--n_active];
-            active[where[c]] = last;
-            where[last] = where[c];
-            continue;
-        }
-        for (int i = 0; i < n_active; i++)
-            set_meets(k, c, active[i]);
-        where[c] = n_active;
-        active[n_active++] = c;
+        if (k->event[e].begin)
+            for (int w = 0; w < k->words; w++)
+                k->meets[(size_t)c * k->words + w] |= taken[w];
+        taken[c / 64] ^= 1ull << (c % 64);
     }
 }
 

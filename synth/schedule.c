@@ -40,26 +40,6 @@ static bool reads_marked(const scheduler *s, const syn_instr *in)
     return false;
 }
 
-// First instruction after `at` that must not run before collective `at` has ended; n if none.
-static int first_need(scheduler *s, int at)
-{
-    const syn_instr *start = &s->p->instr.p[at];
-    int n = s->p->instr.n;
-    s->mark++;
-    mark_all(s, start, false);
-    int out_mark = s->mark;
-    for (int i = at + 1; i < n; i++) {
-        const syn_instr *in = &s->p->instr.p[i];
-        if (in->kind == SYN_WAIT) continue;
-        s->mark = out_mark;
-        if (writes_marked(s, in) || reads_marked(s, in)) return i;
-        for (int k = 0; k < start->n_in; k++) // the source must stay as it is
-            for (int o = 0; o < in->n_out; o++)
-                if (in->out[o] == start->in[k]) return i;
-    }
-    return n;
-}
-
 static double busy_seconds(const syn_program *p, const syn_instr *in)
 {
     double most = 0;
@@ -136,12 +116,40 @@ static scheduler begin(syn_program *p, int **before)
     return (scheduler){.arena = p->arena, .p = p, .stamp = HB_ARRAY(p->arena, int, p->tensors.n)};
 }
 
+// By START: the first later instruction that must not run before it has ended, n if none. One pass
+// from the end knows who touches and who writes every buffer next.
+static int *first_needs(scheduler *s)
+{
+    const syn_program *p = s->p;
+    int n = p->instr.n, *need = HB_ARRAY(s->arena, int, n);
+    int *touch = HB_ARRAY(s->arena, int, p->tensors.n),
+        *write = HB_ARRAY(s->arena, int, p->tensors.n);
+    for (int t = 0; t < p->tensors.n; t++)
+        touch[t] = write[t] = n;
+    for (int i = n - 1; i >= 0; i--) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind == SYN_WAIT) continue;
+        need[i] = n;
+        for (int k = 0; k < in->n_out; k++)
+            if (touch[in->out[k]] < need[i]) need[i] = touch[in->out[k]];
+        for (int k = 0; k < in->n_in; k++) // the source must stay as it is
+            if (in->in[k] >= 0 && write[in->in[k]] < need[i]) need[i] = write[in->in[k]];
+        if (in->scratch >= 0 && touch[in->scratch] < need[i]) need[i] = touch[in->scratch];
+        for (int k = 0; k < in->n_in; k++)
+            if (in->in[k] >= 0) touch[in->in[k]] = i;
+        for (int k = 0; k < in->n_out; k++)
+            touch[in->out[k]] = write[in->out[k]] = i;
+    }
+    return need;
+}
+
 void syn_sink_waits(syn_program *p)
 {
     int *before = NULL;
     scheduler s = begin(p, &before);
+    const int *need = first_needs(&s);
     for (int i = 0; i < p->instr.n; i++)
-        if (p->instr.p[i].kind == SYN_WAIT) before[i] = first_need(&s, p->instr.p[i].start);
+        if (p->instr.p[i].kind == SYN_WAIT) before[i] = need[p->instr.p[i].start];
     reorder(&s, before);
 }
 
