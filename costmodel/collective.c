@@ -57,16 +57,29 @@ typedef struct cut { // bytes of the shards of one table
     double largest, smallest;
 } cut;
 
-static cut cut_of(const cost_shards *s, const int64_t *table)
+static cost_entries entries_of(const int64_t *table, int n)
 {
     int64_t sum = table[0], most = table[0], least = table[0];
-    for (int i = 1; i < s->n; i++) {
+    for (int i = 1; i < n; i++) {
         sum += table[i];
         if (table[i] > most) most = table[i];
         if (table[i] < least) least = table[i];
     }
-    double entry = sum > 0 ? s->bytes / (double)sum : 0;
-    return (cut){entry, (double)most * entry, (double)least * entry};
+    return (cost_entries){true, sum, most, least};
+}
+
+void cost_measure(cost_shards *s)
+{
+    if (s->table) s->entries = entries_of(s->table, s->n);
+    if (s->table2) s->entries2 = entries_of(s->table2, s->n);
+}
+
+static cut cut_of(const cost_shards *s, const int64_t *table)
+{
+    cost_entries e = table == s->table ? s->entries : s->entries2;
+    if (!e.known) e = entries_of(table, s->n);
+    double entry = e.sum > 0 ? s->bytes / (double)e.sum : 0;
+    return (cut){entry, (double)e.most * entry, (double)e.least * entry};
 }
 
 // What the busiest rank sends or receives, and the most partners of a rank in one direction.
@@ -116,38 +129,35 @@ static void step(walk *w)
     look(w);
 }
 
-// The most ranks, other than itself, whose range of `to` meets one rank's range of `from`. O(N +
-// all partners): both rows of ranges ascend. Overlaps under eps are rounding.
-static int most_partners(const cost_shards *s, const int64_t *from, const int64_t *to)
-{
-    double eps = 1e-9 * s->bytes;
-    int most = 0;
-    walk w = walk_start(s, from), first = walk_start(s, to);
-    for (; w.i < s->n; step(&w)) {
-        int partners = 0;
-        while (first.i < s->n && first.hi <= w.lo + eps)
-            step(&first);
-        for (walk v = first; v.i < s->n && v.lo < w.hi - eps; step(&v)) {
-            double lo = v.lo > w.lo ? v.lo : w.lo, hi = v.hi < w.hi ? v.hi : w.hi;
-            partners += v.i != w.i && hi - lo > eps;
-        }
-        if (partners > most) most = partners;
-    }
-    return most;
-}
-
 // Each rank's range of one table becomes its range of another: what is not in both comes or goes.
+// One merge of the two rows of ranges, which both ascend; a partner is another rank whose range of
+// the other table meets this one. Overlaps under eps are rounding.
 static traffic recut_traffic(const cost_shards *s, const int64_t *from, const int64_t *to)
 {
     traffic t = {0, 0};
+    double eps = 1e-9 * s->bytes, kept_a = 0, kept_b = 0;
+    int to_others = 0, from_others = 0;
     walk a = walk_start(s, from), b = walk_start(s, to);
-    for (; a.i < s->n; step(&a), step(&b)) {
-        double lo = a.lo > b.lo ? a.lo : b.lo, hi = a.hi < b.hi ? a.hi : b.hi;
-        double kept = hi > lo ? hi - lo : 0;
-        count_rank(&t, a.hi - a.lo - kept, b.hi - b.lo - kept, 0, 0);
+    while (a.i < s->n || b.i < s->n) {
+        double overlap = (a.hi < b.hi ? a.hi : b.hi) - (a.lo > b.lo ? a.lo : b.lo);
+        if (a.i < s->n && b.i < s->n && a.i == b.i) {
+            kept_a = kept_b = overlap > 0 ? overlap : 0;
+        } else if (a.i < s->n && b.i < s->n && overlap > eps) {
+            to_others++;
+            from_others++;
+        }
+        if (b.i == s->n || (a.i < s->n && a.hi <= b.hi)) {
+            count_rank(&t, a.hi - a.lo - kept_a, 0, to_others, 0);
+            to_others = 0;
+            kept_a = 0;
+            step(&a);
+        } else {
+            count_rank(&t, 0, b.hi - b.lo - kept_b, 0, from_others);
+            from_others = 0;
+            kept_b = 0;
+            step(&b);
+        }
     }
-    int to_others = most_partners(s, from, to), from_others = most_partners(s, to, from);
-    t.partners = to_others > from_others ? to_others : from_others;
     return t;
 }
 
@@ -295,10 +305,13 @@ cost_form cost_best_form(cost_coll k, const cost_shards *s, cl_link link, double
                          double *sec)
 {
     cost_form best = COST_N_FORMS;
+    cost_shards known = *s;
+    cost_measure(&known);
     *sec = (double)INFINITY;
     for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
         if (!cost_form_exists(k, f)) continue;
-        double t = cost_collective(k, f, s, link) + cost_pack_bytes(k, f, s) / pack_bandwidth;
+        double t =
+            cost_collective(k, f, &known, link) + cost_pack_bytes(k, f, &known) / pack_bandwidth;
         if (t < *sec) {
             *sec = t;
             best = f;

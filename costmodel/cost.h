@@ -60,6 +60,10 @@ bool cost_form_exists(cost_coll k, cost_form f);
 // One collective on n ranks. The tensor is [outer, size, inner bytes] with the middle factor cut by
 // table (and by table2 afterwards for RECUT; ALL_TO_ALL: table cuts the source, table2 the result,
 // of the *other* factor, and `bytes` are spread accordingly).
+typedef struct cost_entries { // of one table
+    bool known;
+    int64_t sum, most, least;
+} cost_entries;
 typedef struct cost_shards {
     int n;                  // ranks in the group
     const int64_t *table;   // entries of the cut factor per rank; NULL for ALL_REDUCE
@@ -71,7 +75,11 @@ typedef struct cost_shards {
     // inside and between (n_inner groups at once).
     int n_inner;
     cl_link inner, between;
+    cost_entries entries, entries2; // of table and table2, once cost_measure was called
 } cost_shards;
+// For shards that are priced more than once: looks through the tables, so that the calls below need
+// not.
+void cost_measure(cost_shards *s);
 // Seconds without pack and unpack; +inf where the form does not apply (EVEN on unequal shards).
 double cost_collective(cost_coll k, cost_form f, const cost_shards *s, cl_link link);
 // Bytes that pass through memory for packing and unpacking on the busiest rank.

@@ -1,11 +1,11 @@
 // Loops: stretches of the instruction list that repeat.
 //
-// With shapes interned, a loop of period P is a run where shape[i] == shape[i + P]. For every P all
-// runs are found by comparing the list with itself shifted by P; runs are taken greedily by the
-// instructions they save. Of the places a loop may begin at (a run is rarely a whole number of
-// periods) the one is taken where repetitions begin with a new layer; then every slot must hold one
-// buffer in all repetitions, or a new one in each. Cost n * min(n/2, ROLL_MAX_LEN) integer
-// compares.
+// With shapes interned, a loop of period P is a run where shape[i] == shape[i + P]. Where enough
+// instructions meet their like P later, all runs are found by comparing the list with itself
+// shifted by P; runs are taken greedily by the instructions they save. Of the places a loop may
+// begin at (a run is rarely a whole number of periods) the one is taken where repetitions begin
+// with a new layer; then every slot must hold one buffer in all repetitions, or a new one in each.
+// Cost: pairs of equal shapes at most ROLL_MAX_LEN apart, and n compares for every P that is tried.
 
 #include "synth/roll.h"
 
@@ -37,15 +37,31 @@ typedef struct finder {
     int *layer;  // by instr, for the prefix at hand; -1 unknown
 } finder;
 
-static void find_runs(finder *f)
+// By distance up to `most`: how many instructions have their like so much later.
+static int *count_pairs(const finder *f, int most)
 {
     const int *s = f->r->shape;
     int n = f->r->p->instr.n;
-    for (int len = 1; len <= n / 2 && len <= ROLL_MAX_LEN; len++) {
-        int same = 0;
-        for (int i = 0; i + len < n; i++)
-            same += s[i] == s[i + len];
-        if (same < len) continue;
+    int *pairs = HB_ARRAY(f->r->arena, int, most + 1);
+    int *next = HB_ARRAY(f->r->arena, int, n), *seen = HB_ARRAY(f->r->arena, int, n);
+    for (int i = 0; i < n; i++)
+        seen[i] = n; // shapes are numbered from 0, at most one an instruction
+    for (int i = n - 1; i >= 0; i--) {
+        next[i] = seen[s[i]];
+        seen[s[i]] = i;
+        for (int k = next[i]; k - i <= most && k < n; k = next[k])
+            pairs[k - i]++;
+    }
+    return pairs;
+}
+
+static void find_runs(finder *f)
+{
+    const int *s = f->r->shape;
+    int n = f->r->p->instr.n, most = n / 2 < ROLL_MAX_LEN ? n / 2 : ROLL_MAX_LEN;
+    const int *same = count_pairs(f, most);
+    for (int len = 1; len <= most; len++) {
+        if (same[len] < len) continue;
         for (int i = 0; i + len < n;) {
             if (s[i] != s[i + len]) {
                 i++;
