@@ -102,17 +102,16 @@ typedef struct walk {
     const int64_t *table;
     double entry;
     int i;
-    int64_t before;
+    int64_t upto;  // entries of ranks 0 to i
     double lo, hi; // of rank i
 } walk;
 
 static void look(walk *w)
 {
     const cost_shards *s = w->s;
-    bool there = w->i < s->n;
-    w->lo = w->table ? (double)w->before * w->entry : s->bytes * w->i / s->n;
-    w->hi = w->table ? (double)(w->before + (there ? w->table[w->i] : 0)) * w->entry
-                     : s->bytes * (w->i + 1) / s->n;
+    if (w->table && w->i < s->n) w->upto += w->table[w->i];
+    w->lo = w->hi;
+    w->hi = w->table ? (double)w->upto * w->entry : s->bytes * (w->i + 1) / s->n;
 }
 
 static walk walk_start(const cost_shards *s, const int64_t *table)
@@ -124,7 +123,6 @@ static walk walk_start(const cost_shards *s, const int64_t *table)
 
 static void step(walk *w)
 {
-    if (w->table) w->before += w->table[w->i];
     w->i++;
     look(w);
 }

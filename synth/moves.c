@@ -157,6 +157,7 @@ static void group_shards(const syn_costs *c, const syn_move *move, int group, co
         sh->inner = syn_axes_link(c, AXIS1);
         sh->between = c->group_link[0][0];
     }
+    cost_measure(sh);
 }
 
 // Whether a group moves the same over the same links as the group before it.
