@@ -266,15 +266,16 @@ static uint64_t structure_of(const ms_problem *p)
 
 // Both greedy orders are planned to the end, unless the first is cheap; the one with less work
 // stays.
-static void find_order(solve *s, ms_order *o)
+static void find_order(solve *s, double max_work, ms_order *o)
 {
     int n_vars = s->p->n_vars;
     o->work = (double)INFINITY;
     for (int rule = 0; rule < MS_N_RULES && o->work > CHEAP; rule++) {
         s->seq = HB_ARRAY(s->arena, int, n_vars);
-        s->n_seq = ms_greedy(s->p, s->live, rule, s->seq);
+        s->n_seq = ms_greedy(s->p, s->live, rule, max_work, s->seq);
+        if (s->n_seq < 0) continue;
         plan(s);
-        if (rule && s->work >= o->work) continue;
+        if (s->work >= o->work) continue;
         memcpy(o->seq, s->seq, sizeof *s->seq * (size_t)s->n_seq);
         o->n = s->n_seq;
         o->work = s->work;
@@ -361,12 +362,13 @@ static ms_status solve_in(solve *s, hb_arena *keep, uint64_t max_cells, double m
         int *old_seq = s->seq, old_n = s->n_seq;
         o->seq = HB_ARRAY(keep, int, s->p->n_vars);
         o->structure = structure;
-        find_order(s, o);
+        find_order(s, max_work, o);
         if (o->work > old) {
             memcpy(o->seq, old_seq, sizeof *old_seq * (size_t)old_n);
             o->n = old_n;
             o->work = old;
         }
+        if (isinf(o->work)) return MS_TOO_LARGE;
         use_order(s, o);
         fits = plan(s);
     }

@@ -12,6 +12,7 @@
 
 #include "solver/minsum_parts.h"
 #include "solver/ms_reduce.h"
+#include "solver/ms_tile.h"
 
 // Stands for +inf inside the dual, where inf - inf would be NaN. Far above any sum of finite costs.
 typedef struct dual_edge {
@@ -163,19 +164,31 @@ static void slacks(const dual *d, double **slack, ms_min_rows *run)
     }
 }
 
+// The least value among the survivors.
 static ms_status eliminate(dual *d, double **slack, double room, uint64_t max_cells,
                            double max_work, int *assignment, double *value)
 {
-    const double **unary = hb_alloc(d->arena, sizeof *unary * (size_t)(d->p->n_vars + 1));
-    for (int v = 0; v < d->p->n_vars; v++) {
-        double *u = HB_ARRAY(d->arena, double, d->p->domain[v]);
+    int n = d->p->n_vars;
+    hb_arena *tmp = hb_arena_new();
+    bool **left = hb_alloc(tmp, sizeof *left * (size_t)(n + 1));
+    for (int v = 0; v < n; v++) {
+        left[v] = HB_ARRAY(tmp, bool, d->p->domain[v]);
         for (int i = 0; i < d->p->domain[v]; i++)
-            u[i] = slack[v][i] <= room ? d->p->unary[v][i] : (double)INFINITY;
-        unary[v] = u;
+            left[v][i] = slack[v][i] <= room;
     }
-    ms_problem q = *d->p;
-    q.unary = unary;
-    return ms_solve_within(&q, max_cells, max_work, assignment, value);
+    ms_status status = MS_INFEASIBLE;
+    ms_reduced *r = ms_reduce(tmp, d->p, (const bool *const *)left);
+    if (r) {
+        const ms_problem *rest = ms_reduced_problem(r);
+        int *x = HB_ARRAY(tmp, int, rest->n_vars + 1);
+        status = ms_solve_within(rest, max_cells, max_work, x, value);
+        if (status == MS_OPTIMAL) {
+            ms_reduced_expand(r, x, assignment);
+            *value = ms_value(d->p, assignment);
+        }
+    }
+    hb_arena_free(tmp);
+    return status;
 }
 
 // --- start ---
@@ -284,6 +297,15 @@ static bool raise_bound(dual *d, ms_min_rows *run, int most, double gap, state *
     return true;
 }
 
+// Eliminates whatever could be better than the best assignment; whether that could be done.
+static bool prove(dual *d, double **slack, uint64_t max_cells, double max_work, int *x, state *s)
+{
+    double room = s->value - s->lower + noise(d);
+    if (try_room(d, slack, room, max_cells, max_work, x, s) != MS_OPTIMAL) return false;
+    s->lower = s->value;
+    return true;
+}
+
 // Sweeps and eliminations of growing size until the best assignment is proved within gap.
 static ms_status close_gap(dual *d, uint64_t max_cells, double gap, state *s)
 {
@@ -296,6 +318,11 @@ static ms_status close_gap(dual *d, uint64_t max_cells, double gap, state *s)
     for (int v = 0; v < n; v++)
         slack[v] = HB_ARRAY(d->arena, double, d->p->domain[v]);
     s->lower = bound(d);
+    if (!isinf(s->value)) {
+        if (s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
+        slacks(d, slack, run);
+        if (prove(d, slack, max_cells, work, x, s)) return MS_OPTIMAL;
+    }
     for (int round = 0; round < ROUNDS; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
         if (!raise_bound(d, run, SWEEPS, gap, s)) return MS_INFEASIBLE;
         slacks(d, slack, run);
@@ -309,14 +336,51 @@ static ms_status close_gap(dual *d, uint64_t max_cells, double gap, state *s)
             if (t == MS_OPTIMAL) break;
         }
         if (s->value <= s->lower + gap * scale) return MS_OPTIMAL;
-        if (isinf(s->value)) continue;
-        double room = s->value - s->lower + noise(d);
-        if (try_room(d, slack, room, max_cells, 8 * work, x, s) == MS_OPTIMAL) {
-            s->lower = s->value;
-            return MS_OPTIMAL;
-        }
+        if (!isinf(s->value) && prove(d, slack, max_cells, 8 * work, x, s)) return MS_OPTIMAL;
     }
     return MS_TOO_LARGE;
+}
+
+// Sweeps on until the bound is as good as rounding lets it be, or stays.
+static void tighten(dual *d, double value)
+{
+    enum { BATCH = 10, BATCHES = 20 };
+    ms_min_rows *run = ms_best_min_rows();
+    double lower = bound(d);
+    for (int i = 0; i < BATCHES && lower < value - 1e-9 * fabs(value); i++) {
+        double before = lower;
+        for (int k = 0; k < BATCH; k++)
+            sweep(d, run, k & 1);
+        lower = bound(d);
+        if (lower - before < 0.05 * (value - before)) break;
+    }
+}
+
+// The start that the solution of fewer layers gives: messages, and an assignment.
+static void start_from(const ms_problem *p, const ms_tile *tile, uint64_t max_cells, double gap,
+                       ms_warm *w, state *s)
+{
+    hb_arena *tmp = hb_arena_new();
+    const ms_problem *q = &tile->small;
+    int *x = HB_ARRAY(tmp, int, q->n_vars + 1);
+    dual d = {.arena = tmp, .p = q};
+    ms_warm *small = warm_for(tmp, q, NULL);
+    begin(&d, small);
+    state t = {.value = (double)INFINITY, .best = x};
+    if (close_gap(&d, max_cells, gap, &t) == MS_OPTIMAL) {
+        tighten(&d, t.value);
+        for (int e = 0; e < p->n_edges; e++) {
+            int k = tile->like_edge[e];
+            if (k < 0) continue;
+            size_t na = (size_t)p->domain[p->edge[e].a], nb = (size_t)p->domain[p->edge[e].b];
+            memcpy(w->to_a[e], small->to_a[k], sizeof *w->to_a[e] * na);
+            memcpy(w->to_b[e], small->to_b[k], sizeof *w->to_b[e] * nb);
+        }
+        for (int v = 0; v < p->n_vars; v++)
+            s->best[v] = x[tile->like_var[v]];
+        s->value = ms_value(p, s->best);
+    }
+    hb_arena_free(tmp);
 }
 
 ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, double cheap,
@@ -331,8 +395,11 @@ ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, d
     if (status != MS_TOO_LARGE) return status;
     hb_arena *tmp = hb_arena_new();
     dual d = {.arena = tmp, .p = p};
-    begin(&d, warm_for(a, p, cache));
+    ms_warm *warm = warm_for(a, p, cache);
     state s = {.value = (double)INFINITY, .best = assignment};
+    const ms_tile *tile = ms_tile_find(tmp, p);
+    if (tile) start_from(p, tile, max_cells, gap / 2, warm, &s);
+    begin(&d, warm);
     status = close_gap(&d, max_cells, gap, &s);
     if (status == MS_TOO_LARGE) {
         int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
@@ -352,7 +419,7 @@ ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, do
                         ms_warm **cache, int *assignment, double *value, double *lower)
 {
     hb_arena *tmp = hb_arena_new();
-    ms_reduced *r = ms_reduce(tmp, p);
+    ms_reduced *r = ms_reduce(tmp, p, NULL);
     ms_status status = MS_INFEASIBLE;
     double below = 0;
     *value = (double)INFINITY;

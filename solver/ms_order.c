@@ -138,7 +138,17 @@ static void eliminate(graph *g, int v)
     }
 }
 
-int ms_greedy(const ms_problem *p, const ms_live *live, int rule, int *seq)
+// Cells of the table that eliminating v would make, times its own states: the additions it takes at
+// least.
+static double work_of(const graph *g, const ms_live *live, int v)
+{
+    double work = live[v].n;
+    for (int i = 0; i < g->near[v].n; i++)
+        work *= live[g->near[v].p[i]].n;
+    return work;
+}
+
+int ms_greedy(const ms_problem *p, const ms_live *live, int rule, double max_work, int *seq)
 {
     hb_arena *arena = hb_arena_new();
     graph g = {.arena = arena, .n = p->n_vars, .rule = rule};
@@ -174,6 +184,10 @@ int ms_greedy(const ms_problem *p, const ms_live *live, int rule, int *seq)
     while (g.heap.n) {
         entry e = pop(&g);
         if (g.stamp[e.var] != e.stamp) continue;
+        if (work_of(&g, live, e.var) > max_work) {
+            n = -1;
+            break;
+        }
         seq[n++] = e.var;
         eliminate(&g, e.var);
     }

@@ -197,44 +197,6 @@ static int choose_keep(ms_reduced *r, int v)
     return keep;
 }
 
-// One look at every listed variable; false if one has no possible state.
-static bool drop_states(ms_reduced *r)
-{
-    int n = r->look.n, *v = hb_copy(r->arena, r->look.p, sizeof *v * (size_t)n);
-    r->look.n = 0;
-    for (int i = 0; i < n; i++) {
-        variable *x = &r->var[v[i]];
-        x->look = false;
-        if (x->gone) continue;
-        x->keep = choose_keep(r, v[i]);
-        if (x->keep == -2) return false;
-    }
-    for (int i = 0; i < n; i++) {
-        variable *x = &r->var[v[i]];
-        if (x->gone || x->keep < 0) continue;
-        for (int k = 0; k < x->edges.n; k++) {
-            edge *e = &r->edges.p[x->edges.p[k]];
-            ms_grid g = ms_grid_at(r->grids, e->table);
-            int rows = r->var[e->a].keep, cols = r->var[e->b].keep;
-            if (g.rows != r->var[e->a].n || g.cols != r->var[e->b].n) continue; // done already
-            e->table = ms_grid_shrink(r->grids, e->table, rows, cols);
-            changed(r, other_end(e, v[i]));
-        }
-        if (!x->try) HB_PUSH(r->arena, &r->try, v[i]);
-        x->try = true;
-    }
-    for (int i = 0; i < n; i++) {
-        variable *x = &r->var[v[i]];
-        if (x->keep >= 0 && !x->gone) {
-            x->unary = ms_grid_shrink(r->grids, x->unary, x->keep, -1);
-            x->state = ms_keep_states(r->grids, x->state, x->keep);
-            ms_keep_list(r->grids, x->keep, &x->n);
-        }
-        x->keep = -1;
-    }
-    return true;
-}
-
 // --- elimination ---
 
 // A table may grow by this much over the two it replaces.
@@ -318,6 +280,70 @@ static void eliminate(ms_reduced *r)
     }
 }
 
+// --- states ---
+
+// Drops the states that the keep lists of these variables leave out.
+static void apply_keeps(ms_reduced *r, const int *v, int n)
+{
+    for (int i = 0; i < n; i++) {
+        variable *x = &r->var[v[i]];
+        if (x->gone || x->keep < 0) continue;
+        for (int k = 0; k < x->edges.n; k++) {
+            edge *e = &r->edges.p[x->edges.p[k]];
+            ms_grid g = ms_grid_at(r->grids, e->table);
+            int rows = r->var[e->a].keep, cols = r->var[e->b].keep;
+            if (g.rows != r->var[e->a].n || g.cols != r->var[e->b].n) continue; // done already
+            e->table = ms_grid_shrink(r->grids, e->table, rows, cols);
+            changed(r, other_end(e, v[i]));
+        }
+        if (!x->try) HB_PUSH(r->arena, &r->try, v[i]);
+        x->try = true;
+    }
+    for (int i = 0; i < n; i++) {
+        variable *x = &r->var[v[i]];
+        if (x->keep >= 0 && !x->gone) {
+            x->unary = ms_grid_shrink(r->grids, x->unary, x->keep, -1);
+            x->state = ms_keep_states(r->grids, x->state, x->keep);
+            ms_keep_list(r->grids, x->keep, &x->n);
+        }
+        x->keep = -1;
+    }
+}
+
+// One look at every listed variable; false if one has no possible state.
+static bool drop_states(ms_reduced *r)
+{
+    int n = r->look.n, *v = hb_copy(r->arena, r->look.p, sizeof *v * (size_t)n);
+    r->look.n = 0;
+    for (int i = 0; i < n; i++) {
+        variable *x = &r->var[v[i]];
+        x->look = false;
+        if (x->gone) continue;
+        x->keep = choose_keep(r, v[i]);
+        if (x->keep == -2) return false;
+    }
+    apply_keeps(r, v, n);
+    return true;
+}
+
+// The states the caller leaves; false if a variable has none.
+static bool take_left(ms_reduced *r, const bool *const *left)
+{
+    int n = r->p->n_vars, *v = HB_ARRAY(r->arena, int, n + 1), *at = NULL, room = 0;
+    for (int i = 0; i < n; i++) {
+        int domain = r->p->domain[i], m = 0;
+        if (domain > room) at = HB_ARRAY(r->arena, int, room = domain);
+        for (int k = 0; k < domain; k++)
+            if (left[i][k]) at[m++] = k;
+        if (m == 0) return false;
+        v[i] = i;
+        if (m < domain) r->var[i].keep = ms_keep(r->grids, at, m);
+    }
+    apply_keeps(r, v, n);
+    eliminate(r);
+    return true;
+}
+
 // --- result ---
 
 static void write_rest(ms_reduced *r)
@@ -345,7 +371,7 @@ static void write_rest(ms_reduced *r)
     r->rest.edge = e;
 }
 
-ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p)
+ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p, const bool *const *left)
 {
     ms_reduced *r = HB_NEW(a, ms_reduced);
     r->arena = a;
@@ -370,6 +396,7 @@ ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p)
         int table = ms_grid_given(r->grids, e->table, p->domain[e->a], p->domain[e->b]);
         connect(r, e->a, e->b, table);
     }
+    if (left && !take_left(r, left)) return NULL;
     while (r->look.n > 0) {
         if (!drop_states(r)) return NULL;
         eliminate(r);

@@ -8,8 +8,9 @@
 
 typedef struct ms_reduced ms_reduced;
 
-// NULL: no assignment is finite. The result lives in a and points into p.
-ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p);
+// NULL: no assignment is finite. The result lives in a and points into p. left, if not NULL: by
+// variable and state, whether the state may be taken.
+ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p, const bool *const *left);
 // What is left. Equal tables are one pointer; domains and tables hold live states only.
 const ms_problem *ms_reduced_problem(const ms_reduced *r);
 double ms_reduced_constant(const ms_reduced *r); // to add to the value of an assignment of the rest

@@ -217,7 +217,7 @@ START_TEST(reduction_keeps_the_minimum)
         int *x = HB_ARRAY(a, int, p.n_vars), *y = HB_ARRAY(a, int, p.n_vars);
         double want = 0, rest = 0;
         ms_status should = ms_exhaustive(&p, x, &want);
-        ms_reduced *red = ms_reduce(a, &p);
+        ms_reduced *red = ms_reduce(a, &p, NULL);
         ms_status is = MS_INFEASIBLE;
         if (red) {
             const ms_problem *q = ms_reduced_problem(red);
