@@ -9,18 +9,24 @@
 //   min fill    the edges it would add, each the product of its ends' logs
 // Ties go to the variable whose elimination tree is lowest, then to the lowest index: a chain is
 // folded pairwise, all layers of a model at once, and equal layers stay equal.
-// O(sum of squared degrees) an update, a lazily cleaned heap.
+// O(sum of squared degrees) an update, a lazily cleaned heap. Variables that meet very many others
+// (a tied embedding, the norm that clips all gradients) are *hubs*: they go last, and whoever meets
+// them says so in a bit mask, or else every elimination would walk their long lists.
 
 typedef struct entry {
     int64_t score;
     int depth, var, stamp;
 } entry;
 
+enum { HUB_DEGREE = 48, MOST_HUBS = 64 };
+
 typedef struct graph {
     hb_arena *arena;
     int n;
     const int *log;     // 1024 log2 of the number of live states
-    HB_VEC(int) * near; // sorted
+    HB_VEC(int) * near; // sorted, without hubs
+    int hub[MOST_HUBS], n_hubs;
+    uint64_t *hubs;     // by variable: hubs it meets
     int *depth, *stamp; // stamp -1: gone
     int *merged, *met;  // scratch: a list, and counters by variable
     HB_VEC(entry) heap;
@@ -60,6 +66,14 @@ static entry pop(graph *g)
     return top;
 }
 
+static int64_t hub_logs(const graph *g, uint64_t hubs)
+{
+    int64_t sum = 0;
+    for (; hubs; hubs &= hubs - 1)
+        sum += g->log[g->hub[__builtin_ctzll(hubs)]];
+    return sum;
+}
+
 static int64_t fill_of(const graph *g, int v)
 {
     int64_t twice = 0;
@@ -72,6 +86,7 @@ static int64_t fill_of(const graph *g, int v)
                 k++;
             if (w != u && (k == g->near[u].n || g->near[u].p[k] != w)) missing += g->log[w];
         }
+        missing += 2 * hub_logs(g, g->hubs[v] & ~g->hubs[u]);
         twice += missing * g->log[u];
     }
     return twice / 2;
@@ -83,6 +98,7 @@ static void rate(graph *g, int v)
     if (g->rule == MS_MIN_FILL) {
         score = fill_of(g, v);
     } else {
+        score = hub_logs(g, g->hubs[v]);
         for (int i = 0; i < g->near[v].n; i++)
             score += g->log[g->near[v].p[i]];
     }
@@ -113,7 +129,8 @@ static void eliminate(graph *g, int v)
     g->stamp[v] = -1;
     for (int i = 0; i < g->near[v].n; i++) {
         int u = g->near[v].p[i];
-        grew |= merge(g, u, v);
+        grew |= merge(g, u, v) || (g->hubs[v] & ~g->hubs[u]);
+        g->hubs[u] |= g->hubs[v];
         if (g->depth[u] <= g->depth[v]) g->depth[u] = g->depth[v] + 1;
     }
     for (int i = 0; i < g->near[v].n; i++)
@@ -143,9 +160,53 @@ static void eliminate(graph *g, int v)
 static double work_of(const graph *g, const ms_live *live, int v)
 {
     double work = live[v].n;
+    for (uint64_t h = g->hubs[v]; h; h &= h - 1)
+        work *= live[g->hub[__builtin_ctzll(h)]].n;
     for (int i = 0; i < g->near[v].n; i++)
         work *= live[g->near[v].p[i]].n;
     return work;
+}
+
+static void sort_unique(int *q, int *n)
+{
+    int m = 0;
+    for (int i = 1; i < *n; i++) { // insertion sort
+        int x = q[i], j = i;
+        for (; j > 0 && q[j - 1] > x; j--)
+            q[j] = q[j - 1];
+        q[j] = x;
+    }
+    for (int i = 0; i < *n; i++)
+        if (!i || q[i] != q[m - 1]) q[m++] = q[i];
+    *n = m;
+}
+
+// Who meets whom; gives the hubs.
+static void link_up(graph *g, const ms_problem *p, const ms_live *live)
+{
+    int *degree = HB_ARRAY(g->arena, int, g->n), *hub = HB_ARRAY(g->arena, int, g->n);
+    for (int e = 0; e < p->n_edges; e++)
+        if (live[p->edge[e].a].n > 1 && live[p->edge[e].b].n > 1) {
+            degree[p->edge[e].a]++;
+            degree[p->edge[e].b]++;
+        }
+    for (int v = 0; v < g->n; v++) {
+        hub[v] = degree[v] > HUB_DEGREE && g->n_hubs < MOST_HUBS ? g->n_hubs : -1;
+        if (hub[v] >= 0) g->hub[g->n_hubs++] = v;
+    }
+    for (int e = 0; e < p->n_edges; e++) {
+        int a = p->edge[e].a, b = p->edge[e].b;
+        if (live[a].n < 2 || live[b].n < 2) continue;
+        if (hub[b] >= 0) g->hubs[a] |= (uint64_t)1 << hub[b];
+        if (hub[a] >= 0) g->hubs[b] |= (uint64_t)1 << hub[a];
+        if (hub[a] >= 0 || hub[b] >= 0) continue;
+        HB_PUSH(g->arena, &g->near[a], b);
+        HB_PUSH(g->arena, &g->near[b], a);
+    }
+    for (int v = 0; v < g->n; v++)
+        sort_unique(g->near[v].p, &g->near[v].n);
+    for (int h = 0; h < g->n_hubs; h++)
+        g->stamp[g->hub[h]] = -1;
 }
 
 int ms_greedy(const ms_problem *p, const ms_live *live, int rule, double max_work, int *seq)
@@ -154,6 +215,7 @@ int ms_greedy(const ms_problem *p, const ms_live *live, int rule, double max_wor
     graph g = {.arena = arena, .n = p->n_vars, .rule = rule};
     int *log = HB_ARRAY(arena, int, g.n), n = 0;
     g.near = hb_alloc(arena, sizeof *g.near * (size_t)g.n);
+    g.hubs = HB_ARRAY(arena, uint64_t, g.n);
     g.depth = HB_ARRAY(arena, int, g.n);
     g.stamp = HB_ARRAY(arena, int, g.n);
     g.merged = HB_ARRAY(arena, int, g.n);
@@ -161,36 +223,21 @@ int ms_greedy(const ms_problem *p, const ms_live *live, int rule, double max_wor
     g.log = log;
     for (int v = 0; v < g.n; v++)
         log[v] = (int)lround(1024 * log2((double)live[v].n));
-    for (int e = 0; e < p->n_edges; e++) {
-        int a = p->edge[e].a, b = p->edge[e].b;
-        if (live[a].n < 2 || live[b].n < 2) continue;
-        HB_PUSH(arena, &g.near[a], b);
-        HB_PUSH(arena, &g.near[b], a);
-    }
-    for (int v = 0; v < g.n; v++) {
-        int *q = g.near[v].p, m = 0; // insertion sort, then unique
-        for (int i = 1; i < g.near[v].n; i++) {
-            int x = q[i], j = i;
-            for (; j > 0 && q[j - 1] > x; j--)
-                q[j] = q[j - 1];
-            q[j] = x;
-        }
-        for (int i = 0; i < g.near[v].n; i++)
-            if (!i || q[i] != q[m - 1]) q[m++] = q[i];
-        g.near[v].n = m;
-    }
+    link_up(&g, p, live);
     for (int v = 0; v < g.n; v++)
-        if (live[v].n > 1) rate(&g, v);
+        if (live[v].n > 1 && !g.stamp[v]) rate(&g, v);
     while (g.heap.n) {
         entry e = pop(&g);
         if (g.stamp[e.var] != e.stamp) continue;
         if (work_of(&g, live, e.var) > max_work) {
-            n = -1;
-            break;
+            hb_arena_free(arena);
+            return -1;
         }
         seq[n++] = e.var;
         eliminate(&g, e.var);
     }
+    for (int h = 0; h < g.n_hubs; h++)
+        seq[n++] = g.hub[h];
     hb_arena_free(arena);
     return n;
 }
