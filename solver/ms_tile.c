@@ -250,11 +250,14 @@ static bool cut_vars(tiling *t, ms_tile *out)
     const double **unary = hb_alloc(t->arena, sizeof *unary * (size_t)p->n_vars);
     t->small_of = HB_ARRAY(t->arena, int, p->n_vars);
     out->like_var = HB_ARRAY(t->arena, int, p->n_vars);
+    out->repeated = HB_ARRAY(t->arena, bool, p->n_vars);
+    out->global = HB_ARRAY(t->arena, bool, p->n_vars);
     for (int v = 0; v < p->n_vars; v++) {
         t->small_of[v] = -1;
         if (where(t, v) == GONE) continue;
         domain[out->small.n_vars] = p->domain[v];
         unary[out->small.n_vars] = p->unary[v];
+        out->global[out->small.n_vars] = where(t, v) == GLOBAL;
         out->like_var[v] = t->small_of[v] = out->small.n_vars++;
     }
     for (int v = 0; v < p->n_vars; v++) {
@@ -262,7 +265,9 @@ static bool cut_vars(tiling *t, ms_tile *out)
         int like = shifted(t, v, t->cut - 1 - t->layer[v]);
         if (p->domain[like] != p->domain[v]) return false;
         out->like_var[v] = t->small_of[like];
+        out->repeated[t->small_of[like]] = true;
     }
+    out->times = t->gone + 1;
     out->small.domain = domain;
     out->small.unary = unary;
     return true;
@@ -290,6 +295,19 @@ static void ends_in_small(const tiling *t, const ms_edge *e, int *a, int *b)
     *b = vb < 0 ? -1 : t->small_of[vb];
 }
 
+// The id of the edge of the small problem that stands for e, a new one if there is none; -1 if its
+// ends have nobody to stand for them.
+static int find_edge(const tiling *t, ms_keys *known, const ms_edge *e)
+{
+    int a, b;
+    ends_in_small(t, e, &a, &b);
+    if (a < 0 || b < 0) return -1;
+    uint64_t table = address(e->table);
+    uint32_t key[4] = {(uint32_t)a, (uint32_t)b, (uint32_t)table, (uint32_t)(table >> 32)};
+    bool is_new;
+    return ms_key_id(known, key, 4, &is_new);
+}
+
 static bool cut_edges(tiling *t, ms_tile *out)
 {
     const ms_problem *p = t->p;
@@ -302,27 +320,34 @@ static bool cut_edges(tiling *t, ms_tile *out)
             place_of pa = where(t, g->a), pb = where(t, g->b);
             bool goes = (pa == GONE && pb != BELOW) || (pb == GONE && pa != BELOW);
             if (goes != (pass == 1)) continue;
-            int a, b;
-            ends_in_small(t, g, &a, &b);
-            if (a < 0 || b < 0) {
-                if (!goes) return false;
-                out->like_edge[e] = -1;
-                continue;
-            }
-            uint64_t table = address(g->table);
-            uint32_t key[4] = {(uint32_t)a, (uint32_t)b, (uint32_t)table, (uint32_t)(table >> 32)};
-            bool is_new;
-            int id = ms_key_id(known, key, 4, &is_new);
+            int id = find_edge(t, known, g);
             if (goes) {
                 out->like_edge[e] = id < out->small.n_edges ? id : -1;
                 continue;
             }
+            if (id < 0) return false;
+            out->like_edge[e] = id;
+            if (id < out->small.n_edges) continue;
+            int a, b;
+            ends_in_small(t, g, &a, &b);
             if (out->small.domain[a] != p->domain[g->a] || out->small.domain[b] != p->domain[g->b])
                 return false;
-            if (is_new) edge[out->small.n_edges++] = (ms_edge){a, b, g->table};
-            out->like_edge[e] = id;
+            edge[out->small.n_edges++] = (ms_edge){a, b, g->table};
         }
     out->small.edge = edge;
+    out->next = HB_ARRAY(t->arena, int, out->small.n_edges + 1);
+    for (int k = 0; k < out->small.n_edges; k++)
+        out->next[k] = -1;
+    for (int e = 0; e < p->n_edges; e++) { // those that end at the layer below the cut
+        const ms_edge *g = &p->edge[e];
+        if (t->in[g->a] < 0 || t->in[g->b] < 0 ||
+            t->layer[g->a] + t->layer[g->b] != 2 * t->cut - 3 ||
+            abs(t->layer[g->a] - t->layer[g->b]) != 1)
+            continue;
+        int a = shifted(t, g->a, 1), b = shifted(t, g->b, 1);
+        int id = find_edge(t, known, &(ms_edge){a, b, g->table});
+        if (id < out->small.n_edges && out->like_edge[e] >= 0) out->next[out->like_edge[e]] = id;
+    }
     return true;
 }
 

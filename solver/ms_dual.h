@@ -1,0 +1,54 @@
+// The dual of the local polytope relaxation: messages, sweeps over the edges, the bound they prove.
+// Inside solver/ only.
+//
+// Block-coordinate ascent edge by edge ("handshake" messages of MPLP++: Tourani et al., ECCV 2018).
+// With potentials th = unary + messages at hand, sum of min th is a lower bound as long as no edge
+// has to_a[i] + to_b[k] > table[i][k], which every handshake sees to: whatever messages a dual
+// begins with, if they come from handshakes over the same tables, its bound holds.
+
+#ifndef HAP_SOLVER_MS_DUAL_H
+#define HAP_SOLVER_MS_DUAL_H
+
+#include "solver/minsum_parts.h"
+
+typedef struct ms_dual_edge {
+    int a, b;
+    const double *f, *t; // table [a][b] and its transpose, +inf replaced
+    double *to_a, *to_b; // messages
+} ms_dual_edge;
+
+typedef struct ms_dual {
+    hb_arena *arena;
+    const ms_problem *p; // unary is not NULL
+    double big;  // stands for +inf, where inf - inf would be NaN; above any sum of finite costs
+    double **th; // by variable: unary + messages
+    ms_dual_edge *e;
+    double *h, *x; // scratch of the largest domain
+    ms_min_rows *run;
+} ms_dual;
+
+struct ms_warm {
+    hb_arena *arena;
+    int n_vars, n_edges;
+    int *domain;
+    double **to_a, **to_b; // by edge of the problem
+};
+
+// The messages in *cache, if they belong to such a problem, else new ones, all zero.
+ms_warm *ms_warm_for(hb_arena *a, const ms_problem *p, ms_warm **cache);
+
+// d works on the messages in w.
+void ms_dual_begin(ms_dual *d, hb_arena *arena, const ms_problem *p, ms_warm *w);
+// th from unary and messages.
+void ms_dual_sum(ms_dual *d);
+// Messages over an edge whose ends have potentials A and B without it: to_a, to_b.
+void ms_dual_messages(ms_dual *d, const ms_dual_edge *e, const double *A, const double *B,
+                      double *to_a, double *to_b);
+void ms_dual_shake(ms_dual *d, ms_dual_edge *e, bool flip);
+void ms_dual_sweep(ms_dual *d, bool back);
+double ms_dual_bound(const ms_dual *d);
+double ms_least(const double *x, int n);
+// What state i of each variable costs at least above the bound: slack[v][i].
+void ms_dual_slacks(const ms_dual *d, double **slack);
+
+#endif

@@ -1,0 +1,234 @@
+// Dual bound first, elimination last.
+//
+// The dual (ms_dual.h) gives a lower bound LB. A state survives a threshold T if LB plus what
+// choosing it costs at least is still at most T; everything of value <= T survives, so when the
+// elimination of the survivors finds a value <= T it is the minimum (reference: search.md 3).
+
+#include <math.h>
+#include <string.h>
+
+#include "solver/ms_dual.h"
+#include "solver/ms_reduce.h"
+#include "solver/ms_tile.h"
+
+// The least value among the survivors.
+static ms_status eliminate(ms_dual *d, double **slack, double room, uint64_t max_cells,
+                           double max_work, int *assignment, double *value)
+{
+    int n = d->p->n_vars;
+    hb_arena *tmp = hb_arena_new();
+    bool **left = hb_alloc(tmp, sizeof *left * (size_t)(n + 1));
+    for (int v = 0; v < n; v++) {
+        left[v] = HB_ARRAY(tmp, bool, d->p->domain[v]);
+        for (int i = 0; i < d->p->domain[v]; i++)
+            left[v][i] = slack[v][i] <= room;
+    }
+    ms_status status = MS_INFEASIBLE;
+    ms_reduced *r = ms_reduce(tmp, d->p, (const bool *const *)left);
+    if (r) {
+        const ms_problem *rest = ms_reduced_problem(r);
+        int *x = HB_ARRAY(tmp, int, rest->n_vars + 1);
+        status = ms_solve_within(rest, max_cells, max_work, x, value);
+        if (status == MS_OPTIMAL) {
+            ms_reduced_expand(r, x, assignment);
+            *value = ms_value(d->p, assignment);
+        }
+    }
+    hb_arena_free(tmp);
+    return status;
+}
+
+// --- the search between bound and value ---
+
+enum { MANY_STATES = 2000 }; // with more, plain elimination is not even planned before the bound
+static const double MOST_WORK = 5e8; // additions of one elimination, half a second or so
+
+typedef struct state {   // of one solve
+    double lower, value; // proved bound; best assignment so far, +inf none
+    int *best;
+} state;
+
+// Eliminates what survives `room` above the bound and keeps the result if it is better.
+static ms_status try_room(ms_dual *d, double **slack, double room, uint64_t max_cells,
+                          double max_work, int *x, state *s)
+{
+    double value = (double)INFINITY;
+    ms_status status = eliminate(d, slack, room, max_cells, max_work, x, &value);
+    if (status == MS_OPTIMAL && value < s->value) {
+        s->value = value;
+        memcpy(s->best, x, sizeof *x * (size_t)d->p->n_vars);
+    }
+    return status;
+}
+
+// Rounding in messages, which stay below big.
+static double noise(const ms_dual *d)
+{
+    return 1e-13 * d->big;
+}
+
+// Sweeps until the bound creeps; whether it is finite.
+static bool raise_bound(ms_dual *d, int most, double gap, state *s)
+{
+    enum { BATCH = 10 };
+    double creep = gap / 4 > 1e-3 ? gap / 4 : 1e-3; // of the bound, in one batch
+    for (int done = 0; done < most; done += BATCH) {
+        double before = s->lower;
+        for (int i = 0; i < BATCH; i++)
+            ms_dual_sweep(d, i & 1);
+        s->lower = ms_dual_bound(d);
+        if (s->lower >= d->big) return false;
+        if (s->lower - before < creep * fabs(s->lower)) break;
+    }
+    return true;
+}
+
+// Eliminates whatever could be better than the best assignment; whether that could be done.
+static bool prove(ms_dual *d, double **slack, uint64_t max_cells, double max_work, int *x, state *s)
+{
+    double room = s->value - s->lower + noise(d);
+    if (try_room(d, slack, room, max_cells, max_work, x, s) != MS_OPTIMAL) return false;
+    s->lower = s->value;
+    return true;
+}
+
+// Sweeps and eliminations of growing size until the best assignment is proved within gap.
+static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, state *s)
+{
+    enum { ROUNDS = 8, SWEEPS = 60 };
+    static const double share[] = {1e-3, 1e-4,
+                                   1e-6}; // of the bound, where a first value is looked for
+    int n = d->p->n_vars, *x = HB_ARRAY(d->arena, int, n + 1);
+    double **slack = hb_alloc(d->arena, sizeof *slack * (size_t)(n + 1)), work = 2e6;
+    for (int v = 0; v < n; v++)
+        slack[v] = HB_ARRAY(d->arena, double, d->p->domain[v]);
+    s->lower = ms_dual_bound(d);
+    if (!isinf(s->value)) { // the messages come from handshakes over the same tables
+        if (s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
+        ms_dual_slacks(d, slack);
+        if (prove(d, slack, max_cells, work, x, s)) return MS_OPTIMAL;
+    }
+    for (int round = 0; round < ROUNDS; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
+        if (!raise_bound(d, SWEEPS, gap, s)) return MS_INFEASIBLE;
+        ms_dual_slacks(d, slack);
+        double scale = fabs(s->lower);
+        for (size_t k = 0; k < sizeof share / sizeof *share; k++) {
+            ms_status t = try_room(d, slack, share[k] * scale + noise(d), max_cells, work, x, s);
+            if (t == MS_OPTIMAL && s->value <= s->lower + share[k] * scale) {
+                s->lower = s->value; // everything that good survived
+                return MS_OPTIMAL;
+            }
+            if (t == MS_OPTIMAL) break;
+        }
+        if (s->value <= s->lower + gap * scale) return MS_OPTIMAL;
+        if (!isinf(s->value) && prove(d, slack, max_cells, 8 * work, x, s)) return MS_OPTIMAL;
+    }
+    return MS_TOO_LARGE;
+}
+
+// Sweeps on until the bound for all layers meets the value, or creeps.
+static void tighten(ms_dual *d, const ms_tile *tile, double value)
+{
+    enum { BATCH = 4, BATCHES = 16 };
+    double lower = -(double)INFINITY;
+    for (int i = 0; i < BATCHES; i++) {
+        double before = lower;
+        lower = ms_tile_sweeps(tile, d, BATCH);
+        if (lower > value - 1e-9 * fabs(value)) break;
+        if (i > 1 && lower - before < 0.05 * (value - before)) break;
+    }
+}
+
+// The start that the solution of fewer layers gives: messages, and an assignment.
+static void start_from(const ms_problem *p, const ms_tile *tile, uint64_t max_cells, double gap,
+                       ms_warm *w, state *s)
+{
+    hb_arena *tmp = hb_arena_new();
+    const ms_problem *q = &tile->small;
+    int *x = HB_ARRAY(tmp, int, q->n_vars + 1);
+    ms_dual d;
+    ms_warm *small = ms_warm_for(tmp, q, NULL);
+    ms_dual_begin(&d, tmp, q, small);
+    state t = {.value = (double)INFINITY, .best = x};
+    if (close_gap(&d, max_cells, gap, &t) == MS_OPTIMAL) {
+        for (int v = 0; v < p->n_vars; v++)
+            s->best[v] = x[tile->like_var[v]];
+        s->value = ms_value(p, s->best);
+        tighten(&d, tile, s->value);
+        for (int e = 0; e < p->n_edges; e++) {
+            int k = tile->like_edge[e];
+            if (k < 0) continue;
+            size_t na = (size_t)p->domain[p->edge[e].a], nb = (size_t)p->domain[p->edge[e].b];
+            memcpy(w->to_a[e], small->to_a[k], sizeof *w->to_a[e] * na);
+            memcpy(w->to_b[e], small->to_b[k], sizeof *w->to_b[e] * nb);
+        }
+    }
+    hb_arena_free(tmp);
+}
+
+ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, double cheap,
+                         double gap, ms_warm **cache, int *assignment, double *value, double *lower)
+{
+    // Small enough to eliminate as it is?
+    ms_status status = MS_TOO_LARGE;
+    if (cheap >= 0 || p->n_edges == 0)
+        status =
+            ms_solve_within(p, max_cells, p->n_edges ? cheap : (double)INFINITY, assignment, value);
+    *lower = *value;
+    if (status != MS_TOO_LARGE) return status;
+    hb_arena *tmp = hb_arena_new();
+    ms_dual d;
+    ms_warm *warm = ms_warm_for(a, p, cache);
+    state s = {.value = (double)INFINITY, .best = assignment};
+    const ms_tile *tile = ms_tile_find(tmp, p);
+    if (tile) start_from(p, tile, max_cells, gap / 2, warm, &s);
+    ms_dual_begin(&d, tmp, p, warm);
+    for (int e = 0; tile && e < p->n_edges; e++)
+        if (tile->like_edge[e] < 0) ms_dual_shake(&d, &d.e[e], false);
+    status = close_gap(&d, max_cells, gap, &s);
+    if (status == MS_TOO_LARGE) {
+        int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
+        status = ms_solve_within(p, max_cells, 4 * MOST_WORK, x, value);
+        if (status == MS_OPTIMAL && *value <= s.value) {
+            memcpy(assignment, x, sizeof *x * (size_t)p->n_vars);
+            s.value = s.lower = *value;
+        }
+    }
+    *value = s.value;
+    *lower = s.lower < s.value ? s.lower : s.value;
+    hb_arena_free(tmp);
+    return status;
+}
+
+ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, double gap,
+                        ms_warm **cache, int *assignment, double *value, double *lower)
+{
+    hb_arena *tmp = hb_arena_new();
+    ms_reduced *r = ms_reduce(tmp, p, NULL);
+    ms_status status = MS_INFEASIBLE;
+    double below = 0;
+    *value = (double)INFINITY;
+    if (r) {
+        const ms_problem *rest = ms_reduced_problem(r);
+        int *x = HB_ARRAY(tmp, int, rest->n_vars + 1);
+        int states = 0;
+        for (int v = 0; v < rest->n_vars; v++)
+            states += rest->domain[v];
+        double cheap = states > MANY_STATES ? -1 : 2e6;
+        status = ms_solve_bound(a, rest, max_cells, cheap, gap, cache, x, value, &below);
+        below += ms_reduced_constant(r);
+        if (!isinf(*value)) {
+            ms_reduced_expand(r, x, assignment);
+            *value = ms_value(p, assignment);
+        }
+    }
+    hb_arena_free(tmp);
+    if (lower) *lower = below < *value ? below : *value; // equal up to rounding
+    return status;
+}
+
+ms_status ms_solve_dual(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms_warm **cache,
+                        int *assignment, double *value, double *lower)
+{
+    return ms_solve_near(a, p, max_cells, 0, cache, assignment, value, lower);
+}
