@@ -28,6 +28,7 @@ typedef struct graph {
     int hub[MOST_HUBS], n_hubs;
     uint64_t *hubs;     // by variable: hubs it meets
     int *depth, *stamp; // stamp -1: gone
+    entry *last;        // by variable: its newest
     int *merged, *met;  // scratch: a list, and counters by variable
     HB_VEC(entry) heap;
     int rule;
@@ -102,7 +103,10 @@ static void rate(graph *g, int v)
         for (int i = 0; i < g->near[v].n; i++)
             score += g->log[g->near[v].p[i]];
     }
-    push(g, (entry){score, g->depth[v], v, ++g->stamp[v]});
+    entry *e = &g->last[v];
+    if (g->stamp[v] > 0 && e->score == score && e->depth == g->depth[v]) return;
+    *e = (entry){score, g->depth[v], v, ++g->stamp[v]};
+    push(g, *e);
 }
 
 // near[u] = near[u] + near[v] without u and v; whether it grew.
@@ -218,6 +222,7 @@ int ms_greedy(const ms_problem *p, const ms_live *live, int rule, double max_wor
     g.hubs = HB_ARRAY(arena, uint64_t, g.n);
     g.depth = HB_ARRAY(arena, int, g.n);
     g.stamp = HB_ARRAY(arena, int, g.n);
+    g.last = HB_ARRAY(arena, entry, g.n);
     g.merged = HB_ARRAY(arena, int, g.n);
     g.met = HB_ARRAY(arena, int, g.n);
     g.log = log;

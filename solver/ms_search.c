@@ -106,7 +106,7 @@ static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, state *s)
     if (!isinf(s->value)) { // the messages come from handshakes over the same tables
         if (s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
         ms_dual_slacks(d, slack);
-        if (prove(d, slack, max_cells, work, x, s)) return MS_OPTIMAL;
+        if (prove(d, slack, max_cells, 8 * work, x, s)) return MS_OPTIMAL;
     }
     for (int round = 0; round < ROUNDS; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
         if (!raise_bound(d, SWEEPS, gap, s)) return MS_INFEASIBLE;
