@@ -8,7 +8,8 @@
 #include "tests/support/random_graph.h"
 
 static const char *const graphs[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",
-                                     "examples/bert-tiny/graph.json"};
+                                     "examples/bert-tiny/graph.json",
+                                     "examples/bert-moe-tiny/graph.json"};
 static const gen_options meshes[] = {
     {.n_axes = 1, .size = {1}, .n_classes = 1, .cut_percent = 50},
     {.n_axes = 1, .size = {3}, .n_classes = 2, .cut_percent = 80, .keep_grads = true},

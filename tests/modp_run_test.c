@@ -14,9 +14,10 @@
 #include "tests/support/random_graph.h"
 
 static const char *const graphs[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",
-                                     "examples/bert-tiny/graph.json"};
+                                     "examples/bert-tiny/graph.json",
+                                     "examples/bert-moe-tiny/graph.json"};
 static const char *const clusters[] = {"clusters/laptop.yaml", "clusters/laptop3.yaml"};
-enum { N_GRAPHS = 3, N_CLUSTERS = 2 };
+enum { N_GRAPHS = 4, N_CLUSTERS = 2 };
 
 typedef struct load {
     ir_graph *g;

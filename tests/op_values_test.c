@@ -49,8 +49,8 @@ static void feed_inputs(interp *x, const char *prefix)
 
 // --- PyTorch: every user row (op_fixtures.py; the gradient of CASE.out is the value of CASE) ---
 
-static const char *const families[] = {"dense",     "attention",  "lookup",
-                                       "pointwise", "reductions", "views", "moe"};
+static const char *const families[] = {"dense",      "attention", "lookup", "pointwise",
+                                       "reductions", "views",     "moe"};
 
 START_TEST(rows_agree_with_torch)
 {

@@ -9,7 +9,8 @@
 #include "tests/mutate.h"
 
 static const char *const graphs[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",
-                                     "examples/bert-tiny/graph.json"};
+                                     "examples/bert-tiny/graph.json",
+                                     "examples/bert-moe-tiny/graph.json"};
 static const char *const clusters[] = {"clusters/laptop1.yaml", "clusters/laptop3.yaml",
                                        "clusters/laptop.yaml", "clusters/laptop2x2.yaml",
                                        "clusters/a100x2-v100x2.yaml"};

@@ -6,6 +6,7 @@
 #   tests/train_cases.sh resume      checkpoints: half a run, saved, resumed, on the same and on other ranks
 #   tests/train_cases.sh dropout     the same mask under every plan
 #   tests/train_cases.sh variants    micro-batches and recomputation; also with dropout
+#   tests/train_cases.sh experts     rows cut before and after the experts, experts cut between
 set -u
 . tests/train_steps.sh
 torch=tests/torch
@@ -198,11 +199,25 @@ variants()
     same_on_one $graph gpt2-tiny 10 with laptop dp-prop --recompute 1 --micro-batches 2
 }
 
+experts()
+{
+    local graph=examples/bert-moe-tiny/graph.json cluster moe=layers.1.ffn
+    from=(--seed 1)
+    one moe $graph bert-moe-tiny 20
+    for cluster in laptop3 laptop2x2; do
+        same_on_one $graph bert-moe-tiny 20 moe $cluster auto --pin "$moe.w?=S(0)" \
+            --pin "$moe.expert_slots=S(0)" --pin 'layers.1.ln_1=S(0)' --pin "$moe.reshape=S(0)" \
+            --pin "$moe.reshape.2=S(1)"
+        grep -q 'coll_all_to_all_start(.*ffn_dispatch' "$work/$cluster-auto/program.c" ||
+            fail "no all-to-all of the dispatched tokens: this tests nothing"
+    done
+}
+
 case ${1:-} in
 zero-rows) zero_rows ;;
-batch | resume | dropout | variants) "$1" ;;
+batch | resume | dropout | variants | experts) "$1" ;;
 *)
-    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout|variants"
+    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout|variants|experts"
     exit 2
     ;;
 esac
