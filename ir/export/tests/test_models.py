@@ -169,14 +169,30 @@ def plain(doc):
     return {**doc, "nodes": [{k: v for k, v in n.items() if k != "from"} for n in doc["nodes"]]}
 
 
-@pytest.mark.parametrize("name", ["mlp", "gpt2-tiny", "bert-tiny", "bert", "gpt2", "gpt3-175b"])
+def test_sizes_of_haps_models(tmp_path):
+    """Parameters as counted in HAP's own models (LayerNorm included), and our positions."""
+    for name, sizes, count, positions in (
+        ("bert-hap", (8, 8), 107_854_336, 128 * 768),
+        ("vit", (8, 8), 56_798_986, 0),
+        ("bert-moe", (8, 8), 391_003_648, 128 * 768),
+        ("bert-moe", (8, 16), 391_003_648 + 8 * 37_748_736 + 8 * 2 * 4 * 768, 128 * 768),
+    ):
+        tensors = models.write(name, tmp_path / "g.json", sizes=sizes)["tensors"].values()
+        assert sum(np.prod(t["shape"]) for t in tensors if t["kind"] == "param") == count + positions, name
+    assert len(models.write("branches", tmp_path / "g.json", sizes=(3,))["nodes"]) == 3 * 6 + 3
+
+
+@pytest.mark.parametrize("name", [
+    "mlp", "gpt2-tiny", "bert-tiny", "bert", "gpt2", "gpt3-175b", "bert-moe-tiny", "vit-tiny", "bert-hap", "bert-moe", "vit",
+    "branches",
+])  # fmt: skip
 def test_committed_examples_are_fresh(name, tmp_path):
     with open(os.path.join(ROOT, "examples", name, "graph.json")) as f:
         committed = json.load(f)
     assert plain(models.write(name, tmp_path / "g.json")) == plain(committed)
 
 
-@pytest.mark.parametrize("name", ["mlp", "gpt2-tiny", "bert-tiny"])
+@pytest.mark.parametrize("name", ["mlp", "gpt2-tiny", "bert-tiny", "bert-moe-tiny", "vit-tiny"])
 def test_references_fit_the_graph(name):
     """The committed first loss and gradients are the committed graph's at the committed weights."""
     folder = os.path.join(ROOT, "tests", "torch", name)
