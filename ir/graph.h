@@ -189,7 +189,7 @@ typedef struct ir_graph {
 typedef struct ir_options {
     int64_t batch; // 0: as the file says
     ir_precision precision;
-    ir_dtype grad_dtype; // IR_F32 or IR_BF16
+    ir_dtype grad_dtype;   // IR_F32 or IR_BF16
     int64_t micro_batches; // variant.h; 0 and 1: the whole batch at once
     int64_t recompute;     // the first n blocks; IR_RECOMPUTE_ALL: all
 } ir_options;

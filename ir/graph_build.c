@@ -22,6 +22,10 @@ ir_graph *ir_build(hb_arena *a, const char *path, const ir_options *o, hb_diag *
         return NULL;
     must_hold(g);
     int blocks = o->recompute > 0 ? ir_blocks(g) : 0;
+    if (o->recompute > 0 && blocks == 0) {
+        hb_error(d, &g->src, (hb_pos){0}, "the step has no blocks that repeat, to recompute them");
+        return NULL;
+    }
     if (o->recompute > blocks && o->recompute != IR_RECOMPUTE_ALL) {
         hb_error(d, &g->src, (hb_pos){0}, "%lld blocks to recompute, but %d blocks repeat",
                  (long long)o->recompute, blocks);

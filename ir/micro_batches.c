@@ -11,9 +11,9 @@
 // A ONCE node reads chunks through concat; a chunk of what is not chunked (inputs) is a slice.
 //
 // Order: chunk by chunk, each in the step's own order, with the rest of the step behind the last;
-// what a node needs and is not there yet is done just before it (depth first). So a chunk's backward
-// pass follows its forward pass, while a sum over the whole batch (the number of tokens that a mean
-// is divided by) pulls forward what it needs of the other chunks, and no more.
+// what a node needs and is not there yet is done just before it (depth first). So a chunk's
+// backward pass follows its forward pass, while a sum over the whole batch (the number of tokens
+// that a mean is divided by) pulls forward what it needs of the other chunks, and no more.
 //
 // Random rows index their mask by the element of the whole tensor: a chunk says where it begins.
 
@@ -32,10 +32,10 @@ typedef struct splitting {
     int n_chunks;
     bool *batch;   // by class of f
     bool *chunked; // by node of g
-    int *whole;    // by tensor of g: the tensor of out, -1 none yet; a chain's total so far is in sum
-    int *sum;      // by tensor of g that the batch is summed out of: the chunks so far
-    int *part;     // [tensor of g][chunk]: -1 none yet
-    bool *busy;    // [node of g][chunk]: begun
+    int *whole; // by tensor of g: the tensor of out, -1 none yet; a chain's total so far is in sum
+    int *sum;   // by tensor of g that the batch is summed out of: the chunks so far
+    int *part;  // [tensor of g][chunk]: -1 none yet
+    bool *busy; // [node of g][chunk]: begun
     HB_VEC(int) origin; // by node of out: the node of g that it stands for or serves
     HB_VEC(int) chunk;  // by node of out: its chunk, -1 all
 } splitting;
@@ -142,10 +142,13 @@ static bool may_chunk(const splitting *s, int node)
         if (holds(r->out[o], s->g->tensors.p[n->out[o]].rank, k)) continue;
         if (r->reducer[o] != 's') return false;
         for (int t = 0; t < r->n_terms; t++) { // a term without the batch would be added K times
-            bool has = false;
-            for (int i = 0; i < n->n_in; i++)
-                has = has || (r->term[i] == t && holds(r->in[i], s->g->tensors.p[n->in[i]].rank, k));
-            if (!has) return false;
+            bool has = false, there = false;
+            for (int i = 0; i < n->n_in; i++) {
+                if (r->term[i] != t) continue;
+                there = true;
+                has = has || holds(r->in[i], s->g->tensors.p[n->in[i]].rank, k);
+            }
+            if (there && !has) return false;
         }
     }
     return true;
@@ -193,8 +196,8 @@ static int slice(splitting *s, int t, int chunk)
     ir_attr attr[3] = {{.kind = IR_ATTR_INT, .i = d},
                        {.kind = IR_ATTR_INT, .i = chunk * n},
                        {.kind = IR_ATTR_INT, .i = (chunk + 1) * n}};
-    int id = add(s, chunk_name(s, s->g->tensors.p[t].name, "#", chunk), IR_OP_slice,
-                 phase_of(s, t), 1, &from, attr, s->g->tensors.p[t].producer, chunk);
+    int id = add(s, chunk_name(s, s->g->tensors.p[t].name, "#", chunk), IR_OP_slice, phase_of(s, t),
+                 1, &from, attr, s->g->tensors.p[t].producer, chunk);
     return s->out->nodes.p[id].out[0];
 }
 
@@ -215,8 +218,8 @@ static int part_of(splitting *s, int t, int chunk)
 // Chunks one after the other, by as many concats as their operands need.
 static int join(splitting *s, int t)
 {
-    int n = s->n_chunks, *piece = HB_ARRAY(s->out->arena, int, n), producer =
-                                                                 s->g->tensors.p[t].producer;
+    int n = s->n_chunks, *piece = HB_ARRAY(s->out->arena, int, n),
+        producer = s->g->tensors.p[t].producer;
     for (int k = 0; k < n; k++)
         piece[k] = part_of(s, t, k);
     ir_attr dim = {.kind = IR_ATTR_INT, .i = batch_dim(s, t)};
@@ -227,7 +230,8 @@ static int join(splitting *s, int t)
             bool last = n <= IR_MAX_IN;
             hb_str name = s->g->tensors.p[t].name;
             if (!last) name = chunk_name(s, name, "#+", k);
-            int id = add(s, name, IR_OP_concat, phase_of(s, t), some, &piece[k], &dim, producer, -1);
+            int id =
+                add(s, name, IR_OP_concat, phase_of(s, t), some, &piece[k], &dim, producer, -1);
             piece[m++] = s->out->nodes.p[id].out[0];
         }
         n = m;
@@ -310,11 +314,12 @@ static void accumulate(splitting *s, int t, int made, int chunk)
     int producer = x->producer;
     ir_dtype dtype = x->dtype, wide = dtype == IR_BF16 || dtype == IR_F16 ? IR_F32 : dtype;
     bool last = chunk == s->n_chunks - 1, narrow = wide != dtype;
-    if (narrow) made = as_dtype(s, made, wide, chunk_name(s, x->name, "#f32.", chunk), producer, chunk);
+    if (narrow)
+        made = as_dtype(s, made, wide, chunk_name(s, x->name, "#f32.", chunk), producer, chunk);
     if (s->sum[t] >= 0) {
         hb_str name = last && !narrow ? x->name : chunk_name(s, x->name, "#..", chunk);
-        int id = add(s, name, IR_OP_add, s->g->nodes.p[producer].phase, 2,
-                     (int[]){s->sum[t], made}, NULL, producer, chunk);
+        int id = add(s, name, IR_OP_add, s->g->nodes.p[producer].phase, 2, (int[]){s->sum[t], made},
+                     NULL, producer, chunk);
         made = s->out->nodes.p[id].out[0];
     }
     s->sum[t] = made;
@@ -398,7 +403,7 @@ static void order(splitting *s)
 static void link_forward(splitting *s)
 {
     ir_graph *out = s->out;
-    int *of = HB_ARRAY(out->arena, int, s->g->nodes.n *s->n_chunks + 1);
+    int *of = HB_ARRAY(out->arena, int, s->g->nodes.n * s->n_chunks + 1);
     for (int n = out->nodes.n - 1; n >= 0; n--)
         if (s->origin.p[n] >= 0 && out->nodes.p[n].op == s->g->nodes.p[s->origin.p[n]].op)
             of[s->origin.p[n] * s->n_chunks + (s->chunk.p[n] < 0 ? 0 : s->chunk.p[n])] = n;
@@ -416,8 +421,7 @@ static void finish(splitting *s)
     if (s->g->loss >= 0) out->loss = whole_of(s, s->g->loss);
     for (int i = 0; i < s->g->updates.n; i++) {
         ir_update u = s->g->updates.p[i];
-        HB_PUSH(out->arena, &out->updates,
-                (ir_update){whole_of(s, u.tensor), whole_of(s, u.next)});
+        HB_PUSH(out->arena, &out->updates, (ir_update){whole_of(s, u.tensor), whole_of(s, u.next)});
     }
     for (int i = 0; i < s->g->grads.n; i++)
         HB_PUSH(out->arena, &out->grads, whole_of(s, s->g->grads.p[i]));
@@ -468,7 +472,8 @@ static bool classify(splitting *s, hb_diag *d)
 {
     const ir_graph *g = s->g;
     bool good = true;
-    for (int t = 0; t < g->tensors.n; t++) { // the batch twice in one tensor: what is a chunk of it?
+    for (int t = 0; t < g->tensors.n;
+         t++) { // the batch twice in one tensor: what is a chunk of it?
         int places = 0;
         for (int i = 0; i < g->tensors.p[t].rank; i++)
             for (int p = 0; p < s->f->dim[t][i].n; p++)
@@ -511,10 +516,10 @@ ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, int64_t k, hb_diag
     s.names = ir_names_new(a, step);
     s.batch = HB_ARRAY(a, bool, s.f->n_classes + 1);
     s.chunked = HB_ARRAY(a, bool, n_n + 1);
-    s.busy = HB_ARRAY(a, bool, n_n * n_k + 1);
+    s.busy = HB_ARRAY(a, bool, n_n *n_k + 1);
     s.whole = HB_ARRAY(a, int, n_t + 1);
     s.sum = HB_ARRAY(a, int, n_t + 1);
-    s.part = HB_ARRAY(a, int, n_t * n_k + 1);
+    s.part = HB_ARRAY(a, int, n_t *n_k + 1);
     memset(s.whole, -1, sizeof(int) * (size_t)(n_t + 1));
     memset(s.sum, -1, sizeof(int) * (size_t)(n_t + 1));
     memset(s.part, -1, sizeof(int) * (size_t)(n_t * n_k + 1));

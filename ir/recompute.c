@@ -269,10 +269,10 @@ static void redo(again *r, const block *b)
         for (int k = 0; k < n.n_out; k++) {
             ir_tensor x = r->g->tensors.p[n.out[k]];
             x.producer = out->nodes.n;
-            x.name = k == 0 && hb_str_eq(x.name, r->g->nodes.p[i].name)
-                         ? n.name
-                         : ir_names_take(r->names,
-                                         hb_fmt(out->arena, "%.*s'again", HB_ARG(x.name)));
+            x.name =
+                k == 0 && hb_str_eq(x.name, r->g->nodes.p[i].name)
+                    ? n.name
+                    : ir_names_take(r->names, hb_fmt(out->arena, "%.*s'again", HB_ARG(x.name)));
             HB_PUSH(out->arena, &out->tensors, x);
             r->copy[n.out[k]] = out->tensors.n - 1;
             n.out[k] = out->tensors.n - 1;

@@ -230,8 +230,8 @@ const char *cpu_cast(const hap_step_state *s, const hap_op_call *c)
                     hap_dtype_name(y->type));
 }
 
-// Counter = first + the element's index in the global tensor: walks the dims by global index, the last in
-// runs.
+// Counter = first + the element's index in the global tensor: walks the dims by global index, the
+// last in runs.
 const char *cpu_dropout(const hap_step_state *s, const hap_op_call *c)
 {
     enum { BLOCK = 256 };

@@ -78,16 +78,17 @@ static bool overlap(replay *r, int x, int y)
 
 static void run_op(replay *r, const syn_instr *in)
 {
-    bool zero_copy =
-        in->kind == SYN_OP && ir_row(r->p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY;
+    unsigned flags = in->kind == SYN_OP ? ir_row(r->p->g->nodes.p[in->node].op)->flags : 0;
     for (int i = 0; i < in->n_in; i++)
         check_read(r, in->in[i]);
     for (int o = 0; o < in->n_out; o++) {
         bool view = false;
         for (int i = 0; i < in->n_in; i++) {
             if (in->in[i] == in->out[o] || !overlap(r, in->in[i], in->out[o])) continue;
-            view = zero_copy && same_place(r, in->in[i], in->out[o]);
-            if (!view) fail(r, "result lies on an operand:", in->out[o]);
+            bool same = same_place(r, in->in[i], in->out[o]);
+            view = flags & IR_ZERO_COPY && same;
+            if (!view && !(flags & IR_OVER && same))
+                fail(r, "result lies on an operand:", in->out[o]);
         }
         for (int k = 0; k < o; k++)
             if (overlap(r, in->out[k], in->out[o]))

@@ -284,8 +284,8 @@ static bool make_sdpa(maker *m) // grouped heads: k and v are parameters with on
     int64_t heads = random_below(&m->r, 2) ? q.dim[1] : 1, keys = size(m), width = size(m);
     int k = param(m, 4, (int64_t[]){q.dim[0], heads, keys, q.dim[3]});
     int v = param(m, 4, (int64_t[]){q.dim[0], heads, keys, width});
-    ir_attr a[4];
-    for (int i = 0; i < 4; i++)
+    ir_attr a[IR_MAX_ATTR];
+    for (int i = 0; i < ir_row(IR_OP_sdpa)->n_attr; i++)
         a[i] = ir_row(IR_OP_sdpa)->attr[i].value;
     a[0].i = random_below(&m->r, 2);
     keep(m, node(m, IR_OP_sdpa, 3, (int[]){x, k, v}, a));
