@@ -88,8 +88,9 @@ static void print_json(hb_arena *a, const emit_plan *e)
     fputs(b.p, stdout);
 }
 
-// The front end once more, step by step, printing what -d asks for.
-static void dump_front(hb_arena *a, const char *letters, const char *graph, const ir_options *o)
+// The front end once more, step by step, printing what -d asks for; variant: what it ends in.
+static void dump_front(hb_arena *a, const char *letters, const char *graph, const ir_options *o,
+                       const ir_graph *variant)
 {
     hb_diag *d = hb_diag_new(a);
     ir_graph *g = ir_read(a, graph, o, d);
@@ -105,6 +106,10 @@ static void dump_front(hb_arena *a, const char *letters, const char *graph, cons
         ir_print(&b, g);
         fputs(b.p, stdout);
     }
+    if (!strchr(letters, 'v')) return;
+    hb_buf b = {.arena = a};
+    ir_print(&b, variant);
+    fputs(b.p, stdout);
 }
 
 static void dump(hb_arena *a, const char *letters, const cli_inputs *in, const syn_program *p)
@@ -128,7 +133,8 @@ static int synthesize(hb_arena *a, int argc, char **argv)
 {
     const char *out = NULL, *batch = NULL, *strategy = NULL, *limit = NULL, *seed = NULL,
                *dumps = "";
-    const char *precision = NULL, *micro = NULL, *recompute = NULL, *grad = NULL, *backend = NULL, *mesh = NULL;
+    const char *precision = NULL, *micro = NULL, *recompute = NULL, *grad = NULL, *backend = NULL,
+               *mesh = NULL;
     bool json = false, quiet = false, verbose = false, keep = false, help = false, pinned = false;
     const char **pin = HB_ARRAY(a, const char *, argc + 1);
     const cli_option options[] = {
@@ -195,7 +201,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     for (; pin[n_pins]; n_pins++)
         pins[n_pins] = hb_str_c(a, pin[n_pins]);
     if (!cli_pins(a, &in, pins, n_pins, &o.pins)) goto done;
-    dump_front(a, dumps, file[0], &front);
+    dump_front(a, dumps, file[0], &front, in.g);
     bool talk = !quiet && isatty(STDERR_FILENO);
     if (talk)
         fprintf(stderr, "planning %d nodes on %d ranks (Ctrl-C keeps the best plan so far)\n",

@@ -87,6 +87,36 @@ static hb_str list_text(place *s, const syn_instr *i, int from, int n, const cha
     return name;
 }
 
+// The key of a random row in a block's function: every entry of the block has its own.
+static hb_str key_text(place *s, int k)
+{
+    pt *t = s->t;
+    const syn_loop *l = &t->p->loops.p[s->loop];
+    const pb_loop *bl = &t->b->loop[s->loop];
+    int64_t *key = HB_ARRAY(t->a, int64_t, l->count), step;
+    lines_one *line = HB_ARRAY(t->a, lines_one, l->count);
+    for (int it = 0; it < l->count; it++) {
+        int entry = bl->dir > 0 ? it : l->count - 1 - it;
+        int node = t->p->instr.p[l->first + it * l->len + s->j].node;
+        key[entry] = t->p->g->nodes.p[node].attr[k].i;
+        line[entry].code = hb_fmt(t->a, "%lld", (long long)key[entry]);
+        line[entry].comment = t->p->g->nodes.p[node].name;
+    }
+    step = key[1] - key[0];
+    bool even = true;
+    for (int e = 1; e < l->count; e++)
+        even = even && key[e] - key[e - 1] == step;
+    if (even && step == 0) return hb_fmt(t->a, "%lld", (long long)key[0]);
+    hb_str block = t->b->blocks.p[bl->block].name;
+    if (even)
+        return hb_fmt(t->a, "%lld + %lld * (b - %.*s)", (long long)key[0], (long long)step,
+                      HB_ARG(block));
+    hb_str name = emit_unique(t->a, s->locals, HB_STR("keys"));
+    lines_list(&t->l, s->indent, hb_fmt(t->a, "static const int64_t %.*s[] =", HB_ARG(name)), line,
+               l->count);
+    return hb_fmt(t->a, "%.*s[b - %.*s]", HB_ARG(name), HB_ARG(block));
+}
+
 static void print_op(place *s, int index)
 {
     pt *t = s->t;
@@ -112,7 +142,9 @@ static void print_op(place *s, int index)
             arg[k++] = o < i->n_in ? operand(s, i, i->n_out + o) : HB_STR("NULL");
     }
     for (int o = 0; o < row->n_attr; o++)
-        arg[k++] = attr_text(t, row, o, &n->attr[o]);
+        arg[k++] = s->loop >= 0 && strcmp(row->attr[o].name, "key") == 0
+                       ? key_text(s, o)
+                       : attr_text(t, row, o, &n->attr[o]);
     int shown = i->n_out > 0 ? i->out[0] : i->in[0];
     hb_str brief = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(emit_shape(t->a, t->p, shown, t->table)),
                           HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));

@@ -205,6 +205,13 @@ void emit_report_text(hb_buf *out, const emit_plan *e)
               HB_ARG(p->g->sha), (long long)p->g->batch, HB_ARG(p->cluster->name), p->mesh->n_ranks,
               p->cluster->n_ranks, HB_ARG(p->strategy),
               p->cluster->emulated ? "; emulated devices" : "");
+    const ir_graph *g = p->g;
+    if (g->micro_batches > 1)
+        hb_printf(out, "%d micro-batches of %lld\n", g->micro_batches,
+                  (long long)(g->batch / g->micro_batches));
+    if (g->recomputed > 0)
+        hb_printf(out, "%d block%s computed again for the backward pass\n", g->recomputed,
+                  g->recomputed == 1 ? "" : "s");
     double shown = t->comm - t->hidden;
     hb_printf(
         out, "\nPredicted %s ms a step = %s compute and idle + %s communication - %s hidden\n",

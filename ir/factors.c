@@ -177,6 +177,8 @@ static void name_classes(work *w)
         else if (f->cls[c].batch && !f->cls[c].whole)
             name_class(f, used, c, 'b');
     }
+    for (int c = 0; c < f->n_classes; c++)
+        if (f->cls[c].batch) name_class(f, used, c, 'b'); // a part that is never cut
     for (int i = 0; i < g->nodes.n; i++) {
         const ir_node *n = &g->nodes.p[i];
         if (n->op == IR_OP_sdpa) {

@@ -133,6 +133,7 @@ typedef struct ir_node {
     ir_attr attr[IR_MAX_ATTR]; // in the row's order, defaults filled in
     hb_str from;               // the user's source line
     int forward; // backward node: the node it differentiates; update node: -1; forward node: itself
+    bool again;  // backward node that computes once more what `forward` did (recompute.c)
     hb_pos at;
 } ir_node;
 

@@ -21,6 +21,7 @@ ir_graph *ir_build(hb_arena *a, const char *path, const ir_options *o, hb_diag *
     if (!ir_expand(g, d) || !ir_casts(g, d) || !ir_autodiff(g, d) || !ir_optimize(g, d))
         return NULL;
     must_hold(g);
+    if (!o) return g;
     int blocks = o->recompute > 0 ? ir_blocks(g) : 0;
     if (o->recompute > 0 && blocks == 0) {
         hb_error(d, &g->src, (hb_pos){0}, "the step has no blocks that repeat, to recompute them");
@@ -35,11 +36,4 @@ ir_graph *ir_build(hb_arena *a, const char *path, const ir_options *o, hb_diag *
     ir_graph *variant = ir_variant(a, g, o->micro_batches, n, d);
     if (variant && variant != g) must_hold(variant);
     return variant;
-}
-
-ir_graph *ir_variant(hb_arena *a, ir_graph *step, int64_t micro_batches, int n_recomputed,
-                     hb_diag *d)
-{
-    ir_graph *g = n_recomputed > 0 ? ir_recompute(a, step, n_recomputed) : step;
-    return micro_batches > 1 ? ir_micro_batches(a, g, micro_batches, d) : g;
 }

@@ -264,6 +264,7 @@ static void redo(again *r, const block *b)
         n.name = ir_names_take(r->names, hb_fmt(out->arena, "%.*s'again", HB_ARG(n.name)));
         n.phase = IR_BACKWARD;
         n.forward = i;
+        n.again = true;
         for (int k = 0; k < n.n_in; k++)
             if (r->copy[n.in[k]] >= 0 && inside(r, b, n.in[k])) n.in[k] = r->copy[n.in[k]];
         for (int k = 0; k < n.n_out; k++) {

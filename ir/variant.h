@@ -31,6 +31,24 @@ ir_graph *ir_variant(hb_arena *a, ir_graph *step, int64_t micro_batches, int n_r
 // repeats.
 int ir_blocks(const ir_graph *step);
 
+// What a planner may try when memory binds: the step itself first, then one variant after the other
+// that keeps less at the turn from forward to backward, by powers of two of micro-batches and
+// quarters of the blocks; one that keeps no less than a milder one of both kinds is left out.
+// Proposed use: skip those that cannot save what is missing (a rank's share of saved[0] - saved[i]
+// is below its overflow), plan the rest in this order, and stop once two that fit in a row are
+// slower than the best. Time is for the judge to say: recomputation adds `again` to the step's
+// arithmetic and overlaps worse, chunks add launches, small products, and, where parameters are
+// kept cut, a gather a chunk.
+typedef struct ir_variant_choice {
+    int64_t micro_batches;
+    int recomputed;
+    double saved; // bytes of forward values (whole tensors) that the backward pass reads, a chunk's
+    double again; // arithmetic done twice, as a share of the step's
+} ir_variant_choice;
+enum { IR_MAX_VARIANTS = 32 };
+// Their number, at most IR_MAX_VARIANTS. Costs one ir_factorize and a few walks.
+int ir_variants(const ir_graph *step, ir_variant_choice *out);
+
 // The two halves of ir_variant, in the order in which it takes them.
 ir_graph *ir_recompute(hb_arena *a, const ir_graph *step, int n);
 ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, int64_t k, hb_diag *d);

@@ -91,6 +91,8 @@ static bool verify_node(const ir_graph *g, int id, hb_str *why)
     if (n->phase == IR_BACKWARD &&
         (n->forward < 0 || n->forward >= g->nodes.n || g->nodes.p[n->forward].phase != IR_FORWARD))
         WRONG("node %.*s: differentiates no forward node", HB_ARG(n->name));
+    if (n->again && (n->phase != IR_BACKWARD || n->op != g->nodes.p[n->forward].op))
+        WRONG("node %.*s: computes nothing again", HB_ARG(n->name));
     return true;
 }
 

@@ -28,7 +28,7 @@ START_TEST(table)
     ck_assert_int_eq(r->min_in, 3);
     ck_assert_int_eq(r->max_in, 4);
     ck_assert_int_eq(r->n_out, 2);
-    ck_assert_int_eq(r->n_attr, 4);
+    ck_assert_int_eq(r->n_attr, 5);
     ck_assert_str_eq(r->attr[1].name, "scale");
     ck_assert(r->attr[2].has_default && r->attr[2].kind == IR_ATTR_REAL);
     ck_assert(r->flags == (IR_USER | IR_RANDOM));

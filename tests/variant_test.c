@@ -358,6 +358,36 @@ START_TEST(narrow_sums)
 }
 END_TEST
 
+// Mildest first, each with less than the one before; the numbers are those of the graphs.
+START_TEST(choices)
+{
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    ir_graph *g = built(a, models[1]);
+    ir_variant_choice c[IR_MAX_VARIANTS];
+    int n = ir_variants(g, c), chunks = 0, again = 0;
+    ck_assert_int_gt(n, 8);
+    ck_assert(c[0].micro_batches == 1 && c[0].recomputed == 0 && c[0].again <= 0);
+    ck_assert_double_eq(c[0].saved, (double)saved(g));
+    for (int i = 1; i < n; i++) {
+        ck_assert(c[i].saved <= c[i - 1].saved);
+        ck_assert((c[i].again > 0) == (c[i].recomputed > 0) && c[i].again < 0.4);
+        chunks += c[i].recomputed == 0;
+        again += c[i].micro_batches == 1;
+        ir_graph *v = ir_variant(a, g, c[i].micro_batches, c[i].recomputed, d);
+        ck_assert(v != NULL);
+        ck_assert_int_eq(v->recomputed, c[i].recomputed);
+        if (c[i].micro_batches == 1) ck_assert_double_eq(c[i].saved, (double)saved(v));
+    }
+    ck_assert_int_eq(chunks, 3); // 2, 4, 8: the batch is 8
+    ck_assert_int_eq(again, 3);
+    n = ir_variants(built(a, models[0]), c); // nothing repeats, 64 rows
+    ck_assert_int_eq(n, 6);
+    ck_assert_int_eq(c[5].micro_batches, 32);
+    hb_arena_free(a);
+}
+END_TEST
+
 static int64_t peak(hb_arena *a, const cl_cluster *c, const char *path, const ir_options *o)
 {
     hb_diag *d = hb_diag_new(a);
@@ -409,6 +439,7 @@ int main(void)
     tcase_add_test(t, refused);
     tcase_add_test(t, whole_again);
     tcase_add_test(t, narrow_sums);
+    tcase_add_test(t, choices);
     tcase_add_test(t, memory);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

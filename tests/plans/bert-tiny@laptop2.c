@@ -87,33 +87,32 @@ static const int64_t at_704000[2] = {704000, 532480}, at_704256[2] = {704256, 53
 static const int64_t at_704512[2] = {704512, 532992}, at_704768[2] = {704768, 533248};
 static const int64_t at_705024[2] = {705024, 533504}, at_705280[2] = {705280, 533760};
 static const int64_t at_705536[2] = {705536, 534016}, at_706560[2] = {706560, 535040};
-static const int64_t at_748544[2] = {748544, 560640}, at_707584[2] = {707584, 536064};
-static const int64_t at_789504[2] = {789504, 585216}, at_2846720[2] = {2846720, 1819648};
-static const int64_t at_3030784[2] = {3030784, 1931520}, at_3031552[2] = {3031552, 1932032};
-static const int64_t at_1444864[2] = {1444864, 978432}, at_2068480[2] = {2068480, 1352704};
-static const int64_t at_1863680[2] = {1863680, 1229824}, at_2191360[2] = {2191360, 1426432};
-static const int64_t at_1986560[2] = {1986560, 1303552}, at_2314240[2] = {2314240, 1500160};
-static const int64_t at_2109440[2] = {2109440, 1377280}, at_2232320[2] = {2232320, 1451008};
-static const int64_t at_3010560[2] = {3010560, 1917952}, at_2355200[2] = {2355200, 1524736};
-static const int64_t at_2682880[2] = {2682880, 1721344}, at_2478080[2] = {2478080, 1598464};
+static const int64_t at_2887680[2] = {2887680, 1844224}, at_2846720[2] = {2846720, 1819648};
+static const int64_t at_707584[2] = {707584, 536064}, at_3030784[2] = {3030784, 1931520};
+static const int64_t at_3031552[2] = {3031552, 1932032}, at_1444864[2] = {1444864, 978432};
+static const int64_t at_2068480[2] = {2068480, 1352704}, at_1863680[2] = {1863680, 1229824};
+static const int64_t at_2191360[2] = {2191360, 1426432}, at_1986560[2] = {1986560, 1303552};
+static const int64_t at_2314240[2] = {2314240, 1500160}, at_2109440[2] = {2109440, 1377280};
+static const int64_t at_2232320[2] = {2232320, 1451008}, at_3010560[2] = {3010560, 1917952};
+static const int64_t at_2355200[2] = {2355200, 1524736}, at_2478080[2] = {2478080, 1598464};
 static const int64_t at_3018240[2] = {3018240, 1924608}, at_3020544[2] = {3020544, 1926144};
 static const int64_t at_2600960[2] = {2600960, 1672192}, at_1076224[2] = {1076224, 757248};
-static const int64_t at_1567744[2] = {1567744, 1052160}, at_2723840[2] = {2723840, 1745920};
-static const int64_t at_3022848[2] = {3022848, 1927680}, at_3025152[2] = {3025152, 1929216};
-static const int64_t at_2887680[2] = {2887680, 1844224}, at_2928640[2] = {2928640, 1868800};
+static const int64_t at_2723840[2] = {2723840, 1745920}, at_3022848[2] = {3022848, 1927680};
+static const int64_t at_3025152[2] = {3025152, 1929216}, at_2928640[2] = {2928640, 1868800};
 static const int64_t at_3032320[2] = {3032320, 1932544}, at_3033088[2] = {3033088, 1933056};
 static const int64_t at_2969600[2] = {2969600, 1893376}, at_1608704[2] = {1608704, 1076736};
 static const int64_t at_3033856[2] = {3033856, 1933568}, at_3034624[2] = {3034624, 1934080};
 static const int64_t at_1738240[2] = {1738240, 1155328}, at_3029504[2] = {3029504, 1930752};
 static const int64_t at_3035392[2] = {3035392, 1934592}, at_3029760[2] = {3029760, 1931008};
 static const int64_t at_3035648[2] = {3035648, 1934848}, at_1649664[2] = {1649664, 1101312};
-static const int64_t at_1690624[2] = {1690624, 1125888}, at_1321984[2] = {1321984, 904704};
-static const int64_t at_953344[2] = {953344, 683520}, at_2805760[2] = {2805760, 1795072};
+static const int64_t at_1690624[2] = {1690624, 1125888}, at_1567744[2] = {1567744, 1052160};
+static const int64_t at_1321984[2] = {1321984, 904704}, at_2805760[2] = {2805760, 1795072};
 static const int64_t at_3024384[2] = {3024384, 1928704}, at_3026688[2] = {3026688, 1930240};
 static const int64_t at_2560000[2] = {2560000, 1647616}, at_2437120[2] = {2437120, 1573888};
-static const int64_t at_1945600[2] = {1945600, 1278976}, at_3029504_2[2] = {3029504, 1924608};
-static const int64_t at_2887680_2[2] = {2887680, 1925120}, at_782848[2] = {782848, 562688};
-static const int64_t at_791040[2] = {791040, 570880}, at_745216[2] = {745216, 549376};
+static const int64_t at_2682880[2] = {2682880, 1721344}, at_1945600[2] = {1945600, 1278976};
+static const int64_t at_3029504_2[2] = {3029504, 1924608}, at_2887680_2[2] = {2887680, 1925120};
+static const int64_t at_782848[2] = {782848, 562688}, at_791040[2] = {791040, 570880};
+static const int64_t at_745216[2] = {745216, 549376};
 
 // Bytes from one block's buffer to the next one's.
 static const int64_t by_40960[2] = {40960, 24576}, by_16384[2] = {16384, 16384};
@@ -235,9 +234,9 @@ static void encoder_layer_forward(hap_rank *r, const encoder_layer_block *b)
     op_reshape(r, b->attention_self_reshape_3, b->attention_self_value, HAP_INTS(8, 32, 4, 16));
     op_transpose(r, b->attention_self_transpose_3, b->attention_self_reshape_3,
                  HAP_INTS(0, 2, 1, 3)); // y = x'    [8@rows 4 32 16]    0.0074 ms
-    // y = softmax(a b') c    [8@rows 4 32 16]    0.0283 ms
     op_sdpa(r, b->attention_self_sdpa, b->attention_self_sdpa_lse, b->attention_self_transpose,
-            b->attention_self_transpose_2, b->attention_self_transpose_3, NULL, false, 0.25, 0, 0);
+            b->attention_self_transpose_2, b->attention_self_transpose_3, NULL, false, 0.25, 0, 0,
+            0); // y = softmax(a b') c    [8@rows 4 32 16]    0.0283 ms
     // y = x'    [8@rows 32 4 16]    0.0074 ms
     op_transpose(r, b->attention_self_transpose_4, b->attention_self_sdpa, HAP_INTS(0, 2, 1, 3));
     // y = x    [8@rows 32 64]    0 ms
@@ -350,7 +349,7 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
                 b->attention_self_sdpa_dqkv_2, b->attention_self_transpose_4_dx,
                 b->attention_self_transpose, b->attention_self_transpose_2,
                 b->attention_self_transpose_3, b->attention_self_sdpa, b->attention_self_sdpa_lse,
-                NULL, false, 0.25, 0, 0); // y, y1, y2 = dq, dk, dv    [8@rows 4 32 16]    0.0693 ms
+                NULL, false, 0.25, 0, 0, 0); // [8@rows 4 32 16]    0.0693 ms
     op_transpose(r, b->attention_self_transpose_3_dx, b->attention_self_sdpa_dqkv_2,
                  HAP_INTS(0, 2, 1, 3)); // y = x'    [8@rows 32 4 16]    0.0074 ms
     op_reshape(r, b->attention_self_reshape_3_dx, b->attention_self_transpose_3_dx,
@@ -667,14 +666,14 @@ int main(int argc, char **argv)
               HAP_IOTA(0, 1));
 
     // Values of the step.
-    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_748544, HAP_I64, 2, rows_32);
+    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_2887680, HAP_I64, 2, rows_32);
     hap_tensor *embeddings_word_embeddings =
-        hap_at(r, SEG_LOCAL, at_707584, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_2846720, HAP_F32, 3, rows_32_64);
     hap_tensor *embeddings_token_type_embeddings_const_cut =
-        hap_at(r, SEG_LOCAL, at_748544, HAP_I64, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_2887680, HAP_I64, 2, rows_32);
     hap_tensor *embeddings_token_type_embeddings =
-        hap_at(r, SEG_LOCAL, at_789504, HAP_F32, 3, rows_32_64);
-    hap_tensor *embeddings_add = hap_at(r, SEG_LOCAL, at_748544, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_707584, HAP_F32, 3, rows_32_64);
+    hap_tensor *embeddings_add = hap_at(r, SEG_LOCAL, at_2846720, HAP_F32, 3, rows_32_64);
     hap_tensor *embeddings_position_embeddings =
         hap_at(r, SEG_LOCAL, at_707584, HAP_F32, 3, of_1_32_64);
     hap_tensor *embeddings_add_2 = hap_at(r, SEG_LOCAL, at_2846720, HAP_F32, 3, rows_32_64);
@@ -822,7 +821,8 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_2355200, by_40960, i, HAP_F32, 4, rows_32_4_16);
         b->attention_self_reshape_4 =
             hap_at_layer(r, SEG_LOCAL, at_2355200, by_40960, i, HAP_F32, 3, rows_32_64);
-        b->attention_output_dense = hap_at(r, SEG_LOCAL, at_2682880, HAP_F32, 3, rows_32_64);
+        b->attention_output_dense =
+            hap_at_layer(r, SEG_LOCAL, at_2478080, by_40960, i, HAP_F32, 3, rows_32_64);
         b->attention_output_dense_weight =
             hap_at_layer(r, SEG_SYM, at_147456, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.output.dense.weight"),
@@ -859,7 +859,8 @@ int main(int argc, char **argv)
                   b->t_intermediate_dense_bias, HAP_FILL(0));
         b->t_intermediate_intermediate_act_fn =
             hap_at_layer(r, SEG_LOCAL, at_1076224, by_122880, i, HAP_F32, 3, rows_32_192);
-        b->output_dense = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 3, rows_32_64);
+        b->output_dense =
+            hap_at_layer(r, SEG_LOCAL, at_2723840, by_40960, i, HAP_F32, 3, rows_32_64);
         b->output_dense_weight =
             hap_at_layer(r, SEG_SYM, at_344064, by_49152, i, HAP_F32, 2, of_64_192);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".output.dense.weight"),
@@ -896,8 +897,8 @@ int main(int argc, char **argv)
         b->output_dense_db = hap_at_layer(r, SEG_SYM, at_1650688, by_4096, i, HAP_F32, 1, of_64);
         b->t_intermediate_intermediate_act_fn_dx =
             hap_at(r, SEG_LOCAL, at_1321984, HAP_F32, 3, rows_32_192);
-        b->t_intermediate_dense_dx = hap_at(r, SEG_LOCAL, at_953344, HAP_F32, 3, rows_32_64);
-        b->t_intermediate_dense_sum = hap_at(r, SEG_LOCAL, at_2805760, HAP_F32, 3, rows_32_64);
+        b->t_intermediate_dense_dx = hap_at(r, SEG_LOCAL, at_2805760, HAP_F32, 3, rows_32_64);
+        b->t_intermediate_dense_sum = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 3, rows_32_64);
         b->t_intermediate_dense_dw =
             hap_at_layer(r, SEG_SYM, at_708608, by_49152, i, HAP_F32, 2, of_192_64); // [192 64]+
         b->t_intermediate_dense_dw_cut =
@@ -907,12 +908,12 @@ int main(int argc, char **argv)
         b->attention_output_LayerNorm_stats = hap_at(r, SEG_LOCAL, at_3024384, HAP_F32, 2, rows_32);
         b->attention_output_LayerNorm_stats_1 =
             hap_at(r, SEG_LOCAL, at_3026688, HAP_F32, 2, rows_32);
-        b->attention_output_LayerNorm_dx = hap_at(r, SEG_LOCAL, at_2682880, HAP_F32, 3, rows_32_64);
+        b->attention_output_LayerNorm_dx = hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_64);
         b->attention_output_LayerNorm_dw =
             hap_at_layer(r, SEG_SYM, at_1687552, by_4096, i, HAP_F32, 1, of_64); // [64]+
         b->attention_output_LayerNorm_dw_1 =
             hap_at_layer(r, SEG_SYM, at_1675264, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->attention_output_dense_dx = hap_at(r, SEG_LOCAL, at_2560000, HAP_F32, 3, rows_32_64);
+        b->attention_output_dense_dx = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 3, rows_32_64);
         b->attention_output_dense_dw =
             hap_at_layer(r, SEG_SYM, at_1159168, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_output_dense_dw_cut =
@@ -921,17 +922,17 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_SYM, at_1474560, by_12288, i, HAP_F32, 1, scratch_2432);
         b->attention_output_dense_db =
             hap_at_layer(r, SEG_SYM, at_1699840, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->attention_self_reshape_4_dx = hap_at(r, SEG_LOCAL, at_2560000, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_4_dx = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 4, rows_32_4_16);
         b->attention_self_transpose_4_dx =
-            hap_at(r, SEG_LOCAL, at_2805760, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_2437120, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_2560000, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_953344, HAP_F32, 4, rows_4_32_16);
+            hap_at(r, SEG_LOCAL, at_2560000, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_2437120, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_2682880, HAP_F32, 4, rows_4_32_16);
         b->attention_self_transpose_3_dx =
-            hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 4, rows_32_4_16);
-        b->attention_self_reshape_3_dx = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
-        b->attention_self_value_dx = hap_at(r, SEG_LOCAL, at_2191360, HAP_F32, 3, rows_32_64);
-        b->attention_self_value_sum = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_3_dx = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 3, rows_32_64);
+        b->attention_self_value_dx = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
+        b->attention_self_value_sum = hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_64);
         b->attention_self_value_dw =
             hap_at_layer(r, SEG_SYM, at_1208320, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_self_value_dw_cut =
@@ -939,10 +940,10 @@ int main(int argc, char **argv)
         b->attention_self_value_db =
             hap_at_layer(r, SEG_SYM, at_1712128, by_4096, i, HAP_F32, 1, of_64); // [64]+
         b->attention_self_transpose_2_dx =
-            hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 4, rows_32_4_16);
-        b->attention_self_reshape_2_dx = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
-        b->attention_self_key_dx = hap_at(r, SEG_LOCAL, at_2191360, HAP_F32, 3, rows_32_64);
-        b->attention_self_key_sum = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_2_dx = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 3, rows_32_64);
+        b->attention_self_key_dx = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
+        b->attention_self_key_sum = hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_64);
         b->attention_self_key_dw =
             hap_at_layer(r, SEG_SYM, at_1257472, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_self_key_dw_cut =
@@ -951,7 +952,7 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_SYM, at_1724416, by_4096, i, HAP_F32, 1, of_64); // [64]+
         b->attention_self_transpose_dx = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 4, rows_32_4_16);
         b->attention_self_reshape_dx = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 3, rows_32_64);
-        b->attention_self_query_dx = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
+        b->attention_self_query_dx = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 3, rows_32_64);
         b->attention_self_query_dw =
             hap_at_layer(r, SEG_SYM, at_1306624, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_self_query_dw_cut =

@@ -44,39 +44,40 @@ static const int64_t at_208896[4] = {208896, 208896, 208896, 208896};
 static const int64_t at_356352[4] = {356352, 356352, 356352, 356352};
 static const int64_t at_368640[4] = {368640, 368640, 368640, 368640};
 static const int64_t at_581632[4] = {581632, 581632, 581632, 581632};
-static const int64_t at_1273856[4] = {1273856, 1273856, 1273856, 1273856};
+static const int64_t at_1306624[4] = {1306624, 1306624, 1306624, 1306624};
 static const int64_t at_1413120[4] = {1413120, 1413120, 1413120, 1413120};
 static const int64_t at_1572864[4] = {1572864, 1572864, 1572864, 1572864};
 static const int64_t at_1560576[4] = {1560576, 1560576, 1560576, 1560576};
-static const int64_t at_1089536[4] = {1089536, 1089536, 1089536, 1089536};
+static const int64_t at_1122304[4] = {1122304, 1122304, 1122304, 1122304};
 static const int64_t at_1585152[4] = {1585152, 1585152, 1585152, 1585152};
 static const int64_t at_1474560[4] = {1474560, 1474560, 1474560, 1474560};
 static const int64_t at_729088[4] = {729088, 729088, 729088, 729088};
-static const int64_t at_1150976[4] = {1150976, 1150976, 1150976, 1150976};
+static const int64_t at_1183744[4] = {1183744, 1183744, 1183744, 1183744};
 static const int64_t at_1597440[4] = {1597440, 1597440, 1597440, 1597440};
 static const int64_t at_1486848[4] = {1486848, 1486848, 1486848, 1486848};
+static const int64_t at_1024000[4] = {1024000, 1024000, 1024000, 1024000};
 static const int64_t at_1622016[4] = {1622016, 1622016, 1622016, 1622016};
 static const int64_t at_1609728[4] = {1609728, 1609728, 1609728, 1609728};
 static const int64_t at_1511424[4] = {1511424, 1511424, 1511424, 1511424};
 static const int64_t at_1499136[4] = {1499136, 1499136, 1499136, 1499136};
-static const int64_t at_1331200[4] = {1331200, 1331200, 1331200, 1331200};
+static const int64_t at_1363968[4] = {1363968, 1363968, 1363968, 1363968};
 static const int64_t at_1536000[4] = {1536000, 1536000, 1536000, 1536000};
 static const int64_t at_1634304[4] = {1634304, 1634304, 1634304, 1634304};
 static const int64_t at_1523712[4] = {1523712, 1523712, 1523712, 1523712};
 static const int64_t at_876544[4] = {876544, 876544, 876544, 876544};
-static const int64_t at_1212416[4] = {1212416, 1212416, 1212416, 1212416};
+static const int64_t at_1245184[4] = {1245184, 1245184, 1245184, 1245184};
 static const int64_t at_1646592[4] = {1646592, 1646592, 1646592, 1646592};
 static const int64_t at_1548288[4] = {1548288, 1548288, 1548288, 1548288};
 static const int64_t at_1658880[4] = {1658880, 1658880, 1658880, 1658880};
-static const int64_t at_1380352[4] = {1380352, 1380352, 1380352, 1380352};
-static const int64_t at_1024000[4] = {1024000, 1024000, 1024000, 1024000};
+static const int64_t at_1056768[4] = {1056768, 1056768, 1056768, 1056768};
 static const int64_t at_1675264[4] = {1675264, 1675264, 1675264, 1675264};
 static const int64_t at_1671168[4] = {1671168, 1671168, 1671168, 1671168};
 static const int64_t at_1458176[4] = {1458176, 1458176, 1458176, 1458176};
 static const int64_t at_1441792[4] = {1441792, 1441792, 1441792, 1441792};
+static const int64_t at_1028096[4] = {1028096, 1028096, 1028096, 1028096};
 static const int64_t at_765952[4] = {765952, 765952, 765952, 765952};
-static const int64_t at_1282048[4] = {1282048, 1282048, 1282048, 1282048};
-static const int64_t at_1286144[4] = {1286144, 1286144, 1286144, 1286144};
+static const int64_t at_1314816[4] = {1314816, 1314816, 1314816, 1314816};
+static const int64_t at_1318912[4] = {1318912, 1318912, 1318912, 1318912};
 static const int64_t at_802816[4] = {802816, 802816, 802816, 802816};
 static const int64_t at_794624[4] = {794624, 794624, 794624, 794624};
 static const int64_t at_806912[4] = {806912, 806912, 806912, 806912};
@@ -123,10 +124,9 @@ static const int64_t at_416000[4] = {416000, 372480, 264960, 123648};
 static const int64_t at_416256[4] = {416256, 372736, 265216, 123904};
 static const int64_t at_416512[4] = {416512, 372992, 265472, 124160};
 static const int64_t at_416768[4] = {416768, 373248, 265728, 124416};
-static const int64_t at_449792[4] = {449792, 389888, 282368, 0};
-static const int64_t at_417024[4] = {417024, 373504, 265984, 0};
-static const int64_t at_449792_2[4] = {449792, 389888, 282368, 124672};
+static const int64_t at_1039616[4] = {1039616, 684800, 577280, 0};
 static const int64_t at_1006848[4] = {1006848, 668416, 560896, 0};
+static const int64_t at_417024[4] = {417024, 373504, 265984, 124672};
 static const int64_t at_2181376[4] = {2181376, 1256704, 1149184, 0};
 static const int64_t at_2183424[4] = {2183424, 1257728, 1150208, 0};
 static const int64_t at_1353984[4] = {1353984, 841984, 734464, 0};
@@ -144,6 +144,7 @@ static const int64_t at_1943808[4] = {1943808, 1136896, 1029376, 0};
 static const int64_t at_2185472[4] = {2185472, 1258752, 1151232, 0};
 static const int64_t at_2187008[4] = {2187008, 1259520, 1152000, 0};
 static const int64_t at_2042112[4] = {2042112, 1186048, 1078528, 0};
+static const int64_t at_417024_2[4] = {417024, 373504, 265984, 0};
 static const int64_t at_711936[4] = {711936, 520960, 413440, 0};
 static const int64_t at_1137920[4] = {1137920, 733952, 626432, 0};
 static const int64_t at_2140416[4] = {2140416, 1235200, 1127680, 0};
@@ -157,25 +158,19 @@ static const int64_t at_2188544_2[4] = {2188544, 1260288, 1152768, 131840};
 static const int64_t at_2190592[4] = {2190592, 1260800, 1153280, 131584};
 static const int64_t at_2188800[4] = {2188800, 1260544, 1153024, 132352};
 static const int64_t at_2190848[4] = {2190848, 1261568, 1154048, 132096};
-static const int64_t at_1170688[4] = {1170688, 1260288, 1152768, 0};
-static const int64_t at_1171200[4] = {1171200, 1260544, 1153024, 0};
-static const int64_t at_1203456[4] = {1203456, 766720, 659200, 0};
+static const int64_t at_2140416_2[4] = {2140416, 1260288, 1152768, 0};
+static const int64_t at_2140928[4] = {2140928, 1260544, 1153024, 0};
 static const int64_t at_1105152[4] = {1105152, 717568, 610048, 0};
 static const int64_t at_908544[4] = {908544, 619264, 511744, 0};
 static const int64_t at_2182912[4] = {2182912, 1257472, 1149952, 0};
 static const int64_t at_2184960[4] = {2184960, 1258496, 1150976, 0};
 static const int64_t at_646400[4] = {646400, 488192, 380672, 0};
 static const int64_t at_2009344[4] = {2009344, 1169664, 1062144, 0};
-static const int64_t at_941312[4] = {941312, 635648, 528128, 0};
-static const int64_t at_974080[4] = {974080, 652032, 544512, 0};
 static const int64_t at_1911040[4] = {1911040, 1120512, 1012992, 0};
 static const int64_t at_1517824[4] = {1517824, 923904, 816384, 0};
-static const int64_t at_417024_2[4] = {417024, 373504, 265984, 124672};
 static const int64_t at_440576[4] = {440576, 395008, 280320, 130816};
 static const int64_t at_472832[4] = {472832, 406272, 285440, 124672};
 static const int64_t at_444928[4] = {444928, 389888, 275712, 0};
-static const int64_t at_445184[4] = {445184, 390144, 275968, 125696};
-static const int64_t at_445440[4] = {445440, 390400, 276224, 125952};
 static const int64_t at_444928_2[4] = {444928, 389888, 275712, 125440};
 
 // Bytes from one block's buffer to the next one's.
@@ -184,6 +179,7 @@ static const int64_t by_256[4] = {256, 256, 256, 256}, by_49152[4] = {49152, 491
 static const int64_t by_4096[4] = {4096, 4096, 4096, 4096}, by_2048[4] = {2048, 1024, 1024, 0};
 static const int64_t by_16384[4] = {16384, 16384, 16384, 16384};
 static const int64_t by_98304[4] = {98304, 49152, 49152, 0};
+static const int64_t by_32768_2[4] = {32768, 32768, 32768, 32768};
 static const int64_t by_20480[4] = {20480, 20480, 20480, 20480};
 static const int64_t by_17664[4] = {17664, 16128, 10752, 4608}, by_256_2[4] = {256, 256, 256, 0};
 static const int64_t by_16640[4] = {16640, 16384, 11776, 4352};
@@ -283,7 +279,7 @@ static void h_forward(hap_rank *r, const h_block *b)
     // y = x'    [8@rows 4 32 16]    0.00612 ms
     op_transpose(r, b->attn_transpose_3, b->attn_reshape_3, HAP_INTS(0, 2, 1, 3));
     op_sdpa(r, b->attn_sdpa, b->attn_sdpa_lse, b->attn_transpose_3, b->attn_transpose,
-            b->attn_transpose_2, NULL, true, 0.25, 0, 0); // [8@rows 4 32 16]    0.0119 ms
+            b->attn_transpose_2, NULL, true, 0.25, 0, 0, 0); // [8@rows 4 32 16]    0.0119 ms
     // y = x'    [8@rows 32 4 16]    0.00612 ms
     op_transpose(r, b->attn_transpose_4, b->attn_sdpa, HAP_INTS(0, 2, 1, 3));
     // y = x    [8@rows 32 64]    0 ms
@@ -381,7 +377,7 @@ static void h_backward(hap_rank *r, const h_block *b)
     // y, y1, y2 = dq, dk, dv    [8@rows 4 32 16]    0.0283 ms
     op_sdpa_bwd(r, b->attn_sdpa_dqkv, b->attn_sdpa_dqkv_1, b->attn_sdpa_dqkv_2,
                 b->attn_transpose_4_dx, b->attn_transpose_3, b->attn_transpose, b->attn_transpose_2,
-                b->attn_sdpa, b->attn_sdpa_lse, NULL, true, 0.25, 0, 0);
+                b->attn_sdpa, b->attn_sdpa_lse, NULL, true, 0.25, 0, 0, 0);
     // y = x'    [8@rows 32 4 16]    0.00612 ms
     op_transpose(r, b->attn_transpose_3_dx, b->attn_sdpa_dqkv, HAP_INTS(0, 2, 1, 3));
     // y = x    [8@rows 32 64]    0 ms
@@ -648,9 +644,9 @@ int main(int argc, char **argv)
     hap_const(r, "transformer.wpe.const", wpe_const, HAP_IOTA(0, 1));
 
     // Values of the step.
-    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_449792, HAP_I64, 2, rows_32);
-    hap_tensor *wte = hap_at(r, SEG_LOCAL, at_417024, HAP_F32, 3, rows_32_64);
-    hap_tensor *wpe = hap_at(r, SEG_LOCAL, at_449792_2, HAP_F32, 3, of_1_32_64); // [1 32 64]
+    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_1039616, HAP_I64, 2, rows_32);
+    hap_tensor *wte = hap_at(r, SEG_LOCAL, at_1006848, HAP_F32, 3, rows_32_64);
+    hap_tensor *wpe = hap_at(r, SEG_LOCAL, at_417024, HAP_F32, 3, of_1_32_64); // [1 32 64]
     hap_tensor *ln_f = hap_at(r, SEG_LOCAL, at_2140416, HAP_F32, 3, rows_32_64);
     hap_tensor *lm_head = hap_at(r, SEG_LOCAL, at_1137920, HAP_F32, 3, rows_32_211);
     hap_tensor *pad = hap_at(r, SEG_LOCAL, at_1245952, HAP_I64, 2, of_8_33);     // [8 33]
@@ -668,36 +664,36 @@ int main(int argc, char **argv)
     hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_2190848, HAP_F32, 0, NULL);   // []
     hap_tensor *slice_cut_3 = hap_at(r, SEG_LOCAL, at_2188544, HAP_I64, 2, rows_32);
     hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_1245952_2, HAP_F32, 3, rows_32_211);
-    hap_tensor *lm_head_dw = hap_at(r, SEG_SYM, at_1273856, HAP_F32, 2, of_211_64); // [211 64]+
+    hap_tensor *lm_head_dw = hap_at(r, SEG_SYM, at_1306624, HAP_F32, 2, of_211_64); // [211 64]+
     hap_tensor *lm_head_dw_cut = hap_at(r, SEG_SYM, at_1413120, HAP_F32, 2, vocab_64);
-    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_1170688, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_1171200, HAP_F32, 2, rows_32);
-    hap_tensor *h_0_ln_1_sum_2 = hap_at(r, SEG_SYM, at_1380352, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_ln_1_sum_all = hap_at(r, SEG_SYM, at_1024000, HAP_F32, 3, of_8_32_64);
+    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_2140416_2, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_2140928, HAP_F32, 2, rows_32);
+    hap_tensor *h_0_ln_1_sum_all = hap_at(r, SEG_SYM, at_1056768, HAP_F32, 3, of_8_32_64);
     hap_tensor *h_0_ln_1_dw = hap_at(r, SEG_SYM, at_1675264, HAP_F32, 1, of_64);   // [64]+
     hap_tensor *h_0_ln_1_dw_1 = hap_at(r, SEG_SYM, at_1671168, HAP_F32, 1, of_64); // [64]+
-    hap_tensor *h_0_ln_1_sum_cut = hap_at(r, SEG_LOCAL, at_417024_2, HAP_F32, 3, of_8_32_cut_64_lp);
+    hap_tensor *h_0_ln_1_sum_cut = hap_at(r, SEG_LOCAL, at_417024, HAP_F32, 3, of_8_32_cut_64_lp);
     hap_tensor *add_fold1 = hap_at(r, SEG_LOCAL, at_440576, HAP_F32, 3, of_1_32_cut_64_lp);
     hap_tensor *wpe_dw = hap_at(r, SEG_LOCAL, at_472832, HAP_F32, 2, of_32_cut_64_lp);
     hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_444928, HAP_F32, 2, vocab_64);
-    hap_tensor *wte_sum = hap_at(r, SEG_LOCAL, at_417024, HAP_F32, 2, vocab_64);
-    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_LOCAL, at_445184, HAP_F32, 0, NULL);  // []+
-    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL);  // []+
-    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL); // []+
-    hap_tensor *ln_f_weight_norm = hap_at(r, SEG_LOCAL, at_445184, HAP_F32, 0, NULL);  // []+
-    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
-    hap_tensor *ln_f_bias_norm = hap_at(r, SEG_SYM, at_1273856, HAP_F32, 0, NULL);     // []+
-    hap_tensor *ln_f_bias_norm_all = hap_at(r, SEG_SYM, at_1273856, HAP_F32, 0, NULL); // []
-    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL);            // []
+    hap_tensor *wte_sum = hap_at(r, SEG_LOCAL, at_417024_2, HAP_F32, 2, vocab_64);
+    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_SYM, at_1024000, HAP_F32, 0, NULL);     // []+
+    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL);  // []+
+    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
+    hap_tensor *ln_f_weight_norm = hap_at(r, SEG_SYM, at_1028096, HAP_F32, 0, NULL);     // []+
+    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL);   // []+
+    hap_tensor *ln_f_bias_norm = hap_at(r, SEG_SYM, at_1028096, HAP_F32, 0, NULL);       // []+
+    hap_tensor *ln_f_bias_norm_all = hap_at(r, SEG_SYM, at_1028096, HAP_F32, 0, NULL);   // []
+    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL);              // []
     hap_tensor *wte_weight_cut = hap_at(r, SEG_SYM, at_765952, HAP_F32, 2, vocab_64);
-    hap_tensor *wpe_weight_cut = hap_at(r, SEG_SYM, at_1282048, HAP_F32, 2, of_32_cut_64_lp);
+    hap_tensor *wpe_weight_cut = hap_at(r, SEG_SYM, at_1314816, HAP_F32, 2, of_32_cut_64_lp);
     hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_SYM, at_1458176, HAP_F32, 1, of_64); // [64]
 
     // Scratch of collectives.
-    hap_tensor *wpe_weight_scratch = hap_at(r, SEG_SYM, at_1273856, HAP_F32, 1, scratch_2048);
+    hap_tensor *wpe_weight_scratch = hap_at(r, SEG_SYM, at_1306624, HAP_F32, 1, scratch_2048);
 
     hap_tensor *ln_f_sum_2[4], *h_2_add_2_2[4], *ln_f_m2_2[4], *lm_head_dx_2[4], *ln_f_dw_cut_2[4];
-    hap_tensor *ln_f_dw_1_cut_2[4], *h_2_mlp_c_proj_bias_norm_2[4], *ln_f_dw_all_2[4];
+    hap_tensor *ln_f_dw_1_cut_2[4], *ln_f_dx_2[4], *h_2_mlp_c_proj_bias_norm_2[4];
+    hap_tensor *ln_f_dw_all_2[4];
     for (int i = 0; i < 4; i++) {
         ln_f_sum_2[i] = hap_at_layer(r, SEG_LOCAL, at_2181376, by_512, i, HAP_F32, 2, rows_32);
         h_2_add_2_2[i] =
@@ -708,13 +704,11 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_SYM, at_1458176, by_4096, i, HAP_F32, 1, cut_64_of_64);
         ln_f_dw_1_cut_2[i] =
             hap_at_layer(r, SEG_SYM, at_1441792, by_4096, i, HAP_F32, 1, cut_64_of_64);
-        h_2_mlp_c_proj_bias_norm_2[i] = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
-        ln_f_dw_all_2[i] = hap_at(r, SEG_SYM, at_1286144, HAP_F32, 1, of_64);                // [64]
-    }
-
-    hap_tensor *ln_f_dx_2[3];
-    for (int i = 0; i < 3; i++) {
-        ln_f_dx_2[i] = hap_at(r, SEG_LOCAL, at_1203456, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
+        ln_f_dx_2[i] =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_32768_2, i % 2, HAP_F32, 3, rows_32_64);
+        h_2_mlp_c_proj_bias_norm_2[i] =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL); // []+
+        ln_f_dw_all_2[i] = hap_at(r, SEG_SYM, at_1318912, HAP_F32, 1, of_64);       // [64]
     }
 
     for (int i = 0; i < 3; i++) {
@@ -751,7 +745,8 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_1845504, by_32768, i, HAP_F32, 4, rows_32_4_16);
         b->attn_reshape_4 =
             hap_at_layer(r, SEG_LOCAL, at_1845504, by_32768, i, HAP_F32, 3, rows_32_64);
-        b->attn_c_proj = hap_at(r, SEG_LOCAL, at_613632, HAP_F32, 3, rows_32_64);
+        b->attn_c_proj =
+            hap_at_layer(r, SEG_LOCAL, at_1943808, by_32768, i, HAP_F32, 3, rows_32_64);
         b->attn_c_proj_weight =
             hap_at_layer(r, SEG_SYM, at_159744, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_proj.weight"), b->attn_c_proj_weight,
@@ -767,7 +762,7 @@ int main(int argc, char **argv)
         hap_param(r, hap_name("transformer.h.", i, ".ln_2.weight"), b->ln_2_weight, HAP_FILL(1));
         b->ln_2_bias = hap_at_layer(r, SEG_LOCAL, at_3072, by_256, i, HAP_F32, 1, of_64); // [64]
         hap_param(r, hap_name("transformer.h.", i, ".ln_2.bias"), b->ln_2_bias, HAP_FILL(0));
-        b->mlp_c_fc = hap_at_layer(r, SEG_LOCAL, at_417024, by_98304, i, HAP_F32, 3, rows_32_192);
+        b->mlp_c_fc = hap_at_layer(r, SEG_LOCAL, at_417024_2, by_98304, i, HAP_F32, 3, rows_32_192);
         b->mlp_c_fc_weight =
             hap_at_layer(r, SEG_SYM, at_208896, by_49152, i, HAP_F32, 2, of_64_192);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_fc.weight"), b->mlp_c_fc_weight,
@@ -790,7 +785,7 @@ int main(int argc, char **argv)
         // [192 64]+
         b->mlp_c_proj_dw = hap_at_layer(r, SEG_SYM, at_581632, by_49152, i, HAP_F32, 2, of_192_64);
         b->mlp_c_proj_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1089536, by_20480, i, HAP_F32, 2, cut_192_lp_64);
+            hap_at_layer(r, SEG_SYM, at_1122304, by_20480, i, HAP_F32, 2, cut_192_lp_64);
         // [64]+
         b->mlp_c_proj_db = hap_at_layer(r, SEG_SYM, at_1585152, by_4096, i, HAP_F32, 1, of_64);
         b->mlp_c_proj_db_cut =
@@ -800,7 +795,7 @@ int main(int argc, char **argv)
         // [64 192]+
         b->mlp_c_fc_dw = hap_at_layer(r, SEG_SYM, at_729088, by_49152, i, HAP_F32, 2, of_64_192);
         b->mlp_c_fc_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1150976, by_20480, i, HAP_F32, 2, cut_64_lp_192);
+            hap_at_layer(r, SEG_SYM, at_1183744, by_20480, i, HAP_F32, 2, cut_64_lp_192);
         // [192]+
         b->mlp_c_fc_db = hap_at_layer(r, SEG_SYM, at_1597440, by_4096, i, HAP_F32, 1, of_192);
         b->mlp_c_fc_db_cut =
@@ -808,7 +803,8 @@ int main(int argc, char **argv)
         b->ln_2_stats = hap_at(r, SEG_LOCAL, at_2182912, HAP_F32, 2, rows_32);   // [8@rows 32]
         b->ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_2184960, HAP_F32, 2, rows_32); // [8@rows 32]
         b->ln_2_dx = hap_at(r, SEG_LOCAL, at_646400, HAP_F32, 3, rows_32_64);    // [8@rows 32 64]
-        b->ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_908544, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
+        b->ln_2_sum_2 =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_32768_2, i % 2, HAP_F32, 3, rows_32_64);
         b->ln_2_dw = hap_at_layer(r, SEG_SYM, at_1622016, by_4096, i, HAP_F32, 1, of_64);   // [64]+
         b->ln_2_dw_1 = hap_at_layer(r, SEG_SYM, at_1609728, by_4096, i, HAP_F32, 1, of_64); // [64]+
         b->ln_2_dw_cut = hap_at_layer(r, SEG_SYM, at_1511424, by_4096, i, HAP_F32, 1, cut_64_of_64);
@@ -816,7 +812,7 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_SYM, at_1499136, by_4096, i, HAP_F32, 1, cut_64_of_64);
         b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_2009344, HAP_F32, 3, rows_32_64);
         // [64 64]+
-        b->attn_c_proj_dw = hap_at_layer(r, SEG_SYM, at_1331200, by_16384, i, HAP_F32, 2, of_64_64);
+        b->attn_c_proj_dw = hap_at_layer(r, SEG_SYM, at_1363968, by_16384, i, HAP_F32, 2, of_64_64);
         b->attn_c_proj_dw_cut =
             hap_at_layer(r, SEG_SYM, at_1536000, by_4096, i, HAP_F32, 2, heads_64);
         // [64]+
@@ -824,8 +820,8 @@ int main(int argc, char **argv)
         b->attn_c_proj_db_cut =
             hap_at_layer(r, SEG_SYM, at_1523712, by_4096, i, HAP_F32, 1, cut_64_of_64);
         b->attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_2009344, HAP_F32, 4, rows_32_4_16);
-        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_941312, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_974080, HAP_F32, 4, rows_4_32_16);
+        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_613632, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_646400, HAP_F32, 4, rows_4_32_16);
         b->attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_1911040, HAP_F32, 4, rows_4_32_16);
         b->attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_2009344, HAP_F32, 4, rows_4_32_16);
         b->attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_1517824, HAP_F32, 4, rows_32_4_16);
@@ -838,40 +834,51 @@ int main(int argc, char **argv)
         // [64 192]+
         b->attn_c_attn_dw = hap_at_layer(r, SEG_SYM, at_876544, by_49152, i, HAP_F32, 2, of_64_192);
         b->attn_c_attn_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1212416, by_20480, i, HAP_F32, 2, cut_64_lp_192);
+            hap_at_layer(r, SEG_SYM, at_1245184, by_20480, i, HAP_F32, 2, cut_64_lp_192);
         // [192]+
         b->attn_c_attn_db = hap_at_layer(r, SEG_SYM, at_1646592, by_4096, i, HAP_F32, 1, of_192);
         b->attn_c_attn_db_cut =
             hap_at_layer(r, SEG_SYM, at_1548288, by_4096, i, HAP_F32, 1, cut_3_of_192);
         b->attn_c_attn_db_cut_scratch =
             hap_at_layer(r, SEG_SYM, at_1658880, by_4096, i, HAP_F32, 1, scratch_320);
-        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_2182912, HAP_F32, 2, rows_32);    // [8@rows 32]
-        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_2184960, HAP_F32, 2, rows_32);  // [8@rows 32]
-        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_1105152, HAP_F32, 3, rows_32_64);    // [8@rows 32 64]
-        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL); // []+
-        b->ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_445184, HAP_F32, 0, NULL);  // []+
-        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL);   // []+
-        b->ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL);  // []+
-        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL); // []+
-        b->attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_445184, HAP_F32, 0, NULL);  // []+
-        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL);   // []+
-        b->attn_c_attn_bias_norm = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL);  // []+
-        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL); // []+
-        b->attn_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_445184, HAP_F32, 0, NULL);  // []+
-        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL);   // []+
-        b->attn_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL);  // []+
-        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL);        // []+
-        b->ln_2_weight_norm = hap_at(r, SEG_LOCAL, at_445184, HAP_F32, 0, NULL);         // []+
-        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL);          // []+
-        b->ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL);         // []+
-        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL);    // []+
-        b->mlp_c_fc_weight_norm = hap_at(r, SEG_LOCAL, at_445184, HAP_F32, 0, NULL);     // []+
-        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL);      // []+
-        b->mlp_c_fc_bias_norm = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL);     // []+
-        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL);  // []+
-        b->mlp_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_445184, HAP_F32, 0, NULL);   // []+
-        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 0, NULL);    // []+
-        b->ln_1_dw_1_all = hap_at(r, SEG_SYM, at_802816, HAP_F32, 1, of_64);             // [64]
+        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_2182912, HAP_F32, 2, rows_32);   // [8@rows 32]
+        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_2184960, HAP_F32, 2, rows_32); // [8@rows 32]
+        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_1105152, HAP_F32, 3, rows_32_64);   // [8@rows 32 64]
+        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
+        b->ln_1_weight_norm =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL); // []+
+        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL);   // []+
+        // []+
+        b->ln_1_bias_norm = hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL);
+        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
+        b->attn_c_attn_weight_norm =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL);      // []+
+        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
+        b->attn_c_attn_bias_norm =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL);        // []+
+        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
+        b->attn_c_proj_weight_norm =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL);      // []+
+        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
+        b->attn_c_proj_bias_norm =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL); // []+
+        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
+        b->ln_2_weight_norm =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL); // []+
+        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL);   // []+
+        // []+
+        b->ln_2_bias_norm = hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL);
+        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
+        b->mlp_c_fc_weight_norm =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL);   // []+
+        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
+        b->mlp_c_fc_bias_norm =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL);       // []+
+        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
+        b->mlp_c_proj_weight_norm =
+            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, i % 2, HAP_F32, 0, NULL);     // []+
+        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_444928_2, HAP_F32, 0, NULL); // []+
+        b->ln_1_dw_1_all = hap_at(r, SEG_SYM, at_802816, HAP_F32, 1, of_64);            // [64]
         b->ln_1_weight_exp_avg = hap_at_layer(r, SEG_LOCAL, at_4608, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".ln_1.weight.exp_avg"), b->ln_1_weight_exp_avg);
         b->ln_1_weight_exp_avg_sq =
@@ -985,8 +992,9 @@ int main(int argc, char **argv)
         b->ln_f_m2 = ln_f_m2_2[i + 1];
         b->ln_f_dw_cut = ln_f_dw_cut_2[i + 1];
         b->cut = ln_f_dw_1_cut_2[i + 1];
-        b->ln_f_dx = ln_f_dx_2[i];
+        b->ln_f_dx = ln_f_dx_2[i + 1];
         b->attn_c_attn_dx = lm_head_dx_2[i];
+        b->ln_1_sum_2 = ln_f_dx_2[i];
         b->ln_1_dw_cut = ln_f_dw_cut_2[i];
         b->mlp_c_proj_bias_norm = h_2_mlp_c_proj_bias_norm_2[i];
         b->ln_1_dw_1_cut = ln_f_dw_1_cut_2[i];
@@ -1014,9 +1022,6 @@ int main(int argc, char **argv)
         b->mlp_c_proj_weight_ready = &h_mlp_c_proj_weight_ready[i];
         b->ln_f_dw_all_ready = &ln_f_dw_all_ready[i];
     }
-    h[0].ln_1_sum_2 = h_0_ln_1_sum_2;
-    h[1].ln_1_sum_2 = ln_f_dx_2[0];
-    h[2].ln_1_sum_2 = ln_f_dx_2[1];
     h[0].ln_1_dw_cut_ready = &h_0_ln_1_dw_cut_ready;
     h[1].ln_1_dw_cut_ready = &ln_f_dw_cut_ready[0];
     h[2].ln_1_dw_cut_ready = &ln_f_dw_cut_ready[1];
@@ -1101,7 +1106,7 @@ int main(int argc, char **argv)
         // y, y1 = sum u, sum u xhat    [8@rows 32]    0.00632 ms
         op_norm_bwd_stats(r, ln_f_stats, ln_f_stats_1, lm_head_dx_2[3], h_2_add_2_2[3],
                           ln_f_sum_2[3], ln_f_m2_2[3], ln_f_weight, 1e-05);
-        op_norm_bwd(r, ln_f_dx_2[2], lm_head_dx_2[3], h_2_add_2_2[3], ln_f_sum_2[3], ln_f_m2_2[3],
+        op_norm_bwd(r, ln_f_dx_2[3], lm_head_dx_2[3], h_2_add_2_2[3], ln_f_sum_2[3], ln_f_m2_2[3],
                     ln_f_stats, ln_f_stats_1, ln_f_weight, 1e-05); // [8@rows 32 64]    0.00888 ms
 
         for (int i = 2; i >= 0; i--)
@@ -1110,7 +1115,7 @@ int main(int argc, char **argv)
         // transformer.h.0.ln_1, backward
         // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0396 ms
         hap_event *e_h_0_ln_1_sum_all = coll_all_gather_start(
-            r, AXIS(0), FORM_SENDRECV, 1, &h_0_ln_1_sum_all, &h_0_ln_1_sum_2, NULL);
+            r, AXIS(0), FORM_SENDRECV, 1, &h_0_ln_1_sum_all, &ln_f_dx_2[0], NULL);
         op_norm_bwd_params(r, h_0_ln_1_dw, h_0_ln_1_dw_1, lm_head_dx_2[0], h_2_add_2_2[0],
                            ln_f_sum_2[0], ln_f_m2_2[0], 1e-05); // [64]+    0.00628 ms
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.015 ms

@@ -5,7 +5,7 @@
 //   classes     cpu4 {0}  cpu3 {1}
 //   predicted   4.64 ms/step = 4.52 ms compute and idle + 0.551 ms communication - 0.434 ms hidden;
 //               by datasheet formulas
-//   memory      4.35 MiB / 3.51 MiB    graph a94a3bb305aca178    cluster 8851bf650c8a0795
+//   memory      4.36 MiB / 3.52 MiB    graph a94a3bb305aca178    cluster 8851bf650c8a0795
 //   strategy    hap
 
 #include "hap/runtime.h"
@@ -14,17 +14,17 @@
 static const int64_t rows[2] = {5, 3};
 
 // Byte offsets in the symmetric segment: what crosses the wire, the same on every rank.
-static const int64_t at_0[2] = {0, 0}, at_651264[2] = {651264, 651264};
-static const int64_t at_647168[2] = {647168, 647168}, at_548864[2] = {548864, 548864};
-static const int64_t at_147456[2] = {147456, 147456}, at_561152[2] = {561152, 561152};
-static const int64_t at_585728[2] = {585728, 585728}, at_573440[2] = {573440, 573440};
-static const int64_t at_499712[2] = {499712, 499712}, at_598016[2] = {598016, 598016};
-static const int64_t at_294912[2] = {294912, 294912}, at_610304[2] = {610304, 610304};
-static const int64_t at_634880[2] = {634880, 634880}, at_622592[2] = {622592, 622592};
-static const int64_t at_442368[2] = {442368, 442368};
+static const int64_t at_0[2] = {0, 0}, at_442368[2] = {442368, 442368};
+static const int64_t at_659456[2] = {659456, 659456}, at_655360[2] = {655360, 655360};
+static const int64_t at_548864[2] = {548864, 548864}, at_147456[2] = {147456, 147456};
+static const int64_t at_561152[2] = {561152, 561152}, at_585728[2] = {585728, 585728};
+static const int64_t at_573440[2] = {573440, 573440}, at_499712[2] = {499712, 499712};
+static const int64_t at_598016[2] = {598016, 598016}, at_294912[2] = {294912, 294912};
+static const int64_t at_610304[2] = {610304, 610304}, at_634880[2] = {634880, 634880};
+static const int64_t at_622592[2] = {622592, 622592}, at_647168[2] = {647168, 647168};
 
 // Byte offsets in the local segment, by class {cpu4, cpu3}.
-static const int64_t at_3900160[2] = {3900160, 3016960}, at_3389952[2] = {3389952, 2710272};
+static const int64_t at_3902976[2] = {3902976, 3018752}, at_2729216[2] = {2729216, 2314752};
 static const int64_t at_1502208[2] = {1502208, 1502208}, at_1556224[2] = {1556224, 1556224};
 static const int64_t at_768[2] = {768, 768}, at_1536[2] = {1536, 1536};
 static const int64_t at_148992[2] = {148992, 148992}, at_151296[2] = {151296, 151296};
@@ -37,40 +37,42 @@ static const int64_t at_1565184[2] = {1565184, 1565184}, at_1619200[2] = {161920
 static const int64_t at_1673216[2] = {1673216, 1673216}, at_1681408[2] = {1681408, 1681408};
 static const int64_t at_500736[2] = {500736, 500736}, at_501504[2] = {501504, 501504};
 static const int64_t at_502272[2] = {502272, 502272}, at_503040[2] = {503040, 503040};
-static const int64_t at_503808[2] = {503808, 503808}, at_798720[2] = {798720, 798720};
-static const int64_t at_801024[2] = {801024, 801024}, at_803328[2] = {803328, 803328};
-static const int64_t at_852480[2] = {852480, 852480}, at_901632[2] = {901632, 901632};
-static const int64_t at_902400[2] = {902400, 902400}, at_903168[2] = {903168, 903168};
-static const int64_t at_903936[2] = {903936, 903936}, at_904704[2] = {904704, 904704};
-static const int64_t at_905472[2] = {905472, 905472}, at_906240[2] = {906240, 906240};
-static const int64_t at_1053696[2] = {1053696, 1053696}, at_1201152[2] = {1201152, 1201152};
-static const int64_t at_1203456[2] = {1203456, 1203456}, at_1205760[2] = {1205760, 1205760};
-static const int64_t at_1353216[2] = {1353216, 1353216}, at_1500672[2] = {1500672, 1500672};
-static const int64_t at_1501440[2] = {1501440, 1501440}, at_1689600[2] = {1689600, 1689600};
-static const int64_t at_1689856[2] = {1689856, 1689856}, at_1690112[2] = {1690112, 1690112};
-static const int64_t at_1690368[2] = {1690368, 1690368}, at_1690624[2] = {1690624, 1690624};
-static const int64_t at_1731584[2] = {1731584, 1715200}, at_2427904[2] = {2427904, 2132992};
-static const int64_t at_3895552[2] = {3895552, 3013888}, at_3897856[2] = {3897856, 3015424};
-static const int64_t at_2591744[2] = {2591744, 2231296}, at_2305024[2] = {2305024, 2059264};
-static const int64_t at_1936384[2] = {1936384, 1838080}, at_2018304[2] = {2018304, 1887232};
-static const int64_t at_1977344[2] = {1977344, 1862656}, at_2849792[2] = {2849792, 2386176};
-static const int64_t at_2972672[2] = {2972672, 2459904}, at_3144192[2] = {3144192, 2562816};
-static const int64_t at_3267072[2] = {3267072, 2636544}, at_3095552[2] = {3095552, 2533632};
-static const int64_t at_3525376[2] = {3525376, 2791424}, at_3649024[2] = {3649024, 2866176};
-static const int64_t at_3901440[2] = {3901440, 3017728}, at_3903744[2] = {3903744, 3019264};
-static const int64_t at_3771904[2] = {3771904, 2939904}, at_2059264[2] = {2059264, 1911808};
-static const int64_t at_2714624[2] = {2714624, 2305024}, at_3648256[2] = {3648256, 2865152};
-static const int64_t at_3894784[2] = {3894784, 2865664}, at_3103232[2] = {3103232, 2538240};
-static const int64_t at_3392000[2] = {3392000, 2712320}, at_3906048[2] = {3906048, 3020800};
-static const int64_t at_3906816[2] = {3906816, 3021312}, at_3393280[2] = {3393280, 2713088};
-static const int64_t at_3525120[2] = {3525120, 3013632}, at_3392256[2] = {3392256, 2712576};
-static const int64_t at_3908864[2] = {3908864, 3022592}, at_3907584[2] = {3907584, 3021824};
-static const int64_t at_2755584[2] = {2755584, 2329600}, at_2809600[2] = {2809600, 2383616};
-static const int64_t at_2810368[2] = {2810368, 2384128}, at_1937152[2] = {1937152, 1838592};
-static const int64_t at_2345984[2] = {2345984, 2083840}, at_2386944[2] = {2386944, 2108416};
-static const int64_t at_2550784[2] = {2550784, 2206720}, at_2305792[2] = {2305792, 2059776};
-static const int64_t at_1698816[2] = {1698816, 1698816}, at_1699072[2] = {1699072, 1699072};
-static const int64_t at_1699328[2] = {1699328, 1699328};
+static const int64_t at_503808[2] = {503808, 503808}, at_651264[2] = {651264, 651264};
+static const int64_t at_798720[2] = {798720, 798720}, at_801024[2] = {801024, 801024};
+static const int64_t at_803328[2] = {803328, 803328}, at_852480[2] = {852480, 852480};
+static const int64_t at_901632[2] = {901632, 901632}, at_902400[2] = {902400, 902400};
+static const int64_t at_903168[2] = {903168, 903168}, at_903936[2] = {903936, 903936};
+static const int64_t at_904704[2] = {904704, 904704}, at_905472[2] = {905472, 905472};
+static const int64_t at_906240[2] = {906240, 906240}, at_1053696[2] = {1053696, 1053696};
+static const int64_t at_1201152[2] = {1201152, 1201152}, at_1203456[2] = {1203456, 1203456};
+static const int64_t at_1205760[2] = {1205760, 1205760}, at_1353216[2] = {1353216, 1353216};
+static const int64_t at_1500672[2] = {1500672, 1500672}, at_1501440[2] = {1501440, 1501440};
+static const int64_t at_1689600[2] = {1689600, 1689600}, at_1689856[2] = {1689856, 1689856};
+static const int64_t at_1690112[2] = {1690112, 1690112}, at_1690368[2] = {1690368, 1690368};
+static const int64_t at_2427904[2] = {2427904, 2132992}, at_1690624[2] = {1690624, 1690624};
+static const int64_t at_3893760[2] = {3893760, 3012608}, at_3896064[2] = {3896064, 3014144};
+static const int64_t at_2862080[2] = {2862080, 2393600}, at_1936384[2] = {1936384, 1838080};
+static const int64_t at_3435520[2] = {3435520, 2737664}, at_3189760[2] = {3189760, 2590208};
+static const int64_t at_3312640[2] = {3312640, 2663936}, at_2984960[2] = {2984960, 2467328};
+static const int64_t at_3107840[2] = {3107840, 2541056}, at_3230720[2] = {3230720, 2614784};
+static const int64_t at_3353600[2] = {3353600, 2688512}, at_3886080[2] = {3886080, 3008000};
+static const int64_t at_3476480[2] = {3476480, 2762240}, at_3599360[2] = {3599360, 2835968};
+static const int64_t at_3898368[2] = {3898368, 3015680}, at_3900672[2] = {3900672, 3017216};
+static const int64_t at_3722240[2] = {3722240, 2909696}, at_2059264[2] = {2059264, 1911808};
+static const int64_t at_2591744[2] = {2591744, 2231296}, at_3905536[2] = {3905536, 3020288};
+static const int64_t at_3906304[2] = {3906304, 3020800}, at_3845120[2] = {3845120, 2983424};
+static const int64_t at_2726912[2] = {2726912, 2312448}, at_3907072[2] = {3907072, 3021312};
+static const int64_t at_3907840[2] = {3907840, 3021824}, at_2728192[2] = {2728192, 3019520};
+static const int64_t at_3904256[2] = {3904256, 3019520}, at_3908608[2] = {3908608, 3022336};
+static const int64_t at_3904512[2] = {3904512, 3019776}, at_3908864[2] = {3908864, 3022592};
+static const int64_t at_2550784[2] = {2550784, 2206720}, at_2305024[2] = {2305024, 2059264};
+static const int64_t at_2755584[2] = {2755584, 2329600}, at_2837504[2] = {2837504, 2378752};
+static const int64_t at_2838272[2] = {2838272, 2379264}, at_2796544[2] = {2796544, 2354176};
+static const int64_t at_2673664[2] = {2673664, 2280448}, at_3681280[2] = {3681280, 2885120};
+static const int64_t at_3558400[2] = {3558400, 2811392}, at_3066880[2] = {3066880, 2516480};
+static const int64_t at_3899904[2] = {3899904, 3016704}, at_3902208[2] = {3902208, 3018240};
+static const int64_t at_2944000[2] = {2944000, 2442752}, at_1744640[2] = {1744640, 1744640};
+static const int64_t at_1690880[2] = {1690880, 1690880}, at_1691136[2] = {1691136, 1691136};
 
 // Bytes from one block's buffer to the next one's.
 static const int64_t by_768[2] = {768, 512}, by_40960[2] = {40960, 24576}, by_256[2] = {256, 256};
@@ -78,7 +80,7 @@ static const int64_t by_49152[2] = {49152, 49152}, by_768_2[2] = {768, 768};
 static const int64_t by_2560[2] = {2560, 1536}, by_16384[2] = {16384, 16384};
 static const int64_t by_122880[2] = {122880, 73728}, by_4096[2] = {4096, 4096};
 
-static const int64_t local_bytes[2] = {3909120, 3022848}, sym_bytes = 655360;
+static const int64_t local_bytes[2] = {3909120, 3022848}, sym_bytes = 663552;
 
 // Collectives that are waited for elsewhere than where they start.
 static hap_event *h_mlp_c_proj_dw_all_ready[3], *h_mlp_c_proj_db_all_ready[3];
@@ -161,7 +163,7 @@ static void h_forward(hap_rank *r, const h_block *b)
     // y = x'    [8@rows 4 32 16]    0.0074 ms
     op_transpose(r, b->attn_transpose_3, b->attn_reshape_3, HAP_INTS(0, 2, 1, 3));
     op_sdpa(r, b->attn_sdpa, b->attn_sdpa_lse, b->attn_transpose_3, b->attn_transpose,
-            b->attn_transpose_2, NULL, true, 0.25, 0, 0); // [8@rows 4 32 16]    0.0147 ms
+            b->attn_transpose_2, NULL, true, 0.25, 0, 0, 0); // [8@rows 4 32 16]    0.0147 ms
     // y = x'    [8@rows 32 4 16]    0.0074 ms
     op_transpose(r, b->attn_transpose_4, b->attn_sdpa, HAP_INTS(0, 2, 1, 3));
     // y = x    [8@rows 32 64]    0 ms
@@ -249,7 +251,7 @@ static void h_backward(hap_rank *r, const h_block *b)
     // y, y1, y2 = dq, dk, dv    [8@rows 4 32 16]    0.0351 ms
     op_sdpa_bwd(r, b->attn_sdpa_dqkv, b->attn_sdpa_dqkv_1, b->attn_sdpa_dqkv_2,
                 b->attn_transpose_4_dx, b->attn_transpose_3, b->attn_transpose, b->attn_transpose_2,
-                b->attn_sdpa, b->attn_sdpa_lse, NULL, true, 0.25, 0, 0);
+                b->attn_sdpa, b->attn_sdpa_lse, NULL, true, 0.25, 0, 0, 0);
     // y = x'    [8@rows 32 4 16]    0.0074 ms
     op_transpose(r, b->attn_transpose_3_dx, b->attn_sdpa_dqkv, HAP_INTS(0, 2, 1, 3));
     // y = x    [8@rows 32 64]    0 ms
@@ -408,9 +410,9 @@ int main(int argc, char **argv)
     const hap_dim of_8_33[] = {WHOLE(8), WHOLE(33)};
 
     // Inputs.
-    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_3900160, HAP_I64, 2, rows_32);
+    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_3902976, HAP_I64, 2, rows_32);
     hap_input(r, "input_ids", input_ids);
-    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_3389952, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_2729216, HAP_I64, 2, of_8_32); // [8 32]
     hap_input(r, "labels", labels);
 
     // Parameters and what the step carries over.
@@ -444,67 +446,69 @@ int main(int argc, char **argv)
     hap_const(r, "transformer.wpe.const", wpe_const, HAP_IOTA(0, 1));
 
     // Values of the step.
-    hap_tensor *wte = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 3, rows_32_64);
-    hap_tensor *wpe = hap_at(r, SEG_LOCAL, at_1731584, HAP_F32, 3, of_1_32_64); // [1 32 64]
-    hap_tensor *ln_f_sum = hap_at(r, SEG_LOCAL, at_3648256, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_m2 = hap_at(r, SEG_LOCAL, at_3894784, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f = hap_at(r, SEG_LOCAL, at_3103232, HAP_F32, 3, rows_32_64);
-    hap_tensor *lm_head = hap_at(r, SEG_LOCAL, at_2714624, HAP_F32, 3, rows_32_211);
-    hap_tensor *pad = hap_at(r, SEG_LOCAL, at_3392000, HAP_I64, 2, of_8_33);   // [8 33]
-    hap_tensor *slice = hap_at(r, SEG_LOCAL, at_3389952, HAP_I64, 2, of_8_32); // [8 32]
-    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_3906048, HAP_F32, 2, rows_32);
-    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_3906816, HAP_F32, 2, rows_32);
-    hap_tensor *slice_cut = hap_at(r, SEG_LOCAL, at_3392000, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_3393280, HAP_F32, 2, rows_32);
-    hap_tensor *slice_cut_2 = hap_at(r, SEG_LOCAL, at_3392000, HAP_I64, 2, rows_32);
+    hap_tensor *wte = hap_at(r, SEG_LOCAL, at_2427904, HAP_F32, 3, rows_32_64);
+    hap_tensor *wpe = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 3, of_1_32_64); // [1 32 64]
+    hap_tensor *ln_f_sum = hap_at(r, SEG_LOCAL, at_3905536, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_m2 = hap_at(r, SEG_LOCAL, at_3906304, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f = hap_at(r, SEG_LOCAL, at_3845120, HAP_F32, 3, rows_32_64);
+    hap_tensor *lm_head = hap_at(r, SEG_LOCAL, at_2591744, HAP_F32, 3, rows_32_211);
+    hap_tensor *pad = hap_at(r, SEG_LOCAL, at_2726912, HAP_I64, 2, of_8_33);   // [8 33]
+    hap_tensor *slice = hap_at(r, SEG_LOCAL, at_2729216, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_3907072, HAP_F32, 2, rows_32);
+    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_3907840, HAP_F32, 2, rows_32);
+    hap_tensor *slice_cut = hap_at(r, SEG_LOCAL, at_2726912, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_2728192, HAP_F32, 2, rows_32);
+    hap_tensor *slice_cut_2 = hap_at(r, SEG_LOCAL, at_2726912, HAP_I64, 2, rows_32);
     hap_tensor *ce_sum = hap_at(r, SEG_SYM, at_0, HAP_F32, 0, NULL);            // []+
     hap_tensor *ce_sum_all = hap_at(r, SEG_SYM, at_0, HAP_F32, 0, NULL);        // []
-    hap_tensor *count = hap_at(r, SEG_LOCAL, at_3392000, HAP_F32, 0, NULL);     // []
-    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_3525120, HAP_F32, 0, NULL);      // []
-    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_3392256, HAP_F32, 0, NULL); // []
+    hap_tensor *count = hap_at(r, SEG_LOCAL, at_3904256, HAP_F32, 0, NULL);     // []
+    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_3908608, HAP_F32, 0, NULL);      // []
+    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_3904512, HAP_F32, 0, NULL); // []
     hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_3908864, HAP_F32, 0, NULL);   // []
-    hap_tensor *slice_cut_3 = hap_at(r, SEG_LOCAL, at_3907584, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_3389952, HAP_F32, 3, rows_32_211);
-    hap_tensor *lm_head_dx = hap_at(r, SEG_LOCAL, at_2714624, HAP_F32, 3, rows_32_64);
-    hap_tensor *lm_head_dw = hap_at(r, SEG_LOCAL, at_2755584, HAP_F32, 2, of_211_64); // [211 64]+
-    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_2809600, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_2810368, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_dw = hap_at(r, SEG_SYM, at_651264, HAP_F32, 1, of_64);        // [64]+
-    hap_tensor *ln_f_dw_1 = hap_at(r, SEG_SYM, at_647168, HAP_F32, 1, of_64);      // [64]+
-    hap_tensor *ln_f_dw_all = hap_at(r, SEG_SYM, at_651264, HAP_F32, 1, of_64);    // [64]
-    hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_SYM, at_647168, HAP_F32, 1, of_64);  // [64]
-    hap_tensor *add_fold1 = hap_at(r, SEG_SYM, at_442368, HAP_F32, 3, of_1_32_64); // [1 32 64]+
-    hap_tensor *add_fold1_all = hap_at(r, SEG_SYM, at_442368, HAP_F32, 3, of_1_32_64);
-    hap_tensor *wpe_dw = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 2, of_32_64);  // [32 64]
-    hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_1698816, HAP_F32, 2, of_211_64); // [211 64]+
+    hap_tensor *slice_cut_3 = hap_at(r, SEG_LOCAL, at_3904256, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_2726912, HAP_F32, 3, rows_32_211);
+    hap_tensor *lm_head_dx = hap_at(r, SEG_LOCAL, at_2591744, HAP_F32, 3, rows_32_64);
+    hap_tensor *lm_head_dw = hap_at(r, SEG_SYM, at_442368, HAP_F32, 2, of_211_64); // [211 64]+
+    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_3904256, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_3845120, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_dw = hap_at(r, SEG_SYM, at_659456, HAP_F32, 1, of_64);        // [64]+
+    hap_tensor *ln_f_dw_1 = hap_at(r, SEG_SYM, at_655360, HAP_F32, 1, of_64);      // [64]+
+    hap_tensor *ln_f_dw_all = hap_at(r, SEG_SYM, at_659456, HAP_F32, 1, of_64);    // [64]
+    hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_SYM, at_655360, HAP_F32, 1, of_64);  // [64]
+    hap_tensor *add_fold1 = hap_at(r, SEG_SYM, at_647168, HAP_F32, 3, of_1_32_64); // [1 32 64]+
+    hap_tensor *add_fold1_all = hap_at(r, SEG_SYM, at_647168, HAP_F32, 3, of_1_32_64);
+    hap_tensor *wpe_dw = hap_at(r, SEG_LOCAL, at_1744640, HAP_F32, 2, of_32_64);  // [32 64]
+    hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 2, of_211_64); // [211 64]+
     hap_tensor *wte_sum = hap_at(r, SEG_SYM, at_442368, HAP_F32, 2, of_211_64);   // [211 64]+
     hap_tensor *wte_sum_all = hap_at(r, SEG_SYM, at_442368, HAP_F32, 2, of_211_64);
-    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_LOCAL, at_1699072, HAP_F32, 0, NULL);  // []
-    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);  // []
-    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL); // []
-    hap_tensor *ln_f_weight_norm = hap_at(r, SEG_LOCAL, at_1699072, HAP_F32, 0, NULL);  // []
-    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_1698816, HAP_F32, 0, NULL);   // []
-    hap_tensor *ln_f_bias_norm = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);    // []
-    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_1698816, HAP_F32, 0, NULL);              // []
+    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 0, NULL);  // []
+    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_1690880, HAP_F32, 0, NULL);  // []
+    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 0, NULL); // []
+    hap_tensor *ln_f_weight_norm = hap_at(r, SEG_LOCAL, at_1690880, HAP_F32, 0, NULL);  // []
+    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 0, NULL);   // []
+    hap_tensor *ln_f_bias_norm = hap_at(r, SEG_LOCAL, at_1690880, HAP_F32, 0, NULL);    // []
+    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 0, NULL);              // []
 
     hap_tensor *h_2_add_2_2[4], *ln_f_dx_2[4], *h_2_mlp_c_proj_bias_norm_2[4];
     for (int i = 0; i < 4; i++) {
         h_2_add_2_2[i] =
             hap_at_layer(r, SEG_LOCAL, at_2427904, by_40960, i, HAP_F32, 3, rows_32_64);
-        ln_f_dx_2[i] = hap_at(r, SEG_LOCAL, at_3103232, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
-        h_2_mlp_c_proj_bias_norm_2[i] = hap_at(r, SEG_LOCAL, at_1698816, HAP_F32, 0, NULL); // []
+        ln_f_dx_2[i] =
+            hap_at_layer(r, SEG_LOCAL, at_2673664, by_40960, i % 2, HAP_F32, 3, rows_32_64);
+        h_2_mlp_c_proj_bias_norm_2[i] =
+            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
     }
 
     for (int i = 0; i < 3; i++) {
         h_block *b = &h[i];
-        b->ln_1_sum = hap_at_layer(r, SEG_LOCAL, at_3895552, by_768, i, HAP_F32, 2, rows_32);
-        b->ln_1_m2 = hap_at_layer(r, SEG_LOCAL, at_3897856, by_768, i, HAP_F32, 2, rows_32);
-        b->ln_1 = hap_at_layer(r, SEG_LOCAL, at_2591744, by_40960, i, HAP_F32, 3, rows_32_64);
+        b->ln_1_sum = hap_at_layer(r, SEG_LOCAL, at_3893760, by_768, i, HAP_F32, 2, rows_32);
+        b->ln_1_m2 = hap_at_layer(r, SEG_LOCAL, at_3896064, by_768, i, HAP_F32, 2, rows_32);
+        b->ln_1 = hap_at_layer(r, SEG_LOCAL, at_2862080, by_40960, i, HAP_F32, 3, rows_32_64);
         b->ln_1_weight = hap_at_layer(r, SEG_LOCAL, at_0, by_256, i, HAP_F32, 1, of_64); // [64]
         hap_param(r, hap_name("transformer.h.", i, ".ln_1.weight"), b->ln_1_weight, HAP_FILL(1));
         b->ln_1_bias = hap_at_layer(r, SEG_LOCAL, at_768, by_256, i, HAP_F32, 1, of_64); // [64]
         hap_param(r, hap_name("transformer.h.", i, ".ln_1.bias"), b->ln_1_bias, HAP_FILL(0));
-        b->attn_c_attn = hap_at(r, SEG_LOCAL, at_2305024, HAP_F32, 3, rows_32_192);
+        b->attn_c_attn = hap_at(r, SEG_LOCAL, at_1936384, HAP_F32, 3, rows_32_192);
         b->attn_c_attn_weight =
             hap_at_layer(r, SEG_LOCAL, at_1536, by_49152, i, HAP_F32, 2, of_64_192);
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_attn.weight"), b->attn_c_attn_weight,
@@ -513,27 +517,28 @@ int main(int argc, char **argv)
             hap_at_layer(r, SEG_LOCAL, at_148992, by_768_2, i, HAP_F32, 1, of_192);
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_attn.bias"), b->attn_c_attn_bias,
                   HAP_FILL(0));
-        b->attn_split_0 = hap_at(r, SEG_LOCAL, at_1936384, HAP_F32, 3, rows_32_64);
-        b->attn_split_1 = hap_at(r, SEG_LOCAL, at_2018304, HAP_F32, 3, rows_32_64);
-        b->attn_split_2 = hap_at(r, SEG_LOCAL, at_1977344, HAP_F32, 3, rows_32_64);
-        b->attn_reshape = hap_at(r, SEG_LOCAL, at_2018304, HAP_F32, 4, rows_32_4_16);
+        b->attn_split_0 = hap_at(r, SEG_LOCAL, at_3435520, HAP_F32, 3, rows_32_64);
+        b->attn_split_1 = hap_at(r, SEG_LOCAL, at_3189760, HAP_F32, 3, rows_32_64);
+        b->attn_split_2 = hap_at(r, SEG_LOCAL, at_3312640, HAP_F32, 3, rows_32_64);
+        b->attn_reshape = hap_at(r, SEG_LOCAL, at_3189760, HAP_F32, 4, rows_32_4_16);
         b->attn_transpose =
-            hap_at_layer(r, SEG_LOCAL, at_2849792, by_40960, i, HAP_F32, 4, rows_4_32_16);
-        b->attn_reshape_2 = hap_at(r, SEG_LOCAL, at_1977344, HAP_F32, 4, rows_32_4_16);
+            hap_at_layer(r, SEG_LOCAL, at_2984960, by_40960, i, HAP_F32, 4, rows_4_32_16);
+        b->attn_reshape_2 = hap_at(r, SEG_LOCAL, at_3312640, HAP_F32, 4, rows_32_4_16);
         b->attn_transpose_2 =
-            hap_at_layer(r, SEG_LOCAL, at_2972672, by_40960, i, HAP_F32, 4, rows_4_32_16);
-        b->attn_reshape_3 = hap_at(r, SEG_LOCAL, at_1936384, HAP_F32, 4, rows_32_4_16);
+            hap_at_layer(r, SEG_LOCAL, at_3107840, by_40960, i, HAP_F32, 4, rows_4_32_16);
+        b->attn_reshape_3 = hap_at(r, SEG_LOCAL, at_3435520, HAP_F32, 4, rows_32_4_16);
         b->attn_transpose_3 =
-            hap_at_layer(r, SEG_LOCAL, at_3144192, by_40960, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_3230720, by_40960, i, HAP_F32, 4, rows_4_32_16);
         b->attn_sdpa =
-            hap_at_layer(r, SEG_LOCAL, at_3267072, by_40960, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_3353600, by_40960, i, HAP_F32, 4, rows_4_32_16);
         b->attn_sdpa_lse =
-            hap_at_layer(r, SEG_LOCAL, at_3095552, by_2560, i, HAP_F32, 3, rows_4_32);
+            hap_at_layer(r, SEG_LOCAL, at_3886080, by_2560, i, HAP_F32, 3, rows_4_32);
         b->attn_transpose_4 =
-            hap_at_layer(r, SEG_LOCAL, at_3525376, by_40960, i, HAP_F32, 4, rows_32_4_16);
+            hap_at_layer(r, SEG_LOCAL, at_3476480, by_40960, i, HAP_F32, 4, rows_32_4_16);
         b->attn_reshape_4 =
-            hap_at_layer(r, SEG_LOCAL, at_3525376, by_40960, i, HAP_F32, 3, rows_32_64);
-        b->attn_c_proj = hap_at(r, SEG_LOCAL, at_1936384, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_3476480, by_40960, i, HAP_F32, 3, rows_32_64);
+        b->attn_c_proj =
+            hap_at_layer(r, SEG_LOCAL, at_3599360, by_40960, i, HAP_F32, 3, rows_32_64);
         b->attn_c_proj_weight =
             hap_at_layer(r, SEG_LOCAL, at_151296, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_proj.weight"), b->attn_c_proj_weight,
@@ -541,10 +546,10 @@ int main(int argc, char **argv)
         b->attn_c_proj_bias = hap_at_layer(r, SEG_LOCAL, at_200448, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_proj.bias"), b->attn_c_proj_bias,
                   HAP_FILL(0));
-        b->add = hap_at_layer(r, SEG_LOCAL, at_3649024, by_40960, i, HAP_F32, 3, rows_32_64);
-        b->ln_2_sum = hap_at_layer(r, SEG_LOCAL, at_3901440, by_768, i, HAP_F32, 2, rows_32);
-        b->ln_2_m2 = hap_at_layer(r, SEG_LOCAL, at_3903744, by_768, i, HAP_F32, 2, rows_32);
-        b->ln_2 = hap_at_layer(r, SEG_LOCAL, at_3771904, by_40960, i, HAP_F32, 3, rows_32_64);
+        b->add = hap_at_layer(r, SEG_LOCAL, at_3599360, by_40960, i, HAP_F32, 3, rows_32_64);
+        b->ln_2_sum = hap_at_layer(r, SEG_LOCAL, at_3898368, by_768, i, HAP_F32, 2, rows_32);
+        b->ln_2_m2 = hap_at_layer(r, SEG_LOCAL, at_3900672, by_768, i, HAP_F32, 2, rows_32);
+        b->ln_2 = hap_at_layer(r, SEG_LOCAL, at_3722240, by_40960, i, HAP_F32, 3, rows_32_64);
         b->ln_2_weight = hap_at_layer(r, SEG_LOCAL, at_201216, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".ln_2.weight"), b->ln_2_weight, HAP_FILL(1));
         b->ln_2_bias = hap_at_layer(r, SEG_LOCAL, at_201984, by_256, i, HAP_F32, 1, of_64);
@@ -558,7 +563,7 @@ int main(int argc, char **argv)
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_fc.bias"), b->mlp_c_fc_bias,
                   HAP_FILL(0));
         b->mlp_act = hap_at_layer(r, SEG_LOCAL, at_2059264, by_122880, i, HAP_F32, 3, rows_32_192);
-        b->mlp_c_proj = hap_at(r, SEG_LOCAL, at_2714624, HAP_F32, 3, rows_32_64);
+        b->mlp_c_proj = hap_at(r, SEG_LOCAL, at_2591744, HAP_F32, 3, rows_32_64);
         b->mlp_c_proj_weight =
             hap_at_layer(r, SEG_LOCAL, at_352512, by_49152, i, HAP_F32, 2, of_192_64);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_proj.weight"), b->mlp_c_proj_weight,
@@ -566,7 +571,7 @@ int main(int argc, char **argv)
         b->mlp_c_proj_bias = hap_at_layer(r, SEG_LOCAL, at_499968, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_proj.bias"), b->mlp_c_proj_bias,
                   HAP_FILL(0));
-        b->mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_3389952, HAP_F32, 3, rows_32_192);
+        b->mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_2550784, HAP_F32, 3, rows_32_192);
         // [192 64]+
         b->mlp_c_proj_dw = hap_at_layer(r, SEG_SYM, at_0, by_49152, i, HAP_F32, 2, of_192_64);
         b->mlp_c_proj_dw_all = hap_at_layer(r, SEG_SYM, at_0, by_49152, i, HAP_F32, 2, of_192_64);
@@ -574,7 +579,7 @@ int main(int argc, char **argv)
         b->mlp_c_proj_db = hap_at_layer(r, SEG_SYM, at_548864, by_4096, i, HAP_F32, 1, of_64);
         b->mlp_c_proj_db_all = hap_at_layer(r, SEG_SYM, at_548864, by_4096, i, HAP_F32, 1, of_64);
         b->mlp_act_dx = hap_at(r, SEG_LOCAL, at_2305024, HAP_F32, 3, rows_32_192);
-        b->mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_1977344, HAP_F32, 3, rows_32_64);
+        b->mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_2755584, HAP_F32, 3, rows_32_64);
         // [64 192]+
         b->mlp_c_fc_dw = hap_at_layer(r, SEG_SYM, at_147456, by_49152, i, HAP_F32, 2, of_64_192);
         b->mlp_c_fc_dw_all =
@@ -582,15 +587,16 @@ int main(int argc, char **argv)
         // [192]+
         b->mlp_c_fc_db = hap_at_layer(r, SEG_SYM, at_561152, by_4096, i, HAP_F32, 1, of_192);
         b->mlp_c_fc_db_all = hap_at_layer(r, SEG_SYM, at_561152, by_4096, i, HAP_F32, 1, of_192);
-        b->ln_2_stats = hap_at(r, SEG_LOCAL, at_1936384, HAP_F32, 2, rows_32);   // [8@rows 32]
-        b->ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_1937152, HAP_F32, 2, rows_32); // [8@rows 32]
-        b->ln_2_dx = hap_at(r, SEG_LOCAL, at_2018304, HAP_F32, 3, rows_32_64);   // [8@rows 32 64]
-        b->ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_1936384, HAP_F32, 3, rows_32_64);
+        b->ln_2_stats = hap_at(r, SEG_LOCAL, at_2837504, HAP_F32, 2, rows_32);   // [8@rows 32]
+        b->ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_2838272, HAP_F32, 2, rows_32); // [8@rows 32]
+        b->ln_2_dx = hap_at(r, SEG_LOCAL, at_2796544, HAP_F32, 3, rows_32_64);   // [8@rows 32 64]
+        b->ln_2_sum_2 =
+            hap_at_layer(r, SEG_LOCAL, at_2673664, by_40960, i % 2, HAP_F32, 3, rows_32_64);
         b->ln_2_dw = hap_at_layer(r, SEG_SYM, at_585728, by_4096, i, HAP_F32, 1, of_64);   // [64]+
         b->ln_2_dw_1 = hap_at_layer(r, SEG_SYM, at_573440, by_4096, i, HAP_F32, 1, of_64); // [64]+
         b->ln_2_dw_all = hap_at_layer(r, SEG_SYM, at_585728, by_4096, i, HAP_F32, 1, of_64);
         b->ln_2_dw_1_all = hap_at_layer(r, SEG_SYM, at_573440, by_4096, i, HAP_F32, 1, of_64);
-        b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_1977344, HAP_F32, 3, rows_32_64);
+        b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_3681280, HAP_F32, 3, rows_32_64);
         // [64 64]+
         b->attn_c_proj_dw = hap_at_layer(r, SEG_SYM, at_499712, by_16384, i, HAP_F32, 2, of_64_64);
         b->attn_c_proj_dw_all =
@@ -598,19 +604,19 @@ int main(int argc, char **argv)
         // [64]+
         b->attn_c_proj_db = hap_at_layer(r, SEG_SYM, at_598016, by_4096, i, HAP_F32, 1, of_64);
         b->attn_c_proj_db_all = hap_at_layer(r, SEG_SYM, at_598016, by_4096, i, HAP_F32, 1, of_64);
-        b->attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_1977344, HAP_F32, 4, rows_32_4_16);
-        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_2345984, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_2386944, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_2018304, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_2305024, HAP_F32, 4, rows_4_32_16);
-        b->attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_1977344, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_1977344, HAP_F32, 3, rows_32_64);
-        b->attn_transpose_2_dx = hap_at(r, SEG_LOCAL, at_2550784, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_2550784, HAP_F32, 3, rows_32_64);
-        b->attn_transpose_dx = hap_at(r, SEG_LOCAL, at_2714624, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_dx = hap_at(r, SEG_LOCAL, at_2714624, HAP_F32, 3, rows_32_64);
-        b->attn_split_dx = hap_at(r, SEG_LOCAL, at_2305024, HAP_F32, 3, rows_32_192);
-        b->attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_1977344, HAP_F32, 3, rows_32_64);
+        b->attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_3681280, HAP_F32, 4, rows_32_4_16);
+        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_2755584, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_2796544, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_3558400, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_3681280, HAP_F32, 4, rows_4_32_16);
+        b->attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_3066880, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_3066880, HAP_F32, 3, rows_32_64);
+        b->attn_transpose_2_dx = hap_at(r, SEG_LOCAL, at_3189760, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_3189760, HAP_F32, 3, rows_32_64);
+        b->attn_transpose_dx = hap_at(r, SEG_LOCAL, at_3312640, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_dx = hap_at(r, SEG_LOCAL, at_3312640, HAP_F32, 3, rows_32_64);
+        b->attn_split_dx = hap_at(r, SEG_LOCAL, at_1936384, HAP_F32, 3, rows_32_192);
+        b->attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_3066880, HAP_F32, 3, rows_32_64);
         // [64 192]+
         b->attn_c_attn_dw = hap_at_layer(r, SEG_SYM, at_294912, by_49152, i, HAP_F32, 2, of_64_192);
         b->attn_c_attn_dw_all =
@@ -618,36 +624,45 @@ int main(int argc, char **argv)
         // [192]+
         b->attn_c_attn_db = hap_at_layer(r, SEG_SYM, at_610304, by_4096, i, HAP_F32, 1, of_192);
         b->attn_c_attn_db_all = hap_at_layer(r, SEG_SYM, at_610304, by_4096, i, HAP_F32, 1, of_192);
-        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_2305024, HAP_F32, 2, rows_32);   // [8@rows 32]
-        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_2305792, HAP_F32, 2, rows_32); // [8@rows 32]
-        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_2018304, HAP_F32, 3, rows_32_64);   // [8@rows 32 64]
+        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_3899904, HAP_F32, 2, rows_32);   // [8@rows 32]
+        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_3902208, HAP_F32, 2, rows_32); // [8@rows 32]
+        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_2944000, HAP_F32, 3, rows_32_64);   // [8@rows 32 64]
         b->ln_1_dw = hap_at_layer(r, SEG_SYM, at_634880, by_4096, i, HAP_F32, 1, of_64);   // [64]+
         b->ln_1_dw_1 = hap_at_layer(r, SEG_SYM, at_622592, by_4096, i, HAP_F32, 1, of_64); // [64]+
         b->ln_1_dw_all = hap_at_layer(r, SEG_SYM, at_634880, by_4096, i, HAP_F32, 1, of_64);
         b->ln_1_dw_1_all = hap_at_layer(r, SEG_SYM, at_622592, by_4096, i, HAP_F32, 1, of_64);
-        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);        // []
-        b->ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_1699072, HAP_F32, 0, NULL);         // []
-        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);          // []
-        b->ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_1698816, HAP_F32, 0, NULL);           // []
-        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL); // []
-        b->attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_1699072, HAP_F32, 0, NULL);  // []
-        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);   // []
-        b->attn_c_attn_bias_norm = hap_at(r, SEG_LOCAL, at_1698816, HAP_F32, 0, NULL);    // []
-        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL); // []
-        b->attn_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_1699072, HAP_F32, 0, NULL);  // []
-        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);   // []
-        b->attn_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_1698816, HAP_F32, 0, NULL);    // []
-        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);        // []
-        b->ln_2_weight_norm = hap_at(r, SEG_LOCAL, at_1699072, HAP_F32, 0, NULL);         // []
-        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);          // []
-        b->ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_1698816, HAP_F32, 0, NULL);           // []
-        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);    // []
-        b->mlp_c_fc_weight_norm = hap_at(r, SEG_LOCAL, at_1699072, HAP_F32, 0, NULL);     // []
-        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);      // []
-        b->mlp_c_fc_bias_norm = hap_at(r, SEG_LOCAL, at_1698816, HAP_F32, 0, NULL);       // []
-        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);  // []
-        b->mlp_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_1699072, HAP_F32, 0, NULL);   // []
-        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_1699328, HAP_F32, 0, NULL);    // []
+        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->ln_1_weight_norm =
+            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->ln_1_bias_norm = hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->attn_c_attn_weight_norm =
+            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->attn_c_attn_bias_norm =
+            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->attn_c_proj_weight_norm =
+            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->attn_c_proj_bias_norm =
+            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->ln_2_weight_norm =
+            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->ln_2_bias_norm = hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->mlp_c_fc_weight_norm =
+            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->mlp_c_fc_bias_norm =
+            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->mlp_c_proj_weight_norm =
+            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
         b->ln_1_weight_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_500736, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".ln_1.weight.exp_avg"), b->ln_1_weight_exp_avg);
