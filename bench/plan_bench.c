@@ -49,6 +49,8 @@ static bool options(int argc, char **argv, bench *b)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--phases") == 0)
             b->phases = true;
+        else if (strcmp(argv[i], "--log") == 0)
+            b->synth.log = stderr;
         else if (strcmp(argv[i], "--precision") == 0) {
             if (++i == argc ||
                 !ir_precision_parse((hb_str){argv[i], strlen(argv[i])}, &b->ir.precision))

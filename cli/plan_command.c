@@ -170,10 +170,11 @@ static int synthesize(hb_arena *a, int argc, char **argv)
                          "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
     ir_options front = {0};
     if (!cli_precision(precision, grad, &front) || !cli_variant(micro, recompute, &front) ||
-        !only("--backend", backend, "cpu") ||
-        (mesh && strcmp(mesh, "auto") != 0 && !only("--mesh", mesh, "flat")))
+        !only("--backend", backend, "cpu"))
         return CLI_USAGE;
     syn_options o = syn_default_options();
+    if (mesh && !syn_mesh_parse((hb_str){mesh, strlen(mesh)}, &o.mesh))
+        return cli_error(CLI_USAGE, "--mesh is auto, flat or machine, not '%s'", mesh);
     int64_t seed_n = 0;
     if (batch && !cli_integer("--batch", batch, 1, &front.batch)) return CLI_USAGE;
     if (seed && !cli_integer("--seed", seed, 0, &seed_n)) return CLI_USAGE;
@@ -192,6 +193,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     o.keep_grads = keep;
     o.baselines = true;
     o.interrupted = &interrupted;
+    o.log = verbose ? stderr : NULL;
 
     cli_inputs in = {0};
     int code = CLI_INPUT;

@@ -25,8 +25,7 @@ static int new_buffer(lowering *l, int value, const syn_state *x, syn_role role)
 
 static int new_scratch(lowering *l, int64_t bytes)
 {
-    syn_tensor t = {
-        .value = -1, .role = SYN_ROLE_SCRATCH, .dtype = IR_F32, .family = -1};
+    syn_tensor t = {.value = -1, .role = SYN_ROLE_SCRATCH, .dtype = IR_F32, .family = -1};
     for (int c = 0; c < l->p->mesh->n_classes; c++)
         t.bytes[c] = bytes;
     HB_PUSH(l->arena, &l->p->tensors, t);

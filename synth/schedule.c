@@ -164,3 +164,51 @@ void syn_raise_starts(syn_program *p)
         }
     reorder(&s, before);
 }
+
+// Largest share of a class's capacity that the sources and results of a collective take.
+static double held_share(const syn_program *p, const syn_instr *in)
+{
+    double worst = 0;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        double bytes = 0;
+        for (int k = 0; k < in->n_in + in->n_out; k++)
+            bytes +=
+                (double)p->tensors.p[k < in->n_in ? in->in[k] : in->out[k - in->n_in]].bytes[c];
+        double share = bytes / (double)p->cluster->cls[p->mesh->cluster_class[c]].capacity;
+        worst = share > worst ? share : worst;
+    }
+    return worst;
+}
+
+// Two collectives of a stream keep it busy; one more begins only when the oldest has ended, if
+// together they hold more than this share of the memory.
+static const double FLIGHT = 0.02;
+
+void syn_limit_flight(syn_program *p)
+{
+    enum { STREAMS = 2, BUSY = 2 };
+    int *before = NULL, n = p->instr.n;
+    scheduler s = begin(p, &before);
+    int *wait_of = HB_ARRAY(s.arena, int, n), *flying[STREAMS], first[STREAMS] = {0},
+        last[STREAMS] = {0};
+    double held[STREAMS] = {0};
+    for (int k = 0; k < STREAMS; k++)
+        flying[k] = HB_ARRAY(s.arena, int, n);
+    for (int i = 0; i < n; i++)
+        if (p->instr.p[i].kind == SYN_WAIT) wait_of[p->instr.p[i].start] = i;
+    for (int i = 0; i < n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_START) continue;
+        int k = in->axes == 2;
+        while (first[k] < last[k] && wait_of[flying[k][first[k]]] < i)
+            held[k] -= held_share(p, &p->instr.p[flying[k][first[k]++]]);
+        while (last[k] - first[k] >= BUSY && held[k] + held_share(p, in) > FLIGHT) {
+            int oldest = flying[k][first[k]++];
+            held[k] -= held_share(p, &p->instr.p[oldest]);
+            if (wait_of[oldest] > i) before[wait_of[oldest]] = i;
+        }
+        flying[k][last[k]++] = i;
+        held[k] += held_share(p, in);
+    }
+    reorder(&s, before);
+}

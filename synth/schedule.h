@@ -9,5 +9,7 @@
 void syn_sink_waits(syn_program *p);           // wait as late as possible (schedule.c)
 void syn_bucket(syn_program *p, syn_costs *c); // join small all-reduces (bucket.c)
 void syn_raise_starts(syn_program *p);         // start early enough to hide (schedule.c)
+// Where memory is short: what a collective holds is let go once others are under way behind it.
+void syn_limit_flight(syn_program *p);
 
 #endif

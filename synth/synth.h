@@ -8,6 +8,8 @@
 #ifndef HAP_SYNTH_SYNTH_H
 #define HAP_SYNTH_SYNTH_H
 
+#include <stdio.h>
+
 #include "synth/pins.h"
 #include "synth/program.h"
 
@@ -25,6 +27,8 @@ bool syn_strategy_parse(hb_str s, syn_strategy *out);
 
 typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice;
 
+bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
+
 typedef struct syn_options {
     syn_strategy strategy;
     syn_mesh_choice mesh;
@@ -36,6 +40,7 @@ typedef struct syn_options {
     uint64_t seed;
     const syn_pins *pins;            // NULL: none
     const volatile int *interrupted; // Ctrl-C: return the best so far
+    FILE *log;                       // NULL, or where every plan that is judged gets a line
 } syn_options;
 syn_options syn_default_options(void);
 

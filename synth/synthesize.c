@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 #include <time.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "synth/mesh.h"
 #include "synth/polish.h"
@@ -26,6 +24,17 @@ bool syn_strategy_parse(hb_str s, syn_strategy *out)
     for (int i = 0; i < SYN_N_STRATEGIES; i++)
         if (hb_str_is(s, strategy_names[i])) {
             *out = (syn_strategy)i;
+            return true;
+        }
+    return false;
+}
+
+bool syn_mesh_parse(hb_str s, syn_mesh_choice *out)
+{
+    static const char *const names[] = {"auto", "flat", "machine"};
+    for (int i = 0; i < 3; i++)
+        if (hb_str_is(s, names[i])) {
+            *out = (syn_mesh_choice)i;
             return true;
         }
     return false;
@@ -78,7 +87,7 @@ typedef struct pool {
     const cost_model *m;
     const syn_options *opt;
     board *b; // the one that is searched
-    double deadline;
+    double begin, deadline;
     candidate best;     // fastest that fits
     candidate smallest; // least share, for the message when nothing fits
     hb_str why;
@@ -162,7 +171,6 @@ static void place(candidate *c)
     syn_arena(c->program);
     c->placed = true;
     c->fits = overflow_of(c->program) <= 0;
-    if (getenv("DBG")) fprintf(stderr, "placed: share %.3f over %.3f\n", c->share, overflow_of(c->program));
 }
 
 // Finishes a lowered and priced program: schedules and simulates it, and places it where memory is
@@ -175,9 +183,18 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
     syn_raise_starts(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
     c.share = live_share(prog);
+    if (c.share > ROOMY) {
+        syn_limit_flight(prog);
+        c.sec = syn_simulate(prog, &c.timeline, false);
+        c.share = live_share(prog);
+    }
     c.fits = c.share <= ROOMY;
-    if (getenv("DBG")) fprintf(stderr, "%s axes %d share %.3f sec %.4f\n", syn_strategy_name(s), prog->mesh->n_axes, c.share, c.sec);
     if (p->careful && c.share <= 1) place(&c);
+    if (p->opt->log)
+        fprintf(p->opt->log, "%.3f s: %s on %s: %.6g ms, %.0f %% of the fullest memory\n",
+                now() - p->begin, syn_strategy_name(s),
+                prog->mesh->n_axes == 1 ? "one axis" : "machines x devices", c.sec * 1e3,
+                c.share * 100);
     return c;
 }
 
@@ -254,8 +271,7 @@ static bool priced_search(pool *p, const syn_options *opt, syn_strategy s, const
     double per_byte[CL_MAX_CLASSES];
     const syn_mesh *mesh = p->b->mesh;
     for (int c = 0; c < mesh->n_classes; c++)
-        per_byte[c] =
-            price * sec / (double)p->m->cluster->cls[mesh->cluster_class[c]].capacity;
+        per_byte[c] = price * sec / (double)p->m->cluster->cls[mesh->cluster_class[c]].capacity;
     return search(p, opt, s, weight, price > 0 ? per_byte : NULL, gap, out);
 }
 
@@ -270,7 +286,9 @@ static bool search_within_memory(pool *p, const syn_options *opt, syn_strategy s
     if (!priced_search(p, opt, s, weight, gap, first, p->best.sec, out)) return false;
     double sec = first > 0 ? p->best.sec : out->sec;
     if (first > 0 && out->fits) high = first;
-    for (double price = first > 0 ? 2 * first : out->share > 2 ? 4 : 0.5;
+    for (double price = first > 0        ? 2 * first
+                        : out->share > 2 ? 4
+                                         : 0.5;
          !out->fits && price < 300 && !out_of_time(p); price *= 4) {
         if (!priced_search(p, opt, s, weight, gap, price, sec, &next)) return true;
         bool stuck = next.share > 0.995 * out->share;
@@ -515,6 +533,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .f = f,
               .m = m,
               .opt = o,
+              .begin = begin,
               .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
     if (o->mesh != SYN_MESH_FLAT) add_board(&p, syn_mesh_machines(a, m->cluster, NULL));
     if (o->mesh != SYN_MESH_MACHINES) add_board(&p, syn_mesh_flat(a, m->cluster, NULL));
