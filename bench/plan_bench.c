@@ -49,7 +49,11 @@ static bool options(int argc, char **argv, bench *b)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--phases") == 0)
             b->phases = true;
-        else if (strcmp(argv[i], "--log") == 0)
+        else if (strcmp(argv[i], "--mesh") == 0) {
+            if (++i == argc ||
+                !syn_mesh_parse((hb_str){argv[i], strlen(argv[i])}, &b->synth.mesh))
+                return false;
+        } else if (strcmp(argv[i], "--log") == 0)
             b->synth.log = stderr;
         else if (strcmp(argv[i], "--precision") == 0) {
             if (++i == argc ||

@@ -5,9 +5,13 @@
 
 #include "synth/space.h"
 
+// Instructions that may be judged again in all, so that polishing stays a part of planning.
+static const double WORK = 4e5;
+
 typedef struct polisher {
     syn_program *p;
     syn_costs *costs;
+    double work;
     const volatile int *interrupted;
 } polisher;
 
@@ -56,6 +60,7 @@ void syn_refresh(syn_program *p, const cost_model *m)
 static double judge_cut(polisher *q, int cut)
 {
     cost_timeline t;
+    q->work += q->p->instr.n;
     refresh(q->p, q->costs, cut);
     return syn_simulate(q->p, &t, false);
 }
@@ -96,7 +101,8 @@ static void shift(const syn_program *p, syn_cut *c, int from, int to, int64_t st
 static double move(polisher *q, int cut, int from_class, int to_class, int64_t step, double sec)
 {
     syn_cut *c = &q->p->mesh->cuts.p[cut];
-    for (int tries = 0; tries < 64 && !(q->interrupted && *q->interrupted); tries++) {
+    for (int tries = 0; tries < 64 && q->work < WORK && !(q->interrupted && *q->interrupted);
+         tries++) {
         int from = pick(q->p, c, from_class, 1), to = pick(q->p, c, to_class, -1);
         if (from == to || c->table[from] < step) break;
         shift(q->p, c, from, to, step);

@@ -1,0 +1,349 @@
+// What a synthesis searches: meshes, starting cuts (rays), alternation of search and ratio LP,
+// other weights of communication, fewer devices, and what others do (baselines).
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "synth/mesh.h"
+#include "synth/pool.h"
+#include "synth/ratios.h"
+
+// Searches on the way stop this near their additive optimum; the chosen plan's is closed to the
+// end.
+static const double NEAR = 3e-2;
+// Rays and rounds that come this near each other are at the same place.
+static const double SAME = 3e-4;
+// A ray whose first plan is this much slower than the best is not followed further.
+static const double NEXT_TO = 5e-3;
+// A mesh whose plan at the first ratios (FAR_AT_ONCE), or at better ones, is this much slower than
+// the best is left.
+static const double FAR_AT_ONCE = 1.5, FAR = 1.15;
+// Graphs of more nodes than this are searched from fewer starts.
+enum { LARGE = 1500 };
+
+static bool large(const pool *p)
+{
+    return p->g->nodes.n > LARGE;
+}
+
+static void set_ray(pool *p, syn_ray ray)
+{
+    board *b = p->b;
+    double *w = HB_ARRAY(p->arena, double, b->mesh->n_ranks);
+    syn_palette_clear(b->palette);
+    syn_ray_weights(p->m, b->mesh, ray, w);
+    syn_palette_add_ranks(p->arena, b->palette, b->mesh, -1, w,
+                          hb_str_c(p->arena, syn_ray_name(ray)));
+}
+
+// The LP's cuts beside the ray's. On two axes, whose states multiply, in its place where the LP has
+// any of the group.
+static void add_lp_cuts(pool *p, const syn_ratios *lp)
+{
+    board *b = p->b;
+    for (int i = 0; b->mesh->n_axes == 2 && i < lp->n; i++) {
+        struct syn_palette_group *q = &b->palette->group[lp->v[i].group];
+        q->n[lp->v[i].axis] = 0;
+        if (lp->v[i].axis == SYN_BOTH) q->n[0] = 0; // its sums are there
+        if (lp->v[i].axis == 0) q->n[SYN_BOTH] = 0;
+    }
+    for (int both = 1; both >= 0; both--)
+        for (int i = 0; i < lp->n; i++)
+            if ((lp->v[i].axis == SYN_BOTH) == both)
+                syn_palette_add(p->arena, b->palette, b->mesh, lp->v[i].group, lp->v[i].axis,
+                                lp->v[i].share, HB_STR("lp"));
+}
+
+static double *even_weights(const pool *p)
+{
+    double *w = HB_ARRAY(p->arena, double, p->b->mesh->n_classes);
+    for (int c = 0; c < p->b->mesh->n_classes; c++)
+        w[c] = 1.0 / p->b->mesh->n_classes;
+    return w;
+}
+
+// Whether the palette, as a ray or an LP left it, was there before.
+static bool tried_before(pool *p)
+{
+    board *b = p->b;
+    uint64_t h = 0;
+    for (int k = 0; k < b->palette->n_groups; k++)
+        for (int axis = 0; axis <= SYN_BOTH; axis++) {
+            const struct syn_palette_group *q = &b->palette->group[k];
+            int key[3 + SYN_MAX_PALETTE] = {k, axis, q->n[axis]};
+            memcpy(key + 3, q->cut[axis], sizeof *key * (size_t)q->n[axis]);
+            h += hb_hash_key(key, sizeof *key * (size_t)(3 + q->n[axis]));
+        }
+    for (int i = 0; i < b->tried.n; i++)
+        if (b->tried.p[i] == h) return true;
+    HB_PUSH(p->arena, &b->tried, h);
+    return false;
+}
+
+static bool near_by(double a, double b)
+{
+    return fabs(a - b) <= SAME * fabs(b);
+}
+
+// Is a ray's first plan worth its rounds of ratios, where others stand at `best`?
+static bool promising(const pool *p, const candidate *c, double best)
+{
+    if (best <= 0 || !c->fits) return true;
+    // No better than where another ray ended, and so close to it that its ratios would end there
+    // too.
+    if (c->sec >= best && c->sec < best * (1 + NEXT_TO)) return false;
+    return c->sec < best * (large(p) ? 1 : FAR_AT_ONCE);
+}
+
+// Search and ratio LP in turn, from the cuts of one ray, until the judge sees no improvement or the
+// plan is where another ray already was.
+static void alternate(pool *p, syn_ray ray)
+{
+    double trust = 0.5, best = p->best.program ? p->best.sec : 0;
+    // Copies of saved values widen the space and hardly move the cuts: the last search has them.
+    syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
+    quick->copy_bytes = INT64_MAX;
+    double *weight = even_weights(p);
+    search_options o = {SYN_AUTO, quick, weight, 1, 0, NEAR};
+    board *b = p->b;
+    candidate cur, next;
+    set_ray(p, ray);
+    if (tried_before(p) || !pool_search_within_memory(p, &o, NULL, &cur)) return;
+    if (!promising(p, &cur, best)) return;
+    for (int round = 0; round < 8 && trust > 0.05 && !pool_out_of_time(p); round++) {
+        syn_ratios lp;
+        if (round > 0 && best > 0 && cur.fits && cur.sec > FAR * best) return;
+        if (best > 0 && cur.fits && near_by(cur.sec, best)) return;
+        if (!syn_ratio_lp(p->arena, cur.program, b->palette, b->costs, &cur.timeline, trust, NULL,
+                          &lp))
+            return;
+        set_ray(p, ray);
+        add_lp_cuts(p, &lp);
+        if (tried_before(p) && b->mesh->n_axes == 2) return;
+        // Classes that bind count most, but no class is free.
+        for (int c = 0; c < b->mesh->n_classes; c++)
+            weight[c] = 0.9 * lp.weight[c] + 0.1 / b->mesh->n_classes;
+        if (!pool_search_within_memory(p, &o, &cur, &next)) return;
+        if (next.fits && cur.fits && near_by(next.sec, cur.sec)) return;
+        bool better = next.fits && (!cur.fits || next.sec < cur.sec);
+        if (better)
+            cur = next;
+        else
+            trust *= 0.4;
+        pool_forget(p, &cur, NULL);
+    }
+}
+
+// Plans that the judge may like better than the additive model does: communication, which may hide,
+// at a discount.
+static void discounts(pool *p)
+{
+    static const double comm[] = {0.5, 0.2};
+    if (!p->best.program || large(p)) return;
+    const syn_space *won = p->best.space;
+    p->b = pool_board_of(p, won->mesh);
+    *p->b->palette = *syn_palette_copy(p->arena, won->palette);
+    for (size_t i = 0; i < sizeof comm / sizeof *comm && !pool_out_of_time(p); i++) {
+        search_options o = {SYN_AUTO, won->opt, won->weight, comm[i], p->b->price, NEAR};
+        candidate c;
+        (void)pool_search(p, &o, &c);
+        pool_forget(p, NULL, NULL);
+        won = p->best.space;
+        if (won->mesh != p->b->mesh) return;
+    }
+}
+
+static search_options baseline_options(const pool *p, syn_strategy s)
+{
+    return (search_options){s, p->opt, even_weights(p), 1, 0, s == p->opt->strategy ? 0 : NEAR};
+}
+
+static void note_baseline(pool *p, syn_strategy s, const candidate *c)
+{
+    if (c->fits && (p->baseline[s] < 0 || c->sec < p->baseline[s])) p->baseline[s] = c->sec;
+}
+
+void pool_baseline(pool *p, syn_strategy s)
+{
+    p->asked[s] = true;
+    for (int i = 0; i < p->boards.n; i++) {
+        candidate c;
+        p->b = p->boards.p[i];
+        // The baselines are what others do: on all devices alike.
+        bool flat = p->b->mesh->n_axes == 1;
+        if (p->b->mesh->n_ranks < p->m->cluster->n_ranks) continue;
+        if (!flat && (s == SYN_HAP || (p->opt->strategy == SYN_AUTO && p->boards.n > 1))) continue;
+        set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE);
+        search_options o = baseline_options(p, s);
+        if (pool_search_within_memory(p, &o, NULL, &c)) note_baseline(p, s, &c);
+        pool_forget(p, NULL, NULL);
+    }
+}
+
+// A baseline as a candidate: what it takes without regard to memory says whether it could win.
+static void try_baseline(pool *p, syn_strategy s)
+{
+    candidate c;
+    p->b = p->boards.p[p->boards.n - 1];
+    for (int i = 0; i < p->boards.n; i++)
+        if (p->boards.p[i]->mesh->n_axes == 1 &&
+            p->boards.p[i]->mesh->n_ranks == p->m->cluster->n_ranks)
+            p->b = p->boards.p[i];
+    if (s == SYN_HAP && p->b->mesh->n_axes == 2) return;
+    set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE);
+    search_options o = baseline_options(p, s);
+    if (!pool_search(p, &o, &c)) {
+        p->asked[s] = true;
+    } else if (c.fits) {
+        p->asked[s] = true;
+        note_baseline(p, s, &c);
+    } else if (!p->best.program || c.sec < p->best.sec) {
+        pool_baseline(p, s);
+    }
+    pool_forget(p, NULL, NULL);
+}
+
+static void add_board(pool *p, syn_mesh *mesh)
+{
+    if (!mesh) return;
+    board *b = HB_NEW(p->arena, board);
+    *b = (board){.mesh = mesh, .palette = syn_palette_new(p->arena, p->g, p->f)};
+    b->costs = syn_costs_new(p->arena, p->m, mesh, p->g, p->f);
+    HB_PUSH(p->arena, &p->boards, b);
+}
+
+static void add_boards(pool *p, const bool *keep)
+{
+    const cl_cluster *c = p->m->cluster;
+    if (p->opt->mesh != SYN_MESH_FLAT) add_board(p, syn_mesh_machines(p->arena, c, keep));
+    if (p->opt->mesh != SYN_MESH_MACHINES) add_board(p, syn_mesh_flat(p->arena, c, keep));
+}
+
+static double speed(const pool *p, int rank)
+{
+    const cl_class *c = &p->m->cluster->cls[p->m->cluster->class_of[rank]];
+    double fast = p->m->math == COST_BF16 ? c->bf16 : p->m->math == COST_TF32 ? c->tf32 : c->f32;
+    return fast > 0 ? fast : c->f32;
+}
+
+// Every subset of devices that may do better than all: without the slower classes, the fastest
+// machine alone, and, where machines have unequal numbers of devices, the fastest few of each.
+// keep: n subsets of n_ranks flags.
+static int subsets(const pool *p, bool **keep, int max)
+{
+    const cl_cluster *c = p->m->cluster;
+    int n = 0;
+    double level[CL_MAX_CLASSES];
+    int levels = 0;
+    for (int r = 0; r < c->n_ranks; r++) { // distinct speeds, fastest first
+        double x = speed(p, r);
+        int at = 0;
+        while (at < levels && level[at] > x)
+            at++;
+        if (at < levels && level[at] == x) continue;
+        memmove(&level[at + 1], &level[at], sizeof *level * (size_t)(levels - at));
+        level[at] = x;
+        levels++;
+    }
+    for (int k = levels - 1; k >= 1 && n < max; k--, n++) {
+        keep[n] = HB_ARRAY(p->arena, bool, c->n_ranks);
+        for (int r = 0; r < c->n_ranks; r++)
+            keep[n][r] = speed(p, r) >= level[k - 1];
+    }
+    int fastest = 0, fewest = c->n_ranks, most = 0;
+    double best = 0;
+    for (int i = 0; i < c->n_machines; i++) {
+        double sum = 0;
+        for (int r = 0; r < c->machine[i].n_ranks; r++)
+            sum += speed(p, c->machine[i].first_rank + r);
+        if (sum > best) fastest = i;
+        best = fmax(best, sum);
+        fewest = c->machine[i].n_ranks < fewest ? c->machine[i].n_ranks : fewest;
+        most = c->machine[i].n_ranks > most ? c->machine[i].n_ranks : most;
+    }
+    if (c->n_machines > 1 && n < max) {
+        keep[n] = HB_ARRAY(p->arena, bool, c->n_ranks);
+        for (int r = 0; r < c->machine[fastest].n_ranks; r++)
+            keep[n][c->machine[fastest].first_rank + r] = true;
+        n++;
+    }
+    if (c->n_machines > 1 && fewest < most && fewest > 1 && n < max) {
+        keep[n] = HB_ARRAY(p->arena, bool, c->n_ranks);
+        for (int i = 0; i < c->n_machines; i++)
+            for (int k = 0; k < fewest; k++) {
+                int pick = -1;
+                for (int r = c->machine[i].first_rank;
+                     r < c->machine[i].first_rank + c->machine[i].n_ranks; r++)
+                    if (!keep[n][r] && (pick < 0 || speed(p, r) > speed(p, pick))) pick = r;
+                keep[n][pick] = true;
+            }
+        n++;
+    }
+    return n;
+}
+
+// Seconds that the arithmetic of a step takes at least, if the kept devices run as fast as an op
+// is ever priced (docs/theory.md section 3).
+static double least_seconds(const pool *p, const bool *keep)
+{
+    double all = 0, kept = 0;
+    for (int r = 0; r < p->m->cluster->n_ranks; r++) {
+        all += speed(p, r);
+        if (keep[r]) kept += speed(p, r);
+    }
+    double peak = syn_peak_seconds(p->best.program);
+    const syn_mesh *mesh = p->best.program->mesh;
+    double used = 0;
+    for (int r = 0; r < mesh->n_ranks; r++)
+        used += speed(p, mesh->cluster_rank[r]);
+    return kept > 0 ? peak * used / kept / (p->m->curves ? 1 : 0.6) : HUGE_VAL;
+}
+
+// Do fewer devices do better? One search from the compute ray each; ratios where it comes near.
+static void drop_devices(pool *p)
+{
+    enum { MOST = 6 };
+    bool *keep[MOST];
+    int n = p->best.program && !large(p) ? subsets(p, keep, MOST) : 0;
+    for (int i = 0; i < n && !pool_out_of_time(p); i++) {
+        if (least_seconds(p, keep[i]) >= p->best.sec) continue;
+        int first = p->boards.n;
+        add_boards(p, keep[i]);
+        for (int k = first; k < p->boards.n && !pool_out_of_time(p); k++) {
+            p->b = p->boards.p[k];
+            alternate(p, SYN_RAY_COMPUTE);
+            pool_forget(p, NULL, NULL);
+        }
+    }
+}
+
+void pool_explore(pool *p)
+{
+    const syn_options *o = p->opt;
+    p->best = p->smallest = (candidate){0};
+    if (p->boards.n == 0) add_boards(p, NULL);
+    for (int s = 0; s < SYN_N_STRATEGIES; s++) {
+        p->baseline[s] = -1;
+        p->asked[s] = false;
+    }
+    if (o->strategy != SYN_AUTO) {
+        pool_baseline(p, o->strategy);
+        return;
+    }
+    int whole = p->boards.n;
+    for (int i = 0; i < whole; i++) {
+        static const syn_ray order[SYN_N_RAYS] = {SYN_RAY_COMPUTE, SYN_RAY_EVEN, SYN_RAY_MEMORY,
+                                                  SYN_RAY_BANDWIDTH};
+        p->b = p->boards.p[i];
+        p->b->tried.n = 0;
+        for (int k = 0; k < (large(p) ? 2 : SYN_N_RAYS) && !pool_out_of_time(p); k++) {
+            alternate(p, order[k]);
+            pool_forget(p, NULL, NULL);
+        }
+    }
+    for (int s = SYN_DP_EVEN; s <= SYN_HAP && !pool_out_of_time(p); s++)
+        try_baseline(p, (syn_strategy)s);
+    discounts(p);
+    drop_devices(p);
+}

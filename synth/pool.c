@@ -1,0 +1,272 @@
+#include "synth/pool.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "synth/ratios.h"
+#include "synth/schedule.h"
+
+// Live bytes under this share of the capacity nearly always find a place.
+static const double ROOMY = 0.9;
+
+double pool_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool pool_out_of_time(const pool *p)
+{
+    return (p->opt->interrupted && *p->opt->interrupted) ||
+           (p->deadline > 0 && pool_now() > p->deadline);
+}
+
+// Largest excess over capacity, as a share of the capacity; <= 0 if it fits.
+double pool_overflow(const syn_program *p)
+{
+    double worst = -1;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        double cap = (double)p->cluster->cls[p->mesh->cluster_class[c]].capacity;
+        double over = (double)p->peak_bytes[c] / cap - 1;
+        worst = over > worst ? over : worst;
+    }
+    return worst;
+}
+
+static void offer(pool *p, const candidate *c)
+{
+    if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
+    if (c->fits && (!p->best.program || c->sec < p->best.sec)) p->best = *c;
+}
+
+// Largest share of a class's capacity that buffers take at any instruction, each for itself.
+static double live_share(const syn_program *prog)
+{
+    int n = prog->instr.n, classes = prog->mesh->n_classes;
+    hb_arena *arena = hb_arena_new();
+    int *birth = HB_ARRAY(arena, int, prog->tensors.n + 1),
+        *death = HB_ARRAY(arena, int, prog->tensors.n + 1);
+    int64_t *delta = HB_ARRAY(arena, int64_t, n + 2);
+    double worst = 0;
+    syn_lifetimes(prog, birth, death);
+    for (int c = 0; c < classes; c++) {
+        int64_t live = 0, most = 0;
+        memset(delta, 0, sizeof *delta * (size_t)(n + 2));
+        for (int t = 0; t < prog->tensors.n; t++) {
+            if (birth[t] > death[t]) continue;
+            delta[birth[t]] += prog->tensors.p[t].bytes[c];
+            delta[death[t] + 1] -= prog->tensors.p[t].bytes[c];
+        }
+        for (int i = 0; i <= n; i++) {
+            live += delta[i];
+            most = live > most ? live : most;
+        }
+        double share =
+            (double)most / (double)prog->cluster->cls[prog->mesh->cluster_class[c]].capacity;
+        worst = share > worst ? share : worst;
+    }
+    hb_arena_free(arena);
+    return worst;
+}
+
+void pool_place(candidate *c)
+{
+    if (c->placed) return;
+    syn_roll(c->program);
+    syn_arena(c->program);
+    c->placed = true;
+    c->fits = pool_overflow(c->program) <= 0;
+}
+
+// Finishes a lowered and priced program: schedules and simulates it, and places it where memory is
+// near.
+static candidate judge(pool *p, syn_strategy s, syn_program *prog)
+{
+    candidate c = {.program = prog};
+    syn_sink_waits(prog);
+    if (s != SYN_HAP) syn_bucket(prog, p->b->costs); // HAP: each gradient on its own
+    syn_raise_starts(prog);
+    c.sec = syn_simulate(prog, &c.timeline, false);
+    c.share = live_share(prog);
+    if (c.share > ROOMY) {
+        syn_limit_flight(prog);
+        c.sec = syn_simulate(prog, &c.timeline, false);
+        c.share = live_share(prog);
+    }
+    c.fits = c.share <= ROOMY;
+    if (p->careful && c.share <= 1) pool_place(&c);
+    if (p->opt->log)
+        fprintf(p->opt->log, "%.3f s: %s on %s: %.6g ms, %.0f %% of the fullest memory\n",
+                pool_now() - p->begin, syn_strategy_name(s),
+                prog->mesh->n_axes == 1 ? "one axis" : "machines x devices", c.sec * 1e3,
+                c.share * 100);
+    return c;
+}
+
+void pool_forget(pool *p, const candidate *one, const candidate *two)
+{
+    int n = 0;
+    for (int i = 0; i < p->arenas.n; i++) {
+        hb_arena *x = p->arenas.p[i];
+        if (x == p->best.arena || x == p->smallest.arena || (one && x == one->arena) ||
+            (two && x == two->arena))
+            p->arenas.p[n++] = x;
+        else
+            hb_arena_free(x);
+    }
+    p->arenas.n = n;
+}
+
+void pool_keep_all(pool *p, const candidate *optimum)
+{
+    const candidate *c[] = {&p->best, &p->smallest, optimum};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+        if (c[i]->arena) {
+            c[i]->program->arena = p->arena;
+            c[i]->space->arena = p->arena;
+        }
+    for (int i = 0; i < p->arenas.n; i++)
+        hb_arena_join(p->arena, p->arenas.p[i]);
+    p->arenas.n = 0;
+}
+
+// Smallest share of a tensor among states i of a list, by class.
+static void least_share(const syn_space *s, int tensor, int state, double *least)
+{
+    const double *share = syn_state_shares(s->costs, &s->states[tensor]->s[state]);
+    for (int c = 0; c < s->mesh->n_classes; c++)
+        least[c] = fmin(least[c], share[c]);
+}
+
+// Do the parameters and moments fit at all? None of their states takes less than is counted here.
+static bool homes_fit(pool *p, const syn_space *s)
+{
+    const syn_kinds *k = s->kinds;
+    int classes = s->mesh->n_classes;
+    hb_arena *a = hb_arena_new();
+    double **of_kept = HB_ARRAY(a, double *, k->n_kept + 1);
+    double **of_node = HB_ARRAY(a, double *, k->n_nodes + 1); // of its moments
+    double need[CL_MAX_CLASSES] = {0};
+    for (int t = 0; t < s->g->tensors.n; t++) {
+        const ir_tensor *ten = &s->g->tensors.p[t];
+        int u = s->first_use[t];
+        if ((ten->kind != IR_PARAM && ten->kind != IR_STATE) || u == s->first_use[t + 1]) continue;
+        int node = s->uses[u][0], in = s->uses[u][1];
+        double **slot = ten->kind == IR_PARAM ? &of_kept[k->kept[t]] : &of_node[k->node[node]];
+        if (!*slot) {
+            *slot = HB_ARRAY(a, double, classes);
+            for (int c = 0; c < classes; c++)
+                (*slot)[c] = 1;
+            if (ten->kind == IR_PARAM)
+                for (int i = 0; i < s->keeps[t]->n; i++)
+                    least_share(s, t, s->keeps[t]->keep[i].state, *slot);
+            else
+                for (int i = 0; i < s->forms[node]->n; i++)
+                    least_share(s, t, s->forms[node]->form[i].in[in], *slot);
+        }
+        for (int c = 0; c < classes; c++)
+            need[c] += (*slot)[c] * (double)(ir_elements(ten) * ir_dtype_bytes(ten->dtype));
+    }
+    bool fit = true;
+    for (int c = 0; c < classes && fit; c++) {
+        const cl_class *cls = &p->m->cluster->cls[s->mesh->cluster_class[c]];
+        fit = need[c] <= (double)cls->capacity;
+        if (!fit)
+            p->why = hb_fmt(p->arena,
+                            "no plan fits in memory: parameters and moments alone need %.0f bytes "
+                            "of %lld on %.*s",
+                            need[c], (long long)cls->capacity, HB_ARG(cls->name));
+    }
+    hb_arena_free(a);
+    return fit;
+}
+
+bool pool_search(pool *p, const search_options *o, candidate *out)
+{
+    const syn_mesh *mesh = p->b->mesh;
+    hb_arena *arena = hb_arena_new();
+    HB_PUSH(p->arena, &p->arenas, arena);
+    double *price = o->price > 0 ? HB_ARRAY(arena, double, mesh->n_classes) : NULL;
+    for (int c = 0; price && c < mesh->n_classes; c++)
+        price[c] = o->price / (double)p->m->cluster->cls[mesh->cluster_class[c]].capacity;
+    syn_space *space = syn_space_build(
+        arena, p->b->costs, syn_palette_copy(arena, p->b->palette), o->strategy, o->opt,
+        hb_copy(arena, o->weight, sizeof *o->weight * (size_t)mesh->n_classes), o->comm, price,
+        &p->why);
+    syn_choice choice;
+    double lower = 0;
+    if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);
+    if (!space || !homes_fit(p, space)) return false;
+    if (syn_space_near(arena, space, o->gap, &choice, &lower) != MS_OPTIMAL) {
+        hb_str clash = syn_space_clash(p->arena, space);
+        if (clash.n) p->why = clash;
+        return false;
+    }
+    p->n_solved++;
+    int states = 0;
+    for (int v = 0; v < space->problem.n_vars; v++)
+        states += space->problem.domain[v];
+    p->n_states = states > p->n_states ? states : p->n_states;
+    syn_program *prog = syn_lower(arena, space, &choice);
+    syn_price_moves(prog, p->b->costs);
+    double additive = syn_additive(space, prog); // before buckets save latencies
+    *out = judge(p, o->strategy, prog);
+    out->arena = arena;
+    out->space = space;
+    out->additive = additive;
+    out->exact = o->strategy == p->opt->strategy && o->opt == p->opt && !price && o->comm == 1 &&
+                 lower >= choice.additive * (1 - 1e-9);
+    offer(p, out);
+    return true;
+}
+
+bool pool_search_within_memory(pool *p, const search_options *options, const candidate *keep,
+                               candidate *out)
+{
+    search_options o = *options;
+    bool is_auto = o.strategy == SYN_AUTO;
+    double low = 0, high = 0;
+    candidate next;
+    o.price = is_auto ? p->b->price : 0;
+    if (!pool_search(p, &o, out)) return false;
+    double step = out->sec;
+    if (out->fits) high = o.price;
+    double rise = o.price > 0 ? 2 * o.price : (out->share > 2 ? 4 : 0.5) * step;
+    for (; !out->fits && rise < 300 * step && !pool_out_of_time(p); rise *= 4) {
+        low = high > 0 ? high : o.price;
+        o.price = high = rise;
+        if (!pool_search(p, &o, &next)) return true;
+        bool stuck = next.share > 0.995 * out->share;
+        *out = next;
+        pool_forget(p, keep, out);
+        if (stuck && !out->fits) break;
+    }
+    if (!out->fits) return true;
+    // Back, where the price is new or leaves much memory free.
+    bool known = is_auto && p->b->price > 0 && high == p->b->price;
+    int halves = !known ? 2 : out->share < 0.6 ? 1 : 0;
+    if (is_auto) p->b->price = high;
+    for (int half = 0; half < halves && high > 0 && !pool_out_of_time(p); half++) {
+        if (p->best.program && out->sec > 1.5 * p->best.sec) break; // not worth it
+        o.price = low > 0 ? sqrt(low * high) : high / 4;
+        if (!pool_search(p, &o, &next)) break;
+        if (next.fits && next.sec <= out->sec) {
+            *out = next;
+            high = o.price;
+            if (is_auto) p->b->price = high;
+        } else {
+            low = o.price;
+        }
+        pool_forget(p, keep, out);
+    }
+    return true;
+}
+
+board *pool_board_of(const pool *p, const syn_mesh *mesh)
+{
+    for (int i = 0; i < p->boards.n; i++)
+        if (p->boards.p[i]->mesh == mesh) return p->boards.p[i];
+    hb_bug("a board of the mesh", __FILE__, __LINE__);
+}

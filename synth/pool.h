@@ -1,0 +1,81 @@
+// The pool of a synthesis: searches, the plans they gave, judged, and the best of them. Inside
+// synth only: pool.c searches and judges, explore.c decides what to search, synthesize.c makes the
+// result.
+
+#ifndef HAP_SYNTH_POOL_H
+#define HAP_SYNTH_POOL_H
+
+#include "synth/space.h"
+
+// One plan that was judged.
+typedef struct candidate {
+    syn_program *program;
+    cost_timeline timeline;
+    double sec;
+    double share;    // of the fullest class's capacity: live bytes at most, each buffer for itself
+    bool fits;       // as placed, or far enough below every capacity to be sure enough until it is
+    bool placed;     // rolled, with an arena
+    hb_arena *arena; // its space and program
+    syn_space *space;
+    double additive; // without memory prices
+    bool exact;      // additive is the optimum of space
+} candidate;
+
+// A mesh, the cuts in play on it, and what they cost.
+typedef struct board {
+    syn_mesh *mesh;
+    syn_palette *palette;
+    syn_costs *costs;
+    HB_VEC(uint64_t) tried; // palettes that were searched
+    double price;           // on memory, that the last plan wanted
+} board;
+
+typedef struct pool {
+    hb_arena *arena;
+    const ir_graph *g;
+    const ir_factors *f;
+    const cost_model *m;
+    const syn_options *opt;
+    board *b; // the one that is searched
+    double begin, deadline;
+    candidate best;     // fastest that fits
+    candidate smallest; // least share, for the message when nothing fits
+    hb_str why;
+    double baseline[SYN_N_STRATEGIES]; // < 0: none that fits, or not asked for yet
+    bool asked[SYN_N_STRATEGIES];      // whether the baseline's plan within memory was looked for
+    bool careful;                      // place every candidate at once
+    HB_VEC(board *) boards;
+    HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
+    int n_solved, n_states;
+} pool;
+
+double pool_now(void); // seconds
+bool pool_out_of_time(const pool *p);
+
+typedef struct search_options {
+    syn_strategy strategy;
+    const syn_options *opt;
+    const double *weight; // by class
+    double comm;          // w_M
+    double price;         // on memory: steps' time for a full one
+    double gap;           // near enough to the additive optimum
+} search_options;
+// One search at the cuts of p->b. False if there is no plan at all; p->why then.
+bool pool_search(pool *p, const search_options *s, candidate *out);
+// As pool_search, and when the plan does not fit, with a price on memory: rising until a plan fits
+// or more does not help, then half way back. keep, if not NULL, stays in memory.
+bool pool_search_within_memory(pool *p, const search_options *s, const candidate *keep,
+                               candidate *out);
+void pool_place(candidate *c);                 // rolls, places every buffer
+double pool_overflow(const syn_program *prog); // of the fullest class; <= 0 if it fits
+// Frees what belongs to no candidate that is still in play; one and two may be NULL.
+void pool_forget(pool *p, const candidate *one, const candidate *two);
+void pool_keep_all(pool *p, const candidate *optimum); // what is left becomes the caller's
+board *pool_board_of(const pool *p, const syn_mesh *mesh);
+
+// Everything that is worth a search on all meshes: fills best, smallest, baselines (explore.c).
+void pool_explore(pool *p);
+// The baseline of one strategy, whatever its time.
+void pool_baseline(pool *p, syn_strategy s);
+
+#endif
