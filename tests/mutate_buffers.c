@@ -329,6 +329,7 @@ bool mut_not_symmetric(mut *m)
 {
     int c = mut_choose(m, mut_is_start);
     if (c < 0 || m->r->n_classes < 2) return false;
+    if (m->r->tensors.p[mut_call(m, c)->in[0]].seg != 0) return false;
     m->r->tensors.p[mut_call(m, c)->in[0]].off[1] += 4096;
     m->r->sym_bytes += 4096;
     return true;
