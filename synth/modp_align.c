@@ -5,6 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+void mp_reset(mp *m)
+{
+    hb_arena_free(m->tmp);
+    m->tmp = hb_arena_new();
+}
+
 bool mp_fail(mp *m, const char *fmt, ...)
 {
     va_list ap;

@@ -1,4 +1,4 @@
-// What the mod-p run computes with: numbers, shrunken sizes and parts of tensors.
+// What the mod-p proof computes with: numbers, shrunken sizes, ranks and parts of tensors.
 //
 // Floats are numbers mod p, integers and bools are two's complement. A part knows for every local
 // index of a dim the global one and back, so rows meet operands by global index: parts that do not
@@ -28,21 +28,41 @@ typedef struct mp_part {
 
 typedef struct mp_size { // all factors of one size are shrunk alike
     int64_t size, small;
-    bool pinned;           // keeps its size
-    HB_VEC(int64_t) bound; // ascending: 0, where some table cuts, size
+    bool pinned; // keeps its size
+    bool cut;    // by some table
 } mp_size;
 
-enum { MP_BUCKETS = 1024 };
+// One table of the record; equal ones on one axis of one size are one cut.
+typedef struct mp_cut {
+    int axis, n_table;
+    int64_t size;
+    const int64_t *table;
+    int sums;              // SYN_BOTH: the cut of axis 0 by its sums; else -1
+    int64_t *need, *entry; // shrunken, by kept coordinate: least, and chosen
+} mp_cut;
+
+enum { MP_BUCKETS = 1024, MP_COORDS = SYN_MAX_AXES + 1 };
 typedef struct mp {
     hb_arena *a, *tmp;
     const ir_graph *g;
     const ir_factors *f;
+    const record *r;
     uint64_t seed, rate; // rate: the learning rate, by its schedule
+    // modp_ranks.c: the ranks that are kept
+    int n_ranks, n_kept[MP_COORDS]; // by axis; SYN_BOTH: n_ranks
+    int *kept[MP_COORDS];           // coordinates of the record
+    int *coord;                     // [rank * MP_COORDS + axis], of the kept mesh
+    HB_VEC(mp_cut) cuts;
+    int (*cut)[IR_MAX_RANK]; // by record tensor and dim, -1: whole
+    // modp_shrink.c
     HB_VEC(mp_size) sizes;
+    hb_map *size_at;
+    int *size_of; // by factor class: index of its size
     mp_index *bucket[MP_BUCKETS];
     hb_str why;
 } mp;
 
+void mp_reset(mp *m); // m->tmp is empty again
 bool mp_fail(mp *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 // --- numbers
@@ -83,14 +103,18 @@ static inline uint64_t mp_hash(const mp *m, uint64_t key, uint64_t x)
 uint64_t mp_int(int64_t i);               // as a number
 uint64_t mp_const(const mp *m, double f); // integers as they are, other constants hashed
 
+// --- modp_ranks.c
+bool mp_ranks(mp *m); // kept ranks, cuts, cut
+// Shrunken entries of all cuts of a factor size, each summing to *small; grow: from the least on.
+void mp_cut_entries(mp *m, int64_t size, int64_t *small, bool grow);
+
 // --- modp_shrink.c
-bool mp_shrink(mp *m, const record *r);
+bool mp_shrink(mp *m);
 const mp_index *mp_index_of(mp *m, int64_t outer, int64_t n, int64_t inner, int64_t first,
                             int64_t count);
 const mp_index *mp_whole(mp *m, int tensor, int dim);
-// The part of graph tensor t that a buffer declared as s holds on coordinates at[]: by axis, then
-// the rank.
-bool mp_shape(mp *m, int t, const rec_tensor *s, const int *at, mp_part *out);
+// The part of graph tensor t that a record tensor holds on a kept rank. v is left alone.
+bool mp_shape(mp *m, int t, int record_tensor, int rank, mp_part *out);
 
 // --- modp_fill.c
 typedef struct mp_fill {
@@ -129,5 +153,43 @@ static inline uint64_t mp_get(const mp_part *x, int64_t i) // as a number
 {
     return x->real ? x->v[i] : mp_int((int64_t)x->v[i]);
 }
+
+// --- modp_graph.c: the graph on one rank, and the names of its values
+typedef struct mp_graph {
+    mp_part *value;   // by graph tensor: on one rank
+    uint64_t *term;   // by graph tensor: what it is made of
+    bool *drawn;      // by graph tensor: depends on something random
+    int *tensor_next; // by graph tensor: next of the same term, -1
+    hb_map *of_term;  // first tensor
+    hb_map *of_name;  // declared tensors
+} mp_graph;
+bool mp_graph_run(mp *m, mp_graph *x);
+bool mp_apply(mp *m, hb_arena *a, const mp_call *c); // allocates out[].v
+uint64_t mp_rate(const mp *m, const double *schedule);
+uint64_t mp_term_leaf(const mp *m, hb_str name, const mp_fill *f);
+// Of output 0; others are mp_mix(term + their number).
+uint64_t mp_term_op(const mp *m, ir_op op, const ir_attr *attr, int n_in, const uint64_t *in);
+int mp_tensor_of(const mp_graph *x, uint64_t term); // first, -1
+
+// --- modp_call.c: one call by itself, on the kept ranks. partial: by axis, 0, 's' or 'm'.
+typedef struct mp_held {
+    int tensor; // of the record
+    char partial[SYN_MAX_AXES];
+} mp_held;
+// Operands hold the node's operands so; finds out what the outputs are.
+bool mp_prove_op(mp *m, const mp_graph *x, const rec_call *k, int node, const mp_held *in,
+                 mp_held *out);
+// in holds graph tensor t; axes: which ranks exchange; how: 0, 's', 'm'; zero: axes on which only
+// coordinate 0 keeps its part.
+bool mp_prove_move(mp *m, const mp_graph *x, int t, unsigned axes, char how, unsigned zero,
+                   const mp_held *in, mp_held *out);
+
+// --- modp_bytes.c: which buffers a write destroys
+typedef struct mp_bytes mp_bytes;
+mp_bytes *mp_bytes_new(mp *m);
+// Buffer `id` is written; content: of the bytes (equal contents in one range are one). Calls lost
+// for every other buffer whose bytes change.
+void mp_bytes_write(mp_bytes *b, int id, int content, void (*lost)(void *user, int id), void *user);
+bool mp_bytes_share(const mp_bytes *b, int x, int y, bool *same_range);
 
 #endif

@@ -1,38 +1,42 @@
-// The run itself: the graph on one rank, the record on all, and the comparison.
+// The walk over the record: every buffer holds a value of the graph, by its term, in a state, until
+// its bytes are written. A call that was met before, with operands that lie so, is not proved
+// again.
 //
-// Which graph tensor's shrunken dims a buffer has is settled when it is written: those of the node
-// of the same op that fits the call best. A wrong choice can only make operands not meet. Bytes: a
-// write spoils every other buffer that shares bytes with it (largest parts of a class) unless it is
-// a view of the same bytes; a collective spoils its destination and scratch at the start, and reads
-// its sources at the wait. Forms of collectives have one meaning here.
+// A collective destroys its destination and scratch at the start; at the wait its sources must hold
+// what they held then. Forms of collectives have one meaning here.
 
 #include <string.h>
 
 #include "synth/modp_model.h"
 
-enum { COORDS = SYN_MAX_AXES + 1 };
-
 typedef struct buffer {
-    int tensor;    // graph tensor whose dims it has, -1: never written
-    int content;   // equal for views of the same bytes
-    bool live;     // in run.live
-    int last_use;  // last call that reads it; n_calls: the end of the step
-    mp_part *part; // by rank
-    int64_t bytes[CL_MAX_CLASSES];
+    mp_held held;
+    int tensor; // graph tensor whose value it holds, -1: none
+    int content;
+    int version; // counts what it held
+    int look;    // equal for buffers declared alike
 } buffer;
+
+typedef struct flight {
+    bool on;
+    int *version; // of the sources then
+} flight;
+
+typedef struct result {
+    mp_held out[IR_MAX_OUT];
+} result;
 
 typedef struct run {
     mp *m;
     const record *r;
+    mp_graph graph;
+    mp_bytes *bytes;
     buffer *buf;
-    int content, at; // call
-    HB_VEC(int) live;
-    bool *used;                  // by node: a call stood for it
-    HB_VEC(int) of_op[IR_N_OPS]; // nodes
-    const mp_part *want;         // by graph tensor: the run on one rank
-    int *coord;                  // [rank * COORDS + axis]; SYN_BOTH: the rank
-    uint64_t garbage;
-    const uint64_t ***sent; // by call, START: by pair, rank 0's source then
+    flight *flight; // by call, START
+    hb_map *start;  // event -> call
+    int content, at;
+    hb_map *proved; // key of a call -> index of states
+    HB_VEC(result) states;
 } run;
 
 static bool call_fail(run *x)
@@ -40,138 +44,35 @@ static bool call_fail(run *x)
     const rec_call *k = &x->r->calls.p[x->at];
     const char *what = k->kind == REC_OP ? ir_row((ir_op)k->op)->name : "a change of state";
     hb_str why = x->m->why;
-    if (k->line > 0)
-        return mp_fail(x->m, "program.c:%d: %s, run modulo 2^61-1, %.*s", k->line, what,
-                       HB_ARG(why));
-    return mp_fail(x->m, "call %d: %s, run modulo 2^61-1, %.*s", x->at, what, HB_ARG(why));
+    if (k->line > 0) return mp_fail(x->m, "program.c:%d: %s %.*s", k->line, what, HB_ARG(why));
+    return mp_fail(x->m, "call %d: %s %.*s", x->at, what, HB_ARG(why));
 }
 
-// --- one row
+// --- what buffers hold
 
-static bool apply(mp *m, ir_op op, const ir_attr *attr, int n_in, const mp_part *in, int n_out,
-                  mp_part *out)
+static void lost(void *user, int id)
 {
-    mp_call c = {op, attr, n_in, n_out, in, out};
-    for (int i = 0; i < n_out; i++) {
-        out[i].v = HB_ARRAY(m->a, uint64_t, out[i].n + 1);
-    }
-    m->why = (hb_str){0};
-    if (mp_point(m, &c)) return true;
-    if (m->why.n == 0 && mp_stat(m, &c)) return true;
-    if (m->why.n == 0 && mp_dense(m, &c)) return true;
-    if (m->why.n == 0 && mp_moe(m, &c)) return true;
-    return m->why.n > 0 ? false : mp_fail(m, "has no meaning");
+    run *x = user;
+    x->buf[id].tensor = -1;
+    x->buf[id].version++;
 }
 
-// --- the graph on one rank
-
-static uint64_t rate_of(const mp *m, const double *num)
+static void written(run *x, int id, int tensor, const mp_held *state, int view)
 {
-    uint64_t key = 0x3001;
-    for (int i = 0; i < 4; i++)
-        key = mp_mix(key ^ mp_const(m, num[i]));
-    return mp_hash(m, key, 0);
-}
-
-static bool one_rank(run *x, int64_t limit)
-{
-    mp *m = x->m;
-    const ir_graph *g = m->g;
-    mp_part *v = HB_ARRAY(m->a, mp_part, g->tensors.n + 1);
-    x->want = v;
-    for (int t = 0; t < g->tensors.n; t++) {
-        const ir_tensor *s = &g->tensors.p[t];
-        v[t] = (mp_part){.rank = s->rank, .n = 1};
-        v[t].real = s->dtype == IR_F32 || s->dtype == IR_BF16 || s->dtype == IR_F16;
-        for (int d = 0; d < s->rank; d++) {
-            v[t].ix[d] = mp_whole(m, t, d);
-            v[t].n *= v[t].ix[d]->g;
-        }
-        if (s->kind == IR_VALUE) continue;
-        mp_fill f = mp_fill_of(g, t, limit);
-        mp_fill_part(m, &v[t], &f);
-    }
-    m->rate = rate_of(
-        m, (double[4]){g->opt.lr, (double)g->opt.warmup, (double)g->opt.cosine, g->opt.min_lr});
-    for (int n = 0; n < g->nodes.n; n++) {
-        const ir_node *k = &g->nodes.p[n];
-        mp_part in[IR_MAX_IN], out[IR_MAX_OUT];
-        for (int i = 0; i < k->n_in; i++)
-            in[i] = v[k->in[i]];
-        for (int i = 0; i < k->n_out; i++)
-            out[i] = v[k->out[i]];
-        if (!apply(m, k->op, k->attr, k->n_in, in, k->n_out, out)) {
-            hb_str why = m->why;
-            return mp_fail(m, "the shrunken graph cannot be run on one rank: %.*s %.*s",
-                           HB_ARG(k->name), HB_ARG(why));
-        }
-        for (int i = 0; i < k->n_out; i++)
-            v[k->out[i]] = out[i];
-    }
-    return true;
-}
-
-// --- bytes
-
-static bool share_bytes(const run *x, int a, int b, bool *same)
-{
-    const rec_tensor *s = &x->r->tensors.p[a], *t = &x->r->tensors.p[b];
-    bool any = false;
-    *same = true;
-    if (s->seg != t->seg) return false;
-    for (int c = 0; c < x->r->n_classes; c++) {
-        int64_t m = x->buf[a].bytes[c], n = x->buf[b].bytes[c];
-        *same = *same && s->off[c] == t->off[c] && m == n;
-        any = any || (m > 0 && n > 0 && s->off[c] < t->off[c] + n && t->off[c] < s->off[c] + m);
-    }
-    return any;
-}
-
-static void spoil(run *x, int id)
-{
-    for (int rank = 0; rank < x->r->n_ranks; rank++) {
-        mp_part *p = &x->buf[id].part[rank];
-        for (int64_t e = 0; p->v && e < p->n; e++)
-            p->v[e] = mp_mix(++x->garbage) % MP_P;
-    }
-}
-
-// Bytes of id are written; view: a buffer whose bytes these already are, -1.
-static void written(run *x, int id, int view)
-{
-    bool same;
-    int kept = 0, content = view >= 0 ? x->buf[view].content : ++x->content;
-    if (view >= 0 && !(share_bytes(x, id, view, &same) && same)) content = ++x->content;
-    for (int k = 0; k < x->live.n; k++) {
-        int o = x->live.p[k];
-        if (o != id && x->buf[o].last_use < x->at) { // never read again
-            x->buf[o].live = false;
-            continue;
-        }
-        if (o != id && share_bytes(x, o, id, &same) && !(same && x->buf[o].content == content)) {
-            spoil(x, o);
-            x->buf[o].live = false;
-            continue;
-        }
-        x->live.p[kept++] = o;
-    }
-    x->live.n = kept;
-    x->buf[id].content = content;
-    if (!x->buf[id].live) HB_PUSH(x->m->a, &x->live, id);
-    x->buf[id].live = true;
-}
-
-// --- calls
-
-static bool shape(run *x, int id, int tensor)
-{
+    bool same = view >= 0 && (view == id || (mp_bytes_share(x->bytes, id, view, &same) && same));
     buffer *b = &x->buf[id];
-    if (b->tensor == tensor && b->part[0].v) return true;
+    int content = same ? x->buf[view].content : ++x->content;
+    mp_bytes_write(x->bytes, id, content, lost, x);
+    b->content = content;
     b->tensor = tensor;
-    for (int rank = 0; rank < x->r->n_ranks; rank++)
-        if (!mp_shape(x->m, tensor, &x->r->tensors.p[id], x->coord + rank * COORDS, &b->part[rank]))
-            return false;
-    return true;
+    b->version++;
+    if (state) b->held = *state;
+}
+
+static bool reads(run *x, int id, int slot)
+{
+    return x->buf[id].tensor >= 0 ||
+           mp_fail(x->m, "reads operand %d, which holds nothing or was written over", slot);
 }
 
 static bool fits(const run *x, int id, int tensor)
@@ -184,124 +85,160 @@ static bool fits(const run *x, int id, int tensor)
     return ok;
 }
 
-static bool same_attrs(const ir_node *n, const rec_call *k)
+static int look_of(hb_map *looks, int *n, const mp *m, int id)
 {
-    for (int i = 0; i < ir_row(n->op)->n_attr; i++) {
-        const ir_attr *a = &n->attr[i], *b = &k->attr[i];
-        if (a->i != b->i || a->f < b->f || a->f > b->f || a->n != b->n ||
-            memcmp(a->v, b->v, (size_t)a->n * sizeof *a->v) != 0)
-            return false;
+    const rec_tensor *t = &m->r->tensors.p[id];
+    int64_t key[2 + IR_MAX_RANK * 4] = {t->rank, (int64_t)t->dtype};
+    for (int d = 0; d < t->rank; d++) {
+        int64_t *k = key + 2 + 4 * d;
+        k[0] = t->dim[d].n;
+        k[1] = t->dim[d].outer;
+        k[2] = t->dim[d].inner;
+        k[3] = m->cut[id][d];
     }
-    return true;
+    hb_str text = {(const char *)key, sizeof *key * (size_t)(2 + 4 * t->rank)};
+    int at = hb_map_get(looks, text);
+    if (at >= 0) return at;
+    hb_map_put(looks, hb_str_n(m->a, text.p, text.n), *n);
+    return (*n)++;
 }
 
-static int node_of(run *x, const rec_call *k)
+// --- calls proved before
+
+static void key_int(hb_buf *key, int64_t v)
 {
-    int best = -1, score = -1;
-    for (int c = 0; c < x->of_op[k->op].n; c++) {
-        int id = x->of_op[k->op].p[c];
-        const ir_node *n = &x->m->g->nodes.p[id];
-        if (n->n_in != k->n_in || n->n_out != k->n_out) continue;
-        bool ok = true;
-        int s = !x->used[id], met = 0;
-        for (int i = 0; ok && i < n->n_out; i++)
-            ok = fits(x, k->out[i], n->out[i]);
-        for (int i = 0; ok && i < n->n_in; i++)
-            met += x->buf[k->in[i]].tensor == n->in[i];
-        if (!ok) continue;
-        s += 4 * met + 2 * same_attrs(n, k);
-        if (s <= score) continue;
-        best = id;
-        score = s;
-        if (met == n->n_in && !x->used[id]) break;
+    hb_putn(key, (const char *)&v, sizeof v);
+}
+
+// How a buffer lies, which of the call's buffers hold the same, whether its value is a constant.
+static void key_operand(run *x, hb_buf *key, const int *ids, int i)
+{
+    const buffer *b = &x->buf[ids[i]];
+    int first = 0;
+    while (x->graph.term[x->buf[ids[first]].tensor] != x->graph.term[b->tensor])
+        first++;
+    key_int(key, b->look | (int64_t)first << 32);
+    key_int(key, b->held.partial[0] | b->held.partial[1] << 8 |
+                     (int64_t)x->graph.drawn[b->tensor] << 16);
+}
+
+// A random row's key of its own seeds a hash: what holds for one holds for all.
+static bool is_seed(const ir_op_row *row, int attr)
+{
+    return strcmp(row->attr[attr].name, "key") == 0;
+}
+
+static hb_str op_key(run *x, const rec_call *k)
+{
+    hb_buf key = {.arena = x->m->tmp};
+    const ir_op_row *row = ir_row((ir_op)k->op);
+    key_int(&key, k->op | (int64_t)k->n_in << 16 | (int64_t)k->n_out << 24);
+    for (int i = 0; i < row->n_attr; i++) {
+        const ir_attr *v = &k->attr[i];
+        if (is_seed(row, i)) continue;
+        key_int(&key, row->attr[i].kind == IR_ATTR_REAL   ? (int64_t)mp_const(x->m, v->f)
+                      : row->attr[i].kind == IR_ATTR_INTS ? v->n
+                                                          : v->i);
+        for (int e = 0; row->attr[i].kind == IR_ATTR_INTS && e < v->n; e++)
+            key_int(&key, v->v[e]);
     }
-    return best;
+    for (int i = 0; i < k->n_in; i++)
+        key_operand(x, &key, k->in, i);
+    for (int i = 0; i < k->n_out; i++)
+        key_int(&key, x->buf[k->out[i]].look);
+    return hb_done(&key);
+}
+
+static bool known(run *x, hb_str key, int n, mp_held *out)
+{
+    int at = hb_map_get(x->proved, key);
+    if (at >= 0) memcpy(out, x->states.p[at].out, sizeof *out * (size_t)n);
+    return at >= 0;
+}
+
+static void remember(run *x, hb_str key, int n, const mp_held *out)
+{
+    result c = {{{0}}};
+    memcpy(c.out, out, sizeof *out * (size_t)n);
+    hb_map_put(x->proved, hb_str_n(x->m->a, key.p, key.n), x->states.n);
+    HB_PUSH(x->m->a, &x->states, c);
+}
+
+// --- ops
+
+// Nodes of the term whose values the call's buffers can be, from tensor t on.
+static int node_of(const run *x, const rec_call *k, int t)
+{
+    for (; t >= 0; t = x->graph.tensor_next[t]) {
+        int n = x->m->g->tensors.p[t].producer;
+        const ir_node *v = n >= 0 ? &x->m->g->nodes.p[n] : NULL;
+        if (!v || v->n_in != k->n_in || v->n_out != k->n_out || v->out[0] != t) continue;
+        bool ok = true;
+        for (int i = 0; ok && i < v->n_in; i++)
+            ok = fits(x, k->in[i], v->in[i]);
+        for (int i = 0; ok && i < v->n_out; i++)
+            ok = fits(x, k->out[i], v->out[i]);
+        if (ok) return n;
+    }
+    return -1;
 }
 
 static bool op(run *x, const rec_call *k)
 {
-    int id = node_of(x, k);
-    if (id < 0) return mp_fail(x->m, "fits no node of the graph");
-    x->used[id] = true;
-    const ir_node *n = &x->m->g->nodes.p[id];
-    int ranks = x->r->n_ranks;
-    mp_part *out = HB_ARRAY(x->m->tmp, mp_part, ranks * IR_MAX_OUT);
-    for (int i = 0; i < k->n_in; i++)
-        if (x->buf[k->in[i]].tensor < 0 || !x->buf[k->in[i]].part[0].v)
-            return mp_fail(x->m, "reads operand %d, which nobody wrote", i);
-    for (int rank = 0; rank < ranks; rank++) {
-        mp_part in[IR_MAX_IN], *o = out + rank * IR_MAX_OUT;
-        for (int i = 0; i < k->n_in; i++)
-            in[i] = x->buf[k->in[i]].part[rank];
-        for (int i = 0; i < k->n_out; i++)
-            if (!mp_shape(x->m, n->out[i], &x->r->tensors.p[k->out[i]], x->coord + rank * COORDS,
-                          &o[i]))
-                return false;
-        if (!apply(x->m, (ir_op)k->op, k->attr, k->n_in, in, k->n_out, o)) return false;
+    uint64_t terms[IR_MAX_IN];
+    mp_held in[IR_MAX_IN], out[IR_MAX_OUT];
+    for (int i = 0; i < k->n_in; i++) {
+        if (!reads(x, k->in[i], i)) return false;
+        in[i] = x->buf[k->in[i]].held;
+        terms[i] = x->graph.term[x->buf[k->in[i]].tensor];
     }
+    int first = mp_tensor_of(&x->graph, mp_term_op(x->m, (ir_op)k->op, k->attr, k->n_in, terms));
+    if (first < 0) return mp_fail(x->m, "makes nothing of the graph from these operands");
+    int node = node_of(x, k, first);
+    if (node < 0) return mp_fail(x->m, "has buffers of other dims or dtypes than in the graph");
+    hb_str key = op_key(x, k);
+    if (!known(x, key, k->n_out, out)) {
+        // nodes of one term may have other factors: one that fits will do
+        while (!mp_prove_op(x->m, &x->graph, k, node, in, out)) {
+            int next = node_of(x, k, x->graph.tensor_next[x->m->g->nodes.p[node].out[0]]);
+            if (next < 0) return false;
+            node = next;
+        }
+        remember(x, key, k->n_out, out);
+    }
+    const ir_node *n = &x->m->g->nodes.p[node];
     for (int i = 0; i < k->n_out; i++) {
-        buffer *b = &x->buf[k->out[i]];
         bool view = (ir_row((ir_op)k->op)->flags & IR_ZERO_COPY) && k->n_in > 0;
-        written(x, k->out[i], view ? k->in[0] : -1);
-        b->tensor = n->out[i];
-        for (int rank = 0; rank < ranks; rank++)
-            b->part[rank] = out[rank * IR_MAX_OUT + i];
+        out[i].tensor = k->out[i];
+        written(x, k->out[i], n->out[i], &out[i], view ? k->in[0] : -1);
     }
     return true;
 }
 
-static bool together(const run *x, unsigned axes, int a, int b)
-{
-    for (int i = 0; i < x->r->n_axes; i++)
-        if (!(axes >> i & 1u) && x->coord[a * COORDS + i] != x->coord[b * COORDS + i]) return false;
-    return true;
-}
+// --- changes of state
 
-// The parts of each group of ranks put together (how 0), added ('s') or maximised ('m'), and taken
-// apart as dst lies. axes 0: every rank by itself.
-static bool exchange(run *x, unsigned axes, int src, int dst, char how)
+static bool move(run *x, const rec_call *k, int pair, unsigned axes, char how, unsigned zero,
+                 mp_held *out)
 {
-    buffer *s = &x->buf[src], *d = &x->buf[dst];
-    mp *m = x->m;
-    if (s->tensor < 0 || !s->part[0].v) return mp_fail(m, "moves what nobody wrote");
-    int ranks = x->r->n_ranks;
-    mp_part *out = HB_ARRAY(m->tmp, mp_part, ranks);
-    uint64_t **whole = HB_ARRAY(m->tmp, uint64_t *, ranks);
-    for (int rank = 0; rank < ranks; rank++) {
-        const mp_part *p = &s->part[rank];
-        int first = 0;
-        while (!together(x, axes, first, rank))
-            first++;
-        if (first == rank) {
-            int64_t n = 1;
-            for (int i = 0; i < p->rank; i++)
-                n *= p->ix[i]->g;
-            whole[rank] = HB_ARRAY(m->tmp, uint64_t, n + 1);
-            for (int64_t e = 0; how != 's' && e < n; e++)
-                whole[rank][e] = how ? MP_LEAST : mp_mix(++x->garbage) % MP_P;
-        }
-        int64_t *at = mp_global(m, p);
-        for (int64_t e = 0; e < p->n; e++) {
-            uint64_t *w = &whole[first][at[e]], v = p->v[e];
-            *w = how == 's' ? mp_add(*w, v) : how == 'm' ? (mp_more(v, *w) ? v : *w) : v;
-        }
+    const buffer *b = &x->buf[k->in[pair]];
+    hb_buf buf = {.arena = x->m->tmp};
+    key_int(&buf, -1 - (int64_t)how - ((int64_t)axes << 8) - ((int64_t)zero << 16));
+    key_operand(x, &buf, k->in + pair, 0);
+    key_int(&buf, x->buf[k->out[pair]].look);
+    hb_str key = hb_done(&buf);
+    out->tensor = k->out[pair];
+    if (!fits(x, k->out[pair], b->tensor)) return mp_fail(x->m, "changes dims or dtype");
+    if (known(x, key, 1, out)) {
+        out->tensor = k->out[pair];
+        return true;
     }
-    for (int rank = 0; rank < ranks; rank++) {
-        int first = 0;
-        while (!together(x, axes, first, rank))
-            first++;
-        mp_part *p = &out[rank];
-        if (!mp_shape(m, s->tensor, &x->r->tensors.p[dst], x->coord + rank * COORDS, p))
-            return false;
-        p->v = HB_ARRAY(m->a, uint64_t, p->n + 1);
-        int64_t *at = mp_global(m, p);
-        for (int64_t e = 0; e < p->n; e++)
-            p->v[e] = whole[first][at[e]];
-    }
-    d->tensor = s->tensor;
-    for (int rank = 0; rank < ranks; rank++)
-        d->part[rank] = out[rank];
-    return true;
+    int t = mp_tensor_of(&x->graph, x->graph.term[b->tensor]);
+    for (; t >= 0; t = x->graph.tensor_next[t]) // values of one term may have other factors
+        if (fits(x, k->in[pair], t) &&
+            mp_prove_move(x->m, &x->graph, t, axes, how, zero, &b->held, out))
+            break;
+    if (t >= 0) remember(x, key, 1, out);
+    return t >= 0;
 }
 
 static bool cut_on(const rec_tensor *t, unsigned axes)
@@ -317,13 +254,12 @@ static bool can_do(run *x, const rec_call *k, int pair)
 {
     const rec_tensor *s = &x->r->tensors.p[k->in[pair]], *d = &x->r->tensors.p[k->out[pair]];
     bool from = cut_on(s, k->axes), to = cut_on(d, k->axes), ok = false;
-    if (s->dtype != d->dtype) return mp_fail(x->m, "moves one dtype into another");
     switch (k->coll) {
     case COST_ALL_GATHER:
-        ok = from && !to;
+        ok = from && (!to || k->axes == 2u); // of a cut over both axes, axis 0's part stays
         break;
     case COST_REDUCE_SCATTER:
-        ok = !from && to;
+        ok = to && (!from || k->axes == 2u);
         break;
     case COST_ALL_REDUCE:
         ok = !from && !to;
@@ -344,84 +280,72 @@ static bool can_do(run *x, const rec_call *k, int pair)
 
 static bool start(run *x, const rec_call *k)
 {
+    flight *f = &x->flight[x->at];
     bool same;
-    x->sent[x->at] = HB_ARRAY(x->m->a, const uint64_t *, k->n_in + 1);
-    for (int i = 0; i < k->n_out; i++) {
-        if (!can_do(x, k, i)) return false;
-        if (x->buf[k->in[i]].tensor < 0) return mp_fail(x->m, "moves what nobody wrote");
-        x->sent[x->at][i] = x->buf[k->in[i]].part[0].v;
-        // an all-reduce in place keeps its operand until the wait
-        if (k->in[i] == k->out[i] || share_bytes(x, k->in[i], k->out[i], &same)) continue;
-        written(x, k->out[i], -1);
-        spoil(x, k->out[i]);
-    }
-    if (k->scratch >= 0) written(x, k->scratch, -1);
+    f->on = true;
+    f->version = HB_ARRAY(x->m->a, int, k->n_in + 1);
+    hb_map_put(x->start, (hb_str){(const char *)&k->event, sizeof k->event}, x->at);
+    for (int i = 0; i < k->n_in; i++)
+        if (!can_do(x, k, i) || !reads(x, k->in[i], i)) return false;
+    for (int i = 0; i < k->n_out; i++) // an all-reduce in place keeps its operand until the wait
+        if (k->in[i] != k->out[i] && !mp_bytes_share(x->bytes, k->in[i], k->out[i], &same))
+            written(x, k->out[i], -1, NULL, -1);
+    if (k->scratch >= 0) written(x, k->scratch, -1, NULL, -1);
+    for (int i = 0; i < k->n_in; i++)
+        f->version[i] = x->buf[k->in[i]].version;
     return true;
 }
 
 static bool wait(run *x, const rec_call *k)
 {
-    int s = x->at;
-    while (s >= 0 && (x->r->calls.p[s].kind != REC_START || x->r->calls.p[s].event != k->event))
-        s--;
-    if (s < 0 || !x->sent[s])
+    int s = hb_map_get(x->start, (hb_str){(const char *)&k->event, sizeof k->event});
+    if (s < 0 || !x->flight[s].on)
         return mp_fail(x->m, "waits for an event that was not started, or waited for already");
     const rec_call *c = &x->r->calls.p[s];
     bool reduces = c->coll == COST_ALL_REDUCE || c->coll == COST_REDUCE_SCATTER;
+    x->flight[s].on = false;
     for (int i = 0; i < c->n_in; i++) {
-        if (x->buf[c->in[i]].part[0].v != x->sent[s][i]) spoil(x, c->in[i]); // written in flight
-        if (!exchange(x, c->axes, c->in[i], c->out[i], !reduces ? 0 : c->reduce_max ? 'm' : 's'))
+        mp_held out = {.tensor = c->out[i]};
+        int tensor = x->buf[c->in[i]].tensor;
+        if (tensor < 0 || x->buf[c->in[i]].version != x->flight[s].version[i])
+            return mp_fail(x->m, "waits for a collective whose source %d was written over", i);
+        if (!move(x, c, i, c->axes, !reduces ? 0 : c->reduce_max ? 'm' : 's', 0, &out))
             return false;
-        written(x, c->out[i], -1);
+        written(x, c->out[i], tensor, &out, -1);
     }
-    if (c->scratch >= 0) written(x, c->scratch, -1);
-    x->sent[s] = NULL;
-    return true;
-}
-
-static bool partial(run *x, const rec_call *k)
-{
-    if (!exchange(x, 0, k->in[0], k->out[0], 0)) return false;
-    for (int rank = 0; rank < x->r->n_ranks; rank++) {
-        bool zero = false;
-        for (int i = 0; i < x->r->n_axes; i++)
-            zero = zero || ((k->axes >> i & 1u) && x->coord[rank * COORDS + i] != 0);
-        mp_part *p = &x->buf[k->out[0]].part[rank];
-        if (zero) memset(p->v, 0, sizeof *p->v * (size_t)p->n);
-    }
-    return true;
-}
-
-static bool declare(run *x, const rec_call *k, int64_t limit)
-{
-    mp *m = x->m;
-    int t = 0;
-    while (t < m->g->tensors.n &&
-           (m->g->tensors.p[t].kind == IR_VALUE || !hb_str_eq(m->g->tensors.p[t].name, k->name)))
-        t++;
-    if (t == m->g->tensors.n || k->n_in != 1) return mp_fail(m, "declares no tensor of the graph");
-    if (!fits(x, k->in[0], t)) return mp_fail(m, "declares another dtype or other dims");
-    if (!shape(x, k->in[0], t)) return false;
-    mp_fill f = {.name = k->name, .dtype = m->g->tensors.p[t].dtype, .limit = limit};
-    for (int i = 0; i < 3 && k->kind != REC_INPUT && k->kind != REC_STATE; i++)
-        f.num[i] = k->num[i];
-    if (k->text.n > 0) f.num[0] = 4;
-    for (int rank = 0; rank < x->r->n_ranks; rank++)
-        mp_fill_part(m, &x->buf[k->in[0]].part[rank], &f);
-    written(x, k->in[0], -1);
+    if (c->scratch >= 0) written(x, c->scratch, -1, NULL, -1);
     return true;
 }
 
 static bool local_move(run *x, const rec_call *k)
 {
-    if (x->r->tensors.p[k->in[0]].dtype != x->r->tensors.p[k->out[0]].dtype)
-        return mp_fail(x->m, "moves one dtype into another");
-    bool ok = k->kind == REC_PARTIAL ? partial(x, k) : exchange(x, 0, k->in[0], k->out[0], 0);
-    if (ok) written(x, k->out[0], -1);
-    return ok;
+    mp_held out = {.tensor = k->out[0]};
+    if (!reads(x, k->in[0], 0)) return false;
+    int tensor = x->buf[k->in[0]].tensor;
+    if (!move(x, k, 0, 0, 0, k->kind == REC_PARTIAL ? k->axes : 0, &out)) return false;
+    written(x, k->out[0], tensor, &out, -1);
+    return true;
 }
 
-static bool step(run *x, const rec_call *k, int64_t limit)
+// --- declarations and the end
+
+static bool declare(run *x, const rec_call *k)
+{
+    mp_fill f = {.name = k->name};
+    for (int i = 0; i < 3 && k->kind != REC_INPUT && k->kind != REC_STATE; i++)
+        f.num[i] = k->num[i];
+    if (k->text.n > 0) f.num[0] = 4;
+    int t = hb_map_get(x->graph.of_name, k->name);
+    if (t < 0 || k->n_in != 1) return mp_fail(x->m, "declares no tensor of the graph");
+    if (mp_term_leaf(x->m, k->name, &f) != x->graph.term[t])
+        return mp_fail(x->m, "fills %.*s otherwise than the graph", HB_ARG(k->name));
+    if (!fits(x, k->in[0], t)) return mp_fail(x->m, "declares another dtype or other dims");
+    mp_held state = {.tensor = k->in[0]};
+    written(x, k->in[0], t, &state, -1);
+    return true;
+}
+
+static bool step(run *x, const rec_call *k)
 {
     switch (k->kind) {
     case REC_INPUT:
@@ -429,9 +353,9 @@ static bool step(run *x, const rec_call *k, int64_t limit)
     case REC_STATE:
     case REC_BUFFER:
     case REC_CONST:
-        return declare(x, k, limit);
+        return declare(x, k);
     case REC_SCHEDULE:
-        x->m->rate = rate_of(x->m, k->num);
+        x->m->rate = mp_rate(x->m, k->num);
         return true;
     case REC_OP:
         return op(x, k);
@@ -451,59 +375,49 @@ static bool step(run *x, const rec_call *k, int64_t limit)
     return true;
 }
 
-// --- the comparison
-
-static bool equal(run *x, int id, int tensor, hb_str name)
+static bool holds(run *x, int id, int tensor, hb_str name)
 {
-    const mp_part *want = &x->want[tensor];
-    if (x->buf[id].tensor < 0) return mp_fail(x->m, "%.*s is never written", HB_ARG(name));
-    for (int rank = 0; rank < x->r->n_ranks; rank++) {
-        const mp_part *p = &x->buf[id].part[rank];
-        bool ok = p->rank == want->rank && p->v;
-        for (int d = 0; ok && d < p->rank; d++)
-            ok = p->ix[d]->g == want->ix[d]->g;
-        if (!ok) return mp_fail(x->m, "%.*s has other dims than in the graph", HB_ARG(name));
-        int64_t *at = mp_global(x->m, p);
-        for (int64_t e = 0; e < p->n; e++)
-            if (p->v[e] != want->v[at[e]])
-                return mp_fail(x->m,
-                               "run modulo 2^61-1 on the shrunken graph, %.*s differs from the run "
-                               "on one rank (rank %d, element %lld of %lld)",
-                               HB_ARG(name), rank, (long long)at[e], (long long)want->n);
-    }
-    return true;
+    const buffer *b = &x->buf[id];
+    if (b->tensor < 0) return mp_fail(x->m, "%.*s is never written, or lost", HB_ARG(name));
+    bool partial = b->held.partial[0] || b->held.partial[1];
+    if (x->graph.term[b->tensor] == x->graph.term[tensor] && !partial && fits(x, id, tensor))
+        return true;
+    return mp_fail(x->m, "run modulo 2^61-1, %.*s holds %s%.*s at the end, not %.*s", HB_ARG(name),
+                   partial ? "parts of " : "", HB_ARG(x->m->g->tensors.p[b->tensor].name),
+                   HB_ARG(x->m->g->tensors.p[tensor].name));
 }
 
 static bool compare(run *x)
 {
     const ir_graph *g = x->m->g;
     int *next = HB_ARRAY(x->m->a, int, g->tensors.n + 1);
+    int *grad = HB_ARRAY(x->m->a, int, g->tensors.n + 1);
     bool *seen = HB_ARRAY(x->m->a, bool, g->tensors.n + 1), loss = g->loss < 0;
-    for (int t = 0; t < g->tensors.n; t++)
+    for (int t = 0; t < g->tensors.n; t++) {
         next[t] = t;
+        grad[t] = -1;
+    }
     for (int i = 0; i < g->updates.n; i++)
         next[g->updates.p[i].tensor] = g->updates.p[i].next;
+    for (int i = 0; i + 1 < g->grads.n; i += 2)
+        grad[g->grads.p[i]] = g->grads.p[i + 1];
     for (int i = 0; i < x->r->calls.n; i++) {
         const rec_call *k = &x->r->calls.p[i];
         if (k->kind > REC_LOSS || k->kind == REC_INPUT || k->kind == REC_ALIAS) continue;
         if (k->kind == REC_LOSS) {
             if (g->loss < 0) return mp_fail(x->m, "the graph has no loss");
-            if (!equal(x, k->in[0], g->loss, HB_STR("the loss"))) return false;
+            if (!holds(x, k->in[0], g->loss, HB_STR("the loss"))) return false;
             loss = true;
             continue;
         }
-        for (int t = 0; t < g->tensors.n; t++) {
-            if (g->tensors.p[t].kind == IR_VALUE || !hb_str_eq(g->tensors.p[t].name, k->name))
-                continue;
-            int of = k->kind == REC_GRAD ? -1 : next[t];
-            for (int j = 0; k->kind == REC_GRAD && j + 1 < g->grads.n; j += 2)
-                if (g->grads.p[j] == t) of = g->grads.p[j + 1];
-            hb_str name = k->kind == REC_GRAD
-                              ? hb_fmt(x->m->a, "the gradient of %.*s", HB_ARG(k->name))
-                              : k->name;
-            if (of >= 0 && !equal(x, k->in[0], of, name)) return false;
-            if (k->kind != REC_GRAD) seen[t] = true;
-        }
+        int t = hb_map_get(x->graph.of_name, k->name);
+        if (t < 0) continue;
+        bool is_grad = k->kind == REC_GRAD;
+        int of = is_grad ? grad[t] : next[t];
+        if (of < 0) return mp_fail(x->m, "%.*s has no gradient", HB_ARG(k->name));
+        hb_str name = is_grad ? hb_fmt(x->m->a, "the gradient of %.*s", HB_ARG(k->name)) : k->name;
+        if (!holds(x, k->in[0], of, name)) return false;
+        seen[t] = seen[t] || !is_grad;
     }
     for (int t = 0; t < g->tensors.n; t++) {
         ir_kind k = g->tensors.p[t].kind;
@@ -515,10 +429,9 @@ static bool compare(run *x)
 
 // --- all of it
 
-static bool set_up(run *x)
+static bool well_formed(mp *m)
 {
-    const record *r = x->r;
-    mp *m = x->m;
+    const record *r = m->r;
     int64_t ranks = 1;
     if (r->n_axes < 1 || r->n_axes > SYN_MAX_AXES || r->n_classes < 1 ||
         r->n_classes > CL_MAX_CLASSES)
@@ -541,51 +454,31 @@ static bool set_up(run *x)
         if (c->kind == REC_START) ok = ok && c->n_in == c->n_out && c->scratch < r->tensors.n;
         if (!ok) return mp_fail(m, "call %d names tensors that do not exist", k);
     }
-    x->buf = HB_ARRAY(m->a, buffer, r->tensors.n + 1);
-    x->coord = HB_ARRAY(m->a, int, r->n_ranks *COORDS);
-    for (int rank = 0; rank < r->n_ranks; rank++) {
-        x->coord[rank * COORDS + SYN_BOTH] = rank;
-        for (int i = 0; i < r->n_axes; i++)
-            x->coord[rank * COORDS + i] = r->n_axes == 1 ? rank
-                                          : i == 0       ? rank / r->size[1]
-                                                         : rank % r->size[1];
-    }
-    for (int i = 0; i < r->tensors.n; i++) {
-        const rec_tensor *t = &r->tensors.p[i];
-        x->buf[i].tensor = -1;
-        x->buf[i].part = HB_ARRAY(m->a, mp_part, r->n_ranks);
-        for (int rank = 0; rank < r->n_ranks; rank++) {
-            int64_t n = ir_dtype_bytes(t->dtype), *most = &x->buf[i].bytes[r->class_of[rank]];
-            for (int d = 0; d < t->rank; d++) {
-                const rec_dim *v = &t->dim[d];
-                n *= v->outer * v->inner *
-                     (v->axis < 0 ? v->n : v->table[x->coord[rank * COORDS + v->axis]]);
-            }
-            if (n > *most) *most = n;
-        }
-    }
-    for (int k = 0; k < r->calls.n; k++) {
-        const rec_call *c = &r->calls.p[k];
-        bool last = c->kind < REC_OP || c->kind == REC_START; // read at the wait, any time later
-        for (int i = 0; i < c->n_in; i++)
-            if (x->buf[c->in[i]].last_use < (last ? r->calls.n : k))
-                x->buf[c->in[i]].last_use = last ? r->calls.n : k;
-    }
-    x->sent = HB_ARRAY(m->a, const uint64_t **, r->calls.n + 1);
-    x->used = HB_ARRAY(m->a, bool, m->g->nodes.n + 1);
-    for (int n = 0; n < m->g->nodes.n; n++)
-        HB_PUSH(m->a, &x->of_op[m->g->nodes.p[n].op], n);
     return true;
 }
 
-static bool all_calls(run *x, int64_t limit)
+static void set_up(run *x)
 {
+    mp *m = x->m;
+    hb_map *looks = hb_map_new(m->a);
+    int n = 0;
+    x->buf = HB_ARRAY(m->a, buffer, x->r->tensors.n + 1);
+    for (int i = 0; i < x->r->tensors.n; i++) {
+        x->buf[i].tensor = -1;
+        x->buf[i].look = look_of(looks, &n, m, i);
+    }
+    x->flight = HB_ARRAY(m->a, flight, x->r->calls.n + 1);
+    x->start = hb_map_new(m->a);
+    x->proved = hb_map_new(m->a);
+    x->bytes = mp_bytes_new(m);
+}
+
+static bool all_calls(run *x)
+{
+    x->m->rate = 0; // until the record says it
     for (x->at = 0; x->at < x->r->calls.n; x->at++) {
-        if (x->at % 64 == 0) {
-            hb_arena_free(x->m->tmp);
-            x->m->tmp = hb_arena_new();
-        }
-        if (!step(x, &x->r->calls.p[x->at], limit)) return call_fail(x);
+        if (x->at % 64 == 0) mp_reset(x->m);
+        if (!step(x, &x->r->calls.p[x->at])) return call_fail(x);
     }
     return true;
 }
@@ -594,15 +487,34 @@ bool syn_modp(hb_arena *a, const ir_graph *g, const ir_factors *f, const record 
               hb_str *why)
 {
     hb_arena *own = hb_arena_new();
-    mp m = {.a = own, .tmp = hb_arena_new(), .g = g, .f = f, .seed = mp_mix(seed)};
+    mp m = {.a = own, .tmp = hb_arena_new(), .g = g, .f = f, .r = r, .seed = mp_mix(seed)};
     run x = {.m = &m, .r = r};
-    bool ok = mp_shrink(&m, r) && set_up(&x);
-    int64_t limit = ok ? mp_index_limit(&m) : 0;
-    ok = ok && one_rank(&x, limit);
-    m.rate = 0; // until the record says it
-    ok = ok && all_calls(&x, limit) && compare(&x);
+    bool ok = well_formed(&m) && mp_ranks(&m) && mp_shrink(&m) && mp_graph_run(&m, &x.graph);
+    if (ok) set_up(&x);
+    ok = ok && all_calls(&x) && compare(&x);
     *why = ok ? (hb_str){0} : hb_str_n(a, m.why.p, m.why.n);
     hb_arena_free(m.tmp);
     hb_arena_free(own);
     return ok;
+}
+
+// Elements that the run holds at once: the shrunken graph, and of its largest tensor all ranks'
+// parts for every slot of a call.
+int64_t syn_modp_size(const ir_graph *g, const ir_factors *f, const record *r)
+{
+    hb_arena *own = hb_arena_new();
+    mp m = {.a = own, .tmp = hb_arena_new(), .g = g, .f = f, .r = r};
+    double all = 0, most = 0;
+    if (well_formed(&m) && mp_ranks(&m) && mp_shrink(&m))
+        for (int t = 0; t < g->tensors.n; t++) {
+            double n = 1;
+            for (int d = 0; d < g->tensors.p[t].rank; d++)
+                n *= (double)mp_whole(&m, t, d)->g;
+            all += n;
+            most = n > most ? n : most;
+        }
+    all += most * m.n_ranks * (IR_MAX_IN + IR_MAX_OUT);
+    hb_arena_free(m.tmp);
+    hb_arena_free(own);
+    return all < 1e18 ? (int64_t)all : INT64_MAX;
 }

@@ -1,10 +1,9 @@
-// The shrunken graph: a small size for every factor, and the small tables.
+// The shrunken graph: a small size for every factor.
 //
-// All factors of one size are shrunk alike. Where tables cut a factor of size n, the boundaries of
-// all of them, sorted, become 0, 1, 2, ...: equality and order of cuts, empty and non-empty shares
-// stay. A factor that nobody cuts becomes 2 (or stays 1). Slices and pads keep that a part begins
-// at or behind the start and ends at or before the end; where this or a reshape does not work out,
-// the sizes concerned stay as they are.
+// All factors of one size are shrunk alike: to what the shrunken tables sum to where some table
+// cuts them (modp_ranks.c), else to 2 (or 1). Slices and pads keep that a part begins at or behind
+// the start and ends at or before the end; where this or a reshape does not work out, the sizes
+// concerned stay as they are.
 
 #include "synth/modp_model.h"
 
@@ -12,29 +11,20 @@ enum { UNCUT = 2, ROUNDS = 200 };
 
 static mp_size *find(const mp *m, int64_t size)
 {
-    for (int i = 0; i < m->sizes.n; i++)
-        if (m->sizes.p[i].size == size) return &m->sizes.p[i];
-    return NULL;
+    int at = hb_map_get(m->size_at, (hb_str){(const char *)&size, sizeof size});
+    return at < 0 ? NULL : &m->sizes.p[at];
 }
 
-static mp_size *touch(mp *m, int64_t size)
+static mp_size *of(const mp *m, int cls)
 {
-    mp_size *s = find(m, size);
-    if (s) return s;
+    return &m->sizes.p[m->size_of[cls]];
+}
+
+static void touch(mp *m, int64_t size)
+{
+    if (find(m, size)) return;
+    hb_map_put(m->size_at, (hb_str){hb_copy(m->a, &size, sizeof size), sizeof size}, m->sizes.n);
     HB_PUSH(m->a, &m->sizes, (mp_size){.size = size, .small = size < UNCUT ? size : UNCUT});
-    return &m->sizes.p[m->sizes.n - 1];
-}
-
-static void bound(mp *m, mp_size *s, int64_t at)
-{
-    int i = 0;
-    while (i < s->bound.n && s->bound.p[i] < at)
-        i++;
-    if (i < s->bound.n && s->bound.p[i] == at) return;
-    HB_PUSH(m->a, &s->bound, at);
-    for (int k = s->bound.n - 1; k > i; k--)
-        s->bound.p[k] = s->bound.p[k - 1];
-    s->bound.p[i] = at;
 }
 
 static int64_t small_dim(const mp *m, int t, int d)
@@ -42,7 +32,7 @@ static int64_t small_dim(const mp *m, int t, int d)
     int64_t n = 1;
     const ir_dim_factors *f = &m->f->dim[t][d];
     for (int q = 0; q < f->n; q++)
-        n *= find(m, m->f->cls[f->cls[q]].size)->small;
+        n *= of(m, f->cls[q])->small;
     return n;
 }
 
@@ -51,7 +41,7 @@ static bool pin_dim(mp *m, int t, int d)
     bool more = false;
     const ir_dim_factors *f = &m->f->dim[t][d];
     for (int q = 0; q < f->n; q++) {
-        mp_size *s = find(m, m->f->cls[f->cls[q]].size);
+        mp_size *s = of(m, f->cls[q]);
         more = more || !s->pinned;
         s->pinned = true;
         s->small = s->size;
@@ -67,12 +57,12 @@ static bool nest(mp *m, int whole, int part, int d, int64_t start)
     int64_t gap = (start > 0) + (start + np < nw);
     if (small_dim(m, part, d) + gap == small_dim(m, whole, d)) return false;
     if (small_dim(m, part, d) == np && small_dim(m, whole, d) == nw) return false;
-    mp_size *w = fw->n == 1 ? find(m, m->f->cls[fw->cls[0]].size) : NULL;
-    mp_size *p = fp->n == 1 ? find(m, m->f->cls[fp->cls[0]].size) : NULL;
-    if (w && p && w != p && !w->pinned && !p->pinned && w->bound.n == 0 && p->bound.n == 0) {
-        if (p->small + gap > w->small && p->small + gap <= nw)
+    mp_size *w = fw->n == 1 ? of(m, fw->cls[0]) : NULL;
+    mp_size *p = fp->n == 1 ? of(m, fp->cls[0]) : NULL;
+    if (w && p && w != p && !w->pinned && !p->pinned) {
+        if (!w->cut && (p->cut || p->small + gap > w->small) && p->small + gap <= nw)
             w->small = p->small + gap;
-        else if (w->small - gap >= 1 && w->small - gap <= np)
+        else if (!p->cut && w->small - gap >= 1 && w->small - gap <= np)
             p->small = w->small - gap;
         if (p->small + gap == w->small) return true;
     }
@@ -109,7 +99,7 @@ static bool settle(mp *m, const ir_node *n) // true: something changed
     if (have == small_dim(m, whole, d)) return false;
     const ir_dim_factors *f = &m->f->dim[whole][d];
     for (int q = 0; q < f->n; q++) { // equal parts: as many as a factor says
-        mp_size *z = find(m, m->f->cls[f->cls[q]].size);
+        mp_size *z = of(m, f->cls[q]);
         if (z->size != n_parts || z->pinned) continue;
         z->pinned = true;
         z->small = z->size;
@@ -121,36 +111,33 @@ static bool settle(mp *m, const ir_node *n) // true: something changed
     return more;
 }
 
-bool mp_shrink(mp *m, const record *r)
+bool mp_shrink(mp *m)
 {
-    for (int i = 0; i < m->f->n_classes; i++)
+    m->size_at = hb_map_new(m->a);
+    m->size_of = HB_ARRAY(m->a, int, m->f->n_classes + 1);
+    for (int i = 0; i < m->f->n_classes; i++) {
         touch(m, m->f->cls[i].size);
-    for (int i = 0; i < r->tensors.n; i++)
-        for (int d = 0; d < r->tensors.p[i].rank; d++) {
-            const rec_dim *v = &r->tensors.p[i].dim[d];
-            if (v->axis < 0) continue;
-            mp_size *s = find(m, v->n);
-            int64_t at = 0;
-            bool both = v->axis == SYN_BOTH && r->n_axes == SYN_MAX_AXES;
-            if (!s || (!both && v->axis >= r->n_axes) ||
-                v->n_table != (both ? r->n_ranks : r->size[v->axis]))
-                return mp_fail(m, "tensor %d is cut at no factor of the graph", i);
-            bound(m, s, 0);
-            bound(m, s, v->n);
-            for (int k = 0; k < v->n_table; k++) {
-                if (v->table[k] < 0 || v->table[k] > v->n - at)
-                    return mp_fail(m, "the table of tensor %d goes beyond its factor", i);
-                at += v->table[k];
-                bound(m, s, at);
-            }
-            s->small = s->bound.n - 1;
-        }
+        m->size_of[i] = (int)(find(m, m->f->cls[i].size) - m->sizes.p);
+    }
+    for (int i = 0; i < m->cuts.n; i++) {
+        mp_size *s = find(m, m->cuts.p[i].size);
+        if (!s) return mp_fail(m, "a table cuts no factor of the graph");
+        if (!s->cut) mp_cut_entries(m, s->size, &s->small, true);
+        s->cut = true;
+        if (s->small > s->size) s->pinned = true;
+    }
     bool more = true;
     for (int round = 0; more; round++) {
         if (round == ROUNDS) return mp_fail(m, "the sizes of the graph cannot be shrunk");
         more = false;
         for (int n = 0; n < m->g->nodes.n; n++)
             more = settle(m, &m->g->nodes.p[n]) || more;
+    }
+    for (int i = 0; i < m->sizes.n; i++) {
+        mp_size *s = &m->sizes.p[i];
+        if (!s->cut || !s->pinned) continue;
+        s->small = s->size;
+        mp_cut_entries(m, s->size, &s->small, false);
     }
     return true;
 }
@@ -186,17 +173,9 @@ const mp_index *mp_whole(mp *m, int tensor, int dim)
     return mp_index_of(m, 1, n, 1, 0, n);
 }
 
-static int64_t place(const mp_size *s, int64_t at)
+bool mp_shape(mp *m, int t, int record_tensor, int rank, mp_part *out)
 {
-    if (s->pinned) return at;
-    int i = 0;
-    while (s->bound.p[i] != at)
-        i++;
-    return i;
-}
-
-bool mp_shape(mp *m, int t, const rec_tensor *s, const int *at, mp_part *out)
-{
+    const rec_tensor *s = &m->r->tensors.p[record_tensor];
     const ir_tensor *v = &m->g->tensors.p[t];
     if (s->rank != v->rank) return mp_fail(m, "tensor %d has not the rank of the value", s->id);
     *out = (mp_part){.rank = s->rank, .n = 1};
@@ -214,36 +193,18 @@ bool mp_shape(mp *m, int t, const rec_tensor *s, const int *at, mp_part *out)
             for (; q < f->n; q++) { // of factors of size 1 beside it any will do
                 if (full == c->outer && m->f->cls[f->cls[q]].size == c->n) break;
                 full *= m->f->cls[f->cls[q]].size;
-                outer *= find(m, m->f->cls[f->cls[q]].size)->small;
+                outer *= of(m, f->cls[q])->small;
             }
             if (q == f->n) return mp_fail(m, "tensor %d is cut at no factor of the value", s->id);
             for (int k = q + 1; k < f->n; k++)
-                inner *= find(m, m->f->cls[f->cls[k]].size)->small;
-            const mp_size *z = find(m, c->n);
-            for (int k = 0; k < at[c->axis]; k++)
-                first += c->table[k];
-            int64_t a = place(z, first), b = place(z, first + c->table[at[c->axis]]);
-            out->ix[d] = mp_index_of(m, outer, z->small, inner, a, b - a);
+                inner *= of(m, f->cls[k])->small;
+            const mp_cut *cut = &m->cuts.p[m->cut[record_tensor][d]];
+            int at = m->coord[rank * MP_COORDS + cut->axis];
+            for (int k = 0; k < at; k++)
+                first += cut->entry[k];
+            out->ix[d] = mp_index_of(m, outer, find(m, c->n)->small, inner, first, cut->entry[at]);
         }
         out->n *= out->ix[d]->l;
     }
     return true;
-}
-
-// Elements that the run holds: of all tensors of the shrunken graph, on every rank.
-int64_t syn_modp_size(const ir_graph *g, const ir_factors *f, const record *r)
-{
-    hb_arena *own = hb_arena_new();
-    mp m = {.a = own, .tmp = own, .g = g, .f = f};
-    double all = 0;
-    if (mp_shrink(&m, r))
-        for (int t = 0; t < g->tensors.n; t++) {
-            double n = 1;
-            for (int d = 0; d < g->tensors.p[t].rank; d++)
-                for (int q = 0; q < f->dim[t][d].n; q++)
-                    n *= (double)find(&m, f->cls[f->dim[t][d].cls[q]].size)->small;
-            all += n * r->n_ranks;
-        }
-    hb_arena_free(own);
-    return all < 1e18 ? (int64_t)all : INT64_MAX;
 }

@@ -1,0 +1,163 @@
+// The shrunken graph on one rank: what every value is, and its term.
+//
+// A term is a keyed hash of an op, its attributes and the terms of its operands, down to the names
+// and fills of what is declared; rows that read the learning rate have its schedule in it. Values
+// with one term are made in the same way, so they are equal.
+
+#include "synth/modp_model.h"
+
+#include <string.h>
+
+bool mp_apply(mp *m, hb_arena *a, const mp_call *c)
+{
+    for (int i = 0; i < c->n_out; i++)
+        c->out[i].v = HB_ARRAY(a, uint64_t, c->out[i].n + 1);
+    m->why = (hb_str){0};
+    if (mp_point(m, c)) return true;
+    if (m->why.n == 0 && mp_stat(m, c)) return true;
+    if (m->why.n == 0 && mp_dense(m, c)) return true;
+    if (m->why.n == 0 && mp_moe(m, c)) return true;
+    return m->why.n > 0 ? false : mp_fail(m, "has no meaning");
+}
+
+// --- terms
+
+uint64_t mp_rate(const mp *m, const double *num)
+{
+    uint64_t key = 0x3001;
+    for (int i = 0; i < 4; i++)
+        key = mp_mix(key ^ mp_const(m, num[i]));
+    return mp_hash(m, key, 0);
+}
+
+uint64_t mp_term_leaf(const mp *m, hb_str name, const mp_fill *f)
+{
+    uint64_t key = mp_mix(m->seed ^ hb_hash(name.p, name.n));
+    for (int i = 0; i < 3; i++)
+        key = mp_mix(key ^ mp_const(m, f->num[i]));
+    return key;
+}
+
+static uint64_t attr_term(const mp *m, uint64_t h, const ir_attr *v, ir_attr_kind kind)
+{
+    switch (kind) {
+    case IR_ATTR_INT:
+    case IR_ATTR_DTYPE:
+        return mp_mix(h ^ (uint64_t)v->i);
+    case IR_ATTR_BOOL:
+        return mp_mix(h ^ (v->i != 0));
+    case IR_ATTR_REAL:
+        return mp_mix(h ^ mp_const(m, v->f));
+    case IR_ATTR_INTS:
+        h = mp_mix(h ^ (uint64_t)v->n);
+        for (int i = 0; i < v->n; i++)
+            h = mp_mix(h ^ (uint64_t)v->v[i]);
+        return h;
+    }
+    return h;
+}
+
+uint64_t mp_term_op(const mp *m, ir_op op, const ir_attr *attr, int n_in, const uint64_t *in)
+{
+    const ir_op_row *row = ir_row(op);
+    uint64_t h = mp_mix(m->seed + (uint64_t)op);
+    for (int i = 0; i < row->n_attr; i++)
+        h = attr_term(m, h, &attr[i], row->attr[i].kind);
+    for (int i = 0; i < n_in; i++)
+        h = mp_mix(h ^ in[i]) + 1;
+    return row->flags & IR_IN_PLACE ? mp_mix(h ^ m->rate) : h;
+}
+
+// --- the run
+
+static void named(mp_graph *x, int t, hb_arena *a)
+{
+    uint64_t *key = hb_copy(a, &x->term[t], sizeof *key);
+    hb_str text = {(const char *)key, sizeof *key};
+    int first = hb_map_get(x->of_term, text);
+    x->tensor_next[t] = -1;
+    if (first < 0) {
+        hb_map_put(x->of_term, text, t);
+        return;
+    }
+    x->tensor_next[t] = x->tensor_next[first];
+    x->tensor_next[first] = t;
+}
+
+int mp_tensor_of(const mp_graph *x, uint64_t term)
+{
+    return hb_map_get(x->of_term, (hb_str){(const char *)&term, sizeof term});
+}
+
+static void leaf(mp *m, mp_graph *x, int t, int64_t limit)
+{
+    const ir_tensor *s = &m->g->tensors.p[t];
+    mp_fill f = mp_fill_of(m->g, t, limit);
+    mp_fill_part(m, &x->value[t], &f);
+    x->term[t] = mp_term_leaf(m, s->name, &f);
+    bool fixed = s->kind != IR_INPUT && s->kind != IR_STATE &&
+                 (s->init.kind == IR_INIT_CONST || s->init.kind == IR_INIT_IOTA);
+    x->drawn[t] = !fixed;
+    hb_map_put(x->of_name, s->name, t);
+    named(x, t, m->a);
+}
+
+static bool node(mp *m, mp_graph *x, int n)
+{
+    const ir_node *k = &m->g->nodes.p[n];
+    mp_part in[IR_MAX_IN], out[IR_MAX_OUT];
+    uint64_t terms[IR_MAX_IN];
+    bool drawn = false;
+    for (int i = 0; i < k->n_in; i++) {
+        in[i] = x->value[k->in[i]];
+        terms[i] = x->term[k->in[i]];
+        drawn = drawn || x->drawn[k->in[i]];
+    }
+    for (int i = 0; i < k->n_out; i++)
+        out[i] = x->value[k->out[i]];
+    mp_call c = {k->op, k->attr, k->n_in, k->n_out, in, out};
+    if (!mp_apply(m, m->a, &c)) {
+        hb_str why = m->why;
+        return mp_fail(m, "the shrunken graph cannot be run on one rank: %.*s %.*s",
+                       HB_ARG(k->name), HB_ARG(why));
+    }
+    uint64_t term = mp_term_op(m, k->op, k->attr, k->n_in, terms);
+    for (int i = 0; i < k->n_out; i++) {
+        x->value[k->out[i]] = out[i];
+        x->drawn[k->out[i]] = drawn;
+        x->term[k->out[i]] = i == 0 ? term : mp_mix(term + (uint64_t)i);
+        named(x, k->out[i], m->a);
+    }
+    return true;
+}
+
+bool mp_graph_run(mp *m, mp_graph *x)
+{
+    const ir_graph *g = m->g;
+    int n_t = g->tensors.n;
+    int64_t limit = mp_index_limit(m);
+    *x = (mp_graph){.of_term = hb_map_new(m->a), .of_name = hb_map_new(m->a)};
+    x->value = HB_ARRAY(m->a, mp_part, n_t + 1);
+    x->term = HB_ARRAY(m->a, uint64_t, n_t + 1);
+    x->drawn = HB_ARRAY(m->a, bool, n_t + 1);
+    x->tensor_next = HB_ARRAY(m->a, int, n_t + 1);
+    for (int t = 0; t < n_t; t++) {
+        const ir_tensor *s = &g->tensors.p[t];
+        mp_part *v = &x->value[t];
+        *v = (mp_part){.rank = s->rank, .n = 1};
+        v->real = s->dtype == IR_F32 || s->dtype == IR_BF16 || s->dtype == IR_F16;
+        for (int d = 0; d < s->rank; d++) {
+            v->ix[d] = mp_whole(m, t, d);
+            v->n *= v->ix[d]->g;
+        }
+        if (s->kind != IR_VALUE) leaf(m, x, t, limit);
+    }
+    m->rate = mp_rate(
+        m, (double[4]){g->opt.lr, (double)g->opt.warmup, (double)g->opt.cosine, g->opt.min_lr});
+    for (int n = 0; n < g->nodes.n; n++) {
+        if (!node(m, x, n)) return false;
+        if (n % 64 == 63) mp_reset(m);
+    }
+    mp_reset(m);
+    return true;
+}
