@@ -240,20 +240,36 @@ void lines_assign(lines *l, int indent, hb_str target, hb_str value)
     lines_text(l, indent + 4, "%.*s;", HB_ARG(value));
 }
 
+// A line; if it is too long, entries of its braced list go on below the first one.
+static void with_list(lines *l, int indent, hb_str code)
+{
+    size_t brace = 0, at = 0;
+    while (brace < code.n && code.p[brace] != '{')
+        brace++;
+    for (size_t i = brace; i + 1 < code.n && indent + (int)i < LINES_WIDTH; i++)
+        if (code.p[i] == ',' && code.p[i + 1] == ' ') at = i + 1;
+    if (indent + columns(code) <= LINES_WIDTH || at == 0) {
+        lines_code(l, indent, code, (hb_str){0});
+        return;
+    }
+    lines_code(l, indent, (hb_str){code.p, at}, (hb_str){0});
+    lines_code(l, indent + (int)brace + 1, (hb_str){code.p + at + 1, code.n - at - 1}, (hb_str){0});
+}
+
 void lines_declare(lines *l, int indent, hb_str head, const hb_str *item, int n)
 {
     hb_buf b = {.arena = l->arena};
     for (int i = 0; i < n; i++) {
         if (b.n > 0 && indent + columns(hb_done(&b)) + 2 + columns(item[i]) + 1 > LINES_WIDTH) {
             hb_putc(&b, ';');
-            lines_code(l, indent, hb_done(&b), (hb_str){0});
+            with_list(l, indent, hb_done(&b));
             b = (hb_buf){.arena = l->arena};
         }
         hb_printf(&b, "%.*s%.*s", b.n ? 2 : (int)head.n, b.n ? ", " : head.p, HB_ARG(item[i]));
     }
     if (n == 0) return;
     hb_putc(&b, ';');
-    lines_code(l, indent, hb_done(&b), (hb_str){0});
+    with_list(l, indent, hb_done(&b));
 }
 
 void lines_list(lines *l, int indent, hb_str head, const lines_one *entry, int n)

@@ -141,24 +141,18 @@ static void print_main(pt *t)
     const syn_program *p = t->p;
     const syn_mesh *mesh = p->mesh;
     lines *l = &t->l;
-    hb_buf sizes = {.arena = t->a}, classes = {.arena = t->a};
+    hb_buf sizes = {.arena = t->a};
+    int64_t *classes = HB_ARRAY(t->a, int64_t, mesh->n_ranks);
     for (int x = 0; x < mesh->n_axes; x++)
         hb_printf(&sizes, "%s%d", x ? ", " : "", mesh->size[x]);
     for (int r = 0; r < mesh->n_ranks; r++)
-        hb_printf(&classes, "%s%d", r ? ", " : "", mesh->class_of[r]);
-    bool wide = classes.n + 36 > LINES_WIDTH;
+        classes[r] = mesh->class_of[r];
     lines_text(l, 0, "int main(int argc, char **argv)");
     lines_text(l, 0, "{");
     lines_text(l, 4, "hap_rank *r = hap_init(&argc, &argv, %.*s, %d);",
                HB_ARG(pt_quote(t->a, p->g->sha)), mesh->n_ranks);
     lines_text(l, 4, "hap_mesh(r, %d, (const int[]){%s});", mesh->n_axes, sizes.p);
-    if (wide) {
-        lines_text(l, 4, "// clang-format off");
-        lines_text(l, 4, "hap_classes(r, (const int[]){%s});", classes.p);
-        lines_text(l, 4, "// clang-format on");
-    } else {
-        lines_text(l, 4, "hap_classes(r, (const int[]){%s});", classes.p);
-    }
+    pt_number_table(t, 4, HB_STR("hap_classes(r, (const int[])"), classes, mesh->n_ranks, "});");
     lines_text(l, 4, "hap_segments(r, sym_bytes, local_bytes);");
     lines_blank(l);
     pt_declare(t);

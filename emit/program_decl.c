@@ -95,26 +95,29 @@ void pt_find_shapes(pt *t)
     }
 }
 
-// `head {1, 2, 3};` on one line, or, too long for it, in rows that clang-format leaves alone.
-static void number_table(pt *t, hb_str head, const int64_t *v, int n)
+void pt_number_table(pt *t, int indent, hb_str head, const int64_t *v, int n, const char *tail)
 {
+    hb_str *item = HB_ARRAY(t->a, hb_str, n + 1);
+    int items = emit_table_items(t->a, v, n, item);
     hb_buf b = {.arena = t->a};
-    for (int i = 0; i < n; i++)
-        hb_printf(&b, "%s%lld", i ? ", " : "", (long long)v[i]);
-    if (head.n + b.n + 3 <= LINES_WIDTH) {
-        lines_text(&t->l, 0, "%.*s{%s};", HB_ARG(head), b.p);
+    for (int i = 0; i < items; i++)
+        hb_printf(&b, "%s%.*s", i ? ", " : "", HB_ARG(item[i]));
+    if ((size_t)indent + head.n + b.n + 1 + strlen(tail) <= LINES_WIDTH) {
+        lines_text(&t->l, indent, "%.*s{%s%s", HB_ARG(head), b.p, tail);
         return;
     }
-    lines_text(&t->l, 0, "// clang-format off");
-    lines_text(&t->l, 0, "%.*s{", HB_ARG(head));
-    for (int i = 0; i < n; i += 16) {
+    lines_text(&t->l, indent, "// clang-format off");
+    lines_text(&t->l, indent, "%.*s{", HB_ARG(head));
+    for (int i = 0; i < items;) {
         hb_buf row = {.arena = t->a};
-        for (int k = i; k < n && k < i + 16; k++)
-            hb_printf(&row, "%s%lld,", k > i ? " " : "", (long long)v[k]);
-        lines_text(&t->l, 4, "%s", row.p);
+        int first = i;
+        do
+            hb_printf(&row, "%s%.*s,", i > first ? " " : "", HB_ARG(item[i]));
+        while (++i < items && i < first + 16 && row.n + item[i].n + 6 <= LINES_WIDTH);
+        lines_text(&t->l, indent + 4, "%s", row.p);
     }
-    lines_text(&t->l, 0, "};");
-    lines_text(&t->l, 0, "// clang-format on");
+    lines_text(&t->l, indent, "%s", tail);
+    lines_text(&t->l, indent, "// clang-format on");
 }
 
 static bool table_printed(const pt *t, int cut)
@@ -168,9 +171,9 @@ void pt_tables(pt *t)
         lines_comment(&t->l, 0, 4,
                       hb_fmt(t->a, "%lld cut%s%s %.*s (%.*s).", (long long)cut->size, share.p,
                              cut->n > 8 ? " …" : "", HB_ARG(over), HB_ARG(cut->name)));
-        number_table(t,
-                     hb_fmt(t->a, "static const int64_t %.*s[%d] = ", HB_ARG(t->table[c]), cut->n),
-                     cut->table, cut->n);
+        pt_number_table(
+            t, 0, hb_fmt(t->a, "static const int64_t %.*s[%d] = ", HB_ARG(t->table[c]), cut->n),
+            cut->table, cut->n, "};");
         lines_blank(&t->l);
     }
     offsets o = {.text = hb_map_new(t->a)};
@@ -507,6 +510,44 @@ static hb_str event_text(pt *t, int start)
     hb_bug("event belongs to its array", __FILE__, __LINE__);
 }
 
+// Where an entry of a field comes from: element *at of an array, or (NULL) something alone.
+static const char *source_of(pt *t, const pb_field *x, int e, int *at)
+{
+    *at = 0;
+    if (x->event) {
+        const pb_events *ev = &t->b->events.p[t->b->events_of[x->member[e]]];
+        while (ev->n > 1 && ev->start[*at] != x->member[e])
+            ++*at;
+        return ev->n > 1 ? ev->name.p : NULL;
+    }
+    const syn_tensor *s = &t->p->tensors.p[x->member[e]];
+    if (s->family < 0 || t->b->family[s->family].place != PB_ARRAY) return NULL;
+    *at = s->index;
+    return t->b->family[s->family].name.p;
+}
+
+// Fills entry e of a field, or a stretch of entries that take the elements of one array in order.
+// Returns how many.
+static int assign_entries(pt *t, const pb_block *blk, const pb_field *x, int e)
+{
+    enum { STRETCH = 4 };
+    int at = 0, n = 1, next = 0;
+    const char *from = source_of(t, x, e, &at);
+    while (from && e + n < blk->count && source_of(t, x, e + n, &next) == from && next == at + n)
+        n++;
+    if (n < STRETCH) {
+        lines_assign(&t->l, 4, hb_fmt(t->a, "%.*s[%d].%.*s", HB_ARG(blk->name), e, HB_ARG(x->name)),
+                     x->event ? event_text(t, x->member[e]) : t->b->id[x->member[e]]);
+        return 1;
+    }
+    hb_str index = at == e ? HB_STR("i")
+                           : hb_fmt(t->a, "i %c %d", at > e ? '+' : '-', at > e ? at - e : e - at);
+    lines_text(&t->l, 4, "for (int i = %d; i < %d; i++)", e, e + n);
+    lines_assign(&t->l, 8, hb_fmt(t->a, "%.*s[i].%.*s", HB_ARG(blk->name), HB_ARG(x->name)),
+                 hb_fmt(t->a, "%s%s[%.*s]", x->event ? "&" : "", from, HB_ARG(index)));
+    return n;
+}
+
 static void declare_block(pt *t, int k)
 {
     const pb_block *blk = &t->b->blocks.p[k];
@@ -528,10 +569,8 @@ static void declare_block(pt *t, int k)
     for (int i = 0; i < blk->fields.n; i++) {
         const pb_field *x = &blk->fields.p[i];
         if (x->direct || field_text(t, blk, x).n > 0) continue;
-        for (int e = 0; e < blk->count; e++)
-            lines_assign(&t->l, 4,
-                         hb_fmt(t->a, "%.*s[%d].%.*s", HB_ARG(blk->name), e, HB_ARG(x->name)),
-                         x->event ? event_text(t, x->member[e]) : t->b->id[x->member[e]]);
+        for (int e = 0; e < blk->count; e += assign_entries(t, blk, x, e))
+            ;
     }
     lines_blank(&t->l);
 }

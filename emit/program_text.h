@@ -34,6 +34,9 @@ void pt_tables(pt *t);      // cut tables, offsets, segment sizes: file scope
 void pt_block_types(pt *t); // structs and tables of blocks, arrays, events: file scope
 void pt_declare(pt *t);     // in main: shapes, tensors, names, blocks
 
+// `head{1, 2, 3tail` on one line, or, too long for it, in rows that clang-format leaves alone.
+void pt_number_table(pt *t, int indent, hb_str head, const int64_t *v, int n, const char *tail);
+
 // program_step.c
 void pt_function(pt *t, int loop);
 void pt_step(pt *t);

@@ -10,36 +10,57 @@ static const char *ms(hb_arena *a, double sec)
     return hb_fmt(a, sec < 1 ? "%.3g" : "%.0f", sec * 1e3).p;
 }
 
-static void put_devices(hb_buf *out, hb_arena *a, const emit_plan *e)
+// What the report says about one rank of the cluster; r: its rank of the mesh, -1 dropped.
+static hb_str device_text(hb_arena *a, const emit_plan *e, const cl_class *k, int r, double ratio)
 {
     const syn_program *p = e->p;
-    const cl_cluster *cl = p->cluster;
     const cost_timeline *t = &e->res->timeline;
+    hb_buf out = {.arena = a};
+    hb_printf(&out, "  %-16.*s", HB_ARG(k->name));
+    if (r < 0) {
+        hb_puts(&out, "  dropped: faster without it");
+        return hb_done(&out);
+    }
+    int c = p->mesh->class_of[r];
+    hb_str used = emit_bytes(a, (double)p->peak_bytes[c]);
+    hb_str left = emit_bytes(a, (double)(k->capacity - p->peak_bytes[c]));
+    hb_printf(&out, "  %5.3f  %8s %8s  %10.*s  %11.*s", ratio, ms(a, t->busy[c]),
+              ms(a, t->stalled[c]), HB_ARG(used), HB_ARG(left));
+    for (int b = 0; b < e->res->n_bind; b++)
+        if (e->res->bind[b].cls == c) hb_printf(&out, "  binds (%.2f)", e->res->bind[b].weight);
+    if (k->emulated) hb_puts(&out, "  emulated");
+    if (k->plan_only) hb_puts(&out, "  plan only here");
+    return hb_done(&out);
+}
+
+// A line a rank; on large clusters a line for ranks that follow each other and are alike.
+static void put_devices(hb_buf *out, hb_arena *a, const emit_plan *e)
+{
+    enum { LARGE = 16 };
+    const syn_program *p = e->p;
+    const cl_cluster *cl = p->cluster;
     double *ratio = emit_ratios(a, p);
     int *mesh_rank = HB_ARRAY(a, int, cl->n_ranks);
     for (int r = 0; r < cl->n_ranks; r++)
         mesh_rank[r] = -1;
     for (int r = 0; r < p->mesh->n_ranks; r++)
         mesh_rank[p->mesh->cluster_rank[r]] = r;
-    hb_puts(out, "\nDevices                                     ms of the step          memory\n");
-    hb_puts(out, "  rank  device            ratio   compute     idle        used         free\n");
+    int width = cl->n_ranks > LARGE ? 9 : 4;
+    hb_printf(out, "\n%-*s                             ms of the step          memory\n",
+              width + 11, "Devices");
+    hb_printf(out, "  %*s  device            ratio   compute     idle        used         free\n",
+              width, "rank");
+    hb_str *text = HB_ARRAY(a, hb_str, cl->n_ranks);
     for (int r = 0; r < cl->n_ranks; r++) {
-        const cl_class *k = &cl->cls[cl->class_of[r]];
-        hb_printf(out, "  %4d  %-16.*s", r, HB_ARG(k->name));
-        if (mesh_rank[r] < 0) {
-            hb_puts(out, "  dropped: faster without it\n");
-            continue;
-        }
-        int c = p->mesh->class_of[mesh_rank[r]];
-        hb_str used = emit_bytes(a, (double)p->peak_bytes[c]);
-        hb_str left = emit_bytes(a, (double)(k->capacity - p->peak_bytes[c]));
-        hb_printf(out, "  %5.3f  %8s %8s  %10.*s  %11.*s", ratio[mesh_rank[r]], ms(a, t->busy[c]),
-                  ms(a, t->stalled[c]), HB_ARG(used), HB_ARG(left));
-        for (int b = 0; b < e->res->n_bind; b++)
-            if (e->res->bind[b].cls == c) hb_printf(out, "  binds (%.2f)", e->res->bind[b].weight);
-        if (k->emulated) hb_puts(out, "  emulated");
-        if (k->plan_only) hb_puts(out, "  plan only here");
-        hb_putc(out, '\n');
+        int m = mesh_rank[r];
+        text[r] = device_text(a, e, &cl->cls[cl->class_of[r]], m, m < 0 ? 0 : ratio[m]);
+    }
+    for (int r = 0, end; r < cl->n_ranks; r = end) {
+        end = r + 1;
+        while (cl->n_ranks > LARGE && end < cl->n_ranks && hb_str_eq(text[end], text[r]))
+            end++;
+        hb_str who = end > r + 1 ? hb_fmt(a, "%d-%d", r, end - 1) : hb_fmt(a, "%d", r);
+        hb_printf(out, "  %*.*s%.*s\n", width, HB_ARG(who), HB_ARG(text[r]));
     }
 }
 
@@ -66,9 +87,8 @@ static void put_cuts(hb_buf *out, hb_arena *a, const emit_plan *e)
         hb_str axis = k->axis == SYN_BOTH ? HB_STR("both axes") : hb_fmt(a, "axis %d", k->axis);
         hb_printf(out, "  %-20.*s %.*s, %lld =", HB_ARG(names[c]), HB_ARG(axis),
                   (long long)k->size);
-        for (int i = 0; i < k->n && i < 16; i++)
-            hb_printf(out, "%s%lld", i ? " + " : " ", (long long)k->table[i]);
-        hb_printf(out, "%s   (%.*s)\n", k->n > 16 ? " + …" : "", HB_ARG(k->name));
+        emit_table_sum(out, k->table, k->n);
+        hb_printf(out, "   (%.*s)\n", HB_ARG(k->name));
     }
 }
 

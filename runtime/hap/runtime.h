@@ -47,7 +47,17 @@ enum { HAP_BOTH = HAP_MAX_AXES };
 #define CUT_IN(axis, o, n, i, table) ((hap_dim){(n), (o), (i), (axis), (table)})
 #define CUT2(n, table)               ((hap_dim){(n), 1, 1, HAP_BOTH, (table)})
 #define CUT2_IN(o, n, i, table)      ((hap_dim){(n), (o), (i), HAP_BOTH, (table)})
-#define HAP_DIMS(...)                ((const hap_dim[]){__VA_ARGS__})
+// Tables of many entries: HAP_X256(3) stands for 256 entries of 3.
+#define HAP_X4(v)     v, v, v, v
+#define HAP_X8(v)     HAP_X4(v), HAP_X4(v)
+#define HAP_X16(v)    HAP_X8(v), HAP_X8(v)
+#define HAP_X32(v)    HAP_X16(v), HAP_X16(v)
+#define HAP_X64(v)    HAP_X32(v), HAP_X32(v)
+#define HAP_X128(v)   HAP_X64(v), HAP_X64(v)
+#define HAP_X256(v)   HAP_X128(v), HAP_X128(v)
+#define HAP_X512(v)   HAP_X256(v), HAP_X256(v)
+#define HAP_X1024(v)  HAP_X512(v), HAP_X512(v)
+#define HAP_DIMS(...) ((const hap_dim[]){__VA_ARGS__})
 
 typedef struct hap_ints {
     int n;
