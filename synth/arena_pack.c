@@ -3,9 +3,10 @@
 // is kept; one that reaches the bound (most bytes at one position) ends the search.
 //
 // Which chunks meet in time does not depend on sizes: one bit matrix, made once by a sweep, serves
-// all classes and orders. Placed chunks are kept sorted by address, so that one scan finds a place:
-// a unit of n chunks costs n * placed bit tests. (Greedy by size: Pisarchyk and Lee, "Efficient
-// memory management for deep neural net inference", 2020.)
+// all classes and orders. Units that were placed are kept sorted by address, so that one scan finds
+// a place. Most pairs of units meet with all their chunks or with none, and are then two blocks of
+// bytes; only for the others chunks are compared, those that would share bytes. (Greedy by size:
+// Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020.)
 
 #include "synth/arena_pack.h"
 
@@ -15,8 +16,15 @@
 
 typedef struct placed {
     int64_t from, to;
-    int chunk;
+    int64_t size; // of a chunk
+    int unit;
 } placed;
+
+typedef enum { PAIR_UNKNOWN, PAIR_APART, PAIR_MEET, PAIR_MIXED } pack_pair;
+
+typedef struct stretch {
+    int64_t from, to;
+} stretch;
 
 typedef struct ranked {
     double key, key2;
@@ -32,10 +40,15 @@ struct arena_pack {
     uint64_t *meets; // [n_chunks][words]: chunks that were taken when a span of the row's began
     int n_events;    // span ends, sorted, for the bound
     struct pack_event *event;
-    double *life; // by unit: positions it is taken at, over all chunks
-    int *begin;   // by unit: first of them
-    placed *at;   // of one placement: what is placed, sorted by `from`
+    double *life;              // by unit: positions it is taken at, over all chunks
+    int *begin;                // by unit: first of them
+    arena_span *hull, *common; // by unit: from the first to the last position it is taken at;
+                               // positions at which all its chunks are (from > to: none)
+    uint8_t **pair; // by unit of several chunks: pack_pair by unit, made when first asked for
+    placed *at;     // of one placement: what is placed, sorted by `from`
     int n_at;
+    int *mixed;        // numbers in `at`, of one search for a place
+    stretch *closed;   // bytes that one unit cannot have
     ranked *rank;      // of one order
     int *good, n_good; // the best order so far
 };
@@ -73,6 +86,15 @@ static void sweep(arena_pack *k)
     }
 }
 
+// One span of a unit's chunk, which has `of` of them.
+static void note_span(arena_span *hull, arena_span *common, arena_span span, int of)
+{
+    if (span.from < hull->from) hull->from = span.from;
+    if (span.to > hull->to) hull->to = span.to;
+    if (of > 1 || span.from > common->from) common->from = of > 1 ? INT_MAX : span.from;
+    if (of > 1 || span.to < common->to) common->to = of > 1 ? INT_MIN : span.to;
+}
+
 arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
 {
     arena_pack *k = HB_NEW(a, arena_pack);
@@ -86,7 +108,12 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
     }
     k->words = k->n_chunks / 64 + 1;
     k->meets = HB_ARRAY(a, uint64_t, (size_t)k->words * (size_t)k->n_chunks + 1);
-    k->at = HB_ARRAY(a, placed, k->n_chunks + 1);
+    k->at = HB_ARRAY(a, placed, n_units + 1);
+    k->mixed = HB_ARRAY(a, int, n_units + 1);
+    k->closed = HB_ARRAY(a, stretch, n_units + k->n_chunks + 1);
+    k->hull = HB_ARRAY(a, arena_span, n_units + 1);
+    k->common = HB_ARRAY(a, arena_span, n_units + 1);
+    k->pair = HB_ARRAY(a, uint8_t *, n_units + 1);
     k->rank = HB_ARRAY(a, ranked, n_units + 1);
     k->life = HB_ARRAY(a, double, n_units + 1);
     k->begin = HB_ARRAY(a, int, n_units + 1);
@@ -94,6 +121,8 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
     k->event = HB_ARRAY(a, pack_event, 2 * n_spans + 1);
     for (int u = 0; u < n_units; u++) {
         k->begin[u] = INT_MAX;
+        k->hull[u] = (arena_span){INT_MAX, INT_MIN};
+        k->common[u] = (arena_span){INT_MIN, INT_MAX};
         for (int c = 0; !unit[u].always && c < unit[u].n_chunks; c++)
             for (int s = 0; s < unit[u].chunk[c].n; s++) {
                 arena_span span = unit[u].chunk[c].span[s];
@@ -107,6 +136,7 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
                 k->event[k->n_events++] = event;
                 k->life[u] += span.to - span.from + 1;
                 if (span.from < k->begin[u]) k->begin[u] = span.from;
+                note_span(&k->hull[u], &k->common[u], span, unit[u].chunk[c].n);
             }
     }
     qsort(k->event, (size_t)k->n_events, sizeof *k->event, by_position);
@@ -126,35 +156,106 @@ int64_t arena_pack_bound(const arena_pack *k, const int64_t *size)
     return fixed + most;
 }
 
-// The lowest base >= floor at which no chunk of the unit lies on one it meets. Each chunk walks the
-// placed ones once: those behind its cursor end at or below it, or never meet it.
-static int64_t lowest(const arena_pack *k, int u, int64_t size, int64_t floor, int *cursor)
+static bool spans_meet(arena_span x, arena_span y)
 {
-    int n = k->unit[u].n_chunks;
-    memset(cursor, 0, sizeof *cursor * (size_t)n);
-    int64_t base = floor;
+    return x.from <= y.to && y.from <= x.to;
+}
+
+static pack_pair compare_units(const arena_pack *k, int u, int v)
+{
+    arena_span x = k->common[u], y = k->common[v];
+    if (!spans_meet(k->hull[u], k->hull[v])) return PAIR_APART;
+    if (x.from <= x.to && y.from <= y.to && spans_meet(x, y)) return PAIR_MEET;
+    bool some = false, all = true;
+    for (int c = 0; c < k->unit[u].n_chunks && !(some && !all); c++)
+        for (int d = 0; d < k->unit[v].n_chunks; d++) {
+            bool m = meets(k, k->first[u] + c, k->first[v] + d);
+            some = some || m;
+            all = all && m;
+        }
+    return all ? PAIR_MEET : some ? PAIR_MIXED : PAIR_APART;
+}
+
+static pack_pair pair_of(arena_pack *k, int u, int v)
+{
+    int a = k->unit[u].n_chunks > 1 ? u : v, b = a == u ? v : u;
+    if (k->unit[a].n_chunks == 1)
+        return meets(k, k->first[u], k->first[v]) ? PAIR_MEET : PAIR_APART;
+    if (!k->pair[a]) k->pair[a] = HB_ARRAY(k->arena, uint8_t, k->n_units);
+    if (k->pair[a][b] == PAIR_UNKNOWN) k->pair[a][b] = (uint8_t)compare_units(k, a, b);
+    return (pack_pair)k->pair[a][b];
+}
+
+// The lowest base from `base` on at which no chunk of unit u lies on a chunk of p that it meets.
+static int64_t clear_of(const arena_pack *k, int u, int64_t size, int64_t base, const placed *p)
+{
+    int n = k->unit[u].n_chunks, last = k->unit[p->unit].n_chunks - 1;
+    for (int c = 0; c < n;) {
+        int64_t lo = base + size * c - p->from, hi = lo + size;
+        int64_t d = lo > 0 ? lo / p->size : 0, end = hi > 0 ? (hi - 1) / p->size : -1;
+        if (end > last) end = last;
+        while (d <= end && !meets(k, k->first[u] + c, k->first[p->unit] + (int)d))
+            d++;
+        if (d > end) {
+            c++;
+            continue;
+        }
+        base = p->from + p->size * (d + 1) - size * c; // and from the first chunk again
+        c = 0;
+    }
+    return base;
+}
+
+// The lowest base >= floor at which no chunk of the unit lies on one it meets. Placed units behind
+// the cursor end at or below the base, or never meet it, or are mixed: those are asked again when
+// the base has moved.
+static int64_t lowest(arena_pack *k, int u, int64_t size, int64_t floor)
+{
+    int64_t base = floor, all = size * k->unit[u].n_chunks;
+    int n_mixed = 0, i = 0;
     for (bool moved = true; moved;) {
+        for (; i < k->n_at && k->at[i].from < base + all; i++) {
+            const placed *p = &k->at[i];
+            if (p->to <= base) continue;
+            pack_pair pair = pair_of(k, u, p->unit);
+            if (pair == PAIR_MEET) base = p->to;
+            if (pair == PAIR_MIXED) k->mixed[n_mixed++] = i;
+        }
         moved = false;
-        for (int c = 0; c < n; c++) {
-            int64_t rel = size * c;
-            for (; cursor[c] < k->n_at && k->at[cursor[c]].from < base + rel + size; cursor[c]++) {
-                const placed *p = &k->at[cursor[c]];
-                if (p->to <= base + rel || !meets(k, k->first[u] + c, p->chunk)) continue;
-                base = p->to - rel;
-                moved = true;
-            }
+        for (int m = 0; m < n_mixed; m++) {
+            const placed *p = &k->at[k->mixed[m]];
+            int64_t clear = p->to > base ? clear_of(k, u, size, base, p) : base;
+            moved = moved || clear > base;
+            base = clear;
         }
     }
     return base;
 }
 
+// Adds bytes to the closed ones, sorted by `from`.
+static void close_bytes(arena_pack *k, int *n, int64_t from, int64_t to)
+{
+    int i = (*n)++;
+    for (; i > 0 && k->closed[i - 1].from > from; i--)
+        k->closed[i] = k->closed[i - 1];
+    k->closed[i] = (stretch){from, to};
+}
+
 // The tightest gap for a unit of one chunk; above everything if none.
-static int64_t tightest(const arena_pack *k, int u, int64_t size, int64_t floor)
+static int64_t tightest(arena_pack *k, int u, int64_t size, int64_t floor)
 {
     int64_t end = floor, best = -1, slack = INT64_MAX;
+    int n = 0;
     for (int i = 0; i < k->n_at; i++) {
         const placed *p = &k->at[i];
-        if (!meets(k, k->first[u], p->chunk)) continue;
+        pack_pair pair = pair_of(k, u, p->unit);
+        if (pair == PAIR_MEET) close_bytes(k, &n, p->from, p->to);
+        for (int d = 0; pair == PAIR_MIXED && d < k->unit[p->unit].n_chunks; d++)
+            if (meets(k, k->first[u], k->first[p->unit] + d))
+                close_bytes(k, &n, p->from + p->size * d, p->from + p->size * (d + 1));
+    }
+    for (int i = 0; i < n; i++) {
+        const stretch *p = &k->closed[i];
         if (p->from - end >= size && p->from - end - size < slack) {
             best = end;
             slack = p->from - end - size;
@@ -164,7 +265,7 @@ static int64_t tightest(const arena_pack *k, int u, int64_t size, int64_t floor)
     return best >= 0 ? best : end;
 }
 
-static void settle(arena_pack *k, int chunk, int64_t from, int64_t size)
+static void settle(arena_pack *k, int unit, int64_t from, int64_t size)
 {
     int lo = 0, hi = k->n_at;
     while (lo < hi) {
@@ -175,7 +276,7 @@ static void settle(arena_pack *k, int chunk, int64_t from, int64_t size)
             hi = mid;
     }
     memmove(&k->at[lo + 1], &k->at[lo], sizeof *k->at * (size_t)(k->n_at - lo));
-    k->at[lo] = (placed){from, from + size, chunk};
+    k->at[lo] = (placed){from, from + size * k->unit[unit].n_chunks, size, unit};
     k->n_at++;
 }
 
@@ -211,22 +312,20 @@ static int rank_units(arena_pack *k, const int64_t *size, pack_order how, int *o
 // Bytes needed; INT64_MAX as soon as a unit ends at `best` or above: then *blame is its place in
 // the order.
 static int64_t place_in_order(arena_pack *k, const int64_t *size, const int *order, int n,
-                              bool tight, int64_t floor, int64_t best, int64_t *base, int *cursor,
-                              int *blame)
+                              bool tight, int64_t floor, int64_t best, int64_t *base, int *blame)
 {
     int64_t top = floor;
     k->n_at = 0;
     for (int i = 0; i < n; i++) {
         int u = order[i], chunks = k->unit[u].n_chunks;
-        base[u] = tight && chunks == 1 ? tightest(k, u, size[u], floor)
-                                       : lowest(k, u, size[u], floor, cursor);
+        base[u] =
+            tight && chunks == 1 ? tightest(k, u, size[u], floor) : lowest(k, u, size[u], floor);
         if (base[u] + size[u] * chunks > top) top = base[u] + size[u] * chunks;
         if (top >= best) {
             *blame = i;
             return INT64_MAX;
         }
-        for (int c = 0; c < chunks; c++)
-            settle(k, k->first[u] + c, base[u] + size[u] * c, size[u]);
+        settle(k, u, base[u], size[u]);
     }
     return top;
 }
@@ -243,23 +342,22 @@ static void promote(int *order, int at)
 int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
 {
     int64_t floor = 0, best = INT64_MAX, bound = arena_pack_bound(k, size);
-    int most = 1, blame = 0;
+    int blame = 0;
     for (int u = 0; u < k->n_units; u++) {
         base[u] = 0;
-        if (k->unit[u].n_chunks > most) most = k->unit[u].n_chunks;
         if (!k->unit[u].always) continue;
         base[u] = size[u] == 0 ? 0 : floor;
         floor += size[u] * k->unit[u].n_chunks;
     }
     int64_t *trial = HB_ARRAY(k->arena, int64_t, k->n_units + 1);
-    int *cursor = HB_ARRAY(k->arena, int, most), *order = HB_ARRAY(k->arena, int, k->n_units + 1);
+    int *order = HB_ARRAY(k->arena, int, k->n_units + 1);
     memcpy(trial, base, sizeof *base * (size_t)k->n_units);
     for (int v = 0; v < 2 * N_ORDERS + 1 + REPAIRS && best > bound; v++) {
         bool repair = v > 2 * N_ORDERS, tight = v < 2 * N_ORDERS && v % 2 == 0;
         if (repair && best - bound < bound / CLOSE) break;
         int n = v < 2 * N_ORDERS ? rank_units(k, size, (pack_order)(v / 2), order) : k->n_good;
         if (v == 2 * N_ORDERS) memcpy(order, k->good, sizeof *order * (size_t)n);
-        int64_t top = place_in_order(k, size, order, n, tight, floor, best, trial, cursor, &blame);
+        int64_t top = place_in_order(k, size, order, n, tight, floor, best, trial, &blame);
         if (top < best) {
             best = top;
             memcpy(base, trial, sizeof *base * (size_t)k->n_units);
