@@ -2,11 +2,12 @@
 // tightest) place that is free whenever it is taken. Several orders are tried and the smallest peak
 // is kept; one that reaches the bound (most bytes at one position) ends the search.
 //
-// Which chunks meet in time does not depend on sizes: one bit matrix, made once by a sweep, serves
-// all classes and orders. Units that were placed are kept sorted by address, so that one scan finds
-// a place. Most pairs of units meet with all their chunks or with none, and are then two blocks of
-// bytes; only for the others chunks are compared, those that would share bytes. (Greedy by size:
-// Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020.)
+// Which chunks meet in time does not depend on sizes. Two chunks of one span each are compared as
+// they are; for the others there is a bit matrix, made once by a sweep. Units that were placed are
+// kept sorted by address, so that one scan finds a place. Most pairs of units meet with all their
+// chunks or with none, and are then two blocks of bytes; only for the others chunks are compared,
+// those that would share bytes. (Greedy by size: Pisarchyk and Lee, "Efficient memory management
+// for deep neural net inference", 2020.)
 
 #include "synth/arena_pack.h"
 
@@ -37,8 +38,10 @@ struct arena_pack {
     const arena_unit *unit;
     int *first; // by unit: number of its first chunk among all that are not `always`
     int n_chunks, words;
-    uint64_t *meets; // [n_chunks][words]: chunks that were taken when a span of the row's began
-    int n_events;    // span ends, sorted, for the bound
+    arena_span *span; // by chunk: the only one, if row is -1
+    int *row;         // by chunk: its row in `meets`, -1 with one span
+    uint64_t *meets;  // [rows][words] chunks that a chunk of several spans meets
+    int n_events;     // span ends, sorted, for the bound
     struct pack_event *event;
     double *life;              // by unit: positions it is taken at, over all chunks
     int *begin;                // by unit: first of them
@@ -66,23 +69,40 @@ static int by_position(const void *x, const void *y)
     return (a->chunk > b->chunk) - (a->chunk < b->chunk);
 }
 
-// Of two spans that meet, one begins while the other is taken.
-static bool meets(const arena_pack *k, int a, int b)
+static bool spans_meet(arena_span x, arena_span y)
 {
-    return ((k->meets[(size_t)a * k->words + b / 64] >> (b % 64)) |
-            (k->meets[(size_t)b * k->words + a / 64] >> (a % 64))) &
-           1;
+    return x.from <= y.to && y.from <= x.to;
 }
 
-static void sweep(arena_pack *k)
+static bool meets(const arena_pack *k, int a, int b)
+{
+    int row = k->row[a] >= 0 ? k->row[a] : k->row[b], other = k->row[a] >= 0 ? b : a;
+    if (row < 0) return spans_meet(k->span[a], k->span[b]);
+    return k->meets[(size_t)row * k->words + other / 64] >> (other % 64) & 1;
+}
+
+// Rows see the chunks that are taken when a span of theirs begins, and those that begin later.
+static void sweep(arena_pack *k, int rows)
 {
     uint64_t *taken = HB_ARRAY(k->arena, uint64_t, k->words);
+    int *open = HB_ARRAY(k->arena, int, rows + 1), *where = HB_ARRAY(k->arena, int, rows + 1);
+    int n_open = 0; // rows whose chunk is taken
     for (int e = 0; e < k->n_events; e++) {
-        int c = k->event[e].chunk;
-        if (k->event[e].begin)
-            for (int w = 0; w < k->words; w++)
-                k->meets[(size_t)c * k->words + w] |= taken[w];
+        int c = k->event[e].chunk, row = k->row[c];
         taken[c / 64] ^= 1ull << (c % 64);
+        if (!k->event[e].begin) {
+            if (row < 0) continue;
+            open[where[row]] = open[--n_open];
+            where[open[n_open]] = where[row];
+            continue;
+        }
+        for (int i = 0; i < n_open; i++)
+            k->meets[(size_t)open[i] * k->words + c / 64] |= 1ull << (c % 64);
+        if (row < 0) continue;
+        for (int w = 0; w < k->words; w++)
+            k->meets[(size_t)row * k->words + w] |= taken[w];
+        where[row] = n_open;
+        open[n_open++] = row;
     }
 }
 
@@ -107,7 +127,8 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
             n_spans += unit[u].chunk[c].n;
     }
     k->words = k->n_chunks / 64 + 1;
-    k->meets = HB_ARRAY(a, uint64_t, (size_t)k->words * (size_t)k->n_chunks + 1);
+    k->span = HB_ARRAY(a, arena_span, k->n_chunks + 1);
+    k->row = HB_ARRAY(a, int, k->n_chunks + 1);
     k->at = HB_ARRAY(a, placed, n_units + 1);
     k->mixed = HB_ARRAY(a, int, n_units + 1);
     k->closed = HB_ARRAY(a, stretch, n_units + k->n_chunks + 1);
@@ -119,11 +140,13 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
     k->begin = HB_ARRAY(a, int, n_units + 1);
     k->good = HB_ARRAY(a, int, n_units + 1);
     k->event = HB_ARRAY(a, pack_event, 2 * n_spans + 1);
+    int rows = 0;
     for (int u = 0; u < n_units; u++) {
         k->begin[u] = INT_MAX;
         k->hull[u] = (arena_span){INT_MAX, INT_MIN};
         k->common[u] = (arena_span){INT_MIN, INT_MAX};
-        for (int c = 0; !unit[u].always && c < unit[u].n_chunks; c++)
+        for (int c = 0; !unit[u].always && c < unit[u].n_chunks; c++) {
+            k->row[k->first[u] + c] = unit[u].chunk[c].n == 1 ? -1 : rows++;
             for (int s = 0; s < unit[u].chunk[c].n; s++) {
                 arena_span span = unit[u].chunk[c].span[s];
                 hb_assert(span.from <= span.to &&
@@ -136,11 +159,14 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
                 k->event[k->n_events++] = event;
                 k->life[u] += span.to - span.from + 1;
                 if (span.from < k->begin[u]) k->begin[u] = span.from;
+                k->span[k->first[u] + c] = span;
                 note_span(&k->hull[u], &k->common[u], span, unit[u].chunk[c].n);
             }
+        }
     }
     qsort(k->event, (size_t)k->n_events, sizeof *k->event, by_position);
-    sweep(k);
+    k->meets = HB_ARRAY(a, uint64_t, (size_t)k->words * (size_t)rows + 1);
+    sweep(k, rows);
     return k;
 }
 
@@ -154,11 +180,6 @@ int64_t arena_pack_bound(const arena_pack *k, const int64_t *size)
         if (now > most) most = now;
     }
     return fixed + most;
-}
-
-static bool spans_meet(arena_span x, arena_span y)
-{
-    return x.from <= y.to && y.from <= x.to;
 }
 
 static pack_pair compare_units(const arena_pack *k, int u, int v)
