@@ -146,6 +146,51 @@ void ms_dual_slacks(const ms_dual *d, double **slack)
     }
 }
 
+// --- sequential passes ---
+
+// One pass over the variables (TRW-S: Kolmogorov, PAMI 2006). Each variable hands its potential to
+// the edges to later ones.
+static void pass(ms_dual *d, bool back, bool last)
+{
+    const ms_problem *p = d->p;
+    for (int s = 0; s < p->n_vars; s++) {
+        int v = back ? p->n_vars - 1 - s : s, n = p->domain[v], later = 0, earlier = 0;
+        double *th = d->th[v];
+        for (int i = 0; i < n; i++)
+            th[i] = p->unary[v][i] < d->big ? p->unary[v][i] : d->big;
+        for (int j = d->first[v]; j < d->first[v + 1]; j++) {
+            const ms_dual_edge *e = &d->e[d->at[j]];
+            int other = e->a == v ? e->b : e->a;
+            if ((other > v) != back)
+                later++;
+            else
+                earlier++;
+            plus(th, e->a == v ? e->to_a : e->to_b, n);
+        }
+        double share = 1.0 / (later > earlier ? later : earlier);
+        for (int j = d->first[v]; j < d->first[v + 1]; j++) {
+            const ms_dual_edge *e = &d->e[d->at[j]];
+            bool a = e->a == v;
+            int other = a ? e->b : e->a;
+            if ((other > v) == back) continue;
+            double *own = a ? e->to_a : e->to_b;
+            for (int i = 0; i < n; i++)
+                d->h[i] = share * th[i] - own[i];
+            d->run(a ? e->to_b : e->to_a, d->h, a ? e->f : e->t, NULL, n, p->domain[other]);
+            if (last)
+                for (int i = 0; i < n; i++)
+                    own[i] = -d->h[i];
+        }
+    }
+}
+
+void ms_dual_passes(ms_dual *d, int n)
+{
+    for (int i = 0; i < n; i++)
+        pass(d, i & 1, i == n - 1);
+    ms_dual_sum(d);
+}
+
 // --- start ---
 
 ms_warm *ms_warm_for(hb_arena *a, const ms_problem *p, ms_warm **cache)
@@ -211,6 +256,18 @@ void ms_dual_begin(ms_dual *d, hb_arena *arena, const ms_problem *p, ms_warm *w)
         const ms_edge *e = &p->edge[k];
         const table_pair *q = &pairs[pair[k]];
         d->e[k] = (ms_dual_edge){e->a, e->b, q->f, q->t, w->to_a[k], w->to_b[k]};
+    }
+    d->first = HB_ARRAY(arena, int, p->n_vars + 2);
+    d->at = HB_ARRAY(arena, int, 2 * p->n_edges + 1);
+    for (int k = 0; k < p->n_edges; k++) {
+        d->first[p->edge[k].a + 2]++;
+        d->first[p->edge[k].b + 2]++;
+    }
+    for (int v = 2; v < p->n_vars + 2; v++)
+        d->first[v] += d->first[v - 1];
+    for (int k = 0; k < p->n_edges; k++) {
+        d->at[d->first[p->edge[k].a + 1]++] = k;
+        d->at[d->first[p->edge[k].b + 1]++] = k;
     }
     ms_dual_sum(d);
 }

@@ -23,7 +23,8 @@ typedef struct ms_dual {
     double big;  // stands for +inf, where inf - inf would be NaN; above any sum of finite costs
     double **th; // by variable: unary + messages
     ms_dual_edge *e;
-    double *h, *x; // scratch of the largest domain
+    double *h, *x;   // scratch of the largest domain
+    int *first, *at; // by variable: its edges, at[first[v]] .. at[first[v + 1]]
     ms_min_rows *run;
 } ms_dual;
 
@@ -46,6 +47,7 @@ void ms_dual_messages(ms_dual *d, const ms_dual_edge *e, const double *A, const 
                       double *to_a, double *to_b);
 void ms_dual_shake(ms_dual *d, ms_dual_edge *e, bool flip);
 void ms_dual_sweep(ms_dual *d, bool back);
+void ms_dual_passes(ms_dual *d, int n);
 double ms_dual_bound(const ms_dual *d);
 double ms_least(const double *x, int n);
 // What state i of each variable costs at least above the bound: slack[v][i].

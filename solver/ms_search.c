@@ -41,6 +41,7 @@ static ms_status eliminate(ms_dual *d, double **slack, double room, uint64_t max
 // --- the search between bound and value ---
 
 enum { MANY_STATES = 2000 }; // with more, plain elimination is not even planned before the bound
+enum { ROUNDS = 8 };
 static const double MOST_WORK = 5e8; // additions of one elimination, half a second or so
 
 typedef struct state {   // of one solve
@@ -67,15 +68,15 @@ static double noise(const ms_dual *d)
     return 1e-13 * d->big;
 }
 
-// Sweeps until the bound creeps; whether it is finite.
+// Raises the bound until it creeps; whether it is finite.
 static bool raise_bound(ms_dual *d, int most, double gap, state *s)
 {
-    enum { BATCH = 10 };
+    enum { BATCH = 16 };
     double creep = gap / 4 > 1e-3 ? gap / 4 : 1e-3; // of the bound, in one batch
     for (int done = 0; done < most; done += BATCH) {
         double before = s->lower;
-        for (int i = 0; i < BATCH; i++)
-            ms_dual_sweep(d, i & 1);
+        ms_dual_passes(d, BATCH);
+        ms_dual_sweep(d, false);
         s->lower = ms_dual_bound(d);
         if (s->lower >= d->big) return false;
         if (s->lower - before < creep * fabs(s->lower)) break;
@@ -83,45 +84,48 @@ static bool raise_bound(ms_dual *d, int most, double gap, state *s)
     return true;
 }
 
-// Eliminates whatever could be better than the best assignment; whether that could be done.
-static bool prove(ms_dual *d, double **slack, uint64_t max_cells, double max_work, int *x, state *s)
+// Rooms of growing size until the best assignment is proved within gap; whether it is.
+static bool try_rooms(ms_dual *d, double **slack, uint64_t max_cells, double max_work, double gap,
+                      int *x, state *s)
 {
+    static const double share[] = {1e-6, 1e-4, 1e-3, 1e-2}; // of the bound
+    double scale = fabs(s->lower);
+    for (size_t k = 0; k < sizeof share / sizeof *share; k++) {
+        double room = share[k] * scale, missing = s->value - s->lower;
+        ms_status t = MS_OPTIMAL;
+        if (missing <= 8 * room)
+            t = try_room(d, slack, missing + noise(d), max_cells, 8 * max_work, x, s);
+        else
+            t = try_room(d, slack, room + noise(d), max_cells, max_work, x, s);
+        if (t == MS_OPTIMAL && s->value <= s->lower + (missing <= 8 * room ? missing : room)) {
+            s->lower = s->value; // everything that good survived
+            return true;
+        }
+        if (s->value <= s->lower + gap * scale) return true;
+        if (t == MS_TOO_LARGE) return false;
+    }
     double room = s->value - s->lower + noise(d);
-    if (try_room(d, slack, room, max_cells, max_work, x, s) != MS_OPTIMAL) return false;
+    if (isinf(room) || try_room(d, slack, room, max_cells, max_work, x, s) != MS_OPTIMAL)
+        return false;
     s->lower = s->value;
     return true;
 }
 
 // Sweeps and eliminations of growing size until the best assignment is proved within gap.
-static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, state *s)
+static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int rounds, state *s)
 {
-    enum { ROUNDS = 8, SWEEPS = 60 };
-    static const double share[] = {1e-3, 1e-4,
-                                   1e-6}; // of the bound, where a first value is looked for
+    enum { PASSES = 96 };
     int n = d->p->n_vars, *x = HB_ARRAY(d->arena, int, n + 1);
     double **slack = hb_alloc(d->arena, sizeof *slack * (size_t)(n + 1)), work = 2e6;
     for (int v = 0; v < n; v++)
         slack[v] = HB_ARRAY(d->arena, double, d->p->domain[v]);
     s->lower = ms_dual_bound(d);
-    if (!isinf(s->value)) { // the messages come from handshakes over the same tables
-        if (s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
+    bool started = !isinf(s->value); // then the messages come from handshakes over the same tables
+    if (started && s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
+    for (int round = 0; round < rounds; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
+        if ((round || !started) && !raise_bound(d, PASSES, gap, s)) return MS_INFEASIBLE;
         ms_dual_slacks(d, slack);
-        if (prove(d, slack, max_cells, 8 * work, x, s)) return MS_OPTIMAL;
-    }
-    for (int round = 0; round < ROUNDS; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
-        if (!raise_bound(d, SWEEPS, gap, s)) return MS_INFEASIBLE;
-        ms_dual_slacks(d, slack);
-        double scale = fabs(s->lower);
-        for (size_t k = 0; k < sizeof share / sizeof *share; k++) {
-            ms_status t = try_room(d, slack, share[k] * scale + noise(d), max_cells, work, x, s);
-            if (t == MS_OPTIMAL && s->value <= s->lower + share[k] * scale) {
-                s->lower = s->value; // everything that good survived
-                return MS_OPTIMAL;
-            }
-            if (t == MS_OPTIMAL) break;
-        }
-        if (s->value <= s->lower + gap * scale) return MS_OPTIMAL;
-        if (!isinf(s->value) && prove(d, slack, max_cells, 8 * work, x, s)) return MS_OPTIMAL;
+        if (try_rooms(d, slack, max_cells, work, gap, x, s)) return MS_OPTIMAL;
     }
     return MS_TOO_LARGE;
 }
@@ -139,9 +143,9 @@ static void tighten(ms_dual *d, const ms_tile *tile, double value)
     }
 }
 
-// The start that the solution of fewer layers gives: messages, and an assignment.
-static void start_from(const ms_problem *p, const ms_tile *tile, uint64_t max_cells, double gap,
-                       ms_warm *w, state *s)
+// The start that fewer layers give: messages, an assignment, and how hard they were.
+static ms_status start_from(const ms_problem *p, const ms_tile *tile, uint64_t max_cells,
+                            double gap, ms_warm *w, state *s)
 {
     hb_arena *tmp = hb_arena_new();
     const ms_problem *q = &tile->small;
@@ -150,7 +154,8 @@ static void start_from(const ms_problem *p, const ms_tile *tile, uint64_t max_ce
     ms_warm *small = ms_warm_for(tmp, q, NULL);
     ms_dual_begin(&d, tmp, q, small);
     state t = {.value = (double)INFINITY, .best = x};
-    if (close_gap(&d, max_cells, gap, &t) == MS_OPTIMAL) {
+    ms_status status = close_gap(&d, max_cells, gap, ROUNDS, &t);
+    if (!isinf(t.value)) {
         for (int v = 0; v < p->n_vars; v++)
             s->best[v] = x[tile->like_var[v]];
         s->value = ms_value(p, s->best);
@@ -164,6 +169,7 @@ static void start_from(const ms_problem *p, const ms_tile *tile, uint64_t max_ce
         }
     }
     hb_arena_free(tmp);
+    return status;
 }
 
 ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, double cheap,
@@ -181,14 +187,14 @@ ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, d
     ms_warm *warm = ms_warm_for(a, p, cache);
     state s = {.value = (double)INFINITY, .best = assignment};
     const ms_tile *tile = ms_tile_find(tmp, p);
-    if (tile) start_from(p, tile, max_cells, gap / 2, warm, &s);
+    bool hard = tile && start_from(p, tile, max_cells, gap / 2, warm, &s) == MS_TOO_LARGE;
     ms_dual_begin(&d, tmp, p, warm);
     for (int e = 0; tile && e < p->n_edges; e++)
         if (tile->like_edge[e] < 0) ms_dual_shake(&d, &d.e[e], false);
-    status = close_gap(&d, max_cells, gap, &s);
+    status = close_gap(&d, max_cells, gap, hard ? 1 : ROUNDS, &s);
     if (status == MS_TOO_LARGE) {
         int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
-        status = ms_solve_within(p, max_cells, 4 * MOST_WORK, x, value);
+        status = ms_solve_within(p, max_cells, hard ? MOST_WORK : 4 * MOST_WORK, x, value);
         if (status == MS_OPTIMAL && *value <= s.value) {
             memcpy(assignment, x, sizeof *x * (size_t)p->n_vars);
             s.value = s.lower = *value;

@@ -187,7 +187,7 @@ static bool place_more(tiling *t)
         if (r.most - r.least > SPREAD) continue;
         t->s[k].placed = any = true;
         t->s[k].sign = up ? 1 : -1;
-        t->s[k].zero = r.least;
+        t->s[k].zero = r.least + (r.most - r.least) / 2;
     }
     return any;
 }
@@ -243,9 +243,25 @@ static place_of where(const tiling *t, int v)
     return t->layer[v] < t->cut ? BELOW : t->layer[v] < t->cut + t->gone ? GONE : ABOVE;
 }
 
+// A variable of no layer that meets layers to be taken out meets all of them, or else a stretch was
+// missed.
+static bool globals_meet_all(const tiling *t)
+{
+    int *met = HB_ARRAY(t->arena, int, t->p->n_vars);
+    for (int e = 0; e < t->p->n_edges; e++) {
+        int a = t->p->edge[e].a, b = t->p->edge[e].b;
+        if (where(t, a) == GONE && where(t, b) == GLOBAL) met[b]++;
+        if (where(t, b) == GONE && where(t, a) == GLOBAL) met[a]++;
+    }
+    for (int v = 0; v < t->p->n_vars; v++)
+        if (met[v] > 0 && met[v] < t->gone) return false;
+    return true;
+}
+
 static bool cut_vars(tiling *t, ms_tile *out)
 {
     const ms_problem *p = t->p;
+    if (!globals_meet_all(t)) return false;
     int *domain = HB_ARRAY(t->arena, int, p->n_vars);
     const double **unary = hb_alloc(t->arena, sizeof *unary * (size_t)p->n_vars);
     t->small_of = HB_ARRAY(t->arena, int, p->n_vars);
