@@ -184,10 +184,32 @@ static void pass(ms_dual *d, bool back, bool last)
     }
 }
 
-void ms_dual_passes(ms_dual *d, int n)
+// Twice the last step of all messages instead of once; old is where they were.
+static void stride(ms_dual *d, double *old, bool known)
 {
-    for (int i = 0; i < n; i++)
+    for (int k = 0; k < d->p->n_edges; k++)
+        for (int end = 0; end < 2; end++) {
+            double *restrict x = end ? d->e[k].to_b : d->e[k].to_a, *restrict y = old;
+            int n = d->p->domain[end ? d->e[k].b : d->e[k].a];
+            for (int i = 0; i < n; i++) {
+                double now = x[i];
+                if (known) x[i] += now - y[i];
+                y[i] = now;
+            }
+            old += n;
+        }
+}
+
+void ms_dual_passes(ms_dual *d, int n, bool stretch)
+{
+    size_t cells = 0;
+    for (int k = 0; k < d->p->n_edges && stretch; k++)
+        cells += (size_t)d->p->domain[d->e[k].a] + (size_t)d->p->domain[d->e[k].b];
+    if (stretch && !d->old) d->old = HB_ARRAY(d->arena, double, cells);
+    for (int i = 0; i < n; i++) {
         pass(d, i & 1, i == n - 1);
+        if (stretch && (i & 1) && i < n - 1) stride(d, d->old, i > 1);
+    }
     ms_dual_sum(d);
 }
 

@@ -24,6 +24,7 @@ typedef struct ms_dual {
     double **th; // by variable: unary + messages
     ms_dual_edge *e;
     double *h, *x;   // scratch of the largest domain
+    double *old;     // scratch of all messages, NULL until needed
     int *first, *at; // by variable: its edges, at[first[v]] .. at[first[v + 1]]
     ms_min_rows *run;
 } ms_dual;
@@ -47,7 +48,10 @@ void ms_dual_messages(ms_dual *d, const ms_dual_edge *e, const double *A, const 
                       double *to_a, double *to_b);
 void ms_dual_shake(ms_dual *d, ms_dual_edge *e, bool flip);
 void ms_dual_sweep(ms_dual *d, bool back);
-void ms_dual_passes(ms_dual *d, int n);
+// n passes over the variables (TRW-S: Kolmogorov, PAMI 2006), forward and back; with stretch, steps
+// are taken twice as far, which needs a third of the passes but may lower the bound. The bound
+// holds after the next sweep.
+void ms_dual_passes(ms_dual *d, int n, bool stretch);
 double ms_dual_bound(const ms_dual *d);
 double ms_least(const double *x, int n);
 // What state i of each variable costs at least above the bound: slack[v][i].

@@ -49,12 +49,39 @@ typedef struct state {   // of one solve
     int *best;
 } state;
 
+// Variable by variable the best state, the others as they are, until nothing changes.
+static double descend(const ms_dual *d, int *x)
+{
+    const ms_problem *p = d->p;
+    bool again = true;
+    for (int round = 0; again && round < 8; round++) {
+        again = false;
+        for (int v = 0; v < p->n_vars; v++) {
+            int n = p->domain[v], best = x[v];
+            memcpy(d->h, p->unary[v], sizeof *d->h * (size_t)n);
+            for (int j = d->first[v]; j < d->first[v + 1]; j++) {
+                const ms_edge *e = &p->edge[d->at[j]];
+                const double *t = e->table + (e->a == v ? x[e->b] : x[e->a] * n);
+                int step = e->a == v ? p->domain[e->b] : 1;
+                for (int i = 0; i < n; i++)
+                    d->h[i] += t[i * step];
+            }
+            for (int i = 0; i < n; i++)
+                if (d->h[i] < d->h[best]) best = i;
+            again |= best != x[v];
+            x[v] = best;
+        }
+    }
+    return ms_value(p, x);
+}
+
 // Eliminates what survives `room` above the bound and keeps the result if it is better.
 static ms_status try_room(ms_dual *d, double **slack, double room, uint64_t max_cells,
                           double max_work, int *x, state *s)
 {
     double value = (double)INFINITY;
     ms_status status = eliminate(d, slack, room, max_cells, max_work, x, &value);
+    if (status == MS_OPTIMAL && value > s->lower + room) value = descend(d, x);
     if (status == MS_OPTIMAL && value < s->value) {
         s->value = value;
         memcpy(s->best, x, sizeof *x * (size_t)d->p->n_vars);
@@ -72,14 +99,16 @@ static double noise(const ms_dual *d)
 static bool raise_bound(ms_dual *d, int most, double gap, state *s)
 {
     enum { BATCH = 16 };
-    double creep = gap / 4 > 1e-3 ? gap / 4 : 1e-3; // of the bound, in one batch
+    double creep = gap / 4 > 1e-4 ? gap / 4 : 1e-4; // of the bound, in one batch
+    bool stretch = true;
     for (int done = 0; done < most; done += BATCH) {
         double before = s->lower;
-        ms_dual_passes(d, BATCH);
+        ms_dual_passes(d, BATCH, stretch);
         ms_dual_sweep(d, false);
         s->lower = ms_dual_bound(d);
         if (s->lower >= d->big) return false;
-        if (s->lower - before < creep * fabs(s->lower)) break;
+        stretch = s->lower >= before;
+        if (stretch && s->lower - before < creep * fabs(s->lower)) break;
     }
     return true;
 }
