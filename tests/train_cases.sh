@@ -204,7 +204,7 @@ experts()
     local graph=examples/bert-moe-tiny/graph.json cluster moe=layers.1.ffn
     from=(--seed 1)
     one moe $graph bert-moe-tiny 20
-    for cluster in laptop3 laptop2x2; do
+    for cluster in laptop3 laptop; do
         same_on_one $graph bert-moe-tiny 20 moe $cluster auto --pin "$moe.w?=S(0)" \
             --pin "$moe.expert_slots=S(0)" --pin 'layers.1.ln_1=S(0)' --pin "$moe.reshape=S(0)" \
             --pin "$moe.reshape.2=S(1)"
