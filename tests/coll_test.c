@@ -12,6 +12,7 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/float16.h"
+#include "tests/support/coll_memory.h"
 
 enum {
     ARENA = 64 << 20,
@@ -479,6 +480,7 @@ static void check_local_changes(void)
         for (int64_t i = 0; i < x->elements; i++)
             set(x, i, value(global_of(x, i), 0, 0));
         hap_cut(r, y, x);
+        hap_backend_sync(r);
         for (int64_t i = 0; i < y->elements; i++) {
             double want = value(global_of(y, i), 0, 0), have = get(y, i);
             if (want < have || want > have) fail("hap_cut", &c, y, i);
@@ -493,6 +495,7 @@ static void check_local_changes(void)
             over |= hap_dim_in_group(&x->dim[i], axes);
         if (over) continue;
         hap_partial(r, axes, z, x);
+        hap_backend_sync(r);
         for (int64_t i = 0; i < z->elements; i++) {
             double want = zero ? 0 : get(x, i), have = get(z, i);
             if (want < have || want > have) fail("hap_partial", &c, z, i);
@@ -522,6 +525,7 @@ int main(int argc, char **argv)
         hap_mesh(r, n_axes, size);
         hap_classes(r, class_of);
         hap_segments(r, 0, local);
+        coll_memory_begin(r);
         for (int k = 0; k < 12; k++) {
             flight f[MAX_FLIGHT];
             int n = (int)(1 + below(MAX_FLIGHT));
@@ -532,11 +536,13 @@ int main(int argc, char **argv)
             int from = (int)below(n);
             for (int i = 0; i < n; i++)
                 hap_wait(r, f[(from + i) % n].event);
+            hap_backend_sync(r);
             for (int i = 0; i < n; i++)
                 check(&f[i]);
             done += n;
         }
         check_local_changes();
+        coll_memory_end(r);
         hap_backend_finish(r);
         hap_tensor_free_all(r);
     }

@@ -23,7 +23,8 @@ hap_event *hap_backend_pending(const hap_rank *r); // an event not waited for; N
 void *hap_backend_open(hap_rank *r, hap_tensor *t, bool write);
 void hap_backend_close(hap_rank *r, hap_tensor *t, void *host, bool write);
 
-void hap_backend_sync(hap_rank *r); // waits for the device
+void hap_backend_begin(hap_rank *r); // a step begins: inputs and hap_step are set
+void hap_backend_sync(hap_rank *r);  // waits for the device
 void hap_backend_finish(hap_rank *r);
 
 // Source line of the call that started the event.

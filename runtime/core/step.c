@@ -102,7 +102,8 @@ bool hap_next_step(hap_rank *r)
     hap_beat(r, "input");
     hap_inputs_load(r);
     r->now.lr = hap_lr_at(r->schedule, r->now.step);
-    r->in_step = true;
     r->doing = NULL;
+    hap_backend_begin(r);
+    r->in_step = true;
     return true;
 }

@@ -1,0 +1,64 @@
+// The CUDA backend of a rank: its device, the compute stream, a stream and communicators for each
+// axis mask, the captured step.
+//
+// One process a device. MPI starts the ranks and joins NCCL; after that tensors move by NCCL alone.
+// Ops go to one compute stream in program order. A collective runs on the stream of its axis mask:
+// it waits for the compute stream where it starts, and the compute stream waits for it in hap_wait.
+//
+// The first step runs as it is called and finds plans and workspaces. The second is captured into a
+// CUDA graph; from then on calls inside the step only pass core's checks, and the step's end launches
+// the graph. HAP_CUDA_GRAPH=0 and --trace run every step as called.
+
+#ifndef HAP_RUNTIME_CUDA_BACKEND_H
+#define HAP_RUNTIME_CUDA_BACKEND_H
+
+#include <nccl.h>
+
+#include "core/backend.h"
+#include "cuda/cuda_context.h"
+
+enum { CUDA_MASKS = 4 };
+
+typedef enum { CUDA_STEP_CALLED, CUDA_STEP_CAPTURED, CUDA_STEP_REPLAYED } cuda_step_mode;
+
+struct hap_event {
+    bool active;
+    int line;
+    const char *name;
+    double start; // seconds, for the trace
+    cudaEvent_t ready, done;
+    struct hap_event *next; // in order of start, or in the free list
+};
+
+typedef struct cuda_backend {
+    cuda_context x;
+    int device;
+    // By axis mask. between (over axis 0) and inside (over axis 1) are for the phases of two-level
+    // all-reduces, which run on stream[3].
+    ncclComm_t group[CUDA_MASKS], between, inside;
+    cudaStream_t stream[CUDA_MASKS];
+    hap_event *first, *last, *free; // not waited for; free list
+    hap_event replayed;             // what a start returns in a replayed step
+    bool use_graph;
+    int64_t steps;
+    cuda_step_mode mode;
+    cudaGraphExec_t graph;
+    void *staging; // page-locked
+    int64_t staging_bytes;
+    bool staging_taken;
+} cuda_backend;
+
+static inline cuda_backend *cuda_of(const hap_rank *r)
+{
+    return r->backend;
+}
+
+void cuda_check(hap_rank *r, const char *why);           // fails unless NULL
+void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *call);
+void cuda_nccl_start(hap_rank *r);                       // cuda_nccl.c
+void cuda_nccl_end(hap_rank *r);
+void cuda_nccl_poll(hap_rank *r);                        // fails on an error of a communicator
+ncclDataType_t cuda_nccl_type(hap_dtype t);
+void cuda_coll_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s); // cuda_coll_forms.c
+
+#endif

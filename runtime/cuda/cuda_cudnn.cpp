@@ -1,0 +1,195 @@
+// Attention of bf16 and f16 heads by cuDNN's graph API (cudnn-frontend, headers alone). libcudnn is
+// loaded when the device starts; without it every head runs on the kernels of cuda_sdpa.cu. A shape's
+// plan is built at its first call and kept. The backward pass is the deterministic one.
+
+#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
+#include <cudnn_frontend.h>
+#include <dlfcn.h>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "cuda/cuda_context.h"
+
+namespace fe = cudnn_frontend;
+
+namespace cudnn_frontend
+{
+void *cudnn_dlhandle = nullptr; // what the frontend's calls go through
+}
+
+namespace
+{
+enum uid : int64_t { Q = 1, K, V, O, STATS, DO, DQ, DK, DV };
+
+struct plan {
+    cuda_heads h;
+    bool backward;
+    fe::graph::Graph graph;
+    int64_t bytes = 0;
+};
+
+bool same(const cuda_heads &a, const cuda_heads &b)
+{
+    return a.b == b.b && a.hq == b.hq && a.hk == b.hk && a.q == b.q && a.k == b.k && a.e == b.e &&
+           a.d == b.d && a.type == b.type && a.causal == b.causal && a.scale == b.scale;
+}
+} // namespace
+
+struct cuda_attention {
+    cudnnHandle_t handle = nullptr;
+    std::vector<std::unique_ptr<plan>> plans;
+};
+
+namespace
+{
+std::shared_ptr<fe::graph::Tensor_attributes> tensor(fe::graph::Graph &g, const char *name, uid id,
+                                                     int64_t b, int64_t h, int64_t s, int64_t d)
+{
+    return g.tensor(fe::graph::Tensor_attributes()
+                        .set_name(name)
+                        .set_uid(id)
+                        .set_dim({b, h, s, d})
+                        .set_stride({h * s * d, s * d, d, 1}));
+}
+
+void output(const std::shared_ptr<fe::graph::Tensor_attributes> &t, uid id, int64_t b, int64_t h,
+            int64_t s, int64_t d)
+{
+    t->set_output(true).set_uid(id).set_dim({b, h, s, d}).set_stride({h * s * d, s * d, d, 1});
+}
+
+const char *built(fe::error_t e)
+{
+    return e.is_good() ? nullptr : cuda_fail("cuDNN attention: %.300s", e.get_message().c_str());
+}
+
+const char *build(plan &p, cudnnHandle_t handle)
+{
+    const cuda_heads &h = p.h;
+    fe::graph::Graph &g = p.graph;
+    g.set_io_data_type(h.type == HAP_BF16 ? fe::DataType_t::BFLOAT16 : fe::DataType_t::HALF)
+        .set_intermediate_data_type(fe::DataType_t::FLOAT)
+        .set_compute_data_type(fe::DataType_t::FLOAT);
+    auto q = tensor(g, "q", Q, h.b, h.hq, h.q, h.e), k = tensor(g, "k", K, h.b, h.hk, h.k, h.e);
+    auto v = tensor(g, "v", V, h.b, h.hk, h.k, h.d);
+    if (!p.backward) {
+        auto [o, stats] = g.sdpa(q, k, v,
+                                 fe::graph::SDPA_attributes()
+                                     .set_name("sdpa")
+                                     .set_generate_stats(true)
+                                     .set_causal_mask(h.causal)
+                                     .set_attn_scale(h.scale));
+        output(o, O, h.b, h.hq, h.q, h.d);
+        output(stats, STATS, h.b, h.hq, h.q, 1);
+        stats->set_data_type(fe::DataType_t::FLOAT);
+    } else {
+        auto o = tensor(g, "o", O, h.b, h.hq, h.q, h.d), d_o = tensor(g, "do", DO, h.b, h.hq, h.q, h.d);
+        auto stats = tensor(g, "stats", STATS, h.b, h.hq, h.q, 1);
+        stats->set_data_type(fe::DataType_t::FLOAT);
+        auto [dq, dk, dv] = g.sdpa_backward(q, k, v, o, d_o, stats,
+                                            fe::graph::SDPA_backward_attributes()
+                                                .set_name("sdpa_backward")
+                                                .set_causal_mask(h.causal)
+                                                .set_attn_scale(h.scale)
+                                                .set_deterministic_algorithm(true));
+        output(dq, DQ, h.b, h.hq, h.q, h.e);
+        output(dk, DK, h.b, h.hk, h.k, h.e);
+        output(dv, DV, h.b, h.hk, h.k, h.d);
+    }
+    CUDA_TRY(built(g.validate()));
+    CUDA_TRY(built(g.build_operation_graph(handle)));
+    CUDA_TRY(built(g.create_execution_plans({fe::HeurMode_t::A})));
+    CUDA_TRY(built(g.check_support(handle)));
+    CUDA_TRY(built(g.build_plans(handle, fe::BuildPlanPolicy_t::HEURISTICS_CHOICE)));
+    return built(g.get_workspace_size(p.bytes));
+}
+
+const char *plan_of(cuda_context *x, const cuda_heads &h, bool backward, plan **out)
+{
+    for (auto &p : x->attention->plans) {
+        if (p->backward != backward || !same(p->h, h)) continue;
+        *out = p.get();
+        return nullptr;
+    }
+    auto p = std::make_unique<plan>();
+    p->h = h;
+    p->backward = backward;
+    CUDA_TRY(build(*p, x->attention->handle));
+    *out = p.get();
+    x->attention->plans.push_back(std::move(p));
+    return nullptr;
+}
+
+const char *execute(cuda_context *x, plan *p, std::unordered_map<int64_t, void *> &pack)
+{
+    const char *why = nullptr;
+    void *work = p->bytes ? cuda_work(x, p->bytes, &why) : nullptr;
+    if (why) return why;
+    return built(p->graph.execute(x->attention->handle, pack, work));
+}
+
+void *open_library()
+{
+    static const char *const names[] = {"libcudnn.so.9", "libcudnn.so"};
+    for (const char *name : names)
+        if (void *p = dlopen(name, RTLD_NOW | RTLD_GLOBAL)) return p;
+    return nullptr;
+}
+} // namespace
+
+extern "C" const char *cuda_cudnn_start(cuda_context *x)
+{
+    fe::cudnn_dlhandle = open_library();
+    if (!fe::cudnn_dlhandle) return nullptr;
+    auto a = std::make_unique<cuda_attention>();
+    if (fe::detail::create_handle(&a->handle) != CUDNN_STATUS_SUCCESS) return nullptr;
+    if (fe::detail::set_stream(a->handle, x->stream) != CUDNN_STATUS_SUCCESS)
+        return cuda_fail("cuDNN takes no stream");
+    x->attention = a.release();
+    return nullptr;
+}
+
+extern "C" void cuda_cudnn_end(cuda_context *x)
+{
+    if (!x->attention) return;
+    fe::detail::destroy_handle(x->attention->handle);
+    delete x->attention;
+    x->attention = nullptr;
+}
+
+extern "C" bool cuda_cudnn_usable(const cuda_context *x, const cuda_heads *h)
+{
+    return x->attention && (h->type == HAP_BF16 || h->type == HAP_F16) && h->e == h->d &&
+           h->e % 8 == 0 && h->e <= 128 && h->q > 1 && h->k > 1;
+}
+
+extern "C" const char *cuda_cudnn_forward(cuda_context *x, const cuda_heads *h, const void *q,
+                                          const void *k, const void *v, void *o, void *lse)
+{
+    plan *p = nullptr;
+    CUDA_TRY(plan_of(x, *h, false, &p));
+    std::unordered_map<int64_t, void *> pack = {{Q, const_cast<void *>(q)},
+                                                {K, const_cast<void *>(k)},
+                                                {V, const_cast<void *>(v)},
+                                                {O, o},
+                                                {STATS, lse}};
+    return execute(x, p, pack);
+}
+
+extern "C" const char *cuda_cudnn_backward(cuda_context *x, const cuda_heads *h,
+                                           const cuda_head_grads *g)
+{
+    plan *p = nullptr;
+    CUDA_TRY(plan_of(x, *h, true, &p));
+    std::unordered_map<int64_t, void *> pack = {{Q, const_cast<void *>(g->q)},
+                                                {K, const_cast<void *>(g->k)},
+                                                {V, const_cast<void *>(g->v)},
+                                                {O, const_cast<void *>(g->o)},
+                                                {DO, const_cast<void *>(g->dout)},
+                                                {STATS, const_cast<void *>(g->lse)},
+                                                {DQ, g->dq},
+                                                {DK, g->dk},
+                                                {DV, g->dv}};
+    return execute(x, p, pack);
+}

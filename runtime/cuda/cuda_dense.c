@@ -1,0 +1,319 @@
+// Dense rows on cuBLASLt: linear with its bias as epilogue, its weight gradient, batched matmul.
+//
+// cuBLASLt is column-major, so y = a b is computed as y' = b' a': its first operand is b. Products
+// accumulate in f32; f32 operands multiply in f32, or in tf32 if the plan says so. Which algorithm
+// runs a shape is found at its first call, by timing the heuristic's first few; it is kept.
+
+#include <cublasLt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/cuda_context.h"
+
+enum { N_TRIED = 8, SPACE = 64 << 20 }; // SPACE: bytes of cuBLASLt's own workspace
+
+// y[m,n] = a b: a is [m,k], or [k,m] if a_t; b is [k,n], or [n,k] if b_t.
+typedef struct product {
+    int64_t m, n, k, batch, step_a, step_b, step_y; // steps in elements from matrix to matrix
+    bool a_t, b_t, has_bias;
+    hap_dtype type, y_type, bias_type;
+    int align; // of the addresses, in bytes, at most 16
+} product;
+
+typedef struct dense_plan {
+    product p;
+    cublasLtMatmulDesc_t op;
+    cublasLtMatrixLayout_t a, b, y; // as cuBLASLt names them: a is our b
+    cublasLtMatmulAlgo_t algo;
+} dense_plan;
+
+struct cuda_dense {
+    cublasLtHandle_t lt;
+    void *space;
+    dense_plan *plan;
+    int n, cap;
+};
+
+static const char *said(cublasStatus_t s, const char *call)
+{
+    if (s == CUBLAS_STATUS_SUCCESS) return NULL;
+    return cuda_fail("%.*s: %s", (int)strcspn(call, "("), call, cublasLtGetStatusName(s));
+}
+#define LT_CALL(e) CUDA_TRY(said((e), #e))
+
+const char *cuda_dense_start(cuda_context *x)
+{
+    struct cuda_dense *d = calloc(1, sizeof *d);
+    if (!d) return cuda_fail("out of memory");
+    x->dense = d;
+    LT_CALL(cublasLtCreate(&d->lt));
+    CUDA_CALL(cudaMalloc(&d->space, SPACE));
+    return NULL;
+}
+
+void cuda_dense_end(cuda_context *x)
+{
+    struct cuda_dense *d = x->dense;
+    if (!d) return;
+    for (int i = 0; i < d->n; i++) {
+        cublasLtMatmulDescDestroy(d->plan[i].op);
+        cublasLtMatrixLayoutDestroy(d->plan[i].a);
+        cublasLtMatrixLayoutDestroy(d->plan[i].b);
+        cublasLtMatrixLayoutDestroy(d->plan[i].y);
+    }
+    if (d->space) cudaFree(d->space);
+    if (d->lt) cublasLtDestroy(d->lt);
+    free(d->plan);
+    free(d);
+    x->dense = NULL;
+}
+
+static cudaDataType_t type_of(hap_dtype t)
+{
+    return t == HAP_F32 ? CUDA_R_32F : t == HAP_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+}
+
+static const char *layout(cublasLtMatrixLayout_t *l, hap_dtype type, int64_t rows, int64_t cols,
+                          int64_t step, int64_t batch)
+{
+    int32_t n = (int32_t)batch;
+    LT_CALL(cublasLtMatrixLayoutCreate(l, type_of(type), (uint64_t)rows, (uint64_t)cols, rows));
+    if (batch == 1) return NULL;
+    LT_CALL(cublasLtMatrixLayoutSetAttribute(*l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &n, sizeof n));
+    LT_CALL(cublasLtMatrixLayoutSetAttribute(*l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step,
+                                             sizeof step));
+    return NULL;
+}
+
+static const char *set(cublasLtMatmulDesc_t op, cublasLtMatmulDescAttributes_t a, const void *v,
+                       size_t n)
+{
+    LT_CALL(cublasLtMatmulDescSetAttribute(op, a, v, n));
+    return NULL;
+}
+
+static const char *describe(const cuda_context *x, dense_plan *d)
+{
+    const product *p = &d->p;
+    cublasComputeType_t compute = p->type == HAP_F32 && x->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                                : CUBLAS_COMPUTE_32F;
+    cublasOperation_t plain = CUBLAS_OP_N, turned = CUBLAS_OP_T;
+    LT_CALL(cublasLtMatmulDescCreate(&d->op, compute, CUDA_R_32F));
+    CUDA_TRY(set(d->op, CUBLASLT_MATMUL_DESC_TRANSA, p->b_t ? &turned : &plain, sizeof plain));
+    CUDA_TRY(set(d->op, CUBLASLT_MATMUL_DESC_TRANSB, p->a_t ? &turned : &plain, sizeof plain));
+    if (p->has_bias) {
+        cublasLtEpilogue_t e = CUBLASLT_EPILOGUE_BIAS;
+        cudaDataType_t t = type_of(p->bias_type);
+        CUDA_TRY(set(d->op, CUBLASLT_MATMUL_DESC_EPILOGUE, &e, sizeof e));
+        CUDA_TRY(set(d->op, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &t, sizeof t));
+    }
+    CUDA_TRY(layout(&d->a, p->type, p->b_t ? p->k : p->n, p->b_t ? p->n : p->k, p->step_b, p->batch));
+    CUDA_TRY(layout(&d->b, p->type, p->a_t ? p->m : p->k, p->a_t ? p->k : p->m, p->step_a, p->batch));
+    return layout(&d->y, p->y_type, p->n, p->m, p->step_y, p->batch);
+}
+
+static cublasStatus_t run(cuda_context *x, const dense_plan *d, const cublasLtMatmulAlgo_t *algo,
+                          const void *a, const void *b, void *y)
+{
+    static const float one = 1, zero = 0;
+    return cublasLtMatmul(x->dense->lt, d->op, &one, b, d->a, a, d->b, &zero, y, d->y, y, d->y, algo,
+                          x->dense->space, SPACE, x->stream);
+}
+
+// The quickest of the heuristic's candidates on these operands; y is overwritten.
+static const char *choose(cuda_context *x, dense_plan *d, const void *a, const void *b, void *y)
+{
+    cublasLtMatmulPreference_t want;
+    cublasLtMatmulHeuristicResult_t found[N_TRIED];
+    int n = 0;
+    uint64_t space = SPACE;
+    uint32_t align = (uint32_t)d->p.align;
+    LT_CALL(cublasLtMatmulPreferenceCreate(&want));
+    cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &space,
+                                         sizeof space);
+    static const cublasLtMatmulPreferenceAttributes_t alignments[] = {
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+    for (int i = 0; i < 4; i++)
+        cublasLtMatmulPreferenceSetAttribute(want, alignments[i], &align, sizeof align);
+    cublasStatus_t s = cublasLtMatmulAlgoGetHeuristic(x->dense->lt, d->op, d->a, d->b, d->y, d->y,
+                                                      want, N_TRIED, found, &n);
+    cublasLtMatmulPreferenceDestroy(want);
+    if (s != CUBLAS_STATUS_SUCCESS || n == 0)
+        return cuda_fail("not supported: cuBLASLt has no algorithm for %lld x %lld x %lld of %s",
+                         (long long)d->p.m, (long long)d->p.n, (long long)d->p.k,
+                         hap_dtype_name(d->p.type));
+    d->algo = found[0].algo;
+    if (x->capturing || (double)d->p.m * (double)d->p.n * (double)d->p.k < 1e8) return NULL;
+    cudaEvent_t t0, t1;
+    float best = 1e30f;
+    CUDA_CALL(cudaEventCreate(&t0));
+    CUDA_CALL(cudaEventCreate(&t1));
+    for (int i = 0; i < n; i++) {
+        float ms = 1e30f;
+        if (run(x, d, &found[i].algo, a, b, y) != CUBLAS_STATUS_SUCCESS) continue; // warm
+        cudaEventRecord(t0, x->stream);
+        for (int k = 0; k < 3; k++)
+            run(x, d, &found[i].algo, a, b, y);
+        cudaEventRecord(t1, x->stream);
+        CUDA_CALL(cudaEventSynchronize(t1));
+        CUDA_CALL(cudaEventElapsedTime(&ms, t0, t1));
+        if (ms < best) best = ms, d->algo = found[i].algo;
+    }
+    cudaEventDestroy(t0);
+    cudaEventDestroy(t1);
+    return NULL;
+}
+
+static bool same_product(const product *a, const product *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->batch == b->batch &&
+           a->step_a == b->step_a && a->step_b == b->step_b && a->step_y == b->step_y &&
+           a->a_t == b->a_t && a->b_t == b->b_t && a->has_bias == b->has_bias &&
+           a->type == b->type && a->y_type == b->y_type && a->bias_type == b->bias_type &&
+           a->align == b->align;
+}
+
+static int alignment(const void *a, const void *b, const void *y)
+{
+    uintptr_t all = (uintptr_t)a | (uintptr_t)b | (uintptr_t)y;
+    for (int n = 16; n > 1; n /= 2)
+        if (all % (uintptr_t)n == 0) return n;
+    return 1;
+}
+
+static const char *multiply(cuda_context *x, product p, const void *a, const void *b,
+                            const void *bias, void *y)
+{
+    struct cuda_dense *d = x->dense;
+    p.align = alignment(a, b, y);
+    dense_plan *plan = NULL;
+    for (int i = 0; i < d->n && !plan; i++)
+        if (same_product(&d->plan[i].p, &p)) plan = &d->plan[i];
+    bool fresh = !plan;
+    if (fresh) {
+        if (d->n == d->cap) {
+            int cap = d->cap ? 2 * d->cap : 32;
+            void *more = realloc(d->plan, (size_t)cap * sizeof *d->plan);
+            if (!more) return cuda_fail("out of memory");
+            d->plan = more;
+            d->cap = cap;
+        }
+        plan = &d->plan[d->n];
+        *plan = (dense_plan){.p = p};
+        CUDA_TRY(describe(x, plan));
+    }
+    if (bias) CUDA_TRY(set(plan->op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
+    if (fresh) {
+        CUDA_TRY(choose(x, plan, a, b, y));
+        d->n++;
+    }
+    return said(run(x, plan, &plan->algo, a, b, y), "cublasLtMatmul");
+}
+
+// Operands of one type; the result of that type or f32.
+static const char *types_fit(const hap_tensor *a, const hap_tensor *b, const hap_tensor *y)
+{
+    if (a->type == b->type && cuda_is_float(a->type) && (y->type == a->type || y->type == HAP_F32))
+        return NULL;
+    return cuda_fail("not supported: %s times %s to %s", hap_dtype_name(a->type),
+                     hap_dtype_name(b->type), hap_dtype_name(y->type));
+}
+
+CUDA_ROW(linear)
+{
+    hap_tensor *y = c->out[0], *a = c->in[0], *w = c->in[1];
+    const hap_tensor *bias = cuda_in(c, 2);
+    bool nk = c->attr[0].i == 1;
+    int64_t rows = cuda_entries(a, 0, a->rank - 1), k = a->local[a->rank - 1];
+    int64_t n = y->local[y->rank - 1];
+    CUDA_TRY(types_fit(a, w, y));
+    if (w->local[nk ? 0 : 1] != n || w->local[nk ? 1 : 0] != k || y->elements != rows * n)
+        return cuda_fail("linear: [%lld %lld] times [%lld %lld]%s does not give %lld x %lld",
+                         (long long)rows, (long long)k, (long long)w->local[0],
+                         (long long)w->local[1], nk ? "'" : "", (long long)rows, (long long)n);
+    if (bias && (bias->elements != n || (bias->type != y->type && bias->type != HAP_F32)))
+        return cuda_fail("linear: bias of another length, or %s", hap_dtype_name(bias->type));
+    if (y->elements == 0) return NULL;
+    bool narrow_bias = bias && (k == 0 || (bias->type != y->type) || (uintptr_t)bias->data % 16);
+    if (k == 0) CUDA_TRY(cuda_fill(x->stream, y, 0));
+    if (k > 0) {
+        product p = {.m = rows, .n = n, .k = k, .batch = 1, .b_t = nk, .type = a->type, .y_type = y->type};
+        p.has_bias = bias && !narrow_bias;
+        p.bias_type = p.has_bias ? bias->type : y->type;
+        CUDA_TRY(multiply(x, p, a->data, w->data, p.has_bias ? bias->data : NULL, y->data));
+    }
+    if (!narrow_bias) return NULL;
+    hap_op_call add = {.op = HAP_OP_add, .n_out = 1, .n_in = 2};
+    add.out[0] = add.in[0] = y;
+    add.in[1] = c->in[2];
+    return cuda_binary(x, &add);
+}
+
+CUDA_ROW(linear_dw)
+{
+    hap_tensor *y = c->out[0], *a = c->in[0], *b = c->in[1];
+    int64_t rows = cuda_entries(a, 0, a->rank - 1), k = a->local[a->rank - 1];
+    int64_t n = b->local[b->rank - 1];
+    CUDA_TRY(types_fit(a, b, y));
+    if (cuda_entries(b, 0, b->rank - 1) != rows || y->local[0] != k || y->local[1] != n)
+        return cuda_fail("linear_dw: shapes do not fit");
+    if (y->elements == 0) return NULL;
+    if (rows == 0) return cuda_fill(x->stream, y, 0);
+    product p = {.m = k, .n = n, .k = rows, .batch = 1, .a_t = true, .type = a->type};
+    p.y_type = p.bias_type = y->type;
+    return multiply(x, p, a->data, b->data, NULL, y->data);
+}
+
+CUDA_ROW(matmul)
+{
+    hap_tensor *y = c->out[0], *a = c->in[0], *b = c->in[1];
+    bool at = c->attr[0].i == 2, bt = c->attr[0].i == 1;
+    const int64_t *la = a->local + a->rank - 2, *lb = b->local + b->rank - 2;
+    int64_t m = la[at ? 1 : 0], k = la[at ? 0 : 1], n = lb[bt ? 0 : 1];
+    CUDA_TRY(types_fit(a, b, y));
+    if (lb[bt ? 1 : 0] != k || y->local[y->rank - 2] != m || y->local[y->rank - 1] != n)
+        return cuda_fail("matmul: shapes do not fit");
+    int lead = y->rank - 2;
+    if (a->rank - 2 > lead || b->rank - 2 > lead) return cuda_fail("matmul: ranks do not fit");
+    if (y->elements == 0) return NULL;
+    if (k == 0) return cuda_fill(x->stream, y, 0);
+
+    // Leading dims, aligned right; a stride of 0 repeats a matrix. Dims are merged while both
+    // operands step evenly: the innermost merged one is the batch of a call.
+    int64_t size[HAP_MAX_RANK], sa[HAP_MAX_RANK], sb[HAP_MAX_RANK], na = m * k, nb = k * n;
+    int dims = 0; // innermost first
+    for (int d = lead - 1; d >= 0; d--) {
+        int da = d - (y->rank - a->rank), db = d - (y->rank - b->rank);
+        int64_t s = y->local[d], ia = da >= 0 ? a->local[da] : 1, ib = db >= 0 ? b->local[db] : 1;
+        if ((ia != 1 && ia != s) || (ib != 1 && ib != s))
+            return cuda_fail("matmul: leading dim %d does not broadcast", d);
+        int64_t ta = ia == 1 ? 0 : na, tb = ib == 1 ? 0 : nb;
+        na *= ia, nb *= ib;
+        if (s == 1) continue;
+        if (dims > 0 && ta == sa[dims - 1] * size[dims - 1] && tb == sb[dims - 1] * size[dims - 1]) {
+            size[dims - 1] *= s;
+        } else {
+            size[dims] = s, sa[dims] = ta, sb[dims] = tb, dims++;
+        }
+    }
+    product p = {.m = m, .n = n, .k = k, .batch = 1, .a_t = at, .b_t = bt, .type = a->type};
+    p.y_type = p.bias_type = y->type;
+    p.step_y = m * n;
+    if (dims > 0) p.batch = size[0], p.step_a = sa[0], p.step_b = sb[0];
+    if (dims == 1 && !at && sb[0] == 0) // one b for all of a: one tall product
+        p.m *= p.batch, p.batch = 1, p.step_a = p.step_b = 0, p.step_y = 0;
+    int64_t elem = hap_dtype_bytes(a->type), y_elem = hap_dtype_bytes(y->type), calls = 1;
+    for (int d = 1; d < dims; d++)
+        calls *= size[d];
+    for (int64_t i = 0; i < calls; i++) {
+        int64_t rest = i, oa = 0, ob = 0;
+        for (int d = 1; d < dims; d++) {
+            oa += rest % size[d] * sa[d], ob += rest % size[d] * sb[d];
+            rest /= size[d];
+        }
+        CUDA_TRY(multiply(x, p, (const char *)a->data + oa * elem, (const char *)b->data + ob * elem,
+                          NULL, (char *)y->data + i * p.batch * m * n * y_elem));
+    }
+    return NULL;
+}

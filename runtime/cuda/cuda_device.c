@@ -1,0 +1,148 @@
+// From ranks to devices, and back: start, end, memory of segments, tensors in host memory.
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "cuda/cuda_backend.h"
+
+void cuda_check(hap_rank *r, const char *why)
+{
+    if (why) hap_fail(r, HAP_EXIT_FAILED, "%s", why);
+}
+
+static int place_on_host(void)
+{
+    MPI_Comm host;
+    int place = 0;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Comm_rank(host, &place);
+    MPI_Comm_free(&host);
+    return place;
+}
+
+static void choose_device(hap_rank *r, cuda_backend *b)
+{
+    int n = 0, driver = 0, runtime = 0;
+    cudaError_t e = cudaGetDeviceCount(&n);
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    if (e == cudaErrorInsufficientDriver)
+        hap_fail(r, HAP_EXIT_FAILED,
+                 "the CUDA driver is too old: it supports CUDA %d.%d, this runtime is %d.%d",
+                 driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    if (e == cudaErrorNoDevice || (e == cudaSuccess && n == 0))
+        hap_fail(r, HAP_EXIT_FAILED, "there is no CUDA device on this host");
+    cuda_check(r, cuda_said(e, "cudaGetDeviceCount"));
+    b->device = place_on_host();
+    HAP_CK(r, b->device < n, "this is rank %d of its host, which has %d CUDA device%s",
+           b->device + 1, n, n == 1 ? "" : "s");
+    cuda_check(r, cuda_said(cudaSetDevice(b->device), "cudaSetDevice"));
+}
+
+void hap_backend_mesh(hap_rank *r)
+{
+    cuda_backend *b = hap_alloc(r, sizeof *b);
+    r->backend = b;
+    choose_device(r, b);
+    cuda_check(r, cuda_context_start(&b->x));
+    const char *graph = getenv("HAP_CUDA_GRAPH");
+    b->use_graph = !r->opt.trace && !(graph && graph[0] == '0');
+    cuda_nccl_start(r);
+    const char *verbose = getenv("HAP_VERBOSE");
+    if (verbose && verbose[0]) {
+        struct cudaDeviceProp p;
+        cuda_check(r, cuda_said(cudaGetDeviceProperties(&p, b->device), "cudaGetDeviceProperties"));
+        fprintf(stderr, "rank %d device %d %s, attention by %s\n", r->id, b->device, p.name,
+                b->x.attention ? "cuDNN where it can" : "own kernels");
+    }
+}
+
+void hap_backend_finish(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    if (!b) return;
+    const char *verbose = getenv("HAP_VERBOSE");
+    if (verbose && verbose[0])
+        fprintf(stderr, "rank %d workspace %lld bytes\n", r->id, (long long)b->x.work_peak);
+    cudaDeviceSynchronize();
+    if (b->graph) cudaGraphExecDestroy(b->graph);
+    cuda_nccl_end(r);
+    for (hap_event *e = b->free; e;) {
+        hap_event *next = e->next;
+        cudaEventDestroy(e->ready);
+        cudaEventDestroy(e->done);
+        free(e);
+        e = next;
+    }
+    for (int s = 0; s < 2; s++) {
+        if (r->seg[s]) cudaFree(r->seg[s]);
+        r->seg[s] = NULL;
+    }
+    if (b->staging) cudaFreeHost(b->staging);
+    cuda_context_end(&b->x);
+    free(b);
+    r->backend = NULL;
+}
+
+char *hap_backend_segment(hap_rank *r, int64_t bytes)
+{
+    void *p = NULL;
+    size_t n = bytes ? (size_t)bytes : 1, free_bytes = 0, total = 0;
+    cudaError_t e = cudaMalloc(&p, n);
+    if (e == cudaErrorMemoryAllocation && cudaMemGetInfo(&free_bytes, &total) == cudaSuccess)
+        hap_fail(r, HAP_EXIT_FAILED,
+                 "out of device memory: a segment of %lld bytes, %lld of %lld are free",
+                 (long long)bytes, (long long)free_bytes, (long long)total);
+    cuda_check(r, cuda_said(e, "cudaMalloc"));
+    cuda_check(r, cuda_said(cudaMemset(p, 0, n), "cudaMemset"));
+    return p;
+}
+
+// --- tensors in host memory ---
+
+void *hap_backend_open(hap_rank *r, hap_tensor *t, bool write)
+{
+    cuda_backend *b = cuda_of(r);
+    void *host = NULL;
+    size_t n = t->bytes ? (size_t)t->bytes : 1;
+    (void)write;
+    if (b->staging_taken) {
+        host = hap_alloc(r, n);
+    } else {
+        if ((int64_t)n > b->staging_bytes) {
+            if (b->staging) cudaFreeHost(b->staging);
+            b->staging = NULL;
+            b->staging_bytes = 0;
+            cuda_check(r, cuda_said(cudaHostAlloc(&b->staging, n, cudaHostAllocDefault),
+                                    "cudaHostAlloc"));
+            b->staging_bytes = (int64_t)n;
+        }
+        b->staging_taken = true;
+        host = b->staging;
+    }
+    if (t->bytes) {
+        cuda_check(r, cuda_said(cudaMemcpyAsync(host, t->data, (size_t)t->bytes,
+                                                cudaMemcpyDeviceToHost, b->x.stream),
+                                "cudaMemcpyAsync"));
+        cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
+    }
+    return host;
+}
+
+void hap_backend_close(hap_rank *r, hap_tensor *t, void *host, bool write)
+{
+    cuda_backend *b = cuda_of(r);
+    if (write && t->bytes) {
+        cuda_check(r, cuda_said(cudaMemcpyAsync(t->data, host, (size_t)t->bytes,
+                                                cudaMemcpyHostToDevice, b->x.stream),
+                                "cudaMemcpyAsync"));
+        cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
+    }
+    if (host == b->staging)
+        b->staging_taken = false;
+    else
+        free(host);
+}

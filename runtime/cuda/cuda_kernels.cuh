@@ -1,0 +1,274 @@
+// Device code that kernels share: elements of any float type as floats, in vectors of 8 where the
+// addresses allow it, sums and maxima over a block, Philox.
+
+#ifndef HAP_RUNTIME_CUDA_KERNELS_CUH
+#define HAP_RUNTIME_CUDA_KERNELS_CUH
+
+#include <cmath>
+#include <cstdint>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <type_traits>
+
+#include "cuda/cuda_context.h"
+
+
+// A tensor's elements; which type they have is known at run time, the same for all threads.
+struct view {
+    void *p;
+    int type;
+};
+
+static inline view view_of(const hap_tensor *t)
+{
+    return t ? view{t->data, (int)t->type} : view{nullptr, HAP_F32};
+}
+
+// Vectors of 8 elements are read with 16-byte accesses.
+static inline bool aligned(const hap_tensor *t)
+{
+    return !t || (uintptr_t)t->data % 16 == 0;
+}
+
+static inline bool all_aligned(const hap_op_call *c)
+{
+    bool ok = true;
+    for (int i = 0; i < c->n_in; i++)
+        ok &= aligned(c->in[i]);
+    for (int i = 0; i < c->n_out; i++)
+        ok &= aligned(c->out[i]);
+    return ok;
+}
+
+static inline int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+// Blocks of a loop over n items of `per` a thread that strides over the grid.
+static inline unsigned blocks_for(int64_t n, int threads, int per = 1)
+{
+    int64_t b = ceil_div(n, (int64_t)threads * per);
+    return (unsigned)(b < 1 ? 1 : b > 132 * 32 ? 132 * 32 : b);
+}
+
+static inline const char *launched()
+{
+    return cuda_said(cudaGetLastError(), "kernel launch");
+}
+
+// --- elements ---
+
+__device__ inline float load(view v, int64_t i)
+{
+    if (v.type == HAP_F32) return ((const float *)v.p)[i];
+    if (v.type == HAP_BF16) return __bfloat162float(((const __nv_bfloat16 *)v.p)[i]);
+    return __half2float(((const __half *)v.p)[i]);
+}
+
+__device__ inline void store(view v, int64_t i, float x)
+{
+    if (v.type == HAP_F32)
+        ((float *)v.p)[i] = x;
+    else if (v.type == HAP_BF16)
+        ((__nv_bfloat16 *)v.p)[i] = __float2bfloat16_rn(x);
+    else
+        ((__half *)v.p)[i] = __float2half_rn(x);
+}
+
+__device__ inline int64_t load_int(view v, int64_t i)
+{
+    if (v.type == HAP_I64) return ((const int64_t *)v.p)[i];
+    if (v.type == HAP_I32) return ((const int32_t *)v.p)[i];
+    return ((const uint8_t *)v.p)[i];
+}
+
+__device__ inline void store_int(view v, int64_t i, int64_t x)
+{
+    if (v.type == HAP_I64)
+        ((int64_t *)v.p)[i] = x;
+    else if (v.type == HAP_I32)
+        ((int32_t *)v.p)[i] = (int32_t)x;
+    else
+        ((uint8_t *)v.p)[i] = (uint8_t)x;
+}
+
+// V elements from i on; V = 8 wants i a multiple of 8.
+template <int V> __device__ inline void load_vec(view v, int64_t i, float (&x)[V])
+{
+    static_assert(V == 1 || V == 8, "");
+    if constexpr (V == 1) {
+        x[0] = load(v, i);
+    } else if (v.type == HAP_F32) {
+        const float4 *p = (const float4 *)((const float *)v.p + i);
+        float4 a = p[0], b = p[1];
+        x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w;
+        x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
+    } else {
+        uint4 u = *(const uint4 *)((const uint16_t *)v.p + i);
+        uint32_t w[4] = {u.x, u.y, u.z, u.w};
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            if (v.type == HAP_BF16) {
+                x[2 * k] = __uint_as_float(w[k] << 16);
+                x[2 * k + 1] = __uint_as_float(w[k] & 0xFFFF0000u);
+            } else {
+                float2 f = __half22float2(*(const __half2 *)&w[k]);
+                x[2 * k] = f.x, x[2 * k + 1] = f.y;
+            }
+        }
+    }
+}
+
+template <int V> __device__ inline void store_vec(view v, int64_t i, const float (&x)[V])
+{
+    if constexpr (V == 1) {
+        store(v, i, x[0]);
+    } else if (v.type == HAP_F32) {
+        float4 *p = (float4 *)((float *)v.p + i);
+        p[0] = make_float4(x[0], x[1], x[2], x[3]);
+        p[1] = make_float4(x[4], x[5], x[6], x[7]);
+    } else {
+        uint32_t w[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            if (v.type == HAP_BF16) {
+                __nv_bfloat162 h = __floats2bfloat162_rn(x[2 * k], x[2 * k + 1]);
+                w[k] = *(uint32_t *)&h;
+            } else {
+                __half2 h = __floats2half2_rn(x[2 * k], x[2 * k + 1]);
+                w[k] = *(uint32_t *)&h;
+            }
+        }
+        *(uint4 *)((uint16_t *)v.p + i) = make_uint4(w[0], w[1], w[2], w[3]);
+    }
+}
+
+template <int V> using width = std::integral_constant<int, V>;
+
+// body(width<V>, i) for all i < n, by all threads of the grid: vectors of 8, then what is left.
+template <class Body> __device__ inline void for_all(int64_t n, bool vec, Body body)
+{
+    int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, step = (int64_t)gridDim.x * blockDim.x;
+    int64_t n8 = vec ? n / 8 : 0;
+    for (int64_t i = t; i < n8; i += step)
+        body(width<8>(), i * 8);
+    for (int64_t i = n8 * 8 + t; i < n; i += step)
+        body(width<1>(), i);
+}
+
+// body(width<V>, i, j) for entries j of a row that starts at element `base`, by threads t of T; i =
+// base + j. Vectors start at multiples of 8 of i, wherever the row starts.
+template <class Body>
+__device__ inline void for_row(int64_t base, int64_t cols, bool vec, int t, int T, Body body)
+{
+    int64_t head = vec ? (8 - base % 8) % 8 : cols;
+    if (head > cols) head = cols;
+    int64_t n8 = (cols - head) / 8, tail = head + n8 * 8;
+    for (int64_t j = t; j < head; j += T)
+        body(width<1>(), base + j, j);
+    for (int64_t k = t; k < n8; k += T)
+        body(width<8>(), base + head + k * 8, head + k * 8);
+    for (int64_t j = tail + t; j < cols; j += T)
+        body(width<1>(), base + j, j);
+}
+
+// --- over the threads of a block (blockDim.x a multiple of 32) ---
+
+struct join_sum {
+    template <class T> __device__ static T zero() { return T(0); }
+    template <class T> __device__ static T join(T a, T b) { return a + b; }
+};
+struct join_max {
+    // A NaN does not count, so that all threads agree.
+    template <class T> __device__ static T zero() { return -INFINITY; }
+    template <class T> __device__ static T join(T a, T b) { return fmax(a, b); }
+};
+
+template <class Op, class T> __device__ inline T over_warp(T v)
+{
+    for (int k = 16; k > 0; k >>= 1)
+        v = Op::join(v, __shfl_xor_sync(0xFFFFFFFFu, v, k));
+    return v;
+}
+
+// Over threadIdx.x, the same result in every thread and every run. Several rows a block
+// (blockDim.y > 1) must be one warp wide.
+template <class Op, class T> __device__ inline T over_block(T v)
+{
+    __shared__ T part[32];
+    v = over_warp<Op>(v);
+    if (blockDim.x == 32) return v;
+    __syncthreads(); // part may still be read by the call before
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
+    __syncthreads();
+    T r = Op::template zero<T>();
+    for (unsigned i = 0; i < blockDim.x / 32; i++)
+        r = Op::join(r, part[i]);
+    return r;
+}
+
+// --- random numbers (cpu/ops_kernels.h defines them) ---
+
+__device__ inline uint64_t mix64(uint64_t z)
+{
+    z += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+__device__ inline uint64_t random_key(const cuda_step *s, int64_t node)
+{
+    return mix64(mix64(mix64(s->seed) ^ (uint64_t)s->step) ^ (uint64_t)node);
+}
+
+__device__ inline void philox(uint64_t block, uint64_t key, uint32_t (&w)[4])
+{
+    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32), c2 = 0, c3 = 0;
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint32_t n0 = __umulhi(0xCD9E8D57u, c2) ^ c1 ^ k0, n2 = __umulhi(0xD2511F53u, c0) ^ c3 ^ k1;
+        c1 = 0xCD9E8D57u * c2;
+        c3 = 0xD2511F53u * c0;
+        c0 = n0;
+        c2 = n2;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    w[0] = c0, w[1] = c1, w[2] = c2, w[3] = c3;
+}
+
+// 0 or 1 / (1 - p) of element e.
+__device__ inline float dropout_scale(uint64_t key, int64_t e, float p)
+{
+    uint32_t w[4];
+    philox((uint64_t)e >> 2, key, w);
+    return (float)(w[e & 3] >> 8) * 0x1p-24f >= p ? 1.0f / (1.0f - p) : 0.0f;
+}
+
+// --- places ---
+
+__device__ inline int64_t axis_global(const cuda_axis &a, int64_t l)
+{
+    return l / a.part * a.block + a.first + l % a.part;
+}
+
+// -1 if another rank holds it.
+__device__ inline int64_t axis_local(const cuda_axis &a, int64_t g)
+{
+    int64_t o = g / a.block, in = g % a.block - a.first;
+    if (g < 0 || o >= a.outer || in < 0 || in >= a.part) return -1;
+    return o * a.part + in;
+}
+
+__device__ inline void trap(cuda_trap *t, int op, int line, int64_t value, int64_t limit)
+{
+    if (atomicCAS_system(&t->set, 0, 1) != 0) return;
+    t->op = op;
+    t->line = line;
+    t->value = value;
+    t->limit = limit;
+}
+
+#endif

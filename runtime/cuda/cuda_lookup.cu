@@ -1,0 +1,185 @@
+// Rows looked up by an i64 index (cpu/ops_lookup.c): an index that another rank holds reads as zero,
+// one outside the whole vocabulary is trapped.
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include "cuda/cuda_kernels.cuh"
+
+enum { THREADS = 256 };
+
+// The local row of an index; -1 elsewhere, also after a trap.
+__device__ inline int64_t row_of(int64_t id, const cuda_axis &v, cuda_trap *t, int op, int line)
+{
+    if (id < 0 || id >= v.outer * v.block) {
+        trap(t, op, line, id, v.outer * v.block);
+        return -1;
+    }
+    return axis_local(v, id);
+}
+
+struct place {
+    cuda_axis v;
+    cuda_trap *trap;
+    int op, line;
+};
+
+static place place_of(cuda_context *x, const hap_op_call *c, const hap_tensor *table, int dim)
+{
+    return {cuda_axis_of(table, dim), x->trap, (int)c->op, x->line};
+}
+
+// V elements a thread; the width is a multiple of V.
+template <int V>
+__global__ void gather(int64_t n, int64_t width, view y, view table, const int64_t *id, place at)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n / V; i += step) {
+        int64_t r = i * V / width, j = i * V % width, l = row_of(id[r], at.v, at.trap, at.op, at.line);
+        float v[V] = {0};
+        if (l >= 0) load_vec<V>(table, l * width + j, v);
+        store_vec<V>(y, i * V, v);
+    }
+}
+
+CUDA_ROW(embedding)
+{
+    hap_tensor *y = c->out[0], *table = c->in[0], *ids = c->in[1];
+    CUDA_TRY(cuda_want(ids, HAP_I64, "the index"));
+    if (!cuda_is_float(table->type) || !cuda_is_float(y->type))
+        return cuda_fail("not supported: a table of type %s", hap_dtype_name(table->type));
+    int64_t width = table->local[1];
+    if (y->elements != ids->elements * width) return cuda_fail("embedding: shapes do not fit");
+    if (y->elements == 0) return NULL;
+    place at = place_of(x, c, table, 0);
+    const int64_t *id = (const int64_t *)ids->data;
+    unsigned blocks = blocks_for(y->elements, THREADS, 8);
+    if (width % 8 == 0 && aligned(y) && aligned(table))
+        gather<8><<<blocks, THREADS, 0, x->stream>>>(y->elements, width, view_of(y), view_of(table),
+                                                     id, at);
+    else
+        gather<1><<<blocks, THREADS, 0, x->stream>>>(y->elements, width, view_of(y), view_of(table),
+                                                     id, at);
+    return launched();
+}
+
+__global__ void target(int64_t rows, int64_t cols, view y, view x, const int64_t *label,
+                       int64_t ignore, place at)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < rows; i += step) {
+        int64_t l = label[i] == ignore ? -1 : row_of(label[i], at.v, at.trap, at.op, at.line);
+        store(y, i, l >= 0 ? load(x, i * cols + l) : 0.0f);
+    }
+}
+
+CUDA_ROW(target_logit)
+{
+    hap_tensor *y = c->out[0], *a = c->in[0], *labels = c->in[1];
+    CUDA_TRY(cuda_want(labels, HAP_I64, "the labels"));
+    if (!cuda_is_float(a->type) || !cuda_is_float(y->type))
+        return cuda_fail("not supported: logits of type %s", hap_dtype_name(a->type));
+    int64_t cols = a->local[a->rank - 1], rows = cuda_entries(a, 0, a->rank - 1);
+    if (labels->elements != rows || y->elements != rows)
+        return cuda_fail("target_logit: shapes do not fit");
+    if (rows == 0) return NULL;
+    target<<<blocks_for(rows, THREADS), THREADS, 0, x->stream>>>(
+        rows, cols, view_of(y), view_of(a), (const int64_t *)labels->data, c->attr[0].i,
+        place_of(x, c, a, a->rank - 1));
+    return launched();
+}
+
+// --- gradient of a table: the rows of dy that have one index are added in a fixed order ---
+//
+// The indices are sorted with their positions (radix sort, stable), so that each table row finds its
+// positions as one run. A block adds them: threadIdx.y takes every LANES-th, then the lanes join.
+
+enum { LANES = 16, COLUMNS = 32 };
+
+// Key of position i: the local row, or `none` for rows of other ranks.
+__global__ void keys_of(int n, const int64_t *id, uint32_t *key, uint32_t *position, uint32_t none,
+                        place at)
+{
+    int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i >= n) return;
+    int64_t l = row_of(id[i], at.v, at.trap, at.op, at.line);
+    key[i] = l < 0 ? none : (uint32_t)l;
+    position[i] = (uint32_t)i;
+}
+
+__device__ inline int first_not_below(const uint32_t *key, int n, uint32_t k)
+{
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (key[mid] < k)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+__global__ void scatter(int n, int64_t rows, int64_t width, const uint32_t *key,
+                        const uint32_t *position, view dy, view y)
+{
+    __shared__ float part[LANES][COLUMNS + 1];
+    __shared__ int run[2];
+    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+        __syncthreads();
+        if (threadIdx.x == 0 && threadIdx.y < 2)
+            run[threadIdx.y] = first_not_below(key, n, (uint32_t)(row + threadIdx.y));
+        __syncthreads();
+        int from = run[0], to = run[1];
+        for (int64_t j0 = 0; j0 < width; j0 += COLUMNS) {
+            int64_t j = j0 + threadIdx.x;
+            float sum = 0;
+            if (j < width)
+                for (int i = from + (int)threadIdx.y; i < to; i += LANES)
+                    sum += load(dy, (int64_t)position[i] * width + j);
+            if (to - from > 1) { // else lane 0 has it all
+                part[threadIdx.y][threadIdx.x] = sum;
+                __syncthreads();
+                if (threadIdx.y == 0)
+                    for (int k = 1; k < LANES; k++)
+                        sum += part[k][threadIdx.x];
+                __syncthreads();
+            }
+            if (threadIdx.y == 0 && j < width) store(y, row * width + j, sum);
+        }
+    }
+}
+
+CUDA_ROW(embedding_bwd)
+{
+    hap_tensor *y = c->out[0], *dy = c->in[0], *ids = c->in[1];
+    CUDA_TRY(cuda_want(ids, HAP_I64, "the index"));
+    if (!cuda_is_float(dy->type) || !cuda_is_float(y->type))
+        return cuda_fail("not supported: a gradient of type %s", hap_dtype_name(dy->type));
+    int64_t width = y->local[1], rows = y->local[0], n = ids->elements;
+    if (dy->elements != n * width) return cuda_fail("embedding_bwd: shapes do not fit");
+    if (n > INT32_MAX || rows >= INT32_MAX)
+        return cuda_fail("not supported: %lld indices", (long long)n);
+    if (y->elements == 0) return NULL;
+    if (n == 0) return cuda_fill(x->stream, y, 0);
+    int bits = 1;
+    while (bits < 32 && (int64_t)1 << bits <= rows)
+        bits++;
+    size_t sort_bytes = 0;
+    cub::DoubleBuffer<uint32_t> none_k, none_p;
+    CUDA_CALL(cub::DeviceRadixSort::SortPairs(nullptr, sort_bytes, none_k, none_p, (int)n, 0, bits,
+                                              x->stream));
+    int64_t list = ceil_div(n * 4, 256) * 256;
+    const char *why = NULL;
+    char *work = (char *)cuda_work(x, 4 * list + (int64_t)sort_bytes, &why);
+    if (!work) return why;
+    cub::DoubleBuffer<uint32_t> key((uint32_t *)work, (uint32_t *)(work + list)),
+        position((uint32_t *)(work + 2 * list), (uint32_t *)(work + 3 * list));
+    keys_of<<<(unsigned)ceil_div(n, THREADS), THREADS, 0, x->stream>>>(
+        (int)n, (const int64_t *)ids->data, key.Current(), position.Current(), (uint32_t)rows,
+        place_of(x, c, y, 0));
+    CUDA_CALL(cub::DeviceRadixSort::SortPairs(work + 4 * list, sort_bytes, key, position, (int)n, 0,
+                                              bits, x->stream));
+    scatter<<<(unsigned)(rows < 65536 ? rows : 65536), dim3(COLUMNS, LANES), 0, x->stream>>>(
+        (int)n, rows, width, key.Current(), position.Current(), view_of(dy), view_of(y));
+    return launched();
+}

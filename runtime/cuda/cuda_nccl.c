@@ -1,0 +1,96 @@
+// NCCL as the CUDA backend uses it: communicators by axis mask, element types, errors.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/comm.h"
+#include "core/fail.h"
+#include "cuda/cuda_backend.h"
+
+void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *call)
+{
+    if (e == ncclSuccess || e == ncclInProgress) return;
+    const char *detail = ncclGetLastError(NULL);
+    hap_fail(r, HAP_EXIT_FAILED, "%s: %s%s%.200s", call, ncclGetErrorString(e),
+             detail && detail[0] ? ": " : "", detail ? detail : "");
+}
+
+ncclDataType_t cuda_nccl_type(hap_dtype t)
+{
+    switch (t) {
+    case HAP_F32:
+        return ncclFloat32;
+    case HAP_BF16:
+        return ncclBfloat16;
+    case HAP_F16:
+        return ncclFloat16;
+    case HAP_I64:
+        return ncclInt64;
+    case HAP_I32:
+        return ncclInt32;
+    case HAP_BOOL:
+        return ncclUint8;
+    }
+    return ncclUint8;
+}
+
+// The communicator of this rank's group over the axes of the mask, members in order of coordinate.
+static ncclComm_t split(hap_rank *r, ncclComm_t world, unsigned mask)
+{
+    int color = 0;
+    ncclComm_t c = NULL;
+    for (int a = 0; a < r->n_axes; a++)
+        color = color * r->size[a] + (mask & AXIS(a) ? 0 : r->coord[a]);
+    cuda_nccl_check(r, ncclCommSplit(world, color, r->id, &c, NULL), "ncclCommSplit");
+    return c;
+}
+
+void cuda_nccl_start(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    for (unsigned mask = 1; mask < CUDA_MASKS; mask++) {
+        // Above the compute stream, so that what a transfer needs is not queued behind matmuls.
+        int low = 0, high = 0;
+        cudaDeviceGetStreamPriorityRange(&low, &high);
+        cuda_check(r, cuda_said(cudaStreamCreateWithPriority(&b->stream[mask],
+                                                             cudaStreamNonBlocking, high),
+                                "cudaStreamCreate"));
+    }
+    if (r->n_ranks == 1) return; // nothing to join
+    unsigned all = r->n_axes == 2 ? 3u : 1u;
+    ncclUniqueId id;
+    memset(&id, 0, sizeof id);
+    if (r->id == 0) cuda_nccl_check(r, ncclGetUniqueId(&id), "ncclGetUniqueId");
+    hap_comm_broadcast(r, &id, sizeof id);
+    cuda_nccl_check(r, ncclCommInitRank(&b->group[all], r->n_ranks, id, r->id), "ncclCommInitRank");
+    if (all == 1) return;
+    b->group[AXIS(0)] = split(r, b->group[all], AXIS(0));
+    b->group[AXIS(1)] = split(r, b->group[all], AXIS(1));
+    b->between = split(r, b->group[all], AXIS(0));
+    b->inside = split(r, b->group[all], AXIS(1));
+}
+
+void cuda_nccl_end(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    if (b->between) ncclCommDestroy(b->between);
+    if (b->inside) ncclCommDestroy(b->inside);
+    for (unsigned mask = 1; mask < CUDA_MASKS; mask++) {
+        if (b->group[mask]) ncclCommDestroy(b->group[mask]);
+        if (b->stream[mask]) cudaStreamDestroy(b->stream[mask]);
+    }
+}
+
+void cuda_nccl_poll(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    const ncclComm_t all[] = {b->group[1], b->group[2], b->group[3], b->between, b->inside};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        ncclResult_t state = ncclSuccess;
+        if (!all[i]) continue;
+        if (ncclCommGetAsyncError(all[i], &state) != ncclSuccess) continue;
+        if (state != ncclSuccess && state != ncclInProgress)
+            hap_fail(r, HAP_EXIT_FAILED, "NCCL: %s: %.200s", ncclGetErrorString(state),
+                     ncclGetLastError(all[i]));
+    }
+}

@@ -1,0 +1,536 @@
+// Pointwise rows: one and two operands, gradients, casts, dropout, where. Values of bf16 and f16
+// are computed in f32, as on the CPU.
+
+#include "cuda/cuda_kernels.cuh"
+
+enum { THREADS = 256 };
+
+// --- one operand ---
+
+__device__ const float sqrt_2_over_pi = 0.7978845608028654f, cubic = 0.044715f;
+
+__device__ inline float sigmoid_of(float v)
+{
+    return 1.0f / (1.0f + __expf(-v));
+}
+
+// tanh by one exponential: absolute error below 2e-7; near 0 the polynomial of Cephes.
+__device__ inline float tanh_of(float v)
+{
+    float a = fabsf(v), s = v * v;
+    float p = -5.70498872745e-3f;
+    p = p * s + 2.06390887954e-2f;
+    p = p * s + -5.37397155531e-2f;
+    p = p * s + 1.33314422036e-1f;
+    p = p * s + -3.33332819422e-1f;
+    p = p * s * v + v;
+    float far = 1.0f - 2.0f / (__expf(2.0f * a) + 1.0f);
+    return a < 0.625f ? p : copysignf(far, v);
+}
+
+__device__ inline float tanh_gelu_slope(float v)
+{
+    float t = tanh_of(sqrt_2_over_pi * (v + cubic * v * v * v));
+    float inner = sqrt_2_over_pi * (1.0f + 3.0f * cubic * v * v);
+    return 0.5f * (1.0f + t) + 0.5f * v * (1.0f - t * t) * inner;
+}
+
+#define UNARY(name, expr)                                                                          \
+    struct name##_op {                                                                             \
+        __device__ static float of(float v, float c)                                               \
+        {                                                                                          \
+            (void)c;                                                                               \
+            return expr;                                                                           \
+        }                                                                                          \
+    };
+UNARY(neg, -v)
+UNARY(scale, v *c)
+UNARY(add_scalar, v + c)
+UNARY(pow, powf(v, c))
+UNARY(square, v *v)
+UNARY(exp, expf(v))
+UNARY(log, logf(v))
+UNARY(sqrt, sqrtf(v))
+UNARY(rsqrt, 1.0f / sqrtf(v))
+UNARY(tanh, tanh_of(v))
+UNARY(sigmoid, sigmoid_of(v))
+UNARY(relu, v < 0.0f ? 0.0f : v)
+UNARY(gelu_erf, 0.5f * v * (1.0f + erff(v * 0.70710678118654752f)))
+UNARY(gelu_tanh, 0.5f * v * (1.0f + tanh_of(sqrt_2_over_pi * (v + cubic * v * v * v))))
+UNARY(silu, v *sigmoid_of(v))
+
+#define SLOPE(name, expr)                                                                          \
+    struct name##_slope {                                                                          \
+        __device__ static float of(float g, float v)                                               \
+        {                                                                                          \
+            return expr;                                                                           \
+        }                                                                                          \
+    };
+SLOPE(tanh, g *(1.0f - v * v))
+SLOPE(sigmoid, g *(v *(1.0f - v)))
+SLOPE(relu, v > 0.0f ? g : 0.0f)
+SLOPE(gelu_erf, g *(0.5f * (1.0f + erff(v * 0.70710678118654752f)) +
+                    v * 0.3989422804014327f * __expf(-0.5f * v * v)))
+SLOPE(gelu_tanh, g *tanh_gelu_slope(v))
+__device__ inline float silu_slope_of(float v)
+{
+    float s = sigmoid_of(v);
+    return s * (1.0f + v * (1.0f - s));
+}
+SLOPE(silu, g *silu_slope_of(v))
+
+template <class F> __global__ void one(int64_t n, view y, view x, float c, bool vec)
+{
+    for_all(n, vec, [&](auto w, int64_t i) {
+        constexpr int V = decltype(w)::value;
+        float v[V];
+        load_vec<V>(x, i, v);
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            v[k] = F::of(v[k], c);
+        store_vec<V>(y, i, v);
+    });
+}
+
+template <class F> __global__ void two(int64_t n, view y, view a, view b, bool vec)
+{
+    for_all(n, vec, [&](auto w, int64_t i) {
+        constexpr int V = decltype(w)::value;
+        float u[V], v[V];
+        load_vec<V>(a, i, u);
+        load_vec<V>(b, i, v);
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            u[k] = F::of(u[k], v[k]);
+        store_vec<V>(y, i, u);
+    });
+}
+
+template <class F> static const char *run_one(cuda_context *x, const hap_op_call *c, double k = 0)
+{
+    int64_t n = c->out[0]->elements;
+    if (n == 0) return NULL;
+    one<F><<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
+        n, view_of(c->out[0]), view_of(c->in[0]), (float)k, all_aligned(c));
+    return launched();
+}
+
+template <class F> static const char *run_slope(cuda_context *x, const hap_op_call *c)
+{
+    int64_t n = c->out[0]->elements;
+    if (n == 0) return NULL;
+    two<F><<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
+        n, view_of(c->out[0]), view_of(c->in[0]), view_of(c->in[1]), all_aligned(c));
+    return launched();
+}
+
+CUDA_ROW(unary)
+{
+    CUDA_TRY(cuda_want_floats(c));
+    CUDA_TRY(cuda_same_elements(c));
+    double k = c->n_attr ? c->attr[0].f : 0;
+    switch ((int)c->op) {
+    case HAP_OP_pow_scalar:
+        return k == 2 ? run_one<square_op>(x, c) : run_one<pow_op>(x, c, k);
+    case HAP_OP_exp:
+        return run_one<exp_op>(x, c);
+    case HAP_OP_log:
+        return run_one<log_op>(x, c);
+    case HAP_OP_sqrt:
+        return run_one<sqrt_op>(x, c);
+    case HAP_OP_rsqrt:
+        return run_one<rsqrt_op>(x, c);
+    case HAP_OP_tanh:
+        return run_one<tanh_op>(x, c);
+    case HAP_OP_sigmoid:
+        return run_one<sigmoid_op>(x, c);
+    case HAP_OP_relu:
+        return run_one<relu_op>(x, c);
+    case HAP_OP_gelu:
+        return c->attr[0].i ? run_one<gelu_tanh_op>(x, c) : run_one<gelu_erf_op>(x, c);
+    case HAP_OP_silu:
+        return run_one<silu_op>(x, c);
+    }
+    return cuda_fail("not a pointwise row");
+}
+
+CUDA_ROW(unary_bwd)
+{
+    CUDA_TRY(cuda_want_floats(c));
+    CUDA_TRY(cuda_same_elements(c));
+    switch ((int)c->op) {
+    case HAP_OP_tanh_bwd:
+        return run_slope<tanh_slope>(x, c);
+    case HAP_OP_sigmoid_bwd:
+        return run_slope<sigmoid_slope>(x, c);
+    case HAP_OP_relu_bwd:
+        return run_slope<relu_slope>(x, c);
+    case HAP_OP_gelu_bwd:
+        return c->attr[0].i ? run_slope<gelu_tanh_slope>(x, c) : run_slope<gelu_erf_slope>(x, c);
+    case HAP_OP_silu_bwd:
+        return run_slope<silu_slope>(x, c);
+    }
+    return cuda_fail("not a pointwise gradient row");
+}
+
+__global__ void affine_int(int64_t n, view y, view x, int64_t k, int64_t b)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+        store_int(y, i, load_int(x, i) * k + b);
+}
+
+CUDA_ROW(affine)
+{
+    hap_tensor *y = c->out[0], *a = c->in[0];
+    CUDA_TRY(cuda_same_elements(c));
+    double k = c->op == HAP_OP_neg ? -1 : c->op == HAP_OP_scale ? c->attr[0].f : 1;
+    double b = c->op == HAP_OP_add_scalar ? c->attr[0].f : 0;
+    if (cuda_is_float(a->type) && cuda_is_float(y->type))
+        return c->op == HAP_OP_neg     ? run_one<neg_op>(x, c)
+               : c->op == HAP_OP_scale ? run_one<scale_op>(x, c, k)
+                                       : run_one<add_scalar_op>(x, c, b);
+    CUDA_TRY(cuda_want(y, a->type, "the output"));
+    if (a->type != HAP_I64 && a->type != HAP_I32)
+        return cuda_fail("not supported: an operand of type %s", hap_dtype_name(a->type));
+    if (k != floor(k) || b != floor(b))
+        return cuda_fail("not supported: a fraction times or plus %s", hap_dtype_name(a->type));
+    if (y->elements == 0) return NULL;
+    affine_int<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+        y->elements, view_of(y), view_of(a), (int64_t)k, (int64_t)b);
+    return launched();
+}
+
+// --- casts ---
+
+__global__ void cast_floats(int64_t n, view y, view x, bool vec)
+{
+    for_all(n, vec, [&](auto w, int64_t i) {
+        constexpr int V = decltype(w)::value;
+        float v[V];
+        load_vec<V>(x, i, v);
+        store_vec<V>(y, i, v);
+    });
+}
+
+__global__ void cast_any(int64_t n, view y, view x, bool from_float, bool to_float)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        if (from_float) {
+            float v = load(x, i);
+            store_int(y, i, y.type == HAP_BOOL ? v != 0.0f : (int64_t)v);
+        } else {
+            int64_t v = load_int(x, i);
+            if (x.type == HAP_BOOL || y.type == HAP_BOOL) v = v != 0;
+            if (to_float)
+                store(y, i, (float)v);
+            else
+                store_int(y, i, v);
+        }
+    }
+}
+
+CUDA_ROW(cast)
+{
+    hap_tensor *y = c->out[0], *a = c->in[0];
+    CUDA_TRY(cuda_same_elements(c));
+    if (y->elements == 0) return NULL;
+    bool from = cuda_is_float(a->type), to = cuda_is_float(y->type);
+    if (from && to)
+        cast_floats<<<blocks_for(y->elements, THREADS, 8), THREADS, 0, x->stream>>>(
+            y->elements, view_of(y), view_of(a), all_aligned(c));
+    else
+        cast_any<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+            y->elements, view_of(y), view_of(a), from, to);
+    return launched();
+}
+
+// --- two and three operands, broadcast ---
+
+enum { MAX_ARG = 3 };
+
+// Merged dims of y, outermost first, and every operand's stride in each (0 = repeated).
+struct spread {
+    int n;
+    int64_t size[HAP_MAX_RANK], stride[MAX_ARG][HAP_MAX_RANK];
+};
+
+static const char *spread_of(spread *s, const hap_tensor *y, int n_in, hap_tensor *const *in)
+{
+    int64_t stride[MAX_ARG][HAP_MAX_RANK];
+    *s = {};
+    for (int i = 0; i < n_in; i++) {
+        int skip = y->rank - in[i]->rank;
+        int64_t step = 1;
+        if (skip < 0) return cuda_fail("an operand has more dims than the output");
+        for (int d = y->rank - 1; d >= 0; d--) {
+            int64_t n = d >= skip ? in[i]->local[d - skip] : 1;
+            if (n != y->local[d] && n != 1)
+                return cuda_fail("dim %d: %lld local entries do not broadcast to %lld", d,
+                                 (long long)n, (long long)y->local[d]);
+            stride[i][d] = n == 1 ? 0 : step;
+            step *= n;
+        }
+    }
+    for (int d = 0; d < y->rank; d++) {
+        int64_t size = y->local[d];
+        if (size == 1) continue;
+        bool joins = s->n > 0;
+        for (int i = 0; joins && i < n_in; i++)
+            joins = s->stride[i][s->n - 1] == stride[i][d] * size;
+        if (!joins) s->size[s->n++] = 1;
+        s->size[s->n - 1] *= size;
+        for (int i = 0; i < n_in; i++)
+            s->stride[i][s->n - 1] = stride[i][d];
+    }
+    if (s->n == 0) s->size[s->n++] = 1; // one element
+    return NULL;
+}
+
+// Where the i-th element of y has its operands.
+template <int N> __device__ inline void spread_at(const spread &s, int64_t i, int64_t (&at)[N])
+{
+    for (int k = 0; k < N; k++)
+        at[k] = 0;
+    for (int d = s.n - 1; d >= 0; d--) {
+        int64_t q = d ? i / s.size[d] : 0, r = i - q * s.size[d];
+        for (int k = 0; k < N; k++)
+            at[k] += r * s.stride[k][d];
+        i = q;
+    }
+}
+
+#define BINARY(name, expr)                                                                         \
+    struct name##_op {                                                                             \
+        template <class T> __device__ static T of(T u, T v)                                        \
+        {                                                                                          \
+            return T(expr);                                                                        \
+        }                                                                                          \
+    };
+BINARY(add, u + v)
+BINARY(sub, u - v)
+BINARY(mul, u *v)
+BINARY(div, u / v)
+BINARY(eq, u == v)
+BINARY(ne, u != v)
+BINARY(lt, u < v)
+BINARY(le, u <= v)
+BINARY(gt, u > v)
+BINARY(ge, u >= v)
+BINARY(logical_and, u != 0 && v != 0)
+BINARY(logical_or, u != 0 || v != 0)
+
+// Vectors of 8 along the innermost dim, in which each operand is dense or repeated.
+template <class F> __global__ void binary_floats(int64_t n8, view y, view a, view b, spread s)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    int last = s.n - 1;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n8; i += step) {
+        int64_t at[2];
+        float u[8], v[8], one[1];
+        spread_at<2>(s, i * 8, at);
+        if (s.stride[0][last]) {
+            load_vec<8>(a, at[0], u);
+        } else {
+            load_vec<1>(a, at[0], one);
+            for (int k = 0; k < 8; k++)
+                u[k] = one[0];
+        }
+        if (s.stride[1][last]) {
+            load_vec<8>(b, at[1], v);
+        } else {
+            load_vec<1>(b, at[1], one);
+            for (int k = 0; k < 8; k++)
+                v[k] = one[0];
+        }
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            u[k] = F::of(u[k], v[k]);
+        store_vec<8>(y, i * 8, u);
+    }
+}
+
+template <class F> __global__ void binary_any(int64_t n, view y, view a, view b, spread s, bool ints)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    bool truth = y.type == HAP_BOOL;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        int64_t at[2];
+        spread_at<2>(s, i, at);
+        if (ints) {
+            store_int(y, i, F::of(load_int(a, at[0]), load_int(b, at[1])));
+        } else {
+            float v = F::of(load(a, at[0]), load(b, at[1]));
+            if (truth)
+                store_int(y, i, v != 0.0f);
+            else
+                store(y, i, v);
+        }
+    }
+}
+
+template <class F> static const char *run_binary(cuda_context *x, const hap_op_call *c)
+{
+    spread s;
+    hap_tensor *y = c->out[0];
+    CUDA_TRY(spread_of(&s, y, 2, c->in));
+    if (y->elements == 0) return NULL;
+    bool ints = !cuda_is_float(c->in[0]->type);
+    int64_t inner = s.size[s.n - 1];
+    bool vec = !ints && y->type != HAP_BOOL && all_aligned(c) && inner % 8 == 0;
+    for (int i = 0; i < 2; i++)
+        for (int d = 0; d < s.n; d++)
+            vec = vec && (d == s.n - 1 ? s.stride[i][d] <= 1
+                          : s.stride[i][s.n - 1] ? s.stride[i][d] % 8 == 0 : true);
+    if (vec)
+        binary_floats<F><<<blocks_for(y->elements / 8, THREADS), THREADS, 0, x->stream>>>(
+            y->elements / 8, view_of(y), view_of(c->in[0]), view_of(c->in[1]), s);
+    else
+        binary_any<F><<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+            y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]), s, ints);
+    return launched();
+}
+
+static const char *operands_fit(const hap_op_call *c)
+{
+    hap_dtype a = c->in[0]->type, b = c->in[1]->type;
+    if (a == b || (cuda_is_float(a) && cuda_is_float(b))) return NULL;
+    return cuda_fail("not supported: operands of types %s and %s", hap_dtype_name(a),
+                     hap_dtype_name(b));
+}
+
+CUDA_ROW(binary)
+{
+    hap_dtype type = c->in[0]->type;
+    CUDA_TRY(operands_fit(c));
+    if (type == HAP_BOOL || (c->op == HAP_OP_div && !cuda_is_float(type)))
+        return cuda_fail("not supported: operands of type %s", hap_dtype_name(type));
+    if (cuda_is_float(type) != cuda_is_float(c->out[0]->type))
+        CUDA_TRY(cuda_want(c->out[0], type, "the output"));
+    switch ((int)c->op) {
+    case HAP_OP_add:
+        return run_binary<add_op>(x, c);
+    case HAP_OP_sub:
+        return run_binary<sub_op>(x, c);
+    case HAP_OP_mul:
+        return run_binary<mul_op>(x, c);
+    case HAP_OP_div:
+        return run_binary<div_op>(x, c);
+    }
+    return cuda_fail("not an arithmetic row");
+}
+
+CUDA_ROW(compare)
+{
+    CUDA_TRY(operands_fit(c));
+    CUDA_TRY(cuda_want(c->out[0], HAP_BOOL, "the output"));
+    switch ((int)c->op) {
+    case HAP_OP_eq:
+        return run_binary<eq_op>(x, c);
+    case HAP_OP_ne:
+        return run_binary<ne_op>(x, c);
+    case HAP_OP_lt:
+        return run_binary<lt_op>(x, c);
+    case HAP_OP_le:
+        return run_binary<le_op>(x, c);
+    case HAP_OP_gt:
+        return run_binary<gt_op>(x, c);
+    case HAP_OP_ge:
+        return run_binary<ge_op>(x, c);
+    case HAP_OP_logical_and:
+        return run_binary<logical_and_op>(x, c);
+    case HAP_OP_logical_or:
+        return run_binary<logical_or_op>(x, c);
+    }
+    return cuda_fail("not a comparison row");
+}
+
+__global__ void where(int64_t n, view y, const uint8_t *p, view a, view b, spread s, bool ints)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        int64_t at[3];
+        spread_at<3>(s, i, at);
+        bool first = p[at[0]];
+        if (ints)
+            store_int(y, i, first ? load_int(a, at[1]) : load_int(b, at[2]));
+        else
+            store(y, i, first ? load(a, at[1]) : load(b, at[2]));
+    }
+}
+
+CUDA_ROW(where)
+{
+    hap_tensor *y = c->out[0], *p = c->in[0], *a = c->in[1], *b = c->in[2];
+    CUDA_TRY(cuda_want(p, HAP_BOOL, "the condition"));
+    bool floats = cuda_is_float(a->type) && cuda_is_float(b->type) && cuda_is_float(y->type);
+    if (!floats && (a->type != b->type || a->type != y->type))
+        return cuda_fail("not supported: where of types %s and %s", hap_dtype_name(a->type),
+                         hap_dtype_name(b->type));
+    spread s;
+    CUDA_TRY(spread_of(&s, y, 3, c->in));
+    if (y->elements == 0) return NULL;
+    where<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+        y->elements, view_of(y), (const uint8_t *)p->data, view_of(a), view_of(b), s, !floats);
+    return launched();
+}
+
+__global__ void logical_not(int64_t n, uint8_t *y, const uint8_t *x)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+        y[i] = !x[i];
+}
+
+CUDA_ROW(logical_not)
+{
+    CUDA_TRY(cuda_want(c->in[0], HAP_BOOL, "the operand"));
+    CUDA_TRY(cuda_want(c->out[0], HAP_BOOL, "the output"));
+    CUDA_TRY(cuda_same_elements(c));
+    int64_t n = c->out[0]->elements;
+    if (n == 0) return NULL;
+    logical_not<<<blocks_for(n, THREADS), THREADS, 0, x->stream>>>(
+        n, (uint8_t *)c->out[0]->data, (const uint8_t *)c->in[0]->data);
+    return launched();
+}
+
+// --- dropout ---
+
+struct places {
+    int rank;
+    cuda_axis axis[HAP_MAX_RANK];
+    int64_t size[HAP_MAX_RANK]; // local
+};
+
+__global__ void dropout(int64_t n, view y, view x, places at, float p, const cuda_step *now,
+                        int64_t node)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    uint64_t key = random_key(now, node);
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        int64_t rest = i, e = 0, stride = 1;
+        for (int d = at.rank - 1; d >= 0; d--) {
+            int64_t l = rest % at.size[d];
+            rest /= at.size[d];
+            e += axis_global(at.axis[d], l) * stride;
+            stride *= at.axis[d].outer * at.axis[d].block;
+        }
+        store(y, i, load(x, i) * dropout_scale(key, e, p));
+    }
+}
+
+CUDA_ROW(dropout)
+{
+    hap_tensor *y = c->out[0], *a = c->in[0];
+    CUDA_TRY(cuda_want_floats(c));
+    if (!cuda_same_shape(a, y)) return cuda_fail("dropout: shapes differ");
+    if (y->elements == 0) return NULL;
+    places at = {};
+    at.rank = y->rank;
+    for (int d = 0; d < y->rank; d++)
+        at.axis[d] = cuda_axis_of(y, d), at.size[d] = y->local[d];
+    dropout<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+        y->elements, view_of(y), view_of(a), at, (float)c->attr[0].f, x->step, c->attr[1].i);
+    return launched();
+}

@@ -1,0 +1,381 @@
+// Sums over chosen dims and over everything, statistics of rows. Every sum is a fixed tree: the same
+// bits in every run. Threads add in f32 over strides, blocks join in f32 or double.
+
+#include "cuda/cuda_kernels.cuh"
+
+enum { THREADS = 256 };
+
+// --- everything to one number: two launches, a partial sum a block ---
+
+enum { PARTS = 264 };
+
+// F::at(i) is the i-th summand, a double.
+template <class F> __global__ void reduce_parts(int64_t n, F f, double *part)
+{
+    double sum = 0;
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+        sum += f.at(i);
+    sum = over_block<join_sum>(sum);
+    if (threadIdx.x == 0) part[blockIdx.x] = sum;
+}
+
+__global__ void reduce_end(int n, const double *part, view y)
+{
+    double sum = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        sum += part[i];
+    sum = over_block<join_sum>(sum);
+    if (threadIdx.x == 0) store(y, 0, (float)sum);
+}
+
+template <class F> static const char *reduce_all(cuda_context *x, int64_t n, F f, hap_tensor *y)
+{
+    const char *why = NULL;
+    double *part = (double *)cuda_work(x, PARTS * sizeof(double), &why);
+    if (!part) return why;
+    int64_t blocks = ceil_div(n, THREADS * 4);
+    blocks = blocks < 1 ? 1 : blocks > PARTS ? PARTS : blocks;
+    reduce_parts<<<(unsigned)blocks, THREADS, 0, x->stream>>>(n, f, part);
+    reduce_end<<<1, THREADS, 0, x->stream>>>((int)blocks, part, view_of(y));
+    return launched();
+}
+
+struct value_of {
+    view x;
+    __device__ double at(int64_t i) const { return (double)load(x, i); }
+};
+struct square_of {
+    view x;
+    int64_t n;
+    bool vec;
+    __device__ double at(int64_t i) const // 8 elements
+    {
+        float v[8] = {0};
+        if (vec && i * 8 + 8 <= n) {
+            load_vec<8>(x, i * 8, v);
+        } else {
+            for (int k = 0; k < 8; k++)
+                v[k] = i * 8 + k < n ? load(x, i * 8 + k) : 0.0f;
+        }
+        double s = 0;
+        for (int k = 0; k < 8; k++)
+            s += (double)v[k] * (double)v[k];
+        return s;
+    }
+};
+struct nll_of {
+    view max, sum, target;
+    const int64_t *label;
+    int64_t ignore;
+    __device__ double at(int64_t i) const
+    {
+        if (label[i] == ignore) return 0;
+        return (double)load(max, i) + log((double)load(sum, i)) - (double)load(target, i);
+    }
+};
+struct labelled {
+    const int64_t *label;
+    int64_t ignore;
+    __device__ double at(int64_t i) const { return label[i] != ignore; }
+};
+
+CUDA_ROW(sumsq)
+{
+    CUDA_TRY(cuda_want_floats(c));
+    hap_tensor *a = c->in[0];
+    square_of f = {view_of(a), a->elements, aligned(a)};
+    return reduce_all(x, ceil_div(a->elements, 8), f, c->out[0]);
+}
+
+CUDA_ROW(nll_sum)
+{
+    int64_t n = c->in[3] ? c->in[3]->elements : 0;
+    CUDA_TRY(cuda_want(c->in[3], HAP_I64, "the labels"));
+    for (int i = 0; i < 3; i++)
+        if (!cuda_is_float(c->in[i]->type) || c->in[i]->elements != n)
+            return cuda_fail("nll_sum: a statistic does not have one float a label");
+    if (!cuda_is_float(c->out[0]->type)) return cuda_want(c->out[0], HAP_F32, "the output");
+    nll_of f = {view_of(c->in[0]), view_of(c->in[1]), view_of(c->in[2]),
+                (const int64_t *)c->in[3]->data, c->attr[0].i};
+    return reduce_all(x, n, f, c->out[0]);
+}
+
+CUDA_ROW(count)
+{
+    CUDA_TRY(cuda_want(c->in[0], HAP_I64, "the labels"));
+    if (!cuda_is_float(c->out[0]->type)) return cuda_want(c->out[0], HAP_F32, "the output");
+    labelled f = {(const int64_t *)c->in[0]->data, c->attr[0].i};
+    return reduce_all(x, c->in[0]->elements, f, c->out[0]);
+}
+
+// As torch.nn.utils.clip_grad_norm_: min(1, max_norm / (norm + 1e-6)).
+__global__ void clip(view y, view x, double max_norm)
+{
+    double k = max_norm / (sqrt((double)load(x, 0)) + 1e-6);
+    store(y, 0, k > 1 ? 1.0f : (float)k);
+}
+
+CUDA_ROW(clip_scale)
+{
+    CUDA_TRY(cuda_want_floats(c));
+    clip<<<1, 1, 0, x->stream>>>(view_of(c->out[0]), view_of(c->in[0]), c->attr[0].f);
+    return launched();
+}
+
+// --- sums of columns: x is [outer, rows, cols], rows are added ---
+//
+// A block is 32 columns x 8 rows of threads on one tile of columns and one part of the rows; the
+// parts' sums lie in the workspace as [part, outer, cols].
+
+enum { LANES = 8 };
+
+__global__ void column_parts(view x, int64_t rows, int64_t cols, int64_t each, view y, bool last)
+{
+    __shared__ float part[LANES][33];
+    int64_t col = (int64_t)blockIdx.x * 32 + threadIdx.x, outer = blockIdx.z;
+    int64_t r0 = blockIdx.y * each, r1 = r0 + each < rows ? r0 + each : rows;
+    float sum = 0;
+    if (col < cols)
+        for (int64_t r = r0 + threadIdx.y; r < r1; r += LANES)
+            sum += load(x, (outer * rows + r) * cols + col);
+    part[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y != 0 || col >= cols) return;
+    for (int k = 1; k < LANES; k++)
+        sum += part[k][threadIdx.x];
+    int64_t at = last ? outer * cols + col : (blockIdx.y * (int64_t)gridDim.z + outer) * cols + col;
+    store(y, at, sum);
+}
+
+static const char *sum_columns(cuda_context *x, view a, int64_t outer, int64_t rows, int64_t cols,
+                               view y)
+{
+    int64_t tiles = ceil_div(cols, 32), parts = 132 * 8 / (tiles * outer);
+    if (parts > ceil_div(rows, LANES * 4)) parts = ceil_div(rows, LANES * 4);
+    if (parts < 1) parts = 1;
+    int64_t each = ceil_div(rows, parts);
+    parts = ceil_div(rows, each);
+    if (outer > 65535) return cuda_fail("not supported: a sum inside %lld blocks", (long long)outer);
+    dim3 grid((unsigned)tiles, (unsigned)parts, (unsigned)outer), block(32, LANES);
+    if (parts == 1) {
+        column_parts<<<grid, block, 0, x->stream>>>(a, rows, cols, each, y, true);
+        return launched();
+    }
+    const char *why = NULL;
+    float *work = (float *)cuda_work(x, parts * outer * cols * (int64_t)sizeof(float), &why);
+    if (!work) return why;
+    view w = {work, HAP_F32};
+    column_parts<<<grid, block, 0, x->stream>>>(a, rows, cols, each, w, false);
+    dim3 end((unsigned)ceil_div(outer * cols, 32), 1, 1);
+    column_parts<<<end, block, 0, x->stream>>>(w, parts, outer * cols, parts, y, true);
+    return launched();
+}
+
+// --- sums over any dims ---
+
+// Merged dims of x, alternately kept and summed.
+struct sum_shape {
+    int n;
+    int64_t size[HAP_MAX_RANK], stride[HAP_MAX_RANK];
+    bool summed[HAP_MAX_RANK];
+};
+
+static sum_shape sum_shape_of(const hap_tensor *x, hap_ints dims)
+{
+    bool summed[HAP_MAX_RANK] = {false};
+    for (int i = 0; i < dims.n; i++)
+        summed[dims.v[i] < 0 ? dims.v[i] + x->rank : dims.v[i]] = true;
+    sum_shape s = {};
+    for (int d = 0; d < x->rank; d++) {
+        if (x->local[d] == 1) continue;
+        if (s.n > 0 && s.summed[s.n - 1] == summed[d]) {
+            s.size[s.n - 1] *= x->local[d];
+        } else {
+            s.size[s.n] = x->local[d];
+            s.summed[s.n++] = summed[d];
+        }
+    }
+    int64_t stride = 1;
+    for (int k = s.n - 1; k >= 0; k--)
+        s.stride[k] = stride, stride *= s.size[k];
+    return s;
+}
+
+__device__ inline int64_t sum_at(const sum_shape &s, bool summed, int64_t i)
+{
+    int64_t at = 0;
+    for (int k = s.n - 1; k >= 0; k--) {
+        if (s.summed[k] != summed) continue;
+        at += i % s.size[k] * s.stride[k];
+        i /= s.size[k];
+    }
+    return at;
+}
+
+// A block an output.
+__global__ void sum_any(view x, view y, sum_shape s, int64_t n_kept, int64_t n_summed, bool ints)
+{
+    for (int64_t o = blockIdx.x; o < n_kept; o += gridDim.x) {
+        int64_t at = sum_at(s, false, o);
+        if (ints) {
+            long long sum = 0;
+            for (int64_t i = threadIdx.x; i < n_summed; i += blockDim.x)
+                sum += load_int(x, at + sum_at(s, true, i));
+            sum = over_block<join_sum>(sum);
+            if (threadIdx.x == 0) store_int(y, o, sum);
+        } else {
+            float sum = 0;
+            for (int64_t i = threadIdx.x; i < n_summed; i += blockDim.x)
+                sum += load(x, at + sum_at(s, true, i));
+            sum = over_block<join_sum>(sum);
+            if (threadIdx.x == 0) store(y, o, sum);
+        }
+    }
+}
+
+CUDA_ROW(sum)
+{
+    hap_tensor *y = c->out[0], *a = c->in[0];
+    bool ints = a->type == HAP_I64 && y->type == HAP_I64;
+    if (!ints && (!cuda_is_float(a->type) || !cuda_is_float(y->type)))
+        return cuda_fail("not supported: sum of %s to %s", hap_dtype_name(a->type),
+                         hap_dtype_name(y->type));
+    if (y->elements == 0) return NULL;
+    if (a->elements == 0) return cuda_fill(x->stream, y, 0);
+    sum_shape s = sum_shape_of(a, c->attr[0].v);
+    int64_t kept = 1, summed = 1;
+    for (int k = 0; k < s.n; k++)
+        *(s.summed[k] ? &summed : &kept) *= s.size[k];
+    if (kept != y->elements) return cuda_fail("sum: the output has another size");
+    if (!ints && kept == 1) {
+        value_of f = {view_of(a)};
+        return reduce_all(x, a->elements, f, y);
+    }
+    bool columns = s.n >= 2 && s.n <= 3 && !s.summed[s.n - 1];
+    if (!ints && columns && (s.n == 2 || s.size[0] <= 65535))
+        return sum_columns(x, view_of(a), s.n == 3 ? s.size[0] : 1, s.size[s.n - 2], s.size[s.n - 1],
+                           view_of(y));
+    int threads = summed <= 32 ? 32 : summed <= 1024 ? 128 : 512;
+    unsigned blocks = (unsigned)(kept < (1 << 20) ? kept : 1 << 20);
+    sum_any<<<blocks, threads, 0, x->stream>>>(view_of(a), view_of(y), s, kept, summed, ints);
+    return launched();
+}
+
+// --- statistics of rows ---
+
+struct row_args {
+    int64_t rows, cols;
+    view y, x, stat; // stat: of a row, or the second operand of row_dot
+    double n;        // global size of the last dim
+    bool vec;
+};
+
+struct sum_stat {
+    typedef join_sum join;
+    template <int V>
+    __device__ static void add(float &t, const float (&v)[V], const row_args &, int64_t, float)
+    {
+        for (int k = 0; k < V; k++)
+            t += v[k];
+    }
+    __device__ static float of_row(const row_args &, int64_t) { return 0; }
+};
+struct max_stat {
+    typedef join_max join;
+    template <int V>
+    __device__ static void add(float &t, const float (&v)[V], const row_args &, int64_t, float)
+    {
+        for (int k = 0; k < V; k++)
+            t = v[k] > t ? v[k] : t;
+    }
+    __device__ static float of_row(const row_args &, int64_t) { return 0; }
+};
+struct m2_stat {
+    typedef join_sum join;
+    template <int V>
+    __device__ static void add(float &t, const float (&v)[V], const row_args &, int64_t, float mean)
+    {
+        for (int k = 0; k < V; k++)
+            t += (v[k] - mean) * (v[k] - mean);
+    }
+    __device__ static float of_row(const row_args &a, int64_t row)
+    {
+        return (float)((double)load(a.stat, row) / a.n);
+    }
+};
+struct exp_stat {
+    typedef join_sum join;
+    template <int V>
+    __device__ static void add(float &t, const float (&v)[V], const row_args &, int64_t, float max)
+    {
+        for (int k = 0; k < V; k++)
+            t += expf(v[k] - max);
+    }
+    __device__ static float of_row(const row_args &a, int64_t row) { return load(a.stat, row); }
+};
+struct dot_stat {
+    typedef join_sum join;
+    template <int V>
+    __device__ static void add(float &t, const float (&v)[V], const row_args &a, int64_t i, float)
+    {
+        float u[V];
+        load_vec<V>(a.stat, i, u);
+        for (int k = 0; k < V; k++)
+            t += v[k] * u[k];
+    }
+    __device__ static float of_row(const row_args &, int64_t) { return 0; }
+};
+
+template <class S> __global__ void row_stat(row_args a)
+{
+    int64_t row = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
+    bool here = row < a.rows;
+    float t = S::join::template zero<float>(), r = here ? S::of_row(a, row) : 0.0f;
+    if (here)
+        for_row(row * a.cols, a.cols, a.vec, threadIdx.x, blockDim.x,
+                [&](auto w, int64_t i, int64_t) {
+                    constexpr int V = decltype(w)::value;
+                    float v[V];
+                    load_vec<V>(a.x, i, v);
+                    S::template add<V>(t, v, a, i, r);
+                });
+    t = over_block<typename S::join>(t);
+    if (here && threadIdx.x == 0) store(a.y, row, t);
+}
+
+template <class S> static const char *run_stat(cuda_context *x, const row_args &a)
+{
+    dim3 block = a.cols <= 2048 ? dim3(32, 8) : dim3(512, 1);
+    row_stat<S><<<(unsigned)ceil_div(a.rows, block.y), block, 0, x->stream>>>(a);
+    return launched();
+}
+
+CUDA_ROW(row_reduce)
+{
+    CUDA_TRY(cuda_want_floats(c));
+    hap_tensor *a = c->in[0], *y = c->out[0];
+    const hap_tensor *b = cuda_in(c, 1);
+    int last = a->rank - 1;
+    cuda_axis axis = cuda_axis_of(a, last);
+    row_args r = {cuda_entries(a, 0, last), a->local[last],    view_of(y), view_of(a), view_of(b),
+                  (double)cuda_axis_size(&axis), all_aligned(c)};
+    if (y->elements != r.rows ||
+        (b && (c->op == HAP_OP_row_dot ? !cuda_same_shape(a, b) : b->elements != r.rows)))
+        return cuda_fail("a row statistic has %lld entries for %lld rows", (long long)y->elements,
+                         (long long)r.rows);
+    if (r.rows == 0) return NULL;
+    switch ((int)c->op) {
+    case HAP_OP_row_sum:
+        return run_stat<sum_stat>(x, r);
+    case HAP_OP_row_max:
+        return run_stat<max_stat>(x, r);
+    case HAP_OP_row_m2:
+        return run_stat<m2_stat>(x, r);
+    case HAP_OP_row_expsum:
+        return run_stat<exp_stat>(x, r);
+    case HAP_OP_row_dot:
+        return run_stat<dot_stat>(x, r);
+    }
+    return cuda_fail("not a statistic of rows");
+}

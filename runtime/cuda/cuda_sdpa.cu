@@ -1,0 +1,365 @@
+// Attention, forward and backward, on own kernels in f32 arithmetic: what cuDNN does not take (f32,
+// masks, dropout, queries cut by position, wide heads). cpu/ops_sdpa.c states the formulas.
+//
+// A warp works on one query row (forward, dq) or one key row (dk, dv) and walks over the other side
+// in tiles of 32 that its block has in shared memory: lane j scores tile row j, then every lane adds
+// up its own columns (lane, lane + 32, …). Sums have a fixed order: the same bits in every run.
+
+#include "cuda/cuda_kernels.cuh"
+
+enum { WARPS = 8, TILE = 32, MAX_WIDTH = 256, SLOTS = MAX_WIDTH / 32 };
+
+struct attention {
+    int64_t b, hq, hk, q, k, e, d; // local sizes
+    cuda_axis ab, ah, aq;          // of q's dims
+    int64_t n_heads, n_q;          // global
+    view mask;
+    int64_t mask_size[4];
+    bool causal;
+    float scale, dropout;
+    int64_t node;
+    const cuda_step *now;
+};
+
+static const char *attention_of(attention *o, cuda_context *x, const hap_op_call *c,
+                                const hap_tensor *q, const hap_tensor *k, const hap_tensor *v,
+                                const hap_tensor *mask)
+{
+    if (q->rank != 4 || k->rank != 4 || v->rank != 4)
+        return cuda_fail("sdpa: operands of rank 4 are wanted");
+    for (const hap_tensor *t : {q, k, v})
+        if (!cuda_is_float(t->type))
+            return cuda_fail("not supported: sdpa of type %s", hap_dtype_name(t->type));
+    *o = {};
+    o->b = q->local[0], o->hq = q->local[1], o->hk = k->local[1], o->q = q->local[2];
+    o->k = k->local[2], o->e = q->local[3], o->d = v->local[3];
+    o->ab = cuda_axis_of(q, 0), o->ah = cuda_axis_of(q, 1), o->aq = cuda_axis_of(q, 2);
+    o->n_heads = cuda_axis_size(&o->ah), o->n_q = cuda_axis_size(&o->aq);
+    o->mask = view_of(mask);
+    o->causal = c->attr[0].i != 0;
+    o->scale = c->attr[1].f == 0 ? (float)(1 / sqrt((double)o->e)) : (float)c->attr[1].f;
+    o->dropout = (float)c->attr[2].f;
+    o->node = c->attr[3].i;
+    o->now = x->step;
+    bool empty = o->b == 0 || o->hq == 0;
+    if (k->local[0] != o->b || v->local[0] != o->b || v->local[1] != o->hk || v->local[2] != o->k ||
+        k->local[3] != o->e || (!empty && (o->hk == 0 || o->hq % o->hk)))
+        return cuda_fail("sdpa: shapes of q, k and v do not fit");
+    for (int i = 0; i < 4 && mask; i++) {
+        const int64_t full[4] = {o->b, o->hq, o->q, o->k};
+        if (mask->rank != 4 || (mask->local[i] != 1 && mask->local[i] != full[i]))
+            return cuda_fail("sdpa: the mask's dim %d does not broadcast", i);
+        o->mask_size[i] = mask->local[i];
+    }
+    if (mask && !cuda_is_float(mask->type) && mask->type != HAP_BOOL)
+        return cuda_fail("not supported: a mask of type %s", hap_dtype_name(mask->type));
+    if (o->e > MAX_WIDTH || o->d > MAX_WIDTH)
+        return cuda_fail("not supported: heads wider than %d", MAX_WIDTH);
+    return NULL;
+}
+
+// Keys that query row i (local) may see under the causal mask: [0, result).
+__device__ inline int64_t visible(const attention &o, int64_t i)
+{
+    if (!o.causal) return o.k;
+    int64_t g = axis_global(o.aq, i) + 1;
+    return g < o.k ? g : o.k;
+}
+
+// The score of query i and key j from their product: scaled, masked.
+__device__ inline float masked(const attention &o, int64_t b, int64_t h, int64_t i, int64_t j,
+                               float dot)
+{
+    float w = dot * o.scale;
+    if (o.mask.p) {
+        int64_t ib = o.mask_size[0] == 1 ? 0 : b, ih = o.mask_size[1] == 1 ? 0 : h;
+        int64_t iq = o.mask_size[2] == 1 ? 0 : i, ik = o.mask_size[3] == 1 ? 0 : j;
+        int64_t at = ((ib * o.mask_size[1] + ih) * o.mask_size[2] + iq) * o.mask_size[3] + ik;
+        if (o.mask.type != HAP_BOOL)
+            w += load(o.mask, at);
+        else if (!load_int(o.mask, at))
+            w = -INFINITY;
+    }
+    return j < visible(o, i) ? w : -INFINITY;
+}
+
+__device__ inline float kept(const attention &o, uint64_t key, int64_t b, int64_t h, int64_t i,
+                             int64_t j)
+{
+    int64_t e = axis_global(o.ab, b);
+    e = e * o.n_heads + axis_global(o.ah, h);
+    e = e * o.n_q + axis_global(o.aq, i);
+    return dropout_scale(key, e * o.k + j, o.dropout);
+}
+
+// Rows [r0, r0 + 32) of [n, width] to shared memory, zeros beyond n; an odd pitch keeps the columns
+// of different rows in different banks.
+__device__ inline void fetch(float *tile, view x, int64_t base, int64_t r0, int64_t n, int width)
+{
+    int t = threadIdx.y * 32 + threadIdx.x;
+    for (int i = t; i < TILE * width; i += WARPS * 32) {
+        int r = i / width, c = i % width;
+        tile[r * (width | 1) + c] = r0 + r < n ? load(x, base + (r0 + r) * width + c) : 0.0f;
+    }
+}
+
+__device__ inline float dot_of(const float *a, const float *b, int n)
+{
+    float s = 0;
+    for (int i = 0; i < n; i++)
+        s += a[i] * b[i];
+    return s;
+}
+
+// Shared memory: two tiles of 32 rows, then two rows a warp.
+static int shared_bytes(const attention &o)
+{
+    int e = (int)o.e | 1, d = (int)o.d | 1;
+    return (int)sizeof(float) * ((TILE + WARPS) * (e + d));
+}
+
+struct forward_args {
+    view q, k, v, y, lse;
+};
+
+__global__ void forward(attention o, forward_args t)
+{
+    extern __shared__ float shared[];
+    int e = (int)o.e, d = (int)o.d, lane = threadIdx.x;
+    float *tk = shared, *tv = tk + TILE * (e | 1), *own = tv + TILE * (d | 1) + threadIdx.y * (e | 1);
+    int64_t bh = blockIdx.y, b = bh / o.hq, h = bh % o.hq, hk = b * o.hk + h / (o.hq / o.hk);
+    int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.y;
+    bool here = i < o.q;
+    uint64_t key = o.dropout > 0 ? random_key(o.now, o.node) : 0;
+    for (int c = lane; c < e; c += 32)
+        own[c] = here ? load(t.q, (bh * o.q + i) * e + c) : 0.0f;
+    float max = -INFINITY, sum = 0, acc[SLOTS] = {0};
+    for (int64_t j0 = 0; j0 < o.k; j0 += TILE) {
+        __syncthreads();
+        fetch(tk, t.k, hk * o.k * e, j0, o.k, e);
+        fetch(tv, t.v, hk * o.k * d, j0, o.k, d);
+        __syncthreads();
+        if (!here) continue;
+        int64_t j = j0 + lane;
+        float w = j < o.k ? masked(o, b, h, i, j, dot_of(own, tk + lane * (e | 1), e)) : -INFINITY;
+        float top = over_warp<join_max>(w);
+        top = top > max ? top : max;
+        if (isnan(over_warp<join_sum>(j < o.k ? w : 0.0f)) && top == -INFINITY) top = 0;
+        if (top == -INFINITY) continue; // no key so far
+        float old = expf(max - top), p = expf(w - top);
+        sum = sum * old + over_warp<join_sum>(p);
+        max = top;
+        if (o.dropout > 0 && p > 0) p *= kept(o, key, b, h, i, j);
+        for (int s = 0; s < SLOTS; s++)
+            acc[s] *= old;
+        for (int r = 0; r < TILE; r++) {
+            float pr = __shfl_sync(0xFFFFFFFFu, p, r);
+#pragma unroll
+            for (int s = 0; s < SLOTS; s++)
+                if (s * 32 + lane < d) acc[s] += pr * tv[r * (d | 1) + s * 32 + lane];
+        }
+    }
+    if (!here) return;
+    float inv = sum > 0 ? 1.0f / sum : isnan(sum) ? sum : 0.0f;
+#pragma unroll
+    for (int s = 0; s < SLOTS; s++)
+        if (s * 32 + lane < d) store(t.y, (bh * o.q + i) * d + s * 32 + lane, acc[s] * inv);
+    if (lane == 0) store(t.lse, bh * o.q + i, max == -INFINITY ? -INFINITY : max + logf(sum));
+}
+
+static cuda_heads heads_of(const attention &o, hap_dtype type)
+{
+    return {o.b, o.hq, o.hk, o.q, o.k, o.e, o.d, type, o.causal, o.scale};
+}
+
+// cuDNN takes calls without mask and dropout on queries that start at 0, all of one narrow type.
+static bool by_cudnn(const cuda_context *x, const attention &o, const hap_op_call *c, int n_in,
+                     const hap_tensor *q, const hap_tensor *lse)
+{
+    for (int i = 0; i < n_in; i++)
+        if (c->in[i] != lse && (c->in[i]->type != q->type || !aligned(c->in[i]))) return false;
+    for (int i = 0; i < c->n_out; i++)
+        if (c->out[i] != lse && (c->out[i]->type != q->type || !aligned(c->out[i]))) return false;
+    if (o.mask.p || o.dropout > 0 || o.aq.first != 0 || o.aq.outer != 1 || lse->type != HAP_F32)
+        return false;
+    cuda_heads h = heads_of(o, q->type);
+    return cuda_cudnn_usable(x, &h);
+}
+
+CUDA_ROW(sdpa)
+{
+    hap_tensor *q = c->in[0], *k = c->in[1], *v = c->in[2], *y = c->out[0], *lse = c->out[1];
+    attention o;
+    CUDA_TRY(attention_of(&o, x, c, q, k, v, cuda_in(c, 3)));
+    if (!cuda_is_float(y->type) || !cuda_is_float(lse->type) ||
+        y->elements != o.b * o.hq * o.q * o.d || lse->elements != o.b * o.hq * o.q)
+        return cuda_fail("sdpa: the outputs have another type or size");
+    if (lse->elements == 0) return NULL;
+    if (o.k > 0 && by_cudnn(x, o, c, 3, q, lse)) {
+        cuda_heads h = heads_of(o, q->type);
+        return cuda_cudnn_forward(x, &h, q->data, k->data, v->data, y->data, lse->data);
+    }
+    if (o.b * o.hq > 65535) return cuda_fail("not supported: over 65535 heads in a batch");
+    forward_args t = {view_of(q), view_of(k), view_of(v), view_of(y), view_of(lse)};
+    int bytes = shared_bytes(o);
+    CUDA_CALL(cudaFuncSetAttribute(forward, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    forward<<<dim3((unsigned)ceil_div(o.q, WARPS), (unsigned)(o.b * o.hq)), dim3(32, WARPS), bytes,
+              x->stream>>>(o, t);
+    return launched();
+}
+
+struct backward_args {
+    view dy, q, k, v, y, lse, dq, dk, dv;
+    float *dot; // sum over d of dy y, one a query row
+};
+
+__global__ void dots(int64_t rows, int64_t d, backward_args t)
+{
+    int64_t i = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
+    float s = 0;
+    if (i < rows)
+        for (int64_t c = threadIdx.x; c < d; c += 32)
+            s += load(t.dy, i * d + c) * load(t.y, i * d + c);
+    s = over_warp<join_sum>(s);
+    if (i < rows && threadIdx.x == 0) t.dot[i] = s;
+}
+
+// A warp a query row: dq_i = scale sum_j dw_ij k_j.
+__global__ void query_grads(attention o, backward_args t)
+{
+    extern __shared__ float shared[];
+    int e = (int)o.e, d = (int)o.d, lane = threadIdx.x;
+    float *tk = shared, *tv = tk + TILE * (e | 1);
+    float *own_q = tv + TILE * (d | 1) + threadIdx.y * ((e | 1) + (d | 1)), *own_dy = own_q + (e | 1);
+    int64_t bh = blockIdx.y, b = bh / o.hq, h = bh % o.hq, hk = b * o.hk + h / (o.hq / o.hk);
+    int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.y, row = bh * o.q + i;
+    bool here = i < o.q;
+    uint64_t key = o.dropout > 0 ? random_key(o.now, o.node) : 0;
+    for (int c = lane; c < e; c += 32)
+        own_q[c] = here ? load(t.q, row * e + c) : 0.0f;
+    for (int c = lane; c < d; c += 32)
+        own_dy[c] = here ? load(t.dy, row * d + c) : 0.0f;
+    float lse = here ? load(t.lse, row) : 0.0f, dot = here ? t.dot[row] : 0.0f, acc[SLOTS] = {0};
+    bool keyless = lse == -INFINITY; // output 0, no gradient
+    for (int64_t j0 = 0; j0 < o.k; j0 += TILE) {
+        __syncthreads();
+        fetch(tk, t.k, hk * o.k * e, j0, o.k, e);
+        fetch(tv, t.v, hk * o.k * d, j0, o.k, d);
+        __syncthreads();
+        if (!here || keyless) continue;
+        int64_t j = j0 + lane;
+        float dw = 0;
+        if (j < o.k) {
+            float p = expf(masked(o, b, h, i, j, dot_of(own_q, tk + lane * (e | 1), e)) - lse);
+            float dp = dot_of(own_dy, tv + lane * (d | 1), d);
+            if (o.dropout > 0) dp *= kept(o, key, b, h, i, j);
+            dw = p * (dp - dot);
+        }
+        for (int r = 0; r < TILE; r++) {
+            float w = __shfl_sync(0xFFFFFFFFu, dw, r);
+#pragma unroll
+            for (int s = 0; s < SLOTS; s++)
+                if (s * 32 + lane < e) acc[s] += w * tk[r * (e | 1) + s * 32 + lane];
+        }
+    }
+    if (!here) return;
+#pragma unroll
+    for (int s = 0; s < SLOTS; s++)
+        if (s * 32 + lane < e) store(t.dq, row * e + s * 32 + lane, acc[s] * o.scale);
+}
+
+// A warp a key row: dv_j = sum_i z p dy_i, dk_j = scale sum_i dw q_i, over all query heads of the
+// key's head.
+__global__ void key_grads(attention o, backward_args t)
+{
+    extern __shared__ float shared[];
+    int e = (int)o.e, d = (int)o.d, lane = threadIdx.x;
+    float *tq = shared, *tdy = tq + TILE * (e | 1);
+    float *own_k = tdy + TILE * (d | 1) + threadIdx.y * ((e | 1) + (d | 1)), *own_v = own_k + (e | 1);
+    int64_t bh = blockIdx.y, b = bh / o.hk, group = o.hq / o.hk, g = bh % o.hk;
+    int64_t j = (int64_t)blockIdx.x * WARPS + threadIdx.y;
+    bool here = j < o.k;
+    uint64_t key = o.dropout > 0 ? random_key(o.now, o.node) : 0;
+    for (int c = lane; c < e; c += 32)
+        own_k[c] = here ? load(t.k, (bh * o.k + j) * e + c) : 0.0f;
+    for (int c = lane; c < d; c += 32)
+        own_v[c] = here ? load(t.v, (bh * o.k + j) * d + c) : 0.0f;
+    float dk[SLOTS] = {0}, dv[SLOTS] = {0};
+    for (int64_t r = 0; r < group; r++) {
+        int64_t h = g * group + r, qh = b * o.hq + h;
+        for (int64_t i0 = 0; i0 < o.q; i0 += TILE) {
+            __syncthreads();
+            fetch(tq, t.q, qh * o.q * e, i0, o.q, e);
+            fetch(tdy, t.dy, qh * o.q * d, i0, o.q, d);
+            __syncthreads();
+            if (!here) continue;
+            int64_t i = i0 + lane;
+            float p = 0, dw = 0;
+            float lse = i < o.q ? load(t.lse, qh * o.q + i) : -INFINITY;
+            if (lse != -INFINITY) {
+                p = expf(masked(o, b, h, i, j, dot_of(own_k, tq + lane * (e | 1), e)) - lse);
+                float dp = dot_of(own_v, tdy + lane * (d | 1), d);
+                float z = o.dropout > 0 ? kept(o, key, b, h, i, j) : 1.0f;
+                dw = p * (z * dp - t.dot[qh * o.q + i]);
+                p *= z;
+            }
+            for (int k = 0; k < TILE; k++) {
+                float pk = __shfl_sync(0xFFFFFFFFu, p, k), wk = __shfl_sync(0xFFFFFFFFu, dw, k);
+#pragma unroll
+                for (int s = 0; s < SLOTS; s++) {
+                    if (s * 32 + lane < d) dv[s] += pk * tdy[k * (d | 1) + s * 32 + lane];
+                    if (s * 32 + lane < e) dk[s] += wk * tq[k * (e | 1) + s * 32 + lane];
+                }
+            }
+        }
+    }
+    if (!here) return;
+#pragma unroll
+    for (int s = 0; s < SLOTS; s++) {
+        if (s * 32 + lane < d) store(t.dv, (bh * o.k + j) * d + s * 32 + lane, dv[s]);
+        if (s * 32 + lane < e) store(t.dk, (bh * o.k + j) * e + s * 32 + lane, dk[s] * o.scale);
+    }
+}
+
+CUDA_ROW(sdpa_bwd)
+{
+    hap_tensor *dy = c->in[0], *q = c->in[1], *k = c->in[2], *v = c->in[3], *y = c->in[4];
+    hap_tensor *lse = c->in[5], *dq = c->out[0], *dk = c->out[1], *dv = c->out[2];
+    attention o;
+    CUDA_TRY(attention_of(&o, x, c, q, k, v, cuda_in(c, 6)));
+    int64_t n_out = o.b * o.hq * o.q * o.d, rows = o.b * o.hq * o.q;
+    if (dy->elements != n_out || y->elements != n_out || lse->elements != rows ||
+        !cuda_same_shape(dq, q) || !cuda_same_shape(dk, k) || !cuda_same_shape(dv, v))
+        return cuda_fail("sdpa_bwd: shapes do not fit");
+    for (int i = 0; i < 6; i++)
+        if (!cuda_is_float(c->in[i]->type)) return cuda_fail("sdpa_bwd: an operand is no float");
+    for (int i = 0; i < 3; i++)
+        if (!cuda_is_float(c->out[i]->type)) return cuda_fail("sdpa_bwd: an output is no float");
+    if (rows == 0 || o.k == 0) {
+        for (int i = 0; i < 3; i++)
+            CUDA_TRY(cuda_fill(x->stream, c->out[i], 0));
+        return NULL;
+    }
+    if (by_cudnn(x, o, c, 6, q, lse)) {
+        cuda_heads h = heads_of(o, q->type);
+        cuda_head_grads g = {dy->data,  q->data,  k->data,  v->data, y->data,
+                             lse->data, dq->data, dk->data, dv->data};
+        return cuda_cudnn_backward(x, &h, &g);
+    }
+    if (o.b * o.hq > 65535) return cuda_fail("not supported: over 65535 heads in a batch");
+    const char *why = NULL;
+    float *dot = (float *)cuda_work(x, rows * (int64_t)sizeof(float), &why);
+    if (!dot) return why;
+    backward_args t = {view_of(dy),  view_of(q),  view_of(k),  view_of(v),  view_of(y),
+                       view_of(lse), view_of(dq), view_of(dk), view_of(dv), dot};
+    int bytes = shared_bytes(o);
+    CUDA_CALL(cudaFuncSetAttribute(query_grads, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    CUDA_CALL(cudaFuncSetAttribute(key_grads, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    dim3 block(32, WARPS);
+    dots<<<(unsigned)ceil_div(rows, WARPS), block, 0, x->stream>>>(rows, o.d, t);
+    query_grads<<<dim3((unsigned)ceil_div(o.q, WARPS), (unsigned)(o.b * o.hq)), block, bytes,
+                  x->stream>>>(o, t);
+    key_grads<<<dim3((unsigned)ceil_div(o.k, WARPS), (unsigned)(o.b * o.hk)), block, bytes,
+                x->stream>>>(o, t);
+    return launched();
+}

@@ -1,0 +1,301 @@
+// Rows of the op table on a GPU in bf16 and f32 against the CPU kernels, at sizes past vectors, warps
+// and blocks, with odd row lengths and unaligned rows. Small shapes and every cut of them are in
+// op_cuts_test.
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/float16.h"
+#include "cpu/ops_kernels.h"
+#include "tests/support/run_cuda.h"
+
+static const hap_step_state now = {.step = 2, .lr = 0.01, .seed = 7};
+static uint64_t state = 5;
+
+static double uniform(double lo, double hi)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return lo + (hi - lo) * (double)(state >> 11) * 0x1p-53;
+}
+
+static void set(hap_tensor *t, int64_t i, double v)
+{
+    if (t->type == HAP_F32)
+        ((float *)t->data)[i] = (float)v;
+    else if (t->type == HAP_BF16)
+        ((uint16_t *)t->data)[i] = hap_f32_to_bf16((float)v);
+    else if (t->type == HAP_I64)
+        ((int64_t *)t->data)[i] = (int64_t)floor(v);
+    else
+        ((uint8_t *)t->data)[i] = v > 0;
+}
+
+static double get(const hap_tensor *t, int64_t i)
+{
+    if (t->type == HAP_F32) return (double)((const float *)t->data)[i];
+    if (t->type == HAP_BF16) return (double)hap_bf16_to_f32(((const uint16_t *)t->data)[i]);
+    if (t->type == HAP_I64) return (double)((const int64_t *)t->data)[i];
+    return ((const uint8_t *)t->data)[i];
+}
+
+// "b4x768 -1 1": type letter (f f32, h bf16, i i64, b bool), dims, range of the values.
+static hap_tensor *make(const char *text)
+{
+    hap_tensor *t = calloc(1, sizeof *t);
+    char letter = text[0];
+    double lo = -1, hi = 1;
+    const char *p = text + 1;
+    t->type = letter == 'f' ? HAP_F32 : letter == 'h' ? HAP_BF16 : letter == 'i' ? HAP_I64 : HAP_BOOL;
+    t->elements = 1;
+    while (*p && *p != ' ') {
+        char *end;
+        int64_t n = strtoll(p, &end, 10);
+        t->dim[t->rank] = WHOLE(n);
+        t->local[t->rank++] = n;
+        t->elements *= n;
+        p = *end == 'x' ? end + 1 : end;
+    }
+    sscanf(p, "%lf %lf", &lo, &hi);
+    t->bytes = t->elements * hap_dtype_bytes(t->type);
+    t->data = calloc(1, (size_t)t->bytes + 1);
+    for (int64_t i = 0; i < t->elements; i++)
+        set(t, i, uniform(lo, hi));
+    return t;
+}
+
+static hap_tensor *clone(const hap_tensor *t)
+{
+    hap_tensor *c = malloc(sizeof *c);
+    *c = *t;
+    c->data = malloc((size_t)t->bytes + 1);
+    memcpy(c->data, t->data, (size_t)t->bytes);
+    return c;
+}
+
+static double distance(const hap_tensor *a, const hap_tensor *b)
+{
+    double d = 0, n = 0;
+    for (int64_t i = 0; i < a->elements; i++) {
+        double x = get(a, i), y = get(b, i);
+        if (!isfinite(x) || !isfinite(y)) {
+            if (!(isinf(x) && isinf(y) && (x > 0) == (y > 0))) return HUGE_VAL;
+            continue;
+        }
+        d += (x - y) * (x - y), n += y * y;
+    }
+    return n > 0 ? sqrt(d / n) : sqrt(d);
+}
+
+typedef struct spec {
+    hap_op_id op;
+    const char *in[8], *out[4]; // in-place rows: no out, n_written operands are written
+    hap_attr attr[6];
+    int n_written;
+    double limit;
+} spec;
+
+static void run_spec(const spec *s)
+{
+    hap_op_call cpu = {.op = s->op, .n_attr = 6}, gpu;
+    memcpy(cpu.attr, s->attr, sizeof s->attr);
+    for (int i = 0; i < 8 && s->in[i]; i++, cpu.n_in++)
+        cpu.in[i] = s->in[i][0] == '-' ? NULL : make(s->in[i]);
+    if (s->op == HAP_OP_sdpa_bwd) { // y and lse are the forward pass's
+        hap_op_call f = {.op = HAP_OP_sdpa, .n_out = 2, .n_in = 3, .n_attr = 4};
+        f.out[0] = cpu.in[4], f.out[1] = cpu.in[5];
+        for (int i = 0; i < 3; i++)
+            f.in[i] = cpu.in[1 + i];
+        memcpy(f.attr, cpu.attr, sizeof f.attr);
+        ck_assert_ptr_null(hap_cpu_run(&now, &f));
+    }
+    gpu = cpu;
+    for (int i = 0; i < cpu.n_in; i++)
+        gpu.in[i] = cpu.in[i] ? clone(cpu.in[i]) : NULL;
+    for (int i = 0; i < s->n_written; i++)
+        cpu.out[i] = cpu.in[i], gpu.out[i] = gpu.in[i], cpu.n_out++;
+    for (int i = 0; i < 4 && s->out[i]; i++, cpu.n_out++) {
+        cpu.out[i] = make(s->out[i]);
+        gpu.out[i] = clone(cpu.out[i]);
+        memset(gpu.out[i]->data, 0x7B, (size_t)gpu.out[i]->bytes);
+    }
+    gpu.n_out = cpu.n_out;
+    const char *why = hap_cpu_run(&now, &cpu);
+    ck_assert_msg(!why, "%s on the CPU: %s", hap_op_names[s->op], why);
+    why = test_cuda_run(&now, &gpu);
+    ck_assert_msg(!why, "%s %s: %s", hap_op_names[s->op], s->in[0] ? s->in[0] : "", why);
+    for (int i = 0; i < cpu.n_out; i++) {
+        double d = distance(gpu.out[i], cpu.out[i]);
+        if (getenv("VERBOSE"))
+            printf("%-18s %-22s output %d off by %.2e of %.0e\n", hap_op_names[s->op],
+                   s->in[0] ? s->in[0] : "", i, d, s->limit);
+        ck_assert_msg(d <= s->limit, "%s %s: output %d is off by %.3g of %.3g", hap_op_names[s->op],
+                      s->in[0], i, d, s->limit);
+    }
+    for (int i = 0; i < cpu.n_in; i++) {
+        if (!cpu.in[i]) continue;
+        free(cpu.in[i]->data), free(cpu.in[i]);
+        free(gpu.in[i]->data), free(gpu.in[i]);
+    }
+    for (int i = s->n_written; i < cpu.n_out; i++) {
+        free(cpu.out[i]->data), free(cpu.out[i]);
+        free(gpu.out[i]->data), free(gpu.out[i]);
+    }
+}
+
+#define I(k) {.i = (k)}
+#define F(x) {.f = (x)}
+#define L(...)                                                                                     \
+    {                                                                                              \
+        .v = HAP_INTS(__VA_ARGS__)                                                                 \
+    }
+#define SDPA(c) {I(c), F(0), F(0), I(0)}
+// Rounding to bf16 at other places of a sum moves results by a unit in the last place: 2^-8.
+#define NARROW 3e-3
+#define EXACT  1e-6
+
+static const spec specs[] = {
+    {HAP_OP_linear, {"h96x64", "h64x129", "h129"}, {"h96x129"}, {I(0)}, 0, NARROW},
+    {HAP_OP_linear, {"h2x128x768", "h768x2304", "h2304"}, {"h2x128x2304"}, {I(0)}, 0, NARROW},
+    {HAP_OP_linear, {"h256x768", "h1003x768"}, {"h256x1003"}, {I(1)}, 0, NARROW},
+    {HAP_OP_linear, {"h64x1003", "h1003x256"}, {"h64x256"}, {I(0)}, 0, NARROW},
+    {HAP_OP_linear, {"f128x320", "f320x77", "f77"}, {"f128x77"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_linear, {"f128x320", "f77x320", "f77"}, {"f128x77"}, {I(1)}, 0, 1e-5},
+    {HAP_OP_linear_dw, {"h4x100x320", "h4x100x200"}, {"f320x200"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_linear_dw, {"h400x1003", "h400x64"}, {"f1003x64"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_linear_dw, {"f400x33", "f400x64"}, {"f33x64"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_matmul, {"h3x4x40x64", "h3x4x64x56"}, {"h3x4x40x56"}, {I(0)}, 0, NARROW},
+    {HAP_OP_matmul, {"h3x4x40x64", "h4x56x64"}, {"h3x4x40x56"}, {I(1)}, 0, NARROW},
+    {HAP_OP_matmul, {"f3x4x64x40", "f3x1x64x57"}, {"f3x4x40x57"}, {I(2)}, 0, 1e-5},
+    {HAP_OP_matmul, {"f5x40x64", "f64x57"}, {"f5x40x57"}, {I(0)}, 0, 1e-5},
+
+    {HAP_OP_sdpa, {"h2x3x128x64", "h2x3x128x64", "h2x3x128x64"}, {"h2x3x128x64", "f2x3x128"}, SDPA(1), 0, NARROW},
+    {HAP_OP_sdpa, {"h2x3x200x64", "h2x3x200x64", "h2x3x200x64"}, {"h2x3x200x64", "f2x3x200"}, SDPA(0), 0, NARROW},
+    {HAP_OP_sdpa, {"h2x4x96x128", "h2x2x160x128", "h2x2x160x128"}, {"h2x4x96x128", "f2x4x96"}, SDPA(0), 0, NARROW},
+    {HAP_OP_sdpa, {"f2x4x75x40", "f2x2x75x40", "f2x2x75x24"}, {"f2x4x75x24", "f2x4x75"}, SDPA(1), 0, 1e-5},
+    {HAP_OP_sdpa, {"f2x2x50x64", "f2x2x70x64", "f2x2x70x64", "f2x1x1x70 -3 0"}, {"f2x2x50x64", "f2x2x50"}, SDPA(0), 0, 1e-5},
+    {HAP_OP_sdpa, {"f2x2x50x64", "f2x2x70x64", "f2x2x70x64"}, {"f2x2x50x64", "f2x2x50"}, {I(0), F(0), F(0.2), I(9)}, 0, 1e-5},
+    {HAP_OP_sdpa_bwd, {"h2x3x128x64", "h2x3x128x64", "h2x3x128x64", "h2x3x128x64", "h2x3x128x64", "f2x3x128"},
+     {"h2x3x128x64", "h2x3x128x64", "h2x3x128x64"}, SDPA(1), 0, 1e-2},
+    {HAP_OP_sdpa_bwd, {"h2x4x160x64", "h2x4x160x64", "h2x2x160x64", "h2x2x160x64", "h2x4x160x64", "f2x4x160"},
+     {"h2x4x160x64", "h2x2x160x64", "h2x2x160x64"}, SDPA(0), 0, 1e-2},
+    {HAP_OP_sdpa_bwd, {"f2x4x75x24", "f2x4x75x40", "f2x2x75x40", "f2x2x75x24", "f2x4x75x24", "f2x4x75"},
+     {"f2x4x75x40", "f2x2x75x40", "f2x2x75x24"}, SDPA(1), 0, 1e-5},
+    {HAP_OP_sdpa_bwd, {"f2x2x50x64", "f2x2x50x64", "f2x2x70x64", "f2x2x70x64", "f2x2x50x64", "f2x2x50"},
+     {"f2x2x50x64", "f2x2x70x64", "f2x2x70x64"}, {I(0), F(0), F(0.2), I(9)}, 0, 1e-5},
+
+    {HAP_OP_row_sum, {"h37x768"}, {"f37"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_row_sum, {"f9x50257"}, {"f9"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_row_max, {"h9x50257"}, {"f9"}, {I(0)}, 0, 0},
+    {HAP_OP_row_max, {"f300x1003"}, {"f300"}, {I(0)}, 0, 0},
+    {HAP_OP_row_m2, {"f37x768", "f37"}, {"f37"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_row_m2, {"h37x3001", "f37"}, {"f37"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_row_expsum, {"h9x50257", "f9 1 2"}, {"f9"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_row_dot, {"h37x1003", "h37x1003"}, {"f37"}, {I(0)}, 0, 1e-4},
+    {HAP_OP_softmax_apply, {"h300x1003", "f300 1 2", "f300 500 900"}, {"h300x1003"}, {I(0)}, 0, NARROW},
+    {HAP_OP_softmax_bwd, {"f300x1003", "f300x1003", "f300"}, {"f300x1003"}, {I(0)}, 0, EXACT},
+    {HAP_OP_log_softmax_apply, {"f30x5001", "f30 1 2", "f30 500 900"}, {"f30x5001"}, {I(0)}, 0, EXACT},
+    {HAP_OP_log_softmax_bwd, {"f30x5001", "f30x5001", "f30"}, {"f30x5001"}, {I(0)}, 0, EXACT},
+    {HAP_OP_target_logit, {"h300x1003", "i300 0 1003"}, {"f300"}, {I(-100)}, 0, 0},
+    {HAP_OP_nll_sum, {"f30000", "f30000 500 900", "f30000", "i30000 0 9"}, {"f"}, {I(5)}, 0, 1e-6},
+    {HAP_OP_count, {"i30000 0 9"}, {"f"}, {I(5)}, 0, 0},
+    {HAP_OP_ce_bwd, {"h300x1003", "f300 1 2", "f300 500 900", "i300 0 1003", "f"}, {"h300x1003"}, {I(7)}, 0, NARROW},
+    {HAP_OP_ce_bwd, {"f5x50257", "f5 1 2", "f5 500 900", "i5 0 50257", "f"}, {"f5x50257"}, {I(7)}, 0, 1e-5},
+    {HAP_OP_norm_apply, {"f300x768", "f300", "f300 500 900", "f768", "f768"}, {"f300x768"}, {F(1e-5)}, 0, EXACT},
+    {HAP_OP_norm_apply, {"h300x1003", "f300", "f300 500 900", "f1003", "f1003"}, {"h300x1003"}, {F(1e-5)}, 0, NARROW},
+    {HAP_OP_norm_apply, {"f7x5001", "f7", "f7 500 900", "-", "f5001"}, {"f7x5001"}, {F(1e-5)}, 0, EXACT},
+    {HAP_OP_norm_bwd_stats, {"h300x768", "f300x768", "f300", "f300 500 900", "f768"}, {"f300", "f300"}, {F(1e-5)}, 0, 1e-5},
+    {HAP_OP_norm_bwd, {"f300x768", "f300x768", "f300", "f300 500 900", "f300", "f300", "f768"}, {"f300x768"}, {F(1e-5)}, 0, EXACT},
+    {HAP_OP_norm_bwd, {"f7x5001", "f7x5001", "f7", "f7 500 900", "f7", "f7", "f5001"}, {"f7x5001"}, {F(1e-5)}, 0, EXACT},
+    {HAP_OP_norm_bwd_params, {"f4000x768", "f4000x768", "f4000", "f4000 500 900"}, {"f768", "f768"}, {F(1e-5)}, 0, 1e-5},
+    {HAP_OP_norm_bwd_params, {"h33x1003", "f33x1003", "f33", "f33 500 900"}, {"f1003", "f1003"}, {F(1e-5)}, 0, 1e-5},
+
+    {HAP_OP_gelu, {"h7x1003 -6 6"}, {"h7x1003"}, {I(1)}, 0, NARROW},
+    {HAP_OP_gelu, {"f64x1000 -6 6"}, {"f64x1000"}, {I(1)}, 0, EXACT},
+    {HAP_OP_gelu, {"f64x1000 -6 6"}, {"f64x1000"}, {I(0)}, 0, EXACT},
+    {HAP_OP_gelu_bwd, {"f64x1000", "f64x1000 -6 6"}, {"f64x1000"}, {I(1)}, 0, 3e-6},
+    {HAP_OP_gelu_bwd, {"h64x1000", "h64x1000 -6 6"}, {"h64x1000"}, {I(0)}, 0, NARROW},
+    {HAP_OP_silu, {"f1003 -30 30"}, {"f1003"}, {I(0)}, 0, EXACT},
+    {HAP_OP_tanh, {"f1003 -12 12"}, {"f1003"}, {I(0)}, 0, EXACT},
+    {HAP_OP_exp, {"h1003"}, {"h1003"}, {I(0)}, 0, NARROW},
+    {HAP_OP_pow_scalar, {"f1003 0.5 2"}, {"f1003"}, {F(1.7)}, 0, EXACT},
+    {HAP_OP_cast, {"f1003"}, {"h1003"}, {I(HAP_BF16)}, 0, 0},
+    {HAP_OP_cast, {"h64x80"}, {"f64x80"}, {I(HAP_F32)}, 0, 0},
+    {HAP_OP_cast, {"i1003 -9 9"}, {"f1003"}, {I(HAP_F32)}, 0, 0},
+    {HAP_OP_dropout, {"f13x7x31"}, {"f13x7x31"}, {F(0.3), I(4)}, 0, EXACT},
+    {HAP_OP_add, {"f4x100x768", "f100x768"}, {"f4x100x768"}, {I(0)}, 0, 0},
+    {HAP_OP_add, {"h4x100x768", "h768"}, {"h4x100x768"}, {I(0)}, 0, 0},
+    {HAP_OP_mul, {"f4x100x33", "f4x100x1"}, {"f4x100x33"}, {I(0)}, 0, 0},
+    {HAP_OP_div, {"f4x100x64", "f4x1x1 1 2"}, {"f4x100x64"}, {I(0)}, 0, EXACT},
+    {HAP_OP_where, {"b4x1x64", "f4x10x64", "f1"}, {"f4x10x64"}, {I(0)}, 0, 0},
+    {HAP_OP_lt, {"f4x100", "f100"}, {"b4x100"}, {I(0)}, 0, 0},
+
+    {HAP_OP_sum, {"h4x1000x2304"}, {"f2304"}, {L(0, 1), I(0)}, 0, 1e-4},
+    {HAP_OP_sum, {"f3x1000x70"}, {"f3x70"}, {L(1), I(0)}, 0, 1e-4},
+    {HAP_OP_sum, {"f300x70x9"}, {"f300x70"}, {L(2), I(0)}, 0, 1e-5},
+    {HAP_OP_sum, {"f30x7x90x2"}, {"f7x2"}, {L(0, 2), I(0)}, 0, 1e-4},
+    {HAP_OP_sum, {"f300x700"}, {"f"}, {L(0, 1), I(0)}, 0, 1e-4},
+    {HAP_OP_sumsq, {"f300x701"}, {"f"}, {I(0)}, 0, 1e-6},
+    {HAP_OP_sumsq, {"h300x701"}, {"f"}, {I(0)}, 0, 1e-6},
+    {HAP_OP_clip_scale, {"f 400 500"}, {"f"}, {F(1)}, 0, 1e-6},
+
+    {HAP_OP_embedding, {"h500x768", "i4x100 0 500"}, {"h4x100x768"}, {I(0)}, 0, 0},
+    {HAP_OP_embedding, {"f500x33", "i400 0 500"}, {"f400x33"}, {I(0)}, 0, 0},
+    {HAP_OP_embedding_bwd, {"f4x1000x96", "i4x1000 0 700"}, {"f700x96"}, {I(700)}, 0, 1e-6},
+    {HAP_OP_embedding_bwd, {"f8000x40", "i8000 0 2"}, {"f2x40"}, {I(2)}, 0, 1e-4},
+    {HAP_OP_embedding_bwd, {"h300x40", "i300 0 70000"}, {"f70000x40"}, {I(70000)}, 0, 1e-6},
+
+    {HAP_OP_transpose, {"h4x100x12x64"}, {"h4x12x100x64"}, {L(0, 2, 1, 3)}, 0, 0},
+    {HAP_OP_transpose, {"f70x130"}, {"f130x70"}, {L(1, 0)}, 0, 0},
+    {HAP_OP_split, {"h4x100x2304"}, {"h4x100x768", "h4x100x768", "h4x100x768"}, {I(2), L(768, 768, 768)}, 0, 0},
+    {HAP_OP_split, {"f4x33"}, {"f4x11", "f4x22"}, {I(1), L(11, 22)}, 0, 0},
+    {HAP_OP_concat, {"h4x100x768", "h4x100x768", "h4x100x768"}, {"h4x100x2304"}, {I(2)}, 0, 0},
+    {HAP_OP_concat, {"f4x3x5", "f4x1x5"}, {"f4x4x5"}, {I(1)}, 0, 0},
+    {HAP_OP_slice, {"i32x1025 0 99"}, {"i32x1024"}, {I(1), I(1), I(1025)}, 0, 0},
+    {HAP_OP_pad, {"i32x1023 0 99"}, {"i32x1024"}, {I(1), I(0), I(1), F(-100)}, 0, 0},
+    {HAP_OP_expand, {"f1x100x1"}, {"f7x100x30"}, {L(7, 100, 30)}, 0, 0},
+    {HAP_OP_full, {NULL}, {"f7x100"}, {L(7, 100), F(2.5), I(0)}, 0, 0},
+
+    {HAP_OP_adam, {"f70x101", "f70x101", "f70x101 0 1", "f70x101", "f 0.5 1"}, {NULL},
+     {F(1), F(0.9), F(0.95), F(1e-8), F(0.1), I(1)}, 3, 1e-6},
+    {HAP_OP_adam, {"f7000", "f7000", "f7000 0 1", "h7000"}, {NULL},
+     {F(1), F(0.9), F(0.95), F(1e-8), F(0.1), I(0)}, 3, 1e-6},
+    {HAP_OP_momentum, {"f7001", "f7001", "f7001"}, {NULL}, {F(1), F(0.9), I(1), F(0.1)}, 2, 1e-6},
+    {HAP_OP_sgd, {"f7001", "h7001"}, {NULL}, {F(1), F(0.1)}, 1, 1e-6},
+};
+
+START_TEST(rows_agree_with_the_cpu)
+{
+    run_spec(&specs[_i]);
+}
+END_TEST
+
+START_TEST(an_index_outside_is_said)
+{
+    hap_op_call c = {.op = HAP_OP_embedding, .n_out = 1, .n_in = 2};
+    c.in[0] = make("f10x8");
+    c.in[1] = make("i5 0 10");
+    c.out[0] = make("f5x8");
+    ((int64_t *)c.in[1]->data)[3] = 10;
+    const char *why = test_cuda_run(&now, &c);
+    ck_assert_ptr_nonnull(why);
+    ck_assert_str_eq(why, "embedding: index 10 lies outside [0, 10)");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ops_bf16_cuda");
+    TCase *t = tcase_create("rows");
+    tcase_add_loop_test(t, rows_agree_with_the_cpu, 0, (int)(sizeof specs / sizeof *specs));
+    tcase_add_test(t, an_index_outside_is_said);
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_set_fork_status(sr, CK_NOFORK); // CUDA does not survive a fork
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed;
+}
