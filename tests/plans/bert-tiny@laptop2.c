@@ -3,128 +3,130 @@
 //   hapc examples/bert-tiny/graph.json clusters/laptop2.yaml -o bert-tiny@laptop2 -q
 //
 //   classes     cpu4 {0}  cpu3 {1}
-//   predicted   4.58 ms/step = 4.53 ms compute and idle + 0.444 ms communication - 0.395 ms hidden;
+//   predicted   4.58 ms/step = 4.53 ms compute and idle + 0.443 ms communication - 0.395 ms hidden;
 //               by datasheet formulas
-//   memory      4.59 MiB / 3.54 MiB    graph 5ffbb2b756fd80f4    cluster 8851bf650c8a0795
+//   memory      3.45 MiB / 2.47 MiB    graph 5ffbb2b756fd80f4    cluster 8851bf650c8a0795
 //   strategy    auto
 
 #include "hap/runtime.h"
 
-// 4 cut 0.500 0.500 over axis 0 (even).
-static const int64_t heads[2] = {2, 2};
-
 // 8 cut 0.625 0.375 over axis 0 (compute).
 static const int64_t rows[2] = {5, 3};
 
-// 199 cut 0.739 0.261 over axis 0 (compute).
-static const int64_t vocab[2] = {147, 52};
+// 199 cut 0.769 0.231 over axis 0 (compute).
+static const int64_t vocab[2] = {153, 46};
 
-// 64 cut 0.594 0.406 over axis 0 (compute).
-static const int64_t cut_64[2] = {38, 26};
+// 64 cut 0.578 0.422 over axis 0 (compute).
+static const int64_t cut_64[2] = {37, 27};
+
+// 4 cut 0.500 0.500 over axis 0 (compute).
+static const int64_t heads[2] = {2, 2};
 
 // 192 cut 0.573 0.427 over axis 0 (compute).
 static const int64_t cut_192[2] = {110, 82};
 
-// Byte offsets in the symmetric segment: what crosses the wire, the same on every rank.
-static const int64_t at_491520[2] = {491520, 491520}, at_0[2] = {0, 0};
-static const int64_t at_49152[2] = {49152, 49152}, at_98304[2] = {98304, 98304};
-static const int64_t at_147456[2] = {147456, 147456}, at_196608[2] = {196608, 196608};
-static const int64_t at_344064[2] = {344064, 344064}, at_544768[2] = {544768, 544768};
-static const int64_t at_561152[2] = {561152, 561152}, at_1105920[2] = {1105920, 1105920};
-static const int64_t at_1355776[2] = {1355776, 1355776}, at_1748992[2] = {1748992, 1748992};
-static const int64_t at_1757184[2] = {1757184, 1757184}, at_1753088[2] = {1753088, 1753088};
-static const int64_t at_1585152[2] = {1585152, 1585152}, at_1601536[2] = {1601536, 1601536};
-static const int64_t at_1613824[2] = {1613824, 1613824}, at_1761280[2] = {1761280, 1761280};
-static const int64_t at_1638400[2] = {1638400, 1638400}, at_1626112[2] = {1626112, 1626112};
-static const int64_t at_856064[2] = {856064, 856064}, at_1650688[2] = {1650688, 1650688};
-static const int64_t at_708608[2] = {708608, 708608}, at_954368[2] = {954368, 954368};
-static const int64_t at_1662976[2] = {1662976, 1662976}, at_1687552[2] = {1687552, 1687552};
-static const int64_t at_1675264[2] = {1675264, 1675264}, at_1159168[2] = {1159168, 1159168};
-static const int64_t at_1437696[2] = {1437696, 1437696}, at_1474560[2] = {1474560, 1474560};
-static const int64_t at_1699840[2] = {1699840, 1699840}, at_1208320[2] = {1208320, 1208320};
-static const int64_t at_1511424[2] = {1511424, 1511424}, at_1712128[2] = {1712128, 1712128};
-static const int64_t at_1257472[2] = {1257472, 1257472}, at_1536000[2] = {1536000, 1536000};
-static const int64_t at_1724416[2] = {1724416, 1724416}, at_1306624[2] = {1306624, 1306624};
-static const int64_t at_1560576[2] = {1560576, 1560576}, at_1736704[2] = {1736704, 1736704};
-static const int64_t at_1396736[2] = {1396736, 1396736}, at_1040384[2] = {1040384, 1040384};
-static const int64_t at_1769472[2] = {1769472, 1769472}, at_1765376[2] = {1765376, 1765376};
-static const int64_t at_1126400[2] = {1126400, 1126400}, at_1282048[2] = {1282048, 1282048};
-
 // Byte offsets in the local segment, by class {cpu4, cpu3}.
-static const int64_t at_3027456[2] = {3027456, 1922560}, at_1736192[2] = {1736192, 1153280};
-static const int64_t at_577536[2] = {577536, 460800}, at_578048[2] = {578048, 461312};
-static const int64_t at_586240[2] = {586240, 469504}, at_586496[2] = {586496, 469760};
-static const int64_t at_768[2] = {768, 768}, at_1536[2] = {1536, 1536}, at_2304[2] = {2304, 2304};
-static const int64_t at_3072[2] = {3072, 3072}, at_3840[2] = {3840, 3840};
-static const int64_t at_4608[2] = {4608, 4608}, at_6912[2] = {6912, 6912};
-static const int64_t at_7680[2] = {7680, 7680}, at_8448[2] = {8448, 8448};
-static const int64_t at_586752[2] = {586752, 470016}, at_587008[2] = {587008, 470272};
-static const int64_t at_587264[2] = {587264, 470528}, at_587520[2] = {587520, 470784};
-static const int64_t at_588544[2] = {588544, 471808}, at_590592[2] = {590592, 473856};
-static const int64_t at_590848[2] = {590848, 474112}, at_628480[2] = {628480, 487424};
-static const int64_t at_666112[2] = {666112, 500736}, at_666624[2] = {666624, 501248};
-static const int64_t at_667136[2] = {667136, 501760}, at_675328[2] = {675328, 509952};
-static const int64_t at_683520[2] = {683520, 518144}, at_683776[2] = {683776, 518400};
-static const int64_t at_684032[2] = {684032, 518656}, at_684288[2] = {684288, 518912};
-static const int64_t at_9216[2] = {9216, 9216}, at_33792[2] = {33792, 33792};
-static const int64_t at_58368[2] = {58368, 58368}, at_59136[2] = {59136, 59136};
-static const int64_t at_59904[2] = {59904, 59904}, at_84480[2] = {84480, 84480};
-static const int64_t at_109056[2] = {109056, 109056}, at_109824[2] = {109824, 109824};
-static const int64_t at_110592[2] = {110592, 110592}, at_135168[2] = {135168, 135168};
-static const int64_t at_159744[2] = {159744, 159744}, at_160512[2] = {160512, 160512};
-static const int64_t at_161280[2] = {161280, 161280}, at_190464[2] = {190464, 181248};
-static const int64_t at_219648[2] = {219648, 201216}, at_220416[2] = {220416, 201984};
-static const int64_t at_221184[2] = {221184, 202752}, at_221952[2] = {221952, 203520};
-static const int64_t at_222720[2] = {222720, 204288}, at_223488[2] = {223488, 205056};
-static const int64_t at_224256[2] = {224256, 205824}, at_308736[2] = {308736, 268800};
-static const int64_t at_393216[2] = {393216, 331776}, at_395520[2] = {395520, 334080};
-static const int64_t at_397824[2] = {397824, 336384}, at_485376[2] = {485376, 396288};
-static const int64_t at_572928[2] = {572928, 456192}, at_573696[2] = {573696, 456960};
-static const int64_t at_574464[2] = {574464, 457728}, at_575232[2] = {575232, 458496};
-static const int64_t at_576000[2] = {576000, 459264}, at_576768[2] = {576768, 460032};
-static const int64_t at_684544[2] = {684544, 519168}, at_694272[2] = {694272, 525824};
-static const int64_t at_704000[2] = {704000, 532480}, at_704256[2] = {704256, 532736};
-static const int64_t at_704512[2] = {704512, 532992}, at_704768[2] = {704768, 533248};
-static const int64_t at_705024[2] = {705024, 533504}, at_705280[2] = {705280, 533760};
-static const int64_t at_705536[2] = {705536, 534016}, at_706560[2] = {706560, 535040};
-static const int64_t at_2887680[2] = {2887680, 1844224}, at_2846720[2] = {2846720, 1819648};
-static const int64_t at_707584[2] = {707584, 536064}, at_3030784[2] = {3030784, 1931520};
-static const int64_t at_3031552[2] = {3031552, 1932032}, at_1444864[2] = {1444864, 978432};
-static const int64_t at_2068480[2] = {2068480, 1352704}, at_1863680[2] = {1863680, 1229824};
-static const int64_t at_2191360[2] = {2191360, 1426432}, at_1986560[2] = {1986560, 1303552};
-static const int64_t at_2314240[2] = {2314240, 1500160}, at_2109440[2] = {2109440, 1377280};
-static const int64_t at_2232320[2] = {2232320, 1451008}, at_3010560[2] = {3010560, 1917952};
-static const int64_t at_2355200[2] = {2355200, 1524736}, at_2478080[2] = {2478080, 1598464};
-static const int64_t at_3018240[2] = {3018240, 1924608}, at_3020544[2] = {3020544, 1926144};
-static const int64_t at_2600960[2] = {2600960, 1672192}, at_1076224[2] = {1076224, 757248};
-static const int64_t at_2723840[2] = {2723840, 1745920}, at_3022848[2] = {3022848, 1927680};
-static const int64_t at_3025152[2] = {3025152, 1929216}, at_2928640[2] = {2928640, 1868800};
-static const int64_t at_3032320[2] = {3032320, 1932544}, at_3033088[2] = {3033088, 1933056};
-static const int64_t at_2969600[2] = {2969600, 1893376}, at_1608704[2] = {1608704, 1076736};
-static const int64_t at_3033856[2] = {3033856, 1933568}, at_3034624[2] = {3034624, 1934080};
-static const int64_t at_1738240[2] = {1738240, 1155328}, at_3029504[2] = {3029504, 1930752};
-static const int64_t at_3035392[2] = {3035392, 1934592}, at_3029760[2] = {3029760, 1931008};
-static const int64_t at_3035648[2] = {3035648, 1934848}, at_1649664[2] = {1649664, 1101312};
-static const int64_t at_1690624[2] = {1690624, 1125888}, at_1567744[2] = {1567744, 1052160};
-static const int64_t at_1321984[2] = {1321984, 904704}, at_2805760[2] = {2805760, 1795072};
-static const int64_t at_3024384[2] = {3024384, 1928704}, at_3026688[2] = {3026688, 1930240};
-static const int64_t at_2560000[2] = {2560000, 1647616}, at_2437120[2] = {2437120, 1573888};
-static const int64_t at_2682880[2] = {2682880, 1721344}, at_1945600[2] = {1945600, 1278976};
-static const int64_t at_3029504_2[2] = {3029504, 1924608}, at_2887680_2[2] = {2887680, 1925120};
-static const int64_t at_782848[2] = {782848, 562688}, at_791040[2] = {791040, 570880};
-static const int64_t at_745216[2] = {745216, 549376};
+static const int64_t at_3584512[2] = {3584512, 2454528}, at_2291456[2] = {2291456, 1764864};
+static const int64_t at_1062912[2] = {1062912, 958464}, at_1113856[2] = {1113856, 1009408};
+static const int64_t at_1114368[2] = {1114368, 1009920}, at_1122560[2] = {1122560, 1018112};
+static const int64_t at_1122816[2] = {1122816, 1018368}, at_0[2] = {0, 0};
+static const int64_t at_49152[2] = {49152, 49152}, at_49920[2] = {49920, 49920};
+static const int64_t at_99072[2] = {99072, 99072}, at_99840[2] = {99840, 99840};
+static const int64_t at_148992[2] = {148992, 148992}, at_149760[2] = {149760, 149760};
+static const int64_t at_198912[2] = {198912, 198912}, at_199680[2] = {199680, 199680};
+static const int64_t at_200448[2] = {200448, 200448}, at_201216[2] = {201216, 201216};
+static const int64_t at_348672[2] = {348672, 348672}, at_350976[2] = {350976, 350976};
+static const int64_t at_498432[2] = {498432, 498432}, at_499200[2] = {499200, 499200};
+static const int64_t at_499968[2] = {499968, 499968}, at_1123072[2] = {1123072, 1018624};
+static const int64_t at_1139456[2] = {1139456, 1035008}, at_1139712[2] = {1139712, 1035264};
+static const int64_t at_1139968[2] = {1139968, 1035520}, at_1140224[2] = {1140224, 1035776};
+static const int64_t at_1141248[2] = {1141248, 1036800}, at_1143296[2] = {1143296, 1038848};
+static const int64_t at_1143552[2] = {1143552, 1039104}, at_1182720[2] = {1182720, 1050880};
+static const int64_t at_1221888[2] = {1221888, 1062656}, at_1222400[2] = {1222400, 1063168};
+static const int64_t at_1222912[2] = {1222912, 1063680}, at_1231104[2] = {1231104, 1071872};
+static const int64_t at_1239296[2] = {1239296, 1080064}, at_1239552[2] = {1239552, 1080320};
+static const int64_t at_1239808[2] = {1239808, 1080576}, at_1240064[2] = {1240064, 1080832};
+static const int64_t at_500736[2] = {500736, 500736}, at_525312[2] = {525312, 525312};
+static const int64_t at_549888[2] = {549888, 549888}, at_550656[2] = {550656, 550656};
+static const int64_t at_551424[2] = {551424, 551424}, at_576000[2] = {576000, 576000};
+static const int64_t at_600576[2] = {600576, 600576}, at_601344[2] = {601344, 601344};
+static const int64_t at_602112[2] = {602112, 602112}, at_626688[2] = {626688, 626688};
+static const int64_t at_651264[2] = {651264, 651264}, at_652032[2] = {652032, 652032};
+static const int64_t at_652800[2] = {652800, 652800}, at_681216[2] = {681216, 673536};
+static const int64_t at_709632[2] = {709632, 694272}, at_710400[2] = {710400, 695040};
+static const int64_t at_711168[2] = {711168, 695808}, at_711936[2] = {711936, 696576};
+static const int64_t at_712704[2] = {712704, 697344}, at_713472[2] = {713472, 698112};
+static const int64_t at_714240[2] = {714240, 698880}, at_798720[2] = {798720, 761856};
+static const int64_t at_883200[2] = {883200, 824832}, at_885504[2] = {885504, 827136};
+static const int64_t at_887808[2] = {887808, 829440}, at_973056[2] = {973056, 891648};
+static const int64_t at_1058304[2] = {1058304, 953856}, at_1059072[2] = {1059072, 954624};
+static const int64_t at_1059840[2] = {1059840, 955392}, at_1060608[2] = {1060608, 956160};
+static const int64_t at_1061376[2] = {1061376, 956928}, at_1062144[2] = {1062144, 957696};
+static const int64_t at_1240320[2] = {1240320, 1081088}, at_1249792[2] = {1249792, 1088000};
+static const int64_t at_1259264[2] = {1259264, 1094912}, at_1259520[2] = {1259520, 1095168};
+static const int64_t at_1259776[2] = {1259776, 1095424}, at_1260032[2] = {1260032, 1095680};
+static const int64_t at_1260288[2] = {1260288, 1095936}, at_1260544[2] = {1260544, 1096192};
+static const int64_t at_1260800[2] = {1260800, 1096448}, at_1261824[2] = {1261824, 1097472};
+static const int64_t at_1262848[2] = {1262848, 1098496}, at_2789376[2] = {2789376, 2508544};
+static const int64_t at_1303808[2] = {1303808, 1123072}, at_3586560[2] = {3586560, 2507520};
+static const int64_t at_3587328[2] = {3587328, 2508032}, at_2000128[2] = {2000128, 1590016};
+static const int64_t at_1508608[2] = {1508608, 1245952}, at_2418944[2] = {2418944, 1841408};
+static const int64_t at_2541824[2] = {2541824, 1915136}, at_2666240[2] = {2666240, 1988864};
+static const int64_t at_2830336[2] = {2830336, 2062592}, at_3567616[2] = {3567616, 2449920};
+static const int64_t at_3035136[2] = {3035136, 2136320}, at_3198976[2] = {3198976, 2210048};
+static const int64_t at_3575296[2] = {3575296, 2582272}, at_3577600[2] = {3577600, 2583808};
+static const int64_t at_3321856[2] = {3321856, 2283776}, at_1631488[2] = {1631488, 1319680};
+static const int64_t at_3444736[2] = {3444736, 2357504}, at_3579904[2] = {3579904, 2585344};
+static const int64_t at_3582208[2] = {3582208, 2586880}, at_2953216[2] = {2953216, 1540864};
+static const int64_t at_2994176[2] = {2994176, 1565440}, at_2664704[2] = {2664704, 2443008};
+static const int64_t at_2665472[2] = {2665472, 2443520}, at_3158016[2] = {3158016, 2533120};
+static const int64_t at_2163968[2] = {2163968, 1688320}, at_3589376[2] = {3589376, 2432000};
+static const int64_t at_3590144[2] = {3590144, 2432512}, at_2293504[2] = {2293504, 1766912};
+static const int64_t at_2294784[2] = {2294784, 1767680}, at_2295552[2] = {2295552, 1768192};
+static const int64_t at_2789120[2] = {2789120, 2589440}, at_2293760[2] = {2293760, 1767168};
+static const int64_t at_3590912[2] = {3590912, 2433024}, at_3588096[2] = {3588096, 2431232};
+static const int64_t at_2239488[2] = {2239488, 1688320}, at_2188544[2] = {2188544, 2456576};
+static const int64_t at_3158272[2] = {3158272, 2431232}, at_3197440[2] = {3197440, 2588416};
+static const int64_t at_2163968_2[2] = {2163968, 1737472}, at_2164736[2] = {2164736, 1737984};
+static const int64_t at_2321408[2] = {2321408, 1712896}, at_3158016_2[2] = {3158016, 1838848};
+static const int64_t at_2418688[2] = {2418688, 1837824}, at_2280448[2] = {2280448, 1565440};
+static const int64_t at_3588096_2[2] = {3588096, 1811200}, at_3022592[2] = {3022592, 2443008};
+static const int64_t at_3604480[2] = {3604480, 1828352}, at_2664704_2[2] = {2664704, 1839104};
+static const int64_t at_2280448_2[2] = {2280448, 1663744}, at_2281216[2] = {2281216, 1664256};
+static const int64_t at_2981632[2] = {2981632, 2557696}, at_3034368[2] = {3034368, 1838080};
+static const int64_t at_2664960[2] = {2664960, 1827584}, at_2239488_2[2] = {2239488, 1737472};
+static const int64_t at_2041088[2] = {2041088, 1442560}, at_2896384[2] = {2896384, 2365184};
+static const int64_t at_3526144[2] = {3526144, 1839360}, at_1877248[2] = {1877248, 1663744};
+static const int64_t at_1410304[2] = {1410304, 1147648}, at_2334208[2] = {2334208, 2290944};
+static const int64_t at_3032064[2] = {3032064, 2353920}, at_1557760[2] = {1557760, 1295104};
+static const int64_t at_1558528[2] = {1558528, 1295616}, at_3404032[2] = {3404032, 2356224};
+static const int64_t at_3403264[2] = {3403264, 1840128}, at_1557760_2[2] = {1557760, 2226432};
+static const int64_t at_3098112[2] = {3098112, 1295104}, at_3126528[2] = {3126528, 2166528};
+static const int64_t at_3154944[2] = {3154944, 2194944}, at_1959168[2] = {1959168, 1737472};
+static const int64_t at_1918208[2] = {1918208, 1712896}, at_2280448_3[2] = {2280448, 1762048};
+static const int64_t at_2468096[2] = {2468096, 1857792}, at_2517248[2] = {2517248, 2095360};
+static const int64_t at_3155712[2] = {3155712, 1906944}, at_2590976[2] = {2590976, 1931520};
+static const int64_t at_2640128[2] = {2640128, 2533120}, at_3156480[2] = {3156480, 1907712};
+static const int64_t at_2715392[2] = {2715392, 2005248}, at_2764544[2] = {2764544, 1622784};
+static const int64_t at_3157248[2] = {3157248, 1647360}, at_1262848_2[2] = {1262848, 1123072};
+static const int64_t at_1263616[2] = {1263616, 1123584}, at_1328384[2] = {1328384, 1098496};
+static const int64_t at_1262848_3[2] = {1262848, 1315840}, at_1376512[2] = {1376512, 1123328};
+static const int64_t at_1376256[2] = {1376256, 1123072}, at_1367552[2] = {1367552, 1110272};
+static const int64_t at_1375744[2] = {1375744, 1118464}, at_1606912[2] = {1606912, 1410304};
+static const int64_t at_1674496[2] = {1674496, 1315840}, at_1699072[2] = {1699072, 1340416};
+static const int64_t at_1723648[2] = {1723648, 1364992}, at_1646080[2] = {1646080, 1389568};
+static const int64_t at_1348096[2] = {1348096, 1098496}, at_1262848_4[2] = {1262848, 1161472};
+static const int64_t at_1432576[2] = {1432576, 1223680};
 
 // Bytes from one block's buffer to the next one's.
 static const int64_t by_40960[2] = {40960, 24576}, by_16384[2] = {16384, 16384};
 static const int64_t by_256[2] = {256, 256}, by_2560[2] = {2560, 1536}, by_768[2] = {768, 512};
 static const int64_t by_122880[2] = {122880, 73728}, by_49152[2] = {49152, 49152};
-static const int64_t by_768_2[2] = {768, 768}, by_4096[2] = {4096, 4096};
-static const int64_t by_32768[2] = {32768, 32768}, by_28672[2] = {28672, 28672};
-static const int64_t by_12288[2] = {12288, 12288}, by_8192[2] = {8192, 8192};
-static const int64_t by_9728[2] = {9728, 6656}, by_28160[2] = {28160, 20992};
-static const int64_t by_29184[2] = {29184, 19968};
+static const int64_t by_768_2[2] = {768, 768}, by_28416[2] = {28416, 20736};
+static const int64_t by_28160[2] = {28160, 20992}, by_9472[2] = {9472, 6912};
+static const int64_t by_9472_2[2] = {9472, 9472}, by_8192[2] = {8192, 8192};
 
-static const int64_t local_bytes[2] = {3035904, 1935104}, sym_bytes = 1773568;
+static const int64_t local_bytes[2] = {3613952, 2589696}, sym_bytes = 0;
 
 // Collectives that are waited for elsewhere than where they start.
 static hap_event *encoder_layer_output_dense_dw_cut_ready[3];
@@ -295,7 +297,7 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
     op_linear(r, b->output_dense_dx, b->output_LayerNorm_dx, b->output_dense_weight, NULL, HAP_NN);
     op_linear_dw(r, b->output_dense_dw, b->output_LayerNorm_dx,
                  b->t_intermediate_intermediate_act_fn); // [64 192]+    0.0829 ms
-    // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0173 ms
+    // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0171 ms
     *b->output_dense_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_GROUPED, 1, &b->output_dense_dw_cut, &b->output_dense_dw, NULL);
     // y = sum x    [64]+    0.00422 ms
@@ -335,7 +337,7 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
               b->attention_output_dense_weight, NULL, HAP_NN); // [8@rows 32 64]    0.0283 ms
     op_linear_dw(r, b->attention_output_dense_dw, b->attention_output_LayerNorm_dx,
                  b->attention_self_reshape_4); // y = sum rows a' b    [64 64]+    0.0283 ms
-    // + -> dim 0 @cut_64    [64@cut_64 64]    16.0 KiB    0.00986 ms
+    // + -> dim 0 @cut_64    [64@cut_64 64]    16.0 KiB    0.00974 ms
     *b->attention_output_dense_dw_cut_ready = coll_reduce_scatter_start(
         r, AXIS(0), FORM_SENDRECV, 1, &b->attention_output_dense_dw_cut,
         &b->attention_output_dense_dw, b->attention_output_dense_dw_cut_scratch);
@@ -399,7 +401,7 @@ static void encoder_layer_backward(hap_rank *r, const encoder_layer_block *b)
     op_sum(r, b->attention_self_query_db, b->attention_self_reshape_dx, HAP_INTS(0, 1), false);
 }
 
-// One of the 3 blocks encoder_layer, update: 0.0913 ms of computation.
+// One of the 3 blocks encoder_layer, update: 0.0906 ms of computation.
 static void encoder_layer_update(hap_rank *r, const encoder_layer_block *b)
 {
     // update
@@ -442,13 +444,13 @@ static void encoder_layer_update(hap_rank *r, const encoder_layer_block *b)
     op_adam(r, b->attention_self_value_bias, b->attention_self_value_bias_exp_avg,
             b->attention_self_value_bias_exp_avg_sq, b->attention_self_value_db_all, NULL, 1, 0.9,
             0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00119 ms
-    // whole -> dim 0 @cut_64    [64@cut_64 64]    0.00222 ms
+    // whole -> dim 0 @cut_64    [64@cut_64 64]    0.00218 ms
     hap_cut(r, b->attention_output_dense_weight_cut, b->attention_output_dense_weight);
-    hap_wait(r, *b->attention_output_dense_dw_cut_ready); // 0.00986 ms hidden
+    hap_wait(r, *b->attention_output_dense_dw_cut_ready); // 0.00974 ms hidden
     op_adam(r, b->attention_output_dense_weight_cut, b->attention_output_dense_weight_exp_avg,
             b->attention_output_dense_weight_exp_avg_sq, b->attention_output_dense_dw_cut, NULL, 1,
-            0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [64@cut_64 64]    0.00632 ms
-    // dim 0 @cut_64 -> whole    [64 64]    16.0 KiB    0.00743 ms
+            0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [64@cut_64 64]    0.00618 ms
+    // dim 0 @cut_64 -> whole    [64 64]    16.0 KiB    0.00737 ms
     *b->attention_output_dense_weight_ready =
         coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &b->attention_output_dense_weight,
                               &b->attention_output_dense_weight_cut, NULL);
@@ -474,12 +476,12 @@ static void encoder_layer_update(hap_rank *r, const encoder_layer_block *b)
     op_adam(r, b->t_intermediate_dense_bias, b->t_intermediate_dense_bias_exp_avg,
             b->t_intermediate_dense_bias_exp_avg_sq, b->t_intermediate_dense_db_all, NULL, 1, 0.9,
             0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [192]    0.00156 ms
-    hap_cut(r, b->output_dense_weight_cut, b->output_dense_weight); // [64@cut_64 192]    0.00465 ms
-    hap_wait(r, *b->output_dense_dw_cut_ready);                     // 0.0173 ms hidden
+    hap_cut(r, b->output_dense_weight_cut, b->output_dense_weight); // [64@cut_64 192]    0.00455 ms
+    hap_wait(r, *b->output_dense_dw_cut_ready);                     // 0.0171 ms hidden
     op_adam(r, b->output_dense_weight_cut, b->output_dense_weight_exp_avg,
             b->output_dense_weight_exp_avg_sq, b->output_dense_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
-            0.1, true); // a -= lr b / sqrt c    [64@cut_64 192]    0.017 ms
-    // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0123 ms
+            0.1, true); // a -= lr b / sqrt c    [64@cut_64 192]    0.0165 ms
+    // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0121 ms
     *b->output_dense_weight_ready = coll_all_gather_start(
         r, AXIS(0), FORM_SENDRECV, 1, &b->output_dense_weight, &b->output_dense_weight_cut, NULL);
     op_adam(r, b->output_dense_bias, b->output_dense_bias_exp_avg, b->output_dense_bias_exp_avg_sq,
@@ -498,9 +500,9 @@ static void encoder_layer_update_2(hap_rank *r, const encoder_layer_block *b)
     hap_wait(r, *b->attention_self_query_weight_ready);   // 0.00705 ms hidden
     hap_wait(r, *b->attention_self_key_weight_ready);     // 0.00705 ms hidden
     hap_wait(r, *b->attention_self_value_weight_ready);   // 0.00705 ms hidden
-    hap_wait(r, *b->attention_output_dense_weight_ready); // 0.00743 ms hidden
+    hap_wait(r, *b->attention_output_dense_weight_ready); // 0.00737 ms hidden
     hap_wait(r, *b->t_intermediate_dense_weight_ready);   // 0.012 ms hidden
-    hap_wait(r, *b->output_dense_weight_ready);           // 0.0123 ms hidden
+    hap_wait(r, *b->output_dense_weight_ready);           // 0.0121 ms hidden
 }
 
 int main(int argc, char **argv)
@@ -536,593 +538,595 @@ int main(int argc, char **argv)
     const hap_dim rows_4_32[] = {CUT(0, 8, rows), WHOLE(4), WHOLE(32)};
     const hap_dim rows_32_192[] = {CUT(0, 8, rows), WHOLE(32), WHOLE(192)};
     const hap_dim rows_32_199[] = {CUT(0, 8, rows), WHOLE(32), WHOLE(199)};
-    const hap_dim scratch_2432[] = {WHOLE(2432)};
+    const hap_dim scratch_2368[] = {WHOLE(2368)};
     const hap_dim of_8_32_64[] = {WHOLE(8), WHOLE(32), WHOLE(64)};
 
     // Inputs.
-    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_3027456, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_3584512, HAP_I64, 2, of_8_32); // [8 32]
     hap_input(r, "input_ids", input_ids);
-    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_1736192, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_2291456, HAP_I64, 2, of_8_32); // [8 32]
     hap_input(r, "labels", labels);
 
     // Parameters and what the step carries over.
     hap_tensor *embeddings_word_embeddings_weight =
-        hap_at(r, SEG_SYM, at_491520, HAP_F32, 2, of_199_64);
+        hap_at(r, SEG_LOCAL, at_1062912, HAP_F32, 2, of_199_64);
     hap_param(r, "bert.embeddings.word_embeddings.weight", embeddings_word_embeddings_weight,
               HAP_NORMAL(0, 0.02));
     hap_tensor *embeddings_token_type_embeddings_weight =
-        hap_at(r, SEG_LOCAL, at_577536, HAP_F32, 2, of_2_64);
+        hap_at(r, SEG_LOCAL, at_1113856, HAP_F32, 2, of_2_64);
     hap_param(r, "bert.embeddings.token_type_embeddings.weight",
               embeddings_token_type_embeddings_weight, HAP_NORMAL(0, 0.02));
     hap_tensor *embeddings_position_embeddings_weight =
-        hap_at(r, SEG_LOCAL, at_578048, HAP_F32, 2, of_32_64);
+        hap_at(r, SEG_LOCAL, at_1114368, HAP_F32, 2, of_32_64);
     hap_param(r, "bert.embeddings.position_embeddings.weight",
               embeddings_position_embeddings_weight, HAP_NORMAL(0, 0.02));
-    hap_tensor *embeddings_LayerNorm_weight = hap_at(r, SEG_LOCAL, at_586240, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_LayerNorm_weight = hap_at(r, SEG_LOCAL, at_1122560, HAP_F32, 1, of_64);
     hap_param(r, "bert.embeddings.LayerNorm.weight", embeddings_LayerNorm_weight, HAP_FILL(1));
-    hap_tensor *embeddings_LayerNorm_bias = hap_at(r, SEG_LOCAL, at_586496, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_LayerNorm_bias = hap_at(r, SEG_LOCAL, at_1122816, HAP_F32, 1, of_64);
     hap_param(r, "bert.embeddings.LayerNorm.bias", embeddings_LayerNorm_bias, HAP_FILL(0));
     hap_tensor *cls_predictions_transform_dense_weight =
-        hap_at(r, SEG_SYM, at_544768, HAP_F32, 2, of_64_64);
+        hap_at(r, SEG_LOCAL, at_1123072, HAP_F32, 2, of_64_64);
     hap_param(r, "cls.predictions.transform.dense.weight", cls_predictions_transform_dense_weight,
               HAP_NORMAL(0, 0.02));
     hap_tensor *cls_predictions_transform_dense_bias =
-        hap_at(r, SEG_LOCAL, at_586752, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1139456, HAP_F32, 1, of_64);
     hap_param(r, "cls.predictions.transform.dense.bias", cls_predictions_transform_dense_bias,
               HAP_FILL(0));
     hap_tensor *cls_predictions_transform_LayerNorm_weight =
-        hap_at(r, SEG_LOCAL, at_587008, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1139712, HAP_F32, 1, of_64);
     hap_param(r, "cls.predictions.transform.LayerNorm.weight",
               cls_predictions_transform_LayerNorm_weight, HAP_FILL(1));
     hap_tensor *cls_predictions_transform_LayerNorm_bias =
-        hap_at(r, SEG_LOCAL, at_587264, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1139968, HAP_F32, 1, of_64);
     hap_param(r, "cls.predictions.transform.LayerNorm.bias",
               cls_predictions_transform_LayerNorm_bias, HAP_FILL(0));
-    hap_tensor *cls_predictions_bias = hap_at(r, SEG_LOCAL, at_587520, HAP_F32, 1, of_199);
+    hap_tensor *cls_predictions_bias = hap_at(r, SEG_LOCAL, at_1140224, HAP_F32, 1, of_199);
     hap_param(r, "cls.predictions.bias", cls_predictions_bias, HAP_FILL(0));
     hap_tensor *embeddings_word_embeddings_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_590848, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_LOCAL, at_1143552, HAP_F32, 2, vocab_64);
     hap_state(r, "bert.embeddings.word_embeddings.weight.exp_avg",
               embeddings_word_embeddings_weight_exp_avg);
     hap_tensor *embeddings_word_embeddings_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_628480, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_LOCAL, at_1182720, HAP_F32, 2, vocab_64);
     hap_state(r, "bert.embeddings.word_embeddings.weight.exp_avg_sq",
               embeddings_word_embeddings_weight_exp_avg_sq);
     hap_tensor *embeddings_token_type_embeddings_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_666112, HAP_F32, 2, of_2_64);
+        hap_at(r, SEG_LOCAL, at_1221888, HAP_F32, 2, of_2_64);
     hap_state(r, "bert.embeddings.token_type_embeddings.weight.exp_avg",
               embeddings_token_type_embeddings_weight_exp_avg);
     hap_tensor *embeddings_token_type_embeddings_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_666624, HAP_F32, 2, of_2_64);
+        hap_at(r, SEG_LOCAL, at_1222400, HAP_F32, 2, of_2_64);
     hap_state(r, "bert.embeddings.token_type_embeddings.weight.exp_avg_sq",
               embeddings_token_type_embeddings_weight_exp_avg_sq);
     hap_tensor *embeddings_position_embeddings_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_667136, HAP_F32, 2, of_32_64);
+        hap_at(r, SEG_LOCAL, at_1222912, HAP_F32, 2, of_32_64);
     hap_state(r, "bert.embeddings.position_embeddings.weight.exp_avg",
               embeddings_position_embeddings_weight_exp_avg);
     hap_tensor *embeddings_position_embeddings_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_675328, HAP_F32, 2, of_32_64);
+        hap_at(r, SEG_LOCAL, at_1231104, HAP_F32, 2, of_32_64);
     hap_state(r, "bert.embeddings.position_embeddings.weight.exp_avg_sq",
               embeddings_position_embeddings_weight_exp_avg_sq);
     hap_tensor *embeddings_LayerNorm_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_683520, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1239296, HAP_F32, 1, of_64);
     hap_state(r, "bert.embeddings.LayerNorm.weight.exp_avg", embeddings_LayerNorm_weight_exp_avg);
     hap_tensor *embeddings_LayerNorm_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_683776, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1239552, HAP_F32, 1, of_64);
     hap_state(r, "bert.embeddings.LayerNorm.weight.exp_avg_sq",
               embeddings_LayerNorm_weight_exp_avg_sq);
     hap_tensor *embeddings_LayerNorm_bias_exp_avg =
-        hap_at(r, SEG_LOCAL, at_684032, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1239808, HAP_F32, 1, of_64);
     hap_state(r, "bert.embeddings.LayerNorm.bias.exp_avg", embeddings_LayerNorm_bias_exp_avg);
     hap_tensor *embeddings_LayerNorm_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_684288, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1240064, HAP_F32, 1, of_64);
     hap_state(r, "bert.embeddings.LayerNorm.bias.exp_avg_sq", embeddings_LayerNorm_bias_exp_avg_sq);
     hap_tensor *cls_predictions_transform_dense_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_684544, HAP_F32, 2, cut_64_64);
+        hap_at(r, SEG_LOCAL, at_1240320, HAP_F32, 2, cut_64_64);
     hap_state(r, "cls.predictions.transform.dense.weight.exp_avg",
               cls_predictions_transform_dense_weight_exp_avg);
     hap_tensor *cls_predictions_transform_dense_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_694272, HAP_F32, 2, cut_64_64);
+        hap_at(r, SEG_LOCAL, at_1249792, HAP_F32, 2, cut_64_64);
     hap_state(r, "cls.predictions.transform.dense.weight.exp_avg_sq",
               cls_predictions_transform_dense_weight_exp_avg_sq);
     hap_tensor *cls_predictions_transform_dense_bias_exp_avg =
-        hap_at(r, SEG_LOCAL, at_704000, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1259264, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.dense.bias.exp_avg",
               cls_predictions_transform_dense_bias_exp_avg);
     hap_tensor *cls_predictions_transform_dense_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_704256, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1259520, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.dense.bias.exp_avg_sq",
               cls_predictions_transform_dense_bias_exp_avg_sq);
     hap_tensor *cls_predictions_transform_LayerNorm_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_704512, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1259776, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.LayerNorm.weight.exp_avg",
               cls_predictions_transform_LayerNorm_weight_exp_avg);
     hap_tensor *cls_predictions_transform_LayerNorm_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_704768, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1260032, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.LayerNorm.weight.exp_avg_sq",
               cls_predictions_transform_LayerNorm_weight_exp_avg_sq);
     hap_tensor *cls_predictions_transform_LayerNorm_bias_exp_avg =
-        hap_at(r, SEG_LOCAL, at_705024, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1260288, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.LayerNorm.bias.exp_avg",
               cls_predictions_transform_LayerNorm_bias_exp_avg);
     hap_tensor *cls_predictions_transform_LayerNorm_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_705280, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_1260544, HAP_F32, 1, of_64);
     hap_state(r, "cls.predictions.transform.LayerNorm.bias.exp_avg_sq",
               cls_predictions_transform_LayerNorm_bias_exp_avg_sq);
-    hap_tensor *cls_predictions_bias_exp_avg = hap_at(r, SEG_LOCAL, at_705536, HAP_F32, 1, of_199);
+    hap_tensor *cls_predictions_bias_exp_avg = hap_at(r, SEG_LOCAL, at_1260800, HAP_F32, 1, of_199);
     hap_state(r, "cls.predictions.bias.exp_avg", cls_predictions_bias_exp_avg);
     hap_tensor *cls_predictions_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_706560, HAP_F32, 1, of_199);
+        hap_at(r, SEG_LOCAL, at_1261824, HAP_F32, 1, of_199);
     hap_state(r, "cls.predictions.bias.exp_avg_sq", cls_predictions_bias_exp_avg_sq);
 
     // Constants.
     hap_tensor *embeddings_token_type_embeddings_const =
-        hap_at(r, SEG_LOCAL, at_588544, HAP_I64, 2, of_8_32);
+        hap_at(r, SEG_LOCAL, at_1141248, HAP_I64, 2, of_8_32);
     hap_const(r, "bert.embeddings.token_type_embeddings.const",
               embeddings_token_type_embeddings_const, HAP_FILL(0));
     hap_tensor *embeddings_position_embeddings_const =
-        hap_at(r, SEG_LOCAL, at_590592, HAP_I64, 2, of_1_32);
+        hap_at(r, SEG_LOCAL, at_1143296, HAP_I64, 2, of_1_32);
     hap_const(r, "bert.embeddings.position_embeddings.const", embeddings_position_embeddings_const,
               HAP_IOTA(0, 1));
 
     // Values of the step.
-    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_2887680, HAP_I64, 2, rows_32);
+    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_1262848, HAP_I64, 2, rows_32);
     hap_tensor *embeddings_word_embeddings =
-        hap_at(r, SEG_LOCAL, at_2846720, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_2789376, HAP_F32, 3, rows_32_64);
     hap_tensor *embeddings_token_type_embeddings_const_cut =
-        hap_at(r, SEG_LOCAL, at_2887680, HAP_I64, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_1303808, HAP_I64, 2, rows_32);
     hap_tensor *embeddings_token_type_embeddings =
-        hap_at(r, SEG_LOCAL, at_707584, HAP_F32, 3, rows_32_64);
-    hap_tensor *embeddings_add = hap_at(r, SEG_LOCAL, at_2846720, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_1262848, HAP_F32, 3, rows_32_64);
+    hap_tensor *embeddings_add = hap_at(r, SEG_LOCAL, at_2789376, HAP_F32, 3, rows_32_64);
     hap_tensor *embeddings_position_embeddings =
-        hap_at(r, SEG_LOCAL, at_707584, HAP_F32, 3, of_1_32_64);
-    hap_tensor *embeddings_add_2 = hap_at(r, SEG_LOCAL, at_2846720, HAP_F32, 3, rows_32_64);
-    hap_tensor *embeddings_LayerNorm_sum = hap_at(r, SEG_LOCAL, at_3030784, HAP_F32, 2, rows_32);
-    hap_tensor *embeddings_LayerNorm_m2 = hap_at(r, SEG_LOCAL, at_3031552, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_1262848, HAP_F32, 3, of_1_32_64);
+    hap_tensor *embeddings_add_2 = hap_at(r, SEG_LOCAL, at_2789376, HAP_F32, 3, rows_32_64);
+    hap_tensor *embeddings_LayerNorm_sum = hap_at(r, SEG_LOCAL, at_3586560, HAP_F32, 2, rows_32);
+    hap_tensor *embeddings_LayerNorm_m2 = hap_at(r, SEG_LOCAL, at_3587328, HAP_F32, 2, rows_32);
     hap_tensor *cls_predictions_transform_dense =
-        hap_at(r, SEG_LOCAL, at_2887680, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_2953216, HAP_F32, 3, rows_32_64);
     hap_tensor *cls_predictions_transform_transform_act_fn =
-        hap_at(r, SEG_LOCAL, at_2928640, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_2994176, HAP_F32, 3, rows_32_64);
     hap_tensor *cls_predictions_transform_LayerNorm_sum =
-        hap_at(r, SEG_LOCAL, at_3032320, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_2664704, HAP_F32, 2, rows_32);
     hap_tensor *cls_predictions_transform_LayerNorm_m2 =
-        hap_at(r, SEG_LOCAL, at_3033088, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_2665472, HAP_F32, 2, rows_32);
     hap_tensor *cls_predictions_transform_LayerNorm =
-        hap_at(r, SEG_LOCAL, at_2969600, HAP_F32, 3, rows_32_64);
-    hap_tensor *cls_predictions_decoder = hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_199);
-    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_3033856, HAP_F32, 2, rows_32);
-    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_3034624, HAP_F32, 2, rows_32);
-    hap_tensor *labels_cut = hap_at(r, SEG_LOCAL, at_1738240, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_3029504, HAP_F32, 2, rows_32);
-    hap_tensor *labels_cut_2 = hap_at(r, SEG_LOCAL, at_1738240, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum = hap_at(r, SEG_SYM, at_561152, HAP_F32, 0, NULL);       // []+
-    hap_tensor *ce_sum_all = hap_at(r, SEG_SYM, at_561152, HAP_F32, 0, NULL);   // []
-    hap_tensor *count = hap_at(r, SEG_LOCAL, at_3029504, HAP_F32, 0, NULL);     // []
-    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_3035392, HAP_F32, 0, NULL);      // []
-    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_3029760, HAP_F32, 0, NULL); // []
-    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_3035648, HAP_F32, 0, NULL);   // []
-    hap_tensor *labels_cut_3 = hap_at(r, SEG_LOCAL, at_3029504, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_1736192, HAP_F32, 3, rows_32_199);
+        hap_at(r, SEG_LOCAL, at_3158016, HAP_F32, 3, rows_32_64);
+    hap_tensor *cls_predictions_decoder = hap_at(r, SEG_LOCAL, at_2163968, HAP_F32, 3, rows_32_199);
+    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_3589376, HAP_F32, 2, rows_32);
+    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_3590144, HAP_F32, 2, rows_32);
+    hap_tensor *labels_cut = hap_at(r, SEG_LOCAL, at_2293504, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_2294784, HAP_F32, 2, rows_32);
+    hap_tensor *labels_cut_2 = hap_at(r, SEG_LOCAL, at_2293504, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum = hap_at(r, SEG_LOCAL, at_2295552, HAP_F32, 0, NULL);     // []+
+    hap_tensor *ce_sum_all = hap_at(r, SEG_LOCAL, at_2295552, HAP_F32, 0, NULL); // []
+    hap_tensor *count = hap_at(r, SEG_LOCAL, at_2293504, HAP_F32, 0, NULL);      // []
+    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_2789120, HAP_F32, 0, NULL);       // []
+    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_2293760, HAP_F32, 0, NULL);  // []
+    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_3590912, HAP_F32, 0, NULL);    // []
+    hap_tensor *labels_cut_3 = hap_at(r, SEG_LOCAL, at_3588096, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_2291456, HAP_F32, 3, rows_32_199);
     hap_tensor *cls_predictions_decoder_dx =
-        hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_64);
-    // [199 64]+
-    hap_tensor *cls_predictions_decoder_dw = hap_at(r, SEG_SYM, at_1105920, HAP_F32, 2, of_199_64);
+        hap_at(r, SEG_LOCAL, at_2239488, HAP_F32, 3, rows_32_64);
+    hap_tensor *cls_predictions_decoder_dw =
+        hap_at(r, SEG_LOCAL, at_2188544, HAP_F32, 2, of_199_64); // [199 64]+
     hap_tensor *cls_predictions_decoder_dw_cut =
-        hap_at(r, SEG_SYM, at_1355776, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_LOCAL, at_3158272, HAP_F32, 2, vocab_64);
     // [199]+
-    hap_tensor *cls_predictions_decoder_db = hap_at(r, SEG_SYM, at_1748992, HAP_F32, 1, of_199);
-    hap_tensor *cls_predictions_decoder_db_all = hap_at(r, SEG_SYM, at_1748992, HAP_F32, 1, of_199);
+    hap_tensor *cls_predictions_decoder_db = hap_at(r, SEG_LOCAL, at_3197440, HAP_F32, 1, of_199);
+    hap_tensor *cls_predictions_decoder_db_all =
+        hap_at(r, SEG_LOCAL, at_3197440, HAP_F32, 1, of_199);
     hap_tensor *cls_predictions_transform_LayerNorm_stats =
-        hap_at(r, SEG_LOCAL, at_3029504, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_2163968_2, HAP_F32, 2, rows_32);
     hap_tensor *cls_predictions_transform_LayerNorm_stats_1 =
-        hap_at(r, SEG_LOCAL, at_1649664, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_2164736, HAP_F32, 2, rows_32);
     hap_tensor *cls_predictions_transform_LayerNorm_dx =
-        hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_2321408, HAP_F32, 3, rows_32_64);
     hap_tensor *cls_predictions_transform_LayerNorm_dw =
-        hap_at(r, SEG_SYM, at_1757184, HAP_F32, 1, of_64); // [64]+
+        hap_at(r, SEG_LOCAL, at_3158016_2, HAP_F32, 1, of_64); // [64]+
     hap_tensor *cls_predictions_transform_LayerNorm_dw_1 =
-        hap_at(r, SEG_SYM, at_1753088, HAP_F32, 1, of_64); // [64]+
+        hap_at(r, SEG_LOCAL, at_2418688, HAP_F32, 1, of_64); // [64]+
     hap_tensor *cls_predictions_transform_LayerNorm_dw_all =
-        hap_at(r, SEG_SYM, at_1757184, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_3158016_2, HAP_F32, 1, of_64);
     hap_tensor *cls_predictions_transform_LayerNorm_dw_1_all =
-        hap_at(r, SEG_SYM, at_1753088, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_2418688, HAP_F32, 1, of_64);
     hap_tensor *cls_predictions_transform_transform_act_fn_dx =
-        hap_at(r, SEG_LOCAL, at_1649664, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_2280448, HAP_F32, 3, rows_32_64);
     hap_tensor *cls_predictions_transform_dense_dw =
-        hap_at(r, SEG_SYM, at_1585152, HAP_F32, 2, of_64_64); // [64 64]+
+        hap_at(r, SEG_LOCAL, at_3588096_2, HAP_F32, 2, of_64_64); // [64 64]+
     hap_tensor *cls_predictions_transform_dense_dw_cut =
-        hap_at(r, SEG_SYM, at_1601536, HAP_F32, 2, cut_64_64);
+        hap_at(r, SEG_LOCAL, at_3022592, HAP_F32, 2, cut_64_64);
     hap_tensor *cls_predictions_transform_dense_db =
-        hap_at(r, SEG_SYM, at_1761280, HAP_F32, 1, of_64); // [64]+
+        hap_at(r, SEG_LOCAL, at_2664704_2, HAP_F32, 1, of_64); // [64]+
     hap_tensor *cls_predictions_transform_dense_db_all =
-        hap_at(r, SEG_SYM, at_1761280, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_2664704_2, HAP_F32, 1, of_64);
     hap_tensor *embeddings_LayerNorm_stats =
-        hap_at(r, SEG_LOCAL, at_3029504_2, HAP_F32, 2, rows_32);
+        hap_at(r, SEG_LOCAL, at_1262848_2, HAP_F32, 2, rows_32);
     hap_tensor *embeddings_LayerNorm_stats_1 =
-        hap_at(r, SEG_LOCAL, at_2887680_2, HAP_F32, 2, rows_32);
-    hap_tensor *embeddings_LayerNorm_dx = hap_at(r, SEG_SYM, at_1396736, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_1263616, HAP_F32, 2, rows_32);
+    hap_tensor *embeddings_LayerNorm_dx = hap_at(r, SEG_LOCAL, at_1328384, HAP_F32, 3, rows_32_64);
     hap_tensor *embeddings_LayerNorm_dx_all =
-        hap_at(r, SEG_SYM, at_1040384, HAP_F32, 3, of_8_32_64);
+        hap_at(r, SEG_LOCAL, at_1262848_3, HAP_F32, 3, of_8_32_64);
     // [64]+
-    hap_tensor *embeddings_LayerNorm_dw = hap_at(r, SEG_SYM, at_1769472, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_LayerNorm_dw = hap_at(r, SEG_LOCAL, at_1376512, HAP_F32, 1, of_64);
     // [64]+
-    hap_tensor *embeddings_LayerNorm_dw_1 = hap_at(r, SEG_SYM, at_1765376, HAP_F32, 1, of_64);
-    hap_tensor *embeddings_LayerNorm_dw_all = hap_at(r, SEG_SYM, at_1769472, HAP_F32, 1, of_64);
-    hap_tensor *embeddings_LayerNorm_dw_1_all = hap_at(r, SEG_SYM, at_1765376, HAP_F32, 1, of_64);
-    hap_tensor *embeddings_add_2_fold1 = hap_at(r, SEG_LOCAL, at_707584, HAP_F32, 3, of_1_32_64);
+    hap_tensor *embeddings_LayerNorm_dw_1 = hap_at(r, SEG_LOCAL, at_1376256, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_LayerNorm_dw_all = hap_at(r, SEG_LOCAL, at_1376512, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_LayerNorm_dw_1_all = hap_at(r, SEG_LOCAL, at_1376256, HAP_F32, 1, of_64);
+    hap_tensor *embeddings_add_2_fold1 = hap_at(r, SEG_LOCAL, at_1328384, HAP_F32, 3, of_1_32_64);
     hap_tensor *embeddings_position_embeddings_dw =
-        hap_at(r, SEG_LOCAL, at_782848, HAP_F32, 2, of_32_64);
+        hap_at(r, SEG_LOCAL, at_1367552, HAP_F32, 2, of_32_64);
     hap_tensor *embeddings_token_type_embeddings_dw =
-        hap_at(r, SEG_LOCAL, at_791040, HAP_F32, 2, of_2_64);
+        hap_at(r, SEG_LOCAL, at_1375744, HAP_F32, 2, of_2_64);
     hap_tensor *embeddings_word_embeddings_dw =
-        hap_at(r, SEG_LOCAL, at_707584, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_LOCAL, at_1328384, HAP_F32, 2, vocab_64);
     hap_tensor *embeddings_word_embeddings_sum =
-        hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_LOCAL, at_3158272, HAP_F32, 2, vocab_64);
     hap_tensor *embeddings_word_embeddings_weight_cut =
-        hap_at(r, SEG_SYM, at_1355776, HAP_F32, 2, vocab_64);
+        hap_at(r, SEG_LOCAL, at_1606912, HAP_F32, 2, vocab_64);
     hap_tensor *cls_predictions_transform_dense_weight_cut =
-        hap_at(r, SEG_SYM, at_1282048, HAP_F32, 2, cut_64_64);
+        hap_at(r, SEG_LOCAL, at_1432576, HAP_F32, 2, cut_64_64);
 
     // Scratch of collectives.
     hap_tensor *cls_predictions_transform_dense_dw_cut_scratch =
-        hap_at(r, SEG_SYM, at_1613824, HAP_F32, 1, scratch_2432);
+        hap_at(r, SEG_LOCAL, at_3604480, HAP_F32, 1, scratch_2368);
 
     hap_tensor *encoder_layer_2_output_LayerNorm_2[4], *cls_predictions_transform_dense_dx_2[4];
     for (int i = 0; i < 4; i++) {
         encoder_layer_2_output_LayerNorm_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1444864, by_40960, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_2000128, by_40960, i, HAP_F32, 3, rows_32_64);
         cls_predictions_transform_dense_dx_2[i] =
-            hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_2239488, HAP_F32, 3, rows_32_64);
     }
 
     for (int i = 0; i < 3; i++) {
         encoder_layer_block *b = &encoder_layer[i];
-        b->attention_self_query = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
+        b->attention_self_query = hap_at(r, SEG_LOCAL, at_1508608, HAP_F32, 3, rows_32_64);
         b->attention_self_query_weight =
-            hap_at_layer(r, SEG_SYM, at_0, by_16384, i, HAP_F32, 2, of_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_0, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.query.weight"),
                   b->attention_self_query_weight, HAP_NORMAL(0, 0.02));
         b->attention_self_query_bias =
-            hap_at_layer(r, SEG_LOCAL, at_0, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_49152, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.query.bias"),
                   b->attention_self_query_bias, HAP_FILL(0));
-        b->attention_self_reshape = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape = hap_at(r, SEG_LOCAL, at_1508608, HAP_F32, 4, rows_32_4_16);
         b->attention_self_transpose =
-            hap_at_layer(r, SEG_LOCAL, at_1863680, by_40960, i, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_key = hap_at(r, SEG_LOCAL, at_2191360, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_2418944, by_40960, i, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_key = hap_at(r, SEG_LOCAL, at_1508608, HAP_F32, 3, rows_32_64);
         b->attention_self_key_weight =
-            hap_at_layer(r, SEG_SYM, at_49152, by_16384, i, HAP_F32, 2, of_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_49920, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.key.weight"),
                   b->attention_self_key_weight, HAP_NORMAL(0, 0.02));
         b->attention_self_key_bias =
-            hap_at_layer(r, SEG_LOCAL, at_768, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_99072, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.key.bias"),
                   b->attention_self_key_bias, HAP_FILL(0));
-        b->attention_self_reshape_2 = hap_at(r, SEG_LOCAL, at_2191360, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_2 = hap_at(r, SEG_LOCAL, at_1508608, HAP_F32, 4, rows_32_4_16);
         b->attention_self_transpose_2 =
-            hap_at_layer(r, SEG_LOCAL, at_1986560, by_40960, i, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_value = hap_at(r, SEG_LOCAL, at_2314240, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_2541824, by_40960, i, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_value = hap_at(r, SEG_LOCAL, at_1508608, HAP_F32, 3, rows_32_64);
         b->attention_self_value_weight =
-            hap_at_layer(r, SEG_SYM, at_98304, by_16384, i, HAP_F32, 2, of_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_99840, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.value.weight"),
                   b->attention_self_value_weight, HAP_NORMAL(0, 0.02));
         b->attention_self_value_bias =
-            hap_at_layer(r, SEG_LOCAL, at_1536, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_148992, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.self.value.bias"),
                   b->attention_self_value_bias, HAP_FILL(0));
-        b->attention_self_reshape_3 = hap_at(r, SEG_LOCAL, at_2314240, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_3 = hap_at(r, SEG_LOCAL, at_1508608, HAP_F32, 4, rows_32_4_16);
         b->attention_self_transpose_3 =
-            hap_at_layer(r, SEG_LOCAL, at_2109440, by_40960, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_2666240, by_40960, i, HAP_F32, 4, rows_4_32_16);
         b->attention_self_sdpa =
-            hap_at_layer(r, SEG_LOCAL, at_2232320, by_40960, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_2830336, by_40960, i, HAP_F32, 4, rows_4_32_16);
         b->attention_self_sdpa_lse =
-            hap_at_layer(r, SEG_LOCAL, at_3010560, by_2560, i, HAP_F32, 3, rows_4_32);
+            hap_at_layer(r, SEG_LOCAL, at_3567616, by_2560, i, HAP_F32, 3, rows_4_32);
         b->attention_self_transpose_4 =
-            hap_at_layer(r, SEG_LOCAL, at_2355200, by_40960, i, HAP_F32, 4, rows_32_4_16);
+            hap_at_layer(r, SEG_LOCAL, at_3035136, by_40960, i, HAP_F32, 4, rows_32_4_16);
         b->attention_self_reshape_4 =
-            hap_at_layer(r, SEG_LOCAL, at_2355200, by_40960, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_3035136, by_40960, i, HAP_F32, 3, rows_32_64);
         b->attention_output_dense =
-            hap_at_layer(r, SEG_LOCAL, at_2478080, by_40960, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_3198976, by_40960, i, HAP_F32, 3, rows_32_64);
         b->attention_output_dense_weight =
-            hap_at_layer(r, SEG_SYM, at_147456, by_16384, i, HAP_F32, 2, of_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_149760, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.output.dense.weight"),
                   b->attention_output_dense_weight, HAP_NORMAL(0, 0.02));
         b->attention_output_dense_bias =
-            hap_at_layer(r, SEG_LOCAL, at_2304, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_198912, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.output.dense.bias"),
                   b->attention_output_dense_bias, HAP_FILL(0));
         b->attention_output_add =
-            hap_at_layer(r, SEG_LOCAL, at_2478080, by_40960, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_3198976, by_40960, i, HAP_F32, 3, rows_32_64);
         b->attention_output_LayerNorm_sum =
-            hap_at_layer(r, SEG_LOCAL, at_3018240, by_768, i, HAP_F32, 2, rows_32);
+            hap_at_layer(r, SEG_LOCAL, at_3575296, by_768, i, HAP_F32, 2, rows_32);
         b->attention_output_LayerNorm_m2 =
-            hap_at_layer(r, SEG_LOCAL, at_3020544, by_768, i, HAP_F32, 2, rows_32);
+            hap_at_layer(r, SEG_LOCAL, at_3577600, by_768, i, HAP_F32, 2, rows_32);
         b->attention_output_LayerNorm =
-            hap_at_layer(r, SEG_LOCAL, at_2600960, by_40960, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_3321856, by_40960, i, HAP_F32, 3, rows_32_64);
         b->attention_output_LayerNorm_weight =
-            hap_at_layer(r, SEG_LOCAL, at_3072, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_199680, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.weight"),
                   b->attention_output_LayerNorm_weight, HAP_FILL(1));
         b->attention_output_LayerNorm_bias =
-            hap_at_layer(r, SEG_LOCAL, at_3840, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_200448, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.bias"),
                   b->attention_output_LayerNorm_bias, HAP_FILL(0));
         b->t_intermediate_dense =
-            hap_at_layer(r, SEG_LOCAL, at_707584, by_122880, i, HAP_F32, 3, rows_32_192);
+            hap_at_layer(r, SEG_LOCAL, at_1262848, by_122880, i, HAP_F32, 3, rows_32_192);
         b->t_intermediate_dense_weight =
-            hap_at_layer(r, SEG_SYM, at_196608, by_49152, i, HAP_F32, 2, of_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_201216, by_49152, i, HAP_F32, 2, of_192_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.weight"),
                   b->t_intermediate_dense_weight, HAP_NORMAL(0, 0.02));
         b->t_intermediate_dense_bias =
-            hap_at_layer(r, SEG_LOCAL, at_4608, by_768_2, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_348672, by_768_2, i, HAP_F32, 1, of_192);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.bias"),
                   b->t_intermediate_dense_bias, HAP_FILL(0));
         b->t_intermediate_intermediate_act_fn =
-            hap_at_layer(r, SEG_LOCAL, at_1076224, by_122880, i, HAP_F32, 3, rows_32_192);
+            hap_at_layer(r, SEG_LOCAL, at_1631488, by_122880, i, HAP_F32, 3, rows_32_192);
         b->output_dense =
-            hap_at_layer(r, SEG_LOCAL, at_2723840, by_40960, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_3444736, by_40960, i, HAP_F32, 3, rows_32_64);
         b->output_dense_weight =
-            hap_at_layer(r, SEG_SYM, at_344064, by_49152, i, HAP_F32, 2, of_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_350976, by_49152, i, HAP_F32, 2, of_64_192);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".output.dense.weight"),
                   b->output_dense_weight, HAP_NORMAL(0, 0.02));
-        b->output_dense_bias = hap_at_layer(r, SEG_LOCAL, at_6912, by_256, i, HAP_F32, 1, of_64);
+        b->output_dense_bias = hap_at_layer(r, SEG_LOCAL, at_498432, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".output.dense.bias"), b->output_dense_bias,
                   HAP_FILL(0));
-        b->output_add = hap_at_layer(r, SEG_LOCAL, at_2723840, by_40960, i, HAP_F32, 3, rows_32_64);
+        b->output_add = hap_at_layer(r, SEG_LOCAL, at_3444736, by_40960, i, HAP_F32, 3, rows_32_64);
         b->output_LayerNorm_sum =
-            hap_at_layer(r, SEG_LOCAL, at_3022848, by_768, i, HAP_F32, 2, rows_32);
+            hap_at_layer(r, SEG_LOCAL, at_3579904, by_768, i, HAP_F32, 2, rows_32);
         b->output_LayerNorm_m2 =
-            hap_at_layer(r, SEG_LOCAL, at_3025152, by_768, i, HAP_F32, 2, rows_32);
+            hap_at_layer(r, SEG_LOCAL, at_3582208, by_768, i, HAP_F32, 2, rows_32);
         b->output_LayerNorm_weight =
-            hap_at_layer(r, SEG_LOCAL, at_7680, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_499200, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.weight"),
                   b->output_LayerNorm_weight, HAP_FILL(1));
         b->output_LayerNorm_bias =
-            hap_at_layer(r, SEG_LOCAL, at_8448, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_499968, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.bias"),
                   b->output_LayerNorm_bias, HAP_FILL(0));
-        b->output_LayerNorm_stats = hap_at(r, SEG_LOCAL, at_3029504, HAP_F32, 2, rows_32);
-        b->output_LayerNorm_stats_1 = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 2, rows_32);
-        b->output_LayerNorm_dx = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 3, rows_32_64);
+        b->output_LayerNorm_stats = hap_at(r, SEG_LOCAL, at_2280448_2, HAP_F32, 2, rows_32);
+        b->output_LayerNorm_stats_1 = hap_at(r, SEG_LOCAL, at_2281216, HAP_F32, 2, rows_32);
+        b->output_LayerNorm_dx = hap_at(r, SEG_LOCAL, at_2981632, HAP_F32, 3, rows_32_64);
         b->output_LayerNorm_dw =
-            hap_at_layer(r, SEG_SYM, at_1638400, by_4096, i, HAP_F32, 1, of_64); // [64]+
+            hap_at_layer(r, SEG_LOCAL, at_3034368, by_256, i, HAP_F32, 1, of_64); // [64]+
         b->output_LayerNorm_dw_1 =
-            hap_at_layer(r, SEG_SYM, at_1626112, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->output_dense_dx = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 3, rows_32_192);
+            hap_at_layer(r, SEG_LOCAL, at_2664960, by_256, i, HAP_F32, 1, of_64); // [64]+
+        b->output_dense_dx = hap_at(r, SEG_LOCAL, at_2239488_2, HAP_F32, 3, rows_32_192);
         b->output_dense_dw =
-            hap_at_layer(r, SEG_SYM, at_561152, by_49152, i, HAP_F32, 2, of_64_192); // [64 192]+
+            hap_at_layer(r, SEG_LOCAL, at_2041088, by_49152, i, HAP_F32, 2, of_64_192); // [64 192]+
         b->output_dense_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_856064, by_32768, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_2896384, by_28416, i, HAP_F32, 2, cut_64_192);
         // [64]+
-        b->output_dense_db = hap_at_layer(r, SEG_SYM, at_1650688, by_4096, i, HAP_F32, 1, of_64);
+        b->output_dense_db = hap_at_layer(r, SEG_LOCAL, at_3526144, by_256, i, HAP_F32, 1, of_64);
         b->t_intermediate_intermediate_act_fn_dx =
-            hap_at(r, SEG_LOCAL, at_1321984, HAP_F32, 3, rows_32_192);
-        b->t_intermediate_dense_dx = hap_at(r, SEG_LOCAL, at_2805760, HAP_F32, 3, rows_32_64);
-        b->t_intermediate_dense_sum = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_1877248, HAP_F32, 3, rows_32_192);
+        b->t_intermediate_dense_dx = hap_at(r, SEG_LOCAL, at_2239488_2, HAP_F32, 3, rows_32_64);
+        b->t_intermediate_dense_sum = hap_at(r, SEG_LOCAL, at_2981632, HAP_F32, 3, rows_32_64);
         b->t_intermediate_dense_dw =
-            hap_at_layer(r, SEG_SYM, at_708608, by_49152, i, HAP_F32, 2, of_192_64); // [192 64]+
+            hap_at_layer(r, SEG_LOCAL, at_1410304, by_49152, i, HAP_F32, 2, of_192_64); // [192 64]+
         b->t_intermediate_dense_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_954368, by_28672, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_2334208, by_28160, i, HAP_F32, 2, cut_192_64);
         b->t_intermediate_dense_db =
-            hap_at_layer(r, SEG_SYM, at_1662976, by_4096, i, HAP_F32, 1, of_192); // [192]+
-        b->attention_output_LayerNorm_stats = hap_at(r, SEG_LOCAL, at_3024384, HAP_F32, 2, rows_32);
+            hap_at_layer(r, SEG_LOCAL, at_3032064, by_768_2, i, HAP_F32, 1, of_192); // [192]+
+        b->attention_output_LayerNorm_stats = hap_at(r, SEG_LOCAL, at_1557760, HAP_F32, 2, rows_32);
         b->attention_output_LayerNorm_stats_1 =
-            hap_at(r, SEG_LOCAL, at_3026688, HAP_F32, 2, rows_32);
-        b->attention_output_LayerNorm_dx = hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_1558528, HAP_F32, 2, rows_32);
+        b->attention_output_LayerNorm_dx = hap_at(r, SEG_LOCAL, at_2239488, HAP_F32, 3, rows_32_64);
         b->attention_output_LayerNorm_dw =
-            hap_at_layer(r, SEG_SYM, at_1687552, by_4096, i, HAP_F32, 1, of_64); // [64]+
+            hap_at_layer(r, SEG_LOCAL, at_3404032, by_256, i, HAP_F32, 1, of_64); // [64]+
         b->attention_output_LayerNorm_dw_1 =
-            hap_at_layer(r, SEG_SYM, at_1675264, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->attention_output_dense_dx = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_3403264, by_256, i, HAP_F32, 1, of_64); // [64]+
+        b->attention_output_dense_dx = hap_at(r, SEG_LOCAL, at_1877248, HAP_F32, 3, rows_32_64);
         b->attention_output_dense_dw =
-            hap_at_layer(r, SEG_SYM, at_1159168, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
+            hap_at_layer(r, SEG_LOCAL, at_1557760_2, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_output_dense_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1437696, by_12288, i, HAP_F32, 2, cut_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_3098112, by_9472, i, HAP_F32, 2, cut_64_64);
         b->attention_output_dense_dw_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1474560, by_12288, i, HAP_F32, 1, scratch_2432);
+            hap_at_layer(r, SEG_LOCAL, at_3126528, by_9472_2, i, HAP_F32, 1, scratch_2368);
         b->attention_output_dense_db =
-            hap_at_layer(r, SEG_SYM, at_1699840, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->attention_self_reshape_4_dx = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 4, rows_32_4_16);
+            hap_at_layer(r, SEG_LOCAL, at_3154944, by_256, i, HAP_F32, 1, of_64); // [64]+
+        b->attention_self_reshape_4_dx = hap_at(r, SEG_LOCAL, at_1877248, HAP_F32, 4, rows_32_4_16);
         b->attention_self_transpose_4_dx =
-            hap_at(r, SEG_LOCAL, at_2560000, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_2437120, HAP_F32, 4, rows_4_32_16);
-        b->attention_self_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_2682880, HAP_F32, 4, rows_4_32_16);
+            hap_at(r, SEG_LOCAL, at_1959168, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_1877248, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_1918208, HAP_F32, 4, rows_4_32_16);
+        b->attention_self_sdpa_dqkv_2 =
+            hap_at(r, SEG_LOCAL, at_2280448_3, HAP_F32, 4, rows_4_32_16);
         b->attention_self_transpose_3_dx =
-            hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 4, rows_32_4_16);
-        b->attention_self_reshape_3_dx = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 3, rows_32_64);
-        b->attention_self_value_dx = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
-        b->attention_self_value_sum = hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_1959168, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_3_dx = hap_at(r, SEG_LOCAL, at_1959168, HAP_F32, 3, rows_32_64);
+        b->attention_self_value_dx = hap_at(r, SEG_LOCAL, at_2280448_3, HAP_F32, 3, rows_32_64);
+        b->attention_self_value_sum = hap_at(r, SEG_LOCAL, at_2239488, HAP_F32, 3, rows_32_64);
         b->attention_self_value_dw =
-            hap_at_layer(r, SEG_SYM, at_1208320, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
+            hap_at_layer(r, SEG_LOCAL, at_2468096, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_self_value_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1511424, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_2517248, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_value_db =
-            hap_at_layer(r, SEG_SYM, at_1712128, by_4096, i, HAP_F32, 1, of_64); // [64]+
+            hap_at_layer(r, SEG_LOCAL, at_3155712, by_256, i, HAP_F32, 1, of_64); // [64]+
         b->attention_self_transpose_2_dx =
-            hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 4, rows_32_4_16);
-        b->attention_self_reshape_2_dx = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 3, rows_32_64);
-        b->attention_self_key_dx = hap_at(r, SEG_LOCAL, at_2068480, HAP_F32, 3, rows_32_64);
-        b->attention_self_key_sum = hap_at(r, SEG_LOCAL, at_1608704, HAP_F32, 3, rows_32_64);
+            hap_at(r, SEG_LOCAL, at_1959168, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_2_dx = hap_at(r, SEG_LOCAL, at_1959168, HAP_F32, 3, rows_32_64);
+        b->attention_self_key_dx = hap_at(r, SEG_LOCAL, at_1918208, HAP_F32, 3, rows_32_64);
+        b->attention_self_key_sum = hap_at(r, SEG_LOCAL, at_2239488, HAP_F32, 3, rows_32_64);
         b->attention_self_key_dw =
-            hap_at_layer(r, SEG_SYM, at_1257472, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
+            hap_at_layer(r, SEG_LOCAL, at_2590976, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_self_key_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1536000, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_2640128, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_key_db =
-            hap_at_layer(r, SEG_SYM, at_1724416, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->attention_self_transpose_dx = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 4, rows_32_4_16);
-        b->attention_self_reshape_dx = hap_at(r, SEG_LOCAL, at_1945600, HAP_F32, 3, rows_32_64);
-        b->attention_self_query_dx = hap_at(r, SEG_LOCAL, at_1567744, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_3156480, by_256, i, HAP_F32, 1, of_64); // [64]+
+        b->attention_self_transpose_dx = hap_at(r, SEG_LOCAL, at_1918208, HAP_F32, 4, rows_32_4_16);
+        b->attention_self_reshape_dx = hap_at(r, SEG_LOCAL, at_1918208, HAP_F32, 3, rows_32_64);
+        b->attention_self_query_dx = hap_at(r, SEG_LOCAL, at_1877248, HAP_F32, 3, rows_32_64);
         b->attention_self_query_dw =
-            hap_at_layer(r, SEG_SYM, at_1306624, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
+            hap_at_layer(r, SEG_LOCAL, at_2715392, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
         b->attention_self_query_dw_cut =
-            hap_at_layer(r, SEG_SYM, at_1560576, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_2764544, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_query_db =
-            hap_at_layer(r, SEG_SYM, at_1736704, by_4096, i, HAP_F32, 1, of_64); // [64]+
+            hap_at_layer(r, SEG_LOCAL, at_3157248, by_256, i, HAP_F32, 1, of_64); // [64]+
         b->attention_self_query_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_1396736, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_1674496, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_query_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_9216, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_500736, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.query.weight.exp_avg"),
                   b->attention_self_query_weight_exp_avg);
         b->attention_self_query_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_33792, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_525312, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.query.weight.exp_avg_sq"),
                   b->attention_self_query_weight_exp_avg_sq);
         b->attention_self_query_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_58368, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_549888, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.query.bias.exp_avg"),
                   b->attention_self_query_bias_exp_avg);
         b->attention_self_query_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_59136, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_550656, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.query.bias.exp_avg_sq"),
                   b->attention_self_query_bias_exp_avg_sq);
         b->attention_self_query_db_all =
-            hap_at_layer(r, SEG_SYM, at_1736704, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_3157248, by_256, i, HAP_F32, 1, of_64);
         b->attention_self_key_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_1306624, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_1699072, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_key_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_59904, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_551424, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.key.weight.exp_avg"),
                   b->attention_self_key_weight_exp_avg);
         b->attention_self_key_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_84480, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_576000, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.key.weight.exp_avg_sq"),
                   b->attention_self_key_weight_exp_avg_sq);
         b->attention_self_key_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_109056, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_600576, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.key.bias.exp_avg"),
                   b->attention_self_key_bias_exp_avg);
         b->attention_self_key_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_109824, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_601344, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.key.bias.exp_avg_sq"),
                   b->attention_self_key_bias_exp_avg_sq);
         b->attention_self_key_db_all =
-            hap_at_layer(r, SEG_SYM, at_1724416, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_3156480, by_256, i, HAP_F32, 1, of_64);
         b->attention_self_value_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_1257472, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_1723648, by_8192, i, HAP_F32, 2, heads_64);
         b->attention_self_value_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_110592, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_602112, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.value.weight.exp_avg"),
                   b->attention_self_value_weight_exp_avg);
         b->attention_self_value_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_135168, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_626688, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.value.weight.exp_avg_sq"),
                   b->attention_self_value_weight_exp_avg_sq);
         b->attention_self_value_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_159744, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_651264, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.value.bias.exp_avg"),
                   b->attention_self_value_bias_exp_avg);
         b->attention_self_value_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_160512, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_652032, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.self.value.bias.exp_avg_sq"),
                   b->attention_self_value_bias_exp_avg_sq);
         b->attention_self_value_db_all =
-            hap_at_layer(r, SEG_SYM, at_1712128, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_3155712, by_256, i, HAP_F32, 1, of_64);
         b->attention_output_dense_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_1126400, by_12288, i, HAP_F32, 2, cut_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_1646080, by_9472, i, HAP_F32, 2, cut_64_64);
         b->attention_output_dense_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_161280, by_9728, i, HAP_F32, 2, cut_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_652800, by_9472, i, HAP_F32, 2, cut_64_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.output.dense.weight.exp_avg"),
                   b->attention_output_dense_weight_exp_avg);
         b->attention_output_dense_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_190464, by_9728, i, HAP_F32, 2, cut_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_681216, by_9472, i, HAP_F32, 2, cut_64_64);
         hap_state(r,
                   hap_name("bert.encoder.layer.", i, ".attention.output.dense.weight.exp_avg_sq"),
                   b->attention_output_dense_weight_exp_avg_sq);
         b->attention_output_dense_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_219648, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_709632, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.output.dense.bias.exp_avg"),
                   b->attention_output_dense_bias_exp_avg);
         b->attention_output_dense_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_220416, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_710400, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.output.dense.bias.exp_avg_sq"),
                   b->attention_output_dense_bias_exp_avg_sq);
         b->attention_output_dense_db_all =
-            hap_at_layer(r, SEG_SYM, at_1699840, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_3154944, by_256, i, HAP_F32, 1, of_64);
         b->attention_output_LayerNorm_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_221184, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_711168, by_256, i, HAP_F32, 1, of_64);
         hap_state(r,
                   hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.weight.exp_avg"),
                   b->attention_output_LayerNorm_weight_exp_avg);
         b->attention_output_LayerNorm_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_221952, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_711936, by_256, i, HAP_F32, 1, of_64);
         hap_state(
             r, hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.weight.exp_avg_sq"),
             b->attention_output_LayerNorm_weight_exp_avg_sq);
         b->attention_output_LayerNorm_dw_all =
-            hap_at_layer(r, SEG_SYM, at_1687552, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_3404032, by_256, i, HAP_F32, 1, of_64);
         b->attention_output_LayerNorm_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_222720, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_712704, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.bias.exp_avg"),
                   b->attention_output_LayerNorm_bias_exp_avg);
         b->attention_output_LayerNorm_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_223488, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_713472, by_256, i, HAP_F32, 1, of_64);
         hap_state(r,
                   hap_name("bert.encoder.layer.", i, ".attention.output.LayerNorm.bias.exp_avg_sq"),
                   b->attention_output_LayerNorm_bias_exp_avg_sq);
         b->attention_output_LayerNorm_dw_1_all =
-            hap_at_layer(r, SEG_SYM, at_1675264, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_3403264, by_256, i, HAP_F32, 1, of_64);
         b->t_intermediate_dense_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_1040384, by_28672, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_1348096, by_28160, i, HAP_F32, 2, cut_192_64);
         b->t_intermediate_dense_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_224256, by_28160, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_714240, by_28160, i, HAP_F32, 2, cut_192_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.weight.exp_avg"),
                   b->t_intermediate_dense_weight_exp_avg);
         b->t_intermediate_dense_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_308736, by_28160, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_798720, by_28160, i, HAP_F32, 2, cut_192_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.weight.exp_avg_sq"),
                   b->t_intermediate_dense_weight_exp_avg_sq);
         b->t_intermediate_dense_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_393216, by_768_2, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_883200, by_768_2, i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.bias.exp_avg"),
                   b->t_intermediate_dense_bias_exp_avg);
         b->t_intermediate_dense_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_395520, by_768_2, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_885504, by_768_2, i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".intermediate.dense.bias.exp_avg_sq"),
                   b->t_intermediate_dense_bias_exp_avg_sq);
         b->t_intermediate_dense_db_all =
-            hap_at_layer(r, SEG_SYM, at_1662976, by_4096, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_3032064, by_768_2, i, HAP_F32, 1, of_192);
         b->output_dense_weight_cut =
-            hap_at_layer(r, SEG_SYM, at_708608, by_32768, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_1262848_4, by_28416, i, HAP_F32, 2, cut_64_192);
         b->output_dense_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_397824, by_29184, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_887808, by_28416, i, HAP_F32, 2, cut_64_192);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.dense.weight.exp_avg"),
                   b->output_dense_weight_exp_avg);
         b->output_dense_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_485376, by_29184, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_973056, by_28416, i, HAP_F32, 2, cut_64_192);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.dense.weight.exp_avg_sq"),
                   b->output_dense_weight_exp_avg_sq);
         b->output_dense_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_572928, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1058304, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.dense.bias.exp_avg"),
                   b->output_dense_bias_exp_avg);
         b->output_dense_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_573696, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1059072, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.dense.bias.exp_avg_sq"),
                   b->output_dense_bias_exp_avg_sq);
         b->output_dense_db_all =
-            hap_at_layer(r, SEG_SYM, at_1650688, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_3526144, by_256, i, HAP_F32, 1, of_64);
         b->output_LayerNorm_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_574464, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1059840, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.weight.exp_avg"),
                   b->output_LayerNorm_weight_exp_avg);
         b->output_LayerNorm_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_575232, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1060608, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.weight.exp_avg_sq"),
                   b->output_LayerNorm_weight_exp_avg_sq);
         b->output_LayerNorm_dw_all =
-            hap_at_layer(r, SEG_SYM, at_1638400, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_3034368, by_256, i, HAP_F32, 1, of_64);
         b->output_LayerNorm_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_576000, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1061376, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.bias.exp_avg"),
                   b->output_LayerNorm_bias_exp_avg);
         b->output_LayerNorm_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_576768, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1062144, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("bert.encoder.layer.", i, ".output.LayerNorm.bias.exp_avg_sq"),
                   b->output_LayerNorm_bias_exp_avg_sq);
         b->output_LayerNorm_dw_1_all =
-            hap_at_layer(r, SEG_SYM, at_1626112, by_4096, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_2664960, by_256, i, HAP_F32, 1, of_64);
         b->output_LayerNorm = encoder_layer_2_output_LayerNorm_2[i];
         b->output_LayerNorm_2 = encoder_layer_2_output_LayerNorm_2[i + 1];
         b->cls_predictions_transform_dense_dx = cls_predictions_transform_dense_dx_2[i + 1];
@@ -1230,7 +1234,7 @@ int main(int argc, char **argv)
                   HAP_NN); // y = a b    [8@rows 32 64]    0.0859 ms
         // y = sum rows a' b    [199 64]+    0.0859 ms
         op_linear_dw(r, cls_predictions_decoder_dw, ce_sum_dx, cls_predictions_transform_LayerNorm);
-        // + -> dim 0 @vocab    [199@vocab 64]    49.8 KiB    0.0194 ms
+        // + -> dim 0 @vocab    [199@vocab 64]    49.8 KiB    0.0198 ms
         hap_event *e_cls_predictions_decoder_dw_cut =
             coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1, &cls_predictions_decoder_dw_cut,
                                       &cls_predictions_decoder_dw, NULL);
@@ -1265,7 +1269,7 @@ int main(int argc, char **argv)
         op_linear_dw(r, cls_predictions_transform_dense_dw,
                      cls_predictions_transform_transform_act_fn_dx,
                      encoder_layer_2_output_LayerNorm_2[3]); // [64 64]+    0.0283 ms
-        // + -> dim 0 @cut_64    [64@cut_64 64]    16.0 KiB    0.00986 ms
+        // + -> dim 0 @cut_64    [64@cut_64 64]    16.0 KiB    0.00974 ms
         hap_event *e_cls_predictions_transform_dense_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_SENDRECV, 1, &cls_predictions_transform_dense_dw_cut,
             &cls_predictions_transform_dense_dw, cls_predictions_transform_dense_dw_cut_scratch);
@@ -1379,18 +1383,18 @@ int main(int argc, char **argv)
         op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx_all,
                          embeddings_token_type_embeddings_const, 2); // [2 64]    0.00809 ms
         op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_all, input_ids,
-                         199);                         // y[b] += a    [199@vocab 64]    0.00943 ms
-        hap_wait(r, e_cls_predictions_decoder_dw_cut); // 0.0194 ms hidden
+                         199);                         // y[b] += a    [199@vocab 64]    0.00934 ms
+        hap_wait(r, e_cls_predictions_decoder_dw_cut); // 0.0198 ms hidden
         op_add(r, embeddings_word_embeddings_sum, cls_predictions_decoder_dw_cut,
-               embeddings_word_embeddings_dw); // y = a + b    [199@vocab 64]    0.00982 ms
+               embeddings_word_embeddings_dw); // y = a + b    [199@vocab 64]    0.0102 ms
 
         // update
-        // whole -> dim 0 @vocab    [199@vocab 64]    0.0057 ms
+        // whole -> dim 0 @vocab    [199@vocab 64]    0.0059 ms
         hap_cut(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight);
         op_adam(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight_exp_avg,
                 embeddings_word_embeddings_weight_exp_avg_sq, embeddings_word_embeddings_sum, NULL,
-                1, 0.9, 0.95, 1e-08, 0.1, true); // [199@vocab 64]    0.0216 ms
-        // dim 0 @vocab -> whole    [199 64]    49.8 KiB    0.0144 ms
+                1, 0.9, 0.95, 1e-08, 0.1, true); // [199@vocab 64]    0.0224 ms
+        // dim 0 @vocab -> whole    [199 64]    49.8 KiB    0.0148 ms
         hap_event *e_embeddings_word_embeddings_weight =
             coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &embeddings_word_embeddings_weight,
                                   &embeddings_word_embeddings_weight_cut, NULL);
@@ -1416,14 +1420,14 @@ int main(int argc, char **argv)
 
         // update
         hap_cut(r, cls_predictions_transform_dense_weight_cut,
-                cls_predictions_transform_dense_weight);       // [64@cut_64 64]    0.00222 ms
-        hap_wait(r, e_cls_predictions_transform_dense_dw_cut); // 0.00986 ms hidden
-        // a -= lr b / sqrt c    [64@cut_64 64]    0.00632 ms
+                cls_predictions_transform_dense_weight);       // [64@cut_64 64]    0.00218 ms
+        hap_wait(r, e_cls_predictions_transform_dense_dw_cut); // 0.00974 ms hidden
+        // a -= lr b / sqrt c    [64@cut_64 64]    0.00618 ms
         op_adam(r, cls_predictions_transform_dense_weight_cut,
                 cls_predictions_transform_dense_weight_exp_avg,
                 cls_predictions_transform_dense_weight_exp_avg_sq,
                 cls_predictions_transform_dense_dw_cut, NULL, 1, 0.9, 0.95, 1e-08, 0.1, true);
-        // dim 0 @cut_64 -> whole    [64 64]    16.0 KiB    0.00743 ms
+        // dim 0 @cut_64 -> whole    [64 64]    16.0 KiB    0.00737 ms
         hap_event *e_cls_predictions_transform_dense_weight = coll_all_gather_start(
             r, AXIS(0), FORM_SENDRECV, 1, &cls_predictions_transform_dense_weight,
             &cls_predictions_transform_dense_weight_cut, NULL);
@@ -1445,11 +1449,11 @@ int main(int argc, char **argv)
         op_adam(r, cls_predictions_bias, cls_predictions_bias_exp_avg,
                 cls_predictions_bias_exp_avg_sq, cls_predictions_decoder_db_all, NULL, 1, 0.9, 0.95,
                 1e-08, 0, true); // a -= lr b / sqrt c    [199]    0.00158 ms
-        hap_wait(r, e_embeddings_word_embeddings_weight); // 0.0144 ms hidden
+        hap_wait(r, e_embeddings_word_embeddings_weight); // 0.0148 ms hidden
 
         for (int i = 0; i < 3; i++)
             encoder_layer_update_2(r, &encoder_layer[i]);
-        hap_wait(r, e_cls_predictions_transform_dense_weight); // 0.00319 ms hidden
+        hap_wait(r, e_cls_predictions_transform_dense_weight); // 0.00442 ms hidden
     }
     return hap_finish(r);
 }

@@ -5,7 +5,7 @@
 //   classes     cpu4 {0}  cpu3 {1}
 //   predicted   4.64 ms/step = 4.52 ms compute and idle + 0.551 ms communication - 0.434 ms hidden;
 //               by datasheet formulas
-//   memory      4.36 MiB / 3.52 MiB    graph a94a3bb305aca178    cluster 8851bf650c8a0795
+//   memory      3.78 MiB / 3.07 MiB    graph a94a3bb305aca178    cluster 8851bf650c8a0795
 //   strategy    hap
 
 #include "hap/runtime.h"
@@ -13,20 +13,10 @@
 // 8 cut 0.625 0.375 over axis 0 (compute).
 static const int64_t rows[2] = {5, 3};
 
-// Byte offsets in the symmetric segment: what crosses the wire, the same on every rank.
-static const int64_t at_0[2] = {0, 0}, at_442368[2] = {442368, 442368};
-static const int64_t at_659456[2] = {659456, 659456}, at_655360[2] = {655360, 655360};
-static const int64_t at_548864[2] = {548864, 548864}, at_147456[2] = {147456, 147456};
-static const int64_t at_561152[2] = {561152, 561152}, at_585728[2] = {585728, 585728};
-static const int64_t at_573440[2] = {573440, 573440}, at_499712[2] = {499712, 499712};
-static const int64_t at_598016[2] = {598016, 598016}, at_294912[2] = {294912, 294912};
-static const int64_t at_610304[2] = {610304, 610304}, at_634880[2] = {634880, 634880};
-static const int64_t at_622592[2] = {622592, 622592}, at_647168[2] = {647168, 647168};
-
 // Byte offsets in the local segment, by class {cpu4, cpu3}.
-static const int64_t at_3902976[2] = {3902976, 3018752}, at_2729216[2] = {2729216, 2314752};
+static const int64_t at_3956992[2] = {3956992, 1692672}, at_3888384[2] = {3888384, 1690624};
 static const int64_t at_1502208[2] = {1502208, 1502208}, at_1556224[2] = {1556224, 1556224};
-static const int64_t at_768[2] = {768, 768}, at_1536[2] = {1536, 1536};
+static const int64_t at_0[2] = {0, 0}, at_768[2] = {768, 768}, at_1536[2] = {1536, 1536};
 static const int64_t at_148992[2] = {148992, 148992}, at_151296[2] = {151296, 151296};
 static const int64_t at_200448[2] = {200448, 200448}, at_201216[2] = {201216, 201216};
 static const int64_t at_201984[2] = {201984, 201984}, at_202752[2] = {202752, 202752};
@@ -49,38 +39,55 @@ static const int64_t at_1205760[2] = {1205760, 1205760}, at_1353216[2] = {135321
 static const int64_t at_1500672[2] = {1500672, 1500672}, at_1501440[2] = {1501440, 1501440};
 static const int64_t at_1689600[2] = {1689600, 1689600}, at_1689856[2] = {1689856, 1689856};
 static const int64_t at_1690112[2] = {1690112, 1690112}, at_1690368[2] = {1690368, 1690368};
-static const int64_t at_2427904[2] = {2427904, 2132992}, at_1690624[2] = {1690624, 1690624};
-static const int64_t at_3893760[2] = {3893760, 3012608}, at_3896064[2] = {3896064, 3014144};
-static const int64_t at_2862080[2] = {2862080, 2393600}, at_1936384[2] = {1936384, 1838080};
-static const int64_t at_3435520[2] = {3435520, 2737664}, at_3189760[2] = {3189760, 2590208};
-static const int64_t at_3312640[2] = {3312640, 2663936}, at_2984960[2] = {2984960, 2467328};
-static const int64_t at_3107840[2] = {3107840, 2541056}, at_3230720[2] = {3230720, 2614784};
-static const int64_t at_3353600[2] = {3353600, 2688512}, at_3886080[2] = {3886080, 3008000};
-static const int64_t at_3476480[2] = {3476480, 2762240}, at_3599360[2] = {3599360, 2835968};
-static const int64_t at_3898368[2] = {3898368, 3015680}, at_3900672[2] = {3900672, 3017216};
-static const int64_t at_3722240[2] = {3722240, 2909696}, at_2059264[2] = {2059264, 1911808};
-static const int64_t at_2591744[2] = {2591744, 2231296}, at_3905536[2] = {3905536, 3020288};
-static const int64_t at_3906304[2] = {3906304, 3020800}, at_3845120[2] = {3845120, 2983424};
-static const int64_t at_2726912[2] = {2726912, 2312448}, at_3907072[2] = {3907072, 3021312};
-static const int64_t at_3907840[2] = {3907840, 3021824}, at_2728192[2] = {2728192, 3019520};
-static const int64_t at_3904256[2] = {3904256, 3019520}, at_3908608[2] = {3908608, 3022336};
-static const int64_t at_3904512[2] = {3904512, 3019776}, at_3908864[2] = {3908864, 3022592};
-static const int64_t at_2550784[2] = {2550784, 2206720}, at_2305024[2] = {2305024, 2059264};
-static const int64_t at_2755584[2] = {2755584, 2329600}, at_2837504[2] = {2837504, 2378752};
-static const int64_t at_2838272[2] = {2838272, 2379264}, at_2796544[2] = {2796544, 2354176};
-static const int64_t at_2673664[2] = {2673664, 2280448}, at_3681280[2] = {3681280, 2885120};
-static const int64_t at_3558400[2] = {3558400, 2811392}, at_3066880[2] = {3066880, 2516480};
-static const int64_t at_3899904[2] = {3899904, 3016704}, at_3902208[2] = {3902208, 3018240};
-static const int64_t at_2944000[2] = {2944000, 2442752}, at_1744640[2] = {1744640, 1744640};
-static const int64_t at_1690880[2] = {1690880, 1690880}, at_1691136[2] = {1691136, 1691136};
+static const int64_t at_2427904[2] = {2427904, 1693696}, at_1690624[2] = {1690624, 1718272};
+static const int64_t at_3947776[2] = {3947776, 1792000}, at_3950080[2] = {3950080, 1793536};
+static const int64_t at_2862080[2] = {2862080, 2531328}, at_1936384[2] = {1936384, 1851904};
+static const int64_t at_3435520[2] = {3435520, 1767424}, at_3189760[2] = {3189760, 1990656};
+static const int64_t at_3312640[2] = {3312640, 2064384}, at_2984960[2] = {2984960, 2708224};
+static const int64_t at_3107840[2] = {3107840, 3003136}, at_3230720[2] = {3230720, 3076864};
+static const int64_t at_3353600[2] = {3353600, 3150592}, at_3940096[2] = {3940096, 1795072};
+static const int64_t at_3476480[2] = {3476480, 1802752}, at_3599360[2] = {3599360, 1941504};
+static const int64_t at_3952384[2] = {3952384, 1801216}, at_3954688[2] = {3954688, 1799680};
+static const int64_t at_3722240[2] = {3722240, 2015232}, at_1690624_2[2] = {1690624, 2088960};
+static const int64_t at_2059264[2] = {2059264, 2310144}, at_2591744[2] = {2591744, 1876480};
+static const int64_t at_3958272[2] = {3958272, 1876480}, at_3959040[2] = {3959040, 1876992};
+static const int64_t at_3845120[2] = {3845120, 1877504}, at_2591744_2[2] = {2591744, 2605056};
+static const int64_t at_3886080[2] = {3886080, 1902080}, at_3887360[2] = {3887360, 1902080};
+static const int64_t at_3890432[2] = {3890432, 1902592}, at_3886080_2[2] = {3886080, 1903104};
+static const int64_t at_3891200[2] = {3891200, 1903872}, at_3888128[2] = {3888128, 1904384};
+static const int64_t at_3959808[2] = {3959808, 1693440}, at_3886336[2] = {3886336, 1903360};
+static const int64_t at_3888128_2[2] = {3888128, 1903616}, at_3886080_3[2] = {3886080, 1903872};
+static const int64_t at_2726912[2] = {2726912, 2781952}, at_2591744_3[2] = {2591744, 1902080};
+static const int64_t at_3886080_4[2] = {3886080, 2654208}, at_2632704[2] = {2632704, 1690624};
+static const int64_t at_2633472[2] = {2633472, 1691136}, at_3960320[2] = {3960320, 1690624};
+static const int64_t at_3960064[2] = {3960064, 1690880}, at_2616320[2] = {2616320, 2781952};
+static const int64_t at_2468864[2] = {2468864, 2855680}, at_2408192[2] = {2408192, 1691136};
+static const int64_t at_2739200[2] = {2739200, 2457600}, at_2354176[2] = {2354176, 1767424};
+static const int64_t at_1838080[2] = {1838080, 2138112}, at_2034688[2] = {2034688, 2062848};
+static const int64_t at_2036992[2] = {2036992, 1691904}, at_2395136[2] = {2395136, 2065152};
+static const int64_t at_2616320_2[2] = {2616320, 2285568}, at_3804160[2] = {3804160, 2605056};
+static const int64_t at_2040064[2] = {2040064, 2065408}, at_2039296[2] = {2039296, 2066176};
+static const int64_t at_3681280[2] = {3681280, 1767424}, at_1985536[2] = {1985536, 1957888};
+static const int64_t at_2040832[2] = {2040832, 2007040}, at_2354176_2[2] = {2354176, 2285568};
+static const int64_t at_2616320_3[2] = {2616320, 1767424}, at_3558400[2] = {3558400, 2457600};
+static const int64_t at_3681280_2[2] = {3681280, 2482176}, at_3066880[2] = {3066880, 2285568};
+static const int64_t at_3189760_2[2] = {3189760, 1767424}, at_3312640_2[2] = {3312640, 2482176};
+static const int64_t at_2616320_4[2] = {2616320, 2757376}, at_3066880_2[2] = {3066880, 1767424};
+static const int64_t at_2206720[2] = {2206720, 1794048}, at_2036992_2[2] = {2036992, 2007808};
+static const int64_t at_3953920[2] = {3953920, 1691904}, at_3956224[2] = {3956224, 2010112};
+static const int64_t at_2944000[2] = {2944000, 2285568}, at_2042368[2] = {2042368, 2010368};
+static const int64_t at_2041600[2] = {2041600, 2011136}, at_3853312[2] = {3853312, 1693696};
+static const int64_t at_3845120_2[2] = {3845120, 1701888}, at_2354176_3[2] = {2354176, 1710080};
+static const int64_t at_1690624_3[2] = {1690624, 1691904}, at_3940096_2[2] = {3940096, 1692160};
+static const int64_t at_3940096_3[2] = {3940096, 1692416}, at_1690880[2] = {1690880, 1692160};
 
 // Bytes from one block's buffer to the next one's.
 static const int64_t by_768[2] = {768, 512}, by_40960[2] = {40960, 24576}, by_256[2] = {256, 256};
 static const int64_t by_49152[2] = {49152, 49152}, by_768_2[2] = {768, 768};
 static const int64_t by_2560[2] = {2560, 1536}, by_16384[2] = {16384, 16384};
-static const int64_t by_122880[2] = {122880, 73728}, by_4096[2] = {4096, 4096};
+static const int64_t by_122880[2] = {122880, 73728};
 
-static const int64_t local_bytes[2] = {3909120, 3022848}, sym_bytes = 663552;
+static const int64_t local_bytes[2] = {3960576, 3224320}, sym_bytes = 0;
 
 // Collectives that are waited for elsewhere than where they start.
 static hap_event *h_mlp_c_proj_dw_all_ready[3], *h_mlp_c_proj_db_all_ready[3];
@@ -410,9 +417,9 @@ int main(int argc, char **argv)
     const hap_dim of_8_33[] = {WHOLE(8), WHOLE(33)};
 
     // Inputs.
-    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_3902976, HAP_I64, 2, rows_32);
+    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_3956992, HAP_I64, 2, rows_32);
     hap_input(r, "input_ids", input_ids);
-    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_2729216, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_3888384, HAP_I64, 2, of_8_32); // [8 32]
     hap_input(r, "labels", labels);
 
     // Parameters and what the step carries over.
@@ -448,61 +455,61 @@ int main(int argc, char **argv)
     // Values of the step.
     hap_tensor *wte = hap_at(r, SEG_LOCAL, at_2427904, HAP_F32, 3, rows_32_64);
     hap_tensor *wpe = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 3, of_1_32_64); // [1 32 64]
-    hap_tensor *ln_f_sum = hap_at(r, SEG_LOCAL, at_3905536, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_m2 = hap_at(r, SEG_LOCAL, at_3906304, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_sum = hap_at(r, SEG_LOCAL, at_3958272, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_m2 = hap_at(r, SEG_LOCAL, at_3959040, HAP_F32, 2, rows_32);
     hap_tensor *ln_f = hap_at(r, SEG_LOCAL, at_3845120, HAP_F32, 3, rows_32_64);
-    hap_tensor *lm_head = hap_at(r, SEG_LOCAL, at_2591744, HAP_F32, 3, rows_32_211);
-    hap_tensor *pad = hap_at(r, SEG_LOCAL, at_2726912, HAP_I64, 2, of_8_33);   // [8 33]
-    hap_tensor *slice = hap_at(r, SEG_LOCAL, at_2729216, HAP_I64, 2, of_8_32); // [8 32]
-    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_3907072, HAP_F32, 2, rows_32);
-    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_3907840, HAP_F32, 2, rows_32);
-    hap_tensor *slice_cut = hap_at(r, SEG_LOCAL, at_2726912, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_2728192, HAP_F32, 2, rows_32);
-    hap_tensor *slice_cut_2 = hap_at(r, SEG_LOCAL, at_2726912, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum = hap_at(r, SEG_SYM, at_0, HAP_F32, 0, NULL);            // []+
-    hap_tensor *ce_sum_all = hap_at(r, SEG_SYM, at_0, HAP_F32, 0, NULL);        // []
-    hap_tensor *count = hap_at(r, SEG_LOCAL, at_3904256, HAP_F32, 0, NULL);     // []
-    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_3908608, HAP_F32, 0, NULL);      // []
-    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_3904512, HAP_F32, 0, NULL); // []
-    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_3908864, HAP_F32, 0, NULL);   // []
-    hap_tensor *slice_cut_3 = hap_at(r, SEG_LOCAL, at_3904256, HAP_I64, 2, rows_32);
+    hap_tensor *lm_head = hap_at(r, SEG_LOCAL, at_2591744_2, HAP_F32, 3, rows_32_211);
+    hap_tensor *pad = hap_at(r, SEG_LOCAL, at_3886080, HAP_I64, 2, of_8_33);   // [8 33]
+    hap_tensor *slice = hap_at(r, SEG_LOCAL, at_3888384, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_3887360, HAP_F32, 2, rows_32);
+    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_3890432, HAP_F32, 2, rows_32);
+    hap_tensor *slice_cut = hap_at(r, SEG_LOCAL, at_3886080_2, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_3891200, HAP_F32, 2, rows_32);
+    hap_tensor *slice_cut_2 = hap_at(r, SEG_LOCAL, at_3886080_2, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum = hap_at(r, SEG_LOCAL, at_3888128, HAP_F32, 0, NULL);     // []+
+    hap_tensor *ce_sum_all = hap_at(r, SEG_LOCAL, at_3888128, HAP_F32, 0, NULL); // []
+    hap_tensor *count = hap_at(r, SEG_LOCAL, at_3886080_2, HAP_F32, 0, NULL);    // []
+    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_3959808, HAP_F32, 0, NULL);       // []
+    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_3886336, HAP_F32, 0, NULL);  // []
+    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_3888128_2, HAP_F32, 0, NULL);  // []
+    hap_tensor *slice_cut_3 = hap_at(r, SEG_LOCAL, at_3886080_3, HAP_I64, 2, rows_32);
     hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_2726912, HAP_F32, 3, rows_32_211);
-    hap_tensor *lm_head_dx = hap_at(r, SEG_LOCAL, at_2591744, HAP_F32, 3, rows_32_64);
-    hap_tensor *lm_head_dw = hap_at(r, SEG_SYM, at_442368, HAP_F32, 2, of_211_64); // [211 64]+
-    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_3904256, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_3845120, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_dw = hap_at(r, SEG_SYM, at_659456, HAP_F32, 1, of_64);        // [64]+
-    hap_tensor *ln_f_dw_1 = hap_at(r, SEG_SYM, at_655360, HAP_F32, 1, of_64);      // [64]+
-    hap_tensor *ln_f_dw_all = hap_at(r, SEG_SYM, at_659456, HAP_F32, 1, of_64);    // [64]
-    hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_SYM, at_655360, HAP_F32, 1, of_64);  // [64]
-    hap_tensor *add_fold1 = hap_at(r, SEG_SYM, at_647168, HAP_F32, 3, of_1_32_64); // [1 32 64]+
-    hap_tensor *add_fold1_all = hap_at(r, SEG_SYM, at_647168, HAP_F32, 3, of_1_32_64);
-    hap_tensor *wpe_dw = hap_at(r, SEG_LOCAL, at_1744640, HAP_F32, 2, of_32_64);  // [32 64]
-    hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 2, of_211_64); // [211 64]+
-    hap_tensor *wte_sum = hap_at(r, SEG_SYM, at_442368, HAP_F32, 2, of_211_64);   // [211 64]+
-    hap_tensor *wte_sum_all = hap_at(r, SEG_SYM, at_442368, HAP_F32, 2, of_211_64);
-    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 0, NULL);  // []
-    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_1690880, HAP_F32, 0, NULL);  // []
-    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 0, NULL); // []
+    hap_tensor *lm_head_dx = hap_at(r, SEG_LOCAL, at_2591744_3, HAP_F32, 3, rows_32_64);
+    hap_tensor *lm_head_dw = hap_at(r, SEG_LOCAL, at_3886080_4, HAP_F32, 2, of_211_64); // [211 64]+
+    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_2632704, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_2633472, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_dw = hap_at(r, SEG_LOCAL, at_3960320, HAP_F32, 1, of_64);        // [64]+
+    hap_tensor *ln_f_dw_1 = hap_at(r, SEG_LOCAL, at_3960064, HAP_F32, 1, of_64);      // [64]+
+    hap_tensor *ln_f_dw_all = hap_at(r, SEG_LOCAL, at_3960320, HAP_F32, 1, of_64);    // [64]
+    hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_LOCAL, at_3960064, HAP_F32, 1, of_64);  // [64]
+    hap_tensor *add_fold1 = hap_at(r, SEG_LOCAL, at_3853312, HAP_F32, 3, of_1_32_64); // [1 32 64]+
+    hap_tensor *add_fold1_all = hap_at(r, SEG_LOCAL, at_3853312, HAP_F32, 3, of_1_32_64);
+    hap_tensor *wpe_dw = hap_at(r, SEG_LOCAL, at_3845120_2, HAP_F32, 2, of_32_64);   // [32 64]
+    hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_2354176_3, HAP_F32, 2, of_211_64);  // [211 64]+
+    hap_tensor *wte_sum = hap_at(r, SEG_LOCAL, at_3886080_4, HAP_F32, 2, of_211_64); // [211 64]+
+    hap_tensor *wte_sum_all = hap_at(r, SEG_LOCAL, at_3886080_4, HAP_F32, 2, of_211_64);
+    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_LOCAL, at_1690624_3, HAP_F32, 0, NULL); // []
+    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_3940096_2, HAP_F32, 0, NULL); // []
+    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_1690624_3, HAP_F32, 0, NULL);
     hap_tensor *ln_f_weight_norm = hap_at(r, SEG_LOCAL, at_1690880, HAP_F32, 0, NULL);  // []
-    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 0, NULL);   // []
+    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_1690624_3, HAP_F32, 0, NULL); // []
     hap_tensor *ln_f_bias_norm = hap_at(r, SEG_LOCAL, at_1690880, HAP_F32, 0, NULL);    // []
-    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_1690624, HAP_F32, 0, NULL);              // []
+    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_1690624_3, HAP_F32, 0, NULL);            // []
 
     hap_tensor *h_2_add_2_2[4], *ln_f_dx_2[4], *h_2_mlp_c_proj_bias_norm_2[4];
     for (int i = 0; i < 4; i++) {
         h_2_add_2_2[i] =
             hap_at_layer(r, SEG_LOCAL, at_2427904, by_40960, i, HAP_F32, 3, rows_32_64);
         ln_f_dx_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_2673664, by_40960, i % 2, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_3804160, by_40960, i % 2, HAP_F32, 3, rows_32_64);
         h_2_mlp_c_proj_bias_norm_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
     }
 
     for (int i = 0; i < 3; i++) {
         h_block *b = &h[i];
-        b->ln_1_sum = hap_at_layer(r, SEG_LOCAL, at_3893760, by_768, i, HAP_F32, 2, rows_32);
-        b->ln_1_m2 = hap_at_layer(r, SEG_LOCAL, at_3896064, by_768, i, HAP_F32, 2, rows_32);
+        b->ln_1_sum = hap_at_layer(r, SEG_LOCAL, at_3947776, by_768, i, HAP_F32, 2, rows_32);
+        b->ln_1_m2 = hap_at_layer(r, SEG_LOCAL, at_3950080, by_768, i, HAP_F32, 2, rows_32);
         b->ln_1 = hap_at_layer(r, SEG_LOCAL, at_2862080, by_40960, i, HAP_F32, 3, rows_32_64);
         b->ln_1_weight = hap_at_layer(r, SEG_LOCAL, at_0, by_256, i, HAP_F32, 1, of_64); // [64]
         hap_param(r, hap_name("transformer.h.", i, ".ln_1.weight"), b->ln_1_weight, HAP_FILL(1));
@@ -532,7 +539,7 @@ int main(int argc, char **argv)
         b->attn_sdpa =
             hap_at_layer(r, SEG_LOCAL, at_3353600, by_40960, i, HAP_F32, 4, rows_4_32_16);
         b->attn_sdpa_lse =
-            hap_at_layer(r, SEG_LOCAL, at_3886080, by_2560, i, HAP_F32, 3, rows_4_32);
+            hap_at_layer(r, SEG_LOCAL, at_3940096, by_2560, i, HAP_F32, 3, rows_4_32);
         b->attn_transpose_4 =
             hap_at_layer(r, SEG_LOCAL, at_3476480, by_40960, i, HAP_F32, 4, rows_32_4_16);
         b->attn_reshape_4 =
@@ -547,14 +554,15 @@ int main(int argc, char **argv)
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_proj.bias"), b->attn_c_proj_bias,
                   HAP_FILL(0));
         b->add = hap_at_layer(r, SEG_LOCAL, at_3599360, by_40960, i, HAP_F32, 3, rows_32_64);
-        b->ln_2_sum = hap_at_layer(r, SEG_LOCAL, at_3898368, by_768, i, HAP_F32, 2, rows_32);
-        b->ln_2_m2 = hap_at_layer(r, SEG_LOCAL, at_3900672, by_768, i, HAP_F32, 2, rows_32);
+        b->ln_2_sum = hap_at_layer(r, SEG_LOCAL, at_3952384, by_768, i, HAP_F32, 2, rows_32);
+        b->ln_2_m2 = hap_at_layer(r, SEG_LOCAL, at_3954688, by_768, i, HAP_F32, 2, rows_32);
         b->ln_2 = hap_at_layer(r, SEG_LOCAL, at_3722240, by_40960, i, HAP_F32, 3, rows_32_64);
         b->ln_2_weight = hap_at_layer(r, SEG_LOCAL, at_201216, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".ln_2.weight"), b->ln_2_weight, HAP_FILL(1));
         b->ln_2_bias = hap_at_layer(r, SEG_LOCAL, at_201984, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".ln_2.bias"), b->ln_2_bias, HAP_FILL(0));
-        b->mlp_c_fc = hap_at_layer(r, SEG_LOCAL, at_1690624, by_122880, i, HAP_F32, 3, rows_32_192);
+        b->mlp_c_fc =
+            hap_at_layer(r, SEG_LOCAL, at_1690624_2, by_122880, i, HAP_F32, 3, rows_32_192);
         b->mlp_c_fc_weight =
             hap_at_layer(r, SEG_LOCAL, at_202752, by_49152, i, HAP_F32, 2, of_64_192);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_fc.weight"), b->mlp_c_fc_weight,
@@ -571,98 +579,106 @@ int main(int argc, char **argv)
         b->mlp_c_proj_bias = hap_at_layer(r, SEG_LOCAL, at_499968, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_proj.bias"), b->mlp_c_proj_bias,
                   HAP_FILL(0));
-        b->mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_2550784, HAP_F32, 3, rows_32_192);
-        // [192 64]+
-        b->mlp_c_proj_dw = hap_at_layer(r, SEG_SYM, at_0, by_49152, i, HAP_F32, 2, of_192_64);
-        b->mlp_c_proj_dw_all = hap_at_layer(r, SEG_SYM, at_0, by_49152, i, HAP_F32, 2, of_192_64);
+        b->mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_2616320, HAP_F32, 3, rows_32_192);
+        b->mlp_c_proj_dw =
+            hap_at_layer(r, SEG_LOCAL, at_2468864, by_49152, i, HAP_F32, 2, of_192_64); // [192 64]+
+        b->mlp_c_proj_dw_all =
+            hap_at_layer(r, SEG_LOCAL, at_2468864, by_49152, i, HAP_F32, 2, of_192_64);
         // [64]+
-        b->mlp_c_proj_db = hap_at_layer(r, SEG_SYM, at_548864, by_4096, i, HAP_F32, 1, of_64);
-        b->mlp_c_proj_db_all = hap_at_layer(r, SEG_SYM, at_548864, by_4096, i, HAP_F32, 1, of_64);
-        b->mlp_act_dx = hap_at(r, SEG_LOCAL, at_2305024, HAP_F32, 3, rows_32_192);
-        b->mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_2755584, HAP_F32, 3, rows_32_64);
+        b->mlp_c_proj_db = hap_at_layer(r, SEG_LOCAL, at_2408192, by_256, i, HAP_F32, 1, of_64);
+        b->mlp_c_proj_db_all = hap_at_layer(r, SEG_LOCAL, at_2408192, by_256, i, HAP_F32, 1, of_64);
+        b->mlp_act_dx = hap_at(r, SEG_LOCAL, at_2739200, HAP_F32, 3, rows_32_192);
+        b->mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_2354176, HAP_F32, 3, rows_32_64);
         // [64 192]+
-        b->mlp_c_fc_dw = hap_at_layer(r, SEG_SYM, at_147456, by_49152, i, HAP_F32, 2, of_64_192);
+        b->mlp_c_fc_dw = hap_at_layer(r, SEG_LOCAL, at_1838080, by_49152, i, HAP_F32, 2, of_64_192);
         b->mlp_c_fc_dw_all =
-            hap_at_layer(r, SEG_SYM, at_147456, by_49152, i, HAP_F32, 2, of_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_1838080, by_49152, i, HAP_F32, 2, of_64_192);
         // [192]+
-        b->mlp_c_fc_db = hap_at_layer(r, SEG_SYM, at_561152, by_4096, i, HAP_F32, 1, of_192);
-        b->mlp_c_fc_db_all = hap_at_layer(r, SEG_SYM, at_561152, by_4096, i, HAP_F32, 1, of_192);
-        b->ln_2_stats = hap_at(r, SEG_LOCAL, at_2837504, HAP_F32, 2, rows_32);   // [8@rows 32]
-        b->ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_2838272, HAP_F32, 2, rows_32); // [8@rows 32]
-        b->ln_2_dx = hap_at(r, SEG_LOCAL, at_2796544, HAP_F32, 3, rows_32_64);   // [8@rows 32 64]
+        b->mlp_c_fc_db = hap_at_layer(r, SEG_LOCAL, at_2034688, by_768_2, i, HAP_F32, 1, of_192);
+        b->mlp_c_fc_db_all =
+            hap_at_layer(r, SEG_LOCAL, at_2034688, by_768_2, i, HAP_F32, 1, of_192);
+        b->ln_2_stats = hap_at(r, SEG_LOCAL, at_2036992, HAP_F32, 2, rows_32);   // [8@rows 32]
+        b->ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_2395136, HAP_F32, 2, rows_32); // [8@rows 32]
+        b->ln_2_dx = hap_at(r, SEG_LOCAL, at_2616320_2, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
         b->ln_2_sum_2 =
-            hap_at_layer(r, SEG_LOCAL, at_2673664, by_40960, i % 2, HAP_F32, 3, rows_32_64);
-        b->ln_2_dw = hap_at_layer(r, SEG_SYM, at_585728, by_4096, i, HAP_F32, 1, of_64);   // [64]+
-        b->ln_2_dw_1 = hap_at_layer(r, SEG_SYM, at_573440, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->ln_2_dw_all = hap_at_layer(r, SEG_SYM, at_585728, by_4096, i, HAP_F32, 1, of_64);
-        b->ln_2_dw_1_all = hap_at_layer(r, SEG_SYM, at_573440, by_4096, i, HAP_F32, 1, of_64);
-        b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_3681280, HAP_F32, 3, rows_32_64);
-        // [64 64]+
-        b->attn_c_proj_dw = hap_at_layer(r, SEG_SYM, at_499712, by_16384, i, HAP_F32, 2, of_64_64);
-        b->attn_c_proj_dw_all =
-            hap_at_layer(r, SEG_SYM, at_499712, by_16384, i, HAP_F32, 2, of_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_3804160, by_40960, i % 2, HAP_F32, 3, rows_32_64);
+        b->ln_2_dw = hap_at_layer(r, SEG_LOCAL, at_2040064, by_256, i, HAP_F32, 1, of_64); // [64]+
         // [64]+
-        b->attn_c_proj_db = hap_at_layer(r, SEG_SYM, at_598016, by_4096, i, HAP_F32, 1, of_64);
-        b->attn_c_proj_db_all = hap_at_layer(r, SEG_SYM, at_598016, by_4096, i, HAP_F32, 1, of_64);
+        b->ln_2_dw_1 = hap_at_layer(r, SEG_LOCAL, at_2039296, by_256, i, HAP_F32, 1, of_64);
+        b->ln_2_dw_all = hap_at_layer(r, SEG_LOCAL, at_2040064, by_256, i, HAP_F32, 1, of_64);
+        b->ln_2_dw_1_all = hap_at_layer(r, SEG_LOCAL, at_2039296, by_256, i, HAP_F32, 1, of_64);
+        b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_3681280, HAP_F32, 3, rows_32_64);
+        b->attn_c_proj_dw =
+            hap_at_layer(r, SEG_LOCAL, at_1985536, by_16384, i, HAP_F32, 2, of_64_64); // [64 64]+
+        b->attn_c_proj_dw_all =
+            hap_at_layer(r, SEG_LOCAL, at_1985536, by_16384, i, HAP_F32, 2, of_64_64);
+        // [64]+
+        b->attn_c_proj_db = hap_at_layer(r, SEG_LOCAL, at_2040832, by_256, i, HAP_F32, 1, of_64);
+        b->attn_c_proj_db_all =
+            hap_at_layer(r, SEG_LOCAL, at_2040832, by_256, i, HAP_F32, 1, of_64);
         b->attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_3681280, HAP_F32, 4, rows_32_4_16);
-        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_2755584, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_2796544, HAP_F32, 4, rows_4_32_16);
+        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_2354176_2, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_2616320_3, HAP_F32, 4, rows_4_32_16);
         b->attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_3558400, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_3681280, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_3681280_2, HAP_F32, 4, rows_4_32_16);
         b->attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_3066880, HAP_F32, 4, rows_32_4_16);
         b->attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_3066880, HAP_F32, 3, rows_32_64);
-        b->attn_transpose_2_dx = hap_at(r, SEG_LOCAL, at_3189760, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_3189760, HAP_F32, 3, rows_32_64);
-        b->attn_transpose_dx = hap_at(r, SEG_LOCAL, at_3312640, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_dx = hap_at(r, SEG_LOCAL, at_3312640, HAP_F32, 3, rows_32_64);
-        b->attn_split_dx = hap_at(r, SEG_LOCAL, at_1936384, HAP_F32, 3, rows_32_192);
-        b->attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_3066880, HAP_F32, 3, rows_32_64);
-        // [64 192]+
-        b->attn_c_attn_dw = hap_at_layer(r, SEG_SYM, at_294912, by_49152, i, HAP_F32, 2, of_64_192);
+        b->attn_transpose_2_dx = hap_at(r, SEG_LOCAL, at_3189760_2, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_3189760_2, HAP_F32, 3, rows_32_64);
+        b->attn_transpose_dx = hap_at(r, SEG_LOCAL, at_3312640_2, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_dx = hap_at(r, SEG_LOCAL, at_3312640_2, HAP_F32, 3, rows_32_64);
+        b->attn_split_dx = hap_at(r, SEG_LOCAL, at_2616320_4, HAP_F32, 3, rows_32_192);
+        b->attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_3066880_2, HAP_F32, 3, rows_32_64);
+        b->attn_c_attn_dw =
+            hap_at_layer(r, SEG_LOCAL, at_2206720, by_49152, i, HAP_F32, 2, of_64_192); // [64 192]+
         b->attn_c_attn_dw_all =
-            hap_at_layer(r, SEG_SYM, at_294912, by_49152, i, HAP_F32, 2, of_64_192);
-        // [192]+
-        b->attn_c_attn_db = hap_at_layer(r, SEG_SYM, at_610304, by_4096, i, HAP_F32, 1, of_192);
-        b->attn_c_attn_db_all = hap_at_layer(r, SEG_SYM, at_610304, by_4096, i, HAP_F32, 1, of_192);
-        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_3899904, HAP_F32, 2, rows_32);   // [8@rows 32]
-        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_3902208, HAP_F32, 2, rows_32); // [8@rows 32]
+            hap_at_layer(r, SEG_LOCAL, at_2206720, by_49152, i, HAP_F32, 2, of_64_192);
+        b->attn_c_attn_db =
+            hap_at_layer(r, SEG_LOCAL, at_2036992_2, by_768_2, i, HAP_F32, 1, of_192); // [192]+
+        b->attn_c_attn_db_all =
+            hap_at_layer(r, SEG_LOCAL, at_2036992_2, by_768_2, i, HAP_F32, 1, of_192);
+        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_3953920, HAP_F32, 2, rows_32);   // [8@rows 32]
+        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_3956224, HAP_F32, 2, rows_32); // [8@rows 32]
         b->ln_1_dx = hap_at(r, SEG_LOCAL, at_2944000, HAP_F32, 3, rows_32_64);   // [8@rows 32 64]
-        b->ln_1_dw = hap_at_layer(r, SEG_SYM, at_634880, by_4096, i, HAP_F32, 1, of_64);   // [64]+
-        b->ln_1_dw_1 = hap_at_layer(r, SEG_SYM, at_622592, by_4096, i, HAP_F32, 1, of_64); // [64]+
-        b->ln_1_dw_all = hap_at_layer(r, SEG_SYM, at_634880, by_4096, i, HAP_F32, 1, of_64);
-        b->ln_1_dw_1_all = hap_at_layer(r, SEG_SYM, at_622592, by_4096, i, HAP_F32, 1, of_64);
-        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+        b->ln_1_dw = hap_at_layer(r, SEG_LOCAL, at_2042368, by_256, i, HAP_F32, 1, of_64); // [64]+
+        // [64]+
+        b->ln_1_dw_1 = hap_at_layer(r, SEG_LOCAL, at_2041600, by_256, i, HAP_F32, 1, of_64);
+        b->ln_1_dw_all = hap_at_layer(r, SEG_LOCAL, at_2042368, by_256, i, HAP_F32, 1, of_64);
+        b->ln_1_dw_1_all = hap_at_layer(r, SEG_LOCAL, at_2041600, by_256, i, HAP_F32, 1, of_64);
+        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
         b->ln_1_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
-        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
-        b->ln_1_bias_norm = hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
-        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
+        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
+        b->ln_1_bias_norm =
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
+        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
         b->attn_c_attn_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
-        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
+        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
         b->attn_c_attn_bias_norm =
-            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
-        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
+        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
         b->attn_c_proj_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
-        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
+        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
         b->attn_c_proj_bias_norm =
-            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
-        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
+        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
         b->ln_2_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
-        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
-        b->ln_2_bias_norm = hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
-        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
+        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
+        b->ln_2_bias_norm =
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
+        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
         b->mlp_c_fc_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
-        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
+        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
         b->mlp_c_fc_bias_norm =
-            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
-        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
+        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
         b->mlp_c_proj_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_1690624, by_256, i % 2, HAP_F32, 0, NULL);
-        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_1691136, HAP_F32, 0, NULL); // []
+            hap_at_layer(r, SEG_LOCAL, at_1690624_3, by_256, i % 2, HAP_F32, 0, NULL);
+        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_3940096_3, HAP_F32, 0, NULL); // []
         b->ln_1_weight_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_500736, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".ln_1.weight.exp_avg"), b->ln_1_weight_exp_avg);

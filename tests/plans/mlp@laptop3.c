@@ -5,46 +5,49 @@
 //   classes     cpu4 {0}  cpu3 {1}  cpu2 {2}
 //   predicted   0.765 ms/step = 0.729 ms compute and idle + 0.0459 ms communication - 0.0106 ms
 //               hidden; by datasheet formulas
-//   memory      1.63 MiB / 1.28 MiB / 952 KiB    graph 8c2e2b9fd65b0127    cluster 03fc0b67e5c79464
-//   strategy    tp
+//   memory      1.61 MiB / 1.25 MiB / 930 KiB    graph 8c2e2b9fd65b0127    cluster 03fc0b67e5c79464
+//   strategy    auto
 
 #include "hap/runtime.h"
 
 // 256 cut 0.445 0.332 0.223 over axis 0 (compute).
 static const int64_t cut_256[3] = {114, 85, 57};
 
-// Byte offsets in the symmetric segment: what crosses the wire, the same on every rank.
-static const int64_t at_0[3] = {0, 0, 0}, at_12288[3] = {12288, 12288, 12288};
-static const int64_t at_16384[3] = {16384, 16384, 16384}, at_24576[3] = {24576, 24576, 24576};
-
 // Byte offsets in the local segment, by class {cpu4, cpu3, cpu2}.
-static const int64_t at_1443584[3] = {1443584, 1078016, 545280};
-static const int64_t at_1144320[3] = {1144320, 854784, 777728};
+static const int64_t at_1453824[3] = {1453824, 1088256, 555520};
+static const int64_t at_1154560[3] = {1154560, 865024, 787968}, at_0[3] = {0, 0, 0};
 static const int64_t at_357632[3] = {357632, 266752, 178944};
 static const int64_t at_358656[3] = {358656, 267776, 179968};
-static const int64_t at_358912[3] = {358912, 268032, 180224};
-static const int64_t at_716544[3] = {716544, 534784, 359168};
-static const int64_t at_1074176[3] = {1074176, 801536, 538112};
-static const int64_t at_1075200[3] = {1075200, 802560, 539136};
-static const int64_t at_1076224[3] = {1076224, 803584, 540160};
-static const int64_t at_1080832[3] = {1080832, 807168, 542464};
-static const int64_t at_1085440[3] = {1085440, 810752, 544768};
-static const int64_t at_1085696[3] = {1085696, 811008, 545024};
-static const int64_t at_1085952[3] = {1085952, 811264, 775168};
-static const int64_t at_1115136[3] = {1115136, 833024, 760576};
-static const int64_t at_1085952_2[3] = {1085952, 811264, 745984};
-static const int64_t at_1119744[3] = {1119744, 836608, 762880};
-static const int64_t at_1115392[3] = {1115392, 833280, 760832};
-static const int64_t at_1115648[3] = {1115648, 833536, 761088};
-static const int64_t at_1115904[3] = {1115904, 833792, 761344};
-static const int64_t at_1678080[3] = {1678080, 1304064, 941824};
-static const int64_t at_1116160[3] = {1116160, 834048, 761600};
-static const int64_t at_1644288[3] = {1644288, 1278720, 775168};
-static const int64_t at_1673472[3] = {1673472, 1300480, 939520};
-static const int64_t at_1678336[3] = {1678336, 1304320, 942080};
-static const int64_t at_1644288_2[3] = {1644288, 1278720, 924928};
+static const int64_t at_368896[3] = {368896, 278016, 190208};
+static const int64_t at_369152[3] = {369152, 278272, 190464};
+static const int64_t at_726784[3] = {726784, 545024, 369408};
+static const int64_t at_1084416[3] = {1084416, 811776, 548352};
+static const int64_t at_1085440[3] = {1085440, 812800, 549376};
+static const int64_t at_1086464[3] = {1086464, 813824, 550400};
+static const int64_t at_1091072[3] = {1091072, 817408, 552704};
+static const int64_t at_1095680[3] = {1095680, 820992, 555008};
+static const int64_t at_1095936[3] = {1095936, 821248, 555264};
+static const int64_t at_1096192[3] = {1096192, 821504, 785408};
+static const int64_t at_1125376[3] = {1125376, 843264, 770816};
+static const int64_t at_1096192_2[3] = {1096192, 821504, 756224};
+static const int64_t at_1125376_2[3] = {1125376, 843264, 773376};
+static const int64_t at_1132544[3] = {1132544, 849408, 775680};
+static const int64_t at_1129984[3] = {1129984, 846848, 770816};
+static const int64_t at_1125632[3] = {1125632, 843520, 773632};
+static const int64_t at_1125888[3] = {1125888, 843776, 773888};
+static const int64_t at_1126144[3] = {1126144, 844032, 774144};
+static const int64_t at_1688320[3] = {1688320, 1314304, 952064};
+static const int64_t at_1126400[3] = {1126400, 844288, 774400};
+static const int64_t at_1654528[3] = {1654528, 1288960, 785408};
+static const int64_t at_1683712[3] = {1683712, 1310720, 949760};
+static const int64_t at_1688576[3] = {1688576, 1314560, 952320};
+static const int64_t at_1654528_2[3] = {1654528, 1288960, 935168};
+static const int64_t at_1454848[3] = {1454848, 1089280, 555520};
+static const int64_t at_1453824_2[3] = {1453824, 1088256, 935168};
+static const int64_t at_1106432[3] = {1106432, 831744, 565760};
+static const int64_t at_1096192_3[3] = {1096192, 821504, 555520};
 
-static const int64_t local_bytes[3] = {1678592, 1304576, 942336}, sym_bytes = 32768;
+static const int64_t local_bytes[3] = {1688832, 1314816, 952576}, sym_bytes = 0;
 
 int main(int argc, char **argv)
 {
@@ -68,9 +71,9 @@ int main(int argc, char **argv)
     const hap_dim scratch_2560[] = {WHOLE(2560)};
 
     // Inputs.
-    hap_tensor *image = hap_at(r, SEG_LOCAL, at_1443584, HAP_F32, 2, of_64_784); // [64 784]
+    hap_tensor *image = hap_at(r, SEG_LOCAL, at_1453824, HAP_F32, 2, of_64_784); // [64 784]
     hap_input(r, "image", image);
-    hap_tensor *label = hap_at(r, SEG_LOCAL, at_1144320, HAP_I64, 1, of_64); // [64]
+    hap_tensor *label = hap_at(r, SEG_LOCAL, at_1154560, HAP_I64, 1, of_64); // [64]
     hap_input(r, "label", label);
 
     // Parameters and what the step carries over.
@@ -78,56 +81,56 @@ int main(int argc, char **argv)
     hap_param(r, "fc1.weight", fc1_weight, HAP_UNIFORM(-0.03571428571428571, 0.03571428571428571));
     hap_tensor *fc1_bias = hap_at(r, SEG_LOCAL, at_357632, HAP_F32, 1, of_256); // [256]
     hap_param(r, "fc1.bias", fc1_bias, HAP_UNIFORM(-0.03571428571428571, 0.03571428571428571));
-    hap_tensor *fc2_weight = hap_at(r, SEG_SYM, at_0, HAP_F32, 2, of_10_256); // [10 256]
+    hap_tensor *fc2_weight = hap_at(r, SEG_LOCAL, at_358656, HAP_F32, 2, of_10_256);
     hap_param(r, "fc2.weight", fc2_weight, HAP_UNIFORM(-0.0625, 0.0625));
-    hap_tensor *fc2_bias = hap_at(r, SEG_LOCAL, at_358656, HAP_F32, 1, of_10); // [10]
+    hap_tensor *fc2_bias = hap_at(r, SEG_LOCAL, at_368896, HAP_F32, 1, of_10); // [10]
     hap_param(r, "fc2.bias", fc2_bias, HAP_UNIFORM(-0.0625, 0.0625));
-    hap_tensor *fc1_weight_exp_avg = hap_at(r, SEG_LOCAL, at_358912, HAP_F32, 2, cut_256_784);
+    hap_tensor *fc1_weight_exp_avg = hap_at(r, SEG_LOCAL, at_369152, HAP_F32, 2, cut_256_784);
     hap_state(r, "fc1.weight.exp_avg", fc1_weight_exp_avg);
-    hap_tensor *fc1_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_716544, HAP_F32, 2, cut_256_784);
+    hap_tensor *fc1_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_726784, HAP_F32, 2, cut_256_784);
     hap_state(r, "fc1.weight.exp_avg_sq", fc1_weight_exp_avg_sq);
-    hap_tensor *fc1_bias_exp_avg = hap_at(r, SEG_LOCAL, at_1074176, HAP_F32, 1, of_256);
+    hap_tensor *fc1_bias_exp_avg = hap_at(r, SEG_LOCAL, at_1084416, HAP_F32, 1, of_256);
     hap_state(r, "fc1.bias.exp_avg", fc1_bias_exp_avg);
-    hap_tensor *fc1_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_1075200, HAP_F32, 1, of_256);
+    hap_tensor *fc1_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_1085440, HAP_F32, 1, of_256);
     hap_state(r, "fc1.bias.exp_avg_sq", fc1_bias_exp_avg_sq);
-    hap_tensor *fc2_weight_exp_avg = hap_at(r, SEG_LOCAL, at_1076224, HAP_F32, 2, of_10_cut_256);
+    hap_tensor *fc2_weight_exp_avg = hap_at(r, SEG_LOCAL, at_1086464, HAP_F32, 2, of_10_cut_256);
     hap_state(r, "fc2.weight.exp_avg", fc2_weight_exp_avg);
-    hap_tensor *fc2_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_1080832, HAP_F32, 2, of_10_cut_256);
+    hap_tensor *fc2_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_1091072, HAP_F32, 2, of_10_cut_256);
     hap_state(r, "fc2.weight.exp_avg_sq", fc2_weight_exp_avg_sq);
-    hap_tensor *fc2_bias_exp_avg = hap_at(r, SEG_LOCAL, at_1085440, HAP_F32, 1, of_10);
+    hap_tensor *fc2_bias_exp_avg = hap_at(r, SEG_LOCAL, at_1095680, HAP_F32, 1, of_10);
     hap_state(r, "fc2.bias.exp_avg", fc2_bias_exp_avg);
-    hap_tensor *fc2_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_1085696, HAP_F32, 1, of_10);
+    hap_tensor *fc2_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_1095936, HAP_F32, 1, of_10);
     hap_state(r, "fc2.bias.exp_avg_sq", fc2_bias_exp_avg_sq);
 
     // Values of the step.
-    hap_tensor *fc1_bias_cut = hap_at(r, SEG_LOCAL, at_1085952, HAP_F32, 1, cut_256_of_256);
-    hap_tensor *fc1 = hap_at(r, SEG_LOCAL, at_1115136, HAP_F32, 2, of_64_cut_256);
-    hap_tensor *relu = hap_at(r, SEG_LOCAL, at_1085952_2, HAP_F32, 2, of_64_cut_256);
-    hap_tensor *fc2_weight_cut = hap_at(r, SEG_LOCAL, at_1115136, HAP_F32, 2, of_10_cut_256);
-    hap_tensor *fc2_bias_part = hap_at(r, SEG_LOCAL, at_1119744, HAP_F32, 1, of_10); // [10]+
-    hap_tensor *fc2 = hap_at(r, SEG_SYM, at_12288, HAP_F32, 2, of_64_10);            // [64 10]+
-    hap_tensor *fc2_all = hap_at(r, SEG_SYM, at_12288, HAP_F32, 2, of_64_10);        // [64 10]
-    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_1115136, HAP_F32, 1, of_64);    // [64]
-    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_1115392, HAP_F32, 1, of_64); // [64]
-    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_1115648, HAP_F32, 1, of_64); // [64]
-    hap_tensor *ce_sum = hap_at(r, SEG_LOCAL, at_1115904, HAP_F32, 0, NULL);         // []
-    hap_tensor *count = hap_at(r, SEG_LOCAL, at_1115648, HAP_F32, 0, NULL);          // []
-    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_1678080, HAP_F32, 0, NULL);           // []
-    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_1115904, HAP_F32, 0, NULL);      // []
-    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_1116160, HAP_F32, 0, NULL);        // []
-    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_1644288, HAP_F32, 2, of_64_10);  // [64 10]
-    hap_tensor *fc2_weight_cut_2 = hap_at(r, SEG_LOCAL, at_1144320, HAP_F32, 2, of_10_cut_256);
-    hap_tensor *fc2_dx = hap_at(r, SEG_LOCAL, at_1115136, HAP_F32, 2, of_64_cut_256);
-    hap_tensor *fc2_dw = hap_at(r, SEG_LOCAL, at_1673472, HAP_F32, 2, of_10_cut_256);
-    hap_tensor *fc2_db = hap_at(r, SEG_LOCAL, at_1678336, HAP_F32, 1, of_10); // [10]
-    hap_tensor *relu_dx = hap_at(r, SEG_LOCAL, at_1644288_2, HAP_F32, 2, of_64_cut_256);
-    hap_tensor *fc1_dw = hap_at(r, SEG_LOCAL, at_1085952_2, HAP_F32, 2, cut_256_784);
-    hap_tensor *fc1_db = hap_at(r, SEG_SYM, at_12288, HAP_F32, 1, cut_256_of_256);
-    hap_tensor *fc1_db_all = hap_at(r, SEG_SYM, at_16384, HAP_F32, 1, of_256); // [256]
-    hap_tensor *fc2_weight_cut_3 = hap_at(r, SEG_SYM, at_24576, HAP_F32, 2, of_10_cut_256);
+    hap_tensor *fc1_bias_cut = hap_at(r, SEG_LOCAL, at_1096192, HAP_F32, 1, cut_256_of_256);
+    hap_tensor *fc1 = hap_at(r, SEG_LOCAL, at_1125376, HAP_F32, 2, of_64_cut_256);
+    hap_tensor *relu = hap_at(r, SEG_LOCAL, at_1096192_2, HAP_F32, 2, of_64_cut_256);
+    hap_tensor *fc2_weight_cut = hap_at(r, SEG_LOCAL, at_1125376_2, HAP_F32, 2, of_10_cut_256);
+    hap_tensor *fc2_bias_part = hap_at(r, SEG_LOCAL, at_1132544, HAP_F32, 1, of_10); // [10]+
+    hap_tensor *fc2 = hap_at(r, SEG_LOCAL, at_1129984, HAP_F32, 2, of_64_10);        // [64 10]+
+    hap_tensor *fc2_all = hap_at(r, SEG_LOCAL, at_1129984, HAP_F32, 2, of_64_10);    // [64 10]
+    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_1125376_2, HAP_F32, 1, of_64);  // [64]
+    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_1125632, HAP_F32, 1, of_64); // [64]
+    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_1125888, HAP_F32, 1, of_64); // [64]
+    hap_tensor *ce_sum = hap_at(r, SEG_LOCAL, at_1126144, HAP_F32, 0, NULL);         // []
+    hap_tensor *count = hap_at(r, SEG_LOCAL, at_1125888, HAP_F32, 0, NULL);          // []
+    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_1688320, HAP_F32, 0, NULL);           // []
+    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_1126144, HAP_F32, 0, NULL);      // []
+    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_1126400, HAP_F32, 0, NULL);        // []
+    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_1654528, HAP_F32, 2, of_64_10);  // [64 10]
+    hap_tensor *fc2_weight_cut_2 = hap_at(r, SEG_LOCAL, at_1154560, HAP_F32, 2, of_10_cut_256);
+    hap_tensor *fc2_dx = hap_at(r, SEG_LOCAL, at_1125376, HAP_F32, 2, of_64_cut_256);
+    hap_tensor *fc2_dw = hap_at(r, SEG_LOCAL, at_1683712, HAP_F32, 2, of_10_cut_256);
+    hap_tensor *fc2_db = hap_at(r, SEG_LOCAL, at_1688576, HAP_F32, 1, of_10); // [10]
+    hap_tensor *relu_dx = hap_at(r, SEG_LOCAL, at_1654528_2, HAP_F32, 2, of_64_cut_256);
+    hap_tensor *fc1_dw = hap_at(r, SEG_LOCAL, at_1096192_2, HAP_F32, 2, cut_256_784);
+    hap_tensor *fc1_db = hap_at(r, SEG_LOCAL, at_1454848, HAP_F32, 1, cut_256_of_256);
+    hap_tensor *fc1_db_all = hap_at(r, SEG_LOCAL, at_1453824_2, HAP_F32, 1, of_256); // [256]
+    hap_tensor *fc2_weight_cut_3 = hap_at(r, SEG_LOCAL, at_1106432, HAP_F32, 2, of_10_cut_256);
 
     // Scratch of collectives.
-    hap_tensor *fc2_weight_scratch = hap_at(r, SEG_SYM, at_12288, HAP_F32, 1, scratch_2560);
+    hap_tensor *fc2_weight_scratch = hap_at(r, SEG_LOCAL, at_1096192_3, HAP_F32, 1, scratch_2560);
 
     hap_loss(r, loss);
     hap_batch(r, 64, 1);
