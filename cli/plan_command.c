@@ -210,7 +210,9 @@ static int synthesize(hb_arena *a, int argc, char **argv)
                 in.g->nodes.n, in.cluster->n_ranks);
     struct sigaction act = {.sa_handler = on_interrupt}, before;
     sigaction(SIGINT, &act, &before);
-    syn_result res = syn_synthesize(a, in.g, in.f, &in.model, &o);
+    bool asked = micro || recompute; // else the planner may choose them
+    syn_result res = asked ? syn_synthesize(a, in.g, in.f, &in.model, &o)
+                           : syn_plan(a, in.g, in.f, &in.model, &o);
     sigaction(SIGINT, &before, NULL);
     dump(a, dumps, &in, res.program);
     if (res.status == SYN_INFEASIBLE) {

@@ -100,7 +100,7 @@ static bool promising(const pool *p, const candidate *c, double best)
 // plan is where another ray already was.
 static void alternate(pool *p, syn_ray ray)
 {
-    double trust = 0.5, best = p->best.program ? p->best.sec : 0;
+    double trust = 0.5, best = p->best.program ? p->best.sec : p->opt->beat_sec;
     // Copies of saved values widen the space and hardly move the cuts: the last search has them.
     syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
     quick->copy_bytes = INT64_MAX;

@@ -216,6 +216,7 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     out->arena = arena;
     out->space = space;
     out->additive = additive;
+    out->priced = price != NULL;
     out->exact = o->strategy == p->opt->strategy && o->opt == p->opt && !price && o->comm == 1 &&
                  lower >= choice.additive * (1 - 1e-9);
     offer(p, out);

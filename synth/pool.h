@@ -19,6 +19,7 @@ typedef struct candidate {
     syn_space *space;
     double additive; // without memory prices
     bool exact;      // additive is the optimum of space
+    bool priced;     // memory had a price
 } candidate;
 
 // A mesh, the cuts in play on it, and what they cost.

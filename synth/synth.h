@@ -40,6 +40,7 @@ typedef struct syn_options {
     uint64_t seed;
     const syn_pins *pins;            // NULL: none
     const volatile int *interrupted; // Ctrl-C: return the best so far
+    double beat_sec;                 // of a plan at hand, 0: none. Starts far behind it are left
     FILE *log;                       // NULL, or where every plan that is judged gets a line
 } syn_options;
 syn_options syn_default_options(void);
@@ -71,10 +72,16 @@ typedef struct syn_result {
     const struct syn_space *space; // the search that found the program: for syn_explain
     double space_value;
     int n_solved, n_states; // searches, and states of the largest
+    bool tight;             // memory shaped the plan, or left none
 } syn_result;
 
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
                           const syn_options *o);
+
+// As syn_synthesize, of the step or of a variant of it (ir/variant.h) where memory binds and no
+// pins are given: the result's program names its graph and factors.
+syn_result syn_plan(hb_arena *a, ir_graph *step, const ir_factors *f, const cost_model *m,
+                    const syn_options *o);
 
 // Alternatives for graph node `id` (is_node) or graph tensor `id`, cheapest first; at most max are
 // filled, their number returned. 0 for a tensor that has no choice of its own (one producer, one

@@ -140,6 +140,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
         optimum = p.best.program ? bounds(&p, &r) : (candidate){0};
     }
     pool_keep_all(&p, &optimum);
+    r.tight = !p.best.program || p.best.priced;
     if (!p.best.program) {
         r.status = SYN_INFEASIBLE;
         r.why = explain_overflow(&p);
