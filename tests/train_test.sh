@@ -30,10 +30,15 @@ else
 fi
 
 for cluster in $clusters; do
-    for strategy in auto dp-even dp-prop zero tp hap; do
-        name=$cluster-$strategy
-        title "$model on $cluster, $strategy"
-        plan "$name" "$graph" "$cluster" --strategy "$strategy" --keep-grads || continue
+    ways='auto dp-even dp-prop zero tp hap'
+    [ "$cluster" = laptop2x2 ] && ways="$ways dp-prop@machine zero@machine tp@machine" # on two axes
+    for way in $ways; do
+        name=$cluster-$way
+        strategy=${way%@*}
+        mesh=auto
+        [ "$way" = "$strategy" ] || mesh=machine
+        title "$model on $cluster, $way"
+        plan "$name" "$graph" "$cluster" --strategy "$strategy" --mesh $mesh --keep-grads || continue
         proved "$name"
         run "$name" "$name" --steps 20 --json "${from[@]}" $(inputs $model) --save "$work/final" || continue
         compare arena "$work/$name/plan.json" "$work/$name.err"
