@@ -17,8 +17,8 @@ static const double SAME = 3e-4;
 // A ray whose first plan is this much slower than the best is not followed further.
 static const double NEXT_TO = 5e-3;
 // A mesh whose plan at the first ratios (FAR_AT_ONCE), or at better ones, is this much slower than
-// the best is left.
-static const double FAR_AT_ONCE = 1.5, FAR = 1.15;
+// the best is left; one of fewer devices must come nearer (FAR_FEWER).
+static const double FAR_AT_ONCE = 1.5, FAR = 1.15, FAR_FEWER = 1.05;
 // Graphs of more nodes than this are searched from fewer starts.
 enum { LARGE = 1500 };
 
@@ -93,12 +93,13 @@ static bool promising(const pool *p, const candidate *c, double best)
     // No better than where another ray ended, and so close to it that its ratios would end there
     // too.
     if (c->sec >= best && c->sec < best * (1 + NEXT_TO)) return false;
-    return c->sec < best * (large(p) ? 1 : FAR_AT_ONCE);
+    bool fewer = p->b->mesh->n_ranks < p->m->cluster->n_ranks;
+    return c->sec < best * (large(p) ? 1 : fewer ? FAR_FEWER : FAR_AT_ONCE);
 }
 
 // Search and ratio LP in turn, from the cuts of one ray, until the judge sees no improvement or the
-// plan is where another ray already was.
-static void alternate(pool *p, syn_ray ray)
+// plan is where another ray already was. False if already its first plan was far behind.
+static bool alternate(pool *p, syn_ray ray)
 {
     double trust = 0.5, best = p->best.program ? p->best.sec : p->opt->beat_sec;
     // Copies of saved values widen the space and hardly move the cuts: the last search has them.
@@ -109,23 +110,23 @@ static void alternate(pool *p, syn_ray ray)
     board *b = p->b;
     candidate cur, next;
     set_ray(p, ray);
-    if (tried_before(p) || !pool_search_within_memory(p, &o, NULL, &cur)) return;
-    if (!promising(p, &cur, best)) return;
+    if (tried_before(p) || !pool_search_within_memory(p, &o, NULL, &cur)) return true;
+    if (!promising(p, &cur, best)) return cur.sec < FAR * best;
     for (int round = 0; round < 8 && trust > 0.05 && !pool_out_of_time(p); round++) {
         syn_ratios lp;
-        if (round > 0 && best > 0 && cur.fits && cur.sec > FAR * best) return;
-        if (best > 0 && cur.fits && near_by(cur.sec, best)) return;
+        if (round > 0 && best > 0 && cur.fits && cur.sec > FAR * best) return true;
+        if (best > 0 && cur.fits && near_by(cur.sec, best)) return true;
         if (!syn_ratio_lp(p->arena, cur.program, b->palette, b->costs, &cur.timeline, trust, NULL,
                           &lp))
-            return;
+            return true;
         set_ray(p, ray);
         add_lp_cuts(p, &lp);
-        if (tried_before(p) && b->mesh->n_axes == 2) return;
+        if (tried_before(p) && b->mesh->n_axes == 2) return true;
         // Classes that bind count most, but no class is free.
         for (int c = 0; c < b->mesh->n_classes; c++)
             weight[c] = 0.9 * lp.weight[c] + 0.1 / b->mesh->n_classes;
-        if (!pool_search_within_memory(p, &o, &cur, &next)) return;
-        if (next.fits && cur.fits && near_by(next.sec, cur.sec)) return;
+        if (!pool_search_within_memory(p, &o, &cur, &next)) return true;
+        if (next.fits && cur.fits && near_by(next.sec, cur.sec)) return true;
         bool better = next.fits && (!cur.fits || next.sec < cur.sec);
         if (better)
             cur = next;
@@ -133,13 +134,14 @@ static void alternate(pool *p, syn_ray ray)
             trust *= 0.4;
         pool_forget(p, &cur, NULL);
     }
+    return true;
 }
 
 // Plans that the judge may like better than the additive model does: communication, which may hide,
 // at a discount.
 static void discounts(pool *p)
 {
-    static const double comm[] = {0.5, 0.2};
+    static const double comm[] = {0.3};
     if (!p->best.program || large(p)) return;
     const syn_space *won = p->best.space;
     p->b = pool_board_of(p, won->mesh);
@@ -312,7 +314,7 @@ static void drop_devices(pool *p)
         add_boards(p, keep[i]);
         for (int k = first; k < p->boards.n && !pool_out_of_time(p); k++) {
             p->b = p->boards.p[k];
-            alternate(p, SYN_RAY_COMPUTE);
+            (void)alternate(p, SYN_RAY_COMPUTE);
             pool_forget(p, NULL, NULL);
         }
     }
@@ -337,9 +339,12 @@ void pool_explore(pool *p)
                                                   SYN_RAY_BANDWIDTH};
         p->b = p->boards.p[i];
         p->b->tried.n = 0;
-        for (int k = 0; k < (large(p) ? 2 : SYN_N_RAYS) && !pool_out_of_time(p); k++) {
-            alternate(p, order[k]);
+        // Two axes multiply the states, and ratios of machines and devices differ less.
+        int rays = large(p) || p->b->mesh->n_axes == 2 ? 2 : SYN_N_RAYS;
+        for (int k = 0; k < rays && !pool_out_of_time(p); k++) {
+            bool near = alternate(p, order[k]);
             pool_forget(p, NULL, NULL);
+            if (i > 0 && !near) break;
         }
     }
     for (int s = SYN_DP_EVEN; s <= SYN_HAP && !pool_out_of_time(p); s++)
