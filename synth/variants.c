@@ -9,8 +9,8 @@ static double seconds_of(const syn_result *r)
     return r->status == SYN_OK ? r->predicted_sec : -1;
 }
 
-// After a milder variant fitted, this many in a row that fit and are no faster end the search.
-enum { PATIENCE = 2 };
+// This many in a row that fit and are no faster end the search.
+enum { PATIENCE = 3 };
 
 syn_result syn_plan(hb_arena *a, ir_graph *step, const ir_factors *f, const cost_model *m,
                     const syn_options *o)
@@ -44,13 +44,11 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const ir_factors *f, const cost
             worse++;
             continue;
         }
-        bool loose = !r.tight;
         // What other strategies do is said of the step as it is.
         for (int s = 0; best.status == SYN_OK && s < SYN_N_STRATEGIES; s++)
             r.baseline_sec[s] = best.baseline_sec[s];
         best = r;
         worse = 0;
-        if (loose) worse = PATIENCE - 1; // harsher ones only save more
     }
     best.plan_sec = spent;
     return best;
