@@ -111,9 +111,11 @@ static bool flags_of(hb_arena *a, const char *package, hb_str *flags)
                     hb_copy(a, "--libs", 7), hb_copy(a, package, strlen(package) + 1), NULL};
     char *envs[] = {hb_copy(a, env.p, env.n + 1), NULL};
     if (cli_capture(a, argv, envs, 30, flags) == 0) return true;
-    cli_error(CLI_FAILED,
-              "pkg-config does not know %s (the runtime of hapc is not installed beside it):\n%.*s",
-              package, HB_ARG(*flags));
+    cli_error(CLI_FAILED, "pkg-config does not know %s (%s):\n%.*s", package,
+              strcmp(package, "haprt-cuda") == 0
+                  ? "hapc was built without CUDA: cmake --preset cuda"
+                  : "the runtime of hapc is not installed beside it",
+              HB_ARG(*flags));
     return false;
 }
 

@@ -87,6 +87,7 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
         add(&e, "OPENBLAS_NUM_THREADS=%ld", threads < 1 ? 1 : threads);
     }
     add(&e, "HAP_FOLDER=%.*s", HB_ARG(j->folder));
+    if (j->tf32) add(&e, "HAP_TF32=1");
     int shown = e.v.n;
     add(&e, "HAP_HEARTBEAT=%.*s", HB_ARG(j->heartbeat));
     if (j->peak_sec > 0) add(&e, "HAP_PEAK_SECONDS=%.9g", j->peak_sec);

@@ -21,7 +21,7 @@ static const char help[] =
     "  --shuffle --seed S   order of the rows; seed of the initial values\n"
     "  --trace F            measured timeline (Chrome trace)\n"
     "  --json               one line a step: {\"step\":0,\"loss\":…,\"ms\":…}\n"
-    "  --backend cpu        the only one so far\n"
+    "  --backend B          cpu (default) or cuda: a CUDA device a rank, NCCL\n"
     "  --dry-run            print the command that would start the ranks, and end\n";
 
 // Options that go to the program as they are; those with `value` take one.
@@ -130,15 +130,18 @@ int cmd_run(int argc, char **argv)
         code = cli_error(CLI_USAGE, "wanted: hapc run DIR (see hapc run --help)");
         goto done;
     }
-    if (strcmp(backend, "cpu") != 0) {
-        code = cli_error(CLI_USAGE, "not supported: --backend %s (so far: cpu)", backend);
+    bool cuda = strcmp(backend, "cuda") == 0;
+    if (!cuda && strcmp(backend, "cpu") != 0) {
+        code = cli_error(CLI_USAGE, "--backend is cpu or cuda, not '%s'", backend);
         goto done;
     }
     code = CLI_INPUT;
     const hb_tree *plan = cli_plan(a, dir);
     if (!plan || !read_ranks(a, plan, &j)) goto done;
     hb_str binary;
-    if (!cli_build(a, dir, "haprt", &binary, &code)) goto done;
+    if (!cli_build(a, dir, cuda ? "haprt-cuda" : "haprt", &binary, &code)) goto done;
+    const hb_tree *precision = hb_get(plan, "precision");
+    j.tf32 = precision && precision->kind == HB_TEXT && hb_str_is(precision->s, "tf32");
     char whole[PATH_MAX], folder[PATH_MAX];
     if (!realpath(binary.p, whole) || !realpath(dir, folder)) {
         code = cli_error(CLI_INPUT, "%s: %s", dir, strerror(errno));

@@ -130,7 +130,7 @@ cp "$work/good.c" "$p"
 
 code 0 'mpirun .*-n 3 .*/program --steps 2' run "$work/plan" --dry-run --steps 2
 code 2 "did you mean '--steps'" run "$work/plan" --stesp 2
-code 2 'not supported: --backend cuda' run "$work/plan" --backend cuda
+code 2 "--backend is cpu or cuda, not 'tpu'" run "$work/plan" --backend tpu
 code 1 'error: ' run "$work/plan" --input image=/nonexistent --input label=/nonexistent
 [ "$(grep -c 'error: ' "$work/err")" = 1 ] || wrong "more than one message"
 

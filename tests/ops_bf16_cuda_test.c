@@ -1,6 +1,6 @@
-// Rows of the op table on a GPU in bf16 and f32 against the CPU kernels, at sizes past vectors, warps
-// and blocks, with odd row lengths and unaligned rows. Small shapes and every cut of them are in
-// op_cuts_test.
+// Rows of the op table on a GPU in bf16 and f32 against the CPU kernels, at sizes past vectors,
+// warps and blocks, with odd row lengths and unaligned rows. Small shapes and every cut of them are
+// in op_cuts_test.
 
 #include <check.h>
 #include <math.h>
@@ -48,7 +48,10 @@ static hap_tensor *make(const char *text)
     char letter = text[0];
     double lo = -1, hi = 1;
     const char *p = text + 1;
-    t->type = letter == 'f' ? HAP_F32 : letter == 'h' ? HAP_BF16 : letter == 'i' ? HAP_I64 : HAP_BOOL;
+    t->type = letter == 'f'   ? HAP_F32
+              : letter == 'h' ? HAP_BF16
+              : letter == 'i' ? HAP_I64
+                              : HAP_BOOL;
     t->elements = 1;
     while (*p && *p != ' ') {
         char *end;
@@ -145,17 +148,18 @@ static void run_spec(const spec *s)
     }
 }
 
+// clang-format off
 #define I(k) {.i = (k)}
 #define F(x) {.f = (x)}
-#define L(...)                                                                                     \
-    {                                                                                              \
-        .v = HAP_INTS(__VA_ARGS__)                                                                 \
-    }
+#define LIST(...) ((const int64_t[]){__VA_ARGS__})
+#define L(...)    {.v = {(int)(sizeof LIST(__VA_ARGS__) / sizeof(int64_t)), LIST(__VA_ARGS__)}}
 #define SDPA(c) {I(c), F(0), F(0), I(0)}
+// clang-format on
 // Rounding to bf16 at other places of a sum moves results by a unit in the last place: 2^-8.
 #define NARROW 3e-3
 #define EXACT  1e-6
 
+// clang-format off
 static const spec specs[] = {
     {HAP_OP_linear, {"h96x64", "h64x129", "h129"}, {"h96x129"}, {I(0)}, 0, NARROW},
     {HAP_OP_linear, {"h2x128x768", "h768x2304", "h2304"}, {"h2x128x2304"}, {I(0)}, 0, NARROW},
@@ -265,6 +269,7 @@ static const spec specs[] = {
     {HAP_OP_momentum, {"f7001", "f7001", "f7001"}, {NULL}, {F(1), F(0.9), I(1), F(0.1)}, 2, 1e-6},
     {HAP_OP_sgd, {"f7001", "h7001"}, {NULL}, {F(1), F(0.1)}, 1, 1e-6},
 };
+// clang-format on
 
 START_TEST(rows_agree_with_the_cpu)
 {

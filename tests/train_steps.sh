@@ -6,6 +6,7 @@ export HAP_VERBOSE=1 # ranks say what they allocate
 unset OPENBLAS_NUM_THREADS # hapc run chooses
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+backend=() # options of every run
 fails=0
 done_=0
 
@@ -45,7 +46,7 @@ run()
 {
     local plan=$1 name=$2 code
     shift 2
-    "$hapc" run "$work/$plan" "$@" >"$work/$name.out" 2>"$work/$name.err"
+    "$hapc" run "$work/$plan" ${backend[@]+"${backend[@]}"} "$@" >"$work/$name.out" 2>"$work/$name.err"
     code=$?
     [ $code = 0 ] || fail "hapc run $*: exit $code" "$work/$name.err"
 }

@@ -6,8 +6,8 @@
 // it waits for the compute stream where it starts, and the compute stream waits for it in hap_wait.
 //
 // The first step runs as it is called and finds plans and workspaces. The second is captured into a
-// CUDA graph; from then on calls inside the step only pass core's checks, and the step's end launches
-// the graph. HAP_CUDA_GRAPH=0 and --trace run every step as called.
+// CUDA graph; from then on calls inside the step only pass core's checks, and the step's end
+// launches the graph. HAP_CUDA_GRAPH=0 and --trace run every step as called.
 
 #ifndef HAP_RUNTIME_CUDA_BACKEND_H
 #define HAP_RUNTIME_CUDA_BACKEND_H
@@ -53,11 +53,11 @@ static inline cuda_backend *cuda_of(const hap_rank *r)
     return r->backend;
 }
 
-void cuda_check(hap_rank *r, const char *why);           // fails unless NULL
+void cuda_check(hap_rank *r, const char *why); // fails unless NULL
 void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *call);
-void cuda_nccl_start(hap_rank *r);                       // cuda_nccl.c
+void cuda_nccl_start(hap_rank *r); // cuda_nccl.c
 void cuda_nccl_end(hap_rank *r);
-void cuda_nccl_poll(hap_rank *r);                        // fails on an error of a communicator
+void cuda_nccl_poll(hap_rank *r); // fails on an error of a communicator
 ncclDataType_t cuda_nccl_type(hap_dtype t);
 void cuda_coll_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s); // cuda_coll_forms.c
 

@@ -106,8 +106,9 @@ static void gather_post(const context *x, const pair *p)
     char *base = v->outer == 1 ? p->dst->data : p->scratch;
     if (p->form == FORM_PADDED) {
         int64_t max = hap_max_src_bytes(x->r, v);
-        check(x, ncclAllGather(p->scratch + v->n_members * max, p->scratch, count(p, max), p->type,
-                               p->comm, x->s),
+        check(x,
+              ncclAllGather(p->scratch + v->n_members * max, p->scratch, count(p, max), p->type,
+                            p->comm, x->s),
               "ncclAllGather");
         return;
     }
@@ -122,8 +123,9 @@ static void gather_post(const context *x, const pair *p)
         int64_t bytes = hap_box_bytes(v, part);
         if (p->form == FORM_GROUPED) {
             if (bytes == 0) continue;
-            check(x, ncclBroadcast(m == v->me ? p->src->data : at, at, count(p, bytes), p->type, m,
-                                   p->comm, x->s),
+            check(x,
+                  ncclBroadcast(m == v->me ? p->src->data : at, at, count(p, bytes), p->type, m,
+                                p->comm, x->s),
                   "ncclBroadcast");
         } else if (m != v->me) {
             recv(x, p, at, bytes, m);
@@ -188,8 +190,9 @@ static void scatter_post(const context *x, const pair *p)
             hap_box part = hap_dst_box(x->r, v, m);
             int64_t bytes = hap_box_bytes(v, part);
             if (bytes == 0) continue;
-            check(x, ncclReduce(base + packed_at(v, part), m == v->me ? p->dst->data : NULL,
-                                count(p, bytes), p->type, p->op, m, p->comm, x->s),
+            check(x,
+                  ncclReduce(base + packed_at(v, part), m == v->me ? p->dst->data : NULL,
+                             count(p, bytes), p->type, p->op, m, p->comm, x->s),
                   "ncclReduce");
         }
         return;
@@ -253,16 +256,18 @@ static void two_level_post(const context *x, const pair *p, int phase)
     int64_t own = q + (me < rest);
     if (phase == 1) {
         if (own)
-            check(x, ncclAllReduce(p->scratch, p->scratch, (size_t)own, p->type, p->op, x->b->between,
-                                   x->s),
+            check(x,
+                  ncclAllReduce(p->scratch, p->scratch, (size_t)own, p->type, p->op, x->b->between,
+                                x->s),
                   "ncclAllReduce");
         return;
     }
     if (rest == 0) {
-        check(x, phase == 0 ? ncclReduceScatter(p->src->data, p->scratch, (size_t)q, p->type, p->op,
-                                                x->b->inside, x->s)
-                            : ncclAllGather(p->scratch, p->dst->data, (size_t)q, p->type,
-                                            x->b->inside, x->s),
+        check(x,
+              phase == 0
+                  ? ncclReduceScatter(p->src->data, p->scratch, (size_t)q, p->type, p->op,
+                                      x->b->inside, x->s)
+                  : ncclAllGather(p->scratch, p->dst->data, (size_t)q, p->type, x->b->inside, x->s),
               "NCCL inside a machine");
         return;
     }
@@ -270,10 +275,11 @@ static void two_level_post(const context *x, const pair *p, int phase)
         int64_t at = (m * q + (m < rest ? m : rest)) * item, size = q + (m < rest);
         if (size == 0) continue;
         char *to = (char *)p->dst->data + at;
-        check(x, phase == 0 ? ncclReduce((const char *)p->src->data + at, p->scratch, (size_t)size,
-                                         p->type, p->op, m, x->b->inside, x->s)
-                            : ncclBroadcast(m == me ? p->scratch : to, to, (size_t)size, p->type, m,
-                                            x->b->inside, x->s),
+        check(x,
+              phase == 0 ? ncclReduce((const char *)p->src->data + at, p->scratch, (size_t)size,
+                                      p->type, p->op, m, x->b->inside, x->s)
+                         : ncclBroadcast(m == me ? p->scratch : to, to, (size_t)size, p->type, m,
+                                         x->b->inside, x->s),
               "NCCL inside a machine");
     }
 }
@@ -335,7 +341,8 @@ static int phases_of(const pair *p)
 static void pack(const context *x, const pair *p, int phase)
 {
     if (phase > 0) {
-        if (p->kind == HAP_REDUCE_SCATTER && p->form == FORM_EVEN_FLAT) scatter_collect(x, p, false);
+        if (p->kind == HAP_REDUCE_SCATTER && p->form == FORM_EVEN_FLAT)
+            scatter_collect(x, p, false);
         return;
     }
     if (p->kind == HAP_ALL_GATHER) gather_pack(x, p);
@@ -361,8 +368,9 @@ static void post(const context *x, const pair *p, int phase)
         if (p->form == FORM_TWO_LEVEL)
             two_level_post(x, p, phase);
         else
-            check(x, ncclAllReduce(p->src->data, p->dst->data, (size_t)p->src->elements, p->type,
-                                   p->op, p->comm, x->s),
+            check(x,
+                  ncclAllReduce(p->src->data, p->dst->data, (size_t)p->src->elements, p->type,
+                                p->op, p->comm, x->s),
                   "ncclAllReduce");
         return;
     case HAP_ALL_TO_ALL:

@@ -70,10 +70,10 @@ void *cuda_work(cuda_context *x, int64_t bytes, const char **why)
         x->work_bytes = 0;
         if (e == cudaSuccess) e = cudaMalloc((void **)&x->work, (size_t)bytes);
         if (e != cudaSuccess) {
-            *why = e == cudaErrorMemoryAllocation
-                       ? cuda_fail("out of device memory: a workspace of %lld bytes",
-                                   (long long)bytes)
-                       : cuda_said(e, "cudaMalloc");
+            *why =
+                e == cudaErrorMemoryAllocation
+                    ? cuda_fail("out of device memory: a workspace of %lld bytes", (long long)bytes)
+                    : cuda_said(e, "cudaMalloc");
             return NULL;
         }
         x->work_bytes = bytes;

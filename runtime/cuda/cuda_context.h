@@ -173,7 +173,7 @@ typedef struct cuda_heads {
 } cuda_heads;
 const char *cuda_cudnn_start(cuda_context *x);
 void cuda_cudnn_end(cuda_context *x);
-bool cuda_cudnn_usable(const cuda_context *x, const cuda_heads *h);
+bool cuda_cudnn_usable(cuda_context *x, const cuda_heads *h, bool backward);
 const char *cuda_cudnn_forward(cuda_context *x, const cuda_heads *h, const void *q, const void *k,
                                const void *v, void *o, void *lse);
 typedef struct cuda_head_grads {

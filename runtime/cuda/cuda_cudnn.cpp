@@ -1,6 +1,6 @@
 // Attention of bf16 and f16 heads by cuDNN's graph API (cudnn-frontend, headers alone). libcudnn is
-// loaded when the device starts; without it every head runs on the kernels of cuda_sdpa.cu. A shape's
-// plan is built at its first call and kept. The backward pass is the deterministic one.
+// loaded when the device starts; without it every head runs on the kernels of cuda_sdpa.cu. A
+// shape's plan is built at its first call and kept. The backward pass is the deterministic one.
 
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #include <cudnn_frontend.h>
@@ -24,7 +24,7 @@ enum uid : int64_t { Q = 1, K, V, O, STATS, DO, DQ, DK, DV };
 
 struct plan {
     cuda_heads h;
-    bool backward;
+    bool backward, refused = false;
     fe::graph::Graph graph;
     int64_t bytes = 0;
 };
@@ -64,7 +64,7 @@ const char *built(fe::error_t e)
     return e.is_good() ? nullptr : cuda_fail("cuDNN attention: %.300s", e.get_message().c_str());
 }
 
-const char *build(plan &p, cudnnHandle_t handle)
+const char *build(plan &p, cudnnHandle_t handle, bool deterministic)
 {
     const cuda_heads &h = p.h;
     fe::graph::Graph &g = p.graph;
@@ -84,7 +84,8 @@ const char *build(plan &p, cudnnHandle_t handle)
         output(stats, STATS, h.b, h.hq, h.q, 1);
         stats->set_data_type(fe::DataType_t::FLOAT);
     } else {
-        auto o = tensor(g, "o", O, h.b, h.hq, h.q, h.d), d_o = tensor(g, "do", DO, h.b, h.hq, h.q, h.d);
+        auto o = tensor(g, "o", O, h.b, h.hq, h.q, h.d),
+             d_o = tensor(g, "do", DO, h.b, h.hq, h.q, h.d);
         auto stats = tensor(g, "stats", STATS, h.b, h.hq, h.q, 1);
         stats->set_data_type(fe::DataType_t::FLOAT);
         auto [dq, dk, dv] = g.sdpa_backward(q, k, v, o, d_o, stats,
@@ -92,7 +93,7 @@ const char *build(plan &p, cudnnHandle_t handle)
                                                 .set_name("sdpa_backward")
                                                 .set_causal_mask(h.causal)
                                                 .set_attn_scale(h.scale)
-                                                .set_deterministic_algorithm(true));
+                                                .set_deterministic_algorithm(deterministic));
         output(dq, DQ, h.b, h.hq, h.q, h.e);
         output(dk, DK, h.b, h.hk, h.k, h.e);
         output(dv, DV, h.b, h.hk, h.k, h.d);
@@ -105,20 +106,21 @@ const char *build(plan &p, cudnnHandle_t handle)
     return built(g.get_workspace_size(p.bytes));
 }
 
-const char *plan_of(cuda_context *x, const cuda_heads &h, bool backward, plan **out)
+// The plan of a shape; one that cuDNN refuses is remembered as such.
+plan *plan_of(cuda_context *x, const cuda_heads &h, bool backward)
 {
-    for (auto &p : x->attention->plans) {
-        if (p->backward != backward || !same(p->h, h)) continue;
-        *out = p.get();
-        return nullptr;
+    for (auto &p : x->attention->plans)
+        if (p->backward == backward && same(p->h, h)) return p.get();
+    for (bool deterministic : {true, false}) {
+        auto p = std::make_unique<plan>();
+        p->h = h;
+        p->backward = backward;
+        p->refused = build(*p, x->attention->handle, deterministic) != nullptr;
+        if (p->refused && backward && deterministic) continue;
+        x->attention->plans.push_back(std::move(p));
+        break;
     }
-    auto p = std::make_unique<plan>();
-    p->h = h;
-    p->backward = backward;
-    CUDA_TRY(build(*p, x->attention->handle));
-    *out = p.get();
-    x->attention->plans.push_back(std::move(p));
-    return nullptr;
+    return x->attention->plans.back().get();
 }
 
 const char *execute(cuda_context *x, plan *p, std::unordered_map<int64_t, void *> &pack)
@@ -158,17 +160,17 @@ extern "C" void cuda_cudnn_end(cuda_context *x)
     x->attention = nullptr;
 }
 
-extern "C" bool cuda_cudnn_usable(const cuda_context *x, const cuda_heads *h)
+extern "C" bool cuda_cudnn_usable(cuda_context *x, const cuda_heads *h, bool backward)
 {
-    return x->attention && (h->type == HAP_BF16 || h->type == HAP_F16) && h->e == h->d &&
-           h->e % 8 == 0 && h->e <= 128 && h->q > 1 && h->k > 1;
+    bool fits = x->attention && (h->type == HAP_BF16 || h->type == HAP_F16) && h->e == h->d &&
+                h->e % 8 == 0 && h->e <= 128 && h->q > 1 && h->k > 1;
+    return fits && !plan_of(x, *h, backward)->refused;
 }
 
 extern "C" const char *cuda_cudnn_forward(cuda_context *x, const cuda_heads *h, const void *q,
                                           const void *k, const void *v, void *o, void *lse)
 {
-    plan *p = nullptr;
-    CUDA_TRY(plan_of(x, *h, false, &p));
+    plan *p = plan_of(x, *h, false);
     std::unordered_map<int64_t, void *> pack = {{Q, const_cast<void *>(q)},
                                                 {K, const_cast<void *>(k)},
                                                 {V, const_cast<void *>(v)},
@@ -180,8 +182,7 @@ extern "C" const char *cuda_cudnn_forward(cuda_context *x, const cuda_heads *h, 
 extern "C" const char *cuda_cudnn_backward(cuda_context *x, const cuda_heads *h,
                                            const cuda_head_grads *g)
 {
-    plan *p = nullptr;
-    CUDA_TRY(plan_of(x, *h, true, &p));
+    plan *p = plan_of(x, *h, true);
     std::unordered_map<int64_t, void *> pack = {{Q, const_cast<void *>(g->q)},
                                                 {K, const_cast<void *>(g->k)},
                                                 {V, const_cast<void *>(g->v)},

@@ -95,8 +95,8 @@ static const char *set(cublasLtMatmulDesc_t op, cublasLtMatmulDescAttributes_t a
 static const char *describe(const cuda_context *x, dense_plan *d)
 {
     const product *p = &d->p;
-    cublasComputeType_t compute = p->type == HAP_F32 && x->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                                : CUBLAS_COMPUTE_32F;
+    cublasComputeType_t compute =
+        p->type == HAP_F32 && x->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     cublasOperation_t plain = CUBLAS_OP_N, turned = CUBLAS_OP_T;
     LT_CALL(cublasLtMatmulDescCreate(&d->op, compute, CUDA_R_32F));
     CUDA_TRY(set(d->op, CUBLASLT_MATMUL_DESC_TRANSA, p->b_t ? &turned : &plain, sizeof plain));
@@ -107,8 +107,10 @@ static const char *describe(const cuda_context *x, dense_plan *d)
         CUDA_TRY(set(d->op, CUBLASLT_MATMUL_DESC_EPILOGUE, &e, sizeof e));
         CUDA_TRY(set(d->op, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &t, sizeof t));
     }
-    CUDA_TRY(layout(&d->a, p->type, p->b_t ? p->k : p->n, p->b_t ? p->n : p->k, p->step_b, p->batch));
-    CUDA_TRY(layout(&d->b, p->type, p->a_t ? p->m : p->k, p->a_t ? p->k : p->m, p->step_a, p->batch));
+    CUDA_TRY(
+        layout(&d->a, p->type, p->b_t ? p->k : p->n, p->b_t ? p->n : p->k, p->step_b, p->batch));
+    CUDA_TRY(
+        layout(&d->b, p->type, p->a_t ? p->m : p->k, p->a_t ? p->k : p->m, p->step_a, p->batch));
     return layout(&d->y, p->y_type, p->n, p->m, p->step_y, p->batch);
 }
 
@@ -116,8 +118,8 @@ static cublasStatus_t run(cuda_context *x, const dense_plan *d, const cublasLtMa
                           const void *a, const void *b, void *y)
 {
     static const float one = 1, zero = 0;
-    return cublasLtMatmul(x->dense->lt, d->op, &one, b, d->a, a, d->b, &zero, y, d->y, y, d->y, algo,
-                          x->dense->space, SPACE, x->stream);
+    return cublasLtMatmul(x->dense->lt, d->op, &one, b, d->a, a, d->b, &zero, y, d->y, y, d->y,
+                          algo, x->dense->space, SPACE, x->stream);
 }
 
 // The quickest of the heuristic's candidates on these operands; y is overwritten.
@@ -238,7 +240,8 @@ CUDA_ROW(linear)
     bool narrow_bias = bias && (k == 0 || (bias->type != y->type) || (uintptr_t)bias->data % 16);
     if (k == 0) CUDA_TRY(cuda_fill(x->stream, y, 0));
     if (k > 0) {
-        product p = {.m = rows, .n = n, .k = k, .batch = 1, .b_t = nk, .type = a->type, .y_type = y->type};
+        product p = {
+            .m = rows, .n = n, .k = k, .batch = 1, .b_t = nk, .type = a->type, .y_type = y->type};
         p.has_bias = bias && !narrow_bias;
         p.bias_type = p.has_bias ? bias->type : y->type;
         CUDA_TRY(multiply(x, p, a->data, w->data, p.has_bias ? bias->data : NULL, y->data));
@@ -291,7 +294,8 @@ CUDA_ROW(matmul)
         int64_t ta = ia == 1 ? 0 : na, tb = ib == 1 ? 0 : nb;
         na *= ia, nb *= ib;
         if (s == 1) continue;
-        if (dims > 0 && ta == sa[dims - 1] * size[dims - 1] && tb == sb[dims - 1] * size[dims - 1]) {
+        if (dims > 0 && ta == sa[dims - 1] * size[dims - 1] &&
+            tb == sb[dims - 1] * size[dims - 1]) {
             size[dims - 1] *= s;
         } else {
             size[dims] = s, sa[dims] = ta, sb[dims] = tb, dims++;
@@ -312,8 +316,9 @@ CUDA_ROW(matmul)
             oa += rest % size[d] * sa[d], ob += rest % size[d] * sb[d];
             rest /= size[d];
         }
-        CUDA_TRY(multiply(x, p, (const char *)a->data + oa * elem, (const char *)b->data + ob * elem,
-                          NULL, (char *)y->data + i * p.batch * m * n * y_elem));
+        CUDA_TRY(multiply(x, p, (const char *)a->data + oa * elem,
+                          (const char *)b->data + ob * elem, NULL,
+                          (char *)y->data + i * p.batch * m * n * y_elem));
     }
     return NULL;
 }

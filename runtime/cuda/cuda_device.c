@@ -29,6 +29,7 @@ static void choose_device(hap_rank *r, cuda_backend *b)
     cudaError_t e = cudaGetDeviceCount(&n);
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
+    if (driver == 0) hap_fail(r, HAP_EXIT_FAILED, "there is no CUDA driver on this host");
     if (e == cudaErrorInsufficientDriver)
         hap_fail(r, HAP_EXIT_FAILED,
                  "the CUDA driver is too old: it supports CUDA %d.%d, this runtime is %d.%d",
@@ -116,8 +117,8 @@ void *hap_backend_open(hap_rank *r, hap_tensor *t, bool write)
             if (b->staging) cudaFreeHost(b->staging);
             b->staging = NULL;
             b->staging_bytes = 0;
-            cuda_check(r, cuda_said(cudaHostAlloc(&b->staging, n, cudaHostAllocDefault),
-                                    "cudaHostAlloc"));
+            cuda_check(
+                r, cuda_said(cudaHostAlloc(&b->staging, n, cudaHostAllocDefault), "cudaHostAlloc"));
             b->staging_bytes = (int64_t)n;
         }
         b->staging_taken = true;

@@ -12,7 +12,6 @@
 
 #include "cuda/cuda_context.h"
 
-
 // A tensor's elements; which type they have is known at run time, the same for all threads.
 struct view {
     void *p;
@@ -149,7 +148,8 @@ template <int V> using width = std::integral_constant<int, V>;
 // body(width<V>, i) for all i < n, by all threads of the grid: vectors of 8, then what is left.
 template <class Body> __device__ inline void for_all(int64_t n, bool vec, Body body)
 {
-    int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, step = (int64_t)gridDim.x * blockDim.x;
+    int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x,
+            step = (int64_t)gridDim.x * blockDim.x;
     int64_t n8 = vec ? n / 8 : 0;
     for (int64_t i = t; i < n8; i += step)
         body(width<8>(), i * 8);

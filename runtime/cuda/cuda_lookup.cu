@@ -1,5 +1,5 @@
-// Rows looked up by an i64 index (cpu/ops_lookup.c): an index that another rank holds reads as zero,
-// one outside the whole vocabulary is trapped.
+// Rows looked up by an i64 index (cpu/ops_lookup.c): an index that another rank holds reads as
+// zero, one outside the whole vocabulary is trapped.
 
 #include <cub/device/device_radix_sort.cuh>
 
@@ -34,7 +34,8 @@ __global__ void gather(int64_t n, int64_t width, view y, view table, const int64
 {
     int64_t step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n / V; i += step) {
-        int64_t r = i * V / width, j = i * V % width, l = row_of(id[r], at.v, at.trap, at.op, at.line);
+        int64_t r = i * V / width, j = i * V % width,
+                l = row_of(id[r], at.v, at.trap, at.op, at.line);
         float v[V] = {0};
         if (l >= 0) load_vec<V>(table, l * width + j, v);
         store_vec<V>(y, i * V, v);
@@ -90,8 +91,9 @@ CUDA_ROW(target_logit)
 
 // --- gradient of a table: the rows of dy that have one index are added in a fixed order ---
 //
-// The indices are sorted with their positions (radix sort, stable), so that each table row finds its
-// positions as one run. A block adds them: threadIdx.y takes every LANES-th, then the lanes join.
+// The indices are sorted with their positions (radix sort, stable), so that each table row finds
+// its positions as one run. A block adds them: threadIdx.y takes every LANES-th, then the lanes
+// join.
 
 enum { LANES = 16, COLUMNS = 32 };
 

@@ -84,7 +84,8 @@ const char *cuda_copy_strided(cudaStream_t stream, void *y, const void *x, const
         if (m->size[d] == 0) return NULL;
         if (m->size[d] == 1) continue;
         int k = s.rank;
-        if (k > 0 && s.to[k - 1] == m->to[d] * m->size[d] && s.from[k - 1] == m->from[d] * m->size[d]) {
+        if (k > 0 && s.to[k - 1] == m->to[d] * m->size[d] &&
+            s.from[k - 1] == m->from[d] * m->size[d]) {
             s.size[k - 1] *= m->size[d], s.to[k - 1] = m->to[d], s.from[k - 1] = m->from[d];
         } else {
             s.size[k] = m->size[d], s.to[k] = m->to[d], s.from[k] = m->from[d], s.rank++;
@@ -206,12 +207,14 @@ const char *cuda_move_remapped(cudaStream_t s, hap_tensor *walked, hap_tensor *o
     while (m.rank > 0 && m.rank - 1 != m.dim) {
         int d = m.rank - 1;
         cuda_axis a = m.walked[d], b = m.other[d];
-        if (a.outer != b.outer || a.block != b.block || a.first != b.first || a.part != b.part) break;
+        if (a.outer != b.outer || a.block != b.block || a.first != b.first || a.part != b.part)
+            break;
         run *= m.size[d];
         m.rank--;
     }
-    if (m.rank == 0) return how->into ? cuda_copy(s, other->data, walked->data, run)
-                                      : cuda_copy(s, walked->data, other->data, run);
+    if (m.rank == 0)
+        return how->into ? cuda_copy(s, other->data, walked->data, run)
+                         : cuda_copy(s, walked->data, other->data, run);
     // Units of up to 16 bytes; what the last dim kept has in common with them moves into the unit.
     int d = m.rank - 1;
     int unit = 16;

@@ -127,7 +127,7 @@ CUDA_ROW(adam)
     CUDA_TRY(prepare(c, 4));
     int64_t n = c->in[0]->elements;
     if (n == 0) return NULL;
-    adam_args a = {c->attr[0].f, c->attr[1].f,        c->attr[2].f,       c->attr[4].f,
+    adam_args a = {c->attr[0].f,        c->attr[1].f,      c->attr[2].f,  c->attr[4].f,
                    (float)c->attr[3].f, c->attr[5].i != 0, all_aligned(c)};
     adam<<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
         n, view_of(c->in[0]), view_of(c->in[1]), view_of(c->in[2]), view_of(c->in[3]),

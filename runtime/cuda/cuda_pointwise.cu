@@ -61,10 +61,7 @@ UNARY(silu, v *sigmoid_of(v))
 
 #define SLOPE(name, expr)                                                                          \
     struct name##_slope {                                                                          \
-        __device__ static float of(float g, float v)                                               \
-        {                                                                                          \
-            return expr;                                                                           \
-        }                                                                                          \
+        __device__ static float of(float g, float v) { return expr; }                              \
     };
 SLOPE(tanh, g *(1.0f - v * v))
 SLOPE(sigmoid, g *(v *(1.0f - v)))
@@ -303,10 +300,7 @@ template <int N> __device__ inline void spread_at(const spread &s, int64_t i, in
 
 #define BINARY(name, expr)                                                                         \
     struct name##_op {                                                                             \
-        template <class T> __device__ static T of(T u, T v)                                        \
-        {                                                                                          \
-            return T(expr);                                                                        \
-        }                                                                                          \
+        template <class T> __device__ static T of(T u, T v) { return T(expr); }                    \
     };
 BINARY(add, u + v)
 BINARY(sub, u - v)
@@ -351,7 +345,8 @@ template <class F> __global__ void binary_floats(int64_t n8, view y, view a, vie
     }
 }
 
-template <class F> __global__ void binary_any(int64_t n, view y, view a, view b, spread s, bool ints)
+template <class F>
+__global__ void binary_any(int64_t n, view y, view a, view b, spread s, bool ints)
 {
     int64_t step = (int64_t)gridDim.x * blockDim.x;
     bool truth = y.type == HAP_BOOL;
@@ -381,8 +376,9 @@ template <class F> static const char *run_binary(cuda_context *x, const hap_op_c
     bool vec = !ints && y->type != HAP_BOOL && all_aligned(c) && inner % 8 == 0;
     for (int i = 0; i < 2; i++)
         for (int d = 0; d < s.n; d++)
-            vec = vec && (d == s.n - 1 ? s.stride[i][d] <= 1
-                          : s.stride[i][s.n - 1] ? s.stride[i][d] % 8 == 0 : true);
+            vec = vec && (d == s.n - 1           ? s.stride[i][d] <= 1
+                          : s.stride[i][s.n - 1] ? s.stride[i][d] % 8 == 0
+                                                 : true);
     if (vec)
         binary_floats<F><<<blocks_for(y->elements / 8, THREADS), THREADS, 0, x->stream>>>(
             y->elements / 8, view_of(y), view_of(c->in[0]), view_of(c->in[1]), s);
@@ -490,8 +486,8 @@ CUDA_ROW(logical_not)
     CUDA_TRY(cuda_same_elements(c));
     int64_t n = c->out[0]->elements;
     if (n == 0) return NULL;
-    logical_not<<<blocks_for(n, THREADS), THREADS, 0, x->stream>>>(
-        n, (uint8_t *)c->out[0]->data, (const uint8_t *)c->in[0]->data);
+    logical_not<<<blocks_for(n, THREADS), THREADS, 0, x->stream>>>(n, (uint8_t *)c->out[0]->data,
+                                                                   (const uint8_t *)c->in[0]->data);
     return launched();
 }
 

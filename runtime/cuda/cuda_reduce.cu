@@ -1,5 +1,5 @@
-// Sums over chosen dims and over everything, statistics of rows. Every sum is a fixed tree: the same
-// bits in every run. Threads add in f32 over strides, blocks join in f32 or double.
+// Sums over chosen dims and over everything, statistics of rows. Every sum is a fixed tree: the
+// same bits in every run. Threads add in f32 over strides, blocks join in f32 or double.
 
 #include "cuda/cuda_kernels.cuh"
 
@@ -156,7 +156,8 @@ static const char *sum_columns(cuda_context *x, view a, int64_t outer, int64_t r
     if (parts < 1) parts = 1;
     int64_t each = ceil_div(rows, parts);
     parts = ceil_div(rows, each);
-    if (outer > 65535) return cuda_fail("not supported: a sum inside %lld blocks", (long long)outer);
+    if (outer > 65535)
+        return cuda_fail("not supported: a sum inside %lld blocks", (long long)outer);
     dim3 grid((unsigned)tiles, (unsigned)parts, (unsigned)outer), block(32, LANES);
     if (parts == 1) {
         column_parts<<<grid, block, 0, x->stream>>>(a, rows, cols, each, y, true);
@@ -254,8 +255,8 @@ CUDA_ROW(sum)
     }
     bool columns = s.n >= 2 && s.n <= 3 && !s.summed[s.n - 1];
     if (!ints && columns && (s.n == 2 || s.size[0] <= 65535))
-        return sum_columns(x, view_of(a), s.n == 3 ? s.size[0] : 1, s.size[s.n - 2], s.size[s.n - 1],
-                           view_of(y));
+        return sum_columns(x, view_of(a), s.n == 3 ? s.size[0] : 1, s.size[s.n - 2],
+                           s.size[s.n - 1], view_of(y));
     int threads = summed <= 32 ? 32 : summed <= 1024 ? 128 : 512;
     unsigned blocks = (unsigned)(kept < (1 << 20) ? kept : 1 << 20);
     sum_any<<<blocks, threads, 0, x->stream>>>(view_of(a), view_of(y), s, kept, summed, ints);
@@ -358,7 +359,7 @@ CUDA_ROW(row_reduce)
     const hap_tensor *b = cuda_in(c, 1);
     int last = a->rank - 1;
     cuda_axis axis = cuda_axis_of(a, last);
-    row_args r = {cuda_entries(a, 0, last), a->local[last],    view_of(y), view_of(a), view_of(b),
+    row_args r = {cuda_entries(a, 0, last),      a->local[last], view_of(y), view_of(a), view_of(b),
                   (double)cuda_axis_size(&axis), all_aligned(c)};
     if (y->elements != r.rows ||
         (b && (c->op == HAP_OP_row_dot ? !cuda_same_shape(a, b) : b->elements != r.rows)))

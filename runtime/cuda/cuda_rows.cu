@@ -136,8 +136,12 @@ static const char *norm_of(norm_row *o, const hap_op_call *c, int i_x, int i_sum
     CUDA_TRY(cuda_want_floats(c));
     const hap_tensor *x = c->in[i_x], *w = i_w < 0 ? NULL : cuda_in(c, i_w);
     cuda_axis a = cuda_axis_of(x, x->rank - 1);
-    *o = {rows_of(x), (double)cuda_axis_size(&a), c->attr[0].f, view_of(c->in[i_sum]),
-          view_of(c->in[i_sum + 1]), view_of(w)};
+    *o = {rows_of(x),
+          (double)cuda_axis_size(&a),
+          c->attr[0].f,
+          view_of(c->in[i_sum]),
+          view_of(c->in[i_sum + 1]),
+          view_of(w)};
     CUDA_TRY(stat_fits(o->r, c->in[i_sum]));
     CUDA_TRY(stat_fits(o->r, c->in[i_sum + 1]));
     if (w && w->elements != o->r.cols)

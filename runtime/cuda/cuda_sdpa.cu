@@ -2,8 +2,9 @@
 // masks, dropout, queries cut by position, wide heads). cpu/ops_sdpa.c states the formulas.
 //
 // A warp works on one query row (forward, dq) or one key row (dk, dv) and walks over the other side
-// in tiles of 32 that its block has in shared memory: lane j scores tile row j, then every lane adds
-// up its own columns (lane, lane + 32, …). Sums have a fixed order: the same bits in every run.
+// in tiles of 32 that its block has in shared memory: lane j scores tile row j, then every lane
+// adds up its own columns (lane, lane + 32, …). Sums have a fixed order: the same bits in every
+// run.
 
 #include "cuda/cuda_kernels.cuh"
 
@@ -126,7 +127,8 @@ __global__ void forward(attention o, forward_args t)
 {
     extern __shared__ float shared[];
     int e = (int)o.e, d = (int)o.d, lane = threadIdx.x;
-    float *tk = shared, *tv = tk + TILE * (e | 1), *own = tv + TILE * (d | 1) + threadIdx.y * (e | 1);
+    float *tk = shared, *tv = tk + TILE * (e | 1),
+          *own = tv + TILE * (d | 1) + threadIdx.y * (e | 1);
     int64_t bh = blockIdx.y, b = bh / o.hq, h = bh % o.hq, hk = b * o.hk + h / (o.hq / o.hk);
     int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.y;
     bool here = i < o.q;
@@ -173,7 +175,7 @@ static cuda_heads heads_of(const attention &o, hap_dtype type)
 }
 
 // cuDNN takes calls without mask and dropout on queries that start at 0, all of one narrow type.
-static bool by_cudnn(const cuda_context *x, const attention &o, const hap_op_call *c, int n_in,
+static bool by_cudnn(cuda_context *x, const attention &o, const hap_op_call *c, int n_in,
                      const hap_tensor *q, const hap_tensor *lse)
 {
     for (int i = 0; i < n_in; i++)
@@ -183,7 +185,7 @@ static bool by_cudnn(const cuda_context *x, const attention &o, const hap_op_cal
     if (o.mask.p || o.dropout > 0 || o.aq.first != 0 || o.aq.outer != 1 || lse->type != HAP_F32)
         return false;
     cuda_heads h = heads_of(o, q->type);
-    return cuda_cudnn_usable(x, &h);
+    return cuda_cudnn_usable(x, &h, c->op == HAP_OP_sdpa_bwd);
 }
 
 CUDA_ROW(sdpa)
@@ -230,7 +232,8 @@ __global__ void query_grads(attention o, backward_args t)
     extern __shared__ float shared[];
     int e = (int)o.e, d = (int)o.d, lane = threadIdx.x;
     float *tk = shared, *tv = tk + TILE * (e | 1);
-    float *own_q = tv + TILE * (d | 1) + threadIdx.y * ((e | 1) + (d | 1)), *own_dy = own_q + (e | 1);
+    float *own_q = tv + TILE * (d | 1) + threadIdx.y * ((e | 1) + (d | 1)),
+          *own_dy = own_q + (e | 1);
     int64_t bh = blockIdx.y, b = bh / o.hq, h = bh % o.hq, hk = b * o.hk + h / (o.hq / o.hk);
     int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.y, row = bh * o.q + i;
     bool here = i < o.q;
@@ -275,7 +278,8 @@ __global__ void key_grads(attention o, backward_args t)
     extern __shared__ float shared[];
     int e = (int)o.e, d = (int)o.d, lane = threadIdx.x;
     float *tq = shared, *tdy = tq + TILE * (e | 1);
-    float *own_k = tdy + TILE * (d | 1) + threadIdx.y * ((e | 1) + (d | 1)), *own_v = own_k + (e | 1);
+    float *own_k = tdy + TILE * (d | 1) + threadIdx.y * ((e | 1) + (d | 1)),
+          *own_v = own_k + (e | 1);
     int64_t bh = blockIdx.y, b = bh / o.hk, group = o.hq / o.hk, g = bh % o.hk;
     int64_t j = (int64_t)blockIdx.x * WARPS + threadIdx.y;
     bool here = j < o.k;
@@ -353,7 +357,8 @@ CUDA_ROW(sdpa_bwd)
     backward_args t = {view_of(dy),  view_of(q),  view_of(k),  view_of(v),  view_of(y),
                        view_of(lse), view_of(dq), view_of(dk), view_of(dv), dot};
     int bytes = shared_bytes(o);
-    CUDA_CALL(cudaFuncSetAttribute(query_grads, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    CUDA_CALL(
+        cudaFuncSetAttribute(query_grads, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     CUDA_CALL(cudaFuncSetAttribute(key_grads, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     dim3 block(32, WARPS);
     dots<<<(unsigned)ceil_div(rows, WARPS), block, 0, x->stream>>>(rows, o.d, t);

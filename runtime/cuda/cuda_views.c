@@ -84,9 +84,8 @@ CUDA_ROW(slice)
 CUDA_ROW(pad)
 {
     double value = c->attr[3].f;
-    cuda_remap m = {.dim = norm_dim(c->attr[0].i, c->in[0]->rank),
-                    .shift = -c->attr[1].i,
-                    .pad = &value};
+    cuda_remap m = {
+        .dim = norm_dim(c->attr[0].i, c->in[0]->rank), .shift = -c->attr[1].i, .pad = &value};
     return cuda_move_remapped(x->stream, c->out[0], c->in[0], &m);
 }
 

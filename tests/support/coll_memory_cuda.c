@@ -27,7 +27,8 @@ void coll_memory_begin(hap_rank *r)
 {
     void *p = NULL;
     cudaFree(r->seg[SEG_LOCAL]);
-    HAP_CK(r, cudaHostAlloc(&p, (size_t)r->seg_bytes[SEG_LOCAL], cudaHostAllocMapped) == cudaSuccess,
+    HAP_CK(r,
+           cudaHostAlloc(&p, (size_t)r->seg_bytes[SEG_LOCAL], cudaHostAllocMapped) == cudaSuccess,
            "no page-locked memory");
     r->seg[SEG_LOCAL] = p;
 }

@@ -48,8 +48,10 @@ static const char *to_host(hap_tensor *on, hap_tensor *t, bool written)
     if (!written) {
         void *copy = malloc(t->bytes ? (size_t)t->bytes : 1);
         if (!copy) return "out of memory";
-        const char *why = said(cudaMemcpy(copy, on->data, (size_t)t->bytes, cudaMemcpyDeviceToHost));
-        if (!why && memcmp(copy, t->data, (size_t)t->bytes) != 0) why = "a kernel changed an operand";
+        const char *why =
+            said(cudaMemcpy(copy, on->data, (size_t)t->bytes, cudaMemcpyDeviceToHost));
+        if (!why && memcmp(copy, t->data, (size_t)t->bytes) != 0)
+            why = "a kernel changed an operand";
         free(copy);
         return why;
     }

@@ -1,6 +1,6 @@
-// A call of the op table on a GPU from tensors in host memory. Operands go to memory of their own on
-// the device with guard bytes behind, outputs come back. A program that links this is skipped (77)
-// without a device, with the reason.
+// A call of the op table on a GPU from tensors in host memory. Operands go to memory of their own
+// on the device with guard bytes behind, outputs come back. A program that links this is skipped
+// (77) without a device, with the reason.
 
 #ifndef HAP_TESTS_RUN_CUDA_H
 #define HAP_TESTS_RUN_CUDA_H
