@@ -6,8 +6,8 @@
 // Prints the median, least and most plan_seconds, the number of searches, the states of the
 // largest, the predicted step, what the additive model proves, and the peak resident set. A line of
 // --phases is the median ms of one part, done again on the final program: the graph (read,
-// differentiated, factorized), then price, simulate, roll, arena, record, check. The catalogue is
-// clusters/devices.yaml or $HAPC_DEVICES.
+// differentiated, factorized), then price, simulate, roll, arena, record, check, modp. The
+// catalogue is clusters/devices.yaml or $HAPC_DEVICES.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@
 #include "clusters/cluster.h"
 #include "ir/factors.h"
 #include "ir/graph.h"
+#include "synth/modp.h"
 #include "synth/record.h"
 #include "synth/space.h"
 
@@ -73,7 +74,7 @@ static bool options(int argc, char **argv, bench *b)
     return n >= 2 && b->repeats >= 1;
 }
 
-enum { PRICE, SIMULATE, ROLL, ARENA, RECORD, CHECK, N_PARTS };
+enum { PRICE, SIMULATE, ROLL, ARENA, RECORD, CHECK, MODP, N_PARTS };
 
 // Seconds of each part that a final plan goes through, done over again.
 static bool time_parts(const bench *b, syn_program *p, const cost_model *m, double *sec)
@@ -94,6 +95,9 @@ static bool time_parts(const bench *b, syn_program *p, const cost_model *m, doub
     at[RECORD + 1] = now();
     bool ok = syn_check(a, p->g, p->f, r, &why);
     at[CHECK + 1] = now();
+    bool ran;
+    ok = syn_check_modp(a, p->g, p->f, r, &ran, &why) && ok;
+    at[MODP + 1] = now();
     for (int k = 0; k < N_PARTS; k++)
         sec[k * b->repeats] = at[k + 1] - at[k];
     hb_arena_free(a);
@@ -102,8 +106,8 @@ static bool time_parts(const bench *b, syn_program *p, const cost_model *m, doub
 
 static void print_parts(const bench *b, syn_program *p, const cost_model *m)
 {
-    static const char *const names[N_PARTS] = {"price", "simulate", "roll",
-                                               "arena", "record",   "check"};
+    static const char *const names[N_PARTS] = {"price",  "simulate", "roll", "arena",
+                                               "record", "check",    "modp"};
     double *sec = calloc((size_t)(N_PARTS * b->repeats), sizeof *sec);
     if (!sec) return;
     bool ok = true;

@@ -13,7 +13,7 @@
 #include "ir/base/sha256.h"
 #include "synth/modp.h"
 
-enum { RECORD_SECONDS = 120, RUN_ELEMENTS = 1 << 28 }; // beyond these, no run modulo 2^61-1
+enum { RECORD_SECONDS = 120 };
 
 // Runs the recording program; its log in *path (in the build folder).
 static bool run_recorder(hb_arena *a, hb_str binary, hb_str *path, int *code)
@@ -158,8 +158,8 @@ int cmd_check(int argc, char **argv)
             other ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
         goto done;
     }
-    bool run = syn_modp_size(in.g, in.f, rec) <= RUN_ELEMENTS;
-    if (run && !syn_modp(a, in.g, in.f, rec, 1, &why)) {
+    bool run = false;
+    if (!syn_check_modp(a, in.g, in.f, rec, &run, &why)) {
         code = cli_error(
             other ? CLI_INPUT : CLI_BUG, "not proved: %.*s%s", HB_ARG(why),
             other ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");

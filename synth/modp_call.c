@@ -117,15 +117,32 @@ static bool find_state(mp *m, const mp_part *whole, const mp_part *part, mp_held
     return false;
 }
 
-bool mp_prove_op(mp *m, const mp_graph *x, const rec_call *k, int node, const mp_held *in,
-                 mp_held *out)
+// What one rank computes from the whole operands.
+static bool alone(mp *m, mp_graph *x, const rec_call *k, const ir_node *n, const mp_part **in,
+                  mp_part *out)
+{
+    mp_part a[IR_MAX_IN];
+    for (int i = 0; i < k->n_in; i++) {
+        in[i] = mp_value(m, x, n->in[i]);
+        if (!in[i]) return false;
+        a[i] = *in[i];
+    }
+    for (int i = 0; i < k->n_out; i++)
+        out[i] = mp_whole_part(m, n->out[i]);
+    mp_call c = {(ir_op)k->op, k->attr, k->n_in, k->n_out, a, out};
+    return mp_apply(m, m->tmp, &c);
+}
+
+bool mp_prove_op(mp *m, mp_graph *x, const rec_call *k, int node, const mp_held *in, mp_held *out)
 {
     const ir_node *n = &m->g->nodes.p[node];
-    mp_part *part[IR_MAX_IN + IR_MAX_OUT];
+    const mp_part *operand[IR_MAX_IN];
+    mp_part *part[IR_MAX_IN + IR_MAX_OUT], want[IR_MAX_OUT];
+    if (!alone(m, x, k, n, operand, want)) return false;
     for (int i = 0; i < k->n_in + k->n_out; i++)
         part[i] = HB_ARRAY(m->tmp, mp_part, m->n_ranks);
     for (int i = 0; i < k->n_in; i++)
-        if (!give(m, n->in[i], &x->value[n->in[i]], &in[i], part[i])) return false;
+        if (!give(m, n->in[i], operand[i], &in[i], part[i])) return false;
     for (int rank = 0; rank < m->n_ranks; rank++) {
         mp_part a[IR_MAX_IN], b[IR_MAX_OUT];
         for (int i = 0; i < k->n_in; i++)
@@ -139,21 +156,23 @@ bool mp_prove_op(mp *m, const mp_graph *x, const rec_call *k, int node, const mp
     }
     for (int i = 0; i < k->n_out; i++) {
         out[i].tensor = k->out[i];
-        if (!find_state(m, &x->value[n->out[i]], part[k->n_in + i], &out[i])) {
-            hb_str name = m->g->tensors.p[n->out[i]].name;
+        out[i].null = want[i].real;
+        for (int64_t e = 0; e < want[i].n; e++)
+            out[i].null = out[i].null && want[i].v[e] == 0;
+        if (!find_state(m, &want[i], part[k->n_in + i], &out[i]))
             return mp_fail(m,
                            "run modulo 2^61-1, leaves parts of %.*s that do not make what one "
                            "rank computes",
-                           HB_ARG(name));
-        }
+                           HB_ARG(m->g->tensors.p[n->out[i]].name));
     }
     return true;
 }
 
-bool mp_prove_move(mp *m, const mp_graph *x, int t, unsigned axes, char how, unsigned zero,
+bool mp_prove_move(mp *m, mp_graph *x, int t, unsigned axes, char how, unsigned zero,
                    const mp_held *in, mp_held *out)
 {
-    const mp_part *whole = &x->value[t];
+    const mp_part *whole = mp_value(m, x, t);
+    if (!whole) return false;
     mp_part *from = HB_ARRAY(m->tmp, mp_part, m->n_ranks);
     mp_part *to = HB_ARRAY(m->tmp, mp_part, m->n_ranks);
     uint64_t **all = HB_ARRAY(m->tmp, uint64_t *, m->n_ranks);

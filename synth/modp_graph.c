@@ -1,8 +1,13 @@
-// The shrunken graph on one rank: what every value is, and its term.
+// The graph's values: their terms, and numbers for them on one rank.
 //
 // A term is a keyed hash of an op, its attributes and the terms of its operands, down to the names
 // and fills of what is declared; rows that read the learning rate have its schedule in it. Values
 // with one term are made in the same way, so they are equal.
+//
+// Numbers of a float are drawn by its term: a call is to be right for any (but for values that turn
+// out to be 0 always: the gradient of a softmax over one entry). Integers and truth
+// values mean positions and choices, so they are what the shrunken graph computes, as far as that
+// is asked for.
 
 #include "synth/modp_model.h"
 
@@ -89,75 +94,126 @@ int mp_tensor_of(const mp_graph *x, uint64_t term)
     return hb_map_get(x->of_term, (hb_str){(const char *)&term, sizeof term});
 }
 
-static void leaf(mp *m, mp_graph *x, int t, int64_t limit)
+static void name_all(mp *m, mp_graph *x)
 {
-    const ir_tensor *s = &m->g->tensors.p[t];
-    mp_fill f = mp_fill_of(m->g, t, limit);
-    mp_fill_part(m, &x->value[t], &f);
-    x->term[t] = mp_term_leaf(m, s->name, &f);
-    bool fixed = s->kind != IR_INPUT && s->kind != IR_STATE &&
-                 (s->init.kind == IR_INIT_CONST || s->init.kind == IR_INIT_IOTA);
-    x->drawn[t] = !fixed;
-    hb_map_put(x->of_name, s->name, t);
-    named(x, t, m->a);
+    const ir_graph *g = m->g;
+    for (int t = 0; t < g->tensors.n; t++) {
+        const ir_tensor *s = &g->tensors.p[t];
+        if (s->kind == IR_VALUE) continue;
+        mp_fill f = mp_fill_of(g, t, x->limit);
+        x->term[t] = mp_term_leaf(m, s->name, &f);
+        hb_map_put(x->of_name, s->name, t);
+        named(x, t, m->a);
+    }
+    for (int n = 0; n < g->nodes.n; n++) {
+        const ir_node *k = &g->nodes.p[n];
+        uint64_t in[IR_MAX_IN];
+        for (int i = 0; i < k->n_in; i++)
+            in[i] = x->term[k->in[i]];
+        uint64_t term = mp_term_op(m, k->op, k->attr, k->n_in, in);
+        for (int i = 0; i < k->n_out; i++) {
+            x->term[k->out[i]] = i == 0 ? term : mp_mix(term + (uint64_t)i);
+            named(x, k->out[i], m->a);
+        }
+    }
 }
 
-static bool node(mp *m, mp_graph *x, int n)
+void mp_graph_new(mp *m, mp_graph *x)
+{
+    const ir_graph *g = m->g;
+    int n = g->tensors.n;
+    *x = (mp_graph){
+        .of_term = hb_map_new(m->a), .of_name = hb_map_new(m->a), .limit = mp_index_limit(m)};
+    x->computed = HB_ARRAY(m->a, mp_part, n + 1);
+    x->drawn = HB_ARRAY(m->a, mp_part, n + 1);
+    x->null = HB_ARRAY(m->a, bool, n + 1);
+    x->asked = HB_ARRAY(m->a, bool, g->nodes.n + 1);
+    x->term = HB_ARRAY(m->a, uint64_t, n + 1);
+    x->tensor_next = HB_ARRAY(m->a, int, n + 1);
+    m->rate = mp_rate(
+        m, (double[4]){g->opt.lr, (double)g->opt.warmup, (double)g->opt.cosine, g->opt.min_lr});
+    name_all(m, x);
+}
+
+mp_part mp_whole_part(mp *m, int t)
+{
+    const ir_tensor *s = &m->g->tensors.p[t];
+    mp_part v = {.rank = s->rank, .n = 1};
+    v.real = s->dtype == IR_F32 || s->dtype == IR_BF16 || s->dtype == IR_F16;
+    for (int d = 0; d < s->rank; d++) {
+        v.ix[d] = mp_whole(m, t, d);
+        v.n *= v.ix[d]->g;
+    }
+    return v;
+}
+
+// --- what the graph computes
+
+static bool compute_node(mp *m, mp_graph *x, int n)
 {
     const ir_node *k = &m->g->nodes.p[n];
     mp_part in[IR_MAX_IN], out[IR_MAX_OUT];
-    uint64_t terms[IR_MAX_IN];
-    bool drawn = false;
     for (int i = 0; i < k->n_in; i++) {
-        in[i] = x->value[k->in[i]];
-        terms[i] = x->term[k->in[i]];
-        drawn = drawn || x->drawn[k->in[i]];
+        mp_part *v = &x->computed[k->in[i]];
+        if (!v->v) { // a leaf
+            mp_fill f = mp_fill_of(m->g, k->in[i], x->limit);
+            *v = mp_whole_part(m, k->in[i]);
+            mp_fill_part(m, v, &f);
+        }
+        in[i] = *v;
     }
     for (int i = 0; i < k->n_out; i++)
-        out[i] = x->value[k->out[i]];
+        out[i] = mp_whole_part(m, k->out[i]);
     mp_call c = {k->op, k->attr, k->n_in, k->n_out, in, out};
     if (!mp_apply(m, m->a, &c)) {
         hb_str why = m->why;
         return mp_fail(m, "the shrunken graph cannot be run on one rank: %.*s %.*s",
                        HB_ARG(k->name), HB_ARG(why));
     }
-    uint64_t term = mp_term_op(m, k->op, k->attr, k->n_in, terms);
-    for (int i = 0; i < k->n_out; i++) {
-        x->value[k->out[i]] = out[i];
-        x->drawn[k->out[i]] = drawn;
-        x->term[k->out[i]] = i == 0 ? term : mp_mix(term + (uint64_t)i);
-        named(x, k->out[i], m->a);
-    }
+    for (int i = 0; i < k->n_out; i++)
+        x->computed[k->out[i]] = out[i];
     return true;
 }
 
-bool mp_graph_run(mp *m, mp_graph *x)
+static bool compute(mp *m, mp_graph *x, int t)
 {
     const ir_graph *g = m->g;
-    int n_t = g->tensors.n;
-    int64_t limit = mp_index_limit(m);
-    *x = (mp_graph){.of_term = hb_map_new(m->a), .of_name = hb_map_new(m->a)};
-    x->value = HB_ARRAY(m->a, mp_part, n_t + 1);
-    x->term = HB_ARRAY(m->a, uint64_t, n_t + 1);
-    x->drawn = HB_ARRAY(m->a, bool, n_t + 1);
-    x->tensor_next = HB_ARRAY(m->a, int, n_t + 1);
-    for (int t = 0; t < n_t; t++) {
-        const ir_tensor *s = &g->tensors.p[t];
-        mp_part *v = &x->value[t];
-        *v = (mp_part){.rank = s->rank, .n = 1};
-        v->real = s->dtype == IR_F32 || s->dtype == IR_BF16 || s->dtype == IR_F16;
-        for (int d = 0; d < s->rank; d++) {
-            v->ix[d] = mp_whole(m, t, d);
-            v->n *= v->ix[d]->g;
+    int first = g->tensors.p[t].producer;
+    if (x->computed[t].v) return true;
+    if (first < 0) {
+        mp_fill f = mp_fill_of(g, t, x->limit);
+        x->computed[t] = mp_whole_part(m, t);
+        mp_fill_part(m, &x->computed[t], &f);
+        return true;
+    }
+    int last = first;
+    x->asked[first] = true;
+    for (int n = first; n >= 0; n--) { // producers stand before
+        if (!x->asked[n]) continue;
+        last = n;
+        for (int i = 0; i < g->nodes.p[n].n_in; i++) {
+            int p = g->tensors.p[g->nodes.p[n].in[i]].producer;
+            if (p >= 0 && !x->computed[g->nodes.p[n].in[i]].v) x->asked[p] = true;
         }
-        if (s->kind != IR_VALUE) leaf(m, x, t, limit);
     }
-    m->rate = mp_rate(
-        m, (double[4]){g->opt.lr, (double)g->opt.warmup, (double)g->opt.cosine, g->opt.min_lr});
-    for (int n = 0; n < g->nodes.n; n++) {
-        if (!node(m, x, n)) return false;
-        if (n % 64 == 63) mp_reset(m);
-    }
-    mp_reset(m);
+    for (int n = last; n <= first; n++)
+        if (x->asked[n]) {
+            x->asked[n] = false;
+            if (!x->computed[g->nodes.p[n].out[0]].v && !compute_node(m, x, n)) return false;
+        }
     return true;
+}
+
+const mp_part *mp_value(mp *m, mp_graph *x, int t)
+{
+    const ir_tensor *s = &m->g->tensors.p[t];
+    if (s->dtype != IR_F32 && s->dtype != IR_BF16 && s->dtype != IR_F16)
+        return compute(m, x, t) ? &x->computed[t] : NULL;
+    mp_part *v = &x->drawn[t];
+    if (v->v) return v;
+    *v = mp_whole_part(m, t);
+    v->v = HB_ARRAY(m->a, uint64_t, v->n + 1);
+    for (int64_t e = 0; !x->null[t] && e < v->n; e++)
+        v->v[e] = mp_hash(m, x->term[t], (uint64_t)e);
+    return v;
 }

@@ -112,6 +112,7 @@ void mp_cut_entries(mp *m, int64_t size, int64_t *small, bool grow);
 bool mp_shrink(mp *m);
 const mp_index *mp_index_of(mp *m, int64_t outer, int64_t n, int64_t inner, int64_t first,
                             int64_t count);
+int64_t mp_small_dim(const mp *m, int tensor, int dim);
 const mp_index *mp_whole(mp *m, int tensor, int dim);
 // The part of graph tensor t that a record tensor holds on a kept rank. v is left alone.
 bool mp_shape(mp *m, int t, int record_tensor, int rank, mp_part *out);
@@ -154,17 +155,21 @@ static inline uint64_t mp_get(const mp_part *x, int64_t i) // as a number
     return x->real ? x->v[i] : mp_int((int64_t)x->v[i]);
 }
 
-// --- modp_graph.c: the graph on one rank, and the names of its values
+// --- modp_graph.c: the graph's values, their names and their numbers on one rank
 typedef struct mp_graph {
-    mp_part *value;   // by graph tensor: on one rank
-    uint64_t *term;   // by graph tensor: what it is made of
-    bool *drawn;      // by graph tensor: depends on something random
-    int *tensor_next; // by graph tensor: next of the same term, -1
-    hb_map *of_term;  // first tensor
-    hb_map *of_name;  // declared tensors
+    mp_part *computed, *drawn; // by graph tensor; v NULL: not yet
+    bool *null;                // by graph tensor: found to be 0, whatever it is made of
+    bool *asked;               // by node
+    uint64_t *term;            // by graph tensor: what it is made of
+    int *tensor_next;          // by graph tensor: next of the same term, -1
+    hb_map *of_term;           // first tensor
+    hb_map *of_name;           // declared tensors
+    int64_t limit;             // mp_index_limit
 } mp_graph;
-bool mp_graph_run(mp *m, mp_graph *x);
-bool mp_apply(mp *m, hb_arena *a, const mp_call *c); // allocates out[].v
+void mp_graph_new(mp *m, mp_graph *x);
+mp_part mp_whole_part(mp *m, int tensor);                // without numbers
+const mp_part *mp_value(mp *m, mp_graph *x, int tensor); // NULL after mp_fail
+bool mp_apply(mp *m, hb_arena *a, const mp_call *c);     // allocates out[].v
 uint64_t mp_rate(const mp *m, const double *schedule);
 uint64_t mp_term_leaf(const mp *m, hb_str name, const mp_fill *f);
 // Of output 0; others are mp_mix(term + their number).
@@ -175,13 +180,13 @@ int mp_tensor_of(const mp_graph *x, uint64_t term); // first, -1
 typedef struct mp_held {
     int tensor; // of the record
     char partial[SYN_MAX_AXES];
+    bool null; // 0 whatever the operands are: whole and partial at once
 } mp_held;
 // Operands hold the node's operands so; finds out what the outputs are.
-bool mp_prove_op(mp *m, const mp_graph *x, const rec_call *k, int node, const mp_held *in,
-                 mp_held *out);
+bool mp_prove_op(mp *m, mp_graph *x, const rec_call *k, int node, const mp_held *in, mp_held *out);
 // in holds graph tensor t; axes: which ranks exchange; how: 0, 's', 'm'; zero: axes on which only
 // coordinate 0 keeps its part.
-bool mp_prove_move(mp *m, const mp_graph *x, int t, unsigned axes, char how, unsigned zero,
+bool mp_prove_move(mp *m, mp_graph *x, int t, unsigned axes, char how, unsigned zero,
                    const mp_held *in, mp_held *out);
 
 // --- modp_bytes.c: which buffers a write destroys

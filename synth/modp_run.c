@@ -9,6 +9,8 @@
 
 #include "synth/modp_model.h"
 
+static const double MAX_ELEMENTS = 1 << 25; // beyond these syn_check_modp does not run
+
 typedef struct buffer {
     mp_held held;
     int tensor; // graph tensor whose value it holds, -1: none
@@ -110,7 +112,7 @@ static void key_int(hb_buf *key, int64_t v)
     hb_putn(key, (const char *)&v, sizeof v);
 }
 
-// How a buffer lies, which of the call's buffers hold the same, whether its value is a constant.
+// How a buffer lies, and which of the call's buffers hold the same.
 static void key_operand(run *x, hb_buf *key, const int *ids, int i)
 {
     const buffer *b = &x->buf[ids[i]];
@@ -118,8 +120,8 @@ static void key_operand(run *x, hb_buf *key, const int *ids, int i)
     while (x->graph.term[x->buf[ids[first]].tensor] != x->graph.term[b->tensor])
         first++;
     key_int(key, b->look | (int64_t)first << 32);
-    key_int(key, b->held.partial[0] | b->held.partial[1] << 8 |
-                     (int64_t)x->graph.drawn[b->tensor] << 16);
+    key_int(key,
+            b->held.partial[0] | b->held.partial[1] << 8 | (int64_t)x->graph.null[b->tensor] << 16);
 }
 
 // A random row's key of its own seeds a hash: what holds for one holds for all.
@@ -210,6 +212,9 @@ static bool op(run *x, const rec_call *k)
     for (int i = 0; i < k->n_out; i++) {
         bool view = (ir_row((ir_op)k->op)->flags & IR_ZERO_COPY) && k->n_in > 0;
         out[i].tensor = k->out[i];
+        int t = mp_tensor_of(&x->graph, x->graph.term[n->out[i]]);
+        for (; t >= 0; t = x->graph.tensor_next[t])
+            x->graph.null[t] = out[i].null;
         written(x, k->out[i], n->out[i], &out[i], view ? k->in[0] : -1);
     }
     return true;
@@ -483,38 +488,49 @@ static bool all_calls(run *x)
     return true;
 }
 
-bool syn_modp(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r, uint64_t seed,
-              hb_str *why)
+// Elements that the proof holds at once: the shrunken graph, and all kept ranks' parts of its
+// largest value for every slot of a call.
+static double elements(mp *m)
+{
+    double all = 0, most = 0;
+    for (int t = 0; t < m->g->tensors.n; t++) {
+        double n = 1;
+        for (int d = 0; d < m->g->tensors.p[t].rank; d++)
+            n *= (double)mp_small_dim(m, t, d);
+        all += n;
+        most = n > most ? n : most;
+    }
+    return all + most * m->n_ranks * (IR_MAX_IN + IR_MAX_OUT);
+}
+
+static bool prove(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r,
+                  uint64_t seed, double limit, bool *ran, hb_str *why)
 {
     hb_arena *own = hb_arena_new();
     mp m = {.a = own, .tmp = hb_arena_new(), .g = g, .f = f, .r = r, .seed = mp_mix(seed)};
     run x = {.m = &m, .r = r};
-    bool ok = well_formed(&m) && mp_ranks(&m) && mp_shrink(&m) && mp_graph_run(&m, &x.graph);
-    if (ok) set_up(&x);
-    ok = ok && all_calls(&x) && compare(&x);
+    bool ok = well_formed(&m) && mp_ranks(&m) && mp_shrink(&m);
+    *ran = !ok || elements(&m) <= limit;
+    if (ok && *ran) {
+        mp_graph_new(&m, &x.graph);
+        set_up(&x);
+        ok = all_calls(&x) && compare(&x);
+    }
     *why = ok ? (hb_str){0} : hb_str_n(a, m.why.p, m.why.n);
     hb_arena_free(m.tmp);
     hb_arena_free(own);
     return ok;
 }
 
-// Elements that the run holds at once: the shrunken graph, and of its largest tensor all ranks'
-// parts for every slot of a call.
-int64_t syn_modp_size(const ir_graph *g, const ir_factors *f, const record *r)
+bool syn_modp(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r, uint64_t seed,
+              hb_str *why)
 {
-    hb_arena *own = hb_arena_new();
-    mp m = {.a = own, .tmp = hb_arena_new(), .g = g, .f = f, .r = r};
-    double all = 0, most = 0;
-    if (well_formed(&m) && mp_ranks(&m) && mp_shrink(&m))
-        for (int t = 0; t < g->tensors.n; t++) {
-            double n = 1;
-            for (int d = 0; d < g->tensors.p[t].rank; d++)
-                n *= (double)mp_whole(&m, t, d)->g;
-            all += n;
-            most = n > most ? n : most;
-        }
-    all += most * m.n_ranks * (IR_MAX_IN + IR_MAX_OUT);
-    hb_arena_free(m.tmp);
-    hb_arena_free(own);
-    return all < 1e18 ? (int64_t)all : INT64_MAX;
+    bool ran;
+    return prove(a, g, f, r, seed, 1e300, &ran, why);
+}
+
+bool syn_check_modp(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r, bool *ran,
+                    hb_str *why)
+{
+    return prove(a, g, f, r, 1, MAX_ELEMENTS, ran, why);
 }

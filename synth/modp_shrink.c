@@ -27,7 +27,7 @@ static void touch(mp *m, int64_t size)
     HB_PUSH(m->a, &m->sizes, (mp_size){.size = size, .small = size < UNCUT ? size : UNCUT});
 }
 
-static int64_t small_dim(const mp *m, int t, int d)
+int64_t mp_small_dim(const mp *m, int t, int d)
 {
     int64_t n = 1;
     const ir_dim_factors *f = &m->f->dim[t][d];
@@ -55,8 +55,8 @@ static bool nest(mp *m, int whole, int part, int d, int64_t start)
     const ir_dim_factors *fw = &m->f->dim[whole][d], *fp = &m->f->dim[part][d];
     int64_t nw = m->g->tensors.p[whole].dim[d], np = m->g->tensors.p[part].dim[d];
     int64_t gap = (start > 0) + (start + np < nw);
-    if (small_dim(m, part, d) + gap == small_dim(m, whole, d)) return false;
-    if (small_dim(m, part, d) == np && small_dim(m, whole, d) == nw) return false;
+    if (mp_small_dim(m, part, d) + gap == mp_small_dim(m, whole, d)) return false;
+    if (mp_small_dim(m, part, d) == np && mp_small_dim(m, whole, d) == nw) return false;
     mp_size *w = fw->n == 1 ? of(m, fw->cls[0]) : NULL;
     mp_size *p = fp->n == 1 ? of(m, fp->cls[0]) : NULL;
     if (w && p && w != p && !w->pinned && !p->pinned) {
@@ -77,9 +77,9 @@ static bool settle(mp *m, const ir_node *n) // true: something changed
     int64_t have = 1, want = 1;
     if (n->op == IR_OP_reshape) {
         for (int d = 0; d < m->g->tensors.p[x].rank; d++)
-            have *= small_dim(m, x, d);
+            have *= mp_small_dim(m, x, d);
         for (int d = 0; d < m->g->tensors.p[y].rank; d++)
-            want *= small_dim(m, y, d);
+            want *= mp_small_dim(m, y, d);
         if (have == want) return false;
         for (int d = 0; d < m->g->tensors.p[x].rank; d++)
             more = pin_dim(m, x, d) || more;
@@ -95,8 +95,8 @@ static bool settle(mp *m, const ir_node *n) // true: something changed
     int n_parts = split ? n->n_out : n->n_in, whole = split ? x : y;
     have = 0;
     for (int i = 0; i < n_parts; i++)
-        have += small_dim(m, split ? n->out[i] : n->in[i], d);
-    if (have == small_dim(m, whole, d)) return false;
+        have += mp_small_dim(m, split ? n->out[i] : n->in[i], d);
+    if (have == mp_small_dim(m, whole, d)) return false;
     const ir_dim_factors *f = &m->f->dim[whole][d];
     for (int q = 0; q < f->n; q++) { // equal parts: as many as a factor says
         mp_size *z = of(m, f->cls[q]);
@@ -169,7 +169,7 @@ const mp_index *mp_index_of(mp *m, int64_t outer, int64_t n, int64_t inner, int6
 
 const mp_index *mp_whole(mp *m, int tensor, int dim)
 {
-    int64_t n = small_dim(m, tensor, dim);
+    int64_t n = mp_small_dim(m, tensor, dim);
     return mp_index_of(m, 1, n, 1, 0, n);
 }
 

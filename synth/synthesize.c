@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "synth/modp.h"
 #include "synth/polish.h"
 #include "synth/pool.h"
 #include "synth/record.h"
@@ -87,7 +88,10 @@ static hb_str explain_overflow(pool *p)
 static void certify(pool *p, syn_result *r)
 {
     const record *rec = record_from_plan(p->arena, r->program);
-    if (!syn_check(p->arena, p->g, p->f, rec, &r->why)) r->status = SYN_FAILED_CHECK;
+    bool ran;
+    if (!syn_check(p->arena, p->g, p->f, rec, &r->why) ||
+        !syn_check_modp(p->arena, p->g, p->f, rec, &ran, &r->why))
+        r->status = SYN_FAILED_CHECK;
 }
 
 // The additive optimum without memory at the cuts and class weights of the chosen plan, exactly: no
