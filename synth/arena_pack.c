@@ -207,22 +207,24 @@ static pack_pair pair_of(arena_pack *k, int u, int v)
     return (pack_pair)k->pair[a][b];
 }
 
-// The lowest base from `base` on at which no chunk of unit u lies on a chunk of p that it meets.
+// The lowest base from `base` on at which no chunk of unit u lies on a chunk of p that it meets. A
+// pass over the chunks that share bytes with p moves the base behind what each of them meets; the
+// last pass moves nothing.
 static int64_t clear_of(const arena_pack *k, int u, int64_t size, int64_t base, const placed *p)
 {
-    int n = k->unit[u].n_chunks, last = k->unit[p->unit].n_chunks - 1;
-    for (int c = 0; c < n;) {
-        int64_t lo = base + size * c - p->from, hi = lo + size;
-        int64_t d = lo > 0 ? lo / p->size : 0, end = hi > 0 ? (hi - 1) / p->size : -1;
-        if (end > last) end = last;
-        while (d <= end && !meets(k, k->first[u] + c, k->first[p->unit] + (int)d))
-            d++;
-        if (d > end) {
-            c++;
-            continue;
+    int chunks = k->unit[u].n_chunks, last = k->unit[p->unit].n_chunks - 1;
+    for (int64_t before = -1; before != base;) {
+        before = base;
+        int c = base < p->from ? (int)((p->from - base) / size) : 0;
+        for (; c < chunks && base + size * c < p->to; c++) {
+            int64_t lo = base + size * c - p->from, hi = lo + size;
+            for (int64_t d = lo > 0 ? lo / p->size : 0; d <= last && p->size * d < hi; d++) {
+                if (!meets(k, k->first[u] + c, k->first[p->unit] + (int)d)) continue;
+                lo = p->size * (d + 1);
+                hi = lo + size;
+            }
+            base = lo + p->from - size * c > base ? lo + p->from - size * c : base;
         }
-        base = p->from + p->size * (d + 1) - size * c; // and from the first chunk again
-        c = 0;
     }
     return base;
 }
