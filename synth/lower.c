@@ -12,6 +12,8 @@ typedef struct lowering {
     syn_program *p;
     int *kept, *copy; // by graph tensor: buffer, -1
     int *state;       // by graph tensor without a variable: the state its buffer is in
+    hb_map *known;    // (list of states, from, to) -> moves
+    HB_VEC(syn_move) moves;
 } lowering;
 
 static int new_buffer(lowering *l, int value, const syn_state *x, syn_role role)
@@ -64,6 +66,24 @@ static void emit_move(lowering *l, const syn_move *move, int from, int to, int n
     HB_PUSH(l->arena, &l->p->instr, wait);
 }
 
+// The direct move between two states of a list, with its form. Tensors of one list move alike, so
+// that each is priced once.
+static syn_move direct_move(lowering *l, int value, const syn_states *st, int i, int k)
+{
+    struct {
+        const syn_states *st;
+        int64_t from, to;
+    } key = {st, i, k};
+    hb_str bytes = {(const char *)&key, sizeof key};
+    int at = hb_map_get(l->known, bytes);
+    if (at >= 0) return l->moves.p[at];
+    syn_move move = syn_move_between(l->s->costs, value, &st->s[i], &st->s[k]);
+    if (move.kind == SYN_MOVE_COLL) syn_move_price(l->s->costs, value, &st->s[i], &st->s[k], &move);
+    hb_map_put(l->known, hb_str_n(l->arena, bytes.p, bytes.n), l->moves.n);
+    HB_PUSH(l->arena, &l->moves, move);
+    return move;
+}
+
 // Brings a buffer in state i of its list into state j, in `target` if that is a buffer. Returns the
 // buffer.
 static int convert(lowering *l, int buffer, int i, int j, int target, int node)
@@ -72,9 +92,7 @@ static int convert(lowering *l, int buffer, int i, int j, int target, int node)
     const syn_states *st = l->s->states[value];
     while (i != j) {
         int k = st->via[i * st->n + j];
-        syn_move move = syn_move_between(l->s->costs, value, &st->s[i], &st->s[k]);
-        if (move.kind == SYN_MOVE_COLL)
-            syn_move_price(l->s->costs, value, &st->s[i], &st->s[k], &move);
+        syn_move move = direct_move(l, value, st, i, k);
         int to = k == j && target >= 0 ? target : new_buffer(l, value, &st->s[k], SYN_ROLE_VALUE);
         emit_move(l, &move, buffer, to, node);
         buffer = to;
@@ -223,7 +241,7 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
 {
     const ir_graph *g = s->g;
     syn_program *p = HB_NEW(a, syn_program);
-    lowering l = {.arena = a, .s = s, .c = c, .p = p};
+    lowering l = {.arena = a, .s = s, .c = c, .p = p, .known = hb_map_new(a)};
     p->arena = a;
     p->g = g;
     p->f = s->f;
