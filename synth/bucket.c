@@ -104,8 +104,9 @@ static void add(const syn_program *p, bucket *b, int i, int wait)
 void syn_bucket(syn_program *p, syn_costs *c)
 {
     enum { MASKS = 4 };
-    int n = p->instr.n, *wait_of = HB_ARRAY(p->arena, int, n), *to = HB_ARRAY(p->arena, int, n);
-    bool *dead = HB_ARRAY(p->arena, bool, n);
+    hb_arena *scratch = hb_arena_new();
+    int n = p->instr.n, *wait_of = HB_ARRAY(scratch, int, n), *to = HB_ARRAY(scratch, int, n);
+    bool *dead = HB_ARRAY(scratch, bool, n);
     bucket open[MASKS] = {{.blocks = 0}}; // one for every mask of axes
     double all[MASKS] = {0}, least[MASKS] = {0};
     for (int i = 0; i < n; i++) {
@@ -143,4 +144,5 @@ void syn_bucket(syn_program *p, syn_costs *c)
     for (int i = 0; i < k; i++)
         if (p->instr.p[i].kind == SYN_START && p->instr.p[i].n_in > 1)
             syn_price_one(p, c, &p->instr.p[i]);
+    hb_arena_free(scratch);
 }

@@ -262,6 +262,8 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
     l.state = HB_ARRAY(a, int, g->tensors.n);
     for (int t = 0; t < g->tensors.n; t++)
         p->home[t] = p->grad[t] = l.kept[t] = l.copy[t] = -1;
+    HB_ROOM(a, &p->tensors, 2 * g->tensors.n + 64); // more than most plans take
+    HB_ROOM(a, &p->instr, 2 * g->nodes.n + 64);
     declare_homes(&l);
     for (int n = 0; n < g->nodes.n; n++)
         lower_node(&l, n);

@@ -188,12 +188,10 @@ record *record_from_plan(hb_arena *a, const syn_program *p)
         const syn_cut *cut = &p->mesh->cuts.p[k];
         tables[k] = hb_copy(a, cut->table, sizeof *cut->table * (size_t)cut->n);
     }
-    r->tensors.cap = p->tensors.n;
-    r->tensors.p = HB_ARRAY(a, rec_tensor, p->tensors.n);
+    HB_ROOM(a, &r->tensors, p->tensors.n);
     for (int i = 0; i < p->tensors.n; i++)
         r->tensors.p[r->tensors.n++] = tensor_of(p, tables, i);
-    r->calls.cap = p->instr.n + p->g->tensors.n;
-    r->calls.p = HB_ARRAY(a, rec_call, r->calls.cap);
+    HB_ROOM(a, &r->calls, p->instr.n + p->g->tensors.n + 8);
     declarations(a, p, r);
     int *event = HB_ARRAY(a, int, p->instr.n + 1), n = 0;
     for (int i = 0; i < p->instr.n; i++)

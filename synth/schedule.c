@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct scheduler {
-    hb_arena *arena;
+    hb_arena *arena; // of one rearrangement: dies with `reorder`
     syn_program *p;
     int *stamp; // by buffer: last mark
     int mark;
@@ -74,6 +74,27 @@ static int rise(scheduler *s, int at)
     return 0;
 }
 
+// Puts instruction i into place to[i], along the cycles of the permutation. Marks what is done in
+// `to`.
+static void permute(syn_instr *v, int n, int *to)
+{
+    for (int i = 0; i < n; i++) {
+        if (to[i] < 0) continue;
+        syn_instr moving = v[i];
+        int at = to[i];
+        to[i] = -1;
+        while (at != i) {
+            syn_instr there = v[at];
+            v[at] = moving;
+            moving = there;
+            int next = to[at];
+            to[at] = -1;
+            at = next;
+        }
+        v[i] = moving;
+    }
+}
+
 // Instruction i goes before the instruction that was at before[i]; WAITs stand in front of STARTs
 // there.
 static void reorder(scheduler *s, const int *before)
@@ -82,7 +103,6 @@ static void reorder(scheduler *s, const int *before)
     int n = p->instr.n, at = 0;
     int *first = HB_ARRAY(s->arena, int, n + 1), *next = HB_ARRAY(s->arena, int, n),
         *to = HB_ARRAY(s->arena, int, n);
-    syn_instr *out = HB_ARRAY(s->arena, syn_instr, n);
     memset(first, -1, sizeof(int) * (size_t)(n + 1));
     for (int pass = 0; pass < 2;
          pass++) // lists are filled backwards: STARTs first, so that WAITs end in front
@@ -92,28 +112,24 @@ static void reorder(scheduler *s, const int *before)
                 first[before[i]] = i;
             }
     for (int i = 0; i <= n; i++) {
-        for (int k = first[i]; k >= 0; k = next[k]) {
-            to[k] = at;
-            out[at++] = p->instr.p[k];
-        }
-        if (i < n && before[i] < 0) {
-            to[i] = at;
-            out[at++] = p->instr.p[i];
-        }
+        for (int k = first[i]; k >= 0; k = next[k])
+            to[k] = at++;
+        if (i < n && before[i] < 0) to[i] = at++;
     }
     hb_assert(at == n);
     for (int i = 0; i < n; i++)
-        if (out[i].kind == SYN_WAIT) out[i].start = to[out[i].start];
-    p->instr.p = out;
-    p->instr.cap = n;
+        if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
+    permute(p->instr.p, n, to);
+    hb_arena_free(s->arena);
 }
 
 static scheduler begin(syn_program *p, int **before)
 {
-    int n = p->instr.n;
-    *before = HB_ARRAY(p->arena, int, n);
-    memset(*before, -1, sizeof(int) * (size_t)n);
-    return (scheduler){.arena = p->arena, .p = p, .stamp = HB_ARRAY(p->arena, int, p->tensors.n)};
+    scheduler s = {.arena = hb_arena_new(), .p = p};
+    s.stamp = HB_ARRAY(s.arena, int, p->tensors.n);
+    *before = HB_ARRAY(s.arena, int, p->instr.n);
+    memset(*before, -1, sizeof(int) * (size_t)p->instr.n);
+    return s;
 }
 
 // By START: the first later instruction that must not run before it has ended, n if none. One pass

@@ -132,9 +132,14 @@ void *hb_grow(hb_arena *a, void *p, int *cap, size_t elem)
     int old = *cap;
     hb_assert(old <= INT32_MAX / 2);
     *cap = old ? 2 * old : 8;
-    void *wider = hb_alloc(a, (size_t)*cap * elem);
+    void *wider = alloc_raw(a, (size_t)*cap * elem);
     if (old) memcpy(wider, p, (size_t)old * elem);
     return wider;
+}
+
+void *hb_room(hb_arena *a, size_t elem, int n)
+{
+    return alloc_raw(a, elem * (size_t)n);
 }
 
 hb_str hb_str_n(hb_arena *a, const char *p, size_t n)

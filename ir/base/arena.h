@@ -74,7 +74,10 @@ hb_str hb_done(const hb_buf *b);
         if ((v)->n == (v)->cap) (v)->p = hb_grow((a), (v)->p, &(v)->cap, sizeof *(v)->p);          \
         (v)->p[(v)->n++] = (__VA_ARGS__);                                                          \
     } while (0)
+// An empty vector with room for n elements from the start.
+#define HB_ROOM(a, v, n_) ((v)->p = hb_room((a), sizeof *(v)->p, (n_)), (v)->n = 0, (v)->cap = (n_))
 void *hb_grow(hb_arena *a, void *p, int *cap, size_t elem); // doubles *cap, copies
+void *hb_room(hb_arena *a, size_t elem, int n);             // room for elements, not zeroed
 
 // Name -> int, for interning and lookups. Missing keys give -1.
 typedef struct hb_map hb_map;
