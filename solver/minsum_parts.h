@@ -44,7 +44,10 @@ ms_table *ms_table_at(ms_tables *t, int id);
 // out[i] = min over x < own of b[x] + c[x][i] (+ d[x][i], if d is not NULL), i < inner.
 typedef void ms_min_rows(double *restrict out, const double *restrict b, const double *restrict c,
                          const double *restrict d, int own, int inner);
-ms_min_rows *ms_best_min_rows(void); // of this processor
+ms_min_rows *ms_best_min_rows(void);     // of this processor
+double ms_least(const double *x, int n); // n >= 1
+// min over i of x[i] - y[i]; where both are infinite i does not count.
+double ms_least_difference(const double *x, const double *y, int n);
 
 // --- one elimination (ms_step.c) ---
 // The message of a variable with `own` states to the n_loops variables it met: a table over them,

@@ -95,14 +95,6 @@ void ms_dual_shake(ms_dual *d, ms_dual_edge *e, bool flip)
     plus(B, e->to_b, nb);
 }
 
-double ms_least(const double *x, int n)
-{
-    double m = x[0];
-    for (int i = 1; i < n; i++)
-        m = x[i] < m ? x[i] : m;
-    return m;
-}
-
 double ms_dual_bound(const ms_dual *d)
 {
     double lb = 0;

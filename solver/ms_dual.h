@@ -53,7 +53,6 @@ void ms_dual_sweep(ms_dual *d, bool back);
 // holds after the next sweep.
 void ms_dual_passes(ms_dual *d, int n, bool stretch);
 double ms_dual_bound(const ms_dual *d);
-double ms_least(const double *x, int n);
 // What state i of each variable costs at least above the bound: slack[v][i].
 void ms_dual_slacks(const ms_dual *d, double **slack);
 

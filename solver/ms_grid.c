@@ -75,9 +75,12 @@ const int *ms_grid_cheapest(ms_grids *g, int id)
     ms_grid *x = &g->grid.p[id];
     if (x->cheapest) return x->cheapest;
     int *at = HB_ARRAY(g->arena, int, x->rows);
-    for (int i = 0; i < x->rows; i++)
-        for (int j = 1; j < x->cols; j++)
-            if (x->p[i * x->cols + j] < x->p[i * x->cols + at[i]]) at[i] = j;
+    for (int i = 0; i < x->rows; i++) {
+        const double *row = x->p + (size_t)i * (size_t)x->cols;
+        double least = ms_least(row, x->cols);
+        while (row[at[i]] > least)
+            at[i]++;
+    }
     return x->cheapest = at;
 }
 

@@ -92,6 +92,34 @@ min_rows_avx2(double *restrict out, const double *restrict b, const double *rest
 }
 #endif
 
+double ms_least(const double *x, int n)
+{
+    double m[4] = {x[0], x[0], x[0], x[0]};
+    int i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++)
+            m[k] = x[i + k] < m[k] ? x[i + k] : m[k];
+    for (; i < n; i++)
+        m[0] = x[i] < m[0] ? x[i] : m[0];
+    double a = m[0] < m[1] ? m[0] : m[1], b = m[2] < m[3] ? m[2] : m[3];
+    return a < b ? a : b;
+}
+
+double ms_least_difference(const double *x, const double *y, int n)
+{
+    double m[4] = {(double)INFINITY, (double)INFINITY, (double)INFINITY, (double)INFINITY};
+    int i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++) {
+            double d = x[i + k] - y[i + k];
+            m[k] = d < m[k] ? d : m[k];
+        }
+    for (; i < n; i++)
+        m[0] = x[i] - y[i] < m[0] ? x[i] - y[i] : m[0];
+    double a = m[0] < m[1] ? m[0] : m[1], b = m[2] < m[3] ? m[2] : m[3];
+    return a < b ? a : b;
+}
+
 ms_min_rows *ms_best_min_rows(void)
 {
 #if MS_HAVE_AVX2

@@ -52,6 +52,7 @@ struct ms_reduced {
     int round;
     HB_VEC(removed) removed;
     HB_VEC(uint32_t) key; // scratch
+    HB_VEC(int) tables;   // scratch
     double constant;      // of what is gone whole
     ms_problem rest;
     int *rest_var; // variable of p, by variable of rest
@@ -117,36 +118,53 @@ static int ascending(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
+static void sort_ints(int *x, int n)
+{
+    if (n > 24) {
+        qsort(x, (size_t)n, sizeof *x, ascending);
+        return;
+    }
+    for (int i = 1; i < n; i++) {
+        int y = x[i], k = i;
+        for (; k > 0 && x[k - 1] > y; k--)
+            x[k] = x[k - 1];
+        x[k] = y;
+    }
+}
+
 // The edges of the variable looked at that have equal tables.
 typedef struct side {
-    const double *p; // [own][other]
+    const double *p, *turned; // [own][other], [other][own]
     int cols, times;
     const int *cheapest;
 } side;
 
-static bool dominated(const double *u, const side *l, int n, int i, int k)
+// room[k]: what the first column of least cost of state i on every side leaves of
+// u_i - u_k + sum of min_j. Any column bounds min_j from above; where i is cheapest, k is likely to
+// cost more, so that few pairs need more than this.
+static void bound_rooms(const double *u, const side *l, int n, int rows, int i, double *room)
 {
-    // Any column bounds min_j from above. Where i is cheapest, k is likely to cost more: most pairs
-    // need one cell an edge.
-    double sum = u[i] - u[k];
+    for (int k = 0; k < rows; k++)
+        room[k] = u[i] - u[k];
     for (int e = 0; e < n; e++) {
-        int j = l[e].cheapest[i];
-        sum += l[e].times * (l[e].p[i * l[e].cols + j] - l[e].p[k * l[e].cols + j]);
+        const double *column = l[e].turned + (size_t)l[e].cheapest[i] * (size_t)rows;
+        double own = column[i], times = l[e].times;
+        for (int k = 0; k < rows; k++)
+            room[k] += times * (own - column[k]);
     }
-    if (!(sum >= 0)) return false;
-    sum = u[i] - u[k];
+}
+
+static bool dominated(const side *l, int n, int rows, int i, int k, double room)
+{
     for (int e = 0; e < n; e++) {
+        const double *column = l[e].turned + (size_t)l[e].cheapest[i] * (size_t)rows;
         const double *x = l[e].p + (size_t)i * (size_t)l[e].cols;
         const double *y = l[e].p + (size_t)k * (size_t)l[e].cols;
-        double least = (double)INFINITY;
-        for (int j = 0; j < l[e].cols; j++) {
-            double d = x[j] - y[j]; // NaN if both are infinite: then j does not count
-            least = d < least ? d : least;
-        }
-        sum += l[e].times * least;
-        if (sum == -(double)INFINITY) return false;
+        double least = ms_least_difference(x, y, l[e].cols);
+        room += l[e].times * (least - (column[i] - column[k]));
+        if (!(room >= 0)) return false;
     }
-    return sum >= 0;
+    return true;
 }
 
 static bool possible(const double *u, const side *l, int n, int i)
@@ -161,38 +179,44 @@ static bool possible(const double *u, const side *l, int n, int i)
 static int choose_keep(ms_reduced *r, int v)
 {
     variable *x = &r->var[v];
-    int n = 0, *table = HB_ARRAY(r->arena, int, x->edges.n + 1);
+    int n = 0, rows = x->n;
+    r->tables.n = r->key.n = 0;
     for (int i = 0; i < x->edges.n; i++)
-        table[i] = seen_from(r, &r->edges.p[x->edges.p[i]], v);
-    qsort(table, (size_t)x->edges.n, sizeof *table, ascending);
-    r->key.n = 0;
+        HB_PUSH(r->arena, &r->tables, seen_from(r, &r->edges.p[x->edges.p[i]], v));
+    const int *table = r->tables.p;
+    sort_ints(r->tables.p, r->tables.n);
     HB_PUSH(r->arena, &r->key, (uint32_t)x->unary);
-    for (int i = 0; i < x->edges.n; i++)
+    for (int i = 0; i < r->tables.n; i++)
         HB_PUSH(r->arena, &r->key, (uint32_t)table[i]);
     bool is_new;
     int at = ms_key_id(r->situations, r->key.p, r->key.n, &is_new);
     if (!is_new) return r->by_situation.p[at];
     const double *u = ms_grid_at(r->grids, x->unary).p;
-    int *live = HB_ARRAY(r->arena, int, x->n), m = 0;
+    int *live = HB_ARRAY(r->arena, int, rows), m = 0;
     side *sides = HB_ARRAY(r->arena, side, x->edges.n + 1);
     for (int i = 0; i < x->edges.n; i++) {
         if (!i || table[i] != table[i - 1]) {
-            ms_grid g = ms_grid_at(r->grids, table[i]);
-            sides[n++] = (side){g.p, g.cols, 0, ms_grid_cheapest(r->grids, table[i])};
+            const int *cheapest = ms_grid_cheapest(r->grids, table[i]);
+            int turned = ms_grid_twin(r->grids, table[i]);
+            ms_grid g = ms_grid_at(r->grids, table[i]), t = ms_grid_at(r->grids, turned);
+            sides[n++] = (side){g.p, t.p, g.cols, 0, cheapest};
         }
         sides[n - 1].times++;
     }
-    for (int i = 0; i < x->n; i++)
+    for (int i = 0; i < rows; i++)
         if (possible(u, sides, n, i)) live[m++] = i;
+    double *room = HB_ARRAY(r->arena, double, rows);
     for (int i = m - 1; i >= 0; i--) { // of equal states the lowest stays
         bool gone = false;
+        bound_rooms(u, sides, n, rows, live[i], room);
         for (int k = 0; k < m && !gone; k++)
-            gone = k != i && dominated(u, sides, n, live[i], live[k]);
+            gone = k != i && room[live[k]] >= 0 &&
+                   dominated(sides, n, rows, live[i], live[k], room[live[k]]);
         if (!gone) continue;
         memmove(live + i, live + i + 1, sizeof *live * (size_t)(m - i - 1));
         m--;
     }
-    int keep = m == 0 ? -2 : m == x->n ? -1 : ms_keep(r->grids, live, m);
+    int keep = m == 0 ? -2 : m == rows ? -1 : ms_keep(r->grids, live, m);
     HB_PUSH(r->arena, &r->by_situation, keep);
     return keep;
 }
@@ -261,8 +285,14 @@ static void fix(ms_reduced *r, int v)
 static void eliminate(ms_reduced *r)
 {
     while (r->try.n > 0) {
-        int n = r->try.n, *v = hb_copy(r->arena, r->try.p, sizeof *v * (size_t)n);
-        qsort(v, (size_t)n, sizeof *v, ascending);
+        int n = r->try.n, *v = HB_ARRAY(r->arena, int, n);
+        if (n > r->p->n_vars / 16) {
+            for (int i = 0, k = 0; i < r->p->n_vars; i++)
+                if (r->var[i].try) v[k++] = i;
+        } else {
+            memcpy(v, r->try.p, sizeof *v * (size_t)n);
+            qsort(v, (size_t)n, sizeof *v, ascending);
+        }
         r->try.n = 0;
         r->round++;
         for (int i = 0; i < n; i++) {
