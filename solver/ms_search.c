@@ -41,6 +41,7 @@ static ms_status eliminate(ms_dual *d, double **slack, double room, uint64_t max
 // --- the search between bound and value ---
 
 enum { MANY_STATES = 2000 }; // with more, plain elimination is not even planned before the bound
+enum { ROUNDS = 8 };
 static const double MOST_WORK = 5e8; // additions of one elimination, half a second or so
 
 typedef struct state {   // of one solve
@@ -155,9 +156,9 @@ static bool try_rooms(ms_dual *d, double **slack, uint64_t max_cells, double max
 }
 
 // Sweeps and eliminations of growing size until the best assignment is proved within gap.
-static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, state *s)
+static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int rounds, state *s)
 {
-    enum { ROUNDS = 8, PASSES = 96 };
+    enum { PASSES = 96 };
     int n = d->p->n_vars, *x = HB_ARRAY(d->arena, int, n + 1);
     double **slack = hb_alloc(d->arena, sizeof *slack * (size_t)(n + 1)), work = 2e6;
     for (int v = 0; v < n; v++)
@@ -165,7 +166,7 @@ static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, state *s)
     s->lower = ms_dual_bound(d);
     bool started = !isinf(s->value); // then the messages come from handshakes over the same tables
     if (started && s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
-    for (int round = 0; round < ROUNDS; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
+    for (int round = 0; round < rounds; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
         if ((round || !started) && !raise_bound(d, PASSES, gap, s)) return MS_INFEASIBLE;
         ms_dual_slacks(d, slack);
         if (try_rooms(d, slack, max_cells, work, gap, x, s)) return MS_OPTIMAL;
@@ -197,7 +198,7 @@ static ms_status start_from(const ms_problem *p, const ms_tile *tile, uint64_t m
     ms_warm *small = ms_warm_for(tmp, q, NULL);
     ms_dual_begin(&d, tmp, q, small);
     state t = {.value = (double)INFINITY, .best = x};
-    ms_status status = close_gap(&d, max_cells, gap, &t);
+    ms_status status = close_gap(&d, max_cells, gap, ROUNDS, &t);
     if (!isinf(t.value)) {
         for (int v = 0; v < p->n_vars; v++)
             s->best[v] = x[tile->like_var[v]];
@@ -234,13 +235,12 @@ ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, d
     ms_dual_begin(&d, tmp, p, warm);
     for (int e = 0; tile && e < p->n_edges; e++)
         if (tile->like_edge[e] < 0) ms_dual_shake(&d, &d.e[e], false);
-    if (hard && !isinf(s.value))
-        s.lower = ms_dual_bound(&d); // so is the whole
-    else
-        status = close_gap(&d, max_cells, gap, &s);
+    // What is hard for few layers is harder for many.
+    bool once = hard && p->n_vars > 4 * tile->small.n_vars;
+    status = close_gap(&d, max_cells, gap, once ? 1 : ROUNDS, &s);
     if (status == MS_TOO_LARGE) {
         int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
-        status = ms_solve_within(p, max_cells, hard ? 1e7 : 4 * MOST_WORK, x, value);
+        status = ms_solve_within(p, max_cells, once ? 1e7 : 4 * MOST_WORK, x, value);
         if (status == MS_OPTIMAL && *value <= s.value) {
             memcpy(assignment, x, sizeof *x * (size_t)p->n_vars);
             s.value = s.lower = *value;

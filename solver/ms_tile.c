@@ -18,8 +18,8 @@
 //      leads to the layer that is `gone` higher instead.
 
 enum {
-    SIDE = 4,   // layers kept below and above the cut
-    LEAST = 14, // layers in all that make it worth while
+    SIDE = 2,  // layers kept below and above the cut
+    LEAST = 8, // layers in all that make it worth while
     MOST_STRETCHES = 16
 };
 

@@ -214,7 +214,7 @@ START_TEST(a_layer_of_its_own_is_no_repetition)
     style s = {.layers = 20, .states = 3, .other = 20};
     ms_problem p = draw(a, &r, &s);
     ck_assert_ptr_null(ms_tile_find(a, &p));
-    s.layers = 10; // too few
+    s.layers = 7; // too few
     s.other = 0;
     p = draw(a, &r, &s);
     ck_assert_ptr_null(ms_tile_find(a, &p));
