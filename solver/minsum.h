@@ -38,7 +38,9 @@ double ms_value(const ms_problem *p, const int *assignment);
 
 // The same minimum by a dual bound, which leaves few states to eliminate (ms_dual.c): the method
 // for training graphs. *lower (may be NULL) is a proved bound. warm, if not NULL, keeps the
-// messages: pass the same ms_warm for problems of the same variables, domains and edges.
+// messages (in a): pass the same ms_warm for problems of the same variables whose costs differ.
+// Variables and states are known by their numbers; a warm start changes the time and, among
+// equals, the assignment, nothing else.
 typedef struct ms_warm ms_warm;
 ms_status ms_solve_dual(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms_warm **warm,
                         int *assignment, double *value, double *lower);

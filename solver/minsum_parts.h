@@ -74,10 +74,17 @@ int ms_greedy(const ms_problem *p, const ms_live *live, int rule, double max_wor
 // ms_solve, but MS_TOO_LARGE also when it would take more than max_work additions.
 ms_status ms_solve_within(const ms_problem *p, uint64_t max_cells, double max_work, int *assignment,
                           double *value);
+// What a part of the caller's problem is called there: by variable of the part its variable and
+// states; by variable of the whole its domain.
+typedef struct ms_names {
+    const int *var, *const *state, *domain;
+} ms_names;
+
 // ms_solve_near without the reduction: plain elimination where that takes at most `cheap`
-// additions, else dual bound and elimination of the survivors. unary is not NULL.
-ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, double cheap,
-                         double gap, ms_warm **cache, int *assignment, double *value,
+// additions, else dual bound and elimination of the survivors. unary is not NULL. names is not
+// NULL if warm is not.
+ms_status ms_solve_bound(const ms_problem *p, uint64_t max_cells, double cheap, double gap,
+                         ms_warm *warm, const ms_names *names, int *assignment, double *value,
                          double *lower);
 
 #endif

@@ -207,23 +207,16 @@ void ms_dual_passes(ms_dual *d, int n, bool stretch)
 
 // --- start ---
 
-ms_warm *ms_warm_for(hb_arena *a, const ms_problem *p, ms_warm **cache)
+ms_messages *ms_messages_new(hb_arena *a, const ms_problem *p)
 {
-    ms_warm *w = cache ? *cache : NULL;
-    if (w && w->n_vars == p->n_vars && w->n_edges == p->n_edges &&
-        memcmp(w->domain, p->domain, sizeof *p->domain * (size_t)p->n_vars) == 0)
-        return w;
-    w = HB_NEW(a, ms_warm);
-    *w = (ms_warm){.arena = a, .n_vars = p->n_vars, .n_edges = p->n_edges};
-    w->domain = hb_copy(a, p->domain, sizeof *p->domain * (size_t)p->n_vars);
-    w->to_a = hb_alloc(a, sizeof *w->to_a * (size_t)(p->n_edges + 1));
-    w->to_b = hb_alloc(a, sizeof *w->to_b * (size_t)(p->n_edges + 1));
+    ms_messages *m = HB_NEW(a, ms_messages);
+    m->to_a = hb_alloc(a, sizeof *m->to_a * (size_t)(p->n_edges + 1));
+    m->to_b = hb_alloc(a, sizeof *m->to_b * (size_t)(p->n_edges + 1));
     for (int k = 0; k < p->n_edges; k++) {
-        w->to_a[k] = HB_ARRAY(a, double, p->domain[p->edge[k].a]);
-        w->to_b[k] = HB_ARRAY(a, double, p->domain[p->edge[k].b]);
+        m->to_a[k] = HB_ARRAY(a, double, p->domain[p->edge[k].a]);
+        m->to_b[k] = HB_ARRAY(a, double, p->domain[p->edge[k].b]);
     }
-    if (cache) *cache = w;
-    return w;
+    return m;
 }
 
 void ms_dual_sum(ms_dual *d)
@@ -241,7 +234,7 @@ void ms_dual_sum(ms_dual *d)
     }
 }
 
-void ms_dual_begin(ms_dual *d, hb_arena *arena, const ms_problem *p, ms_warm *w)
+void ms_dual_begin(ms_dual *d, hb_arena *arena, const ms_problem *p, ms_messages *m)
 {
     *d = (ms_dual){.arena = arena, .p = p, .run = ms_best_min_rows()};
     int widest = 1, n_pairs = 0, *pair = HB_ARRAY(d->arena, int, p->n_edges + 1);
@@ -269,7 +262,7 @@ void ms_dual_begin(ms_dual *d, hb_arena *arena, const ms_problem *p, ms_warm *w)
     for (int k = 0; k < p->n_edges; k++) {
         const ms_edge *e = &p->edge[k];
         const table_pair *q = &pairs[pair[k]];
-        d->e[k] = (ms_dual_edge){e->a, e->b, q->f, q->t, w->to_a[k], w->to_b[k]};
+        d->e[k] = (ms_dual_edge){e->a, e->b, q->f, q->t, m->to_a[k], m->to_b[k]};
     }
     d->first = HB_ARRAY(arena, int, p->n_vars + 2);
     d->at = HB_ARRAY(arena, int, 2 * p->n_edges + 1);

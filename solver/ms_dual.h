@@ -29,18 +29,19 @@ typedef struct ms_dual {
     ms_min_rows *run;
 } ms_dual;
 
-struct ms_warm {
-    hb_arena *arena;
-    int n_vars, n_edges;
-    int *domain;
-    double **to_a, **to_b; // by edge of the problem
-};
+typedef struct ms_messages {
+    double **to_a, **to_b; // by edge of a problem
+} ms_messages;
+ms_messages *ms_messages_new(hb_arena *a, const ms_problem *p); // zeros
 
-// The messages in *cache, if they belong to such a problem, else new ones, all zero.
-ms_warm *ms_warm_for(hb_arena *a, const ms_problem *p, ms_warm **cache);
+// Messages from solve to solve (ms_warm.c); a NULL ms_warm has none and keeps none. The cache's, or
+// a new one.
+ms_warm *ms_warm_of(hb_arena *a, ms_warm **cache);
+void ms_warm_load(ms_warm *w, const ms_problem *p, const ms_names *names, ms_messages *m);
+void ms_warm_save(ms_warm *w, const ms_problem *p, const ms_names *names, const ms_messages *m);
 
-// d works on the messages in w.
-void ms_dual_begin(ms_dual *d, hb_arena *arena, const ms_problem *p, ms_warm *w);
+// d works on the messages in m.
+void ms_dual_begin(ms_dual *d, hb_arena *arena, const ms_problem *p, ms_messages *m);
 // th from unary and messages.
 void ms_dual_sum(ms_dual *d);
 // Messages over an edge whose ends have potentials A and B without it: to_a, to_b.

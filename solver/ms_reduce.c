@@ -55,7 +55,8 @@ struct ms_reduced {
     HB_VEC(int) tables;   // scratch
     double constant;      // of what is gone whole
     ms_problem rest;
-    int *rest_var; // variable of p, by variable of rest
+    int *rest_var;          // variable of p, by variable of rest
+    const int **rest_state; // its states there
 };
 
 // --- the graph ---
@@ -383,10 +384,12 @@ static void write_rest(ms_reduced *r)
     const double **unary = hb_alloc(r->arena, sizeof *unary * (size_t)(n + 1));
     ms_edge *e = HB_ARRAY(r->arena, ms_edge, r->edges.n + 1);
     r->rest_var = HB_ARRAY(r->arena, int, n + 1);
+    r->rest_state = hb_alloc(r->arena, sizeof *r->rest_state * (size_t)(n + 1));
     for (int v = 0; v < n; v++) {
         if (r->var[v].gone) continue;
         index[v] = r->rest.n_vars;
         r->rest_var[r->rest.n_vars] = v;
+        r->rest_state[r->rest.n_vars] = r->var[v].state;
         domain[r->rest.n_vars] = r->var[v].n;
         unary[r->rest.n_vars++] = ms_grid_at(r->grids, r->var[v].unary).p;
     }
@@ -439,6 +442,11 @@ ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p, const bool *const *left)
 const ms_problem *ms_reduced_problem(const ms_reduced *r)
 {
     return &r->rest;
+}
+
+ms_names ms_reduced_names(const ms_reduced *r)
+{
+    return (ms_names){r->rest_var, r->rest_state, r->p->domain};
 }
 
 double ms_reduced_constant(const ms_reduced *r)

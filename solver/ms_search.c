@@ -189,16 +189,30 @@ static void tighten(ms_dual *d, const ms_tile *tile, double value)
 
 // The start that fewer layers give: messages, an assignment, and how hard they were.
 static ms_status start_from(const ms_problem *p, const ms_tile *tile, uint64_t max_cells,
-                            double gap, ms_warm *w, state *s)
+                            double gap, ms_warm *warm, const ms_names *names, ms_messages *m,
+                            state *s)
 {
     hb_arena *tmp = hb_arena_new();
     const ms_problem *q = &tile->small;
     int *x = HB_ARRAY(tmp, int, q->n_vars + 1);
     ms_dual d;
-    ms_warm *small = ms_warm_for(tmp, q, NULL);
+    ms_messages *small = ms_messages_new(tmp, q);
+    ms_names called = {.domain = names ? names->domain : NULL};
+    if (names) {
+        int *var = HB_ARRAY(tmp, int, q->n_vars);
+        const int **states = hb_alloc(tmp, sizeof *states * (size_t)q->n_vars);
+        for (int v = 0; v < q->n_vars; v++) {
+            var[v] = names->var[tile->whole_var[v]];
+            states[v] = names->state[tile->whole_var[v]];
+        }
+        called.var = var;
+        called.state = states;
+    }
+    ms_warm_load(warm, q, &called, small);
     ms_dual_begin(&d, tmp, q, small);
     state t = {.value = (double)INFINITY, .best = x};
     ms_status status = close_gap(&d, max_cells, gap, ROUNDS, &t);
+    ms_warm_save(warm, q, &called, small);
     if (!isinf(t.value)) {
         for (int v = 0; v < p->n_vars; v++)
             s->best[v] = x[tile->like_var[v]];
@@ -208,16 +222,17 @@ static ms_status start_from(const ms_problem *p, const ms_tile *tile, uint64_t m
             int k = tile->like_edge[e];
             if (k < 0) continue;
             size_t na = (size_t)p->domain[p->edge[e].a], nb = (size_t)p->domain[p->edge[e].b];
-            memcpy(w->to_a[e], small->to_a[k], sizeof *w->to_a[e] * na);
-            memcpy(w->to_b[e], small->to_b[k], sizeof *w->to_b[e] * nb);
+            memcpy(m->to_a[e], small->to_a[k], sizeof *m->to_a[e] * na);
+            memcpy(m->to_b[e], small->to_b[k], sizeof *m->to_b[e] * nb);
         }
     }
     hb_arena_free(tmp);
     return status;
 }
 
-ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, double cheap,
-                         double gap, ms_warm **cache, int *assignment, double *value, double *lower)
+ms_status ms_solve_bound(const ms_problem *p, uint64_t max_cells, double cheap, double gap,
+                         ms_warm *warm, const ms_names *names, int *assignment, double *value,
+                         double *lower)
 {
     // Small enough to eliminate as it is?
     ms_status status = MS_TOO_LARGE;
@@ -228,16 +243,18 @@ ms_status ms_solve_bound(hb_arena *a, const ms_problem *p, uint64_t max_cells, d
     if (status != MS_TOO_LARGE) return status;
     hb_arena *tmp = hb_arena_new();
     ms_dual d;
-    ms_warm *warm = ms_warm_for(a, p, cache);
+    ms_messages *m = ms_messages_new(tmp, p);
     state s = {.value = (double)INFINITY, .best = assignment};
     const ms_tile *tile = ms_tile_find(tmp, p);
-    bool hard = tile && start_from(p, tile, max_cells, gap / 2, warm, &s) == MS_TOO_LARGE;
-    ms_dual_begin(&d, tmp, p, warm);
+    bool hard = tile && start_from(p, tile, max_cells, gap / 2, warm, names, m, &s) == MS_TOO_LARGE;
+    if (!tile) ms_warm_load(warm, p, names, m);
+    ms_dual_begin(&d, tmp, p, m);
     for (int e = 0; tile && e < p->n_edges; e++)
         if (tile->like_edge[e] < 0) ms_dual_shake(&d, &d.e[e], false);
     // What is hard for few layers is harder for many.
     bool once = hard && p->n_vars > 4 * tile->small.n_vars;
     status = close_gap(&d, max_cells, gap, once ? 1 : ROUNDS, &s);
+    if (!tile) ms_warm_save(warm, p, names, m);
     if (status == MS_TOO_LARGE) {
         int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
         status = ms_solve_within(p, max_cells, once ? 1e7 : 4 * MOST_WORK, x, value);
@@ -267,7 +284,9 @@ ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, do
         for (int v = 0; v < rest->n_vars; v++)
             states += rest->domain[v];
         double cheap = states > MANY_STATES ? -1 : 2e6;
-        status = ms_solve_bound(a, rest, max_cells, cheap, gap, cache, x, value, &below);
+        ms_names names = ms_reduced_names(r);
+        status = ms_solve_bound(rest, max_cells, cheap, gap, ms_warm_of(a, cache), &names, x, value,
+                                &below);
         below += ms_reduced_constant(r);
         if (!isinf(*value)) {
             ms_reduced_expand(r, x, assignment);

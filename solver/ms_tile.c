@@ -266,6 +266,7 @@ static bool cut_vars(tiling *t, ms_tile *out)
     const double **unary = hb_alloc(t->arena, sizeof *unary * (size_t)p->n_vars);
     t->small_of = HB_ARRAY(t->arena, int, p->n_vars);
     out->like_var = HB_ARRAY(t->arena, int, p->n_vars);
+    out->whole_var = HB_ARRAY(t->arena, int, p->n_vars);
     out->repeated = HB_ARRAY(t->arena, bool, p->n_vars);
     out->global = HB_ARRAY(t->arena, bool, p->n_vars);
     for (int v = 0; v < p->n_vars; v++) {
@@ -274,6 +275,7 @@ static bool cut_vars(tiling *t, ms_tile *out)
         domain[out->small.n_vars] = p->domain[v];
         unary[out->small.n_vars] = p->unary[v];
         out->global[out->small.n_vars] = where(t, v) == GLOBAL;
+        out->whole_var[out->small.n_vars] = v;
         out->like_var[v] = t->small_of[v] = out->small.n_vars++;
     }
     for (int v = 0; v < p->n_vars; v++) {

@@ -11,6 +11,7 @@
 
 typedef struct ms_tile {
     ms_problem small;
+    int *whole_var; // by variable of small: itself in the whole
     int *like_var;  // by variable of the whole: the variable of small that stands for it
     int *like_edge; // by edge of the whole: the edge of small with the same table, -1 none
     // One layer of small stands for several of the whole, itself among them:

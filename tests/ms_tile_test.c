@@ -140,9 +140,9 @@ START_TEST(tiled_and_untiled_agree)
         double value = 0, lower = 0, want = 0, eliminated = 0;
         ck_assert_ptr_null(ms_tile_find(a, &q));
         tiled += ms_tile_find(a, &p) != NULL;
-        ms_status is = ms_solve_bound(a, &p, 0, -1, 0, NULL, x, &value, &lower);
+        ms_status is = ms_solve_bound(&p, 0, -1, 0, NULL, NULL, x, &value, &lower);
         if (is == MS_OPTIMAL) ck_assert_double_eq_tol(ms_value(&p, x), value, 1e-12 * value);
-        ms_status should = ms_solve_bound(a, &q, 0, -1, 0, NULL, x, &want, &lower);
+        ms_status should = ms_solve_bound(&q, 0, -1, 0, NULL, NULL, x, &want, &lower);
         ms_status third = ms_solve(a, &p, 0, NULL, x, &eliminated);
         ck_assert_int_eq(is, should);
         ck_assert_int_eq(is, third);
@@ -179,7 +179,7 @@ START_TEST(bound_of_the_short_problem_is_that_of_the_whole)
         if (t) {
             tiled++;
             ck_assert_int_eq(p.n_vars - t->small.n_vars, (t->times - 1) * ROLES);
-            ms_warm *small = ms_warm_for(a, &t->small, NULL), *whole = ms_warm_for(a, &p, NULL);
+            ms_messages *small = ms_messages_new(a, &t->small), *whole = ms_messages_new(a, &p);
             ms_dual d, all;
             ms_dual_begin(&d, a, &t->small, small);
             double promised = ms_tile_sweeps(t, &d, 20);
