@@ -157,6 +157,62 @@ START_TEST(one_source_reduced_twice_has_two_results)
 }
 END_TEST
 
+static int toy_add(const char *name, int x, int y)
+{
+    int out = toy_buffer(t, SYN_ROLE_VALUE, name, t->p->tensors.p[x].bytes[0]);
+    toy_op(t, IR_OP_add, IR_BACKWARD, name, 1, &out, 2, (int[]){x, y});
+    return out;
+}
+
+// Parts are added up where the first lies; if their sum is sent, all that is in one segment.
+START_TEST(a_chain_of_sums_needs_one_buffer)
+{
+    for (int sent = 0; sent < 2; sent++) {
+        t = toy_new(2);
+        int x = toy_buffer(t, SYN_ROLE_INPUT, "x", 4096), sum = -1, part[4], sums[4];
+        for (int k = 0; k < 4; k++) {
+            part[k] = toy_op1(t, IR_OP_gelu, "part", x);
+            sum = sums[k] = k ? toy_add("sum", sum, part[k]) : part[k];
+        }
+        if (sent) {
+            int all = toy_buffer(t, SYN_ROLE_VALUE, "all", 4096);
+            toy_wait(t, toy_start(t, COST_ALL_REDUCE, "all", sum, all, -1));
+            sum = all;
+        }
+        toy_op1(t, IR_OP_relu, "y", sum);
+        syn_roll(t->p);
+        place();
+        for (int k = 0; k < 4; k++) {
+            ck_assert_int_eq(off(sums[k]), off(sum));
+            ck_assert_int_eq(t->p->tensors.p[sums[k]].sym, sent);
+            ck_assert_int_eq(t->p->tensors.p[part[k]].sym, sent && k == 0);
+        }
+        ck_assert_int_eq(t->p->sym_bytes, sent ? 4096 : 0);
+        toy_free(t);
+    }
+    t = NULL;
+}
+END_TEST
+
+// The other operand may be the one that ends; one that is read again keeps its bytes, and so does
+// one that is being sent.
+START_TEST(a_sum_spares_what_is_read_again)
+{
+    t = toy_new(1);
+    int x = toy_buffer(t, SYN_ROLE_INPUT, "x", 1024), y = toy_op1(t, IR_OP_gelu, "y", x);
+    int z = toy_op1(t, IR_OP_relu, "z", x), a = toy_add("a", y, z);
+    int all = toy_buffer(t, SYN_ROLE_VALUE, "all", 4096);
+    int s = toy_start(t, COST_ALL_GATHER, "all", a, all, -1), b = toy_add("b", a, y);
+    toy_wait(t, s);
+    toy_op1(t, IR_OP_relu, "c", b);
+    syn_roll(t->p);
+    place();
+    ck_assert_int_eq(off(a), off(z));
+    ck_assert_int_eq(off(b), off(y));
+    ck_assert(!t->p->tensors.p[b].sym && t->p->tensors.p[a].sym);
+}
+END_TEST
+
 START_TEST(a_collective_holds_its_scratch_until_the_wait)
 {
     t = toy_new(1);
@@ -488,6 +544,8 @@ int main(void)
     tcase_add_test(c, a_reshape_of_what_is_being_sent_is_a_copy);
     tcase_add_test(c, an_all_reduce_is_in_place_if_its_source_dies);
     tcase_add_test(c, one_source_reduced_twice_has_two_results);
+    tcase_add_test(c, a_chain_of_sums_needs_one_buffer);
+    tcase_add_test(c, a_sum_spares_what_is_read_again);
     tcase_add_test(c, a_collective_holds_its_scratch_until_the_wait);
     tcase_add_test(c, the_loss_outlives_the_next_inputs);
     tcase_add_test(c, kept_gradients_live_to_the_end);

@@ -12,7 +12,8 @@
 // y = x w + b, contracted over the dim of 4 on two ranks.
 static const char *const graph =
     "x: input f32 8 4\n w: param f32 4 6\n b: param f32 6\n"
-    "y = linear(x, w, b)\n z = reshape(y) shape=48\n r = relu(z)\n q = neg(y)\n";
+    "y = linear(x, w, b)\n z = reshape(y) shape=48\n r = relu(z)\n q = neg(y)\n"
+    "s = add(q, q)\n";
 
 static const char *const base[] = {
     /* 0 */ "1 hap_init 'graph':'','ranks':2",
@@ -33,21 +34,24 @@ static const char *const base[] = {
     "11 hap_at 'id':6,'seg':'SEG_LOCAL','off':[1024,1024],'dtype':'f32','dims':[{'n':48}]",
     /* 11 q */
     "12 hap_at 'id':7,'seg':'SEG_LOCAL','off':[1280,1280],'dtype':'f32','dims':[{'n':8},{'n':6}]",
-    /* 12 */ "13 hap_input 'name':'x','tensor':0",
-    /* 13 */ "14 hap_param 'name':'w','tensor':1,'fill':'const','a':0,'b':0",
-    /* 14 */ "15 hap_param 'name':'b','tensor':2,'fill':'const','a':0,'b':0",
-    /* 15 */ "20 hap_next_step 'more':true",
-    /* 16 */ "21 hap_partial 'axes':1,'out':[3],'in':[2]",
-    /* 17 */ "22 op_linear 'out':[4],'in':[0,1,3],'attrs':[0]",
-    /* 18 */
+    /* 12 s */
+    "12 hap_at 'id':8,'seg':'SEG_LOCAL','off':[1280,1280],'dtype':'f32','dims':[{'n':8},{'n':6}]",
+    /* 13 */ "13 hap_input 'name':'x','tensor':0",
+    /* 14 */ "14 hap_param 'name':'w','tensor':1,'fill':'const','a':0,'b':0",
+    /* 15 */ "15 hap_param 'name':'b','tensor':2,'fill':'const','a':0,'b':0",
+    /* 16 */ "20 hap_next_step 'more':true",
+    /* 17 */ "21 hap_partial 'axes':1,'out':[3],'in':[2]",
+    /* 18 */ "22 op_linear 'out':[4],'in':[0,1,3],'attrs':[0]",
+    /* 19 */
     "23 coll_all_reduce_start 'axes':1,'form':'FLAT','dst':[4],'src':[4],'scratch':null,'event':0,"
     "'stream':'communication'",
-    /* 19 */ "24 hap_wait 'event':0",
-    /* 20 */ "25 op_reshape 'out':[5],'in':[4],'attrs':[[48]]",
-    /* 21 */ "26 op_neg 'out':[7],'in':[4],'attrs':[]",
-    /* 22 */ "27 op_relu 'out':[6],'in':[5],'attrs':[]",
-    /* 23 */ "30 hap_next_step 'more':false",
-    /* 24 */ "31 hap_finish",
+    /* 20 */ "24 hap_wait 'event':0",
+    /* 21 */ "25 op_reshape 'out':[5],'in':[4],'attrs':[[48]]",
+    /* 22 */ "26 op_neg 'out':[7],'in':[4],'attrs':[]",
+    /* 23 */ "27 op_relu 'out':[6],'in':[5],'attrs':[]",
+    /* 24 */ "28 op_add 'out':[8],'in':[7,7],'attrs':[]",
+    /* 25 */ "30 hap_next_step 'more':false",
+    /* 26 */ "31 hap_finish",
 };
 enum { N_LINES = sizeof base / sizeof *base };
 
@@ -55,32 +59,41 @@ static const struct {
     int line; // replaced by `with`, dropped if that is empty
     const char *with, *says;
 } edits[] = {
-    {24, "31 hap_finish", ""},
-    {16, "", "program.c:22: op_linear: operand 2 (tensor 3) holds nothing"},
-    {17, "22 op_linear 'out':[4],'in':[0,1,2],'attrs':[0]",
+    {26, "31 hap_finish", ""},
+    // a sum over its operand, or beside it; over half of it; over what is read again
+    {12,
+     "12 hap_at 'id':8,'seg':'SEG_LOCAL','off':[1536,1536],'dtype':'f32','dims':[{'n':8},{'n':6}]",
+     ""},
+    {12,
+     "12 hap_at 'id':8,'seg':'SEG_LOCAL','off':[1280,1536],'dtype':'f32','dims':[{'n':8},{'n':6}]",
+     "program.c:28: op_add: output 0 shares bytes with operand 0"},
+    {23, "27 op_add 'out':[8],'in':[7,7],'attrs':[]",
+     "program.c:28: op_add: operand 0 was overwritten by program.c:27: op_add"},
+    {17, "", "program.c:22: op_linear: operand 2 (tensor 3) holds nothing"},
+    {18, "22 op_linear 'out':[4],'in':[0,1,2],'attrs':[0]",
      "program.c:22: op_linear: operand 2 (b) is R on axis 0, but the other terms are partial sums: it would be "
      "added once a rank"},
-    {17, "22 op_linear 'out':[4],'in':[0,1],'attrs':[0]",
+    {18, "22 op_linear 'out':[4],'in':[0,1],'attrs':[0]",
      "program.c:22: op_linear: is no node of the graph: 2 operands, node y has 3"},
-    {17, "22 op_linear 'out':[4],'in':[0,1,3],'attrs':[1]",
+    {18, "22 op_linear 'out':[4],'in':[0,1,3],'attrs':[1]",
      "program.c:22: op_linear: is no node of the graph: attribute trans is 1, node y has 0"},
-    {18,
+    {19,
      "23 coll_all_reduce_max_start 'axes':1,'form':'FLAT','dst':[4],'src':[4],'scratch':null,'event':0,"
      "'stream':'communication'",
      "program.c:23: all_reduce (max): y (pair 0) goes from P(sum) to whole on axis 0, the call needs P(max) to R"},
-    {18,
+    {19,
      "23 coll_all_gather_start 'axes':1,'form':'PADDED','dst':[4],'src':[4],'scratch':null,'event':0,"
      "'stream':'communication'",
      "program.c:23: all_gather: y (pair 0) goes from P(sum) to whole on axis 0, the call needs S to R"},
-    {18,
+    {19,
      "23 coll_all_reduce_start 'axes':1,'form':'EVEN','dst':[4],'src':[4],'scratch':null,'event':0,"
      "'stream':'communication'",
      "program.c:23: all_reduce: has no form even"},
-    {19, "",
+    {20, "",
      "program.c:25: op_reshape: operand 0 is not there yet: program.c:23: all_reduce has not been waited for"},
-    {19, "24 hap_wait 'event':1",
+    {20, "24 hap_wait 'event':1",
      "program.c:24: hap_wait: event 1 was not started, or waited for already"},
-    {20, "25 op_relu 'out':[5],'in':[4],'attrs':[]",
+    {21, "25 op_relu 'out':[5],'in':[4],'attrs':[]",
      "program.c:25: op_relu: is no node of the graph: operand 0 holds y, node r reads z"},
     {9, "10 hap_at 'id':5,'seg':'SEG_SYM','off':[4096,4096],'dtype':'f32','dims':[{'n':48}]", ""},
     {9, "10 hap_at 'id':5,'seg':'SEG_LOCAL','off':[768,768],'dtype':'f32','dims':[{'n':48}]", ""},
@@ -102,9 +115,9 @@ static const struct {
      "6 hap_at 'id':1,'seg':'SEG_LOCAL','off':[256,256],'dtype':'f32','dims':[{'n':4,'outer':1,'inner':1,"
      "'axis':0,'table':[2,2]},{'n':6}]",
      "program.c:22: op_linear: operand 1 (w) is S(d0 even), another operand is cut by another table (by 1,3)"},
-    {13, "14 hap_param 'name':'w','tensor':1,'fill':'normal','a':0,'b':1",
+    {14, "14 hap_param 'name':'w','tensor':1,'fill':'normal','a':0,'b':1",
      "program.c:14: hap_param 'w': is filled by {1, 0, 1}, the graph says {0, 0, 0}"},
-    {14, "", "program.c: b is not declared"},
+    {15, "", "program.c: b is not declared"},
     {0, "1 hap_init 'graph':'77ab','ranks':2",
      "program.c: hap_init names graph 77ab, this is graph "},
 };

@@ -405,7 +405,7 @@ START_TEST(dropout_masks)
                          .out = {&ty},
                          .n_in = 1,
                          .in = {&tx},
-                         .n_attr = 2,
+                         .n_attr = 3,
                          .attr = {{.f = 0.3}, {.i = 17}}};
         ck_assert_ptr_null(hap_cpu_run(&(hap_step_state){s, 1, 5}, &c));
     }
@@ -416,6 +416,65 @@ START_TEST(dropout_masks)
     }
     ck_assert_msg(fabs(kept / N - 0.7) < 0.01, "kept %.4f", kept / N);
     ck_assert_msg(fabs(differ / (double)N - 0.42) < 0.01, "differ %.4f", differ / (double)N);
+}
+END_TEST
+
+// A chunk's mask is a run of the whole's, from `first` on.
+START_TEST(dropout_of_chunks)
+{
+    enum { N = 60 };
+    float x[N], y[2][N];
+    hap_tensor tx = {.type = HAP_F32, .rank = 1}, ty = tx;
+    for (int i = 0; i < N; i++)
+        x[i] = (float)(i + 1);
+    for (int k = 0; k < 4; k++) { // the whole, then three chunks
+        int64_t n = k ? N / 3 : N, at = k ? (k - 1) * n : 0;
+        hap_dim dim = WHOLE(n);
+        tx.dim[0] = ty.dim[0] = dim;
+        tx.local[0] = ty.local[0] = tx.elements = ty.elements = n;
+        tx.bytes = ty.bytes = 4 * n;
+        tx.data = x + at;
+        ty.data = y[k > 0] + at;
+        hap_op_call c = {.op = HAP_OP_dropout,
+                         .n_out = 1,
+                         .out = {&ty},
+                         .n_in = 1,
+                         .in = {&tx},
+                         .n_attr = 3,
+                         .attr = {{.f = 0.3}, {.i = 17}, {.i = at}}};
+        ck_assert_ptr_null(hap_cpu_run(&(hap_step_state){1, 1, 5}, &c));
+    }
+    ck_assert_int_eq(memcmp(y[0], y[1], sizeof y[0]), 0);
+}
+END_TEST
+
+// y may lie on either operand of add, narrow types too.
+START_TEST(add_over_an_operand)
+{
+    for (int side = 0; side < 2; side++)
+        for (int narrow = 0; narrow < 2; narrow++) {
+            hap_dim dim[2] = {WHOLE(7), WHOLE(9)}, row[1] = {WHOLE(9)};
+            hap_dtype type = narrow ? HAP_BF16 : HAP_F32;
+            int coord[2] = {0};
+            hap_tensor a = shard_new(type, 2, dim, coord), b = shard_new(type, 1, row, coord);
+            hap_tensor y = shard_new(type, 2, dim, coord), over = a;
+            for (int64_t i = 0; i < a.bytes; i++) // small positive numbers of either type
+                ((uint8_t *)a.data)[i] = (uint8_t)(i % 2 ? 0x3f : 8 * i);
+            for (int64_t i = 0; i < b.bytes; i++)
+                ((uint8_t *)b.data)[i] = (uint8_t)(i % 2 ? 0x3e : 16 * i);
+            hap_op_call c = {.op = HAP_OP_add,
+                             .n_out = 1,
+                             .out = {&y},
+                             .n_in = 2,
+                             .in = {side ? &b : &a, side ? &a : &b}};
+            ck_assert_ptr_null(hap_cpu_run(&(hap_step_state){0}, &c));
+            c.out[0] = &over;
+            ck_assert_ptr_null(hap_cpu_run(&(hap_step_state){0}, &c));
+            ck_assert_int_eq(memcmp(a.data, y.data, (size_t)y.bytes), 0);
+            shard_free(&a);
+            shard_free(&b);
+            shard_free(&y);
+        }
 }
 END_TEST
 
@@ -432,6 +491,8 @@ int main(void)
     tcase_add_test(t, types_without_a_kernel);
     tcase_add_test(t, a_label_outside);
     tcase_add_test(t, dropout_masks);
+    tcase_add_test(t, dropout_of_chunks);
+    tcase_add_test(t, add_over_an_operand);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
