@@ -35,6 +35,11 @@ code 2 "did you mean '--strategy'" $g $c --stratgy auto
 code 2 "did you mean 'dp-even'" $g $c --strategy dp-evn
 code 2 'precision is fp32' $g $c --precision fp64
 code 2 'needs --precision bf16' $g $c --grad-dtype bf16
+code 2 'whole number' $g $c --micro-batches 0
+code 2 'none, all or how many' $g $c --recompute some
+code 1 'graph.json:[0-9]+:[0-9]+: error: 3 micro-batches do not divide the batch of 64' $g $c --micro-batches 3
+code 1 'no blocks that repeat' $g $c --recompute all
+code 1 '9 blocks to recompute, but 3 blocks repeat' examples/gpt2-tiny/graph.json $c --recompute 9
 code 2 'wants a value' $g $c --pin
 code 2 'not supported' profile
 code 2 'whole number' $g $c --batch x
@@ -104,6 +109,14 @@ code 0 'Predicted' $g $c -o "$work/plan/"
 [ "$(cat "$work/plan/weights.safetensors")" = weights ] || wrong "a checkpoint in the plan folder is lost"
 
 # plan.json remembers what the graph was read with.
+code 0 '2 micro-batches of 4' examples/gpt2-tiny/graph.json $c --micro-batches 2 --recompute 1 \
+    --pin 'transformer.h.0.mlp.act=S(b)' -o "$work/variant"
+code 0 'proved: ' check "$work/variant"
+code 0 'c_fc#1' explain "$work/variant" 'transformer.h.1.mlp.c_fc#1'
+grep -q '"micro_batches":2,"recomputed":1,' "$work/variant/plan.json" || wrong "plan.json does not say the variant"
+grep -q 'hap_batch(r, 8, 32)' "$work/variant/program.c" || wrong "the batch is not the whole"
+rm -rf "$work/variant"
+
 code 0 'Predicted' $g $c --precision bf16 --batch 10 --keep-grads -o "$work/other"
 code 0 '^proved' check "$work/other"
 grep -q 'hap_grad(r, "fc1.weight"' "$work/other/program.c" || wrong "--keep-grads declares no gradient"
