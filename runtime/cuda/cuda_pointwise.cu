@@ -500,7 +500,7 @@ struct places {
 };
 
 __global__ void dropout(int64_t n, view y, view x, places at, float p, const cuda_step *now,
-                        int64_t node)
+                        int64_t node, int64_t first)
 {
     int64_t step = (int64_t)gridDim.x * blockDim.x;
     uint64_t key = random_key(now, node);
@@ -512,7 +512,7 @@ __global__ void dropout(int64_t n, view y, view x, places at, float p, const cud
             e += axis_global(at.axis[d], l) * stride;
             stride *= at.axis[d].outer * at.axis[d].block;
         }
-        store(y, i, load(x, i) * dropout_scale(key, e, p));
+        store(y, i, load(x, i) * dropout_scale(key, first + e, p));
     }
 }
 
@@ -527,6 +527,7 @@ CUDA_ROW(dropout)
     for (int d = 0; d < y->rank; d++)
         at.axis[d] = cuda_axis_of(y, d), at.size[d] = y->local[d];
     dropout<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
-        y->elements, view_of(y), view_of(a), at, (float)c->attr[0].f, x->step, c->attr[1].i);
+        y->elements, view_of(y), view_of(a), at, (float)c->attr[0].f, x->step, c->attr[1].i,
+        c->attr[2].i);
     return launched();
 }

@@ -18,7 +18,7 @@ struct attention {
     int64_t mask_size[4];
     bool causal;
     float scale, dropout;
-    int64_t node;
+    int64_t node, first; // first: the mask's index of element 0
     const cuda_step *now;
 };
 
@@ -41,6 +41,7 @@ static const char *attention_of(attention *o, cuda_context *x, const hap_op_call
     o->scale = c->attr[1].f == 0 ? (float)(1 / sqrt((double)o->e)) : (float)c->attr[1].f;
     o->dropout = (float)c->attr[2].f;
     o->node = c->attr[3].i;
+    o->first = c->attr[4].i;
     o->now = x->step;
     bool empty = o->b == 0 || o->hq == 0;
     if (k->local[0] != o->b || v->local[0] != o->b || v->local[1] != o->hk || v->local[2] != o->k ||
@@ -90,7 +91,7 @@ __device__ inline float kept(const attention &o, uint64_t key, int64_t b, int64_
     int64_t e = axis_global(o.ab, b);
     e = e * o.n_heads + axis_global(o.ah, h);
     e = e * o.n_q + axis_global(o.aq, i);
-    return dropout_scale(key, e * o.k + j, o.dropout);
+    return dropout_scale(key, o.first + e * o.k + j, o.dropout);
 }
 
 // Rows [r0, r0 + 32) of [n, width] to shared memory, zeros beyond n; an odd pitch keeps the columns
