@@ -155,7 +155,7 @@ static void group_shards(const syn_costs *c, const syn_move *move, int group, co
     if (move->coll == COST_ALL_REDUCE && move->axes == (AXIS0 | AXIS1)) {
         sh->n_inner = mesh->size[1];
         sh->inner = syn_axes_link(c, AXIS1);
-        sh->between = c->group_link[0][0];
+        sh->between = syn_axes_link(c, AXIS0);
     }
     cost_measure(sh);
 }

@@ -1,132 +1,83 @@
-// The search against oracles that know no elimination.
+// The search against oracles that know no elimination, on one mesh axis and on machines x devices.
 //
-//  every_choice  every assignment of a small space is decoded, lowered to a program and priced
-//  instruction by
-//                instruction; the price must equal the space's value of that assignment, and the
-//                smallest must be what the search returns
-//  forms_only    larger graphs: depth-first over the forms of all nodes with pruning; tensor states
-//  are
-//                independent once the forms are fixed, so each tensor takes its own minimum
+//  every_choice  every assignment of a small space: its program's price must equal the space's
+//                value of it, and the smallest must be what the search returns
+//  every_form    every combination of the nodes' forms (to 7 rows on one axis, 4 on two); tensor
+//                states are independent once the forms are fixed, so each tensor takes its own
+//                minimum
+//  walks         the same depth-first with a bound: to 7 rows on two axes, and training steps with
+//                gradients and optimizer
 //
-// Random graphs (forward only, and whole training steps with gradients and optimizer), random
-// unequal clusters of 2 to 4 ranks, palettes of up to 3 cuts, both limits of the space also at 0.
+// A program is priced twice, as the judge does and by hand (support/price_by_hand.h); programs are
+// certified (syn_check). Random settings: support/search_setting.h.
+//
+//     search_oracle_test [graphs] [first seed]     graphs: 300, shared out over the tests below
 
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/random_graph.h"
-#include "synth/mesh.h"
-#include "synth/space.h"
+#include "support/price_by_hand.h"
+#include "support/search_setting.h"
+#include "synth/record.h"
 
-typedef struct setting {
-    hb_arena *a;
-    ir_graph *g;
-    ir_factors *f;
-    cl_cluster cluster;
-    cost_model m;
-    syn_mesh *mesh;
-    syn_costs *costs;
-    syn_palette *palette;
-    syn_options opt;
-    double weight[CL_MAX_CLASSES];
-} setting;
+static int n_graphs = 300;
+static uint64_t first_seed = 1;
 
-static void random_cluster(setting *s, random_source *r)
-{
-    static cl_class cls[4];
-    static cl_machine machine;
-    static int class_of[4], machine_of[4];
-    int n = 2 + random_below(r, 3);
-    for (int i = 0; i < n; i++) {
-        cls[i] = (cl_class){.name = HB_STR("c"),
-                            .kind = CL_CPU,
-                            .memory = 1 << 30,
-                            .capacity = 1 << 30,
-                            .n_ranks = 1};
-        cls[i].f32 = 1e6 * (1 + random_below(r, 8));
-        cls[i].memory_bandwidth = 1e6 * (1 + random_below(r, 8));
-        cls[i].link_bandwidth = 1e5 * (1 + random_below(r, 40));
-        cls[i].link_latency = 1e-6 * random_below(r, 50);
-        class_of[i] = i;
-        machine_of[i] = 0;
-    }
-    machine = (cl_machine){
-        .n_ranks = n, .link_bandwidth = cls[0].link_bandwidth, .link_latency = cls[0].link_latency};
-    s->cluster = (cl_cluster){.n_ranks = n,
-                              .n_machines = 1,
-                              .n_classes = n,
-                              .class_of = class_of,
-                              .machine_of = machine_of,
-                              .machine = &machine,
-                              .cls = cls};
-    s->m = (cost_model){.cluster = &s->cluster, .math = COST_F32};
-}
-
-static bool make(setting *s, uint64_t seed, int n_ops, bool train, int max_nodes)
-{
-    random_source r = {seed * 77 + 5};
-    *s = (setting){.a = hb_arena_new()};
-    s->g = random_graph(s->a, seed, (random_graph_options){.n_ops = n_ops, .train = train});
-    if (s->g->nodes.n > max_nodes) {
-        hb_arena_free(s->a);
-        return false;
-    }
-    s->f = ir_factorize(s->a, s->g);
-    random_cluster(s, &r);
-    s->mesh = syn_mesh_flat(s->a, &s->cluster, NULL);
-    s->costs = syn_costs_new(s->a, &s->m, s->mesh, s->g, s->f);
-    s->palette = syn_palette_new(s->a, s->g, s->f);
-    int cuts = 1 + random_below(&r, 3);
-    for (int c = 0; c < cuts; c++) {
-        double w[4];
-        for (int i = 0; i < s->mesh->n_ranks; i++)
-            w[i] = c == 0 ? 1 : random_below(&r, 5);
-        w[0] += 1;
-        syn_palette_add_ranks(s->a, s->palette, s->mesh, -1, w, hb_fmt(s->a, "c%d", c));
-    }
-    s->opt = syn_default_options();
-    s->opt.small_param = random_below(&r, 2) ? 0 : 16;
-    s->opt.copy_bytes = random_below(&r, 2) ? 0 : 64;
-    double sum = 0;
-    for (int c = 0; c < s->mesh->n_classes; c++)
-        sum += s->weight[c] = 1 + random_below(&r, 4);
-    for (int c = 0; c < s->mesh->n_classes; c++)
-        s->weight[c] /= sum;
-    return true;
-}
-
-static syn_space *space_of(setting *s)
-{
-    hb_str why = {0};
-    syn_space *sp =
-        syn_space_build(s->a, s->costs, s->palette, SYN_AUTO, &s->opt, s->weight, 1, NULL, &why);
-    ck_assert_ptr_nonnull(sp);
-    return sp;
-}
+// What a test has seen, for its line of output.
+typedef struct tally {
+    int graphs, left_out; // left out: too many assignments or steps
+    long assignments, programs, certified, collectives;
+} tally;
+static tally seen;
 
 static bool close_to(double a, double b)
 {
     return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)) + 1e-15;
 }
 
-static double combinations(const ms_problem *p)
+static void certify(setting *s, syn_program *p)
 {
-    double n = 1;
-    for (int v = 0; v < p->n_vars; v++)
-        n *= p->domain[v];
-    return n;
+    hb_str why = {0};
+    syn_roll(p);
+    syn_arena(p);
+    ck_assert_msg(syn_check(s->a, s->g, s->f, record_from_plan(s->a, p), &why), "%.*s",
+                  HB_ARG(why));
+    seen.certified++;
 }
 
-static double price(setting *s, const syn_space *sp, const int *x)
+// The additive price of the program of an assignment, worked out in two ways.
+static double price(setting *s, const syn_space *sp, const int *x, bool check)
 {
     syn_choice c;
     syn_choice_decode(s->a, sp, x, &c);
     syn_program *p = syn_lower(s->a, sp, &c);
     syn_price(p, s->costs);
-    return syn_additive(sp, p);
+    double sum = syn_additive(sp, p), hand = hand_additive(p, &s->m, sp->weight, sp->weight_comm);
+    ck_assert_msg(close_to(sum, hand), "judge's price %.12g, by hand %.12g", sum, hand);
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_START) continue;
+        double least = hand_cheapest(p, in);
+        ck_assert_msg(close_to(in->sec[0], least), "%s as %s takes %.12g, could take %.12g",
+                      cost_coll_name(in->coll), cost_form_name(in->form), in->sec[0], least);
+        seen.collectives++;
+    }
+    seen.programs++;
+    if (check) certify(s, p);
+    return sum;
 }
+
+static double combinations(const int *domain, int n)
+{
+    double product = 1;
+    for (int v = 0; v < n; v++)
+        product *= domain[v];
+    return product;
+}
+
+// --- every assignment ---
 
 static bool has_copy(const syn_space *sp, const int *x)
 {
@@ -136,57 +87,52 @@ static bool has_copy(const syn_space *sp, const int *x)
     return false;
 }
 
-static void every_choice_of(setting *s, const syn_space *sp)
+// The price of every `stride`-th assignment, the certificate of every 10th of these.
+static void every_choice_of(setting *s, const syn_space *sp, long stride)
 {
-    int *x = HB_ARRAY(s->a, int, sp->problem.n_vars);
+    const ms_problem *p = &sp->problem;
+    int *x = HB_ARRAY(s->a, int, p->n_vars);
     double best = HUGE_VAL;
-    for (;;) {
-        double value = ms_value(&sp->problem, x);
-        if (value < HUGE_VAL) {
-            double priced = price(s, sp, x);
+    for (long at = 0;; at++) {
+        double value = ms_value(p, x);
+        if (value < HUGE_VAL && at % stride == 0) {
+            double priced = price(s, sp, x, at % (10 * stride) == 0);
             // A copy that no consumer wants costs in the space and is never made by the program.
             bool same = close_to(priced, value) || (has_copy(sp, x) && priced < value);
             ck_assert_msg(same, "program costs %.12g, space says %.12g", priced, value);
-            best = priced < best ? priced : best;
+            best = fmin(best, priced);
         }
+        best = fmin(best, value);
+        seen.assignments++;
         int v = 0;
-        while (v < sp->problem.n_vars && ++x[v] == sp->problem.domain[v])
+        while (v < p->n_vars && ++x[v] == p->domain[v])
             x[v++] = 0;
-        if (v == sp->problem.n_vars) break;
+        if (v == p->n_vars) break;
     }
     syn_choice c;
     ck_assert_int_eq(syn_space_solve(s->a, sp, &c), MS_OPTIMAL);
     ck_assert_msg(close_to(c.additive, best), "search %.12g, exhaustive %.12g", c.additive, best);
 }
 
-START_TEST(every_choice)
+static bool every_choice(setting *s)
 {
-    int done = 0;
-    for (uint64_t seed = 1; seed < 4000 && done < 120; seed++) {
-        setting s;
-        if (!make(&s, seed, 1 + (int)(seed % 3), seed % 4 == 0, 7)) continue;
-        syn_space *sp = space_of(&s);
-        if (combinations(&sp->problem) <= 3000) {
-            every_choice_of(&s, sp);
-            done++;
-        }
-        hb_arena_free(s.a);
-    }
-    ck_assert_int_ge(done, 60);
+    enum { MAX_ASSIGNMENTS = 200000, MAX_PROGRAMS = 400 };
+    syn_space *sp = setting_space(s);
+    double n = combinations(sp->problem.domain, sp->problem.n_vars);
+    if (n > MAX_ASSIGNMENTS) return false;
+    every_choice_of(s, sp, n <= MAX_PROGRAMS ? 1 : (long)(n / MAX_PROGRAMS) | 1);
+    return true;
 }
-END_TEST
 
 // --- forms only ---
 
 typedef struct walk {
     const syn_space *sp;
     int *form;
-    double *rest; // by node: what the cheapest forms of it and all later nodes cost
+    double *rest; // by node: what the cheapest forms of it and all later nodes cost; NULL: no bound
     double best;
-    long steps;
+    long steps, most;
 } walk;
-
-enum { MAX_STEPS = 20000 };
 
 static double tensor_cost(const walk *w, int t)
 {
@@ -245,9 +191,10 @@ static double settled(const walk *w, int n)
 
 static void descend(walk *w, int n, double cost)
 {
-    if (cost + w->rest[n] >= w->best || ++w->steps > MAX_STEPS) return;
+    if ((w->rest && cost + w->rest[n] >= w->best) || ++w->steps > w->most) return;
     if (n == w->sp->g->nodes.n) {
-        w->best = cost;
+        seen.assignments++;
+        w->best = fmin(w->best, cost);
         return;
     }
     for (int i = 0; i < w->sp->forms[n]->n; i++) {
@@ -268,67 +215,114 @@ static double *cheapest_rest(const syn_space *s)
     return rest;
 }
 
-// False if the walk would take too long.
-static bool forms_only_of(setting *s)
+// The assignment that a choice came from.
+static int *assignment_of(setting *s, const syn_space *sp, const syn_choice *c)
 {
-    syn_space *sp = space_of(s);
+    int *x = HB_ARRAY(s->a, int, sp->problem.n_vars);
+    for (int n = 0; n < sp->g->nodes.n; n++)
+        x[sp->node_var[n]] = c->form[n];
+    for (int t = 0; t < sp->g->tensors.n; t++)
+        for (int k = 0; sp->tensor_var[t] >= 0 && k < sp->keeps[t]->n; k++)
+            if (sp->keeps[t]->keep[k].state == c->keep[t].state &&
+                sp->keeps[t]->keep[k].copy == c->keep[t].copy)
+                x[sp->tensor_var[t]] = k;
+    return x;
+}
+
+// False if the walk would take too long.
+static bool forms_of(setting *s, bool bounded)
+{
+    enum { MAX_LEAVES = 30000, MAX_STEPS = 30000 };
+    syn_space *sp = setting_space(s);
+    double leaves = 1;
+    for (int n = 0; n < sp->g->nodes.n; n++)
+        leaves *= sp->forms[n]->n;
+    if (!bounded && leaves > MAX_LEAVES) return false;
     syn_choice c;
     ck_assert_int_eq(syn_space_solve(s->a, sp, &c), MS_OPTIMAL);
-    // Pruned a little above the search's answer: the walk finds the minimum itself, in bounded
+    // Bounded a little above the search's answer: the walk finds the minimum itself, in bounded
     // time.
     walk w = {.sp = sp,
               .form = HB_ARRAY(s->a, int, sp->g->nodes.n),
-              .rest = cheapest_rest(sp),
-              .best = c.additive * 1.01 + 1e-12};
+              .rest = bounded ? cheapest_rest(sp) : NULL,
+              .best = bounded ? c.additive * 1.01 + 1e-12 : HUGE_VAL,
+              .most = bounded ? MAX_STEPS : 100 * MAX_LEAVES};
     descend(&w, 0, 0);
-    if (w.steps > MAX_STEPS) return false;
+    if (w.steps > w.most) return false;
     ck_assert_msg(close_to(w.best, c.additive), "search %.12g, forms %.12g", c.additive, w.best);
-    int *x = HB_ARRAY(s->a, int, sp->problem.n_vars);
-    for (int n = 0; n < sp->g->nodes.n; n++)
-        x[sp->node_var[n]] = c.form[n];
-    for (int t = 0; t < sp->g->tensors.n; t++)
-        for (int k = 0; sp->tensor_var[t] >= 0 && k < sp->keeps[t]->n; k++)
-            if (sp->keeps[t]->keep[k].state == c.keep[t].state &&
-                sp->keeps[t]->keep[k].copy == c.keep[t].copy)
-                x[sp->tensor_var[t]] = k;
-    ck_assert(close_to(price(s, sp, x), c.additive));
+    ck_assert(close_to(price(s, sp, assignment_of(s, sp, &c), true), c.additive));
     return true;
 }
 
-START_TEST(forward_graphs)
+static bool every_form(setting *s)
 {
-    int done = 0;
-    for (uint64_t seed = 10000; seed < 14000 && done < 300; seed++) {
+    return forms_of(s, false);
+}
+
+static bool bounded_walk(setting *s)
+{
+    return forms_of(s, true);
+}
+
+// --- the tests ---
+
+typedef struct series {
+    const char *name;
+    int n_axes;
+    int least, most, max_nodes; // rows drawn; nodes at most
+    bool train, one_cut;
+    int graphs; // of 300
+    bool (*oracle)(setting *s);
+} series;
+
+static const series all[] = {
+    {"every choice, one axis", 1, 1, 3, 7, false, false, 30, every_choice},
+    {"every choice, one axis, training", 1, 1, 1, 9, true, true, 10, every_choice},
+    {"every choice, two axes", 2, 1, 3, 4, false, true, 40, every_choice},
+    {"every form, one axis", 1, 2, 7, 7, false, false, 50, every_form},
+    {"every form, two axes", 2, 1, 4, 4, false, false, 50, every_form},
+    {"walk, one axis, training", 1, 1, 2, 13, true, false, 40, bounded_walk},
+    {"walk, two axes", 2, 3, 7, 7, false, false, 50, bounded_walk},
+    {"walk, two axes, training", 2, 1, 2, 13, true, true, 30, bounded_walk},
+};
+enum { N_SERIES = sizeof all / sizeof *all };
+
+START_TEST(oracle)
+{
+    const series *e = &all[_i];
+    int want = (e->graphs * n_graphs + 299) / 300;
+    seen = (tally){0};
+    for (uint64_t k = 0; seen.graphs < want; k++) {
+        ck_assert_msg(k < 40 * (uint64_t)want + 400, "%d of %d graphs", seen.graphs, want);
         setting s;
-        if (!make(&s, seed, 2 + (int)(seed % 6), false, 7)) continue;
-        done += forms_only_of(&s);
-        hb_arena_free(s.a);
+        setting_options o = {.n_axes = e->n_axes,
+                             .n_ops = e->least + (int)(k % (uint64_t)(e->most - e->least + 1)),
+                             .max_nodes = e->max_nodes,
+                             .train = e->train,
+                             .one_cut = e->one_cut};
+        uint64_t seed = first_seed + 1000000 * (uint64_t)_i + k;
+        if (!setting_make(&s, seed, &o)) continue;
+        printf("\r%s: seed %llu ", e->name, (unsigned long long)seed); // stays if it fails
+        bool done = e->oracle(&s);
+        seen.graphs += done;
+        seen.left_out += !done;
+        setting_free(&s);
     }
-    ck_assert_int_ge(done, 200);
+    printf("\r%s: %d graphs (%d too large), %ld assignments, %ld programs, %ld collectives, %ld "
+           "certified\n",
+           e->name, seen.graphs, seen.left_out, seen.assignments, seen.programs, seen.collectives,
+           seen.certified);
 }
 END_TEST
 
-START_TEST(training_steps)
+int main(int argc, char **argv)
 {
-    int done = 0;
-    for (uint64_t seed = 20000; seed < 26000 && done < 120; seed++) {
-        setting s;
-        if (!make(&s, seed, 1 + (int)(seed % 2), true, 13)) continue;
-        done += forms_only_of(&s);
-        hb_arena_free(s.a);
-    }
-    ck_assert_int_ge(done, 60);
-}
-END_TEST
-
-int main(void)
-{
+    if (argc > 1) n_graphs = atoi(argv[1]);
+    if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
     Suite *s = suite_create("search_oracle");
     TCase *c = tcase_create("exact");
-    tcase_set_timeout(c, 600);
-    tcase_add_test(c, every_choice);
-    tcase_add_test(c, forward_graphs);
-    tcase_add_test(c, training_steps);
+    tcase_set_timeout(c, 0); // ctest's alone
+    tcase_add_loop_test(c, oracle, 0, N_SERIES);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
