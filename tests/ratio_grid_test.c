@@ -20,7 +20,7 @@
 
 enum { MAX_GROUPS = 64, FINE = 64, N_WEIGHTS = 3, N_STARTS = 3 };
 
-static int n_cases = 16;
+static int n_cases = 40;
 static uint64_t first_seed = 1;
 
 typedef struct trial {
