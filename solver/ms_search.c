@@ -174,15 +174,15 @@ static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int round
     return MS_TOO_LARGE;
 }
 
-// Sweeps on until the bound for all layers meets the value, or creeps.
-static void tighten(ms_dual *d, const ms_tile *tile, double value)
+// Sweeps on until the bound for all layers is within gap of the value, or creeps.
+static void tighten(ms_dual *d, const ms_tile *tile, double value, double gap)
 {
     enum { BATCH = 4, BATCHES = 16 };
     double lower = -(double)INFINITY;
     for (int i = 0; i < BATCHES; i++) {
         double before = lower;
         lower = ms_tile_sweeps(tile, d, BATCH);
-        if (lower > value - 1e-9 * fabs(value)) break;
+        if (lower > value - (gap + 1e-9) * fabs(lower)) break;
         if (i > 1 && lower - before < 0.05 * (value - before)) break;
     }
 }
@@ -217,7 +217,7 @@ static ms_status start_from(const ms_problem *p, const ms_tile *tile, uint64_t m
         for (int v = 0; v < p->n_vars; v++)
             s->best[v] = x[tile->like_var[v]];
         s->value = ms_value(p, s->best);
-        tighten(&d, tile, s->value);
+        tighten(&d, tile, s->value, gap);
         for (int e = 0; e < p->n_edges; e++) {
             int k = tile->like_edge[e];
             if (k < 0) continue;
