@@ -12,6 +12,8 @@
 // Searches on the way stop this near their additive optimum; the chosen plan's is closed to the
 // end.
 static const double NEAR = 3e-2;
+// Those at weights that no plan is printed for may stop earlier.
+static const double ROUGHLY = 0.2;
 // Rays and rounds that come this near each other are at the same place.
 static const double SAME = 3e-4;
 // A ray whose first plan is this much slower than the best is not followed further.
@@ -147,7 +149,7 @@ static void discounts(pool *p)
     p->b = pool_board_of(p, won->mesh);
     *p->b->palette = *syn_palette_copy(p->arena, won->palette);
     for (size_t i = 0; i < sizeof comm / sizeof *comm && !pool_out_of_time(p); i++) {
-        search_options o = {SYN_AUTO, won->opt, won->weight, comm[i], p->b->price, NEAR};
+        search_options o = {SYN_AUTO, won->opt, won->weight, comm[i], p->b->price, ROUGHLY};
         candidate c;
         (void)pool_search(p, &o, &c);
         pool_forget(p, NULL, NULL);

@@ -29,6 +29,7 @@ typedef struct board {
     syn_costs *costs;
     HB_VEC(uint64_t) tried; // palettes that were searched
     double price;           // on memory, that the last plan wanted
+    ms_warm *warm[SYN_N_STRATEGIES];
 } board;
 
 typedef struct pool {

@@ -95,9 +95,10 @@ syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *pal
                            double weight_comm, const double *memory_price, hb_str *why);
 ms_status syn_space_solve(hb_arena *a, const syn_space *s, syn_choice *out);
 // As syn_space_solve, but near enough the optimum is enough: out->additive <= *lower * (1 + gap),
-// where that takes no more than a second or so of elimination; *lower is proved in any case.
-ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, syn_choice *out,
-                         double *lower);
+// where that takes no more than a second or so of elimination; *lower is proved in any case. warm,
+// if not NULL, starts from the searches of other weights and cuts, of the same kinds.
+ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, ms_warm **warm,
+                         syn_choice *out, double *lower);
 
 // The choice that an assignment of s->problem stands for (not its value).
 void syn_choice_decode(hb_arena *a, const syn_space *s, const int *assignment, syn_choice *out);
