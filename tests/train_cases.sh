@@ -211,6 +211,7 @@ experts()
         grep -q 'coll_all_to_all_start(.*ffn_dispatch' "$work/$cluster-auto/program.c" ||
             fail "no all-to-all of the dispatched tokens: this tests nothing"
     done
+    same_on_one $graph bert-moe-tiny 20 moe laptop dp-prop --micro-batches 2
 }
 
 case ${1:-} in
