@@ -205,11 +205,12 @@ experts()
     from=(--seed 1)
     one moe $graph bert-moe-tiny 20
     for cluster in laptop3 laptop; do
-        same_on_one $graph bert-moe-tiny 20 moe $cluster auto --pin "$moe.w?=S(0)" \
+        same_on_one $graph bert-moe-tiny 20 moe $cluster hap --pin "$moe.w?=S(0)" \
             --pin "$moe.expert_slots=S(0)" --pin 'layers.1.ln_1=S(0)' --pin "$moe.reshape=S(0)" \
             --pin "$moe.reshape.2=S(1)"
-        grep -q 'coll_all_to_all_start(.*ffn_dispatch' "$work/$cluster-auto/program.c" ||
+        grep -q 'coll_all_to_all_start(.*ffn_dispatch' "$work/$cluster-hap/program.c" ||
             fail "no all-to-all of the dispatched tokens: this tests nothing"
+        grep -q '"dropped": *true' "$work/$cluster-hap/plan.json" && fail "not on every rank"
     done
     same_on_one $graph bert-moe-tiny 20 moe laptop dp-prop --micro-batches 2
 }
