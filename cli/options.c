@@ -138,6 +138,6 @@ bool cli_variant(const char *micro_batches, const char *recompute, ir_options *o
     errno = 0;
     o->recompute = strtoll(recompute, &end, 10);
     if (!errno && end != recompute && !*end && o->recompute >= 0) return true;
-    cli_error(CLI_USAGE, "--recompute is none, all or how many blocks, not '%s'", recompute);
+    cli_error(CLI_USAGE, "--recompute is auto, none, all or how many blocks, not '%s'", recompute);
     return false;
 }

@@ -169,6 +169,8 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         return cli_error(CLI_USAGE,
                          "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
     ir_options front = {0};
+    if (micro && strcmp(micro, "auto") == 0) micro = NULL;
+    if (recompute && strcmp(recompute, "auto") == 0) recompute = NULL;
     if (!cli_precision(precision, grad, &front) || !cli_variant(micro, recompute, &front) ||
         !only("--backend", backend, "cpu"))
         return CLI_USAGE;

@@ -175,6 +175,7 @@ double syn_peak_seconds(const syn_program *p)
     for (int n = 0; n < p->g->nodes.n; n++) {
         ir_flops_kind kind = ir_row(p->g->nodes.p[n].op)->flops_kind;
         double f = 0, bytes = 0;
+        if (p->g->nodes.p[n].again) continue; // by convention the step's own arithmetic
         if (kind == IR_FLOPS_DENSE || kind == IR_FLOPS_SDPA)
             ir_node_work(p->g, p->f, n, NULL, 0, &f, &bytes);
         flops += f;

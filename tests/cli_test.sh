@@ -36,7 +36,7 @@ code 2 "did you mean 'dp-even'" $g $c --strategy dp-evn
 code 2 'precision is fp32' $g $c --precision fp64
 code 2 'needs --precision bf16' $g $c --grad-dtype bf16
 code 2 'whole number' $g $c --micro-batches 0
-code 2 'none, all or how many' $g $c --recompute some
+code 2 'auto, none, all or how many' $g $c --recompute some
 code 1 'graph.json:[0-9]+:[0-9]+: error: 3 micro-batches do not divide the batch of 64' $g $c --micro-batches 3
 code 1 'no blocks that repeat' $g $c --recompute all
 code 1 '9 blocks to recompute, but 3 blocks repeat' examples/gpt2-tiny/graph.json $c --recompute 9
