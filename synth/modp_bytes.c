@@ -1,44 +1,53 @@
-// Which buffers lose their bytes to a write: live buffers by where they lie, in cells of a segment.
+// Which buffers lose their bytes to a write.
 //
-// The symmetric segment is one space, the local segment one a class. A cell lists the buffers that
-// were written there; entries of an earlier life stay until they are met.
+// The symmetric segment is one space of bytes, the local segment one a class. A space keeps its
+// buffers by first byte, and over them a tree of the greatest end of those that hold something: a
+// write looks below a node only if something there ends behind its start.
+
+#include <stdlib.h>
+#include <string.h>
 
 #include "synth/modp_model.h"
 
-enum { CELLS = 2048 };
+typedef struct place {
+    int64_t first, end;
+    int id;
+} place;
 
-typedef struct entry {
-    int id, life;
-} entry;
-
-typedef struct cell {
-    HB_VEC(entry) list;
-} cell;
+typedef struct space {
+    int cls, n, leaves; // leaves: a power of two
+    place *place;       // by first byte
+    int64_t *ends;      // [2 * leaves] by node; 0: nothing
+    int *slot;          // by buffer, -1
+} space;
 
 typedef struct held {
-    int64_t bytes[CL_MAX_CLASSES];
-    int content, life; // life 0: holds nothing
+    int64_t bytes[CL_MAX_CLASSES]; // largest part of a class
+    int content;
+    bool on;
 } held;
 
 struct mp_bytes {
     mp *m;
     held *buf;
-    int64_t size[1 + CL_MAX_CLASSES]; // bytes of a cell
-    cell *space[1 + CL_MAX_CLASSES];
-    int lives;
+    int n_spaces;
+    space space[1 + CL_MAX_CLASSES];
+    HB_VEC(int) hit;
 };
 
-typedef struct most {
+// --- sizes
+
+typedef struct largest {
     int64_t by_class[CL_MAX_CLASSES];
-} most;
+} largest;
 
 // Entries of the cut dims of a tensor, multiplied: the most of every class.
-static most largest(const mp *m, const rec_tensor *t)
+static largest largest_of(const mp *m, const rec_tensor *t)
 {
     const record *r = m->r;
-    most out = {{0}};
+    largest out = {{0}};
     for (int rank = 0; rank < r->n_ranks; rank++) {
-        int64_t n = 1, *have = &out.by_class[r->class_of[rank]];
+        int64_t n = 1, *most = &out.by_class[r->class_of[rank]];
         for (int d = 0; d < t->rank; d++) {
             const rec_dim *v = &t->dim[d];
             if (v->axis < 0) continue;
@@ -46,41 +55,87 @@ static most largest(const mp *m, const rec_tensor *t)
                           : v->axis == 0                        ? rank / r->size[1]
                                                                 : rank % r->size[1]];
         }
-        if (n > *have) *have = n;
+        if (n > *most) *most = n;
     }
     return out;
 }
 
-mp_bytes *mp_bytes_new(mp *m)
+static void find_sizes(mp_bytes *b)
 {
-    const record *r = m->r;
-    mp_bytes *b = HB_NEW(m->a, mp_bytes);
-    b->m = m;
-    b->buf = HB_ARRAY(m->a, held, r->tensors.n + 1);
+    mp *m = b->m;
     hb_map *at = hb_map_new(m->a); // cuts of a tensor's dims -> index of `known`
-    HB_VEC(most) known = {0};
-    for (int i = 0; i < r->tensors.n; i++) {
-        const rec_tensor *t = &r->tensors.p[i];
+    HB_VEC(largest) known = {0};
+    for (int i = 0; i < m->r->tensors.n; i++) {
+        const rec_tensor *t = &m->r->tensors.p[i];
         int64_t rest = ir_dtype_bytes(t->dtype);
         int key[IR_MAX_RANK] = {0}, n = 0;
         for (int d = 0; d < t->rank; d++) {
             rest *= t->dim[d].outer * t->dim[d].inner * (t->dim[d].axis < 0 ? t->dim[d].n : 1);
             if (m->cut[i][d] >= 0) key[n++] = m->cut[i][d] + 1;
         }
-        hb_str text = {(const char *)key, sizeof key};
-        int k = hb_map_get(at, text);
+        int k = hb_map_get(at, (hb_str){(const char *)key, sizeof key});
         if (k < 0) {
             k = known.n;
             hb_map_put(at, (hb_str){hb_copy(m->a, key, sizeof key), sizeof key}, k);
-            HB_PUSH(m->a, &known, largest(m, t));
+            HB_PUSH(m->a, &known, largest_of(m, t));
         }
-        for (int c = 0; c < r->n_classes; c++)
+        for (int c = 0; c < m->r->n_classes; c++)
             b->buf[i].bytes[c] = known.p[k].by_class[c] * rest;
     }
-    for (int s = 0; s <= r->n_classes; s++) {
-        int64_t all = s == 0 ? r->sym_bytes : r->local_bytes[s - 1];
-        b->size[s] = all / CELLS + 1;
-        b->space[s] = HB_ARRAY(m->a, cell, CELLS + 1);
+}
+
+// --- spaces
+
+static int by_first(const void *x, const void *y)
+{
+    const place *a = x, *b = y;
+    if (a->first != b->first) return a->first < b->first ? -1 : 1;
+    return a->id - b->id;
+}
+
+static void add_space(mp_bytes *b, int seg, int cls)
+{
+    const record *r = b->m->r;
+    space *s = &b->space[b->n_spaces++];
+    *s = (space){.cls = cls, .leaves = 1};
+    s->place = HB_ARRAY(b->m->a, place, r->tensors.n + 1);
+    s->slot = HB_ARRAY(b->m->a, int, r->tensors.n + 1);
+    for (int i = 0; i < r->tensors.n; i++) {
+        int64_t bytes = b->buf[i].bytes[cls], at = r->tensors.p[i].off[cls];
+        for (int c = 0; seg == 0 && c < r->n_classes; c++)
+            if (b->buf[i].bytes[c] > bytes) bytes = b->buf[i].bytes[c];
+        s->slot[i] = -1;
+        if (r->tensors.p[i].seg == seg && bytes > 0) s->place[s->n++] = (place){at, at + bytes, i};
+    }
+    qsort(s->place, (size_t)s->n, sizeof *s->place, by_first);
+    for (int i = 0; i < s->n; i++)
+        s->slot[s->place[i].id] = i;
+    while (s->leaves < s->n)
+        s->leaves *= 2;
+    s->ends = HB_ARRAY(b->m->a, int64_t, 2 * s->leaves);
+}
+
+static bool alike(const mp_bytes *b, int x, int y)
+{
+    for (int i = 0; i < b->m->r->tensors.n; i++)
+        if (b->buf[i].bytes[x] != b->buf[i].bytes[y] ||
+            b->m->r->tensors.p[i].off[x] != b->m->r->tensors.p[i].off[y])
+            return false;
+    return true;
+}
+
+mp_bytes *mp_bytes_new(mp *m)
+{
+    mp_bytes *b = HB_NEW(m->a, mp_bytes);
+    b->m = m;
+    b->buf = HB_ARRAY(m->a, held, m->r->tensors.n + 1);
+    find_sizes(b);
+    add_space(b, 0, 0);
+    for (int c = 0; c < m->r->n_classes; c++) { // classes in which all lies alike share one
+        bool seen = false;
+        for (int s = 1; s < b->n_spaces && !seen; s++)
+            seen = alike(b, c, b->space[s].cls);
+        if (!seen) add_space(b, 1, c);
     }
     return b;
 }
@@ -98,43 +153,52 @@ bool mp_bytes_share(const mp_bytes *b, int x, int y, bool *same)
     return any;
 }
 
-static int64_t cell_at(const mp_bytes *b, int space, int64_t byte)
+// --- writes
+
+static void set(mp_bytes *b, int id, bool on)
 {
-    int64_t at = byte / b->size[space];
-    return at < 0 ? 0 : at > CELLS ? CELLS : at;
+    if (b->buf[id].on == on) return;
+    b->buf[id].on = on;
+    for (int i = 0; i < b->n_spaces; i++) {
+        space *s = &b->space[i];
+        if (s->slot[id] < 0) continue;
+        int k = s->leaves + s->slot[id];
+        s->ends[k] = on ? s->place[s->slot[id]].end : 0;
+        for (k /= 2; k > 0; k /= 2) {
+            int64_t l = s->ends[2 * k], r = s->ends[2 * k + 1];
+            s->ends[k] = l > r ? l : r;
+        }
+    }
+}
+
+// Buffers below node k, places [lo, lo + n), that share a byte with p.
+static void find(mp_bytes *b, const space *s, const place *p, int k, int lo, int n)
+{
+    if (s->ends[k] <= p->first || s->place[lo].first >= p->end) return;
+    if (n == 1) {
+        HB_PUSH(b->m->a, &b->hit, s->place[lo].id);
+        return;
+    }
+    find(b, s, p, 2 * k, lo, n / 2);
+    if (lo + n / 2 < s->n) find(b, s, p, 2 * k + 1, lo + n / 2, n / 2);
 }
 
 void mp_bytes_write(mp_bytes *b, int id, int content, void (*lost)(void *user, int id), void *user)
 {
-    const rec_tensor *t = &b->m->r->tensors.p[id];
-    held *h = &b->buf[id];
-    int classes = b->m->r->n_classes;
-    h->life = ++b->lives;
-    h->content = content;
-    for (int c = 0; c < classes; c++) {
-        int space = t->seg == 0 ? 0 : 1 + c;
-        if (h->bytes[c] == 0) continue;
-        int64_t last = cell_at(b, space, t->off[c] + h->bytes[c] - 1);
-        for (int64_t at = cell_at(b, space, t->off[c]); at <= last; at++) {
-            cell *k = &b->space[space][at];
-            int kept = 0;
-            bool listed = false;
-            for (int i = 0; i < k->list.n; i++) {
-                entry e = k->list.p[i];
-                held *o = &b->buf[e.id];
-                bool same;
-                if (o->life != e.life) continue; // an earlier life
-                if (e.id != id && mp_bytes_share(b, e.id, id, &same) &&
-                    !(same && o->content == content)) {
-                    o->life = 0;
-                    lost(user, e.id);
-                    continue;
-                }
-                listed = listed || e.id == id;
-                k->list.p[kept++] = e;
-            }
-            k->list.n = kept;
-            if (!listed) HB_PUSH(b->m->a, &k->list, (entry){id, h->life});
-        }
+    b->hit.n = 0;
+    for (int i = 0; i < b->n_spaces; i++) {
+        const space *s = &b->space[i];
+        if (s->slot[id] >= 0) find(b, s, &s->place[s->slot[id]], 1, 0, s->leaves);
     }
+    for (int i = 0; i < b->hit.n; i++) {
+        int o = b->hit.p[i];
+        bool same;
+        if (o == id || !b->buf[o].on || !mp_bytes_share(b, o, id, &same) ||
+            (same && b->buf[o].content == content))
+            continue;
+        set(b, o, false);
+        lost(user, o);
+    }
+    b->buf[id].content = content;
+    set(b, id, true);
 }
