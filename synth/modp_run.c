@@ -280,6 +280,8 @@ static bool can_do(run *x, const rec_call *k, int pair)
     }
     }
     if (k->reduce_max && k->coll != COST_ALL_REDUCE) ok = false;
+    for (int i = 0; i < s->rank && k->axes == 3u; i++) // over both axes: of a factor over both
+        ok = ok && s->dim[i].axis != 0 && s->dim[i].axis != 1;
     return ok || mp_fail(x->m, "is no such collective for parts that lie so");
 }
 
