@@ -51,7 +51,8 @@ hb_str emit_module(hb_arena *a, const ir_graph *g,
 hb_str emit_shape(hb_arena *a, const syn_program *p, int tensor, const hb_str *table_of_cut);
 hb_str *emit_table_names(hb_arena *a, const syn_program *p); // by mesh cut
 // "h.0.ln_1" of "transformer.h.0.ln_1" where most parameters begin with "transformer.".
-hb_str emit_without_root(const ir_graph *g, hb_str name);
+hb_str emit_root(const ir_graph *g); // "transformer", empty where names share no beginning
+hb_str emit_without_root(hb_str root, hb_str name);
 // Names of the buffers, by tensor: C identifiers, unique, no word of C or of runtime.h.
 hb_str *emit_names(hb_arena *a, const syn_program *p);
 hb_str emit_identifier(hb_arena *a, hb_str s);              // one identifier, not yet unique

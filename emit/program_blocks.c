@@ -190,8 +190,8 @@ static void find_loops(finder *f)
         if (b->loop[l].block < 0) {
             pb_block k = {
                 .count = lp->count, .by_key = hb_map_new(f->a), .names = hb_map_new(f->a)};
-            k.name = emit_unique(f->a, f->used,
-                                 emit_identifier(f->a, emit_without_root(p->g, lp->name)));
+            k.name = emit_unique(
+                f->a, f->used, emit_identifier(f->a, emit_without_root(emit_root(p->g), lp->name)));
             k.type = emit_unique(f->a, f->used, hb_fmt(f->a, "%.*s_block", HB_ARG(k.name)));
             b->loop[l].block = b->blocks.n;
             HB_PUSH(f->a, &b->blocks, k);

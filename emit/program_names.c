@@ -78,24 +78,31 @@ hb_str emit_unique(hb_arena *a, hb_map *used, hb_str want)
     return id;
 }
 
-hb_str emit_without_root(const ir_graph *g, hb_str name)
+static hb_str first_part(hb_str name)
+{
+    size_t k = 0;
+    while (k < name.n && name.p[k] != '.')
+        k++;
+    return (hb_str){name.p, k < name.n ? k : 0};
+}
+
+hb_str emit_root(const ir_graph *g)
 {
     hb_str root = {0};
     int n = 0, with = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < g->tensors.n; i++) {
-            hb_str s = g->tensors.p[i].name;
-            if (g->tensors.p[i].kind != IR_PARAM) continue;
-            size_t k = 0;
-            while (k < s.n && s.p[k] != '.')
-                k++;
-            hb_str first = {s.p, k < s.n ? k : 0};
-            if (pass == 0 && root.n == 0) root = first; // the first parameter's
-            n += pass;
-            with += pass && root.n > 0 && hb_str_eq(first, root);
-        }
-    bool shared = root.n > 0 && n > 4 && 2 * with > n;
-    if (!shared || name.n < root.n + 2 || memcmp(name.p, root.p, root.n) != 0) return name;
+    for (int i = 0; i < g->tensors.n; i++) {
+        if (g->tensors.p[i].kind != IR_PARAM) continue;
+        hb_str first = first_part(g->tensors.p[i].name);
+        if (root.n == 0) root = first; // that of the first parameter that has one
+        n++;
+        with += root.n > 0 && hb_str_eq(first, root);
+    }
+    return n > 4 && 2 * with > n ? root : (hb_str){0};
+}
+
+hb_str emit_without_root(hb_str root, hb_str name)
+{
+    if (root.n == 0 || name.n < root.n + 2 || memcmp(name.p, root.p, root.n) != 0) return name;
     if (name.p[root.n] != '.' && name.p[root.n] != '_') return name;
     return (hb_str){name.p + root.n + 1, name.n - root.n - 1};
 }
@@ -107,9 +114,10 @@ hb_str *emit_names(hb_arena *a, const syn_program *p)
     hb_str *tables = emit_table_names(a, p);
     for (int c = 0; c < p->mesh->cuts.n; c++)
         hb_map_put(used, tables[c], 1);
+    hb_str root = emit_root(p->g);
     for (int t = 0; t < p->tensors.n; t++)
         names[t] =
-            emit_unique(a, used, emit_identifier(a, emit_without_root(p->g, p->tensors.p[t].name)));
+            emit_unique(a, used, emit_identifier(a, emit_without_root(root, p->tensors.p[t].name)));
     return names;
 }
 
@@ -289,38 +297,68 @@ double emit_slowest(const syn_program *p, const syn_instr *i)
     return sec;
 }
 
+// How an op is divided: by the state of an operand or output that is cut. NULL: it is not.
+static const syn_tensor *divided_by(const syn_program *p, const syn_instr *in)
+{
+    for (int k = 0; k < in->n_out + in->n_in; k++) {
+        const syn_tensor *t = &p->tensors.p[k < in->n_out ? in->out[k] : in->in[k - in->n_out]];
+        for (int x = 0; x < p->mesh->n_axes; x++)
+            if (t->state.ax[x].kind == SYN_S) return t;
+    }
+    return NULL;
+}
+
+// Share of a buffer that a rank holds.
+static double part_of(const syn_mesh *m, const syn_state *state, int rank)
+{
+    double part = 1;
+    for (int x = 0; x < m->n_axes; x++) {
+        const syn_axis_state *s = &state->ax[x];
+        if (x == 0 && syn_joint(m, state)) continue;
+        if (s->kind != SYN_S) {
+            part /= m->size[x];
+            continue;
+        }
+        const syn_cut *c = &m->cuts.p[s->cut];
+        part *= (double)c->table[syn_coord(m, rank, c->axis)] / (double)c->size;
+    }
+    return part;
+}
+
+typedef struct division {
+    syn_state state;
+    double work;
+} division;
+
 double *emit_ratios(hb_arena *a, const syn_program *p)
 {
     int n = p->mesh->n_ranks;
     double *share = HB_ARRAY(a, double, n), total = 0;
+    hb_map *known = hb_map_new(a); // by cuts
+    HB_VEC(division) all = {0};
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
-        if (in->kind != SYN_OP) continue;
-        const syn_tensor *cut = NULL; // an operand or output that is cut says how the op is divided
-        for (int k = 0; k < in->n_out + in->n_in && !cut; k++) {
-            const syn_tensor *t = &p->tensors.p[k < in->n_out ? in->out[k] : in->in[k - in->n_out]];
-            for (int x = 0; x < p->mesh->n_axes; x++)
-                if (t->state.ax[x].kind == SYN_S) cut = t;
-        }
+        const syn_tensor *cut = in->kind == SYN_OP ? divided_by(p, in) : NULL;
         if (!cut) continue;
         double flops = 0, bytes = 0;
         ir_node_work(p->g, p->f, in->node, NULL, 0, &flops, &bytes);
-        double work = flops > 0 ? flops : bytes;
-        total += work;
-        for (int r = 0; r < n; r++) {
-            double part = 1;
-            for (int x = 0; x < p->mesh->n_axes; x++) {
-                const syn_axis_state *s = &cut->state.ax[x];
-                if (x == 0 && syn_joint(p->mesh, &cut->state)) continue;
-                if (s->kind != SYN_S) {
-                    part /= p->mesh->size[x];
-                    continue;
-                }
-                const syn_cut *c = &p->mesh->cuts.p[s->cut];
-                part *= (double)c->table[syn_coord(p->mesh, r, c->axis)] / (double)c->size;
-            }
-            share[r] += work * part;
+        int key[SYN_MAX_AXES];
+        for (int x = 0; x < SYN_MAX_AXES; x++)
+            key[x] =
+                x < p->mesh->n_axes && cut->state.ax[x].kind == SYN_S ? cut->state.ax[x].cut : -1;
+        hb_str name = {(const char *)key, sizeof key};
+        int at = hb_map_get(known, name);
+        if (at < 0) {
+            at = all.n;
+            hb_map_put(known, hb_str_n(a, name.p, name.n), at);
+            HB_PUSH(a, &all, (division){.state = cut->state});
         }
+        all.p[at].work += flops > 0 ? flops : bytes;
+    }
+    for (int i = 0; i < all.n; i++) {
+        total += all.p[i].work;
+        for (int r = 0; r < n; r++)
+            share[r] += all.p[i].work * part_of(p->mesh, &all.p[i].state, r);
     }
     for (int r = 0; r < n; r++)
         share[r] = total > 0 ? share[r] / total : 1.0 / n;
