@@ -4,9 +4,9 @@
 //     plan_bench graph.json cluster.yaml [repeats [strategy [batch]]] [--precision P] [--phases]
 //
 // Prints the median, least and most plan_seconds, the median of the processor seconds in them (on a
-// busy machine the better measure), the number of searches, the states of the
-// largest, the predicted step, what the additive model proves, and the peak resident set. A line of
-// --phases is the median ms of one part, done again on the final program: the graph (read,
+// busy machine the better measure), the number of searches, the states of the largest, the
+// predicted step, what the additive model proves, and the peak resident set. A line of --phases is
+// the median processor ms of one part, done again on the final program: the graph (read,
 // differentiated, factorized), then price, simulate, roll, arena, record, check, modp. The
 // catalogue is clusters/devices.yaml or $HAPC_DEVICES.
 
@@ -37,10 +37,11 @@ static int ascending(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
+// Processor seconds of this process: what a busy machine does not change.
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -123,24 +124,16 @@ static void print_parts(const bench *b, syn_program *p, const cost_model *m)
     free(sec);
 }
 
-static double cpu_seconds(void)
-{
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-           1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-}
-
 static int run(const bench *b, const ir_graph *g, const ir_factors *f, const cost_model *m)
 {
     double *sec = calloc((size_t)(2 * b->repeats), sizeof *sec), *cpu = sec + b->repeats;
     int status = sec ? 0 : 4;
     for (int i = 0; sec && i < b->repeats; i++) {
         hb_arena *a = hb_arena_new();
-        double before = cpu_seconds();
+        double before = now();
         syn_result r = syn_synthesize(a, g, f, m, &b->synth);
         sec[i] = r.plan_sec;
-        cpu[i] = cpu_seconds() - before;
+        cpu[i] = now() - before;
         if (r.status != SYN_OK) {
             printf("no plan: %.*s\n", HB_ARG(r.why));
             status = 3;
