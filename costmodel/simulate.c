@@ -37,7 +37,7 @@ typedef struct state {
     double clock[CL_MAX_CLASSES];
     double *free_at; // by stream
     double *end;     // by event, START only
-    span *compute;   // [class][event], n_compute[class] of them
+    span *compute;   // [class][event], n_compute[class] of them; without a pause it is one
     int n_compute[CL_MAX_CLASSES];
     span *comm; // [stream][event]
     int *n_comm;
@@ -54,10 +54,16 @@ static void compute(state *s, cost_timeline *t, const cost_event *e, int i)
 {
     for (int c = 0; c < s->n_classes; c++) {
         span x = {s->clock[c], s->clock[c] + e->sec[c]};
+        span *next = s->compute + c * s->n_events + s->n_compute[c];
         hb_assert(e->sec[c] >= 0);
         s->clock[c] = x.end;
         t->busy[c] += e->sec[c];
-        s->compute[c * s->n_events + s->n_compute[c]++] = x;
+        if (s->n_compute[c] > 0 && next[-1].end >= x.begin) { // no pause between
+            next[-1].end = x.end;
+        } else {
+            *next = x;
+            s->n_compute[c]++;
+        }
         keep(t, i, s->n_classes, c, x.begin, x.end);
     }
 }
@@ -98,9 +104,9 @@ void cost_simulate(hb_arena *a, int n_classes, const cost_event *e, int n, bool 
     }
     s.free_at = HB_ARRAY(scratch, double, s.n_streams);
     s.n_comm = HB_ARRAY(scratch, int, s.n_streams);
-    s.end = HB_ARRAY(scratch, double, n);
-    s.compute = HB_ARRAY(scratch, span, n_classes * n);
-    s.comm = HB_ARRAY(scratch, span, s.n_streams * n);
+    s.end = hb_room(scratch, sizeof *s.end, n);
+    s.compute = hb_room(scratch, sizeof *s.compute, n_classes * n);
+    s.comm = hb_room(scratch, sizeof *s.comm, s.n_streams * n);
     memset(t, 0, sizeof *t);
     if (keep_times) {
         t->begin = HB_ARRAY(a, double, n *n_classes);

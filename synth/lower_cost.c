@@ -132,7 +132,7 @@ void syn_price_moves(syn_program *p, syn_costs *c)
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
 {
     hb_arena *scratch = hb_arena_new();
-    cost_event *e = HB_ARRAY(scratch, cost_event, p->instr.n);
+    cost_event *e = hb_room(scratch, sizeof *e, p->instr.n);
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         e[i].kind = in->kind == SYN_START  ? COST_START
@@ -140,7 +140,7 @@ double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
                                            : COST_COMPUTE;
         e[i].of = in->start;
         e[i].stream = in->axes == 2 ? 1 : 0; // the axis inside machines has links of its own
-        memcpy(e[i].sec, in->sec, sizeof e[i].sec);
+        memcpy(e[i].sec, in->sec, sizeof e[i].sec[0] * (size_t)p->mesh->n_classes);
     }
     cost_simulate(p->arena, p->mesh->n_classes, e, p->instr.n, keep_times, t);
     hb_arena_free(scratch);
