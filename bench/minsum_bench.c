@@ -6,9 +6,9 @@
 //
 // Plain elimination (one axis only), reduction and dual bound, the same when no pointer tells that
 // layers are equal, and warm starts under costs that change. Prints the first solve, the median of
-// the others (processor time), and #wrong: values that differ by more than 1e-9 relative from those of the first
-// method, bounds that do not hold, plus local improvements found by changing one variable of the
-// answer (there can be none).
+// the others (processor time), and #wrong: values that differ by more than 1e-9 relative from those
+// of the first method, bounds that do not hold, plus local improvements found by changing one
+// variable of the answer (there can be none).
 
 #include <math.h>
 #include <stdio.h>
