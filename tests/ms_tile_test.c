@@ -207,6 +207,35 @@ START_TEST(bound_of_the_short_problem_is_that_of_the_whole)
 }
 END_TEST
 
+// Messages of other costs, other infinities and another number of layers change no value.
+START_TEST(warm_starts_change_no_value)
+{
+    dice r = {10};
+    for (int i = 0; i < 40; i++) {
+        hb_arena *a = hb_arena_new();
+        ms_warm *warm = NULL;
+        style s = draw_style(&r, i);
+        s.states = 4;
+        uint64_t seed = r.x;
+        for (int k = 0; k < 4; k++) {
+            if (k < 3) r.x = seed; // the same links
+            s.forbidden = k == 1 ? 0.1 : 0;
+            s.layers += k == 2;
+            ms_problem p = draw(a, &r, &s);
+            int *x = HB_ARRAY(a, int, p.n_vars);
+            double want = 0, value = 0, lower = 0;
+            ms_status should = ms_solve(a, &p, 0, NULL, x, &want);
+            ck_assert_int_eq(ms_solve_dual(a, &p, 0, &warm, x, &value, &lower), should);
+            if (should != MS_OPTIMAL) continue;
+            ck_assert_double_eq_tol(value, want, 1e-12 * want);
+            ck_assert_double_eq_tol(lower, want, 1e-9 * want);
+            ck_assert_double_eq(ms_value(&p, x), value);
+        }
+        hb_arena_free(a);
+    }
+}
+END_TEST
+
 START_TEST(a_layer_of_its_own_is_no_repetition)
 {
     dice r = {9};
@@ -229,6 +258,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, tiled_and_untiled_agree);
     tcase_add_test(t, bound_of_the_short_problem_is_that_of_the_whole);
+    tcase_add_test(t, warm_starts_change_no_value);
     tcase_add_test(t, a_layer_of_its_own_is_no_repetition);
     suite_add_tcase(s, t);
     SRunner *run = srunner_create(s);
