@@ -29,14 +29,22 @@ static bool large(const pool *p)
     return p->g->nodes.n > LARGE;
 }
 
-static void set_ray(pool *p, syn_ray ray)
+static void add_ray(pool *p, syn_ray ray)
 {
     board *b = p->b;
     double *w = HB_ARRAY(p->arena, double, b->mesh->n_ranks);
-    syn_palette_clear(b->palette);
     syn_ray_weights(p->m, b->mesh, ray, w);
     syn_palette_add_ranks(p->arena, b->palette, b->mesh, -1, w,
                           hb_str_c(p->arena, syn_ray_name(ray)));
+}
+
+// The bandwidth ray stands beside the compute ray: what is bound by the one and by the other may be
+// cut differently, with a re-cut between. On two axes, whose states multiply, it stands alone.
+static void set_ray(pool *p, syn_ray ray)
+{
+    syn_palette_clear(p->b->palette);
+    if (ray == SYN_RAY_BANDWIDTH && p->b->mesh->n_axes == 1) add_ray(p, SYN_RAY_COMPUTE);
+    add_ray(p, ray);
 }
 
 // The LP's cuts beside the ray's. On two axes, whose states multiply, in its place where the LP has
