@@ -96,7 +96,9 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
         c.share = live_share(prog);
     }
     c.fits = c.share <= ROOMY;
-    if (p->careful && c.share <= 1) pool_place(&c);
+    // Near the limit only the arena knows; it is asked where the answer matters.
+    bool wanted = !c.fits && (!p->best.program || c.sec < p->best.sec);
+    if (c.share <= 1 && (p->careful || wanted)) pool_place(&c);
     if (p->opt->log)
         fprintf(p->opt->log, "%.3f s: %s on %s: %.6g ms, %.0f %% of the fullest memory\n",
                 pool_now() - p->begin, syn_strategy_name(s),
