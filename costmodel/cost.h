@@ -22,6 +22,10 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d);
 double cost_curves_at(const cost_curves *k, const cl_class *cls, const char *op_name,
                       const char *dtype, double size);
 
+// Least seconds per unit of size on the curve up to `size`; negative if there is none.
+double cost_curves_rate(const cost_curves *k, const cl_class *cls, const char *op_name,
+                        const char *dtype, double size);
+
 typedef struct cost_model {
     const cl_cluster *cluster;
     const cost_curves *curves; // may be NULL
@@ -32,6 +36,8 @@ typedef struct cost_model {
 // counts as DENSE or SDPA (where the class has it, else its f32 peak), the f32 peak to all others.
 // No work, no time: a rank with zero rows does not launch.
 double cost_op(const cost_model *m, int cls, const char *op_name, double flops, double bytes);
+// What its parts take together on devices of class c at least, however the op is cut.
+double cost_op_least(const cost_model *m, int cls, const char *op_name, double flops, double bytes);
 double cost_launch(const cost_model *m, int cls);
 double cost_memory(const cost_model *m, int cls, double bytes); // pack, unpack, copies
 

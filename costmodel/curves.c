@@ -128,11 +128,29 @@ static const curve *find(const cost_curves *k, hb_str cls, const char *op, const
     return i < 0 ? NULL : &k->curve.p[i];
 }
 
+static const curve *curve_of(const cost_curves *k, const cl_class *cls, const char *op,
+                             const char *dtype)
+{
+    const curve *c = find(k, cls->name, op, dtype);
+    return c ? c : find(k, cls->model, op, dtype);
+}
+
+// Between points log-log, so the rate is least at a point or at the end.
+double cost_curves_rate(const cost_curves *k, const cl_class *cls, const char *op_name,
+                        const char *dtype, double size)
+{
+    const curve *c = curve_of(k, cls, op_name, dtype);
+    if (!c) return -1;
+    double rate = cost_curves_at(k, cls, op_name, dtype, size) / size;
+    for (int i = 0; i < c->n && c->size[i] < log(size); i++)
+        if (exp(c->sec[i] - c->size[i]) < rate) rate = exp(c->sec[i] - c->size[i]);
+    return rate;
+}
+
 double cost_curves_at(const cost_curves *k, const cl_class *cls, const char *op_name,
                       const char *dtype, double size)
 {
-    const curve *c = find(k, cls->name, op_name, dtype);
-    if (!c) c = find(k, cls->model, op_name, dtype);
+    const curve *c = curve_of(k, cls, op_name, dtype);
     if (!c) return -1;
     double x = log(size);
     if (size <= 0 || x <= c->size[0]) return exp(c->sec[0]);

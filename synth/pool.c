@@ -35,7 +35,7 @@ double pool_overflow(const syn_program *p)
     return worst;
 }
 
-static void offer(pool *p, const candidate *c)
+void pool_offer(pool *p, const candidate *c)
 {
     if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
     if (c->fits && (!p->best.program || c->sec < p->best.sec)) p->best = *c;
@@ -185,6 +185,19 @@ static bool homes_fit(pool *p, const syn_space *s)
     return fit;
 }
 
+candidate pool_judge(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice)
+{
+    syn_program *prog = syn_lower(arena, space, choice);
+    syn_price_moves(prog, p->b->costs);
+    double additive = syn_additive(space, prog); // before buckets save latencies
+    candidate c = judge(p, space->strategy, prog);
+    c.arena = arena;
+    c.space = space;
+    c.additive = additive;
+    c.choice = *choice;
+    return c;
+}
+
 bool pool_search(pool *p, const search_options *o, candidate *out)
 {
     const syn_mesh *mesh = p->b->mesh;
@@ -212,17 +225,12 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     for (int v = 0; v < space->problem.n_vars; v++)
         states += space->problem.domain[v];
     p->n_states = states > p->n_states ? states : p->n_states;
-    syn_program *prog = syn_lower(arena, space, &choice);
-    syn_price_moves(prog, p->b->costs);
-    double additive = syn_additive(space, prog); // before buckets save latencies
-    *out = judge(p, o->strategy, prog);
-    out->arena = arena;
-    out->space = space;
-    out->additive = additive;
+    *out = pool_judge(p, arena, space, &choice);
+    out->lower = lower;
     out->priced = price != NULL;
     out->exact = o->strategy == p->opt->strategy && o->opt == p->opt && !price && o->comm == 1 &&
                  lower >= choice.additive * (1 - 1e-9);
-    offer(p, out);
+    pool_offer(p, out);
     return true;
 }
 

@@ -20,6 +20,8 @@ typedef struct candidate {
     double additive; // without memory prices
     bool exact;      // additive is the optimum of space
     bool priced;     // memory had a price
+    syn_choice choice;
+    double lower; // proved of the search's value, memory prices included
 } candidate;
 
 // A mesh, the cuts in play on it, and what they cost.
@@ -64,6 +66,9 @@ typedef struct search_options {
 } search_options;
 // One search at the cuts of p->b. False if there is no plan at all; p->why then.
 bool pool_search(pool *p, const search_options *s, candidate *out);
+// Lowers and judges one choice of a space that lies in `arena`.
+candidate pool_judge(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice);
+void pool_offer(pool *p, const candidate *c); // for the best
 // As pool_search, and when the plan does not fit, with a price on memory: rising until a plan fits
 // or more does not help, then half way back. keep, if not NULL, stays in memory.
 bool pool_search_within_memory(pool *p, const search_options *s, const candidate *keep,

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "synth/bounds.h"
 #include "synth/modp.h"
 #include "synth/polish.h"
 #include "synth/pool.h"
@@ -94,22 +95,58 @@ static void certify(pool *p, syn_result *r)
         r->status = SYN_FAILED_CHECK;
 }
 
-// The additive optimum without memory at the cuts and class weights of the chosen plan, exactly: no
-// plan on these cuts has a smaller additive cost. Its plan is judged too, and may be the better
-// one.
+// A program's price and its choice's value are sums in different orders.
+static const double ROUNDING = 1e-9;
+
+typedef struct bounding {
+    pool *p;
+    candidate *optimum;
+    double additive; // least of plans that fit
+} bounding;
+
+static bool stop_bounding(void *ctx)
+{
+    return pool_out_of_time(((bounding *)ctx)->p);
+}
+
+static double judge_for_bound(void *ctx, const syn_choice *choice)
+{
+    bounding *b = ctx;
+    candidate c = pool_judge(b->p, b->optimum->arena, b->optimum->space, choice);
+    c.priced = true;
+    if (!c.fits && c.share <= 1) pool_place(&c);
+    pool_offer(b->p, &c);
+    if (c.fits) b->additive = fmin(b->additive, c.additive);
+    return c.fits ? c.additive : HUGE_VAL;
+}
+
+// The bounds, at the cuts and class weights of the chosen plan. The additive optimum without memory
+// and what memory prices lead to are judged too, and may be better plans.
 static candidate bounds(pool *p, syn_result *r)
 {
-    candidate optimum = p->best;
-    r->additive_bound_sec = r->lower_bound_sec = -1;
+    const candidate won = p->best;
+    candidate optimum = won;
+    r->additive_bound_sec = -1;
+    r->lower_bound_sec = syn_lower_bound(p->m, p->g, p->f);
     if (!optimum.exact) {
-        const syn_space *won = p->best.space;
-        p->b = pool_board_of(p, won->mesh);
-        *p->b->palette = *syn_palette_copy(p->arena, won->palette);
-        search_options o = {p->opt->strategy, p->opt, won->weight, 1, 0, 0};
-        if (!pool_search(p, &o, &optimum) || !optimum.exact) return (candidate){0};
+        p->b = pool_board_of(p, won.space->mesh);
+        *p->b->palette = *syn_palette_copy(p->arena, won.space->palette);
+        search_options o = {p->opt->strategy, p->opt, won.space->weight, 1, 0, 0};
+        if (!pool_search(p, &o, &optimum)) return (candidate){0};
     }
-    r->additive_sec = p->best.additive;
-    r->additive_bound_sec = r->space_value = optimum.additive;
+    // HAP's small parameters may lie in states that the space lacks.
+    bool inside = won.space->weight_comm == 1 &&
+                  (won.space->strategy != SYN_HAP || optimum.space->strategy == SYN_HAP);
+    bounding b = {p, &optimum, inside ? won.additive : HUGE_VAL};
+    if (!optimum.fits && optimum.share <= 1) pool_place(&optimum);
+    if (optimum.fits) b.additive = fmin(b.additive, optimum.additive);
+    r->additive_bound_sec =
+        syn_additive_bound(optimum.arena, optimum.space, &optimum.choice, optimum.lower, b.additive,
+                           &(syn_bound_calls){&b, stop_bounding, judge_for_bound});
+    r->additive_sec = isfinite(b.additive) ? b.additive : won.additive;
+    if (fabs(r->additive_bound_sec - r->additive_sec) <= ROUNDING * r->additive_sec)
+        r->additive_bound_sec = r->additive_sec;
+    r->space_value = optimum.additive;
     r->space = optimum.space;
     return optimum;
 }

@@ -1,0 +1,366 @@
+// Bounds against programs: what a choice is said to hold is in every arena; no plan that fits has a
+// smaller additive cost than the bound under memory; no plan is judged faster than the lower bound.
+//
+// Random graphs and unequal clusters of one axis (2 to 4 ranks) and two (2 x 2), spaces small
+// enough to lower every choice, capacities between what the thriftiest and the cheapest plan need.
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "support/graph_text.h"
+#include "support/random_graph.h"
+#include "synth/bounds.h"
+#include "synth/mesh.h"
+#include "synth/schedule.h"
+
+typedef struct setting {
+    hb_arena *a;
+    ir_graph *g;
+    ir_factors *f;
+    cl_cluster cluster;
+    cost_model m;
+    syn_mesh *mesh;
+    syn_costs *costs;
+    syn_palette *palette;
+    syn_options opt;
+    double weight[CL_MAX_CLASSES];
+} setting;
+
+static void random_cluster(setting *s, random_source *r, bool two)
+{
+    int n = two ? 4 : 2 + random_below(r, 3);
+    int kinds = 1 + random_below(r, n), machines = two ? 2 : 1;
+    cl_cluster *c = &s->cluster;
+    c->n_ranks = n;
+    c->n_machines = machines;
+    c->n_classes = kinds;
+    c->cls = HB_ARRAY(s->a, cl_class, kinds);
+    c->machine = HB_ARRAY(s->a, cl_machine, machines);
+    c->class_of = HB_ARRAY(s->a, int, n);
+    c->machine_of = HB_ARRAY(s->a, int, n);
+    c->network_bandwidth = 1e5 * (1 + random_below(r, 10));
+    c->network_latency = 1e-6 * random_below(r, 50);
+    for (int i = 0; i < kinds; i++) {
+        c->cls[i] =
+            (cl_class){.name = HB_STR("c"), .kind = CL_CPU, .memory = 1 << 30, .capacity = 1 << 30};
+        c->cls[i].f32 = 1e6 * (1 + random_below(r, 8));
+        c->cls[i].memory_bandwidth = 1e6 * (1 + random_below(r, 8));
+        c->cls[i].link_bandwidth = 1e5 * (1 + random_below(r, 40));
+        c->cls[i].link_latency = 1e-6 * random_below(r, 50);
+    }
+    for (int i = 0; i < n; i++) {
+        c->class_of[i] = i % kinds;
+        c->cls[i % kinds].n_ranks++;
+        c->machine_of[i] = two ? i / 2 : 0;
+    }
+    for (int i = 0; i < machines; i++)
+        c->machine[i] = (cl_machine){.n_ranks = n / machines, .first_rank = i * 2};
+    s->m = (cost_model){.cluster = c, .math = COST_F32};
+}
+
+static void make_plans_of(setting *s, uint64_t seed, bool two)
+{
+    random_source r = {seed * 91 + 3};
+    s->f = ir_factorize(s->a, s->g);
+    random_cluster(s, &r, two);
+    s->mesh =
+        two ? syn_mesh_machines(s->a, &s->cluster, NULL) : syn_mesh_flat(s->a, &s->cluster, NULL);
+    s->costs = syn_costs_new(s->a, &s->m, s->mesh, s->g, s->f);
+    s->palette = syn_palette_new(s->a, s->g, s->f);
+    double w[4];
+    for (int i = 0; i < s->mesh->n_ranks; i++)
+        w[i] = 1 + random_below(&r, 5);
+    syn_palette_add_ranks(s->a, s->palette, s->mesh, -1, w, HB_STR("cut"));
+    s->opt = syn_default_options();
+    s->opt.small_param = random_below(&r, 3) ? 0 : 16;
+    s->opt.copy_bytes = random_below(&r, 3) ? 0 : 64;
+    for (int c = 0; c < s->mesh->n_classes; c++)
+        s->weight[c] = 1.0 / s->mesh->n_classes;
+}
+
+static bool make(setting *s, uint64_t seed, int n_ops, bool train, int max_nodes)
+{
+    *s = (setting){.a = hb_arena_new()};
+    s->g = random_graph(s->a, seed, (random_graph_options){.n_ops = n_ops, .train = train});
+    if (s->g->nodes.n > max_nodes) {
+        hb_arena_free(s->a);
+        return false;
+    }
+    make_plans_of(s, seed, seed % 3 == 0);
+    return true;
+}
+
+static syn_space *space_of(setting *s)
+{
+    hb_str why = {0};
+    syn_space *sp =
+        syn_space_build(s->a, s->costs, s->palette, SYN_AUTO, &s->opt, s->weight, 1, NULL, &why);
+    ck_assert_ptr_nonnull(sp);
+    return sp;
+}
+
+static double combinations(const ms_problem *p)
+{
+    double n = 1;
+    for (int v = 0; v < p->n_vars; v++)
+        n *= p->domain[v];
+    return n;
+}
+
+static bool next_assignment(const ms_problem *p, int *x)
+{
+    int v = 0;
+    while (v < p->n_vars && ++x[v] == p->domain[v])
+        x[v++] = 0;
+    return v < p->n_vars;
+}
+
+// Without the copies that less than two readers take: the same program, or a cheaper one.
+static void drop_idle_copies(const syn_space *sp, syn_choice *c)
+{
+    for (int t = 0; t < sp->g->tensors.n; t++) {
+        syn_keep *k = &c->keep[t];
+        const syn_states *st = sp->states[t];
+        int readers = 0;
+        if (sp->tensor_var[t] < 0 || k->copy < 0) continue;
+        for (int u = sp->first_use[t]; u < sp->first_use[t + 1]; u++) {
+            int node = sp->uses[u][0], in = sp->uses[u][1];
+            int want = sp->forms[node]->form[c->form[node]].in[in];
+            readers += !syn_writes_home(sp->g, node, in) &&
+                       st->cost[k->copy * st->n + want] < st->cost[k->state * st->n + want];
+        }
+        if (readers < 2) k->copy = -1;
+    }
+}
+
+typedef struct plan {
+    double additive, judged;
+    int64_t peak[CL_MAX_CLASSES];
+} plan;
+
+static plan plan_of(setting *s, syn_space *sp, const syn_choice *c, int schedule)
+{
+    plan out;
+    cost_timeline t;
+    syn_program *p = syn_lower(s->a, sp, c);
+    syn_price_moves(p, s->costs);
+    out.additive = syn_additive(sp, p);
+    if (schedule > 0) syn_sink_waits(p);
+    if (schedule > 1) syn_bucket(p, s->costs);
+    if (schedule > 2) syn_raise_starts(p);
+    if (schedule > 3) syn_limit_flight(p);
+    out.judged = syn_simulate(p, &t, false);
+    syn_roll(p);
+    syn_arena(p);
+    for (int k = 0; k < p->mesh->n_classes; k++)
+        out.peak[k] = p->peak_bytes[k];
+    return out;
+}
+
+START_TEST(held_is_in_the_arena)
+{
+    int done = 0;
+    double most = 0;
+    for (uint64_t seed = 1; seed < 400 && done < 60; seed++) {
+        setting s;
+        random_source r = {seed};
+        if (!make(&s, seed, 1 + (int)(seed % 4), seed % 4 != 1, 40)) continue;
+        for (int c = 0; c < s.cluster.n_classes; c++) // limits of flight hold from a share of it on
+            s.cluster.cls[c].capacity = 4096;
+        syn_space *sp = space_of(&s);
+        int *x = HB_ARRAY(s.a, int, sp->problem.n_vars), tried = 0;
+        for (int k = 0; k < 4000 && tried < 12; k++) {
+            for (int v = 0; v < sp->problem.n_vars; v++)
+                x[v] = k == 0 ? 0 : random_below(&r, sp->problem.domain[v]);
+            if (k == 0) {
+                syn_choice best;
+                ck_assert_int_eq(syn_space_solve(s.a, sp, &best), MS_OPTIMAL);
+            }
+            if (ms_value(&sp->problem, x) >= HUGE_VAL) continue;
+            syn_choice c;
+            syn_choice_decode(s.a, sp, x, &c);
+            drop_idle_copies(sp, &c);
+            plan q = plan_of(&s, sp, &c, tried % 5);
+            tried++;
+            for (int at = 0; at < s.g->nodes.n; at++) {
+                double held[CL_MAX_CLASSES];
+                syn_held_bytes(s.a, sp, &c, at, held);
+                for (int k2 = 0; k2 < s.mesh->n_classes; k2++) {
+                    ck_assert_msg(held[k2] <= (double)q.peak[k2],
+                                  "seed %d: %.0f bytes held at node %d, arena %lld", (int)seed,
+                                  held[k2], at, (long long)q.peak[k2]);
+                    most = fmax(most, held[k2] / (double)q.peak[k2]);
+                }
+            }
+        }
+        done += tried > 0;
+        hb_arena_free(s.a);
+    }
+    ck_assert_int_ge(done, 40);
+    ck_assert_msg(most > 0.5, "most of an arena that was accounted for: %g", most);
+}
+END_TEST
+
+typedef struct judging {
+    setting *s;
+    syn_space *sp;
+} judging;
+
+static bool fits(const setting *s, const plan *p)
+{
+    for (int c = 0; c < s->mesh->n_classes; c++)
+        if (p->peak[c] > s->cluster.cls[s->mesh->cluster_class[c]].capacity) return false;
+    return true;
+}
+
+static double judge(void *ctx, const syn_choice *c)
+{
+    judging *j = ctx;
+    plan p = plan_of(j->s, j->sp, c, 4);
+    return fits(j->s, &p) ? p.additive : HUGE_VAL;
+}
+
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+// Every choice is lowered twice: without limits, for what plans need, and under a capacity.
+static int bound_of(setting *s, bool *raised)
+{
+    syn_space *sp = space_of(s);
+    if (combinations(&sp->problem) > 30000) return 0;
+    int *x = HB_ARRAY(s->a, int, sp->problem.n_vars);
+    HB_VEC(plan) plans = {0};
+    int64_t least[CL_MAX_CLASSES];
+    do {
+        if (ms_value(&sp->problem, x) >= HUGE_VAL) continue;
+        syn_choice c;
+        syn_choice_decode(s->a, sp, x, &c);
+        plan p = plan_of(s, sp, &c, 4);
+        for (int k = 0; k < s->mesh->n_classes; k++)
+            least[k] = plans.n == 0 || p.peak[k] < least[k] ? p.peak[k] : least[k];
+        HB_PUSH(s->a, &plans, p);
+    } while (next_assignment(&sp->problem, x));
+    syn_choice first;
+    ck_assert_int_eq(syn_space_solve(s->a, sp, &first), MS_OPTIMAL);
+    plan cheapest = plan_of(s, sp, &first, 4);
+    double fast = syn_lower_bound(&s->m, s->g, s->f);
+    for (int i = 0; i < plans.n; i++)
+        ck_assert_msg(plans.p[i].judged >= fast * (1 - 1e-9), "judged %g below %g",
+                      plans.p[i].judged, fast);
+    for (int step = 0; step < 3; step++) {
+        for (int k = 0; k < s->mesh->n_classes;
+             k++) // classes of the cluster: the last one's counts
+            s->cluster.cls[s->mesh->cluster_class[k]].capacity =
+                least[k] + (cheapest.peak[k] - least[k]) * step / 3;
+        double best = HUGE_VAL;
+        for (int i = 0; i < plans.n; i++)
+            if (fits(s, &plans.p[i])) best = fmin(best, plans.p[i].additive);
+        judging j = {s, sp};
+        double bound =
+            syn_additive_bound(s->a, sp, &first, first.additive, HUGE_VAL,
+                               &(syn_bound_calls){.ctx = &j, .stop = never, .judge = judge});
+        ck_assert_msg(bound <= best * (1 + 1e-9) + 1e-15, "bound %.12g above a plan of %.12g",
+                      bound, best);
+        ck_assert(bound >= first.additive * (1 - 1e-9));
+        *raised = *raised || (isfinite(best) && bound > first.additive * (1 + 1e-3));
+    }
+    return 1;
+}
+
+START_TEST(no_plan_that_fits_is_below)
+{
+    int done = 0;
+    for (uint64_t seed = 1; seed < 6000 && done < 40; seed++) {
+        setting s;
+        bool up = false;
+        if (!make(&s, seed, 1 + (int)(seed % 3), seed % 2 == 0, 9)) continue;
+        done += bound_of(&s, &up);
+        hb_arena_free(s.a);
+    }
+    ck_assert_int_ge(done, 30);
+}
+END_TEST
+
+// Tensors of many times the arena's grain, so that memory binds.
+START_TEST(memory_raises_the_bound)
+{
+    static const char *const texts[] = {
+        "x: input f32 32 32\n w1: param f32 64 32\n w2: param f32 32 64\n a = linear(x, w1) trans=1\n"
+        "b = linear(a, w2) trans=1\n",
+        "x: input f32 48 16\n w: param f32 32 16\n a = linear(x, w) trans=1\n b = relu(a)\n"
+        "c = add(a, b)\n",
+        "i: input i64 64\n e: param f32 96 24\n w: param f32 32 24\n a = embedding(e, i)\n"
+        "b = linear(a, w) trans=1\n"};
+    int done = 0, raised = 0;
+    for (uint64_t seed = 1; seed < 60; seed++) {
+        setting s = {.a = hb_arena_new()};
+        bool up = false;
+        s.g = graph_text(s.a, texts[seed % 3]);
+        make_plans_of(&s, seed, seed % 4 == 0);
+        done += bound_of(&s, &up);
+        raised += up;
+        hb_arena_free(s.a);
+    }
+    ck_assert_int_ge(done, 20);
+    ck_assert_msg(raised >= 5, "memory raised %d bounds of %d", raised, done);
+}
+END_TEST
+
+static void sample(const char *graph, const char *cluster, int64_t batch)
+{
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    ir_graph *g = ir_build(a, graph, &(ir_options){.batch = batch}, d);
+    cl_cluster *c = cl_read(a, cluster, "clusters/devices.yaml", d);
+    hb_diag_print(d, stderr);
+    ck_assert(g && c);
+    cost_model m = {.cluster = c};
+    ir_factors *f = ir_factorize(a, g);
+    syn_options o = syn_default_options();
+    syn_result r = syn_synthesize(a, g, f, &m, &o);
+    ck_assert_int_eq(r.status, SYN_OK);
+    ck_assert_double_gt(r.lower_bound_sec, 0);
+    ck_assert_double_le(r.lower_bound_sec, r.predicted_sec);
+    for (int s = 0; s < SYN_N_STRATEGIES; s++)
+        if (r.baseline_sec[s] >= 0) ck_assert_double_le(r.lower_bound_sec, r.baseline_sec[s]);
+    ck_assert_double_gt(r.additive_bound_sec, 0);
+    ck_assert_double_le(r.additive_bound_sec, r.additive_sec);
+    // Equal devices that share everything without communication would be this fast.
+    if (c->n_ranks == 1) ck_assert_double_ge(r.lower_bound_sec, 0.999 * r.predicted_sec);
+    hb_arena_free(a);
+}
+
+START_TEST(samples)
+{
+    static const char *const clusters[] = {"laptop1",   "laptop",        "laptop2x2",
+                                           "h200x4",    "a100x2-v100x2", "h200x4-mixed",
+                                           "hap-paper", "v100x2-p100x6"};
+    static const char *const graphs[] = {"mlp", "gpt2-tiny", "bert-moe-tiny"};
+    hb_arena *a = hb_arena_new();
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++)
+        sample(hb_fmt(a, "examples/%s/graph.json", graphs[i]).p,
+               hb_fmt(a, "clusters/%s.yaml", clusters[_i]).p, 0);
+    hb_arena_free(a);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("bounds");
+    TCase *c = tcase_create("bounds");
+    tcase_set_timeout(c, 300);
+    tcase_add_test(c, held_is_in_the_arena);
+    tcase_add_test(c, no_plan_that_fits_is_below);
+    tcase_add_test(c, memory_raises_the_bound);
+    tcase_add_loop_test(c, samples, 0, 8);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
