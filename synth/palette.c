@@ -95,6 +95,7 @@ void syn_palette_add(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group, int
                      const double *weight, hb_str name)
 {
     int n = syn_extent(mesh, axis);
+    if (mesh->n_ranks == 1) return; // nothing is cut
     int64_t *table = HB_ARRAY(a, int64_t, n);
     for (int k = 0; k < p->n_groups; k++) {
         struct syn_palette_group *q = &p->group[k];
