@@ -6,6 +6,7 @@
 #   coll       every collective on 1, 2, 4 ranks
 #   train      tiny models in fp32 against PyTorch on 1 and 4 GPUs
 #   speed      GPT-2 124M, 32 x 1024 tokens a GPU, bf16, on all GPUs, and its time by op on one
+#   gemm       the products of the language model's head, odd and padded, by torch
 #   torch      compiled PyTorch on the same
 set -u
 cd "$(dirname "$0")/.."
@@ -78,7 +79,7 @@ P
     done
     timeout 120 "$pack/bin/hapc" run /tmp/plan1 --backend cuda --steps 3 --trace "$out/trace.json" --seed 1 \
         --input input_ids="$out/ids.npy" --input labels="$out/ids.npy" >"$out/trace.log" 2>&1
-    python3 bench/device_trace.py "$out/trace.json"
+    python3 bench/device_trace.py "$out/trace.json" "$out/trace.tsv"
     rm -f "$out/ids.npy" "$out/trace.json"
 }
 
@@ -95,6 +96,7 @@ for name in "$@"; do
         done ;;
     train) part train timeout 400 tests/train_cuda.sh ;;
     speed) speed ;;
+    gemm) timeout 60 python3 bench/device_gemm.py 2>&1 | tail -n 12 ;;
     torch)
         timeout 200 python3 bench/device_torch.py 32 2>&1 | grep -E 'ms/step|Error' | tail -n 3
         [ "$gpus" = 1 ] || timeout 240 torchrun --nproc-per-node "$gpus" bench/device_torch.py $((32 * gpus)) 2>&1 | grep -E 'ms/step|Error' | tail -n 3 ;;
