@@ -122,7 +122,7 @@ START_TEST(attention_in_blocks)
         at(&q)[i] = (float)test_uniform(&rng, -2, 2);
     for (int64_t i = 0; i < dy.elements; i++)
         at(&dy)[i] = (float)test_uniform(&rng, -1, 1);
-    static double wy[PART * D], wl[PART], wq[PART * E], wk[NK * E], wv[NK * D];
+    double wy[PART * D] = {0}, wl[PART], wq[PART * E] = {0}, wk[NK * E] = {0}, wv[NK * D] = {0};
     plain_attention(&q, &k, &v, &dy, causal, wy, wl, wq, wk, wv);
     hap_attr attr[4] = {{.i = causal}, {0}, {0}, {0}};
     run(HAP_OP_sdpa, OUT(&y, &lse), IN(&q, &k, &v, NULL), 4, attr);

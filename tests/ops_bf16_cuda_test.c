@@ -170,6 +170,27 @@ static const spec specs[] = {
     {HAP_OP_linear_dw, {"h4x100x320", "h4x100x200"}, {"f320x200"}, {I(0)}, 0, 1e-5},
     {HAP_OP_linear_dw, {"h400x1003", "h400x64"}, {"f1003x64"}, {I(0)}, 0, 1e-5},
     {HAP_OP_linear_dw, {"f400x33", "f400x64"}, {"f33x64"}, {I(0)}, 0, 1e-5},
+    // Large products of rows that are no multiple of 16 bytes, in stripes.
+    {HAP_OP_linear, {"h1100x1024", "h1003x1024", "h1003"}, {"h1100x1003"}, {I(1)}, 0, NARROW},
+    {HAP_OP_linear, {"h1100x1003", "h1003x1024"}, {"h1100x1024"}, {I(0)}, 0, NARROW},
+    {HAP_OP_linear, {"f1100x1003", "f1003x1025"}, {"f1100x1025"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_linear_dw, {"h1100x1003", "h1100x1024"}, {"h1003x1024"}, {I(0)}, 0, NARROW},
+    {HAP_OP_linear_dw, {"h1100x1024", "h1100x1003"}, {"h1024x1003"}, {I(0)}, 0, NARROW},
+    {HAP_OP_linear_dw, {"f1100x1003", "f1100x1025"}, {"f1003x1025"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_linear_dw, {"h1100x1003", "h1100x1024"}, {"f1003x1024"}, {I(0)}, 0, 1e-5},
+
+    {HAP_OP_top_gates, {"f70x9 0 1"}, {"f70x9"}, {I(2)}, 0, EXACT},
+    {HAP_OP_top_gates, {"h4x70x8 0 1"}, {"h4x70x8"}, {I(3)}, 0, NARROW},
+    {HAP_OP_top_gates_bwd, {"f70x9", "f70x9 0 1"}, {"f70x9"}, {I(2)}, 0, 1e-5},
+    {HAP_OP_expert_slots, {"f3x100x4 0 1"}, {"f3x100x4x40"}, {I(40)}, 0, 0},
+    {HAP_OP_expert_slots, {"f3x100x4 0 1"}, {"f3x100x4x120"}, {I(120)}, 0, 0},
+    {HAP_OP_expert_slots_bwd, {"f3x100x4x9", "f3x100x4x9"}, {"f3x100x4"}, {I(9)}, 0, 1e-6},
+    {HAP_OP_dispatch, {"h3x100x4x24", "h3x100x64"}, {"h4x3x24x64"}, {I(0)}, 0, NARROW},
+    {HAP_OP_dispatch, {"f3x100x4x9", "f3x100x31"}, {"f4x3x9x31"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_combine, {"h3x100x4x24", "h4x3x24x64"}, {"h3x100x64"}, {I(0)}, 0, NARROW},
+    {HAP_OP_combine, {"f3x100x4x9", "f4x3x9x31"}, {"f3x100x31"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_dispatch_dw, {"h3x100x64", "h4x3x24x64"}, {"h3x100x4x24"}, {I(0)}, 0, NARROW},
+
     {HAP_OP_matmul, {"h3x4x40x64", "h3x4x64x56"}, {"h3x4x40x56"}, {I(0)}, 0, NARROW},
     {HAP_OP_matmul, {"h3x4x40x64", "h4x56x64"}, {"h3x4x40x56"}, {I(1)}, 0, NARROW},
     {HAP_OP_matmul, {"f3x4x64x40", "f3x1x64x57"}, {"f3x4x40x57"}, {I(2)}, 0, 1e-5},
@@ -292,6 +313,7 @@ END_TEST
 
 int main(void)
 {
+    setenv("HAP_CUDA_STRIPE", "1", 1); // MiB: several stripes of the large products
     Suite *s = suite_create("ops_bf16_cuda");
     TCase *t = tcase_create("rows");
     tcase_add_loop_test(t, rows_agree_with_the_cpu, 0, (int)(sizeof specs / sizeof *specs));

@@ -31,6 +31,8 @@ const char *cuda_context_start(cuda_context *x)
     memset(trap, 0, sizeof *x->trap);
     const char *tf32 = getenv("HAP_TF32"); // set by `hapc run` of a plan with --precision tf32
     x->tf32 = tf32 && tf32[0] == '1';
+    const char *stripe = getenv("HAP_CUDA_STRIPE"); // MiB
+    x->stripe = (stripe && atoll(stripe) > 0 ? atoll(stripe) : 1024) * 1048576;
     CUDA_TRY(cuda_dense_start(x));
     return cuda_cudnn_start(x);
 }

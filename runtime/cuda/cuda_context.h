@@ -40,6 +40,7 @@ typedef struct cuda_context {
     cudaStream_t stream;
     char *work;
     int64_t work_bytes, work_peak;
+    int64_t stripe; // bytes of padded copies at a time (cuda_padded.cu)
     bool capturing, tf32;
     cuda_step *step; // device
     cuda_trap *trap; // host memory, mapped
@@ -145,6 +146,13 @@ CUDA_ROW(norm_apply);
 CUDA_ROW(norm_bwd_stats);
 CUDA_ROW(norm_bwd);
 CUDA_ROW(norm_bwd_params);
+CUDA_ROW(top_gates);
+CUDA_ROW(top_gates_bwd);
+CUDA_ROW(expert_slots);
+CUDA_ROW(expert_slots_bwd);
+CUDA_ROW(dispatch);
+CUDA_ROW(combine);
+CUDA_ROW(dispatch_dw);
 CUDA_ROW(reshape);
 CUDA_ROW(transpose);
 CUDA_ROW(expand);

@@ -188,12 +188,46 @@ static bool divides(int64_t u, const cuda_axis &a)
     return a.block % u == 0 && a.first % u == 0 && a.part % u == 0;
 }
 
+// Between dims that are one block each, an entry moves by a constant: what both sides hold is one
+// strided copy.
+static bool is_shift(const hap_tensor *walked, const hap_tensor *other, const cuda_remap *how,
+                     cuda_strided *m, int64_t *at_walked, int64_t *at_other)
+{
+    int64_t sw = 1, so = 1;
+    bool all = true;
+    *m = {};
+    m->rank = walked->rank;
+    *at_walked = *at_other = 0;
+    for (int d = walked->rank - 1; d >= 0; d--) {
+        cuda_axis a = cuda_axis_of(walked, d), b = cuda_axis_of(other, d);
+        if (a.outer != 1 || b.outer != 1) return false;
+        int64_t by = a.first - b.first + (d == how->dim ? how->shift : 0); // other's less walked's
+        int64_t lo = by < 0 ? -by : 0, hi = b.part - by < a.part ? b.part - by : a.part;
+        m->size[d] = hi > lo ? hi - lo : 0;
+        all &= m->size[d] == a.part;
+        *at_walked += lo * sw, *at_other += (lo + by) * so;
+        (how->into ? m->to : m->from)[d] = so;
+        (how->into ? m->from : m->to)[d] = sw;
+        sw *= walked->local[d], so *= other->local[d];
+    }
+    return all || how->into || !how->pad;
+}
+
 const char *cuda_move_remapped(cudaStream_t s, hap_tensor *walked, hap_tensor *other,
                                const cuda_remap *how)
 {
     if (walked->rank != other->rank || walked->type != other->type)
         return cuda_fail("rank or type differ between operand and output");
     if (walked->elements == 0) return NULL;
+    cuda_strided shifted;
+    int64_t at_walked, at_other;
+    if (walked->rank > 0 && is_shift(walked, other, how, &shifted, &at_walked, &at_other)) {
+        int64_t bytes = hap_dtype_bytes(walked->type);
+        char *w = (char *)walked->data + at_walked * bytes;
+        char *o = (char *)other->data + at_other * bytes;
+        return how->into ? cuda_copy_strided(s, o, w, &shifted, bytes)
+                         : cuda_copy_strided(s, w, o, &shifted, bytes);
+    }
     remap m = {};
     m.dim = how->dim, m.shift = how->shift, m.into = how->into, m.has_pad = how->pad != NULL;
     m.rank = walked->rank;

@@ -125,33 +125,45 @@ CUDA_ROW(clip_scale)
 
 // --- sums of columns: x is [outer, rows, cols], rows are added ---
 //
-// A block is 32 columns x 8 rows of threads on one tile of columns and one part of the rows; the
-// parts' sums lie in the workspace as [part, outer, cols].
+// A block is 32 x 8 threads on one tile of columns, V a thread, and one part of the rows; the
+// parts' sums lie in the workspace as [part, outer, cols]. V = 8 wants cols a multiple of 8.
 
 enum { LANES = 8 };
 
+template <int V>
 __global__ void column_parts(view x, int64_t rows, int64_t cols, int64_t each, view y, bool last)
 {
-    __shared__ float part[LANES][33];
-    int64_t col = (int64_t)blockIdx.x * 32 + threadIdx.x, outer = blockIdx.z;
+    __shared__ float part[LANES][32 * V + 1];
+    int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * V, outer = blockIdx.z;
     int64_t r0 = blockIdx.y * each, r1 = r0 + each < rows ? r0 + each : rows;
-    float sum = 0;
+    float sum[V] = {0};
     if (col < cols)
-        for (int64_t r = r0 + threadIdx.y; r < r1; r += LANES)
-            sum += load(x, (outer * rows + r) * cols + col);
-    part[threadIdx.y][threadIdx.x] = sum;
+#pragma unroll 4
+        for (int64_t r = r0 + threadIdx.y; r < r1; r += LANES) {
+            float v[V];
+            load_vec<V>(x, (outer * rows + r) * cols + col, v);
+#pragma unroll
+            for (int e = 0; e < V; e++)
+                sum[e] += v[e];
+        }
+#pragma unroll
+    for (int e = 0; e < V; e++)
+        part[threadIdx.y][e * 32 + threadIdx.x] = sum[e];
     __syncthreads();
     if (threadIdx.y != 0 || col >= cols) return;
-    for (int k = 1; k < LANES; k++)
-        sum += part[k][threadIdx.x];
     int64_t at = last ? outer * cols + col : (blockIdx.y * (int64_t)gridDim.z + outer) * cols + col;
-    store(y, at, sum);
+    for (int e = 0; e < V; e++) {
+        for (int k = 1; k < LANES; k++)
+            sum[e] += part[k][e * 32 + threadIdx.x];
+        store(y, at + e, sum[e]);
+    }
 }
 
 static const char *sum_columns(cuda_context *x, view a, int64_t outer, int64_t rows, int64_t cols,
                                view y)
 {
-    int64_t tiles = ceil_div(cols, 32), parts = 132 * 8 / (tiles * outer);
+    bool wide = cols % 8 == 0 && rows >= 1024 && (uintptr_t)a.p % 16 == 0;
+    int64_t tiles = ceil_div(cols, wide ? 256 : 32), parts = 132 * 4 / (tiles * outer);
     if (parts > ceil_div(rows, LANES * 4)) parts = ceil_div(rows, LANES * 4);
     if (parts < 1) parts = 1;
     int64_t each = ceil_div(rows, parts);
@@ -160,16 +172,22 @@ static const char *sum_columns(cuda_context *x, view a, int64_t outer, int64_t r
         return cuda_fail("not supported: a sum inside %lld blocks", (long long)outer);
     dim3 grid((unsigned)tiles, (unsigned)parts, (unsigned)outer), block(32, LANES);
     if (parts == 1) {
-        column_parts<<<grid, block, 0, x->stream>>>(a, rows, cols, each, y, true);
+        if (wide)
+            column_parts<8><<<grid, block, 0, x->stream>>>(a, rows, cols, each, y, true);
+        else
+            column_parts<1><<<grid, block, 0, x->stream>>>(a, rows, cols, each, y, true);
         return launched();
     }
     const char *why = NULL;
     float *work = (float *)cuda_work(x, parts * outer * cols * (int64_t)sizeof(float), &why);
     if (!work) return why;
     view w = {work, HAP_F32};
-    column_parts<<<grid, block, 0, x->stream>>>(a, rows, cols, each, w, false);
+    if (wide)
+        column_parts<8><<<grid, block, 0, x->stream>>>(a, rows, cols, each, w, false);
+    else
+        column_parts<1><<<grid, block, 0, x->stream>>>(a, rows, cols, each, w, false);
     dim3 end((unsigned)ceil_div(outer * cols, 32), 1, 1);
-    column_parts<<<end, block, 0, x->stream>>>(w, parts, outer * cols, parts, y, true);
+    column_parts<1><<<end, block, 0, x->stream>>>(w, parts, outer * cols, parts, y, true);
     return launched();
 }
 

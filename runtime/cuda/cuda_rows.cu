@@ -289,40 +289,69 @@ CUDA_ROW(norm_bwd)
     return launched();
 }
 
-// dw = sum over rows of dy xhat, db = sum over rows of dy. A block is 32 columns x 8 rows of
-// threads; parts of the rows leave their sums in the workspace as [2, part, cols].
+// dw = sum over rows of dy xhat, db = sum over rows of dy. A block is 32 x 8 threads on a tile of
+// columns, V a thread; parts of the rows leave their sums in the workspace as [2, part, cols].
 enum { LANES = 8 };
 
-__global__ void norm_param_parts(norm_row o, view dy, view x, int64_t each, float *part)
+// Mean and 1 / deviation of each row, for many readers.
+__global__ void norm_means(norm_row o, float2 *stat)
 {
-    __shared__ float sw[LANES][33], sb[LANES][33];
-    int64_t cols = o.r.cols, col = (int64_t)blockIdx.x * 32 + threadIdx.x;
+    int64_t row = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= o.r.rows) return;
+    float2 s;
+    row_stats(o, row, &s.x, &s.y);
+    stat[row] = s;
+}
+
+template <int V>
+__global__ void norm_param_parts(norm_row o, view dy, view x, const float2 *stat, int64_t each,
+                                 float *part)
+{
+    __shared__ float sw[LANES][32 * V + 1], sb[LANES][32 * V + 1];
+    int64_t cols = o.r.cols, col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * V;
     int64_t r0 = blockIdx.y * each, r1 = r0 + each < o.r.rows ? r0 + each : o.r.rows;
-    float w = 0, b = 0;
+    float w[V] = {0}, b[V] = {0};
     if (col < cols)
+#pragma unroll 2
         for (int64_t r = r0 + threadIdx.y; r < r1; r += LANES) {
-            float mean, rstd, g = load(dy, r * cols + col);
-            row_stats(o, r, &mean, &rstd);
-            w += g * ((load(x, r * cols + col) - mean) * rstd);
-            b += g;
+            float2 s = stat[r];
+            float g[V], v[V];
+            load_vec<V>(dy, r * cols + col, g);
+            load_vec<V>(x, r * cols + col, v);
+#pragma unroll
+            for (int e = 0; e < V; e++)
+                w[e] += g[e] * ((v[e] - s.x) * s.y), b[e] += g[e];
         }
-    sw[threadIdx.y][threadIdx.x] = w, sb[threadIdx.y][threadIdx.x] = b;
+#pragma unroll
+    for (int e = 0; e < V; e++) {
+        sw[threadIdx.y][e * 32 + threadIdx.x] = w[e];
+        sb[threadIdx.y][e * 32 + threadIdx.x] = b[e];
+    }
     __syncthreads();
     if (threadIdx.y != 0 || col >= cols) return;
-    for (int k = 1; k < LANES; k++)
-        w += sw[k][threadIdx.x], b += sb[k][threadIdx.x];
-    part[blockIdx.y * cols + col] = w;
-    part[(gridDim.y + blockIdx.y) * cols + col] = b;
+    for (int e = 0; e < V; e++) {
+        for (int k = 1; k < LANES; k++)
+            w[e] += sw[k][e * 32 + threadIdx.x], b[e] += sb[k][e * 32 + threadIdx.x];
+        part[blockIdx.y * cols + col + e] = w[e];
+        part[(gridDim.y + blockIdx.y) * cols + col + e] = b[e];
+    }
 }
 
 __global__ void norm_param_end(int parts, int64_t cols, const float *part, view dw, view db)
 {
-    int64_t col = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    float w = 0, b = 0;
-    if (col >= cols) return;
-    for (int i = 0; i < parts; i++)
-        w += part[i * cols + col], b += part[(parts + i) * cols + col];
-    store(dw, col, w), store(db, col, b);
+    __shared__ float lane[LANES][33];
+    int64_t col = (int64_t)blockIdx.x * 32 + threadIdx.x;
+    const float *from = part + (int64_t)blockIdx.y * parts * cols;
+    float sum = 0;
+    if (col < cols)
+        for (int i = threadIdx.y; i < parts; i += LANES)
+            sum += from[i * cols + col];
+    lane[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y != 0 || col >= cols) return;
+    for (int k = 1; k < LANES; k++)
+        sum += lane[k][threadIdx.x];
+    store(blockIdx.y ? db : dw, col, sum);
 }
 
 CUDA_ROW(norm_bwd_params)
@@ -337,17 +366,27 @@ CUDA_ROW(norm_bwd_params)
         CUDA_TRY(cuda_fill(x->stream, dw, 0));
         return cuda_fill(x->stream, db, 0);
     }
-    int64_t tiles = ceil_div(o.r.cols, 32), parts = 132 * 8 / tiles;
+    bool wide = o.r.cols % 8 == 0 && o.r.rows >= 1024 && aligned(c->in[0]) && aligned(c->in[1]);
+    int64_t tiles = ceil_div(o.r.cols, wide ? 256 : 32), parts = 132 * 4 / tiles;
     if (parts > ceil_div(o.r.rows, LANES * 4)) parts = ceil_div(o.r.rows, LANES * 4);
     if (parts < 1) parts = 1;
     int64_t each = ceil_div(o.r.rows, parts);
     parts = ceil_div(o.r.rows, each);
     const char *why = NULL;
-    float *work = (float *)cuda_work(x, 2 * parts * o.r.cols * (int64_t)sizeof(float), &why);
+    int64_t stats = ceil_div(o.r.rows, 2) * 4; // floats
+    float *work =
+        (float *)cuda_work(x, (stats + 2 * parts * o.r.cols) * (int64_t)sizeof(float), &why);
     if (!work) return why;
-    norm_param_parts<<<dim3((unsigned)tiles, (unsigned)parts), dim3(32, LANES), 0, x->stream>>>(
-        o, view_of(c->in[0]), view_of(c->in[1]), each, work);
-    norm_param_end<<<(unsigned)ceil_div(o.r.cols, 256), 256, 0, x->stream>>>(
-        (int)parts, o.r.cols, work, view_of(dw), view_of(db));
+    float2 *stat = (float2 *)work;
+    float *part = work + stats;
+    norm_means<<<(unsigned)ceil_div(o.r.rows, 256), 256, 0, x->stream>>>(o, stat);
+    dim3 grid((unsigned)tiles, (unsigned)parts), block(32, LANES);
+    view dy = view_of(c->in[0]), a = view_of(c->in[1]);
+    if (wide)
+        norm_param_parts<8><<<grid, block, 0, x->stream>>>(o, dy, a, stat, each, part);
+    else
+        norm_param_parts<1><<<grid, block, 0, x->stream>>>(o, dy, a, stat, each, part);
+    norm_param_end<<<dim3((unsigned)ceil_div(o.r.cols, 32), 2), block, 0, x->stream>>>(
+        (int)parts, o.r.cols, part, view_of(dw), view_of(db));
     return launched();
 }

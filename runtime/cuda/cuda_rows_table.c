@@ -1,4 +1,5 @@
-// Which kernel runs a row of the op table (tests/op_cuts_test.c walks the table).
+// Which kernel runs a row of the op table; every row has one (tests/op_cuts_test.c walks the
+// table).
 
 #include "cuda/cuda_context.h"
 
@@ -62,6 +63,13 @@ static cuda_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_norm_bwd_stats] = cuda_norm_bwd_stats,
     [HAP_OP_norm_bwd] = cuda_norm_bwd,
     [HAP_OP_norm_bwd_params] = cuda_norm_bwd_params,
+    [HAP_OP_top_gates] = cuda_top_gates,
+    [HAP_OP_top_gates_bwd] = cuda_top_gates_bwd,
+    [HAP_OP_expert_slots] = cuda_expert_slots,
+    [HAP_OP_expert_slots_bwd] = cuda_expert_slots_bwd,
+    [HAP_OP_dispatch] = cuda_dispatch,
+    [HAP_OP_combine] = cuda_combine,
+    [HAP_OP_dispatch_dw] = cuda_dispatch_dw,
     [HAP_OP_reshape] = cuda_reshape,
     [HAP_OP_transpose] = cuda_transpose,
     [HAP_OP_split] = cuda_split,
