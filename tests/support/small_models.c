@@ -61,20 +61,19 @@ static void block(hb_arena *a, hb_buf *decl, hb_buf *body, const small_transform
 ir_graph *small_attention(hb_arena *a, const small_transformer *m)
 {
     hb_buf decl = {.arena = a}, body = {.arena = a};
-    hb_printf(&decl, "y: input i64 %lld %lld\nwout: param f32 %lld %lld\n", (long long)m->batch,
-              (long long)m->tokens, (long long)m->width, (long long)m->vocabulary);
+    long long b = m->batch, t = m->tokens, d = m->width, v = m->vocabulary;
+    hb_printf(&decl, "y: input i64 %lld %lld\n", b, t);
+    if (!m->tied) hb_printf(&decl, "wout: param f32 %lld %lld\n", d, v);
     if (m->embedding) {
-        hb_printf(&decl, "ids: input i64 %lld %lld\nwte: param f32 %lld %lld\n",
-                  (long long)m->batch, (long long)m->tokens, (long long)m->vocabulary,
-                  (long long)m->width);
+        hb_printf(&decl, "ids: input i64 %lld %lld\nwte: param f32 %lld %lld\n", b, t, v, d);
         hb_puts(&body, "x0 = embedding(wte, ids)\n");
     } else {
-        hb_printf(&decl, "x0: input f32 %lld %lld %lld\n", (long long)m->batch,
-                  (long long)m->tokens, (long long)m->width);
+        hb_printf(&decl, "x0: input f32 %lld %lld %lld\n", b, t, d);
     }
     for (int i = 0; i < m->n_layers; i++)
         block(a, &decl, &body, m, i, hb_fmt(a, "x%d", i).p);
-    hb_printf(&body, "f = linear(x%d, wout)\n", m->n_layers);
+    hb_printf(&body, m->tied ? "f = linear(x%d, wte) trans=1\n" : "f = linear(x%d, wout)\n",
+              m->n_layers);
     loss_of(&body, "f");
     return graph_text(a, hb_fmt(a, "%s%s", hb_done(&decl).p, hb_done(&body).p).p);
 }

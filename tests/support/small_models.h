@@ -14,6 +14,7 @@ typedef struct small_transformer {
     int n_layers;
     bool embedding; // reads ids; else x [batch, tokens, width]
     bool norm;      // layer norm in front of attention and feed-forward
+    bool tied;      // the embedding's table makes the logits, too
 } small_transformer;
 ir_graph *small_attention(hb_arena *a, const small_transformer *m);
 
