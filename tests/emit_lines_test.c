@@ -74,8 +74,11 @@ static hb_str random_file(hb_arena *a)
     hb_str item[20];
     int n = 1 + below(19);
     for (int i = 0; i < n; i++)
-        item[i] = hb_fmt(a, "%.*s[2] = {%d, %d}", HB_ARG(name(a, "at_", 1, 9)), below(1 << 30),
-                         below(99));
+        item[i] = below(4)
+                      ? hb_fmt(a, "%.*s[2] = {%d, %d}", HB_ARG(name(a, "at_", 1, 9)),
+                               below(1 << 30), below(99))
+                      : hb_fmt(a, "%.*s[4] = {%d9000, %d, %d, %d9}", HB_ARG(name(a, "at_", 1, 30)),
+                               below(1 << 30), below(1 << 30), below(1 << 30), below(1 << 30));
     lines_comment(&l, 0, 4, remark(a));
     lines_declare(&l, 0, HB_STR("static const int64_t "), item, n);
     lines_blank(&l);
