@@ -38,6 +38,7 @@ bool emit_supported(hb_arena *a, const syn_program *p, hb_str *why);
 void emit_program_c(hb_buf *out, const emit_plan *e, emit_lines *where); // where may be NULL
 void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 void emit_report_text(hb_buf *out, const emit_plan *e);
+void emit_report_html(hb_buf *out, const emit_plan *e); // the same and the timeline, one file
 void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 
 // Writes DIR at once: into a temporary folder beside it, then by rename. An existing DIR is

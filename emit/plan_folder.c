@@ -92,13 +92,15 @@ static bool put_curves(hb_arena *a, const emit_plan *e, const char *dir, hb_str 
 
 static bool put_all(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
 {
-    hb_buf program = {.arena = a}, plan = {.arena = a}, report = {.arena = a}, trace = {.arena = a};
+    hb_buf program = {.arena = a}, plan = {.arena = a}, report = {.arena = a}, trace = {.arena = a},
+           page = {.arena = a};
     emit_lines where = {0};
     bool any;
     emit_program_c(&program, e, &where);
     where.sha = hb_sha256_hex(a, hb_done(&program));
     emit_plan_json(&plan, e, &where);
     emit_report_text(&report, e);
+    emit_report_html(&page, e);
     emit_trace_json(&trace, e, &where);
     hb_str consts = hb_fmt(a, "%s/consts.safetensors", dir);
     return put(a, dir, "graph.json", e->p->g->src.text, why) &&
@@ -106,6 +108,7 @@ static bool put_all(hb_arena *a, const emit_plan *e, const char *dir, hb_str *wh
            put(a, dir, "program.c", hb_done(&program), why) &&
            put(a, dir, "plan.json", hb_done(&plan), why) &&
            put(a, dir, "report.txt", hb_done(&report), why) &&
+           put(a, dir, "report.html", hb_done(&page), why) &&
            put(a, dir, "trace.json", hb_done(&trace), why) && put_curves(a, e, dir, why) &&
            emit_consts(a, e, consts.p, &any, why);
 }

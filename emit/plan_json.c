@@ -269,6 +269,8 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     if (e->res->additive_sec >= 0) real(&j, "additive_ms", e->res->additive_sec * 1e3);
     if (e->res->additive_bound_sec >= 0)
         real(&j, "additive_bound_ms", e->res->additive_bound_sec * 1e3);
+    if (e->res->additive_sec >= 0 && e->res->additive_bound_sec > 0)
+        real(&j, "gap", e->res->additive_sec / e->res->additive_bound_sec - 1);
     if (e->res->lower_bound_sec >= 0) real(&j, "lower_bound_ms", e->res->lower_bound_sec * 1e3);
     integer(&j, "sym_bytes", p->sym_bytes);
     key(&j, "baselines");

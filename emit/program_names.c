@@ -297,15 +297,26 @@ double emit_slowest(const syn_program *p, const syn_instr *i)
     return sec;
 }
 
-// How an op is divided: by the state of an operand or output that is cut. NULL: it is not.
-static const syn_tensor *divided_by(const syn_program *p, const syn_instr *in)
+// How an op is divided: on each axis by the first of its outputs and operands that is cut there,
+// both axes at once where that is one cut over both. False: not at all.
+static bool divided_by(const syn_program *p, const syn_instr *in, syn_state *by)
 {
+    bool any = false;
+    *by = (syn_state){{{.kind = SYN_R, .cut = -1}, {.kind = SYN_R, .cut = -1}}};
     for (int k = 0; k < in->n_out + in->n_in; k++) {
-        const syn_tensor *t = &p->tensors.p[k < in->n_out ? in->out[k] : in->in[k - in->n_out]];
+        const syn_state *s =
+            &p->tensors.p[k < in->n_out ? in->out[k] : in->in[k - in->n_out]].state;
+        if (syn_joint(p->mesh, s)) {
+            *by = *s;
+            return true;
+        }
         for (int x = 0; x < p->mesh->n_axes; x++)
-            if (t->state.ax[x].kind == SYN_S) return t;
+            if (s->ax[x].kind == SYN_S && by->ax[x].kind != SYN_S) {
+                by->ax[x] = s->ax[x];
+                any = true;
+            }
     }
-    return NULL;
+    return any;
 }
 
 // Share of a buffer that a rank holds.
@@ -338,20 +349,19 @@ double *emit_ratios(hb_arena *a, const syn_program *p)
     HB_VEC(division) all = {0};
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
-        const syn_tensor *cut = in->kind == SYN_OP ? divided_by(p, in) : NULL;
-        if (!cut) continue;
+        syn_state by;
+        if (in->kind != SYN_OP || !divided_by(p, in, &by)) continue;
         double flops = 0, bytes = 0;
         ir_node_work(p->g, p->f, in->node, NULL, 0, &flops, &bytes);
         int key[SYN_MAX_AXES];
         for (int x = 0; x < SYN_MAX_AXES; x++)
-            key[x] =
-                x < p->mesh->n_axes && cut->state.ax[x].kind == SYN_S ? cut->state.ax[x].cut : -1;
+            key[x] = x < p->mesh->n_axes && by.ax[x].kind == SYN_S ? by.ax[x].cut : -1;
         hb_str name = {(const char *)key, sizeof key};
         int at = hb_map_get(known, name);
         if (at < 0) {
             at = all.n;
             hb_map_put(known, hb_str_n(a, name.p, name.n), at);
-            HB_PUSH(a, &all, (division){.state = cut->state});
+            HB_PUSH(a, &all, (division){.state = by});
         }
         all.p[at].work += flops > 0 ? flops : bytes;
     }

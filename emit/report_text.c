@@ -158,6 +158,14 @@ static void put_tensors(hb_buf *out, hb_arena *a, const emit_plan *e)
     }
 }
 
+// Whom a collective joins: "4 ranks", on two axes "2 machines", "2 devices", "2 x 2".
+static hb_str group_text(hb_arena *a, const syn_mesh *m, unsigned axes)
+{
+    if (m->n_axes == 1) return hb_fmt(a, "%d ranks", m->n_ranks);
+    if (axes == 3) return hb_fmt(a, "%d x %d", m->size[0], m->size[1]);
+    return axes == 1 ? hb_fmt(a, "%d machines", m->size[0]) : hb_fmt(a, "%d devices", m->size[1]);
+}
+
 static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
 {
     const syn_program *p = e->p;
@@ -170,10 +178,10 @@ static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
         hb_str what = emit_pattern(a, p->g->tensors.p[p->tensors.p[s->in[0]].value].name);
         if (s->n_in > 1) what = hb_fmt(a, "%.*s and %d more", HB_ARG(what), s->n_in - 1);
         hb_str call = emit_instr_name(a, p, w->start); // coll_X_start
-        hb_str key =
-            hb_fmt(a, "%-15.*s %-9s %-44.*s %.*s -> %.*s", (int)call.n - 11, call.p + 5,
-                   cost_form_name(s->form), HB_ARG(what), HB_ARG(emit_shape(a, p, s->in[0], names)),
-                   HB_ARG(emit_shape(a, p, s->out[0], names)));
+        hb_str key = hb_fmt(
+            a, "%-15.*s %-9s %-12.*s %-44.*s %.*s -> %.*s", (int)call.n - 11, call.p + 5,
+            cost_form_name(s->form), HB_ARG(group_text(a, p->mesh, s->axes)), HB_ARG(what),
+            HB_ARG(emit_shape(a, p, s->in[0], names)), HB_ARG(emit_shape(a, p, s->out[0], names)));
         row *k = row_of(&r, key, w->start);
         k->count++;
         k->bytes += emit_coll_bytes(p, s);
@@ -187,10 +195,10 @@ static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
     }
     hb_puts(
         out,
-        "\nCollectives (number, kind, form, tensor; bytes and ms of all of them, share hidden)\n");
+        "\nCollectives (number, kind, form, among whom, tensor; bytes and ms of all of them, share hidden)\n");
     for (int i = 0; i < r.rows.n; i++) {
         const row *k = &r.rows.p[i];
-        hb_printf(out, "  %4d  %-112.*s %10.*s %8s ms %4.0f %%\n", k->count, HB_ARG(k->key),
+        hb_printf(out, "  %4d  %-124.*s %10.*s %8s ms %4.0f %%\n", k->count, HB_ARG(k->key),
                   HB_ARG(emit_bytes(a, k->bytes)), ms(a, k->sec),
                   k->sec > 0 ? 100 * k->hidden / k->sec : 0);
     }
@@ -210,7 +218,7 @@ static void put_baselines(hb_buf *out, hb_arena *a, const emit_plan *e)
             hb_printf(out, "%10s ms   %.2f x\n", ms(a, r->baseline_sec[s]),
                       r->baseline_sec[s] / r->predicted_sec);
         else
-            hb_puts(out, "       does not fit\n");
+            hb_puts(out, "       no plan that fits\n");
     }
 }
 
@@ -237,11 +245,15 @@ void emit_report_text(hb_buf *out, const emit_plan *e)
         out, "\nPredicted %s ms a step = %s compute and idle + %s communication - %s hidden\n",
         ms(a, r->predicted_sec), ms(a, r->predicted_sec - shown), ms(a, t->comm), ms(a, t->hidden));
     if (r->additive_sec >= 0 && r->additive_bound_sec > 0)
-        hb_printf(out, "Additive cost %s ms; no plan on these cuts is below %s ms (gap %.2f %%)\n",
-                  ms(a, r->additive_sec), ms(a, r->additive_bound_sec),
-                  100 * (r->additive_sec / r->additive_bound_sec - 1));
+        hb_printf(
+            out,
+            "Additive cost: best that fits %s ms; none that fits is below %s ms on these cuts "
+            "(gap %.2f %%)\n",
+            ms(a, r->additive_sec), ms(a, r->additive_bound_sec),
+            100 * (r->additive_sec / r->additive_bound_sec - 1));
     if (r->lower_bound_sec >= 0)
-        hb_printf(out, "No plan at all is below %s ms\n", ms(a, r->lower_bound_sec));
+        hb_printf(out, "No plan of this graph on this cluster is below %s ms, communication free\n",
+                  ms(a, r->lower_bound_sec));
     if (e->curves_missing)
         hb_puts(out, "Times are datasheet formulas: no measured curves for this cluster\n");
     put_devices(out, a, e);

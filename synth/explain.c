@@ -5,6 +5,9 @@
 
 #include "synth/space.h"
 
+// Sums of the same costs in another order differ by less.
+static const double ROUNDING = 1e-9;
+
 static hb_str state_text(hb_arena *a, const syn_space *s, int tensor, int i)
 {
     hb_buf b = {.arena = a};
@@ -58,8 +61,9 @@ int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alte
             only[i] = i == k ? s->problem.unary[var][i] : HUGE_VAL;
         double value = 0;
         if (ms_solve_dual(a, &pinned, 0, NULL, x, &value, NULL) != MS_OPTIMAL) continue;
-        all[n++] =
-            (syn_alternative){option_text(a, s, is_node, id, k), value - r->space_value, false};
+        double delta = value - r->space_value;
+        if (fabs(delta) <= ROUNDING * r->space_value) delta = 0;
+        all[n++] = (syn_alternative){option_text(a, s, is_node, id, k), delta, false};
     }
     qsort(all, (size_t)n, sizeof *all, by_delta);
     if (n > 0) all[0].chosen = true;

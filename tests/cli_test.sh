@@ -61,13 +61,20 @@ code 3 'no feasible plan.*needs? [0-9]+' $g "$work/small.yaml" -o "$work/small"
 code 3 'no feasible plan' $g "$work/small.yaml" --strategy dp-even
 
 code 0 'Predicted' $g $c -o "$work/plan"
-for f in graph.json cluster.yaml program.c plan.json report.txt trace.json; do
+for f in graph.json cluster.yaml program.c plan.json report.txt report.html trace.json; do
     [ -s "$work/plan/$f" ] || wrong "no $f in the plan folder"
 done
+grep -q '<svg' "$work/plan/report.html" && ! grep -q 'https*://' "$work/plan/report.html" ||
+    wrong "report.html has no timeline, or reads from a network"
 cmp -s $g "$work/plan/graph.json" && cmp -s $c "$work/plan/cluster.yaml" || wrong "copies differ"
 [ -z "$(ls -d "$work"/plan.* 2>/dev/null)" ] || wrong "temporary folders are left"
 code 0 '"predicted_ms":[0-9.]+.*"certificate":"proved".*"baselines":\{"dp-even".*"hap":[0-9.]+\}' $g $c --json
 [ "$(wc -l <"$work/out")" = 1 ] || wrong "--json prints more than one line"
+grep -Eq '"lower_bound_ms":[0-9.]+,"additive_ms":[0-9.]+,"additive_bound_ms":[0-9.]+,"gap":[0-9]' "$work/out" ||
+    wrong "--json lacks a bound"
+code 0 'Devices' $g clusters/laptop2x2.yaml --mesh machine -o "$work/two"
+code 0 'alternatives' explain "$work/two" fc1.weight
+grep -Eq '\+0?\.?[0-9.e-]+ ms  [RPS][^ ]*,[RPS]' "$work/out" || wrong "explain says no states of two axes"
 code 0 '' $g $c -q -o "$work/quiet"
 [ -s "$work/out" ] || [ -s "$work/err" ] && wrong "-q is not quiet"
 
