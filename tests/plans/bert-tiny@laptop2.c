@@ -4,7 +4,7 @@
 //
 //   classes     cpu4 {0}  cpu3 {1}
 //   predicted   4.58 ms/step = 4.53 ms compute and idle + 0.443 ms communication - 0.395 ms hidden;
-//               by datasheet formulas
+//               bound 3.99 ms; by datasheet formulas
 //   memory      3.45 MiB / 2.47 MiB    graph 5ffbb2b756fd80f4    cluster 8851bf650c8a0795
 //   strategy    auto
 

@@ -4,7 +4,7 @@
 //
 //   classes     cpu4 {0}  cpu3 {1}  cpu2 {2}
 //   predicted   4.09 ms/step = 3.52 ms compute and idle + 1.08 ms communication - 0.51 ms hidden;
-//               by datasheet formulas
+//               bound 2.62 ms; by datasheet formulas
 //   memory      2.47 MiB / 2.35 MiB / 1.81 MiB    graph a94a3bb305aca178    cluster
 //               4f352a66d62016ad
 //   strategy    auto

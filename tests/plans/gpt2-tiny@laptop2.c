@@ -4,7 +4,7 @@
 //
 //   classes     cpu4 {0}  cpu3 {1}
 //   predicted   4.64 ms/step = 4.52 ms compute and idle + 0.551 ms communication - 0.434 ms hidden;
-//               by datasheet formulas
+//               bound 3.81 ms; by datasheet formulas
 //   memory      3.78 MiB / 3.07 MiB    graph a94a3bb305aca178    cluster 8851bf650c8a0795
 //   strategy    hap
 

@@ -4,7 +4,7 @@
 //
 //   classes     cpu4 {0}  cpu3 {1}  cpu2 {2}
 //   predicted   0.765 ms/step = 0.729 ms compute and idle + 0.0459 ms communication - 0.0106 ms
-//               hidden; by datasheet formulas
+//               hidden; bound 0.702 ms; by datasheet formulas
 //   memory      1.61 MiB / 1.25 MiB / 930 KiB    graph 8c2e2b9fd65b0127    cluster 03fc0b67e5c79464
 //   strategy    auto
 
