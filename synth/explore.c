@@ -193,29 +193,6 @@ void pool_baseline(pool *p, syn_strategy s)
     }
 }
 
-// A baseline as a candidate: what it takes without regard to memory says whether it could win.
-static void try_baseline(pool *p, syn_strategy s)
-{
-    candidate c;
-    p->b = p->boards.p[p->boards.n - 1];
-    for (int i = 0; i < p->boards.n; i++)
-        if (p->boards.p[i]->mesh->n_axes == 1 &&
-            p->boards.p[i]->mesh->n_ranks == p->m->cluster->n_ranks)
-            p->b = p->boards.p[i];
-    if (s == SYN_HAP && p->b->mesh->n_axes == 2) return;
-    set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE);
-    search_options o = baseline_options(p, s);
-    if (!pool_search(p, &o, &c)) {
-        p->asked[s] = true;
-    } else if (c.fits) {
-        p->asked[s] = true;
-        note_baseline(p, s, &c);
-    } else if (!p->best.program || c.sec < p->best.sec) {
-        pool_baseline(p, s);
-    }
-    pool_forget(p, NULL, NULL);
-}
-
 static void add_board(pool *p, syn_mesh *mesh)
 {
     if (!mesh) return;
@@ -357,8 +334,6 @@ void pool_explore(pool *p)
             if (i > 0 && !near) break;
         }
     }
-    for (int s = SYN_DP_EVEN; s <= SYN_HAP && !pool_out_of_time(p); s++)
-        try_baseline(p, (syn_strategy)s);
     discounts(p);
     drop_devices(p);
 }

@@ -6,7 +6,7 @@
 #include "synth/space.h"
 
 // Instructions that may be judged again in all, so that polishing stays a part of planning.
-static const double WORK = 4e5;
+static const double WORK = 1e5;
 
 typedef struct polisher {
     syn_program *p;

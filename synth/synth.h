@@ -73,6 +73,7 @@ typedef struct syn_result {
     double space_value;
     int n_solved, n_states; // searches, and states of the largest
     bool tight;             // memory shaped the plan, or left none
+    double least_share;     // of the fullest memory, of the plan that took least
 } syn_result;
 
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,

@@ -9,6 +9,16 @@ static double seconds_of(const syn_result *r)
     return r->status == SYN_OK ? r->predicted_sec : -1;
 }
 
+// Could a variant that keeps `saved` bytes less (whole tensors) bring the leanest plan of the step
+// below the capacity? Twice what is missing in all may lie with the wrong ranks.
+static bool may_fit(const cost_model *m, const syn_result *step, double saved)
+{
+    double capacity = 0;
+    for (int r = 0; r < m->cluster->n_ranks; r++)
+        capacity += (double)m->cluster->cls[m->cluster->class_of[r]].capacity;
+    return step->status == SYN_OK || 2 * saved >= (step->least_share - 1) * capacity;
+}
+
 // This many in a row that fit and are no faster end the search.
 enum { PATIENCE = 3 };
 
@@ -20,9 +30,11 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const ir_factors *f, const cost
         return best;
     ir_variant_choice choice[IR_MAX_VARIANTS];
     int n = ir_variants(step, choice), worse = 0;
-    double spent = best.plan_sec;
+    double spent = best.plan_sec, kept = n > 0 ? choice[0].saved : 0;
+    const syn_result first = best;
     for (int i = 0; i < n && worse < PATIENCE; i++) {
         if (choice[i].micro_batches <= 1 && choice[i].recomputed == 0) continue; // the step itself
+        if (!may_fit(m, &first, kept - choice[i].saved)) continue;
         if (o->interrupted && *o->interrupted) break;
         syn_options left = *o;
         left.beat_sec = best.status == SYN_OK ? best.predicted_sec : 0;
