@@ -8,6 +8,7 @@
     if (!((p) = (call))) return false
 
 enum { WEIGHT = 0x2001, LSE, OVER, DROP };
+enum { OFTEN = 32 }; // products between two reductions of a sum
 
 // Local entries of dim dx of x by those of dim ds of s.
 static int32_t *entries(mp *m, const mp_part *s, int ds, const mp_part *x, int dx)
@@ -39,11 +40,13 @@ static bool linear(mp *m, const mp_call *c)
     int64_t nk = x->ix[lead]->l, nn = y->ix[lead]->l, wide = w->ix[1]->l;
     for (int64_t r = 0; r < mp_count(y, lead); r++)
         for (int64_t j = 0; j < nn; j++) {
-            uint64_t s = bias ? mp_get(&c->in[2], bias[j]) : 0;
+            mp_wide s = bias ? mp_get(&c->in[2], bias[j]) : 0;
             const uint64_t *row = x->v + rows[r] * nk;
-            for (int64_t i = 0; i < nk; i++)
-                s = mp_add(s, mp_mul(row[i], w->v[kd ? n[j] * wide + k[i] : k[i] * wide + n[j]]));
-            y->v[r * nn + j] = s;
+            for (int64_t i = 0; i < nk; i++) {
+                s += (mp_wide)row[i] * w->v[kd ? n[j] * wide + k[i] : k[i] * wide + n[j]];
+                if (i % OFTEN == OFTEN - 1) s = mp_fold(s);
+            }
+            y->v[r * nn + j] = mp_narrow(s);
         }
     return true;
 }
@@ -61,12 +64,15 @@ static bool linear_dw(mp *m, const mp_call *c)
     MUST(k, entries(m, y, 0, x, lead));
     MUST(n, entries(m, y, 1, dy, lead));
     int64_t nk = y->ix[0]->l, nn = y->ix[1]->l;
-    for (int64_t r = 0; r < mp_count(x, lead); r++)
-        for (int64_t i = 0; i < nk; i++) {
-            uint64_t v = x->v[r * x->ix[lead]->l + k[i]];
-            const uint64_t *row = dy->v + rows[r] * dy->ix[lead]->l;
-            for (int64_t j = 0; j < nn; j++)
-                y->v[i * nn + j] = mp_add(y->v[i * nn + j], mp_mul(v, row[n[j]]));
+    int64_t many = mp_count(x, lead), wx = x->ix[lead]->l, wd = dy->ix[lead]->l;
+    for (int64_t i = 0; i < nk; i++)
+        for (int64_t j = 0; j < nn; j++) {
+            mp_wide s = 0;
+            for (int64_t r = 0; r < many; r++) {
+                s += (mp_wide)x->v[r * wx + k[i]] * dy->v[rows[r] * wd + n[j]];
+                if (r % OFTEN == OFTEN - 1) s = mp_fold(s);
+            }
+            y->v[i * nn + j] = mp_narrow(s);
         }
     return true;
 }
@@ -93,23 +99,26 @@ static bool matmul(mp *m, const mp_call *c)
     for (int64_t e = 0; e < mp_count(y, lead); e++)
         for (int64_t i = 0; i < nm; i++)
             for (int64_t j = 0; j < nn; j++) {
-                uint64_t s = 0;
+                mp_wide s = 0;
                 for (int64_t q = 0; q < nk; q++) {
                     int64_t x = ba[e] * as + (trans == 2 ? q * a1 + row[i] : row[i] * a1 + q);
                     int64_t z = bb[e] * bs + (trans == 1 ? col[j] * b1 + k[q] : k[q] * b1 + col[j]);
-                    s = mp_add(s, mp_mul(a->v[x], b->v[z]));
+                    s += (mp_wide)a->v[x] * b->v[z];
+                    if (q % OFTEN == OFTEN - 1) s = mp_fold(s);
                 }
-                y->v[(e * nm + i) * nn + j] = s;
+                y->v[(e * nm + i) * nn + j] = mp_narrow(s);
             }
     return true;
 }
 
 static uint64_t product(const uint64_t *a, const uint64_t *b, int64_t n)
 {
-    uint64_t s = 0;
-    for (int64_t i = 0; i < n; i++)
-        s = mp_add(s, mp_mul(a[i], b[i]));
-    return s;
+    mp_wide s = 0;
+    for (int64_t i = 0; i < n; i++) {
+        s += (mp_wide)a[i] * b[i];
+        if (i % OFTEN == OFTEN - 1) s = mp_fold(s);
+    }
+    return mp_narrow(s);
 }
 
 // Attention of one row of queries, forward and backward alike.

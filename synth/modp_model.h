@@ -82,6 +82,17 @@ static inline uint64_t mp_mul(uint64_t a, uint64_t b)
     uint64_t s = (uint64_t)(w & MP_P) + (uint64_t)(w >> 61);
     return s >= MP_P ? s - MP_P : s;
 }
+// A sum of products, reduced only now and then: 63 products of numbers below p fit.
+__extension__ typedef unsigned __int128 mp_wide;
+static inline mp_wide mp_fold(mp_wide s) // below 2^68
+{
+    return (s & MP_P) + (s >> 61);
+}
+static inline uint64_t mp_narrow(mp_wide s)
+{
+    uint64_t r = (uint64_t)mp_fold(mp_fold(s));
+    return r >= MP_P ? r - MP_P : r;
+}
 // Order of numbers as integers in (-p/2, p/2), so that 0 is not the least; MP_LEAST is.
 #define MP_LEAST ((MP_P + 1) / 2)
 static inline bool mp_more(uint64_t a, uint64_t b)
