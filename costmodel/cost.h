@@ -36,8 +36,10 @@ typedef struct cost_model {
 // counts as DENSE or SDPA (where the class has it, else its f32 peak), the f32 peak to all others.
 // No work, no time: a rank with zero rows does not launch.
 double cost_op(const cost_model *m, int cls, const char *op_name, double flops, double bytes);
-// What its parts take together on devices of class c at least, however the op is cut.
-double cost_op_least(const cost_model *m, int cls, const char *op_name, double flops, double bytes);
+// What its parts take together on devices of class c at least, however the op is cut, but for
+// *launch, which every device with a part pays.
+double cost_op_least(const cost_model *m, int cls, const char *op_name, double flops, double bytes,
+                     double *launch);
 double cost_launch(const cost_model *m, int cls);
 double cost_memory(const cost_model *m, int cls, double bytes); // pack, unpack, copies
 

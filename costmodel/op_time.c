@@ -74,19 +74,18 @@ double cost_op(const cost_model *m, int cls, const char *op_name, double flops, 
     return (compute > memory ? compute : memory) + cost_launch(m, cls);
 }
 
-double cost_op_least(const cost_model *m, int cls, const char *op_name, double flops, double bytes)
+double cost_op_least(const cost_model *m, int cls, const char *op_name, double flops, double bytes,
+                     double *launch)
 {
     double size = is_dense(op_name) ? flops : bytes;
-    if (m->curves && (flops > 0 || bytes > 0)) {
-        const cl_class *c = &m->cluster->cls[cls];
-        if (size <= 0)
-            return cost_curves_at(m->curves, c, op_name, dtype_of(m->math), size) >= 0
-                       ? 0
-                       : cost_op(m, cls, op_name, flops, bytes);
-        double rate = cost_curves_rate(m->curves, c, op_name, dtype_of(m->math), size);
-        if (rate >= 0) return rate * size;
-    }
-    return cost_op(m, cls, op_name, flops, bytes); // in proportion, and one launch
+    const cl_class *c = &m->cluster->cls[cls];
+    *launch = 0;
+    if (flops <= 0 && bytes <= 0) return 0;
+    if (m->curves && cost_curves_at(m->curves, c, op_name, dtype_of(m->math), size) >= 0)
+        return size > 0 ? size * cost_curves_rate(m->curves, c, op_name, dtype_of(m->math), size)
+                        : 0;
+    *launch = cost_launch(m, cls);
+    return cost_op(m, cls, op_name, flops, bytes) - *launch; // in proportion to the part
 }
 
 double cost_memory(const cost_model *m, int cls, double bytes)

@@ -5,15 +5,17 @@
 // With weights u on classes (of n ranks), sum 1, every rank weighs u / n, and every op costs at
 // least
 //
-//     min over classes c of  u_c / n_c * (seconds of the whole op on one device of class c)
+//     min over classes c of  u_c * (seconds of the whole op on one device of class c / n_c +
+//     launch)
 //
 // however it is cut: parts of the ranks add up to the op or more, a part's flops and bytes are at
 // least its share of them, and a time is at least the share of the whole's (curves: the best rate
-// they reach up to that size). A launch is paid where an op runs at all, so once at least. Ranks
-// that a mesh leaves out have no stream: their weight is lost, which makes the mean smaller. The
-// largest such sum over u is an LP:
+// they reach up to that size). A class that runs a part pays a launch; on machines x devices the
+// ranks of one class may be streams apart, of which one rank's may be all that runs: launch / n
+// then. Ranks that a mesh leaves out have no stream: their weight is lost, which makes the mean
+// smaller. The largest such sum over u is an LP:
 //
-//     max sum of z_k,  z_k <= u_c / n_c * sec_kc for all c,  sum of u = 1
+//     max sum of z_k,  z_k <= u_c * (what stands above) for all c,  sum of u = 1
 //
 // Communication and memory are free here.
 
@@ -25,7 +27,7 @@
 
 // Ops of equal times in every class.
 typedef struct group {
-    double sec[CL_MAX_CLASSES];
+    double sec[CL_MAX_CLASSES]; // on all devices of a class together
     int count;
 } group;
 
@@ -54,8 +56,12 @@ double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors 
         double flops, bytes;
         group x = {.count = 1};
         least_work(g, f, n, &flops, &bytes);
-        for (int c = 0; c < cl->n_classes; c++)
-            x.sec[c] = cost_op_least(m, c, ir_row(g->nodes.p[n].op)->name, flops, bytes);
+        for (int c = 0; c < cl->n_classes; c++) {
+            double launch, n_c = cl->cls[c].n_ranks;
+            x.sec[c] =
+                cost_op_least(m, c, ir_row(g->nodes.p[n].op)->name, flops, bytes, &launch) / n_c;
+            x.sec[c] += cl->n_machines > 1 ? launch / n_c : launch;
+        }
         hb_str key = {(const char *)x.sec, sizeof x.sec};
         int at = hb_map_get(known, key);
         if (at >= 0) {
@@ -65,7 +71,7 @@ double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors 
         hb_map_put(known, hb_str_n(a, key.p, key.n), groups.n);
         HB_PUSH(a, &groups, x);
     }
-    double unit = 0; // seconds of all on one device of class 0
+    double unit = 0; // seconds of all on class 0
     for (int k = 0; k < groups.n; k++)
         unit += groups.p[k].sec[0] * groups.p[k].count;
     lp *p = lp_new(a);
@@ -79,7 +85,7 @@ double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors 
         for (int c = 0; c < cl->n_classes; c++) {
             int row = lp_row(p, hb_fmt(a, "op%d.class%d", k, c).p, -(double)INFINITY, 0);
             lp_term(p, row, z, 1);
-            lp_term(p, row, u[c], -groups.p[k].sec[c] / unit / cl->cls[c].n_ranks);
+            lp_term(p, row, u[c], -groups.p[k].sec[c] / unit);
         }
     }
     // The LP's weights, not its value, make the bound: they are valid whatever its tolerance.
@@ -90,7 +96,7 @@ double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors 
     for (int k = 0; k < groups.n; k++) {
         double least = HUGE_VAL;
         for (int c = 0; c < cl->n_classes; c++)
-            least = fmin(least, share[c] / all / cl->cls[c].n_ranks * groups.p[k].sec[c]);
+            least = fmin(least, share[c] / all * groups.p[k].sec[c]);
         bound += least * groups.p[k].count;
     }
     hb_arena_free(a);
