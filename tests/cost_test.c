@@ -313,6 +313,35 @@ START_TEST(curves_are_interpolated)
 }
 END_TEST
 
+// Parts of an op take no less together than is said of the whole, launches apart.
+START_TEST(parts_take_no_less)
+{
+    hb_str said;
+    cost_curves *k =
+        curves_of(HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1e6,1e-5],[1e8,1e-4],"
+                       "[1e9,3e-3]]},\"gelu\":{\"f32\":[[4096,2e-6]]}}}}",
+                  &said);
+    static const char *const ops[] = {"linear", "gelu", "matmul"};
+    ck_assert_msg(k != NULL, "%s", said.p);
+    for (int i = 0; i < 3 * 2 * 6 * 40; i++) {
+        cost_model m = {.cluster = &cluster, .curves = i % 2 ? k : NULL, .math = COST_F32};
+        const char *op = ops[i / 2 % 3];
+        double flops = pow(10, 5 + i / 6 % 6), bytes = flops / 30, launch;
+        double least = cost_op_least(&m, 0, op, flops, bytes, &launch);
+        double share = (i / 36 + 0.5) / 40, sum = 0;
+        for (double left = 1; left > 1e-12; left -= fmin(share, left))
+            sum +=
+                cost_op(&m, 0, op, flops * fmin(share, left), bytes * fmin(share, left)) - launch;
+        ck_assert_msg(sum >= least * (1 - 1e-9), "%s of %g: parts of %g take %g, least %g", op,
+                      flops, share, sum, least);
+        ck_assert(least + launch <= cost_op(&m, 0, op, flops, bytes) * (1 + 1e-9));
+    }
+    double launch;
+    ck_assert_double_eq(
+        cost_op_least(&(cost_model){.cluster = &cluster}, 0, "linear", 0, 0, &launch), 0);
+}
+END_TEST
+
 START_TEST(bad_curves_are_errors)
 {
     static const struct {
@@ -352,6 +381,7 @@ int main(void)
     tcase_add_test(c, the_cheapest_form);
     tcase_add_test(c, names_and_existence);
     tcase_add_test(c, curves_are_interpolated);
+    tcase_add_test(c, parts_take_no_less);
     tcase_add_test(c, bad_curves_are_errors);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
