@@ -182,10 +182,9 @@ void pool_baseline(pool *p, syn_strategy s)
     for (int i = 0; i < p->boards.n; i++) {
         candidate c;
         p->b = p->boards.p[i];
-        // The baselines are what others do: on all devices alike.
-        bool flat = p->b->mesh->n_axes == 1;
+        // The baselines are what others do: on all devices, HAP on one axis.
         if (p->b->mesh->n_ranks < p->m->cluster->n_ranks) continue;
-        if (!flat && (s == SYN_HAP || (p->opt->strategy == SYN_AUTO && p->boards.n > 1))) continue;
+        if (p->b->mesh->n_axes == 2 && s == SYN_HAP) continue;
         set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE);
         search_options o = baseline_options(p, s);
         if (pool_search_within_memory(p, &o, NULL, &c)) note_baseline(p, s, &c);

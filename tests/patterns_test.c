@@ -59,7 +59,6 @@ static void slower_as(world *w, syn_strategy s)
 {
     syn_options o = syn_default_options();
     o.strategy = s;
-    o.mesh = SYN_MESH_FLAT; // as others do it
     slower(w, plan(w, &o, NULL), syn_strategy_name(s));
 }
 
@@ -366,9 +365,9 @@ START_TEST(machines_and_devices)
 {
     hb_arena *a = hb_arena_new();
     device d[8];
-    alike(d, 8, (device){4, 100, 300, 2, 0});
+    alike(d, 8, (device){4, 100, 100, 2, 0});
     world w = found(a, small_mlp(a, 4096, 5, (int64_t[]){256, 2048, 256, 2048, 256, 64}),
-                    small_cluster(a, 2, 4, d, 10, 20));
+                    small_cluster(a, 2, 4, d, 20, 20));
     ck_assert_int_eq(w.p->mesh->n_axes, 2);
     static const char *const pairs[2][4] = {{"w0", "w1", "f0", "f1"}, {"w2", "w3", "f2", "f3"}};
     for (int i = 0; i < 2; i++) {
