@@ -49,8 +49,10 @@ START_TEST(never_behind)
     ir_factors *f = ir_factorize(a, g);
     cost_model m = {.cluster = random_cluster(a, &r)};
     syn_options o = syn_default_options();
+    o.baselines = true;
     syn_result best = syn_synthesize(a, g, f, &m, &o);
     ck_assert_int_eq(best.status, SYN_OK);
+    o.baselines = false;
     for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++) {
         o.strategy = (syn_strategy)s;
         syn_result other = syn_synthesize(a, g, f, &m, &o);
