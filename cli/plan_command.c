@@ -169,8 +169,15 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         return cli_error(CLI_USAGE,
                          "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
     ir_options front = {0};
-    if (micro && strcmp(micro, "auto") == 0) micro = NULL;
-    if (recompute && strcmp(recompute, "auto") == 0) recompute = NULL;
+    bool vary = false;
+    if (micro && strcmp(micro, "auto") == 0) {
+        vary = true;
+        micro = NULL;
+    }
+    if (recompute && strcmp(recompute, "auto") == 0) {
+        vary = true;
+        recompute = NULL;
+    }
     if (!cli_precision(precision, grad, &front) || !cli_variant(micro, recompute, &front) ||
         !only("--backend", backend, "cpu"))
         return CLI_USAGE;
@@ -192,6 +199,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         return CLI_USAGE;
     }
     o.seed = (uint64_t)seed_n;
+    o.vary = vary;
     o.keep_grads = keep;
     o.baselines = true;
     o.interrupted = &interrupted;

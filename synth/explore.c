@@ -21,12 +21,9 @@ static const double NEXT_TO = 5e-3;
 // A mesh whose plan at the first ratios (FAR_AT_ONCE), or at better ones, is this much slower than
 // the best is left; one of fewer devices must come nearer (FAR_FEWER).
 static const double FAR_AT_ONCE = 1.5, FAR = 1.15, FAR_FEWER = 1.05;
-// Graphs of more nodes than this are searched from fewer starts.
-enum { LARGE = 1500 };
-
 static bool large(const pool *p)
 {
-    return p->g->nodes.n > LARGE;
+    return p->g->nodes.n > SYN_LARGE;
 }
 
 static void add_ray(pool *p, syn_ray ray)

@@ -29,6 +29,9 @@ typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice
 
 bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
 
+// Graphs of more nodes than this are searched from fewer starts, and varied only when asked for.
+enum { SYN_LARGE = 1500 };
+
 typedef struct syn_options {
     syn_strategy strategy;
     syn_mesh_choice mesh;
@@ -40,6 +43,7 @@ typedef struct syn_options {
     uint64_t seed;
     const syn_pins *pins;            // NULL: none
     const volatile int *interrupted; // Ctrl-C: return the best so far
+    bool vary;                       // syn_plan: variants of a large graph, too, that has a plan
     double beat_sec;                 // of a plan at hand, 0: none. Starts far behind it are left
     FILE *log;                       // NULL, or where every plan that is judged gets a line
 } syn_options;
