@@ -26,7 +26,9 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const ir_factors *f, const cost
                     const syn_options *o)
 {
     syn_result best = syn_synthesize(a, step, f, m, o);
-    if (best.status == SYN_FAILED_CHECK || !best.tight || o->pins || o->strategy != SYN_AUTO)
+    bool enough = best.status == SYN_OK && step->nodes.n > SYN_LARGE && !o->vary;
+    if (best.status == SYN_FAILED_CHECK || !best.tight || o->pins || o->strategy != SYN_AUTO ||
+        enough)
         return best;
     ir_variant_choice choice[IR_MAX_VARIANTS];
     int n = ir_variants(step, choice), worse = 0;
