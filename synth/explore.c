@@ -21,6 +21,8 @@ static const double NEXT_TO = 5e-3;
 // A mesh whose plan at the first ratios (FAR_AT_ONCE), or at better ones, is this much slower than
 // the best is left; one of fewer devices must come nearer (FAR_FEWER).
 static const double FAR_AT_ONCE = 1.5, FAR = 1.15, FAR_FEWER = 1.05;
+// A mesh whose first plan is this much slower than what another led to is not followed.
+static const double BEHIND = 1.02;
 static bool large(const pool *p)
 {
     return p->g->nodes.n > SYN_LARGE;
@@ -104,36 +106,51 @@ static bool promising(const pool *p, const candidate *c, double best)
     return c->sec < best * (large(p) ? 1 : fewer ? FAR_FEWER : FAR_AT_ONCE);
 }
 
-// Search and ratio LP in turn, from the cuts of one ray, until the judge sees no improvement or the
-// plan is where another ray already was. False if already its first plan was far behind.
-static bool alternate(pool *p, syn_ray ray)
+// Copies of saved values widen the space and hardly move the cuts: the last search has them.
+static search_options quick_options(const pool *p, double *weight)
 {
-    double trust = 0.5, best = p->best.program ? p->best.sec : p->opt->beat_sec;
-    // Copies of saved values widen the space and hardly move the cuts: the last search has them.
     syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
     quick->copy_bytes = INT64_MAX;
-    double *weight = even_weights(p);
-    search_options o = {SYN_AUTO, quick, weight, 1, 0, NEAR};
-    board *b = p->b;
-    candidate cur, next;
+    return (search_options){SYN_AUTO, quick, weight, 1, 0, NEAR};
+}
+
+// The plan at the cuts of a ray. False if there is none, or the cuts were searched before.
+static bool first_plan(pool *p, syn_ray ray, const candidate *keep, candidate *out)
+{
+    search_options o = quick_options(p, even_weights(p));
     set_ray(p, ray);
-    if (tried_before(p) || !pool_search_within_memory(p, &o, NULL, &cur)) return true;
-    if (!promising(p, &cur, best)) return cur.sec < FAR * best;
+    return !tried_before(p) && pool_search_within_memory(p, &o, keep, out);
+}
+
+static double best_of(const pool *p)
+{
+    return p->best.program ? p->best.sec : p->opt->beat_sec;
+}
+
+// Ratio LP and search in turn, from the plan of one ray, until the judge sees no improvement or the
+// plan is where others (at `best`; 0: nowhere) already are.
+static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
+{
+    double trust = 0.5, *weight = even_weights(p);
+    search_options o = quick_options(p, weight);
+    board *b = p->b;
+    candidate cur = *first, next;
+    if (!promising(p, &cur, best)) return;
     for (int round = 0; round < 8 && trust > 0.05 && !pool_out_of_time(p); round++) {
         syn_ratios lp;
-        if (round > 0 && best > 0 && cur.fits && cur.sec > FAR * best) return true;
-        if (best > 0 && cur.fits && near_by(cur.sec, best)) return true;
+        if (round > 0 && best > 0 && cur.fits && cur.sec > FAR * best) return;
+        if (best > 0 && cur.fits && near_by(cur.sec, best)) return;
         if (!syn_ratio_lp(p->arena, cur.program, b->palette, b->costs, &cur.timeline, trust, NULL,
                           &lp))
-            return true;
+            return;
         set_ray(p, ray);
         add_lp_cuts(p, &lp);
-        if (tried_before(p) && b->mesh->n_axes == 2) return true;
+        if (tried_before(p) && b->mesh->n_axes == 2) return;
         // Classes that bind count most, but no class is free.
         for (int c = 0; c < b->mesh->n_classes; c++)
             weight[c] = 0.9 * lp.weight[c] + 0.1 / b->mesh->n_classes;
-        if (!pool_search_within_memory(p, &o, &cur, &next)) return true;
-        if (next.fits && cur.fits && near_by(next.sec, cur.sec)) return true;
+        if (!pool_search_within_memory(p, &o, &cur, &next)) return;
+        if (next.fits && cur.fits && near_by(next.sec, cur.sec)) return;
         bool better = next.fits && (!cur.fits || next.sec < cur.sec);
         if (better)
             cur = next;
@@ -141,7 +158,15 @@ static bool alternate(pool *p, syn_ray ray)
             trust *= 0.4;
         pool_forget(p, &cur, NULL);
     }
-    return true;
+}
+
+// Everything from one ray on the present mesh.
+static void follow(pool *p, syn_ray ray)
+{
+    candidate first;
+    double best = best_of(p);
+    if (first_plan(p, ray, NULL, &first)) alternate(p, ray, &first, best);
+    pool_forget(p, NULL, NULL);
 }
 
 // Plans that the judge may like better than the additive model does: communication, which may hide,
@@ -297,9 +322,48 @@ static void drop_devices(pool *p)
         add_boards(p, keep[i]);
         for (int k = first; k < p->boards.n && !pool_out_of_time(p); k++) {
             p->b = p->boards.p[k];
-            (void)alternate(p, SYN_RAY_COMPUTE);
-            pool_forget(p, NULL, NULL);
+            follow(p, SYN_RAY_COMPUTE);
         }
+    }
+}
+
+// Meshes over all devices: first a plan on each, then, best first, what the rays lead to, on those
+// whose first plan is not behind what was found by then.
+static void explore_meshes(pool *p)
+{
+    enum { MESHES = 2 };
+    static const syn_ray order[SYN_N_RAYS] = {SYN_RAY_COMPUTE, SYN_RAY_EVEN, SYN_RAY_MEMORY,
+                                              SYN_RAY_BANDWIDTH};
+    candidate first[MESHES] = {{0}};
+    bool have[MESHES] = {false};
+    double at[MESHES];
+    hb_assert(p->boards.n <= MESHES);
+    for (int i = 0; i < p->boards.n; i++) {
+        p->b = p->boards.p[i];
+        p->b->tried.n = 0;
+        have[i] = first_plan(p, order[0], i > 0 && have[0] ? &first[0] : NULL, &first[i]);
+        at[i] = have[i] ? first[i].sec * (first[i].fits ? 1 : 1e3) : HUGE_VAL;
+    }
+    bool swap = p->boards.n == 2 && at[1] < at[0];
+    for (int k = 0; k < p->boards.n; k++) {
+        int i = swap ? 1 - k : k;
+        bool behind = k > 0 && p->best.program && at[i] > p->best.sec * (large(p) ? 1 : BEHIND);
+        p->b = p->boards.p[i];
+        if (k == 0 && have[i]) {
+            double beat = p->opt->beat_sec;
+            bool other = p->boards.n == 2 && have[1 - i] && first[1 - i].fits;
+            if (other) beat = beat > 0 ? fmin(beat, at[1 - i]) : at[1 - i];
+            alternate(p, order[0], &first[i], beat);
+        }
+        pool_forget(p, NULL, NULL);
+        if (k > 0 && !behind) { // its first plan is forgotten by now
+            p->b->tried.n = 0;
+            follow(p, order[0]);
+        }
+        // Two axes multiply the states, and ratios of machines and devices differ less.
+        int rays = large(p) || p->b->mesh->n_axes == 2 ? 2 : SYN_N_RAYS;
+        for (int ray = 1; ray < rays && !behind && !pool_out_of_time(p); ray++)
+            follow(p, order[ray]);
     }
 }
 
@@ -308,6 +372,7 @@ void pool_explore(pool *p)
     const syn_options *o = p->opt;
     p->best = p->smallest = (candidate){0};
     if (p->boards.n == 0) add_boards(p, NULL);
+    if (p->n_whole == 0) p->n_whole = p->boards.n;
     for (int s = 0; s < SYN_N_STRATEGIES; s++) {
         p->baseline[s] = -1;
         p->asked[s] = false;
@@ -316,20 +381,8 @@ void pool_explore(pool *p)
         pool_baseline(p, o->strategy);
         return;
     }
-    int whole = p->boards.n;
-    for (int i = 0; i < whole; i++) {
-        static const syn_ray order[SYN_N_RAYS] = {SYN_RAY_COMPUTE, SYN_RAY_EVEN, SYN_RAY_MEMORY,
-                                                  SYN_RAY_BANDWIDTH};
-        p->b = p->boards.p[i];
-        p->b->tried.n = 0;
-        // Two axes multiply the states, and ratios of machines and devices differ less.
-        int rays = large(p) || p->b->mesh->n_axes == 2 ? 2 : SYN_N_RAYS;
-        for (int k = 0; k < rays && !pool_out_of_time(p); k++) {
-            bool near = alternate(p, order[k]);
-            pool_forget(p, NULL, NULL);
-            if (i > 0 && !near) break;
-        }
-    }
+    p->boards.n = p->n_whole; // without those of fewer devices, if this is not the first time
+    explore_meshes(p);
     discounts(p);
     drop_devices(p);
 }

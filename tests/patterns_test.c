@@ -38,6 +38,7 @@ static world found(hb_arena *a, ir_graph *g, cl_cluster *c)
 {
     world w = {.a = a, .g = g, .f = ir_factorize(a, g), .m = {.cluster = c}};
     syn_options o = syn_default_options();
+    o.baselines = true;
     w.sec = plan(&w, &o, &w.p);
     ck_assert(isfinite(w.sec));
     ck_assert_int_eq(w.p->mesh->n_ranks, c->n_ranks);
