@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/cuda_shadow.h"
+
 const char *cuda_fail(const char *fmt, ...)
 {
     static _Thread_local char text[512];
@@ -31,8 +33,6 @@ const char *cuda_context_start(cuda_context *x)
     memset(trap, 0, sizeof *x->trap);
     const char *tf32 = getenv("HAP_TF32"); // set by `hapc run` of a plan with --precision tf32
     x->tf32 = tf32 && tf32[0] == '1';
-    const char *stripe = getenv("HAP_CUDA_STRIPE"); // MiB
-    x->stripe = (stripe && atoll(stripe) > 0 ? atoll(stripe) : 1024) * 1048576;
     CUDA_TRY(cuda_dense_start(x));
     return cuda_cudnn_start(x);
 }
@@ -41,6 +41,7 @@ void cuda_context_end(cuda_context *x)
 {
     cuda_cudnn_end(x);
     cuda_dense_end(x);
+    cuda_free_shadows(x);
     if (x->work) cudaFree(x->work);
     if (x->step) cudaFree(x->step);
     if (x->trap) cudaFreeHost(x->trap);

@@ -35,18 +35,20 @@ typedef struct cuda_trap {
 
 struct cuda_dense;     // cuda_dense.c
 struct cuda_attention; // cuda_cudnn.cpp
+struct cuda_shadows;   // cuda_shadow.c
 
 typedef struct cuda_context {
     cudaStream_t stream;
     char *work;
     int64_t work_bytes, work_peak;
-    int64_t stripe; // bytes of padded copies at a time (cuda_padded.cu)
     bool capturing, tf32;
     cuda_step *step; // device
     cuda_trap *trap; // host memory, mapped
     int line;        // of the call being made, for traps
     struct cuda_dense *dense;
     struct cuda_attention *attention;
+    struct cuda_shadows *shadows;
+    int64_t shadow_bytes;
 } cuda_context;
 
 // NULL, or why not. The device must be current.

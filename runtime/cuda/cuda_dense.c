@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cuda/cuda_product.h"
+#include "cuda/cuda_shadow.h"
 
 enum { N_TRIED = 8, SPACE = 64 << 20 }; // SPACE: bytes of cuBLASLt's own workspace
 
@@ -241,15 +242,19 @@ CUDA_ROW(linear)
         return cuda_fail("linear: bias of another length, or %s", hap_dtype_name(bias->type));
     if (y->elements == 0) return NULL;
     bool narrow_bias = bias && (k == 0 || (bias->type != y->type) || (uintptr_t)bias->data % 16);
-    if (k == 0) CUDA_TRY(cuda_fill(x->stream, y, 0));
+    if (k == 0) {
+        cuda_will_write(x, y->data, y->bytes);
+        CUDA_TRY(cuda_fill(x->stream, y, 0));
+    }
     if (k > 0) {
         cuda_product p = cuda_product_of(rows, n, k, false, nk, a->type, y->type);
         p.has_bias = bias && !narrow_bias;
         p.bias_type = p.has_bias ? bias->type : y->type;
-        CUDA_TRY(
-            cuda_multiply_rows(x, p, a->data, w->data, p.has_bias ? bias->data : NULL, y->data));
+        CUDA_TRY(cuda_multiply_rows(x, p, a, w, p.has_bias ? bias->data : NULL, y));
     }
     if (!narrow_bias) return NULL;
+    CUDA_TRY(cuda_will_read(x, y->data, y->bytes));
+    cuda_will_write(x, y->data, y->bytes);
     hap_op_call add = {.op = HAP_OP_add, .n_out = 1, .n_in = 2};
     add.out[0] = add.in[0] = y;
     add.in[1] = c->in[2];
@@ -265,9 +270,12 @@ CUDA_ROW(linear_dw)
     if (cuda_entries(b, 0, b->rank - 1) != rows || y->local[0] != k || y->local[1] != n)
         return cuda_fail("linear_dw: shapes do not fit");
     if (y->elements == 0) return NULL;
-    if (rows == 0) return cuda_fill(x->stream, y, 0);
+    if (rows == 0) {
+        cuda_will_write(x, y->data, y->bytes);
+        return cuda_fill(x->stream, y, 0);
+    }
     cuda_product p = cuda_product_of(k, n, rows, true, false, a->type, y->type);
-    return cuda_multiply_rows(x, p, a->data, b->data, NULL, y->data);
+    return cuda_multiply_rows(x, p, a, b, NULL, y);
 }
 
 CUDA_ROW(matmul)

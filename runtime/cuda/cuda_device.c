@@ -7,6 +7,7 @@
 
 #include "core/fail.h"
 #include "cuda/cuda_backend.h"
+#include "cuda/cuda_shadow.h"
 
 void cuda_check(hap_rank *r, const char *why)
 {
@@ -67,7 +68,8 @@ void hap_backend_finish(hap_rank *r)
     if (!b) return;
     const char *verbose = getenv("HAP_VERBOSE");
     if (verbose && verbose[0])
-        fprintf(stderr, "rank %d workspace %lld bytes\n", r->id, (long long)b->x.work_peak);
+        fprintf(stderr, "rank %d workspace %lld bytes, padded copies %lld bytes\n", r->id,
+                (long long)b->x.work_peak, (long long)b->x.shadow_bytes);
     cudaDeviceSynchronize();
     if (b->graph) cudaGraphExecDestroy(b->graph);
     cuda_nccl_end(r);
@@ -125,6 +127,7 @@ void *hap_backend_open(hap_rank *r, hap_tensor *t, bool write)
         host = b->staging;
     }
     if (t->bytes) {
+        cuda_check(r, cuda_will_read(&b->x, t->data, t->bytes));
         cuda_check(r, cuda_said(cudaMemcpyAsync(host, t->data, (size_t)t->bytes,
                                                 cudaMemcpyDeviceToHost, b->x.stream),
                                 "cudaMemcpyAsync"));
@@ -137,6 +140,7 @@ void hap_backend_close(hap_rank *r, hap_tensor *t, void *host, bool write)
 {
     cuda_backend *b = cuda_of(r);
     if (write && t->bytes) {
+        cuda_will_write(&b->x, t->data, t->bytes);
         cuda_check(r, cuda_said(cudaMemcpyAsync(t->data, host, (size_t)t->bytes,
                                                 cudaMemcpyHostToDevice, b->x.stream),
                                 "cudaMemcpyAsync"));

@@ -4,6 +4,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "cuda/cuda_kernels.cuh"
+#include "cuda/cuda_shadow.h"
 
 enum { THREADS = 256 };
 
@@ -63,13 +64,13 @@ CUDA_ROW(embedding)
     return launched();
 }
 
-__global__ void target(int64_t rows, int64_t cols, view y, view x, const int64_t *label,
+__global__ void target(int64_t rows, int64_t ld, view y, view x, const int64_t *label,
                        int64_t ignore, place at)
 {
     int64_t step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < rows; i += step) {
         int64_t l = label[i] == ignore ? -1 : row_of(label[i], at.v, at.trap, at.op, at.line);
-        store(y, i, l >= 0 ? load(x, i * cols + l) : 0.0f);
+        store(y, i, l >= 0 ? load(x, i * ld + l) : 0.0f);
     }
 }
 
@@ -79,13 +80,15 @@ CUDA_ROW(target_logit)
     CUDA_TRY(cuda_want(labels, HAP_I64, "the labels"));
     if (!cuda_is_float(a->type) || !cuda_is_float(y->type))
         return cuda_fail("not supported: logits of type %s", hap_dtype_name(a->type));
-    int64_t cols = a->local[a->rank - 1], rows = cuda_entries(a, 0, a->rank - 1);
+    int64_t rows = cuda_entries(a, 0, a->rank - 1);
     if (labels->elements != rows || y->elements != rows)
         return cuda_fail("target_logit: shapes do not fit");
     if (rows == 0) return NULL;
+    cuda_rows from;
+    CUDA_TRY(cuda_rows_of(x, a, &from));
     target<<<blocks_for(rows, THREADS), THREADS, 0, x->stream>>>(
-        rows, cols, view_of(y), view_of(a), (const int64_t *)labels->data, c->attr[0].i,
-        place_of(x, c, a, a->rank - 1));
+        rows, from.ld, view_of(y), {from.data, (int)a->type}, (const int64_t *)labels->data,
+        c->attr[0].i, place_of(x, c, a, a->rank - 1));
     return launched();
 }
 

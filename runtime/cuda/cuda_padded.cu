@@ -1,9 +1,10 @@
-// Large products of matrices whose rows are no multiple of 16 bytes (a vocabulary of 50257): such
-// an operand is copied to padded rows in the workspace, such a result is computed there and copied
-// back. The copies run at memory speed, over stripes of rows of at most x->stripe bytes.
+// Copies between rows of different lengths, and products with extents rounded up.
+
+#include <utility>
 
 #include "cuda/cuda_kernels.cuh"
 #include "cuda/cuda_product.h"
+#include "cuda/cuda_shadow.h"
 
 static const double WORTH = 1e9; // products under so many multiplications run as they are
 
@@ -74,91 +75,83 @@ const char *cuda_copy_rows(cudaStream_t s, hap_dtype y_type, void *y, int64_t ly
     return launched();
 }
 
-// One matrix of a product: as it is, or padded in the workspace.
+// One matrix of a product: stored [rows, cols], wanted [more_rows, more_cols].
 struct matrix {
-    hap_dtype type;
-    char *own, *at; // at: where the product reads or writes its stripe
-    int64_t rows, cols, ld;
-    bool odd, striped;
+    const hap_tensor *t;
+    int64_t rows, cols, more_rows, more_cols;
+    cuda_rows at;
+    bool in_work; // more rows of the same length
 };
 
-static matrix matrix_of(hap_dtype type, const void *p, int64_t rows, int64_t cols, bool striped)
+static int64_t work_bytes(const matrix &m)
 {
-    int64_t each = 16 / hap_dtype_bytes(type);
-    matrix m = {type, (char *)p, (char *)p, rows, cols, cols, false, striped};
-    m.odd = cols % each != 0 || (uintptr_t)p % 16 != 0;
-    if (m.odd) m.ld = ceil_div(cols, each) * each;
-    return m;
+    return ceil_div(m.more_rows * m.cols * hap_dtype_bytes(m.t->type), 256) * 256;
 }
 
-static int64_t row_bytes(const matrix &m)
+static const char *as_it_is(cuda_context *x, cuda_product p, const hap_tensor *a,
+                            const hap_tensor *b, const void *bias, const hap_tensor *y)
 {
-    return m.ld * hap_dtype_bytes(m.type);
+    cuda_rows ra, rb;
+    CUDA_TRY(cuda_rows_of(x, a, &ra));
+    CUDA_TRY(cuda_rows_of(x, b, &rb));
+    cuda_will_write(x, y->data, y->bytes);
+    p.la = ra.ld, p.lb = rb.ld;
+    return cuda_multiply(x, p, ra.data, rb.data, bias, y->data);
 }
 
-static char *own_row(const matrix &m, int64_t row)
+const char *cuda_multiply_rows(cuda_context *x, cuda_product p, const hap_tensor *a,
+                               const hap_tensor *b, const void *bias, const hap_tensor *y)
 {
-    return m.own + row * m.cols * hap_dtype_bytes(m.type);
-}
+    // Columns of a, b or y are rounded: m as those of a, k as those of a or b, n as those of y.
+    int64_t each = 16 / hap_dtype_bytes(p.type);
+    auto up = [&](int64_t n) { return n % each ? cuda_round(n) : n; };
+    int64_t m = p.a_t ? up(p.m) : p.m, n = up(p.n), k = p.a_t && !p.b_t ? p.k : up(p.k);
+    if ((m == p.m && n == p.n && k == p.k) || (double)p.m * (double)p.n * (double)p.k < WORTH)
+        return as_it_is(x, p, a, b, bias, y);
 
-// `a` and y, or with a_t `a` and b, are walked over in stripes of their rows; the third is whole.
-const char *cuda_multiply_rows(cuda_context *x, cuda_product p, const void *a, const void *b,
-                               const void *bias, void *y)
-{
-    int64_t rows = p.a_t ? p.k : p.m;
-    hap_dtype y_type = p.y_type;
-    matrix ma = matrix_of(p.type, a, rows, p.la, true);
-    matrix mb = matrix_of(p.type, b, p.b_t ? p.n : p.k, p.lb, p.a_t);
-    matrix my = matrix_of(p.y_type, y, p.m, p.ly, !p.a_t);
-    if ((!ma.odd && !mb.odd && !my.odd) || (double)p.m * (double)p.n * (double)p.k < WORTH)
-        return cuda_multiply(x, p, a, b, bias, y);
-
-    matrix *all[] = {&ma, &mb, &my};
-    int64_t per_row = 0, whole = 0;
-    for (matrix *m : all)
-        if (m->odd && m->striped) per_row += row_bytes(*m);
-    int64_t stripe = per_row ? x->stripe / per_row / 256 * 256 : rows;
-    stripe = stripe < 256 ? 256 : stripe;
-    if (stripe > rows) stripe = rows;
-    bool sums = p.a_t && stripe < rows; // over stripes: in f32
-    if (sums && p.y_type != HAP_F32) {
-        my = matrix_of(HAP_F32, y, p.m, ceil_div(p.ly, 4) * 4, false);
-        my.cols = p.ly, my.odd = true;
+    matrix ma = {a, p.m, p.k, m, k}, mb = {b, p.k, p.n, k, n}, my = {y, p.m, p.n, m, n};
+    for (matrix *t : {&ma, &mb})
+        if (t == &ma ? p.a_t : p.b_t) {
+            std::swap(t->rows, t->cols);
+            std::swap(t->more_rows, t->more_cols);
+        }
+    int64_t work = 0, more_bias = bias && n != p.n ? n * hap_dtype_bytes(p.bias_type) : 0;
+    for (matrix *t : {&ma, &mb, &my}) {
+        if (t->cols != t->more_cols) {
+            CUDA_TRY(t == &my ? cuda_rows_new(x, t->t, &t->at) : cuda_rows_padded(x, t->t, &t->at));
+            if (!t->at.data) return as_it_is(x, p, a, b, bias, y); // too little memory
+        } else if (t == &my) {
+            cuda_will_write(x, y->data, y->bytes);
+            t->at = {y->data, t->cols};
+        } else {
+            CUDA_TRY(cuda_rows_of(x, t->t, &t->at));
+        }
+        t->in_work = t->cols == t->more_cols && t->rows != t->more_rows;
+        if (t->in_work) work += work_bytes(*t);
     }
-    for (matrix *m : all)
-        if (m->odd && !m->striped) whole += ceil_div(m->rows * row_bytes(*m), 256) * 256;
     const char *why = NULL;
-    char *work = (char *)cuda_work(x, whole + per_row * stripe + 3 * 256, &why);
-    if (!work) return why;
-    for (matrix *m : all)
-        if (m->odd) {
-            m->at = work;
-            work += ceil_div((m->striped ? stripe : m->rows) * row_bytes(*m), 256) * 256;
+    char *space = work + more_bias ? (char *)cuda_work(x, work + more_bias, &why) : NULL;
+    if (work + more_bias && !space) return why;
+    for (matrix *t : {&ma, &mb, &my}) {
+        if (!t->in_work) continue;
+        int64_t elem = hap_dtype_bytes(t->t->type), row = t->cols * elem;
+        if (t != &my) {
+            CUDA_TRY(cuda_copy_rows(x->stream, t->t->type, space, t->cols, t->t->type, t->at.data,
+                                    t->at.ld, t->rows, t->cols));
+            CUDA_CALL(cudaMemsetAsync(space + t->rows * row, 0,
+                                      (size_t)((t->more_rows - t->rows) * row), x->stream));
         }
-    if (mb.odd && !mb.striped)
-        CUDA_TRY(cuda_copy_rows(x->stream, p.type, mb.at, mb.ld, p.type, mb.own, mb.cols, mb.rows,
-                                mb.cols));
-    p.la = ma.ld, p.lb = mb.ld, p.ly = my.ld, p.y_type = my.type;
-    for (int64_t from = 0; from < rows; from += stripe) {
-        int64_t n = rows - from < stripe ? rows - from : stripe;
-        for (matrix *m : {&ma, &mb}) {
-            if (!m->striped) continue;
-            if (!m->odd)
-                m->at = own_row(*m, from);
-            else
-                CUDA_TRY(cuda_copy_rows(x->stream, p.type, m->at, m->ld, p.type, own_row(*m, from),
-                                        m->cols, n, m->cols));
-        }
-        if (my.striped && !my.odd) my.at = own_row(my, from);
-        (p.a_t ? p.k : p.m) = n;
-        p.adds = sums && from > 0;
-        CUDA_TRY(cuda_multiply(x, p, ma.at, mb.at, bias, my.at));
-        if (my.striped && my.odd)
-            CUDA_TRY(cuda_copy_rows(x->stream, my.type, own_row(my, from), my.cols, my.type, my.at,
-                                    my.ld, n, my.cols));
+        t->at = {space, t->cols};
+        space += work_bytes(*t);
     }
-    if (my.odd && !my.striped)
-        return cuda_copy_rows(x->stream, y_type, y, my.cols, my.type, my.at, my.ld, my.rows,
-                              my.cols);
+    if (more_bias) {
+        int64_t elem = hap_dtype_bytes(p.bias_type);
+        CUDA_TRY(cuda_copy(x->stream, space, bias, p.n * elem));
+        CUDA_CALL(cudaMemsetAsync(space + p.n * elem, 0, (size_t)((n - p.n) * elem), x->stream));
+        bias = space;
+    }
+    p.m = m, p.n = n, p.k = k, p.la = ma.at.ld, p.lb = mb.at.ld, p.ly = my.at.ld;
+    CUDA_TRY(cuda_multiply(x, p, ma.at.data, mb.at.data, bias, my.at.data));
+    if (my.in_work) return cuda_copy(x->stream, y->data, my.at.data, y->bytes);
     return NULL;
 }

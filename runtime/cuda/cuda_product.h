@@ -1,5 +1,5 @@
-// Products of row-major matrices, and what they do about rows whose bytes are no multiple of 16:
-// cuBLASLt's quick kernels take none such.
+// Products of row-major matrices, and what they do about odd extents: cuBLASLt's quick kernels want
+// rows of a multiple of 16 bytes, and the number of columns itself to be such a multiple.
 
 #ifndef HAP_RUNTIME_CUDA_PRODUCT_H
 #define HAP_RUNTIME_CUDA_PRODUCT_H
@@ -33,10 +33,11 @@ static inline cuda_product cuda_product_of(int64_t m, int64_t n, int64_t k, bool
 const char *cuda_multiply(cuda_context *x, cuda_product p, const void *a, const void *b,
                           const void *bias, void *y);
 
-// The same of one product of dense matrices; a large one with odd rows goes through padded copies
-// in the workspace, stripe by stripe.
-const char *cuda_multiply_rows(cuda_context *x, cuda_product p, const void *a, const void *b,
-                               const void *bias, void *y);
+// The same of one product of tensors taken as matrices, p as of cuda_product_of. A large one whose
+// columns are no multiple of 16 bytes runs with extents rounded up: operands and result whose rows
+// change are shadows (cuda_shadow.h), others get rows more in the workspace.
+const char *cuda_multiply_rows(cuda_context *x, cuda_product p, const hap_tensor *a,
+                               const hap_tensor *b, const void *bias, const hap_tensor *y);
 
 // y[rows, cols] = x, rows ly and lx elements apart; types may differ.
 const char *cuda_copy_rows(cudaStream_t s, hap_dtype y_type, void *y, int64_t ly, hap_dtype x_type,

@@ -2,6 +2,7 @@
 // same bits in every run. Threads add in f32 over strides, blocks join in f32 or double.
 
 #include "cuda/cuda_kernels.cuh"
+#include "cuda/cuda_shadow.h"
 
 enum { THREADS = 256 };
 
@@ -284,9 +285,9 @@ CUDA_ROW(sum)
 // --- statistics of rows ---
 
 struct row_args {
-    int64_t rows, cols;
-    view y, x, stat; // stat: of a row, or the second operand of row_dot
-    double n;        // global size of the last dim
+    int64_t rows, cols, ld; // ld: elements between rows of x
+    view y, x, stat;        // stat: of a row, or the second operand of row_dot
+    double n;               // global size of the last dim
     bool vec;
 };
 
@@ -352,7 +353,7 @@ template <class S> __global__ void row_stat(row_args a)
     bool here = row < a.rows;
     float t = S::join::template zero<float>(), r = here ? S::of_row(a, row) : 0.0f;
     if (here)
-        for_row(row * a.cols, a.cols, a.vec, threadIdx.x, blockDim.x,
+        for_row(row * a.ld, a.cols, a.vec, threadIdx.x, blockDim.x,
                 [&](auto w, int64_t i, int64_t) {
                     constexpr int V = decltype(w)::value;
                     float v[V];
@@ -377,8 +378,12 @@ CUDA_ROW(row_reduce)
     const hap_tensor *b = cuda_in(c, 1);
     int last = a->rank - 1;
     cuda_axis axis = cuda_axis_of(a, last);
-    row_args r = {cuda_entries(a, 0, last),      a->local[last], view_of(y), view_of(a), view_of(b),
-                  (double)cuda_axis_size(&axis), all_aligned(c)};
+    cuda_rows at = {a->data, a->local[last]};
+    if (c->op != HAP_OP_row_dot) CUDA_TRY(cuda_rows_of(x, a, &at));
+    view from = {at.data, (int)a->type};
+    row_args r = {
+        cuda_entries(a, 0, last),      a->local[last], at.ld, view_of(y), from, view_of(b),
+        (double)cuda_axis_size(&axis), all_aligned(c)};
     if (y->elements != r.rows ||
         (b && (c->op == HAP_OP_row_dot ? !cuda_same_shape(a, b) : b->elements != r.rows)))
         return cuda_fail("a row statistic has %lld entries for %lld rows", (long long)y->elements,

@@ -2,6 +2,7 @@
 // (cpu/ops_softmax.c and cpu/ops_norm.c state the formulas).
 
 #include "cuda/cuda_kernels.cuh"
+#include "cuda/cuda_shadow.h"
 
 // A warp a row of up to 2048 entries, eight rows a block; else a block a row.
 static dim3 row_block(int64_t cols)
@@ -84,8 +85,9 @@ CUDA_ROW(softmax)
 
 // --- cross entropy: dx = g (softmax(x) - [class = label]) ---
 
-__global__ void ce_grad(row_size r, view dx, view x, view max, view sum, const int64_t *label,
-                        view loss_grad, int64_t ignore, cuda_axis v, bool vec)
+// Rows of x and dx are lx and ly elements apart; dx gets zeros between them.
+__global__ void ce_grad(row_size r, int64_t ly, view dx, int64_t lx, view x, view max, view sum,
+                        const int64_t *label, view loss_grad, int64_t ignore, cuda_axis v, bool vec)
 {
     int64_t row = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
     if (row >= r.rows) return;
@@ -93,15 +95,17 @@ __global__ void ce_grad(row_size r, view dx, view x, view max, view sum, const i
     int64_t own = label[row];
     bool none = own == ignore;
     int64_t at = none ? -1 : axis_local(v, own);
-    for_row(row * r.cols, r.cols, vec, threadIdx.x, blockDim.x, [&](auto w, int64_t i, int64_t j) {
+    for_row(row * ly, r.cols, vec, threadIdx.x, blockDim.x, [&](auto w, int64_t i, int64_t j) {
         constexpr int V = decltype(w)::value;
         float a[V];
-        load_vec<V>(x, i, a);
+        load_vec<V>(x, row * lx + j, a);
 #pragma unroll
         for (int e = 0; e < V; e++)
             a[e] = none ? 0.0f : expf(a[e] - m) * k - (j + e == at ? g : 0.0f);
         store_vec<V>(dx, i, a);
     });
+    for (int64_t j = r.cols + threadIdx.x; j < ly; j += blockDim.x)
+        store(dx, row * ly + j, 0.0f);
 }
 
 CUDA_ROW(ce_bwd)
@@ -116,10 +120,19 @@ CUDA_ROW(ce_bwd)
     if (labels->elements != r.rows) return cuda_fail("ce_bwd: one label a row is wanted");
     if (dx->elements == 0) return NULL;
     dim3 block = row_block(r.cols), grid((unsigned)ceil_div(r.rows, block.y));
-    ce_grad<<<grid, block, 0, x->stream>>>(r, view_of(dx), view_of(a), view_of(c->in[1]),
-                                           view_of(c->in[2]), (const int64_t *)labels->data,
-                                           view_of(c->in[4]), c->attr[0].i,
-                                           cuda_axis_of(a, a->rank - 1), aligned(dx) && aligned(a));
+    // Logits in a shadow come of a product, and their gradient goes to its products.
+    cuda_rows from, to = {NULL, 0};
+    CUDA_TRY(cuda_rows_of(x, a, &from));
+    if (from.data != a->data) CUDA_TRY(cuda_rows_new(x, dx, &to));
+    if (!to.data) {
+        cuda_will_write(x, dx->data, dx->bytes);
+        to = {dx->data, r.cols};
+    }
+    bool vec = aligned(dx) && aligned(a) && (from.ld - to.ld) % 8 == 0;
+    ce_grad<<<grid, block, 0, x->stream>>>(
+        r, to.ld, {to.data, (int)dx->type}, from.ld, {from.data, (int)a->type}, view_of(c->in[1]),
+        view_of(c->in[2]), (const int64_t *)labels->data, view_of(c->in[4]), c->attr[0].i,
+        cuda_axis_of(a, a->rank - 1), vec);
     return launched();
 }
 

@@ -1,7 +1,7 @@
 // Which kernel runs a row of the op table; every row has one (tests/op_cuts_test.c walks the
 // table).
 
-#include "cuda/cuda_context.h"
+#include "cuda/cuda_shadow.h"
 
 static cuda_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_linear] = cuda_linear,
@@ -85,9 +85,25 @@ static cuda_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_clip_scale] = cuda_clip_scale,
 };
 
+// Rows that look for the shadows of some operands and outputs themselves: one bit each.
+static const struct {
+    unsigned in, out;
+} knows[HAP_N_OPS] = {
+    [HAP_OP_linear] = {3, 1},       [HAP_OP_linear_dw] = {3, 1},  [HAP_OP_row_sum] = {1, 0},
+    [HAP_OP_row_max] = {1, 0},      [HAP_OP_row_expsum] = {1, 0}, [HAP_OP_row_m2] = {1, 0},
+    [HAP_OP_target_logit] = {1, 0}, [HAP_OP_ce_bwd] = {1, 1},
+};
+
 const char *hap_cuda_run(cuda_context *x, const hap_op_call *c)
 {
     if ((unsigned)c->op >= HAP_N_OPS || !kernels[c->op])
         return cuda_fail("not supported: no kernel of row %d", (int)c->op);
+    bool stays = c->op == HAP_OP_reshape && c->in[0]->data == c->out[0]->data;
+    if (stays && c->in[0]->bytes == c->out[0]->bytes) return NULL; // and so do shadows
+    for (int i = 0; i < c->n_in; i++)
+        if (c->in[i] && !(knows[c->op].in >> i & 1))
+            CUDA_TRY(cuda_will_read(x, c->in[i]->data, c->in[i]->bytes));
+    for (int i = 0; i < c->n_out; i++)
+        if (!(knows[c->op].out >> i & 1)) cuda_will_write(x, c->out[i]->data, c->out[i]->bytes);
     return kernels[c->op](x, c);
 }

@@ -9,6 +9,7 @@
 #include "core/fail.h"
 #include "core/trace.h"
 #include "cuda/cuda_backend.h"
+#include "cuda/cuda_shadow.h"
 
 void hap_backend_begin(hap_rank *r)
 {
@@ -45,9 +46,19 @@ static void wait_for(hap_rank *r, cudaStream_t s)
     }
 }
 
+// What is read after the step is in the arena: the variables and the loss.
+static void end_shadows(hap_rank *r, cuda_backend *b)
+{
+    for (int i = 0; i < r->n_vars; i++)
+        cuda_check(r, cuda_will_read(&b->x, r->var[i].t->data, r->var[i].t->bytes));
+    if (r->loss) cuda_check(r, cuda_will_read(&b->x, r->loss->data, r->loss->bytes));
+    cuda_forget_shadows(&b->x);
+}
+
 void hap_backend_sync(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
+    if (r->in_step && b->mode != CUDA_STEP_REPLAYED) end_shadows(r, b);
     if (r->in_step && b->mode != CUDA_STEP_CALLED) {
         if (b->mode == CUDA_STEP_CAPTURED) end_capture(r, b);
         cuda_check(r, cuda_said(cudaGraphLaunch(b->graph, b->x.stream), "cudaGraphLaunch"));
@@ -76,11 +87,18 @@ void hap_backend_op(hap_rank *r, const hap_op_call *c)
     traced(r, b->x.stream);
 }
 
+static void move_begins(hap_rank *r, cuda_backend *b, const hap_tensor *y, const hap_tensor *x)
+{
+    cuda_check(r, cuda_will_read(&b->x, x->data, x->bytes));
+    cuda_will_write(&b->x, y->data, y->bytes);
+}
+
 void hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)
 {
     cuda_backend *b = cuda_of(r);
     cuda_remap m = {0};
     if (b->mode == CUDA_STEP_REPLAYED) return;
+    move_begins(r, b, y, x);
     cuda_check(r, cuda_move_remapped(b->x.stream, y, x, &m));
     traced(r, b->x.stream);
 }
@@ -89,6 +107,7 @@ void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
 {
     cuda_backend *b = cuda_of(r);
     if (b->mode == CUDA_STEP_REPLAYED) return;
+    move_begins(r, b, y, x);
     cuda_check(r, keep ? cuda_copy(b->x.stream, y->data, x->data, y->bytes)
                        : cuda_fill(b->x.stream, y, 0));
     traced(r, b->x.stream);
@@ -116,6 +135,11 @@ hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c)
     cuda_backend *b = cuda_of(r);
     if (b->mode == CUDA_STEP_REPLAYED) return &b->replayed;
     cudaStream_t s = b->stream[c->axes];
+    for (int i = 0; i < c->n; i++)
+        cuda_check(r, cuda_will_read(&b->x, c->src[i]->data, c->src[i]->bytes));
+    for (int i = 0; i < c->n; i++)
+        cuda_will_write(&b->x, c->dst[i]->data, c->dst[i]->bytes);
+    if (c->scratch) cuda_will_write(&b->x, c->scratch->data, c->scratch->bytes);
     hap_event *e = event_new(r, b);
     e->active = true;
     e->line = r->line;

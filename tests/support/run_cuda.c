@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda/cuda_context.h"
+#include "cuda/cuda_shadow.h"
 
-enum { MAX_ARGS = HAP_MAX_IN + HAP_MAX_OUT, GUARD = 64, POISON = 0xA5, SKIPPED = 77 };
+enum { MAX_ARGS = 4 * (HAP_MAX_IN + HAP_MAX_OUT), GUARD = 64, POISON = 0xA5, SKIPPED = 77 };
 
 static cuda_context context;
 
@@ -58,16 +58,17 @@ static const char *to_host(hap_tensor *on, hap_tensor *t, bool written)
     return said(cudaMemcpy(t->data, on->data, (size_t)t->bytes, cudaMemcpyDeviceToHost));
 }
 
-static const char *run(const hap_step_state *s, const hap_op_call *c, hap_tensor *on,
-                       hap_tensor **of, bool *written, int *n)
+// The call on copies of its tensors: one copy a tensor, wherever calls name it.
+static const char *run(const hap_op_call *c, hap_tensor *on, hap_tensor **of, bool *written, int *n)
 {
     hap_op_call there = *c;
     for (int i = 0; i < c->n_in + c->n_out; i++) {
         hap_tensor *t = i < c->n_in ? c->in[i] : c->out[i - c->n_in];
-        int k = 0; // one copy a tensor: in-place rows name it as operand and output
+        int k = 0;
         if (!t) continue;
         while (k < *n && of[k] != t)
             k++;
+        if (k == MAX_ARGS) return "too many tensors";
         if (k == *n) {
             of[k] = t;
             written[k] = false;
@@ -77,8 +78,17 @@ static const char *run(const hap_step_state *s, const hap_op_call *c, hap_tensor
         if (i >= c->n_in) written[k] = true;
         *(i < c->n_in ? &there.in[i] : &there.out[i - c->n_in]) = &on[k];
     }
+    return hap_cuda_run(&context, &there);
+}
+
+static const char *run_all(const hap_step_state *s, const hap_op_call *c, int n_calls,
+                           hap_tensor *on, hap_tensor **of, bool *written, int *n)
+{
     CUDA_TRY(cuda_context_set(&context, s));
-    CUDA_TRY(hap_cuda_run(&context, &there));
+    for (int i = 0; i < n_calls; i++)
+        CUDA_TRY(run(&c[i], on, of, written, n));
+    for (int k = 0; k < *n; k++)
+        CUDA_TRY(cuda_will_read(&context, on[k].data, on[k].bytes));
     CUDA_TRY(said(cudaStreamSynchronize(context.stream)));
     CUDA_TRY(cuda_trapped(&context));
     for (int k = 0; k < *n; k++)
@@ -88,11 +98,17 @@ static const char *run(const hap_step_state *s, const hap_op_call *c, hap_tensor
 
 const char *test_cuda_run(const hap_step_state *s, const hap_op_call *c)
 {
+    return test_cuda_run_all(s, c, 1);
+}
+
+const char *test_cuda_run_all(const hap_step_state *s, const hap_op_call *c, int n_calls)
+{
     hap_tensor on[MAX_ARGS] = {0}, *of[MAX_ARGS];
     bool written[MAX_ARGS];
     int n = 0;
     if (!context.stream) CUDA_TRY(cuda_context_start(&context));
-    const char *why = run(s, c, on, of, written, &n);
+    const char *why = run_all(s, c, n_calls, on, of, written, &n);
+    cuda_forget_shadows(&context);
     for (int k = 0; k < n; k++)
         cudaFree(on[k].data);
     memset(context.trap, 0, sizeof *context.trap);

@@ -8,5 +8,7 @@
 #include "core/runtime_core.h"
 
 const char *test_cuda_run(const hap_step_state *s, const hap_op_call *c);
+// Calls one after the other that may share tensors.
+const char *test_cuda_run_all(const hap_step_state *s, const hap_op_call *c, int n);
 
 #endif
