@@ -5,9 +5,10 @@
 // Ops go to one compute stream in program order. A collective runs on the stream of its axis mask:
 // it waits for the compute stream where it starts, and the compute stream waits for it in hap_wait.
 //
-// The first step runs as it is called and finds plans and workspaces. The second is captured into a
-// CUDA graph; from then on calls inside the step only pass core's checks, and the step's end
-// launches the graph. HAP_CUDA_GRAPH=0 and --trace run every step as called.
+// The first step runs as it is called and finds plans and workspaces. The second is recorded
+// (cuda_record.h) and its end runs what is left of the list; from the third on calls inside the
+// step only pass core's checks, and the step's end runs the list: as a CUDA graph captured in the
+// third, or with --trace call by call. HAP_CUDA_GRAPH=0 runs every step as called.
 
 #ifndef HAP_RUNTIME_CUDA_BACKEND_H
 #define HAP_RUNTIME_CUDA_BACKEND_H
@@ -16,13 +17,20 @@
 
 #include "core/backend.h"
 #include "cuda/cuda_context.h"
+#include "cuda/cuda_record.h"
 
 enum { CUDA_MASKS = 4 };
 
-typedef enum { CUDA_STEP_CALLED, CUDA_STEP_CAPTURED, CUDA_STEP_REPLAYED } cuda_step_mode;
+typedef enum {
+    CUDA_STEP_CALLED,
+    CUDA_STEP_RECORDED,
+    CUDA_STEP_LISTED, // from here on calls pass by
+    CUDA_STEP_REPLAYED
+} cuda_step_mode;
 
 struct hap_event {
     bool active;
+    int call; // in the list, while it is recorded
     int line;
     const char *name;
     double start; // seconds, for the trace
@@ -38,10 +46,11 @@ typedef struct cuda_backend {
     ncclComm_t group[CUDA_MASKS], between, inside;
     cudaStream_t stream[CUDA_MASKS];
     hap_event *first, *last, *free; // not waited for; free list
-    hap_event replayed;             // what a start returns in a replayed step
-    bool use_graph;
+    hap_event passed;               // what a start returns where calls pass by
+    bool use_list, use_graph;
     int64_t steps;
     cuda_step_mode mode;
+    cuda_record list;
     cudaGraphExec_t graph;
     void *staging; // page-locked
     int64_t staging_bytes;

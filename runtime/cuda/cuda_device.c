@@ -51,7 +51,8 @@ void hap_backend_mesh(hap_rank *r)
     choose_device(r, b);
     cuda_check(r, cuda_context_start(&b->x));
     const char *graph = getenv("HAP_CUDA_GRAPH");
-    b->use_graph = !r->opt.trace && !(graph && graph[0] == '0');
+    b->use_list = !(graph && graph[0] == '0');
+    b->use_graph = b->use_list && !r->opt.trace;
     cuda_nccl_start(r);
     const char *verbose = getenv("HAP_VERBOSE");
     if (verbose && verbose[0]) {
@@ -72,6 +73,7 @@ void hap_backend_finish(hap_rank *r)
                 (long long)b->x.work_peak, (long long)b->x.shadow_bytes);
     cudaDeviceSynchronize();
     if (b->graph) cudaGraphExecDestroy(b->graph);
+    cuda_record_free(&b->list);
     cuda_nccl_end(r);
     for (hap_event *e = b->free; e;) {
         hap_event *next = e->next;

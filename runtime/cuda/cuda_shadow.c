@@ -134,8 +134,8 @@ const char *cuda_will_read(cuda_context *x, const void *p, int64_t bytes)
         shadow *s = &all->at[i];
         if (!s->truth || !meets(s, p, bytes)) continue;
         s->truth = false;
-        CUDA_TRY(cuda_copy_rows(x->stream, s->type, s->own, s->cols, s->type, s->buffer,
-                                s->ld, s->rows, s->cols));
+        CUDA_TRY(cuda_copy_rows(x->stream, s->type, s->own, s->cols, s->type, s->buffer, s->ld,
+                                s->rows, s->cols));
     }
     return NULL;
 }

@@ -1,7 +1,8 @@
-// The calls inside a step: ops, cuts, collectives and waits go to streams, or pass by in a replayed
-// step; and the step's end, which waits for the device.
+// The calls inside a step: ops, cuts, collectives and waits go to streams, or to a list, or pass
+// by; and the step's end, which runs the list and waits for the device.
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/coll_geometry.h"
@@ -15,24 +16,11 @@ void hap_backend_begin(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
     cuda_check(r, cuda_context_set(&b->x, hap_step(r)));
-    b->mode = CUDA_STEP_CALLED;
-    if (b->use_graph && b->graph) b->mode = CUDA_STEP_REPLAYED;
-    if (b->use_graph && !b->graph && b->steps > 0) {
-        b->mode = CUDA_STEP_CAPTURED;
-        b->x.capturing = true;
-        cuda_check(r, cuda_said(cudaStreamBeginCapture(b->x.stream, cudaStreamCaptureModeRelaxed),
-                                "cudaStreamBeginCapture"));
-    }
+    b->mode = b->graph                      ? CUDA_STEP_REPLAYED
+              : b->list.n > 0               ? CUDA_STEP_LISTED
+              : b->use_list && b->steps > 0 ? CUDA_STEP_RECORDED
+                                            : CUDA_STEP_CALLED;
     b->steps++;
-}
-
-static void end_capture(hap_rank *r, cuda_backend *b)
-{
-    cudaGraph_t g = NULL;
-    b->x.capturing = false;
-    cuda_check(r, cuda_said(cudaStreamEndCapture(b->x.stream, &g), "cudaStreamEndCapture"));
-    cuda_check(r, cuda_said(cudaGraphInstantiate(&b->graph, g, 0), "cudaGraphInstantiate"));
-    cudaGraphDestroy(g);
 }
 
 static void wait_for(hap_rank *r, cudaStream_t s)
@@ -46,74 +34,41 @@ static void wait_for(hap_rank *r, cudaStream_t s)
     }
 }
 
-// What is read after the step is in the arena: the variables and the loss.
-static void end_shadows(hap_rank *r, cuda_backend *b)
-{
-    for (int i = 0; i < r->n_vars; i++)
-        cuda_check(r, cuda_will_read(&b->x, r->var[i].t->data, r->var[i].t->bytes));
-    if (r->loss) cuda_check(r, cuda_will_read(&b->x, r->loss->data, r->loss->bytes));
-    cuda_forget_shadows(&b->x);
-}
-
-void hap_backend_sync(hap_rank *r)
-{
-    cuda_backend *b = cuda_of(r);
-    if (r->in_step && b->mode != CUDA_STEP_REPLAYED) end_shadows(r, b);
-    if (r->in_step && b->mode != CUDA_STEP_CALLED) {
-        if (b->mode == CUDA_STEP_CAPTURED) end_capture(r, b);
-        cuda_check(r, cuda_said(cudaGraphLaunch(b->graph, b->x.stream), "cudaGraphLaunch"));
-    }
-    wait_for(r, b->x.stream);
-    const char *why = cuda_trapped(&b->x);
-    if (why) {
-        r->line = b->x.trap->line;
-        r->doing = NULL;
-        cuda_check(r, why);
-    }
-}
-
 // With --trace each call is waited for, so that its time is its own.
 static void traced(hap_rank *r, cudaStream_t s)
 {
     if (r->trace) wait_for(r, s);
 }
 
-void hap_backend_op(hap_rank *r, const hap_op_call *c)
+// --- calls, launched ---
+
+static void run_op(hap_rank *r, const hap_op_call *c)
 {
     cuda_backend *b = cuda_of(r);
-    if (b->mode == CUDA_STEP_REPLAYED) return;
     b->x.line = r->line;
     cuda_check(r, hap_cuda_run(&b->x, c));
-    traced(r, b->x.stream);
 }
 
-static void move_begins(hap_rank *r, cuda_backend *b, const hap_tensor *y, const hap_tensor *x)
+static void move_begins(hap_rank *r, const hap_tensor *y, const hap_tensor *x)
 {
+    cuda_backend *b = cuda_of(r);
     cuda_check(r, cuda_will_read(&b->x, x->data, x->bytes));
     cuda_will_write(&b->x, y->data, y->bytes);
 }
 
-void hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)
+static void run_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)
 {
-    cuda_backend *b = cuda_of(r);
     cuda_remap m = {0};
-    if (b->mode == CUDA_STEP_REPLAYED) return;
-    move_begins(r, b, y, x);
-    cuda_check(r, cuda_move_remapped(b->x.stream, y, x, &m));
-    traced(r, b->x.stream);
+    move_begins(r, y, x);
+    cuda_check(r, cuda_move_remapped(cuda_of(r)->x.stream, y, x, &m));
 }
 
-void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
+static void run_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
 {
-    cuda_backend *b = cuda_of(r);
-    if (b->mode == CUDA_STEP_REPLAYED) return;
-    move_begins(r, b, y, x);
-    cuda_check(r, keep ? cuda_copy(b->x.stream, y->data, x->data, y->bytes)
-                       : cuda_fill(b->x.stream, y, 0));
-    traced(r, b->x.stream);
+    cudaStream_t s = cuda_of(r)->x.stream;
+    move_begins(r, y, x);
+    cuda_check(r, keep ? cuda_copy(s, y->data, x->data, y->bytes) : cuda_fill(s, y, 0));
 }
-
-// --- collectives ---
 
 static hap_event *event_new(hap_rank *r, cuda_backend *b)
 {
@@ -130,16 +85,10 @@ static hap_event *event_new(hap_rank *r, cuda_backend *b)
     return e;
 }
 
-hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c)
+// The event stands in the list of those not waited for.
+static hap_event *event_open(hap_rank *r, const hap_coll_call *c)
 {
     cuda_backend *b = cuda_of(r);
-    if (b->mode == CUDA_STEP_REPLAYED) return &b->replayed;
-    cudaStream_t s = b->stream[c->axes];
-    for (int i = 0; i < c->n; i++)
-        cuda_check(r, cuda_will_read(&b->x, c->src[i]->data, c->src[i]->bytes));
-    for (int i = 0; i < c->n; i++)
-        cuda_will_write(&b->x, c->dst[i]->data, c->dst[i]->bytes);
-    if (c->scratch) cuda_will_write(&b->x, c->scratch->data, c->scratch->bytes);
     hap_event *e = event_new(r, b);
     e->active = true;
     e->line = r->line;
@@ -148,21 +97,11 @@ hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c)
     e->next = NULL;
     *(b->last ? &b->last->next : &b->first) = e;
     b->last = e;
-    cuda_check(r, cuda_said(cudaEventRecord(e->ready, b->x.stream), "cudaEventRecord"));
-    cuda_check(r, cuda_said(cudaStreamWaitEvent(s, e->ready, 0), "cudaStreamWaitEvent"));
-    cuda_coll_run(r, c, s);
-    cuda_check(r, cuda_said(cudaEventRecord(e->done, s), "cudaEventRecord"));
     return e;
 }
 
-void hap_backend_wait(hap_rank *r, hap_event *e)
+static void event_close(cuda_backend *b, hap_event *e)
 {
-    cuda_backend *b = cuda_of(r);
-    if (e == &b->replayed) return;
-    HAP_CK(r, e->active, "an event is waited for twice");
-    cuda_check(r, cuda_said(cudaStreamWaitEvent(b->x.stream, e->done, 0), "cudaStreamWaitEvent"));
-    traced(r, b->x.stream);
-    if (r->trace) hap_trace_add(r, HAP_TRACE_COMM, e->name, e->line, e->start, hap_seconds());
     hap_event **at = &b->first, *before = NULL;
     while (*at != e) {
         before = *at;
@@ -173,6 +112,186 @@ void hap_backend_wait(hap_rank *r, hap_event *e)
     e->active = false;
     e->next = b->free;
     b->free = e;
+}
+
+static hap_event *run_start(hap_rank *r, const hap_coll_call *c)
+{
+    cuda_backend *b = cuda_of(r);
+    cudaStream_t s = b->stream[c->axes];
+    for (int i = 0; i < c->n; i++)
+        cuda_check(r, cuda_will_read(&b->x, c->src[i]->data, c->src[i]->bytes));
+    for (int i = 0; i < c->n; i++)
+        cuda_will_write(&b->x, c->dst[i]->data, c->dst[i]->bytes);
+    if (c->scratch) cuda_will_write(&b->x, c->scratch->data, c->scratch->bytes);
+    hap_event *e = event_open(r, c);
+    cuda_check(r, cuda_said(cudaEventRecord(e->ready, b->x.stream), "cudaEventRecord"));
+    cuda_check(r, cuda_said(cudaStreamWaitEvent(s, e->ready, 0), "cudaStreamWaitEvent"));
+    cuda_coll_run(r, c, s);
+    cuda_check(r, cuda_said(cudaEventRecord(e->done, s), "cudaEventRecord"));
+    return e;
+}
+
+static void run_wait(hap_rank *r, hap_event *e)
+{
+    cuda_backend *b = cuda_of(r);
+    cuda_check(r, cuda_said(cudaStreamWaitEvent(b->x.stream, e->done, 0), "cudaStreamWaitEvent"));
+    traced(r, b->x.stream);
+    if (r->trace) hap_trace_add(r, HAP_TRACE_COMM, e->name, e->line, e->start, hap_seconds());
+    event_close(b, e);
+}
+
+// --- the list ---
+
+static void run_call(hap_rank *r, cuda_record *list, cuda_call *c)
+{
+    switch (c->kind) {
+    case CUDA_DONE:
+        return;
+    case CUDA_OP:
+        run_op(r, &c->op);
+        break;
+    case CUDA_CUT:
+        run_cut(r, c->op.out[0], c->op.in[0]);
+        break;
+    case CUDA_PARTIAL:
+        run_partial(r, c->keep, c->op.out[0], c->op.in[0]);
+        break;
+    case CUDA_START:
+        c->event = run_start(r, &c->coll);
+        return;
+    case CUDA_WAIT:
+        run_wait(r, list->call[c->other].event);
+        return;
+    }
+}
+
+static void run_list(hap_rank *r, cuda_backend *b)
+{
+    for (int i = 0; i < b->list.n; i++) {
+        cuda_call *c = &b->list.call[i];
+        double start = r->trace ? hap_seconds() : 0;
+        r->line = c->line;
+        r->doing = c->name;
+        run_call(r, &b->list, c);
+        if (!r->trace || c->kind == CUDA_DONE || c->kind == CUDA_START || c->kind == CUDA_WAIT)
+            continue;
+        traced(r, b->x.stream);
+        hap_trace_add(r, HAP_TRACE_COMPUTE, c->name, c->line, start, hap_seconds());
+    }
+    r->doing = NULL;
+}
+
+static void record_ends(hap_rank *r, cuda_backend *b)
+{
+    int gone = cuda_fuse(r, &b->list);
+    const char *verbose = getenv("HAP_VERBOSE");
+    if (verbose && verbose[0])
+        fprintf(stderr, "rank %d %d calls a step, %d of them left out\n", r->id, b->list.n, gone);
+}
+
+// What is read after the step is in the arena: the variables and the loss.
+static void end_shadows(hap_rank *r, cuda_backend *b)
+{
+    for (int i = 0; i < r->n_vars; i++)
+        cuda_check(r, cuda_will_read(&b->x, r->var[i].t->data, r->var[i].t->bytes));
+    if (r->loss) cuda_check(r, cuda_will_read(&b->x, r->loss->data, r->loss->bytes));
+    cuda_forget_shadows(&b->x);
+}
+
+static void capture(hap_rank *r, cuda_backend *b)
+{
+    cudaGraph_t g = NULL;
+    b->x.capturing = true;
+    cuda_check(r, cuda_said(cudaStreamBeginCapture(b->x.stream, cudaStreamCaptureModeRelaxed),
+                            "cudaStreamBeginCapture"));
+    run_list(r, b);
+    end_shadows(r, b);
+    b->x.capturing = false;
+    cuda_check(r, cuda_said(cudaStreamEndCapture(b->x.stream, &g), "cudaStreamEndCapture"));
+    cuda_check(r, cuda_said(cudaGraphInstantiate(&b->graph, g, 0), "cudaGraphInstantiate"));
+    cudaGraphDestroy(g);
+}
+
+void hap_backend_sync(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    if (r->in_step) {
+        if (b->mode == CUDA_STEP_RECORDED) record_ends(r, b);
+        if (b->mode == CUDA_STEP_LISTED && b->use_graph) capture(r, b);
+        if (b->graph)
+            cuda_check(r, cuda_said(cudaGraphLaunch(b->graph, b->x.stream), "cudaGraphLaunch"));
+        else if (b->mode != CUDA_STEP_CALLED)
+            run_list(r, b);
+        end_shadows(r, b);
+    }
+    wait_for(r, b->x.stream);
+    const char *why = cuda_trapped(&b->x);
+    if (why) {
+        r->line = b->x.trap->line;
+        r->doing = NULL;
+        cuda_check(r, why);
+    }
+}
+
+// --- calls of the program ---
+
+void hap_backend_op(hap_rank *r, const hap_op_call *c)
+{
+    cuda_backend *b = cuda_of(r);
+    if (b->mode >= CUDA_STEP_LISTED) return;
+    if (b->mode == CUDA_STEP_RECORDED) {
+        cuda_record_op(r, &b->list, c);
+        return;
+    }
+    run_op(r, c);
+    traced(r, b->x.stream);
+}
+
+void hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)
+{
+    cuda_backend *b = cuda_of(r);
+    if (b->mode >= CUDA_STEP_LISTED) return;
+    if (b->mode == CUDA_STEP_RECORDED) {
+        cuda_record_move(r, &b->list, CUDA_CUT, false, y, x);
+        return;
+    }
+    run_cut(r, y, x);
+    traced(r, b->x.stream);
+}
+
+void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
+{
+    cuda_backend *b = cuda_of(r);
+    if (b->mode >= CUDA_STEP_LISTED) return;
+    if (b->mode == CUDA_STEP_RECORDED) {
+        cuda_record_move(r, &b->list, CUDA_PARTIAL, keep, y, x);
+        return;
+    }
+    run_partial(r, keep, y, x);
+    traced(r, b->x.stream);
+}
+
+hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c)
+{
+    cuda_backend *b = cuda_of(r);
+    if (b->mode >= CUDA_STEP_LISTED) return &b->passed;
+    if (b->mode == CUDA_STEP_CALLED) return run_start(r, c);
+    hap_event *e = event_open(r, c);
+    e->call = cuda_record_start(r, &b->list, c);
+    return e;
+}
+
+void hap_backend_wait(hap_rank *r, hap_event *e)
+{
+    cuda_backend *b = cuda_of(r);
+    if (e == &b->passed) return;
+    HAP_CK(r, e->active, "an event is waited for twice");
+    if (b->mode == CUDA_STEP_CALLED) {
+        run_wait(r, e);
+        return;
+    }
+    cuda_record_wait(r, &b->list, e->call);
+    event_close(b, e);
 }
 
 void hap_backend_poll(hap_rank *r)

@@ -1,0 +1,72 @@
+#include "cuda/cuda_record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/coll_geometry.h"
+#include "core/fail.h"
+
+void *cuda_record_own(hap_rank *r, cuda_record *c, const void *p, size_t bytes)
+{
+    void *copy = hap_alloc(r, bytes ? bytes : 1);
+    memcpy(copy, p, bytes);
+    c->owned = hap_grow(r, c->owned, &c->cap_owned, c->n_owned + 1, sizeof *c->owned);
+    c->owned[c->n_owned++] = copy;
+    return copy;
+}
+
+static cuda_call *add(hap_rank *r, cuda_record *c, cuda_call_kind kind, const char *name)
+{
+    c->call = hap_grow(r, c->call, &c->cap, c->n + 1, sizeof *c->call);
+    cuda_call *e = &c->call[c->n++];
+    *e = (cuda_call){.kind = kind, .line = r->line, .name = name};
+    return e;
+}
+
+void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op)
+{
+    cuda_call *e = add(r, c, CUDA_OP, hap_op_names[op->op]);
+    e->op = *op;
+    for (int i = 0; i < op->n_attr; i++)
+        if (op->attr[i].v.n > 0)
+            e->op.attr[i].v.v =
+                cuda_record_own(r, c, op->attr[i].v.v, (size_t)op->attr[i].v.n * sizeof(int64_t));
+}
+
+void cuda_record_move(hap_rank *r, cuda_record *c, cuda_call_kind kind, bool keep, hap_tensor *y,
+                      hap_tensor *x)
+{
+    cuda_call *e = add(r, c, kind, kind == CUDA_CUT ? "hap_cut" : "hap_partial");
+    e->keep = keep;
+    e->op.n_out = e->op.n_in = 1;
+    e->op.out[0] = y;
+    e->op.in[0] = x;
+}
+
+int cuda_record_start(hap_rank *r, cuda_record *c, const hap_coll_call *coll)
+{
+    size_t bytes = (size_t)coll->n * sizeof(hap_tensor *);
+    hap_coll_call own = *coll;
+    own.dst = cuda_record_own(r, c, coll->dst, bytes);
+    own.src = cuda_record_own(r, c, coll->src, bytes);
+    cuda_call *e = add(r, c, CUDA_START, hap_coll_name(coll));
+    e->coll = own;
+    e->other = -1;
+    return c->n - 1;
+}
+
+void cuda_record_wait(hap_rank *r, cuda_record *c, int start)
+{
+    cuda_call *e = add(r, c, CUDA_WAIT, "hap_wait");
+    e->other = start;
+    c->call[start].other = c->n - 1;
+}
+
+void cuda_record_free(cuda_record *c)
+{
+    for (int i = 0; i < c->n_owned; i++)
+        free(c->owned[i]);
+    free(c->owned);
+    free(c->call);
+    *c = (cuda_record){0};
+}
