@@ -56,7 +56,7 @@ cluster()
 
 speed()
 {
-    local n rows plan
+    local n rows plan graph fuse
     python3 - "$out" <<'P'
 import numpy as np, sys
 ids = np.random.default_rng(0).integers(0, 50257, (128, 1024), dtype=np.int64)
@@ -68,14 +68,16 @@ P
         "$pack/bin/hapc" "$pack/gpt2-1024.json" "$out/h200x$n.yaml" --precision bf16 --batch $rows -o "$plan" \
             ${HAPC_PLAN_OPTIONS:-} >"$out/plan$n.log" 2>&1 || { tail -n 5 "$out/plan$n.log"; continue; }
         grep -E 'predicted|ms a step|peak' "$out/plan$n.log" | head -n 4
-        for graph in 1 0; do
-            HAP_VERBOSE=1 HAP_CUDA_GRAPH=$graph timeout 150 "$pack/bin/hapc" run "$plan" --backend cuda --steps 40 --json --seed 1 \
+        for graph in 1 plain 0; do
+            fuse=1
+            [ $graph = plain ] && fuse=0
+            HAP_VERBOSE=1 HAP_CUDA_FUSE=$fuse HAP_CUDA_GRAPH=$graph timeout 100 "$pack/bin/hapc" run "$plan" --backend cuda --steps 40 --json --seed 1 \
                 --input input_ids="$out/ids.npy" --input labels="$out/ids.npy" >"$out/run$n.$graph.jsonl" 2>"$out/run$n.$graph.err" ||
                 tail -n 5 "$out/run$n.$graph.err" | cut -c1-400
             echo "hapc $n GPU, $rows x 1024 tokens, graph $graph: $(median "$out/run$n.$graph.jsonl") ms/step," \
                 "losses $(sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' "$out/run$n.$graph.jsonl" | sed -n '1p;5p;$p' | tr '\n' ' ')"
         done
-        grep -hE 'workspace|segments|device 0' "$out/run$n.1.err" | head -n 4
+        grep -hE 'workspace|segments|device 0|left out' "$out/run$n.1.err" | head -n 4
     done
     timeout 120 "$pack/bin/hapc" run /tmp/plan1 --backend cuda --steps 3 --trace "$out/trace.json" --seed 1 \
         --input input_ids="$out/ids.npy" --input labels="$out/ids.npy" >"$out/trace.log" 2>&1

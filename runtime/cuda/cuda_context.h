@@ -64,6 +64,13 @@ const char *cuda_trapped(const cuda_context *x);
 typedef const char *cuda_kernel(cuda_context *x, const hap_op_call *c);
 const char *hap_cuda_run(cuda_context *x, const hap_op_call *c);
 
+// Chains of rows (cuda_record.h): one kernel for calls that follow each other, *done unless it does
+// not take them.
+const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n, bool *done);
+const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, int n, bool needs_dx,
+                                bool *done);
+const char *cuda_adam_chain(cuda_context *x, const hap_op_call *const *c, int n, bool *done);
+
 const char *cuda_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *cuda_said(cudaError_t e, const char *call); // NULL if e is success
 #define CUDA_TRY(e)                                                                                \

@@ -1,5 +1,9 @@
-// Which casts of a step can go. What a tensor's bytes hold between two calls is known by its place
-// in memory alone: from a call that writes there to the next one that does.
+// Which casts of a step can go, and which calls one kernel runs. What a tensor's bytes hold between
+// two calls is known by its place in memory alone: from a call that writes there to the next one
+// that does.
+
+#include <stdlib.h>
+#include <string.h>
 
 #include "cuda/cuda_record.h"
 
@@ -175,9 +179,195 @@ static bool writer_casts(hap_rank *r, cuda_record *c, int i)
     return true;
 }
 
+// --- chains ---
+
+// Whether calls k and j must stay in their order.
+static bool ordered(const cuda_record *c, int k, int j)
+{
+    const hap_op_call *o = &c->call[j].op;
+    for (int i = 0; i < o->n_out; i++)
+        if (reads(c, k, o->out[i]) || writes(c, k, o->out[i])) return true;
+    for (int i = 0; i < o->n_in; i++)
+        if (o->in[i] && writes(c, k, o->in[i])) return true;
+    return false;
+}
+
+static int renumbered(int k, int from, int to)
+{
+    return k == from ? to : k >= to && k < from ? k + 1 : k;
+}
+
+// Moves op `from` up to place `to` if nothing between stands in its way.
+static bool moves_up(cuda_record *c, int from, int to)
+{
+    for (int k = to; k < from; k++)
+        if (ordered(c, k, from)) return false;
+    cuda_call moved = c->call[from];
+    memmove(&c->call[to + 1], &c->call[to], (size_t)(from - to) * sizeof moved);
+    c->call[to] = moved;
+    for (int k = 0; k < c->n; k++)
+        if (c->call[k].kind == CUDA_START || c->call[k].kind == CUDA_WAIT)
+            c->call[k].other = renumbered(c->call[k].other, from, to);
+    return true;
+}
+
+static bool joins(cuda_record *c, int first, int j)
+{
+    int to = first + c->call[first].n_joined + 1;
+    if (to - first > CUDA_MAX_CHAIN || !moves_up(c, j, to)) return false;
+    c->call[to].kind = CUDA_JOINED;
+    c->call[first].n_joined++;
+    return true;
+}
+
+// The next op of this kind in the calls soon after i that reads t as an operand; -1 if there is
+// none.
+static int reader_near(const cuda_record *c, int i, hap_op_id op, const hap_tensor *t)
+{
+    for (int k = i + 1; k < c->n && k < i + 8; k++) {
+        const cuda_call *e = &c->call[k];
+        if (e->kind != CUDA_OP || e->op.op != op || e->chain) continue;
+        for (int o = 0; o < e->op.n_in; o++)
+            if (e->op.in[o] && same_place(e->op.in[o], t)) return k;
+    }
+    return -1;
+}
+
+// A kernel goes over rows, each thread over its own elements: what it writes lies where it reads
+// the same element, or apart.
+static bool apart(const hap_op_call *const *op, int n)
+{
+    for (int a = 0; a < n; a++)
+        for (int o = 0; o < op[a]->n_out; o++)
+            for (int b = 0; b < n; b++) {
+                for (int i = 0; i < op[b]->n_in; i++)
+                    if (op[b]->in[i] && meets(op[a]->out[o], op[b]->in[i]) &&
+                        !same_place(op[a]->out[o], op[b]->in[i]))
+                        return false;
+                for (int i = 0; i < op[b]->n_out; i++)
+                    if (meets(op[a]->out[o], op[b]->out[i]) &&
+                        !same_place(op[a]->out[o], op[b]->out[i]))
+                        return false;
+            }
+    return true;
+}
+
+static void join_norm(cuda_record *c, int i)
+{
+    const hap_op_call *sum = &c->call[i].op;
+    int m2 = reader_near(c, i, HAP_OP_row_m2, sum->out[0]);
+    if (m2 < 0) return;
+    const hap_op_call *second = &c->call[m2].op;
+    int apply = reader_near(c, m2, HAP_OP_norm_apply, second->out[0]);
+    if (apply < 0) return;
+    const hap_op_call *third = &c->call[apply].op, *all[] = {sum, second, third};
+    bool fits = same_place(second->in[0], sum->in[0]) && same_place(second->in[1], sum->out[0]) &&
+                same_place(third->in[0], sum->in[0]) && same_place(third->in[1], sum->out[0]) &&
+                same_place(third->in[2], second->out[0]) && sum->out[0]->type == HAP_F32 &&
+                second->out[0]->type == HAP_F32 && apart(all, 3);
+    // The last one first: it is the one that may not move.
+    for (int k = i + 1; fits && k < apply; k++)
+        fits = k == m2 || !ordered(c, k, apply);
+    if (!fits || !joins(c, i, m2)) return;
+    apply = reader_near(c, i, HAP_OP_norm_apply, c->call[i + 1].op.out[0]);
+    if (apply >= 0 && joins(c, i, apply))
+        c->call[i].chain = CUDA_NORM;
+    else
+        c->call[i].n_joined = 0, c->call[i + 1].kind = CUDA_OP;
+}
+
+static void join_norm_bwd(const hap_rank *r, cuda_record *c, int i)
+{
+    const hap_op_call *stats = &c->call[i].op;
+    int at = reader_near(c, i, HAP_OP_norm_bwd, stats->out[0]);
+    if (at < 0) return;
+    const hap_op_call *bwd = &c->call[at].op;
+    for (int k = 0; k < 4; k++)
+        if (!same_place(stats->in[k], bwd->in[k])) return;
+    const hap_tensor *w = stats->n_in > 4 ? stats->in[4] : NULL;
+    const hap_tensor *w2 = bwd->n_in > 6 ? bwd->in[6] : NULL;
+    if (!w != !w2 || (w && !same_place(w, w2))) return;
+    const hap_op_call *all[4] = {stats, bwd};
+    if (!same_place(bwd->in[4], stats->out[0]) || !same_place(bwd->in[5], stats->out[1]) ||
+        stats->out[0]->type != HAP_F32 || stats->out[1]->type != HAP_F32 || !apart(all, 2) ||
+        !joins(c, i, at))
+        return;
+    c->call[i].chain = CUDA_NORM_BWD;
+    c->call[i].needs_middle = true;
+    const hap_tensor *dx = c->call[i + 1].op.out[0];
+    if (dx->type != HAP_F32) return;
+    const hap_tensor *wide = dx;
+    int sum = reader_near(c, i + 1, HAP_OP_add, dx), end = 0;
+    for (int k = 0; k < 2; k++)
+        all[k] = &c->call[i + k].op;
+    if (sum >= 0) {
+        const hap_op_call *add = all[2] = &c->call[sum].op;
+        bool twice = same_place(add->in[0], dx) && same_place(add->in[1], dx);
+        if (!twice && add->in[0]->elements == dx->elements &&
+            add->in[1]->elements == dx->elements && add->out[0]->type == HAP_F32 && apart(all, 3) &&
+            joins(c, i, sum)) {
+            wide = c->call[i + 2].op.out[0];
+            end = next_write(c, i + 1, dx);
+            bool read = outlives(r, dx);
+            for (int k = i + 3; k <= end && k < c->n; k++)
+                read |= reads(c, k, dx);
+            c->call[i].needs_middle = read;
+        }
+    }
+    int n = c->call[i].n_joined + 1, narrow = reader_near(c, i + n - 1, HAP_OP_cast, wide);
+    for (int k = 0; k < n; k++)
+        all[k] = &c->call[i + k].op;
+    if (narrow < 0 || !is_float(c->call[narrow].op.out[0])) return;
+    all[n] = &c->call[narrow].op;
+    if (apart(all, n + 1)) joins(c, i, narrow);
+}
+
+static bool same_rates(const hap_op_call *a, const hap_op_call *b)
+{
+    for (int k = 0; k < 5; k++)
+        if (a->attr[k].f < b->attr[k].f || a->attr[k].f > b->attr[k].f) return false;
+    const hap_tensor *s = a->in[4], *t = b->in[4];
+    return a->attr[5].i == b->attr[5].i && !s == !t && (!s || same_place(s, t));
+}
+
+static void join_adam(cuda_record *c, int i)
+{
+    for (int k = i + 1; k < c->n; k++) {
+        const cuda_call *e = &c->call[k];
+        if (e->kind == CUDA_DONE) continue;
+        if (e->kind != CUDA_OP) break;
+        if (e->op.op != HAP_OP_adam) {
+            if (k > i + c->call[i].n_joined + 8) break;
+            continue;
+        }
+        if (same_rates(&c->call[i].op, &e->op) && !joins(c, i, k)) break;
+    }
+    if (c->call[i].n_joined > 0) c->call[i].chain = CUDA_ADAM;
+}
+
+static int join_chains(const hap_rank *r, cuda_record *c)
+{
+    int joined = 0;
+    for (int i = 0; i < c->n; i++) {
+        if (c->call[i].kind != CUDA_OP || c->call[i].chain) continue;
+        if (c->call[i].op.op == HAP_OP_row_sum) join_norm(c, i);
+        if (c->call[i].op.op == HAP_OP_norm_bwd_stats) {
+            // The gradients of weight and bias read what a cast behind them may write on.
+            int params = reader_near(c, i, HAP_OP_norm_bwd_params, c->call[i].op.in[0]);
+            join_norm_bwd(r, c, params >= 0 && moves_up(c, params, i) ? ++i : i);
+        }
+        if (c->call[i].op.op == HAP_OP_adam) join_adam(c, i);
+    }
+    for (int i = 0; i < c->n; i++)
+        joined += c->call[i].kind == CUDA_JOINED;
+    return joined;
+}
+
 int cuda_fuse(hap_rank *r, cuda_record *c)
 {
     int gone = 0;
+    const char *off = getenv("HAP_CUDA_FUSE");
+    if (off && off[0] == '0') return 0;
     for (int i = 0; i < c->n; i++) {
         cuda_call *e = &c->call[i];
         if (e->kind != CUDA_OP || e->op.op != HAP_OP_cast) continue;
@@ -186,5 +376,5 @@ int cuda_fuse(hap_rank *r, cuda_record *c)
         e->kind = CUDA_DONE;
         gone++;
     }
-    return gone;
+    return gone + join_chains(r, c);
 }

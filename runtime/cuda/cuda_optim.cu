@@ -2,6 +2,8 @@
 // the device, so that a captured step can be replayed.
 
 #include "cuda/cuda_kernels.cuh"
+#include "cuda/cuda_record.h"
+#include "cuda/cuda_shadow.h"
 
 enum { THREADS = 256 };
 
@@ -85,11 +87,13 @@ CUDA_ROW(momentum)
 struct adam_args {
     double lr_scale, b1, b2, wd;
     float eps;
-    bool decoupled, vec;
+    bool decoupled;
 };
 
-__global__ void adam(int64_t n, view w, view m, view v, view g, view clip, const cuda_step *now,
-                     adam_args a)
+// Block `block` of `blocks` of one tensor.
+__device__ inline void adam_part(int64_t n, view w, view m, view v, view g, view clip,
+                                 const cuda_step *now, const adam_args &a, bool vec, int64_t block,
+                                 int64_t blocks)
 {
     __shared__ float factor[3]; // lr / (1 - b1^t), 1 / sqrt(1 - b2^t), 1 - lr wd
     if (threadIdx.x == 0) {
@@ -102,7 +106,7 @@ __global__ void adam(int64_t n, view w, view m, view v, view g, view clip, const
     float step = factor[0], root = factor[1], shrink = factor[2], k = clip_of(clip);
     float wd = a.decoupled ? 0.0f : (float)a.wd, b1 = (float)a.b1, c1 = (float)(1 - a.b1);
     float b2 = (float)a.b2, c2 = (float)(1 - a.b2);
-    for_all(n, a.vec, [&](auto width, int64_t i) {
+    auto update = [&](auto width, int64_t i) {
         constexpr int V = decltype(width)::value;
         float p[V], q[V], r[V], d[V];
         load_vec<V>(w, i, p);
@@ -119,7 +123,25 @@ __global__ void adam(int64_t n, view w, view m, view v, view g, view clip, const
         store_vec<V>(m, i, q);
         store_vec<V>(v, i, r);
         store_vec<V>(w, i, p);
-    });
+    };
+    int64_t t = block * blockDim.x + threadIdx.x, stride = blocks * blockDim.x;
+    int64_t n8 = vec ? n / 8 : 0;
+    for (int64_t i = t; i < n8; i += stride)
+        update(width<8>(), i * 8);
+    for (int64_t i = n8 * 8 + t; i < n; i += stride)
+        update(width<1>(), i);
+}
+
+__global__ void adam(int64_t n, view w, view m, view v, view g, view clip, const cuda_step *now,
+                     adam_args a, bool vec)
+{
+    adam_part(n, w, m, v, g, clip, now, a, vec, blockIdx.x, gridDim.x);
+}
+
+static adam_args adam_args_of(const hap_op_call *c)
+{
+    return {c->attr[0].f, c->attr[1].f,        c->attr[2].f,
+            c->attr[4].f, (float)c->attr[3].f, c->attr[5].i != 0};
 }
 
 CUDA_ROW(adam)
@@ -127,10 +149,63 @@ CUDA_ROW(adam)
     CUDA_TRY(prepare(c, 4));
     int64_t n = c->in[0]->elements;
     if (n == 0) return NULL;
-    adam_args a = {c->attr[0].f,        c->attr[1].f,      c->attr[2].f,  c->attr[4].f,
-                   (float)c->attr[3].f, c->attr[5].i != 0, all_aligned(c)};
     adam<<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
         n, view_of(c->in[0]), view_of(c->in[1]), view_of(c->in[2]), view_of(c->in[3]),
-        view_of(cuda_in(c, 4)), x->step, a);
+        view_of(cuda_in(c, 4)), x->step, adam_args_of(c), all_aligned(c));
+    return launched();
+}
+
+// --- many tensors in one launch ---
+
+struct adam_tensor {
+    void *w, *m, *v, *g; // f32 but for g
+    int64_t n;
+    int first; // block
+    short g_type, vec;
+};
+
+struct adam_list {
+    int n, blocks;
+    adam_tensor at[CUDA_MAX_CHAIN + 1];
+};
+
+__global__ void adam_many(adam_list list, view clip, const cuda_step *now, adam_args a)
+{
+    int lo = 0, hi = list.n; // the last tensor that starts at this block or before
+    while (hi - lo > 1) {
+        int mid = (lo + hi) / 2;
+        *(list.at[mid].first <= (int)blockIdx.x ? &lo : &hi) = mid;
+    }
+    adam_tensor t = list.at[lo];
+    int end = lo + 1 < list.n ? list.at[lo + 1].first : list.blocks;
+    adam_part(t.n, {t.w, HAP_F32}, {t.m, HAP_F32}, {t.v, HAP_F32}, {t.g, t.g_type}, clip, now, a,
+              t.vec, blockIdx.x - t.first, end - t.first);
+}
+
+const char *cuda_adam_chain(cuda_context *x, const hap_op_call *const *c, int n, bool *done)
+{
+    adam_list list = {};
+    *done = false;
+    for (int k = 0; k < n; k++) {
+        const hap_op_call *o = c[k];
+        CUDA_TRY(prepare(o, 4));
+        for (int i = 0; i < 3; i++)
+            if (o->in[i]->type != HAP_F32) return NULL;
+        for (int i = 0; i < o->n_in; i++)
+            if (o->in[i]) CUDA_TRY(cuda_will_read(x, o->in[i]->data, o->in[i]->bytes));
+        for (int i = 0; i < o->n_out; i++)
+            cuda_will_write(x, o->out[i]->data, o->out[i]->bytes);
+        int64_t elements = o->in[0]->elements;
+        if (elements == 0) continue;
+        list.at[list.n++] = {
+            o->in[0]->data, o->in[1]->data, o->in[2]->data,        o->in[3]->data,
+            elements,       list.blocks,    (short)o->in[3]->type, (short)all_aligned(o)};
+        int64_t blocks = ceil_div(elements, THREADS * 8 * 2);
+        list.blocks += (int)(blocks < 132 * 32 ? blocks : 132 * 32);
+    }
+    *done = true;
+    if (list.n == 0) return NULL;
+    adam_many<<<(unsigned)list.blocks, THREADS, 0, x->stream>>>(list, view_of(cuda_in(c[0], 4)),
+                                                                x->step, adam_args_of(c[0]));
     return launched();
 }

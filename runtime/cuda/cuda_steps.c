@@ -142,13 +142,42 @@ static void run_wait(hap_rank *r, hap_event *e)
 
 // --- the list ---
 
+// The op, with those that are joined to it.
+static void run_chain(hap_rank *r, const cuda_call *c)
+{
+    cuda_context *x = &cuda_of(r)->x;
+    const hap_op_call *op[CUDA_MAX_CHAIN + 1];
+    int n = c->n_joined + 1;
+    bool done = false;
+    const char *why = NULL;
+    for (int k = 0; k < n; k++)
+        op[k] = &c[k].op;
+    switch (c->chain) {
+    case CUDA_NORM:
+        why = cuda_norm_chain(x, op, n, &done);
+        break;
+    case CUDA_NORM_BWD:
+        why = cuda_norm_bwd_chain(x, op, n, c->needs_middle, &done);
+        break;
+    case CUDA_ADAM:
+        why = cuda_adam_chain(x, op, n, &done);
+        break;
+    case CUDA_ALONE:
+        break;
+    }
+    cuda_check(r, why);
+    for (int k = 0; k < n && !done; k++)
+        run_op(r, op[k]);
+}
+
 static void run_call(hap_rank *r, cuda_record *list, cuda_call *c)
 {
     switch (c->kind) {
     case CUDA_DONE:
+    case CUDA_JOINED:
         return;
     case CUDA_OP:
-        run_op(r, &c->op);
+        run_chain(r, c);
         break;
     case CUDA_CUT:
         run_cut(r, c->op.out[0], c->op.in[0]);
@@ -173,7 +202,8 @@ static void run_list(hap_rank *r, cuda_backend *b)
         r->line = c->line;
         r->doing = c->name;
         run_call(r, &b->list, c);
-        if (!r->trace || c->kind == CUDA_DONE || c->kind == CUDA_START || c->kind == CUDA_WAIT)
+        if (!r->trace || c->kind == CUDA_DONE || c->kind == CUDA_JOINED || c->kind == CUDA_START ||
+            c->kind == CUDA_WAIT)
             continue;
         traced(r, b->x.stream);
         hap_trace_add(r, HAP_TRACE_COMPUTE, c->name, c->line, start, hap_seconds());
@@ -186,7 +216,8 @@ static void record_ends(hap_rank *r, cuda_backend *b)
     int gone = cuda_fuse(r, &b->list);
     const char *verbose = getenv("HAP_VERBOSE");
     if (verbose && verbose[0])
-        fprintf(stderr, "rank %d %d calls a step, %d of them left out\n", r->id, b->list.n, gone);
+        fprintf(stderr, "rank %d %d calls a step, %d of them left out or joined\n", r->id,
+                b->list.n, gone);
 }
 
 // What is read after the step is in the arena: the variables and the loss.

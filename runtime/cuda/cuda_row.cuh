@@ -1,0 +1,83 @@
+// Rows of the last dim: how blocks take them; layer norm from its statistics (cpu/ops_norm.c states
+// the formulas).
+
+#ifndef HAP_RUNTIME_CUDA_ROW_CUH
+#define HAP_RUNTIME_CUDA_ROW_CUH
+
+#include "cuda/cuda_kernels.cuh"
+
+enum { WARP_COLUMNS = 2048 }; // of rows that one warp takes
+
+// A warp a row of up to WARP_COLUMNS entries, eight rows a block; else a block a row.
+static inline dim3 row_block(int64_t cols)
+{
+    return cols <= WARP_COLUMNS ? dim3(32, 8) : dim3(512, 1);
+}
+
+struct row_size {
+    int64_t rows, cols;
+};
+
+static inline row_size rows_of(const hap_tensor *t)
+{
+    return {cuda_entries(t, 0, t->rank - 1), t->local[t->rank - 1]};
+}
+
+static inline const char *stat_fits(row_size r, const hap_tensor *stat)
+{
+    if (stat && cuda_is_float(stat->type) && stat->elements == r.rows) return NULL;
+    return cuda_fail("a row statistic does not have one float a row");
+}
+
+// --- layer norm ---
+
+struct norm_row {
+    row_size r;
+    double n, eps;
+    view sum, m2, w; // w.p may be NULL
+};
+
+static inline const char *norm_of(norm_row *o, const hap_op_call *c, int i_x, int i_sum, int i_w)
+{
+    CUDA_TRY(cuda_want_floats(c));
+    const hap_tensor *x = c->in[i_x], *w = i_w < 0 ? NULL : cuda_in(c, i_w);
+    cuda_axis a = cuda_axis_of(x, x->rank - 1);
+    *o = {rows_of(x),
+          (double)cuda_axis_size(&a),
+          c->attr[0].f,
+          view_of(c->in[i_sum]),
+          view_of(c->in[i_sum + 1]),
+          view_of(w)};
+    CUDA_TRY(stat_fits(o->r, c->in[i_sum]));
+    CUDA_TRY(stat_fits(o->r, c->in[i_sum + 1]));
+    if (w && w->elements != o->r.cols)
+        return cuda_fail("norm: weight of %lld entries, rows of %lld", (long long)w->elements,
+                         (long long)o->r.cols);
+    return NULL;
+}
+
+__device__ inline void stats_of(const norm_row &o, float sum, float m2, float *mean, float *rstd)
+{
+    *mean = (float)((double)sum / o.n);
+    *rstd = (float)(1.0 / sqrt((double)m2 / o.n + o.eps));
+}
+
+__device__ inline void row_stats(const norm_row &o, int64_t row, float *mean, float *rstd)
+{
+    stats_of(o, load(o.sum, row), load(o.m2, row), mean, rstd);
+}
+
+// Entries j.. of a vector of the row's length; it is dense, and aligned where j is a multiple of 8.
+template <int V> __device__ inline void load_column(view v, int64_t j, float (&x)[V])
+{
+    if constexpr (V == 1) {
+        x[0] = load(v, j);
+    } else if (j % 8 == 0) {
+        load_vec<V>(v, j, x);
+    } else {
+        for (int k = 0; k < V; k++)
+            x[k] = load(v, j + k);
+    }
+}
+
+#endif
