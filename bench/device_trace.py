@@ -16,8 +16,9 @@ trace = json.load(open(sys.argv[1]))
 events = [e for e in (trace["traceEvents"] if isinstance(trace, dict) else trace) if e.get("ph") == "X" and e["dur"] >= 1]
 for e in events: # "op_linear:256": the row and its line in program.c
     e["name"], _, e["line"] = e["name"].removeprefix("op_").partition(":")
-steps = max(1, sum(e["name"] == "nll_sum" for e in events))
-last = events[len(events) // steps * (steps - 1):]
+# A step ends with the call that ends the last one.
+ends = [i for i, e in enumerate(events) if (e["name"], e["line"]) == (events[-1]["name"], events[-1]["line"])]
+last = events[ends[-2] + 1:] if len(ends) > 1 else events
 total, count, kinds, worst = (collections.Counter() for _ in range(4))
 for e in last:
     name, ms = e["name"], e["dur"] / 1e3
