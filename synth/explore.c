@@ -353,7 +353,14 @@ static void explore_meshes(pool *p)
             double beat = p->opt->beat_sec;
             bool other = p->boards.n == 2 && have[1 - i] && first[1 - i].fits;
             if (other) beat = beat > 0 ? fmin(beat, at[1 - i]) : at[1 - i];
-            alternate(p, order[0], &first[i], beat);
+            syn_ray ray = order[0];
+            candidate second;
+            if (large(p) && first_plan(p, order[1], &first[i], &second) && second.fits &&
+                second.sec < at[i]) { // ratios from the better of two starts
+                first[i] = second;
+                ray = order[1];
+            }
+            alternate(p, ray, &first[i], beat);
         }
         pool_forget(p, NULL, NULL);
         if (k > 0 && !behind) { // its first plan is forgotten by now
@@ -363,7 +370,7 @@ static void explore_meshes(pool *p)
         // Two axes multiply the states, and ratios of machines and devices differ less.
         int rays = large(p) || p->b->mesh->n_axes == 2 ? 2 : SYN_N_RAYS;
         for (int ray = 1; ray < rays && !behind && !pool_out_of_time(p); ray++)
-            follow(p, order[ray]);
+            follow(p, order[ray]); // for a large graph: was there before
     }
 }
 

@@ -6,7 +6,7 @@
 #include "synth/space.h"
 
 // How an OP instruction is cut: on each axis the local factor of any operand or output that is cut.
-static syn_node_cut node_cut(const syn_program *p, const syn_instr *in)
+syn_node_cut syn_cut_of_op(const syn_program *p, const syn_instr *in)
 {
     const ir_rule *r = &p->f->rule[in->node];
     syn_node_cut c = {{-1, -1}, {-1, -1}};
@@ -50,7 +50,7 @@ void syn_price_one(syn_program *p, syn_costs *c, syn_instr *in)
     syn_move move;
     switch (in->kind) {
     case SYN_OP:
-        cut = node_cut(p, in);
+        cut = syn_cut_of_op(p, in);
         syn_node_seconds(c, in->node, &cut, in->sec);
         break;
     case SYN_SLICE:

@@ -11,6 +11,7 @@ static const double WORK = 1e5;
 typedef struct polisher {
     syn_program *p;
     syn_costs *costs;
+    const int *kind;
     double work;
     const volatile int *interrupted;
 } polisher;
@@ -24,8 +25,10 @@ static bool uses_cut(const syn_tensor *t, int cut)
 
 // After a table changed: sizes, scratch and prices of everything that depends on it (cut -1: on
 // any). The sums of a cut over both axes change with it.
-static void refresh(syn_program *p, syn_costs *costs, int cut)
+static void refresh(syn_program *p, syn_costs *costs, const int *kind, int cut)
 {
+    hb_arena *known_arena = hb_arena_new();
+    hb_map *known = hb_map_new(known_arena); // instructions that were priced, by kind and cuts
     int coarse = cut >= 0 ? p->mesh->cuts.p[cut].coarse : -1;
     syn_costs_forget(costs);
     for (int i = 0; i < p->tensors.n; i++) {
@@ -41,6 +44,16 @@ static void refresh(syn_program *p, syn_costs *costs, int cut)
             touched = uses_cut(t, cut) || uses_cut(t, coarse);
         }
         if (!touched) continue;
+        if (in->kind == SYN_OP && kind) {
+            syn_node_cut how = syn_cut_of_op(p, in);
+            int key[] = {kind[in->node], how.factor[0], how.factor[1], how.cut[0], how.cut[1]};
+            int at = hb_map_get(known, (hb_str){(const char *)key, sizeof key});
+            if (at >= 0) {
+                memcpy(in->sec, p->instr.p[at].sec, sizeof in->sec);
+                continue;
+            }
+            hb_map_put(known, hb_str_n(known_arena, (const char *)key, sizeof key), i);
+        }
         syn_price_one(p, costs, in);
         if (in->kind == SYN_START && in->scratch >= 0) {
             int64_t bytes = syn_scratch_bytes(p, costs, in);
@@ -48,12 +61,13 @@ static void refresh(syn_program *p, syn_costs *costs, int cut)
                 p->tensors.p[in->scratch].bytes[c] = bytes;
         }
     }
+    hb_arena_free(known_arena);
 }
 
 void syn_refresh(syn_program *p, const cost_model *m)
 {
     hb_arena *a = hb_arena_new();
-    refresh(p, syn_costs_new(a, m, p->mesh, p->g, p->f), -1);
+    refresh(p, syn_costs_new(a, m, p->mesh, p->g, p->f), NULL, -1);
     hb_arena_free(a);
 }
 
@@ -61,7 +75,7 @@ static double judge_cut(polisher *q, int cut)
 {
     cost_timeline t;
     q->work += q->p->instr.n;
-    refresh(q->p, q->costs, cut);
+    refresh(q->p, q->costs, q->kind, cut);
     return syn_simulate(q->p, &t, false);
 }
 
@@ -114,7 +128,7 @@ static double move(polisher *q, int cut, int from_class, int to_class, int64_t s
             continue;
         }
         shift(q->p, c, to, from, step);
-        refresh(q->p, q->costs, cut);
+        refresh(q->p, q->costs, q->kind, cut);
         break;
     }
     return sec;
@@ -138,11 +152,13 @@ static void own_table(syn_program *p, int cut)
     c->table = hb_copy(p->arena, c->table, sizeof *c->table * (size_t)c->n);
 }
 
-double syn_polish(syn_program *p, const cost_model *m, double sec, const volatile int *interrupted)
+double syn_polish(syn_program *p, const cost_model *m, const int *kind, double sec,
+                  const volatile int *interrupted)
 {
     hb_arena *scratch = hb_arena_new();
     polisher q = {.p = p,
                   .costs = syn_costs_new(scratch, m, p->mesh, p->g, p->f),
+                  .kind = kind,
                   .interrupted = interrupted};
     bool *used = HB_ARRAY(scratch, bool, p->mesh->cuts.n);
     for (int t = 0; t < p->tensors.n; t++)

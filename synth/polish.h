@@ -7,8 +7,10 @@
 
 // Tries to move granules between ranks of different classes, cut by cut, as long as the judge sees
 // a gain. The program stays as it is but for its tables (and byte counts, prices): place it again
-// afterwards. Returns the judged seconds.
-double syn_polish(syn_program *p, const cost_model *m, double sec, const volatile int *interrupted);
+// afterwards. kind: by node, equal for nodes that cost the same under equal cuts (kinds.h). Returns
+// the judged seconds.
+double syn_polish(syn_program *p, const cost_model *m, const int *kind, double sec,
+                  const volatile int *interrupted);
 // Sizes, scratch and prices again, after tables were set back.
 void syn_refresh(syn_program *p, const cost_model *m);
 

@@ -114,6 +114,7 @@ double syn_additive(const syn_space *s, const syn_program *p);
 // Pieces of the judge: prices one instruction; all but the ops (syn_lower prices those); scratch
 // bytes of a collective.
 void syn_price_one(syn_program *p, syn_costs *c, syn_instr *in);
+syn_node_cut syn_cut_of_op(const syn_program *p, const syn_instr *in);
 void syn_price_moves(syn_program *p, syn_costs *c);
 void syn_price(syn_program *p, syn_costs *c);
 int64_t syn_scratch_bytes(const syn_program *p, const syn_costs *c, const syn_instr *in);

@@ -50,7 +50,9 @@ static void polish(pool *p)
     syn_mesh before = *prog->mesh;
     before.cuts.p = hb_copy(p->arena, prog->mesh->cuts.p,
                             sizeof *prog->mesh->cuts.p * (size_t)prog->mesh->cuts.n);
-    if (syn_polish(prog, p->m, p->best.sec, p->opt->interrupted) >= p->best.sec) return;
+    if (syn_polish(prog, p->m, p->best.space->kinds->node, p->best.sec, p->opt->interrupted) >=
+        p->best.sec)
+        return;
     syn_arena(prog);
     if (pool_overflow(prog) <= 0) return;
     *prog->mesh = before;
