@@ -124,14 +124,14 @@ static void print_parts(const bench *b, syn_program *p, const cost_model *m)
     free(sec);
 }
 
-static int run(const bench *b, const ir_graph *g, const ir_factors *f, const cost_model *m)
+static int run(const bench *b, ir_graph *g, const ir_factors *f, const cost_model *m)
 {
     double *sec = calloc((size_t)(2 * b->repeats), sizeof *sec), *cpu = sec + b->repeats;
     int status = sec ? 0 : 4;
     for (int i = 0; sec && i < b->repeats; i++) {
         hb_arena *a = hb_arena_new();
         double before = now();
-        syn_result r = syn_synthesize(a, g, f, m, &b->synth);
+        syn_result r = syn_plan(a, g, f, m, &b->synth);
         sec[i] = r.plan_sec;
         cpu[i] = now() - before;
         if (r.status != SYN_OK) {

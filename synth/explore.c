@@ -23,6 +23,14 @@ static const double NEXT_TO = 5e-3;
 static const double FAR_AT_ONCE = 1.5, FAR = 1.15, FAR_FEWER = 1.05;
 // A mesh whose first plan is this much slower than what another led to is not followed.
 static const double BEHIND = 1.02;
+// Graphs of more nodes than this have their ratios from the better of two starts.
+enum { MANY = 700 };
+
+static bool few_starts(const pool *p)
+{
+    return p->g->nodes.n > MANY;
+}
+
 static bool large(const pool *p)
 {
     return p->g->nodes.n > SYN_LARGE;
@@ -355,7 +363,7 @@ static void explore_meshes(pool *p)
             if (other) beat = beat > 0 ? fmin(beat, at[1 - i]) : at[1 - i];
             syn_ray ray = order[0];
             candidate second;
-            if (large(p) && first_plan(p, order[1], &first[i], &second) && second.fits &&
+            if (few_starts(p) && first_plan(p, order[1], &first[i], &second) && second.fits &&
                 second.sec < at[i]) { // ratios from the better of two starts
                 first[i] = second;
                 ray = order[1];
@@ -368,9 +376,9 @@ static void explore_meshes(pool *p)
             follow(p, order[0]);
         }
         // Two axes multiply the states, and ratios of machines and devices differ less.
-        int rays = large(p) || p->b->mesh->n_axes == 2 ? 2 : SYN_N_RAYS;
+        int rays = few_starts(p) || p->b->mesh->n_axes == 2 ? 2 : SYN_N_RAYS;
         for (int ray = 1; ray < rays && !behind && !pool_out_of_time(p); ray++)
-            follow(p, order[ray]); // for a large graph: was there before
+            follow(p, order[ray]); // of few starts: was there before
     }
 }
 
