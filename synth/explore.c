@@ -328,7 +328,11 @@ static void drop_devices(pool *p)
         if (least_seconds(p, keep[i]) >= p->best.sec) continue;
         int first = p->boards.n;
         add_boards(p, keep[i]);
+        // For many nodes only on the kind of mesh that does best so far.
+        bool choose = p->boards.n - first == 2 && few_starts(p);
+        int axes = p->best.program->mesh->n_axes;
         for (int k = first; k < p->boards.n && !pool_out_of_time(p); k++) {
+            if (choose && p->boards.p[k]->mesh->n_axes != axes) continue;
             p->b = p->boards.p[k];
             follow(p, SYN_RAY_COMPUTE);
         }
