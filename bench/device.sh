@@ -4,8 +4,10 @@
 #   ops        rows of the op table against the CPU, PyTorch and every cut
 #   sanitize   the same under compute-sanitizer (bf16 rows: memcheck and racecheck)
 #   coll       every collective on 1, 2, 4 ranks
-#   train      tiny models in fp32 against PyTorch on 1 and 4 GPUs
+#   train      tiny models in fp32 against PyTorch on 1 and 4 GPUs, and each way to run a step
 #   speed      GPT-2 124M, 32 x 1024 tokens a GPU, bf16, on all GPUs, and its time by op on one
+#   bits       the same on one GPU with fixed algorithms: whether each way to run a step gives the same losses
+#   losses     the same on one GPU against PyTorch, 40 steps from the same parameters on the same rows
 #   gemm       the products of the language model's head, odd and padded, by torch
 #   torch      compiled PyTorch on the same
 set -u
@@ -54,35 +56,77 @@ cluster()
     printf 'name: h200x%d\nmachines:\n  - name: host\n    devices: [{model: H200, count: %d}]\n    link: {bandwidth: 370 GB/s, latency: 8 us}\nsource: datasheet\n' "$1" "$1" >"$out/h200x$1.yaml"
 }
 
-speed()
+ids() # 128 rows, for four steps of a GPU
 {
-    local n rows plan graph fuse
-    python3 - "$out" <<'P'
+    [ -s "$out/ids.npy" ] || python3 - "$out" <<'P'
 import numpy as np, sys
 ids = np.random.default_rng(0).integers(0, 50257, (128, 1024), dtype=np.int64)
 np.save(sys.argv[1] + "/ids.npy", ids)
 P
+}
+
+plan() # RANKS [OPTION...]: GPT-2 124M on 32 rows a GPU
+{
+    local n=$1
+    shift
+    cluster "$n"
+    "$pack/bin/hapc" "$pack/gpt2-1024.json" "$out/h200x$n.yaml" --batch $((32 * n)) "$@" >"$out/plan$n.log" 2>&1 ||
+        { tail -n 5 "$out/plan$n.log"; return 1; }
+}
+
+go() # PLAN NAME OPTION...: steps to $out/NAME.jsonl
+{
+    local plan=$1 name=$2
+    shift 2
+    HAP_VERBOSE=1 timeout 100 "$pack/bin/hapc" run "$plan" --backend cuda --json --seed 1 --input input_ids="$out/ids.npy" \
+        --input labels="$out/ids.npy" "$@" >"$out/$name.jsonl" 2>"$out/$name.err" || tail -n 5 "$out/$name.err" | cut -c1-400
+}
+
+some_losses() { sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' "$out/$1.jsonl" | sed -n '1p;5p;27p;$p' | tr '\n' ' '; }
+
+speed()
+{
+    local n way
+    ids
     for n in 1 $([ "$gpus" -gt 1 ] && echo "$gpus"); do
-        rows=$((32 * n)) plan=/tmp/plan$n
-        cluster "$n"
-        "$pack/bin/hapc" "$pack/gpt2-1024.json" "$out/h200x$n.yaml" --precision bf16 --batch $rows -o "$plan" \
-            ${HAPC_PLAN_OPTIONS:-} >"$out/plan$n.log" 2>&1 || { tail -n 5 "$out/plan$n.log"; continue; }
+        plan "$n" --precision bf16 -o "/tmp/plan$n" ${HAPC_PLAN_OPTIONS:-} || continue
         grep -E 'predicted|ms a step|peak' "$out/plan$n.log" | head -n 4
-        for graph in 1 plain 0; do
-            fuse=1
-            [ $graph = plain ] && fuse=0
-            HAP_VERBOSE=1 HAP_CUDA_FUSE=$fuse HAP_CUDA_GRAPH=$graph timeout 100 "$pack/bin/hapc" run "$plan" --backend cuda --steps 40 --json --seed 1 \
-                --input input_ids="$out/ids.npy" --input labels="$out/ids.npy" >"$out/run$n.$graph.jsonl" 2>"$out/run$n.$graph.err" ||
-                tail -n 5 "$out/run$n.$graph.err" | cut -c1-400
-            echo "hapc $n GPU, $rows x 1024 tokens, graph $graph: $(median "$out/run$n.$graph.jsonl") ms/step," \
-                "losses $(sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' "$out/run$n.$graph.jsonl" | sed -n '1p;5p;$p' | tr '\n' ' ')"
+        for way in 1,1 1,0 0,0; do
+            HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} go "/tmp/plan$n" "run$n.$way" --steps 40
+            echo "hapc $n GPU, $((32 * n)) x 1024 tokens, graph,fuse $way: $(median "$out/run$n.$way.jsonl") ms/step," \
+                "losses of steps 0 4 26 39 $(some_losses "run$n.$way")"
         done
-        grep -hE 'workspace|segments|device 0|left out' "$out/run$n.1.err" | head -n 4
+        grep -hE 'workspace|segments|device 0|left out' "$out/run$n.1,1.err" | head -n 4
     done
-    timeout 120 "$pack/bin/hapc" run /tmp/plan1 --backend cuda --steps 3 --trace "$out/trace.json" --seed 1 \
+    HAP_CUDA_FUSE=1 timeout 120 "$pack/bin/hapc" run /tmp/plan1 --backend cuda --steps 3 --trace "$out/trace.json" --seed 1 \
         --input input_ids="$out/ids.npy" --input labels="$out/ids.npy" >"$out/trace.log" 2>&1
     python3 bench/device_trace.py "$out/trace.json" "$out/trace.tsv"
-    rm -f "$out/ids.npy" "$out/trace.json"
+    rm -f "$out/trace.json"
+}
+
+bits()
+{
+    local way name
+    ids
+    plan 1 --precision bf16 -o /tmp/plan1 || return
+    for way in 0,0 1,0 list,1 1,1 again,0,0; do
+        name=bits.$way
+        way=${way#again,}
+        HAP_CUDA_TUNE=0 HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} go /tmp/plan1 "$name" --steps 40
+        sed 's/,"ms.*//' "$out/$name.jsonl" >"$out/$name.losses"
+        echo "$name: $(wc -l <"$out/$name.losses") losses, the first that differs from 0,0: $(cmp "$out/bits.0,0.losses" "$out/$name.losses" |
+            sed 's/.*line/line/')"
+    done
+}
+
+losses()
+{
+    ids
+    plan 1 --precision tf32 -o /tmp/plan1t && go /tmp/plan1t start --steps 0 --save "$out/start.safetensors" &&
+        go /tmp/plan1t hapc.tf32 --steps 40 --init "$out/start.safetensors"
+    plan 1 --precision bf16 -o /tmp/plan1 && go /tmp/plan1 hapc.bf16 --steps 40 --init "$out/start.safetensors"
+    timeout 200 python3 bench/device_losses.py "$out" 2>&1 | tail -n 44
+    rm -f "$out/start.safetensors"
 }
 
 for name in "$@"; do
@@ -98,6 +142,8 @@ for name in "$@"; do
         done ;;
     train) part train timeout 400 tests/train_cuda.sh ;;
     speed) speed ;;
+    bits) bits ;;
+    losses) losses ;;
     gemm) timeout 60 python3 bench/device_gemm.py 2>&1 | tail -n 12 ;;
     torch)
         timeout 200 python3 bench/device_torch.py 32 2>&1 | grep -E 'ms/step|Error' | tail -n 3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tiny models of tests/torch trained in fp32 on CUDA devices, on one and on four ranks: losses,
 # gradients of the first step and parameters of the last equal PyTorch's; a replayed graph and a step
-# run as called give the same losses. Skipped where there is no device.
+# run as called give the same losses bit for bit. Skipped where there is no device.
 set -u
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 if [ "$gpus" = 0 ]; then
@@ -9,6 +9,7 @@ if [ "$gpus" = 0 ]; then
     exit 77
 fi
 . tests/train_steps.sh
+export HAP_CUDA_TUNE=0 # the same algorithms of products in every run
 backend=(--backend cuda)
 for case in mlp,laptop1,auto gpt2-tiny,laptop1,auto bert-tiny,laptop1,auto \
     mlp,laptop,dp-prop gpt2-tiny,laptop,auto gpt2-tiny,laptop,zero gpt2-tiny,laptop,tp bert-tiny,laptop2x2,auto; do
@@ -31,22 +32,31 @@ for case in mlp,laptop1,auto gpt2-tiny,laptop1,auto bert-tiny,laptop1,auto \
     run "$name" first --steps 1 --json "${from[@]}" $(inputs "$model") --save-grads "$work/grads" || continue
     compare torch "$ref" "$work/$name.out" "$work/grads" "$work/final" "$start" "$parts"
     if [ "$strategy" = auto ]; then
-        HAP_CUDA_GRAPH=0 run "$name" called --steps 20 --json "${from[@]}" $(inputs "$model") || continue
-        for f in "$name" called; do sed 's/,"ms.*//' "$work/$f.out" >"$work/$f.losses"; done
-        cmp "$work/$name.losses" "$work/called.losses" || fail "a replayed step differs from a called one"
+        sed 's/,"ms.*//' "$work/$name.out" >"$work/$name.losses"
+        for way in 0,0 1,1; do
+            HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} run "$name" again --steps 20 --json "${from[@]}" $(inputs "$model") || continue
+            sed 's/,"ms.*//' "$work/again.out" >"$work/again.losses"
+            cmp "$work/$name.losses" "$work/again.losses" || fail "losses of graph,fuse $way differ from those of a replayed step"
+        done
     fi
     rm -rf "${work:?}/$name" "$work/final" "$work/grads"
 done
-# In bf16 a step without its casts (cuda_fuse.c) gives the very losses of one run as called.
+# In bf16 a step gives the very losses of one run as called: captured, without its casts
+# (cuda_fuse.c) and with joined calls, from the list or captured, and on own kernels of attention.
 for model in gpt2-tiny bert-tiny; do
-    title "$model on laptop1 in bf16, replayed and called"
+    title "$model on laptop1 in bf16: called, captured, fused"
     plan bf16 "examples/$model/graph.json" laptop1 --precision bf16 || continue
-    for graph in 1 0; do
-        HAP_CUDA_GRAPH=$graph run bf16 "bf16.$graph" --steps 20 --json --seed 1 $(inputs "$model") || continue 2
-        sed 's/,"ms.*//' "$work/bf16.$graph.out" >"$work/bf16.$graph.losses"
+    for attention in cudnn own; do
+        for way in 0,0 1,0 list,1 1,1; do
+            name=bf16.$attention.$way
+            HAP_CUDA_ATTENTION=$attention HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} run bf16 "$name" --steps 20 --json --seed 1 \
+                $(inputs "$model") || { echo "  that was graph,fuse $way, attention $attention"; continue; }
+            sed 's/,"ms.*//' "$work/$name.out" >"$work/$name.losses"
+            [ "$(wc -l <"$work/$name.losses")" = 20 ] || fail "not 20 losses"
+            cmp "$work/bf16.$attention.0,0.losses" "$work/$name.losses" ||
+                fail "losses of graph,fuse $way, attention $attention, differ from those of the calls"
+        done
     done
-    [ "$(wc -l <"$work/bf16.0.losses")" = 20 ] || fail "not 20 losses"
-    cmp "$work/bf16.0.losses" "$work/bf16.1.losses" || fail "a replayed step differs from a called one"
     rm -rf "$work/bf16"
 done
 finish

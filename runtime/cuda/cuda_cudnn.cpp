@@ -1,8 +1,11 @@
 // Attention of bf16 and f16 heads by cuDNN's graph API (cudnn-frontend, headers alone). libcudnn is
 // loaded when the device starts; without it every head runs on the kernels of cuda_sdpa.cu. A
-// shape's plan is built at its first call and kept. The backward pass is the deterministic one.
+// shape's plan is built at its first call and kept. The backward pass is the deterministic one
+// where there is one. HAP_CUDA_ATTENTION=own leaves cuDNN out.
 
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
+#include <cstdlib>
+#include <cstring>
 #include <cudnn_frontend.h>
 #include <dlfcn.h>
 #include <memory>
@@ -20,6 +23,8 @@ void *cudnn_dlhandle = nullptr; // what the frontend's calls go through
 
 namespace
 {
+const int64_t TILE = 64; // rows of queries, or of keys, that cuDNN's kernels take at a time
+
 enum uid : int64_t { Q = 1, K, V, O, STATS, DO, DQ, DK, DV };
 
 struct plan {
@@ -142,6 +147,8 @@ void *open_library()
 
 extern "C" const char *cuda_cudnn_start(cuda_context *x)
 {
+    const char *own = getenv("HAP_CUDA_ATTENTION");
+    if (own && !strcmp(own, "own")) return nullptr;
     fe::cudnn_dlhandle = open_library();
     if (!fe::cudnn_dlhandle) return nullptr;
     auto a = std::make_unique<cuda_attention>();
@@ -163,7 +170,7 @@ extern "C" void cuda_cudnn_end(cuda_context *x)
 extern "C" bool cuda_cudnn_usable(cuda_context *x, const cuda_heads *h, bool backward)
 {
     bool fits = x->attention && (h->type == HAP_BF16 || h->type == HAP_F16) && h->e == h->d &&
-                h->e % 8 == 0 && h->e <= 128 && h->q > 1 && h->k > 1;
+                h->e % 8 == 0 && h->e <= 128 && h->q >= TILE && h->k >= TILE;
     return fits && !plan_of(x, *h, backward)->refused;
 }
 

@@ -3,7 +3,8 @@
 // cuBLASLt is column-major, so y = a b is computed as y' = b' a': its first operand is b. Products
 // accumulate in f32; f32 operands multiply in f32, or in tf32 if the plan says so. Which algorithm
 // runs a shape is found at its first call, by timing the heuristic's first few, and kept: a later
-// candidate must be 3 % quicker than an earlier one.
+// candidate must be 3 % quicker than an earlier one. With HAP_CUDA_TUNE=0 the heuristic's first
+// runs: the same algorithms, and so the same bits, in every run.
 
 #include <cublasLt.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ typedef struct dense_plan {
 struct cuda_dense {
     cublasLtHandle_t lt;
     void *space;
+    bool timed;
     dense_plan *plan;
     int n, cap;
 };
@@ -41,6 +43,8 @@ const char *cuda_dense_start(cuda_context *x)
     struct cuda_dense *d = calloc(1, sizeof *d);
     if (!d) return cuda_fail("out of memory");
     x->dense = d;
+    const char *tune = getenv("HAP_CUDA_TUNE");
+    d->timed = !(tune && tune[0] == '0');
     LT_CALL(cublasLtCreate(&d->lt));
     CUDA_CALL(cudaMalloc(&d->space, SPACE));
     return NULL;
@@ -149,7 +153,8 @@ static const char *choose(cuda_context *x, dense_plan *d, const void *a, const v
     for (int i = 0; i < x->dense->n && d->p.adds; i++)
         if (x->dense->plan[i].align == d->align && same_product(&x->dense->plan[i].p, &fresh))
             d->algo = x->dense->plan[i].algo;
-    if (x->capturing || d->p.adds || (double)d->p.m * (double)d->p.n * (double)d->p.k < 1e8)
+    if (!x->dense->timed || x->capturing || d->p.adds ||
+        (double)d->p.m * (double)d->p.n * (double)d->p.k < 1e8)
         return NULL;
     cudaEvent_t t0, t1;
     float best = 1e30f;

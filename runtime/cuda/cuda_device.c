@@ -52,7 +52,7 @@ void hap_backend_mesh(hap_rank *r)
     cuda_check(r, cuda_context_start(&b->x));
     const char *graph = getenv("HAP_CUDA_GRAPH");
     b->use_list = !(graph && graph[0] == '0');
-    b->use_graph = b->use_list && !r->opt.trace;
+    b->use_graph = b->use_list && !r->opt.trace && !(graph && !strcmp(graph, "list"));
     cuda_nccl_start(r);
     const char *verbose = getenv("HAP_VERBOSE");
     if (verbose && verbose[0]) {

@@ -90,17 +90,18 @@ struct adam_args {
     bool decoupled;
 };
 
-// Block `block` of `blocks` of one tensor.
+// Block `block` of `blocks` of one tensor. Every rounding is spelled out: the kernel of one tensor
+// and that of many give the same bits.
 __device__ inline void adam_part(int64_t n, view w, view m, view v, view g, view clip,
                                  const cuda_step *now, const adam_args &a, bool vec, int64_t block,
                                  int64_t blocks)
 {
     __shared__ float factor[3]; // lr / (1 - b1^t), 1 / sqrt(1 - b2^t), 1 - lr wd
     if (threadIdx.x == 0) {
-        double t = (double)(now->step + 1), lr = now->lr * a.lr_scale;
+        double t = (double)(now->step + 1), lr = __dmul_rn(now->lr, a.lr_scale);
         factor[0] = (float)(lr / (1 - pow(a.b1, t)));
         factor[1] = (float)(1 / sqrt(1 - pow(a.b2, t)));
-        factor[2] = a.decoupled ? (float)(1 - lr * a.wd) : 1.0f;
+        factor[2] = a.decoupled ? (float)__fma_rn(-lr, a.wd, 1.0) : 1.0f;
     }
     __syncthreads();
     float step = factor[0], root = factor[1], shrink = factor[2], k = clip_of(clip);
@@ -115,10 +116,11 @@ __device__ inline void adam_part(int64_t n, view w, view m, view v, view g, view
         load_vec<V>(g, i, d);
 #pragma unroll
         for (int e = 0; e < V; e++) {
-            float u = k * d[e] + wd * p[e];
-            q[e] = b1 * q[e] + c1 * u;
-            r[e] = b2 * r[e] + c2 * (u * u);
-            p[e] = shrink * p[e] - step * q[e] / (sqrtf(r[e]) * root + a.eps);
+            float u = __fmaf_rn(wd, p[e], __fmul_rn(k, d[e]));
+            q[e] = __fmaf_rn(b1, q[e], __fmul_rn(c1, u));
+            r[e] = __fmaf_rn(b2, r[e], __fmul_rn(c2, __fmul_rn(u, u)));
+            float down = __fdiv_rn(__fmul_rn(step, q[e]), __fmaf_rn(__fsqrt_rn(r[e]), root, a.eps));
+            p[e] = __fmaf_rn(shrink, p[e], -down);
         }
         store_vec<V>(m, i, q);
         store_vec<V>(v, i, r);
