@@ -115,7 +115,7 @@ bits()
         HAP_CUDA_TUNE=0 HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} go /tmp/plan1 "$name" --steps 40
         sed 's/,"ms.*//' "$out/$name.jsonl" >"$out/$name.losses"
         echo "$name: $(wc -l <"$out/$name.losses") losses, the first that differs from 0,0: $(cmp "$out/bits.0,0.losses" "$out/$name.losses" |
-            sed 's/.*line/line/')"
+            sed "s/.*line/line/")"
     done
 }
 
