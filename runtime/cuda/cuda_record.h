@@ -1,5 +1,5 @@
 // A step as a list of its calls, so that what stands between two calls can be seen before either
-// runs: with HAP_CUDA_FUSE=1 cuda_fuse.c leaves out what only moves values.
+// runs: cuda_fuse.c leaves out what only moves values.
 //
 // The program's second step is recorded; its end runs the list. Every later step makes the same
 // calls on the same tensors, which the replay of a captured step presumes as well.
