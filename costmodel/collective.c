@@ -299,22 +299,16 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s)
     return (int64_t)up(round(bytes), scratch_align);
 }
 
-cost_form cost_best_form(cost_coll k, const cost_shards *s, cl_link link, double pack_bandwidth,
-                         double *sec)
+cost_form cost_cheapest(const double *sec)
 {
-    cost_form best = COST_N_FORMS;
-    cost_shards known = *s;
-    cost_measure(&known);
-    *sec = (double)INFINITY;
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
-        if (!cost_form_exists(k, f)) continue;
-        double t =
-            cost_collective(k, f, &known, link) + cost_pack_bytes(k, f, &known) / pack_bandwidth;
-        if (t < *sec) {
-            *sec = t;
-            best = f;
-        }
-    }
-    hb_assert(best != COST_N_FORMS);
+    // What forms of one collective cost are sums in different orders.
+    static const double rounding = 1e-9;
+    double least = (double)INFINITY;
+    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
+        if (sec[f] < least) least = sec[f];
+    cost_form best = COST_EVEN;
+    while (!(sec[best] <= least * (1 + rounding)))
+        best++;
+    hb_assert(isfinite(least));
     return best;
 }

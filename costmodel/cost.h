@@ -95,10 +95,9 @@ double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s);
 // Scratch bytes the runtime needs (docs/formats.md, "Scratch": the same rule as
 // runtime/core/scratch.c).
 int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s);
-// The cheapest form and its seconds (pack included, on the slowest class given by memory
-// bandwidth).
-cost_form cost_best_form(cost_coll k, const cost_shards *s, cl_link link, double pack_bandwidth,
-                         double *sec);
+// The cheapest of the forms of one collective, whose seconds are sec[COST_N_FORMS] (+inf: no such
+// form); of equal ones, up to rounding, the first, so that even shards take the native form.
+cost_form cost_cheapest(const double *sec);
 
 // --- simulation ---
 // Events in program order, the same order on every class. COMPUTE runs on each class for

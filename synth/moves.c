@@ -198,7 +198,9 @@ void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const sy
                     syn_move *m)
 {
     syn_transfer t = {tensor, c->g->tensors.p[tensor].dtype, *a, *b};
-    double sec[COST_N_FORMS] = {0};
+    double sec[COST_N_FORMS];
+    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
+        sec[f] = cost_form_exists(m->coll, f) ? 0 : HUGE_VAL;
     for (int i = 0; i < n_groups(c->mesh, m->axes); i++) {
         if (like_previous(c, m, i, &t, 1)) continue;
         cost_shards sh;
@@ -208,13 +210,8 @@ void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const sy
             if (cost_form_exists(m->coll, f))
                 sec[f] = fmax(sec[f], form_seconds(c, m, f, &sh, link));
     }
-    m->sec = HUGE_VAL;
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        if (cost_form_exists(m->coll, f) && sec[f] < m->sec) {
-            m->sec = sec[f];
-            m->form = f;
-        }
-    hb_assert(isfinite(m->sec));
+    m->form = cost_cheapest(sec);
+    m->sec = sec[m->form];
     m->scratch = syn_list_scratch(c, m, &t, 1);
 }
 

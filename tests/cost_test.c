@@ -235,21 +235,49 @@ START_TEST(scratch)
 }
 END_TEST
 
+static cost_form cheapest(cost_coll k, const cost_shards *s, double *sec)
+{
+    double each[COST_N_FORMS];
+    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
+        each[f] = cost_collective(k, f, s, line) + cost_pack_bytes(k, f, s) / 1e12;
+    cost_form best = cost_cheapest(each);
+    *sec = each[best];
+    return best;
+}
+
 START_TEST(the_cheapest_form)
 {
     double sec;
     static const int64_t even[] = {5, 5, 5, 5}, steep[] = {97, 1, 1, 1}, mild[] = {26, 25, 25, 24};
     cost_shards s = {.n = 4, .table = even, .bytes = 100e3, .leading = true};
-    ck_assert_int_eq(cost_best_form(COST_ALL_GATHER, &s, line, 1e12, &sec), COST_EVEN);
+    ck_assert_int_eq(cheapest(COST_ALL_GATHER, &s, &sec), COST_EVEN);
     near(sec, 3 * (10e-6 + 25e-6));
     s.table = steep; // padded moves 3 * 97 kB, grouped 99 kB
-    ck_assert_int_eq(cost_best_form(COST_ALL_GATHER, &s, line, 1e12, &sec), COST_GROUPED);
+    ck_assert_int_eq(cheapest(COST_ALL_GATHER, &s, &sec), COST_GROUPED);
     near(sec, 4 * 10e-6 + 99e-6);
     s.table = mild;
     s.bytes = 100; // latency decides: 3 against 4, and send/recv needs no packing
-    ck_assert_int_eq(cost_best_form(COST_ALL_GATHER, &s, line, 1e12, &sec), COST_SENDRECV);
+    ck_assert_int_eq(cheapest(COST_ALL_GATHER, &s, &sec), COST_SENDRECV);
     s.table = NULL;
-    ck_assert_int_eq(cost_best_form(COST_ALL_REDUCE, &s, line, 1e12, &sec), COST_FLAT);
+    ck_assert_int_eq(cheapest(COST_ALL_REDUCE, &s, &sec), COST_FLAT);
+}
+END_TEST
+
+// On equal shards the native form and send/recv move the same: rounding must not decide.
+START_TEST(even_shards_are_gathered_natively)
+{
+    double sec;
+    for (int64_t rows = 1; rows <= 200; rows++)
+        for (int n = 2; n <= 7; n++) {
+            int64_t table[7];
+            for (int i = 0; i < n; i++)
+                table[i] = rows;
+            cost_shards s = {.n = n, .table = table, .bytes = (double)(rows * n * 12)};
+            for (int lead = 0; lead < 2; lead++) {
+                s.leading = lead;
+                ck_assert_int_eq(cheapest(COST_ALL_GATHER, &s, &sec), COST_EVEN);
+            }
+        }
 }
 END_TEST
 
@@ -379,6 +407,7 @@ int main(void)
     tcase_add_test(c, packing);
     tcase_add_test(c, scratch);
     tcase_add_test(c, the_cheapest_form);
+    tcase_add_test(c, even_shards_are_gathered_natively);
     tcase_add_test(c, names_and_existence);
     tcase_add_test(c, curves_are_interpolated);
     tcase_add_test(c, parts_take_no_less);
