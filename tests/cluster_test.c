@@ -62,6 +62,8 @@ START_TEST(all_samples_read)
         {"a100x2-v100x2", 4, 2, 2, "A100-40GB", "V100-16GB"},
         {"v100x2-p100x6", 8, 8, 2, "V100-16GB", "P100"},
         {"hap-paper", 64, 8, 2, "V100-16GB", "P100"},
+        {"hap-profiled", 64, 1, 2, "V100-profiled", "P100-profiled"},
+        {"hap-released", 8, 1, 1, "GPU-profiled", "GPU-profiled"},
         {"h200x4", 4, 1, 1, "H200", "H200"},
         {"h200x4-mixed", 4, 1, 2, "H200", "H200/64sms"},
         {"gpu1024", 1024, 128, 4, "H200", "V100-32GB"},
