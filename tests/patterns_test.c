@@ -14,6 +14,8 @@
 #include "support/plan_facts.h"
 #include "support/price_by_hand.h"
 #include "support/small_models.h"
+#include "synth/mesh.h"
+#include "synth/space.h"
 
 static bool show;
 
@@ -113,8 +115,97 @@ START_TEST(data_parallel)
 }
 END_TEST
 
+// The least additive price on even cuts of every plan of the space in which the parameter's update,
+// and its moments, are whole or, if `cut`, in parts.
+static double least_updated(const world *w, const char *param, bool cut)
+{
+    syn_options o = syn_default_options();
+    syn_mesh *mesh = syn_mesh_flat(w->a, w->m.cluster, NULL);
+    syn_costs *costs = syn_costs_new(w->a, &w->m, mesh, w->g, w->f);
+    syn_palette *palette = syn_palette_new(w->a, w->g, w->f);
+    double even[CL_MAX_CLASSES], weight[] = {1};
+    ck_assert(mesh->n_classes == 1 && mesh->n_ranks <= CL_MAX_CLASSES);
+    for (int r = 0; r < mesh->n_ranks; r++)
+        even[r] = 1;
+    syn_palette_add_ranks(w->a, palette, mesh, -1, even, HB_STR("even"));
+    hb_str why;
+    syn_space *s = syn_space_build(w->a, costs, palette, SYN_AUTO, &o, weight, 1, NULL, &why);
+    ck_assert_ptr_nonnull(s);
+    int node = fact_update(w->p, param)->node, t = w->g->nodes.p[node].in[0];
+    const syn_forms *forms = s->forms[node];
+    double *cost = hb_copy(w->a, forms->cost, sizeof *cost * (size_t)forms->n);
+    for (int i = 0; i < forms->n; i++)
+        if (cut == fact_whole(&s->states[t]->s[forms->form[i].in[0]])) cost[i] = HUGE_VAL;
+    const double **unary =
+        hb_copy(w->a, s->problem.unary, sizeof *unary * (size_t)s->problem.n_vars);
+    unary[s->node_var[node]] = cost;
+    s->problem.unary = unary;
+    int *x = HB_ARRAY(w->a, int, s->problem.n_vars);
+    double least;
+    ck_assert_int_eq(ms_solve(w->a, &s->problem, 0, NULL, x, &least), MS_OPTIMAL);
+    return least;
+}
+
+static const syn_instr *maker(const syn_program *p, int buffer)
+{
+    for (int i = 0; i < p->instr.n; i++)
+        for (int k = 0; k < p->instr.p[i].n_out; k++)
+            if (p->instr.p[i].out[k] == buffer) return &p->instr.p[i];
+    return NULL;
+}
+
+// Parameters whole, gradients whole on every rank, moments and update in parts: ZeRO-1. The parts
+// of two heads' matrices do not lie together, so that to scatter a gradient (ZeRO-2) packs all of
+// it, where links are about as fast as memory; to reduce it in place and read a part packs nothing.
+// Parameters in parts (ZeRO-3) would be gathered before the step's first op; here it happens while
+// another parameter is updated.
+START_TEST(zero_1)
+{
+    hb_arena *a = hb_arena_new();
+    device d[8];
+    alike(d, 8, (device){1, 10, 10, 0.2, 0});
+    ir_graph *g =
+        graph_text(a, "x: input f32 512 500\ny: input i64 512\nw0: param f32 2 250 128\n"
+                      "w1: param f32 128 2048\n"
+                      "r = reshape(x) shape=512,2,250\nh = transpose(r) perm=1,0,2\n"
+                      "f0 = matmul(h, w0)\na0 = relu(f0)\ns = sum(a0) dims=0\nf1 = linear(s, w1)\n"
+                      "ce = ce_sum(f1, y)\nn = count(y)\ntotal = div(ce, n)\nloss total\n");
+    world w = found(a, g, small_cluster(a, 1, 8, d, 0, 0));
+    const syn_instr *update = fact_update(w.p, "w0");
+    int grad = fact_grad(w.p, "w0");
+    ck_assert(fact_whole(fact_state(w.p, "w0")));
+    for (int k = 0; k < 4; k++) // parameter, two moments, gradient
+        ck_assert(fact_cut(operand_state(w.p, update, k), 0, 2));
+    ck_assert(reduced_as(w.p, "w0", COST_ALL_REDUCE));
+    ck_assert_int_eq(fact_moves(w.p, COST_REDUCE_SCATTER, grad, 0), 0);
+    ck_assert_int_eq(fact_moves(w.p, COST_ALL_GATHER, fact_value(w.p, "w0"), 0), 1);
+    // Plain data parallelism: of this parameter, and of all.
+    double whole = least_updated(&w, "w0", false), parts = least_updated(&w, "w0", true);
+    ck_assert_msg(whole > parts * 1.004, "%g, in parts %g", whole, parts);
+    slower_as(&w, SYN_DP_PROP);
+    // ZeRO-2: the same program with the gradient scattered.
+    const syn_instr *reduce = fact_move(w.p, COST_ALL_REDUCE, grad),
+                    *slice = maker(w.p, update->in[3]);
+    syn_instr scatter = *reduce;
+    ck_assert(slice && slice->kind == SYN_SLICE && slice->in[0] == reduce->out[0]);
+    scatter.coll = COST_REDUCE_SCATTER;
+    scatter.out[0] = slice->out[0];
+    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
+        double sec = hand_collective(w.p, &scatter, f), now = reduce->sec[0] + slice->sec[0];
+        if (cost_form_exists(COST_REDUCE_SCATTER, f))
+            ck_assert_msg(sec > 1.1 * now, "%s takes %g, now %g", cost_form_name(f), sec, now);
+    }
+    // ZeRO-3
+    slower_with(&w, "w0=S(1)");
+    slower_with(&w, "w0=S(2)");
+    slower_as(&w, SYN_ZERO);
+    slower_as(&w, SYN_TP);
+    hb_arena_free(a);
+}
+END_TEST
+
 // Parameters that are kept whole (below the size that may be cut), their gradients and moments in
-// parts: the update is shared, its result gathered. ZeRO-1 and -2.
+// parts: the update is shared, its result gathered. ZeRO-2.
 START_TEST(zero_2)
 {
     hb_arena *a = hb_arena_new();
@@ -471,6 +562,7 @@ int main(int argc, char **argv)
     TCase *t = tcase_create("found");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, data_parallel);
+    tcase_add_test(t, zero_1);
     tcase_add_test(t, zero_2);
     tcase_add_test(t, zero_3);
     tcase_add_test(t, megatron_pair);
