@@ -5,11 +5,12 @@
 #   sanitize   the same under compute-sanitizer (bf16 rows: memcheck and racecheck)
 #   coll       every collective on 1, 2, 4 ranks
 #   train      tiny models in fp32 against PyTorch on 1 and 4 GPUs, and each way to run a step
-#   speed      GPT-2 124M, 32 x 1024 tokens a GPU, bf16, on all GPUs, and its time by op on one
-#   bits       the same on one GPU with fixed algorithms: whether each way to run a step gives the same losses
+#   speed      GPT-2 124M, 32 x 1024 tokens a GPU, and BERT-base, 64 x 128, bf16, on all GPUs, and the time by op on one
+#   bits       GPT-2 on one GPU with fixed algorithms: whether each way to run a step gives the same losses
 #   losses     the same on one GPU against PyTorch, 40 steps from the same parameters on the same rows
 #   gemm       the products of the language model's head, odd and padded, by torch
-#   torch      compiled PyTorch on the same
+#   torch      compiled PyTorch on the models of `speed`
+# HAP_MODELS (gpt2, bert or both) and HAP_WAYS (graph,fuse; "1,1 1,0 0,0") choose what `speed` and `torch` run.
 set -u
 cd "$(dirname "$0")/.."
 root=$PWD out=/tmp/device pack=$PWD/.device
@@ -56,63 +57,71 @@ cluster()
     printf 'name: h200x%d\nmachines:\n  - name: host\n    devices: [{model: H200, count: %d}]\n    link: {bandwidth: 370 GB/s, latency: 8 us}\nsource: datasheet\n' "$1" "$1" >"$out/h200x$1.yaml"
 }
 
-ids() # 128 rows, for four steps of a GPU
+models=${HAP_MODELS:-gpt2 bert} ways=${HAP_WAYS:-1,1 1,0 0,0}
+rows_of() { [ "$1" = gpt2 ] && echo 32 || echo 64; } # a GPU
+tokens_of() { [ "$1" = gpt2 ] && echo 1024 || echo 128; }
+graph_of() { [ "$1" = gpt2 ] && echo "$pack/gpt2-1024.json" || echo "$root/examples/bert/graph.json"; }
+
+ids() # MODEL: rows for four steps of a GPU
 {
-    [ -s "$out/ids.npy" ] || python3 - "$out" <<'P'
+    [ -s "$out/$1.npy" ] || python3 - "$out/$1.npy" $((4 * $(rows_of "$1"))) "$(tokens_of "$1")" $([ "$1" = gpt2 ] && echo 0 50257 || echo 1 30522) <<'P'
 import numpy as np, sys
-ids = np.random.default_rng(0).integers(0, 50257, (128, 1024), dtype=np.int64)
-np.save(sys.argv[1] + "/ids.npy", ids)
+rows, tokens, low, high = map(int, sys.argv[2:])
+np.save(sys.argv[1], np.random.default_rng(0).integers(low, high, (rows, tokens), dtype=np.int64))
 P
 }
 
-plan() # RANKS [OPTION...]: GPT-2 124M on 32 rows a GPU
+plan() # MODEL RANKS [OPTION...]
 {
-    local n=$1
-    shift
+    local model=$1 n=$2
+    shift 2
     cluster "$n"
-    "$pack/bin/hapc" "$pack/gpt2-1024.json" "$out/h200x$n.yaml" --batch $((32 * n)) "$@" >"$out/plan$n.log" 2>&1 ||
-        { tail -n 5 "$out/plan$n.log"; return 1; }
+    "$pack/bin/hapc" "$(graph_of "$model")" "$out/h200x$n.yaml" --batch $(($(rows_of "$model") * n)) "$@" >"$out/plan.$model.$n.log" 2>&1 ||
+        { tail -n 5 "$out/plan.$model.$n.log"; return 1; }
 }
 
-go() # PLAN NAME OPTION...: steps to $out/NAME.jsonl
+go() # MODEL PLAN NAME OPTION...: steps to $out/NAME.jsonl
 {
-    local plan=$1 name=$2
-    shift 2
-    HAP_VERBOSE=1 timeout 100 "$pack/bin/hapc" run "$plan" --backend cuda --json --seed 1 --input input_ids="$out/ids.npy" \
-        --input labels="$out/ids.npy" "$@" >"$out/$name.jsonl" 2>"$out/$name.err" || tail -n 5 "$out/$name.err" | cut -c1-400
+    local model=$1 plan=$2 name=$3
+    shift 3
+    HAP_VERBOSE=1 timeout 100 "$pack/bin/hapc" run "$plan" --backend cuda --json --seed 1 --input input_ids="$out/$model.npy" \
+        --input labels="$out/$model.npy" "$@" >"$out/$name.jsonl" 2>"$out/$name.err" || tail -n 5 "$out/$name.err" | cut -c1-400
 }
 
 some_losses() { sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' "$out/$1.jsonl" | sed -n '1p;5p;27p;$p' | tr '\n' ' '; }
 
 speed()
 {
-    local n way
-    ids
-    for n in 1 $([ "$gpus" -gt 1 ] && echo "$gpus"); do
-        plan "$n" --precision bf16 -o "/tmp/plan$n" ${HAPC_PLAN_OPTIONS:-} || continue
-        grep -E 'predicted|ms a step|peak' "$out/plan$n.log" | head -n 4
-        for way in 1,1 1,0 0,0; do
-            HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} go "/tmp/plan$n" "run$n.$way" --steps 40
-            echo "hapc $n GPU, $((32 * n)) x 1024 tokens, graph,fuse $way: $(median "$out/run$n.$way.jsonl") ms/step," \
-                "losses of steps 0 4 26 39 $(some_losses "run$n.$way")"
+    local model n way log
+    for model in $models; do
+        ids "$model"
+        for n in 1 $([ "$gpus" -gt 1 ] && echo "$gpus"); do
+            plan "$model" "$n" --precision bf16 -o "/tmp/plan.$model.$n" ${HAPC_PLAN_OPTIONS:-} || continue
+            grep -E 'predicted|ms a step|peak' "$out/plan.$model.$n.log" | head -n 4
+            for way in $ways; do
+                log=run.$model.$n.$way
+                HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} go "$model" "/tmp/plan.$model.$n" "$log" --steps 40
+                echo "hapc $model $n GPU, $(($(rows_of "$model") * n)) x $(tokens_of "$model") tokens, graph,fuse $way: $(median "$out/$log.jsonl") ms/step," \
+                    "losses of steps 0 4 26 39 $(some_losses "$log")"
+            done
+            grep -hE 'workspace|segments|device 0|left out' "$out/$log.err" | head -n 4
         done
-        grep -hE 'workspace|segments|device 0|left out' "$out/run$n.1,1.err" | head -n 4
+        HAP_CUDA_FUSE=1 timeout 120 "$pack/bin/hapc" run "/tmp/plan.$model.1" --backend cuda --steps 3 --trace "$out/trace.json" --seed 1 \
+            --input input_ids="$out/$model.npy" --input labels="$out/$model.npy" >"$out/trace.$model.log" 2>&1
+        python3 bench/device_trace.py "$out/trace.json" "$out/trace.$model.tsv"
+        rm -f "$out/trace.json"
     done
-    HAP_CUDA_FUSE=1 timeout 120 "$pack/bin/hapc" run /tmp/plan1 --backend cuda --steps 3 --trace "$out/trace.json" --seed 1 \
-        --input input_ids="$out/ids.npy" --input labels="$out/ids.npy" >"$out/trace.log" 2>&1
-    python3 bench/device_trace.py "$out/trace.json" "$out/trace.tsv"
-    rm -f "$out/trace.json"
 }
 
 bits()
 {
     local way name
-    ids
-    plan 1 --precision bf16 -o /tmp/plan1 || return
+    ids gpt2
+    plan gpt2 1 --precision bf16 -o /tmp/plan1 || return
     for way in 0,0 1,0 list,1 1,1 again,0,0; do
         name=bits.$way
         way=${way#again,}
-        HAP_CUDA_TUNE=0 HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} go /tmp/plan1 "$name" --steps 40
+        HAP_CUDA_TUNE=0 HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} go gpt2 /tmp/plan1 "$name" --steps 40
         sed 's/,"ms.*//' "$out/$name.jsonl" >"$out/$name.losses"
         echo "$name: $(wc -l <"$out/$name.losses") losses, the first that differs from 0,0: $(cmp "$out/bits.0,0.losses" "$out/$name.losses" |
             sed "s/.*line/line/")"
@@ -121,10 +130,10 @@ bits()
 
 losses()
 {
-    ids
-    plan 1 --precision tf32 -o /tmp/plan1t && go /tmp/plan1t start --steps 0 --save "$out/start.safetensors" &&
-        go /tmp/plan1t hapc.tf32 --steps 40 --init "$out/start.safetensors"
-    plan 1 --precision bf16 -o /tmp/plan1 && go /tmp/plan1 hapc.bf16 --steps 40 --init "$out/start.safetensors"
+    ids gpt2
+    plan gpt2 1 --precision tf32 -o /tmp/plan1t && go gpt2 /tmp/plan1t start --steps 0 --save "$out/start.safetensors" &&
+        go gpt2 /tmp/plan1t hapc.tf32 --steps 40 --init "$out/start.safetensors"
+    plan gpt2 1 --precision bf16 -o /tmp/plan1 && go gpt2 /tmp/plan1 hapc.bf16 --steps 40 --init "$out/start.safetensors"
     timeout 200 python3 bench/device_losses.py "$out" 2>&1 | tail -n 44
     rm -f "$out/start.safetensors"
 }
@@ -146,8 +155,11 @@ for name in "$@"; do
     losses) losses ;;
     gemm) timeout 60 python3 bench/device_gemm.py 2>&1 | tail -n 12 ;;
     torch)
-        timeout 200 python3 bench/device_torch.py 32 2>&1 | grep -E 'ms/step|Error' | tail -n 3
-        [ "$gpus" = 1 ] || timeout 240 torchrun --nproc-per-node "$gpus" bench/device_torch.py $((32 * gpus)) 2>&1 | grep -E 'ms/step|Error' | tail -n 3 ;;
+        for model in $models; do
+            timeout 200 python3 bench/device_torch.py "$model" "$(rows_of "$model")" 2>&1 | grep -E 'ms/step|Error' | tail -n 3
+            [ "$gpus" = 1 ] || timeout 240 torchrun --nproc-per-node "$gpus" bench/device_torch.py "$model" $(($(rows_of "$model") * gpus)) 2>&1 |
+                grep -E 'ms/step|Error' | tail -n 3
+        done ;;
     *) echo "no part '$name'" ;;
     esac
 done

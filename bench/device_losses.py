@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Steps of GPT-2 124M by eager PyTorch in bf16 autocast and in tf32, from the parameters and on the rows
-of OUT/start.safetensors and OUT/ids.npy, next to the losses of hapc in OUT/hapc.*.jsonl.
+of OUT/start.safetensors and OUT/gpt2.npy, next to the losses of hapc in OUT/hapc.*.jsonl.
 
     python3 bench/device_losses.py OUT
 """
@@ -45,7 +45,7 @@ def run(autocast):
     decayed = [p for p in model.parameters() if id(p) not in taken]
     groups = [{"params": plain, "weight_decay": 0.0}, {"params": decayed, "weight_decay": 0.1}]
     optimizer = torch.optim.AdamW(groups, lr=3e-4, betas=(0.9, 0.95), fused=True)
-    ids, losses = torch.from_numpy(np.load(out + "/ids.npy")).cuda(), []
+    ids, losses = torch.from_numpy(np.load(out + "/gpt2.npy")).cuda(), []
     for step in range(steps):
         batch = ids[step * rows % len(ids):][:rows]
         with torch.autocast("cuda", torch.bfloat16) if autocast else contextlib.nullcontext():
