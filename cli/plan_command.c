@@ -254,7 +254,8 @@ static int synthesize(hb_arena *a, int argc, char **argv)
                    .batch = front.batch,
                    .strategy = hb_str_c(a, syn_strategy_name(o.strategy)),
                    .pins = o.pins,
-                   .curves_missing = !in.model.curves};
+                   .curves_missing = !in.model.curves,
+                   .unmeasured = syn_unmeasured(a, res.program, &in.model)};
     hb_str why;
     if (!emit_supported(a, res.program, &why) || (out && !emit_folder(a, &e, out, &why))) {
         code = cli_error(CLI_INPUT, "%.*s", HB_ARG(why));

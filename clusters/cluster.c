@@ -377,15 +377,14 @@ cl_cluster *cl_read(hb_arena *a, const char *path, const char *devices_path, hb_
 cl_link cl_group_link(const cl_cluster *c, const int *ranks, int n, int groups_at_once)
 {
     hb_assert(n >= 1 && groups_at_once >= 1);
-    cl_link l = {(double)INFINITY, 0};
-    bool crosses = false;
+    cl_link l = {.bandwidth = (double)INFINITY, .groups = groups_at_once};
     for (int i = 0; i < n; i++) {
         const cl_class *k = &c->cls[c->class_of[ranks[i]]];
-        crosses = crosses || c->machine_of[ranks[i]] != c->machine_of[ranks[0]];
+        l.crosses = l.crosses || c->machine_of[ranks[i]] != c->machine_of[ranks[0]];
         if (k->link_bandwidth < l.bandwidth) l.bandwidth = k->link_bandwidth;
         if (k->link_latency > l.latency) l.latency = k->link_latency;
     }
-    if (!crosses) return l;
+    if (!l.crosses) return l;
     double share = c->network_bandwidth / groups_at_once;
     if (share < l.bandwidth) l.bandwidth = share;
     if (c->network_latency > l.latency) l.latency = c->network_latency;

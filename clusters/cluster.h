@@ -23,7 +23,10 @@ typedef struct cl_class {
     int sms, threads;                    // 0 = all
     double link_bandwidth, link_latency; // inside its machine, one way per device
     bool emulated;                       // sms given
-    bool plan_only;                      // the present toolchain cannot build for it
+    // How many times slower computing is beside communication and the other way round; 0: not
+    // known.
+    double compute_beside, communication_beside;
+    bool plan_only; // the present toolchain cannot build for it
     int n_ranks;
 } cl_class;
 
@@ -59,6 +62,8 @@ void cl_print(hb_buf *out, const cl_cluster *c);
 // of groups (of the same axis) that use one machine's network link at once.
 typedef struct cl_link {
     double bandwidth, latency; // bytes/s one way per rank, seconds
+    bool crosses;              // between machines
+    int groups;                // at once on its network link, if it crosses
 } cl_link;
 cl_link cl_group_link(const cl_cluster *c, const int *ranks, int n, int groups_at_once);
 

@@ -237,6 +237,31 @@ double cost_collective(cost_coll k, cost_form f, const cost_shards *s, cl_link l
     return messages * link.latency + t.bytes / link.bandwidth;
 }
 
+double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s)
+{
+    double n = s->n;
+    if (s->n == 1 || k == COST_ALL_REDUCE) return s->bytes;
+    if (k == COST_RECUT) return recut_traffic(s, s->table, s->table2).bytes;
+    if (k == COST_ALL_TO_ALL) return all_to_all_traffic(s).bytes * n * n / (n - 1);
+    cut c = cut_of(s, s->table);
+    double own = (n - 1) * c.largest, others = s->bytes - c.smallest;
+    switch (f) {
+    case COST_EVEN:
+    case COST_PADDED:
+        return n * c.largest;
+    case COST_GROUPED:
+        return others * n / (n - 1);
+    case COST_SENDRECV:
+        return (own > others ? own : others) * n / (n - 1);
+    case COST_EVEN_FLAT:
+    case COST_FLAT:
+    case COST_TWO_LEVEL:
+    case COST_N_FORMS:
+        break;
+    }
+    return s->bytes;
+}
+
 // Each copy reads and writes; SENDRECV's reduce_scatter also adds N - 1 received shards to its own.
 double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s)
 {

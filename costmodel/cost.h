@@ -8,40 +8,35 @@
 #define HAP_COSTMODEL_COST_H
 
 #include "clusters/cluster.h"
+#include "ir/graph.h"
 
 typedef enum { COST_F32, COST_TF32, COST_BF16 } cost_math;
 
-// Measured curves (`hap.curves`, docs/formats.md); NULL = formulas only. A curve of an op is
-// [[size, seconds]...]: size is flops for the ops that ops.def counts as DENSE or SDPA, bytes for
-// others; sizes ascend. Between points log-log, below the first its seconds, above the last in
-// proportion. Curves of collectives are checked, not used: collectives are priced by formula.
+// Measured curves (`hap.curves`, docs/formats.md); NULL = formulas only. Size of an op: flops for
+// the ops that ops.def counts as DENSE or SDPA, bytes for others (costmodel/curve.h).
 typedef struct cost_curves cost_curves;
 cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d);
-// Seconds of `size` on the curve of a class (name, else model), op and dtype ("f32", "tf32",
-// "bf16"); negative if there is none.
-double cost_curves_at(const cost_curves *k, const cl_class *cls, const char *op_name,
-                      const char *dtype, double size);
-
-// Least seconds per unit of size on the curve up to `size`; negative if there is none.
-double cost_curves_rate(const cost_curves *k, const cl_class *cls, const char *op_name,
-                        const char *dtype, double size);
+// Fills compute_beside and communication_beside of the classes that the curves know.
+void cost_apply_contention(const cost_curves *k, cl_cluster *c);
 
 typedef struct cost_model {
     const cl_cluster *cluster;
-    const cost_curves *curves; // may be NULL
+    cost_curves *curves; // may be NULL; of this cluster (looks names up when first asked)
     cost_math math;
 } cost_model;
 
-// Seconds of one op on one device of class c. The peak of m->math applies to the ops that ops.def
-// counts as DENSE or SDPA (where the class has it, else its f32 peak), the f32 peak to all others.
-// No work, no time: a rank with zero rows does not launch.
-double cost_op(const cost_model *m, int cls, const char *op_name, double flops, double bytes);
+bool cost_is_dense(ir_op op); // its size is flops
+// Seconds of one op on one device of class c. The peak of m->math applies to dense ops (where the
+// class has it, else its f32 peak), the f32 peak to all others. No work, no time: a rank with zero
+// rows does not launch.
+double cost_op(const cost_model *m, int cls, ir_op op, double flops, double bytes);
 // What its parts take together on devices of class c at least, however the op is cut, but for
 // *launch, which every device with a part pays.
-double cost_op_least(const cost_model *m, int cls, const char *op_name, double flops, double bytes,
+double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, double bytes,
                      double *launch);
 double cost_launch(const cost_model *m, int cls);
-double cost_memory(const cost_model *m, int cls, double bytes); // pack, unpack, copies
+double cost_copy(const cost_model *m, int cls, double bytes); // inside its memory
+bool cost_op_measured(const cost_model *m, int cls, ir_op op);
 
 typedef enum {
     COST_ALL_GATHER,
@@ -90,6 +85,9 @@ typedef struct cost_shards {
 void cost_measure(cost_shards *s);
 // Seconds without pack and unpack; +inf where the form does not apply (EVEN on unequal shards).
 double cost_collective(cost_coll k, cost_form f, const cost_shards *s, cl_link link);
+// The whole tensor's bytes that would take as long with even shards (RECUT: what the busiest rank
+// sends or receives), by what the form moves.
+double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s);
 // Bytes that pass through memory for packing and unpacking on the busiest rank.
 double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s);
 // Scratch bytes the runtime needs (docs/formats.md, "Scratch": the same rule as
@@ -98,6 +96,14 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s);
 // The cheapest of the forms of one collective, whose seconds are sec[COST_N_FORMS] (+inf: no such
 // form); of equal ones, up to rounding, the first, so that even shards take the native form.
 cost_form cost_cheapest(const double *sec);
+
+// Seconds with pack and unpack: by the curve of kind, form, n and axis kind at cost_even_bytes, or
+// by the formulas above where there is none. A curve has the packing that a cut of the leading
+// factor needs; what others need beyond that passes at pack_bandwidth, that of the slowest class's
+// memory.
+double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const cost_shards *s,
+                         cl_link link, double pack_bandwidth);
+bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, bool crosses);
 
 // --- simulation ---
 // Events in program order, the same order on every class. COMPUTE runs on each class for
@@ -113,13 +119,19 @@ typedef struct cost_event {
 } cost_event;
 typedef struct cost_timeline {
     double total;                   // seconds, all classes done
-    double busy[CL_MAX_CLASSES];    // compute seconds
+    double busy[CL_MAX_CLASSES];    // compute seconds, contention included
     double stalled[CL_MAX_CLASSES]; // waiting for communication or for other classes: total - busy
     double comm,
         hidden; // communication seconds; of these hidden behind compute (mean over classes)
     double *begin, *end; // by event; COMPUTE: [event * n_classes + class]; others at class 0
 } cost_timeline;
-void cost_simulate(hb_arena *a, int n_classes, const cost_event *e, int n, bool keep_times,
-                   cost_timeline *t);
+// How many times slower each becomes beside the other, at least 1.
+typedef struct cost_contention {
+    double compute, communication;
+} cost_contention;
+// beside: by class; NULL: nothing slows down. A collective takes sec[0] where no class computes
+// beside it, and ends for all when it has ended for the class that computed most.
+void cost_simulate(hb_arena *a, int n_classes, const cost_contention *beside, const cost_event *e,
+                   int n, bool keep_times, cost_timeline *t);
 
 #endif

@@ -1,20 +1,33 @@
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "costmodel/cost.h"
-#include "ir/base/tree.h"
+#include "costmodel/curve.h"
 
-// Points of a curve are kept as logarithms; a curve's key is "class/op/dtype".
+// What a curves file holds, by name; and, once a class was asked for, its curves by op.
 
-typedef struct curve {
-    int n;
-    double *size, *sec; // ln
-} curve;
+enum { N_COLLS = COST_RECUT + 1, N_DTYPES = 3, OTHER = IR_N_OPS, COPY, N_KEYS };
+
+typedef struct coll_curve {
+    int n; // ranks
+    cost_curve curve;
+} coll_curve;
+
+typedef HB_VEC(coll_curve) coll_curves; // ascending n
+
+typedef struct known_class { // curve indices + 1, 0 none
+    const char *name;        // of the cluster's class, NULL not yet looked up
+    int curve[N_KEYS][N_DTYPES];
+} known_class;
 
 struct cost_curves {
     hb_arena *arena;
-    hb_map *by_name; // index into curve
-    HB_VEC(curve) curve;
+    hb_map *by_name; // "class/op/dtype": index into curve
+    HB_VEC(cost_curve) curve;
+    coll_curves coll[N_COLLS][COST_N_FORMS][2]; // [crosses machines]
+    hb_map *contention_of;                      // class: index into contention
+    HB_VEC(cost_contention) contention;
+    known_class cls[CL_MAX_CLASSES];
 };
 
 typedef struct reader {
@@ -24,6 +37,8 @@ typedef struct reader {
     cost_curves *curves;
 } reader;
 
+static const char *const dtypes[N_DTYPES] = {"f32", "tf32", "bf16"}; // by cost_math
+
 static bool expect(reader *r, const hb_tree *t, hb_kind kind, const char *what)
 {
     if (t->kind == kind) return true;
@@ -31,55 +46,109 @@ static bool expect(reader *r, const hb_tree *t, hb_kind kind, const char *what)
     return false;
 }
 
-static bool is_positive(const hb_tree *t)
+// The key of a table, NULL after an error.
+static const hb_tree *field(reader *r, const hb_tree *table, const char *key, hb_kind kind,
+                            const char *what)
 {
-    return (t->kind == HB_INT || t->kind == HB_REAL) && isfinite(t->f) && t->f > 0;
+    const hb_tree *t = hb_get(table, key);
+    if (!t) {
+        hb_error(r->diag, r->src, table->at, "missing key '%s'", key);
+        return NULL;
+    }
+    return expect(r, t, kind, what) ? t : NULL;
 }
 
-static void read_curve(reader *r, const hb_tree *t, hb_str name)
+static int key_of(hb_str name)
 {
-    curve c = {0};
-    if (!expect(r, t, HB_LIST, "a list of [size, seconds]")) return;
-    if (t->n == 0) {
-        hb_error(r->diag, r->src, t->at, "a curve without points");
-        return;
-    }
-    c.size = HB_ARRAY(r->arena, double, t->n);
-    c.sec = HB_ARRAY(r->arena, double, t->n);
-    for (; c.n < t->n; c.n++) {
-        const hb_tree *p = t->v[c.n];
-        if (p->kind != HB_LIST || p->n != 2 || !is_positive(p->v[0]) || !is_positive(p->v[1])) {
-            hb_error(r->diag, r->src, p->at, "expected [size, seconds], both positive");
-            return;
-        }
-        c.size[c.n] = log(p->v[0]->f);
-        c.sec[c.n] = log(p->v[1]->f);
-        if (c.n && c.size[c.n] <= c.size[c.n - 1]) {
-            hb_error(r->diag, r->src, p->v[0]->at, "sizes must ascend");
-            return;
-        }
-    }
-    hb_map_put(r->curves->by_name, name, r->curves->curve.n);
-    HB_PUSH(r->arena, &r->curves->curve, c);
+    if (hb_str_is(name, "other")) return OTHER;
+    if (hb_str_is(name, "copy")) return COPY;
+    int op = ir_op_parse(name);
+    return op >= 0 && op < IR_N_OPS ? op : -1;
 }
 
 static void read_classes(reader *r, const hb_tree *classes)
 {
-    static const char *const dtypes[] = {"f32", "tf32", "bf16"};
     if (!expect(r, classes, HB_TABLE, "a table of classes")) return;
     for (int i = 0; i < classes->n; i++) {
         const hb_tree *ops = classes->v[i];
         if (!expect(r, ops, HB_TABLE, "a table of ops")) continue;
         for (int j = 0; j < ops->n; j++) {
             const hb_tree *types = ops->v[j];
+            if (key_of(ops->key[j]) < 0)
+                hb_error(r->diag, r->src, types->at, "'%.*s' is no row of the op table",
+                         HB_ARG(ops->key[j]));
             if (!expect(r, types, HB_TABLE, "a table of dtypes")) continue;
-            hb_only_keys(types, dtypes, 3, r->src, r->diag);
-            for (int k = 0; k < types->n; k++)
-                read_curve(r, types->v[k],
+            hb_only_keys(types, dtypes, N_DTYPES, r->src, r->diag);
+            for (int k = 0; k < types->n; k++) {
+                cost_curve c;
+                if (!cost_curve_read(r->arena, types->v[k], r->src, r->diag, &c)) continue;
+                hb_map_put(r->curves->by_name,
                            hb_fmt(r->arena, "%.*s/%.*s/%.*s", HB_ARG(classes->key[i]),
-                                  HB_ARG(ops->key[j]), HB_ARG(types->key[k])));
+                                  HB_ARG(ops->key[j]), HB_ARG(types->key[k])),
+                           r->curves->curve.n);
+                HB_PUSH(r->arena, &r->curves->curve, c);
+            }
         }
     }
+}
+
+static void read_collective(reader *r, const hb_tree *t)
+{
+    static const char *const keys[] = {"kind", "form", "n", "axis_kind", "points"};
+    if (!expect(r, t, HB_TABLE, "{kind, form, n, axis_kind, points}")) return;
+    hb_only_keys(t, keys, 5, r->src, r->diag);
+    const hb_tree *kind = field(r, t, "kind", HB_TEXT, "a kind of collective");
+    const hb_tree *form = field(r, t, "form", HB_TEXT, "a form");
+    const hb_tree *n = field(r, t, "n", HB_INT, "a number of ranks");
+    const hb_tree *axis = field(r, t, "axis_kind", HB_TEXT, "'inside' or 'between'");
+    const hb_tree *points = field(r, t, "points", HB_LIST, "a list of [bytes, seconds]");
+    if (!kind || !form || !n || !axis || !points) return;
+    int k = 0, f = 0;
+    while (k < N_COLLS && !hb_str_is(kind->s, cost_coll_name((cost_coll)k)))
+        k++;
+    while (f < COST_N_FORMS && !hb_str_is(form->s, cost_form_name((cost_form)f)))
+        f++;
+    bool crosses = hb_str_is(axis->s, "between");
+    if (k == N_COLLS)
+        hb_error(r->diag, r->src, kind->at, "no collective '%.*s'", HB_ARG(kind->s));
+    else if (f == COST_N_FORMS || !cost_form_exists((cost_coll)k, (cost_form)f))
+        hb_error(r->diag, r->src, form->at, "no form '%.*s' of %s", HB_ARG(form->s),
+                 cost_coll_name((cost_coll)k));
+    else if (n->i < 2 || n->i > 1 << 16)
+        hb_error(r->diag, r->src, n->at, "a group has 2 ranks or more");
+    else if (!crosses && !hb_str_is(axis->s, "inside"))
+        hb_error(r->diag, r->src, axis->at, "expected 'inside' or 'between'");
+    else {
+        coll_curves *list = &r->curves->coll[k][f][crosses];
+        coll_curve c = {.n = (int)n->i};
+        if (!cost_curve_read(r->arena, points, r->src, r->diag, &c.curve)) return;
+        if (list->n && list->p[list->n - 1].n >= c.n)
+            hb_error(r->diag, r->src, n->at, "curves of one form must ascend in n");
+        else
+            HB_PUSH(r->arena, list, c);
+    }
+}
+
+static void read_contention(reader *r, const hb_tree *t)
+{
+    static const char *const keys[] = {"class", "compute", "communication"};
+    if (!expect(r, t, HB_TABLE, "{class, compute, communication}")) return;
+    hb_only_keys(t, keys, 3, r->src, r->diag);
+    const hb_tree *name = field(r, t, "class", HB_TEXT, "a class");
+    double factor[2];
+    for (int i = 0; i < 2; i++) {
+        const hb_tree *x = hb_get(t, keys[i + 1]);
+        if (x && (x->kind == HB_REAL || x->kind == HB_INT) && x->f >= 1 && x->f <= 1e3) {
+            factor[i] = x->f;
+            continue;
+        }
+        hb_error(r->diag, r->src, x ? x->at : t->at, "'%s' is how many times slower, at least 1",
+                 keys[i + 1]);
+        return;
+    }
+    if (!name) return;
+    hb_map_put(r->curves->contention_of, name->s, r->curves->contention.n);
+    HB_PUSH(r->arena, &r->curves->contention, ((cost_contention){factor[0], factor[1]}));
 }
 
 cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
@@ -100,6 +169,7 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
     r.curves = HB_NEW(a, cost_curves);
     r.curves->arena = a;
     r.curves->by_name = hb_map_new(a);
+    r.curves->contention_of = hb_map_new(a);
     if (!expect(&r, t, HB_TABLE, "a table")) return NULL;
     hb_only_keys(t, keys, 5, src, d);
     const hb_tree *format = hb_get(t, "format"), *version = hb_get(t, "version");
@@ -114,56 +184,91 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
         hb_error(d, src, t->at, "missing key 'classes'");
     for (int i = 3; i < 5; i++) {
         const hb_tree *list = hb_get(t, keys[i]);
-        if (list) expect(&r, list, HB_LIST, "a list");
+        if (!list || !expect(&r, list, HB_LIST, "a list")) continue;
+        for (int k = 0; k < list->n; k++)
+            (i == 3 ? read_collective : read_contention)(&r, list->v[k]);
     }
     return hb_diag_count(d) == errors ? r.curves : NULL;
 }
 
-static const curve *find(const cost_curves *k, hb_str cls, const char *op, const char *dtype)
-{
-    char buf[192];
-    int n = snprintf(buf, sizeof buf, "%.*s/%s/%s", HB_ARG(cls), op, dtype);
-    if (n < 0 || n >= (int)sizeof buf) return NULL;
-    int i = hb_map_get(k->by_name, (hb_str){buf, (size_t)n});
-    return i < 0 ? NULL : &k->curve.p[i];
-}
+// --- ops ---
 
-static const curve *curve_of(const cost_curves *k, const cl_class *cls, const char *op,
-                             const char *dtype)
+static int find(const cost_curves *k, const cl_class *cls, const char *op, const char *dtype)
 {
-    const curve *c = find(k, cls->name, op, dtype);
-    return c ? c : find(k, cls->model, op, dtype);
-}
-
-// Between points log-log, so the rate is least at a point or at the end.
-double cost_curves_rate(const cost_curves *k, const cl_class *cls, const char *op_name,
-                        const char *dtype, double size)
-{
-    const curve *c = curve_of(k, cls, op_name, dtype);
-    if (!c) return -1;
-    double rate = cost_curves_at(k, cls, op_name, dtype, size) / size;
-    for (int i = 0; i < c->n && c->size[i] < log(size); i++)
-        if (exp(c->sec[i] - c->size[i]) < rate) rate = exp(c->sec[i] - c->size[i]);
-    return rate;
-}
-
-double cost_curves_at(const cost_curves *k, const cl_class *cls, const char *op_name,
-                      const char *dtype, double size)
-{
-    const curve *c = curve_of(k, cls, op_name, dtype);
-    if (!c) return -1;
-    double x = log(size);
-    if (size <= 0 || x <= c->size[0]) return exp(c->sec[0]);
-    int last = c->n - 1;
-    if (x >= c->size[last]) return exp(c->sec[last] + (x - c->size[last]));
-    int lo = 0, hi = last; // size[lo] < x < size[hi]
-    while (hi - lo > 1) {
-        int mid = (lo + hi) / 2;
-        if (c->size[mid] <= x)
-            lo = mid;
-        else
-            hi = mid;
+    hb_str name[2] = {cls->name, cls->model};
+    for (int i = 0; i < 2; i++) {
+        int at = hb_map_get(k->by_name, hb_fmt(k->arena, "%.*s/%s/%s", HB_ARG(name[i]), op, dtype));
+        if (at >= 0) return at + 1;
     }
-    double f = (x - c->size[lo]) / (c->size[hi] - c->size[lo]);
-    return exp(c->sec[lo] + f * (c->sec[hi] - c->sec[lo]));
+    return 0;
+}
+
+// An op that has no curve of the dtype takes that of another (bytes tell types apart, and rows that
+// are not dense compute in f32 anyway); one that is not dense and has none, the class's "other".
+static void look_up(cost_curves *k, const cl_class *cls, known_class *x)
+{
+    x->name = cls->name.p;
+    for (int op = 0; op < N_KEYS; op++) {
+        const char *name = op == OTHER ? "other" : op == COPY ? "copy" : ir_row((ir_op)op)->name;
+        bool dense = op < IR_N_OPS && cost_is_dense((ir_op)op);
+        for (int t = 0; t < N_DTYPES; t++)
+            x->curve[op][t] = find(k, cls, name, dtypes[t]);
+        for (int t = 0; t < N_DTYPES && !dense; t++)
+            for (int other = 0; other < N_DTYPES && !x->curve[op][t]; other++)
+                x->curve[op][t] = x->curve[op][other];
+    }
+    for (int op = 0; op < IR_N_OPS; op++)
+        for (int t = 0; t < N_DTYPES; t++)
+            if (!x->curve[op][t] && !cost_is_dense((ir_op)op)) x->curve[op][t] = x->curve[OTHER][t];
+}
+
+static const cost_curve *curve_of(const cost_model *m, int cls, int key)
+{
+    cost_curves *k = m->curves;
+    if (!k) return NULL;
+    known_class *x = &k->cls[cls];
+    if (x->name != m->cluster->cls[cls].name.p) {
+        memset(x, 0, sizeof *x);
+        look_up(k, &m->cluster->cls[cls], x);
+    }
+    int at = x->curve[key][m->math];
+    return at ? &k->curve.p[at - 1] : NULL;
+}
+
+const cost_curve *cost_curve_of_op(const cost_model *m, int cls, ir_op op)
+{
+    return curve_of(m, cls, op);
+}
+
+const cost_curve *cost_curve_of_copy(const cost_model *m, int cls)
+{
+    return curve_of(m, cls, COPY);
+}
+
+// --- collectives ---
+
+const cost_curve *cost_curve_of_coll(const cost_model *m, cost_coll k, cost_form f, int n,
+                                     bool crosses, int *measured_n)
+{
+    if (!m->curves) return NULL;
+    const coll_curves *list = &m->curves->coll[k][f][crosses];
+    const coll_curve *best = NULL;
+    for (int i = 0; i < list->n; i++) { // nearest in proportion, the smaller of two
+        double far = fabs(log((double)list->p[i].n / n));
+        if (!best || far < fabs(log((double)best->n / n))) best = &list->p[i];
+    }
+    if (!best) return NULL;
+    *measured_n = best->n;
+    return &best->curve;
+}
+
+void cost_apply_contention(const cost_curves *k, cl_cluster *c)
+{
+    for (int i = 0; i < c->n_classes; i++) {
+        int at = hb_map_get(k->contention_of, c->cls[i].name);
+        if (at < 0) at = hb_map_get(k->contention_of, c->cls[i].model);
+        if (at < 0) continue;
+        c->cls[i].compute_beside = k->contention.p[at].compute;
+        c->cls[i].communication_beside = k->contention.p[at].communication;
+    }
 }

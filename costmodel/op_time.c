@@ -1,36 +1,15 @@
-#include <string.h>
-
 #include "costmodel/cost.h"
+#include "costmodel/curve.h"
 
 // Roofline with fixed efficiencies (docs/theory.md section 3):
 // max(flops / (0.6 peak), bytes / (0.8 bandwidth)) + launch. Ignores caches, shapes and tiles.
 
 static const double peak_share = 0.6, bandwidth_share = 0.8;
 
-// The ops whose inner loop is a matmul, by the `flops` column of the op table.
-static bool is_dense(const char *op_name)
+bool cost_is_dense(ir_op op)
 {
-    static const struct {
-        const char *name;
-        bool dense;
-    } op[] = {
-#define DENSE(c)                                                              true
-#define SDPA(c)                                                               true
-#define POINT(c)                                                              false
-#define MOVE                                                                  false
-#define OP(name, formula, attrs, linear, reducers, dtypes, flops, vjp, flags) {#name, flops},
-#define COMPOSITE(name, n_min, n_max, attrs)
-#include "ir/ops.def"
-#undef OP
-#undef COMPOSITE
-#undef DENSE
-#undef SDPA
-#undef POINT
-#undef MOVE
-    };
-    for (size_t i = 0; i < sizeof op / sizeof *op; i++)
-        if (op[i].dense && strcmp(op[i].name, op_name) == 0) return true;
-    return false;
+    ir_flops_kind k = ir_row(op)->flops_kind;
+    return k == IR_FLOPS_DENSE || k == IR_FLOPS_SDPA;
 }
 
 static double peak_of(const cl_class *c, cost_math math)
@@ -40,55 +19,46 @@ static double peak_of(const cl_class *c, cost_math math)
     return c->f32;
 }
 
-static const char *dtype_of(cost_math math)
-{
-    switch (math) {
-    case COST_TF32:
-        return "tf32";
-    case COST_BF16:
-        return "bf16";
-    case COST_F32:
-        break;
-    }
-    return "f32";
-}
-
 double cost_launch(const cost_model *m, int cls)
 {
     return m->cluster->cls[cls].kind == CL_GPU ? 5e-6 : 1e-6;
 }
 
-double cost_op(const cost_model *m, int cls, const char *op_name, double flops, double bytes)
+double cost_op(const cost_model *m, int cls, ir_op op, double flops, double bytes)
 {
     const cl_class *c = &m->cluster->cls[cls];
     hb_assert(flops >= 0 && bytes >= 0);
     if (flops <= 0 && bytes <= 0) return 0;
-    bool dense = is_dense(op_name);
-    if (m->curves) {
-        double sec =
-            cost_curves_at(m->curves, c, op_name, dtype_of(m->math), dense ? flops : bytes);
-        if (sec >= 0) return sec;
-    }
+    bool dense = cost_is_dense(op);
+    const cost_curve *k = cost_curve_of_op(m, cls, op);
+    if (k) return dense ? cost_curve_at(k, flops / bytes, flops) : cost_curve_at(k, 1, bytes);
     double compute = flops / (peak_share * (dense ? peak_of(c, m->math) : c->f32));
     double memory = bytes / (bandwidth_share * c->memory_bandwidth);
     return (compute > memory ? compute : memory) + cost_launch(m, cls);
 }
 
-double cost_op_least(const cost_model *m, int cls, const char *op_name, double flops, double bytes,
+double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, double bytes,
                      double *launch)
 {
-    double size = is_dense(op_name) ? flops : bytes;
-    const cl_class *c = &m->cluster->cls[cls];
+    double size = cost_is_dense(op) ? flops : bytes;
+    const cost_curve *k = cost_curve_of_op(m, cls, op);
     *launch = 0;
     if (flops <= 0 && bytes <= 0) return 0;
-    if (m->curves && cost_curves_at(m->curves, c, op_name, dtype_of(m->math), size) >= 0)
-        return size > 0 ? size * cost_curves_rate(m->curves, c, op_name, dtype_of(m->math), size)
-                        : 0;
+    if (k) return size > 0 ? size * cost_curve_rate(k, size) : 0;
     *launch = cost_launch(m, cls);
-    return cost_op(m, cls, op_name, flops, bytes) - *launch; // in proportion to the part
+    return cost_op(m, cls, op, flops, bytes) - *launch; // in proportion to the part
 }
 
-double cost_memory(const cost_model *m, int cls, double bytes)
+// Read once, written once.
+double cost_copy(const cost_model *m, int cls, double bytes)
 {
-    return bytes / m->cluster->cls[cls].memory_bandwidth;
+    const cost_curve *k = cost_curve_of_copy(m, cls);
+    if (bytes <= 0) return 0;
+    if (k) return cost_curve_at(k, 1, 2 * bytes);
+    return 2 * bytes / m->cluster->cls[cls].memory_bandwidth + cost_launch(m, cls);
+}
+
+bool cost_op_measured(const cost_model *m, int cls, ir_op op)
+{
+    return cost_curve_of_op(m, cls, op) != NULL;
 }

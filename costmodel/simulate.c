@@ -1,9 +1,13 @@
+#include <math.h>
 #include <string.h>
 
 #include "costmodel/cost.h"
 
-// One pass over the program keeps a clock per class and per stream; a second finds how much of each
-// collective lies under computation. O(events x classes), no heap: the order of events is given.
+// One pass over the program keeps a clock per class and the collectives of each stream; a second
+// finds how much of each collective lies under computation. O(events x classes), no heap: the order
+// of events is given. With contention an op and a collective beside each other slow each other
+// down; what a class does later in the program may still move a collective that another class saw
+// end.
 
 typedef struct span {
     double begin, end;
@@ -32,15 +36,26 @@ static double hidden_under(const span *compute, int n_compute, const span *comm,
     return hidden;
 }
 
+// A collective: begins when all classes have reached it and the one before it on the stream has
+// ended; ends `sec` later, and as much later again as computing beside it held it up.
+typedef struct coll {
+    int event;
+    double reached, sec, held_up;
+    double begin, end;
+} coll;
+
 typedef struct state {
     int n_classes, n_streams, n_events;
+    const cost_contention *beside;
     double clock[CL_MAX_CLASSES];
-    double *free_at; // by stream
-    double *end;     // by event, START only
+    coll *coll; // [stream][event], n_coll[stream] of them
+    int *n_coll;
+    int *place;      // by event, START only: in its stream
+    int *next;       // [class][stream]: the first collective that may end after the class's clock
+    double *held_up; // [class][stream][event]: by this class alone
     span *compute;   // [class][event], n_compute[class] of them; without a pause it is one
     int n_compute[CL_MAX_CLASSES];
-    span *comm; // [stream][event]
-    int *n_comm;
+    span *comm; // [event]
 } state;
 
 static void keep(cost_timeline *t, int event, int n_classes, int cls, double begin, double end)
@@ -50,14 +65,67 @@ static void keep(cost_timeline *t, int event, int n_classes, int cls, double beg
     t->end[event * n_classes + cls] = end;
 }
 
+// Times of the collectives of a stream from its i-th on.
+static void place_from(state *s, int stream, int i)
+{
+    coll *k = s->coll + stream * s->n_events;
+    for (; i < s->n_coll[stream]; i++) {
+        double free_at = i > 0 ? k[i - 1].end : 0;
+        k[i].begin = k[i].reached > free_at ? k[i].reached : free_at;
+        k[i].end = k[i].begin + k[i].sec + k[i].held_up;
+    }
+}
+
+// Class c computes for `sec`, from its clock on, beside whatever communicates meanwhile: both go on
+// at their slower rates until one of them ends. Returns when the op ends.
+static double contended(state *s, int c, double sec)
+{
+    double t = s->clock[c], slow = s->beside[c].compute, drag = s->beside[c].communication;
+    while (sec > 0) {
+        double until = (double)INFINITY; // something begins or ends
+        coll *running[16];
+        int stream[16], n = 0;
+        for (int k = 0; k < s->n_streams && n < 16; k++) {
+            int *i = &s->next[c * s->n_streams + k];
+            coll *list = s->coll + k * s->n_events;
+            while (*i < s->n_coll[k] && list[*i].end <= t)
+                ++*i;
+            if (*i == s->n_coll[k]) continue;
+            if (list[*i].begin > t) {
+                if (list[*i].begin < until) until = list[*i].begin;
+                continue;
+            }
+            stream[n] = k;
+            running[n++] = &list[*i];
+            double ends = t + (list[*i].end - t) * drag;
+            if (ends < until) until = ends;
+        }
+        double rate = n ? slow : 1, ends = t + sec * rate, to = ends < until ? ends : until;
+        for (int r = 0; r < n; r++) {
+            int at = (int)(running[r] - (s->coll + stream[r] * s->n_events));
+            double *mine = &s->held_up[(c * s->n_streams + stream[r]) * s->n_events + at];
+            *mine += (to - t) * (1 - 1 / drag);
+            if (*mine <= running[r]->held_up) continue;
+            running[r]->held_up = *mine;
+            place_from(s, stream[r], at);
+        }
+        sec = ends <= until ? 0 : sec - (to - t) / rate;
+        for (int r = 0; r < n; r++) // ended, up to rounding
+            if (to >= until && running[r]->end <= to * (1 + 1e-12))
+                ++s->next[c * s->n_streams + stream[r]];
+        t = to;
+    }
+    return t;
+}
+
 static void compute(state *s, cost_timeline *t, const cost_event *e, int i)
 {
     for (int c = 0; c < s->n_classes; c++) {
-        span x = {s->clock[c], s->clock[c] + e->sec[c]};
-        span *next = s->compute + c * s->n_events + s->n_compute[c];
         hb_assert(e->sec[c] >= 0);
+        span x = {s->clock[c], s->beside ? contended(s, c, e->sec[c]) : s->clock[c] + e->sec[c]};
+        span *next = s->compute + c * s->n_events + s->n_compute[c];
         s->clock[c] = x.end;
-        t->busy[c] += e->sec[c];
+        t->busy[c] += x.end - x.begin;
         if (s->n_compute[c] > 0 && next[-1].end >= x.begin) { // no pause between
             next[-1].end = x.end;
         } else {
@@ -68,45 +136,67 @@ static void compute(state *s, cost_timeline *t, const cost_event *e, int i)
     }
 }
 
-static void start(state *s, cost_timeline *t, const cost_event *e, int i)
+static void start(state *s, const cost_event *e, int i)
 {
-    double begin = s->free_at[e->stream];
+    coll *k = &s->coll[e->stream * s->n_events + s->n_coll[e->stream]];
     hb_assert(e->sec[0] >= 0);
+    *k = (coll){.event = i, .sec = e->sec[0]};
     for (int c = 0; c < s->n_classes; c++)
-        if (s->clock[c] > begin) begin = s->clock[c];
-    s->end[i] = s->free_at[e->stream] = begin + e->sec[0];
-    s->comm[e->stream * s->n_events + s->n_comm[e->stream]++] = (span){begin, s->end[i]};
-    t->comm += e->sec[0];
-    keep(t, i, s->n_classes, 0, begin, s->end[i]);
+        if (s->clock[c] > k->reached) k->reached = s->clock[c];
+    s->place[i] = s->n_coll[e->stream]++;
+    place_from(s, e->stream, s->place[i]);
 }
 
 // The wait's own times: from the earliest arrival to the last departure.
-static void wait(state *s, cost_timeline *t, const cost_event *e, int i)
+static void wait(state *s, cost_timeline *t, const cost_event *e, int i, int stream)
 {
     double first = s->clock[0], last = 0;
+    double end = s->coll[stream * s->n_events + s->place[e->of]].end;
     for (int c = 0; c < s->n_classes; c++) {
         if (s->clock[c] < first) first = s->clock[c];
-        if (s->clock[c] < s->end[e->of]) s->clock[c] = s->end[e->of];
+        if (s->clock[c] < end) s->clock[c] = end;
         if (s->clock[c] > last) last = s->clock[c];
     }
     keep(t, i, s->n_classes, 0, first, last);
 }
 
-void cost_simulate(hb_arena *a, int n_classes, const cost_event *e, int n, bool keep_times,
-                   cost_timeline *t)
+// Collectives as they were in the end.
+static void close(state *s, cost_timeline *t, double *free_at)
+{
+    for (int k = 0; k < s->n_streams; k++) {
+        const coll *list = s->coll + k * s->n_events;
+        for (int i = 0; i < s->n_coll[k]; i++) {
+            s->comm[i] = (span){list[i].begin, list[i].end};
+            t->comm += list[i].end - list[i].begin;
+            keep(t, list[i].event, s->n_classes, 0, list[i].begin, list[i].end);
+            *free_at = fmax(*free_at, list[i].end);
+        }
+        for (int c = 0; c < s->n_classes; c++)
+            t->hidden +=
+                hidden_under(s->compute + c * s->n_events, s->n_compute[c], s->comm, s->n_coll[k]) /
+                s->n_classes;
+    }
+}
+
+void cost_simulate(hb_arena *a, int n_classes, const cost_contention *beside, const cost_event *e,
+                   int n, bool keep_times, cost_timeline *t)
 {
     hb_assert(n_classes >= 1 && n_classes <= CL_MAX_CLASSES);
     hb_arena *scratch = hb_arena_new();
-    state s = {.n_classes = n_classes, .n_streams = 1, .n_events = n};
+    state s = {.n_classes = n_classes, .n_streams = 1, .n_events = n, .beside = beside};
     for (int i = 0; i < n; i++) {
         hb_assert(e[i].stream >= 0);
         if (e[i].kind == COST_START && e[i].stream >= s.n_streams) s.n_streams = e[i].stream + 1;
     }
-    s.free_at = HB_ARRAY(scratch, double, s.n_streams);
-    s.n_comm = HB_ARRAY(scratch, int, s.n_streams);
-    s.end = hb_room(scratch, sizeof *s.end, n);
+    s.n_coll = HB_ARRAY(scratch, int, s.n_streams);
+    s.coll = hb_room(scratch, sizeof *s.coll, s.n_streams * n);
+    s.place = hb_room(scratch, sizeof *s.place, n);
     s.compute = hb_room(scratch, sizeof *s.compute, n_classes * n);
-    s.comm = hb_room(scratch, sizeof *s.comm, s.n_streams * n);
+    s.comm = hb_room(scratch, sizeof *s.comm, n);
+    if (beside) {
+        s.next = HB_ARRAY(scratch, int, n_classes *s.n_streams);
+        s.held_up = HB_ARRAY(scratch, double, n_classes *s.n_streams *n);
+    }
     memset(t, 0, sizeof *t);
     if (keep_times) {
         t->begin = HB_ARRAY(a, double, n *n_classes);
@@ -118,24 +208,18 @@ void cost_simulate(hb_arena *a, int n_classes, const cost_event *e, int n, bool 
             compute(&s, t, &e[i], i);
             break;
         case COST_START:
-            start(&s, t, &e[i], i);
+            start(&s, &e[i], i);
             break;
         case COST_WAIT:
             hb_assert(e[i].of >= 0 && e[i].of < i && e[e[i].of].kind == COST_START);
-            wait(&s, t, &e[i], i);
+            wait(&s, t, &e[i], i, e[e[i].of].stream);
             break;
         }
     }
+    close(&s, t, &t->total);
     for (int c = 0; c < n_classes; c++)
         if (s.clock[c] > t->total) t->total = s.clock[c];
-    for (int k = 0; k < s.n_streams; k++)
-        if (s.free_at[k] > t->total) t->total = s.free_at[k];
-    for (int c = 0; c < n_classes; c++) {
+    for (int c = 0; c < n_classes; c++)
         t->stalled[c] = t->total - t->busy[c];
-        for (int k = 0; k < s.n_streams; k++)
-            t->hidden +=
-                hidden_under(s.compute + c * n, s.n_compute[c], s.comm + k * n, s.n_comm[k]) /
-                n_classes;
-    }
     hb_arena_free(scratch);
 }

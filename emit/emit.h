@@ -21,6 +21,7 @@ typedef struct emit_plan {
     hb_str strategy;                 // --strategy
     const syn_pins *pins;            // --pin, NULL none
     bool curves_missing;             // no measured curves: times are datasheet formulas
+    hb_str unmeasured;               // what has no curve where there are some, empty: nothing
 } emit_plan;
 
 // Where program.c has an instruction of the plan: line of the call, 0 if none.

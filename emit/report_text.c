@@ -256,6 +256,11 @@ void emit_report_text(hb_buf *out, const emit_plan *e)
                   ms(a, r->lower_bound_sec));
     if (e->curves_missing)
         hb_puts(out, "Times are datasheet formulas: no measured curves for this cluster\n");
+    else if (e->unmeasured.n)
+        hb_printf(out, "Times are measured curves, but for datasheet formulas of %.*s\n",
+                  HB_ARG(e->unmeasured));
+    else
+        hb_puts(out, "Times are measured curves\n");
     put_devices(out, a, e);
     put_cuts(out, a, e);
     put_baselines(out, a, e);

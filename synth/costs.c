@@ -150,8 +150,7 @@ static double part_seconds(const syn_costs *c, int node, const syn_node_cut *cut
         if (cut->factor[a] >= 0 && !(a == 0 && joint))
             part[k++] = (ir_part){cut->factor[a], n[a], lo[a]};
     ir_node_work(c->g, c->f, node, part, k, &flops, &bytes);
-    return cost_op(c->m, c->mesh->cluster_class[cls], ir_row(c->g->nodes.p[node].op)->name, flops,
-                   bytes);
+    return cost_op(c->m, c->mesh->cluster_class[cls], c->g->nodes.p[node].op, flops, bytes);
 }
 
 // Does the work depend on where a part begins? A causal attention's does, if its queries are cut.
@@ -205,6 +204,5 @@ void syn_node_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *s
 
 double syn_copy_seconds(const syn_costs *c, int cls, double bytes)
 {
-    int k = c->mesh->cluster_class[cls];
-    return cost_memory(c->m, k, 2 * bytes) + cost_launch(c->m, k);
+    return cost_copy(c->m, c->mesh->cluster_class[cls], bytes);
 }

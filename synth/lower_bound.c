@@ -58,8 +58,7 @@ double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors 
         least_work(g, f, n, &flops, &bytes);
         for (int c = 0; c < cl->n_classes; c++) {
             double launch, n_c = cl->cls[c].n_ranks;
-            x.sec[c] =
-                cost_op_least(m, c, ir_row(g->nodes.p[n].op)->name, flops, bytes, &launch) / n_c;
+            x.sec[c] = cost_op_least(m, c, g->nodes.p[n].op, flops, bytes, &launch) / n_c;
             x.sec[c] += cl->n_machines > 1 ? launch / n_c : launch;
         }
         hb_str key = {(const char *)x.sec, sizeof x.sec};

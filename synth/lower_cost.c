@@ -142,7 +142,15 @@ double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
         e[i].stream = in->axes == 2 ? 1 : 0; // the axis inside machines has links of its own
         memcpy(e[i].sec, in->sec, sizeof e[i].sec[0] * (size_t)p->mesh->n_classes);
     }
-    cost_simulate(p->arena, p->mesh->n_classes, e, p->instr.n, keep_times, t);
+    cost_contention beside[CL_MAX_CLASSES];
+    bool contended = false;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
+        beside[c] = (cost_contention){fmax(k->compute_beside, 1), fmax(k->communication_beside, 1)};
+        contended = contended || beside[c].compute > 1 || beside[c].communication > 1;
+    }
+    cost_simulate(p->arena, p->mesh->n_classes, contended ? beside : NULL, e, p->instr.n,
+                  keep_times, t);
     hb_arena_free(scratch);
     return t->total;
 }
@@ -153,6 +161,43 @@ double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t)
     syn_price(p, syn_costs_new(a, m, p->mesh, p->g, p->f));
     hb_arena_free(a);
     return syn_simulate(p, t, true);
+}
+
+// Between machines as cl_group_link sees it: a group has ranks of two.
+static bool crosses(const syn_program *p, unsigned axes)
+{
+    const syn_mesh *m = p->mesh;
+    const int *machine = p->cluster->machine_of, *rank = m->cluster_rank;
+    int inner = m->n_axes == 2 ? m->size[1] : m->n_ranks;
+    for (int r = 1; r < m->n_ranks; r++) {
+        int other = m->n_axes == 1 || axes == 3 ? 0 : axes == 1 ? r % inner : r - r % inner;
+        if (machine[rank[r]] != machine[rank[other]]) return true;
+    }
+    return false;
+}
+
+hb_str syn_unmeasured(hb_arena *a, const syn_program *p, const cost_model *m)
+{
+    hb_map *said = hb_map_new(a);
+    hb_buf list = {.arena = a};
+    for (int i = 0; m->curves && i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        hb_str name = {0};
+        if (in->kind == SYN_OP) {
+            ir_op op = p->g->nodes.p[in->node].op;
+            bool known = true;
+            for (int c = 0; c < p->mesh->n_classes && !(ir_row(op)->flags & IR_ZERO_COPY); c++)
+                known = known && cost_op_measured(m, p->mesh->cluster_class[c], op);
+            if (!known) name = hb_str_c(a, ir_row(op)->name);
+        } else if (in->kind == SYN_START && in->form != COST_TWO_LEVEL &&
+                   !cost_coll_measured(m, in->coll, in->form, crosses(p, in->axes))) {
+            name = hb_fmt(a, "%s %s", cost_coll_name(in->coll), cost_form_name(in->form));
+        }
+        if (!name.n || hb_map_get(said, name) >= 0) continue;
+        hb_map_put(said, name, 0);
+        hb_printf(&list, "%s%.*s", list.n ? ", " : "", HB_ARG(name));
+    }
+    return hb_done(&list);
 }
 
 double syn_additive(const syn_space *s, const syn_program *p)

@@ -190,8 +190,7 @@ static bool like_previous(const syn_costs *c, const syn_move *m, int group,
 static double form_seconds(const syn_costs *c, const syn_move *m, cost_form form,
                            const cost_shards *sh, cl_link link)
 {
-    return cost_collective(m->coll, form, sh, link) +
-           cost_pack_bytes(m->coll, form, sh) / c->pack_bandwidth;
+    return cost_form_seconds(c->m, m->coll, form, sh, link, c->pack_bandwidth);
 }
 
 void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b,

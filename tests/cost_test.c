@@ -41,26 +41,27 @@ static void near(double got, double want)
 START_TEST(ops_by_roofline)
 {
     cost_model m = {.cluster = &cluster, .math = COST_F32};
-    near(cost_op(&m, 0, "matmul", 6e9, 8e6), 6e9 / (0.6 * 10e12) + 5e-6); // compute: 1 ms
-    near(cost_op(&m, 0, "matmul", 6e6, 8e6), 8e6 / (0.8 * 1e12) + 5e-6);  // memory: 10 us
-    near(cost_op(&m, 1, "matmul", 3e9, 8e6), 3e9 / (0.6 * 50e9) + 1e-6);  // cpu: 100 ms
+    near(cost_op(&m, 0, IR_OP_matmul, 6e9, 8e6), 6e9 / (0.6 * 10e12) + 5e-6); // compute: 1 ms
+    near(cost_op(&m, 0, IR_OP_matmul, 6e6, 8e6), 8e6 / (0.8 * 1e12) + 5e-6);  // memory: 10 us
+    near(cost_op(&m, 1, IR_OP_matmul, 3e9, 8e6), 3e9 / (0.6 * 50e9) + 1e-6);  // cpu: 100 ms
     m.math = COST_BF16;
-    near(cost_op(&m, 0, "matmul", 6e9, 8e6), 6e9 / (0.6 * 100e12) + 5e-6); // tensor peak
-    near(cost_op(&m, 0, "linear_dw", 6e9, 8e6), 6e9 / (0.6 * 100e12) + 5e-6);
-    near(cost_op(&m, 0, "sdpa_bwd", 6e9, 8e6), 6e9 / (0.6 * 100e12) + 5e-6);
-    near(cost_op(&m, 0, "gelu", 6e9, 8e6), 6e9 / (0.6 * 10e12) + 5e-6);  // not for pointwise
-    near(cost_op(&m, 1, "linear", 3e9, 8e6), 3e9 / (0.6 * 50e9) + 1e-6); // no bf16 there
+    near(cost_op(&m, 0, IR_OP_matmul, 6e9, 8e6), 6e9 / (0.6 * 100e12) + 5e-6); // tensor peak
+    near(cost_op(&m, 0, IR_OP_linear_dw, 6e9, 8e6), 6e9 / (0.6 * 100e12) + 5e-6);
+    near(cost_op(&m, 0, IR_OP_sdpa_bwd, 6e9, 8e6), 6e9 / (0.6 * 100e12) + 5e-6);
+    near(cost_op(&m, 0, IR_OP_gelu, 6e9, 8e6), 6e9 / (0.6 * 10e12) + 5e-6);  // not for pointwise
+    near(cost_op(&m, 1, IR_OP_linear, 3e9, 8e6), 3e9 / (0.6 * 50e9) + 1e-6); // no bf16 there
     m.math = COST_TF32;
-    near(cost_op(&m, 0, "linear", 6e9, 8e6), 6e9 / (0.6 * 10e12) + 5e-6);
-    ck_assert_double_eq(cost_op(&m, 0, "linear", 0, 0), 0); // no rows, no launch
-    near(cost_op(&m, 0, "transpose", 0, 8e6), 8e6 / (0.8 * 1e12) + 5e-6);
+    near(cost_op(&m, 0, IR_OP_linear, 6e9, 8e6), 6e9 / (0.6 * 10e12) + 5e-6);
+    ck_assert_double_eq(cost_op(&m, 0, IR_OP_linear, 0, 0), 0); // no rows, no launch
+    near(cost_op(&m, 0, IR_OP_transpose, 0, 8e6), 8e6 / (0.8 * 1e12) + 5e-6);
     near(cost_launch(&m, 0), 5e-6);
     near(cost_launch(&m, 1), 1e-6);
-    near(cost_memory(&m, 1, 5e6), 5e-4);
+    near(cost_copy(&m, 1, 5e6), 1e-3 + 1e-6); // read and written
+    ck_assert_double_eq(cost_copy(&m, 1, 0), 0);
 }
 END_TEST
 
-static const cl_link line = {1e9, 1e-5}; // 1 byte a nanosecond, 10 us
+static const cl_link line = {.bandwidth = 1e9, .latency = 1e-5}; // 1 byte a nanosecond, 10 us
 
 static double wire(cost_coll k, cost_form f, const cost_shards *s)
 {
@@ -99,8 +100,8 @@ START_TEST(all_reduce)
     ck_assert(isinf(wire(COST_ALL_REDUCE, COST_TWO_LEVEL, &s)));
     ck_assert(isinf(wire(COST_ALL_REDUCE, COST_EVEN, &s)));
     s.n_inner = 2;
-    s.inner = (cl_link){10e9, 1e-6};
-    s.between = (cl_link){0.5e9, 20e-6};
+    s.inner = (cl_link){.bandwidth = 10e9, .latency = 1e-6};
+    s.between = (cl_link){.bandwidth = 0.5e9, .latency = 20e-6};
     // Inside twice (1 us + 50 kB / 10 GB/s), between 2 (20 us + 25 kB / 0.5 GB/s).
     near(wire(COST_ALL_REDUCE, COST_TWO_LEVEL, &s), 2 * (1e-6 + 5e-6) + 2 * (20e-6 + 50e-6));
     s.n_inner = 3;
@@ -315,6 +316,9 @@ static cost_curves *curves_of(const char *text, hb_str *said)
 }
 
 #define HEAD "{\"format\":\"hap.curves\",\"version\":1,"
+#define COLL(kind, form, n, axis)                                                                  \
+    "{\"kind\":\"" kind "\",\"form\":\"" form "\",\"n\":" n ",\"axis_kind\":\"" axis               \
+    "\",\"points\":[[1000,1e-5],[1e6,1e-3]]}"
 
 START_TEST(curves_are_interpolated)
 {
@@ -325,19 +329,48 @@ START_TEST(curves_are_interpolated)
                   &said);
     ck_assert_msg(k != NULL, "%s", said.p);
     cost_model m = {.cluster = &cluster, .curves = k, .math = COST_F32};
-    near(cost_op(&m, 0, "linear", 1e8, 1), 1e-4);
-    near(cost_op(&m, 0, "linear", 1e7, 1), sqrt(1e-5 * 1e-4)); // half way in both logarithms
-    near(cost_op(&m, 0, "linear", 3, 1), 1e-5);
-    near(cost_op(&m, 0, "linear", 5e9, 1), 5e-3);
-    near(cost_op(&m, 0, "gelu", 1, 8192), 4e-6);               // by bytes
-    near(cost_op(&m, 0, "matmul", 6e9, 1), 6e9 / 6e12 + 5e-6); // no curve: formula
-    near(cost_op(&m, 1, "linear", 3e9, 1), 3e9 / 30e9 + 1e-6); // another class
+    near(cost_op(&m, 0, IR_OP_linear, 1e8, 1), 1e-4);
+    near(cost_op(&m, 0, IR_OP_linear, 1e7, 1), sqrt(1e-5 * 1e-4)); // half way in both logarithms
+    near(cost_op(&m, 0, IR_OP_linear, 3, 1), 1e-5);
+    near(cost_op(&m, 0, IR_OP_linear, 5e9, 1), 5e-3);
+    near(cost_op(&m, 0, IR_OP_gelu, 1, 8192), 4e-6);               // by bytes
+    near(cost_op(&m, 0, IR_OP_matmul, 6e9, 1), 6e9 / 6e12 + 5e-6); // no curve: formula
+    near(cost_op(&m, 1, IR_OP_linear, 3e9, 1), 3e9 / 30e9 + 1e-6); // another class
     m.math = COST_BF16;
-    near(cost_op(&m, 0, "linear", 6e9, 1), 6e9 / 60e12 + 5e-6); // another dtype
+    near(cost_op(&m, 0, IR_OP_linear, 6e9, 1), 6e9 / 60e12 + 5e-6); // another dtype
     k = curves_of(HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1,1]]}},"
                        "\"G/64sms\":{\"linear\":{\"f32\":[[1,2]]}}}}",
                   &said);
-    ck_assert_double_eq_tol(cost_curves_at(k, &cls[0], "linear", "f32", 1), 2, 1e-12);
+    m = (cost_model){.cluster = &cluster, .curves = k, .math = COST_F32};
+    near(cost_op(&m, 0, IR_OP_linear, 1, 1), 2); // the class before the model
+}
+END_TEST
+
+// Dense ops by families of flop per byte; types, "other" and "copy".
+START_TEST(curves_have_families_and_stand_ins)
+{
+    hb_str said;
+    cost_curves *k = curves_of(
+        HEAD
+        "\"classes\":{\"G\":{\"linear\":{\"bf16\":[[10,1e6,4e-5],[10,1e8,4e-3],[1000,1e6,1e-5],"
+        "[1000,1e8,1e-3]]},\"gelu\":{\"f32\":[[1000,1e-6],[1e6,1e-3]]},"
+        "\"other\":{\"f32\":[[1000,3e-6]]},\"copy\":{\"f32\":[[1000,7e-6]]}}}}",
+        &said);
+    ck_assert_msg(k != NULL, "%s", said.p);
+    cost_model m = {.cluster = &cluster, .curves = k, .math = COST_BF16};
+    near(cost_op(&m, 0, IR_OP_linear, 1e8, 1e5), 1e-3);
+    near(cost_op(&m, 0, IR_OP_linear, 1e8, 1e7), 4e-3);
+    near(cost_op(&m, 0, IR_OP_linear, 1e8, 1e6), 2e-3);               // half way between families
+    near(cost_op(&m, 0, IR_OP_linear, 1e8, 1e8), 4e-2);               // thinner: by bytes
+    near(cost_op(&m, 0, IR_OP_linear, 1e8, 10), 1e-3);                // as the last family
+    near(cost_op(&m, 0, IR_OP_gelu, 1, 1e6), 1e-3);                   // no bf16: the f32 curve
+    near(cost_op(&m, 0, IR_OP_relu, 1, 1000), 3e-6);                  // no curve: other
+    near(cost_op(&m, 0, IR_OP_matmul, 6e9, 8e6), 6e9 / 60e12 + 5e-6); // dense: no stand-in
+    near(cost_copy(&m, 0, 1000), 14e-6);
+    ck_assert(cost_op_measured(&m, 0, IR_OP_relu) && !cost_op_measured(&m, 0, IR_OP_matmul));
+    ck_assert(!cost_op_measured(&m, 1, IR_OP_relu)); // another class
+    m.math = COST_F32;
+    near(cost_op(&m, 0, IR_OP_linear, 6e9, 8e6), 6e9 / 6e12 + 5e-6); // dense: by its own dtype
 }
 END_TEST
 
@@ -347,26 +380,116 @@ START_TEST(parts_take_no_less)
     hb_str said;
     cost_curves *k =
         curves_of(HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1e6,1e-5],[1e8,1e-4],"
-                       "[1e9,3e-3]]},\"gelu\":{\"f32\":[[4096,2e-6]]}}}}",
+                       "[1e9,3e-3]]},\"gelu\":{\"f32\":[[4096,2e-6]]},\"linear_dw\":{\"f32\":"
+                       "[[3,1e6,3e-5],[3,1e9,1e-3],[300,1e6,5e-6],[300,2e8,1e-3]]}}}}",
                   &said);
-    static const char *const ops[] = {"linear", "gelu", "matmul"};
+    static const ir_op ops[] = {IR_OP_linear, IR_OP_gelu, IR_OP_matmul, IR_OP_linear_dw};
     ck_assert_msg(k != NULL, "%s", said.p);
-    for (int i = 0; i < 3 * 2 * 6 * 40; i++) {
+    for (int i = 0; i < 4 * 2 * 6 * 40; i++) {
         cost_model m = {.cluster = &cluster, .curves = i % 2 ? k : NULL, .math = COST_F32};
-        const char *op = ops[i / 2 % 3];
-        double flops = pow(10, 5 + i / 6 % 6), bytes = flops / 30, launch;
+        ir_op op = ops[i / 2 % 4];
+        double flops = pow(10, 5 + i / 8 % 6), bytes = flops / 30, launch;
         double least = cost_op_least(&m, 0, op, flops, bytes, &launch);
-        double share = (i / 36 + 0.5) / 40, sum = 0;
+        double share = (i / 48 + 0.5) / 40, sum = 0;
         for (double left = 1; left > 1e-12; left -= fmin(share, left))
             sum +=
                 cost_op(&m, 0, op, flops * fmin(share, left), bytes * fmin(share, left)) - launch;
-        ck_assert_msg(sum >= least * (1 - 1e-9), "%s of %g: parts of %g take %g, least %g", op,
-                      flops, share, sum, least);
+        ck_assert_msg(sum >= least * (1 - 1e-9), "%s of %g: parts of %g take %g, least %g",
+                      ir_row(op)->name, flops, share, sum, least);
         ck_assert(least + launch <= cost_op(&m, 0, op, flops, bytes) * (1 + 1e-9));
     }
     double launch;
     ck_assert_double_eq(
-        cost_op_least(&(cost_model){.cluster = &cluster}, 0, "linear", 0, 0, &launch), 0);
+        cost_op_least(&(cost_model){.cluster = &cluster}, 0, IR_OP_linear, 0, 0, &launch), 0);
+}
+END_TEST
+
+static double form(const cost_model *m, cost_coll k, cost_form f, const cost_shards *s, cl_link l)
+{
+    return cost_form_seconds(m, k, f, s, l, 1e9);
+}
+
+START_TEST(collectives_by_curve)
+{
+    hb_str said;
+    cost_curves *k = curves_of(
+        HEAD
+        "\"classes\":{},\"collectives\":[" COLL("all_gather", "even", "4", "inside") "," COLL("all_gather", "padded", "4", "inside") "," COLL(
+            "all_gather", "grouped", "4",
+            "inside") "," COLL("all_gather", "sendrecv", "4",
+                               "inside") "," COLL("reduce_scatter", "even_flat", "4",
+                                                  "inside") "," COLL("all_reduce", "flat", "2",
+                                                                     "between") "," COLL("recut",
+                                                                                         "even",
+                                                                                         "4",
+                                                                                         "inside") "," COLL("all_to_all",
+                                                                                                            "even",
+                                                                                                            "4",
+                                                                                                            "inside") "]}",
+        &said);
+    static const int64_t even[] = {5, 5, 5, 5}, table[] = {4, 3, 2, 1};
+    ck_assert_msg(k != NULL, "%s", said.p);
+    cost_model m = {.cluster = &cluster, .curves = k};
+    cost_shards s = {.n = 4, .table = even, .table2 = table, .bytes = 1e5, .leading = true};
+    double at1e5 = 1e-5 * pow(100, 2.0 / 3); // log-log between the points
+    for (cost_form f = COST_EVEN; f <= COST_SENDRECV; f++)
+        near(form(&m, COST_ALL_GATHER, f, &s, line), at1e5);
+    // Even parts of 25 kB: each pair exchanges 6.25 kB, a point of its own meaning.
+    near(cost_even_bytes(COST_ALL_TO_ALL, COST_EVEN,
+                         &(cost_shards){.n = 4, .table = even, .table2 = even, .bytes = 1e5}),
+         1e5);
+    // 40, 30, 20 and 10 kB: padded as 4 * 40, grouped as 90 of 75, send/recv as 3 * 40 of 75.
+    s.table = table;
+    s.table2 = even;
+    ck_assert(isinf(form(&m, COST_ALL_GATHER, COST_EVEN, &s, line)));
+    near(form(&m, COST_ALL_GATHER, COST_PADDED, &s, line), 1e-5 * pow(160, 2.0 / 3));
+    near(form(&m, COST_ALL_GATHER, COST_GROUPED, &s, line), 1e-5 * pow(120, 2.0 / 3));
+    near(form(&m, COST_ALL_GATHER, COST_SENDRECV, &s, line), 1e-5 * pow(160, 2.0 / 3));
+    // What crosses afterwards is by formula: 20 kB and one partner.
+    near(form(&m, COST_REDUCE_SCATTER, COST_EVEN_FLAT, &s, line), at1e5 + 10e-6 + 20e-6);
+    near(form(&m, COST_RECUT, COST_EVEN, &s, line), 1e-5 * pow(20, 2.0 / 3)); // the busiest: 20 kB
+    // Only the packing that a leading cut does not need comes on top.
+    s.leading = false;
+    near(form(&m, COST_ALL_GATHER, COST_GROUPED, &s, line), 1e-5 * pow(120, 2.0 / 3) + 2e5 / 1e9);
+    near(form(&m, COST_ALL_GATHER, COST_PADDED, &s, line), 1e-5 * pow(160, 2.0 / 3));
+    // No curve: the formula. Other axis kind: the formula. Other n: scaled by it.
+    s.leading = true;
+    near(form(&m, COST_REDUCE_SCATTER, COST_PADDED, &s, line),
+         3 * (10e-6 + 40e-6) + cost_pack_bytes(COST_REDUCE_SCATTER, COST_PADDED, &s) / 1e9);
+    cl_link far = {.bandwidth = 1e9, .latency = 1e-5, .crosses = true, .groups = 1};
+    near(form(&m, COST_ALL_GATHER, COST_GROUPED, &s, far), 4 * 10e-6 + 90e-6);
+    s = (cost_shards){.n = 8, .bytes = 1e5};
+    near(form(&m, COST_ALL_REDUCE, COST_FLAT, &s, far),
+         at1e5 * (7 * (10e-6 + 12.5e-6)) / (1 * (10e-6 + 50e-6)));
+    s.n = 2;
+    near(form(&m, COST_ALL_REDUCE, COST_FLAT, &s, far), at1e5);
+    far.groups = 3; // a third of the link each
+    near(form(&m, COST_ALL_REDUCE, COST_FLAT, &s, far), 1e-5 * pow(300, 2.0 / 3));
+    // Two levels: the gather inside by the curve of 4, scaled; between by its curve.
+    s = (cost_shards){.n = 4, .bytes = 2e5, .n_inner = 2, .inner = line, .between = far};
+    s.between.groups = 1;
+    near(form(&m, COST_ALL_REDUCE, COST_TWO_LEVEL, &s, far),
+         at1e5 + (10e-6 + 100e-6) * (1 + 1e-5 * pow(200, 2.0 / 3) / (3 * (10e-6 + 50e-6))) +
+             cost_pack_bytes(COST_ALL_REDUCE, COST_TWO_LEVEL, &s) / 1e9);
+    ck_assert(cost_coll_measured(&m, COST_RECUT, COST_EVEN, false) &&
+              !cost_coll_measured(&m, COST_RECUT, COST_EVEN, true));
+    m.curves = NULL;
+    near(form(&m, COST_ALL_REDUCE, COST_FLAT, &s, line), 2 * 3 * (10e-6 + 50e-6));
+}
+END_TEST
+
+START_TEST(contention_reaches_the_classes)
+{
+    hb_str said;
+    cost_curves *k =
+        curves_of(HEAD "\"classes\":{},\"contention\":[{\"class\":\"G\",\"compute\":1.25,"
+                       "\"communication\":1.5}]}",
+                  &said);
+    ck_assert_msg(k != NULL, "%s", said.p);
+    cost_apply_contention(k, &cluster);
+    ck_assert_double_eq(cls[0].compute_beside, 1.25); // by its model
+    ck_assert_double_eq(cls[0].communication_beside, 1.5);
+    ck_assert_double_eq(cls[1].compute_beside, 0);
 }
 END_TEST
 
@@ -380,10 +503,26 @@ START_TEST(bad_curves_are_errors)
         {HEAD "\"clases\":{}}", "unknown key 'clases'"},
         {HEAD "\"contention\":[]}", "missing key 'classes'"},
         {HEAD "\"classes\":{},\"collectives\":3}", "expected a list"},
+        {HEAD "\"classes\":{},\"collectives\":[{\"kind\":\"all_gather\"}]}", "missing key 'form'"},
+        {HEAD "\"classes\":{},\"collectives\":[" COLL("all_gather", "flat", "2", "inside") "]}",
+         "no form 'flat' of all_gather"},
+        {HEAD "\"classes\":{},\"collectives\":[" COLL("gather", "even", "2", "inside") "]}",
+         "no collective 'gather'"},
+        {HEAD "\"classes\":{},\"collectives\":[" COLL("recut", "even", "1", "inside") "]}",
+         "2 ranks or more"},
+        {HEAD "\"classes\":{},\"collectives\":[" COLL("recut", "even", "2", "out") "]}",
+         "'inside' or 'between'"},
+        {HEAD "\"classes\":{},\"contention\":[{\"class\":\"G\",\"compute\":0.5,"
+              "\"communication\":1}]}",
+         "at least 1"},
+        {HEAD "\"classes\":{\"G\":{\"linnear\":{\"f32\":[[1,1]]}}}}", "no row of the op table"},
+        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[2,1,1],[1,1,1]]}}}}",
+         "families must ascend"},
         {HEAD "\"classes\":{\"G\":{\"linear\":{\"f64\":[[1,1]]}}}}", "unknown key 'f64'"},
         {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[]}}}}", "a curve without points"},
-        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1,2,3]]}}}}", "expected [size, seconds]"},
-        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1,-2]]}}}}", "both positive"},
+        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1,2,3,4]]}}}}",
+         "expected [size, seconds]"},
+        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1,-2]]}}}}", "all positive"},
         {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[2,1],[2,1]]}}}}", "sizes must ascend"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -410,6 +549,9 @@ int main(void)
     tcase_add_test(c, even_shards_are_gathered_natively);
     tcase_add_test(c, names_and_existence);
     tcase_add_test(c, curves_are_interpolated);
+    tcase_add_test(c, curves_have_families_and_stand_ins);
+    tcase_add_test(c, collectives_by_curve);
+    tcase_add_test(c, contention_reaches_the_classes);
     tcase_add_test(c, parts_take_no_less);
     tcase_add_test(c, bad_curves_are_errors);
     suite_add_tcase(s, c);

@@ -34,7 +34,7 @@ static cost_event until(int of)
 #define RUN(n_classes, t, ...)                                                                     \
     do {                                                                                           \
         cost_event e_[] = {__VA_ARGS__};                                                           \
-        cost_simulate(arena, (n_classes), e_, (int)(sizeof e_ / sizeof *e_), true, &(t));          \
+        cost_simulate(arena, (n_classes), NULL, e_, (int)(sizeof e_ / sizeof *e_), true, &(t));    \
     } while (0)
 
 START_TEST(one_class_in_a_row)
@@ -121,7 +121,7 @@ START_TEST(nothing_takes_no_time)
 {
     cost_timeline t;
     cost_event none[1] = {{0}};
-    cost_simulate(arena, 3, none, 0, false, &t);
+    cost_simulate(arena, 3, NULL, none, 0, false, &t);
     ck_assert_double_eq(t.total, 0);
     ck_assert_ptr_null(t.begin);
     RUN(1, t, work(0, 0), begin(0, 0), until(1));
@@ -229,12 +229,87 @@ START_TEST(random_programs_equal_time_steps)
             if (kind == COST_WAIT) e[i].of = started[draw(n_started)];
         }
         cost_timeline t;
-        cost_simulate(arena, n_classes, e, n, false, &t);
+        cost_simulate(arena, n_classes, NULL, e, n, false, &t);
         by_steps(n_classes, e, n, &total, stalled, &hidden);
         ck_assert_double_eq(t.total, total);
         for (int c = 0; c < n_classes; c++)
             ck_assert_double_eq(t.stalled[c], stalled[c]);
         ck_assert_double_eq_tol(t.hidden, hidden, 1e-9);
+    }
+}
+END_TEST
+
+#define BESIDE(k, n_classes, t, ...)                                                               \
+    do {                                                                                           \
+        cost_event e_[] = {__VA_ARGS__};                                                           \
+        cost_simulate(arena, (n_classes), (k), e_, (int)(sizeof e_ / sizeof *e_), true, &(t));     \
+    } while (0)
+
+// Computing is 1.5 times slower beside communication, communication twice.
+START_TEST(contention_slows_both)
+{
+    static const cost_contention k[] = {{1.5, 2}, {1, 1}};
+    cost_timeline t;
+    // 4 s of communication take 8 beside computing, which does 8 / 1.5 meanwhile and 10 - 5.33
+    // then.
+    BESIDE(k, 1, t, begin(0, 4), work(10, 0), until(0));
+    ck_assert_double_eq_tol(t.end[0], 8, 1e-9);
+    ck_assert_double_eq_tol(t.total, 8 + (10 - 8 / 1.5), 1e-9);
+    ck_assert_double_eq_tol(t.hidden, 8, 1e-9);
+    // 2 s of computing take 3, in which 1.5 of 4 are sent; the rest goes alone.
+    BESIDE(k, 1, t, begin(0, 4), work(2, 0), until(0), work(1, 0));
+    ck_assert_double_eq_tol(t.end[1], 3, 1e-9);
+    ck_assert_double_eq_tol(t.end[0], 3 + 2.5, 1e-9);
+    ck_assert_double_eq_tol(t.total, 6.5, 1e-9);
+    // In pieces the same; a collective behind it on the stream begins later, too.
+    BESIDE(k, 1, t, begin(0, 4), begin(0, 1), work(0.5, 0), work(0.5, 0), work(1, 0), until(0),
+           until(1));
+    ck_assert_double_eq_tol(t.end[0], 5.5, 1e-9);
+    ck_assert_double_eq_tol(t.begin[1], 5.5, 1e-9);
+    ck_assert_double_eq_tol(t.total, 6.5, 1e-9);
+    // Nothing beside: nothing slows down.
+    BESIDE(k, 1, t, work(3, 0), begin(0, 4), until(1), work(3, 0));
+    ck_assert_double_eq(t.total, 10);
+    // The collective ends when it has ended for the slowest class.
+    BESIDE(k, 2, t, begin(0, 4), work(2, 4), until(0));
+    ck_assert_double_eq_tol(t.end[0], 5.5, 1e-9);
+    ck_assert_double_eq_tol(t.end[1 * 2 + 1], 4, 1e-9);
+}
+END_TEST
+
+// Never below what each takes alone nor above one after the other; with factors of 1 as without.
+START_TEST(contention_lies_between)
+{
+    for (int round = 0; round < 2000; round++) {
+        cost_event e[EVENTS];
+        int n = 1 + draw(EVENTS), n_classes = 1 + draw(3), started[EVENTS], n_started = 0;
+        cost_contention none[3] = {{1, 1}, {1, 1}, {1, 1}}, k[3];
+        for (int c = 0; c < 3; c++)
+            k[c] = (cost_contention){1 + draw(4) / 8.0, 1 + draw(8) / 8.0};
+        double in_a_row = 0;
+        for (int i = 0; i < n; i++) {
+            int kind = draw(n_started ? 3 : 2);
+            e[i] = (cost_event){.kind = (cost_event_kind)kind, .stream = 0};
+            for (int c = 0; c < n_classes; c++)
+                e[i].sec[c] = draw(6);
+            if (kind == COST_START) started[n_started++] = i;
+            if (kind == COST_WAIT) e[i].of = started[draw(n_started)];
+        }
+        cost_timeline free_t, one, t;
+        cost_simulate(arena, n_classes, NULL, e, n, false, &free_t);
+        cost_simulate(arena, n_classes, none, e, n, false, &one);
+        cost_simulate(arena, n_classes, k, e, n, false, &t);
+        ck_assert_double_eq_tol(one.total, free_t.total, 1e-9);
+        ck_assert_double_eq_tol(one.hidden, free_t.hidden, 1e-9);
+        ck_assert_double_ge(t.total, free_t.total - 1e-9);
+        for (int i = 0; i < n; i++) {
+            double most = 0;
+            for (int c = 0; c < n_classes; c++)
+                most = fmax(most, e[i].kind == COST_COMPUTE ? e[i].sec[c] * k[c].compute : 0);
+            if (e[i].kind == COST_START) most = e[i].sec[0] * 2;
+            in_a_row += most;
+        }
+        ck_assert_double_le(t.total, in_a_row + 1e-9);
     }
 }
 END_TEST
@@ -258,6 +333,8 @@ int main(void)
     tcase_add_test(c, waits_may_be_missing_late_or_repeated);
     tcase_add_test(c, nothing_takes_no_time);
     tcase_add_test(c, random_programs_equal_time_steps);
+    tcase_add_test(c, contention_slows_both);
+    tcase_add_test(c, contention_lies_between);
     tcase_add_exit_test(c, a_wait_for_what_did_not_start_is_a_bug, 4);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);

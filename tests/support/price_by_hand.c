@@ -77,14 +77,14 @@ static double op_seconds(const syn_program *p, const cost_model *m, const syn_in
     for (int i = 0; i < in->n_in; i++)
         add_parts(p, r->in[i], &p->tensors.p[in->in[i]], rank, part, &n);
     ir_node_work(p->g, p->f, in->node, part, n, &flops, &bytes);
-    return cost_op(m, p->cluster->class_of[p->mesh->cluster_rank[rank]],
-                   ir_row(p->g->nodes.p[in->node].op)->name, flops, bytes);
+    return cost_op(m, p->cluster->class_of[p->mesh->cluster_rank[rank]], p->g->nodes.p[in->node].op,
+                   flops, bytes);
 }
 
 static double copy_seconds(const syn_program *p, const cost_model *m, const syn_tensor *t, int rank)
 {
     int c = p->cluster->class_of[p->mesh->cluster_rank[rank]];
-    return cost_memory(m, c, 2 * (double)local_bytes(p, t, rank)) + cost_launch(m, c);
+    return cost_copy(m, c, (double)local_bytes(p, t, rank));
 }
 
 // --- collectives ---

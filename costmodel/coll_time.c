@@ -1,0 +1,71 @@
+// What a form of a collective takes, packing included: by its measured curve, or by formula.
+//
+// A curve is of even shards. Uneven ones stand at the bytes that the form would move as long for
+// (cost_even_bytes): the number of messages, and so the latency in the curve, stays the same. A
+// curve of another number of ranks is scaled as the formulas of the two. k groups on one network
+// link have a k-th of it each: a curve between machines is read at k times the bytes.
+
+#include <math.h>
+
+#include "costmodel/cost.h"
+#include "costmodel/curve.h"
+
+static double formula(cost_coll k, cost_form f, int n, double bytes, cl_link link)
+{
+    double share = bytes / n;
+    double step = link.latency + share / link.bandwidth;
+    if (k == COST_ALL_TO_ALL) return (n - 1) * (link.latency + share / n / link.bandwidth);
+    if (k == COST_RECUT)
+        return (f == COST_SENDRECV ? 1 : n - 1) * link.latency + bytes / link.bandwidth;
+    if (f == COST_GROUPED) return link.latency + (n - 1) * step;
+    return (k == COST_ALL_REDUCE ? 2 : 1) * (n - 1) * step;
+}
+
+// Negative: not measured.
+static double measured(const cost_model *m, cost_coll k, cost_form f, int n, double bytes,
+                       cl_link link)
+{
+    int at;
+    const cost_curve *c = cost_curve_of_coll(m, k, f, n, link.crosses, &at);
+    if (!c) return -1;
+    if (link.crosses && link.groups > 1) bytes *= link.groups;
+    double sec = cost_curve_at(c, 1, bytes);
+    return at == n ? sec : sec * formula(k, f, n, bytes, link) / formula(k, f, at, bytes, link);
+}
+
+static double even(const cost_model *m, cost_coll k, cost_form f, int n, double bytes, cl_link link)
+{
+    if (n == 1) return 0;
+    double sec = measured(m, k, f, n, bytes, link);
+    return sec >= 0 ? sec : formula(k, f, n, bytes, link);
+}
+
+double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const cost_shards *s,
+                         cl_link link, double pack_bandwidth)
+{
+    double wire = cost_collective(k, f, s, link), pack = cost_pack_bytes(k, f, s);
+    if (m->curves && s->n > 1 && isfinite(wire)) {
+        if (f == COST_TWO_LEVEL) { // its three parts
+            int outer = s->n / s->n_inner;
+            return even(m, COST_REDUCE_SCATTER, COST_EVEN, s->n_inner, s->bytes, s->inner) +
+                   even(m, COST_ALL_REDUCE, COST_FLAT, outer, s->bytes / s->n_inner, s->between) +
+                   even(m, COST_ALL_GATHER, COST_EVEN, s->n_inner, s->bytes, s->inner) +
+                   pack / pack_bandwidth;
+        }
+        double sec = measured(m, k, f, s->n, cost_even_bytes(k, f, s), link);
+        if (sec >= 0) {
+            cost_shards leading = *s;
+            leading.leading = leading.leading2 = true;
+            if (f == COST_EVEN_FLAT) // what crosses from even boundaries to the table's
+                sec += wire - (s->n - 1) * (link.latency + s->bytes / s->n / link.bandwidth);
+            return sec + (pack - cost_pack_bytes(k, f, &leading)) / pack_bandwidth;
+        }
+    }
+    return wire + pack / pack_bandwidth;
+}
+
+bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, bool crosses)
+{
+    int at;
+    return cost_curve_of_coll(m, k, f, 2, crosses, &at) != NULL;
+}
