@@ -50,7 +50,9 @@ static bool options(int argc, char **argv, bench *b)
     const char *word[5] = {0};
     int n = 0;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--phases") == 0)
+        if (strcmp(argv[i], "--baselines") == 0)
+            b->synth.baselines = true;
+        else if (strcmp(argv[i], "--phases") == 0)
             b->phases = true;
         else if (strcmp(argv[i], "--mesh") == 0) {
             if (++i == argc || !syn_mesh_parse((hb_str){argv[i], strlen(argv[i])}, &b->synth.mesh))

@@ -42,6 +42,7 @@ static ms_status eliminate(ms_dual *d, double **slack, double room, uint64_t max
 
 enum { MANY_STATES = 2000 }; // with more, plain elimination is not even planned before the bound
 enum { ROUNDS = 8 };
+static const double MET = 1e-10; // a value this near its bound, in shares of it, is the minimum
 static const double MOST_WORK = 5e8; // additions of one elimination, half a second or so
 
 typedef struct state {   // of one solve
@@ -110,11 +111,34 @@ static double noise(const ms_dual *d)
     return 1e-13 * d->big;
 }
 
-// Raises the bound until it creeps; whether it is finite.
-static bool raise_bound(ms_dual *d, int most, double gap, state *s)
+// An assignment read off the messages: variable by variable the best state beside those of earlier
+// neighbours and the messages of later ones. Where the relaxation is tight that is mostly optimal.
+static void read_off(const ms_dual *d, int *x)
 {
-    enum { BATCH = 16 };
-    double creep = gap / 4 > 1e-4 ? gap / 4 : 1e-4; // of the bound, in one batch
+    const ms_problem *p = d->p;
+    for (int v = 0; v < p->n_vars; v++) {
+        int n = p->domain[v], best = 0;
+        memcpy(d->h, p->unary[v], sizeof *d->h * (size_t)n);
+        for (int j = d->first[v]; j < d->first[v + 1]; j++) {
+            const ms_dual_edge *e = &d->e[d->at[j]];
+            int other = e->a == v ? e->b : e->a;
+            const double *y = other > v    ? (e->a == v ? e->to_a : e->to_b)
+                              : e->a == v ? e->t + (size_t)x[other] * (size_t)n
+                                          : e->f + (size_t)x[other] * (size_t)n;
+            for (int i = 0; i < n; i++)
+                d->h[i] += y[i];
+        }
+        for (int i = 1; i < n; i++)
+            if (d->h[i] < d->h[best]) best = i;
+        x[v] = best;
+    }
+}
+
+// Raises the bound until it creeps or meets an assignment; whether it is finite.
+static bool raise_bound(ms_dual *d, int most, int *x, state *s)
+{
+    enum { BATCH = 8 };
+    double creep = 5e-5; // of the bound, in one batch
     bool stretch = true;
     for (int done = 0; done < most; done += BATCH) {
         double before = s->lower;
@@ -122,8 +146,15 @@ static bool raise_bound(ms_dual *d, int most, double gap, state *s)
         ms_dual_sweep(d, false);
         s->lower = ms_dual_bound(d);
         if (s->lower >= d->big) return false;
-        stretch = s->lower >= before;
-        if (stretch && s->lower - before < creep * fabs(s->lower)) break;
+        read_off(d, x);
+        double gain = s->lower - before, value = ms_value(d->p, x);
+        if (value < s->value) {
+            s->value = value;
+            memcpy(s->best, x, sizeof *x * (size_t)d->p->n_vars);
+        }
+        if (s->value <= s->lower + MET * fabs(s->lower)) break;
+        stretch = gain >= -noise(d);
+        if (stretch && gain < creep * fabs(s->lower)) break;
     }
     return true;
 }
@@ -167,7 +198,8 @@ static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int round
     bool started = !isinf(s->value); // then the messages come from handshakes over the same tables
     if (started && s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
     for (int round = 0; round < rounds; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
-        if ((round || !started) && !raise_bound(d, PASSES, gap, s)) return MS_INFEASIBLE;
+        if ((round || !started) && !raise_bound(d, PASSES, x, s)) return MS_INFEASIBLE;
+        if (s->value <= s->lower + MET * fabs(s->lower)) return MS_OPTIMAL;
         ms_dual_slacks(d, slack);
         if (try_rooms(d, slack, max_cells, work, gap, x, s)) return MS_OPTIMAL;
     }
