@@ -49,4 +49,13 @@ ms_status ms_solve_dual(hb_arena *a, const ms_problem *p, uint64_t max_cells, ms
 ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, double gap,
                         ms_warm **warm, int *assignment, double *value, double *lower);
 
+// For problems with runs of equal layers, whose tables are the same pointers: fewer layers are
+// solved as by ms_solve_near, and one of them is copied. *value is what the assignment costs; of
+// the whole nothing is proved. MS_TOO_LARGE where nothing is repeated often enough, or the copies
+// do not fit one another. warm as there; repeats, if not NULL, keeps (in a) what repeats: pass the
+// same for problems of the same variables and edges.
+typedef struct ms_tile ms_tile;
+ms_status ms_solve_repeated(hb_arena *a, const ms_problem *p, double gap, ms_warm **warm,
+                            const ms_tile **repeats, int *assignment, double *value);
+
 #endif

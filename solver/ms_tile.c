@@ -268,6 +268,7 @@ static bool cut_vars(tiling *t, ms_tile *out)
     out->like_var = HB_ARRAY(t->arena, int, p->n_vars);
     out->whole_var = HB_ARRAY(t->arena, int, p->n_vars);
     out->repeated = HB_ARRAY(t->arena, bool, p->n_vars);
+    out->above = HB_ARRAY(t->arena, int, p->n_vars);
     out->global = HB_ARRAY(t->arena, bool, p->n_vars);
     for (int v = 0; v < p->n_vars; v++) {
         t->small_of[v] = -1;
@@ -276,6 +277,7 @@ static bool cut_vars(tiling *t, ms_tile *out)
         unary[out->small.n_vars] = p->unary[v];
         out->global[out->small.n_vars] = where(t, v) == GLOBAL;
         out->whole_var[out->small.n_vars] = v;
+        out->above[out->small.n_vars] = -1;
         out->like_var[v] = t->small_of[v] = out->small.n_vars++;
     }
     for (int v = 0; v < p->n_vars; v++) {
@@ -284,6 +286,9 @@ static bool cut_vars(tiling *t, ms_tile *out)
         if (p->domain[like] != p->domain[v]) return false;
         out->like_var[v] = t->small_of[like];
         out->repeated[t->small_of[like]] = true;
+        int above = shifted(t, like, t->gone + 1);
+        if (above < 0) return false;
+        out->above[t->small_of[like]] = t->small_of[above];
     }
     out->times = t->gone + 1;
     out->small.domain = domain;
@@ -332,6 +337,7 @@ static bool cut_edges(tiling *t, ms_tile *out)
     ms_edge *edge = HB_ARRAY(t->arena, ms_edge, p->n_edges + 1);
     ms_keys *known = ms_keys_new(t->arena);
     out->like_edge = HB_ARRAY(t->arena, int, p->n_edges + 1);
+    out->whole_edge = HB_ARRAY(t->arena, int, p->n_edges + 1);
     for (int pass = 0; pass < 2; pass++) // edges of the small problem, then those taken out
         for (int e = 0; e < p->n_edges; e++) {
             const ms_edge *g = &p->edge[e];
@@ -350,6 +356,7 @@ static bool cut_edges(tiling *t, ms_tile *out)
             ends_in_small(t, g, &a, &b);
             if (out->small.domain[a] != p->domain[g->a] || out->small.domain[b] != p->domain[g->b])
                 return false;
+            out->whole_edge[out->small.n_edges] = e;
             edge[out->small.n_edges++] = (ms_edge){a, b, g->table};
         }
     out->small.edge = edge;
@@ -381,4 +388,27 @@ ms_tile *ms_tile_find(hb_arena *a, const ms_problem *p)
     if (t.n == 0 || !place(&t)) return NULL;
     ms_tile *out = HB_NEW(a, ms_tile);
     return cut_vars(&t, out) && cut_edges(&t, out) ? out : NULL;
+}
+
+ms_tile *ms_tile_again(hb_arena *a, const ms_tile *like, const ms_problem *p)
+{
+    ms_tile *t = hb_copy(a, like, sizeof *like);
+    int n = t->small.n_vars, *domain = HB_ARRAY(a, int, n);
+    const double **unary = hb_alloc(a, sizeof *unary * (size_t)n);
+    ms_edge *edge = hb_copy(a, like->small.edge, sizeof *edge * (size_t)t->small.n_edges);
+    for (int v = 0; v < n; v++) {
+        domain[v] = p->domain[t->whole_var[v]];
+        unary[v] = p->unary[t->whole_var[v]];
+    }
+    for (int v = 0; v < p->n_vars; v++)
+        if (p->domain[v] != domain[t->like_var[v]] || p->unary[v] != unary[t->like_var[v]])
+            return NULL;
+    for (int k = 0; k < t->small.n_edges; k++)
+        edge[k].table = p->edge[t->whole_edge[k]].table;
+    for (int e = 0; e < p->n_edges; e++)
+        if (t->like_edge[e] >= 0 && p->edge[e].table != edge[t->like_edge[e]].table) return NULL;
+    t->small.domain = domain;
+    t->small.unary = unary;
+    t->small.edge = edge;
+    return t;
 }

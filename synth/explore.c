@@ -11,7 +11,7 @@
 
 // Searches on the way stop this near their additive optimum; the chosen plan's is closed to the
 // end.
-static const double NEAR = 3e-3;
+static const double NEAR = 1e-3;
 // Those at weights that no plan is printed for may stop earlier.
 static const double ROUGHLY = 0.01;
 // Rays and rounds that come this near each other are at the same place.

@@ -214,8 +214,9 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     double lower = 0;
     if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);
     if (!space || !homes_fit(p, space)) return false;
-    if (syn_space_near(p->arena, space, o->gap, &p->b->warm[o->strategy], &choice, &lower) !=
-        MS_OPTIMAL) {
+    const ms_tile **repeats = o->gap > 0 ? &p->b->repeats[o->strategy] : NULL;
+    if (syn_space_near(p->arena, space, o->gap, &p->b->warm[o->strategy], repeats, &choice,
+                       &lower) != MS_OPTIMAL) {
         hb_str clash = syn_space_clash(p->arena, space);
         if (clash.n) p->why = clash;
         return false;

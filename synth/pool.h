@@ -32,6 +32,7 @@ typedef struct board {
     HB_VEC(uint64_t) tried; // palettes that were searched
     double price;           // on memory, that the last plan wanted
     ms_warm *warm[SYN_N_STRATEGIES];
+    const ms_tile *repeats[SYN_N_STRATEGIES];
 } board;
 
 typedef struct pool {

@@ -335,10 +335,14 @@ hb_str syn_space_clash(hb_arena *a, const syn_space *s)
 }
 
 ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, ms_warm **warm,
-                         syn_choice *out, double *lower)
+                         const ms_tile **repeats, syn_choice *out, double *lower)
 {
     int *x = HB_ARRAY(a, int, s->problem.n_vars);
-    ms_status status = ms_solve_near(a, &s->problem, 0, gap, warm, x, &out->additive, lower);
+    ms_status status = MS_TOO_LARGE;
+    *lower = 0;
+    if (repeats) status = ms_solve_repeated(a, &s->problem, gap, warm, repeats, x, &out->additive);
+    if (status != MS_OPTIMAL)
+        status = ms_solve_near(a, &s->problem, 0, gap, warm, x, &out->additive, lower);
     if (status == MS_INFEASIBLE || isinf(out->additive))
         return status == MS_OPTIMAL ? MS_INFEASIBLE : status;
     syn_choice_decode(a, s, x, out);
@@ -348,7 +352,7 @@ ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, ms_warm **
 ms_status syn_space_solve(hb_arena *a, const syn_space *s, syn_choice *out)
 {
     double lower = 0;
-    ms_status status = syn_space_near(a, s, 0, NULL, out, &lower);
+    ms_status status = syn_space_near(a, s, 0, NULL, NULL, out, &lower);
     return status == MS_OPTIMAL && lower < out->additive * (1 - 1e-9) ? MS_TOO_LARGE : status;
 }
 
