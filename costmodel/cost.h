@@ -34,6 +34,9 @@ double cost_op(const cost_model *m, int cls, ir_op op, double flops, double byte
 // *launch, which every device with a part pays.
 double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, double bytes,
                      double *launch);
+// Ops of `sec` seconds together, n of them with any work, as one kernel on a device of class c that
+// moves `moved` bytes, `saved` fewer than they do. A CPU runs them one by one.
+double cost_fused(const cl_class *c, double sec, int n, double saved, double moved);
 double cost_launch(const cost_model *m, int cls);
 double cost_copy(const cost_model *m, int cls, double bytes); // inside its memory
 bool cost_op_measured(const cost_model *m, int cls, ir_op op);

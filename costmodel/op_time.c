@@ -19,9 +19,23 @@ static double peak_of(const cl_class *c, cost_math math)
     return c->f32;
 }
 
+static double launch_of(const cl_class *c)
+{
+    return c->kind == CL_GPU ? 5e-6 : 1e-6;
+}
+
 double cost_launch(const cost_model *m, int cls)
 {
-    return m->cluster->cls[cls].kind == CL_GPU ? 5e-6 : 1e-6;
+    return launch_of(&m->cluster->cls[cls]);
+}
+
+double cost_fused(const cl_class *c, double sec, int n, double saved, double moved)
+{
+    if (c->kind != CL_GPU || n < 2) return sec;
+    double stream = bandwidth_share * c->memory_bandwidth;
+    double less = sec - (n - 1) * launch_of(c) - saved / stream,
+           least = launch_of(c) + moved / stream;
+    return less > least ? less : least < sec ? least : sec;
 }
 
 double cost_op(const cost_model *m, int cls, ir_op op, double flops, double bytes)

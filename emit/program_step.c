@@ -2,6 +2,7 @@
 
 #include "emit/op_text.h"
 #include "emit/program_text.h"
+#include "synth/fuse.h"
 
 #include <string.h>
 
@@ -117,6 +118,16 @@ static hb_str key_text(place *s, int k)
     return hb_fmt(t->a, "%.*s[b - %.*s]", HB_ARG(name), HB_ARG(block));
 }
 
+// The group that instruction `index` is of, NULL: none.
+static const syn_group *group_of(const syn_program *p, int index)
+{
+    for (int k = 0; k < p->groups.n; k++) { // groups are few beside what is printed
+        const syn_group *g = &p->groups.p[k];
+        if (index >= g->first && index < g->first + g->len) return g;
+    }
+    return NULL;
+}
+
 static void print_op(place *s, int index)
 {
     pt *t = s->t;
@@ -146,8 +157,10 @@ static void print_op(place *s, int index)
                        ? key_text(s, o)
                        : attr_text(t, row, o, &n->attr[o]);
     int shown = i->n_out > 0 ? i->out[0] : i->in[0];
-    hb_str brief = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(emit_shape(t->a, t->p, shown, t->table)),
-                          HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
+    hb_str brief = emit_shape(t->a, t->p, shown, t->table);
+    if (!group_of(t->p, index)) // its price is that of the group
+        brief =
+            hb_fmt(t->a, "%.*s    %.*s", HB_ARG(brief), HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
     hb_str note = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(emit_op_formula(t->a, n)), HB_ARG(brief));
     t->line[index] =
         lines_call(&t->l, s->indent, hb_fmt(t->a, "op_%s(", row->name), arg, k, note, brief);
@@ -268,7 +281,48 @@ static void print_local(place *s, int index)
         k, note, brief);
 }
 
-static void print_instr(place *s, int index)
+// Where a group begins: what it takes as a kernel.
+static void print_fuse(place *s, const syn_group *g)
+{
+    pt *t = s->t;
+    double sec[CL_MAX_CLASSES], most = 0;
+    syn_group_seconds(t->p, g, sec);
+    for (int c = 0; c < t->p->mesh->n_classes; c++)
+        most = sec[c] > most ? sec[c] : most;
+    hb_str arg[2] = {HB_STR("r"), hb_fmt(t->a, "\"k%d\"", g->kernel + 1)};
+    hb_str note = hb_fmt(t->a, "one kernel to hap_fused    %.*s", HB_ARG(pt_ms(t->a, most)));
+    lines_call(&t->l, s->indent, HB_STR("hap_fuse("), arg, 2, note, (hb_str){0});
+}
+
+static void print_fused(place *s, const syn_group *g)
+{
+    pt *t = s->t;
+    lines_one entry[SYN_MAX_GROUP * 2] = {{{0}, {0}}};
+    hb_buf list = {.arena = t->a};
+    int n = 0, last = s->j;
+    for (int m = 0; m < g->len; m++) {
+        const syn_instr *in = &t->p->instr.p[g->first + m];
+        s->j = last - g->len + 1 + m;
+        for (int o = 0; o < in->n_out; o++)
+            if (g->kept[m] >> o & 1)
+                entry[n++] =
+                    (lines_one){operand(s, in, o), emit_shape(t->a, t->p, in->out[o], t->table)};
+    }
+    s->j = last;
+    hb_puts(&list, n == 0 ? "NULL" : n == 1 ? "&" : "(hap_tensor *const[]){");
+    for (int k = 0; k < n; k++)
+        hb_printf(&list, "%s%.*s", k ? ", " : "", HB_ARG(entry[k].code));
+    if (n > 1) hb_putc(&list, '}');
+    hb_str arg[3] = {HB_STR("r"), hb_fmt(t->a, "%d", n), hb_done(&list)};
+    if (n > 1 && list.n > 60) {
+        arg[2] = emit_unique(t->a, s->locals, HB_STR("kept"));
+        hb_str head = hb_fmt(t->a, "hap_tensor *const %.*s[] =", HB_ARG(arg[2]));
+        lines_list(&t->l, s->indent, head, entry, n);
+    }
+    lines_call(&t->l, s->indent, HB_STR("hap_fused("), arg, 3, (hb_str){0}, (hb_str){0});
+}
+
+static void print_one(place *s, int index)
 {
     switch (s->t->p->instr.p[index].kind) {
     case SYN_OP:
@@ -285,6 +339,14 @@ static void print_instr(place *s, int index)
         print_local(s, index);
         break;
     }
+}
+
+static void print_instr(place *s, int index)
+{
+    const syn_group *g = group_of(s->t->p, index);
+    if (g && index == g->first) print_fuse(s, g);
+    print_one(s, index);
+    if (g && index == g->first + g->len - 1) print_fused(s, g);
 }
 
 static const char *phase_word(ir_phase p)

@@ -62,7 +62,9 @@ enum { // flags of a row
     IR_RANDOM = 16,
     IR_USER = 32,
     IR_COMPOSITE = 64,
-    IR_OVER = 128
+    IR_OVER = 128,
+    IR_EACH = 256,
+    IR_ROWS = 512
 };
 
 // One row of ops.def, parsed (op_table.c).

@@ -24,6 +24,8 @@ enum {
     TILES = IR_TILES,
     RANDOM = IR_RANDOM,
     OVER = IR_OVER,
+    EACH = IR_EACH,
+    ROWS = IR_ROWS,
     USER = IR_USER
 };
 

@@ -174,8 +174,11 @@ static bool is_sum(const syn_program *p, const syn_instr *in)
 static int ends_in(const arena_live *l, int at)
 {
     const syn_instr *in = &l->p->instr.p[at];
-    for (int k = 0; k < in->n_in; k++)
-        if (l->cell[in->in[k]].last <= at && like(l->p, in->in[k], in->out[0])) return in->in[k];
+    for (int k = 0; k < in->n_in; k++) {
+        const arena_cell *c = &l->cell[in->in[k]];
+        bool ends = c->last_by == at ? c->before < at : c->last <= at;
+        if (ends && like(l->p, in->in[k], in->out[0])) return in->in[k];
+    }
     return -1;
 }
 

@@ -3,9 +3,9 @@
 //     HOME, CONST   always
 //     INPUT         from before the step to its last read
 //     VALUE         from its first write to its last use; START holds source, destination, scratch
-//     to WAIT loss, kept gradients   to the end of the step and until the next inputs come
-//     (hap_next_step reports
-//                   the loss before it loads them)
+//                   to WAIT; what a group reads from memory is used to its end
+//     loss, kept    to the end of the step and until the next inputs come (hap_next_step reports
+//     gradients     the loss before it loads them)
 
 #include "synth/arena_live.h"
 
@@ -76,14 +76,19 @@ static void instructions(arena_live *l)
         end[i] = p->instr.p[i].kind == SYN_START ? p->instr.n : i;
     for (int i = 0; i < p->instr.n; i++)
         if (p->instr.p[i].kind == SYN_WAIT) end[p->instr.p[i].start] = i;
+    const syn_group *g = p->groups.p, *past = g + p->groups.n;
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (in->kind == SYN_WAIT) continue;
+        while (g < past && i >= g->first + g->len)
+            g++;
+        bool fused = g < past && i >= g->first;
         for (int k = 0; k < in->n_in; k++) {
             if (in->in[k] < 0) continue;
             arena_cell *c = &l->cell[in->in[k]];
             bool twice = in->kind == SYN_START && c->last_by == i; // a source of two pairs
-            use(c, twice ? INT_MAX : i, end[i]);
+            bool from_memory = fused && c->def < g->first;
+            use(c, twice ? INT_MAX : i, from_memory ? g->first + g->len - 1 : end[i]);
             if (in->kind != SYN_START) continue;
             if (i < c->held_from) c->held_from = i;
             if (end[i] > c->held_to) c->held_to = end[i];

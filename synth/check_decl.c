@@ -190,6 +190,8 @@ static bool declaration(chk *c, const rec_call *k, counts *n)
     case REC_PARTIAL:
     case REC_START:
     case REC_WAIT:
+    case REC_FUSE:
+    case REC_FUSED:
         break;
     }
     return true;

@@ -276,6 +276,9 @@ bool chk_read(chk *c, int i, const char *what, int n)
     if (b->busy >= 0)
         return chk_fail(c, "%.*s is not there yet: %.*s has not been waited for", HB_ARG(name),
                         HB_ARG(chk_where(c, b->busy)));
+    if (b->lost >= 0 && c->r->calls.p[b->lost].kind == REC_FUSED)
+        return chk_fail(c, "%.*s was not kept by %.*s", HB_ARG(name),
+                        HB_ARG(chk_where(c, b->lost)));
     if (b->lost >= 0)
         return chk_fail(c, "%.*s was overwritten by %.*s", HB_ARG(name),
                         HB_ARG(chk_where(c, b->lost)));

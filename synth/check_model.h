@@ -69,7 +69,8 @@ typedef struct chk {
     hb_map *declared; // by kind and name: graph tensor that no node makes
     int *home;        // by graph tensor: buffer that declares it, -1
     int next_content;
-    int at; // index of the call being checked, n_calls at the end of the step
+    int group; // call that began the group that is open, -1
+    int at;    // index of the call being checked, n_calls at the end of the step
 } chk;
 
 // --- check_print.c: messages. Every function that can fail returns false after chk_fail filled
@@ -120,6 +121,10 @@ bool chk_op(chk *c, const rec_call *call);
 bool chk_slice(chk *c, const rec_call *call);
 bool chk_partial(chk *c, const rec_call *call);
 bool chk_start(chk *c, const rec_call *call);
+
+// --- check_group.c: a group's calls are run by one kernel
+bool chk_fuse(chk *c);
+bool chk_fused(chk *c, const rec_call *call);
 
 // --- check_decl.c: what the program declares before the step, and what must hold at its end
 bool chk_declarations(chk *c);

@@ -7,7 +7,7 @@ static const char *const decl_names[] = {
     [REC_BUFFER] = "hap_buffer",     [REC_CONST] = "hap_const", [REC_GRAD] = "hap_grad",
     [REC_ALIAS] = "hap_alias",       [REC_LOSS] = "hap_loss",   [REC_BATCH] = "hap_batch",
     [REC_SCHEDULE] = "hap_schedule", [REC_SLICE] = "hap_cut",   [REC_PARTIAL] = "hap_partial",
-    [REC_WAIT] = "hap_wait",
+    [REC_WAIT] = "hap_wait",         [REC_FUSE] = "hap_fuse",   [REC_FUSED] = "hap_fused",
 };
 
 hb_str chk_where(const chk *c, int call)

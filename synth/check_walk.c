@@ -47,6 +47,9 @@ static bool start(chk *c, flights *f, const rec_call *k)
 
 static bool step(chk *c, flights *f, const rec_call *k)
 {
+    if (c->group >= 0 && k->kind != REC_OP && k->kind != REC_FUSED)
+        return chk_fail(c, "stands in the group that begins at %.*s",
+                        HB_ARG(chk_where(c, c->group)));
     switch (k->kind) {
     case REC_OP:
         return chk_op(c, k);
@@ -58,6 +61,10 @@ static bool step(chk *c, flights *f, const rec_call *k)
         return start(c, f, k);
     case REC_WAIT:
         return wait_for(c, f, k);
+    case REC_FUSE:
+        return chk_fuse(c);
+    case REC_FUSED:
+        return chk_fused(c, k);
     case REC_INPUT:
     case REC_PARAM:
     case REC_STATE:
@@ -77,7 +84,7 @@ bool syn_check(hb_arena *a, const ir_graph *g, const ir_factors *f, const record
 {
     hb_arena *own = hb_arena_new();
     hb_str text = {0};
-    chk c = {.a = own, .g = g, .f = f, .r = r, .why = &text};
+    chk c = {.a = own, .g = g, .f = f, .r = r, .why = &text, .group = -1};
     flights flying = {0};
     chk_number(&c);
     bool ok = chk_layout(&c) && chk_declarations(&c);
@@ -88,6 +95,10 @@ bool syn_check(hb_arena *a, const ir_graph *g, const ir_factors *f, const record
     if (ok && flying.n > 0) {
         c.at = flying.p[0].call;
         ok = chk_fail(&c, "is never waited for");
+    }
+    if (ok && c.group >= 0) {
+        c.at = c.group;
+        ok = chk_fail(&c, "begins a group that does not end");
     }
     ok = ok && chk_closing(&c);
     *why = ok ? (hb_str){0} : hb_str_n(a, text.p, text.n);

@@ -55,11 +55,14 @@ double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors 
     for (int n = 0; n < g->nodes.n; n++) {
         double flops, bytes;
         group x = {.count = 1};
+        unsigned flags = ir_row(g->nodes.p[n].op)->flags;
         least_work(g, f, n, &flops, &bytes);
         for (int c = 0; c < cl->n_classes; c++) {
             double launch, n_c = cl->cls[c].n_ranks;
             x.sec[c] = cost_op_least(m, c, g->nodes.p[n].op, flops, bytes, &launch) / n_c;
             x.sec[c] += cl->n_machines > 1 ? launch / n_c : launch;
+            // In a group such an op may cost no more than what others pay for it.
+            if (flags & (IR_EACH | IR_ROWS) && cl->cls[c].kind == CL_GPU) x.sec[c] = 0;
         }
         hb_str key = {(const char *)x.sec, sizeof x.sec};
         int at = hb_map_get(known, key);

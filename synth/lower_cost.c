@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "synth/fuse.h"
 #include "synth/space.h"
 
 // How an OP instruction is cut: on each axis the local factor of any operand or output that is cut.
@@ -129,6 +130,23 @@ void syn_price_moves(syn_program *p, syn_costs *c)
     hb_arena_free(a);
 }
 
+// The members of a group take their shares of its time.
+static void fuse_events(const syn_program *p, cost_event *e)
+{
+    for (int k = 0; k < p->groups.n; k++) {
+        const syn_group *g = &p->groups.p[k];
+        double sec[CL_MAX_CLASSES];
+        syn_group_seconds(p, g, sec);
+        for (int c = 0; c < p->mesh->n_classes; c++) {
+            double alone = 0;
+            for (int m = 0; m < g->len; m++)
+                alone += p->instr.p[g->first + m].sec[c];
+            for (int m = 0; m < g->len && alone > 0; m++)
+                e[g->first + m].sec[c] *= sec[c] / alone;
+        }
+    }
+}
+
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
 {
     hb_arena *scratch = hb_arena_new();
@@ -142,6 +160,7 @@ double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
         e[i].stream = in->axes == 2 ? 1 : 0; // the axis inside machines has links of its own
         memcpy(e[i].sec, in->sec, sizeof e[i].sec[0] * (size_t)p->mesh->n_classes);
     }
+    fuse_events(p, e);
     cost_contention beside[CL_MAX_CLASSES];
     bool contended = false;
     for (int c = 0; c < p->mesh->n_classes; c++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "synth/fuse.h"
 #include "synth/ratios.h"
 #include "synth/schedule.h"
 
@@ -76,6 +77,8 @@ void pool_place(candidate *c)
     if (c->placed) return;
     syn_roll(c->program);
     syn_arena(c->program);
+    if (c->program->groups.n > 0) // those that loops allow
+        c->sec = syn_simulate(c->program, &c->timeline, false);
     c->placed = true;
     c->fits = pool_overflow(c->program) <= 0;
 }
@@ -88,10 +91,12 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
     syn_sink_waits(prog);
     if (s != SYN_HAP) syn_bucket(prog, p->b->costs); // HAP: each gradient on its own
     syn_raise_starts(prog);
+    syn_fuse(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
     c.share = live_share(prog);
     if (c.share > ROOMY) {
         syn_limit_flight(prog);
+        syn_fuse(prog);
         c.sec = syn_simulate(prog, &c.timeline, false);
         c.share = live_share(prog);
     }

@@ -80,6 +80,14 @@ typedef struct syn_family {
     int64_t stride[CL_MAX_CLASSES];
 } syn_family;
 
+// Instructions that one kernel does on a GPU (fuse.h).
+enum { SYN_MAX_GROUP = 12 };
+typedef struct syn_group {
+    int first, len;
+    int kernel;                  // from 0; "k1" and so on in what is printed
+    uint8_t kept[SYN_MAX_GROUP]; // by member: bit o, its output o is written to memory
+} syn_group;
+
 typedef struct syn_program {
     hb_arena *arena;
     const ir_graph *g;
@@ -90,6 +98,7 @@ typedef struct syn_program {
     HB_VEC(syn_instr) instr;
     HB_VEC(syn_loop) loops; // in order, disjoint
     HB_VEC(syn_family) families;
+    HB_VEC(syn_group) groups; // in order, disjoint, in no part of two repetitions
     int *home; // by graph tensor: HOME, INPUT or CONST buffer, -1
     int loss;  // buffer of the loss, state R
     int *grad; // by graph tensor (parameter): buffer of its gradient at the end, or -1
@@ -107,7 +116,7 @@ hb_str syn_unmeasured(hb_arena *a, const syn_program *p, const cost_model *m);
 // Seconds the matmul-like rows of one step take if all devices of the mesh run at their peak.
 double syn_peak_seconds(const syn_program *p);
 void syn_name_buffers(syn_program *p); // buffer_names.c
-// Finds repetitions and families (roll.c); places every buffer (arena_plan.c). After these the
+// Finds repetitions, families (roll.c) and groups (fuse.c); places every buffer (arena_plan.c). After these the
 // program is final: ready for the checker and for emit.
 void syn_roll(syn_program *p);
 void syn_arena(syn_program *p);

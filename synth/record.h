@@ -40,7 +40,9 @@ typedef enum { // declarations first, then the step
     REC_SLICE,
     REC_PARTIAL,
     REC_START,
-    REC_WAIT
+    REC_WAIT,
+    REC_FUSE, // a group begins: name its kernel's
+    REC_FUSED // it ends: in are the tensors that are kept
 } rec_kind;
 
 typedef struct rec_call {

@@ -170,6 +170,15 @@ static rec_call call_of(hb_arena *a, const syn_program *p, const syn_instr *i, c
     return k;
 }
 
+static rec_call fused(hb_arena *a, const syn_program *p, const syn_group *g)
+{
+    rec_call k = {.kind = REC_FUSED, .scratch = -1, .in = HB_ARRAY(a, int, g->len *IR_MAX_OUT)};
+    for (int m = 0; m < g->len; m++)
+        for (int o = 0; o < p->instr.p[g->first + m].n_out; o++)
+            if (g->kept[m] >> o & 1) k.in[k.n_in++] = p->instr.p[g->first + m].out[o];
+    return k;
+}
+
 record *record_from_plan(hb_arena *a, const syn_program *p)
 {
     record *r = HB_NEW(a, record);
@@ -191,12 +200,19 @@ record *record_from_plan(hb_arena *a, const syn_program *p)
     HB_ROOM(a, &r->tensors, p->tensors.n);
     for (int i = 0; i < p->tensors.n; i++)
         r->tensors.p[r->tensors.n++] = tensor_of(p, tables, i);
-    HB_ROOM(a, &r->calls, p->instr.n + p->g->tensors.n + 8);
+    HB_ROOM(a, &r->calls, p->instr.n + 2 * p->groups.n + p->g->tensors.n + 8);
     declarations(a, p, r);
     int *event = HB_ARRAY(a, int, p->instr.n + 1), n = 0;
     for (int i = 0; i < p->instr.n; i++)
         if (p->instr.p[i].kind == SYN_START) event[i] = n++;
-    for (int i = 0; i < p->instr.n; i++)
+    const syn_group *g = p->groups.p, *end = g + p->groups.n;
+    for (int i = 0; i < p->instr.n; i++) {
+        if (g < end && i == g->first)
+            HB_PUSH(a, &r->calls,
+                    (rec_call){
+                        .kind = REC_FUSE, .name = hb_fmt(a, "k%d", g->kernel + 1), .scratch = -1});
         HB_PUSH(a, &r->calls, call_of(a, p, &p->instr.p[i], event));
+        if (g < end && i == g->first + g->len - 1) HB_PUSH(a, &r->calls, fused(a, p, g++));
+    }
     return r;
 }

@@ -14,6 +14,7 @@ static const char *const kind_names[] = {
     [REC_ALIAS] = "alias",       [REC_LOSS] = "loss",   [REC_BATCH] = "batch",
     [REC_SCHEDULE] = "schedule", [REC_OP] = "op",       [REC_SLICE] = "slice",
     [REC_PARTIAL] = "partial",   [REC_START] = "start", [REC_WAIT] = "wait",
+    [REC_FUSE] = "fuse",         [REC_FUSED] = "fused",
 };
 
 typedef struct printer {

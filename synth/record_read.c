@@ -371,6 +371,21 @@ static bool read_wait(reader *x)
            small_int(x, x->line, "event", &k.event) && push(x, &k);
 }
 
+static bool read_fuse(reader *x)
+{
+    rec_call k = {.kind = REC_FUSE, .scratch = -1};
+    return KEYS(x, "kernel") && small_int(x, x->line, "line", &k.line) &&
+           read_text(x, "kernel", &k.name) && push(x, &k);
+}
+
+static bool read_fused(reader *x)
+{
+    rec_call k = {.kind = REC_FUSED, .scratch = -1};
+    return KEYS(x, "kept") && small_int(x, x->line, "line", &k.line) &&
+           read_tensors(x, "kept", SYN_MAX_GROUP * IR_MAX_OUT, false, &k.n_in, &k.in) &&
+           push(x, &k);
+}
+
 static bool read_numbers(reader *x, rec_call *k)
 {
     if (k->kind == REC_SCHEDULE)
@@ -456,6 +471,8 @@ static bool read_step_call(reader *x, hb_str call, bool *known)
     if (hb_str_is(call, "hap_cut")) return read_local(x, REC_SLICE);
     if (hb_str_is(call, "hap_partial")) return read_local(x, REC_PARTIAL);
     if (hb_str_is(call, "hap_wait")) return read_wait(x);
+    if (hb_str_is(call, "hap_fuse")) return read_fuse(x);
+    if (hb_str_is(call, "hap_fused")) return read_fused(x);
     *known = false;
     return true;
 }

@@ -10,6 +10,7 @@
 #include "synth/roll.h"
 
 #include "synth/arena_live.h"
+#include "synth/fuse.h"
 
 #include <string.h>
 
@@ -328,4 +329,6 @@ void syn_roll(syn_program *p)
     roll_loops(&r);
     roll_families(&r);
     hb_arena_free(r.arena);
+    syn_fuse(p);
+    syn_name_kernels(p);
 }

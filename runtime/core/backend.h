@@ -13,6 +13,10 @@ void hap_backend_op(hap_rank *r, const hap_op_call *c);
 void hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x); // checked by core
 void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
 
+// The ops between the two are a group (hap/runtime.h): a backend may run them one by one.
+void hap_backend_fuse(hap_rank *r, const char *kernel);
+void hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept);
+
 // Starts a collective checked by core (coll_geometry.h); the event is r's until waited for.
 hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c);
 void hap_backend_wait(hap_rank *r, hap_event *e);

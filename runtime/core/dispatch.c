@@ -62,6 +62,27 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
     end(r, start);
 }
 
+void(hap_fuse)(hap_rank *r, const char *kernel)
+{
+    begin(r, "hap_fuse");
+    HAP_CK(r, kernel, "the kernel has no name");
+    HAP_CK(r, !r->in_group, "a group stands in another");
+    r->in_group = true;
+    hap_backend_fuse(r, kernel);
+    r->doing = NULL;
+}
+
+void(hap_fused)(hap_rank *r, int n, hap_tensor *const *kept)
+{
+    double start = begin(r, "hap_fused");
+    HAP_CK(r, r->in_group, "no group was begun");
+    for (int i = 0; i < n; i++)
+        HAP_CK(r, kept[i], "kept tensor %d is NULL", i);
+    r->in_group = false;
+    hap_backend_fused(r, n, kept);
+    end(r, start);
+}
+
 static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsigned axes,
                        hap_form form, int n, hap_tensor *const *dst, hap_tensor *const *src,
                        hap_tensor *scratch)

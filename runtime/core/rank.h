@@ -44,7 +44,7 @@ struct hap_rank {
     int line;           // of program.c
     const char *doing;  // name of the call
     hap_step_state now; // step (a resumed run goes on counting), learning rate, seed
-    bool in_step;
+    bool in_step, in_group;
 
     // Declarations.
     hap_options opt;

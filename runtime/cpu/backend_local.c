@@ -11,6 +11,19 @@ void hap_backend_op(hap_rank *r, const hap_op_call *c)
     hap_cpu_op(r, c);
 }
 
+void hap_backend_fuse(hap_rank *r, const char *kernel)
+{
+    (void)r; // one by one
+    (void)kernel;
+}
+
+void hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept)
+{
+    (void)r;
+    (void)n;
+    (void)kept;
+}
+
 // y's part of dims [i, rank) of x. Each dim is [outer, part, inner] in both.
 static void cut_dims(const hap_rank *r, const hap_tensor *yt, const hap_tensor *xt, int i, char *y,
                      const char *x, int64_t y_bytes, int64_t x_bytes)

@@ -278,6 +278,19 @@ void hap_backend_op(hap_rank *r, const hap_op_call *c)
     traced(r, b->x.stream);
 }
 
+void hap_backend_fuse(hap_rank *r, const char *kernel)
+{
+    (void)r;
+    (void)kernel;
+}
+
+void hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept)
+{
+    (void)r;
+    (void)n;
+    (void)kept;
+}
+
 void hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)
 {
     cuda_backend *b = cuda_of(r);

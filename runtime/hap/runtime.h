@@ -129,6 +129,11 @@ void hap_cut(hap_rank *r, hap_tensor *y, hap_tensor *x); // whole -> cut: keeps 
 // whole -> partial sum over the axes: a copy on coordinate 0 of each, zeros elsewhere
 void hap_partial(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x);
 
+// --- groups: the ops from hap_fuse to hap_fused are one kernel of kernels.cu on a GPU ---
+// Of what they make the n tensors in `kept` are there afterwards; the others need not be.
+void hap_fuse(hap_rank *r, const char *kernel);
+void hap_fused(hap_rank *r, int n, hap_tensor *const *kept);
+
 // --- collectives: started, then waited for; dst and src are lists of n (a bucket) ---
 // The axis mask says which groups take part. scratch may be NULL where the form needs none; its
 // size is what the plan computed (docs/formats.md), checked at run time.
@@ -170,6 +175,8 @@ hap_rank *hap_line(hap_rank *r, int line); // remembers the source line of the c
 #define hap_at_layer(r, ...)          hap_at_layer(hap_line(r, __LINE__), __VA_ARGS__)
 #define hap_cut(r, ...)               hap_cut(hap_line(r, __LINE__), __VA_ARGS__)
 #define hap_partial(r, ...)           hap_partial(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_fuse(r, kernel)           hap_fuse(hap_line(r, __LINE__), kernel)
+#define hap_fused(r, ...)             hap_fused(hap_line(r, __LINE__), __VA_ARGS__)
 #define hap_wait(r, e)                hap_wait(hap_line(r, __LINE__), e)
 #define coll_all_gather_start(r, ...) coll_all_gather_start(hap_line(r, __LINE__), __VA_ARGS__)
 #define coll_reduce_scatter_start(r, ...)                                                          \

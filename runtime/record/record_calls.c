@@ -315,6 +315,27 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
     end(r);
 }
 
+void(hap_fuse)(hap_rank *r, const char *kernel)
+{
+    r->doing = "hap_fuse";
+    HAP_CK(r, r->in_step, "called outside the step");
+    HAP_CK(r, kernel, "the kernel has no name");
+    begin(r, "hap_fuse");
+    rec_text("kernel", kernel);
+    end(r);
+}
+
+void(hap_fused)(hap_rank *r, int n, hap_tensor *const *kept)
+{
+    r->doing = "hap_fused";
+    HAP_CK(r, r->in_step, "called outside the step");
+    for (int i = 0; i < n; i++)
+        HAP_CK(r, kept[i], "kept tensor %d is NULL", i);
+    begin(r, "hap_fused");
+    rec_tensors("kept", n, kept);
+    end(r);
+}
+
 static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsigned axes,
                        hap_form form, int n, hap_tensor *const *dst, hap_tensor *const *src,
                        hap_tensor *scratch)

@@ -13,6 +13,11 @@ toy *toy_new(int classes)
     t->p->mesh = HB_NEW(a, syn_mesh);
     t->p->mesh->n_axes = 1;
     t->p->mesh->n_classes = t->p->mesh->n_ranks = t->p->mesh->size[0] = classes;
+    t->p->mesh->cluster_class = HB_ARRAY(a, int, classes); // one of CPUs
+    cl_cluster *cluster = HB_NEW(a, cl_cluster);
+    cluster->cls = HB_NEW(a, cl_class);
+    cluster->cls->kind = CL_CPU;
+    t->p->cluster = cluster;
     return t;
 }
 
