@@ -10,6 +10,9 @@
 #   losses     the same on one GPU against PyTorch, 40 steps from the same parameters on the same rows
 #   gemm       the products of the language model's head, odd and padded, by torch
 #   torch      compiled PyTorch on the models of `speed`
+#   unequal, unequal-torch   bench/device_unequal.sh
+#   coll-sockets   every collective on 4 ranks, as two emulated hosts
+#   fail       ranks killed and stopped, devices full or hidden: one message each
 # HAP_MODELS (gpt2, bert or both) and HAP_WAYS (graph,fuse; "1,1 1,0 0,0") choose what `speed` and `torch` run.
 set -u
 cd "$(dirname "$0")/.."
@@ -138,8 +141,16 @@ losses()
     rm -f "$out/start.safetensors"
 }
 
+. bench/device_unequal.sh
+
 for name in "$@"; do
     case $name in
+    unequal) unequal ;;
+    unequal-torch) unequal_torch ;;
+    coll-sockets)
+        part coll-sockets timeout 120 mpirun --oversubscribe --bind-to none -n 4 bash -c \
+            'export NCCL_HOSTID=h$((OMPI_COMM_WORLD_RANK / 2)) NCCL_NET=Socket NCCL_SOCKET_IFNAME=lo; exec "$0" 6' "$pack/tests/coll_cuda_test" ;;
+    fail) part fail timeout 300 tests/cli_run_test.sh cuda ;;
     ops) for t in ops_bf16 op_blocks op_values op_cuts; do part "$t" timeout 200 "$pack/tests/${t}_cuda_test"; done ;;
     sanitize)
         for tool in memcheck racecheck; do

@@ -198,6 +198,12 @@ static void take_line(watch *w, const char *s)
     if (strncmp(s, "YOUR APPLICATION TERMINATED", 27) == 0 ||
         strncmp(s, "This typically refers", 21) == 0 || strncmp(s, "Please see the FAQ", 18) == 0)
         return;
+    static const char loading[] = "error while loading shared libraries: ";
+    if ((at = strstr(s, loading)) || (at = strstr(s, "symbol lookup error: "))) {
+        at += strncmp(at, loading, sizeof loading - 1) == 0 ? sizeof loading - 1 : 0;
+        say(w, "hapc: error: the program does not start: %s", at);
+        return;
+    }
     bool last_words = strncmp(s, "error: ", 7) == 0;
     if (strncmp(s, "rank ", 5) == 0 && isdigit((unsigned char)s[5]) && strstr(s, " host "))
         last_words = true;

@@ -195,13 +195,17 @@ static hb_str *read_hosts(reader *r, const hb_tree *machine, int count)
     return host;
 }
 
-// Ranks of one machine whose devices are the flat list cls[first..first + n).
-static void add_machine(reader *r, hb_str name, hb_str host, const int *cls, int n, link l)
+// Ranks of one machine whose devices are the flat list cls[0..n): a real one, or part `part` of one
+// that is split (-1: not split).
+static void add_machine(reader *r, hb_str name, hb_str host, const int *cls, int n, int part,
+                        link l)
 {
     cl_machine m = {.name = name,
                     .host = host,
                     .first_rank = r->class_of.n,
                     .n_ranks = n,
+                    .first_of_host = r->class_of.n - (part > 0 ? part * n : 0),
+                    .emulated_host = part < 0 ? -1 : r->machine.n,
                     .link_bandwidth = l.bandwidth,
                     .link_latency = l.latency};
     for (int i = 0; i < n; i++) {
@@ -272,7 +276,7 @@ static void read_machine(reader *r, const hb_tree *t)
         hb_str one = count > 1 ? hb_fmt(r->arena, "%.*s.%d", HB_ARG(name), k) : name;
         for (int p = 0; p < parts; p++) {
             hb_str part = parts > 1 ? hb_fmt(r->arena, "%.*s/%d", HB_ARG(one), p) : one;
-            add_machine(r, part, host[k], cls + n / parts * p, n / parts, l);
+            add_machine(r, part, host[k], cls + n / parts * p, n / parts, parts > 1 ? p : -1, l);
         }
     }
     if (parts > 1) r->out->emulated = true;

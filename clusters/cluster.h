@@ -33,6 +33,8 @@ typedef struct cl_class {
 typedef struct cl_machine {
     hb_str name, host; // host empty: local
     int first_rank, n_ranks;
+    int first_of_host; // first rank of the real machine: first_rank, unless `emulate` made this one
+    int emulated_host; // number of the host to emulate, over the cluster; -1: a real machine
     double link_bandwidth, link_latency;
 } cl_machine;
 

@@ -136,6 +136,42 @@ static void mark_used(pt *t)
     if (p->loss >= 0) t->used_buffer[p->loss] = true;
 }
 
+// Where ranks run, if a GPU is not the one of its rank's place on the host, or something is
+// emulated.
+static void print_places(pt *t)
+{
+    const syn_mesh *mesh = t->p->mesh;
+    const cl_cluster *c = t->p->cluster;
+    enum { DEVICE, SMS, HOST, N };
+    static const char *const name[N] = {"hap_device", "hap_sms", "hap_host"};
+    int64_t *v[N];
+    bool any[N] = {false};
+    for (int k = 0; k < N; k++)
+        v[k] = HB_ARRAY(t->a, int64_t, mesh->n_ranks);
+    const cl_machine *before = NULL;
+    for (int r = 0, place = 0; r < mesh->n_ranks; r++) {
+        const cl_machine *m = &c->machine[c->machine_of[mesh->cluster_rank[r]]];
+        const cl_class *k = &c->cls[c->class_of[mesh->cluster_rank[r]]];
+        bool here = before && before->first_of_host == m->first_of_host;
+        place = here ? place + 1 : 0;
+        v[DEVICE][r] = mesh->cluster_rank[r] - m->first_of_host;
+        v[SMS][r] = k->sms;
+        v[HOST][r] = m->emulated_host < 0 ? c->n_machines + m->first_of_host : m->emulated_host;
+        any[DEVICE] |= k->kind == CL_GPU && v[DEVICE][r] != place;
+        any[SMS] |= k->sms > 0;
+        any[HOST] |= here && m->emulated_host != before->emulated_host;
+        before = m;
+    }
+    if (!any[DEVICE] && !any[SMS] && !any[HOST]) return;
+    for (int k = 0; k < N; k++) {
+        hb_str head = hb_fmt(t->a, "static const int %s[] = ", name[k]);
+        if (any[k]) pt_number_table(t, 4, head, v[k], mesh->n_ranks, "};");
+    }
+    lines_text(&t->l, 4, "hap_places(r, %s, %s, %s);%s", any[DEVICE] ? name[DEVICE] : "NULL",
+               any[SMS] ? name[SMS] : "NULL", any[HOST] ? name[HOST] : "NULL",
+               any[SMS] || any[HOST] ? " // emulated" : "");
+}
+
 static void print_main(pt *t)
 {
     const syn_program *p = t->p;
@@ -151,6 +187,7 @@ static void print_main(pt *t)
     lines_text(l, 0, "{");
     lines_text(l, 4, "hap_rank *r = hap_init(&argc, &argv, %.*s, %d);",
                HB_ARG(pt_quote(t->a, p->g->sha)), mesh->n_ranks);
+    print_places(t);
     lines_text(l, 4, "hap_mesh(r, %d, (const int[]){%s});", mesh->n_axes, sizes.p);
     pt_number_table(t, 4, HB_STR("hap_classes(r, (const int[])"), classes, mesh->n_ranks, "});");
     lines_text(l, 4, "hap_segments(r, sym_bytes, local_bytes);");

@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
-# hapc run under failure: a rank that dies, one that stops, Ctrl-C. Each time every process is gone
-# within the time that docs/formats.md promises, and exactly one message says where it was.
+# hapc run under failure: a rank that dies, one that stops, Ctrl-C, a library or a device that is not
+# there, a device that is full. Each time every process is gone within the time that docs/formats.md
+# promises, and exactly one message says where it was. Usage: tests/cli_run_test.sh [cpu | cuda]
 set -u
+backend=${1:-cpu} n=3
+if [ "$backend" = cuda ]; then
+    n=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+    [ "$n" -le 3 ] || n=3
+fi
 hapc=$HAP_BUILD/bin/hapc
 work=$(mktemp -d)
 export TMPDIR=$work # heartbeats of other runs on this machine are none of ours
@@ -17,12 +23,30 @@ fail() {
     fails=$((fails + 1))
 }
 
-"$hapc" examples/mlp/graph.json clusters/laptop3.yaml -q -o "$work/mlp" || exit 1
-"$hapc" run "$work/mlp" --steps 1 >"$work/out" 2>"$work/err"
-[ $? = 1 ] || fail "a run without its inputs does not exit 1"
-[ "$(grep -vc '^[A-Z_]*=.*mpirun' "$work/err")" = 1 ] || fail "not one message: $(cat "$work/err")"
-grep -q '^error: ' "$work/err" || fail "no error line: $(cat "$work/err")"
-
+run=("$hapc" run "$work/mlp" --backend "$backend")
+ranks() { # pids of the ranks, in order
+    local exe pid
+    for exe in /proc/[0-9]*/exe; do
+        pid=${exe#/proc/}
+        pid=${pid%/exe}
+        [[ "$(readlink "$exe" 2>/dev/null)" = "$work"/mlp/build/*/program ]] && echo "$pid"
+    done | sort -n
+}
+one_message() { # WHAT
+    [ "$(grep -vc '^[A-Z_0-9]*=.*mpirun' "$work/err")" = 1 ] || fail "$1: not exactly one message: $(cat "$work/err")"
+}
+broken() { # WHAT MESSAGE [VARIABLE=VALUE…]: a run that cannot start
+    local what=$1 message=$2 begin=$SECONDS code
+    shift 2
+    env "$@" "${run[@]}" --steps 1000000 "${inputs[@]}" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code = 5 ] || fail "$what: exit $code, wanted 5: $(cat "$work/err")"
+    [ $((SECONDS - begin)) -le 40 ] || fail "$what: took $((SECONDS - begin)) s"
+    [ -z "$(ranks)" ] || fail "$what: ranks are left: $(ranks)"
+    one_message "$what"
+    grep -q "$message" "$work/err" || fail "$what: $(cat "$work/err")"
+}
+"$hapc" examples/mlp/graph.json clusters/laptop$((n ? n : 2)).yaml --strategy dp-even -q -o "$work/mlp" || exit 1
 # Inputs: 64 rows of zeros and labels (npy headers of 128 bytes).
 npy() { # NAME DESCR SHAPE BYTES
     printf "\x93NUMPY\x01\x00\x76\x00%-117s\n" "{'descr': '$2', 'fortran_order': False, 'shape': $3, }" >"$work/$1"
@@ -32,21 +56,23 @@ npy image.npy '<f4' '(64, 784)' $((64 * 784 * 4))
 npy label.npy '<i8' '(64,)' $((64 * 8))
 inputs=(--input "image=$work/image.npy" --input "label=$work/label.npy")
 
-"$hapc" run "$work/mlp" --steps 3 --json "${inputs[@]}" >"$work/out" 2>"$work/err" || fail "a good run fails: $(cat "$work/err")"
+if [ "$n" = 0 ]; then
+    broken "no device" 'there is no CUDA d[a-z]* on this host$'
+    [ $fails = 0 ] || exit 1
+    echo "skipped: no CUDA device"
+    exit 77
+fi
+"${run[@]}" --steps 1 >"$work/out" 2>"$work/err"
+[ $? = 1 ] || fail "a run without its inputs does not exit 1"
+[ "$(grep -vc '^[A-Z_]*=.*mpirun' "$work/err")" = 1 ] || fail "not one message: $(cat "$work/err")"
+grep -q '^error: ' "$work/err" || fail "no error line: $(cat "$work/err")"
+
+"${run[@]}" --steps 3 --json "${inputs[@]}" >"$work/out" 2>"$work/err" || fail "a good run fails: $(cat "$work/err")"
 [ "$(grep -c '^{"step":[0-2],"loss":[0-9.]*,"ms":[0-9.]*}$' "$work/out")" = 3 ] || fail "not three lines of json: $(cat "$work/out")"
 
-binary=$(ls "$work"/mlp/build/*/program | head -n 1)
-ranks() { # pids of the ranks, in order
-    local exe pid
-    for exe in /proc/[0-9]*/exe; do
-        pid=${exe#/proc/}
-        pid=${pid%/exe}
-        [ "$(readlink "$exe" 2>/dev/null)" = "$binary" ] && echo "$pid"
-    done | sort -n
-}
 start() { # a run of many steps, until its first step is printed
     : >"$work/out"
-    "$hapc" run "$work/mlp" --steps 100000000 "${inputs[@]}" >"$work/out" 2>"$work/err" &
+    "${run[@]}" --steps 100000000 "${inputs[@]}" >"$work/out" 2>"$work/err" &
     run_pid=$!
     for _ in $(seq 300); do
         grep -q '^step 1 ' "$work/out" && return
@@ -62,23 +88,23 @@ finish() { # CODE SECONDS WHAT: waits for the end of the run
     [ $code = "$1" ] || fail "$3: exit $code, wanted $1: $(cat "$work/err")"
     [ $((SECONDS - begin)) -le "$2" ] || fail "$3: took $((SECONDS - begin)) s"
     [ -z "$(ranks)" ] || fail "$3: ranks are left: $(ranks)"
-    [ "$(grep -vc '^[A-Z_]*=.*mpirun' "$work/err")" = 1 ] || fail "$3: not exactly one message: $(cat "$work/err")"
+    one_message "$3"
     [ -z "$(ls -d "$work"/hapc-?????? 2>/dev/null)" ] || fail "$3: heartbeats are left"
 }
 
 start
-victim=$(ranks | sed -n 2p)
+victim=$(ranks | sed -n $((n > 1 ? 2 : 1))p)
 rank=$(grep -l "^$victim " "$work"/hapc-??????/rank.* | sed 's/.*rank\.//')
 kill -9 "$victim"
 finish 5 15 "killed rank"
-grep -q "^rank $rank host .* device cpu[0-9] step [0-9]* program.c:[0-9]*: .*died" "$work/err" || fail "killed rank $rank: $(cat "$work/err")"
+grep -q "^rank $rank host .* device cpu[0-9] step [0-9]*\( program.c:[0-9]*\)*: .*died" "$work/err" || fail "killed rank $rank: $(cat "$work/err")"
 
 start
-victim=$(ranks | sed -n 3p)
+victim=$(ranks | tail -n 1)
 rank=$(grep -l "^$victim " "$work"/hapc-??????/rank.* | sed 's/.*rank\.//')
 kill -STOP "$victim"
 finish 5 30 "stopped rank"
-grep -q "^rank $rank host .* device cpu[0-9] step [0-9]* program.c:[0-9]*: .*stopped" "$work/err" || fail "stopped rank $rank: $(cat "$work/err")"
+grep -q "^rank $rank host .* device cpu[0-9] step [0-9]*\( program.c:[0-9]*\)*: .*stopped" "$work/err" || fail "stopped rank $rank: $(cat "$work/err")"
 
 start
 kill -TERM "$run_pid"
@@ -87,6 +113,37 @@ finish 130 15 "SIGTERM"
 start # Ctrl-C: a background job of a shell ignores SIGINT, hapc must not
 kill -INT "$run_pid"
 finish 130 15 "Ctrl-C"
+
+# A library that is there when the program is built and gone when it runs.
+echo 'int gone;' >"$work/gone.c"
+cc -shared -fPIC -o "$work/libgone.so" "$work/gone.c" || exit 1
+export CC="cc -Wl,--no-as-needed -L$work -lgone"
+LD_LIBRARY_PATH=$work:${LD_LIBRARY_PATH:-} "${run[@]}" --steps 1 "${inputs[@]}" >"$work/out" 2>"$work/err" ||
+    fail "with the library: $(cat "$work/err")"
+rm "$work/libgone.so"
+broken "missing library" '^hapc: error: the program does not start: libgone.so: cannot open'
+unset CC
+
+if [ "$backend" = cuda ]; then
+    broken "hidden devices" 'there is no CUDA device on this host$' CUDA_VISIBLE_DEVICES=
+    if python3 -c 'import torch' 2>/dev/null; then # fills the last device
+        mkfifo "$work/hold"
+        python3 -c "
+import sys, torch
+rest = 24 << 20
+keep, device = [], 'cuda:$((n - 1))'
+torch.zeros(1, device=device)
+while torch.cuda.mem_get_info(device)[0] > rest:
+    keep.append(torch.empty(max(2 << 20, torch.cuda.mem_get_info(device)[0] - rest), dtype=torch.uint8, device=device))
+print('full', flush=True)
+sys.stdin.read()" <"$work/hold" >"$work/full" 2>&1 &
+        exec 9>"$work/hold"
+        for _ in $(seq 300); do grep -q full "$work/full" && break; sleep 0.1; done
+        broken "full device" '^rank [0-9]* host .*: .*\(memory\|NCCL\|cuda\)'
+        exec 9>&-
+        wait $!
+    fi
+fi
 
 [ $fails = 0 ] && echo ok
 exit $((fails > 0))

@@ -66,6 +66,7 @@ START_TEST(all_samples_read)
         {"hap-released", 8, 1, 1, "GPU-profiled", "GPU-profiled"},
         {"h200x4", 4, 1, 1, "H200", "H200"},
         {"h200x4-mixed", 4, 1, 2, "H200", "H200/64sms"},
+        {"h200x4-mixed-sockets", 4, 2, 2, "H200", "H200/64sms"},
         {"gpu1024", 1024, 128, 4, "H200", "V100-32GB"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -208,6 +209,10 @@ START_TEST(emulated_hosts_are_machines)
     ck_assert_int_eq(c->machine_of[1], 0);
     ck_assert_int_eq(c->machine_of[2], 1);
     ck_assert(hb_str_is(c->machine[1].name, "a/1"));
+    ck_assert_int_eq(c->machine[1].first_of_host, 0);
+    ck_assert_int_eq(c->machine[1].emulated_host, 1);
+    ck_assert_int_eq(
+        from_text("name: x\nmachines: [{devices: [{model: T4}]}]\n")->machine[0].emulated_host, -1);
 }
 END_TEST
 

@@ -37,7 +37,10 @@ struct hap_rank {
     char host[64];
     int n_axes, size[HAP_MAX_AXES], coord[HAP_MAX_AXES];
     int n_classes, class_id;
-    char *seg[2]; // by hap_segment; zeroed pages
+    int device, sms, nccl_host; // hap_places: -1, 0, -1 if nothing is said
+    bool places_emulate;        // some rank of the program has sms or nccl_host
+    bool emulated;              // and the backend does so
+    char *seg[2];               // by hap_segment; zeroed pages
     int64_t seg_bytes[2];
 
     // What is being done, for messages, heartbeat and trace.

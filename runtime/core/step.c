@@ -43,7 +43,7 @@ static void report(const hap_rank *r, bool has_loss, double loss, double seconds
     if (r->opt.json) {
         printf("{\"step\":%lld", (long long)r->now.step);
         if (has_loss) printf(",\"loss\":%.9g", loss);
-        printf(",\"ms\":%.3f}\n", seconds * 1e3);
+        printf(",\"ms\":%.3f%s}\n", seconds * 1e3, r->emulated ? ",\"emulated\":true" : "");
     } else {
         bool tokens = r->tokens_per_row > 1;
         double rate = (double)r->batch_rows * (double)(tokens ? r->tokens_per_row : 1) / seconds;
@@ -54,7 +54,7 @@ static void report(const hap_rank *r, bool has_loss, double loss, double seconds
         // What the step's arithmetic takes at the devices' peak: `hapc run` knows it from the plan.
         const char *peak = getenv("HAP_PEAK_SECONDS");
         if (peak && seconds > 0) printf("  %.1f %% of peak", 100 * atof(peak) / seconds);
-        printf("\n");
+        printf("%s\n", r->emulated ? "  (emulated)" : "");
     }
     fflush(stdout);
 }

@@ -23,10 +23,13 @@ const char *cuda_said(cudaError_t e, const char *call)
     return cuda_fail("%.*s: %s", (int)strcspn(call, "("), call, cudaGetErrorString(e));
 }
 
-const char *cuda_context_start(cuda_context *x)
+const char *cuda_context_start(cuda_context *x, int sms)
 {
     void *trap = NULL;
-    CUDA_CALL(cudaStreamCreateWithFlags(&x->stream, cudaStreamNonBlocking));
+    if (sms)
+        CUDA_TRY(cuda_green_start(x, sms));
+    else
+        CUDA_CALL(cudaStreamCreateWithFlags(&x->stream, cudaStreamNonBlocking));
     CUDA_CALL(cudaMalloc((void **)&x->step, sizeof *x->step));
     CUDA_CALL(cudaHostAlloc(&trap, sizeof *x->trap, cudaHostAllocMapped));
     x->trap = trap;
@@ -46,6 +49,7 @@ void cuda_context_end(cuda_context *x)
     if (x->step) cudaFree(x->step);
     if (x->trap) cudaFreeHost(x->trap);
     if (x->stream) cudaStreamDestroy(x->stream);
+    cuda_green_end(x);
     *x = (cuda_context){0};
 }
 

@@ -39,6 +39,8 @@ struct cuda_shadows;   // cuda_shadow.c
 
 typedef struct cuda_context {
     cudaStream_t stream;
+    int sms;                  // that the stream may use; 0: all
+    struct cuda_green *green; // cuda_green.c: what the stream belongs to, if it may not use all
     char *work;
     int64_t work_bytes, work_peak;
     bool capturing, tf32;
@@ -51,8 +53,8 @@ typedef struct cuda_context {
     int64_t shadow_bytes;
 } cuda_context;
 
-// NULL, or why not. The device must be current.
-const char *cuda_context_start(cuda_context *x);
+// NULL, or why not. The device must be current. sms: as in hap_places.
+const char *cuda_context_start(cuda_context *x, int sms);
 void cuda_context_end(cuda_context *x);
 const char *cuda_context_set(cuda_context *x, const hap_step_state *s); // on the stream
 // Workspace of one row: valid until the next row asks. NULL with *why set if it cannot be had.
@@ -177,6 +179,11 @@ CUDA_ROW(sumsq);
 CUDA_ROW(clip_scale);
 
 // --- parts with state of their own ---
+// A stream whose kernels stay on about `sms` of the current device's SMs (x->sms: on how many), and
+// its end.
+const char *cuda_green_start(cuda_context *x, int sms);
+void cuda_green_end(cuda_context *x);
+
 const char *cuda_dense_start(cuda_context *x);
 void cuda_dense_end(cuda_context *x);
 

@@ -38,9 +38,9 @@ static void choose_device(hap_rank *r, cuda_backend *b)
     if (e == cudaErrorNoDevice || (e == cudaSuccess && n == 0))
         hap_fail(r, HAP_EXIT_FAILED, "there is no CUDA device on this host");
     cuda_check(r, cuda_said(e, "cudaGetDeviceCount"));
-    b->device = place_on_host();
-    HAP_CK(r, b->device < n, "this is rank %d of its host, which has %d CUDA device%s",
-           b->device + 1, n, n == 1 ? "" : "s");
+    b->device = r->device >= 0 ? r->device : place_on_host();
+    HAP_CK(r, b->device < n, "this rank is for device %d of its host, which has %d CUDA device%s",
+           b->device, n, n == 1 ? "" : "s");
     cuda_check(r, cuda_said(cudaSetDevice(b->device), "cudaSetDevice"));
 }
 
@@ -49,7 +49,8 @@ void hap_backend_mesh(hap_rank *r)
     cuda_backend *b = hap_alloc(r, sizeof *b);
     r->backend = b;
     choose_device(r, b);
-    cuda_check(r, cuda_context_start(&b->x));
+    cuda_check(r, cuda_context_start(&b->x, r->sms));
+    r->emulated = r->places_emulate;
     const char *graph = getenv("HAP_CUDA_GRAPH");
     b->use_list = !(graph && graph[0] == '0');
     b->use_graph = b->use_list && !r->opt.trace && !(graph && !strcmp(graph, "list"));
@@ -58,7 +59,10 @@ void hap_backend_mesh(hap_rank *r)
     if (verbose && verbose[0]) {
         struct cudaDeviceProp p;
         cuda_check(r, cuda_said(cudaGetDeviceProperties(&p, b->device), "cudaGetDeviceProperties"));
-        fprintf(stderr, "rank %d device %d %s, attention by %s\n", r->id, b->device, p.name,
+        char sms[48] = "";
+        if (b->x.sms)
+            snprintf(sms, sizeof sms, " (emulated: %d of %d SMs)", b->x.sms, p.multiProcessorCount);
+        fprintf(stderr, "rank %d device %d %s%s, attention by %s\n", r->id, b->device, p.name, sms,
                 b->x.attention ? "cuDNN where it can" : "own kernels");
     }
 }

@@ -1,6 +1,7 @@
 // NCCL as the CUDA backend uses it: communicators by axis mask, element types, errors.
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/comm.h"
@@ -45,6 +46,19 @@ static ncclComm_t split(hap_rank *r, ncclComm_t world, unsigned mask)
     return c;
 }
 
+// NCCL takes ranks whose NCCL_HOSTID differ for ranks of different hosts. Sockets over the loopback
+// device are then the slow link; where the ranks really are on several hosts, NCCL_SOCKET_IFNAME is
+// the user's. NCCL reads its variables at its first call.
+static void emulate_host(const hap_rank *r)
+{
+    char id[128];
+    if (r->nccl_host < 0) return;
+    snprintf(id, sizeof id, "%s-%d", r->host, r->nccl_host);
+    setenv("NCCL_HOSTID", id, 1);
+    setenv("NCCL_NET", "Socket", 1);
+    setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+}
+
 void cuda_nccl_start(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
@@ -57,6 +71,7 @@ void cuda_nccl_start(hap_rank *r)
                                 "cudaStreamCreate"));
     }
     if (r->n_ranks == 1) return; // nothing to join
+    emulate_host(r);
     unsigned all = r->n_axes == 2 ? 3u : 1u;
     ncclUniqueId id;
     memset(&id, 0, sizeof id);

@@ -8,6 +8,7 @@
 #include "core/coll_geometry.h"
 #include "core/comm.h"
 #include "core/fail.h"
+#include "core/heartbeat.h"
 #include "core/trace.h"
 #include "cuda/cuda_backend.h"
 #include "cuda/cuda_shadow.h"
@@ -254,8 +255,11 @@ void hap_backend_sync(hap_rank *r)
         else if (b->mode != CUDA_STEP_CALLED)
             run_list(r, b);
         end_shadows(r, b);
+        r->line = 0;
+        hap_beat(r, "device"); // which of the calls it is at is not known here
     }
     wait_for(r, b->x.stream);
+    r->doing = NULL;
     const char *why = cuda_trapped(&b->x);
     if (why) {
         r->line = b->x.trap->line;

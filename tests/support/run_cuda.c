@@ -106,7 +106,7 @@ const char *test_cuda_run_all(const hap_step_state *s, const hap_op_call *c, int
     hap_tensor on[MAX_ARGS] = {0}, *of[MAX_ARGS];
     bool written[MAX_ARGS];
     int n = 0;
-    if (!context.stream) CUDA_TRY(cuda_context_start(&context));
+    if (!context.stream) CUDA_TRY(cuda_context_start(&context, 0));
     const char *why = run_all(s, c, n_calls, on, of, written, &n);
     cuda_forget_shadows(&context);
     for (int k = 0; k < n; k++)
