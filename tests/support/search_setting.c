@@ -1,5 +1,7 @@
 #include "search_setting.h"
 
+#include "synth/pins.h"
+
 static double some(random_source *r, double unit, int n)
 {
     return unit * (1 + random_below(r, n));
@@ -81,6 +83,27 @@ static void random_palette(setting *s, random_source *r, const setting_options *
     }
 }
 
+// One or two values of the graph in states drawn, so that plans must communicate where they would
+// not; none if no plan is left.
+static void random_pins(setting *s, random_source *r)
+{
+    hb_str text[2];
+    int n = 1 + random_below(r, 2);
+    for (int i = 0; i < n; i++) {
+        const ir_tensor *t = &s->g->tensors.p[random_below(r, s->g->tensors.n)];
+        int kind = random_below(r, 2 + t->rank);
+        text[i] = kind < 2 ? hb_fmt(s->a, "%.*s=%c", HB_ARG(t->name), "RP"[kind])
+                           : hb_fmt(s->a, "%.*s=S(%d)", HB_ARG(t->name), kind - 2);
+    }
+    s->opt.pins = syn_pins_read(s->a, s->g, s->f, text, n, hb_diag_new(s->a));
+    hb_str why = {0};
+    syn_choice c;
+    syn_space *sp =
+        syn_space_build(s->a, syn_costs_new(s->a, &s->m, s->mesh, s->g, s->f), s->palette, SYN_AUTO,
+                        &s->opt, s->weight, s->weight_comm, NULL, &why);
+    if (!sp || syn_space_solve(s->a, sp, &c) != MS_OPTIMAL) s->opt.pins = NULL;
+}
+
 bool setting_make(setting *s, uint64_t seed, const setting_options *o)
 {
     random_source r = {seed * 77 + 5};
@@ -106,6 +129,7 @@ bool setting_make(setting *s, uint64_t seed, const setting_options *o)
     for (int c = 0; c < s->mesh->n_classes; c++)
         s->weight[c] /= sum;
     s->weight_comm = random_below(&r, 3) ? 1 : 0.4;
+    if (random_below(&r, 2)) random_pins(s, &r);
     return true;
 }
 

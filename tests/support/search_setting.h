@@ -4,7 +4,7 @@
 // One axis: 2 to 4 ranks of one machine. Two axes: 2x2, 2x3 or 3x2 machines x devices, with links
 // inside, a network and classes drawn apart from each other. Palettes hold 1 to 2 cuts an axis,
 // some of them over both axes; tables are drawn, so that ranks of one class may have unequal parts
-// and parts may be empty.
+// and parts may be empty. Half of the settings pin one or two values to drawn states.
 
 #ifndef HAP_TESTS_SEARCH_SETTING_H
 #define HAP_TESTS_SEARCH_SETTING_H
