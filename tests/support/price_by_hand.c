@@ -152,7 +152,8 @@ static bool leads(const syn_program *p, const syn_tensor *t, const syn_axis_stat
     return before == 1;
 }
 
-double hand_collective(const syn_program *p, const syn_instr *in, cost_form form)
+double hand_collective(const syn_program *p, const cost_model *m, const syn_instr *in,
+                       cost_form form)
 {
     const syn_mesh *mesh = p->mesh;
     const syn_tensor *from = &p->tensors.p[in->in[0]], *to = &p->tensors.p[in->out[0]];
@@ -192,17 +193,17 @@ double hand_collective(const syn_program *p, const syn_instr *in, cost_form form
             s.inner = slowest_link(p, 2);
             s.between = slowest_link(p, 1);
         }
-        worst = fmax(worst, cost_collective(in->coll, form, &s, link_of(p, g, n_groups, i)) +
-                                cost_pack_bytes(in->coll, form, &s) / pack);
+        worst =
+            fmax(worst, cost_form_seconds(m, in->coll, form, &s, link_of(p, g, n_groups, i), pack));
     }
     return worst;
 }
 
-double hand_cheapest(const syn_program *p, const syn_instr *in)
+double hand_cheapest(const syn_program *p, const cost_model *m, const syn_instr *in)
 {
     double best = HUGE_VAL;
     for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        if (cost_form_exists(in->coll, f)) best = fmin(best, hand_collective(p, in, f));
+        if (cost_form_exists(in->coll, f)) best = fmin(best, hand_collective(p, m, in, f));
     return best;
 }
 
@@ -213,7 +214,7 @@ void hand_seconds(const syn_program *p, const cost_model *m, const syn_instr *in
         sec[c] = 0;
     if (in->kind == SYN_WAIT) return;
     if (in->kind == SYN_START) {
-        sec[0] = hand_collective(p, in, in->form);
+        sec[0] = hand_collective(p, m, in, in->form);
         return;
     }
     for (int r = 0; r < p->mesh->n_ranks; r++) {

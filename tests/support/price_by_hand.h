@@ -13,8 +13,9 @@ double hand_additive(const syn_program *p, const cost_model *m, const double *w,
 void hand_seconds(const syn_program *p, const cost_model *m, const syn_instr *in,
                   double sec[CL_MAX_CLASSES]);
 // A collective of one tensor in a given form, +inf where the form does not apply.
-double hand_collective(const syn_program *p, const syn_instr *in, cost_form form);
+double hand_collective(const syn_program *p, const cost_model *m, const syn_instr *in,
+                       cost_form form);
 // Seconds of a collective in the form that is cheapest for its slowest group.
-double hand_cheapest(const syn_program *p, const syn_instr *in);
+double hand_cheapest(const syn_program *p, const cost_model *m, const syn_instr *in);
 
 #endif
