@@ -34,15 +34,15 @@ static int pair_of(ms_dual *d, ms_keys *seen, table_pair *pairs, const ms_edge *
 
 static void fill_pair(ms_dual *d, table_pair *q)
 {
-    size_t rows = (size_t)q->rows, cols = (size_t)q->cols;
-    q->f = HB_ARRAY(d->arena, double, rows *cols);
-    q->t = HB_ARRAY(d->arena, double, rows *cols);
-    for (size_t i = 0; i < rows; i++)
-        for (size_t k = 0; k < cols; k++) {
+    int rows = q->rows, cols = q->cols, wide = ms_padded(cols), high = ms_padded(rows);
+    q->f = HB_ARRAY(d->arena, double, rows *wide);
+    q->t = HB_ARRAY(d->arena, double, cols *high);
+    for (int i = 0; i < rows; i++)
+        for (int k = 0; k < cols; k++) {
             double v = q->key[i * cols + k];
             v = v < d->big ? v : d->big;
-            q->f[i * cols + k] = v;
-            q->t[k * rows + i] = v;
+            q->f[i * wide + k] = v;
+            q->t[k * high + i] = v;
         }
 }
 
@@ -53,13 +53,13 @@ static void shake(const ms_dual *d, const double *f, const double *t, int na, in
                   const double *A, const double *B, double *to_a, double *to_b)
 {
     double *restrict h = d->h, *restrict x = d->x;
-    d->run(h, B, t, NULL, nb, na);
+    d->run(h, B, t, NULL, nb, ms_padded(na));
     for (int i = 0; i < na; i++)
         h[i] = (A[i] - h[i]) / 2; // A_i - h_i with h_i = (A_i + min_k (F_ik + B_k)) / 2
-    d->run(to_b, h, f, NULL, na, nb);
+    d->run(to_b, h, f, NULL, na, ms_padded(nb));
     for (int k = 0; k < nb; k++)
         x[k] = -to_b[k];
-    d->run(to_a, x, t, NULL, nb, na);
+    d->run(to_a, x, t, NULL, nb, ms_padded(na));
 }
 
 void ms_dual_messages(ms_dual *d, const ms_dual_edge *e, const double *A, const double *B,
@@ -70,14 +70,16 @@ void ms_dual_messages(ms_dual *d, const ms_dual_edge *e, const double *A, const 
 
 static void less(double *restrict x, const double *restrict y, int n)
 {
-    for (int i = 0; i < n; i++)
-        x[i] -= y[i];
+    for (int i = 0; i < n; i += MS_LANES)
+        for (int k = i; k < i + MS_LANES; k++)
+            x[k] -= y[k];
 }
 
 static void plus(double *restrict x, const double *restrict y, int n)
 {
-    for (int i = 0; i < n; i++)
-        x[i] += y[i];
+    for (int i = 0; i < n; i += MS_LANES)
+        for (int k = i; k < i + MS_LANES; k++)
+            x[k] += y[k];
 }
 
 // Half of the gain over the edge stays at its first end, or with flip at its second.
@@ -123,14 +125,14 @@ void ms_dual_slacks(const ms_dual *d, double **slack)
         int na = d->p->domain[e->a], nb = d->p->domain[e->b];
         for (int j = 0; j < nb; j++)
             x[j] = -e->to_b[j];
-        d->run(d->h, x, e->t, NULL, nb, na);
+        d->run(d->h, x, e->t, NULL, nb, ms_padded(na));
         for (int i = 0; i < na; i++) {
             double r = d->h[i] - e->to_a[i];
             slack[e->a][i] += r > 0 ? r : 0;
         }
         for (int i = 0; i < na; i++)
             x[i] = -e->to_a[i];
-        d->run(d->h, x, e->f, NULL, na, nb);
+        d->run(d->h, x, e->f, NULL, na, ms_padded(nb));
         for (int j = 0; j < nb; j++) {
             double r = d->h[j] - e->to_b[j];
             slack[e->b][j] += r > 0 ? r : 0;
@@ -145,62 +147,48 @@ void ms_dual_slacks(const ms_dual *d, double **slack)
 static void pass(ms_dual *d, bool back, bool last)
 {
     const ms_problem *p = d->p;
+    double *restrict h = d->h;
     for (int s = 0; s < p->n_vars; s++) {
-        int v = back ? p->n_vars - 1 - s : s, n = p->domain[v], later = 0, earlier = 0;
+        int v = back ? p->n_vars - 1 - s : s, n = p->domain[v], width = ms_padded(n), higher = 0;
+        const ms_half *begin = d->half + d->first[v], *end = d->half + d->first[v + 1];
         double *th = d->th[v];
-        for (int i = 0; i < n; i++)
-            th[i] = p->unary[v][i] < d->big ? p->unary[v][i] : d->big;
-        for (int j = d->first[v]; j < d->first[v + 1]; j++) {
-            const ms_dual_edge *e = &d->e[d->at[j]];
-            int other = e->a == v ? e->b : e->a;
-            if ((other > v) != back)
-                later++;
-            else
-                earlier++;
-            plus(th, e->a == v ? e->to_a : e->to_b, n);
+        memcpy(th, d->u[v], sizeof *th * (size_t)width);
+        for (const ms_half *e = begin; e < end; e++) {
+            higher += e->other > v;
+            plus(th, e->own, n);
         }
-        double share = 1.0 / (later > earlier ? later : earlier);
-        for (int j = d->first[v]; j < d->first[v + 1]; j++) {
-            const ms_dual_edge *e = &d->e[d->at[j]];
-            bool a = e->a == v;
-            int other = a ? e->b : e->a;
-            if ((other > v) == back) continue;
-            double *own = a ? e->to_a : e->to_b;
-            for (int i = 0; i < n; i++)
-                d->h[i] = share * th[i] - own[i];
-            d->run(a ? e->to_b : e->to_a, d->h, a ? e->f : e->t, NULL, n, p->domain[other]);
-            if (last)
-                for (int i = 0; i < n; i++)
-                    own[i] = -d->h[i];
+        int lower = (int)(end - begin) - higher;
+        double share = 1.0 / (higher > lower ? higher : lower);
+        for (const ms_half *e = begin; e < end; e++) {
+            if ((e->other > v) == back) continue;
+            double *restrict own = e->own;
+            for (int i = 0; i < width; i += MS_LANES)
+                for (int k = i; k < i + MS_LANES; k++)
+                    h[k] = share * th[k] - own[k];
+            d->run(e->to, h, e->table, NULL, n, e->width);
+            for (int i = 0; last && i < width; i += MS_LANES)
+                for (int k = i; k < i + MS_LANES; k++)
+                    own[k] = -h[k];
         }
     }
 }
 
 // Twice the last step of all messages instead of once; old is where they were.
-static void stride(ms_dual *d, double *old, bool known)
+static void stride(double *restrict x, double *restrict old, size_t n, bool known)
 {
-    for (int k = 0; k < d->p->n_edges; k++)
-        for (int end = 0; end < 2; end++) {
-            double *restrict x = end ? d->e[k].to_b : d->e[k].to_a, *restrict y = old;
-            int n = d->p->domain[end ? d->e[k].b : d->e[k].a];
-            for (int i = 0; i < n; i++) {
-                double now = x[i];
-                if (known) x[i] += now - y[i];
-                y[i] = now;
-            }
-            old += n;
-        }
+    for (size_t i = 0; i < n; i++) {
+        double now = x[i];
+        if (known) x[i] += now - old[i];
+        old[i] = now;
+    }
 }
 
 void ms_dual_passes(ms_dual *d, int n, bool stretch)
 {
-    size_t cells = 0;
-    for (int k = 0; k < d->p->n_edges && stretch; k++)
-        cells += (size_t)d->p->domain[d->e[k].a] + (size_t)d->p->domain[d->e[k].b];
-    if (stretch && !d->old) d->old = HB_ARRAY(d->arena, double, cells);
+    if (stretch && !d->old) d->old = HB_ARRAY(d->arena, double, d->m->n);
     for (int i = 0; i < n; i++) {
         pass(d, i & 1, i == n - 1);
-        if (stretch && (i & 1) && i < n - 1) stride(d, d->old, i > 1);
+        if (stretch && (i & 1) && i < n - 1) stride(d->m->all, d->old, d->m->n, i > 1);
     }
     ms_dual_sum(d);
 }
@@ -210,11 +198,15 @@ void ms_dual_passes(ms_dual *d, int n, bool stretch)
 ms_messages *ms_messages_new(hb_arena *a, const ms_problem *p)
 {
     ms_messages *m = HB_NEW(a, ms_messages);
-    m->to_a = hb_alloc(a, sizeof *m->to_a * (size_t)(p->n_edges + 1));
-    m->to_b = hb_alloc(a, sizeof *m->to_b * (size_t)(p->n_edges + 1));
+    m->to_a = hb_room(a, sizeof *m->to_a, p->n_edges + 1);
+    m->to_b = hb_room(a, sizeof *m->to_b, p->n_edges + 1);
+    for (int k = 0; k < p->n_edges; k++)
+        m->n += (size_t)(ms_padded(p->domain[p->edge[k].a]) + ms_padded(p->domain[p->edge[k].b]));
+    double *at = m->all = HB_ARRAY(a, double, m->n + 1);
     for (int k = 0; k < p->n_edges; k++) {
-        m->to_a[k] = HB_ARRAY(a, double, p->domain[p->edge[k].a]);
-        m->to_b[k] = HB_ARRAY(a, double, p->domain[p->edge[k].b]);
+        m->to_a[k] = at;
+        m->to_b[k] = at += ms_padded(p->domain[p->edge[k].a]);
+        at += ms_padded(p->domain[p->edge[k].b]);
     }
     return m;
 }
@@ -223,10 +215,7 @@ void ms_dual_sum(ms_dual *d)
 {
     const ms_problem *p = d->p;
     for (int v = 0; v < p->n_vars; v++)
-        for (int i = 0; i < p->domain[v]; i++) {
-            double u = p->unary[v][i];
-            d->th[v][i] = u < d->big ? u : d->big;
-        }
+        memcpy(d->th[v], d->u[v], sizeof *d->u[v] * (size_t)p->domain[v]);
     for (int k = 0; k < p->n_edges; k++) {
         const ms_dual_edge *e = &d->e[k];
         plus(d->th[e->a], e->to_a, p->domain[e->a]);
@@ -234,9 +223,42 @@ void ms_dual_sum(ms_dual *d)
     }
 }
 
+// Potentials by variable, one behind the other.
+static double **potentials(hb_arena *a, const ms_problem *p)
+{
+    size_t n = 0;
+    double **x = hb_room(a, sizeof *x, p->n_vars + 1);
+    for (int v = 0; v < p->n_vars; v++)
+        n += (size_t)ms_padded(p->domain[v]);
+    double *at = HB_ARRAY(a, double, n + 1);
+    for (int v = 0; v < p->n_vars; at += ms_padded(p->domain[v++]))
+        x[v] = at;
+    return x;
+}
+
+static void list_halves(ms_dual *d)
+{
+    const ms_problem *p = d->p;
+    d->first = HB_ARRAY(d->arena, int, p->n_vars + 2);
+    d->half = hb_room(d->arena, sizeof *d->half, 2 * p->n_edges + 1);
+    for (int k = 0; k < p->n_edges; k++) {
+        d->first[p->edge[k].a + 2]++;
+        d->first[p->edge[k].b + 2]++;
+    }
+    for (int v = 2; v < p->n_vars + 2; v++)
+        d->first[v] += d->first[v - 1];
+    for (int k = 0; k < p->n_edges; k++) {
+        const ms_dual_edge *e = &d->e[k];
+        d->half[d->first[e->a + 1]++] =
+            (ms_half){e->to_a, e->to_b, e->f, e->b, ms_padded(p->domain[e->b])};
+        d->half[d->first[e->b + 1]++] =
+            (ms_half){e->to_b, e->to_a, e->t, e->a, ms_padded(p->domain[e->a])};
+    }
+}
+
 void ms_dual_begin(ms_dual *d, hb_arena *arena, const ms_problem *p, ms_messages *m)
 {
-    *d = (ms_dual){.arena = arena, .p = p, .run = ms_best_min_rows()};
+    *d = (ms_dual){.arena = arena, .p = p, .m = m, .run = ms_best_min_rows()};
     int widest = 1, n_pairs = 0, *pair = HB_ARRAY(d->arena, int, p->n_edges + 1);
     double most = 0;
     ms_keys *seen = ms_keys_new(d->arena);
@@ -251,30 +273,21 @@ void ms_dual_begin(ms_dual *d, hb_arena *arena, const ms_problem *p, ms_messages
     d->big = 4 * most + 1;
     for (int k = 0; k < n_pairs; k++)
         fill_pair(d, &pairs[k]);
-    d->th = hb_alloc(d->arena, sizeof *d->th * (size_t)(p->n_vars + 1));
+    d->u = potentials(arena, p);
+    d->th = potentials(arena, p);
     for (int v = 0; v < p->n_vars; v++) {
-        d->th[v] = HB_ARRAY(d->arena, double, p->domain[v]);
+        for (int i = 0; i < p->domain[v]; i++)
+            d->u[v][i] = p->unary[v][i] < d->big ? p->unary[v][i] : d->big;
         widest = p->domain[v] > widest ? p->domain[v] : widest;
     }
-    d->h = HB_ARRAY(d->arena, double, widest);
-    d->x = HB_ARRAY(d->arena, double, widest);
-    d->e = HB_ARRAY(d->arena, ms_dual_edge, p->n_edges + 1);
+    d->h = HB_ARRAY(d->arena, double, ms_padded(widest));
+    d->x = HB_ARRAY(d->arena, double, ms_padded(widest));
+    d->e = hb_room(d->arena, sizeof *d->e, p->n_edges + 1);
     for (int k = 0; k < p->n_edges; k++) {
         const ms_edge *e = &p->edge[k];
         const table_pair *q = &pairs[pair[k]];
         d->e[k] = (ms_dual_edge){e->a, e->b, q->f, q->t, m->to_a[k], m->to_b[k]};
     }
-    d->first = HB_ARRAY(arena, int, p->n_vars + 2);
-    d->at = HB_ARRAY(arena, int, 2 * p->n_edges + 1);
-    for (int k = 0; k < p->n_edges; k++) {
-        d->first[p->edge[k].a + 2]++;
-        d->first[p->edge[k].b + 2]++;
-    }
-    for (int v = 2; v < p->n_vars + 2; v++)
-        d->first[v] += d->first[v - 1];
-    for (int k = 0; k < p->n_edges; k++) {
-        d->at[d->first[p->edge[k].a + 1]++] = k;
-        d->at[d->first[p->edge[k].b + 1]++] = k;
-    }
+    list_halves(d);
     ms_dual_sum(d);
 }

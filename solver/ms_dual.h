@@ -11,28 +11,48 @@
 
 #include "solver/minsum_parts.h"
 
+// Rows of tables and vectors over states begin at multiples of so many doubles, and have as many:
+// sums and minima run over whole vectors. What lies behind the last state is finite and not read.
+enum { MS_LANES = 4 };
+static inline int ms_padded(int n)
+{
+    return (n + MS_LANES - 1) / MS_LANES * MS_LANES;
+}
+
 typedef struct ms_dual_edge {
     int a, b;
-    const double *f, *t; // table [a][b] and its transpose, +inf replaced
+    const double *f, *t; // table [a][b] and its transpose, +inf replaced, rows padded
     double *to_a, *to_b; // messages
 } ms_dual_edge;
+
+// An edge as seen from one end.
+typedef struct ms_half {
+    double *own, *to;    // messages to this end, to the other
+    const double *table; // [own][padded other]
+    int other, width;    // variable there, its padded domain
+} ms_half;
+
+typedef struct ms_messages {
+    double **to_a, **to_b; // by edge of a problem, padded
+    double *all;           // that they all lie in
+    size_t n;
+} ms_messages;
+ms_messages *ms_messages_new(hb_arena *a, const ms_problem *p); // zeros
 
 typedef struct ms_dual {
     hb_arena *arena;
     const ms_problem *p; // unary is not NULL
     double big;  // stands for +inf, where inf - inf would be NaN; above any sum of finite costs
+    double **u;  // by variable: unary, +inf replaced
     double **th; // by variable: unary + messages
     ms_dual_edge *e;
+    ms_messages *m;
     double *h, *x;   // scratch of the largest domain
     double *old;     // scratch of all messages, NULL until needed
-    int *first, *at; // by variable: its edges, at[first[v]] .. at[first[v + 1]]
+    int *first;      // by variable: its half edges, half[first[v]] .. half[first[v + 1]]
+    ms_half *half;
     ms_min_rows *run;
 } ms_dual;
-
-typedef struct ms_messages {
-    double **to_a, **to_b; // by edge of a problem
-} ms_messages;
-ms_messages *ms_messages_new(hb_arena *a, const ms_problem *p); // zeros
 
 // Messages from solve to solve (ms_warm.c); a NULL ms_warm has none and keeps none. The cache's, or
 // a new one.

@@ -69,13 +69,12 @@ static double descend(const ms_dual *d, int *x)
         again = false;
         for (int v = 0; v < p->n_vars; v++) {
             int n = p->domain[v], best = x[v];
-            memcpy(d->h, p->unary[v], sizeof *d->h * (size_t)n);
+            memcpy(d->h, d->u[v], sizeof *d->h * (size_t)n);
             for (int j = d->first[v]; j < d->first[v + 1]; j++) {
-                const ms_edge *e = &p->edge[d->at[j]];
-                const double *t = e->table + (e->a == v ? x[e->b] : x[e->a] * n);
-                int step = e->a == v ? p->domain[e->b] : 1;
+                const ms_half *e = &d->half[j];
+                const double *column = e->table + x[e->other];
                 for (int i = 0; i < n; i++)
-                    d->h[i] += t[i * step];
+                    d->h[i] += column[i * e->width];
             }
             for (int i = 0; i < n; i++)
                 if (d->h[i] < d->h[best]) best = i;
@@ -118,15 +117,12 @@ static void read_off(const ms_dual *d, int *x)
     const ms_problem *p = d->p;
     for (int v = 0; v < p->n_vars; v++) {
         int n = p->domain[v], best = 0;
-        memcpy(d->h, p->unary[v], sizeof *d->h * (size_t)n);
-        for (int j = d->first[v]; j < d->first[v + 1]; j++) {
-            const ms_dual_edge *e = &d->e[d->at[j]];
-            int other = e->a == v ? e->b : e->a;
-            const double *y = other > v    ? (e->a == v ? e->to_a : e->to_b)
-                              : e->a == v ? e->t + (size_t)x[other] * (size_t)n
-                                          : e->f + (size_t)x[other] * (size_t)n;
+        memcpy(d->h, d->u[v], sizeof *d->h * (size_t)n);
+        for (const ms_half *e = d->half + d->first[v]; e < d->half + d->first[v + 1]; e++) {
+            int step = e->other > v ? 1 : e->width;
+            const double *y = e->other > v ? e->own : e->table + x[e->other];
             for (int i = 0; i < n; i++)
-                d->h[i] += y[i];
+                d->h[i] += y[i * step];
         }
         for (int i = 1; i < n; i++)
             if (d->h[i] < d->h[best]) best = i;
