@@ -43,19 +43,29 @@ static void rehash(ms_keys *k)
     }
 }
 
-int ms_key_id(ms_keys *k, const uint32_t *word, int n, bool *is_new)
+static uint64_t hash_words(const uint32_t *word, int n)
 {
     uint64_t h = (uint64_t)n;
-    for (int i = 0; i < n; i++)
-        h = mix(h, word[i]);
+    int i = 0;
+    for (; i + 2 <= n; i += 2)
+        h = mix(h, (uint64_t)word[i + 1] << 32 | word[i]);
+    return i < n ? mix(h, word[i]) : h;
+}
+
+int ms_key_id(ms_keys *k, const uint32_t *word, int n, bool *is_new)
+{
+    uint64_t h = hash_words(word, n);
     int s = (int)(h & (uint64_t)(k->n_slots - 1));
     for (; k->slot[s]; s = (s + 1) & (k->n_slots - 1)) {
-        int id = k->slot[s] - 1;
-        if (k->key.p[id].hash == h && k->key.p[id].n == n &&
-            memcmp(k->word.p + k->key.p[id].at, word, sizeof *word * (size_t)n) == 0) {
-            *is_new = false;
-            return id;
-        }
+        const key *q = &k->key.p[k->slot[s] - 1];
+        if (q->hash != h || q->n != n) continue;
+        const uint32_t *known = k->word.p + q->at;
+        int i = 0;
+        while (i < n && known[i] == word[i])
+            i++;
+        if (i < n) continue;
+        *is_new = false;
+        return k->slot[s] - 1;
     }
     *is_new = true;
     k->slot[s] = k->key.n + 1;

@@ -36,6 +36,8 @@ void syn_costs_forget(syn_costs *c)
     c->all_sizes.n = 0;
     c->moves = hb_map_new(c->arena);
     c->all_moves.n = 0;
+    c->seconds = hb_map_new(c->arena);
+    c->all_seconds.n = 0;
 }
 
 static void add_size(syn_costs *c, syn_sizes *p, int *cap, const syn_size *x)
@@ -169,7 +171,7 @@ static bool by_place(const syn_costs *c, int node, const syn_node_cut *cut)
     return false;
 }
 
-void syn_node_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *sec)
+static void compute_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *sec)
 {
     const syn_mesh *mesh = c->mesh;
     bool joint = syn_cut_is_joint(mesh, cut->cut);
@@ -200,6 +202,25 @@ void syn_node_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *s
         sec[x.cls] = fmax(sec[x.cls], part_seconds(c, node, cut, joint, x.cls, x.n, x.lo));
         last = x;
     }
+}
+
+void syn_node_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *sec)
+{
+    size_t bytes = sizeof *sec * (size_t)c->mesh->n_classes;
+    if (!c->like) {
+        compute_seconds(c, node, cut, sec);
+        return;
+    }
+    node = c->like[node];
+    int key[] = {node, cut->factor[0], cut->factor[1], cut->cut[0], cut->cut[1], 0};
+    int at = hb_map_get(c->seconds, (hb_str){(const char *)key, sizeof key});
+    if (at >= 0) {
+        memcpy(sec, c->all_seconds.p[at], bytes);
+        return;
+    }
+    compute_seconds(c, node, cut, sec);
+    hb_map_put(c->seconds, hb_str_n(c->arena, (const char *)key, sizeof key), c->all_seconds.n);
+    HB_PUSH(c->arena, &c->all_seconds, hb_copy(c->arena, sec, bytes));
 }
 
 double syn_copy_seconds(const syn_costs *c, int cls, double bytes)

@@ -36,6 +36,11 @@ typedef struct syn_costs {
     HB_VEC(syn_sizes *) all_sizes;
     hb_map *moves;
     HB_VEC(struct syn_moves *) all_moves;
+    // Known seconds of nodes, by the first node of equal work and its cut. like: that node, by node;
+    // NULL: nothing is kept.
+    const int *like;
+    hb_map *seconds;
+    HB_VEC(const double *) all_seconds;
     const struct syn_kinds *kinds[8]; // by strategy (kinds.h)
 } syn_costs;
 

@@ -168,15 +168,15 @@ static void add_op(ratio_lp *l, const syn_instr *in)
 {
     use u[SYN_MAX_AXES];
     int n = instr_uses(l, in, u);
+    double whole[CL_MAX_CLASSES] = {-1};
     for (int c = 0; c < l->n_classes; c++) {
         double launch = cost_launch(l->m->m, l->p->mesh->cluster_class[c]);
         bool idle = false;
         for (int i = 0; i < n; i++)
             idle |= present(l, &u[i], c) <= 0;
         if (idle && in->kind == SYN_OP && n == 1) { // what a share would cost it
-            double whole[CL_MAX_CLASSES];
             syn_node_cut none = {{-1, -1}, {-1, -1}};
-            syn_node_seconds(l->m, in->node, &none, whole);
+            if (whole[0] < 0) syn_node_seconds(l->m, in->node, &none, whole);
             for (int k = 0; k < l->slot[u[0].slot].n; k++)
                 coef_of(l, &l->open, c, u[0].slot)[k] +=
                     (whole[c] - launch) * weight_in(l, &u[0], c, k);

@@ -279,6 +279,14 @@ static void build_problem(hb_arena *a, syn_space *s)
         .n_vars = k->n_vars, .domain = domain, .unary = unary, .n_edges = k->n_edges, .edge = edge};
 }
 
+static int *first_of_kind(hb_arena *a, const ir_graph *g, const syn_kinds *k)
+{
+    int *first = HB_ARRAY(a, int, g->nodes.n + 1);
+    for (int n = 0; n < g->nodes.n; n++)
+        first[n] = k->a_node[k->node[n]];
+    return first;
+}
+
 syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *palette,
                            syn_strategy strategy, const syn_options *opt, const double *weight,
                            double weight_comm, const double *memory_price, hb_str *why)
@@ -300,6 +308,7 @@ syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *pal
     if (!costs->kinds[strategy])
         costs->kinds[strategy] = syn_kinds_new(costs->arena, g, costs->f, palette, strategy, opt);
     const syn_kinds *k = s->kinds = costs->kinds[strategy];
+    if (!costs->like) costs->like = first_of_kind(costs->arena, g, k);
     s->node_var = k->node_var;
     s->tensor_var = k->tensor_var;
     s->uses = k->uses;

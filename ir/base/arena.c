@@ -203,23 +203,27 @@ hb_str hb_fmt(hb_arena *a, const char *fmt, ...)
     return hb_done(&b);
 }
 
+static inline uint64_t hash_word(uint64_t h, uint64_t w)
+{
+    h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
+    h ^= h >> 33;
+    h *= UINT64_C(0xc4ceb9fe1a85ec53);
+    return h ^ h >> 29;
+}
+
 // Multiply and fold, word by word, as the finalizer of MurmurHash3 does.
 uint64_t hb_hash_key(const void *p, size_t n)
 {
     const unsigned char *b = p;
-    uint64_t h = n * UINT64_C(0x9e3779b97f4a7c15);
-    while (n > 0) {
-        uint64_t w = 0;
-        size_t k = n < sizeof w ? n : sizeof w;
-        memcpy(&w, b, k);
-        h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
-        h ^= h >> 33;
-        h *= UINT64_C(0xc4ceb9fe1a85ec53);
-        h ^= h >> 29;
-        b += k;
-        n -= k;
+    uint64_t h = n * UINT64_C(0x9e3779b97f4a7c15), w;
+    for (; n >= sizeof w; n -= sizeof w, b += sizeof w) {
+        memcpy(&w, b, sizeof w);
+        h = hash_word(h, w);
     }
-    return h;
+    if (n == 0) return h;
+    w = 0;
+    memcpy(&w, b, n);
+    return hash_word(h, w);
 }
 
 uint64_t hb_hash(const void *p, size_t n)
