@@ -4,22 +4,12 @@
 //     capacity
 //
 // A price belongs to a class and a node: it is paid for what every program of the choice holds on
-// the class's ranks while that node runs. So that no plan that fits pays more than it gets back,
-// `held` counts only what each schedule and each arena must keep then:
-//
-//     homes, moments, constants   their bytes, always
-//     a value (or input) made before and read after the node: of the buffers on the way from
-//     where it is kept to what its last reader takes, one is live; the smallest is counted
-//     what the node itself reads and makes, in the states of its form
-//     a second copy read once before and once after: the same from the copy on. A choice whose copy
-//     has less than two readers stands for the cheaper one without it
-//
-// Ops keep their order under every schedule; of values that are views of each other one is counted.
-// Two other values that are live at once never share bytes.
+// the class's ranks while that node runs (held.h). So no plan that fits pays more than it gets
+// back.
 //
 // Prices are found by cutting planes: each search's choice bounds the dual from above at all prices
 // (an LP over them), and the next search is at its maximum. A place where a choice holds too much
-// gets a price of its own.
+// gets a price of its own. What remains between the choices of two planes is mixed (mixes.h).
 
 #include "synth/bounds.h"
 
@@ -27,346 +17,24 @@
 #include <string.h>
 
 #include "solver/lp.h"
-
-enum { ALIGN = 256 }; // of every buffer in the arena (arena_plan.c)
-
-// Bytes over one variable or an edge, counted while node p runs, from < p < to.
-typedef struct term {
-    int a, b;            // variables; b = -1: unary
-    int from, to;        // nodes
-    const double *bytes; // [class][domain a][domain b], shared between equal kinds
-} term;
-
-typedef struct held {
-    hb_arena *arena;
-    const syn_space *s;
-    HB_VEC(term) terms;
-    hb_map *tables;
-    HB_VEC(const double *) known;
-    const double **least; // by kind of tensor: [class][n][n], smallest buffer on the way
-} held;
-
-static int domain_of(const held *h, int var)
-{
-    return var < 0 ? 1 : h->s->problem.domain[var];
-}
-
-static void add_term(held *h, int a, int b, int from, int to, const double *bytes)
-{
-    HB_PUSH(h->arena, &h->terms, (term){a, b, from, to, bytes});
-}
-
-// --- tables ---
-
-typedef enum {
-    HOME_BYTES,
-    MOMENT_BYTES,
-    READ_BYTES,
-    COPY_BYTES,
-    EXTRA_BYTES,
-    DIRECT_BYTES,
-    OPERAND_BYTES,
-    RESULT_BYTES,
-    BROUGHT_BYTES
-} what;
-
-// Tensor t, its reader and operand slot.
-typedef struct reader {
-    int t, node, in;
-} reader;
-
-static const double *least_of(held *h, int t)
-{
-    int kind = h->s->kinds->tensor[t], classes = h->s->mesh->n_classes;
-    if (h->least[kind]) return h->least[kind];
-    const syn_states *st = h->s->states[t];
-    int n = st->n;
-    int64_t *own = HB_ARRAY(h->arena, int64_t, n * classes);
-    double *least = HB_ARRAY(h->arena, double, n *n *classes);
-    for (int i = 0; i < n; i++)
-        syn_local_bytes(h->s->costs, t, &st->s[i], &own[i * classes]);
-    for (int i = 0; i < n * classes; i++)
-        own[i] = (own[i] + ALIGN - 1) / ALIGN * ALIGN;
-    for (int c = 0; c < classes; c++)
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++) {
-                double most = (double)own[j * classes + c];
-                for (int k = i; k != j && isfinite(st->cost[i * n + j]); k = st->via[k * n + j])
-                    most = fmin(most, (double)own[k * classes + c]);
-                least[(c * n + i) * n + j] = most;
-            }
-    return h->least[kind] = least;
-}
-
-static double cell(held *h, what w, const reader *r, int cls, int i, int j)
-{
-    const syn_space *s = h->s;
-    const syn_states *st = s->states[r->t];
-    const double *least = least_of(h, r->t) + cls * st->n * st->n;
-    bool alone = w == MOMENT_BYTES || w == OPERAND_BYTES || w == RESULT_BYTES;
-    const syn_form *form = r->node >= 0 ? &s->forms[r->node]->form[alone ? i : j] : NULL;
-    int want = !form ? 0 : w == RESULT_BYTES ? form->out[r->in] : form->in[r->in];
-    if (alone) return least[want * st->n + want];
-    if (w == DIRECT_BYTES) {
-        const ir_tensor *ten = &s->g->tensors.p[r->t];
-        return least[s->forms[ten->producer]->form[i].out[ten->out] * st->n + want];
-    }
-    syn_keep k = s->keeps[r->t]->keep[i];
-    double own = least[k.state * st->n + k.state];
-    if (w == HOME_BYTES) return own;
-    if (w == BROUGHT_BYTES) return want == k.state ? 0 : least[want * st->n + want];
-    double from_kept = least[k.state * st->n + want];
-    if (k.copy < 0) return w == READ_BYTES ? from_kept : 0;
-    double from_copy = least[k.copy * st->n + want];
-    if (w == COPY_BYTES) return from_copy;
-    double way = st->cost[k.state * st->n + want] <= st->cost[k.copy * st->n + want]
-                     ? from_kept
-                     : fmin(least[k.state * st->n + k.copy], from_copy);
-    return w == READ_BYTES ? way : fmax(from_copy - way, 0);
-}
-
-static const double *table_of(held *h, what w, const reader *r, int a, int b)
-{
-    const syn_kinds *k = h->s->kinds;
-    int p = h->s->g->tensors.p[r->t].producer, out = h->s->g->tensors.p[r->t].out;
-    int key[7] = {w,
-                  k->tensor[r->t],
-                  k->kept[r->t],
-                  r->node < 0 ? -1 : k->node[r->node],
-                  r->in,
-                  w == DIRECT_BYTES ? k->node[p] : -1,
-                  w == DIRECT_BYTES ? out : -1};
-    hb_str name = {(const char *)key, sizeof key};
-    int at = hb_map_get(h->tables, name), na = domain_of(h, a), nb = domain_of(h, b);
-    if (at >= 0) return h->known.p[at];
-    double *bytes = HB_ARRAY(h->arena, double, h->s->mesh->n_classes *na *nb);
-    for (int c = 0; c < h->s->mesh->n_classes; c++)
-        for (int i = 0; i < na; i++)
-            for (int j = 0; j < nb; j++)
-                bytes[(c * na + i) * nb + j] = cell(h, w, r, c, i, j);
-    hb_map_put(h->tables, hb_str_n(h->arena, name.p, name.n), h->known.n);
-    HB_PUSH(h->arena, &h->known, bytes);
-    return bytes;
-}
-
-// --- what is held when ---
-
-static bool zero_copy(const ir_graph *g, int node)
-{
-    return ir_row(g->nodes.p[node].op)->flags & IR_ZERO_COPY;
-}
-
-// The tensor that t is a view of, through all views.
-static int viewed(const ir_graph *g, int t)
-{
-    int p = g->tensors.p[t].producer;
-    while (p >= 0 && zero_copy(g, p)) {
-        t = g->nodes.p[p].in[0];
-        p = g->tensors.p[t].producer;
-    }
-    return t;
-}
-
-static bool is_home(const ir_tensor *t)
-{
-    return t->kind == IR_PARAM || t->kind == IR_BUFFER || t->kind == IR_CONST;
-}
-
-static int last_use(const syn_space *s, int t)
-{
-    return s->first_use[t + 1] > s->first_use[t] ? s->uses[s->first_use[t + 1] - 1][0] : -1;
-}
-
-// Of all views of one tensor, the one that is held for longest; -1 for views of what is always
-// there.
-static int *representatives(const held *h)
-{
-    const ir_graph *g = h->s->g;
-    int *best = HB_ARRAY(h->arena, int, g->tensors.n + 1);
-    for (int t = 0; t < g->tensors.n; t++)
-        best[t] = -1;
-    for (int t = 0; t < g->tensors.n; t++) {
-        int of = viewed(g, t), b = best[of];
-        if (is_home(&g->tensors.p[of]) || g->tensors.p[of].kind == IR_STATE) continue;
-        if (b < 0 || last_use(h->s, t) - g->tensors.p[t].producer >
-                         last_use(h->s, b) - g->tensors.p[b].producer)
-            best[of] = t;
-    }
-    return best;
-}
-
-// The two readers of a second copy, if there are no others: a home's update reads none.
-static int copy_readers(const syn_space *s, int t, int *first, int *last)
-{
-    int n = 0;
-    for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++) {
-        if (s->g->tensors.p[t].kind != IR_VALUE &&
-            syn_writes_home(s->g, s->uses[u][0], s->uses[u][1]))
-            continue;
-        *(n == 0 ? first : last) = u;
-        n++;
-    }
-    return n;
-}
-
-static void add_copy(held *h, int t)
-{
-    const syn_space *s = h->s;
-    int first = -1, last = -1;
-    if (s->tensor_var[t] < 0 || copy_readers(s, t, &first, &last) != 2) return;
-    reader r = {t, s->uses[last][0], s->uses[last][1]};
-    int a = s->tensor_var[t], b = s->node_var[r.node];
-    add_term(h, a, b, s->uses[first][0], r.node,
-             table_of(h, is_home(&s->g->tensors.p[t]) ? COPY_BYTES : EXTRA_BYTES, &r, a, b));
-}
-
-static void add_value(held *h, int t, term *of)
-{
-    const syn_space *s = h->s;
-    const ir_tensor *ten = &s->g->tensors.p[t];
-    int p = ten->producer, u = s->first_use[t + 1] - 1;
-    if (u < s->first_use[t] || (p >= 0 && ir_row(s->g->nodes.p[p].op)->flags & IR_IN_PLACE)) return;
-    reader r = {t, s->uses[u][0], s->uses[u][1]};
-    bool kept = s->tensor_var[t] >= 0;
-    int a = kept ? s->tensor_var[t] : s->node_var[p], b = s->node_var[r.node];
-    if (r.node <= p + 1) return;
-    add_term(h, a, b, p, r.node, table_of(h, kept ? READ_BYTES : DIRECT_BYTES, &r, a, b));
-    *of = h->terms.p[h->terms.n - 1];
-    if (kept) add_copy(h, t);
-}
-
-// What an op reads and makes is there while it runs. Views, sums that take an operand's place and
-// what is counted for later readers are left out.
-static void add_own(held *h, int node, const int *best, const term *of)
-{
-    const syn_space *s = h->s;
-    const ir_node *n = &s->g->nodes.p[node];
-    unsigned flags = ir_row(n->op)->flags;
-    int v = s->node_var[node], roots[IR_MAX_IN];
-    if (flags & IR_ZERO_COPY) return;
-    for (int o = 0; o < n->n_out && !(flags & (IR_IN_PLACE | IR_OVER)); o++) {
-        reader r = {n->out[o], node, o};
-        add_term(h, v, -1, node - 1, node + 1, table_of(h, RESULT_BYTES, &r, v, -1));
-    }
-    for (int i = 0; i < n->n_in; i++) {
-        int t = n->in[i], root = roots[i] = viewed(s->g, t);
-        const ir_tensor *ten = &s->g->tensors.p[root];
-        reader r = {t, node, i};
-        bool again = false;
-        for (int k = 0; k < i; k++)
-            again = again || roots[k] == root;
-        if (again || ten->kind == IR_STATE) continue;
-        if (is_home(ten)) {
-            int a = s->tensor_var[t];
-            if (t == root && a >= 0)
-                add_term(h, a, v, node - 1, node + 1, table_of(h, BROUGHT_BYTES, &r, a, v));
-            continue;
-        }
-        const term *later = &of[best[root]];
-        bool updated =
-            ten->producer >= 0 && ir_row(s->g->nodes.p[ten->producer].op)->flags & IR_IN_PLACE;
-        if (updated || (later->from < node && node < later->to)) continue;
-        add_term(h, v, -1, node - 1, node + 1, table_of(h, OPERAND_BYTES, &r, v, -1));
-    }
-}
-
-static held *held_new(hb_arena *a, const syn_space *s)
-{
-    const ir_graph *g = s->g;
-    held *h = HB_NEW(a, held);
-    *h = (held){.arena = a, .s = s, .tables = hb_map_new(a)};
-    h->least = hb_alloc(a, sizeof *h->least * (size_t)(s->kinds->n_tensors + 1));
-    const int *best = representatives(h);
-    term *of =
-        HB_ARRAY(a, term, g->tensors.n + 1); // by tensor: what counts it, no interval if none
-    for (int t = 0; t < g->tensors.n; t++) {
-        const ir_tensor *ten = &g->tensors.p[t];
-        int u = s->first_use[t];
-        reader own = {t, -1, 0};
-        if (is_home(ten) && s->tensor_var[t] >= 0) {
-            int v = s->tensor_var[t];
-            add_term(h, v, -1, -1, g->nodes.n, table_of(h, HOME_BYTES, &own, v, -1));
-            if (ten->kind == IR_PARAM) add_copy(h, t);
-        } else if (ten->kind == IR_STATE && last_use(s, t) >= 0) {
-            reader r = {t, s->uses[u][0], s->uses[u][1]};
-            int v = s->node_var[r.node];
-            add_term(h, v, -1, -1, g->nodes.n, table_of(h, MOMENT_BYTES, &r, v, -1));
-        } else if (!is_home(ten) && best[viewed(g, t)] == t) {
-            add_value(h, t, &of[t]);
-        }
-    }
-    for (int n = 0; n < g->nodes.n; n++)
-        add_own(h, n, best, of);
-    return h;
-}
-
-// Bytes of an assignment while each node runs: [class][node].
-static double *held_by(const held *h, hb_arena *a, const int *x)
-{
-    int n = h->s->g->nodes.n, classes = h->s->mesh->n_classes;
-    double *sum = HB_ARRAY(a, double, classes *(n + 1));
-    for (int i = 0; i < h->terms.n; i++) {
-        const term *t = &h->terms.p[i];
-        int na = domain_of(h, t->a), nb = domain_of(h, t->b);
-        int at = x[t->a] * nb + (t->b < 0 ? 0 : x[t->b]);
-        for (int c = 0; c < classes; c++) {
-            double bytes = t->bytes[c * na * nb + at];
-            sum[c * (n + 1) + t->from + 1] += bytes;
-            sum[c * (n + 1) + t->to] -= bytes;
-        }
-    }
-    for (int c = 0; c < classes; c++)
-        for (int i = 1; i < n; i++)
-            sum[c * (n + 1) + i] += sum[c * (n + 1) + i - 1];
-    return sum;
-}
-
-static int *assignment_of(hb_arena *a, const syn_space *s, const syn_choice *c)
-{
-    int *x = HB_ARRAY(a, int, s->problem.n_vars + 1);
-    for (int n = 0; n < s->g->nodes.n; n++)
-        x[s->node_var[n]] = c->form[n];
-    for (int t = 0; t < s->g->tensors.n; t++)
-        for (int k = 0; s->tensor_var[t] >= 0 && k < s->keeps[t]->n; k++)
-            if (s->keeps[t]->keep[k].state == c->keep[t].state &&
-                s->keeps[t]->keep[k].copy == c->keep[t].copy)
-                x[s->tensor_var[t]] = k;
-    return x;
-}
-
-void syn_held_bytes(hb_arena *a, const syn_space *s, const syn_choice *c, int at, double *bytes)
-{
-    held *h = held_new(a, s);
-    const double *sum = held_by(h, a, assignment_of(a, s, c));
-    for (int k = 0; k < s->mesh->n_classes; k++)
-        bytes[k] = sum[k * (s->g->nodes.n + 1) + at];
-}
-
-// --- prices ---
+#include "synth/mixes.h"
 
 enum { MAX_PLACES = 32, MAX_SEARCHES = 16, BEYOND = 2 };
 static const double GAP = 2e-3; // of one search, and where the planes have met
 static const double DEARER = 1.25;
 
-typedef struct place {
-    int cls, node;
-    double capacity, price; // bytes; seconds per byte
-} place;
-
-typedef struct plane { // a choice that a search returned
-    double additive;
-    const double *held; // [class][node]
-} plane;
+typedef syn_place place;
+typedef syn_plane plane;
 
 typedef struct dual {
-    held *h;
+    syn_held *h;
     hb_arena *arena;
     int n_places;
     place place[MAX_PLACES];
     HB_VEC(plane) planes;
 } dual;
 
-static uint64_t counted(const dual *d, const term *t)
+static uint64_t counted(const dual *d, const syn_held_term *t)
 {
     uint64_t mask = 0;
     for (int k = 0; k < d->n_places; k++)
@@ -378,7 +46,7 @@ static uint64_t counted(const dual *d, const term *t)
 // The problem with memory paid for: equal kinds under equal prices share a table.
 static ms_problem priced(const dual *d, hb_arena *a)
 {
-    const held *h = d->h;
+    const syn_held *h = d->h;
     ms_problem p = h->s->problem;
     const double **unary = hb_copy(a, p.unary, sizeof *unary * (size_t)p.n_vars);
     ms_edge *edge = HB_ARRAY(a, ms_edge, p.n_edges + h->terms.n + 1);
@@ -386,8 +54,8 @@ static ms_problem priced(const dual *d, hb_arena *a)
     hb_map *seen = hb_map_new(a);
     HB_VEC(const double *) tables = {0};
     for (int i = 0; i < h->terms.n; i++) {
-        const term *t = &h->terms.p[i];
-        int na = domain_of(h, t->a), nb = domain_of(h, t->b);
+        const syn_held_term *t = &h->terms.p[i];
+        int na = syn_held_domain(h, t->a), nb = syn_held_domain(h, t->b);
         // A priced unary is a table of the costs it adds to, the bytes and the prices.
         const void *base = t->b < 0 ? (const void *)unary[t->a] : NULL;
         uint64_t key[3] = {(uint64_t)(uintptr_t)t->bytes, counted(d, t), (uint64_t)(uintptr_t)base};
@@ -416,7 +84,7 @@ static ms_problem priced(const dual *d, hb_arena *a)
 
 static double excess(const dual *d, const plane *p, int at)
 {
-    const struct place *x = &d->place[at];
+    const place *x = &d->place[at];
     return p->held[x->cls * (d->h->s->g->nodes.n + 1) + x->node] - x->capacity;
 }
 
@@ -462,22 +130,26 @@ static double next_prices(dual *d, double feasible)
     return top;
 }
 
-static void add_plane(dual *d, const int *x, double additive)
+static plane *add_plane(dual *d, const int *x, double additive)
 {
-    plane p = {additive, held_by(d->h, d->arena, x)};
+    const syn_space *s = d->h->s;
+    plane p = {.x = hb_copy(d->arena, x, sizeof *x * (size_t)s->problem.n_vars),
+               .additive = additive,
+               .held = syn_held_by(d->h, d->arena, x),
+               .share = -1};
     place at;
+    bool known = !worst_place(d, &p, &at) || d->n_places == MAX_PLACES;
+    for (int k = 0; k < d->n_places && !known; k++)
+        known = d->place[k].cls == at.cls && d->place[k].node == at.node;
+    if (!known) d->place[d->n_places++] = at;
     HB_PUSH(d->arena, &d->planes, p);
-    if (!worst_place(d, &p, &at) || d->n_places == MAX_PLACES) return;
-    for (int k = 0; k < d->n_places; k++)
-        if (d->place[k].cls == at.cls && d->place[k].node == at.node) return;
-    d->place[d->n_places++] = at;
+    return &d->planes.p[d->planes.n - 1];
 }
 
 // One search at the prices; what it proves, < 0 if nothing. A choice that may fit is judged.
-static double search(dual *d, hb_arena *a, const syn_bound_calls *calls, double *feasible)
+static double search(dual *d, const syn_bound_calls *calls, double *feasible)
 {
     hb_arena *scratch = hb_arena_new();
-    const syn_space *s = d->h->s;
     ms_problem p = priced(d, scratch);
     int *x = HB_ARRAY(scratch, int, p.n_vars + 1);
     double value, proved = 0;
@@ -488,37 +160,47 @@ static double search(dual *d, hb_arena *a, const syn_bound_calls *calls, double 
     }
     for (int k = 0; k < d->n_places; k++)
         proved -= d->place[k].price * d->place[k].capacity;
-    add_plane(d, x, ms_value(&s->problem, x));
-    const plane *last = &d->planes.p[d->planes.n - 1];
-    if (!worst_place(d, last, &at) && last->additive < *feasible) {
-        syn_choice c;
-        syn_choice_decode(a, s, x, &c);
-        c.additive = last->additive;
-        *feasible = fmin(*feasible, calls->judge(calls->ctx, &c));
-    }
+    plane *last = add_plane(d, x, ms_value(&d->h->s->problem, x));
+    if (!worst_place(d, last, &at) && last->additive < *feasible)
+        syn_judge_plane(d->h->s, last, calls, feasible);
     hb_arena_free(scratch);
     return proved;
 }
 
-double syn_additive_bound(hb_arena *a, const syn_space *s, const syn_choice *first, double lower,
-                          double feasible, const syn_bound_calls *calls)
+double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
+                          const syn_bound_calls *calls)
 {
     hb_arena *arena = hb_arena_new();
-    dual d = {.h = held_new(arena, s), .arena = arena};
-    double bound = lower, proved = 0;
-    add_plane(&d, assignment_of(arena, s, first), first->additive);
+    dual d = {.h = syn_held_new(arena, s), .arena = arena};
+    double bound = start->lower, feasible = start->feasible, proved = 0;
+    add_plane(&d, syn_assignment_of(arena, s, start->optimum), start->optimum->additive);
+    if (start->fits) {
+        const int *x = syn_assignment_of(arena, s, start->fits);
+        plane *fits = add_plane(&d, x, ms_value(&s->problem, x));
+        fits->share = start->share;
+        fits->fits = true;
+    }
     for (int i = 0, beyond = 0; i < MAX_SEARCHES && d.n_places > 0 && proved >= 0; i++) {
         if (bound >= feasible * (1 - GAP) || calls->stop(calls->ctx)) break;
         double top = beyond == 0 ? next_prices(&d, feasible) : 0;
         if (top < bound * (1 + GAP)) {
-            // The planes have met: a little beyond, choices begin to fit.
-            if (beyond++ == BEYOND) break;
+            // The planes have met: between them or a little beyond, choices begin to fit.
+            if (syn_mix(d.h, d.planes.n, d.planes.p, d.n_places, d.place, calls, feasible) ||
+                beyond++ == BEYOND)
+                break;
             for (int k = 0; k < d.n_places; k++)
                 d.place[k].price *= DEARER;
         }
-        proved = search(&d, a, calls, &feasible);
+        proved = search(&d, calls, &feasible);
         bound = fmax(bound, proved);
     }
     hb_arena_free(arena);
     return bound;
+}
+
+void syn_held_bytes(hb_arena *a, const syn_space *s, const syn_choice *c, int at, double *bytes)
+{
+    const double *sum = syn_held_by(syn_held_new(a, s), a, syn_assignment_of(a, s, c));
+    for (int k = 0; k < s->mesh->n_classes; k++)
+        bytes[k] = sum[k * (s->g->nodes.n + 1) + at];
 }

@@ -2,8 +2,7 @@
 //
 //     syn_additive_bound  of the additive cost of plans of one space that fit in memory
 //     syn_lower_bound     of the judge: of every plan of the graph on the cluster, whatever its
-//     mesh,
-//                         cuts and strategy
+//                         mesh, cuts and strategy
 
 #ifndef HAP_SYNTH_BOUNDS_H
 #define HAP_SYNTH_BOUNDS_H
@@ -13,13 +12,21 @@
 typedef struct syn_bound_calls {
     void *ctx;
     bool (*stop)(void *ctx); // no more searches?
-    // A choice that may fit: its additive cost if it does, else +inf.
-    double (*judge)(void *ctx, const syn_choice *c);
+    // A choice that may fit: its additive cost if it does, else +inf. share: what it takes of the
+    // fullest memory.
+    double (*judge)(void *ctx, const syn_choice *c, double *share);
 } syn_bound_calls;
 
-// First: the optimum without memory, at least `lower`. Feasible: additive cost of a plan that fits.
-double syn_additive_bound(hb_arena *a, const syn_space *s, const syn_choice *first, double lower,
-                          double feasible, const syn_bound_calls *calls);
+typedef struct syn_bound_start {
+    const syn_choice *optimum; // without regard to memory
+    double lower;              // proved of it
+    double feasible;           // least additive cost of a plan that fits, +inf if none is known
+    const syn_choice *fits;    // NULL, or the choice of a plan that fits, and its share of the
+    double share;              // fullest memory
+} syn_bound_start;
+// Choices that it comes by and that may fit are judged.
+double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
+                          const syn_bound_calls *calls);
 
 // Bytes that a plan of this choice surely holds while node `at` runs, by class of the mesh.
 void syn_held_bytes(hb_arena *a, const syn_space *s, const syn_choice *c, int at, double *bytes);

@@ -11,6 +11,7 @@
 
 #include "synth/arena_live.h"
 #include "synth/fuse.h"
+#include "synth/ratios.h"
 
 #include <string.h>
 
@@ -190,8 +191,33 @@ static int begin_at_layer(finder *f, const run *x, hb_str prefix)
     return x->from + best;
 }
 
-// Repetitions [*from, *to) of l such that slot by slot all buffers are one or all differ: the
-// longest.
+static roll_life life_of(const roll *r, const syn_loop *l, int buffer)
+{
+    int end = l->first + l->count * l->len, birth = r->birth[buffer], death = r->death[buffer];
+    if (birth < l->first) return ROLL_ANY;
+    if (death < end) return ROLL_PASSING;
+    return death - birth > ROLL_FEW * l->len ? ROLL_SAVED : ROLL_ANY;
+}
+
+// By repetition: the first that it may be in one loop with, as to how long what it makes lives.
+static void alike_in_life(const finder *f, const syn_loop *l, int *low)
+{
+    for (int j = 0; j < l->len; j++) {
+        const syn_instr *in = &f->r->p->instr.p[l->first + j];
+        for (int s = 0; s < in->n_out && in->kind != SYN_WAIT; s++) {
+            int behind[3] = {0}; // by life: behind the last repetition of the other
+            for (int r = 0; r < l->count; r++) {
+                roll_life life = life_of(f->r, l, roll_at(f->r->p, l, r, j, s));
+                if (life == ROLL_PASSING) behind[ROLL_SAVED] = r + 1;
+                if (life == ROLL_SAVED) behind[ROLL_PASSING] = r + 1;
+                if (behind[life] > low[r]) low[r] = behind[life];
+            }
+        }
+    }
+}
+
+// Repetitions [*from, *to) of l such that slot by slot all buffers are one or all differ, and live
+// alike: the longest.
 static void same_or_new(const finder *f, const syn_loop *l, int *from, int *to)
 {
     const syn_program *p = f->r->p;
@@ -213,6 +239,7 @@ static void same_or_new(const finder *f, const syn_loop *l, int *from, int *to)
                 if (first > low[r]) low[r] = first;
             }
         }
+    alike_in_life(f, l, low);
     *from = *to = 0;
     int first = 0;
     for (int r = 0; r < l->count; r++) {
@@ -240,6 +267,15 @@ static void take(finder *f, const run *x)
     for (int i = left.from; i < left.to; i++)
         f->taken[i] = true;
     HB_PUSH(r->p->arena, &r->p->loops, l);
+    for (int i = 0; i < l.count * l.len; i++) {
+        const syn_instr *in = &r->p->instr.p[l.first + i];
+        for (int s = 0; s < in->n_out && in->kind != SYN_WAIT; s++)
+            r->life[in->out[s]] = life_of(r, &l, in->out[s]);
+    }
+    // What is left on both sides may be loops of their own.
+    run rest[2] = {{x->from, left.from, x->len}, {left.to, x->to, x->len}};
+    for (int i = 0; i < 2; i++)
+        if (saved(&rest[i]) > 0) HB_PUSH(r->arena, &f->runs, rest[i]);
 }
 
 static void sort_loops(syn_program *p)
@@ -310,8 +346,8 @@ void roll_loops(roll *r)
             f.runs.p[best] = x;
             continue;
         }
-        take(&f, &x);
         f.runs.p[best].to = f.runs.p[best].from;
+        take(&f, &x);
     }
     sort_loops(p);
     for (int k = 0; k < p->loops.n; k++)
@@ -325,6 +361,10 @@ void syn_roll(syn_program *p)
     p->loops.n = p->families.n = 0;
     for (int t = 0; t < p->tensors.n; t++)
         p->tensors.p[t].family = p->tensors.p[t].index = -1;
+    r.birth = HB_ARRAY(r.arena, int, p->tensors.n + 1);
+    r.death = HB_ARRAY(r.arena, int, p->tensors.n + 1);
+    r.life = HB_ARRAY(r.arena, roll_life, p->tensors.n + 1);
+    syn_lifetimes(p, r.birth, r.death);
     roll_shapes(&r);
     roll_loops(&r);
     roll_families(&r);

@@ -5,14 +5,23 @@
 
 #include "synth/program.h"
 
+// How long the buffers of one slot of a loop live. One stride cannot serve both kinds.
+typedef enum {
+    ROLL_ANY,     // at the end of a loop both are the same
+    ROLL_PASSING, // dead before the loop ends
+    ROLL_SAVED    // there for longer than a few repetitions, and when the loop ends
+} roll_life;
+
 typedef struct roll {
     hb_arena *arena; // dies with syn_roll
     syn_program *p;
     int *shape; // by instr: equal for instructions that one statement of a block can stand for
     int *look;  // by buffer: equal for buffers that one declaration of a block can stand for
+    int *birth, *death; // by buffer: instructions
+    roll_life *life;    // by buffer: as the loop that makes it says
 } roll;
 
-enum { ROLL_MAX_LEN = 4096 };
+enum { ROLL_MAX_LEN = 4096, ROLL_FEW = 4 };
 
 void roll_shapes(roll *r);   // roll_shape.c
 void roll_loops(roll *r);    // roll.c

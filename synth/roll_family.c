@@ -5,7 +5,8 @@
 // one's input; what the forward loop saves the backward loop reads from the last to the first), so
 // a sequence is laid along the chain that holds its first known member, and extends it. A buffer
 // that looks different from the others (other shape, segment, role or initial value) is left out; a
-// sequence that contradicts a chain is ignored. A chain's unbroken stretches become families.
+// sequence that contradicts a chain is ignored. A chain's unbroken stretches, of
+// buffers that live alike, become families.
 
 #include "synth/roll.h"
 
@@ -112,8 +113,12 @@ void roll_families(roll *r)
         if (n < 2) continue;
         qsort(k, (size_t)n, sizeof *k, by_place);
         for (int from = 0, to; from < n; from = to) {
-            for (to = from + 1; to < n && k[to].at == k[to - 1].at + 1;)
-                to++;
+            roll_life life = r->life[k[from].buffer];
+            for (to = from + 1; to < n && k[to].at == k[to - 1].at + 1; to++) {
+                roll_life next = r->life[k[to].buffer];
+                if (life != ROLL_ANY && next != ROLL_ANY && next != life) break;
+                life = life == ROLL_ANY ? next : life;
+            }
             if (to - from >= 2) add_family(p, &k[from], to - from);
         }
     }

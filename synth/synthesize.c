@@ -111,13 +111,15 @@ static bool stop_bounding(void *ctx)
     return pool_out_of_time(((bounding *)ctx)->p);
 }
 
-static double judge_for_bound(void *ctx, const syn_choice *choice)
+static double judge_for_bound(void *ctx, const syn_choice *choice, double *share)
 {
     bounding *b = ctx;
     candidate c = pool_judge(b->p, b->optimum->arena, b->optimum->space, choice);
     c.priced = true;
-    if (!c.fits && c.share <= 1) pool_place(&c);
+    if (c.share <= 1) pool_place(&c);
+    if (c.placed) c.share = 1 + pool_overflow(c.program);
     pool_offer(b->p, &c);
+    *share = c.share;
     if (c.fits) b->additive = fmin(b->additive, c.additive);
     return c.fits ? c.additive : HUGE_VAL;
 }
@@ -142,8 +144,12 @@ static candidate bounds(pool *p, syn_result *r)
     bounding b = {p, &optimum, inside ? won.additive : HUGE_VAL};
     if (!optimum.fits && optimum.share <= 1) pool_place(&optimum);
     if (optimum.fits) b.additive = fmin(b.additive, optimum.additive);
+    // The chosen plan's choice, where the optimum's space has its forms and states.
+    bool shared = won.fits && won.space->strategy == optimum.space->strategy;
     r->additive_bound_sec =
-        syn_additive_bound(optimum.arena, optimum.space, &optimum.choice, optimum.lower, b.additive,
+        syn_additive_bound(optimum.space,
+                           &(syn_bound_start){&optimum.choice, optimum.lower, b.additive,
+                                              shared ? &won.choice : NULL, won.share},
                            &(syn_bound_calls){&b, stop_bounding, judge_for_bound});
     r->additive_sec = isfinite(b.additive) ? b.additive : won.additive;
     if (fabs(r->additive_bound_sec - r->additive_sec) <= ROUNDING * r->additive_sec)

@@ -207,17 +207,26 @@ typedef struct judging {
     syn_space *sp;
 } judging;
 
-static bool fits(const setting *s, const plan *p)
+// Of the fullest memory.
+static double share_of(const setting *s, const plan *p)
 {
+    double most = 0;
     for (int c = 0; c < s->mesh->n_classes; c++)
-        if (p->peak[c] > s->cluster.cls[s->mesh->cluster_class[c]].capacity) return false;
-    return true;
+        most = fmax(most, (double)p->peak[c] /
+                              (double)s->cluster.cls[s->mesh->cluster_class[c]].capacity);
+    return most;
 }
 
-static double judge(void *ctx, const syn_choice *c)
+static bool fits(const setting *s, const plan *p)
+{
+    return share_of(s, p) <= 1;
+}
+
+static double judge(void *ctx, const syn_choice *c, double *share)
 {
     judging *j = ctx;
     plan p = plan_of(j->s, j->sp, c, 4);
+    *share = share_of(j->s, &p);
     return fits(j->s, &p) ? p.additive : HUGE_VAL;
 }
 
@@ -261,7 +270,7 @@ static int bound_of(setting *s, bool *raised)
             if (fits(s, &plans.p[i])) best = fmin(best, plans.p[i].additive);
         judging j = {s, sp};
         double bound =
-            syn_additive_bound(s->a, sp, &first, first.additive, HUGE_VAL,
+            syn_additive_bound(sp, &(syn_bound_start){&first, first.additive, HUGE_VAL, NULL, 0},
                                &(syn_bound_calls){.ctx = &j, .stop = never, .judge = judge});
         ck_assert_msg(bound <= best * (1 + 1e-9) + 1e-15, "bound %.12g above a plan of %.12g",
                       bound, best);

@@ -1,0 +1,39 @@
+// Plans between two choices of one space: a part of the layers as in the one, the rest as in the
+// other.
+//
+// Under one price on memory equal layers choose alike, and all change at once. The bound's planes
+// end in a cheap choice that does not fit and a dear one that does; a plan on the line between them
+// has the first in a stretch of the depth of the graph and the second in the rest. Where the seam
+// lies, bisection finds; what the layers beside it do is a search over the two choices' states,
+// with a low price on memory on the one side of the seam and a high one on the other.
+
+#ifndef HAP_SYNTH_MIXES_H
+#define HAP_SYNTH_MIXES_H
+
+#include "synth/bounds.h"
+#include "synth/held.h"
+
+typedef struct syn_place { // where memory is paid for
+    int cls, node;
+    double capacity, price; // bytes; seconds per byte
+} syn_place;
+
+typedef struct syn_plane { // an assignment
+    const int *x;
+    double additive;
+    const double *held; // [class][node]
+    double share;       // of the fullest memory, as judged; < 0: was not
+    bool fits;          // as judged
+} syn_plane;
+
+void syn_judge_plane(const syn_space *s, syn_plane *p, const syn_bound_calls *calls,
+                     double *feasible);
+// Judges mixes of the planes that promise less than `feasible`. Did one fit?
+bool syn_mix(const syn_held *h, int n_planes, const syn_plane *plane, int n_places,
+             const syn_place *place, const syn_bound_calls *calls, double feasible);
+
+// How deep in the graph each variable lies: by how many parameters the forward pass has read on the
+// way there; a backward node lies with the node it differentiates, an update with its parameter.
+int *syn_depths(hb_arena *a, const syn_space *s);
+
+#endif
