@@ -7,12 +7,6 @@ static bool is_positive(const hb_tree *t)
     return (t->kind == HB_INT || t->kind == HB_REAL) && isfinite(t->f) && t->f > 0;
 }
 
-// Equal up to the rounding of printed numbers.
-static bool same(double x, double y)
-{
-    return fabs(x - y) < 1e-6;
-}
-
 bool cost_curve_read(hb_arena *a, const hb_tree *t, const hb_source *src, hb_diag *d,
                      cost_curve *out)
 {
@@ -24,11 +18,11 @@ bool cost_curve_read(hb_arena *a, const hb_tree *t, const hb_source *src, hb_dia
         hb_error(d, src, t->at, "a curve without points");
         return false;
     }
-    cost_curve c = {.thin = HB_ARRAY(a, double, t->n),
-                    .first = HB_ARRAY(a, int, t->n + 1),
+    int wide = t->v[0]->kind == HB_LIST && t->v[0]->n == 3;
+    cost_curve c = {.first = HB_ARRAY(a, int, t->n + 1),
+                    .thin = wide ? HB_ARRAY(a, double, t->n) : NULL,
                     .size = HB_ARRAY(a, double, t->n),
                     .sec = HB_ARRAY(a, double, t->n)};
-    int wide = t->v[0]->kind == HB_LIST && t->v[0]->n == 3;
     for (int i = 0; i < t->n; i++) {
         const hb_tree *p = t->v[i];
         bool ok = p->kind == HB_LIST && p->n == 2 + wide;
@@ -39,20 +33,22 @@ bool cost_curve_read(hb_arena *a, const hb_tree *t, const hb_source *src, hb_dia
                      wide ? "[flop per byte, size, seconds]" : "[size, seconds]");
             return false;
         }
-        double thin = wide ? log(p->v[0]->f) : 0;
+        if (wide) c.thin[i] = log(p->v[0]->f);
         c.size[i] = log(p->v[wide]->f);
         c.sec[i] = log(p->v[1 + wide]->f);
-        int f = c.n_families - 1;
-        if (f < 0 || (thin > c.thin[f] && !same(thin, c.thin[f]))) {
-            c.thin[c.n_families] = thin;
-            c.first[c.n_families++] = i;
-        } else if (!same(thin, c.thin[f])) {
-            hb_error(d, src, p->v[0]->at, "families must ascend");
-            return false;
-        } else if (c.size[i] <= c.size[i - 1]) {
+        bool begins = i == 0 || (wide && c.size[i] < c.size[i - 1]);
+        int last = c.n_families - 1;
+        if (!begins && c.size[i] <= c.size[i - 1]) {
             hb_error(d, src, p->v[wide]->at, "sizes must ascend");
             return false;
         }
+        if (wide && i > 0 &&
+            (begins ? c.size[i] < c.size[c.first[last]] : c.thin[i] < c.thin[i - 1] - 1e-9)) {
+            hb_error(d, src, p->v[0]->at,
+                     "flop per byte ascends in a family, the first sizes from one to the next");
+            return false;
+        }
+        if (begins) c.first[c.n_families++] = i;
     }
     c.first[c.n_families] = t->n;
     *out = c;
@@ -64,10 +60,12 @@ static double between(double x, double x0, double x1, double y0, double y1)
     return y0 + (x - x0) / (x1 - x0) * (y1 - y0);
 }
 
-// Of one family, in logarithms.
-static double family_at(const cost_curve *c, int f, double x)
+// Of one family, in logarithms; *thin at that size, if the curve has any.
+static double family_at(const cost_curve *c, int f, double x, double *thin)
 {
     int lo = c->first[f], hi = c->first[f + 1] - 1;
+    const double *t = c->thin ? c->thin : c->sec;
+    *thin = t[x <= c->size[lo] ? lo : hi];
     if (x <= c->size[lo]) return c->sec[lo];
     if (x >= c->size[hi]) return c->sec[hi] + (x - c->size[hi]);
     while (hi - lo > 1) { // size[lo] < x < size[hi]
@@ -77,21 +75,25 @@ static double family_at(const cost_curve *c, int f, double x)
         else
             hi = mid;
     }
+    *thin = between(x, c->size[lo], c->size[hi], t[lo], t[hi]);
     return between(x, c->size[lo], c->size[hi], c->sec[lo], c->sec[hi]);
 }
 
 double cost_curve_at(const cost_curve *c, double thin, double size)
 {
-    if (size <= 0) return exp(c->sec[0]);
-    double x = log(size);
-    if (c->n_families == 1 || thin <= 0) return exp(family_at(c, c->n_families - 1, x));
-    double w = log(thin);
-    int f = 0;
-    if (w <= c->thin[0]) return exp(family_at(c, 0, x) + c->thin[0] - w);
-    while (f < c->n_families && c->thin[f] < w)
-        f++;
-    if (f == c->n_families) return exp(family_at(c, f - 1, x));
-    return exp(between(w, c->thin[f - 1], c->thin[f], family_at(c, f - 1, x), family_at(c, f, x)));
+    double x = size > 0 ? log(size) : c->size[0], w, below = 0, w_below = 0;
+    if (!c->thin) return exp(family_at(c, 0, x, &w));
+    double want = thin > 0 ? log(thin) : -(double)INFINITY;
+    for (int f = 0; f < c->n_families; f++) {
+        if (f > 0 && c->size[c->first[f]] > x) break;
+        double sec = family_at(c, f, x, &w);
+        if (w >= want && f == 0) return exp(isfinite(want) ? sec + w - want : sec);
+        if (w >= want) return exp(between(want, w_below, w, below, sec));
+        if (f > 0 && w <= w_below) continue; // wider, and yet as thin at this size
+        below = sec;
+        w_below = w;
+    }
+    return exp(below);
 }
 
 // Between points and families log-log, so the rate is least at a point or at the end.
@@ -99,7 +101,7 @@ double cost_curve_rate(const cost_curve *c, double size)
 {
     double x = log(size), least = (double)INFINITY;
     for (int f = 0; f < c->n_families; f++) {
-        double rate = family_at(c, f, x) - x;
+        double thin, rate = family_at(c, f, x, &thin) - x;
         for (int i = c->first[f]; i < c->first[f + 1] && c->size[i] < x; i++)
             rate = fmin(rate, c->sec[i] - c->size[i]);
         least = fmin(least, rate);

@@ -1,9 +1,11 @@
 // A measured curve: seconds by size. Inside of the cost model.
 //
-// Points lie in families of equal `thin` (flop per byte of dense ops; one family elsewhere), sizes
-// ascending in each. At a size between two points, and between two families, log-log; below the
-// first size its seconds, above the last in proportion. Below the least `thin` memory binds: time
-// in proportion to bytes; above the greatest as there.
+// Points of dense ops have their flop per byte (`thin`) beside the size and lie in families, one a
+// width: as sizes ascend so does the flop per byte, up to what the width allows. At a size between
+// two points, and between the two families next to the flop per byte asked for, log-log; a family
+// says nothing below its first point. Below the first size of all its seconds, above the last in
+// proportion; below the least flop per byte memory binds: time in proportion to bytes; above the
+// greatest as there. Other ops have one family and no flop per byte.
 
 #ifndef HAP_COSTMODEL_CURVE_H
 #define HAP_COSTMODEL_CURVE_H
@@ -14,12 +16,13 @@
 
 typedef struct cost_curve {
     int n_families;
-    double *thin;       // ln, ascending
     int *first;         // n_families + 1: of its points
+    double *thin;       // ln; NULL: none
     double *size, *sec; // ln
 } cost_curve;
 
-// [[size, seconds]…], or [[thin, size, seconds]…] ordered by thin, then size. False after errors.
+// [[size, seconds]…] with sizes ascending, or [[flop per byte, size, seconds]…], where a family
+// begins whenever the size falls. False after errors.
 bool cost_curve_read(hb_arena *a, const hb_tree *t, const hb_source *src, hb_diag *d,
                      cost_curve *out);
 double cost_curve_at(const cost_curve *c, double thin, double size);

@@ -381,7 +381,7 @@ START_TEST(parts_take_no_less)
     cost_curves *k =
         curves_of(HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1e6,1e-5],[1e8,1e-4],"
                        "[1e9,3e-3]]},\"gelu\":{\"f32\":[[4096,2e-6]]},\"linear_dw\":{\"f32\":"
-                       "[[3,1e6,3e-5],[3,1e9,1e-3],[300,1e6,5e-6],[300,2e8,1e-3]]}}}}",
+                       "[[3,1e6,3e-5],[4,1e9,1e-3],[300,1e7,5e-6],[301,2e8,1e-3]]}}}}",
                   &said);
     static const ir_op ops[] = {IR_OP_linear, IR_OP_gelu, IR_OP_matmul, IR_OP_linear_dw};
     ck_assert_msg(k != NULL, "%s", said.p);
@@ -516,8 +516,8 @@ START_TEST(bad_curves_are_errors)
               "\"communication\":1}]}",
          "at least 1"},
         {HEAD "\"classes\":{\"G\":{\"linnear\":{\"f32\":[[1,1]]}}}}", "no row of the op table"},
-        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[2,1,1],[1,1,1]]}}}}",
-         "families must ascend"},
+        {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[2,1,1],[1,3,1]]}}}}",
+         "flop per byte ascends in a family"},
         {HEAD "\"classes\":{\"G\":{\"linear\":{\"f64\":[[1,1]]}}}}", "unknown key 'f64'"},
         {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[]}}}}", "a curve without points"},
         {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1,2,3,4]]}}}}",
