@@ -31,6 +31,17 @@ void hap_backend_begin(hap_rank *r); // a step begins: inputs and hap_step are s
 void hap_backend_sync(hap_rank *r);  // waits for the device
 void hap_backend_finish(hap_rank *r);
 
+// --- for the measuring program (runtime/profile) ---
+typedef struct hap_device {
+    char name[96];
+    bool gpu;
+    int units;               // multiprocessors or threads that this rank computes on
+    int64_t memory, reserve; // bytes of this rank; what others, driver and libraries take of it
+} hap_device;
+void hap_backend_device(hap_rank *r, hap_device *d);
+// The next step is the first of another program: nothing known of the steps before holds.
+void hap_backend_forget(hap_rank *r);
+
 // Source line of the call that started the event.
 int hap_event_line(const hap_event *e);
 

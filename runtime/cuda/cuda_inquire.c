@@ -1,0 +1,38 @@
+// For the measuring program: the device, and a step that is the first of another program.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/cuda_backend.h"
+#include "cuda/cuda_shadow.h"
+
+void hap_backend_device(hap_rank *r, hap_device *d)
+{
+    cuda_backend *b = cuda_of(r);
+    struct cudaDeviceProp p;
+    size_t left = 0, all = 0;
+    memset(d, 0, sizeof *d);
+    cuda_check(r, cuda_said(cudaGetDeviceProperties(&p, b->device), "cudaGetDeviceProperties"));
+    cuda_check(r, cuda_said(cudaMemGetInfo(&left, &all), "cudaMemGetInfo"));
+    snprintf(d->name, sizeof d->name, "%.90s", p.name);
+    d->gpu = true;
+    d->units = p.multiProcessorCount;
+    d->memory = (int64_t)all;
+    int64_t own = 0; // segments are not what others take
+    for (int s = 0; s < 2; s++)
+        if (r->seg[s]) own += r->seg_bytes[s];
+    d->reserve = (int64_t)(all - left) - own;
+}
+
+void hap_backend_forget(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
+    if (b->graph) cudaGraphExecDestroy(b->graph);
+    b->graph = NULL;
+    cuda_record_free(&b->list);
+    b->list = (cuda_record){0};
+    cuda_forget_shadows(&b->x);
+    b->steps = 0;
+    b->mode = CUDA_STEP_CALLED;
+}

@@ -1,0 +1,83 @@
+// The measuring program (`hapc profile`): what rows of the op table and collectives take, as a
+// program of hapc runs them.
+//
+// A case is a list of calls, made inside a step through core's own dispatch, several times over on
+// buffers that follow each other in memory; the backend is told to forget the case before, so that
+// on CUDA it is recorded, fused and captured as a step of its own, and what is timed are replays.
+// All ranks run all cases together, at the same times: ranks share memory and links as in training.
+
+#ifndef HAP_PROFILE_H
+#define HAP_PROFILE_H
+
+#include "core/backend.h"
+#include "core/tensor.h"
+
+typedef enum { PROFILE_OP, PROFILE_COPY, PROFILE_COLL, PROFILE_CONTENTION } profile_kind;
+
+// One figure of this rank.
+typedef struct profile_result {
+    profile_kind kind;
+    const char *name, *form; // of the op or the collective; COPY, CONTENTION: what
+    const char *dtype;
+    double thin, size; // thin: flop per byte of dense rows, else 0; size: flops, else bytes
+    double sec;        // CONTENTION: how many times slower
+} profile_result;
+
+typedef enum { CALL_OP, CALL_CUT, CALL_START, CALL_WAIT } profile_call_kind;
+typedef struct profile_call {
+    profile_call_kind kind;
+    hap_op_call op; // CUT: out[0] and in[0]
+    hap_coll_call coll;
+    hap_tensor *dst, *src; // of coll
+} profile_call;
+
+typedef struct profile {
+    hap_rank *r;
+    hap_device device;
+    bool quick, only_dense;
+    const char *dense_dtype; // what f32 products are called here: "f32" or "tf32"
+    // The segment: two zones, of what cases read and what they write, and one of indices. Tensors
+    // take the next place in their zone, and go round.
+    int64_t zone, at[2], ids;
+    // The case being built.
+    profile_call *call;
+    int n_calls, cap_calls;
+    void **owned;
+    int n_owned, cap_owned;
+    double step_sec; // of a step that does nothing
+    profile_result *result;
+    int n_results, cap_results;
+    // Progress on stderr: what part of the whole command this run is, in percent.
+    bool shown;
+    double from, to;
+    int n_cases, n_expected;
+} profile;
+
+enum { PROFILE_IN, PROFILE_OUT };
+
+// --- building a case ---
+void profile_begin(profile *p);
+// A whole tensor in a zone. NULL if it is too large for the zone to hold a few of them.
+hap_tensor *profile_tensor(profile *p, int zone, hap_dtype type, int rank, const int64_t *size);
+hap_tensor *profile_cut(profile *p, int zone, hap_dtype type, int rank, const hap_dim *dims);
+hap_tensor *profile_ids(profile *p, int64_t n); // i64 in [0, PROFILE_IDS)
+enum { PROFILE_IDS = 8192 };
+void *profile_own(profile *p, size_t bytes); // until the next case
+profile_call *profile_add(profile *p, profile_call_kind kind);
+void profile_add_coll(profile *p, const hap_coll_call *c, hap_tensor *dst, hap_tensor *src);
+
+// Seconds of the calls, from a barrier to when the device is done, the step's own overhead taken
+// off: the median over some steps, at least 1 ns.
+double profile_run(profile *p);
+// How often to repeat a case of about this much work, so that it can be timed.
+int profile_times(const profile *p, double flops, double bytes);
+void profile_keep(profile *p, profile_result x);
+void profile_progress(profile *p); // a case is done
+
+// --- the cases ---
+void profile_dense(profile *p);
+void profile_rows(profile *p);
+void profile_colls(profile *p);
+void profile_contention(profile *p);
+
+#endif

@@ -1,0 +1,175 @@
+// Collectives by kind and form on all ranks, and what they cost computation beside them.
+
+#include "core/coll_geometry.h"
+#include "core/comm.h"
+#include "core/fail.h"
+#include "profile/profile.h"
+
+enum { COLS = 256 };
+
+static const struct {
+    hap_coll_kind kind;
+    const char *name;
+    hap_form form;
+    const char *form_name;
+} forms[] = {
+    {HAP_ALL_GATHER, "all_gather", FORM_EVEN, "even"},
+    {HAP_ALL_GATHER, "all_gather", FORM_PADDED, "padded"},
+    {HAP_ALL_GATHER, "all_gather", FORM_GROUPED, "grouped"},
+    {HAP_ALL_GATHER, "all_gather", FORM_SENDRECV, "sendrecv"},
+    {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_EVEN, "even"},
+    {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_PADDED, "padded"},
+    {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_GROUPED, "grouped"},
+    {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_SENDRECV, "sendrecv"},
+    {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_EVEN_FLAT, "even_flat"},
+    {HAP_ALL_REDUCE, "all_reduce", FORM_FLAT, "flat"},
+    {HAP_ALL_TO_ALL, "all_to_all", FORM_EVEN, "even"},
+    {HAP_ALL_TO_ALL, "all_to_all", FORM_SENDRECV, "sendrecv"},
+    {HAP_RECUT, "recut", FORM_EVEN, "even"},
+    {HAP_RECUT, "recut", FORM_SENDRECV, "sendrecv"},
+};
+enum { N_FORMS = sizeof forms / sizeof *forms };
+
+// The tables that the dims of a case are cut by: even ones of rows and columns, and one that leads
+// to the even one by each rank's handing half a part to its neighbour.
+typedef struct cuts {
+    int64_t rows, *even, *cols, *shifted;
+} cuts;
+
+static cuts cuts_of(profile *p, int64_t part)
+{
+    int n = p->r->n_ranks;
+    cuts c = {.rows = part * n};
+    c.even = profile_own(p, sizeof *c.even * (size_t)n);
+    c.cols = profile_own(p, sizeof *c.cols * (size_t)n);
+    c.shifted = profile_own(p, sizeof *c.shifted * (size_t)n);
+    for (int i = 0; i < n; i++) {
+        c.even[i] = c.shifted[i] = part;
+        c.cols[i] = COLS;
+    }
+    c.shifted[0] += part / 2;
+    c.shifted[n - 1] -= part / 2;
+    return c;
+}
+
+static bool add(profile *p, int i, const cuts *c)
+{
+    int n = p->r->n_ranks;
+    hap_coll_kind kind = forms[i].kind;
+    hap_dim whole = WHOLE(c->rows), cut = CUT(0, c->rows, c->even);
+    hap_dim shifted = CUT(0, c->rows, c->shifted), cols = WHOLE(COLS);
+    hap_dim wide = WHOLE((int64_t)COLS * n), narrow = CUT(0, (int64_t)COLS * n, c->cols);
+    hap_dim from[2] = {kind == HAP_ALL_GATHER || kind == HAP_ALL_TO_ALL ? cut
+                       : kind == HAP_RECUT                              ? shifted
+                                                                        : whole,
+                       kind == HAP_ALL_TO_ALL ? wide : cols};
+    hap_dim to[2] = {kind == HAP_REDUCE_SCATTER || kind == HAP_RECUT ? cut : whole,
+                     kind == HAP_ALL_TO_ALL ? narrow : cols};
+    hap_tensor *src = profile_cut(p, PROFILE_IN, HAP_F32, 2, from);
+    hap_tensor *dst = profile_cut(p, PROFILE_OUT, HAP_F32, 2, to);
+    if (!src || !dst) return false;
+    profile_add_coll(p, &(hap_coll_call){.kind = kind, .axes = AXIS(0), .form = forms[i].form}, dst,
+                     src);
+    profile_add(p, CALL_WAIT);
+    return true;
+}
+
+// A rank may have room for a case that another has not.
+static bool all_fit(profile *p, bool fits)
+{
+    return hap_comm_min(p->r, fits) == 1;
+}
+
+static void collective(profile *p, int i, double bytes)
+{
+    int n = p->r->n_ranks;
+    bool a2a = forms[i].kind == HAP_ALL_TO_ALL, recut = forms[i].kind == HAP_RECUT;
+    int64_t part = (int64_t)(bytes / 4 / COLS / n / (a2a ? n : 1) * (recut ? 2 : 1));
+    if (part < 2) part = 2;
+    part -= part % 2;
+    bool fits = true;
+    profile_begin(p);
+    cuts c = cuts_of(p, part);
+    double whole = (double)c.rows * COLS * 4 * (a2a ? n : 1);
+    int times = profile_times(p, 0, 8 * whole + (p->device.gpu ? 40e6 : 200e3));
+    for (int k = 0; fits && k < times; k++)
+        fits = add(p, i, &c);
+    if (!all_fit(p, fits)) return;
+    double size = recut ? (double)(part / 2) * COLS * 4 : whole;
+    profile_keep(p, (profile_result){PROFILE_COLL, forms[i].name, forms[i].form_name, "f32", 0,
+                                     size, profile_run(p) / times});
+    profile_progress(p);
+}
+
+void profile_colls(profile *p)
+{
+    static const double gpu[] = {16e3, 256e3, 2e6, 16e6, 128e6, 512e6, 0},
+                        cpu[] = {8e3, 128e3, 1e6, 8e6, 32e6, 0}, quick[] = {8e3, 256e3, 0};
+    const double *sizes = p->quick ? quick : p->device.gpu ? gpu : cpu;
+    if (p->r->n_ranks < 2 || p->only_dense) return;
+    for (int i = 0; i < N_FORMS; i++)
+        for (const double *b = sizes; *b > 0; b++)
+            collective(p, i, *b);
+}
+
+// --- contention ---
+
+// An all-reduce of `rows`, if any, under `n` products of [m, w] x [w, w]; seconds, all ranks
+// together.
+static double together(profile *p, int64_t rows, int n, int64_t m, int64_t w)
+{
+    hap_dtype t = p->device.gpu ? HAP_BF16 : HAP_F32;
+    bool fits = true;
+    profile_begin(p);
+    if (rows > 0) {
+        int64_t size[] = {rows, COLS};
+        hap_tensor *x = profile_tensor(p, PROFILE_OUT, HAP_F32, 2, size);
+        fits = x != NULL;
+        if (fits)
+            profile_add_coll(
+                p, &(hap_coll_call){.kind = HAP_ALL_REDUCE, .axes = AXIS(0), .form = FORM_FLAT}, x,
+                x);
+    }
+    for (int k = 0; fits && k < n; k++) {
+        hap_op_call c = {.op = HAP_OP_linear, .n_in = 2, .n_out = 1, .n_attr = 1};
+        c.in[0] = profile_tensor(p, PROFILE_IN, t, 2, (int64_t[]){m, w});
+        c.in[1] = profile_tensor(p, PROFILE_IN, t, 2, (int64_t[]){w, w});
+        c.out[0] = profile_tensor(p, PROFILE_OUT, t, 2, (int64_t[]){m, w});
+        fits = c.in[0] && c.in[1] && c.out[0];
+        profile_add(p, CALL_OP)->op = c;
+    }
+    if (fits && rows > 0) profile_add(p, CALL_WAIT);
+    if (!all_fit(p, fits)) return -1;
+    return profile_run(p);
+}
+
+// Both beside each other go on at 1 / compute and 1 / communication of their speeds. Long:
+// computing lasts longer than the all-reduce, which so costs it x = T_r * (1 - 1 / compute) *
+// communication; short: the all-reduce lasts longer, and computing costs it y = T_c * (1 - 1 /
+// communication) * compute. With a = x / T_r, b = y / T_c and r = communication / compute these are
+// a = communication - r and b = compute - 1 / r, so r = (1 - a) / (1 - b).
+void profile_contention(profile *p)
+{
+    int64_t rows = p->quick ? 1024 : p->device.gpu ? 1 << 17 : 4096;
+    int64_t m = p->device.gpu ? 8192 : 128, w = p->device.gpu ? 2048 : 256;
+    if (p->r->n_ranks < 2 || p->only_dense) return;
+    double reduce = together(p, rows, 0, m, w), one = together(p, 0, 4, m, w) / 4;
+    if (reduce < 0 || one <= 0) return;
+    int n_short = (int)(0.3 * reduce / one), n_long = (int)(2.5 * reduce / one);
+    n_short = n_short < 1 ? 1 : n_short;
+    n_long = n_long < 4 * n_short ? 4 * n_short : n_long > 400 ? 400 : n_long;
+    hap_comm_broadcast(p->r, &n_short, sizeof n_short);
+    hap_comm_broadcast(p->r, &n_long, sizeof n_long);
+    double work_short = together(p, 0, n_short, m, w), work_long = together(p, 0, n_long, m, w);
+    double a = (together(p, rows, n_long, m, w) - work_long) / reduce;
+    double b = (together(p, rows, n_short, m, w) - reduce) / work_short;
+    a = a < 0 ? 0 : a > 0.98 ? 0.98 : a;
+    b = b < 0 ? 0 : b > 0.98 ? 0.98 : b;
+    double r = (1 - a) / (1 - b), compute = b + 1 / r, communication = a + r;
+    // Where noise says that one gains beside the other, it does not lose.
+    profile_keep(p, (profile_result){PROFILE_CONTENTION, "compute", "", "", 0, 0,
+                                     compute < 1 ? 1 : compute});
+    profile_keep(p, (profile_result){PROFILE_CONTENTION, "communication", "", "", 0, 0,
+                                     communication < 1 ? 1 : communication});
+    profile_progress(p);
+}

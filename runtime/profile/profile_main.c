@@ -1,0 +1,224 @@
+// The measuring program: starts like a program of hapc, measures, and rank 0 writes what all ranks
+// found. Options: --out FILE, --quick, --tf32 (dense rows alone, f32 products in tf32: HAP_TF32 is
+// set), --colls (collectives alone), --bytes N (of the segment), --progress FROM,TO.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/comm.h"
+#include "core/fail.h"
+#include "core/float16.h"
+#include "core/heartbeat.h"
+#include "core/philox.h"
+#include "profile/profile.h"
+
+typedef struct options {
+    const char *out;
+    bool quick, tf32, colls, progress;
+    double from, to;
+    int64_t bytes;
+} options;
+
+static bool parse(options *o, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *v = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--quick") == 0)
+            o->quick = true;
+        else if (strcmp(argv[i], "--tf32") == 0)
+            o->tf32 = true;
+        else if (strcmp(argv[i], "--colls") == 0)
+            o->colls = true;
+        else if (strcmp(argv[i], "--out") == 0 && v)
+            o->out = argv[++i];
+        else if (strcmp(argv[i], "--bytes") == 0 && v)
+            o->bytes = atoll(argv[++i]);
+        else if (strcmp(argv[i], "--progress") == 0 && v)
+            o->progress = sscanf(argv[++i], "%lf,%lf", &o->from, &o->to) == 2;
+        else
+            return false;
+    }
+    return o->out != NULL;
+}
+
+// What cases read: numbers around 0, words whose halves are equal so that they are as good as bf16;
+// and indices. Never zeros: they may compute faster.
+static void fill(profile *p)
+{
+    enum { WORDS = 1 << 20 };
+    hap_rank *r = p->r;
+    uint32_t word[4];
+    for (int64_t at = 0; at < p->zone; at += WORDS * 4) {
+        int64_t n = p->zone - at < WORDS * 4 ? (p->zone - at) / 4 : WORDS;
+        hap_tensor *t = hap_at(r, SEG_LOCAL, &at, HAP_F32, 1, HAP_DIMS(WHOLE(n)));
+        uint32_t *x = hap_backend_open(r, t, true);
+        for (int64_t i = 0; i < n; i += 2) {
+            uint32_t counter[4] = {(uint32_t)(i / 2), (uint32_t)(at >> 22), 0, 0};
+            if (i % 4 == 0) hap_philox(counter, 1, word);
+            for (int k = 0; k < 2 && i + k < n; k++) {
+                float v = (float)(hap_uniform(word[(i % 4) + k]) - 0.5);
+                uint32_t half = hap_f32_to_bf16(v);
+                x[i + k] = half << 16 | half;
+            }
+        }
+        hap_backend_close(r, t, x, true);
+        hap_tensor_free_all(r);
+    }
+    int64_t at = 2 * p->zone, n = p->ids / 8;
+    hap_tensor *t = hap_at(r, SEG_LOCAL, &at, HAP_I64, 1, HAP_DIMS(WHOLE(n)));
+    int64_t *id = hap_backend_open(r, t, true);
+    for (int64_t i = 0; i < n; i++) {
+        hap_philox((const uint32_t[]){(uint32_t)i, 0, 0, 0}, 2, word);
+        id[i] = word[0] % PROFILE_IDS;
+    }
+    hap_backend_close(r, t, id, true);
+    hap_tensor_free_all(r);
+}
+
+// Of a step with one small op, less that op.
+static void measure_step(profile *p)
+{
+    double sec[2];
+    enum { MANY = 40 };
+    for (int i = 0; i < 2; i++) {
+        profile_begin(p);
+        for (int k = 0; k < (i ? MANY + 1 : 1); k++) {
+            hap_op_call *c = &profile_add(p, CALL_OP)->op;
+            *c = (hap_op_call){.op = HAP_OP_scale, .n_in = 1, .n_out = 1, .n_attr = 1};
+            c->in[0] = profile_tensor(p, PROFILE_IN, HAP_F32, 1, (int64_t[]){64});
+            c->out[0] = profile_tensor(p, PROFILE_OUT, HAP_F32, 1, (int64_t[]){64});
+            c->attr[0].f = 0.5;
+        }
+        sec[i] = profile_run(p);
+    }
+    double step = sec[0] - (sec[1] - sec[0]) / MANY;
+    p->step_sec = step > 0 ? step : 0;
+}
+
+void profile_progress(profile *p)
+{
+    enum { WIDTH = 40 };
+    double done = (double)++p->n_cases / p->n_expected;
+    if (!p->shown || p->r->id != 0) return;
+    double percent = p->from + (p->to - p->from) * (done < 1 ? done : 1);
+    int bar = (int)(percent * WIDTH / 100);
+    fprintf(stderr, "\rmeasuring [%.*s%*s] %3.0f %%", bar,
+            "########################################", WIDTH - bar, "", percent);
+    fflush(stderr);
+}
+
+static const char *const kind_name[] = {"op", "copy", "collective", "contention"};
+
+// One line a figure, with the seconds of all ranks.
+static void write_results(profile *p, const char *path)
+{
+    hap_rank *r = p->r;
+    int n = r->n_ranks;
+    char why[512] = "";
+    HAP_CK(r, hap_comm_min(r, p->n_results) == p->n_results, "ranks measured different cases");
+    if (r->id > 0) {
+        hap_comm_send(r, 0, &p->device, sizeof p->device);
+        hap_comm_send(r, 0, r->host, sizeof r->host);
+        for (int i = 0; i < p->n_results; i++)
+            hap_comm_send(r, 0, &p->result[i].sec, sizeof(double));
+        hap_agree(r, HAP_EXIT_INPUT, why);
+        return;
+    }
+    hap_device *device = hap_alloc(r, sizeof *device * (size_t)n);
+    char(*host)[sizeof r->host] = hap_alloc(r, sizeof *host * (size_t)n);
+    double *sec = hap_alloc(r, sizeof *sec * (size_t)(p->n_results * n + 1));
+    for (int q = 0; q < n; q++) {
+        if (q == 0) {
+            device[0] = p->device;
+            memcpy(host[0], r->host, sizeof r->host);
+        } else {
+            hap_comm_recv(r, q, &device[q], sizeof *device);
+            hap_comm_recv(r, q, host[q], sizeof *host);
+        }
+        for (int i = 0; i < p->n_results; i++)
+            if (q == 0)
+                sec[i * n] = p->result[i].sec;
+            else
+                hap_comm_recv(r, q, &sec[i * n + q], sizeof(double));
+    }
+    FILE *f = fopen(path, "w");
+    if (!f) {
+        snprintf(why, sizeof why, "%s cannot be written", path);
+        hap_agree(r, HAP_EXIT_INPUT, why);
+    }
+    fprintf(f, "{\"ranks\":[");
+    for (int q = 0; q < n; q++) {
+        fprintf(f, "%s\n{\"device\":\"", q ? "," : "");
+        for (const char *c = device[q].name; *c; c++)
+            if (*c != '"' && *c != '\\' && (unsigned char)*c >= ' ') fputc(*c, f);
+        fprintf(f, "\",\"host\":\"%s\",\"gpu\":%s,\"units\":%d,\"memory\":%lld,\"reserve\":%lld}",
+                host[q], device[q].gpu ? "true" : "false", device[q].units,
+                (long long)device[q].memory, (long long)device[q].reserve);
+    }
+    fprintf(f, "],\n\"results\":[");
+    for (int i = 0; i < p->n_results; i++) {
+        const profile_result *x = &p->result[i];
+        fprintf(
+            f,
+            "%s\n{\"kind\":\"%s\",\"name\":\"%s\",\"form\":\"%s\",\"dtype\":\"%s\",\"thin\":%.9g,"
+            "\"size\":%.9g,\"sec\":[",
+            i ? "," : "", kind_name[x->kind], x->name, x->form, x->dtype, x->thin, x->size);
+        for (int q = 0; q < n; q++)
+            fprintf(f, "%s%.6g", q ? "," : "", sec[i * n + q]);
+        fprintf(f, "]}");
+    }
+    fprintf(f, "]}\n");
+    if (ferror(f) | fclose(f)) snprintf(why, sizeof why, "%s cannot be written", path);
+    free(device);
+    free(host);
+    free(sec);
+    hap_agree(r, HAP_EXIT_INPUT, why);
+}
+
+int main(int argc, char **argv)
+{
+    static hap_rank rank; // a process is one rank
+    hap_rank *r = &rank;
+    options o = {.to = 100};
+    profile p = {.r = r};
+    r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
+    hap_comm_start(r, &argc, &argv);
+    hap_agree(r, HAP_EXIT_USAGE, parse(&o, argc, argv) ? "" : "options of the measuring program");
+    hap_beat_start(r);
+    hap_mesh(r, 1, &r->n_ranks);
+    int *class_of = hap_alloc(r, sizeof *class_of * (size_t)r->n_ranks);
+    memset(class_of, 0, sizeof *class_of * (size_t)r->n_ranks);
+    hap_classes(r, class_of);
+    hap_backend_device(r, &p.device);
+    p.quick = o.quick;
+    p.only_dense = o.tf32;
+    p.dense_dtype = o.tf32 ? "tf32" : "f32";
+    p.shown = o.progress;
+    p.from = o.from;
+    p.to = o.to;
+    int64_t bytes = o.bytes;
+    if (!bytes) bytes = p.quick ? 24 << 20 : p.device.gpu ? (int64_t)8 << 30 : 512 << 20;
+    if (bytes > p.device.memory / 2) bytes = p.device.memory / 2;
+    p.ids = p.quick ? 1 << 17 : 1 << 22;
+    p.zone = (bytes - p.ids) / 2 / 4096 * 4096;
+    hap_segments(r, 0, &(int64_t){2 * p.zone + p.ids});
+    p.n_expected = p.quick ? 200 : o.colls ? 90 : o.tf32 ? 60 : 450;
+    fill(&p);
+    measure_step(&p);
+    if (!o.colls) {
+        profile_dense(&p);
+        profile_rows(&p);
+    }
+    profile_colls(&p);
+    profile_contention(&p);
+    profile_begin(&p);
+    hap_backend_device(r, &p.device); // reserve: with what libraries took meanwhile
+    write_results(&p, o.out);
+    free(class_of);
+    free(p.result);
+    free(p.call);
+    free(p.owned);
+    return hap_finish(r);
+}
