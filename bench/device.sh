@@ -6,6 +6,7 @@
 #   coll       every collective on 1, 2, 4 ranks
 #   train      tiny models in fp32 against PyTorch on 1 and 4 GPUs, and each way to run a step
 #   speed      GPT-2 124M, 32 x 1024 tokens a GPU, and BERT-base, 64 x 128, bf16, on all GPUs, and the time by op on one
+#   predicted  hapc profile, then plans of several strategies made with what it measured: predicted and measured ms
 #   bits       GPT-2 on one GPU with fixed algorithms: whether each way to run a step gives the same losses
 #   losses     the same on one GPU against PyTorch, 40 steps from the same parameters on the same rows
 #   gemm       the products of the language model's head, odd and padded, by torch
@@ -116,6 +117,25 @@ speed()
     done
 }
 
+# hapc profile, and plans made with what it measured against their runs; HAP_RANKS (numbers of GPUs).
+predicted()
+{
+    local n model start
+    for n in ${HAP_RANKS:-$([ "$gpus" -gt 1 ] && echo "$gpus") 1}; do
+        start=$SECONDS
+        timeout 170 "$pack/bin/hapc" profile --backend cuda -n "$n" -o "$out/profiled$n.yaml" 2>&1 | tail -n 8 | cut -c1-400
+        echo "hapc profile -n $n: $((SECONDS - start)) s"
+        keep
+        for model in $models; do
+            ids "$model"
+            timeout 300 python3 bench/predicted.py "$pack/bin/hapc" "$(graph_of "$model")" "$out/profiled$n.yaml" --backend cuda \
+                --strategies "$([ "$n" = 1 ] && echo auto || echo "${HAP_STRATEGIES:-auto,dp-even,dp-prop,zero,tp}")" \
+                --plan=--batch=$(($(rows_of "$model") * n)) --plan=--precision=bf16 --timeout 60 \
+                --run=--input=input_ids="$out/$model.npy" --run=--input=labels="$out/$model.npy" 2>&1 | tee -a "$out/predicted.txt"
+        done
+    done
+}
+
 bits()
 {
     local way name
@@ -162,6 +182,7 @@ for name in "$@"; do
         done ;;
     train) part train timeout 400 tests/train_cuda.sh ;;
     speed) speed ;;
+    predicted) predicted ;;
     bits) bits ;;
     losses) losses ;;
     gemm) timeout 60 python3 bench/device_gemm.py 2>&1 | tail -n 12 ;;

@@ -61,7 +61,7 @@ bool cli_load(hb_arena *a, const char *graph, const char *cluster, const ir_opti
         if (out->cluster && out->cluster->curves.n > 0) {
             out->model.curves = cost_curves_read(a, out->cluster->curves.p, d);
             bad = bad || !out->model.curves;
-            if (out->model.curves) cost_apply_contention(out->model.curves, out->cluster);
+            if (out->model.curves) cost_apply_curves(out->model.curves, out->cluster);
         }
     }
     if (failed(d) || bad) return false;

@@ -13,7 +13,7 @@ static const char help[] =
     "  hapc run DIR [options]                  build and run DIR/program.c on its ranks\n"
     "  hapc check DIR                          prove again that DIR/program.c computes DIR/graph.json\n"
     "  hapc explain DIR [NAME]                 why a tensor or an op lies as it does, what else would cost\n"
-    "  hapc profile                            measure this machine (not supported yet)\n"
+    "  hapc profile [CLUSTER.yaml] [-o OUT]    measure devices and links into a cluster file\n"
     "\n"
     "  hapc COMMAND --help, hapc --version\n"
     "\n"

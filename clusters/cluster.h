@@ -23,9 +23,9 @@ typedef struct cl_class {
     int sms, threads;                    // 0 = all
     double link_bandwidth, link_latency; // inside its machine, one way per device
     bool emulated;                       // sms given
-    // How many times slower computing is beside communication and the other way round; 0: not
-    // known.
-    double compute_beside, communication_beside;
+    // Measured; 0: not known. How many times slower computing is beside communication and the other
+    // way round; seconds of the smallest kernel; bytes/s that a kernel moves.
+    double compute_beside, communication_beside, launch, stream;
     bool plan_only; // the present toolchain cannot build for it
     int n_ranks;
 } cl_class;
@@ -58,6 +58,9 @@ cl_cluster *cl_read(hb_arena *a, const char *path, const char *devices_path, hb_
 // The same of a text at hand; src (name: its path) is pointed to by diagnostics and the result.
 cl_cluster *cl_read_source(hb_arena *a, const hb_source *src, const char *devices_path, hb_diag *d);
 void cl_print(hb_buf *out, const cl_cluster *c);
+// The catalogue's GPU that a driver calls `name` ("NVIDIA A100-SXM4-40GB": A100-40GB); empty: none.
+hb_str cl_model_of(hb_arena *a, const char *devices_path, hb_str name);
+bool cl_in_catalogue(hb_arena *a, const char *devices_path, hb_str model);
 
 // A group of ranks that communicate: the slowest link on the way, and its latency.
 // One machine: the slowest member's device link. Several: also the network, divided by the number

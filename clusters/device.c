@@ -71,6 +71,47 @@ static void load(cl_catalogue *k, hb_pos at, const hb_source *asking)
     }
 }
 
+// Whether each word of the key (between '-') is a word of the name (between ' ' and '-').
+static bool is_called(hb_str key, hb_str name)
+{
+    for (size_t at = 0; at < key.n;) {
+        size_t end = at;
+        while (end < key.n && key.p[end] != '-')
+            end++;
+        bool found = false;
+        for (size_t i = 0; i < name.n && !found;) {
+            size_t stop = i;
+            while (stop < name.n && name.p[stop] != ' ' && name.p[stop] != '-')
+                stop++;
+            found = stop - i == end - at && memcmp(name.p + i, key.p + at, end - at) == 0;
+            i = stop + 1;
+        }
+        if (!found) return false;
+        at = end + 1;
+    }
+    return key.n > 0;
+}
+
+hb_str cl_model_of(hb_arena *a, const char *devices_path, hb_str name)
+{
+    hb_diag *d = hb_diag_new(a);
+    cl_catalogue *k = cl_catalogue_new(a, devices_path, (hb_str){0}, d);
+    hb_str best = {0};
+    load(k, (hb_pos){0, 0}, HB_NEW(a, hb_source));
+    for (int i = 0; k->tree && i < k->tree->n; i++)
+        if (is_called(k->tree->key[i], name) && k->tree->key[i].n > best.n) best = k->tree->key[i];
+    return best;
+}
+
+bool cl_in_catalogue(hb_arena *a, const char *devices_path, hb_str model)
+{
+    cl_catalogue *k = cl_catalogue_new(a, devices_path, (hb_str){0}, hb_diag_new(a));
+    load(k, (hb_pos){0, 0}, HB_NEW(a, hb_source));
+    for (int i = 0; k->tree && i < k->tree->n; i++)
+        if (hb_str_eq(k->tree->key[i], model)) return true;
+    return false;
+}
+
 typedef struct parse {
     const hb_tree *table;
     const hb_source *src;

@@ -16,8 +16,8 @@ typedef enum { COST_F32, COST_TF32, COST_BF16 } cost_math;
 // the ops that ops.def counts as DENSE or SDPA, bytes for others (costmodel/curve.h).
 typedef struct cost_curves cost_curves;
 cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d);
-// Fills compute_beside and communication_beside of the classes that the curves know.
-void cost_apply_contention(const cost_curves *k, cl_cluster *c);
+// Fills what the curves know of the classes of a cluster: compute_beside to stream.
+void cost_apply_curves(cost_curves *k, cl_cluster *c);
 
 typedef struct cost_model {
     const cl_cluster *cluster;

@@ -262,13 +262,21 @@ const cost_curve *cost_curve_of_coll(const cost_model *m, cost_coll k, cost_form
     return &best->curve;
 }
 
-void cost_apply_contention(const cost_curves *k, cl_cluster *c)
+void cost_apply_curves(cost_curves *k, cl_cluster *c)
 {
+    cost_model m = {.cluster = c, .curves = k};
     for (int i = 0; i < c->n_classes; i++) {
-        int at = hb_map_get(k->contention_of, c->cls[i].name);
-        if (at < 0) at = hb_map_get(k->contention_of, c->cls[i].model);
-        if (at < 0) continue;
-        c->cls[i].compute_beside = k->contention.p[at].compute;
-        c->cls[i].communication_beside = k->contention.p[at].communication;
+        cl_class *x = &c->cls[i];
+        int at = hb_map_get(k->contention_of, x->name);
+        if (at < 0) at = hb_map_get(k->contention_of, x->model);
+        if (at >= 0) {
+            x->compute_beside = k->contention.p[at].compute;
+            x->communication_beside = k->contention.p[at].communication;
+        }
+        const cost_curve *other = curve_of(&m, i, OTHER);
+        if (!other) continue;
+        int last = other->first[other->n_families] - 1;
+        x->launch = exp(other->sec[0]);
+        x->stream = exp(other->size[last] - other->sec[last]);
     }
 }

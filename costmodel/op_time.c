@@ -21,7 +21,7 @@ static double peak_of(const cl_class *c, cost_math math)
 
 static double launch_of(const cl_class *c)
 {
-    return c->kind == CL_GPU ? 5e-6 : 1e-6;
+    return c->launch > 0 ? c->launch : c->kind == CL_GPU ? 5e-6 : 1e-6;
 }
 
 double cost_launch(const cost_model *m, int cls)
@@ -32,7 +32,7 @@ double cost_launch(const cost_model *m, int cls)
 double cost_fused(const cl_class *c, double sec, int n, double saved, double moved)
 {
     if (c->kind != CL_GPU || n < 2) return sec;
-    double stream = bandwidth_share * c->memory_bandwidth;
+    double stream = c->stream > 0 ? c->stream : bandwidth_share * c->memory_bandwidth;
     double less = sec - (n - 1) * launch_of(c) - saved / stream,
            least = launch_of(c) + moved / stream;
     return less > least ? less : least < sec ? least : sec;

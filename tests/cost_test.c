@@ -486,7 +486,7 @@ START_TEST(contention_reaches_the_classes)
                        "\"communication\":1.5}]}",
                   &said);
     ck_assert_msg(k != NULL, "%s", said.p);
-    cost_apply_contention(k, &cluster);
+    cost_apply_curves(k, &cluster);
     ck_assert_double_eq(cls[0].compute_beside, 1.25); // by its model
     ck_assert_double_eq(cls[0].communication_beside, 1.5);
     ck_assert_double_eq(cls[1].compute_beside, 0);

@@ -47,7 +47,7 @@ typedef struct profile {
     double step_sec; // of a step that does nothing
     profile_result *result;
     int n_results, cap_results;
-    // Progress on stderr: what part of the whole command this run is, in percent.
+    // Progress on stdout: what part of the whole command this run is, in percent.
     bool shown;
     double from, to;
     int n_cases, n_expected;

@@ -165,7 +165,9 @@ void profile_contention(profile *p)
     double b = (together(p, rows, n_short, m, w) - reduce) / work_short;
     a = a < 0 ? 0 : a > 0.98 ? 0.98 : a;
     b = b < 0 ? 0 : b > 0.98 ? 0.98 : b;
-    double r = (1 - a) / (1 - b), compute = b + 1 / r, communication = a + r;
+    double r = (1 - a) / (1 - b);
+    r = r < 1.0 / 3 ? 1.0 / 3 : r > 3 ? 3 : r; // further apart is noise
+    double compute = b + 1 / r, communication = a + r;
     // Where noise says that one gains beside the other, it does not lose.
     profile_keep(p, (profile_result){PROFILE_CONTENTION, "compute", "", "", 0, 0,
                                      compute < 1 ? 1 : compute});

@@ -1,6 +1,7 @@
 // The measuring program: starts like a program of hapc, measures, and rank 0 writes what all ranks
 // found. Options: --out FILE, --quick, --tf32 (dense rows alone, f32 products in tf32: HAP_TF32 is
-// set), --colls (collectives alone), --bytes N (of the segment), --progress FROM,TO.
+// set), --colls (collectives alone), --bytes N (of the segment), --sms
+// and --hosts A,B,… (of each rank, as hap_places), --progress FROM,TO (of a bar on stdout).
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "profile/profile.h"
 
 typedef struct options {
-    const char *out;
+    const char *out, *sms, *hosts;
     bool quick, tf32, colls, progress;
     double from, to;
     int64_t bytes;
@@ -33,6 +34,10 @@ static bool parse(options *o, int argc, char **argv)
             o->colls = true;
         else if (strcmp(argv[i], "--out") == 0 && v)
             o->out = argv[++i];
+        else if (strcmp(argv[i], "--sms") == 0 && v)
+            o->sms = argv[++i];
+        else if (strcmp(argv[i], "--hosts") == 0 && v)
+            o->hosts = argv[++i];
         else if (strcmp(argv[i], "--bytes") == 0 && v)
             o->bytes = atoll(argv[++i]);
         else if (strcmp(argv[i], "--progress") == 0 && v)
@@ -41,6 +46,19 @@ static bool parse(options *o, int argc, char **argv)
             return false;
     }
     return o->out != NULL;
+}
+
+// "64,64,132": one a rank. NULL if there is none.
+static int *numbers(hap_rank *r, const char *text)
+{
+    if (!text) return NULL;
+    int *x = hap_alloc(r, sizeof *x * (size_t)r->n_ranks);
+    for (int i = 0; i < r->n_ranks; i++) {
+        x[i] = atoi(text);
+        const char *comma = strchr(text, ',');
+        text = comma ? comma + 1 : "0";
+    }
+    return x;
 }
 
 // What cases read: numbers around 0, words whose halves are equal so that they are as good as bf16;
@@ -104,9 +122,9 @@ void profile_progress(profile *p)
     if (!p->shown || p->r->id != 0) return;
     double percent = p->from + (p->to - p->from) * (done < 1 ? done : 1);
     int bar = (int)(percent * WIDTH / 100);
-    fprintf(stderr, "\rmeasuring [%.*s%*s] %3.0f %%", bar,
-            "########################################", WIDTH - bar, "", percent);
-    fflush(stderr);
+    printf("\rmeasuring [%.*s%*s] %3.0f %%%s", bar, "########################################",
+           WIDTH - bar, "", percent, percent >= 100 ? "\r\033[K" : "");
+    fflush(stdout);
 }
 
 static const char *const kind_name[] = {"op", "copy", "collective", "contention"};
@@ -187,6 +205,11 @@ int main(int argc, char **argv)
     hap_comm_start(r, &argc, &argv);
     hap_agree(r, HAP_EXIT_USAGE, parse(&o, argc, argv) ? "" : "options of the measuring program");
     hap_beat_start(r);
+    int *sms = numbers(r, o.sms), *hosts = numbers(r, o.hosts);
+    r->device = r->nccl_host = -1;
+    if (sms || hosts) hap_places(r, NULL, sms, hosts);
+    free(sms);
+    free(hosts);
     hap_mesh(r, 1, &r->n_ranks);
     int *class_of = hap_alloc(r, sizeof *class_of * (size_t)r->n_ranks);
     memset(class_of, 0, sizeof *class_of * (size_t)r->n_ranks);
@@ -214,7 +237,7 @@ int main(int argc, char **argv)
     profile_colls(&p);
     profile_contention(&p);
     profile_begin(&p);
-    hap_backend_device(r, &p.device); // reserve: with what libraries took meanwhile
+    if (p.device.gpu) hap_backend_device(r, &p.device); // reserve: with what libraries took meanwhile
     write_results(&p, o.out);
     free(class_of);
     free(p.result);

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# hapc profile on two CPU ranks: measures a few small sizes, writes a cluster that hapc plans with, and
+# says what is wrong with what it is asked. Usage: tests/cli_profile_test.sh
+set -u
+hapc=$HAP_BUILD/bin/hapc
+work=$(mktemp -d)
+export TMPDIR=$work
+trap 'rm -rf "$work"' EXIT
+fails=0
+fail() {
+    echo "FAIL: $*"
+    fails=$((fails + 1))
+}
+wanted() { # CODE MESSAGE OPTION…
+    local code=$1 message=$2 got
+    shift 2
+    "$hapc" profile "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    [ $got = "$code" ] || fail "profile $*: exit $got, wanted $code: $(cat "$work/err")"
+    grep -q -- "$message" "$work/out" "$work/err" || fail "profile $*: no '$message': $(cat "$work/out" "$work/err")"
+}
+
+wanted 0 'Plan with it: hapc GRAPH.json' --backend cpu -n 2 --quick -o "$work/lab.yaml"
+[ -z "$(ls -A "$work" | grep -v -E '^(lab.yaml|lab.curves.json|out|err)$')" ] || fail "files are left: $(ls "$work")"
+"$hapc" examples/gpt2-tiny/graph.json "$work/lab.yaml" --strategy dp-even -o "$work/plan" >"$work/report" 2>&1 ||
+    fail "no plan: $(cat "$work/report")"
+grep -q 'Times are measured curves$' "$work/report" || fail "$(grep Times "$work/report")"
+[ -s "$work/plan/cluster.yaml" ] || fail "no copy of the cluster in the plan folder"
+"$hapc" check "$work/plan" >"$work/out" 2>&1 || fail "check: $(cat "$work/out")"
+"$hapc" examples/gpt2-tiny/graph.json "$work/lab.yaml" --strategy dp-even --precision bf16 >"$work/report" 2>&1
+grep -q 'but for datasheet formulas of.*linear' "$work/report" || fail "bf16: $(grep Times "$work/report")"
+
+# The same machines again, from the file that was written; what it wrote may be overwritten.
+wanted 0 '2 ranks on 1 machine' "$work/lab.yaml" --backend cpu --quick -o "$work/again.yaml"
+wanted 0 'Plan with it' --backend cpu -n 1 --quick -o "$work/again.yaml"
+grep -q 'link:' "$work/again.yaml" && fail "a link of one rank"
+
+printf 'name: mine\nsource: datasheet\n' >"$work/mine.yaml"
+wanted 1 'was not made by hapc profile' -n 1 --quick -o "$work/mine.yaml"
+wanted 1 'cannot be read' "$work/none.yaml"
+wanted 2 'did you mean' --quik
+wanted 2 'whole number' -n two
+wanted 2 'is cpu or cuda' --backend gpu
+wanted 2 'exclude each other' "$work/lab.yaml" -n 2
+wanted 0 'measures devices and links' --help
+exit $((fails > 0))
