@@ -5,7 +5,7 @@
 // they cost each other; again for products in tf32 (GPUs); and on groups of fewer ranks, where it
 // measures collectives alone.
 
-#include "cli/profile.h"
+#include "cli/profile_figures.h"
 
 #include <errno.h>
 #include <limits.h>

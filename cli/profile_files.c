@@ -1,7 +1,7 @@
 // From measured figures to the cluster file and its curves. Numbers have four digits, so that what
 // is noise does not look like more; order is that of the measuring program.
 
-#include "cli/profile.h"
+#include "cli/profile_figures.h"
 
 #include <math.h>
 #include <string.h>

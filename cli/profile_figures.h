@@ -1,7 +1,7 @@
 // What hapc profile measured, and the two files it becomes.
 
-#ifndef HAP_CLI_PROFILE_H
-#define HAP_CLI_PROFILE_H
+#ifndef HAP_CLI_PROFILE_FIGURES_H
+#define HAP_CLI_PROFILE_FIGURES_H
 
 #include "cli/cli.h"
 
