@@ -322,7 +322,7 @@ static int run(hb_arena *a, const options *o)
     } else {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         int usual = s.cuda ? gpus : cores < 1 ? 1 : cores > 4 ? 4 : (int)cores;
-        if (s.cuda && gpus == 0)
+        if (s.cuda && gpus == 0 && !o->ranks)
             return cli_error(CLI_FAILED, "there is no CUDA device on this machine");
         this_machine(a, &p, o->ranks ? (int)o->ranks : usual);
     }
