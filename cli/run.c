@@ -19,6 +19,7 @@ static const char help[] =
     "  --init F             start from a checkpoint (safetensors); --save F, --save-every K write one\n"
     "  --save-grads F       gradients of the last step (plans made with --keep-grads)\n"
     "  --shuffle --seed S   order of the rows; seed of the initial values\n"
+    "  --check-nan          end at the first instruction that makes a NaN, and name it (slow)\n"
     "  --trace F            measured timeline (Chrome trace)\n"
     "  --json               one line a step: {\"step\":0,\"loss\":…,\"ms\":…}\n"
     "  --backend B          cpu (default) or cuda: a CUDA device a rank, NCCL\n"
@@ -28,9 +29,10 @@ static const char help[] =
 static const struct {
     const char *name;
     bool value;
-} passed[] = {{"--steps", true},      {"--input", true}, {"--init", true},  {"--save", true},
-              {"--save-every", true}, {"--seed", true},  {"--trace", true}, {"--save-grads", true},
-              {"--shuffle", false},   {"--json", false}};
+} passed[] = {{"--steps", true}, {"--input", true},      {"--init", true},
+              {"--save", true},  {"--save-every", true}, {"--seed", true},
+              {"--trace", true}, {"--save-grads", true}, {"--shuffle", false},
+              {"--json", false}, {"--check-nan", false}};
 static const char *const own[] = {"--backend", "--dry-run", "--help", "-q"};
 enum { N_PASSED = sizeof passed / sizeof *passed, N_OWN = sizeof own / sizeof *own };
 

@@ -180,6 +180,14 @@ head -c 360 /dev/zero | tr '\000' '\377' >>"$dir/nan.npy"
 start 3 fit3 $x --input "y=$dir/nan.npy" --json
 says 5 'error: step 0: the loss is not a number' "NaN"
 [ -s "$dir/out" ] && wrong "a line is printed for a step without loss"
+start 3 fit3 $x --input "y=$dir/nan.npy" --check-nan
+says 5 "rank [02] host .*: before step 0 the input 'y' holds a NaN \(element 0 of (15|21) here\)" "NaN of an input"
+{ head -c 128 "$here/programs/fit_x.npy"; head -c 960 /dev/zero; } >"$dir/inf.npy" # the last row is infinite, and meets weights of both signs
+for i in 1 2 3 4 5 6 7 8; do printf '\0\0\200\177'; done | dd of="$dir/inf.npy" bs=1 seek=$((128 + 11 * 32)) conv=notrunc 2>/dev/null
+HAP_NAN=1 start 3 fit3 --input "x=$dir/inf.npy" $y
+says 5 'rank 2 host .* step 0 program.c:[0-9]+: linear: makes the first NaN \(output 0, element 18 of 21 here\); operand 0 holds an infinity' "first NaN"
+start 3 fit3 $x $y --check-nan
+[ $status = 0 ] || wrong "a good run under --check-nan ends with $status"
 
 [ $failed = 0 ] && echo "runtime_program: all right"
 exit $failed

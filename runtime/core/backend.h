@@ -23,6 +23,9 @@ void hap_backend_wait(hap_rank *r, hap_event *e);
 void hap_backend_poll(hap_rank *r);                // progress, between ops
 hap_event *hap_backend_pending(const hap_rank *r); // an event not waited for; NULL if none
 
+// Index of the tensor's first NaN, or infinity, among this rank's elements; -1 if there is none.
+int64_t hap_backend_find(hap_rank *r, const hap_tensor *t, bool nan);
+
 // The tensor's elements in host memory, to be read (and written if `write`), until closed.
 void *hap_backend_open(hap_rank *r, hap_tensor *t, bool write);
 void hap_backend_close(hap_rank *r, hap_tensor *t, void *host, bool write);

@@ -5,6 +5,7 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
+#include "core/nan_check.h"
 #include "core/trace.h"
 
 hap_rank *hap_line(hap_rank *r, int line)
@@ -33,6 +34,7 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c)
     for (int i = 0; i < c->n_out; i++)
         HAP_CK(r, c->out[i], "output %d is NULL", i);
     hap_backend_op(r, c);
+    hap_nan_after_op(r, c);
     end(r, start);
 }
 
@@ -46,6 +48,7 @@ void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
         hap_fail(r, HAP_EXIT_FAILED, "%s (y %s, x %s)", bad, hap_tensor_text(r, y, a, sizeof a),
                  hap_tensor_text(r, x, b, sizeof b));
     hap_backend_cut(r, y, x);
+    hap_nan_after_move(r, y);
     end(r, start);
 }
 
@@ -59,6 +62,7 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
         if (axes & AXIS(a)) keep &= r->coord[a] == 0;
     }
     hap_backend_partial(r, keep, y, x);
+    hap_nan_after_move(r, y);
     end(r, start);
 }
 
@@ -91,6 +95,7 @@ static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsig
     begin(r, hap_coll_name(&c));
     hap_coll_check(r, &c);
     hap_event *e = hap_backend_coll(r, &c);
+    hap_nan_start(r, &c, e);
     r->doing = NULL;
     hap_backend_poll(r);
     return e;
@@ -114,5 +119,6 @@ void(hap_wait)(hap_rank *r, hap_event *e)
     double start = begin(r, "hap_wait");
     HAP_CK(r, e, "there is no event");
     hap_backend_wait(r, e);
+    hap_nan_wait(r, e);
     end(r, start);
 }

@@ -37,10 +37,9 @@ struct hap_rank {
     char host[64];
     int n_axes, size[HAP_MAX_AXES], coord[HAP_MAX_AXES];
     int n_classes, class_id;
-    int device, sms, nccl_host; // hap_places: -1, 0, -1 if nothing is said
-    bool places_emulate;        // some rank of the program has sms or nccl_host
-    bool emulated;              // and the backend does so
-    char *seg[2];               // by hap_segment; zeroed pages
+    const int *device, *sms, *nccl_host; // by rank, as hap_places has them; NULL: not said
+    bool emulated; // the backend gives some rank of the program other hardware than there is
+    char *seg[2];  // by hap_segment; zeroed pages
     int64_t seg_bytes[2];
 
     // What is being done, for messages, heartbeat and trace.
@@ -70,6 +69,7 @@ struct hap_rank {
     struct hap_inputs *inputs;
     struct hap_trace *trace;
     struct hap_heartbeat *beat;
+    struct hap_nan_check *nan_check;
     void *backend; // the backend's own state
 };
 

@@ -85,6 +85,8 @@ static const char *folder_of(char *program)
 bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n)
 {
     *o = (hap_options){.steps = 10};
+    const char *nan = getenv("HAP_NAN");
+    o->check_nan = nan && nan[0] == '1';
     o->folder = argc > 0 ? folder_of(argv[0]) : ".";
     for (int i = 1; i < argc; i++) {
         char key[32];
@@ -96,6 +98,8 @@ bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n)
             o->json = true;
         } else if (!strcmp(argv[i], "--shuffle")) {
             o->shuffle = true;
+        } else if (!strcmp(argv[i], "--check-nan")) {
+            o->check_nan = true;
         } else {
             char *eq = strchr(argv[i], '='), *value = eq             ? eq + 1
                                                       : i + 1 < argc ? argv[i + 1]

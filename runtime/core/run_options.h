@@ -16,7 +16,7 @@ typedef struct hap_options {
     } input[HAP_MAX_INPUTS];
     const char *init, *save, *save_grads, *trace;
     int64_t save_every; // 0: only at the end
-    bool json, shuffle, has_seed;
+    bool json, shuffle, check_nan, has_seed;
     uint64_t seed;
     const char *folder; // of the program: files of constants are relative to it
 } hap_options;

@@ -18,7 +18,6 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
     hap_rank *r = &rank;
     char why[256] = "";
     r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
-    r->device = r->nccl_host = -1;
     hap_comm_start(r, argc, argv);
     r->graph_sha = graph_sha;
     if (!hap_options_parse(&r->opt, *argc, *argv, why, sizeof why))
@@ -40,11 +39,10 @@ void hap_places(hap_rank *r, const int *device, const int *sms, const int *host)
         HAP_CK(r, !device || device[i] >= 0, "rank %d has device %d", i, device[i]);
         HAP_CK(r, !sms || sms[i] >= 0, "rank %d has %d SMs", i, sms[i]);
         HAP_CK(r, !host || host[i] >= 0, "rank %d has host %d", i, host[i]);
-        r->places_emulate |= (sms && sms[i] > 0) || host;
     }
-    if (device) r->device = device[r->id];
-    if (sms) r->sms = sms[r->id];
-    if (host) r->nccl_host = host[r->id];
+    r->device = device;
+    r->sms = sms;
+    r->nccl_host = host;
 }
 
 void hap_mesh(hap_rank *r, int n_axes, const int *sizes)

@@ -13,6 +13,7 @@
 #include "core/heartbeat.h"
 #include "core/inputs.h"
 #include "core/learning_rate.h"
+#include "core/nan_check.h"
 #include "core/trace.h"
 
 static void first(hap_rank *r)
@@ -65,8 +66,9 @@ static _Noreturn void not_finite(hap_rank *r, double loss)
     char why[128] = "";
     r->line = 0;
     if (r->id == 0)
-        snprintf(why, sizeof why, "step %lld: the loss is %s", (long long)r->now.step,
-                 isnan(loss) ? "not a number" : "infinite");
+        snprintf(why, sizeof why, "step %lld: the loss is %s%s", (long long)r->now.step,
+                 isnan(loss) ? "not a number" : "infinite",
+                 isnan(loss) && !r->opt.check_nan ? " (--check-nan finds what makes it so)" : "");
     hap_agree(r, HAP_EXIT_FAILED, why);
     hap_fail(r, HAP_EXIT_FAILED, "the loss is not finite on this rank alone");
 }
@@ -103,6 +105,7 @@ bool hap_next_step(hap_rank *r)
     hap_inputs_load(r);
     r->now.lr = hap_lr_at(r->schedule, r->now.step);
     r->doing = NULL;
+    hap_nan_before_step(r);
     hap_backend_begin(r);
     r->in_step = true;
     return true;

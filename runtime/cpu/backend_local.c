@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/backend.h"
+#include "core/nan_check.h"
 #include "core/tensor.h"
 #include "cpu/cpu.h"
 
@@ -65,4 +66,11 @@ void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
         memset(y->data, 0, (size_t)y->bytes);
     else if (y->data != x->data)
         memmove(y->data, x->data, (size_t)y->bytes);
+}
+
+int64_t hap_backend_find(hap_rank *r, const hap_tensor *t, bool nan)
+{
+    (void)r;
+    return nan ? hap_first_nan(t->data, t->type, t->elements)
+               : hap_first_infinity(t->data, t->type, t->elements);
 }

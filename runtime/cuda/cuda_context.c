@@ -34,6 +34,7 @@ const char *cuda_context_start(cuda_context *x, int sms)
     CUDA_CALL(cudaHostAlloc(&trap, sizeof *x->trap, cudaHostAllocMapped));
     x->trap = trap;
     memset(trap, 0, sizeof *x->trap);
+    CUDA_CALL(cudaMalloc((void **)&x->found, sizeof *x->found));
     const char *tf32 = getenv("HAP_TF32"); // set by `hapc run` of a plan with --precision tf32
     x->tf32 = tf32 && tf32[0] == '1';
     CUDA_TRY(cuda_dense_start(x));
@@ -48,6 +49,7 @@ void cuda_context_end(cuda_context *x)
     if (x->work) cudaFree(x->work);
     if (x->step) cudaFree(x->step);
     if (x->trap) cudaFreeHost(x->trap);
+    if (x->found) cudaFree(x->found);
     if (x->stream) cudaStreamDestroy(x->stream);
     cuda_green_end(x);
     *x = (cuda_context){0};

@@ -46,6 +46,7 @@ typedef struct cuda_context {
     bool capturing, tf32;
     cuda_step *step; // device
     cuda_trap *trap; // host memory, mapped
+    int64_t *found;  // device: of cuda_find
     int line;        // of the call being made, for traps
     struct cuda_dense *dense;
     struct cuda_attention *attention;
@@ -124,6 +125,8 @@ typedef struct cuda_remap {
 } cuda_remap;
 const char *cuda_move_remapped(cudaStream_t s, hap_tensor *walked, hap_tensor *other,
                                const cuda_remap *m);
+// Index of t's first NaN, or infinity, -1 if there is none; waits for the stream.
+const char *cuda_find(cuda_context *x, const hap_tensor *t, bool nan, int64_t *first);
 const char *cuda_add_into(cudaStream_t s, hap_dtype type, void *y, const void *x, int64_t n);
 
 // --- random numbers: as cpu/ops_kernels.h defines them, on the device (cuda_kernels.cuh) ---

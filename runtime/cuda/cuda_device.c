@@ -38,7 +38,7 @@ static void choose_device(hap_rank *r, cuda_backend *b)
     if (e == cudaErrorNoDevice || (e == cudaSuccess && n == 0))
         hap_fail(r, HAP_EXIT_FAILED, "there is no CUDA device on this host");
     cuda_check(r, cuda_said(e, "cudaGetDeviceCount"));
-    b->device = r->device >= 0 ? r->device : place_on_host();
+    b->device = r->device ? r->device[r->id] : place_on_host();
     HAP_CK(r, b->device < n, "this rank is for device %d of its host, which has %d CUDA device%s",
            b->device, n, n == 1 ? "" : "s");
     cuda_check(r, cuda_said(cudaSetDevice(b->device), "cudaSetDevice"));
@@ -49,10 +49,10 @@ void hap_backend_mesh(hap_rank *r)
     cuda_backend *b = hap_alloc(r, sizeof *b);
     r->backend = b;
     choose_device(r, b);
-    cuda_check(r, cuda_context_start(&b->x, r->sms));
-    r->emulated = r->places_emulate;
+    cuda_check(r, cuda_context_start(&b->x, r->sms ? r->sms[r->id] : 0));
+    r->emulated = r->sms || r->nccl_host;
     const char *graph = getenv("HAP_CUDA_GRAPH");
-    b->use_list = !(graph && graph[0] == '0');
+    b->use_list = !(graph && graph[0] == '0') && !r->opt.check_nan;
     b->use_graph = b->use_list && !r->opt.trace && !(graph && !strcmp(graph, "list"));
     cuda_nccl_start(r);
     const char *verbose = getenv("HAP_VERBOSE");
@@ -108,6 +108,15 @@ char *hap_backend_segment(hap_rank *r, int64_t bytes)
     cuda_check(r, cuda_said(e, "cudaMalloc"));
     cuda_check(r, cuda_said(cudaMemset(p, 0, n), "cudaMemset"));
     return p;
+}
+
+int64_t hap_backend_find(hap_rank *r, const hap_tensor *t, bool nan)
+{
+    cuda_backend *b = cuda_of(r);
+    int64_t first = -1;
+    cuda_check(r, cuda_will_read(&b->x, t->data, t->bytes));
+    cuda_check(r, cuda_find(&b->x, t, nan, &first));
+    return first;
 }
 
 // --- tensors in host memory ---

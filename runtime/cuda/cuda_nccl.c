@@ -52,8 +52,8 @@ static ncclComm_t split(hap_rank *r, ncclComm_t world, unsigned mask)
 static void emulate_host(const hap_rank *r)
 {
     char id[128];
-    if (r->nccl_host < 0) return;
-    snprintf(id, sizeof id, "%s-%d", r->host, r->nccl_host);
+    if (!r->nccl_host) return;
+    snprintf(id, sizeof id, "%s-%d", r->host, r->nccl_host[r->id]);
     setenv("NCCL_HOSTID", id, 1);
     setenv("NCCL_NET", "Socket", 1);
     setenv("NCCL_SOCKET_IFNAME", "lo", 0);

@@ -73,10 +73,10 @@ typedef struct hap_ints {
 // --save-grads F --trace F --json --seed S --shuffle. Exits with a message if the number of ranks
 // is wrong.
 hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks);
-// Where ranks run, said before hap_mesh if it is not the usual: one entry a rank, or NULL. device:
-// of the rank's host (usual: its place among the ranks there). sms: how many SMs it may use, 0 all.
-// host: its host as NCCL is to see it; different ones are joined by sockets. The last two emulate
-// other hardware, and reports of steps say so; on CPUs no table has a meaning.
+// Where ranks run, said before hap_mesh if it is not the usual. Static tables of one entry a rank,
+// or NULL. device: of the rank's host (usual: its place among the ranks there). sms: how many SMs
+// it may use, 0 all. host: its host as NCCL is to see it; different ones are joined by sockets. The
+// last two emulate other hardware, and reports of steps say so. On CPUs no table has a meaning.
 void hap_places(hap_rank *r, const int *device, const int *sms, const int *host);
 void hap_mesh(hap_rank *r, int n_axes, const int *sizes); // rank = coord0 * sizes[1] + coord1
 void hap_classes(hap_rank *r, const int *class_of_rank);
