@@ -256,6 +256,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
                    .pins = o.pins,
                    .curves_missing = !in.model.curves,
                    .unmeasured = syn_unmeasured(a, res.program, &in.model)};
+    if (out || (!json && !quiet)) emit_price_moves(a, &e);
     hb_str why;
     if (!emit_supported(a, res.program, &why) || (out && !emit_folder(a, &e, out, &why))) {
         code = cli_error(CLI_INPUT, "%.*s", HB_ARG(why));

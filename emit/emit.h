@@ -22,6 +22,7 @@ typedef struct emit_plan {
     const syn_pins *pins;            // --pin, NULL none
     bool curves_missing;             // no measured curves: times are datasheet formulas
     hb_str unmeasured;               // what has no curve where there are some, empty: nothing
+    const syn_alternative *instead;  // by instruction, as emit_price_moves left it; NULL: not asked
 } emit_plan;
 
 // Where program.c has an instruction of the plan: line of the call, 0 if none.
@@ -38,6 +39,9 @@ bool emit_supported(hb_arena *a, const syn_program *p, hb_str *why);
 
 void emit_program_c(hb_buf *out, const emit_plan *e, emit_lines *where); // where may be NULL
 void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
+// For the report: what the collectives that take longest are worth (one search each; none on large
+// graphs).
+void emit_price_moves(hb_arena *a, emit_plan *e);
 void emit_report_text(hb_buf *out, const emit_plan *e);
 void emit_report_html(hb_buf *out, const emit_plan *e); // the same and the timeline, one file
 void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where);

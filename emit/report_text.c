@@ -166,7 +166,7 @@ static hb_str group_text(hb_arena *a, const syn_mesh *m, unsigned axes)
     return axes == 1 ? hb_fmt(a, "%d machines", m->size[0]) : hb_fmt(a, "%d devices", m->size[1]);
 }
 
-static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
+static rows collective_rows(hb_arena *a, const emit_plan *e)
 {
     const syn_program *p = e->p;
     hb_str *names = emit_table_names(a, p);
@@ -189,6 +189,49 @@ static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
         double hidden = emit_hidden(e, w->start, i);
         if (hidden > 0) k->hidden += hidden;
     }
+    return r;
+}
+
+void emit_price_moves(hb_arena *a, emit_plan *e)
+{
+    enum { LONGEST = 8, LARGE = 1500 }; // rows; nodes
+    if (e->p->g->nodes.n > LARGE) return;
+    rows r = collective_rows(a, e);
+    syn_alternative *instead = HB_ARRAY(a, syn_alternative, e->p->instr.n + 1);
+    e->instead = instead;
+    bool *done = HB_ARRAY(a, bool, r.rows.n + 1);
+    for (int k = 0; k < LONGEST && k < r.rows.n; k++) {
+        int at = -1;
+        for (int i = 0; i < r.rows.n; i++)
+            if (!done[i] && (at < 0 || r.rows.p[i].sec > r.rows.p[at].sec)) at = i;
+        done[at] = true;
+        syn_alternative *x = &instead[r.rows.p[at].first];
+        if (!syn_explain_move(a, e->res, r.rows.p[at].first, x)) *x = (syn_alternative){0};
+    }
+}
+
+// Under a collective: from what to what, and what would be best without it.
+static void put_instead(hb_buf *out, const emit_plan *e, const row *k)
+{
+    const syn_program *p = e->p;
+    const syn_instr *in = &p->instr.p[k->first];
+    const syn_tensor *from = &p->tensors.p[in->in[0]], *to = &p->tensors.p[in->out[0]];
+    const syn_alternative *x = e->instead ? &e->instead[k->first] : NULL;
+    if (!x || (x->what.n == 0 && x->delta_sec == 0)) return;
+    hb_puts(out, "        ");
+    syn_state_print(out, p->mesh, p->f, from->value, &from->state);
+    hb_puts(out, " -> ");
+    syn_state_print(out, p->mesh, p->f, to->value, &to->state);
+    if (x->what.n == 0)
+        hb_puts(out, "; no plan of the space does without\n");
+    else
+        hb_printf(out, "; without%s, %s ms more: %.*s\n", k->count > 1 ? " the first" : "",
+                  ms(out->arena, x->delta_sec), HB_ARG(x->what));
+}
+
+static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
+{
+    rows r = collective_rows(a, e);
     if (r.rows.n == 0) {
         hb_puts(out, "\nCollectives: none\n");
         return;
@@ -196,11 +239,17 @@ static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
     hb_puts(
         out,
         "\nCollectives (number, kind, form, among whom, tensor; bytes and ms of all of them, share hidden)\n");
+    if (e->instead)
+        hb_puts(
+            out,
+            "  under the longest: their two states, and the best that does not move the tensor "
+            "so: additive cost on these cuts, without memory; states as made -> kept -> read\n");
     for (int i = 0; i < r.rows.n; i++) {
         const row *k = &r.rows.p[i];
         hb_printf(out, "  %4d  %-124.*s %10.*s %8s ms %4.0f %%\n", k->count, HB_ARG(k->key),
                   HB_ARG(emit_bytes(a, k->bytes)), ms(a, k->sec),
                   k->sec > 0 ? 100 * k->hidden / k->sec : 0);
+        put_instead(out, e, k);
     }
 }
 

@@ -72,3 +72,92 @@ int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alte
         out[i] = all[i];
     return n;
 }
+
+static int state_index(const syn_states *st, const syn_state *x)
+{
+    for (int i = 0; i < st->n; i++)
+        if (syn_state_eq(&st->s[i], x)) return i;
+    return -1;
+}
+
+// The states on the best way from i to j, without i.
+static void add_way(hb_buf *out, const syn_space *s, int t, int i, int j)
+{
+    const syn_states *st = s->states[t];
+    while (i != j) {
+        i = st->via[i * st->n + j];
+        hb_puts(out, " -> ");
+        syn_state_print(out, s->mesh, s->f, t, &st->s[i]);
+    }
+}
+
+// How a choice has a value: made, kept, copied, read (all states that are read, each with its way
+// from the kept one).
+static hb_str way_text(hb_arena *a, const syn_space *s, const syn_choice *c, int t)
+{
+    const ir_tensor *ten = &s->g->tensors.p[t];
+    const syn_states *st = s->states[t];
+    hb_buf out = {.arena = a};
+    bool var = s->tensor_var[t] >= 0;
+    int made = c->keep[t].state, kept = c->keep[t].state;
+    if (ten->producer >= 0) {
+        made = s->forms[ten->producer]->form[c->form[ten->producer]].out[ten->out];
+        if (!var) kept = made;
+    }
+    syn_state_print(&out, s->mesh, s->f, t, &st->s[made]);
+    add_way(&out, s, t, made, kept);
+    if (var && c->keep[t].copy >= 0) {
+        hb_puts(&out, ", copied");
+        add_way(&out, s, t, kept, c->keep[t].copy);
+    }
+    bool *seen = HB_ARRAY(a, bool, st->n);
+    seen[kept] = true;
+    if (var && c->keep[t].copy >= 0) seen[c->keep[t].copy] = true;
+    for (int u = s->first_use[t], n = 0; u < s->first_use[t + 1]; u++) {
+        int want = s->forms[s->uses[u][0]]->form[c->form[s->uses[u][0]]].in[s->uses[u][1]];
+        if (seen[want]) continue;
+        seen[want] = true;
+        if (n++ > 0) hb_puts(&out, ",");
+        add_way(&out, s, t, kept, want);
+    }
+    return hb_done(&out);
+}
+
+// A program has its mesh to itself; the cuts it had are numbered alike.
+static bool same_ranks(const syn_mesh *x, const syn_mesh *y)
+{
+    if (x->n_axes != y->n_axes || x->n_ranks != y->n_ranks || x->size[0] != y->size[0])
+        return false;
+    for (int r = 0; r < x->n_ranks; r++)
+        if (x->cluster_rank[r] != y->cluster_rank[r]) return false;
+    return true;
+}
+
+bool syn_explain_move(hb_arena *a, const syn_result *r, int start, syn_alternative *out)
+{
+    const syn_program *p = r->program;
+    const syn_instr *in = &p->instr.p[start];
+    const syn_space *s = r->space;
+    if (!s || s->g != p->g || !same_ranks(s->mesh, p->mesh)) return false;
+    for (int k = 0; k < in->n_in; k++) {
+        const syn_tensor *from = &p->tensors.p[in->in[k]], *to = &p->tensors.p[in->out[k]];
+        int t = from->value;
+        if (t == s->g->loss || (s->tensor_var[t] < 0 && s->first_use[t + 1] == s->first_use[t]))
+            return false;
+        int i = state_index(s->states[t], &from->state), j = state_index(s->states[t], &to->state);
+        if (i < 0 || j < 0) return false;
+        s = syn_space_without(a, s, t, i, j);
+    }
+    int *x = HB_ARRAY(a, int, s->problem.n_vars);
+    double value = 0;
+    syn_choice c;
+    *out = (syn_alternative){.delta_sec = HUGE_VAL};
+    ms_status status = ms_solve_dual(a, &s->problem, 0, NULL, x, &value, NULL);
+    if (status == MS_TOO_LARGE) return false;
+    if (status != MS_OPTIMAL) return true;
+    syn_choice_decode(a, s, x, &c);
+    out->delta_sec = value - r->space_value;
+    if (fabs(out->delta_sec) <= ROUNDING * r->space_value) out->delta_sec = 0;
+    out->what = way_text(a, s, &c, p->tensors.p[in->in[0]].value);
+    return true;
+}

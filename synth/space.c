@@ -162,12 +162,11 @@ static double *direct_table(hb_arena *a, const syn_forms *p, int out, const syn_
     return t;
 }
 
-static double *edge_table(hb_arena *a, const syn_space *s, const syn_table *t)
+static double *edge_table(hb_arena *a, const syn_space *s, const syn_table *t, const syn_states *st)
 {
     const syn_forms *p = t->producer >= 0 ? s->forms_of[t->producer] : NULL;
     const syn_forms *c = t->consumer >= 0 ? s->forms_of[t->consumer] : NULL;
     const syn_keeps *k = t->kept >= 0 ? s->keeps_of[t->kept] : NULL;
-    const syn_states *st = s->states_of[t->tensor];
     switch (t->kind) {
     case SYN_EDGE_MADE:
     case SYN_EDGE_UPDATE:
@@ -270,7 +269,7 @@ static void build_problem(hb_arena *a, syn_space *s)
         }
     const double **table = hb_alloc(a, sizeof *table * (size_t)(k->n_tables + 1));
     for (int i = 0; i < k->n_tables; i++)
-        table[i] = edge_table(a, s, &k->table[i]);
+        table[i] = edge_table(a, s, &k->table[i], s->states_of[k->table[i].tensor]);
     ms_edge *edge = HB_ARRAY(a, ms_edge, k->n_edges + 1);
     for (int i = 0; i < k->n_edges; i++)
         edge[i] = (ms_edge){k->edge[i].a, k->edge[i].b, table[k->edge[i].table]};
@@ -316,6 +315,44 @@ syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *pal
     if (!build_lists(a, s, why)) return NULL;
     build_problem(a, s);
     return s;
+}
+
+static bool converts(const syn_space *s, int edge, int t)
+{
+    const struct syn_kind_edge *e = &s->kinds->edge[edge];
+    const syn_table *k = &s->kinds->table[e->table];
+    const ir_tensor *ten = &s->g->tensors.p[t];
+    if (s->tensor_var[t] >= 0) return e->a == s->tensor_var[t] || e->b == s->tensor_var[t];
+    const int *use = s->uses[s->first_use[t]];
+    return k->kind == SYN_EDGE_DIRECT && ten->producer >= 0 && e->a == s->node_var[ten->producer] &&
+           k->out == ten->out && e->b == s->node_var[use[0]] && k->in == use[1];
+}
+
+syn_space *syn_space_without(hb_arena *a, const syn_space *s, int t, int from, int to)
+{
+    syn_space *out = hb_copy(a, s, sizeof *s);
+    ms_problem *p = &out->problem;
+    int n_tensors = s->g->tensors.n, var = s->tensor_var[t];
+    const syn_states *old = s->states[t], *st = syn_states_without(a, s, t, from, to);
+    out->states = hb_copy(a, s->states, sizeof *s->states * (size_t)n_tensors);
+    out->states[t] = hb_copy(a, st, sizeof *st);
+    ms_edge *edge = hb_copy(a, p->edge, sizeof *p->edge * (size_t)p->n_edges);
+    for (int i = 0; i < p->n_edges; i++)
+        if (converts(s, i, t))
+            edge[i].table = edge_table(a, s, &s->kinds->table[s->kinds->edge[i].table], st);
+    p->edge = edge;
+    if (var < 0) return out;
+    const double **unary = hb_copy(a, p->unary, sizeof *p->unary * (size_t)p->n_vars);
+    double *cost = hb_copy(a, unary[var], sizeof *cost * (size_t)p->domain[var]);
+    for (int k = 0; k < p->domain[var]; k++) {
+        syn_keep keep = s->keeps[t]->keep[k];
+        if (keep.copy < 0) continue;
+        int way = keep.state * st->n + keep.copy;
+        cost[k] = isinf(st->cost[way]) ? HUGE_VAL : cost[k] + st->cost[way] - old->cost[way];
+    }
+    unary[var] = cost;
+    p->unary = unary;
+    return out;
 }
 
 hb_str syn_space_clash(hb_arena *a, const syn_space *s)

@@ -94,6 +94,9 @@ syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *pal
                            syn_strategy strategy, const syn_options *opt, const double *weight,
                            double weight_comm, const double *memory_price, hb_str *why);
 ms_status syn_space_solve(hb_arena *a, const syn_space *s, syn_choice *out);
+// The same space, in which one tensor (not the loss) is never moved from a state of its list
+// directly to another.
+syn_space *syn_space_without(hb_arena *a, const syn_space *s, int tensor, int from, int to);
 // As syn_space_solve, but near enough the optimum is enough: out->additive <= *lower * (1 + gap),
 // where that takes no more than a second or so of elimination; *lower is proved in any case. warm,
 // if not NULL, starts from the searches of other weights and cuts, of the same kinds. repeats, if

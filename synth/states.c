@@ -163,14 +163,10 @@ static const syn_moves *moves_of(const syn_space *s, int tensor, const syn_state
     return c->all_moves.p[at];
 }
 
-syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
+// All-pairs costs along the best paths of direct moves, but for the one from `from` to `to`.
+static void find_paths(const syn_space *s, int tensor, syn_states *st, int from, int to)
 {
-    syn_states *st = HB_NEW(a, syn_states);
-    list_states(a, s, tensor, st);
     int n = st->n;
-    st->cost = HB_ARRAY(a, double, n *n);
-    st->via = HB_ARRAY(a, int16_t, n * n);
-    st->bytes = HB_ARRAY(a, double, n);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             st->cost[i * n + j] = i == j ? 0 : HUGE_VAL;
@@ -180,6 +176,7 @@ syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
     double bytes = tensor_bytes(s, tensor);
     for (int k = 0; k < m->n; k++) {
         const struct one_move *v = &m->v[k];
+        if (v->from == from && v->to == to) continue;
         st->cost[v->from * n + v->to] = v->kind == SYN_MOVE_COLL
                                             ? s->weight_comm * v->sec
                                             : local_seconds(s, &st->s[v->to], bytes);
@@ -195,10 +192,31 @@ syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
                     st->via[i * n + j] = st->via[i * n + k];
                 }
         }
+}
+
+syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
+{
+    syn_states *st = HB_NEW(a, syn_states);
+    list_states(a, s, tensor, st);
+    int n = st->n;
+    double bytes = tensor_bytes(s, tensor);
+    st->cost = HB_ARRAY(a, double, n *n);
+    st->via = HB_ARRAY(a, int16_t, n * n);
+    st->bytes = HB_ARRAY(a, double, n);
+    find_paths(s, tensor, st, -1, -1);
     for (int i = 0; s->memory_price && i < n; i++) {
         const double *share = syn_state_shares(s->costs, &st->s[i]);
         for (int c = 0; c < s->mesh->n_classes; c++)
             st->bytes[i] += s->memory_price[c] * bytes * share[c];
     }
+    return st;
+}
+
+syn_states *syn_states_without(hb_arena *a, const syn_space *s, int tensor, int from, int to)
+{
+    syn_states *st = hb_copy(a, s->states[tensor], sizeof *st);
+    st->cost = HB_ARRAY(a, double, st->n * st->n);
+    st->via = HB_ARRAY(a, int16_t, st->n * st->n);
+    find_paths(s, tensor, st, from, to);
     return st;
 }

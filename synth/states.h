@@ -6,6 +6,8 @@
 #include "synth/space.h"
 
 syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor);
+// Those of a built space, where no path takes the direct move between two of them.
+syn_states *syn_states_without(hb_arena *a, const syn_space *s, int tensor, int from, int to);
 // Forms of one node; never empty unless the strategy forbids all.
 syn_forms *syn_forms_build(hb_arena *a, const syn_space *s, int node);
 

@@ -93,5 +93,9 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const ir_factors *f, const cost
 // consumer).
 int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alternative *out,
                 int max);
+// What is best where the values of a collective (instruction `start` of the plan) are not moved so,
+// everything else chosen again. delta_sec is +inf where no plan does without. False if the search
+// that the result holds does not know these states (a plan of another strategy).
+bool syn_explain_move(hb_arena *a, const syn_result *r, int start, syn_alternative *out);
 
 #endif

@@ -32,7 +32,7 @@ static uint64_t first_seed = 1;
 typedef struct tally {
     int graphs, by_forms, by_bound, left_out; // too many for the oracle: taken to the next one
     double assignments;
-    long programs, certified, collectives;
+    long programs, certified, collectives, without; // without: a move forbidden
 } tally;
 static tally seen;
 
@@ -221,6 +221,37 @@ static int *assignment_of(setting *s, const syn_space *sp, const syn_choice *c)
     return x;
 }
 
+static int state_index(const syn_states *st, const syn_state *x)
+{
+    for (int i = 0; i < st->n; i++)
+        if (syn_state_eq(&st->s[i], x)) return i;
+    ck_abort_msg("a state of the space");
+    return -1;
+}
+
+// The space without a move that the optimum makes (one drawn of all), as reports price it.
+static void check_without(setting *s, const syn_space *sp, const syn_choice *c)
+{
+    const syn_program *p = syn_lower(s->a, sp, c);
+    const syn_instr *move = NULL;
+    random_source r = {(uint64_t)(seen.graphs * 31 + seen.left_out)};
+    for (int i = 0, n = 0; i < p->instr.n; i++)
+        if (p->instr.p[i].kind == SYN_START && random_below(&r, ++n) == 0) move = &p->instr.p[i];
+    if (!move || p->tensors.p[move->in[0]].value == s->g->loss) return;
+    const syn_tensor *from = &p->tensors.p[move->in[0]], *to = &p->tensors.p[move->out[0]];
+    int t = from->value, *x = HB_ARRAY(s->a, int, sp->problem.n_vars);
+    sp = syn_space_without(s->a, sp, t, state_index(sp->states[t], &from->state),
+                           state_index(sp->states[t], &to->state));
+    double value = HUGE_VAL, best;
+    ms_status status = ms_solve_dual(s->a, &sp->problem, 0, NULL, x, &value, NULL);
+    form_walk *w = form_walk_new(s->a, sp);
+    if (!form_walk_bounded(w, HUGE_VAL, 1000000, &best)) return;
+    ck_assert_int_eq(status, isinf(best) ? MS_INFEASIBLE : MS_OPTIMAL);
+    ck_assert(isinf(best) || close_to(value, best));
+    ck_assert(best >= c->additive * (1 - 1e-9));
+    seen.without++;
+}
+
 // The bounded walk; false if it would take too long. The exhaustive one, if asked for, agrees.
 static bool by_form(setting *s, bool exhaustive)
 {
@@ -233,6 +264,7 @@ static bool by_form(setting *s, bool exhaustive)
     ck_assert_msg(close_to(best, c.additive), "search %.12g, forms %.12g", c.additive, best);
     ck_assert(close_to(price(s, sp, assignment_of(s, sp, &c), true), c.additive));
     ck_assert(form_walk_bound(w) <= best * (1 + 1e-9));
+    check_without(s, sp, &c);
     if (exhaustive && (at_length() || form_walk_combinations(w) <= 3e7)) {
         form_walk_all(w, &all);
         ck_assert_msg(close_to(best, all), "bounded %.12g, exhaustive %.12g", best, all);
@@ -297,9 +329,9 @@ START_TEST(oracle)
         seen.left_out += !done;
         setting_free(&s);
     }
-    printf("\r| %s | %d | %d | %d | %d | %.3g | %ld | %ld | %ld |\n", e->name, seen.graphs,
+    printf("\r| %s | %d | %d | %d | %d | %.3g | %ld | %ld | %ld | %ld |\n", e->name, seen.graphs,
            seen.by_forms, seen.by_bound, seen.left_out, seen.assignments, seen.programs,
-           seen.collectives, seen.certified);
+           seen.collectives, seen.certified, seen.without);
 }
 END_TEST
 
