@@ -240,10 +240,8 @@ static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
         out,
         "\nCollectives (number, kind, form, among whom, tensor; bytes and ms of all of them, share hidden)\n");
     if (e->instead)
-        hb_puts(
-            out,
-            "  under the longest: their two states, and the best that does not move the tensor "
-            "so: additive cost on these cuts, without memory; states as made -> kept -> read\n");
+        hb_puts(out, "  (below the longest: states, and what the best plan without this move costs "
+                     "more on these cuts: made -> kept -> read)\n");
     for (int i = 0; i < r.rows.n; i++) {
         const row *k = &r.rows.p[i];
         hb_printf(out, "  %4d  %-124.*s %10.*s %8s ms %4.0f %%\n", k->count, HB_ARG(k->key),
