@@ -145,7 +145,7 @@ static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
     board *b = p->b;
     candidate cur = *first, next;
     if (!promising(p, &cur, best)) return;
-    for (int round = 0; round < 8 && !pool_out_of_time(p); round++) {
+    for (int round = 0; round < 8 && trust > 0.05 && !pool_out_of_time(p); round++) {
         syn_ratios lp;
         if (round > 0 && best > 0 && cur.fits && cur.sec > FAR * best) return;
         if (best > 0 && cur.fits && near_by(cur.sec, best)) return;
@@ -165,8 +165,9 @@ static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
             failed = 0;
         } else {
             // Smaller steps helped in 3 of 80 such rounds of the examples, and in none after the
-            // second or after a leap.
-            if (++failed == 2 || !next.fits || next.sec > FAR * cur.sec) return;
+            // second or after a leap; where memory has a price they do.
+            bool priced = cur.priced || next.priced;
+            if (!priced && (++failed == 2 || !next.fits || next.sec > FAR * cur.sec)) return;
             trust *= 0.4;
         }
         pool_forget(p, &cur, NULL);
