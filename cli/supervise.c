@@ -277,7 +277,17 @@ static void end_all(watch *w, int *status, bool *ended)
     }
 }
 
-// The rank that keeps the others waiting: a stopped one, else the one that is furthest behind.
+// A rank without a heartbeat because it runs on another host, where it can have none.
+static bool is_away(const watch *w, int r)
+{
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    hb_str at = w->j->rank[r].host;
+    return w->beat[r].pid == 0 && at.n > 0 && !hb_str_is(at, host) && !hb_str_is(at, "localhost");
+}
+
+// The rank that keeps the others waiting: a stopped one, else the one that is furthest behind, of
+// those that are seen from here.
 static int slowest(const watch *w, bool *stopped)
 {
     int best = 0;
@@ -288,6 +298,10 @@ static int slowest(const watch *w, bool *stopped)
         if (state == 'T' || state == 't') {
             *stopped = true;
             return r;
+        }
+        if (is_away(w, r) != is_away(w, best)) {
+            if (is_away(w, best)) best = r;
+            continue;
         }
         if (b->pid == 0 && o->pid != 0) best = r;
         if ((b->pid == 0) != (o->pid == 0)) continue;
@@ -392,8 +406,13 @@ int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env
         } else if (now() - w.moved > limit) {
             bool stopped;
             int r = slowest(&w, &stopped);
-            say(&w, "%s: %s for %.0f s", place(&w, r).p,
-                stopped ? "stopped (suspended process)" : "no progress", now() - w.moved);
+            int away = 0;
+            for (int k = 0; k < j->n_ranks; k++)
+                away += is_away(&w, k);
+            say(&w, "%s: %s for %.0f s%s", place(&w, r).p,
+                stopped ? "stopped (suspended process)" : "no progress", now() - w.moved,
+                away && !stopped ? "; ranks on other hosts are not watched, one of them may be it"
+                                 : "");
             code = CLI_FAILED;
         }
     }

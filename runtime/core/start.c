@@ -22,6 +22,16 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
     r->graph_sha = graph_sha;
     if (!hap_options_parse(&r->opt, *argc, *argv, why, sizeof why))
         hap_agree(r, HAP_EXIT_USAGE, why);
+    if (r->n_ranks == 1 && n_ranks > 1 && getenv("SLURM_PROCID")) {
+        // A task that MPI does not join with the others: each is rank 0 of its own.
+        if (atoi(getenv("SLURM_PROCID")) == 0)
+            fprintf(stderr,
+                    "error: the program is for %d ranks; srun started tasks that MPI does not "
+                    "join (srun --mpi=list shows how they can be: --mpi=pmix for Open MPI)\n",
+                    n_ranks);
+        hap_comm_finish(r);
+        exit(HAP_EXIT_INPUT);
+    }
     if (r->n_ranks != n_ranks)
         snprintf(why, sizeof why, "the program is for %d rank%s, started on %d", n_ranks,
                  n_ranks == 1 ? "" : "s", r->n_ranks);

@@ -14,14 +14,30 @@ void cuda_check(hap_rank *r, const char *why)
     if (why) hap_fail(r, HAP_EXIT_FAILED, "%s", why);
 }
 
-static int place_on_host(void)
+// The device is the one of hap_places, else that of the rank's place on its host; or the only one
+// that the launcher lets this rank see. No two ranks of a host share one.
+static void take_device(hap_rank *r, cuda_backend *b, int n_devices)
 {
+    enum { ID = 32 };
     MPI_Comm host;
-    int place = 0;
+    int place = 0, ranks = 1;
+    char id[ID] = "";
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
     MPI_Comm_rank(host, &place);
+    MPI_Comm_size(host, &ranks);
+    b->device = r->device ? r->device[r->id] : place;
+    if (n_devices == 1 && getenv("CUDA_VISIBLE_DEVICES")) b->device = 0;
+    HAP_CK(r, b->device < n_devices,
+           "this rank is for device %d of its host, which has %d CUDA device%s", b->device,
+           n_devices, n_devices == 1 ? "" : "s");
+    cuda_check(r, cuda_said(cudaDeviceGetPCIBusId(id, ID, b->device), "cudaDeviceGetPCIBusId"));
+    char *all = hap_alloc(r, (size_t)ranks * ID);
+    MPI_Allgather(id, ID, MPI_CHAR, all, ID, MPI_CHAR, host);
+    for (int k = 0; k < ranks; k++)
+        HAP_CK(r, k == place || strncmp(all + k * ID, id, ID) != 0,
+               "this rank and another of its host are both for the CUDA device %s", id);
+    free(all);
     MPI_Comm_free(&host);
-    return place;
 }
 
 static void choose_device(hap_rank *r, cuda_backend *b)
@@ -38,9 +54,7 @@ static void choose_device(hap_rank *r, cuda_backend *b)
     if (e == cudaErrorNoDevice || (e == cudaSuccess && n == 0))
         hap_fail(r, HAP_EXIT_FAILED, "there is no CUDA device on this host");
     cuda_check(r, cuda_said(e, "cudaGetDeviceCount"));
-    b->device = r->device ? r->device[r->id] : place_on_host();
-    HAP_CK(r, b->device < n, "this rank is for device %d of its host, which has %d CUDA device%s",
-           b->device, n, n == 1 ? "" : "s");
+    take_device(r, b, n);
     cuda_check(r, cuda_said(cudaSetDevice(b->device), "cudaSetDevice"));
 }
 
