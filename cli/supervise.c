@@ -189,7 +189,7 @@ static void take_line(watch *w, const char *s)
     if ((at = strstr(s, "exited on signal "))) w->banner_signal = atoi(at + 17);
     if ((at = strstr(s, "PID ")) && strstr(s, "RUNNING AT")) w->banner_pid = atol(at + 4);
     if ((at = strstr(s, "EXIT CODE: "))) w->banner_signal = atoi(at + 11);
-    if (w->in_banner) return;
+    if (w->in_banner || (w->said && !*s)) return;
     if (s[0] == '[') { // "[host:01234] …": mpirun and its helpers
         const char *end = strchr(s, ']'), *colon = strchr(s, ':');
         if (end && colon && colon < end && isdigit((unsigned char)colon[1])) return;
