@@ -206,10 +206,7 @@ int main(int argc, char **argv)
     hap_agree(r, HAP_EXIT_USAGE, parse(&o, argc, argv) ? "" : "options of the measuring program");
     hap_beat_start(r);
     int *sms = numbers(r, o.sms), *hosts = numbers(r, o.hosts);
-    r->device = r->nccl_host = -1;
     if (sms || hosts) hap_places(r, NULL, sms, hosts);
-    free(sms);
-    free(hosts);
     hap_mesh(r, 1, &r->n_ranks);
     int *class_of = hap_alloc(r, sizeof *class_of * (size_t)r->n_ranks);
     memset(class_of, 0, sizeof *class_of * (size_t)r->n_ranks);
@@ -239,6 +236,8 @@ int main(int argc, char **argv)
     profile_begin(&p);
     if (p.device.gpu) hap_backend_device(r, &p.device); // reserve: with what libraries took meanwhile
     write_results(&p, o.out);
+    free(sms);
+    free(hosts);
     free(class_of);
     free(p.result);
     free(p.call);
