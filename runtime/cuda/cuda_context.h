@@ -67,12 +67,13 @@ const char *cuda_trapped(const cuda_context *x);
 typedef const char *cuda_kernel(cuda_context *x, const hap_op_call *c);
 const char *hap_cuda_run(cuda_context *x, const hap_op_call *c);
 
-// Chains of rows (cuda_record.h): one kernel for calls that follow each other, *done unless it does
-// not take them.
-const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n, bool *done);
-const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, int n, bool needs_dx,
-                                bool *done);
-const char *cuda_adam_chain(cuda_context *x, const hap_op_call *const *c, int n, bool *done);
+// Where a tensor of heads, [b, h, s, e], has them: elements between samples, heads, positions; the
+// last dim is dense.
+typedef struct cuda_head_at {
+    int64_t b, h, s;
+} cuda_head_at;
+enum { CUDA_Q, CUDA_K, CUDA_V, CUDA_Y, CUDA_DY, CUDA_DQ, CUDA_DK, CUDA_DV, CUDA_HEAD_ROLES };
+cuda_head_at cuda_heads_dense(const hap_tensor *t);
 
 const char *cuda_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *cuda_said(cudaError_t e, const char *call); // NULL if e is success
@@ -197,6 +198,7 @@ typedef struct cuda_heads {
     hap_dtype type;
     bool causal;
     float scale;
+    cuda_head_at at[CUDA_HEAD_ROLES];
 } cuda_heads;
 const char *cuda_cudnn_start(cuda_context *x);
 void cuda_cudnn_end(cuda_context *x);

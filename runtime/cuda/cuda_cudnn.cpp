@@ -37,7 +37,8 @@ struct plan {
 bool same(const cuda_heads &a, const cuda_heads &b)
 {
     return a.b == b.b && a.hq == b.hq && a.hk == b.hk && a.q == b.q && a.k == b.k && a.e == b.e &&
-           a.d == b.d && a.type == b.type && a.causal == b.causal && a.scale == b.scale;
+           a.d == b.d && a.type == b.type && a.causal == b.causal && a.scale == b.scale &&
+           !memcmp(a.at, b.at, sizeof a.at);
 }
 } // namespace
 
@@ -48,20 +49,24 @@ struct cuda_attention {
 
 namespace
 {
-std::shared_ptr<fe::graph::Tensor_attributes> tensor(fe::graph::Graph &g, const char *name, uid id,
-                                                     int64_t b, int64_t h, int64_t s, int64_t d)
+std::vector<int64_t> strides(const cuda_head_at &at)
 {
-    return g.tensor(fe::graph::Tensor_attributes()
-                        .set_name(name)
-                        .set_uid(id)
-                        .set_dim({b, h, s, d})
-                        .set_stride({h * s * d, s * d, d, 1}));
+    return {at.b, at.h, at.s, 1};
 }
 
-void output(const std::shared_ptr<fe::graph::Tensor_attributes> &t, uid id, int64_t b, int64_t h,
-            int64_t s, int64_t d)
+std::shared_ptr<fe::graph::Tensor_attributes> tensor(fe::graph::Graph &g, const char *name, uid id,
+                                                     const std::vector<int64_t> &dim,
+                                                     const cuda_head_at &at)
 {
-    t->set_output(true).set_uid(id).set_dim({b, h, s, d}).set_stride({h * s * d, s * d, d, 1});
+    return g.tensor(
+        fe::graph::Tensor_attributes().set_name(name).set_uid(id).set_dim(dim).set_stride(
+            strides(at)));
+}
+
+void output(const std::shared_ptr<fe::graph::Tensor_attributes> &t, uid id,
+            const std::vector<int64_t> &dim, const cuda_head_at &at)
+{
+    t->set_output(true).set_uid(id).set_dim(dim).set_stride(strides(at));
 }
 
 const char *built(fe::error_t e)
@@ -76,8 +81,12 @@ const char *build(plan &p, cudnnHandle_t handle, bool deterministic)
     g.set_io_data_type(h.type == HAP_BF16 ? fe::DataType_t::BFLOAT16 : fe::DataType_t::HALF)
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
-    auto q = tensor(g, "q", Q, h.b, h.hq, h.q, h.e), k = tensor(g, "k", K, h.b, h.hk, h.k, h.e);
-    auto v = tensor(g, "v", V, h.b, h.hk, h.k, h.d);
+    const std::vector<int64_t> of_q = {h.b, h.hq, h.q, h.e}, of_k = {h.b, h.hk, h.k, h.e},
+                               of_v = {h.b, h.hk, h.k, h.d}, of_y = {h.b, h.hq, h.q, h.d},
+                               of_stats = {h.b, h.hq, h.q, 1};
+    const cuda_head_at dense_stats = {h.hq * h.q, h.q, 1};
+    auto q = tensor(g, "q", Q, of_q, h.at[CUDA_Q]), k = tensor(g, "k", K, of_k, h.at[CUDA_K]);
+    auto v = tensor(g, "v", V, of_v, h.at[CUDA_V]);
     if (!p.backward) {
         auto [o, stats] = g.sdpa(q, k, v,
                                  fe::graph::SDPA_attributes()
@@ -85,13 +94,13 @@ const char *build(plan &p, cudnnHandle_t handle, bool deterministic)
                                      .set_generate_stats(true)
                                      .set_causal_mask(h.causal)
                                      .set_attn_scale(h.scale));
-        output(o, O, h.b, h.hq, h.q, h.d);
-        output(stats, STATS, h.b, h.hq, h.q, 1);
+        output(o, O, of_y, h.at[CUDA_Y]);
+        output(stats, STATS, of_stats, dense_stats);
         stats->set_data_type(fe::DataType_t::FLOAT);
     } else {
-        auto o = tensor(g, "o", O, h.b, h.hq, h.q, h.d),
-             d_o = tensor(g, "do", DO, h.b, h.hq, h.q, h.d);
-        auto stats = tensor(g, "stats", STATS, h.b, h.hq, h.q, 1);
+        auto o = tensor(g, "o", O, of_y, h.at[CUDA_Y]),
+             d_o = tensor(g, "do", DO, of_y, h.at[CUDA_DY]);
+        auto stats = tensor(g, "stats", STATS, of_stats, dense_stats);
         stats->set_data_type(fe::DataType_t::FLOAT);
         auto [dq, dk, dv] = g.sdpa_backward(q, k, v, o, d_o, stats,
                                             fe::graph::SDPA_backward_attributes()
@@ -99,9 +108,9 @@ const char *build(plan &p, cudnnHandle_t handle, bool deterministic)
                                                 .set_causal_mask(h.causal)
                                                 .set_attn_scale(h.scale)
                                                 .set_deterministic_algorithm(deterministic));
-        output(dq, DQ, h.b, h.hq, h.q, h.e);
-        output(dk, DK, h.b, h.hk, h.k, h.e);
-        output(dv, DV, h.b, h.hk, h.k, h.d);
+        output(dq, DQ, of_q, h.at[CUDA_DQ]);
+        output(dk, DK, of_k, h.at[CUDA_DK]);
+        output(dv, DV, of_v, h.at[CUDA_DV]);
     }
     CUDA_TRY(built(g.validate()));
     CUDA_TRY(built(g.build_operation_graph(handle)));

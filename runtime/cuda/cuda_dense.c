@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/cuda_chains.h"
 #include "cuda/cuda_product.h"
 #include "cuda/cuda_shadow.h"
 
@@ -266,6 +267,37 @@ CUDA_ROW(linear)
     add.out[0] = add.in[0] = y;
     add.in[1] = c->in[2];
     return cuda_binary(x, &add);
+}
+
+// linear, then split of its columns: a product a part, straight to where the part is wanted.
+const char *cuda_parts_chain(cuda_context *x, const hap_op_call *const *c, int n_calls,
+                             unsigned unread, bool *done)
+{
+    (void)n_calls, (void)unread;
+    const hap_tensor *a = c[0]->in[0], *w = c[0]->in[1], *bias = cuda_in(c[0], 2);
+    bool nk = c[0]->attr[0].i == 1;
+    int64_t rows = cuda_entries(a, 0, a->rank - 1), k = a->local[a->rank - 1];
+    int64_t elem = hap_dtype_bytes(w->type), n = w->local[nk ? 0 : 1], col = 0;
+    *done = false;
+    if (k == 0 || rows == 0 || k % 8 || w->local[nk ? 1 : 0] != k) return NULL;
+    for (int i = 0; i < c[1]->n_out; i++)
+        CUDA_TRY(types_fit(a, w, c[1]->out[i]));
+    if (bias && (bias->elements != n || bias->type != c[1]->out[0]->type)) return NULL;
+    if (bias && (uintptr_t)bias->data % 16) return NULL;
+    *done = true;
+    CUDA_TRY(cuda_call_begins(x, c[0]));
+    CUDA_TRY(cuda_call_begins(x, c[1]));
+    for (int i = 0; i < c[1]->n_out; i++) {
+        hap_tensor *y = c[1]->out[i];
+        int64_t cols = y->local[y->rank - 1];
+        cuda_product p = cuda_product_of(rows, cols, k, false, nk, a->type, y->type);
+        if (!nk) p.lb = n;
+        p.has_bias = bias != NULL;
+        CUDA_TRY(cuda_multiply(x, p, a->data, (char *)w->data + col * (nk ? k : 1) * elem,
+                               bias ? (char *)bias->data + col * elem : NULL, y->data));
+        col += cols;
+    }
+    return NULL;
 }
 
 CUDA_ROW(linear_dw)

@@ -119,6 +119,41 @@ template <int V> __device__ inline void load_vec(view v, int64_t i, float (&x)[V
     }
 }
 
+// A vector of 8 as it lies in memory: kernels that read several first fetch them all, and so wait
+// for memory once, then unpack them.
+struct raw_vec {
+    uint4 lo, hi; // hi: of f32
+};
+
+__device__ inline void fetch_vec(view v, int64_t i, raw_vec *r)
+{
+    bool wide = v.type == HAP_F32;
+    const uint4 *p = (const uint4 *)((const char *)v.p + i * (wide ? 4 : 2));
+    r->lo = p[0];
+    if (wide) r->hi = p[1];
+}
+
+__device__ inline void unpack_vec(int type, const raw_vec &r, float (&x)[8])
+{
+    const uint32_t w[8] = {r.lo.x, r.lo.y, r.lo.z, r.lo.w, r.hi.x, r.hi.y, r.hi.z, r.hi.w};
+    if (type == HAP_F32) {
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            x[k] = __uint_as_float(w[k]);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        if (type == HAP_BF16) {
+            x[2 * k] = __uint_as_float(w[k] << 16);
+            x[2 * k + 1] = __uint_as_float(w[k] & 0xFFFF0000u);
+        } else {
+            float2 f = __half22float2(*(const __half2 *)&w[k]);
+            x[2 * k] = f.x, x[2 * k + 1] = f.y;
+        }
+    }
+}
+
 template <int V> __device__ inline void store_vec(view v, int64_t i, const float (&x)[V])
 {
     if constexpr (V == 1) {
@@ -206,6 +241,12 @@ template <class Op, class T> __device__ inline T over_block(T v)
     for (unsigned i = 0; i < blockDim.x / 32; i++)
         r = Op::join(r, part[i]);
     return r;
+}
+
+// exp(x) for the softmax of entries of this type: of 16 bits, by one instruction (2^-21 |x| off).
+__device__ inline float exp_for(int type, float x)
+{
+    return type == HAP_F32 ? expf(x) : __expf(x);
 }
 
 // --- random numbers (cpu/ops_kernels.h defines them) ---

@@ -95,10 +95,10 @@ CUDA_ROW(target_logit)
 // --- gradient of a table: the rows of dy that have one index are added in a fixed order ---
 //
 // The indices are sorted with their positions (radix sort, stable), so that each table row finds
-// its positions as one run. A block adds them: threadIdx.y takes every LANES-th, then the lanes
-// join.
+// its positions as one run. A warp adds a short run in its order; a block adds a long one: lane k
+// takes every LANES-th position from the k-th on, then the lanes are added.
 
-enum { LANES = 16, COLUMNS = 32 };
+enum { LANES = 16, SHORT = 64 };
 
 // Key of position i: the local row, or `none` for rows of other ranks.
 __global__ void keys_of(int n, const int64_t *id, uint32_t *key, uint32_t *position, uint32_t none,
@@ -111,47 +111,78 @@ __global__ void keys_of(int n, const int64_t *id, uint32_t *key, uint32_t *posit
     position[i] = (uint32_t)i;
 }
 
-__device__ inline int first_not_below(const uint32_t *key, int n, uint32_t k)
+// Where the run of each row begins and ends; rows that no position has stay as they are.
+__global__ void runs_of(int n, const uint32_t *key, uint32_t none, uint2 *run)
 {
-    int lo = 0, hi = n;
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (key[mid] < k)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i >= n || key[i] == none) return;
+    if (i == 0 || key[i - 1] != key[i]) run[key[i]].x = (uint32_t)i;
+    if (i == n - 1 || key[i + 1] != key[i]) run[key[i]].y = (uint32_t)i + 1;
 }
 
-__global__ void scatter(int n, int64_t rows, int64_t width, const uint32_t *key,
-                        const uint32_t *position, view dy, view y)
+template <int V>
+__device__ inline void add_run(float (&sum)[V], int64_t width, int64_t j, uint32_t from,
+                               uint32_t to, int step, const uint32_t *position, view dy)
 {
-    __shared__ float part[LANES][COLUMNS + 1];
-    __shared__ int run[2];
-    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-        __syncthreads();
-        if (threadIdx.x == 0 && threadIdx.y < 2)
-            run[threadIdx.y] = first_not_below(key, n, (uint32_t)(row + threadIdx.y));
-        __syncthreads();
-        int from = run[0], to = run[1];
-        for (int64_t j0 = 0; j0 < width; j0 += COLUMNS) {
-            int64_t j = j0 + threadIdx.x;
-            float sum = 0;
-            if (j < width)
-                for (int i = from + (int)threadIdx.y; i < to; i += LANES)
-                    sum += load(dy, (int64_t)position[i] * width + j);
-            if (to - from > 1) { // else lane 0 has it all
-                part[threadIdx.y][threadIdx.x] = sum;
-                __syncthreads();
-                if (threadIdx.y == 0)
-                    for (int k = 1; k < LANES; k++)
-                        sum += part[k][threadIdx.x];
-                __syncthreads();
-            }
-            if (threadIdx.y == 0 && j < width) store(y, row * width + j, sum);
-        }
+#pragma unroll 4
+    for (uint32_t i = from; i < to; i += step) {
+        float v[V];
+        load_vec<V>(dy, (int64_t)position[i] * width + j, v);
+        for (int e = 0; e < V; e++)
+            sum[e] += v[e];
     }
+}
+
+// A warp a row and 32 V columns, for short runs.
+template <int V>
+__global__ void scatter_short(int64_t rows, int64_t width, const uint2 *run,
+                              const uint32_t *position, view dy, view y)
+{
+    int64_t row = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
+    int64_t j = ((int64_t)blockIdx.y * 32 + threadIdx.x) * V;
+    if (row >= rows || j >= width) return;
+    uint2 r = run[row];
+    if (r.y - r.x > SHORT) return;
+    float sum[V] = {0};
+    add_run<V>(sum, width, j, r.x, r.y, 1, position, dy);
+    store_vec<V>(y, row * width + j, sum);
+}
+
+// A block for every SHORT positions: if a long run has its first multiple of SHORT there, the block
+// takes that row and 32 V columns.
+template <int V>
+__global__ void scatter_long(int64_t rows, int64_t width, const uint32_t *key, const uint2 *run,
+                             const uint32_t *position, view dy, view y)
+{
+    __shared__ float part[LANES][32 * V + 1];
+    uint32_t at = blockIdx.x * SHORT, row = key[at];
+    if (row >= rows) return; // of another rank
+    uint2 r = run[row];
+    if (r.y - r.x <= SHORT || at - r.x >= SHORT) return;
+    int64_t j = ((int64_t)blockIdx.y * 32 + threadIdx.x) * V;
+    float sum[V] = {0};
+    if (j < width) add_run<V>(sum, width, j, r.x + threadIdx.y, r.y, LANES, position, dy);
+    for (int e = 0; e < V; e++)
+        part[threadIdx.y][e * 32 + threadIdx.x] = sum[e];
+    __syncthreads();
+    if (threadIdx.y != 0 || j >= width) return;
+    for (int k = 1; k < LANES; k++)
+        for (int e = 0; e < V; e++)
+            sum[e] += part[k][e * 32 + threadIdx.x];
+    store_vec<V>(y, row * width + j, sum);
+}
+
+template <int V>
+static const char *scatter(cuda_context *x, int64_t n, int64_t rows, int64_t width,
+                           const uint32_t *key, const uint2 *run, const uint32_t *position, view dy,
+                           view y)
+{
+    unsigned tiles = (unsigned)ceil_div(width, 32 * V);
+    scatter_short<V><<<dim3((unsigned)ceil_div(rows, 8), tiles), dim3(32, 8), 0, x->stream>>>(
+        rows, width, run, position, dy, y);
+    scatter_long<V><<<dim3((unsigned)ceil_div(n, SHORT), tiles), dim3(32, LANES), 0, x->stream>>>(
+        rows, width, key, run, position, dy, y);
+    return launched();
 }
 
 CUDA_ROW(embedding_bwd)
@@ -173,18 +204,22 @@ CUDA_ROW(embedding_bwd)
     cub::DoubleBuffer<uint32_t> none_k, none_p;
     CUDA_CALL(cub::DeviceRadixSort::SortPairs(nullptr, sort_bytes, none_k, none_p, (int)n, 0, bits,
                                               x->stream));
-    int64_t list = ceil_div(n * 4, 256) * 256;
+    int64_t list = ceil_div(n * 4, 256) * 256, runs = ceil_div(rows * 8, 256) * 256;
     const char *why = NULL;
-    char *work = (char *)cuda_work(x, 4 * list + (int64_t)sort_bytes, &why);
+    char *work = (char *)cuda_work(x, 4 * list + runs + (int64_t)sort_bytes, &why);
     if (!work) return why;
+    uint2 *run = (uint2 *)(work + 4 * list);
     cub::DoubleBuffer<uint32_t> key((uint32_t *)work, (uint32_t *)(work + list)),
         position((uint32_t *)(work + 2 * list), (uint32_t *)(work + 3 * list));
     keys_of<<<(unsigned)ceil_div(n, THREADS), THREADS, 0, x->stream>>>(
         (int)n, (const int64_t *)ids->data, key.Current(), position.Current(), (uint32_t)rows,
         place_of(x, c, y, 0));
-    CUDA_CALL(cub::DeviceRadixSort::SortPairs(work + 4 * list, sort_bytes, key, position, (int)n, 0,
-                                              bits, x->stream));
-    scatter<<<(unsigned)(rows < 65536 ? rows : 65536), dim3(COLUMNS, LANES), 0, x->stream>>>(
-        (int)n, rows, width, key.Current(), position.Current(), view_of(dy), view_of(y));
-    return launched();
+    CUDA_CALL(cub::DeviceRadixSort::SortPairs(work + 4 * list + runs, sort_bytes, key, position,
+                                              (int)n, 0, bits, x->stream));
+    CUDA_CALL(cudaMemsetAsync(run, 0, (size_t)(rows * 8), x->stream));
+    runs_of<<<(unsigned)ceil_div(n, THREADS), THREADS, 0, x->stream>>>((int)n, key.Current(),
+                                                                       (uint32_t)rows, run);
+    bool vec = width % 8 == 0 && aligned(dy) && aligned(y);
+    return (vec ? scatter<8> : scatter<1>)(x, n, rows, width, key.Current(), run,
+                                           position.Current(), view_of(dy), view_of(y));
 }

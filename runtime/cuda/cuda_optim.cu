@@ -1,6 +1,7 @@
 // Optimizers, in place (cpu/ops_optim.c states them). The learning rate and the step are read from
 // the device, so that a captured step can be replayed.
 
+#include "cuda/cuda_chains.h"
 #include "cuda/cuda_kernels.cuh"
 #include "cuda/cuda_record.h"
 #include "cuda/cuda_shadow.h"
@@ -184,9 +185,11 @@ __global__ void adam_many(adam_list list, view clip, const cuda_step *now, adam_
               t.vec, blockIdx.x - t.first, end - t.first);
 }
 
-const char *cuda_adam_chain(cuda_context *x, const hap_op_call *const *c, int n, bool *done)
+const char *cuda_adam_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
+                            bool *done)
 {
     adam_list list = {};
+    (void)unread;
     *done = false;
     for (int k = 0; k < n; k++) {
         const hap_op_call *o = c[k];

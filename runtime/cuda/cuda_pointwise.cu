@@ -1,7 +1,9 @@
 // Pointwise rows: one and two operands, gradients, casts, dropout, where. Values of bf16 and f16
 // are computed in f32, as on the CPU.
 
-#include "cuda/cuda_kernels.cuh"
+#include "cuda/cuda_chains.h"
+#include "cuda/cuda_columns.cuh"
+#include "cuda/cuda_record.h"
 
 enum { THREADS = 256 };
 
@@ -28,11 +30,19 @@ __device__ inline float tanh_of(float v)
     return a < 0.625f ? p : copysignf(far, v);
 }
 
+// (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)), u = sqrt(2 / pi) (v + cubic v^3).
+__device__ inline float tanh_gelu_gate(float v)
+{
+    const float k = -2.0f * 1.4426950408889634f * 0.7978845608028654f;
+    float e = exp2f(k * (v + 0.044715f * v * v * v));
+    return __fdividef(1.0f, 1.0f + fminf(e, 0x1p100f));
+}
+
 __device__ inline float tanh_gelu_slope(float v)
 {
-    float t = tanh_of(sqrt_2_over_pi * (v + cubic * v * v * v));
+    float s = tanh_gelu_gate(v);
     float inner = sqrt_2_over_pi * (1.0f + 3.0f * cubic * v * v);
-    return 0.5f * (1.0f + t) + 0.5f * v * (1.0f - t * t) * inner;
+    return s + 2.0f * v * s * (1.0f - s) * inner;
 }
 
 #define UNARY(name, expr)                                                                          \
@@ -56,7 +66,7 @@ UNARY(tanh, tanh_of(v))
 UNARY(sigmoid, sigmoid_of(v))
 UNARY(relu, v < 0.0f ? 0.0f : v)
 UNARY(gelu_erf, 0.5f * v * (1.0f + erff(v * 0.70710678118654752f)))
-UNARY(gelu_tanh, 0.5f * v * (1.0f + tanh_of(sqrt_2_over_pi * (v + cubic * v * v * v))))
+UNARY(gelu_tanh, v *tanh_gelu_gate(v))
 UNARY(silu, v *sigmoid_of(v))
 
 #define SLOPE(name, expr)                                                                          \
@@ -94,8 +104,16 @@ template <class F> __global__ void two(int64_t n, view y, view a, view b, bool v
     for_all(n, vec, [&](auto w, int64_t i) {
         constexpr int V = decltype(w)::value;
         float u[V], v[V];
-        load_vec<V>(a, i, u);
-        load_vec<V>(b, i, v);
+        if constexpr (V == 8) {
+            raw_vec ra, rb;
+            fetch_vec(a, i, &ra);
+            fetch_vec(b, i, &rb);
+            unpack_vec(a.type, ra, u);
+            unpack_vec(b.type, rb, v);
+        } else {
+            load_vec<V>(a, i, u);
+            load_vec<V>(b, i, v);
+        }
 #pragma unroll
         for (int k = 0; k < V; k++)
             u[k] = F::of(u[k], v[k]);
@@ -149,6 +167,86 @@ CUDA_ROW(unary)
         return run_one<silu_op>(x, c);
     }
     return cuda_fail("not a pointwise row");
+}
+
+// The gradient, and the sums of its columns. A block has a tile of columns of one part of the rows
+// (cuda_columns.cuh).
+template <class F>
+__global__ void slope_and_sum(int64_t rows, int64_t cols, view y, view a, view b, int64_t each,
+                              float *part)
+{
+    enum { AT_ONCE = 3 };
+    __shared__ float lane[COLUMN_LANES][COLUMN_TILE + 1];
+    int64_t col = blockIdx.x * (int64_t)COLUMN_TILE + threadIdx.x * 8;
+    int64_t r0 = blockIdx.y * each, r1 = r0 + each < rows ? r0 + each : rows;
+    float sum[8] = {0};
+    if (col < cols)
+        for (int64_t r = r0 + threadIdx.y; r < r1; r += COLUMN_LANES * AT_ONCE) {
+            raw_vec ra[AT_ONCE], rb[AT_ONCE];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                int64_t at = (r + i * COLUMN_LANES) * cols + col;
+                if (r + i * COLUMN_LANES >= r1) break;
+                fetch_vec(a, at, &ra[i]);
+                fetch_vec(b, at, &rb[i]);
+            }
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                float u[8], v[8];
+                if (r + i * COLUMN_LANES >= r1) break;
+                unpack_vec(a.type, ra[i], u);
+                unpack_vec(b.type, rb[i], v);
+#pragma unroll
+                for (int k = 0; k < 8; k++) {
+                    u[k] = F::of(u[k], v[k]);
+                    sum[k] += as_stored(y.type, u[k]);
+                }
+                store_vec<8>(y, (r + i * COLUMN_LANES) * cols + col, u);
+            }
+        }
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+        lane[threadIdx.y][k * 32 + threadIdx.x] = sum[k];
+    __syncthreads();
+    if (threadIdx.y != 0 || col >= cols) return;
+    for (int k = 0; k < 8; k++) {
+        for (int i = 1; i < COLUMN_LANES; i++)
+            sum[k] += lane[i][k * 32 + threadIdx.x];
+        part[blockIdx.y * cols + col + k] = sum[k];
+    }
+}
+
+template <class F>
+static const char *run_slope_sum(cuda_context *x, const hap_op_call *c, hap_tensor *total)
+{
+    int64_t cols = total->elements, rows = c->out[0]->elements / cols;
+    column_order o = column_order_of(rows);
+    const char *why = NULL;
+    float *part = (float *)cuda_work(x, o.parts * cols * (int64_t)sizeof(float), &why);
+    if (!part) return why;
+    dim3 grid((unsigned)ceil_div(cols, COLUMN_TILE), (unsigned)o.parts);
+    slope_and_sum<F><<<grid, dim3(32, COLUMN_LANES), 0, x->stream>>>(
+        rows, cols, view_of(c->out[0]), view_of(c->in[0]), view_of(c->in[1]), o.each, part);
+    CUDA_TRY(launched());
+    view to = view_of(total);
+    return columns_end(x->stream, o, cols, part, 1, &to);
+}
+
+const char *cuda_slope_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
+                             bool *done)
+{
+    hap_tensor *y = c[0]->out[0], *total = c[1]->out[0];
+    (void)n, (void)unread;
+    *done = total->elements > 0 && total->elements == y->local[y->rank - 1] && y->elements > 0 &&
+            total->elements % 8 == 0 && all_aligned(c[0]);
+    if (!*done) return NULL;
+    CUDA_TRY(cuda_call_begins(x, c[0]));
+    CUDA_TRY(cuda_call_begins(x, c[1]));
+    CUDA_TRY(cuda_want_floats(c[0]));
+    CUDA_TRY(cuda_same_elements(c[0]));
+    if (c[0]->op == HAP_OP_relu_bwd) return run_slope_sum<relu_slope>(x, c[0], total);
+    return c[0]->attr[0].i ? run_slope_sum<gelu_tanh_slope>(x, c[0], total)
+                           : run_slope_sum<gelu_erf_slope>(x, c[0], total);
 }
 
 CUDA_ROW(unary_bwd)
@@ -240,6 +338,59 @@ CUDA_ROW(cast)
     else
         cast_any<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
             y->elements, view_of(y), view_of(a), from, to);
+    return launched();
+}
+
+struct cast_part {
+    view y, x;
+    int64_t n;
+    int first; // block
+    bool vec;
+};
+
+struct cast_list {
+    int n, blocks;
+    cast_part at[CUDA_MAX_CHAIN + 1];
+};
+
+__global__ void cast_many(cast_list list)
+{
+    int lo = 0, hi = list.n; // the last tensor that starts at this block or before
+    while (hi - lo > 1) {
+        int mid = (lo + hi) / 2;
+        *(list.at[mid].first <= (int)blockIdx.x ? &lo : &hi) = mid;
+    }
+    const cast_part &t = list.at[lo];
+    int64_t blocks = (lo + 1 < list.n ? list.at[lo + 1].first : list.blocks) - t.first;
+    int64_t i = (int64_t)(blockIdx.x - t.first) * blockDim.x + threadIdx.x,
+            step = blocks * blockDim.x, n8 = t.vec ? t.n / 8 : 0;
+    for (int64_t k = i; k < n8; k += step) {
+        float v[8];
+        load_vec<8>(t.x, k * 8, v);
+        store_vec<8>(t.y, k * 8, v);
+    }
+    for (int64_t k = n8 * 8 + i; k < t.n; k += step)
+        store(t.y, k, load(t.x, k));
+}
+
+const char *cuda_cast_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
+                            bool *done)
+{
+    cast_list list = {};
+    (void)unread;
+    *done = true;
+    for (int k = 0; k < n; k++) {
+        int64_t elements = c[k]->out[0]->elements;
+        CUDA_TRY(cuda_want_floats(c[k]));
+        CUDA_TRY(cuda_same_elements(c[k]));
+        CUDA_TRY(cuda_call_begins(x, c[k]));
+        if (elements == 0) continue;
+        list.at[list.n++] = {view_of(c[k]->out[0]), view_of(c[k]->in[0]), elements, list.blocks,
+                             all_aligned(c[k])};
+        list.blocks += (int)blocks_for(elements, THREADS, 8 * 2);
+    }
+    if (list.n == 0) return NULL;
+    cast_many<<<(unsigned)list.blocks, THREADS, 0, x->stream>>>(list);
     return launched();
 }
 

@@ -62,8 +62,23 @@ void cuda_record_wait(hap_rank *r, cuda_record *c, int start)
     c->call[start].other = c->n - 1;
 }
 
+void *cuda_record_room(cuda_record *c, int64_t bytes)
+{
+    void *p = NULL;
+    if (!c->room && cudaMalloc(&p, CUDA_ROOM) != cudaSuccess) {
+        cudaGetLastError(); // not an error of the calls to come
+        return NULL;
+    }
+    if (!c->room) c->room = p;
+    if (bytes > CUDA_ROOM - c->room_used) return NULL;
+    p = c->room + c->room_used;
+    c->room_used += (bytes + 255) / 256 * 256;
+    return p;
+}
+
 void cuda_record_free(cuda_record *c)
 {
+    if (c->room) cudaFree(c->room);
     for (int i = 0; i < c->n_owned; i++)
         free(c->owned[i]);
     free(c->owned);

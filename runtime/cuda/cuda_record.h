@@ -1,5 +1,5 @@
 // A step as a list of its calls, so that what stands between two calls can be seen before either
-// runs: cuda_fuse.c leaves out what only moves values.
+// runs: cuda_fuse leaves out what only moves values.
 //
 // The program's second step is recorded; its end runs the list. Every later step makes the same
 // calls on the same tensors, which the replay of a captured step presumes as well.
@@ -8,6 +8,7 @@
 #define HAP_RUNTIME_CUDA_RECORD_H
 
 #include "core/backend.h"
+#include "cuda/cuda_context.h"
 
 typedef enum {
     CUDA_DONE, // left out
@@ -19,12 +20,16 @@ typedef enum {
     CUDA_WAIT
 } cuda_call_kind;
 
-// Ops that one kernel runs.
+// Ops that one kernel runs (cuda_chains.h).
 typedef enum {
     CUDA_ALONE,
-    CUDA_NORM,     // row_sum, row_m2, norm_apply
-    CUDA_NORM_BWD, // norm_bwd_stats, norm_bwd (, add) (, cast)
-    CUDA_ADAM
+    CUDA_NORM,
+    CUDA_NORM_BWD,
+    CUDA_SLOPE,
+    CUDA_CE,
+    CUDA_CASTS,
+    CUDA_ADAM,
+    CUDA_PARTS
 } cuda_chain;
 
 enum { CUDA_MAX_CHAIN = 40 };
@@ -36,7 +41,8 @@ typedef struct cuda_call {
     hap_op_call op;   // OP; of CUT and PARTIAL out[0] and in[0]
     cuda_chain chain; // OP: with the n_joined calls that follow
     int n_joined;
-    bool needs_middle;  // NORM_BWD: norm_bwd's output is read by others
+    unsigned unread;    // OP: bit k: out[0] of call k of the chain is read by no call outside it
+    cuda_head_at *at;   // OP, attention: where its operands' heads lie, by role; NULL: dense
     bool keep;          // PARTIAL
     hap_coll_call coll; // START
     int other;          // START: its wait; WAIT: its start
@@ -48,7 +54,11 @@ typedef struct cuda_record {
     int n, cap;
     void **owned; // copies of what calls point to
     int n_owned, cap_owned;
+    char *room; // device memory for tensors that leave the arena
+    int64_t room_used;
 } cuda_record;
+
+enum { CUDA_ROOM = 16 << 20 }; // bytes
 
 // Copies what the call points to; the tensors are the program's.
 void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op);
@@ -57,11 +67,13 @@ void cuda_record_move(hap_rank *r, cuda_record *c, cuda_call_kind kind, bool kee
 int cuda_record_start(hap_rank *r, cuda_record *c, const hap_coll_call *coll);
 void cuda_record_wait(hap_rank *r, cuda_record *c, int start);
 void *cuda_record_own(hap_rank *r, cuda_record *c, const void *p, size_t bytes); // a copy
+// Device memory that stays as long as the list; NULL if there is no more of it.
+void *cuda_record_room(cuda_record *c, int64_t bytes);
 void cuda_record_free(cuda_record *c);
 
-// Takes casts out of the list where their reader can read, or their writer write, the other type;
-// then joins chains. Values stay the same bit for bit. Returns how many calls are left out or
-// joined.
+// Takes casts and the moves around attention out of the list where their reader can read, or their
+// writer write, what they would make; then joins chains (cuda_fuse.h). Returns how many calls are
+// left out or joined.
 int cuda_fuse(hap_rank *r, cuda_record *c);
 
 #endif

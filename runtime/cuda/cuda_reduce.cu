@@ -1,7 +1,8 @@
 // Sums over chosen dims and over everything, statistics of rows. Every sum is a fixed tree: the
 // same bits in every run. Threads add in f32 over strides, blocks join in f32 or double.
 
-#include "cuda/cuda_kernels.cuh"
+#include "cuda/cuda_columns.cuh"
+#include "cuda/cuda_row.cuh"
 #include "cuda/cuda_shadow.h"
 
 enum { THREADS = 256 };
@@ -124,72 +125,108 @@ CUDA_ROW(clip_scale)
     return launched();
 }
 
-// --- sums of columns: x is [outer, rows, cols], rows are added ---
+// --- sums of columns: x is [outer, rows, cols], rows are added (cuda_columns.cuh) ---
 //
-// A block is 32 x 8 threads on one tile of columns, V a thread, and one part of the rows; the
-// parts' sums lie in the workspace as [part, outer, cols]. V = 8 wants cols a multiple of 8.
-
-enum { LANES = 8 };
+// A block is 32 x COLUMN_LANES threads on one tile of columns, V a thread, and one part of the
+// rows; rows of x are ld elements apart. V = 8 wants ld a multiple of 8 and reads whole vectors of
+// a row.
 
 template <int V>
-__global__ void column_parts(view x, int64_t rows, int64_t cols, int64_t each, view y, bool last)
+__global__ void column_parts(view x, int64_t rows, int64_t cols, int64_t ld, int64_t each, float *y)
 {
-    __shared__ float part[LANES][32 * V + 1];
+    enum { AT_ONCE = 4 };
+    __shared__ float part[COLUMN_LANES][32 * V + 1];
     int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * V, outer = blockIdx.z;
     int64_t r0 = blockIdx.y * each, r1 = r0 + each < rows ? r0 + each : rows;
     float sum[V] = {0};
-    if (col < cols)
-#pragma unroll 4
-        for (int64_t r = r0 + threadIdx.y; r < r1; r += LANES) {
-            float v[V];
-            load_vec<V>(x, (outer * rows + r) * cols + col, v);
+    if constexpr (V == 8) {
+        if (col < cols)
+            for (int64_t r = r0 + threadIdx.y; r < r1; r += COLUMN_LANES * AT_ONCE) {
+                raw_vec raw[AT_ONCE];
 #pragma unroll
-            for (int e = 0; e < V; e++)
-                sum[e] += v[e];
-        }
+                for (int i = 0; i < AT_ONCE; i++) {
+                    if (r + i * COLUMN_LANES >= r1) break;
+                    fetch_vec(x, (outer * rows + r + i * COLUMN_LANES) * ld + col, &raw[i]);
+                }
+#pragma unroll
+                for (int i = 0; i < AT_ONCE; i++) {
+                    float v[8];
+                    if (r + i * COLUMN_LANES >= r1) break;
+                    unpack_vec(x.type, raw[i], v);
+#pragma unroll
+                    for (int e = 0; e < 8; e++)
+                        sum[e] += v[e];
+                }
+            }
+    } else if (col < cols) {
+#pragma unroll 4
+        for (int64_t r = r0 + threadIdx.y; r < r1; r += COLUMN_LANES)
+            sum[0] += load(x, (outer * rows + r) * ld + col);
+    }
 #pragma unroll
     for (int e = 0; e < V; e++)
         part[threadIdx.y][e * 32 + threadIdx.x] = sum[e];
     __syncthreads();
-    if (threadIdx.y != 0 || col >= cols) return;
-    int64_t at = last ? outer * cols + col : (blockIdx.y * (int64_t)gridDim.z + outer) * cols + col;
-    for (int e = 0; e < V; e++) {
-        for (int k = 1; k < LANES; k++)
+    if (threadIdx.y != 0) return;
+    int64_t at = (blockIdx.y * (int64_t)gridDim.z + outer) * cols + col;
+    for (int e = 0; e < V && col + e < cols; e++) {
+        for (int k = 1; k < COLUMN_LANES; k++)
             sum[e] += part[k][e * 32 + threadIdx.x];
-        store(y, at + e, sum[e]);
+        y[at + e] = sum[e];
     }
 }
 
-static const char *sum_columns(cuda_context *x, view a, int64_t outer, int64_t rows, int64_t cols,
-                               view y)
+struct column_ends {
+    view y[3];
+};
+
+__global__ void column_end(int parts, int64_t cols, const float *part, column_ends to)
 {
-    bool wide = cols % 8 == 0 && rows >= 1024 && (uintptr_t)a.p % 16 == 0;
-    int64_t tiles = ceil_div(cols, wide ? 256 : 32), parts = 132 * 4 / (tiles * outer);
-    if (parts > ceil_div(rows, LANES * 4)) parts = ceil_div(rows, LANES * 4);
-    if (parts < 1) parts = 1;
-    int64_t each = ceil_div(rows, parts);
-    parts = ceil_div(rows, each);
+    __shared__ float lane[COLUMN_LANES][33];
+    int64_t col = (int64_t)blockIdx.x * 32 + threadIdx.x;
+    const float *from = part + (int64_t)blockIdx.y * parts * cols;
+    float sum = 0;
+    if (col < cols)
+#pragma unroll 4
+        for (int i = threadIdx.y; i < parts; i += COLUMN_LANES)
+            sum += from[i * cols + col];
+    lane[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y != 0 || col >= cols) return;
+    for (int k = 1; k < COLUMN_LANES; k++)
+        sum += lane[k][threadIdx.x];
+    store(to.y[blockIdx.y], col, sum);
+}
+
+const char *columns_end(cudaStream_t s, const column_order &o, int64_t cols, const float *part,
+                        int n, const view *y)
+{
+    column_ends to = {};
+    for (int k = 0; k < n; k++)
+        to.y[k] = y[k];
+    column_end<<<dim3((unsigned)ceil_div(cols, 32), (unsigned)n), dim3(32, COLUMN_LANES), 0, s>>>(
+        (int)o.parts, cols, part, to);
+    return launched();
+}
+
+static const char *sum_columns(cuda_context *x, view a, int64_t outer, int64_t rows, int64_t cols,
+                               int64_t ld, view y)
+{
+    bool wide = ld % 8 == 0 && rows >= 1024 && (uintptr_t)a.p % 16 == 0;
     if (outer > 65535)
         return cuda_fail("not supported: a sum inside %lld blocks", (long long)outer);
-    dim3 grid((unsigned)tiles, (unsigned)parts, (unsigned)outer), block(32, LANES);
-    if (parts == 1) {
-        if (wide)
-            column_parts<8><<<grid, block, 0, x->stream>>>(a, rows, cols, each, y, true);
-        else
-            column_parts<1><<<grid, block, 0, x->stream>>>(a, rows, cols, each, y, true);
-        return launched();
-    }
+    column_order o = column_order_of(rows, outer);
+    dim3 grid((unsigned)ceil_div(cols, wide ? COLUMN_TILE : 32), (unsigned)o.parts,
+              (unsigned)outer),
+        block(32, COLUMN_LANES);
     const char *why = NULL;
-    float *work = (float *)cuda_work(x, parts * outer * cols * (int64_t)sizeof(float), &why);
+    float *work = (float *)cuda_work(x, o.parts * outer * cols * (int64_t)sizeof(float), &why);
     if (!work) return why;
-    view w = {work, HAP_F32};
     if (wide)
-        column_parts<8><<<grid, block, 0, x->stream>>>(a, rows, cols, each, w, false);
+        column_parts<8><<<grid, block, 0, x->stream>>>(a, rows, cols, ld, o.each, work);
     else
-        column_parts<1><<<grid, block, 0, x->stream>>>(a, rows, cols, each, w, false);
-    dim3 end((unsigned)ceil_div(outer * cols, 32), 1, 1);
-    column_parts<1><<<end, block, 0, x->stream>>>(w, parts, outer * cols, parts, y, true);
-    return launched();
+        column_parts<1><<<grid, block, 0, x->stream>>>(a, rows, cols, ld, o.each, work);
+    return columns_end(x->stream, o, outer * cols, work, 1, &y);
 }
 
 // --- sums over any dims ---
@@ -268,14 +305,21 @@ CUDA_ROW(sum)
     for (int k = 0; k < s.n; k++)
         *(s.summed[k] ? &summed : &kept) *= s.size[k];
     if (kept != y->elements) return cuda_fail("sum: the output has another size");
+    bool columns = !ints && kept > 1 && s.n >= 2 && s.n <= 3 && !s.summed[s.n - 1] &&
+                   (s.n == 2 || s.size[0] <= 65535);
+    int64_t cols = s.n ? s.size[s.n - 1] : 1;
+    cuda_rows at = {a->data, cols};
+    if (columns && s.n == 2 && cols == a->local[a->rank - 1])
+        CUDA_TRY(cuda_rows_of(x, a, &at));
+    else
+        CUDA_TRY(cuda_will_read(x, a->data, a->bytes));
+    if (columns)
+        return sum_columns(x, {at.data, (int)a->type}, s.n == 3 ? s.size[0] : 1, s.size[s.n - 2],
+                           cols, at.ld, view_of(y));
     if (!ints && kept == 1) {
         value_of f = {view_of(a)};
         return reduce_all(x, a->elements, f, y);
     }
-    bool columns = s.n >= 2 && s.n <= 3 && !s.summed[s.n - 1];
-    if (!ints && columns && (s.n == 2 || s.size[0] <= 65535))
-        return sum_columns(x, view_of(a), s.n == 3 ? s.size[0] : 1, s.size[s.n - 2],
-                           s.size[s.n - 1], view_of(y));
     int threads = summed <= 32 ? 32 : summed <= 1024 ? 128 : 512;
     unsigned blocks = (unsigned)(kept < (1 << 20) ? kept : 1 << 20);
     sum_any<<<blocks, threads, 0, x->stream>>>(view_of(a), view_of(y), s, kept, summed, ints);
@@ -316,8 +360,7 @@ struct m2_stat {
     template <int V>
     __device__ static void add(float &t, const float (&v)[V], const row_args &, int64_t, float mean)
     {
-        for (int k = 0; k < V; k++)
-            t += (v[k] - mean) * (v[k] - mean);
+        m2_vec<V>(v, mean, &t);
     }
     __device__ static float of_row(const row_args &a, int64_t row)
     {
@@ -327,10 +370,10 @@ struct m2_stat {
 struct exp_stat {
     typedef join_sum join;
     template <int V>
-    __device__ static void add(float &t, const float (&v)[V], const row_args &, int64_t, float max)
+    __device__ static void add(float &t, const float (&v)[V], const row_args &a, int64_t, float max)
     {
         for (int k = 0; k < V; k++)
-            t += expf(v[k] - max);
+            t += exp_for(a.x.type, v[k] - max);
     }
     __device__ static float of_row(const row_args &a, int64_t row) { return load(a.stat, row); }
 };

@@ -80,4 +80,77 @@ template <int V> __device__ inline void load_column(view v, int64_t j, float (&x
     }
 }
 
+// One vector of each formula, shared by the kernels of single rows and of chains. Roundings are
+// spelled out, so that both give the same bits.
+
+template <int V> __device__ inline void m2_vec(const float (&v)[V], float mean, float *m2)
+{
+    for (int e = 0; e < V; e++) {
+        float d = __fsub_rn(v[e], mean);
+        *m2 = __fmaf_rn(d, d, *m2);
+    }
+}
+
+__device__ inline float hat(float x, float mean, float rstd)
+{
+    return __fmul_rn(__fsub_rn(x, mean), rstd);
+}
+
+// v = x on entry, y on return.
+template <int V>
+__device__ inline void apply_vec(const norm_row &o, view bias, float mean, float rstd, int64_t j,
+                                 float (&v)[V])
+{
+    float k[V];
+    for (int e = 0; e < V; e++)
+        v[e] = hat(v[e], mean, rstd);
+    if (o.w.p) {
+        load_column<V>(o.w, j, k);
+        for (int e = 0; e < V; e++)
+            v[e] = __fmul_rn(v[e], k[e]);
+    }
+    if (bias.p) {
+        load_column<V>(bias, j, k);
+        for (int e = 0; e < V; e++)
+            v[e] = __fadd_rn(v[e], k[e]);
+    }
+}
+
+// u = dy w.
+template <int V> __device__ inline void weigh_vec(const norm_row &o, int64_t j, float (&u)[V])
+{
+    float k[V];
+    if (!o.w.p) return;
+    load_column<V>(o.w, j, k);
+    for (int e = 0; e < V; e++)
+        u[e] = __fmul_rn(u[e], k[e]);
+}
+
+// Sums of u and of u xhat.
+template <int V>
+__device__ inline void stats_vec(const float (&u)[V], const float (&v)[V], float mean, float rstd,
+                                 float *a, float *b)
+{
+    for (int e = 0; e < V; e++)
+        *a = __fadd_rn(*a, u[e]), *b = __fmaf_rn(u[e], hat(v[e], mean, rstd), *b);
+}
+
+// u = rstd (u - a - xhat b).
+template <int V>
+__device__ inline void grad_vec(float (&u)[V], const float (&v)[V], float mean, float rstd, float a,
+                                float b)
+{
+    for (int e = 0; e < V; e++)
+        u[e] = __fmul_rn(rstd, __fmaf_rn(-hat(v[e], mean, rstd), b, __fsub_rn(u[e], a)));
+}
+
+// Adds dy xhat to w and dy to b.
+template <int V>
+__device__ inline void param_vec(const float (&dy)[V], const float (&v)[V], float mean, float rstd,
+                                 float (&w)[V], float (&b)[V])
+{
+    for (int e = 0; e < V; e++)
+        w[e] = __fmaf_rn(dy[e], hat(v[e], mean, rstd), w[e]), b[e] = __fadd_rn(b[e], dy[e]);
+}
+
 #endif

@@ -1,6 +1,9 @@
 // Rows of the last dim from their statistics: softmax, cross entropy (cpu/ops_softmax.c states the
 // formulas).
 
+#include <cuda_pipeline.h>
+
+#include "cuda/cuda_chains.h"
 #include "cuda/cuda_row.cuh"
 #include "cuda/cuda_shadow.h"
 
@@ -62,55 +65,191 @@ CUDA_ROW(softmax)
     return launched();
 }
 
-// --- cross entropy: dx = g (softmax(x) - [class = label]) ---
+// --- cross entropy ---
 
-// Rows of x and dx are lx and ly elements apart; dx gets zeros between them.
-__global__ void ce_grad(row_size r, int64_t ly, view dx, int64_t lx, view x, view max, view sum,
-                        const int64_t *label, view loss_grad, int64_t ignore, cuda_axis v, bool vec)
+enum { CE_THREADS = 512 }; // of row_block
+
+// dx = g (softmax(x) - [class = label]): what every kernel of it needs. Rows of x and dx are lx and
+// ly elements apart; dx gets zeros between them.
+struct ce_args {
+    row_size r;
+    int64_t lx, ly, ignore;
+    view x, dx, max, sum, loss_grad;
+    const int64_t *label;
+    cuda_axis v; // of the classes
+    bool vec;
+};
+
+struct ce_row {
+    float g, max, k; // k = g / sum
+    int64_t own;     // the label's column; -1 elsewhere
+    bool none;       // ignored
+};
+
+__device__ inline ce_row ce_row_of(const ce_args &t, int64_t row, float max, float sum)
 {
-    int64_t row = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
-    if (row >= r.rows) return;
-    float g = load(loss_grad, 0), m = load(max, row), k = g / load(sum, row);
-    int64_t own = label[row];
-    bool none = own == ignore;
-    int64_t at = none ? -1 : axis_local(v, own);
-    for_row(row * ly, r.cols, vec, threadIdx.x, blockDim.x, [&](auto w, int64_t i, int64_t j) {
-        constexpr int V = decltype(w)::value;
-        float a[V];
-        load_vec<V>(x, row * lx + j, a);
-#pragma unroll
-        for (int e = 0; e < V; e++)
-            a[e] = none ? 0.0f : expf(a[e] - m) * k - (j + e == at ? g : 0.0f);
-        store_vec<V>(dx, i, a);
-    });
-    for (int64_t j = r.cols + threadIdx.x; j < ly; j += blockDim.x)
-        store(dx, row * ly + j, 0.0f);
+    ce_row w;
+    w.g = load(t.loss_grad, 0), w.max = max, w.k = w.g / sum;
+    w.none = t.label[row] == t.ignore;
+    w.own = w.none ? -1 : axis_local(t.v, t.label[row]);
+    return w;
 }
 
-CUDA_ROW(ce_bwd)
+template <int V>
+__device__ inline void ce_vec(const ce_args &t, const ce_row &w, int64_t j, float (&a)[V])
+{
+#pragma unroll
+    for (int e = 0; e < V; e++) {
+        float p = __fmul_rn(exp_for(t.x.type, a[e] - w.max), w.k);
+        a[e] = w.none ? 0.0f : j + e == w.own ? __fsub_rn(p, w.g) : p;
+    }
+}
+
+__device__ inline void ce_pad(const ce_args &t, int64_t row)
+{
+    for (int64_t j = t.r.cols + threadIdx.x; j < t.ly; j += blockDim.x)
+        store(t.dx, row * t.ly + j, 0.0f);
+}
+
+// The largest entry and the sum of exp(x - max) of a row, and then dx if it is wanted: a row is
+// read once and kept in shared memory. Sums are in the order of row_expsum.
+__global__ __launch_bounds__(CE_THREADS, 2) void ce_whole(ce_args t)
+{
+    extern __shared__ uint4 held[];
+    int64_t row = blockIdx.x, cols = t.r.cols;
+    view own = {held, t.x.type};
+    float m = join_max::zero<float>(), s = 0;
+    // Each thread has its own entries of the row throughout; it fetches all of them at once.
+    for_row(row * t.lx, cols, t.vec, threadIdx.x, CE_THREADS, [&](auto w, int64_t i, int64_t j) {
+        constexpr int V = decltype(w)::value;
+        if constexpr (V == 8) {
+            int elem = t.x.type == HAP_F32 ? 4 : 2;
+            for (int k = 0; k < 8 * elem; k += 16)
+                __pipeline_memcpy_async((char *)held + j * elem + k,
+                                        (const char *)t.x.p + i * elem + k, 16);
+        } else {
+            store(own, j, load(t.x, i));
+        }
+    });
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    for_row(row * t.lx, cols, t.vec, threadIdx.x, CE_THREADS, [&](auto w, int64_t, int64_t j) {
+        constexpr int V = decltype(w)::value;
+        float v[V];
+        load_vec<V>(own, j, v);
+        for (int e = 0; e < V; e++)
+            m = v[e] > m ? v[e] : m;
+    });
+    m = over_block<join_max>(m);
+    for_row(row * t.lx, cols, t.vec, threadIdx.x, CE_THREADS, [&](auto w, int64_t, int64_t j) {
+        constexpr int V = decltype(w)::value;
+        float v[V];
+        load_vec<V>(own, j, v);
+        for (int e = 0; e < V; e++)
+            s += exp_for(t.x.type, v[e] - m);
+    });
+    s = over_block<join_sum>(s);
+    if (threadIdx.x == 0) store(t.max, row, m), store(t.sum, row, s);
+    if (!t.dx.p) return;
+    ce_row c = ce_row_of(t, row, m, s);
+    for_row(row * t.ly, cols, t.vec, threadIdx.x, CE_THREADS, [&](auto w, int64_t i, int64_t j) {
+        constexpr int V = decltype(w)::value;
+        float v[V];
+        load_vec<V>(own, j, v);
+        ce_vec<V>(t, c, j, v);
+        store_vec<V>(t.dx, i, v);
+    });
+    ce_pad(t, row);
+}
+
+// From statistics that are known.
+__global__ void ce_grad(ce_args t)
+{
+    int64_t row = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= t.r.rows) return;
+    ce_row c = ce_row_of(t, row, load(t.max, row), load(t.sum, row));
+    for_row(row * t.ly, t.r.cols, t.vec, threadIdx.x, blockDim.x,
+            [&](auto w, int64_t i, int64_t j) {
+                constexpr int V = decltype(w)::value;
+                float a[V];
+                load_vec<V>(t.x, row * t.lx + j, a);
+                ce_vec<V>(t, c, j, a);
+                store_vec<V>(t.dx, i, a);
+            });
+    ce_pad(t, row);
+}
+
+// The gradient's operands: x at `from`. Logits in a shadow come of a product, and their gradient
+// goes to its products.
+static const char *ce_grad_of(cuda_context *x, const hap_op_call *c, cuda_rows from, ce_args *t)
 {
     hap_tensor *dx = c->out[0], *a = c->in[0], *labels = c->in[3];
     CUDA_TRY(cuda_want(labels, HAP_I64, "the labels"));
     if (!cuda_is_float(a->type) || !cuda_is_float(dx->type) || !cuda_is_float(c->in[4]->type))
         return cuda_fail("ce_bwd: logits, gradient and output are not all floats");
-    row_size r = rows_of(a);
-    CUDA_TRY(stat_fits(r, c->in[1]));
-    CUDA_TRY(stat_fits(r, c->in[2]));
-    if (labels->elements != r.rows) return cuda_fail("ce_bwd: one label a row is wanted");
-    if (dx->elements == 0) return NULL;
-    dim3 block = row_block(r.cols), grid((unsigned)ceil_div(r.rows, block.y));
-    // Logits in a shadow come of a product, and their gradient goes to its products.
-    cuda_rows from, to = {NULL, 0};
-    CUDA_TRY(cuda_rows_of(x, a, &from));
+    CUDA_TRY(stat_fits(t->r, c->in[1]));
+    CUDA_TRY(stat_fits(t->r, c->in[2]));
+    if (labels->elements != t->r.rows) return cuda_fail("ce_bwd: one label a row is wanted");
+    cuda_rows to = {NULL, 0};
     if (from.data != a->data) CUDA_TRY(cuda_rows_new(x, dx, &to));
     if (!to.data) {
         cuda_will_write(x, dx->data, dx->bytes);
-        to = {dx->data, r.cols};
+        to = {dx->data, t->r.cols};
     }
-    bool vec = aligned(dx) && aligned(a) && (from.ld - to.ld) % 8 == 0;
-    ce_grad<<<grid, block, 0, x->stream>>>(
-        r, to.ld, {to.data, (int)dx->type}, from.ld, {from.data, (int)a->type}, view_of(c->in[1]),
-        view_of(c->in[2]), (const int64_t *)labels->data, view_of(c->in[4]), c->attr[0].i,
-        cuda_axis_of(a, a->rank - 1), vec);
+    t->ly = to.ld, t->dx = {to.data, (int)dx->type};
+    t->ignore = c->attr[0].i, t->loss_grad = view_of(c->in[4]);
+    t->label = (const int64_t *)labels->data;
+    t->v = cuda_axis_of(a, a->rank - 1);
+    t->vec = t->vec && aligned(dx);
+    return NULL;
+}
+
+const char *cuda_ce_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
+                          bool *done)
+{
+    const hap_tensor *a = c[0]->in[0];
+    hap_tensor *max = c[0]->out[0], *sum = c[1]->out[0];
+    ce_args t = {};
+    t.r = rows_of(a);
+    int64_t bytes = t.r.cols * hap_dtype_bytes(a->type);
+    int device = 0, room = 0; // bytes of shared memory
+    (void)unread;
+    CUDA_CALL(cudaGetDevice(&device));
+    CUDA_CALL(cudaDeviceGetAttribute(&room, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    room -= 1 << 10; // over_block's
+    *done = t.r.rows > 0 && t.r.cols > WARP_COLUMNS && bytes <= room && cuda_is_float(a->type) &&
+            max->type == HAP_F32 && sum->type == HAP_F32 && max->elements == t.r.rows &&
+            sum->elements == t.r.rows;
+    if (!*done) return NULL;
+    cuda_rows at;
+    CUDA_TRY(cuda_rows_of(x, a, &at));
+    cuda_will_write(x, max->data, max->bytes);
+    cuda_will_write(x, sum->data, sum->bytes);
+    t.lx = at.ld, t.x = {at.data, (int)a->type}, t.max = view_of(max), t.sum = view_of(sum);
+    // Vectors start where both the row and what is held of it do.
+    t.vec = aligned(a) && at.ld % 8 == 0;
+    if (n > 2) {
+        CUDA_TRY(ce_grad_of(x, c[2], at, &t));
+        if (t.ly % 8) t.vec = false;
+    }
+    CUDA_CALL(cudaFuncSetAttribute(ce_whole, cudaFuncAttributeMaxDynamicSharedMemorySize, room));
+    ce_whole<<<(unsigned)t.r.rows, CE_THREADS, (size_t)ceil_div(bytes, 16) * 16, x->stream>>>(t);
+    return launched();
+}
+
+CUDA_ROW(ce_bwd)
+{
+    ce_args t = {};
+    cuda_rows from;
+    t.r = rows_of(c->in[0]);
+    if (c->out[0]->elements == 0) return NULL;
+    CUDA_TRY(cuda_rows_of(x, c->in[0], &from));
+    t.lx = from.ld, t.x = {from.data, (int)c->in[0]->type};
+    t.max = view_of(c->in[1]), t.sum = view_of(c->in[2]);
+    t.vec = aligned(c->in[0]);
+    CUDA_TRY(ce_grad_of(x, c, from, &t));
+    if ((t.lx - t.ly) % 8) t.vec = false;
+    dim3 block = row_block(t.r.cols), grid((unsigned)ceil_div(t.r.rows, block.y));
+    ce_grad<<<grid, block, 0, x->stream>>>(t);
     return launched();
 }

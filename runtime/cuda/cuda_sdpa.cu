@@ -6,14 +6,16 @@
 // adds up its own columns (lane, lane + 32, …). Sums have a fixed order: the same bits in every
 // run.
 
+#include "cuda/cuda_chains.h"
 #include "cuda/cuda_kernels.cuh"
 
 enum { WARPS = 8, TILE = 32, MAX_WIDTH = 256, SLOTS = MAX_WIDTH / 32 };
 
 struct attention {
     int64_t b, hq, hk, q, k, e, d; // local sizes
-    cuda_axis ab, ah, aq;          // of q's dims
-    int64_t n_heads, n_q;          // global
+    cuda_head_at at[CUDA_HEAD_ROLES];
+    cuda_axis ab, ah, aq; // of q's dims
+    int64_t n_heads, n_q; // global
     view mask;
     int64_t mask_size[4];
     bool causal;
@@ -23,8 +25,8 @@ struct attention {
 };
 
 static const char *attention_of(attention *o, cuda_context *x, const hap_op_call *c,
-                                const hap_tensor *q, const hap_tensor *k, const hap_tensor *v,
-                                const hap_tensor *mask)
+                                const cuda_head_at *at, const hap_tensor *q, const hap_tensor *k,
+                                const hap_tensor *v, const hap_tensor *mask)
 {
     if (q->rank != 4 || k->rank != 4 || v->rank != 4)
         return cuda_fail("sdpa: operands of rank 4 are wanted");
@@ -32,6 +34,7 @@ static const char *attention_of(attention *o, cuda_context *x, const hap_op_call
         if (!cuda_is_float(t->type))
             return cuda_fail("not supported: sdpa of type %s", hap_dtype_name(t->type));
     *o = {};
+    memcpy(o->at, at, sizeof o->at);
     o->b = q->local[0], o->hq = q->local[1], o->hk = k->local[1], o->q = q->local[2];
     o->k = k->local[2], o->e = q->local[3], o->d = v->local[3];
     o->ab = cuda_axis_of(q, 0), o->ah = cuda_axis_of(q, 1), o->aq = cuda_axis_of(q, 2);
@@ -94,14 +97,21 @@ __device__ inline float kept(const attention &o, uint64_t key, int64_t b, int64_
     return dropout_scale(key, o.first + e * o.k + j, o.dropout);
 }
 
-// Rows [r0, r0 + 32) of [n, width] to shared memory, zeros beyond n; an odd pitch keeps the columns
-// of different rows in different banks.
-__device__ inline void fetch(float *tile, view x, int64_t base, int64_t r0, int64_t n, int width)
+// Where position s of head h of sample b begins.
+__device__ inline int64_t row_at(const attention &o, int role, int64_t b, int64_t h, int64_t s)
+{
+    return b * o.at[role].b + h * o.at[role].h + s * o.at[role].s;
+}
+
+// Positions [r0, r0 + 32) of n, `step` elements apart, to shared memory, zeros beyond n; an odd
+// pitch keeps the columns of different rows in different banks.
+__device__ inline void fetch(float *tile, view x, int64_t base, int64_t step, int64_t r0, int64_t n,
+                             int width)
 {
     int t = threadIdx.y * 32 + threadIdx.x;
     for (int i = t; i < TILE * width; i += WARPS * 32) {
         int r = i / width, c = i % width;
-        tile[r * (width | 1) + c] = r0 + r < n ? load(x, base + (r0 + r) * width + c) : 0.0f;
+        tile[r * (width | 1) + c] = r0 + r < n ? load(x, base + (r0 + r) * step + c) : 0.0f;
     }
 }
 
@@ -130,17 +140,18 @@ __global__ void forward(attention o, forward_args t)
     int e = (int)o.e, d = (int)o.d, lane = threadIdx.x;
     float *tk = shared, *tv = tk + TILE * (e | 1),
           *own = tv + TILE * (d | 1) + threadIdx.y * (e | 1);
-    int64_t bh = blockIdx.y, b = bh / o.hq, h = bh % o.hq, hk = b * o.hk + h / (o.hq / o.hk);
+    int64_t bh = blockIdx.y, b = bh / o.hq, h = bh % o.hq, g = h / (o.hq / o.hk);
     int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.y;
+    int64_t at_k = row_at(o, CUDA_K, b, g, 0), at_v = row_at(o, CUDA_V, b, g, 0);
     bool here = i < o.q;
     uint64_t key = o.dropout > 0 ? random_key(o.now, o.node) : 0;
     for (int c = lane; c < e; c += 32)
-        own[c] = here ? load(t.q, (bh * o.q + i) * e + c) : 0.0f;
+        own[c] = here ? load(t.q, row_at(o, CUDA_Q, b, h, i) + c) : 0.0f;
     float max = -INFINITY, sum = 0, acc[SLOTS] = {0};
     for (int64_t j0 = 0; j0 < o.k; j0 += TILE) {
         __syncthreads();
-        fetch(tk, t.k, hk * o.k * e, j0, o.k, e);
-        fetch(tv, t.v, hk * o.k * d, j0, o.k, d);
+        fetch(tk, t.k, at_k, o.at[CUDA_K].s, j0, o.k, e);
+        fetch(tv, t.v, at_v, o.at[CUDA_V].s, j0, o.k, d);
         __syncthreads();
         if (!here) continue;
         int64_t j = j0 + lane;
@@ -166,13 +177,15 @@ __global__ void forward(attention o, forward_args t)
     float inv = sum > 0 ? 1.0f / sum : isnan(sum) ? sum : 0.0f;
 #pragma unroll
     for (int s = 0; s < SLOTS; s++)
-        if (s * 32 + lane < d) store(t.y, (bh * o.q + i) * d + s * 32 + lane, acc[s] * inv);
+        if (s * 32 + lane < d) store(t.y, row_at(o, CUDA_Y, b, h, i) + s * 32 + lane, acc[s] * inv);
     if (lane == 0) store(t.lse, bh * o.q + i, max == -INFINITY ? -INFINITY : max + logf(sum));
 }
 
 static cuda_heads heads_of(const attention &o, hap_dtype type)
 {
-    return {o.b, o.hq, o.hk, o.q, o.k, o.e, o.d, type, o.causal, o.scale};
+    cuda_heads h = {o.b, o.hq, o.hk, o.q, o.k, o.e, o.d, type, o.causal, o.scale, {}};
+    memcpy(h.at, o.at, sizeof h.at);
+    return h;
 }
 
 // cuDNN takes calls without mask and dropout on queries that start at 0, all of one narrow type.
@@ -183,17 +196,19 @@ static bool by_cudnn(cuda_context *x, const attention &o, const hap_op_call *c, 
         if (c->in[i] != lse && (c->in[i]->type != q->type || !aligned(c->in[i]))) return false;
     for (int i = 0; i < c->n_out; i++)
         if (c->out[i] != lse && (c->out[i]->type != q->type || !aligned(c->out[i]))) return false;
+    for (int role = 0; role < CUDA_HEAD_ROLES; role++)
+        if (o.at[role].b % 8 || o.at[role].h % 8 || o.at[role].s % 8) return false;
     if (o.mask.p || o.dropout > 0 || o.aq.first != 0 || o.aq.outer != 1 || lse->type != HAP_F32)
         return false;
     cuda_heads h = heads_of(o, q->type);
     return cuda_cudnn_usable(x, &h, c->op == HAP_OP_sdpa_bwd);
 }
 
-CUDA_ROW(sdpa)
+static const char *sdpa_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at)
 {
     hap_tensor *q = c->in[0], *k = c->in[1], *v = c->in[2], *y = c->out[0], *lse = c->out[1];
     attention o;
-    CUDA_TRY(attention_of(&o, x, c, q, k, v, cuda_in(c, 3)));
+    CUDA_TRY(attention_of(&o, x, c, at, q, k, v, cuda_in(c, 3)));
     if (!cuda_is_float(y->type) || !cuda_is_float(lse->type) ||
         y->elements != o.b * o.hq * o.q * o.d || lse->elements != o.b * o.hq * o.q)
         return cuda_fail("sdpa: the outputs have another type or size");
@@ -216,13 +231,15 @@ struct backward_args {
     float *dot; // sum over d of dy y, one a query row
 };
 
-__global__ void dots(int64_t rows, int64_t d, backward_args t)
+__global__ void dots(attention o, int64_t rows, backward_args t)
 {
-    int64_t i = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
+    int64_t i = (int64_t)blockIdx.x * blockDim.y + threadIdx.y, bh = i / o.q;
+    int64_t dy = row_at(o, CUDA_DY, bh / o.hq, bh % o.hq, i % o.q);
+    int64_t y = row_at(o, CUDA_Y, bh / o.hq, bh % o.hq, i % o.q);
     float s = 0;
     if (i < rows)
-        for (int64_t c = threadIdx.x; c < d; c += 32)
-            s += load(t.dy, i * d + c) * load(t.y, i * d + c);
+        for (int64_t c = threadIdx.x; c < o.d; c += 32)
+            s += load(t.dy, dy + c) * load(t.y, y + c);
     s = over_warp<join_sum>(s);
     if (i < rows && threadIdx.x == 0) t.dot[i] = s;
 }
@@ -235,20 +252,21 @@ __global__ void query_grads(attention o, backward_args t)
     float *tk = shared, *tv = tk + TILE * (e | 1);
     float *own_q = tv + TILE * (d | 1) + threadIdx.y * ((e | 1) + (d | 1)),
           *own_dy = own_q + (e | 1);
-    int64_t bh = blockIdx.y, b = bh / o.hq, h = bh % o.hq, hk = b * o.hk + h / (o.hq / o.hk);
+    int64_t bh = blockIdx.y, b = bh / o.hq, h = bh % o.hq, g = h / (o.hq / o.hk);
     int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.y, row = bh * o.q + i;
+    int64_t at_k = row_at(o, CUDA_K, b, g, 0), at_v = row_at(o, CUDA_V, b, g, 0);
     bool here = i < o.q;
     uint64_t key = o.dropout > 0 ? random_key(o.now, o.node) : 0;
     for (int c = lane; c < e; c += 32)
-        own_q[c] = here ? load(t.q, row * e + c) : 0.0f;
+        own_q[c] = here ? load(t.q, row_at(o, CUDA_Q, b, h, i) + c) : 0.0f;
     for (int c = lane; c < d; c += 32)
-        own_dy[c] = here ? load(t.dy, row * d + c) : 0.0f;
+        own_dy[c] = here ? load(t.dy, row_at(o, CUDA_DY, b, h, i) + c) : 0.0f;
     float lse = here ? load(t.lse, row) : 0.0f, dot = here ? t.dot[row] : 0.0f, acc[SLOTS] = {0};
     bool keyless = lse == -INFINITY; // output 0, no gradient
     for (int64_t j0 = 0; j0 < o.k; j0 += TILE) {
         __syncthreads();
-        fetch(tk, t.k, hk * o.k * e, j0, o.k, e);
-        fetch(tv, t.v, hk * o.k * d, j0, o.k, d);
+        fetch(tk, t.k, at_k, o.at[CUDA_K].s, j0, o.k, e);
+        fetch(tv, t.v, at_v, o.at[CUDA_V].s, j0, o.k, d);
         __syncthreads();
         if (!here || keyless) continue;
         int64_t j = j0 + lane;
@@ -269,7 +287,8 @@ __global__ void query_grads(attention o, backward_args t)
     if (!here) return;
 #pragma unroll
     for (int s = 0; s < SLOTS; s++)
-        if (s * 32 + lane < e) store(t.dq, row * e + s * 32 + lane, acc[s] * o.scale);
+        if (s * 32 + lane < e)
+            store(t.dq, row_at(o, CUDA_DQ, b, h, i) + s * 32 + lane, acc[s] * o.scale);
 }
 
 // A warp a key row: dv_j = sum_i z p dy_i, dk_j = scale sum_i dw q_i, over all query heads of the
@@ -286,16 +305,16 @@ __global__ void key_grads(attention o, backward_args t)
     bool here = j < o.k;
     uint64_t key = o.dropout > 0 ? random_key(o.now, o.node) : 0;
     for (int c = lane; c < e; c += 32)
-        own_k[c] = here ? load(t.k, (bh * o.k + j) * e + c) : 0.0f;
+        own_k[c] = here ? load(t.k, row_at(o, CUDA_K, b, g, j) + c) : 0.0f;
     for (int c = lane; c < d; c += 32)
-        own_v[c] = here ? load(t.v, (bh * o.k + j) * d + c) : 0.0f;
+        own_v[c] = here ? load(t.v, row_at(o, CUDA_V, b, g, j) + c) : 0.0f;
     float dk[SLOTS] = {0}, dv[SLOTS] = {0};
     for (int64_t r = 0; r < group; r++) {
         int64_t h = g * group + r, qh = b * o.hq + h;
         for (int64_t i0 = 0; i0 < o.q; i0 += TILE) {
             __syncthreads();
-            fetch(tq, t.q, qh * o.q * e, i0, o.q, e);
-            fetch(tdy, t.dy, qh * o.q * d, i0, o.q, d);
+            fetch(tq, t.q, row_at(o, CUDA_Q, b, h, 0), o.at[CUDA_Q].s, i0, o.q, e);
+            fetch(tdy, t.dy, row_at(o, CUDA_DY, b, h, 0), o.at[CUDA_DY].s, i0, o.q, d);
             __syncthreads();
             if (!here) continue;
             int64_t i = i0 + lane;
@@ -321,17 +340,18 @@ __global__ void key_grads(attention o, backward_args t)
     if (!here) return;
 #pragma unroll
     for (int s = 0; s < SLOTS; s++) {
-        if (s * 32 + lane < d) store(t.dv, (bh * o.k + j) * d + s * 32 + lane, dv[s]);
-        if (s * 32 + lane < e) store(t.dk, (bh * o.k + j) * e + s * 32 + lane, dk[s] * o.scale);
+        if (s * 32 + lane < d) store(t.dv, row_at(o, CUDA_DV, b, g, j) + s * 32 + lane, dv[s]);
+        if (s * 32 + lane < e)
+            store(t.dk, row_at(o, CUDA_DK, b, g, j) + s * 32 + lane, dk[s] * o.scale);
     }
 }
 
-CUDA_ROW(sdpa_bwd)
+static const char *sdpa_bwd_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at)
 {
     hap_tensor *dy = c->in[0], *q = c->in[1], *k = c->in[2], *v = c->in[3], *y = c->in[4];
     hap_tensor *lse = c->in[5], *dq = c->out[0], *dk = c->out[1], *dv = c->out[2];
     attention o;
-    CUDA_TRY(attention_of(&o, x, c, q, k, v, cuda_in(c, 6)));
+    CUDA_TRY(attention_of(&o, x, c, at, q, k, v, cuda_in(c, 6)));
     int64_t n_out = o.b * o.hq * o.q * o.d, rows = o.b * o.hq * o.q;
     if (dy->elements != n_out || y->elements != n_out || lse->elements != rows ||
         !cuda_same_shape(dq, q) || !cuda_same_shape(dk, k) || !cuda_same_shape(dv, v))
@@ -362,10 +382,42 @@ CUDA_ROW(sdpa_bwd)
         cudaFuncSetAttribute(query_grads, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     CUDA_CALL(cudaFuncSetAttribute(key_grads, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     dim3 block(32, WARPS);
-    dots<<<(unsigned)ceil_div(rows, WARPS), block, 0, x->stream>>>(rows, o.d, t);
+    dots<<<(unsigned)ceil_div(rows, WARPS), block, 0, x->stream>>>(o, rows, t);
     query_grads<<<dim3((unsigned)ceil_div(o.q, WARPS), (unsigned)(o.b * o.hq)), block, bytes,
                   x->stream>>>(o, t);
     key_grads<<<dim3((unsigned)ceil_div(o.k, WARPS), (unsigned)(o.b * o.hk)), block, bytes,
                 x->stream>>>(o, t);
     return launched();
+}
+
+cuda_head_at cuda_heads_dense(const hap_tensor *t)
+{
+    if (t->rank != 4) return {};
+    return {t->local[1] * t->local[2] * t->local[3], t->local[2] * t->local[3], t->local[3]};
+}
+
+CUDA_ROW(sdpa)
+{
+    cuda_head_at at[CUDA_HEAD_ROLES] = {};
+    for (int i = 0; i < 3; i++)
+        at[CUDA_Q + i] = cuda_heads_dense(c->in[i]);
+    at[CUDA_Y] = cuda_heads_dense(c->out[0]);
+    return sdpa_at(x, c, at);
+}
+
+CUDA_ROW(sdpa_bwd)
+{
+    cuda_head_at at[CUDA_HEAD_ROLES] = {};
+    at[CUDA_DY] = cuda_heads_dense(c->in[0]);
+    for (int i = 0; i < 3; i++)
+        at[CUDA_Q + i] = cuda_heads_dense(c->in[1 + i]),
+                    at[CUDA_DQ + i] = cuda_heads_dense(c->out[i]);
+    at[CUDA_Y] = cuda_heads_dense(c->in[4]);
+    return sdpa_bwd_at(x, c, at);
+}
+
+const char *cuda_attention_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at)
+{
+    CUDA_TRY(cuda_call_begins(x, c));
+    return c->op == HAP_OP_sdpa ? sdpa_at(x, c, at) : sdpa_bwd_at(x, c, at);
 }

@@ -11,6 +11,7 @@
 #include "core/heartbeat.h"
 #include "core/trace.h"
 #include "cuda/cuda_backend.h"
+#include "cuda/cuda_chains.h"
 #include "cuda/cuda_shadow.h"
 
 void hap_backend_begin(hap_rank *r)
@@ -146,6 +147,16 @@ static void run_wait(hap_rank *r, hap_event *e)
 // The op, with those that are joined to it.
 static void run_chain(hap_rank *r, const cuda_call *c)
 {
+    static cuda_chain_kernel *const kernel[] = {
+        [CUDA_ALONE] = NULL,
+        [CUDA_NORM] = cuda_norm_chain,
+        [CUDA_NORM_BWD] = cuda_norm_bwd_chain,
+        [CUDA_SLOPE] = cuda_slope_chain,
+        [CUDA_CE] = cuda_ce_chain,
+        [CUDA_CASTS] = cuda_cast_chain,
+        [CUDA_ADAM] = cuda_adam_chain,
+        [CUDA_PARTS] = cuda_parts_chain,
+    };
     cuda_context *x = &cuda_of(r)->x;
     const hap_op_call *op[CUDA_MAX_CHAIN + 1];
     int n = c->n_joined + 1;
@@ -153,19 +164,10 @@ static void run_chain(hap_rank *r, const cuda_call *c)
     const char *why = NULL;
     for (int k = 0; k < n; k++)
         op[k] = &c[k].op;
-    switch (c->chain) {
-    case CUDA_NORM:
-        why = cuda_norm_chain(x, op, n, &done);
-        break;
-    case CUDA_NORM_BWD:
-        why = cuda_norm_bwd_chain(x, op, n, c->needs_middle, &done);
-        break;
-    case CUDA_ADAM:
-        why = cuda_adam_chain(x, op, n, &done);
-        break;
-    case CUDA_ALONE:
-        break;
-    }
+    if (c->at)
+        why = cuda_attention_at(x, op[0], c->at), done = true;
+    else if (kernel[c->chain])
+        why = kernel[c->chain](x, op, n, c->unread, &done);
     cuda_check(r, why);
     for (int k = 0; k < n && !done; k++)
         run_op(r, op[k]);

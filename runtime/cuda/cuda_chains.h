@@ -1,0 +1,35 @@
+// Chains of rows (cuda_record.h): one kernel, or few, for calls that follow each other. c: the n
+// calls in their order. Bit k of `unread`: nobody outside the chain reads the first output of call
+// k, so that it need not be written. *done unless the kernels do not take these calls.
+
+#ifndef HAP_RUNTIME_CUDA_CHAINS_H
+#define HAP_RUNTIME_CUDA_CHAINS_H
+
+#include "cuda/cuda_context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What a call reads and writes: brings the arena up to date (cuda_shadow.h).
+const char *cuda_call_begins(cuda_context *x, const hap_op_call *c);
+
+typedef const char *cuda_chain_kernel(cuda_context *x, const hap_op_call *const *c, int n,
+                                      unsigned unread, bool *done);
+cuda_chain_kernel cuda_norm_chain;     // (add,) row_sum, row_m2, norm_apply (, cast)
+cuda_chain_kernel cuda_norm_bwd_chain; // (add,) norm_bwd_stats, norm_bwd (, norm_bwd_params)
+                                       // (, add) (, cast) (, sum)
+cuda_chain_kernel cuda_slope_chain;    // gelu_bwd or its like, sum of its columns
+cuda_chain_kernel cuda_ce_chain;       // row_max, row_expsum (, ce_bwd)
+cuda_chain_kernel cuda_cast_chain;     // casts between floats
+cuda_chain_kernel cuda_adam_chain;
+cuda_chain_kernel cuda_parts_chain; // linear, split: a product a part
+
+// sdpa or sdpa_bwd on operands that lie at[role]; the statistics are dense.
+const char *cuda_attention_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

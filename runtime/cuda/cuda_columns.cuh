@@ -1,0 +1,38 @@
+// Sums over rows, a sum a column, in one order whoever computes the entries: the rows are cut in
+// parts of `each`; of a part, lane k of COLUMN_LANES adds rows k, k + COLUMN_LANES, … in turn, and
+// the lanes are added in order; the parts' sums, [parts, cols] in the workspace, likewise. So a
+// kernel that makes a tensor can leave its column sums beside it, bit for bit those of `sum`.
+
+#ifndef HAP_RUNTIME_CUDA_COLUMNS_CUH
+#define HAP_RUNTIME_CUDA_COLUMNS_CUH
+
+#include "cuda/cuda_kernels.cuh"
+
+enum { COLUMN_LANES = 8, COLUMN_TILE = 256 }; // COLUMN_TILE: columns of 32 threads with vectors
+
+struct column_order {
+    int64_t parts, each;
+};
+
+static inline column_order column_order_of(int64_t rows, int64_t outer = 1)
+{
+    int64_t parts = 132 * 2 / outer, most = ceil_div(rows, 32);
+    if (parts > most) parts = most;
+    if (parts < 1) parts = 1;
+    int64_t each = ceil_div(rows, parts);
+    return {ceil_div(rows, each), each};
+}
+
+// What a sum reads of x once it is stored in this type.
+__device__ inline float as_stored(int type, float x)
+{
+    return type == HAP_BF16  ? __bfloat162float(__float2bfloat16_rn(x))
+           : type == HAP_F16 ? __half2float(__float2half_rn(x))
+                             : x;
+}
+
+// Adds the parts' sums of up to three tensors, [k, parts, cols] in the workspace, to y[k].
+const char *columns_end(cudaStream_t s, const column_order &o, int64_t cols, const float *part,
+                        int n, const view *y);
+
+#endif

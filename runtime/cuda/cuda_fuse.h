@@ -1,0 +1,16 @@
+// The passes of cuda_fuse (cuda_record.h) over a recorded step. Each leaves a list that gives the
+// same values.
+
+#ifndef HAP_RUNTIME_CUDA_FUSE_H
+#define HAP_RUNTIME_CUDA_FUSE_H
+
+#include "cuda/cuda_list.h"
+
+// Attention reads and writes the layouts of the products around it: transposes of heads, splits of
+// a packed query, key and value, and the concat of their gradients leave the list
+// (cuda_fuse_heads.c).
+void cuda_fuse_heads(hap_rank *r, cuda_record *c);
+// Calls that one kernel runs (cuda_fuse_chains.c).
+void cuda_fuse_chains(hap_rank *r, cuda_record *c);
+
+#endif

@@ -1,0 +1,306 @@
+// Calls that follow each other, or could, and one kernel runs.
+
+#include "cuda/cuda_fuse.h"
+
+static const hap_op_call *op_at(const cuda_record *c, int i)
+{
+    return &c->call[i].op;
+}
+
+static bool outputs_meet(const hap_op_call *a, const hap_op_call *b)
+{
+    for (int i = 0; i < a->n_out; i++)
+        for (int k = 0; k < b->n_out; k++)
+            if (cuda_meets(a->out[i], b->out[k])) return true;
+    return false;
+}
+
+// Whether one kernel may run the chain's calls and j, each thread on its own elements. Sums of
+// columns are written when all else is done.
+static bool fits(const cuda_record *c, int first, int j)
+{
+    const hap_op_call *all[CUDA_MAX_CHAIN + 1];
+    int n = 0;
+    for (int k = first; k <= first + c->call[first].n_joined; k++) {
+        const hap_op_call *o = op_at(c, k);
+        if (o->op != HAP_OP_norm_bwd_params && o->op != HAP_OP_sum)
+            all[n++] = o;
+        else if (outputs_meet(o, op_at(c, j)))
+            return false;
+    }
+    all[n++] = op_at(c, j);
+    return cuda_apart(all, n);
+}
+
+// Appends op j, which goes over the chain's rows like the others.
+static bool appends(cuda_record *c, int first, int j)
+{
+    return j >= 0 && fits(c, first, j) && cuda_joins(c, first, j);
+}
+
+// Appends op j, sums of columns: nothing that the chain has written lies where they go, but for the
+// statistics of rows that it alone needs.
+static bool appends_sums(cuda_record *c, int first, int j)
+{
+    for (int k = first; j >= 0 && k <= first + c->call[first].n_joined; k++)
+        if (op_at(c, k)->op != HAP_OP_norm_bwd_stats && outputs_meet(op_at(c, k), op_at(c, j)))
+            return false;
+    return j >= 0 && cuda_joins(c, first, j);
+}
+
+// No broadcast, f32 out: what a kernel adds up in registers is what the next call would read.
+static bool adds_alike(const hap_op_call *add)
+{
+    return add->out[0]->type == HAP_F32 && add->in[0]->elements == add->out[0]->elements &&
+           add->in[1]->elements == add->out[0]->elements && cuda_is_float(add->in[0]->type) &&
+           cuda_is_float(add->in[1]->type) && !cuda_same_place(add->in[0], add->in[1]);
+}
+
+// The sum over all rows of t.
+static bool sums_columns(const hap_op_call *sum, const hap_tensor *t)
+{
+    const hap_tensor *x = sum->in[0];
+    hap_ints dims = sum->attr[0].v;
+    for (int k = 0; k < dims.n; k++)
+        if (dims.v[k] == -1 || dims.v[k] == x->rank - 1) return false;
+    return cuda_is_float(x->type) && cuda_is_float(sum->out[0]->type) && dims.n == x->rank - 1 &&
+           x->local[x->rank - 1] == t->local[t->rank - 1] &&
+           sum->out[0]->elements == t->local[t->rank - 1];
+}
+
+static int narrowing_near(const cuda_record *c, int i, const hap_tensor *t)
+{
+    int k = cuda_reader_near(c, i, HAP_OP_cast, t);
+    return k >= 0 && t->type == HAP_F32 && cuda_is_float(op_at(c, k)->out[0]->type) ? k : -1;
+}
+
+// (add,) row_sum, row_m2, norm_apply (, cast), from the first of them on.
+static void join_norm(cuda_record *c, int i)
+{
+    int start = i, sum = i;
+    if (op_at(c, i)->op == HAP_OP_add) {
+        if (!adds_alike(op_at(c, i))) return;
+        sum = cuda_reader_near(c, i, HAP_OP_row_sum, op_at(c, i)->out[0]);
+        if (sum < 0) return;
+    }
+    const hap_op_call *first = op_at(c, sum);
+    const hap_tensor *x = first->in[0];
+    int m2 = cuda_reader_near(c, sum, HAP_OP_row_m2, first->out[0]);
+    if (m2 < 0) return;
+    const hap_op_call *second = op_at(c, m2);
+    int apply = cuda_reader_near(c, m2, HAP_OP_norm_apply, second->out[0]);
+    if (apply < 0) return;
+    const hap_op_call *third = op_at(c, apply);
+    if (!cuda_same_place(second->in[0], x) || !cuda_same_place(second->in[1], first->out[0]) ||
+        !cuda_same_place(third->in[0], x) || !cuda_same_place(third->in[1], first->out[0]) ||
+        !cuda_same_place(third->in[2], second->out[0]) || first->out[0]->type != HAP_F32 ||
+        second->out[0]->type != HAP_F32)
+        return;
+    const hap_op_call *all[] = {op_at(c, start), first, second, third};
+    if (!cuda_apart(all, 4)) return;
+    // All of them may move, or none does.
+    for (int k = start + 1; k < apply; k++)
+        if (k != sum && k != m2 && cuda_ordered(c, k, apply)) return;
+    for (int k = start + 1; k < m2; k++)
+        if (k != sum && cuda_ordered(c, k, m2)) return;
+    if (sum > start && !cuda_joins(c, start, sum)) return;
+    if (!cuda_joins(c, start, m2) || !cuda_joins(c, start, apply)) {
+        for (int k = start + 1; k <= start + c->call[start].n_joined; k++)
+            c->call[k].kind = CUDA_OP;
+        c->call[start].n_joined = 0;
+        return;
+    }
+    c->call[start].chain = CUDA_NORM;
+    int end = start + c->call[start].n_joined;
+    appends(c, start, narrowing_near(c, end, op_at(c, end)->out[0]));
+}
+
+// (add,) norm_bwd_stats, norm_bwd (, norm_bwd_params) (, add) (, cast) (, sum).
+static void join_norm_bwd(cuda_record *c, int i)
+{
+    const hap_op_call *stats = op_at(c, i);
+    int before = cuda_last_write(c, i, stats->in[0]), start = i;
+    if (before >= 0 && i - before <= 16 && c->call[before].kind == CUDA_OP &&
+        op_at(c, before)->op == HAP_OP_add && !c->call[before].chain &&
+        adds_alike(op_at(c, before)) && cuda_same_place(op_at(c, before)->out[0], stats->in[0]) &&
+        appends(c, before, i))
+        start = before;
+    i = start + c->call[start].n_joined;
+    stats = op_at(c, i);
+    int at = cuda_reader_near(c, i, HAP_OP_norm_bwd, stats->out[0]);
+    const hap_op_call *bwd = at < 0 ? NULL : op_at(c, at);
+    bool same = bwd && cuda_same_place(bwd->in[4], stats->out[0]) &&
+                cuda_same_place(bwd->in[5], stats->out[1]) && stats->out[0]->type == HAP_F32 &&
+                stats->out[1]->type == HAP_F32;
+    for (int k = 0; same && k < 4; k++)
+        same = cuda_same_place(stats->in[k], bwd->in[k]);
+    const hap_tensor *w = stats->n_in > 4 ? stats->in[4] : NULL;
+    const hap_tensor *w2 = same && bwd->n_in > 6 ? bwd->in[6] : NULL;
+    same = same && !w == !w2 && (!w || cuda_same_place(w, w2));
+    if (!same || !appends(c, start, at)) {
+        for (int k = start + 1; k <= i; k++)
+            c->call[k].kind = CUDA_OP;
+        c->call[start].n_joined = 0;
+        return;
+    }
+    c->call[start].chain = CUDA_NORM_BWD;
+    int end = i + 1;
+    const hap_tensor *dx = op_at(c, end)->out[0];
+    int params = cuda_reader_near(c, end, HAP_OP_norm_bwd_params, stats->in[0]);
+    if (params >= 0) {
+        const hap_op_call *o = op_at(c, params);
+        same = true;
+        for (int k = 0; k < 4; k++)
+            same = same && cuda_same_place(op_at(c, i)->in[k], o->in[k]);
+        if (same && appends_sums(c, start, params)) end++;
+    }
+    if (dx->type != HAP_F32) return;
+    int sum = cuda_reader_near(c, end, HAP_OP_add, dx);
+    if (sum >= 0 && adds_alike(op_at(c, sum)) && appends(c, start, sum))
+        dx = op_at(c, ++end)->out[0];
+    if (appends(c, start, narrowing_near(c, end, dx))) dx = op_at(c, ++end)->out[0];
+    int total = cuda_reader_near(c, end, HAP_OP_sum, dx);
+    if (total >= 0 && sums_columns(op_at(c, total), dx)) appends_sums(c, start, total);
+}
+
+static void join_slope(cuda_record *c, int i)
+{
+    const hap_tensor *y = op_at(c, i)->out[0];
+    int sum = cuda_reader_near(c, i, HAP_OP_sum, y);
+    if (sum >= 0 && sums_columns(op_at(c, sum), y) && appends_sums(c, i, sum))
+        c->call[i].chain = CUDA_SLOPE;
+}
+
+// Moves what makes t, if it stands after call *to, up to there, with what that needs; *to is then
+// the call that stood there.
+static bool rises(hap_rank *r, cuda_record *c, int before, const hap_tensor *t, int *to, int depth)
+{
+    int w = cuda_last_write(c, before, t);
+    if (w < *to) return true;
+    if (depth == 0 || c->call[w].kind != CUDA_OP || c->call[w].chain) return false;
+    for (int k = 0; k < op_at(c, w)->n_in; k++) // what rises stood before w, which stays
+        if (op_at(c, w)->in[k] && !rises(r, c, w, op_at(c, w)->in[k], to, depth - 1)) return false;
+    for (int k = 0; k < op_at(c, w)->n_out; k++)
+        cuda_gets_room(r, c, w, op_at(c, w)->out[k]);
+    if (!cuda_moves_up(c, w, *to)) return false;
+    ++*to;
+    return true;
+}
+
+// row_max, row_expsum (, ce_bwd, once the gradient of the loss has risen before them).
+static void join_ce(hap_rank *r, cuda_record *c, int i)
+{
+    const hap_op_call *max = op_at(c, i);
+    const hap_tensor *x = max->in[0];
+    int sum = cuda_reader_near(c, i, HAP_OP_row_expsum, max->out[0]);
+    if (sum < 0) return;
+    const hap_op_call *second = op_at(c, sum);
+    if (!cuda_same_place(second->in[0], x) || !cuda_same_place(second->in[1], max->out[0]) ||
+        max->out[0]->type != HAP_F32 || second->out[0]->type != HAP_F32 || !appends(c, i, sum))
+        return;
+    c->call[i].chain = CUDA_CE;
+    const hap_tensor *total = op_at(c, i + 1)->out[0];
+    int grad = cuda_reader_near(c, i + 1, HAP_OP_ce_bwd, total);
+    if (grad < 0 || !cuda_same_place(op_at(c, grad)->in[0], x) ||
+        !cuda_same_place(op_at(c, grad)->in[1], op_at(c, i)->out[0]) ||
+        !cuda_same_place(op_at(c, grad)->in[2], total))
+        return;
+    int at = i;
+    bool risen = rises(r, c, grad, op_at(c, grad)->in[4], &at, 4);
+    grad = cuda_reader_near(c, at + 1, HAP_OP_ce_bwd, total);
+    if (!risen || grad < 0) return;
+    const hap_tensor *dx = op_at(c, grad)->out[0];
+    for (int k = at + 2; k < grad; k++)
+        for (int o = 0; c->call[k].kind == CUDA_OP && o < op_at(c, k)->n_out; o++)
+            if (cuda_meets(op_at(c, k)->out[o], dx)) cuda_gets_room(r, c, k, op_at(c, k)->out[o]);
+    appends(c, at, grad);
+}
+
+// Casts of parameters rise to the step's beginning, several a launch.
+static void join_casts(hap_rank *r, cuda_record *c)
+{
+    int first = -1, top = 0;
+    for (int i = 0; i < c->n; i++) {
+        if (c->call[i].kind != CUDA_OP || op_at(c, i)->op != HAP_OP_cast) continue;
+        hap_tensor *x = op_at(c, i)->in[0], *y = op_at(c, i)->out[0];
+        if (!cuda_is_float(x->type) || !cuda_is_float(y->type) || !cuda_outlives(r, x)) continue;
+        if (!cuda_moves_up(c, i, top) && !(cuda_gets_room(r, c, i, y) && cuda_moves_up(c, i, top)))
+            continue;
+        if (first >= 0 && c->call[first].n_joined < CUDA_MAX_CHAIN) {
+            c->call[top].kind = CUDA_JOINED;
+            c->call[first].n_joined++;
+            c->call[first].chain = CUDA_CASTS;
+        } else {
+            first = top;
+        }
+        top++;
+    }
+}
+
+static bool same_rates(const hap_op_call *a, const hap_op_call *b)
+{
+    for (int k = 0; k < 5; k++)
+        if (a->attr[k].f < b->attr[k].f || a->attr[k].f > b->attr[k].f) return false;
+    const hap_tensor *s = a->in[4], *t = b->in[4];
+    return a->attr[5].i == b->attr[5].i && !s == !t && (!s || cuda_same_place(s, t));
+}
+
+static void join_adam(cuda_record *c, int i)
+{
+    for (int k = i + 1; k < c->n; k++) {
+        const cuda_call *e = &c->call[k];
+        if (e->kind == CUDA_DONE) continue;
+        if (e->kind != CUDA_OP) break;
+        if (e->op.op != HAP_OP_adam) {
+            if (k > i + c->call[i].n_joined + 8) break;
+            continue;
+        }
+        if (same_rates(&c->call[i].op, &e->op) && !cuda_joins(c, i, k)) break;
+    }
+    if (c->call[i].n_joined > 0) c->call[i].chain = CUDA_ADAM;
+}
+
+// Which outputs of the chain are read by nobody after it.
+static unsigned unread(const hap_rank *r, const cuda_record *c, int i)
+{
+    int end = i + c->call[i].n_joined;
+    unsigned bits = 0;
+    for (int k = i; k <= end && k - i < 32; k++) {
+        const hap_tensor *t = op_at(c, k)->n_out ? op_at(c, k)->out[0] : NULL;
+        if (!t || cuda_outlives(r, t)) continue;
+        int next = cuda_next_write(c, k, t);
+        bool read = false;
+        for (int j = end + 1; j <= next && j < c->n; j++)
+            read |= cuda_reads(c, j, t);
+        if (!read) bits |= 1u << (k - i);
+    }
+    return bits;
+}
+
+void cuda_fuse_chains(hap_rank *r, cuda_record *c)
+{
+    join_casts(r, c);
+    for (int i = 0; i < c->n; i++) {
+        if (c->call[i].kind != CUDA_OP || c->call[i].chain) continue;
+        switch ((int)op_at(c, i)->op) {
+        case HAP_OP_add:
+        case HAP_OP_row_sum:
+            join_norm(c, i);
+            break;
+        case HAP_OP_norm_bwd_stats:
+            join_norm_bwd(c, i);
+            break;
+        case HAP_OP_gelu_bwd:
+        case HAP_OP_relu_bwd:
+            join_slope(c, i);
+            break;
+        case HAP_OP_row_max:
+            join_ce(r, c, i);
+            break;
+        case HAP_OP_adam:
+            join_adam(c, i);
+        }
+    }
+    for (int i = 0; i < c->n; i++)
+        if (c->call[i].kind == CUDA_OP && c->call[i].chain) c->call[i].unread = unread(r, c, i);
+}

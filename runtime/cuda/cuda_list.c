@@ -1,0 +1,222 @@
+#include "cuda/cuda_list.h"
+
+#include <string.h>
+
+bool cuda_meets(const hap_tensor *a, const hap_tensor *b)
+{
+    const char *p = a->data, *q = b->data;
+    return p < q + b->bytes && q < p + a->bytes;
+}
+
+bool cuda_same_place(const hap_tensor *a, const hap_tensor *b)
+{
+    return a->data == b->data && a->bytes == b->bytes && a->type == b->type;
+}
+
+static bool coll_reads(const hap_coll_call *c, const hap_tensor *t)
+{
+    for (int i = 0; i < c->n; i++)
+        if (cuda_meets(c->src[i], t)) return true;
+    return false;
+}
+
+static bool coll_writes(const hap_coll_call *c, const hap_tensor *t)
+{
+    for (int i = 0; i < c->n; i++)
+        if (cuda_meets(c->dst[i], t)) return true;
+    return c->scratch && cuda_meets(c->scratch, t);
+}
+
+// A collective may read and write at any time from its start to its wait; both calls count as such.
+// Between them no call but itself touches what it writes, or the program has a race.
+static const hap_coll_call *coll_of(const cuda_record *c, int i)
+{
+    const cuda_call *e = &c->call[i];
+    return e->kind == CUDA_START ? &e->coll : e->kind == CUDA_WAIT ? &c->call[e->other].coll : NULL;
+}
+
+bool cuda_reads(const cuda_record *c, int i, const hap_tensor *t)
+{
+    const cuda_call *e = &c->call[i];
+    const hap_coll_call *coll = coll_of(c, i);
+    if (coll) return coll_reads(coll, t);
+    if (e->kind == CUDA_DONE) return false;
+    for (int k = 0; k < e->op.n_in; k++)
+        if (e->op.in[k] && cuda_meets(e->op.in[k], t)) return true;
+    return false;
+}
+
+bool cuda_writes(const cuda_record *c, int i, const hap_tensor *t)
+{
+    const cuda_call *e = &c->call[i];
+    const hap_coll_call *coll = coll_of(c, i);
+    if (coll) return coll_writes(coll, t);
+    if (e->kind == CUDA_DONE) return false;
+    for (int k = 0; k < e->op.n_out; k++)
+        if (cuda_meets(e->op.out[k], t)) return true;
+    return false;
+}
+
+bool cuda_under_way(const cuda_record *c, int from, int to, const hap_tensor *t)
+{
+    for (int i = 0; i <= to && i < c->n; i++)
+        if (c->call[i].kind == CUDA_START && c->call[i].other >= from &&
+            (coll_writes(&c->call[i].coll, t) || coll_reads(&c->call[i].coll, t)))
+            return true;
+    return false;
+}
+
+bool cuda_outlives(const hap_rank *r, const hap_tensor *t)
+{
+    for (int i = 0; i < r->n_vars; i++)
+        if (cuda_meets(r->var[i].t, t)) return true;
+    return r->loss && cuda_meets(r->loss, t);
+}
+
+int cuda_next_write(const cuda_record *c, int i, const hap_tensor *t)
+{
+    for (i++; i < c->n; i++)
+        if (cuda_writes(c, i, t)) return i;
+    return c->n;
+}
+
+int cuda_last_write(const cuda_record *c, int i, const hap_tensor *t)
+{
+    for (i--; i >= 0; i--)
+        if (cuda_writes(c, i, t)) return i;
+    return -1;
+}
+
+bool cuda_untouched(const cuda_record *c, int from, int to, const hap_tensor *t)
+{
+    for (int k = from; k <= to && k < c->n; k++)
+        if (cuda_reads(c, k, t) || cuda_writes(c, k, t)) return false;
+    return !cuda_under_way(c, from, to, t);
+}
+
+hap_tensor *cuda_retyped(hap_rank *r, cuda_record *c, const hap_tensor *as, const hap_tensor *of)
+{
+    hap_tensor t = *as;
+    t.type = of->type;
+    t.data = of->data;
+    t.bytes = of->bytes;
+    return cuda_record_own(r, c, &t, sizeof t);
+}
+
+bool cuda_ops_read(const cuda_record *c, int from, const hap_tensor *t, int *last)
+{
+    int end = cuda_next_write(c, from, t);
+    *last = from;
+    for (int k = from + 1; k <= end && k < c->n; k++) {
+        const cuda_call *e = &c->call[k];
+        if (!cuda_reads(c, k, t)) continue;
+        if (e->kind != CUDA_OP || e->at) return false;
+        for (int i = 0; i < e->op.n_in; i++)
+            if (e->op.in[i] && cuda_meets(e->op.in[i], t) && !cuda_same_place(e->op.in[i], t))
+                return false;
+        *last = k;
+    }
+    return true;
+}
+
+void cuda_redirect(hap_rank *r, cuda_record *c, int from, int to, const hap_tensor *t,
+                   const hap_tensor *there)
+{
+    for (int k = from; k <= to; k++) {
+        cuda_call *e = &c->call[k];
+        if (e->kind != CUDA_OP) continue;
+        for (int i = 0; i < e->op.n_in; i++)
+            if (e->op.in[i] && cuda_same_place(e->op.in[i], t))
+                e->op.in[i] = cuda_retyped(r, c, e->op.in[i], there);
+    }
+}
+
+bool cuda_ordered(const cuda_record *c, int k, int j)
+{
+    const hap_op_call *o = &c->call[j].op;
+    for (int i = 0; i < o->n_out; i++)
+        if (cuda_reads(c, k, o->out[i]) || cuda_writes(c, k, o->out[i])) return true;
+    for (int i = 0; i < o->n_in; i++)
+        if (o->in[i] && cuda_writes(c, k, o->in[i])) return true;
+    return false;
+}
+
+static int renumbered(int k, int from, int to)
+{
+    return k == from ? to : k >= to && k < from ? k + 1 : k;
+}
+
+bool cuda_moves_up(cuda_record *c, int from, int to)
+{
+    for (int k = to; k < from; k++)
+        if (cuda_ordered(c, k, from)) return false;
+    cuda_call moved = c->call[from];
+    memmove(&c->call[to + 1], &c->call[to], (size_t)(from - to) * sizeof moved);
+    c->call[to] = moved;
+    for (int k = 0; k < c->n; k++)
+        if (c->call[k].kind == CUDA_START || c->call[k].kind == CUDA_WAIT)
+            c->call[k].other = renumbered(c->call[k].other, from, to);
+    return true;
+}
+
+bool cuda_joins(cuda_record *c, int first, int j)
+{
+    int to = first + c->call[first].n_joined + 1;
+    if (to - first > CUDA_MAX_CHAIN || !cuda_moves_up(c, j, to)) return false;
+    c->call[to].kind = CUDA_JOINED;
+    c->call[first].n_joined++;
+    return true;
+}
+
+int cuda_reader_near(const cuda_record *c, int i, hap_op_id op, const hap_tensor *t)
+{
+    for (int k = i + 1, near = 0; k < c->n && near < 8; k++) {
+        const cuda_call *e = &c->call[k];
+        near += e->kind != CUDA_DONE && e->kind != CUDA_JOINED;
+        if (e->kind != CUDA_OP || e->op.op != op || e->chain) continue;
+        for (int o = 0; o < e->op.n_in; o++)
+            if (e->op.in[o] && cuda_same_place(e->op.in[o], t)) return k;
+    }
+    return -1;
+}
+
+bool cuda_apart(const hap_op_call *const *op, int n)
+{
+    for (int a = 0; a < n; a++)
+        for (int o = 0; o < op[a]->n_out; o++)
+            for (int b = 0; b < n; b++) {
+                for (int i = 0; i < op[b]->n_in; i++)
+                    if (op[b]->in[i] && cuda_meets(op[a]->out[o], op[b]->in[i]) &&
+                        !cuda_same_place(op[a]->out[o], op[b]->in[i]))
+                        return false;
+                for (int i = 0; i < op[b]->n_out; i++)
+                    if (cuda_meets(op[a]->out[o], op[b]->out[i]) &&
+                        !cuda_same_place(op[a]->out[o], op[b]->out[i]))
+                        return false;
+            }
+    return true;
+}
+
+// Renaming: what is small need not wait for its place in the arena.
+bool cuda_gets_room(hap_rank *r, cuda_record *c, int i, const hap_tensor *t)
+{
+    enum { SMALL = 1 << 20 };
+    cuda_call *e = &c->call[i];
+    int slot = -1, last;
+    if (e->kind != CUDA_OP || e->at || t->bytes > SMALL || cuda_outlives(r, t)) return false;
+    for (int k = 0; k < e->op.n_out; k++)
+        if (cuda_meets(e->op.out[k], t)) {
+            if (slot >= 0 || !cuda_same_place(e->op.out[k], t)) return false;
+            slot = k;
+        }
+    for (int k = 0; k < e->op.n_in; k++)
+        if (e->op.in[k] && cuda_meets(e->op.in[k], t)) return false;
+    if (slot < 0 || !cuda_ops_read(c, i, t, &last)) return false;
+    hap_tensor there = *t;
+    there.data = cuda_record_room(c, t->bytes);
+    if (!there.data) return false;
+    const hap_tensor old = *t; // t may be the call's own
+    e->op.out[slot] = cuda_record_own(r, c, &there, sizeof there);
+    cuda_redirect(r, c, i + 1, last, &old, &there);
+    return true;
+}

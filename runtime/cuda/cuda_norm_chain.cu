@@ -1,0 +1,362 @@
+// Layer norm as chains: the calls between two products in one pass over the memory. A warp holds a
+// row in registers, N vectors of 8 a lane; values and the order of sums are those of the single
+// calls.
+
+#include "cuda/cuda_chains.h"
+#include "cuda/cuda_columns.cuh"
+#include "cuda/cuda_row.cuh"
+
+enum { ROWS = COLUMN_LANES, MOST_FORWARD = 8, MOST_BACKWARD = 4 }; // rows of a block; N at most
+
+static int vectors_of(int64_t cols)
+{
+    return (int)ceil_div(cols, 256);
+}
+
+// Rows that a warp can hold in vectors, none empty.
+static bool holds(const norm_row &o, int most)
+{
+    return o.r.rows > 0 && o.r.cols > 0 && o.r.cols % 8 == 0 && vectors_of(o.r.cols) <= most;
+}
+
+static const char *begin(cuda_context *x, const hap_op_call *const *c, int n, bool *vec)
+{
+    *vec = true;
+    for (int k = 0; k < n; k++) {
+        CUDA_TRY(cuda_call_begins(x, c[k]));
+        *vec &= all_aligned(c[k]);
+    }
+    return NULL;
+}
+
+// body(k, j) for each vector of a row that this lane has.
+template <int N, class Body> __device__ inline void each_vector(int64_t cols, Body body)
+{
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        int64_t j = (k * 32 + (int64_t)threadIdx.x) * 8;
+        if (j < cols) body(k, j);
+    }
+}
+
+// --- forward: x = a (+ b); sum, m2; y = norm x; narrow = y ---
+
+struct forward_args {
+    norm_row o;
+    view a, b, x, bias, y, narrow; // b, x, y, narrow may be nothing
+};
+
+template <int N> __global__ void norm_forward(forward_args t)
+{
+    const norm_row &o = t.o;
+    int64_t row = (int64_t)blockIdx.x * ROWS + threadIdx.y, cols = o.r.cols, at = row * cols;
+    if (row >= o.r.rows) return; // a whole warp
+    float v[N][8], sum = 0, m2 = 0, mean, rstd;
+    raw_vec ra[N], rb[N];
+    each_vector<N>(cols, [&](int k, int64_t j) {
+        fetch_vec(t.a, at + j, &ra[k]);
+        if (t.b.p) fetch_vec(t.b, at + j, &rb[k]);
+    });
+    each_vector<N>(cols, [&](int k, int64_t j) {
+        unpack_vec(t.a.type, ra[k], v[k]);
+        if (!t.b.p) return;
+        float u[8];
+        unpack_vec(t.b.type, rb[k], u);
+        for (int e = 0; e < 8; e++)
+            v[k][e] = __fadd_rn(v[k][e], u[e]);
+        if (t.x.p) store_vec<8>(t.x, at + j, v[k]);
+    });
+    each_vector<N>(cols, [&](int k, int64_t) {
+        for (int e = 0; e < 8; e++)
+            sum = __fadd_rn(sum, v[k][e]);
+    });
+    sum = over_warp<join_sum>(sum);
+    mean = (float)((double)sum / o.n);
+    each_vector<N>(cols, [&](int k, int64_t) { m2_vec<8>(v[k], mean, &m2); });
+    m2 = over_warp<join_sum>(m2);
+    if (threadIdx.x == 0) store(o.sum, row, sum), store(o.m2, row, m2);
+    stats_of(o, sum, m2, &mean, &rstd);
+    each_vector<N>(cols, [&](int k, int64_t j) {
+        apply_vec<8>(o, t.bias, mean, rstd, j, v[k]);
+        if (t.y.p) store_vec<8>(t.y, at + j, v[k]);
+        if (t.narrow.p) store_vec<8>(t.narrow, at + j, v[k]);
+    });
+}
+
+const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
+                            bool *done)
+{
+    forward_args t = {};
+    const hap_op_call *add = NULL, *apply = NULL, *cast = NULL;
+    bool vec, writes_x = false, writes_y = false;
+    CUDA_TRY(begin(x, c, n, &vec));
+    for (int k = 0; k < n; k++) {
+        if (c[k]->op == HAP_OP_add) add = c[k], writes_x = !(unread >> k & 1);
+        if (c[k]->op == HAP_OP_norm_apply) apply = c[k], writes_y = !(unread >> k & 1);
+        if (c[k]->op == HAP_OP_cast) cast = c[k];
+    }
+    CUDA_TRY(norm_of(&t.o, apply, 0, 1, 3));
+    const hap_tensor *bias = cuda_in(apply, 4);
+    *done = vec && holds(t.o, MOST_FORWARD) && (!bias || bias->elements == t.o.r.cols);
+    if (!*done) return NULL;
+    t.a = view_of(add ? add->in[0] : apply->in[0]);
+    t.b = view_of(add ? add->in[1] : NULL);
+    t.x = view_of(writes_x ? add->out[0] : NULL);
+    t.bias = view_of(bias);
+    t.y = view_of(writes_y ? apply->out[0] : NULL);
+    t.narrow = view_of(cast ? cast->out[0] : NULL);
+    unsigned grid = (unsigned)ceil_div(t.o.r.rows, ROWS);
+    dim3 block(32, ROWS);
+    switch (vectors_of(t.o.r.cols)) {
+    case 1:
+        norm_forward<1><<<grid, block, 0, x->stream>>>(t);
+        break;
+    case 2:
+        norm_forward<2><<<grid, block, 0, x->stream>>>(t);
+        break;
+    case 3:
+        norm_forward<3><<<grid, block, 0, x->stream>>>(t);
+        break;
+    case 4:
+        norm_forward<4><<<grid, block, 0, x->stream>>>(t);
+        break;
+    case 5:
+    case 6:
+        norm_forward<6><<<grid, block, 0, x->stream>>>(t);
+        break;
+    default:
+        norm_forward<8><<<grid, block, 0, x->stream>>>(t);
+    }
+    return launched();
+}
+
+// --- backward ---
+//
+// dy = a (+ b); s1, s2 = sum dy w, sum dy w xhat; dx = rstd (dy w - s1/n - xhat s2/n); y = dx +
+// more; narrow = y; dw = sum rows dy xhat, db = sum rows dy, total = sum rows narrow. A block has
+// one part of the rows (cuda_columns.cuh), each warp a lane of it.
+
+struct backward_args {
+    norm_row o;
+    const void *a, *b, *x, *more;
+    view dy, s1, s2, dx, y, narrow; // but for s1 and s2 they may be nothing
+    bool has_params, has_total;
+    int64_t each;
+    float *part; // [dw, db, total][parts, cols], those that there are
+    int total_type;
+};
+
+// A vector of 8 of a type that the kernel knows; NONE: nothing.
+enum { NONE = -1 };
+template <int TYPE> struct typed_vec {
+    static constexpr int WORDS = TYPE == HAP_F32 ? 2 : TYPE == NONE ? 0 : 1;
+    uint4 w[WORDS ? WORDS : 1];
+    __device__ void fetch(const void *p, int64_t i)
+    {
+        const uint4 *from = (const uint4 *)((const char *)p + i * (TYPE == HAP_F32 ? 4 : 2));
+#pragma unroll
+        for (int k = 0; k < WORDS; k++)
+            w[k] = from[k];
+    }
+    __device__ void unpack(float (&x)[8]) const
+    {
+        raw_vec r;
+        r.lo = w[0], r.hi = w[WORDS - 1];
+        unpack_vec(TYPE, r, x);
+    }
+};
+
+// A, B: types of a and b; B and MORE may be NONE. While a row is worked on, the next one is
+// fetched.
+template <int N, int A, int B, int MORE>
+__global__ __launch_bounds__(32 * ROWS, 1) void norm_backward(backward_args t)
+{
+    extern __shared__ float lane[]; // [ROWS, cols]
+    const norm_row &o = t.o;
+    int64_t cols = o.r.cols, r0 = blockIdx.x * t.each;
+    int64_t r1 = r0 + t.each < o.r.rows ? r0 + t.each : o.r.rows;
+    float dw[N][8] = {}, db[N][8] = {}, total[N][8] = {}, sum = 0, m2 = 0;
+    typed_vec<A> ra[N];
+    typed_vec<B> rb[N];
+    typed_vec<HAP_F32> rx[N];
+    typed_vec<MORE> rm[N];
+    auto fetch = [&](int64_t row) {
+        each_vector<N>(cols, [&](int k, int64_t j) {
+            ra[k].fetch(t.a, row * cols + j);
+            rx[k].fetch(t.x, row * cols + j);
+            if constexpr (B != NONE) rb[k].fetch(t.b, row * cols + j);
+            if constexpr (MORE != NONE) rm[k].fetch(t.more, row * cols + j);
+        });
+        sum = load(o.sum, row), m2 = load(o.m2, row);
+    };
+    if (r0 + threadIdx.y < r1) fetch(r0 + threadIdx.y);
+    for (int64_t row = r0 + threadIdx.y; row < r1; row += ROWS) {
+        int64_t at = row * cols;
+        float u[N][8], v[N][8], m[N][8], mean, rstd, a = 0, b = 0;
+        each_vector<N>(cols, [&](int k, int64_t j) {
+            ra[k].unpack(u[k]);
+            rx[k].unpack(v[k]);
+            if constexpr (MORE != NONE) rm[k].unpack(m[k]);
+            if constexpr (B != NONE) {
+                float w[8];
+                rb[k].unpack(w);
+                for (int e = 0; e < 8; e++)
+                    u[k][e] = __fadd_rn(u[k][e], w[e]);
+                if (t.dy.p) store_vec<8>(t.dy, at + j, u[k]);
+            }
+        });
+        stats_of(o, sum, m2, &mean, &rstd);
+        if (row + ROWS < r1) fetch(row + ROWS);
+        each_vector<N>(cols, [&](int k, int64_t j) {
+            if (t.has_params) param_vec<8>(u[k], v[k], mean, rstd, dw[k], db[k]);
+            weigh_vec<8>(o, j, u[k]);
+            stats_vec<8>(u[k], v[k], mean, rstd, &a, &b);
+        });
+        a = over_warp<join_sum>(a);
+        b = over_warp<join_sum>(b);
+        if (threadIdx.x == 0) store(t.s1, row, a), store(t.s2, row, b);
+        a = (float)((double)a / o.n), b = (float)((double)b / o.n);
+        each_vector<N>(cols, [&](int k, int64_t j) {
+            grad_vec<8>(u[k], v[k], mean, rstd, a, b);
+            if (t.dx.p) store_vec<8>(t.dx, at + j, u[k]);
+            if constexpr (MORE != NONE) {
+                for (int e = 0; e < 8; e++)
+                    u[k][e] = __fadd_rn(u[k][e], m[k][e]);
+                if (t.y.p) store_vec<8>(t.y, at + j, u[k]);
+            }
+            if (t.narrow.p) store_vec<8>(t.narrow, at + j, u[k]);
+            if (t.has_total)
+                for (int e = 0; e < 8; e++)
+                    total[k][e] = __fadd_rn(total[k][e], as_stored(t.total_type, u[k][e]));
+        });
+    }
+    float *to = t.part + blockIdx.x * cols;
+    auto leave = [&](const float(&mine)[N][8]) {
+        each_vector<N>(cols, [&](int k, int64_t j) {
+            for (int e = 0; e < 8; e++)
+                lane[threadIdx.y * cols + j + e] = mine[k][e];
+        });
+        __syncthreads();
+        for (int64_t j = threadIdx.y * 32 + threadIdx.x; j < cols; j += 32 * ROWS) {
+            float s = lane[j];
+            for (int k = 1; k < ROWS; k++)
+                s += lane[k * cols + j];
+            to[j] = s;
+        }
+        __syncthreads();
+        to += gridDim.x * cols;
+    };
+    if (t.has_params) leave(dw), leave(db);
+    if (t.has_total) leave(total);
+}
+
+template <int A, int B, int MORE>
+static void run_backward(cuda_context *x, const backward_args &t, unsigned blocks)
+{
+    dim3 block(32, ROWS);
+    size_t shared = (size_t)(ROWS * t.o.r.cols) * sizeof(float); // at most 32 KiB
+    switch (vectors_of(t.o.r.cols)) {
+    case 1:
+        norm_backward<1, A, B, MORE><<<blocks, block, shared, x->stream>>>(t);
+        break;
+    case 2:
+        norm_backward<2, A, B, MORE><<<blocks, block, shared, x->stream>>>(t);
+        break;
+    case 3:
+        norm_backward<3, A, B, MORE><<<blocks, block, shared, x->stream>>>(t);
+        break;
+    default:
+        norm_backward<4, A, B, MORE><<<blocks, block, shared, x->stream>>>(t);
+    }
+}
+
+// Which kernel takes these types.
+typedef void backward_kernel(cuda_context *x, const backward_args &t, unsigned blocks);
+static backward_kernel *backward_of(int a, int b, int more)
+{
+    static const struct {
+        int a, b, more;
+        backward_kernel *run;
+    } all[] = {
+        {HAP_BF16, NONE, NONE, run_backward<HAP_BF16, NONE, NONE>},
+        {HAP_BF16, NONE, HAP_F32, run_backward<HAP_BF16, NONE, HAP_F32>},
+        {HAP_F32, NONE, NONE, run_backward<HAP_F32, NONE, NONE>},
+        {HAP_F32, NONE, HAP_F32, run_backward<HAP_F32, NONE, HAP_F32>},
+        {HAP_F32, HAP_BF16, NONE, run_backward<HAP_F32, HAP_BF16, NONE>},
+        {HAP_F32, HAP_F32, NONE, run_backward<HAP_F32, HAP_F32, NONE>},
+    };
+    for (const auto &k : all)
+        if (k.a == a && k.b == b && k.more == more) return k.run;
+    return nullptr;
+}
+
+const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, int n,
+                                unsigned unread, bool *done)
+{
+    backward_args t = {};
+    const hap_op_call *before = NULL, *stats = NULL, *bwd = NULL, *after = NULL, *params = NULL,
+                      *cast = NULL, *sum = NULL;
+    bool vec, written[3] = {false}; // dy, dx, y
+    CUDA_TRY(begin(x, c, n, &vec));
+    for (int k = 0; k < n; k++) {
+        bool read = !(unread >> k & 1);
+        switch ((int)c[k]->op) {
+        case HAP_OP_add:
+            *(bwd ? &after : &before) = c[k];
+            written[bwd ? 2 : 0] = read;
+            break;
+        case HAP_OP_norm_bwd_stats:
+            stats = c[k];
+            break;
+        case HAP_OP_norm_bwd:
+            bwd = c[k];
+            written[1] = read;
+            break;
+        case HAP_OP_norm_bwd_params:
+            params = c[k];
+            break;
+        case HAP_OP_cast:
+            cast = c[k];
+            break;
+        case HAP_OP_sum:
+            sum = c[k];
+        }
+    }
+    CUDA_TRY(norm_of(&t.o, stats, 1, 2, 4));
+    const hap_tensor *wide = before ? before->in[0] : stats->in[0],
+                     *other = before ? before->in[1] : NULL, *more = NULL;
+    if (other && wide->type != HAP_F32) { // a sum has no order
+        const hap_tensor *swap = wide;
+        wide = other, other = swap;
+    }
+    if (after) more = after->in[after->in[0]->data == bwd->out[0]->data ? 1 : 0];
+    backward_kernel *run = backward_of((int)wide->type, other ? (int)other->type : (int)NONE,
+                                       more ? (int)more->type : (int)NONE);
+    *done = vec && holds(t.o, MOST_BACKWARD) && run && stats->in[1]->type == HAP_F32;
+    if (!*done) return NULL;
+    t.a = wide->data, t.b = other ? other->data : NULL, t.more = more ? more->data : NULL;
+    t.x = stats->in[1]->data;
+    t.dy = view_of(written[0] ? before->out[0] : NULL);
+    t.s1 = view_of(stats->out[0]), t.s2 = view_of(stats->out[1]);
+    t.dx = view_of(written[1] ? bwd->out[0] : NULL);
+    t.y = view_of(written[2] ? after->out[0] : NULL);
+    t.narrow = view_of(cast ? cast->out[0] : NULL);
+    t.has_params = params, t.has_total = sum;
+    if (sum) t.total_type = (int)sum->in[0]->type;
+    int n_parts = 2 * (params != NULL) + (sum != NULL);
+    column_order order = column_order_of(t.o.r.rows);
+    const char *why = NULL;
+    if (n_parts) {
+        t.part = (float *)cuda_work(x, n_parts * order.parts * t.o.r.cols * (int64_t)sizeof(float),
+                                    &why);
+        if (!t.part) return why;
+    }
+    t.each = order.each;
+    run(x, t, (unsigned)order.parts);
+    CUDA_TRY(launched());
+    view to[3];
+    int k = 0;
+    if (params) to[k++] = view_of(params->out[0]), to[k++] = view_of(params->out[1]);
+    if (sum) to[k++] = view_of(sum->out[0]);
+    return n_parts ? columns_end(x->stream, order, t.o.r.cols, t.part, n_parts, to) : NULL;
+}

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# What the CUDA backend makes of a step (runtime/cuda/cuda_fuse.h), on CPU kernels: tiny models in fp32
+# and bf16 on one rank and on four run from the list as recorded and as fused. Losses, parameters and
+# moments are the same bits, and in bf16 on one rank under half of the calls are left.
+set -u
+. tests/train_steps.sh
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
+wrap=
+for f in begin sync op cut partial coll wait; do wrap="$wrap -Wl,--wrap=hap_backend_$f"; done
+export PKG_CONFIG_PATH=$HAP_BUILD/lib/pkgconfig
+
+for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,bf16 bert-tiny,laptop1,auto,bf16 \
+    vit-tiny,laptop1,auto,bf16 bert-moe-tiny,laptop1,auto,bf16 gpt2-tiny,laptop,auto,bf16 gpt2-tiny,laptop,zero,bf16 \
+    gpt2-tiny,laptop,tp,bf16 bert-tiny,laptop2x2,auto,bf16 bert-tiny,laptop,tp,fp32; do
+    IFS=, read -r model cluster strategy precision <<<"$case"
+    title "$model on $cluster, $strategy, $precision"
+    name=$model-$cluster-$strategy-$precision
+    plan "$name" "examples/$model/graph.json" "$cluster" --strategy "$strategy" --precision "$precision" || continue
+    # shellcheck disable=SC2046,SC2086
+    ${CC:-cc} -O1 -o "$work/$name/listed" "$work/$name/program.c" $wrap $(pkg-config --cflags haprt) -Wl,--start-group \
+        "$HAP_BUILD/tests/libfused_list.a" $(pkg-config --libs haprt) -Wl,--end-group >"$work/cc.out" 2>&1 ||
+        { fail "program.c with the list" "$work/cc.out"; continue; }
+    ranks=$(sed -n 's/.*hap_init(.*, \([0-9]*\));/\1/p' "$work/$name/program.c")
+    for on in 0 1; do
+        # shellcheck disable=SC2046
+        HAP_CUDA_FUSE=$on mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" "$work/$name/listed" --steps 4 --seed 1 \
+            --json $(inputs "$model") --save "$work/$name/$on.safetensors" >"$work/$name/$on.out" 2>"$work/$name/$on.err" ||
+            fail "fused $on" "$work/$name/$on.err"
+        sed 's/,"ms.*//' "$work/$name/$on.out" >"$work/$name/$on.losses"
+    done
+    [ "$(wc -l <"$work/$name/1.losses")" = 4 ] || fail "not 4 losses" "$work/$name/1.err"
+    cmp "$work/$name/0.losses" "$work/$name/1.losses" || fail "losses differ"
+    cmp "$work/$name/0.safetensors" "$work/$name/1.safetensors" || fail "parameters differ"
+    read -r calls gone <<<"$(sed -n 's/^rank 0 \([0-9]*\) calls, \([0-9]*\) left.*/\1 \2/p' "$work/$name/1.err")"
+    echo "  ${calls:-no} calls, ${gone:-none} left out or joined"
+    [ "$ranks" != 1 ] || [ "$precision" = fp32 ] || [ $((2 * ${gone:-0})) -gt "${calls:-1}" ] || fail "few calls are left out"
+    rm -rf "${work:?}/$name"
+done
+finish

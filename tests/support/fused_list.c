@@ -1,0 +1,212 @@
+// The CPU backend, with each step run from a list as the CUDA backend fuses it: recorded in the
+// second step, fused (HAP_CUDA_FUSE=0: not), run call by call on CPU kernels from then on. A
+// program linked with -Wl,--wrap for the seven functions below so runs what cuda_fuse leaves, on
+// any number of ranks; what a chain says that nobody reads is poisoned.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "cpu/ops_kernels.h"
+#include "cuda/cuda_fuse.h"
+
+void __real_hap_backend_begin(hap_rank *r);
+void __real_hap_backend_sync(hap_rank *r);
+void __real_hap_backend_op(hap_rank *r, const hap_op_call *c);
+void __real_hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x);
+void __real_hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
+hap_event *__real_hap_backend_coll(hap_rank *r, const hap_coll_call *c);
+void __real_hap_backend_wait(hap_rank *r, hap_event *e);
+void __wrap_hap_backend_begin(hap_rank *r);
+void __wrap_hap_backend_sync(hap_rank *r);
+void __wrap_hap_backend_op(hap_rank *r, const hap_op_call *c);
+void __wrap_hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x);
+void __wrap_hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
+hap_event *__wrap_hap_backend_coll(hap_rank *r, const hap_coll_call *c);
+void __wrap_hap_backend_wait(hap_rank *r, hap_event *e);
+
+// In place of what needs a device.
+cudaError_t cudaMalloc(void **p, size_t n)
+{
+    *p = calloc(1, n);
+    return *p ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaFree(void *p)
+{
+    free(p);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    return cudaSuccess;
+}
+
+bool cuda_is_float(hap_dtype t)
+{
+    return t == HAP_F32 || t == HAP_BF16 || t == HAP_F16;
+}
+
+int64_t cuda_entries(const hap_tensor *t, int from, int to)
+{
+    return cpu_entries(t, from, to);
+}
+
+cuda_head_at cuda_heads_dense(const hap_tensor *t)
+{
+    return (cuda_head_at){t->local[1] * t->local[2] * t->local[3], t->local[2] * t->local[3],
+                          t->local[3]};
+}
+
+enum { CALLED, RECORDING, LISTED };
+static struct {
+    int mode, steps;
+    cuda_record list;
+    hap_event *pending[4096]; // of the step that records, by call
+} own;
+
+struct hap_event {
+    int call;
+};
+
+void __wrap_hap_backend_begin(hap_rank *r)
+{
+    __real_hap_backend_begin(r);
+    own.mode = own.steps == 0 ? CALLED : own.steps == 1 ? RECORDING : LISTED;
+    own.steps++;
+}
+
+void __wrap_hap_backend_op(hap_rank *r, const hap_op_call *c)
+{
+    if (own.mode == CALLED) __real_hap_backend_op(r, c);
+    if (own.mode == RECORDING) cuda_record_op(r, &own.list, c);
+}
+
+void __wrap_hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)
+{
+    if (own.mode == CALLED) __real_hap_backend_cut(r, y, x);
+    if (own.mode == RECORDING) cuda_record_move(r, &own.list, CUDA_CUT, false, y, x);
+}
+
+void __wrap_hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
+{
+    if (own.mode == CALLED) __real_hap_backend_partial(r, keep, y, x);
+    if (own.mode == RECORDING) cuda_record_move(r, &own.list, CUDA_PARTIAL, keep, y, x);
+}
+
+hap_event *__wrap_hap_backend_coll(hap_rank *r, const hap_coll_call *c)
+{
+    static struct hap_event passed[4096];
+    if (own.mode == CALLED) return __real_hap_backend_coll(r, c);
+    if (own.mode == LISTED) return &passed[0];
+    int i = cuda_record_start(r, &own.list, c);
+    HAP_CK(r, i < 4096, "%d calls", i);
+    passed[i].call = i;
+    return &passed[i];
+}
+
+void __wrap_hap_backend_wait(hap_rank *r, hap_event *e)
+{
+    if (own.mode == CALLED) __real_hap_backend_wait(r, e);
+    if (own.mode == RECORDING) cuda_record_wait(r, &own.list, e->call);
+}
+
+// --- the list ---
+
+// Heads of t from or to where they lie; a tensor with strides is as large as the dense one.
+static void move_heads(const hap_tensor *t, const cuda_head_at *at, void *dense, bool out)
+{
+    cuda_head_at d = cuda_heads_dense(t);
+    int64_t ds[] = {d.b, d.h, d.s, 1}, ts[] = {at->b, at->h, at->s, 1};
+    if (out)
+        cpu_copy(4, t->local, t->data, ts, dense, ds, hap_dtype_bytes(t->type));
+    else
+        cpu_copy(4, t->local, dense, ds, t->data, ts, hap_dtype_bytes(t->type));
+}
+
+static void run_heads(hap_rank *r, const cuda_call *e)
+{
+    static const int in_fwd[] = {CUDA_Q, CUDA_K, CUDA_V}, out_fwd[] = {CUDA_Y},
+                     in_bwd[] = {CUDA_DY, CUDA_Q, CUDA_K, CUDA_V, CUDA_Y},
+                     out_bwd[] = {CUDA_DQ, CUDA_DK, CUDA_DV};
+    bool forward = e->op.op == HAP_OP_sdpa;
+    int n_in = forward ? 3 : 5, n_out = forward ? 1 : 3;
+    const int *in = forward ? in_fwd : in_bwd, *out = forward ? out_fwd : out_bwd;
+    hap_op_call op = e->op;
+    hap_tensor dense[8];
+    for (int k = 0; k < n_in + n_out; k++) {
+        hap_tensor *t = k < n_in ? e->op.in[k] : e->op.out[k - n_in];
+        dense[k] = *t;
+        dense[k].bytes = t->elements * hap_dtype_bytes(t->type);
+        dense[k].data = hap_alloc(r, (size_t)dense[k].bytes + 1);
+        if (k < n_in) move_heads(t, &e->at[in[k]], dense[k].data, false);
+        *(k < n_in ? &op.in[k] : &op.out[k - n_in]) = &dense[k];
+    }
+    __real_hap_backend_op(r, &op);
+    for (int k = 0; k < n_out; k++)
+        move_heads(e->op.out[k], &e->at[out[k]], dense[n_in + k].data, true);
+    for (int k = 0; k < n_in + n_out; k++)
+        free(dense[k].data);
+}
+
+// Outputs that the chain at i says nobody reads.
+static void poison(cuda_record *c, int i)
+{
+    const cuda_call *e = &c->call[i];
+    for (int k = i; k <= i + e->n_joined && k - i < 32; k++) {
+        hap_tensor *t = c->call[k].op.n_out ? c->call[k].op.out[0] : NULL;
+        bool again = !t;
+        for (int j = i; !again && j <= i + e->n_joined; j++)
+            for (int o = 0; o < c->call[j].op.n_out; o++)
+                again |= (j > k || (j == k && o > 0)) && cuda_meets(c->call[j].op.out[o], t);
+        if (!again && (e->unread >> (k - i) & 1)) memset(t->data, 0x7F, (size_t)t->bytes);
+    }
+}
+
+static void run_list(hap_rank *r, cuda_record *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        cuda_call *e = &c->call[i];
+        switch (e->kind) {
+        case CUDA_DONE:
+            break;
+        case CUDA_OP:
+        case CUDA_JOINED:
+            if (e->at)
+                run_heads(r, e);
+            else
+                __real_hap_backend_op(r, &e->op);
+            break;
+        case CUDA_CUT:
+            __real_hap_backend_cut(r, e->op.out[0], e->op.in[0]);
+            break;
+        case CUDA_PARTIAL:
+            __real_hap_backend_partial(r, e->keep, e->op.out[0], e->op.in[0]);
+            break;
+        case CUDA_START:
+            e->event = __real_hap_backend_coll(r, &e->coll);
+            break;
+        case CUDA_WAIT:
+            __real_hap_backend_wait(r, c->call[e->other].event);
+            break;
+        }
+        bool ends = i + 1 == c->n || c->call[i + 1].kind != CUDA_JOINED;
+        for (int first = i; ends && first >= 0; first--)
+            if (c->call[first].kind != CUDA_JOINED) {
+                if (c->call[first].kind == CUDA_OP && c->call[first].chain) poison(c, first);
+                break;
+            }
+    }
+}
+
+void __wrap_hap_backend_sync(hap_rank *r)
+{
+    if (r->in_step && own.mode == RECORDING) {
+        int gone = cuda_fuse(r, &own.list);
+        fprintf(stderr, "rank %d %d calls, %d left out or joined\n", r->id, own.list.n, gone);
+    }
+    if (r->in_step && own.mode != CALLED) run_list(r, &own.list);
+    __real_hap_backend_sync(r);
+}
