@@ -13,10 +13,16 @@ typedef struct table_pair {
 
 static double largest(const double *x, size_t n)
 {
-    double m = 0;
-    for (size_t i = 0; i < n; i++)
-        if (x[i] < (double)INFINITY && fabs(x[i]) > m) m = fabs(x[i]);
-    return m;
+    double m[4] = {0};
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (size_t k = 0; k < 4; k++) {
+            double y = x[i + k] < (double)INFINITY ? fabs(x[i + k]) : 0;
+            m[k] = y > m[k] ? y : m[k];
+        }
+    for (; i < n; i++)
+        if (x[i] < (double)INFINITY && fabs(x[i]) > m[0]) m[0] = fabs(x[i]);
+    return fmax(fmax(m[0], m[1]), fmax(m[2], m[3]));
 }
 
 static int pair_of(ms_dual *d, ms_keys *seen, table_pair *pairs, const ms_edge *e)

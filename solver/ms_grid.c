@@ -59,7 +59,7 @@ int ms_grid_twin(ms_grids *g, int id)
     enum { TILE = 16 };
     ms_grid x = g->grid.p[id];
     if (x.twin >= 0) return x.twin;
-    double *t = hb_alloc(g->arena, sizeof *t * (size_t)x.rows * (size_t)x.cols);
+    double *t = hb_room(g->arena, sizeof *t, x.rows * x.cols);
     for (int i0 = 0; i0 < x.rows; i0 += TILE)
         for (int j = 0; j < x.cols; j++)
             for (int i = i0; i < x.rows && i < i0 + TILE; i++)
@@ -104,7 +104,7 @@ int ms_grid_add(ms_grids *g, int x, int y)
     int rows = g->grid.p[a].rows, cols = g->grid.p[a].cols;
     size_t n = (size_t)rows * (size_t)cols;
     const double *p = g->grid.p[a].p, *q = g->grid.p[b].p;
-    double *t = hb_alloc(g->arena, sizeof *t * n);
+    double *t = hb_room(g->arena, sizeof *t, (int)n);
     for (size_t i = 0; i < n; i++)
         t[i] = p[i] + q[i];
     return *slot = new_grid(g, rows, cols, t);
@@ -149,7 +149,7 @@ int ms_grid_shrink(ms_grids *g, int id, int keep_rows, int keep_cols)
     ms_grid x = g->grid.p[id];
     int rows = keep_rows < 0 ? x.rows : g->keeps.p[keep_rows].n;
     int cols = keep_cols < 0 ? x.cols : g->keeps.p[keep_cols].n;
-    double *t = hb_alloc(g->arena, sizeof *t * (size_t)rows * (size_t)cols);
+    double *t = hb_room(g->arena, sizeof *t, rows * cols);
     for (int i = 0; i < rows; i++) {
         const double *row = x.p + (keep_rows < 0 ? i : g->keeps.p[keep_rows].at[i]) * x.cols;
         for (int j = 0; j < cols; j++)
@@ -163,7 +163,7 @@ int ms_grid_fold_one(ms_grids *g, int unary, int x)
     int *slot = made(g, FOLD_ONE, unary, x, 0);
     if (*slot >= 0) return *slot;
     ms_grid gx = g->grid.p[x];
-    double *t = hb_alloc(g->arena, sizeof *t * (size_t)gx.cols);
+    double *t = hb_room(g->arena, sizeof *t, gx.cols);
     ms_best_min_rows()(t, g->grid.p[unary].p, gx.p, NULL, gx.rows, gx.cols);
     return *slot = new_grid(g, gx.cols, 1, t);
 }
@@ -176,7 +176,7 @@ int ms_grid_fold_two(ms_grids *g, int unary, int x, int y)
     int turned = ms_grid_twin(g, x), at = (int)(slot - g->by_derived.p);
     ms_grid gx = g->grid.p[turned], gy = g->grid.p[y]; // [a][v], [v][b]
     const double *u = g->grid.p[unary].p;
-    double *t = hb_alloc(g->arena, sizeof *t * (size_t)gx.rows * (size_t)gy.cols);
+    double *t = hb_room(g->arena, sizeof *t, gx.rows * gy.cols);
     double *sum = HB_ARRAY(g->arena, double, gx.cols);
     ms_min_rows *run = ms_best_min_rows();
     for (int i = 0; i < gx.rows; i++) {

@@ -267,6 +267,15 @@ static hb_str layer_of(const syn_program *p, int instr)
     return (hb_str){0};
 }
 
+// A name holds its layer's, and no number stands before that.
+static bool in_layer(const syn_program *p, int instr, hb_str layer)
+{
+    hb_str s = p->g->nodes.p[p->instr.p[instr].node].name;
+    if (layer.n == 0) return layer_of(p, instr).n == 0;
+    return s.n >= layer.n && memcmp(s.p, layer.p, layer.n) == 0 &&
+           (s.n == layer.n || s.p[layer.n] == '.' || s.p[layer.n] == '\'');
+}
+
 static void fuse_range(fuser *f, int from, int to, int step, int count)
 {
     const syn_program *p = f->p;
@@ -277,7 +286,7 @@ static void fuse_range(fuser *f, int from, int to, int step, int count)
         }
         int first = i++;
         hb_str layer = layer_of(p, first);
-        while (i < to && p->instr.p[i].kind == SYN_OP && hb_str_eq(layer_of(p, i), layer))
+        while (i < to && p->instr.p[i].kind == SYN_OP && in_layer(p, i, layer))
             i++;
         if (i - first > 1) fuse_stretch(f, first, i - first, step, count);
     }

@@ -91,15 +91,10 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
     syn_sink_waits(prog);
     if (s != SYN_HAP) syn_bucket(prog, p->b->costs); // HAP: each gradient on its own
     syn_raise_starts(prog);
+    if (live_share(prog) > ROOMY) syn_limit_flight(prog);
     syn_fuse(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
     c.share = live_share(prog);
-    if (c.share > ROOMY) {
-        syn_limit_flight(prog);
-        syn_fuse(prog);
-        c.sec = syn_simulate(prog, &c.timeline, false);
-        c.share = live_share(prog);
-    }
     c.fits = c.share <= ROOMY;
     // Near the limit only the arena knows; it is asked where the answer matters.
     bool wanted = !c.fits && (!p->best.program || c.sec < p->best.sec);

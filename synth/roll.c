@@ -370,5 +370,4 @@ void syn_roll(syn_program *p)
     roll_families(&r);
     hb_arena_free(r.arena);
     syn_fuse(p);
-    syn_name_kernels(p);
 }

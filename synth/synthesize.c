@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "synth/bounds.h"
+#include "synth/fuse.h"
 #include "synth/modp.h"
 #include "synth/polish.h"
 #include "synth/pool.h"
@@ -184,6 +185,7 @@ static void finish(pool *p, syn_result *r)
     if (p->opt->strategy == SYN_AUTO) // the others are what their names say
         polish(p);
     syn_name_buffers(r->program);
+    syn_name_kernels(r->program);
     r->predicted_sec = syn_judge(r->program, p->m, &r->timeline);
     certify(p, r);
 }

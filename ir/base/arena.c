@@ -257,7 +257,9 @@ void hb_putn(hb_buf *b, const char *s, size_t n)
 
 void hb_putc(hb_buf *b, char c)
 {
-    hb_putn(b, &c, 1);
+    reserve(b, 1);
+    b->p[b->n++] = c;
+    b->p[b->n] = '\0';
 }
 
 void hb_puts(hb_buf *b, const char *s)
