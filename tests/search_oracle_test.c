@@ -221,6 +221,22 @@ static int *assignment_of(setting *s, const syn_space *sp, const syn_choice *c)
     return x;
 }
 
+// Searches that stop near their optimum, and go on from there: bounds hold, too.
+static void check_near(setting *s, const syn_space *sp, double best)
+{
+    static const double gap[] = {0.2, 0.03, 0};
+    ms_warm *warm = NULL;
+    for (int i = 0; i < 3; i++) {
+        syn_choice c;
+        double lower;
+        ck_assert_int_eq(syn_space_near(s->a, sp, gap[i], &warm, NULL, &c, &lower), MS_OPTIMAL);
+        ck_assert_msg(lower <= best * (1 + 1e-9) + 1e-15, "bound %.12g, optimum %.12g", lower,
+                      best);
+        ck_assert(c.additive >= best * (1 - 1e-9) - 1e-15);
+        ck_assert(c.additive <= lower * (1 + gap[i]) * (1 + 1e-9) + 1e-15);
+    }
+}
+
 static int state_index(const syn_states *st, const syn_state *x)
 {
     for (int i = 0; i < st->n; i++)
@@ -264,6 +280,7 @@ static bool by_form(setting *s, bool exhaustive)
     ck_assert_msg(close_to(best, c.additive), "search %.12g, forms %.12g", c.additive, best);
     ck_assert(close_to(price(s, sp, assignment_of(s, sp, &c), true), c.additive));
     ck_assert(form_walk_bound(w) <= best * (1 + 1e-9));
+    check_near(s, sp, best);
     check_without(s, sp, &c);
     if (exhaustive && (at_length() || form_walk_combinations(w) <= 3e7)) {
         form_walk_all(w, &all);
