@@ -1,5 +1,7 @@
 #include "tests/support/program_of_record.h"
 
+#include "synth/fuse.h"
+
 #include <string.h>
 
 typedef struct maker {
