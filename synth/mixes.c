@@ -1,15 +1,15 @@
 #include "synth/mixes.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
-// The share of the fullest memory that is aimed at, and how near is near enough.
-static const double FULL = 0.98, NEAR = 0.03;
-// Memory on the one side of the seam costs this much less, on the other as much more.
+// The share of the fullest memory that is aimed at, and from where on it is enough in large graphs,
+// whose arenas take their time.
+static const double FULL = 1, NEARLY = 0.98, ENOUGH = 0.95;
+// Inside the stretch memory costs this many times less, outside as many times more.
 static const double STEP = 4;
-enum { JUDGED = 4 };
+// Pairs of ends (one in large graphs), stretches that grow from one place, mixes judged; in graphs
+// no deeper than SHALLOW they grow from every place, else from both ends.
+enum { PAIRS = 4, STRETCHES = 256, JUDGED = 8, SHALLOW = 48 };
 
 typedef struct mix {
     hb_arena *arena;
@@ -17,11 +17,30 @@ typedef struct mix {
     const syn_space *s;
     int n_places;
     const syn_place *place;
-    const syn_plane *rich, *lean;
     const int *depth; // by variable
-    int deepest;
-    int *index; // by variable: among those whose states differ, -1
+    int deepest;      // beyond all of them
+    int *index;       // by variable: among those whose states differ, -1
 } mix;
+
+// Variables of these depths are as in the rich end, the others as in the lean one.
+typedef struct stretch {
+    const syn_plane *rich, *lean;
+    int from, to; // from <= depth < to
+    bool judged;
+    double additive, held; // if its seams are sharp; held: the largest share of a capacity
+} stretch;
+
+// An update lies with its parameter, any other node behind all that it reads.
+static int node_depth(const ir_graph *g, const ir_node *x, const int *tensor)
+{
+    int depth = 0;
+    for (int i = 0; i < x->n_in; i++) {
+        int t = x->in[i];
+        if (x->phase == IR_UPDATE && g->tensors.p[t].kind == IR_PARAM) return tensor[t];
+        depth = tensor[t] > depth ? tensor[t] : depth;
+    }
+    return depth;
+}
 
 int *syn_depths(hb_arena *a, const syn_space *s)
 {
@@ -30,29 +49,21 @@ int *syn_depths(hb_arena *a, const syn_space *s)
     int *var = HB_ARRAY(a, int, s->problem.n_vars + 1), params = 0;
     for (int n = 0; n < g->nodes.n; n++) {
         const ir_node *x = &g->nodes.p[n];
-        bool updates = false;
-        for (int i = 0; i < x->n_in; i++) {
-            int t = x->in[i];
-            bool param = g->tensors.p[t].kind == IR_PARAM;
-            if (param && tensor[t] == 0) tensor[t] = ++params;
-            if (x->phase == IR_UPDATE && param != updates && !param) continue;
-            node[n] = param && x->phase == IR_UPDATE && !updates
-                          ? tensor[t]
-                          : (tensor[t] > node[n] ? tensor[t] : node[n]);
-            updates = updates || (x->phase == IR_UPDATE && param);
-        }
-        if (x->phase == IR_BACKWARD && x->forward >= 0) node[n] = node[x->forward];
+        for (int i = 0; i < x->n_in; i++)
+            if (g->tensors.p[x->in[i]].kind == IR_PARAM && tensor[x->in[i]] == 0)
+                tensor[x->in[i]] = ++params;
+        bool behind = x->phase == IR_BACKWARD && x->forward >= 0;
+        node[n] = behind ? node[x->forward] : node_depth(g, x, tensor);
         for (int o = 0; o < x->n_out; o++)
             tensor[x->out[o]] = node[n];
         var[s->node_var[n]] = node[n];
     }
     for (int t = 0; t < g->tensors.n; t++) {
-        bool made = g->tensors.p[t].producer >= 0 || g->tensors.p[t].kind == IR_PARAM;
+        bool known = g->tensors.p[t].producer >= 0 || g->tensors.p[t].kind == IR_PARAM;
         int u = s->first_use[t];
         if (s->tensor_var[t] < 0) continue;
-        var[s->tensor_var[t]] = made                      ? tensor[t]
-                                : u < s->first_use[t + 1] ? node[s->uses[u][0]]
-                                                          : 0;
+        if (!known && u < s->first_use[t + 1]) tensor[t] = node[s->uses[u][0]];
+        var[s->tensor_var[t]] = tensor[t];
     }
     return var;
 }
@@ -91,7 +102,7 @@ static double beyond_held(const syn_space *s, const syn_plane *p)
 // Additive cost where the line between the two ends meets the capacity.
 static double between(const syn_space *s, const syn_plane *rich, const syn_plane *lean)
 {
-    double part = 1, room = FULL - beyond_held(s, lean);
+    double part = 1, room = 1 - beyond_held(s, lean);
     for (int c = 0; c < s->mesh->n_classes; c++) {
         double cap = (double)s->m->cluster->cls[s->mesh->cluster_class[c]].capacity;
         for (int i = 0; i < s->g->nodes.n; i++) {
@@ -103,38 +114,45 @@ static double between(const syn_space *s, const syn_plane *rich, const syn_plane
     return lean->additive + part * (rich->additive - lean->additive);
 }
 
-static bool is_rich(const mix *m, int var, int seam, bool late)
+static bool is_rich(const mix *m, const stretch *w, int var)
 {
-    return late ? m->depth[var] >= m->deepest - seam : m->depth[var] < seam;
+    return m->depth[var] >= w->from && m->depth[var] < w->to;
 }
 
-// --- the search between two assignments ---
-
-static double price_at(const mix *m, int k, int var, int seam, bool late)
+static void mix_sharply(const mix *m, const stretch *w, int *x)
 {
-    return m->place[k].price * (is_rich(m, var, seam, late) ? 1 / STEP : STEP);
+    for (int v = 0; v < m->s->problem.n_vars; v++)
+        x[v] = is_rich(m, w, v) ? w->rich->x[v] : w->lean->x[v];
 }
 
-static void index_free(mix *m, int *n_free)
+// --- the search at a stretch ---
+
+static double price_at(const mix *m, const stretch *w, int place, int var)
+{
+    return m->place[place].price * (is_rich(m, w, var) ? 1 / STEP : STEP);
+}
+
+// Numbers the variables whose states differ.
+static int index_free(const mix *m, const stretch *w)
 {
     int n = 0;
-    m->index = HB_ARRAY(m->arena, int, m->s->problem.n_vars + 1);
     for (int v = 0; v < m->s->problem.n_vars; v++)
-        m->index[v] = m->rich->x[v] != m->lean->x[v] ? n++ : -1;
-    *n_free = n;
-}
-
-// State i (0: the rich end's) of a variable.
-static int state_of(const mix *m, int var, int i)
-{
-    return var < 0 ? 0 : i == 0 ? m->rich->x[var] : m->lean->x[var];
+        m->index[v] = w->rich->x[v] != w->lean->x[v] ? n++ : -1;
+    return n;
 }
 
 typedef struct restricted {
     hb_arena *arena;
+    const stretch *w;
     double *unary; // [variable][2]
     HB_VEC(ms_edge) edges;
 } restricted;
+
+// State i (0: the rich end's) of a variable.
+static int state_of(const stretch *w, int var, int i)
+{
+    return var < 0 ? 0 : i == 0 ? w->rich->x[var] : w->lean->x[var];
+}
 
 static void add_table(const mix *m, restricted *r, int a, int b, const double *table, double scale)
 {
@@ -142,7 +160,7 @@ static void add_table(const mix *m, restricted *r, int a, int b, const double *t
     double cell[2][2];
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++)
-            cell[i][j] = scale * table[state_of(m, a, i) * nb + state_of(m, b, j)];
+            cell[i][j] = scale * table[state_of(r->w, a, i) * nb + state_of(r->w, b, j)];
     if (ia >= 0 && ib >= 0) {
         HB_PUSH(r->arena, &r->edges,
                 (ms_edge){ia, ib, hb_copy(r->arena, &cell[0][0], sizeof cell)});
@@ -154,101 +172,209 @@ static void add_table(const mix *m, restricted *r, int a, int b, const double *t
     }
 }
 
-// The best of all assignments whose every state is one of the two ends'.
-static bool solve_between(const mix *m, int n_free, int seam, bool late, int *x)
+// The best of all assignments whose states are each one of the two ends'.
+static bool solve_at(const mix *m, const stretch *w, hb_arena *a, int *x)
 {
-    hb_arena *scratch = hb_arena_new();
     const ms_problem *p = &m->s->problem;
-    restricted r = {.arena = scratch, .unary = HB_ARRAY(scratch, double, 2 * n_free + 1)};
+    int n_free = index_free(m, w);
+    restricted r = {.arena = a, .w = w, .unary = HB_ARRAY(a, double, 2 * n_free + 1)};
     for (int v = 0; v < p->n_vars; v++)
         for (int i = 0; m->index[v] >= 0 && i < 2; i++)
-            r.unary[2 * m->index[v] + i] = p->unary[v] ? p->unary[v][state_of(m, v, i)] : 0;
+            r.unary[2 * m->index[v] + i] = p->unary[v] ? p->unary[v][state_of(w, v, i)] : 0;
     for (int i = 0; i < p->n_edges; i++) {
         const ms_edge *e = &p->edge[i];
         if (m->index[e->a] >= 0 || m->index[e->b] >= 0) add_table(m, &r, e->a, e->b, e->table, 1);
     }
     for (int i = 0; i < m->h->terms.n; i++) {
         const syn_held_term *t = &m->h->terms.p[i];
+        int cells = syn_held_domain(m->h, t->a) * syn_held_domain(m->h, t->b);
         if (m->index[t->a] < 0 && (t->b < 0 || m->index[t->b] < 0)) continue;
         for (int k = 0; k < m->n_places; k++)
             if (m->place[k].price > 0 && t->from < m->place[k].node && m->place[k].node < t->to)
-                add_table(m, &r, t->a, t->b,
-                          t->bytes + m->place[k].cls * syn_held_domain(m->h, t->a) *
-                                         syn_held_domain(m->h, t->b),
-                          price_at(m, k, t->a, seam, late));
+                add_table(m, &r, t->a, t->b, t->bytes + m->place[k].cls * cells,
+                          price_at(m, w, k, t->a));
     }
-    int *domain = HB_ARRAY(scratch, int, n_free + 1), *y = HB_ARRAY(scratch, int, n_free + 1);
-    const double **unary = hb_alloc(scratch, sizeof *unary * (size_t)(n_free + 1));
+    int *domain = HB_ARRAY(a, int, n_free + 1), *y = HB_ARRAY(a, int, n_free + 1);
+    const double **unary = hb_alloc(a, sizeof *unary * (size_t)(n_free + 1));
     for (int i = 0; i < n_free; i++) {
         domain[i] = 2;
         unary[i] = &r.unary[2 * i];
     }
     ms_problem q = {n_free, domain, unary, r.edges.n, r.edges.p};
     double value, lower;
-    bool ok = ms_solve_near(scratch, &q, 0, 1e-4, NULL, y, &value, &lower) == MS_OPTIMAL &&
-              isfinite(value);
-    for (int v = 0; ok && v < p->n_vars; v++)
-        x[v] = m->index[v] >= 0 ? state_of(m, v, y[m->index[v]]) : m->lean->x[v];
-    hb_arena_free(scratch);
-    return ok;
+    if (n_free == 0 || ms_solve_near(a, &q, 0, 1e-4, NULL, y, &value, &lower) != MS_OPTIMAL ||
+        !isfinite(value))
+        return false;
+    for (int v = 0; v < p->n_vars; v++)
+        x[v] = m->index[v] >= 0 ? state_of(w, v, y[m->index[v]]) : w->lean->x[v];
+    return true;
 }
 
-// --- where the seam lies ---
+// --- which stretch ---
 
-// Held with a sharp seam.
-static double sharply_held(const mix *m, int seam, bool late)
+// The mix while the stretch grows: what it costs and holds, kept up to date variable by variable.
+typedef struct walk {
+    const mix *m;
+    int *x;
+    double sum; // of what is finite
+    int n_inf;
+    double *step;          // [class][node] change of what is held from the node before
+    int *first, *incident; // by variable: edges, then terms (n_edges + i)
+} walk;
+
+static void index_incident(walk *w, hb_arena *a)
 {
-    hb_arena *scratch = hb_arena_new();
-    int *x = HB_ARRAY(scratch, int, m->s->problem.n_vars + 1);
-    for (int v = 0; v < m->s->problem.n_vars; v++)
-        x[v] = is_rich(m, v, seam, late) ? m->rich->x[v] : m->lean->x[v];
-    double most = most_held(m->s, syn_held_by(m->h, scratch, x));
-    hb_arena_free(scratch);
+    const ms_problem *p = &w->m->s->problem;
+    int n = p->n_edges + w->m->h->terms.n;
+    w->first = HB_ARRAY(a, int, p->n_vars + 2);
+    w->incident = HB_ARRAY(a, int, 2 * n + 1);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < n; i++) {
+            const syn_held_term *t = &w->m->h->terms.p[i - (i < p->n_edges ? i : p->n_edges)];
+            int end[2] = {i < p->n_edges ? p->edge[i].a : t->a,
+                          i < p->n_edges ? p->edge[i].b : t->b};
+            for (int k = 0; k < 2; k++) {
+                if (end[k] < 0) continue;
+                if (pass == 0)
+                    w->first[end[k] + 2]++;
+                else
+                    w->incident[w->first[end[k] + 1]++] = i;
+            }
+        }
+        for (int v = 0; pass == 0 && v < p->n_vars; v++)
+            w->first[v + 2] += w->first[v + 1];
+    }
+}
+
+static void count(walk *w, double cost, int sign)
+{
+    if (isinf(cost))
+        w->n_inf += sign;
+    else
+        w->sum += sign * cost;
+}
+
+// Adds (or takes away) all that hangs on a variable.
+static void count_variable(walk *w, int var, int sign)
+{
+    const syn_space *s = w->m->s;
+    const ms_problem *p = &s->problem;
+    int stride = s->g->nodes.n + 1;
+    if (p->unary[var]) count(w, p->unary[var][w->x[var]], sign);
+    for (int k = w->first[var]; k < w->first[var + 1]; k++) {
+        int i = w->incident[k];
+        if (i < p->n_edges) {
+            const ms_edge *e = &p->edge[i];
+            count(w, e->table[w->x[e->a] * p->domain[e->b] + w->x[e->b]], sign);
+            continue;
+        }
+        const syn_held_term *t = &w->m->h->terms.p[i - p->n_edges];
+        int na = syn_held_domain(w->m->h, t->a), nb = syn_held_domain(w->m->h, t->b);
+        int at = w->x[t->a] * nb + (t->b < 0 ? 0 : w->x[t->b]);
+        for (int c = 0; c < s->mesh->n_classes; c++) {
+            double bytes = sign * t->bytes[c * na * nb + at];
+            w->step[c * stride + t->from + 1] += bytes;
+            w->step[c * stride + t->to] -= bytes;
+        }
+    }
+}
+
+static double most_now(const walk *w)
+{
+    const syn_space *s = w->m->s;
+    double most = 0;
+    for (int c = 0; c < s->mesh->n_classes; c++) {
+        double cap = (double)s->m->cluster->cls[s->mesh->cluster_class[c]].capacity, now = 0;
+        for (int i = 0; i < s->g->nodes.n; i++) {
+            now += w->step[c * (s->g->nodes.n + 1) + i];
+            most = now > most * cap ? now / cap : most;
+        }
+    }
     return most;
 }
 
-// The deepest seam above `low` and below `high` that holds no more than `share`; `low` if none.
-static int find_seam(const mix *m, int low, int high, bool late, double share)
+// Appends the stretches that grow from an empty one, deeper (step 1) or less deep (-1).
+static void grow(const mix *m, stretch like, int step, stretch *list, int *n)
 {
-    while (high - low > 1) {
-        int mid = (low + high) / 2;
-        if (sharply_held(m, mid, late) <= share)
-            low = mid;
-        else
-            high = mid;
+    hb_arena *a = hb_arena_new();
+    const ms_problem *p = &m->s->problem;
+    int nodes = m->s->g->nodes.n, classes = m->s->mesh->n_classes;
+    walk w = {.m = m, .x = hb_copy(a, like.lean->x, sizeof(int) * (size_t)p->n_vars)};
+    w.sum = like.lean->additive;
+    w.step = HB_ARRAY(a, double, classes *(nodes + 1));
+    for (int c = 0; c < classes; c++)
+        for (int i = 0; i < nodes; i++) {
+            const double *held = &like.lean->held[c * (nodes + 1)];
+            w.step[c * (nodes + 1) + i] = held[i] - (i > 0 ? held[i - 1] : 0);
+        }
+    index_incident(&w, a);
+    int *start = HB_ARRAY(a, int, m->deepest + 2), *order = HB_ARRAY(a, int, p->n_vars + 1);
+    for (int v = 0; v < p->n_vars; v++)
+        start[m->depth[v] + 1]++;
+    for (int d = 0; d < m->deepest; d++)
+        start[d + 1] += start[d];
+    for (int v = 0; v < p->n_vars; v++)
+        order[start[m->depth[v]]++] = v;
+    for (int grown = 1, moved = 0; like.from > 0 || like.to < m->deepest; grown++) {
+        if (step > 0 ? like.to == m->deepest : like.from == 0) break;
+        int depth = step > 0 ? like.to++ : --like.from;
+        for (int k = depth > 0 ? start[depth - 1] : 0; k < start[depth]; k++) {
+            int v = order[k];
+            if (like.rich->x[v] == w.x[v]) continue;
+            count_variable(&w, v, -1);
+            w.x[v] = like.rich->x[v];
+            count_variable(&w, v, 1);
+            moved++;
+        }
+        if (moved == 0 || w.n_inf > 0 || grown % (m->deepest / STRETCHES + 1) != 0) continue;
+        moved = 0;
+        like.additive = w.sum;
+        like.held = most_now(&w);
+        list[(*n)++] = like;
     }
-    return low;
+    hb_arena_free(a);
 }
 
-static bool mix_two(mix *m, const syn_bound_calls *calls, double *feasible)
+// The mix of a stretch: with sharp seams, or what the search finds, if that is better and as sure
+// to fit.
+static syn_plane plane_of(const mix *m, const stretch *w, double room)
 {
-    double beyond = beyond_held(m->s, m->lean);
-    int n_free, seam[2];
-    bool any = false;
-    index_free(m, &n_free);
-    for (int late = 0; late < 2; late++)
-        seam[late] = find_seam(m, 0, m->deepest + 1, late, FULL - beyond);
-    bool late = seam[1] > seam[0];
-    int low = 0, high = seam[late] + 1;
+    hb_arena *scratch = hb_arena_new();
+    const ms_problem *p = &m->s->problem;
+    int *sharp = HB_ARRAY(m->arena, int, p->n_vars + 1),
+        *x = HB_ARRAY(m->arena, int, p->n_vars + 1);
+    syn_plane y = {.x = sharp, .share = -1};
+    mix_sharply(m, w, sharp);
+    y.additive = ms_value(p, sharp);
+    y.held = syn_held_by(m->h, m->arena, sharp);
+    if (solve_at(m, w, scratch, x) && ms_value(p, x) < y.additive) {
+        const double *held = syn_held_by(m->h, m->arena, x);
+        if (most_held(m->s, held) <= room) y = (syn_plane){x, ms_value(p, x), held, -1, false};
+    }
+    hb_arena_free(scratch);
+    return y;
+}
+
+// Judges stretches, cheapest first of those that seem to fit, until none promises more. beyond:
+// what plans take that is not surely held, by the last one that was judged.
+static bool try_stretches(const mix *m, stretch *list, int n, const syn_bound_calls *calls,
+                          double beyond, double feasible)
+{
+    bool large = m->s->g->nodes.n > SYN_LARGE, any = false;
+    double aim = large ? NEARLY : FULL;
     for (int i = 0; i < JUDGED && !calls->stop(calls->ctx); i++) {
-        int at = find_seam(m, low, high, late, FULL - beyond);
-        syn_plane p = {.share = -1};
-        int *x = HB_ARRAY(m->arena, int, m->s->problem.n_vars + 1);
-        if (at == low) break;
-        if (!solve_between(m, n_free, at, late, x)) break;
-        p.x = x;
-        p.additive = ms_value(&m->s->problem, x);
-        p.held = syn_held_by(m->h, m->arena, x);
-        syn_judge_plane(m->s, &p, calls, feasible);
-        fprintf(
-            stderr,
-            "mix %d at %d of %d late %d: A %g held %g share %g fits %d beyond %g free %d t=%g\n", i,
-            at, m->deepest, late, p.additive, most_held(m->s, p.held), p.share, p.fits, beyond,
-            n_free, (double)clock() / 1e6);
-        *(p.fits ? &low : &high) = at;
+        stretch *best = NULL;
+        for (int k = 0; k < n; k++)
+            if (!list[k].judged && list[k].held + beyond <= aim && list[k].additive < feasible &&
+                (!best || list[k].additive < best->additive))
+                best = &list[k];
+        if (!best) break;
+        best->judged = true;
+        syn_plane p = plane_of(m, best, aim - beyond);
+        syn_judge_plane(m->s, &p, calls, &feasible);
         beyond = beyond_held(m->s, &p);
         any = any || p.fits;
-        if (p.fits && p.share > FULL - NEAR) break;
+        if (large && p.fits && p.share > ENOUGH) break;
     }
     return any;
 }
@@ -257,25 +383,36 @@ bool syn_mix(const syn_held *h, int n_planes, const syn_plane *plane, int n_plac
              const syn_place *place, const syn_bound_calls *calls, double feasible)
 {
     mix m = {.arena = hb_arena_new(), .h = h, .s = h->s, .n_places = n_places, .place = place};
-    double least = feasible;
-    bool any = false;
-    for (int i = 0; i < n_planes; i++)
-        for (int j = 0; j < n_planes; j++) {
-            if (plane[i].fits || !plane[j].fits) continue;
-            double a = between(m.s, &plane[i], &plane[j]);
-            fprintf(stderr, "pair %d %d: %g (%g %g)\n", i, j, a, plane[i].additive,
-                    plane[j].additive);
-            if (a >= least) continue;
-            least = a;
-            m.rich = &plane[i];
-            m.lean = &plane[j];
-        }
-    if (m.rich) {
-        m.depth = syn_depths(m.arena, m.s);
-        for (int v = 0; v < m.s->problem.n_vars; v++)
-            m.deepest = m.depth[v] >= m.deepest ? m.depth[v] + 1 : m.deepest;
-        any = mix_two(&m, calls, &feasible);
+    stretch pair[PAIRS];
+    int n_pairs = 0, most = m.s->g->nodes.n > SYN_LARGE ? 1 : PAIRS, n = 0;
+    for (int i = 0; i < n_planes * n_planes; i++) {
+        stretch w = {.rich = &plane[i / n_planes], .lean = &plane[i % n_planes]};
+        if (w.rich->fits || !w.lean->fits) continue;
+        w.additive = between(m.s, w.rich, w.lean);
+        if (w.additive >= feasible) continue;
+        int at = n_pairs < most ? n_pairs++ : most;
+        for (; at > 0 && pair[at - 1].additive > w.additive; at--)
+            if (at < most) pair[at] = pair[at - 1];
+        if (at < most) pair[at] = w;
     }
+    m.depth = syn_depths(m.arena, m.s);
+    for (int v = 0; v < m.s->problem.n_vars; v++)
+        m.deepest = m.depth[v] >= m.deepest ? m.depth[v] + 1 : m.deepest;
+    m.index = HB_ARRAY(m.arena, int, m.s->problem.n_vars + 1);
+    int d = m.deepest, starts = d <= SHALLOW ? d : 1;
+    stretch *list = HB_ARRAY(m.arena, stretch, n_pairs * (starts + 1) * d + 1);
+    for (int i = 0; i < n_pairs; i++) {
+        for (pair[i].from = 0; pair[i].from < starts; pair[i].from++) {
+            pair[i].to = pair[i].from;
+            grow(&m, pair[i], 1, list, &n);
+        }
+        pair[i].from = pair[i].to = d;
+        if (starts == 1) grow(&m, pair[i], -1, list, &n);
+    }
+    double beyond = 0; // what is held on the way is not known yet: the most that was seen
+    for (int i = 0; i < n_planes; i++)
+        if (plane[i].share >= 0) beyond = fmax(beyond, beyond_held(m.s, &plane[i]));
+    bool any = try_stretches(&m, list, n, calls, beyond, feasible);
     hb_arena_free(m.arena);
     return any;
 }

@@ -3,9 +3,10 @@
 //
 // Under one price on memory equal layers choose alike, and all change at once. The bound's planes
 // end in a cheap choice that does not fit and a dear one that does; a plan on the line between them
-// has the first in a stretch of the depth of the graph and the second in the rest. Where the seam
-// lies, bisection finds; what the layers beside it do is a search over the two choices' states,
-// with a low price on memory on the one side of the seam and a high one on the other.
+// has the first in a stretch of the depth of the graph and the second in the rest. All stretches
+// that grow from one end of the graph (from anywhere in a shallow one) are priced; at the chosen
+// one a search over the states of the two choices, with a low price on memory inside and a high one
+// outside, may find something better.
 
 #ifndef HAP_SYNTH_MIXES_H
 #define HAP_SYNTH_MIXES_H

@@ -12,6 +12,7 @@
 #include "support/random_graph.h"
 #include "synth/bounds.h"
 #include "synth/mesh.h"
+#include "synth/mixes.h"
 #include "synth/schedule.h"
 
 typedef struct setting {
@@ -205,6 +206,7 @@ END_TEST
 typedef struct judging {
     setting *s;
     syn_space *sp;
+    double best; // additive cost of plans that fit
 } judging;
 
 // Of the fullest memory.
@@ -227,6 +229,7 @@ static double judge(void *ctx, const syn_choice *c, double *share)
     judging *j = ctx;
     plan p = plan_of(j->s, j->sp, c, 4);
     *share = share_of(j->s, &p);
+    if (fits(j->s, &p)) j->best = fmin(j->best, p.additive);
     return fits(j->s, &p) ? p.additive : HUGE_VAL;
 }
 
@@ -268,7 +271,7 @@ static int bound_of(setting *s, bool *raised)
         double best = HUGE_VAL;
         for (int i = 0; i < plans.n; i++)
             if (fits(s, &plans.p[i])) best = fmin(best, plans.p[i].additive);
-        judging j = {s, sp};
+        judging j = {s, sp, HUGE_VAL};
         double bound =
             syn_additive_bound(sp, &(syn_bound_start){&first, first.additive, HUGE_VAL, NULL, 0},
                                &(syn_bound_calls){.ctx = &j, .stop = never, .judge = judge});
@@ -319,6 +322,87 @@ START_TEST(memory_raises_the_bound)
 }
 END_TEST
 
+// --- layers that are equal ---
+
+enum { LAYERS = 9 };
+
+static syn_choice choice_at(setting *s, syn_space *sp, double price)
+{
+    hb_str why = {0};
+    syn_choice c;
+    double each[CL_MAX_CLASSES];
+    for (int k = 0; k < CL_MAX_CLASSES; k++)
+        each[k] = price;
+    syn_space *paid =
+        syn_space_build(s->a, s->costs, s->palette, SYN_AUTO, &s->opt, s->weight, 1, each, &why);
+    ck_assert_int_eq(syn_space_solve(s->a, paid, &c), MS_OPTIMAL);
+    c.additive = ms_value(&sp->problem, syn_assignment_of(s->a, sp, &c));
+    return c;
+}
+
+// Every layer as in the one choice or as in the other: all 2^LAYERS mixes, of those that fit the
+// cheapest.
+static double best_mix(setting *s, syn_space *sp, const int *x, const int *y)
+{
+    int n = sp->problem.n_vars, *z = HB_ARRAY(s->a, int, n), *depth = syn_depths(s->a, sp);
+    double best = HUGE_VAL;
+    for (unsigned mask = 0; mask < 1u << LAYERS; mask++) {
+        for (int v = 0; v < n; v++) {
+            ck_assert(depth[v] >= 1 && depth[v] <= LAYERS);
+            z[v] = mask >> (depth[v] - 1) & 1 ? x[v] : y[v];
+        }
+        if (ms_value(&sp->problem, z) >= best) continue;
+        syn_choice c;
+        syn_choice_decode(s->a, sp, z, &c);
+        plan p = plan_of(s, sp, &c, 4);
+        if (fits(s, &p)) best = fmin(best, p.additive);
+    }
+    return best;
+}
+
+// Under one price all layers are kept whole or all are cut. The best plan has some of both.
+START_TEST(equal_layers_are_mixed)
+{
+    int better = 0, same = 0;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        setting s = {.a = hb_arena_new()};
+        hb_buf text = {.arena = s.a};
+        hb_puts(&text, "h0: input f32 64 64\n");
+        for (int i = 1; i <= LAYERS; i++)
+            hb_printf(&text, "w%d: param f32 64 64\n", i);
+        for (int i = 1; i <= LAYERS; i++)
+            hb_printf(&text, "h%d = linear(h%d, w%d) trans=1\n", i, i - 1, i);
+        s.g = graph_text(s.a, hb_done(&text).p);
+        make_plans_of(&s, seed, false);
+        s.opt.small_param = 0;
+        syn_space *sp = space_of(&s);
+        syn_choice fast = choice_at(&s, sp, 0), lean = choice_at(&s, sp, 1);
+        plan most = plan_of(&s, sp, &fast, 4), least = plan_of(&s, sp, &lean, 4);
+        for (int step = 1; step < 6; step++) {
+            for (int k = 0; k < s.mesh->n_classes; k++)
+                s.cluster.cls[s.mesh->cluster_class[k]].capacity =
+                    least.peak[k] + (most.peak[k] - least.peak[k]) * step / 6;
+            if (share_of(&s, &most) <= 1 || share_of(&s, &least) > 1) continue;
+            judging j = {&s, sp, lean.additive};
+            double bound =
+                syn_additive_bound(sp,
+                                   &(syn_bound_start){&fast, fast.additive, lean.additive, &lean,
+                                                      share_of(&s, &least)},
+                                   &(syn_bound_calls){.ctx = &j, .stop = never, .judge = judge});
+            double mix = best_mix(&s, sp, syn_assignment_of(s.a, sp, &fast),
+                                  syn_assignment_of(s.a, sp, &lean));
+            ck_assert_double_le(bound, mix * (1 + 1e-9));
+            ck_assert_double_le(j.best, mix * 1.05);
+            same += j.best <= mix * (1 + 1e-9);
+            better += j.best < lean.additive * 0.98;
+        }
+        hb_arena_free(s.a);
+    }
+    ck_assert_int_ge(better, 15);
+    ck_assert_int_ge(same, 20);
+}
+END_TEST
+
 static void sample(const char *graph, const char *cluster, int64_t batch)
 {
     hb_arena *a = hb_arena_new();
@@ -365,6 +449,7 @@ int main(void)
     tcase_add_test(c, held_is_in_the_arena);
     tcase_add_test(c, no_plan_that_fits_is_below);
     tcase_add_test(c, memory_raises_the_bound);
+    tcase_add_test(c, equal_layers_are_mixed);
     tcase_add_loop_test(c, samples, 0, 8);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
