@@ -41,7 +41,7 @@ code 1 'graph.json:[0-9]+:[0-9]+: error: 3 micro-batches do not divide the batch
 code 1 'no blocks that repeat' $g $c --recompute all
 code 1 '9 blocks to recompute, but 3 blocks repeat' examples/gpt2-tiny/graph.json $c --recompute 9
 code 2 'wants a value' $g $c --pin
-code 2 'not supported' profile
+code 2 'did you mean' profile --quik
 code 2 'whole number' $g $c --batch x
 code 2 'whole number' $g $c --batch=0
 code 2 'wants a value' $g $c --batch

@@ -285,6 +285,27 @@ START_TEST(bad_files_are_answered_exactly)
 }
 END_TEST
 
+START_TEST(devices_have_drivers_names)
+{
+    static const struct {
+        const char *name, *model;
+    } row[] = {{"NVIDIA H200", "H200"},
+               {"NVIDIA A100-SXM4-40GB", "A100-40GB"},
+               {"NVIDIA A100 80GB PCIe", "A100-80GB"},
+               {"Tesla V100-SXM2-16GB", "V100-16GB"},
+               {"NVIDIA H100 80GB HBM3", "H100"},
+               {"NVIDIA L40S", "L40S"},
+               {"NVIDIA L40", ""},
+               {"", ""}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        hb_str m = cl_model_of(arena, "clusters/devices.yaml", hb_str_c(arena, row[i].name));
+        ck_assert_msg(hb_str_is(m, row[i].model), "%s is %.*s", row[i].name, HB_ARG(m));
+    }
+    ck_assert(cl_in_catalogue(arena, "clusters/devices.yaml", HB_STR("H200")));
+    ck_assert(!cl_in_catalogue(arena, "clusters/devices.yaml", HB_STR("AMD EPYC")));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cluster");
@@ -301,6 +322,7 @@ int main(void)
     tcase_add_test(c, the_name_depends_on_the_bytes_alone);
     tcase_add_test(c, missing_files);
     tcase_add_test(c, bad_files_are_answered_exactly);
+    tcase_add_test(c, devices_have_drivers_names);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
