@@ -114,6 +114,13 @@ start # Ctrl-C: a background job of a shell ignores SIGINT, hapc must not
 kill -INT "$run_pid"
 finish 130 15 "Ctrl-C"
 
+"${run[@]}" --steps 3 --check-nan "${inputs[@]}" >"$work/out" 2>"$work/err" || fail "a good run under --check-nan fails: $(cat "$work/err")"
+good=("${inputs[@]}")
+{ head -c 128 "$work/image.npy"; for _ in $(seq $((64 * 784))); do printf '\0\0\200\177'; done; } >"$work/infinite.npy"
+inputs=(--input "image=$work/infinite.npy" --input "label=$work/label.npy")
+broken "infinite rows" 'linear: makes the first NaN (output 0, element 0 of [0-9]* here); operand 0 holds an infinity$' HAP_NAN=1
+inputs=("${good[@]}")
+
 # A library that is there when the program is built and gone when it runs.
 echo 'int gone;' >"$work/gone.c"
 cc -shared -fPIC -o "$work/libgone.so" "$work/gone.c" || exit 1
