@@ -46,6 +46,19 @@ typedef void ms_min_rows(double *restrict out, const double *restrict b, const d
                          const double *restrict d, int own, int inner);
 ms_min_rows *ms_best_min_rows(void);     // of this processor
 double ms_least(const double *x, int n); // n >= 1
+// Rows of tables and vectors over states that begin at multiples of so many doubles, and have as
+// many, run over whole vectors. What lies behind the last state is finite and not read.
+enum { MS_LANES = 4 };
+static inline int ms_padded(int n)
+{
+    return (n + MS_LANES - 1) / MS_LANES * MS_LANES;
+}
+// What one end of an edge hands to the other: h = share * th - own, to[k] = min over i < n of
+// h[i] + table[i][k], k < width; with `settle` own becomes -h. All rows padded.
+typedef void ms_hand_over(double *restrict to, double *restrict own, double *restrict h,
+                          const double *restrict th, double share, const double *restrict table,
+                          int n, int width, bool settle);
+ms_hand_over *ms_best_hand_over(void);
 // min over i of x[i] - y[i]; where both are infinite i does not count.
 double ms_least_difference(const double *x, const double *y, int n);
 

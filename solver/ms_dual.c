@@ -153,7 +153,6 @@ void ms_dual_slacks(const ms_dual *d, double **slack)
 static void pass(ms_dual *d, bool back, bool last)
 {
     const ms_problem *p = d->p;
-    double *restrict h = d->h;
     for (int s = 0; s < p->n_vars; s++) {
         int v = back ? p->n_vars - 1 - s : s, n = p->domain[v], width = ms_padded(n), higher = 0;
         const ms_half *begin = d->half + d->first[v], *end = d->half + d->first[v + 1];
@@ -167,14 +166,7 @@ static void pass(ms_dual *d, bool back, bool last)
         double share = 1.0 / (higher > lower ? higher : lower);
         for (const ms_half *e = begin; e < end; e++) {
             if ((e->other > v) == back) continue;
-            double *restrict own = e->own;
-            for (int i = 0; i < width; i += MS_LANES)
-                for (int k = i; k < i + MS_LANES; k++)
-                    h[k] = share * th[k] - own[k];
-            d->run(e->to, h, e->table, NULL, n, e->width);
-            for (int i = 0; last && i < width; i += MS_LANES)
-                for (int k = i; k < i + MS_LANES; k++)
-                    own[k] = -h[k];
+            d->hand_over(e->to, e->own, d->h, th, share, e->table, n, e->width, last);
         }
     }
 }
@@ -265,6 +257,7 @@ static void list_halves(ms_dual *d)
 void ms_dual_begin(ms_dual *d, hb_arena *arena, const ms_problem *p, ms_messages *m)
 {
     *d = (ms_dual){.arena = arena, .p = p, .m = m, .run = ms_best_min_rows()};
+    d->hand_over = ms_best_hand_over();
     int widest = 1, n_pairs = 0, *pair = HB_ARRAY(d->arena, int, p->n_edges + 1);
     double most = 0;
     ms_keys *seen = ms_keys_new(d->arena);

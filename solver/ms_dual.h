@@ -11,14 +11,6 @@
 
 #include "solver/minsum_parts.h"
 
-// Rows of tables and vectors over states begin at multiples of so many doubles, and have as many:
-// sums and minima run over whole vectors. What lies behind the last state is finite and not read.
-enum { MS_LANES = 4 };
-static inline int ms_padded(int n)
-{
-    return (n + MS_LANES - 1) / MS_LANES * MS_LANES;
-}
-
 typedef struct ms_dual_edge {
     int a, b;
     const double *f, *t; // table [a][b] and its transpose, +inf replaced, rows padded
@@ -52,6 +44,7 @@ typedef struct ms_dual {
     int *first;      // by variable: its half edges, half[first[v]] .. half[first[v + 1]]
     ms_half *half;
     ms_min_rows *run;
+    ms_hand_over *hand_over;
 } ms_dual;
 
 // Messages from solve to solve (ms_warm.c); a NULL ms_warm has none and keeps none. The cache's, or

@@ -26,8 +26,19 @@ static void min_rows_plain(double *restrict out, const double *restrict b, const
     }
 }
 
+static void hand_over_plain(double *restrict to, double *restrict own, double *restrict h,
+                            const double *restrict th, double share, const double *restrict table,
+                            int n, int width, bool settle)
+{
+    for (int i = 0; i < ms_padded(n); i++)
+        h[i] = share * th[i] - own[i];
+    min_rows_plain(to, h, table, NULL, n, width);
+    for (int i = 0; settle && i < ms_padded(n); i++)
+        own[i] = -h[i];
+}
+
 #if MS_HAVE_AVX2
-enum { LANES = 4 };
+enum { LANES = MS_LANES };
 
 // `width` vectors of the result, kept in registers over the rows.
 __attribute__((always_inline, target("avx2"))) static inline void
@@ -90,6 +101,21 @@ min_rows_avx2(double *restrict out, const double *restrict b, const double *rest
     else
         columns(out, b, c, NULL, own, inner);
 }
+
+__attribute__((target("avx2"))) static void
+hand_over_avx2(double *restrict to, double *restrict own, double *restrict h,
+               const double *restrict th, double share, const double *restrict table, int n,
+               int width, bool settle)
+{
+    __m256d s = _mm256_set1_pd(share), sign = _mm256_set1_pd(-0.0);
+    for (int i = 0; i < n; i += LANES) {
+        __m256d x = _mm256_sub_pd(_mm256_mul_pd(s, _mm256_loadu_pd(th + i)),
+                                  _mm256_loadu_pd(own + i));
+        _mm256_storeu_pd(h + i, x);
+        if (settle) _mm256_storeu_pd(own + i, _mm256_xor_pd(x, sign));
+    }
+    columns(to, h, table, NULL, n, width);
+}
 #endif
 
 double ms_least(const double *x, int n)
@@ -126,4 +152,12 @@ ms_min_rows *ms_best_min_rows(void)
     if (__builtin_cpu_supports("avx2")) return min_rows_avx2;
 #endif
     return min_rows_plain;
+}
+
+ms_hand_over *ms_best_hand_over(void)
+{
+#if MS_HAVE_AVX2
+    if (__builtin_cpu_supports("avx2")) return hand_over_avx2;
+#endif
+    return hand_over_plain;
 }

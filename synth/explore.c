@@ -106,7 +106,8 @@ static bool near_by(double a, double b)
 // Is a ray's first plan worth its rounds of ratios, where others stand at `best`?
 static bool promising(const pool *p, const candidate *c, double best)
 {
-    if (best <= 0 || !c->fits) return true;
+    if (best <= 0) return true;
+    if (!c->fits) return c->sec < best * FAR_AT_ONCE;
     // No better than where another ray ended, and so close to it that its ratios would end there
     // too.
     if (c->sec >= best && c->sec < best * (1 + NEXT_TO)) return false;

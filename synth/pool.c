@@ -10,6 +10,8 @@
 
 // Live bytes under this share of the capacity nearly always find a place.
 static const double ROOMY = 0.9;
+// A plan this much slower than the best is not worth a better price on memory.
+static const double HOPELESS = 1.5;
 
 double pool_now(void)
 {
@@ -248,6 +250,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     if (out->fits) high = o.price;
     double rise = o.price > 0 ? 2 * o.price : (out->share > 2 ? 4 : 0.5) * step;
     for (; !out->fits && rise < 300 * step && !pool_out_of_time(p); rise *= 4) {
+        if (is_auto && p->best.program && step > HOPELESS * p->best.sec) break;
         low = high > 0 ? high : o.price;
         o.price = high = rise;
         if (!pool_search(p, &o, &next)) return true;
@@ -262,7 +265,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     int halves = !known ? 2 : out->share < 0.6 ? 1 : 0;
     if (is_auto) p->b->price = high;
     for (int half = 0; half < halves && high > 0 && !pool_out_of_time(p); half++) {
-        if (p->best.program && out->sec > 1.5 * p->best.sec) break; // not worth it
+        if (p->best.program && out->sec > HOPELESS * p->best.sec) break;
         o.price = low > 0 ? sqrt(low * high) : high / 4;
         if (!pool_search(p, &o, &next)) break;
         if (next.fits && next.sec <= out->sec) {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "synth/fuse.h"
+
 typedef struct maker {
     hb_arena *a;
     const ir_graph *g;
