@@ -2,7 +2,9 @@
 """Every example graph on every sample cluster: plan_seconds, the judged step of the plan found and of
 every baseline on the same judge, both bounds.
 
-    bench/plan_table.py HAPC [--graphs a,b] [--clusters c,d] [--out FILE.md]
+    bench/plan_table.py HAPC [--graphs a,b] [--clusters c,d] [--runs N] [--out FILE.md]
+
+plan ms is the least of N runs.
 
 A row is worse than a baseline, or its additive gap above 2 %, only with a mark: `!` and `>2 %`.
 """
@@ -12,6 +14,7 @@ import glob
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 
@@ -19,12 +22,25 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BASELINES = ["dp-even", "dp-prop", "zero", "tp", "hap"]
 
 
+MOST_BYTES = 8 << 30
+
+
 def plan(hapc, graph, cluster, limit):
     """The JSON of one plan, or why there is none."""
-    p = subprocess.run([hapc, graph, cluster, "--json"], capture_output=True, text=True, timeout=limit)
+    def confine():
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    p = subprocess.run([hapc, graph, cluster, "--json"], capture_output=True, text=True, timeout=limit, preexec_fn=confine)
     if p.returncode != 0:
         return None, p.stderr.strip().splitlines()[-1][:160] if p.stderr.strip() else f"exit {p.returncode}"
     return json.loads(p.stdout), ""
+
+
+def quickest(hapc, graph, cluster, limit, runs):
+    p, why = plan(hapc, graph, cluster, limit)
+    for _ in range(runs - 1 if p else 0):
+        again, _ = plan(hapc, graph, cluster, limit)
+        p["plan_seconds"] = min(p["plan_seconds"], again["plan_seconds"])
+    return p, why
 
 
 def number(x):
@@ -50,6 +66,7 @@ def main():
     a.add_argument("--graphs", default="")
     a.add_argument("--clusters", default="")
     a.add_argument("--out")
+    a.add_argument("--runs", type=int, default=1)
     a.add_argument("--limit", type=float, default=120, help="seconds a plan may take")
     o = a.parse_args()
     graphs = o.graphs.split(",") if o.graphs else sorted(
@@ -63,7 +80,7 @@ def main():
         path = g if os.path.exists(g) else f"{ROOT}/examples/{g}/graph.json"
         for c in clusters:
             try:
-                p, why = plan(o.hapc, path, f"{ROOT}/clusters/{c}.yaml", o.limit)
+                p, why = quickest(o.hapc, path, f"{ROOT}/clusters/{c}.yaml", o.limit, o.runs)
             except subprocess.TimeoutExpired:
                 p, why = None, f"no answer in {o.limit:.0f} s"
             lines.append(row(os.path.basename(g), c, p) if p else f"| {os.path.basename(g)} | {c} | {why} |" + " |" * (len(head) - 3))
