@@ -217,5 +217,6 @@ ir_factors *ir_factorize(hb_arena *a, const ir_graph *g)
         ir_rule_of(g, i, &w.frame[i], w.s, (const ir_dim_atoms *)w.dims, w.cls, &w.f->rule[i]);
     settle_whole(&w);
     name_classes(&w);
+    w.f->joined = ir_joined(a, g);
     return w.f;
 }

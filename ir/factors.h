@@ -56,9 +56,12 @@ typedef struct ir_factors {
     ir_class *cls;
     ir_dim_factors (*dim)[IR_MAX_RANK]; // by tensor id
     ir_rule *rule;                      // by node id
+    bool *joined;                       // by node id: ir_joined
 } ir_factors;
 
 ir_factors *ir_factorize(hb_arena *a, const ir_graph *g);
+// By node: a GPU does it in a neighbour's kernel, at next to no cost (joined.c).
+bool *ir_joined(hb_arena *a, const ir_graph *g);
 void ir_factors_print(hb_buf *out, const ir_graph *g, const ir_factors *f);
 
 // Where local factor k of a rule stands in an operand or output: dim and position, false if

@@ -62,7 +62,8 @@ double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors 
             x.sec[c] = cost_op_least(m, c, g->nodes.p[n].op, flops, bytes, &launch) / n_c;
             x.sec[c] += cl->n_machines > 1 ? launch / n_c : launch;
             // In a group such an op may cost no more than what others pay for it.
-            if (flags & (IR_EACH | IR_ROWS) && cl->cls[c].kind == CL_GPU) x.sec[c] = 0;
+            bool cheap = flags & (IR_EACH | IR_ROWS) || f->joined[n];
+            if (cheap && cl->cls[c].kind == CL_GPU) x.sec[c] = 0;
         }
         hb_str key = {(const char *)x.sec, sizeof x.sec};
         int at = hb_map_get(known, key);

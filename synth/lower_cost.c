@@ -130,9 +130,14 @@ void syn_price_moves(syn_program *p, syn_costs *c)
     hb_arena_free(a);
 }
 
-// The members of a group take their shares of its time.
+// The members of a group take their shares of its time; what a neighbour's kernel does takes none.
 static void fuse_events(const syn_program *p, cost_event *e)
 {
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        if (p->cluster->cls[p->mesh->cluster_class[c]].kind != CL_GPU) continue;
+        for (int i = 0; i < p->instr.n; i++)
+            if (p->instr.p[i].kind == SYN_OP && p->f->joined[p->instr.p[i].node]) e[i].sec[c] = 0;
+    }
     for (int k = 0; k < p->groups.n; k++) {
         const syn_group *g = &p->groups.p[k];
         double sec[CL_MAX_CLASSES];

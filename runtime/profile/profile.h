@@ -45,9 +45,6 @@ typedef struct profile {
     void **owned;
     int n_owned, cap_owned;
     double step_sec; // of a step that does nothing
-    bool heats;      // cases are timed again on a busy device
-    int n_heated;
-    double heat_sec; // of what keeps it busy
     profile_result *result;
     int n_results, cap_results;
     // Progress on stdout: what part of the whole command this run is, in percent.

@@ -144,14 +144,13 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// The median of some steps, without what a step itself costs.
-static double median_step(profile *p)
+double profile_run(profile *p)
 {
     double sec[MOST_STEPS], warm = 0;
     // CUDA: called, recorded, captured, replayed.
     for (int i = 0; i < (p->device.gpu ? 4 : 1); i++)
         warm = step(p);
-    double wanted = (p->quick ? 2e-3 : p->device.gpu ? 20e-3 : 60e-3) / (warm + 1e-9);
+    double wanted = (p->quick ? 2e-3 : p->device.gpu ? 30e-3 : 60e-3) / (warm + 1e-9);
     int n = wanted > MOST_STEPS ? MOST_STEPS : wanted < 3 ? 3 : (int)wanted;
     hap_comm_broadcast(p->r, &n, sizeof n);
     for (int i = 0; i < n; i++) {
@@ -159,52 +158,8 @@ static double median_step(profile *p)
         sec[i] = step(p);
     }
     qsort(sec, (size_t)n, sizeof *sec, by_size);
-    return sec[n / 2] - p->step_sec;
-}
-
-// Puts products before the calls that keep the device as busy as a step does: clocks are lower
-// then.
-static void heat(profile *p)
-{
-    enum { N = 4 };
-    int64_t x[] = {8192, 4096}, w[] = {4096, 4096};
-    hap_op_call c = {.op = HAP_OP_linear, .n_in = 2, .n_out = 1, .n_attr = 1};
-    c.in[0] = profile_tensor(p, PROFILE_IN, HAP_BF16, 2, x);
-    c.in[1] = profile_tensor(p, PROFILE_IN, HAP_BF16, 2, w);
-    c.out[0] = profile_tensor(p, PROFILE_OUT, HAP_BF16, 2, x);
-    HAP_CK(p->r, c.in[0] && c.in[1] && c.out[0], "no room to keep the device busy");
-    for (int i = 0; i < N; i++)
-        profile_add(p, CALL_OP);
-    memmove(p->call + N, p->call, (size_t)(p->n_calls - N) * sizeof *p->call);
-    for (int i = 0; i < N; i++)
-        p->call[i] = (profile_call){.kind = CALL_OP, .op = c};
-}
-
-double profile_run(profile *p)
-{
-    double sec = median_step(p);
-    // Of what lasts long enough to tell it from what goes before.
-    bool long_ = hap_comm_min(p->r, sec > 120e-6) == 1;
-    if (p->heats && p->device.gpu && !p->quick && long_) {
-        if (p->n_heated++ % 16 == 0) {
-            profile_call *kept = p->call;
-            int n = p->n_calls, cap = p->cap_calls;
-            p->call = NULL;
-            p->n_calls = p->cap_calls = 0;
-            hap_backend_forget(p->r);
-            heat(p);
-            p->heat_sec = median_step(p);
-            free(p->call);
-            p->call = kept;
-            p->n_calls = n;
-            p->cap_calls = cap;
-        }
-        hap_backend_forget(p->r);
-        heat(p);
-        double hot = median_step(p) - p->heat_sec;
-        if (hot > sec) sec = hot;
-    }
-    return sec > 1e-9 ? sec : 1e-9;
+    double median = sec[n / 2] - p->step_sec;
+    return median > 1e-9 ? median : 1e-9;
 }
 
 int profile_times(const profile *p, double flops, double bytes)

@@ -228,10 +228,8 @@ int main(int argc, char **argv)
     fill(&p);
     measure_step(&p);
     if (!o.colls) {
-        p.heats = true;
         profile_dense(&p);
         profile_rows(&p);
-        p.heats = false;
     }
     profile_colls(&p);
     profile_contention(&p);

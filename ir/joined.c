@@ -1,0 +1,107 @@
+// Rows that cost a GPU next to nothing because a neighbour's kernel does their work: what
+// runtime/cuda/cuda_fuse*.c leaves out or joins in every plan, as far as the graph alone tells.
+// Rows that element by element follow each other are groups of a plan instead (synth/fuse.h).
+//
+//     transpose of heads and positions     attention takes strides
+//     split of a product, concat of what   a product a part; attention writes parts
+//         attention made
+//     sum of all rows of a gradient        the kernel that makes the gradient adds up its columns
+//     norm_bwd_params                      norm_bwd reads the same rows
+
+#include "ir/factors.h"
+
+typedef struct graph {
+    const ir_graph *g;
+    int *readers; // by tensor: how many; *reader: the last of them
+    int *reader;
+} graph;
+
+static const ir_node *maker(const graph *x, int tensor)
+{
+    int p = x->g->tensors.p[tensor].producer;
+    return p < 0 ? NULL : &x->g->nodes.p[p];
+}
+
+static bool is_attention(ir_op op)
+{
+    return op == IR_OP_sdpa || op == IR_OP_sdpa_bwd;
+}
+
+static bool swaps_heads(const ir_node *n)
+{
+    const ir_attr *p = &n->attr[0];
+    return n->op == IR_OP_transpose && p->n == 4 && p->v[0] == 0 && p->v[1] == 2 && p->v[2] == 1 &&
+           p->v[3] == 3;
+}
+
+static bool last_dim(const graph *x, const ir_node *n, int tensor)
+{
+    int64_t rank = x->g->tensors.p[tensor].rank, dim = n->attr[0].i;
+    return (dim < 0 ? dim + rank : dim) == rank - 1;
+}
+
+// A gradient whose kernel also sums its columns: of an activation, or of a norm with what is added
+// to it.
+static bool sums_columns(const graph *x, int tensor)
+{
+    const ir_node *n = maker(x, tensor);
+    while (n && (n->op == IR_OP_cast || n->op == IR_OP_reshape))
+        n = maker(x, n->in[0]);
+    if (!n) return false;
+    for (int i = 0; n->op == IR_OP_add && i < 2; i++) {
+        const ir_node *part = maker(x, n->in[i]);
+        if (part && part->op == IR_OP_norm_bwd) return true;
+    }
+    return n->op == IR_OP_gelu_bwd || n->op == IR_OP_relu_bwd || n->op == IR_OP_silu_bwd ||
+           n->op == IR_OP_tanh_bwd || n->op == IR_OP_norm_bwd;
+}
+
+// A concat's operand that attention may write: its heads, transposed and reshaped.
+static bool from_attention(const graph *x, int tensor)
+{
+    const ir_node *n = maker(x, tensor);
+    if (n && n->op == IR_OP_reshape) n = maker(x, n->in[0]);
+    if (!n || !swaps_heads(n)) return false;
+    n = maker(x, n->in[0]);
+    return n && is_attention(n->op);
+}
+
+static bool joins(const graph *x, const ir_node *n)
+{
+    const ir_graph *g = x->g;
+    const ir_node *from = n->n_in > 0 ? maker(x, n->in[0]) : NULL;
+    switch ((int)n->op) {
+    case IR_OP_transpose:
+        if (!swaps_heads(n)) return false;
+        if (from && is_attention(from->op)) return true;
+        return x->readers[n->out[0]] > 0 && is_attention(g->nodes.p[x->reader[n->out[0]]].op);
+    case IR_OP_split:
+        return from && from->op == IR_OP_linear && x->readers[n->in[0]] == 1 &&
+               last_dim(x, n, n->in[0]);
+    case IR_OP_concat:
+        for (int i = 0; i < n->n_in; i++)
+            if (!from_attention(x, n->in[i])) return false;
+        return last_dim(x, n, n->out[0]);
+    case IR_OP_sum:
+        return g->tensors.p[n->out[0]].rank == 1 &&
+               n->attr[0].n == g->tensors.p[n->in[0]].rank - 1 && sums_columns(x, n->in[0]);
+    case IR_OP_norm_bwd_params:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool *ir_joined(hb_arena *a, const ir_graph *g)
+{
+    graph x = {g, HB_ARRAY(a, int, g->tensors.n), HB_ARRAY(a, int, g->tensors.n)};
+    bool *joined = HB_ARRAY(a, bool, g->nodes.n);
+    for (int i = 0; i < g->nodes.n; i++)
+        for (int k = 0; k < g->nodes.p[i].n_in; k++) {
+            x.readers[g->nodes.p[i].in[k]]++;
+            x.reader[g->nodes.p[i].in[k]] = i;
+        }
+    for (int i = 0; i < g->nodes.n; i++)
+        joined[i] = joins(&x, &g->nodes.p[i]);
+    return joined;
+}
