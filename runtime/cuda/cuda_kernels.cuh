@@ -154,6 +154,26 @@ __device__ inline void unpack_vec(int type, const raw_vec &r, float (&x)[8])
     }
 }
 
+// The same of a type that the kernel knows; NONE: nothing.
+enum { NONE = -1 };
+template <int TYPE> struct typed_vec {
+    static constexpr int WORDS = TYPE == HAP_F32 ? 2 : TYPE == NONE ? 0 : 1;
+    uint4 w[WORDS ? WORDS : 1];
+    __device__ void fetch(const void *p, int64_t i)
+    {
+        const uint4 *from = (const uint4 *)((const char *)p + i * (TYPE == HAP_F32 ? 4 : 2));
+#pragma unroll
+        for (int k = 0; k < WORDS; k++)
+            w[k] = from[k];
+    }
+    __device__ void unpack(float (&x)[8]) const
+    {
+        raw_vec r;
+        r.lo = w[0], r.hi = w[WORDS - 1];
+        unpack_vec(TYPE, r, x);
+    }
+};
+
 template <int V> __device__ inline void store_vec(view v, int64_t i, const float (&x)[V])
 {
     if constexpr (V == 1) {
@@ -241,6 +261,21 @@ template <class Op, class T> __device__ inline T over_block(T v)
     for (unsigned i = 0; i < blockDim.x / 32; i++)
         r = Op::join(r, part[i]);
     return r;
+}
+
+// By one instruction each; off by 2^-22 relative.
+__device__ inline float quick_exp2(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+__device__ inline float quick_inverse(float x)
+{
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
 }
 
 // exp(x) for the softmax of entries of this type: of 16 bits, by one instruction (2^-21 |x| off).

@@ -146,26 +146,6 @@ struct backward_args {
     int total_type;
 };
 
-// A vector of 8 of a type that the kernel knows; NONE: nothing.
-enum { NONE = -1 };
-template <int TYPE> struct typed_vec {
-    static constexpr int WORDS = TYPE == HAP_F32 ? 2 : TYPE == NONE ? 0 : 1;
-    uint4 w[WORDS ? WORDS : 1];
-    __device__ void fetch(const void *p, int64_t i)
-    {
-        const uint4 *from = (const uint4 *)((const char *)p + i * (TYPE == HAP_F32 ? 4 : 2));
-#pragma unroll
-        for (int k = 0; k < WORDS; k++)
-            w[k] = from[k];
-    }
-    __device__ void unpack(float (&x)[8]) const
-    {
-        raw_vec r;
-        r.lo = w[0], r.hi = w[WORDS - 1];
-        unpack_vec(TYPE, r, x);
-    }
-};
-
 // A, B: types of a and b; B and MORE may be NONE. While a row is worked on, the next one is
 // fetched.
 template <int N, int A, int B, int MORE>

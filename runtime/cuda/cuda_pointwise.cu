@@ -9,8 +9,6 @@ enum { THREADS = 256 };
 
 // --- one operand ---
 
-__device__ const float sqrt_2_over_pi = 0.7978845608028654f, cubic = 0.044715f;
-
 __device__ inline float sigmoid_of(float v)
 {
     return 1.0f / (1.0f + __expf(-v));
@@ -33,16 +31,42 @@ __device__ inline float tanh_of(float v)
 // (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)), u = sqrt(2 / pi) (v + cubic v^3).
 __device__ inline float tanh_gelu_gate(float v)
 {
-    const float k = -2.0f * 1.4426950408889634f * 0.7978845608028654f;
-    float e = exp2f(k * (v + 0.044715f * v * v * v));
-    return __fdividef(1.0f, 1.0f + fminf(e, 0x1p100f));
+    constexpr float k = -2.0f * 1.4426950408889634f * 0.7978845608028654f;
+    return quick_inverse(1.0f + quick_exp2(v * (k + k * 0.044715f * (v * v))));
 }
 
 __device__ inline float tanh_gelu_slope(float v)
 {
+    constexpr float k = 2.0f * 0.7978845608028654f;
     float s = tanh_gelu_gate(v);
-    float inner = sqrt_2_over_pi * (1.0f + 3.0f * cubic * v * v);
-    return s + 2.0f * v * s * (1.0f - s) * inner;
+    return s * (1.0f + v * (1.0f - s) * (k + k * 3.0f * 0.044715f * (v * v)));
+}
+
+// The normal distribution's integral up to v, and g = exp(-v^2 / 2): 1.5e-7 off (Abramowitz and
+// Stegun 7.1.26), for values of 16 bits.
+__device__ inline float normal_below(float v, float *g)
+{
+    float t = quick_inverse(1.0f + 0.3275911f * 0.70710678118654752f * fabsf(v));
+    float q = 1.061405429f;
+    q = q * t - 1.453152027f;
+    q = q * t + 1.421413741f;
+    q = q * t - 0.284496736f;
+    q = q * t + 0.254829592f;
+    *g = quick_exp2(-0.5f * 1.4426950408889634f * (v * v));
+    float tail = 0.5f * q * t * *g;
+    return v < 0.0f ? tail : 1.0f - tail;
+}
+
+__device__ inline float short_gelu(float v)
+{
+    float g;
+    return v * normal_below(v, &g);
+}
+
+__device__ inline float short_gelu_slope(float v)
+{
+    float g, below = normal_below(v, &g);
+    return below + v * 0.3989422804014327f * g;
 }
 
 #define UNARY(name, expr)                                                                          \
@@ -66,6 +90,7 @@ UNARY(tanh, tanh_of(v))
 UNARY(sigmoid, sigmoid_of(v))
 UNARY(relu, v < 0.0f ? 0.0f : v)
 UNARY(gelu_erf, 0.5f * v * (1.0f + erff(v * 0.70710678118654752f)))
+UNARY(gelu_short, short_gelu(v)) // by erf, of 16 bits
 UNARY(gelu_tanh, v *tanh_gelu_gate(v))
 UNARY(silu, v *sigmoid_of(v))
 
@@ -78,6 +103,7 @@ SLOPE(sigmoid, g *(v *(1.0f - v)))
 SLOPE(relu, v > 0.0f ? g : 0.0f)
 SLOPE(gelu_erf, g *(0.5f * (1.0f + erff(v * 0.70710678118654752f)) +
                     v * 0.3989422804014327f * __expf(-0.5f * v * v)))
+SLOPE(gelu_short, g *short_gelu_slope(v))
 SLOPE(gelu_tanh, g *tanh_gelu_slope(v))
 __device__ inline float silu_slope_of(float v)
 {
@@ -162,7 +188,9 @@ CUDA_ROW(unary)
     case HAP_OP_relu:
         return run_one<relu_op>(x, c);
     case HAP_OP_gelu:
-        return c->attr[0].i ? run_one<gelu_tanh_op>(x, c) : run_one<gelu_erf_op>(x, c);
+        return c->attr[0].i                ? run_one<gelu_tanh_op>(x, c)
+               : c->in[0]->type == HAP_F32 ? run_one<gelu_erf_op>(x, c)
+                                           : run_one<gelu_short_op>(x, c);
     case HAP_OP_silu:
         return run_one<silu_op>(x, c);
     }
@@ -170,40 +198,49 @@ CUDA_ROW(unary)
 }
 
 // The gradient, and the sums of its columns. A block has a tile of columns of one part of the rows
-// (cuda_columns.cuh).
-template <class F>
-__global__ void slope_and_sum(int64_t rows, int64_t cols, view y, view a, view b, int64_t each,
-                              float *part)
+// (cuda_columns.cuh). TYPE: of all three tensors, or NONE: looked up.
+template <class F, int TYPE>
+__global__ __launch_bounds__(32 * COLUMN_LANES) void slope_and_sum(int64_t rows, int64_t cols,
+                                                                   view y, view a, view b,
+                                                                   int64_t each, float *part)
 {
-    enum { AT_ONCE = 3 };
+    enum { AT_ONCE = TYPE == NONE ? 1 : 4 }; // rows that are fetched before the first is used
     __shared__ float lane[COLUMN_LANES][COLUMN_TILE + 1];
     int64_t col = blockIdx.x * (int64_t)COLUMN_TILE + threadIdx.x * 8;
     int64_t r0 = blockIdx.y * each, r1 = r0 + each < rows ? r0 + each : rows;
     float sum[8] = {0};
-    if (col < cols)
-        for (int64_t r = r0 + threadIdx.y; r < r1; r += COLUMN_LANES * AT_ONCE) {
-            raw_vec ra[AT_ONCE], rb[AT_ONCE];
+    for (int64_t r = r0 + threadIdx.y; col < cols && r < r1; r += COLUMN_LANES * AT_ONCE) {
+        typed_vec<TYPE> ra[AT_ONCE], rb[AT_ONCE];
+        int64_t at = r * cols + col, step = COLUMN_LANES * cols;
+        if constexpr (TYPE != NONE) {
 #pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) {
-                int64_t at = (r + i * COLUMN_LANES) * cols + col;
-                if (r + i * COLUMN_LANES >= r1) break;
-                fetch_vec(a, at, &ra[i]);
-                fetch_vec(b, at, &rb[i]);
-            }
-#pragma unroll
-            for (int i = 0; i < AT_ONCE; i++) {
-                float u[8], v[8];
-                if (r + i * COLUMN_LANES >= r1) break;
-                unpack_vec(a.type, ra[i], u);
-                unpack_vec(b.type, rb[i], v);
-#pragma unroll
-                for (int k = 0; k < 8; k++) {
-                    u[k] = F::of(u[k], v[k]);
-                    sum[k] += as_stored(y.type, u[k]);
+            for (int i = 0; i < AT_ONCE; i++)
+                if (r + i * COLUMN_LANES < r1) {
+                    ra[i].fetch(a.p, at + i * step);
+                    rb[i].fetch(b.p, at + i * step);
                 }
-                store_vec<8>(y, (r + i * COLUMN_LANES) * cols + col, u);
-            }
         }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            float u[8], v[8];
+            if (r + i * COLUMN_LANES >= r1) break;
+            if constexpr (TYPE != NONE) {
+                ra[i].unpack(u);
+                rb[i].unpack(v);
+            } else {
+                load_vec<8>(a, at, u);
+                load_vec<8>(b, at, v);
+            }
+            view to = y;
+            if constexpr (TYPE != NONE) to.type = TYPE;
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                u[k] = as_stored(to.type, F::of(u[k], v[k]));
+                sum[k] += u[k];
+            }
+            store_vec<8>(to, at + i * step, u);
+        }
+    }
 #pragma unroll
     for (int k = 0; k < 8; k++)
         lane[threadIdx.y][k * 32 + threadIdx.x] = sum[k];
@@ -225,7 +262,10 @@ static const char *run_slope_sum(cuda_context *x, const hap_op_call *c, hap_tens
     float *part = (float *)cuda_work(x, o.parts * cols * (int64_t)sizeof(float), &why);
     if (!part) return why;
     dim3 grid((unsigned)ceil_div(cols, COLUMN_TILE), (unsigned)o.parts);
-    slope_and_sum<F><<<grid, dim3(32, COLUMN_LANES), 0, x->stream>>>(
+    bool bf16 =
+        c->out[0]->type == HAP_BF16 && c->in[0]->type == HAP_BF16 && c->in[1]->type == HAP_BF16;
+    (bf16 ? slope_and_sum<F, HAP_BF16>
+          : slope_and_sum<F, NONE>)<<<grid, dim3(32, COLUMN_LANES), 0, x->stream>>>(
         rows, cols, view_of(c->out[0]), view_of(c->in[0]), view_of(c->in[1]), o.each, part);
     CUDA_TRY(launched());
     view to = view_of(total);
@@ -245,8 +285,9 @@ const char *cuda_slope_chain(cuda_context *x, const hap_op_call *const *c, int n
     CUDA_TRY(cuda_want_floats(c[0]));
     CUDA_TRY(cuda_same_elements(c[0]));
     if (c[0]->op == HAP_OP_relu_bwd) return run_slope_sum<relu_slope>(x, c[0], total);
-    return c[0]->attr[0].i ? run_slope_sum<gelu_tanh_slope>(x, c[0], total)
-                           : run_slope_sum<gelu_erf_slope>(x, c[0], total);
+    return c[0]->attr[0].i                ? run_slope_sum<gelu_tanh_slope>(x, c[0], total)
+           : c[0]->in[1]->type == HAP_F32 ? run_slope_sum<gelu_erf_slope>(x, c[0], total)
+                                          : run_slope_sum<gelu_short_slope>(x, c[0], total);
 }
 
 CUDA_ROW(unary_bwd)
@@ -261,7 +302,9 @@ CUDA_ROW(unary_bwd)
     case HAP_OP_relu_bwd:
         return run_slope<relu_slope>(x, c);
     case HAP_OP_gelu_bwd:
-        return c->attr[0].i ? run_slope<gelu_tanh_slope>(x, c) : run_slope<gelu_erf_slope>(x, c);
+        return c->attr[0].i                ? run_slope<gelu_tanh_slope>(x, c)
+               : c->in[1]->type == HAP_F32 ? run_slope<gelu_erf_slope>(x, c)
+                                           : run_slope<gelu_short_slope>(x, c);
     case HAP_OP_silu_bwd:
         return run_slope<silu_slope>(x, c);
     }

@@ -95,14 +95,15 @@ __device__ inline ce_row ce_row_of(const ce_args &t, int64_t row, float max, flo
     return w;
 }
 
-template <int V>
-__device__ inline void ce_vec(const ce_args &t, const ce_row &w, int64_t j, float (&a)[V])
+template <int V> __device__ inline void ce_vec(int type, const ce_row &w, int64_t j, float (&a)[V])
 {
 #pragma unroll
-    for (int e = 0; e < V; e++) {
-        float p = __fmul_rn(exp_for(t.x.type, a[e] - w.max), w.k);
-        a[e] = w.none ? 0.0f : j + e == w.own ? __fsub_rn(p, w.g) : p;
-    }
+    for (int e = 0; e < V; e++)
+        a[e] = w.none ? 0.0f : __fmul_rn(exp_for(type, a[e] - w.max), w.k);
+    if (w.own >= j && w.own < j + V)
+#pragma unroll
+        for (int e = 0; e < V; e++)
+            if (j + e == w.own) a[e] = __fsub_rn(a[e], w.g);
 }
 
 __device__ inline void ce_pad(const ce_args &t, int64_t row)
@@ -112,53 +113,59 @@ __device__ inline void ce_pad(const ce_args &t, int64_t row)
 }
 
 // The largest entry and the sum of exp(x - max) of a row, and then dx if it is wanted: a row is
-// read once and kept in shared memory. Sums are in the order of row_expsum.
-__global__ __launch_bounds__(CE_THREADS, 2) void ce_whole(ce_args t)
+// read once and kept in shared memory, where each thread has its own entries. Sums are in the order
+// of row_expsum.
+template <int TYPE> __global__ __launch_bounds__(CE_THREADS, 2) void ce_whole(ce_args t)
 {
     extern __shared__ uint4 held[];
-    int64_t row = blockIdx.x, cols = t.r.cols;
-    view own = {held, t.x.type};
+    constexpr int ELEM = TYPE == HAP_F32 ? 4 : 2;
+    int64_t row = blockIdx.x;
+    int cols = (int)t.r.cols, n8 = t.vec ? cols / 8 : 0, i = (int)threadIdx.x;
+    const char *from = (const char *)t.x.p + row * t.lx * ELEM;
+    view own = {held, TYPE};
     float m = join_max::zero<float>(), s = 0;
-    // Each thread has its own entries of the row throughout; it fetches all of them at once.
-    for_row(row * t.lx, cols, t.vec, threadIdx.x, CE_THREADS, [&](auto w, int64_t i, int64_t j) {
-        constexpr int V = decltype(w)::value;
-        if constexpr (V == 8) {
-            int elem = t.x.type == HAP_F32 ? 4 : 2;
-            for (int k = 0; k < 8 * elem; k += 16)
-                __pipeline_memcpy_async((char *)held + j * elem + k,
-                                        (const char *)t.x.p + i * elem + k, 16);
-        } else {
-            store(own, j, load(t.x, i));
-        }
-    });
+    for (int k = i; k < n8; k += CE_THREADS)
+        for (int b = 0; b < 8 * ELEM; b += 16)
+            __pipeline_memcpy_async((char *)held + k * 8 * ELEM + b, from + k * 8 * ELEM + b, 16);
     __pipeline_commit();
+    for (int j = n8 * 8 + i; j < cols; j += CE_THREADS) {
+        float v = load({(void *)from, TYPE}, j);
+        store(own, j, v);
+        m = fmaxf(m, v);
+    }
     __pipeline_wait_prior(0);
-    for_row(row * t.lx, cols, t.vec, threadIdx.x, CE_THREADS, [&](auto w, int64_t, int64_t j) {
-        constexpr int V = decltype(w)::value;
-        float v[V];
-        load_vec<V>(own, j, v);
-        for (int e = 0; e < V; e++)
-            m = v[e] > m ? v[e] : m;
-    });
+    typed_vec<TYPE> raw;
+    float v[8];
+    for (int k = i; k < n8; k += CE_THREADS) {
+        raw.fetch(held, k * 8);
+        raw.unpack(v);
+        for (int e = 0; e < 8; e++)
+            m = fmaxf(m, v[e]);
+    }
     m = over_block<join_max>(m);
-    for_row(row * t.lx, cols, t.vec, threadIdx.x, CE_THREADS, [&](auto w, int64_t, int64_t j) {
-        constexpr int V = decltype(w)::value;
-        float v[V];
-        load_vec<V>(own, j, v);
-        for (int e = 0; e < V; e++)
-            s += exp_for(t.x.type, v[e] - m);
-    });
+    for (int k = i; k < n8; k += CE_THREADS) {
+        raw.fetch(held, k * 8);
+        raw.unpack(v);
+        for (int e = 0; e < 8; e++)
+            s += exp_for(TYPE, v[e] - m);
+    }
+    for (int j = n8 * 8 + i; j < cols; j += CE_THREADS)
+        s += exp_for(TYPE, load(own, j) - m);
     s = over_block<join_sum>(s);
-    if (threadIdx.x == 0) store(t.max, row, m), store(t.sum, row, s);
+    if (i == 0) store(t.max, row, m), store(t.sum, row, s);
     if (!t.dx.p) return;
     ce_row c = ce_row_of(t, row, m, s);
-    for_row(row * t.ly, cols, t.vec, threadIdx.x, CE_THREADS, [&](auto w, int64_t i, int64_t j) {
-        constexpr int V = decltype(w)::value;
-        float v[V];
-        load_vec<V>(own, j, v);
-        ce_vec<V>(t, c, j, v);
-        store_vec<V>(t.dx, i, v);
-    });
+    for (int k = i; k < n8; k += CE_THREADS) {
+        raw.fetch(held, k * 8);
+        raw.unpack(v);
+        ce_vec<8>(TYPE, c, k * 8, v);
+        store_vec<8>(t.dx, row * t.ly + k * 8, v);
+    }
+    for (int j = n8 * 8 + i; j < cols; j += CE_THREADS) {
+        float a[1] = {load(own, j)};
+        ce_vec<1>(TYPE, c, j, a);
+        store(t.dx, row * t.ly + j, a[0]);
+    }
     ce_pad(t, row);
 }
 
@@ -173,7 +180,7 @@ __global__ void ce_grad(ce_args t)
                 constexpr int V = decltype(w)::value;
                 float a[V];
                 load_vec<V>(t.x, row * t.lx + j, a);
-                ce_vec<V>(t, c, j, a);
+                ce_vec<V>(t.x.type, c, j, a);
                 store_vec<V>(t.dx, i, a);
             });
     ce_pad(t, row);
@@ -232,8 +239,11 @@ const char *cuda_ce_chain(cuda_context *x, const hap_op_call *const *c, int n, u
         CUDA_TRY(ce_grad_of(x, c[2], at, &t));
         if (t.ly % 8) t.vec = false;
     }
-    CUDA_CALL(cudaFuncSetAttribute(ce_whole, cudaFuncAttributeMaxDynamicSharedMemorySize, room));
-    ce_whole<<<(unsigned)t.r.rows, CE_THREADS, (size_t)ceil_div(bytes, 16) * 16, x->stream>>>(t);
+    auto run = a->type == HAP_F32    ? ce_whole<HAP_F32>
+               : a->type == HAP_BF16 ? ce_whole<HAP_BF16>
+                                     : ce_whole<HAP_F16>;
+    CUDA_CALL(cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, room));
+    run<<<(unsigned)t.r.rows, CE_THREADS, (size_t)ceil_div(bytes, 16) * 16, x->stream>>>(t);
     return launched();
 }
 
