@@ -248,13 +248,15 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     if (!pool_search(p, &o, out)) return false;
     double step = out->sec;
     if (out->fits) high = o.price;
-    double rise = o.price > 0 ? 2 * o.price : (out->share > 2 ? 4 : 0.5) * step;
+    // From a price that may do to ones that mostly do.
+    double usual = (out->share > 2 ? 4 : 0.5) * step;
+    double rise = o.price > 0 ? 2 * o.price : usual / 16;
     for (; !out->fits && rise < 300 * step && !pool_out_of_time(p); rise *= 4) {
         if (is_auto && p->best.program && step > HOPELESS * p->best.sec) break;
         low = high > 0 ? high : o.price;
         o.price = high = rise;
         if (!pool_search(p, &o, &next)) return true;
-        bool stuck = next.share > 0.995 * out->share;
+        bool stuck = rise >= usual && next.share > 0.995 * out->share;
         *out = next;
         pool_forget(p, keep, out);
         if (stuck && !out->fits) break;
@@ -262,7 +264,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     if (!out->fits) return true;
     // Back, where the price is new or leaves much memory free.
     bool known = is_auto && p->b->price > 0 && high == p->b->price;
-    int halves = !known ? 2 : out->share < 0.6 ? 1 : 0;
+    int halves = known ? out->share < 0.6 : high < usual ? 0 : high == usual ? 1 : 2;
     if (is_auto) p->b->price = high;
     for (int half = 0; half < halves && high > 0 && !pool_out_of_time(p); half++) {
         if (p->best.program && out->sec > HOPELESS * p->best.sec) break;
