@@ -117,19 +117,19 @@ speed()
     done
 }
 
-# hapc profile, and plans made with what it measured against their runs; HAP_RANKS (numbers of GPUs).
+# hapc profile on all GPUs, then plans made with what it measured against their runs, on all and on one.
 predicted()
 {
-    local n model start
-    for n in ${HAP_RANKS:-$([ "$gpus" -gt 1 ] && echo "$gpus") 1}; do
-        start=$SECONDS
-        timeout 170 "$pack/bin/hapc" profile --backend cuda -n "$n" -o "$out/profiled$n.yaml" 2>&1 | tail -n 8 | cut -c1-400
-        echo "hapc profile -n $n: $((SECONDS - start)) s"
-        keep
+    local n model start=$SECONDS
+    timeout 170 "$pack/bin/hapc" profile --backend cuda -n "$gpus" -o "$out/profiled.yaml" 2>&1 | tail -n 8 | cut -c1-400
+    echo "hapc profile -n $gpus: $((SECONDS - start)) s"
+    keep
+    sed 's/count: [0-9]*/count: 1/; /link:/d' "$out/profiled.yaml" >"$out/profiled1.yaml"
+    for n in 1 $([ "$gpus" -gt 1 ] && echo "$gpus"); do
         for model in $models; do
             ids "$model"
-            timeout 300 python3 bench/predicted.py "$pack/bin/hapc" "$(graph_of "$model")" "$out/profiled$n.yaml" --backend cuda \
-                --strategies "$([ "$n" = 1 ] && echo auto || echo "${HAP_STRATEGIES:-auto,dp-even,dp-prop,zero,tp}")" \
+            timeout 300 python3 bench/predicted.py "$pack/bin/hapc" "$(graph_of "$model")" "$out/profiled$([ "$n" = 1 ] && echo 1).yaml" \
+                --strategies "$([ "$n" = 1 ] && echo auto || echo "${HAP_STRATEGIES:-auto,dp-even,dp-prop,zero,tp}")" --backend cuda \
                 --plan=--batch=$(($(rows_of "$model") * n)) --plan=--precision=bf16 --timeout 60 \
                 --run=--input=input_ids="$out/$model.npy" --run=--input=labels="$out/$model.npy" 2>&1 | tee -a "$out/predicted.txt"
         done
