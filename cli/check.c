@@ -124,7 +124,7 @@ int cmd_check(int argc, char **argv)
     const hb_tree *plan = cli_plan(a, dir);
     if (!plan) goto done;
     ir_options options_of_plan;
-    if (!cli_plan_options(plan, &options_of_plan) ||
+    if (!cli_plan_options(a, plan, &options_of_plan) ||
         !cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, NULL, &options_of_plan, &in))
         goto done;
     bool other = edited(a, dir, plan);

@@ -62,15 +62,16 @@ bool cli_load(hb_arena *a, const char *graph, const char *cluster, const ir_opti
 // A plan folder's plan.json, read and checked for being one. NULL after an error was printed.
 hb_tree *cli_plan(hb_arena *a, const char *dir);
 int64_t cli_plan_int(const hb_tree *plan, const char *key, int64_t otherwise);
-// With which batch, precision, micro-batches and recomputation the plan was made. False after an error was printed.
-bool cli_plan_options(const hb_tree *plan, ir_options *o);
+// With which batch, precision, micro-batches and recomputation the plan was made. False after an
+// error was printed.
+bool cli_plan_options(hb_arena *a, const hb_tree *plan, ir_options *o);
 // Pins (--pin) of a graph, as typed or from a plan; NULL in *out if there are none. False after
 // errors were printed, located in the pin's text.
 bool cli_pins(hb_arena *a, const cli_inputs *in, const hb_str *text, int n, const syn_pins **out);
 bool cli_plan_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, const syn_pins **out);
 // --precision and --grad-dtype; NULL: not given. False after an error was printed (exit 2).
 bool cli_precision(const char *precision, const char *grad_dtype, ir_options *o);
-// --micro-batches and --recompute (none, all or how many blocks); as cli_precision.
+// --micro-batches and --recompute (none, all, how many or which blocks); as cli_precision.
 bool cli_variant(const char *micro_batches, const char *recompute, ir_options *o);
 
 #endif

@@ -158,7 +158,7 @@ static bool search_again(hb_arena *a, const char *dir, const hb_tree *plan, cli_
     syn_options o = syn_default_options();
     const hb_tree *keep = hb_get(plan, "keep_grads");
     ir_options front;
-    if (!cli_plan_options(plan, &front) ||
+    if (!cli_plan_options(a, plan, &front) ||
         !cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, hb_fmt(a, "%s/cluster.yaml", dir).p, &front,
                   in))
         return false;

@@ -117,12 +117,23 @@ bool cli_plan_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, const
     return cli_pins(a, in, text, n, out);
 }
 
-bool cli_plan_options(const hb_tree *plan, ir_options *o)
+// Blocks of plan.json as an option names them.
+static const char *blocks_of_plan(hb_arena *a, const hb_tree *plan)
+{
+    const hb_tree *list = hb_get(plan, "recomputed");
+    hb_buf b = {.arena = a};
+    for (int i = 0; list && list->kind == HB_LIST && i < list->n; i++)
+        hb_printf(&b, "%s%lld-%lld", i ? "," : "", (long long)list->v[i]->i,
+                  (long long)list->v[i]->i);
+    return b.n > 0 ? hb_done(&b).p : NULL;
+}
+
+bool cli_plan_options(hb_arena *a, const hb_tree *plan, ir_options *o)
 {
     const hb_tree *p = hb_get(plan, "precision"), *g = hb_get(plan, "grad_dtype");
     *o = (ir_options){.batch = cli_plan_int(plan, "batch_option", 0),
                       .micro_batches = cli_plan_int(plan, "micro_batches", 1),
-                      .recompute = cli_plan_int(plan, "recomputed", 0)};
+                      .recompute = blocks_of_plan(a, plan)};
     bool good = !p || (p->kind == HB_TEXT && ir_precision_parse(p->s, &o->precision));
     good = good && (!g || (g->kind == HB_TEXT && ir_dtype_parse(g->s, &o->grad_dtype)));
     if (!good) cli_error(CLI_INPUT, "plan.json: no such precision or grad_dtype");

@@ -129,15 +129,12 @@ bool cli_variant(const char *micro_batches, const char *recompute, ir_options *o
 {
     if (micro_batches && !cli_integer("--micro-batches", micro_batches, 1, &o->micro_batches))
         return false;
-    if (!recompute || strcmp(recompute, "none") == 0) return true;
-    if (strcmp(recompute, "all") == 0) {
-        o->recompute = IR_RECOMPUTE_ALL;
+    if (!recompute) return true;
+    o->recompute = strcmp(recompute, "none") == 0 ? "0" : recompute;
+    if (strcmp(recompute, "all") == 0 || o->recompute[strspn(o->recompute, "0123456789,-")] == 0)
         return true;
-    }
-    char *end = NULL;
-    errno = 0;
-    o->recompute = strtoll(recompute, &end, 10);
-    if (!errno && end != recompute && !*end && o->recompute >= 0) return true;
-    cli_error(CLI_USAGE, "--recompute is auto, none, all or how many blocks, not '%s'", recompute);
+    cli_error(CLI_USAGE,
+              "--recompute is auto, none, all, how many or which blocks (0,2,5-7), not '%s'",
+              recompute);
     return false;
 }

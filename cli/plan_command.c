@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "ir/variant.h"
 #include "synth/record.h"
 
 static volatile sig_atomic_t interrupts;
@@ -122,6 +123,18 @@ static void dump(hb_arena *a, const char *letters, const cli_inputs *in, const s
     if (b.n) fputs(b.p, stdout);
 }
 
+// Of --micro-batches and --recompute the one that is not auto.
+static bool asked_for(hb_arena *a, ir_graph *step, const ir_options *asked, syn_options *o)
+{
+    hb_diag *d = hb_diag_new(a);
+    o->micro_batches = asked->micro_batches;
+    if (asked->recompute) o->again = ir_blocks_named(a, step, asked->recompute, d);
+    if (hb_diag_count(d) == 0 && asked->micro_batches > 1)
+        (void)ir_variant(a, step, asked->micro_batches, NULL, d);
+    hb_diag_print(d, stderr);
+    return hb_diag_count(d) == 0;
+}
+
 static bool only(const char *option, const char *value, const char *supported)
 {
     if (!value || strcmp(value, supported) == 0) return true;
@@ -169,15 +182,10 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         return cli_error(CLI_USAGE,
                          "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
     ir_options front = {0};
-    bool vary = false;
-    if (micro && strcmp(micro, "auto") == 0) {
-        vary = true;
-        micro = NULL;
-    }
-    if (recompute && strcmp(recompute, "auto") == 0) {
-        vary = true;
-        recompute = NULL;
-    }
+    bool vary_chunks = micro && strcmp(micro, "auto") == 0;
+    bool vary_blocks = recompute && strcmp(recompute, "auto") == 0;
+    if (vary_chunks) micro = NULL;
+    if (vary_blocks) recompute = NULL;
     if (!cli_precision(precision, grad, &front) || !cli_variant(micro, recompute, &front) ||
         !only("--backend", backend, "cpu"))
         return CLI_USAGE;
@@ -199,7 +207,8 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         return CLI_USAGE;
     }
     o.seed = (uint64_t)seed_n;
-    o.vary = vary;
+    o.vary_chunks = vary_chunks;
+    o.vary_blocks = vary_blocks;
     o.keep_grads = keep;
     o.baselines = true;
     o.interrupted = &interrupted;
@@ -207,22 +216,28 @@ static int synthesize(hb_arena *a, int argc, char **argv)
 
     cli_inputs in = {0};
     int code = CLI_INPUT;
-    if (!cli_load(a, file[0], file[1], &front, &in)) goto done;
+    ir_options whole = front; // what is not the planner's choice is part of the graph
+    bool asked = micro || recompute, choose = !asked || vary_chunks || vary_blocks;
+    if (choose) {
+        whole.micro_batches = 0;
+        whole.recompute = NULL;
+    }
+    if (!cli_load(a, file[0], file[1], &whole, &in)) goto done;
+    if (choose && asked && !asked_for(a, in.g, &front, &o)) goto done;
     int n_pins = 0;
     hb_str *pins = HB_ARRAY(a, hb_str, argc + 1);
     for (; pin[n_pins]; n_pins++)
         pins[n_pins] = hb_str_c(a, pin[n_pins]);
     if (!cli_pins(a, &in, pins, n_pins, &o.pins)) goto done;
-    dump_front(a, dumps, file[0], &front, in.g);
+    dump_front(a, dumps, file[0], &whole, in.g);
     bool talk = !quiet && isatty(STDERR_FILENO);
     if (talk)
         fprintf(stderr, "planning %d nodes on %d ranks (Ctrl-C keeps the best plan so far)\n",
                 in.g->nodes.n, in.cluster->n_ranks);
     struct sigaction act = {.sa_handler = on_interrupt}, before;
     sigaction(SIGINT, &act, &before);
-    bool asked = micro || recompute; // else the planner may choose them
-    syn_result res = asked ? syn_synthesize(a, in.g, in.f, &in.model, &o)
-                           : syn_plan(a, in.g, in.f, &in.model, &o);
+    syn_result res =
+        choose ? syn_plan(a, in.g, &in.model, &o) : syn_synthesize(a, in.g, in.f, &in.model, &o);
     sigaction(SIGINT, &before, NULL);
     dump(a, dumps, &in, res.program);
     if (res.status == SYN_INFEASIBLE) {

@@ -241,7 +241,13 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     integer(&j, "batch", p->g->batch);
     integer(&j, "batch_option", e->batch);
     integer(&j, "micro_batches", p->g->micro_batches > 1 ? p->g->micro_batches : 1);
-    integer(&j, "recomputed", p->g->recomputed);
+    key(&j, "recomputed");
+    open_(&j, '[');
+    for (int k = 0; k < p->g->recomputed.n; k++) {
+        sep(&j);
+        hb_printf(out, "%d", p->g->recomputed.p[k]);
+    }
+    close_(&j, ']');
     text(&j, "precision", hb_str_c(a, ir_precision_name(p->g->precision)));
     text(&j, "grad_dtype", hb_str_c(a, ir_dtype_name(p->g->grad_dtype)));
     text(&j, "strategy", p->strategy);

@@ -13,6 +13,7 @@
 //     ir_casts     inserts casts, if --precision wants  (casts.c)
 //     ir_autodiff  appends the backward pass            (autodiff.c, vjp.c)
 //     ir_optimize  appends clip and optimizer nodes     (optimizer.c)
+//     ir_blocks    marks repeated blocks                (recompute.c)
 //     ir_variant   micro-batches, recomputation         (variant.h)
 //     ir_verify    checks every invariant stated here   (verify.c)
 
@@ -136,6 +137,8 @@ typedef struct ir_node {
     hb_str from;               // the user's source line
     int forward; // backward node: the node it differentiates; update node: -1; forward node: itself
     bool again;  // backward node that computes once more what `forward` did (recompute.c)
+    int block;   // of the forward pass, from 1 on, of forward and `again` nodes; 0: none
+    int chunk;   // micro-batch it works on; 0 where it serves all
     hb_pos at;
 } ir_node;
 
@@ -186,7 +189,9 @@ typedef struct ir_graph {
     HB_VEC(int) grads;      // pairs (param, gradient tensor: reduced, unclipped), after ir_autodiff
     ir_precision precision; // as the options say; ir_casts carries it out
     ir_dtype grad_dtype;    // of the parameters' gradients: IR_F32, or IR_BF16
-    int micro_batches, recomputed; // as a variant (variant.h): chunks (0: one) and blocks
+    int n_blocks;           // of the forward pass (recompute.c), marked in its nodes
+    int micro_batches;      // as a variant (variant.h): chunks (0: one)
+    HB_VEC(int) recomputed; // and the blocks that are computed again, from 0 on, ascending
 } ir_graph;
 
 typedef struct ir_options {
@@ -194,9 +199,8 @@ typedef struct ir_options {
     ir_precision precision;
     ir_dtype grad_dtype;   // IR_F32 or IR_BF16
     int64_t micro_batches; // variant.h; 0 and 1: the whole batch at once
-    int64_t recompute;     // the first n blocks; IR_RECOMPUTE_ALL: all
+    const char *recompute; // blocks: "all", "3" the first three, "0,2,5-7" these; NULL: none
 } ir_options;
-#define IR_RECOMPUTE_ALL INT64_MAX
 
 // Reads, verifies and shape-checks a graph file. NULL after errors were added to d.
 ir_graph *ir_read(hb_arena *a, const char *path, const ir_options *o, hb_diag *d);

@@ -342,6 +342,8 @@ static void make(splitting *s, int node, int chunk)
     hb_str name = chunk < 0 ? n->name : chunk_name(s, n->name, "#", chunk);
     int id = add(s, name, n->op, n->phase, n->n_in, in, attr, node, chunk);
     s->out->nodes.p[id].again = n->again;
+    s->out->nodes.p[id].block = n->block;
+    s->out->nodes.p[id].chunk = chunk < 0 ? 0 : chunk;
     int out[IR_MAX_OUT];
     memcpy(out, s->out->nodes.p[id].out, sizeof out);
     for (int o = 0; o < n->n_out; o++) {

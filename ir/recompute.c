@@ -3,15 +3,16 @@
 // Blocks are found by structure alone: forward nodes are interned by row, attributes and the shapes
 // and kinds of what they read and write; a stretch in which they repeat with a period is cut into
 // blocks of one period. Of the places where the first block may begin the one is taken where least
-// goes over from block to block (between two layers of a transformer: the residual stream).
+// goes over from block to block (between two layers of a transformer: the residual stream). Layers
+// may differ in sizes: where more nodes repeat without them than with them, blocks are the former.
 //
 //     forward                                   backward
 //     ..│ block 0 │ block 1 │..            ..│ block 1' │ again 0 │ block 0' │..
 //            kept: what later blocks read          from block 0's inputs
 //
-// Blocks at the front are the ones to recompute: when the forward pass ends they hold only their
-// inputs, and when the backward pass comes to one of them what the later blocks kept is gone. So n
-// blocks take the place of one, and the peak is at the turn of the step or within one block.
+// When the forward pass ends a recomputed block holds only its inputs; when the backward pass comes
+// to one, what the later blocks kept is gone. So any number of blocks take the place of the
+// largest, and the peak is at the turn of the step or within one block.
 
 #include "ir/variant.h"
 
@@ -42,14 +43,16 @@ typedef struct finder {
 
 // --- what repeats ---
 
-static void put_tensor(hb_buf *b, const ir_tensor *t)
+static void put_tensor(hb_buf *b, const ir_tensor *t, bool sizes)
 {
-    int64_t head[3] = {t->kind, t->dtype, t->rank};
+    bool given = !sizes && t->kind == IR_INPUT; // the first layer may read the input itself
+    int64_t head[3] = {given ? IR_VALUE : t->kind, t->dtype, t->rank};
     hb_putn(b, (const char *)head, sizeof head);
-    hb_putn(b, (const char *)t->dim, sizeof *t->dim * (size_t)t->rank);
+    if (sizes) hb_putn(b, (const char *)t->dim, sizeof *t->dim * (size_t)t->rank);
 }
 
-static void shapes(finder *f)
+// sizes: false where layers that differ in them, and in attributes, count as equal.
+static void shapes(finder *f, bool sizes)
 {
     const ir_graph *g = f->g;
     hb_map *map = hb_map_new(f->a);
@@ -60,7 +63,7 @@ static void shapes(finder *f)
         hb_buf b = {.arena = f->a};
         int64_t head[3] = {n->op, n->n_in, n->n_out};
         hb_putn(&b, (const char *)head, sizeof head);
-        for (int k = 0; k < row->n_attr; k++) {
+        for (int k = 0; sizes && k < row->n_attr; k++) {
             if (strcmp(row->attr[k].name, "key") == 0) continue;
             hb_putn(&b, (const char *)&n->attr[k].i, sizeof n->attr[k].i);
             hb_putn(&b, (const char *)&n->attr[k].f, sizeof n->attr[k].f);
@@ -68,9 +71,9 @@ static void shapes(finder *f)
             hb_putn(&b, (const char *)n->attr[k].v, sizeof n->attr[k].v);
         }
         for (int k = 0; k < n->n_in; k++)
-            put_tensor(&b, &g->tensors.p[n->in[k]]);
+            put_tensor(&b, &g->tensors.p[n->in[k]], sizes);
         for (int k = 0; k < n->n_out; k++)
-            put_tensor(&b, &g->tensors.p[n->out[k]]);
+            put_tensor(&b, &g->tensors.p[n->out[k]], sizes);
         hb_str key = hb_done(&b);
         f->shape[i] = hb_map_get(map, key);
         if (f->shape[i] >= 0) continue;
@@ -163,13 +166,22 @@ static void take(finder *f, const stretch *x)
         f->taken[i] = true;
 }
 
-static finder find_blocks(hb_arena *a, const ir_graph *g)
+// Forward nodes in blocks.
+static int covered(const finder *f)
+{
+    int n = 0;
+    for (int b = 0; b < f->blocks.n; b++)
+        n += f->blocks.p[b].to - f->blocks.p[b].from;
+    return n;
+}
+
+static finder find_blocks(hb_arena *a, const ir_graph *g, bool sizes)
 {
     finder f = {.a = a, .g = g};
     while (f.n < g->nodes.n && g->nodes.p[f.n].phase == IR_FORWARD)
         f.n++;
     f.taken = HB_ARRAY(a, bool, f.n + 1);
-    shapes(&f);
+    shapes(&f, sizes);
     crossings(&f);
     find_stretches(&f);
     for (;;) { // most nodes first; of equals the shortest period, which comes first
@@ -197,12 +209,62 @@ static finder find_blocks(hb_arena *a, const ir_graph *g)
     return f;
 }
 
-int ir_blocks(const ir_graph *step)
+int ir_blocks(ir_graph *step)
 {
+    hb_assert(step->micro_batches < 2 && step->recomputed.n == 0);
     hb_arena *a = hb_arena_new();
-    int n = find_blocks(a, step).blocks.n;
+    // Blocks of unlike sizes where there are more of them than of equal ones.
+    finder f = find_blocks(a, step, true), loose = find_blocks(a, step, false);
+    if (covered(&loose) > covered(&f)) f = loose;
+    for (int b = 0; b < f.blocks.n; b++)
+        for (int i = f.blocks.p[b].from; i < f.blocks.p[b].to; i++)
+            step->nodes.p[i].block = b + 1;
+    step->n_blocks = f.blocks.n;
     hb_arena_free(a);
-    return n;
+    return step->n_blocks;
+}
+
+// --- what a block keeps, and what it would do again ---
+
+// What no recomputation frees: what forward nodes of other blocks, the loss or the next step read.
+static void drop_kept(const ir_graph *g, bool *inside)
+{
+    for (int i = 0; i < g->nodes.n; i++) {
+        const ir_node *n = &g->nodes.p[i];
+        for (int k = 0; n->phase == IR_FORWARD && k < n->n_in; k++) {
+            int p = g->tensors.p[n->in[k]].producer;
+            if (p >= 0 && g->nodes.p[p].block != n->block) inside[n->in[k]] = false;
+        }
+    }
+    for (int i = 0; i < g->updates.n; i++)
+        inside[g->updates.p[i].next] = false;
+    if (g->loss >= 0) inside[g->loss] = false;
+}
+
+ir_again ir_again_of(hb_arena *a, const ir_graph *g)
+{
+    ir_again x = {HB_ARRAY(a, bool, g->tensors.n + 1), HB_ARRAY(a, bool, g->tensors.n + 1),
+                  HB_ARRAY(a, bool, g->nodes.n + 1)};
+    for (int t = 0; t < g->tensors.n; t++) {
+        int p = g->tensors.p[t].producer;
+        x.inside[t] = p >= 0 && g->nodes.p[p].phase == IR_FORWARD && g->nodes.p[p].block > 0;
+    }
+    drop_kept(g, x.inside);
+    for (int i = 0; i < g->nodes.n; i++) {
+        const ir_node *n = &g->nodes.p[i];
+        for (int k = 0; n->phase != IR_FORWARD && !n->again && k < n->n_in; k++) {
+            int p = g->tensors.p[n->in[k]].producer;
+            if (p < 0 || !(x.inside[n->in[k]] || g->nodes.p[p].again)) continue;
+            x.freed[n->in[k]] = x.redo[p] = true;
+        }
+    }
+    for (int i = g->nodes.n - 1; i >= 0; i--) {
+        const ir_node *n = &g->nodes.p[i];
+        x.redo[i] = x.redo[i] || n->again;
+        for (int k = 0; x.redo[i] && !n->again && k < n->n_in; k++)
+            if (x.inside[n->in[k]]) x.redo[g->tensors.p[n->in[k]].producer] = true;
+    }
+    return x;
 }
 
 // --- computing again ---
@@ -211,62 +273,22 @@ typedef struct again {
     const ir_graph *g;
     ir_graph *out;
     ir_names *names;
-    int n_forward; // nodes
-    bool *kept;    // by tensor: stays from forward to backward in any case
-    bool *redo;    // by forward node
-    int *copy;     // by tensor: computed again; -1
+    ir_again of;
+    int *copy; // by tensor: computed again; -1
 } again;
 
-static bool inside(const again *r, const block *b, int t)
-{
-    int p = r->g->tensors.p[t].producer;
-    return p >= b->from && p < b->to && !r->kept[t];
-}
-
-// What forward nodes behind the block, the loss or the next step read.
-static void find_kept(again *r, const block *b)
-{
-    const ir_graph *g = r->g;
-    for (int i = b->to; i < r->n_forward; i++)
-        for (int k = 0; k < g->nodes.p[i].n_in; k++) {
-            int t = g->nodes.p[i].in[k], p = g->tensors.p[t].producer;
-            if (p >= b->from && p < b->to) r->kept[t] = true;
-        }
-    for (int i = 0; i < g->updates.n; i++)
-        r->kept[g->updates.p[i].next] = true;
-    if (g->loss >= 0) r->kept[g->loss] = true;
-}
-
-// Marks the nodes that the backward pass needs again; the first backward node that does, or -1.
-static int find_redo(again *r, const block *b)
-{
-    const ir_graph *g = r->g;
-    int first = -1;
-    for (int i = r->n_forward; i < g->nodes.n; i++)
-        for (int k = 0; k < g->nodes.p[i].n_in; k++) {
-            if (!inside(r, b, g->nodes.p[i].in[k])) continue;
-            r->redo[g->tensors.p[g->nodes.p[i].in[k]].producer] = true;
-            if (first < 0) first = i;
-        }
-    for (int i = b->to - 1; i >= b->from; i--)
-        for (int k = 0; r->redo[i] && k < g->nodes.p[i].n_in; k++)
-            if (inside(r, b, g->nodes.p[i].in[k]))
-                r->redo[g->tensors.p[g->nodes.p[i].in[k]].producer] = true;
-    return first;
-}
-
-static void redo(again *r, const block *b)
+static void redo(again *r, int b)
 {
     ir_graph *out = r->out;
-    for (int i = b->from; i < b->to; i++) {
-        if (!r->redo[i]) continue;
+    for (int i = 0; i < r->g->nodes.n && r->g->nodes.p[i].phase == IR_FORWARD; i++) {
+        if (!r->of.redo[i] || r->g->nodes.p[i].block != b + 1) continue;
         ir_node n = r->g->nodes.p[i];
         n.name = ir_names_take(r->names, hb_fmt(out->arena, "%.*s'again", HB_ARG(n.name)));
         n.phase = IR_BACKWARD;
         n.forward = i;
         n.again = true;
         for (int k = 0; k < n.n_in; k++)
-            if (r->copy[n.in[k]] >= 0 && inside(r, b, n.in[k])) n.in[k] = r->copy[n.in[k]];
+            if (r->of.inside[n.in[k]]) n.in[k] = r->copy[n.in[k]];
         for (int k = 0; k < n.n_out; k++) {
             ir_tensor x = r->g->tensors.p[n.out[k]];
             x.producer = out->nodes.n;
@@ -286,39 +308,47 @@ static void place(again *r, ir_node n)
 {
     ir_graph *out = r->out;
     for (int k = 0; n.phase != IR_FORWARD && k < n.n_in; k++)
-        if (r->copy[n.in[k]] >= 0 && !r->kept[n.in[k]]) n.in[k] = r->copy[n.in[k]];
+        if (r->copy[n.in[k]] >= 0 && r->of.inside[n.in[k]]) n.in[k] = r->copy[n.in[k]];
     for (int k = 0; k < n.n_out; k++)
         out->tensors.p[n.out[k]].producer = out->nodes.n;
     HB_PUSH(out->arena, &out->nodes, n);
 }
 
-ir_graph *ir_recompute(hb_arena *a, const ir_graph *step, int n)
+// The backward node that reads first what block b does not keep; -1: none does.
+static int first_reader(const again *r, int b)
 {
-    finder f = find_blocks(a, step);
-    hb_assert(n >= 1 && n <= f.blocks.n && step->recomputed == 0 && step->micro_batches < 2);
+    const ir_graph *g = r->g;
+    for (int i = 0; i < g->nodes.n; i++)
+        for (int k = 0; g->nodes.p[i].phase != IR_FORWARD && k < g->nodes.p[i].n_in; k++) {
+            int t = g->nodes.p[i].in[k];
+            if (r->of.freed[t] && g->nodes.p[g->tensors.p[t].producer].block == b + 1) return i;
+        }
+    return -1;
+}
+
+ir_graph *ir_recompute(hb_arena *a, const ir_graph *step, const bool *chosen)
+{
+    hb_assert(step->recomputed.n == 0 && step->micro_batches < 2);
     ir_graph *out = HB_NEW(a, ir_graph);
-    again r = {.g = step, .out = out, .n_forward = f.n};
+    again r = {.g = step, .out = out, .of = ir_again_of(a, step)};
     int n_t = step->tensors.n;
     *out = *step;
     out->arena = a;
-    out->recomputed = n;
     out->tensors.p = hb_copy(a, step->tensors.p, sizeof *step->tensors.p * (size_t)n_t);
     out->tensors.cap = n_t;
     out->nodes.p = NULL;
     out->nodes.n = out->nodes.cap = 0;
     r.names = ir_names_new(a, step);
-    r.kept = HB_ARRAY(a, bool, n_t + 1);
-    r.redo = HB_ARRAY(a, bool, f.n + 1);
     r.copy = HB_ARRAY(a, int, n_t + 1);
     memset(r.copy, -1, sizeof(int) * (size_t)(n_t + 1));
-    int *before = HB_ARRAY(a, int, n); // by block: the backward node it is computed again before
-    for (int b = 0; b < n; b++) {
-        find_kept(&r, &f.blocks.p[b]);
-        before[b] = find_redo(&r, &f.blocks.p[b]);
+    int *before = HB_ARRAY(a, int, step->n_blocks + 1); // by block: where it is computed again
+    for (int b = 0; b < step->n_blocks; b++) {
+        before[b] = chosen[b] ? first_reader(&r, b) : -1;
+        if (chosen[b]) HB_PUSH(a, &out->recomputed, b);
     }
     for (int i = 0; i < step->nodes.n; i++) {
-        for (int b = n - 1; b >= 0; b--)
-            if (before[b] == i) redo(&r, &f.blocks.p[b]);
+        for (int b = step->n_blocks - 1; b >= 0; b--)
+            if (before[b] == i) redo(&r, b);
         place(&r, step->nodes.p[i]);
     }
     return out;

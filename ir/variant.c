@@ -1,19 +1,22 @@
 #include "ir/variant.h"
 
-#include "ir/factors.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-enum { QUARTERS = 4, MAX_CHUNKS = 32 };
-
-ir_graph *ir_variant(hb_arena *a, ir_graph *step, int64_t micro_batches, int n_recomputed,
+ir_graph *ir_variant(hb_arena *a, ir_graph *step, int64_t micro_batches, const bool *again,
                      hb_diag *d)
 {
-    ir_graph *g = n_recomputed > 0 ? ir_recompute(a, step, n_recomputed) : step;
+    bool any = false;
+    for (int b = 0; again && b < step->n_blocks; b++)
+        any = any || again[b];
+    ir_graph *g = any ? ir_recompute(a, step, again) : step;
     return micro_batches > 1 ? ir_micro_batches(a, g, micro_batches, d) : g;
 }
 
-// Bytes of forward values that are read behind the forward pass.
-static double kept(hb_arena *a, const ir_graph *g)
+double ir_saved_bytes(const ir_graph *g)
 {
+    hb_arena *a = hb_arena_new();
     bool *seen = HB_ARRAY(a, bool, g->tensors.n + 1);
     double bytes = 0;
     for (int i = 0; i < g->nodes.n; i++) {
@@ -26,61 +29,66 @@ static double kept(hb_arena *a, const ir_graph *g)
             bytes += (double)ir_elements(t) * (double)ir_dtype_bytes(t->dtype);
         }
     }
-    return bytes;
-}
-
-// What a variant of recomputation does twice, as a share of the step's arithmetic.
-static double twice(const ir_graph *step, const ir_factors *f, const ir_graph *g)
-{
-    double all = 0, again = 0, flops, bytes;
-    for (int i = 0; i < g->nodes.n; i++) {
-        if (!g->nodes.p[i].again) continue;
-        ir_node_work(step, f, g->nodes.p[i].forward, NULL, 0, &flops, &bytes);
-        again += flops;
-    }
-    for (int i = 0; i < step->nodes.n; i++) {
-        ir_node_work(step, f, i, NULL, 0, &flops, &bytes);
-        all += flops;
-    }
-    return all > 0 ? again / all : 0;
-}
-
-// Mildest first; of equals the fewer chunks.
-static bool before(const ir_variant_choice *x, const ir_variant_choice *y)
-{
-    if (x->saved > y->saved || x->saved < y->saved) return x->saved > y->saved;
-    return x->micro_batches < y->micro_batches;
-}
-
-int ir_variants(const ir_graph *step, ir_variant_choice *out)
-{
-    hb_arena *a = hb_arena_new();
-    const ir_factors *f = ir_factorize(a, step);
-    ir_variant_choice again[QUARTERS + 1] = {{1, 0, kept(a, step), 0}};
-    int blocks = ir_blocks(step), n_again = 1, n = 0;
-    for (int q = 1; q <= QUARTERS; q++) {
-        int some = (blocks * q + QUARTERS - 1) / QUARTERS;
-        if (some <= again[n_again - 1].recomputed) continue;
-        const ir_graph *g = ir_recompute(a, step, some);
-        again[n_again++] = (ir_variant_choice){1, some, kept(a, g), twice(step, f, g)};
-    }
-    for (int64_t k = 1; k <= MAX_CHUNKS && (k == 1 || step->batch % k == 0); k *= 2)
-        for (int i = 0; i < n_again && n < IR_MAX_VARIANTS; i++) {
-            ir_variant_choice c = again[i];
-            c.micro_batches = k;
-            c.saved /= (double)k;
-            bool useless = false; // a milder one of both kinds keeps no more
-            for (int j = 0; j < n; j++)
-                useless = useless || (out[j].micro_batches <= k &&
-                                      out[j].recomputed <= c.recomputed && out[j].saved <= c.saved);
-            if (!useless) out[n++] = c;
-        }
-    for (int i = 1; i < n; i++)
-        for (int k = i; k > 0 && before(&out[k], &out[k - 1]); k--) {
-            ir_variant_choice x = out[k];
-            out[k] = out[k - 1];
-            out[k - 1] = x;
-        }
     hb_arena_free(a);
-    return n;
+    return bytes / (g->micro_batches > 1 ? g->micro_batches : 1);
+}
+
+static bool number(const char **text, int64_t *out)
+{
+    char *end = NULL;
+    if (**text < '0' || **text > '9') return false;
+    errno = 0;
+    *out = strtoll(*text, &end, 10);
+    *text = end;
+    return errno == 0;
+}
+
+bool *ir_blocks_named(hb_arena *a, const ir_graph *step, const char *text, hb_diag *d)
+{
+    int n = step->n_blocks;
+    bool *again = HB_ARRAY(a, bool, n + 1);
+    bool all = strcmp(text, "all") == 0, list = strpbrk(text, ",-") != NULL;
+    if (n == 0 && strcmp(text, "0") != 0) {
+        hb_error(d, &step->src, (hb_pos){0},
+                 "the step has no blocks that repeat, to recompute them");
+        return NULL;
+    }
+    for (const char *at = text; !all; at++) {
+        int64_t from = 0, to;
+        if (!number(&at, &to)) {
+            hb_error(d, &step->src, (hb_pos){0},
+                     "blocks to recompute are all, how many, or a list like 0,2,5-7, not '%s'",
+                     text);
+            return NULL;
+        }
+        if (list) {
+            from = to;
+            if (*at == '-') {
+                at++;
+                if (!number(&at, &to)) to = -1;
+            }
+            to++;
+        }
+        if (to > n) {
+            if (list)
+                hb_error(d, &step->src, (hb_pos){0}, "no block %lld: %d blocks repeat, from 0 on",
+                         (long long)(to - 1), n);
+            else
+                hb_error(d, &step->src, (hb_pos){0},
+                         "%lld blocks to recompute, but %d blocks repeat", (long long)to, n);
+            return NULL;
+        }
+        for (int64_t b = from; b < to; b++)
+            again[b] = true;
+        if ((list && to <= from) || (*at && *at != ',')) {
+            hb_error(d, &step->src, (hb_pos){0},
+                     "blocks to recompute are all, how many, or a list like 0,2,5-7, not '%s'",
+                     text);
+            return NULL;
+        }
+        if (!*at) break;
+    }
+    for (int b = 0; all && b < n; b++)
+        again[b] = true;
+    return again;
 }

@@ -5,12 +5,13 @@
 //     micro-batches K   the batch is cut in time into K equal chunks; what holds the batch is done
 //                       chunk by chunk, forward and backward, what sums over it is added up in a
 //                       chain, the rest (parameters' casts, the update) is done once
-//     recompute n       in each of the first n repeated blocks, what the backward pass reads of the
-//                       block is not kept but computed again, just before, from the block's inputs
+//     recompute       in each block that is asked for, what the backward pass reads of the block is
+//                     not kept but computed again, just before, from the block's inputs
 // The two go together: each chunk then recomputes its blocks.
 //
-//     ir_graph *step = ir_build(a, path, &options, d);           // no variant
-//     ir_graph *v = ir_variant(a, step, 4, ir_blocks(step), d);  // 4 chunks, all recomputed
+//     ir_graph *step = ir_build(a, path, &options, d);     // no variant
+//     bool again[] = {true, false, true};                  // of ir_blocks(step) == 3
+//     ir_graph *v = ir_variant(a, step, 4, again, d);      // 4 chunks, two blocks recomputed
 //
 // A variant costs about as much time as ir_factorize; `step` stays as it is and is shared in part
 // (strings, initial values), so it must live as long. Names: chunk k of fc1 is fc1#k, of fc1'dw it
@@ -22,35 +23,32 @@
 
 #include "ir/graph.h"
 
-// NULL after an error was added to d: K does not divide the batch, or there is none. n_recomputed
-// is at most ir_blocks(step). 1 and 0 give `step` itself.
-ir_graph *ir_variant(hb_arena *a, ir_graph *step, int64_t micro_batches, int n_recomputed,
+// NULL after an error was added to d: K does not divide the batch, or there is none. again: by
+// block, NULL: none. 1 and none give `step` itself.
+ir_graph *ir_variant(hb_arena *a, ir_graph *step, int64_t micro_batches, const bool *again,
                      hb_diag *d);
 
-// Repeated blocks of the forward pass that recomputation can be asked for, in order. 0: nothing
-// repeats.
-int ir_blocks(const ir_graph *step);
+// Marks the blocks of the forward pass that recomputation can be asked for, in order (node.block);
+// their number. 0: nothing repeats.
+int ir_blocks(ir_graph *step);
+// Blocks by name: "all", "3" the first three, "0,2,5-7" these. NULL after an error was added to d.
+bool *ir_blocks_named(hb_arena *a, const ir_graph *step, const char *text, hb_diag *d);
 
-// What a planner may try when memory binds: the step itself first, then one variant after the other
-// that keeps less at the turn from forward to backward, by powers of two of micro-batches and
-// quarters of the blocks; one that keeps no less than a milder one of both kinds is left out.
-// Proposed use: skip those that cannot save what is missing (a rank's share of saved[0] - saved[i]
-// is below its overflow), plan the rest in this order, and stop once two that fit in a row are
-// slower than the best. Time is for the judge to say: recomputation adds `again` to the step's
-// arithmetic and overlaps worse, chunks add launches, small products, and, where parameters are
-// kept cut, a gather a chunk.
-typedef struct ir_variant_choice {
-    int64_t micro_batches;
-    int recomputed;
-    double saved; // bytes of forward values (whole tensors) that the backward pass reads, a chunk's
-    double again; // arithmetic done twice, as a share of the step's
-} ir_variant_choice;
-enum { IR_MAX_VARIANTS = 32 };
-// Their number, at most IR_MAX_VARIANTS. Costs one ir_factorize and a few walks.
-int ir_variants(const ir_graph *step, ir_variant_choice *out);
+// What recomputation means for a graph with marked blocks, recomputed or not, in chunks or not.
+typedef struct ir_again {
+    bool *inside; // by tensor: made in a block's forward pass and read there alone, or later than
+                  // the forward pass
+    bool *freed;  // by tensor: what recomputing its block does not keep, or, where the block is
+                  // recomputed, what it makes instead
+    bool *redo;   // by node: done twice then, or, where the block is recomputed, the second time
+} ir_again;
+ir_again ir_again_of(hb_arena *a, const ir_graph *g);
+
+// Bytes of forward values (whole tensors) that are read behind the forward pass, a chunk's.
+double ir_saved_bytes(const ir_graph *g);
 
 // The two halves of ir_variant, in the order in which it takes them.
-ir_graph *ir_recompute(hb_arena *a, const ir_graph *step, int n);
+ir_graph *ir_recompute(hb_arena *a, const ir_graph *step, const bool *again);
 ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, int64_t k, hb_diag *d);
 
 #endif

@@ -106,6 +106,7 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
                 pool_now() - p->begin, syn_strategy_name(s),
                 prog->mesh->n_axes == 1 ? "one axis" : "machines x devices", c.sec * 1e3,
                 c.share * 100);
+    if (p->opt->judged) p->opt->judged(p->opt->judged_ctx, prog, c.sec);
     return c;
 }
 

@@ -43,9 +43,13 @@ typedef struct syn_options {
     uint64_t seed;
     const syn_pins *pins;            // NULL: none
     const volatile int *interrupted; // Ctrl-C: return the best so far
-    bool vary;                       // syn_plan: variants of a large graph, too, that has a plan
+    int64_t micro_batches;           // syn_plan: so many; 0: its choice
+    const bool *again;               // syn_plan: blocks to compute again; NULL: its choice
+    bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
     double beat_sec;                 // of a plan at hand, 0: none. Starts far behind it are left
     FILE *log;                       // NULL, or where every plan that is judged gets a line
+    void (*judged)(void *ctx, const syn_program *p, double sec); // NULL, or told of each of them
+    void *judged_ctx;
 } syn_options;
 syn_options syn_default_options(void);
 
@@ -83,10 +87,10 @@ typedef struct syn_result {
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
                           const syn_options *o);
 
-// As syn_synthesize, of the step or of a variant of it (ir/variant.h) where memory binds and no
-// pins are given: the result's program names its graph and factors.
-syn_result syn_plan(hb_arena *a, ir_graph *step, const ir_factors *f, const cost_model *m,
-                    const syn_options *o);
+// As syn_synthesize, of the step (with its blocks marked) or of a variant of it (ir/variant.h), as
+// the options say or, where memory binds and no pins are given, as the judge likes best: the
+// result's program names its graph and factors.
+syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o);
 
 // Alternatives for graph node `id` (is_node) or graph tensor `id`, cheapest first; at most max are
 // filled, their number returned. 0 for a tensor that has no choice of its own (one producer, one

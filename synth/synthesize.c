@@ -203,6 +203,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .begin = begin,
               .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
     pool_explore(&p);
+    if (o->judged) pool_sweep(&p);
     if (p.boards.n == 0) {
         r.status = SYN_INFEASIBLE;
         r.why = HB_STR("a mesh of machines x devices wants two machines or more, with the same "

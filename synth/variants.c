@@ -1,69 +1,252 @@
 // Micro-batches and recomputation as the planner's choice: where memory binds, other graphs of the
 // same step are planned too (ir/variant.h), and the best judged plan wins.
+//
+// For each number of chunks the graph without recomputation comes first. Of every plan that is
+// judged on the way, fit or not, synth/blocks.h says which blocks it would compute again to fit,
+// and in what time: a wish. Wishes are planned, the quickest first, while they promise less than
+// the best plan takes; what is judged then makes wishes of its own, so blocks come and go as forms,
+// cuts and memory prices change.
 
-#include "ir/variant.h"
+#include <math.h>
+#include <string.h>
+
+#include "synth/blocks.h"
 #include "synth/synth.h"
 
-static double seconds_of(const syn_result *r)
+enum {
+    PATIENCE = 3, // so many wishes in a row that are no faster end those of a number of chunks
+    WEARY = 2,    // so many numbers of chunks in a row, if something fits
+    MAX_CHUNKS = 32
+};
+// Live bytes of this share of a capacity find a place with luck, and surely.
+static const double SHARES[] = {1, 0.95, 0.9};
+// Searches, ratios and the schedule gain about this on what a wish was judged by.
+static const double HOPE = 0.03;
+
+typedef struct wish {
+    int64_t chunks;
+    const bool *again;
+    double sec;
+    bool done;
+} wish;
+
+typedef struct planner {
+    hb_arena *a;
+    ir_graph *step;
+    const cost_model *m;
+    const syn_options *o;
+    syn_result best;
+    bool any;                       // best is a result
+    double least_share, lean_bytes; // of the plan that took least, and what its forward pass saved
+    double spent;
+    HB_VEC(wish) wishes;
+    const ir_graph *g; // that is planned
+    ir_again parts;
+} planner;
+
+static wish *wish_of(planner *p, int64_t chunks, const bool *again)
 {
-    return r->status == SYN_OK ? r->predicted_sec : -1;
+    for (int i = 0; i < p->wishes.n; i++)
+        if (p->wishes.p[i].chunks == chunks &&
+            memcmp(p->wishes.p[i].again, again, (size_t)p->step->n_blocks) == 0)
+            return &p->wishes.p[i];
+    bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
+    HB_PUSH(p->a, &p->wishes, (wish){chunks, own, HUGE_VAL, false});
+    return &p->wishes.p[p->wishes.n - 1];
 }
 
-// Could a variant that keeps `saved` bytes less (whole tensors) bring the leanest plan of the step
-// below the capacity? Twice what is missing in all may lie with the wrong ranks.
-static bool may_fit(const cost_model *m, const syn_result *step, double saved)
+static int64_t chunks_of(const ir_graph *g)
 {
-    double capacity = 0;
-    for (int r = 0; r < m->cluster->n_ranks; r++)
-        capacity += (double)m->cluster->cls[m->cluster->class_of[r]].capacity;
-    return step->status == SYN_OK || 2 * saved >= (step->least_share - 1) * capacity;
+    return g->micro_batches > 1 ? g->micro_batches : 1;
 }
 
-// This many in a row that fit and are no faster end the search.
-enum { PATIENCE = 3 };
-
-syn_result syn_plan(hb_arena *a, ir_graph *step, const ir_factors *f, const cost_model *m,
-                    const syn_options *o)
+static void listen(void *ctx, const syn_program *prog, double sec)
 {
-    syn_result best = syn_synthesize(a, step, f, m, o);
-    bool enough = best.status == SYN_OK && step->nodes.n > SYN_LARGE && !o->vary;
-    if (best.status == SYN_FAILED_CHECK || !best.tight || o->pins || o->strategy != SYN_AUTO ||
-        enough)
-        return best;
-    ir_variant_choice choice[IR_MAX_VARIANTS];
-    int n = ir_variants(step, choice), worse = 0;
-    double spent = best.plan_sec, kept = n > 0 ? choice[0].saved : 0;
-    const syn_result first = best;
-    for (int i = 0; i < n && worse < PATIENCE; i++) {
-        if (choice[i].micro_batches <= 1 && choice[i].recomputed == 0) continue; // the step itself
-        if (!may_fit(m, &first, kept - choice[i].saved)) continue;
-        if (o->interrupted && *o->interrupted) break;
-        syn_options left = *o;
-        left.beat_sec = best.status == SYN_OK ? best.predicted_sec : 0;
-        if (o->time_limit_sec > 0) {
-            left.time_limit_sec = o->time_limit_sec - spent;
-            if (left.time_limit_sec <= 0) break;
-        }
-        hb_diag *d = hb_diag_new(a);
-        ir_graph *v = ir_variant(a, step, choice[i].micro_batches, choice[i].recomputed, d);
-        if (!v) continue;
-        syn_result r = syn_synthesize(a, v, ir_factorize(a, v), m, &left);
-        spent += r.plan_sec;
-        if (o->log)
-            fprintf(o->log, "%lld micro-batches, %d blocks computed again: %.6g ms\n",
-                    (long long)choice[i].micro_batches, choice[i].recomputed, seconds_of(&r) * 1e3);
-        if (r.status == SYN_FAILED_CHECK) return r;
-        if (r.status != SYN_OK) continue;
-        if (best.status == SYN_OK && r.predicted_sec >= best.predicted_sec) {
-            worse++;
-            continue;
-        }
-        // What other strategies do is said of the step as it is.
-        for (int s = 0; best.status == SYN_OK && s < SYN_N_STRATEGIES; s++)
-            r.baseline_sec[s] = best.baseline_sec[s];
-        best = r;
-        worse = 0;
+    planner *p = ctx;
+    if (prog->g != p->g) return;
+    hb_arena *scratch = hb_arena_new();
+    syn_blocks b = syn_blocks_of(scratch, prog, &p->parts);
+    bool *again = HB_ARRAY(scratch, bool, b.n + 1);
+    double all = 0;
+    for (int i = 0; i < b.n; i++) {
+        sec -= b.again[i] ? b.sec[i] : 0;
+        all += b.sec[i];
     }
-    best.plan_sec = spent;
-    return best;
+    for (size_t i = 0; i < sizeof SHARES / sizeof *SHARES; i++) {
+        double more;
+        if (!syn_blocks_choose(&b, SHARES[i], again, &more)) break;
+        wish *w = wish_of(p, chunks_of(p->g), again);
+        w->sec = fmin(w->sec, sec + more);
+    }
+    memset(again, true, (size_t)b.n); // and what may be as quick once all the memory is free
+    wish *w = wish_of(p, chunks_of(p->g), again);
+    w->sec = fmin(w->sec, sec + all);
+    hb_arena_free(scratch);
+}
+
+static bool over(const planner *p)
+{
+    return (p->o->interrupted && *p->o->interrupted) ||
+           (p->o->time_limit_sec > 0 && p->spent >= p->o->time_limit_sec) ||
+           p->best.status == SYN_FAILED_CHECK;
+}
+
+static bool fitting(const planner *p)
+{
+    return p->any && p->best.status == SYN_OK;
+}
+
+static bool large(const planner *p)
+{
+    return p->step->nodes.n > SYN_LARGE;
+}
+
+static int count(const planner *p, const bool *again)
+{
+    int n = 0;
+    for (int b = 0; again && b < p->step->n_blocks; b++)
+        n += again[b];
+    return n;
+}
+
+// Plans one variant; true if it is the best so far.
+static bool plan(planner *p, int64_t chunks, const bool *again)
+{
+    syn_options o = *p->o;
+    if (over(p)) return false;
+    if (o.time_limit_sec > 0) o.time_limit_sec -= p->spent;
+    if (fitting(p) && large(p)) o.beat_sec = p->best.predicted_sec;
+    ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
+    if (!g) return false;
+    p->g = g;
+    if (!o.again && !o.pins && o.strategy == SYN_AUTO && p->step->n_blocks > 0) {
+        p->parts = ir_again_of(p->a, g);
+        o.judged = listen;
+        o.judged_ctx = p;
+        wish_of(p, chunks, again)->done = true;
+    }
+    syn_result r = syn_synthesize(p->a, g, ir_factorize(p->a, g), p->m, &o);
+    p->spent += r.plan_sec;
+    if (r.least_share > 0 && (p->least_share <= 0 || r.least_share < p->least_share)) {
+        p->least_share = r.least_share;
+        p->lean_bytes = ir_saved_bytes(g);
+    }
+    if (o.log)
+        fprintf(o.log, "%lld micro-batches, %d blocks computed again: %.6g ms\n", (long long)chunks,
+                count(p, again), r.status == SYN_OK ? r.predicted_sec * 1e3 : -1);
+    bool better = r.status == SYN_OK && (!fitting(p) || r.predicted_sec < p->best.predicted_sec);
+    if (p->any && !better && r.status != SYN_FAILED_CHECK) return false;
+    // What other strategies do is said of the first.
+    for (int s = 0; fitting(p) && s < SYN_N_STRATEGIES; s++)
+        r.baseline_sec[s] = p->best.baseline_sec[s];
+    p->best = r;
+    p->any = true;
+    return better;
+}
+
+// The blocks that promise most of what was not planned; NULL: none does.
+static const bool *next_wish(const planner *p, int64_t chunks)
+{
+    const wish *next = NULL;
+    for (int i = 0; i < p->wishes.n; i++) {
+        const wish *w = &p->wishes.p[i];
+        if (w->chunks != chunks || w->done || (next && w->sec >= next->sec)) continue;
+        if (!fitting(p) || w->sec * (1 - HOPE) < p->best.predicted_sec) next = w;
+    }
+    return next ? next->again : NULL;
+}
+
+static void pursue(planner *p, int64_t chunks)
+{
+    int patience = large(p) ? 1 : PATIENCE;
+    for (int worse = 0; worse < patience && !over(p);) {
+        const bool *again = next_wish(p, chunks);
+        if (!again) return;
+        worse = plan(p, chunks, again) ? 0 : worse + 1;
+    }
+}
+
+// Other forms, at a slightly higher price on memory, may make up for a block that the present ones
+// cannot keep: the blocks that take longest are tried.
+static void shed(planner *p)
+{
+    for (int worse = 0; worse < PATIENCE && fitting(p) && !over(p);) {
+        const syn_program *prog = p->best.program;
+        int64_t chunks = chunks_of(prog->g);
+        ir_again parts = ir_again_of(p->a, prog->g);
+        syn_blocks b = syn_blocks_of(p->a, prog, &parts);
+        bool *again = hb_copy(p->a, b.again, (size_t)b.n + 1);
+        int most = -1;
+        for (int i = 0; i < b.n; i++) {
+            again[i] = false;
+            if (b.again[i] && (most < 0 || b.sec[i] > b.sec[most]) &&
+                !wish_of(p, chunks, again)->done)
+                most = i;
+            again[i] = b.again[i];
+        }
+        if (most < 0) return;
+        again[most] = false;
+        worse = plan(p, chunks, again) ? 0 : worse + 1;
+    }
+}
+
+// Could a variant whose forward pass saves so many bytes (whole tensors) fit, as the leanest plan
+// does not, or does though it saves less? Twice what is missing or free in all may lie with the
+// right ranks.
+static bool may_fit(const planner *p, double bytes)
+{
+    double capacity = 0, less = p->lean_bytes - bytes;
+    for (int r = 0; r < p->m->cluster->n_ranks; r++)
+        capacity += (double)p->m->cluster->cls[p->m->cluster->class_of[r]].capacity;
+    double over = (p->least_share - 1) * capacity;
+    return over > 0 ? 2 * less >= over : less >= 2 * over;
+}
+
+// The blocks that the best plan computes again.
+static const bool *set_of(const planner *p)
+{
+    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
+    const ir_graph *g = p->best.program->g;
+    for (int i = 0; i < g->recomputed.n; i++)
+        again[g->recomputed.p[i]] = true;
+    return again;
+}
+
+static syn_result result_of(planner *p)
+{
+    p->best.plan_sec = p->spent;
+    return p->best;
+}
+
+syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o)
+{
+    planner p = {.a = a, .step = step, .m = m, .o = o};
+    int64_t first = o->micro_batches > 1 ? o->micro_batches : 1;
+    bool *all = HB_ARRAY(a, bool, step->n_blocks + 1),
+         *none = HB_ARRAY(a, bool, step->n_blocks + 1);
+    memset(all, true, (size_t)step->n_blocks);
+    plan(&p, first, o->again ? o->again : none);
+    bool enough = fitting(&p) && large(&p);
+    if (o->pins || o->strategy != SYN_AUTO || !(p.best.tight || next_wish(&p, first)))
+        return result_of(&p);
+    bool choose = !o->again && step->n_blocks > 0 && !(enough && !o->vary_blocks);
+    double plain = ir_saved_bytes(p.g) * (double)first, lean = plain; // in one chunk
+    if (choose) lean = ir_saved_bytes(ir_recompute(a, step, all));
+    int64_t last = o->micro_batches > 0 ? first : MAX_CHUNKS;
+    const bool *least = o->again ? o->again : none;
+    int weary = 0;
+    for (int64_t k = first; k <= last && weary < WEARY && step->batch % k == 0; k *= 2) {
+        const syn_program *before = p.best.program;
+        if (k > first && fitting(&p) && large(&p) && !o->vary_chunks) break;
+        if (k > first && may_fit(&p, plain / (double)k))
+            plan(&p, k, least);
+        else if (k > first && fitting(&p))
+            plan(&p, k, set_of(&p));
+        if (choose) pursue(&p, k);
+        if (choose && !fitting(&p) && may_fit(&p, lean / (double)k) && plan(&p, k, all))
+            pursue(&p, k); // what it wishes for keeps more
+        if (choose && !large(&p)) shed(&p);
+        weary = fitting(&p) && k > first && p.best.program == before ? weary + 1 : 0;
+    }
+    return result_of(&p);
 }

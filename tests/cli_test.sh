@@ -36,7 +36,7 @@ code 2 "did you mean 'dp-even'" $g $c --strategy dp-evn
 code 2 'precision is fp32' $g $c --precision fp64
 code 2 'needs --precision bf16' $g $c --grad-dtype bf16
 code 2 'whole number' $g $c --micro-batches 0
-code 2 'auto, none, all or how many' $g $c --recompute some
+code 2 'auto, none, all, how many or which' $g $c --recompute some
 code 1 'graph.json:[0-9]+:[0-9]+: error: 3 micro-batches do not divide the batch of 64' $g $c --micro-batches 3
 code 1 'no blocks that repeat' $g $c --recompute all
 code 1 '9 blocks to recompute, but 3 blocks repeat' examples/gpt2-tiny/graph.json $c --recompute 9
@@ -120,9 +120,17 @@ code 0 '2 micro-batches of 4' examples/gpt2-tiny/graph.json $c --micro-batches 2
     --pin 'transformer.h.0.mlp.act=S(b)' -o "$work/variant"
 code 0 'proved: ' check "$work/variant"
 code 0 'c_fc#1' explain "$work/variant" 'transformer.h.1.mlp.c_fc#1'
-grep -q '"micro_batches":2,"recomputed":1,' "$work/variant/plan.json" || wrong "plan.json does not say the variant"
+grep -q '"micro_batches":2,"recomputed":\[0\],' "$work/variant/plan.json" || wrong "plan.json does not say the variant"
 grep -q 'hap_batch(r, 8, 32)' "$work/variant/program.c" || wrong "the batch is not the whole"
 rm -rf "$work/variant"
+code 0 'blocks 0, 2 of 3 computed again' examples/gpt2-tiny/graph.json $c --recompute 0,2 -o "$work/variant"
+code 0 'proved: ' check "$work/variant"
+grep -q '"recomputed":\[0,2\],' "$work/variant/plan.json" || wrong "plan.json does not say which blocks"
+rm -rf "$work/variant"
+code 1 'no block 3: 3 blocks repeat' examples/gpt2-tiny/graph.json $c --recompute 1,3
+code 1 '3 micro-batches do not divide' examples/gpt2-tiny/graph.json $c --micro-batches 3 --recompute auto
+code 0 '2 micro-batches of 4' examples/gpt2-tiny/graph.json $c --micro-batches 2 --recompute auto
+code 0 'block 1 of 3 computed again' examples/gpt2-tiny/graph.json $c --micro-batches auto --recompute 1-1
 
 code 0 'Predicted' $g $c --precision bf16 --batch 10 --keep-grads -o "$work/other"
 code 0 '^proved' check "$work/other"

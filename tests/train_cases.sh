@@ -190,13 +190,15 @@ variants()
     as_torch gpt2-tiny laptop2x2 zero --micro-batches 2
     as_torch gpt2-tiny laptop1 auto --recompute all
     as_torch gpt2-tiny laptop auto --recompute 2
+    as_torch gpt2-tiny laptop auto --recompute 0,2
+    as_torch gpt2-tiny laptop auto --recompute 1-1 --micro-batches 2
     as_torch gpt2-tiny laptop auto --recompute all --micro-batches 2
     from=(--seed 5)
     one with $graph gpt2-tiny 10
     same_on_one $graph gpt2-tiny 10 with laptop1 auto --micro-batches 4
     same_on_one $graph gpt2-tiny 10 with laptop auto --micro-batches 2
     same_on_one $graph gpt2-tiny 10 with laptop auto --recompute all
-    same_on_one $graph gpt2-tiny 10 with laptop dp-prop --recompute 1 --micro-batches 2
+    same_on_one $graph gpt2-tiny 10 with laptop dp-prop --recompute 1-1 --micro-batches 2
 }
 
 experts()

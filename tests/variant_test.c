@@ -108,7 +108,7 @@ START_TEST(random_graphs)
         ir_graph *g = random_graph(a, seed, o);
         int64_t k = g->batch;
         if (seed % 2 && k % 2 == 0) k = 2;
-        ir_graph *v = ir_variant(a, g, k, 0, d);
+        ir_graph *v = ir_variant(a, g, k, NULL, d);
         if (v) {
             must_verify(v, "variant");
             must_verify(g, "the step, afterwards");
@@ -143,23 +143,32 @@ static const char *const models[] = {"examples/mlp/graph.json", "examples/gpt2-t
                                      "tests/graphs/gpt2-dropout.json"};
 static const int blocks_of[] = {0, 3, 3, 2};
 
+// Blocks of a set of bits.
+static bool *blocks(hb_arena *a, int n, unsigned set)
+{
+    bool *again = HB_ARRAY(a, bool, n + 1);
+    for (int b = 0; b < n; b++)
+        again[b] = set >> b & 1;
+    return again;
+}
+
 // Masks too: the dropout of a chunk, and of what is computed again, is the step's.
 START_TEST(models_agree)
 {
     hb_arena *a = hb_arena_new();
     hb_diag *d = hb_diag_new(a);
     ir_graph *g = built(a, models[_i]);
-    int n = ir_blocks(g);
+    int n = g->n_blocks;
     ck_assert_int_eq(n, blocks_of[_i]);
     for (int64_t k = 1; k <= 4; k *= 2)
-        for (int again = 0; again <= n; again++) {
-            ir_graph *v = ir_variant(a, g, k, again, d);
+        for (unsigned set = 0; set < 1u << n; set++) {
+            ir_graph *v = ir_variant(a, g, k, blocks(a, n, set), d);
             ck_assert(v);
-            ck_assert((v == g) == (k == 1 && again == 0));
+            ck_assert((v == g) == (k == 1 && set == 0));
             must_verify(v, models[_i]);
             double diff = difference(a, g, v, 3);
-            ck_assert_msg(diff < 1e-4, "%s, %d micro-batches, %d blocks again: differs by %.3g",
-                          models[_i], (int)k, again, diff);
+            ck_assert_msg(diff < 1e-4, "%s, %d micro-batches, blocks %x again: differs by %.3g",
+                          models[_i], (int)k, set, diff);
         }
     hb_arena_free(a);
 }
@@ -195,7 +204,7 @@ START_TEST(structure)
     for (int m = 0; m < 2; m++) {
         ir_graph *g = built(a, models[m]);
         for (int k = 2; k <= 4; k *= 2) {
-            ir_graph *v = ir_variant(a, g, k, 0, d);
+            ir_graph *v = ir_variant(a, g, k, NULL, d);
             chunk_by_chunk(v);
             ck_assert_int_eq(count(v, IR_OP_linear), k * count(g, IR_OP_linear));
             ck_assert_int_eq(count(v, IR_OP_linear_dw), k * count(g, IR_OP_linear_dw));
@@ -215,7 +224,7 @@ START_TEST(structure)
             }
         }
     }
-    ir_graph *v = ir_variant(a, built(a, models[0]), 4, 0, d);
+    ir_graph *v = ir_variant(a, built(a, models[0]), 4, NULL, d);
     static const char *const sums[] = {"fc1#0'dw",   "fc1#1'dw", "fc1#..1'dw", "fc1#2'dw",
                                        "fc1#..2'dw", "fc1#3'dw", "fc1'dw"};
     for (int i = 0, n = -1; i < 7; i++) {
@@ -255,7 +264,7 @@ START_TEST(recomputed)
     ir_graph *g = built(a, models[1]);
     int64_t before = saved(g);
     for (int n = 1; n <= 3; n++) {
-        ir_graph *v = ir_recompute(a, g, n);
+        ir_graph *v = ir_recompute(a, g, blocks(a, 3, (1u << n) - 1));
         must_verify(v, "recompute");
         ck_assert_int_lt(saved(v), before);
         before = saved(v);
@@ -297,13 +306,13 @@ START_TEST(refused)
                   "graph.json:5:3: error: 3 micro-batches do not divide the batch of 64");
     check_refused(models[0], &(ir_options){.micro_batches = 128}, "do not divide the batch of 64");
     check_refused(models[0], &(ir_options){.batch = 7, .micro_batches = 2}, "the batch of 7");
-    check_refused(models[0], &(ir_options){.recompute = IR_RECOMPUTE_ALL}, "no blocks");
-    check_refused(models[1], &(ir_options){.recompute = 4}, "3 blocks repeat");
+    check_refused(models[0], &(ir_options){.recompute = "all"}, "no blocks");
+    check_refused(models[1], &(ir_options){.recompute = "4"}, "3 blocks repeat");
     hb_arena *a = hb_arena_new();
     hb_diag *d = hb_diag_new(a);
     ir_graph *g = graph_text(a, "w: param f32 4 4\n y = linear(w, w)\n"
                                 "l = sum(y) dims=0,1\n loss l\n");
-    ck_assert(!ir_variant(a, g, 2, 0, d));
+    ck_assert(!ir_variant(a, g, 2, NULL, d));
     ck_assert_int_eq(hb_diag_count(d), 1);
     hb_arena_free(a);
 }
@@ -321,7 +330,7 @@ START_TEST(whole_again)
     g->batch = 12;
     g->tensors.p[graph_tensor(g, "x")].batch = 0;
     for (int64_t k = 2; k <= 12; k += k == 2 ? 2 : 8) { // 12: more than one concat takes
-        ir_graph *v = ir_variant(a, g, k, 0, d);
+        ir_graph *v = ir_variant(a, g, k, NULL, d);
         ck_assert(v);
         must_verify(v, "softmax over the batch");
         ck_assert_int_gt(count(v, IR_OP_concat), 0);
@@ -345,7 +354,7 @@ START_TEST(narrow_sums)
                                 IR_PRECISION_BF16, IR_F32);
     g->batch = 12;
     g->tensors.p[graph_tensor(g, "x")].batch = 0;
-    ir_graph *v = ir_variant(a, g, 3, 0, d);
+    ir_graph *v = ir_variant(a, g, 3, NULL, d);
     ck_assert(v);
     must_verify(v, "bf16");
     ck_assert(v->tensors.p[graph_tensor(v, "z#2")].dtype == IR_BF16);
@@ -358,32 +367,84 @@ START_TEST(narrow_sums)
 }
 END_TEST
 
-// Mildest first, each with less than the one before; the numbers are those of the graphs.
+// How blocks are asked for; what saved bytes and parts of blocks say of the graphs.
 START_TEST(choices)
 {
+    static const struct {
+        const char *text;
+        unsigned set;
+        const char *wrong;
+    } asked[] = {{"all", 7, NULL},
+                 {"0", 0, NULL},
+                 {"2", 3, NULL},
+                 {"0,2", 5, NULL},
+                 {"1-2", 6, NULL},
+                 {"2-2", 4, NULL},
+                 {"0,1-1", 3, NULL},
+                 {"4", 0, "4 blocks to recompute, but 3 blocks repeat"},
+                 {"1,3", 0, "no block 3: 3 blocks repeat, from 0 on"},
+                 {"1,", 0, "are all, how many, or a list like 0,2,5-7, not '1,'"},
+                 {"2-1", 0, "a list like"},
+                 {"1-", 0, "a list like"},
+                 {"x", 0, "a list like"},
+                 {"", 0, "a list like"}};
     hb_arena *a = hb_arena_new();
-    hb_diag *d = hb_diag_new(a);
     ir_graph *g = built(a, models[1]);
-    ir_variant_choice c[IR_MAX_VARIANTS];
-    int n = ir_variants(g, c), chunks = 0, again = 0;
-    ck_assert_int_gt(n, 8);
-    ck_assert(c[0].micro_batches == 1 && c[0].recomputed == 0 && c[0].again <= 0);
-    ck_assert_double_eq(c[0].saved, (double)saved(g));
-    for (int i = 1; i < n; i++) {
-        ck_assert(c[i].saved <= c[i - 1].saved);
-        ck_assert((c[i].again > 0) == (c[i].recomputed > 0) && c[i].again < 0.4);
-        chunks += c[i].recomputed == 0;
-        again += c[i].micro_batches == 1;
-        ir_graph *v = ir_variant(a, g, c[i].micro_batches, c[i].recomputed, d);
-        ck_assert(v != NULL);
-        ck_assert_int_eq(v->recomputed, c[i].recomputed);
-        if (c[i].micro_batches == 1) ck_assert_double_eq(c[i].saved, (double)saved(v));
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        hb_diag *d = hb_diag_new(a);
+        const bool *again = ir_blocks_named(a, g, asked[i].text, d);
+        ck_assert_msg(!again == !!asked[i].wrong, "%s", asked[i].text);
+        if (again) {
+            ir_graph *v = ir_variant(a, g, 1, again, d);
+            unsigned set = 0;
+            for (int b = 0; b < v->recomputed.n; b++)
+                set |= 1u << v->recomputed.p[b];
+            ck_assert_int_eq(set, asked[i].set);
+            ck_assert_double_eq(ir_saved_bytes(v), (double)saved(v));
+            ir_graph *w = ir_variant(a, g, 4, again, d);
+            ck_assert(ir_saved_bytes(w) < ir_saved_bytes(v) / 3);
+            ir_again before = ir_again_of(a, g), after = ir_again_of(a, v);
+            for (int n = 0; n < v->nodes.n; n++) { // what is done again is what would have been
+                const ir_node *x = &v->nodes.p[n];
+                if (!x->again) continue;
+                ck_assert(after.redo[n] && before.redo[x->forward] && !after.redo[x->forward]);
+                ck_assert(set >> (x->block - 1) & 1);
+                for (int o = 0; o < x->n_out; o++)
+                    ck_assert_int_eq(after.freed[x->out[o]],
+                                     before.freed[g->nodes.p[x->forward].out[o]]);
+            }
+            continue;
+        }
+        char *text = NULL;
+        size_t n = 0;
+        FILE *out = open_memstream(&text, &n);
+        hb_diag_print(d, out);
+        fclose(out);
+        ck_assert_msg(strstr(text, asked[i].wrong) != NULL, "%s: %s", asked[i].text, text);
+        free(text);
     }
-    ck_assert_int_eq(chunks, 3); // 2, 4, 8: the batch is 8
-    ck_assert_int_eq(again, 3);
-    n = ir_variants(built(a, models[0]), c); // nothing repeats, 64 rows
-    ck_assert_int_eq(n, 6);
-    ck_assert_int_eq(c[5].micro_batches, 32);
+    hb_arena_free(a);
+}
+END_TEST
+
+// Layers that differ in sizes are blocks, too, and the wide one among them can be asked for.
+START_TEST(unlike)
+{
+    hb_arena *a = hb_arena_new();
+    ir_graph *g = graph_text(a, "x: input f32 8 6\nu: param f32 6 6\nv: param f32 6 6\n"
+                                "w: param f32 6 20\nh: param f32 20 3\n"
+                                "f = linear(x, u)\nfa = gelu(f)\ng = linear(fa, v)\nga = gelu(g)\n"
+                                "k = linear(ga, w)\nka = gelu(k)\nl = linear(ka, h)\n"
+                                "s = sum(l) dims=0,1\nloss s\n");
+    g->batch = 8;
+    ck_assert_int_eq(ir_blocks(g), 3);
+    for (unsigned set = 0; set < 8; set++) {
+        ir_graph *v = ir_variant(a, g, 1, blocks(a, 3, set), hb_diag_new(a));
+        must_verify(v, "layers that differ");
+        ck_assert_int_eq(v->nodes.n, g->nodes.n + (int)(set & 1) + (int)(set >> 1 & 1) +
+                                         (int)(set >> 2)); // the product, not the gelu
+        ck_assert(difference(a, g, v, 3) < 1e-5);
+    }
     hb_arena_free(a);
 }
 END_TEST
@@ -413,11 +474,9 @@ START_TEST(memory)
     int64_t whole = peak(a, c, models[1], &(ir_options){.batch = 64});
     int64_t two = peak(a, c, models[1], &(ir_options){.batch = 64, .micro_batches = 2});
     int64_t four = peak(a, c, models[1], &(ir_options){.batch = 64, .micro_batches = 4});
-    int64_t again =
-        peak(a, c, models[1], &(ir_options){.batch = 64, .recompute = IR_RECOMPUTE_ALL});
+    int64_t again = peak(a, c, models[1], &(ir_options){.batch = 64, .recompute = "all"});
     int64_t both =
-        peak(a, c, models[1],
-             &(ir_options){.batch = 64, .micro_batches = 2, .recompute = IR_RECOMPUTE_ALL});
+        peak(a, c, models[1], &(ir_options){.batch = 64, .micro_batches = 2, .recompute = "all"});
     ck_assert_int_lt(two, 7 * whole / 10);
     ck_assert_int_lt(four, 8 * two / 10);
     ck_assert_int_lt(again, 7 * whole / 10);
@@ -440,6 +499,7 @@ int main(void)
     tcase_add_test(t, whole_again);
     tcase_add_test(t, narrow_sums);
     tcase_add_test(t, choices);
+    tcase_add_test(t, unlike);
     tcase_add_test(t, memory);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
