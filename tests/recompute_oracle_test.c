@@ -6,7 +6,7 @@
 //  choice   syn_blocks_choose against all subsets of random blocks: the same least time
 //  subsets  the planner
 //
-//     recompute_oracle_test [capacities]     a case: 3; more for a longer sweep, with a line a case
+//     recompute_oracle_test [capacities]     a case: 2; more for a longer sweep, with a line a case
 
 #include <check.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 #include "synth/blocks.h"
 #include "synth/synth.h"
 
-static int n_capacities = 3;
+static int n_capacities = 2;
 
 // --- the choice alone ---
 
@@ -226,7 +226,7 @@ static void sweep(const model *mo, int n_devices)
         missed += !good;
         odd += better;
         odd_found += better && good;
-        if (n_capacities > 3 || !good)
+        if (n_capacities > 2 || !good)
             printf("%-30s %d devices, %5.1f %%: best %.*s %.5g ms (first ones %.5g), chose %.*s "
                    "%.5g ms%s\n",
                    mo->name, n_devices, at * 100, HB_ARG(text_of(a, of, mo->n)), best * 1e3,
