@@ -141,7 +141,8 @@ static double best_of(const pool *p)
 static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
 {
     double trust = 0.5, *weight = even_weights(p);
-    int failed = 0; // rounds, one behind the other
+    double missed = 0; // where the last round without gain ended
+    int failed = 0;    // rounds, one behind the other
     search_options o = quick_options(p, weight);
     board *b = p->b;
     candidate cur = *first, next;
@@ -169,6 +170,8 @@ static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
             // second or after a leap; where memory has a price they do.
             bool priced = cur.priced || next.priced;
             if (!priced && (++failed == 2 || !next.fits || next.sec > FAR * cur.sec)) return;
+            if (near_by(next.sec, missed)) return;
+            missed = next.sec;
             trust *= 0.4;
         }
         pool_forget(p, &cur, NULL);
