@@ -74,6 +74,16 @@ static hb_str hosts_of(hb_arena *a, const run_job *j, bool counts)
     return hb_done(&b);
 }
 
+// Variables of ours that ranks on other hosts are to have too.
+static bool goes_along(const char *variable)
+{
+    static const char *const ours[] = {"HAP_NAN=", "HAP_VERBOSE=", "HAP_CUDA_", "NCCL_",
+                                       "OPENBLAS_NUM_THREADS="};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strncmp(variable, ours[i], strlen(ours[i])) == 0) return true;
+    return false;
+}
+
 char **launch_command(hb_arena *a, const run_job *j, char ***env)
 {
     const char *mpirun = getenv("HAPC_MPIRUN");
@@ -112,6 +122,11 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
         for (int i = 0; open && i < shown; i++) {
             add(&w, "-x");
             add(&w, "%.*s", (int)strcspn(e.v.p[i], "="), e.v.p[i]);
+        }
+        for (char **v = environ; open && *v; v++) {
+            if (!goes_along(*v)) continue;
+            add(&w, "-x");
+            add(&w, "%.*s", (int)strcspn(*v, "="), *v);
         }
     }
     add(&w, "-n");

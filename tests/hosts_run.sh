@@ -6,6 +6,7 @@ set -u
 mpirun --version 2>/dev/null | grep -Eq 'Open MPI|OpenRTE' || { echo "skipped: not Open MPI"; exit 77; }
 hapc=$HAP_BUILD/bin/hapc
 work=$(mktemp -d)
+export ASAN_OPTIONS=${ASAN_OPTIONS:-}
 run_pid=
 trap '[ -n "$run_pid" ] && kill -TERM "$run_pid" && wait "$run_pid"; rm -rf "$work"' EXIT
 fails=0
@@ -20,10 +21,12 @@ while [ "\${1#-}" != "\$1" ]; do shift; done
 echo "\$1" >>"$work/asked"
 shift
 exec env -i PATH="\$PATH" HOME="\$HOME" TMPDIR="$work/there" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \\
-    OMPI_MCA_btl=tcp,self sh -c "\$*"
+    ASAN_OPTIONS="$ASAN_OPTIONS" OMPI_MCA_btl=tcp,self sh -c "\$*"
 S
 chmod +x "$work/ssh"
 mkdir "$work/here" "$work/there"
+export HAP_VERBOSE=1
+unset OPENBLAS_NUM_THREADS
 export OMPI_MCA_plm_rsh_agent=$work/ssh OMPI_MCA_btl=tcp,self TMPDIR=$work/here
 cat >"$work/two.yaml" <<S
 name: two
@@ -43,8 +46,11 @@ run=("$hapc" run "$work/mlp" --input "image=$work/image.npy" --input "label=$wor
 "$hapc" examples/mlp/graph.json "$work/two.yaml" --strategy dp-even -q -o "$work/mlp" || exit 1
 "${run[@]}" --steps 3 --json >"$work/out" 2>"$work/err" || fail "a good run fails: $(cat "$work/err")"
 [ "$(grep -c '"loss":[0-9.]*' "$work/out")" = 3 ] || fail "not three steps: $(cat "$work/out" "$work/err")"
-grep -q -- '--host localhost:2,127.0.0.2:2 -x OPENBLAS_NUM_THREADS -x HAP_FOLDER -n 4 ' "$work/err" || fail "launch line: $(cat "$work/err")"
+[ "$(grep -c '^rank [23] class 1 segments' "$work/err")" = 2 ] || fail "HAP_VERBOSE does not reach the ranks there: $(cat "$work/err")"
+grep -q -- '--host localhost:2,127.0.0.2:2 -x OPENBLAS_NUM_THREADS -x HAP_FOLDER -x HAP_VERBOSE -n 4 ' "$work/err" || fail "launch line: $(cat "$work/err")"
 [ "$(cat "$work/asked")" = 127.0.0.2 ] || fail "daemons were started on $(cat "$work/asked")"
+
+unset HAP_VERBOSE
 
 pids() { # of ranks whose TMPDIR is here or there
     local p
