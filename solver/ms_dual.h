@@ -39,9 +39,9 @@ typedef struct ms_dual {
     double **th; // by variable: unary + messages
     ms_dual_edge *e;
     ms_messages *m;
-    double *h, *x;   // scratch of the largest domain
-    double *old;     // scratch of all messages, NULL until needed
-    int *first;      // by variable: its half edges, half[first[v]] .. half[first[v + 1]]
+    double *h, *x; // scratch of the largest domain
+    double *old;   // scratch of all messages, NULL until needed
+    int *first;    // by variable: its half edges, half[first[v]] .. half[first[v + 1]]
     ms_half *half;
     ms_min_rows *run;
     ms_hand_over *hand_over;

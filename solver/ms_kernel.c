@@ -102,15 +102,16 @@ min_rows_avx2(double *restrict out, const double *restrict b, const double *rest
         columns(out, b, c, NULL, own, inner);
 }
 
-__attribute__((target("avx2"))) static void
-hand_over_avx2(double *restrict to, double *restrict own, double *restrict h,
-               const double *restrict th, double share, const double *restrict table, int n,
-               int width, bool settle)
+__attribute__((target("avx2"))) static void hand_over_avx2(double *restrict to,
+                                                           double *restrict own, double *restrict h,
+                                                           const double *restrict th, double share,
+                                                           const double *restrict table, int n,
+                                                           int width, bool settle)
 {
     __m256d s = _mm256_set1_pd(share), sign = _mm256_set1_pd(-0.0);
     for (int i = 0; i < n; i += LANES) {
-        __m256d x = _mm256_sub_pd(_mm256_mul_pd(s, _mm256_loadu_pd(th + i)),
-                                  _mm256_loadu_pd(own + i));
+        __m256d x =
+            _mm256_sub_pd(_mm256_mul_pd(s, _mm256_loadu_pd(th + i)), _mm256_loadu_pd(own + i));
         _mm256_storeu_pd(h + i, x);
         if (settle) _mm256_storeu_pd(own + i, _mm256_xor_pd(x, sign));
     }

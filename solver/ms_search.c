@@ -42,7 +42,7 @@ static ms_status eliminate(ms_dual *d, double **slack, double room, uint64_t max
 
 enum { MANY_STATES = 2000 }; // with more, plain elimination is not even planned before the bound
 enum { ROUNDS = 8 };
-static const double MET = 1e-10; // a value this near its bound, in shares of it, is the minimum
+static const double MET = 1e-10;     // a value this near its bound, in shares of it, is the minimum
 static const double MOST_WORK = 5e8; // additions of one elimination, half a second or so
 
 typedef struct state {   // of one solve

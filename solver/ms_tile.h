@@ -13,15 +13,15 @@ struct ms_tile {
     ms_problem small;
     int *whole_var;  // by variable of small: itself in the whole
     int *whole_edge; // by edge of small: one of the whole with its table
-    int *like_var;  // by variable of the whole: the variable of small that stands for it
-    int *like_edge; // by edge of the whole: the edge of small with the same table, -1 none
+    int *like_var;   // by variable of the whole: the variable of small that stands for it
+    int *like_edge;  // by edge of the whole: the edge of small with the same table, -1 none
     // One layer of small stands for several of the whole, itself among them:
     int times;
     bool *repeated; // by variable of small: is it of that layer
-    int *above;     // by variable of small: if of that layer, the one of its role in the next; else -1
-    bool *global;   // by variable of small: is it of no layer
-    int *next;      // by edge of small from the layer below to that layer: the like edge from that
-                    // layer to the one above; else -1
+    int *above; // by variable of small: if of that layer, the one of its role in the next; else -1
+    bool *global; // by variable of small: is it of no layer
+    int *next;    // by edge of small from the layer below to that layer: the like edge from that
+                  // layer to the one above; else -1
 };
 
 // NULL: nothing is repeated often enough.

@@ -400,6 +400,7 @@ void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
     p->best = p->smallest = (candidate){0};
+    p->quickest = 0;
     if (p->boards.n == 0) add_boards(p, NULL);
     if (p->n_whole == 0) p->n_whole = p->boards.n;
     for (int s = 0; s < SYN_N_STRATEGIES; s++) {

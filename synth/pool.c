@@ -40,6 +40,7 @@ double pool_overflow(const syn_program *p)
 
 void pool_offer(pool *p, const candidate *c)
 {
+    if (p->quickest <= 0 || c->sec < p->quickest) p->quickest = c->sec;
     if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
     if (c->fits && (!p->best.program || c->sec < p->best.sec)) p->best = *c;
 }
@@ -106,7 +107,9 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
                 pool_now() - p->begin, syn_strategy_name(s),
                 prog->mesh->n_axes == 1 ? "one axis" : "machines x devices", c.sec * 1e3,
                 c.share * 100);
-    if (p->opt->judged) p->opt->judged(p->opt->judged_ctx, prog, c.sec);
+    // Of a large graph that has a plan, other variants are planned only if asked for.
+    bool settled = p->best.program && p->g->nodes.n > SYN_LARGE && !p->opt->vary_blocks;
+    if (p->opt->judged && !settled) p->opt->judged(p->opt->judged_ctx, prog, c.sec);
     return c;
 }
 

@@ -45,6 +45,7 @@ typedef struct pool {
     double begin, deadline;
     candidate best;     // fastest that fits
     candidate smallest; // least share, for the message when nothing fits
+    double quickest;    // seconds of the fastest that was judged, whether it fits or not; 0 none
     hb_str why;
     double baseline[SYN_N_STRATEGIES]; // < 0: none that fits, or not asked for yet
     bool asked[SYN_N_STRATEGIES];      // whether the baseline's plan within memory was looked for
@@ -84,8 +85,8 @@ board *pool_board_of(const pool *p, const syn_mesh *mesh);
 
 // Everything that is worth a search on all meshes: fills best, smallest, baselines (explore.c).
 void pool_explore(pool *p);
-// One search each at prices on memory from low to high, at the cuts of the best plan or, if none
-// fits, of the smallest (sweep.c).
+// Where memory binds: one search each at prices on memory from low to high, at the cuts of the best
+// plan or, if none fits, of the smallest (sweep.c).
 void pool_sweep(pool *p);
 // The baseline of one strategy, whatever its time.
 void pool_baseline(pool *p, syn_strategy s);

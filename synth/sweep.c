@@ -10,6 +10,11 @@ void pool_sweep(pool *p)
     const candidate *from = p->best.program ? &p->best : &p->smallest;
     if (!from->program || from->space->strategy != SYN_AUTO) return;
     bool large = p->g->nodes.n > SYN_LARGE;
+    // Where memory cost the best plan nothing, no price on it is of use; of a large graph that has
+    // a plan, other variants are planned only if asked for.
+    if (p->best.program &&
+        (large ? !p->opt->vary_blocks : !p->best.priced && p->best.sec <= p->quickest))
+        return;
     p->b = pool_board_of(p, from->space->mesh);
     *p->b->palette = *syn_palette_copy(p->arena, from->space->palette);
     syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
