@@ -226,6 +226,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
          *none = HB_ARRAY(a, bool, step->n_blocks + 1);
     memset(all, true, (size_t)step->n_blocks);
     plan(&p, first, o->again ? o->again : none);
+    if (p.least_share <= 0) return result_of(&p); // parameters and moments alone do not fit
     bool enough = fitting(&p) && large(&p);
     if (o->pins || o->strategy != SYN_AUTO || !(p.best.tight || next_wish(&p, first)))
         return result_of(&p);
