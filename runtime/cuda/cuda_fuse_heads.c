@@ -105,8 +105,26 @@ static hap_tensor **output_at(cuda_call *e, const hap_tensor *x)
     return found;
 }
 
+// What call `from` writes to x is read by call `reader` and by none but it.
+static bool only_reads(const cuda_record *c, int from, int reader, const hap_tensor *x)
+{
+    int end = cuda_next_write(c, from, x);
+    for (int k = from + 1; k <= end && k < c->n; k++)
+        if (k != reader && cuda_reads(c, k, x)) return false;
+    return reader <= end;
+}
+
+// A place outside the arena for t from one call to another, where the arena has none.
+static bool spare_for(hap_rank *r, cuda_record *c, const hap_tensor *t, int from, int to,
+                      hap_tensor *spare)
+{
+    *spare = *t;
+    spare->data = cuda_record_spare(r, c, t->bytes, from, to);
+    return spare->data != NULL;
+}
+
 // t = x' at call i is read by attention alone. Who writes x writes it in t's place; or else the
-// readers go to x's place.
+// readers go to x's place; or both to another.
 static bool operand_stays(hap_rank *r, cuda_record *c, int i)
 {
     hap_tensor *x = c->call[i].op.in[0], *t = c->call[i].op.out[0];
@@ -116,15 +134,16 @@ static bool operand_stays(hap_rank *r, cuda_record *c, int i)
         return false;
     int64_t ld = t->local[1] * t->local[3];
     hap_tensor **out = from < 0 ? NULL : output_at(&c->call[from], x);
-    bool alone = out && cuda_untouched(c, from, i - 1, t) && unwritten(c, from + 1, i, x);
-    int end = cuda_next_write(c, i, x);
-    for (int k = from + 1; alone && k <= end && k < c->n; k++)
-        alone = k == i || !cuda_reads(c, k, x);
+    hap_tensor spare;
+    bool alone = out && cuda_untouched(c, from, i - 1, t) && only_reads(c, from, i, x);
     if (alone) {
         *out = cuda_retyped(r, c, *out, t);
         retarget(r, c, i, last, t, t, ld);
     } else if (unwritten(c, i + 1, last, x)) {
         retarget(r, c, i, last, t, x, ld);
+    } else if (out && only_reads(c, from, i, x) && spare_for(r, c, x, from, last, &spare)) {
+        *out = cuda_retyped(r, c, *out, &spare);
+        retarget(r, c, i, last, t, &spare, ld);
     } else {
         return false;
     }
@@ -133,7 +152,8 @@ static bool operand_stays(hap_rank *r, cuda_record *c, int i)
 }
 
 // Attention's output `slot` of call i, t, is read by one transpose u = t' and else by attention. It
-// is written as u is laid out: in t's place, where u's readers look for it, or in u's.
+// is written as u is laid out: in t's place, where u's readers look for it, or in u's, or
+// elsewhere.
 static bool output_stays(hap_rank *r, cuda_record *c, int i, int slot)
 {
     hap_tensor *t = c->call[i].op.out[slot];
@@ -157,11 +177,15 @@ static bool output_stays(hap_rank *r, cuda_record *c, int i, int slot)
     hap_tensor *u = c->call[at].op.out[0];
     int64_t ld = t->local[1] * t->local[3];
     if (u->type != t->type || cuda_meets(u, t) || cuda_outlives(r, u)) return false;
-    if (cuda_ops_read(c, at, u, &read) && unwritten(c, i + 1, read, t)) {
+    bool ops = cuda_ops_read(c, at, u, &read);
+    hap_tensor spare;
+    if (ops && unwritten(c, i + 1, read, t)) {
         cuda_redirect(r, c, at + 1, read, u, t);
         u = t;
     } else if (!cuda_untouched(c, i, at - 1, u) || !unwritten(c, at + 1, last, u)) {
-        return false;
+        if (!ops || !spare_for(r, c, u, i, read > last ? read : last, &spare)) return false;
+        cuda_redirect(r, c, at + 1, read, u, &spare);
+        u = &spare;
     }
     c->call[at].kind = CUDA_DONE;
     retarget(r, c, i + 1, last, t, u, ld);
@@ -192,45 +216,71 @@ static bool packs_last(const hap_op_call *op, const hap_tensor *packed, hap_tens
     return cols == packed->local[packed->rank - 1];
 }
 
-// Attention whose output is part of a concat writes it there.
+// One operand of a concat: attention's output, as it is or by way of a transpose of heads.
+typedef struct concat_part {
+    int writer, slot, transpose; // -1: none
+} concat_part;
+
+static bool part_of(const hap_rank *r, const cuda_record *c, int i, const hap_tensor *part,
+                    concat_part *p)
+{
+    p->writer = cuda_last_write(c, i, part);
+    p->transpose = p->slot = -1;
+    if (p->writer < 0 || cuda_outlives(r, part) || !only_reads(c, p->writer, i, part)) return false;
+    if (swaps_heads(&c->call[p->writer]) && cuda_same_place(c->call[p->writer].op.out[0], part)) {
+        p->transpose = p->writer;
+        part = c->call[p->transpose].op.in[0];
+        p->writer = cuda_last_write(c, p->transpose, part);
+        if (p->writer < 0 || cuda_outlives(r, part) ||
+            !only_reads(c, p->writer, p->transpose, part))
+            return false;
+    }
+    const cuda_call *w = &c->call[p->writer];
+    for (int o = 0; is_attention(w) && o < w->op.n_out; o++)
+        if (cuda_same_place(w->op.out[o], part) && role_of(&w->op, true, o) >= 0) p->slot = o;
+    if (p->slot < 0) return false;
+    const hap_tensor *t = w->op.out[p->slot];
+    cuda_head_at dense = cuda_heads_dense(t), rows = by_position(t, t->local[1] * t->local[3]),
+                 at = w->at ? w->at[role_of(&w->op, true, p->slot)] : dense,
+                 want = p->transpose < 0 ? rows : dense;
+    return at.b == want.b && at.h == want.h && at.s == want.s;
+}
+
+// Attention whose outputs make up a concat writes them there, or where there is room.
 static bool concat_goes(hap_rank *r, cuda_record *c, int i)
 {
     const hap_op_call *op = &c->call[i].op;
-    hap_tensor *z = op->out[0];
-    int from[HAP_MAX_IN], slot[HAP_MAX_IN];
-    if (!packs_last(op, z, op->in, op->n_in)) return false;
+    const hap_tensor *z = op->out[0];
+    concat_part part[HAP_MAX_IN];
+    hap_tensor spare;
+    int first = i, last;
+    if (!packs_last(op, z, op->in, op->n_in) || cuda_outlives(r, z)) return false;
     for (int k = 0; k < op->n_in; k++) {
-        const hap_tensor *part = op->in[k];
-        int w = from[k] = cuda_last_write(c, i, part);
-        if (w < 0 || !is_attention(&c->call[w]) || !c->call[w].at || cuda_outlives(r, part))
+        if (!part_of(r, c, i, op->in[k], &part[k])) return false;
+        const hap_tensor *t = c->call[part[k].writer].op.out[part[k].slot];
+        if (op->in[k]->local[op->in[k]->rank - 1] != t->local[1] * t->local[3]) return false;
+        if (part[k].writer < first) first = part[k].writer;
+    }
+    for (int k = 0; k < op->n_in; k++)
+        if (part[k].transpose >= 0) c->call[part[k].transpose].kind = CUDA_DONE;
+    if (!cuda_untouched(c, first, i - 1, z)) {
+        if (!cuda_ops_read(c, i, z, &last) || !spare_for(r, c, z, first, last, &spare)) {
+            for (int k = 0; k < op->n_in; k++)
+                if (part[k].transpose >= 0) c->call[part[k].transpose].kind = CUDA_OP;
             return false;
-        const hap_op_call *writer = &c->call[w].op;
-        slot[k] = -1;
-        for (int o = 0; o < writer->n_out; o++)
-            if (cuda_same_place(writer->out[o], part) && role_of(writer, true, o) >= 0) slot[k] = o;
-        if (slot[k] < 0) return false;
-        const hap_tensor *heads = writer->out[slot[k]];
-        cuda_head_at at = c->call[w].at[role_of(writer, true, slot[k])];
-        int64_t width = heads->local[1] * heads->local[3];
-        if (at.s != width || at.h != heads->local[3] || at.b != heads->local[2] * width ||
-            part->local[part->rank - 1] != width)
-            return false;
-        // What is in the packed tensor's place is needed no more when attention runs, and nobody
-        // else reads the part.
-        if (!cuda_untouched(c, w, i - 1, z)) return false;
-        int end = cuda_next_write(c, i, part);
-        for (int j = w + 1; j <= end && j < c->n; j++)
-            if (j != i && cuda_reads(c, j, part)) return false;
+        }
+        cuda_redirect(r, c, i + 1, last, z, &spare);
+        z = &spare;
     }
     int64_t ld = z->local[z->rank - 1], elem = hap_dtype_bytes(z->type), col = 0;
     for (int k = 0; k < op->n_in; k++) {
-        cuda_call *w = &c->call[from[k]];
-        hap_tensor *t = w->op.out[slot[k]], there = *t;
+        cuda_call *w = &c->call[part[k].writer];
+        hap_tensor *t = w->op.out[part[k].slot], there = *t;
         int64_t width = t->local[1] * t->local[3];
         there.data = (char *)z->data + col * elem;
         there.bytes = z->bytes - (ld - width) * elem;
-        *at_of(r, c, from[k], role_of(&w->op, true, slot[k])) = by_position(t, ld);
-        w->op.out[slot[k]] = cuda_record_own(r, c, &there, sizeof there);
+        *at_of(r, c, part[k].writer, role_of(&w->op, true, part[k].slot)) = by_position(t, ld);
+        w->op.out[part[k].slot] = cuda_record_own(r, c, &there, sizeof there);
         col += width;
     }
     c->call[i].kind = CUDA_DONE;
@@ -265,10 +315,10 @@ static bool split_goes(hap_rank *r, cuda_record *c, int i)
 void cuda_fuse_heads(hap_rank *r, cuda_record *c)
 {
     for (int i = 0; i < c->n; i++)
+        if (c->call[i].kind == CUDA_OP && c->call[i].op.op == HAP_OP_concat) concat_goes(r, c, i);
+    for (int i = 0; i < c->n; i++)
         for (int slot = 0; is_attention(&c->call[i]) && slot < c->call[i].op.n_out; slot++)
             if (role_of(&c->call[i].op, true, slot) >= 0) output_stays(r, c, i, slot);
-    for (int i = 0; i < c->n; i++)
-        if (c->call[i].kind == CUDA_OP && c->call[i].op.op == HAP_OP_concat) concat_goes(r, c, i);
     for (int i = 0; i < c->n; i++)
         if (swaps_heads(&c->call[i])) operand_stays(r, c, i);
     for (int i = 0; i < c->n; i++)

@@ -76,9 +76,48 @@ void *cuda_record_room(cuda_record *c, int64_t bytes)
     return p;
 }
 
+// One tensor in spare memory; the first in a buffer owns it.
+struct cuda_spare {
+    char *at;
+    int64_t bytes; // of the buffer
+    int from, to;
+    bool owns;
+};
+
+void *cuda_record_spare(hap_rank *r, cuda_record *c, int64_t bytes, int from, int to)
+{
+    const struct cuda_spare *found = NULL;
+    for (int i = 0; i < c->n_spare; i++) {
+        const struct cuda_spare *s = &c->spare[i];
+        bool is_free = s->owns && s->bytes >= bytes && (!found || s->bytes < found->bytes);
+        for (int k = 0; is_free && k < c->n_spare; k++)
+            is_free = c->spare[k].at != s->at || c->spare[k].to < from || c->spare[k].from > to;
+        if (is_free) found = s;
+    }
+    struct cuda_spare use = {.from = from, .to = to};
+    if (found) {
+        use.at = found->at, use.bytes = found->bytes;
+    } else {
+        void *p = NULL;
+        if (bytes > CUDA_SPARE - c->spare_bytes) return NULL;
+        if (cudaMalloc(&p, (size_t)bytes) != cudaSuccess) {
+            cudaGetLastError(); // not an error of the calls to come
+            return NULL;
+        }
+        c->spare_bytes += bytes;
+        use.at = p, use.bytes = bytes, use.owns = true;
+    }
+    c->spare = hap_grow(r, c->spare, &c->cap_spare, c->n_spare + 1, sizeof *c->spare);
+    c->spare[c->n_spare++] = use;
+    return use.at;
+}
+
 void cuda_record_free(cuda_record *c)
 {
     if (c->room) cudaFree(c->room);
+    for (int i = 0; i < c->n_spare; i++)
+        if (c->spare[i].owns) cudaFree(c->spare[i].at);
+    free(c->spare);
     for (int i = 0; i < c->n_owned; i++)
         free(c->owned[i]);
     free(c->owned);

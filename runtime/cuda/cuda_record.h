@@ -54,11 +54,14 @@ typedef struct cuda_record {
     int n, cap;
     void **owned; // copies of what calls point to
     int n_owned, cap_owned;
-    char *room; // device memory for tensors that leave the arena
+    char *room; // device memory for small tensors that leave the arena
     int64_t room_used;
+    struct cuda_spare *spare; // and for large ones
+    int n_spare, cap_spare;
+    int64_t spare_bytes;
 } cuda_record;
 
-enum { CUDA_ROOM = 16 << 20 }; // bytes
+enum { CUDA_ROOM = 16 << 20, CUDA_SPARE = 512 << 20 }; // bytes at most
 
 // Copies what the call points to; the tensors are the program's.
 void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op);
@@ -69,6 +72,9 @@ void cuda_record_wait(hap_rank *r, cuda_record *c, int start);
 void *cuda_record_own(hap_rank *r, cuda_record *c, const void *p, size_t bytes); // a copy
 // Device memory that stays as long as the list; NULL if there is no more of it.
 void *cuda_record_room(cuda_record *c, int64_t bytes);
+// Memory for a tensor that is there from call `from` to call `to`, shared with tensors that are
+// there at other times; NULL if there is no more of it.
+void *cuda_record_spare(hap_rank *r, cuda_record *c, int64_t bytes, int from, int to);
 void cuda_record_free(cuda_record *c);
 
 // Takes casts and the moves around attention out of the list where their reader can read, or their
