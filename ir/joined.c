@@ -7,6 +7,9 @@
 //         attention made
 //     sum of all rows of a gradient        the kernel that makes the gradient adds up its columns
 //     norm_bwd_params                      norm_bwd reads the same rows
+//     row_max, row_expsum of logits        ce_bwd reads the same rows; they are not joined where
+//     the
+//                                          vocabulary is cut, which only a plan tells
 
 #include "ir/factors.h"
 
@@ -14,6 +17,7 @@ typedef struct graph {
     const ir_graph *g;
     int *readers; // by tensor: how many; *reader: the last of them
     int *reader;
+    bool *loss; // by tensor: a cross entropy's gradient is made from it
 } graph;
 
 static const ir_node *maker(const graph *x, int tensor)
@@ -87,6 +91,9 @@ static bool joins(const graph *x, const ir_node *n)
                n->attr[0].n == g->tensors.p[n->in[0]].rank - 1 && sums_columns(x, n->in[0]);
     case IR_OP_norm_bwd_params:
         return true;
+    case IR_OP_row_max:
+    case IR_OP_row_expsum:
+        return x->loss[n->in[0]];
     default:
         return false;
     }
@@ -94,12 +101,14 @@ static bool joins(const graph *x, const ir_node *n)
 
 bool *ir_joined(hb_arena *a, const ir_graph *g)
 {
-    graph x = {g, HB_ARRAY(a, int, g->tensors.n), HB_ARRAY(a, int, g->tensors.n)};
+    graph x = {g, HB_ARRAY(a, int, g->tensors.n), HB_ARRAY(a, int, g->tensors.n),
+               HB_ARRAY(a, bool, g->tensors.n)};
     bool *joined = HB_ARRAY(a, bool, g->nodes.n);
     for (int i = 0; i < g->nodes.n; i++)
         for (int k = 0; k < g->nodes.p[i].n_in; k++) {
             x.readers[g->nodes.p[i].in[k]]++;
             x.reader[g->nodes.p[i].in[k]] = i;
+            if (g->nodes.p[i].op == IR_OP_ce_bwd && k == 0) x.loss[g->nodes.p[i].in[k]] = true;
         }
     for (int i = 0; i < g->nodes.n; i++)
         joined[i] = joins(&x, &g->nodes.p[i]);

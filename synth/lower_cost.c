@@ -130,13 +130,24 @@ void syn_price_moves(syn_program *p, syn_costs *c)
     hb_arena_free(a);
 }
 
+// Whether a GPU does an instruction in a neighbour's kernel. The statistics of a cut vocabulary are
+// reduced before anybody reads them.
+static bool joined(const syn_program *p, const syn_instr *in)
+{
+    if (in->kind != SYN_OP || !p->f->joined[in->node]) return false;
+    ir_op op = p->g->nodes.p[in->node].op;
+    for (int a = 0; a < p->mesh->n_axes && (op == IR_OP_row_max || op == IR_OP_row_expsum); a++)
+        if (p->tensors.p[in->out[0]].state.ax[a].kind == SYN_P) return false;
+    return true;
+}
+
 // The members of a group take their shares of its time; what a neighbour's kernel does takes none.
 static void fuse_events(const syn_program *p, cost_event *e)
 {
     for (int c = 0; c < p->mesh->n_classes; c++) {
         if (p->cluster->cls[p->mesh->cluster_class[c]].kind != CL_GPU) continue;
         for (int i = 0; i < p->instr.n; i++)
-            if (p->instr.p[i].kind == SYN_OP && p->f->joined[p->instr.p[i].node]) e[i].sec[c] = 0;
+            if (joined(p, &p->instr.p[i])) e[i].sec[c] = 0;
     }
     for (int k = 0; k < p->groups.n; k++) {
         const syn_group *g = &p->groups.p[k];

@@ -43,6 +43,8 @@ START_TEST(attention_is_not_moved)
         // query, key and value, nor where no norm comes after the sum.
         {"examples/gpt2-tiny/graph.json", IR_OP_sum, 13, 9},
         {"examples/gpt2-tiny/graph.json", IR_OP_linear, 26, 0},
+        {"examples/gpt2-tiny/graph.json", IR_OP_row_max, 1, 1},
+        {"examples/gpt2-tiny/graph.json", IR_OP_row_expsum, 1, 1},
         {"examples/mlp/graph.json", IR_OP_sum, 2, 1},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
