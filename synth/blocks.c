@@ -200,6 +200,17 @@ static bool fits(const syn_blocks *b, const label *x, int j, double share)
     return true;
 }
 
+bool syn_blocks_fit(const syn_blocks *b, double share, const bool *again)
+{
+    label x = {.used = true};
+    for (int j = 0; j <= b->n; j++) {
+        if (!fits(b, &x, j, share)) return false;
+        for (int c = 0; j < b->n && !again[j] && c < b->n_classes; c++)
+            x.kept[c] += b->bytes[j * b->n_classes + c];
+    }
+    return true;
+}
+
 bool syn_blocks_choose(const syn_blocks *b, double share, bool *again, double *sec)
 {
     hb_arena *scratch = hb_arena_new();

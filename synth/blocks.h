@@ -34,4 +34,7 @@ syn_blocks syn_blocks_of(hb_arena *a, const syn_program *p, const ir_again *part
 // time; sec: of them. False if it does not fit with all.
 bool syn_blocks_choose(const syn_blocks *b, double share, bool *again, double *sec);
 
+// Does the program fit in `share` of every capacity if just these are computed again?
+bool syn_blocks_fit(const syn_blocks *b, double share, const bool *again);
+
 #endif

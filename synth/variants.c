@@ -20,6 +20,10 @@ enum {
 };
 // Live bytes of this share of a capacity find a place with luck, and surely.
 static const double SHARES[] = {1, 0.95, 0.9};
+// Other forms may take so much less memory, at a price.
+static const double STRETCH = 1.2;
+// Less is no reason to do more work, or the same in more parts.
+static const double WORTH = 1e-4;
 // Searches, ratios and the schedule gain about this on what a wish was judged by.
 static const double HOPE = 0.03;
 
@@ -29,6 +33,11 @@ typedef struct wish {
     double sec;
     bool done;
 } wish;
+
+// A block that was given up in vain.
+struct failed {
+    double sec, bytes;
+};
 
 typedef struct planner {
     hb_arena *a;
@@ -53,6 +62,11 @@ static wish *wish_of(planner *p, int64_t chunks, const bool *again)
     bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
     HB_PUSH(p->a, &p->wishes, (wish){chunks, own, HUGE_VAL, false});
     return &p->wishes.p[p->wishes.n - 1];
+}
+
+static bool near_by(double x, double y)
+{
+    return fabs(x - y) <= 1e-6 * fabs(y);
 }
 
 static int64_t chunks_of(const ir_graph *g)
@@ -134,7 +148,8 @@ static bool plan(planner *p, int64_t chunks, const bool *again)
     if (o.log)
         fprintf(o.log, "%lld micro-batches, %d blocks computed again: %.6g ms\n", (long long)chunks,
                 count(p, again), r.status == SYN_OK ? r.predicted_sec * 1e3 : -1);
-    bool better = r.status == SYN_OK && (!fitting(p) || r.predicted_sec < p->best.predicted_sec);
+    bool better = r.status == SYN_OK &&
+                  (!fitting(p) || r.predicted_sec < p->best.predicted_sec * (1 - WORTH));
     if (p->any && !better && r.status != SYN_FAILED_CHECK) return false;
     // What other strategies do is said of the first.
     for (int s = 0; fitting(p) && s < SYN_N_STRATEGIES; s++)
@@ -166,27 +181,44 @@ static void pursue(planner *p, int64_t chunks)
     }
 }
 
-// Other forms, at a slightly higher price on memory, may make up for a block that the present ones
-// cannot keep: the blocks that take longest are tried.
-static void shed(planner *p)
+// The kept block that takes longest when done again, of equal ones the last, that other forms might
+// keep; not one like `failed`. -1: none.
+static int to_give_up(planner *p, const syn_blocks *b, int64_t chunks, bool *again,
+                      const struct failed *failed)
 {
+    int most = -1;
+    for (int i = 0; i < b->n; i++) {
+        double bytes = b->bytes[i * b->n_classes];
+        if (!again[i] || (most >= 0 && b->sec[i] < b->sec[most]) ||
+            (near_by(b->sec[i], failed->sec) && near_by(bytes, failed->bytes)))
+            continue;
+        again[i] = false;
+        if (syn_blocks_fit(b, STRETCH, again) && !wish_of(p, chunks, again)->done) most = i;
+        again[i] = true;
+    }
+    return most;
+}
+
+// Other forms, at a slightly higher price on memory, may make up for a block that the present ones
+// cannot keep.
+static void give_up(planner *p)
+{
+    struct failed failed = {0};
     for (int worse = 0; worse < PATIENCE && fitting(p) && !over(p);) {
         const syn_program *prog = p->best.program;
-        int64_t chunks = chunks_of(prog->g);
         ir_again parts = ir_again_of(p->a, prog->g);
         syn_blocks b = syn_blocks_of(p->a, prog, &parts);
         bool *again = hb_copy(p->a, b.again, (size_t)b.n + 1);
-        int most = -1;
-        for (int i = 0; i < b.n; i++) {
-            again[i] = false;
-            if (b.again[i] && (most < 0 || b.sec[i] > b.sec[most]) &&
-                !wish_of(p, chunks, again)->done)
-                most = i;
-            again[i] = b.again[i];
+        int one = to_give_up(p, &b, chunks_of(prog->g), again, &failed);
+        if (one < 0) return;
+        again[one] = false;
+        failed = (struct failed){b.sec[one], b.bytes[one * b.n_classes]};
+        if (plan(p, chunks_of(prog->g), again)) {
+            failed = (struct failed){0};
+            worse = 0;
+        } else {
+            worse++;
         }
-        if (most < 0) return;
-        again[most] = false;
-        worse = plan(p, chunks, again) ? 0 : worse + 1;
     }
 }
 
@@ -246,7 +278,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
         if (choose) pursue(&p, k);
         if (choose && !fitting(&p) && may_fit(&p, lean / (double)k) && plan(&p, k, all))
             pursue(&p, k); // what it wishes for keeps more
-        if (choose && !large(&p)) shed(&p);
+        if (choose && !large(&p)) give_up(&p);
         weary = fitting(&p) && k > first && p.best.program == before ? weary + 1 : 0;
     }
     return result_of(&p);

@@ -81,7 +81,7 @@ START_TEST(choice)
             set |= again[j] ? 1u << j : 0;
             prefix = prefix && (j == 0 || again[j - 1] || !again[j]);
         }
-        ck_assert(set_fits(&b, 0.98, set));
+        ck_assert(set_fits(&b, 0.98, set) && syn_blocks_fit(&b, 0.98, again));
         ck_assert_double_eq_tol(got, set_seconds(&b, set), 1e-9);
         ck_assert_msg(got <= least * (1 + 1e-9), "%g s, could be %g", got, least);
         found++;
