@@ -12,6 +12,50 @@ static const char *ms(hb_arena *a, double sec)
     return hb_fmt(a, sec < 1 ? "%.3g" : "%.0f", sec * 1e3).p;
 }
 
+// More of a resource that binds brings this share of the step or more.
+static const double BINDS = 5e-3;
+
+static hb_str resource_name(hb_arena *a, const syn_mesh *m, const struct syn_what_if *w)
+{
+    if (w->what == SYN_LINK)
+        return m->n_axes == 1 ? HB_STR("links")
+                              : hb_fmt(a, "links %s machines", w->axis == 0 ? "between" : "inside");
+    return w->what == SYN_MEMORY ? HB_STR("memory") : HB_STR("compute");
+}
+
+// What holds a class up; links hold up all.
+static void put_binds(hb_buf *out, const emit_plan *e, int cls)
+{
+    const syn_result *r = e->res;
+    int n = 0;
+    for (int i = 0; i < r->n_what_if; i++) {
+        const struct syn_what_if *w = &r->what_if[i];
+        if ((w->what != SYN_LINK && w->cls != cls) || w->gain_sec < BINDS * r->predicted_sec)
+            continue;
+        hb_printf(out, "%s%.*s",
+                  n++ ? ", " : "  binds: ", HB_ARG(resource_name(out->arena, e->p->mesh, w)));
+    }
+}
+
+static void put_what_if(hb_buf *out, hb_arena *a, const emit_plan *e)
+{
+    const syn_result *r = e->res;
+    if (r->n_what_if == 0) return;
+    hb_puts(out,
+            "\nWhat 10 % more would bring (ms of the step; memory: by the prices of the additive "
+            "bound, else this plan judged again)\n");
+    for (int i = 0; i < (SYN_LINK + 1) * r->n_what_if; i++) {
+        const struct syn_what_if *w = &r->what_if[i % r->n_what_if];
+        if ((int)w->what != i / r->n_what_if) continue;
+        hb_str name = resource_name(a, e->p->mesh, w);
+        if (w->cls >= 0)
+            name = hb_fmt(a, "%.*s of %.*s", HB_ARG(name), HB_ARG(e->p->cluster->cls[w->cls].name));
+        double gain = w->gain_sec > 0 ? w->gain_sec : 0;
+        hb_printf(out, "  %-30.*s %8s ms %5.1f %%\n", HB_ARG(name), ms(a, gain),
+                  100 * gain / r->predicted_sec);
+    }
+}
+
 // What the report says about one rank of the cluster; r: its rank of the mesh, -1 dropped.
 static hb_str device_text(hb_arena *a, const emit_plan *e, const cl_class *k, int r, double ratio)
 {
@@ -28,8 +72,7 @@ static hb_str device_text(hb_arena *a, const emit_plan *e, const cl_class *k, in
     hb_str left = emit_bytes(a, (double)(k->capacity - p->peak_bytes[c]));
     hb_printf(&out, "  %5.3f  %8s %8s  %10.*s  %11.*s", ratio, ms(a, t->busy[c]),
               ms(a, t->stalled[c]), HB_ARG(used), HB_ARG(left));
-    for (int b = 0; b < e->res->n_bind; b++)
-        if (e->res->bind[b].cls == c) hb_printf(&out, "  binds (%.2f)", e->res->bind[b].weight);
+    put_binds(&out, e, p->mesh->cluster_class[c]);
     if (k->emulated) hb_puts(&out, "  emulated");
     if (k->plan_only) hb_puts(&out, "  plan only here");
     return hb_done(&out);
@@ -335,6 +378,7 @@ void emit_report_text(hb_buf *out, const emit_plan *e)
     else
         hb_puts(out, "Times are measured curves\n");
     put_devices(out, a, e);
+    put_what_if(out, a, e);
     put_cuts(out, a, e);
     put_baselines(out, a, e);
     put_collectives(out, a, e);

@@ -19,9 +19,10 @@
 #include "solver/lp.h"
 #include "synth/mixes.h"
 
-enum { MAX_PLACES = 32, MAX_SEARCHES = 16, BEYOND = 2 };
+enum { MAX_PLACES = 32, MAX_SEARCHES = 16, BEYOND = 2, AGAIN = 5 };
 static const double GAP = 2e-3; // of one search, and where the planes have met
 static const double DEARER = 1.25;
+static const double WIDE = 2e-2; // between the bound and the best plan: worth another look
 
 typedef syn_place place;
 typedef syn_plane plane;
@@ -29,6 +30,7 @@ typedef syn_plane plane;
 typedef struct dual {
     syn_held *h;
     hb_arena *arena;
+    double room; // share of a capacity that may be held
     int n_places;
     place place[MAX_PLACES];
     HB_VEC(plane) planes;
@@ -95,7 +97,7 @@ static bool worst_place(const dual *d, const plane *p, place *out)
     int n = s->g->nodes.n;
     double worst = 1;
     for (int c = 0; c < s->mesh->n_classes; c++) {
-        double cap = (double)s->m->cluster->cls[s->mesh->cluster_class[c]].capacity;
+        double cap = d->room * (double)s->m->cluster->cls[s->mesh->cluster_class[c]].capacity;
         for (int i = 0; i < n; i++)
             if (p->held[c * (n + 1) + i] > worst * cap * (1 + 1e-12)) {
                 worst = p->held[c * (n + 1) + i] / cap;
@@ -130,6 +132,16 @@ static double next_prices(dual *d, double feasible)
     return top;
 }
 
+// Where a choice holds most beyond its capacity gets a price of its own.
+static void add_place(dual *d, const plane *p)
+{
+    place at;
+    bool known = !worst_place(d, p, &at) || d->n_places == MAX_PLACES;
+    for (int k = 0; k < d->n_places && !known; k++)
+        known = d->place[k].cls == at.cls && d->place[k].node == at.node;
+    if (!known) d->place[d->n_places++] = at;
+}
+
 static plane *add_plane(dual *d, const int *x, double additive)
 {
     const syn_space *s = d->h->s;
@@ -137,11 +149,7 @@ static plane *add_plane(dual *d, const int *x, double additive)
                .additive = additive,
                .held = syn_held_by(d->h, d->arena, x),
                .share = -1};
-    place at;
-    bool known = !worst_place(d, &p, &at) || d->n_places == MAX_PLACES;
-    for (int k = 0; k < d->n_places && !known; k++)
-        known = d->place[k].cls == at.cls && d->place[k].node == at.node;
-    if (!known) d->place[d->n_places++] = at;
+    add_place(d, &p);
     HB_PUSH(d->arena, &d->planes, p);
     return &d->planes.p[d->planes.n - 1];
 }
@@ -167,11 +175,38 @@ static double search(dual *d, const syn_bound_calls *calls, double *feasible)
     return proved;
 }
 
+static void note_worth(const dual *d, double *worth)
+{
+    memset(worth, 0, sizeof *worth * (size_t)d->h->s->mesh->n_classes);
+    for (int k = 0; k < d->n_places; k++)
+        worth[d->place[k].cls] += d->place[k].price * d->place[k].capacity;
+}
+
+// Where plans take much more than is surely held, those of the bound's prices do not fit:
+// capacities are taken for as much smaller, and what is found then proves nothing but may fit.
+static void look_again(dual *d, const syn_bound_calls *calls, double feasible)
+{
+    for (int i = 0; i < d->planes.n; i++) {
+        const plane *p = &d->planes.p[i];
+        if (p->share > 1) d->room = fmin(syn_most_held(d->h->s, p->held) / p->share, 1);
+    }
+    if (d->room == 1) return;
+    for (int k = 0; k < d->n_places; k++)
+        d->place[k].capacity *= d->room;
+    for (int i = 0; i < d->planes.n; i++)
+        add_place(d, &d->planes.p[i]);
+    for (int i = 0; i < AGAIN && !calls->stop(calls->ctx); i++) {
+        if (next_prices(d, feasible) < 0 || search(d, calls, &feasible) < 0) break;
+        if (d->planes.p[d->planes.n - 1].fits) break;
+    }
+    (void)syn_mix(d->h, d->planes.n, d->planes.p, d->n_places, d->place, calls, feasible);
+}
+
 double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
                           const syn_bound_calls *calls)
 {
     hb_arena *arena = hb_arena_new();
-    dual d = {.h = syn_held_new(arena, s), .arena = arena};
+    dual d = {.h = syn_held_new(arena, s), .arena = arena, .room = 1};
     double bound = start->lower, feasible = start->feasible, proved = 0;
     add_plane(&d, syn_assignment_of(arena, s, start->optimum), start->optimum->additive);
     if (start->fits) {
@@ -192,8 +227,10 @@ double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
                 d.place[k].price *= DEARER;
         }
         proved = search(&d, calls, &feasible);
+        if (proved > bound && start->worth) note_worth(&d, start->worth);
         bound = fmax(bound, proved);
     }
+    if (feasible > bound * (1 + WIDE) && !calls->stop(calls->ctx)) look_again(&d, calls, feasible);
     hb_arena_free(arena);
     return bound;
 }

@@ -282,6 +282,17 @@ double *syn_held_by(const held *h, hb_arena *a, const int *x)
     return sum;
 }
 
+double syn_most_held(const syn_space *s, const double *bytes)
+{
+    double most = 0;
+    for (int c = 0; c < s->mesh->n_classes; c++) {
+        double cap = (double)s->m->cluster->cls[s->mesh->cluster_class[c]].capacity;
+        for (int i = 0; i < s->g->nodes.n; i++)
+            most = fmax(most, bytes[c * (s->g->nodes.n + 1) + i] / cap);
+    }
+    return most;
+}
+
 int *syn_assignment_of(hb_arena *a, const syn_space *s, const syn_choice *c)
 {
     int *x = HB_ARRAY(a, int, s->problem.n_vars + 1);

@@ -35,6 +35,8 @@ syn_held *syn_held_new(hb_arena *a, const syn_space *s);
 int syn_held_domain(const syn_held *h, int var); // of the space's variable; 1 for -1
 // Bytes of an assignment of the space's variables while each node runs: [class][n_nodes + 1].
 double *syn_held_by(const syn_held *h, hb_arena *a, const int *x);
+// Of that the largest share of a capacity.
+double syn_most_held(const syn_space *s, const double *bytes);
 // The assignment that a choice stands for.
 int *syn_assignment_of(hb_arena *a, const syn_space *s, const syn_choice *c);
 

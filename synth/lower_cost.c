@@ -163,7 +163,22 @@ static void fuse_events(const syn_program *p, cost_event *e)
     }
 }
 
-double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
+// A part of the cluster whose seconds are scaled.
+typedef struct scaling {
+    int cls, axis;
+    double by;
+} scaling;
+
+static void scale_events(const syn_program *p, const scaling *s, cost_event *e)
+{
+    for (int i = 0; i < p->instr.n; i++) {
+        if (e[i].kind == COST_START && e[i].stream == s->axis) e[i].sec[0] *= s->by;
+        for (int c = 0; e[i].kind == COST_COMPUTE && c < p->mesh->n_classes; c++)
+            if (p->mesh->cluster_class[c] == s->cls) e[i].sec[c] *= s->by;
+    }
+}
+
+static double simulate(const syn_program *p, const scaling *s, cost_timeline *t, bool keep_times)
 {
     hb_arena *scratch = hb_arena_new();
     cost_event *e = hb_room(scratch, sizeof *e, p->instr.n);
@@ -177,6 +192,7 @@ double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
         memcpy(e[i].sec, in->sec, sizeof e[i].sec[0] * (size_t)p->mesh->n_classes);
     }
     fuse_events(p, e);
+    if (s) scale_events(p, s, e);
     cost_contention beside[CL_MAX_CLASSES];
     bool contended = false;
     for (int c = 0; c < p->mesh->n_classes; c++) {
@@ -188,6 +204,17 @@ double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
                   keep_times, t);
     hb_arena_free(scratch);
     return t->total;
+}
+
+double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
+{
+    return simulate(p, NULL, t, keep_times);
+}
+
+double syn_simulate_if(const syn_program *p, int cls, int axis, double scale)
+{
+    cost_timeline t;
+    return simulate(p, &(scaling){cls, axis, scale}, &t, false);
 }
 
 double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t)

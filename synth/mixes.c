@@ -81,22 +81,10 @@ void syn_judge_plane(const syn_space *s, syn_plane *p, const syn_bound_calls *ca
     hb_arena_free(scratch);
 }
 
-// Largest share of a capacity that is held anywhere.
-static double most_held(const syn_space *s, const double *held)
-{
-    double most = 0;
-    for (int c = 0; c < s->mesh->n_classes; c++) {
-        double cap = (double)s->m->cluster->cls[s->mesh->cluster_class[c]].capacity;
-        for (int i = 0; i < s->g->nodes.n; i++)
-            most = fmax(most, held[c * (s->g->nodes.n + 1) + i] / cap);
-    }
-    return most;
-}
-
 // What the plan takes beyond what is surely held, as a share.
 static double beyond_held(const syn_space *s, const syn_plane *p)
 {
-    return fmax(p->share - most_held(s, p->held), 0);
+    return fmax(p->share - syn_most_held(s, p->held), 0);
 }
 
 // Additive cost where the line between the two ends meets the capacity.
@@ -349,7 +337,7 @@ static syn_plane plane_of(const mix *m, const stretch *w, double room)
     y.held = syn_held_by(m->h, m->arena, sharp);
     if (solve_at(m, w, scratch, x) && ms_value(p, x) < y.additive) {
         const double *held = syn_held_by(m->h, m->arena, x);
-        if (most_held(m->s, held) <= room) y = (syn_plane){x, ms_value(p, x), held, -1, false};
+        if (syn_most_held(m->s, held) <= room) y = (syn_plane){x, ms_value(p, x), held, -1, false};
     }
     hb_arena_free(scratch);
     return y;

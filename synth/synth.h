@@ -61,6 +61,8 @@ typedef struct syn_alternative {
     bool chosen;
 } syn_alternative;
 
+typedef enum { SYN_COMPUTE, SYN_MEMORY, SYN_LINK } syn_resource;
+
 typedef enum { SYN_OK, SYN_INFEASIBLE, SYN_FAILED_CHECK } syn_status;
 
 typedef struct syn_result {
@@ -72,11 +74,14 @@ typedef struct syn_result {
         lower_bound_sec;                   // bounds: < 0 = not computed
     double plan_sec;                       // search to certificate
     double baseline_sec[SYN_N_STRATEGIES]; // < 0: infeasible or not asked for
-    struct syn_bind { // what binds in the ratio LP: class and stage with the largest duals
-        int cls;
-        double weight;
-    } bind[CL_MAX_CLASSES];
-    int n_bind;
+    struct syn_what_if { // what a tenth more of one resource would bring, of each a line
+        syn_resource what;
+        int cls;  // class of the cluster: COMPUTE, MEMORY
+        int axis; // LINK
+        double
+            gain_sec; // COMPUTE, LINK: this plan judged again; MEMORY: prices of the additive bound
+    } what_if[2 * CL_MAX_CLASSES + 2];
+    int n_what_if;
     const struct syn_space *space; // the search that found the program: for syn_explain
     double space_value;
     int n_solved, n_states; // searches, and states of the largest

@@ -5,6 +5,7 @@
 
 #include "synth/bounds.h"
 #include "synth/fuse.h"
+#include "synth/held.h"
 #include "synth/modp.h"
 #include "synth/polish.h"
 #include "synth/pool.h"
@@ -125,6 +126,50 @@ static double judge_for_bound(void *ctx, const syn_choice *choice, double *share
     return c.fits ? c.additive : HUGE_VAL;
 }
 
+static void add_what_if(syn_result *r, syn_resource what, int cls, int axis, double gain_sec)
+{
+    struct syn_what_if w = {what, cls, axis, gain_sec};
+    if (r->n_what_if < (int)(sizeof r->what_if / sizeof *r->what_if))
+        r->what_if[r->n_what_if++] = w;
+}
+
+// A tenth more of something.
+static const double MORE = 0.1;
+
+static bool on_mesh(const syn_mesh *m, int cls)
+{
+    for (int c = 0; c < m->n_classes; c++)
+        if (m->cluster_class[c] == cls) return true;
+    return false;
+}
+
+static void what_memory_brings(syn_result *r, const syn_mesh *m, const double *worth)
+{
+    for (int k = 0; k < CL_MAX_CLASSES; k++) {
+        double sec = 0;
+        for (int c = 0; c < m->n_classes; c++)
+            if (m->cluster_class[c] == k) sec += worth[c] * MORE;
+        if (on_mesh(m, k)) add_what_if(r, SYN_MEMORY, k, -1, sec);
+    }
+}
+
+static void what_speed_brings(syn_result *r)
+{
+    const syn_mesh *m = r->program->mesh;
+    double now = r->timeline.total;
+    for (int k = 0; k < CL_MAX_CLASSES; k++)
+        if (on_mesh(m, k))
+            add_what_if(r, SYN_COMPUTE, k, -1,
+                        now - syn_simulate_if(r->program, k, -1, 1 / (1 + MORE)));
+    for (int x = 0; x < m->n_axes && m->n_ranks > 1; x++)
+        add_what_if(r, SYN_LINK, -1, x, now - syn_simulate_if(r->program, -1, x, 1 / (1 + MORE)));
+}
+
+static double additive_in(const pool *p, const syn_space *s, const syn_choice *c)
+{
+    return ms_value(&s->problem, syn_assignment_of(p->arena, s, c));
+}
+
 // The bounds, at the cuts and class weights of the chosen plan. The additive optimum without memory
 // and what memory prices lead to are judged too, and may be better plans.
 static candidate bounds(pool *p, syn_result *r)
@@ -139,24 +184,28 @@ static candidate bounds(pool *p, syn_result *r)
         search_options o = {p->opt->strategy, p->opt, won.space->weight, 1, 0, 0};
         if (!pool_search(p, &o, &optimum)) return (candidate){0};
     }
-    // HAP's small parameters may lie in states that the space lacks.
-    bool inside = won.space->weight_comm == 1 &&
-                  (won.space->strategy != SYN_HAP || optimum.space->strategy == SYN_HAP);
-    bounding b = {p, &optimum, inside ? won.additive : HUGE_VAL};
+    // The chosen plan's cost in the optimum's space: its choice, where that has its forms and
+    // states (HAP's small parameters may lie in states that the space lacks).
+    bool shared = won.fits && won.space->strategy == optimum.space->strategy;
+    bool inside = won.space->weight_comm == 1 && won.space->strategy != SYN_HAP;
+    bounding b = {p, &optimum,
+                  shared   ? additive_in(p, optimum.space, &won.choice)
+                  : inside ? won.additive
+                           : HUGE_VAL};
+    double *worth = HB_ARRAY(p->arena, double, won.space->mesh->n_classes);
     if (!optimum.fits && optimum.share <= 1) pool_place(&optimum);
     if (optimum.fits) b.additive = fmin(b.additive, optimum.additive);
-    // The chosen plan's choice, where the optimum's space has its forms and states.
-    bool shared = won.fits && won.space->strategy == optimum.space->strategy;
     r->additive_bound_sec =
         syn_additive_bound(optimum.space,
                            &(syn_bound_start){&optimum.choice, optimum.lower, b.additive,
-                                              shared ? &won.choice : NULL, won.share},
+                                              shared ? &won.choice : NULL, won.share, worth},
                            &(syn_bound_calls){&b, stop_bounding, judge_for_bound});
-    r->additive_sec = isfinite(b.additive) ? b.additive : won.additive;
+    r->additive_sec = isfinite(b.additive) ? b.additive : -1;
     if (fabs(r->additive_bound_sec - r->additive_sec) <= ROUNDING * r->additive_sec)
         r->additive_bound_sec = r->additive_sec;
     r->space_value = optimum.additive;
     r->space = optimum.space;
+    what_memory_brings(r, won.space->mesh, worth);
     return optimum;
 }
 
@@ -164,6 +213,7 @@ static candidate bounds(pool *p, syn_result *r)
 static void finish(pool *p, syn_result *r)
 {
     candidate optimum = {0};
+    r->n_what_if = 0;
     if (p->best.program) {
         optimum = bounds(p, r);
         pool_place(&p->best);
@@ -171,6 +221,7 @@ static void finish(pool *p, syn_result *r)
     if (p->best.program && !p->best.fits) { // it looked roomy and was not
         p->careful = true;
         pool_explore(p);
+        r->n_what_if = 0;
         optimum = p->best.program ? bounds(p, r) : (candidate){0};
     }
     pool_keep_all(p, &optimum);
@@ -187,6 +238,7 @@ static void finish(pool *p, syn_result *r)
     syn_name_buffers(r->program);
     syn_name_kernels(r->program);
     r->predicted_sec = syn_judge(r->program, p->m, &r->timeline);
+    what_speed_brings(r);
     certify(p, r);
 }
 

@@ -272,9 +272,9 @@ static int bound_of(setting *s, bool *raised)
         for (int i = 0; i < plans.n; i++)
             if (fits(s, &plans.p[i])) best = fmin(best, plans.p[i].additive);
         judging j = {s, sp, HUGE_VAL};
-        double bound =
-            syn_additive_bound(sp, &(syn_bound_start){&first, first.additive, HUGE_VAL, NULL, 0},
-                               &(syn_bound_calls){.ctx = &j, .stop = never, .judge = judge});
+        double bound = syn_additive_bound(
+            sp, &(syn_bound_start){&first, first.additive, HUGE_VAL, NULL, 0, NULL},
+            &(syn_bound_calls){.ctx = &j, .stop = never, .judge = judge});
         ck_assert_msg(bound <= best * (1 + 1e-9) + 1e-15, "bound %.12g above a plan of %.12g",
                       bound, best);
         ck_assert(bound >= first.additive * (1 - 1e-9));
@@ -378,6 +378,7 @@ START_TEST(equal_layers_are_mixed)
         syn_space *sp = space_of(&s);
         syn_choice fast = choice_at(&s, sp, 0), lean = choice_at(&s, sp, 1);
         plan most = plan_of(&s, sp, &fast, 4), least = plan_of(&s, sp, &lean, 4);
+        double before = lean.additive; // with less memory
         for (int step = 1; step < 6; step++) {
             for (int k = 0; k < s.mesh->n_classes; k++)
                 s.cluster.cls[s.mesh->cluster_class[k]].capacity =
@@ -387,12 +388,14 @@ START_TEST(equal_layers_are_mixed)
             double bound =
                 syn_additive_bound(sp,
                                    &(syn_bound_start){&fast, fast.additive, lean.additive, &lean,
-                                                      share_of(&s, &least)},
+                                                      share_of(&s, &least), NULL},
                                    &(syn_bound_calls){.ctx = &j, .stop = never, .judge = judge});
             double mix = best_mix(&s, sp, syn_assignment_of(s.a, sp, &fast),
                                   syn_assignment_of(s.a, sp, &lean));
             ck_assert_double_le(bound, mix * (1 + 1e-9));
             ck_assert_double_le(j.best, mix * 1.05);
+            ck_assert_double_le(j.best, before * (1 + 1e-9));
+            before = j.best;
             same += j.best <= mix * (1 + 1e-9);
             better += j.best < lean.additive * 0.98;
         }
@@ -422,6 +425,23 @@ static void sample(const char *graph, const char *cluster, int64_t batch)
         if (r.baseline_sec[s] >= 0) ck_assert_double_le(r.lower_bound_sec, r.baseline_sec[s]);
     ck_assert_double_gt(r.additive_bound_sec, 0);
     ck_assert_double_le(r.additive_bound_sec, r.additive_sec);
+    // A tenth more of one thing: every class computes, every class has memory, every axis
+    // transfers.
+    const double tenth = 1 - 1 / 1.1;
+    const syn_mesh *mesh = r.program->mesh;
+    int n_kind[3] = {0};
+    for (int i = 0; i < r.n_what_if; i++) {
+        const struct syn_what_if *w = &r.what_if[i];
+        n_kind[w->what]++;
+        ck_assert_double_ge(w->gain_sec, -1e-9 * r.predicted_sec);
+        if (w->what != SYN_MEMORY)
+            ck_assert_double_le(w->gain_sec, tenth * r.predicted_sec * (1 + 1e-9));
+        if (w->what == SYN_COMPUTE && mesh->n_ranks == 1) // there is nothing else
+            ck_assert_double_eq_tol(w->gain_sec, tenth * r.predicted_sec, 1e-9 * r.predicted_sec);
+    }
+    ck_assert_int_ge(n_kind[SYN_COMPUTE], 1);
+    ck_assert_int_eq(n_kind[SYN_COMPUTE], n_kind[SYN_MEMORY]);
+    ck_assert_int_eq(n_kind[SYN_LINK], mesh->n_ranks > 1 ? mesh->n_axes : 0);
     // Equal devices that share everything without communication would be this fast.
     if (c->n_ranks == 1) ck_assert_double_ge(r.lower_bound_sec, 0.999 * r.predicted_sec);
     hb_arena_free(a);
