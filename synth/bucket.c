@@ -24,8 +24,15 @@ typedef struct bucket {
 
 static bool joins(const syn_instr *in)
 {
-    return in->kind == SYN_START && in->coll == COST_ALL_REDUCE && in->form == COST_FLAT &&
-           in->scratch < 0;
+    return in->kind == SYN_START && in->coll == COST_ALL_REDUCE &&
+           (in->form == COST_TWO_LEVEL || (in->form == COST_FLAT && in->scratch < 0));
+}
+
+// All-reduces of one kind may be in one bucket: those of the same axes and form.
+enum { KINDS = 8 };
+static int kind_of(const syn_instr *in)
+{
+    return (int)in->axes + (in->form == COST_TWO_LEVEL ? KINDS / 2 : 0);
 }
 
 static double start_bytes(const syn_program *p, const syn_instr *in)
@@ -53,8 +60,8 @@ static hb_str block_of(const syn_program *p, const syn_instr *in)
     return (hb_str){"", 0};
 }
 
-// The members become one START in the place of the last; the first WAIT serves all, the others go.
-// Leaves an empty bucket.
+// The members become one START in the place of the last, whose scratch serves all; so does the
+// first WAIT, the others go. Leaves an empty bucket.
 static void merge(syn_program *p, bucket *b, const int *wait_of, bool *dead)
 {
     int n = 0, pairs = 0, last = b->start.n - 1;
@@ -103,36 +110,37 @@ static void add(const syn_program *p, bucket *b, int i, int wait)
 
 void syn_bucket(syn_program *p, syn_costs *c)
 {
-    enum { MASKS = 4 };
     hb_arena *scratch = hb_arena_new();
     int n = p->instr.n, *wait_of = HB_ARRAY(scratch, int, n), *to = HB_ARRAY(scratch, int, n);
     bool *dead = HB_ARRAY(scratch, bool, n);
-    bucket open[MASKS] = {{.blocks = 0}}; // one for every mask of axes
-    double all[MASKS] = {0}, least[MASKS] = {0};
+    bucket open[KINDS] = {{.blocks = 0}};
+    double all[KINDS] = {0}, least[KINDS] = {0};
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (in->kind == SYN_WAIT)
             wait_of[in->start] = i;
         else if (joins(in))
-            all[in->axes] += start_bytes(p, in);
+            all[kind_of(in)] += start_bytes(p, in);
     }
     // Where there is much to send, one more latency at the end of a block is nothing.
-    for (unsigned axes = 1; axes < MASKS; axes++) {
-        if (all[axes] <= 0) continue;
+    for (int k = 0; k < KINDS; k++) {
+        if (all[k] <= 0) continue;
+        unsigned axes = (unsigned)k % (KINDS / 2);
         cl_link link = syn_axes_link(c, axes);
-        double enough =
-            link.latency * link.bandwidth * syn_group_size(p->mesh, axes) / LATENCY_SHARE;
-        least[axes] = all[axes] > PLENTY * enough ? 0 : all[axes] <= enough ? HUGE_VAL : enough;
+        // The slow link joins machines alone where they are summed apart.
+        int members = k < KINDS / 2 ? syn_group_size(p->mesh, axes) : p->mesh->size[0];
+        double enough = link.latency * link.bandwidth * members / LATENCY_SHARE;
+        least[k] = all[k] > PLENTY * enough ? 0 : all[k] <= enough ? HUGE_VAL : enough;
     }
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (!joins(in)) continue;
-        bucket *b = &open[in->axes];
-        if (b->start.n > 0 && !follows(p, b, i, least[in->axes])) merge(p, b, wait_of, dead);
+        bucket *b = &open[kind_of(in)];
+        if (b->start.n > 0 && !follows(p, b, i, least[kind_of(in)])) merge(p, b, wait_of, dead);
         add(p, b, i, wait_of[i]);
     }
-    for (int axes = 1; axes < MASKS; axes++)
-        merge(p, &open[axes], wait_of, dead);
+    for (int kind = 0; kind < KINDS; kind++)
+        merge(p, &open[kind], wait_of, dead);
     int k = 0;
     for (int i = 0; i < n; i++) {
         to[i] = k;
@@ -141,8 +149,13 @@ void syn_bucket(syn_program *p, syn_costs *c)
     p->instr.n = k;
     for (int i = 0; i < k; i++)
         if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
-    for (int i = 0; i < k; i++)
-        if (p->instr.p[i].kind == SYN_START && p->instr.p[i].n_in > 1)
-            syn_price_one(p, c, &p->instr.p[i]);
+    for (int i = 0; i < k; i++) {
+        syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_START || in->n_in == 1) continue;
+        syn_price_one(p, c, in);
+        int64_t bytes = in->scratch >= 0 ? syn_scratch_bytes(p, c, in) : 0;
+        for (int cls = 0; cls < p->mesh->n_classes && bytes > 0; cls++)
+            p->tensors.p[in->scratch].bytes[cls] = bytes;
+    }
     hb_arena_free(scratch);
 }

@@ -232,6 +232,29 @@ void pool_baseline(pool *p, syn_strategy s)
     }
 }
 
+void pool_refine_baseline(pool *p)
+{
+    enum { ROUNDS = 3 };
+    const syn_strategy s = p->best.space->strategy;
+    board *b = p->b = pool_board_of(p, p->best.space->mesh);
+    search_options o = {s, p->opt, even_weights(p), 1, 0, NEAR};
+    for (int round = 0; s != SYN_AUTO && round < ROUNDS && !pool_out_of_time(p); round++) {
+        candidate cur = p->best, next;
+        syn_ratios lp;
+        *b->palette = *syn_palette_copy(p->arena, cur.space->palette);
+        if (!syn_ratio_lp(p->arena, cur.program, b->palette, b->costs, &cur.timeline, 0.5, NULL,
+                          &lp))
+            return;
+        for (int i = 0; i < lp.n; i++)
+            b->palette->group[lp.v[i].group].n[lp.v[i].axis] = 0;
+        add_lp_cuts(p, &lp);
+        if (!pool_search_within_memory(p, &o, &cur, &next)) return;
+        bool better = next.fits && next.sec < cur.sec * (1 - SAME);
+        pool_forget(p, NULL, NULL);
+        if (!better) return;
+    }
+}
+
 static void add_board(pool *p, syn_mesh *mesh)
 {
     if (!mesh) return;

@@ -12,6 +12,7 @@ typedef struct polisher {
     syn_program *p;
     syn_costs *costs;
     const int *kind;
+    int64_t *table, *sums; // as they were before a move
     double work;
     const volatile int *interrupted;
 } polisher;
@@ -112,26 +113,61 @@ static void shift(const syn_program *p, syn_cut *c, int from, int to, int64_t st
     sums[syn_coord(p->mesh, to, 0)] += step;
 }
 
-static double move(polisher *q, int cut, int from_class, int to_class, int64_t step, double sec)
+// `n` shifts from the fullest of one class to the emptiest of the other. False if there is not so
+// much to take.
+static bool shift_all(const syn_program *p, syn_cut *c, int from_class, int to_class, int64_t step,
+                      int n)
 {
-    syn_cut *c = &q->p->mesh->cuts.p[cut];
+    for (int i = 0; i < n; i++) {
+        int from = pick(p, c, from_class, 1), to = pick(p, c, to_class, -1);
+        if (from == to || c->table[from] < step) return false;
+        shift(p, c, from, to, step);
+    }
+    return true;
+}
+
+// Shifts, n at a time, as long as the judge sees a gain.
+static double move(polisher *q, int cut, int from_class, int to_class, int64_t step, int n,
+                   double sec)
+{
+    syn_cut *c = &q->p->mesh->cuts.p[cut],
+            *sums = c->coarse >= 0 ? &q->p->mesh->cuts.p[c->coarse] : NULL;
     for (int tries = 0; tries < 64 && q->work < WORK && !(q->interrupted && *q->interrupted);
          tries++) {
-        int from = pick(q->p, c, from_class, 1), to = pick(q->p, c, to_class, -1);
-        if (from == to || c->table[from] < step) break;
-        shift(q->p, c, from, to, step);
-        double next = table_taken(q->p, cut) || (c->coarse >= 0 && table_taken(q->p, c->coarse))
+        memcpy(q->table, c->table, sizeof *c->table * (size_t)c->n);
+        if (sums) memcpy(q->sums, sums->table, sizeof *sums->table * (size_t)sums->n);
+        bool moved = shift_all(q->p, c, from_class, to_class, step, n);
+        double next = !moved || table_taken(q->p, cut) || (sums && table_taken(q->p, c->coarse))
                           ? HUGE_VAL
                           : judge_cut(q, cut);
         if (next < sec * (1 - 1e-9)) {
             sec = next;
             continue;
         }
-        shift(q->p, c, to, from, step);
+        memcpy(c->table, q->table, sizeof *c->table * (size_t)c->n);
+        if (sums) memcpy(sums->table, q->sums, sizeof *sums->table * (size_t)sums->n);
         refresh(q->p, q->costs, q->kind, cut);
         break;
     }
     return sec;
+}
+
+// How many shifts between two classes leave each of them as even as it was: a class takes the time
+// of its fullest coordinate.
+static int even_shifts(const syn_mesh *mesh, int axis, int n_coords, int a, int b)
+{
+    int n[2] = {0, 0};
+    for (int i = 0; i < n_coords; i++) {
+        n[0] += mesh->coord_class[axis][i] == a;
+        n[1] += mesh->coord_class[axis][i] == b;
+    }
+    int x = n[0], y = n[1];
+    while (y) {
+        int rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return x ? n[0] / x * n[1] : 0;
 }
 
 // A cut that is used may move by itself if it is not the sums of another used one, and its own sums
@@ -159,6 +195,8 @@ double syn_polish(syn_program *p, const cost_model *m, const int *kind, double s
     polisher q = {.p = p,
                   .costs = syn_costs_new(scratch, m, p->mesh, p->g, p->f),
                   .kind = kind,
+                  .table = HB_ARRAY(scratch, int64_t, p->mesh->n_ranks),
+                  .sums = HB_ARRAY(scratch, int64_t, p->mesh->n_ranks),
                   .interrupted = interrupted};
     bool *used = HB_ARRAY(scratch, bool, p->mesh->cuts.n);
     for (int t = 0; t < p->tensors.n; t++)
@@ -174,7 +212,11 @@ double syn_polish(syn_program *p, const cost_model *m, const int *kind, double s
         for (int64_t step = c->size / 64 > 1 ? c->size / 64 : 1; step >= 1; step /= 4)
             for (int a = 0; a < classes; a++)
                 for (int b = 0; b < classes; b++)
-                    if (a != b) sec = move(&q, cut, a, b, step, sec);
+                    if (a != b) {
+                        int all = even_shifts(p->mesh, c->axis, c->n, a, b);
+                        if (all > 1) sec = move(&q, cut, a, b, step, all, sec);
+                        sec = move(&q, cut, a, b, step, 1, sec);
+                    }
     }
     hb_arena_free(scratch);
     return sec;

@@ -271,6 +271,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     if (o->strategy == SYN_AUTO && p.best.program &&
         (r.status == SYN_INFEASIBLE || p.best.sec < r.predicted_sec * (1 - ROUNDING)) &&
         r.status != SYN_FAILED_CHECK) {
+        pool_refine_baseline(&p);
         r.status = SYN_OK;
         finish(&p, &r);
         r.plan_sec = pool_now() - begin;
