@@ -85,8 +85,8 @@ board *pool_board_of(const pool *p, const syn_mesh *mesh);
 
 // Everything that is worth a search on all meshes: fills best, smallest, baselines (explore.c).
 void pool_explore(pool *p);
-// Where memory binds: one search each at prices on memory from low to high, at the cuts of the best
-// plan or, if none fits, of the smallest (sweep.c).
+// One search each at prices on memory from low to high, at the cuts of the best plan or, if none
+// fits, of the smallest (sweep.c).
 void pool_sweep(pool *p);
 // The baseline of one strategy, whatever its time.
 void pool_baseline(pool *p, syn_strategy s);
