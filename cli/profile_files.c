@@ -81,7 +81,7 @@ static double mean_of(const profile_run *r, const profile_figure *f, const int *
     return n ? sum / n : -1;
 }
 
-// The greatest size per second that a rank reaches: of an op and type, or of copies.
+// The greatest size per second that a rank reaches.
 static double best_rate(const profile *p, int rank, const char *kind, const char *op,
                         const char *dtype)
 {
@@ -91,7 +91,7 @@ static double best_rate(const profile *p, int rank, const char *kind, const char
         for (int k = 0; k < r->n; k++)
             for (int f = 0; f < r->figure.n && r->rank[k] == rank; f++) {
                 const profile_figure *x = &r->figure.p[f];
-                if (!hb_str_is(x->kind, kind) || (op && !hb_str_is(x->name, op)) ||
+                if (!hb_str_is(x->kind, kind) || !hb_str_is(x->name, op) ||
                     !hb_str_is(x->dtype, dtype))
                     continue;
                 best = fmax(best, x->size / x->sec[k]);
@@ -152,19 +152,18 @@ static void put_device(hb_buf *b, const profile *p, int rank, const profile_devi
         hb_printf(b, "{model: %.*s", HB_ARG(p->model[rank]));
     } else {
         hb_str name = p->called[rank].n ? p->called[rank] : d->name;
-        double f32 = best_rate(p, rank, "op", NULL, "f32"), f;
         hb_puts(b, "{name: ");
         hb_put_json(b, name); // quoted text of YAML, too
-        hb_printf(b, ", kind: %s, f32: ", d->gpu ? "gpu" : "cpu");
-        // Flops are what dense rows count.
-        f = best_rate(p, rank, "op", "linear", "f32");
-        put_quantity(b, f > 0 ? f : f32, "FLOP/s");
-        f = best_rate(p, rank, "op", "linear", "tf32");
-        if (f > 0) hb_puts(b, ", tf32: "), put_quantity(b, f, "FLOP/s");
-        f = best_rate(p, rank, "op", "linear", "bf16");
-        if (f > 0) hb_puts(b, ", bf16: "), put_quantity(b, f, "FLOP/s");
+        hb_printf(b, ", kind: %s", d->gpu ? "gpu" : "cpu");
+        static const char *const dtypes[] = {"f32", "tf32", "bf16"};
+        for (int t = 0; t < 3; t++) {
+            double flops = best_rate(p, rank, "op", "linear", dtypes[t]);
+            if (flops <= 0) continue;
+            hb_printf(b, ", %s: ", dtypes[t]);
+            put_quantity(b, flops, "FLOP/s");
+        }
         hb_puts(b, ", memory_bandwidth: ");
-        put_quantity(b, best_rate(p, rank, "copy", NULL, "f32"), "B/s");
+        put_quantity(b, best_rate(p, rank, "copy", "copy", "f32"), "B/s");
     }
     put_memory(b, d);
     if (p->sms[rank]) hb_printf(b, ", sms: %d", p->sms[rank]);
@@ -286,8 +285,7 @@ static void put_class(hb_buf *out, hb_arena *a, const profile *p, const cl_clust
             const profile_figure *f = &p->run.p[i].figure.p[k];
             if (!is_row(f) || hb_map_get(done, f->name) >= 0) continue;
             hb_map_put(done, f->name, 0);
-            put_op(out, a, p, c, cls, hb_str_c(a, hb_fmt(a, "%.*s", HB_ARG(f->name)).p).p, f->name,
-                   &any);
+            put_op(out, a, p, c, cls, hb_fmt(a, "%.*s", HB_ARG(f->name)).p, f->name, &any);
         }
     put_op(out, a, p, c, cls, "other", HB_STR("add"), &any);
     hb_puts(out, "}");

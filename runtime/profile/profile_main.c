@@ -1,7 +1,7 @@
 // The measuring program: starts like a program of hapc, measures, and rank 0 writes what all ranks
 // found. Options: --out FILE, --quick, --tf32 (dense rows alone, f32 products in tf32: HAP_TF32 is
-// set), --colls (collectives alone), --bytes N (of the segment), --sms
-// and --hosts A,B,… (of each rank, as hap_places), --progress FROM,TO (of a bar on stdout).
+// set), --colls (collectives alone), --sms and --hosts A,B,… (of each rank,
+// as hap_places), --progress FROM,TO (of a bar on stdout).
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,6 @@ typedef struct options {
     const char *out, *sms, *hosts;
     bool quick, tf32, colls, progress;
     double from, to;
-    int64_t bytes;
 } options;
 
 static bool parse(options *o, int argc, char **argv)
@@ -38,8 +37,6 @@ static bool parse(options *o, int argc, char **argv)
             o->sms = argv[++i];
         else if (strcmp(argv[i], "--hosts") == 0 && v)
             o->hosts = argv[++i];
-        else if (strcmp(argv[i], "--bytes") == 0 && v)
-            o->bytes = atoll(argv[++i]);
         else if (strcmp(argv[i], "--progress") == 0 && v)
             o->progress = sscanf(argv[++i], "%lf,%lf", &o->from, &o->to) == 2;
         else
@@ -218,8 +215,7 @@ int main(int argc, char **argv)
     p.shown = o.progress;
     p.from = o.from;
     p.to = o.to;
-    int64_t bytes = o.bytes;
-    if (!bytes) bytes = p.quick ? 24 << 20 : p.device.gpu ? (int64_t)8 << 30 : 512 << 20;
+    int64_t bytes = p.quick ? 24 << 20 : p.device.gpu ? (int64_t)8 << 30 : 512 << 20;
     if (bytes > p.device.memory / 2) bytes = p.device.memory / 2;
     p.ids = p.quick ? 1 << 17 : 1 << 22;
     p.zone = (bytes - p.ids) / 2 / 4096 * 4096;
