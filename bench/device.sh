@@ -9,6 +9,7 @@
 #   predicted  hapc profile, then plans of several strategies made with what it measured: predicted and measured ms
 #   bits       GPT-2 on one GPU with fixed algorithms: whether each way to run a step gives the same losses
 #   losses     the same on one GPU against PyTorch, 40 steps from the same parameters on the same rows
+#   groups     fused groups of kernels.cu on and off: the same bits; groups-speed: GPT-2 and BERT timed
 #   gemm       the products of the language model's head, odd and padded, by torch
 #   torch      compiled PyTorch on the models of `speed`
 #   unequal, unequal-torch   bench/device_unequal.sh
@@ -173,6 +174,7 @@ racecheck() # TEST: hazards in kernels of ours; those of cuBLAS and cuDNN are no
 }
 
 . bench/device_unequal.sh
+. bench/device_groups.sh
 
 for name in "$@"; do
     case $name in
@@ -195,6 +197,8 @@ for name in "$@"; do
     train) part train timeout 400 tests/train_cuda.sh ;;
     speed) speed ;;
     predicted) predicted ;;
+    groups) groups ;;
+    groups-speed) groups_speed ;;
     bits) bits ;;
     losses) losses ;;
     gemm) timeout 60 python3 bench/device_gemm.py 2>&1 | tail -n 12 ;;

@@ -38,6 +38,7 @@ typedef struct emit_lines {
 bool emit_supported(hb_arena *a, const syn_program *p, hb_str *why);
 
 void emit_program_c(hb_buf *out, const emit_plan *e, emit_lines *where); // where may be NULL
+bool emit_kernels(hb_buf *out, const emit_plan *e); // kernels.cu; false: there are no groups
 void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 // For the report: what the collectives that take longest are worth (one search each; none on large
 // graphs).

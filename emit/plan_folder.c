@@ -93,7 +93,7 @@ static bool put_curves(hb_arena *a, const emit_plan *e, const char *dir, hb_str 
 static bool put_all(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
 {
     hb_buf program = {.arena = a}, plan = {.arena = a}, report = {.arena = a}, trace = {.arena = a},
-           page = {.arena = a};
+           page = {.arena = a}, kernels = {.arena = a};
     emit_lines where = {0};
     bool any;
     emit_program_c(&program, e, &where);
@@ -106,6 +106,7 @@ static bool put_all(hb_arena *a, const emit_plan *e, const char *dir, hb_str *wh
     return put(a, dir, "graph.json", e->p->g->src.text, why) &&
            put(a, dir, "cluster.yaml", e->p->cluster->text, why) &&
            put(a, dir, "program.c", hb_done(&program), why) &&
+           (!emit_kernels(&kernels, e) || put(a, dir, "kernels.cu", hb_done(&kernels), why)) &&
            put(a, dir, "plan.json", hb_done(&plan), why) &&
            put(a, dir, "report.txt", hb_done(&report), why) &&
            put(a, dir, "report.html", hb_done(&page), why) &&

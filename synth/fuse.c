@@ -414,7 +414,8 @@ hb_str syn_group_text(hb_arena *a, const syn_program *p, const syn_group *g)
         const ir_op_row *row = ir_row(n->op);
         hb_printf(&b, "%s%s", m ? "; " : "", row->name);
         for (int k = 0; k < row->n_attr; k++)
-            if (row->attr[k].kind == IR_ATTR_BOOL) hb_printf(&b, ".%lld", (long long)n->attr[k].i);
+            if (row->attr[k].kind == IR_ATTR_BOOL)
+                hb_printf(&b, ".%d=%lld", k, (long long)n->attr[k].i);
         for (int k = 0; k < in->n_in + in->n_out; k++) {
             int t = k < in->n_in ? in->in[k] : in->out[k - in->n_in], i = 0;
             while (s.part[i].buffer != t)

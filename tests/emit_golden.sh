@@ -16,19 +16,24 @@ format=$(command -v clang-format-14 || command -v clang-format)
 root=$PWD
 ln -s "$root/examples" "$root/clusters" "$work/" # the command line stands in the header of program.c
 
-for plan in mlp@laptop3 mlp@laptop1 gpt2-tiny@laptop gpt2-tiny@laptop2 bert-tiny@laptop2; do
+for plan in mlp@laptop3 mlp@laptop1 gpt2-tiny@laptop gpt2-tiny@laptop2 bert-tiny@laptop2 \
+    gpt2-tiny@h200x4; do
     graph=examples/${plan%@*}/graph.json cluster=clusters/${plan#*@}.yaml
     out=$work/$plan
     (cd "$work" && "$hapc" "$graph" "$cluster" -o "$plan" -q) || { wrong "$plan: no plan"; continue; }
     "$hapc" "$graph" "$cluster" -q -d p >"$work/$plan.plan" || wrong "$plan: -d p"
     "$hapc" "$graph" "$cluster" -q -d l >"$work/$plan.record" || wrong "$plan: -d l"
     cp "$out/program.c" "$work/$plan.c"
+    cp "$out/kernels.cu" "$work/$plan.cu" 2>/dev/null # there are groups where there are GPUs
     if [ -n "${UPDATE_GOLDEN:-}" ]; then
         mkdir -p tests/plans
+        [ ! -e "$work/$plan.cu" ] || cp "$work/$plan.cu" tests/plans/
         cp "$work/$plan.c" "$work/$plan.plan" tests/plans/
     fi
     diff -u "tests/plans/$plan.c" "$work/$plan.c" | head -n 40
     cmp -s "tests/plans/$plan.c" "$work/$plan.c" || wrong "$plan: program.c differs from tests/plans"
+    [ ! -e "$work/$plan.cu" ] && [ ! -e "tests/plans/$plan.cu" ] || diff -u "tests/plans/$plan.cu" "$work/$plan.cu" ||
+        wrong "$plan: kernels.cu differs from tests/plans"
     cmp -s "tests/plans/$plan.plan" "$work/$plan.plan" || wrong "$plan: the plan differs from tests/plans"
 
     (cd "$work" && "$hapc" "$graph" "$cluster" -o "$plan" -q) # again, over the old one

@@ -21,6 +21,11 @@ static double begin(hap_rank *r, const char *name)
     return r->trace ? hap_seconds() : 0;
 }
 
+static void outside_groups(hap_rank *r)
+{
+    HAP_CK(r, !r->in_group, "stands in a group, which is of ops alone");
+}
+
 static void end(hap_rank *r, double start)
 {
     if (r->trace) hap_trace_add(r, HAP_TRACE_COMPUTE, r->doing, r->line, start, hap_seconds());
@@ -42,6 +47,7 @@ void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
 {
     double start = begin(r, "hap_cut");
     char why[160], a[128], b[128];
+    outside_groups(r);
     HAP_CK(r, y && x, "a tensor is NULL");
     const char *bad = hap_cut_check(r, y, x, why, sizeof why);
     if (bad)
@@ -56,6 +62,7 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
 {
     double start = begin(r, "hap_partial");
     bool keep = true;
+    outside_groups(r);
     HAP_CK(r, y && x, "a tensor is NULL");
     hap_partial_check(r, axes, y, x);
     for (int a = 0; a < r->n_axes; a++) {
@@ -93,6 +100,7 @@ static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsig
 {
     hap_coll_call c = {kind, reduce, axes, form, n, dst, src, scratch};
     begin(r, hap_coll_name(&c));
+    outside_groups(r);
     hap_coll_check(r, &c);
     hap_event *e = hap_backend_coll(r, &c);
     hap_nan_start(r, &c, e);
@@ -117,6 +125,7 @@ COLL(coll_recut_start, HAP_RECUT, HAP_SUM)
 void(hap_wait)(hap_rank *r, hap_event *e)
 {
     double start = begin(r, "hap_wait");
+    outside_groups(r);
     HAP_CK(r, e, "there is no event");
     hap_backend_wait(r, e);
     hap_nan_wait(r, e);

@@ -92,6 +92,7 @@ void hap_backend_finish(hap_rank *r)
     cudaDeviceSynchronize();
     if (b->graph) cudaGraphExecDestroy(b->graph);
     cuda_record_free(&b->list);
+    cuda_groups_end(&b->groups);
     cuda_nccl_end(r);
     for (hap_event *e = b->free; e;) {
         hap_event *next = e->next;

@@ -22,10 +22,9 @@ static const struct {
     [HAP_OP_adam] = {8, 0},
 };
 
-// y = cast(x) to a wider type: every reader of y reads x.
-static bool widening_goes(hap_rank *r, cuda_record *c, int i)
+// Call i makes y = cast(x) to a wider type: every reader of y reads x.
+static bool widening_goes(hap_rank *r, cuda_record *c, int i, hap_tensor *y, hap_tensor *x)
 {
-    hap_tensor *y = c->call[i].op.out[0], *x = c->call[i].op.in[0];
     if (x->type == HAP_F32 || y->type != HAP_F32 || cuda_outlives(r, y)) return false;
     int end = cuda_next_write(c, i, y), last = i;
     for (int k = i + 1; k <= end && k < c->n; k++) {
@@ -80,6 +79,21 @@ static bool writer_casts(hap_rank *r, cuda_record *c, int i)
     return true;
 }
 
+// Casts that a group's kernel keeps for others.
+static void group_casts(hap_rank *r, cuda_record *c, int i)
+{
+    cuda_group *g = c->call[i].group;
+    for (int k = 0; k < g->n_tensors; k++) {
+        if (!g->tensor[k].written || g->tensor[k].cast_of < 0) continue;
+        hap_tensor *y = g->tensor[k].t, *x = g->tensor[g->tensor[k].cast_of].t;
+        if (!cuda_is_float(x->type) || !cuda_is_float(y->type) || cuda_writes(c, i, x) ||
+            !widening_goes(r, c, i, y, x))
+            continue;
+        g->tensor[k].written = false;
+        g->args.tensor[k] = NULL;
+    }
+}
+
 int cuda_fuse(hap_rank *r, cuda_record *c)
 {
     int gone = 0;
@@ -87,13 +101,14 @@ int cuda_fuse(hap_rank *r, cuda_record *c)
     if (on && on[0] == '0') return 0;
     for (int i = 0; i < c->n; i++) {
         cuda_call *e = &c->call[i];
+        if (e->kind == CUDA_GROUP) group_casts(r, c, i);
         if (e->kind != CUDA_OP) continue;
-        const hap_tensor *x = e->op.n_in ? e->op.in[0] : NULL, *y = e->op.out[0];
+        hap_tensor *x = e->op.n_in ? e->op.in[0] : NULL, *y = e->op.out[0];
         if (e->op.op == HAP_OP_reshape) { // one in place moves nothing
             if (x->data == y->data && x->bytes == y->bytes) e->kind = CUDA_DONE;
         } else if (e->op.op == HAP_OP_cast) {
             if (cuda_is_float(x->type) && cuda_is_float(y->type) &&
-                (writer_casts(r, c, i) || widening_goes(r, c, i)))
+                (writer_casts(r, c, i) || widening_goes(r, c, i, e->op.out[0], e->op.in[0])))
                 e->kind = CUDA_DONE;
         }
     }

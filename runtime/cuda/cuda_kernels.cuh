@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "cuda/cuda_context.h"
+#include "hap/formulas.cuh"
 
 // A tensor's elements; which type they have is known at run time, the same for all threads.
 struct view {
@@ -264,19 +265,8 @@ template <class Op, class T> __device__ inline T over_block(T v)
 }
 
 // By one instruction each; off by 2^-22 relative.
-__device__ inline float quick_exp2(float x)
-{
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
-
-__device__ inline float quick_inverse(float x)
-{
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
+using hap_formula::quick_exp2;
+using hap_formula::quick_inverse;
 
 // exp(x) for the softmax of entries of this type: of 16 bits, by one instruction (2^-21 |x| off).
 __device__ inline float exp_for(int type, float x)
@@ -286,41 +276,17 @@ __device__ inline float exp_for(int type, float x)
 
 // --- random numbers (cpu/ops_kernels.h defines them) ---
 
-__device__ inline uint64_t mix64(uint64_t z)
-{
-    z += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
 __device__ inline uint64_t random_key(const cuda_step *s, int64_t node)
 {
-    return mix64(mix64(mix64(s->seed) ^ (uint64_t)s->step) ^ (uint64_t)node);
-}
-
-__device__ inline void philox(uint64_t block, uint64_t key, uint32_t (&w)[4])
-{
-    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32), c2 = 0, c3 = 0;
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    for (int round = 0; round < 10; round++) {
-        uint32_t n0 = __umulhi(0xCD9E8D57u, c2) ^ c1 ^ k0, n2 = __umulhi(0xD2511F53u, c0) ^ c3 ^ k1;
-        c1 = 0xCD9E8D57u * c2;
-        c3 = 0xD2511F53u * c0;
-        c0 = n0;
-        c2 = n2;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    w[0] = c0, w[1] = c1, w[2] = c2, w[3] = c3;
+    return hap_formula::random_key(s->seed, (uint64_t)s->step, (uint64_t)node);
 }
 
 // 0 or 1 / (1 - p) of element e.
 __device__ inline float dropout_scale(uint64_t key, int64_t e, float p)
 {
-    uint32_t w[4];
-    philox((uint64_t)e >> 2, key, w);
-    return (float)(w[e & 3] >> 8) * 0x1p-24f >= p ? 1.0f / (1.0f - p) : 0.0f;
+    uint4 w = hap_formula::philox((uint64_t)e >> 2, key);
+    unsigned lo = e & 1 ? w.y : w.x, hi = e & 1 ? w.w : w.z;
+    return hap_formula::dropout_of(e & 2 ? hi : lo, p);
 }
 
 // --- places ---

@@ -38,6 +38,8 @@ static const hap_coll_call *coll_of(const cuda_record *c, int i)
 bool cuda_reads(const cuda_record *c, int i, const hap_tensor *t)
 {
     const cuda_call *e = &c->call[i];
+    for (int k = 0; e->kind == CUDA_GROUP && k < e->group->n_tensors; k++)
+        if (e->group->tensor[k].read && cuda_meets(e->group->tensor[k].t, t)) return true;
     const hap_coll_call *coll = coll_of(c, i);
     if (coll) return coll_reads(coll, t);
     if (e->kind == CUDA_DONE) return false;
@@ -49,6 +51,8 @@ bool cuda_reads(const cuda_record *c, int i, const hap_tensor *t)
 bool cuda_writes(const cuda_record *c, int i, const hap_tensor *t)
 {
     const cuda_call *e = &c->call[i];
+    for (int k = 0; e->kind == CUDA_GROUP && k < e->group->n_tensors; k++)
+        if (e->group->tensor[k].written && cuda_meets(e->group->tensor[k].t, t)) return true;
     const hap_coll_call *coll = coll_of(c, i);
     if (coll) return coll_writes(coll, t);
     if (e->kind == CUDA_DONE) return false;

@@ -9,39 +9,6 @@ enum { THREADS = 256 };
 
 // --- one operand ---
 
-__device__ inline float sigmoid_of(float v)
-{
-    return 1.0f / (1.0f + __expf(-v));
-}
-
-// tanh by one exponential: absolute error below 2e-7; near 0 the polynomial of Cephes.
-__device__ inline float tanh_of(float v)
-{
-    float a = fabsf(v), s = v * v;
-    float p = -5.70498872745e-3f;
-    p = p * s + 2.06390887954e-2f;
-    p = p * s + -5.37397155531e-2f;
-    p = p * s + 1.33314422036e-1f;
-    p = p * s + -3.33332819422e-1f;
-    p = p * s * v + v;
-    float far = 1.0f - 2.0f / (__expf(2.0f * a) + 1.0f);
-    return a < 0.625f ? p : copysignf(far, v);
-}
-
-// (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)), u = sqrt(2 / pi) (v + cubic v^3).
-__device__ inline float tanh_gelu_gate(float v)
-{
-    constexpr float k = -2.0f * 1.4426950408889634f * 0.7978845608028654f;
-    return quick_inverse(1.0f + quick_exp2(v * (k + k * 0.044715f * (v * v))));
-}
-
-__device__ inline float tanh_gelu_slope(float v)
-{
-    constexpr float k = 2.0f * 0.7978845608028654f;
-    float s = tanh_gelu_gate(v);
-    return s * (1.0f + v * (1.0f - s) * (k + k * 3.0f * 0.044715f * (v * v)));
-}
-
 // The normal distribution's integral up to v, and g = exp(-v^2 / 2): 1.5e-7 off (Abramowitz and
 // Stegun 7.1.26), for values of 16 bits.
 __device__ inline float normal_below(float v, float *g)
@@ -77,40 +44,33 @@ __device__ inline float short_gelu_slope(float v)
             return expr;                                                                           \
         }                                                                                          \
     };
-UNARY(neg, -v)
-UNARY(scale, v *c)
-UNARY(add_scalar, v + c)
-UNARY(pow, powf(v, c))
-UNARY(square, v *v)
-UNARY(exp, expf(v))
-UNARY(log, logf(v))
-UNARY(sqrt, sqrtf(v))
-UNARY(rsqrt, 1.0f / sqrtf(v))
-UNARY(tanh, tanh_of(v))
-UNARY(sigmoid, sigmoid_of(v))
-UNARY(relu, v < 0.0f ? 0.0f : v)
-UNARY(gelu_erf, 0.5f * v * (1.0f + erff(v * 0.70710678118654752f)))
+UNARY(neg, hap_formula::neg(v))
+UNARY(scale, hap_formula::scale(v, c))
+UNARY(add_scalar, hap_formula::add_scalar(v, c))
+UNARY(pow, hap_formula::pow_scalar(v, c))
+UNARY(exp, hap_formula::exp(v))
+UNARY(log, hap_formula::log(v))
+UNARY(sqrt, hap_formula::sqrt(v))
+UNARY(rsqrt, hap_formula::rsqrt(v))
+UNARY(tanh, hap_formula::tanh(v))
+UNARY(sigmoid, hap_formula::sigmoid(v))
+UNARY(relu, hap_formula::relu(v))
+UNARY(gelu_erf, hap_formula::gelu_erf(v))
 UNARY(gelu_short, short_gelu(v)) // by erf, of 16 bits
-UNARY(gelu_tanh, v *tanh_gelu_gate(v))
-UNARY(silu, v *sigmoid_of(v))
+UNARY(gelu_tanh, hap_formula::gelu_tanh(v))
+UNARY(silu, hap_formula::silu(v))
 
 #define SLOPE(name, expr)                                                                          \
     struct name##_slope {                                                                          \
         __device__ static float of(float g, float v) { return expr; }                              \
     };
-SLOPE(tanh, g *(1.0f - v * v))
-SLOPE(sigmoid, g *(v *(1.0f - v)))
-SLOPE(relu, v > 0.0f ? g : 0.0f)
-SLOPE(gelu_erf, g *(0.5f * (1.0f + erff(v * 0.70710678118654752f)) +
-                    v * 0.3989422804014327f * __expf(-0.5f * v * v)))
+SLOPE(tanh, hap_formula::tanh_bwd(g, v))
+SLOPE(sigmoid, hap_formula::sigmoid_bwd(g, v))
+SLOPE(relu, hap_formula::relu_bwd(g, v))
+SLOPE(gelu_erf, hap_formula::gelu_erf_bwd(g, v))
 SLOPE(gelu_short, g *short_gelu_slope(v))
-SLOPE(gelu_tanh, g *tanh_gelu_slope(v))
-__device__ inline float silu_slope_of(float v)
-{
-    float s = sigmoid_of(v);
-    return s * (1.0f + v * (1.0f - s));
-}
-SLOPE(silu, g *silu_slope_of(v))
+SLOPE(gelu_tanh, hap_formula::gelu_tanh_bwd(g, v))
+SLOPE(silu, hap_formula::silu_bwd(g, v))
 
 template <class F> __global__ void one(int64_t n, view y, view x, float c, bool vec)
 {
@@ -172,7 +132,7 @@ CUDA_ROW(unary)
     double k = c->n_attr ? c->attr[0].f : 0;
     switch ((int)c->op) {
     case HAP_OP_pow_scalar:
-        return k == 2 ? run_one<square_op>(x, c) : run_one<pow_op>(x, c, k);
+        return run_one<pow_op>(x, c, k);
     case HAP_OP_exp:
         return run_one<exp_op>(x, c);
     case HAP_OP_log:

@@ -33,6 +33,12 @@ void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op)
                 cuda_record_own(r, c, op->attr[i].v.v, (size_t)op->attr[i].v.n * sizeof(int64_t));
 }
 
+void cuda_record_group(hap_rank *r, cuda_record *c, const cuda_group *g)
+{
+    cuda_group *own = cuda_record_own(r, c, g, sizeof *g);
+    add(r, c, CUDA_GROUP, g->name)->group = own;
+}
+
 void cuda_record_move(hap_rank *r, cuda_record *c, cuda_call_kind kind, bool keep, hap_tensor *y,
                       hap_tensor *x)
 {

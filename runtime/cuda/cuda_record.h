@@ -9,11 +9,13 @@
 
 #include "core/backend.h"
 #include "cuda/cuda_context.h"
+#include "cuda/cuda_group.h"
 
 typedef enum {
     CUDA_DONE, // left out
     CUDA_OP,
     CUDA_JOINED, // an op that runs with the first op of its chain, before it in the list
+    CUDA_GROUP, // ops as one generated kernel
     CUDA_CUT,
     CUDA_PARTIAL,
     CUDA_START, // a collective
@@ -44,6 +46,7 @@ typedef struct cuda_call {
     unsigned unread;    // OP: bit k: out[0] of call k of the chain is read by no call outside it
     cuda_head_at *at;   // OP, attention: where its operands' heads lie, by role; NULL: dense
     bool keep;          // PARTIAL
+    cuda_group *group;  // GROUP
     hap_coll_call coll; // START
     int other;          // START: its wait; WAIT: its start
     hap_event *event;   // START: while the list runs
@@ -65,6 +68,7 @@ enum { CUDA_ROOM = 16 << 20, CUDA_SPARE = 512 << 20 }; // bytes at most
 
 // Copies what the call points to; the tensors are the program's.
 void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op);
+void cuda_record_group(hap_rank *r, cuda_record *c, const cuda_group *g);
 void cuda_record_move(hap_rank *r, cuda_record *c, cuda_call_kind kind, bool keep, hap_tensor *y,
                       hap_tensor *x);
 int cuda_record_start(hap_rank *r, cuda_record *c, const hap_coll_call *coll);

@@ -182,6 +182,9 @@ static void run_call(hap_rank *r, cuda_record *list, cuda_call *c)
     case CUDA_OP:
         run_chain(r, c);
         break;
+    case CUDA_GROUP:
+        cuda_check(r, cuda_group_run(&cuda_of(r)->x, c->group));
+        break;
     case CUDA_CUT:
         run_cut(r, c->op.out[0], c->op.in[0]);
         break;
@@ -272,10 +275,8 @@ void hap_backend_sync(hap_rank *r)
 
 // --- calls of the program ---
 
-void hap_backend_op(hap_rank *r, const hap_op_call *c)
+static void call_op(hap_rank *r, cuda_backend *b, const hap_op_call *c)
 {
-    cuda_backend *b = cuda_of(r);
-    if (b->mode >= CUDA_STEP_LISTED) return;
     if (b->mode == CUDA_STEP_RECORDED) {
         cuda_record_op(r, &b->list, c);
         return;
@@ -284,17 +285,60 @@ void hap_backend_op(hap_rank *r, const hap_op_call *c)
     traced(r, b->x.stream);
 }
 
+// The ops of the open group, one by one.
+static void call_group_ops(hap_rank *r, cuda_backend *b)
+{
+    int line = r->line;
+    for (int k = 0; k < b->groups.n; k++) {
+        r->line = b->groups.line[k];
+        call_op(r, b, &b->groups.op[k]);
+    }
+    r->line = line;
+    b->groups.n = 0;
+}
+
+void hap_backend_op(hap_rank *r, const hap_op_call *c)
+{
+    cuda_backend *b = cuda_of(r);
+    cuda_groups *g = &b->groups;
+    if (b->mode >= CUDA_STEP_LISTED) return;
+    if (g->open && !g->too_long && g->n < CUDA_GROUP_OPS) {
+        g->line[g->n] = r->line;
+        g->op[g->n++] = *c;
+        return;
+    }
+    if (g->open && !g->too_long) {
+        g->too_long = true;
+        call_group_ops(r, b);
+    }
+    call_op(r, b, c);
+}
+
 void hap_backend_fuse(hap_rank *r, const char *kernel)
 {
-    (void)r;
-    (void)kernel;
+    cuda_backend *b = cuda_of(r);
+    if (b->mode >= CUDA_STEP_LISTED) return;
+    cuda_groups_start(r, &b->groups);
+    if (b->groups.off) return;
+    b->groups.open = kernel;
+    b->groups.too_long = false;
+    b->groups.n = 0;
 }
 
 void hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept)
 {
-    (void)r;
-    (void)n;
-    (void)kept;
+    cuda_backend *b = cuda_of(r);
+    cuda_group group;
+    if (!b->groups.open) return;
+    if (!cuda_group_find(r, &b->groups, n, kept, &group)) {
+        call_group_ops(r, b);
+    } else if (b->mode == CUDA_STEP_RECORDED) {
+        cuda_record_group(r, &b->list, &group);
+    } else {
+        cuda_check(r, cuda_group_run(&b->x, &group));
+        traced(r, b->x.stream);
+    }
+    b->groups.open = NULL;
 }
 
 void hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)

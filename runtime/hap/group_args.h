@@ -1,0 +1,35 @@
+// What a kernel of kernels.cu is called with. Read by the runtime (C), nvcc and NVRTC: no header
+// stands above it.
+
+#ifndef HAP_GROUP_ARGS_H
+#define HAP_GROUP_ARGS_H
+
+enum { HAP_GROUP_TENSORS = 24, HAP_GROUP_ATTRS = 40, HAP_GROUP_RANK = 6 };
+
+// What changes from step to step, on the device; as cuda_step.
+typedef struct hap_group_step {
+    double lr;
+    long long step;
+    unsigned long long seed;
+} hap_group_step;
+
+typedef struct hap_group_args {
+    long long rows, cols; // of this rank's part of the domain
+    double n;             // columns of all ranks
+    void *tensor[HAP_GROUP_TENSORS];
+    struct {
+        double f;
+        long long i;
+    } attr[HAP_GROUP_ATTRS]; // of the ops one after the other
+    const hap_group_step *step;
+    // Where the domain's elements lie in the whole tensor: element i is `offset` + i, or (unless
+    // straight) each dim is outer blocks of `block` entries of which this rank has `part` from
+    // `first` on.
+    long long offset;
+    int straight, rank;
+    struct {
+        long long block, first, part, whole, local;
+    } dim[HAP_GROUP_RANK];
+} hap_group_args;
+
+#endif

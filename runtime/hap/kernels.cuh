@@ -1,0 +1,633 @@
+// What generated kernels (kernels.cu of a plan folder) are written with.
+//
+// A kernel does the ops of a group on this rank's part of its domain: rows of `cols` entries.
+//     FULL    load(w, p, i)        entries i .. i + V of the domain; V = 8 (16-byte accesses) or 1
+//     ROW     load_one(p, row)     COLUMN  load_column(w, p, j)     ONE  load_one(p, 0)
+// Values are f32 in registers, as<bf16>(t) is the value that memory of that type would hold; every
+// op's result is rounded to f32 as if it had been stored (formulas.cuh). EACH ops are
+// functions op::NAME; ROWS ops are types op::NAME: made from the row and its statistics, called with
+// entries; those that reduce `add` entries to a sum or maximum, `total` is that of the row. Threads
+// go over a row as in the runtime's own kernels, so sums have the same bits.
+
+#ifndef HAP_KERNELS_CUH
+#define HAP_KERNELS_CUH
+
+#include "hap/formulas.cuh"
+#include "hap/group_args.h"
+
+// A kernel over elements, and one over rows. text: the group as synth/fuse.h writes it; the runtime
+// reads it in the source.
+// clang-format off
+#define HAP_KERNEL(name, text)                                                                     \
+    extern "C" __global__ void __launch_bounds__(512)                                              \
+    name(const __grid_constant__ hap_group_args g)
+#define HAP_ROW_KERNEL(name, text) HAP_KERNEL(name, text)
+// clang-format on
+
+namespace hap {
+
+typedef long long i64;
+typedef float f32;
+struct bf16 {
+    unsigned short bits;
+};
+struct f16 {
+    unsigned short bits;
+};
+struct boolean {
+    unsigned char set;
+};
+
+template <int V> struct vec {
+    float x[V];
+};
+template <int V> struct width {
+    static constexpr int value = V;
+};
+
+// --- elements ---
+
+__device__ inline float to_f32(bf16 v)
+{
+    return __uint_as_float((unsigned)v.bits << 16);
+}
+
+__device__ inline float to_f32(f16 v)
+{
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(v.bits));
+    return y;
+}
+
+__device__ inline float to_f32(float v)
+{
+    return v;
+}
+
+__device__ inline float to_f32(boolean v)
+{
+    return v.set ? 1.0f : 0.0f;
+}
+
+template <class T> __device__ inline T from_f32(float v);
+template <> __device__ inline float from_f32<float>(float v)
+{
+    return v;
+}
+template <> __device__ inline bf16 from_f32<bf16>(float v)
+{
+    bf16 y;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(v));
+    return y;
+}
+template <> __device__ inline f16 from_f32<f16>(float v)
+{
+    f16 y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(v));
+    return y;
+}
+template <> __device__ inline boolean from_f32<boolean>(float v)
+{
+    return {(unsigned char)(v != 0.0f)};
+}
+
+template <class T> __device__ inline float as(float v)
+{
+    return to_f32(from_f32<T>(v));
+}
+template <class T, int V> __device__ inline vec<V> as(vec<V> v)
+{
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        v.x[k] = as<T>(v.x[k]);
+    return v;
+}
+
+template <class T> __device__ inline T *at(const hap_group_args &g, int k)
+{
+    return (T *)g.tensor[k];
+}
+
+template <class T> __device__ inline float load_one(const T *p, i64 i)
+{
+    return to_f32(p[i]);
+}
+
+template <class T> __device__ inline void store_one(T *p, i64 i, float v)
+{
+    p[i] = from_f32<T>(v);
+}
+
+// Eight elements of 4, 2 and 1 bytes.
+__device__ inline void load_8(const float *p, float (&x)[8])
+{
+    float4 a = ((const float4 *)p)[0], b = ((const float4 *)p)[1];
+    x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w;
+    x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
+}
+
+template <class T> __device__ inline void load_8(const T *p, float (&x)[8])
+{
+    if constexpr (sizeof(T) == 2) {
+        uint4 u = *(const uint4 *)p;
+        unsigned w[4] = {u.x, u.y, u.z, u.w};
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            x[k] = to_f32(T{(unsigned short)(k % 2 ? w[k / 2] >> 16 : w[k / 2])});
+    } else {
+        uint2 u = *(const uint2 *)p;
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            x[k] = to_f32(T{(unsigned char)((k < 4 ? u.x : u.y) >> k % 4 * 8)});
+    }
+}
+
+__device__ inline void store_8(float *p, const float (&x)[8])
+{
+    ((float4 *)p)[0] = make_float4(x[0], x[1], x[2], x[3]);
+    ((float4 *)p)[1] = make_float4(x[4], x[5], x[6], x[7]);
+}
+
+__device__ inline unsigned bits_of(bf16 v)
+{
+    return v.bits;
+}
+__device__ inline unsigned bits_of(f16 v)
+{
+    return v.bits;
+}
+__device__ inline unsigned bits_of(boolean v)
+{
+    return v.set;
+}
+
+template <class T> __device__ inline void store_8(T *p, const float (&x)[8])
+{
+    constexpr int EACH = 4 / sizeof(T); // elements a word
+    unsigned w[8 / EACH] = {0};
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+        w[k / EACH] |= bits_of(from_f32<T>(x[k])) << k % EACH * (32 / EACH);
+    if constexpr (EACH == 2)
+        *(uint4 *)p = make_uint4(w[0], w[1], w[2], w[3]);
+    else
+        *(uint2 *)p = make_uint2(w[0], w[1]);
+}
+
+// V = 8 wants i a multiple of 8.
+template <int V, class T> __device__ inline vec<V> load(width<V>, const T *p, i64 i)
+{
+    vec<V> y;
+    if constexpr (V == 8)
+        load_8(p + i, y.x);
+    else
+        y.x[0] = to_f32(p[i]);
+    return y;
+}
+
+template <int V, class T> __device__ inline void store(T *p, i64 i, vec<V> v)
+{
+    if constexpr (V == 8)
+        store_8(p + i, v.x);
+    else
+        p[i] = from_f32<T>(v.x[0]);
+}
+
+// Entries j.. of a vector of the row's length; aligned where j is a multiple of 8.
+template <int V, class T> __device__ inline vec<V> load_column(width<V> w, const T *p, i64 j)
+{
+    vec<V> y;
+    if (V == 1 || j % 8 == 0) {
+        y = load(w, p, j);
+    } else {
+        for (int k = 0; k < V; k++)
+            y.x[k] = to_f32(p[j + k]);
+    }
+    return y;
+}
+
+// --- loops ---
+
+// body(w, i) for all elements of the domain.
+template <class Body> __device__ inline void each_element(const hap_group_args &g, Body body)
+{
+    i64 n = g.rows * g.cols, t = (i64)blockIdx.x * blockDim.x + threadIdx.x,
+        step = (i64)gridDim.x * blockDim.x;
+    for (i64 i = t; i < n / 8; i += step)
+        body(width<8>(), i * 8);
+    for (i64 i = n / 8 * 8 + t; i < n; i += step)
+        body(width<1>(), i);
+}
+
+// body(w, i, row, j): the same, with the place in the row.
+template <class Body> __device__ inline void each_entry(const hap_group_args &g, Body body)
+{
+    i64 n = g.rows * g.cols, t = (i64)blockIdx.x * blockDim.x + threadIdx.x,
+        step = (i64)gridDim.x * blockDim.x;
+    bool small = n <= 0x7FFFFFFF;
+    auto run = [&](auto w, i64 i) {
+        i64 row = small ? (i64)((unsigned)i / (unsigned)g.cols) : i / g.cols;
+        body(w, i, row, i - row * g.cols);
+    };
+    if (g.cols % 8 == 0) {
+        for (i64 i = t; i < n / 8; i += step)
+            run(width<8>(), i * 8);
+        return;
+    }
+    for (i64 i = t; i < n; i += step)
+        run(width<1>(), i);
+}
+
+// One row of the domain, by a warp (blockDim.x 32) or a block.
+struct row {
+    i64 at, cols;
+    double n;
+    bool here;
+    __device__ explicit row(const hap_group_args &g) : at(0), cols(g.cols), n(g.n)
+    {
+        i64 own = (i64)blockIdx.x * blockDim.y + threadIdx.y;
+        here = own < g.rows;
+        if (here) at = own;
+    }
+    __device__ bool leads() const { return threadIdx.x == 0; }
+};
+
+// body(w, i, j) for the row's entries j, at i in the domain. Vectors start at multiples of 8 of i,
+// wherever the row starts.
+template <class Body> __device__ inline void each_of(const row &r, Body body)
+{
+    i64 base = r.at * r.cols, head = (8 - base % 8) % 8;
+    int t = threadIdx.x, T = blockDim.x;
+    if (head > r.cols) head = r.cols;
+    i64 n8 = (r.cols - head) / 8, tail = head + n8 * 8;
+    for (i64 j = t; j < head; j += T)
+        body(width<1>(), base + j, j);
+    for (i64 k = t; k < n8; k += T)
+        body(width<8>(), base + head + k * 8, head + k * 8);
+    for (i64 j = tail + t; j < r.cols; j += T)
+        body(width<1>(), base + j, j);
+}
+
+struct sum {
+    float v = 0;
+    __device__ static float zero() { return 0; }
+    __device__ static float join(float a, float b) { return hap_formula::plus(a, b); }
+};
+struct most { // a NaN does not count, so that all threads agree
+    float v = zero();
+    __device__ static float zero() { return __int_as_float(0xFF800000); }
+    __device__ static float join(float a, float b) { return fmaxf(a, b); }
+};
+
+// The same in every thread and every run.
+template <class Op> __device__ inline float total(Op of)
+{
+    __shared__ float part[32];
+    float v = of.v;
+    for (int k = 16; k > 0; k >>= 1)
+        v = Op::join(v, __shfl_xor_sync(0xFFFFFFFFu, v, k));
+    if (blockDim.x == 32) return v;
+    __syncthreads(); // part may still be read by the call before
+    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
+    __syncthreads();
+    float r = Op::zero();
+    for (unsigned i = 0; i < blockDim.x / 32; i++)
+        r = Op::join(r, part[i]);
+    return r;
+}
+
+// All threads of the row are here: what was read of it may be written over.
+__device__ inline void row_done()
+{
+    if (blockDim.x == 32)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+// --- entries by entries; a row's own values are floats ---
+
+__device__ inline float entry(float v, int)
+{
+    return v;
+}
+template <int V> __device__ inline float entry(const vec<V> &v, int k)
+{
+    return v.x[k];
+}
+template <class A> struct width_of {
+    static constexpr int value = 0;
+};
+template <int V> struct width_of<vec<V>> {
+    static constexpr int value = V;
+};
+template <class... A> constexpr int widest = 0;
+template <class A, class... B>
+constexpr int widest<A, B...> = width_of<A>::value > widest<B...> ? width_of<A>::value
+                                                                   : widest<B...>;
+
+template <class F, class... A> __device__ inline auto over(F f, A... a)
+{
+    constexpr int V = widest<A...>;
+    if constexpr (V == 0) {
+        return f(a...);
+    } else {
+        vec<V> y;
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            y.x[k] = f(entry(a, k)...);
+        return y;
+    }
+}
+
+// Global index of element i of the domain.
+__device__ inline i64 place_of(const hap_group_args &g, i64 i)
+{
+    if (g.straight) return g.offset + i;
+    i64 e = 0, stride = 1;
+    for (int d = g.rank - 1; d >= 0; d--) {
+        i64 l = i % g.dim[d].local;
+        i /= g.dim[d].local;
+        e += (l / g.dim[d].part * g.dim[d].block + g.dim[d].first + l % g.dim[d].part) * stride;
+        stride *= g.dim[d].whole;
+    }
+    return e;
+}
+
+} // namespace hap
+
+namespace op {
+
+using hap::each_of;
+using hap::i64;
+using hap::over;
+using hap::row;
+using hap::vec;
+
+// --- EACH ---
+
+#define HAP_OP_1(name)                                                                             \
+    template <class A> __device__ inline auto name(A a)                                            \
+    {                                                                                              \
+        return over([](float v) { return hap_formula::name(v); }, a);                              \
+    }
+#define HAP_OP_K(name)                                                                             \
+    template <class A> __device__ inline auto name(A a, double c)                                  \
+    {                                                                                              \
+        float k = (float)c;                                                                        \
+        return over([k](float v) { return hap_formula::name(v, k); }, a);                          \
+    }
+#define HAP_OP_2(name, expr)                                                                       \
+    template <class A, class B> __device__ inline auto name(A a, B b)                              \
+    {                                                                                              \
+        return over([](float u, float v) -> float { return expr; }, a, b);                         \
+    }
+
+HAP_OP_2(add, hap_formula::plus(u, v))
+HAP_OP_2(sub, hap_formula::minus(u, v))
+HAP_OP_2(mul, hap_formula::times(u, v))
+HAP_OP_2(div, u / v)
+HAP_OP_2(eq, u == v)
+HAP_OP_2(ne, u != v)
+HAP_OP_2(lt, u < v)
+HAP_OP_2(le, u <= v)
+HAP_OP_2(gt, u > v)
+HAP_OP_2(ge, u >= v)
+HAP_OP_2(logical_and, u != 0.0f && v != 0.0f)
+HAP_OP_2(logical_or, u != 0.0f || v != 0.0f)
+HAP_OP_2(tanh_bwd, hap_formula::tanh_bwd(u, v))
+HAP_OP_2(sigmoid_bwd, hap_formula::sigmoid_bwd(u, v))
+HAP_OP_2(relu_bwd, hap_formula::relu_bwd(u, v))
+HAP_OP_2(silu_bwd, hap_formula::silu_bwd(u, v))
+HAP_OP_1(neg)
+HAP_OP_1(exp)
+HAP_OP_1(log)
+HAP_OP_1(sqrt)
+HAP_OP_1(rsqrt)
+HAP_OP_1(tanh)
+HAP_OP_1(sigmoid)
+HAP_OP_1(relu)
+HAP_OP_1(silu)
+HAP_OP_K(scale)
+HAP_OP_K(add_scalar)
+HAP_OP_K(pow_scalar)
+
+template <class A> __device__ inline auto logical_not(A a)
+{
+    return over([](float v) -> float { return v == 0.0f; }, a);
+}
+
+template <class A> __device__ inline A cast(A a) // its type says the rest
+{
+    return a;
+}
+
+template <class A, class B, class C> __device__ inline auto where(A a, B b, C c)
+{
+    return over([](float p, float u, float v) { return p != 0.0f ? u : v; }, a, b, c);
+}
+
+template <bool TANH, class A> __device__ inline auto gelu(A a)
+{
+    return over([](float v) { return TANH ? hap_formula::gelu_tanh(v) : hap_formula::gelu_erf(v); },
+                a);
+}
+
+template <bool TANH, class A, class B> __device__ inline auto gelu_bwd(A a, B b)
+{
+    return over(
+        [](float u, float v) {
+            return TANH ? hap_formula::gelu_tanh_bwd(u, v) : hap_formula::gelu_erf_bwd(u, v);
+        },
+        a, b);
+}
+
+// Entries i.. of the domain.
+template <int V>
+__device__ inline vec<V> dropout(vec<V> a, double p, i64 key, i64 first, const hap_group_args &g,
+                                 i64 i)
+{
+    unsigned long long k = hap_formula::random_key(g.step->seed, (unsigned long long)g.step->step,
+                                                   (unsigned long long)key);
+    i64 have = -1;
+    uint4 w = {0, 0, 0, 0};
+    vec<V> y;
+#pragma unroll
+    for (int e = 0; e < V; e++) {
+        i64 at = first + hap::place_of(g, i + e);
+        if (at >> 2 != have) {
+            have = at >> 2;
+            w = hap_formula::philox((unsigned long long)have, k);
+        }
+        unsigned lo = at & 1 ? w.y : w.x, hi = at & 1 ? w.w : w.z;
+        y.x[e] = hap_formula::times(a.x[e], hap_formula::dropout_of(at & 2 ? hi : lo, (float)p));
+    }
+    return y;
+}
+
+// --- ROWS: statistics ---
+
+struct row_sum {
+    __device__ explicit row_sum(const row &) {}
+    template <int V> __device__ void add(float &t, vec<V> x) const
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            t = hap_formula::plus(t, x.x[k]);
+    }
+};
+
+struct row_max {
+    __device__ explicit row_max(const row &) {}
+    template <int V> __device__ void add(float &t, vec<V> x) const
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            t = x.x[k] > t ? x.x[k] : t;
+    }
+};
+
+struct row_m2 {
+    float mean;
+    __device__ row_m2(const row &r, float sum) : mean(hap_formula::norm_mean(sum, r.n)) {}
+    template <int V> __device__ void add(float &t, vec<V> x) const
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            t = hap_formula::m2_add(t, x.x[k], mean);
+    }
+};
+
+struct row_expsum {
+    float max;
+    __device__ row_expsum(const row &, float m) : max(m) {}
+    template <int V> __device__ void add(float &t, vec<V> x) const
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            t = hap_formula::expsum_add(t, x.x[k], max);
+    }
+};
+
+struct row_dot {
+    __device__ explicit row_dot(const row &) {}
+    template <int V> __device__ void add(float &t, vec<V> x, vec<V> y) const
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            t = hap_formula::times_plus(x.x[k], y.x[k], t);
+    }
+};
+
+// --- ROWS: softmax ---
+
+struct softmax_apply {
+    float max, k;
+    __device__ softmax_apply(const row &, float m, float sum) : max(m), k(1.0f / sum) {}
+    template <int V> __device__ vec<V> operator()(vec<V> x) const
+    {
+        float m = max, s = k;
+        return over([m, s](float v) { return hap_formula::softmax_of(v, m, s); }, x);
+    }
+};
+
+struct log_softmax_apply {
+    float max, k;
+    __device__ log_softmax_apply(const row &, float m, float sum) : max(m), k(logf(sum)) {}
+    template <int V> __device__ vec<V> operator()(vec<V> x) const
+    {
+        float m = max, s = k;
+        return over([m, s](float v) { return hap_formula::log_softmax_of(v, m, s); }, x);
+    }
+};
+
+struct softmax_bwd {
+    float k;
+    __device__ softmax_bwd(const row &, float dot) : k(dot) {}
+    template <int V> __device__ vec<V> operator()(vec<V> dy, vec<V> y) const
+    {
+        float s = k;
+        return over([s](float v, float u) { return hap_formula::softmax_slope(v, u, s); }, dy, y);
+    }
+};
+
+struct log_softmax_bwd {
+    float k;
+    __device__ log_softmax_bwd(const row &, float sum) : k(sum) {}
+    template <int V> __device__ vec<V> operator()(vec<V> dy, vec<V> y) const
+    {
+        float s = k;
+        return over([s](float v, float u) { return hap_formula::log_softmax_slope(v, u, s); }, dy, y);
+    }
+};
+
+// --- ROWS: layer norm ---
+
+struct norm_row {
+    float mean, rstd;
+    __device__ norm_row(const row &r, float sum, float m2, double eps)
+        : mean(hap_formula::norm_mean(sum, r.n)), rstd(hap_formula::norm_rstd(m2, r.n, eps))
+    {
+    }
+    template <int V> __device__ vec<V> by(vec<V> u, vec<V> w) const
+    {
+        return over([](float a, float b) { return hap_formula::times(a, b); }, u, w);
+    }
+};
+
+struct norm_apply : norm_row {
+    using norm_row::norm_row;
+    template <int V> __device__ vec<V> operator()(vec<V> x) const
+    {
+        float m = mean, s = rstd;
+        return over([m, s](float v) { return hap_formula::norm_hat(v, m, s); }, x);
+    }
+    template <int V> __device__ vec<V> operator()(vec<V> x, vec<V> w) const
+    {
+        return by((*this)(x), w);
+    }
+    template <int V> __device__ vec<V> operator()(vec<V> x, vec<V> w, vec<V> b) const
+    {
+        return over([](float u, float v) { return hap_formula::plus(u, v); }, (*this)(x, w), b);
+    }
+};
+
+struct norm_bwd_stats : norm_row {
+    using norm_row::norm_row;
+    template <int V> __device__ void add(float &a, float &b, vec<V> u, vec<V> x) const
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            a = hap_formula::plus(a, u.x[k]),
+            b = hap_formula::times_plus(u.x[k], hap_formula::norm_hat(x.x[k], mean, rstd), b);
+    }
+    template <int V> __device__ void add(float &a, float &b, vec<V> dy, vec<V> x, vec<V> w) const
+    {
+        add(a, b, by(dy, w), x);
+    }
+};
+
+struct norm_bwd : norm_row {
+    float a, b;
+    __device__ norm_bwd(const row &r, float sum, float m2, float s1, float s2, double eps)
+        : norm_row(r, sum, m2, eps), a(hap_formula::norm_mean(s1, r.n)),
+          b(hap_formula::norm_mean(s2, r.n))
+    {
+    }
+    template <int V> __device__ vec<V> operator()(vec<V> u, vec<V> x) const
+    {
+        float m = mean, s = rstd, p = a, q = b;
+        return over([=](float w, float v) { return hap_formula::norm_slope(w, v, m, s, p, q); }, u,
+                    x);
+    }
+    template <int V> __device__ vec<V> operator()(vec<V> dy, vec<V> x, vec<V> w) const
+    {
+        return (*this)(by(dy, w), x);
+    }
+};
+
+} // namespace op
+
+using namespace hap;
+
+#endif

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Writes a training step of every pointwise row and of softmax and layer norm on rows of COLUMNS entries, and its
+input: what fused groups are tried with. Usage: make_groups.py COLUMNS GRAPH.json X.npy"""
+
+import json
+import random
+import struct
+import sys
+
+cols, graph, npy = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+batch, tokens = 6, 5
+nodes = []
+
+
+def op(name, kind, *operands, **attrs):
+    nodes.append({"name": name, "op": kind, "in": list(operands), "out": [name], **({"attrs": attrs} if attrs else {})})
+    return name
+
+
+a = op("a", "mul", "x", "w")
+c = op("c", "add", a, "b")
+g = op("g", "gelu", c, tanh=True)
+h = op("h", "gelu", c)
+s = op("s", "silu", op("nc", "neg", c))
+t = op("t", "tanh", g)
+p = op("p", "sigmoid", s)
+wh = op("wh", "where", op("both", "logical_or", op("m", "gt", t, p), op("no", "logical_not", op("k", "le", h, "x"))), g, h)
+e = op("e", "exp", op("tenth", "scale", wh, c=0.1))
+l = op("l", "log", op("e1", "add_scalar", e, c=1.0))
+q = op("q", "sqrt", op("l2", "add_scalar", op("lp", "pow_scalar", l, c=2.0), c=0.5))
+r = op("r", "relu", op("qs", "sub", op("qr", "mul", q, op("rs", "rsqrt", q)), a))
+d = op("d", "dropout", r, p=0.2)
+n = op("n", "layer_norm", op("res", "add", d, "x"), "w2", "b2", eps=1e-5)
+sm = op("sm", "softmax", n)
+ls = op("ls", "log_softmax", n)
+o = op("o", "div", op("sl", "mul", sm, ls), op("e2", "add_scalar", e, c=2.0))
+op("loss", "scale", op("total", "sum", o, dims=[0, 1, 2]), c=1.0 / (batch * tokens))
+
+
+def param(value):
+    return {"kind": "param", "dtype": "f32", "shape": [cols], "init": value}
+
+
+json.dump({
+    "format": "hap.graph", "version": 1, "producer": "make_groups.py",
+    "tensors": {"x": {"kind": "input", "dtype": "f32", "shape": ["B", tokens, cols], "batch": 0},
+                "w": param({"normal": 0.5}), "b": param({"normal": 0.5}), "w2": param({"const": 1}), "b2": param({"const": 0})},
+    "batch": {"B": batch}, "nodes": nodes, "loss": "loss",
+    "optimizer": {"name": "adamw", "lr": 0.01, "betas": [0.9, 0.95], "eps": 1e-8}}, open(graph, "w"))
+rng = random.Random(cols)
+count = batch * 2 * tokens * cols
+head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d, %d), }" % (2 * batch, tokens, cols)
+head += " " * (-(len(head) + 11) % 64) + "\n"
+with open(npy, "wb") as f:
+    f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+    f.write(struct.pack("<%df" % count, *(rng.gauss(0, 1) for _ in range(count))))

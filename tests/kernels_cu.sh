@@ -1,0 +1,26 @@
+#!/bin/bash
+# Every row of kind EACH or ROWS can be said in a kernel, and kernels.cu of every small example
+# compiles, in f32 and bf16: by nvcc, where there is one.
+set -u
+for op in $(sed -nE 's/^OP\((\w+),.*\b(EACH|ROWS)\)$/\1/p' ir/ops.def); do
+    grep -qE "HAP_OP_[12K]\($op[,)]|^struct $op |inline [^ ]+ $op\(" runtime/hap/kernels.cuh || { echo "FAILED: kernels.cuh has no op::$op"; exit 1; }
+done
+nvcc=$(command -v nvcc) || { echo "no nvcc"; exit 77; }
+hapc=$HAP_BUILD/bin/hapc
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0 n=0
+python3 tests/graphs/make_groups.py 13 "$work/rows.json" "$work/rows.npy" || exit 1 # every row
+"$hapc" "$work/rows.json" clusters/h200x4.yaml -o "$work/plan" -q && mv "$work/plan/kernels.cu" "$work/all.rows.cu" || status=1
+for graph in examples/{gpt2-tiny,bert-tiny,vit-tiny,bert-moe-tiny,mlp,branches}/graph.json tests/graphs/gpt2-dropout.json; do
+    for precision in fp32 bf16; do
+        "$hapc" "$graph" clusters/h200x4.yaml --precision $precision -o "$work/plan" -q || { echo "FAILED: $graph: no plan"; status=1; continue; }
+        [ -e "$work/plan/kernels.cu" ] || { echo "$graph: no groups"; continue; }
+        cat "$work/plan/kernels.cu" >>"$work/all.$precision.cu"
+        sed -i "s/^\(HAP[A-Z_]*KERNEL\)(k\([0-9]*\),/\1(k\2_$((++n)),/" "$work/all.$precision.cu"
+    done
+done
+for precision in fp32 bf16 rows; do
+    "$nvcc" -arch=sm_80 -std=c++17 -Iruntime -cubin -o "$work/k.cubin" "$work/all.$precision.cu" || { echo "FAILED: $precision does not compile"; status=1; }
+done
+exit $status
