@@ -184,7 +184,7 @@ for name in "$@"; do
         part coll-sockets timeout 120 mpirun --oversubscribe --bind-to none -n 4 bash -c \
             'export NCCL_HOSTID=h$((OMPI_COMM_WORLD_RANK / 2)) NCCL_NET=Socket NCCL_SOCKET_IFNAME=lo; exec "$0" 6' "$pack/tests/coll_cuda_test" ;;
     fail) part fail timeout 300 tests/cli_run_test.sh cuda ;;
-    ops) for t in ops_bf16 op_blocks op_values op_cuts; do part "$t" timeout 200 "$pack/tests/${t}_cuda_test"; done ;;
+    ops) for t in chains ops_bf16 op_blocks op_values op_cuts; do part "$t" timeout 200 "$pack/tests/${t}_cuda_test"; done ;;
     sanitize)
         for t in ops_bf16 op_blocks op_values op_cuts; do
             part "memcheck.$t" timeout 100 compute-sanitizer --tool memcheck --error-exitcode 9 "$pack/tests/${t}_cuda_test"

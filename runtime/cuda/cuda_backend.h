@@ -9,8 +9,8 @@
 // (cuda_record.h) and its end runs what is left of the list; from the third on calls inside the
 // step only pass core's checks, and the step's end runs the list: as a CUDA graph captured in the
 // third, or with --trace or HAP_CUDA_GRAPH=list call by call. HAP_CUDA_GRAPH=0 runs every step as
-// called; HAP_CUDA_FUSE=0 leaves the list as recorded (cuda_fuse.c) and runs groups op by op
-// (cuda_group.h).
+// called; HAP_CUDA_FUSE=0 leaves the list as recorded, =exact gives the same bits (cuda_fuse.h); 0
+// also runs groups op by op (cuda_group.h).
 
 #ifndef HAP_RUNTIME_CUDA_BACKEND_H
 #define HAP_RUNTIME_CUDA_BACKEND_H

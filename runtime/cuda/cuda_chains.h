@@ -20,9 +20,12 @@ cuda_chain_kernel cuda_norm_chain;     // (add,) row_sum, row_m2, norm_apply (, 
 cuda_chain_kernel cuda_norm_bwd_chain; // (add,) norm_bwd_stats, norm_bwd (, norm_bwd_params)
                                        // (, add) (, cast) (, sum)
 cuda_chain_kernel cuda_slope_chain;    // gelu_bwd or its like, sum of its columns
+cuda_chain_kernel cuda_sums_chain;     // sums of the columns of tensors of one shape
 cuda_chain_kernel cuda_ce_chain;       // row_max, row_expsum (, ce_bwd)
 cuda_chain_kernel cuda_cast_chain;     // casts between floats
 cuda_chain_kernel cuda_adam_chain;
+cuda_chain_kernel
+    cuda_adds_chain; // linear, add in the place of its other operand: one rounding less
 cuda_chain_kernel cuda_parts_chain; // linear, split: a product a part
 
 // sdpa or sdpa_bwd on operands that lie at[role]; the statistics are dense.

@@ -1,7 +1,8 @@
 // Sums over rows, a sum a column, in one order whoever computes the entries: the rows are cut in
 // parts of `each`; of a part, lane k of COLUMN_LANES adds rows k, k + COLUMN_LANES, … in turn, and
 // the lanes are added in order; the parts' sums, [parts, cols] in the workspace, likewise. So a
-// kernel that makes a tensor can leave its column sums beside it, bit for bit those of `sum`.
+// kernel that makes a tensor can leave its column sums beside it, bit for bit those of `sum`. The
+// number of parts (a part a processor of an H200) does not depend on the device.
 
 #ifndef HAP_RUNTIME_CUDA_COLUMNS_CUH
 #define HAP_RUNTIME_CUDA_COLUMNS_CUH
@@ -31,7 +32,7 @@ __device__ inline float as_stored(int type, float x)
                              : x;
 }
 
-// Adds the parts' sums of up to three tensors, [k, parts, cols] in the workspace, to y[k].
+// Adds the parts' sums of up to four tensors, [k, parts, cols] in the workspace, to y[k].
 const char *columns_end(cudaStream_t s, const column_order &o, int64_t cols, const float *part,
                         int n, const view *y);
 

@@ -269,6 +269,25 @@ CUDA_ROW(linear)
     return cuda_binary(x, &add);
 }
 
+// linear without bias, then the sum of its result and y, in y's place.
+const char *cuda_adds_chain(cuda_context *x, const hap_op_call *const *c, int n_calls,
+                            unsigned unread, bool *done)
+{
+    const hap_tensor *a = c[0]->in[0], *w = c[0]->in[1], *y = c[1]->out[0];
+    bool nk = c[0]->attr[0].i == 1;
+    int64_t rows = cuda_entries(a, 0, a->rank - 1), k = a->local[a->rank - 1];
+    int64_t n = w->local[nk ? 0 : 1];
+    (void)n_calls, (void)unread;
+    *done = rows > 0 && k > 0 && k % 8 == 0 && n % 8 == 0 && y->elements == rows * n;
+    if (!*done) return NULL;
+    CUDA_TRY(types_fit(a, w, y));
+    CUDA_TRY(cuda_call_begins(x, c[0]));
+    CUDA_TRY(cuda_call_begins(x, c[1]));
+    cuda_product p = cuda_product_of(rows, n, k, false, nk, a->type, y->type);
+    p.adds = true;
+    return cuda_multiply(x, p, a->data, w->data, NULL, y->data);
+}
+
 // linear, then split of its columns: a product a part, straight to where the part is wanted.
 const char *cuda_parts_chain(cuda_context *x, const hap_op_call *const *c, int n_calls,
                              unsigned unread, bool *done)

@@ -3,6 +3,7 @@
 #include "cuda/cuda_fuse.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 // Operands that a row's kernel reads in any float type, and outputs that it writes in any: a bit
 // each. A value rounded by the kernel is the value that a cast of the f32 result rounds.
@@ -113,7 +114,7 @@ int cuda_fuse(hap_rank *r, cuda_record *c)
         }
     }
     cuda_fuse_heads(r, c);
-    cuda_fuse_chains(r, c);
+    cuda_fuse_chains(r, c, on && !strcmp(on, "exact"));
     for (int i = 0; i < c->n; i++)
         gone += c->call[i].kind == CUDA_DONE || c->call[i].kind == CUDA_JOINED;
     return gone;

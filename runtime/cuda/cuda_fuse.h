@@ -1,5 +1,5 @@
 // The passes of cuda_fuse (cuda_record.h) over a recorded step. Each leaves a list that gives the
-// same values.
+// same values; unless `exact`, some with a rounding less.
 
 #ifndef HAP_RUNTIME_CUDA_FUSE_H
 #define HAP_RUNTIME_CUDA_FUSE_H
@@ -11,6 +11,6 @@
 // (cuda_fuse_heads.c).
 void cuda_fuse_heads(hap_rank *r, cuda_record *c);
 // Calls that one kernel runs (cuda_fuse_chains.c).
-void cuda_fuse_chains(hap_rank *r, cuda_record *c);
+void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact);
 
 #endif

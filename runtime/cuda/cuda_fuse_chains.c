@@ -171,6 +171,44 @@ static void join_slope(cuda_record *c, int i)
         c->call[i].chain = CUDA_SLOPE;
 }
 
+// A product whose result is added to y, in y's place, and read by nobody else adds to it.
+static void join_adds(const hap_rank *r, cuda_record *c, int i)
+{
+    const hap_op_call *product = op_at(c, i);
+    const hap_tensor *t = product->out[0];
+    int at = cuda_reader_near(c, i, HAP_OP_add, t);
+    if (at < 0 || (product->n_in > 2 && product->in[2]) || cuda_outlives(r, t)) return;
+    const hap_op_call *add = op_at(c, at);
+    const hap_tensor *y = add->out[0], *other = add->in[cuda_same_place(add->in[0], t) ? 1 : 0];
+    int end = cuda_next_write(c, i, t);
+    for (int k = i + 1; k <= end && k < c->n; k++)
+        if (k != at && cuda_reads(c, k, t)) return;
+    if (!cuda_same_place(other, y) || y->type != t->type || y->elements != t->elements ||
+        cuda_meets(y, t) || cuda_meets(y, product->in[0]) || cuda_meets(y, product->in[1]))
+        return;
+    if (cuda_joins(c, i, at)) c->call[i].chain = CUDA_ADDS;
+}
+
+static bool alone_sums(const cuda_call *e)
+{
+    return e->kind == CUDA_OP && e->op.op == HAP_OP_sum && !e->chain && e->op.in[0]->rank > 1 &&
+           sums_columns(&e->op, e->op.in[0]);
+}
+
+// Sums of columns that stand near each other, of tensors of one shape.
+static void join_sums(cuda_record *c, int i)
+{
+    const hap_tensor *x = op_at(c, i)->in[0];
+    for (int k = i + 1, near = 0; k < c->n && near < 12 && c->call[i].n_joined < 3; k++) {
+        near += c->call[k].kind != CUDA_DONE && c->call[k].kind != CUDA_JOINED;
+        if (!alone_sums(&c->call[k])) continue;
+        const hap_tensor *y = op_at(c, k)->in[0];
+        if (y->type == x->type && y->elements == x->elements &&
+            y->local[y->rank - 1] == x->local[x->rank - 1] && appends_sums(c, i, k))
+            c->call[i].chain = CUDA_SUMS;
+    }
+}
+
 // Moves what makes t, if it stands after call *to, up to there, with what that needs; *to is then
 // the call that stood there.
 static bool rises(hap_rank *r, cuda_record *c, int before, const hap_tensor *t, int *to, int depth)
@@ -277,7 +315,7 @@ static unsigned unread(const hap_rank *r, const cuda_record *c, int i)
     return bits;
 }
 
-void cuda_fuse_chains(hap_rank *r, cuda_record *c)
+void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
 {
     join_casts(r, c);
     for (int i = 0; i < c->n; i++) {
@@ -297,10 +335,15 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c)
         case HAP_OP_row_max:
             join_ce(r, c, i);
             break;
+        case HAP_OP_linear:
+            if (!exact) join_adds(r, c, i);
+            break;
         case HAP_OP_adam:
             join_adam(c, i);
         }
     }
+    for (int i = 0; i < c->n; i++)
+        if (alone_sums(&c->call[i])) join_sums(c, i);
     for (int i = 0; i < c->n; i++)
         if (c->call[i].kind == CUDA_OP && c->call[i].chain) c->call[i].unread = unread(r, c, i);
 }

@@ -98,7 +98,7 @@ CUDA_ROW(target_logit)
 // its positions as one run. A warp adds a short run in its order; a block adds a long one: lane k
 // takes every LANES-th position from the k-th on, then the lanes are added.
 
-enum { LANES = 16, SHORT = 64 };
+enum { LANES = 32, SHORT = 64 };
 
 // Key of position i: the local row, or `none` for rows of other ranks.
 __global__ void keys_of(int n, const int64_t *id, uint32_t *key, uint32_t *position, uint32_t none,
@@ -120,16 +120,35 @@ __global__ void runs_of(int n, const uint32_t *key, uint32_t none, uint2 *run)
     if (i == n - 1 || key[i + 1] != key[i]) run[key[i]].y = (uint32_t)i + 1;
 }
 
+// Adds positions from, from + step, … below `to` of a run, several fetched at once.
 template <int V>
 __device__ inline void add_run(float (&sum)[V], int64_t width, int64_t j, uint32_t from,
-                               uint32_t to, int step, const uint32_t *position, view dy)
+                               uint32_t to, uint32_t step, const uint32_t *position, view dy)
 {
-#pragma unroll 4
-    for (uint32_t i = from; i < to; i += step) {
-        float v[V];
-        load_vec<V>(dy, (int64_t)position[i] * width + j, v);
-        for (int e = 0; e < V; e++)
-            sum[e] += v[e];
+    constexpr int AT_ONCE = 4;
+    for (uint32_t i = from; i < to; i += AT_ONCE * step) {
+        int64_t at[AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            at[k] = i + k * step < to ? (int64_t)position[i + k * step] * width + j : -1;
+        if constexpr (V == 8) {
+            raw_vec raw[AT_ONCE];
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++)
+                if (at[k] >= 0) fetch_vec(dy, at[k], &raw[k]);
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++) {
+                float v[8];
+                if (at[k] < 0) break;
+                unpack_vec(dy.type, raw[k], v);
+                for (int e = 0; e < 8; e++)
+                    sum[e] += v[e];
+            }
+        } else {
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++)
+                if (at[k] >= 0) sum[0] += load(dy, at[k]);
+        }
     }
 }
 
@@ -151,8 +170,10 @@ __global__ void scatter_short(int64_t rows, int64_t width, const uint2 *run,
 // A block for every SHORT positions: if a long run has its first multiple of SHORT there, the block
 // takes that row and 32 V columns.
 template <int V>
-__global__ void scatter_long(int64_t rows, int64_t width, const uint32_t *key, const uint2 *run,
-                             const uint32_t *position, view dy, view y)
+__global__ __launch_bounds__(32 * LANES) void scatter_long(int64_t rows, int64_t width,
+                                                           const uint32_t *key, const uint2 *run,
+                                                           const uint32_t *position, view dy,
+                                                           view y)
 {
     __shared__ float part[LANES][32 * V + 1];
     uint32_t at = blockIdx.x * SHORT, row = key[at];

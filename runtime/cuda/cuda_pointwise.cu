@@ -160,11 +160,11 @@ CUDA_ROW(unary)
 // The gradient, and the sums of its columns. A block has a tile of columns of one part of the rows
 // (cuda_columns.cuh). TYPE: of all three tensors, or NONE: looked up.
 template <class F, int TYPE>
-__global__ __launch_bounds__(32 * COLUMN_LANES) void slope_and_sum(int64_t rows, int64_t cols,
-                                                                   view y, view a, view b,
-                                                                   int64_t each, float *part)
+__global__ __launch_bounds__(32 * COLUMN_LANES, 4) void slope_and_sum(int64_t rows, int64_t cols,
+                                                                      view y, view a, view b,
+                                                                      int64_t each, float *part)
 {
-    enum { AT_ONCE = TYPE == NONE ? 1 : 4 }; // rows that are fetched before the first is used
+    enum { AT_ONCE = TYPE == NONE ? 1 : 2 }; // rows that are fetched before the first is used
     __shared__ float lane[COLUMN_LANES][COLUMN_TILE + 1];
     int64_t col = blockIdx.x * (int64_t)COLUMN_TILE + threadIdx.x * 8;
     int64_t r0 = blockIdx.y * each, r1 = r0 + each < rows ? r0 + each : rows;

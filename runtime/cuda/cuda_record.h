@@ -28,9 +28,11 @@ typedef enum {
     CUDA_NORM,
     CUDA_NORM_BWD,
     CUDA_SLOPE,
+    CUDA_SUMS,
     CUDA_CE,
     CUDA_CASTS,
     CUDA_ADAM,
+    CUDA_ADDS,
     CUDA_PARTS
 } cuda_chain;
 

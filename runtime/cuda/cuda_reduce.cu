@@ -1,6 +1,7 @@
 // Sums over chosen dims and over everything, statistics of rows. Every sum is a fixed tree: the
 // same bits in every run. Threads add in f32 over strides, blocks join in f32 or double.
 
+#include "cuda/cuda_chains.h"
 #include "cuda/cuda_columns.cuh"
 #include "cuda/cuda_row.cuh"
 #include "cuda/cuda_shadow.h"
@@ -131,12 +132,22 @@ CUDA_ROW(clip_scale)
 // rows; rows of x are ld elements apart. V = 8 wants ld a multiple of 8 and reads whole vectors of
 // a row.
 
+// Several tensors of one shape may be summed at once.
+enum { MOST_SUMS = 4 };
+struct column_inputs {
+    view x[MOST_SUMS];
+    int n;
+};
+
 template <int V>
-__global__ void column_parts(view x, int64_t rows, int64_t cols, int64_t ld, int64_t each, float *y)
+__global__ void column_parts(column_inputs in, int64_t rows, int64_t cols, int64_t ld, int64_t each,
+                             float *y)
 {
     enum { AT_ONCE = 4 };
     __shared__ float part[COLUMN_LANES][32 * V + 1];
-    int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * V, outer = blockIdx.z;
+    int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * V;
+    int64_t n_outer = gridDim.z / in.n, tensor = blockIdx.z / n_outer, outer = blockIdx.z % n_outer;
+    view x = in.x[tensor];
     int64_t r0 = blockIdx.y * each, r1 = r0 + each < rows ? r0 + each : rows;
     float sum[V] = {0};
     if constexpr (V == 8) {
@@ -168,7 +179,7 @@ __global__ void column_parts(view x, int64_t rows, int64_t cols, int64_t ld, int
         part[threadIdx.y][e * 32 + threadIdx.x] = sum[e];
     __syncthreads();
     if (threadIdx.y != 0) return;
-    int64_t at = (blockIdx.y * (int64_t)gridDim.z + outer) * cols + col;
+    int64_t at = ((tensor * gridDim.y + blockIdx.y) * n_outer + outer) * cols + col;
     for (int e = 0; e < V && col + e < cols; e++) {
         for (int k = 1; k < COLUMN_LANES; k++)
             sum[e] += part[k][e * 32 + threadIdx.x];
@@ -177,7 +188,7 @@ __global__ void column_parts(view x, int64_t rows, int64_t cols, int64_t ld, int
 }
 
 struct column_ends {
-    view y[3];
+    view y[MOST_SUMS];
 };
 
 __global__ void column_end(int parts, int64_t cols, const float *part, column_ends to)
@@ -209,24 +220,45 @@ const char *columns_end(cudaStream_t s, const column_order &o, int64_t cols, con
     return launched();
 }
 
-static const char *sum_columns(cuda_context *x, view a, int64_t outer, int64_t rows, int64_t cols,
-                               int64_t ld, view y)
+static const char *sum_columns(cuda_context *x, const column_inputs &in, int64_t outer,
+                               int64_t rows, int64_t cols, int64_t ld, const view *y)
 {
-    bool wide = ld % 8 == 0 && rows >= 1024 && (uintptr_t)a.p % 16 == 0;
-    if (outer > 65535)
+    bool wide = ld % 8 == 0 && rows >= 1024;
+    for (int k = 0; k < in.n; k++)
+        wide &= (uintptr_t)in.x[k].p % 16 == 0;
+    if (outer * in.n > 65535)
         return cuda_fail("not supported: a sum inside %lld blocks", (long long)outer);
     column_order o = column_order_of(rows, outer);
     dim3 grid((unsigned)ceil_div(cols, wide ? COLUMN_TILE : 32), (unsigned)o.parts,
-              (unsigned)outer),
+              (unsigned)(outer * in.n)),
         block(32, COLUMN_LANES);
     const char *why = NULL;
-    float *work = (float *)cuda_work(x, o.parts * outer * cols * (int64_t)sizeof(float), &why);
+    float *work =
+        (float *)cuda_work(x, in.n * o.parts * outer * cols * (int64_t)sizeof(float), &why);
     if (!work) return why;
     if (wide)
-        column_parts<8><<<grid, block, 0, x->stream>>>(a, rows, cols, ld, o.each, work);
+        column_parts<8><<<grid, block, 0, x->stream>>>(in, rows, cols, ld, o.each, work);
     else
-        column_parts<1><<<grid, block, 0, x->stream>>>(a, rows, cols, ld, o.each, work);
-    return columns_end(x->stream, o, outer * cols, work, 1, &y);
+        column_parts<1><<<grid, block, 0, x->stream>>>(in, rows, cols, ld, o.each, work);
+    return columns_end(x->stream, o, outer * cols, work, in.n, y);
+}
+
+const char *cuda_sums_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
+                            bool *done)
+{
+    column_inputs in = {};
+    view y[MOST_SUMS];
+    const hap_tensor *a = c[0]->in[0];
+    int64_t cols = a->local[a->rank - 1], rows = cols ? a->elements / cols : 0;
+    (void)unread;
+    *done = n <= MOST_SUMS && rows > 0 && cols > 1;
+    if (!*done) return NULL;
+    for (int k = 0; k < n; k++) {
+        CUDA_TRY(cuda_call_begins(x, c[k]));
+        in.x[in.n++] = view_of(c[k]->in[0]);
+        y[k] = view_of(c[k]->out[0]);
+    }
+    return sum_columns(x, in, 1, rows, cols, cols, y);
 }
 
 // --- sums over any dims ---
@@ -313,9 +345,11 @@ CUDA_ROW(sum)
         CUDA_TRY(cuda_rows_of(x, a, &at));
     else
         CUDA_TRY(cuda_will_read(x, a->data, a->bytes));
-    if (columns)
-        return sum_columns(x, {at.data, (int)a->type}, s.n == 3 ? s.size[0] : 1, s.size[s.n - 2],
-                           cols, at.ld, view_of(y));
+    if (columns) {
+        column_inputs in = {{{at.data, (int)a->type}}, 1};
+        view to = view_of(y);
+        return sum_columns(x, in, s.n == 3 ? s.size[0] : 1, s.size[s.n - 2], cols, at.ld, &to);
+    }
     if (!ints && kept == 1) {
         value_of f = {view_of(a)};
         return reduce_all(x, a->elements, f, y);

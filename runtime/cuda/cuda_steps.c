@@ -152,9 +152,11 @@ static void run_chain(hap_rank *r, const cuda_call *c)
         [CUDA_NORM] = cuda_norm_chain,
         [CUDA_NORM_BWD] = cuda_norm_bwd_chain,
         [CUDA_SLOPE] = cuda_slope_chain,
+        [CUDA_SUMS] = cuda_sums_chain,
         [CUDA_CE] = cuda_ce_chain,
         [CUDA_CASTS] = cuda_cast_chain,
         [CUDA_ADAM] = cuda_adam_chain,
+        [CUDA_ADDS] = cuda_adds_chain,
         [CUDA_PARTS] = cuda_parts_chain,
     };
     cuda_context *x = &cuda_of(r)->x;

@@ -8,7 +8,13 @@
 
 #include "cuda/cuda_shadow.h"
 
-enum { MAX_ARGS = 4 * (HAP_MAX_IN + HAP_MAX_OUT), GUARD = 64, POISON = 0xA5, SKIPPED = 77 };
+enum {
+    MAX_ARGS = 4 * (HAP_MAX_IN + HAP_MAX_OUT),
+    MAX_CALLS = 16,
+    GUARD = 64,
+    POISON = 0xA5,
+    SKIPPED = 77
+};
 
 static cuda_context context;
 
@@ -59,9 +65,10 @@ static const char *to_host(hap_tensor *on, hap_tensor *t, bool written)
 }
 
 // The call on copies of its tensors: one copy a tensor, wherever calls name it.
-static const char *run(const hap_op_call *c, hap_tensor *on, hap_tensor **of, bool *written, int *n)
+static const char *moved(const hap_op_call *c, hap_op_call *there, hap_tensor *on, hap_tensor **of,
+                         bool *written, int *n)
 {
-    hap_op_call there = *c;
+    *there = *c;
     for (int i = 0; i < c->n_in + c->n_out; i++) {
         hap_tensor *t = i < c->n_in ? c->in[i] : c->out[i - c->n_in];
         int k = 0;
@@ -76,17 +83,26 @@ static const char *run(const hap_op_call *c, hap_tensor *on, hap_tensor **of, bo
             CUDA_TRY(to_device(&on[k], t));
         }
         if (i >= c->n_in) written[k] = true;
-        *(i < c->n_in ? &there.in[i] : &there.out[i - c->n_in]) = &on[k];
+        *(i < c->n_in ? &there->in[i] : &there->out[i - c->n_in]) = &on[k];
     }
-    return hap_cuda_run(&context, &there);
+    return NULL;
 }
 
+// As a chain if there is one, and *done says so; else one by one.
 static const char *run_all(const hap_step_state *s, const hap_op_call *c, int n_calls,
-                           hap_tensor *on, hap_tensor **of, bool *written, int *n)
+                           cuda_chain_kernel *chain, bool *done, hap_tensor *on, hap_tensor **of,
+                           bool *written, int *n)
 {
+    hap_op_call there[MAX_CALLS];
+    const hap_op_call *all[MAX_CALLS];
+    if (n_calls > MAX_CALLS) return "too many calls";
     CUDA_TRY(cuda_context_set(&context, s));
-    for (int i = 0; i < n_calls; i++)
-        CUDA_TRY(run(&c[i], on, of, written, n));
+    for (int i = 0; i < n_calls; i++) {
+        all[i] = &there[i];
+        CUDA_TRY(moved(&c[i], &there[i], on, of, written, n));
+        if (!chain) CUDA_TRY(hap_cuda_run(&context, &there[i]));
+    }
+    if (chain) CUDA_TRY(chain(&context, all, n_calls, 0, done));
     for (int k = 0; k < *n; k++)
         CUDA_TRY(cuda_will_read(&context, on[k].data, on[k].bytes));
     CUDA_TRY(said(cudaStreamSynchronize(context.stream)));
@@ -103,11 +119,17 @@ const char *test_cuda_run(const hap_step_state *s, const hap_op_call *c)
 
 const char *test_cuda_run_all(const hap_step_state *s, const hap_op_call *c, int n_calls)
 {
+    return test_cuda_run_chain(s, c, n_calls, NULL, NULL);
+}
+
+const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, int n_calls,
+                                cuda_chain_kernel *chain, bool *done)
+{
     hap_tensor on[MAX_ARGS] = {0}, *of[MAX_ARGS];
     bool written[MAX_ARGS];
     int n = 0;
     if (!context.stream) CUDA_TRY(cuda_context_start(&context, 0));
-    const char *why = run_all(s, c, n_calls, on, of, written, &n);
+    const char *why = run_all(s, c, n_calls, chain, done, on, of, written, &n);
     cuda_forget_shadows(&context);
     for (int k = 0; k < n; k++)
         cudaFree(on[k].data);

@@ -5,10 +5,13 @@
 #ifndef HAP_TESTS_RUN_CUDA_H
 #define HAP_TESTS_RUN_CUDA_H
 
-#include "core/runtime_core.h"
+#include "cuda/cuda_chains.h"
 
 const char *test_cuda_run(const hap_step_state *s, const hap_op_call *c);
 // Calls one after the other that may share tensors.
 const char *test_cuda_run_all(const hap_step_state *s, const hap_op_call *c, int n);
+// The same as a chain, all outputs written; *done: the chain took them.
+const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, int n,
+                                cuda_chain_kernel *chain, bool *done);
 
 #endif

@@ -1,0 +1,282 @@
+// Chains of the CUDA backend (cuda_chains.h) against the same calls one by one: the same bits, at
+// every width that a kernel is made for, in the types that the models bring.
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/float16.h"
+#include "core/tensor.h"
+#include "tests/support/run_cuda.h"
+
+static const hap_step_state now = {.step = 2, .lr = 0.01, .seed = 7};
+static uint64_t state = 11;
+
+static double uniform(double lo, double hi)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return lo + (hi - lo) * (double)(state >> 11) * 0x1p-53;
+}
+
+// [rows, cols], or [rows] if cols is 0; integers are labels below hi.
+static hap_tensor *make(hap_dtype type, int64_t rows, int64_t cols, double lo, double hi)
+{
+    hap_tensor *t = calloc(1, sizeof *t);
+    t->type = type;
+    t->rank = cols ? 2 : 1;
+    t->local[0] = rows, t->local[1] = cols;
+    for (int d = 0; d < t->rank; d++)
+        t->dim[d] = WHOLE(t->local[d]);
+    t->elements = rows * (cols ? cols : 1);
+    t->bytes = t->elements * hap_dtype_bytes(type);
+    t->data = calloc(1, (size_t)t->bytes + 1);
+    for (int64_t i = 0; i < t->elements; i++) {
+        double v = uniform(lo, hi);
+        if (type == HAP_F32) ((float *)t->data)[i] = (float)v;
+        if (type == HAP_BF16) ((uint16_t *)t->data)[i] = hap_f32_to_bf16((float)v);
+        if (type == HAP_I64) ((int64_t *)t->data)[i] = (int64_t)v;
+    }
+    return t;
+}
+
+enum { MOST = 16 };
+typedef struct calls {
+    hap_op_call c[MOST];
+    int n;
+} calls;
+
+static hap_op_call *next(calls *s, hap_op_id op, int n_out, int n_in)
+{
+    hap_op_call *c = &s->c[s->n++];
+    *c = (hap_op_call){.op = op, .n_out = n_out, .n_in = n_in};
+    return c;
+}
+
+// Runs the calls both ways on fresh outputs and compares these.
+static void same_bits(calls *s, cuda_chain_kernel *chain, const char *what, int64_t cols)
+{
+    hap_tensor *out[4 * MOST];
+    void *one[4 * MOST];
+    int n = 0;
+    bool done = false;
+    const char *why = test_cuda_run_all(&now, s->c, s->n);
+    ck_assert_msg(!why, "%s: %s", what, why);
+    for (int k = 0; k < s->n; k++)
+        for (int i = 0; i < s->c[k].n_out; i++) {
+            hap_tensor *t = out[n] = s->c[k].out[i];
+            one[n] = t->data;
+            t->data = malloc((size_t)t->bytes + 1);
+            memset(t->data, 0x7B, (size_t)t->bytes);
+            n++;
+        }
+    why = test_cuda_run_chain(&now, s->c, s->n, chain, &done);
+    ck_assert_msg(!why, "%s: %s", what, why);
+    ck_assert_msg(done, "%s of %lld columns is not taken", what, (long long)cols);
+    for (int k = 0; k < n; k++) {
+        ck_assert_msg(memcmp(one[k], out[k]->data, (size_t)out[k]->bytes) == 0,
+                      "%s of %lld columns: output %d differs", what, (long long)cols, k);
+        free(one[k]);
+    }
+    for (int k = 0; k < s->n; k++)
+        for (int i = 0; i < s->c[k].n_in + s->c[k].n_out; i++) {
+            hap_tensor *t = i < s->c[k].n_in ? s->c[k].in[i] : s->c[k].out[i - s->c[k].n_in];
+            bool gone =
+                !t || !t->data; // named by several calls: freed by the first, kept as a mark
+            if (gone) continue;
+            free(t->data);
+            t->data = NULL;
+        }
+}
+
+typedef struct widths {
+    int64_t rows, cols;
+} widths;
+static const widths sizes[] = {{300, 64},   {1100, 256}, {2048, 512}, {33, 776},
+                               {5000, 768}, {700, 1024}, {64, 1280},  {50, 2048}};
+
+static hap_tensor *add_calls(calls *s, hap_dtype a, hap_dtype b, int64_t rows, int64_t cols)
+{
+    hap_op_call *c = next(s, HAP_OP_add, 1, 2);
+    c->in[0] = make(a, rows, cols, -1, 1), c->in[1] = make(b, rows, cols, -1, 1);
+    return c->out[0] = make(HAP_F32, rows, cols, 0, 0);
+}
+
+START_TEST(norms_forward)
+{
+    static const hap_dtype types[][2] = {
+        {HAP_F32, HAP_BF16}, {HAP_BF16, HAP_F32}, {HAP_F32, HAP_F32}, {HAP_F32, HAP_I64}};
+    widths w = sizes[_i];
+    for (int k = 0; k < 4; k++) { // the last: no sum before
+        calls s = {.n = 0};
+        hap_tensor *x = types[k][1] == HAP_I64
+                            ? make(HAP_F32, w.rows, w.cols, -1, 2)
+                            : add_calls(&s, types[k][0], types[k][1], w.rows, w.cols);
+        hap_op_call *sum = next(&s, HAP_OP_row_sum, 1, 1), *m2 = next(&s, HAP_OP_row_m2, 1, 2),
+                    *apply = next(&s, HAP_OP_norm_apply, 1, 5);
+        sum->in[0] = m2->in[0] = apply->in[0] = x;
+        sum->out[0] = m2->in[1] = apply->in[1] = make(HAP_F32, w.rows, 0, 0, 0);
+        m2->out[0] = apply->in[2] = make(HAP_F32, w.rows, 0, 0, 0);
+        apply->in[3] = make(HAP_F32, w.cols, 0, .5, 1.5);
+        apply->in[4] = make(HAP_F32, w.cols, 0, -1, 1);
+        apply->n_attr = 1, apply->attr[0].f = 1e-5;
+        apply->out[0] = make(k % 2 ? HAP_BF16 : HAP_F32, w.rows, w.cols, 0, 0);
+        if (k % 2 == 0) {
+            hap_op_call *cast = next(&s, HAP_OP_cast, 1, 1);
+            cast->in[0] = apply->out[0];
+            cast->out[0] = make(HAP_BF16, w.rows, w.cols, 0, 0);
+        }
+        same_bits(&s, cuda_norm_chain, "a norm", w.cols);
+    }
+}
+END_TEST
+
+START_TEST(norms_backward)
+{
+    // Gradient, what is added to it before, what is added to the result.
+    static const struct {
+        hap_dtype dy, before, more;
+    } types[] = {{HAP_BF16, HAP_I64, HAP_I64}, {HAP_BF16, HAP_I64, HAP_F32},
+                 {HAP_F32, HAP_I64, HAP_I64},  {HAP_F32, HAP_I64, HAP_F32},
+                 {HAP_F32, HAP_BF16, HAP_I64}, {HAP_BF16, HAP_F32, HAP_I64},
+                 {HAP_F32, HAP_F32, HAP_I64}};
+    widths w = sizes[_i];
+    for (int k = 0; k < 7 && w.cols <= 1024; k++) {
+        calls s = {.n = 0};
+        hap_tensor *dy = types[k].before == HAP_I64
+                             ? make(types[k].dy, w.rows, w.cols, -1, 1)
+                             : add_calls(&s, types[k].dy, types[k].before, w.rows, w.cols);
+        hap_tensor *x = make(HAP_F32, w.rows, w.cols, -1, 2);
+        hap_tensor *sum = make(HAP_F32, w.rows, 0, -.2, .2),
+                   *weight = make(HAP_F32, w.cols, 0, .5, 1.5);
+        hap_tensor *m2 = make(HAP_F32, w.rows, 0, (double)w.cols, 2 * (double)w.cols);
+        hap_op_call *stats = next(&s, HAP_OP_norm_bwd_stats, 2, 5),
+                    *bwd = next(&s, HAP_OP_norm_bwd, 1, 7);
+        hap_op_call *both[] = {stats, bwd};
+        for (int i = 0; i < 2; i++) {
+            both[i]->in[0] = dy, both[i]->in[1] = x, both[i]->in[2] = sum, both[i]->in[3] = m2;
+            both[i]->n_attr = 1, both[i]->attr[0].f = 1e-5;
+        }
+        stats->in[4] = bwd->in[6] = weight;
+        stats->out[0] = bwd->in[4] = make(HAP_F32, w.rows, 0, 0, 0);
+        stats->out[1] = bwd->in[5] = make(HAP_F32, w.rows, 0, 0, 0);
+        hap_tensor *dx = bwd->out[0] = make(HAP_F32, w.rows, w.cols, 0, 0);
+        if (k != 2) {
+            hap_op_call *params = next(&s, HAP_OP_norm_bwd_params, 2, 4);
+            memcpy(params->in, stats->in, 4 * sizeof *params->in);
+            params->n_attr = 1, params->attr[0].f = 1e-5;
+            params->out[0] = make(HAP_F32, w.cols, 0, 0, 0);
+            params->out[1] = make(HAP_F32, w.cols, 0, 0, 0);
+        }
+        if (types[k].more == HAP_F32) {
+            hap_op_call *add = next(&s, HAP_OP_add, 1, 2);
+            add->in[k % 2] = dx, add->in[1 - k % 2] = make(HAP_F32, w.rows, w.cols, -1, 1);
+            dx = add->out[0] = make(HAP_F32, w.rows, w.cols, 0, 0);
+        }
+        if (k != 3) {
+            hap_op_call *cast = next(&s, HAP_OP_cast, 1, 1);
+            cast->in[0] = dx;
+            dx = cast->out[0] = make(HAP_BF16, w.rows, w.cols, 0, 0);
+        }
+        if (k != 1) {
+            static const int64_t rows[] = {0};
+            hap_op_call *total = next(&s, HAP_OP_sum, 1, 1);
+            total->in[0] = dx;
+            total->n_attr = 2, total->attr[0].v = (hap_ints){1, rows};
+            total->out[0] = make(HAP_F32, w.cols, 0, 0, 0);
+        }
+        same_bits(&s, cuda_norm_bwd_chain, "a norm's gradient", w.cols);
+    }
+}
+END_TEST
+
+START_TEST(slopes)
+{
+    static const int64_t rows[] = {0};
+    static const widths of[] = {{40, 8}, {1500, 64}, {3001, 768}, {257, 3072}};
+    for (int k = 0; k < 12; k++) {
+        widths w = of[k % 4];
+        hap_dtype type = k / 4 == 1 ? HAP_F32 : HAP_BF16;
+        calls s = {.n = 0};
+        hap_op_call *c = next(&s, HAP_OP_gelu_bwd, 1, 2), *sum = next(&s, HAP_OP_sum, 1, 1);
+        c->in[0] = make(type, w.rows, w.cols, -1, 1), c->in[1] = make(type, w.rows, w.cols, -6, 6);
+        c->n_attr = 1, c->attr[0].i = _i;
+        c->out[0] = sum->in[0] = make(k / 4 == 2 ? HAP_F32 : type, w.rows, w.cols, 0, 0);
+        sum->n_attr = 2, sum->attr[0].v = (hap_ints){1, rows};
+        sum->out[0] = make(HAP_F32, w.cols, 0, 0, 0);
+        same_bits(&s, cuda_slope_chain, "gelu's gradient", w.cols);
+    }
+}
+END_TEST
+
+START_TEST(cross_entropy)
+{
+    static const widths of[] = {{70, 2056}, {30, 20011}, {9, 15262}, {200, 4099}};
+    for (int k = 0; k < 8; k++) {
+        widths w = of[k % 4];
+        hap_dtype type = k < 4 ? HAP_BF16 : HAP_F32;
+        calls s = {.n = 0};
+        hap_op_call *max = next(&s, HAP_OP_row_max, 1, 1), *sum = next(&s, HAP_OP_row_expsum, 1, 2);
+        max->in[0] = sum->in[0] = make(type, w.rows, w.cols, -8, 8);
+        max->out[0] = sum->in[1] = make(HAP_F32, w.rows, 0, 0, 0);
+        sum->out[0] = make(HAP_F32, w.rows, 0, 0, 0);
+        if (_i) {
+            hap_op_call *grad = next(&s, HAP_OP_ce_bwd, 1, 5);
+            grad->in[0] = max->in[0], grad->in[1] = max->out[0], grad->in[2] = sum->out[0];
+            grad->in[3] = make(HAP_I64, w.rows, 0, 0, (double)w.cols);
+            ((int64_t *)grad->in[3]->data)[1] = -100; // ignored
+            grad->in[4] = make(HAP_F32, 1, 0, .01, .02);
+            grad->n_attr = 1, grad->attr[0].i = -100;
+            grad->out[0] = make(type, w.rows, w.cols, 0, 0);
+        }
+        same_bits(&s, cuda_ce_chain, "cross entropy", w.cols);
+    }
+}
+END_TEST
+
+START_TEST(sums)
+{
+    static const int64_t rows[] = {0};
+    widths w = sizes[_i];
+    calls s = {.n = 0};
+    for (int k = 0; k < 3; k++) {
+        hap_op_call *c = next(&s, HAP_OP_sum, 1, 1);
+        c->in[0] = make(_i % 2 ? HAP_BF16 : HAP_F32, w.rows, w.cols, -1, 1);
+        c->n_attr = 2, c->attr[0].v = (hap_ints){1, rows};
+        c->out[0] = make(HAP_F32, w.cols, 0, 0, 0);
+    }
+    same_bits(&s, cuda_sums_chain, "sums", w.cols);
+}
+END_TEST
+
+START_TEST(casts)
+{
+    calls s = {.n = 0};
+    for (int k = 0; k < 9; k++) {
+        hap_op_call *c = next(&s, HAP_OP_cast, 1, 1);
+        c->in[0] = make(k % 4 == 3 ? HAP_BF16 : HAP_F32, 1 + 57 * k * k * k, 0, -3, 3);
+        c->out[0] = make(k % 4 == 3 ? HAP_F32 : HAP_BF16, 1 + 57 * k * k * k, 0, 0, 0);
+    }
+    same_bits(&s, cuda_cast_chain, "casts", 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("chains_cuda");
+    TCase *t = tcase_create("bits");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, norms_forward, 0, 8);
+    tcase_add_loop_test(t, norms_backward, 0, 8);
+    tcase_add_loop_test(t, slopes, 0, 2);
+    tcase_add_loop_test(t, cross_entropy, 0, 2);
+    tcase_add_loop_test(t, sums, 0, 8);
+    tcase_add_test(t, casts);
+    suite_add_tcase(suite, t);
+    SRunner *r = srunner_create(suite);
+    srunner_set_fork_status(r, CK_NOFORK); // a CUDA context does not survive a fork
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed > 0;
+}
