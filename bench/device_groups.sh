@@ -50,9 +50,24 @@ P
         both dropout /tmp/dropout --input input_ids="$out/tiny.npy" --input labels="$out/tiny.npy"
 }
 
+# Every pointwise row, softmax and layer norm on 20480 rows of 1024 entries: what no join of the runtime's covers.
+groups_rows()
+{
+    local on
+    cluster 1
+    python3 tests/graphs/make_groups.py 1024 "$out/many.json" "$out/many.npy" &&
+        python3 -c 'import numpy as np, sys; np.save(sys.argv[1], np.random.default_rng(0).standard_normal((4096, 5, 1024), dtype=np.float32))' "$out/many.npy" &&
+        "$pack/bin/hapc" "$out/many.json" "$out/h200x1.yaml" --batch 4096 -o /tmp/many 2>&1 | grep -E "predicted|ms a step" | head -n 2
+    for on in 0 1 all 0 1 all; do
+        HAP_VERBOSE=1 HAP_CUDA_GROUPS=$on timeout 60 "$pack/bin/hapc" run /tmp/many --backend cuda --json --seed 1 --steps 40 --input x="$out/many.npy" >"$out/many.jsonl" 2>"$out/many.err"
+        echo "groups $on rows: $(median "$out/many.jsonl") ms/step $(grep -hE 'note|left out' "$out/many.err" | cut -c1-200 | head -n 2)"
+    done
+}
+
 groups_speed()
 {
     local model on log
+    groups_rows
     for model in $models; do
         ids "$model"
         plan "$model" 1 --precision bf16 -o "/tmp/groups.$model" || continue
