@@ -37,12 +37,18 @@ static char *read_source(const char *folder)
 
 void cuda_groups_start(hap_rank *r, cuda_groups *g)
 {
-    if (g->tried) return;
-    g->tried = true;
+    if (g->started) return;
+    g->started = true;
     g->off = turned_off("HAP_CUDA_FUSE") || turned_off("HAP_CUDA_GROUPS") || r->opt.check_nan;
     const char *all = getenv("HAP_CUDA_GROUPS");
     g->all = all && strcmp(all, "all") == 0;
-    if (g->off) return;
+}
+
+// When the first group comes that is to run as a kernel.
+static void load(hap_rank *r, cuda_groups *g)
+{
+    if (g->loaded || g->off) return;
+    g->loaded = true;
     const char *why = NULL;
     g->source = read_source(r->opt.folder);
     if (!g->source)
@@ -242,6 +248,7 @@ bool cuda_group_find(hap_rank *r, cuda_groups *g, int n_kept, hap_tensor *const 
     *out = (cuda_group){.name = g->open};
     matching m = {.out = out, .n_kept = n_kept, .kept = kept};
     if (!g->all && left_to_joins(g, n_kept, kept)) return false;
+    load(r, g);
     char *text = g->off || g->too_long ? NULL : text_of(g->source, g->open, &out->rows);
     int n_attr = 0, n_written = 0;
     bool ok = text && g->n > 0;

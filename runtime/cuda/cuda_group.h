@@ -1,13 +1,13 @@
 // Groups (hap_fuse to hap_fused) as kernels of the program's kernels.cu.
 //
-// NVRTC compiles the file for the rank's device when the first group comes; the result is kept
-// beside the program and used again while source, headers, device and NVRTC are the same. A kernel
-// runs a group if the group reads as the text that stands with the kernel (synth/fuse.h writes it),
-// tensor by tensor: so an edited program never runs another group's kernel. Where there is no
-// kernel for a group its ops run one by one; rank 0 says why once. So do the ops of groups for which
-// the runtime has joins of its own (cuda_fuse.h) that go further than one group: layer norms, sums
-// of one op with casts, statistics alone; HAP_CUDA_GROUPS=all runs these as kernels too. HAP_CUDA_GROUPS=0,
-// HAP_CUDA_FUSE=0 and --check-nan: no groups.
+// NVRTC compiles the file for the rank's device when the first group comes that runs as a kernel;
+// the result is kept beside the program and used again while source, headers, device and NVRTC are
+// the same. A kernel runs a group if the group reads as the text that stands with the kernel
+// (synth/fuse.h writes it), tensor by tensor: so an edited program never runs another group's
+// kernel. Where there is no kernel for a group its ops run one by one; rank 0 says why once. So do
+// the ops of groups for which the runtime has joins of its own (cuda_fuse.h) that go further than
+// one group: layer norms, one op with its casts, statistics alone; HAP_CUDA_GROUPS=all runs these
+// as kernels too. HAP_CUDA_GROUPS=0, HAP_CUDA_FUSE=0 and --check-nan: no groups.
 
 #ifndef HAP_RUNTIME_CUDA_GROUP_H
 #define HAP_RUNTIME_CUDA_GROUP_H
@@ -32,7 +32,7 @@ typedef struct cuda_group { // one, ready to be launched
 } cuda_group;
 
 typedef struct cuda_groups {
-    bool tried, off, all;
+    bool started, loaded, off, all;
     char *source;     // kernels.cu
     void *library;    // cudaLibrary_t
     const char *open; // the group that is being called, NULL none
@@ -42,7 +42,7 @@ typedef struct cuda_groups {
     bool too_long; // more than that: they ran as they came
 } cuda_groups;
 
-// Before the first group. Notes why if there is nothing to run.
+// Before the first group.
 void cuda_groups_start(hap_rank *r, cuda_groups *g);
 void cuda_groups_end(cuda_groups *g);
 // The open group as a kernel; false: there is none for it.
