@@ -171,6 +171,7 @@ static void run_list(hap_rank *r, cuda_record *c)
         cuda_call *e = &c->call[i];
         switch (e->kind) {
         case CUDA_DONE:
+        case CUDA_GROUP: // there are no kernels of groups here: their ops come one by one
             break;
         case CUDA_OP:
         case CUDA_JOINED:
