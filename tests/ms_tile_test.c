@@ -236,6 +236,50 @@ START_TEST(warm_starts_change_no_value)
 }
 END_TEST
 
+// Copies of one layer: never below the minimum, mostly at it, and what a cache knows of the
+// repetition changes nothing.
+START_TEST(copied_layers_are_mostly_optimal)
+{
+    dice r = {11};
+    int solved = 0, best = 0;
+    for (int i = 0; i < 120; i++) {
+        hb_arena *a = hb_arena_new();
+        const ms_tile *repeats = NULL;
+        style s = draw_style(&r, i);
+        uint64_t seed = r.x;
+        for (int k = 0; k < 3; k++) {
+            r.x = seed;
+            ms_problem p = draw(a, &r, &s), q = disguised(a, &p);
+            double **unary = hb_alloc(a, sizeof *unary * (size_t)p.n_vars);
+            for (int v = 0; k > 0 && v < p.n_vars; v++) { // other costs, repeated alike
+                for (int w = 0; w < v && !unary[v]; w++)
+                    if (p.unary[w] == p.unary[v]) unary[v] = unary[w];
+                if (unary[v]) continue;
+                unary[v] = hb_copy(a, p.unary[v], sizeof **unary * (size_t)p.domain[v]);
+                unary[v][0] += 0.25 * k;
+            }
+            if (k > 0) p.unary = (const double *const *)unary;
+            int *x = HB_ARRAY(a, int, p.n_vars);
+            double value = 0, fresh = 0, want = 0;
+            ms_status is = ms_solve_repeated(a, &p, 0, NULL, &repeats, x, &value);
+            ck_assert_int_eq(ms_solve_repeated(a, &p, 0, NULL, NULL, x, &fresh), is);
+            ck_assert_int_eq(ms_solve_repeated(a, &q, 0, NULL, NULL, x, &want), MS_TOO_LARGE);
+            if (is != MS_OPTIMAL) continue;
+            ck_assert_double_eq(value, fresh);
+            ck_assert_int_eq(ms_solve_repeated(a, &p, 0, NULL, &repeats, x, &value), MS_OPTIMAL);
+            ck_assert_double_eq(ms_value(&p, x), value);
+            ck_assert_int_eq(ms_solve(a, &p, 0, NULL, x, &want), MS_OPTIMAL);
+            ck_assert(value >= want * (1 - 1e-12));
+            solved++;
+            best += value <= want * (1 + 1e-12);
+        }
+        hb_arena_free(a);
+    }
+    ck_assert_int_gt(solved, 60);
+    ck_assert_int_gt(best, solved * 8 / 10);
+}
+END_TEST
+
 START_TEST(a_layer_of_its_own_is_no_repetition)
 {
     dice r = {9};
@@ -259,6 +303,7 @@ int main(void)
     tcase_add_test(t, tiled_and_untiled_agree);
     tcase_add_test(t, bound_of_the_short_problem_is_that_of_the_whole);
     tcase_add_test(t, warm_starts_change_no_value);
+    tcase_add_test(t, copied_layers_are_mostly_optimal);
     tcase_add_test(t, a_layer_of_its_own_is_no_repetition);
     suite_add_tcase(s, t);
     SRunner *run = srunner_create(s);
