@@ -154,19 +154,24 @@ static plane *add_plane(dual *d, const int *x, double additive)
     return &d->planes.p[d->planes.n - 1];
 }
 
-// One search at the prices; what it proves, < 0 if nothing. A choice that may fit is judged.
-static double search(dual *d, const syn_bound_calls *calls, double *feasible)
+// One search at the prices; what it proves (0 if that is not asked for), < 0 if nothing. A choice
+// that may fit is judged.
+static double search(dual *d, bool prove, const syn_bound_calls *calls, double *feasible)
 {
     hb_arena *scratch = hb_arena_new();
     ms_problem p = priced(d, scratch);
     int *x = HB_ARRAY(scratch, int, p.n_vars + 1);
     double value, proved = 0;
     place at;
-    if (ms_solve_near(scratch, &p, 0, GAP, NULL, x, &value, &proved) != MS_OPTIMAL) {
+    ms_status status = MS_TOO_LARGE;
+    if (!prove) status = ms_solve_repeated(scratch, &p, GAP, NULL, NULL, x, &value);
+    if (status != MS_OPTIMAL)
+        status = ms_solve_near(scratch, &p, 0, GAP, NULL, x, &value, &proved);
+    if (status != MS_OPTIMAL) {
         hb_arena_free(scratch);
         return -1;
     }
-    for (int k = 0; k < d->n_places; k++)
+    for (int k = 0; k < d->n_places && prove; k++)
         proved -= d->place[k].price * d->place[k].capacity;
     plane *last = add_plane(d, x, ms_value(&d->h->s->problem, x));
     if (!worst_place(d, last, &at) && last->additive < *feasible)
@@ -196,7 +201,7 @@ static void look_again(dual *d, const syn_bound_calls *calls, double feasible)
     for (int i = 0; i < d->planes.n; i++)
         add_place(d, &d->planes.p[i]);
     for (int i = 0; i < AGAIN && !calls->stop(calls->ctx); i++) {
-        if (next_prices(d, feasible) < 0 || search(d, calls, &feasible) < 0) break;
+        if (next_prices(d, feasible) < 0 || search(d, false, calls, &feasible) < 0) break;
         if (d->planes.p[d->planes.n - 1].fits) break;
     }
     (void)syn_mix(d->h, d->planes.n, d->planes.p, d->n_places, d->place, calls, feasible);
@@ -226,7 +231,7 @@ double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
             for (int k = 0; k < d.n_places; k++)
                 d.place[k].price *= DEARER;
         }
-        proved = search(&d, calls, &feasible);
+        proved = search(&d, true, calls, &feasible);
         if (proved > bound && start->worth) note_worth(&d, start->worth);
         bound = fmax(bound, proved);
     }
