@@ -14,6 +14,7 @@ typedef struct polisher {
     const int *kind;
     int64_t *table, *sums; // as they were before a move
     double work;
+    bool stale; // prices are of a table that was judged and not taken
     const volatile int *interrupted;
 } polisher;
 
@@ -77,6 +78,7 @@ static double judge_cut(polisher *q, int cut)
     cost_timeline t;
     q->work += q->p->instr.n;
     refresh(q->p, q->costs, q->kind, cut);
+    q->stale = true;
     return syn_simulate(q->p, &t, false);
 }
 
@@ -142,11 +144,11 @@ static double move(polisher *q, int cut, int from_class, int to_class, int64_t s
                           : judge_cut(q, cut);
         if (next < sec * (1 - 1e-9)) {
             sec = next;
+            q->stale = false;
             continue;
         }
         memcpy(c->table, q->table, sizeof *c->table * (size_t)c->n);
         if (sums) memcpy(sums->table, q->sums, sizeof *sums->table * (size_t)sums->n);
-        refresh(q->p, q->costs, q->kind, cut);
         break;
     }
     return sec;
@@ -217,6 +219,8 @@ double syn_polish(syn_program *p, const cost_model *m, const int *kind, double s
                         if (all > 1) sec = move(&q, cut, a, b, step, all, sec);
                         sec = move(&q, cut, a, b, step, 1, sec);
                     }
+        if (q.stale) refresh(p, q.costs, kind, cut);
+        q.stale = false;
     }
     hb_arena_free(scratch);
     return sec;

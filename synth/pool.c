@@ -86,6 +86,14 @@ void pool_place(candidate *c)
     c->fits = pool_overflow(c->program) <= 0;
 }
 
+void pool_try_place(pool *p, candidate *c)
+{
+    if (c->placed || c->share > 1 || c->share * p->waste > 1) return;
+    pool_place(c);
+    double waste = (1 + pool_overflow(c->program)) / c->share;
+    if (p->waste == 0 || waste < p->waste) p->waste = waste;
+}
+
 // Finishes a lowered and priced program: schedules and simulates it, and places it where memory is
 // near.
 static candidate judge(pool *p, syn_strategy s, syn_program *prog)
@@ -101,7 +109,7 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
     c.fits = c.share <= ROOMY;
     // Near the limit only the arena knows; it is asked where the answer matters.
     bool wanted = !c.fits && (!p->best.program || c.sec < p->best.sec);
-    if (c.share <= 1 && (p->careful || wanted)) pool_place(&c);
+    if (p->careful || wanted) pool_try_place(p, &c);
     if (p->opt->log)
         fprintf(p->opt->log, "%.3f s: %s on %s: %.6g ms, %.0f %% of the fullest memory\n",
                 pool_now() - p->begin, syn_strategy_name(s),

@@ -45,6 +45,7 @@ typedef struct pool {
     double begin, deadline;
     candidate best;     // fastest that fits
     candidate smallest; // least share, for the message when nothing fits
+    double waste;       // least ratio of an arena's peak to the live bytes that was seen; 0 none
     double quickest;    // seconds of the fastest that was judged, whether it fits or not; 0 none
     hb_str why;
     double baseline[SYN_N_STRATEGIES]; // < 0: none that fits, or not asked for yet
@@ -77,6 +78,7 @@ void pool_offer(pool *p, const candidate *c); // for the best
 bool pool_search_within_memory(pool *p, const search_options *s, const candidate *keep,
                                candidate *out);
 void pool_place(candidate *c);                 // rolls, places every buffer
+void pool_try_place(pool *p, candidate *c);    // unless it cannot fit, by what others wasted
 double pool_overflow(const syn_program *prog); // of the fullest class; <= 0 if it fits
 // Frees what belongs to no candidate that is still in play; one and two may be NULL.
 void pool_forget(pool *p, const candidate *one, const candidate *two);
@@ -90,7 +92,8 @@ void pool_explore(pool *p);
 void pool_sweep(pool *p);
 // The baseline of one strategy, whatever its time.
 void pool_baseline(pool *p, syn_strategy s);
-// If the best plan is a baseline, its forms at the LP's cuts instead of a ray's, where that is faster.
+// If the best plan is a baseline, its forms at the LP's cuts instead of a ray's, where that is
+// faster.
 void pool_refine_baseline(pool *p);
 
 #endif

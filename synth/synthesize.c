@@ -118,8 +118,11 @@ static double judge_for_bound(void *ctx, const syn_choice *choice, double *share
     bounding *b = ctx;
     candidate c = pool_judge(b->p, b->optimum->arena, b->optimum->space, choice);
     c.priced = true;
-    if (c.share <= 1) pool_place(&c);
-    if (c.placed) c.share = 1 + pool_overflow(c.program);
+    pool_try_place(b->p, &c);
+    if (c.placed)
+        c.share = 1 + pool_overflow(c.program);
+    else
+        c.share *= fmax(b->p->waste, 1);
     pool_offer(b->p, &c);
     *share = c.share;
     if (c.fits) b->additive = fmin(b->additive, c.additive);
@@ -193,7 +196,7 @@ static candidate bounds(pool *p, syn_result *r)
                   : inside ? won.additive
                            : HUGE_VAL};
     double *worth = HB_ARRAY(p->arena, double, won.space->mesh->n_classes);
-    if (!optimum.fits && optimum.share <= 1) pool_place(&optimum);
+    if (!optimum.fits) pool_try_place(p, &optimum);
     if (optimum.fits) b.additive = fmin(b.additive, optimum.additive);
     r->additive_bound_sec =
         syn_additive_bound(optimum.space,
