@@ -16,6 +16,8 @@ static const double NEAR = 1e-3;
 static const double ROUGHLY = 0.01;
 // Rays and rounds that come this near each other are at the same place.
 static const double SAME = 3e-4;
+// Two rounds without gain that come this near each other would go on so.
+static const double ALIKE = 0.01;
 // A ray whose first plan is this much slower than the best is not followed further.
 static const double NEXT_TO = 5e-3;
 // A mesh whose plan at the first ratios (FAR_AT_ONCE), or at better ones, is this much slower than
@@ -170,7 +172,7 @@ static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
             // second or after a leap; where memory has a price they do.
             bool priced = cur.priced || next.priced;
             if (!priced && (++failed == 2 || !next.fits || next.sec > FAR * cur.sec)) return;
-            if (near_by(next.sec, missed)) return;
+            if (fabs(next.sec - missed) < ALIKE * missed) return;
             missed = next.sec;
             trust *= 0.4;
         }

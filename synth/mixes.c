@@ -270,14 +270,15 @@ static void count_variable(walk *w, int var, int sign)
 static double most_now(const walk *w)
 {
     const syn_space *s = w->m->s;
-    double most = 0;
-    for (int c = 0; c < s->mesh->n_classes; c++) {
-        double cap = (double)s->m->cluster->cls[s->mesh->cluster_class[c]].capacity, now = 0;
-        for (int i = 0; i < s->g->nodes.n; i++) {
-            now += w->step[c * (s->g->nodes.n + 1) + i];
-            most = now > most * cap ? now / cap : most;
+    int nodes = s->g->nodes.n, classes = s->mesh->n_classes;
+    double most = 0, now[CL_MAX_CLASSES] = {0}, top[CL_MAX_CLASSES] = {0};
+    for (int i = 0; i < nodes; i++)
+        for (int c = 0; c < classes; c++) { // sums of all classes at once: each waits for its last
+            now[c] += w->step[c * (nodes + 1) + i];
+            top[c] = now[c] > top[c] ? now[c] : top[c];
         }
-    }
+    for (int c = 0; c < classes; c++)
+        most = fmax(most, top[c] / (double)s->m->cluster->cls[s->mesh->cluster_class[c]].capacity);
     return most;
 }
 

@@ -64,15 +64,15 @@ static void find_runs(finder *f)
     const int *same = count_pairs(f, most);
     for (int len = 1; len <= most; len++) {
         if (same[len] < len) continue;
-        for (int i = 0; i + len < n;) {
-            if (s[i] != s[i + len]) {
-                i++;
-                continue;
-            }
+        // What repeats twice meets its like at len places in a row, one of them a multiple of len.
+        for (int i = 0, end = 0; i + len < n; i = i < end ? (end / len + 1) * len : i + len) {
+            if (s[i] != s[i + len]) continue;
             run x = {i, i, len};
-            while (i + len < n && s[i] == s[i + len])
-                i++;
-            x.to = i + len;
+            while (x.from > end && s[x.from - 1] == s[x.from - 1 + len])
+                x.from--;
+            for (end = i; end + len < n && s[end] == s[end + len];)
+                end++;
+            x.to = end + len;
             if (saved(&x) > 0) HB_PUSH(f->r->arena, &f->runs, x);
         }
     }

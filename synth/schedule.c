@@ -74,27 +74,6 @@ static int rise(scheduler *s, int at)
     return 0;
 }
 
-// Puts instruction i into place to[i], along the cycles of the permutation. Marks what is done in
-// `to`.
-static void permute(syn_instr *v, int n, int *to)
-{
-    for (int i = 0; i < n; i++) {
-        if (to[i] < 0) continue;
-        syn_instr moving = v[i];
-        int at = to[i];
-        to[i] = -1;
-        while (at != i) {
-            syn_instr there = v[at];
-            v[at] = moving;
-            moving = there;
-            int next = to[at];
-            to[at] = -1;
-            at = next;
-        }
-        v[i] = moving;
-    }
-}
-
 // Instruction i goes before the instruction that was at before[i]; WAITs stand in front of STARTs
 // there.
 static void reorder(scheduler *s, const int *before)
@@ -119,7 +98,10 @@ static void reorder(scheduler *s, const int *before)
     hb_assert(at == n);
     for (int i = 0; i < n; i++)
         if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
-    permute(p->instr.p, n, to);
+    const syn_instr *old =
+        memcpy(hb_room(s->arena, sizeof *old, n), p->instr.p, sizeof *old * (size_t)n);
+    for (int i = 0; i < n; i++)
+        p->instr.p[to[i]] = old[i];
     hb_arena_free(s->arena);
 }
 
