@@ -291,6 +291,8 @@ static bool cut_vars(tiling *t, ms_tile *out)
         out->above[t->small_of[like]] = t->small_of[above];
     }
     out->times = t->gone + 1;
+    out->n_vars = p->n_vars;
+    out->n_edges = p->n_edges;
     out->small.domain = domain;
     out->small.unary = unary;
     return true;
@@ -392,6 +394,7 @@ ms_tile *ms_tile_find(hb_arena *a, const ms_problem *p)
 
 ms_tile *ms_tile_again(hb_arena *a, const ms_tile *like, const ms_problem *p)
 {
+    if (p->n_vars != like->n_vars || p->n_edges != like->n_edges) return NULL;
     ms_tile *t = hb_copy(a, like, sizeof *like);
     int n = t->small.n_vars, *domain = HB_ARRAY(a, int, n);
     const double **unary = hb_alloc(a, sizeof *unary * (size_t)n);

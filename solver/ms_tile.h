@@ -10,6 +10,7 @@
 #include "solver/ms_dual.h"
 
 struct ms_tile {
+    int n_vars, n_edges; // of the whole
     ms_problem small;
     int *whole_var;  // by variable of small: itself in the whole
     int *whole_edge; // by edge of small: one of the whole with its table
