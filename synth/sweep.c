@@ -2,7 +2,7 @@
 
 // Of a step for a full memory. What a search within memory stops at is one price; whoever weighs
 // memory against other work wants to see what other prices lead to.
-static const double LEAST = 0.125, MOST = 64, TIMES = 2, TIMES_LARGE = 8, TIMES_FREE = 64;
+static const double LEAST = 0.125, MOST = 64, TIMES = 2, TIMES_LARGE = 8, FREE = 8;
 static const double NEAR = 0.03; // to the optimum
 
 void pool_sweep(pool *p)
@@ -12,10 +12,10 @@ void pool_sweep(pool *p)
     bool large = p->g->nodes.n > SYN_LARGE;
     // Of a large graph that has a plan, other variants are planned only if asked for.
     if (p->best.program && large && !p->opt->vary_blocks) return;
-    // Where memory cost the best plan nothing, few prices do: what they lead to may please the
+    // Where memory cost the best plan nothing, one price does: what it leads to may please the
     // judge.
     bool binds = !p->best.program || p->best.priced || p->best.sec > p->quickest;
-    double times = !binds ? TIMES_FREE : large ? TIMES_LARGE : TIMES;
+    double low = binds ? LEAST : FREE, high = binds ? MOST : FREE;
     p->b = pool_board_of(p, from->space->mesh);
     *p->b->palette = *syn_palette_copy(p->arena, from->space->palette);
     syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
@@ -24,7 +24,7 @@ void pool_sweep(pool *p)
     search_options o = {SYN_AUTO, quick, hb_copy(p->arena, from->space->weight, weights),
                         1,        0,     NEAR};
     double step = from->sec;
-    for (double price = LEAST; price <= MOST; price *= times) {
+    for (double price = low; price <= high; price *= large ? TIMES_LARGE : TIMES) {
         candidate c;
         o.price = price * step;
         if (pool_out_of_time(p) || !pool_search(p, &o, &c)) return;
