@@ -19,6 +19,7 @@ typedef struct placed {
     int64_t from, to;
     int64_t size; // of a chunk
     int unit;
+    arena_span hull; // of the unit: most are apart by that alone
 } placed;
 
 typedef enum { PAIR_UNKNOWN, PAIR_APART, PAIR_MEET, PAIR_MIXED } pack_pair;
@@ -239,7 +240,7 @@ static int64_t lowest(arena_pack *k, int u, int64_t size, int64_t floor)
     for (bool moved = true; moved;) {
         for (; i < k->n_at && k->at[i].from < base + all; i++) {
             const placed *p = &k->at[i];
-            if (p->to <= base) continue;
+            if (p->to <= base || !spans_meet(p->hull, k->hull[u])) continue;
             pack_pair pair = pair_of(k, u, p->unit);
             if (pair == PAIR_MEET) base = p->to;
             if (pair == PAIR_MIXED) k->mixed[n_mixed++] = i;
@@ -271,6 +272,7 @@ static int64_t tightest(arena_pack *k, int u, int64_t size, int64_t floor)
     int n = 0;
     for (int i = 0; i < k->n_at; i++) {
         const placed *p = &k->at[i];
+        if (!spans_meet(p->hull, k->hull[u])) continue;
         pack_pair pair = pair_of(k, u, p->unit);
         if (pair == PAIR_MEET) close_bytes(k, &n, p->from, p->to);
         for (int d = 0; pair == PAIR_MIXED && d < k->unit[p->unit].n_chunks; d++)
@@ -299,7 +301,7 @@ static void settle(arena_pack *k, int unit, int64_t from, int64_t size)
             hi = mid;
     }
     memmove(&k->at[lo + 1], &k->at[lo], sizeof *k->at * (size_t)(k->n_at - lo));
-    k->at[lo] = (placed){from, from + size * k->unit[unit].n_chunks, size, unit};
+    k->at[lo] = (placed){from, from + size * k->unit[unit].n_chunks, size, unit, k->hull[unit]};
     k->n_at++;
 }
 
