@@ -25,6 +25,8 @@ static const double NEXT_TO = 5e-3;
 static const double FAR_AT_ONCE = 1.5, FAR = 1.15, FAR_FEWER = 1.05;
 // A mesh whose first plan is this much slower than what another led to is not followed.
 static const double BEHIND = 1.02;
+// A price on memory where there is enough of it: steps' time for what the best plan takes.
+static const double THRIFTY = 8;
 // Graphs of more nodes than this have their ratios from the better of two starts.
 enum { MANY = 700 };
 
@@ -358,14 +360,14 @@ static void drop_devices(pool *p)
 {
     enum { MOST = 6 };
     bool *keep[MOST];
-    int n = p->best.program && !large(p) ? subsets(p, keep, MOST) : 0;
+    int n = large(p) ? 0 : subsets(p, keep, MOST);
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
-        if (least_seconds(p, keep[i]) >= p->best.sec) continue;
+        if (p->best.program && least_seconds(p, keep[i]) >= p->best.sec) continue;
         int first = p->boards.n;
         add_boards(p, keep[i]);
         // For many nodes only on the kind of mesh that does best so far.
-        bool choose = p->boards.n - first == 2 && few_starts(p);
-        int axes = p->best.program->mesh->n_axes;
+        bool choose = p->best.program && p->boards.n - first == 2 && few_starts(p);
+        int axes = choose ? p->best.program->mesh->n_axes : 0;
         for (int k = first; k < p->boards.n && !pool_out_of_time(p); k++) {
             if (choose && p->boards.p[k]->mesh->n_axes != axes) continue;
             p->b = p->boards.p[k];
@@ -421,6 +423,23 @@ static void explore_meshes(pool *p)
     }
 }
 
+// Where memory does not bind, once more from the compute ray of every mesh, with a price on it:
+// other choices, which the judge may like better than the additive model does, and other ratios.
+static void be_thrifty(pool *p)
+{
+    if (!p->best.program || few_starts(p) || p->best.priced) return;
+    p->thrifty = true;
+    for (int i = 0; i < p->boards.n && !pool_out_of_time(p); i++) {
+        board *b = p->b = p->boards.p[i];
+        double price = b->price;
+        b->tried.n = 0;
+        b->price = THRIFTY * p->best.sec / p->best.share;
+        follow(p, SYN_RAY_COMPUTE);
+        b->price = price;
+    }
+    p->thrifty = false;
+}
+
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
@@ -440,4 +459,5 @@ void pool_explore(pool *p)
     explore_meshes(p);
     discounts(p);
     drop_devices(p);
+    be_thrifty(p);
 }

@@ -242,7 +242,7 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     p->n_states = states > p->n_states ? states : p->n_states;
     *out = pool_judge(p, arena, space, &choice);
     out->lower = lower;
-    out->priced = price != NULL;
+    out->priced = price != NULL && !p->thrifty;
     out->exact = o->strategy == p->opt->strategy && o->opt == p->opt && !price && o->comm == 1 &&
                  lower >= choice.additive * (1 - 1e-9);
     pool_offer(p, out);
