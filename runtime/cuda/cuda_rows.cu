@@ -230,11 +230,13 @@ const char *cuda_ce_chain(cuda_context *x, const hap_op_call *const *c, int n, u
     if (!*done) return NULL;
     cuda_rows at;
     CUDA_TRY(cuda_rows_of(x, a, &at));
+    // Rows that start off a vector are added in another order by row_expsum.
+    *done = aligned(a) && at.ld % 8 == 0;
+    if (!*done) return NULL;
     cuda_will_write(x, max->data, max->bytes);
     cuda_will_write(x, sum->data, sum->bytes);
     t.lx = at.ld, t.x = {at.data, (int)a->type}, t.max = view_of(max), t.sum = view_of(sum);
-    // Vectors start where both the row and what is held of it do.
-    t.vec = aligned(a) && at.ld % 8 == 0;
+    t.vec = true;
     if (n > 2) {
         CUDA_TRY(ce_grad_of(x, c[2], at, &t));
         if (t.ly % 8) t.vec = false;
