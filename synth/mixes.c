@@ -344,22 +344,30 @@ static syn_plane plane_of(const mix *m, const stretch *w, double room)
     return y;
 }
 
-// Judges stretches, cheapest first of those that seem to fit, until none promises more. beyond:
-// what plans take that is not surely held, by the last one that was judged.
+// The cheapest that was not judged and seems to fit, if plans take `beyond` more than is held.
+static stretch *cheapest(stretch *list, int n, double room, double beyond, double feasible)
+{
+    stretch *best = NULL;
+    for (int k = 0; k < n; k++)
+        if (!list[k].judged && list[k].held + beyond <= room && list[k].additive < feasible &&
+            (!best || list[k].additive < best->additive))
+            best = &list[k];
+    return best;
+}
+
+// Judges stretches, cheapest first of those that seem to fit, until none promises more. most,
+// least: what plans take that is not surely held; after the first it is what that one took.
 static bool try_stretches(const mix *m, stretch *list, int n, const syn_bound_calls *calls,
-                          double beyond, double feasible)
+                          double most, double least, double feasible)
 {
     bool large = m->s->g->nodes.n > SYN_LARGE, any = false;
-    double aim = large ? NEARLY : FULL;
+    double room = large ? NEARLY : FULL, beyond = most;
     for (int i = 0; i < JUDGED && !calls->stop(calls->ctx); i++) {
-        stretch *best = NULL;
-        for (int k = 0; k < n; k++)
-            if (!list[k].judged && list[k].held + beyond <= aim && list[k].additive < feasible &&
-                (!best || list[k].additive < best->additive))
-                best = &list[k];
+        stretch *best = cheapest(list, n, room, beyond, feasible);
+        if (!best && i == 0) best = cheapest(list, n, room, beyond = least, feasible);
         if (!best) break;
         best->judged = true;
-        syn_plane p = plane_of(m, best, aim - beyond);
+        syn_plane p = plane_of(m, best, room - beyond);
         syn_judge_plane(m->s, &p, calls, &feasible);
         beyond = beyond_held(m->s, &p);
         any = any || p.fits;
@@ -398,10 +406,13 @@ bool syn_mix(const syn_held *h, int n_planes, const syn_plane *plane, int n_plac
         pair[i].from = pair[i].to = d;
         if (starts == 1) grow(&m, pair[i], -1, list, &n);
     }
-    double beyond = 0; // what is held on the way is not known yet: the most that was seen
-    for (int i = 0; i < n_planes; i++)
-        if (plane[i].share >= 0) beyond = fmax(beyond, beyond_held(m.s, &plane[i]));
-    bool any = try_stretches(&m, list, n, calls, beyond, feasible);
+    double beyond[2] = {0, HUGE_VAL}; // as planes were judged: most, least
+    for (int i = 0; i < n_planes; i++) {
+        if (plane[i].share < 0) continue;
+        beyond[0] = fmax(beyond[0], beyond_held(m.s, &plane[i]));
+        beyond[1] = fmin(beyond[1], beyond_held(m.s, &plane[i]));
+    }
+    bool any = try_stretches(&m, list, n, calls, beyond[0], beyond[1], feasible);
     hb_arena_free(m.arena);
     return any;
 }
