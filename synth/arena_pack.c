@@ -307,6 +307,7 @@ static void settle(arena_pack *k, int unit, int64_t from, int64_t size)
 
 typedef enum { ORDER_SIZE, ORDER_AREA, ORDER_START, N_ORDERS } pack_order;
 enum { REPAIRS = 24, CLOSE = 1000 }; // no repairs within 1 / CLOSE of the bound
+static const double PAIRS = 4e8;     // of units that all repairs together may look at
 
 static int by_key(const void *x, const void *y)
 {
@@ -368,6 +369,7 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
 {
     int64_t floor = 0, best = INT64_MAX, bound = arena_pack_bound(k, size);
     int blame = 0;
+    double pairs = 0;
     for (int u = 0; u < k->n_units; u++) {
         base[u] = 0;
         if (!k->unit[u].always) continue;
@@ -379,10 +381,11 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
     memcpy(trial, base, sizeof *base * (size_t)k->n_units);
     for (int v = 0; v < 2 * N_ORDERS + 1 + REPAIRS && best > bound; v++) {
         bool repair = v > 2 * N_ORDERS, tight = v < 2 * N_ORDERS && v % 2 == 0;
-        if (repair && best - bound < bound / CLOSE) break;
+        if (repair && (best - bound < bound / CLOSE || pairs > PAIRS)) break;
         int n = v < 2 * N_ORDERS ? rank_units(k, size, (pack_order)(v / 2), order) : k->n_good;
         if (v == 2 * N_ORDERS) memcpy(order, k->good, sizeof *order * (size_t)n);
         int64_t top = place_in_order(k, size, order, n, tight, floor, best, trial, &blame);
+        if (repair) pairs += (double)k->n_at * k->n_at;
         if (top < best) {
             best = top;
             memcpy(base, trial, sizeof *base * (size_t)k->n_units);
