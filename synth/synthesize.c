@@ -228,7 +228,7 @@ static void finish(pool *p, syn_result *r)
         optimum = p->best.program ? bounds(p, r) : (candidate){0};
     }
     pool_keep_all(p, &optimum);
-    r->tight = !p->best.program || p->best.priced;
+    r->tight = !p->best.program || p->best.sec > p->quickest;
     r->least_share = p->smallest.share;
     if (!p->best.program) {
         r->status = SYN_INFEASIBLE;
