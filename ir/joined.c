@@ -7,9 +7,8 @@
 //         attention made
 //     sum of all rows of a gradient        the kernel that makes the gradient adds up its columns
 //     norm_bwd_params                      norm_bwd reads the same rows
-//     row_max, row_expsum of logits        ce_bwd reads the same rows; they are not joined where
-//     the
-//                                          vocabulary is cut, which only a plan tells
+//     row_max, row_expsum of logits        ce_bwd reads the same rows; not where the vocabulary
+//                                          is cut, which only a plan tells
 
 #include "ir/factors.h"
 

@@ -53,8 +53,9 @@ static hap_op_call *next(calls *s, hap_op_id op, int n_out, int n_in)
     return c;
 }
 
-// Runs the calls both ways on fresh outputs and compares these.
-static void same_bits(calls *s, cuda_chain_kernel *chain, const char *what, int64_t cols)
+// Runs the calls both ways on fresh outputs and compares these, where the chain takes such calls.
+static void both_ways(calls *s, cuda_chain_kernel *chain, const char *what, int64_t cols,
+                      bool takes)
 {
     hap_tensor *out[4 * MOST];
     void *one[4 * MOST];
@@ -72,9 +73,10 @@ static void same_bits(calls *s, cuda_chain_kernel *chain, const char *what, int6
         }
     why = test_cuda_run_chain(&now, s->c, s->n, chain, &done);
     ck_assert_msg(!why, "%s: %s", what, why);
-    ck_assert_msg(done, "%s of %lld columns is not taken", what, (long long)cols);
+    ck_assert_msg(done == takes, "%s of %lld columns is%s taken", what, (long long)cols,
+                  done ? "" : " not");
     for (int k = 0; k < n; k++) {
-        ck_assert_msg(memcmp(one[k], out[k]->data, (size_t)out[k]->bytes) == 0,
+        ck_assert_msg(!takes || memcmp(one[k], out[k]->data, (size_t)out[k]->bytes) == 0,
                       "%s of %lld columns: output %d differs", what, (long long)cols, k);
         free(one[k]);
     }
@@ -87,6 +89,11 @@ static void same_bits(calls *s, cuda_chain_kernel *chain, const char *what, int6
             free(t->data);
             t->data = NULL;
         }
+}
+
+static void same_bits(calls *s, cuda_chain_kernel *chain, const char *what, int64_t cols)
+{
+    both_ways(s, chain, what, cols, true);
 }
 
 typedef struct widths {
@@ -209,12 +216,15 @@ START_TEST(slopes)
 }
 END_TEST
 
+// Rows that start off a vector, as those of an odd width without padding, are not taken.
 START_TEST(cross_entropy)
 {
-    static const widths of[] = {{70, 2056}, {30, 20016}, {9, 15264}, {200, 4104}};
-    for (int k = 0; k < 8; k++) {
-        widths w = of[k % 4];
-        hap_dtype type = k < 4 ? HAP_BF16 : HAP_F32;
+    static const widths of[] = {{70, 2056},  {30, 20016}, {9, 15264}, {200, 4104},
+                                {30, 20011}, {9, 15262},  {200, 4099}};
+    enum { N = sizeof of / sizeof *of };
+    for (int k = 0; k < 2 * N; k++) {
+        widths w = of[k % N];
+        hap_dtype type = k < N ? HAP_BF16 : HAP_F32;
         calls s = {.n = 0};
         hap_op_call *max = next(&s, HAP_OP_row_max, 1, 1), *sum = next(&s, HAP_OP_row_expsum, 1, 2);
         max->in[0] = sum->in[0] = make(type, w.rows, w.cols, -8, 8);
@@ -229,7 +239,7 @@ START_TEST(cross_entropy)
             grad->n_attr = 1, grad->attr[0].i = -100;
             grad->out[0] = make(type, w.rows, w.cols, 0, 0);
         }
-        same_bits(&s, cuda_ce_chain, "cross entropy", w.cols);
+        both_ways(&s, cuda_ce_chain, "cross entropy", w.cols, w.cols % 8 == 0);
     }
 }
 END_TEST
