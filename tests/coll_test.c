@@ -20,7 +20,8 @@ enum {
     MAX_FLIGHT = 3,
     MAX_PARTS = 8,
     N_TABLES = 256,
-    POISON = 0xA5
+    POISON = 0xA5,
+    N_FORMS = 7 // forms[]: of a kind, some twice
 };
 
 // --- random numbers, the same on every rank ---
@@ -46,10 +47,10 @@ static bool chance(int percent)
 // --- the mesh and memory of a round ---
 static hap_rank *r;
 static int failures;
-static int seen[HAP_RECUT + 1][FORM_TWO_LEVEL + 1][4]; // on meshes of two real axes, by mask
+static int seen[HAP_RECUT + 1][FORM_PUSH_ALL + 1][4]; // on meshes of two real axes, by mask
 static int seen_joint[HAP_RECUT + 1]; // over axis 1, of a factor that axis 0 cuts as well
-static int64_t bump;
-static int64_t offsets[256]; // by class, which here is the rank; all the same
+static int64_t bump[2];               // by segment
+static int64_t offsets[256];          // by class, which here is the rank; all the same
 static int64_t tables[N_TABLES][MAX_PARTS];
 static int n_tables;
 
@@ -85,20 +86,35 @@ static const int64_t *random_table(int64_t n, int parts, bool even)
     return t;
 }
 
-static hap_tensor *declare(hap_dtype type, int rank, const hap_dim *dims, int64_t *room)
+// A tensor, and the memory that the host reads and writes for it (coll_memory.h).
+typedef struct held {
+    hap_tensor *t, host; // host: the same tensor there
+    int64_t room;        // bytes of it, with some behind the tensor
+} held;
+
+static held declare(hap_segment seg, hap_dtype type, int rank, const hap_dim *dims)
 {
+    held h;
     int64_t bytes = hap_dtype_bytes(type);
     for (int i = 0; i < rank; i++)
         bytes *= hap_dim_size(&dims[i]);
     r->in_step = false;
     for (int i = 0; i < 256; i++)
-        offsets[i] = bump;
-    *room = (bytes + 64 + 63) / 64 * 64;
-    hap_tensor *t = hap_at(r, SEG_LOCAL, offsets, type, rank, dims);
+        offsets[i] = bump[seg];
+    h.room = (bytes + 64 + 255) / 256 * 256;
+    h.t = hap_at(r, seg, offsets, type, rank, dims);
     r->in_step = true;
-    memset(t->data, POISON, (size_t)*room);
-    bump += *room;
-    return t;
+    h.host = *h.t;
+    h.host.data = malloc((size_t)h.room);
+    memset(h.host.data, POISON, (size_t)h.room);
+    coll_memory_put(h.t->data, h.host.data, h.room);
+    bump[seg] += h.room;
+    return h;
+}
+
+static void release(held *h)
+{
+    free(h->host.data);
 }
 
 // --- values: small integers, exact in every type and sum ---
@@ -175,17 +191,22 @@ static int64_t global_of(const hap_tensor *t, int64_t local)
 typedef struct flight {
     hap_coll_call call;
     hap_tensor *dst[MAX_LIST], *src[MAX_LIST], *scratch;
-    int64_t dst_room[MAX_LIST], src_room[MAX_LIST], scratch_room;
+    held hd[MAX_LIST], hs[MAX_LIST], hx; // of dst, src, scratch
     unsigned char *src_copy[MAX_LIST];
     hap_event *event;
 } flight;
 
-static const hap_form forms[][5] = {
-    [HAP_ALL_GATHER] = {FORM_EVEN, FORM_PADDED, FORM_GROUPED, FORM_SENDRECV, FORM_PADDED},
-    [HAP_REDUCE_SCATTER] = {FORM_EVEN, FORM_PADDED, FORM_GROUPED, FORM_SENDRECV, FORM_EVEN_FLAT},
-    [HAP_ALL_REDUCE] = {FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT},
-    [HAP_ALL_TO_ALL] = {FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV, FORM_EVEN},
-    [HAP_RECUT] = {FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV, FORM_SENDRECV}};
+static const hap_form forms[][N_FORMS] = {
+    [HAP_ALL_GATHER] = {FORM_EVEN, FORM_PADDED, FORM_GROUPED, FORM_SENDRECV, FORM_PADDED, FORM_PUSH,
+                        FORM_PUSH_ALL},
+    [HAP_REDUCE_SCATTER] = {FORM_EVEN, FORM_PADDED, FORM_GROUPED, FORM_SENDRECV, FORM_EVEN_FLAT,
+                            FORM_PUSH, FORM_PUSH_ALL},
+    [HAP_ALL_REDUCE] = {FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT, FORM_PUSH,
+                        FORM_PUSH_ALL},
+    [HAP_ALL_TO_ALL] = {FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_PUSH,
+                        FORM_PUSH_ALL},
+    [HAP_RECUT] = {FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV,
+                   FORM_EVEN}};
 
 typedef struct shape {
     int rank;
@@ -331,11 +352,13 @@ static void launch(flight *f)
 {
     hap_coll_kind kind = (hap_coll_kind)below(5);
     unsigned axes = r->n_axes == 2 ? (unsigned)(1 + below(3)) : 1u;
-    hap_form form = forms[kind][below(5)];
+    hap_form form = forms[kind][below(N_FORMS)];
+    bool push = hap_form_push(form);
     if (form == FORM_TWO_LEVEL && r->n_axes == 1) form = FORM_FLAT;
     if (form == FORM_TWO_LEVEL) axes = 3u;
     hap_dtype type = (hap_dtype)below(6);
-    bool max = kind == HAP_ALL_REDUCE && (type == HAP_BOOL || chance(50));
+    bool max = kind == HAP_ALL_REDUCE && !push && (type == HAP_BOOL || chance(50));
+    if (kind == HAP_ALL_REDUCE && push && type == HAP_BOOL) type = HAP_BF16;
     if (kind == HAP_REDUCE_SCATTER && type == HAP_BOOL) type = HAP_F32;
     *f = (flight){.call = {kind, max ? HAP_MAX : HAP_SUM, axes, form, (int)(1 + below(MAX_LIST)),
                            f->dst, f->src, NULL}};
@@ -344,21 +367,26 @@ static void launch(flight *f)
         random_shape(kind, axes, form == FORM_EVEN, &s);
         for (int i = 0; i < s.rank && axes == 2u; i++)
             seen_joint[kind] += s.src[i].axis == HAP_BOTH || s.dst[i].axis == HAP_BOTH;
-        f->src[k] = declare(type, s.rank, s.src, &f->src_room[k]);
         bool in_place = kind == HAP_ALL_REDUCE && chance(50);
-        f->dst[k] = in_place ? f->src[k] : declare(type, s.rank, s.dst, &f->dst_room[k]);
+        hap_segment at = push && kind != HAP_REDUCE_SCATTER ? SEG_SYM : SEG_LOCAL;
+        f->hs[k] = declare(in_place ? at : SEG_LOCAL, type, s.rank, s.src);
+        f->hd[k] = in_place ? f->hs[k] : declare(at, type, s.rank, s.dst);
+        f->src[k] = f->hs[k].t;
+        f->dst[k] = f->hd[k].t;
         bool partial = kind == HAP_REDUCE_SCATTER || kind == HAP_ALL_REDUCE;
         for (int64_t i = 0; i < f->src[k]->elements; i++)
-            set(f->src[k], i, clip(type, value(global_of(f->src[k], i), partial ? r->id : 0, k)));
-        f->src_copy[k] = malloc((size_t)f->src_room[k]);
-        memcpy(f->src_copy[k], f->src[k]->data, (size_t)f->src_room[k]);
+            set(&f->hs[k].host, i,
+                clip(type, value(global_of(f->src[k], i), partial ? r->id : 0, k)));
+        coll_memory_put(f->src[k]->data, f->hs[k].host.data, f->hs[k].room);
+        f->src_copy[k] = malloc((size_t)f->hs[k].room);
+        memcpy(f->src_copy[k], f->hs[k].host.data, (size_t)f->hs[k].room);
     }
     if (r->n_axes == 2 && r->size[0] > 1 && r->size[1] > 1) seen[kind][form][axes]++;
     int64_t need = hap_coll_scratch_bytes(r, &f->call);
     if (need > 0) {
         hap_dim d = WHOLE(need);
-        bump = (bump + 255) / 256 * 256;
-        f->scratch = f->call.scratch = declare(HAP_BOOL, 1, &d, &f->scratch_room);
+        f->hx = declare(push ? SEG_SYM : SEG_LOCAL, HAP_BOOL, 1, &d);
+        f->scratch = f->call.scratch = f->hx.t;
     }
     switch (kind) {
     case HAP_ALL_GATHER:
@@ -406,34 +434,44 @@ static double expected(const flight *f, int k, int64_t i)
     return f->call.reduce == HAP_MAX ? max : sum;
 }
 
-static bool poisoned(const hap_tensor *t, int64_t room)
+static bool poisoned(const held *h)
 {
-    const unsigned char *p = t->data;
-    for (int64_t i = t->bytes; i < room; i++) {
+    const unsigned char *p = h->host.data;
+    for (int64_t i = h->host.bytes; i < h->room; i++) {
         if (p[i] != POISON) return false;
     }
     return true;
+}
+
+static void fetch(held *h)
+{
+    coll_memory_get(h->host.data, h->t->data, h->room);
 }
 
 static void check(flight *f)
 {
     for (int k = 0; k < f->call.n; k++) {
         const hap_tensor *dst = f->dst[k], *src = f->src[k];
+        fetch(&f->hd[k]);
+        if (dst != src) fetch(&f->hs[k]);
         for (int64_t i = 0; i < dst->elements; i++) {
-            double want = expected(f, k, i), have = get(dst, i);
+            double want = expected(f, k, i), have = get(&f->hd[k].host, i);
             if (want < have || want > have) {
                 fail("wrong value", &f->call, dst, i);
                 break;
             }
         }
-        if (dst != src && !poisoned(dst, f->dst_room[k]))
-            fail("written past dst", &f->call, dst, 0);
-        if (dst != src && memcmp(src->data, f->src_copy[k], (size_t)f->src_room[k]) != 0)
+        if (dst != src && !poisoned(&f->hd[k])) fail("written past dst", &f->call, dst, 0);
+        if (dst != src && memcmp(f->hs[k].host.data, f->src_copy[k], (size_t)f->hs[k].room) != 0)
             fail("src changed", &f->call, dst, 0);
+        release(&f->hs[k]);
+        if (dst != src) release(&f->hd[k]);
         free(f->src_copy[k]);
     }
-    if (f->scratch && !poisoned(f->scratch, f->scratch_room))
-        fail("written past scratch", &f->call, f->dst[0], 0);
+    if (!f->scratch) return;
+    fetch(&f->hx);
+    if (!poisoned(&f->hx)) fail("written past scratch", &f->call, f->dst[0], 0);
+    release(&f->hx);
 }
 
 static void random_mesh(int n_ranks, int *n_axes, int *size)
@@ -457,7 +495,7 @@ static int check_seen(void)
     int missing = 0;
     for (int k = 0; k <= HAP_RECUT; k++) {
         missing += k != HAP_ALL_REDUCE && seen_joint[k] == 0;
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < N_FORMS; i++)
             for (unsigned mask = 1; mask < 4; mask++)
                 missing += seen[k][forms[k][i]][mask] == 0 &&
                            (forms[k][i] != FORM_TWO_LEVEL || mask == 3u);
@@ -468,38 +506,44 @@ static int check_seen(void)
 
 static void check_local_changes(void)
 {
-    int64_t room;
     for (int k = 0; k < 4; k++) {
         shape s;
         unsigned axes = r->n_axes == 2 ? (unsigned)(1 + below(3)) : 1u;
-        bump = 0;
+        bump[SEG_LOCAL] = 0;
         random_shape(HAP_ALL_GATHER, axes, false, &s);
-        hap_tensor *x = declare(HAP_F32, s.rank, s.dst, &room);
-        hap_tensor *y = declare(HAP_F32, s.rank, s.src, &room);
+        held hx = declare(SEG_LOCAL, HAP_F32, s.rank, s.dst);
+        held hy = declare(SEG_LOCAL, HAP_F32, s.rank, s.src);
+        hap_tensor *x = hx.t, *y = hy.t;
         hap_coll_call c = {.kind = HAP_ALL_GATHER, .form = FORM_PADDED};
         for (int64_t i = 0; i < x->elements; i++)
-            set(x, i, value(global_of(x, i), 0, 0));
+            set(&hx.host, i, value(global_of(x, i), 0, 0));
+        coll_memory_put(x->data, hx.host.data, hx.room);
         hap_cut(r, y, x);
         hap_backend_sync(r);
+        fetch(&hy);
         for (int64_t i = 0; i < y->elements; i++) {
-            double want = value(global_of(y, i), 0, 0), have = get(y, i);
+            double want = value(global_of(y, i), 0, 0), have = get(&hy.host, i);
             if (want < have || want > have) fail("hap_cut", &c, y, i);
         }
-        if (!poisoned(y, room)) fail("hap_cut wrote past y", &c, y, 0);
+        if (!poisoned(&hy)) fail("hap_cut wrote past y", &c, y, 0);
 
-        hap_tensor *z = declare(HAP_F32, s.rank, s.dst, &room);
+        held hz = declare(SEG_LOCAL, HAP_F32, s.rank, s.dst);
+        hap_tensor *z = hz.t;
         bool zero = false, over = false;
         for (int a = 0; a < r->n_axes; a++)
             zero |= (axes & AXIS(a)) && r->coord[a] != 0;
         for (int i = 0; i < x->rank; i++)
             over |= hap_dim_in_group(&x->dim[i], axes);
-        if (over) continue;
-        hap_partial(r, axes, z, x);
+        if (!over) hap_partial(r, axes, z, x);
         hap_backend_sync(r);
-        for (int64_t i = 0; i < z->elements; i++) {
-            double want = zero ? 0 : get(x, i), have = get(z, i);
+        fetch(&hz);
+        for (int64_t i = 0; i < z->elements && !over; i++) {
+            double want = zero ? 0 : get(&hx.host, i), have = get(&hz.host, i);
             if (want < have || want > have) fail("hap_partial", &c, z, i);
         }
+        release(&hx);
+        release(&hy);
+        release(&hz);
     }
 }
 
@@ -507,7 +551,7 @@ int main(int argc, char **argv)
 {
     static hap_rank base;
     hap_comm_start(&base, &argc, &argv);
-    int rounds = argc > 1 ? atoi(argv[1]) : 40;
+    int rounds = argc > 1 ? atoi(argv[1]) : 60;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
     int class_of[64];
     for (int i = 0; i < 64; i++)
@@ -524,12 +568,12 @@ int main(int argc, char **argv)
         r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
         hap_mesh(r, n_axes, size);
         hap_classes(r, class_of);
-        hap_segments(r, 0, local);
+        hap_segments(r, ARENA, local);
         coll_memory_begin(r);
         for (int k = 0; k < 12; k++) {
             flight f[MAX_FLIGHT];
             int n = (int)(1 + below(MAX_FLIGHT));
-            bump = 0;
+            bump[0] = bump[1] = 0;
             for (int i = 0; i < n; i++)
                 launch(&f[i]);
             // Waits need not be in the order of the starts.
@@ -546,7 +590,7 @@ int main(int argc, char **argv)
         hap_backend_finish(r);
         hap_tensor_free_all(r);
     }
-    bool all_kinds = base.n_ranks >= 4 && rounds >= 40;
+    bool all_kinds = base.n_ranks >= 4 && rounds >= 60;
     if (all_kinds) failures += check_seen();
     int all = -hap_comm_min(&base, -failures);
     if (base.id == 0)

@@ -24,9 +24,9 @@ const char *hap_coll_name(const hap_coll_call *c)
 
 const char *hap_form_name(hap_form f)
 {
-    static const char *const name[] = {"EVEN",      "PADDED", "GROUPED",  "SENDRECV",
-                                       "EVEN_FLAT", "FLAT",   "TWO_LEVEL"};
-    return (unsigned)f <= FORM_TWO_LEVEL ? name[f] : "?";
+    static const char *const name[] = {"EVEN", "PADDED",    "GROUPED", "SENDRECV", "EVEN_FLAT",
+                                       "FLAT", "TWO_LEVEL", "PUSH",    "PUSH_ALL"};
+    return (unsigned)f <= FORM_PUSH_ALL ? name[f] : "?";
 }
 
 static bool same_factor(const hap_dim *a, const hap_dim *b)
@@ -266,22 +266,40 @@ int64_t hap_max_dst_bytes(const hap_rank *r, const hap_coll_view *v)
     return max;
 }
 
-// Which forms a kind has, as bits.
-static unsigned forms_of(hap_coll_kind k)
+// Which forms a call can have, as bits.
+static unsigned forms_of(const hap_coll_call *c)
 {
-    switch (k) {
+    const unsigned push = 1u << FORM_PUSH | 1u << FORM_PUSH_ALL;
+    switch (c->kind) {
     case HAP_ALL_GATHER:
-        return 1u << FORM_EVEN | 1u << FORM_PADDED | 1u << FORM_GROUPED | 1u << FORM_SENDRECV;
+        return 1u << FORM_EVEN | 1u << FORM_PADDED | 1u << FORM_GROUPED | 1u << FORM_SENDRECV |
+               push;
     case HAP_REDUCE_SCATTER:
         return 1u << FORM_EVEN | 1u << FORM_PADDED | 1u << FORM_GROUPED | 1u << FORM_SENDRECV |
-               1u << FORM_EVEN_FLAT;
+               1u << FORM_EVEN_FLAT | push;
     case HAP_ALL_REDUCE:
-        return 1u << FORM_FLAT | 1u << FORM_TWO_LEVEL;
+        return 1u << FORM_FLAT | 1u << FORM_TWO_LEVEL | (c->reduce == HAP_SUM ? push : 0);
     case HAP_ALL_TO_ALL:
+        return 1u << FORM_EVEN | 1u << FORM_SENDRECV | push;
     case HAP_RECUT:
         return 1u << FORM_EVEN | 1u << FORM_SENDRECV;
     }
     return 0;
+}
+
+bool hap_form_push(hap_form f)
+{
+    return f == FORM_PUSH || f == FORM_PUSH_ALL;
+}
+
+// What other ranks write into lies in SEG_SYM.
+static void check_push(hap_rank *r, const hap_coll_call *c)
+{
+    for (int k = 0; k < c->n && c->kind != HAP_REDUCE_SCATTER; k++)
+        HAP_CK(r, c->dst[k]->seg == SEG_SYM, "item %d: form %s writes to dst, outside SEG_SYM", k,
+               hap_form_name(c->form));
+    HAP_CK(r, !c->scratch || c->scratch->seg == SEG_SYM,
+           "form %s writes to scratch, outside SEG_SYM", hap_form_name(c->form));
 }
 
 static bool equal_shards(const hap_rank *r, const hap_coll_view *v)
@@ -299,7 +317,7 @@ void hap_coll_check(hap_rank *r, const hap_coll_call *c)
     unsigned all = r->n_axes == 2 ? 3u : 1u;
     HAP_CK(r, c->axes != 0 && (c->axes & ~all) == 0, "axis mask %u of a mesh of %d axes", c->axes,
            r->n_axes);
-    HAP_CK(r, (unsigned)c->form <= FORM_TWO_LEVEL && (forms_of(c->kind) >> c->form & 1u),
+    HAP_CK(r, (unsigned)c->form <= FORM_PUSH_ALL && (forms_of(c) >> c->form & 1u),
            "there is no form %s of it", hap_form_name(c->form));
     HAP_CK(r, c->form != FORM_TWO_LEVEL || c->axes == 3u, "form TWO_LEVEL needs both axes");
     HAP_CK(r, c->n >= 1, "an empty list");
@@ -320,6 +338,7 @@ void hap_coll_check(hap_rank *r, const hap_coll_call *c)
         int64_t one = hap_scratch_of(r, c, &v);
         need += (one + HAP_SCRATCH_ALIGN - 1) / HAP_SCRATCH_ALIGN * HAP_SCRATCH_ALIGN;
     }
+    if (hap_form_push(c->form)) check_push(r, c);
     int64_t have = c->scratch ? c->scratch->bytes : 0;
     HAP_CK(r, have >= need, "form %s needs %lld bytes of scratch, the plan gives %lld",
            hap_form_name(c->form), (long long)need, (long long)have);

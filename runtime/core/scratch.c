@@ -8,9 +8,31 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+static int64_t aligned(int64_t bytes)
+{
+    return ceil_div(bytes, HAP_SCRATCH_ALIGN) * HAP_SCRATCH_ALIGN;
+}
+
+hap_range hap_push_shard(const hap_coll_view *v, int m)
+{
+    int64_t piece = ceil_div(v->n1, v->n_members), lo = m * piece, end = lo + piece;
+    if (lo > v->n1) lo = v->n1;
+    return (hap_range){lo, (end < v->n1 ? end : v->n1) - lo};
+}
+
+int64_t hap_push_slot(const hap_rank *r, const hap_coll_call *c, const hap_coll_view *v)
+{
+    return aligned(c->kind == HAP_ALL_REDUCE ? hap_push_shard(v, 0).n * v->item
+                                             : hap_max_dst_bytes(r, v));
+}
+
 int64_t hap_scratch_of(const hap_rank *r, const hap_coll_call *c, const hap_coll_view *v)
 {
     int64_t n = v->n_members, full = hap_view_bytes(v);
+    if (hap_form_push(c->form))
+        return c->kind == HAP_REDUCE_SCATTER || c->kind == HAP_ALL_REDUCE
+                   ? n * hap_push_slot(r, c, v)
+                   : 0;
     int64_t packed = v->outer == 1 ? 0 : full; // parts are contiguous already if the factor leads
     switch (c->kind) {
     case HAP_ALL_GATHER:
@@ -36,7 +58,7 @@ int64_t hap_coll_scratch_bytes(const hap_rank *r, const hap_coll_call *c)
         hap_coll_view v;
         char why[160];
         if (hap_coll_view_of(r, c, k, &v, why, sizeof why)) return -1;
-        sum += ceil_div(hap_scratch_of(r, c, &v), HAP_SCRATCH_ALIGN) * HAP_SCRATCH_ALIGN;
+        sum += aligned(hap_scratch_of(r, c, &v));
     }
     return sum;
 }

@@ -143,6 +143,10 @@ hap_tensor *hap_tensor_declare(hap_rank *r, hap_segment seg, const int64_t *off,
                       .elements = 1,
                       .line = r->line};
     t->off = off[r->class_id] + (stride ? layer * stride[r->class_id] : 0);
+    for (int c = 0; c < r->n_classes && seg == SEG_SYM; c++)
+        HAP_CK(r, off[c] + (stride ? layer * stride[c] : 0) == t->off,
+               "a tensor of SEG_SYM at byte %lld, and in class %d at another", (long long)t->off,
+               c);
     for (int i = 0; i < rank; i++) {
         const hap_dim *d = &dims[i];
         check_dim(r, i, d);

@@ -17,6 +17,7 @@ typedef struct cpu_part {
     hap_tensor *src, *dst;
     hap_coll_view v;
     char *scratch; // of this pair
+    int64_t slot;  // bytes of a slot in it: forms PUSH
     MPI_Comm comm;
     MPI_Datatype type;
     MPI_Op op;
@@ -53,5 +54,6 @@ void cpu_coll_state_free(cpu_coll_state *s);
 
 // Does the next step of a part that has no open requests; false if it is not its turn yet.
 bool cpu_part_step(hap_rank *r, cpu_part *p); // coll_forms.c
+bool cpu_push_step(hap_rank *r, cpu_part *p); // coll_push.c
 
 #endif

@@ -355,6 +355,7 @@ static bool exchange_step(hap_rank *r, cpu_part *p)
 
 bool cpu_part_step(hap_rank *r, cpu_part *p)
 {
+    if (hap_form_push(p->form)) return cpu_push_step(r, p);
     switch (p->kind) {
     case HAP_ALL_GATHER:
         return gather_step(r, p);

@@ -150,7 +150,9 @@ typedef enum {
     FORM_SENDRECV,  // point to point
     FORM_EVEN_FLAT, // even over the flattened tensor, then neighbours exchange the difference
     FORM_FLAT,      // all-reduce in one piece
-    FORM_TWO_LEVEL  // reduce-scatter inside, all-reduce between, all-gather inside
+    FORM_TWO_LEVEL, // reduce-scatter inside, all-reduce between, all-gather inside
+    FORM_PUSH,      // every part straight into the memory of its owner, one copy at a time
+    FORM_PUSH_ALL   // the same, a copy to every member at a time
 } hap_form;
 typedef enum { HAP_SUM, HAP_MAX } hap_reduce;
 
