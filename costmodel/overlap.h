@@ -1,0 +1,61 @@
+// An overlapped pair: a product (one or more matmuls that share their rows) beside the transfer of
+// its operand (*consumer*: an all-gather before it) or of its result (*producer*: a reduce-scatter,
+// all-to-all or all-reduce behind it), in groups of rows.
+//
+// A group is {distance, weight}. Consumer: rows that came from coordinate (me - distance) mod n;
+// producer: rows that go to coordinate (me + distance) mod n; distance 0 are the own rows, which
+// need no transfer. Groups of one distance share its rows in proportion to their weights, part k
+// ends at floor(rows (w_1 + ... + w_k) / sum). Groups are worked on in their order on every rank,
+// and messages leave in that order. A *whole* pair (all-reduce) has distance 0 only: its groups are
+// parts of all rows, each reduced over all ranks when the last of them has made it.
+//
+//      consumer, n = 3, groups {0,1} {1,1} {2,1}       producer {1,1} {2,1} {0,1}
+//      product   |--0--|  |--1--|..|--2--|             |--1--|--2--|--0--|
+//      transfer  |----1----|----2----|                       |--1--|..|--2--| + add
+//
+// A link is busy with one message after another (`together`: with one to every member at once,
+// which share it); what leaves a rank and what arrives at one each take their time. A product
+// beside a transfer and the transfer go on at their slower rates (contention), rank by rank.
+
+#ifndef HAP_COSTMODEL_OVERLAP_H
+#define HAP_COSTMODEL_OVERLAP_H
+
+#include "costmodel/cost.h"
+
+enum { COST_MAX_GROUPS = 24, COST_MAX_PAIR_RANKS = 16 };
+
+typedef struct cost_pair {
+    bool consumer, whole, together;
+    int n;               // ranks; whole: any number, others at most COST_MAX_PAIR_RANKS
+    const int64_t *rows; // by coordinate: that came from it or go to it; whole: rows[0], all
+    int n_kinds;         // ranks of one kind take the same time for the same rows
+    const int *kind;     // by coordinate; whole: not read
+    // Seconds of the product on some rows, of a link with one message of some rows (whole: of the
+    // all-reduce of some rows; kind 0), from a rank of a kind. Asked once for each number of rows.
+    double (*product)(void *ctx, int kind, int64_t rows);
+    double (*message)(void *ctx, int kind, int64_t rows);
+    void *ctx;
+    const double *after;           // by coordinate, seconds behind the last arrival; NULL: none
+    const cost_contention *beside; // by kind
+    double gap;                    // seconds that every group but the first adds to the product
+    double flag;                   // seconds from a message's end until its receiver goes on
+    double doubt; // seconds that one more group must bring to be worth it: what gaps may vary by
+} cost_pair;
+
+typedef struct cost_pair_time {
+    double total;                // until all products, transfers and sums of all ranks are done
+    double end[CL_MAX_CLASSES];  // by kind: until its last product is done
+    double busy[CL_MAX_CLASSES]; // by kind: products alone, gaps and contention included
+    double transfer;             // of the busiest link
+} cost_pair_time;
+
+double cost_pair_seconds(const cost_pair *p, int (*group)[2], int n_groups, cost_pair_time *t);
+// The transfer in one piece, and the product before or behind it.
+double cost_pair_sequential(const cost_pair *p);
+// The best grouping of a family: own rows first (consumer) or last, the others by distance, the
+// first, the last and all between split alike in up to 6 parts, equal, growing or shrinking; whole:
+// 2 to 8 such parts. Then rows move from part to part by small steps. Returns the number of groups,
+// at most max; 0: none is faster than the sequence.
+int cost_pair_search(const cost_pair *p, int max, int (*group)[2], cost_pair_time *t);
+
+#endif

@@ -1,0 +1,371 @@
+// One overlapped pair: closed forms, limits, and the search for groups against all groupings of a
+// small grid.
+
+#include "costmodel/overlap.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+// A product of `step` seconds a tile of `tile` rows and `fixed` a call, by kind; messages of
+// `latency` and `per_row` seconds.
+typedef struct model {
+    double fixed[2], step[2], latency, per_row;
+    int64_t tile;
+} model;
+
+static double product(void *ctx, int kind, int64_t rows)
+{
+    const model *m = ctx;
+    return m->fixed[kind] + m->step[kind] * (double)((rows + m->tile - 1) / m->tile);
+}
+
+static double message(void *ctx, int kind, int64_t rows)
+{
+    const model *m = ctx;
+    (void)kind;
+    return m->latency + m->per_row * (double)rows;
+}
+
+static const cost_contention undisturbed[2] = {{1, 1}, {1, 1}};
+static const int same[COST_MAX_PAIR_RANKS];
+
+static cost_pair pair_of(model *m, int n, const int64_t *rows)
+{
+    return (cost_pair){.n = n,
+                       .rows = rows,
+                       .n_kinds = 1,
+                       .kind = same,
+                       .product = product,
+                       .message = message,
+                       .ctx = m,
+                       .beside = undisturbed};
+}
+
+static void near(double got, double want)
+{
+    ck_assert_double_eq_tol(got, want, 1e-9 * fabs(want) + 1e-12);
+}
+
+//     product   |-0-|--1--|--2--|--3--|      own rows 1, messages 3 each: the transfer binds
+//     transfer  |---1---|---2---|---3---|
+START_TEST(a_consumer_by_hand)
+{
+    model m = {.step = {0.01}, .per_row = 0.03, .tile = 1};
+    int64_t rows[] = {100, 100, 100, 100};
+    cost_pair p = pair_of(&m, 4, rows);
+    p.consumer = true;
+    cost_pair_time t;
+    int each[4][2] = {{0, 1}, {1, 1}, {2, 1}, {3, 1}};
+    near(cost_pair_seconds(&p, each, 4, &t), 9 + 1);
+    near(t.busy[0], 4);
+    near(t.transfer, 9);
+    near(cost_pair_sequential(&p), 13);
+    int split[5][2] = {{0, 1}, {1, 1}, {2, 1}, {3, 3}, {3, 1}}; // the tail is a quarter
+    near(cost_pair_seconds(&p, split, 5, &t), 9 + 0.25);
+    p.flag = 0.5;
+    near(cost_pair_seconds(&p, split, 5, &t), 9 + 0.5 + 0.25);
+    p.flag = 0;
+    m.step[0] = 0.05; // the product binds: never idle
+    near(cost_pair_seconds(&p, each, 4, &t), 20);
+    p.gap = 0.1;
+    near(cost_pair_seconds(&p, each, 4, &t), 20.3);
+    near(t.end[0], 20.3);
+}
+END_TEST
+
+START_TEST(a_consumer_of_streams_to_all)
+{
+    // Three messages of 3 share the link: all end at 9. In two parts, the first ones at 4.5.
+    model m = {.step = {0.01}, .per_row = 0.03, .tile = 1};
+    int64_t rows[] = {100, 100, 100, 100};
+    cost_pair p = pair_of(&m, 4, rows);
+    p.consumer = p.together = true;
+    cost_pair_time t;
+    int each[4][2] = {{0, 1}, {1, 1}, {2, 1}, {3, 1}};
+    near(cost_pair_seconds(&p, each, 4, &t), 9 + 3);
+    int halves[7][2] = {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {1, 1}, {2, 1}, {3, 1}};
+    near(cost_pair_seconds(&p, halves, 7, &t), 9 + 1.5);
+}
+END_TEST
+
+START_TEST(uneven_shards)
+{
+    // Two ranks, 300 and 100 rows. Rank 1 receives 9 seconds long, rank 0 three.
+    model m = {.step = {0.01}, .per_row = 0.03, .tile = 1};
+    int64_t rows[] = {300, 100};
+    cost_pair p = pair_of(&m, 2, rows);
+    cost_pair_time t;
+    int consume[2][2] = {{0, 1}, {1, 1}}, produce[2][2] = {{1, 1}, {0, 1}};
+    p.consumer = true;
+    near(cost_pair_seconds(&p, consume, 2, &t), 9 + 3);
+    near(t.transfer, 9);
+    // Backwards: rank 1 makes the 300 rows of rank 0 in 3 seconds, sends them until 12.
+    p.consumer = false;
+    near(cost_pair_seconds(&p, produce, 2, &t), 3 + 9);
+    near(t.end[0], 4);
+    double after[] = {0.5, 7};
+    p.after = after; // rank 1 has all at 4 (its own rows), rank 0 at 12
+    near(cost_pair_seconds(&p, produce, 2, &t), 12.5);
+    after[1] = 9;
+    near(cost_pair_seconds(&p, produce, 2, &t), 13);
+    int64_t none[] = {400, 0}; // a rank without rows
+    p.rows = none;
+    p.after = NULL;
+    near(cost_pair_seconds(&p, produce, 2, &t), 4 + 12);
+    p.consumer = true;
+    near(cost_pair_seconds(&p, consume, 2, &t), 12 + 4);
+}
+END_TEST
+
+START_TEST(a_producer_by_hand)
+{
+    model m = {.step = {0.01}, .per_row = 0.03, .tile = 1};
+    int64_t rows[] = {100, 100, 100};
+    cost_pair p = pair_of(&m, 3, rows);
+    cost_pair_time t;
+    int each[3][2] = {{1, 1}, {2, 1}, {0, 1}};
+    near(cost_pair_seconds(&p, each, 3, &t), 1 + 6);
+    int split[4][2] = {{1, 1}, {1, 3}, {2, 1}, {0, 1}}; // sending begins after a quarter
+    near(cost_pair_seconds(&p, split, 4, &t), 0.25 + 6);
+    m.step[0] = 0.05;
+    near(cost_pair_seconds(&p, each, 3, &t), 15); // the last message ends at 13
+    m.step[0] = 0.02;                             // ends: product 6, messages 2 + 3 + 3
+    near(cost_pair_seconds(&p, each, 3, &t), 8);
+}
+END_TEST
+
+START_TEST(an_all_reduce_in_parts)
+{
+    // Kind 1 is slower: parts are reduced on its clock.
+    model m = {
+        .fixed = {0.1, 0.1}, .step = {0.01, 0.02}, .latency = 0.2, .per_row = 0.005, .tile = 1};
+    int64_t rows[] = {400};
+    cost_pair p = pair_of(&m, 7, rows);
+    p.whole = true;
+    p.n_kinds = 2;
+    p.kind = NULL;
+    cost_pair_time t;
+    int one[1][2] = {{0, 1}}, two[2][2] = {{0, 3}, {0, 1}};
+    near(cost_pair_seconds(&p, one, 1, &t), 8.1 + 2.2);
+    near(cost_pair_sequential(&p), 8.1 + 2.2);
+    near(cost_pair_seconds(&p, two, 2, &t), 8.2 + 0.7);
+    near(t.end[0], 4.2);
+    near(t.end[1], 8.2);
+    near(t.transfer, 1.7 + 0.7);
+}
+END_TEST
+
+START_TEST(contention)
+{
+    // Product of 4 beside a transfer of 6 at half and 2/3 speed: after 8 seconds the product is
+    // done, 5.33 of the transfer.
+    model m = {.step = {0.01}, .per_row = 0.06, .tile = 1};
+    int64_t rows[] = {100, 100, 100};
+    const cost_contention beside[] = {{2, 1.5}};
+    cost_pair p = pair_of(&m, 3, rows);
+    p.beside = beside;
+    cost_pair_time t;
+    int produce[3][2] = {{1, 1}, {2, 1}, {0, 1}};
+    // 1 alone; messages of 6 each; the rest of the product, 2, takes 4 beside them.
+    near(cost_pair_seconds(&p, produce, 3, &t), 1 + 4 + (12 - 4 / 1.5));
+    near(t.end[0], 5);
+    p.consumer = true;
+    int consume[3][2] = {{0, 1}, {1, 1}, {2, 1}};
+    // Own rows until 2, 1.33 is sent; the first message at 2 + 4.67; its rows until 8.67, 7.33 is
+    // sent; the rest, 4.67, until 13.33, and then the last rows alone.
+    near(cost_pair_seconds(&p, consume, 3, &t), 2 + 14.0 / 3 + 2 + 14.0 / 3 + 1);
+}
+END_TEST
+
+static unsigned long seed;
+
+static double uniform(double lo, double hi)
+{
+    seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+    return lo + (hi - lo) * (double)(seed >> 40) / (double)(1ul << 24);
+}
+
+typedef struct random_pair {
+    model m;
+    cost_pair p;
+    int64_t rows[4];
+    int kind[4];
+    double after[4];
+    cost_contention beside[2];
+} random_pair;
+
+static void draw(random_pair *x, int n, int what)
+{
+    double balance = exp(uniform(-1.5, 1.5));
+    x->m = (model){.tile = uniform(0, 1) < 0.5 ? 1 : 128, .latency = uniform(0, 0.01)};
+    for (int c = 0; c < 2; c++) {
+        x->m.fixed[c] = uniform(0, 0.01);
+        x->m.step[c] = (c ? uniform(1, 2.5) : 1) / 4096 * (double)x->m.tile;
+        x->beside[c] = (cost_contention){uniform(1, 1.3), uniform(1, 1.3)};
+    }
+    bool even = uniform(0, 1) < 0.5;
+    int64_t sum = 0;
+    for (int r = 0; r < n; r++) {
+        x->rows[r] = even ? 4096 / n : (int64_t)uniform(0, 2 * 4096.0 / n);
+        x->kind[r] = r % 2;
+        x->after[r] = what == 1 ? uniform(0, 0.05) : 0;
+        sum += x->rows[r];
+    }
+    if (what == 2) x->rows[0] = sum = 4096;
+    x->m.per_row = balance / (double)(sum + 1) * (what == 2 ? 1 : (double)n / (n - 1));
+    x->p = pair_of(&x->m, n, x->rows);
+    x->p.consumer = what == 0;
+    x->p.whole = what == 2;
+    x->p.together = what == 0 && uniform(0, 1) < 0.3;
+    x->p.n_kinds = 2;
+    x->p.kind = x->kind;
+    x->p.beside = x->beside;
+    x->p.after = x->after;
+    x->p.gap = uniform(0, 0.005);
+    x->p.flag = uniform(0, 0.01);
+}
+
+// All groupings: every remote member's rows as compositions of `units`, own rows whole. Bit i of a
+// mask: a part ends behind unit i.
+static double brute_force(const cost_pair *p, int units)
+{
+    int members = p->whole ? 1 : p->n - 1, masks = 1 << (units - 1);
+    double best = HUGE_VAL;
+    long all = 1;
+    for (int i = 0; i < members; i++)
+        all *= masks;
+    for (long x = 0; x < all; x++) {
+        int group[COST_MAX_GROUPS][2], n = 0;
+        long rest = x;
+        if (p->consumer) group[n][0] = 0, group[n++][1] = 1;
+        for (int d = 1; d <= members; d++) {
+            int mask = (int)(rest % masks), width = 1;
+            rest /= masks;
+            for (int u = 0; u < units; u++, width++)
+                if (u == units - 1 || mask >> u & 1) {
+                    group[n][0] = p->whole ? 0 : d;
+                    group[n++][1] = width;
+                    width = 0;
+                }
+        }
+        if (!p->consumer && !p->whole) group[n][0] = 0, group[n++][1] = 1;
+        cost_pair_time t;
+        best = fmin(best, cost_pair_seconds(p, group, n, &t));
+    }
+    return best;
+}
+
+// what: 0 consumer, 1 producer, 2 all-reduce. Within 2 % of the best of all groupings of the grid.
+static void search_is_near(int n, int what, int units, int draws)
+{
+    double worst = 0;
+    for (int i = 0; i < draws; i++) {
+        random_pair x;
+        cost_pair_time t;
+        int group[12][2];
+        draw(&x, n, what);
+        int found = cost_pair_search(&x.p, 12, group, &t);
+        double alone = cost_pair_sequential(&x.p), least = brute_force(&x.p, units);
+        double got = found ? t.total : alone;
+        if (found) {
+            cost_pair_time again;
+            ck_assert_double_lt(got, alone);
+            near(cost_pair_seconds(&x.p, group, found, &again), got);
+            for (int d = 0; d < (what == 2 ? 1 : n); d++) {
+                bool there = false;
+                for (int k = 0; k < found; k++)
+                    there = there || group[k][0] == d;
+                ck_assert(there);
+            }
+        }
+        worst = fmax(worst, got / fmin(least, alone));
+    }
+    ck_assert_msg(worst < 1.02, "search %.4f of the best grouping (n %d, what %d)", worst, n, what);
+}
+
+START_TEST(search_against_all_groupings)
+{
+    seed = 7;
+    for (int what = 0; what < 2; what++) {
+        search_is_near(2, what, 6, 120);
+        search_is_near(3, what, 4, 60);
+        search_is_near(4, what, 3, 40);
+    }
+    search_is_near(4, 2, 9, 120);
+}
+END_TEST
+
+// Whatever the grouping: at least the products and the transfers of each rank alone; as found never
+// more than the sequence.
+START_TEST(limits)
+{
+    seed = 11;
+    for (int i = 0; i < 600; i++) {
+        random_pair x;
+        cost_pair_time t;
+        int what = i % 3, n = what == 2 ? 4 : 2 + i % 3, group[12][2];
+        draw(&x, n, what);
+        int found = cost_pair_search(&x.p, 12, group, &t);
+        if (!found) continue;
+        ck_assert_double_lt(t.total, cost_pair_sequential(&x.p));
+        int64_t sum = 0;
+        for (int r = 0; r < (what == 2 ? 1 : n); r++)
+            sum += x.rows[r];
+        double all = 0;
+        for (int c = 0; c < 2 && c < n; c++) {
+            double parts = (double)sum / (double)x.m.tile * x.m.step[c];
+            ck_assert_double_ge(t.end[c], t.busy[c] * (1 - 1e-9));
+            ck_assert_double_ge(t.busy[c], parts);
+            all = fmax(all, t.end[c]);
+        }
+        ck_assert_double_ge(t.total, all);
+        ck_assert_double_ge(t.total, t.transfer);
+    }
+}
+END_TEST
+
+// With all rows at once and no rank slower, one group a member and the fewest messages is what
+// remains where gaps cost more than they bring.
+START_TEST(gaps_decide)
+{
+    model m = {.fixed = {1e-5}, .step = {1e-7}, .latency = 1e-5, .per_row = 1.5e-7, .tile = 1};
+    int64_t rows[] = {2048, 2048, 2048, 2048};
+    cost_pair p = pair_of(&m, 4, rows);
+    cost_pair_time t;
+    int group[12][2];
+    p.consumer = true;
+    p.gap = 3e-6;
+    int fine = cost_pair_search(&p, 12, group, &t);
+    ck_assert_int_gt(fine, 4);
+    p.gap = 1e-4;
+    ck_assert_int_eq(cost_pair_search(&p, 12, group, &t), 4);
+    p.gap = 1e-2;
+    ck_assert_int_eq(cost_pair_search(&p, 12, group, &t), 0);
+    p.gap = 3e-6;
+    p.doubt = 1e-4; // what may vary counts against splitting, too
+    ck_assert_int_eq(cost_pair_search(&p, 12, group, &t), 4);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("overlap_cost");
+    TCase *t = tcase_create("pairs");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, a_consumer_by_hand);
+    tcase_add_test(t, a_consumer_of_streams_to_all);
+    tcase_add_test(t, uneven_shards);
+    tcase_add_test(t, a_producer_by_hand);
+    tcase_add_test(t, an_all_reduce_in_parts);
+    tcase_add_test(t, contention);
+    tcase_add_test(t, limits);
+    tcase_add_test(t, gaps_decide);
+    tcase_add_test(t, search_against_all_groupings);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
