@@ -17,6 +17,10 @@ void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
 void hap_backend_fuse(hap_rank *r, const char *kernel);
 void hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept);
 
+// A pair checked by core (core/overlap.h). Its event, to be waited for, if it is a producer; p
+// lives until the call returns.
+hap_event *hap_backend_pair(hap_rank *r, const hap_pair *p);
+
 // Starts a collective checked by core (coll_geometry.h); the event is r's until waited for.
 hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c);
 void hap_backend_wait(hap_rank *r, hap_event *e);

@@ -26,6 +26,17 @@ static void outside_groups(hap_rank *r)
     HAP_CK(r, !r->in_group, "stands in a group, which is of ops alone");
 }
 
+static void outside_pairs(hap_rank *r)
+{
+    HAP_CK(r, !r->pair.open, "stands in a pair");
+}
+
+// The calls of a pair wait for its last one; with --check-nan they are made one by one.
+static bool collected(const hap_rank *r)
+{
+    return r->pair.open && !r->opt.check_nan;
+}
+
 static void end(hap_rank *r, double start)
 {
     if (r->trace) hap_trace_add(r, HAP_TRACE_COMPUTE, r->doing, r->line, start, hap_seconds());
@@ -38,8 +49,11 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c)
     double start = begin(r, hap_op_names[c->op]);
     for (int i = 0; i < c->n_out; i++)
         HAP_CK(r, c->out[i], "output %d is NULL", i);
-    hap_backend_op(r, c);
-    hap_nan_after_op(r, c);
+    if (r->pair.open) hap_pair_op(r, c);
+    if (!collected(r)) {
+        hap_backend_op(r, c);
+        hap_nan_after_op(r, c);
+    }
     end(r, start);
 }
 
@@ -48,6 +62,7 @@ void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
     double start = begin(r, "hap_cut");
     char why[160], a[128], b[128];
     outside_groups(r);
+    outside_pairs(r);
     HAP_CK(r, y && x, "a tensor is NULL");
     const char *bad = hap_cut_check(r, y, x, why, sizeof why);
     if (bad)
@@ -63,6 +78,7 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
     double start = begin(r, "hap_partial");
     bool keep = true;
     outside_groups(r);
+    outside_pairs(r);
     HAP_CK(r, y && x, "a tensor is NULL");
     hap_partial_check(r, axes, y, x);
     for (int a = 0; a < r->n_axes; a++) {
@@ -78,6 +94,7 @@ void(hap_fuse)(hap_rank *r, const char *kernel)
     begin(r, "hap_fuse");
     HAP_CK(r, kernel, "the kernel has no name");
     HAP_CK(r, !r->in_group, "a group stands in another");
+    outside_pairs(r);
     r->in_group = true;
     hap_backend_fuse(r, kernel);
     r->doing = NULL;
@@ -102,7 +119,12 @@ static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsig
     begin(r, hap_coll_name(&c));
     outside_groups(r);
     hap_coll_check(r, &c);
-    hap_event *e = hap_backend_coll(r, &c);
+    if (r->pair.open) hap_pair_start(r, &c);
+    // The event of a consumer pair is waited for inside the pair: any address will do.
+    hap_event *e = !collected(r)      ? hap_backend_coll(r, &c)
+                   : r->pair.consumer ? (hap_event *)&r->pair
+                                      : hap_backend_pair(r, &r->pair);
+    if (r->pair.open) r->pair.event = e;
     hap_nan_start(r, &c, e);
     r->doing = NULL;
     hap_backend_poll(r);
@@ -127,7 +149,27 @@ void(hap_wait)(hap_rank *r, hap_event *e)
     double start = begin(r, "hap_wait");
     outside_groups(r);
     HAP_CK(r, e, "there is no event");
-    hap_backend_wait(r, e);
-    hap_nan_wait(r, e);
+    if (r->pair.open) hap_pair_wait(r, e);
+    if (!collected(r)) {
+        hap_backend_wait(r, e);
+        hap_nan_wait(r, e);
+    }
     end(r, start);
+}
+
+void(hap_overlap)(hap_rank *r, int n_groups, const int64_t (*groups)[2])
+{
+    begin(r, "hap_overlap");
+    hap_pair_begin(r, n_groups, groups);
+    r->doing = NULL;
+}
+
+void(hap_overlapped)(hap_rank *r)
+{
+    begin(r, "hap_overlapped");
+    bool all = collected(r);
+    hap_pair_end(r);
+    if (all && r->pair.consumer) hap_backend_pair(r, &r->pair);
+    r->doing = NULL;
+    hap_backend_poll(r);
 }

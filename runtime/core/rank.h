@@ -5,6 +5,7 @@
 #ifndef HAP_RUNTIME_RANK_H
 #define HAP_RUNTIME_RANK_H
 
+#include "core/overlap.h"
 #include "core/run_options.h"
 #include "core/runtime_core.h"
 
@@ -47,6 +48,7 @@ struct hap_rank {
     const char *doing;  // name of the call
     hap_step_state now; // step (a resumed run goes on counting), learning rate, seed
     bool in_step, in_group;
+    hap_pair pair; // the open one
 
     // Declarations.
     hap_options opt;

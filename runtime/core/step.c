@@ -80,6 +80,7 @@ static void end_step(hap_rank *r)
     if (open)
         hap_fail(r, HAP_EXIT_FAILED, "the collective started at program.c:%d is never waited for",
                  hap_event_line(open));
+    HAP_CK(r, !r->pair.open, "the pair begun at program.c:%d is not ended", r->pair.line);
     hap_backend_sync(r);
     r->in_step = false;
     double seconds = hap_seconds() - r->step_start;

@@ -38,6 +38,11 @@ void cpu_coll_state_free(cpu_coll_state *s)
 
 static void part_advance(hap_rank *r, cpu_part *p)
 {
+    if (p->filling) {
+        int all = 0;
+        cpu_mpi_check(r, MPI_Testall(p->n_req, p->req, &all, MPI_STATUSES_IGNORE), "MPI_Testall");
+        return;
+    }
     while (!p->done) {
         if (p->n_req > p->n_held) {
             int all = 0;
@@ -100,7 +105,13 @@ static void part_init(hap_rank *r, cpu_part *p, const hap_coll_call *c, int k, c
     if (c->form == FORM_TWO_LEVEL && p->src->elements) p->ticket = b->coll->next_ticket++;
 }
 
-hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c)
+MPI_Request *cpu_part_post(hap_rank *r, cpu_part *p)
+{
+    p->req = hap_grow(r, p->req, &p->cap_req, p->n_req + 1, sizeof *p->req);
+    return &p->req[p->n_req++];
+}
+
+hap_event *cpu_coll_open(hap_rank *r, const hap_coll_call *c)
 {
     cpu_coll_state *s = cpu_of(r)->coll;
     hap_event *e = s->free;
@@ -127,8 +138,15 @@ hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c)
         part_init(r, p, c, k, scratch);
         int64_t need = hap_scratch_of(r, c, &p->v);
         if (need) scratch += (need + HAP_SCRATCH_ALIGN - 1) / HAP_SCRATCH_ALIGN * HAP_SCRATCH_ALIGN;
-        part_advance(r, p); // posts the first step here, in the plan's order
     }
+    return e;
+}
+
+hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c)
+{
+    hap_event *e = cpu_coll_open(r, c);
+    for (int k = 0; k < c->n; k++)
+        part_advance(r, &e->part[k]); // posts the first step here, in the plan's order
     return e;
 }
 

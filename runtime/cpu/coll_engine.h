@@ -26,6 +26,7 @@ typedef struct cpu_part {
     int step;        // next to be done
     int turn;        // reduce_scatter SENDRECV: pieces added so far
     bool done;
+    bool filling; // a pair posts into it piece by piece: what is complete does not end the step
     int n_req, cap_req;
     int n_held; // leading requests (sends) that the next step does not wait for
     MPI_Request *req;
@@ -53,7 +54,17 @@ cpu_coll_state *cpu_coll_state_new(hap_rank *r);
 void cpu_coll_state_free(cpu_coll_state *s);
 
 // Does the next step of a part that has no open requests; false if it is not its turn yet.
-bool cpu_part_step(hap_rank *r, cpu_part *p); // coll_forms.c
-bool cpu_push_step(hap_rank *r, cpu_part *p); // coll_push.c
+bool cpu_part_step(hap_rank *r, cpu_part *p);         // coll_forms.c
+bool cpu_push_step(hap_rank *r, cpu_part *p);         // coll_push.c
+MPI_Request *cpu_part_post(hap_rank *r, cpu_part *p); // room for one more request
+
+// Opens a collective's event without its first step: a pair does what that would do.
+hap_event *cpu_coll_open(hap_rank *r, const hap_coll_call *c);
+
+// `part` of a local tensor stored over `held` goes to a member, or comes from it (coll_push.c).
+void cpu_part_give(hap_rank *r, cpu_part *p, const hap_coll_view *v, const void *from, hap_box held,
+                   hap_box part, int to);
+void cpu_part_take(hap_rank *r, cpu_part *p, const hap_coll_view *v, void *to, hap_box held,
+                   hap_box part, int from);
 
 #endif

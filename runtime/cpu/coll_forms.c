@@ -4,22 +4,15 @@
 
 #include <string.h>
 
-#include "core/fail.h"
 #include "cpu/coll_engine.h"
 #include "cpu/coll_pack.h"
-
-static MPI_Request *post(hap_rank *r, cpu_part *p)
-{
-    HAP_CK(r, p->n_req < p->cap_req, "too many requests in a collective");
-    return &p->req[p->n_req++];
-}
 
 static void send(hap_rank *r, cpu_part *p, const void *buf, int64_t bytes, int to)
 {
     if (bytes == 0) return;
     cpu_mpi_check(r,
                   MPI_Isend(buf, cpu_mpi_count(r, bytes / p->v.item), p->type, to, p->tag, p->comm,
-                            post(r, p)),
+                            cpu_part_post(r, p)),
                   "MPI_Isend");
 }
 
@@ -28,7 +21,7 @@ static void recv(hap_rank *r, cpu_part *p, void *buf, int64_t bytes, int from)
     if (bytes == 0) return;
     cpu_mpi_check(r,
                   MPI_Irecv(buf, cpu_mpi_count(r, bytes / p->v.item), p->type, from, p->tag,
-                            p->comm, post(r, p)),
+                            p->comm, cpu_part_post(r, p)),
                   "MPI_Irecv");
 }
 
@@ -73,8 +66,9 @@ static void gather_padded(hap_rank *r, cpu_part *p)
     memcpy(mine, p->src->data, (size_t)own);
     memset(mine + own, 0, (size_t)(max - own));
     int n = count_of(r, p, max);
-    cpu_mpi_check(r, MPI_Iallgather(mine, n, p->type, p->scratch, n, p->type, p->comm, post(r, p)),
-                  "MPI_Iallgather");
+    cpu_mpi_check(
+        r, MPI_Iallgather(mine, n, p->type, p->scratch, n, p->type, p->comm, cpu_part_post(r, p)),
+        "MPI_Iallgather");
 }
 
 static bool gather_step(hap_rank *r, cpu_part *p)
@@ -96,9 +90,10 @@ static bool gather_step(hap_rank *r, cpu_part *p)
     }
     if (p->form == FORM_EVEN) {
         int n = count_of(r, p, p->src->bytes);
-        cpu_mpi_check(
-            r, MPI_Iallgather(p->src->data, n, p->type, base, n, p->type, p->comm, post(r, p)),
-            "MPI_Iallgather");
+        cpu_mpi_check(r,
+                      MPI_Iallgather(p->src->data, n, p->type, base, n, p->type, p->comm,
+                                     cpu_part_post(r, p)),
+                      "MPI_Iallgather");
         return true;
     }
     memcpy(base + packed_at(&p->v, mine), p->src->data, (size_t)p->src->bytes);
@@ -108,8 +103,9 @@ static bool gather_step(hap_rank *r, cpu_part *p)
         int64_t bytes = hap_box_bytes(&p->v, part);
         if (p->form == FORM_GROUPED) {
             if (bytes == 0) continue;
-            cpu_mpi_check(r, MPI_Ibcast(at, count_of(r, p, bytes), p->type, m, p->comm, post(r, p)),
-                          "MPI_Ibcast");
+            cpu_mpi_check(
+                r, MPI_Ibcast(at, count_of(r, p, bytes), p->type, m, p->comm, cpu_part_post(r, p)),
+                "MPI_Ibcast");
         } else if (m != p->v.me) {
             recv(r, p, at, bytes, m);
             send(r, p, p->src->data, p->src->bytes, m);
@@ -142,7 +138,7 @@ static bool scatter_padded(hap_rank *r, cpu_part *p)
     scatter_pack(r, p, p->scratch, max);
     cpu_mpi_check(r,
                   MPI_Ireduce_scatter_block(p->scratch, mine, count_of(r, p, max), p->type, p->op,
-                                            p->comm, post(r, p)),
+                                            p->comm, cpu_part_post(r, p)),
                   "MPI_Ireduce_scatter_block");
     return true;
 }
@@ -160,7 +156,7 @@ static bool scatter_even_flat(hap_rank *r, cpu_part *p)
         memset(p->scratch + total, 0, (size_t)(v->n_members * piece - total));
         cpu_mpi_check(r,
                       MPI_Ireduce_scatter_block(p->scratch, mine, count_of(r, p, piece), p->type,
-                                                p->op, p->comm, post(r, p)),
+                                                p->op, p->comm, cpu_part_post(r, p)),
                       "MPI_Ireduce_scatter_block");
     } else if (p->step == 1) {
         hap_range have = {v->me * piece, piece};
@@ -233,7 +229,7 @@ static bool scatter_step(hap_rank *r, cpu_part *p)
     if (p->form == FORM_EVEN) {
         cpu_mpi_check(r,
                       MPI_Ireduce_scatter_block(base, p->dst->data, count_of(r, p, p->dst->bytes),
-                                                p->type, p->op, p->comm, post(r, p)),
+                                                p->type, p->op, p->comm, cpu_part_post(r, p)),
                       "MPI_Ireduce_scatter_block");
         return true;
     }
@@ -243,7 +239,8 @@ static bool scatter_step(hap_rank *r, cpu_part *p)
         if (bytes == 0) continue;
         cpu_mpi_check(r,
                       MPI_Ireduce(base + packed_at(v, part), m == v->me ? p->dst->data : NULL,
-                                  count_of(r, p, bytes), p->type, p->op, m, p->comm, post(r, p)),
+                                  count_of(r, p, bytes), p->type, p->op, m, p->comm,
+                                  cpu_part_post(r, p)),
                       "MPI_Ireduce");
     }
     return true;
@@ -258,7 +255,7 @@ static bool reduce_flat(hap_rank *r, cpu_part *p)
     cpu_mpi_check(r,
                   MPI_Iallreduce(in_place ? MPI_IN_PLACE : p->src->data, p->dst->data,
                                  cpu_mpi_count(r, p->src->elements), p->type, p->op, p->comm,
-                                 post(r, p)),
+                                 cpu_part_post(r, p)),
                   "MPI_Iallreduce");
     return true;
 }
@@ -280,7 +277,7 @@ static bool reduce_two_level(hap_rank *r, cpu_part *p)
         }
         cpu_mpi_check(r,
                       MPI_Ireduce_scatter(p->src->data, p->scratch, counts, p->type, p->op,
-                                          b->group[AXIS(1)], post(r, p)),
+                                          b->group[AXIS(1)], cpu_part_post(r, p)),
                       "MPI_Ireduce_scatter");
         break;
     case 1:
@@ -288,7 +285,7 @@ static bool reduce_two_level(hap_rank *r, cpu_part *p)
         b->coll->turn_between++;
         cpu_mpi_check(r,
                       MPI_Iallreduce(MPI_IN_PLACE, p->scratch, counts[r->coord[1]], p->type, p->op,
-                                     b->between, post(r, p)),
+                                     b->between, cpu_part_post(r, p)),
                       "MPI_Iallreduce");
         break;
     case 2:
@@ -296,7 +293,7 @@ static bool reduce_two_level(hap_rank *r, cpu_part *p)
         b->coll->turn_spread++;
         cpu_mpi_check(r,
                       MPI_Iallgatherv(p->scratch, counts[r->coord[1]], p->type, p->dst->data,
-                                      counts, displs, p->type, b->spread, post(r, p)),
+                                      counts, displs, p->type, b->spread, cpu_part_post(r, p)),
                       "MPI_Iallgatherv");
         break;
     default:
@@ -348,7 +345,7 @@ static bool exchange_step(hap_rank *r, cpu_part *p)
     if (p->form == FORM_SENDRECV) return true;
     cpu_mpi_check(r,
                   MPI_Ialltoallv(out, counts, counts + n, p->type, in, counts + 2 * n,
-                                 counts + 3 * n, p->type, p->comm, post(r, p)),
+                                 counts + 3 * n, p->type, p->comm, cpu_part_post(r, p)),
                   "MPI_Ialltoallv");
     return true;
 }

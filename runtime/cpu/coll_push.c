@@ -3,21 +3,14 @@
 
 #include <stdlib.h>
 
-#include "core/fail.h"
 #include "core/float16.h"
 #include "cpu/coll_engine.h"
 #include "cpu/coll_pack.h"
 
-static MPI_Request *post(hap_rank *r, cpu_part *p)
-{
-    HAP_CK(r, p->n_req < p->cap_req, "too many requests in a collective");
-    return &p->req[p->n_req++];
-}
-
 // `part` of a tensor stored over `held`: rows of the second factor, in runs of the first.
-static MPI_Datatype region(hap_rank *r, const cpu_part *p, hap_box held, hap_box part)
+static MPI_Datatype region(hap_rank *r, const cpu_part *p, const hap_coll_view *v, hap_box held,
+                           hap_box part)
 {
-    const hap_coll_view *v = &p->v;
     int size[] = {cpu_mpi_count(r, v->outer), cpu_mpi_count(r, held.f1.n * v->mid),
                   cpu_mpi_count(r, held.f2.n * v->inner)};
     int sub[] = {size[0], cpu_mpi_count(r, part.f1.n * v->mid),
@@ -31,19 +24,21 @@ static MPI_Datatype region(hap_rank *r, const cpu_part *p, hap_box held, hap_box
     return t;
 }
 
-static void send(hap_rank *r, cpu_part *p, const void *from, hap_box held, hap_box part, int to)
+void cpu_part_give(hap_rank *r, cpu_part *p, const hap_coll_view *v, const void *from, hap_box held,
+                   hap_box part, int to)
 {
-    if (hap_box_bytes(&p->v, part) == 0) return;
-    MPI_Datatype t = region(r, p, held, part);
-    cpu_mpi_check(r, MPI_Isend(from, 1, t, to, p->tag, p->comm, post(r, p)), "MPI_Isend");
+    if (hap_box_bytes(v, part) == 0) return;
+    MPI_Datatype t = region(r, p, v, held, part);
+    cpu_mpi_check(r, MPI_Isend(from, 1, t, to, p->tag, p->comm, cpu_part_post(r, p)), "MPI_Isend");
     MPI_Type_free(&t);
 }
 
-static void recv(hap_rank *r, cpu_part *p, void *to, hap_box held, hap_box part, int from)
+void cpu_part_take(hap_rank *r, cpu_part *p, const hap_coll_view *v, void *to, hap_box held,
+                   hap_box part, int from)
 {
-    if (hap_box_bytes(&p->v, part) == 0) return;
-    MPI_Datatype t = region(r, p, held, part);
-    cpu_mpi_check(r, MPI_Irecv(to, 1, t, from, p->tag, p->comm, post(r, p)), "MPI_Irecv");
+    if (hap_box_bytes(v, part) == 0) return;
+    MPI_Datatype t = region(r, p, v, held, part);
+    cpu_mpi_check(r, MPI_Irecv(to, 1, t, from, p->tag, p->comm, cpu_part_post(r, p)), "MPI_Irecv");
     MPI_Type_free(&t);
 }
 
@@ -67,8 +62,9 @@ static bool exchange(hap_rank *r, cpu_part *p)
     if (p->step++ > 0 || hap_view_bytes(v) == 0) return finish(p);
     for (int k = 1; k < v->n_members; k++) {
         int to = (v->me + k) % v->n_members, from = (v->me - k + v->n_members) % v->n_members;
-        recv(r, p, p->dst->data, dst, hap_box_common(hap_src_box(r, v, from), dst), from);
-        send(r, p, p->src->data, src, hap_box_common(src, hap_dst_box(r, v, to)), to);
+        cpu_part_take(r, p, v, p->dst->data, dst, hap_box_common(hap_src_box(r, v, from), dst),
+                      from);
+        cpu_part_give(r, p, v, p->src->data, src, hap_box_common(src, hap_dst_box(r, v, to)), to);
     }
     cpu_move(v, p->dst->data, dst, p->src->data, src, hap_box_common(src, dst));
     return true;
@@ -127,8 +123,8 @@ static bool scatter(hap_rank *r, cpu_part *p)
     }
     for (int k = 1; k < v->n_members; k++) {
         int to = (v->me + k) % v->n_members, from = (v->me - k + v->n_members) % v->n_members;
-        recv(r, p, p->scratch + from * p->slot, mine, mine, from);
-        send(r, p, p->src->data, all, hap_dst_box(r, v, to), to);
+        cpu_part_take(r, p, v, p->scratch + from * p->slot, mine, mine, from);
+        cpu_part_give(r, p, v, p->src->data, all, hap_dst_box(r, v, to), to);
     }
     cpu_pack(v, p->scratch + v->me * p->slot, p->src->data, all, mine);
     return true;
@@ -149,11 +145,11 @@ static bool reduce(hap_rank *r, cpu_part *p)
         int to = (v->me + k) % v->n_members, from = (v->me - k + v->n_members) % v->n_members;
         hap_box out = {hap_push_shard(v, to), {0, 1}}, in = {hap_push_shard(v, from), {0, 1}};
         if (p->step == 0) {
-            recv(r, p, p->scratch + from * p->slot, mine, mine, from);
-            send(r, p, p->src->data, all, out, to);
+            cpu_part_take(r, p, v, p->scratch + from * p->slot, mine, mine, from);
+            cpu_part_give(r, p, v, p->src->data, all, out, to);
         } else {
-            recv(r, p, p->dst->data, all, in, from);
-            send(r, p, p->dst->data, all, mine, to);
+            cpu_part_take(r, p, v, p->dst->data, all, in, from);
+            cpu_part_give(r, p, v, p->dst->data, all, mine, to);
         }
     }
     p->step++;

@@ -32,7 +32,15 @@ static bool coll_writes(const hap_coll_call *c, const hap_tensor *t)
 static const hap_coll_call *coll_of(const cuda_record *c, int i)
 {
     const cuda_call *e = &c->call[i];
-    return e->kind == CUDA_START ? &e->coll : e->kind == CUDA_WAIT ? &c->call[e->other].coll : NULL;
+    if (e->kind == CUDA_WAIT) return &c->call[e->other].coll;
+    return e->kind == CUDA_START || e->kind == CUDA_PAIR ? &e->coll : NULL;
+}
+
+static bool op_reads(const hap_op_call *o, const hap_tensor *t)
+{
+    for (int k = 0; k < o->n_in; k++)
+        if (o->in[k] && cuda_meets(o->in[k], t)) return true;
+    return false;
 }
 
 bool cuda_reads(const cuda_record *c, int i, const hap_tensor *t)
@@ -41,11 +49,11 @@ bool cuda_reads(const cuda_record *c, int i, const hap_tensor *t)
     for (int k = 0; e->kind == CUDA_GROUP && k < e->group->n_tensors; k++)
         if (e->group->tensor[k].read && cuda_meets(e->group->tensor[k].t, t)) return true;
     const hap_coll_call *coll = coll_of(c, i);
+    for (int k = 0; e->kind == CUDA_PAIR && k < e->pair->n_ops; k++)
+        if (op_reads(&e->pair->op[k], t)) return true;
     if (coll) return coll_reads(coll, t);
     if (e->kind == CUDA_DONE) return false;
-    for (int k = 0; k < e->op.n_in; k++)
-        if (e->op.in[k] && cuda_meets(e->op.in[k], t)) return true;
-    return false;
+    return op_reads(&e->op, t);
 }
 
 bool cuda_writes(const cuda_record *c, int i, const hap_tensor *t)
@@ -54,6 +62,8 @@ bool cuda_writes(const cuda_record *c, int i, const hap_tensor *t)
     for (int k = 0; e->kind == CUDA_GROUP && k < e->group->n_tensors; k++)
         if (e->group->tensor[k].written && cuda_meets(e->group->tensor[k].t, t)) return true;
     const hap_coll_call *coll = coll_of(c, i);
+    for (int k = 0; e->kind == CUDA_PAIR && k < e->pair->n_ops; k++)
+        if (cuda_meets(e->pair->op[k].out[0], t)) return true;
     if (coll) return coll_writes(coll, t);
     if (e->kind == CUDA_DONE) return false;
     for (int k = 0; k < e->op.n_out; k++)
@@ -64,7 +74,8 @@ bool cuda_writes(const cuda_record *c, int i, const hap_tensor *t)
 bool cuda_under_way(const cuda_record *c, int from, int to, const hap_tensor *t)
 {
     for (int i = 0; i <= to && i < c->n; i++)
-        if (c->call[i].kind == CUDA_START && c->call[i].other >= from &&
+        if ((c->call[i].kind == CUDA_START || c->call[i].kind == CUDA_PAIR) &&
+            c->call[i].other >= from &&
             (coll_writes(&c->call[i].coll, t) || coll_reads(&c->call[i].coll, t)))
             return true;
     return false;
@@ -158,7 +169,8 @@ bool cuda_moves_up(cuda_record *c, int from, int to)
     memmove(&c->call[to + 1], &c->call[to], (size_t)(from - to) * sizeof moved);
     c->call[to] = moved;
     for (int k = 0; k < c->n; k++)
-        if (c->call[k].kind == CUDA_START || c->call[k].kind == CUDA_WAIT)
+        if (c->call[k].kind == CUDA_START || c->call[k].kind == CUDA_WAIT ||
+            c->call[k].kind == CUDA_PAIR)
             c->call[k].other = renumbered(c->call[k].other, from, to);
     return true;
 }

@@ -61,6 +61,17 @@ int cuda_record_start(hap_rank *r, cuda_record *c, const hap_coll_call *coll)
     return c->n - 1;
 }
 
+int cuda_record_pair(hap_rank *r, cuda_record *c, const hap_pair *p)
+{
+    hap_pair *own = cuda_record_own(r, c, p, sizeof *p);
+    own->group = cuda_record_own(r, c, p->group, (size_t)p->n_groups * sizeof *p->group);
+    cuda_call *e = add(r, c, CUDA_PAIR, "hap_overlap");
+    e->pair = own;
+    e->coll = hap_pair_coll(own);
+    e->other = -1;
+    return c->n - 1;
+}
+
 void cuda_record_wait(hap_rank *r, cuda_record *c, int start)
 {
     cuda_call *e = add(r, c, CUDA_WAIT, "hap_wait");

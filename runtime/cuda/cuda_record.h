@@ -15,10 +15,11 @@ typedef enum {
     CUDA_DONE, // left out
     CUDA_OP,
     CUDA_JOINED, // an op that runs with the first op of its chain, before it in the list
-    CUDA_GROUP, // ops as one generated kernel
+    CUDA_GROUP,  // ops as one generated kernel
     CUDA_CUT,
     CUDA_PARTIAL,
     CUDA_START, // a collective
+    CUDA_PAIR,  // one with its products
     CUDA_WAIT
 } cuda_call_kind;
 
@@ -49,9 +50,10 @@ typedef struct cuda_call {
     cuda_head_at *at;   // OP, attention: where its operands' heads lie, by role; NULL: dense
     bool keep;          // PARTIAL
     cuda_group *group;  // GROUP
-    hap_coll_call coll; // START
-    int other;          // START: its wait; WAIT: its start
-    hap_event *event;   // START: while the list runs
+    hap_coll_call coll; // START, PAIR
+    hap_pair *pair;     // PAIR
+    int other;          // START, PAIR of a producer: its wait, else -1; WAIT: its start
+    hap_event *event;   // START, PAIR: while the list runs
 } cuda_call;
 
 typedef struct cuda_record {
@@ -74,6 +76,7 @@ void cuda_record_group(hap_rank *r, cuda_record *c, const cuda_group *g);
 void cuda_record_move(hap_rank *r, cuda_record *c, cuda_call_kind kind, bool keep, hap_tensor *y,
                       hap_tensor *x);
 int cuda_record_start(hap_rank *r, cuda_record *c, const hap_coll_call *coll);
+int cuda_record_pair(hap_rank *r, cuda_record *c, const hap_pair *p);
 void cuda_record_wait(hap_rank *r, cuda_record *c, int start);
 void *cuda_record_own(hap_rank *r, cuda_record *c, const void *p, size_t bytes); // a copy
 // Device memory that stays as long as the list; NULL if there is no more of it.

@@ -142,6 +142,19 @@ static void run_wait(hap_rank *r, hap_event *e)
     event_close(b, e);
 }
 
+static hap_event *run_pair(hap_rank *r, const hap_pair *p)
+{
+    hap_coll_call c = hap_pair_coll(p);
+    for (int i = 0; i < p->n_ops && !p->consumer; i++)
+        run_op(r, &p->op[i]);
+    hap_event *e = run_start(r, &c);
+    if (!p->consumer) return e;
+    run_wait(r, e);
+    for (int i = 0; i < p->n_ops; i++)
+        run_op(r, &p->op[i]);
+    return NULL;
+}
+
 // --- the list ---
 
 // The op, with those that are joined to it.
@@ -196,6 +209,9 @@ static void run_call(hap_rank *r, cuda_record *list, cuda_call *c)
     case CUDA_START:
         c->event = run_start(r, &c->coll);
         return;
+    case CUDA_PAIR:
+        c->event = run_pair(r, c->pair);
+        return;
     case CUDA_WAIT:
         run_wait(r, list->call[c->other].event);
         return;
@@ -211,7 +227,7 @@ static void run_list(hap_rank *r, cuda_backend *b)
         r->doing = c->name;
         run_call(r, &b->list, c);
         if (!r->trace || c->kind == CUDA_DONE || c->kind == CUDA_JOINED || c->kind == CUDA_START ||
-            c->kind == CUDA_WAIT)
+            c->kind == CUDA_PAIR || c->kind == CUDA_WAIT)
             continue;
         traced(r, b->x.stream);
         hap_trace_add(r, HAP_TRACE_COMPUTE, c->name, c->line, start, hap_seconds());
@@ -374,6 +390,19 @@ hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c)
     if (b->mode == CUDA_STEP_CALLED) return run_start(r, c);
     hap_event *e = event_open(r, c);
     e->call = cuda_record_start(r, &b->list, c);
+    return e;
+}
+
+hap_event *hap_backend_pair(hap_rank *r, const hap_pair *p)
+{
+    cuda_backend *b = cuda_of(r);
+    if (b->mode >= CUDA_STEP_LISTED) return &b->passed;
+    if (b->mode == CUDA_STEP_CALLED) return run_pair(r, p);
+    int call = cuda_record_pair(r, &b->list, p);
+    if (p->consumer) return NULL;
+    hap_coll_call c = hap_pair_coll(p);
+    hap_event *e = event_open(r, &c);
+    e->call = call;
     return e;
 }
 

@@ -177,6 +177,18 @@ hap_event *coll_recut_start(hap_rank *r, unsigned axes, hap_form form, int n,
                             hap_tensor *const *dst, hap_tensor *const *src, hap_tensor *scratch);
 void hap_wait(hap_rank *r, hap_event *e);
 
+// --- pairs: a collective beside the products that it feeds, or the product that feeds it ---
+// The calls from hap_overlap to hap_overlapped mean what they mean without these two. They are the
+// start of an all-gather, its wait and up to 8 products (linear, matmul) of what it gathers; or one
+// product and the start of a reduce-scatter, all-reduce or all-to-all of what it makes, whose wait
+// stands later. A group is {distance, weight}: rows of the product that come from coordinate
+// (own - distance), or go to coordinate (own + distance), 0 the own rows; groups of one distance
+// share its rows in the order given, in proportion to their weights. Every distance has one; of an
+// all-reduce there is distance 0 alone, of all rows. Work is done in the order of the groups, each
+// once its rows are there, and what it makes is sent at once.
+void hap_overlap(hap_rank *r, int n_groups, const int64_t (*groups)[2]);
+void hap_overlapped(hap_rank *r);
+
 hap_rank *hap_line(hap_rank *r, int line); // remembers the source line of the call being made
 #define hap_at(r, ...)                hap_at(hap_line(r, __LINE__), __VA_ARGS__)
 #define hap_at_layer(r, ...)          hap_at_layer(hap_line(r, __LINE__), __VA_ARGS__)
@@ -185,6 +197,8 @@ hap_rank *hap_line(hap_rank *r, int line); // remembers the source line of the c
 #define hap_fuse(r, kernel)           hap_fuse(hap_line(r, __LINE__), kernel)
 #define hap_fused(r, ...)             hap_fused(hap_line(r, __LINE__), __VA_ARGS__)
 #define hap_wait(r, e)                hap_wait(hap_line(r, __LINE__), e)
+#define hap_overlap(r, ...)           hap_overlap(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_overlapped(r)             hap_overlapped(hap_line(r, __LINE__))
 #define coll_all_gather_start(r, ...) coll_all_gather_start(hap_line(r, __LINE__), __VA_ARGS__)
 #define coll_reduce_scatter_start(r, ...)                                                          \
     coll_reduce_scatter_start(hap_line(r, __LINE__), __VA_ARGS__)

@@ -288,6 +288,7 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c)
 {
     r->doing = hap_op_names[c->op];
     HAP_CK(r, r->in_step, "called outside the step");
+    if (r->pair.open) hap_pair_op(r, c);
     rec_begin(r, "op_", hap_op_names[c->op]);
     rec_tensors("out", c->n_out, c->out);
     rec_tensors("in", c->n_in, c->in);
@@ -300,6 +301,7 @@ void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
     char why[160], a[128], b[128];
     r->doing = "hap_cut";
     HAP_CK(r, r->in_step, "called outside the step");
+    HAP_CK(r, !r->pair.open, "stands in a pair");
     HAP_CK(r, y && x, "a tensor is NULL");
     const char *bad = hap_cut_check(r, y, x, why, sizeof why);
     if (bad)
@@ -315,6 +317,7 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
 {
     r->doing = "hap_partial";
     HAP_CK(r, r->in_step, "called outside the step");
+    HAP_CK(r, !r->pair.open, "stands in a pair");
     HAP_CK(r, y && x, "a tensor is NULL");
     hap_partial_check(r, axes, y, x);
     begin(r, "hap_partial");
@@ -329,6 +332,7 @@ void(hap_fuse)(hap_rank *r, const char *kernel)
     r->doing = "hap_fuse";
     HAP_CK(r, r->in_step, "called outside the step");
     HAP_CK(r, kernel, "the kernel has no name");
+    HAP_CK(r, !r->pair.open, "stands in a pair");
     begin(r, "hap_fuse");
     rec_text("kernel", kernel);
     end(r);
@@ -353,9 +357,11 @@ static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsig
     r->doing = hap_coll_name(&c);
     HAP_CK(r, r->in_step, "called outside the step");
     hap_coll_check(r, &c);
+    if (r->pair.open) hap_pair_start(r, &c);
     hap_event *e = hap_alloc(r, sizeof *e);
     *e = (hap_event){n_events++, last_event};
     last_event = e;
+    if (r->pair.open) r->pair.event = e;
     rec_begin(r, hap_coll_name(&c), "_start");
     rec_int("axes", axes);
     rec_text("form", hap_form_name(form));
@@ -386,7 +392,27 @@ void(hap_wait)(hap_rank *r, hap_event *e)
     r->doing = "hap_wait";
     HAP_CK(r, r->in_step, "called outside the step");
     HAP_CK(r, e, "there is no event");
+    if (r->pair.open) hap_pair_wait(r, e);
     begin(r, "hap_wait");
     rec_int("event", e->id);
+    end(r);
+}
+
+void(hap_overlap)(hap_rank *r, int n_groups, const int64_t (*groups)[2])
+{
+    r->doing = "hap_overlap";
+    HAP_CK(r, r->in_step, "called outside the step");
+    hap_pair_begin(r, n_groups, groups);
+    begin(r, "hap_overlap");
+    rec_pairs("groups", n_groups, groups);
+    end(r);
+}
+
+void(hap_overlapped)(hap_rank *r)
+{
+    r->doing = "hap_overlapped";
+    HAP_CK(r, r->in_step, "called outside the step");
+    hap_pair_end(r);
+    begin(r, "hap_overlapped");
     end(r);
 }

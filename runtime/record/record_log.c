@@ -104,6 +104,17 @@ void rec_ints(const char *key, int n, const int64_t *v)
     ints(n, v);
 }
 
+void rec_pairs(const char *key, int n, const int64_t (*v)[2])
+{
+    key_of(key);
+    putc('[', out);
+    for (int i = 0; i < n; i++) {
+        if (i) putc(',', out);
+        ints(2, v[i]);
+    }
+    putc(']', out);
+}
+
 static void id_of(const hap_tensor *t)
 {
     if (t)

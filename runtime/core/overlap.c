@@ -1,0 +1,164 @@
+#include "core/overlap.h"
+
+#include "core/coll_geometry.h"
+#include "core/fail.h"
+
+static bool meet(const hap_tensor *a, const hap_tensor *b)
+{
+    return a && b && a->seg == b->seg && a->off < b->off + b->bytes && b->off < a->off + a->bytes;
+}
+
+static bool same(const hap_tensor *a, const hap_tensor *b)
+{
+    return a->seg == b->seg && a->off == b->off && a->bytes == b->bytes && a->type == b->type &&
+           a->rank > 0 && b->rank > 0 && a->local[a->rank - 1] == b->local[b->rank - 1];
+}
+
+hap_coll_call hap_pair_coll(const hap_pair *p)
+{
+    return (hap_coll_call){p->kind, HAP_SUM, p->axes, p->form, 1, &p->dst, &p->src, p->scratch};
+}
+
+void hap_pair_begin(hap_rank *r, int n_groups, const int64_t (*groups)[2])
+{
+    HAP_CK(r, !r->pair.open, "a pair stands in another");
+    HAP_CK(r, !r->in_group, "stands in a group, which is of ops alone");
+    HAP_CK(r, n_groups >= 1 && groups, "a pair without groups");
+    for (int k = 0; k < n_groups; k++)
+        HAP_CK(r, groups[k][0] >= 0 && groups[k][1] >= 1 && groups[k][1] <= INT32_MAX,
+               "group %d has distance %lld and weight %lld", k, (long long)groups[k][0],
+               (long long)groups[k][1]);
+    r->pair = (hap_pair){.open = true, .n_groups = n_groups, .group = groups, .line = r->line};
+}
+
+// Why the op does not go row by row from in[0] to out[0]; NULL if it does.
+static const char *not_by_rows(const hap_op_call *c)
+{
+    const hap_tensor *x = c->in[0], *w = c->n_in > 1 ? c->in[1] : NULL, *y = c->out[0];
+    if (c->op != HAP_OP_linear && c->op != HAP_OP_matmul) return "is no product";
+    if (!x || !w || x->rank < 2 || y->rank < 2) return "has an operand of one dim";
+    if (c->op == HAP_OP_matmul && (c->attr[0].i == HAP_TN || w->rank != 2))
+        return "is not one product of rows with a matrix";
+    int64_t rows_x = 1, rows_y = 1;
+    for (int i = 0; i + 1 < x->rank; i++)
+        rows_x *= x->local[i];
+    for (int i = 0; i + 1 < y->rank; i++)
+        rows_y *= y->local[i];
+    return rows_x == rows_y ? NULL : "has other rows in its operand than in its output";
+}
+
+void hap_pair_op(hap_rank *r, const hap_op_call *c)
+{
+    hap_pair *p = &r->pair;
+    const char *why = not_by_rows(c);
+    HAP_CK(r, !why, "stands in a pair, but %s", why);
+    if (p->consumer) {
+        HAP_CK(r, p->waited, "stands in a pair before the wait of its all-gather");
+        HAP_CK(r, p->n_ops < HAP_PAIR_OPS, "a pair of more than %d products", HAP_PAIR_OPS);
+        HAP_CK(r, same(c->in[0], p->dst), "stands in a pair, but does not read what it gathers");
+    } else {
+        HAP_CK(r, p->n_ops == 0, "a second product before the collective of a pair");
+    }
+    p->op_line[p->n_ops] = r->line;
+    p->op[p->n_ops++] = *c;
+}
+
+// Every distance has a group, and none else.
+static void check_groups(hap_rank *r, const hap_pair *p)
+{
+    int64_t n = p->kind == HAP_ALL_REDUCE ? 1 : hap_group_size(r, p->axes);
+    for (int k = 0; k < p->n_groups; k++)
+        HAP_CK(r, p->group[k][0] < n, "group %d of the pair has distance %lld among %lld", k,
+               (long long)p->group[k][0], (long long)n);
+    for (int64_t d = 0; d < n; d++) {
+        bool there = false;
+        for (int k = 0; k < p->n_groups; k++)
+            there |= p->group[k][0] == d;
+        HAP_CK(r, there, "the pair has no group of distance %lld", (long long)d);
+    }
+}
+
+static void check_geometry(hap_rank *r, const hap_pair *p, const hap_coll_call *c)
+{
+    const hap_tensor *t = p->consumer ? p->dst : p->src;
+    hap_coll_view v;
+    char why[160];
+    HAP_CK(r, t->rank >= 2, "a pair moves a tensor of one dim");
+    if (p->kind == HAP_ALL_REDUCE) return;
+    hap_coll_view_of(r, c, 0, &v, why, sizeof why);
+    const hap_tensor *side = p->consumer ? p->src : p->dst;
+    int at = (int)((p->consumer ? v.src_dim : v.dst_dim) - side->dim);
+    int factor = p->consumer ? v.src_factor : v.dst_factor;
+    HAP_CK(r, at < t->rank - 1 && factor == 1 && v.outer <= 1,
+           "the moved factor of a pair is not the outermost of the product's rows");
+    HAP_CK(r, p->kind != HAP_ALL_TO_ALL || v.src_dim == &p->src->dim[p->src->rank - 1],
+           "not supported: a pair of an all_to_all from a cut of rows");
+}
+
+// The pair's tensors: whatever one of its calls writes lies apart from all others.
+static void check_apart(hap_rank *r, const hap_pair *p)
+{
+    const hap_tensor *t[3 + HAP_PAIR_OPS * (HAP_MAX_IN + 1)];
+    bool written[sizeof t / sizeof *t];
+    int n = 0;
+    bool in_place = p->kind == HAP_ALL_REDUCE && p->dst->off == p->src->off;
+    t[n] = p->dst, written[n++] = true;
+    if (!in_place) t[n] = p->src, written[n++] = !p->consumer;
+    t[n] = p->scratch, written[n++] = true;
+    for (int i = 0; i < p->n_ops; i++) {
+        const hap_op_call *c = &p->op[i];
+        if (p->consumer) t[n] = c->out[0], written[n++] = true;
+        for (int k = p->consumer ? 1 : 0; k < c->n_in; k++)
+            t[n] = c->in[k], written[n++] = false;
+    }
+    for (int a = 0; a < n; a++)
+        for (int b = a + 1; b < n; b++)
+            HAP_CK(r, (!written[a] && !written[b]) || !meet(t[a], t[b]),
+                   "two tensors of a pair share memory, and one of them is written");
+}
+
+void hap_pair_start(hap_rank *r, const hap_coll_call *c)
+{
+    hap_pair *p = &r->pair;
+    HAP_CK(r, !p->started, "a second collective in a pair");
+    HAP_CK(r, c->n == 1, "a pair moves one tensor");
+    bool flat = c->kind == HAP_ALL_REDUCE && c->form == FORM_FLAT;
+    HAP_CK(r, flat || c->form == FORM_PUSH || c->form == FORM_PUSH_ALL,
+           "there is no pair of form %s", hap_form_name(c->form));
+    HAP_CK(r, c->kind != HAP_RECUT && c->reduce == HAP_SUM, "there is no pair of it");
+    p->started = true;
+    p->consumer = c->kind == HAP_ALL_GATHER;
+    p->kind = c->kind;
+    p->axes = c->axes;
+    p->form = c->form;
+    p->dst = c->dst[0];
+    p->src = c->src[0];
+    p->scratch = c->scratch;
+    p->coll_line = r->line;
+    HAP_CK(r, p->consumer == (p->n_ops == 0),
+           p->consumer ? "a product stands before the all-gather of a pair"
+                       : "no product stands before it in the pair");
+    if (!p->consumer)
+        HAP_CK(r, same(p->op[0].out[0], p->src), "does not move what the pair's product makes");
+    check_groups(r, p);
+    check_geometry(r, p, c);
+    if (!p->consumer) check_apart(r, p);
+}
+
+void hap_pair_wait(hap_rank *r, const hap_event *e)
+{
+    hap_pair *p = &r->pair;
+    HAP_CK(r, p->consumer && !p->waited && e == p->event,
+           "stands in a pair, but is not the wait of its all-gather");
+    p->waited = true;
+}
+
+void hap_pair_end(hap_rank *r)
+{
+    hap_pair *p = &r->pair;
+    HAP_CK(r, p->open, "no pair was begun");
+    HAP_CK(r, p->started, "a pair without a collective");
+    HAP_CK(r, p->n_ops > 0, "a pair without a product");
+    if (p->consumer) check_apart(r, p);
+    p->open = false;
+}

@@ -1,0 +1,118 @@
+#include "core/overlap_groups.h"
+
+static hap_coll_view view_of(const hap_rank *r, const hap_pair *p)
+{
+    hap_coll_call c = hap_pair_coll(p);
+    hap_coll_view v;
+    char why[160];
+    hap_coll_view_of(r, &c, 0, &v, why, sizeof why); // checked when the pair was collected
+    return v;
+}
+
+static int64_t rows_from(const hap_tensor *t, int dim)
+{
+    int64_t n = 1;
+    for (int i = dim; i + 1 < t->rank; i++)
+        n *= t->local[i];
+    return n;
+}
+
+hap_coll_view hap_pair_view(const hap_rank *r, const hap_pair *p)
+{
+    hap_coll_view v = view_of(r, p);
+    const hap_tensor *t = p->consumer ? p->dst : p->src;
+    const hap_dim *cols = &t->dim[t->rank - 1];
+    bool two = p->kind == HAP_ALL_TO_ALL;
+    v.outer = 1;
+    v.n1 = rows_from(t, 0);
+    v.mid = two ? cols->outer : 1;
+    v.n2 = two ? v.n2 : 1;
+    v.inner = two ? cols->inner : t->local[t->rank - 1];
+    return v;
+}
+
+// What a member holds of the side that is cut on the moved factor.
+static hap_range member_rows(const hap_rank *r, const hap_pair *p, int member)
+{
+    const hap_tensor *side = p->consumer ? p->src : p->dst;
+    if (p->kind == HAP_ALL_REDUCE) return (hap_range){0, rows_from(side, 0)};
+    hap_coll_view v = view_of(r, p);
+    const hap_dim *cut = p->consumer ? v.src_dim : v.dst_dim;
+    int64_t each = cut->inner * rows_from(side, (int)(cut - side->dim) + 1);
+    hap_range f1 = p->consumer ? hap_src_box(r, &v, member).f1 : hap_dst_box(r, &v, member).f1;
+    return (hap_range){f1.lo * each, f1.n * each};
+}
+
+hap_box hap_pair_src(const hap_rank *r, const hap_pair *p, int member)
+{
+    hap_coll_view v = view_of(r, p), rows = hap_pair_view(r, p);
+    if (p->consumer) return (hap_box){member_rows(r, p, member), {0, 1}};
+    if (p->kind == HAP_ALL_TO_ALL) return (hap_box){{0, rows.n1}, hap_src_box(r, &v, member).f2};
+    return (hap_box){{0, rows.n1}, {0, 1}};
+}
+
+hap_box hap_pair_dst(const hap_rank *r, const hap_pair *p, int member)
+{
+    hap_coll_view rows = hap_pair_view(r, p);
+    if (p->consumer) return (hap_box){{0, rows.n1}, {0, 1}};
+    return (hap_box){member_rows(r, p, member), {0, rows.n2}};
+}
+
+void hap_part_rows(const hap_rank *r, const hap_pair *p, int k, int member, int64_t *lo,
+                   int64_t *hi)
+{
+    int64_t before = 0, all = 0;
+    for (int i = 0; i < p->n_groups; i++) {
+        if (p->group[i][0] != p->group[k][0]) continue;
+        if (i < k) before += p->group[i][1];
+        all += p->group[i][1];
+    }
+    hap_range rows = member_rows(r, p, member);
+    *lo = rows.lo + rows.n * before / all;
+    *hi = rows.lo + rows.n * (before + p->group[k][1]) / all;
+}
+
+static int at_distance(const hap_rank *r, const hap_pair *p, int64_t d)
+{
+    int n = hap_group_size(r, p->axes);
+    return (int)((hap_group_member(r, p->axes) + d + n) % n);
+}
+
+void hap_group_rows(const hap_rank *r, const hap_pair *p, int k, int *member, int64_t *lo,
+                    int64_t *hi)
+{
+    int64_t d = p->group[k][0];
+    *member = at_distance(r, p, p->consumer ? -d : d);
+    hap_part_rows(r, p, k, *member, lo, hi);
+}
+
+int hap_pair_other(const hap_rank *r, const hap_pair *p, int k)
+{
+    int64_t d = p->group[k][0];
+    return at_distance(r, p, p->consumer ? d : -d);
+}
+
+static void rows_of(hap_tensor *to, const hap_tensor *t, int64_t lo, int64_t hi)
+{
+    int64_t cols = t->local[t->rank - 1];
+    *to = *t;
+    to->rank = 2;
+    to->local[0] = hi - lo;
+    to->local[1] = cols;
+    to->first[0] = to->first[1] = 0;
+    to->dim[0] = WHOLE(hi - lo);
+    to->dim[1] = WHOLE(cols);
+    to->elements = (hi - lo) * cols;
+    to->bytes = to->elements * hap_dtype_bytes(t->type);
+    to->data = (char *)t->data + lo * cols * hap_dtype_bytes(t->type);
+}
+
+hap_op_call hap_op_of_rows(const hap_op_call *c, int64_t lo, int64_t hi, hap_tensor x[2])
+{
+    hap_op_call part = *c;
+    rows_of(&x[0], c->in[0], lo, hi);
+    rows_of(&x[1], c->out[0], lo, hi);
+    part.in[0] = &x[0];
+    part.out[0] = &x[1];
+    return part;
+}

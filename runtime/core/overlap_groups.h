@@ -1,0 +1,26 @@
+// Which rows a group of a pair is, and who has them. The planner has code of its own for the same.
+
+#ifndef HAP_RUNTIME_OVERLAP_GROUPS_H
+#define HAP_RUNTIME_OVERLAP_GROUPS_H
+
+#include "core/coll_geometry.h"
+
+// The collective's tensor as [rows, columns]: f1 counts rows; of an all-to-all f2 is the factor of
+// the columns that src is cut on, else there is one.
+hap_coll_view hap_pair_view(const hap_rank *r, const hap_pair *p);
+// What a member holds of src and of dst in that view. All-reduce: all.
+hap_box hap_pair_src(const hap_rank *r, const hap_pair *p, int member);
+hap_box hap_pair_dst(const hap_rank *r, const hap_pair *p, int member);
+// Rows [lo, hi) of `member`'s entries that are group k's share of them: consumer, rows of dst;
+// producer, rows of src.
+void hap_part_rows(const hap_rank *r, const hap_pair *p, int k, int member, int64_t *lo,
+                   int64_t *hi);
+// What group k is on this rank: the member its rows come from (consumer) or go to (producer).
+void hap_group_rows(const hap_rank *r, const hap_pair *p, int k, int *member, int64_t *lo,
+                    int64_t *hi);
+// The member at distance d that this rank's rows go to in a consumer pair, come from in a producer.
+int hap_pair_other(const hap_rank *r, const hap_pair *p, int k);
+// An op of the pair on rows [lo, hi) alone: c, with x[0] and x[1] as its operand and its output.
+hap_op_call hap_op_of_rows(const hap_op_call *c, int64_t lo, int64_t hi, hap_tensor x[2]);
+
+#endif
