@@ -5,7 +5,7 @@
 #ifndef HAP_RUNTIME_RANK_H
 #define HAP_RUNTIME_RANK_H
 
-#include "core/overlap.h"
+#include "core/pair_calls.h"
 #include "core/run_options.h"
 #include "core/runtime_core.h"
 

@@ -10,7 +10,7 @@
 #include "core/backend.h"
 #include "core/comm.h"
 #include "core/fail.h"
-#include "core/overlap_groups.h"
+#include "core/pair_rows.h"
 #include "core/trace.h"
 #include "cpu/coll_engine.h"
 #include "cpu/coll_pack.h"

@@ -1,4 +1,4 @@
-#include "core/overlap_groups.h"
+#include "core/pair_rows.h"
 
 static hap_coll_view view_of(const hap_rank *r, const hap_pair *p)
 {

@@ -1,4 +1,4 @@
-#include "core/overlap.h"
+#include "core/pair_calls.h"
 
 #include "core/coll_geometry.h"
 #include "core/fail.h"

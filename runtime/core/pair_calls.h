@@ -11,8 +11,8 @@
 // local memory, so that what a member holds is one range of rows. All tensors of a pair that any of
 // its calls writes lie apart from all others of it: its calls run at the same time.
 
-#ifndef HAP_RUNTIME_OVERLAP_H
-#define HAP_RUNTIME_OVERLAP_H
+#ifndef HAP_RUNTIME_PAIR_CALLS_H
+#define HAP_RUNTIME_PAIR_CALLS_H
 
 #include "core/runtime_core.h"
 

@@ -1,7 +1,7 @@
 // Which rows a group of a pair is, and who has them. The planner has code of its own for the same.
 
-#ifndef HAP_RUNTIME_OVERLAP_GROUPS_H
-#define HAP_RUNTIME_OVERLAP_GROUPS_H
+#ifndef HAP_RUNTIME_PAIR_ROWS_H
+#define HAP_RUNTIME_PAIR_ROWS_H
 
 #include "core/coll_geometry.h"
 
