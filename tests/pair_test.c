@@ -1,0 +1,382 @@
+// Pairs (hap_overlap) of every kind on random shapes, cuts with zero rows, groupings, types, meshes
+// and delays, against the same calls without brackets: the same bits. Values are small integers,
+// whose sums are exact, so that neither the order of a sum nor the rows of a product matter.
+//
+//     mpirun -n 4 pair_test [rounds] [seed] [microseconds of the longest delay]
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/backend.h"
+#include "core/coll_geometry.h"
+#include "core/comm.h"
+#include "core/float16.h"
+#include "tests/support/coll_memory.h"
+
+enum { ARENA = 16 << 20, PAIRS = 12, MAX_OPS = 3, MAX_GROUPS = 64, N_TABLES = 64, POISON = 0xA5 };
+
+// --- random numbers, the same on every rank ---
+static uint64_t state;
+
+static uint64_t mix(uint64_t z) // finaliser of SplitMix64
+{
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+static int64_t below(int64_t n)
+{
+    return (int64_t)(mix(state += 0x9E3779B97F4A7C15u) % (uint64_t)n);
+}
+
+static bool chance(int percent)
+{
+    return below(100) < percent;
+}
+
+// --- the mesh and memory of a round ---
+static hap_rank *r;
+static int failures, longest_delay;
+static int seen[HAP_RECUT][FORM_PUSH_ALL + 1], split, empty_parts;
+static int64_t bump[2]; // by segment
+static int64_t offsets[64];
+static int64_t tables[N_TABLES][64];
+static int n_tables;
+
+// n entries over the coordinates at random, some with none.
+static const int64_t *random_table(int64_t n, int parts)
+{
+    int64_t *t = tables[n_tables++ % N_TABLES], left = n, k = below(parts);
+    for (int i = 0; i < parts; i++) {
+        t[i] = i == parts - 1 ? left : chance(25) ? 0 : below(2 * left / (parts - i) + 1);
+        left -= t[i];
+    }
+    int64_t swap = t[k];
+    t[k] = t[parts - 1];
+    t[parts - 1] = swap;
+    return t;
+}
+
+static int64_t room_of(const hap_tensor *t)
+{
+    int64_t bytes = hap_dtype_bytes(t->type);
+    for (int i = 0; i < t->rank; i++)
+        bytes *= hap_dim_size(&t->dim[i]);
+    return (bytes + 64 + 255) / 256 * 256;
+}
+
+// Filled with poison; some behind it as well.
+static hap_tensor *declare(hap_segment seg, hap_dtype type, int rank, const hap_dim *dims)
+{
+    r->in_step = false;
+    for (int i = 0; i < 64; i++)
+        offsets[i] = bump[seg];
+    hap_tensor *t = hap_at(r, seg, offsets, type, rank, dims);
+    r->in_step = true;
+    int64_t room = room_of(t);
+    void *poison = malloc((size_t)room);
+    memset(poison, POISON, (size_t)room);
+    coll_memory_put(t->data, poison, room);
+    free(poison);
+    bump[seg] += room;
+    return t;
+}
+
+// Integers of -2 to 2, other ones on each rank and in each tensor.
+static void fill(const hap_tensor *t, bool same_on_all)
+{
+    uint64_t seed = mix(state) + (same_on_all ? 0 : (uint64_t)r->id);
+    char *host = malloc((size_t)t->bytes + 1);
+    for (int64_t i = 0; i < t->elements; i++) {
+        float x = (float)(int)(mix(seed + (uint64_t)i * 64) >> 40) / 1.0f;
+        x = (float)((int)x % 5 - 2);
+        if (t->type == HAP_F32)
+            memcpy(host + 4 * i, &x, 4);
+        else {
+            uint16_t h = t->type == HAP_BF16 ? hap_f32_to_bf16(x) : hap_f32_to_f16(x);
+            memcpy(host + 2 * i, &h, 2);
+        }
+    }
+    coll_memory_put(t->data, host, t->bytes);
+    free(host);
+}
+
+// --- one random pair, and the calls of it ---
+typedef struct sample {
+    bool consumer;
+    hap_coll_kind kind;
+    hap_form form;
+    unsigned axes;
+    hap_dtype type;
+    int n_groups;
+    int64_t group[MAX_GROUPS][2];
+    hap_tensor *src; // consumer: what is gathered; producer: x
+    int n_ops, trans;
+    bool as_matmul;
+    hap_tensor *w[MAX_OPS], *bias[MAX_OPS];
+    hap_dim src_dims[HAP_MAX_RANK], dst_dims[HAP_MAX_RANK], x_dims[HAP_MAX_RANK];
+    int rank;
+    int64_t cols[MAX_OPS];
+} sample;
+
+typedef struct result {
+    hap_tensor *t[2 + MAX_OPS];
+    int n;
+    hap_event *event;
+} result;
+
+// Every distance once or more, in any order.
+static void random_groups(sample *s, int n)
+{
+    s->n_groups = 0;
+    for (int d = 0; d < n; d++)
+        for (int64_t k = 1 + (chance(50) ? below(3) : 0); k > 0; k--) {
+            int at = s->n_groups++, to = (int)below(at + 1);
+            s->group[at][0] = s->group[to][0];
+            s->group[at][1] = s->group[to][1];
+            s->group[to][0] = d;
+            s->group[to][1] = 1 + below(4);
+        }
+    split += s->n_groups > n;
+}
+
+static void random_sample(sample *s)
+{
+    static const hap_coll_kind kinds[] = {HAP_ALL_GATHER,     HAP_ALL_GATHER, HAP_REDUCE_SCATTER,
+                                          HAP_REDUCE_SCATTER, HAP_ALL_REDUCE, HAP_ALL_TO_ALL};
+    memset(s, 0, sizeof *s);
+    s->kind = kinds[below(6)];
+    s->consumer = s->kind == HAP_ALL_GATHER;
+    s->axes = r->n_axes == 2 ? (unsigned)(1 + below(3)) : 1u;
+    s->form = chance(50) ? FORM_PUSH : FORM_PUSH_ALL;
+    if (s->kind == HAP_ALL_REDUCE && chance(50)) s->form = FORM_FLAT;
+    s->type = chance(50) ? HAP_F32 : chance(70) ? HAP_BF16 : HAP_F16;
+    int axis = s->axes == 3u ? HAP_BOTH : s->axes == 2u ? 1 : 0;
+    int parts = hap_group_size(r, s->axes);
+    if (s->axes == 3u) parts = r->n_ranks;
+    random_groups(s, s->kind == HAP_ALL_REDUCE ? 1 : parts);
+
+    // Dims: perhaps 1, the moved one, perhaps one more, the columns.
+    int at = chance(30) ? 1 : 0;
+    s->rank = at + 2 + (chance(40) ? 1 : 0);
+    int64_t n = below(chance(20) ? 200 : 24);
+    hap_dim moved = {n, 1, 1 + (chance(30) ? below(3) : 0), axis, random_table(n, parts)};
+    int64_t k = chance(70) ? 8 * (1 + below(3)) : 1 + below(12), wide = s->kind == HAP_ALL_TO_ALL;
+    for (int i = 0; i < s->rank; i++)
+        s->src_dims[i] = s->dst_dims[i] = s->x_dims[i] = WHOLE(i < at            ? 1
+                                                               : i == at         ? n * moved.inner
+                                                               : i < s->rank - 1 ? 1 + below(4)
+                                                                                 : k);
+    hap_dim *last = &s->src_dims[s->rank - 1];
+    hap_dim cols = WHOLE(chance(70) ? 8 * (1 + below(3)) : 1 + below(12));
+    if (s->consumer) {
+        s->src_dims[at] = moved;
+    } else {
+        s->src_dims[s->rank - 1] = s->dst_dims[s->rank - 1] = cols; // src: what the product makes
+        if (s->kind != HAP_ALL_REDUCE) s->dst_dims[at] = moved;
+    }
+    if (wide) { // cut in its columns, o x c x i of them
+        int64_t c = 1 + below(9), o = 1 + below(2), i = 1 + below(3);
+        hap_dim cut = {c, o, i, axis, random_table(c, parts)};
+        *last = cut;
+        s->dst_dims[s->rank - 1] = WHOLE(c * o * i);
+    }
+    s->trans = chance(50) ? HAP_NN : HAP_NT;
+    s->as_matmul = chance(25);
+    s->n_ops = s->consumer ? (int)(1 + below(MAX_OPS)) : 1;
+    s->src = declare(SEG_LOCAL, s->type, s->rank, s->consumer ? s->src_dims : s->x_dims);
+    fill(s->src, false);
+    for (int i = 0; i < s->n_ops; i++) {
+        hap_dim m = s->consumer ? WHOLE(chance(70) ? 8 * (1 + below(4)) : 1 + below(20))
+                                : s->src_dims[s->rank - 1];
+        s->cols[i] = m.n;
+        hap_dim w[] = {s->trans == HAP_NT ? m : WHOLE(k), s->trans == HAP_NT ? WHOLE(k) : m};
+        s->w[i] = declare(SEG_LOCAL, s->type, 2, w);
+        fill(s->w[i], false);
+        if (s->as_matmul || chance(50)) continue;
+        s->bias[i] = declare(SEG_LOCAL, s->type, 1, &m);
+        fill(s->bias[i], false);
+    }
+}
+
+static void product(const sample *s, int i, hap_tensor *y, hap_tensor *x)
+{
+    if (s->as_matmul)
+        op_matmul(r, y, x, s->w[i], (hap_trans)s->trans);
+    else
+        op_linear(r, y, x, s->w[i], s->bias[i], (hap_trans)s->trans);
+}
+
+static hap_event *start(const sample *s, hap_tensor *dst, hap_tensor *src, hap_tensor *scratch)
+{
+    switch (s->kind) {
+    case HAP_ALL_GATHER:
+        return coll_all_gather_start(r, s->axes, s->form, 1, &dst, &src, scratch);
+    case HAP_REDUCE_SCATTER:
+        return coll_reduce_scatter_start(r, s->axes, s->form, 1, &dst, &src, scratch);
+    case HAP_ALL_REDUCE:
+        return coll_all_reduce_start(r, s->axes, s->form, 1, &dst, &src, scratch);
+    case HAP_ALL_TO_ALL:
+        return coll_all_to_all_start(r, s->axes, s->form, 1, &dst, &src, scratch);
+    case HAP_RECUT:
+        break;
+    }
+    return NULL;
+}
+
+// The calls, in brackets or not. A producer's event is left open.
+static result run(const sample *s, bool pair, bool in_place)
+{
+    result z = {.n = 0};
+    hap_tensor *scratch = NULL, *y[MAX_OPS] = {NULL};
+    bool sums = s->kind == HAP_ALL_REDUCE;
+    hap_segment at = s->kind == HAP_REDUCE_SCATTER ? SEG_LOCAL : SEG_SYM;
+    hap_tensor *src = s->src;
+    if (!s->consumer)
+        src = z.t[z.n++] = declare(sums ? SEG_SYM : SEG_LOCAL, s->type, s->rank, s->src_dims);
+    hap_tensor *dst = in_place ? src : declare(at, s->type, s->rank, s->dst_dims);
+    if (!in_place) z.t[z.n++] = dst;
+    for (int i = 0; i < s->n_ops && s->consumer; i++) {
+        hap_dim dims[HAP_MAX_RANK];
+        memcpy(dims, s->dst_dims, sizeof dims);
+        dims[s->rank - 1] = WHOLE(s->cols[i]);
+        y[i] = z.t[z.n++] = declare(SEG_LOCAL, s->type, s->rank, dims);
+    }
+    hap_coll_call c = {s->kind, HAP_SUM, s->axes, s->form, 1, &dst, &src, NULL};
+    int64_t need = hap_coll_scratch_bytes(r, &c);
+    if (need > 0) scratch = declare(SEG_SYM, HAP_BOOL, 1, HAP_DIMS(WHOLE(need)));
+    if (longest_delay)
+        coll_memory_delay(r, (int)(mix(state + (uint64_t)r->id) % (uint64_t)longest_delay));
+    if (pair) hap_overlap(r, s->n_groups, s->group);
+    if (s->consumer) {
+        hap_wait(r, start(s, dst, src, scratch));
+        for (int i = 0; i < s->n_ops; i++)
+            product(s, i, y[i], dst);
+    } else {
+        product(s, 0, src, s->src);
+        z.event = start(s, dst, src, scratch);
+    }
+    if (pair) hap_overlapped(r);
+    if (in_place) z.t[0] = dst;
+    return z;
+}
+
+static void compare(const sample *s, const result *a, const result *b)
+{
+    for (int i = 0; i < a->n; i++) {
+        int64_t room = room_of(a->t[i]), n = a->t[i]->bytes;
+        unsigned char *p = malloc((size_t)room), *q = malloc((size_t)room);
+        coll_memory_get(p, a->t[i]->data, room);
+        coll_memory_get(q, b->t[i]->data, room);
+        for (int64_t k = 0; k < room; k++) {
+            if (k < n ? p[k] == q[k] : p[k] == POISON) continue;
+            char text[128];
+            hap_coll_call c = {.kind = s->kind};
+            if (failures++ < 10)
+                fprintf(stderr, "rank %d: %s %s, tensor %d %s: %s at byte %lld of %lld\n", r->id,
+                        hap_coll_name(&c), hap_form_name(s->form), i,
+                        hap_tensor_text(r, a->t[i], text, sizeof text),
+                        k < n ? "another value" : "written behind", (long long)k, (long long)n);
+            break;
+        }
+        free(p);
+        free(q);
+    }
+}
+
+static void random_mesh(int n_ranks, int *n_axes, int *size)
+{
+    *n_axes = chance(50) ? 1 : 2;
+    size[0] = n_ranks;
+    size[1] = 1;
+    while (*n_axes == 2 && (size[0] = (int)(1 + below(n_ranks)), n_ranks % size[0])) {}
+    size[1] = n_ranks / size[0];
+}
+
+// Pairs one after the other; a producer's event may stay open over the next pair.
+static void round_of(int n_pairs)
+{
+    sample open_sample;
+    result open = {.n = 0}, open_plain = {.n = 0};
+    for (int k = 0; k < n_pairs; k++) {
+        sample s;
+        random_sample(&s);
+        bool in_place = s.kind == HAP_ALL_REDUCE && chance(50);
+        result plain = run(&s, false, in_place);
+        if (plain.event) hap_wait(r, plain.event);
+        result pair = run(&s, true, in_place);
+        seen[s.kind][s.form]++;
+        for (int i = 0; i < s.n_groups; i++)
+            empty_parts += s.consumer && pair.t[0]->elements == 0;
+        if (open.event) {
+            hap_wait(r, open.event);
+            hap_backend_sync(r);
+            compare(&open_sample, &open, &open_plain);
+            open.event = NULL;
+        }
+        if (pair.event && chance(50)) {
+            open_sample = s;
+            open = pair;
+            open_plain = plain;
+            continue;
+        }
+        if (pair.event) hap_wait(r, pair.event);
+        hap_backend_sync(r);
+        compare(&s, &pair, &plain);
+    }
+    if (!open.event) return;
+    hap_wait(r, open.event);
+    hap_backend_sync(r);
+    compare(&open_sample, &open, &open_plain);
+}
+
+static int check_seen(int n_ranks)
+{
+    int missing = 0;
+    for (int k = HAP_ALL_GATHER; k <= HAP_ALL_TO_ALL; k++)
+        missing += !seen[k][FORM_PUSH] + !seen[k][FORM_PUSH_ALL];
+    missing += !seen[HAP_ALL_REDUCE][FORM_FLAT] + !split + (n_ranks > 1 && !empty_parts);
+    if (missing) fprintf(stderr, "pair_test: %d kinds and forms not seen\n", missing);
+    return missing;
+}
+
+int main(int argc, char **argv)
+{
+    static hap_rank base;
+    hap_comm_start(&base, &argc, &argv);
+    int rounds = argc > 1 ? atoi(argv[1]) : 30;
+    uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
+    longest_delay = argc > 3 ? atoi(argv[3]) : 50;
+    int class_of[64];
+    int64_t local[64];
+    for (int i = 0; i < 64; i++) {
+        class_of[i] = i;
+        local[i] = ARENA;
+    }
+    for (int round = 0; round < rounds; round++) {
+        hap_rank rank = base;
+        int n_axes, size[2];
+        state = seed * 7919 + (uint64_t)round;
+        random_mesh(base.n_ranks, &n_axes, size);
+        r = &rank;
+        r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
+        hap_mesh(r, n_axes, size);
+        hap_classes(r, class_of);
+        hap_segments(r, ARENA, local);
+        coll_memory_begin(r);
+        bump[0] = bump[1] = 0;
+        round_of(PAIRS);
+        coll_memory_end(r);
+        hap_backend_finish(r);
+        hap_tensor_free_all(r);
+    }
+    if (rounds >= 20) failures += check_seen(base.n_ranks);
+    int all = -hap_comm_min(&base, -failures);
+    if (base.id == 0)
+        printf("pair_test: %d pairs on %d ranks, %s\n", rounds * PAIRS, base.n_ranks,
+               all ? "FAILED" : "all right");
+    hap_comm_finish(&base);
+    return all ? 1 : 0;
+}
