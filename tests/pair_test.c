@@ -139,6 +139,8 @@ static void random_groups(sample *s, int n)
             s->group[to][0] = d;
             s->group[to][1] = 1 + below(4);
         }
+    for (int k = 1; k < s->n_groups; k++)
+        if (chance(20)) s->group[k][1] *= -1;
     split += s->n_groups > n;
 }
 

@@ -24,8 +24,12 @@ void hap_pair_begin(hap_rank *r, int n_groups, const int64_t (*groups)[2])
     HAP_CK(r, !r->pair.open, "a pair stands in another");
     HAP_CK(r, !r->in_group, "stands in a group, which is of ops alone");
     HAP_CK(r, n_groups >= 1 && groups, "a pair without groups");
+    HAP_CK(r, n_groups <= HAP_PAIR_GROUPS, "a pair of %d groups", n_groups);
+    HAP_CK(r, groups[0][1] >= 0, "the first group of a pair is joined to one before");
     for (int k = 0; k < n_groups; k++)
-        HAP_CK(r, groups[k][0] >= 0 && groups[k][1] >= 1 && groups[k][1] <= INT32_MAX,
+        HAP_CK(r,
+               groups[k][0] >= 0 && groups[k][1] != 0 && groups[k][1] <= INT32_MAX &&
+                   groups[k][1] >= -INT32_MAX,
                "group %d has distance %lld and weight %lld", k, (long long)groups[k][0],
                (long long)groups[k][1]);
     r->pair = (hap_pair){.open = true, .n_groups = n_groups, .group = groups, .line = r->line};

@@ -16,12 +16,12 @@
 
 #include "core/runtime_core.h"
 
-enum { HAP_PAIR_OPS = 8 };
+enum { HAP_PAIR_OPS = 8, HAP_PAIR_GROUPS = 256 };
 
 typedef struct hap_pair {
     bool open, consumer, waited;
     int n_groups;
-    const int64_t (*group)[2]; // distance, weight
+    const int64_t (*group)[2]; // distance, weight (negative: joined to the group before)
     int line;                  // of hap_overlap
     // The collective, of one tensor.
     bool started;

@@ -58,18 +58,23 @@ hap_box hap_pair_dst(const hap_rank *r, const hap_pair *p, int member)
     return (hap_box){member_rows(r, p, member), {0, rows.n2}};
 }
 
+static int64_t weight(const hap_pair *p, int k)
+{
+    return p->group[k][1] < 0 ? -p->group[k][1] : p->group[k][1];
+}
+
 void hap_part_rows(const hap_rank *r, const hap_pair *p, int k, int member, int64_t *lo,
                    int64_t *hi)
 {
     int64_t before = 0, all = 0;
     for (int i = 0; i < p->n_groups; i++) {
         if (p->group[i][0] != p->group[k][0]) continue;
-        if (i < k) before += p->group[i][1];
-        all += p->group[i][1];
+        if (i < k) before += weight(p, i);
+        all += weight(p, i);
     }
     hap_range rows = member_rows(r, p, member);
     *lo = rows.lo + rows.n * before / all;
-    *hi = rows.lo + rows.n * (before + p->group[k][1]) / all;
+    *hi = rows.lo + rows.n * (before + weight(p, k)) / all;
 }
 
 static int at_distance(const hap_rank *r, const hap_pair *p, int64_t d)
@@ -90,6 +95,38 @@ int hap_pair_other(const hap_rank *r, const hap_pair *p, int k)
 {
     int64_t d = p->group[k][0];
     return at_distance(r, p, p->consumer ? d : -d);
+}
+
+int hap_joined_groups(const hap_pair *p, int k)
+{
+    int n = 1;
+    while (k + n < p->n_groups && p->group[k + n][1] < 0)
+        n++;
+    return n;
+}
+
+int hap_joined_rows(const hap_rank *r, const hap_pair *p, int k, int n, hap_range *rows)
+{
+    int n_rows = 0;
+    for (int i = k; i < k + n; i++) {
+        int64_t lo, hi;
+        int member, at = n_rows;
+        hap_group_rows(r, p, i, &member, &lo, &hi);
+        if (lo == hi) continue;
+        for (; at > 0 && rows[at - 1].lo > lo; at--)
+            rows[at] = rows[at - 1];
+        rows[at] = (hap_range){lo, hi - lo};
+        n_rows++;
+    }
+    int merged = 0;
+    for (int i = 0; i < n_rows; i++) {
+        hap_range *last = &rows[merged - 1];
+        if (merged > 0 && last->lo + last->n == rows[i].lo)
+            last->n += rows[i].n;
+        else
+            rows[merged++] = rows[i];
+    }
+    return merged;
 }
 
 static void rows_of(hap_tensor *to, const hap_tensor *t, int64_t lo, int64_t hi)

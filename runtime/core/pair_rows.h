@@ -18,6 +18,10 @@ void hap_part_rows(const hap_rank *r, const hap_pair *p, int k, int member, int6
 // What group k is on this rank: the member its rows come from (consumer) or go to (producer).
 void hap_group_rows(const hap_rank *r, const hap_pair *p, int k, int *member, int64_t *lo,
                     int64_t *hi);
+// How many groups from k on are joined: their rows are multiplied together, once all are there.
+int hap_joined_groups(const hap_pair *p, int k);
+// Their rows on this rank, ascending, neighbours as one range; returns how many (at most n).
+int hap_joined_rows(const hap_rank *r, const hap_pair *p, int k, int n, hap_range *rows);
 // The member at distance d that this rank's rows go to in a consumer pair, come from in a producer.
 int hap_pair_other(const hap_rank *r, const hap_pair *p, int k);
 // An op of the pair on rows [lo, hi) alone: c, with x[0] and x[1] as its operand and its output.

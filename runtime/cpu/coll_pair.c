@@ -16,13 +16,12 @@
 #include "cpu/coll_pack.h"
 #include "cpu/cpu.h"
 
-// The pair's ops on rows [lo, hi).
-static void compute(hap_rank *r, const hap_pair *p, int64_t lo, int64_t hi)
+// The pair's ops on a range of rows.
+static void multiply(hap_rank *r, const hap_pair *p, hap_range range)
 {
-    if (lo == hi) return;
     for (int i = 0; i < p->n_ops; i++) {
         hap_tensor rows[2];
-        hap_op_call part = hap_op_of_rows(&p->op[i], lo, hi, rows);
+        hap_op_call part = hap_op_of_rows(&p->op[i], range.lo, range.lo + range.n, rows);
         double start = r->trace ? hap_seconds() : 0;
         int line = r->line;
         r->line = p->op_line[i];
@@ -33,6 +32,15 @@ static void compute(hap_rank *r, const hap_pair *p, int64_t lo, int64_t hi)
         r->line = line;
     }
     hap_backend_poll(r);
+}
+
+// The products of the n groups from k on.
+static void compute(hap_rank *r, const hap_pair *p, int k, int n)
+{
+    hap_range rows[HAP_PAIR_GROUPS];
+    int n_rows = hap_joined_rows(r, p, k, n, rows);
+    for (int i = 0; i < n_rows; i++)
+        multiply(r, p, rows[i]);
 }
 
 static hap_event *open(hap_rank *r, const hap_pair *p)
@@ -80,11 +88,14 @@ static void consume(hap_rank *r, const hap_pair *p)
         if (to != v.me) cpu_part_give(r, part, &v, p->src->data, mine, rows, to);
     }
     cpu_move(&v, p->dst->data, all, p->src->data, mine, mine);
-    for (int k = 0; k < p->n_groups; k++) {
-        hap_group_rows(r, p, k, &member, &lo, &hi);
-        hap_box rows = {{lo, hi - lo}, {0, 1}};
-        if (member != v.me && hap_box_bytes(&v, rows) > 0) arrives(r, part, request++);
-        compute(r, p, lo, hi);
+    for (int k = 0, n; k < p->n_groups; k += n) {
+        n = hap_joined_groups(p, k);
+        for (int i = k; i < k + n; i++) {
+            hap_group_rows(r, p, i, &member, &lo, &hi);
+            hap_box rows = {{lo, hi - lo}, {0, 1}};
+            if (member != v.me && hap_box_bytes(&v, rows) > 0) arrives(r, part, request++);
+        }
+        compute(r, p, k, n);
     }
     part->filling = false;
     part->step = 1; // what is left are sends
@@ -177,12 +188,15 @@ static hap_event *produce(hap_rank *r, const hap_pair *p)
     hap_coll_view v = hap_pair_view(r, p);
     for (int k = 0; k < p->n_groups; k++)
         take(r, p, part, &v, k);
-    for (int k = 0; k < p->n_groups; k++) {
-        int64_t lo, hi;
-        int to;
-        hap_group_rows(r, p, k, &to, &lo, &hi);
-        compute(r, p, lo, hi);
-        give(r, p, part, &v, to, (hap_range){lo, hi - lo});
+    for (int k = 0, n; k < p->n_groups; k += n) {
+        n = hap_joined_groups(p, k);
+        compute(r, p, k, n);
+        for (int i = k; i < k + n; i++) {
+            int64_t lo, hi;
+            int to;
+            hap_group_rows(r, p, i, &to, &lo, &hi);
+            give(r, p, part, &v, to, (hap_range){lo, hi - lo});
+        }
     }
     part->filling = false;
     part->step = 1;

@@ -185,7 +185,8 @@ void hap_wait(hap_rank *r, hap_event *e);
 // (own - distance), or go to coordinate (own + distance), 0 the own rows; groups of one distance
 // share its rows in the order given, in proportion to their weights. Every distance has one; of an
 // all-reduce there is distance 0 alone, of all rows. Work is done in the order of the groups, each
-// once its rows are there, and what it makes is sent at once.
+// once its rows are there, and what it makes is sent at once. A weight -w joins its group to the one
+// before: their rows are one product.
 void hap_overlap(hap_rank *r, int n_groups, const int64_t (*groups)[2]);
 void hap_overlapped(hap_rank *r);
 
