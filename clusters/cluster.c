@@ -198,7 +198,7 @@ static hb_str *read_hosts(reader *r, const hb_tree *machine, int count)
 // Ranks of one machine whose devices are the flat list cls[0..n): a real one, or part `part` of one
 // that is split (-1: not split).
 static void add_machine(reader *r, hb_str name, hb_str host, const int *cls, int n, int part,
-                        link l)
+                        link l, bool peer)
 {
     cl_machine m = {.name = name,
                     .host = host,
@@ -207,7 +207,8 @@ static void add_machine(reader *r, hb_str name, hb_str host, const int *cls, int
                     .first_of_host = r->class_of.n - (part > 0 ? part * n : 0),
                     .emulated_host = part < 0 ? -1 : r->machine.n,
                     .link_bandwidth = l.bandwidth,
-                    .link_latency = l.latency};
+                    .link_latency = l.latency,
+                    .peer = peer};
     for (int i = 0; i < n; i++) {
         HB_PUSH(r->arena, &r->class_of, cls[i]);
         HB_PUSH(r->arena, &r->machine_of, r->machine.n);
@@ -233,11 +234,23 @@ static bool link_of(reader *r, const hb_tree *machine, int n_devices, double mem
     return true;
 }
 
+// Whether the devices write into each other's memory: as the file says, else if all are GPUs.
+static bool read_peer(reader *r, const hb_tree *machine, const group *g, int n_groups)
+{
+    const hb_tree *t = hb_get(machine, "peer");
+    if (t && t->kind == HB_BOOL) return t->b;
+    if (t) hb_error(r->diag, r->src, t->at, "'peer' is true or false");
+    for (int i = 0; i < n_groups; i++)
+        if (g[i].device.kind != CL_GPU) return false;
+    return true;
+}
+
 static void read_machine(reader *r, const hb_tree *t)
 {
-    static const char *const keys[] = {"name", "count", "hosts", "devices", "link", "emulate"};
+    static const char *const keys[] = {"name", "count",   "hosts", "devices",
+                                       "link", "emulate", "peer"};
     if (!is_table(r, t, "{name: a, devices: [{model: H200}], link: {…}}")) return;
-    hb_only_keys(t, keys, 6, r->src, r->diag);
+    hb_only_keys(t, keys, 7, r->src, r->diag);
     hb_str name = hb_fmt(r->arena, "m%d", r->machine.n);
     const hb_tree *named = hb_get(t, "name");
     if (named && (named->kind != HB_TEXT || !named->s.n))
@@ -260,6 +273,7 @@ static void read_machine(reader *r, const hb_tree *t)
     link l;
     ok = link_of(r, t, n, ok ? g[0].device.memory_bandwidth : 1, &l) && ok;
     int parts = read_emulate(r, t, n);
+    bool peer = read_peer(r, t, g, n_groups);
     if (!ok || !parts) return;
     int *cls = HB_ARRAY(r->arena, int, n), at = 0;
     for (int i = 0; i < n_groups; i++) {
@@ -276,7 +290,8 @@ static void read_machine(reader *r, const hb_tree *t)
         hb_str one = count > 1 ? hb_fmt(r->arena, "%.*s.%d", HB_ARG(name), k) : name;
         for (int p = 0; p < parts; p++) {
             hb_str part = parts > 1 ? hb_fmt(r->arena, "%.*s/%d", HB_ARG(one), p) : one;
-            add_machine(r, part, host[k], cls + n / parts * p, n / parts, parts > 1 ? p : -1, l);
+            add_machine(r, part, host[k], cls + n / parts * p, n / parts, parts > 1 ? p : -1, l,
+                        peer);
         }
     }
     if (parts > 1) r->out->emulated = true;
@@ -381,10 +396,11 @@ cl_cluster *cl_read(hb_arena *a, const char *path, const char *devices_path, hb_
 cl_link cl_group_link(const cl_cluster *c, const int *ranks, int n, int groups_at_once)
 {
     hb_assert(n >= 1 && groups_at_once >= 1);
-    cl_link l = {.bandwidth = (double)INFINITY, .groups = groups_at_once};
+    cl_link l = {.bandwidth = (double)INFINITY, .groups = groups_at_once, .peer = true};
     for (int i = 0; i < n; i++) {
         const cl_class *k = &c->cls[c->class_of[ranks[i]]];
         l.crosses = l.crosses || c->machine_of[ranks[i]] != c->machine_of[ranks[0]];
+        l.peer = l.peer && !l.crosses && c->machine[c->machine_of[ranks[i]]].peer;
         if (k->link_bandwidth < l.bandwidth) l.bandwidth = k->link_bandwidth;
         if (k->link_latency > l.latency) l.latency = k->link_latency;
     }

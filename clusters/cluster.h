@@ -26,6 +26,7 @@ typedef struct cl_class {
     // Measured; 0: not known. How many times slower computing is beside communication and the other
     // way round; seconds of the smallest kernel; bytes/s that a kernel moves.
     double compute_beside, communication_beside, launch, stream;
+    double compute_beside_push, communication_beside_push; // the same beside copies (pushes)
     bool plan_only; // the present toolchain cannot build for it
     int n_ranks;
 } cl_class;
@@ -36,6 +37,7 @@ typedef struct cl_machine {
     int first_of_host; // first rank of the real machine: first_rank, unless `emulate` made this one
     int emulated_host; // number of the host to emulate, over the cluster; -1: a real machine
     double link_bandwidth, link_latency;
+    bool peer; // its devices write into each other's memory: default of a machine of GPUs alone
 } cl_machine;
 
 typedef struct cl_cluster {
@@ -68,6 +70,7 @@ bool cl_in_catalogue(hb_arena *a, const char *devices_path, hb_str model);
 typedef struct cl_link {
     double bandwidth, latency; // bytes/s one way per rank, seconds
     bool crosses;              // between machines
+    bool peer;                 // every member writes into the memory of every other
     int groups;                // at once on its network link, if it crosses
 } cl_link;
 cl_link cl_group_link(const cl_cluster *c, const int *ranks, int n, int groups_at_once);

@@ -43,6 +43,7 @@ void cl_print(hb_buf *out, const cl_cluster *c)
                 if (c->class_of[r + n] != c->class_of[r]) break;
             hb_printf(out, " %d x %.*s", n, HB_ARG(c->cls[c->class_of[r]].name));
         }
+        if (m->n_ranks > 1 && m->peer) hb_puts(out, ", peers");
         hb_putc(out, '\n');
     }
 }

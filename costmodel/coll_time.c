@@ -12,13 +12,11 @@
 
 static double formula(cost_coll k, cost_form f, int n, double bytes, cl_link link)
 {
-    double share = bytes / n;
-    double step = link.latency + share / link.bandwidth;
-    if (k == COST_ALL_TO_ALL) return (n - 1) * (link.latency + share / n / link.bandwidth);
-    if (k == COST_RECUT)
-        return (f == COST_SENDRECV ? 1 : n - 1) * link.latency + bytes / link.bandwidth;
-    if (f == COST_GROUPED) return link.latency + (n - 1) * step;
-    return (k == COST_ALL_REDUCE ? 2 : 1) * (n - 1) * step;
+    double share = bytes / n, rate = cost_rate(f, n, link), wait = cost_parts_latency(f, n, link);
+    if (k == COST_ALL_TO_ALL) return wait + (n - 1) * share / n / rate;
+    if (k == COST_RECUT) return (f == COST_SENDRECV ? 1 : n - 1) * link.latency + bytes / rate;
+    if (f == COST_GROUPED) return link.latency + wait + (n - 1) * share / rate;
+    return (k == COST_ALL_REDUCE ? 2 : 1) * (wait + (n - 1) * share / rate);
 }
 
 // Negative: not measured.
@@ -57,7 +55,7 @@ double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const co
             cost_shards leading = *s;
             leading.leading = leading.leading2 = true;
             if (f == COST_EVEN_FLAT) // what crosses from even boundaries to the table's
-                sec += wire - (s->n - 1) * (link.latency + s->bytes / s->n / link.bandwidth);
+                sec += wire - formula(COST_REDUCE_SCATTER, COST_EVEN, s->n, s->bytes, link);
             return sec + (pack - cost_pack_bytes(k, f, &leading)) / pack_bandwidth;
         }
     }

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "costmodel/cost.h"
+#include "costmodel/curve.h"
 
 // One table of what each form of each collective costs: seconds on the wire, bytes through memory
 // for packing, bytes of scratch. N ranks with shards b_i, link of latency a and bandwidth B
@@ -19,8 +20,19 @@
 //     all_to_all, recut: m_ij bytes from i to j
 //       EVEN           (N-1) a + max_i max(sent_i, received_i) / B
 //       SENDRECV       the same with as many a as the busiest rank has partners
+//
+// Pushes, by copies into the other members' memory, exist between peers and not for recut:
+//
+//       PUSH           as SENDRECV with 7 us for a: a copy's launch, a flag raised there and seen
+//       PUSH_ALL       the same, of which 5 us for each partner but the first
+//       all_reduce     reduce_scatter and all_gather, even
+//
+// Between peers B is what copies reach, and each form has its share of it. Of 370 GB/s between four
+// H200s one push at a time reached 330 to 384 (messages from 32 MiB) and one to each of three peers
+// 200, NCCL 262 to 320. Elsewhere B is what collectives reach.
 
 static const double scratch_align = 256;
+static const double push_first = 7e-6, push_more = 5e-6; // seconds
 
 const char *cost_coll_name(cost_coll k)
 {
@@ -31,13 +43,20 @@ const char *cost_coll_name(cost_coll k)
 
 const char *cost_form_name(cost_form f)
 {
-    static const char *const name[COST_N_FORMS] = {"even",      "padded", "grouped",  "sendrecv",
-                                                   "even_flat", "flat",   "two_level"};
+    static const char *const name[COST_N_FORMS] = {"even",      "padded",    "grouped",
+                                                   "sendrecv",  "even_flat", "flat",
+                                                   "two_level", "push",      "push_all"};
     return name[f];
+}
+
+bool cost_is_push(cost_form f)
+{
+    return f == COST_PUSH || f == COST_PUSH_ALL;
 }
 
 bool cost_form_exists(cost_coll k, cost_form f)
 {
+    if (cost_is_push(f)) return k != COST_RECUT;
     switch (k) {
     case COST_ALL_GATHER:
         return f <= COST_SENDRECV;
@@ -179,33 +198,46 @@ static traffic all_to_all_traffic(const cost_shards *s)
     return t;
 }
 
-static double even_steps(int n, double shard, cl_link link)
+double cost_rate(cost_form f, int n, cl_link link)
 {
-    return (n - 1) * (link.latency + shard / link.bandwidth);
+    double share = !cost_is_push(f) ? 0.8 : f == COST_PUSH || n == 2 ? 0.95 : 0.54;
+    return link.peer ? share * link.bandwidth : link.bandwidth;
+}
+
+double cost_parts_latency(cost_form f, int n, cl_link link)
+{
+    if (f == COST_PUSH_ALL && n > 1) return push_first + (n - 2) * push_more;
+    return (n - 1) * (f == COST_PUSH ? push_first : link.latency);
+}
+
+static double even_steps(cost_form f, int n, double shard, cl_link link)
+{
+    return cost_parts_latency(f, n, link) + (n - 1) * shard / cost_rate(f, n, link);
 }
 
 static double shard_seconds(cost_coll k, cost_form f, const cost_shards *s, cl_link link)
 {
     cut c = cut_of(s, s->table);
-    double n = s->n;
+    double n = s->n, rate = cost_rate(f, s->n, link);
     traffic t;
     switch (f) {
     case COST_EVEN:
         if (c.largest > c.smallest) return (double)INFINITY;
-        return even_steps(s->n, c.largest, link);
+        return even_steps(f, s->n, c.largest, link);
     case COST_PADDED:
-        return even_steps(s->n, c.largest, link);
+        return even_steps(f, s->n, c.largest, link);
     case COST_GROUPED:
-        return n * link.latency + (s->bytes - c.smallest) / link.bandwidth;
-    case COST_SENDRECV: {
+        return n * link.latency + (s->bytes - c.smallest) / rate;
+    case COST_SENDRECV:
+    case COST_PUSH:
+    case COST_PUSH_ALL: {
         double own = (n - 1) * c.largest, others = s->bytes - c.smallest;
-        return (n - 1) * link.latency + (own > others ? own : others) / link.bandwidth;
+        return cost_parts_latency(f, s->n, link) + (own > others ? own : others) / rate;
     }
     case COST_EVEN_FLAT:
         hb_assert(k == COST_REDUCE_SCATTER);
         t = recut_traffic(s, NULL, s->table);
-        return even_steps(s->n, s->bytes / n, link) + t.partners * link.latency +
-               t.bytes / link.bandwidth;
+        return even_steps(f, s->n, s->bytes / n, link) + t.partners * link.latency + t.bytes / rate;
     case COST_FLAT:
     case COST_TWO_LEVEL:
     case COST_N_FORMS:
@@ -216,25 +248,25 @@ static double shard_seconds(cost_coll k, cost_form f, const cost_shards *s, cl_l
 
 static double all_reduce_seconds(cost_form f, const cost_shards *s, cl_link link)
 {
-    if (f == COST_FLAT) return 2 * even_steps(s->n, s->bytes / s->n, link);
+    if (f != COST_TWO_LEVEL) return 2 * even_steps(f, s->n, s->bytes / s->n, link);
     if (s->n_inner < 1 || s->n % s->n_inner != 0) return (double)INFINITY;
     int n_outer = s->n / s->n_inner;
     double shard = s->bytes / s->n_inner, sec = 0;
-    if (s->n_inner > 1) sec += 2 * even_steps(s->n_inner, shard, s->inner);
-    if (n_outer > 1) sec += 2 * even_steps(n_outer, shard / n_outer, s->between);
+    if (s->n_inner > 1) sec += 2 * even_steps(f, s->n_inner, shard, s->inner);
+    if (n_outer > 1) sec += 2 * even_steps(f, n_outer, shard / n_outer, s->between);
     return sec;
 }
 
 double cost_collective(cost_coll k, cost_form f, const cost_shards *s, cl_link link)
 {
     hb_assert(s->n >= 1);
-    if (!cost_form_exists(k, f)) return (double)INFINITY;
+    if (!cost_form_exists(k, f) || (cost_is_push(f) && !link.peer)) return (double)INFINITY;
     if (s->n == 1) return 0;
     if (k == COST_ALL_REDUCE) return all_reduce_seconds(f, s, link);
     if (k == COST_ALL_GATHER || k == COST_REDUCE_SCATTER) return shard_seconds(k, f, s, link);
     traffic t = k == COST_RECUT ? recut_traffic(s, s->table, s->table2) : all_to_all_traffic(s);
     int messages = f == COST_EVEN ? s->n - 1 : t.partners;
-    return messages * link.latency + t.bytes / link.bandwidth;
+    return cost_parts_latency(f, messages + 1, link) + t.bytes / cost_rate(f, s->n, link);
 }
 
 double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s)
@@ -252,6 +284,8 @@ double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s)
     case COST_GROUPED:
         return others * n / (n - 1);
     case COST_SENDRECV:
+    case COST_PUSH:
+    case COST_PUSH_ALL:
         return (own > others ? own : others) * n / (n - 1);
     case COST_EVEN_FLAT:
     case COST_FLAT:
@@ -262,10 +296,13 @@ double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s)
     return s->bytes;
 }
 
-// Each copy reads and writes; SENDRECV's reduce_scatter also adds N - 1 received shards to its own.
+// Each copy reads and writes; SENDRECV's reduce_scatter also adds N - 1 received shards to its own,
+// one after the other, a push's all N at once. A push packs nothing, but copies strided parts about
+// as slowly as packing them.
 double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s)
 {
     if (!cost_form_exists(k, f) || s->n == 1) return 0;
+    if (k == COST_ALL_REDUCE && cost_is_push(f)) return (s->n + 1) * s->bytes / s->n;
     if (k == COST_ALL_REDUCE)
         return f == COST_TWO_LEVEL && s->n_inner > 0 ? 2 * s->bytes / s->n_inner : 0;
     cut c = cut_of(s, s->table);
@@ -286,6 +323,9 @@ double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s)
         return whole + (k == COST_REDUCE_SCATTER ? 3 * (s->n - 1) * c.largest : 0);
     case COST_EVEN_FLAT:
         return 2 * s->bytes + 2 * c.largest;
+    case COST_PUSH:
+    case COST_PUSH_ALL:
+        return whole + (k == COST_REDUCE_SCATTER ? (s->n + 1) * c.largest : 0);
     case COST_EVEN:
     case COST_GROUPED:
     case COST_FLAT:
@@ -305,6 +345,13 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s)
 {
     if (!cost_form_exists(k, f)) return 0;
     double item = s->item > 0 ? (double)s->item : 4, bytes = 0;
+    if (cost_is_push(f)) {
+        // A slot for each member's part.
+        if (k == COST_ALL_GATHER || k == COST_ALL_TO_ALL) return 0;
+        double part = k == COST_ALL_REDUCE ? ceil(round(s->bytes / item) / s->n) * item
+                                           : round(cut_of(s, s->table).largest);
+        return (int64_t)(s->n * up(part, scratch_align));
+    }
     if (k == COST_ALL_REDUCE) {
         if (f == COST_TWO_LEVEL && s->n_inner > 0) bytes = up(s->bytes / s->n_inner, item);
         return (int64_t)up(bytes, scratch_align);

@@ -57,11 +57,14 @@ typedef enum {
     COST_EVEN_FLAT,
     COST_FLAT,
     COST_TWO_LEVEL,
+    COST_PUSH,     // copies into the other members' memory, one in flight
+    COST_PUSH_ALL, // the same with one in flight to every other member
     COST_N_FORMS
 } cost_form;
 const char *cost_coll_name(cost_coll k);
 const char *cost_form_name(cost_form f);
 bool cost_form_exists(cost_coll k, cost_form f);
+bool cost_is_push(cost_form f);
 
 // One collective on n ranks. The tensor is [outer, size, inner bytes] with the middle factor cut by
 // table (and by table2 afterwards for RECUT; ALL_TO_ALL: table cuts the source, table2 the result,
@@ -86,12 +89,14 @@ typedef struct cost_shards {
 // For shards that are priced more than once: looks through the tables, so that the calls below need
 // not.
 void cost_measure(cost_shards *s);
-// Seconds without pack and unpack; +inf where the form does not apply (EVEN on unequal shards).
+// Seconds without pack and unpack; +inf where the form does not apply (EVEN on unequal shards,
+// pushes where the members are no peers).
 double cost_collective(cost_coll k, cost_form f, const cost_shards *s, cl_link link);
 // The whole tensor's bytes that would take as long with even shards (RECUT: what the busiest rank
 // sends or receives), by what the form moves.
 double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s);
-// Bytes that pass through memory for packing and unpacking on the busiest rank.
+// Bytes that pass through memory for packing and unpacking, and for the sums of received parts, on
+// the busiest rank.
 double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s);
 // Scratch bytes the runtime needs (docs/formats.md, "Scratch": the same rule as
 // runtime/core/scratch.c).
@@ -119,6 +124,7 @@ typedef struct cost_event {
     int of;                     // WAIT: index of the START
     double sec[CL_MAX_CLASSES]; // COMPUTE: by class; START: sec[0]
     int stream;                 // START: communication stream (one per axis)
+    bool push;                  // START: by copies, which take no processor
 } cost_event;
 typedef struct cost_timeline {
     double total;                   // seconds, all classes done
@@ -132,9 +138,15 @@ typedef struct cost_timeline {
 typedef struct cost_contention {
     double compute, communication;
 } cost_contention;
+// A class of devices beside a collective of the library, and beside a push. What is not measured: 1
+// for both; pushes where only the library was: what pushes were seen to cost on an H200, or less.
+typedef struct cost_beside {
+    cost_contention of[2]; // [is a push]
+} cost_beside;
+cost_beside cost_beside_of(const cl_class *c);
 // beside: by class; NULL: nothing slows down. A collective takes sec[0] where no class computes
 // beside it, and ends for all when it has ended for the class that computed most.
-void cost_simulate(hb_arena *a, int n_classes, const cost_contention *beside, const cost_event *e,
+void cost_simulate(hb_arena *a, int n_classes, const cost_beside *beside, const cost_event *e,
                    int n, bool keep_times, cost_timeline *t);
 
 #endif

@@ -37,4 +37,9 @@ const cost_curve *cost_curve_of_copy(const cost_model *m, int cls);
 const cost_curve *cost_curve_of_coll(const cost_model *m, cost_coll k, cost_form f, int n,
                                      bool crosses, int *measured_n);
 
+// What the formulas (collective.c) take a link to give a form on n ranks, and the latency of a part
+// that every member sends to n - 1 others.
+double cost_rate(cost_form f, int n, cl_link link);
+double cost_parts_latency(cost_form f, int n, cl_link link);
+
 #endif

@@ -25,7 +25,7 @@ struct cost_curves {
     hb_map *by_name; // "class/op/dtype": index into curve
     HB_VEC(cost_curve) curve;
     coll_curves coll[N_COLLS][COST_N_FORMS][2]; // [crosses machines]
-    hb_map *contention_of;                      // class: index into contention
+    hb_map *contention_of[2];                   // [beside a push] class: index into contention
     HB_VEC(cost_contention) contention;
     known_class cls[CL_MAX_CLASSES];
 };
@@ -131,9 +131,9 @@ static void read_collective(reader *r, const hb_tree *t)
 
 static void read_contention(reader *r, const hb_tree *t)
 {
-    static const char *const keys[] = {"class", "compute", "communication"};
+    static const char *const keys[] = {"class", "compute", "communication", "form"};
     if (!expect(r, t, HB_TABLE, "{class, compute, communication}")) return;
-    hb_only_keys(t, keys, 3, r->src, r->diag);
+    hb_only_keys(t, keys, 4, r->src, r->diag);
     const hb_tree *name = field(r, t, "class", HB_TEXT, "a class");
     double factor[2];
     for (int i = 0; i < 2; i++) {
@@ -146,8 +146,13 @@ static void read_contention(reader *r, const hb_tree *t)
                  keys[i + 1]);
         return;
     }
+    const hb_tree *form = hb_get(t, "form");
+    if (form && !(form->kind == HB_TEXT && hb_str_is(form->s, cost_form_name(COST_PUSH)))) {
+        hb_error(r->diag, r->src, form->at, "a contention is beside 'push', or names no form");
+        return;
+    }
     if (!name) return;
-    hb_map_put(r->curves->contention_of, name->s, r->curves->contention.n);
+    hb_map_put(r->curves->contention_of[form != NULL], name->s, r->curves->contention.n);
     HB_PUSH(r->arena, &r->curves->contention, ((cost_contention){factor[0], factor[1]}));
 }
 
@@ -169,7 +174,8 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
     r.curves = HB_NEW(a, cost_curves);
     r.curves->arena = a;
     r.curves->by_name = hb_map_new(a);
-    r.curves->contention_of = hb_map_new(a);
+    for (int push = 0; push < 2; push++)
+        r.curves->contention_of[push] = hb_map_new(a);
     if (!expect(&r, t, HB_TABLE, "a table")) return NULL;
     hb_only_keys(t, keys, 5, src, d);
     const hb_tree *format = hb_get(t, "format"), *version = hb_get(t, "version");
@@ -262,16 +268,38 @@ const cost_curve *cost_curve_of_coll(const cost_model *m, cost_coll k, cost_form
     return &best->curve;
 }
 
+static const cost_contention *contention_of(const cost_curves *k, const cl_class *x, bool push)
+{
+    int at = hb_map_get(k->contention_of[push], x->name);
+    if (at < 0) at = hb_map_get(k->contention_of[push], x->model);
+    return at < 0 ? NULL : &k->contention.p[at];
+}
+
+cost_beside cost_beside_of(const cl_class *c)
+{
+    // Beside an independent matmul: together / the longer of the two, TP 4 and 8.
+    static const double push = 1.05;
+    double compute = fmax(c->compute_beside, 1), comm = fmax(c->communication_beside, 1);
+    return (cost_beside){
+        {{compute, comm},
+         {c->compute_beside_push > 0 ? c->compute_beside_push : fmin(compute, push),
+          c->communication_beside_push > 0 ? c->communication_beside_push : fmin(comm, push)}}};
+}
+
 void cost_apply_curves(cost_curves *k, cl_cluster *c)
 {
     cost_model m = {.cluster = c, .curves = k};
     for (int i = 0; i < c->n_classes; i++) {
         cl_class *x = &c->cls[i];
-        int at = hb_map_get(k->contention_of, x->name);
-        if (at < 0) at = hb_map_get(k->contention_of, x->model);
-        if (at >= 0) {
-            x->compute_beside = k->contention.p[at].compute;
-            x->communication_beside = k->contention.p[at].communication;
+        const cost_contention *beside = contention_of(k, x, false);
+        if (beside) {
+            x->compute_beside = beside->compute;
+            x->communication_beside = beside->communication;
+        }
+        beside = contention_of(k, x, true);
+        if (beside) {
+            x->compute_beside_push = beside->compute;
+            x->communication_beside_push = beside->communication;
         }
         const cost_curve *other = curve_of(&m, i, OTHER);
         if (!other) continue;

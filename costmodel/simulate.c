@@ -40,13 +40,14 @@ static double hidden_under(const span *compute, int n_compute, const span *comm,
 // ended; ends `sec` later, and as much later again as computing beside it held it up.
 typedef struct coll {
     int event;
+    bool push;
     double reached, sec, held_up;
     double begin, end;
 } coll;
 
 typedef struct state {
     int n_classes, n_streams, n_events;
-    const cost_contention *beside;
+    const cost_beside *beside;
     double clock[CL_MAX_CLASSES];
     coll *coll; // [stream][event], n_coll[stream] of them
     int *n_coll;
@@ -77,12 +78,13 @@ static void place_from(state *s, int stream, int i)
 }
 
 // Class c computes for `sec`, from its clock on, beside whatever communicates meanwhile: both go on
-// at their slower rates until one of them ends. Returns when the op ends.
+// at their slower rates until one of them ends; beside several the op goes on as beside the one
+// that slows it most. Returns when the op ends.
 static double contended(state *s, int c, double sec)
 {
-    double t = s->clock[c], slow = s->beside[c].compute, drag = s->beside[c].communication;
+    double t = s->clock[c];
     while (sec > 0) {
-        double until = (double)INFINITY; // something begins or ends
+        double until = (double)INFINITY, rate = 1; // until something begins or ends
         coll *running[16];
         int stream[16], n = 0;
         for (int k = 0; k < s->n_streams && n < 16; k++) {
@@ -97,14 +99,16 @@ static double contended(state *s, int c, double sec)
             }
             stream[n] = k;
             running[n++] = &list[*i];
-            double ends = t + (list[*i].end - t) * drag;
+            const cost_contention *both = &s->beside[c].of[list[*i].push];
+            double ends = t + (list[*i].end - t) * both->communication;
             if (ends < until) until = ends;
+            if (both->compute > rate) rate = both->compute;
         }
-        double rate = n ? slow : 1, ends = t + sec * rate, to = ends < until ? ends : until;
+        double ends = t + sec * rate, to = ends < until ? ends : until;
         for (int r = 0; r < n; r++) {
             int at = (int)(running[r] - (s->coll + stream[r] * s->n_events));
             double *mine = &s->held_up[(c * s->n_streams + stream[r]) * s->n_events + at];
-            *mine += (to - t) * (1 - 1 / drag);
+            *mine += (to - t) * (1 - 1 / s->beside[c].of[running[r]->push].communication);
             if (*mine <= running[r]->held_up) continue;
             running[r]->held_up = *mine;
             place_from(s, stream[r], at);
@@ -140,7 +144,7 @@ static void start(state *s, const cost_event *e, int i)
 {
     coll *k = &s->coll[e->stream * s->n_events + s->n_coll[e->stream]];
     hb_assert(e->sec[0] >= 0);
-    *k = (coll){.event = i, .sec = e->sec[0]};
+    *k = (coll){.event = i, .push = e->push, .sec = e->sec[0]};
     for (int c = 0; c < s->n_classes; c++)
         if (s->clock[c] > k->reached) k->reached = s->clock[c];
     s->place[i] = s->n_coll[e->stream]++;
@@ -178,7 +182,7 @@ static void close(state *s, cost_timeline *t, double *free_at)
     }
 }
 
-void cost_simulate(hb_arena *a, int n_classes, const cost_contention *beside, const cost_event *e,
+void cost_simulate(hb_arena *a, int n_classes, const cost_beside *beside, const cost_event *e,
                    int n, bool keep_times, cost_timeline *t)
 {
     hb_assert(n_classes >= 1 && n_classes <= CL_MAX_CLASSES);

@@ -197,8 +197,8 @@ static hb_str change_text(pt *t, const syn_instr *i)
 static void print_start(place *s, int index)
 {
     static const char *const forms[COST_N_FORMS] = {
-        "FORM_EVEN",      "FORM_PADDED", "FORM_GROUPED",  "FORM_SENDRECV",
-        "FORM_EVEN_FLAT", "FORM_FLAT",   "FORM_TWO_LEVEL"};
+        "FORM_EVEN", "FORM_PADDED",    "FORM_GROUPED", "FORM_SENDRECV", "FORM_EVEN_FLAT",
+        "FORM_FLAT", "FORM_TWO_LEVEL", "FORM_PUSH",    "FORM_PUSH_ALL"};
     pt *t = s->t;
     const syn_instr *i = &t->p->instr.p[index];
     hb_str to = list_text(s, i, 0, i->n_out, "to", 0);

@@ -1,6 +1,6 @@
 // Small all-reduces travel together: a latency paid once instead of once a tensor.
 //
-// A bucket is a run of all-reduces (same axes and form; one of other axes may stand between) that
+// A bucket is a run of all-reduces (same axes and kind; one of other axes may stand between) that
 // start before any of them is needed. It grows until latency is at most LATENCY_SHARE of it (or
 // there is PLENTY to send), and then to the end of the block it is in, so that repeated blocks have
 // equal buckets; it starts where its last member would have. Where that would take more than
@@ -24,11 +24,11 @@ typedef struct bucket {
 
 static bool joins(const syn_instr *in)
 {
-    return in->kind == SYN_START && in->coll == COST_ALL_REDUCE &&
-           (in->form == COST_TWO_LEVEL || (in->form == COST_FLAT && in->scratch < 0));
+    return in->kind == SYN_START && in->coll == COST_ALL_REDUCE;
 }
 
-// All-reduces of one kind may be in one bucket: those of the same axes and form.
+// All-reduces of one kind may be in one bucket: those of the same axes, in one level or in two.
+// Which form of one level is the cheapest for the bucket is asked when it is full.
 enum { KINDS = 8 };
 static int kind_of(const syn_instr *in)
 {
@@ -151,11 +151,9 @@ void syn_bucket(syn_program *p, syn_costs *c)
         if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
     for (int i = 0; i < k; i++) {
         syn_instr *in = &p->instr.p[i];
-        if (in->kind != SYN_START || in->n_in == 1) continue;
-        syn_price_one(p, c, in);
-        int64_t bytes = in->scratch >= 0 ? syn_scratch_bytes(p, c, in) : 0;
-        for (int cls = 0; cls < p->mesh->n_classes && bytes > 0; cls++)
-            p->tensors.p[in->scratch].bytes[cls] = bytes;
+        if (in->kind == SYN_START && in->n_in > 1) syn_choose_form(p, c, in);
     }
+    syn_drop_scratch(p);
+    syn_place_sym(p);
     hb_arena_free(scratch);
 }

@@ -17,9 +17,9 @@
 // ranks of a group hold no run of it.
 //
 // A form must be one that the runtime has for these tables, the scratch as large as docs/formats.md
-// ("Scratch") says. What a pair of ranks exchanges is
-// computed once from the sender's tables and once from the receiver's; the sums must be the parts
-// they hold.
+// ("Scratch") says; what a push writes into another rank's memory lies in SEG_SYM. What a pair of
+// ranks exchanges is computed once from the sender's tables and once from the receiver's; the sums
+// must be the parts they hold.
 //
 // All ranks run one straight-line program, so the total order of collectives is the order of the
 // calls on every rank, and every wait names an earlier start: program order and waits have no
@@ -204,22 +204,43 @@ static bool even(const chk *c, const rec_dim *d, unsigned axes)
     return true;
 }
 
+static bool is_push(cost_form form)
+{
+    return form == COST_PUSH || form == COST_PUSH_ALL;
+}
+
 static bool form_exists(cost_coll coll, cost_form form)
 {
     unsigned shards =
         1u << COST_EVEN | 1u << COST_PADDED | 1u << COST_GROUPED | 1u << COST_SENDRECV;
+    bool push = is_push(form);
     switch (coll) {
     case COST_ALL_GATHER:
-        return shards >> form & 1u;
+        return push || (shards >> form & 1u);
     case COST_REDUCE_SCATTER:
-        return (shards | 1u << COST_EVEN_FLAT) >> form & 1u;
+        return push || ((shards | 1u << COST_EVEN_FLAT) >> form & 1u);
     case COST_ALL_REDUCE:
-        return form == COST_FLAT || form == COST_TWO_LEVEL;
+        return push || form == COST_FLAT || form == COST_TWO_LEVEL;
     case COST_ALL_TO_ALL:
+        return push || form == COST_EVEN || form == COST_SENDRECV;
     case COST_RECUT:
         return form == COST_EVEN || form == COST_SENDRECV;
     }
     return false;
+}
+
+// Other ranks write into dst, but for sums: those are added up from the scratch.
+static bool check_push(const move *m)
+{
+    const rec_call *k = m->call;
+    const char *name = cost_form_name(k->form);
+    if (k->reduce_max) return chk_fail(m->c, "has no form %s", name);
+    if (k->coll != COST_REDUCE_SCATTER && m->dst->t->seg != 0)
+        return chk_fail(m->c, "form %s writes %.*s in other ranks, outside SEG_SYM", name,
+                        HB_ARG(pair_text(m)));
+    if (k->scratch >= 0 && m->c->buf[k->scratch].t->seg != 0)
+        return chk_fail(m->c, "form %s writes the scratch in other ranks, outside SEG_SYM", name);
+    return true;
 }
 
 static bool check_form(move *m)
@@ -231,6 +252,7 @@ static bool check_form(move *m)
         return chk_fail(c, "has no form %s", name);
     if (k->form == COST_TWO_LEVEL && k->axes != 3u)
         return chk_fail(c, "form %s needs a mesh of two axes and both of them", name);
+    if (is_push(k->form)) return check_push(m);
     bool shards = k->coll == COST_ALL_GATHER || k->coll == COST_REDUCE_SCATTER;
     if (k->form != COST_EVEN || !shards) return true; // the native all-to-all takes any parts
     const rec_dim *side[2] = {m->from, m->to};
@@ -328,16 +350,24 @@ static int64_t round_up(int64_t n, int64_t to)
     return (n + to - 1) / to * to;
 }
 
+static int64_t group_size(const chk *c, unsigned axes)
+{
+    if (c->r->n_axes == 1 || axes == 3u) return c->r->n_ranks;
+    return c->r->size[axes == 2u ? 1 : 0];
+}
+
 // Scratch of one pair on one rank's group: docs/formats.md, "Scratch".
 static int64_t scratch_bytes(const move *m, int rank)
 {
     const chk *c = m->c;
     const rec_tensor *t = m->src->t;
     int64_t item = ir_dtype_bytes(t->dtype);
+    bool push = is_push(m->call->form);
     if (m->call->coll == COST_ALL_REDUCE) {
-        if (m->call->form != COST_TWO_LEVEL) return 0;
-        int64_t n = c->r->size[1];
-        return (chk_local(c, t, rank) + n - 1) / n * item;
+        if (m->call->form == COST_FLAT) return 0;
+        int64_t n = !push ? c->r->size[1] : group_size(c, m->call->axes);
+        int64_t part = (chk_local(c, t, rank) + n - 1) / n * item;
+        return push ? n * round_up(part, SCRATCH_ALIGN) : part;
     }
     // The tensor as the group holds it together; dims that no member cuts are as this rank has
     // them.
@@ -360,15 +390,17 @@ static int64_t scratch_bytes(const move *m, int rank)
     int64_t most_to = to.sum > 0 ? full / to.sum * largest(m->c, m->to, &to) : 0;
     switch (m->call->coll) {
     case COST_ALL_GATHER:
+        if (push) return 0;
         return m->call->form == COST_PADDED ? (n + 1) * most_from : packed;
     case COST_REDUCE_SCATTER:
+        if (push) return n * round_up(most_to, SCRATCH_ALIGN);
         if (m->call->form == COST_PADDED) return (n + 1) * most_to;
         if (m->call->form == COST_SENDRECV) return packed + most_to;
         if (m->call->form == COST_EVEN_FLAT) return (n + 1) * ((full / item + n - 1) / n) * item;
         return packed;
     case COST_ALL_TO_ALL:
     case COST_RECUT:
-        return most_from + most_to;
+        return push ? 0 : most_from + most_to;
     case COST_ALL_REDUCE:
         break;
     }

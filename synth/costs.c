@@ -5,6 +5,20 @@
 
 enum { SIDE = 64 }; // of the table of parts of small cut numbers
 
+static cl_link slowest_link(const syn_costs *c, unsigned axes)
+{
+    if (axes == 3u || c->mesh->n_axes == 1) return c->all;
+    int axis = axes == 2u ? 1 : 0;
+    cl_link worst = c->group_link[axis][0];
+    for (int i = 1; i < c->mesh->size[1 - axis]; i++) {
+        const cl_link *l = &c->group_link[axis][i];
+        worst.bandwidth = fmin(worst.bandwidth, l->bandwidth);
+        worst.latency = fmax(worst.latency, l->latency);
+        worst.peer = worst.peer && l->peer;
+    }
+    return worst;
+}
+
 syn_costs *syn_costs_new(hb_arena *a, const cost_model *m, const syn_mesh *mesh, const ir_graph *g,
                          const ir_factors *f)
 {
@@ -25,6 +39,8 @@ syn_costs *syn_costs_new(hb_arena *a, const cost_model *m, const syn_mesh *mesh,
             c->group_link[axis][i] = cl_group_link(m->cluster, ranks, n, axis == 0 ? groups : 1);
         }
     }
+    for (unsigned axes = 1; axes < (mesh->n_axes == 2 ? 4u : 2u); axes++)
+        c->slowest[axes] = slowest_link(c, axes);
     syn_costs_forget(c);
     return c;
 }

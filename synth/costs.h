@@ -29,6 +29,7 @@ typedef struct syn_costs {
     double pack_bandwidth;             // of the slowest class
     cl_link all;                       // of all ranks
     cl_link *group_link[SYN_MAX_AXES]; // two axes: of every group of an axis
+    cl_link slowest[4];                // of the groups over a mask of axes
     // Known parts by pair of cuts (`near`: small cut numbers, else the map), and known moves by
     // kind of tensor (states.c).
     syn_sizes **near;
@@ -36,8 +37,8 @@ typedef struct syn_costs {
     HB_VEC(syn_sizes *) all_sizes;
     hb_map *moves;
     HB_VEC(struct syn_moves *) all_moves;
-    // Known seconds of nodes, by the first node of equal work and its cut. like: that node, by node;
-    // NULL: nothing is kept.
+    // Known seconds of nodes, by the first node of equal work and its cut. like: that node, by
+    // node; NULL: nothing is kept.
     const int *like;
     hb_map *seconds;
     HB_VEC(const double *) all_seconds;
@@ -93,9 +94,12 @@ typedef struct syn_transfer {
     ir_dtype dtype;
     syn_state from, to;
 } syn_transfer;
-// Seconds of a collective over a list, on the slowest group, packing included. All-reduces travel
-// as one message, others follow each other.
+// Seconds of a collective over a list, on the slowest group, packing included. All-reduces of the
+// library travel as one message; other tensors, and pushes, follow each other.
 double syn_list_seconds(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n);
+// The same of every form; +inf where there is no such form between the members.
+void syn_list_forms(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n,
+                    double sec[COST_N_FORMS]);
 int64_t syn_list_scratch(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n);
 cl_link syn_axes_link(const syn_costs *c, unsigned axes); // the slowest group's
 int syn_group_size(const syn_mesh *m, unsigned axes);

@@ -271,5 +271,6 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
     if (g->loss >= 0)
         p->loss = convert(&l, l.kept[g->loss], value_state(&l, g->loss), 0, -1,
                           g->tensors.p[g->loss].producer);
+    syn_place_sym(p);
     return p;
 }

@@ -25,25 +25,6 @@ syn_node_cut syn_cut_of_op(const syn_program *p, const syn_instr *in)
     return c;
 }
 
-static syn_transfer *transfers(hb_arena *a, const syn_program *p, const syn_instr *in)
-{
-    syn_transfer *list = HB_ARRAY(a, syn_transfer, in->n_in);
-    for (int i = 0; i < in->n_in; i++) {
-        const syn_tensor *from = &p->tensors.p[in->in[i]], *to = &p->tensors.p[in->out[i]];
-        list[i] = (syn_transfer){from->value, from->dtype, from->state, to->state};
-    }
-    return list;
-}
-
-static syn_move move_of(const syn_instr *in)
-{
-    return (syn_move){.kind = SYN_MOVE_COLL,
-                      .axes = in->axes,
-                      .coll = in->coll,
-                      .reduce_max = in->reduce_max,
-                      .form = in->form};
-}
-
 void syn_price_one(syn_program *p, syn_costs *c, syn_instr *in)
 {
     syn_node_cut cut;
@@ -61,8 +42,8 @@ void syn_price_one(syn_program *p, syn_costs *c, syn_instr *in)
         break;
     case SYN_START:
         scratch = hb_arena_new();
-        move = move_of(in);
-        in->sec[0] = syn_list_seconds(c, &move, transfers(scratch, p, in), in->n_in);
+        move = syn_move_of(in);
+        in->sec[0] = syn_list_seconds(c, &move, syn_transfers(scratch, p, in), in->n_in);
         hb_arena_free(scratch);
         break;
     case SYN_WAIT:
@@ -73,8 +54,8 @@ void syn_price_one(syn_program *p, syn_costs *c, syn_instr *in)
 int64_t syn_scratch_bytes(const syn_program *p, const syn_costs *c, const syn_instr *in)
 {
     hb_arena *scratch = hb_arena_new();
-    syn_move move = move_of(in);
-    int64_t bytes = syn_list_scratch(c, &move, transfers(scratch, p, in), in->n_in);
+    syn_move move = syn_move_of(in);
+    int64_t bytes = syn_list_scratch(c, &move, syn_transfers(scratch, p, in), in->n_in);
     hb_arena_free(scratch);
     return bytes;
 }
@@ -98,25 +79,7 @@ void syn_price_moves(syn_program *p, syn_costs *c)
             syn_price_one(p, c, in);
             continue;
         }
-        const syn_tensor *from = &p->tensors.p[in->in[0]], *to = &p->tensors.p[in->out[0]];
-        const ir_tensor *t = &p->g->tensors.p[from->value];
-        int64_t key[8 + 2 * IR_MAX_RANK + 12];
-        int n = 0;
-        key[n++] = (int64_t)in->coll << 32 | (int64_t)in->form << 8 | (int64_t)in->axes;
-        key[n++] = ir_dtype_bytes(from->dtype);
-        for (int d = 0; d < t->rank; d++)
-            key[n++] = t->dim[d];
-        for (int side = 0; side < 2; side++)
-            for (int x = 0; x < p->mesh->n_axes; x++) {
-                const syn_axis_state *s = &(side ? to : from)->state.ax[x];
-                key[n++] = s->kind;
-                if (s->kind != SYN_S) continue;
-                key[n++] = (int64_t)s->dim << 32 | s->pos;
-                key[n++] = s->cut;
-                // What stands before the factor in its dim decides whether it leads.
-                key[n++] = s->pos > 0 ? p->f->cls[p->f->dim[from->value][s->dim].cls[0]].size : 0;
-            }
-        uint64_t h = hb_hash_key(key, sizeof *key * (size_t)n);
+        uint64_t h = syn_move_key(p, in);
         hb_str name = {(const char *)&h, sizeof h};
         int at = hb_map_get(known, name);
         if (at < 0) {
@@ -188,17 +151,19 @@ static double simulate(const syn_program *p, const scaling *s, cost_timeline *t,
                     : in->kind == SYN_WAIT ? COST_WAIT
                                            : COST_COMPUTE;
         e[i].of = in->start;
+        e[i].push = in->kind == SYN_START && cost_is_push(in->form);
         e[i].stream = in->axes == 2 ? 1 : 0; // the axis inside machines has links of its own
         memcpy(e[i].sec, in->sec, sizeof e[i].sec[0] * (size_t)p->mesh->n_classes);
     }
     fuse_events(p, e);
     if (s) scale_events(p, s, e);
-    cost_contention beside[CL_MAX_CLASSES];
+    cost_beside beside[CL_MAX_CLASSES];
     bool contended = false;
     for (int c = 0; c < p->mesh->n_classes; c++) {
-        const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
-        beside[c] = (cost_contention){fmax(k->compute_beside, 1), fmax(k->communication_beside, 1)};
-        contended = contended || beside[c].compute > 1 || beside[c].communication > 1;
+        beside[c] = cost_beside_of(&p->cluster->cls[p->mesh->cluster_class[c]]);
+        for (int push = 0; push < 2; push++)
+            contended =
+                contended || beside[c].of[push].compute > 1 || beside[c].of[push].communication > 1;
     }
     cost_simulate(p->arena, p->mesh->n_classes, contended ? beside : NULL, e, p->instr.n,
                   keep_times, t);

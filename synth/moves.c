@@ -33,13 +33,7 @@ static cl_link group_link(const syn_costs *c, unsigned axes, int group)
 
 cl_link syn_axes_link(const syn_costs *c, unsigned axes)
 {
-    cl_link worst = group_link(c, axes, 0);
-    for (int i = 1; i < n_groups(c->mesh, axes); i++) {
-        cl_link l = group_link(c, axes, i);
-        worst.bandwidth = fmin(worst.bandwidth, l.bandwidth);
-        worst.latency = fmax(worst.latency, l.latency);
-    }
-    return worst;
+    return c->slowest[axes];
 }
 
 static bool axis_eq(const syn_axis_state *x, const syn_axis_state *y)
@@ -166,7 +160,7 @@ static bool like_previous(const syn_costs *c, const syn_move *m, int group,
 {
     if (group == 0) return false;
     cl_link a = group_link(c, m->axes, group - 1), b = group_link(c, m->axes, group);
-    if (a.bandwidth != b.bandwidth || a.latency != b.latency) return false;
+    if (a.bandwidth != b.bandwidth || a.latency != b.latency || a.peer != b.peer) return false;
     int own = m->axes == AXIS1 ? 1 : 0, inner = c->mesh->size[1];
     for (int k = 0; k < n; k++) {
         const syn_axis_state *other = &list[k].from.ax[1 - own];
@@ -193,48 +187,64 @@ static double form_seconds(const syn_costs *c, const syn_move *m, cost_form form
     return cost_form_seconds(c->m, m->coll, form, sh, link, c->pack_bandwidth);
 }
 
+// Seconds over a list on the slowest group, of the forms of the mask; the others' are +inf.
+// All-reduces of the library travel as one message; other tensors, and all copies, follow each
+// other.
+static void price_forms(const syn_costs *c, const syn_move *m, unsigned forms,
+                        const syn_transfer *list, int n, double worst[COST_N_FORMS])
+{
+    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
+        worst[f] = forms >> f & 1u ? 0 : HUGE_VAL;
+    for (int i = 0; i < n_groups(c->mesh, m->axes); i++) {
+        if (like_previous(c, m, i, list, n)) continue;
+        cl_link link = group_link(c, m->axes, i);
+        cost_shards sh, sum = {0};
+        double sec[COST_N_FORMS] = {0};
+        for (int k = 0; k < n; k++) {
+            group_shards(c, m, i, &list[k], &sh);
+            double so_far = sum.bytes;
+            sum = sh;
+            sum.bytes += so_far;
+            for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
+                if (!(forms >> f & 1u)) continue;
+                bool together = m->coll == COST_ALL_REDUCE && !cost_is_push(f);
+                if (!together)
+                    sec[f] += form_seconds(c, m, f, &sh, link);
+                else if (k == n - 1)
+                    sec[f] = form_seconds(c, m, f, &sum, link);
+            }
+        }
+        for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
+            worst[f] = fmax(worst[f], sec[f]);
+    }
+}
+
+void syn_list_forms(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n,
+                    double sec[COST_N_FORMS])
+{
+    bool push = !m->reduce_max && syn_axes_link(c, m->axes).peer;
+    unsigned forms = 0;
+    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
+        if (cost_form_exists(m->coll, f) && (push || !cost_is_push(f))) forms |= 1u << f;
+    price_forms(c, m, forms, list, n, sec);
+}
+
+double syn_list_seconds(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n)
+{
+    double sec[COST_N_FORMS];
+    price_forms(c, m, 1u << m->form, list, n, sec);
+    return sec[m->form];
+}
+
 void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b,
                     syn_move *m)
 {
     syn_transfer t = {tensor, c->g->tensors.p[tensor].dtype, *a, *b};
     double sec[COST_N_FORMS];
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        sec[f] = cost_form_exists(m->coll, f) ? 0 : HUGE_VAL;
-    for (int i = 0; i < n_groups(c->mesh, m->axes); i++) {
-        if (like_previous(c, m, i, &t, 1)) continue;
-        cost_shards sh;
-        cl_link link = group_link(c, m->axes, i);
-        group_shards(c, m, i, &t, &sh);
-        for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-            if (cost_form_exists(m->coll, f))
-                sec[f] = fmax(sec[f], form_seconds(c, m, f, &sh, link));
-    }
+    syn_list_forms(c, m, &t, 1, sec);
     m->form = cost_cheapest(sec);
     m->sec = sec[m->form];
     m->scratch = syn_list_scratch(c, m, &t, 1);
-}
-
-double syn_list_seconds(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n)
-{
-    double worst = 0;
-    for (int i = 0; i < n_groups(c->mesh, m->axes); i++) {
-        if (like_previous(c, m, i, list, n)) continue;
-        cl_link link = group_link(c, m->axes, i);
-        cost_shards sh, sum = {0};
-        double sec = 0;
-        for (int k = 0; k < n; k++) {
-            group_shards(c, m, i, &list[k], &sh);
-            if (m->coll != COST_ALL_REDUCE) {
-                sec += form_seconds(c, m, m->form, &sh, link);
-                continue;
-            }
-            sh.bytes += sum.bytes;
-            sum = sh;
-        }
-        if (m->coll == COST_ALL_REDUCE) sec = form_seconds(c, m, m->form, &sum, link);
-        worst = fmax(worst, sec);
-    }
-    return worst;
 }
 
 int64_t syn_list_scratch(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n)

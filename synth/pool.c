@@ -45,28 +45,44 @@ void pool_offer(pool *p, const candidate *c)
     if (c->fits && (!p->best.program || c->sec < p->best.sec)) p->best = *c;
 }
 
-// Largest share of a class's capacity that buffers take at any instruction, each for itself.
-static double live_share(const syn_program *prog)
+// The most that buffers take at any instruction, each for itself: of class c (those in SEG_SYM,
+// too, if `both`), or (c < 0) in SEG_SYM, which is the same for all.
+static int64_t live_bytes(const syn_program *prog, const int *birth, const int *death, int c,
+                          bool both, int64_t *delta)
 {
-    int n = prog->instr.n, classes = prog->mesh->n_classes;
+    int n = prog->instr.n;
+    int64_t live = 0, most = 0;
+    memset(delta, 0, sizeof *delta * (size_t)(n + 2));
+    for (int t = 0; t < prog->tensors.n; t++) {
+        const syn_tensor *x = &prog->tensors.p[t];
+        if (birth[t] > death[t] || (x->sym != (c < 0) && !both)) continue;
+        int64_t bytes = x->bytes[c < 0 ? 0 : c];
+        for (int k = 1; c < 0 && k < prog->mesh->n_classes; k++)
+            bytes = x->bytes[k] > bytes ? x->bytes[k] : bytes;
+        delta[birth[t]] += bytes;
+        delta[death[t] + 1] -= bytes;
+    }
+    for (int i = 0; i <= n; i++) {
+        live += delta[i];
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
+// Largest share of a class's capacity that the two segments take together, or (one) would take if
+// they were one.
+static double live_share(const syn_program *prog, bool one)
+{
     hb_arena *arena = hb_arena_new();
     int *birth = HB_ARRAY(arena, int, prog->tensors.n + 1),
         *death = HB_ARRAY(arena, int, prog->tensors.n + 1);
-    int64_t *delta = HB_ARRAY(arena, int64_t, n + 2);
+    int64_t *delta = HB_ARRAY(arena, int64_t, prog->instr.n + 2);
     double worst = 0;
     syn_lifetimes(prog, birth, death);
-    for (int c = 0; c < classes; c++) {
-        int64_t live = 0, most = 0;
-        memset(delta, 0, sizeof *delta * (size_t)(n + 2));
-        for (int t = 0; t < prog->tensors.n; t++) {
-            if (birth[t] > death[t]) continue;
-            delta[birth[t]] += prog->tensors.p[t].bytes[c];
-            delta[death[t] + 1] -= prog->tensors.p[t].bytes[c];
-        }
-        for (int i = 0; i <= n; i++) {
-            live += delta[i];
-            most = live > most ? live : most;
-        }
+    one = one || !prog->has_sym;
+    int64_t sym = one ? 0 : live_bytes(prog, birth, death, -1, false, delta);
+    for (int c = 0; c < prog->mesh->n_classes; c++) {
+        int64_t most = sym + live_bytes(prog, birth, death, c, one, delta);
         double share =
             (double)most / (double)prog->cluster->cls[prog->mesh->cluster_class[c]].capacity;
         worst = share > worst ? share : worst;
@@ -101,11 +117,12 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
     candidate c = {.program = prog};
     syn_sink_waits(prog);
     if (s != SYN_HAP) syn_bucket(prog, p->b->costs); // HAP: each gradient on its own
+    if (prog->has_sym && live_share(prog, false) > ROOMY) syn_drop_pushes(prog, p->b->costs, false);
     syn_raise_starts(prog);
-    if (live_share(prog) > ROOMY) syn_limit_flight(prog);
+    if (live_share(prog, false) > ROOMY) syn_limit_flight(prog);
     syn_fuse(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
-    c.share = live_share(prog);
+    c.share = live_share(prog, false);
     c.fits = c.share <= ROOMY;
     // Near the limit only the arena knows; it is asked where the answer matters.
     bool wanted = !c.fits && (!p->best.program || c.sec < p->best.sec);
@@ -205,6 +222,13 @@ candidate pool_judge(pool *p, hb_arena *arena, syn_space *space, const syn_choic
     syn_price_moves(prog, p->b->costs);
     double additive = syn_additive(space, prog); // before buckets save latencies
     candidate c = judge(p, space->strategy, prog);
+    if (!c.fits && (c.placed || c.share > 1) && prog->has_sym && live_share(prog, true) <= 1) {
+        // Two segments take more than one: what one of them leaves free the other cannot use.
+        prog = syn_lower(arena, space, choice);
+        syn_price_moves(prog, p->b->costs);
+        syn_drop_pushes(prog, p->b->costs, true);
+        c = judge(p, space->strategy, prog);
+    }
     c.arena = arena;
     c.space = space;
     c.additive = additive;

@@ -99,10 +99,12 @@ typedef struct syn_program {
     HB_VEC(syn_loop) loops; // in order, disjoint
     HB_VEC(syn_family) families;
     HB_VEC(syn_group) groups; // in order, disjoint, in no part of two repetitions
-    int *home; // by graph tensor: HOME, INPUT or CONST buffer, -1
-    int loss;  // buffer of the loss, state R
+    int *home;                // by graph tensor: HOME, INPUT or CONST buffer, -1
+    int loss;                 // buffer of the loss, state R
     int *grad; // by graph tensor (parameter): buffer of its gradient at the end, or -1
     bool keep_grads;
+    bool has_sym; // some buffer lies in SEG_SYM (transport.c)
+    bool no_push; // memory leaves no room for a segment of buffers that pushes write into
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
     int64_t peak_bytes[CL_MAX_CLASSES];             // sym + local
     hb_str strategy;                                // which strategy found it
@@ -114,13 +116,14 @@ double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times); //
 // How long the step takes if what class c of the cluster (-1: none) computes, or what the streams
 // of one axis (-1: none) transfer, takes `scale` times as long.
 double syn_simulate_if(const syn_program *p, int cls, int axis, double scale);
-// What is priced by formula although the model has curves: "sdpa, all_gather padded"; empty: nothing.
+// What is priced by formula although the model has curves: "sdpa, all_gather padded"; empty:
+// nothing.
 hb_str syn_unmeasured(hb_arena *a, const syn_program *p, const cost_model *m);
 // Seconds the matmul-like rows of one step take if all devices of the mesh run at their peak.
 double syn_peak_seconds(const syn_program *p);
 void syn_name_buffers(syn_program *p); // buffer_names.c
-// Finds repetitions, families (roll.c) and groups (fuse.c); places every buffer (arena_plan.c). After these the
-// program is final: ready for the checker and for emit.
+// Finds repetitions, families (roll.c) and groups (fuse.c); places every buffer (arena_plan.c).
+// After these the program is final: ready for the checker and for emit.
 void syn_roll(syn_program *p);
 void syn_arena(syn_program *p);
 void syn_print(hb_buf *out, const syn_program *p);

@@ -249,8 +249,9 @@ static void collect(ratio_lp *l, const cost_timeline *t)
         const syn_instr *in = &p->instr.p[i];
         if (in->kind == SYN_START) {
             started[i] = since;
-            bool padded = (in->form == COST_PADDED || in->form == COST_EVEN) &&
-                          (in->coll == COST_ALL_GATHER || in->coll == COST_REDUCE_SCATTER);
+            bool padded =
+                (in->form == COST_PADDED || in->form == COST_EVEN || cost_is_push(in->form)) &&
+                (in->coll == COST_ALL_GATHER || in->coll == COST_REDUCE_SCATTER);
             for (int k = 0; padded && k < in->n_in; k++)
                 add_padded(l, in, k, exposed);
         } else if (in->kind == SYN_WAIT) {

@@ -348,8 +348,9 @@ static bool read_local(reader *x, rec_kind kind)
 
 static bool read_start(reader *x, cost_coll coll, bool max)
 {
-    static const char *const forms[COST_N_FORMS] = {"EVEN",      "PADDED", "GROUPED",  "SENDRECV",
-                                                    "EVEN_FLAT", "FLAT",   "TWO_LEVEL"};
+    static const char *const forms[COST_N_FORMS] = {"EVEN",      "PADDED",    "GROUPED",
+                                                    "SENDRECV",  "EVEN_FLAT", "FLAT",
+                                                    "TWO_LEVEL", "PUSH",      "PUSH_ALL"};
     rec_call k = {.kind = REC_START, .coll = coll, .reduce_max = max, .form = COST_N_FORMS};
     hb_str form;
     if (!KEYS(x, "axes", "form", "dst", "src", "scratch", "event", "stream") || !read_axes(x, &k) ||

@@ -124,4 +124,21 @@ void syn_price_moves(syn_program *p, syn_costs *c);
 void syn_price(syn_program *p, syn_costs *c);
 int64_t syn_scratch_bytes(const syn_program *p, const syn_costs *c, const syn_instr *in);
 
+// --- forms of collectives in a program (transport.c) ---
+// What a START transfers, and how: as the costs are asked (costs.h).
+syn_transfer *syn_transfers(hb_arena *a, const syn_program *p, const syn_instr *in);
+syn_move syn_move_of(const syn_instr *in);
+// Of what decides the price of a START of one tensor, form included.
+uint64_t syn_move_key(const syn_program *p, const syn_instr *in);
+// Gives a START of a list the cheapest form of one level, with its scratch.
+void syn_choose_form(syn_program *p, const syn_costs *c, syn_instr *in);
+// When forms have changed: drops scratch that no collective has any more; puts what is written from
+// other ranks into SEG_SYM, and what shares its bytes.
+void syn_drop_scratch(syn_program *p);
+void syn_place_sym(syn_program *p);
+bool syn_has_pushes(const syn_program *p);
+// Takes back pushes that take more memory than another form (all: every push), and gives what
+// stands in for them the form of the least scratch. Whether there was any.
+bool syn_drop_pushes(syn_program *p, const syn_costs *c, bool all);
+
 #endif

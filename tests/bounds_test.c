@@ -60,11 +60,13 @@ static void random_cluster(setting *s, random_source *r, bool two)
     s->m = (cost_model){.cluster = c, .math = COST_F32};
 }
 
-static void make_plans_of(setting *s, uint64_t seed, bool two)
+static void make_plans_of(setting *s, uint64_t seed, bool two, bool peers)
 {
     random_source r = {seed * 91 + 3};
     s->f = ir_factorize(s->a, s->g);
     random_cluster(s, &r, two);
+    for (int i = 0; i < s->cluster.n_machines; i++)
+        s->cluster.machine[i].peer = peers;
     s->mesh =
         two ? syn_mesh_machines(s->a, &s->cluster, NULL) : syn_mesh_flat(s->a, &s->cluster, NULL);
     s->costs = syn_costs_new(s->a, &s->m, s->mesh, s->g, s->f);
@@ -88,7 +90,7 @@ static bool make(setting *s, uint64_t seed, int n_ops, bool train, int max_nodes
         hb_arena_free(s->a);
         return false;
     }
-    make_plans_of(s, seed, seed % 3 == 0);
+    make_plans_of(s, seed, seed % 3 == 0, seed % 2 == 0);
     return true;
 }
 
@@ -312,7 +314,7 @@ START_TEST(memory_raises_the_bound)
         setting s = {.a = hb_arena_new()};
         bool up = false;
         s.g = graph_text(s.a, texts[seed % 3]);
-        make_plans_of(&s, seed, seed % 4 == 0);
+        make_plans_of(&s, seed, seed % 4 == 0, seed % 3 == 0);
         done += bound_of(&s, &up);
         raised += up;
         hb_arena_free(s.a);
@@ -373,7 +375,7 @@ START_TEST(equal_layers_are_mixed)
         for (int i = 1; i <= LAYERS; i++)
             hb_printf(&text, "h%d = linear(h%d, w%d) trans=1\n", i, i - 1, i);
         s.g = graph_text(s.a, hb_done(&text).p);
-        make_plans_of(&s, seed, false);
+        make_plans_of(&s, seed, false, false);
         s.opt.small_param = 0;
         syn_space *sp = space_of(&s);
         syn_choice fast = choice_at(&s, sp, 0), lean = choice_at(&s, sp, 1);

@@ -236,6 +236,27 @@ START_TEST(group_links)
 }
 END_TEST
 
+// GPUs of one machine write into each other's memory unless the file says no, CPUs if it says so.
+START_TEST(peers)
+{
+    static const int inside[] = {0, 1}, across[] = {1, 2};
+    cl_cluster *c = sample("a100x2-v100x2");
+    ck_assert(cl_group_link(c, inside, 2, 1).peer);
+    ck_assert(!cl_group_link(c, across, 2, 1).peer);
+    ck_assert(!cl_group_link(sample("laptop"), inside, 2, 1).peer);
+    ck_assert(!cl_group_link(sample("hap-released"), inside, 2, 1).peer);
+    c = sample("h200x4-mixed-sockets"); // one machine that is to be seen as two
+    ck_assert(cl_group_link(c, inside, 2, 1).peer);
+    ck_assert(!cl_group_link(c, across, 2, 1).peer);
+    static const char text[] = "name: x\nmachines:\n"
+                               "  - devices: [{name: c, kind: cpu, f32: 1 GFLOP/s, memory: 1 GiB, "
+                               "memory_bandwidth: 1 GB/s, count: 2}]\n"
+                               "    link: {bandwidth: 1 GB/s, latency: 1 us}\n"
+                               "    peer: true\n";
+    ck_assert(cl_group_link(from_text(text), inside, 2, 1).peer);
+}
+END_TEST
+
 START_TEST(the_name_depends_on_the_bytes_alone)
 {
     cl_cluster *a = from_text("name: x\nmachines: [{devices: [{model: T4}]}]\n");
@@ -319,6 +340,7 @@ int main(void)
     tcase_add_test(c, classes_are_what_is_interchangeable);
     tcase_add_test(c, emulated_hosts_are_machines);
     tcase_add_test(c, group_links);
+    tcase_add_test(c, peers);
     tcase_add_test(c, the_name_depends_on_the_bytes_alone);
     tcase_add_test(c, missing_files);
     tcase_add_test(c, bad_files_are_answered_exactly);

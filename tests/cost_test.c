@@ -224,6 +224,10 @@ START_TEST(scratch)
         {COST_REDUCE_SCATTER, COST_EVEN_FLAT, true, 6912}, // 4 * 417 elements * 4 = 6672
         {COST_ALL_REDUCE, COST_FLAT, true, 0},
         {COST_ALL_TO_ALL, COST_EVEN, true, 6144}, // 3000 + 3000
+        {COST_ALL_GATHER, COST_PUSH, false, 0},
+        {COST_ALL_TO_ALL, COST_PUSH_ALL, true, 0},
+        {COST_REDUCE_SCATTER, COST_PUSH, false, 9216}, // 3 slots of 3000 up to 256
+        {COST_ALL_REDUCE, COST_PUSH_ALL, true, 5376},  // 3 slots of 417 * 4 up to 256
         {COST_RECUT, COST_SENDRECV, true, 6144},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -233,6 +237,36 @@ START_TEST(scratch)
     }
     s.n_inner = 3;
     ck_assert_int_eq(cost_scratch(COST_ALL_REDUCE, COST_TWO_LEVEL, &s), 1792); // 417 * 4
+}
+END_TEST
+
+// Between peers: one push at a time has 0.95 of the link and 7 us each; several at a time 0.54 and
+// 5 us for each but the first; the library 0.8.
+START_TEST(pushes)
+{
+    static const int64_t table[] = {4, 3, 2, 1}, to[] = {1, 1, 1, 1};
+    static const cl_link near_by = {.bandwidth = 1e9, .latency = 1e-5, .peer = true};
+    cost_shards s = {.n = 4, .table = table, .table2 = to, .bytes = 100e3, .leading = true};
+    for (cost_coll k = COST_ALL_GATHER; k <= COST_RECUT; k++) {
+        ck_assert(isinf(wire(k, COST_PUSH, &s)) && isinf(wire(k, COST_PUSH_ALL, &s)));
+        ck_assert_int_eq(isinf(cost_collective(k, COST_PUSH, &s, near_by)), k == COST_RECUT);
+    }
+    for (cost_coll k = COST_ALL_GATHER; k <= COST_REDUCE_SCATTER; k++) {
+        near(cost_collective(k, COST_PUSH, &s, near_by), 3 * 7e-6 + 120e-6 / 0.95);
+        near(cost_collective(k, COST_PUSH_ALL, &s, near_by), 17e-6 + 120e-6 / 0.54);
+        near(cost_collective(k, COST_PADDED, &s, near_by), 3 * 10e-6 + 120e-6 / 0.8);
+        near(cost_even_bytes(k, COST_PUSH, &s), 160e3);
+    }
+    near(cost_collective(COST_ALL_REDUCE, COST_PUSH, &s, near_by), 2 * (3 * 7e-6 + 75e-6 / 0.95));
+    near(cost_collective(COST_ALL_REDUCE, COST_FLAT, &s, near_by), 2 * (3 * 10e-6 + 75e-6 / 0.8));
+    // Rank 0 holds 40 kB of one cut and 25 kB of the other, 10 of them of both.
+    near(cost_collective(COST_ALL_TO_ALL, COST_PUSH_ALL, &s, near_by), 17e-6 + 30e-6 / 0.54);
+    ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_PUSH, &s), 0);
+    near(cost_pack_bytes(COST_REDUCE_SCATTER, COST_PUSH, &s), 5 * 40e3); // reads 4, writes 1
+    near(cost_pack_bytes(COST_ALL_REDUCE, COST_PUSH, &s), 5 * 25e3);
+    s = (cost_shards){.n = 2, .bytes = 80e3}; // to one peer they are the same
+    near(cost_collective(COST_ALL_REDUCE, COST_PUSH_ALL, &s, near_by), 2 * (7e-6 + 40e-6 / 0.95));
+    near(cost_collective(COST_ALL_REDUCE, COST_PUSH, &s, near_by), 2 * (7e-6 + 40e-6 / 0.95));
 }
 END_TEST
 
@@ -288,8 +322,9 @@ START_TEST(names_and_existence)
     for (cost_coll k = COST_ALL_GATHER; k <= COST_RECUT; k++)
         for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
             n += cost_form_exists(k, f);
-    ck_assert_int_eq(n, 4 + 5 + 2 + 2 + 2);
+    ck_assert_int_eq(n, 6 + 7 + 4 + 4 + 2); // pushes of all but recut
     ck_assert_str_eq(cost_coll_name(COST_RECUT), "recut");
+    ck_assert_str_eq(cost_form_name(COST_PUSH_ALL), "push_all");
     ck_assert_str_eq(cost_form_name(COST_TWO_LEVEL), "two_level");
 }
 END_TEST
@@ -490,6 +525,20 @@ START_TEST(contention_reaches_the_classes)
     ck_assert_double_eq(cls[0].compute_beside, 1.25); // by its model
     ck_assert_double_eq(cls[0].communication_beside, 1.5);
     ck_assert_double_eq(cls[1].compute_beside, 0);
+    cost_beside b = cost_beside_of(&cls[0]), none = cost_beside_of(&cls[1]);
+    ck_assert_double_eq(b.of[0].compute, 1.25);
+    ck_assert_double_eq(b.of[1].compute, 1.05); // what pushes were seen to cost elsewhere
+    ck_assert_double_eq(none.of[0].compute, 1);
+    ck_assert_double_eq(none.of[1].communication, 1);
+    k = curves_of(HEAD "\"classes\":{},\"contention\":[{\"class\":\"G\",\"form\":\"push\","
+                       "\"compute\":1.125,\"communication\":1}]}",
+                  &said);
+    ck_assert_msg(k != NULL, "%s", said.p);
+    cost_apply_curves(k, &cluster);
+    b = cost_beside_of(&cls[0]);
+    ck_assert_double_eq(b.of[0].compute, 1.25);
+    ck_assert_double_eq(b.of[1].compute, 1.125);
+    ck_assert_double_eq(b.of[1].communication, 1);
 }
 END_TEST
 
@@ -512,6 +561,9 @@ START_TEST(bad_curves_are_errors)
          "2 ranks or more"},
         {HEAD "\"classes\":{},\"collectives\":[" COLL("recut", "even", "2", "out") "]}",
          "'inside' or 'between'"},
+        {HEAD "\"classes\":{},\"contention\":[{\"class\":\"G\",\"form\":\"even\",\"compute\":1,"
+              "\"communication\":1}]}",
+         "a contention is beside 'push'"},
         {HEAD "\"classes\":{},\"contention\":[{\"class\":\"G\",\"compute\":0.5,"
               "\"communication\":1}]}",
          "at least 1"},
@@ -541,6 +593,7 @@ int main(void)
     tcase_add_test(c, ops_by_roofline);
     tcase_add_test(c, gather_and_scatter);
     tcase_add_test(c, all_reduce);
+    tcase_add_test(c, pushes);
     tcase_add_test(c, all_to_all_and_recut);
     tcase_add_test(c, recut_by_brute_force);
     tcase_add_test(c, packing);

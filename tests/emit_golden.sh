@@ -17,7 +17,7 @@ root=$PWD
 ln -s "$root/examples" "$root/clusters" "$work/" # the command line stands in the header of program.c
 
 for plan in mlp@laptop3 mlp@laptop1 gpt2-tiny@laptop gpt2-tiny@laptop2 bert-tiny@laptop2 \
-    gpt2-tiny@h200x4; do
+    gpt2-tiny@h200x4 gpt2-tiny@laptop-peers; do
     graph=examples/${plan%@*}/graph.json cluster=clusters/${plan#*@}.yaml
     out=$work/$plan
     (cd "$work" && "$hapc" "$graph" "$cluster" -o "$plan" -q) || { wrong "$plan: no plan"; continue; }

@@ -61,6 +61,7 @@
     X(MISALIGNED, misaligned)           /* an offset off by 64 bytes */                            \
     X(OUTSIDE, outside)                 /* an offset at the segment's end */                       \
     X(NOT_SYMMETRIC, not_symmetric) /* a symmetric buffer with different offsets */                \
+    X(PUSH_TO_LOCAL, push_to_local) /* what a push writes in other ranks lies in SEG_LOCAL */      \
     X(WRONG_FILL, wrong_fill)       /* other initial values */                                     \
     X(WRONG_RATE, wrong_rate)       /* another schedule */                                         \
     X(WRONG_BATCH, wrong_batch)     /* another number of rows in the batch */                      \

@@ -286,6 +286,8 @@ static bool always_scratch(mut *m, int c)
 {
     const rec_call *k = mut_call(m, c);
     if (!has_scratch(m, c)) return false;
+    // A push sums in slots of scratch, and writes all else where it belongs.
+    if (cost_is_push(k->form)) return true;
     return k->coll == COST_ALL_TO_ALL || k->coll == COST_RECUT || k->form == COST_PADDED ||
            k->form == COST_EVEN_FLAT || k->form == COST_TWO_LEVEL;
 }
@@ -332,6 +334,28 @@ bool mut_not_symmetric(mut *m)
     if (m->r->tensors.p[mut_call(m, c)->in[0]].seg != 0) return false;
     m->r->tensors.p[mut_call(m, c)->in[0]].off[1] += 4096;
     m->r->sym_bytes += 4096;
+    return true;
+}
+
+static bool is_push(mut *m, int c)
+{
+    return mut_is_start(m, c) && cost_is_push(mut_call(m, c)->form);
+}
+
+bool mut_push_to_local(mut *m)
+{
+    int c = mut_choose(m, is_push);
+    if (c < 0) return false;
+    const rec_call *k = mut_call(m, c);
+    bool sums = k->scratch >= 0 && (k->coll == COST_REDUCE_SCATTER || mut_pick(m, 2) == 0);
+    if (!sums && k->coll == COST_REDUCE_SCATTER) return false; // of nothing
+    rec_tensor *t = &m->r->tensors.p[sums ? k->scratch : k->out[0]];
+    if (t->seg != 0) return false;
+    t->seg = 1;
+    for (int i = 0; i < m->r->n_classes; i++) {
+        t->off[i] = m->r->local_bytes[i];
+        m->r->local_bytes[i] += (mut_global_bytes(t) + 255) / 256 * 256;
+    }
     return true;
 }
 

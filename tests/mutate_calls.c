@@ -312,10 +312,10 @@ bool mut_late_call(mut *m)
 
 bool mut_wrong_form(mut *m)
 {
-    static const unsigned has[] = {[COST_ALL_GATHER] = 0xf,
-                                   [COST_REDUCE_SCATTER] = 0x1f,
-                                   [COST_ALL_REDUCE] = 0x60,
-                                   [COST_ALL_TO_ALL] = 0x9,
+    static const unsigned has[] = {[COST_ALL_GATHER] = 0x18f,
+                                   [COST_REDUCE_SCATTER] = 0x19f,
+                                   [COST_ALL_REDUCE] = 0x1e0,
+                                   [COST_ALL_TO_ALL] = 0x189,
                                    [COST_RECUT] = 0x9};
     int c = mut_choose(m, mut_is_start);
     if (c < 0) return false;
@@ -323,6 +323,7 @@ bool mut_wrong_form(mut *m)
     cost_form f = (cost_form)mut_pick(m, COST_N_FORMS);
     bool exists = has[k->coll] >> f & 1u;
     if (f == COST_TWO_LEVEL && k->coll == COST_ALL_REDUCE) exists = k->axes == 3u;
+    if (cost_is_push(f) && k->reduce_max) exists = false;
     if (f == COST_EVEN && (k->coll == COST_ALL_GATHER || k->coll == COST_REDUCE_SCATTER)) {
         int axis = k->axes == 2u ? 1 : 0;
         const rec_tensor *t = &m->r->tensors.p[k->coll == COST_ALL_GATHER ? k->in[0] : k->out[0]];

@@ -249,7 +249,7 @@ static int64_t group_bytes(const gen *x, int id, unsigned axes, int machine, int
     return full;
 }
 
-static cost_form pick_form(gen *x, cost_coll coll, unsigned axes, const gax *cut)
+static cost_form pick_form(gen *x, cost_coll coll, bool max, unsigned axes, const gax *cut)
 {
     bool even = true;
     for (int m = 0; cut && m < x->o->size[0]; m++) {
@@ -260,7 +260,7 @@ static cost_form pick_form(gen *x, cost_coll coll, unsigned axes, const gax *cut
     for (;;) {
         cost_form f = (cost_form)pick(x, COST_N_FORMS);
         if (!cost_form_exists(coll, f) || (f == COST_TWO_LEVEL && axes != 3u)) continue;
-        if (f == COST_EVEN && !even) continue;
+        if ((f == COST_EVEN && !even) || (max && cost_is_push(f))) continue;
         return f;
     }
 }
@@ -280,7 +280,7 @@ static void start(gen *x, cost_coll coll, unsigned axes, bool max, int dst, int 
                   .out = one(x, dst),
                   .scratch = -1,
                   .event = x->n_events++};
-    k.form = pick_form(x, coll, axes, shards ? cut : NULL);
+    k.form = pick_form(x, coll, max, axes, shards ? cut : NULL);
     int64_t need = 0;
     for (int m = 0; m < (x->o->n_axes == 2 ? x->o->size[0] : 1); m++) {
         cost_shards s = {.n = group_size(x, axes),

@@ -248,7 +248,7 @@ END_TEST
 // Computing is 1.5 times slower beside communication, communication twice.
 START_TEST(contention_slows_both)
 {
-    static const cost_contention k[] = {{1.5, 2}, {1, 1}};
+    static const cost_beside k[] = {{{{1.5, 2}, {1, 1}}}, {{{1, 1}, {1, 1}}}};
     cost_timeline t;
     // 4 s of communication take 8 beside computing, which does 8 / 1.5 meanwhile and 10 - 5.33
     // then.
@@ -277,19 +277,40 @@ START_TEST(contention_slows_both)
 }
 END_TEST
 
+// Copies take no processor: beside them computing hardly slows down.
+START_TEST(pushes_slow_less)
+{
+    static const cost_beside k[] = {{{{1.5, 2}, {1.25, 1}}}};
+    cost_event push = {.kind = COST_START, .sec = {4}, .push = true};
+    cost_timeline t;
+    BESIDE(k, 1, t, push, work(2, 0), until(0));
+    ck_assert_double_eq_tol(t.end[1], 2.5, 1e-9);
+    ck_assert_double_eq_tol(t.end[0], 4, 1e-9);
+    // Beside both kinds, on two streams, it goes as beside the worse.
+    push.stream = 1;
+    BESIDE(k, 1, t, begin(0, 4), push, work(2, 0), until(0), until(1));
+    ck_assert_double_eq_tol(t.end[2], 3, 1e-9);
+    ck_assert_double_eq_tol(t.end[0], 3 + 2.5, 1e-9);
+    ck_assert_double_eq_tol(t.end[1], 4, 1e-9);
+}
+END_TEST
+
 // Never below what each takes alone nor above one after the other; with factors of 1 as without.
 START_TEST(contention_lies_between)
 {
     for (int round = 0; round < 2000; round++) {
         cost_event e[EVENTS];
         int n = 1 + draw(EVENTS), n_classes = 1 + draw(3), started[EVENTS], n_started = 0;
-        cost_contention none[3] = {{1, 1}, {1, 1}, {1, 1}}, k[3];
+        cost_beside none[3], k[3];
         for (int c = 0; c < 3; c++)
-            k[c] = (cost_contention){1 + draw(4) / 8.0, 1 + draw(8) / 8.0};
+            for (int push = 0; push < 2; push++) {
+                none[c].of[push] = (cost_contention){1, 1};
+                k[c].of[push] = (cost_contention){1 + draw(4) / 8.0, 1 + draw(8) / 8.0};
+            }
         double in_a_row = 0;
         for (int i = 0; i < n; i++) {
             int kind = draw(n_started ? 3 : 2);
-            e[i] = (cost_event){.kind = (cost_event_kind)kind, .stream = 0};
+            e[i] = (cost_event){.kind = (cost_event_kind)kind, .stream = 0, .push = draw(2) > 0};
             for (int c = 0; c < n_classes; c++)
                 e[i].sec[c] = draw(6);
             if (kind == COST_START) started[n_started++] = i;
@@ -305,7 +326,9 @@ START_TEST(contention_lies_between)
         for (int i = 0; i < n; i++) {
             double most = 0;
             for (int c = 0; c < n_classes; c++)
-                most = fmax(most, e[i].kind == COST_COMPUTE ? e[i].sec[c] * k[c].compute : 0);
+                most = fmax(most, e[i].kind == COST_COMPUTE
+                                      ? e[i].sec[c] * fmax(k[c].of[0].compute, k[c].of[1].compute)
+                                      : 0);
             if (e[i].kind == COST_START) most = e[i].sec[0] * 2;
             in_a_row += most;
         }
@@ -334,6 +357,7 @@ int main(void)
     tcase_add_test(c, nothing_takes_no_time);
     tcase_add_test(c, random_programs_equal_time_steps);
     tcase_add_test(c, contention_slows_both);
+    tcase_add_test(c, pushes_slow_less);
     tcase_add_test(c, contention_lies_between);
     tcase_add_exit_test(c, a_wait_for_what_did_not_start_is_a_bug, 4);
     suite_add_tcase(s, c);

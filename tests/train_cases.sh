@@ -6,6 +6,7 @@
 #   tests/train_cases.sh resume      checkpoints: half a run, saved, resumed, on the same and on other ranks
 #   tests/train_cases.sh dropout     the same mask under every plan
 #   tests/train_cases.sh variants    micro-batches and recomputation; also with dropout
+#   tests/train_cases.sh pushes      collectives by copies into other ranks' memory
 #   tests/train_cases.sh experts     rows cut before and after the experts, experts cut between
 set -u
 . tests/train_steps.sh
@@ -170,7 +171,8 @@ as_torch()
     compare arena "$work/$name/plan.json" "$work/$name.err"
     run "$name" first --steps 1 --json --init "$start" $(inputs $model) --save-grads "$work/grads" || return
     compare torch "$torch/$model" "$work/$name.out" "$work/grads" "$work/final" "$start" "$parts"
-    rm -rf "${work:?}/$name" "$work/final" "$work/grads"
+    rm -rf "$work/final" "$work/grads"
+    [ -n "${as_torch_keeps:-}" ] || rm -rf "${work:?}/$name"
 }
 
 variants()
@@ -217,11 +219,45 @@ experts()
     same_on_one $graph bert-moe-tiny 20 moe laptop dp-prop --micro-batches 2
 }
 
+# pushed PLAN KIND: a collective of the kind is a push
+pushed()
+{
+    grep -Eq "coll_$2_start\(r, AXIS\([01]\)( \| AXIS\(1\))?, FORM_PUSH" "$work/$1/program.c" && kinds+=($2)
+}
+
+# Plans whose collectives are pushes: all four kinds of them, on one axis and inside machines.
+pushes()
+{
+    local way kind kinds=() graph=examples/bert-moe-tiny/graph.json moe=layers.1.ffn
+    as_torch_keeps=1
+    plan start examples/mlp/graph.json laptop1 &&
+        run start start --steps 0 --seed 1 --save "$work/mlp.start" $(inputs mlp) || exit 1
+    for way in mlp:laptop-peers:auto mlp:laptop-peers:dp-prop mlp:laptop-peers:tp gpt2-tiny:laptop-peers:auto \
+        gpt2-tiny:laptop-peers:zero gpt2-tiny:laptop-peers:tp gpt2-tiny:laptop2x2-peers:zero \
+        gpt2-tiny:laptop2x2-peers:dp-prop; do
+        as_torch ${way//:/ }
+        way=${way#*:}
+        for kind in all_gather reduce_scatter all_reduce; do
+            pushed ${way/:/-} $kind
+        done
+        rm -rf "${work:?}/${way/:/-}"
+    done
+    from=(--seed 1)
+    one moe $graph bert-moe-tiny 20
+    same_on_one $graph bert-moe-tiny 20 moe laptop-peers hap --pin "$moe.w?=S(0)" \
+        --pin "$moe.expert_slots=S(0)" --pin 'layers.1.ln_1=S(0)' --pin "$moe.reshape=S(0)" \
+        --pin "$moe.reshape.2=S(1)"
+    pushed laptop-peers-hap all_to_all
+    for kind in all_gather reduce_scatter all_reduce all_to_all; do
+        [[ " ${kinds[*]} " = *" $kind "* ]] || fail "no $kind by push: this tests nothing"
+    done
+}
+
 case ${1:-} in
 zero-rows) zero_rows ;;
-batch | resume | dropout | variants | experts) "$1" ;;
+batch | resume | dropout | variants | experts | pushes) "$1" ;;
 *)
-    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout|variants|experts"
+    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|pushes"
     exit 2
     ;;
 esac

@@ -137,6 +137,7 @@ static cl_link slowest_link(const syn_program *p, unsigned axes)
         cl_link l = link_of(p, g, n, i);
         worst.bandwidth = fmin(worst.bandwidth, l.bandwidth);
         worst.latency = fmax(worst.latency, l.latency);
+        worst.peer = worst.peer && l.peer;
     }
     return worst;
 }
@@ -203,7 +204,8 @@ double hand_cheapest(const syn_program *p, const cost_model *m, const syn_instr 
 {
     double best = HUGE_VAL;
     for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        if (cost_form_exists(in->coll, f)) best = fmin(best, hand_collective(p, m, in, f));
+        if (cost_form_exists(in->coll, f) && !(in->reduce_max && cost_is_push(f)))
+            best = fmin(best, hand_collective(p, m, in, f));
     return best;
 }
 

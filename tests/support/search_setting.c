@@ -38,7 +38,8 @@ static void random_cluster(setting *s, random_source *r, int n_axes)
         cls[class_of[i]].n_ranks++;
     }
     for (int i = 0; i < machines; i++)
-        machine[i] = (cl_machine){.first_rank = i * per, .n_ranks = per};
+        machine[i] =
+            (cl_machine){.first_rank = i * per, .n_ranks = per, .peer = random_below(r, 2) > 0};
     s->cluster = (cl_cluster){.n_ranks = n,
                               .n_machines = machines,
                               .n_classes = classes,
