@@ -50,10 +50,12 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c)
     for (int i = 0; i < c->n_out; i++)
         HAP_CK(r, c->out[i], "output %d is NULL", i);
     if (r->pair.open) hap_pair_op(r, c);
-    if (!collected(r)) {
-        hap_backend_op(r, c);
-        hap_nan_after_op(r, c);
+    if (collected(r)) {
+        r->doing = NULL;
+        return;
     }
+    hap_backend_op(r, c);
+    hap_nan_after_op(r, c);
     end(r, start);
 }
 
@@ -150,10 +152,12 @@ void(hap_wait)(hap_rank *r, hap_event *e)
     outside_groups(r);
     HAP_CK(r, e, "there is no event");
     if (r->pair.open) hap_pair_wait(r, e);
-    if (!collected(r)) {
-        hap_backend_wait(r, e);
-        hap_nan_wait(r, e);
+    if (collected(r)) {
+        r->doing = NULL;
+        return;
     }
+    hap_backend_wait(r, e);
+    hap_nan_wait(r, e);
     end(r, start);
 }
 

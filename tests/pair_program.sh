@@ -1,0 +1,80 @@
+#!/bin/sh
+# programs/pair.c with and without its brackets on 1 to 4 ranks: the same checkpoint; and what a pair
+# may not hold, each with its message, by the runtime and by the recording one.
+set -u
+build=${HAP_BUILD:?}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+here=$(cd "$(dirname "$0")" && pwd)
+export PKG_CONFIG_PATH="$build/lib/pkgconfig"
+flags=--oversubscribe
+mpirun --version 2>/dev/null | grep -Eq 'Open MPI|OpenRTE' || flags=
+failed=0
+
+wrong()
+{
+    echo "FAILED: $*"
+    failed=1
+}
+
+program() # SOURCE RANKS OUT LIBRARY [FLAG…]
+{
+    source=$1 ranks=$2 out=$3 library=$4
+    shift 4
+    cc -std=c11 -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror -DN="$ranks" "$@" "$source" \
+        $(pkg-config --cflags --libs "$library") -o "$out" || exit 1
+}
+
+for n in 1 2 3 4; do
+    program "$here/programs/pair.c" $n "$dir/pair$n" haprt
+    program "$here/programs/pair.c" $n "$dir/plain$n" haprt -DPLAIN
+    for way in pair plain; do
+        mpirun $flags -n $n "$dir/$way$n" --steps 5 --seed 3 --save "$dir/$way$n.end" >"$dir/out" 2>&1 ||
+            { wrong "$way on $n ranks"; cat "$dir/out"; }
+    done
+    cmp "$dir/pair$n.end" "$dir/plain$n.end" || wrong "brackets change values on $n ranks"
+done
+mpirun $flags -n 3 "$dir/pair3" --steps 0 --seed 3 --save "$dir/start" >"$dir/out" 2>&1
+cmp -s "$dir/start" "$dir/pair3.end" && wrong "the steps change nothing"
+mpirun $flags -n 3 "$dir/pair3" --steps 5 --seed 3 --check-nan --save "$dir/nan.end" --trace "$dir/trace.json" >"$dir/out" 2>&1
+cmp "$dir/nan.end" "$dir/plain3.end" || wrong "--check-nan changes values"
+mpirun $flags -n 3 "$dir/pair3" --steps 1 --trace "$dir/trace.json" >"$dir/out" 2>&1
+[ "$(grep -c '"op_linear:[0-9]*","pid":2,"tid":0' "$dir/trace.json")" = 5 ] || wrong "products in the trace"
+[ "$(grep -c '"coll_all_gather:[0-9]*","pid":1,"tid":1' "$dir/trace.json")" = 1 ] || wrong "the collective in the trace"
+
+# breaks PATTERN SED: the edited program ends with status 5 and one such line, recorded or run
+breaks()
+{
+    sed "$2" "$here/programs/pair.c" >"$dir/edited.c"
+    cmp -s "$here/programs/pair.c" "$dir/edited.c" && wrong "'$2' changes nothing"
+    program "$dir/edited.c" 3 "$dir/edited" haprt
+    mpirun $flags -n 3 "$dir/edited" --steps 1 >"$dir/out" 2>"$dir/err"
+    [ $? = 5 ] || { wrong "$2: not status 5"; cat "$dir/err"; }
+    [ "$(grep -Ec '^(error:|rank [0-9]+ host)' "$dir/err")" = 1 ] || { wrong "$2: not one message"; cat "$dir/err"; }
+    grep -Eq "program.c:[0-9]+: $1" "$dir/err" || { wrong "$2: no '$1' in"; cat "$dir/err"; }
+    program "$dir/edited.c" 3 "$dir/edited" haprt-record
+    HAP_RECORD="$dir/record" "$dir/edited" >"$dir/out" 2>"$dir/err"
+    [ $? = 5 ] || { wrong "$2, recorded: not status 5"; cat "$dir/err"; }
+    grep -Eq "program.c:[0-9]+: $1" "$dir/err" || { wrong "$2, recorded: no '$1' in"; cat "$dir/err"; }
+}
+breaks 'hap_overlapped: no pair was begun' 's/^        END;/& END;/'
+breaks 'hap_overlapped: a pair without a collective' 's/{1, -2}, {2, 1});/{1, -2}, {2, 1}); END;/'
+breaks 'hap_overlap: a pair stands in another' 's/{1, -2}, {2, 1});/&GROUPS({0, 1});/'
+breaks 'hap_overlap: the first group of a pair is joined' 's/GROUPS({0, 1}, {1, 3}, {2, 1}, {1, -2}/GROUPS({0, -1}, {1, 3}, {2, 1}, {1, -2}/'
+breaks 'hap_overlap: group 1 has distance 1 and weight 0' 's/{0, 1}, {1, 3}, {2, 1}, {1, -2}, {2/{0, 1}, {1, 0}, {2, 1}, {1, -2}, {2/'
+breaks 'coll_all_gather: the pair has no group of distance 0' 's/GROUPS({0, 1}, {1, 3}, {2, 1}, {1, -2}, {2/GROUPS({1, 3}, {2, 1}, {1, -2}, {2/'
+breaks 'coll_all_gather: group 4 of the pair has distance 3 among 3' 's/{1, -2}, {2, 1}/{1, -2}, {3, 1}/'
+breaks 'relu: stands in a pair, but is no product' 's/op_relu.*/END;/; s/op_linear(r, h, xf.*/& op_relu(r, g, h);/; s/^        END;//'
+breaks 'hap_cut: stands in a pair' 's/op_linear(r, h, xf.*/hap_cut(r, xf, xf);/'
+breaks 'linear: stands in a pair before the wait' '/op_linear(r, h, xf/d; s/hap_wait(r, e);$/&&/; 0,/hap_wait(r, e);hap_wait/s/hap_wait(r, e);hap_wait/op_linear(r, h, xf, w1, NULL, HAP_NN); hap_wait/; s/hap_wait(r, e);hap_wait/hap_wait/'
+breaks 'linear: stands in a pair, but does not read what it gathers' 's/op_linear(r, h, xf, w1/op_linear(r, h, yp, w1/'
+breaks 'coll_all_gather: there is no pair of form SENDRECV' 's/FORM_PUSH, 1/FORM_SENDRECV, 1/'
+breaks 'coll_all_gather: item 0: form PUSH writes to dst, outside SEG_SYM' 's/xf = hap_at(r, SEG_SYM, AT(0)/xf = hap_at(r, SEG_LOCAL, AT(12)/'
+breaks 'linear: a second product before the collective of a pair' 's/op_linear(r, yp, .*/&&/'
+breaks 'coll_reduce_scatter: does not move what the pair.s product makes' 's/op_linear(r, yp, g/op_linear(r, xf, g/'
+breaks 'coll_reduce_scatter: two tensors of a pair share memory' 's/AT(5)/AT(9)/'
+breaks 'hap_overlapped: two tensors of a pair share memory' 's/AT(3)/AT(0)/'
+breaks 'coll_all_gather: .*outermost of the product.s rows' 's/CUT(0, B, rows), WHOLE(S), WHOLE(K)/WHOLE(S), CUT(0, B, rows), WHOLE(K)/; s/WHOLE(B), WHOLE(S)/WHOLE(S), WHOLE(B)/'
+
+[ $failed = 0 ] && echo "pair_program: all right"
+exit $failed
