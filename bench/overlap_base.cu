@@ -75,9 +75,57 @@ static void sum_rows(int i, i64 lo, i64 hi, cudaStream_t t)
                                        y[i] + (me * rows + lo) * S.n, me, n_ranks, (hi - lo) * S.n);
 }
 
+// --- time lines ---
+struct mark_t {
+    cudaEvent_t e;
+    const char *what;
+    int d;
+};
+static std::vector<mark_t> marks;
+static bool tracing;
+static void mark(cudaStream_t t, const char *what, int d)
+{
+    if (!tracing) return;
+    cudaEvent_t e;
+    CR(cudaEventCreate(&e));
+    CR(cudaEventRecord(e, t));
+    marks.push_back({e, what, d});
+}
+static void trace(const char *title, const std::function<void(int)> &body)
+{
+    marks.clear();
+    sample([&](int) {
+        body(0);
+        body(1);
+        tracing = true;
+        mark(s, "begin", 0);
+        body(0);
+        mark(s, "end", 0);
+        tracing = false;
+    }, 1, true);
+    CR(cudaDeviceSynchronize());
+    for (int r = 0; r < n_ranks; r++) {
+        std::string text;
+        for (auto &m : marks) {
+            float ms;
+            CR(cudaEventElapsedTime(&ms, marks[0].e, m.e));
+            char b[64];
+            snprintf(b, sizeof b, " %s%d %.0f", m.what, m.d, ms * 1e3);
+            text += b;
+        }
+        char line[2048] = "";
+        snprintf(line, sizeof line, "%s", text.c_str());
+        MPI_Bcast(line, sizeof line, MPI_BYTE, r, MPI_COMM_WORLD);
+        print0("   us %s rank %d:%s\n", title, r, line);
+    }
+    for (auto &m : marks) cudaEventDestroy(m.e);
+    marks.clear();
+}
+
 // --- pushes: how ---
 struct how {
     bool all;      // a stream a peer
+    int lanes;     // one in flight: 0 flags by themselves, 1 a flag with the next credit, 2 on streams in turn
     int streams;   // of products
     bool products, transfers;
     bool in_place; // AG: own rows are not copied
@@ -85,13 +133,14 @@ struct how {
 };
 
 struct flight { // a collective under way
-    int i;
+    int i, sent;
     bool began[8], credited[8];
-    cudaEvent_t from;
+    cudaEvent_t from, copied;
+    CUdeviceptr pending; // a flag not yet raised
 };
 static flight begin_push(int i)
 {
-    flight f = {i, {}, {}, record(s)};
+    flight f = {i, 0, {}, {}, record(s), NULL, 0};
     epoch++;
     after(credit, f.from);
     raise_all(credit, N_CREDIT + me, epoch);
@@ -99,16 +148,40 @@ static flight begin_push(int i)
 }
 static void send(flight *f, const how &h, int d, int part, const bf16 *from, size_t off, i64 elements, cudaEvent_t ready)
 {
-    int j = (me + d) % n_ranks, q = h.all ? d : 0;
+    int j = (me + d) % n_ranks, q = h.all ? d : h.lanes == 2 ? f->sent++ % 2 : 0;
     cudaStream_t t = to[q];
     if (!f->began[q]) after(t, f->from), f->began[q] = true;
-    if (ready) after(t, ready);
-    if (!f->credited[j]) await(t, flag(me, N_CREDIT + j), epoch), f->credited[j] = true;
+    if (h.lanes == 1) {
+        CUstreamBatchMemOpParams op[2] = {};
+        int n = 0;
+        if (f->pending) {
+            op[n].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+            op[n].writeValue.address = f->pending;
+            op[n++].writeValue.value = epoch;
+        }
+        if (!f->credited[j]) {
+            op[n].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+            op[n].waitValue.address = flag(me, N_CREDIT + j);
+            op[n].waitValue.value = epoch;
+            op[n++].waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
+            f->credited[j] = true;
+        }
+        if (n) CK(drv.cuStreamBatchMemOp_(t, n, op, 0));
+        if (ready) after(t, ready);
+    } else {
+        if (ready) after(t, ready);
+        if (!f->credited[j]) await(t, flag(me, N_CREDIT + j), epoch), f->credited[j] = true;
+        if (h.lanes == 2 && f->copied) after(t, f->copied);
+    }
     if (elements) CR(cudaMemcpyAsync(there(j, off), from, elements * 2, cudaMemcpyDeviceToDevice, t));
-    raise_flag(t, part_flag(j, me, part), epoch);
+    if (h.lanes == 2) f->copied = record(t);
+    mark(t, "sent", d);
+    f->pending = part_flag(j, me, part);
+    if (h.lanes != 1) raise_flag(t, f->pending, epoch);
 }
 static void end_push(flight *f, const how &h)
 {
+    if (h.lanes == 1 && f->pending) raise_flag(to[0], f->pending, epoch);
     for (int q = 0; q < 8; q++)
         if (f->began[q]) join(s, to[q]);
     join(s, credit);
@@ -135,9 +208,11 @@ static void ag_push(int i, const groups &g, const how &h)
         i64 lo = bound(rows, g, q, &part, &hi);
         int src = (me - g[q].d + n_ranks) % n_ranks;
         if (g[q].d && h.transfers) await(t, part_flag(me, src, part), epoch);
+        mark(t, "come", g[q].d);
         if (h.products)
             multiply(&P, hi - lo, (g[q].d ? there(me, sym[i]) + src * rows * K : x[i]) + lo * K, w[i],
                      y[i] + (src * rows + lo) * nl, t);
+        mark(t, "made", g[q].d);
     }
     if (h.streams > 1) join(s, s2);
     if (!h.in_place && h.transfers) join(s, own);
@@ -156,6 +231,7 @@ static void rs_push(int i, const groups &g, const how &h)
         i64 lo = bound(rows, g, q, &part, &hi);
         int j = (me + g[q].d) % n_ranks;
         if (h.products) multiply(&P, hi - lo, x[i] + (j * rows + lo) * kl, w[i], y[i] + (j * rows + lo) * N, t);
+        mark(t, "made", g[q].d);
         if (g[q].d && h.transfers)
             send(&f, h, g[q].d, part, y[i] + (j * rows + lo) * N, sym[i] + (me * rows + lo) * N * 2,
                  (hi - lo) * N, h.products ? record(t) : NULL);
@@ -178,6 +254,7 @@ static void rs_push(int i, const groups &g, const how &h)
         else {
             for (int d = 1; d < n_ranks; d++)
                 for (int p = 0; p < n_parts[d]; p++) await(s, part_flag(me, (me - d + n_ranks) % n_ranks, p), epoch);
+            mark(s, "come", 0);
             sum_rows(i, 0, rows, s);
         }
     }
@@ -283,17 +360,14 @@ static void poison()
     CR(cudaDeviceSynchronize());
     MPI_Barrier(MPI_COMM_WORLD);
 }
-template <class F> static timing checked(F body, bool check = true, int samples = 15)
+static void check(const method &m)
 {
-    if (check) {
-        poison();
-        body(0);
-        CR(cudaDeviceSynchronize());
-        i64 bad = differing(result(0), ref, result_elements(), S.what == AG ? 0.02f : 0.06f);
-        if (bad) print0("  WRONG: %lld elements\n", (long long)bad);
-        all_wrong += bad;
-    }
-    return timed(body, samples);
+    poison();
+    m.body(0);
+    CR(cudaDeviceSynchronize());
+    i64 bad = differing(result(0), ref, result_elements(), S.what == AG ? 0.02f : 0.06f);
+    if (bad) print0("  WRONG: %lld elements by %s\n", (long long)bad, m.name.c_str());
+    all_wrong += bad;
 }
 
 static std::string text(const groups &g)
@@ -303,85 +377,38 @@ static std::string text(const groups &g)
     return t;
 }
 
-// Lists to try. AG: own rows first; by source in order; `last` splits the last source.
+// Groups from text: "0 1 2 3*4 3*2 3".
+static groups parse(const char *t)
+{
+    groups g;
+    for (int d, w, n; sscanf(t, "%d%n", &d, &n) == 1;) {
+        t += n;
+        w = 1;
+        if (*t == '*' && sscanf(t, "*%d%n", &w, &n) == 1) t += n;
+        g.push_back({d, w});
+    }
+    return g;
+}
+// One part of each member but the last, which is split by `last`; producers: the first by `first`.
+static groups by_member(std::vector<int> first, std::vector<int> rest, std::vector<int> last)
+{
+    groups g;
+    if (S.what == AG) g.push_back({0, 1});
+    for (int d = 1; d < n_ranks; d++)
+        for (int w : d == n_ranks - 1 ? last : d == 1 ? first : rest) g.push_back({d, w});
+    if (S.what == RS) g.push_back({0, 1});
+    return g;
+}
 static std::vector<groups> lists()
 {
-    std::vector<groups> all;
-    auto add = [&](std::vector<std::vector<int>> w, bool turns) { // weights by distance
-        groups g;
-        if (S.what == AG) g.push_back({0, 1});
-        size_t most = 0;
-        for (auto &v : w) most = std::max(most, v.size());
-        if (turns)
-            for (size_t p = 0; p < most; p++)
-                for (int d = 1; d <= n_ranks; d++) {
-                    if (d == n_ranks && S.what == AG) break;
-                    auto &v = w[std::min((size_t)d - 1, w.size() - 1)];
-                    if (p < v.size()) g.push_back({d % n_ranks, v[p]});
-                }
-        else
-            for (int d = 1; d < n_ranks + (S.what == RS); d++)
-                for (int p : w[std::min((size_t)d - 1, w.size() - 1)]) g.push_back({d % n_ranks, p});
-        all.push_back(g);
-    };
-    if (S.what == AR) {
-        for (auto &v : std::vector<std::vector<int>>{{1}, {1, 1}, {1, 1, 1, 1}, {4, 3, 2, 1}, {1, 2, 2, 2, 1}}) {
-            groups g;
-            for (int p : v) g.push_back({0, p});
-            all.push_back(g);
-        }
-        return all;
-    }
-    typedef std::vector<int> v;
-    auto lastly = [&](v rest, v last) {
-        std::vector<v> w(n_ranks - 1, rest);
-        w.back() = last;
-        return w;
-    };
-    add({v{1}}, false);
-    add({v{1, 1}}, false);
-    add({v{1, 1}}, true);
-    add({v{1, 1, 1, 1}}, true);
-    if (S.what == AG) {
-        add({v{1, 1, 1}}, false);
-        add({v{1, 1, 1, 1}}, false);
-        add(lastly({1}, {1, 1}), false);
-        add(lastly({1}, {3, 1}), false);
-        add(lastly({1}, {4, 2, 1}), false);
-        add(lastly({1, 1}, {4, 2, 1}), false);
-        add({v{3, 1}}, true);
-        add({v{4, 2, 1}}, true);
-    } else {
-        add({v{1, 3}, v{1}}, false); // a small first part
-        add({v{1, 3}}, true);
-        add({v{1, 1, 1}}, true);
-    }
-    return all;
-}
-
-static void with_list(const groups &g, bool matters, double limit)
-{
-    for (size_t q = 0; q < g.size(); q++) {
-        int part;
-        i64 hi, lo = bound(rows, g, q, &part, &hi);
-        tune(&P, S.what == AR ? (hi - lo) * n_ranks : hi - lo, S.what == AG ? there(me, sym[0]) : x[0], w[0], y[0]);
-    }
-    double p1 = timed([&](int i) { pushed(i, g, {false, 1, true, false, true, false}); }, 7).median;
-    double p2 = timed([&](int i) { pushed(i, g, {false, 2, true, false, true, false}); }, 7).median;
-    double t1 = timed([&](int i) { pushed(i, g, {false, 1, false, true, false, false}); }, 7).median;
-    double best = 1e30, got[2][2][2] = {};
-    for (int all = 0; all < 2; all++)
-        for (int st = 0; st < 2; st++)
-            for (int bp = 0; bp < (S.what == RS && matters ? 2 : 1); bp++) {
-                how h = {all > 0, st + 1, true, true, false, bp > 0};
-                got[all][st][bp] = checked([&](int i) { pushed(i, g, h); }).median;
-                best = std::min(best, got[all][st][bp]);
-            }
-    print0("   %-34s products %.3f/%.3f transfers %.3f | one %.3f %.3f all %.3f %.3f", text(g).c_str(), p1, p2, t1,
-           got[0][0][0], got[0][1][0], got[1][0][0], got[1][1][0]);
-    if (S.what == RS && matters)
-        print0(" | by part %.3f %.3f %.3f %.3f", got[0][0][1], got[0][1][1], got[1][0][1], got[1][1][1]);
-    print0(" | best %.3f = %.3f x limit\n", best, best / limit);
+    if (S.what == AR) return {parse("0"), parse("0 0"), parse("0 0 0 0")};
+    if (S.what == AG)
+        return {by_member({1}, {1}, {1}), by_member({1}, {1}, {1, 1}), by_member({1}, {1}, {3, 1}),
+                by_member({1}, {1}, {4, 2, 1}), by_member({1}, {3, 1}, {4, 2, 1}), by_member({1, 1}, {1, 1}, {1, 1})};
+    auto halves = by_member({1, 1}, {1, 1}, {1, 1});
+    halves.back().w = 1;
+    halves.push_back({0, 1});
+    return {by_member({1}, {1}, {1}), by_member({1, 3}, {1}, {1}), by_member({1, 2, 4}, {1}, {1}), halves};
 }
 
 static void run_shape(double until)
@@ -407,73 +434,72 @@ static void run_shape(double until)
     tune(&P, S.m, a, w[0], y[0]);
     for (int n : {2, 4, n_ranks})
         for (int c = 0; c < n; c++) tune(&P, (rows * (c + 1) / n - rows * c / n) * n_ranks, a, w[0], y[0]);
-    for (int q : {16, 8, 4}) tune(&P, S.m / q, a, w[0], y[0]);
     sequential(0);
     CR(cudaDeviceSynchronize());
     CR(cudaMemcpy(ref, result(0), result_elements() * 2, cudaMemcpyDeviceToDevice));
 
-    groups one;
-    for (int d = S.what == RS; d < n_ranks + (S.what == RS); d++) one.push_back({d % n_ranks, 1});
-    if (S.what == AR) one = {{0, 1}};
-    how only = {false, 1, false, true, false, false}, only_all = only, inplace = only;
-    only_all.all = true;
-    inplace.in_place = true;
-    for (size_t q = 0; q < one.size(); q++) tune(&P, S.what == AR ? S.m : rows, a, w[0], y[0]);
-    double mm = timed([&](int i) { product_whole(i, s); }).median;
-    double nc = timed([&](int i) { nccl(i, 0, rows, s); }).median;
-    double pu = timed([&](int i) { pushed(i, one, only); }).median;
-    double pa = timed([&](int i) { pushed(i, one, only_all); }).median;
-    double pi = S.what == AG ? timed([&](int i) { pushed(i, one, inplace); }).median : 0;
-    timing sq = checked([&](int i) { sequential(i); });
-    double c2 = timed([&](int i) { chunks(i, 2); }).median, c4 = timed([&](int i) { chunks(i, 4); }).median;
-    double beside[2];
-    for (int all = 0; all < 2; all++) // independent: the other set's tensors
-        beside[all] = timed([&](int i) {
-                          cudaEvent_t e = record(s);
-                          after(s2, e);
-                          product_whole(!i, s2);
-                          pushed(i, one, all ? only_all : only);
-                          join(s, s2);
-                      }).median;
-    double nb = timed([&](int i) {
-                    join(to[0], s);
-                    nccl(i, 0, rows, to[0]);
-                    product_whole(!i, s);
-                    join(s, to[0]);
-                }).median;
-    double push = std::min(pu, pa), limit = std::max(mm, std::min(nc, push));
-    double wire = travels * (double)(n_ranks - 1) / n_ranks / 1e6 * (S.what == AR ? 2 : 1);
-    print0("%s %lld %lld %lld /%d %s: matmul %.3f (%.0f TF) nccl %.3f (%.0f GB/s) push one %.3f (%.0f) all %.3f (%.0f) in place %.3f"
-           " | seq %.3f (p95 %.3f) chunks 2 %.3f 4 %.3f | beside push one %.3f all %.3f nccl %.3f | limit %.3f\n",
-           kind_name[S.what], (long long)S.m, (long long)S.n, (long long)S.k, n_ranks, S.name.c_str(), mm,
-           2e-9 * S.m * P.n * P.k / mm, nc, wire / nc, pu, wire / pu, pa, wire / pa, pi, sq.median, sq.p95, c2, c4, beside[0],
-           beside[1], nb, limit);
-    print0("   rows");
-    for (int q : {16, 8, 4, 2, 1}) {
-        tune(&P, S.m / q, a, w[0], y[0]);
-        double t = timed([&](int i) {
-                       for (int k = 0; k < 4; k++)
-                           multiply(&P, S.m / q, (S.what == AG ? there(me, sym[i]) : x[i]) + (k % q) * (S.m / q) * P.k, w[i],
-                                    y[i] + (k % q) * (S.m / q) * P.n, s);
-                   }, 9, 2).median / 4;
-        print0(" 1/%d %.4f (%.2f)", q, t, t * q / mm);
+    groups one = S.what == AR ? parse("0") : by_member({1}, {1}, {1}), fours = by_member({1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1});
+    std::vector<method> m;
+    auto add = [&](const std::string &name, std::function<void(int)> f) { m.push_back({name, f, {}, {}}); };
+    auto only = [](bool all, int lanes) { return how{all, lanes, 1, false, true, false, false}; };
+    auto push = [&](const std::string &name, groups g, how h) {
+        for (size_t q = 0; q < g.size(); q++) {
+            int part;
+            i64 hi, lo = bound(rows, g, q, &part, &hi);
+            tune(&P, S.what == AR ? (hi - lo) * n_ranks : hi - lo, a, w[0], y[0]);
+        }
+        add(name, [=](int i) { pushed(i, g, h); });
+    };
+    add("matmul", [](int i) { product_whole(i, s); });
+    add("nccl", [](int i) { nccl(i, 0, rows, s); });
+    for (int l = 0; l < 3; l++) push("push " + std::to_string(l), one, only(false, l));
+    push("push all", one, only(true, 0));
+    for (int l = 0; l < 3 && S.what != AR; l++) push("push x4 " + std::to_string(l), fours, only(false, l));
+    size_t n_alone = m.size();
+    add("seq", sequential);
+    size_t seq = m.size() - 1;
+    add("chunks 2", [](int i) { chunks(i, 2); });
+    add("chunks 4", [](int i) { chunks(i, 4); });
+    if (n_ranks != 4 && n_ranks != 2) add("chunks W", [](int i) { chunks(i, n_ranks); });
+    add("beside push", [=](int i) { // independent: the other set's tensors
+        after(s2, record(s));
+        product_whole(!i, s2);
+        pushed(i, one, only(false, 1));
+        join(s, s2);
+    });
+    add("beside nccl", [](int i) {
+        join(to[0], s);
+        nccl(i, 0, rows, to[0]);
+        product_whole(!i, s);
+        join(s, to[0]);
+    });
+    size_t first = m.size();
+    for (auto &g : lists()) {
+        push(text(g) + " products", g, {false, 0, 1, true, false, true, false});
+        for (int l = 1; l < 3; l++) push(text(g) + " lanes " + std::to_string(l), g, {false, l, 1, true, true, false, false});
+        if (S.what == RS && g.size() == 2 * (size_t)n_ranks) push(text(g) + " by part", g, {false, 1, 1, true, true, false, true});
+        if (g.size() == (size_t)n_ranks) push(text(g) + " 2 streams", g, {false, 1, 2, true, true, false, false});
+    }
+    check(m[seq]);
+    for (size_t i = first; i < m.size(); i++)
+        if (m[i].name.find("products") == std::string::npos) check(m[i]);
+    run_methods(m, MPI_Wtime() < until ? 15 : 7, 2);
+    double least = m[1].t.median;
+    for (size_t i = 2; i < 6; i++) least = std::min(least, m[i].t.median);
+    double limit = std::max(m[0].t.median, least), wire = travels * (double)(n_ranks - 1) / n_ranks / 1e6 * (S.what == AR ? 2 : 1);
+    print0("%s %lld %lld %lld /%d %s: limit %.3f, %.0f TF;", kind_name[S.what], (long long)S.m, (long long)S.n, (long long)S.k,
+           n_ranks, S.name.c_str(), limit, 2e-9 * S.m * P.n * P.k / m[0].t.median);
+    for (size_t i = 0; i < first; i++) {
+        print0(" %s %.3f", m[i].name.c_str(), m[i].t.median);
+        if (i && i < n_alone) print0(" (%.0f GB/s)", wire / m[i].t.median);
+        if (i >= n_alone) print0(" (%.2f)", m[i].t.median / limit);
     }
     print0("\n");
-    for (auto &g : lists()) {
-        double now = MPI_Wtime();
-        MPI_Bcast(&now, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        if (now > until) break;
-        bool turns = false;
-        int n0 = 0, n1 = 0;
-        for (auto q : g) n0 += q.d == 0, n1 += q.d == 1;
-        turns = S.what == RS && n0 == n1 && n0 > 0;
-        bool same = turns; // sums by part need the same parts of all
-        for (int d = 2; d < n_ranks && same; d++) {
-            int n = 0;
-            for (auto q : g) n += q.d == d;
-            same = n == n0;
-        }
-        with_list(g, same && n0 > 1, limit);
+    for (size_t i = first; i < m.size(); i++)
+        print0("   %-36s %.3f (p95 %.3f) = %.3f x limit\n", m[i].name.c_str(), m[i].t.median, m[i].t.p95, m[i].t.median / limit);
+    if (S.what != AR && S.m <= 8192 && S.k <= 14336) {
+        trace("1 part", [&](int i) { pushed(i, one, {false, 1, 1, true, true, false, false}); });
+        trace("lists 3", [&](int i) { pushed(i, lists()[3], {false, 1, 1, true, true, false, false}); });
     }
     for (int i = 0; i < 2; i++) {
         CR(cudaFree(x[i]));
@@ -485,49 +511,24 @@ static void run_shape(double until)
 }
 
 // --- pushes alone, by size, and flags ---
-static void transfers()
+static void transfers(bool few)
 {
     S = {AG, 0, 0, 0, ""};
-    for (i64 b = 64 << 10; b <= 256 << 20; b *= 4) {
-        int n = (int)std::max<i64>(1, std::min<i64>(4, (64 << 20) / b));
-        print0("push of %5lld KiB a peer, %d each:", (long long)(b >> 10), n);
-        for (int all = 0; all < 2; all++) {
-            how h = {all > 0};
-            double t = timed([&](int) {
-                           flight f = begin_push(0);
-                           for (int k = 0; k < n; k++)
-                               for (int d = 1; d < n_ranks; d++)
-                                   send(&f, h, d, k, there(me, seg_bytes / 2), (size_t)me * b, b / 2, NULL);
-                           for (int k = 0; k < n; k++)
-                               for (int d = 1; d < n_ranks; d++) await(s, part_flag(me, (me + d) % n_ranks, k), epoch);
-                           end_push(&f, h);
-                       }).median;
-            print0(" %s %.1f us a message, %.0f GB/s;", all ? "all" : "one", t * 1e3 / n / (n_ranks - 1),
-                   b * 1e-6 * n * (n_ranks - 1) / t);
+    for (i64 b = few ? 16 << 20 : 256 << 10; b <= 64 << 20; b *= 4) {
+        print0("push of %5lld KiB a peer:", (long long)(b >> 10));
+        for (int l = 0; l < 4; l++) {
+            how h = {l == 3, l % 3};
+            double t = alone([&](int) {
+                flight f = begin_push(0);
+                for (int d = 1; d < n_ranks; d++) send(&f, h, d, 0, there(me, seg_bytes / 2), (size_t)me * b, b / 2, NULL);
+                for (int d = 1; d < n_ranks; d++) await(s, part_flag(me, (me + d) % n_ranks, 0), epoch);
+                end_push(&f, h);
+            });
+            print0(" %s %.1f us, %.0f GB/s;", l == 3 ? "all" : l == 0 ? "plain" : l == 1 ? "batched" : "2 lanes", t * 1e3,
+                   b * 1e-6 * (n_ranks - 1) / t);
         }
         print0("\n");
     }
-    double empty = timed([&](int) { flight f = begin_push(0); end_push(&f, how{}); }, 15, 8).median;
-    double trip = timed([&](int) {
-                      flight f = begin_push(0);
-                      for (int d = 1; d < n_ranks; d++) send(&f, how{}, d, 0, NULL, 0, 0, NULL);
-                      for (int d = 1; d < n_ranks; d++) await(s, part_flag(me, (me + d) % n_ranks, 0), epoch);
-                      end_push(&f, how{});
-                  }, 15, 8).median;
-    double one_flag = timed([&](int) {
-                          for (int k = 0; k < 20; k++) raise_flag(s, flag(me, N_FLAGS - 1), 1);
-                      }, 15, 8).median / 20;
-    double ping = timed([&](int) {
-                      for (int k = 0; k < 10; k++) {
-                          barrier_now++;
-                          int other = me ^ 1;
-                          if (me & 1) await(s, flag(me, N_BARRIER + other), barrier_now);
-                          raise_flag(s, flag(other, N_BARRIER + me), barrier_now);
-                          if (!(me & 1)) await(s, flag(me, N_BARRIER + other), barrier_now);
-                      }
-                  }, 9, 1).median / 10;
-    print0("empty push %.1f us, without data %.1f us, a flag on one stream %.2f us, round trip of a flag %.1f us\n", empty * 1e3,
-           trip * 1e3, one_flag * 1e3, ping * 1e3);
 }
 
 int main(int argc, char **argv)
@@ -548,7 +549,11 @@ int main(int argc, char **argv)
     ncclGetVersion(&version);
     print0("%d x %s, cuBLASLt %zu, NCCL %d, bf16; products (on 1/2 streams), transfers and pairs (pushes one in flight or a stream a peer; products on 1 and 2 streams), ms\n",
            n_ranks, prop.name, cublasLtGetVersion(), version);
-    transfers();
+    transfers(argc > 3);
+    if (argc > 3) {
+        MPI_Finalize();
+        return 0;
+    }
     std::vector<shape> all;
     FILE *f = fopen(argc > 1 ? argv[1] : "bench/shapes.txt", "r");
     if (!f) FAIL("no list of shapes");

@@ -100,6 +100,20 @@ def gpt3_175b(layers: int = 96) -> Example:
     return example
 
 
+def gpt2_xl(batch: int = 16) -> Example:
+    """GPT-2 1.5B: 25 heads, which no even number of GPUs divides."""
+    config = {"n_layer": 48, "n_head": 25, "n_embd": 1600}
+    with torch.device("meta"):
+        return _gpt2(config, batch, 1024, clip_norm=1.0)
+
+
+def gpt2_8k(layers: int = 4, batch: int = 4) -> Example:
+    """A few blocks of a model of hidden size 8192, as tensor parallelism is used for."""
+    config = {"n_layer": layers, "n_head": 64, "n_embd": 8192, "n_positions": 2048}
+    with torch.device("meta"):
+        return _gpt2(config, batch, 2048, clip_norm=1.0)
+
+
 def gpt2() -> Example:
     return _gpt2({}, 8, 128, clip_norm=1.0)
 
@@ -212,7 +226,7 @@ def vit_tiny() -> Example:
 BY_NAME = {
     "mlp": mlp, "gpt2": gpt2, "gpt2-tiny": gpt2_tiny, "bert": bert, "bert-tiny": bert_tiny,
     "bert-hap": bert_hap, "bert-moe": bert_moe, "bert-moe-tiny": bert_moe_tiny, "vit": vit, "vit-tiny": vit_tiny,
-    "branches": branches, "gpt3-175b": gpt3_175b,
+    "branches": branches, "gpt3-175b": gpt3_175b, "gpt2-xl": gpt2_xl, "gpt2-8k": gpt2_8k,
 }  # fmt: skip
 
 
