@@ -332,6 +332,29 @@ static void put_collectives(hb_buf *out, const profile *p)
         }
 }
 
+// {class, two figures of a kind and form, each at least `least`} by class, after others if `any`.
+static bool put_by_class(hb_buf *out, const profile_run *r, const cl_cluster *c, const char *kind,
+                         const char *form, const char *one, const char *two, double least, bool any)
+{
+    const profile_figure *x[2] = {NULL, NULL};
+    for (int k = 0; k < r->figure.n; k++) {
+        const profile_figure *f = &r->figure.p[k];
+        if (!hb_str_is(f->kind, kind) || !hb_str_is(f->form, form)) continue;
+        if (hb_str_is(f->name, one)) x[0] = f;
+        if (hb_str_is(f->name, two)) x[1] = f;
+    }
+    for (int i = 0; i < c->n_classes && x[0] && x[1]; i++) {
+        hb_printf(out, "%s\n  {\"class\":", any ? "," : "");
+        hb_put_json(out, c->cls[i].name);
+        if (form[0]) hb_printf(out, ",\"form\":\"%s\"", form);
+        hb_printf(out, ",\"%s\":%.4g,\"%s\":%.4g}", one,
+                  fmax(least, mean_of(r, x[0], c->class_of, i)), two,
+                  fmax(least, mean_of(r, x[1], c->class_of, i)));
+        any = true;
+    }
+    return any;
+}
+
 hb_str profile_curves_text(hb_arena *a, const profile *p, const cl_cluster *c)
 {
     const profile_run *all = whole_run(p);
@@ -344,17 +367,11 @@ hb_str profile_curves_text(hb_arena *a, const profile *p, const cl_cluster *c)
     hb_puts(&b, "},\n\"collectives\":[");
     put_collectives(&b, p);
     hb_puts(&b, "],\n\"contention\":[");
-    const profile_figure *x[2] = {NULL, NULL};
-    for (int k = 0; k < all->figure.n; k++)
-        if (hb_str_is(all->figure.p[k].kind, "contention"))
-            x[hb_str_is(all->figure.p[k].name, "communication")] = &all->figure.p[k];
-    for (int i = 0; i < c->n_classes && x[0] && x[1]; i++) {
-        hb_printf(&b, "%s\n  {\"class\":", i ? "," : "");
-        hb_put_json(&b, c->cls[i].name);
-        hb_printf(&b, ",\"compute\":%.4g,\"communication\":%.4g}",
-                  fmax(1, mean_of(all, x[0], c->class_of, i)),
-                  fmax(1, mean_of(all, x[1], c->class_of, i)));
-    }
+    for (int push = 0, any = 0; push < 2; push++)
+        any = put_by_class(&b, all, c, "contention", push ? "push" : "", "compute", "communication",
+                           1, any);
+    hb_puts(&b, "],\n\"pairs\":[");
+    put_by_class(&b, all, c, "pair", "", "gap", "flag", 0, false);
     hb_puts(&b, "]}\n");
     return hb_done(&b);
 }

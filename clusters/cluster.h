@@ -27,6 +27,9 @@ typedef struct cl_class {
     // way round; seconds of the smallest kernel; bytes/s that a kernel moves.
     double compute_beside, communication_beside, launch, stream;
     double compute_beside_push, communication_beside_push; // the same beside copies (pushes)
+    // Seconds, of overlapped pairs: that a further group adds to a product; from when a message has
+    // arrived until its product begins.
+    double pair_gap, pair_flag;
     bool plan_only; // the present toolchain cannot build for it
     int n_ranks;
 } cl_class;

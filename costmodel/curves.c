@@ -20,6 +20,10 @@ typedef struct known_class { // curve indices + 1, 0 none
     int curve[N_KEYS][N_DTYPES];
 } known_class;
 
+typedef struct pair_costs {
+    double gap, flag; // seconds
+} pair_costs;
+
 struct cost_curves {
     hb_arena *arena;
     hb_map *by_name; // "class/op/dtype": index into curve
@@ -27,6 +31,8 @@ struct cost_curves {
     coll_curves coll[N_COLLS][COST_N_FORMS][2]; // [crosses machines]
     hb_map *contention_of[2];                   // [beside a push] class: index into contention
     HB_VEC(cost_contention) contention;
+    hb_map *pair_of; // class: index into pair
+    HB_VEC(pair_costs) pair;
     known_class cls[CL_MAX_CLASSES];
 };
 
@@ -156,9 +162,31 @@ static void read_contention(reader *r, const hb_tree *t)
     HB_PUSH(r->arena, &r->curves->contention, ((cost_contention){factor[0], factor[1]}));
 }
 
+static void read_pair(reader *r, const hb_tree *t)
+{
+    static const char *const keys[] = {"class", "gap", "flag"};
+    if (!expect(r, t, HB_TABLE, "{class, gap, flag}")) return;
+    hb_only_keys(t, keys, 3, r->src, r->diag);
+    const hb_tree *name = field(r, t, "class", HB_TEXT, "a class");
+    double sec[2];
+    for (int i = 0; i < 2; i++) {
+        const hb_tree *x = hb_get(t, keys[i + 1]);
+        if (x && (x->kind == HB_REAL || x->kind == HB_INT) && x->f >= 0 && x->f <= 1) {
+            sec[i] = x->f;
+            continue;
+        }
+        hb_error(r->diag, r->src, x ? x->at : t->at, "'%s' is in seconds, 0 to 1", keys[i + 1]);
+        return;
+    }
+    if (!name) return;
+    hb_map_put(r->curves->pair_of, name->s, r->curves->pair.n);
+    HB_PUSH(r->arena, &r->curves->pair, ((pair_costs){sec[0], sec[1]}));
+}
+
 cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
 {
-    static const char *const keys[] = {"format", "version", "classes", "collectives", "contention"};
+    static const char *const keys[] = {"format",      "version",    "classes",
+                                       "collectives", "contention", "pairs"};
     reader r = {.arena = a, .diag = d};
     const char *why;
     int errors = hb_diag_count(d);
@@ -176,8 +204,9 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
     r.curves->by_name = hb_map_new(a);
     for (int push = 0; push < 2; push++)
         r.curves->contention_of[push] = hb_map_new(a);
+    r.curves->pair_of = hb_map_new(a);
     if (!expect(&r, t, HB_TABLE, "a table")) return NULL;
-    hb_only_keys(t, keys, 5, src, d);
+    hb_only_keys(t, keys, 6, src, d);
     const hb_tree *format = hb_get(t, "format"), *version = hb_get(t, "version");
     if (!format || format->kind != HB_TEXT || !hb_str_is(format->s, "hap.curves"))
         hb_error(d, src, format ? format->at : t->at, "expected \"format\": \"hap.curves\"");
@@ -188,11 +217,13 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
         read_classes(&r, classes);
     else
         hb_error(d, src, t->at, "missing key 'classes'");
-    for (int i = 3; i < 5; i++) {
+    static void (*const read[])(reader *, const hb_tree *) = {read_collective, read_contention,
+                                                              read_pair};
+    for (int i = 3; i < 6; i++) {
         const hb_tree *list = hb_get(t, keys[i]);
         if (!list || !expect(&r, list, HB_LIST, "a list")) continue;
         for (int k = 0; k < list->n; k++)
-            (i == 3 ? read_collective : read_contention)(&r, list->v[k]);
+            read[i - 3](&r, list->v[k]);
     }
     return hb_diag_count(d) == errors ? r.curves : NULL;
 }
@@ -300,6 +331,12 @@ void cost_apply_curves(cost_curves *k, cl_cluster *c)
         if (beside) {
             x->compute_beside_push = beside->compute;
             x->communication_beside_push = beside->communication;
+        }
+        int at = hb_map_get(k->pair_of, x->name);
+        if (at < 0) at = hb_map_get(k->pair_of, x->model);
+        if (at >= 0) {
+            x->pair_gap = k->pair.p[at].gap;
+            x->pair_flag = k->pair.p[at].flag;
         }
         const cost_curve *other = curve_of(&m, i, OTHER);
         if (!other) continue;

@@ -12,23 +12,38 @@
 #include "core/backend.h"
 #include "core/tensor.h"
 
-typedef enum { PROFILE_OP, PROFILE_COPY, PROFILE_COLL, PROFILE_CONTENTION } profile_kind;
+typedef enum {
+    PROFILE_OP,
+    PROFILE_COPY,
+    PROFILE_COLL,
+    PROFILE_CONTENTION,
+    PROFILE_PAIR
+} profile_kind;
 
 // One figure of this rank.
 typedef struct profile_result {
     profile_kind kind;
-    const char *name, *form; // of the op or the collective; COPY, CONTENTION: what
+    const char *name, *form; // of the op or the collective; COPY, CONTENTION, PAIR: what
     const char *dtype;
     double thin, size; // thin: flop per byte of dense rows, else 0; size: flops, else bytes
     double sec;        // CONTENTION: how many times slower
 } profile_result;
 
-typedef enum { CALL_OP, CALL_CUT, CALL_START, CALL_WAIT } profile_call_kind;
+typedef enum {
+    CALL_OP,
+    CALL_CUT,
+    CALL_START,
+    CALL_WAIT,
+    CALL_OVERLAP,
+    CALL_OVERLAPPED
+} profile_call_kind;
 typedef struct profile_call {
     profile_call_kind kind;
     hap_op_call op; // CUT: out[0] and in[0]
     hap_coll_call coll;
     hap_tensor *dst, *src; // of coll
+    int n_groups;          // OVERLAP
+    const int64_t (*groups)[2];
 } profile_call;
 
 typedef struct profile {
@@ -36,9 +51,10 @@ typedef struct profile {
     hap_device device;
     bool quick, only_dense;
     const char *dense_dtype; // what f32 products are called here: "f32" or "tf32"
-    // The segment: two zones, of what cases read and what they write, and one of indices. Tensors
-    // take the next place in their zone, and go round.
-    int64_t zone, at[2], ids;
+    bool peers;              // ranks are of one host, which pushes are for
+    // The segments: local, two zones, of what cases read and what they write, and one of indices;
+    // and one of what other ranks write. Tensors take the next place in their zone, and go round.
+    int64_t zone[3], at[3], ids;
     // The case being built.
     profile_call *call;
     int n_calls, cap_calls;
@@ -53,7 +69,7 @@ typedef struct profile {
     int n_cases, n_expected;
 } profile;
 
-enum { PROFILE_IN, PROFILE_OUT };
+enum { PROFILE_IN, PROFILE_OUT, PROFILE_SYM };
 
 // --- building a case ---
 void profile_begin(profile *p);
@@ -65,6 +81,16 @@ enum { PROFILE_IDS = 8192 };
 void *profile_own(profile *p, size_t bytes); // until the next case
 profile_call *profile_add(profile *p, profile_call_kind kind);
 void profile_add_coll(profile *p, const hap_coll_call *c, hap_tensor *dst, hap_tensor *src);
+
+void profile_add_product(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w); // y = x w
+// An all-gather of x and y = x w beside it, in groups; without groups one
+// after the other. `form` as for coll_all_gather_start.
+void profile_add_gathered(profile *p, hap_form form, int n_groups, const int64_t (*groups)[2],
+                          hap_tensor *full, hap_tensor *x, hap_tensor *w, hap_tensor *y);
+// y = x w, then a collective of y to dst.
+void profile_add_scattered(profile *p, const hap_coll_call *c, int n_groups,
+                           const int64_t (*groups)[2], hap_tensor *dst, hap_tensor *y,
+                           hap_tensor *x, hap_tensor *w);
 
 // Seconds of the calls, from a barrier to when the device is done, the step's own overhead taken
 // off: the median over some steps, at least 1 ns.
@@ -79,5 +105,6 @@ void profile_dense(profile *p);
 void profile_rows(profile *p);
 void profile_colls(profile *p);
 void profile_contention(profile *p);
+void profile_pairs(profile *p);
 
 #endif

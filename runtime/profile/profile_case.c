@@ -26,11 +26,12 @@ void profile_begin(profile *p)
     p->n_owned = p->n_calls = 0;
 }
 
-static hap_tensor *place(profile *p, int64_t at, hap_dtype type, int rank, const hap_dim *dims)
+static hap_tensor *place(profile *p, hap_segment seg, int64_t at, hap_dtype type, int rank,
+                         const hap_dim *dims)
 {
     int64_t *off = profile_own(p, sizeof *off);
     *off = at;
-    return hap_at(p->r, SEG_LOCAL, off, type, rank, dims);
+    return hap_at(p->r, seg, off, type, rank, dims);
 }
 
 hap_tensor *profile_cut(profile *p, int zone, hap_dtype type, int rank, const hap_dim *dims)
@@ -39,11 +40,11 @@ hap_tensor *profile_cut(profile *p, int zone, hap_dtype type, int rank, const ha
     for (int d = 0; d < rank; d++)
         bytes *= dims[d].outer * dims[d].inner * hap_dim_range(p->r, &dims[d], 0, 0).n;
     bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    if (bytes > p->zone / 3) return NULL;
-    if (p->at[zone] + bytes > p->zone) p->at[zone] = 0;
-    int64_t at = zone * p->zone + p->at[zone];
+    if (bytes > p->zone[zone] / 3) return NULL;
+    if (p->at[zone] + bytes > p->zone[zone]) p->at[zone] = 0;
+    int64_t at = (zone == PROFILE_OUT ? p->zone[PROFILE_IN] : 0) + p->at[zone];
     p->at[zone] += bytes;
-    return place(p, at, type, rank, dims);
+    return place(p, zone == PROFILE_SYM ? SEG_SYM : SEG_LOCAL, at, type, rank, dims);
 }
 
 hap_tensor *profile_tensor(profile *p, int zone, hap_dtype type, int rank, const int64_t *size)
@@ -57,7 +58,8 @@ hap_tensor *profile_tensor(profile *p, int zone, hap_dtype type, int rank, const
 hap_tensor *profile_ids(profile *p, int64_t n)
 {
     if (n * 8 > p->ids) return NULL;
-    return place(p, 2 * p->zone, HAP_I64, 1, HAP_DIMS(WHOLE(n)));
+    return place(p, SEG_LOCAL, p->zone[PROFILE_IN] + p->zone[PROFILE_OUT], HAP_I64, 1,
+                 HAP_DIMS(WHOLE(n)));
 }
 
 profile_call *profile_add(profile *p, profile_call_kind kind)
@@ -81,8 +83,53 @@ void profile_add_coll(profile *p, const hap_coll_call *coll, hap_tensor *dst, ha
     c->coll.n = 1;
     c->dst = dst;
     c->src = src;
+    bool push = coll->form == FORM_PUSH || coll->form == FORM_PUSH_ALL;
     if (scratch > 0)
-        c->coll.scratch = profile_tensor(p, PROFILE_OUT, HAP_F32, 1, &(int64_t){(scratch + 3) / 4});
+        c->coll.scratch = profile_tensor(p, push ? PROFILE_SYM : PROFILE_OUT, HAP_F32, 1,
+                                         &(int64_t){(scratch + 3) / 4});
+    HAP_CK(p->r, scratch == 0 || c->coll.scratch, "scratch of %lld bytes does not fit its zone",
+           (long long)scratch);
+}
+
+static void bracket(profile *p, profile_call_kind kind, int n_groups, const int64_t (*groups)[2])
+{
+    if (n_groups == 0) return;
+    profile_call *c = profile_add(p, kind);
+    c->n_groups = n_groups;
+    c->groups = groups;
+}
+
+void profile_add_product(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w)
+{
+    profile_add(p, CALL_OP)->op = (hap_op_call){.op = HAP_OP_linear,
+                                                .n_in = 2,
+                                                .in = {x, w},
+                                                .n_out = 1,
+                                                .out = {y},
+                                                .n_attr = 1,
+                                                .attr = {{.i = HAP_NN}}};
+}
+
+void profile_add_gathered(profile *p, hap_form form, int n_groups, const int64_t (*groups)[2],
+                          hap_tensor *full, hap_tensor *x, hap_tensor *w, hap_tensor *y)
+{
+    hap_coll_call c = {.kind = HAP_ALL_GATHER, .axes = AXIS(0), .form = form};
+    bracket(p, CALL_OVERLAP, n_groups, groups);
+    profile_add_coll(p, &c, full, x);
+    profile_add(p, CALL_WAIT);
+    profile_add_product(p, y, full, w);
+    bracket(p, CALL_OVERLAPPED, n_groups, groups);
+}
+
+void profile_add_scattered(profile *p, const hap_coll_call *c, int n_groups,
+                           const int64_t (*groups)[2], hap_tensor *dst, hap_tensor *y,
+                           hap_tensor *x, hap_tensor *w)
+{
+    bracket(p, CALL_OVERLAP, n_groups, groups);
+    profile_add_product(p, y, x, w);
+    profile_add_coll(p, c, dst, y);
+    bracket(p, CALL_OVERLAPPED, n_groups, groups);
+    profile_add(p, CALL_WAIT);
 }
 
 static void start(hap_rank *r, profile_call *c, hap_event **e)
@@ -129,6 +176,12 @@ static double step(profile *p)
             break;
         case CALL_WAIT:
             hap_wait(r, e);
+            break;
+        case CALL_OVERLAP:
+            hap_overlap(r, c->n_groups, c->groups);
+            break;
+        case CALL_OVERLAPPED:
+            hap_overlapped(r);
             break;
         }
     }

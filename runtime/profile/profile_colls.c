@@ -27,8 +27,21 @@ static const struct {
     {HAP_ALL_TO_ALL, "all_to_all", FORM_SENDRECV, "sendrecv"},
     {HAP_RECUT, "recut", FORM_EVEN, "even"},
     {HAP_RECUT, "recut", FORM_SENDRECV, "sendrecv"},
+    {HAP_ALL_GATHER, "all_gather", FORM_PUSH, "push"},
+    {HAP_ALL_GATHER, "all_gather", FORM_PUSH_ALL, "push_all"},
+    {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_PUSH, "push"},
+    {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_PUSH_ALL, "push_all"},
+    {HAP_ALL_REDUCE, "all_reduce", FORM_PUSH, "push"},
+    {HAP_ALL_REDUCE, "all_reduce", FORM_PUSH_ALL, "push_all"},
+    {HAP_ALL_TO_ALL, "all_to_all", FORM_PUSH, "push"},
+    {HAP_ALL_TO_ALL, "all_to_all", FORM_PUSH_ALL, "push_all"},
 };
 enum { N_FORMS = sizeof forms / sizeof *forms };
+
+static bool is_push(hap_form f)
+{
+    return f == FORM_PUSH || f == FORM_PUSH_ALL;
+}
 
 // The tables that the dims of a case are cut by: even ones of rows and columns, and one that leads
 // to the even one by each rank's handing half a part to its neighbour.
@@ -66,7 +79,8 @@ static bool add(profile *p, int i, const cuts *c)
     hap_dim to[2] = {kind == HAP_REDUCE_SCATTER || kind == HAP_RECUT ? cut : whole,
                      kind == HAP_ALL_TO_ALL ? narrow : cols};
     hap_tensor *src = profile_cut(p, PROFILE_IN, HAP_F32, 2, from);
-    hap_tensor *dst = profile_cut(p, PROFILE_OUT, HAP_F32, 2, to);
+    bool there = is_push(forms[i].form) && kind != HAP_REDUCE_SCATTER; // others write dst
+    hap_tensor *dst = profile_cut(p, there ? PROFILE_SYM : PROFILE_OUT, HAP_F32, 2, to);
     if (!src || !dst) return false;
     profile_add_coll(p, &(hap_coll_call){.kind = kind, .axes = AXIS(0), .form = forms[i].form}, dst,
                      src);
@@ -91,6 +105,7 @@ static void collective(profile *p, int i, double bytes)
     profile_begin(p);
     cuts c = cuts_of(p, part);
     double whole = (double)c.rows * COLS * 4 * (a2a ? n : 1);
+    if (is_push(forms[i].form) && 3 * (whole + 4096.0 * n) > (double)p->zone[PROFILE_SYM]) return;
     int times = profile_times(p, 0, 8 * whole + (p->device.gpu ? 40e6 : 200e3));
     for (int k = 0; fits && k < times; k++)
         fits = add(p, i, &c);
@@ -108,27 +123,35 @@ void profile_colls(profile *p)
     const double *sizes = p->quick ? quick : p->device.gpu ? gpu : cpu;
     if (p->r->n_ranks < 2 || p->only_dense) return;
     for (int i = 0; i < N_FORMS; i++)
-        for (const double *b = sizes; *b > 0; b++)
+        for (const double *b = sizes; *b > 0 && (p->peers || !is_push(forms[i].form)); b++)
             collective(p, i, *b);
 }
 
 // --- contention ---
 
-// An all-reduce of `rows`, if any, under `n` products of [m, w] x [w, w]; seconds, all ranks
-// together.
-static double together(profile *p, int64_t rows, int n, int64_t m, int64_t w)
+// A collective of `rows`, if any, under `n` products of [m, w] x [w, w]; seconds, all ranks
+// together. The collective is the library's all-reduce or, which computes nothing, an all-gather of
+// pushes.
+static double together(profile *p, bool push, int64_t rows, int n, int64_t m, int64_t w)
 {
     hap_dtype t = p->device.gpu ? HAP_BF16 : HAP_F32;
     bool fits = true;
     profile_begin(p);
     if (rows > 0) {
-        int64_t size[] = {rows, COLS};
-        hap_tensor *x = profile_tensor(p, PROFILE_OUT, HAP_F32, 2, size);
-        fits = x != NULL;
-        if (fits)
-            profile_add_coll(
-                p, &(hap_coll_call){.kind = HAP_ALL_REDUCE, .axes = AXIS(0), .form = FORM_FLAT}, x,
-                x);
+        hap_coll_call c = {.kind = HAP_ALL_REDUCE, .axes = AXIS(0), .form = FORM_FLAT};
+        hap_tensor *x, *src;
+        if (push) {
+            cuts even = cuts_of(p, rows / p->r->n_ranks);
+            hap_dim from[2] = {CUT(0, even.rows, even.even), WHOLE(COLS)};
+            c.kind = HAP_ALL_GATHER;
+            c.form = FORM_PUSH;
+            x = profile_tensor(p, PROFILE_SYM, HAP_F32, 2, (int64_t[]){even.rows, COLS});
+            src = profile_cut(p, PROFILE_IN, HAP_F32, 2, from);
+        } else {
+            x = src = profile_tensor(p, PROFILE_OUT, HAP_F32, 2, (int64_t[]){rows, COLS});
+        }
+        fits = x && src;
+        if (fits) profile_add_coll(p, &c, x, src);
     }
     for (int k = 0; fits && k < n; k++) {
         hap_op_call c = {.op = HAP_OP_linear, .n_in = 2, .n_out = 1, .n_attr = 1};
@@ -148,30 +171,37 @@ static double together(profile *p, int64_t rows, int n, int64_t m, int64_t w)
 // communication; short: the all-reduce lasts longer, and computing costs it y = T_c * (1 - 1 /
 // communication) * compute. With a = x / T_r, b = y / T_c and r = communication / compute these are
 // a = communication - r and b = compute - 1 / r, so r = (1 - a) / (1 - b).
-void profile_contention(profile *p)
+static void contention(profile *p, bool push)
 {
     int64_t rows = p->quick ? 1024 : p->device.gpu ? 1 << 17 : 4096;
     int64_t m = p->device.gpu ? 8192 : 128, w = p->device.gpu ? 2048 : 256;
-    if (p->r->n_ranks < 2 || p->only_dense) return;
-    double reduce = together(p, rows, 0, m, w), one = together(p, 0, 4, m, w) / 4;
+    double reduce = together(p, push, rows, 0, m, w), one = together(p, push, 0, 4, m, w) / 4;
     if (reduce < 0 || one <= 0) return;
     int n_short = (int)(0.3 * reduce / one), n_long = (int)(2.5 * reduce / one);
     n_short = n_short < 1 ? 1 : n_short;
     n_long = n_long < 4 * n_short ? 4 * n_short : n_long > 400 ? 400 : n_long;
     hap_comm_broadcast(p->r, &n_short, sizeof n_short);
     hap_comm_broadcast(p->r, &n_long, sizeof n_long);
-    double work_short = together(p, 0, n_short, m, w), work_long = together(p, 0, n_long, m, w);
-    double a = (together(p, rows, n_long, m, w) - work_long) / reduce;
-    double b = (together(p, rows, n_short, m, w) - reduce) / work_short;
+    double work_short = together(p, push, 0, n_short, m, w);
+    double work_long = together(p, push, 0, n_long, m, w);
+    double a = (together(p, push, rows, n_long, m, w) - work_long) / reduce;
+    double b = (together(p, push, rows, n_short, m, w) - reduce) / work_short;
     a = a < 0 ? 0 : a > 0.98 ? 0.98 : a;
     b = b < 0 ? 0 : b > 0.98 ? 0.98 : b;
     double r = (1 - a) / (1 - b);
     r = r < 1.0 / 3 ? 1.0 / 3 : r > 3 ? 3 : r; // further apart is noise
     double compute = b + 1 / r, communication = a + r;
     // Where noise says that one gains beside the other, it does not lose.
-    profile_keep(p, (profile_result){PROFILE_CONTENTION, "compute", "", "", 0, 0,
+    profile_keep(p, (profile_result){PROFILE_CONTENTION, "compute", push ? "push" : "", "", 0, 0,
                                      compute < 1 ? 1 : compute});
-    profile_keep(p, (profile_result){PROFILE_CONTENTION, "communication", "", "", 0, 0,
-                                     communication < 1 ? 1 : communication});
+    profile_keep(p, (profile_result){PROFILE_CONTENTION, "communication", push ? "push" : "", "", 0,
+                                     0, communication < 1 ? 1 : communication});
     profile_progress(p);
+}
+
+void profile_contention(profile *p)
+{
+    if (p->r->n_ranks < 2 || p->only_dense) return;
+    contention(p, false);
+    if (p->peers) contention(p, true);
 }

@@ -72,8 +72,8 @@ static void fill(profile *p)
             block[i + k] = (uint32_t)hap_f32_to_bf16((float)v[2 * k]) << 16 |
                            hap_f32_to_bf16((float)v[2 * k + 1]);
     }
-    for (int64_t at = 0; at < p->zone; at += WORDS * 4) {
-        int64_t n = p->zone - at < WORDS * 4 ? (p->zone - at) / 4 : WORDS;
+    for (int64_t at = 0, all = p->zone[PROFILE_IN]; at < all; at += WORDS * 4) {
+        int64_t n = all - at < WORDS * 4 ? (all - at) / 4 : WORDS;
         hap_tensor *t = hap_at(r, SEG_LOCAL, &at, HAP_F32, 1, HAP_DIMS(WHOLE(n)));
         void *x = hap_backend_open(r, t, true);
         memcpy(x, block, (size_t)n * 4);
@@ -81,7 +81,7 @@ static void fill(profile *p)
         hap_tensor_free_all(r);
     }
     free(block);
-    int64_t at = 2 * p->zone, n = p->ids / 8;
+    int64_t at = p->zone[PROFILE_IN] + p->zone[PROFILE_OUT], n = p->ids / 8;
     hap_tensor *t = hap_at(r, SEG_LOCAL, &at, HAP_I64, 1, HAP_DIMS(WHOLE(n)));
     int64_t *id = hap_backend_open(r, t, true);
     for (int64_t i = 0; i < n; i++) {
@@ -90,6 +90,15 @@ static void fill(profile *p)
     }
     hap_backend_close(r, t, id, true);
     hap_tensor_free_all(r);
+}
+
+// Pushes are measured between ranks of one host alone.
+static bool one_host(hap_rank *r)
+{
+    char first[sizeof r->host];
+    memcpy(first, r->host, sizeof first);
+    hap_comm_broadcast(r, first, sizeof first);
+    return hap_comm_min(r, strcmp(first, r->host) == 0) == 1;
 }
 
 // Of a step with one small op, less that op.
@@ -124,7 +133,7 @@ void profile_progress(profile *p)
     fflush(stdout);
 }
 
-static const char *const kind_name[] = {"op", "copy", "collective", "contention"};
+static const char *const kind_name[] = {"op", "copy", "collective", "contention", "pair"};
 
 // One line a figure, with the seconds of all ranks.
 static void write_results(profile *p, const char *path)
@@ -218,9 +227,11 @@ int main(int argc, char **argv)
     int64_t bytes = p.quick ? 24 << 20 : p.device.gpu ? (int64_t)8 << 30 : 512 << 20;
     if (bytes > p.device.memory / 2) bytes = p.device.memory / 2;
     p.ids = p.quick ? 1 << 17 : 1 << 22;
-    p.zone = (bytes - p.ids) / 2 / 4096 * 4096;
-    hap_segments(r, 0, &(int64_t){2 * p.zone + p.ids});
-    p.n_expected = p.quick ? 200 : o.colls ? 90 : o.tf32 ? 60 : 450;
+    p.zone[PROFILE_IN] = p.zone[PROFILE_OUT] = (bytes - p.ids) / 2 / 4096 * 4096;
+    p.peers = (p.device.gpu || p.quick) && one_host(r) && !hosts && r->n_ranks > 1 && !o.tf32;
+    p.zone[PROFILE_SYM] = p.peers ? p.zone[PROFILE_IN] / 2 : 0;
+    hap_segments(r, p.zone[PROFILE_SYM], &(int64_t){2 * p.zone[PROFILE_IN] + p.ids});
+    p.n_expected = p.quick ? 216 : o.colls ? 140 : o.tf32 ? 60 : 500;
     fill(&p);
     measure_step(&p);
     if (!o.colls) {
@@ -229,6 +240,7 @@ int main(int argc, char **argv)
     }
     profile_colls(&p);
     profile_contention(&p);
+    profile_pairs(&p);
     profile_begin(&p);
     if (p.device.gpu)
         hap_backend_device(r, &p.device); // reserve: with what libraries took meanwhile

@@ -241,7 +241,7 @@ static void measure(profile *p, const row *w, const extent *e)
     bool fits = true;
     profile_begin(p);
     double bytes = 8 * (double)(e->rows * e->cols);
-    int n = profile_times(p, 0, bytes), round = (int)(1.5 * (double)p->zone / bytes);
+    int n = profile_times(p, 0, bytes), round = (int)(1.5 * (double)p->zone[PROFILE_OUT] / bytes);
     if (w->cold && n < round) n = round < MOST_ROUND ? round : MOST_ROUND;
     for (int k = 0; fits && k < n; k++)
         fits = add_row(p, w, e);
