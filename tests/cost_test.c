@@ -542,6 +542,19 @@ START_TEST(contention_reaches_the_classes)
 }
 END_TEST
 
+START_TEST(pairs_reach_the_classes)
+{
+    hb_str said;
+    cost_curves *k = curves_of(
+        HEAD "\"classes\":{},\"pairs\":[{\"class\":\"G\",\"gap\":4e-6,\"flag\":9e-6}]}", &said);
+    ck_assert_msg(k != NULL, "%s", said.p);
+    cost_apply_curves(k, &cluster);
+    ck_assert_double_eq(cls[0].pair_gap, 4e-6);
+    ck_assert_double_eq(cls[0].pair_flag, 9e-6);
+    ck_assert_double_eq(cls[1].pair_gap, 0);
+}
+END_TEST
+
 START_TEST(bad_curves_are_errors)
 {
     static const struct {
@@ -567,6 +580,8 @@ START_TEST(bad_curves_are_errors)
         {HEAD "\"classes\":{},\"contention\":[{\"class\":\"G\",\"compute\":0.5,"
               "\"communication\":1}]}",
          "at least 1"},
+        {HEAD "\"classes\":{},\"pairs\":[{\"class\":\"G\",\"gap\":-1,\"flag\":0}]}", "in seconds"},
+        {HEAD "\"classes\":{},\"pairs\":[{\"gap\":1e-6,\"flag\":0}]}", "missing key 'class'"},
         {HEAD "\"classes\":{\"G\":{\"linnear\":{\"f32\":[[1,1]]}}}}", "no row of the op table"},
         {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[2,1,1],[1,3,1]]}}}}",
          "flop per byte ascends in a family"},
@@ -605,6 +620,7 @@ int main(void)
     tcase_add_test(c, curves_have_families_and_stand_ins);
     tcase_add_test(c, collectives_by_curve);
     tcase_add_test(c, contention_reaches_the_classes);
+    tcase_add_test(c, pairs_reach_the_classes);
     tcase_add_test(c, parts_take_no_less);
     tcase_add_test(c, bad_curves_are_errors);
     suite_add_tcase(s, c);

@@ -95,6 +95,8 @@ void profile_add_scattered(profile *p, const hap_coll_call *c, int n_groups,
 // Seconds of the calls, from a barrier to when the device is done, the step's own overhead taken
 // off: the median over some steps, at least 1 ns.
 double profile_run(profile *p);
+// A step of the case; seconds until the device is done.
+double profile_step(profile *p);
 // How often to repeat a case of about this much work, so that it can be timed.
 int profile_times(const profile *p, double flops, double bytes);
 void profile_keep(profile *p, profile_result x);

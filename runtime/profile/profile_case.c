@@ -155,7 +155,7 @@ static void start(hap_rank *r, profile_call *c, hap_event **e)
 }
 
 // A step as hap_next_step makes it, without inputs and reports.
-static double step(profile *p)
+double profile_step(profile *p)
 {
     hap_rank *r = p->r;
     hap_event *e = NULL;
@@ -202,13 +202,13 @@ double profile_run(profile *p)
     double sec[MOST_STEPS], warm = 0;
     // CUDA: called, recorded, captured, replayed.
     for (int i = 0; i < (p->device.gpu ? 4 : 1); i++)
-        warm = step(p);
+        warm = profile_step(p);
     double wanted = (p->quick ? 2e-3 : p->device.gpu ? 30e-3 : 60e-3) / (warm + 1e-9);
     int n = wanted > MOST_STEPS ? MOST_STEPS : wanted < 3 ? 3 : (int)wanted;
     hap_comm_broadcast(p->r, &n, sizeof n);
     for (int i = 0; i < n; i++) {
         hap_comm_barrier(p->r);
-        sec[i] = step(p);
+        sec[i] = profile_step(p);
     }
     qsort(sec, (size_t)n, sizeof *sec, by_size);
     double median = sec[n / 2] - p->step_sec;
