@@ -126,13 +126,13 @@ static void segment_make(size_t bytes)
 
 // --- streams ---
 
-static cudaStream_t s, s2, own, credit, adder, to[8]; // compute twice, own rows, credits, sums, transfers
+static cudaStream_t s, s2, own, credit, to[8]; // products, own rows, credits, transfers
 static void streams_make()
 {
     int least, most;
     CR(cudaDeviceGetStreamPriorityRange(&least, &most));
     for (cudaStream_t *t : {&s, &s2}) CR(cudaStreamCreateWithPriority(t, cudaStreamNonBlocking, least));
-    for (cudaStream_t *t : {&own, &credit, &adder})
+    for (cudaStream_t *t : {&own, &credit})
         CR(cudaStreamCreateWithPriority(t, cudaStreamNonBlocking, most));
     for (auto &t : to) CR(cudaStreamCreateWithPriority(&t, cudaStreamNonBlocking, most));
 }
@@ -316,6 +316,7 @@ struct method {
     std::function<void(int)> body; // of one of two sets of tensors
     std::vector<double> ms;
     timing t;
+    i64 wrong;
 };
 // `reps` repeats, each beginning when the one before has ended here; the time of one on the slowest rank.
 static double sample(const std::function<void(int)> &body, int reps, bool held)
@@ -342,25 +343,32 @@ static double sample(const std::function<void(int)> &body, int reps, bool held)
     MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return most;
 }
-// One sample of each method in turn, so that all of them see the GPUs as warm as each other.
-static void run_methods(std::vector<method> &m, int samples, int reps)
+// Rounds of one sample of each method, in an order drawn at random, so that none finds the GPUs
+// cooler than another; 15, or 7 if it is late by then.
+static void run_methods(std::vector<method> &m, double until, int reps = 3)
 {
+    static unsigned draw = 1;
     alarm(60); // what hangs ends the job
-    for (int k = -2; k < samples; k++)
-        for (auto &x : m) {
-            double ms = sample(x.body, reps, k >= -1);
-            if (k >= 0) x.ms.push_back(ms);
+    for (auto &x : m) sample(x.body, reps, false);
+    for (int k = -1; k < 15; k++) {
+        std::vector<size_t> order(m.size());
+        for (size_t i = 0; i < m.size(); i++) {
+            size_t j = (draw = draw * 1664525u + 1013904223u) / 65536 % (i + 1);
+            order[i] = order[j];
+            order[j] = i;
         }
+        for (size_t i : order) {
+            double ms = sample(m[i].body, reps, true);
+            if (k >= 0) m[i].ms.push_back(ms);
+        }
+        int late = MPI_Wtime() > until;
+        MPI_Bcast(&late, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        if (late && k >= 6) break;
+    }
     for (auto &x : m) {
         std::sort(x.ms.begin(), x.ms.end());
-        x.t = {x.ms[x.ms.size() / 2], x.ms[std::min(x.ms.size() - 1, (size_t)(x.ms.size() * 0.95))]};
+        x.t = {x.ms[x.ms.size() / 2], x.ms[std::min(x.ms.size() - 1, (size_t)((double)x.ms.size() * 0.95))]};
     }
-}
-static double alone(const std::function<void(int)> &body, int samples = 9, int reps = 3)
-{
-    std::vector<method> m{{"", body, {}, {}}};
-    run_methods(m, samples, reps);
-    return m[0].t.median;
 }
 static void print0(const char *fmt, ...)
 {

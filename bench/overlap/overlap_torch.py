@@ -1,13 +1,17 @@
-"""torch's side of bench/overlap_bench: symm_mem's fused operators on the shapes of a list.
+"""torch's side of the overlap benchmark: symm_mem's fused operators on the shapes of a list.
 
-Usage: torchrun --nproc-per-node W bench/overlap_torch.py bench/shapes.txt
+Usage: torchrun --nproc-per-node W bench/overlap/overlap_torch.py bench/shapes.txt [SECONDS]
 
-One line a shape, in ms, medians of 15 of the slowest rank: the product alone, NCCL alone, one after the
-other, the fused operator; each as called, and with the GPU held back until its launches are enqueued
-("gpu"). Every element of the fused result is compared with the sequential one.
+A line of JSON a method: the product alone, NCCL alone, one after the other, the fused operator; each
+as called, and ("held") with the GPU kept busy until all launches are enqueued. A sample is three
+calls in a row, on two sets of tensors in turn, and the slowest rank's; rounds go through all methods
+in an order drawn at random. Every element of the fused result is compared with the sequential one.
 """
+import json
 import os
+import random
 import sys
+import time
 
 os.environ["TORCH_SYMM_MEM_DISABLE_MULTICAST"] = "1"
 os.environ["NCCL_NVLS_ENABLE"] = "0"
@@ -15,13 +19,14 @@ import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
 
-SAMPLES, WARM = 15, 4
+SAMPLES, REPEATS = 15, 3
 rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 torch.cuda.set_device(rank)
 dev = torch.device("cuda", rank)
 dist.init_process_group("nccl", device_id=dev)
 group = dist.group.WORLD.group_name
 wrong = 0
+draw = random.Random(1)  # the same on every rank
 
 
 def say(*words):
@@ -29,24 +34,19 @@ def say(*words):
         print(*words, flush=True)
 
 
-def timed(f, held):
-    times = []
-    for i in range(WARM + SAMPLES):
-        a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        torch.cuda.synchronize()
-        dist.barrier()
-        torch.cuda.synchronize()
-        if held:
-            torch.cuda._sleep(6_000_000)  # cycles: about 3 ms
-        a.record()
+def sample(f, held):
+    a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    torch.cuda.synchronize()
+    dist.barrier()
+    torch.cuda.synchronize()
+    if held:
+        torch.cuda._sleep(3_000_000)  # cycles: about 1.5 ms
+    a.record()
+    for i in range(REPEATS):
         f(i % 2)
-        b.record()
-        torch.cuda.synchronize()
-        if i >= WARM:
-            times.append(a.elapsed_time(b))
-    t = torch.tensor(times, device=dev)
-    dist.all_reduce(t, op=dist.ReduceOp.MAX)
-    return t.median().item()
+    b.record()
+    torch.cuda.synchronize()
+    return a.elapsed_time(b) / REPEATS
 
 
 def differing(y, ref, least):
@@ -67,7 +67,7 @@ def normal(*size, scale=1.0):
     return (torch.randn(*size, device=dev) * scale).bfloat16()
 
 
-def run(kind, m, n, k, name):
+def run(kind, m, n, k, name, until):
     global wrong
     ag = kind == "AG"
     x = [normal(m // world if ag else m, k if ag else k // world) for _ in range(2)]
@@ -101,24 +101,41 @@ def run(kind, m, n, k, name):
     else:
         fused = None  # there is none for an all-reduce
     sequential(0)
-    text = "torch %s %d %d %d /%d %s:" % (kind, m, n, k, world, name)
-    for title, f in ("matmul", product), ("collective", collective), ("seq", sequential), ("fused", fused):
-        if f is None:
-            text += " fused none"
-            continue
-        if title == "fused":
-            sequential(0)
-            bad = differing(fused(0), y[0] if ag else out[0], 0.02 if ag else 0.06)
-            wrong += bad
-        text += " %s %.3f gpu %.3f" % (title, timed(f, False), timed(f, True))
-    say(text)
+    methods = [("matmul", product), ("nccl", collective), ("seq", sequential)] + ([("fused", fused)] if fused else [])
+    bad = 0
+    if fused:
+        bad = differing(fused(0), y[0] if ag else out[0], 0.02 if ag else 0.06)
+        wrong += bad
+    times = {(name, held): [] for name, _ in methods for held in (False, True)}
+    for _, f in methods:
+        f(0)
+    for i in range(-1, SAMPLES):
+        for key in draw.sample(sorted(times), len(times)):
+            ms = sample(dict(methods)[key[0]], key[1])
+            if i >= 0:
+                times[key].append(ms)
+        late = torch.tensor([time.time() > until], device=dev)
+        dist.broadcast(late, 0)
+        if late.item() and i >= 6:
+            break
+    for (method, held), t in times.items():
+        t = torch.tensor(t, device=dev)
+        dist.all_reduce(t, op=dist.ReduceOp.MAX)
+        t = sorted(t.tolist())
+        say(json.dumps({"by": "torch", "kind": kind, "m": m, "n": n, "k": k, "ranks": world, "name": name,
+                        "method": method, "held": held, "ms": t[len(t) // 2], "p95": t[len(t) * 95 // 100],
+                        "samples": len(t), "wrong": bad if method == "fused" else 0}))  # fmt: skip
 
 
-for shape in shapes(sys.argv[1]):
+began = time.time()
+seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 1e9
+todo = list(shapes(sys.argv[1]))
+say(json.dumps({"by": "torch", "version": torch.__version__, "device": torch.cuda.get_device_name(), "ranks": world}))
+for i, shape in enumerate(todo):
     try:
-        run(*shape)
+        run(*shape, began + seconds * (i + 1) / len(todo))
     except RuntimeError as e:
         say("torch", *shape, "failed:", str(e)[:160])
     torch.cuda.empty_cache()
-say("torch", torch.__version__, "wrong elements in all:", wrong)
+say(json.dumps({"by": "torch", "seconds": time.time() - began, "wrong": wrong}))
 dist.destroy_process_group()
