@@ -176,6 +176,8 @@ racecheck() # TEST: hazards in kernels of ours; those of cuBLAS and cuDNN are no
 . bench/device_unequal.sh
 . bench/device_groups.sh
 
+[ "${BASH_SOURCE[0]}" = "$0" ] || return 0 # bench/device_overlap.sh
+
 for name in "$@"; do
     case $name in
     unequal) unequal ;;

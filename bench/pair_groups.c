@@ -1,11 +1,11 @@
-// The planner's groups for the shapes of bench/shapes.txt on a cluster: costmodel/overlap.h asked as
-// synth/pair_cost.c asks it, products and messages by the cluster's curves.
+// The planner's groups for the shapes of bench/shapes.txt on a cluster: costmodel/overlap.h asked
+// as synth/pair_cost.c asks it, products and messages by the cluster's curves.
 //
 //     pair_groups CLUSTER.yaml SHAPES [--cut]
 //
-// A line a shape that is run on as many ranks as the cluster has: its name, the form, and the groups
-// that overlap-bench takes; or "sequential". Behind # the predicted ms of pair, sequence, product,
-// transfer. --cut: rows and the weight in proportion to peak rates instead of even.
+// A line a shape that is run on as many ranks as the cluster has: its name, the form, and the
+// groups that overlap-bench takes; or "sequential". Behind # the predicted ms of pair, sequence,
+// product, transfer. --cut: rows and the weight in proportion to peak rates instead of even.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +37,9 @@ static double product(void *ctx, int kind, int64_t rows)
 {
     const team *t = ctx;
     int r = t->rank_of[kind];
-    double in = (double)(t->ag ? t->s.k : t->inner[r]), out = (double)(t->ag ? t->inner[r] : t->s.n);
-    return cost_op(t->model, t->cls[r], IR_LINEAR, 2 * (double)rows * in * out,
+    double in = (double)(t->ag ? t->s.k : t->inner[r]),
+           out = (double)(t->ag ? t->inner[r] : t->s.n);
+    return cost_op(t->model, t->cls[r], IR_OP_linear, 2 * (double)rows * in * out,
                    2 * ((double)rows * (in + out) + in * out));
 }
 
@@ -76,7 +77,8 @@ static double sequence(team *t)
         most = fmax(most, product(t, t->kind[r], t->s.m));
     for (cost_form f = 0; f < COST_N_FORMS; f++)
         if (cost_form_exists(t->coll, f) && f != COST_TWO_LEVEL)
-            transfer = fmin(transfer, form_seconds(t, t->coll, f, t->rows, t->row_bytes * (double)t->s.m));
+            transfer =
+                fmin(transfer, form_seconds(t, t->coll, f, t->rows, t->row_bytes * (double)t->s.m));
     return most + transfer;
 }
 
@@ -132,13 +134,14 @@ static void choose(team *t)
         n_best = n;
         memcpy(best, group, sizeof best);
     }
-    printf("%s %s", t->s.name, n_best ? cost_form_name(form) : "sequential");
+    printf("%s %s %s", t->s.kind, t->s.name, n_best ? cost_form_name(form) : "sequential");
     for (int i = 0; i < n_best; i++) {
         printf(" %d", best[i][0]);
         if (best[i][1] != 1) printf("*%d", best[i][1]);
     }
     t->form = n_best ? form : whole ? COST_FLAT : COST_PUSH;
-    printf(" # %.3f %.3f %.3f %.3f\n", 1e3 * least, 1e3 * alone, 1e3 * product(t, t->kind[0], t->s.m), 1e3 * at.transfer);
+    printf(" # %.3f %.3f %.3f %.3f\n", 1e3 * least, 1e3 * alone,
+           1e3 * product(t, t->kind[0], t->s.m), 1e3 * at.transfer);
 }
 
 // n in parts in proportion to weights, multiples of `unit` but for the last.
@@ -150,7 +153,8 @@ static void cut(int n_ranks, int64_t *table, int64_t n, int64_t unit, const doub
         sum += weight[i];
     for (int i = 0; i < n_ranks; i++) {
         before += weight[i];
-        int64_t to = i + 1 == n_ranks ? n : (int64_t)((double)n * before / sum / (double)unit + 0.5) * unit;
+        int64_t to =
+            i + 1 == n_ranks ? n : (int64_t)((double)n * before / sum / (double)unit + 0.5) * unit;
         table[i] = to - from;
         from = to;
     }
@@ -167,7 +171,7 @@ int main(int argc, char **argv)
         return 2;
     }
     cl_cluster *c = cl_read(a, argv[1], devices ? devices : "clusters/devices.yaml", d);
-    cost_curves *curves = c && c->measured.n ? cost_curves_read(a, c->measured.p, d) : NULL;
+    cost_curves *curves = c && c->curves.n ? cost_curves_read(a, c->curves.p, d) : NULL;
     FILE *f = fopen(argv[2], "r");
     if (!c || !f || hb_diag_count(d) || c->n_ranks > COST_MAX_PAIR_RANKS) {
         hb_diag_print(d, stderr);
@@ -189,8 +193,8 @@ int main(int argc, char **argv)
     t.link = cl_group_link(c, ranks, t.n, 1);
     for (char line[256], on[32]; fgets(line, sizeof line, f);) {
         shape *s = &t.s;
-        if (line[0] == '#' ||
-            sscanf(line, "%3s %lld %lld %lld %31s %63s", s->kind, &s->m, &s->n, &s->k, on, s->name) != 6)
+        if (line[0] == '#' || sscanf(line, "%3s %lld %lld %lld %31s %63s", s->kind, &s->m, &s->n,
+                                     &s->k, on, s->name) != 6)
             continue;
         hb_str want = hb_fmt(a, "%d", t.n);
         if (t.n > 3 && !strstr(on, want.p)) continue;

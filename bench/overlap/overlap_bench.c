@@ -323,16 +323,17 @@ static void add_tried(bench *b, int most)
     }
 }
 
-// The planner's groups: "NAME FORM GROUPS…", "NAME sequential".
+// The planner's groups: "KIND NAME FORM GROUPS…", "KIND NAME sequential".
 static void add_planned(bench *b, const char *path)
 {
-    char line[512], name[64], form[16];
+    char line[512], kind[4], name[64], form[16];
     int used;
     FILE *f = path ? fopen(path, "r") : NULL;
     while (f && fgets(line, sizeof line, f)) {
-        if (sscanf(line, "%63s %15s%n", name, form, &used) != 2 || strcmp(name, b->s.name) != 0)
+        if (sscanf(line, "%3s %63s %15s%n", kind, name, form, &used) != 3 ||
+            strcmp(kind, b->s.kind) != 0 || strcmp(name, b->s.name) != 0)
             continue;
-        line[strcspn(line, "\n")] = 0;
+        line[strcspn(line, "#\n")] = 0;
         hap_form k = strcmp(form, "push") == 0       ? FORM_PUSH
                      : strcmp(form, "push_all") == 0 ? FORM_PUSH_ALL
                                                      : FORM_FLAT;

@@ -1,0 +1,93 @@
+#!/bin/bash
+# On a machine with several GPUs, from what bench/device_pack.sh packed: pairs of a product and a
+# collective, on the shapes of bench/shapes.txt. Usage: bench/device_overlap.sh PART…
+#   profile   hapc profile: the cluster file that the planner's groups are chosen by
+#   pairs     programs of hapc, bare cuBLASLt with NCCL and pushes, and torch's fused operators; one table
+#   uneven    the same of hapc and torch-free baselines with 132,132,64,64 SMs (emulated: green contexts; memory,
+#             links and NCCL keep their speed) and cuts in proportion, NCCL as usual and on at most 8 CTAs
+#   e2e       GPT-2 XL and blocks of 8192: plans with pairs on and off, predicted and measured ms
+# HAP_CLUSTER names a cluster file measured before, HAP_SECONDS what each program of `pairs` may take.
+set -u
+. bench/device.sh # paths; no parts
+cluster_file=${HAP_CLUSTER:-$out/profiled.yaml}
+seconds=${HAP_SECONDS:-40}
+unset CK_FORK
+ranks() { timeout -k 3 "$1" mpirun --oversubscribe --bind-to none -n "$gpus" "${@:2}"; }
+kept() { [ -z "${OUT:-}" ] || cp "$@" "$OUT/" 2>/dev/null; }
+
+profile()
+{
+    local start=$SECONDS
+    timeout 170 "$pack/bin/hapc" profile --backend cuda -n "$gpus" -o "$out/profiled.yaml" >"$out/profile.log" 2>&1
+    tail -n 8 "$out/profile.log" | cut -c1-300
+    echo "hapc profile -n $gpus: $((SECONDS - start)) s"
+    kept "$out"/profiled.yaml "$out"/profiled.curves.json
+    sed -n '/"contention"/,$p' "$out/profiled.curves.json"
+}
+
+groups_of() # FILE OPTION…: the planner's
+{
+    [ -s "$cluster_file" ] && HAPC_DEVICES=clusters/devices.yaml "$pack/bin/pair_groups" "$cluster_file" bench/shapes.txt "${@:2}" >"$1"
+    cat "$1"
+}
+
+pairs()
+{
+    groups_of "$out/groups.txt"
+    ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.txt" --seconds "$seconds" \
+        >"$out/pairs.hapc.jsonl" 2>"$out/pairs.hapc.err" || tail -n 6 "$out/pairs.hapc.err" | cut -c1-400
+    CUDA_DEVICE_MAX_CONNECTIONS=32 ranks $((seconds + 20)) "$pack/bin/overlap-base" bench/shapes.txt "$seconds" \
+        >"$out/pairs.bare.jsonl" 2>"$out/pairs.bare.err" || tail -n 6 "$out/pairs.bare.err" | cut -c1-400
+    [ "${HAP_TORCH:-1}" = 0 ] || (unset LD_LIBRARY_PATH
+        timeout -k 3 $((seconds + 30)) torchrun --nproc-per-node "$gpus" bench/overlap/overlap_torch.py bench/shapes.txt "$seconds" \
+            >"$out/pairs.torch.jsonl" 2>"$out/pairs.torch.err" || tail -n 6 "$out/pairs.torch.err" | cut -c1-400)
+    cat "$out"/pairs.*.jsonl >"$out/overlap.x$gpus.jsonl"
+    kept "$out/overlap.x$gpus.jsonl" "$out/groups.txt"
+    python3 bench/overlap/overlap_report.py "$out/overlap.x$gpus.jsonl"
+}
+
+uneven()
+{
+    local sms=132,132,64,64 ctas
+    groups_of "$out/groups.uneven.txt" --cut
+    for ctas in 0 8; do
+        [ $ctas = 0 ] && unset NCCL_MAX_CTAS || export NCCL_MAX_CTAS=$ctas
+        ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.uneven.txt" --seconds "$seconds" \
+            --sms $sms --cut $sms --lists 3 --rounds 3 >"$out/uneven.$ctas.jsonl" 2>"$out/uneven.err" || tail -n 6 "$out/uneven.err" | cut -c1-400
+        echo "SMs $sms, cuts in proportion, NCCL_MAX_CTAS ${NCCL_MAX_CTAS:-default}"
+        python3 bench/overlap/overlap_report.py "$out/uneven.$ctas.jsonl"
+        kept "$out/uneven.$ctas.jsonl"
+    done
+    unset NCCL_MAX_CTAS
+}
+
+# Rows of ids for each example, then a plan with pairs and one without, for each strategy.
+e2e()
+{
+    local model strategy pairs name batch length
+    for model in ${HAP_E2E:-gpt2-8k gpt2-xl}; do
+        [ "$model" = gpt2-xl ] && batch=16 length=1024 || { batch=4 length=2048; }
+        python3 -c "import numpy as np, sys; np.save(sys.argv[1], np.random.default_rng(0).integers(0, 50257, ($batch * 2, $length), dtype=np.int64))" "$out/$model.npy"
+        for strategy in ${HAP_STRATEGIES:-tp auto}; do
+            for pairs in off auto off auto; do
+                name=e2e.$model.$strategy.$pairs
+                [ -d "/tmp/$name" ] || "$pack/bin/hapc" "examples/$model/graph.json" "$cluster_file" --batch $batch --precision bf16 --strategy "$strategy" \
+                    --pairs $pairs -o "/tmp/$name" >"$out/$name.plan" 2>&1 || { tail -n 3 "$out/$name.plan"; continue; }
+                timeout 60 "$pack/bin/hapc" run "/tmp/$name" --backend cuda --json --steps "${HAP_STEPS:-14}" --seed 1 --input input_ids="$out/$model.npy" \
+                    --input labels="$out/$model.npy" >"$out/$name.jsonl" 2>"$out/$name.err" || tail -n 4 "$out/$name.err" | cut -c1-300
+                echo "$model $strategy, pairs $pairs: measured $(sed -n 's/.*"ms":\([0-9.]*\).*/\1/p' "$out/$name.jsonl" | tail -n +5 | sort -n |
+                    awk '{a[NR]=$1} END {print NR ? a[int((NR+1)/2)] : "none"}') ms/step, $(grep -m1 -E '^Predicted' "$out/$name.plan")," \
+                    "$(grep -c hap_overlap\( "/tmp/$name/program.c") pairs in program.c, losses $(some_losses "$name")"
+            done
+        done
+        rm -f "$out/$model.npy"
+    done
+}
+
+for name in "$@"; do
+    case $name in
+    profile | pairs | uneven | e2e) $name ;;
+    *) echo "no part '$name'" ;;
+    esac
+done
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1

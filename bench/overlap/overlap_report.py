@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""One table of what overlap-bench, overlap-base and overlap_torch.py printed.
+
+    bench/overlap/overlap_report.py FILE.jsonl
+
+limit = max(product alone, collective alone), each by the fastest means of hapc and of bare cuBLASLt,
+NCCL and pushes in the run. Columns in ms, medians of the slowest rank; behind a slash the time over
+the limit. "torch": its fused operator, the faster of as called and with launches hidden.
+"""
+
+import json
+import math
+import sys
+
+ORDER = {"AG": 0, "RS": 1, "AR": 2}
+
+
+def mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else float("nan")
+
+
+def read(path):
+    heads, shapes = [], {}
+    for line in open(path):
+        if not line.startswith("{"):
+            print(line.rstrip()[:200])
+            continue
+        x = json.loads(line)
+        if "method" not in x:
+            heads.append(x)
+            continue
+        key = (ORDER[x["kind"]], x["kind"], x["m"], x["n"], x["k"], x["ranks"], x["name"])
+        shapes.setdefault(key, []).append(x)
+    return heads, shapes
+
+
+def least(rows, **want):
+    """The fastest of the rows that have these values (functions: that they hold for)."""
+    found = [
+        x
+        for x in rows
+        if "ms" in x and all(v(x.get(k)) if callable(v) else x.get(k) == v for k, v in want.items())
+    ]
+    return min(found, key=lambda x: x["ms"], default=None)
+
+
+def cell(x, limit):
+    return f"{x['ms']:.3f}/{x['ms'] / limit:.2f}" if x else "-"
+
+
+def main():
+    heads, shapes = read(sys.argv[1])
+    for h in heads:
+        print(" ".join(f"{k} {v}" for k, v in h.items()))
+    titles = ["shape", "product", "NCCL", "push (GB/s, x NCCL)", "limit", "sequential", "chunks", "beside push",
+              "torch", "bare pushes", "planner's", "best tried", "groups: planner's | best"]  # fmt: skip
+    print("| " + " | ".join(titles) + " |\n|" + "---|" * len(titles))
+    ratio, slower, wrong = {}, [], 0
+    for key in sorted(shapes):
+        _, kind, m, n, k, ranks, name = key
+        rows = shapes[key]
+        wrong += sum(x["wrong"] for x in rows)
+        own = [x for x in rows if x["by"] != "torch"]
+        product = least(own, method="matmul")
+        nccl = least(own, method=lambda t: t in ("collective", "nccl"), form=lambda f: f not in ("PUSH", "PUSH_ALL"))
+        pushes = [x for x in own if x["method"] in ("push", "push all") or
+                  x["method"] == "collective" and x["form"] in ("PUSH", "PUSH_ALL")]  # fmt: skip
+        push = least(pushes)
+        if not product or not (nccl or push):
+            print(f"| {kind} {m} {n} {k} /{ranks} {name} | not measured |")
+            continue
+        collective = min(x["ms"] for x in (nccl, push) if x)
+        limit = max(product["ms"], collective)
+        sequential = least(own, method=lambda t: t in ("sequential", "seq"))
+        library = least(own, method=lambda t: t in ("sequential", "seq"), form=lambda f: f not in ("PUSH", "PUSH_ALL"))
+        torch = least([x for x in rows if x["by"] == "torch"], method="fused")
+        pairs = [x for x in own if x["method"] == "pair"]
+        planned, best = least(pairs, chosen="planner"), least(pairs)
+        chosen = planned or sequential  # where the planner has no pair
+        chunks = least(own, method=lambda t: t.startswith("chunks"))
+        wire = m * (k if kind == "AG" else n) * 2 * (ranks - 1) / ranks * (2 if kind == "AR" else 1) / 1e6
+        print(
+            f"| {kind} {m} {n} {k} /{ranks} {name} | {product['ms']:.3f} | {nccl['ms'] if nccl else math.nan:.3f} | "
+            + (f"{push['ms']:.3f} ({wire / push['ms']:.0f}, {nccl['ms'] / push['ms']:.2f})" if push and nccl else "-")
+            + f" | {limit:.3f} | "
+            + " | ".join(cell(x, limit) for x in (library, chunks, least(own, method="beside push"), torch,
+                                                  least(own, method="push pair"), chosen, best))
+            + f" | {planned['groups'].strip() if planned else 'sequential'} | {best['groups'].strip() if best else '-'} |"
+        )  # fmt: skip
+        for what, x, over in (
+            ("planner's / limit", chosen, limit),
+            ("best tried / limit", best, limit),
+            ("planner's / sequential by NCCL", chosen, library and library["ms"]),
+            ("planner's / fastest sequential", chosen, sequential and sequential["ms"]),
+            ("planner's / torch", chosen, torch and torch["ms"]),
+            ("planner's / chunks", chosen, chunks and chunks["ms"]),
+            ("NCCL / push", nccl, push and push["ms"] if wire > 48 else None),
+        ):
+            if x and over:
+                ratio.setdefault((kind, what), []).append((x["ms"] / over, name))
+        if planned and sequential and planned["ms"] > 1.01 * sequential["ms"]:
+            slower.append(f"{kind} {name} {planned['ms'] / sequential['ms']:.3f}")
+    for (kind, what), values in ratio.items():
+        only = [v for v, _ in values]
+        worst = max(values)
+        print(f"{kind} {what}: geometric mean {mean(only):.3f} of {len(only)}, {min(only):.3f} to {worst[0]:.3f} ({worst[1]})")
+    print(f"pairs of the planner's more than 1 % slower than the fastest sequence: {', '.join(slower) or 'none'}")
+    print(f"#wrong {wrong}")
+
+
+main()
