@@ -9,7 +9,7 @@
 
 #include "cli/cli.h"
 
-enum { MAX_PRICED = 3, MAX_ALTERNATIVES = 12 };
+enum { MAX_PRICED = 3, MAX_ALTERNATIVES = 12, MAX_PAIR_OPS = 8 };
 
 typedef struct {
     hb_arena *a;
@@ -43,6 +43,27 @@ static hb_str numbers(hb_arena *a, const hb_tree *list, const char *fmt)
     return b.n ? hb_done(&b) : HB_STR("");
 }
 
+// The pair that instruction i is of: its times.
+static void print_pair(const view *v, int i)
+{
+    for (int k = i; k >= 0 && k > i - 2 - MAX_PAIR_OPS; k--) {
+        const hb_tree *x = hb_get(v->instr->v[k], "overlap");
+        if (!x || k + cli_plan_int(x, "length", 0) <= i) continue;
+        double ms[5];
+        static const char *const keys[] = {"compute_ms", "transfer_ms", "ms", "sequential_ms",
+                                           "hidden_ms"};
+        for (int j = 0; j < 5; j++) {
+            const hb_tree *t = hb_get(x, keys[j]);
+            ms[j] = t ? t->f : 0;
+        }
+        const hb_tree *groups = hb_get(x, "groups");
+        printf("        in a pair of %lld calls, %d groups of rows: products %.3g ms, transfer "
+               "%.3g, together %.3g; one after the other %.3g; %.3g hidden\n",
+               (long long)cli_plan_int(x, "length", 0), groups ? groups->n : 0, ms[0], ms[1], ms[2],
+               ms[3], ms[4]);
+    }
+}
+
 static void print_instr(const view *v, int i)
 {
     const hb_tree *in = v->instr->v[i];
@@ -53,6 +74,7 @@ static void print_instr(const view *v, int i)
         printf(" %.*s, %.*s", HB_ARG(form), HB_ARG(emit_bytes(v->a, bytes ? bytes->f : 0)));
     }
     printf("  of %.*s  %.*s ms\n", HB_ARG(node), HB_ARG(numbers(v->a, hb_get(in, "ms"), "%.3g")));
+    print_pair(v, i);
     static const char *const sides[] = {"in", "out"};
     for (int s = 0; s < 2; s++) {
         const hb_tree *list = hb_get(in, sides[s]);
@@ -164,6 +186,8 @@ static bool search_again(hb_arena *a, const char *dir, const hb_tree *plan, cli_
         return false;
     if (!syn_strategy_parse(text_of(plan, "strategy_option"), &o.strategy)) o.strategy = SYN_AUTO;
     o.keep_grads = keep && keep->b;
+    const hb_tree *pairs = hb_get(plan, "pairs");
+    o.no_pairs = pairs && pairs->kind == HB_BOOL && !pairs->b;
     const hb_tree *mesh = hb_get(plan, "mesh"); // the plan's own: states are said on its axes
     o.mesh = mesh && mesh->kind == HB_LIST && mesh->n == 2 ? SYN_MESH_MACHINES : SYN_MESH_FLAT;
     if (!cli_plan_pins(a, in, plan, &o.pins)) return false;

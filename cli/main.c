@@ -20,6 +20,7 @@ static const char help[] =
     "Planning options:\n"
     "  -o DIR              write graph.json, cluster.yaml, program.c, plan.json, report.txt, trace.json\n"
     "  --batch N           size of the batch, instead of the graph's\n"
+    "  --pairs P           auto (default): matmuls overlap with collectives where that pays, off\n"
     "  --mesh M            auto (default), flat: one axis over all devices, machine: machines x devices\n"
     "  --strategy NAME     auto (default), dp-even, dp-prop, zero, tp, hap\n"
     "  --pin 'NAME=S'      the values that NAME names (* and ? match any) stand in state S where ops read\n"

@@ -147,7 +147,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     const char *out = NULL, *batch = NULL, *strategy = NULL, *limit = NULL, *seed = NULL,
                *dumps = "";
     const char *precision = NULL, *micro = NULL, *recompute = NULL, *grad = NULL, *backend = NULL,
-               *mesh = NULL;
+               *mesh = NULL, *pairs = NULL;
     bool json = false, quiet = false, verbose = false, keep = false, help = false, pinned = false;
     const char **pin = HB_ARRAY(a, const char *, argc + 1);
     const cli_option options[] = {
@@ -164,6 +164,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         {"--grad-dtype", &grad, NULL},
         {"--backend", &backend, NULL},
         {"--mesh", &mesh, NULL},
+        {"--pairs", &pairs, NULL},
         {"--json", NULL, &json},
         {"-q", NULL, &quiet},
         {"-v", NULL, &verbose},
@@ -192,6 +193,9 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     syn_options o = syn_default_options();
     if (mesh && !syn_mesh_parse((hb_str){mesh, strlen(mesh)}, &o.mesh))
         return cli_error(CLI_USAGE, "--mesh is auto, flat or machine, not '%s'", mesh);
+    o.no_pairs = pairs && strcmp(pairs, "off") == 0;
+    if (pairs && !o.no_pairs && strcmp(pairs, "auto") != 0)
+        return cli_error(CLI_USAGE, "--pairs is auto or off, not '%s'", pairs);
     int64_t seed_n = 0;
     if (batch && !cli_integer("--batch", batch, 1, &front.batch)) return CLI_USAGE;
     if (seed && !cli_integer("--seed", seed, 0, &seed_n)) return CLI_USAGE;
@@ -269,6 +273,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
                    .batch = front.batch,
                    .strategy = hb_str_c(a, syn_strategy_name(o.strategy)),
                    .pins = o.pins,
+                   .no_pairs = o.no_pairs,
                    .curves_missing = !in.model.curves,
                    .unmeasured = syn_unmeasured(a, res.program, &in.model)};
     if (out || (!json && !quiet)) emit_price_moves(a, &e);

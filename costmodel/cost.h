@@ -118,13 +118,23 @@ bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, bool cros
 // sec[class]. START hands a collective to the communication stream: it begins when every class has
 // reached it, when the stream is free, and takes sec[0]. WAIT blocks each class until event `of`
 // has ended.
-typedef enum { COST_COMPUTE, COST_START, COST_WAIT } cost_event_kind;
+// PAIR is a START and products that overlap with it (overlap.h): when every class has reached it
+// and, for a consumer, the stream is free, each class goes on `sec` later, of which it computes
+// `busy`, the last of it at the end; a producer's class goes on at once, computes for `sec`, and
+// its transfers have ended `total` after all had reached it, or later as the stream was taken.
+typedef enum { COST_COMPUTE, COST_START, COST_WAIT, COST_PAIR } cost_event_kind;
+typedef struct cost_pair_event {
+    bool consumer;
+    double busy[CL_MAX_CLASSES], transfer, total;
+    int shown; // event at which the times of its computing are kept
+} cost_pair_event;
 typedef struct cost_event {
     cost_event_kind kind;
     int of;                     // WAIT: index of the START
-    double sec[CL_MAX_CLASSES]; // COMPUTE: by class; START: sec[0]
-    int stream;                 // START: communication stream (one per axis)
-    bool push;                  // START: by copies, which take no processor
+    double sec[CL_MAX_CLASSES]; // COMPUTE, PAIR: by class; START: sec[0]
+    const cost_pair_event *pair;
+    int stream; // START, PAIR: communication stream (one per axis)
+    bool push;  // START: by copies, which take no processor
 } cost_event;
 typedef struct cost_timeline {
     double total;                   // seconds, all classes done

@@ -271,7 +271,7 @@ static void produce(pricer *x, const parts *g, cost_pair_time *t)
         }
         double all = larger(any ? in + p->flag : 0, t->end[p->kind[r]]);
         total = larger(total, all + (p->after ? p->after[r] : 0));
-        t->transfer = larger(t->transfer, larger(sum, out));
+        t->transfer = larger(t->transfer, larger(sum, out) + (p->after ? p->after[r] : 0));
     }
     t->total = total;
 }
@@ -320,7 +320,7 @@ static void produce_whole(pricer *x, const parts *g, cost_pair_time *t)
         message = -1;
         sent++;
     }
-    t->total = now + p->flag + (p->after ? p->after[0] : 0);
+    t->total = now + p->flag;
 }
 
 static double price(pricer *x, int (*group)[2], int n, cost_pair_time *t)
@@ -371,7 +371,7 @@ static double sequential(pricer *x)
     if (p->whole) {
         for (int c = 0; c < p->n_kinds; c++)
             total = larger(total, seconds(x, false, c, p->rows[0]));
-        return total + seconds(x, true, 0, p->rows[0]) + p->flag + (p->after ? p->after[0] : 0);
+        return total + seconds(x, true, 0, p->rows[0]) + p->flag;
     }
     parts_of(&g, group, one_each(p, group));
     for (int r = 0; r < p->n; r++)

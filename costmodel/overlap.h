@@ -35,7 +35,8 @@ typedef struct cost_pair {
     double (*product)(void *ctx, int kind, int64_t rows);
     double (*message)(void *ctx, int kind, int64_t rows);
     void *ctx;
-    const double *after;           // by coordinate, seconds behind the last arrival; NULL: none
+    const double *after;           // by coordinate, seconds of sums behind the last arrival; whole:
+                                   // not read; NULL: none
     const cost_contention *beside; // by kind
     double gap;                    // seconds that every group but the first adds to the product
     double flag;                   // seconds from a message's end until its receiver goes on
@@ -46,7 +47,7 @@ typedef struct cost_pair_time {
     double total;                // until all products, transfers and sums of all ranks are done
     double end[CL_MAX_CLASSES];  // by kind: until its last product is done
     double busy[CL_MAX_CLASSES]; // by kind: products alone, gaps and contention included
-    double transfer;             // of the busiest link
+    double transfer;             // of the busiest link, and the sums behind it
 } cost_pair_time;
 
 double cost_pair_seconds(const cost_pair *p, int (*group)[2], int n_groups, cost_pair_time *t);

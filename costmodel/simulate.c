@@ -122,21 +122,26 @@ static double contended(state *s, int c, double sec)
     return t;
 }
 
+static void computed(state *s, cost_timeline *t, int c, span x, int i)
+{
+    span *next = s->compute + c * s->n_events + s->n_compute[c];
+    s->clock[c] = x.end;
+    t->busy[c] += x.end - x.begin;
+    if (s->n_compute[c] > 0 && next[-1].end >= x.begin) { // no pause between
+        next[-1].end = x.end;
+    } else {
+        *next = x;
+        s->n_compute[c]++;
+    }
+    keep(t, i, s->n_classes, c, x.begin, x.end);
+}
+
 static void compute(state *s, cost_timeline *t, const cost_event *e, int i)
 {
     for (int c = 0; c < s->n_classes; c++) {
         hb_assert(e->sec[c] >= 0);
-        span x = {s->clock[c], s->beside ? contended(s, c, e->sec[c]) : s->clock[c] + e->sec[c]};
-        span *next = s->compute + c * s->n_events + s->n_compute[c];
-        s->clock[c] = x.end;
-        t->busy[c] += x.end - x.begin;
-        if (s->n_compute[c] > 0 && next[-1].end >= x.begin) { // no pause between
-            next[-1].end = x.end;
-        } else {
-            *next = x;
-            s->n_compute[c]++;
-        }
-        keep(t, i, s->n_classes, c, x.begin, x.end);
+        double end = s->beside ? contended(s, c, e->sec[c]) : s->clock[c] + e->sec[c];
+        computed(s, t, c, (span){s->clock[c], end}, i);
     }
 }
 
@@ -149,6 +154,29 @@ static void start(state *s, const cost_event *e, int i)
         if (s->clock[c] > k->reached) k->reached = s->clock[c];
     s->place[i] = s->n_coll[e->stream]++;
     place_from(s, e->stream, s->place[i]);
+}
+
+// What the members slow each other is in their seconds.
+static void pair(state *s, cost_timeline *t, const cost_event *e, int i)
+{
+    const cost_pair_event *p = e->pair;
+    cost_event transfer = *e;
+    double all = 0;
+    for (int c = 0; c < s->n_classes; c++)
+        all = fmax(all, s->clock[c]);
+    transfer.sec[0] = p->transfer;
+    start(s, &transfer, i);
+    coll *k = &s->coll[e->stream * s->n_events + s->place[i]];
+    if (!p->consumer) {
+        k->reached = fmax(all, all + p->total - p->transfer);
+        place_from(s, e->stream, s->place[i]);
+    }
+    for (int c = 0; c < s->n_classes; c++) {
+        double begin = p->consumer ? k->begin : s->clock[c], end = begin + e->sec[c];
+        hb_assert(e->sec[c] >= 0 && p->busy[c] >= 0);
+        span x = {p->consumer ? fmax(begin, end - p->busy[c]) : begin, end};
+        computed(s, t, c, x, p->shown);
+    }
 }
 
 // The wait's own times: from the earliest arrival to the last departure.
@@ -190,7 +218,8 @@ void cost_simulate(hb_arena *a, int n_classes, const cost_beside *beside, const 
     state s = {.n_classes = n_classes, .n_streams = 1, .n_events = n, .beside = beside};
     for (int i = 0; i < n; i++) {
         hb_assert(e[i].stream >= 0);
-        if (e[i].kind == COST_START && e[i].stream >= s.n_streams) s.n_streams = e[i].stream + 1;
+        if ((e[i].kind == COST_START || e[i].kind == COST_PAIR) && e[i].stream >= s.n_streams)
+            s.n_streams = e[i].stream + 1;
     }
     s.n_coll = HB_ARRAY(scratch, int, s.n_streams);
     s.coll = hb_room(scratch, sizeof *s.coll, s.n_streams * n);
@@ -215,8 +244,12 @@ void cost_simulate(hb_arena *a, int n_classes, const cost_beside *beside, const 
             start(&s, &e[i], i);
             break;
         case COST_WAIT:
-            hb_assert(e[i].of >= 0 && e[i].of < i && e[e[i].of].kind == COST_START);
+            hb_assert(e[i].of >= 0 && e[i].of < i &&
+                      (e[e[i].of].kind == COST_START || e[e[i].of].kind == COST_PAIR));
             wait(&s, t, &e[i], i, e[e[i].of].stream);
+            break;
+        case COST_PAIR:
+            pair(&s, t, &e[i], i);
             break;
         }
     }

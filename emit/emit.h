@@ -20,6 +20,7 @@ typedef struct emit_plan {
     int64_t batch;                   // --batch, 0 if not given
     hb_str strategy;                 // --strategy
     const syn_pins *pins;            // --pin, NULL none
+    bool no_pairs;                   // --pairs off
     bool curves_missing;             // no measured curves: times are datasheet formulas
     hb_str unmeasured;               // what has no curve where there are some, empty: nothing
     const syn_alternative *instead;  // by instruction, as emit_price_moves left it; NULL: not asked

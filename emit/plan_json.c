@@ -1,6 +1,7 @@
 // plan.json: everything of the plan that a program may want to read. It is never executed.
 
 #include "emit/emit.h"
+#include "synth/pairs.h"
 
 typedef struct {
     hb_buf *b;
@@ -190,11 +191,35 @@ static void put_tensors(js *j, hb_arena *a, const emit_plan *e, const emit_lines
     close_(j, ']');
 }
 
+static void put_overlap(js *j, const syn_program *p, const syn_pair *x)
+{
+    double busy = 0;
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        busy = x->busy[c] > busy ? x->busy[c] : busy;
+    key(j, "overlap");
+    open_(j, '{');
+    integer(j, "length", x->len);
+    key(j, "groups");
+    open_(j, '[');
+    for (int k = 0; k < x->n_groups; k++) {
+        sep(j);
+        hb_printf(j->b, "[%d,%d]", x->group[k][0], x->group[k][1]);
+    }
+    close_(j, ']');
+    real(j, "ms", x->total * 1e3);
+    real(j, "compute_ms", busy * 1e3);
+    real(j, "transfer_ms", x->transfer * 1e3);
+    real(j, "hidden_ms", syn_pair_hidden(p, x) * x->transfer * 1e3);
+    real(j, "sequential_ms", x->sequential * 1e3);
+    close_(j, '}');
+}
+
 static void put_instructions(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where)
 {
     const syn_program *p = e->p;
     key(j, "instructions");
     open_(j, '[');
+    const syn_pair *x = p->pairs.p, *end = x + p->pairs.n;
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         sep(j);
@@ -215,6 +240,7 @@ static void put_instructions(js *j, hb_arena *a, const emit_plan *e, const emit_
             integer(j, "axes", in->axes);
             real(j, "bytes", emit_coll_bytes(p, in));
         }
+        if (x < end && i == x->first) put_overlap(j, p, x++);
         close_(j, '}');
     }
     close_(j, ']');
@@ -273,6 +299,7 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     text(&j, "strategy", p->strategy);
     text(&j, "strategy_option", e->strategy);
     flag(&j, "keep_grads", p->keep_grads);
+    flag(&j, "pairs", !e->no_pairs);
     key(&j, "pins");
     open_(&j, '[');
     for (int k = 0; e->pins && k < e->pins->n; k++) {

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "synth/pairs.h"
+
 enum { MAX_IDENTIFIER = 56 };
 
 // What an identifier must not be: words of C, what an emitted program names itself, library
@@ -380,6 +382,10 @@ double emit_hidden(const emit_plan *e, int start, int wait)
     const cost_timeline *tl = &e->res->timeline;
     if (!tl->begin || !tl->end) return -1;
     int n = e->p->mesh->n_classes;
+    for (int k = 0; k < e->p->pairs.n; k++) { // of a consumer nobody waits at the wait
+        const syn_pair *x = &e->p->pairs.p[k];
+        if (x->first == start) return syn_pair_hidden(e->p, x) * x->transfer;
+    }
     double took = tl->end[start * n] - tl->begin[start * n];
     double before = tl->begin[wait * n] - tl->begin[start * n]; // until the first class waits
     return before < 0 ? 0 : before < took ? before : took;

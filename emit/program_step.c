@@ -3,6 +3,7 @@
 #include "emit/op_text.h"
 #include "emit/program_text.h"
 #include "synth/fuse.h"
+#include "synth/pairs.h"
 
 #include <string.h>
 
@@ -322,6 +323,50 @@ static void print_fused(place *s, const syn_group *g)
     lines_call(&t->l, s->indent, HB_STR("hap_fused("), arg, 3, (hb_str){0}, (hb_str){0});
 }
 
+// The pair that instruction `index` is of, NULL: none.
+static const syn_pair *pair_of(const syn_program *p, int index)
+{
+    for (int k = 0; k < p->pairs.n; k++) {
+        const syn_pair *x = &p->pairs.p[k];
+        if (index >= x->first && index < x->first + x->len) return x;
+    }
+    return NULL;
+}
+
+// Where a pair begins: its groups of rows, and what they take.
+static void print_overlap(place *s, const syn_pair *x)
+{
+    pt *t = s->t;
+    bool consumer = syn_is_consumer(t->p, x);
+    hb_buf list = {.arena = t->a};
+    hb_puts(&list, "(const int64_t[][2]){");
+    for (int k = 0; k < x->n_groups; k++)
+        hb_printf(&list, "%s{%d, %d}", k ? ", " : "", x->group[k][0], x->group[k][1]);
+    hb_putc(&list, '}');
+    hb_str arg[3] = {HB_STR("r"), hb_fmt(t->a, "%d", x->n_groups), hb_done(&list)};
+    if (list.n > 60) {
+        lines_one *entry = HB_ARRAY(t->a, lines_one, x->n_groups);
+        for (int k = 0; k < x->n_groups; k++) {
+            int d = x->group[k][0];
+            entry[k].code = hb_fmt(t->a, "{%d, %d}", d, x->group[k][1]);
+            entry[k].comment = d == 0 ? HB_STR("own rows")
+                                      : hb_fmt(t->a, "%s coordinate %c %d",
+                                               consumer ? "from" : "to", consumer ? '-' : '+', d);
+        }
+        if (t->p->instr.p[syn_pair_start(t->p, x)].coll == COST_ALL_REDUCE)
+            for (int k = 0; k < x->n_groups; k++)
+                entry[k].comment = hb_fmt(t->a, "part %d of all rows", k + 1);
+        arg[2] = emit_unique(t->a, s->locals, HB_STR("groups"));
+        hb_str head = hb_fmt(t->a, "static const int64_t %.*s[][2] =", HB_ARG(arg[2]));
+        lines_list(&t->l, s->indent, head, entry, x->n_groups);
+    }
+    hb_str brief = hb_fmt(t->a, "together    %.*s, one after the other %.*s",
+                          HB_ARG(pt_ms(t->a, x->total)), HB_ARG(pt_ms(t->a, x->sequential)));
+    hb_str note = hb_fmt(t->a, "%.*s; %.0f %% of the transfer hidden", HB_ARG(brief),
+                         100 * syn_pair_hidden(t->p, x));
+    lines_call(&t->l, s->indent, HB_STR("hap_overlap("), arg, 3, note, brief);
+}
+
 static void print_one(place *s, int index)
 {
     switch (s->t->p->instr.p[index].kind) {
@@ -344,8 +389,13 @@ static void print_one(place *s, int index)
 static void print_instr(place *s, int index)
 {
     const syn_group *g = group_of(s->t->p, index);
+    const syn_pair *x = pair_of(s->t->p, index);
+    hb_str r = HB_STR("r");
     if (g && index == g->first) print_fuse(s, g);
+    if (x && index == x->first) print_overlap(s, x);
     print_one(s, index);
+    if (x && index == x->first + x->len - 1)
+        lines_call(&s->t->l, s->indent, HB_STR("hap_overlapped("), &r, 1, (hb_str){0}, (hb_str){0});
     if (g && index == g->first + g->len - 1) print_fused(s, g);
 }
 

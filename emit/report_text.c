@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "synth/blocks.h"
+#include "synth/pairs.h"
 
 static const char *ms(hb_arena *a, double sec)
 {
@@ -296,6 +297,48 @@ static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
     }
 }
 
+static hb_str groups_text(hb_arena *a, const syn_pair *x)
+{
+    hb_buf b = {.arena = a};
+    for (int k = 0; k < x->n_groups; k++) {
+        bool next = k == 0 || x->group[k][0] != x->group[k - 1][0];
+        if (next) hb_printf(&b, "%s%d:", k ? " " : "", x->group[k][0]);
+        hb_printf(&b, "%s%d", next ? "" : ",", x->group[k][1]);
+    }
+    return hb_done(&b);
+}
+
+// A line for pairs that print alike.
+static void put_pairs(hb_buf *out, hb_arena *a, const emit_plan *e)
+{
+    const syn_program *p = e->p;
+    rows r = {.a = a, .at = hb_map_new(a)};
+    for (int i = 0; i < p->pairs.n; i++) {
+        const syn_pair *x = &p->pairs.p[i];
+        const syn_instr *s = &p->instr.p[syn_pair_start(p, x)];
+        bool consumer = syn_is_consumer(p, x);
+        double busy = 0;
+        for (int c = 0; c < p->mesh->n_classes; c++)
+            busy = x->busy[c] > busy ? x->busy[c] : busy;
+        hb_str node =
+            emit_pattern(a, p->g->nodes.p[p->instr.p[x->first + (consumer ? 2 : 0)].node].name);
+        hb_str ops =
+            consumer && x->len > 3 ? hb_fmt(a, "%.*s and %d more", HB_ARG(node), x->len - 3) : node;
+        hb_str key =
+            hb_fmt(a, "%s %-14s %-9s %-44.*s %8s %8s %8s %8s ms %4.0f %%   %.*s",
+                   consumer ? "behind" : "before", cost_coll_name(s->coll), cost_form_name(s->form),
+                   HB_ARG(ops), ms(a, busy), ms(a, x->transfer), ms(a, x->total),
+                   ms(a, x->sequential), 100 * syn_pair_hidden(p, x), HB_ARG(groups_text(a, x)));
+        row_of(&r, key, i)->count++;
+    }
+    if (r.rows.n == 0) return;
+    hb_puts(out, "\nPairs (number, product before or behind which collective, form; each: ms of "
+                 "products, transfer, both together, one after the other, share of the transfer "
+                 "hidden; groups as distance:weights)\n");
+    for (int i = 0; i < r.rows.n; i++)
+        hb_printf(out, "  %4d  %.*s\n", r.rows.p[i].count, HB_ARG(r.rows.p[i].key));
+}
+
 static void put_baselines(hb_buf *out, hb_arena *a, const emit_plan *e)
 {
     const syn_result *r = e->res;
@@ -382,5 +425,6 @@ void emit_report_text(hb_buf *out, const emit_plan *e)
     put_cuts(out, a, e);
     put_baselines(out, a, e);
     put_collectives(out, a, e);
+    put_pairs(out, a, e);
     put_tensors(out, a, e);
 }

@@ -223,4 +223,12 @@ void arena_alias(arena_live *l)
                     try_pair(&a, in->out[k]);
             }
         }
+    for (int k = 0; k < p->pairs.n; k++) { // sums that found no source to write over
+        int first = p->pairs.p[k].first;
+        for (int i = first; i < first + p->pairs.p[k].len; i++)
+            for (int o = 0; o < p->instr.p[i].n_out; o++) {
+                arena_cell *c = &l->cell[arena_root(l, p->instr.p[i].out[o])];
+                if (c->def > first) c->def = first;
+            }
+    }
 }

@@ -3,7 +3,8 @@
 //     HOME, CONST   always
 //     INPUT         from before the step to its last read
 //     VALUE         from its first write to its last use; START holds source, destination, scratch
-//                   to WAIT; what a group reads from memory is used to its end
+//                   to WAIT; what a group reads from memory is used to its end; what a pair
+//                   touches is alive from its begin to its end
 //     loss, kept    to the end of the step and until the next inputs come (hap_next_step reports
 //     gradients     the loss before it loads them)
 
@@ -77,9 +78,17 @@ static void instructions(arena_live *l)
     for (int i = 0; i < p->instr.n; i++)
         if (p->instr.p[i].kind == SYN_WAIT) end[p->instr.p[i].start] = i;
     const syn_group *g = p->groups.p, *past = g + p->groups.n;
+    const syn_pair *x = p->pairs.p, *last = x + p->pairs.n;
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (in->kind == SYN_WAIT) continue;
+        while (x < last && i >= x->first + x->len)
+            x++;
+        bool paired = x < last && i >= x->first;
+        int until = paired && end[i] < x->first + x->len - 1 ? x->first + x->len - 1 : end[i];
+        // An all-reduce may write over its source, which the product of its pair has made before.
+        bool sums = in->kind == SYN_START && in->coll == COST_ALL_REDUCE;
+        int from = paired && !sums ? x->first : i;
         while (g < past && i >= g->first + g->len)
             g++;
         bool fused = g < past && i >= g->first;
@@ -88,14 +97,15 @@ static void instructions(arena_live *l)
             arena_cell *c = &l->cell[in->in[k]];
             bool twice = in->kind == SYN_START && c->last_by == i; // a source of two pairs
             bool from_memory = fused && c->def < g->first;
-            use(c, twice ? INT_MAX : i, from_memory ? g->first + g->len - 1 : end[i]);
+            use(c, twice ? INT_MAX : i, from_memory ? g->first + g->len - 1 : until);
             if (in->kind != SYN_START) continue;
             if (i < c->held_from) c->held_from = i;
             if (end[i] > c->held_to) c->held_to = end[i];
         }
         for (int k = 0; k < in->n_out; k++)
-            define(&l->cell[in->out[k]], i, end[i]);
-        if (in->kind == SYN_START && in->scratch >= 0) define(&l->cell[in->scratch], i, end[i]);
+            define(&l->cell[in->out[k]], from, until);
+        if (in->kind == SYN_START && in->scratch >= 0)
+            define(&l->cell[in->scratch], paired ? x->first : i, until);
     }
     to_the_end(l, p->loss);
     for (int t = 0; p->keep_grads && t < p->g->tensors.n; t++)

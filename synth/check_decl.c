@@ -192,6 +192,8 @@ static bool declaration(chk *c, const rec_call *k, counts *n)
     case REC_WAIT:
     case REC_FUSE:
     case REC_FUSED:
+    case REC_OVERLAP:
+    case REC_OVERLAPPED:
         break;
     }
     return true;

@@ -69,7 +69,7 @@ typedef struct chk {
     hb_map *declared; // by kind and name: graph tensor that no node makes
     int *home;        // by graph tensor: buffer that declares it, -1
     int next_content;
-    int group; // call that began the group that is open, -1
+    int group, pair; // calls that began the group and the pair that are open, -1
     int at;    // index of the call being checked, n_calls at the end of the step
 } chk;
 
@@ -125,6 +125,10 @@ bool chk_start(chk *c, const rec_call *call);
 // --- check_group.c: a group's calls are run by one kernel
 bool chk_fuse(chk *c);
 bool chk_fused(chk *c, const rec_call *call);
+
+// --- check_pair.c: a pair's calls run at the same time
+bool chk_pair(chk *c);
+bool chk_paired(chk *c);
 
 // --- check_decl.c: what the program declares before the step, and what must hold at its end
 bool chk_declarations(chk *c);

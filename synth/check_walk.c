@@ -50,6 +50,9 @@ static bool step(chk *c, flights *f, const rec_call *k)
     if (c->group >= 0 && k->kind != REC_OP && k->kind != REC_FUSED)
         return chk_fail(c, "stands in the group that begins at %.*s",
                         HB_ARG(chk_where(c, c->group)));
+    if (c->pair >= 0 && k->kind != REC_OP && k->kind != REC_START && k->kind != REC_WAIT &&
+        k->kind != REC_OVERLAPPED)
+        return chk_fail(c, "stands in the pair that begins at %.*s", HB_ARG(chk_where(c, c->pair)));
     switch (k->kind) {
     case REC_OP:
         return chk_op(c, k);
@@ -65,6 +68,10 @@ static bool step(chk *c, flights *f, const rec_call *k)
         return chk_fuse(c);
     case REC_FUSED:
         return chk_fused(c, k);
+    case REC_OVERLAP:
+        return chk_pair(c);
+    case REC_OVERLAPPED:
+        return chk_paired(c);
     case REC_INPUT:
     case REC_PARAM:
     case REC_STATE:
@@ -84,7 +91,7 @@ bool syn_check(hb_arena *a, const ir_graph *g, const ir_factors *f, const record
 {
     hb_arena *own = hb_arena_new();
     hb_str text = {0};
-    chk c = {.a = own, .g = g, .f = f, .r = r, .why = &text, .group = -1};
+    chk c = {.a = own, .g = g, .f = f, .r = r, .why = &text, .group = -1, .pair = -1};
     flights flying = {0};
     chk_number(&c);
     bool ok = chk_layout(&c) && chk_declarations(&c);
@@ -99,6 +106,10 @@ bool syn_check(hb_arena *a, const ir_graph *g, const ir_factors *f, const record
     if (ok && c.group >= 0) {
         c.at = c.group;
         ok = chk_fail(&c, "begins a group that does not end");
+    }
+    if (ok && c.pair >= 0) {
+        c.at = c.pair;
+        ok = chk_fail(&c, "begins a pair that does not end");
     }
     ok = ok && chk_closing(&c);
     *why = ok ? (hb_str){0} : hb_str_n(a, text.p, text.n);

@@ -54,6 +54,8 @@ void syn_costs_forget(syn_costs *c)
     c->all_moves.n = 0;
     c->seconds = hb_map_new(c->arena);
     c->all_seconds.n = 0;
+    c->pairs = hb_map_new(c->arena);
+    c->all_pairs.n = 0;
 }
 
 static void add_size(syn_costs *c, syn_sizes *p, int *cap, const syn_size *x)

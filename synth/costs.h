@@ -42,6 +42,9 @@ typedef struct syn_costs {
     const int *like;
     hb_map *seconds;
     HB_VEC(const double *) all_seconds;
+    // Known pairs (pairs.h), by members.
+    hb_map *pairs;
+    HB_VEC(struct syn_pair *) all_pairs;
     const struct syn_kinds *kinds[8]; // by strategy (kinds.h)
 } syn_costs;
 

@@ -17,7 +17,8 @@ enum { REACH = 12, ROW_ENTRIES = 16384 };
 typedef struct fuser {
     hb_arena *arena;
     syn_program *p;
-    int *uses; // by buffer: operands that read it in the whole step
+    int *uses;    // by buffer: operands that read it in the whole step
+    bool *paired; // by instruction
 } fuser;
 
 // --- shapes beside a domain ---
@@ -276,17 +277,23 @@ static bool in_layer(const syn_program *p, int instr, hb_str layer)
            (s.n == layer.n || s.p[layer.n] == '.' || s.p[layer.n] == '\'');
 }
 
+// An op, of no pair.
+static bool is_free(const fuser *f, int i)
+{
+    return f->p->instr.p[i].kind == SYN_OP && !f->paired[i];
+}
+
 static void fuse_range(fuser *f, int from, int to, int step, int count)
 {
     const syn_program *p = f->p;
     for (int i = from; i < to;) {
-        if (p->instr.p[i].kind != SYN_OP) {
+        if (!is_free(f, i)) {
             i++;
             continue;
         }
         int first = i++;
         hb_str layer = layer_of(p, first);
-        while (i < to && p->instr.p[i].kind == SYN_OP && in_layer(p, i, layer))
+        while (i < to && is_free(f, i) && in_layer(p, i, layer))
             i++;
         if (i - first > 1) fuse_stretch(f, first, i - first, step, count);
     }
@@ -370,6 +377,10 @@ void syn_fuse(syn_program *p)
     p->groups.n = 0;
     if (!any_gpu(p)) return;
     fuser f = {.arena = hb_arena_new(), .p = p};
+    f.paired = HB_ARRAY(f.arena, bool, p->instr.n + 1);
+    for (int k = 0; k < p->pairs.n; k++)
+        for (int i = 0; i < p->pairs.p[k].len; i++)
+            f.paired[p->pairs.p[k].first + i] = true;
     int at = 0;
     for (int l = 0; l < p->loops.n; l++) {
         const syn_loop *loop = &p->loops.p[l];

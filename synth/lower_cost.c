@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "synth/fuse.h"
+#include "synth/pairs.h"
 #include "synth/space.h"
 
 // How an OP instruction is cut: on each axis the local factor of any operand or output that is cut.
@@ -126,14 +127,58 @@ static void fuse_events(const syn_program *p, cost_event *e)
     }
 }
 
+// A pair is one event at its start; at the wait of a consumer nothing is waited for.
+static cost_pair_event *pair_events(hb_arena *a, const syn_program *p, cost_event *e)
+{
+    cost_pair_event *all = HB_ARRAY(a, cost_pair_event, p->pairs.n + 1);
+    for (int k = 0; k < p->pairs.n; k++) {
+        const syn_pair *x = &p->pairs.p[k];
+        int start = syn_pair_start(p, x);
+        all[k] = (cost_pair_event){.consumer = syn_is_consumer(p, x),
+                                   .transfer = x->transfer,
+                                   .total = x->total,
+                                   .shown = start == x->first ? x->first + 2 : x->first};
+        memcpy(all[k].busy, x->busy, sizeof all[k].busy);
+        for (int i = x->first; i < x->first + x->len; i++) {
+            e[i].kind = i == start ? COST_PAIR : COST_COMPUTE;
+            memset(e[i].sec, 0, sizeof e[i].sec);
+        }
+        memcpy(e[start].sec, x->end, sizeof e[start].sec);
+        e[start].pair = &all[k];
+    }
+    return all;
+}
+
 // A part of the cluster whose seconds are scaled.
 typedef struct scaling {
     int cls, axis;
     double by;
 } scaling;
 
-static void scale_events(const syn_program *p, const scaling *s, cost_event *e)
+// What of a pair is hidden stays the same share of the shorter of its sides.
+static void scale_pair(const syn_program *p, const scaling *s, cost_event *e, cost_pair_event *x)
 {
+    double before = 0, after = 0, now = x->transfer * (e->stream == s->axis ? s->by : 1);
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        before = fmax(before, x->busy[c]);
+        if (p->mesh->cluster_class[c] == s->cls) x->busy[c] *= s->by;
+        after = fmax(after, x->busy[c]);
+    }
+    double shorter = fmin(before, x->transfer);
+    double share = shorter > 0 ? (before + x->transfer - x->total) / shorter : 0;
+    double total = after + now - share * fmin(after, now);
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        e->sec[c] = x->consumer ? fmax(e->sec[c] + total - x->total, x->busy[c])
+                                : e->sec[c] * (p->mesh->cluster_class[c] == s->cls ? s->by : 1);
+    x->transfer = now;
+    x->total = total;
+}
+
+static void scale_events(const syn_program *p, const scaling *s, cost_event *e,
+                         cost_pair_event *pairs)
+{
+    for (int k = 0; k < p->pairs.n; k++)
+        scale_pair(p, s, &e[syn_pair_start(p, &p->pairs.p[k])], &pairs[k]);
     for (int i = 0; i < p->instr.n; i++) {
         if (e[i].kind == COST_START && e[i].stream == s->axis) e[i].sec[0] *= s->by;
         for (int c = 0; e[i].kind == COST_COMPUTE && c < p->mesh->n_classes; c++)
@@ -141,7 +186,8 @@ static void scale_events(const syn_program *p, const scaling *s, cost_event *e)
     }
 }
 
-static double simulate(const syn_program *p, const scaling *s, cost_timeline *t, bool keep_times)
+static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost_timeline *t,
+                       bool keep_times)
 {
     hb_arena *scratch = hb_arena_new();
     cost_event *e = hb_room(scratch, sizeof *e, p->instr.n);
@@ -151,12 +197,14 @@ static double simulate(const syn_program *p, const scaling *s, cost_timeline *t,
                     : in->kind == SYN_WAIT ? COST_WAIT
                                            : COST_COMPUTE;
         e[i].of = in->start;
+        e[i].pair = NULL;
         e[i].push = in->kind == SYN_START && cost_is_push(in->form);
         e[i].stream = in->axes == 2 ? 1 : 0; // the axis inside machines has links of its own
         memcpy(e[i].sec, in->sec, sizeof e[i].sec[0] * (size_t)p->mesh->n_classes);
     }
     fuse_events(p, e);
-    if (s) scale_events(p, s, e);
+    cost_pair_event *pairs = pair_events(scratch, p, e);
+    if (s) scale_events(p, s, e, pairs);
     cost_beside beside[CL_MAX_CLASSES];
     bool contended = false;
     for (int c = 0; c < p->mesh->n_classes; c++) {
@@ -165,27 +213,33 @@ static double simulate(const syn_program *p, const scaling *s, cost_timeline *t,
             contended =
                 contended || beside[c].of[push].compute > 1 || beside[c].of[push].communication > 1;
     }
-    cost_simulate(p->arena, p->mesh->n_classes, contended ? beside : NULL, e, p->instr.n,
-                  keep_times, t);
+    cost_simulate(a, p->mesh->n_classes, contended ? beside : NULL, e, p->instr.n, keep_times, t);
     hb_arena_free(scratch);
     return t->total;
 }
 
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times)
 {
-    return simulate(p, NULL, t, keep_times);
+    return simulate(p->arena, p, NULL, t, keep_times);
+}
+
+double syn_simulate_in(hb_arena *a, const syn_program *p, cost_timeline *t, bool keep_times)
+{
+    return simulate(a, p, NULL, t, keep_times);
 }
 
 double syn_simulate_if(const syn_program *p, int cls, int axis, double scale)
 {
     cost_timeline t;
-    return simulate(p, &(scaling){cls, axis, scale}, &t, false);
+    return simulate(p->arena, p, &(scaling){cls, axis, scale}, &t, false);
 }
 
 double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t)
 {
     hb_arena *a = hb_arena_new();
-    syn_price(p, syn_costs_new(a, m, p->mesh, p->g, p->f));
+    syn_costs *c = syn_costs_new(a, m, p->mesh, p->g, p->f);
+    syn_price(p, c);
+    syn_price_pairs(p, c);
     hb_arena_free(a);
     return syn_simulate(p, t, true);
 }

@@ -379,6 +379,8 @@ static bool step(run *x, const rec_call *k)
     case REC_BATCH:
     case REC_FUSE: // the calls mean the same in a group
     case REC_FUSED:
+    case REC_OVERLAP:
+    case REC_OVERLAPPED:
         break;
     }
     return true;

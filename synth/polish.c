@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "synth/pairs.h"
 #include "synth/space.h"
 
 // Instructions that may be judged again in all, so that polishing stays a part of planning.
@@ -63,6 +64,7 @@ static void refresh(syn_program *p, syn_costs *costs, const int *kind, int cut)
                 p->tensors.p[in->scratch].bytes[c] = bytes;
         }
     }
+    syn_price_pairs(p, costs);
     hb_arena_free(known_arena);
 }
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "synth/fuse.h"
+#include "synth/pairs.h"
 #include "synth/ratios.h"
 #include "synth/schedule.h"
 
@@ -96,7 +97,7 @@ void pool_place(candidate *c)
     if (c->placed) return;
     syn_roll(c->program);
     syn_arena(c->program);
-    if (c->program->groups.n > 0) // those that loops allow
+    if (c->program->groups.n + c->program->pairs.n > 0) // those that loops allow
         c->sec = syn_simulate(c->program, &c->timeline, false);
     c->placed = true;
     c->fits = pool_overflow(c->program) <= 0;
@@ -120,6 +121,7 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
     if (prog->has_sym && live_share(prog, false) > ROOMY) syn_drop_pushes(prog, p->b->costs, false);
     syn_raise_starts(prog);
     if (live_share(prog, false) > ROOMY) syn_limit_flight(prog);
+    if (!p->opt->no_pairs) syn_find_pairs(prog, p->b->costs);
     syn_fuse(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
     c.share = live_share(prog, false);

@@ -88,6 +88,18 @@ typedef struct syn_group {
     uint8_t kept[SYN_MAX_GROUP]; // by member: bit o, its output o is written to memory
 } syn_group;
 
+// A collective beside products, in groups of rows (pairs.h).
+typedef struct syn_pair {
+    int first, len; // start, wait, products; or product, start
+    cost_form form; // of the collective
+    int n_groups;
+    int (*group)[2]; // {distance, weight}
+    // Predicted seconds, from the begin on: until a class's products are done; of these computing;
+    // until all is done; of the busiest link; of the members one after the other, in the form the
+    // collective would have alone.
+    double end[CL_MAX_CLASSES], busy[CL_MAX_CLASSES], total, transfer, sequential;
+} syn_pair;
+
 typedef struct syn_program {
     hb_arena *arena;
     const ir_graph *g;
@@ -99,8 +111,9 @@ typedef struct syn_program {
     HB_VEC(syn_loop) loops; // in order, disjoint
     HB_VEC(syn_family) families;
     HB_VEC(syn_group) groups; // in order, disjoint, in no part of two repetitions
-    int *home;                // by graph tensor: HOME, INPUT or CONST buffer, -1
-    int loss;                 // buffer of the loss, state R
+    HB_VEC(syn_pair) pairs;   // as groups, and in none of them
+    int *home; // by graph tensor: HOME, INPUT or CONST buffer, -1
+    int loss;  // buffer of the loss, state R
     int *grad; // by graph tensor (parameter): buffer of its gradient at the end, or -1
     bool keep_grads;
     bool has_sym; // some buffer lies in SEG_SYM (transport.c)
@@ -113,6 +126,7 @@ typedef struct syn_program {
 // Price every instruction, then simulate: the one judge (lower_cost.c). Fills instr[].sec.
 double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t);
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times); // its second half
+double syn_simulate_in(hb_arena *a, const syn_program *p, cost_timeline *t, bool keep_times);
 // How long the step takes if what class c of the cluster (-1: none) computes, or what the streams
 // of one axis (-1: none) transfer, takes `scale` times as long.
 double syn_simulate_if(const syn_program *p, int cls, int axis, double scale);

@@ -41,8 +41,10 @@ typedef enum { // declarations first, then the step
     REC_PARTIAL,
     REC_START,
     REC_WAIT,
-    REC_FUSE, // a group begins: name its kernel's
-    REC_FUSED // it ends: in are the tensors that are kept
+    REC_FUSE,      // a group begins: name its kernel's
+    REC_FUSED,     // it ends: in are the tensors that are kept
+    REC_OVERLAP,   // a pair begins: its groups
+    REC_OVERLAPPED // it ends
 } rec_kind;
 
 typedef struct rec_call {
@@ -60,8 +62,10 @@ typedef struct rec_call {
     cost_form form;
     bool reduce_max;
     unsigned axes;
-    int scratch; // tensor id or -1
-    int event;   // START gives it, WAIT names it
+    int scratch;         // tensor id or -1
+    int event;           // START gives it, WAIT names it
+    int n_groups;        // OVERLAP
+    int64_t (*group)[2]; // {distance, weight}
 } rec_call;
 
 typedef struct record {

@@ -179,6 +179,16 @@ static rec_call fused(hb_arena *a, const syn_program *p, const syn_group *g)
     return k;
 }
 
+static rec_call overlap(hb_arena *a, const syn_pair *x)
+{
+    rec_call k = {.kind = REC_OVERLAP, .scratch = -1, .n_groups = x->n_groups};
+    k.group = hb_alloc(a, sizeof *k.group * (size_t)x->n_groups);
+    for (int i = 0; i < x->n_groups; i++)
+        for (int j = 0; j < 2; j++)
+            k.group[i][j] = x->group[i][j];
+    return k;
+}
+
 record *record_from_plan(hb_arena *a, const syn_program *p)
 {
     record *r = HB_NEW(a, record);
@@ -200,19 +210,25 @@ record *record_from_plan(hb_arena *a, const syn_program *p)
     HB_ROOM(a, &r->tensors, p->tensors.n);
     for (int i = 0; i < p->tensors.n; i++)
         r->tensors.p[r->tensors.n++] = tensor_of(p, tables, i);
-    HB_ROOM(a, &r->calls, p->instr.n + 2 * p->groups.n + p->g->tensors.n + 8);
+    HB_ROOM(a, &r->calls, p->instr.n + 2 * p->groups.n + 2 * p->pairs.n + p->g->tensors.n + 8);
     declarations(a, p, r);
     int *event = HB_ARRAY(a, int, p->instr.n + 1), n = 0;
     for (int i = 0; i < p->instr.n; i++)
         if (p->instr.p[i].kind == SYN_START) event[i] = n++;
     const syn_group *g = p->groups.p, *end = g + p->groups.n;
+    const syn_pair *x = p->pairs.p, *last = x + p->pairs.n;
     for (int i = 0; i < p->instr.n; i++) {
+        if (x < last && i == x->first) HB_PUSH(a, &r->calls, overlap(a, x));
         if (g < end && i == g->first)
             HB_PUSH(a, &r->calls,
                     (rec_call){
                         .kind = REC_FUSE, .name = hb_fmt(a, "k%d", g->kernel + 1), .scratch = -1});
         HB_PUSH(a, &r->calls, call_of(a, p, &p->instr.p[i], event));
         if (g < end && i == g->first + g->len - 1) HB_PUSH(a, &r->calls, fused(a, p, g++));
+        if (x < last && i == x->first + x->len - 1) {
+            HB_PUSH(a, &r->calls, (rec_call){.kind = REC_OVERLAPPED, .scratch = -1});
+            x++;
+        }
     }
     return r;
 }

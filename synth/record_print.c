@@ -9,12 +9,25 @@
 #include <stdlib.h>
 
 static const char *const kind_names[] = {
-    [REC_INPUT] = "input",       [REC_PARAM] = "param", [REC_STATE] = "state",
-    [REC_BUFFER] = "buffer",     [REC_CONST] = "const", [REC_GRAD] = "grad",
-    [REC_ALIAS] = "alias",       [REC_LOSS] = "loss",   [REC_BATCH] = "batch",
-    [REC_SCHEDULE] = "schedule", [REC_OP] = "op",       [REC_SLICE] = "slice",
-    [REC_PARTIAL] = "partial",   [REC_START] = "start", [REC_WAIT] = "wait",
-    [REC_FUSE] = "fuse",         [REC_FUSED] = "fused",
+    [REC_INPUT] = "input",
+    [REC_PARAM] = "param",
+    [REC_STATE] = "state",
+    [REC_BUFFER] = "buffer",
+    [REC_CONST] = "const",
+    [REC_GRAD] = "grad",
+    [REC_ALIAS] = "alias",
+    [REC_LOSS] = "loss",
+    [REC_BATCH] = "batch",
+    [REC_SCHEDULE] = "schedule",
+    [REC_OP] = "op",
+    [REC_SLICE] = "slice",
+    [REC_PARTIAL] = "partial",
+    [REC_START] = "start",
+    [REC_WAIT] = "wait",
+    [REC_FUSE] = "fuse",
+    [REC_FUSED] = "fused",
+    [REC_OVERLAP] = "overlap",
+    [REC_OVERLAPPED] = "overlapped",
 };
 
 typedef struct printer {
@@ -141,6 +154,8 @@ static void print_call(printer *p, const rec_call *k)
         hb_puts(p->out, " scratch");
         print_id(p, k->scratch);
     }
+    for (int i = 0; i < k->n_groups; i++)
+        hb_printf(p->out, " %lld:%lld", (long long)k->group[i][0], (long long)k->group[i][1]);
     if (k->kind == REC_WAIT) hb_printf(p->out, " %d", event_number(p, k->event));
     bool fill =
         (k->kind == REC_PARAM || k->kind == REC_BUFFER || k->kind == REC_CONST) && k->text.n == 0;

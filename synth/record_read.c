@@ -387,6 +387,31 @@ static bool read_fused(reader *x)
            push(x, &k);
 }
 
+// [[distance, weight] ...]
+static bool read_overlap(reader *x)
+{
+    rec_call k = {.kind = REC_OVERLAP, .scratch = -1};
+    const hb_tree *list = need(x, x->line, "groups", HB_LIST);
+    if (!list || !KEYS(x, "groups") || !small_int(x, x->line, "line", &k.line)) return false;
+    k.n_groups = list->n;
+    k.group = hb_alloc(x->a, sizeof *k.group * (size_t)(list->n + 1));
+    for (int i = 0; i < list->n; i++) {
+        const hb_tree *g = list->v[i];
+        bool two =
+            g->kind == HB_LIST && g->n == 2 && g->v[0]->kind == HB_INT && g->v[1]->kind == HB_INT;
+        if (!two) return fail(x, g, "a group is [distance, weight]");
+        k.group[i][0] = g->v[0]->i;
+        k.group[i][1] = g->v[1]->i;
+    }
+    return push(x, &k);
+}
+
+static bool read_overlapped(reader *x)
+{
+    rec_call k = {.kind = REC_OVERLAPPED, .scratch = -1};
+    return keys(x, NULL, 0) && small_int(x, x->line, "line", &k.line) && push(x, &k);
+}
+
 static bool read_numbers(reader *x, rec_call *k)
 {
     if (k->kind == REC_SCHEDULE)
@@ -474,6 +499,8 @@ static bool read_step_call(reader *x, hb_str call, bool *known)
     if (hb_str_is(call, "hap_wait")) return read_wait(x);
     if (hb_str_is(call, "hap_fuse")) return read_fuse(x);
     if (hb_str_is(call, "hap_fused")) return read_fused(x);
+    if (hb_str_is(call, "hap_overlap")) return read_overlap(x);
+    if (hb_str_is(call, "hap_overlapped")) return read_overlapped(x);
     *known = false;
     return true;
 }

@@ -11,6 +11,7 @@
 
 #include "synth/arena_live.h"
 #include "synth/fuse.h"
+#include "synth/pairs.h"
 #include "synth/ratios.h"
 
 #include <string.h>
@@ -369,5 +370,6 @@ void syn_roll(syn_program *p)
     roll_loops(&r);
     roll_families(&r);
     hb_arena_free(r.arena);
+    syn_pairs_of_loops(p);
     syn_fuse(p);
 }

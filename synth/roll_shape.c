@@ -136,8 +136,14 @@ void roll_shapes(roll *r)
         put_buffer(r, &b, &p->tensors.p[t], true);
         r->look[t] = intern(&looks, &b);
     }
+    const syn_pair *x = p->pairs.p, *end = x + p->pairs.n;
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
+        while (x < end && i >= x->first + x->len)
+            x++;
+        put(&b, x < end && i >= x->first ? i - x->first + 1 : 0);
+        for (int k = 0; x < end && i == x->first && k < 2 * x->n_groups; k++)
+            put(&b, x->group[k / 2][k % 2]);
         put(&b, in->kind);
         if (in->kind == SYN_WAIT) put(&b, r->shape[in->start]);
         if (in->kind == SYN_OP) put_op(r, &b, in);

@@ -132,6 +132,7 @@ syn_move syn_move_of(const syn_instr *in);
 uint64_t syn_move_key(const syn_program *p, const syn_instr *in);
 // Gives a START of a list the cheapest form of one level, with its scratch.
 void syn_choose_form(syn_program *p, const syn_costs *c, syn_instr *in);
+void syn_set_form(syn_program *p, const syn_costs *c, syn_instr *in, cost_form form);
 // When forms have changed: drops scratch that no collective has any more; puts what is written from
 // other ranks into SEG_SYM, and what shares its bytes.
 void syn_drop_scratch(syn_program *p);

@@ -36,6 +36,7 @@ typedef struct syn_options {
     syn_strategy strategy;
     syn_mesh_choice mesh;
     bool keep_grads;
+    bool no_pairs;         // collectives and products follow each other
     bool baselines;        // also judge the other strategies, for the report
     double time_limit_sec; // 0: none
     int64_t small_param;   // parameters with fewer elements stay R (65536)

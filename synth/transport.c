@@ -83,6 +83,16 @@ void syn_choose_form(syn_program *p, const syn_costs *c, syn_instr *in)
     hb_arena_free(scratch);
 }
 
+void syn_set_form(syn_program *p, const syn_costs *c, syn_instr *in, cost_form form)
+{
+    in->form = form;
+    hb_arena *scratch = hb_arena_new();
+    syn_move move = syn_move_of(in);
+    in->sec[0] = syn_list_seconds(c, &move, syn_transfers(scratch, p, in), in->n_in);
+    set_scratch(p, in, syn_scratch_bytes(p, c, in));
+    hb_arena_free(scratch);
+}
+
 bool syn_has_pushes(const syn_program *p)
 {
     for (int i = 0; i < p->instr.n; i++)

@@ -189,10 +189,14 @@ START_TEST(planned_steps)
         const syn_program *p = r.program;
         record *rec = record_from_plan(s.a, p);
         gen_trace trace = {0};
-        int first = rec->calls.n - p->instr.n;
+        int call = rec->calls.n - p->instr.n - 2 * p->pairs.n - 1;
         for (int k = 0; k < p->instr.n; k++) {
             const syn_instr *in = &p->instr.p[k];
-            gen_op op = {.call = first + k, .node = in->node};
+            rec_kind mark;
+            do
+                mark = rec->calls.p[++call].kind;
+            while (mark == REC_OVERLAP || mark == REC_OVERLAPPED);
+            gen_op op = {.call = call, .node = in->node};
             for (int q = 0; in->kind == SYN_OP && q < in->n_out; q++)
                 for (int x = 0; x < p->mesh->n_axes; x++) {
                     const syn_axis_state *st = &p->tensors.p[in->out[q]].state.ax[x];

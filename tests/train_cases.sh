@@ -7,6 +7,7 @@
 #   tests/train_cases.sh dropout     the same mask under every plan
 #   tests/train_cases.sh variants    micro-batches and recomputation; also with dropout
 #   tests/train_cases.sh pushes      collectives by copies into other ranks' memory
+#   tests/train_cases.sh pairs       collectives beside the products that they feed or that feed them
 #   tests/train_cases.sh experts     rows cut before and after the experts, experts cut between
 set -u
 . tests/train_steps.sh
@@ -225,6 +226,39 @@ pushed()
     grep -Eq "coll_$2_start\(r, AXIS\([01]\)( \| AXIS\(1\))?, FORM_PUSH" "$work/$1/program.c" && kinds+=($2)
 }
 
+# paired PLAN COLLECTIVE FORM: a pair of the collective, inside or outside of a block's function
+paired()
+{
+    awk -v coll="coll_$2_start" -v form="FORM_$3" '
+        /hap_overlap\(/ { inside = 1; text = "" }
+        inside { text = text $0 }
+        /hap_overlapped\(/ { inside = 0; if (index(text, coll) && text ~ form "[,)]") found = 1 }
+        END { exit !found }' "$work/$1/program.c" || fail "no pair of $2, $3: this tests nothing"
+}
+
+# Pairs of all-gathers (before and behind loops' layers), reduce-scatters and all-reduces, on one
+# axis and inside machines, with uneven rows; and the same plan without pairs.
+pairs()
+{
+    local tp='--pin transformer.h.*.mlp.c_fc=S(2) --pin transformer.h.*.add*=S(0)'
+    from=(--init $torch/gpt2-tiny/init.safetensors)
+    one gpt2 examples/gpt2-tiny/graph.json gpt2-tiny 10
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop-peers auto $tp
+    paired laptop-peers-auto all_gather PUSH
+    paired laptop-peers-auto reduce_scatter PUSH
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop2x2-peers auto --mesh machine \
+        --pin 'transformer.h.*.mlp.c_fc=S(0),S(2)' --pin 'transformer.h.*.add*=S(0),S(0)'
+    paired laptop2x2-peers-auto all_gather PUSH
+    grep -q 'all_gather_start(r, AXIS(1), FORM_PUSH' "$work/laptop2x2-peers-auto/program.c" ||
+        fail "not inside machines: this tests nothing"
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop-peers auto $tp --pairs off
+    grep -q hap_overlap "$work/laptop-peers-auto/program.c" && fail "pairs in spite of --pairs off"
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop-peers tp
+    paired laptop-peers-tp all_reduce 'PUSH(_ALL)?'
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop2 tp
+    paired laptop2-tp all_reduce FLAT
+}
+
 # Plans whose collectives are pushes: all four kinds of them, on one axis and inside machines.
 pushes()
 {
@@ -255,9 +289,9 @@ pushes()
 
 case ${1:-} in
 zero-rows) zero_rows ;;
-batch | resume | dropout | variants | experts | pushes) "$1" ;;
+batch | resume | dropout | variants | experts | pushes | pairs) "$1" ;;
 *)
-    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|pushes"
+    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|pushes|pairs"
     exit 2
     ;;
 esac

@@ -1,0 +1,164 @@
+// Pairs: the calls between hap_overlap and hap_overlapped, which run at the same time, group of
+// rows by group of rows.
+//
+// One by one they are proved like all calls. Beside each other they must be a collective and
+// products whose rows it moves: the start of an all-gather, its wait and products of what it
+// gathers, or one product and the start of the collective that moves what it makes. Whatever one of
+// them writes lies apart from all else that they read or write (an all-reduce in place exactly on
+// its source), so that rows may be written while others are read. What a member holds of the moved
+// factor is one range of rows, in every rank's memory, and every rank's rows have a group.
+
+#include "synth/check_model.h"
+
+enum { MOST_PRODUCTS = 8, TRANSPOSED_A = 2 };
+
+bool chk_pair(chk *c)
+{
+    c->pair = c->at;
+    return true;
+}
+
+static bool is_product(chk *c, const rec_call *k)
+{
+    const char *name = k->kind == REC_OP ? ir_row((ir_op)k->op)->name : "call";
+    if (k->kind != REC_OP || (k->op != IR_OP_linear && k->op != IR_OP_matmul))
+        return chk_fail(c, "%s%s in a pair, where products stand", k->kind == REC_OP ? "op_" : "a ",
+                        name);
+    const rec_tensor *x = c->buf[k->in[0]].t, *w = c->buf[k->in[1]].t;
+    bool rows =
+        x->rank >= 2 && (k->op == IR_OP_linear || (w->rank == 2 && k->attr[0].i != TRANSPOSED_A));
+    return rows || chk_fail(c, "op_%s in a pair goes not row by row", name);
+}
+
+static int64_t group_size(const chk *c, unsigned axes)
+{
+    if (c->r->n_axes == 1 || axes == 3u) return c->r->n_ranks;
+    return c->r->size[axes == 2u ? 1 : 0];
+}
+
+static bool check_groups(chk *c, const rec_call *overlap, const rec_call *start)
+{
+    int64_t n = start->coll == COST_ALL_REDUCE ? 1 : group_size(c, start->axes);
+    bool *there = HB_ARRAY(c->a, bool, n);
+    for (int k = 0; k < overlap->n_groups; k++) {
+        int64_t d = overlap->group[k][0], w = overlap->group[k][1];
+        if (d < 0 || d >= n || w < 1 || w > INT32_MAX)
+            return chk_fail(c, "group %d of the pair has distance %lld and weight %lld", k,
+                            (long long)d, (long long)w);
+        there[d] = true;
+    }
+    for (int64_t d = 0; d < n; d++)
+        if (!there[d]) return chk_fail(c, "the pair has no group of distance %lld", (long long)d);
+    return true;
+}
+
+// Entries of a dim that a rank holds.
+static int64_t held(const chk *c, const rec_dim *d, int rank)
+{
+    return d->axis < 0 ? d->n : d->outer * d->table[chk_coord(c, rank, d->axis)] * d->inner;
+}
+
+// Of the side that is cut over the collective's axes: the dim, -1 none.
+static int cut_dim(const chk *c, const rec_tensor *t, unsigned axes)
+{
+    for (int d = 0; d < t->rank; d++) {
+        int axis = t->dim[d].axis;
+        if (axis >= 0 && (axis == SYN_BOTH ? axes >> (c->r->n_axes - 1) & 1u : axes >> axis & 1u))
+            return d;
+    }
+    return -1;
+}
+
+// The moved factor is the outermost of the rows.
+static bool outermost(chk *c, const rec_call *start)
+{
+    if (start->coll == COST_ALL_REDUCE) return true;
+    const rec_tensor *t = c->buf[start->coll == COST_ALL_GATHER ? start->in[0] : start->out[0]].t;
+    const rec_tensor *from = c->buf[start->in[0]].t;
+    int at = cut_dim(c, t, start->axes);
+    if (start->coll == COST_ALL_TO_ALL && cut_dim(c, from, start->axes) != from->rank - 1)
+        return chk_fail(c, "the all-to-all of a pair comes from a cut of rows");
+    bool first = at >= 0 && at < t->rank - 1 && t->dim[at].outer == 1;
+    for (int k = 0; k < c->n_kinds && first; k++)
+        for (int d = 0; d < at; d++)
+            first = first && held(c, &t->dim[d], c->rank_of_kind[k]) <= 1;
+    return first || chk_fail(c, "what the pair moves is not the outermost of the product's rows");
+}
+
+// Buffers of a pair.
+typedef struct pair_use {
+    int n, buffer[4 + MOST_PRODUCTS * (IR_MAX_IN + 1)];
+    bool written[4 + MOST_PRODUCTS * (IR_MAX_IN + 1)];
+} pair_use;
+
+static void use(pair_use *u, int buffer, bool written)
+{
+    if (buffer < 0) return;
+    for (int i = 0; i < u->n; i++)
+        if (u->buffer[i] == buffer) {
+            u->written[i] = u->written[i] || written;
+            return;
+        }
+    u->buffer[u->n] = buffer;
+    u->written[u->n++] = written;
+}
+
+static bool check_apart(chk *c, const pair_use *u, const rec_call *start)
+{
+    for (int i = 0; i < u->n; i++)
+        for (int k = 0; k < u->n; k++) {
+            const chk_buffer *x = &c->buf[u->buffer[i]], *y = &c->buf[u->buffer[k]];
+            if (i == k || !u->written[i] || !chk_overlap(c, x, y)) continue;
+            bool source = (u->buffer[i] == start->in[0] && u->buffer[k] == start->out[0]) ||
+                          (u->buffer[k] == start->in[0] && u->buffer[i] == start->out[0]);
+            if (source && start->coll == COST_ALL_REDUCE && chk_same_range(c, x, y)) continue;
+            return chk_fail(c, "tensor %d is written beside tensor %d, which shares bytes",
+                            u->buffer[i], u->buffer[k]);
+        }
+    return true;
+}
+
+static bool check_collective(chk *c, const rec_call *overlap, const rec_call *start)
+{
+    bool flat = start->coll == COST_ALL_REDUCE && start->form == COST_FLAT;
+    if (start->n_in != 1 || start->reduce_max || start->coll == COST_RECUT ||
+        !(flat || cost_is_push(start->form)))
+        return chk_fail(c, "there is no pair of this %s, form %s", cost_coll_name(start->coll),
+                        cost_form_name(start->form));
+    return check_groups(c, overlap, start) && outermost(c, start);
+}
+
+bool chk_paired(chk *c)
+{
+    if (c->pair < 0) return chk_fail(c, "ends no pair");
+    const rec_call *call = c->r->calls.p + c->pair + 1, *overlap = call - 1;
+    int n = c->at - c->pair - 1;
+    bool consumer = n > 0 && call[0].kind == REC_START;
+    pair_use u = {.n = 0};
+    if (consumer ? n < 3 || n > 2 + MOST_PRODUCTS || call[0].coll != COST_ALL_GATHER ||
+                       call[1].kind != REC_WAIT || call[1].event != call[0].event
+                 : n != 2 || call[1].kind != REC_START || call[1].coll == COST_ALL_GATHER)
+        return chk_fail(c, "ends what is neither an all-gather, its wait and products nor a "
+                           "product and the collective behind it");
+    const rec_call *start = &call[consumer ? 0 : 1];
+    if (!check_collective(c, overlap, start)) return false;
+    use(&u, start->in[0], false);
+    use(&u, start->out[0], true);
+    use(&u, start->scratch, true);
+    for (int i = consumer ? 2 : 0; i < (consumer ? n : 1); i++) {
+        if (!is_product(c, &call[i])) return false;
+        if (consumer && call[i].in[0] != start->out[0])
+            return chk_fail(c, "a product of the pair does not read what is gathered");
+        if (!consumer && call[i].out[0] != start->in[0])
+            return chk_fail(c, "the pair does not move what its product makes");
+        for (int k = 0; k < call[i].n_in; k++)
+            use(&u, call[i].in[k], false);
+        use(&u, call[i].out[0], true);
+        for (int k = 1; k < call[i].n_in && consumer; k++)
+            if (call[i].in[k] == start->out[0])
+                return chk_fail(c, "a product of the pair reads what is gathered twice");
+    }
+    if (!check_apart(c, &u, start)) return false;
+    c->pair = -1;
+    return true;
+}

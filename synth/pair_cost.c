@@ -1,0 +1,402 @@
+// What a pair takes: its members as costmodel/overlap.h sees them, one team of ranks at a time.
+
+#include <math.h>
+#include <string.h>
+
+#include "costmodel/overlap.h"
+#include "synth/pairs.h"
+#include "synth/space.h"
+
+// The product of one rank: by op, work that goes with rows and what does not.
+typedef struct rank_kind {
+    int64_t cls; // of the mesh
+    double flops[SYN_PAIR_OPS], bytes[SYN_PAIR_OPS], fixed[SYN_PAIR_OPS];
+    double row_bytes; // of the moved tensor
+} rank_kind;
+
+typedef struct team {
+    const syn_costs *c;
+    const syn_program *p;
+    const syn_members *m;
+    cost_coll coll;
+    cost_form form;
+    int n;
+    cl_link link;
+    int n_kinds;
+    rank_kind rank[CL_MAX_CLASSES];
+    int *kind;     // by coordinate
+    int64_t *rows; // by coordinate; all-reduce: [0], all
+    double *after;
+} team;
+
+static int team_rank(const syn_mesh *m, unsigned axes, int i, int group)
+{
+    if (m->n_axes == 1 || axes == 3) return i;
+    return axes == 1 ? i * m->size[1] + group : group * m->size[1] + i;
+}
+
+static double local(const team *t, int buffer, int rank)
+{
+    const syn_tensor *x = &t->p->tensors.p[buffer];
+    return (double)syn_local_elements(t->p->mesh, t->p->g, t->p->f, x->value, &x->state, rank);
+}
+
+static double item(const team *t, int buffer)
+{
+    return (double)ir_dtype_bytes(t->p->tensors.p[buffer].dtype);
+}
+
+// Entries of the last dim on a rank.
+static double columns(const team *t, int buffer, int rank)
+{
+    const syn_program *p = t->p;
+    const syn_tensor *x = &p->tensors.p[buffer];
+    const ir_tensor *v = &p->g->tensors.p[x->value];
+    double n = (double)v->dim[v->rank - 1];
+    for (int a = 0; a < p->mesh->n_axes; a++) {
+        const syn_axis_state *s = &x->state.ax[a];
+        if (s->kind != SYN_S || s->dim != v->rank - 1 || (a == 0 && syn_joint(p->mesh, &x->state)))
+            continue;
+        const syn_cut *cut = &p->mesh->cuts.p[s->cut];
+        n *= (double)cut->table[syn_coord(p->mesh, rank, cut->axis)] / (double)cut->size;
+    }
+    return n;
+}
+
+static rank_kind kind_of(const team *t, int rank)
+{
+    const syn_program *p = t->p;
+    rank_kind k = {.cls = p->mesh->class_of[rank]};
+    const syn_instr *start = &p->instr.p[t->m->start];
+    int moved = t->m->consumer ? start->out[0] : start->in[0];
+    k.row_bytes = columns(t, moved, rank) * item(t, moved);
+    for (int i = 0; i < t->m->n_ops; i++) {
+        const syn_instr *op = &p->instr.p[t->m->op[i]];
+        double in = columns(t, op->in[0], rank), out = columns(t, op->out[0], rank);
+        k.flops[i] = 2 * in * out;
+        k.bytes[i] = in * item(t, op->in[0]) + out * item(t, op->out[0]);
+        for (int j = 1; j < op->n_in; j++)
+            if (op->in[j] >= 0) k.fixed[i] += local(t, op->in[j], rank) * item(t, op->in[j]);
+    }
+    return k;
+}
+
+// Kinds, rows and links of one team. False: too many kinds of ranks.
+static bool gather(hb_arena *a, team *t, unsigned axes, int group)
+{
+    const syn_instr *start = &t->p->instr.p[t->m->start];
+    bool whole = start->coll == COST_ALL_REDUCE;
+    int cut = t->m->consumer || whole ? start->in[0] : start->out[0];
+    t->kind = HB_ARRAY(a, int, t->n);
+    t->rows = HB_ARRAY(a, int64_t, t->n);
+    t->after = HB_ARRAY(a, double, t->n);
+    t->n_kinds = 0;
+    for (int i = 0; i < t->n; i++) {
+        int rank = team_rank(t->p->mesh, axes, i, group);
+        rank_kind k = kind_of(t, rank);
+        double wide = columns(t, cut, rank);
+        t->rows[i] = wide > 0 ? (int64_t)(local(t, cut, rank) / wide + 0.5) : 0;
+        int at = 0;
+        while (at < t->n_kinds && memcmp(&t->rank[at], &k, sizeof k) != 0)
+            at++;
+        if (at == CL_MAX_CLASSES) return false;
+        if (at == t->n_kinds) t->rank[t->n_kinds++] = k;
+        t->kind[i] = at;
+    }
+    return true;
+}
+
+static double product(void *ctx, int kind, int64_t rows)
+{
+    const team *t = ctx;
+    const rank_kind *k = &t->rank[kind];
+    double sec = 0, n = (double)rows;
+    for (int i = 0; i < t->m->n_ops; i++) {
+        ir_op op = t->p->g->nodes.p[t->p->instr.p[t->m->op[i]].node].op;
+        if (k->flops[i] > 0)
+            sec += cost_op(t->c->m, t->p->mesh->cluster_class[k->cls], op, n * k->flops[i],
+                           n * k->bytes[i] + k->fixed[i]);
+    }
+    return sec;
+}
+
+static double form_seconds(const team *t, cost_coll coll, const int64_t *table, double bytes)
+{
+    cost_shards s = {.n = t->n,
+                     .table = table,
+                     .table2 = table,
+                     .bytes = bytes,
+                     .leading = true,
+                     .leading2 = true,
+                     .item = 1};
+    cost_measure(&s);
+    return cost_form_seconds(t->c->m, coll, t->form, &s, t->link, t->c->pack_bandwidth);
+}
+
+// A message is one of the n - 1 that a rank sends one after the other when all shards are as large;
+// a scattered part is sent like a gathered one, and added later.
+static double message(void *ctx, int kind, int64_t rows)
+{
+    static const int64_t even[COST_MAX_PAIR_RANKS] = {1, 1, 1, 1, 1, 1, 1, 1,
+                                                      1, 1, 1, 1, 1, 1, 1, 1};
+    const team *t = ctx;
+    double bytes = t->rank[kind].row_bytes * (double)rows;
+    if (t->coll == COST_ALL_REDUCE) return form_seconds(t, t->coll, NULL, bytes);
+    if (t->coll == COST_ALL_TO_ALL)
+        return form_seconds(t, t->coll, even, t->n * t->n * bytes) / (t->n - 1);
+    return form_seconds(t, COST_ALL_GATHER, even, t->n * bytes) / (t->n - 1);
+}
+
+// What a reduce-scatter takes beyond sending: its sums, by each rank's rows.
+static void sums(team *t)
+{
+    int64_t all = 0, most = 0;
+    for (int i = 0; i < t->n; i++) {
+        all += t->rows[i];
+        most = t->rows[i] > most ? t->rows[i] : most;
+    }
+    double bytes = t->rank[0].row_bytes * (double)all;
+    double sec = form_seconds(t, COST_REDUCE_SCATTER, t->rows, bytes) -
+                 form_seconds(t, COST_ALL_GATHER, t->rows, bytes);
+    for (int i = 0; i < t->n && most > 0; i++)
+        t->after[i] = fmax(sec, 0) * (double)t->rows[i] / (double)most;
+}
+
+static cost_pair pair_of(team *t, cost_contention *beside)
+{
+    double launch = 0;
+    for (int k = 0; k < t->n_kinds; k++) {
+        int cls = t->p->mesh->cluster_class[t->rank[k].cls];
+        cost_beside all = cost_beside_of(&t->p->cluster->cls[cls]);
+        beside[k] = all.of[cost_is_push(t->form)];
+        launch = fmax(launch, cost_launch(t->c->m, cls));
+    }
+    memset(t->after, 0, sizeof *t->after * (size_t)t->n);
+    if (t->coll == COST_REDUCE_SCATTER) sums(t);
+    // A launch has its place in the op's seconds. Between groups a stream waits for a value or an
+    // event, of which little is known but that it takes no more than that.
+    return (cost_pair){.consumer = t->m->consumer,
+                       .whole = t->coll == COST_ALL_REDUCE,
+                       .together = t->form == COST_PUSH_ALL,
+                       .n = t->n,
+                       .rows = t->rows,
+                       .n_kinds = t->n_kinds,
+                       .kind = t->kind,
+                       .product = product,
+                       .message = message,
+                       .ctx = t,
+                       .after = t->after,
+                       .beside = beside,
+                       .gap = launch / 2,
+                       .flag = launch,
+                       .doubt = launch / 2};
+}
+
+static bool pairs_in(cost_coll coll, cost_form form)
+{
+    return cost_is_push(form) || (coll == COST_ALL_REDUCE && form == COST_FLAT);
+}
+
+// --- all teams of the collective ---
+
+typedef struct teams {
+    hb_arena *arena;
+    int n;
+    team *v;
+} teams;
+
+static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const syn_members *m)
+{
+    const syn_instr *start = &p->instr.p[m->start];
+    int n = syn_group_size(p->mesh, start->axes), groups = p->mesh->n_ranks / n;
+    if (n > COST_MAX_PAIR_RANKS && start->coll != COST_ALL_REDUCE) return false;
+    all->v = hb_alloc(all->arena, sizeof *all->v * (size_t)groups);
+    all->n = 0;
+    for (int g = 0; g < groups; g++) {
+        team *t = &all->v[all->n], *last = t - 1;
+        *t = (team){.c = c,
+                    .p = p,
+                    .m = m,
+                    .coll = start->coll,
+                    .form = start->form,
+                    .n = n,
+                    .link = syn_axes_link(c, start->axes)};
+        if (!gather(all->arena, t, start->axes, g)) return false;
+        size_t ranks = (size_t)n;
+        if (all->n > 0 && t->n_kinds == last->n_kinds &&
+            memcmp(t->rank, last->rank, sizeof *t->rank * (size_t)t->n_kinds) == 0 &&
+            memcmp(t->kind, last->kind, sizeof *t->kind * ranks) == 0 &&
+            memcmp(t->rows, last->rows, sizeof *t->rows * ranks) == 0)
+            continue; // as the one before it
+        all->n++;
+    }
+    return true;
+}
+
+// Of the slowest team.
+static void times_of(teams *all, syn_pair *x)
+{
+    memset(x->end, 0, sizeof x->end);
+    memset(x->busy, 0, sizeof x->busy);
+    x->total = x->transfer = 0;
+    for (int i = 0; i < all->n; i++) {
+        team *t = &all->v[i];
+        cost_contention beside[CL_MAX_CLASSES];
+        cost_pair_time time;
+        t->form = x->form;
+        cost_pair p = pair_of(t, beside);
+        cost_pair_seconds(&p, x->group, x->n_groups, &time);
+        x->total = fmax(x->total, time.total);
+        x->transfer = fmax(x->transfer, time.transfer);
+        for (int k = 0; k < t->n_kinds; k++) {
+            int64_t c = t->rank[k].cls;
+            x->end[c] = fmax(x->end[c], time.end[k]);
+            x->busy[c] = fmax(x->busy[c], time.busy[k]);
+        }
+    }
+}
+
+static double alone(const syn_program *p, const syn_members *m)
+{
+    double most = 0;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        double sec = 0;
+        for (int i = 0; i < m->n_ops; i++)
+            sec += p->instr.p[m->op[i]].sec[c];
+        most = fmax(most, sec);
+    }
+    return most;
+}
+
+// A pair must bring this share of the sequence, and more than its gaps may vary by.
+static const double CLEARLY = 0.02;
+
+static bool pays(teams *all, const syn_pair *x)
+{
+    cost_contention beside[CL_MAX_CLASSES];
+    cost_pair p = pair_of(&all->v[0], beside);
+    return x->total + p.doubt * x->n_groups < x->sequential * (1 - CLEARLY);
+}
+
+static void search(teams *all, const syn_program *p, const syn_members *m, syn_pair *best)
+{
+    const syn_instr *start = &p->instr.p[m->start];
+    double most = alone(p, m);
+    best->sequential = most + start->sec[0];
+    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
+        if (!pairs_in(start->coll, f) || !cost_form_exists(start->coll, f)) continue;
+        if (p->no_push && cost_is_push(f)) continue;
+        for (int i = 0; i < all->n; i++) {
+            team *t = &all->v[i];
+            cost_contention beside[CL_MAX_CLASSES];
+            cost_pair_time time;
+            int group[SYN_PAIR_GROUPS][2];
+            t->form = f;
+            if (!isfinite(message(t, 0, t->rows[0]))) break;
+            cost_pair pair = pair_of(t, beside);
+            // Bound: the products or the transfer alone.
+            double least = fmax(most, start->form == f ? start->sec[0] : 0);
+            if (least > best->sequential * (1 - CLEARLY)) break;
+            syn_pair x = {.form = f, .sequential = best->sequential, .group = group};
+            x.n_groups = cost_pair_search(&pair, SYN_PAIR_GROUPS, group, &time);
+            if (x.n_groups == 0) continue;
+            times_of(all, &x);
+            if (!pays(all, &x) || (best->n_groups > 0 && x.total >= best->total)) continue;
+            *best = x;
+            best->group = hb_copy(all->v[0].c->arena, group, sizeof *group * (size_t)x.n_groups);
+        }
+    }
+}
+
+// --- known pairs ---
+
+static void put(hb_buf *b, int64_t v)
+{
+    hb_putn(b, (const char *)&v, sizeof v);
+}
+
+static void put_buffer(hb_buf *b, const syn_program *p, int buffer)
+{
+    if (buffer < 0) {
+        put(b, -1);
+        return;
+    }
+    const syn_tensor *t = &p->tensors.p[buffer];
+    const ir_tensor *v = &p->g->tensors.p[t->value];
+    put(b, (int64_t)t->dtype << 8 | v->rank);
+    for (int d = 0; d < v->rank; d++)
+        put(b, v->dim[d]);
+    for (int a = 0; a < p->mesh->n_axes; a++) {
+        const syn_axis_state *s = &t->state.ax[a];
+        put(b, (int64_t)s->kind << 48 | (int64_t)s->dim << 40 | (int64_t)s->pos << 32 |
+                   (uint16_t)s->cut);
+    }
+}
+
+static hb_str key_of(hb_buf *b, const syn_program *p, const syn_members *m, const syn_pair *at)
+{
+    const syn_instr *start = &p->instr.p[m->start];
+    b->n = 0;
+    put(b, (int64_t)start->coll << 16 | (int64_t)start->form << 8 | start->axes |
+               (int64_t)p->no_push << 4);
+    put_buffer(b, p, start->in[0]);
+    put_buffer(b, p, start->out[0]);
+    for (int i = 0; i < m->n_ops; i++) {
+        const syn_instr *op = &p->instr.p[m->op[i]];
+        put(b, p->g->nodes.p[op->node].op);
+        for (int k = 0; k < op->n_in; k++)
+            put_buffer(b, p, op->in[k]);
+        put_buffer(b, p, op->out[0]);
+    }
+    for (int k = 0; at && k < at->n_groups; k++)
+        put(b, (int64_t)at->group[k][0] << 32 | at->group[k][1]);
+    return (hb_str){b->p, b->n};
+}
+
+static const syn_pair *known(syn_costs *c, hb_str key)
+{
+    int at = hb_map_get(c->pairs, key);
+    return at >= 0 ? c->all_pairs.p[at] : NULL;
+}
+
+static const syn_pair *remember(syn_costs *c, hb_str key, const syn_pair *x)
+{
+    hb_map_put(c->pairs, hb_str_n(c->arena, key.p, key.n), c->all_pairs.n);
+    HB_PUSH(c->arena, &c->all_pairs, hb_copy(c->arena, x, sizeof *x));
+    return c->all_pairs.p[c->all_pairs.n - 1];
+}
+
+const syn_pair *syn_best_pair(const syn_program *p, syn_costs *c, const syn_members *m)
+{
+    teams all = {.arena = hb_arena_new()};
+    hb_buf b = {.arena = all.arena};
+    hb_str key = key_of(&b, p, m, NULL);
+    const syn_pair *best = known(c, key);
+    if (!best) {
+        syn_pair x = {.n_groups = 0};
+        if (gather_teams(&all, p, c, m)) search(&all, p, m, &x);
+        best = remember(c, key, &x);
+    }
+    hb_arena_free(all.arena);
+    return best;
+}
+
+void syn_pair_at(const syn_program *p, syn_costs *c, const syn_members *m, syn_pair *x)
+{
+    teams all = {.arena = hb_arena_new()};
+    hb_buf b = {.arena = all.arena};
+    hb_str key = key_of(&b, p, m, x);
+    const syn_pair *same = known(c, key);
+    if (!same) {
+        syn_pair now = *x;
+        bool fits = gather_teams(&all, p, c, m);
+        hb_assert(fits);
+        times_of(&all, &now);
+        same = remember(c, key, &now);
+    }
+    memcpy(x->end, same->end, sizeof x->end);
+    memcpy(x->busy, same->busy, sizeof x->busy);
+    x->total = same->total;
+    x->transfer = same->transfer;
+    hb_arena_free(all.arena);
+}

@@ -1,0 +1,393 @@
+// Which collectives become pairs.
+//
+// A pair pays for what the schedule leaves exposed: candidates are collectives that the simulated
+// step waits for. Of each the expected gain is known from its times alone and from two figures of
+// the simulation, the exposed seconds and so the work that hides the rest. Equal members stand or
+// fall together, so that repeated layers stay alike. Last, the step with all pairs is simulated:
+// without a gain there are none.
+
+#include "synth/pairs.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "synth/space.h"
+
+// How far behind a collective's wait its products are looked for.
+enum { REACH = 24 };
+
+typedef struct candidate_pair {
+    syn_members m;
+    int wait;
+    int anchor;           // instruction in whose place the members stand
+    const syn_pair *best; // equal pointers: equal members
+    double gain;          // expected
+    bool chosen;
+} candidate_pair;
+
+typedef struct pairing {
+    hb_arena *arena;
+    syn_program *p;
+    syn_costs *c;
+    int *wait_of; // by START
+    int *made_by; // by buffer: its last OP, -1
+    bool *taken;  // by instruction: member of a candidate
+    HB_VEC(candidate_pair) all;
+} pairing;
+
+// --- what may be a pair ---
+
+// The state of the tensor's side that is cut on the axes of a collective, NULL if it is none.
+static const syn_axis_state *cut_side(const syn_program *p, const syn_state *s, unsigned axes)
+{
+    if (axes == 3 && !syn_joint(p->mesh, s)) return NULL;
+    const syn_axis_state *x = &s->ax[axes == 1 ? 0 : 1];
+    return x->kind == SYN_S ? x : NULL;
+}
+
+// A dim of rows, and nothing stands before the factor.
+static bool outermost(const syn_program *p, int value, const syn_axis_state *x)
+{
+    const ir_tensor *t = &p->g->tensors.p[value];
+    if (!x || x->dim >= t->rank - 1) return false;
+    for (int d = 0; d < x->dim; d++)
+        if (t->dim[d] != 1) return false;
+    for (int k = 0; k < x->pos; k++)
+        if (p->f->cls[p->f->dim[value][x->dim].cls[k]].size != 1) return false;
+    return true;
+}
+
+static bool is_value(const syn_program *p, int buffer)
+{
+    return p->tensors.p[buffer].role == SYN_ROLE_VALUE;
+}
+
+static bool is_product(const syn_program *p, const syn_instr *in)
+{
+    enum { TRANSPOSED_A = 2 };
+    if (in->kind != SYN_OP || !is_value(p, in->out[0]) || in->in[0] < 0 || in->in[1] < 0)
+        return false;
+    const ir_node *n = &p->g->nodes.p[in->node];
+    const syn_tensor *x = &p->tensors.p[in->in[0]], *w = &p->tensors.p[in->in[1]];
+    if (n->op != IR_OP_linear && n->op != IR_OP_matmul) return false;
+    if (p->g->tensors.p[x->value].rank < 2 || in->in[0] == in->in[1]) return false;
+    return n->op == IR_OP_linear ||
+           (n->attr[0].i != TRANSPOSED_A && p->g->tensors.p[w->value].rank == 2);
+}
+
+// Does the collective move rows of a product, in the direction that is asked for?
+static bool moves_rows(const syn_program *p, const syn_instr *in, bool consumer)
+{
+    if (in->kind != SYN_START || in->n_in != 1 || in->reduce_max || in->in[0] == in->out[0])
+        return false;
+    const syn_tensor *from = &p->tensors.p[in->in[0]], *to = &p->tensors.p[in->out[0]];
+    const ir_tensor *t = &p->g->tensors.p[from->value];
+    if (to->role != SYN_ROLE_VALUE || t->rank < 2) return false;
+    if (consumer != (in->coll == COST_ALL_GATHER)) return false;
+    switch (in->coll) {
+    case COST_ALL_GATHER:
+        return outermost(p, from->value, cut_side(p, &from->state, in->axes));
+    case COST_REDUCE_SCATTER:
+        return outermost(p, to->value, cut_side(p, &to->state, in->axes));
+    case COST_ALL_TO_ALL: {
+        const syn_axis_state *x = cut_side(p, &from->state, in->axes);
+        return x && x->dim == t->rank - 1 &&
+               outermost(p, to->value, cut_side(p, &to->state, in->axes));
+    }
+    case COST_ALL_REDUCE:
+        return true;
+    case COST_RECUT:
+        break;
+    }
+    return false;
+}
+
+static bool writes(const syn_program *p, const syn_instr *in, int buffer)
+{
+    if (in->kind == SYN_START) return false; // its wait does
+    if (in->kind == SYN_WAIT) in = &p->instr.p[in->start];
+    for (int i = 0; i < in->n_out; i++)
+        if (in->out[i] == buffer) return true;
+    return false;
+}
+
+// Instruction `at` may stand directly behind `behind`.
+static bool may_rise(const syn_program *p, int at, int behind)
+{
+    const syn_instr *in = &p->instr.p[at];
+    for (int i = behind + 1; i < at; i++)
+        for (int k = 0; k < in->n_in; k++)
+            if (in->in[k] >= 0 && writes(p, &p->instr.p[i], in->in[k])) return false;
+    return true;
+}
+
+static bool consumer_at(pairing *s, int start, candidate_pair *x)
+{
+    const syn_program *p = s->p;
+    int dst = p->instr.p[start].out[0];
+    *x = (candidate_pair){.wait = s->wait_of[start]};
+    x->m = (syn_members){.start = start, .consumer = true};
+    x->anchor = x->wait;
+    if (!is_value(p, p->instr.p[start].in[0])) return false;
+    for (int i = x->wait + 1; i < p->instr.n && i <= x->wait + REACH; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (s->taken[i] || !is_product(p, in) || in->in[0] != dst || in->in[1] == dst) continue;
+        if (x->m.n_ops == SYN_PAIR_OPS || !may_rise(p, i, x->wait)) continue;
+        x->m.op[x->m.n_ops++] = i;
+    }
+    return x->m.n_ops > 0;
+}
+
+static bool producer_at(pairing *s, int start, candidate_pair *x)
+{
+    const syn_program *p = s->p;
+    int op = s->made_by[p->instr.p[start].in[0]];
+    if (op < 0 || op > start || s->taken[op] || !is_product(p, &p->instr.p[op])) return false;
+    *x = (candidate_pair){.wait = s->wait_of[start], .anchor = op};
+    x->m = (syn_members){.start = start, .n_ops = 1, .op = {op}};
+    return true;
+}
+
+static void take(pairing *s, const candidate_pair *x, bool taken)
+{
+    s->taken[x->m.start] = taken;
+    for (int i = 0; i < x->m.n_ops; i++)
+        s->taken[x->m.op[i]] = taken;
+}
+
+static void find(pairing *s)
+{
+    const syn_program *p = s->p;
+    for (int i = 0; i < p->instr.n; i++)
+        if (p->instr.p[i].kind == SYN_WAIT) s->wait_of[p->instr.p[i].start] = i;
+    for (int t = 0; t < p->tensors.n; t++)
+        s->made_by[t] = -1;
+    for (int i = 0; i < p->instr.n; i++)
+        for (int k = 0; k < p->instr.p[i].n_out && p->instr.p[i].kind == SYN_OP; k++)
+            s->made_by[p->instr.p[i].out[k]] = i;
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        candidate_pair x;
+        bool consumer = in->kind == SYN_START && in->coll == COST_ALL_GATHER;
+        if (!moves_rows(p, in, consumer)) continue;
+        if (!(consumer ? consumer_at : producer_at)(s, i, &x)) continue;
+        x.best = syn_best_pair(p, s->c, &x.m);
+        if (x.best->n_groups == 0) continue;
+        take(s, &x, true);
+        HB_PUSH(s->arena, &s->all, x);
+    }
+}
+
+// --- what they bring ---
+
+static double products(const syn_program *p, const syn_members *m)
+{
+    double most = 0;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        double sec = 0;
+        for (int i = 0; i < m->n_ops; i++)
+            sec += p->instr.p[m->op[i]].sec[c];
+        most = fmax(most, sec);
+    }
+    return most;
+}
+
+static double most_of(const syn_program *p, const double *sec)
+{
+    double most = 0;
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        most = fmax(most, sec[c]);
+    return most;
+}
+
+// Consumer: the products and what is waited for become the pair. Producer: behind the pair's
+// products the rest of its transfer hides under the work that hid the collective.
+static double gain_of(const syn_program *p, const candidate_pair *x, double exposed)
+{
+    double now = products(p, &x->m) + exposed, sec = p->instr.p[x->m.start].sec[0];
+    if (x->m.consumer) return now - x->best->total;
+    double busy = most_of(p, x->best->end), rest = x->best->total - busy;
+    return now - busy - fmax(0, rest - (exposed > 0 ? sec - exposed : sec));
+}
+
+// Equal members are chosen if together they gain.
+static bool choose(pairing *s, const double *exposed)
+{
+    bool any = false;
+    for (int i = 0; i < s->all.n; i++)
+        s->all.p[i].gain = gain_of(s->p, &s->all.p[i], exposed[s->all.p[i].m.start]);
+    for (int i = 0; i < s->all.n; i++) {
+        candidate_pair *x = &s->all.p[i];
+        bool first = true;
+        double gain = 0;
+        for (int k = 0; k < s->all.n; k++) {
+            if (s->all.p[k].best != x->best) continue;
+            first = first && k >= i;
+            gain += s->all.p[k].gain;
+        }
+        for (int k = i; k < s->all.n && first; k++)
+            if (s->all.p[k].best == x->best) s->all.p[k].chosen = gain > 0;
+        any = any || x->chosen;
+    }
+    return any;
+}
+
+// Seconds that the slowest class, or the one that is there first, waits for each collective.
+static double *exposed_of(pairing *s)
+{
+    const syn_program *p = s->p;
+    cost_timeline t;
+    double *exposed = HB_ARRAY(s->arena, double, p->instr.n + 1);
+    syn_simulate_in(s->arena, p, &t, true);
+    for (int i = 0; i < p->instr.n; i++) {
+        int at = i * p->mesh->n_classes;
+        if (p->instr.p[i].kind == SYN_WAIT) exposed[p->instr.p[i].start] = t.end[at] - t.begin[at];
+    }
+    return exposed;
+}
+
+// --- making them ---
+
+// Members leave their places and stand in the place of the anchor.
+static void arrange(pairing *s)
+{
+    syn_program *p = s->p;
+    int n = p->instr.n, at = 0;
+    int *to = HB_ARRAY(s->arena, int, n), *pair_at = HB_ARRAY(s->arena, int, n);
+    bool *moves = HB_ARRAY(s->arena, bool, n);
+    for (int i = 0; i < n; i++)
+        pair_at[i] = -1;
+    for (int k = 0; k < s->all.n; k++) {
+        const candidate_pair *x = &s->all.p[k];
+        if (!x->chosen) continue;
+        moves[x->m.start] = true;
+        if (x->m.consumer) moves[x->wait] = true;
+        for (int i = 0; i < x->m.n_ops; i++)
+            moves[x->m.op[i]] = true;
+        pair_at[x->anchor] = k;
+    }
+    for (int i = 0; i < n; i++) {
+        if (!moves[i]) {
+            to[i] = at++;
+            continue;
+        }
+        if (pair_at[i] < 0) continue;
+        const candidate_pair *x = &s->all.p[pair_at[i]];
+        syn_pair pair = *x->best;
+        pair.first = at;
+        pair.len = x->m.n_ops + (x->m.consumer ? 2 : 1);
+        pair.group = hb_copy(p->arena, pair.group, sizeof *pair.group * (size_t)pair.n_groups);
+        if (x->m.consumer) {
+            to[x->m.start] = at++;
+            to[x->wait] = at++;
+        }
+        for (int k = 0; k < x->m.n_ops; k++)
+            to[x->m.op[k]] = at++;
+        if (!x->m.consumer) to[x->m.start] = at++;
+        HB_PUSH(p->arena, &p->pairs, pair);
+    }
+    hb_assert(at == n);
+    const syn_instr *old = hb_copy(s->arena, p->instr.p, sizeof *old * (size_t)n);
+    for (int i = 0; i < n; i++) {
+        p->instr.p[to[i]] = old[i];
+        if (old[i].kind == SYN_WAIT) p->instr.p[to[i]].start = to[old[i].start];
+    }
+}
+
+static void set_forms(pairing *s)
+{
+    syn_program *p = s->p;
+    for (int k = 0; k < p->pairs.n; k++) {
+        syn_instr *in = &p->instr.p[syn_pair_start(p, &p->pairs.p[k])];
+        if (in->form != p->pairs.p[k].form) syn_set_form(p, s->c, in, p->pairs.p[k].form);
+    }
+    syn_place_sym(p);
+}
+
+void syn_find_pairs(syn_program *p, syn_costs *c)
+{
+    pairing s = {.arena = hb_arena_new(), .p = p, .c = c};
+    int n = p->instr.n, tensors = p->tensors.n;
+    bool has_sym = p->has_sym;
+    p->pairs.n = 0;
+    s.wait_of = HB_ARRAY(s.arena, int, n + 1);
+    s.made_by = HB_ARRAY(s.arena, int, tensors + 1);
+    s.taken = HB_ARRAY(s.arena, bool, n + 1);
+    if (p->mesh->n_ranks > 1) find(&s);
+    if (s.all.n > 0 && choose(&s, exposed_of(&s))) {
+        cost_timeline t;
+        const syn_instr *before = hb_copy(s.arena, p->instr.p, sizeof *before * (size_t)n);
+        const syn_tensor *kept = hb_copy(s.arena, p->tensors.p, sizeof *kept * (size_t)tensors);
+        double alone = syn_simulate_in(s.arena, p, &t, false);
+        arrange(&s);
+        set_forms(&s);
+        if (syn_simulate_in(s.arena, p, &t, false) >= alone) {
+            p->pairs.n = 0;
+            p->has_sym = has_sym;
+            p->tensors.n = tensors;
+            memcpy(p->instr.p, before, sizeof *before * (size_t)n);
+            memcpy(p->tensors.p, kept, sizeof *kept * (size_t)tensors);
+        }
+    }
+    hb_arena_free(s.arena);
+}
+
+// --- what others ask of a pair ---
+
+bool syn_is_consumer(const syn_program *p, const syn_pair *x)
+{
+    return p->instr.p[x->first].kind == SYN_START;
+}
+
+int syn_pair_start(const syn_program *p, const syn_pair *x)
+{
+    return syn_is_consumer(p, x) ? x->first : x->first + 1;
+}
+
+double syn_pair_hidden(const syn_program *p, const syn_pair *x)
+{
+    double busy = most_of(p, x->busy), hidden = busy + x->transfer - x->total;
+    return x->transfer > 0 ? fmin(fmax(hidden / x->transfer, 0), 1) : 0;
+}
+
+static syn_members members_of(const syn_program *p, const syn_pair *x)
+{
+    syn_members m = {.start = syn_pair_start(p, x), .consumer = syn_is_consumer(p, x)};
+    for (int i = m.consumer ? 2 : 0; i < (m.consumer ? x->len : 1); i++)
+        m.op[m.n_ops++] = x->first + i;
+    return m;
+}
+
+void syn_price_pairs(syn_program *p, syn_costs *c)
+{
+    for (int k = 0; k < p->pairs.n; k++) {
+        syn_members m = members_of(p, &p->pairs.p[k]);
+        syn_pair_at(p, c, &m, &p->pairs.p[k]);
+    }
+}
+
+// Which repetition of its loop an instruction stands in; -1 - k: behind k loops.
+static int place_of(const syn_program *p, int i)
+{
+    int behind = 0, n = 0;
+    for (int l = 0; l < p->loops.n; l++) {
+        const syn_loop *loop = &p->loops.p[l];
+        if (i >= loop->first + loop->len * loop->count) {
+            behind++;
+            n += loop->count;
+        } else if (i >= loop->first) {
+            return n + (i - loop->first) / loop->len;
+        }
+    }
+    return -1 - behind;
+}
+
+void syn_pairs_of_loops(syn_program *p)
+{
+    int n = 0;
+    for (int k = 0; k < p->pairs.n; k++) {
+        const syn_pair *x = &p->pairs.p[k];
+        if (place_of(p, x->first) == place_of(p, x->first + x->len - 1)) p->pairs.p[n++] = *x;
+    }
+    p->pairs.n = n;
+}

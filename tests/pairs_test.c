@@ -1,0 +1,485 @@
+// Pairs in plans: what they are, that they pay, and that the checker refuses what is right as calls
+// one after the other and wrong beside each other.
+
+#include "synth/pairs.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/graph.h"
+#include "support/plan_facts.h"
+#include "support/small_models.h"
+#include "synth/record.h"
+#include "synth/synth.h"
+
+typedef struct planned {
+    hb_arena *a;
+    ir_graph *g;
+    ir_factors *f;
+    cost_model m;
+    syn_result r;
+} planned;
+
+static void search(planned *p, syn_strategy strategy, const syn_pins *pins, bool no_pairs)
+{
+    syn_options o = syn_default_options();
+    o.strategy = strategy;
+    o.pins = pins;
+    o.no_pairs = no_pairs;
+    p->r = syn_synthesize(p->a, p->g, p->f, &p->m, &o);
+    ck_assert_msg(p->r.status != SYN_FAILED_CHECK, "%.*s", HB_ARG(p->r.why));
+}
+
+static void read_example(planned *p, const char *graph, const char *cluster, int64_t batch)
+{
+    p->a = hb_arena_new();
+    hb_diag *d = hb_diag_new(p->a);
+    ir_options o = {.batch = batch};
+    p->g = ir_build(p->a, hb_fmt(p->a, "examples/%s/graph.json", graph).p, &o, d);
+    ck_assert_ptr_nonnull(p->g);
+    p->f = ir_factorize(p->a, p->g);
+    p->m.cluster = cl_read(p->a, hb_fmt(p->a, "clusters/%s.yaml", cluster).p, NULL, d);
+    ck_assert_ptr_nonnull(p->m.cluster);
+}
+
+// Tensor parallel blocks between cuts of the batch: gathers before, scatters behind them.
+static const syn_pins *megatron(planned *p)
+{
+    hb_diag *d = hb_diag_new(p->a);
+    hb_str pin[2] = {HB_STR("transformer.h.*.mlp.c_fc=S(2)"), HB_STR("transformer.h.*.add*=S(0)")};
+    const syn_pins *pins = syn_pins_read(p->a, p->g, p->f, pin, 2, d);
+    ck_assert_ptr_nonnull(pins);
+    return pins;
+}
+
+// A transformer block whose matmuls take about as long as what they exchange, on GPUs that write
+// into each other's memory.
+static void draw(planned *p, int seed)
+{
+    device d[4] = {{1, 400, 6, 5, 0},
+                   {1, 400, 6, 5, 0},
+                   {seed % 3 ? 1 : 0.5, 400, 6, 5, 0},
+                   {seed % 3 ? 1 : 0.5, 400, 6, 5, 0}};
+    p->a = hb_arena_new();
+    p->g = small_attention(p->a, &(small_transformer){.batch = 16,
+                                                      .tokens = 64,
+                                                      .width = 512,
+                                                      .heads = 4,
+                                                      .hidden = 2048 << seed % 2,
+                                                      .vocabulary = 512,
+                                                      .n_layers = 1 + seed % 3,
+                                                      .norm = true});
+    p->f = ir_factorize(p->a, p->g);
+    int machines = seed % 5 == 4 ? 2 : 1;
+    cl_cluster *c = small_cluster(p->a, machines, 4 / machines, d, 1, 20);
+    for (int m = 0; m < machines; m++)
+        c->machine[m].peer = true;
+    p->m.cluster = c;
+}
+
+// --- what pairs are ---
+
+static int products_of(const syn_program *p, const syn_pair *x, int *op)
+{
+    int n = 0;
+    for (int i = x->first; i < x->first + x->len; i++)
+        if (p->instr.p[i].kind == SYN_OP) op[n++] = i;
+    return n;
+}
+
+static void look_at(const syn_program *p, int k)
+{
+    const syn_pair *x = &p->pairs.p[k], *next = x + 1;
+    int op[SYN_PAIR_OPS], n = products_of(p, x, op), start = syn_pair_start(p, x);
+    const syn_instr *s = &p->instr.p[start];
+    bool consumer = syn_is_consumer(p, x);
+    ck_assert_int_eq(s->kind, SYN_START);
+    ck_assert_int_eq(s->form, x->form);
+    ck_assert_int_eq(s->n_in, 1);
+    ck_assert_int_eq(x->len, n + (consumer ? 2 : 1));
+    ck_assert_int_ge(n, 1);
+    ck_assert(consumer == (s->coll == COST_ALL_GATHER));
+    if (consumer) {
+        ck_assert_int_eq(p->instr.p[start + 1].kind, SYN_WAIT);
+        ck_assert_int_eq(p->instr.p[start + 1].start, start);
+    }
+    for (int i = 0; i < n; i++) {
+        const syn_instr *in = &p->instr.p[op[i]];
+        ck_assert_int_eq(p->g->nodes.p[in->node].op, IR_OP_linear);
+        ck_assert_int_eq(consumer ? in->in[0] : in->out[0], consumer ? s->out[0] : s->in[0]);
+    }
+    int members = s->coll == COST_ALL_REDUCE ? 1 : syn_group_size(p->mesh, s->axes);
+    for (int d = 0; d < members; d++) {
+        int there = 0;
+        for (int i = 0; i < x->n_groups; i++)
+            there += x->group[i][0] == d;
+        ck_assert_int_ge(there, 1);
+    }
+    for (int i = 0; i < x->n_groups; i++)
+        ck_assert(x->group[i][0] >= 0 && x->group[i][0] < members && x->group[i][1] >= 1);
+    ck_assert_double_gt(x->total, 0);
+    ck_assert_double_lt(x->total, x->sequential * 0.98 + 1e-12);
+    ck_assert_double_ge(x->total, x->transfer * (1 - 1e-9));
+    ck_assert_double_ge(syn_pair_hidden(p, x), 0);
+    ck_assert_double_le(syn_pair_hidden(p, x), 1);
+    for (int g = 0; g < p->groups.n; g++) // in none of them
+        ck_assert(p->groups.p[g].first + p->groups.p[g].len <= x->first ||
+                  p->groups.p[g].first >= x->first + x->len);
+    if (k + 1 < p->pairs.n) ck_assert_int_le(x->first + x->len, next->first);
+    for (int l = 0; l < p->loops.n; l++) { // in one repetition, alike in all
+        const syn_loop *loop = &p->loops.p[l];
+        int at = x->first - loop->first, last = at + x->len - 1;
+        if (at < 0 || at >= loop->len * loop->count) continue;
+        ck_assert_int_eq(at / loop->len, last / loop->len);
+        int alike = 0;
+        for (int j = 0; j < p->pairs.n; j++) {
+            int other = p->pairs.p[j].first - loop->first;
+            if (other < 0 || other >= loop->len * loop->count ||
+                other % loop->len != at % loop->len)
+                continue;
+            alike +=
+                p->pairs.p[j].n_groups == x->n_groups &&
+                memcmp(p->pairs.p[j].group, x->group, sizeof *x->group * (size_t)x->n_groups) == 0;
+        }
+        ck_assert_int_eq(alike, loop->count);
+    }
+}
+
+typedef struct seen {
+    int pairs, gathers, scatters, sums, in_loops;
+} seen;
+
+static void look(const syn_program *p, seen *s)
+{
+    for (int k = 0; k < p->pairs.n; k++) {
+        look_at(p, k);
+        cost_coll coll = p->instr.p[syn_pair_start(p, &p->pairs.p[k])].coll;
+        s->pairs++;
+        s->gathers += coll == COST_ALL_GATHER;
+        s->scatters += coll == COST_REDUCE_SCATTER;
+        s->sums += coll == COST_ALL_REDUCE;
+        for (int l = 0; l < p->loops.n; l++)
+            s->in_loops += p->pairs.p[k].first >= p->loops.p[l].first &&
+                           p->pairs.p[k].first < p->loops.p[l].first + p->loops.p[l].len;
+    }
+}
+
+START_TEST(examples_have_pairs)
+{
+    planned p = {0};
+    seen s = {0};
+    read_example(&p, "gpt2-tiny", "laptop-peers", 0);
+    search(&p, SYN_AUTO, megatron(&p), false);
+    double with = p.r.predicted_sec;
+    look(p.r.program, &s);
+    ck_assert_int_gt(s.gathers, 0);
+    ck_assert_int_gt(s.scatters, 0);
+    ck_assert_int_gt(s.in_loops, 0);
+    search(&p, SYN_AUTO, megatron(&p), true);
+    ck_assert_int_eq(p.r.program->pairs.n, 0);
+    ck_assert_double_lt(with, p.r.predicted_sec);
+    hb_arena_free(p.a);
+    p = (planned){0};
+    s = (seen){0};
+    read_example(&p, "bert-tiny", "laptop", 0); // no peers: all-reduces of the library in parts
+    search(&p, SYN_TP, NULL, false);
+    look(p.r.program, &s);
+    ck_assert_int_gt(s.sums, 0);
+    ck_assert_int_eq(s.sums, s.pairs);
+    hb_arena_free(p.a);
+}
+END_TEST
+
+// --- what the checker refuses ---
+
+typedef struct refusals {
+    int apart, form; // faults that calls one by one do not have
+    int pairs;
+} refusals;
+
+static record *copy_of(hb_arena *a, const record *r)
+{
+    record *x = hb_copy(a, r, sizeof *r);
+    x->calls.p = hb_copy(a, r->calls.p, sizeof *r->calls.p * (size_t)r->calls.n);
+    x->tensors.p = hb_copy(a, r->tensors.p, sizeof *r->tensors.p * (size_t)r->tensors.n);
+    x->calls.cap = x->calls.n;
+    return x;
+}
+
+static void drop_call(record *r, int at)
+{
+    r->calls.n--;
+    memmove(&r->calls.p[at], &r->calls.p[at + 1], sizeof *r->calls.p * (size_t)(r->calls.n - at));
+}
+
+static bool accepts(const planned *p, const record *r, hb_str *why)
+{
+    return syn_check(p->a, p->g, p->f, r, why);
+}
+
+static void refuses(const planned *p, const record *r, const char *what)
+{
+    hb_str why;
+    ck_assert_msg(!accepts(p, r, &why), "accepted, but expected: %s", what);
+    ck_assert_msg(strstr(hb_str_n(p->a, why.p, why.n).p, what) != NULL, "%.*s, not: %s",
+                  HB_ARG(why), what);
+}
+
+static bool one_by_one(const planned *p, record *r, int from, int to)
+{
+    hb_str why;
+    drop_call(r, to);
+    drop_call(r, from);
+    return accepts(p, r, &why);
+}
+
+static void faulty_groups(const planned *p, const record *r, int from)
+{
+    const rec_call *k = &r->calls.p[from];
+    for (int d = 0; d < k->n_groups; d++) {
+        record *x = copy_of(p->a, r);
+        rec_call *y = &x->calls.p[from];
+        y->group = hb_copy(p->a, k->group, sizeof *k->group * (size_t)k->n_groups);
+        y->n_groups = 0;
+        for (int i = 0; i < k->n_groups; i++)
+            if (k->group[i][0] != k->group[d][0])
+                memcpy(y->group[y->n_groups++], k->group[i], sizeof *k->group);
+        refuses(p, x, "no group of distance");
+        y->n_groups = k->n_groups;
+        memcpy(y->group, k->group, sizeof *k->group * (size_t)k->n_groups);
+        y->group[d][1] = 0;
+        refuses(p, x, "and weight 0");
+        y->group[d][1] = 1;
+        y->group[d][0] = r->n_ranks;
+        refuses(p, x, "has distance");
+        y->group[d][0] = -1;
+        refuses(p, x, "has distance -1");
+    }
+}
+
+static void faulty_marks(const planned *p, const record *r, int from, int to)
+{
+    hb_str why;
+    record *x = copy_of(p->a, r);
+    drop_call(x, to);
+    ck_assert(!accepts(p, x, &why));
+    x = copy_of(p->a, r);
+    drop_call(x, from);
+    refuses(p, x, "ends no pair");
+    x = copy_of(p->a, r); // one call less, at either end
+    rec_call k = x->calls.p[to];
+    x->calls.p[to] = x->calls.p[to - 1];
+    x->calls.p[to - 1] = k;
+    if (to - from != 4 || x->calls.p[from + 1].kind != REC_START) // a consumer of two products
+        refuses(p, x, "ends what is neither");
+    x = copy_of(p->a, r);
+    k = x->calls.p[from];
+    x->calls.p[from] = x->calls.p[from + 1];
+    x->calls.p[from + 1] = k;
+    refuses(p, x, "ends what is neither");
+    x = copy_of(p->a, r); // one call more
+    k = x->calls.p[to];
+    x->calls.p[to] = x->calls.p[to + 1];
+    x->calls.p[to + 1] = k;
+    ck_assert(!accepts(p, x, &why));
+}
+
+static bool is_written(const record *r, int from, int to, int id)
+{
+    for (int k = from + 1; k < to; k++) {
+        const rec_call *c = &r->calls.p[k];
+        for (int i = 0; i < c->n_out; i++)
+            if (c->out[i] == id) return true;
+        if (c->kind == REC_START && c->scratch == id) return true;
+    }
+    return false;
+}
+
+static int tensors_of(const record *r, int from, int to, int *id)
+{
+    int n = 0;
+    for (int k = from + 1; k < to; k++) {
+        const rec_call *c = &r->calls.p[k];
+        for (int i = 0; i < c->n_in + c->n_out + (c->kind == REC_START && c->scratch >= 0); i++) {
+            int t = i < c->n_in              ? c->in[i]
+                    : i < c->n_in + c->n_out ? c->out[i - c->n_in]
+                                             : c->scratch;
+            bool known = t < 0;
+            for (int j = 0; j < n; j++)
+                known = known || id[j] == t;
+            if (!known) id[n++] = t;
+        }
+    }
+    return n;
+}
+
+// An all-reduce over its source.
+static bool sums_in_place(const record *r, int from, int to, int x, int y)
+{
+    for (int k = from + 1; k < to; k++) {
+        const rec_call *c = &r->calls.p[k];
+        if (c->kind == REC_START && c->coll == COST_ALL_REDUCE &&
+            ((c->in[0] == x && c->out[0] == y) || (c->in[0] == y && c->out[0] == x)))
+            return true;
+    }
+    return false;
+}
+
+// What a pair writes, on the bytes of something else of the pair.
+static void faulty_places(const planned *p, const record *r, int from, int to, refusals *s)
+{
+    int id[64], n = tensors_of(r, from, to, id);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++) {
+            const rec_tensor *w = &r->tensors.p[id[i]], *o = &r->tensors.p[id[k]];
+            hb_str why;
+            if (i == k || !is_written(r, from, to, id[i]) || w->seg != o->seg ||
+                memcmp(w->off, o->off, sizeof w->off) == 0)
+                continue;
+            if (sums_in_place(r, from, to, id[i], id[k])) continue;
+            record *x = copy_of(p->a, r); // both at the end of the segment
+            for (int c = 0; c < x->n_classes; c++) {
+                int64_t end = ((w->seg ? x->local_bytes[c] : x->sym_bytes) + 4095) / 4096 * 4096;
+                x->tensors.p[id[i]].off[c] = x->tensors.p[id[k]].off[c] = end;
+            }
+            x->sym_bytes = 4 * (x->sym_bytes + 4096);
+            for (int c = 0; c < x->n_classes; c++)
+                x->local_bytes[c] = 4 * (x->local_bytes[c] + 4096);
+            ck_assert_msg(!accepts(p, x, &why), "tensor %d on %d", id[i], id[k]);
+            bool beside = strstr(hb_str_n(p->a, why.p, why.n).p, "is written beside") != NULL;
+            s->apart += one_by_one(p, x, from, to) && beside;
+        }
+}
+
+static void faulty_form(const planned *p, const record *r, int from, int to, refusals *s)
+{
+    for (int k = from + 1; k < to; k++) {
+        if (r->calls.p[k].kind != REC_START || r->calls.p[k].coll != COST_ALL_GATHER) continue;
+        record *x = copy_of(p->a, r);
+        x->calls.p[k].form = COST_SENDRECV;
+        refuses(p, x, "there is no pair of this");
+        s->form += one_by_one(p, x, from, to);
+    }
+}
+
+static void refuse_all(const planned *p, refusals *s)
+{
+    record *r = record_from_plan(p->a, p->r.program), *bare = copy_of(p->a, r);
+    hb_str why;
+    ck_assert(accepts(p, r, &why));
+    for (int k = 0; k < bare->calls.n;)
+        if (bare->calls.p[k].kind == REC_OVERLAP || bare->calls.p[k].kind == REC_OVERLAPPED)
+            drop_call(bare, k);
+        else
+            k++;
+    ck_assert_int_eq(bare->calls.n, r->calls.n - 2 * p->r.program->pairs.n);
+    ck_assert(accepts(p, bare, &why));
+    for (int from = 0; from < r->calls.n; from++) {
+        if (r->calls.p[from].kind != REC_OVERLAP || s->pairs > 60) continue;
+        int to = from;
+        while (r->calls.p[to].kind != REC_OVERLAPPED)
+            to++;
+        s->pairs++;
+        faulty_groups(p, r, from);
+        faulty_marks(p, r, from, to);
+        faulty_places(p, r, from, to, s);
+        faulty_form(p, r, from, to, s);
+    }
+}
+
+START_TEST(random_plans)
+{
+    seen s = {0};
+    refusals bad = {0};
+    for (int seed = 0; seed < 12; seed++) {
+        planned p = {0};
+        draw(&p, seed);
+        search(&p, (syn_strategy)(seed % SYN_N_STRATEGIES), NULL, false);
+        if (p.r.status == SYN_OK) {
+            look(p.r.program, &s);
+            refuse_all(&p, &bad);
+        }
+        hb_arena_free(p.a);
+    }
+    ck_assert_int_gt(s.pairs, 10);
+    ck_assert_int_gt(s.gathers + s.scatters, 0);
+    ck_assert_int_gt(s.sums, 0);
+}
+END_TEST
+
+START_TEST(only_pairs_are_refused)
+{
+    planned p = {0};
+    refusals bad = {0};
+    read_example(&p, "gpt2-tiny", "laptop-peers", 0);
+    search(&p, SYN_AUTO, megatron(&p), false);
+    refuse_all(&p, &bad);
+    hb_arena_free(p.a);
+    ck_assert_int_gt(bad.pairs, 0);
+    ck_assert_int_gt(bad.apart, 0);
+    ck_assert_int_gt(bad.form, 0);
+}
+END_TEST
+
+// The gather of columns, its wait and a product of them: rows of one member are not one range.
+START_TEST(inner_rows_are_refused)
+{
+    planned p = {0};
+    int tried = 0;
+    read_example(&p, "gpt2-tiny", "laptop-peers", 0);
+    hb_diag *d = hb_diag_new(p.a);
+    hb_str pin[2] = {HB_STR("transformer.h.*.mlp.c_fc=S(2)"), HB_STR("transformer.h.*.add*=S(2)")};
+    search(&p, SYN_AUTO, syn_pins_read(p.a, p.g, p.f, pin, 2, d), false);
+    ck_assert_int_eq(p.r.status, SYN_OK);
+    record *r = record_from_plan(p.a, p.r.program);
+    int64_t(*group)[2] = hb_alloc(p.a, sizeof *group * (size_t)r->n_ranks);
+    for (int i = 0; i < r->n_ranks; i++)
+        group[i][0] = i, group[i][1] = 1;
+    for (int k = 0; k + 1 < r->calls.n; k++) {
+        const rec_call *wait = &r->calls.p[k], *op = wait + 1;
+        int at = 0;
+        while (at < k && (r->calls.p[at].kind != REC_START || r->calls.p[at].event != wait->event))
+            at++;
+        const rec_call *start = &r->calls.p[at];
+        if (wait->kind != REC_WAIT || start->coll != COST_ALL_GATHER ||
+            !cost_is_push(start->form) || op->kind != REC_OP || op->op != IR_OP_linear ||
+            op->in[0] != start->out[0] || start[-1].kind == REC_OVERLAP)
+            continue;
+        record *x = copy_of(p.a, r);
+        x->calls.p = hb_room(p.a, sizeof *x->calls.p, r->calls.n + 2);
+        memcpy(x->calls.p, r->calls.p, sizeof *r->calls.p * (size_t)at);
+        memcpy(&x->calls.p[at], start + 1, sizeof *start * (size_t)(k - at - 1));
+        x->calls.p[k - 1] =
+            (rec_call){.kind = REC_OVERLAP, .n_groups = r->n_ranks, .group = group, .scratch = -1};
+        x->calls.p[k] = *start;
+        x->calls.p[k + 1] = *wait;
+        x->calls.p[k + 2] = *op;
+        x->calls.p[k + 3] = (rec_call){.kind = REC_OVERLAPPED, .scratch = -1};
+        memcpy(&x->calls.p[k + 4], op + 1, sizeof *op * (size_t)(r->calls.n - k - 2));
+        x->calls.n = r->calls.n + 2;
+        refuses(&p, x, "is not the outermost");
+        tried++;
+    }
+    ck_assert_int_gt(tried, 0);
+    hb_arena_free(p.a);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("pairs");
+    TCase *t = tcase_create("pairs");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, examples_have_pairs);
+    tcase_add_test(t, only_pairs_are_refused);
+    tcase_add_test(t, inner_rows_are_refused);
+    tcase_add_test(t, random_plans);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
