@@ -8,7 +8,8 @@
 #include "core/rank.h"
 
 void hap_backend_mesh(hap_rank *r);                    // r->size and r->coord are set: makes groups
-char *hap_backend_segment(hap_rank *r, int64_t bytes); // zeroed; fails rather than NULL
+// Zeroed; fails rather than NULL. Called once a segment, by all ranks together.
+char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes);
 void hap_backend_op(hap_rank *r, const hap_op_call *c);
 void hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x); // checked by core
 void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);

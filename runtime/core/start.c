@@ -89,7 +89,7 @@ void hap_segments(hap_rank *r, int64_t sym_bytes, const int64_t *local_bytes)
     r->seg_bytes[SEG_LOCAL] = local_bytes[r->class_id];
     for (int s = 0; s < 2; s++) {
         HAP_CK(r, r->seg_bytes[s] >= 0, "a segment of %lld bytes", (long long)r->seg_bytes[s]);
-        r->seg[s] = hap_backend_segment(r, r->seg_bytes[s]);
+        r->seg[s] = hap_backend_segment(r, (hap_segment)s, r->seg_bytes[s]);
     }
     // What the tests hold against plan.json.
     const char *verbose = getenv("HAP_VERBOSE");

@@ -6,8 +6,9 @@
 #include "core/fail.h"
 #include "cpu/mpi_groups.h"
 
-char *hap_backend_segment(hap_rank *r, int64_t bytes)
+char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes)
 {
+    (void)seg;
     size_t n = bytes ? (size_t)bytes : 1; // never NULL, so that empty tensors have an address
     void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     HAP_CK(r, p != MAP_FAILED, "no memory for a segment of %lld bytes", (long long)bytes);

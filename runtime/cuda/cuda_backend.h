@@ -8,9 +8,10 @@
 // The first step runs as it is called and finds plans and workspaces. The second is recorded
 // (cuda_record.h) and its end runs what is left of the list; from the third on calls inside the
 // step only pass core's checks, and the step's end runs the list: as a CUDA graph captured in the
-// third, or with --trace or HAP_CUDA_GRAPH=list call by call. HAP_CUDA_GRAPH=0 runs every step as
-// called; HAP_CUDA_FUSE=0 leaves the list as recorded, =exact gives the same bits (cuda_fuse.h); 0
-// also runs groups op by op (cuda_group.h).
+// third, in parts between what cannot be captured (cuda_capture.h), or with --trace or
+// HAP_CUDA_GRAPH=list call by call. HAP_CUDA_GRAPH=0 runs every step as called; HAP_CUDA_FUSE=0
+// leaves the list as recorded, =exact gives the same bits (cuda_fuse.h); 0 also runs groups op by
+// op (cuda_group.h).
 
 #ifndef HAP_RUNTIME_CUDA_BACKEND_H
 #define HAP_RUNTIME_CUDA_BACKEND_H
@@ -47,6 +48,8 @@ typedef struct cuda_backend {
     // all-reduces, which run on stream[3].
     ncclComm_t group[CUDA_MASKS], between, inside;
     cudaStream_t stream[CUDA_MASKS];
+    struct cuda_pushes *pushes;     // cuda_push.c
+    char *own_sym;                  // SEG_SYM, where no other rank maps it
     hap_event *first, *last, *free; // not waited for; free list
     hap_event passed;               // what a start returns where calls pass by
     bool use_list, use_graph;
@@ -54,7 +57,10 @@ typedef struct cuda_backend {
     cuda_step_mode mode;
     cuda_record list;
     cuda_groups groups;
-    cudaGraphExec_t graph;
+    struct cuda_part *part; // cuda_capture.h: the list in parts, once it is run so
+    int n_parts, cap_parts;
+    char *bounce; // cuda_push_forms.c
+    int64_t bounce_bytes;
     void *staging; // page-locked
     int64_t staging_bytes;
     bool staging_taken;

@@ -7,6 +7,7 @@
 #include "core/coll_geometry.h"
 #include "core/fail.h"
 #include "cuda/cuda_backend.h"
+#include "cuda/cuda_push.h"
 
 typedef struct pair {
     hap_coll_kind kind;
@@ -404,6 +405,10 @@ static void alone(const context *x, const pair *p)
 
 void cuda_coll_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
 {
+    if (hap_form_push(c->form)) {
+        cuda_push_by_nccl(r, c, s);
+        return;
+    }
     context x = {r, cuda_of(r), s};
     char *scratch = c->scratch ? c->scratch->data : NULL;
     pair *all = hap_alloc(r, (size_t)c->n * sizeof *all);

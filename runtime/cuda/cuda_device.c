@@ -7,6 +7,8 @@
 
 #include "core/fail.h"
 #include "cuda/cuda_backend.h"
+#include "cuda/cuda_capture.h"
+#include "cuda/cuda_push.h"
 #include "cuda/cuda_shadow.h"
 
 void cuda_check(hap_rank *r, const char *why)
@@ -43,6 +45,8 @@ static void take_device(hap_rank *r, cuda_backend *b, int n_devices)
 static void choose_device(hap_rank *r, cuda_backend *b)
 {
     int n = 0, driver = 0, runtime = 0;
+    // Streams that wait for other ranks are not to share a queue with those that compute.
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     cudaError_t e = cudaGetDeviceCount(&n);
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
@@ -90,7 +94,7 @@ void hap_backend_finish(hap_rank *r)
         fprintf(stderr, "rank %d workspace %lld bytes, padded copies %lld bytes\n", r->id,
                 (long long)b->x.work_peak, (long long)b->x.shadow_bytes);
     cudaDeviceSynchronize();
-    if (b->graph) cudaGraphExecDestroy(b->graph);
+    cuda_parts_free(b);
     cuda_record_free(&b->list);
     cuda_groups_end(&b->groups);
     cuda_nccl_end(r);
@@ -101,17 +105,18 @@ void hap_backend_finish(hap_rank *r)
         free(e);
         e = next;
     }
-    for (int s = 0; s < 2; s++) {
-        if (r->seg[s]) cudaFree(r->seg[s]);
-        r->seg[s] = NULL;
-    }
+    cudaFree(b->own_sym);
+    cudaFree(r->seg[SEG_LOCAL]);
+    cudaFree(b->bounce);
+    cuda_push_end(r);
+    r->seg[SEG_SYM] = r->seg[SEG_LOCAL] = NULL;
     if (b->staging) cudaFreeHost(b->staging);
     cuda_context_end(&b->x);
     free(b);
     r->backend = NULL;
 }
 
-char *hap_backend_segment(hap_rank *r, int64_t bytes)
+static char *allocate(hap_rank *r, int64_t bytes)
 {
     void *p = NULL;
     size_t n = bytes ? (size_t)bytes : 1, free_bytes = 0, total = 0;
@@ -122,6 +127,15 @@ char *hap_backend_segment(hap_rank *r, int64_t bytes)
                  (long long)bytes, (long long)free_bytes, (long long)total);
     cuda_check(r, cuda_said(e, "cudaMalloc"));
     cuda_check(r, cuda_said(cudaMemset(p, 0, n), "cudaMemset"));
+    return p;
+}
+
+char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes)
+{
+    char *p = seg == SEG_SYM ? cuda_push_start(r, bytes) : NULL;
+    if (p) return p;
+    p = allocate(r, bytes);
+    if (seg == SEG_SYM) cuda_of(r)->own_sym = p;
     return p;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
+#include "cuda/cuda_capture.h"
 #include "cuda/cuda_shadow.h"
 
 void hap_backend_device(hap_rank *r, hap_device *d)
@@ -29,8 +30,7 @@ void hap_backend_forget(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
     cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
-    if (b->graph) cudaGraphExecDestroy(b->graph);
-    b->graph = NULL;
+    cuda_parts_free(b);
     cuda_record_free(&b->list);
     b->list = (cuda_record){0};
     cuda_forget_shadows(&b->x);

@@ -140,6 +140,15 @@ const char *cuda_will_read(cuda_context *x, const void *p, int64_t bytes)
     return NULL;
 }
 
+const char *cuda_settle_shadows(cuda_context *x)
+{
+    struct cuda_shadows *all = x->shadows;
+    for (int i = 0; all && i < all->n; i++)
+        CUDA_TRY(cuda_will_read(x, all->at[i].own, all->at[i].bytes));
+    cuda_forget_shadows(x);
+    return NULL;
+}
+
 void cuda_will_write(cuda_context *x, const void *p, int64_t bytes)
 {
     struct cuda_shadows *all = x->shadows;

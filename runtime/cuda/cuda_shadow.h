@@ -43,6 +43,8 @@ const char *cuda_rows_new(cuda_context *x, const hap_tensor *t, cuda_rows *r);
 const char *cuda_will_read(cuda_context *x, const void *p, int64_t bytes);
 void cuda_will_write(cuda_context *x, const void *p, int64_t bytes);
 void cuda_forget_shadows(cuda_context *x); // all of them: the step ends
+// The arena has the truth of all tensors from now on.
+const char *cuda_settle_shadows(cuda_context *x);
 void cuda_free_shadows(cuda_context *x);
 
 #ifdef __cplusplus

@@ -11,14 +11,16 @@
 #include "core/heartbeat.h"
 #include "core/trace.h"
 #include "cuda/cuda_backend.h"
+#include "cuda/cuda_capture.h"
 #include "cuda/cuda_chains.h"
+#include "cuda/cuda_push.h"
 #include "cuda/cuda_shadow.h"
 
 void hap_backend_begin(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
     cuda_check(r, cuda_context_set(&b->x, hap_step(r)));
-    b->mode = b->graph                      ? CUDA_STEP_REPLAYED
+    b->mode = b->n_parts > 0                ? CUDA_STEP_REPLAYED
               : b->list.n > 0               ? CUDA_STEP_LISTED
               : b->use_list && b->steps > 0 ? CUDA_STEP_RECORDED
                                             : CUDA_STEP_CALLED;
@@ -128,6 +130,10 @@ static hap_event *run_start(hap_rank *r, const hap_coll_call *c)
     hap_event *e = event_open(r, c);
     cuda_check(r, cuda_said(cudaEventRecord(e->ready, b->x.stream), "cudaEventRecord"));
     cuda_check(r, cuda_said(cudaStreamWaitEvent(s, e->ready, 0), "cudaStreamWaitEvent"));
+    if (hap_form_push(c->form) && cuda_push_peers(r, c->axes)) {
+        cuda_push_run(r, c, s, e->done);
+        return e;
+    }
     cuda_coll_run(r, c, s);
     cuda_check(r, cuda_said(cudaEventRecord(e->done, s), "cudaEventRecord"));
     return e;
@@ -218,9 +224,10 @@ static void run_call(hap_rank *r, cuda_record *list, cuda_call *c)
     }
 }
 
-static void run_list(hap_rank *r, cuda_backend *b)
+void cuda_run_calls(hap_rank *r, int from, int to)
 {
-    for (int i = 0; i < b->list.n; i++) {
+    cuda_backend *b = cuda_of(r);
+    for (int i = from; i < to; i++) {
         cuda_call *c = &b->list.call[i];
         double start = r->trace ? hap_seconds() : 0;
         r->line = c->line;
@@ -253,30 +260,15 @@ static void end_shadows(hap_rank *r, cuda_backend *b)
     cuda_forget_shadows(&b->x);
 }
 
-static void capture(hap_rank *r, cuda_backend *b)
-{
-    cudaGraph_t g = NULL;
-    b->x.capturing = true;
-    cuda_check(r, cuda_said(cudaStreamBeginCapture(b->x.stream, cudaStreamCaptureModeRelaxed),
-                            "cudaStreamBeginCapture"));
-    run_list(r, b);
-    end_shadows(r, b);
-    b->x.capturing = false;
-    cuda_check(r, cuda_said(cudaStreamEndCapture(b->x.stream, &g), "cudaStreamEndCapture"));
-    cuda_check(r, cuda_said(cudaGraphInstantiate(&b->graph, g, 0), "cudaGraphInstantiate"));
-    cudaGraphDestroy(g);
-}
-
 void hap_backend_sync(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
     if (r->in_step) {
         if (b->mode == CUDA_STEP_RECORDED) record_ends(r, b);
-        if (b->mode == CUDA_STEP_LISTED && b->use_graph) capture(r, b);
-        if (b->graph)
-            cuda_check(r, cuda_said(cudaGraphLaunch(b->graph, b->x.stream), "cudaGraphLaunch"));
+        if (b->mode >= CUDA_STEP_LISTED && b->use_graph)
+            cuda_run_parts(r);
         else if (b->mode != CUDA_STEP_CALLED)
-            run_list(r, b);
+            cuda_run_calls(r, 0, b->list.n);
         end_shadows(r, b);
         r->line = 0;
         hap_beat(r, "device"); // which of the calls it is at is not known here

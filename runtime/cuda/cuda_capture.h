@@ -1,0 +1,25 @@
+// The list of a step in parts: captured as CUDA graphs, or run call by call.
+//
+// A transfer by push waits for numbers that grow from step to step, and a pair is made of them:
+// they are *live*. So is a collective that is under way while something live is, for a graph joins
+// all that it starts; and a run of a few calls, which are launched sooner than a graph. Between
+// parts the arena has the truth of all tensors (cuda_shadow.h): a replayed part does not know what
+// the live ones found.
+
+#ifndef HAP_RUNTIME_CUDA_CAPTURE_H
+#define HAP_RUNTIME_CUDA_CAPTURE_H
+
+#include "cuda/cuda_backend.h"
+
+typedef struct cuda_part {
+    int from, to; // calls of the list
+    bool live;
+    cudaGraphExec_t graph; // of one that is not, once it has been captured
+} cuda_part;
+
+// Runs the list; the first time each part is captured before it is launched.
+void cuda_run_parts(hap_rank *r);
+void cuda_parts_free(cuda_backend *b);
+void cuda_run_calls(hap_rank *r, int from, int to); // cuda_steps.c: of the list
+
+#endif

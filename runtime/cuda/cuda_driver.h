@@ -1,0 +1,36 @@
+// Functions of libcuda, looked up when they are first wanted: programs link no libcuda.
+
+#ifndef HAP_RUNTIME_CUDA_DRIVER_H
+#define HAP_RUNTIME_CUDA_DRIVER_H
+
+#include <cuda.h>
+
+#include "cuda/cuda_context.h"
+
+#define CUDA_DRIVER_FUNCTIONS(F)                                                                   \
+    F(cuDeviceGet)                                                                                 \
+    F(cuDeviceGetAttribute)                                                                        \
+    F(cuGetErrorString)                                                                            \
+    F(cuMemAddressFree)                                                                            \
+    F(cuMemAddressReserve)                                                                         \
+    F(cuMemCreate)                                                                                 \
+    F(cuMemExportToShareableHandle)                                                                \
+    F(cuMemGetAllocationGranularity)                                                               \
+    F(cuMemImportFromShareableHandle)                                                              \
+    F(cuMemMap)                                                                                    \
+    F(cuMemRelease)                                                                                \
+    F(cuMemSetAccess)                                                                              \
+    F(cuMemUnmap)                                                                                  \
+    F(cuStreamWaitValue32)                                                                         \
+    F(cuStreamWriteValue32)
+typedef struct cuda_driver {
+#define CUDA_DRIVER_FIELD(f) __typeof__(&(f)) f##_;
+    CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_FIELD)
+#undef CUDA_DRIVER_FIELD
+} cuda_driver;
+
+// NULL with *why set if the driver has not all of them.
+const cuda_driver *cuda_driver_get(const char **why);
+const char *cuda_driver_said(const cuda_driver *d, CUresult e, const char *call);
+
+#endif

@@ -1,0 +1,87 @@
+// Transfers by push: this rank's copy engines write into the SEG_SYM of other ranks of the host,
+// which are mapped here (cuda_segment.h), and raise a flag there behind the data.
+//
+// A collective goes through open, sends, awaits, close, in the order of the program on all members:
+//
+//     cuda_push *p = cuda_push_open(r, call, n_parts);
+//     for each other member m, me + 1 first:
+//         for each part: cuda_push_send(p, m, part, from, to, bytes);
+//     cuda_push_await(p, stream, m, part);      // on any stream, before what reads the part
+//     cuda_push_close(p, stream, done);         // done: sources may be written again
+//
+// Flags and credits are numbers that only grow. Of each axis mask one count is kept, the same on
+// all members: a collective of n parts takes the next n + 1 numbers, and part k of member m has
+// come when m's flag here has reached its number. So parts to one member are sent in ascending
+// order, and all members open the same collectives with the same number of parts; parts may be left
+// out. A member's memory is written once its credit has reached the collective's first number: it
+// gives the credit when its compute stream has come to the open. The numbers are values in the
+// calls, so a collective is never part of a captured graph.
+//
+// Work is enqueued in an order in which everything that is waited for comes first; so streams that
+// share a queue of the device cannot block each other for good. One push is open at a time.
+
+#ifndef HAP_RUNTIME_CUDA_PUSH_H
+#define HAP_RUNTIME_CUDA_PUSH_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "core/coll_geometry.h"
+#include "cuda/cuda_context.h"
+
+typedef struct cuda_push cuda_push;
+
+// All members of this rank's group have one another's segments mapped: the form is done by push.
+// Else it is done point to point by NCCL. The same answer on all members; false for a group of one.
+bool cuda_push_peers(const hap_rank *r, unsigned axes);
+
+// The collective's turn: credits to every member, once the compute stream has come here; sends wait
+// for the compute stream as well.
+cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts);
+
+// The stream that sends to the member: FORM_PUSH has one, FORM_PUSH_ALL one a member. Sends of what
+// is made after the open are to wait for it (cudaStreamWaitEvent on this stream).
+cudaStream_t cuda_push_stream(const cuda_push *p, int member);
+
+// `bytes` from `from` to where the member has what is at `to` in this rank's SEG_SYM; then the flag
+// of the part. The first send to a member waits for its credit.
+void cuda_push_send(cuda_push *p, int member, int part, const void *from, void *to, int64_t bytes);
+// The same in pieces: copies, of `part` of tensors that are stored over boxes; then the flag.
+void cuda_push_copy(cuda_push *p, int member, const hap_coll_view *v, const void *from,
+                    hap_box from_held, void *to, hap_box to_held, hap_box part);
+void cuda_push_raise(cuda_push *p, int member, int part);
+
+// Sends from here on wait for what stream s has been given.
+void cuda_push_sends_after(cuda_push *p, cudaStream_t s);
+
+// What stream s does next waits for that part of the member.
+void cuda_push_await(cuda_push *p, cudaStream_t s, int member, int part);
+
+// done: all that was sent has left, and what `s` has been given has run.
+void cuda_push_close(cuda_push *p, cudaStream_t s, cudaEvent_t done);
+
+// A whole collective of form PUSH or PUSH_ALL between peers; `done` is recorded on the stream.
+void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent_t done);
+// The same point to point by NCCL, on the stream.
+void cuda_push_by_nccl(hap_rank *r, const hap_coll_call *c, cudaStream_t s);
+
+// Copies `part` between tensors of this device that are stored over boxes, by the copy engine.
+const char *cuda_box_copy(cudaStream_t s, const hap_coll_view *v, void *to, hap_box to_held,
+                          const void *from, hap_box from_held, hap_box part);
+
+// y[i] = the sum over members of element i of their slots, `pitch` bytes apart
+// (core/coll_geometry.h), in the order of coordinates, 16-bit types in f32. own: this member's
+// part, in its slot or elsewhere.
+const char *cuda_push_add(cudaStream_t s, hap_dtype type, void *y, const void *slots, int64_t pitch,
+                          int n_members, int me, const void *own, int64_t elements);
+
+// The segment of transfers, NULL if this rank has no peers; streams and flags; the end of the rank.
+char *cuda_push_start(hap_rank *r, int64_t bytes);
+void cuda_push_end(hap_rank *r);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

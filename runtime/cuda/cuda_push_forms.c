@@ -1,0 +1,300 @@
+// Forms PUSH and PUSH_ALL of whole collectives (core/coll_geometry.h): between peers by push, else
+// point to point by NCCL into the same places, with the same sums.
+
+#include <stdlib.h>
+
+#include "core/fail.h"
+#include "cuda/cuda_backend.h"
+#include "cuda/cuda_push.h"
+
+enum { PARTS = 2 }; // of an all-reduce: what is added, and the sums
+
+// One tensor of the list.
+typedef struct item {
+    hap_tensor *src, *dst;
+    hap_coll_view v;
+    char *slots;
+    int64_t pitch;
+} item;
+
+typedef struct transfer {
+    hap_rank *r;
+    const hap_coll_call *c;
+    cudaStream_t s;
+    item *at;
+    int n, members, me;
+    cuda_push *push; // NULL: by NCCL
+    ncclComm_t comm;
+    int64_t packed; // bytes of b->bounce taken
+} transfer;
+
+static void check(const transfer *t, const char *why)
+{
+    cuda_check(t->r, why);
+}
+
+static void nccl(const transfer *t, ncclResult_t e, const char *call)
+{
+    cuda_nccl_check(t->r, e, call);
+}
+
+static hap_box whole_of(const hap_coll_view *v)
+{
+    return (hap_box){{0, v->n1}, {0, v->n2}};
+}
+
+static hap_box flat(hap_range r)
+{
+    return (hap_box){r, {0, 1}};
+}
+
+// Bytes before a part in a tensor stored over `held`.
+static int64_t offset_of(const hap_coll_view *v, hap_box held, hap_box part)
+{
+    int64_t rows = (part.f1.lo - held.f1.lo) * v->mid;
+    return (rows * held.f2.n + part.f2.lo - held.f2.lo) * v->inner * v->item;
+}
+
+// Whether the part is one run of bytes there.
+static bool dense(const hap_coll_view *v, hap_box held, hap_box part)
+{
+    bool wide = part.f2.n == held.f2.n;
+    return (wide || part.f1.n * v->mid == 1) && (v->outer == 1 || (wide && part.f1.n == held.f1.n));
+}
+
+const char *cuda_box_copy(cudaStream_t s, const hap_coll_view *v, void *to, hap_box to_held,
+                          const void *from, hap_box from_held, hap_box part)
+{
+    size_t unit = (size_t)(v->inner * v->item);
+    if (hap_box_bytes(v, part) == 0) return NULL;
+    char *y = (char *)to + offset_of(v, to_held, part);
+    const char *x = (const char *)from + offset_of(v, from_held, part);
+    if (dense(v, to_held, part) && dense(v, from_held, part))
+        return cuda_said(
+            cudaMemcpyAsync(y, x, (size_t)hap_box_bytes(v, part), cudaMemcpyDeviceToDevice, s),
+            "cudaMemcpyAsync");
+    size_t rows = (size_t)(part.f1.n * v->mid);
+    size_t y_row = (size_t)to_held.f2.n * unit, x_row = (size_t)from_held.f2.n * unit;
+    if (part.f2.n == to_held.f2.n && part.f2.n == from_held.f2.n) // rows of all of f1's
+        return cuda_said(cudaMemcpy2DAsync(y, (size_t)(to_held.f1.n * v->mid) * y_row, x,
+                                           (size_t)(from_held.f1.n * v->mid) * x_row, rows * y_row,
+                                           (size_t)v->outer, cudaMemcpyDeviceToDevice, s),
+                         "cudaMemcpy2DAsync");
+    struct cudaMemcpy3DParms m = {
+        .srcPtr = {(void *)(uintptr_t)x, x_row, (size_t)part.f2.n * unit,
+                   (size_t)(from_held.f1.n * v->mid)},
+        .dstPtr = {y, y_row, (size_t)part.f2.n * unit, (size_t)(to_held.f1.n * v->mid)},
+        .extent = {(size_t)part.f2.n * unit, rows, (size_t)v->outer},
+        .kind = cudaMemcpyDeviceToDevice};
+    return cuda_said(cudaMemcpy3DAsync(&m, s), "cudaMemcpy3DAsync");
+}
+
+// --- what goes from one member to another ---
+
+// Of the tensor over `from`, the part that lies over `to` in memory at `at` of the member.
+typedef struct way {
+    const void *x;
+    void *y;
+    hap_box from, to, part;
+    hap_coll_view v;
+} way;
+
+static way gather_way(const item *i, const transfer *t, int from, int to)
+{
+    hap_box x = hap_src_box(t->r, &i->v, from), y = hap_dst_box(t->r, &i->v, to);
+    return (way){i->src->data, i->dst->data, x, y, hap_box_common(x, y), i->v};
+}
+
+static way scatter_way(const item *i, const transfer *t, int from, int to)
+{
+    hap_box y = hap_dst_box(t->r, &i->v, to);
+    return (way){i->src->data, i->slots + from * i->pitch, whole_of(&i->v), y, y, i->v};
+}
+
+static way reduce_way(const item *i, const transfer *t, int from, int to)
+{
+    hap_box y = flat(hap_push_shard(&i->v, to));
+    (void)t;
+    return (way){i->src->data, i->slots + from * i->pitch, whole_of(&i->v), y, y, i->v};
+}
+
+static way return_way(const item *i, const transfer *t, int from, int to)
+{
+    hap_box all = whole_of(&i->v), x = flat(hap_push_shard(&i->v, from));
+    (void)t;
+    (void)to;
+    return (way){i->dst->data, i->dst->data, all, all, x, i->v};
+}
+
+typedef way way_of(const item *i, const transfer *t, int from, int to);
+
+static void push_part(transfer *t, int part, way_of *of)
+{
+    for (int k = 1; k < t->members; k++) {
+        int to = (t->me + k) % t->members;
+        for (int i = 0; i < t->n; i++) {
+            way w = of(&t->at[i], t, t->me, to);
+            cuda_push_copy(t->push, to, &w.v, w.x, w.from, w.y, w.to, w.part);
+        }
+        cuda_push_raise(t->push, to, part);
+    }
+}
+
+static void await_part(transfer *t, int part)
+{
+    for (int k = 1; k < t->members; k++)
+        cuda_push_await(t->push, t->s, (t->me - k + t->members) % t->members, part);
+}
+
+// --- by NCCL: parts that are no run of bytes pass through a buffer of the backend ---
+
+static char *bounce(transfer *t, int64_t bytes)
+{
+    cuda_backend *b = cuda_of(t->r);
+    int64_t at = t->packed;
+    t->packed += (bytes + HAP_SCRATCH_ALIGN - 1) / HAP_SCRATCH_ALIGN * HAP_SCRATCH_ALIGN;
+    return b->bounce ? b->bounce + at : NULL;
+}
+
+static void bounce_room(transfer *t)
+{
+    cuda_backend *b = cuda_of(t->r);
+    if (t->packed > b->bounce_bytes) {
+        HAP_CK(t->r, !b->x.capturing, "a captured step needs a larger buffer than the first one");
+        check(t, cuda_said(cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
+        if (b->bounce) cudaFree(b->bounce);
+        b->bounce = NULL;
+        check(t, cuda_said(cudaMalloc((void **)&b->bounce, (size_t)t->packed), "cudaMalloc"));
+        b->bounce_bytes = t->packed;
+    }
+    t->packed = 0;
+}
+
+// In rounds: 0 counts the buffer's bytes, 1 packs, 2 sends and receives, 3 unpacks.
+static void by_nccl(transfer *t, way_of *of)
+{
+    for (int round = 0; round < 4; round++) {
+        t->packed = 0;
+        if (round == 2) nccl(t, ncclGroupStart(), "ncclGroupStart");
+        for (int k = 1; k < t->members; k++) {
+            int to = (t->me + k) % t->members, from = (t->me - k + t->members) % t->members;
+            for (int i = 0; i < t->n; i++) {
+                item *at = &t->at[i];
+                way out = of(at, t, t->me, to), in = of(at, t, from, t->me);
+                const hap_coll_view *v = &at->v;
+                int64_t given = hap_box_bytes(v, out.part), taken = hap_box_bytes(v, in.part);
+                bool pack = !dense(v, out.from, out.part), unpack = !dense(v, in.to, in.part);
+                char *packed = pack ? bounce(t, given) : NULL;
+                const char *x =
+                    pack ? packed : (const char *)out.x + offset_of(v, out.from, out.part);
+                char *y = unpack ? bounce(t, taken) : (char *)in.y + offset_of(v, in.to, in.part);
+                ncclDataType_t type = cuda_nccl_type(at->src->type);
+                if (round == 1 && pack)
+                    check(t, cuda_box_copy(t->s, v, packed, out.part, out.x, out.from, out.part));
+                if (round == 2 && given)
+                    nccl(t, ncclSend(x, (size_t)(given / v->item), type, to, t->comm, t->s),
+                         "ncclSend");
+                if (round == 2 && taken)
+                    nccl(t, ncclRecv(y, (size_t)(taken / v->item), type, from, t->comm, t->s),
+                         "ncclRecv");
+                if (round == 3 && unpack)
+                    check(t, cuda_box_copy(t->s, v, in.y, in.to, y, in.part, in.part));
+            }
+        }
+        if (round == 2) nccl(t, ncclGroupEnd(), "ncclGroupEnd");
+        if (round == 0) bounce_room(t);
+    }
+}
+
+// --- the kinds ---
+
+static void move(transfer *t, int part, way_of *of)
+{
+    if (t->push)
+        push_part(t, part, of);
+    else
+        by_nccl(t, of);
+}
+
+static void keep(transfer *t)
+{
+    for (int i = 0; i < t->n; i++) {
+        way w = gather_way(&t->at[i], t, t->me, t->me);
+        check(t, cuda_box_copy(t->s, &w.v, w.y, w.to, w.x, w.from, w.part));
+    }
+}
+
+// The own part is added where it lies if that is one run of bytes, else from its slot.
+static void add(transfer *t, way_of *of)
+{
+    for (int i = 0; i < t->n; i++) {
+        item *at = &t->at[i];
+        way w = of(at, t, t->me, t->me);
+        const char *own = at->slots + t->me * at->pitch;
+        char *y = at->dst->data;
+        if (dense(&w.v, w.from, w.part))
+            own = (const char *)w.x + offset_of(&w.v, w.from, w.part);
+        else
+            check(t, cuda_box_copy(t->s, &w.v, w.y, w.to, w.x, w.from, w.part));
+        if (t->c->kind == HAP_ALL_REDUCE) y += w.part.f1.lo * w.v.item;
+        check(t, cuda_push_add(t->s, at->dst->type, y, at->slots, at->pitch, t->members, t->me, own,
+                               hap_box_bytes(&w.v, w.part) / w.v.item));
+    }
+}
+
+static void run(transfer *t)
+{
+    bool sum = t->c->kind == HAP_REDUCE_SCATTER || t->c->kind == HAP_ALL_REDUCE;
+    way_of *of = t->c->kind == HAP_ALL_REDUCE ? reduce_way : sum ? scatter_way : gather_way;
+    move(t, 0, of);
+    if (!sum) keep(t);
+    if (t->push) await_part(t, 0);
+    if (!sum) return;
+    add(t, of);
+    if (t->c->kind != HAP_ALL_REDUCE) return;
+    if (t->push) {
+        cuda_push_sends_after(t->push, t->s);
+        push_part(t, 1, return_way);
+        await_part(t, 1);
+    } else {
+        by_nccl(t, return_way);
+    }
+}
+
+static transfer begin(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
+{
+    transfer t = {.r = r,
+                  .c = c,
+                  .s = s,
+                  .at = hap_alloc(r, (size_t)c->n * sizeof(item)),
+                  .members = hap_group_size(r, c->axes),
+                  .me = hap_group_member(r, c->axes),
+                  .comm = cuda_of(r)->group[c->axes]};
+    char *scratch = c->scratch ? c->scratch->data : NULL;
+    for (int k = 0; k < c->n; k++) {
+        item *i = &t.at[t.n];
+        char why[160];
+        *i = (item){.src = c->src[k], .dst = c->dst[k], .slots = scratch};
+        hap_coll_view_of(r, c, k, &i->v, why, sizeof why); // checked by core
+        i->pitch = hap_push_slot(r, c, &i->v);
+        scratch += hap_scratch_of(r, c, &i->v); // a multiple of HAP_SCRATCH_ALIGN
+        if (hap_view_bytes(&i->v) > 0) t.n++;
+    }
+    return t;
+}
+
+void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent_t done)
+{
+    transfer t = begin(r, c, s);
+    t.push = cuda_push_open(r, c, PARTS);
+    run(&t);
+    cuda_push_close(t.push, s, done);
+    free(t.at);
+}
+
+void cuda_push_by_nccl(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
+{
+    transfer t = begin(r, c, s);
+    run(&t);
+    free(t.at);
+}
