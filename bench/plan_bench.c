@@ -1,7 +1,7 @@
 // How long planning takes: search to certificate, median of several runs, and how long each part
 // outside the search takes on the plan found.
 //
-//     plan_bench graph.json cluster.yaml [repeats [strategy [batch]]] [--precision P] [--phases]
+//     plan_bench graph.json cluster.yaml [repeats [strategy [batch]]] [--precision P] [--no-pairs] [--phases]
 //
 // Prints the median, least and most plan_seconds, the median of the processor seconds in them (on a
 // busy machine the better measure), the number of searches, the states of the largest, the
@@ -52,6 +52,8 @@ static bool options(int argc, char **argv, bench *b)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--baselines") == 0)
             b->synth.baselines = true;
+        else if (strcmp(argv[i], "--no-pairs") == 0)
+            b->synth.no_pairs = true;
         else if (strcmp(argv[i], "--phases") == 0)
             b->phases = true;
         else if (strcmp(argv[i], "--mesh") == 0) {

@@ -1,4 +1,4 @@
-#include "costmodel/overlap.h"
+#include "costmodel/pair_price.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,35 +6,22 @@
 
 // --- seconds of rows, each asked for once ---
 
-enum { KNOWN = 1024 };
-
-typedef struct pricer {
-    const cost_pair *p;
-    int n_known;
-    struct known {
-        bool used, message;
-        int kind;
-        int64_t rows;
-        double sec;
-    } known[KNOWN];
-} pricer;
-
-static double seconds(pricer *x, bool message, int kind, int64_t rows)
+static double seconds(pair_pricer *x, bool message, int kind, int64_t rows)
 {
     const cost_pair *p = x->p;
     if (rows <= 0) return 0;
     uint64_t h = ((uint64_t)rows * 2 + message) * CL_MAX_CLASSES + (uint64_t)kind;
     int at = (int)((h * 0x9E3779B97F4A7C15u) >> 54);
     while (x->known[at].used) {
-        const struct known *k = &x->known[at];
+        const struct pair_known *k = &x->known[at];
         if (k->message == message && k->kind == kind && k->rows == rows) return k->sec;
-        at = (at + 1) % KNOWN;
+        at = (at + 1) % PAIR_KNOWN;
     }
     double sec = (message ? p->message : p->product)(p->ctx, kind, rows);
     hb_assert(sec >= 0);
-    if (x->n_known < KNOWN / 2) {
+    if (x->n_known < PAIR_KNOWN / 2) {
         x->n_known++;
-        x->known[at] = (struct known){true, message, kind, rows, sec};
+        x->known[at] = (struct pair_known){true, message, kind, rows, sec};
     }
     return sec;
 }
@@ -68,6 +55,7 @@ typedef struct parts {
     int n;
     int distance[COST_MAX_GROUPS];
     int from[COST_MAX_GROUPS], to[COST_MAX_GROUPS], of[COST_MAX_GROUPS]; // weights: [from, to) of
+    int run[COST_MAX_GROUPS]; // at the first of joined groups: how many they are; else 0
 } parts;
 
 static void parts_of(parts *x, int (*group)[2], int n)
@@ -79,17 +67,64 @@ static void parts_of(parts *x, int (*group)[2], int n)
         x->from[k] = x->of[k] = 0;
         for (int j = 0; j < n; j++) {
             if (group[j][0] != group[k][0]) continue;
-            if (j < k) x->from[k] += group[j][1];
-            x->of[k] += group[j][1];
+            if (j < k) x->from[k] += abs(group[j][1]);
+            x->of[k] += abs(group[j][1]);
         }
-        x->to[k] = x->from[k] + group[k][1];
-        hb_assert(group[k][1] >= 1);
+        x->to[k] = x->from[k] + abs(group[k][1]);
+        hb_assert(group[k][1] >= (k ? INT32_MIN + 1 : 1) && group[k][1] != 0);
+        x->run[k] = 1;
     }
+    for (int k = n - 1; k > 0; k--)
+        if (group[k][1] < 0) {
+            x->run[k - 1] += x->run[k];
+            x->run[k] = 0;
+        }
 }
 
 static int64_t rows_of(const parts *x, int k, int64_t rows)
 {
     return rows * x->to[k] / x->of[k] - rows * x->from[k] / x->of[k];
+}
+
+// Seconds of the product of joined groups k to k + run on rank r, whose members' rows begin at
+// first[]: one call a range of rows.
+static double joined(pair_pricer *x, const parts *g, int k, int r, const int64_t *first)
+{
+    const cost_pair *p = x->p;
+    int64_t lo[COST_MAX_GROUPS], hi[COST_MAX_GROUPS];
+    int n = 0;
+    double sec = 0;
+    if (g->run[k] == 1) {
+        int d = g->distance[k], m = (r + (p->consumer ? p->n - d : d)) % p->n;
+        return seconds(x, false, p->kind[r], rows_of(g, k, p->rows[m]));
+    }
+    for (int i = k; i < k + g->run[k]; i++) {
+        int d = g->distance[i], m = (r + (p->consumer ? p->n - d : d)) % p->n, at = n;
+        int64_t from = first[m] + p->rows[m] * g->from[i] / g->of[i];
+        int64_t to = first[m] + p->rows[m] * g->to[i] / g->of[i];
+        if (from == to) continue;
+        for (; at > 0 && lo[at - 1] > from; at--) {
+            lo[at] = lo[at - 1];
+            hi[at] = hi[at - 1];
+        }
+        lo[at] = from;
+        hi[at] = to;
+        n++;
+    }
+    for (int i = 0; i < n;) {
+        int64_t from = lo[i], to = hi[i];
+        for (i++; i < n && lo[i] == to; i++)
+            to = hi[i];
+        sec += seconds(x, false, p->kind[r], to - from);
+    }
+    return sec;
+}
+
+static void first_rows(const cost_pair *p, int64_t *first)
+{
+    first[0] = 0;
+    for (int r = 0; r + 1 < p->n; r++)
+        first[r + 1] = first[r] + p->rows[r];
 }
 
 // --- transfers between ranks ---
@@ -132,7 +167,7 @@ typedef double table[COST_MAX_GROUPS][COST_MAX_PAIR_RANKS];
 
 // When the messages of every group end, by receiver, if all are ready from the start; and by rank
 // when its link is free. A message ends when the sender's link and the receiver's are through.
-static void arrivals(pricer *x, const parts *g, table at, double *busy)
+static void arrivals(pair_pricer *x, const parts *g, table at, double *busy)
 {
     const cost_pair *p = x->p;
     double out[COST_MAX_GROUPS], in[COST_MAX_GROUPS];
@@ -176,12 +211,14 @@ static void add_rank(cost_pair_time *t, int kind, double end, double all, double
 }
 
 // Own rows at once, others as they arrive.
-static void consume(pricer *x, const parts *g, cost_pair_time *t)
+static void consume(pair_pricer *x, const parts *g, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     table at;
     double busy[COST_MAX_PAIR_RANKS];
+    int64_t begin[COST_MAX_PAIR_RANKS];
     arrivals(x, g, at, busy);
+    first_rows(p, begin);
     for (int r = 0; r < p->n; r++) {
         double last = busy[r], idle = 0;
         for (int k = 0; k < g->n; k++)
@@ -189,10 +226,11 @@ static void consume(pricer *x, const parts *g, cost_pair_time *t)
         beside b = {.left = last, .c = p->beside[p->kind[r]]};
         bool first = true;
         for (int k = 0; k < g->n; k++) {
-            int d = g->distance[k];
-            int64_t rows = rows_of(g, k, p->rows[(r + p->n - d) % p->n]);
-            if (rows == 0) continue;
-            double until = d ? at[k][r] + p->flag : 0;
+            double until = 0, sec = g->run[k] ? joined(x, g, k, r, begin) : 0;
+            if (sec <= 0) continue;
+            for (int i = k; i < k + g->run[k]; i++)
+                if (g->distance[i] && rows_of(g, i, p->rows[(r + p->n - g->distance[i]) % p->n]))
+                    until = larger(until, at[i][r] + p->flag);
             if (until > b.done) {
                 double wait = until - b.done;
                 idle += wait;
@@ -200,7 +238,7 @@ static void consume(pricer *x, const parts *g, cost_pair_time *t)
                 b.done += wait;
                 b.left = larger(b.left - wait, 0);
             }
-            compute(&b, seconds(x, false, p->kind[r], rows) + (first ? 0 : p->gap));
+            compute(&b, sec + (first ? 0 : p->gap));
             first = false;
         }
         add_rank(t, p->kind[r], b.t, b.t + b.left, b.t - idle);
@@ -209,7 +247,8 @@ static void consume(pricer *x, const parts *g, cost_pair_time *t)
 }
 
 // Messages leave as their rows are made. at: when they end at the sender.
-static void send_made(pricer *x, const parts *g, int r, table at, cost_pair_time *t)
+static void send_made(pair_pricer *x, const parts *g, int r, const int64_t *begin, table at,
+                      cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     beside b = {.c = p->beside[p->kind[r]]};
@@ -217,10 +256,11 @@ static void send_made(pricer *x, const parts *g, int r, table at, cost_pair_time
     int of[COST_MAX_GROUPS], n = 0;           // messages that are on their way
     bool first = true;
     for (int k = 0; k < g->n; k++) {
-        int to = (r + g->distance[k]) % p->n;
-        int64_t rows = rows_of(g, k, p->rows[to]);
-        double made = rows ? seconds(x, false, p->kind[r], rows) + (first ? 0 : p->gap) : 0;
-        if (rows) first = false;
+        double made = g->run[k] ? joined(x, g, k, r, begin) : 0;
+        if (made > 0) {
+            made += first ? 0 : p->gap;
+            first = false;
+        }
         // Piece by piece: what ends meanwhile.
         while (made > 0) {
             double piece = made;
@@ -235,25 +275,29 @@ static void send_made(pricer *x, const parts *g, int r, table at, cost_pair_time
                 n--;
             }
         }
-        if (g->distance[k] == 0 || rows == 0) continue;
-        double sec = seconds(x, true, p->kind[r], rows);
-        queued = larger(queued, b.done) + sec;
-        b.left = queued - b.done;
-        ends[n] = queued;
-        of[n++] = k;
+        for (int i = k; i < k + g->run[k]; i++) {
+            int64_t rows = rows_of(g, i, p->rows[(r + g->distance[i]) % p->n]);
+            if (g->distance[i] == 0 || rows == 0) continue;
+            queued = larger(queued, b.done) + seconds(x, true, p->kind[r], rows);
+            b.left = queued - b.done;
+            ends[n] = queued;
+            of[n++] = i;
+        }
     }
     for (int i = 0; i < n; i++)
         at[of[i]][(r + g->distance[of[i]]) % p->n] = b.t + (ends[i] - b.done);
     add_rank(t, p->kind[r], b.t, b.t + b.left, b.t);
 }
 
-static void produce(pricer *x, const parts *g, cost_pair_time *t)
+static void produce(pair_pricer *x, const parts *g, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     table at; // [group][receiver]
+    int64_t begin[COST_MAX_PAIR_RANKS];
     memset(at, 0, sizeof at);
+    first_rows(p, begin);
     for (int r = 0; r < p->n; r++)
-        send_made(x, g, r, at, t);
+        send_made(x, g, r, begin, at, t);
     double total = t->total;
     for (int r = 0; r < p->n; r++) {
         double in = 0, out = 0, sum = 0;
@@ -278,7 +322,7 @@ static void produce(pricer *x, const parts *g, cost_pair_time *t)
 
 // Every kind makes part by part; a part is reduced when all have made it and the one before is
 // over. From one event to the next all go on at their rates.
-static void produce_whole(pricer *x, const parts *g, cost_pair_time *t)
+static void produce_whole(pair_pricer *x, const parts *g, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     int made[CL_MAX_CLASSES] = {0}, sent = 0;
@@ -323,7 +367,7 @@ static void produce_whole(pricer *x, const parts *g, cost_pair_time *t)
     t->total = now + p->flag;
 }
 
-static double price(pricer *x, int (*group)[2], int n, cost_pair_time *t)
+double pair_price(pair_pricer *x, int (*group)[2], int n, cost_pair_time *t)
 {
     parts g;
     parts_of(&g, group, n);
@@ -332,11 +376,11 @@ static double price(pricer *x, int (*group)[2], int n, cost_pair_time *t)
     return t->total;
 }
 
-static pricer *pricer_new(hb_arena *a, const cost_pair *p)
+pair_pricer *pair_pricer_new(hb_arena *a, const cost_pair *p)
 {
     hb_assert(p->n >= 2 && (p->whole || p->n <= COST_MAX_PAIR_RANKS) &&
               p->n_kinds <= CL_MAX_CLASSES);
-    pricer *x = HB_NEW(a, pricer);
+    pair_pricer *x = HB_NEW(a, pair_pricer);
     x->p = p;
     return x;
 }
@@ -344,7 +388,7 @@ static pricer *pricer_new(hb_arena *a, const cost_pair *p)
 double cost_pair_seconds(const cost_pair *p, int (*group)[2], int n_groups, cost_pair_time *t)
 {
     hb_arena *a = hb_arena_new();
-    price(pricer_new(a, p), group, n_groups, t);
+    pair_price(pair_pricer_new(a, p), group, n_groups, t);
     hb_arena_free(a);
     return t->total;
 }
@@ -361,7 +405,7 @@ static int one_each(const cost_pair *p, int (*group)[2])
     return n;
 }
 
-static double sequential(pricer *x)
+double pair_sequential(pair_pricer *x)
 {
     const cost_pair *p = x->p;
     int group[COST_MAX_GROUPS][2];
@@ -399,189 +443,7 @@ static double sequential(pricer *x)
 double cost_pair_sequential(const cost_pair *p)
 {
     hb_arena *a = hb_arena_new();
-    double sec = sequential(pricer_new(a, p));
+    double sec = pair_sequential(pair_pricer_new(a, p));
     hb_arena_free(a);
     return sec;
-}
-
-// --- search ---
-
-static const int splits[][7] = {{1, 1},
-                                {2, 1, 1},
-                                {2, 2, 1},
-                                {2, 3, 1},
-                                {2, 1, 2},
-                                {2, 1, 3},
-                                {3, 1, 1, 1},
-                                {3, 4, 2, 1},
-                                {3, 3, 2, 1},
-                                {3, 1, 2, 4},
-                                {3, 1, 2, 3},
-                                {3, 1, 2, 1},
-                                {3, 2, 4, 1},
-                                {4, 1, 1, 1, 1},
-                                {4, 1, 2, 2, 1},
-                                {4, 8, 4, 2, 1},
-                                {4, 1, 2, 4, 8},
-                                {5, 1, 1, 1, 1, 1},
-                                {6, 1, 1, 1, 1, 1, 1},
-                                {6, 1, 2, 3, 3, 2, 1}};
-enum { N_SPLITS = sizeof splits / sizeof *splits };
-
-typedef struct best {
-    pricer *x;
-    int max, n;
-    int group[COST_MAX_GROUPS][2];
-    double sec; // with doubt
-    cost_pair_time t;
-} best;
-
-static bool offer(best *b, int (*group)[2], int n)
-{
-    cost_pair_time t;
-    if (n > b->max) return false;
-    double sec = price(b->x, group, n, &t) + n * b->x->p->doubt;
-    if (b->n > 0 && sec >= b->sec * (1 - 1e-9)) return false;
-    b->sec = sec;
-    b->t = t;
-    b->n = n;
-    memcpy(b->group, group, sizeof *group * (size_t)n);
-    return true;
-}
-
-// Weights in smaller units, and one unit from one part of a distance to another as long as that
-// helps.
-static void improve(best *b)
-{
-    enum { UNITS = 16 };
-    for (int k = 0; k < b->n; k++)
-        b->group[k][1] *= UNITS;
-    for (int step = UNITS; step >= UNITS / 4; step /= 2)
-        for (bool better = true; better;) {
-            better = false;
-            for (int i = 0; i < b->n; i++)
-                for (int k = 0; k < b->n; k++) {
-                    int group[COST_MAX_GROUPS][2];
-                    memcpy(group, b->group, sizeof group);
-                    if (i == k || group[i][0] != group[k][0] || group[i][1] <= step) continue;
-                    group[i][1] -= step;
-                    group[k][1] += step;
-                    better = offer(b, group, b->n) || better;
-                }
-        }
-}
-
-// Splits of the first remote member, of those between and of the last.
-typedef struct shape {
-    int split[3];
-} shape;
-
-static bool offer_shape(best *b, const shape *s)
-{
-    const cost_pair *p = b->x->p;
-    int group[6 * COST_MAX_PAIR_RANKS][2], n = 0;
-    for (int k = 0; k < p->n; k++) {
-        int d = p->consumer ? k : (k + 1) % p->n;
-        const int *split = splits[d == 0 ? 0 : s->split[d == p->n - 1 ? 2 : d == 1 ? 0 : 1]];
-        for (int i = 1; i <= split[0]; i++, n++) {
-            group[n][0] = d;
-            group[n][1] = split[i];
-        }
-    }
-    return offer(b, group, n);
-}
-
-// One of the three splits at a time, from a start.
-static void descend(best *b, shape s)
-{
-    static const int order[] = {2, 0, 1, 2, 0};
-    int n = b->x->p->n;
-    offer_shape(b, &s);
-    for (int i = 0; i < 5; i++) {
-        int where = order[i], own = s.split[where];
-        if ((where == 0 && n == 2) || (where == 1 && n < 4)) continue;
-        bool better = false;
-        for (int k = 0; k < N_SPLITS; k++) {
-            if (k == own) continue;
-            s.split[where] = k;
-            if (offer_shape(b, &s)) {
-                own = k;
-                better = true;
-            }
-        }
-        s.split[where] = own;
-        if (!better && i >= 3) break;
-    }
-    improve(b);
-}
-
-static void search_members(best *b)
-{
-    best halves = {.x = b->x, .max = b->max};
-    descend(b, (shape){{0, 0, 0}});
-    descend(&halves, (shape){{1, 1, 1}});
-    if (halves.n > 0) offer(b, halves.group, halves.n);
-}
-
-static void search_whole(best *b)
-{
-    enum { MOST = 8, UNITS = 24 };
-    int group[COST_MAX_GROUPS][2] = {{0, 1}};
-    offer(b, group, 1);
-    for (int n = 2; n <= MOST; n++) {
-        best own = {.x = b->x, .max = b->max};
-        for (int bend = -2; bend <= 2; bend++) { // growing, equal, shrinking
-            double sum = 0;
-            for (int k = 0; k < n; k++)
-                sum += pow(1 + 0.5 * abs(bend), bend < 0 ? k : n - 1 - k);
-            for (int k = 0; k < n; k++) {
-                double w = pow(1 + 0.5 * abs(bend), bend < 0 ? k : n - 1 - k) / sum * UNITS;
-                group[k][0] = 0;
-                group[k][1] = w < 1 ? 1 : (int)lround(w);
-            }
-            offer(&own, group, n);
-        }
-        improve(&own);
-        if (own.n > 0) offer(b, own.group, own.n);
-        if (own.sec > b->sec * 1.02) break;
-    }
-}
-
-static int common_divisor(int a, int b)
-{
-    while (b) {
-        int rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-// Weights of one distance without a common factor.
-static void reduce_weights(int (*group)[2], int n)
-{
-    for (int k = 0; k < n; k++) {
-        int d = 0;
-        for (int j = 0; j < n; j++)
-            if (group[j][0] == group[k][0]) d = common_divisor(group[j][1], d);
-        for (int j = n - 1; j >= k; j--)
-            if (group[j][0] == group[k][0]) group[j][1] /= d;
-    }
-}
-
-int cost_pair_search(const cost_pair *p, int max, int (*group)[2], cost_pair_time *t)
-{
-    hb_arena *a = hb_arena_new();
-    best b = {.x = pricer_new(a, p), .max = max < COST_MAX_GROUPS ? max : COST_MAX_GROUPS};
-    double alone = sequential(b.x);
-    if (p->whole)
-        search_whole(&b);
-    else
-        search_members(&b);
-    int n = b.n > 0 && b.t.total < alone ? b.n : 0;
-    reduce_weights(b.group, n);
-    memcpy(group, b.group, sizeof *group * (size_t)n);
-    *t = b.t;
-    hb_arena_free(a);
-    return n;
 }

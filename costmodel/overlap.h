@@ -13,6 +13,10 @@
 //      product   |--0--|  |--1--|..|--2--|             |--1--|--2--|--0--|
 //      transfer  |----1----|----2----|                       |--1--|..|--2--| + add
 //
+// A negative weight, -w, is w and joins the group to the one before: the product of both is one,
+// once all its rows are there, of as few ranges of rows as they are; their messages are what they
+// were. A whole pair has none.
+//
 // A link is busy with one message after another (`together`: with one to every member at once,
 // which share it); what leaves a rank and what arrives at one each take their time. A product
 // beside a transfer and the transfer go on at their slower rates (contention), rank by rank.
@@ -40,6 +44,7 @@ typedef struct cost_pair {
     const cost_contention *beside; // by kind
     double gap;                    // seconds that every group but the first adds to the product
     double flag;                   // seconds from a message's end until its receiver goes on
+    bool quick;                    // cost_pair_search: looks at a few groupings only
     double doubt; // seconds that one more group must bring to be worth it: what gaps may vary by
 } cost_pair;
 
@@ -54,9 +59,9 @@ double cost_pair_seconds(const cost_pair *p, int (*group)[2], int n_groups, cost
 // The transfer in one piece, and the product before or behind it.
 double cost_pair_sequential(const cost_pair *p);
 // The best grouping of a family: own rows first (consumer) or last, the others by distance, the
-// first, the last and all between split alike in up to 6 parts, equal, growing or shrinking; whole:
-// 2 to 8 such parts. Then rows move from part to part by small steps. Returns the number of groups,
-// at most max; 0: none is faster than the sequence.
+// first, the last and all between split alike in up to 6 parts, or joined, equal, growing or
+// shrinking; whole: 2 to 8 such parts. Then rows move from part to part by small steps. Returns the
+// number of groups, at most max; 0: none is faster than the sequence.
 int cost_pair_search(const cost_pair *p, int max, int (*group)[2], cost_pair_time *t);
 
 #endif

@@ -353,6 +353,9 @@ static void print_overlap(place *s, const syn_pair *x)
                                       : hb_fmt(t->a, "%s coordinate %c %d",
                                                consumer ? "from" : "to", consumer ? '-' : '+', d);
         }
+        for (int k = 0; k < x->n_groups; k++)
+            if (x->group[k][1] < 0)
+                entry[k].comment = hb_fmt(t->a, "%.*s, with those above", HB_ARG(entry[k].comment));
         if (t->p->instr.p[syn_pair_start(t->p, x)].coll == COST_ALL_REDUCE)
             for (int k = 0; k < x->n_groups; k++)
                 entry[k].comment = hb_fmt(t->a, "part %d of all rows", k + 1);

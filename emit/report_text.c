@@ -302,8 +302,9 @@ static hb_str groups_text(hb_arena *a, const syn_pair *x)
     hb_buf b = {.arena = a};
     for (int k = 0; k < x->n_groups; k++) {
         bool next = k == 0 || x->group[k][0] != x->group[k - 1][0];
-        if (next) hb_printf(&b, "%s%d:", k ? " " : "", x->group[k][0]);
-        hb_printf(&b, "%s%d", next ? "" : ",", x->group[k][1]);
+        int w = x->group[k][1];
+        if (next) hb_printf(&b, "%s%d:", w < 0 ? "+" : k ? " " : "", x->group[k][0]);
+        hb_printf(&b, "%s%d", next ? "" : w < 0 ? "+" : ",", w < 0 ? -w : w);
     }
     return hb_done(&b);
 }
@@ -334,7 +335,7 @@ static void put_pairs(hb_buf *out, hb_arena *a, const emit_plan *e)
     if (r.rows.n == 0) return;
     hb_puts(out, "\nPairs (number, product before or behind which collective, form; each: ms of "
                  "products, transfer, both together, one after the other, share of the transfer "
-                 "hidden; groups as distance:weights)\n");
+                 "hidden; groups as distance:weights, + joins)\n");
     for (int i = 0; i < r.rows.n; i++)
         hb_printf(out, "  %4d  %.*s\n", r.rows.p[i].count, HB_ARG(r.rows.p[i].key));
 }

@@ -42,7 +42,7 @@ static bool check_groups(chk *c, const rec_call *overlap, const rec_call *start)
     bool *there = HB_ARRAY(c->a, bool, n);
     for (int k = 0; k < overlap->n_groups; k++) {
         int64_t d = overlap->group[k][0], w = overlap->group[k][1];
-        if (d < 0 || d >= n || w < 1 || w > INT32_MAX)
+        if (d < 0 || d >= n || w < (k > 0 ? -INT32_MAX : 1) || w == 0 || w > INT32_MAX)
             return chk_fail(c, "group %d of the pair has distance %lld and weight %lld", k,
                             (long long)d, (long long)w);
         there[d] = true;

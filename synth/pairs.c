@@ -366,6 +366,14 @@ void syn_price_pairs(syn_program *p, syn_costs *c)
     }
 }
 
+void syn_refine_pairs(syn_program *p, syn_costs *c)
+{
+    for (int k = 0; k < p->pairs.n; k++) {
+        syn_members m = members_of(p, &p->pairs.p[k]);
+        syn_refine_pair(p, c, &m, &p->pairs.p[k]);
+    }
+}
+
 // Which repetition of its loop an instruction stands in; -1 - k: behind k loops.
 static int place_of(const syn_program *p, int i)
 {

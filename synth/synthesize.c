@@ -7,6 +7,7 @@
 #include "synth/fuse.h"
 #include "synth/held.h"
 #include "synth/modp.h"
+#include "synth/pairs.h"
 #include "synth/polish.h"
 #include "synth/pool.h"
 #include "synth/record.h"
@@ -238,6 +239,12 @@ static void finish(pool *p, syn_result *r)
     r->program = p->best.program;
     if (p->opt->strategy == SYN_AUTO) // the others are what their names say
         polish(p);
+    if (r->program->pairs.n > 0) {
+        hb_arena *a = hb_arena_new();
+        const syn_program *x = r->program;
+        syn_refine_pairs(r->program, syn_costs_new(a, p->m, x->mesh, x->g, x->f));
+        hb_arena_free(a);
+    }
     syn_name_buffers(r->program);
     syn_name_kernels(r->program);
     r->predicted_sec = syn_judge(r->program, p->m, &r->timeline);

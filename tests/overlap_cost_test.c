@@ -118,6 +118,30 @@ START_TEST(uneven_shards)
 }
 END_TEST
 
+// Joined members are one product, of one range of rows or of two around the own ones.
+START_TEST(joined_members)
+{
+    model m = {.fixed = {1}, .step = {0.01}, .per_row = 0.001, .tile = 1};
+    int64_t rows[] = {100, 200, 300};
+    cost_pair p = pair_of(&m, 3, rows);
+    cost_pair_time t;
+    int consume[3][2] = {{0, 1}, {1, 1}, {2, -1}}, produce[3][2] = {{1, 1}, {2, -1}, {0, 1}};
+    p.consumer = true;
+    // Rank 1: own rows until 3, the others, {0} and {2}, in two calls: 2 + 4 more. Rank 0: 2 and
+    // one call of 6; rank 2: 4 and 4.
+    near(cost_pair_seconds(&p, consume, 3, &t), 9);
+    p.gap = 0.25; // between groups, not between ranges
+    near(cost_pair_seconds(&p, consume, 3, &t), 9.25);
+    p.flag = 10; // waits for the later of both: rank 1 for what rank 2 sends second, 0.6 + 10
+    near(cost_pair_seconds(&p, consume, 3, &t), 16.85);
+    p.consumer = false;
+    p.gap = p.flag = 0;
+    near(cost_pair_seconds(&p, produce, 3, &t), 9);
+    m.per_row = 0.05; // rank 1 makes all at 6 and sends rank 2 its rows until 21, then rank 0's come
+    near(cost_pair_seconds(&p, produce, 3, &t), 6 + 15 + 15);
+}
+END_TEST
+
 START_TEST(a_producer_by_hand)
 {
     model m = {.step = {0.01}, .per_row = 0.03, .tile = 1};
@@ -356,6 +380,7 @@ int main(void)
     tcase_add_test(t, a_consumer_by_hand);
     tcase_add_test(t, a_consumer_of_streams_to_all);
     tcase_add_test(t, uneven_shards);
+    tcase_add_test(t, joined_members);
     tcase_add_test(t, a_producer_by_hand);
     tcase_add_test(t, an_all_reduce_in_parts);
     tcase_add_test(t, contention);

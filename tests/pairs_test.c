@@ -118,7 +118,8 @@ static void look_at(const syn_program *p, int k)
         ck_assert_int_ge(there, 1);
     }
     for (int i = 0; i < x->n_groups; i++)
-        ck_assert(x->group[i][0] >= 0 && x->group[i][0] < members && x->group[i][1] >= 1);
+        ck_assert(x->group[i][0] >= 0 && x->group[i][0] < members &&
+                  (x->group[i][1] >= 1 || (i > 0 && x->group[i][1] < 0)));
     ck_assert_double_gt(x->total, 0);
     ck_assert_double_lt(x->total, x->sequential * 0.98 + 1e-12);
     ck_assert_double_ge(x->total, x->transfer * (1 - 1e-9));
@@ -246,7 +247,7 @@ static void faulty_groups(const planned *p, const record *r, int from)
         for (int i = 0; i < k->n_groups; i++)
             if (k->group[i][0] != k->group[d][0])
                 memcpy(y->group[y->n_groups++], k->group[i], sizeof *k->group);
-        refuses(p, x, "no group of distance");
+        refuses(p, x, y->group[0][1] < 0 ? "and weight -" : "no group of distance");
         y->n_groups = k->n_groups;
         memcpy(y->group, k->group, sizeof *k->group * (size_t)k->n_groups);
         y->group[d][1] = 0;

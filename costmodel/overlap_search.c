@@ -1,0 +1,234 @@
+// Groups of a pair: which members are multiplied together, and into which parts the others split.
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "costmodel/pair_price.h"
+
+static const int splits[][7] = {{1, 1},
+                                {2, 1, 1},
+                                {2, 2, 1},
+                                {2, 3, 1},
+                                {2, 1, 2},
+                                {2, 1, 3},
+                                {3, 1, 1, 1},
+                                {3, 4, 2, 1},
+                                {3, 3, 2, 1},
+                                {3, 1, 2, 4},
+                                {3, 1, 2, 3},
+                                {3, 1, 2, 1},
+                                {3, 2, 4, 1},
+                                {4, 1, 1, 1, 1},
+                                {4, 1, 2, 2, 1},
+                                {4, 8, 4, 2, 1},
+                                {4, 1, 2, 4, 8},
+                                {5, 1, 1, 1, 1, 1},
+                                {6, 1, 1, 1, 1, 1, 1},
+                                {6, 1, 2, 3, 3, 2, 1}};
+enum { N_SPLITS = sizeof splits / sizeof *splits };
+
+typedef struct best {
+    pair_pricer *x;
+    int max, n;
+    int group[COST_MAX_GROUPS][2];
+    double sec; // with doubt
+    cost_pair_time t;
+} best;
+
+static bool offer(best *b, int (*group)[2], int n)
+{
+    cost_pair_time t;
+    if (n > b->max) return false;
+    double sec = pair_price(b->x, group, n, &t) + n * b->x->p->doubt;
+    if (b->n > 0 && sec >= b->sec * (1 - 1e-9)) return false;
+    b->sec = sec;
+    b->t = t;
+    b->n = n;
+    memcpy(b->group, group, sizeof *group * (size_t)n);
+    return true;
+}
+
+// Weights in smaller units, and one unit from one part of a distance to another as long as that
+// helps.
+static void improve(best *b)
+{
+    enum { UNITS = 16 };
+    for (int k = 0; k < b->n; k++)
+        b->group[k][1] *= UNITS;
+    for (int step = UNITS; step >= UNITS / 4; step /= 2)
+        for (bool better = true; better;) {
+            better = false;
+            for (int i = 0; i < b->n; i++)
+                for (int k = 0; k < b->n; k++) {
+                    int group[COST_MAX_GROUPS][2];
+                    memcpy(group, b->group, sizeof group);
+                    if (i == k || group[i][0] != group[k][0] || group[i][1] <= step) continue;
+                    group[i][1] -= step;
+                    group[k][1] += step;
+                    better = offer(b, group, b->n) || better;
+                }
+        }
+}
+
+// How remote members, in the order of work, are joined into one product: not; all; all behind the
+// first; all before the last; 1, 2, 4 and so on of them; in two halves.
+enum { APART, ALL, BEHIND_FIRST, BEFORE_LAST, DOUBLING, HALVES, N_JOINS };
+
+static bool joins_before(int join, int i, int n) // i: from 0, n of them
+{
+    switch (join) {
+    case ALL:
+        return i > 0;
+    case BEHIND_FIRST:
+        return i > 1;
+    case BEFORE_LAST:
+        return i > 0 && i < n - 1;
+    case DOUBLING:
+        return i > 0 && ((i + 1) & i) != 0;
+    case HALVES:
+        return i > 0 && i != (n + 1) / 2;
+    default:
+        return false;
+    }
+}
+
+// Splits of the first remote member, of those between and of the last; joined ones have none.
+typedef struct shape {
+    int split[3], join;
+} shape;
+
+static bool offer_shape(best *b, const shape *s)
+{
+    const cost_pair *p = b->x->p;
+    int group[6 * COST_MAX_PAIR_RANKS][2], n = 0;
+    for (int k = 0; k < p->n; k++) {
+        int d = p->consumer ? k : (k + 1) % p->n;
+        const int *split = splits[d == 0 ? 0 : s->split[d == p->n - 1 ? 2 : d == 1 ? 0 : 1]];
+        bool join = d > 0 && joins_before(s->join, d - 1, p->n - 1);
+        if (join || (d > 0 && d < p->n - 1 && joins_before(s->join, d, p->n - 1)))
+            split = splits[0];
+        for (int i = 1; i <= split[0]; i++, n++) {
+            group[n][0] = d;
+            group[n][1] = join ? -split[i] : split[i];
+        }
+    }
+    return offer(b, group, n);
+}
+
+// One of the three splits at a time, from a start.
+static void descend(best *b, shape s)
+{
+    static const int order[] = {2, 0, 1, 2, 0};
+    int n = b->x->p->n;
+    offer_shape(b, &s);
+    for (int i = 0; i < 5; i++) {
+        int where = order[i], own = s.split[where];
+        if ((where == 0 && n == 2) || (where == 1 && n < 4)) continue;
+        bool better = false;
+        for (int k = 0; k < N_SPLITS; k++) {
+            if (k == own) continue;
+            s.split[where] = k;
+            if (offer_shape(b, &s)) {
+                own = k;
+                better = true;
+            }
+        }
+        s.split[where] = own;
+        if (!better && i >= 3) break;
+    }
+    improve(b);
+}
+
+// A few shapes only.
+static void search_quickly(best *b)
+{
+    for (int join = APART; join <= ALL; join++) {
+        shape s = {{0, 0, 0}, join};
+        for (int last = 0; last < 3; last++)
+            for (int first = 0; first < 2; first++) {
+                s.split[2] = last;
+                s.split[0] = first ? 4 : 0;
+                if (join == APART || (last == 0 && first == 0)) offer_shape(b, &s);
+            }
+    }
+}
+
+static void search_members(best *b)
+{
+    if (b->x->p->quick) {
+        search_quickly(b);
+        return;
+    }
+    for (int start = 0; start < 1 + N_JOINS; start++) {
+        best other = {.x = b->x, .max = b->max};
+        int join = start < N_JOINS ? start : APART, half = start == N_JOINS;
+        if (b->x->p->n < 3 + (join > ALL) && join != APART) continue;
+        descend(&other, (shape){{half, half, half}, join});
+        if (other.n > 0) offer(b, other.group, other.n);
+    }
+}
+
+static void search_whole(best *b)
+{
+    enum { UNITS = 24 };
+    bool quick = b->x->p->quick;
+    int most = quick ? 4 : 8, group[COST_MAX_GROUPS][2] = {{0, 1}};
+    offer(b, group, 1);
+    for (int n = 2; n <= most; n++) {
+        best own = {.x = b->x, .max = b->max};
+        for (int bend = -2; bend <= 2; bend++) { // growing, equal, shrinking
+            double sum = 0;
+            for (int k = 0; k < n; k++)
+                sum += pow(1 + 0.5 * abs(bend), bend < 0 ? k : n - 1 - k);
+            for (int k = 0; k < n; k++) {
+                double w = pow(1 + 0.5 * abs(bend), bend < 0 ? k : n - 1 - k) / sum * UNITS;
+                group[k][0] = 0;
+                group[k][1] = w < 1 ? 1 : (int)lround(w);
+            }
+            offer(&own, group, n);
+        }
+        if (!quick) improve(&own);
+        if (own.n > 0) offer(b, own.group, own.n);
+        if (own.sec > b->sec * 1.02) break;
+    }
+}
+
+static int common_divisor(int a, int b)
+{
+    while (b) {
+        int rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+// Weights of one distance without a common factor.
+static void reduce_weights(int (*group)[2], int n)
+{
+    for (int k = 0; k < n; k++) {
+        int d = 0;
+        for (int j = 0; j < n; j++)
+            if (group[j][0] == group[k][0]) d = common_divisor(abs(group[j][1]), d);
+        for (int j = n - 1; j >= k; j--)
+            if (group[j][0] == group[k][0]) group[j][1] /= d;
+    }
+}
+
+int cost_pair_search(const cost_pair *p, int max, int (*group)[2], cost_pair_time *t)
+{
+    hb_arena *a = hb_arena_new();
+    best b = {.x = pair_pricer_new(a, p), .max = max < COST_MAX_GROUPS ? max : COST_MAX_GROUPS};
+    double alone = pair_sequential(b.x);
+    if (p->whole)
+        search_whole(&b);
+    else
+        search_members(&b);
+    int n = b.n > 0 && b.t.total < alone ? b.n : 0;
+    reduce_weights(b.group, n);
+    memcpy(group, b.group, sizeof *group * (size_t)n);
+    *t = b.t;
+    hb_arena_free(a);
+    return n;
+}

@@ -1,0 +1,25 @@
+// Prices groupings of one pair, seconds of equal rows asked for once. Inside of the cost model.
+
+#ifndef HAP_COSTMODEL_PAIR_PRICE_H
+#define HAP_COSTMODEL_PAIR_PRICE_H
+
+#include "costmodel/overlap.h"
+
+enum { PAIR_KNOWN = 1024 };
+
+typedef struct pair_pricer {
+    const cost_pair *p;
+    int n_known;
+    struct pair_known {
+        bool used, message;
+        int kind;
+        int64_t rows;
+        double sec;
+    } known[PAIR_KNOWN];
+} pair_pricer;
+
+pair_pricer *pair_pricer_new(hb_arena *a, const cost_pair *p);
+double pair_price(pair_pricer *x, int (*group)[2], int n, cost_pair_time *t);
+double pair_sequential(pair_pricer *x);
+
+#endif
