@@ -41,6 +41,14 @@ static void print_instr(hb_buf *out, const syn_program *p, const syn_instr *in)
     hb_putc(out, '\n');
 }
 
+static void print_pair(hb_buf *out, const syn_pair *x)
+{
+    hb_puts(out, "pair");
+    for (int k = 0; k < x->n_groups; k++)
+        hb_printf(out, " %d:%d", x->group[k][0], x->group[k][1]);
+    hb_putc(out, '\n');
+}
+
 void syn_print(hb_buf *out, const syn_program *p)
 {
     const syn_mesh *m = p->mesh;
@@ -65,11 +73,17 @@ void syn_print(hb_buf *out, const syn_program *p)
         hb_printf(out, "class %d: local %lld, symmetric %lld bytes\n", c,
                   (long long)p->local_bytes[c], (long long)p->sym_bytes);
     int loop = 0;
+    const syn_pair *x = p->pairs.p, *end = x + p->pairs.n;
     for (int i = 0; i < p->instr.n; i++) {
         if (loop < p->loops.n && p->loops.p[loop].first == i)
             hb_printf(out, "loop %.*s: %d x %d\n", HB_ARG(p->loops.p[loop].name),
                       p->loops.p[loop].count, p->loops.p[loop].len);
+        if (x < end && i == x->first) print_pair(out, x);
         print_instr(out, p, &p->instr.p[i]);
+        if (x < end && i == x->first + x->len - 1) {
+            hb_puts(out, "paired\n");
+            x++;
+        }
         if (loop < p->loops.n &&
             i + 1 == p->loops.p[loop].first + p->loops.p[loop].len * p->loops.p[loop].count) {
             hb_puts(out, "end\n");

@@ -17,12 +17,14 @@ root=$PWD
 ln -s "$root/examples" "$root/clusters" "$work/" # the command line stands in the header of program.c
 
 for plan in mlp@laptop3 mlp@laptop1 gpt2-tiny@laptop gpt2-tiny@laptop2 bert-tiny@laptop2 \
-    gpt2-tiny@h200x4 gpt2-tiny@laptop-peers; do
-    graph=examples/${plan%@*}/graph.json cluster=clusters/${plan#*@}.yaml
+    gpt2-tiny@h200x4 gpt2-tiny@laptop-peers gpt2-tiny@laptop-peers-pairs; do
+    graph=examples/${plan%@*}/graph.json cluster=${plan#*@} options=()
+    case $cluster in *-pairs) options=(--pin 'transformer.h.*.mlp.c_fc=S(2)' --pin 'transformer.h.*.add*=S(0)') ;; esac
+    cluster=clusters/${cluster%-pairs}.yaml
     out=$work/$plan
-    (cd "$work" && "$hapc" "$graph" "$cluster" -o "$plan" -q) || { wrong "$plan: no plan"; continue; }
-    "$hapc" "$graph" "$cluster" -q -d p >"$work/$plan.plan" || wrong "$plan: -d p"
-    "$hapc" "$graph" "$cluster" -q -d l >"$work/$plan.record" || wrong "$plan: -d l"
+    (cd "$work" && "$hapc" "$graph" "$cluster" ${options[@]+"${options[@]}"} -o "$plan" -q) || { wrong "$plan: no plan"; continue; }
+    "$hapc" "$graph" "$cluster" ${options[@]+"${options[@]}"} -q -d p >"$work/$plan.plan" || wrong "$plan: -d p"
+    "$hapc" "$graph" "$cluster" ${options[@]+"${options[@]}"} -q -d l >"$work/$plan.record" || wrong "$plan: -d l"
     cp "$out/program.c" "$work/$plan.c"
     cp "$out/kernels.cu" "$work/$plan.cu" 2>/dev/null # there are groups where there are GPUs
     if [ -n "${UPDATE_GOLDEN:-}" ]; then
@@ -36,7 +38,7 @@ for plan in mlp@laptop3 mlp@laptop1 gpt2-tiny@laptop gpt2-tiny@laptop2 bert-tiny
         wrong "$plan: kernels.cu differs from tests/plans"
     cmp -s "tests/plans/$plan.plan" "$work/$plan.plan" || wrong "$plan: the plan differs from tests/plans"
 
-    (cd "$work" && "$hapc" "$graph" "$cluster" -o "$plan" -q) # again, over the old one
+    (cd "$work" && "$hapc" "$graph" "$cluster" ${options[@]+"${options[@]}"} -o "$plan" -q) # again, over the old one
     cmp -s "$work/$plan.c" "$out/program.c" || wrong "$plan: not the same twice"
     ${CC:-cc} $warnings -Iruntime -c "$out/program.c" -o "$work/p.o" || wrong "$plan: does not compile"
     if command -v clang-14 >/dev/null; then

@@ -253,8 +253,6 @@ pairs()
         fail "not inside machines: this tests nothing"
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop-peers auto $tp --pairs off
     grep -q hap_overlap "$work/laptop-peers-auto/program.c" && fail "pairs in spite of --pairs off"
-    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop-peers tp
-    paired laptop-peers-tp all_reduce 'PUSH(_ALL)?'
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop2 tp
     paired laptop2-tp all_reduce FLAT
 }
