@@ -122,11 +122,12 @@ bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, bool cros
 // and, for a consumer, the stream is free, each class goes on `sec` later, of which it computes
 // `busy`, the last of it at the end; a producer's class goes on at once, computes for `sec`, and
 // its transfers have ended `total` after all had reached it, or later as the stream was taken.
-typedef enum { COST_COMPUTE, COST_START, COST_WAIT, COST_PAIR } cost_event_kind;
+// MEMBER of a pair is in the pair's time.
+typedef enum { COST_COMPUTE, COST_START, COST_WAIT, COST_PAIR, COST_MEMBER } cost_event_kind;
 typedef struct cost_pair_event {
     bool consumer;
     double busy[CL_MAX_CLASSES], transfer, total;
-    int shown; // event at which the times of its computing are kept
+    int shown; // member at which the times of its computing are kept
 } cost_pair_event;
 typedef struct cost_event {
     cost_event_kind kind;

@@ -251,6 +251,8 @@ void cost_simulate(hb_arena *a, int n_classes, const cost_beside *beside, const 
         case COST_PAIR:
             pair(&s, t, &e[i], i);
             break;
+        case COST_MEMBER:
+            break;
         }
     }
     close(&s, t, &t->total);

@@ -140,7 +140,7 @@ static cost_pair_event *pair_events(hb_arena *a, const syn_program *p, cost_even
                                    .shown = start == x->first ? x->first + 2 : x->first};
         memcpy(all[k].busy, x->busy, sizeof all[k].busy);
         for (int i = x->first; i < x->first + x->len; i++) {
-            e[i].kind = i == start ? COST_PAIR : COST_COMPUTE;
+            e[i].kind = i == start ? COST_PAIR : COST_MEMBER;
             memset(e[i].sec, 0, sizeof e[i].sec);
         }
         memcpy(e[start].sec, x->end, sizeof e[start].sec);

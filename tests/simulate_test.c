@@ -53,6 +53,57 @@ END_TEST
 //   class 0  |--3--|..........|-1-|          starts at 5, when the slower class is there
 //   class 1  |----5----|......|-2-|
 //   stream             |--4--|
+static cost_event both(const cost_pair_event *p, double a, double b)
+{
+    return (cost_event){.kind = COST_PAIR, .pair = p, .sec = {a, b}};
+}
+
+//   class 0  |-2-|.|---3---|-1-|         products of 3 that end 4 after the begin
+//   class 1  |-1-|..|--2.5--|.|-1-|      ... of 2.5
+//   stream       |--3.5--|
+START_TEST(a_consumer_ends_as_a_whole)
+{
+    cost_timeline t;
+    cost_pair_event p = {true, {3, 2.5}, 3.5, 4, 2};
+    cost_event member = {.kind = COST_MEMBER};
+    RUN(2, t, work(2, 1), both(&p, 4, 3.75), member, work(1, 1));
+    ck_assert_double_eq(t.begin[1 * 2], 2); // the transfer
+    ck_assert_double_eq(t.end[1 * 2], 5.5);
+    ck_assert_double_eq(t.begin[2 * 2], 3); // the products
+    ck_assert_double_eq(t.end[2 * 2], 6);
+    ck_assert_double_eq(t.end[2 * 2 + 1], 5.75);
+    ck_assert_double_eq(t.total, 7);
+    ck_assert_double_eq(t.busy[0], 6);
+    ck_assert_double_eq(t.busy[1], 4.5);
+    ck_assert_double_eq(t.comm, 3.5);
+    ck_assert_double_eq(t.hidden, (2.5 + 2.25) / 2);
+    // Where the stream is taken, it begins later.
+    RUN(1, t, begin(0, 5), work(1, 0), both(&p, 4, 0), work(1, 0));
+    ck_assert_double_eq(t.begin[2], 5);
+    ck_assert_double_eq(t.total, 10);
+}
+END_TEST
+
+//   class 0  |--3--|-1-|...|-1-|       the transfer ends 5 after the begin
+//   stream       |--3--|
+START_TEST(a_producer_goes_on)
+{
+    cost_timeline t;
+    cost_pair_event p = {false, {3, 2}, 3, 5, 0};
+    cost_event member = {.kind = COST_MEMBER};
+    RUN(2, t, member, both(&p, 3, 2), work(1, 4), until(1), work(1, 1));
+    ck_assert_double_eq(t.begin[1 * 2], 2);
+    ck_assert_double_eq(t.end[1 * 2], 5);
+    ck_assert_double_eq(t.begin[4 * 2], 5);
+    ck_assert_double_eq(t.begin[4 * 2 + 1], 6);
+    ck_assert_double_eq(t.total, 7);
+    ck_assert_double_eq(t.hidden, (2.0 + 3.0) / 2);
+    RUN(1, t, begin(0, 6), both(&p, 3, 0), until(1)); // behind another transfer
+    ck_assert_double_eq(t.begin[1], 6);
+    ck_assert_double_eq(t.total, 9);
+}
+END_TEST
+
 START_TEST(a_collective_waits_for_the_slowest)
 {
     cost_timeline t;
@@ -350,6 +401,8 @@ int main(void)
     TCase *c = tcase_create("simulate");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, one_class_in_a_row);
+    tcase_add_test(c, a_consumer_ends_as_a_whole);
+    tcase_add_test(c, a_producer_goes_on);
     tcase_add_test(c, a_collective_waits_for_the_slowest);
     tcase_add_test(c, overlap_is_counted_by_class);
     tcase_add_test(c, one_stream_runs_in_order_and_two_together);
