@@ -27,6 +27,7 @@ typedef struct syn_costs {
     const ir_graph *g;
     const ir_factors *f;
     double pack_bandwidth;             // of the slowest class
+    bool no_push;                      // memory leaves no room for what pushes write into
     cl_link all;                       // of all ranks
     cl_link *group_link[SYN_MAX_AXES]; // two axes: of every group of an axis
     cl_link slowest[4];                // of the groups over a mask of axes

@@ -222,7 +222,7 @@ static void price_forms(const syn_costs *c, const syn_move *m, unsigned forms,
 void syn_list_forms(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n,
                     double sec[COST_N_FORMS])
 {
-    bool push = !m->reduce_max && syn_axes_link(c, m->axes).peer;
+    bool push = !c->no_push && !m->reduce_max && syn_axes_link(c, m->axes).peer;
     unsigned forms = 0;
     for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
         if (cost_form_exists(m->coll, f) && (push || !cost_is_push(f))) forms |= 1u << f;

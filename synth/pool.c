@@ -46,6 +46,8 @@ void pool_offer(pool *p, const candidate *c)
     if (c->fits && (!p->best.program || c->sec < p->best.sec)) p->best = *c;
 }
 
+enum { SYM_ALIGN = 4096 }; // of a buffer in SEG_SYM (arena_plan.c)
+
 // The most that buffers take at any instruction, each for itself: of class c (those in SEG_SYM,
 // too, if `both`), or (c < 0) in SEG_SYM, which is the same for all.
 static int64_t live_bytes(const syn_program *prog, const int *birth, const int *death, int c,
@@ -60,6 +62,7 @@ static int64_t live_bytes(const syn_program *prog, const int *birth, const int *
         int64_t bytes = x->bytes[c < 0 ? 0 : c];
         for (int k = 1; c < 0 && k < prog->mesh->n_classes; k++)
             bytes = x->bytes[k] > bytes ? x->bytes[k] : bytes;
+        if (c < 0) bytes = (bytes + SYM_ALIGN - 1) / SYM_ALIGN * SYM_ALIGN;
         delta[birth[t]] += bytes;
         delta[death[t] + 1] -= bytes;
     }
@@ -105,10 +108,11 @@ void pool_place(candidate *c)
 
 void pool_try_place(pool *p, candidate *c)
 {
-    if (c->placed || c->share > 1 || c->share * p->waste > 1) return;
+    double *least = &p->waste[c->program->has_sym];
+    if (c->placed || c->share > 1 || c->share * *least > 1) return;
     pool_place(c);
     double waste = (1 + pool_overflow(c->program)) / c->share;
-    if (p->waste == 0 || waste < p->waste) p->waste = waste;
+    if (*least == 0 || waste < *least) *least = waste;
 }
 
 // Finishes a lowered and priced program: schedules and simulates it, and places it where memory is
@@ -118,7 +122,7 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
     candidate c = {.program = prog};
     syn_sink_waits(prog);
     if (s != SYN_HAP) syn_bucket(prog, p->b->costs); // HAP: each gradient on its own
-    if (prog->has_sym && live_share(prog, false) > ROOMY) syn_drop_pushes(prog, p->b->costs, false);
+    if (prog->has_sym && live_share(prog, false) > ROOMY) syn_spare_scratch(prog, p->b->costs);
     syn_raise_starts(prog);
     if (live_share(prog, false) > ROOMY) syn_limit_flight(prog);
     if (!p->opt->no_pairs) syn_find_pairs(prog, p->b->costs);
@@ -129,6 +133,7 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
     // Near the limit only the arena knows; it is asked where the answer matters.
     bool wanted = !c.fits && (!p->best.program || c.sec < p->best.sec);
     if (p->careful || wanted) pool_try_place(p, &c);
+    if (p->careful && !c.placed) c.fits = false;
     if (p->opt->log)
         fprintf(p->opt->log, "%.3f s: %s on %s: %.6g ms, %.0f %% of the fullest memory\n",
                 pool_now() - p->begin, syn_strategy_name(s),
@@ -224,12 +229,14 @@ candidate pool_judge(pool *p, hb_arena *arena, syn_space *space, const syn_choic
     syn_price_moves(prog, p->b->costs);
     double additive = syn_additive(space, prog); // before buckets save latencies
     candidate c = judge(p, space->strategy, prog);
-    if (!c.fits && (c.placed || c.share > 1) && prog->has_sym && live_share(prog, true) <= 1) {
+    bool looked = c.placed || c.share > 1 || p->careful;
+    if (!c.fits && looked && prog->has_sym && live_share(prog, true) <= 1) {
         // Two segments take more than one: what one of them leaves free the other cannot use.
+        p->b->costs->no_push = true;
         prog = syn_lower(arena, space, choice);
         syn_price_moves(prog, p->b->costs);
-        syn_drop_pushes(prog, p->b->costs, true);
         c = judge(p, space->strategy, prog);
+        p->b->costs->no_push = false;
     }
     c.arena = arena;
     c.space = space;
@@ -246,10 +253,13 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     double *price = o->price > 0 ? HB_ARRAY(arena, double, mesh->n_classes) : NULL;
     for (int c = 0; price && c < mesh->n_classes; c++)
         price[c] = o->price / (double)p->m->cluster->cls[mesh->cluster_class[c]].capacity;
+    // Where memory is short, pushes are what a plan may have, and nothing that it rests on.
+    p->b->costs->no_push = o->price > 0 && !p->thrifty;
     syn_space *space = syn_space_build(
         arena, p->b->costs, syn_palette_copy(arena, p->b->palette), o->strategy, o->opt,
         hb_copy(arena, o->weight, sizeof *o->weight * (size_t)mesh->n_classes), o->comm, price,
         &p->why);
+    p->b->costs->no_push = false;
     syn_choice choice;
     double lower = 0;
     if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);

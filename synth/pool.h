@@ -45,8 +45,9 @@ typedef struct pool {
     double begin, deadline;
     candidate best;     // fastest that fits
     candidate smallest; // least share, for the message when nothing fits
-    double waste;       // least ratio of an arena's peak to the live bytes that was seen; 0 none
-    double quickest;    // seconds of the fastest that was judged, whether it fits or not; 0 none
+    // [in two segments] least ratio of an arena's peak to the live bytes that was seen; 0 none
+    double waste[2];
+    double quickest; // seconds of the fastest that was judged, whether it fits or not; 0 none
     hb_str why;
     double baseline[SYN_N_STRATEGIES]; // < 0: none that fits, or not asked for yet
     bool asked[SYN_N_STRATEGIES];      // whether the baseline's plan within memory was looked for

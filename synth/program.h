@@ -117,7 +117,7 @@ typedef struct syn_program {
     int *grad; // by graph tensor (parameter): buffer of its gradient at the end, or -1
     bool keep_grads;
     bool has_sym; // some buffer lies in SEG_SYM (transport.c)
-    bool no_push; // memory leaves no room for a segment of buffers that pushes write into
+    bool no_push; // was made without pushes, for want of memory
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
     int64_t peak_bytes[CL_MAX_CLASSES];             // sym + local
     hb_str strategy;                                // which strategy found it

@@ -138,8 +138,8 @@ void syn_set_form(syn_program *p, const syn_costs *c, syn_instr *in, cost_form f
 void syn_drop_scratch(syn_program *p);
 void syn_place_sym(syn_program *p);
 bool syn_has_pushes(const syn_program *p);
-// Takes back pushes that take more memory than another form (all: every push), and gives what
-// stands in for them the form of the least scratch. Whether there was any.
-bool syn_drop_pushes(syn_program *p, const syn_costs *c, bool all);
+// Takes back pushes that take more memory than another form: what stands in for them has the form
+// of the least scratch. Whether there was any.
+bool syn_spare_scratch(syn_program *p, const syn_costs *c);
 
 #endif

@@ -114,7 +114,7 @@ static uint64_t signature(const syn_space *s, int tensor)
     key[n++] = t->dtype;
     key[n++] = t->rank;
     key[n++] = syn_partial_of(s->g, s->f, tensor);
-    key[n++] = s->kinds->part ? 1 + s->kinds->part[tensor] : 0;
+    key[n++] = (s->kinds->part ? 2 + 2 * s->kinds->part[tensor] : 0) + s->costs->no_push;
     for (int d = 0; d < t->rank; d++) {
         const ir_dim_factors *df = &s->f->dim[tensor][d];
         key[n++] = df->n;

@@ -123,7 +123,7 @@ static double judge_for_bound(void *ctx, const syn_choice *choice, double *share
     if (c.placed)
         c.share = 1 + pool_overflow(c.program);
     else
-        c.share *= fmax(b->p->waste, 1);
+        c.share *= fmax(b->p->waste[c.program->has_sym], 1);
     pool_offer(b->p, &c);
     *share = c.share;
     if (c.fits) b->additive = fmin(b->additive, c.additive);

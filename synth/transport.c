@@ -74,9 +74,7 @@ void syn_choose_form(syn_program *p, const syn_costs *c, syn_instr *in)
     syn_move move = syn_move_of(in);
     syn_list_forms(c, &move, syn_transfers(scratch, p, in), in->n_in, sec);
     for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        if ((f == COST_TWO_LEVEL) != (in->form == COST_TWO_LEVEL) ||
-            (p->no_push && cost_is_push(f)))
-            sec[f] = HUGE_VAL;
+        if ((f == COST_TWO_LEVEL) != (in->form == COST_TWO_LEVEL)) sec[f] = HUGE_VAL;
     in->form = cost_cheapest(sec);
     in->sec[0] = sec[in->form];
     set_scratch(p, in, syn_scratch_bytes(p, c, in));
@@ -166,19 +164,18 @@ static int64_t uneven_bytes(const syn_program *p, const syn_instr *in)
     return sum;
 }
 
-bool syn_drop_pushes(syn_program *p, const syn_costs *c, bool all)
+bool syn_spare_scratch(syn_program *p, const syn_costs *c)
 {
     bool any = false;
     hb_arena *arena = hb_arena_new();
     smalls known = {.arena = arena, .at = hb_map_new(arena)};
-    p->no_push = all;
     for (int i = 0; i < p->instr.n; i++) {
         syn_instr *in = &p->instr.p[i];
         if (in->kind != SYN_START || !cost_is_push(in->form)) continue;
         int64_t mine = in->scratch >= 0 ? p->tensors.p[in->scratch].bytes[0] : 0;
         if (in->coll != COST_REDUCE_SCATTER) mine += uneven_bytes(p, in);
         small x = find_smallest(&known, p, c, in);
-        if (!all && x.bytes >= mine) continue;
+        if (x.bytes >= mine) continue;
         in->form = x.form;
         in->sec[0] = x.sec;
         set_scratch(p, in, x.bytes);

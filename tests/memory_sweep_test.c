@@ -58,7 +58,8 @@ static void sweep(const char *graph, const char *cluster, int *n, int *same)
         best = fmin(best, sec);
         hb_arena_free(own);
     }
-    ck_assert_double_le(free_sec, best * 1.02);
+    ck_assert_msg(free_sec <= best * 1.02, "%s on %s: %g s without limits, %g within", graph,
+                  cluster, free_sec, best);
     hb_arena_free(a);
 }
 
@@ -66,13 +67,13 @@ START_TEST(more_memory_is_no_worse)
 {
     static const char *const graphs[] = {"gpt2-tiny", "bert-tiny", "bert-moe-tiny", "mlp",
                                          "vit-tiny"};
-    static const char *const clusters[] = {"laptop2", "laptop2x2"};
+    static const char *const clusters[] = {"laptop2", "laptop2x2", "laptop2x2-peers"};
     hb_arena *a = hb_arena_new();
     int n = 0, same = 0;
-    for (int i = 0; i < 10; i++)
-        sweep(hb_fmt(a, "examples/%s/graph.json", graphs[i / 2]).p,
-              hb_fmt(a, "clusters/%s.yaml", clusters[i % 2]).p, &n, &same);
-    ck_assert_int_ge(n, 40);
+    for (int i = 0; i < 15; i++)
+        sweep(hb_fmt(a, "examples/%s/graph.json", graphs[i / 3]).p,
+              hb_fmt(a, "clusters/%s.yaml", clusters[i % 3]).p, &n, &same);
+    ck_assert_int_ge(n, 60);
     ck_assert_msg(10 * same >= 7 * n, "%d of %d", same, n);
     hb_arena_free(a);
 }

@@ -423,8 +423,10 @@ START_TEST(gpt2_tiny_plans)
     ir_graph *g = ir_build(a, "examples/gpt2-tiny/graph.json", &(ir_options){0}, d);
     ck_assert_ptr_nonnull(g);
     ir_factors *f = ir_factorize(a, g);
-    static const char *const clusters[] = {"clusters/laptop.yaml", "clusters/laptop2.yaml"};
-    for (int k = 0; k < 2; k++) {
+    static const char *const clusters[] = {"clusters/laptop.yaml", "clusters/laptop2.yaml",
+                                           "clusters/laptop-peers.yaml",
+                                           "clusters/laptop2x2-peers.yaml"};
+    for (int k = 0; k < 4; k++) {
         cl_cluster *c = cl_read(a, clusters[k], "clusters/devices.yaml", d);
         ck_assert_ptr_nonnull(c);
         cost_model m = {.cluster = c};
@@ -443,7 +445,9 @@ START_TEST(gpt2_tiny_plans)
                 ck_assert_int_ge(100 * in_loops(p), 60 * p->instr.n);
                 int64_t unrolled = 0, rolled = 0;
                 add_peaks(a, p, &unrolled, &rolled);
-                ck_assert_msg((double)rolled < 1.1 * (double)unrolled, "rolling costs %g",
+                // Between peers: where pages of SEG_SYM are larger than most of these buffers.
+                double most = (k < 2 ? 1.1 : 1.2) * (double)unrolled;
+                ck_assert_msg((double)rolled < most, "rolling costs %g",
                               (double)rolled / (double)unrolled);
             }
     }
