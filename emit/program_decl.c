@@ -193,8 +193,8 @@ void pt_tables(pt *t)
                       HB_ARG(p->cluster->cls[mesh->cluster_class[c]].name));
         lines_comment(
             &t->l, 0, 0,
-            seg == 0 ? HB_STR("Byte offsets in the symmetric segment: what crosses the "
-                              "wire, the same on every rank.")
+            seg == 0 ? HB_STR("Byte offsets in the symmetric segment: what other ranks write "
+                              "into, the same on every rank.")
                      : hb_fmt(t->a, "Byte offsets in the local segment, by class {%s}.", who.p));
         lines_declare(&t->l, 0, HB_STR("static const int64_t "), o.item.p, o.item.n);
         lines_blank(&t->l);

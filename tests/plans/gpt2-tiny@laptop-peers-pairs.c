@@ -31,7 +31,7 @@ static const int64_t heads[3] = {2, 1, 1};
 // 192 cut 0.448 0.333 0.219 over axis 0 (lp).
 static const int64_t cut_192[3] = {86, 64, 42};
 
-// Byte offsets in the symmetric segment: what crosses the wire, the same on every rank.
+// Byte offsets in the symmetric segment: what other ranks write into, the same on every rank.
 static const int64_t at_491520[3] = {491520, 491520, 491520}, at_0[3] = {0, 0, 0};
 static const int64_t at_147456[3] = {147456, 147456, 147456};
 static const int64_t at_196608[3] = {196608, 196608, 196608};

@@ -32,7 +32,7 @@ static const int64_t heads[3] = {2, 1, 1};
 // 192 cut 0.380 0.365 0.255 over axis 0 (compute).
 static const int64_t cut_192[3] = {73, 70, 49};
 
-// Byte offsets in the symmetric segment: what crosses the wire, the same on every rank.
+// Byte offsets in the symmetric segment: what other ranks write into, the same on every rank.
 static const int64_t at_589824[3] = {589824, 589824, 589824};
 static const int64_t at_647168[3] = {647168, 647168, 647168}, at_0[3] = {0, 0, 0};
 static const int64_t at_12288[3] = {12288, 12288, 12288}, at_24576[3] = {24576, 24576, 24576};
