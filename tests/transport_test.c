@@ -148,12 +148,12 @@ START_TEST(memory_takes_pushes_back)
         double full = 0;
         for (int k = 0; k < free_plan.program->mesh->n_classes; k++)
             full = fmax(full, (double)free_plan.program->peak_bytes[k]);
-        for (int step = 0; step < 7; step++) {
+        for (int step = 0; step < 5; step++) {
             double sec[2];
             bool pushes = false;
             hb_arena *a = hb_arena_new();
             for (int k = 0; k < s.c->n_classes; k++)
-                s.c->cls[k].capacity = (int64_t)(full * (0.4 + 0.1 * step));
+                s.c->cls[k].capacity = (int64_t)(full * (0.5 + 0.12 * step));
             for (int peer = 0; peer < 2; peer++) {
                 for (int m = 0; m < s.c->n_machines; m++)
                     s.c->machine[m].peer = peer;
@@ -173,7 +173,7 @@ START_TEST(memory_takes_pushes_back)
         }
         hb_arena_free(s.a);
     }
-    ck_assert_int_ge(feasible, 20);
+    ck_assert_int_ge(feasible, 18);
     ck_assert_double_le(ratio, 0);
     printf("%d capacities with a plan, %d without pushes\n", feasible, without);
 }
@@ -183,7 +183,7 @@ int main(void)
 {
     Suite *s = suite_create("transport");
     TCase *c = tcase_create("transport");
-    tcase_set_timeout(c, 120);
+    tcase_set_timeout(c, 300);
     tcase_add_test(c, what_pushes_write_is_symmetric);
     tcase_add_test(c, pushes_of_plans);
     tcase_add_test(c, memory_takes_pushes_back);
