@@ -100,28 +100,42 @@ static double best_rate(const profile *p, int rank, const char *kind, const char
     return best;
 }
 
-// Latency and bandwidth that all-gathers of even parts show: (n - 1) (latency + part / bandwidth).
+// Latency and bandwidth that all-gathers of even parts show: (n - 1) (latency + part / bandwidth);
+// the bandwidth of pushes where they were measured and reach more.
 static bool link_of(const profile *p, bool crosses, double *bandwidth, double *latency)
 {
+    static const char *const forms[] = {"even", "push"};
     const profile_run *best = NULL;
     for (int i = 0; i < p->run.n; i++) {
         const profile_run *r = &p->run.p[i];
         if (r->n > 1 && r->crosses == crosses && (!best || r->n > best->n)) best = r;
     }
-    double small = 0, large = 0, bytes = 0;
-    for (int f = 0; best && f < best->figure.n; f++) {
-        const profile_figure *x = &best->figure.p[f];
-        if (!hb_str_is(x->name, "all_gather") || !hb_str_is(x->form, "even")) continue;
-        double sec = mean_of(best, x, NULL, 0);
-        if (!small) small = sec;
-        large = sec;
-        bytes = x->size;
+    *bandwidth = 0;
+    for (int k = 0; k < 2 && best; k++) {
+        double small = 0, large = 0, bytes = 0;
+        for (int f = 0; f < best->figure.n; f++) {
+            const profile_figure *x = &best->figure.p[f];
+            if (!hb_str_is(x->name, "all_gather") || !hb_str_is(x->form, forms[k])) continue;
+            double sec = mean_of(best, x, NULL, 0);
+            if (!small) small = sec;
+            large = sec;
+            bytes = x->size;
+        }
+        int n = best->n;
+        if (large <= 0) continue;
+        if (k == 0) *latency = small / (n - 1);
+        *bandwidth = fmax(*bandwidth, (n - 1) * bytes / n / fmax(large - small, large / 2));
     }
-    if (!best || large <= 0) return false;
-    int n = best->n;
-    *latency = small / (n - 1);
-    *bandwidth = (n - 1) * bytes / n / fmax(large - small, large / 2);
-    return true;
+    return *bandwidth > 0;
+}
+
+// Whether the devices of a machine write into each other's memory, as far as was measured.
+static bool peers(const profile *p)
+{
+    for (int i = 0; i < p->run.n; i++)
+        for (int f = 0; f < p->run.p[i].figure.n; f++)
+            if (hb_str_is(p->run.p[i].figure.p[f].form, "push")) return true;
+    return false;
 }
 
 // --- the cluster file ---
@@ -214,6 +228,7 @@ hb_str profile_cluster_text(hb_arena *a, const profile *p, const char *curves)
             put_quantity(&b, bandwidth, "B/s");
             hb_printf(&b, ", latency: %.4g us}\n", latency * 1e6);
         }
+        if (m->n > 1 && all->device[m->first].gpu && !peers(p)) hb_puts(&b, "    peer: false\n");
         if (m->parts > 1) hb_printf(&b, "    emulate: {hosts: %d}\n", m->parts);
     }
     if (link_of(p, true, &bandwidth, &latency)) {
