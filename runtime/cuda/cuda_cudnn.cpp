@@ -1,7 +1,8 @@
 // Attention of bf16 and f16 heads by cuDNN's graph API (cudnn-frontend, headers alone). libcudnn is
 // loaded when the device starts; without it every head runs on the kernels of cuda_sdpa.cu. A
 // shape's plan is built at its first call and kept. The backward pass is the deterministic one
-// where there is one. HAP_CUDA_ATTENTION=own leaves cuDNN out.
+// where there is one. HAP_CUDA_ATTENTION=own leaves cuDNN out; =short gives it fewer queries and
+// keys than a tile, too.
 
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #include <cstdlib>
@@ -44,6 +45,7 @@ bool same(const cuda_heads &a, const cuda_heads &b)
 
 struct cuda_attention {
     cudnnHandle_t handle = nullptr;
+    bool takes_short = false;
     std::vector<std::unique_ptr<plan>> plans;
 };
 
@@ -164,6 +166,7 @@ extern "C" const char *cuda_cudnn_start(cuda_context *x)
     if (fe::detail::create_handle(&a->handle) != CUDNN_STATUS_SUCCESS) return nullptr;
     if (fe::detail::set_stream(a->handle, x->stream) != CUDNN_STATUS_SUCCESS)
         return cuda_fail("cuDNN takes no stream");
+    a->takes_short = own && !strcmp(own, "short");
     x->attention = a.release();
     return nullptr;
 }
@@ -179,7 +182,8 @@ extern "C" void cuda_cudnn_end(cuda_context *x)
 extern "C" bool cuda_cudnn_usable(cuda_context *x, const cuda_heads *h, bool backward)
 {
     bool fits = x->attention && (h->type == HAP_BF16 || h->type == HAP_F16) && h->e == h->d &&
-                h->e % 8 == 0 && h->e <= 128 && h->q >= TILE && h->k >= TILE;
+                h->e % 8 == 0 && h->e <= 128 &&
+                ((h->q >= TILE && h->k >= TILE) || x->attention->takes_short);
     return fits && !plan_of(x, *h, backward)->refused;
 }
 

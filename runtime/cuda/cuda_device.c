@@ -90,9 +90,15 @@ void hap_backend_finish(hap_rank *r)
     cuda_backend *b = cuda_of(r);
     if (!b) return;
     const char *verbose = getenv("HAP_VERBOSE");
-    if (verbose && verbose[0])
-        fprintf(stderr, "rank %d workspace %lld bytes, padded copies %lld bytes\n", r->id,
-                (long long)b->x.work_peak, (long long)b->x.shadow_bytes);
+    if (verbose && verbose[0]) {
+        size_t left = 0, all = 0;
+        cudaMemGetInfo(&left, &all);
+        fprintf(stderr,
+                "rank %d workspace %lld bytes, padded copies %lld bytes, heads outside the arena "
+                "%lld bytes; in use %lld of %lld bytes of the device\n",
+                r->id, (long long)b->x.work_peak, (long long)b->x.shadow_bytes,
+                (long long)b->list.spare_bytes, (long long)(all - left), (long long)all);
+    }
     cudaDeviceSynchronize();
     cuda_parts_free(b);
     cuda_record_free(&b->list);
