@@ -5,6 +5,7 @@
 // keys than a tile, too.
 
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cudnn_frontend.h>
@@ -131,8 +132,19 @@ plan *plan_of(cuda_context *x, const cuda_heads &h, bool backward)
         auto p = std::make_unique<plan>();
         p->h = h;
         p->backward = backward;
-        p->refused = build(*p, x->attention->handle, deterministic) != nullptr;
+        const char *why = build(*p, x->attention->handle, deterministic);
+        p->refused = why != nullptr;
         if (p->refused && backward && deterministic) continue;
+        const char *verbose = getenv("HAP_VERBOSE");
+        if (verbose && verbose[0])
+            fprintf(stderr,
+                    "attention %s of %lld x %lld heads, %lld queries, %lld keys, %lld wide: %s\n",
+                    backward ? "backward" : "forward", (long long)h.b, (long long)h.hq,
+                    (long long)h.q, (long long)h.k, (long long)h.e,
+                    why             ? why
+                    : !backward     ? "by cuDNN"
+                    : deterministic ? "by cuDNN, deterministic"
+                                    : "by cuDNN, not deterministic");
         x->attention->plans.push_back(std::move(p));
         break;
     }

@@ -133,6 +133,8 @@ static char *allocate(hap_rank *r, int64_t bytes)
                  (long long)bytes, (long long)free_bytes, (long long)total);
     cuda_check(r, cuda_said(e, "cudaMalloc"));
     cuda_check(r, cuda_said(cudaMemset(p, 0, n), "cudaMemset"));
+    // The memset may end after the call does, and the rank's stream does not wait for it.
+    cuda_check(r, cuda_said(cudaDeviceSynchronize(), "cudaMemset"));
     return p;
 }
 
