@@ -5,6 +5,7 @@
 #   ops        rows of the op table against the CPU, PyTorch and every cut
 #   sanitize   the same, chains and generated kernels under compute-sanitizer, all at once: memcheck; racecheck of each kernel
 #              of ours on a few calls (HAP_TEST_FEW: what cuBLAS and cuDNN run is left out)
+#   sanitize-slow   of these memcheck of op_values and op_cuts, and generated kernels
 #   nan        what --check-nan says
 #   short      tiny models in bf16 with cuDNN's attention below its tile, with and without memcheck
 #   coll       every collective on 1, 2, 4 ranks
@@ -184,16 +185,14 @@ memcheck() { HAP_CUDA_TUNE=0 timeout 120 compute-sanitizer --tool memcheck --err
 
 sanitize()
 {
-    local t tests="chains ops_bf16 op_blocks op_values op_cuts" rows=/tmp/sanitize.rows generated
+    local t both=$1 slow=$2 rows=/tmp/sanitize.rows generated
     cluster 1
     python3 tests/graphs/make_groups.py 64 "$out/rows.json" "$out/rows.npy" && "$pack/bin/hapc" "$out/rows.json" "$out/h200x1.yaml" -q -o $rows &&
         generated=("$pack/bin/hapc" run $rows --backend cuda --steps 4 --seed 1 --input x="$out/rows.npy") &&
         HAP_CUDA_GROUPS=all "${generated[@]}" >"$out/generated.out" 2>&1 # builds it; below hapc does not watch: NVRTC takes long
     generated=$("${generated[@]}" --dry-run | tail -n 1)
-    for t in $tests; do
-        part "memcheck.$t" memcheck "$pack/tests/${t}_cuda_test" &
-        part "racecheck.$t" racecheck "$pack/tests/${t}_cuda_test" &
-    done
+    for t in $both; do part "racecheck.$t" racecheck "$pack/tests/${t}_cuda_test" & done
+    for t in $both $slow; do part "memcheck.$t" memcheck "$pack/tests/${t}_cuda_test" & done
     for t in memcheck racecheck; do
         HAP_CUDA_GROUPS=all part $t.generated $t --target-processes all bash -c "$generated" &
     done
@@ -236,7 +235,8 @@ one_part() # as named above
             'export NCCL_HOSTID=h$((OMPI_COMM_WORLD_RANK / 2)) NCCL_NET=Socket NCCL_SOCKET_IFNAME=lo; exec "$0" 6' "$pack/tests/coll_cuda_test" ;;
     fail) part fail timeout 300 tests/cli_run_test.sh cuda ;;
     ops) for t in chains ops_bf16 op_blocks op_values op_cuts; do part "$t" timeout 200 "$pack/tests/${t}_cuda_test"; done ;;
-    sanitize) sanitize ;;
+    sanitize) sanitize "chains ops_bf16 op_blocks op_values op_cuts" "" ;;
+    sanitize-slow) sanitize "" "op_values op_cuts" ;;
     nan) part nan timeout 60 tests/cli_run_test.sh cuda nan ;;
     short) short ;;
     coll)

@@ -242,6 +242,12 @@ void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const sy
     syn_transfer t = {tensor, c->g->tensors.p[tensor].dtype, *a, *b};
     double sec[COST_N_FORMS];
     syn_list_forms(c, m, &t, 1, sec);
+    // Small all-reduces travel together (bucket.c): what a push saves of the latency of one is no
+    // reason to go axis by axis instead of over both at once.
+    cl_link link = syn_axes_link(c, m->axes);
+    bool both = m->coll == COST_ALL_REDUCE && c->mesh->n_axes == 2;
+    for (cost_form f = COST_EVEN; both && f < COST_N_FORMS; f++)
+        if (cost_is_push(f) && sec[f] + link.latency > sec[COST_FLAT]) sec[f] = HUGE_VAL;
     m->form = cost_cheapest(sec);
     m->sec = sec[m->form];
     m->scratch = syn_list_scratch(c, m, &t, 1);
