@@ -202,11 +202,16 @@ double hand_collective(const syn_program *p, const cost_model *m, const syn_inst
 
 double hand_cheapest(const syn_program *p, const cost_model *m, const syn_instr *in)
 {
-    double best = HUGE_VAL;
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        if (cost_form_exists(in->coll, f) && !(in->reduce_max && cost_is_push(f)))
-            best = fmin(best, hand_collective(p, m, in, f));
-    return best;
+    double best = HUGE_VAL, pushed = HUGE_VAL;
+    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
+        if (!cost_form_exists(in->coll, f) || (in->reduce_max && cost_is_push(f))) continue;
+        double *least = cost_is_push(f) ? &pushed : &best;
+        *least = fmin(*least, hand_collective(p, m, in, f));
+    }
+    // On two axes a push of an all-reduce must gain a latency at least.
+    bool gains = in->coll != COST_ALL_REDUCE || p->mesh->n_axes == 1 ||
+                 pushed + slowest_link(p, in->axes).latency <= hand_collective(p, m, in, COST_FLAT);
+    return gains ? fmin(best, pushed) : best;
 }
 
 void hand_seconds(const syn_program *p, const cost_model *m, const syn_instr *in,
