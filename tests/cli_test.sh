@@ -107,6 +107,22 @@ code 0 '^proved' check "$work/pinned"
 code 0 'strategy hap' $g $c --strategy hap -o "$work/hap"
 code 0 '^proved' check "$work/hap"
 
+# Pairs: in the report, in plan.json, explained; none where none are wanted.
+tp=(--pin 'transformer.h.*.mlp.c_fc=S(2)' --pin 'transformer.h.*.add*=S(0)')
+peers=clusters/laptop-peers.yaml tiny=examples/gpt2-tiny/graph.json
+code 0 '^Pairs' $tiny $peers "${tp[@]}" -o "$work/pairs"
+grep -Eq ' 3  behind all_gather +push +transformer.h.\*.mlp.c_fc ' "$work/pairs/report.txt" || wrong "the report has no pair of c_fc"
+grep -q '"pairs":true,' "$work/pairs/plan.json" || wrong "plan.json does not say that there are pairs"
+grep -q '"overlap":{"length":3,"groups":\[\[0,1\],\[1,1\],\[2,1\]\],"ms":' "$work/pairs/plan.json" ||
+    wrong "no pair in plan.json"
+code 0 'in a pair of 3 calls, 3 groups of rows: products [0-9.]+ ms, transfer' \
+    explain "$work/pairs" transformer.h.1.mlp.c_fc --no-search
+code 0 '^proved' check "$work/pairs"
+code 0 'Predicted' $tiny $peers "${tp[@]}" --pairs off -o "$work/pairs"
+grep -q '^Pairs' "$work/out" && wrong "pairs in spite of --pairs off"
+grep -q '"pairs":false,' "$work/pairs/plan.json" || wrong "plan.json does not say that there are no pairs"
+code 2 "--pairs is auto or off, not 'on'" $tiny $peers --pairs on
+
 # A folder that is no plan is left alone; what is not a plan's in a plan folder is kept.
 mkdir "$work/mine" && echo precious >"$work/mine/file"
 code 1 'no plan folder' $g $c -o "$work/mine"
