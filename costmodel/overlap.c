@@ -11,7 +11,7 @@ static double seconds(pair_pricer *x, bool message, int kind, int64_t rows)
     const cost_pair *p = x->p;
     if (rows <= 0) return 0;
     uint64_t h = ((uint64_t)rows * 2 + message) * CL_MAX_CLASSES + (uint64_t)kind;
-    int at = (int)((h * 0x9E3779B97F4A7C15u) >> 54);
+    int at = (int)((h * 0x9E3779B97F4A7C15u) >> 56);
     while (x->known[at].used) {
         const struct pair_known *k = &x->known[at];
         if (k->message == message && k->kind == kind && k->rows == rows) return k->sec;

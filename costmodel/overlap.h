@@ -45,7 +45,7 @@ typedef struct cost_pair {
     double gap;                    // seconds that every group but the first adds to the product
     double flag;                   // seconds from a message's end until its receiver goes on
     bool quick;                    // cost_pair_search: looks at a few groupings only
-    double doubt; // seconds that one more group must bring to be worth it: what gaps may vary by
+    double doubt; // seconds that one more product must bring to be worth it: what gaps may vary by
 } cost_pair;
 
 typedef struct cost_pair_time {
@@ -55,6 +55,7 @@ typedef struct cost_pair_time {
     double transfer;             // of the busiest link, and the sums behind it
 } cost_pair_time;
 
+int cost_pair_products(int (*group)[2], int n); // joined groups are one
 double cost_pair_seconds(const cost_pair *p, int (*group)[2], int n_groups, cost_pair_time *t);
 // The transfer in one piece, and the product before or behind it.
 double cost_pair_sequential(const cost_pair *p);

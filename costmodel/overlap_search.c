@@ -36,11 +36,19 @@ typedef struct best {
     cost_pair_time t;
 } best;
 
+int cost_pair_products(int (*group)[2], int n)
+{
+    int products = 0;
+    for (int k = 0; k < n; k++)
+        products += group[k][1] > 0;
+    return products;
+}
+
 static bool offer(best *b, int (*group)[2], int n)
 {
     cost_pair_time t;
     if (n > b->max) return false;
-    double sec = pair_price(b->x, group, n, &t) + n * b->x->p->doubt;
+    double sec = pair_price(b->x, group, n, &t) + cost_pair_products(group, n) * b->x->p->doubt;
     if (b->n > 0 && sec >= b->sec * (1 - 1e-9)) return false;
     b->sec = sec;
     b->t = t;

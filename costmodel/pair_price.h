@@ -5,7 +5,7 @@
 
 #include "costmodel/overlap.h"
 
-enum { PAIR_KNOWN = 1024 };
+enum { PAIR_KNOWN = 256 };
 
 typedef struct pair_pricer {
     const cost_pair *p;

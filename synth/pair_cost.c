@@ -217,7 +217,45 @@ typedef struct teams {
     hb_arena *arena;
     int n;
     team *v;
+    double doubt;
 } teams;
+
+// Does a machine hold of a buffer what the one before it holds?
+static bool held_alike(const syn_program *p, int buffer, int machine)
+{
+    const syn_mesh *mesh = p->mesh;
+    for (int a = 0; buffer >= 0 && a < mesh->n_axes; a++) {
+        const syn_axis_state *s = &p->tensors.p[buffer].state.ax[a];
+        if (s->kind != SYN_S) continue;
+        const syn_cut *cut = &mesh->cuts.p[s->cut];
+        const int64_t *t = cut->table;
+        if (cut->axis == 0 && t[machine] != t[machine - 1]) return false;
+        int n = mesh->size[1];
+        if (cut->axis == SYN_BOTH &&
+            memcmp(t + machine * n, t + (machine - 1) * n, sizeof *t * (size_t)n) != 0)
+            return false;
+    }
+    return true;
+}
+
+// The team of a machine is sure to be like the one of the machine before.
+static bool machine_alike(const syn_program *p, const syn_members *m, int machine)
+{
+    const syn_mesh *mesh = p->mesh;
+    const int *cls = mesh->class_of + machine * mesh->size[1];
+    const syn_instr *start = &p->instr.p[m->start];
+    if (start->axes != 2 || machine == 0) return false;
+    if (memcmp(cls, cls - mesh->size[1], sizeof *cls * (size_t)mesh->size[1]) != 0) return false;
+    if (!held_alike(p, start->in[0], machine) || !held_alike(p, start->out[0], machine))
+        return false;
+    for (int i = 0; i < m->n_ops; i++) {
+        const syn_instr *op = &p->instr.p[m->op[i]];
+        if (!held_alike(p, op->out[0], machine)) return false;
+        for (int k = 0; k < op->n_in; k++)
+            if (!held_alike(p, op->in[k], machine)) return false;
+    }
+    return true;
+}
 
 static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const syn_members *m)
 {
@@ -227,6 +265,7 @@ static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const s
     all->v = hb_alloc(all->arena, sizeof *all->v * (size_t)groups);
     all->n = 0;
     for (int g = 0; g < groups; g++) {
+        if (machine_alike(p, m, g)) continue;
         team *t = &all->v[all->n], *last = t - 1;
         *t = (team){.c = c,
                     .p = p,
@@ -285,47 +324,77 @@ static double alone(const syn_program *p, const syn_members *m)
 // A pair must bring this share of the sequence, and more than its gaps may vary by.
 static const double CLEARLY = 0.02;
 
-static double doubted(teams *all, const syn_pair *x)
+// Seconds that the groups beyond need not bring, as gaps vary.
+static double doubted(const teams *all, const syn_pair *x)
 {
-    cost_contention beside[CL_MAX_CLASSES];
-    return x->total + pair_of(&all->v[0], beside, false).doubt * x->n_groups;
+    return x->total + all->doubt * cost_pair_products(x->group, x->n_groups);
 }
 
-// The best groups for any of the teams, by the time of all.
+// The team whose products take longest.
+static team *slowest(teams *all)
+{
+    team *last = &all->v[0];
+    double most = 0;
+    for (int i = 0; i < all->n && all->n > 1; i++) {
+        team *t = &all->v[i];
+        int64_t rows = t->rows[0];
+        for (int r = 1; r < t->n && t->coll != COST_ALL_REDUCE; r++)
+            rows += t->rows[r];
+        for (int k = 0; k < t->n_kinds; k++) {
+            double sec = product(t, k, rows);
+            if (sec <= most) continue;
+            most = sec;
+            last = t;
+        }
+    }
+    return last;
+}
+
+static double transfer_of(team *t, cost_form form)
+{
+    int64_t most = t->rows[0];
+    t->form = form;
+    if (t->coll == COST_ALL_REDUCE) return message(t, 0, most);
+    for (int r = 1; r < t->n; r++)
+        most = t->rows[r] > most ? t->rows[r] : most;
+    return (t->n - 1) * message(t, 0, most);
+}
+
+// The best groups for the slowest team, by the time of all.
 static void best_groups(teams *all, cost_form form, bool quick, syn_pair *best)
 {
-    for (int i = 0; i < all->n; i++) {
-        cost_contention beside[CL_MAX_CLASSES];
-        cost_pair_time time;
-        int group[SYN_PAIR_GROUPS][2];
-        all->v[i].form = form;
-        cost_pair pair = pair_of(&all->v[i], beside, quick);
-        syn_pair x = *best;
-        x.form = form;
-        x.group = group;
-        x.n_groups = cost_pair_search(&pair, SYN_PAIR_GROUPS, group, &time);
-        if (x.n_groups == 0) continue;
-        times_of(all, &x);
-        if (best->n_groups > 0 && doubted(all, &x) >= doubted(all, best)) continue;
-        *best = x;
-        best->group = hb_copy(all->v[0].c->arena, group, sizeof *group * (size_t)x.n_groups);
-    }
+    cost_contention beside[CL_MAX_CLASSES];
+    cost_pair_time time;
+    int group[SYN_PAIR_GROUPS][2];
+    team *t = slowest(all);
+    t->form = form;
+    cost_pair pair = pair_of(t, beside, quick);
+    syn_pair x = *best;
+    x.form = form;
+    x.group = group;
+    all->doubt = pair.doubt;
+    x.n_groups = cost_pair_search(&pair, SYN_PAIR_GROUPS, group, &time);
+    if (x.n_groups == 0) return;
+    times_of(all, &x);
+    if (best->n_groups > 0 && doubted(all, &x) >= doubted(all, best)) return;
+    *best = x;
+    best->group = hb_copy(t->c->arena, group, sizeof *group * (size_t)x.n_groups);
 }
 
 // Of every form the first few groupings; the winner's are looked at closely later.
 static void search(teams *all, const syn_program *p, const syn_members *m, syn_pair *best)
 {
     const syn_instr *start = &p->instr.p[m->start];
-    double most = alone(p, m);
+    double most = alone(p, m), push = HUGE_VAL;
     best->sequential = most + start->sec[0];
     for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
         if (!pairs_in(start->coll, f) || !cost_form_exists(start->coll, f)) continue;
         if (p->no_push && cost_is_push(f)) continue;
-        all->v[0].form = f;
-        if (!isfinite(message(&all->v[0], 0, all->v[0].rows[0]))) continue;
-        // The products or the transfer alone are too much.
-        double least = fmax(most, start->form == f ? start->sec[0] : 0);
-        if (least > best->sequential * (1 - CLEARLY)) continue;
+        double transfer = transfer_of(&all->v[0], f);
+        // The products or the transfer alone are too much; or streams to all are no faster.
+        if (fmax(most, transfer) > best->sequential * (1 - CLEARLY)) continue;
+        if (f == COST_PUSH_ALL && transfer >= push) continue;
+        if (f == COST_PUSH) push = transfer;
         best_groups(all, f, true, best);
     }
     if (best->n_groups > 0 && doubted(all, best) >= best->sequential * (1 - CLEARLY))
