@@ -2,8 +2,11 @@
 // and delays, against the same calls without brackets: the same bits. Values are small integers,
 // whose sums are exact, so that neither the order of a sum nor the rows of a product matter.
 //
-//     mpirun -n 4 pair_test [rounds] [seed] [microseconds of the longest delay]
+//     mpirun -n 4 pair_test [rounds] [seed] [microseconds of the longest delay] [pairs a round]
+//
+// Rounds of many pairs take few shapes. PAIR_TEST_DIES=RANK:PAIR kills a rank, for tests of that.
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +17,7 @@
 #include "core/float16.h"
 #include "tests/support/coll_memory.h"
 
-enum { ARENA = 16 << 20, PAIRS = 12, MAX_OPS = 3, MAX_GROUPS = 64, N_TABLES = 64, POISON = 0xA5 };
+enum { ARENA = 32 << 20, PAIRS = 12, MAX_OPS = 3, MAX_GROUPS = 64, N_TABLES = 64, POISON = 0xA5 };
 
 // --- random numbers, the same on every rank ---
 static uint64_t state;
@@ -38,7 +41,7 @@ static bool chance(int percent)
 
 // --- the mesh and memory of a round ---
 static hap_rank *r;
-static int failures, longest_delay;
+static int failures, longest_delay, n_pairs = PAIRS, dies_at = -1;
 static int seen[HAP_RECUT][FORM_PUSH_ALL + 1], split, empty_parts;
 static int64_t bump[2]; // by segment
 static int64_t offsets[64];
@@ -144,6 +147,19 @@ static void random_groups(sample *s, int n)
     split += s->n_groups > n;
 }
 
+// Of rows: mostly few; of columns: `few` of them, in vectors or not.
+static int64_t random_rows(void)
+{
+    if (n_pairs > PAIRS) return chance(5) ? 1024 * (1 + below(4)) : below(48);
+    return below(chance(20) ? 200 : 24);
+}
+
+static int64_t random_cols(int few, int many)
+{
+    if (n_pairs > PAIRS) return 16 * (1 + below(2));
+    return chance(70) ? 8 * (1 + below(few)) : 1 + below(many);
+}
+
 static void random_sample(sample *s)
 {
     static const hap_coll_kind kinds[] = {HAP_ALL_GATHER,     HAP_ALL_GATHER, HAP_REDUCE_SCATTER,
@@ -162,17 +178,18 @@ static void random_sample(sample *s)
 
     // Dims: perhaps 1, the moved one, perhaps one more, the columns.
     int at = chance(30) ? 1 : 0;
-    s->rank = at + 2 + (chance(40) ? 1 : 0);
-    int64_t n = below(chance(20) ? 200 : 24);
-    hap_dim moved = {n, 1, 1 + (chance(30) ? below(3) : 0), axis, random_table(n, parts)};
-    int64_t k = chance(70) ? 8 * (1 + below(3)) : 1 + below(12), wide = s->kind == HAP_ALL_TO_ALL;
+    s->rank = at + 2 + (chance(40) && n_pairs <= PAIRS ? 1 : 0);
+    int64_t n = random_rows();
+    hap_dim moved = {n, 1, 1 + (chance(30) && n_pairs <= PAIRS ? below(3) : 0), axis,
+                     random_table(n, parts)};
+    int64_t k = random_cols(3, 12), wide = s->kind == HAP_ALL_TO_ALL;
     for (int i = 0; i < s->rank; i++)
         s->src_dims[i] = s->dst_dims[i] = s->x_dims[i] = WHOLE(i < at            ? 1
                                                                : i == at         ? n * moved.inner
                                                                : i < s->rank - 1 ? 1 + below(4)
                                                                                  : k);
     hap_dim *last = &s->src_dims[s->rank - 1];
-    hap_dim cols = WHOLE(chance(70) ? 8 * (1 + below(3)) : 1 + below(12));
+    hap_dim cols = WHOLE(random_cols(3, 12));
     if (s->consumer) {
         s->src_dims[at] = moved;
     } else {
@@ -191,8 +208,7 @@ static void random_sample(sample *s)
     s->src = declare(SEG_LOCAL, s->type, s->rank, s->consumer ? s->src_dims : s->x_dims);
     fill(s->src, false);
     for (int i = 0; i < s->n_ops; i++) {
-        hap_dim m = s->consumer ? WHOLE(chance(70) ? 8 * (1 + below(4)) : 1 + below(20))
-                                : s->src_dims[s->rank - 1];
+        hap_dim m = s->consumer ? WHOLE(random_cols(4, 20)) : s->src_dims[s->rank - 1];
         s->cols[i] = m.n;
         hap_dim w[] = {s->trans == HAP_NT ? m : WHOLE(k), s->trans == HAP_NT ? WHOLE(k) : m};
         s->w[i] = declare(SEG_LOCAL, s->type, 2, w);
@@ -298,12 +314,14 @@ static void random_mesh(int n_ranks, int *n_axes, int *size)
 }
 
 // Pairs one after the other; a producer's event may stay open over the next pair.
-static void round_of(int n_pairs)
+static void round_of(void)
 {
     sample open_sample;
     result open = {.n = 0}, open_plain = {.n = 0};
     for (int k = 0; k < n_pairs; k++) {
         sample s;
+        if (!open.event && (bump[0] > ARENA / 2 || bump[1] > ARENA / 2)) bump[0] = bump[1] = 0;
+        if (k == dies_at) raise(SIGKILL);
         random_sample(&s);
         bool in_place = s.kind == HAP_ALL_REDUCE && chance(50);
         result plain = run(&s, false, in_place);
@@ -351,6 +369,9 @@ int main(int argc, char **argv)
     int rounds = argc > 1 ? atoi(argv[1]) : 30;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
     longest_delay = argc > 3 ? atoi(argv[3]) : 50;
+    if (argc > 4) n_pairs = atoi(argv[4]);
+    const char *dies = getenv("PAIR_TEST_DIES");
+    if (dies && atoi(dies) == base.id && strchr(dies, ':')) dies_at = atoi(strchr(dies, ':') + 1);
     int class_of[64];
     int64_t local[64];
     for (int i = 0; i < 64; i++) {
@@ -369,15 +390,15 @@ int main(int argc, char **argv)
         hap_segments(r, ARENA, local);
         coll_memory_begin(r);
         bump[0] = bump[1] = 0;
-        round_of(PAIRS);
+        round_of();
         coll_memory_end(r);
         hap_backend_finish(r);
         hap_tensor_free_all(r);
     }
-    if (rounds >= 20) failures += check_seen(base.n_ranks);
+    if (rounds * n_pairs >= 300) failures += check_seen(base.n_ranks);
     int all = -hap_comm_min(&base, -failures);
     if (base.id == 0)
-        printf("pair_test: %d pairs on %d ranks, %s\n", rounds * PAIRS, base.n_ranks,
+        printf("pair_test: %d pairs on %d ranks, %s\n", rounds * n_pairs, base.n_ranks,
                all ? "FAILED" : "all right");
     hap_comm_finish(&base);
     return all ? 1 : 0;

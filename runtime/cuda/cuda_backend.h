@@ -64,6 +64,9 @@ typedef struct cuda_backend {
     void *staging; // page-locked
     int64_t staging_bytes;
     bool staging_taken;
+    cudaStream_t beside, waits; // of pairs: copies and sums; waits for flags
+    cudaEvent_t *mark;          // of the pair that is being enqueued
+    int n_marks, cap_marks;
 } cuda_backend;
 
 static inline cuda_backend *cuda_of(const hap_rank *r)
@@ -78,5 +81,12 @@ void cuda_nccl_end(hap_rank *r);
 void cuda_nccl_poll(hap_rank *r); // fails on an error of a communicator
 ncclDataType_t cuda_nccl_type(hap_dtype t);
 void cuda_coll_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s); // cuda_coll_forms.c
+
+// cuda_pair.c: whether the pair is more than its calls one by one, and it. A consumer is done when
+// the compute stream is; the collective of a producer when the event is.
+bool cuda_pair_overlaps(const hap_rank *r, const hap_pair *p);
+void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done);
+void cuda_pair_start(hap_rank *r);
+void cuda_pair_end(hap_rank *r);
 
 #endif

@@ -73,6 +73,7 @@ void hap_backend_mesh(hap_rank *r)
     b->use_list = !(graph && graph[0] == '0') && !r->opt.check_nan;
     b->use_graph = b->use_list && !r->opt.trace && !(graph && !strcmp(graph, "list"));
     cuda_nccl_start(r);
+    cuda_pair_start(r);
     const char *verbose = getenv("HAP_VERBOSE");
     if (verbose && verbose[0]) {
         struct cudaDeviceProp p;
@@ -103,6 +104,7 @@ void hap_backend_finish(hap_rank *r)
     cuda_parts_free(b);
     cuda_record_free(&b->list);
     cuda_groups_end(&b->groups);
+    cuda_pair_end(r);
     cuda_nccl_end(r);
     for (hap_event *e = b->free; e;) {
         hap_event *next = e->next;

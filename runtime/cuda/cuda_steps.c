@@ -148,7 +148,7 @@ static void run_wait(hap_rank *r, hap_event *e)
     event_close(b, e);
 }
 
-static hap_event *run_pair(hap_rank *r, const hap_pair *p)
+static hap_event *run_in_order(hap_rank *r, const hap_pair *p)
 {
     hap_coll_call c = hap_pair_coll(p);
     for (int i = 0; i < p->n_ops && !p->consumer; i++)
@@ -158,6 +158,19 @@ static hap_event *run_pair(hap_rank *r, const hap_pair *p)
     run_wait(r, e);
     for (int i = 0; i < p->n_ops; i++)
         run_op(r, &p->op[i]);
+    return NULL;
+}
+
+static hap_event *run_pair(hap_rank *r, const hap_pair *p)
+{
+    hap_coll_call c = hap_pair_coll(p);
+    if (!cuda_pair_overlaps(r, p)) return run_in_order(r, p);
+    hap_event *e = event_open(r, &c);
+    cuda_pair_run(r, p, e->done);
+    traced(r, cuda_of(r)->x.stream);
+    if (!p->consumer) return e;
+    if (r->trace) hap_trace_add(r, HAP_TRACE_COMM, e->name, p->coll_line, e->start, hap_seconds());
+    event_close(cuda_of(r), e);
     return NULL;
 }
 
@@ -234,7 +247,7 @@ void cuda_run_calls(hap_rank *r, int from, int to)
         r->doing = c->name;
         run_call(r, &b->list, c);
         if (!r->trace || c->kind == CUDA_DONE || c->kind == CUDA_JOINED || c->kind == CUDA_START ||
-            c->kind == CUDA_PAIR || c->kind == CUDA_WAIT)
+            c->kind == CUDA_WAIT)
             continue;
         traced(r, b->x.stream);
         hap_trace_add(r, HAP_TRACE_COMPUTE, c->name, c->line, start, hap_seconds());

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cuda/cuda_backend.h"
 #include "tests/support/coll_memory.h"
 
 enum { SKIPPED = 77 };
@@ -49,4 +50,14 @@ void coll_memory_put(void *at, const void *host, int64_t bytes)
 void coll_memory_get(void *host, const void *at, int64_t bytes)
 {
     move(host, at, bytes);
+}
+
+static void CUDART_CB sleeps(void *microseconds)
+{
+    usleep((useconds_t)(intptr_t)microseconds);
+}
+
+void coll_memory_delay(hap_rank *r, int microseconds)
+{
+    cudaLaunchHostFunc(cuda_of(r)->x.stream, sleeps, (void *)(intptr_t)microseconds);
 }

@@ -1,0 +1,599 @@
+// Pairs on the device: transfers by push on their streams, products of row ranges on the compute
+// stream, each waiting for nothing but its rows.
+//
+// A pair is never captured: flags are numbers that grow. The algorithms of all its products are
+// found in the first step, before it opens. Everything of this rank that others wait for is
+// enqueued before anything that waits for others.
+//
+//     consumer   transfers in the order in which the receivers work; own rows are multiplied from
+//                the source, while a copy engine brings them to dst
+//     producer   each group's rows leave when they are made; sums by the stream of the axis mask,
+//     by
+//                ranges of rows that come together
+//
+// Ranks that are no peers send point to point by NCCL. HAP_CUDA_PAIRS=0 runs the calls one by one.
+
+#include <stdlib.h>
+
+#include "core/fail.h"
+#include "core/pair_rows.h"
+#include "cuda/cuda_backend.h"
+#include "cuda/cuda_push.h"
+#include "cuda/cuda_shadow.h"
+
+// Group k as this rank has it: rows that are multiplied as that, of or for a member; and its part
+// of this rank's own rows, which another member has as its group k.
+typedef struct group {
+    hap_range rows, own;
+    int member, other;
+} group;
+
+typedef struct run {
+    hap_rank *r;
+    cuda_backend *b;
+    const hap_pair *p;
+    hap_coll_call coll;
+    hap_coll_view v; // [rows, columns]
+    int me;
+    int64_t row;     // bytes of a row of what is moved
+    cudaStream_t s;  // of transfers by NCCL, of sums and copies
+    cuda_push *push; // NULL: by NCCL
+    int64_t slot;    // bytes of a slot of a sum in scratch
+    bool turns;      // products on two streams in turn
+    hap_range mine;  // the rows of the moved factor that this rank holds or will hold
+    group g[HAP_PAIR_GROUPS];
+} run;
+
+static void check(const run *x, const char *why)
+{
+    cuda_check(x->r, why);
+}
+
+static void cuda(const run *x, cudaError_t e, const char *call)
+{
+    cuda_check(x->r, cuda_said(e, call));
+}
+
+static void after(const run *x, cudaStream_t s, cudaEvent_t e)
+{
+    cuda(x, cudaStreamWaitEvent(s, e, 0), "cudaStreamWaitEvent");
+}
+
+// An event of a stream as it is now; the i-th of this pair.
+static cudaEvent_t mark_on(const run *x, int i, cudaStream_t s)
+{
+    cuda_backend *b = x->b;
+    while (b->n_marks <= i) {
+        b->mark = hap_grow(x->r, b->mark, &b->cap_marks, b->n_marks + 1, sizeof *b->mark);
+        cuda(x, cudaEventCreateWithFlags(&b->mark[b->n_marks++], cudaEventDisableTiming),
+             "cudaEventCreate");
+    }
+    cuda(x, cudaEventRecord(b->mark[i], s), "cudaEventRecord");
+    return b->mark[i];
+}
+
+static cudaEvent_t mark(const run *x, int i)
+{
+    return mark_on(x, i, x->b->x.stream);
+}
+
+static char *row_of(const run *x, const hap_tensor *t, int64_t row)
+{
+    return (char *)t->data + row * x->row;
+}
+
+// --- products ---
+
+// The pair's ops on a range of rows; in: where row 0 of their operand would lie, NULL: in its
+// place.
+static void multiply(const run *x, hap_range range, char *in)
+{
+    for (int i = 0; i < x->p->n_ops; i++) {
+        hap_tensor rows[2];
+        hap_op_call c = hap_op_of_rows(&x->p->op[i], range.lo, range.lo + range.n, rows);
+        if (in) rows[0].data = in + range.lo * x->row;
+        x->b->x.line = x->p->op_line[i];
+        check(x, hap_cuda_run(&x->b->x, &c));
+    }
+}
+
+// Of a consumer: this rank's rows are read where they come from.
+static void multiply_joined(const run *x, int k, int n)
+{
+    hap_range rows[HAP_PAIR_GROUPS];
+    const hap_range mine = x->mine;
+    int n_rows = n == 1 && x->g[k].rows.n ? 1 : hap_joined_rows(x->r, x->p, k, n, rows);
+    if (n == 1) rows[0] = x->g[k].rows;
+    for (int i = 0; i < n_rows; i++) {
+        bool own =
+            x->p->consumer && rows[i].lo >= mine.lo && rows[i].lo + rows[i].n <= mine.lo + mine.n;
+        multiply(x, rows[i], own ? (char *)x->p->src->data - mine.lo * x->row : NULL);
+    }
+}
+
+// Whether products run on two streams in turn, so that the next one fills what the last wave of
+// tiles leaves idle.
+static bool take_turns(const run *x)
+{
+    const char *streams = getenv("HAP_CUDA_PAIR_STREAMS");
+    if (!streams || streams[0] != '2') return false;
+    for (int i = 0; i < x->p->n_ops; i++)
+        if (!cuda_dense_turns(&x->b->x, &x->p->op[i])) return false;
+    return true;
+}
+
+// What comes next goes to the lane: 0 the compute stream, 1 the second.
+static cudaStream_t on_lane(const run *x, int lane)
+{
+    cuda_context *c = &x->b->x;
+    if (x->turns && (lane == 1) != c->on_turn) cuda_dense_turn(c);
+    return c->stream;
+}
+
+static void lanes_part(const run *x)
+{
+    if (x->turns) after(x, x->b->x.turn, mark(x, 0));
+}
+
+static void lanes_join(const run *x)
+{
+    if (!x->turns) return;
+    on_lane(x, 1);
+    cudaEvent_t e = mark(x, 0);
+    after(x, on_lane(x, 0), e);
+}
+
+// Finds the algorithms: products of whatever the operands hold, which the pair makes again.
+static void rehearse(const run *x)
+{
+    if (x->b->steps > 1) return;
+    for (int k = 0, n; k < x->p->n_groups; k += n) {
+        n = hap_joined_groups(x->p, k);
+        multiply_joined(x, k, n);
+    }
+}
+
+// Whether the n groups from k on hold rows of this rank and of others in one range.
+static bool mixes_own(const run *x, int k, int n)
+{
+    bool own = false, other = false;
+    for (int i = k; i < k + n; i++) {
+        if (x->p->group[i][0] == 0)
+            own = true;
+        else
+            other = true;
+    }
+    return own && other;
+}
+
+// --- consumer ---
+
+// Group k on its way: this rank's part to the member that takes it as that.
+static void send_part(const run *x, int k)
+{
+    const group *g = &x->g[k];
+    if (g->other == x->me || g->own.n == 0 || x->row == 0) return;
+    cuda_push_send(x->push, g->other, k, row_of(x, x->p->src, g->own.lo - x->mine.lo),
+                   row_of(x, x->p->dst, g->own.lo), g->own.n * x->row);
+}
+
+static void consume(const run *x, cudaEvent_t done)
+{
+    const hap_pair *p = x->p;
+    char *own = row_of(x, p->dst, x->mine.lo);
+    for (int k = 0; k < p->n_groups; k++)
+        send_part(x, k);
+    bool copies = own != p->src->data && p->src->bytes;
+    if (copies) {
+        after(x, x->s, mark(x, 0));
+        check(x, cuda_copy(x->s, own, p->src->data, p->src->bytes));
+        cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
+    }
+    lanes_part(x);
+    cudaStream_t waits =
+        getenv("HAP_PAIR_WAITS") && getenv("HAP_PAIR_WAITS")[0] == '1' ? x->b->waits : NULL;
+    for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
+        cudaStream_t s = on_lane(x, turn % 2);
+        n = hap_joined_groups(p, k);
+        if (copies && mixes_own(x, k, n)) after(x, s, done);
+        int awaited = 0;
+        for (int i = k; i < k + n; i++)
+            if (x->g[i].member != x->me && x->g[i].rows.n && x->row) {
+                cuda_push_await(x->push, waits ? waits : s, x->g[i].member, i);
+                awaited++;
+            }
+        if (waits && awaited) after(x, s, mark_on(x, 1 + turn, waits));
+        multiply_joined(x, k, n);
+    }
+    lanes_join(x);
+    cuda_push_close(x->push, x->s, done);
+    after(x, x->b->x.stream, done);
+}
+
+// --- producer ---
+
+// Group k, made when `made` has come, to whom it is for.
+static void give_part(const run *x, int k, cudaEvent_t made)
+{
+    const hap_pair *p = x->p;
+    hap_range rows = x->g[k].rows;
+    int to = x->g[k].member;
+    if (to == x->me || rows.n == 0 || x->row == 0) return;
+    after(x, cuda_push_stream(x->push, to), made);
+    hap_box theirs = hap_pair_dst(x->r, p, to), held = hap_pair_src(x->r, p, x->me);
+    if (p->kind == HAP_REDUCE_SCATTER) {
+        char *slot = (char *)p->scratch->data + x->me * x->slot;
+        cuda_push_send(x->push, to, k, row_of(x, p->src, rows.lo),
+                       slot + (rows.lo - theirs.f1.lo) * x->row, rows.n * x->row);
+        return;
+    }
+    hap_box part = {rows, held.f2};
+    cuda_push_copy(x->push, to, &x->v, p->src->data, held, p->dst->data, theirs, part);
+    cuda_push_raise(x->push, to, k);
+}
+
+// Rows of this rank that are added together: those of which the last part comes as group `last`.
+typedef struct sum {
+    hap_range rows;
+    int last;
+} sum;
+
+static int by_rows(const void *a, const void *b)
+{
+    int64_t p = *(const int64_t *)a, q = *(const int64_t *)b;
+    return (p > q) - (p < q);
+}
+
+static int by_last(const void *a, const void *b)
+{
+    return ((const sum *)a)->last - ((const sum *)b)->last;
+}
+
+// Between any two ends of parts: which groups have these rows, by distance.
+static int sums_of(const run *x, sum *sums)
+{
+    int64_t end[2 * HAP_PAIR_GROUPS];
+    int n = 0, n_sums = 0;
+    for (int k = 0; k < x->p->n_groups; k++) {
+        end[n++] = x->g[k].own.lo;
+        end[n++] = x->g[k].own.lo + x->g[k].own.n;
+    }
+    qsort(end, (size_t)n, sizeof *end, by_rows);
+    for (int i = 0; i + 1 < n; i++) {
+        if (end[i] == end[i + 1]) continue;
+        sums[n_sums] = (sum){{end[i], end[i + 1] - end[i]}, 0};
+        for (int k = 0; k < x->p->n_groups; k++) {
+            hap_range own = x->g[k].own;
+            if (own.lo <= end[i] && end[i] < own.lo + own.n) sums[n_sums].last = k;
+        }
+        n_sums++;
+    }
+    qsort(sums, (size_t)n_sums, sizeof *sums, by_last);
+    return n_sums;
+}
+
+// made[k]: the event behind which group k of this rank is made.
+static void add_rows(const run *x, const cudaEvent_t *made)
+{
+    const hap_pair *p = x->p;
+    sum sums[2 * HAP_PAIR_GROUPS];
+    int n = sums_of(x, sums), k = 0;
+    int64_t cols = x->row / x->v.item;
+    for (int i = 0; i < n; i++) {
+        for (; k <= sums[i].last; k++) {
+            if (x->g[k].other == x->me)
+                after(x, x->s, made[k]);
+            else if (x->g[k].own.n && x->row)
+                cuda_push_await(x->push, x->s, x->g[k].other, k);
+        }
+        int64_t at = (sums[i].rows.lo - x->mine.lo) * x->row;
+        check(x, cuda_push_add(x->s, p->dst->type, (char *)p->dst->data + at,
+                               (char *)p->scratch->data + at, x->slot, x->v.n_members, x->me,
+                               row_of(x, p->src, sums[i].rows.lo), sums[i].rows.n * cols));
+    }
+}
+
+// All-to-all: what stays here, and the wait for the rest.
+static void keep_rows(const run *x, const cudaEvent_t *made)
+{
+    const hap_pair *p = x->p;
+    const hap_coll_view *v = &x->v;
+    hap_box src = hap_pair_src(x->r, p, x->me), dst = hap_pair_dst(x->r, p, x->me);
+    hap_box part = {dst.f1, src.f2};
+    for (int k = 0; k < p->n_groups; k++)
+        if (p->group[k][0] == 0) after(x, x->s, made[k]);
+    if (hap_box_bytes(v, part)) {
+        int64_t some = src.f2.n * v->inner, all = v->n2 * v->inner;
+        cuda_strided m = {.rank = 3,
+                          .size = {dst.f1.n, v->mid, some},
+                          .to = {v->mid * all, all, 1},
+                          .from = {v->mid * some, some, 1}};
+        check(x, cuda_copy_strided(x->s, (char *)p->dst->data + src.f2.lo * v->inner * v->item,
+                                   row_of(x, p->src, dst.f1.lo), &m, v->item));
+    }
+    for (int k = 0; k < p->n_groups; k++) {
+        int from = x->g[k].other;
+        if (from == x->me || x->g[k].own.n == 0) continue;
+        if (hap_pair_src(x->r, p, from).f2.n * v->inner > 0)
+            cuda_push_await(x->push, x->s, from, k);
+    }
+}
+
+static void produce(const run *x, cudaEvent_t done)
+{
+    const hap_pair *p = x->p;
+    cudaEvent_t made[HAP_PAIR_GROUPS];
+    lanes_part(x);
+    for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
+        n = hap_joined_groups(p, k);
+        on_lane(x, turn % 2);
+        multiply_joined(x, k, n);
+        cudaEvent_t e = mark(x, 1 + turn);
+        for (int i = k; i < k + n; i++) {
+            made[i] = e;
+            give_part(x, i, e);
+        }
+    }
+    lanes_join(x);
+    if (p->kind == HAP_REDUCE_SCATTER)
+        add_rows(x, made);
+    else
+        keep_rows(x, made);
+    cuda_push_close(x->push, x->s, done);
+}
+
+// --- all-reduce ---
+// Shares of a chunk that starts at unit `from` of the tensor and ends before `to`: units are dealt
+// out in turn, so that each chunk is shared evenly and all of a member's units fit in a slot. A
+// unit is 16 bytes where rows are multiples of that, else an element.
+
+static int64_t units_before(int64_t units, int member, int n)
+{
+    return (units + member) / n;
+}
+
+typedef struct share {
+    int64_t at, slot, n; // elements: in the tensor, in the slot, how many
+} share;
+
+static share share_of(const run *x, int k, int member)
+{
+    int64_t cols = x->row / x->v.item;
+    int64_t unit = x->row % 16 == 0 ? 16 / x->v.item : 1;
+    int n = x->v.n_members;
+    hap_range rows = x->g[k].rows;
+    int64_t from = rows.lo * cols / unit, to = (rows.lo + rows.n) * cols / unit, at = from;
+    for (int m = 0; m < member; m++)
+        at += units_before(to, m, n) - units_before(from, m, n);
+    int64_t slot = units_before(from, member, n), end = units_before(to, member, n);
+    return (share){at * unit, slot * unit, (end - slot) * unit};
+}
+
+// Parts in the order in which they are sent: a chunk's sums go back behind the next chunk's rows.
+static int part_of_rows(int k)
+{
+    return k == 0 ? 0 : 2 * k - 1;
+}
+
+static int part_of_sums(int k, int n)
+{
+    return k < n - 1 ? 2 * k + 2 : 2 * n - 1;
+}
+
+static void reduce_out(const run *x, int k, cudaEvent_t made)
+{
+    const hap_pair *p = x->p;
+    int n = x->v.n_members;
+    for (int d = 1; d < n; d++) {
+        int to = (x->me + d) % n;
+        share s = share_of(x, k, to);
+        if (s.n == 0) continue;
+        char *slot = (char *)p->scratch->data + x->me * x->slot;
+        after(x, cuda_push_stream(x->push, to), made);
+        cuda_push_send(x->push, to, part_of_rows(k), (char *)p->src->data + s.at * x->v.item,
+                       slot + s.slot * x->v.item, s.n * x->v.item);
+    }
+}
+
+static void reduce_back(const run *x, int k, cudaEvent_t made)
+{
+    const hap_pair *p = x->p;
+    int n = x->v.n_members;
+    share mine = share_of(x, k, x->me);
+    if (mine.n == 0) return;
+    char *to = (char *)p->dst->data + mine.at * x->v.item;
+    after(x, x->s, made);
+    for (int d = 1; d < n; d++)
+        cuda_push_await(x->push, x->s, (x->me - d + n) % n, part_of_rows(k));
+    check(x, cuda_push_add(x->s, p->dst->type, to, (char *)p->scratch->data + mine.slot * x->v.item,
+                           x->slot, n, x->me, (char *)p->src->data + mine.at * x->v.item, mine.n));
+    cuda(x, cudaEventRecord(made, x->s), "cudaEventRecord");
+    for (int d = 1; d < n; d++) {
+        int m = (x->me + d) % n;
+        after(x, cuda_push_stream(x->push, m), made);
+        cuda_push_send(x->push, m, part_of_sums(k, x->p->n_groups), to, to, mine.n * x->v.item);
+    }
+}
+
+static void produce_all(const run *x, cudaEvent_t done)
+{
+    const hap_pair *p = x->p;
+    cudaEvent_t made[HAP_PAIR_GROUPS];
+    int n = x->v.n_members;
+    for (int k = 0, joined; k < p->n_groups; k += joined) {
+        joined = hap_joined_groups(p, k);
+        multiply_joined(x, k, joined);
+        for (int i = k; i < k + joined; i++) {
+            made[i] = mark(x, i);
+            reduce_out(x, i, made[i]);
+            if (i > 0) reduce_back(x, i - 1, made[i - 1]);
+        }
+    }
+    reduce_back(x, p->n_groups - 1, made[p->n_groups - 1]);
+    for (int k = 0; k < p->n_groups; k++)
+        for (int d = 1; d < n; d++) {
+            int from = (x->me + d) % n;
+            if (share_of(x, k, from).n)
+                cuda_push_await(x->push, x->s, from, part_of_sums(k, p->n_groups));
+        }
+    cuda_push_close(x->push, x->s, done);
+}
+
+// --- by NCCL ---
+
+static void nccl(const run *x, ncclResult_t e, const char *call)
+{
+    cuda_nccl_check(x->r, e, call);
+}
+
+// Rows to one member and from another, at once.
+static void exchange(const run *x, const char *out, int64_t out_rows, int to, char *in,
+                     int64_t in_rows, int from)
+{
+    ncclDataType_t type = cuda_nccl_type(x->p->src->type);
+    ncclComm_t comm = x->b->group[x->p->axes];
+    size_t cols = (size_t)(x->row / x->v.item);
+    if ((out_rows == 0 && in_rows == 0) || cols == 0) return;
+    nccl(x, ncclGroupStart(), "ncclGroupStart");
+    if (out_rows) nccl(x, ncclSend(out, (size_t)out_rows * cols, type, to, comm, x->s), "ncclSend");
+    if (in_rows) nccl(x, ncclRecv(in, (size_t)in_rows * cols, type, from, comm, x->s), "ncclRecv");
+    nccl(x, ncclGroupEnd(), "ncclGroupEnd");
+}
+
+static void consume_by_nccl(const run *x, cudaEvent_t done)
+{
+    const hap_pair *p = x->p;
+    after(x, x->s, mark(x, p->n_groups));
+    check(x, cuda_copy(x->s, row_of(x, p->dst, x->mine.lo), p->src->data, p->src->bytes));
+    for (int k = 0; k < p->n_groups; k++) {
+        const group *g = &x->g[k];
+        if (g->member != x->me)
+            exchange(x, row_of(x, p->src, g->own.lo - x->mine.lo), g->own.n, g->other,
+                     row_of(x, p->dst, g->rows.lo), g->rows.n, g->member);
+        cuda(x, cudaEventRecord(x->b->mark[k], x->s), "cudaEventRecord");
+    }
+    cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
+    for (int k = 0, n; k < p->n_groups; k += n) {
+        n = hap_joined_groups(p, k);
+        after(x, x->b->x.stream, x->b->mark[k + n - 1]);
+        multiply_joined(x, k, n);
+    }
+    after(x, x->b->x.stream, done);
+}
+
+static void reduce_rows(const run *x, hap_range rows)
+{
+    size_t n = (size_t)(rows.n * (x->row / x->v.item));
+    if (n)
+        nccl(x,
+             ncclAllReduce(row_of(x, x->p->src, rows.lo), row_of(x, x->p->dst, rows.lo), n,
+                           cuda_nccl_type(x->p->src->type), ncclSum, x->b->group[x->p->axes], x->s),
+             "ncclAllReduce");
+}
+
+static void produce_by_nccl(const run *x, cudaEvent_t done)
+{
+    const hap_pair *p = x->p;
+    hap_range rows[HAP_PAIR_GROUPS];
+    char *slots = p->scratch ? p->scratch->data : NULL;
+    for (int k = 0, n; k < p->n_groups; k += n) {
+        n = hap_joined_groups(p, k);
+        multiply_joined(x, k, n);
+        after(x, x->s, mark(x, 0));
+        int n_rows = p->kind == HAP_ALL_REDUCE ? hap_joined_rows(x->r, p, k, n, rows) : 0;
+        for (int i = 0; i < n_rows; i++)
+            reduce_rows(x, rows[i]);
+        for (int i = k; i < k + n && p->kind == HAP_REDUCE_SCATTER; i++) {
+            const group *g = &x->g[i];
+            if (g->member != x->me)
+                exchange(x, row_of(x, p->src, g->rows.lo), g->rows.n, g->member,
+                         slots + g->other * x->slot + (g->own.lo - x->mine.lo) * x->row, g->own.n,
+                         g->other);
+        }
+    }
+    if (p->kind == HAP_REDUCE_SCATTER)
+        check(x, cuda_push_add(x->s, p->dst->type, p->dst->data, slots, x->slot, x->v.n_members,
+                               x->me, row_of(x, p->src, x->mine.lo), p->dst->elements));
+    cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
+}
+
+// --- all of it ---
+
+bool cuda_pair_overlaps(const hap_rank *r, const hap_pair *p)
+{
+    const char *pairs = getenv("HAP_CUDA_PAIRS");
+    if ((pairs && pairs[0] == '0') || hap_group_size(r, p->axes) == 1) return false;
+    if (p->form == FORM_FLAT || cuda_push_peers(r, p->axes)) return true;
+    return p->kind == HAP_ALL_GATHER || p->kind == HAP_REDUCE_SCATTER;
+}
+
+void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
+{
+    cuda_backend *b = cuda_of(r);
+    const hap_tensor *moved = p->consumer ? p->dst : p->src;
+    run x;
+    x.r = r, x.b = b, x.p = p, x.push = NULL, x.turns = false;
+    x.coll = hap_pair_coll(p);
+    x.v = hap_pair_view(r, p);
+    x.me = x.v.me;
+    x.row = moved->local[moved->rank - 1] * x.v.item;
+    hap_coll_view v; // of the collective itself
+    char why[160];
+    hap_coll_view_of(r, &x.coll, 0, &v, why, sizeof why);
+    x.slot = hap_push_slot(r, &x.coll, &v);
+    x.mine = p->consumer ? hap_pair_src(r, p, x.me).f1 : hap_pair_dst(r, p, x.me).f1;
+    for (int k = 0; k < p->n_groups; k++) {
+        group *g = &x.g[k];
+        int64_t lo, hi;
+        hap_group_rows(r, p, k, &g->member, &lo, &hi);
+        g->rows = (hap_range){lo, hi - lo};
+        hap_part_rows(r, p, k, x.me, &lo, &hi);
+        g->own = (hap_range){lo, hi - lo};
+        g->other = hap_pair_other(r, p, k);
+    }
+    check(&x, cuda_will_read(&b->x, p->src->data, p->src->bytes));
+    cuda_will_write(&b->x, p->dst->data, p->dst->bytes);
+    if (p->scratch) cuda_will_write(&b->x, p->scratch->data, p->scratch->bytes);
+    rehearse(&x);
+    if (p->form == FORM_FLAT || !cuda_push_peers(r, p->axes)) {
+        x.s = b->stream[p->axes];
+        if (p->consumer)
+            consume_by_nccl(&x, done);
+        else
+            produce_by_nccl(&x, done);
+        return;
+    }
+    x.turns = take_turns(&x);
+    x.s = b->beside;
+    x.push = cuda_push_open(r, &x.coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_groups : p->n_groups);
+    if (p->consumer)
+        consume(&x, done);
+    else if (p->kind == HAP_ALL_REDUCE)
+        produce_all(&x, done);
+    else
+        produce(&x, done);
+}
+
+static void new_stream(hap_rank *r, cudaStream_t *s)
+{
+    int low = 0, high = 0;
+    cudaDeviceGetStreamPriorityRange(&low, &high);
+    cuda_check(r, cuda_said(cudaStreamCreateWithPriority(s, cudaStreamNonBlocking, high),
+                            "cudaStreamCreate"));
+}
+
+void cuda_pair_start(hap_rank *r)
+{
+    new_stream(r, &cuda_of(r)->beside);
+    new_stream(r, &cuda_of(r)->waits);
+}
+
+void cuda_pair_end(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    if (b->beside) cudaStreamDestroy(b->beside);
+    if (b->waits) cudaStreamDestroy(b->waits);
+    for (int i = 0; i < b->n_marks; i++)
+        cudaEventDestroy(b->mark[i]);
+    free(b->mark);
+}
