@@ -21,6 +21,7 @@
     F(cuMemRelease)                                                                                \
     F(cuMemSetAccess)                                                                              \
     F(cuMemUnmap)                                                                                  \
+    F(cuStreamBatchMemOp)                                                                          \
     F(cuStreamWaitValue32)                                                                         \
     F(cuStreamWriteValue32)
 typedef struct cuda_driver {

@@ -1,6 +1,7 @@
 #include "cuda/cuda_push.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/fail.h"
 #include "cuda/cuda_backend.h"
@@ -23,7 +24,7 @@ typedef struct cuda_pushes {
     const cuda_driver *driver;
     cuda_segment segment;
     uint32_t count[CUDA_MASKS]; // numbers taken, by axis mask
-    cudaStream_t stream[MEMBERS];
+    cudaStream_t stream[MEMBERS], credits;
     cudaEvent_t ready, left;
     // Flags of a mask are raised in the order of its collectives: where the form changes, and with
     // it the streams, sends wait for all that was sent before.
@@ -66,10 +67,11 @@ char *cuda_push_start(hap_rank *r, int64_t bytes)
     g->driver = cuda_driver_get(&why);
     cuda_check(r, why);
     cudaDeviceGetStreamPriorityRange(&low, &high);
-    for (int i = 0; i < r->n_ranks && i < MEMBERS; i++)
-        cuda_check(
-            r, cuda_said(cudaStreamCreateWithPriority(&g->stream[i], cudaStreamNonBlocking, high),
-                         "cudaStreamCreate"));
+    for (int i = -1; i < r->n_ranks && i < MEMBERS; i++) {
+        cudaStream_t *s = i < 0 ? &g->credits : &g->stream[i];
+        cuda_check(r, cuda_said(cudaStreamCreateWithPriority(s, cudaStreamNonBlocking, high),
+                                "cudaStreamCreate"));
+    }
     new_event(r, &g->ready);
     new_event(r, &g->left);
     for (int m = 0; m < CUDA_MASKS; m++)
@@ -83,6 +85,7 @@ void cuda_push_end(hap_rank *r)
     if (!g) return;
     for (int i = 0; i < MEMBERS; i++)
         if (g->stream[i]) cudaStreamDestroy(g->stream[i]);
+    if (g->credits) cudaStreamDestroy(g->credits);
     if (g->ready) cudaEventDestroy(g->ready);
     if (g->left) cudaEventDestroy(g->left);
     for (int m = 0; m < CUDA_MASKS; m++)
@@ -134,7 +137,6 @@ cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
 {
     cuda_pushes *g = pushes_of(r);
     cuda_push *p = &g->open;
-    cudaStream_t s = cuda_of(r)->x.stream;
     *p = (cuda_push){.r = r,
                      .c = c,
                      .first = g->count[c->axes] + 1,
@@ -144,14 +146,19 @@ cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
                      .changed = g->form[c->axes] != c->form};
     g->form[c->axes] = c->form;
     g->count[c->axes] += (uint32_t)n_parts + 1;
+    // Beside the compute stream, which each write would hold up.
+    CUstreamBatchMemOpParams credit[MEMBERS];
+    memset(credit, 0, sizeof credit);
     for (int k = 1; k < p->n; k++) {
         int m = (p->me - k + p->n) % p->n; // who sends here first gets its credit first
-        call(p,
-             g->driver->cuStreamWriteValue32_(s, flag(p, member_rank(p, m), CREDIT, r->id),
-                                              p->first, CU_STREAM_WRITE_VALUE_DEFAULT),
-             "cuStreamWriteValue32");
+        credit[k - 1].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+        credit[k - 1].writeValue.address = flag(p, member_rank(p, m), CREDIT, r->id);
+        credit[k - 1].writeValue.value = p->first;
     }
-    cuda(p, cudaEventRecord(g->ready, s), "cudaEventRecord");
+    cuda(p, cudaEventRecord(g->ready, cuda_of(r)->x.stream), "cudaEventRecord");
+    cuda(p, cudaStreamWaitEvent(g->credits, g->ready, 0), "cudaStreamWaitEvent");
+    call(p, g->driver->cuStreamBatchMemOp_(g->credits, (unsigned)p->n - 1, credit, 0),
+         "cuStreamBatchMemOp");
     return p;
 }
 
