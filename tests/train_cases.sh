@@ -255,6 +255,15 @@ pairs()
     grep -q hap_overlap "$work/laptop-peers-auto/program.c" && fail "pairs in spite of --pairs off"
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop2 tp
     paired laptop2-tp all_reduce FLAT
+    # Rows that go from columns to all ranks; members whose rows are multiplied together.
+    tp='--pin transformer.h.*.add*=R --pin transformer.h.*.ln_2*=R --pin transformer.h.*.mlp.c_fc=S(2)'
+    tp+=' --pin transformer.h.*.mlp.c_proj*=S(0) --pin transformer.h.*.mlp.act*=S(0)'
+    one b64 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 64
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b64 laptop-peers auto $tp --batch 64
+    paired laptop-peers-auto all_to_all PUSH
+    one b16 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 16
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b16 laptop-peers auto $tp --batch 16
+    grep -q 'hap_overlap(.*{2, -1}' "$work/laptop-peers-auto/program.c" || fail "nothing is joined: this tests nothing"
 }
 
 # Plans whose collectives are pushes: all four kinds of them, on one axis and inside machines.
