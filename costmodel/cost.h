@@ -120,13 +120,14 @@ bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, bool cros
 // has ended.
 // PAIR is a START and products that overlap with it (overlap.h): when every class has reached it
 // and, for a consumer, the stream is free, each class goes on `sec` later, of which it computes
-// `busy`, the last of it at the end; a producer's class goes on at once, computes for `sec`, and
-// its transfers have ended `total` after all had reached it, or later as the stream was taken.
-// MEMBER of a pair is in the pair's time.
+// `busy`, the last of it at the end; what it computes before anything has arrived, `own`, it may
+// have done by then where it was there earlier; a producer's class goes on at once, computes for
+// `sec`, and its transfers have ended `total` after all had reached it, or later as the stream was
+// taken. MEMBER of a pair is in the pair's time.
 typedef enum { COST_COMPUTE, COST_START, COST_WAIT, COST_PAIR, COST_MEMBER } cost_event_kind;
 typedef struct cost_pair_event {
     bool consumer;
-    double busy[CL_MAX_CLASSES], transfer, total;
+    double busy[CL_MAX_CLASSES], own[CL_MAX_CLASSES], transfer, total;
     int shown; // member at which the times of its computing are kept
 } cost_pair_event;
 typedef struct cost_event {

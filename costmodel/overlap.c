@@ -224,6 +224,9 @@ static void consume(pair_pricer *x, const parts *g, cost_pair_time *t)
         for (int k = 0; k < g->n; k++)
             if (g->distance[k]) last = larger(last, at[k][r]);
         beside b = {.left = last, .c = p->beside[p->kind[r]]};
+        double own = g->run[0] == 1 && g->distance[0] == 0 ? joined(x, g, 0, r, begin) : 0;
+        double *least = &t->own[p->kind[r]];
+        *least = t->end[p->kind[r]] > 0 && *least < own ? *least : own;
         bool first = true;
         for (int k = 0; k < g->n; k++) {
             double until = 0, sec = g->run[k] ? joined(x, g, k, r, begin) : 0;

@@ -52,6 +52,7 @@ typedef struct cost_pair_time {
     double total;                // until all products, transfers and sums of all ranks are done
     double end[CL_MAX_CLASSES];  // by kind: until its last product is done
     double busy[CL_MAX_CLASSES]; // by kind: products alone, gaps and contention included
+    double own[CL_MAX_CLASSES];  // by kind, consumer: of these what needs no transfer, at least
     double transfer;             // of the busiest link, and the sums behind it
 } cost_pair_time;
 

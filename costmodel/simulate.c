@@ -174,7 +174,11 @@ static void pair(state *s, cost_timeline *t, const cost_event *e, int i)
     for (int c = 0; c < s->n_classes; c++) {
         double begin = p->consumer ? k->begin : s->clock[c], end = begin + e->sec[c];
         hb_assert(e->sec[c] >= 0 && p->busy[c] >= 0);
-        span x = {p->consumer ? fmax(begin, end - p->busy[c]) : begin, end};
+        // Own rows done before shorten what is left, but for what waits for messages anyway.
+        double early = p->consumer ? fmin(p->own[c], k->begin - s->clock[c]) : 0;
+        double idle = e->sec[c] - p->busy[c];
+        if (early > idle) end -= early - idle;
+        span x = {p->consumer ? fmax(s->clock[c], end - p->busy[c]) : begin, end};
         computed(s, t, c, x, p->shown);
     }
 }

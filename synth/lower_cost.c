@@ -139,6 +139,7 @@ static cost_pair_event *pair_events(hb_arena *a, const syn_program *p, cost_even
                                    .total = x->total,
                                    .shown = start == x->first ? x->first + 2 : x->first};
         memcpy(all[k].busy, x->busy, sizeof all[k].busy);
+        memcpy(all[k].own, x->own, sizeof all[k].own);
         for (int i = x->first; i < x->first + x->len; i++) {
             e[i].kind = i == start ? COST_PAIR : COST_MEMBER;
             memset(e[i].sec, 0, sizeof e[i].sec);
@@ -161,7 +162,10 @@ static void scale_pair(const syn_program *p, const scaling *s, cost_event *e, co
     double before = 0, after = 0, now = x->transfer * (e->stream == s->axis ? s->by : 1);
     for (int c = 0; c < p->mesh->n_classes; c++) {
         before = fmax(before, x->busy[c]);
-        if (p->mesh->cluster_class[c] == s->cls) x->busy[c] *= s->by;
+        if (p->mesh->cluster_class[c] == s->cls) {
+            x->busy[c] *= s->by;
+            x->own[c] *= s->by;
+        }
         after = fmax(after, x->busy[c]);
     }
     double shorter = fmin(before, x->transfer);

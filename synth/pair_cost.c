@@ -291,6 +291,7 @@ static void times_of(teams *all, syn_pair *x)
 {
     memset(x->end, 0, sizeof x->end);
     memset(x->busy, 0, sizeof x->busy);
+    memset(x->own, 0, sizeof x->own);
     x->total = x->transfer = 0;
     for (int i = 0; i < all->n; i++) {
         team *t = &all->v[i];
@@ -303,6 +304,7 @@ static void times_of(teams *all, syn_pair *x)
         x->transfer = fmax(x->transfer, time.transfer);
         for (int k = 0; k < t->n_kinds; k++) {
             int64_t c = t->rank[k].cls;
+            x->own[c] = x->end[c] > 0 ? fmin(x->own[c], time.own[k]) : time.own[k];
             x->end[c] = fmax(x->end[c], time.end[k]);
             x->busy[c] = fmax(x->busy[c], time.busy[k]);
         }
@@ -493,6 +495,7 @@ void syn_pair_at(const syn_program *p, syn_costs *c, const syn_members *m, syn_p
     }
     memcpy(x->end, same->end, sizeof x->end);
     memcpy(x->busy, same->busy, sizeof x->busy);
+    memcpy(x->own, same->own, sizeof x->own);
     x->total = same->total;
     x->transfer = same->transfer;
     hb_arena_free(all.arena);

@@ -95,9 +95,10 @@ typedef struct syn_pair {
     int n_groups;
     int (*group)[2]; // {distance, weight}
     // Predicted seconds, from the begin on: until a class's products are done; of these computing;
-    // until all is done; of the busiest link; of the members one after the other, in the form the
-    // collective would have alone.
-    double end[CL_MAX_CLASSES], busy[CL_MAX_CLASSES], total, transfer, sequential;
+    // of these before anything has arrived; until all is done; of the busiest link; of the members
+    // one after the other, in the form the collective would have alone.
+    double end[CL_MAX_CLASSES], busy[CL_MAX_CLASSES], own[CL_MAX_CLASSES], total, transfer,
+        sequential;
 } syn_pair;
 
 typedef struct syn_program {
@@ -112,12 +113,12 @@ typedef struct syn_program {
     HB_VEC(syn_family) families;
     HB_VEC(syn_group) groups; // in order, disjoint, in no part of two repetitions
     HB_VEC(syn_pair) pairs;   // as groups, and in none of them
-    int *home; // by graph tensor: HOME, INPUT or CONST buffer, -1
-    int loss;  // buffer of the loss, state R
+    int *home;                // by graph tensor: HOME, INPUT or CONST buffer, -1
+    int loss;                 // buffer of the loss, state R
     int *grad; // by graph tensor (parameter): buffer of its gradient at the end, or -1
     bool keep_grads;
-    bool has_sym; // some buffer lies in SEG_SYM (transport.c)
-    bool no_push; // was made without pushes, for want of memory
+    bool has_sym;                                   // some buffer lies in SEG_SYM (transport.c)
+    bool no_push;                                   // was made without pushes, for want of memory
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
     int64_t peak_bytes[CL_MAX_CLASSES];             // sym + local
     hb_str strategy;                                // which strategy found it

@@ -64,7 +64,7 @@ static cost_event both(const cost_pair_event *p, double a, double b)
 START_TEST(a_consumer_ends_as_a_whole)
 {
     cost_timeline t;
-    cost_pair_event p = {true, {3, 2.5}, 3.5, 4, 2};
+    cost_pair_event p = {true, {3, 2.5}, {0}, 3.5, 4, 2};
     cost_event member = {.kind = COST_MEMBER};
     RUN(2, t, work(2, 1), both(&p, 4, 3.75), member, work(1, 1));
     ck_assert_double_eq(t.begin[1 * 2], 2); // the transfer
@@ -77,6 +77,14 @@ START_TEST(a_consumer_ends_as_a_whole)
     ck_assert_double_eq(t.busy[1], 4.5);
     ck_assert_double_eq(t.comm, 3.5);
     ck_assert_double_eq(t.hidden, (2.5 + 2.25) / 2);
+    // Class 1 is there 1 before: it has made 0.75 of its own rows, and would have waited for 1.25.
+    p.own[0] = p.own[1] = 0.75;
+    RUN(2, t, work(2, 1), both(&p, 4, 3.75), member, work(1, 1));
+    ck_assert_double_eq(t.end[2 * 2 + 1], 5.75);
+    RUN(2, t, work(2, 1), both(&p, 4, 2.75), member, work(1, 1)); // ... for 0.25
+    ck_assert_double_eq(t.end[2 * 2 + 1], 4.25);
+    ck_assert_double_eq(t.begin[2 * 2 + 1], 1.75);
+    p.own[0] = p.own[1] = 0;
     // Where the stream is taken, it begins later.
     RUN(1, t, begin(0, 5), work(1, 0), both(&p, 4, 0), work(1, 0));
     ck_assert_double_eq(t.begin[2], 5);
@@ -89,7 +97,7 @@ END_TEST
 START_TEST(a_producer_goes_on)
 {
     cost_timeline t;
-    cost_pair_event p = {false, {3, 2}, 3, 5, 0};
+    cost_pair_event p = {false, {3, 2}, {0}, 3, 5, 0};
     cost_event member = {.kind = COST_MEMBER};
     RUN(2, t, member, both(&p, 3, 2), work(1, 4), until(1), work(1, 1));
     ck_assert_double_eq(t.begin[1 * 2], 2);
