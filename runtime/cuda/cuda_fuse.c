@@ -113,8 +113,11 @@ int cuda_fuse(hap_rank *r, cuda_record *c)
                 e->kind = CUDA_DONE;
         }
     }
+    bool exact = on && !strcmp(on, "exact");
     cuda_fuse_heads(r, c);
-    cuda_fuse_chains(r, c, on && !strcmp(on, "exact"));
+    if (!exact) cuda_fuse_products(r, c);
+    cuda_fuse_splits(r, c);
+    cuda_fuse_chains(r, c, exact);
     for (int i = 0; i < c->n; i++)
         gone += c->call[i].kind == CUDA_DONE || c->call[i].kind == CUDA_JOINED;
     return gone;

@@ -3,10 +3,9 @@
 // of their gradients. Attention kernels take strides, so these calls can go if memory allows: what
 // is left in another layout, or in another place, must stay there until its last reader.
 
-#include "cuda/cuda_fuse.h"
+#include "cuda/cuda_heads.h"
 
-// The role in attention of operand (or output) `slot` of a call; -1 if it has none.
-static int role_of(const hap_op_call *op, bool out, int slot)
+int cuda_head_role(const hap_op_call *op, bool out, int slot)
 {
     static const int in_bwd[] = {CUDA_DY, CUDA_Q, CUDA_K, CUDA_V, CUDA_Y},
                      out_bwd[] = {CUDA_DQ, CUDA_DK, CUDA_DV}, in[] = {CUDA_Q, CUDA_K, CUDA_V};
@@ -15,20 +14,19 @@ static int role_of(const hap_op_call *op, bool out, int slot)
     return out ? (slot < 3 ? out_bwd[slot] : -1) : slot < 5 ? in_bwd[slot] : -1;
 }
 
-static bool is_attention(const cuda_call *e)
+bool cuda_is_attention(const cuda_call *e)
 {
     return e->kind == CUDA_OP && (e->op.op == HAP_OP_sdpa || e->op.op == HAP_OP_sdpa_bwd);
 }
 
-// The strides of a call's operand, to be set.
-static cuda_head_at *at_of(hap_rank *r, cuda_record *c, int call, int role)
+cuda_head_at *cuda_head_at_of(hap_rank *r, cuda_record *c, int call, int role)
 {
     cuda_call *e = &c->call[call];
     if (!e->at) {
         cuda_head_at at[CUDA_HEAD_ROLES] = {{0}};
         for (int out = 0; out < 2; out++)
             for (int k = 0; k < (out ? e->op.n_out : e->op.n_in); k++) {
-                int own = role_of(&e->op, out, k);
+                int own = cuda_head_role(&e->op, out, k);
                 if (own >= 0) at[own] = cuda_heads_dense(out ? e->op.out[k] : e->op.in[k]);
             }
         e->at = cuda_record_own(r, c, at, sizeof at);
@@ -36,8 +34,7 @@ static cuda_head_at *at_of(hap_rank *r, cuda_record *c, int call, int role)
     return &e->at[role];
 }
 
-// Heads of t, [b, h, s, e], that lie as [b, s, h, e] in rows of ld elements.
-static cuda_head_at by_position(const hap_tensor *t, int64_t ld)
+cuda_head_at cuda_heads_by_position(const hap_tensor *t, int64_t ld)
 {
     return (cuda_head_at){t->local[2] * ld, t->local[3], ld};
 }
@@ -49,35 +46,33 @@ static bool swaps_heads(const cuda_call *e)
     return p.n == 4 && p.v[0] == 0 && p.v[1] == 2 && p.v[2] == 1 && p.v[3] == 3;
 }
 
-// Every reader of t from call `from` on, until t is written again, is attention that knows t as a
-// dense operand with a role. *last is the last of them.
-static bool only_attention_reads(const cuda_record *c, int from, const hap_tensor *t, int *last)
+bool cuda_attention_reads(const cuda_record *c, int from, const hap_tensor *t, int *last)
 {
     int end = cuda_next_write(c, from, t);
     *last = from;
     for (int k = from + 1; k <= end && k < c->n; k++) {
         const cuda_call *e = &c->call[k];
         if (!cuda_reads(c, k, t)) continue;
-        if (!is_attention(e)) return false;
+        if (!cuda_is_attention(e)) return false;
         for (int i = 0; i < e->op.n_in; i++)
             if (e->op.in[i] && cuda_meets(e->op.in[i], t) &&
-                (!cuda_same_place(e->op.in[i], t) || role_of(&e->op, false, i) < 0))
+                (!cuda_same_place(e->op.in[i], t) || cuda_head_role(&e->op, false, i) < 0))
                 return false;
         *last = k;
     }
     return true;
 }
 
-// Attention in calls from..last that reads t finds it at `data`, with rows of ld elements.
-static void retarget(hap_rank *r, cuda_record *c, int from, int last, const hap_tensor *t,
-                     const hap_tensor *to, int64_t ld)
+void cuda_heads_go(hap_rank *r, cuda_record *c, int from, int last, const hap_tensor *t,
+                   const hap_tensor *to, int64_t ld)
 {
     for (int k = from; k <= last; k++) {
         cuda_call *e = &c->call[k];
-        if (!is_attention(e)) continue;
+        if (!cuda_is_attention(e)) continue;
         for (int i = 0; i < e->op.n_in; i++) {
             if (!e->op.in[i] || !cuda_same_place(e->op.in[i], t)) continue;
-            *at_of(r, c, k, role_of(&e->op, false, i)) = by_position(t, ld);
+            *cuda_head_at_of(r, c, k, cuda_head_role(&e->op, false, i)) =
+                cuda_heads_by_position(t, ld);
             e->op.in[i] = cuda_retyped(r, c, e->op.in[i], to);
         }
     }
@@ -105,15 +100,6 @@ static hap_tensor **output_at(cuda_call *e, const hap_tensor *x)
     return found;
 }
 
-// What call `from` writes to x is read by call `reader` and by none but it.
-static bool only_reads(const cuda_record *c, int from, int reader, const hap_tensor *x)
-{
-    int end = cuda_next_write(c, from, x);
-    for (int k = from + 1; k <= end && k < c->n; k++)
-        if (k != reader && cuda_reads(c, k, x)) return false;
-    return reader <= end;
-}
-
 // A place outside the arena for t from one call to another, where the arena has none.
 static bool spare_for(hap_rank *r, cuda_record *c, const hap_tensor *t, int from, int to,
                       hap_tensor *spare)
@@ -130,20 +116,20 @@ static bool operand_stays(hap_rank *r, cuda_record *c, int i)
     hap_tensor *x = c->call[i].op.in[0], *t = c->call[i].op.out[0];
     int last, from = cuda_last_write(c, i, x);
     if (x->type != t->type || cuda_meets(x, t) || cuda_outlives(r, x) || cuda_outlives(r, t) ||
-        !only_attention_reads(c, i, t, &last) || last == i)
+        !cuda_attention_reads(c, i, t, &last) || last == i)
         return false;
     int64_t ld = t->local[1] * t->local[3];
     hap_tensor **out = from < 0 ? NULL : output_at(&c->call[from], x);
     hap_tensor spare;
-    bool alone = out && cuda_untouched(c, from, i - 1, t) && only_reads(c, from, i, x);
+    bool alone = out && cuda_untouched(c, from, i - 1, t) && cuda_only_reads(c, from, i, x);
     if (alone) {
         *out = cuda_retyped(r, c, *out, t);
-        retarget(r, c, i, last, t, t, ld);
+        cuda_heads_go(r, c, i, last, t, t, ld);
     } else if (unwritten(c, i + 1, last, x)) {
-        retarget(r, c, i, last, t, x, ld);
-    } else if (out && only_reads(c, from, i, x) && spare_for(r, c, x, from, last, &spare)) {
+        cuda_heads_go(r, c, i, last, t, x, ld);
+    } else if (out && cuda_only_reads(c, from, i, x) && spare_for(r, c, x, from, last, &spare)) {
         *out = cuda_retyped(r, c, *out, &spare);
-        retarget(r, c, i, last, t, &spare, ld);
+        cuda_heads_go(r, c, i, last, t, &spare, ld);
     } else {
         return false;
     }
@@ -166,10 +152,10 @@ static bool output_stays(hap_rank *r, cuda_record *c, int i, int slot)
             at = k;
             continue;
         }
-        if (!is_attention(e)) return false;
+        if (!cuda_is_attention(e)) return false;
         for (int o = 0; o < e->op.n_in; o++)
             if (e->op.in[o] && cuda_meets(e->op.in[o], t) &&
-                (!cuda_same_place(e->op.in[o], t) || role_of(&e->op, false, o) < 0))
+                (!cuda_same_place(e->op.in[o], t) || cuda_head_role(&e->op, false, o) < 0))
                 return false;
         last = k;
     }
@@ -188,8 +174,9 @@ static bool output_stays(hap_rank *r, cuda_record *c, int i, int slot)
         u = &spare;
     }
     c->call[at].kind = CUDA_DONE;
-    retarget(r, c, i + 1, last, t, u, ld);
-    *at_of(r, c, i, role_of(&c->call[i].op, true, slot)) = by_position(t, ld);
+    cuda_heads_go(r, c, i + 1, last, t, u, ld);
+    *cuda_head_at_of(r, c, i, cuda_head_role(&c->call[i].op, true, slot)) =
+        cuda_heads_by_position(t, ld);
     c->call[i].op.out[slot] = cuda_retyped(r, c, t, u);
     return true;
 }
@@ -226,22 +213,25 @@ static bool part_of(const hap_rank *r, const cuda_record *c, int i, const hap_te
 {
     p->writer = cuda_last_write(c, i, part);
     p->transpose = p->slot = -1;
-    if (p->writer < 0 || cuda_outlives(r, part) || !only_reads(c, p->writer, i, part)) return false;
+    if (p->writer < 0 || cuda_outlives(r, part) || !cuda_only_reads(c, p->writer, i, part))
+        return false;
     if (swaps_heads(&c->call[p->writer]) && cuda_same_place(c->call[p->writer].op.out[0], part)) {
         p->transpose = p->writer;
         part = c->call[p->transpose].op.in[0];
         p->writer = cuda_last_write(c, p->transpose, part);
         if (p->writer < 0 || cuda_outlives(r, part) ||
-            !only_reads(c, p->writer, p->transpose, part))
+            !cuda_only_reads(c, p->writer, p->transpose, part))
             return false;
     }
     const cuda_call *w = &c->call[p->writer];
-    for (int o = 0; is_attention(w) && o < w->op.n_out; o++)
-        if (cuda_same_place(w->op.out[o], part) && role_of(&w->op, true, o) >= 0) p->slot = o;
+    for (int o = 0; cuda_is_attention(w) && o < w->op.n_out; o++)
+        if (cuda_same_place(w->op.out[o], part) && cuda_head_role(&w->op, true, o) >= 0)
+            p->slot = o;
     if (p->slot < 0) return false;
     const hap_tensor *t = w->op.out[p->slot];
-    cuda_head_at dense = cuda_heads_dense(t), rows = by_position(t, t->local[1] * t->local[3]),
-                 at = w->at ? w->at[role_of(&w->op, true, p->slot)] : dense,
+    cuda_head_at dense = cuda_heads_dense(t),
+                 rows = cuda_heads_by_position(t, t->local[1] * t->local[3]),
+                 at = w->at ? w->at[cuda_head_role(&w->op, true, p->slot)] : dense,
                  want = p->transpose < 0 ? rows : dense;
     return at.b == want.b && at.h == want.h && at.s == want.s;
 }
@@ -279,7 +269,8 @@ static bool concat_goes(hap_rank *r, cuda_record *c, int i)
         int64_t width = t->local[1] * t->local[3];
         there.data = (char *)z->data + col * elem;
         there.bytes = z->bytes - (ld - width) * elem;
-        *at_of(r, c, part[k].writer, role_of(&w->op, true, part[k].slot)) = by_position(t, ld);
+        *cuda_head_at_of(r, c, part[k].writer, cuda_head_role(&w->op, true, part[k].slot)) =
+            cuda_heads_by_position(t, ld);
         w->op.out[part[k].slot] = cuda_record_own(r, c, &there, sizeof there);
         col += width;
     }
@@ -317,10 +308,14 @@ void cuda_fuse_heads(hap_rank *r, cuda_record *c)
     for (int i = 0; i < c->n; i++)
         if (c->call[i].kind == CUDA_OP && c->call[i].op.op == HAP_OP_concat) concat_goes(r, c, i);
     for (int i = 0; i < c->n; i++)
-        for (int slot = 0; is_attention(&c->call[i]) && slot < c->call[i].op.n_out; slot++)
-            if (role_of(&c->call[i].op, true, slot) >= 0) output_stays(r, c, i, slot);
+        for (int slot = 0; cuda_is_attention(&c->call[i]) && slot < c->call[i].op.n_out; slot++)
+            if (cuda_head_role(&c->call[i].op, true, slot) >= 0) output_stays(r, c, i, slot);
     for (int i = 0; i < c->n; i++)
         if (swaps_heads(&c->call[i])) operand_stays(r, c, i);
+}
+
+void cuda_fuse_splits(hap_rank *r, cuda_record *c)
+{
     for (int i = 0; i < c->n; i++)
         if (c->call[i].kind == CUDA_OP && c->call[i].op.op == HAP_OP_split) split_goes(r, c, i);
 }

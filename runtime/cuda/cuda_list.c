@@ -109,6 +109,14 @@ bool cuda_untouched(const cuda_record *c, int from, int to, const hap_tensor *t)
     return !cuda_under_way(c, from, to, t);
 }
 
+bool cuda_only_reads(const cuda_record *c, int from, int reader, const hap_tensor *t)
+{
+    int end = cuda_next_write(c, from, t);
+    for (int k = from + 1; k <= end && k < c->n; k++)
+        if (k != reader && cuda_reads(c, k, t)) return false;
+    return reader <= end;
+}
+
 hap_tensor *cuda_retyped(hap_rank *r, cuda_record *c, const hap_tensor *as, const hap_tensor *of)
 {
     hap_tensor t = *as;

@@ -24,6 +24,8 @@ int cuda_next_write(const cuda_record *c, int i, const hap_tensor *t);
 int cuda_last_write(const cuda_record *c, int i, const hap_tensor *t);
 // No call in from..to touches t, and no collective under way there.
 bool cuda_untouched(const cuda_record *c, int from, int to, const hap_tensor *t);
+// What call `from` writes to t is read by call `reader` and by none but it.
+bool cuda_only_reads(const cuda_record *c, int from, int reader, const hap_tensor *t);
 
 // `as` with the elements of `of`: the same shape in another type and place.
 hap_tensor *cuda_retyped(hap_rank *r, cuda_record *c, const hap_tensor *as, const hap_tensor *of);

@@ -116,7 +116,7 @@ void *cuda_record_spare(hap_rank *r, cuda_record *c, int64_t bytes, int from, in
         use.at = found->at, use.bytes = found->bytes;
     } else {
         void *p = NULL;
-        if (bytes > CUDA_SPARE - c->spare_bytes) return NULL;
+        if (bytes > (int64_t)CUDA_SPARE - c->spare_bytes) return NULL;
         if (cudaMalloc(&p, (size_t)bytes) != cudaSuccess) {
             cudaGetLastError(); // not an error of the calls to come
             return NULL;

@@ -68,7 +68,7 @@ typedef struct cuda_record {
     int64_t spare_bytes;
 } cuda_record;
 
-enum { CUDA_ROOM = 16 << 20, CUDA_SPARE = 512 << 20 }; // bytes at most
+enum { CUDA_ROOM = 16 << 20, CUDA_SPARE = 1 << 30 }; // bytes at most
 
 // Copies what the call points to; the tensors are the program's.
 void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op);

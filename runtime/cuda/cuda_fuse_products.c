@@ -1,0 +1,403 @@
+// Products of one tensor with several weights are one product with the weights side by side: the
+// query, key and value of attention, forward, the gradient of what they read, and their weights'
+// and biases' gradients. What the products read and write comes to lie side by side for that,
+// outside the arena: weights and biases that casts make, [k n, m] and [k n]; heads, as columns of
+// one [rows, k n] that attention finds by its strides; gradients that ops alone read.
+//
+// A sum of products is then added up in f32, without a rounding between them.
+
+#include "cuda/cuda_heads.h"
+
+enum { MOST = 3, NEAR = 24 };
+
+typedef struct group {
+    int n, at[MOST]; // calls, in the list's order
+} group;
+
+static hap_op_call *op_at(const cuda_record *c, int i)
+{
+    return &c->call[i].op;
+}
+
+static int64_t last_dim(const hap_tensor *t)
+{
+    return t->local[t->rank - 1];
+}
+
+// t with dim d of another extent, somewhere else.
+static hap_tensor *resized(hap_rank *r, cuda_record *c, const hap_tensor *t, int d, int64_t extent,
+                           void *data)
+{
+    hap_tensor own = *t;
+    own.elements = t->elements / t->local[d] * extent;
+    own.bytes = own.elements * hap_dtype_bytes(t->type);
+    own.local[d] = extent;
+    own.dim[d] = WHOLE(extent);
+    own.data = data;
+    return cuda_record_own(r, c, &own, sizeof own);
+}
+
+// Nothing of these tensors' dims is cut.
+static bool whole(const hap_tensor *t)
+{
+    for (int d = 0; d < t->rank; d++)
+        if (t->dim[d].axis >= 0) return false;
+    return t->elements > 0;
+}
+
+// Memory of the list's own, for a value that is there in calls from..to.
+static void *memory(hap_rank *r, cuda_record *c, int64_t bytes, int from, int to)
+{
+    enum { SMALL = 1 << 16 };
+    return bytes <= SMALL ? cuda_record_room(c, bytes) : cuda_record_spare(r, c, bytes, from, to);
+}
+
+// --- tensors that one op each makes, side by side in the group's order ---
+
+typedef struct row_of_tensors {
+    int n, writer[MOST], last[MOST]; // last: reader
+    hap_tensor t[MOST];
+    int64_t bytes;
+} row_of_tensors;
+
+static bool side_by_side(const row_of_tensors *s)
+{
+    for (int k = 1; k < s->n; k++)
+        if ((char *)s->t[k].data != (char *)s->t[k - 1].data + s->t[k - 1].bytes) return false;
+    return true;
+}
+
+// t, written before call `reader`, could lie elsewhere: it is the first output of its op, dense,
+// and ops alone read it.
+static bool add_tensor(hap_rank *r, const cuda_record *c, row_of_tensors *s, const hap_tensor *t,
+                       int reader)
+{
+    int w = cuda_last_write(c, reader, t), k = s->n;
+    if (w < 0 || c->call[w].kind != CUDA_OP || c->call[w].at || cuda_outlives(r, t)) return false;
+    const hap_op_call *o = op_at(c, w);
+    if (!cuda_same_place(o->out[0], t)) return false;
+    for (int i = 1; i < o->n_out; i++)
+        if (cuda_meets(o->out[i], t)) return false;
+    for (int i = 0; i < o->n_in; i++)
+        if (o->in[i] && cuda_meets(o->in[i], t)) return false;
+    if (!cuda_ops_read(c, w, t, &s->last[k]) || cuda_under_way(c, w, s->last[k], t)) return false;
+    s->writer[k] = w;
+    s->t[k] = *t;
+    s->bytes += t->bytes;
+    s->n++;
+    return true;
+}
+
+// Where the row of tensors begins: where they are, if they lie so already and stay until call `to`,
+// or memory that nothing else is in. NULL if there is none.
+static void *room_for(hap_rank *r, cuda_record *c, const row_of_tensors *s, int to)
+{
+    bool stay = side_by_side(s);
+    for (int k = 0; k < s->n; k++)
+        stay = stay && cuda_next_write(c, s->writer[k], &s->t[k]) > to;
+    return stay ? s->t[0].data : memory(r, c, s->bytes, 0, c->n);
+}
+
+static void go(hap_rank *r, cuda_record *c, const row_of_tensors *s, void *base)
+{
+    char *at = base;
+    for (int k = 0; k < s->n; k++) {
+        hap_tensor there = s->t[k];
+        there.data = at;
+        at += there.bytes;
+        if (there.data == s->t[k].data) continue;
+        hap_op_call *w = op_at(c, s->writer[k]);
+        w->out[0] = cuda_retyped(r, c, w->out[0], &there);
+        cuda_redirect(r, c, s->writer[k] + 1, s->last[k], &s->t[k], &there);
+    }
+}
+
+// --- forward ---
+
+static bool alike(const hap_op_call *a, const hap_op_call *b)
+{
+    const hap_tensor *v = a->in[1], *w = b->in[1];
+    bool bias = a->n_in > 2 && a->in[2], other = b->n_in > 2 && b->in[2];
+    return a->attr[0].i == 1 && b->attr[0].i == 1 && cuda_same_place(a->in[0], b->in[0]) &&
+           last_dim(a->in[0]) == last_dim(b->in[0]) && v->type == w->type && whole(v) && whole(w) &&
+           last_dim(v) == last_dim(w) && w->local[0] % 8 == 0 && bias == other &&
+           (!bias || a->in[2]->type == b->in[2]->type) && a->out[0]->type == b->out[0]->type &&
+           a->out[0]->rank == b->out[0]->rank;
+}
+
+// Products of what call i reads.
+static group products_of(const cuda_record *c, int i)
+{
+    group g = {1, {i}};
+    const hap_tensor *x = op_at(c, i)->in[0];
+    for (int k = i + 1, near = 0; k < c->n && near < NEAR && g.n < MOST; k++) {
+        const cuda_call *e = &c->call[k];
+        near += e->kind != CUDA_DONE;
+        if (cuda_writes(c, k, x)) break;
+        if (e->kind == CUDA_OP && e->op.op == HAP_OP_linear && alike(op_at(c, i), &e->op))
+            g.at[g.n++] = k;
+    }
+    return g;
+}
+
+// Attention reads y, the product of call i, after call `to`, as rows of positions. *heads: as it
+// knows y.
+static bool heads_of(hap_rank *r, cuda_record *c, int i, int to, const hap_tensor **heads,
+                     int *last)
+{
+    const hap_tensor *y = op_at(c, i)->out[0];
+    if (cuda_outlives(r, y) || !cuda_attention_reads(c, i, y, last) || *last == i) return false;
+    *heads = NULL;
+    for (int k = i + 1; k <= *last; k++) {
+        const hap_op_call *o = op_at(c, k);
+        if (!cuda_reads(c, k, y)) continue;
+        if (k <= to) return false;
+        for (int s = 0; s < o->n_in; s++) {
+            if (!o->in[s] || !cuda_same_place(o->in[s], y)) continue;
+            const hap_tensor *t = *heads = o->in[s];
+            cuda_head_at is = *cuda_head_at_of(r, c, k, cuda_head_role(o, false, s)),
+                         rows = cuda_heads_by_position(t, last_dim(y));
+            if (is.b != rows.b || is.h != rows.h || is.s != rows.s || t->elements != y->elements ||
+                t->local[1] * t->local[3] != last_dim(y))
+                return false;
+        }
+    }
+    return *heads != NULL;
+}
+
+static bool join_forward(hap_rank *r, cuda_record *c, int i)
+{
+    group g = products_of(c, i);
+    if (g.n < 2) return false;
+    int end = g.at[g.n - 1], last[MOST], latest = end;
+    bool bias = op_at(c, i)->n_in > 2 && op_at(c, i)->in[2];
+    const hap_tensor *heads[MOST];
+    row_of_tensors w = {0}, b = {0};
+    int64_t cols = 0;
+    for (int k = 0; k < g.n; k++) {
+        hap_op_call *o = op_at(c, g.at[k]);
+        cols += last_dim(o->out[0]);
+        if (!heads_of(r, c, g.at[k], end, &heads[k], &last[k]) ||
+            !add_tensor(r, c, &w, o->in[1], g.at[k]) ||
+            (bias && !add_tensor(r, c, &b, o->in[2], g.at[k])))
+            return false;
+        if (last[k] > latest) latest = last[k];
+    }
+    hap_op_call *o = op_at(c, end);
+    hap_tensor *y = o->out[0];
+    int64_t rows = y->elements / last_dim(y), elem = hap_dtype_bytes(y->type);
+    void *at_w = room_for(r, c, &w, end), *at_b = bias ? room_for(r, c, &b, end) : NULL;
+    char *at_y =
+        at_w && (!bias || at_b) ? cuda_record_spare(r, c, rows * cols * elem, end, latest) : NULL;
+    if (!at_y) return false;
+    go(r, c, &w, at_w);
+    if (bias) go(r, c, &b, at_b);
+    int64_t col = 0;
+    for (int k = 0; k < g.n; k++) {
+        const hap_tensor old = *heads[k];
+        int64_t width = last_dim(op_at(c, g.at[k])->out[0]);
+        hap_tensor there = old;
+        there.data = at_y + col * elem;
+        there.bytes = (rows * cols - (cols - width)) * elem;
+        cuda_heads_go(r, c, end + 1, last[k], &old, &there, cols);
+        col += width;
+        if (g.at[k] != end) c->call[g.at[k]].kind = CUDA_DONE;
+    }
+    o->out[0] = resized(r, c, y, y->rank - 1, cols, at_y);
+    o->in[1] = resized(r, c, o->in[1], 0, cols, at_w);
+    if (bias) o->in[2] = resized(r, c, o->in[2], 0, cols, at_b);
+    return true;
+}
+
+// --- backward: gradients that attention writes ---
+
+enum { DX, DW, DB, READERS };
+
+// The ops that read t, an output of call i: a product with weights of [n, m], a weight's gradient,
+// a bias's gradient or none (-1).
+static bool gradient_readers(hap_rank *r, const cuda_record *c, int i, const hap_tensor *t,
+                             int at[READERS])
+{
+    int end = cuda_next_write(c, i, t);
+    at[DX] = at[DW] = at[DB] = -1;
+    if (cuda_outlives(r, t) || cuda_under_way(c, i, end, t)) return false;
+    for (int k = i + 1; k <= end && k < c->n; k++) {
+        const cuda_call *e = &c->call[k];
+        if (!cuda_reads(c, k, t)) continue;
+        if (e->kind != CUDA_OP || e->at || !cuda_same_place(e->op.in[0], t)) return false;
+        for (int s = 1; s < e->op.n_in; s++)
+            if (e->op.in[s] && cuda_meets(e->op.in[s], t)) return false;
+        int what = e->op.op == HAP_OP_linear && e->op.attr[0].i == 0 && e->op.n_in == 2 ? DX
+                   : e->op.op == HAP_OP_linear_dw                                       ? DW
+                   : e->op.op == HAP_OP_sum                                             ? DB
+                                                                                        : READERS;
+        if (e->op.op == HAP_OP_linear && e->op.attr[0].i == 0 && e->op.n_in == 3 && !e->op.in[2])
+            what = DX;
+        if (what == READERS || at[what] >= 0) return false;
+        const hap_tensor *seen = e->op.in[0];
+        if (last_dim(seen) != t->local[1] * t->local[3] || seen->elements != t->elements)
+            return false;
+        at[what] = k;
+    }
+    return at[DX] >= 0 && at[DW] >= 0;
+}
+
+static bool sums_rows(const hap_op_call *o)
+{
+    const hap_tensor *x = o->in[0];
+    for (int k = 0; k < o->attr[0].v.n; k++)
+        if (o->attr[0].v.v[k] < 0 || o->attr[0].v.v[k] == x->rank - 1) return false;
+    return o->attr[0].v.n == x->rank - 1 && o->out[0]->elements == last_dim(x);
+}
+
+// Adds that make one sum of the products at[k]: the last of them; all are put down in `add`. -1 if
+// something else reads a part of the sum.
+static int sum_of(const hap_rank *r, const cuda_record *c, const group *product, group *add)
+{
+    int live[MOST], n = product->n;
+    for (int k = 0; k < n; k++)
+        live[k] = product->at[k];
+    add->n = 0;
+    for (int i = live[0] + 1; n > 1 && i < c->n && i < product->at[product->n - 1] + NEAR; i++) {
+        const hap_op_call *o = op_at(c, i);
+        if (c->call[i].kind != CUDA_OP || o->op != HAP_OP_add) continue;
+        int part[2] = {-1, -1};
+        for (int k = 0; k < n; k++)
+            for (int s = 0; s < 2; s++)
+                if (live[k] < i && cuda_same_place(op_at(c, live[k])->out[0], o->in[s]) &&
+                    cuda_next_write(c, live[k], o->in[s]) >= i)
+                    part[s] = k;
+        if (part[0] < 0 || part[1] < 0 || part[0] == part[1]) continue;
+        for (int s = 0; s < 2; s++) {
+            const hap_tensor *t = op_at(c, live[part[s]])->out[0];
+            if (cuda_outlives(r, t) || !cuda_only_reads(c, live[part[s]], i, t) ||
+                t->type != o->out[0]->type || t->elements != o->out[0]->elements)
+                return -1;
+        }
+        add->at[add->n++] = i;
+        int keep = part[0] < part[1] ? part[0] : part[1], gone = part[0] + part[1] - keep;
+        live[keep] = i;
+        live[gone] = live[--n];
+    }
+    return n == 1 ? live[0] : -1;
+}
+
+static int latest_of(const group *g)
+{
+    int at = g->at[0];
+    for (int k = 1; k < g->n; k++)
+        if (g->at[k] > at) at = g->at[k];
+    return at;
+}
+
+// What the calls of g make, as outputs that come to lie side by side. They are made by the last of
+// them, so nobody may look before.
+static bool outputs_of(hap_rank *r, cuda_record *c, const group *g, row_of_tensors *s)
+{
+    int end = latest_of(g);
+    for (int k = 0; k < g->n; k++) {
+        const hap_tensor *y = op_at(c, g->at[k])->out[0];
+        if (!add_tensor(r, c, s, y, g->at[k] + 1) || s->writer[k] != g->at[k]) return false;
+        for (int j = g->at[k] + 1; j <= end; j++)
+            if (cuda_reads(c, j, y) || cuda_writes(c, j, y)) return false;
+    }
+    return true;
+}
+
+static bool join_backward(hap_rank *r, cuda_record *c, int i)
+{
+    hap_op_call *attention = op_at(c, i);
+    group dx = {0}, dw = {0}, db = {0}, add;
+    row_of_tensors to_w = {0}, to_b = {0};
+    hap_tensor *t[MOST], *w[MOST];
+    int64_t cols = 0;
+    if (attention->op != HAP_OP_sdpa_bwd || attention->n_out != MOST) return false;
+    for (int k = 0; k < MOST; k++) {
+        int at[READERS];
+        t[k] = attention->out[k];
+        cuda_head_at is = *cuda_head_at_of(r, c, i, cuda_head_role(attention, true, k)),
+                     rows = cuda_heads_by_position(t[k], t[k]->local[1] * t[k]->local[3]);
+        if (is.b != rows.b || is.h != rows.h || is.s != rows.s ||
+            !gradient_readers(r, c, i, t[k], at))
+            return false;
+        dx.at[dx.n++] = at[DX], dw.at[dw.n++] = at[DW];
+        if (at[DB] >= 0 && sums_rows(op_at(c, at[DB]))) db.at[db.n++] = at[DB];
+        w[k] = op_at(c, at[DX])->in[1];
+        cols += t[k]->local[1] * t[k]->local[3];
+        const hap_op_call *d = op_at(c, at[DW]), *d0 = op_at(c, dw.at[0]);
+        if (!whole(w[k]) || t[k]->type != t[0]->type || w[k]->type != w[0]->type ||
+            last_dim(w[k]) != last_dim(w[0]) || !whole(d->out[0]) ||
+            !cuda_same_place(d->in[1], d0->in[1]) || last_dim(d->in[1]) != last_dim(d0->in[1]) ||
+            d->out[0]->type != d0->out[0]->type ||
+            (k > 0 && (char *)w[k]->data != (char *)w[k - 1]->data + w[k - 1]->bytes) ||
+            (at[DB] >= 0) != (db.n == k + 1) ||
+            (db.n > 0 && op_at(c, at[DB])->out[0]->type != op_at(c, db.at[0])->out[0]->type))
+            return false;
+    }
+    group in_order = dx; // of the list
+    for (int a = 0; a < MOST; a++)
+        for (int b = a + 1; b < MOST; b++)
+            if (in_order.at[b] < in_order.at[a]) {
+                int swap = in_order.at[a];
+                in_order.at[a] = in_order.at[b], in_order.at[b] = swap;
+            }
+    int end = sum_of(r, c, &in_order, &add), end_w = latest_of(&dw),
+        end_b = db.n ? latest_of(&db) : i;
+    int last = end > end_w ? end : end_w;
+    if (end_b > last) last = end_b;
+    if (end < 0 || !outputs_of(r, c, &dw, &to_w) || (db.n && !outputs_of(r, c, &db, &to_b)))
+        return false;
+    for (int k = 0; k < MOST; k++)
+        if (cuda_next_write(c, dx.at[k], w[k]) < end ||
+            cuda_next_write(c, dw.at[k], op_at(c, dw.at[k])->in[1]) < end_w)
+            return false;
+    int64_t elem = hap_dtype_bytes(t[0]->type), rows = t[0]->local[0] * t[0]->local[2];
+    void *at_w = room_for(r, c, &to_w, end_w), *at_b = db.n ? room_for(r, c, &to_b, end_b) : NULL;
+    char *z = at_w && (!db.n || at_b) ? cuda_record_spare(r, c, rows * cols * elem, i, last) : NULL;
+    if (!z) return false;
+    go(r, c, &to_w, at_w);
+    if (db.n) go(r, c, &to_b, at_b);
+    int64_t col = 0;
+    for (int k = 0; k < MOST; k++) {
+        int64_t width = t[k]->local[1] * t[k]->local[3];
+        hap_tensor there = *t[k];
+        there.data = z + col * elem;
+        there.bytes = (rows * cols - (cols - width)) * elem;
+        *cuda_head_at_of(r, c, i, cuda_head_role(attention, true, k)) =
+            cuda_heads_by_position(t[k], cols);
+        attention->out[k] = cuda_retyped(r, c, t[k], &there);
+        col += width;
+    }
+    hap_tensor *rows_x = op_at(c, dx.at[0])->in[0], *wide_w = op_at(c, dx.at[0])->in[1],
+               *sum = op_at(c, end)->out[0];
+    hap_op_call product = *op_at(c, dx.at[0]);
+    product.in[0] = resized(r, c, rows_x, rows_x->rank - 1, cols, z);
+    product.in[1] = resized(r, c, wide_w, 0, cols, w[0]->data);
+    product.out[0] = sum;
+    hap_op_call *d = op_at(c, end_w), *s = op_at(c, end_b);
+    d->in[0] = resized(r, c, d->in[0], d->in[0]->rank - 1, cols, z);
+    d->out[0] = resized(r, c, d->out[0], 0, cols, at_w);
+    if (db.n) {
+        s->in[0] = resized(r, c, s->in[0], s->in[0]->rank - 1, cols, z);
+        s->out[0] = resized(r, c, s->out[0], s->out[0]->rank - 1, cols, at_b);
+    }
+    for (int k = 0; k < MOST; k++) {
+        c->call[dx.at[k]].kind = CUDA_DONE;
+        if (dw.at[k] != end_w) c->call[dw.at[k]].kind = CUDA_DONE;
+        if (db.n && db.at[k] != end_b) c->call[db.at[k]].kind = CUDA_DONE;
+        if (k < add.n) c->call[add.at[k]].kind = CUDA_DONE;
+    }
+    c->call[end].kind = CUDA_OP;
+    c->call[end].op = product;
+    c->call[end].name = c->call[dx.at[0]].name;
+    return true;
+}
+
+void cuda_fuse_products(hap_rank *r, cuda_record *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->call[i].kind == CUDA_OP && !c->call[i].at && op_at(c, i)->op == HAP_OP_linear)
+            join_forward(r, c, i);
+    for (int i = 0; i < c->n; i++)
+        if (cuda_is_attention(&c->call[i])) join_backward(r, c, i);
+}
