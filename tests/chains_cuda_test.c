@@ -271,6 +271,41 @@ START_TEST(casts)
 }
 END_TEST
 
+// Sums of the rows of dy that have one index, the same added to another tensor: sorted with long
+// runs and short ones, among few indices, into few rows.
+START_TEST(lookups)
+{
+    static const struct {
+        int64_t n, rows, cols, hot; // hot: of the indices are 1
+    } of[] = {{5000, 700, 64, 900}, {3000, 5000, 768, 0}, {300, 200, 768, 70},
+              {128, 128, 33, 0},    {6000, 2, 776, 4000}, {2000, 4, 33, 10}};
+    calls s = {.n = 0};
+    hap_op_call *c = next(&s, HAP_OP_embedding_bwd, 1, 2);
+    int64_t n = of[_i].n, rows = of[_i].rows, cols = of[_i].cols;
+    hap_tensor *dy = make(_i % 2 ? HAP_BF16 : HAP_F32, n, cols, -1, 1);
+    hap_tensor *id = make(HAP_I64, n, 0, 0, (double)rows);
+    for (int64_t i = 0; i < of[_i].hot; i++)
+        ((int64_t *)id->data)[i * (n / of[_i].hot)] = 1;
+    c->in[0] = dy, c->in[1] = id;
+    hap_tensor *y = c->out[0] = make(HAP_F32, rows, cols, 0, 0);
+    double *sum = calloc((size_t)(rows * cols), sizeof *sum);
+    for (int64_t i = 0; i < n * cols; i++) {
+        double v = dy->type == HAP_F32 ? (double)((float *)dy->data)[i]
+                                       : (double)hap_bf16_to_f32(((uint16_t *)dy->data)[i]);
+        sum[((int64_t *)id->data)[i / cols] * cols + i % cols] += v;
+    }
+    const char *why = test_cuda_run(&now, c);
+    ck_assert_msg(!why, "%s", why);
+    for (int64_t i = 0; i < rows * cols; i++)
+        ck_assert_double_eq_tol((double)((float *)y->data)[i], sum[i], 2e-4);
+    free(sum);
+    hap_op_call *add = next(&s, HAP_OP_add, 1, 2);
+    add->in[_i % 2] = y, add->in[1 - _i % 2] = make(HAP_F32, rows, cols, -1, 1);
+    add->out[0] = make(HAP_F32, rows, cols, 0, 0);
+    both_ways(&s, cuda_lookup_chain, "a lookup's gradient", cols, rows > 4 || n <= 1024);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("chains_cuda");
@@ -282,6 +317,7 @@ int main(void)
     tcase_add_loop_test(t, cross_entropy, 0, 2);
     tcase_add_loop_test(t, sums, 0, 8);
     tcase_add_test(t, casts);
+    tcase_add_loop_test(t, lookups, 0, 6);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_set_fork_status(r, CK_NOFORK); // a CUDA context does not survive a fork

@@ -14,7 +14,7 @@
 #include "cuda/cuda_product.h"
 #include "cuda/cuda_shadow.h"
 
-enum { N_TRIED = 8, SPACE = 64 << 20 }; // SPACE: bytes of cuBLASLt's own workspace
+enum { N_TRIED = 16, SPACE = 64 << 20 }; // SPACE: bytes of cuBLASLt's own workspace
 
 typedef struct dense_plan {
     cuda_product p;

@@ -275,6 +275,19 @@ static void join_casts(hap_rank *r, cuda_record *c)
     }
 }
 
+// embedding_bwd, add: the sums go where they are added.
+static void join_lookup(cuda_record *c, int i)
+{
+    const hap_op_call *lookup = op_at(c, i);
+    const hap_tensor *t = lookup->out[0];
+    int at = cuda_reader_near(c, i, HAP_OP_add, t);
+    if (at < 0 || t->type != HAP_F32 || !adds_alike(op_at(c, at))) return;
+    const hap_tensor *y = op_at(c, at)->out[0];
+    for (int k = 0; k < 2; k++)
+        if (cuda_meets(y, lookup->in[k]) || op_at(c, at)->in[k]->type != HAP_F32) return;
+    if (fits(c, i, at) && cuda_joins(c, i, at)) c->call[i].chain = CUDA_LOOKUP;
+}
+
 static bool same_rates(const hap_op_call *a, const hap_op_call *b)
 {
     for (int k = 0; k < 5; k++)
@@ -337,6 +350,9 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
             break;
         case HAP_OP_linear:
             if (!exact) join_adds(r, c, i);
+            break;
+        case HAP_OP_embedding_bwd:
+            join_lookup(c, i);
             break;
         case HAP_OP_adam:
             join_adam(c, i);

@@ -34,7 +34,8 @@ typedef enum {
     CUDA_CASTS,
     CUDA_ADAM,
     CUDA_ADDS,
-    CUDA_PARTS
+    CUDA_PARTS,
+    CUDA_LOOKUP
 } cuda_chain;
 
 enum { CUDA_MAX_CHAIN = 40 };

@@ -143,7 +143,7 @@ template <int V>
 __global__ void column_parts(column_inputs in, int64_t rows, int64_t cols, int64_t ld, int64_t each,
                              float *y)
 {
-    enum { AT_ONCE = 4 };
+    enum { AT_ONCE = 8 };
     __shared__ float part[COLUMN_LANES][32 * V + 1];
     int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * V;
     int64_t n_outer = gridDim.z / in.n, tensor = blockIdx.z / n_outer, outer = blockIdx.z % n_outer;
@@ -223,7 +223,7 @@ const char *columns_end(cudaStream_t s, const column_order &o, int64_t cols, con
 static const char *sum_columns(cuda_context *x, const column_inputs &in, int64_t outer,
                                int64_t rows, int64_t cols, int64_t ld, const view *y)
 {
-    bool wide = ld % 8 == 0 && rows >= 1024;
+    bool wide = ld % 8 == 0 && (rows >= 1024 || cols >= 8192);
     for (int k = 0; k < in.n; k++)
         wide &= (uintptr_t)in.x[k].p % 16 == 0;
     if (outer * in.n > 65535)

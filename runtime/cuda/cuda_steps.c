@@ -190,6 +190,7 @@ static void run_chain(hap_rank *r, const cuda_call *c)
         [CUDA_ADAM] = cuda_adam_chain,
         [CUDA_ADDS] = cuda_adds_chain,
         [CUDA_PARTS] = cuda_parts_chain,
+        [CUDA_LOOKUP] = cuda_lookup_chain,
     };
     cuda_context *x = &cuda_of(r)->x;
     const hap_op_call *op[CUDA_MAX_CHAIN + 1];
