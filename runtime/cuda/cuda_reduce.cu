@@ -139,31 +139,35 @@ struct column_inputs {
     int n;
 };
 
-template <int V>
+// TYPE: of x; NONE: known when it runs.
+template <int V, int TYPE>
 __global__ void column_parts(column_inputs in, int64_t rows, int64_t cols, int64_t ld, int64_t each,
                              float *y)
 {
-    enum { AT_ONCE = 8 };
-    __shared__ float part[COLUMN_LANES][32 * V + 1];
+    enum {
+        AT_ONCE = 8,
+        PITCH = V == 8 ? 36 : 32
+    }; // PITCH: so that both walks below meet all banks
+    __shared__ float part[COLUMN_LANES][V * PITCH];
     int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * V;
     int64_t n_outer = gridDim.z / in.n, tensor = blockIdx.z / n_outer, outer = blockIdx.z % n_outer;
     view x = in.x[tensor];
     int64_t r0 = blockIdx.y * each, r1 = r0 + each < rows ? r0 + each : rows;
     float sum[V] = {0};
-    if constexpr (V == 8) {
+    if constexpr (V == 8 && TYPE != NONE) {
         if (col < cols)
             for (int64_t r = r0 + threadIdx.y; r < r1; r += COLUMN_LANES * AT_ONCE) {
-                raw_vec raw[AT_ONCE];
+                typed_vec<TYPE> raw[AT_ONCE];
 #pragma unroll
                 for (int i = 0; i < AT_ONCE; i++) {
                     if (r + i * COLUMN_LANES >= r1) break;
-                    fetch_vec(x, (outer * rows + r + i * COLUMN_LANES) * ld + col, &raw[i]);
+                    raw[i].fetch(x.p, (outer * rows + r + i * COLUMN_LANES) * ld + col);
                 }
 #pragma unroll
                 for (int i = 0; i < AT_ONCE; i++) {
                     float v[8];
                     if (r + i * COLUMN_LANES >= r1) break;
-                    unpack_vec(x.type, raw[i], v);
+                    raw[i].unpack(v);
 #pragma unroll
                     for (int e = 0; e < 8; e++)
                         sum[e] += v[e];
@@ -176,15 +180,15 @@ __global__ void column_parts(column_inputs in, int64_t rows, int64_t cols, int64
     }
 #pragma unroll
     for (int e = 0; e < V; e++)
-        part[threadIdx.y][e * 32 + threadIdx.x] = sum[e];
+        part[threadIdx.y][e * PITCH + threadIdx.x] = sum[e];
     __syncthreads();
-    if (threadIdx.y != 0) return;
-    int64_t at = ((tensor * gridDim.y + blockIdx.y) * n_outer + outer) * cols + col;
-    for (int e = 0; e < V && col + e < cols; e++) {
-        for (int k = 1; k < COLUMN_LANES; k++)
-            sum[e] += part[k][e * 32 + threadIdx.x];
-        y[at + e] = sum[e];
-    }
+    int own = threadIdx.y * 32 + threadIdx.x, at = own % V * PITCH + own / V; // a column a thread
+    col = (int64_t)blockIdx.x * 32 * V + own;
+    if (own >= 32 * V || col >= cols) return;
+    float s = part[0][at];
+    for (int k = 1; k < COLUMN_LANES; k++)
+        s += part[k][at];
+    y[((tensor * gridDim.y + blockIdx.y) * n_outer + outer) * cols + col] = s;
 }
 
 struct column_ends {
@@ -224,8 +228,9 @@ static const char *sum_columns(cuda_context *x, const column_inputs &in, int64_t
                                int64_t rows, int64_t cols, int64_t ld, const view *y)
 {
     bool wide = ld % 8 == 0 && (rows >= 1024 || cols >= 8192);
+    int type = in.x[0].type;
     for (int k = 0; k < in.n; k++)
-        wide &= (uintptr_t)in.x[k].p % 16 == 0;
+        wide &= (uintptr_t)in.x[k].p % 16 == 0 && in.x[k].type == type;
     if (outer * in.n > 65535)
         return cuda_fail("not supported: a sum inside %lld blocks", (long long)outer);
     column_order o = column_order_of(rows, outer);
@@ -236,10 +241,12 @@ static const char *sum_columns(cuda_context *x, const column_inputs &in, int64_t
     float *work =
         (float *)cuda_work(x, in.n * o.parts * outer * cols * (int64_t)sizeof(float), &why);
     if (!work) return why;
+    auto *run = column_parts<1, NONE>;
     if (wide)
-        column_parts<8><<<grid, block, 0, x->stream>>>(in, rows, cols, ld, o.each, work);
-    else
-        column_parts<1><<<grid, block, 0, x->stream>>>(in, rows, cols, ld, o.each, work);
+        run = type == HAP_F32    ? column_parts<8, HAP_F32>
+              : type == HAP_BF16 ? column_parts<8, HAP_BF16>
+                                 : column_parts<8, HAP_F16>;
+    run<<<grid, block, 0, x->stream>>>(in, rows, cols, ld, o.each, work);
     return columns_end(x->stream, o, outer * cols, work, in.n, y);
 }
 

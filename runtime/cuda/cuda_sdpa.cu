@@ -8,6 +8,7 @@
 
 #include "cuda/cuda_chains.h"
 #include "cuda/cuda_kernels.cuh"
+#include "cuda/cuda_sdpa_short.h"
 
 enum { WARPS = 8, TILE = 32, MAX_WIDTH = 256, SLOTS = MAX_WIDTH / 32 };
 
@@ -188,9 +189,9 @@ static cuda_heads heads_of(const attention &o, hap_dtype type)
     return h;
 }
 
-// cuDNN takes calls without mask and dropout on queries that start at 0, all of one narrow type.
-static bool by_cudnn(cuda_context *x, const attention &o, const hap_op_call *c, int n_in,
-                     const hap_tensor *q, const hap_tensor *lse)
+// Calls without mask and dropout on queries that start at 0, all of one narrow type, in vectors.
+static bool plain(const attention &o, const hap_op_call *c, int n_in, const hap_tensor *q,
+                  const hap_tensor *lse)
 {
     for (int i = 0; i < n_in; i++)
         if (c->in[i] != lse && (c->in[i]->type != q->type || !aligned(c->in[i]))) return false;
@@ -198,10 +199,8 @@ static bool by_cudnn(cuda_context *x, const attention &o, const hap_op_call *c, 
         if (c->out[i] != lse && (c->out[i]->type != q->type || !aligned(c->out[i]))) return false;
     for (int role = 0; role < CUDA_HEAD_ROLES; role++)
         if (o.at[role].b % 8 || o.at[role].h % 8 || o.at[role].s % 8) return false;
-    if (o.mask.p || o.dropout > 0 || o.aq.first != 0 || o.aq.outer != 1 || lse->type != HAP_F32)
-        return false;
-    cuda_heads h = heads_of(o, q->type);
-    return cuda_cudnn_usable(x, &h, c->op == HAP_OP_sdpa_bwd);
+    return !o.mask.p && o.dropout <= 0 && o.aq.first == 0 && o.aq.outer == 1 &&
+           lse->type == HAP_F32;
 }
 
 static const char *sdpa_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at)
@@ -213,10 +212,9 @@ static const char *sdpa_at(cuda_context *x, const hap_op_call *c, const cuda_hea
         y->elements != o.b * o.hq * o.q * o.d || lse->elements != o.b * o.hq * o.q)
         return cuda_fail("sdpa: the outputs have another type or size");
     if (lse->elements == 0) return NULL;
-    if (o.k > 0 && by_cudnn(x, o, c, 3, q, lse)) {
-        cuda_heads h = heads_of(o, q->type);
+    cuda_heads h = heads_of(o, q->type);
+    if (o.k > 0 && plain(o, c, 3, q, lse) && cuda_cudnn_usable(x, &h, false))
         return cuda_cudnn_forward(x, &h, q->data, k->data, v->data, y->data, lse->data);
-    }
     if (o.b * o.hq > 65535) return cuda_fail("not supported: over 65535 heads in a batch");
     forward_args t = {view_of(q), view_of(k), view_of(v), view_of(y), view_of(lse)};
     int bytes = shared_bytes(o);
@@ -365,11 +363,12 @@ static const char *sdpa_bwd_at(cuda_context *x, const hap_op_call *c, const cuda
             CUDA_TRY(cuda_fill(x->stream, c->out[i], 0));
         return NULL;
     }
-    if (by_cudnn(x, o, c, 6, q, lse)) {
+    if (plain(o, c, 6, q, lse)) {
         cuda_heads h = heads_of(o, q->type);
         cuda_head_grads g = {dy->data,  q->data,  k->data,  v->data, y->data,
                              lse->data, dq->data, dk->data, dv->data};
-        return cuda_cudnn_backward(x, &h, &g);
+        if (cuda_short_takes(&h)) return cuda_short_backward(x, &h, &g);
+        if (cuda_cudnn_usable(x, &h, true)) return cuda_cudnn_backward(x, &h, &g);
     }
     if (o.b * o.hq > 65535) return cuda_fail("not supported: over 65535 heads in a batch");
     const char *why = NULL;

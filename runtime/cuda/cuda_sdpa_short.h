@@ -1,0 +1,21 @@
+// The gradient of attention over few positions (cuda_sdpa_short.cu): which heads the kernel takes,
+// given that there is neither mask nor dropout, that addresses and strides allow vectors of 16
+// bytes, and that queries start at position 0.
+
+#ifndef HAP_RUNTIME_CUDA_SDPA_SHORT_H
+#define HAP_RUNTIME_CUDA_SDPA_SHORT_H
+
+#include "cuda/cuda_context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+bool cuda_short_takes(const cuda_heads *h);
+const char *cuda_short_backward(cuda_context *x, const cuda_heads *h, const cuda_head_grads *g);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
