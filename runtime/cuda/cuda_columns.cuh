@@ -1,6 +1,6 @@
 // Sums over rows, a sum a column, in one order whoever computes the entries: the rows are cut in
 // parts of `each`; of a part, lane k of COLUMN_LANES adds rows k, k + COLUMN_LANES, … in turn, and
-// the lanes are added in order; the parts' sums, [parts, cols] in the workspace, likewise. So a
+// the lanes are added in order; the parts' sums, [parts, cols], likewise. So a
 // kernel that makes a tensor can leave its column sums beside it, bit for bit those of `sum`. The
 // number of parts (a part a processor of an H200) does not depend on the device.
 
@@ -32,8 +32,11 @@ __device__ inline float as_stored(int type, float x)
                              : x;
 }
 
-// Adds the parts' sums of up to four tensors, [k, parts, cols] in the workspace, to y[k].
-const char *columns_end(cudaStream_t s, const column_order &o, int64_t cols, const float *part,
+// Memory for the parts' sums, in floats; NULL with *why set.
+float *columns_room(cuda_context *x, int64_t floats, const char **why);
+// The parts' sums of n tensors, [k, parts, cols] in that memory, are added and go to y[k]: by the
+// time that somebody asks for y (cuda_columns.cu).
+const char *columns_end(cuda_context *x, const column_order &o, int64_t cols, const float *part,
                         int n, const view *y);
 
 #endif

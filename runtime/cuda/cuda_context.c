@@ -47,6 +47,7 @@ void cuda_context_end(cuda_context *x)
     cuda_cudnn_end(x);
     cuda_dense_end(x);
     cuda_free_shadows(x);
+    cuda_columns_end(x);
     if (x->work) cudaFree(x->work);
     if (x->step) cudaFree(x->step);
     if (x->trap) cudaFreeHost(x->trap);

@@ -36,6 +36,7 @@ typedef struct cuda_trap {
 struct cuda_dense;     // cuda_dense.c
 struct cuda_attention; // cuda_cudnn.cpp
 struct cuda_shadows;   // cuda_shadow.c
+struct cuda_columns;   // cuda_columns.cu
 
 typedef struct cuda_context {
     cudaStream_t stream;
@@ -54,6 +55,7 @@ typedef struct cuda_context {
     struct cuda_attention *attention;
     struct cuda_shadows *shadows;
     int64_t shadow_bytes;
+    struct cuda_columns *columns;
 } cuda_context;
 
 // NULL, or why not. The device must be current. sms: as in hap_places.
@@ -196,6 +198,13 @@ const char *cuda_dense_start(cuda_context *x);
 bool cuda_dense_turns(cuda_context *x, const hap_op_call *c);
 void cuda_dense_turn(cuda_context *x);
 void cuda_dense_end(cuda_context *x);
+
+// Sums of columns that are put off (cuda_columns.cu): all are done; whether one goes to these bytes;
+// none is any more.
+const char *cuda_columns_settle(cuda_context *x);
+bool cuda_columns_open(const cuda_context *x, const void *p, int64_t bytes);
+void cuda_columns_forget(cuda_context *x);
+void cuda_columns_end(cuda_context *x);
 
 // Attention of bf16 and f16 heads by cuDNN. `usable` says whether a call is one that cuDNN takes;
 // others run on the kernels of cuda_sdpa.cu.

@@ -297,8 +297,7 @@ static const char *by_columns(cuda_context *x, const lookups &o, const hap_tenso
 {
     column_order order = column_order_of(o.n);
     const char *why = NULL;
-    float *part =
-        (float *)cuda_work(x, o.rows * order.parts * o.width * (int64_t)sizeof(float), &why);
+    float *part = columns_room(x, o.rows * order.parts * o.width, &why);
     if (!part) return why;
     few_rows<V>
         <<<dim3((unsigned)ceil_div(o.width, 32 * V), (unsigned)order.parts), dim3(32, COLUMN_LANES),
@@ -307,7 +306,7 @@ static const char *by_columns(cuda_context *x, const lookups &o, const hap_tenso
     view to[FEW_ROWS];
     for (int64_t k = 0; k < o.rows; k++)
         to[k] = {(char *)y->data + k * o.width * hap_dtype_bytes(y->type), (int)y->type};
-    return columns_end(x->stream, order, o.width, part, (int)o.rows, to);
+    return columns_end(x, order, o.width, part, (int)o.rows, to);
 }
 
 template <int V> static const char *by_indices(cuda_context *x, const lookups &o, const sums_to &to)

@@ -161,8 +161,7 @@ CUDA_ROW(norm_bwd_params)
     column_order order = column_order_of(o.r.rows);
     const char *why = NULL;
     int64_t stats = ceil_div(o.r.rows, 2) * 4; // floats
-    float *work =
-        (float *)cuda_work(x, (stats + 2 * order.parts * o.r.cols) * (int64_t)sizeof(float), &why);
+    float *work = columns_room(x, stats + 2 * order.parts * o.r.cols, &why);
     if (!work) return why;
     float2 *stat = (float2 *)work;
     float *part = work + stats;
@@ -175,5 +174,5 @@ CUDA_ROW(norm_bwd_params)
     else
         norm_param_parts<1><<<grid, block, 0, x->stream>>>(o, dy, a, stat, order.each, part);
     view to[] = {view_of(dw), view_of(db)};
-    return columns_end(x->stream, order, o.r.cols, part, 2, to);
+    return columns_end(x, order, o.r.cols, part, 2, to);
 }

@@ -327,8 +327,7 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
     column_order order = column_order_of(t.o.r.rows);
     const char *why = NULL;
     if (n_parts) {
-        t.part = (float *)cuda_work(x, n_parts * order.parts * t.o.r.cols * (int64_t)sizeof(float),
-                                    &why);
+        t.part = columns_room(x, n_parts * order.parts * t.o.r.cols, &why);
         if (!t.part) return why;
     }
     t.each = order.each;
@@ -338,5 +337,5 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
     int k = 0;
     if (params) to[k++] = view_of(params->out[0]), to[k++] = view_of(params->out[1]);
     if (sum) to[k++] = view_of(sum->out[0]);
-    return n_parts ? columns_end(x->stream, order, t.o.r.cols, t.part, n_parts, to) : NULL;
+    return n_parts ? columns_end(x, order, t.o.r.cols, t.part, n_parts, to) : NULL;
 }

@@ -171,6 +171,7 @@ struct adam_list {
     int n, blocks;
     adam_tensor at[CUDA_MAX_CHAIN + 1];
 };
+static_assert(sizeof(adam_list) <= 4000, "a kernel's arguments are 4 KiB at most");
 
 __global__ void adam_many(adam_list list, view clip, const cuda_step *now, adam_args a)
 {
@@ -205,7 +206,7 @@ const char *cuda_adam_chain(cuda_context *x, const hap_op_call *const *c, int n,
         list.at[list.n++] = {
             o->in[0]->data, o->in[1]->data, o->in[2]->data,        o->in[3]->data,
             elements,       list.blocks,    (short)o->in[3]->type, (short)all_aligned(o)};
-        int64_t blocks = ceil_div(elements, THREADS * 8 * 2);
+        int64_t blocks = ceil_div(elements, THREADS * 8 * 8);
         list.blocks += (int)(blocks < 132 * 32 ? blocks : 132 * 32);
     }
     *done = true;

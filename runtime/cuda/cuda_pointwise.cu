@@ -219,7 +219,7 @@ static const char *run_slope_sum(cuda_context *x, const hap_op_call *c, hap_tens
     int64_t cols = total->elements, rows = c->out[0]->elements / cols;
     column_order o = column_order_of(rows);
     const char *why = NULL;
-    float *part = (float *)cuda_work(x, o.parts * cols * (int64_t)sizeof(float), &why);
+    float *part = columns_room(x, o.parts * cols, &why);
     if (!part) return why;
     dim3 grid((unsigned)ceil_div(cols, COLUMN_TILE), (unsigned)o.parts);
     bool bf16 =
@@ -229,7 +229,7 @@ static const char *run_slope_sum(cuda_context *x, const hap_op_call *c, hap_tens
         rows, cols, view_of(c->out[0]), view_of(c->in[0]), view_of(c->in[1]), o.each, part);
     CUDA_TRY(launched());
     view to = view_of(total);
-    return columns_end(x->stream, o, cols, part, 1, &to);
+    return columns_end(x, o, cols, part, 1, &to);
 }
 
 const char *cuda_slope_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,

@@ -38,7 +38,7 @@ typedef enum {
     CUDA_LOOKUP
 } cuda_chain;
 
-enum { CUDA_MAX_CHAIN = 40 };
+enum { CUDA_MAX_CHAIN = 80 };
 
 typedef struct cuda_call {
     cuda_call_kind kind;

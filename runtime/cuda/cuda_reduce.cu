@@ -191,39 +191,6 @@ __global__ void column_parts(column_inputs in, int64_t rows, int64_t cols, int64
     y[((tensor * gridDim.y + blockIdx.y) * n_outer + outer) * cols + col] = s;
 }
 
-struct column_ends {
-    view y[MOST_SUMS];
-};
-
-__global__ void column_end(int parts, int64_t cols, const float *part, column_ends to)
-{
-    __shared__ float lane[COLUMN_LANES][33];
-    int64_t col = (int64_t)blockIdx.x * 32 + threadIdx.x;
-    const float *from = part + (int64_t)blockIdx.y * parts * cols;
-    float sum = 0;
-    if (col < cols)
-#pragma unroll 4
-        for (int i = threadIdx.y; i < parts; i += COLUMN_LANES)
-            sum += from[i * cols + col];
-    lane[threadIdx.y][threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.y != 0 || col >= cols) return;
-    for (int k = 1; k < COLUMN_LANES; k++)
-        sum += lane[k][threadIdx.x];
-    store(to.y[blockIdx.y], col, sum);
-}
-
-const char *columns_end(cudaStream_t s, const column_order &o, int64_t cols, const float *part,
-                        int n, const view *y)
-{
-    column_ends to = {};
-    for (int k = 0; k < n; k++)
-        to.y[k] = y[k];
-    column_end<<<dim3((unsigned)ceil_div(cols, 32), (unsigned)n), dim3(32, COLUMN_LANES), 0, s>>>(
-        (int)o.parts, cols, part, to);
-    return launched();
-}
-
 static const char *sum_columns(cuda_context *x, const column_inputs &in, int64_t outer,
                                int64_t rows, int64_t cols, int64_t ld, const view *y)
 {
@@ -238,8 +205,7 @@ static const char *sum_columns(cuda_context *x, const column_inputs &in, int64_t
               (unsigned)(outer * in.n)),
         block(32, COLUMN_LANES);
     const char *why = NULL;
-    float *work =
-        (float *)cuda_work(x, in.n * o.parts * outer * cols * (int64_t)sizeof(float), &why);
+    float *work = columns_room(x, in.n * o.parts * outer * cols, &why);
     if (!work) return why;
     auto *run = column_parts<1, NONE>;
     if (wide)
@@ -247,7 +213,7 @@ static const char *sum_columns(cuda_context *x, const column_inputs &in, int64_t
               : type == HAP_BF16 ? column_parts<8, HAP_BF16>
                                  : column_parts<8, HAP_F16>;
     run<<<grid, block, 0, x->stream>>>(in, rows, cols, ld, o.each, work);
-    return columns_end(x->stream, o, outer * cols, work, in.n, y);
+    return columns_end(x, o, outer * cols, work, in.n, y);
 }
 
 const char *cuda_sums_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,

@@ -130,6 +130,7 @@ const char *cuda_rows_new(cuda_context *x, const hap_tensor *t, cuda_rows *r)
 const char *cuda_will_read(cuda_context *x, const void *p, int64_t bytes)
 {
     struct cuda_shadows *all = x->shadows;
+    if (cuda_columns_open(x, p, bytes)) CUDA_TRY(cuda_columns_settle(x));
     for (int i = 0; all && i < all->n; i++) {
         shadow *s = &all->at[i];
         if (!s->truth || !meets(s, p, bytes)) continue;
@@ -152,12 +153,14 @@ const char *cuda_settle_shadows(cuda_context *x)
 void cuda_will_write(cuda_context *x, const void *p, int64_t bytes)
 {
     struct cuda_shadows *all = x->shadows;
+    if (cuda_columns_open(x, p, bytes)) cuda_columns_settle(x); // a launch that fails shows later
     for (int i = 0; all && i < all->n; i++)
         if (meets(&all->at[i], p, bytes)) all->at[i].valid = all->at[i].truth = false;
 }
 
 void cuda_forget_shadows(cuda_context *x)
 {
+    cuda_columns_forget(x);
     struct cuda_shadows *all = x->shadows;
     for (int i = 0; all && i < all->n; i++)
         all->at[i].valid = all->at[i].truth = false;

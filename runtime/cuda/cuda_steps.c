@@ -271,6 +271,7 @@ static void end_shadows(hap_rank *r, cuda_backend *b)
     for (int i = 0; i < r->n_vars; i++)
         cuda_check(r, cuda_will_read(&b->x, r->var[i].t->data, r->var[i].t->bytes));
     if (r->loss) cuda_check(r, cuda_will_read(&b->x, r->loss->data, r->loss->bytes));
+    cuda_check(r, cuda_columns_settle(&b->x));
     cuda_forget_shadows(&b->x);
 }
 
