@@ -5,6 +5,9 @@
 //     transpose of heads and positions     attention takes strides
 //     split of a product, concat of what   a product a part; attention writes parts
 //         attention made
+//     add of products that nobody else     one product adds them up
+//         reads
+//     add of a lookup's gradient           the lookup adds its sums where they go
 //     sum of all rows of a gradient        the kernel that makes the gradient adds up its columns
 //     norm_bwd_params                      norm_bwd reads the same rows
 //     row_max, row_expsum of logits        ce_bwd reads the same rows; not where the vocabulary
@@ -69,6 +72,21 @@ static bool from_attention(const graph *x, int tensor)
     return n && is_attention(n->op);
 }
 
+// A product, or a sum of products, that is read once: what is added to another of its kind.
+static bool is_summand(const graph *x, int tensor)
+{
+    const ir_node *n = maker(x, tensor);
+    if (!n || x->readers[tensor] != 1) return false;
+    if (n->op == IR_OP_add) return is_summand(x, n->in[0]) && is_summand(x, n->in[1]);
+    return n->op == IR_OP_linear && n->n_in == 2;
+}
+
+static bool adds_lookup(const graph *x, int tensor)
+{
+    const ir_node *n = maker(x, tensor);
+    return n && n->op == IR_OP_embedding_bwd && x->readers[tensor] == 1;
+}
+
 static bool joins(const graph *x, const ir_node *n)
 {
     const ir_graph *g = x->g;
@@ -85,6 +103,9 @@ static bool joins(const graph *x, const ir_node *n)
         for (int i = 0; i < n->n_in; i++)
             if (!from_attention(x, n->in[i])) return false;
         return last_dim(x, n, n->out[0]);
+    case IR_OP_add:
+        return (is_summand(x, n->in[0]) && is_summand(x, n->in[1])) || adds_lookup(x, n->in[0]) ||
+               adds_lookup(x, n->in[1]);
     case IR_OP_sum:
         return g->tensors.p[n->out[0]].rank == 1 &&
                n->attr[0].n == g->tensors.p[n->in[0]].rank - 1 && sums_columns(x, n->in[0]);

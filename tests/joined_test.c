@@ -46,6 +46,9 @@ START_TEST(attention_is_not_moved)
         {"examples/gpt2-tiny/graph.json", IR_OP_row_max, 1, 1},
         {"examples/gpt2-tiny/graph.json", IR_OP_row_expsum, 1, 1},
         {"examples/mlp/graph.json", IR_OP_sum, 2, 1},
+        // Gradients of what query, key and value read, two a layer; the tied table's.
+        {"examples/gpt2-tiny/graph.json", IR_OP_add, 53, 1},
+        {"examples/bert-tiny/graph.json", IR_OP_add, 21, 7},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         counts n = count(row[i].graph, row[i].op);
