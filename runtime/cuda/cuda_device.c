@@ -198,6 +198,9 @@ void hap_backend_close(hap_rank *r, hap_tensor *t, void *host, bool write)
         cuda_check(r, cuda_said(cudaMemcpyAsync(t->data, host, (size_t)t->bytes,
                                                 cudaMemcpyHostToDevice, b->x.stream),
                                 "cudaMemcpyAsync"));
+        for (int i = 0; i < b->list.n; i++) // copies that the list does not make again
+            if (b->list.call[i].once && b->list.call[i].op.in[0]->data == t->data)
+                cuda_check(r, hap_cuda_run(&b->x, &b->list.call[i].op));
         cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
     }
     if (host == b->staging)

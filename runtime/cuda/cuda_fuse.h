@@ -12,6 +12,8 @@
 void cuda_fuse_heads(hap_rank *r, cuda_record *c);
 // Products of what one tensor holds are one product (cuda_fuse_products.c).
 void cuda_fuse_products(hap_rank *r, cuda_record *c);
+// Updates write the copies that casts make of parameters (cuda_fuse_copies.c).
+void cuda_fuse_copies(hap_rank *r, cuda_record *c);
 // Splits of a product's columns, after those (cuda_fuse_heads.c).
 void cuda_fuse_splits(hap_rank *r, cuda_record *c);
 // Calls that one kernel runs (cuda_fuse_chains.c).

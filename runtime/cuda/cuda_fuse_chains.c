@@ -254,24 +254,31 @@ static void join_ce(hap_rank *r, cuda_record *c, int i)
     appends(c, at, grad);
 }
 
-// Casts of parameters rise to the step's beginning, several a launch.
+// Casts of parameters rise to the step's beginning, several a launch; those that are made once come
+// first.
 static void join_casts(hap_rank *r, cuda_record *c)
 {
-    int first = -1, top = 0;
-    for (int i = 0; i < c->n; i++) {
-        if (c->call[i].kind != CUDA_OP || op_at(c, i)->op != HAP_OP_cast) continue;
-        hap_tensor *x = op_at(c, i)->in[0], *y = op_at(c, i)->out[0];
-        if (!cuda_is_float(x->type) || !cuda_is_float(y->type) || !cuda_outlives(r, x)) continue;
-        if (!cuda_moves_up(c, i, top) && !(cuda_gets_room(r, c, i, y) && cuda_moves_up(c, i, top)))
-            continue;
-        if (first >= 0 && c->call[first].n_joined < CUDA_MAX_CHAIN) {
-            c->call[top].kind = CUDA_JOINED;
-            c->call[first].n_joined++;
-            c->call[first].chain = CUDA_CASTS;
-        } else {
-            first = top;
+    int top = 0;
+    for (int once = 1; once >= 0; once--) {
+        int first = -1;
+        for (int i = top; i < c->n; i++) {
+            if (c->call[i].kind != CUDA_OP || op_at(c, i)->op != HAP_OP_cast) continue;
+            hap_tensor *x = op_at(c, i)->in[0], *y = op_at(c, i)->out[0];
+            if (c->call[i].once != (once == 1) || !cuda_is_float(x->type) ||
+                !cuda_is_float(y->type) || !cuda_outlives(r, x))
+                continue;
+            if (!cuda_moves_up(c, i, top) &&
+                !(cuda_gets_room(r, c, i, y) && cuda_moves_up(c, i, top)))
+                continue;
+            if (first >= 0 && c->call[first].n_joined < CUDA_MAX_CHAIN) {
+                c->call[top].kind = CUDA_JOINED;
+                c->call[first].n_joined++;
+                c->call[first].chain = CUDA_CASTS;
+            } else {
+                first = top;
+            }
+            top++;
         }
-        top++;
     }
 }
 

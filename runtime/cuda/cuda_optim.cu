@@ -93,7 +93,7 @@ struct adam_args {
 
 // Block `block` of `blocks` of one tensor. Every rounding is spelled out: the kernel of one tensor
 // and that of many give the same bits.
-__device__ inline void adam_part(int64_t n, view w, view m, view v, view g, view clip,
+__device__ inline void adam_part(int64_t n, view w, view m, view v, view g, view copy, view clip,
                                  const cuda_step *now, const adam_args &a, bool vec, int64_t block,
                                  int64_t blocks)
 {
@@ -126,6 +126,7 @@ __device__ inline void adam_part(int64_t n, view w, view m, view v, view g, view
         store_vec<V>(m, i, q);
         store_vec<V>(v, i, r);
         store_vec<V>(w, i, p);
+        if (copy.p) store_vec<V>(copy, i, p);
     };
     int64_t t = block * blockDim.x + threadIdx.x, stride = blocks * blockDim.x;
     int64_t n8 = vec ? n / 8 : 0;
@@ -135,10 +136,16 @@ __device__ inline void adam_part(int64_t n, view w, view m, view v, view g, view
         update(width<1>(), i);
 }
 
-__global__ void adam(int64_t n, view w, view m, view v, view g, view clip, const cuda_step *now,
-                     adam_args a, bool vec)
+__global__ void adam(int64_t n, view w, view m, view v, view g, view copy, view clip,
+                     const cuda_step *now, adam_args a, bool vec)
 {
-    adam_part(n, w, m, v, g, clip, now, a, vec, blockIdx.x, gridDim.x);
+    adam_part(n, w, m, v, g, copy, clip, now, a, vec, blockIdx.x, gridDim.x);
+}
+
+// Where the parameter goes in another type too (cuda_fuse_copies.c).
+static view copy_of(const hap_op_call *c)
+{
+    return view_of(c->n_out > 3 ? c->out[3] : NULL);
 }
 
 static adam_args adam_args_of(const hap_op_call *c)
@@ -153,7 +160,7 @@ CUDA_ROW(adam)
     int64_t n = c->in[0]->elements;
     if (n == 0) return NULL;
     adam<<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
-        n, view_of(c->in[0]), view_of(c->in[1]), view_of(c->in[2]), view_of(c->in[3]),
+        n, view_of(c->in[0]), view_of(c->in[1]), view_of(c->in[2]), view_of(c->in[3]), copy_of(c),
         view_of(cuda_in(c, 4)), x->step, adam_args_of(c), all_aligned(c));
     return launched();
 }
@@ -161,10 +168,10 @@ CUDA_ROW(adam)
 // --- many tensors in one launch ---
 
 struct adam_tensor {
-    void *w, *m, *v, *g; // f32 but for g
+    void *w, *m, *v, *g, *copy; // f32 but for g and copy
     int64_t n;
     int first; // block
-    short g_type, vec;
+    unsigned char g_type, copy_type, vec;
 };
 
 struct adam_list {
@@ -182,8 +189,8 @@ __global__ void adam_many(adam_list list, view clip, const cuda_step *now, adam_
     }
     adam_tensor t = list.at[lo];
     int end = lo + 1 < list.n ? list.at[lo + 1].first : list.blocks;
-    adam_part(t.n, {t.w, HAP_F32}, {t.m, HAP_F32}, {t.v, HAP_F32}, {t.g, t.g_type}, clip, now, a,
-              t.vec, blockIdx.x - t.first, end - t.first);
+    adam_part(t.n, {t.w, HAP_F32}, {t.m, HAP_F32}, {t.v, HAP_F32}, {t.g, t.g_type},
+              {t.copy, t.copy_type}, clip, now, a, t.vec, blockIdx.x - t.first, end - t.first);
 }
 
 const char *cuda_adam_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
@@ -203,9 +210,12 @@ const char *cuda_adam_chain(cuda_context *x, const hap_op_call *const *c, int n,
             cuda_will_write(x, o->out[i]->data, o->out[i]->bytes);
         int64_t elements = o->in[0]->elements;
         if (elements == 0) continue;
-        list.at[list.n++] = {
-            o->in[0]->data, o->in[1]->data, o->in[2]->data,        o->in[3]->data,
-            elements,       list.blocks,    (short)o->in[3]->type, (short)all_aligned(o)};
+        view copy = copy_of(o);
+        adam_tensor t = {o->in[0]->data, o->in[1]->data, o->in[2]->data, o->in[3]->data,
+                         copy.p,         elements,       list.blocks};
+        t.g_type = (unsigned char)o->in[3]->type, t.copy_type = (unsigned char)copy.type;
+        t.vec = all_aligned(o);
+        list.at[list.n++] = t;
         int64_t blocks = ceil_div(elements, THREADS * 8 * 8);
         list.blocks += (int)(blocks < 132 * 32 ? blocks : 132 * 32);
     }

@@ -129,6 +129,17 @@ void *cuda_record_spare(hap_rank *r, cuda_record *c, int64_t bytes, int from, in
     return use.at;
 }
 
+bool cuda_record_keeps(const cuda_record *c, const hap_tensor *t)
+{
+    const char *at = t->data;
+    if (c->room && at >= c->room && at < c->room + CUDA_ROOM) return true;
+    for (int i = 0; i < c->n_spare; i++) {
+        const struct cuda_spare *s = &c->spare[i];
+        if (at >= s->at && at < s->at + s->bytes) return s->from <= 0 && s->to >= c->n;
+    }
+    return false;
+}
+
 void cuda_record_free(cuda_record *c)
 {
     if (c->room) cudaFree(c->room);

@@ -38,7 +38,7 @@ typedef enum {
     CUDA_LOOKUP
 } cuda_chain;
 
-enum { CUDA_MAX_CHAIN = 80 };
+enum { CUDA_MAX_CHAIN = 64 };
 
 typedef struct cuda_call {
     cuda_call_kind kind;
@@ -49,6 +49,7 @@ typedef struct cuda_call {
     int n_joined;
     unsigned unread;    // OP: bit k: out[0] of call k of the chain is read by no call outside it
     cuda_head_at *at;   // OP, attention: where its operands' heads lie, by role; NULL: dense
+    bool once;          // OP, cast of a parameter: later its update writes the copy
     bool keep;          // PARTIAL
     cuda_group *group;  // GROUP
     hap_coll_call coll; // START, PAIR
@@ -67,6 +68,7 @@ typedef struct cuda_record {
     struct cuda_spare *spare; // and for large ones
     int n_spare, cap_spare;
     int64_t spare_bytes;
+    bool begun; // has run
 } cuda_record;
 
 enum { CUDA_ROOM = 16 << 20, CUDA_SPARE = 1 << 30 }; // bytes at most
@@ -85,6 +87,8 @@ void *cuda_record_room(cuda_record *c, int64_t bytes);
 // Memory for a tensor that is there from call `from` to call `to`, shared with tensors that are
 // there at other times; NULL if there is no more of it.
 void *cuda_record_spare(hap_rank *r, cuda_record *c, int64_t bytes, int from, int to);
+// Whether t lies in memory of the list's that holds nothing else in all of the step.
+bool cuda_record_keeps(const cuda_record *c, const hap_tensor *t);
 void cuda_record_free(cuda_record *c);
 
 // Takes casts and the moves around attention out of the list where their reader can read, or their

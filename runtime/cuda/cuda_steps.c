@@ -210,6 +210,7 @@ static void run_chain(hap_rank *r, const cuda_call *c)
 
 static void run_call(hap_rank *r, cuda_record *list, cuda_call *c)
 {
+    if (c->once && list->begun) return;
     switch (c->kind) {
     case CUDA_DONE:
     case CUDA_JOINED:
@@ -254,6 +255,7 @@ void cuda_run_calls(hap_rank *r, int from, int to)
         hap_trace_add(r, HAP_TRACE_COMPUTE, c->name, c->line, start, hap_seconds());
     }
     r->doing = NULL;
+    b->list.begun = true;
 }
 
 static void record_ends(hap_rank *r, cuda_backend *b)

@@ -151,6 +151,19 @@ static void run_heads(hap_rank *r, const cuda_call *e)
         free(dense[k].data);
 }
 
+// An op, with what else an update writes.
+static void run_one(hap_rank *r, const hap_op_call *c)
+{
+    hap_op_call op = *c;
+    bool copies = op.op == HAP_OP_adam && op.n_out > 3;
+    if (copies) op.n_out = 3;
+    __real_hap_backend_op(r, &op);
+    if (!copies) return;
+    hap_op_call cast = {.op = HAP_OP_cast, .n_out = 1, .n_in = 1};
+    cast.out[0] = c->out[3], cast.in[0] = c->in[0];
+    __real_hap_backend_op(r, &cast);
+}
+
 // Outputs that the chain at i says nobody reads.
 static void poison(cuda_record *c, int i)
 {
@@ -175,10 +188,12 @@ static void run_list(hap_rank *r, cuda_record *c)
             break;
         case CUDA_OP:
         case CUDA_JOINED:
-            if (e->at)
+            if (e->once && c->begun)
+                break;
+            else if (e->at)
                 run_heads(r, e);
             else
-                __real_hap_backend_op(r, &e->op);
+                run_one(r, &e->op);
             break;
         case CUDA_CUT:
             __real_hap_backend_cut(r, e->op.out[0], e->op.in[0]);
@@ -200,6 +215,7 @@ static void run_list(hap_rank *r, cuda_record *c)
                 break;
             }
     }
+    c->begun = true;
 }
 
 void __wrap_hap_backend_sync(hap_rank *r)
