@@ -81,9 +81,10 @@ typedef struct syn_move {
     unsigned axes; // mask
     cost_coll coll;
     bool reduce_max;
-    cost_form form;  // filled by syn_move_price
-    double sec;      // COLL: of the slowest group, packing included
-    int64_t scratch; // bytes
+    cost_form form;     // filled by syn_move_price
+    double sec;         // COLL: of the slowest group, packing included
+    double sec_with[2]; // by the cheapest form of the library; of all forms
+    int64_t scratch;    // bytes
 } syn_move;
 
 // What leads from a to b directly; kind NONE if nothing does.

@@ -219,14 +219,21 @@ static void price_forms(const syn_costs *c, const syn_move *m, unsigned forms,
     }
 }
 
+// Of all forms that there are between the members; pushes: or without them.
+static void all_forms(const syn_costs *c, const syn_move *m, bool pushes, const syn_transfer *list,
+                      int n, double sec[COST_N_FORMS])
+{
+    pushes = pushes && !m->reduce_max && syn_axes_link(c, m->axes).peer;
+    unsigned forms = 0;
+    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
+        if (cost_form_exists(m->coll, f) && (pushes || !cost_is_push(f))) forms |= 1u << f;
+    price_forms(c, m, forms, list, n, sec);
+}
+
 void syn_list_forms(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n,
                     double sec[COST_N_FORMS])
 {
-    bool push = !c->no_push && !m->reduce_max && syn_axes_link(c, m->axes).peer;
-    unsigned forms = 0;
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        if (cost_form_exists(m->coll, f) && (push || !cost_is_push(f))) forms |= 1u << f;
-    price_forms(c, m, forms, list, n, sec);
+    all_forms(c, m, !c->no_push, list, n, sec);
 }
 
 double syn_list_seconds(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n)
@@ -241,15 +248,21 @@ void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const sy
 {
     syn_transfer t = {tensor, c->g->tensors.p[tensor].dtype, *a, *b};
     double sec[COST_N_FORMS];
-    syn_list_forms(c, m, &t, 1, sec);
+    cost_form best[2];
+    all_forms(c, m, true, &t, 1, sec);
     // Small all-reduces travel together (bucket.c): what a push saves of the latency of one is no
     // reason to go axis by axis instead of over both at once.
     cl_link link = syn_axes_link(c, m->axes);
     bool both = m->coll == COST_ALL_REDUCE && c->mesh->n_axes == 2;
     for (cost_form f = COST_EVEN; both && f < COST_N_FORMS; f++)
         if (cost_is_push(f) && sec[f] + link.latency > sec[COST_FLAT]) sec[f] = HUGE_VAL;
-    m->form = cost_cheapest(sec);
-    m->sec = sec[m->form];
+    best[1] = cost_cheapest(sec);
+    m->sec_with[1] = sec[best[1]];
+    sec[COST_PUSH] = sec[COST_PUSH_ALL] = HUGE_VAL;
+    best[0] = cost_cheapest(sec);
+    m->sec_with[0] = sec[best[0]];
+    m->form = best[!c->no_push];
+    m->sec = m->sec_with[!c->no_push];
     m->scratch = syn_list_scratch(c, m, &t, 1);
 }
 

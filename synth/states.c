@@ -14,7 +14,7 @@ typedef struct syn_moves {
     struct one_move {
         int16_t from, to;
         syn_move_kind kind;
-        double sec;
+        double sec[2]; // without pushes, and with
     } * v;
 } syn_moves;
 
@@ -114,7 +114,7 @@ static uint64_t signature(const syn_space *s, int tensor)
     key[n++] = t->dtype;
     key[n++] = t->rank;
     key[n++] = syn_partial_of(s->g, s->f, tensor);
-    key[n++] = (s->kinds->part ? 2 + 2 * s->kinds->part[tensor] : 0) + s->costs->no_push;
+    key[n++] = s->kinds->part ? 1 + s->kinds->part[tensor] : 0;
     for (int d = 0; d < t->rank; d++) {
         const ir_dim_factors *df = &s->f->dim[tensor][d];
         key[n++] = df->n;
@@ -144,7 +144,8 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
             if (s->kinds->part && !hap_moves(s, tensor, &st->s[i].ax[0], &st->s[j].ax[0])) continue;
             if (move.kind == SYN_MOVE_COLL) syn_move_price(c, tensor, &st->s[i], &st->s[j], &move);
             if (m->n == cap) m->v = hb_grow(c->arena, m->v, &cap, sizeof *m->v);
-            m->v[m->n++] = (struct one_move){(int16_t)i, (int16_t)j, move.kind, move.sec};
+            m->v[m->n++] = (struct one_move){
+                (int16_t)i, (int16_t)j, move.kind, {move.sec_with[0], move.sec_with[1]}};
         }
     return m;
 }
@@ -178,7 +179,7 @@ static void find_paths(const syn_space *s, int tensor, syn_states *st, int from,
         const struct one_move *v = &m->v[k];
         if (v->from == from && v->to == to) continue;
         st->cost[v->from * n + v->to] = v->kind == SYN_MOVE_COLL
-                                            ? s->weight_comm * v->sec
+                                            ? s->weight_comm * v->sec[!s->costs->no_push]
                                             : local_seconds(s, &st->s[v->to], bytes);
     }
     // HAP: one instruction a conversion.
