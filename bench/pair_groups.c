@@ -69,24 +69,31 @@ static double message(void *ctx, int kind, int64_t rows)
     return form_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes) / (t->n - 1);
 }
 
-// One after the other, by the cheapest form.
-static double sequence(team *t)
+static double slowest(team *t)
 {
-    double most = 0, transfer = (double)INFINITY;
+    double most = 0;
     for (int r = 0; r < t->n; r++)
         most = fmax(most, product(t, t->kind[r], t->s.m));
+    return most;
+}
+
+// By the cheapest form.
+static double collective(team *t)
+{
+    double transfer = (double)INFINITY;
     for (cost_form f = 0; f < COST_N_FORMS; f++)
         if (cost_form_exists(t->coll, f) && f != COST_TWO_LEVEL)
             transfer =
                 fmin(transfer, form_seconds(t, t->coll, f, t->rows, t->row_bytes * (double)t->s.m));
-    return most + transfer;
+    return transfer;
 }
 
 static void choose(team *t)
 {
     bool whole = t->coll == COST_ALL_REDUCE;
     int group[COST_MAX_GROUPS][2], best[COST_MAX_GROUPS][2], n_best = 0;
-    double alone = sequence(t), least = alone, sums[COST_MAX_PAIR_RANKS] = {0};
+    double most = slowest(t), transfer = collective(t), alone = most + transfer, least = alone,
+           sums[COST_MAX_PAIR_RANKS] = {0};
     cost_contention beside[CL_MAX_CLASSES];
     cost_pair_time time = {0}, at = {0};
     cost_form form = COST_PUSH;
@@ -100,7 +107,7 @@ static void choose(team *t)
         int64_t largest = 1, whole_rows[1] = {t->s.m};
         for (int k = 0; k < n_kinds; k++) {
             const cl_class *c = &t->model->cluster->cls[t->cls[t->rank_of[k]]];
-            beside[k] = cost_beside_of(c).of[cost_is_push(t->form)];
+            beside[k] = cost_pair_beside(c, t->form);
             launch = fmax(launch, cost_launch(t->model, t->cls[t->rank_of[k]]));
             gap = fmax(gap, c->pair_gap);
             flag = fmax(flag, c->pair_flag);
@@ -123,11 +130,14 @@ static void choose(team *t)
                        .ctx = t,
                        .after = whole ? NULL : sums,
                        .beside = beside,
-                       .gap = gap > 0 ? gap : launch / 2,
-                       .flag = flag > 0 ? flag : launch,
-                       .doubt = launch / 2};
+                       .gap = gap > 0 ? gap : launch,
+                       .flag = flag > 0 ? flag : 3 * launch,
+                       .doubt = launch};
         int n = cost_pair_search(&p, COST_MAX_GROUPS, group, &time);
-        if (n == 0 || time.total + n * p.doubt >= least * 0.98) continue;
+        int products = cost_pair_products(group, n);
+        cl_kind on = t->model->cluster->cls[t->cls[0]].kind;
+        if (n == 0 || time.total >= least) continue;
+        if (!cost_pair_pays(&p, on, time.total, products, most, transfer)) continue;
         least = time.total;
         at = time;
         form = t->form;

@@ -36,6 +36,8 @@ typedef struct cost_pair {
     const int *kind;     // by coordinate; whole: not read
     // Seconds of the product on some rows, of a link with one message of some rows (whole: of the
     // all-reduce of some rows; kind 0), from a rank of a kind. Asked once for each number of rows.
+    // A part of a product takes no less than its share of the whole: large products may be slower
+    // by the flop as they heat the device, which parts do as well.
     double (*product)(void *ctx, int kind, int64_t rows);
     double (*message)(void *ctx, int kind, int64_t rows);
     void *ctx;
@@ -58,6 +60,12 @@ typedef struct cost_pair_time {
 
 int cost_pair_products(int (*group)[2], int n); // joined groups are one
 double cost_pair_seconds(const cost_pair *p, int (*group)[2], int n_groups, cost_pair_time *t);
+// Products on a class beside the transfer of a form.
+cost_contention cost_pair_beside(const cl_class *c, cost_form form);
+// Whether a pair of `products` calls is clearly faster than its members one after the other: what
+// the slowest rank's product takes and the collective in its best form.
+bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int products, double product,
+                    double transfer);
 // The transfer in one piece, and the product before or behind it.
 double cost_pair_sequential(const cost_pair *p);
 // The best grouping of a family: own rows first (consumer) or last, the others by distance, the

@@ -162,25 +162,16 @@ static void sums(team *t)
         t->after[i] = fmax(sec, 0) * (double)t->rows[i] / (double)most;
 }
 
-// Not measured, a library's collective on GPUs takes processors from the products: both slow down
-// (measured on H200s: 1.1 to 1.4).
-static cost_contention beside_of(const cl_class *c, cost_form form)
-{
-    static const double library = 1.4;
-    if (cost_is_push(form) || c->kind != CL_GPU || c->compute_beside > 0)
-        return cost_beside_of(c).of[cost_is_push(form)];
-    return (cost_contention){library, library};
-}
-
 static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
 {
-    double gap = 0, flag = 0;
+    double gap = 0, flag = 0, launch = 0;
     for (int k = 0; k < t->n_kinds; k++) {
         int cls = t->p->mesh->cluster_class[t->rank[k].cls];
         const cl_class *k_cls = &t->p->cluster->cls[cls];
         double least = cost_launch(t->c->m, cls);
         bool gpu = k_cls->kind == CL_GPU;
-        beside[k] = beside_of(k_cls, t->form);
+        launch = fmax(launch, least);
+        beside[k] = cost_pair_beside(k_cls, t->form);
         gap = fmax(gap, k_cls->pair_gap > 0 ? k_cls->pair_gap : gpu ? least : least / 2);
         flag = fmax(flag, k_cls->pair_flag > 0 ? k_cls->pair_flag : gpu ? 3 * least : least);
     }
@@ -203,7 +194,7 @@ static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
                        .gap = gap,
                        .flag = flag,
                        .quick = quick,
-                       .doubt = gap};
+                       .doubt = launch};
 }
 
 static bool pairs_in(cost_coll coll, cost_form form)
@@ -323,9 +314,6 @@ static double alone(const syn_program *p, const syn_members *m)
     return most;
 }
 
-// A pair must bring this share of the sequence, and more than its gaps may vary by.
-static const double CLEARLY = 0.02;
-
 // Seconds that the groups beyond need not bring, as gaps vary.
 static double doubted(const teams *all, const syn_pair *x)
 {
@@ -394,12 +382,18 @@ static void search(teams *all, const syn_program *p, const syn_members *m, syn_p
         if (p->no_push && cost_is_push(f)) continue;
         double transfer = transfer_of(&all->v[0], f);
         // The products or the transfer alone are too much; or streams to all are no faster.
-        if (fmax(most, transfer) > best->sequential * (1 - CLEARLY)) continue;
+        if (fmax(most, transfer) >= best->sequential) continue;
         if (f == COST_PUSH_ALL && transfer >= push) continue;
         if (f == COST_PUSH) push = transfer;
         best_groups(all, f, true, best);
     }
-    if (best->n_groups > 0 && doubted(all, best) >= best->sequential * (1 - CLEARLY))
+    if (best->n_groups == 0) return;
+    bool gpu = false;
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        gpu = gpu || p->cluster->cls[p->mesh->cluster_class[c]].kind == CL_GPU;
+    cost_pair as = {.whole = start->coll == COST_ALL_REDUCE, .doubt = all->doubt};
+    if (!cost_pair_pays(&as, gpu ? CL_GPU : CL_CPU, best->total,
+                        cost_pair_products(best->group, best->n_groups), most, start->sec[0]))
         best->n_groups = 0;
 }
 
