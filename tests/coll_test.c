@@ -100,7 +100,8 @@ static void launch(flight *f)
         memcpy(f->src_copy[k], f->hs[k].host.data, (size_t)f->hs[k].room);
     }
     if (r->n_axes == 2 && r->size[0] > 1 && r->size[1] > 1) seen[c->kind][c->form][c->axes]++;
-    int64_t need = hap_coll_scratch_bytes(r, c);
+    // Groups whose parts of other dims are larger need more; it lies at one place on all ranks.
+    int64_t need = -hap_comm_min(r, -(int)hap_coll_scratch_bytes(r, c));
     if (need > 0) {
         hap_dim d = WHOLE(need);
         f->hx = declare(push ? SEG_SYM : SEG_LOCAL, HAP_BOOL, 1, &d);
