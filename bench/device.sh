@@ -19,7 +19,8 @@
 #   torch      compiled PyTorch on the models of `speed`
 #   unequal, unequal-torch   bench/device_unequal.sh
 #   coll-sockets   every collective on 4 ranks, as two emulated hosts
-#   fail       ranks killed and stopped, devices full or hidden: one message each
+#   fail       ranks killed and stopped, devices full or hidden: one message each; the same with pushes
+#   push       loops of pushes, run each way; push-speed: pushes and the library on 2 and 4 GPUs
 # HAP_MODELS (gpt2, bert or both) and HAP_WAYS (graph,fuse; "1,1 1,0 0,0") choose what `speed` and `torch` run.
 set -u
 cd "$(dirname "$0")/.."
@@ -219,6 +220,30 @@ short()
     unset HAP_CUDA_GRAPH HAP_CUDA_FUSE HAP_CUDA_ATTENTION HAP_CUDA_TUNE
 }
 
+# The same programs called, listed and captured: the same bits.
+push()
+{
+    local n way
+    for n in 1 2 4; do
+        [ $n -le "$gpus" ] || continue
+        for way in 1 list 0; do
+            part push.np$n.$way env HAP_CUDA_GRAPH=$way timeout 90 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/push_stress_cuda" \
+                $([ "$n$way" = 41 ] && echo "${HAP_PUSH_PROGRAMS:-300} 36" || echo "60 8") 1 300
+        done
+        echo "$n ranks, hashes of 60 programs of 8 steps called and listed: $(sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' "$out/push.np$n.0.log" "$out/push.np$n.list.log" |
+            sort | uniq -c | tr '\n' ' ')"
+    done
+}
+
+push_speed()
+{
+    local n
+    for n in 2 4; do
+        [ $n -gt "$gpus" ] || part push-speed.np$n timeout 90 mpirun --oversubscribe --bind-to none -n $n "$pack/bin/push-bench-cuda" --seconds "${HAP_SECONDS:-30}"
+        [ ! -s "$out/push-speed.np$n.log" ] || cat "$out/push-speed.np$n.log"
+    done
+}
+
 . bench/device_unequal.sh
 . bench/device_groups.sh
 
@@ -233,7 +258,11 @@ one_part() # as named above
     coll-sockets)
         part coll-sockets timeout 120 mpirun --oversubscribe --bind-to none -n 4 bash -c \
             'export NCCL_HOSTID=h$((OMPI_COMM_WORLD_RANK / 2)) NCCL_NET=Socket NCCL_SOCKET_IFNAME=lo; exec "$0" 6' "$pack/tests/coll_cuda_test" ;;
-    fail) part fail timeout 300 tests/cli_run_test.sh cuda ;;
+    fail)
+        part fail timeout 300 tests/cli_run_test.sh cuda
+        part fail-pushes timeout 100 tests/cli_run_test.sh cuda pushes ;;
+    push) push ;;
+    push-speed) push_speed ;;
     ops) for t in chains ops_bf16 op_blocks op_values op_cuts; do part "$t" timeout 200 "$pack/tests/${t}_cuda_test"; done ;;
     sanitize) sanitize "chains ops_bf16 op_blocks op_values op_cuts" "" ;;
     sanitize-slow) sanitize "" "op_values op_cuts" ;;

@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
 # hapc run under failure: a rank that dies, one that stops, Ctrl-C, a library or a device that is not
 # there, a device that is full. Each time every process is gone within the time that docs/formats.md
-# promises, and exactly one message says where it was. Usage: tests/cli_run_test.sh [cpu | cuda [nan]];
-# with nan only what --check-nan says.
+# promises, and exactly one message says where it was. Usage:
+# tests/cli_run_test.sh [cpu | cuda [nan | pushes]]; with nan only what --check-nan says; with pushes
+# only a rank that dies and one that stops, of a plan with collectives by push.
 set -u
 backend=${1:-cpu} n=3
+[ "${2:-}" = pushes ] && pushes=1 n=4 || pushes=
 if [ "$backend" = cuda ]; then
     n=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
-    [ "$n" -le 3 ] || n=3
+    [ "$n" -le 3 ] || n=$((pushes ? 4 : 3))
+    if [ "$pushes" ] && [ "$n" -lt 4 ]; then
+        echo "skipped: $n CUDA devices for 4 ranks"
+        exit 77
+    fi
 fi
 hapc=$HAP_BUILD/bin/hapc
 work=$(mktemp -d)
@@ -47,7 +53,12 @@ broken() { # WHAT MESSAGE [VARIABLE=VALUE…]: a run that cannot start
     one_message "$what"
     grep -q "$message" "$work/err" || fail "$what: $(cat "$work/err")"
 }
-"$hapc" examples/mlp/graph.json clusters/laptop$((n ? n : 2)).yaml --strategy dp-even -q -o "$work/mlp" || exit 1
+if [ "$pushes" ]; then
+    "$hapc" examples/mlp/graph.json clusters/laptop-peers.yaml --strategy tp -q -o "$work/mlp" || exit 1
+    grep -q 'AXIS(0), FORM_PUSH' "$work/mlp/program.c" || fail "no pushes in the program"
+else
+    "$hapc" examples/mlp/graph.json clusters/laptop$((n ? n : 2)).yaml --strategy dp-even -q -o "$work/mlp" || exit 1
+fi
 # Inputs: 64 rows of zeros and labels (npy headers of 128 bytes).
 npy() { # NAME DESCR SHAPE BYTES
     printf "\x93NUMPY\x01\x00\x76\x00%-117s\n" "{'descr': '$2', 'fortran_order': False, 'shape': $3, }" >"$work/$1"
@@ -121,6 +132,11 @@ rank=$(grep -l "^$victim " "$work"/hapc-??????/rank.* | sed 's/.*rank\.//')
 kill -STOP "$victim"
 finish 5 30 "stopped rank"
 grep -q "^rank $rank host .* device cpu[0-9] step [0-9]*\( program.c:[0-9]*\)*: .*stopped" "$work/err" || fail "stopped rank $rank: $(cat "$work/err")"
+
+if [ "$pushes" ]; then
+    [ $fails = 0 ] && echo ok
+    exit $((fails > 0))
+fi
 
 start
 kill -TERM "$run_pid"
