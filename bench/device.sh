@@ -220,25 +220,24 @@ short()
     unset HAP_CUDA_GRAPH HAP_CUDA_FUSE HAP_CUDA_ATTENTION HAP_CUDA_TUNE
 }
 
-# The same programs called, listed and captured: the same bits.
+# The same programs called, listed and captured: the same bits; then many steps.
 push()
 {
     local n way
-    for n in 1 2 4; do
+    for n in ${HAP_RANKS:-1 2 4}; do
         [ $n -le "$gpus" ] || continue
         for way in 1 list 0; do
-            part push.np$n.$way env HAP_CUDA_GRAPH=$way timeout 90 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/push_stress_cuda" \
-                $([ "$n$way" = 41 ] && echo "${HAP_PUSH_PROGRAMS:-300} 36" || echo "60 8") 1 300
+            part push.np$n.$way env HAP_CUDA_GRAPH=$way timeout 60 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/push_stress_cuda" 60 8 1 300
         done
-        echo "$n ranks, hashes of 60 programs of 8 steps called and listed: $(sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' "$out/push.np$n.0.log" "$out/push.np$n.list.log" |
-            sort | uniq -c | tr '\n' ' ')"
+        echo "$n ranks, hashes captured, listed, called: $(cat "$out"/push.np$n.{1,list,0}.log | sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' | sort | uniq -c | tr '\n' ' ')"
     done
+    [ "$gpus" -lt 4 ] || part push.long timeout 100 mpirun --oversubscribe --bind-to none -n 4 "$pack/tests/push_stress_cuda" "${HAP_PUSH_PROGRAMS:-300}" 36 2 300
 }
 
 push_speed()
 {
     local n
-    for n in 2 4; do
+    for n in ${HAP_RANKS:-2 4}; do
         [ $n -gt "$gpus" ] || part push-speed.np$n timeout 90 mpirun --oversubscribe --bind-to none -n $n "$pack/bin/push-bench-cuda" --seconds "${HAP_SECONDS:-30}"
         [ ! -s "$out/push-speed.np$n.log" ] || cat "$out/push-speed.np$n.log"
     done
