@@ -23,7 +23,7 @@
 #   push       loops of pushes, run each way; push-speed: pushes and the library on 2 and 4 GPUs
 # HAP_MODELS (gpt2, bert or both) and HAP_WAYS (graph,fuse; "1,1 1,0 0,0") choose what `speed` and `torch` run.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD out=/tmp/device pack=$PWD/.device
 mkdir -p "$out"
 gpus=$(nvidia-smi -L | wc -l)
