@@ -445,7 +445,6 @@ static void run_step(int longest)
     r->in_step = true;
     for (int i = 0; i < p.n_calls; i++) {
         const call *c = &p.call[i];
-        item *x = &p.item[c->item];
         switch (c->kind) {
         case COPY:
             hap_cut(r, c->y, c->x);
@@ -454,10 +453,10 @@ static void run_step(int longest)
             op_linear(r, c->y, c->x, c->w, NULL, HAP_NN);
             break;
         case START:
-            x->event = coll_start(r, &x->call);
+            p.item[c->item].event = coll_start(r, &p.item[c->item].call);
             break;
         case WAIT:
-            hap_wait(r, x->event);
+            hap_wait(r, p.item[c->item].event);
             break;
         case BURN:
             burn(c->item, longest);
@@ -482,7 +481,7 @@ int main(int argc, char **argv)
 {
     static hap_rank base;
     hap_comm_start(&base, &argc, &argv);
-    int programs = argc > 1 ? atoi(argv[1]) : 30, steps = argc > 2 ? atoi(argv[2]) : 6;
+    int programs = argc > 1 ? atoi(argv[1]) : 21, steps = argc > 2 ? atoi(argv[2]) : 5;
     uint64_t seed = argc > 3 ? (uint64_t)atoll(argv[3]) : 1, hash = 0;
     int longest = argc > 4 ? atoi(argv[4]) : 50, class_of[64] = {0};
     int64_t pushes = 0, others = 0, done = 0;
