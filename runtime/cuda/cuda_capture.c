@@ -95,7 +95,7 @@ static void find_parts(hap_rank *r, cuda_backend *b)
                 captured);
 }
 
-static void capture(hap_rank *r, cuda_part *p)
+static void capture(hap_rank *r, cuda_part *p, bool last)
 {
     cuda_backend *b = cuda_of(r);
     cudaGraph_t g = NULL;
@@ -103,7 +103,10 @@ static void capture(hap_rank *r, cuda_part *p)
     cuda_check(r, cuda_said(cudaStreamBeginCapture(b->x.stream, cudaStreamCaptureModeRelaxed),
                             "cudaStreamBeginCapture"));
     cuda_run_calls(r, p->from, p->to);
-    cuda_check(r, cuda_settle_shadows(&b->x));
+    if (last) // what nobody reads any more need not get to the arena
+        cuda_step_ends(r);
+    else
+        cuda_check(r, cuda_settle_shadows(&b->x));
     b->x.capturing = false;
     cuda_check(r, cuda_said(cudaStreamEndCapture(b->x.stream, &g), "cudaStreamEndCapture"));
     cuda_check(r, cuda_said(cudaGraphInstantiate(&p->graph, g, 0), "cudaGraphInstantiate"));
@@ -121,7 +124,7 @@ void cuda_run_parts(hap_rank *r)
             cuda_check(r, cuda_settle_shadows(&b->x));
             continue;
         }
-        if (!p->graph) capture(r, p);
+        if (!p->graph) capture(r, p, i + 1 == b->n_parts);
         cuda_check(r, cuda_said(cudaGraphLaunch(p->graph, b->x.stream), "cudaGraphLaunch"));
     }
     r->doing = NULL;

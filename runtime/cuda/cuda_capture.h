@@ -20,6 +20,8 @@ typedef struct cuda_part {
 // Runs the list; the first time each part is captured before it is launched.
 void cuda_run_parts(hap_rank *r);
 void cuda_parts_free(cuda_backend *b);
-void cuda_run_calls(hap_rank *r, int from, int to); // cuda_steps.c: of the list
+// cuda_steps.c: calls of the list; variables and loss are in the arena, the rest is forgotten.
+void cuda_run_calls(hap_rank *r, int from, int to);
+void cuda_step_ends(hap_rank *r);
 
 #endif

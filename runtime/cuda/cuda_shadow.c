@@ -146,6 +146,7 @@ const char *cuda_settle_shadows(cuda_context *x)
     struct cuda_shadows *all = x->shadows;
     for (int i = 0; all && i < all->n; i++)
         CUDA_TRY(cuda_will_read(x, all->at[i].own, all->at[i].bytes));
+    CUDA_TRY(cuda_columns_settle(x));
     cuda_forget_shadows(x);
     return NULL;
 }

@@ -268,8 +268,9 @@ static void record_ends(hap_rank *r, cuda_backend *b)
 }
 
 // What is read after the step is in the arena: the variables and the loss.
-static void end_shadows(hap_rank *r, cuda_backend *b)
+void cuda_step_ends(hap_rank *r)
 {
+    cuda_backend *b = cuda_of(r);
     for (int i = 0; i < r->n_vars; i++)
         cuda_check(r, cuda_will_read(&b->x, r->var[i].t->data, r->var[i].t->bytes));
     if (r->loss) cuda_check(r, cuda_will_read(&b->x, r->loss->data, r->loss->bytes));
@@ -286,7 +287,7 @@ void hap_backend_sync(hap_rank *r)
             cuda_run_parts(r);
         else if (b->mode != CUDA_STEP_CALLED)
             cuda_run_calls(r, 0, b->list.n);
-        end_shadows(r, b);
+        cuda_step_ends(r);
         r->line = 0;
         hap_beat(r, "device"); // which of the calls it is at is not known here
     }
