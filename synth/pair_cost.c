@@ -257,7 +257,7 @@ static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const s
     all->n = 0;
     for (int g = 0; g < groups; g++) {
         if (machine_alike(p, m, g)) continue;
-        team *t = &all->v[all->n], *last = t - 1;
+        team *t = &all->v[all->n], *last = all->n > 0 ? t - 1 : t;
         *t = (team){.c = c,
                     .p = p,
                     .m = m,
