@@ -70,7 +70,7 @@ typedef struct chk {
     int *home;        // by graph tensor: buffer that declares it, -1
     int next_content;
     int group, pair; // calls that began the group and the pair that are open, -1
-    int at;    // index of the call being checked, n_calls at the end of the step
+    int at;          // index of the call being checked, n_calls at the end of the step
 } chk;
 
 // --- check_print.c: messages. Every function that can fail returns false after chk_fail filled

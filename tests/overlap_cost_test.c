@@ -137,7 +137,8 @@ START_TEST(joined_members)
     p.consumer = false;
     p.gap = p.flag = 0;
     near(cost_pair_seconds(&p, produce, 3, &t), 9);
-    m.per_row = 0.05; // rank 1 makes all at 6 and sends rank 2 its rows until 21, then rank 0's come
+    m.per_row =
+        0.05; // rank 1 makes all at 6 and sends rank 2 its rows until 21, then rank 0's come
     near(cost_pair_seconds(&p, produce, 3, &t), 6 + 15 + 15);
 }
 END_TEST
