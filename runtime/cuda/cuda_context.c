@@ -30,7 +30,6 @@ const char *cuda_context_start(cuda_context *x, int sms)
         CUDA_TRY(cuda_green_start(x, sms));
     else
         CUDA_CALL(cudaStreamCreateWithFlags(&x->stream, cudaStreamNonBlocking));
-    if (!sms) CUDA_CALL(cudaStreamCreateWithFlags(&x->turn, cudaStreamNonBlocking));
     CUDA_CALL(cudaMalloc((void **)&x->step, sizeof *x->step));
     CUDA_CALL(cudaHostAlloc(&trap, sizeof *x->trap, cudaHostAllocMapped));
     x->trap = trap;
@@ -53,7 +52,6 @@ void cuda_context_end(cuda_context *x)
     if (x->trap) cudaFreeHost(x->trap);
     if (x->found) cudaFree(x->found);
     if (x->stream) cudaStreamDestroy(x->stream);
-    if (x->turn) cudaStreamDestroy(x->turn);
     cuda_green_end(x);
     *x = (cuda_context){0};
 }

@@ -40,13 +40,11 @@ struct cuda_columns;   // cuda_columns.cu
 
 typedef struct cuda_context {
     cudaStream_t stream;
-    cudaStream_t turn;        // a second one, which pairs give every other product to; NULL: none
     int sms;                  // that the stream may use; 0: all
     struct cuda_green *green; // cuda_green.c: what the stream belongs to, if it may not use all
     char *work;
     int64_t work_bytes, work_peak;
     bool capturing, tf32;
-    bool on_turn;    // stream and turn have changed places
     cuda_step *step; // device
     cuda_trap *trap; // host memory, mapped
     int64_t *found;  // device: of cuda_find
@@ -193,10 +191,6 @@ const char *cuda_green_start(cuda_context *x, int sms);
 void cuda_green_end(cuda_context *x);
 
 const char *cuda_dense_start(cuda_context *x);
-// Whether linear or matmul c may run on the second compute stream: it takes no workspace but
-// cuBLASLt's. Makes the two streams change places, until the next call of it.
-bool cuda_dense_turns(cuda_context *x, const hap_op_call *c);
-void cuda_dense_turn(cuda_context *x);
 void cuda_dense_end(cuda_context *x);
 
 // Sums of columns that are put off (cuda_columns.cu): all are done; whether one goes to these bytes;

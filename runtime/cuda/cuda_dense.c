@@ -26,7 +26,7 @@ typedef struct dense_plan {
 
 struct cuda_dense {
     cublasLtHandle_t lt;
-    void *space, *turn_space; // of the compute stream; of the second one, once it is used
+    void *space;
     bool timed;
     dense_plan *plan;
     int n, cap;
@@ -62,7 +62,6 @@ void cuda_dense_end(cuda_context *x)
         cublasLtMatrixLayoutDestroy(d->plan[i].y);
     }
     if (d->space) cudaFree(d->space);
-    if (d->turn_space) cudaFree(d->turn_space);
     if (d->lt) cublasLtDestroy(d->lt);
     free(d->plan);
     free(d);
@@ -121,35 +120,8 @@ static cublasStatus_t run(cuda_context *x, const dense_plan *d, const cublasLtMa
                           const void *a, const void *b, void *y)
 {
     static const float one = 1, zero = 0;
-    void *space = x->on_turn ? x->dense->turn_space : x->dense->space;
     return cublasLtMatmul(x->dense->lt, d->op, &one, b, d->a, a, d->b, d->p.adds ? &one : &zero, y,
-                          d->y, y, d->y, algo, space, SPACE, x->stream);
-}
-
-bool cuda_dense_turns(cuda_context *x, const hap_op_call *c)
-{
-    const hap_tensor *a = c->in[0], *w = c->in[1], *bias = cuda_in(c, 2), *y = c->out[0];
-    int64_t each = 16 / hap_dtype_bytes(a->type);
-    bool plain = x->turn && a->local[a->rank - 1] % each == 0 &&
-                 y->local[y->rank - 1] % each == 0 && (uintptr_t)w->data % 16 == 0 &&
-                 a->local[a->rank - 1] > 0 &&
-                 (!bias || (bias->type == y->type && (uintptr_t)bias->data % 16 == 0));
-    if (!plain) return false;
-    void *p = NULL;
-    if (!x->dense->turn_space && cudaMalloc(&p, SPACE) != cudaSuccess) {
-        cudaGetLastError(); // not an error of the calls to come
-        return false;
-    }
-    if (p) x->dense->turn_space = p;
-    return true;
-}
-
-void cuda_dense_turn(cuda_context *x)
-{
-    cudaStream_t s = x->stream;
-    x->stream = x->turn;
-    x->turn = s;
-    x->on_turn = !x->on_turn;
+                          d->y, y, d->y, algo, x->dense->space, SPACE, x->stream);
 }
 
 static bool same_product(const cuda_product *a, const cuda_product *b);

@@ -39,7 +39,6 @@ typedef struct run {
     cudaStream_t s;  // of transfers by NCCL, of sums and copies
     cuda_push *push; // NULL: by NCCL
     int64_t slot;    // bytes of a slot of a sum in scratch
-    bool turns;      // products on two streams in turn
     hap_range mine;  // the rows of the moved factor that this rank holds or will hold
     group g[HAP_PAIR_GROUPS];
 } run;
@@ -111,38 +110,6 @@ static void multiply_joined(const run *x, int k, int n)
     }
 }
 
-// Whether products run on two streams in turn, so that the next one fills what the last wave of
-// tiles leaves idle.
-static bool take_turns(const run *x)
-{
-    const char *streams = getenv("HAP_CUDA_PAIR_STREAMS");
-    if (!streams || streams[0] != '2') return false;
-    for (int i = 0; i < x->p->n_ops; i++)
-        if (!cuda_dense_turns(&x->b->x, &x->p->op[i])) return false;
-    return true;
-}
-
-// What comes next goes to the lane: 0 the compute stream, 1 the second.
-static cudaStream_t on_lane(const run *x, int lane)
-{
-    cuda_context *c = &x->b->x;
-    if (x->turns && (lane == 1) != c->on_turn) cuda_dense_turn(c);
-    return c->stream;
-}
-
-static void lanes_part(const run *x)
-{
-    if (x->turns) after(x, x->b->x.turn, mark(x, 0));
-}
-
-static void lanes_join(const run *x)
-{
-    if (!x->turns) return;
-    on_lane(x, 1);
-    cudaEvent_t e = mark(x, 0);
-    after(x, on_lane(x, 0), e);
-}
-
 // Finds the algorithms: products of whatever the operands hold, which the pair makes again.
 static void rehearse(const run *x)
 {
@@ -182,6 +149,7 @@ static void send_part(const run *x, int k)
 static void consume(const run *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
+    cudaStream_t s = x->b->x.stream;
     char *own = row_of(x, p->dst, x->mine.lo);
     for (int k = 0; k < p->n_groups; k++)
         send_part(x, k);
@@ -191,9 +159,7 @@ static void consume(const run *x, cudaEvent_t done)
         check(x, cuda_copy(x->s, own, p->src->data, p->src->bytes));
         cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
     }
-    lanes_part(x);
     for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
-        cudaStream_t s = on_lane(x, turn % 2);
         n = hap_joined_groups(p, k);
         if (copies && mixes_own(x, k, n)) after(x, s, done);
         bool awaits = false;
@@ -205,9 +171,8 @@ static void consume(const run *x, cudaEvent_t done)
         if (awaits) after(x, s, mark_on(x, 1 + turn, x->b->waits));
         multiply_joined(x, k, n);
     }
-    lanes_join(x);
     cuda_push_close(x->push, x->s, done);
-    after(x, x->b->x.stream, done);
+    after(x, s, done);
 }
 
 // --- producer ---
@@ -323,10 +288,8 @@ static void produce(const run *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
     cudaEvent_t made[HAP_PAIR_GROUPS];
-    lanes_part(x);
     for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
         n = hap_joined_groups(p, k);
-        on_lane(x, turn % 2);
         multiply_joined(x, k, n);
         cudaEvent_t e = mark(x, 1 + turn);
         for (int i = k; i < k + n; i++) {
@@ -334,7 +297,6 @@ static void produce(const run *x, cudaEvent_t done)
             give_part(x, i, e);
         }
     }
-    lanes_join(x);
     if (p->kind == HAP_REDUCE_SCATTER)
         add_rows(x, made);
     else
@@ -532,7 +494,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
     cuda_backend *b = cuda_of(r);
     const hap_tensor *moved = p->consumer ? p->dst : p->src;
     run x;
-    x.r = r, x.b = b, x.p = p, x.push = NULL, x.turns = false;
+    x.r = r, x.b = b, x.p = p, x.push = NULL;
     x.coll = hap_pair_coll(p);
     x.v = hap_pair_view(r, p);
     x.me = x.v.me;
@@ -563,7 +525,6 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
             produce_by_nccl(&x, done);
         return;
     }
-    x.turns = take_turns(&x);
     x.s = b->beside;
     x.push = cuda_push_open(r, &x.coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_groups : p->n_groups);
     if (p->consumer)
