@@ -43,7 +43,7 @@ unequal_torch()
     for model in $models; do
         for link in ${HAP_LINKS:-nvlink sockets}; do
             timeout 280 torchrun --nproc-per-node 4 bench/device_unequal.py "$model" "$link" 132,132,64,64 2>&1 |
-                tee "$out/torch.$model.$link.log" | grep -E 'ms/step|TFLOP|Error' | tail -n 8
+                tee "$out/torch.$model.$link.log" | grep --line-buffered -E 'ms/step|TFLOP|Error'
         done
     done
 }

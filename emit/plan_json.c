@@ -129,7 +129,10 @@ static void put_classes(js *j, const emit_plan *e)
         open_(j, '{');
         text(j, "name", k->name);
         integer(j, "capacity_bytes", k->capacity);
+        integer(j, "reserve_bytes", k->reserve);
         integer(j, "peak_bytes", p->peak_bytes[c]);
+        integer(j, "padded_bytes", p->padded_bytes[c]);
+        integer(j, "work_bytes", p->work_bytes[c]);
         integer(j, "local_bytes", p->local_bytes[c]);
         real(j, "compute_ms", e->res->timeline.busy[c] * 1e3);
         real(j, "idle_ms", e->res->timeline.stalled[c] * 1e3);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "synth/beside.h"
 #include "synth/blocks.h"
 #include "synth/pairs.h"
 
@@ -70,13 +71,31 @@ static hb_str device_text(hb_arena *a, const emit_plan *e, const cl_class *k, in
     }
     int c = p->mesh->class_of[r];
     hb_str used = emit_bytes(a, (double)p->peak_bytes[c]);
-    hb_str left = emit_bytes(a, (double)(k->capacity - p->peak_bytes[c]));
+    hb_str left = emit_bytes(a, (double)(k->capacity - p->peak_bytes[c] - syn_beside_bytes(p, c)));
     hb_printf(&out, "  %5.3f  %8s %8s  %10.*s  %11.*s", ratio, ms(a, t->busy[c]),
               ms(a, t->stalled[c]), HB_ARG(used), HB_ARG(left));
     put_binds(&out, e, p->mesh->cluster_class[c]);
     if (k->emulated) hb_puts(&out, "  emulated");
     if (k->plan_only) hb_puts(&out, "  plan only here");
     return hb_done(&out);
+}
+
+// Memory of classes that hold more than their arena.
+static void put_memory(hb_buf *out, hb_arena *a, const emit_plan *e)
+{
+    const syn_program *p = e->p;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
+        if (syn_beside_bytes(p, c) == 0) continue;
+        hb_printf(out,
+                  "  memory of %.*s: arena %.*s + padded copies %.*s + workspace %.*s + reserve "
+                  "%.*s of %.*s\n",
+                  HB_ARG(k->name), HB_ARG(emit_bytes(a, (double)p->peak_bytes[c])),
+                  HB_ARG(emit_bytes(a, (double)p->padded_bytes[c])),
+                  HB_ARG(emit_bytes(a, (double)p->work_bytes[c])),
+                  HB_ARG(emit_bytes(a, (double)k->reserve)),
+                  HB_ARG(emit_bytes(a, (double)k->memory)));
+    }
 }
 
 // A line a rank; on large clusters a line for ranks that follow each other and are alike.
@@ -108,6 +127,7 @@ static void put_devices(hb_buf *out, hb_arena *a, const emit_plan *e)
         hb_str who = end > r + 1 ? hb_fmt(a, "%d-%d", r, end - 1) : hb_fmt(a, "%d", r);
         hb_printf(out, "  %*.*s%.*s\n", width, HB_ARG(who), HB_ARG(text[r]));
     }
+    put_memory(out, a, e);
 }
 
 static void put_cuts(hb_buf *out, hb_arena *a, const emit_plan *e)

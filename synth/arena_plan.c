@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "synth/arena_live.h"
+#include "synth/beside.h"
 
 enum { SYM_ALIGN = 4096, LOCAL_ALIGN = 256, SMALL_MOD = 4 };
 
@@ -201,5 +202,6 @@ void syn_arena(syn_program *p)
         p->local_bytes[c] = size.local[c];
         p->peak_bytes[c] = size.sym + size.local[c];
     }
+    syn_beside(p);
     hb_arena_free(arena);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "synth/beside.h"
 #include "synth/fuse.h"
 #include "synth/pairs.h"
 #include "synth/ratios.h"
@@ -33,7 +34,7 @@ double pool_overflow(const syn_program *p)
     double worst = -1;
     for (int c = 0; c < p->mesh->n_classes; c++) {
         double cap = (double)p->cluster->cls[p->mesh->cluster_class[c]].capacity;
-        double over = (double)p->peak_bytes[c] / cap - 1;
+        double over = (double)(p->peak_bytes[c] + syn_beside_bytes(p, c)) / cap - 1;
         worst = over > worst ? over : worst;
     }
     return worst;

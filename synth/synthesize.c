@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "synth/beside.h"
 #include "synth/bounds.h"
 #include "synth/fuse.h"
 #include "synth/held.h"
@@ -72,7 +73,8 @@ static hb_str explain_overflow(pool *p)
     hb_puts(&b, "no plan fits in memory:");
     for (int c = 0; c < s->mesh->n_classes; c++) {
         const cl_class *k = &p->m->cluster->cls[s->mesh->cluster_class[c]];
-        if (s->peak_bytes[c] <= k->capacity) continue;
+        int64_t beside = syn_beside_bytes(s, c), bytes = s->peak_bytes[c] + beside;
+        if (bytes <= k->capacity) continue;
         hb_puts(&b, " rank");
         for (int r = 0, n = 0; r < s->mesh->n_ranks; r++) {
             int last = r;
@@ -83,8 +85,10 @@ static hb_str explain_overflow(pool *p)
             if (last > r) hb_printf(&b, "-%d", s->mesh->cluster_rank[last]);
             r = last;
         }
-        hb_printf(&b, " (%.*s) needs %lld bytes of %lld;", HB_ARG(k->name),
-                  (long long)s->peak_bytes[c], (long long)k->capacity);
+        hb_printf(&b, " (%.*s) needs %lld bytes of %lld", HB_ARG(k->name), (long long)bytes,
+                  (long long)k->capacity);
+        if (beside) hb_printf(&b, " (%lld of them beside the arena)", (long long)beside);
+        hb_putc(&b, ';');
     }
     b.p[b.n - 1] = '\0';
     b.n--;

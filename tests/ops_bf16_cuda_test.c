@@ -206,6 +206,10 @@ static const spec specs[] = {
     {HAP_OP_sdpa, {"f2x4x75x40", "f2x2x75x40", "f2x2x75x24"}, {"f2x4x75x24", "f2x4x75"}, SDPA(1), 0, 1e-5},
     {HAP_OP_sdpa, {"f2x2x50x64", "f2x2x70x64", "f2x2x70x64", "f2x1x1x70 -3 0"}, {"f2x2x50x64", "f2x2x50"}, SDPA(0), 0, 1e-5},
     {HAP_OP_sdpa, {"f2x2x50x64", "f2x2x70x64", "f2x2x70x64"}, {"f2x2x50x64", "f2x2x50"}, {I(0), F(0), F(0.2), I(9)}, 0, 1e-5},
+    // Dropout: on heads that cuDNN would take without.
+    {HAP_OP_sdpa, {"h2x3x128x64", "h2x3x128x64", "h2x3x128x64"}, {"h2x3x128x64", "f2x3x128"}, {I(1), F(0), F(0.2), I(9)}, 0, NARROW},
+    {HAP_OP_sdpa_bwd, {"h2x3x128x64", "h2x3x128x64", "h2x3x128x64", "h2x3x128x64", "h2x3x128x64", "f2x3x128"},
+     {"h2x3x128x64", "h2x3x128x64", "h2x3x128x64"}, {I(1), F(0), F(0.2), I(9)}, 0, 1e-2},
     {HAP_OP_sdpa_bwd, {"h2x3x128x64", "h2x3x128x64", "h2x3x128x64", "h2x3x128x64", "h2x3x128x64", "f2x3x128"},
      {"h2x3x128x64", "h2x3x128x64", "h2x3x128x64"}, SDPA(1), 0, 1e-2},
     {HAP_OP_sdpa_bwd, {"h5x3x128x64", "h5x3x128x64", "h5x3x128x64", "h5x3x128x64", "h5x3x128x64", "f5x3x128"},

@@ -198,6 +198,30 @@ static void two_checkpoints(char **arg)
                 " of the way");
 }
 
+// What a CUDA rank says at its end, against the plan's class: copies and workspace as counted
+// there, all else within the reserve.
+static void same_beside(const char *path, hb_tree *c, const char *line)
+{
+    int rank;
+    long long work, padded, heads, used, planned_work = need(path, c, "work_bytes")->i,
+                                         planned_padded = need(path, c, "padded_bytes")->i,
+                                         peak = need(path, c, "peak_bytes")->i,
+                                         reserve = need(path, c, "reserve_bytes")->i;
+    if (sscanf(line,
+               "rank %d workspace %lld bytes, padded copies %lld bytes, heads outside the arena "
+               "%lld bytes; in use %lld",
+               &rank, &work, &padded, &heads, &used) != 5)
+        return;
+    if (planned_work == 0) return; // planned for a CPU
+    long long rest = used - peak - work - padded;
+    bool good = padded == planned_padded && work <= planned_work && rest <= reserve;
+    printf("  %s beside     rank %d: padded copies %lld bytes (planned %lld), workspace %lld "
+           "(%lld), all else %lld of %lld reserved\n",
+           good ? "ok   " : "WRONG", rank, padded, planned_padded, work, planned_work, rest,
+           reserve);
+    wrong += !good;
+}
+
 static void same_arena(char **arg)
 {
     hb_tree *plan = read_json(arg[0], read_text(arg[0]));
@@ -210,6 +234,9 @@ static void same_arena(char **arg)
     while (fgets(line, sizeof line, f)) {
         int rank, class_id;
         long long got_sym, got_local;
+        for (int i = 0; i < ranks->n && sscanf(line, "rank %d workspace", &rank) == 1; i++)
+            if (need(arg[0], ranks->v[i], "rank")->i == rank)
+                same_beside(arg[0], classes->v[need(arg[0], ranks->v[i], "class")->i], line);
         if (sscanf(line, "rank %d class %d segments: sym %lld local %lld bytes", &rank, &class_id,
                    &got_sym, &got_local) != 4)
             continue;

@@ -1,8 +1,9 @@
 // Attention of bf16 and f16 heads by cuDNN's graph API (cudnn-frontend, headers alone). libcudnn is
 // loaded when the device starts; without it every head runs on the kernels of cuda_sdpa.cu. A
 // shape's plan is built at its first call and kept. The backward pass is the deterministic one
-// where there is one. HAP_CUDA_ATTENTION=own leaves cuDNN out; =short gives it fewer queries and
-// keys than a tile, too.
+// where there is one. HAP_CUDA_ATTENTION=own leaves cuDNN out. Of fewer
+// queries or keys than a tile its backward kernel (9.19, sm_90) writes whole tiles, past tensors
+// whose heads lie apart; =short gives it such calls all the same, to see that.
 
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #include <cstdio>

@@ -1,0 +1,262 @@
+#include "synth/beside.h"
+
+#include <math.h>
+
+enum { ROUND = 64, VECTOR = 16, MOST_COPIES = 16, MOST_SUMS = 4, PARTS = 132, TILE = 128 };
+static const double WORTH = 1e9; // products under so many multiplications run as they are
+
+typedef struct copy {
+    int64_t room; // of its buffer, bytes
+    int tensor;   // whose copy it holds, -1: none
+} copy;
+
+typedef struct walk {
+    const syn_program *p;
+    int c;              // class of the mesh
+    const int64_t *cut; // [cut]: largest part in the class
+    copy at[MOST_COPIES];
+    int n;
+    int64_t work;
+} walk;
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static const syn_tensor *tensor(const walk *w, int t)
+{
+    return &w->p->tensors.p[t];
+}
+
+static int rank_of(const walk *w, int t)
+{
+    return w->p->g->tensors.p[tensor(w, t)->value].rank;
+}
+
+static int64_t dim(const walk *w, int t, int d)
+{
+    const syn_state *s = &tensor(w, t)->state;
+    int64_t n = w->p->g->tensors.p[tensor(w, t)->value].dim[d];
+    for (int a = syn_joint(w->p->mesh, s) ? 1 : 0; a < w->p->mesh->n_axes; a++)
+        if (s->ax[a].kind == SYN_S && s->ax[a].dim == d)
+            n = n / w->p->mesh->cuts.p[s->ax[a].cut].size * w->cut[s->ax[a].cut];
+    return n;
+}
+
+static int64_t last(const walk *w, int t)
+{
+    return rank_of(w, t) ? dim(w, t, rank_of(w, t) - 1) : 1;
+}
+
+// Entries of a row's leading dims.
+static int64_t rows(const walk *w, int t)
+{
+    int64_t n = 1;
+    for (int d = 0; d + 1 < rank_of(w, t); d++)
+        n *= dim(w, t, d);
+    return n;
+}
+
+static int64_t elem(const walk *w, int t)
+{
+    return ir_dtype_bytes(tensor(w, t)->dtype);
+}
+
+// --- copies
+
+static bool meet(const walk *w, int x, int y)
+{
+    const syn_tensor *a = tensor(w, x), *b = tensor(w, y);
+    return a->sym == b->sym && a->off[w->c] < b->off[w->c] + b->bytes[w->c] &&
+           b->off[w->c] < a->off[w->c] + a->bytes[w->c];
+}
+
+static copy *find(walk *w, int t)
+{
+    for (int i = 0; i < w->n; i++) {
+        int k = w->at[i].tensor;
+        if (k < 0) continue;
+        const syn_tensor *a = tensor(w, k), *b = tensor(w, t);
+        if (a->sym == b->sym && a->off[w->c] == b->off[w->c] && a->bytes[w->c] == b->bytes[w->c] &&
+            a->dtype == b->dtype && last(w, k) == last(w, t))
+            return &w->at[i];
+    }
+    return NULL;
+}
+
+static void write_to(walk *w, int t)
+{
+    for (int i = 0; i < w->n; i++)
+        if (w->at[i].tensor >= 0 && meet(w, w->at[i].tensor, t)) w->at[i].tensor = -1;
+}
+
+static copy *start(walk *w, int t)
+{
+    int64_t room = round_up(rows(w, t), ROUND) * round_up(last(w, t), ROUND) * elem(w, t);
+    copy *best = NULL;
+    for (int i = 0; i < w->n; i++)
+        if (w->at[i].tensor < 0 && w->at[i].room >= room && (!best || w->at[i].room < best->room))
+            best = &w->at[i];
+    if (!best && w->n < MOST_COPIES) {
+        best = &w->at[w->n++];
+        best->room = room;
+    }
+    if (best) best->tensor = t;
+    return best;
+}
+
+static void new_rows(walk *w, int t)
+{
+    copy *s = find(w, t);
+    if (!s) s = start(w, t);
+    if (s) s->tensor = -1;
+    write_to(w, t);
+    if (s) s->tensor = t;
+}
+
+static void takes(walk *w, int64_t bytes)
+{
+    if (bytes > w->work) w->work = bytes;
+}
+
+// --- rows of the table
+
+// A matrix of a product: stored [rows, cols], wanted [more_rows, more_cols].
+typedef struct matrix {
+    int t;
+    int64_t rows, cols, more_rows, more_cols;
+} matrix;
+
+static matrix stored(int t, bool turned, int64_t m, int64_t n, int64_t more_m, int64_t more_n)
+{
+    return turned ? (matrix){t, n, m, more_n, more_m} : (matrix){t, m, n, more_m, more_n};
+}
+
+// y[m,n] = a b; a is stored [k,m] if a_t, b is stored [n,k] if b_t.
+static void product(walk *w, const syn_instr *in, bool a_t, bool b_t)
+{
+    int a = in->in[0], b = in->in[1], y = in->out[0];
+    int64_t k = a_t ? rows(w, a) : last(w, a), m = a_t ? last(w, a) : rows(w, a), n = last(w, y);
+    int64_t each = VECTOR / elem(w, a);
+    int64_t more_m = a_t && m % each ? round_up(m, ROUND) : m;
+    int64_t more_n = n % each ? round_up(n, ROUND) : n;
+    int64_t more_k = !(a_t && !b_t) && k % each ? round_up(k, ROUND) : k;
+    bool fits = more_m == m && more_n == n && more_k == k;
+    if (fits || (double)m * (double)n * (double)k < WORTH) {
+        write_to(w, y);
+        return;
+    }
+    matrix of[3] = {stored(a, a_t, m, k, more_m, more_k), stored(b, b_t, k, n, more_k, more_n),
+                    stored(y, false, m, n, more_m, more_n)};
+    int64_t work = 0;
+    for (int i = 0; i < 3; i++) {
+        const matrix *x = &of[i];
+        if (x->cols == x->more_cols) {
+            if (i == 2) write_to(w, y);
+            if (x->rows != x->more_rows)
+                work += round_up(x->more_rows * x->cols * elem(w, x->t), 256);
+        } else if (i == 2) {
+            new_rows(w, y);
+        } else if (!find(w, x->t)) {
+            start(w, x->t);
+        }
+    }
+    if (in->n_in > 2 && more_n != n) work += more_n * elem(w, in->in[2]);
+    takes(w, work);
+}
+
+// q and dq, k: operands of the backward pass.
+static void attention_bwd(walk *w, const syn_instr *in)
+{
+    int q = in->in[1], k = in->in[2];
+    int64_t heads = dim(w, q, 0) * dim(w, q, 1), n_q = dim(w, q, 2), e = dim(w, q, 3);
+    int64_t n_k = dim(w, k, 2), stats = heads * n_q * 4;
+    bool narrow = elem(w, q) == 2 && e % 8 == 0 && e <= 128 && n_q >= 64 && n_k >= 64;
+    takes(w, stats);
+    if (narrow) takes(w, (n_k + TILE - 1) / TILE * stats * e + stats + 256);
+}
+
+static void op(walk *w, const syn_instr *in)
+{
+    const ir_node *n = &w->p->g->nodes.p[in->node];
+    int64_t y = in->n_out ? last(w, in->out[0]) : 0;
+    switch ((int)n->op) {
+    case IR_OP_linear:
+        product(w, in, false, n->attr[0].i == 1);
+        return;
+    case IR_OP_linear_dw:
+        product(w, in, true, false);
+        return;
+    case IR_OP_reshape:
+        if (meet(w, in->in[0], in->out[0])) return; // where it was, as are copies
+        break;
+    case IR_OP_ce_bwd:
+        if (find(w, in->in[0])) {
+            new_rows(w, in->out[0]);
+            return;
+        }
+        break;
+    case IR_OP_sdpa_bwd:
+        attention_bwd(w, in);
+        break;
+    case IR_OP_embedding_bwd: { // four lists, sorted; where each row's run is
+        int64_t list = round_up(rows(w, in->in[0]) * 4, 256);
+        takes(w, 5 * list + round_up(dim(w, in->out[0], 0) * 8, 256) + (1 << 20));
+        break;
+    }
+    case IR_OP_norm_bwd_params:
+        takes(w, rows(w, in->in[0]) * 8 + 16 + 3 * PARTS * y * 4);
+        break;
+    case IR_OP_sum: { // with others beside it
+        int64_t cells = rows(w, in->out[0]) * y, parts = PARTS * y;
+        takes(w, MOST_SUMS * (cells > parts ? cells : parts) * 4);
+        break;
+    }
+    case IR_OP_combine:
+        takes(w, rows(w, in->out[0]) * y * 4);
+        break;
+    default:
+        break;
+    }
+    for (int o = 0; o < in->n_out; o++)
+        write_to(w, in->out[o]);
+}
+
+static void step(walk *w)
+{
+    for (int i = 0; i < w->n; i++)
+        w->at[i].tensor = -1;
+    for (int i = 0; i < w->p->instr.n; i++) {
+        const syn_instr *in = &w->p->instr.p[i];
+        if (in->kind == SYN_OP) op(w, in);
+        for (int o = 0; o < in->n_out && in->kind != SYN_OP && in->kind != SYN_WAIT; o++)
+            write_to(w, in->out[o]);
+        if (in->kind == SYN_START && in->scratch >= 0) write_to(w, in->scratch);
+    }
+}
+
+void syn_beside(syn_program *p)
+{
+    const syn_mesh *m = p->mesh;
+    hb_arena *arena = hb_arena_new();
+    int64_t *cut = HB_ARRAY(arena, int64_t, m->cuts.n + 1);
+    for (int c = 0; c < m->n_classes; c++) {
+        p->padded_bytes[c] = p->work_bytes[c] = 0;
+        if (p->cluster->cls[m->cluster_class[c]].kind != CL_GPU) continue;
+        for (int k = 0; k < m->cuts.n; k++) {
+            cut[k] = 0;
+            for (int r = 0; r < m->n_ranks; r++) {
+                int64_t part = m->cuts.p[k].table[syn_coord(m, r, m->cuts.p[k].axis)];
+                if (m->class_of[r] == c && part > cut[k]) cut[k] = part;
+            }
+        }
+        walk w = {.p = p, .c = c, .cut = cut, .work = 4096};
+        step(&w);
+        step(&w); // buffers stay, and others may take them
+        for (int i = 0; i < w.n; i++)
+            p->padded_bytes[c] += w.at[i].room;
+        p->work_bytes[c] = w.work;
+    }
+    hb_arena_free(arena);
+}

@@ -1,0 +1,24 @@
+// What the CUDA runtime holds beside a program's arena: padded copies of matrices whose rows are no
+// multiple of 16 bytes (runtime/cuda/cuda_shadow.h), and the workspace of the call that wants most.
+// It counts against a device's capacity as the arena does. What does not depend on the program
+// (driver, libraries, communicators, 64 MiB for cuBLASLt, at most 528 MiB of tensors around
+// attention and small ones that leave the arena) is in the cluster file's reserve.
+//
+// The rules are the runtime's and must follow them: cuda_padded.cu (which products are rounded up),
+// cuda_shadow.c (when a copy ends, which buffer it takes), calls of cuda_work. Workspaces of
+// cuDNN's attention are as asked for by 9.19 on an H200.
+
+#ifndef HAP_SYNTH_BESIDE_H
+#define HAP_SYNTH_BESIDE_H
+
+#include "synth/program.h"
+
+// Fills padded_bytes and work_bytes of a placed program; 0 on CPUs.
+void syn_beside(syn_program *p);
+
+static inline int64_t syn_beside_bytes(const syn_program *p, int c)
+{
+    return p->padded_bytes[c] + p->work_bytes[c];
+}
+
+#endif
