@@ -1,8 +1,8 @@
 // What the CUDA runtime holds beside a program's arena: padded copies of matrices whose rows are no
 // multiple of 16 bytes (runtime/cuda/cuda_shadow.h), and the workspace of the call that wants most.
 // It counts against a device's capacity as the arena does. What does not depend on the program
-// (driver, libraries, communicators, 64 MiB for cuBLASLt, at most 528 MiB of tensors around
-// attention and small ones that leave the arena) is in the cluster file's reserve.
+// (driver, libraries, communicators, 64 MiB for cuBLASLt) is in the cluster file's reserve, and so
+// are tensors that a fused step moves out of the arena where there is room (at most 1.1 GiB).
 //
 // The rules are the runtime's and must follow them: cuda_padded.cu (which products are rounded up),
 // cuda_shadow.c (when a copy ends, which buffer it takes), calls of cuda_work. Workspaces of
