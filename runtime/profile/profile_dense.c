@@ -69,16 +69,18 @@ static const char *name_of(const profile *p, hap_dtype t)
 
 static void products(profile *p, hap_op_id op, hap_dtype t)
 {
-    static const int64_t gpu_w[] = {64, 256, 768, 2048, 0}, cpu_w[] = {32, 128, 512, 0},
+    static const int64_t gpu_w[] = {64, 256, 768, 2048, 8192, 0}, cpu_w[] = {32, 128, 512, 0},
                          quick_w[] = {32, 128, 0};
     static const int64_t gpu_m[] = {512, 4096, 32768, 262144, 0}, cpu_m[] = {64, 512, 4096, 0},
                          quick_m[] = {64, 256, 0};
     const int64_t *w = p->quick ? quick_w : p->device.gpu ? gpu_w : cpu_w;
+    // Of one product: 32768 x 8192 x 8192, in f32 proper 4096.
+    double most = t == HAP_F32 && !p->only_dense ? 6e11 : 5e12;
     const int64_t *ms = p->quick ? quick_m : p->device.gpu ? gpu_m : cpu_m;
     for (; *w; w++)
         for (const int64_t *m = ms; *m; m++) {
-            if (*m < *w / 2) continue;
             double flops = 2 * (double)*m * (double)*w * (double)*w, bytes = 0;
+            if ((*m < *w / 2 && *w < 8192) || flops > most) continue;
             bool fits = true;
             profile_begin(p);
             int n = profile_times(p, flops, 4 * 3 * (double)*m * (double)*w);
