@@ -1,5 +1,8 @@
 #include "core/fill.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include "core/float16.h"
 #include "core/philox.h"
 #include "core/slice.h"
@@ -61,6 +64,29 @@ static void fill_run(void *user, int64_t local, int64_t global, int64_t n)
     }
 }
 
+// One of n threads' share of every run.
+typedef struct share {
+    const filling *f;
+    const hap_tensor *t;
+    const hap_range *part;
+    int i, n;
+    pthread_t thread;
+} share;
+
+static void fill_share(void *user, int64_t local, int64_t global, int64_t n)
+{
+    const share *s = user;
+    int64_t lo = n * s->i / s->n, hi = n * (s->i + 1) / s->n;
+    fill_run((void *)(uintptr_t)s->f, local + lo, global + lo, hi - lo);
+}
+
+static void *fill_thread(void *user)
+{
+    const share *s = user;
+    hap_slice_runs(s->t->rank, s->t->dim, s->part, fill_share, user);
+    return NULL;
+}
+
 const char *hap_fill_tensor(const hap_rank *r, const hap_tensor *t, const char *name, hap_fill fill,
                             uint64_t seed, void *data)
 {
@@ -69,6 +95,21 @@ const char *hap_fill_tensor(const hap_rank *r, const hap_tensor *t, const char *
     if (t->rank) f.last = hap_dim_size(&t->dim[t->rank - 1]);
     hap_range part[HAP_MAX_RANK];
     hap_slice_of(r, t, r->id, part);
-    hap_slice_runs(t->rank, t->dim, part, fill_run, &f);
+    // Normal numbers take some 50 ns each: a rank's share of the processors, where it pays.
+    enum { MOST_THREADS = 16, ENOUGH = 1 << 20 };
+    share s[MOST_THREADS];
+    long n = sysconf(_SC_NPROCESSORS_ONLN) / (r->n_ranks > 0 ? r->n_ranks : 1);
+    n = t->elements < ENOUGH || n < 1 ? 1 : n > MOST_THREADS ? MOST_THREADS : n;
+    for (int i = 0; i < n; i++)
+        s[i] = (share){.f = &f, .t = t, .part = part, .i = i, .n = (int)n};
+    int started = 1;
+    while (started < n && !pthread_create(&s[started].thread, NULL, fill_thread, &s[started]))
+        started++;
+    fill_thread(&s[0]);
+    for (int i = 1; i < n; i++)
+        if (i < started)
+            pthread_join(s[i].thread, NULL);
+        else
+            fill_thread(&s[i]);
     return NULL;
 }
