@@ -61,25 +61,32 @@ uneven()
     unset NCCL_MAX_CTAS
 }
 
-# Rows of ids for each example, then a plan with pairs and one without, for each strategy.
+# MODEL,STRATEGY: plans with pairs off and on, run in turns. sp: tensor parallel with activations cut by rows between the
+# blocks (pins); 25 heads are cut 7, 6, 6, 6.
 e2e()
 {
-    local model strategy pairs name batch length
-    for model in ${HAP_E2E:-gpt2-8k gpt2-xl}; do
+    local what model strategy pairs turn name batch length options
+    for what in ${HAP_E2E:-gpt2-8k,auto gpt2-xl,sp}; do
+        model=${what%,*} strategy=${what#*,}
         [ "$model" = gpt2-xl ] && batch=16 length=1024 || { batch=4 length=2048; }
+        options=(--strategy "$strategy")
+        [ "$strategy" = sp ] && options=(--pin 'transformer.h.*.mlp.c_fc=S(2)' --pin 'transformer.h.*.attn.c_attn=S(2)' --pin 'transformer.h.*.add*=S(0)')
         python3 -c "import numpy as np, sys; np.save(sys.argv[1], np.random.default_rng(0).integers(0, 50257, ($batch * 2, $length), dtype=np.int64))" "$out/$model.npy"
-        for strategy in ${HAP_STRATEGIES:-tp auto}; do
-            for pairs in off auto off auto; do
+        for turn in 1 2; do
+            for pairs in off auto; do
                 name=e2e.$model.$strategy.$pairs
-                [ -d "/tmp/$name" ] || "$pack/bin/hapc" "examples/$model/graph.json" "$cluster_file" --batch $batch --precision bf16 --strategy "$strategy" \
+                [ $turn = 2 ] || "$pack/bin/hapc" "examples/$model/graph.json" "$cluster_file" --batch $batch --precision bf16 "${options[@]}" \
                     --pairs $pairs -o "/tmp/$name" >"$out/$name.plan" 2>&1 || { tail -n 3 "$out/$name.plan"; continue; }
                 timeout 60 "$pack/bin/hapc" run "/tmp/$name" --backend cuda --json --steps "${HAP_STEPS:-14}" --seed 1 --input input_ids="$out/$model.npy" \
                     --input labels="$out/$model.npy" >"$out/$name.jsonl" 2>"$out/$name.err" || tail -n 4 "$out/$name.err" | cut -c1-300
                 echo "$model $strategy, pairs $pairs: measured $(sed -n 's/.*"ms":\([0-9.]*\).*/\1/p' "$out/$name.jsonl" | tail -n +5 | sort -n |
                     awk '{a[NR]=$1} END {print NR ? a[int((NR+1)/2)] : "none"}') ms/step, $(grep -m1 -E '^Predicted' "$out/$name.plan")," \
-                    "$(grep -c hap_overlap\( "/tmp/$name/program.c") pairs in program.c, losses $(some_losses "$name")"
+                    "$(grep -c 'hap_overlap(' "/tmp/$name/program.c") pairs in program.c, losses" \
+                    $(sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' "$out/$name.jsonl" | sed -n '1p;5p;$p')
             done
         done
+        grep -A 12 '^Pairs' "$out/e2e.$model.$strategy.auto.plan" | cut -c1-200
+        kept "$out/e2e.$model.$strategy.auto.plan"
         rm -f "$out/$model.npy"
     done
 }
