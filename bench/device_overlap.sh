@@ -6,6 +6,7 @@
 #   uneven    the same of hapc and torch-free baselines with 132,132,64,64 SMs (emulated: green contexts; memory,
 #             links and NCCL keep their speed) and cuts in proportion, NCCL as usual and on at most 8 CTAs
 #   e2e       GPT-2 XL and blocks of 8192: plans with pairs on and off, predicted and measured ms
+#   quick     two shapes at a fourth of their size: whether anything runs
 # HAP_CLUSTER names a cluster file measured before, HAP_SECONDS what each program of `pairs` may take.
 set -u
 . bench/device.sh # paths; no parts
@@ -29,6 +30,16 @@ groups_of() # FILE OPTION…: the planner's
 {
     [ -s "$cluster_file" ] && HAPC_DEVICES=clusters/devices.yaml "$pack/bin/pair_groups" "$cluster_file" bench/shapes.txt "${@:2}" >"$1"
     cat "$1"
+}
+
+quick()
+{
+    grep -E '70b-(square|o)$' bench/shapes.txt >"$out/two.txt"
+    ranks 40 "$pack/bin/overlap-bench-cuda" "$out/two.txt" --scale 4 --rounds 2 --lists 3 >"$out/quick.log" 2>&1
+    local code=$?
+    echo "quick: exit $code"
+    tail -n 26 "$out/quick.log" | cut -c1-330
+    return $code
 }
 
 pairs()
@@ -94,6 +105,7 @@ e2e()
 for name in "$@"; do
     case $name in
     profile | pairs | uneven | e2e) $name ;;
+    quick) quick || exit ;;
     *) echo "no part '$name'" ;;
     esac
 done
