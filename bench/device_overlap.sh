@@ -7,7 +7,8 @@
 #             links and NCCL keep their speed) and cuts in proportion, NCCL as usual and on at most 8 CTAs
 #   e2e       GPT-2 XL and blocks of 8192: plans with pairs on and off, predicted and measured ms
 #   quick     two shapes at a fourth of their size: whether anything runs
-# HAP_CLUSTER names a cluster file measured before, HAP_SECONDS what each program of `pairs` may take.
+# HAP_CLUSTER names a cluster file measured before, HAP_SECONDS what each program of `pairs` may take, HAP_LISTS how many
+# groupings are tried, HAP_CTAS what `uneven` limits NCCL to in turn (0: no limit), HAP_TURNS of `e2e`.
 set -u
 . bench/device.sh # paths; no parts
 cluster_file=${HAP_CLUSTER:-$out/profiled.yaml}
@@ -45,7 +46,7 @@ quick()
 pairs()
 {
     groups_of "$out/groups.txt"
-    ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.txt" --seconds "$seconds" \
+    ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.txt" --seconds "$seconds" --lists ${HAP_LISTS:-5} \
         >"$out/pairs.hapc.jsonl" 2>"$out/pairs.hapc.err" || tail -n 6 "$out/pairs.hapc.err" | cut -c1-400
     CUDA_DEVICE_MAX_CONNECTIONS=32 ranks $((seconds + 20)) "$pack/bin/overlap-base" bench/shapes.txt "$seconds" \
         >"$out/pairs.bare.jsonl" 2>"$out/pairs.bare.err" || tail -n 6 "$out/pairs.bare.err" | cut -c1-400
@@ -60,11 +61,12 @@ pairs()
 uneven()
 {
     local sms=132,132,64,64 ctas
-    groups_of "$out/groups.uneven.txt" --cut
-    for ctas in 0 8; do
+    HAPC_DEVICES=clusters/devices.yaml "$pack/bin/pair_groups" clusters/h200x4-mixed.yaml bench/shapes.txt --cut >"$out/groups.uneven.txt"
+    grep -E "${HAP_UNEVEN:-70b-(square|qkv|o)$|8b-gate-up$|8b-down-columns|gpt3-o}" bench/shapes.txt >"$out/shapes.uneven.txt"
+    for ctas in ${HAP_CTAS:-0 8}; do
         [ $ctas = 0 ] && unset NCCL_MAX_CTAS || export NCCL_MAX_CTAS=$ctas
-        ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.uneven.txt" --seconds "$seconds" \
-            --sms $sms --cut $sms --lists 3 --rounds 3 >"$out/uneven.$ctas.jsonl" 2>"$out/uneven.err" || tail -n 6 "$out/uneven.err" | cut -c1-400
+        ranks 45 "$pack/bin/overlap-bench-cuda" "$out/shapes.uneven.txt" --groups "$out/groups.uneven.txt" --seconds 6 \
+            --sms $sms --cut $sms --lists 2 --rounds 3 >"$out/uneven.$ctas.jsonl" 2>"$out/uneven.err" || tail -n 6 "$out/uneven.err" | cut -c1-400
         echo "SMs $sms, cuts in proportion, NCCL_MAX_CTAS ${NCCL_MAX_CTAS:-default}"
         python3 bench/overlap/overlap_report.py "$out/uneven.$ctas.jsonl"
         kept "$out/uneven.$ctas.jsonl"
@@ -83,12 +85,12 @@ e2e()
         options=(--strategy "$strategy")
         [ "$strategy" = sp ] && options=(--pin 'transformer.h.*.mlp.c_fc=S(2)' --pin 'transformer.h.*.attn.c_attn=S(2)' --pin 'transformer.h.*.add*=S(0)')
         python3 -c "import numpy as np, sys; np.save(sys.argv[1], np.random.default_rng(0).integers(0, 50257, ($batch * 2, $length), dtype=np.int64))" "$out/$model.npy"
-        for turn in 1 2; do
+        for turn in $(seq ${HAP_TURNS:-2}); do
             for pairs in off auto; do
                 name=e2e.$model.$strategy.$pairs
                 [ $turn = 2 ] || "$pack/bin/hapc" "examples/$model/graph.json" "$cluster_file" --batch $batch --precision bf16 "${options[@]}" \
                     --pairs $pairs -o "/tmp/$name" >"$out/$name.plan" 2>&1 || { tail -n 3 "$out/$name.plan"; continue; }
-                timeout 60 "$pack/bin/hapc" run "/tmp/$name" --backend cuda --json --steps "${HAP_STEPS:-14}" --seed 1 --input input_ids="$out/$model.npy" \
+                timeout 40 "$pack/bin/hapc" run "/tmp/$name" --backend cuda --json --steps "${HAP_STEPS:-14}" --seed 1 --input input_ids="$out/$model.npy" \
                     --input labels="$out/$model.npy" >"$out/$name.jsonl" 2>"$out/$name.err" || tail -n 4 "$out/$name.err" | cut -c1-300
                 echo "$model $strategy, pairs $pairs: measured $(sed -n 's/.*"ms":\([0-9.]*\).*/\1/p' "$out/$name.jsonl" | tail -n +5 | sort -n |
                     awk '{a[NR]=$1} END {print NR ? a[int((NR+1)/2)] : "none"}') ms/step, $(grep -m1 -E '^Predicted' "$out/$name.plan")," \

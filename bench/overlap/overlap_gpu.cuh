@@ -343,27 +343,33 @@ static double sample(const std::function<void(int)> &body, int reps, bool held)
     MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return most;
 }
-// Rounds of one sample of each method, in an order drawn at random, so that none finds the GPUs
-// cooler than another; 15, or 7 if it is late by then.
-static void run_methods(std::vector<method> &m, double until, int reps = 3)
+// Rounds through all methods in an order drawn at random; in each a warm-up and three samples, of as
+// many repeats as take about 5 ms: none finds the GPUs cooler than another, all work without pause.
+static void run_methods(std::vector<method> &m, double until)
 {
+    enum { ROUNDS = 4, BLOCK = 3, MOST_REPEATS = 12 };
     static unsigned draw = 1;
+    std::vector<int> reps;
     alarm(60); // what hangs ends the job
-    for (auto &x : m) sample(x.body, reps, false);
-    for (int k = -1; k < 15; k++) {
+    for (auto &x : m) {
+        sample(x.body, 1, false);
+        reps.push_back(std::min((int)(5 / sample(x.body, 2, true)) + 1, (int)MOST_REPEATS));
+    }
+    for (int k = 0; k < ROUNDS; k++) {
         std::vector<size_t> order(m.size());
         for (size_t i = 0; i < m.size(); i++) {
             size_t j = (draw = draw * 1664525u + 1013904223u) / 65536 % (i + 1);
             order[i] = order[j];
             order[j] = i;
         }
-        for (size_t i : order) {
-            double ms = sample(m[i].body, reps, true);
-            if (k >= 0) m[i].ms.push_back(ms);
-        }
+        for (size_t i : order)
+            for (int q = -1; q < BLOCK; q++) {
+                double ms = sample(m[i].body, reps[i], true);
+                if (q >= 0) m[i].ms.push_back(ms);
+            }
         int late = MPI_Wtime() > until;
         MPI_Bcast(&late, 1, MPI_INT, 0, MPI_COMM_WORLD);
-        if (late && k >= 6) break;
+        if (late && k >= 1) break;
     }
     for (auto &x : m) {
         std::sort(x.ms.begin(), x.ms.end());

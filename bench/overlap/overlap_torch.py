@@ -3,9 +3,9 @@
 Usage: torchrun --nproc-per-node W bench/overlap/overlap_torch.py bench/shapes.txt [SECONDS]
 
 A line of JSON a method: the product alone, NCCL alone, one after the other, the fused operator; each
-as called, and ("held") with the GPU kept busy until all launches are enqueued. A sample is three
-calls in a row, on two sets of tensors in turn, and the slowest rank's; rounds go through all methods
-in an order drawn at random. Every element of the fused result is compared with the sequential one.
+as called, and ("held") with the GPU kept busy until all launches are enqueued. A sample is as many
+calls in a row as take about 5 ms, on two sets of tensors in turn, and the slowest rank's; rounds go
+through all methods in an order drawn at random, a warm-up and three samples each. Every element of the fused result is compared with the sequential one.
 """
 import json
 import os
@@ -19,7 +19,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
 
-SAMPLES, REPEATS = 15, 3
+ROUNDS, BLOCK = 4, 3
 rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 torch.cuda.set_device(rank)
 dev = torch.device("cuda", rank)
@@ -34,7 +34,7 @@ def say(*words):
         print(*words, flush=True)
 
 
-def sample(f, held):
+def sample(f, held, repeats):
     a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     torch.cuda.synchronize()
     dist.barrier()
@@ -42,11 +42,11 @@ def sample(f, held):
     if held:
         torch.cuda._sleep(3_000_000)  # cycles: about 1.5 ms
     a.record()
-    for i in range(REPEATS):
+    for i in range(repeats):
         f(i % 2)
     b.record()
     torch.cuda.synchronize()
-    return a.elapsed_time(b) / REPEATS
+    return a.elapsed_time(b) / repeats
 
 
 def differing(y, ref, least):
@@ -107,16 +107,21 @@ def run(kind, m, n, k, name, until):
         bad = differing(fused(0), y[0] if ag else out[0], 0.02 if ag else 0.06)
         wrong += bad
     times = {(name, held): [] for name, _ in methods for held in (False, True)}
-    for _, f in methods:
+    repeats = {}
+    for method, f in methods:
         f(0)
-    for i in range(-1, SAMPLES):
+        ms = torch.tensor(sample(f, False, 2), device=dev)
+        dist.broadcast(ms, 0)
+        repeats[method] = min(int(5 / ms.item()) + 1, 12)
+    for i in range(ROUNDS):
         for key in draw.sample(sorted(times), len(times)):
-            ms = sample(dict(methods)[key[0]], key[1])
-            if i >= 0:
-                times[key].append(ms)
+            for block in range(-1, BLOCK):
+                ms = sample(dict(methods)[key[0]], key[1], repeats[key[0]])
+                if block >= 0:
+                    times[key].append(ms)
         late = torch.tensor([time.time() > until], device=dev)
         dist.broadcast(late, 0)
-        if late.item() and i >= 6:
+        if late.item() and i >= 1:
             break
     for (method, held), t in times.items():
         t = torch.tensor(t, device=dev)

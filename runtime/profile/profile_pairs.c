@@ -79,7 +79,10 @@ void profile_pairs(profile *p)
     double sent = measure(p, &transfer), product = measure(p, &last);
     if (sec < 0 || sent < 0 || product < 0) return;
     double flag = sec - sent - product;
-    profile_keep(p, (profile_result){PROFILE_PAIR, "gap", "", "", 0, 0, gap > 0 ? gap : 0});
-    profile_keep(p, (profile_result){PROFILE_PAIR, "flag", "", "", 0, 0, flag > 0 ? flag : 0});
+    const double least = 1e-7; // 0 would mean that it was not measured
+    gap = gap > least ? gap : least;
+    flag = flag > least ? flag : least;
+    profile_keep(p, (profile_result){PROFILE_PAIR, "gap", "", "", 0, 0, gap});
+    profile_keep(p, (profile_result){PROFILE_PAIR, "flag", "", "", 0, 0, flag});
     profile_progress(p);
 }
