@@ -193,8 +193,8 @@ void cuda_green_end(cuda_context *x);
 const char *cuda_dense_start(cuda_context *x);
 void cuda_dense_end(cuda_context *x);
 
-// Sums of columns that are put off (cuda_columns.cu): all are done; whether one goes to these bytes;
-// none is any more.
+// Sums of columns that are put off (cuda_columns.cu): all are done; whether one goes to these
+// bytes; none is any more.
 const char *cuda_columns_settle(cuda_context *x);
 bool cuda_columns_open(const cuda_context *x, const void *p, int64_t bytes);
 void cuda_columns_forget(cuda_context *x);
