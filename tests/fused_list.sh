@@ -7,7 +7,7 @@ set -u
 . tests/train_steps.sh
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 wrap=
-for f in begin sync op cut partial coll wait; do wrap="$wrap -Wl,--wrap=hap_backend_$f"; done
+for f in begin sync op cut partial coll pair wait; do wrap="$wrap -Wl,--wrap=hap_backend_$f"; done
 export PKG_CONFIG_PATH=$HAP_BUILD/lib/pkgconfig
 
 for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,bf16 bert-tiny,laptop1,auto,bf16 \

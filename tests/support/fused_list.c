@@ -1,6 +1,6 @@
 // The CPU backend, with each step run from a list as the CUDA backend fuses it: recorded in the
 // second step, fused (HAP_CUDA_FUSE=0: not), run call by call on CPU kernels from then on. A
-// program linked with -Wl,--wrap for the seven functions below so runs what cuda_fuse leaves, on
+// program linked with -Wl,--wrap for the eight functions below so runs what cuda_fuse leaves, on
 // any number of ranks; what a chain says that nobody reads is poisoned.
 
 #include <stdio.h>
@@ -17,6 +17,7 @@ void __real_hap_backend_op(hap_rank *r, const hap_op_call *c);
 void __real_hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x);
 void __real_hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
 hap_event *__real_hap_backend_coll(hap_rank *r, const hap_coll_call *c);
+hap_event *__real_hap_backend_pair(hap_rank *r, const hap_pair *p);
 void __real_hap_backend_wait(hap_rank *r, hap_event *e);
 void __wrap_hap_backend_begin(hap_rank *r);
 void __wrap_hap_backend_sync(hap_rank *r);
@@ -24,6 +25,7 @@ void __wrap_hap_backend_op(hap_rank *r, const hap_op_call *c);
 void __wrap_hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x);
 void __wrap_hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
 hap_event *__wrap_hap_backend_coll(hap_rank *r, const hap_coll_call *c);
+hap_event *__wrap_hap_backend_pair(hap_rank *r, const hap_pair *p);
 void __wrap_hap_backend_wait(hap_rank *r, hap_event *e);
 
 // In place of what needs a device.
@@ -64,12 +66,12 @@ enum { CALLED, RECORDING, LISTED };
 static struct {
     int mode, steps;
     cuda_record list;
-    hap_event *pending[4096]; // of the step that records, by call
 } own;
 
 struct hap_event {
     int call;
 };
+static struct hap_event passed[4096]; // of the step that records, by call
 
 void __wrap_hap_backend_begin(hap_rank *r)
 {
@@ -98,13 +100,22 @@ void __wrap_hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tenso
 
 hap_event *__wrap_hap_backend_coll(hap_rank *r, const hap_coll_call *c)
 {
-    static struct hap_event passed[4096];
     if (own.mode == CALLED) return __real_hap_backend_coll(r, c);
     if (own.mode == LISTED) return &passed[0];
     int i = cuda_record_start(r, &own.list, c);
     HAP_CK(r, i < 4096, "%d calls", i);
     passed[i].call = i;
     return &passed[i];
+}
+
+hap_event *__wrap_hap_backend_pair(hap_rank *r, const hap_pair *p)
+{
+    if (own.mode == CALLED) return __real_hap_backend_pair(r, p);
+    if (own.mode == LISTED) return &passed[0];
+    int i = cuda_record_pair(r, &own.list, p);
+    HAP_CK(r, i < 4096, "%d calls", i);
+    passed[i].call = i;
+    return p->consumer ? NULL : &passed[i];
 }
 
 void __wrap_hap_backend_wait(hap_rank *r, hap_event *e)
@@ -203,6 +214,9 @@ static void run_list(hap_rank *r, cuda_record *c)
             break;
         case CUDA_START:
             e->event = __real_hap_backend_coll(r, &e->coll);
+            break;
+        case CUDA_PAIR:
+            e->event = __real_hap_backend_pair(r, e->pair);
             break;
         case CUDA_WAIT:
             __real_hap_backend_wait(r, c->call[e->other].event);
