@@ -4,7 +4,7 @@
 # compiled and nothing is linked (HAP_CUDA_LINKS is false).
 set(HAP_CUDA_LINKS FALSE)
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES "80-real;86-real;89-real;90-real" CACHE STRING "CUDA architectures")
+    set(CMAKE_CUDA_ARCHITECTURES "80-real;86-real;89-real;90a-real" CACHE STRING "CUDA architectures")
 endif()
 find_package(CUDAToolkit QUIET)
 execute_process(COMMAND python3 -c "import sysconfig; print(sysconfig.get_path('purelib'))"

@@ -5,7 +5,7 @@
 //   classes     H200 {0-3}
 //   predicted   1.04 ms/step = 1.04 ms compute and idle + 0 ms communication - 0 ms hidden; bound
 //               0.707 ms; by datasheet formulas
-//   memory      4.99 MiB    graph a94a3bb305aca178    cluster 3bb21a9c705b13c9
+//   memory      4.99 MiB    graph a94a3bb305aca178    cluster 01f98d2e07a17459
 //   strategy    auto
 
 #include "hap/runtime.h"
