@@ -310,6 +310,15 @@ static int slowest(const watch *w, bool *stopped)
     return best;
 }
 
+// Seconds for mpirun to say which rank died. Where ranks are on other hosts one that is found dead
+// here may be one that mpirun has ended because of another there, of which its notice comes later.
+static double patience(const watch *w)
+{
+    for (int r = 0; r < w->j->n_ranks; r++)
+        if (is_away(w, r)) return 8;
+    return 2;
+}
+
 static const char *signal_text(int sig)
 {
     return sig > 0 && sig < 65 ? strsignal(sig) : "unknown";
@@ -400,7 +409,7 @@ int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env
         if (!ended) look_for_dead(&w);
         reap(&w, &status, &ended);
         if (ended) break;
-        if (w.dead >= 0 && now() - w.dead_since > 2) { // mpirun has not seen it, or does not act
+        if (w.dead >= 0 && now() - w.dead_since > patience(&w)) { // mpirun has not seen it
             say(&w, "%s: the process died", place(&w, w.dead).p);
             code = CLI_FAILED;
         } else if (now() - w.moved > limit) {
