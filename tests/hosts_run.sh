@@ -84,6 +84,7 @@ finish() { # WHAT SECONDS MESSAGE
 
 start
 [ "$(pids there | wc -l)" = 2 ] || fail "not two ranks there: $(pids there)"
+kill -PIPE "$(pids here | head -n 1)" # as from a connection that the death below closes
 kill -9 "$(pids there | head -n 1)"
 finish "a rank killed there" 20 '^rank [23] host 127.0.0.2 device slow.*died'
 

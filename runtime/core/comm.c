@@ -1,6 +1,7 @@
 #include "core/comm.h"
 
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,20 @@ static MPI_Comm host_comm = MPI_COMM_NULL;
 
 enum { CHUNK = 1 << 28 }; // MPI counts are int
 
+// A message to a rank that died on another host ends this one too, and the launcher names the rank
+// it hears of first: leave its daemon there the time to tell it, then end as ever.
+static void let_the_launcher_speak(int sig)
+{
+    struct timespec nap = {.tv_sec = 5};
+    nanosleep(&nap, NULL);
+    raise(sig); // taken when the handler returns, by its default action
+}
+
 void hap_comm_start(hap_rank *r, int *argc, char ***argv)
 {
     int provided = 0;
+    struct sigaction act = {.sa_handler = let_the_launcher_speak, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGPIPE, &act, NULL);
     if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
         fprintf(stderr, "MPI does not start\n");
         exit(HAP_EXIT_FAILED);
