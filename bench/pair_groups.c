@@ -29,7 +29,8 @@ typedef struct team {
     int n, cls[COST_MAX_PAIR_RANKS], kind[COST_MAX_PAIR_RANKS];
     int64_t rows[COST_MAX_PAIR_RANKS], inner[COST_MAX_PAIR_RANKS];
     int rank_of[CL_MAX_CLASSES]; // of a kind
-    double row_bytes, pack;
+    double row_bytes;
+    cost_memory memory;
     cl_link link;
 } team;
 
@@ -50,11 +51,11 @@ static double form_seconds(const team *t, cost_coll coll, cost_form form, const 
                      .table = table,
                      .table2 = table,
                      .bytes = bytes,
-                     .leading = true,
-                     .leading2 = true,
+                     .apart = 1,
+                     .apart2 = 1,
                      .item = 2};
     cost_measure(&s);
-    return cost_form_seconds(t->model, coll, form, &s, t->link, t->pack);
+    return cost_form_seconds(t->model, coll, form, &s, t->link, &t->memory);
 }
 
 // One of the n - 1 that a rank sends; an all-reduce, of the rows.
@@ -189,7 +190,7 @@ int main(int argc, char **argv)
     }
     if (curves) cost_apply_curves(curves, c);
     cost_model model = {.cluster = c, .curves = curves, .math = COST_BF16};
-    team t = {.model = &model, .n = c->n_ranks, .pack = (double)INFINITY};
+    team t = {.model = &model, .n = c->n_ranks};
     int ranks[COST_MAX_PAIR_RANKS];
     double weight[COST_MAX_PAIR_RANKS];
     for (int r = 0; r < t.n; r++) {
@@ -198,7 +199,7 @@ int main(int argc, char **argv)
         t.kind[r] = cls;
         t.rank_of[cls] = r;
         weight[r] = uneven ? c->cls[cls].bf16 : 1;
-        t.pack = fmin(t.pack, c->cls[cls].memory_bandwidth);
+        cost_memory_add(&t.memory, &c->cls[cls]);
     }
     t.link = cl_group_link(c, ranks, t.n, 1);
     for (char line[256], on[32]; fgets(line, sizeof line, f);) {

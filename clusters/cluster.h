@@ -30,6 +30,9 @@ typedef struct cl_class {
     // Seconds, of overlapped pairs: that a further group adds to a product; from when a message has
     // arrived until its product begins.
     double pair_gap, pair_flag;
+    // Seconds that a stretch of memory takes a push, and packing and unpacking: run by run, however
+    // few its bytes.
+    double run_push, run_pack;
     bool plan_only; // the present toolchain cannot build for it
     int n_ranks;
 } cl_class;

@@ -4,6 +4,9 @@
 // (cost_even_bytes): the number of messages, and so the latency in the curve, stays the same. A
 // curve of another number of ranks is scaled as the formulas of the two. k groups on one network
 // link have a k-th of it each: a curve between machines is read at k times the bytes.
+//
+// Curves are of parts in long stretches. Copies and packing kernels go stretch by stretch: shorter
+// ones take a time each, whatever their bytes.
 
 #include <math.h>
 
@@ -38,8 +41,28 @@ static double even(const cost_model *m, cost_coll k, cost_form f, int n, double 
     return sec >= 0 ? sec : formula(k, f, n, bytes, link);
 }
 
-double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const cost_shards *s,
-                         cl_link link, double pack_bandwidth)
+// Not measured: a copy engine takes up a stretch a clock at most (1.98 GHz, an H200).
+static const double push_run = 0.5e-9;
+
+void cost_memory_add(cost_memory *x, const cl_class *c)
+{
+    double push = c->run_push > 0 ? c->run_push : push_run;
+    double bandwidth = c->stream > 0 ? c->stream : c->memory_bandwidth;
+    x->bandwidth = x->bandwidth > 0 ? fmin(x->bandwidth, bandwidth) : bandwidth;
+    x->run_push = fmax(x->run_push, push);
+    x->run_pack = fmax(x->run_pack, c->run_pack);
+}
+
+static double by_runs(cost_coll k, cost_form f, const cost_shards *s, cl_link link,
+                      const cost_memory *memory)
+{
+    double each = cost_is_push(f) ? memory->run_push : memory->run_pack;
+    double runs = each > 0 ? cost_runs(k, s) : 0;
+    return runs > 0 ? cost_parts_latency(f, s->n, link) + runs * each : 0;
+}
+
+static double by_bytes(const cost_model *m, cost_coll k, cost_form f, const cost_shards *s,
+                       cl_link link, double pack_bandwidth)
 {
     double wire = cost_collective(k, f, s, link), pack = cost_pack_bytes(k, f, s);
     if (m->curves && s->n > 1 && isfinite(wire)) {
@@ -53,13 +76,20 @@ double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const co
         double sec = measured(m, k, f, s->n, cost_even_bytes(k, f, s), link);
         if (sec >= 0) {
             cost_shards leading = *s;
-            leading.leading = leading.leading2 = true;
+            leading.apart = leading.apart2 = 1;
             if (f == COST_EVEN_FLAT) // what crosses from even boundaries to the table's
                 sec += wire - formula(COST_REDUCE_SCATTER, COST_EVEN, s->n, s->bytes, link);
             return sec + (pack - cost_pack_bytes(k, f, &leading)) / pack_bandwidth;
         }
     }
     return wire + pack / pack_bandwidth;
+}
+
+double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const cost_shards *s,
+                         cl_link link, const cost_memory *memory)
+{
+    double sec = by_bytes(m, k, f, s, link, memory->bandwidth);
+    return isfinite(sec) ? fmax(sec, by_runs(k, f, s, link, memory)) : sec;
 }
 
 bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, bool crosses)

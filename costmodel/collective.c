@@ -315,7 +315,7 @@ double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s)
         }
         return 2 * busiest;
     }
-    double whole = s->leading ? 0 : 2 * s->bytes;
+    double whole = s->apart == 1 ? 0 : 2 * s->bytes;
     switch (f) {
     case COST_PADDED: // in and out of equal slots
         return 2 * s->bytes + 2 * c.largest;
@@ -334,6 +334,20 @@ double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s)
         break;
     }
     return whole;
+}
+
+// All stretches of a gathered or scattered part go to, or come from, each other member. Of two
+// factors the minor one (it has the other before it) is apart in more stretches; a member's share
+// of these is that of the major one, whose part it sends to all, or gets from each.
+double cost_runs(cost_coll k, const cost_shards *s)
+{
+    bool two = k == COST_ALL_TO_ALL, second = two && s->apart2 > s->apart; // is the minor one
+    double apart = second ? s->apart2 : s->apart;
+    if (s->n == 1 || k == COST_ALL_REDUCE || s->bytes <= 0 || apart <= 1) return 0;
+    if (!two) return apart * (s->n - 1);
+    cut major = cut_of(s, second ? s->table : s->table2);
+    double own = (s->n - 1) * major.largest, others = s->bytes - major.smallest;
+    return apart * (own > others ? own : others) / s->bytes;
 }
 
 static double up(double bytes, double grain)
@@ -356,7 +370,7 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s)
         if (f == COST_TWO_LEVEL && s->n_inner > 0) bytes = up(s->bytes / s->n_inner, item);
         return (int64_t)up(bytes, scratch_align);
     }
-    double largest = cut_of(s, s->table).largest, packed = s->leading ? 0 : s->bytes;
+    double largest = cut_of(s, s->table).largest, packed = s->apart == 1 ? 0 : s->bytes;
     if (k == COST_ALL_TO_ALL || k == COST_RECUT)
         bytes = largest + cut_of(s, s->table2).largest;
     else if (f == COST_PADDED)

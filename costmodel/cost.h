@@ -74,12 +74,15 @@ typedef struct cost_entries { // of one table
     int64_t sum, most, least;
 } cost_entries;
 typedef struct cost_shards {
-    int n;                  // ranks in the group
-    const int64_t *table;   // entries of the cut factor per rank; NULL for ALL_REDUCE
-    const int64_t *table2;  // RECUT, ALL_TO_ALL
-    double bytes;           // whole tensor
-    bool leading, leading2; // the cut factor (table / table2) has nothing before it: no pack needed
-    int64_t item;           // bytes of an element (EVEN_FLAT and TWO_LEVEL cut by elements); 0 = 4
+    int n;                 // ranks in the group
+    const int64_t *table;  // entries of the cut factor per rank; NULL for ALL_REDUCE
+    const int64_t *table2; // RECUT, ALL_TO_ALL
+    double bytes;          // whole tensor
+    // Stretches of memory that the parts of one coordinate lie in, all members' tensors whole: what
+    // stands before the cut factor (table / table2). 1: nothing, so that no pack is needed; 0:
+    // something, not counted.
+    double apart, apart2;
+    int64_t item; // bytes of an element (EVEN_FLAT and TWO_LEVEL cut by elements); 0 = 4
     // TWO_LEVEL, which does not apply where n_inner is 0: ranks inside (n is a multiple), the links
     // inside and between (n_inner groups at once).
     int n_inner;
@@ -98,6 +101,9 @@ double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s);
 // Bytes that pass through memory for packing and unpacking, and for the sums of received parts, on
 // the busiest rank.
 double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s);
+// Stretches of memory, one after the other, that the busiest rank's parts for others come from or
+// go to; 0 where that is not counted or parts are whole.
+double cost_runs(cost_coll k, const cost_shards *s);
 // Scratch bytes the runtime needs (docs/formats.md, "Scratch": the same rule as
 // runtime/core/scratch.c).
 int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s);
@@ -105,12 +111,18 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s);
 // form); of equal ones, up to rounding, the first, so that even shards take the native form.
 cost_form cost_cheapest(const double *sec);
 
+// How the members' memory is read and written in pieces: bytes/s, seconds a stretch of a push and
+// of packing; of the slowest of the classes that were added, from {0}.
+typedef struct cost_memory {
+    double bandwidth, run_push, run_pack;
+} cost_memory;
+void cost_memory_add(cost_memory *x, const cl_class *c);
 // Seconds with pack and unpack: by the curve of kind, form, n and axis kind at cost_even_bytes, or
 // by the formulas above where there is none. A curve has the packing that a cut of the leading
-// factor needs; what others need beyond that passes at pack_bandwidth, that of the slowest class's
-// memory.
+// factor needs; what others need beyond that passes at the memory's bandwidth. No shorter than what
+// stretch by stretch takes.
 double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const cost_shards *s,
-                         cl_link link, double pack_bandwidth);
+                         cl_link link, const cost_memory *memory);
 bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, bool crosses);
 
 // --- simulation ---

@@ -20,9 +20,14 @@ typedef struct known_class { // curve indices + 1, 0 none
     int curve[N_KEYS][N_DTYPES];
 } known_class;
 
-typedef struct pair_costs {
-    double gap, flag; // seconds
-} pair_costs;
+// By class: seconds of pairs (gap, flag), or of stretches of memory (push, pack).
+typedef struct two_costs {
+    double sec[2];
+} two_costs;
+typedef struct costs_of {
+    hb_map *by_class; // index into costs
+    HB_VEC(two_costs) costs;
+} costs_of;
 
 struct cost_curves {
     hb_arena *arena;
@@ -31,8 +36,7 @@ struct cost_curves {
     coll_curves coll[N_COLLS][COST_N_FORMS][2]; // [crosses machines]
     hb_map *contention_of[2];                   // [beside a push] class: index into contention
     HB_VEC(cost_contention) contention;
-    hb_map *pair_of; // class: index into pair
-    HB_VEC(pair_costs) pair;
+    costs_of pair, run;
     known_class cls[CL_MAX_CLASSES];
 };
 
@@ -162,31 +166,44 @@ static void read_contention(reader *r, const hb_tree *t)
     HB_PUSH(r->arena, &r->curves->contention, ((cost_contention){factor[0], factor[1]}));
 }
 
-static void read_pair(reader *r, const hb_tree *t)
+// {class, and two keys in seconds}.
+static void read_costs(reader *r, const hb_tree *t, const char *const keys[3], const char *what,
+                       costs_of *to)
 {
-    static const char *const keys[] = {"class", "gap", "flag"};
-    if (!expect(r, t, HB_TABLE, "{class, gap, flag}")) return;
+    if (!expect(r, t, HB_TABLE, what)) return;
     hb_only_keys(t, keys, 3, r->src, r->diag);
     const hb_tree *name = field(r, t, "class", HB_TEXT, "a class");
-    double sec[2];
+    two_costs c;
     for (int i = 0; i < 2; i++) {
         const hb_tree *x = hb_get(t, keys[i + 1]);
         if (x && (x->kind == HB_REAL || x->kind == HB_INT) && x->f >= 0 && x->f <= 1) {
-            sec[i] = x->f;
+            c.sec[i] = x->f;
             continue;
         }
         hb_error(r->diag, r->src, x ? x->at : t->at, "'%s' is in seconds, 0 to 1", keys[i + 1]);
         return;
     }
     if (!name) return;
-    hb_map_put(r->curves->pair_of, name->s, r->curves->pair.n);
-    HB_PUSH(r->arena, &r->curves->pair, ((pair_costs){sec[0], sec[1]}));
+    hb_map_put(to->by_class, name->s, to->costs.n);
+    HB_PUSH(r->arena, &to->costs, c);
+}
+
+static void read_pair(reader *r, const hb_tree *t)
+{
+    static const char *const keys[] = {"class", "gap", "flag"};
+    read_costs(r, t, keys, "{class, gap, flag}", &r->curves->pair);
+}
+
+static void read_run(reader *r, const hb_tree *t)
+{
+    static const char *const keys[] = {"class", "push", "pack"};
+    read_costs(r, t, keys, "{class, push, pack}", &r->curves->run);
 }
 
 cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
 {
-    static const char *const keys[] = {"format",      "version",    "classes",
-                                       "collectives", "contention", "pairs"};
+    static const char *const keys[] = {"format",     "version", "classes", "collectives",
+                                       "contention", "pairs",   "runs"};
     reader r = {.arena = a, .diag = d};
     const char *why;
     int errors = hb_diag_count(d);
@@ -204,9 +221,10 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
     r.curves->by_name = hb_map_new(a);
     for (int push = 0; push < 2; push++)
         r.curves->contention_of[push] = hb_map_new(a);
-    r.curves->pair_of = hb_map_new(a);
+    r.curves->pair.by_class = hb_map_new(a);
+    r.curves->run.by_class = hb_map_new(a);
     if (!expect(&r, t, HB_TABLE, "a table")) return NULL;
-    hb_only_keys(t, keys, 6, src, d);
+    hb_only_keys(t, keys, 7, src, d);
     const hb_tree *format = hb_get(t, "format"), *version = hb_get(t, "version");
     if (!format || format->kind != HB_TEXT || !hb_str_is(format->s, "hap.curves"))
         hb_error(d, src, format ? format->at : t->at, "expected \"format\": \"hap.curves\"");
@@ -218,8 +236,8 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
     else
         hb_error(d, src, t->at, "missing key 'classes'");
     static void (*const read[])(reader *, const hb_tree *) = {read_collective, read_contention,
-                                                              read_pair};
-    for (int i = 3; i < 6; i++) {
+                                                              read_pair, read_run};
+    for (int i = 3; i < 7; i++) {
         const hb_tree *list = hb_get(t, keys[i]);
         if (!list || !expect(&r, list, HB_LIST, "a list")) continue;
         for (int k = 0; k < list->n; k++)
@@ -317,6 +335,13 @@ cost_beside cost_beside_of(const cl_class *c)
           c->communication_beside_push > 0 ? c->communication_beside_push : fmin(comm, push)}}};
 }
 
+static const two_costs *costs_by_class(const costs_of *k, const cl_class *x)
+{
+    int at = hb_map_get(k->by_class, x->name);
+    if (at < 0) at = hb_map_get(k->by_class, x->model);
+    return at < 0 ? NULL : &k->costs.p[at];
+}
+
 void cost_apply_curves(cost_curves *k, cl_cluster *c)
 {
     cost_model m = {.cluster = c, .curves = k};
@@ -332,11 +357,14 @@ void cost_apply_curves(cost_curves *k, cl_cluster *c)
             x->compute_beside_push = beside->compute;
             x->communication_beside_push = beside->communication;
         }
-        int at = hb_map_get(k->pair_of, x->name);
-        if (at < 0) at = hb_map_get(k->pair_of, x->model);
-        if (at >= 0) {
-            x->pair_gap = k->pair.p[at].gap;
-            x->pair_flag = k->pair.p[at].flag;
+        const two_costs *pair = costs_by_class(&k->pair, x), *run = costs_by_class(&k->run, x);
+        if (pair) {
+            x->pair_gap = pair->sec[0];
+            x->pair_flag = pair->sec[1];
+        }
+        if (run) {
+            x->run_push = run->sec[0];
+            x->run_pack = run->sec[1];
         }
         const cost_curve *other = curve_of(&m, i, OTHER);
         if (!other) continue;

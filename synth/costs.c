@@ -24,10 +24,8 @@ syn_costs *syn_costs_new(hb_arena *a, const cost_model *m, const syn_mesh *mesh,
 {
     syn_costs *c = HB_NEW(a, syn_costs);
     *c = (syn_costs){.arena = a, .m = m, .mesh = mesh, .g = g, .f = f};
-    c->pack_bandwidth = HUGE_VAL;
     for (int k = 0; k < mesh->n_classes; k++)
-        c->pack_bandwidth =
-            fmin(c->pack_bandwidth, m->cluster->cls[mesh->cluster_class[k]].memory_bandwidth);
+        cost_memory_add(&c->memory, &m->cluster->cls[mesh->cluster_class[k]]);
     c->all = cl_group_link(m->cluster, mesh->cluster_rank, mesh->n_ranks, 1);
     int *ranks = HB_ARRAY(a, int, mesh->n_ranks);
     for (int axis = 0; mesh->n_axes == 2 && axis < 2; axis++) {

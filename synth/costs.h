@@ -26,7 +26,7 @@ typedef struct syn_costs {
     const syn_mesh *mesh;
     const ir_graph *g;
     const ir_factors *f;
-    double pack_bandwidth;             // of the slowest class
+    cost_memory memory;                // of the slowest class
     bool no_push;                      // memory leaves no room for what pushes write into
     cl_link all;                       // of all ranks
     cl_link *group_link[SYN_MAX_AXES]; // two axes: of every group of an axis

@@ -94,12 +94,28 @@ void syn_price_moves(syn_program *p, syn_costs *c)
     hb_arena_free(a);
 }
 
+// A split is parts of the product before it only where that makes what the split reads, of a whole
+// weight: not behind a collective.
+static bool splits_product(const syn_program *p, const syn_instr *split)
+{
+    for (const syn_instr *x = split; x-- > p->instr.p;)
+        for (int i = 0; i < x->n_out; i++) {
+            if (x->out[i] != split->in[0]) continue;
+            if (x->kind != SYN_OP || x->n_in < 2) return false;
+            for (int a = 0; a < p->mesh->n_axes; a++)
+                if (p->tensors.p[x->in[1]].state.ax[a].kind == SYN_S) return false;
+            return true;
+        }
+    return false;
+}
+
 // Whether a GPU does an instruction in a neighbour's kernel. The statistics of a cut vocabulary are
 // reduced before anybody reads them.
 static bool joined(const syn_program *p, const syn_instr *in)
 {
     if (in->kind != SYN_OP || !p->f->joined[in->node]) return false;
     ir_op op = p->g->nodes.p[in->node].op;
+    if (op == IR_OP_split) return splits_product(p, in);
     for (int a = 0; a < p->mesh->n_axes && (op == IR_OP_row_max || op == IR_OP_row_expsum); a++)
         if (p->tensors.p[in->out[0]].state.ax[a].kind == SYN_P) return false;
     return true;

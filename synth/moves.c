@@ -48,15 +48,21 @@ static bool same_factor(const syn_axis_state *x, const syn_axis_state *y)
     return x->dim == y->dim && x->pos == y->pos;
 }
 
-// Whether the cut factor has nothing before it, so that a part is one stretch of memory.
-static bool leads(const syn_costs *c, int tensor, const syn_axis_state *x)
+// What stands before the cut factor: stretches of memory that a part is in.
+static double apart(const syn_costs *c, int tensor, const syn_axis_state *x)
 {
     const ir_tensor *t = &c->g->tensors.p[tensor];
+    int64_t n = 1;
     for (int d = 0; d < x->dim; d++)
-        if (t->dim[d] != 1) return false;
+        n *= t->dim[d];
     for (int p = 0; p < x->pos; p++)
-        if (c->f->cls[c->f->dim[tensor][x->dim].cls[p]].size != 1) return false;
-    return true;
+        n *= c->f->cls[c->f->dim[tensor][x->dim].cls[p]].size;
+    return (double)n;
+}
+
+static bool stands_before(const syn_axis_state *x, const syn_axis_state *y)
+{
+    return x->dim < y->dim || (x->dim == y->dim && x->pos < y->pos);
 }
 
 // The states of a move's own axes as one: of one axis, or of both (a cut over both, R or P on
@@ -126,11 +132,14 @@ static void group_shards(const syn_costs *c, const syn_move *move, int group, co
     *sh = (cost_shards){.n = syn_group_size(mesh, move->axes),
                         .item = ir_dtype_bytes(t->dtype),
                         .bytes = (double)(ir_elements(ten) * ir_dtype_bytes(t->dtype))};
+    const syn_axis_state *other = NULL; // cut over the axis that takes no part
+    double share = 1;
     if (move->axes != both_axes(mesh)) {
-        const syn_axis_state *other = &t->from.ax[move->axes == AXIS1 ? 0 : 1];
+        other = &t->from.ax[move->axes == AXIS1 ? 0 : 1];
         if (other->kind == SYN_S) {
             const syn_cut *k = &mesh->cuts.p[other->cut];
-            sh->bytes *= (double)k->table[group] / (double)k->size;
+            share = (double)k->table[group] / (double)k->size;
+            sh->bytes *= share;
         }
     }
     const syn_axis_state *first = x.kind == SYN_S ? &x : &y;
@@ -144,7 +153,10 @@ static void group_shards(const syn_costs *c, const syn_move *move, int group, co
             k->table + (k->axis == SYN_BOTH && move->axes == AXIS1 ? group * mesh->size[1] : 0);
         if (i == 0) sh->table = table;
         if (i == 1) sh->table2 = table;
-        *(i == 0 ? &sh->leading : &sh->leading2) = leads(c, t->tensor, sides[i]);
+        double *n = i == 0 ? &sh->apart : &sh->apart2;
+        *n = apart(c, t->tensor, sides[i]);
+        if (*n > 1 && other && other->kind == SYN_S && stands_before(other, sides[i]))
+            *n = fmax(*n * share, 2); // still not one
     }
     if (move->coll == COST_ALL_REDUCE && move->axes == (AXIS0 | AXIS1)) {
         sh->n_inner = mesh->size[1];
@@ -184,7 +196,7 @@ static bool like_previous(const syn_costs *c, const syn_move *m, int group,
 static double form_seconds(const syn_costs *c, const syn_move *m, cost_form form,
                            const cost_shards *sh, cl_link link)
 {
-    return cost_form_seconds(c->m, m->coll, form, sh, link, c->pack_bandwidth);
+    return cost_form_seconds(c->m, m->coll, form, sh, link, &c->memory);
 }
 
 // Seconds over a list on the slowest group, of the forms of the mask; the others' are +inf.

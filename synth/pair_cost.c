@@ -126,11 +126,11 @@ static double form_seconds(const team *t, cost_coll coll, const int64_t *table, 
                      .table = table,
                      .table2 = table,
                      .bytes = bytes,
-                     .leading = true,
-                     .leading2 = true,
+                     .apart = 1,
+                     .apart2 = 1,
                      .item = 1};
     cost_measure(&s);
-    return cost_form_seconds(t->c->m, coll, t->form, &s, t->link, t->c->pack_bandwidth);
+    return cost_form_seconds(t->c->m, coll, t->form, &s, t->link, &t->c->memory);
 }
 
 // A message is one of the n - 1 that a rank sends one after the other when all shards are as large;

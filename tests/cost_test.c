@@ -72,7 +72,7 @@ static double wire(cost_coll k, cost_form f, const cost_shards *s)
 START_TEST(gather_and_scatter)
 {
     static const int64_t table[] = {4, 3, 2, 1}, even[] = {5, 5, 5, 5};
-    cost_shards s = {.n = 4, .table = table, .bytes = 100e3, .leading = true};
+    cost_shards s = {.n = 4, .table = table, .bytes = 100e3, .apart = 1};
     for (cost_coll k = COST_ALL_GATHER; k <= COST_REDUCE_SCATTER; k++) {
         ck_assert(isinf(wire(k, COST_EVEN, &s)));
         near(wire(k, COST_PADDED, &s), 3 * (10e-6 + 40e-6));
@@ -185,11 +185,11 @@ END_TEST
 START_TEST(packing)
 {
     static const int64_t table[] = {3, 1}, to[] = {2, 2};
-    cost_shards s = {.n = 2, .table = table, .table2 = to, .bytes = 4000, .leading = true};
+    cost_shards s = {.n = 2, .table = table, .table2 = to, .bytes = 4000, .apart = 1};
     ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_GROUPED, &s), 0);
     ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_PADDED, &s), 2 * 4000 + 2 * 3000);
     ck_assert_double_eq(cost_pack_bytes(COST_REDUCE_SCATTER, COST_SENDRECV, &s), 3 * 3000);
-    s.leading = false;
+    s.apart = 0;
     ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_EVEN, &s), 8000);
     ck_assert_double_eq(cost_pack_bytes(COST_REDUCE_SCATTER, COST_SENDRECV, &s), 8000 + 9000);
     ck_assert_double_eq(cost_pack_bytes(COST_RECUT, COST_EVEN, &s), 2 * (3000 + 2000));
@@ -201,8 +201,7 @@ END_TEST
 START_TEST(scratch)
 {
     static const int64_t table[] = {3, 2, 0}, to[] = {1, 1, 3};
-    cost_shards s = {
-        .n = 3, .table = table, .table2 = to, .bytes = 5000, .leading = true, .item = 4};
+    cost_shards s = {.n = 3, .table = table, .table2 = to, .bytes = 5000, .apart = 1, .item = 4};
     static const struct {
         cost_coll k;
         cost_form f;
@@ -231,7 +230,7 @@ START_TEST(scratch)
         {COST_RECUT, COST_SENDRECV, true, 6144},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        s.leading = row[i].leading;
+        s.apart = row[i].leading;
         ck_assert_msg(cost_scratch(row[i].k, row[i].f, &s) == row[i].want, "row %zu: %lld", i,
                       (long long)cost_scratch(row[i].k, row[i].f, &s));
     }
@@ -246,7 +245,7 @@ START_TEST(pushes)
 {
     static const int64_t table[] = {4, 3, 2, 1}, to[] = {1, 1, 1, 1};
     static const cl_link near_by = {.bandwidth = 1e9, .latency = 1e-5, .peer = true};
-    cost_shards s = {.n = 4, .table = table, .table2 = to, .bytes = 100e3, .leading = true};
+    cost_shards s = {.n = 4, .table = table, .table2 = to, .bytes = 100e3, .apart = 1};
     for (cost_coll k = COST_ALL_GATHER; k <= COST_RECUT; k++) {
         ck_assert(isinf(wire(k, COST_PUSH, &s)) && isinf(wire(k, COST_PUSH_ALL, &s)));
         ck_assert_int_eq(isinf(cost_collective(k, COST_PUSH, &s, near_by)), k == COST_RECUT);
@@ -270,6 +269,64 @@ START_TEST(pushes)
 }
 END_TEST
 
+// Two ranks' rows [4, 4] of [8 rows, 6, 8 heads, 8] become heads [3, 5] and the other way round.
+START_TEST(stretches_of_memory)
+{
+    static const int64_t rows[] = {6, 2}, heads[] = {3, 5};
+    cost_shards s = {.n = 2, .table = rows, .table2 = heads, .bytes = 8 * 6 * 8 * 8.0};
+    s.apart = 1;
+    s.apart2 = 8 * 6;
+    // Rank 0 sends the other's heads of its 6 rows, rank 1 gets them; or gets its own heads of 6.
+    near(cost_runs(COST_ALL_TO_ALL, &s), 6 * 6);
+    s = (cost_shards){
+        .n = 2, .table = heads, .table2 = rows, .bytes = s.bytes, .apart = 8 * 6, .apart2 = 1};
+    near(cost_runs(COST_ALL_TO_ALL, &s), 6 * 6);
+    near(cost_runs(COST_ALL_GATHER, &s), 8 * 6);
+    s.n = 4; // to each of three
+    static const int64_t even[] = {2, 2, 2, 2};
+    s.table = s.table2 = even;
+    near(cost_runs(COST_REDUCE_SCATTER, &s), 3 * 8 * 6);
+    near(cost_runs(COST_ALL_TO_ALL, &s), 8 * 6 * 3 / 4.0);
+    ck_assert_double_eq(cost_runs(COST_ALL_REDUCE, &s), 0);
+    s.apart = 1;
+    ck_assert_double_eq(cost_runs(COST_ALL_GATHER, &s), 0);
+    s.apart = s.apart2 = 0; // not counted
+    ck_assert_double_eq(cost_runs(COST_ALL_TO_ALL, &s), 0);
+}
+END_TEST
+
+// A push copies stretch by stretch: half a nanosecond each where it was not measured.
+START_TEST(short_stretches_take_a_time_each)
+{
+    static const int64_t even[] = {4, 4, 4, 4};
+    static const cl_link fast = {.bandwidth = 400e9, .latency = 1e-6, .peer = true};
+    cl_class c = {.memory_bandwidth = 4e12};
+    cost_memory memory = {0};
+    cost_memory_add(&memory, &c);
+    cost_model m = {.cluster = &cluster};
+    cost_shards s = {.n = 4, .table = even, .table2 = even, .bytes = 1.6e8, .apart = 1};
+    // 30 MB leave a rank: in stretches of 1600 bytes, then of 16.
+    double few = 1e5, many = 1e7, bytes = 3 * 7e-6 + 30e6 / (0.95 * 400e9) + 2 * 80e6 / 4e12;
+    s.apart2 = few;
+    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH, &s, fast, &memory), bytes);
+    s.apart2 = many;
+    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH, &s, fast, &memory),
+         3 * 7e-6 + 0.75 * many * 0.5e-9);
+    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_EVEN, &s, fast, &memory),
+         3 * 1e-6 + 30e6 / (0.8 * 400e9) + 2 * 80e6 / 4e12);
+    // Measured on one of two classes; the slowest counts, and packing.
+    cl_class measured = {
+        .memory_bandwidth = 2e12, .stream = 1e12, .run_push = 2e-9, .run_pack = 1e-9};
+    cost_memory_add(&memory, &measured);
+    near(memory.bandwidth, 1e12); // what kernels were seen to move
+    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH_ALL, &s, fast, &memory),
+         17e-6 + 0.75 * many * 2e-9);
+    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_SENDRECV, &s, fast, &memory),
+         3 * 1e-6 + 0.75 * many * 1e-9);
+    ck_assert(isinf(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH, &s, line, &memory)));
+}
+END_TEST
+
 static cost_form cheapest(cost_coll k, const cost_shards *s, double *sec)
 {
     double each[COST_N_FORMS];
@@ -284,7 +341,7 @@ START_TEST(the_cheapest_form)
 {
     double sec;
     static const int64_t even[] = {5, 5, 5, 5}, steep[] = {97, 1, 1, 1}, mild[] = {26, 25, 25, 24};
-    cost_shards s = {.n = 4, .table = even, .bytes = 100e3, .leading = true};
+    cost_shards s = {.n = 4, .table = even, .bytes = 100e3, .apart = 1};
     ck_assert_int_eq(cheapest(COST_ALL_GATHER, &s, &sec), COST_EVEN);
     near(sec, 3 * (10e-6 + 25e-6));
     s.table = steep; // padded moves 3 * 97 kB, grouped 99 kB
@@ -309,7 +366,7 @@ START_TEST(even_shards_are_gathered_natively)
                 table[i] = rows;
             cost_shards s = {.n = n, .table = table, .bytes = (double)(rows * n * 12)};
             for (int lead = 0; lead < 2; lead++) {
-                s.leading = lead;
+                s.apart = lead;
                 ck_assert_int_eq(cheapest(COST_ALL_GATHER, &s, &sec), COST_EVEN);
             }
         }
@@ -441,7 +498,7 @@ END_TEST
 
 static double form(const cost_model *m, cost_coll k, cost_form f, const cost_shards *s, cl_link l)
 {
-    return cost_form_seconds(m, k, f, s, l, 1e9);
+    return cost_form_seconds(m, k, f, s, l, &(cost_memory){.bandwidth = 1e9});
 }
 
 START_TEST(collectives_by_curve)
@@ -465,7 +522,7 @@ START_TEST(collectives_by_curve)
     static const int64_t even[] = {5, 5, 5, 5}, table[] = {4, 3, 2, 1};
     ck_assert_msg(k != NULL, "%s", said.p);
     cost_model m = {.cluster = &cluster, .curves = k};
-    cost_shards s = {.n = 4, .table = even, .table2 = table, .bytes = 1e5, .leading = true};
+    cost_shards s = {.n = 4, .table = even, .table2 = table, .bytes = 1e5, .apart = 1};
     double at1e5 = 1e-5 * pow(100, 2.0 / 3); // log-log between the points
     for (cost_form f = COST_EVEN; f <= COST_SENDRECV; f++)
         near(form(&m, COST_ALL_GATHER, f, &s, line), at1e5);
@@ -484,11 +541,11 @@ START_TEST(collectives_by_curve)
     near(form(&m, COST_REDUCE_SCATTER, COST_EVEN_FLAT, &s, line), at1e5 + 10e-6 + 20e-6);
     near(form(&m, COST_RECUT, COST_EVEN, &s, line), 1e-5 * pow(20, 2.0 / 3)); // the busiest: 20 kB
     // Only the packing that a leading cut does not need comes on top.
-    s.leading = false;
+    s.apart = 0;
     near(form(&m, COST_ALL_GATHER, COST_GROUPED, &s, line), 1e-5 * pow(120, 2.0 / 3) + 2e5 / 1e9);
     near(form(&m, COST_ALL_GATHER, COST_PADDED, &s, line), 1e-5 * pow(160, 2.0 / 3));
     // No curve: the formula. Other axis kind: the formula. Other n: scaled by it.
-    s.leading = true;
+    s.apart = 1;
     near(form(&m, COST_REDUCE_SCATTER, COST_PADDED, &s, line),
          3 * (10e-6 + 40e-6) + cost_pack_bytes(COST_REDUCE_SCATTER, COST_PADDED, &s) / 1e9);
     cl_link far = {.bandwidth = 1e9, .latency = 1e-5, .crosses = true, .groups = 1};
@@ -555,6 +612,19 @@ START_TEST(pairs_reach_the_classes)
 }
 END_TEST
 
+START_TEST(stretches_reach_the_classes)
+{
+    hb_str said;
+    cost_curves *k = curves_of(
+        HEAD "\"classes\":{},\"runs\":[{\"class\":\"G\",\"push\":6e-10,\"pack\":2e-10}]}", &said);
+    ck_assert_msg(k != NULL, "%s", said.p);
+    cost_apply_curves(k, &cluster);
+    ck_assert_double_eq(cls[0].run_push, 6e-10);
+    ck_assert_double_eq(cls[0].run_pack, 2e-10);
+    ck_assert_double_eq(cls[1].run_push, 0);
+}
+END_TEST
+
 START_TEST(bad_curves_are_errors)
 {
     static const struct {
@@ -581,6 +651,8 @@ START_TEST(bad_curves_are_errors)
               "\"communication\":1}]}",
          "at least 1"},
         {HEAD "\"classes\":{},\"pairs\":[{\"class\":\"G\",\"gap\":-1,\"flag\":0}]}", "in seconds"},
+        {HEAD "\"classes\":{},\"runs\":[{\"class\":\"G\",\"push\":2,\"pack\":0}]}", "in seconds"},
+        {HEAD "\"classes\":{},\"runs\":[3]}", "expected {class, push, pack}"},
         {HEAD "\"classes\":{},\"pairs\":[{\"gap\":1e-6,\"flag\":0}]}", "missing key 'class'"},
         {HEAD "\"classes\":{\"G\":{\"linnear\":{\"f32\":[[1,1]]}}}}", "no row of the op table"},
         {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[2,1,1],[1,3,1]]}}}}",
@@ -609,6 +681,8 @@ int main(void)
     tcase_add_test(c, gather_and_scatter);
     tcase_add_test(c, all_reduce);
     tcase_add_test(c, pushes);
+    tcase_add_test(c, stretches_of_memory);
+    tcase_add_test(c, short_stretches_take_a_time_each);
     tcase_add_test(c, all_to_all_and_recut);
     tcase_add_test(c, recut_by_brute_force);
     tcase_add_test(c, packing);
@@ -621,6 +695,7 @@ int main(void)
     tcase_add_test(c, collectives_by_curve);
     tcase_add_test(c, contention_reaches_the_classes);
     tcase_add_test(c, pairs_reach_the_classes);
+    tcase_add_test(c, stretches_reach_the_classes);
     tcase_add_test(c, parts_take_no_less);
     tcase_add_test(c, bad_curves_are_errors);
     suite_add_tcase(s, c);

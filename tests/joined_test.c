@@ -1,6 +1,6 @@
 // Which rows a GPU does in a neighbour's kernel, as the planner sees it.
 
-#include "ir/factors.h"
+#include "synth/synth.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -58,11 +58,52 @@ START_TEST(attention_is_not_moved)
 }
 END_TEST
 
+// What a plan makes of the split of query, key and value: nothing behind a product with the whole
+// weight, a copy behind one with a part, or behind a collective.
+START_TEST(splits_of_whole_products)
+{
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    ir_graph *g = ir_build(a, "examples/gpt2-tiny/graph.json", &(ir_options){0}, d);
+    ck_assert_ptr_nonnull(g);
+    ir_factors *f = ir_factorize(a, g);
+    cost_model m = {.cluster = cl_read(a, "clusters/h200x4.yaml", "clusters/devices.yaml", d)};
+    ck_assert_ptr_nonnull(m.cluster);
+    int free_ones = 0, copies = 0;
+    for (syn_strategy s = SYN_DP_EVEN; s <= SYN_TP; s++) {
+        syn_options o = syn_default_options();
+        o.strategy = s;
+        syn_result res = syn_synthesize(a, g, f, &m, &o);
+        ck_assert_int_eq(res.status, SYN_OK);
+        const syn_program *p = res.program;
+        for (int i = 0; i < p->instr.n; i++) {
+            const syn_instr *in = &p->instr.p[i], *from = NULL;
+            if (in->kind != SYN_OP || g->nodes.p[in->node].op != IR_OP_split) continue;
+            for (int k = 0; k < i; k++)
+                for (int j = 0; j < p->instr.p[k].n_out; j++)
+                    if (p->instr.p[k].out[j] == in->in[0]) from = &p->instr.p[k];
+            ck_assert_ptr_nonnull(from);
+            bool parts =
+                from->kind == SYN_OP && p->tensors.p[from->in[1]].state.ax[0].kind != SYN_S;
+            const cost_timeline *t = &res.timeline;
+            int n = p->mesh->n_classes;
+            double sec = t->end[i * n] - t->begin[i * n];
+            ck_assert_double_eq_tol(sec, parts ? 0 : in->sec[0], 1e-12);
+            *(parts ? &free_ones : &copies) += 1;
+        }
+    }
+    ck_assert_int_gt(free_ones, 0);
+    ck_assert_int_gt(copies, 0);
+    hb_arena_free(a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("joined");
     TCase *c = tcase_create("joined");
     tcase_add_test(c, attention_is_not_moved);
+    tcase_add_test(c, splits_of_whole_products);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

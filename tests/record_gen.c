@@ -288,7 +288,7 @@ static void start(gen *x, cost_coll coll, unsigned axes, bool max, int dst, int 
                          .n_inner = x->o->n_axes == 2 ? x->o->size[1] : 0};
         int64_t before = 1;
         s.bytes = (double)group_bytes(x, from ? src : dst, axes, m, cut ? cut->dim : -1, &before);
-        s.leading = before == 1;
+        s.apart = before == 1;
         s.table = cut ? group_table(x, cut, axes, m) : NULL;
         s.table2 = from && to ? group_table(x, to, axes, m) : NULL;
         int64_t bytes = cost_scratch(coll, k.form, &s);

@@ -142,7 +142,9 @@ static cl_link slowest_link(const syn_program *p, unsigned axes)
     return worst;
 }
 
-static bool leads(const syn_program *p, const syn_tensor *t, const syn_axis_state *x)
+// Of a group whose other coordinate holds `share` of what axis `other` cuts (NULL: nothing).
+static double stretches(const syn_program *p, const syn_tensor *t, const syn_axis_state *x,
+                        const syn_axis_state *other, double share)
 {
     const ir_tensor *v = &p->g->tensors.p[t->value];
     int64_t before = 1;
@@ -150,7 +152,8 @@ static bool leads(const syn_program *p, const syn_tensor *t, const syn_axis_stat
         before *= v->dim[d];
     for (int i = 0; i < x->pos; i++)
         before *= p->f->cls[p->f->dim[t->value][x->dim].cls[i]].size;
-    return before == 1;
+    bool within = other && (other->dim < x->dim || (other->dim == x->dim && other->pos < x->pos));
+    return before > 1 && within ? fmax(2, (double)before * share) : (double)before;
 }
 
 double hand_collective(const syn_program *p, const cost_model *m, const syn_instr *in,
@@ -160,22 +163,26 @@ double hand_collective(const syn_program *p, const cost_model *m, const syn_inst
     const syn_tensor *from = &p->tensors.p[in->in[0]], *to = &p->tensors.p[in->out[0]];
     int axis = in->axes == 1 ? 0 : 1, n_groups;
     group g[MAX_RANKS];
-    double worst = 0, pack = HUGE_VAL;
+    double worst = 0;
+    cost_memory memory = {0};
     hb_assert(in->n_in == 1);
     for (int r = 0; r < mesh->n_ranks; r++)
-        pack = fmin(pack,
-                    p->cluster->cls[p->cluster->class_of[mesh->cluster_rank[r]]].memory_bandwidth);
+        cost_memory_add(&memory, &p->cluster->cls[p->cluster->class_of[mesh->cluster_rank[r]]]);
     n_groups = find_groups(mesh, in->axes, g);
     for (int i = 0; i < n_groups; i++) {
         int64_t of_from[MAX_RANKS], of_to[MAX_RANKS];
-        const syn_axis_state *x = &from->state.ax[axis], *y = &to->state.ax[axis];
+        const syn_axis_state *x = &from->state.ax[axis], *y = &to->state.ax[axis], *other = NULL;
+        double share = 1;
         cost_shards s = {.n = g[i].n,
                          .bytes = (double)whole_bytes(p, from),
                          .item = ir_dtype_bytes(from->dtype)};
         for (int a = 0; a < mesh->n_axes; a++)
-            if (!(in->axes >> a & 1) && from->state.ax[a].kind == SYN_S)
-                s.bytes *= (double)entries(mesh, &from->state.ax[a], g[i].rank[0]) /
-                           (double)mesh->cuts.p[from->state.ax[a].cut].size;
+            if (!(in->axes >> a & 1) && from->state.ax[a].kind == SYN_S) {
+                other = &from->state.ax[a];
+                share = (double)entries(mesh, other, g[i].rank[0]) /
+                        (double)mesh->cuts.p[other->cut].size;
+                s.bytes *= share;
+            }
         for (int k = 0; k < g[i].n; k++) {
             if (x->kind == SYN_S) of_from[k] = entries(mesh, x, g[i].rank[k]);
             if (y->kind == SYN_S) of_to[k] = entries(mesh, y, g[i].rank[k]);
@@ -183,19 +190,19 @@ double hand_collective(const syn_program *p, const cost_model *m, const syn_inst
         bool cut_before = x->kind == SYN_S, cut_after = y->kind == SYN_S;
         if (cut_before || cut_after) {
             s.table = cut_before ? of_from : of_to;
-            s.leading = leads(p, from, cut_before ? x : y);
+            s.apart = stretches(p, from, cut_before ? x : y, other, share);
         }
         if (cut_before && cut_after) {
             s.table2 = of_to;
-            s.leading2 = leads(p, from, y);
+            s.apart2 = stretches(p, from, y, other, share);
         }
         if (in->coll == COST_ALL_REDUCE && in->axes == 3) {
             s.n_inner = mesh->size[1];
             s.inner = slowest_link(p, 2);
             s.between = slowest_link(p, 1);
         }
-        worst =
-            fmax(worst, cost_form_seconds(m, in->coll, form, &s, link_of(p, g, n_groups, i), pack));
+        worst = fmax(worst,
+                     cost_form_seconds(m, in->coll, form, &s, link_of(p, g, n_groups, i), &memory));
     }
     return worst;
 }
