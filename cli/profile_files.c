@@ -387,6 +387,8 @@ hb_str profile_curves_text(hb_arena *a, const profile *p, const cl_cluster *c)
                            1, any);
     hb_puts(&b, "],\n\"pairs\":[");
     put_by_class(&b, all, c, "pair", "", "gap", "flag", 0, false);
+    hb_puts(&b, "],\n\"runs\":[");
+    put_by_class(&b, all, c, "stretch", "", "push", "pack", 0, false);
     hb_puts(&b, "]}\n");
     return hb_done(&b);
 }

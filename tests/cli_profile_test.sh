@@ -24,6 +24,8 @@ wanted 0 'Plan with it: hapc GRAPH.json' --backend cpu -n 2 --quick -o "$work/la
 [ -z "$(ls -A "$work" | grep -v -E '^(lab.yaml|lab.curves.json|out|err)$')" ] || fail "files are left: $(ls "$work")"
 "$hapc" examples/gpt2-tiny/graph.json "$work/lab.yaml" --strategy dp-even -o "$work/plan" >"$work/report" 2>&1 ||
     fail "no plan: $(cat "$work/report")"
+grep -Eq '"push":[0-9.]+e-[0-9]+,"pack":[0-9.]+e-[0-9]+}' "$work/lab.curves.json" ||
+    fail "stretches of memory: $(sed -n '/"runs"/,$p' "$work/lab.curves.json")"
 grep -q 'Times are measured curves$' "$work/report" || fail "$(grep Times "$work/report")"
 [ -s "$work/plan/cluster.yaml" ] || fail "no copy of the cluster in the plan folder"
 "$hapc" check "$work/plan" >"$work/out" 2>&1 || fail "check: $(cat "$work/out")"

@@ -17,13 +17,14 @@ typedef enum {
     PROFILE_COPY,
     PROFILE_COLL,
     PROFILE_CONTENTION,
-    PROFILE_PAIR
+    PROFILE_PAIR,
+    PROFILE_STRETCH
 } profile_kind;
 
 // One figure of this rank.
 typedef struct profile_result {
     profile_kind kind;
-    const char *name, *form; // of the op or the collective; COPY, CONTENTION, PAIR: what
+    const char *name, *form; // of the op or the collective; COPY, CONTENTION, PAIR, STRETCH: what
     const char *dtype;
     double thin, size; // thin: flop per byte of dense rows, else 0; size: flops, else bytes
     double sec;        // CONTENTION: how many times slower
@@ -106,6 +107,7 @@ void profile_progress(profile *p); // a case is done
 void profile_dense(profile *p);
 void profile_rows(profile *p);
 void profile_colls(profile *p);
+void profile_stretches(profile *p);
 void profile_contention(profile *p);
 void profile_pairs(profile *p);
 

@@ -1,11 +1,12 @@
-// Collectives by kind and form on all ranks, and what they cost computation beside them.
+// Collectives by kind and form on all ranks, in long and in short stretches of memory, and what
+// they cost computation beside them.
 
 #include "core/coll_geometry.h"
 #include "core/comm.h"
 #include "core/fail.h"
 #include "profile/profile.h"
 
-enum { COLS = 256 };
+enum { COLS = 256, FEW_COLS = 8 }; // of f32, each rank's: stretches of 1 KB, and of 32 bytes
 
 static const struct {
     hap_coll_kind kind;
@@ -46,19 +47,19 @@ static bool is_push(hap_form f)
 // The tables that the dims of a case are cut by: even ones of rows and columns, and one that leads
 // to the even one by each rank's handing half a part to its neighbour.
 typedef struct cuts {
-    int64_t rows, *even, *cols, *shifted;
+    int64_t rows, width, *even, *cols, *shifted;
 } cuts;
 
-static cuts cuts_of(profile *p, int64_t part)
+static cuts cuts_of(profile *p, int64_t part, int64_t width)
 {
     int n = p->r->n_ranks;
-    cuts c = {.rows = part * n};
+    cuts c = {.rows = part * n, .width = width};
     c.even = profile_own(p, sizeof *c.even * (size_t)n);
     c.cols = profile_own(p, sizeof *c.cols * (size_t)n);
     c.shifted = profile_own(p, sizeof *c.shifted * (size_t)n);
     for (int i = 0; i < n; i++) {
         c.even[i] = c.shifted[i] = part;
-        c.cols[i] = COLS;
+        c.cols[i] = width;
     }
     c.shifted[0] += part / 2;
     c.shifted[n - 1] -= part / 2;
@@ -70,8 +71,8 @@ static bool add(profile *p, int i, const cuts *c)
     int n = p->r->n_ranks;
     hap_coll_kind kind = forms[i].kind;
     hap_dim whole = WHOLE(c->rows), cut = CUT(0, c->rows, c->even);
-    hap_dim shifted = CUT(0, c->rows, c->shifted), cols = WHOLE(COLS);
-    hap_dim wide = WHOLE((int64_t)COLS * n), narrow = CUT(0, (int64_t)COLS * n, c->cols);
+    hap_dim shifted = CUT(0, c->rows, c->shifted), cols = WHOLE(c->width);
+    hap_dim wide = WHOLE(c->width * n), narrow = CUT(0, c->width * n, c->cols);
     hap_dim from[2] = {kind == HAP_ALL_GATHER || kind == HAP_ALL_TO_ALL ? cut
                        : kind == HAP_RECUT                              ? shifted
                                                                         : whole,
@@ -103,7 +104,7 @@ static void collective(profile *p, int i, double bytes)
     part -= part % 2;
     bool fits = true;
     profile_begin(p);
-    cuts c = cuts_of(p, part);
+    cuts c = cuts_of(p, part, COLS);
     double whole = (double)c.rows * COLS * 4 * (a2a ? n : 1);
     if (is_push(forms[i].form) && 3 * (whole + 4096.0 * n) > (double)p->zone[PROFILE_SYM]) return;
     int times = profile_times(p, 0, 8 * whole + (p->device.gpu ? 40e6 : 200e3));
@@ -127,6 +128,51 @@ void profile_colls(profile *p)
             collective(p, i, *b);
 }
 
+// --- stretches of memory ---
+
+static int all_to_all_by(hap_form form)
+{
+    int i = 0;
+    while (forms[i].kind != HAP_ALL_TO_ALL || forms[i].form != form)
+        i++;
+    return i;
+}
+
+// An all-to-all of `part` rows of each rank, in stretches of FEW_COLS; negative: it does not fit.
+static double in_stretches(profile *p, hap_form form, int64_t part)
+{
+    bool fits = true;
+    profile_begin(p);
+    cuts c = cuts_of(p, part, FEW_COLS);
+    double whole = (double)c.rows * (double)c.width * 4 * p->r->n_ranks;
+    int times = profile_times(p, 0, 32 * whole + (p->device.gpu ? 40e6 : 200e3));
+    for (int k = 0; fits && k < times; k++)
+        fits = add(p, all_to_all_by(form), &c);
+    return all_fit(p, fits) ? profile_run(p) / times : -1;
+}
+
+// What a stretch takes when there are many: beyond what few take.
+void profile_stretches(profile *p)
+{
+    static const struct {
+        const char *name;
+        hap_form form;
+    } way[] = {{"push", FORM_PUSH}, {"pack", FORM_EVEN}};
+    int n = p->r->n_ranks;
+    int64_t part = p->quick ? 1 << 13 : p->device.gpu ? 1 << 18 : 1 << 14;
+    if (n < 2 || p->only_dense) return;
+    for (int i = 0; i < 2; i++) {
+        double sec = 0; // not measured
+        if (p->peers || !is_push(way[i].form)) {
+            double few = in_stretches(p, way[i].form, 2), many = in_stretches(p, way[i].form, part);
+            if (few > 0 && many > 0)
+                sec = (many > few ? many - few : many) / ((double)part * (n - 1));
+        }
+        profile_keep(p, (profile_result){PROFILE_STRETCH, way[i].name, "", "", 0, 0, sec});
+        profile_progress(p);
+    }
+}
+
 // --- contention ---
 
 // A collective of `rows`, if any, under `n` products of [m, w] x [w, w]; seconds, all ranks
@@ -141,7 +187,7 @@ static double together(profile *p, bool push, int64_t rows, int n, int64_t m, in
         hap_coll_call c = {.kind = HAP_ALL_REDUCE, .axes = AXIS(0), .form = FORM_FLAT};
         hap_tensor *x, *src;
         if (push) {
-            cuts even = cuts_of(p, rows / p->r->n_ranks);
+            cuts even = cuts_of(p, rows / p->r->n_ranks, COLS);
             hap_dim from[2] = {CUT(0, even.rows, even.even), WHOLE(COLS)};
             c.kind = HAP_ALL_GATHER;
             c.form = FORM_PUSH;

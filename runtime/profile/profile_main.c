@@ -133,7 +133,8 @@ void profile_progress(profile *p)
     fflush(stdout);
 }
 
-static const char *const kind_name[] = {"op", "copy", "collective", "contention", "pair"};
+static const char *const kind_name[] = {"op",         "copy", "collective",
+                                        "contention", "pair", "stretch"};
 
 // One line a figure, with the seconds of all ranks.
 static void write_results(profile *p, const char *path)
@@ -239,6 +240,7 @@ int main(int argc, char **argv)
         profile_rows(&p);
     }
     profile_colls(&p);
+    if (!o.colls) profile_stretches(&p);
     profile_contention(&p);
     profile_pairs(&p);
     profile_begin(&p);
