@@ -241,6 +241,16 @@ int64_t hap_box_bytes(const hap_coll_view *v, hap_box b)
     return v->outer * b.f1.n * v->mid * b.f2.n * v->inner * v->item;
 }
 
+int64_t hap_packed_at(const hap_coll_view *v, hap_box part)
+{
+    return v->outer * part.f1.lo * v->inner * v->item;
+}
+
+hap_box hap_view_box(const hap_coll_view *v)
+{
+    return (hap_box){{0, v->n1}, {0, v->n2}};
+}
+
 int64_t hap_view_bytes(const hap_coll_view *v)
 {
     return v->outer * v->n1 * v->mid * v->n2 * v->inner * v->item;

@@ -39,7 +39,10 @@ hap_box hap_src_box(const hap_rank *r, const hap_coll_view *v, int member);
 hap_box hap_dst_box(const hap_rank *r, const hap_coll_view *v, int member);
 hap_box hap_box_common(hap_box a, hap_box b);
 int64_t hap_box_bytes(const hap_coll_view *v, hap_box b);
-int64_t hap_view_bytes(const hap_coll_view *v); // all of it
+// Where a part starts, packed one after the other with those of all members: bytes.
+int64_t hap_packed_at(const hap_coll_view *v, hap_box part);
+hap_box hap_view_box(const hap_coll_view *v);   // all of it
+int64_t hap_view_bytes(const hap_coll_view *v); // of all
 
 // The largest part of a member, of the side that is cut.
 int64_t hap_max_src_bytes(const hap_rank *r, const hap_coll_view *v);

@@ -30,17 +30,6 @@ static int count_of(hap_rank *r, const cpu_part *p, int64_t bytes)
     return cpu_mpi_count(r, bytes / p->v.item);
 }
 
-static hap_box whole_of(const hap_coll_view *v)
-{
-    return (hap_box){{0, v->n1}, {0, v->n2}};
-}
-
-// Packed parts of all members stand one after the other: where member m's part starts.
-static int64_t packed_at(const hap_coll_view *v, hap_box part)
-{
-    return v->outer * part.f1.lo * v->inner * v->item;
-}
-
 static bool finish(cpu_part *p)
 {
     p->done = true;
@@ -53,8 +42,8 @@ static void gather_unpack(hap_rank *r, cpu_part *p, const char *parts, int64_t p
 {
     for (int m = 0; m < p->v.n_members; m++) {
         hap_box part = hap_src_box(r, &p->v, m);
-        const char *from = parts + (pitch ? m * pitch : packed_at(&p->v, part));
-        cpu_unpack(&p->v, p->dst->data, from, whole_of(&p->v), part);
+        const char *from = parts + (pitch ? m * pitch : hap_packed_at(&p->v, part));
+        cpu_unpack(&p->v, p->dst->data, from, hap_view_box(&p->v), part);
     }
 }
 
@@ -96,10 +85,10 @@ static bool gather_step(hap_rank *r, cpu_part *p)
                       "MPI_Iallgather");
         return true;
     }
-    memcpy(base + packed_at(&p->v, mine), p->src->data, (size_t)p->src->bytes);
+    memcpy(base + hap_packed_at(&p->v, mine), p->src->data, (size_t)p->src->bytes);
     for (int m = 0; m < p->v.n_members; m++) {
         hap_box part = hap_src_box(r, &p->v, m);
-        char *at = base + packed_at(&p->v, part);
+        char *at = base + hap_packed_at(&p->v, part);
         int64_t bytes = hap_box_bytes(&p->v, part);
         if (p->form == FORM_GROUPED) {
             if (bytes == 0) continue;
@@ -121,8 +110,8 @@ static void scatter_pack(hap_rank *r, cpu_part *p, char *parts, int64_t pitch)
     for (int m = 0; m < p->v.n_members; m++) {
         hap_box part = hap_dst_box(r, &p->v, m);
         int64_t bytes = hap_box_bytes(&p->v, part);
-        char *to = parts + (pitch ? m * pitch : packed_at(&p->v, part));
-        cpu_pack(&p->v, to, p->src->data, whole_of(&p->v), part);
+        char *to = parts + (pitch ? m * pitch : hap_packed_at(&p->v, part));
+        cpu_pack(&p->v, to, p->src->data, hap_view_box(&p->v), part);
         if (pitch) memset(to + bytes, 0, (size_t)(pitch - bytes));
     }
 }
@@ -160,11 +149,11 @@ static bool scatter_even_flat(hap_rank *r, cpu_part *p)
                       "MPI_Ireduce_scatter_block");
     } else if (p->step == 1) {
         hap_range have = {v->me * piece, piece};
-        int64_t own_at = packed_at(v, hap_dst_box(r, v, v->me));
+        int64_t own_at = hap_packed_at(v, hap_dst_box(r, v, v->me));
         hap_range want = {own_at, p->dst->bytes};
         for (int m = 0; m < v->n_members; m++) {
             hap_box part = hap_dst_box(r, v, m);
-            hap_range theirs = {packed_at(v, part), hap_box_bytes(v, part)};
+            hap_range theirs = {hap_packed_at(v, part), hap_box_bytes(v, part)};
             hap_range their_piece = {m * piece, piece};
             hap_box out = hap_box_common((hap_box){have, {0, 1}}, (hap_box){theirs, {0, 1}});
             hap_box in = hap_box_common((hap_box){their_piece, {0, 1}}, (hap_box){want, {0, 1}});
@@ -192,11 +181,12 @@ static bool scatter_sendrecv(hap_rank *r, cpu_part *p, const char *base, char *i
     int n = v->n_members;
     if (p->step++ == 0) {
         hap_box mine = hap_dst_box(r, v, v->me);
-        if (p->dst->bytes) memcpy(p->dst->data, base + packed_at(v, mine), (size_t)p->dst->bytes);
+        if (p->dst->bytes)
+            memcpy(p->dst->data, base + hap_packed_at(v, mine), (size_t)p->dst->bytes);
         for (int k = 1; k < n; k++) {
             int to = (v->me + k) % n;
             hap_box part = hap_dst_box(r, v, to);
-            send(r, p, base + packed_at(v, part), hap_box_bytes(v, part), to);
+            send(r, p, base + hap_packed_at(v, part), hap_box_bytes(v, part), to);
         }
         p->n_held = p->n_req; // a receive must not wait for sends: their receivers wait likewise
     } else if (p->dst->bytes && p->turn > 0) {
@@ -238,7 +228,7 @@ static bool scatter_step(hap_rank *r, cpu_part *p)
         int64_t bytes = hap_box_bytes(v, part);
         if (bytes == 0) continue;
         cpu_mpi_check(r,
-                      MPI_Ireduce(base + packed_at(v, part), m == v->me ? p->dst->data : NULL,
+                      MPI_Ireduce(base + hap_packed_at(v, part), m == v->me ? p->dst->data : NULL,
                                   count_of(r, p, bytes), p->type, p->op, m, p->comm,
                                   cpu_part_post(r, p)),
                       "MPI_Ireduce");

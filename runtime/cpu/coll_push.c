@@ -48,11 +48,6 @@ static bool finish(cpu_part *p)
     return true;
 }
 
-static hap_box whole_of(const hap_coll_view *v)
-{
-    return (hap_box){{0, v->n1}, {0, v->n2}};
-}
-
 // --- all-gather and all-to-all: a part is what one side has and the other wants ---
 
 static bool exchange(hap_rank *r, cpu_part *p)
@@ -115,7 +110,7 @@ static void add_slots(hap_dtype type, char *to, const char *slots, int members, 
 static bool scatter(hap_rank *r, cpu_part *p)
 {
     const hap_coll_view *v = &p->v;
-    hap_box mine = hap_dst_box(r, v, v->me), all = whole_of(v);
+    hap_box mine = hap_dst_box(r, v, v->me), all = hap_view_box(v);
     if (hap_view_bytes(v) == 0) return finish(p);
     if (p->step++ > 0) {
         add_slots(p->dst->type, p->dst->data, p->scratch, v->n_members, p->slot, p->dst->elements);
@@ -134,7 +129,7 @@ static bool scatter(hap_rank *r, cpu_part *p)
 static bool reduce(hap_rank *r, cpu_part *p)
 {
     const hap_coll_view *v = &p->v;
-    hap_box all = whole_of(v), mine = {hap_push_shard(v, v->me), {0, 1}};
+    hap_box all = hap_view_box(v), mine = {hap_push_shard(v, v->me), {0, 1}};
     char *sums = (char *)p->dst->data + mine.f1.lo * v->item;
     if (p->step > 1 || v->n1 == 0) return finish(p);
     if (p->step == 1)

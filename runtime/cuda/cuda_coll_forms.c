@@ -74,17 +74,6 @@ static void move(const context *x, const hap_coll_view *v, void *dst, hap_box ds
                                        (const char *)src + from * v->item, &m, v->item));
 }
 
-static hap_box whole_of(const hap_coll_view *v)
-{
-    return (hap_box){{0, v->n1}, {0, v->n2}};
-}
-
-// Packed parts of all members stand one after the other: where a part starts.
-static int64_t packed_at(const hap_coll_view *v, hap_box part)
-{
-    return v->outer * part.f1.lo * v->inner * v->item;
-}
-
 // --- all-gather ---
 
 static void gather_pack(const context *x, const pair *p)
@@ -97,7 +86,7 @@ static void gather_pack(const context *x, const pair *p)
         zero(x, mine + p->src->bytes, max - p->src->bytes);
     } else if (p->form == FORM_SENDRECV) {
         char *base = v->outer == 1 ? p->dst->data : p->scratch;
-        copy(x, base + packed_at(v, hap_src_box(x->r, v, v->me)), p->src->data, p->src->bytes);
+        copy(x, base + hap_packed_at(v, hap_src_box(x->r, v, v->me)), p->src->data, p->src->bytes);
     }
 }
 
@@ -120,7 +109,7 @@ static void gather_post(const context *x, const pair *p)
     }
     for (int m = 0; m < v->n_members; m++) {
         hap_box part = hap_src_box(x->r, v, m);
-        char *at = base + packed_at(v, part);
+        char *at = base + hap_packed_at(v, part);
         int64_t bytes = hap_box_bytes(v, part);
         if (p->form == FORM_GROUPED) {
             if (bytes == 0) continue;
@@ -143,8 +132,8 @@ static void gather_unpack(const context *x, const pair *p)
     if (v->outer == 1 && !padded) return; // already in place
     for (int m = 0; m < v->n_members; m++) {
         hap_box part = hap_src_box(x->r, v, m);
-        const char *from = p->scratch + (padded ? m * max : packed_at(v, part));
-        move(x, v, p->dst->data, whole_of(v), from, part, part);
+        const char *from = p->scratch + (padded ? m * max : hap_packed_at(v, part));
+        move(x, v, p->dst->data, hap_view_box(v), from, part, part);
     }
 }
 
@@ -170,8 +159,8 @@ static void scatter_pack(const context *x, const pair *p)
     for (int m = 0; m < v->n_members && base == p->scratch; m++) {
         hap_box part = hap_dst_box(x->r, v, m);
         int64_t bytes = hap_box_bytes(v, part);
-        char *to = base + (pitch ? m * pitch : packed_at(v, part));
-        move(x, v, to, part, p->src->data, whole_of(v), part);
+        char *to = base + (pitch ? m * pitch : hap_packed_at(v, part));
+        move(x, v, to, part, p->src->data, hap_view_box(v), part);
         if (pitch) zero(x, to + bytes, pitch - bytes);
     }
     if (p->form == FORM_EVEN_FLAT) {
@@ -179,7 +168,7 @@ static void scatter_pack(const context *x, const pair *p)
         zero(x, base + total, v->n_members * flat_piece(v) - total);
     }
     if (p->form == FORM_SENDRECV)
-        copy(x, p->dst->data, base + packed_at(v, hap_dst_box(x->r, v, v->me)), p->dst->bytes);
+        copy(x, p->dst->data, base + hap_packed_at(v, hap_dst_box(x->r, v, v->me)), p->dst->bytes);
 }
 
 static void scatter_post(const context *x, const pair *p)
@@ -192,7 +181,7 @@ static void scatter_post(const context *x, const pair *p)
             int64_t bytes = hap_box_bytes(v, part);
             if (bytes == 0) continue;
             check(x,
-                  ncclReduce(base + packed_at(v, part), m == v->me ? p->dst->data : NULL,
+                  ncclReduce(base + hap_packed_at(v, part), m == v->me ? p->dst->data : NULL,
                              count(p, bytes), p->type, p->op, m, p->comm, x->s),
                   "ncclReduce");
         }
@@ -211,12 +200,13 @@ static void scatter_post(const context *x, const pair *p)
 static void scatter_collect(const context *x, const pair *p, bool post)
 {
     const hap_coll_view *v = &p->v;
-    int64_t piece = flat_piece(v), own_at = packed_at(v, hap_dst_box(x->r, v, v->me));
+    int64_t piece = flat_piece(v), own_at = hap_packed_at(v, hap_dst_box(x->r, v, v->me));
     char *mine = p->scratch + v->n_members * piece;
     hap_range have = {v->me * piece, piece}, want = {own_at, p->dst->bytes};
     for (int m = 0; m < v->n_members; m++) {
         hap_box part = hap_dst_box(x->r, v, m);
-        hap_range theirs = {packed_at(v, part), hap_box_bytes(v, part)}, their = {m * piece, piece};
+        hap_range theirs = {hap_packed_at(v, part), hap_box_bytes(v, part)},
+                  their = {m * piece, piece};
         hap_box out = hap_box_common((hap_box){have, {0, 1}}, (hap_box){theirs, {0, 1}});
         hap_box in = hap_box_common((hap_box){their, {0, 1}}, (hap_box){want, {0, 1}});
         const char *from = mine + (out.f1.lo - have.lo);
@@ -239,7 +229,7 @@ static void scatter_round(const context *x, const pair *p, int k, bool post)
     char *base = scatter_base(p), *inbox = p->scratch + (v->outer == 1 ? 0 : hap_view_bytes(v));
     hap_box part = hap_dst_box(x->r, v, to);
     if (post) {
-        send(x, p, base + packed_at(v, part), hap_box_bytes(v, part), to);
+        send(x, p, base + hap_packed_at(v, part), hap_box_bytes(v, part), to);
         recv(x, p, inbox, p->dst->bytes, from);
     } else {
         cuda_check(x->r, cuda_add_into(x->s, p->dst->type, p->dst->data, inbox, p->dst->elements));

@@ -38,11 +38,6 @@ static void nccl(const transfer *t, ncclResult_t e, const char *call)
     cuda_nccl_check(t->r, e, call);
 }
 
-static hap_box whole_of(const hap_coll_view *v)
-{
-    return (hap_box){{0, v->n1}, {0, v->n2}};
-}
-
 static hap_box flat(hap_range r)
 {
     return (hap_box){r, {0, 1}};
@@ -108,19 +103,19 @@ static way gather_way(const item *i, const transfer *t, int from, int to)
 static way scatter_way(const item *i, const transfer *t, int from, int to)
 {
     hap_box y = hap_dst_box(t->r, &i->v, to);
-    return (way){i->src->data, i->slots + from * i->pitch, whole_of(&i->v), y, y, i->v};
+    return (way){i->src->data, i->slots + from * i->pitch, hap_view_box(&i->v), y, y, i->v};
 }
 
 static way reduce_way(const item *i, const transfer *t, int from, int to)
 {
     hap_box y = flat(hap_push_shard(&i->v, to));
     (void)t;
-    return (way){i->src->data, i->slots + from * i->pitch, whole_of(&i->v), y, y, i->v};
+    return (way){i->src->data, i->slots + from * i->pitch, hap_view_box(&i->v), y, y, i->v};
 }
 
 static way return_way(const item *i, const transfer *t, int from, int to)
 {
-    hap_box all = whole_of(&i->v), x = flat(hap_push_shard(&i->v, from));
+    hap_box all = hap_view_box(&i->v), x = flat(hap_push_shard(&i->v, from));
     (void)t;
     (void)to;
     return (way){i->dst->data, i->dst->data, all, all, x, i->v};
