@@ -40,8 +40,7 @@ static bool nothing(const cuda_call *c)
     return c->kind == CUDA_DONE || c->kind == CUDA_JOINED;
 }
 
-// An op and those joined to it follow one another in the list: a part may end only where none is
-// joined to what stands before.
+// Live calls that follow one another are one part.
 static void add_part(hap_rank *r, cuda_backend *b, int from, int to, bool live)
 {
     if (from == to) return;
@@ -54,7 +53,6 @@ static void add_part(hap_rank *r, cuda_backend *b, int from, int to, bool live)
     b->part[b->n_parts++] = (cuda_part){.from = from, .to = to, .live = live};
 }
 
-// Whether a stretch without live calls is worth a graph, or holds a start whose wait is elsewhere.
 static int calls_in(const cuda_record *list, int from, int to)
 {
     int n = 0;
@@ -63,6 +61,7 @@ static int calls_in(const cuda_record *list, int from, int to)
     return n;
 }
 
+// Every start in the stretch has its wait there, and every wait its start.
 static bool whole(const cuda_record *list, int from, int to)
 {
     for (int i = from; i < to; i++) {
@@ -73,6 +72,8 @@ static bool whole(const cuda_record *list, int from, int to)
     return true;
 }
 
+// Live calls are starts, waits and pairs: an op and those joined to it, which follow one another in
+// the list, stay in one part.
 static void find_parts(hap_rank *r, cuda_backend *b)
 {
     const cuda_record *list = &b->list;
