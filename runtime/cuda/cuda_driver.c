@@ -16,13 +16,16 @@ const cuda_driver *cuda_driver_get(const char **why)
         *why = cuda_fail("libcuda.so.1 cannot be loaded");
         return NULL;
     }
-#define FIND(name)                                                                                 \
+#define NEED(name)                                                                                 \
     *(void **)&d.name##_ = dlsym(driver, NAME(name));                                              \
     if (!d.name##_) {                                                                              \
         *why = cuda_fail("not supported: this CUDA driver has no " NAME(name));                    \
         return NULL;                                                                               \
     }
-    CUDA_DRIVER_FUNCTIONS(FIND)
+#define FIND(name) *(void **)&d.name##_ = dlsym(driver, NAME(name));
+    CUDA_DRIVER_FUNCTIONS(NEED)
+    CUDA_DRIVER_GREEN(FIND)
+#undef NEED
 #undef FIND
     found = true;
     return &d;

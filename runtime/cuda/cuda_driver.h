@@ -24,13 +24,22 @@
     F(cuStreamBatchMemOp)                                                                          \
     F(cuStreamWaitValue32)                                                                         \
     F(cuStreamWriteValue32)
+// Green contexts: NULL where the driver is older than they are.
+#define CUDA_DRIVER_GREEN(F)                                                                       \
+    F(cuDeviceGetDevResource)                                                                      \
+    F(cuDevSmResourceSplitByCount)                                                                 \
+    F(cuDevResourceGenerateDesc)                                                                   \
+    F(cuGreenCtxCreate)                                                                            \
+    F(cuGreenCtxDestroy)                                                                           \
+    F(cuGreenCtxStreamCreate)
 typedef struct cuda_driver {
 #define CUDA_DRIVER_FIELD(f) __typeof__(&(f)) f##_;
     CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_FIELD)
+    CUDA_DRIVER_GREEN(CUDA_DRIVER_FIELD)
 #undef CUDA_DRIVER_FIELD
 } cuda_driver;
 
-// NULL with *why set if the driver has not all of them.
+// NULL with *why set if the driver has not all of CUDA_DRIVER_FUNCTIONS.
 const cuda_driver *cuda_driver_get(const char **why);
 const char *cuda_driver_said(const cuda_driver *d, CUresult e, const char *call);
 

@@ -1,58 +1,35 @@
 // A stream on part of a device's SMs: a green context, by the driver's interface (CUDA 12.4 and
-// later), which is looked up when it is wanted, since programs link no libcuda.
+// later; cuda_driver.h).
 //
 // The primary context stays current. Kernels launched on the green context's stream, and kernels of
 // a graph captured from it, stay on its SMs; NCCL and copies have streams of the primary context.
 // Memory and links keep their full speed.
 
-#include <cuda.h>
-#include <dlfcn.h>
+#include "cuda/cuda_driver.h"
+
 #include <stdlib.h>
 
-#include "cuda/cuda_context.h"
-
 struct cuda_green {
-    void *driver; // libcuda
+    const cuda_driver *driver;
     CUgreenCtx context;
 };
 
-// The functions used, by their names in libcuda.
-#define FUNCTIONS(F)                                                                               \
-    F(cuDeviceGet)                                                                                 \
-    F(cuDeviceGetDevResource)                                                                      \
-    F(cuDevSmResourceSplitByCount)                                                                 \
-    F(cuDevResourceGenerateDesc)                                                                   \
-    F(cuGreenCtxCreate)                                                                            \
-    F(cuGreenCtxStreamCreate)                                                                      \
-    F(cuGetErrorString)
-typedef struct functions {
-#define FIELD(f) __typeof__(&(f)) f##_;
-    FUNCTIONS(FIELD)
-#undef FIELD
-} functions;
-
-static const char *look_up(void *driver, functions *f)
+// All that green contexts take, before any of it is called.
+static const char *look_up(const cuda_driver **driver)
 {
-#define FIND(name)                                                                                 \
-    *(void **)&f->name##_ = dlsym(driver, #name);                                                  \
-    if (!f->name##_) return cuda_fail("not supported: this CUDA driver has no " #name);
-    FUNCTIONS(FIND)
-#undef FIND
+    const char *why = NULL;
+    const cuda_driver *d = *driver = cuda_driver_get(&why);
+    if (!d) return why;
+#define NEED(name)                                                                                 \
+    if (!d->name##_) return cuda_fail("not supported: this CUDA driver has no " #name);
+    CUDA_DRIVER_GREEN(NEED)
+#undef NEED
     return NULL;
 }
-
-static const char *said(const functions *f, CUresult e, const char *call)
-{
-    const char *text = NULL;
-    if (e == CUDA_SUCCESS) return NULL;
-    f->cuGetErrorString_(e, &text);
-    return cuda_fail("%s: %s", call, text ? text : "unknown error");
-}
-#define DRIVER(name, ...) CUDA_TRY(said(&f, f.name##_(__VA_ARGS__), #name))
+#define DRIVER(name, ...) CUDA_TRY(cuda_driver_said(d, d->name##_(__VA_ARGS__), #name))
 
 const char *cuda_green_start(cuda_context *x, int sms)
 {
-    functions f;
     CUdevice device;
     CUdevResource all, part, rest;
     CUdevResourceDesc described;
@@ -61,9 +38,8 @@ const char *cuda_green_start(cuda_context *x, int sms)
     int ordinal = 0;
     x->green = calloc(1, sizeof *x->green);
     if (!x->green) return cuda_fail("out of memory");
-    x->green->driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!x->green->driver) return cuda_fail("libcuda.so.1 cannot be loaded");
-    CUDA_TRY(look_up(x->green->driver, &f));
+    CUDA_TRY(look_up(&x->green->driver));
+    const cuda_driver *d = x->green->driver;
     CUDA_CALL(cudaGetDevice(&ordinal));
     CUDA_CALL(cudaFree(NULL)); // the primary context is made before its part
     DRIVER(cuDeviceGet, &device, ordinal);
@@ -87,12 +63,7 @@ const char *cuda_green_start(cuda_context *x, int sms)
 void cuda_green_end(cuda_context *x)
 {
     if (!x->green) return;
-    if (x->green->context) {
-        CUresult (*destroy)(CUgreenCtx);
-        *(void **)&destroy = dlsym(x->green->driver, "cuGreenCtxDestroy");
-        if (destroy) destroy(x->green->context);
-    }
-    if (x->green->driver) dlclose(x->green->driver);
+    if (x->green->context) x->green->driver->cuGreenCtxDestroy_(x->green->context);
     free(x->green);
     x->green = NULL;
 }
