@@ -85,8 +85,14 @@ typedef struct ir_op_row {
     const char *vjp;
     unsigned flags;
     int min_in, max_in, n_out; // concat: 1..IR_MAX_IN; split: n_out from the attribute
+    // Dense rows: bit a, in alternative a of the formula the leading dims of operand 0 are those of
+    // the output, so that with a matrix as operand 1 rows become rows one by one. What may stand in
+    // a pair (docs/formats.md).
+    unsigned by_rows;
 } ir_op_row;
 const ir_op_row *ir_row(ir_op op);
+// Does an op of these attributes go row by row: operand 0 of rank_x dims, operand 1 of rank_w?
+bool ir_by_rows(ir_op op, const ir_attr *attr, int rank_x, int rank_w);
 int ir_op_parse(hb_str name);                  // ir_op or -1 (composites included)
 int ir_attr_index(ir_op op, const char *name); // hb_assert: exists
 

@@ -127,6 +127,17 @@ static void set_arity(ir_op_row *r, const ir_formulas *f)
         r->min_in = r->max_in = 0;
 }
 
+// Leading dims of operand 0, all but its last, are those of the output.
+static bool goes_by_rows(const ir_formula *f)
+{
+    const ir_foperand *x = &f->in[0], *y = &f->out[0];
+    if (x->star != y->star || x->n != y->n || x->n == 0) return false;
+    for (int d = 0; d + 1 < x->n; d++)
+        if (x->dim[d].n != 1 || y->dim[d].n != 1 || x->dim[d].letter[0] != y->dim[d].letter[0])
+            return false;
+    return true;
+}
+
 static void build(void)
 {
     for (int op = 0; op < IR_N_ALL_OPS; op++) {
@@ -149,6 +160,8 @@ static void build(void)
         } else {
             ir_formula_parse(r->formula, &table.formulas[op]);
             set_arity(r, &table.formulas[op]);
+            for (int a = 0; a < table.formulas[op].n && r->flops_kind == IR_FLOPS_DENSE; a++)
+                r->by_rows |= (unsigned)goes_by_rows(&table.formulas[op].alt[a]) << a;
             hb_assert((int)strlen(r->reducers) == r->n_out && (int)strlen(r->dtypes) == r->n_out);
         }
     }
@@ -167,6 +180,14 @@ const ir_formulas *ir_row_formulas(ir_op op)
     ir_row(op);
     hb_assert(op < IR_N_OPS);
     return &table.formulas[op];
+}
+
+bool ir_by_rows(ir_op op, const ir_attr *attr, int rank_x, int rank_w)
+{
+    const ir_op_row *r = ir_row(op);
+    int64_t alternative = table.formulas[op].n > 1 ? attr[0].i : 0;
+    if (rank_x < 2 || rank_w != 2 || alternative < 0 || alternative >= IR_MAX_ALTS) return false;
+    return r->by_rows >> alternative & 1;
 }
 
 int ir_op_parse(hb_str name)

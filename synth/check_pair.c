@@ -10,7 +10,7 @@
 
 #include "synth/check_model.h"
 
-enum { MOST_PRODUCTS = 8, TRANSPOSED_A = 2 };
+enum { MOST_PRODUCTS = 8 };
 
 bool chk_pair(chk *c)
 {
@@ -21,13 +21,12 @@ bool chk_pair(chk *c)
 static bool is_product(chk *c, const rec_call *k)
 {
     const char *name = k->kind == REC_OP ? ir_row((ir_op)k->op)->name : "call";
-    if (k->kind != REC_OP || (k->op != IR_OP_linear && k->op != IR_OP_matmul))
+    if (k->kind != REC_OP || !ir_row((ir_op)k->op)->by_rows)
         return chk_fail(c, "%s%s in a pair, where products stand", k->kind == REC_OP ? "op_" : "a ",
                         name);
     const rec_tensor *x = c->buf[k->in[0]].t, *w = c->buf[k->in[1]].t;
-    bool rows =
-        x->rank >= 2 && (k->op == IR_OP_linear || (w->rank == 2 && k->attr[0].i != TRANSPOSED_A));
-    return rows || chk_fail(c, "op_%s in a pair goes not row by row", name);
+    return ir_by_rows((ir_op)k->op, k->attr, x->rank, w->rank) ||
+           chk_fail(c, "op_%s in a pair goes not row by row", name);
 }
 
 static int64_t group_size(const chk *c, unsigned axes)

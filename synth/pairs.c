@@ -64,15 +64,13 @@ static bool is_value(const syn_program *p, int buffer)
 
 static bool is_product(const syn_program *p, const syn_instr *in)
 {
-    enum { TRANSPOSED_A = 2 };
-    if (in->kind != SYN_OP || !is_value(p, in->out[0]) || in->in[0] < 0 || in->in[1] < 0)
+    if (in->kind != SYN_OP || !is_value(p, in->out[0]) || in->n_in < 2 || in->in[0] < 0 ||
+        in->in[1] < 0)
         return false;
     const ir_node *n = &p->g->nodes.p[in->node];
     const syn_tensor *x = &p->tensors.p[in->in[0]], *w = &p->tensors.p[in->in[1]];
-    if (n->op != IR_OP_linear && n->op != IR_OP_matmul) return false;
-    if (p->g->tensors.p[x->value].rank < 2 || in->in[0] == in->in[1]) return false;
-    return n->op == IR_OP_linear ||
-           (n->attr[0].i != TRANSPOSED_A && p->g->tensors.p[w->value].rank == 2);
+    return in->in[0] != in->in[1] && ir_by_rows(n->op, n->attr, p->g->tensors.p[x->value].rank,
+                                                p->g->tensors.p[w->value].rank);
 }
 
 // Does the collective move rows of a product, in the direction that is asked for?

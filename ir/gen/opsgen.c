@@ -169,6 +169,14 @@ static void print_calls(void)
     for (int op = 0; op < IR_N_OPS; op++)
         printf("    \"%s\",\n", ir_row((ir_op)op)->name);
     fputs("};\n\n"
+          "// Bit a: with a as first attribute (0: it has none), rows of the first operand become\n"
+          "// rows of the output one by one, given a matrix as second operand.\n"
+          "const unsigned hap_op_by_rows[HAP_N_OPS] = {\n",
+          stdout);
+    for (int op = 0; op < IR_N_OPS; op++)
+        if (ir_row((ir_op)op)->by_rows)
+            printf("    [HAP_OP_%s] = %u,\n", ir_row((ir_op)op)->name, ir_row((ir_op)op)->by_rows);
+    fputs("};\n\n"
           "// Absent operands at the end do not count.\n"
           "static void call(hap_rank *r, hap_op_call *c)\n{\n"
           "    while (c->n_in > 0 && !c->in[c->n_in - 1])\n        c->n_in--;\n"

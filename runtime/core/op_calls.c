@@ -85,6 +85,13 @@ const char *const hap_op_names[] = {
     "clip_scale",
 };
 
+// Bit a: with a as first attribute (0: it has none), rows of the first operand become
+// rows of the output one by one, given a matrix as second operand.
+const unsigned hap_op_by_rows[HAP_N_OPS] = {
+    [HAP_OP_linear] = 3,
+    [HAP_OP_matmul] = 3,
+};
+
 // Absent operands at the end do not count.
 static void call(hap_rank *r, hap_op_call *c)
 {

@@ -39,9 +39,10 @@ void hap_pair_begin(hap_rank *r, int n_groups, const int64_t (*groups)[2])
 static const char *not_by_rows(const hap_op_call *c)
 {
     const hap_tensor *x = c->in[0], *w = c->n_in > 1 ? c->in[1] : NULL, *y = c->out[0];
-    if (c->op != HAP_OP_linear && c->op != HAP_OP_matmul) return "is no product";
+    int64_t trans = c->attr[0].i;
+    if (!hap_op_by_rows[c->op]) return "is no product";
     if (!x || !w || x->rank < 2 || y->rank < 2) return "has an operand of one dim";
-    if (c->op == HAP_OP_matmul && (c->attr[0].i == HAP_TN || w->rank != 2))
+    if (trans < 0 || trans > HAP_TN || !(hap_op_by_rows[c->op] >> trans & 1) || w->rank != 2)
         return "is not one product of rows with a matrix";
     int64_t rows_x = 1, rows_y = 1;
     for (int i = 0; i + 1 < x->rank; i++)

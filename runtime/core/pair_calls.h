@@ -6,10 +6,11 @@
 //     producer   one product, start of a reduce-scatter, all-to-all or all-reduce of its output;
 //                the event is waited for later
 //
-// A product is row by row: linear, or matmul of an operand that is not transposed with one of two
-// dims. Its rows are all dims but the last, flattened. The moved factor is the outermost of them in
-// local memory, so that what a member holds is one range of rows. All tensors of a pair that any of
-// its calls writes lie apart from all others of it: its calls run at the same time.
+// A product is row by row (hap_op_by_rows, from the formulas of the op table): linear, or matmul of
+// an operand that is not transposed with one of two dims. Its rows are all dims but the last,
+// flattened. The moved factor is the outermost of them in local memory, so that what a member holds
+// is one range of rows. All tensors of a pair that any of its calls writes lie apart from all others
+// of it: its calls run at the same time.
 
 #ifndef HAP_RUNTIME_PAIR_CALLS_H
 #define HAP_RUNTIME_PAIR_CALLS_H

@@ -45,6 +45,7 @@ typedef struct hap_op_call {
 
 void hap_dispatch(hap_rank *r, const hap_op_call *c); // by every generated op_ function
 extern const char *const hap_op_names[];              // by hap_op_id
+extern const unsigned hap_op_by_rows[];               // by hap_op_id: what may stand in a pair
 
 typedef enum {
     HAP_ALL_GATHER,
