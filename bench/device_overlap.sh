@@ -6,6 +6,9 @@
 #   uneven    the same of hapc and torch-free baselines with 132,132,64,64 SMs (emulated: green contexts; memory,
 #             links and NCCL keep their speed) and cuts in proportion, NCCL as usual and on at most 8 CTAs
 #   e2e       GPT-2 XL and blocks of 8192: plans with pairs on and off, predicted and measured ms
+#   e2e-trace where a step of GPT-2 XL goes, pairs off: ms by class of instruction, predicted and measured, of two plans:
+#             `heads`, as planned, and `short`, of 2026-11-21, whose all-to-alls are pushes of stretches of 32 bytes
+#             (planned as if stretches cost nothing); at most a minute
 #   quick     two shapes at a fourth of their size: whether anything runs
 # HAP_CLUSTER names a cluster file measured before, HAP_SECONDS what each program of `pairs` may take, HAP_LISTS how many
 # groupings are tried, HAP_CTAS what `uneven` limits NCCL to in turn (0: no limit), HAP_TURNS of `e2e`.
@@ -75,7 +78,7 @@ uneven()
 }
 
 # MODEL,STRATEGY: plans with pairs off and on, run in turns. sp: tensor parallel with activations cut by rows between the
-# blocks (pins); 25 heads are cut 7, 6, 6, 6.
+# blocks (pins; by which factor attention is cut is left to the planner).
 e2e()
 {
     local what model strategy pairs turn name batch length options
@@ -104,8 +107,39 @@ e2e()
     done
 }
 
+e2e_trace()
+{
+    local what pins free=$out/free.yaml name=e2e.trace data=$out/trace.npy start=$SECONDS
+    sed 's/^measured:.*/measured: "free.curves.json"/' "$cluster_file" >"$free"
+    python3 - "$(dirname "$cluster_file")/$(sed -n 's/^measured: *"\?\([^"]*\)"\?$/\1/p' "$cluster_file")" "$out/free.curves.json" <<'P'
+import json, sys
+curves = json.load(open(sys.argv[1]))
+curves["runs"] = [{"class": c, "push": 1e-13, "pack": 0} for c in curves["classes"]]
+json.dump(curves, open(sys.argv[2], "w"))
+P
+    python3 -c "import numpy as np, sys; np.save(sys.argv[1], np.random.default_rng(0).integers(0, 50257, (32, 1024), dtype=np.int64))" "$data"
+    for what in ${HAP_TRACES:-short heads}; do
+        [ $what = short ] && set -- "$free" e || set -- "$cluster_file" h
+        "$pack/bin/hapc" examples/gpt2-xl/graph.json "$1" --batch 16 --precision bf16 --pairs off --pin 'transformer.h.*.mlp.c_fc=S(2)' \
+            --pin "transformer.h.*.attn.c_attn=S($2)" --pin 'transformer.h.*.add*=S(0)' -o "/tmp/$name.$what" >"$out/$name.$what.plan" 2>&1 ||
+            { tail -n 3 "$out/$name.$what.plan"; continue; }
+        set -- --backend cuda --json --seed 1 --input input_ids="$data" --input labels="$data"
+        timeout 30 "$pack/bin/hapc" run "/tmp/$name.$what" "$@" --steps 9 >"$out/$name.$what.jsonl" 2>"$out/$name.err" || tail -n 4 "$out/$name.err" | cut -c1-300
+        echo "gpt2-xl, $what: measured $(sed -n 's/.*"ms":\([0-9.]*\).*/\1/p' "$out/$name.$what.jsonl" | tail -n +5 | sort -n | sed -n 3p) ms/step," \
+            "$(grep -m1 -E '^Predicted' "$out/$name.$what.plan") (at $((SECONDS - start)) s)"
+        timeout 30 "$pack/bin/hapc" run "/tmp/$name.$what" "$@" --steps 4 --trace "$out/trace.json" >/dev/null 2>"$out/$name.err" ||
+            tail -n 4 "$out/$name.err" | cut -c1-300
+        python3 bench/plan_classes.py "/tmp/$name.$what" "$out/trace.json" 4 | tee "$out/$name.$what.txt" | cut -c1-190
+        rm -f "$out/trace.json"
+        kept "$out/$name.$what.plan" "$out/$name.$what.txt"
+    done
+    rm -f "$data"
+    echo "e2e-trace: $((SECONDS - start)) s"
+}
+
 for name in "$@"; do
     case $name in
+    e2e-trace) e2e_trace ;;
     profile | pairs | uneven | e2e) $name ;;
     quick) quick || exit ;;
     *) echo "no part '$name'" ;;

@@ -22,6 +22,7 @@ typedef struct team {
     cost_form form;
     int n;
     cl_link link;
+    double per_row; // all-to-all: stretches of memory of the columns of one row
     int n_kinds;
     rank_kind rank[CL_MAX_CLASSES];
     int *kind;     // by coordinate
@@ -81,6 +82,22 @@ static rank_kind kind_of(const team *t, int rank)
     return k;
 }
 
+// What stands before the factor that an all-to-all's product is cut by, in its last dim.
+static double stretches_of_row(const syn_program *p, const syn_instr *start)
+{
+    const syn_tensor *x = &p->tensors.p[start->in[0]];
+    int last = p->g->tensors.p[x->value].rank - 1;
+    double n = 1;
+    for (int a = 0; a < p->mesh->n_axes && start->coll == COST_ALL_TO_ALL; a++) {
+        const syn_axis_state *s = &x->state.ax[a];
+        if (s->kind != SYN_S || s->dim != last) continue;
+        n = 1;
+        for (int i = 0; i < s->pos; i++)
+            n *= (double)p->f->cls[p->f->dim[x->value][last].cls[i]].size;
+    }
+    return n;
+}
+
 // Kinds, rows and links of one team. False: too many kinds of ranks.
 static bool gather(hb_arena *a, team *t, unsigned axes, int group)
 {
@@ -120,14 +137,16 @@ static double product(void *ctx, int kind, int64_t rows)
     return sec;
 }
 
-static double form_seconds(const team *t, cost_coll coll, const int64_t *table, double bytes)
+// `apart`: stretches of what all members hold together.
+static double form_seconds(const team *t, cost_coll coll, const int64_t *table, double bytes,
+                           double apart)
 {
     cost_shards s = {.n = t->n,
                      .table = table,
                      .table2 = table,
                      .bytes = bytes,
                      .apart = 1,
-                     .apart2 = 1,
+                     .apart2 = apart,
                      .item = 1};
     cost_measure(&s);
     return cost_form_seconds(t->c->m, coll, t->form, &s, t->link, &t->c->memory);
@@ -141,10 +160,12 @@ static double message(void *ctx, int kind, int64_t rows)
                                                       1, 1, 1, 1, 1, 1, 1, 1};
     const team *t = ctx;
     double bytes = t->rank[kind].row_bytes * (double)rows;
-    if (t->coll == COST_ALL_REDUCE) return form_seconds(t, t->coll, NULL, bytes);
+    if (t->coll == COST_ALL_REDUCE) return form_seconds(t, t->coll, NULL, bytes, 1);
     if (t->coll == COST_ALL_TO_ALL)
-        return form_seconds(t, t->coll, even, t->n * t->n * bytes) / (t->n - 1);
-    return form_seconds(t, COST_ALL_GATHER, even, t->n * bytes) / (t->n - 1);
+        return form_seconds(t, t->coll, even, t->n * t->n * bytes,
+                            t->n * (double)rows * t->per_row) /
+               (t->n - 1);
+    return form_seconds(t, COST_ALL_GATHER, even, t->n * bytes, 1) / (t->n - 1);
 }
 
 // What a reduce-scatter takes beyond sending: its sums, by each rank's rows.
@@ -156,8 +177,8 @@ static void sums(team *t)
         most = t->rows[i] > most ? t->rows[i] : most;
     }
     double bytes = t->rank[0].row_bytes * (double)all;
-    double sec = form_seconds(t, COST_REDUCE_SCATTER, t->rows, bytes) -
-                 form_seconds(t, COST_ALL_GATHER, t->rows, bytes);
+    double sec = form_seconds(t, COST_REDUCE_SCATTER, t->rows, bytes, 1) -
+                 form_seconds(t, COST_ALL_GATHER, t->rows, bytes, 1);
     for (int i = 0; i < t->n && most > 0; i++)
         t->after[i] = fmax(sec, 0) * (double)t->rows[i] / (double)most;
 }
@@ -264,7 +285,8 @@ static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const s
                     .coll = start->coll,
                     .form = start->form,
                     .n = n,
-                    .link = syn_axes_link(c, start->axes)};
+                    .link = syn_axes_link(c, start->axes),
+                    .per_row = stretches_of_row(p, start)};
         if (!gather(all->arena, t, start->axes, g)) return false;
         size_t ranks = (size_t)n;
         if (all->n > 0 && t->n_kinds == last->n_kinds &&
