@@ -390,6 +390,50 @@ static void refuse_all(const planned *p, refusals *s)
     }
 }
 
+// Columns [3 4 e] of 64 x 32 rows become rows: a message has 12 stretches a row. At 100 ns each
+// they are what the transfer takes.
+START_TEST(short_stretches_of_an_all_to_all)
+{
+    planned p = {0};
+    read_example(&p, "gpt2-tiny", "laptop-peers", 64);
+    hb_diag *d = hb_diag_new(p.a);
+    hb_str pin[3] = {HB_STR("transformer.h.*.add*=R"), HB_STR("transformer.h.*.attn.c_attn=S(e)"),
+                     HB_STR("transformer.h.*.attn.sdpa=S(0)")};
+    search(&p, SYN_AUTO, syn_pins_read(p.a, p.g, p.f, pin, 3, d), false);
+    ck_assert_int_eq(p.r.status, SYN_OK);
+    syn_program *s = p.r.program;
+    syn_pair *x = NULL;
+    for (int k = 0; k < s->pairs.n; k++)
+        if (s->instr.p[syn_pair_start(s, &s->pairs.p[k])].coll == COST_ALL_TO_ALL)
+            x = &s->pairs.p[k];
+    ck_assert_ptr_nonnull(x);
+    const syn_instr *start = &s->instr.p[syn_pair_start(s, x)];
+    const syn_axis_state *rows = &s->tensors.p[start->out[0]].state.ax[0];
+    ck_assert(rows->kind == SYN_S && rows->dim == 0);
+    const syn_cut *cut = &s->mesh->cuts.p[rows->cut];
+    int64_t least = cut->table[0], most = least, n = s->mesh->n_ranks;
+    for (int r = 1; r < n; r++) {
+        least = cut->table[r] < least ? cut->table[r] : least;
+        most = cut->table[r] > most ? cut->table[r] : most;
+    }
+    // What the one with the fewest rows sends, or the one with the most gets.
+    int64_t busiest = cut->size - least > (n - 1) * most ? cut->size - least : (n - 1) * most;
+    double before = x->transfer, want = 12.0 * 32 * (double)busiest * 1e-7;
+    ck_assert_double_lt(before, 0.5 * want);
+    cl_cluster slow = *p.m.cluster;
+    slow.cls = HB_ARRAY(p.a, cl_class, slow.n_classes);
+    for (int c = 0; c < slow.n_classes; c++) {
+        slow.cls[c] = p.m.cluster->cls[c];
+        slow.cls[c].run_push = 1e-7;
+    }
+    cost_model m = {.cluster = &slow};
+    syn_price_pairs(s, syn_costs_new(p.a, &m, s->mesh, p.g, p.f));
+    ck_assert_double_ge(x->transfer, want);
+    ck_assert_double_le(x->transfer, 1.1 * want);
+    hb_arena_free(p.a);
+}
+END_TEST
+
 START_TEST(random_plans)
 {
     seen s = {0};
@@ -474,6 +518,7 @@ int main(void)
     TCase *t = tcase_create("pairs");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, examples_have_pairs);
+    tcase_add_test(t, short_stretches_of_an_all_to_all);
     tcase_add_test(t, only_pairs_are_refused);
     tcase_add_test(t, inner_rows_are_refused);
     tcase_add_test(t, random_plans);
