@@ -217,7 +217,8 @@ static search_options baseline_options(const pool *p, syn_strategy s)
 
 static void note_baseline(pool *p, syn_strategy s, const candidate *c)
 {
-    if (c->fits && (p->baseline[s] < 0 || c->sec < p->baseline[s])) p->baseline[s] = c->sec;
+    double sec = fmin(c->fits ? c->sec : HUGE_VAL, c->sec_paired);
+    if (isfinite(sec) && (p->baseline[s] < 0 || sec < p->baseline[s])) p->baseline[s] = sec;
 }
 
 void pool_baseline(pool *p, syn_strategy s)
@@ -443,8 +444,8 @@ static void be_thrifty(pool *p)
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
-    p->best = p->smallest = (candidate){0};
-    p->quickest = 0;
+    p->best = p->paired = p->smallest = (candidate){0};
+    p->quickest = p->enough = 0;
     if (p->boards.n == 0) add_boards(p, NULL);
     if (p->n_whole == 0) p->n_whole = p->boards.n;
     for (int s = 0; s < SYN_N_STRATEGIES; s++) {

@@ -2,9 +2,10 @@
 //
 // A pair pays for what the schedule leaves exposed: candidates are collectives that the simulated
 // step waits for. Of each the expected gain is known from its times alone and from two figures of
-// the simulation, the exposed seconds and so the work that hides the rest. Equal members stand or
-// fall together, so that repeated layers stay alike. Last, the step with all pairs is simulated:
-// without a gain there are none.
+// the simulation, the exposed seconds and so the work that hides the rest; no pair gains more than
+// what its collective leaves exposed, so those that leave nothing are not priced. Equal members
+// stand or fall together, so that repeated layers stay alike. Last, the step with all pairs is
+// simulated: without a gain there are none.
 
 #include "synth/pairs.h"
 
@@ -27,11 +28,14 @@ typedef struct candidate_pair {
 
 typedef struct pairing {
     hb_arena *arena;
-    syn_program *p;
+    syn_program *p; // before `arrange` only read
     syn_costs *c;
-    int *wait_of; // by START
-    int *made_by; // by buffer: its last OP, -1
-    bool *taken;  // by instruction: member of a candidate
+    double alone;    // seconds of the step without pairs
+    double *exposed; // by START: seconds that the step waits for it
+    bool *worth;     // by START: may move rows, and equal ones are waited for
+    int *wait_of;    // by START
+    int *made_by;    // by buffer: its last OP, -1
+    bool *taken;     // by instruction: member of a candidate
     HB_VEC(candidate_pair) all;
 } pairing;
 
@@ -153,11 +157,21 @@ static void take(pairing *s, const candidate_pair *x, bool taken)
         s->taken[x->m.op[i]] = taken;
 }
 
+static bool gathers(const syn_instr *in)
+{
+    return in->kind == SYN_START && in->coll == COST_ALL_GATHER;
+}
+
+static bool any_moves_rows(const syn_program *p)
+{
+    for (int i = 0; i < p->instr.n; i++)
+        if (moves_rows(p, &p->instr.p[i], gathers(&p->instr.p[i]))) return true;
+    return false;
+}
+
 static void find(pairing *s)
 {
     const syn_program *p = s->p;
-    for (int i = 0; i < p->instr.n; i++)
-        if (p->instr.p[i].kind == SYN_WAIT) s->wait_of[p->instr.p[i].start] = i;
     for (int t = 0; t < p->tensors.n; t++)
         s->made_by[t] = -1;
     for (int i = 0; i < p->instr.n; i++)
@@ -166,9 +180,7 @@ static void find(pairing *s)
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         candidate_pair x;
-        bool consumer = in->kind == SYN_START && in->coll == COST_ALL_GATHER;
-        if (!moves_rows(p, in, consumer)) continue;
-        if (!(consumer ? consumer_at : producer_at)(s, i, &x)) continue;
+        if (!s->worth[i] || !(gathers(in) ? consumer_at : producer_at)(s, i, &x)) continue;
         x.best = syn_best_pair(p, s->c, &x.m);
         if (x.best->n_groups == 0) continue;
         take(s, &x, true);
@@ -208,12 +220,12 @@ static double gain_of(const syn_program *p, const candidate_pair *x, double expo
     return now - busy - fmax(0, rest - (exposed > 0 ? sec - exposed : sec));
 }
 
-// Equal members are chosen if together they gain.
-static bool choose(pairing *s, const double *exposed)
+// Equal members are chosen if together they gain. Returns what all that are chosen gain.
+static double choose(pairing *s)
 {
-    bool any = false;
+    double all = 0;
     for (int i = 0; i < s->all.n; i++)
-        s->all.p[i].gain = gain_of(s->p, &s->all.p[i], exposed[s->all.p[i].m.start]);
+        s->all.p[i].gain = gain_of(s->p, &s->all.p[i], s->exposed[s->all.p[i].m.start]);
     for (int i = 0; i < s->all.n; i++) {
         candidate_pair *x = &s->all.p[i];
         bool first = true;
@@ -225,23 +237,40 @@ static bool choose(pairing *s, const double *exposed)
         }
         for (int k = i; k < s->all.n && first; k++)
             if (s->all.p[k].best == x->best) s->all.p[k].chosen = gain > 0;
-        any = any || x->chosen;
+        all += x->chosen ? x->gain : 0;
     }
-    return any;
+    return all;
 }
 
-// Seconds that the slowest class, or the one that is there first, waits for each collective.
-static double *exposed_of(pairing *s)
+// Of a step's time, what is not worth looking at.
+static const double NOTHING = 1e-5;
+
+// Seconds that the slowest class, or the one that is there first, waits for each collective; of
+// those that may move rows it is worth to look at those whose like together are waited for.
+static void expose(pairing *s)
 {
     const syn_program *p = s->p;
+    int n = 0, *like = HB_ARRAY(s->arena, int, p->instr.n + 1);
+    double *sum = HB_ARRAY(s->arena, double, p->instr.n + 1);
+    hb_map *likes = hb_map_new(s->arena);
     cost_timeline t;
-    double *exposed = HB_ARRAY(s->arena, double, p->instr.n + 1);
-    syn_simulate_in(s->arena, p, &t, true);
+    s->alone = syn_simulate_in(s->arena, p, &t, true);
     for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
         int at = i * p->mesh->n_classes;
-        if (p->instr.p[i].kind == SYN_WAIT) exposed[p->instr.p[i].start] = t.end[at] - t.begin[at];
+        if (in->kind == SYN_START && (s->worth[i] = moves_rows(p, in, gathers(in)))) {
+            uint64_t h = syn_move_key(p, in);
+            hb_str key = {(const char *)&h, sizeof h};
+            like[i] = hb_map_get(likes, key);
+            if (like[i] < 0) hb_map_put(likes, hb_str_n(s->arena, key.p, key.n), like[i] = n++);
+        }
+        if (in->kind != SYN_WAIT) continue;
+        s->wait_of[in->start] = i;
+        s->exposed[in->start] = t.end[at] - t.begin[at];
+        if (s->worth[in->start]) sum[like[in->start]] += s->exposed[in->start];
     }
-    return exposed;
+    for (int i = 0; i < p->instr.n; i++)
+        s->worth[i] = s->worth[i] && sum[like[i]] > NOTHING * s->alone;
 }
 
 // --- making them ---
@@ -302,32 +331,48 @@ static void set_forms(pairing *s)
     syn_place_sym(p);
 }
 
-void syn_find_pairs(syn_program *p, syn_costs *c)
+// Buffers and instructions of its own; what these point to is shared.
+static syn_program *copy_of(const syn_program *p)
 {
-    pairing s = {.arena = hb_arena_new(), .p = p, .c = c};
-    int n = p->instr.n, tensors = p->tensors.n;
-    bool has_sym = p->has_sym;
-    p->pairs.n = 0;
-    s.wait_of = HB_ARRAY(s.arena, int, n + 1);
-    s.made_by = HB_ARRAY(s.arena, int, tensors + 1);
-    s.taken = HB_ARRAY(s.arena, bool, n + 1);
-    if (p->mesh->n_ranks > 1) find(&s);
-    if (s.all.n > 0 && choose(&s, exposed_of(&s))) {
+    syn_program *q = hb_copy(p->arena, p, sizeof *p);
+    q->tensors.p = hb_copy(p->arena, p->tensors.p, sizeof *p->tensors.p * (size_t)p->tensors.n);
+    q->instr.p = hb_copy(p->arena, p->instr.p, sizeof *p->instr.p * (size_t)p->instr.n);
+    q->tensors.cap = p->tensors.n;
+    q->instr.cap = p->instr.n;
+    return q;
+}
+
+syn_program *syn_with_pairs(const syn_program *p, syn_costs *c, double enough, double *sec)
+{
+    *sec = HUGE_VAL;
+    hb_assert(p->pairs.n == 0 && p->groups.n == 0 && p->loops.n == 0);
+    if (p->mesh->n_ranks == 1 || !any_moves_rows(p)) return NULL;
+    hb_arena *arena = hb_arena_new();
+    int n = p->instr.n;
+    syn_program *with = NULL, view = *p;
+    pairing s = {.arena = arena, .p = &view, .c = c};
+    s.exposed = HB_ARRAY(arena, double, n + 1);
+    s.worth = HB_ARRAY(arena, bool, n + 1);
+    s.wait_of = HB_ARRAY(arena, int, n + 1);
+    s.made_by = HB_ARRAY(arena, int, p->tensors.n + 1);
+    s.taken = HB_ARRAY(arena, bool, n + 1);
+    expose(&s);
+    find(&s);
+    double gain = choose(&s);
+    *sec = s.alone;
+    if (gain > 0 && s.alone - gain <= enough) {
         cost_timeline t;
-        const syn_instr *before = hb_copy(s.arena, p->instr.p, sizeof *before * (size_t)n);
-        const syn_tensor *kept = hb_copy(s.arena, p->tensors.p, sizeof *kept * (size_t)tensors);
-        double alone = syn_simulate_in(s.arena, p, &t, false);
+        with = s.p = copy_of(p);
         arrange(&s);
         set_forms(&s);
-        if (syn_simulate_in(s.arena, p, &t, false) >= alone) {
-            p->pairs.n = 0;
-            p->has_sym = has_sym;
-            p->tensors.n = tensors;
-            memcpy(p->instr.p, before, sizeof *before * (size_t)n);
-            memcpy(p->tensors.p, kept, sizeof *kept * (size_t)tensors);
-        }
+        double paired = syn_simulate_in(arena, with, &t, false);
+        if (paired < s.alone)
+            *sec = paired;
+        else
+            with = NULL;
     }
-    hb_arena_free(s.arena);
+    hb_arena_free(arena);
+    return with;
 }
 
 // --- what others ask of a pair ---

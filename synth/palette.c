@@ -126,3 +126,15 @@ void syn_palette_add_ranks(hb_arena *a, syn_palette *p, syn_mesh *mesh, int grou
                 syn_palette_add(a, p, mesh, k, axis, sum, name);
     }
 }
+
+bool syn_palette_same(const syn_palette *a, const syn_palette *b)
+{
+    for (int k = 0; k < a->n_groups; k++)
+        for (int axis = 0; axis <= SYN_BOTH; axis++) {
+            const struct syn_palette_group *x = &a->group[k], *y = &b->group[k];
+            if (x->n[axis] != y->n[axis] ||
+                memcmp(x->cut[axis], y->cut[axis], sizeof *x->cut[axis] * (size_t)x->n[axis]) != 0)
+                return false;
+        }
+    return true;
+}

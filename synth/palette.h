@@ -38,6 +38,7 @@ void syn_ray_weights(const cost_model *m, const syn_mesh *mesh, syn_ray ray, dou
 syn_palette *syn_palette_new(hb_arena *a, const ir_graph *g, const ir_factors *f);
 syn_palette *syn_palette_copy(hb_arena *a, const syn_palette *p);
 void syn_palette_clear(syn_palette *p);
+bool syn_palette_same(const syn_palette *a, const syn_palette *b); // of one mesh and graph
 // Adds one cut of an axis to one group (-1: to all), rounded from weights per coordinate; equal
 // tables are added once. A factor with so few granules that half of the coordinates or more would
 // be left without is not cut there, unless it is the batch.

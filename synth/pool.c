@@ -40,13 +40,6 @@ double pool_overflow(const syn_program *p)
     return worst;
 }
 
-void pool_offer(pool *p, const candidate *c)
-{
-    if (p->quickest <= 0 || c->sec < p->quickest) p->quickest = c->sec;
-    if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
-    if (c->fits && (!p->best.program || c->sec < p->best.sec)) p->best = *c;
-}
-
 enum { SYM_ALIGN = 4096 }; // of a buffer in SEG_SYM (arena_plan.c)
 
 // The most that buffers take at any instruction, each for itself: of class c (those in SEG_SYM,
@@ -109,11 +102,61 @@ void pool_place(candidate *c)
 
 void pool_try_place(pool *p, candidate *c)
 {
-    double *least = &p->waste[c->program->has_sym];
+    double *least = &p->waste[c->program->pairs.n > 0][c->program->has_sym];
     if (c->placed || c->share > 1 || c->share * *least > 1) return;
     pool_place(c);
     double waste = (1 + pool_overflow(c->program)) / c->share;
     if (*least == 0 || waste < *least) *least = waste;
+}
+
+candidate *pool_leader(pool *p)
+{
+    bool paired = p->paired.program && (!p->best.program || p->paired.sec < p->best.sec);
+    return paired ? &p->paired : &p->best;
+}
+
+static void offer_paired(pool *p, candidate *c)
+{
+    candidate x = *c;
+    x.program = c->paired;
+    x.paired = NULL;
+    x.placed = false;
+    syn_fuse(x.program);
+    x.sec = syn_simulate(x.program, &x.timeline, false);
+    x.share = live_share(x.program, false);
+    x.fits = x.share <= ROOMY;
+    const candidate *lead = pool_leader(p);
+    bool wanted = !x.fits && (!lead->program || x.sec < lead->sec);
+    if (p->careful || wanted) pool_try_place(p, &x);
+    if (p->careful && !x.placed) x.fits = false;
+    if (p->opt->log)
+        fprintf(p->opt->log, "%.3f s: with pairs: %.6g ms, %.0f %% of the fullest memory\n",
+                pool_now() - p->begin, x.sec * 1e3, x.share * 100);
+    if (!x.fits) return;
+    c->sec_paired = x.sec;
+    p->enough = p->enough > 0 ? fmin(p->enough, c->paired_alone) : c->paired_alone;
+    if (!p->paired.program || x.sec < p->paired.sec) p->paired = x;
+}
+
+void pool_offer(pool *p, candidate *c)
+{
+    if (p->quickest <= 0 || c->sec < p->quickest) p->quickest = c->sec;
+    if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
+    if (c->fits && (!p->best.program || c->sec < p->best.sec)) p->best = *c;
+    c->sec_paired = HUGE_VAL;
+    if (c->paired) offer_paired(p, c);
+}
+
+// With pairs, if they may make it the best plan or it is to be reported. Rows that are fused save
+// about the same in all plans, hence plans are compared before.
+static void pair_up(pool *p, syn_strategy s, candidate *c)
+{
+    static const double slack = 1.01;
+    bool all = p->enough <= 0 || s != SYN_AUTO;
+    c->paired_alone = HUGE_VAL;
+    if (p->opt->no_pairs) return;
+    c->paired = syn_with_pairs(c->program, p->b->costs, all ? HUGE_VAL : slack * p->enough,
+                               &c->paired_alone);
 }
 
 // Finishes a lowered and priced program: schedules and simulates it, and places it where memory is
@@ -126,7 +169,7 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
     if (prog->has_sym && live_share(prog, false) > ROOMY) syn_spare_scratch(prog, p->b->costs);
     syn_raise_starts(prog);
     if (live_share(prog, false) > ROOMY) syn_limit_flight(prog);
-    if (!p->opt->no_pairs) syn_find_pairs(prog, p->b->costs);
+    pair_up(p, s, &c);
     syn_fuse(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
     c.share = live_share(prog, false);
@@ -151,8 +194,8 @@ void pool_forget(pool *p, const candidate *one, const candidate *two)
     int n = 0;
     for (int i = 0; i < p->arenas.n; i++) {
         hb_arena *x = p->arenas.p[i];
-        if (x == p->best.arena || x == p->smallest.arena || (one && x == one->arena) ||
-            (two && x == two->arena))
+        if (x == p->best.arena || x == p->paired.arena || x == p->smallest.arena ||
+            (one && x == one->arena) || (two && x == two->arena))
             p->arenas.p[n++] = x;
         else
             hb_arena_free(x);
@@ -160,9 +203,9 @@ void pool_forget(pool *p, const candidate *one, const candidate *two)
     p->arenas.n = n;
 }
 
-void pool_keep_all(pool *p, const candidate *optimum)
+void pool_keep_all(pool *p, const candidate *one, const candidate *two)
 {
-    const candidate *c[] = {&p->best, &p->smallest, optimum};
+    const candidate *c[] = {&p->best, &p->paired, &p->smallest, one, two};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++)
         if (c[i]->arena) {
             c[i]->program->arena = p->arena;

@@ -1,6 +1,10 @@
 // The pool of a synthesis: searches, the plans they gave, judged, and the best of them. Inside
 // synth only: pool.c searches and judges, explore.c decides what to search, synthesize.c makes the
 // result.
+//
+// Plans are judged without pairs and, where that may make them the best, with them too. What is
+// searched next follows the former alone, so that a synthesis with pairs sees every plan that one
+// without would see.
 
 #ifndef HAP_SYNTH_POOL_H
 #define HAP_SYNTH_POOL_H
@@ -10,6 +14,10 @@
 // One plan that was judged.
 typedef struct candidate {
     syn_program *program;
+    syn_program *paired; // the same plan with pairs, neither fused nor placed; NULL: none
+    double paired_alone; // the step before rows are fused, with the pairs, if any; HUGE_VAL: unknown
+    double sec_paired;   // as judged, if that fits; else HUGE_VAL
+    bool finished;       // placed, and polished as far as its strategy allows
     cost_timeline timeline;
     double sec;
     double share;    // of the fullest class's capacity: live bytes at most, each buffer for itself
@@ -43,10 +51,13 @@ typedef struct pool {
     const syn_options *opt;
     board *b; // the one that is searched
     double begin, deadline;
-    candidate best;     // fastest that fits
+    candidate best;     // fastest without pairs that fits
+    candidate paired;   // fastest with pairs that fits
+    double enough;      // least paired_alone of those that fit; 0: none
     candidate smallest; // least share, for the message when nothing fits
-    // [in two segments] least ratio of an arena's peak to the live bytes that was seen; 0 none
-    double waste[2];
+    // [with pairs][in two segments] least ratio of an arena's peak to the live bytes that was seen;
+    // 0 none
+    double waste[2][2];
     double quickest; // seconds of the fastest that was judged, whether it fits or not; 0 none
     hb_str why;
     double baseline[SYN_N_STRATEGIES]; // < 0: none that fits, or not asked for yet
@@ -74,7 +85,9 @@ typedef struct search_options {
 bool pool_search(pool *p, const search_options *s, candidate *out);
 // Lowers and judges one choice of a space that lies in `arena`.
 candidate pool_judge(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice);
-void pool_offer(pool *p, const candidate *c); // for the best
+// For the best, without pairs and with them; fills sec_paired.
+void pool_offer(pool *p, candidate *c);
+candidate *pool_leader(pool *p); // of best and paired the faster one
 // As pool_search, and when the plan does not fit, with a price on memory: rising until a plan fits
 // or more does not help, then half way back. keep, if not NULL, stays in memory.
 bool pool_search_within_memory(pool *p, const search_options *s, const candidate *keep,
@@ -84,7 +97,8 @@ void pool_try_place(pool *p, candidate *c);    // unless it cannot fit, by what 
 double pool_overflow(const syn_program *prog); // of the fullest class; <= 0 if it fits
 // Frees what belongs to no candidate that is still in play; one and two may be NULL.
 void pool_forget(pool *p, const candidate *one, const candidate *two);
-void pool_keep_all(pool *p, const candidate *optimum); // what is left becomes the caller's
+// What is left becomes the caller's; the arenas of these, too, are still in play.
+void pool_keep_all(pool *p, const candidate *one, const candidate *two);
 board *pool_board_of(const pool *p, const syn_mesh *mesh);
 
 // Everything that is worth a search on all meshes: fills best, smallest, baselines (explore.c).

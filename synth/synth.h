@@ -70,6 +70,10 @@ typedef struct syn_result {
     syn_status status;
     hb_str why; // INFEASIBLE: what does not fit where, in bytes; FAILED_CHECK: the checker's words
     syn_program *program; // rolled, placed, checked
+    // The best plan without pairs and its seconds, also if `program` is another: what a synthesis
+    // with no_pairs would return. NULL: none fits
+    const syn_program *plain;
+    double plain_sec;
     cost_timeline timeline;
     double predicted_sec, additive_sec, additive_bound_sec,
         lower_bound_sec;                   // bounds: < 0 = not computed

@@ -47,21 +47,45 @@ syn_options syn_default_options(void)
     return (syn_options){.strategy = SYN_AUTO, .small_param = 65536, .copy_bytes = 1 << 20};
 }
 
-// Integer moves on the winner, undone if they no longer fit in memory.
-static void polish(pool *p)
+// Integer moves, on tables of its own, undone if they no longer fit in memory.
+static void polish(pool *p, candidate *c)
 {
-    syn_program *prog = p->best.program;
-    syn_mesh before = *prog->mesh;
-    before.cuts.p = hb_copy(p->arena, prog->mesh->cuts.p,
-                            sizeof *prog->mesh->cuts.p * (size_t)prog->mesh->cuts.n);
-    if (syn_polish(prog, p->m, p->best.space->kinds->node, p->best.sec, p->opt->interrupted) >=
-        p->best.sec)
+    syn_program *prog = c->program;
+    syn_mesh *before = prog->mesh;
+    prog->mesh = hb_copy(p->arena, before, sizeof *before);
+    prog->mesh->cuts.p =
+        hb_copy(p->arena, before->cuts.p, sizeof *before->cuts.p * (size_t)before->cuts.n);
+    double sec = syn_polish(prog, p->m, c->space->kinds->node, c->sec, p->opt->interrupted);
+    if (sec >= c->sec) {
+        prog->mesh = before;
         return;
+    }
     syn_arena(prog);
-    if (pool_overflow(prog) <= 0) return;
-    *prog->mesh = before;
+    if (pool_overflow(prog) <= 0) {
+        c->sec = sec;
+        return;
+    }
+    prog->mesh = before;
     syn_refresh(prog, p->m);
     syn_arena(prog);
+}
+
+// Places a candidate and takes it to its end. One that looked roomy and was not no longer fits.
+static void complete(pool *p, candidate *c)
+{
+    if (!c->program || c->finished) return;
+    pool_place(c);
+    if (!c->fits) return;
+    if (p->opt->strategy == SYN_AUTO) // the others are what their names say
+        polish(p, c);
+    if (c->program->pairs.n > 0) {
+        hb_arena *a = hb_arena_new();
+        const syn_program *x = c->program;
+        syn_refine_pairs(c->program, syn_costs_new(a, p->m, x->mesh, x->g, x->f));
+        c->sec = syn_simulate_in(a, c->program, &c->timeline, false);
+        hb_arena_free(a);
+    }
+    c->finished = true;
 }
 
 static hb_str explain_overflow(pool *p)
@@ -127,7 +151,7 @@ static double judge_for_bound(void *ctx, const syn_choice *choice, double *share
     if (c.placed)
         c.share = 1 + pool_overflow(c.program);
     else
-        c.share *= fmax(b->p->waste[c.program->has_sym], 1);
+        c.share *= fmax(b->p->waste[0][c.program->has_sym], 1);
     pool_offer(b->p, &c);
     *share = c.share;
     if (c.fits) b->additive = fmin(b->additive, c.additive);
@@ -178,11 +202,10 @@ static double additive_in(const pool *p, const syn_space *s, const syn_choice *c
     return ms_value(&s->problem, syn_assignment_of(p->arena, s, c));
 }
 
-// The bounds, at the cuts and class weights of the chosen plan. The additive optimum without memory
-// and what memory prices lead to are judged too, and may be better plans.
-static candidate bounds(pool *p, syn_result *r)
+// The bounds, at the cuts and class weights of a plan. The additive optimum without memory and what
+// memory prices lead to are judged too, and may be better plans.
+static candidate bounds(pool *p, candidate won, syn_result *r)
 {
-    const candidate won = p->best;
     candidate optimum = won;
     r->additive_bound_sec = -1;
     r->lower_bound_sec = syn_lower_bound(p->m, p->g, p->f);
@@ -217,38 +240,72 @@ static candidate bounds(pool *p, syn_result *r)
     return optimum;
 }
 
-// The pool's best as a finished, proved program, or why there is none.
-static void finish(pool *p, syn_result *r)
+static bool same_cuts(const syn_space *a, const syn_space *b)
 {
-    candidate optimum = {0};
+    return a->mesh == b->mesh && syn_palette_same(a->palette, b->palette) &&
+           memcmp(a->weight, b->weight, sizeof *a->weight * (size_t)a->mesh->n_classes) == 0;
+}
+
+// Where a synthesis ends: the best plan without pairs, which does not depend on what others there
+// are; and the leader, if that is another.
+typedef struct ending {
+    candidate plain, other, optimum;
+} ending;
+
+// What is left to search: the bounds at the cuts of both.
+static void end_search(pool *p, syn_result *r, ending *e)
+{
+    const syn_space *at = p->best.space;
+    *e = (ending){.plain = p->best};
     r->n_what_if = 0;
     if (p->best.program) {
-        optimum = bounds(p, r);
-        pool_place(&p->best);
+        e->optimum = bounds(p, p->best, r);
+        e->plain = p->best;
     }
-    if (p->best.program && !p->best.fits) { // it looked roomy and was not
+    const candidate *lead = pool_leader(p);
+    if (lead->program && (!at || !same_cuts(lead->space, at))) {
+        r->n_what_if = 0;
+        e->optimum = bounds(p, *lead, r);
+    }
+    lead = pool_leader(p);
+    if (lead->program != e->plain.program) e->other = *lead;
+}
+
+// A candidate as it ended becomes what the pool knows of it.
+static void note_end(candidate *known, const candidate *c)
+{
+    if (!c->program || known->program != c->program) return;
+    *known = c->fits ? *c : (candidate){0};
+}
+
+// The pool's leader as a finished, proved program, or why there is none.
+static void finish(pool *p, syn_result *r)
+{
+    ending e;
+    end_search(p, r, &e);
+    if (e.plain.program) pool_place(&e.plain);
+    if (e.plain.program && !e.plain.fits) { // it looked roomy and was not
         p->careful = true;
         pool_explore(p);
-        r->n_what_if = 0;
-        optimum = p->best.program ? bounds(p, r) : (candidate){0};
+        end_search(p, r, &e);
     }
-    pool_keep_all(p, &optimum);
-    r->tight = !p->best.program || p->best.sec > p->quickest;
+    complete(p, &e.plain);
+    complete(p, &e.other);
+    note_end(&p->best, &e.plain);
+    note_end(&p->best, &e.other);
+    note_end(&p->paired, &e.other);
+    pool_keep_all(p, &e.optimum, &e.plain);
+    r->tight = !e.plain.program || e.plain.sec > p->quickest;
     r->least_share = p->smallest.share;
-    if (!p->best.program) {
+    bool plain = e.plain.program && e.plain.fits, other = e.other.program && e.other.fits;
+    if (!plain && !other) {
         r->status = SYN_INFEASIBLE;
         r->why = explain_overflow(p);
         return;
     }
-    r->program = p->best.program;
-    if (p->opt->strategy == SYN_AUTO) // the others are what their names say
-        polish(p);
-    if (r->program->pairs.n > 0) {
-        hb_arena *a = hb_arena_new();
-        const syn_program *x = r->program;
-        syn_refine_pairs(r->program, syn_costs_new(a, p->m, x->mesh, x->g, x->f));
-        hb_arena_free(a);
-    }
+    r->plain = plain ? e.plain.program : NULL;
+    r->plain_sec = plain ? e.plain.sec : HUGE_VAL;
+    r->program = other && e.other.sec < r->plain_sec ? e.other.program : e.plain.program;
     syn_name_buffers(r->program);
     syn_name_kernels(r->program);
     r->predicted_sec = syn_judge(r->program, p->m, &r->timeline);
@@ -282,9 +339,10 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     for (int s = SYN_DP_EVEN; o->baselines && r.status != SYN_FAILED_CHECK && s < SYN_N_STRATEGIES;
          s++)
         if (!p.asked[s]) pool_baseline(&p, (syn_strategy)s);
-    if (o->strategy == SYN_AUTO && p.best.program &&
-        (r.status == SYN_INFEASIBLE || p.best.sec < r.predicted_sec * (1 - ROUNDING)) &&
-        r.status != SYN_FAILED_CHECK) {
+    bool better = p.best.program && p.best.sec < r.plain_sec * (1 - ROUNDING);
+    better = better || (p.paired.program && p.paired.sec < r.predicted_sec * (1 - ROUNDING));
+    if (r.status == SYN_INFEASIBLE) better = pool_leader(&p)->program != NULL;
+    if (o->strategy == SYN_AUTO && better && r.status != SYN_FAILED_CHECK) {
         pool_refine_baseline(&p);
         r.status = SYN_OK;
         finish(&p, &r);

@@ -45,7 +45,10 @@ typedef struct planner {
     const cost_model *m;
     const syn_options *o;
     syn_result best;
-    bool any;                       // best is a result
+    bool any; // best is a result
+    // The best plan without pairs, which alone decides what is planned next: pairs only add plans.
+    const syn_program *plain; // NULL: none fits
+    double plain_sec;
     double least_share, lean_bytes; // of the plan that took least, and what its forward pass saved
     double spent;
     HB_VEC(wish) wishes;
@@ -107,7 +110,7 @@ static bool over(const planner *p)
 
 static bool fitting(const planner *p)
 {
-    return p->any && p->best.status == SYN_OK;
+    return p->plain != NULL;
 }
 
 static bool large(const planner *p)
@@ -129,7 +132,7 @@ static bool plan(planner *p, int64_t chunks, const bool *again)
     syn_options o = *p->o;
     if (over(p)) return false;
     if (o.time_limit_sec > 0) o.time_limit_sec -= p->spent;
-    if (fitting(p) && large(p)) o.beat_sec = p->best.predicted_sec;
+    if (fitting(p) && large(p)) o.beat_sec = p->plain_sec;
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
     if (!g) return false;
     p->g = g;
@@ -148,11 +151,18 @@ static bool plan(planner *p, int64_t chunks, const bool *again)
     if (o.log)
         fprintf(o.log, "%lld micro-batches, %d blocks computed again: %.6g ms\n", (long long)chunks,
                 count(p, again), r.status == SYN_OK ? r.predicted_sec * 1e3 : -1);
-    bool better = r.status == SYN_OK &&
-                  (!fitting(p) || r.predicted_sec < p->best.predicted_sec * (1 - WORTH));
-    if (p->any && !better && r.status != SYN_FAILED_CHECK) return false;
+    bool better = r.status == SYN_OK && r.plain &&
+                  (!fitting(p) || r.plain_sec < p->plain_sec * (1 - WORTH));
+    if (better) {
+        p->plain = r.plain;
+        p->plain_sec = r.plain_sec;
+    }
+    bool had = p->any && p->best.status == SYN_OK;
+    bool best = r.status == SYN_OK &&
+                (!had || r.predicted_sec < p->best.predicted_sec * (better ? 1 : 1 - WORTH));
+    if (p->any && !best && r.status != SYN_FAILED_CHECK) return better;
     // What other strategies do is said of the first.
-    for (int s = 0; fitting(p) && s < SYN_N_STRATEGIES; s++)
+    for (int s = 0; had && s < SYN_N_STRATEGIES; s++)
         r.baseline_sec[s] = p->best.baseline_sec[s];
     p->best = r;
     p->any = true;
@@ -166,7 +176,7 @@ static const bool *next_wish(const planner *p, int64_t chunks)
     for (int i = 0; i < p->wishes.n; i++) {
         const wish *w = &p->wishes.p[i];
         if (w->chunks != chunks || w->done || (next && w->sec >= next->sec)) continue;
-        if (!fitting(p) || w->sec * (1 - HOPE) < p->best.predicted_sec) next = w;
+        if (!fitting(p) || w->sec * (1 - HOPE) < p->plain_sec) next = w;
     }
     return next ? next->again : NULL;
 }
@@ -205,7 +215,7 @@ static void give_up(planner *p)
 {
     struct failed failed = {0};
     for (int worse = 0; worse < PATIENCE && fitting(p) && !over(p);) {
-        const syn_program *prog = p->best.program;
+        const syn_program *prog = p->plain;
         ir_again parts = ir_again_of(p->a, prog->g);
         syn_blocks b = syn_blocks_of(p->a, prog, &parts);
         bool *again = hb_copy(p->a, b.again, (size_t)b.n + 1);
@@ -238,7 +248,7 @@ static bool may_fit(const planner *p, double bytes)
 static const bool *set_of(const planner *p)
 {
     bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
-    const ir_graph *g = p->best.program->g;
+    const ir_graph *g = p->plain->g;
     for (int i = 0; i < g->recomputed.n; i++)
         again[g->recomputed.p[i]] = true;
     return again;
@@ -269,7 +279,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     const bool *least = o->again ? o->again : none;
     int weary = 0;
     for (int64_t k = first; k <= last && weary < WEARY && step->batch % k == 0; k *= 2) {
-        const syn_program *before = p.best.program;
+        const syn_program *before = p.plain;
         if (k > first && fitting(&p) && large(&p) && !o->vary_chunks) break;
         if (k > first && may_fit(&p, plain / (double)k))
             plan(&p, k, least);
@@ -279,7 +289,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
         if (choose && !fitting(&p) && may_fit(&p, lean / (double)k) && plan(&p, k, all))
             pursue(&p, k); // what it wishes for keeps more
         if (choose && !large(&p)) give_up(&p);
-        weary = fitting(&p) && k > first && p.best.program == before ? weary + 1 : 0;
+        weary = fitting(&p) && k > first && p.plain == before ? weary + 1 : 0;
     }
     return result_of(&p);
 }
