@@ -13,8 +13,8 @@
 
 // A priced and scheduled program again with the pairs that make its step shorter: their members
 // brought together, forms and groups chosen; buffers and instructions are its own. NULL without
-// such pairs, or if they cannot be expected to bring the step down to `enough` seconds. *sec: of the
-// step with pairs, or else of p if there may be some; HUGE_VAL if not.
+// such pairs, or if they cannot be expected to bring the step down to `enough` seconds. *sec: of
+// the step with pairs, or else of p if there may be some; HUGE_VAL if not.
 syn_program *syn_with_pairs(const syn_program *p, syn_costs *c, double enough, double *sec);
 // Leaves those that stand in one repetition, alike in all.
 void syn_pairs_of_loops(syn_program *p);

@@ -89,13 +89,20 @@ static double live_share(const syn_program *prog, bool one)
     return worst;
 }
 
+void pool_roll(candidate *c)
+{
+    if (c->rolled) return;
+    syn_roll(c->program);
+    if (c->program->groups.n + c->program->pairs.n > 0) // those that loops allow
+        c->sec = syn_simulate(c->program, &c->timeline, false);
+    c->rolled = true;
+}
+
 void pool_place(candidate *c)
 {
     if (c->placed) return;
-    syn_roll(c->program);
+    pool_roll(c);
     syn_arena(c->program);
-    if (c->program->groups.n + c->program->pairs.n > 0) // those that loops allow
-        c->sec = syn_simulate(c->program, &c->timeline, false);
     c->placed = true;
     c->fits = pool_overflow(c->program) <= 0;
 }
@@ -120,7 +127,7 @@ static void offer_paired(pool *p, candidate *c)
     candidate x = *c;
     x.program = c->paired;
     x.paired = NULL;
-    x.placed = false;
+    x.rolled = x.placed = false;
     syn_fuse(x.program);
     x.sec = syn_simulate(x.program, &x.timeline, false);
     x.share = live_share(x.program, false);
@@ -153,7 +160,6 @@ static void pair_up(pool *p, syn_strategy s, candidate *c)
 {
     static const double slack = 1.01;
     bool all = p->enough <= 0 || s != SYN_AUTO;
-    c->paired_alone = HUGE_VAL;
     if (p->opt->no_pairs) return;
     c->paired = syn_with_pairs(c->program, p->b->costs, all ? HUGE_VAL : slack * p->enough,
                                &c->paired_alone);
@@ -168,8 +174,13 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
     if (s != SYN_HAP) syn_bucket(prog, p->b->costs); // HAP: each gradient on its own
     if (prog->has_sym && live_share(prog, false) > ROOMY) syn_spare_scratch(prog, p->b->costs);
     syn_raise_starts(prog);
-    if (live_share(prog, false) > ROOMY) syn_limit_flight(prog);
-    pair_up(p, s, &c);
+    double full = live_share(prog, false);
+    if (full > ROOMY) {
+        syn_limit_flight(prog);
+        full = live_share(prog, false);
+    }
+    c.paired_alone = HUGE_VAL;
+    if (full <= 1) pair_up(p, s, &c);
     syn_fuse(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
     c.share = live_share(prog, false);
@@ -203,13 +214,14 @@ void pool_forget(pool *p, const candidate *one, const candidate *two)
     p->arenas.n = n;
 }
 
-void pool_keep_all(pool *p, const candidate *one, const candidate *two)
+void pool_keep_all(pool *p, candidate *one, candidate *two)
 {
-    const candidate *c[] = {&p->best, &p->paired, &p->smallest, one, two};
+    candidate *c[] = {&p->best, &p->paired, &p->smallest, one, two};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++)
         if (c[i]->arena) {
             c[i]->program->arena = p->arena;
             c[i]->space->arena = p->arena;
+            c[i]->arena = p->arena;
         }
     for (int i = 0; i < p->arenas.n; i++)
         hb_arena_join(p->arena, p->arenas.p[i]);

@@ -15,14 +15,16 @@
 typedef struct candidate {
     syn_program *program;
     syn_program *paired; // the same plan with pairs, neither fused nor placed; NULL: none
-    double paired_alone; // the step before rows are fused, with the pairs, if any; HUGE_VAL: unknown
-    double sec_paired;   // as judged, if that fits; else HUGE_VAL
-    bool finished;       // placed, and polished as far as its strategy allows
+    double
+        paired_alone;  // the step before rows are fused, with the pairs, if any; HUGE_VAL: unknown
+    double sec_paired; // as judged, if that fits; else HUGE_VAL
     cost_timeline timeline;
     double sec;
     double share;    // of the fullest class's capacity: live bytes at most, each buffer for itself
     bool fits;       // as placed, or far enough below every capacity to be sure enough until it is
-    bool placed;     // rolled, with an arena
+    bool rolled;     // with loops
+    bool placed;     // and with an arena
+    bool polished;   // as far as its strategy allows
     hb_arena *arena; // its space and program
     syn_space *space;
     double additive; // without memory prices
@@ -92,13 +94,14 @@ candidate *pool_leader(pool *p); // of best and paired the faster one
 // or more does not help, then half way back. keep, if not NULL, stays in memory.
 bool pool_search_within_memory(pool *p, const search_options *s, const candidate *keep,
                                candidate *out);
+void pool_roll(candidate *c);                  // finds loops; prices again
 void pool_place(candidate *c);                 // rolls, places every buffer
 void pool_try_place(pool *p, candidate *c);    // unless it cannot fit, by what others wasted
 double pool_overflow(const syn_program *prog); // of the fullest class; <= 0 if it fits
 // Frees what belongs to no candidate that is still in play; one and two may be NULL.
 void pool_forget(pool *p, const candidate *one, const candidate *two);
 // What is left becomes the caller's; the arenas of these, too, are still in play.
-void pool_keep_all(pool *p, const candidate *one, const candidate *two);
+void pool_keep_all(pool *p, candidate *one, candidate *two);
 board *pool_board_of(const pool *p, const syn_mesh *mesh);
 
 // Everything that is worth a search on all meshes: fills best, smallest, baselines (explore.c).

@@ -47,7 +47,7 @@ syn_options syn_default_options(void)
     return (syn_options){.strategy = SYN_AUTO, .small_param = 65536, .copy_bytes = 1 << 20};
 }
 
-// Integer moves, on tables of its own, undone if they no longer fit in memory.
+// Integer moves on a candidate that was rolled, on tables of its own.
 static void polish(pool *p, candidate *c)
 {
     syn_program *prog = c->program;
@@ -56,28 +56,50 @@ static void polish(pool *p, candidate *c)
     prog->mesh->cuts.p =
         hb_copy(p->arena, before->cuts.p, sizeof *before->cuts.p * (size_t)before->cuts.n);
     double sec = syn_polish(prog, p->m, c->space->kinds->node, c->sec, p->opt->interrupted);
-    if (sec >= c->sec) {
+    if (sec >= c->sec)
         prog->mesh = before;
-        return;
-    }
-    syn_arena(prog);
-    if (pool_overflow(prog) <= 0) {
+    else
         c->sec = sec;
-        return;
-    }
-    prog->mesh = before;
-    syn_refresh(prog, p->m);
-    syn_arena(prog);
 }
 
-// Places a candidate and takes it to its end. One that looked roomy and was not no longer fits.
-static void complete(pool *p, candidate *c)
+static double set_tables(pool *p, candidate *c, syn_mesh *tables)
 {
-    if (!c->program || c->finished) return;
-    pool_place(c);
-    if (!c->fits) return;
-    if (p->opt->strategy == SYN_AUTO) // the others are what their names say
-        polish(p, c);
+    cost_timeline t;
+    c->program->mesh = tables;
+    syn_refresh(c->program, p->m);
+    return syn_simulate(c->program, &t, false);
+}
+
+// The same choice with pairs: where other tables are better without them, they mostly are with
+// them.
+static void polish_alike(pool *p, candidate *c, const candidate *plain)
+{
+    syn_mesh *before = c->program->mesh;
+    if (plain->program->mesh == before) return;
+    double sec = set_tables(p, c, plain->program->mesh);
+    if (sec < c->sec)
+        c->sec = sec;
+    else
+        set_tables(p, c, before);
+}
+
+static bool same_choice(const candidate *a, const candidate *b)
+{
+    return a->space == b->space && a->choice.form == b->choice.form;
+}
+
+// What may make a candidate faster yet; `like`, if not NULL, is the best without pairs, polished.
+static void perfect(pool *p, candidate *c, const candidate *like)
+{
+    if (!c->program || c->polished) return;
+    const syn_mesh *searched = c->program->mesh;
+    pool_roll(c);
+    if (p->opt->strategy == SYN_AUTO) { // the others are what their names say
+        if (like && like->program && same_choice(c, like))
+            polish_alike(p, c, like);
+        else
+            polish(p, c);
+    }
     if (c->program->pairs.n > 0) {
         hb_arena *a = hb_arena_new();
         const syn_program *x = c->program;
@@ -85,7 +107,19 @@ static void complete(pool *p, candidate *c)
         c->sec = syn_simulate_in(a, c->program, &c->timeline, false);
         hb_arena_free(a);
     }
-    c->finished = true;
+    c->polished = true;
+    c->placed = c->placed && c->program->mesh == searched;
+}
+
+// Places a candidate; where its last tables do not fit, at those it was searched with.
+static void place(pool *p, candidate *c)
+{
+    if (!c->program || c->placed) return;
+    pool_place(c);
+    if (c->fits || c->program->mesh == c->space->mesh) return;
+    c->sec = set_tables(p, c, pool_board_of(p, c->space->mesh)->mesh);
+    c->placed = false;
+    pool_place(c);
 }
 
 static hb_str explain_overflow(pool *p)
@@ -278,26 +312,38 @@ static void note_end(candidate *known, const candidate *c)
     *known = c->fits ? *c : (candidate){0};
 }
 
+// Places the faster one, and the one without pairs unless it surely fits.
+static void end(pool *p, ending *e)
+{
+    static const double surely = 0.7; // of a capacity, as live bytes
+    perfect(p, &e->plain, NULL);
+    perfect(p, &e->other, &e->plain);
+    bool ahead = e->other.program && (!e->plain.program || e->other.sec < e->plain.sec);
+    if (ahead) place(p, &e->other);
+    if (!ahead || !e->other.fits || e->other.sec >= e->plain.sec || e->plain.share > surely)
+        place(p, &e->plain);
+}
+
 // The pool's leader as a finished, proved program, or why there is none.
 static void finish(pool *p, syn_result *r)
 {
     ending e;
     end_search(p, r, &e);
-    if (e.plain.program) pool_place(&e.plain);
+    end(p, &e);
     if (e.plain.program && !e.plain.fits) { // it looked roomy and was not
         p->careful = true;
         pool_explore(p);
         end_search(p, r, &e);
+        end(p, &e);
     }
-    complete(p, &e.plain);
-    complete(p, &e.other);
     note_end(&p->best, &e.plain);
     note_end(&p->best, &e.other);
     note_end(&p->paired, &e.other);
     pool_keep_all(p, &e.optimum, &e.plain);
     r->tight = !e.plain.program || e.plain.sec > p->quickest;
     r->least_share = p->smallest.share;
-    bool plain = e.plain.program && e.plain.fits, other = e.other.program && e.other.fits;
+    bool plain = e.plain.program && e.plain.fits,
+         other = e.other.program && e.other.fits && e.other.placed;
     if (!plain && !other) {
         r->status = SYN_INFEASIBLE;
         r->why = explain_overflow(p);
@@ -335,13 +381,15 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     }
     finish(&p, &r);
     r.plan_sec = pool_now() - begin;
+    const syn_program *best = p.best.program, *paired = p.paired.program;
     // What the others do, for the report; should one be faster after all, it is the plan.
     for (int s = SYN_DP_EVEN; o->baselines && r.status != SYN_FAILED_CHECK && s < SYN_N_STRATEGIES;
          s++)
         if (!p.asked[s]) pool_baseline(&p, (syn_strategy)s);
-    bool better = p.best.program && p.best.sec < r.plain_sec * (1 - ROUNDING);
-    better = better || (p.paired.program && p.paired.sec < r.predicted_sec * (1 - ROUNDING));
-    if (r.status == SYN_INFEASIBLE) better = pool_leader(&p)->program != NULL;
+    bool known = r.status != SYN_INFEASIBLE;
+    bool better = p.best.program != best && (!known || p.best.sec < r.plain_sec * (1 - ROUNDING));
+    better = better || (p.paired.program != paired &&
+                        (!known || p.paired.sec < r.predicted_sec * (1 - ROUNDING)));
     if (o->strategy == SYN_AUTO && better && r.status != SYN_FAILED_CHECK) {
         pool_refine_baseline(&p);
         r.status = SYN_OK;

@@ -151,8 +151,8 @@ static bool plan(planner *p, int64_t chunks, const bool *again)
     if (o.log)
         fprintf(o.log, "%lld micro-batches, %d blocks computed again: %.6g ms\n", (long long)chunks,
                 count(p, again), r.status == SYN_OK ? r.predicted_sec * 1e3 : -1);
-    bool better = r.status == SYN_OK && r.plain &&
-                  (!fitting(p) || r.plain_sec < p->plain_sec * (1 - WORTH));
+    bool better =
+        r.status == SYN_OK && r.plain && (!fitting(p) || r.plain_sec < p->plain_sec * (1 - WORTH));
     if (better) {
         p->plain = r.plain;
         p->plain_sec = r.plain_sec;

@@ -193,6 +193,70 @@ START_TEST(examples_have_pairs)
 }
 END_TEST
 
+// --- what they cost ---
+
+typedef struct both {
+    int n, faster, infeasible;
+} both;
+
+// With pairs a synthesis finds the plan that one without finds, and takes it unless another is
+// faster.
+static void with_and_without(hb_arena *a, ir_graph *g, const cost_model *m, bool vary, both *b)
+{
+    syn_options o = syn_default_options();
+    syn_result r[2];
+    for (int off = 0; off < 2; off++) {
+        o.no_pairs = off;
+        r[off] = vary ? syn_plan(a, g, m, &o) : syn_synthesize(a, g, ir_factorize(a, g), m, &o);
+        ck_assert_int_ne(r[off].status, SYN_FAILED_CHECK);
+    }
+    b->infeasible += r[1].status != SYN_OK;
+    if (r[1].status != SYN_OK) return;
+    ck_assert_int_eq(r[0].status, SYN_OK);
+    ck_assert_int_eq(r[1].program->pairs.n, 0);
+    if (!vary) ck_assert_double_eq_tol(r[0].plain_sec, r[1].predicted_sec, 1e-12);
+    ck_assert_double_le(r[0].predicted_sec, r[1].predicted_sec * (1 + 1e-12));
+    b->n++;
+    b->faster += r[0].predicted_sec < r[1].predicted_sec * (1 - 1e-9);
+}
+
+// With memory to spare, and with less than that plan takes.
+static void less_and_less(planned *p, bool vary, both *b)
+{
+    static const double part[] = {1, 0.9, 0.8, 0.65};
+    cl_cluster *c = hb_copy(p->a, p->m.cluster, sizeof *c);
+    p->m.cluster = c;
+    int64_t full[CL_MAX_CLASSES], most = 0;
+    search(p, SYN_AUTO, NULL, true);
+    for (int k = 0; k < p->r.program->mesh->n_classes; k++)
+        most = p->r.program->peak_bytes[k] > most ? p->r.program->peak_bytes[k] : most;
+    for (int k = 0; k < c->n_classes; k++)
+        full[k] = c->cls[k].capacity;
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        for (int k = 0; k < c->n_classes; k++)
+            c->cls[k].capacity = i == 0 ? full[k] : (int64_t)(part[i] * (double)most);
+        with_and_without(p->a, p->g, &p->m, vary, b);
+    }
+}
+
+START_TEST(pairs_only_add_plans)
+{
+    both b = {0};
+    for (int seed = 0; seed < 10; seed++) {
+        planned p = {0};
+        draw(&p, seed);
+        less_and_less(&p, false, &b);
+        hb_arena_free(p.a);
+    }
+    planned p = {0};
+    read_example(&p, "gpt2-tiny", "laptop-peers", 0);
+    less_and_less(&p, true, &b);
+    hb_arena_free(p.a);
+    ck_assert_int_ge(b.n, 30);
+    ck_assert_int_ge(b.faster, 5);
+}
+END_TEST
+
 // --- what the checker refuses ---
 
 typedef struct refusals {
@@ -519,6 +583,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, examples_have_pairs);
     tcase_add_test(t, short_stretches_of_an_all_to_all);
+    tcase_add_test(t, pairs_only_add_plans);
     tcase_add_test(t, only_pairs_are_refused);
     tcase_add_test(t, inner_rows_are_refused);
     tcase_add_test(t, random_plans);

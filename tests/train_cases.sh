@@ -247,7 +247,8 @@ pairs()
     paired laptop-peers-auto all_gather PUSH
     paired laptop-peers-auto reduce_scatter PUSH
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop2x2-peers auto --mesh machine \
-        --pin 'transformer.h.*.mlp.c_fc=S(0),S(2)' --pin 'transformer.h.*.add*=S(0),S(0)'
+        --pin 'transformer.h.*.mlp.c_fc=S(0),S(2)' --pin 'transformer.h.*.add*=S(0),S(0)' \
+        --pin 'transformer.h.*.attn.c_attn=S(0),S(2)'
     paired laptop2x2-peers-auto all_gather PUSH
     grep -q 'all_gather_start(r, AXIS(1), FORM_PUSH' "$work/laptop2x2-peers-auto/program.c" ||
         fail "not inside machines: this tests nothing"

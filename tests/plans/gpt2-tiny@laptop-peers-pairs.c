@@ -5,9 +5,9 @@
 //     gpt2-tiny@laptop-peers-pairs -q
 //
 //   classes     cpu4 {0}  cpu3 {1}  cpu2 {2}
-//   predicted   4.27 ms/step = 3.44 ms compute and idle + 1.52 ms communication - 0.691 ms hidden;
+//   predicted   4.26 ms/step = 3.47 ms compute and idle + 1.51 ms communication - 0.71 ms hidden;
 //               bound 2.62 ms; by datasheet formulas
-//   memory      2.87 MiB / 2.60 MiB / 2.12 MiB    graph a94a3bb305aca178    cluster
+//   memory      2.84 MiB / 2.59 MiB / 2.11 MiB    graph a94a3bb305aca178    cluster
 //               fed28ccfbfd27e63
 //   strategy    auto
 
@@ -16,11 +16,8 @@
 // 8 cut 0.375 0.375 0.250 over axis 0 (compute).
 static const int64_t rows[3] = {3, 3, 2};
 
-// 211 cut 0.445 0.346 0.209 over axis 0 (compute).
-static const int64_t vocab[3] = {94, 73, 44};
-
-// 64 cut 0.391 0.375 0.234 over axis 0 (compute).
-static const int64_t cut_64[3] = {25, 24, 15};
+// 211 cut 0.389 0.374 0.237 over axis 0 (compute).
+static const int64_t vocab[3] = {82, 79, 50};
 
 // 3 cut 0.333 0.333 0.333 over axis 0 (compute).
 static const int64_t cut_3[3] = {1, 1, 1};
@@ -28,8 +25,14 @@ static const int64_t cut_3[3] = {1, 1, 1};
 // 4 cut 0.500 0.250 0.250 over axis 0 (compute).
 static const int64_t heads[3] = {2, 1, 1};
 
-// 192 cut 0.464 0.333 0.203 over axis 0 (lp).
-static const int64_t cut_192[3] = {89, 64, 39};
+// 64 cut 0.375 0.375 0.250 over axis 0 (lp).
+static const int64_t cut_64[3] = {24, 24, 16};
+
+// 192 cut 0.448 0.333 0.219 over axis 0 (lp).
+static const int64_t cut_192[3] = {86, 64, 42};
+
+// 64 cut 0.797 0.203 0.000 over axis 0 (lp).
+static const int64_t cut_64_lp[3] = {51, 13, 0};
 
 // Byte offsets in the symmetric segment: what other ranks write into, the same on every rank.
 static const int64_t at_491520[3] = {491520, 491520, 491520}, at_0[3] = {0, 0, 0};
@@ -39,221 +42,221 @@ static const int64_t at_344064[3] = {344064, 344064, 344064};
 static const int64_t at_548864[3] = {548864, 548864, 548864};
 static const int64_t at_745472[3] = {745472, 745472, 745472};
 static const int64_t at_749568[3] = {749568, 749568, 749568};
-static const int64_t at_815104[3] = {815104, 815104, 815104};
-static const int64_t at_888832[3] = {888832, 888832, 888832};
-static const int64_t at_1011712[3] = {1011712, 1011712, 1011712};
-static const int64_t at_1003520[3] = {1003520, 1003520, 1003520};
-static const int64_t at_954368[3] = {954368, 954368, 954368};
-static const int64_t at_1019904[3] = {1019904, 1019904, 1019904};
+static const int64_t at_819200[3] = {819200, 819200, 819200};
+static const int64_t at_884736[3] = {884736, 884736, 884736};
+static const int64_t at_1007616[3] = {1007616, 1007616, 1007616};
+static const int64_t at_999424[3] = {999424, 999424, 999424};
+static const int64_t at_950272[3] = {950272, 950272, 950272};
+static const int64_t at_1015808[3] = {1015808, 1015808, 1015808};
+static const int64_t at_622592[3] = {622592, 622592, 622592};
+static const int64_t at_1024000[3] = {1024000, 1024000, 1024000};
+static const int64_t at_737280[3] = {737280, 737280, 737280};
+static const int64_t at_1032192[3] = {1032192, 1032192, 1032192};
 static const int64_t at_618496[3] = {618496, 618496, 618496};
-static const int64_t at_1028096[3] = {1028096, 1028096, 1028096};
-static const int64_t at_1044480[3] = {1044480, 1044480, 1044480};
-static const int64_t at_1036288[3] = {1036288, 1036288, 1036288};
-static const int64_t at_741376[3] = {741376, 741376, 741376};
-static const int64_t at_802816[3] = {802816, 802816, 802816};
 static const int64_t at_614400[3] = {614400, 614400, 614400};
+static const int64_t at_802816[3] = {802816, 802816, 802816};
 static const int64_t at_806912[3] = {806912, 806912, 806912};
+static const int64_t at_815104[3] = {815104, 815104, 815104};
 static const int64_t at_811008[3] = {811008, 811008, 811008};
-static const int64_t at_917504[3] = {917504, 917504, 917504};
-static const int64_t at_913408[3] = {913408, 913408, 913408};
 static const int64_t at_552960[3] = {552960, 552960, 552960};
 
 // Byte offsets in the local segment, by class {cpu4, cpu3, cpu2}.
-static const int64_t at_1856512[3] = {1856512, 995840, 1157888};
-static const int64_t at_1293056[3] = {1293056, 997888, 546048};
-static const int64_t at_313344[3] = {313344, 242688, 163840}, at_768[3] = {768, 768, 768};
+static const int64_t at_1930240[3] = {1930240, 1601024, 1119232};
+static const int64_t at_1234176[3] = {1234176, 998912, 571136};
+static const int64_t at_304128[3] = {304128, 242688, 173056}, at_768[3] = {768, 768, 768};
 static const int64_t at_1536[3] = {1536, 1536, 1536}, at_3840[3] = {3840, 3840, 3840};
 static const int64_t at_4608[3] = {4608, 4608, 4608}, at_5376[3] = {5376, 5376, 5376};
 static const int64_t at_6144[3] = {6144, 6144, 6144}, at_8448[3] = {8448, 8448, 8448};
-static const int64_t at_321536[3] = {321536, 250880, 172032};
-static const int64_t at_321792[3] = {321792, 251136, 172288};
-static const int64_t at_322048[3] = {322048, 251392, 172544};
-static const int64_t at_322304[3] = {322304, 251648, 172800};
-static const int64_t at_346368[3] = {346368, 270336, 184064};
-static const int64_t at_370432[3] = {370432, 289024, 195328};
-static const int64_t at_378624[3] = {378624, 297216, 203520}, at_9216[3] = {9216, 9216, 9216};
+static const int64_t at_312320[3] = {312320, 250880, 181248};
+static const int64_t at_312576[3] = {312576, 251136, 181504};
+static const int64_t at_312832[3] = {312832, 251392, 181760};
+static const int64_t at_313088[3] = {313088, 251648, 182016};
+static const int64_t at_334080[3] = {334080, 271872, 194816};
+static const int64_t at_355072[3] = {355072, 292096, 207616};
+static const int64_t at_363264[3] = {363264, 300288, 215808}, at_9216[3] = {9216, 9216, 9216};
 static const int64_t at_9728[3] = {9728, 9728, 9728}, at_10240[3] = {10240, 10240, 10240};
 static const int64_t at_10752[3] = {10752, 10752, 10752}, at_11264[3] = {11264, 11264, 11264};
-static const int64_t at_49664[3] = {49664, 48128, 34304}, at_88064[3] = {88064, 84992, 57344};
-static const int64_t at_89600[3] = {89600, 86528, 58880}, at_91136[3] = {91136, 88064, 60416};
-static const int64_t at_107520[3] = {107520, 96256, 68608}, at_123904[3] = {123904, 104448, 76800};
-static const int64_t at_124416[3] = {124416, 104960, 77312}, at_124928[3] = {124928, 105472, 77824};
-static const int64_t at_125440[3] = {125440, 105984, 78336}, at_125952[3] = {125952, 106496, 78848};
-static const int64_t at_126464[3] = {126464, 107008, 79360}, at_126976[3] = {126976, 107520, 79872};
-static const int64_t at_172544[3] = {172544, 140288, 99840};
-static const int64_t at_218112[3] = {218112, 173056, 119808};
-static const int64_t at_219648[3] = {219648, 174592, 121344};
-static const int64_t at_221184[3] = {221184, 176128, 122880};
-static const int64_t at_266752[3] = {266752, 208896, 142848};
-static const int64_t at_312320[3] = {312320, 241664, 162816};
-static const int64_t at_312832[3] = {312832, 242176, 163328};
-static const int64_t at_386816[3] = {386816, 305408, 211712};
-static const int64_t at_387072[3] = {387072, 305664, 211968};
-static const int64_t at_387328[3] = {387328, 305920, 212224};
-static const int64_t at_387584[3] = {387584, 306176, 212480};
-static const int64_t at_387840[3] = {387840, 306432, 212736};
-static const int64_t at_407040[3] = {407040, 324864, 224256};
-static const int64_t at_426240[3] = {426240, 343296, 235776};
-static const int64_t at_427008[3] = {427008, 344064, 236544};
-static const int64_t at_427776[3] = {427776, 344832, 237312};
-static const int64_t at_435968[3] = {435968, 348928, 241408};
-static const int64_t at_444160[3] = {444160, 353024, 245504};
-static const int64_t at_444416[3] = {444416, 353280, 245760};
-static const int64_t at_444672[3] = {444672, 353536, 246016};
-static const int64_t at_444928[3] = {444928, 353792, 246272};
-static const int64_t at_445184[3] = {445184, 354048, 246528};
-static const int64_t at_445440[3] = {445440, 354304, 246784};
-static const int64_t at_445696[3] = {445696, 354560, 247040};
-static const int64_t at_468480[3] = {468480, 370944, 257024};
-static const int64_t at_491264[3] = {491264, 387328, 267008};
-static const int64_t at_492032[3] = {492032, 388096, 267776};
-static const int64_t at_492800[3] = {492800, 388864, 268544};
-static const int64_t at_515584[3] = {515584, 405248, 278528};
-static const int64_t at_538368[3] = {538368, 421632, 288512};
-static const int64_t at_538624[3] = {538624, 421888, 288768};
-static const int64_t at_538880[3] = {538880, 422144, 289024};
-static const int64_t at_539136[3] = {539136, 422400, 289280};
-static const int64_t at_539392[3] = {539392, 422656, 289536};
-static const int64_t at_539648[3] = {539648, 422912, 289792};
-static const int64_t at_539904[3] = {539904, 423168, 290048};
-static const int64_t at_1086720[3] = {1086720, 816384, 548096};
-static const int64_t at_1955328[3] = {1955328, 1665536, 1161472};
-static const int64_t at_1956864[3] = {1956864, 1667072, 1162240};
-static const int64_t at_1409536[3] = {1409536, 1521664, 770816};
-static const int64_t at_722176[3] = {722176, 890112, 489728};
-static const int64_t at_995584[3] = {995584, 554240, 369920};
-static const int64_t at_1044736[3] = {1044736, 750848, 597248};
-static const int64_t at_1020160[3] = {1020160, 578816, 386304};
-static const int64_t at_1483264[3] = {1483264, 1079040, 819968};
-static const int64_t at_1556992[3] = {1556992, 1152768, 869120};
-static const int64_t at_1630720[3] = {1630720, 1226496, 918272};
-static const int64_t at_1704448[3] = {1704448, 1300224, 967424};
-static const int64_t at_1851904[3] = {1851904, 1595392, 1154816};
-static const int64_t at_1778176[3] = {1778176, 1373952, 1016576};
-static const int64_t at_1858560[3] = {1858560, 1447680, 1065728};
-static const int64_t at_1958400[3] = {1958400, 1668608, 1159936};
-static const int64_t at_1959936[3] = {1959936, 1670144, 1160704};
-static const int64_t at_995584_2[3] = {995584, 750848, 489728};
-static const int64_t at_1020160_2[3] = {1020160, 775424, 506112};
-static const int64_t at_1042944[3] = {1042944, 791808, 516096};
-static const int64_t at_813312[3] = {813312, 619776, 409856};
-static const int64_t at_1250560[3] = {1250560, 999936, 662784};
-static const int64_t at_1273344[3] = {1273344, 980224, 672768};
-static const int64_t at_1160448[3] = {1160448, 890112, 597248};
-static const int64_t at_1225984[3] = {1225984, 955648, 529664};
-static const int64_t at_1932288[3] = {1932288, 1649152, 1114880};
-static const int64_t at_1932800[3] = {1932800, 1649664, 1115136};
-static const int64_t at_1185024[3] = {1185024, 1600000, 529664};
-static const int64_t at_1209600[3] = {1209600, 914688, 613632};
-static const int64_t at_1290752[3] = {1290752, 999936, 667648};
-static const int64_t at_1291520[3] = {1291520, 1624576, 668160};
-static const int64_t at_1292032[3] = {1292032, 1625088, 668416};
-static const int64_t at_1292544[3] = {1292544, 1000704, 668672};
-static const int64_t at_1955072[3] = {1955072, 1521408, 1163008};
-static const int64_t at_1291008[3] = {1291008, 1000192, 667904};
-static const int64_t at_1292544_2[3] = {1292544, 1626368, 668672};
-static const int64_t at_1290752_2[3] = {1290752, 1625600, 667648};
-static const int64_t at_1328384[3] = {1328384, 997888, 716800};
-static const int64_t at_1209600_2[3] = {1209600, 1624576, 613632};
-static const int64_t at_1274368[3] = {1274368, 914688, 662784};
-static const int64_t at_1377536[3] = {1377536, 968704, 747008};
-static const int64_t at_1185024_2[3] = {1185024, 987392, 529664};
-static const int64_t at_1185536[3] = {1185536, 987904, 529920};
-static const int64_t at_1402880[3] = {1402880, 987648, 762368};
-static const int64_t at_1402624[3] = {1402624, 987392, 746752};
-static const int64_t at_1328384_2[3] = {1328384, 1624576, 716800};
-static const int64_t at_1160448_2[3] = {1160448, 997888, 597248};
-static const int64_t at_995584_3[3] = {995584, 1600000, 1114880};
-static const int64_t at_1225984_2[3] = {1225984, 750848, 385536};
-static const int64_t at_1328384_3[3] = {1328384, 750848, 385536};
-static const int64_t at_771328[3] = {771328, 603392, 401920};
-static const int64_t at_771840[3] = {771840, 603904, 402176};
-static const int64_t at_995584_4[3] = {995584, 997888, 597248};
-static const int64_t at_1352960[3] = {1352960, 1600000, 646400};
-static const int64_t at_1402112[3] = {1402112, 906496, 761856};
-static const int64_t at_1401600[3] = {1401600, 815872, 761344};
-static const int64_t at_995584_5[3] = {995584, 750848, 385536};
-static const int64_t at_771328_2[3] = {771328, 1480448, 1082112};
-static const int64_t at_1835520[3] = {1835520, 907008, 767232};
-static const int64_t at_1044736_2[3] = {1044736, 1047040, 630016};
-static const int64_t at_1185024_3[3] = {1185024, 1423104, 1049344};
-static const int64_t at_1020160_3[3] = {1020160, 1022464, 613632};
-static const int64_t at_1160448_3[3] = {1160448, 750848, 385536};
-static const int64_t at_1185024_4[3] = {1185024, 1201920, 852736};
-static const int64_t at_1328384_4[3] = {1328384, 1275648, 901888};
-static const int64_t at_673024[3] = {673024, 505088, 449792};
-static const int64_t at_1404672[3] = {1404672, 808192, 762624};
-static const int64_t at_804096[3] = {804096, 603392, 401920};
-static const int64_t at_804608[3] = {804608, 603904, 402176};
-static const int64_t at_1479168[3] = {1479168, 908032, 768256};
-static const int64_t at_1478656[3] = {1478656, 907520, 767744};
-static const int64_t at_631040[3] = {631040, 488704, 329984};
-static const int64_t at_904448[3] = {904448, 685312, 564480};
-static const int64_t at_1886720[3] = {1886720, 857344, 716800};
-static const int64_t at_1406208[3] = {1406208, 809728, 758272};
-static const int64_t at_804096_2[3] = {804096, 615680, 385536};
-static const int64_t at_605440[3] = {605440, 488704, 355584};
-static const int64_t at_605440_2[3] = {605440, 681216, 425472};
-static const int64_t at_1206016[3] = {1206016, 759040, 355584};
-static const int64_t at_1403136[3] = {1403136, 810496, 759040};
-static const int64_t at_564480[3] = {564480, 447744, 306432};
-static const int64_t at_564992[3] = {564992, 448256, 306688};
-static const int64_t at_804096_3[3] = {804096, 472320, 564480};
-static const int64_t at_663808[3] = {663808, 500224, 442112};
-static const int64_t at_663552[3] = {663552, 499968, 441856};
-static const int64_t at_1407744[3] = {1407744, 812032, 760576};
-static const int64_t at_1406976[3] = {1406976, 811264, 759808};
-static const int64_t at_853248[3] = {853248, 615680, 339200};
-static const int64_t at_1810944[3] = {1810944, 603392, 1163264};
-static const int64_t at_664064[3] = {664064, 500480, 435456};
-static const int64_t at_1408512[3] = {1408512, 812800, 764160};
-static const int64_t at_589056[3] = {589056, 656640, 322816};
-static const int64_t at_638208[3] = {638208, 681216, 401920};
-static const int64_t at_539904_2[3] = {539904, 447744, 306432};
-static const int64_t at_564480_2[3] = {564480, 632064, 385536};
-static const int64_t at_613632[3] = {613632, 423168, 290048};
-static const int64_t at_638208_2[3] = {638208, 705792, 322816};
-static const int64_t at_828672[3] = {828672, 730368, 580864};
-static const int64_t at_539904_3[3] = {539904, 632064, 385536};
-static const int64_t at_828672_2[3] = {828672, 705792, 580864};
-static const int64_t at_1420288[3] = {1420288, 1091328, 780544};
-static const int64_t at_662784[3] = {662784, 499200, 434688};
-static const int64_t at_1477888[3] = {1477888, 813568, 764928};
-static const int64_t at_564480_3[3] = {564480, 496896, 401920};
-static const int64_t at_564992_2[3] = {564992, 497408, 402176};
-static const int64_t at_572416[3] = {572416, 500992, 405248};
-static const int64_t at_572160[3] = {572160, 500736, 404992};
-static const int64_t at_1136128[3] = {1136128, 815104, 766464};
-static const int64_t at_1135360[3] = {1135360, 814336, 765696};
-static const int64_t at_539904_4[3] = {539904, 480512, 385536};
-static const int64_t at_563968[3] = {563968, 472320, 396800};
-static const int64_t at_543232[3] = {543232, 480512, 387584};
-static const int64_t at_539904_5[3] = {539904, 480768, 385536};
-static const int64_t at_543488[3] = {543488, 483840, 387840};
-static const int64_t at_539904_6[3] = {539904, 481024, 385536};
-static const int64_t at_540160[3] = {540160, 423424, 290304};
-static const int64_t at_782848[3] = {782848, 615680, 409088};
-static const int64_t at_669440[3] = {669440, 525568, 385536};
-static const int64_t at_631040_2[3] = {631040, 423168, 290048};
-static const int64_t at_758272[3] = {758272, 562688, 396800};
-static const int64_t at_539904_7[3] = {539904, 460032, 313088};
-static const int64_t at_585472[3] = {585472, 492800, 333056};
-static const int64_t at_739072[3] = {739072, 544256, 353024};
-static const int64_t at_774656[3] = {774656, 603648, 404992};
-static const int64_t at_693504[3] = {693504, 570880, 364544};
-static const int64_t at_716288[3] = {716288, 587264, 374528};
+static const int64_t at_48128[3] = {48128, 48128, 35840}, at_84992[3] = {84992, 84992, 60416};
+static const int64_t at_86528[3] = {86528, 86528, 61952}, at_88064[3] = {88064, 88064, 63488};
+static const int64_t at_104448[3] = {104448, 96256, 71680}, at_120832[3] = {120832, 104448, 79872};
+static const int64_t at_121344[3] = {121344, 104960, 80384}, at_121856[3] = {121856, 105472, 80896};
+static const int64_t at_122368[3] = {122368, 105984, 81408}, at_122880[3] = {122880, 106496, 81920};
+static const int64_t at_123392[3] = {123392, 107008, 82432}, at_123904[3] = {123904, 107520, 82944};
+static const int64_t at_167936[3] = {167936, 140288, 104448};
+static const int64_t at_211968[3] = {211968, 173056, 125952};
+static const int64_t at_213504[3] = {213504, 174592, 127488};
+static const int64_t at_215040[3] = {215040, 176128, 129024};
+static const int64_t at_259072[3] = {259072, 208896, 150528};
+static const int64_t at_303104[3] = {303104, 241664, 172032};
+static const int64_t at_303616[3] = {303616, 242176, 172544};
+static const int64_t at_371456[3] = {371456, 308480, 224000};
+static const int64_t at_371712[3] = {371712, 308736, 224256};
+static const int64_t at_371968[3] = {371968, 308992, 224512};
+static const int64_t at_372224[3] = {372224, 309248, 224768};
+static const int64_t at_372480[3] = {372480, 309504, 225024};
+static const int64_t at_390912[3] = {390912, 327936, 237312};
+static const int64_t at_409344[3] = {409344, 346368, 249600};
+static const int64_t at_410112[3] = {410112, 347136, 250368};
+static const int64_t at_410880[3] = {410880, 347904, 251136};
+static const int64_t at_419072[3] = {419072, 352000, 255232};
+static const int64_t at_427264[3] = {427264, 356096, 259328};
+static const int64_t at_427520[3] = {427520, 356352, 259584};
+static const int64_t at_427776[3] = {427776, 356608, 259840};
+static const int64_t at_428032[3] = {428032, 356864, 260096};
+static const int64_t at_428288[3] = {428288, 357120, 260352};
+static const int64_t at_428544[3] = {428544, 357376, 260608};
+static const int64_t at_428800[3] = {428800, 357632, 260864};
+static const int64_t at_450816[3] = {450816, 374016, 271616};
+static const int64_t at_472832[3] = {472832, 390400, 282368};
+static const int64_t at_473600[3] = {473600, 391168, 283136};
+static const int64_t at_474368[3] = {474368, 391936, 283904};
+static const int64_t at_496384[3] = {496384, 408320, 294656};
+static const int64_t at_518400[3] = {518400, 424704, 305408};
+static const int64_t at_518656[3] = {518656, 424960, 305664};
+static const int64_t at_518912[3] = {518912, 425216, 305920};
+static const int64_t at_519168[3] = {519168, 425472, 306176};
+static const int64_t at_519424[3] = {519424, 425728, 306432};
+static const int64_t at_519680[3] = {519680, 425984, 306688};
+static const int64_t at_519936[3] = {519936, 426240, 306944};
+static const int64_t at_1048320[3] = {1048320, 819456, 577280};
+static const int64_t at_1933824[3] = {1933824, 1668608, 1167360};
+static const int64_t at_1935360[3] = {1935360, 1670144, 1168128};
+static const int64_t at_1308928[3] = {1308928, 1522688, 642816};
+static const int64_t at_696064[3] = {696064, 893184, 521984};
+static const int64_t at_960256[3] = {960256, 557312, 392960};
+static const int64_t at_1009408[3] = {1009408, 753920, 626432};
+static const int64_t at_984832[3] = {984832, 581888, 409344};
+static const int64_t at_1382656[3] = {1382656, 1080064, 745984};
+static const int64_t at_1456384[3] = {1456384, 1153792, 795136};
+static const int64_t at_1530112[3] = {1530112, 1227520, 844288};
+static const int64_t at_1603840[3] = {1603840, 1301248, 893440};
+static const int64_t at_1925632[3] = {1925632, 1596416, 1164288};
+static const int64_t at_1677568[3] = {1677568, 1374976, 942592};
+static const int64_t at_1751296[3] = {1751296, 1448704, 991744};
+static const int64_t at_1936896[3] = {1936896, 1671680, 1168896};
+static const int64_t at_1938432[3] = {1938432, 1673216, 1169664};
+static const int64_t at_960256_2[3] = {960256, 753920, 521984};
+static const int64_t at_984832_2[3] = {984832, 778496, 538368};
+static const int64_t at_1006848[3] = {1006848, 794880, 549120};
+static const int64_t at_784128[3] = {784128, 622848, 435968};
+static const int64_t at_1212160[3] = {1212160, 1000960, 626432};
+static const int64_t at_1236224[3] = {1236224, 983296, 564992};
+static const int64_t at_1122048[3] = {1122048, 893184, 1040896};
+static const int64_t at_1187584[3] = {1187584, 958720, 691968};
+static const int64_t at_1825792[3] = {1825792, 1652224, 567040};
+static const int64_t at_1826304[3] = {1826304, 1652736, 567296};
+static const int64_t at_1901056[3] = {1901056, 1603072, 1040896};
+static const int64_t at_1146624[3] = {1146624, 917760, 691968};
+static const int64_t at_1227776[3] = {1227776, 1000960, 567552};
+static const int64_t at_1230080[3] = {1230080, 998912, 564992};
+static const int64_t at_1826816[3] = {1826816, 1627648, 567552};
+static const int64_t at_1827328[3] = {1827328, 1628160, 567808};
+static const int64_t at_1227776_2[3] = {1227776, 1000960, 568064};
+static const int64_t at_1228544[3] = {1228544, 1001728, 568576};
+static const int64_t at_1940736[3] = {1940736, 1522432, 1170432};
+static const int64_t at_1228032[3] = {1228032, 1001216, 568320};
+static const int64_t at_1827840[3] = {1827840, 1629440, 568576};
+static const int64_t at_1825024[3] = {1825024, 1628672, 568064};
+static const int64_t at_1227776_3[3] = {1227776, 998912, 1057280};
+static const int64_t at_1146624_2[3] = {1146624, 1627648, 1121280};
+static const int64_t at_1847040[3] = {1847040, 917760, 691968};
+static const int64_t at_1286912[3] = {1286912, 971776, 1040896};
+static const int64_t at_1171200[3] = {1171200, 992000, 564992};
+static const int64_t at_1171712[3] = {1171712, 992512, 565248};
+static const int64_t at_1940992[3] = {1940992, 1065984, 1170944};
+static const int64_t at_1308672[3] = {1308672, 1065728, 1170688};
+static const int64_t at_1210112[3] = {1210112, 1627648, 1121280};
+static const int64_t at_1122048_2[3] = {1122048, 992000, 1070080};
+static const int64_t at_960256_3[3] = {960256, 1603072, 1121280};
+static const int64_t at_745216[3] = {745216, 753920, 417024};
+static const int64_t at_1122048_3[3] = {1122048, 992000, 1053696};
+static const int64_t at_769792[3] = {769792, 606464, 403712};
+static const int64_t at_770304[3] = {770304, 606976, 403968};
+static const int64_t at_960256_4[3] = {960256, 992000, 1070080};
+static const int64_t at_1901056_2[3] = {1901056, 1603072, 1053696};
+static const int64_t at_1940224[3] = {1940224, 909568, 416512};
+static const int64_t at_1939712[3] = {1939712, 818944, 416000};
+static const int64_t at_1254144[3] = {1254144, 1481472, 1008128};
+static const int64_t at_1735680[3] = {1735680, 910080, 1169152};
+static const int64_t at_1009408_2[3] = {1009408, 1041152, 1086464};
+static const int64_t at_1122048_4[3] = {1122048, 1424128, 1102848};
+static const int64_t at_960256_5[3] = {960256, 992000, 975360};
+static const int64_t at_984832_3[3] = {984832, 1016576, 1070080};
+static const int64_t at_1122048_5[3] = {1122048, 1202944, 778752};
+static const int64_t at_1146624_3[3] = {1146624, 1276672, 827904};
+static const int64_t at_646912[3] = {646912, 508160, 478976};
+static const int64_t at_1376512[3] = {1376512, 811264, 637184};
+static const int64_t at_960256_6[3] = {960256, 992000, 778752};
+static const int64_t at_1379328[3] = {1379328, 911104, 690688};
+static const int64_t at_1378816[3] = {1378816, 910592, 690176};
+static const int64_t at_608000[3] = {608000, 491776, 349952};
+static const int64_t at_872192[3] = {872192, 688384, 1070080};
+static const int64_t at_1188096[3] = {1188096, 860416, 604928};
+static const int64_t at_1307904[3] = {1307904, 812800, 638720};
+static const int64_t at_745216_2[3] = {745216, 618752, 417024};
+static const int64_t at_585472[3] = {585472, 491776, 306944};
+static const int64_t at_519936_2[3] = {519936, 426240, 1053696};
+static const int64_t at_585472_2[3] = {585472, 684288, 306944};
+static const int64_t at_1780992[3] = {1780992, 762112, 371456};
+static const int64_t at_1932288[3] = {1932288, 813568, 639488};
+static const int64_t at_544512[3] = {544512, 450816, 339712};
+static const int64_t at_545024[3] = {545024, 451328, 339968};
+static const int64_t at_519936_3[3] = {519936, 426240, 323328};
+static const int64_t at_745216_3[3] = {745216, 475392, 441600};
+static const int64_t at_643840[3] = {643840, 504832, 369920};
+static const int64_t at_643584[3] = {643584, 504576, 369664};
+static const int64_t at_1938944[3] = {1938944, 815104, 641024};
+static const int64_t at_1937408[3] = {1937408, 814336, 640256};
+static const int64_t at_794368[3] = {794368, 618752, 425216};
+static const int64_t at_1710336[3] = {1710336, 606464, 403712};
+static const int64_t at_644096[3] = {644096, 505088, 370176};
+static const int64_t at_1734912[3] = {1734912, 815872, 641792};
+static const int64_t at_569088[3] = {569088, 659712, 339712};
+static const int64_t at_618240[3] = {618240, 684288, 762368};
+static const int64_t at_519936_4[3] = {519936, 450816, 323328};
+static const int64_t at_544512_2[3] = {544512, 635136, 457984};
+static const int64_t at_593664[3] = {593664, 426240, 306944};
+static const int64_t at_618240_2[3] = {618240, 708864, 339712};
+static const int64_t at_769792_2[3] = {769792, 733440, 457984};
+static const int64_t at_519936_5[3] = {519936, 635136, 745984};
+static const int64_t at_769792_3[3] = {769792, 708864, 457984};
+static const int64_t at_1321216[3] = {1321216, 1092352, 651008};
+static const int64_t at_642816[3] = {642816, 503808, 368896};
+static const int64_t at_1378048[3] = {1378048, 816640, 687872};
+static const int64_t at_544512_3[3] = {544512, 499968, 356096};
+static const int64_t at_545024_2[3] = {545024, 500480, 356352};
+static const int64_t at_549376[3] = {549376, 505600, 370688};
+static const int64_t at_549120[3] = {549120, 505344, 370432};
+static const int64_t at_1097728[3] = {1097728, 818176, 689408};
+static const int64_t at_1096960[3] = {1096960, 817408, 688640};
+static const int64_t at_519936_6[3] = {519936, 483584, 356096};
+static const int64_t at_540928[3] = {540928, 475392, 417024};
+static const int64_t at_526592[3] = {526592, 483584, 356096}, at_519936_7[3] = {519936, 483840, 0};
+static const int64_t at_526848[3] = {526848, 485632, 356352};
+static const int64_t at_519936_8[3] = {519936, 484096, 356608};
+static const int64_t at_519936_9[3] = {519936, 426240, 0}, at_520192[3] = {520192, 426496, 306944};
+static const int64_t at_752896[3] = {752896, 618752, 440576};
+static const int64_t at_688896[3] = {688896, 495872, 353024};
+static const int64_t at_608000_2[3] = {608000, 426240, 306944};
+static const int64_t at_728320[3] = {728320, 567296, 416000};
+static const int64_t at_519936_10[3] = {519936, 463104, 331520};
+static const int64_t at_563968[3] = {563968, 516096, 365824};
+static const int64_t at_709888[3] = {709888, 548864, 424192};
+static const int64_t at_744704[3] = {744704, 608256, 436480};
+static const int64_t at_644864[3] = {644864, 575488, 403712};
+static const int64_t at_666880[3] = {666880, 591872, 387328};
 
 // Bytes from one block's buffer to the next one's.
 static const int64_t by_512[3] = {512, 512, 256}, by_24576[3] = {24576, 24576, 16384};
 static const int64_t by_256[3] = {256, 256, 256}, by_49152[3] = {49152, 49152, 49152};
 static const int64_t by_768[3] = {768, 768, 768}, by_1536[3] = {1536, 1536, 1024};
 static const int64_t by_16384[3] = {16384, 16384, 16384}, by_65536[3] = {65536, 65536, 65536};
-static const int64_t by_91136[3] = {91136, 65536, 39936}, by_22784[3] = {22784, 16384, 9984};
+static const int64_t by_88064[3] = {88064, 65536, 43008}, by_22016[3] = {22016, 16384, 10752};
 static const int64_t by_512_2[3] = {512, 256, 256}, by_4096[3] = {4096, 4096, 4096};
 static const int64_t by_8192[3] = {8192, 4096, 4096}, by_24576_2[3] = {24576, 24576, 24576};
-static const int64_t by_19200[3] = {19200, 18432, 11520}, by_61440[3] = {61440, 61440, 61440};
+static const int64_t by_18432[3] = {18432, 18432, 12288}, by_57344[3] = {57344, 57344, 57344};
 
-static const int64_t local_bytes[3] = {1961472, 1671680, 1175552}, sym_bytes = 1052672;
+static const int64_t local_bytes[3] = {1941248, 1674752, 1171200}, sym_bytes = 1040384;
 
 // Collectives that are waited for elsewhere than where they start.
 static hap_event *h_ln_2_dw_cut_ready[2], *h_ln_2_dw_1_cut_ready[2], *h_attn_c_proj_dw_cut_ready[2];
@@ -341,7 +344,7 @@ typedef struct h_2_block {
 } h_2_block;
 static h_2_block h_2[2];
 
-// One of the 3 blocks h, forward: 0.335 ms of computation.
+// One of the 3 blocks h, forward: 0.33 ms of computation.
 static void h_forward(hap_rank *r, const h_block *b)
 {
     // ln_1
@@ -390,11 +393,11 @@ static void h_forward(hap_rank *r, const h_block *b)
     op_norm_apply(r, b->ln_2, b->add, b->ln_2_sum, b->ln_2_m2, b->ln_2_weight, b->ln_2_bias, 1e-05);
 
     // mlp
-    hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight); // [64 192@cut_192]    0.00385 ms
+    hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight); // [64 192@cut_192]    0.00375 ms
     hap_cut(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias);     // [192@cut_192]    0.00104 ms
 
     // ln_2
-    // together    0.0648 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
+    // together    0.0627 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
     hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
     // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
     hap_event *e_ln_2_all =
@@ -402,34 +405,34 @@ static void h_forward(hap_rank *r, const h_block *b)
     hap_wait(r, e_ln_2_all); // 0.0269 ms hidden
 
     // mlp
-    // y = a b + c    [8 32 192@cut_192]    0.0618 ms
+    // y = a b + c    [8 32 192@cut_192]    0.0597 ms
     op_linear(r, b->mlp_c_fc, b->ln_2_all, b->mlp_c_fc_weight_cut, b->mlp_c_fc_bias_cut, HAP_NN);
     hap_overlapped(r);
-    op_gelu(r, b->mlp_act, b->mlp_c_fc, true); // y = gelu x    [8 32 192@cut_192]    0.0152 ms
-    hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]    0.00385 ms
+    op_gelu(r, b->mlp_act, b->mlp_c_fc, true); // y = gelu x    [8 32 192@cut_192]    0.0148 ms
+    hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]    0.00375 ms
     hap_partial(r, AXIS(0), b->mlp_c_proj_bias_part, b->mlp_c_proj_bias); // [64]+    0.00106 ms
-    // together    0.077 ms, one after the other 0.0989 ms; 69 % of the transfer hidden
+    // together    0.075 ms, one after the other 0.0989 ms; 69 % of the transfer hidden
     hap_overlap(r, 3, (const int64_t[][2]){{1, 1}, {2, 1}, {0, 1}});
     op_linear(r, b->mlp_c_proj, b->mlp_act, b->mlp_c_proj_weight_cut, b->mlp_c_proj_bias_part,
-              HAP_NN); // y = a b + c    [8 32 64]+    0.0618 ms
+              HAP_NN); // y = a b + c    [8 32 64]+    0.0597 ms
     // + -> dim 0 @rows    [8@rows 32 64]    64.0 KiB    0.0392 ms
     hap_event *e_mlp_c_proj_cut = coll_reduce_scatter_start(
         r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_proj_cut, &b->mlp_c_proj, b->mlp_c_proj_cut_scratch);
     hap_overlapped(r);
-    hap_wait(r, e_mlp_c_proj_cut); // 0.00746 ms hidden
+    hap_wait(r, e_mlp_c_proj_cut); // 0.00564 ms hidden
 
     // add
     op_add(r, b->add_2_2, b->add, b->mlp_c_proj_cut); // y = a + b    [8@rows 32 64]    0.00868 ms
 }
 
-// One of the 2 blocks h_2, backward: 0.622 ms of computation.
+// One of the 2 blocks h_2, backward: 0.613 ms of computation.
 static void h_2_backward(hap_rank *r, const h_2_block *b)
 {
     // mlp
-    hap_cut(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight); // [192@cut_192 64]    0.00385 ms
+    hap_cut(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight); // [192@cut_192 64]    0.00375 ms
 
     // ln_f
-    // together    0.0648 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
+    // together    0.0627 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
     hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
     // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
     hap_event *e_ln_1_sum_all =
@@ -437,21 +440,21 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     hap_wait(r, e_ln_1_sum_all); // 0.0269 ms hidden
 
     // mlp
-    // y = a b'    [8 32 192@cut_192]    0.0618 ms
+    // y = a b'    [8 32 192@cut_192]    0.0597 ms
     op_linear(r, b->mlp_c_proj_dx, b->ln_1_sum_all, b->mlp_c_proj_weight_cut_2, NULL, HAP_NT);
     hap_overlapped(r);
-    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_1_sum_all); // [192@cut_192 64]    0.0618 ms
+    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_1_sum_all); // [192@cut_192 64]    0.0597 ms
     op_sum(r, b->mlp_c_proj_db, b->ln_1_sum_all, HAP_INTS(0, 1), false); // [64]    0.0113 ms
-    // y = a gelu'(b)    [8 32 192@cut_192]    0.0224 ms
+    // y = a gelu'(b)    [8 32 192@cut_192]    0.0216 ms
     op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true);
-    hap_cut(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight); // [64 192@cut_192]    0.00385 ms
-    // y = a b'    [8 32 64]+    0.0618 ms
+    hap_cut(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight); // [64 192@cut_192]    0.00375 ms
+    // y = a b'    [8 32 64]+    0.0597 ms
     op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight_cut_2, NULL, HAP_NT);
     // + -> dim 0 @rows    [8@rows 32 64]    64.0 KiB    0.0392 ms
     hap_event *e_mlp_c_fc_dx_cut = coll_reduce_scatter_start(
         r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_fc_dx_cut, &b->mlp_c_fc_dx, b->mlp_c_fc_dx_cut_scratch);
-    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2_all, b->mlp_act_dx); // [64 192@cut_192]    0.0618 ms
-    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192]    0.00815 ms
+    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2_all, b->mlp_act_dx); // [64 192@cut_192]    0.0597 ms
+    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192]    0.00791 ms
     hap_wait(r, e_mlp_c_fc_dx_cut);                                  // 0.0392 ms hidden
 
     // ln_2
@@ -512,7 +515,7 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     // y = a b'    [8@rows 32 64]    0.0665 ms
     op_linear(r, b->attn_c_attn_dx, b->attn_split_dx, b->attn_c_attn_weight, NULL, HAP_NT);
     op_linear_dw(r, b->attn_c_attn_dw, b->ln_1, b->attn_split_dx); // [64 192]+    0.0665 ms
-    // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0337 ms
+    // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0329 ms
     *b->attn_c_attn_dw_cut_ready =
         coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &b->attn_c_attn_dw_cut,
                                   &b->attn_c_attn_dw, b->attn_c_attn_dw_cut_scratch);
@@ -538,7 +541,7 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
         r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_1_dw_1_cut, &b->ln_1_dw_1, b->ln_1_dw_1_cut_scratch);
 }
 
-// One of the 2 blocks h_2, backward: 0.0313 ms of computation.
+// One of the 2 blocks h_2, backward: 0.0312 ms of computation.
 static void h_2_backward_2(hap_rank *r, const h_2_block *b)
 {
     hap_wait(r, *b->ln_1_dw_cut_ready_2); // 0.0121 ms hidden
@@ -550,7 +553,7 @@ static void h_2_backward_2(hap_rank *r, const h_2_block *b)
     hap_wait(r, *b->ln_1_dw_1_cut_ready_2);              // 0.0121 ms hidden
     op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_dw_1_cut_2); // y = sum x^2    []+    0.00101 ms
     op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq); // []+    0.001 ms
-    hap_wait(r, *b->attn_c_attn_dw_cut_ready_2);                           // 0.0337 ms hidden
+    hap_wait(r, *b->attn_c_attn_dw_cut_ready_2);                           // 0.0329 ms hidden
     op_sumsq(r, b->attn_c_attn_weight_sumsq, b->attn_c_attn_dw_cut_2);     // []+    0.00292 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->attn_c_attn_weight_norm, b->ln_1_bias_norm, b->attn_c_attn_weight_sumsq);
@@ -573,22 +576,22 @@ static void h_2_backward_2(hap_rank *r, const h_2_block *b)
     hap_wait(r, *b->ln_2_dw_1_cut_ready_2);              // 0.0121 ms hidden
     op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_dw_1_cut_2); // y = sum x^2    []+    0.00101 ms
     op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq); // []+    0.001 ms
-    op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw_2); // y = sum x^2    []+    0.00278 ms
+    op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw_2); // y = sum x^2    []+    0.00272 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_fc_weight_norm, b->ln_2_bias_norm, b->mlp_c_fc_weight_sumsq);
     op_sumsq(r, b->mlp_c_fc_bias_sumsq, b->mlp_c_fc_db_2); // y = sum x^2    []+    0.00103 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_fc_bias_norm, b->mlp_c_fc_weight_norm, b->mlp_c_fc_bias_sumsq);
-    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw_2); // y = sum x^2    []+    0.00278 ms
+    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw_2); // y = sum x^2    []+    0.00272 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_proj_weight_norm, b->mlp_c_fc_bias_norm, b->mlp_c_proj_weight_sumsq);
-    hap_cut(r, b->mlp_c_proj_db_cut, b->mlp_c_proj_db_2);        // [64@cut_64]    0.00102 ms
-    op_sumsq(r, b->mlp_c_proj_bias_sumsq, b->mlp_c_proj_db_cut); // y = sum x^2    []+    0.00101 ms
+    hap_cut(r, b->mlp_c_proj_db_cut, b->mlp_c_proj_db_2);        // [64@cut_64_lp]    0.00103 ms
+    op_sumsq(r, b->mlp_c_proj_bias_sumsq, b->mlp_c_proj_db_cut); // y = sum x^2    []+    0.00102 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_proj_bias_norm_2, b->mlp_c_proj_weight_norm, b->mlp_c_proj_bias_sumsq);
 }
 
-// One of the 2 blocks h_2, update: 0.072 ms of computation.
+// One of the 2 blocks h_2, update: 0.071 ms of computation.
 static void h_2_update(hap_rank *r, const h_2_block *b)
 {
     // update
@@ -605,7 +608,7 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     op_adam(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight_exp_avg,
             b->attn_c_attn_weight_exp_avg_sq, b->attn_c_attn_dw_cut_2, b->clip, 1, 0.9, 0.95, 1e-08,
             0.1, true); // a -= lr b / sqrt c    [64@cut_64 192]    0.0144 ms
-    // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0241 ms
+    // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0237 ms
     *b->attn_c_attn_weight_ready = coll_all_gather_start(
         r, AXIS(0), FORM_PUSH, 1, &b->attn_c_attn_weight_2, &b->attn_c_attn_weight_cut, NULL);
     // dim 0 @cut_3 -> whole    [192]    768 B    0.0122 ms
@@ -639,11 +642,11 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     hap_wait(r, e_ln_2_dw_1_all);                   // 0.00114 ms hidden
     op_adam(r, b->ln_2_bias, b->ln_2_bias_exp_avg, b->ln_2_bias_exp_avg_sq, b->ln_2_dw_1_all,
             b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00128 ms
-    hap_cut(r, b->mlp_c_fc_weight_cut_3, b->mlp_c_fc_weight_2); // [64 192@cut_192]    0.00385 ms
-    // a -= lr b / sqrt c    [64 192@cut_192]    0.0135 ms
+    hap_cut(r, b->mlp_c_fc_weight_cut_3, b->mlp_c_fc_weight_2); // [64 192@cut_192]    0.00375 ms
+    // a -= lr b / sqrt c    [64 192@cut_192]    0.013 ms
     op_adam(r, b->mlp_c_fc_weight_cut_3, b->mlp_c_fc_weight_exp_avg, b->mlp_c_fc_weight_exp_avg_sq,
             b->mlp_c_fc_dw_2, b->clip, 1, 0.9, 0.95, 1e-08, 0.1, true);
-    // dim 1 @cut_192 -> whole    [64 192]    48.0 KiB    0.0383 ms
+    // dim 1 @cut_192 -> whole    [64 192]    48.0 KiB    0.0379 ms
     *b->mlp_c_fc_weight_ready = coll_all_gather_start(
         r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_fc_weight_2, &b->mlp_c_fc_weight_cut_3, NULL);
     // dim 0 @cut_192 -> whole    [192]    768 B    0.0123 ms
@@ -652,12 +655,12 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     hap_wait(r, e_mlp_c_fc_db_all);
     op_adam(r, b->mlp_c_fc_bias, b->mlp_c_fc_bias_exp_avg, b->mlp_c_fc_bias_exp_avg_sq,
             b->mlp_c_fc_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.00184 ms
-    // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00385 ms
+    // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00375 ms
     hap_cut(r, b->mlp_c_proj_weight_cut_3, b->mlp_c_proj_weight_2);
     op_adam(r, b->mlp_c_proj_weight_cut_3, b->mlp_c_proj_weight_exp_avg,
             b->mlp_c_proj_weight_exp_avg_sq, b->mlp_c_proj_dw_2, b->clip, 1, 0.9, 0.95, 1e-08, 0.1,
-            true); // a -= lr b / sqrt c    [192@cut_192 64]    0.0135 ms
-    // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.026 ms
+            true); // a -= lr b / sqrt c    [192@cut_192 64]    0.013 ms
+    // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.0256 ms
     *b->mlp_c_proj_weight_ready = coll_all_gather_start(
         r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_proj_weight_2, &b->mlp_c_proj_weight_cut_3, NULL);
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
@@ -670,10 +673,10 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
 // One of the 3 blocks h, update: 0 ms of computation.
 static void h_update(hap_rank *r, const h_block *b)
 {
-    hap_wait(r, *b->attn_c_attn_weight_ready); // 0.0241 ms hidden
+    hap_wait(r, *b->attn_c_attn_weight_ready); // 0.0237 ms hidden
     hap_wait(r, *b->attn_c_proj_weight_ready); // 0.0183 ms hidden
-    hap_wait(r, *b->mlp_c_fc_weight_ready);    // 0.0383 ms hidden
-    hap_wait(r, *b->mlp_c_proj_weight_ready);  // 0.026 ms hidden
+    hap_wait(r, *b->mlp_c_fc_weight_ready);    // 0.0379 ms hidden
+    hap_wait(r, *b->mlp_c_proj_weight_ready);  // 0.0256 ms hidden
 }
 
 int main(int argc, char **argv)
@@ -712,264 +715,265 @@ int main(int argc, char **argv)
     const hap_dim scratch_18432[] = {WHOLE(18432)};
     const hap_dim rows_32_211[] = {CUT(0, 8, rows), WHOLE(32), WHOLE(211)};
     const hap_dim of_8_33[] = {WHOLE(8), WHOLE(33)};
-    const hap_dim scratch_18048[] = {WHOLE(18048)};
+    const hap_dim scratch_15744[] = {WHOLE(15744)};
     const hap_dim cut_64_of_64[] = {CUT(0, 64, cut_64)};
     const hap_dim scratch_6144[] = {WHOLE(6144)};
-    const hap_dim scratch_14400[] = {WHOLE(14400)};
+    const hap_dim scratch_13824[] = {WHOLE(13824)};
     const hap_dim cut_3_of_192[] = {CUT_IN(0, 1, 3, 64, cut_3)};
-    const hap_dim of_32_cut_64[] = {WHOLE(32), CUT(0, 64, cut_64)};
+    const hap_dim of_32_cut_64_lp[] = {WHOLE(32), CUT(0, 64, cut_64_lp)};
+    const hap_dim cut_64_lp_of_64[] = {CUT(0, 64, cut_64_lp)};
 
     // Inputs.
-    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_1856512, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_1930240, HAP_I64, 2, of_8_32); // [8 32]
     hap_input(r, "input_ids", input_ids);
-    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_1293056, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_1234176, HAP_I64, 2, of_8_32); // [8 32]
     hap_input(r, "labels", labels);
 
     // Parameters and what the step carries over.
     hap_tensor *wte_weight = hap_at(r, SEG_SYM, at_491520, HAP_F32, 2, of_211_64); // [211 64]
     hap_param(r, "transformer.wte.weight", wte_weight, HAP_NORMAL(0, 0.02));
-    hap_tensor *wpe_weight = hap_at(r, SEG_LOCAL, at_313344, HAP_F32, 2, of_32_64); // [32 64]
+    hap_tensor *wpe_weight = hap_at(r, SEG_LOCAL, at_304128, HAP_F32, 2, of_32_64); // [32 64]
     hap_param(r, "transformer.wpe.weight", wpe_weight, HAP_NORMAL(0, 0.02));
-    hap_tensor *ln_f_weight = hap_at(r, SEG_LOCAL, at_321536, HAP_F32, 1, of_64); // [64]
+    hap_tensor *ln_f_weight = hap_at(r, SEG_LOCAL, at_312320, HAP_F32, 1, of_64); // [64]
     hap_param(r, "transformer.ln_f.weight", ln_f_weight, HAP_FILL(1));
-    hap_tensor *ln_f_bias = hap_at(r, SEG_LOCAL, at_321792, HAP_F32, 1, of_64); // [64]
+    hap_tensor *ln_f_bias = hap_at(r, SEG_LOCAL, at_312576, HAP_F32, 1, of_64); // [64]
     hap_param(r, "transformer.ln_f.bias", ln_f_bias, HAP_FILL(0));
-    hap_tensor *wte_weight_exp_avg = hap_at(r, SEG_LOCAL, at_322304, HAP_F32, 2, vocab_64);
+    hap_tensor *wte_weight_exp_avg = hap_at(r, SEG_LOCAL, at_313088, HAP_F32, 2, vocab_64);
     hap_state(r, "transformer.wte.weight.exp_avg", wte_weight_exp_avg);
-    hap_tensor *wte_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_346368, HAP_F32, 2, vocab_64);
+    hap_tensor *wte_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_334080, HAP_F32, 2, vocab_64);
     hap_state(r, "transformer.wte.weight.exp_avg_sq", wte_weight_exp_avg_sq);
-    hap_tensor *wpe_weight_exp_avg = hap_at(r, SEG_LOCAL, at_370432, HAP_F32, 2, of_32_64);
+    hap_tensor *wpe_weight_exp_avg = hap_at(r, SEG_LOCAL, at_355072, HAP_F32, 2, of_32_64);
     hap_state(r, "transformer.wpe.weight.exp_avg", wpe_weight_exp_avg);
-    hap_tensor *wpe_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_378624, HAP_F32, 2, of_32_64);
+    hap_tensor *wpe_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_363264, HAP_F32, 2, of_32_64);
     hap_state(r, "transformer.wpe.weight.exp_avg_sq", wpe_weight_exp_avg_sq);
-    hap_tensor *h_2_ln_1_weight_exp_avg = hap_at(r, SEG_LOCAL, at_386816, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_weight_exp_avg = hap_at(r, SEG_LOCAL, at_371456, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.weight.exp_avg", h_2_ln_1_weight_exp_avg);
-    hap_tensor *h_2_ln_1_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_387072, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_371712, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.weight.exp_avg_sq", h_2_ln_1_weight_exp_avg_sq);
-    hap_tensor *h_2_ln_1_bias_exp_avg = hap_at(r, SEG_LOCAL, at_387328, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_bias_exp_avg = hap_at(r, SEG_LOCAL, at_371968, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.bias.exp_avg", h_2_ln_1_bias_exp_avg);
-    hap_tensor *h_2_ln_1_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_387584, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_372224, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.bias.exp_avg_sq", h_2_ln_1_bias_exp_avg_sq);
     hap_tensor *h_2_attn_c_attn_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_387840, HAP_F32, 2, cut_64_192);
+        hap_at(r, SEG_LOCAL, at_372480, HAP_F32, 2, cut_64_192);
     hap_state(r, "transformer.h.2.attn.c_attn.weight.exp_avg", h_2_attn_c_attn_weight_exp_avg);
     hap_tensor *h_2_attn_c_attn_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_407040, HAP_F32, 2, cut_64_192);
+        hap_at(r, SEG_LOCAL, at_390912, HAP_F32, 2, cut_64_192);
     hap_state(r, "transformer.h.2.attn.c_attn.weight.exp_avg_sq",
               h_2_attn_c_attn_weight_exp_avg_sq);
-    hap_tensor *h_2_attn_c_attn_bias_exp_avg = hap_at(r, SEG_LOCAL, at_426240, HAP_F32, 1, of_192);
+    hap_tensor *h_2_attn_c_attn_bias_exp_avg = hap_at(r, SEG_LOCAL, at_409344, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.attn.c_attn.bias.exp_avg", h_2_attn_c_attn_bias_exp_avg);
     hap_tensor *h_2_attn_c_attn_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_427008, HAP_F32, 1, of_192);
+        hap_at(r, SEG_LOCAL, at_410112, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.attn.c_attn.bias.exp_avg_sq", h_2_attn_c_attn_bias_exp_avg_sq);
     hap_tensor *h_2_attn_c_proj_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_427776, HAP_F32, 2, heads_64);
+        hap_at(r, SEG_LOCAL, at_410880, HAP_F32, 2, heads_64);
     hap_state(r, "transformer.h.2.attn.c_proj.weight.exp_avg", h_2_attn_c_proj_weight_exp_avg);
     hap_tensor *h_2_attn_c_proj_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_435968, HAP_F32, 2, heads_64);
+        hap_at(r, SEG_LOCAL, at_419072, HAP_F32, 2, heads_64);
     hap_state(r, "transformer.h.2.attn.c_proj.weight.exp_avg_sq",
               h_2_attn_c_proj_weight_exp_avg_sq);
-    hap_tensor *h_2_attn_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_444160, HAP_F32, 1, of_64);
+    hap_tensor *h_2_attn_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_427264, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.attn.c_proj.bias.exp_avg", h_2_attn_c_proj_bias_exp_avg);
     hap_tensor *h_2_attn_c_proj_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_444416, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_427520, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.attn.c_proj.bias.exp_avg_sq", h_2_attn_c_proj_bias_exp_avg_sq);
-    hap_tensor *h_2_ln_2_weight_exp_avg = hap_at(r, SEG_LOCAL, at_444672, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_weight_exp_avg = hap_at(r, SEG_LOCAL, at_427776, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.weight.exp_avg", h_2_ln_2_weight_exp_avg);
-    hap_tensor *h_2_ln_2_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_444928, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_428032, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.weight.exp_avg_sq", h_2_ln_2_weight_exp_avg_sq);
-    hap_tensor *h_2_ln_2_bias_exp_avg = hap_at(r, SEG_LOCAL, at_445184, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_bias_exp_avg = hap_at(r, SEG_LOCAL, at_428288, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.bias.exp_avg", h_2_ln_2_bias_exp_avg);
-    hap_tensor *h_2_ln_2_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_445440, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_428544, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.bias.exp_avg_sq", h_2_ln_2_bias_exp_avg_sq);
     hap_tensor *h_2_mlp_c_fc_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_445696, HAP_F32, 2, of_64_cut_192);
+        hap_at(r, SEG_LOCAL, at_428800, HAP_F32, 2, of_64_cut_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.weight.exp_avg", h_2_mlp_c_fc_weight_exp_avg);
     hap_tensor *h_2_mlp_c_fc_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_468480, HAP_F32, 2, of_64_cut_192);
+        hap_at(r, SEG_LOCAL, at_450816, HAP_F32, 2, of_64_cut_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.weight.exp_avg_sq", h_2_mlp_c_fc_weight_exp_avg_sq);
-    hap_tensor *h_2_mlp_c_fc_bias_exp_avg = hap_at(r, SEG_LOCAL, at_491264, HAP_F32, 1, of_192);
+    hap_tensor *h_2_mlp_c_fc_bias_exp_avg = hap_at(r, SEG_LOCAL, at_472832, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.bias.exp_avg", h_2_mlp_c_fc_bias_exp_avg);
-    hap_tensor *h_2_mlp_c_fc_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_492032, HAP_F32, 1, of_192);
+    hap_tensor *h_2_mlp_c_fc_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_473600, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.bias.exp_avg_sq", h_2_mlp_c_fc_bias_exp_avg_sq);
     hap_tensor *h_2_mlp_c_proj_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_492800, HAP_F32, 2, cut_192_64);
+        hap_at(r, SEG_LOCAL, at_474368, HAP_F32, 2, cut_192_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.weight.exp_avg", h_2_mlp_c_proj_weight_exp_avg);
     hap_tensor *h_2_mlp_c_proj_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_515584, HAP_F32, 2, cut_192_64);
+        hap_at(r, SEG_LOCAL, at_496384, HAP_F32, 2, cut_192_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.weight.exp_avg_sq", h_2_mlp_c_proj_weight_exp_avg_sq);
-    hap_tensor *h_2_mlp_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 1, of_64);
+    hap_tensor *h_2_mlp_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_518400, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.bias.exp_avg", h_2_mlp_c_proj_bias_exp_avg);
-    hap_tensor *h_2_mlp_c_proj_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_538624, HAP_F32, 1, of_64);
+    hap_tensor *h_2_mlp_c_proj_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_518656, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.bias.exp_avg_sq", h_2_mlp_c_proj_bias_exp_avg_sq);
-    hap_tensor *ln_f_weight_exp_avg = hap_at(r, SEG_LOCAL, at_538880, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_weight_exp_avg = hap_at(r, SEG_LOCAL, at_518912, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.weight.exp_avg", ln_f_weight_exp_avg);
-    hap_tensor *ln_f_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_539136, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_519168, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.weight.exp_avg_sq", ln_f_weight_exp_avg_sq);
-    hap_tensor *ln_f_bias_exp_avg = hap_at(r, SEG_LOCAL, at_539392, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_bias_exp_avg = hap_at(r, SEG_LOCAL, at_519424, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.bias.exp_avg", ln_f_bias_exp_avg);
-    hap_tensor *ln_f_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_539648, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_519680, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.bias.exp_avg_sq", ln_f_bias_exp_avg_sq);
 
     // Constants.
-    hap_tensor *wpe_const = hap_at(r, SEG_LOCAL, at_322048, HAP_I64, 2, of_1_32); // [1 32]
+    hap_tensor *wpe_const = hap_at(r, SEG_LOCAL, at_312832, HAP_I64, 2, of_1_32); // [1 32]
     hap_const(r, "transformer.wpe.const", wpe_const, HAP_IOTA(0, 1));
 
     // Values of the step.
-    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_539904, HAP_I64, 2, rows_32);
-    hap_tensor *wte = hap_at(r, SEG_LOCAL, at_1086720, HAP_F32, 3, rows_32_64);
-    hap_tensor *wpe = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 3, of_1_32_64); // [1 32 64]
-    hap_tensor *ln_f_sum = hap_at(r, SEG_LOCAL, at_1932288, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_m2 = hap_at(r, SEG_LOCAL, at_1932800, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f = hap_at(r, SEG_LOCAL, at_1185024, HAP_F32, 3, rows_32_64);
-    hap_tensor *lm_head = hap_at(r, SEG_LOCAL, at_1209600, HAP_F32, 3, rows_32_211);
-    hap_tensor *pad = hap_at(r, SEG_LOCAL, at_1290752, HAP_I64, 2, of_8_33);   // [8 33]
-    hap_tensor *slice = hap_at(r, SEG_LOCAL, at_1293056, HAP_I64, 2, of_8_32); // [8 32]
-    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_1291520, HAP_F32, 2, rows_32);
-    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_1292032, HAP_F32, 2, rows_32);
-    hap_tensor *slice_cut = hap_at(r, SEG_LOCAL, at_1290752, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_1292544, HAP_F32, 2, rows_32);
-    hap_tensor *slice_cut_2 = hap_at(r, SEG_LOCAL, at_1290752, HAP_I64, 2, rows_32);
+    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_519936, HAP_I64, 2, rows_32);
+    hap_tensor *wte = hap_at(r, SEG_LOCAL, at_1048320, HAP_F32, 3, rows_32_64);
+    hap_tensor *wpe = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 3, of_1_32_64); // [1 32 64]
+    hap_tensor *ln_f_sum = hap_at(r, SEG_LOCAL, at_1825792, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_m2 = hap_at(r, SEG_LOCAL, at_1826304, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f = hap_at(r, SEG_LOCAL, at_1901056, HAP_F32, 3, rows_32_64);
+    hap_tensor *lm_head = hap_at(r, SEG_LOCAL, at_1146624, HAP_F32, 3, rows_32_211);
+    hap_tensor *pad = hap_at(r, SEG_LOCAL, at_1227776, HAP_I64, 2, of_8_33);   // [8 33]
+    hap_tensor *slice = hap_at(r, SEG_LOCAL, at_1230080, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_1826816, HAP_F32, 2, rows_32);
+    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_1827328, HAP_F32, 2, rows_32);
+    hap_tensor *slice_cut = hap_at(r, SEG_LOCAL, at_1227776_2, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_1228544, HAP_F32, 2, rows_32);
+    hap_tensor *slice_cut_2 = hap_at(r, SEG_LOCAL, at_1227776_2, HAP_I64, 2, rows_32);
     hap_tensor *ce_sum = hap_at(r, SEG_SYM, at_745472, HAP_F32, 0, NULL);       // []+
     hap_tensor *ce_sum_all = hap_at(r, SEG_SYM, at_745472, HAP_F32, 0, NULL);   // []
-    hap_tensor *count = hap_at(r, SEG_LOCAL, at_1290752, HAP_F32, 0, NULL);     // []
-    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_1955072, HAP_F32, 0, NULL);      // []
-    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_1291008, HAP_F32, 0, NULL); // []
-    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_1292544_2, HAP_F32, 0, NULL); // []
-    hap_tensor *slice_cut_3 = hap_at(r, SEG_LOCAL, at_1290752_2, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_1328384, HAP_F32, 3, rows_32_211);
-    hap_tensor *lm_head_dx = hap_at(r, SEG_LOCAL, at_1209600_2, HAP_F32, 3, rows_32_64);
-    hap_tensor *lm_head_dw = hap_at(r, SEG_LOCAL, at_1274368, HAP_F32, 2, of_211_64); // [211 64]+
-    hap_tensor *lm_head_dw_cut = hap_at(r, SEG_LOCAL, at_1377536, HAP_F32, 2, vocab_64);
-    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_1185024_2, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_1185536, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_dw = hap_at(r, SEG_LOCAL, at_1402880, HAP_F32, 1, of_64);       // [64]+
-    hap_tensor *ln_f_dw_1 = hap_at(r, SEG_LOCAL, at_1402624, HAP_F32, 1, of_64);     // [64]+
-    hap_tensor *ln_f_dw_all = hap_at(r, SEG_LOCAL, at_1402880, HAP_F32, 1, of_64);   // [64]
-    hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_LOCAL, at_1402624, HAP_F32, 1, of_64); // [64]
-    hap_tensor *h_1_ln_1_sum_all = hap_at(r, SEG_SYM, at_888832, HAP_F32, 3, of_8_32_64);
+    hap_tensor *count = hap_at(r, SEG_LOCAL, at_1227776_2, HAP_F32, 0, NULL);   // []
+    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_1940736, HAP_F32, 0, NULL);      // []
+    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_1228032, HAP_F32, 0, NULL); // []
+    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_1827840, HAP_F32, 0, NULL);   // []
+    hap_tensor *slice_cut_3 = hap_at(r, SEG_LOCAL, at_1825024, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_1227776_3, HAP_F32, 3, rows_32_211);
+    hap_tensor *lm_head_dx = hap_at(r, SEG_LOCAL, at_1146624_2, HAP_F32, 3, rows_32_64);
+    hap_tensor *lm_head_dw = hap_at(r, SEG_LOCAL, at_1847040, HAP_F32, 2, of_211_64); // [211 64]+
+    hap_tensor *lm_head_dw_cut = hap_at(r, SEG_LOCAL, at_1286912, HAP_F32, 2, vocab_64);
+    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_1171200, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_1171712, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_dw = hap_at(r, SEG_LOCAL, at_1940992, HAP_F32, 1, of_64);       // [64]+
+    hap_tensor *ln_f_dw_1 = hap_at(r, SEG_LOCAL, at_1308672, HAP_F32, 1, of_64);     // [64]+
+    hap_tensor *ln_f_dw_all = hap_at(r, SEG_LOCAL, at_1940992, HAP_F32, 1, of_64);   // [64]
+    hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_LOCAL, at_1308672, HAP_F32, 1, of_64); // [64]
+    hap_tensor *h_1_ln_1_sum_all = hap_at(r, SEG_SYM, at_884736, HAP_F32, 3, of_8_32_64);
     hap_tensor *h_0_mlp_c_proj_weight_cut_2 =
-        hap_at(r, SEG_LOCAL, at_631040, HAP_F32, 2, cut_192_64);
-    hap_tensor *h_0_mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_904448, HAP_F32, 3, of_8_32_cut_192);
-    hap_tensor *h_0_mlp_act_dx = hap_at(r, SEG_LOCAL, at_804096_2, HAP_F32, 3, of_8_32_cut_192);
+        hap_at(r, SEG_LOCAL, at_608000, HAP_F32, 2, cut_192_64);
+    hap_tensor *h_0_mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_872192, HAP_F32, 3, of_8_32_cut_192);
+    hap_tensor *h_0_mlp_act_dx = hap_at(r, SEG_LOCAL, at_745216_2, HAP_F32, 3, of_8_32_cut_192);
     hap_tensor *h_0_mlp_c_fc_weight_cut_2 =
-        hap_at(r, SEG_LOCAL, at_605440, HAP_F32, 2, of_64_cut_192);
+        hap_at(r, SEG_LOCAL, at_585472, HAP_F32, 2, of_64_cut_192);
     // [8 32 64]+
-    hap_tensor *h_0_mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 3, of_8_32_64);
-    hap_tensor *h_0_mlp_c_fc_dx_cut = hap_at(r, SEG_LOCAL, at_605440_2, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_ln_2_stats = hap_at(r, SEG_LOCAL, at_564480, HAP_F32, 2, rows_32);
-    hap_tensor *h_0_ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_564992, HAP_F32, 2, rows_32);
-    hap_tensor *h_0_ln_2_dx = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_1_ln_1_sum_cut = hap_at(r, SEG_LOCAL, at_804096_3, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_804096_3, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_ln_2_dw = hap_at(r, SEG_LOCAL, at_663808, HAP_F32, 1, of_64);   // [64]+
-    hap_tensor *h_0_ln_2_dw_1 = hap_at(r, SEG_LOCAL, at_663552, HAP_F32, 1, of_64); // [64]+
-    hap_tensor *h_0_attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_519936_2, HAP_F32, 3, of_8_32_64);
+    hap_tensor *h_0_mlp_c_fc_dx_cut = hap_at(r, SEG_LOCAL, at_585472_2, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_ln_2_stats = hap_at(r, SEG_LOCAL, at_544512, HAP_F32, 2, rows_32);
+    hap_tensor *h_0_ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 2, rows_32);
+    hap_tensor *h_0_ln_2_dx = hap_at(r, SEG_LOCAL, at_519936_3, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_1_ln_1_sum_cut = hap_at(r, SEG_LOCAL, at_745216_3, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_745216_3, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_ln_2_dw = hap_at(r, SEG_LOCAL, at_643840, HAP_F32, 1, of_64);   // [64]+
+    hap_tensor *h_0_ln_2_dw_1 = hap_at(r, SEG_LOCAL, at_643584, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *h_0_attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 3, rows_32_64);
     // [64 64]+
-    hap_tensor *h_0_attn_c_proj_dw = hap_at(r, SEG_LOCAL, at_853248, HAP_F32, 2, of_64_64);
-    hap_tensor *h_0_attn_c_proj_db = hap_at(r, SEG_LOCAL, at_664064, HAP_F32, 1, of_64); // [64]+
-    hap_tensor *h_0_attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 4, rows_32_4_16);
-    hap_tensor *h_0_attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_589056, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_0_attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_638208, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_0_attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_539904_2, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_0_attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_564480_2, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_0_attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_613632, HAP_F32, 4, rows_32_4_16);
-    hap_tensor *h_0_attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_613632, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_attn_c_proj_dw = hap_at(r, SEG_LOCAL, at_794368, HAP_F32, 2, of_64_64);
+    hap_tensor *h_0_attn_c_proj_db = hap_at(r, SEG_LOCAL, at_644096, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *h_0_attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_0_attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_569088, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_0_attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_618240, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_0_attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_519936_4, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_0_attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_544512_2, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_0_attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_593664, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_0_attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_593664, HAP_F32, 3, rows_32_64);
     hap_tensor *h_0_attn_transpose_2_dx =
-        hap_at(r, SEG_LOCAL, at_638208_2, HAP_F32, 4, rows_32_4_16);
-    hap_tensor *h_0_attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_638208_2, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_attn_transpose_dx = hap_at(r, SEG_LOCAL, at_828672, HAP_F32, 4, rows_32_4_16);
-    hap_tensor *h_0_attn_reshape_dx = hap_at(r, SEG_LOCAL, at_828672, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_attn_split_dx = hap_at(r, SEG_LOCAL, at_539904_3, HAP_F32, 3, rows_32_192);
-    hap_tensor *h_0_attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_828672_2, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_618240_2, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_0_attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_618240_2, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_attn_transpose_dx = hap_at(r, SEG_LOCAL, at_769792_2, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_0_attn_reshape_dx = hap_at(r, SEG_LOCAL, at_769792_2, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_attn_split_dx = hap_at(r, SEG_LOCAL, at_519936_5, HAP_F32, 3, rows_32_192);
+    hap_tensor *h_0_attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_769792_3, HAP_F32, 3, rows_32_64);
     // [64 192]+
-    hap_tensor *h_0_attn_c_attn_dw = hap_at(r, SEG_LOCAL, at_613632, HAP_F32, 2, of_64_192);
-    hap_tensor *h_0_attn_c_attn_db = hap_at(r, SEG_LOCAL, at_662784, HAP_F32, 1, of_192); // [192]+
-    hap_tensor *h_0_ln_1_stats = hap_at(r, SEG_LOCAL, at_564480_3, HAP_F32, 2, rows_32);
-    hap_tensor *h_0_ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_564992_2, HAP_F32, 2, rows_32);
-    hap_tensor *h_0_ln_1_dx = hap_at(r, SEG_LOCAL, at_539904_3, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_ln_1_sum_2 = hap_at(r, SEG_LOCAL, at_804096_3, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_attn_c_attn_dw = hap_at(r, SEG_LOCAL, at_593664, HAP_F32, 2, of_64_192);
+    hap_tensor *h_0_attn_c_attn_db = hap_at(r, SEG_LOCAL, at_642816, HAP_F32, 1, of_192); // [192]+
+    hap_tensor *h_0_ln_1_stats = hap_at(r, SEG_LOCAL, at_544512_3, HAP_F32, 2, rows_32);
+    hap_tensor *h_0_ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_545024_2, HAP_F32, 2, rows_32);
+    hap_tensor *h_0_ln_1_dx = hap_at(r, SEG_LOCAL, at_519936_5, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_ln_1_sum_2 = hap_at(r, SEG_LOCAL, at_745216_3, HAP_F32, 3, rows_32_64);
     hap_tensor *h_0_ln_1_sum_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 3, of_8_32_64);
-    hap_tensor *h_0_ln_1_dw = hap_at(r, SEG_LOCAL, at_572416, HAP_F32, 1, of_64);   // [64]+
-    hap_tensor *h_0_ln_1_dw_1 = hap_at(r, SEG_LOCAL, at_572160, HAP_F32, 1, of_64); // [64]+
-    hap_tensor *add_fold1 = hap_at(r, SEG_LOCAL, at_539904_4, HAP_F32, 3, of_1_32_64);
-    hap_tensor *wpe_dw = hap_at(r, SEG_LOCAL, at_563968, HAP_F32, 2, of_32_64); // [32 64]
-    hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_539904_4, HAP_F32, 2, vocab_64);
-    hap_tensor *wte_sum = hap_at(r, SEG_LOCAL, at_1377536, HAP_F32, 2, vocab_64);
-    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL); // []+
-    hap_tensor *wpe_dw_cut = hap_at(r, SEG_LOCAL, at_539904_5, HAP_F32, 2, of_32_cut_64);
-    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_543488, HAP_F32, 0, NULL);      // []+
-    hap_tensor *h_2_ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []+
-    hap_tensor *h_2_ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);  // []+
-    hap_tensor *h_2_ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL);   // []+
-    hap_tensor *h_2_ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);    // []+
+    hap_tensor *h_0_ln_1_dw = hap_at(r, SEG_LOCAL, at_549376, HAP_F32, 1, of_64);   // [64]+
+    hap_tensor *h_0_ln_1_dw_1 = hap_at(r, SEG_LOCAL, at_549120, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *add_fold1 = hap_at(r, SEG_LOCAL, at_519936_6, HAP_F32, 3, of_1_32_64);
+    hap_tensor *wpe_dw = hap_at(r, SEG_LOCAL, at_540928, HAP_F32, 2, of_32_64); // [32 64]
+    hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_519936_6, HAP_F32, 2, vocab_64);
+    hap_tensor *wte_sum = hap_at(r, SEG_LOCAL, at_1286912, HAP_F32, 2, vocab_64);
+    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL); // []+
+    hap_tensor *wpe_dw_cut = hap_at(r, SEG_LOCAL, at_519936_7, HAP_F32, 2, of_32_cut_64_lp);
+    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_526848, HAP_F32, 0, NULL);      // []+
+    hap_tensor *h_2_ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
+    hap_tensor *h_2_ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);  // []+
+    hap_tensor *h_2_ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);   // []+
+    hap_tensor *h_2_ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);    // []+
     // []+
-    hap_tensor *h_2_attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_attn_bias_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);
-    hap_tensor *h_2_ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []+
-    hap_tensor *h_2_ln_2_weight_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);  // []+
-    hap_tensor *h_2_ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL);   // []+
-    hap_tensor *h_2_ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);    // []+
+    hap_tensor *h_2_attn_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
+    hap_tensor *h_2_ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
+    hap_tensor *h_2_ln_2_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);  // []+
+    hap_tensor *h_2_ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);   // []+
+    hap_tensor *h_2_ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);    // []+
     // []+
-    hap_tensor *h_2_mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL);
-    hap_tensor *h_2_mlp_c_fc_weight_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL); // []+
-    hap_tensor *h_2_mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL);  // []+
-    hap_tensor *h_2_mlp_c_fc_bias_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);   // []+
+    hap_tensor *h_2_mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_fc_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL); // []+
+    hap_tensor *h_2_mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);  // []+
+    hap_tensor *h_2_mlp_c_fc_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);   // []+
     // []+
-    hap_tensor *h_2_mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_mlp_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);
-    hap_tensor *h_2_mlp_c_proj_weight_norm_all = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);
-    hap_tensor *h_2_mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL);
-    hap_tensor *h_2_mlp_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);
-    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []
-    hap_tensor *ln_f_weight_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);  // []
-    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL);   // []
-    hap_tensor *ln_f_bias_norm = hap_at(r, SEG_LOCAL, at_543232, HAP_F32, 0, NULL);    // []
-    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_782848, HAP_F32, 0, NULL);              // []
-    hap_tensor *wte_weight_cut = hap_at(r, SEG_LOCAL, at_669440, HAP_F32, 2, vocab_64);
+    hap_tensor *h_2_mlp_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_proj_weight_norm_all = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
+    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []
+    hap_tensor *ln_f_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);  // []
+    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);   // []
+    hap_tensor *ln_f_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);    // []
+    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_752896, HAP_F32, 0, NULL);              // []
+    hap_tensor *wte_weight_cut = hap_at(r, SEG_LOCAL, at_688896, HAP_F32, 2, vocab_64);
     hap_tensor *h_2_ln_1_dw_1_all = hap_at(r, SEG_SYM, at_552960, HAP_F32, 1, of_64); // [64]
     hap_tensor *h_2_attn_c_attn_weight_cut =
-        hap_at(r, SEG_LOCAL, at_739072, HAP_F32, 2, cut_64_192);
+        hap_at(r, SEG_LOCAL, at_709888, HAP_F32, 2, cut_64_192);
     hap_tensor *h_2_attn_c_attn_db_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_192);
-    hap_tensor *h_2_attn_c_proj_weight_cut = hap_at(r, SEG_LOCAL, at_774656, HAP_F32, 2, heads_64);
+    hap_tensor *h_2_attn_c_proj_weight_cut = hap_at(r, SEG_LOCAL, at_744704, HAP_F32, 2, heads_64);
     hap_tensor *h_2_attn_c_proj_db_all = hap_at(r, SEG_SYM, at_552960, HAP_F32, 1, of_64);
     hap_tensor *h_2_ln_2_dw_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_64);   // [64]
     hap_tensor *h_2_ln_2_dw_1_all = hap_at(r, SEG_SYM, at_552960, HAP_F32, 1, of_64); // [64]
     hap_tensor *h_2_mlp_c_fc_weight_cut_3 =
-        hap_at(r, SEG_LOCAL, at_693504, HAP_F32, 2, of_64_cut_192);
+        hap_at(r, SEG_LOCAL, at_644864, HAP_F32, 2, of_64_cut_192);
     hap_tensor *h_2_mlp_c_fc_db_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_192);
     hap_tensor *h_2_mlp_c_proj_weight_cut_3 =
-        hap_at(r, SEG_LOCAL, at_716288, HAP_F32, 2, cut_192_64);
+        hap_at(r, SEG_LOCAL, at_666880, HAP_F32, 2, cut_192_64);
 
     // Scratch of collectives.
     hap_tensor *ce_sum_all_scratch = hap_at(r, SEG_SYM, at_749568, HAP_F32, 1, of_192);
-    hap_tensor *lm_head_dw_cut_scratch = hap_at(r, SEG_SYM, at_815104, HAP_F32, 1, scratch_18048);
+    hap_tensor *lm_head_dw_cut_scratch = hap_at(r, SEG_SYM, at_819200, HAP_F32, 1, scratch_15744);
     hap_tensor *h_0_mlp_c_fc_dx_cut_scratch =
-        hap_at(r, SEG_SYM, at_741376, HAP_F32, 1, scratch_18432);
-    hap_tensor *h_0_ln_2_dw_cut_scratch = hap_at(r, SEG_SYM, at_802816, HAP_F32, 1, of_192);
+        hap_at(r, SEG_SYM, at_745472, HAP_F32, 1, scratch_18432);
+    hap_tensor *h_0_ln_2_dw_cut_scratch = hap_at(r, SEG_SYM, at_618496, HAP_F32, 1, of_192);
     hap_tensor *h_0_ln_2_dw_1_cut_scratch = hap_at(r, SEG_SYM, at_614400, HAP_F32, 1, of_192);
     hap_tensor *h_0_attn_c_proj_dw_cut_scratch =
-        hap_at(r, SEG_SYM, at_888832, HAP_F32, 1, scratch_6144);
-    hap_tensor *h_0_attn_c_proj_db_cut_scratch = hap_at(r, SEG_SYM, at_806912, HAP_F32, 1, of_192);
+        hap_at(r, SEG_SYM, at_884736, HAP_F32, 1, scratch_6144);
+    hap_tensor *h_0_attn_c_proj_db_cut_scratch = hap_at(r, SEG_SYM, at_802816, HAP_F32, 1, of_192);
     hap_tensor *h_0_attn_c_attn_dw_cut_scratch =
-        hap_at(r, SEG_SYM, at_741376, HAP_F32, 1, scratch_14400);
-    hap_tensor *h_0_attn_c_attn_db_cut_scratch = hap_at(r, SEG_SYM, at_811008, HAP_F32, 1, of_192);
-    hap_tensor *h_0_ln_1_dw_cut_scratch = hap_at(r, SEG_SYM, at_917504, HAP_F32, 1, of_192);
-    hap_tensor *h_0_ln_1_dw_1_cut_scratch = hap_at(r, SEG_SYM, at_913408, HAP_F32, 1, of_192);
+        hap_at(r, SEG_SYM, at_745472, HAP_F32, 1, scratch_13824);
+    hap_tensor *h_0_attn_c_attn_db_cut_scratch = hap_at(r, SEG_SYM, at_806912, HAP_F32, 1, of_192);
+    hap_tensor *h_0_ln_1_dw_cut_scratch = hap_at(r, SEG_SYM, at_815104, HAP_F32, 1, of_192);
+    hap_tensor *h_0_ln_1_dw_1_cut_scratch = hap_at(r, SEG_SYM, at_811008, HAP_F32, 1, of_192);
 
     hap_tensor *h_ln_1_sum[3], *h_ln_1_m2[3], *h_ln_1[3], *h_ln_1_weight[3], *h_ln_1_bias[3];
     hap_tensor *h_attn_c_attn_weight[3], *h_attn_c_attn_bias[3], *h_attn_transpose[3];
@@ -984,9 +988,9 @@ int main(int argc, char **argv)
     hap_tensor *h_ln_1_dw_cut[3], *h_ln_1_dw_1_cut[3], *h_1_mlp_c_proj_bias_norm_2[3];
     hap_tensor *h_ln_1_dw_all[3];
     for (int i = 0; i < 3; i++) {
-        h_ln_1_sum[i] = hap_at_layer(r, SEG_LOCAL, at_1955328, by_512, i, HAP_F32, 2, rows_32);
-        h_ln_1_m2[i] = hap_at_layer(r, SEG_LOCAL, at_1956864, by_512, i, HAP_F32, 2, rows_32);
-        h_ln_1[i] = hap_at_layer(r, SEG_LOCAL, at_1409536, by_24576, i, HAP_F32, 3, rows_32_64);
+        h_ln_1_sum[i] = hap_at_layer(r, SEG_LOCAL, at_1933824, by_512, i, HAP_F32, 2, rows_32);
+        h_ln_1_m2[i] = hap_at_layer(r, SEG_LOCAL, at_1935360, by_512, i, HAP_F32, 2, rows_32);
+        h_ln_1[i] = hap_at_layer(r, SEG_LOCAL, at_1308928, by_24576, i, HAP_F32, 3, rows_32_64);
         h_ln_1_weight[i] = hap_at_layer(r, SEG_LOCAL, at_0, by_256, i, HAP_F32, 1, of_64); // [64]
         hap_param(r, hap_name("transformer.h.", i, ".ln_1.weight"), h_ln_1_weight[i], HAP_FILL(1));
         h_ln_1_bias[i] = hap_at_layer(r, SEG_LOCAL, at_768, by_256, i, HAP_F32, 1, of_64); // [64]
@@ -999,17 +1003,17 @@ int main(int argc, char **argv)
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_attn.bias"), h_attn_c_attn_bias[i],
                   HAP_FILL(0));
         h_attn_transpose[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1483264, by_24576, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_1382656, by_24576, i, HAP_F32, 4, rows_4_32_16);
         h_attn_transpose_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1556992, by_24576, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_1456384, by_24576, i, HAP_F32, 4, rows_4_32_16);
         h_attn_transpose_3[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1630720, by_24576, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_1530112, by_24576, i, HAP_F32, 4, rows_4_32_16);
         h_attn_sdpa[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1704448, by_24576, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_1603840, by_24576, i, HAP_F32, 4, rows_4_32_16);
         h_attn_sdpa_lse[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1851904, by_1536, i, HAP_F32, 3, rows_4_32);
+            hap_at_layer(r, SEG_LOCAL, at_1925632, by_1536, i, HAP_F32, 3, rows_4_32);
         h_attn_reshape_4[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1778176, by_24576, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_1677568, by_24576, i, HAP_F32, 3, rows_32_64);
         h_attn_c_proj_weight[i] =
             hap_at_layer(r, SEG_SYM, at_147456, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_proj.weight"), h_attn_c_proj_weight[i],
@@ -1017,9 +1021,9 @@ int main(int argc, char **argv)
         h_attn_c_proj_bias[i] = hap_at_layer(r, SEG_LOCAL, at_3840, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_proj.bias"), h_attn_c_proj_bias[i],
                   HAP_FILL(0));
-        h_add[i] = hap_at_layer(r, SEG_LOCAL, at_1858560, by_24576, i, HAP_F32, 3, rows_32_64);
-        h_ln_2_sum[i] = hap_at_layer(r, SEG_LOCAL, at_1958400, by_512, i, HAP_F32, 2, rows_32);
-        h_ln_2_m2[i] = hap_at_layer(r, SEG_LOCAL, at_1959936, by_512, i, HAP_F32, 2, rows_32);
+        h_add[i] = hap_at_layer(r, SEG_LOCAL, at_1751296, by_24576, i, HAP_F32, 3, rows_32_64);
+        h_ln_2_sum[i] = hap_at_layer(r, SEG_LOCAL, at_1936896, by_512, i, HAP_F32, 2, rows_32);
+        h_ln_2_m2[i] = hap_at_layer(r, SEG_LOCAL, at_1938432, by_512, i, HAP_F32, 2, rows_32);
         h_ln_2_weight[i] = hap_at_layer(r, SEG_LOCAL, at_4608, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".ln_2.weight"), h_ln_2_weight[i], HAP_FILL(1));
         h_ln_2_bias[i] = hap_at_layer(r, SEG_LOCAL, at_5376, by_256, i, HAP_F32, 1, of_64);
@@ -1033,9 +1037,9 @@ int main(int argc, char **argv)
                   HAP_FILL(0));
         h_ln_2_all[i] = hap_at_layer(r, SEG_SYM, at_548864, by_65536, i, HAP_F32, 3, of_8_32_64);
         h_mlp_c_fc[i] =
-            hap_at_layer(r, SEG_LOCAL, at_539904, by_91136, i, HAP_F32, 3, of_8_32_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_519936, by_88064, i, HAP_F32, 3, of_8_32_cut_192);
         h_mlp_act[i] =
-            hap_at_layer(r, SEG_LOCAL, at_813312, by_91136, i, HAP_F32, 3, of_8_32_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_784128, by_88064, i, HAP_F32, 3, of_8_32_cut_192);
         h_mlp_c_proj_weight[i] =
             hap_at_layer(r, SEG_SYM, at_344064, by_49152, i, HAP_F32, 2, of_192_64);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_proj.weight"), h_mlp_c_proj_weight[i],
@@ -1043,61 +1047,61 @@ int main(int argc, char **argv)
         h_mlp_c_proj_bias[i] = hap_at_layer(r, SEG_LOCAL, at_8448, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_proj.bias"), h_mlp_c_proj_bias[i],
                   HAP_FILL(0));
-        ln_f_dx_2[i] = hap_at(r, SEG_LOCAL, at_1352960, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
+        ln_f_dx_2[i] = hap_at(r, SEG_LOCAL, at_1901056_2, HAP_F32, 3, rows_32_64);
         h_mlp_c_proj_dw[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1886720, by_22784, i, HAP_F32, 2, cut_192_64);
-        h_mlp_c_proj_db[i] = hap_at_layer(r, SEG_LOCAL, at_1406208, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1188096, by_22016, i, HAP_F32, 2, cut_192_64);
+        h_mlp_c_proj_db[i] = hap_at_layer(r, SEG_LOCAL, at_1307904, by_256, i, HAP_F32, 1, of_64);
         h_mlp_c_fc_dw[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1206016, by_22784, i, HAP_F32, 2, of_64_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_1780992, by_22016, i, HAP_F32, 2, of_64_cut_192);
         h_mlp_c_fc_db[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1403136, by_512_2, i, HAP_F32, 1, cut_192_of_192);
+            hap_at_layer(r, SEG_LOCAL, at_1932288, by_512_2, i, HAP_F32, 1, cut_192_of_192);
         h_ln_2_dw_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1407744, by_256, i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1938944, by_256, i, HAP_F32, 1, cut_64_of_64);
         h_ln_2_dw_1_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1406976, by_256, i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1937408, by_256, i, HAP_F32, 1, cut_64_of_64);
         h_attn_c_proj_dw_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1810944, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_1710336, by_8192, i, HAP_F32, 2, heads_64);
         h_attn_c_proj_db_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1408512, by_256, i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1734912, by_256, i, HAP_F32, 1, cut_64_of_64);
         h_attn_c_attn_dw_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1420288, by_19200, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_1321216, by_18432, i, HAP_F32, 2, cut_64_192);
         h_attn_c_attn_db_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1477888, by_256, i, HAP_F32, 1, cut_3_of_192);
+            hap_at_layer(r, SEG_LOCAL, at_1378048, by_256, i, HAP_F32, 1, cut_3_of_192);
         h_ln_1_dw_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1136128, by_256, i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1097728, by_256, i, HAP_F32, 1, cut_64_of_64);
         h_ln_1_dw_1_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1135360, by_256, i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1096960, by_256, i, HAP_F32, 1, cut_64_of_64);
         h_1_mlp_c_proj_bias_norm_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i % 2, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i % 2, HAP_F32, 0, NULL); // []+
         h_ln_1_dw_all[i] = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_64);        // [64]
     }
 
     hap_tensor *h_2_add_2_2[4];
     for (int i = 0; i < 4; i++) {
         h_2_add_2_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1086720, by_24576, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_1048320, by_24576, i, HAP_F32, 3, rows_32_64);
     }
 
     for (int i = 0; i < 3; i++) {
         h_block *b = &h[i];
-        b->attn_c_attn = hap_at(r, SEG_LOCAL, at_722176, HAP_F32, 3, rows_32_192);
-        b->attn_split_0 = hap_at(r, SEG_LOCAL, at_995584, HAP_F32, 3, rows_32_64);
-        b->attn_split_1 = hap_at(r, SEG_LOCAL, at_1044736, HAP_F32, 3, rows_32_64);
-        b->attn_split_2 = hap_at(r, SEG_LOCAL, at_1020160, HAP_F32, 3, rows_32_64);
-        b->attn_reshape = hap_at(r, SEG_LOCAL, at_1044736, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_2 = hap_at(r, SEG_LOCAL, at_1020160, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_3 = hap_at(r, SEG_LOCAL, at_995584, HAP_F32, 4, rows_32_4_16);
+        b->attn_c_attn = hap_at(r, SEG_LOCAL, at_696064, HAP_F32, 3, rows_32_192);
+        b->attn_split_0 = hap_at(r, SEG_LOCAL, at_960256, HAP_F32, 3, rows_32_64);
+        b->attn_split_1 = hap_at(r, SEG_LOCAL, at_1009408, HAP_F32, 3, rows_32_64);
+        b->attn_split_2 = hap_at(r, SEG_LOCAL, at_984832, HAP_F32, 3, rows_32_64);
+        b->attn_reshape = hap_at(r, SEG_LOCAL, at_1009408, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_2 = hap_at(r, SEG_LOCAL, at_984832, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_3 = hap_at(r, SEG_LOCAL, at_960256, HAP_F32, 4, rows_32_4_16);
         b->attn_transpose_4 =
-            hap_at_layer(r, SEG_LOCAL, at_1778176, by_24576, i, HAP_F32, 4, rows_32_4_16);
+            hap_at_layer(r, SEG_LOCAL, at_1677568, by_24576, i, HAP_F32, 4, rows_32_4_16);
         b->attn_c_proj =
-            hap_at_layer(r, SEG_LOCAL, at_1858560, by_24576, i, HAP_F32, 3, rows_32_64);
-        b->ln_2 = hap_at(r, SEG_LOCAL, at_995584_2, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
-        b->mlp_c_fc_weight_cut = hap_at(r, SEG_LOCAL, at_1020160_2, HAP_F32, 2, of_64_cut_192);
-        b->mlp_c_fc_bias_cut = hap_at(r, SEG_LOCAL, at_1042944, HAP_F32, 1, cut_192_of_192);
-        b->mlp_c_proj_weight_cut = hap_at(r, SEG_LOCAL, at_1250560, HAP_F32, 2, cut_192_64);
-        b->mlp_c_proj_bias_part = hap_at(r, SEG_LOCAL, at_1273344, HAP_F32, 1, of_64); // [64]+
-        b->mlp_c_proj = hap_at(r, SEG_LOCAL, at_1160448, HAP_F32, 3, of_8_32_64);      // [8 32 64]+
-        b->mlp_c_proj_cut = hap_at(r, SEG_LOCAL, at_1225984, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_1751296, by_24576, i, HAP_F32, 3, rows_32_64);
+        b->ln_2 = hap_at(r, SEG_LOCAL, at_960256_2, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
+        b->mlp_c_fc_weight_cut = hap_at(r, SEG_LOCAL, at_984832_2, HAP_F32, 2, of_64_cut_192);
+        b->mlp_c_fc_bias_cut = hap_at(r, SEG_LOCAL, at_1006848, HAP_F32, 1, cut_192_of_192);
+        b->mlp_c_proj_weight_cut = hap_at(r, SEG_LOCAL, at_1212160, HAP_F32, 2, cut_192_64);
+        b->mlp_c_proj_bias_part = hap_at(r, SEG_LOCAL, at_1236224, HAP_F32, 1, of_64); // [64]+
+        b->mlp_c_proj = hap_at(r, SEG_LOCAL, at_1122048, HAP_F32, 3, of_8_32_64);      // [8 32 64]+
+        b->mlp_c_proj_cut = hap_at(r, SEG_LOCAL, at_1187584, HAP_F32, 3, rows_32_64);
         b->mlp_c_proj_cut_scratch = hap_at(r, SEG_SYM, at_745472, HAP_F32, 1, scratch_18432);
         b->ln_1_sum = h_ln_1_sum[i];
         b->add_2 = h_2_add_2_2[i];
@@ -1144,105 +1148,105 @@ int main(int argc, char **argv)
 
     for (int i = 0; i < 2; i++) {
         h_2_block *b = &h_2[i];
-        b->mlp_c_proj_weight_cut_2 = hap_at(r, SEG_LOCAL, at_1328384_2, HAP_F32, 2, cut_192_64);
-        b->ln_1_sum_all = hap_at(r, SEG_SYM, at_745472, HAP_F32, 3, of_8_32_64); // [8 32 64]
-        b->mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_1160448_2, HAP_F32, 3, of_8_32_cut_192);
-        b->mlp_act_dx = hap_at(r, SEG_LOCAL, at_995584_3, HAP_F32, 3, of_8_32_cut_192);
-        b->mlp_c_fc_weight_cut_2 = hap_at(r, SEG_LOCAL, at_1225984_2, HAP_F32, 2, of_64_cut_192);
-        b->mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_1160448_2, HAP_F32, 3, of_8_32_64); // [8 32 64]+
-        b->mlp_c_fc_dx_cut = hap_at(r, SEG_LOCAL, at_1328384_3, HAP_F32, 3, rows_32_64);
-        b->mlp_c_fc_dx_cut_scratch = hap_at(r, SEG_SYM, at_888832, HAP_F32, 1, scratch_18432);
-        b->ln_2_stats = hap_at(r, SEG_LOCAL, at_771328, HAP_F32, 2, rows_32);   // [8@rows 32]
-        b->ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_771840, HAP_F32, 2, rows_32); // [8@rows 32]
-        b->ln_2_dx = hap_at(r, SEG_LOCAL, at_995584_4, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
-        b->ln_1_sum_cut = hap_at(r, SEG_LOCAL, at_1352960, HAP_F32, 3, rows_32_64);
-        b->ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_1352960, HAP_F32, 3, rows_32_64);
+        b->mlp_c_proj_weight_cut_2 = hap_at(r, SEG_LOCAL, at_1210112, HAP_F32, 2, cut_192_64);
+        b->ln_1_sum_all = hap_at(r, SEG_SYM, at_884736, HAP_F32, 3, of_8_32_64); // [8 32 64]
+        b->mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_1122048_2, HAP_F32, 3, of_8_32_cut_192);
+        b->mlp_act_dx = hap_at(r, SEG_LOCAL, at_960256_3, HAP_F32, 3, of_8_32_cut_192);
+        b->mlp_c_fc_weight_cut_2 = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 2, of_64_cut_192);
+        b->mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_1122048_3, HAP_F32, 3, of_8_32_64); // [8 32 64]+
+        b->mlp_c_fc_dx_cut = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 3, rows_32_64);
+        b->mlp_c_fc_dx_cut_scratch = hap_at(r, SEG_SYM, at_745472, HAP_F32, 1, scratch_18432);
+        b->ln_2_stats = hap_at(r, SEG_LOCAL, at_769792, HAP_F32, 2, rows_32);   // [8@rows 32]
+        b->ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_770304, HAP_F32, 2, rows_32); // [8@rows 32]
+        b->ln_2_dx = hap_at(r, SEG_LOCAL, at_960256_4, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
+        b->ln_1_sum_cut = hap_at(r, SEG_LOCAL, at_1901056_2, HAP_F32, 3, rows_32_64);
+        b->ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_1901056_2, HAP_F32, 3, rows_32_64);
         // [64]+
-        b->ln_2_dw = hap_at_layer(r, SEG_LOCAL, at_1402112, by_256, 1 - i, HAP_F32, 1, of_64);
+        b->ln_2_dw = hap_at_layer(r, SEG_LOCAL, at_1940224, by_256, 1 - i, HAP_F32, 1, of_64);
         // [64]+
-        b->ln_2_dw_1 = hap_at_layer(r, SEG_LOCAL, at_1401600, by_256, 1 - i, HAP_F32, 1, of_64);
+        b->ln_2_dw_1 = hap_at_layer(r, SEG_LOCAL, at_1939712, by_256, 1 - i, HAP_F32, 1, of_64);
         b->ln_2_dw_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1011712, by_4096, 1 - i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_SYM, at_1007616, by_4096, 1 - i, HAP_F32, 1, of_192);
         b->ln_2_dw_1_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1003520, by_4096, 1 - i, HAP_F32, 1, of_192);
-        b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_995584_5, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_SYM, at_999424, by_4096, 1 - i, HAP_F32, 1, of_192);
+        b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 3, rows_32_64);
         // [64 64]+
         b->attn_c_proj_dw =
-            hap_at_layer(r, SEG_LOCAL, at_771328_2, by_16384, 1 - i, HAP_F32, 2, of_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_1254144, by_16384, 1 - i, HAP_F32, 2, of_64_64);
         b->attn_c_proj_dw_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_954368, by_24576_2, 1 - i, HAP_F32, 1, scratch_6144);
+            hap_at_layer(r, SEG_SYM, at_950272, by_24576_2, 1 - i, HAP_F32, 1, scratch_6144);
         b->attn_c_proj_db =
-            hap_at_layer(r, SEG_LOCAL, at_1835520, by_256, 1 - i, HAP_F32, 1, of_64); // [64]+
+            hap_at_layer(r, SEG_LOCAL, at_1735680, by_256, 1 - i, HAP_F32, 1, of_64); // [64]+
         b->attn_c_proj_db_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1019904, by_4096, 1 - i, HAP_F32, 1, of_192);
-        b->attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_995584_5, HAP_F32, 4, rows_32_4_16);
-        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_1044736_2, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_1185024_3, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_995584_4, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_1020160_3, HAP_F32, 4, rows_4_32_16);
-        b->attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_1160448_3, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_1160448_3, HAP_F32, 3, rows_32_64);
-        b->attn_transpose_2_dx = hap_at(r, SEG_LOCAL, at_1185024_4, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_1185024_4, HAP_F32, 3, rows_32_64);
-        b->attn_transpose_dx = hap_at(r, SEG_LOCAL, at_1328384_4, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_dx = hap_at(r, SEG_LOCAL, at_1328384_4, HAP_F32, 3, rows_32_64);
-        b->attn_split_dx = hap_at(r, SEG_LOCAL, at_995584_4, HAP_F32, 3, rows_32_192);
-        b->attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_1160448_3, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_SYM, at_1015808, by_4096, 1 - i, HAP_F32, 1, of_192);
+        b->attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 4, rows_32_4_16);
+        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_1009408_2, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_1122048_4, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_960256_5, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_984832_3, HAP_F32, 4, rows_4_32_16);
+        b->attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 3, rows_32_64);
+        b->attn_transpose_2_dx = hap_at(r, SEG_LOCAL, at_1122048_5, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_1122048_5, HAP_F32, 3, rows_32_64);
+        b->attn_transpose_dx = hap_at(r, SEG_LOCAL, at_1146624_3, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_dx = hap_at(r, SEG_LOCAL, at_1146624_3, HAP_F32, 3, rows_32_64);
+        b->attn_split_dx = hap_at(r, SEG_LOCAL, at_960256_4, HAP_F32, 3, rows_32_192);
+        b->attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 3, rows_32_64);
         // [64 192]+
         b->attn_c_attn_dw =
-            hap_at_layer(r, SEG_LOCAL, at_673024, by_49152, 1 - i, HAP_F32, 2, of_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_646912, by_49152, 1 - i, HAP_F32, 2, of_64_192);
         b->attn_c_attn_dw_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_618496, by_61440, 1 - i, HAP_F32, 1, scratch_14400);
+            hap_at_layer(r, SEG_SYM, at_622592, by_57344, 1 - i, HAP_F32, 1, scratch_13824);
         b->attn_c_attn_db =
-            hap_at_layer(r, SEG_LOCAL, at_1404672, by_768, 1 - i, HAP_F32, 1, of_192); // [192]+
+            hap_at_layer(r, SEG_LOCAL, at_1376512, by_768, 1 - i, HAP_F32, 1, of_192); // [192]+
         b->attn_c_attn_db_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1028096, by_4096, 1 - i, HAP_F32, 1, of_192);
-        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_804096, HAP_F32, 2, rows_32);   // [8@rows 32]
-        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_804608, HAP_F32, 2, rows_32); // [8@rows 32]
-        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_995584_4, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
+            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, 1 - i, HAP_F32, 1, of_192);
+        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_769792, HAP_F32, 2, rows_32);   // [8@rows 32]
+        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_770304, HAP_F32, 2, rows_32); // [8@rows 32]
+        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_960256_6, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
         // [64]+
-        b->ln_1_dw = hap_at_layer(r, SEG_LOCAL, at_1479168, by_256, 1 - i, HAP_F32, 1, of_64);
+        b->ln_1_dw = hap_at_layer(r, SEG_LOCAL, at_1379328, by_256, 1 - i, HAP_F32, 1, of_64);
         // [64]+
-        b->ln_1_dw_1 = hap_at_layer(r, SEG_LOCAL, at_1478656, by_256, 1 - i, HAP_F32, 1, of_64);
+        b->ln_1_dw_1 = hap_at_layer(r, SEG_LOCAL, at_1378816, by_256, 1 - i, HAP_F32, 1, of_64);
         b->ln_1_dw_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1044480, by_4096, 1 - i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_SYM, at_737280, by_4096, 1 - i, HAP_F32, 1, of_192);
         b->ln_1_dw_1_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1036288, by_4096, 1 - i, HAP_F32, 1, of_192);
-        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904_6, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_SYM, at_1032192, by_4096, 1 - i, HAP_F32, 1, of_192);
+        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936_8, HAP_F32, 0, NULL); // []+
         // []+
-        b->ln_1_weight_norm = hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i, HAP_F32, 0, NULL);
-        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904_6, HAP_F32, 0, NULL); // []+
+        b->ln_1_weight_norm = hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);
+        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936_8, HAP_F32, 0, NULL); // []+
         // []+
-        b->ln_1_bias_norm = hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i, HAP_F32, 0, NULL);
-        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []+
+        b->ln_1_bias_norm = hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);
+        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
         b->attn_c_attn_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i, HAP_F32, 0, NULL);        // []+
-        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);        // []+
+        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
         b->attn_c_attn_bias_norm =
-            hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i, HAP_F32, 0, NULL);          // []+
-        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);          // []+
+        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
         b->attn_c_proj_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i, HAP_F32, 0, NULL);        // []+
-        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);        // []+
+        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
         b->attn_c_proj_bias_norm =
-            hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i, HAP_F32, 0, NULL);   // []+
-        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);   // []+
+        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
         // []+
-        b->ln_2_weight_norm = hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i, HAP_F32, 0, NULL);
-        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []+
+        b->ln_2_weight_norm = hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);
+        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
         // []+
-        b->ln_2_bias_norm = hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i, HAP_F32, 0, NULL);
-        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []+
+        b->ln_2_bias_norm = hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);
+        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
         b->mlp_c_fc_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i, HAP_F32, 0, NULL);     // []+
-        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);     // []+
+        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
         // []+
-        b->mlp_c_fc_bias_norm = hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i, HAP_F32, 0, NULL);
-        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 0, NULL); // []+
+        b->mlp_c_fc_bias_norm = hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);
+        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
         b->mlp_c_proj_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_543232, by_256, i, HAP_F32, 0, NULL); // []+
-        b->mlp_c_proj_db_cut = hap_at(r, SEG_LOCAL, at_539904, HAP_F32, 1, cut_64_of_64);
-        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_540160, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL); // []+
+        b->mlp_c_proj_db_cut = hap_at(r, SEG_LOCAL, at_519936_9, HAP_F32, 1, cut_64_lp_of_64);
+        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_520192, HAP_F32, 0, NULL); // []+
         b->ln_1_dw_1_all = hap_at(r, SEG_SYM, at_552960, HAP_F32, 1, of_64);          // [64]
         b->ln_1_weight_exp_avg = hap_at_layer(r, SEG_LOCAL, at_9216, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".ln_1.weight.exp_avg"), b->ln_1_weight_exp_avg);
@@ -1257,93 +1261,93 @@ int main(int argc, char **argv)
         hap_state(r, hap_name("transformer.h.", i, ".ln_1.bias.exp_avg_sq"),
                   b->ln_1_bias_exp_avg_sq);
         b->attn_c_attn_weight_cut =
-            hap_at_layer(r, SEG_LOCAL, at_631040_2, by_19200, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_608000_2, by_18432, i, HAP_F32, 2, cut_64_192);
         b->attn_c_attn_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_11264, by_19200, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_11264, by_18432, i, HAP_F32, 2, cut_64_192);
         hap_state(r, hap_name("transformer.h.", i, ".attn.c_attn.weight.exp_avg"),
                   b->attn_c_attn_weight_exp_avg);
         b->attn_c_attn_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_49664, by_19200, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_48128, by_18432, i, HAP_F32, 2, cut_64_192);
         hap_state(r, hap_name("transformer.h.", i, ".attn.c_attn.weight.exp_avg_sq"),
                   b->attn_c_attn_weight_exp_avg_sq);
         b->attn_c_attn_db_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_192); // [192]
         b->attn_c_attn_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_88064, by_768, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_84992, by_768, i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("transformer.h.", i, ".attn.c_attn.bias.exp_avg"),
                   b->attn_c_attn_bias_exp_avg);
         b->attn_c_attn_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_89600, by_768, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_86528, by_768, i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("transformer.h.", i, ".attn.c_attn.bias.exp_avg_sq"),
                   b->attn_c_attn_bias_exp_avg_sq);
         b->attn_c_proj_weight_cut =
-            hap_at_layer(r, SEG_LOCAL, at_758272, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_728320, by_8192, i, HAP_F32, 2, heads_64);
         b->attn_c_proj_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_91136, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_88064, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("transformer.h.", i, ".attn.c_proj.weight.exp_avg"),
                   b->attn_c_proj_weight_exp_avg);
         b->attn_c_proj_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_107520, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_104448, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("transformer.h.", i, ".attn.c_proj.weight.exp_avg_sq"),
                   b->attn_c_proj_weight_exp_avg_sq);
         b->attn_c_proj_db_all = hap_at(r, SEG_SYM, at_552960, HAP_F32, 1, of_64); // [64]
         b->ln_2_dw_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_64);        // [64]
         b->attn_c_proj_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_123904, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_120832, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".attn.c_proj.bias.exp_avg"),
                   b->attn_c_proj_bias_exp_avg);
         b->attn_c_proj_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_124416, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_121344, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".attn.c_proj.bias.exp_avg_sq"),
                   b->attn_c_proj_bias_exp_avg_sq);
         b->ln_2_dw_1_all = hap_at(r, SEG_SYM, at_552960, HAP_F32, 1, of_64); // [64]
         b->ln_2_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_124928, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_121856, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".ln_2.weight.exp_avg"), b->ln_2_weight_exp_avg);
         b->ln_2_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_125440, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_122368, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".ln_2.weight.exp_avg_sq"),
                   b->ln_2_weight_exp_avg_sq);
-        b->ln_2_bias_exp_avg = hap_at_layer(r, SEG_LOCAL, at_125952, by_256, i, HAP_F32, 1, of_64);
+        b->ln_2_bias_exp_avg = hap_at_layer(r, SEG_LOCAL, at_122880, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".ln_2.bias.exp_avg"), b->ln_2_bias_exp_avg);
         b->ln_2_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_126464, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_123392, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".ln_2.bias.exp_avg_sq"),
                   b->ln_2_bias_exp_avg_sq);
         b->mlp_c_fc_weight_cut_3 =
-            hap_at_layer(r, SEG_LOCAL, at_539904_7, by_22784, i, HAP_F32, 2, of_64_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_519936_10, by_22016, i, HAP_F32, 2, of_64_cut_192);
         b->mlp_c_fc_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_126976, by_22784, i, HAP_F32, 2, of_64_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_123904, by_22016, i, HAP_F32, 2, of_64_cut_192);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_fc.weight.exp_avg"),
                   b->mlp_c_fc_weight_exp_avg);
         b->mlp_c_fc_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_172544, by_22784, i, HAP_F32, 2, of_64_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_167936, by_22016, i, HAP_F32, 2, of_64_cut_192);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_fc.weight.exp_avg_sq"),
                   b->mlp_c_fc_weight_exp_avg_sq);
         b->mlp_c_fc_db_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_192); // [192]
         b->mlp_c_fc_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_218112, by_768, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_211968, by_768, i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_fc.bias.exp_avg"),
                   b->mlp_c_fc_bias_exp_avg);
         b->mlp_c_fc_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_219648, by_768, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_213504, by_768, i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_fc.bias.exp_avg_sq"),
                   b->mlp_c_fc_bias_exp_avg_sq);
         b->mlp_c_proj_weight_cut_3 =
-            hap_at_layer(r, SEG_LOCAL, at_585472, by_22784, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_563968, by_22016, i, HAP_F32, 2, cut_192_64);
         b->mlp_c_proj_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_221184, by_22784, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_215040, by_22016, i, HAP_F32, 2, cut_192_64);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_proj.weight.exp_avg"),
                   b->mlp_c_proj_weight_exp_avg);
         b->mlp_c_proj_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_266752, by_22784, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_259072, by_22016, i, HAP_F32, 2, cut_192_64);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_proj.weight.exp_avg_sq"),
                   b->mlp_c_proj_weight_exp_avg_sq);
         b->mlp_c_proj_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_312320, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_303104, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_proj.bias.exp_avg"),
                   b->mlp_c_proj_bias_exp_avg);
         b->mlp_c_proj_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_312832, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_303616, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_proj.bias.exp_avg_sq"),
                   b->mlp_c_proj_bias_exp_avg_sq);
         b->mlp_c_proj_weight = h_mlp_c_proj_weight[2 - i];
@@ -1510,7 +1514,7 @@ int main(int argc, char **argv)
         // lm_head, backward
         op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN); // [8@rows 32 64]    0.073 ms
         op_linear_dw(r, lm_head_dw, ce_sum_dx, ln_f); // y = sum rows a' b    [211 64]+    0.073 ms
-        // + -> dim 0 @vocab    [211@vocab 64]    52.8 KiB    0.0387 ms
+        // + -> dim 0 @vocab    [211@vocab 64]    52.8 KiB    0.0355 ms
         hap_event *e_lm_head_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_PUSH, 1, &lm_head_dw_cut, &lm_head_dw, lm_head_dw_cut_scratch);
 
@@ -1526,11 +1530,11 @@ int main(int argc, char **argv)
             h_2_backward(r, &h_2[i]);
 
         // transformer.h.0.mlp, backward
-        // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00385 ms
+        // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00375 ms
         hap_cut(r, h_0_mlp_c_proj_weight_cut_2, h_mlp_c_proj_weight[0]);
 
         // transformer.h.1.ln_1, backward
-        // together    0.0648 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
+        // together    0.0627 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
         hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
         // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
         hap_event *e_h_1_ln_1_sum_all =
@@ -1539,24 +1543,24 @@ int main(int argc, char **argv)
 
         // transformer.h.0.mlp, backward
         op_linear(r, h_0_mlp_c_proj_dx, h_1_ln_1_sum_all, h_0_mlp_c_proj_weight_cut_2, NULL,
-                  HAP_NT); // y = a b'    [8 32 192@cut_192]    0.0618 ms
+                  HAP_NT); // y = a b'    [8 32 192@cut_192]    0.0597 ms
         hap_overlapped(r);
-        // y = sum rows a' b    [192@cut_192 64]    0.0618 ms
+        // y = sum rows a' b    [192@cut_192 64]    0.0597 ms
         op_linear_dw(r, h_mlp_c_proj_dw[0], h_mlp_act[0], h_1_ln_1_sum_all);
         op_sum(r, h_mlp_c_proj_db[0], h_1_ln_1_sum_all, HAP_INTS(0, 1), false); // [64]    0.0113 ms
-        // y = a gelu'(b)    [8 32 192@cut_192]    0.0224 ms
+        // y = a gelu'(b)    [8 32 192@cut_192]    0.0216 ms
         op_gelu_bwd(r, h_0_mlp_act_dx, h_0_mlp_c_proj_dx, h_mlp_c_fc[0], true);
-        // whole -> dim 1 @cut_192    [64 192@cut_192]    0.00385 ms
+        // whole -> dim 1 @cut_192    [64 192@cut_192]    0.00375 ms
         hap_cut(r, h_0_mlp_c_fc_weight_cut_2, h_mlp_c_fc_weight[0]);
-        // y = a b'    [8 32 64]+    0.0618 ms
+        // y = a b'    [8 32 64]+    0.0597 ms
         op_linear(r, h_0_mlp_c_fc_dx, h_0_mlp_act_dx, h_0_mlp_c_fc_weight_cut_2, NULL, HAP_NT);
         // + -> dim 0 @rows    [8@rows 32 64]    64.0 KiB    0.0392 ms
         hap_event *e_h_0_mlp_c_fc_dx_cut =
             coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &h_0_mlp_c_fc_dx_cut,
                                       &h_0_mlp_c_fc_dx, h_0_mlp_c_fc_dx_cut_scratch);
-        // y = sum rows a' b    [64 192@cut_192]    0.0618 ms
+        // y = sum rows a' b    [64 192@cut_192]    0.0597 ms
         op_linear_dw(r, h_mlp_c_fc_dw[0], h_ln_2_all[0], h_0_mlp_act_dx);
-        // y = sum x    [192@cut_192]    0.00815 ms
+        // y = sum x    [192@cut_192]    0.00791 ms
         op_sum(r, h_mlp_c_fc_db[0], h_0_mlp_act_dx, HAP_INTS(0, 1), false);
         hap_wait(r, e_h_0_mlp_c_fc_dx_cut); // 0.0392 ms hidden
 
@@ -1622,7 +1626,7 @@ int main(int argc, char **argv)
         // y = a b'    [8@rows 32 64]    0.0665 ms
         op_linear(r, h_0_attn_c_attn_dx, h_0_attn_split_dx, h_attn_c_attn_weight[0], NULL, HAP_NT);
         op_linear_dw(r, h_0_attn_c_attn_dw, h_ln_1[0], h_0_attn_split_dx); // [64 192]+    0.0665 ms
-        // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0337 ms
+        // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0329 ms
         h_0_attn_c_attn_dw_cut_ready =
             coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &h_attn_c_attn_dw_cut[0],
                                       &h_0_attn_c_attn_dw, h_0_attn_c_attn_dw_cut_scratch);
@@ -1662,15 +1666,15 @@ int main(int argc, char **argv)
         op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32); // y[b] += a    [32 64]    0.0036 ms
 
         // transformer.wte, backward
-        // y[b] += a    [211@vocab 64]    0.0133 ms
+        // y[b] += a    [211@vocab 64]    0.0136 ms
         op_embedding_bwd(r, wte_dw, h_0_ln_1_sum_all, input_ids, 211);
-        hap_wait(r, e_lm_head_dw_cut);              // 0.0387 ms hidden
-        op_add(r, wte_sum, lm_head_dw_cut, wte_dw); // y = a + b    [211@vocab 64]    0.00684 ms
+        hap_wait(r, e_lm_head_dw_cut);              // 0.0355 ms hidden
+        op_add(r, wte_sum, lm_head_dw_cut, wte_dw); // y = a + b    [211@vocab 64]    0.00732 ms
 
         // update
-        op_sumsq(r, wte_weight_sumsq, wte_sum); // y = sum x^2    []+    0.00295 ms
-        hap_cut(r, wpe_dw_cut, wpe_dw); // whole -> dim 1 @cut_64    [32 64@cut_64]    0.00151 ms
-        op_sumsq(r, wpe_weight_sumsq, wpe_dw_cut); // y = sum x^2    []+    0.00132 ms
+        op_sumsq(r, wte_weight_sumsq, wte_sum);    // y = sum x^2    []+    0.00311 ms
+        hap_cut(r, wpe_dw_cut, wpe_dw);            // [32 64@cut_64_lp]    0.00182 ms
+        op_sumsq(r, wpe_weight_sumsq, wpe_dw_cut); // y = sum x^2    []+    0.00151 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_1_mlp_c_proj_bias_norm_2[0], wte_weight_sumsq, wpe_weight_sumsq);
 
@@ -1685,7 +1689,7 @@ int main(int argc, char **argv)
         hap_wait(r, h_ln_1_dw_1_cut_ready[0]);                // 0.0121 ms hidden
         op_sumsq(r, h_2_ln_1_bias_sumsq, h_ln_1_dw_1_cut[2]); // y = sum x^2    []+    0.00101 ms
         op_add(r, h_2_ln_1_bias_norm, h_2_ln_1_weight_norm, h_2_ln_1_bias_sumsq); // []+    0.001 ms
-        hap_wait(r, h_attn_c_attn_dw_cut_ready[0]);                         // 0.0337 ms hidden
+        hap_wait(r, h_attn_c_attn_dw_cut_ready[0]);                         // 0.0329 ms hidden
         op_sumsq(r, h_2_attn_c_attn_weight_sumsq, h_attn_c_attn_dw_cut[2]); // []+    0.00292 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_attn_c_attn_weight_norm, h_2_ln_1_bias_norm, h_2_attn_c_attn_weight_sumsq);
@@ -1708,13 +1712,13 @@ int main(int argc, char **argv)
         hap_wait(r, h_ln_2_dw_1_cut_ready[0]);                // 0.0121 ms hidden
         op_sumsq(r, h_2_ln_2_bias_sumsq, h_ln_2_dw_1_cut[2]); // y = sum x^2    []+    0.00101 ms
         op_add(r, h_2_ln_2_bias_norm, h_2_ln_2_weight_norm, h_2_ln_2_bias_sumsq); // []+    0.001 ms
-        op_sumsq(r, h_2_mlp_c_fc_weight_sumsq, h_mlp_c_fc_dw[2]); // []+    0.00278 ms
+        op_sumsq(r, h_2_mlp_c_fc_weight_sumsq, h_mlp_c_fc_dw[2]); // []+    0.00272 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_mlp_c_fc_weight_norm, h_2_ln_2_bias_norm, h_2_mlp_c_fc_weight_sumsq);
         op_sumsq(r, h_2_mlp_c_fc_bias_sumsq, h_mlp_c_fc_db[2]); // y = sum x^2    []+    0.00103 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_mlp_c_fc_bias_norm, h_2_mlp_c_fc_weight_norm, h_2_mlp_c_fc_bias_sumsq);
-        op_sumsq(r, h_2_mlp_c_proj_weight_sumsq, h_mlp_c_proj_dw[2]); // []+    0.00278 ms
+        op_sumsq(r, h_2_mlp_c_proj_weight_sumsq, h_mlp_c_proj_dw[2]); // []+    0.00272 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_mlp_c_proj_weight_norm, h_2_mlp_c_fc_bias_norm, h_2_mlp_c_proj_weight_sumsq);
         hap_tensor *const to[] = {
@@ -1738,10 +1742,10 @@ int main(int argc, char **argv)
         op_sumsq(r, ln_f_bias_sumsq, ln_f_dw_1_all); // y = sum x^2    []    0.00104 ms
         op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // y = a + b    []    0.001 ms
         op_clip_scale(r, clip, ln_f_bias_norm, 1); // y = min(1, 1 / sqrt x)    []    0.001 ms
-        hap_cut(r, wte_weight_cut, wte_weight);    // [211@vocab 64]    0.00411 ms
+        hap_cut(r, wte_weight_cut, wte_weight);    // [211@vocab 64]    0.00437 ms
         op_adam(r, wte_weight_cut, wte_weight_exp_avg, wte_weight_exp_avg_sq, wte_sum, clip, 1, 0.9,
-                0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [211@vocab 64]    0.0146 ms
-        // dim 0 @vocab -> whole    [211 64]    52.8 KiB    0.0267 ms
+                0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [211@vocab 64]    0.0157 ms
+        // dim 0 @vocab -> whole    [211 64]    52.8 KiB    0.025 ms
         hap_event *e_wte_weight =
             coll_all_gather_start(r, AXIS(0), FORM_PUSH, 1, &wte_weight, &wte_weight_cut, NULL);
         // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
@@ -1768,7 +1772,7 @@ int main(int argc, char **argv)
         op_adam(r, h_2_attn_c_attn_weight_cut, h_2_attn_c_attn_weight_exp_avg,
                 h_2_attn_c_attn_weight_exp_avg_sq, h_attn_c_attn_dw_cut[2], clip, 1, 0.9, 0.95,
                 1e-08, 0.1, true); // a -= lr b / sqrt c    [64@cut_64 192]    0.0144 ms
-        // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0241 ms
+        // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0237 ms
         h_2_attn_c_attn_weight_ready = coll_all_gather_start(
             r, AXIS(0), FORM_PUSH, 1, &h_attn_c_attn_weight[2], &h_2_attn_c_attn_weight_cut, NULL);
         // dim 0 @cut_3 -> whole    [192]    768 B    0.0122 ms
@@ -1805,12 +1809,12 @@ int main(int argc, char **argv)
         hap_wait(r, e_h_2_ln_2_dw_1_all);                             // 0.00114 ms hidden
         op_adam(r, h_ln_2_bias[2], h_2_ln_2_bias_exp_avg, h_2_ln_2_bias_exp_avg_sq,
                 h_2_ln_2_dw_1_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00128 ms
-        // whole -> dim 1 @cut_192    [64 192@cut_192]    0.00385 ms
+        // whole -> dim 1 @cut_192    [64 192@cut_192]    0.00375 ms
         hap_cut(r, h_2_mlp_c_fc_weight_cut_3, h_mlp_c_fc_weight[2]);
         op_adam(r, h_2_mlp_c_fc_weight_cut_3, h_2_mlp_c_fc_weight_exp_avg,
                 h_2_mlp_c_fc_weight_exp_avg_sq, h_mlp_c_fc_dw[2], clip, 1, 0.9, 0.95, 1e-08, 0.1,
-                true); // a -= lr b / sqrt c    [64 192@cut_192]    0.0135 ms
-        // dim 1 @cut_192 -> whole    [64 192]    48.0 KiB    0.0383 ms
+                true); // a -= lr b / sqrt c    [64 192@cut_192]    0.013 ms
+        // dim 1 @cut_192 -> whole    [64 192]    48.0 KiB    0.0379 ms
         h_2_mlp_c_fc_weight_ready = coll_all_gather_start(
             r, AXIS(0), FORM_PUSH, 1, &h_mlp_c_fc_weight[2], &h_2_mlp_c_fc_weight_cut_3, NULL);
         // dim 0 @cut_192 -> whole    [192]    768 B    0.0123 ms
@@ -1819,12 +1823,12 @@ int main(int argc, char **argv)
         hap_wait(r, e_h_2_mlp_c_fc_db_all);
         op_adam(r, h_mlp_c_fc_bias[2], h_2_mlp_c_fc_bias_exp_avg, h_2_mlp_c_fc_bias_exp_avg_sq,
                 h_2_mlp_c_fc_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.00184 ms
-        // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00385 ms
+        // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00375 ms
         hap_cut(r, h_2_mlp_c_proj_weight_cut_3, h_mlp_c_proj_weight[2]);
         op_adam(r, h_2_mlp_c_proj_weight_cut_3, h_2_mlp_c_proj_weight_exp_avg,
                 h_2_mlp_c_proj_weight_exp_avg_sq, h_mlp_c_proj_dw[2], clip, 1, 0.9, 0.95, 1e-08,
-                0.1, true); // a -= lr b / sqrt c    [192@cut_192 64]    0.0135 ms
-        // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.026 ms
+                0.1, true); // a -= lr b / sqrt c    [192@cut_192 64]    0.013 ms
+        // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.0256 ms
         h_2_mlp_c_proj_weight_ready = coll_all_gather_start(
             r, AXIS(0), FORM_PUSH, 1, &h_mlp_c_proj_weight[2], &h_2_mlp_c_proj_weight_cut_3, NULL);
         op_adam(r, h_mlp_c_proj_bias[2], h_2_mlp_c_proj_bias_exp_avg,
@@ -1834,7 +1838,7 @@ int main(int argc, char **argv)
                 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00128 ms
         op_adam(r, ln_f_bias, ln_f_bias_exp_avg, ln_f_bias_exp_avg_sq, ln_f_dw_1_all, clip, 1, 0.9,
                 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00128 ms
-        hap_wait(r, e_wte_weight);     // 0.0267 ms hidden
+        hap_wait(r, e_wte_weight);     // 0.025 ms hidden
 
         for (int i = 0; i < 3; i++)
             h_update(r, &h[i]);
