@@ -191,18 +191,22 @@ static void follow(pool *p, syn_ray ray)
     pool_forget(p, NULL, NULL);
 }
 
-// Plans that the judge may like better than the additive model does: communication, which may hide,
-// at a discount.
+// Plans that the judge may like better than the additive model does: communication, which may hide
+// or stand beside products, at a discount. In a large graph the larger one, if the step waits for
+// any; in a small one that, too, where memory has no price.
 static void discounts(pool *p)
 {
-    static const double comm[] = {0.3};
-    if (!p->best.program || large(p)) return;
+    static const double comm[] = {0.3, 0.1}, waits = 0.03;
+    if (!p->best.program) return;
+    const cost_timeline *t = &p->best.timeline;
+    if (large(p) && t->comm - t->hidden < waits * t->total) return;
     const syn_space *won = p->best.space;
     p->b = pool_board_of(p, won->mesh);
     *p->b->palette = *syn_palette_copy(p->arena, won->palette);
-    for (size_t i = 0; i < sizeof comm / sizeof *comm && !pool_out_of_time(p); i++) {
+    for (size_t i = large(p); i < sizeof comm / sizeof *comm && !pool_out_of_time(p); i++) {
         search_options o = {SYN_AUTO, won->opt, won->weight, comm[i], p->b->price, ROUGHLY};
         candidate c;
+        if (i > 0 && !large(p) && o.price > 0) return;
         (void)pool_search(p, &o, &c);
         pool_forget(p, NULL, NULL);
         won = p->best.space;

@@ -95,10 +95,9 @@ static void perfect(pool *p, candidate *c, const candidate *like)
     const syn_mesh *searched = c->program->mesh;
     pool_roll(c);
     if (p->opt->strategy == SYN_AUTO) { // the others are what their names say
-        if (like && like->program && same_choice(c, like))
-            polish_alike(p, c, like);
-        else
-            polish(p, c);
+        bool alike = like && like->program && same_choice(c, like);
+        if (alike) polish_alike(p, c, like);
+        if (!alike || p->g->nodes.n <= SYN_LARGE) polish(p, c);
     }
     if (c->program->pairs.n > 0) {
         hb_arena *a = hb_arena_new();

@@ -5,9 +5,9 @@
 //     gpt2-tiny@laptop-peers-pairs -q
 //
 //   classes     cpu4 {0}  cpu3 {1}  cpu2 {2}
-//   predicted   4.26 ms/step = 3.47 ms compute and idle + 1.51 ms communication - 0.71 ms hidden;
+//   predicted   4.26 ms/step = 3.43 ms compute and idle + 1.51 ms communication - 0.691 ms hidden;
 //               bound 2.62 ms; by datasheet formulas
-//   memory      2.84 MiB / 2.59 MiB / 2.11 MiB    graph a94a3bb305aca178    cluster
+//   memory      2.89 MiB / 2.60 MiB / 2.10 MiB    graph a94a3bb305aca178    cluster
 //               fed28ccfbfd27e63
 //   strategy    auto
 
@@ -16,8 +16,8 @@
 // 8 cut 0.375 0.375 0.250 over axis 0 (compute).
 static const int64_t rows[3] = {3, 3, 2};
 
-// 211 cut 0.389 0.374 0.237 over axis 0 (compute).
-static const int64_t vocab[3] = {82, 79, 50};
+// 211 cut 0.474 0.360 0.166 over axis 0 (compute).
+static const int64_t vocab[3] = {100, 76, 35};
 
 // 3 cut 0.333 0.333 0.333 over axis 0 (compute).
 static const int64_t cut_3[3] = {1, 1, 1};
@@ -28,8 +28,8 @@ static const int64_t heads[3] = {2, 1, 1};
 // 64 cut 0.375 0.375 0.250 over axis 0 (lp).
 static const int64_t cut_64[3] = {24, 24, 16};
 
-// 192 cut 0.448 0.333 0.219 over axis 0 (lp).
-static const int64_t cut_192[3] = {86, 64, 42};
+// 192 cut 0.464 0.333 0.203 over axis 0 (lp).
+static const int64_t cut_192[3] = {89, 64, 39};
 
 // 64 cut 0.797 0.203 0.000 over axis 0 (lp).
 static const int64_t cut_64_lp[3] = {51, 13, 0};
@@ -42,38 +42,39 @@ static const int64_t at_344064[3] = {344064, 344064, 344064};
 static const int64_t at_548864[3] = {548864, 548864, 548864};
 static const int64_t at_745472[3] = {745472, 745472, 745472};
 static const int64_t at_749568[3] = {749568, 749568, 749568};
-static const int64_t at_819200[3] = {819200, 819200, 819200};
-static const int64_t at_884736[3] = {884736, 884736, 884736};
-static const int64_t at_1007616[3] = {1007616, 1007616, 1007616};
-static const int64_t at_999424[3] = {999424, 999424, 999424};
-static const int64_t at_950272[3] = {950272, 950272, 950272};
-static const int64_t at_1015808[3] = {1015808, 1015808, 1015808};
-static const int64_t at_622592[3] = {622592, 622592, 622592};
-static const int64_t at_1024000[3] = {1024000, 1024000, 1024000};
+static const int64_t at_897024[3] = {897024, 897024, 897024};
+static const int64_t at_823296[3] = {823296, 823296, 823296};
+static const int64_t at_1011712[3] = {1011712, 1011712, 1011712};
 static const int64_t at_737280[3] = {737280, 737280, 737280};
-static const int64_t at_1032192[3] = {1032192, 1032192, 1032192};
+static const int64_t at_962560[3] = {962560, 962560, 962560};
+static const int64_t at_1019904[3] = {1019904, 1019904, 1019904};
+static const int64_t at_622592[3] = {622592, 622592, 622592};
+static const int64_t at_1028096[3] = {1028096, 1028096, 1028096};
+static const int64_t at_1044480[3] = {1044480, 1044480, 1044480};
+static const int64_t at_1036288[3] = {1036288, 1036288, 1036288};
 static const int64_t at_618496[3] = {618496, 618496, 618496};
 static const int64_t at_614400[3] = {614400, 614400, 614400};
-static const int64_t at_802816[3] = {802816, 802816, 802816};
-static const int64_t at_806912[3] = {806912, 806912, 806912};
-static const int64_t at_815104[3] = {815104, 815104, 815104};
-static const int64_t at_811008[3] = {811008, 811008, 811008};
+static const int64_t at_880640[3] = {880640, 880640, 880640};
+static const int64_t at_905216[3] = {905216, 905216, 905216};
+static const int64_t at_909312[3] = {909312, 909312, 909312};
+static const int64_t at_917504[3] = {917504, 917504, 917504};
+static const int64_t at_913408[3] = {913408, 913408, 913408};
 static const int64_t at_552960[3] = {552960, 552960, 552960};
 
 // Byte offsets in the local segment, by class {cpu4, cpu3, cpu2}.
-static const int64_t at_1930240[3] = {1930240, 1601024, 1119232};
-static const int64_t at_1234176[3] = {1234176, 998912, 571136};
-static const int64_t at_304128[3] = {304128, 242688, 173056}, at_768[3] = {768, 768, 768};
+static const int64_t at_1274624[3] = {1274624, 997376, 1117952};
+static const int64_t at_1271808[3] = {1271808, 999424, 546048};
+static const int64_t at_310272[3] = {310272, 242688, 166912}, at_768[3] = {768, 768, 768};
 static const int64_t at_1536[3] = {1536, 1536, 1536}, at_3840[3] = {3840, 3840, 3840};
 static const int64_t at_4608[3] = {4608, 4608, 4608}, at_5376[3] = {5376, 5376, 5376};
 static const int64_t at_6144[3] = {6144, 6144, 6144}, at_8448[3] = {8448, 8448, 8448};
-static const int64_t at_312320[3] = {312320, 250880, 181248};
-static const int64_t at_312576[3] = {312576, 251136, 181504};
-static const int64_t at_312832[3] = {312832, 251392, 181760};
-static const int64_t at_313088[3] = {313088, 251648, 182016};
-static const int64_t at_334080[3] = {334080, 271872, 194816};
-static const int64_t at_355072[3] = {355072, 292096, 207616};
-static const int64_t at_363264[3] = {363264, 300288, 215808}, at_9216[3] = {9216, 9216, 9216};
+static const int64_t at_318464[3] = {318464, 250880, 175104};
+static const int64_t at_318720[3] = {318720, 251136, 175360};
+static const int64_t at_318976[3] = {318976, 251392, 175616};
+static const int64_t at_319232[3] = {319232, 251648, 175872};
+static const int64_t at_344832[3] = {344832, 271104, 184832};
+static const int64_t at_370432[3] = {370432, 290560, 193792};
+static const int64_t at_378624[3] = {378624, 298752, 201984}, at_9216[3] = {9216, 9216, 9216};
 static const int64_t at_9728[3] = {9728, 9728, 9728}, at_10240[3] = {10240, 10240, 10240};
 static const int64_t at_10752[3] = {10752, 10752, 10752}, at_11264[3] = {11264, 11264, 11264};
 static const int64_t at_48128[3] = {48128, 48128, 35840}, at_84992[3] = {84992, 84992, 60416};
@@ -82,181 +83,179 @@ static const int64_t at_104448[3] = {104448, 96256, 71680}, at_120832[3] = {1208
 static const int64_t at_121344[3] = {121344, 104960, 80384}, at_121856[3] = {121856, 105472, 80896};
 static const int64_t at_122368[3] = {122368, 105984, 81408}, at_122880[3] = {122880, 106496, 81920};
 static const int64_t at_123392[3] = {123392, 107008, 82432}, at_123904[3] = {123904, 107520, 82944};
-static const int64_t at_167936[3] = {167936, 140288, 104448};
-static const int64_t at_211968[3] = {211968, 173056, 125952};
-static const int64_t at_213504[3] = {213504, 174592, 127488};
-static const int64_t at_215040[3] = {215040, 176128, 129024};
-static const int64_t at_259072[3] = {259072, 208896, 150528};
-static const int64_t at_303104[3] = {303104, 241664, 172032};
-static const int64_t at_303616[3] = {303616, 242176, 172544};
-static const int64_t at_371456[3] = {371456, 308480, 224000};
-static const int64_t at_371712[3] = {371712, 308736, 224256};
-static const int64_t at_371968[3] = {371968, 308992, 224512};
-static const int64_t at_372224[3] = {372224, 309248, 224768};
-static const int64_t at_372480[3] = {372480, 309504, 225024};
-static const int64_t at_390912[3] = {390912, 327936, 237312};
-static const int64_t at_409344[3] = {409344, 346368, 249600};
-static const int64_t at_410112[3] = {410112, 347136, 250368};
-static const int64_t at_410880[3] = {410880, 347904, 251136};
-static const int64_t at_419072[3] = {419072, 352000, 255232};
-static const int64_t at_427264[3] = {427264, 356096, 259328};
-static const int64_t at_427520[3] = {427520, 356352, 259584};
-static const int64_t at_427776[3] = {427776, 356608, 259840};
-static const int64_t at_428032[3] = {428032, 356864, 260096};
-static const int64_t at_428288[3] = {428288, 357120, 260352};
-static const int64_t at_428544[3] = {428544, 357376, 260608};
-static const int64_t at_428800[3] = {428800, 357632, 260864};
-static const int64_t at_450816[3] = {450816, 374016, 271616};
-static const int64_t at_472832[3] = {472832, 390400, 282368};
-static const int64_t at_473600[3] = {473600, 391168, 283136};
-static const int64_t at_474368[3] = {474368, 391936, 283904};
-static const int64_t at_496384[3] = {496384, 408320, 294656};
-static const int64_t at_518400[3] = {518400, 424704, 305408};
-static const int64_t at_518656[3] = {518656, 424960, 305664};
-static const int64_t at_518912[3] = {518912, 425216, 305920};
-static const int64_t at_519168[3] = {519168, 425472, 306176};
-static const int64_t at_519424[3] = {519424, 425728, 306432};
-static const int64_t at_519680[3] = {519680, 425984, 306688};
-static const int64_t at_519936[3] = {519936, 426240, 306944};
-static const int64_t at_1048320[3] = {1048320, 819456, 577280};
-static const int64_t at_1933824[3] = {1933824, 1668608, 1167360};
-static const int64_t at_1935360[3] = {1935360, 1670144, 1168128};
-static const int64_t at_1308928[3] = {1308928, 1522688, 642816};
-static const int64_t at_696064[3] = {696064, 893184, 521984};
-static const int64_t at_960256[3] = {960256, 557312, 392960};
-static const int64_t at_1009408[3] = {1009408, 753920, 626432};
-static const int64_t at_984832[3] = {984832, 581888, 409344};
-static const int64_t at_1382656[3] = {1382656, 1080064, 745984};
-static const int64_t at_1456384[3] = {1456384, 1153792, 795136};
-static const int64_t at_1530112[3] = {1530112, 1227520, 844288};
-static const int64_t at_1603840[3] = {1603840, 1301248, 893440};
-static const int64_t at_1925632[3] = {1925632, 1596416, 1164288};
-static const int64_t at_1677568[3] = {1677568, 1374976, 942592};
-static const int64_t at_1751296[3] = {1751296, 1448704, 991744};
-static const int64_t at_1936896[3] = {1936896, 1671680, 1168896};
-static const int64_t at_1938432[3] = {1938432, 1673216, 1169664};
-static const int64_t at_960256_2[3] = {960256, 753920, 521984};
-static const int64_t at_984832_2[3] = {984832, 778496, 538368};
-static const int64_t at_1006848[3] = {1006848, 794880, 549120};
-static const int64_t at_784128[3] = {784128, 622848, 435968};
-static const int64_t at_1212160[3] = {1212160, 1000960, 626432};
-static const int64_t at_1236224[3] = {1236224, 983296, 564992};
-static const int64_t at_1122048[3] = {1122048, 893184, 1040896};
-static const int64_t at_1187584[3] = {1187584, 958720, 691968};
-static const int64_t at_1825792[3] = {1825792, 1652224, 567040};
-static const int64_t at_1826304[3] = {1826304, 1652736, 567296};
-static const int64_t at_1901056[3] = {1901056, 1603072, 1040896};
-static const int64_t at_1146624[3] = {1146624, 917760, 691968};
-static const int64_t at_1227776[3] = {1227776, 1000960, 567552};
-static const int64_t at_1230080[3] = {1230080, 998912, 564992};
-static const int64_t at_1826816[3] = {1826816, 1627648, 567552};
-static const int64_t at_1827328[3] = {1827328, 1628160, 567808};
-static const int64_t at_1227776_2[3] = {1227776, 1000960, 568064};
-static const int64_t at_1228544[3] = {1228544, 1001728, 568576};
-static const int64_t at_1940736[3] = {1940736, 1522432, 1170432};
-static const int64_t at_1228032[3] = {1228032, 1001216, 568320};
-static const int64_t at_1827840[3] = {1827840, 1629440, 568576};
-static const int64_t at_1825024[3] = {1825024, 1628672, 568064};
-static const int64_t at_1227776_3[3] = {1227776, 998912, 1057280};
-static const int64_t at_1146624_2[3] = {1146624, 1627648, 1121280};
-static const int64_t at_1847040[3] = {1847040, 917760, 691968};
-static const int64_t at_1286912[3] = {1286912, 971776, 1040896};
-static const int64_t at_1171200[3] = {1171200, 992000, 564992};
-static const int64_t at_1171712[3] = {1171712, 992512, 565248};
-static const int64_t at_1940992[3] = {1940992, 1065984, 1170944};
-static const int64_t at_1308672[3] = {1308672, 1065728, 1170688};
-static const int64_t at_1210112[3] = {1210112, 1627648, 1121280};
-static const int64_t at_1122048_2[3] = {1122048, 992000, 1070080};
-static const int64_t at_960256_3[3] = {960256, 1603072, 1121280};
-static const int64_t at_745216[3] = {745216, 753920, 417024};
-static const int64_t at_1122048_3[3] = {1122048, 992000, 1053696};
-static const int64_t at_769792[3] = {769792, 606464, 403712};
-static const int64_t at_770304[3] = {770304, 606976, 403968};
-static const int64_t at_960256_4[3] = {960256, 992000, 1070080};
-static const int64_t at_1901056_2[3] = {1901056, 1603072, 1053696};
-static const int64_t at_1940224[3] = {1940224, 909568, 416512};
-static const int64_t at_1939712[3] = {1939712, 818944, 416000};
-static const int64_t at_1254144[3] = {1254144, 1481472, 1008128};
-static const int64_t at_1735680[3] = {1735680, 910080, 1169152};
-static const int64_t at_1009408_2[3] = {1009408, 1041152, 1086464};
-static const int64_t at_1122048_4[3] = {1122048, 1424128, 1102848};
-static const int64_t at_960256_5[3] = {960256, 992000, 975360};
-static const int64_t at_984832_3[3] = {984832, 1016576, 1070080};
-static const int64_t at_1122048_5[3] = {1122048, 1202944, 778752};
-static const int64_t at_1146624_3[3] = {1146624, 1276672, 827904};
-static const int64_t at_646912[3] = {646912, 508160, 478976};
-static const int64_t at_1376512[3] = {1376512, 811264, 637184};
-static const int64_t at_960256_6[3] = {960256, 992000, 778752};
-static const int64_t at_1379328[3] = {1379328, 911104, 690688};
-static const int64_t at_1378816[3] = {1378816, 910592, 690176};
-static const int64_t at_608000[3] = {608000, 491776, 349952};
-static const int64_t at_872192[3] = {872192, 688384, 1070080};
-static const int64_t at_1188096[3] = {1188096, 860416, 604928};
-static const int64_t at_1307904[3] = {1307904, 812800, 638720};
-static const int64_t at_745216_2[3] = {745216, 618752, 417024};
-static const int64_t at_585472[3] = {585472, 491776, 306944};
-static const int64_t at_519936_2[3] = {519936, 426240, 1053696};
-static const int64_t at_585472_2[3] = {585472, 684288, 306944};
-static const int64_t at_1780992[3] = {1780992, 762112, 371456};
-static const int64_t at_1932288[3] = {1932288, 813568, 639488};
-static const int64_t at_544512[3] = {544512, 450816, 339712};
-static const int64_t at_545024[3] = {545024, 451328, 339968};
-static const int64_t at_519936_3[3] = {519936, 426240, 323328};
-static const int64_t at_745216_3[3] = {745216, 475392, 441600};
-static const int64_t at_643840[3] = {643840, 504832, 369920};
-static const int64_t at_643584[3] = {643584, 504576, 369664};
-static const int64_t at_1938944[3] = {1938944, 815104, 641024};
-static const int64_t at_1937408[3] = {1937408, 814336, 640256};
-static const int64_t at_794368[3] = {794368, 618752, 425216};
-static const int64_t at_1710336[3] = {1710336, 606464, 403712};
-static const int64_t at_644096[3] = {644096, 505088, 370176};
-static const int64_t at_1734912[3] = {1734912, 815872, 641792};
-static const int64_t at_569088[3] = {569088, 659712, 339712};
-static const int64_t at_618240[3] = {618240, 684288, 762368};
-static const int64_t at_519936_4[3] = {519936, 450816, 323328};
-static const int64_t at_544512_2[3] = {544512, 635136, 457984};
-static const int64_t at_593664[3] = {593664, 426240, 306944};
-static const int64_t at_618240_2[3] = {618240, 708864, 339712};
-static const int64_t at_769792_2[3] = {769792, 733440, 457984};
-static const int64_t at_519936_5[3] = {519936, 635136, 745984};
-static const int64_t at_769792_3[3] = {769792, 708864, 457984};
-static const int64_t at_1321216[3] = {1321216, 1092352, 651008};
-static const int64_t at_642816[3] = {642816, 503808, 368896};
-static const int64_t at_1378048[3] = {1378048, 816640, 687872};
-static const int64_t at_544512_3[3] = {544512, 499968, 356096};
-static const int64_t at_545024_2[3] = {545024, 500480, 356352};
-static const int64_t at_549376[3] = {549376, 505600, 370688};
-static const int64_t at_549120[3] = {549120, 505344, 370432};
-static const int64_t at_1097728[3] = {1097728, 818176, 689408};
-static const int64_t at_1096960[3] = {1096960, 817408, 688640};
-static const int64_t at_519936_6[3] = {519936, 483584, 356096};
-static const int64_t at_540928[3] = {540928, 475392, 417024};
-static const int64_t at_526592[3] = {526592, 483584, 356096}, at_519936_7[3] = {519936, 483840, 0};
-static const int64_t at_526848[3] = {526848, 485632, 356352};
-static const int64_t at_519936_8[3] = {519936, 484096, 356608};
-static const int64_t at_519936_9[3] = {519936, 426240, 0}, at_520192[3] = {520192, 426496, 306944};
-static const int64_t at_752896[3] = {752896, 618752, 440576};
-static const int64_t at_688896[3] = {688896, 495872, 353024};
-static const int64_t at_608000_2[3] = {608000, 426240, 306944};
-static const int64_t at_728320[3] = {728320, 567296, 416000};
-static const int64_t at_519936_10[3] = {519936, 463104, 331520};
-static const int64_t at_563968[3] = {563968, 516096, 365824};
-static const int64_t at_709888[3] = {709888, 548864, 424192};
-static const int64_t at_744704[3] = {744704, 608256, 436480};
-static const int64_t at_644864[3] = {644864, 575488, 403712};
-static const int64_t at_666880[3] = {666880, 591872, 387328};
+static const int64_t at_169472[3] = {169472, 140288, 102912};
+static const int64_t at_215040[3] = {215040, 173056, 122880};
+static const int64_t at_216576[3] = {216576, 174592, 124416};
+static const int64_t at_218112[3] = {218112, 176128, 125952};
+static const int64_t at_263680[3] = {263680, 208896, 145920};
+static const int64_t at_309248[3] = {309248, 241664, 165888};
+static const int64_t at_309760[3] = {309760, 242176, 166400};
+static const int64_t at_386816[3] = {386816, 306944, 210176};
+static const int64_t at_387072[3] = {387072, 307200, 210432};
+static const int64_t at_387328[3] = {387328, 307456, 210688};
+static const int64_t at_387584[3] = {387584, 307712, 210944};
+static const int64_t at_387840[3] = {387840, 307968, 211200};
+static const int64_t at_406272[3] = {406272, 326400, 223488};
+static const int64_t at_424704[3] = {424704, 344832, 235776};
+static const int64_t at_425472[3] = {425472, 345600, 236544};
+static const int64_t at_426240[3] = {426240, 346368, 237312};
+static const int64_t at_434432[3] = {434432, 350464, 241408};
+static const int64_t at_442624[3] = {442624, 354560, 245504};
+static const int64_t at_442880[3] = {442880, 354816, 245760};
+static const int64_t at_443136[3] = {443136, 355072, 246016};
+static const int64_t at_443392[3] = {443392, 355328, 246272};
+static const int64_t at_443648[3] = {443648, 355584, 246528};
+static const int64_t at_443904[3] = {443904, 355840, 246784};
+static const int64_t at_444160[3] = {444160, 356096, 247040};
+static const int64_t at_466944[3] = {466944, 372480, 257024};
+static const int64_t at_489728[3] = {489728, 388864, 267008};
+static const int64_t at_490496[3] = {490496, 389632, 267776};
+static const int64_t at_491264[3] = {491264, 390400, 268544};
+static const int64_t at_514048[3] = {514048, 406784, 278528};
+static const int64_t at_536832[3] = {536832, 423168, 288512};
+static const int64_t at_537088[3] = {537088, 423424, 288768};
+static const int64_t at_537344[3] = {537344, 423680, 289024};
+static const int64_t at_537600[3] = {537600, 423936, 289280};
+static const int64_t at_537856[3] = {537856, 424192, 289536};
+static const int64_t at_538112[3] = {538112, 424448, 289792};
+static const int64_t at_538368[3] = {538368, 424704, 290048};
+static const int64_t at_1085184[3] = {1085184, 817920, 548096};
+static const int64_t at_1968640[3] = {1968640, 1667072, 1121536};
+static const int64_t at_1970176[3] = {1970176, 1668608, 1122304};
+static const int64_t at_1276672[3] = {1276672, 1523200, 770816};
+static const int64_t at_720640[3] = {720640, 891648, 489728};
+static const int64_t at_994048[3] = {994048, 555776, 369920};
+static const int64_t at_1043200[3] = {1043200, 752384, 597248};
+static const int64_t at_1018624[3] = {1018624, 580352, 386304};
+static const int64_t at_1350400[3] = {1350400, 1080576, 819968};
+static const int64_t at_1424128[3] = {1424128, 1154304, 869120};
+static const int64_t at_1497856[3] = {1497856, 1228032, 918272};
+static const int64_t at_1571584[3] = {1571584, 1301760, 967424};
+static const int64_t at_1963520[3] = {1963520, 1596928, 1114880};
+static const int64_t at_1645312[3] = {1645312, 1375488, 1016576};
+static const int64_t at_1719040[3] = {1719040, 1449216, 1065728};
+static const int64_t at_1971712[3] = {1971712, 1670144, 1120000};
+static const int64_t at_1973248[3] = {1973248, 1671680, 1120768};
+static const int64_t at_994048_2[3] = {994048, 752384, 489728};
+static const int64_t at_1018624_2[3] = {1018624, 776960, 506112};
+static const int64_t at_1041408[3] = {1041408, 793344, 516096};
+static const int64_t at_811776[3] = {811776, 621312, 409856};
+static const int64_t at_1249024[3] = {1249024, 1001472, 662784};
+static const int64_t at_1273856[3] = {1273856, 981760, 672768};
+static const int64_t at_1158912[3] = {1158912, 891648, 597248};
+static const int64_t at_1224448[3] = {1224448, 957184, 529664};
+static const int64_t at_1873920[3] = {1873920, 1650688, 1123072};
+static const int64_t at_1874432[3] = {1874432, 1651200, 1123328};
+static const int64_t at_1937920[3] = {1937920, 1601536, 529664};
+static const int64_t at_1792768[3] = {1792768, 916224, 613632};
+static const int64_t at_1183488[3] = {1183488, 1001472, 667648};
+static const int64_t at_1185792[3] = {1185792, 999424, 546048};
+static const int64_t at_1265408[3] = {1265408, 1626112, 668160};
+static const int64_t at_1265920[3] = {1265920, 1626624, 668416};
+static const int64_t at_1184256[3] = {1184256, 1002240, 668672};
+static const int64_t at_1976832[3] = {1976832, 1522944, 1152512};
+static const int64_t at_1183744[3] = {1183744, 1001728, 667904};
+static const int64_t at_1266432[3] = {1266432, 1627904, 668672};
+static const int64_t at_1264640[3] = {1264640, 1627136, 667648};
+static const int64_t at_1183488_2[3] = {1183488, 999424, 716800};
+static const int64_t at_1792768_2[3] = {1792768, 1626112, 613632};
+static const int64_t at_1883904[3] = {1883904, 916224, 662784};
+static const int64_t at_1937920_2[3] = {1937920, 970240, 759552};
+static const int64_t at_1183488_3[3] = {1183488, 989696, 529664};
+static const int64_t at_1184000[3] = {1184000, 990208, 529920};
+static const int64_t at_1977344[3] = {1977344, 989952, 759296};
+static const int64_t at_1977088[3] = {1977088, 989696, 759040};
+static const int64_t at_1815552[3] = {1815552, 1626112, 716800};
+static const int64_t at_1158912_2[3] = {1158912, 999424, 597248};
+static const int64_t at_994048_3[3] = {994048, 1601536, 716800};
+static const int64_t at_1224448_2[3] = {1224448, 752384, 385536};
+static const int64_t at_769792[3] = {769792, 604928, 401920};
+static const int64_t at_770304[3] = {770304, 605440, 402176};
+static const int64_t at_994048_4[3] = {994048, 999424, 597248};
+static const int64_t at_1250048[3] = {1250048, 1601536, 646400};
+static const int64_t at_1976320[3] = {1976320, 908032, 758528};
+static const int64_t at_1975808[3] = {1975808, 817408, 758016};
+static const int64_t at_994048_5[3] = {994048, 752384, 385536};
+static const int64_t at_769792_2[3] = {769792, 1481984, 1082112};
+static const int64_t at_1703424[3] = {1703424, 908544, 1054208};
+static const int64_t at_1043200_2[3] = {1043200, 1048576, 630016};
+static const int64_t at_1183488_4[3] = {1183488, 1424640, 716800};
+static const int64_t at_1018624_3[3] = {1018624, 1024000, 613632};
+static const int64_t at_1158912_3[3] = {1158912, 752384, 385536};
+static const int64_t at_1183488_5[3] = {1183488, 1203456, 716800};
+static const int64_t at_1208064[3] = {1208064, 1277184, 733184};
+static const int64_t at_671488[3] = {671488, 506624, 449792};
+static const int64_t at_1344256[3] = {1344256, 809728, 768512};
+static const int64_t at_802560[3] = {802560, 604928, 401920};
+static const int64_t at_803072[3] = {803072, 605440, 402176};
+static const int64_t at_1347072[3] = {1347072, 909568, 818688};
+static const int64_t at_1346560[3] = {1346560, 909056, 818176};
+static const int64_t at_629504[3] = {629504, 490240, 329984};
+static const int64_t at_902912[3] = {902912, 686848, 564480};
+static const int64_t at_1747200[3] = {1747200, 858880, 1122560};
+static const int64_t at_1974272[3] = {1974272, 811264, 770048};
+static const int64_t at_802560_2[3] = {802560, 617216, 385536};
+static const int64_t at_603904[3] = {603904, 490240, 355584};
+static const int64_t at_603904_2[3] = {603904, 682752, 425472};
+static const int64_t at_1815552_2[3] = {1815552, 760576, 355584};
+static const int64_t at_1967104[3] = {1967104, 812032, 756480};
+static const int64_t at_562944[3] = {562944, 449280, 306432};
+static const int64_t at_563456[3] = {563456, 449792, 306688};
+static const int64_t at_802560_3[3] = {802560, 473856, 564480};
+static const int64_t at_662272[3] = {662272, 502528, 442112};
+static const int64_t at_662016[3] = {662016, 502272, 441856};
+static const int64_t at_1975040[3] = {1975040, 813568, 757248};
+static const int64_t at_1972224[3] = {1972224, 812800, 1120000};
+static const int64_t at_851712[3] = {851712, 617216, 339200};
+static const int64_t at_1678080[3] = {1678080, 604928, 1041152};
+static const int64_t at_662528[3] = {662528, 502784, 435456};
+static const int64_t at_1702656[3] = {1702656, 814336, 1053440};
+static const int64_t at_587520[3] = {587520, 658176, 322816};
+static const int64_t at_636672[3] = {636672, 682752, 401920};
+static const int64_t at_538368_2[3] = {538368, 449280, 306432};
+static const int64_t at_562944_2[3] = {562944, 633600, 385536};
+static const int64_t at_612096[3] = {612096, 424704, 290048};
+static const int64_t at_636672_2[3] = {636672, 707328, 322816};
+static const int64_t at_827136[3] = {827136, 731904, 580864};
+static const int64_t at_538368_3[3] = {538368, 633600, 385536};
+static const int64_t at_827136_2[3] = {827136, 707328, 580864};
+static const int64_t at_1288960[3] = {1288960, 1092864, 779008};
+static const int64_t at_661248[3] = {661248, 501504, 434688};
+static const int64_t at_1345792[3] = {1345792, 815104, 815872};
+static const int64_t at_562944_3[3] = {562944, 498432, 401920};
+static const int64_t at_563456_2[3] = {563456, 498944, 402176};
+static const int64_t at_572416[3] = {572416, 503296, 394752};
+static const int64_t at_572160[3] = {572160, 503040, 394496};
+static const int64_t at_1134592[3] = {1134592, 816640, 817408};
+static const int64_t at_1133824[3] = {1133824, 815872, 816640};
+static const int64_t at_538368_4[3] = {538368, 482048, 385536};
+static const int64_t at_563968[3] = {563968, 473856, 404480};
+static const int64_t at_545024[3] = {545024, 482048, 385536}, at_538368_5[3] = {538368, 482304, 0};
+static const int64_t at_545280[3] = {545280, 484096, 385792};
+static const int64_t at_538368_6[3] = {538368, 482560, 386048};
+static const int64_t at_538368_7[3] = {538368, 424704, 0}, at_538624[3] = {538624, 424960, 290048};
+static const int64_t at_780544[3] = {780544, 617216, 416768};
+static const int64_t at_666368[3] = {666368, 494336, 395520};
+static const int64_t at_629504_2[3] = {629504, 424704, 290048};
+static const int64_t at_755968[3] = {755968, 564992, 404480};
+static const int64_t at_538368_8[3] = {538368, 461568, 314624};
+static const int64_t at_583936[3] = {583936, 513792, 334592};
+static const int64_t at_737536[3] = {737536, 546560, 354560};
+static const int64_t at_772352[3] = {772352, 605952, 412672};
+static const int64_t at_691968[3] = {691968, 573184, 385536};
+static const int64_t at_714752[3] = {714752, 589568, 366848};
 
 // Bytes from one block's buffer to the next one's.
 static const int64_t by_512[3] = {512, 512, 256}, by_24576[3] = {24576, 24576, 16384};
 static const int64_t by_256[3] = {256, 256, 256}, by_49152[3] = {49152, 49152, 49152};
 static const int64_t by_768[3] = {768, 768, 768}, by_1536[3] = {1536, 1536, 1024};
 static const int64_t by_16384[3] = {16384, 16384, 16384}, by_65536[3] = {65536, 65536, 65536};
-static const int64_t by_88064[3] = {88064, 65536, 43008}, by_22016[3] = {22016, 16384, 10752};
+static const int64_t by_91136[3] = {91136, 65536, 39936}, by_22784[3] = {22784, 16384, 9984};
 static const int64_t by_512_2[3] = {512, 256, 256}, by_4096[3] = {4096, 4096, 4096};
 static const int64_t by_8192[3] = {8192, 4096, 4096}, by_24576_2[3] = {24576, 24576, 24576};
 static const int64_t by_18432[3] = {18432, 18432, 12288}, by_57344[3] = {57344, 57344, 57344};
 
-static const int64_t local_bytes[3] = {1941248, 1674752, 1171200}, sym_bytes = 1040384;
+static const int64_t local_bytes[3] = {1977600, 1673216, 1152768}, sym_bytes = 1052672;
 
 // Collectives that are waited for elsewhere than where they start.
 static hap_event *h_ln_2_dw_cut_ready[2], *h_ln_2_dw_1_cut_ready[2], *h_attn_c_proj_dw_cut_ready[2];
@@ -344,7 +343,7 @@ typedef struct h_2_block {
 } h_2_block;
 static h_2_block h_2[2];
 
-// One of the 3 blocks h, forward: 0.33 ms of computation.
+// One of the 3 blocks h, forward: 0.335 ms of computation.
 static void h_forward(hap_rank *r, const h_block *b)
 {
     // ln_1
@@ -393,11 +392,11 @@ static void h_forward(hap_rank *r, const h_block *b)
     op_norm_apply(r, b->ln_2, b->add, b->ln_2_sum, b->ln_2_m2, b->ln_2_weight, b->ln_2_bias, 1e-05);
 
     // mlp
-    hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight); // [64 192@cut_192]    0.00375 ms
+    hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight); // [64 192@cut_192]    0.00385 ms
     hap_cut(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias);     // [192@cut_192]    0.00104 ms
 
     // ln_2
-    // together    0.0627 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
+    // together    0.0648 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
     hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
     // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
     hap_event *e_ln_2_all =
@@ -405,34 +404,34 @@ static void h_forward(hap_rank *r, const h_block *b)
     hap_wait(r, e_ln_2_all); // 0.0269 ms hidden
 
     // mlp
-    // y = a b + c    [8 32 192@cut_192]    0.0597 ms
+    // y = a b + c    [8 32 192@cut_192]    0.0618 ms
     op_linear(r, b->mlp_c_fc, b->ln_2_all, b->mlp_c_fc_weight_cut, b->mlp_c_fc_bias_cut, HAP_NN);
     hap_overlapped(r);
-    op_gelu(r, b->mlp_act, b->mlp_c_fc, true); // y = gelu x    [8 32 192@cut_192]    0.0148 ms
-    hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]    0.00375 ms
+    op_gelu(r, b->mlp_act, b->mlp_c_fc, true); // y = gelu x    [8 32 192@cut_192]    0.0152 ms
+    hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]    0.00385 ms
     hap_partial(r, AXIS(0), b->mlp_c_proj_bias_part, b->mlp_c_proj_bias); // [64]+    0.00106 ms
-    // together    0.075 ms, one after the other 0.0989 ms; 69 % of the transfer hidden
+    // together    0.077 ms, one after the other 0.0989 ms; 69 % of the transfer hidden
     hap_overlap(r, 3, (const int64_t[][2]){{1, 1}, {2, 1}, {0, 1}});
     op_linear(r, b->mlp_c_proj, b->mlp_act, b->mlp_c_proj_weight_cut, b->mlp_c_proj_bias_part,
-              HAP_NN); // y = a b + c    [8 32 64]+    0.0597 ms
+              HAP_NN); // y = a b + c    [8 32 64]+    0.0618 ms
     // + -> dim 0 @rows    [8@rows 32 64]    64.0 KiB    0.0392 ms
     hap_event *e_mlp_c_proj_cut = coll_reduce_scatter_start(
         r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_proj_cut, &b->mlp_c_proj, b->mlp_c_proj_cut_scratch);
     hap_overlapped(r);
-    hap_wait(r, e_mlp_c_proj_cut); // 0.00564 ms hidden
+    hap_wait(r, e_mlp_c_proj_cut); // 0.00746 ms hidden
 
     // add
     op_add(r, b->add_2_2, b->add, b->mlp_c_proj_cut); // y = a + b    [8@rows 32 64]    0.00868 ms
 }
 
-// One of the 2 blocks h_2, backward: 0.613 ms of computation.
+// One of the 2 blocks h_2, backward: 0.622 ms of computation.
 static void h_2_backward(hap_rank *r, const h_2_block *b)
 {
     // mlp
-    hap_cut(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight); // [192@cut_192 64]    0.00375 ms
+    hap_cut(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight); // [192@cut_192 64]    0.00385 ms
 
     // ln_f
-    // together    0.0627 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
+    // together    0.0648 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
     hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
     // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
     hap_event *e_ln_1_sum_all =
@@ -440,21 +439,21 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     hap_wait(r, e_ln_1_sum_all); // 0.0269 ms hidden
 
     // mlp
-    // y = a b'    [8 32 192@cut_192]    0.0597 ms
+    // y = a b'    [8 32 192@cut_192]    0.0618 ms
     op_linear(r, b->mlp_c_proj_dx, b->ln_1_sum_all, b->mlp_c_proj_weight_cut_2, NULL, HAP_NT);
     hap_overlapped(r);
-    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_1_sum_all); // [192@cut_192 64]    0.0597 ms
+    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_1_sum_all); // [192@cut_192 64]    0.0618 ms
     op_sum(r, b->mlp_c_proj_db, b->ln_1_sum_all, HAP_INTS(0, 1), false); // [64]    0.0113 ms
-    // y = a gelu'(b)    [8 32 192@cut_192]    0.0216 ms
+    // y = a gelu'(b)    [8 32 192@cut_192]    0.0224 ms
     op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true);
-    hap_cut(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight); // [64 192@cut_192]    0.00375 ms
-    // y = a b'    [8 32 64]+    0.0597 ms
+    hap_cut(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight); // [64 192@cut_192]    0.00385 ms
+    // y = a b'    [8 32 64]+    0.0618 ms
     op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight_cut_2, NULL, HAP_NT);
     // + -> dim 0 @rows    [8@rows 32 64]    64.0 KiB    0.0392 ms
     hap_event *e_mlp_c_fc_dx_cut = coll_reduce_scatter_start(
         r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_fc_dx_cut, &b->mlp_c_fc_dx, b->mlp_c_fc_dx_cut_scratch);
-    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2_all, b->mlp_act_dx); // [64 192@cut_192]    0.0597 ms
-    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192]    0.00791 ms
+    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2_all, b->mlp_act_dx); // [64 192@cut_192]    0.0618 ms
+    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192]    0.00815 ms
     hap_wait(r, e_mlp_c_fc_dx_cut);                                  // 0.0392 ms hidden
 
     // ln_2
@@ -541,7 +540,7 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
         r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_1_dw_1_cut, &b->ln_1_dw_1, b->ln_1_dw_1_cut_scratch);
 }
 
-// One of the 2 blocks h_2, backward: 0.0312 ms of computation.
+// One of the 2 blocks h_2, backward: 0.0313 ms of computation.
 static void h_2_backward_2(hap_rank *r, const h_2_block *b)
 {
     hap_wait(r, *b->ln_1_dw_cut_ready_2); // 0.0121 ms hidden
@@ -576,13 +575,13 @@ static void h_2_backward_2(hap_rank *r, const h_2_block *b)
     hap_wait(r, *b->ln_2_dw_1_cut_ready_2);              // 0.0121 ms hidden
     op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_dw_1_cut_2); // y = sum x^2    []+    0.00101 ms
     op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq); // []+    0.001 ms
-    op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw_2); // y = sum x^2    []+    0.00272 ms
+    op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw_2); // y = sum x^2    []+    0.00278 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_fc_weight_norm, b->ln_2_bias_norm, b->mlp_c_fc_weight_sumsq);
     op_sumsq(r, b->mlp_c_fc_bias_sumsq, b->mlp_c_fc_db_2); // y = sum x^2    []+    0.00103 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_fc_bias_norm, b->mlp_c_fc_weight_norm, b->mlp_c_fc_bias_sumsq);
-    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw_2); // y = sum x^2    []+    0.00272 ms
+    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw_2); // y = sum x^2    []+    0.00278 ms
     // y = a + b    []+    0.001 ms
     op_add(r, b->mlp_c_proj_weight_norm, b->mlp_c_fc_bias_norm, b->mlp_c_proj_weight_sumsq);
     hap_cut(r, b->mlp_c_proj_db_cut, b->mlp_c_proj_db_2);        // [64@cut_64_lp]    0.00103 ms
@@ -591,7 +590,7 @@ static void h_2_backward_2(hap_rank *r, const h_2_block *b)
     op_add(r, b->mlp_c_proj_bias_norm_2, b->mlp_c_proj_weight_norm, b->mlp_c_proj_bias_sumsq);
 }
 
-// One of the 2 blocks h_2, update: 0.071 ms of computation.
+// One of the 2 blocks h_2, update: 0.072 ms of computation.
 static void h_2_update(hap_rank *r, const h_2_block *b)
 {
     // update
@@ -642,11 +641,11 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     hap_wait(r, e_ln_2_dw_1_all);                   // 0.00114 ms hidden
     op_adam(r, b->ln_2_bias, b->ln_2_bias_exp_avg, b->ln_2_bias_exp_avg_sq, b->ln_2_dw_1_all,
             b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00128 ms
-    hap_cut(r, b->mlp_c_fc_weight_cut_3, b->mlp_c_fc_weight_2); // [64 192@cut_192]    0.00375 ms
-    // a -= lr b / sqrt c    [64 192@cut_192]    0.013 ms
+    hap_cut(r, b->mlp_c_fc_weight_cut_3, b->mlp_c_fc_weight_2); // [64 192@cut_192]    0.00385 ms
+    // a -= lr b / sqrt c    [64 192@cut_192]    0.0135 ms
     op_adam(r, b->mlp_c_fc_weight_cut_3, b->mlp_c_fc_weight_exp_avg, b->mlp_c_fc_weight_exp_avg_sq,
             b->mlp_c_fc_dw_2, b->clip, 1, 0.9, 0.95, 1e-08, 0.1, true);
-    // dim 1 @cut_192 -> whole    [64 192]    48.0 KiB    0.0379 ms
+    // dim 1 @cut_192 -> whole    [64 192]    48.0 KiB    0.0383 ms
     *b->mlp_c_fc_weight_ready = coll_all_gather_start(
         r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_fc_weight_2, &b->mlp_c_fc_weight_cut_3, NULL);
     // dim 0 @cut_192 -> whole    [192]    768 B    0.0123 ms
@@ -655,12 +654,12 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     hap_wait(r, e_mlp_c_fc_db_all);
     op_adam(r, b->mlp_c_fc_bias, b->mlp_c_fc_bias_exp_avg, b->mlp_c_fc_bias_exp_avg_sq,
             b->mlp_c_fc_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.00184 ms
-    // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00375 ms
+    // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00385 ms
     hap_cut(r, b->mlp_c_proj_weight_cut_3, b->mlp_c_proj_weight_2);
     op_adam(r, b->mlp_c_proj_weight_cut_3, b->mlp_c_proj_weight_exp_avg,
             b->mlp_c_proj_weight_exp_avg_sq, b->mlp_c_proj_dw_2, b->clip, 1, 0.9, 0.95, 1e-08, 0.1,
-            true); // a -= lr b / sqrt c    [192@cut_192 64]    0.013 ms
-    // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.0256 ms
+            true); // a -= lr b / sqrt c    [192@cut_192 64]    0.0135 ms
+    // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.026 ms
     *b->mlp_c_proj_weight_ready = coll_all_gather_start(
         r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_proj_weight_2, &b->mlp_c_proj_weight_cut_3, NULL);
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
@@ -675,8 +674,8 @@ static void h_update(hap_rank *r, const h_block *b)
 {
     hap_wait(r, *b->attn_c_attn_weight_ready); // 0.0237 ms hidden
     hap_wait(r, *b->attn_c_proj_weight_ready); // 0.0183 ms hidden
-    hap_wait(r, *b->mlp_c_fc_weight_ready);    // 0.0379 ms hidden
-    hap_wait(r, *b->mlp_c_proj_weight_ready);  // 0.0256 ms hidden
+    hap_wait(r, *b->mlp_c_fc_weight_ready);    // 0.0383 ms hidden
+    hap_wait(r, *b->mlp_c_proj_weight_ready);  // 0.026 ms hidden
 }
 
 int main(int argc, char **argv)
@@ -715,7 +714,7 @@ int main(int argc, char **argv)
     const hap_dim scratch_18432[] = {WHOLE(18432)};
     const hap_dim rows_32_211[] = {CUT(0, 8, rows), WHOLE(32), WHOLE(211)};
     const hap_dim of_8_33[] = {WHOLE(8), WHOLE(33)};
-    const hap_dim scratch_15744[] = {WHOLE(15744)};
+    const hap_dim scratch_19200[] = {WHOLE(19200)};
     const hap_dim cut_64_of_64[] = {CUT(0, 64, cut_64)};
     const hap_dim scratch_6144[] = {WHOLE(6144)};
     const hap_dim scratch_13824[] = {WHOLE(13824)};
@@ -724,256 +723,256 @@ int main(int argc, char **argv)
     const hap_dim cut_64_lp_of_64[] = {CUT(0, 64, cut_64_lp)};
 
     // Inputs.
-    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_1930240, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *input_ids = hap_at(r, SEG_LOCAL, at_1274624, HAP_I64, 2, of_8_32); // [8 32]
     hap_input(r, "input_ids", input_ids);
-    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_1234176, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *labels = hap_at(r, SEG_LOCAL, at_1271808, HAP_I64, 2, of_8_32); // [8 32]
     hap_input(r, "labels", labels);
 
     // Parameters and what the step carries over.
     hap_tensor *wte_weight = hap_at(r, SEG_SYM, at_491520, HAP_F32, 2, of_211_64); // [211 64]
     hap_param(r, "transformer.wte.weight", wte_weight, HAP_NORMAL(0, 0.02));
-    hap_tensor *wpe_weight = hap_at(r, SEG_LOCAL, at_304128, HAP_F32, 2, of_32_64); // [32 64]
+    hap_tensor *wpe_weight = hap_at(r, SEG_LOCAL, at_310272, HAP_F32, 2, of_32_64); // [32 64]
     hap_param(r, "transformer.wpe.weight", wpe_weight, HAP_NORMAL(0, 0.02));
-    hap_tensor *ln_f_weight = hap_at(r, SEG_LOCAL, at_312320, HAP_F32, 1, of_64); // [64]
+    hap_tensor *ln_f_weight = hap_at(r, SEG_LOCAL, at_318464, HAP_F32, 1, of_64); // [64]
     hap_param(r, "transformer.ln_f.weight", ln_f_weight, HAP_FILL(1));
-    hap_tensor *ln_f_bias = hap_at(r, SEG_LOCAL, at_312576, HAP_F32, 1, of_64); // [64]
+    hap_tensor *ln_f_bias = hap_at(r, SEG_LOCAL, at_318720, HAP_F32, 1, of_64); // [64]
     hap_param(r, "transformer.ln_f.bias", ln_f_bias, HAP_FILL(0));
-    hap_tensor *wte_weight_exp_avg = hap_at(r, SEG_LOCAL, at_313088, HAP_F32, 2, vocab_64);
+    hap_tensor *wte_weight_exp_avg = hap_at(r, SEG_LOCAL, at_319232, HAP_F32, 2, vocab_64);
     hap_state(r, "transformer.wte.weight.exp_avg", wte_weight_exp_avg);
-    hap_tensor *wte_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_334080, HAP_F32, 2, vocab_64);
+    hap_tensor *wte_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_344832, HAP_F32, 2, vocab_64);
     hap_state(r, "transformer.wte.weight.exp_avg_sq", wte_weight_exp_avg_sq);
-    hap_tensor *wpe_weight_exp_avg = hap_at(r, SEG_LOCAL, at_355072, HAP_F32, 2, of_32_64);
+    hap_tensor *wpe_weight_exp_avg = hap_at(r, SEG_LOCAL, at_370432, HAP_F32, 2, of_32_64);
     hap_state(r, "transformer.wpe.weight.exp_avg", wpe_weight_exp_avg);
-    hap_tensor *wpe_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_363264, HAP_F32, 2, of_32_64);
+    hap_tensor *wpe_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_378624, HAP_F32, 2, of_32_64);
     hap_state(r, "transformer.wpe.weight.exp_avg_sq", wpe_weight_exp_avg_sq);
-    hap_tensor *h_2_ln_1_weight_exp_avg = hap_at(r, SEG_LOCAL, at_371456, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_weight_exp_avg = hap_at(r, SEG_LOCAL, at_386816, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.weight.exp_avg", h_2_ln_1_weight_exp_avg);
-    hap_tensor *h_2_ln_1_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_371712, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_387072, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.weight.exp_avg_sq", h_2_ln_1_weight_exp_avg_sq);
-    hap_tensor *h_2_ln_1_bias_exp_avg = hap_at(r, SEG_LOCAL, at_371968, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_bias_exp_avg = hap_at(r, SEG_LOCAL, at_387328, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.bias.exp_avg", h_2_ln_1_bias_exp_avg);
-    hap_tensor *h_2_ln_1_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_372224, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_1_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_387584, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_1.bias.exp_avg_sq", h_2_ln_1_bias_exp_avg_sq);
     hap_tensor *h_2_attn_c_attn_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_372480, HAP_F32, 2, cut_64_192);
+        hap_at(r, SEG_LOCAL, at_387840, HAP_F32, 2, cut_64_192);
     hap_state(r, "transformer.h.2.attn.c_attn.weight.exp_avg", h_2_attn_c_attn_weight_exp_avg);
     hap_tensor *h_2_attn_c_attn_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_390912, HAP_F32, 2, cut_64_192);
+        hap_at(r, SEG_LOCAL, at_406272, HAP_F32, 2, cut_64_192);
     hap_state(r, "transformer.h.2.attn.c_attn.weight.exp_avg_sq",
               h_2_attn_c_attn_weight_exp_avg_sq);
-    hap_tensor *h_2_attn_c_attn_bias_exp_avg = hap_at(r, SEG_LOCAL, at_409344, HAP_F32, 1, of_192);
+    hap_tensor *h_2_attn_c_attn_bias_exp_avg = hap_at(r, SEG_LOCAL, at_424704, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.attn.c_attn.bias.exp_avg", h_2_attn_c_attn_bias_exp_avg);
     hap_tensor *h_2_attn_c_attn_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_410112, HAP_F32, 1, of_192);
+        hap_at(r, SEG_LOCAL, at_425472, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.attn.c_attn.bias.exp_avg_sq", h_2_attn_c_attn_bias_exp_avg_sq);
     hap_tensor *h_2_attn_c_proj_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_410880, HAP_F32, 2, heads_64);
+        hap_at(r, SEG_LOCAL, at_426240, HAP_F32, 2, heads_64);
     hap_state(r, "transformer.h.2.attn.c_proj.weight.exp_avg", h_2_attn_c_proj_weight_exp_avg);
     hap_tensor *h_2_attn_c_proj_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_419072, HAP_F32, 2, heads_64);
+        hap_at(r, SEG_LOCAL, at_434432, HAP_F32, 2, heads_64);
     hap_state(r, "transformer.h.2.attn.c_proj.weight.exp_avg_sq",
               h_2_attn_c_proj_weight_exp_avg_sq);
-    hap_tensor *h_2_attn_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_427264, HAP_F32, 1, of_64);
+    hap_tensor *h_2_attn_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_442624, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.attn.c_proj.bias.exp_avg", h_2_attn_c_proj_bias_exp_avg);
     hap_tensor *h_2_attn_c_proj_bias_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_427520, HAP_F32, 1, of_64);
+        hap_at(r, SEG_LOCAL, at_442880, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.attn.c_proj.bias.exp_avg_sq", h_2_attn_c_proj_bias_exp_avg_sq);
-    hap_tensor *h_2_ln_2_weight_exp_avg = hap_at(r, SEG_LOCAL, at_427776, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_weight_exp_avg = hap_at(r, SEG_LOCAL, at_443136, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.weight.exp_avg", h_2_ln_2_weight_exp_avg);
-    hap_tensor *h_2_ln_2_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_428032, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_443392, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.weight.exp_avg_sq", h_2_ln_2_weight_exp_avg_sq);
-    hap_tensor *h_2_ln_2_bias_exp_avg = hap_at(r, SEG_LOCAL, at_428288, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_bias_exp_avg = hap_at(r, SEG_LOCAL, at_443648, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.bias.exp_avg", h_2_ln_2_bias_exp_avg);
-    hap_tensor *h_2_ln_2_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_428544, HAP_F32, 1, of_64);
+    hap_tensor *h_2_ln_2_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_443904, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.ln_2.bias.exp_avg_sq", h_2_ln_2_bias_exp_avg_sq);
     hap_tensor *h_2_mlp_c_fc_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_428800, HAP_F32, 2, of_64_cut_192);
+        hap_at(r, SEG_LOCAL, at_444160, HAP_F32, 2, of_64_cut_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.weight.exp_avg", h_2_mlp_c_fc_weight_exp_avg);
     hap_tensor *h_2_mlp_c_fc_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_450816, HAP_F32, 2, of_64_cut_192);
+        hap_at(r, SEG_LOCAL, at_466944, HAP_F32, 2, of_64_cut_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.weight.exp_avg_sq", h_2_mlp_c_fc_weight_exp_avg_sq);
-    hap_tensor *h_2_mlp_c_fc_bias_exp_avg = hap_at(r, SEG_LOCAL, at_472832, HAP_F32, 1, of_192);
+    hap_tensor *h_2_mlp_c_fc_bias_exp_avg = hap_at(r, SEG_LOCAL, at_489728, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.bias.exp_avg", h_2_mlp_c_fc_bias_exp_avg);
-    hap_tensor *h_2_mlp_c_fc_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_473600, HAP_F32, 1, of_192);
+    hap_tensor *h_2_mlp_c_fc_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_490496, HAP_F32, 1, of_192);
     hap_state(r, "transformer.h.2.mlp.c_fc.bias.exp_avg_sq", h_2_mlp_c_fc_bias_exp_avg_sq);
     hap_tensor *h_2_mlp_c_proj_weight_exp_avg =
-        hap_at(r, SEG_LOCAL, at_474368, HAP_F32, 2, cut_192_64);
+        hap_at(r, SEG_LOCAL, at_491264, HAP_F32, 2, cut_192_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.weight.exp_avg", h_2_mlp_c_proj_weight_exp_avg);
     hap_tensor *h_2_mlp_c_proj_weight_exp_avg_sq =
-        hap_at(r, SEG_LOCAL, at_496384, HAP_F32, 2, cut_192_64);
+        hap_at(r, SEG_LOCAL, at_514048, HAP_F32, 2, cut_192_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.weight.exp_avg_sq", h_2_mlp_c_proj_weight_exp_avg_sq);
-    hap_tensor *h_2_mlp_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_518400, HAP_F32, 1, of_64);
+    hap_tensor *h_2_mlp_c_proj_bias_exp_avg = hap_at(r, SEG_LOCAL, at_536832, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.bias.exp_avg", h_2_mlp_c_proj_bias_exp_avg);
-    hap_tensor *h_2_mlp_c_proj_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_518656, HAP_F32, 1, of_64);
+    hap_tensor *h_2_mlp_c_proj_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_537088, HAP_F32, 1, of_64);
     hap_state(r, "transformer.h.2.mlp.c_proj.bias.exp_avg_sq", h_2_mlp_c_proj_bias_exp_avg_sq);
-    hap_tensor *ln_f_weight_exp_avg = hap_at(r, SEG_LOCAL, at_518912, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_weight_exp_avg = hap_at(r, SEG_LOCAL, at_537344, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.weight.exp_avg", ln_f_weight_exp_avg);
-    hap_tensor *ln_f_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_519168, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_weight_exp_avg_sq = hap_at(r, SEG_LOCAL, at_537600, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.weight.exp_avg_sq", ln_f_weight_exp_avg_sq);
-    hap_tensor *ln_f_bias_exp_avg = hap_at(r, SEG_LOCAL, at_519424, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_bias_exp_avg = hap_at(r, SEG_LOCAL, at_537856, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.bias.exp_avg", ln_f_bias_exp_avg);
-    hap_tensor *ln_f_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_519680, HAP_F32, 1, of_64);
+    hap_tensor *ln_f_bias_exp_avg_sq = hap_at(r, SEG_LOCAL, at_538112, HAP_F32, 1, of_64);
     hap_state(r, "transformer.ln_f.bias.exp_avg_sq", ln_f_bias_exp_avg_sq);
 
     // Constants.
-    hap_tensor *wpe_const = hap_at(r, SEG_LOCAL, at_312832, HAP_I64, 2, of_1_32); // [1 32]
+    hap_tensor *wpe_const = hap_at(r, SEG_LOCAL, at_318976, HAP_I64, 2, of_1_32); // [1 32]
     hap_const(r, "transformer.wpe.const", wpe_const, HAP_IOTA(0, 1));
 
     // Values of the step.
-    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_519936, HAP_I64, 2, rows_32);
-    hap_tensor *wte = hap_at(r, SEG_LOCAL, at_1048320, HAP_F32, 3, rows_32_64);
-    hap_tensor *wpe = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 3, of_1_32_64); // [1 32 64]
-    hap_tensor *ln_f_sum = hap_at(r, SEG_LOCAL, at_1825792, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_m2 = hap_at(r, SEG_LOCAL, at_1826304, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f = hap_at(r, SEG_LOCAL, at_1901056, HAP_F32, 3, rows_32_64);
-    hap_tensor *lm_head = hap_at(r, SEG_LOCAL, at_1146624, HAP_F32, 3, rows_32_211);
-    hap_tensor *pad = hap_at(r, SEG_LOCAL, at_1227776, HAP_I64, 2, of_8_33);   // [8 33]
-    hap_tensor *slice = hap_at(r, SEG_LOCAL, at_1230080, HAP_I64, 2, of_8_32); // [8 32]
-    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_1826816, HAP_F32, 2, rows_32);
-    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_1827328, HAP_F32, 2, rows_32);
-    hap_tensor *slice_cut = hap_at(r, SEG_LOCAL, at_1227776_2, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_1228544, HAP_F32, 2, rows_32);
-    hap_tensor *slice_cut_2 = hap_at(r, SEG_LOCAL, at_1227776_2, HAP_I64, 2, rows_32);
+    hap_tensor *input_ids_cut = hap_at(r, SEG_LOCAL, at_538368, HAP_I64, 2, rows_32);
+    hap_tensor *wte = hap_at(r, SEG_LOCAL, at_1085184, HAP_F32, 3, rows_32_64);
+    hap_tensor *wpe = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 3, of_1_32_64); // [1 32 64]
+    hap_tensor *ln_f_sum = hap_at(r, SEG_LOCAL, at_1873920, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_m2 = hap_at(r, SEG_LOCAL, at_1874432, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f = hap_at(r, SEG_LOCAL, at_1937920, HAP_F32, 3, rows_32_64);
+    hap_tensor *lm_head = hap_at(r, SEG_LOCAL, at_1792768, HAP_F32, 3, rows_32_211);
+    hap_tensor *pad = hap_at(r, SEG_LOCAL, at_1183488, HAP_I64, 2, of_8_33);   // [8 33]
+    hap_tensor *slice = hap_at(r, SEG_LOCAL, at_1185792, HAP_I64, 2, of_8_32); // [8 32]
+    hap_tensor *ce_sum_max = hap_at(r, SEG_LOCAL, at_1265408, HAP_F32, 2, rows_32);
+    hap_tensor *ce_sum_expsum = hap_at(r, SEG_LOCAL, at_1265920, HAP_F32, 2, rows_32);
+    hap_tensor *slice_cut = hap_at(r, SEG_LOCAL, at_1183488, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_target = hap_at(r, SEG_LOCAL, at_1184256, HAP_F32, 2, rows_32);
+    hap_tensor *slice_cut_2 = hap_at(r, SEG_LOCAL, at_1183488, HAP_I64, 2, rows_32);
     hap_tensor *ce_sum = hap_at(r, SEG_SYM, at_745472, HAP_F32, 0, NULL);       // []+
     hap_tensor *ce_sum_all = hap_at(r, SEG_SYM, at_745472, HAP_F32, 0, NULL);   // []
-    hap_tensor *count = hap_at(r, SEG_LOCAL, at_1227776_2, HAP_F32, 0, NULL);   // []
-    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_1940736, HAP_F32, 0, NULL);      // []
-    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_1228032, HAP_F32, 0, NULL); // []
-    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_1827840, HAP_F32, 0, NULL);   // []
-    hap_tensor *slice_cut_3 = hap_at(r, SEG_LOCAL, at_1825024, HAP_I64, 2, rows_32);
-    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_1227776_3, HAP_F32, 3, rows_32_211);
-    hap_tensor *lm_head_dx = hap_at(r, SEG_LOCAL, at_1146624_2, HAP_F32, 3, rows_32_64);
-    hap_tensor *lm_head_dw = hap_at(r, SEG_LOCAL, at_1847040, HAP_F32, 2, of_211_64); // [211 64]+
-    hap_tensor *lm_head_dw_cut = hap_at(r, SEG_LOCAL, at_1286912, HAP_F32, 2, vocab_64);
-    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_1171200, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_1171712, HAP_F32, 2, rows_32);
-    hap_tensor *ln_f_dw = hap_at(r, SEG_LOCAL, at_1940992, HAP_F32, 1, of_64);       // [64]+
-    hap_tensor *ln_f_dw_1 = hap_at(r, SEG_LOCAL, at_1308672, HAP_F32, 1, of_64);     // [64]+
-    hap_tensor *ln_f_dw_all = hap_at(r, SEG_LOCAL, at_1940992, HAP_F32, 1, of_64);   // [64]
-    hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_LOCAL, at_1308672, HAP_F32, 1, of_64); // [64]
-    hap_tensor *h_1_ln_1_sum_all = hap_at(r, SEG_SYM, at_884736, HAP_F32, 3, of_8_32_64);
+    hap_tensor *count = hap_at(r, SEG_LOCAL, at_1183488, HAP_F32, 0, NULL);     // []
+    hap_tensor *loss = hap_at(r, SEG_LOCAL, at_1976832, HAP_F32, 0, NULL);      // []
+    hap_tensor *loss_seed = hap_at(r, SEG_LOCAL, at_1183744, HAP_F32, 0, NULL); // []
+    hap_tensor *loss_da = hap_at(r, SEG_LOCAL, at_1266432, HAP_F32, 0, NULL);   // []
+    hap_tensor *slice_cut_3 = hap_at(r, SEG_LOCAL, at_1264640, HAP_I64, 2, rows_32);
+    hap_tensor *ce_sum_dx = hap_at(r, SEG_LOCAL, at_1183488_2, HAP_F32, 3, rows_32_211);
+    hap_tensor *lm_head_dx = hap_at(r, SEG_LOCAL, at_1792768_2, HAP_F32, 3, rows_32_64);
+    hap_tensor *lm_head_dw = hap_at(r, SEG_LOCAL, at_1883904, HAP_F32, 2, of_211_64); // [211 64]+
+    hap_tensor *lm_head_dw_cut = hap_at(r, SEG_LOCAL, at_1937920_2, HAP_F32, 2, vocab_64);
+    hap_tensor *ln_f_stats = hap_at(r, SEG_LOCAL, at_1183488_3, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_stats_1 = hap_at(r, SEG_LOCAL, at_1184000, HAP_F32, 2, rows_32);
+    hap_tensor *ln_f_dw = hap_at(r, SEG_LOCAL, at_1977344, HAP_F32, 1, of_64);       // [64]+
+    hap_tensor *ln_f_dw_1 = hap_at(r, SEG_LOCAL, at_1977088, HAP_F32, 1, of_64);     // [64]+
+    hap_tensor *ln_f_dw_all = hap_at(r, SEG_LOCAL, at_1977344, HAP_F32, 1, of_64);   // [64]
+    hap_tensor *ln_f_dw_1_all = hap_at(r, SEG_LOCAL, at_1977088, HAP_F32, 1, of_64); // [64]
+    hap_tensor *h_1_ln_1_sum_all = hap_at(r, SEG_SYM, at_897024, HAP_F32, 3, of_8_32_64);
     hap_tensor *h_0_mlp_c_proj_weight_cut_2 =
-        hap_at(r, SEG_LOCAL, at_608000, HAP_F32, 2, cut_192_64);
-    hap_tensor *h_0_mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_872192, HAP_F32, 3, of_8_32_cut_192);
-    hap_tensor *h_0_mlp_act_dx = hap_at(r, SEG_LOCAL, at_745216_2, HAP_F32, 3, of_8_32_cut_192);
+        hap_at(r, SEG_LOCAL, at_629504, HAP_F32, 2, cut_192_64);
+    hap_tensor *h_0_mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_902912, HAP_F32, 3, of_8_32_cut_192);
+    hap_tensor *h_0_mlp_act_dx = hap_at(r, SEG_LOCAL, at_802560_2, HAP_F32, 3, of_8_32_cut_192);
     hap_tensor *h_0_mlp_c_fc_weight_cut_2 =
-        hap_at(r, SEG_LOCAL, at_585472, HAP_F32, 2, of_64_cut_192);
+        hap_at(r, SEG_LOCAL, at_603904, HAP_F32, 2, of_64_cut_192);
     // [8 32 64]+
-    hap_tensor *h_0_mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_519936_2, HAP_F32, 3, of_8_32_64);
-    hap_tensor *h_0_mlp_c_fc_dx_cut = hap_at(r, SEG_LOCAL, at_585472_2, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_ln_2_stats = hap_at(r, SEG_LOCAL, at_544512, HAP_F32, 2, rows_32);
-    hap_tensor *h_0_ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 2, rows_32);
-    hap_tensor *h_0_ln_2_dx = hap_at(r, SEG_LOCAL, at_519936_3, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_1_ln_1_sum_cut = hap_at(r, SEG_LOCAL, at_745216_3, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_745216_3, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_ln_2_dw = hap_at(r, SEG_LOCAL, at_643840, HAP_F32, 1, of_64);   // [64]+
-    hap_tensor *h_0_ln_2_dw_1 = hap_at(r, SEG_LOCAL, at_643584, HAP_F32, 1, of_64); // [64]+
-    hap_tensor *h_0_attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 3, of_8_32_64);
+    hap_tensor *h_0_mlp_c_fc_dx_cut = hap_at(r, SEG_LOCAL, at_603904_2, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_ln_2_stats = hap_at(r, SEG_LOCAL, at_562944, HAP_F32, 2, rows_32);
+    hap_tensor *h_0_ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_563456, HAP_F32, 2, rows_32);
+    hap_tensor *h_0_ln_2_dx = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_1_ln_1_sum_cut = hap_at(r, SEG_LOCAL, at_802560_3, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_802560_3, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_ln_2_dw = hap_at(r, SEG_LOCAL, at_662272, HAP_F32, 1, of_64);   // [64]+
+    hap_tensor *h_0_ln_2_dw_1 = hap_at(r, SEG_LOCAL, at_662016, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *h_0_attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 3, rows_32_64);
     // [64 64]+
-    hap_tensor *h_0_attn_c_proj_dw = hap_at(r, SEG_LOCAL, at_794368, HAP_F32, 2, of_64_64);
-    hap_tensor *h_0_attn_c_proj_db = hap_at(r, SEG_LOCAL, at_644096, HAP_F32, 1, of_64); // [64]+
-    hap_tensor *h_0_attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 4, rows_32_4_16);
-    hap_tensor *h_0_attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_569088, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_0_attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_618240, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_0_attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_519936_4, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_0_attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_544512_2, HAP_F32, 4, rows_4_32_16);
-    hap_tensor *h_0_attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_593664, HAP_F32, 4, rows_32_4_16);
-    hap_tensor *h_0_attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_593664, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_attn_c_proj_dw = hap_at(r, SEG_LOCAL, at_851712, HAP_F32, 2, of_64_64);
+    hap_tensor *h_0_attn_c_proj_db = hap_at(r, SEG_LOCAL, at_662528, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *h_0_attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_0_attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_587520, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_0_attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_636672, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_0_attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_538368_2, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_0_attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_562944_2, HAP_F32, 4, rows_4_32_16);
+    hap_tensor *h_0_attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_612096, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_0_attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_612096, HAP_F32, 3, rows_32_64);
     hap_tensor *h_0_attn_transpose_2_dx =
-        hap_at(r, SEG_LOCAL, at_618240_2, HAP_F32, 4, rows_32_4_16);
-    hap_tensor *h_0_attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_618240_2, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_attn_transpose_dx = hap_at(r, SEG_LOCAL, at_769792_2, HAP_F32, 4, rows_32_4_16);
-    hap_tensor *h_0_attn_reshape_dx = hap_at(r, SEG_LOCAL, at_769792_2, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_attn_split_dx = hap_at(r, SEG_LOCAL, at_519936_5, HAP_F32, 3, rows_32_192);
-    hap_tensor *h_0_attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_769792_3, HAP_F32, 3, rows_32_64);
+        hap_at(r, SEG_LOCAL, at_636672_2, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_0_attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_636672_2, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_attn_transpose_dx = hap_at(r, SEG_LOCAL, at_827136, HAP_F32, 4, rows_32_4_16);
+    hap_tensor *h_0_attn_reshape_dx = hap_at(r, SEG_LOCAL, at_827136, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_attn_split_dx = hap_at(r, SEG_LOCAL, at_538368_3, HAP_F32, 3, rows_32_192);
+    hap_tensor *h_0_attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_827136_2, HAP_F32, 3, rows_32_64);
     // [64 192]+
-    hap_tensor *h_0_attn_c_attn_dw = hap_at(r, SEG_LOCAL, at_593664, HAP_F32, 2, of_64_192);
-    hap_tensor *h_0_attn_c_attn_db = hap_at(r, SEG_LOCAL, at_642816, HAP_F32, 1, of_192); // [192]+
-    hap_tensor *h_0_ln_1_stats = hap_at(r, SEG_LOCAL, at_544512_3, HAP_F32, 2, rows_32);
-    hap_tensor *h_0_ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_545024_2, HAP_F32, 2, rows_32);
-    hap_tensor *h_0_ln_1_dx = hap_at(r, SEG_LOCAL, at_519936_5, HAP_F32, 3, rows_32_64);
-    hap_tensor *h_0_ln_1_sum_2 = hap_at(r, SEG_LOCAL, at_745216_3, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_attn_c_attn_dw = hap_at(r, SEG_LOCAL, at_612096, HAP_F32, 2, of_64_192);
+    hap_tensor *h_0_attn_c_attn_db = hap_at(r, SEG_LOCAL, at_661248, HAP_F32, 1, of_192); // [192]+
+    hap_tensor *h_0_ln_1_stats = hap_at(r, SEG_LOCAL, at_562944_3, HAP_F32, 2, rows_32);
+    hap_tensor *h_0_ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_563456_2, HAP_F32, 2, rows_32);
+    hap_tensor *h_0_ln_1_dx = hap_at(r, SEG_LOCAL, at_538368_3, HAP_F32, 3, rows_32_64);
+    hap_tensor *h_0_ln_1_sum_2 = hap_at(r, SEG_LOCAL, at_802560_3, HAP_F32, 3, rows_32_64);
     hap_tensor *h_0_ln_1_sum_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 3, of_8_32_64);
-    hap_tensor *h_0_ln_1_dw = hap_at(r, SEG_LOCAL, at_549376, HAP_F32, 1, of_64);   // [64]+
-    hap_tensor *h_0_ln_1_dw_1 = hap_at(r, SEG_LOCAL, at_549120, HAP_F32, 1, of_64); // [64]+
-    hap_tensor *add_fold1 = hap_at(r, SEG_LOCAL, at_519936_6, HAP_F32, 3, of_1_32_64);
-    hap_tensor *wpe_dw = hap_at(r, SEG_LOCAL, at_540928, HAP_F32, 2, of_32_64); // [32 64]
-    hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_519936_6, HAP_F32, 2, vocab_64);
-    hap_tensor *wte_sum = hap_at(r, SEG_LOCAL, at_1286912, HAP_F32, 2, vocab_64);
-    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL); // []+
-    hap_tensor *wpe_dw_cut = hap_at(r, SEG_LOCAL, at_519936_7, HAP_F32, 2, of_32_cut_64_lp);
-    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_526848, HAP_F32, 0, NULL);      // []+
-    hap_tensor *h_2_ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
-    hap_tensor *h_2_ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);  // []+
-    hap_tensor *h_2_ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);   // []+
-    hap_tensor *h_2_ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);    // []+
+    hap_tensor *h_0_ln_1_dw = hap_at(r, SEG_LOCAL, at_572416, HAP_F32, 1, of_64);   // [64]+
+    hap_tensor *h_0_ln_1_dw_1 = hap_at(r, SEG_LOCAL, at_572160, HAP_F32, 1, of_64); // [64]+
+    hap_tensor *add_fold1 = hap_at(r, SEG_LOCAL, at_538368_4, HAP_F32, 3, of_1_32_64);
+    hap_tensor *wpe_dw = hap_at(r, SEG_LOCAL, at_563968, HAP_F32, 2, of_32_64); // [32 64]
+    hap_tensor *wte_dw = hap_at(r, SEG_LOCAL, at_538368_4, HAP_F32, 2, vocab_64);
+    hap_tensor *wte_sum = hap_at(r, SEG_LOCAL, at_1937920_2, HAP_F32, 2, vocab_64);
+    hap_tensor *wte_weight_sumsq = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL); // []+
+    hap_tensor *wpe_dw_cut = hap_at(r, SEG_LOCAL, at_538368_5, HAP_F32, 2, of_32_cut_64_lp);
+    hap_tensor *wpe_weight_sumsq = hap_at(r, SEG_LOCAL, at_545280, HAP_F32, 0, NULL);      // []+
+    hap_tensor *h_2_ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []+
+    hap_tensor *h_2_ln_1_weight_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);  // []+
+    hap_tensor *h_2_ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL);   // []+
+    hap_tensor *h_2_ln_1_bias_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);    // []+
     // []+
-    hap_tensor *h_2_attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_weight_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_attn_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_attn_bias_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
+    hap_tensor *h_2_attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_attn_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
-    hap_tensor *h_2_ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
-    hap_tensor *h_2_ln_2_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);  // []+
-    hap_tensor *h_2_ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);   // []+
-    hap_tensor *h_2_ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);    // []+
+    hap_tensor *h_2_attn_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);
+    hap_tensor *h_2_ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []+
+    hap_tensor *h_2_ln_2_weight_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);  // []+
+    hap_tensor *h_2_ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL);   // []+
+    hap_tensor *h_2_ln_2_bias_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);    // []+
     // []+
-    hap_tensor *h_2_mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
-    hap_tensor *h_2_mlp_c_fc_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL); // []+
-    hap_tensor *h_2_mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);  // []+
-    hap_tensor *h_2_mlp_c_fc_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);   // []+
+    hap_tensor *h_2_mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_fc_weight_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL); // []+
+    hap_tensor *h_2_mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL);  // []+
+    hap_tensor *h_2_mlp_c_fc_bias_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);   // []+
     // []+
-    hap_tensor *h_2_mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL);
     // []+
-    hap_tensor *h_2_mlp_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
-    hap_tensor *h_2_mlp_c_proj_weight_norm_all = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
-    hap_tensor *h_2_mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);
-    hap_tensor *h_2_mlp_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);
-    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []
-    hap_tensor *ln_f_weight_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);  // []
-    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL);   // []
-    hap_tensor *ln_f_bias_norm = hap_at(r, SEG_LOCAL, at_526592, HAP_F32, 0, NULL);    // []
-    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_752896, HAP_F32, 0, NULL);              // []
-    hap_tensor *wte_weight_cut = hap_at(r, SEG_LOCAL, at_688896, HAP_F32, 2, vocab_64);
+    hap_tensor *h_2_mlp_c_proj_weight_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_proj_weight_norm_all = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL);
+    hap_tensor *h_2_mlp_c_proj_bias_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);
+    hap_tensor *ln_f_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []
+    hap_tensor *ln_f_weight_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);  // []
+    hap_tensor *ln_f_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL);   // []
+    hap_tensor *ln_f_bias_norm = hap_at(r, SEG_LOCAL, at_545024, HAP_F32, 0, NULL);    // []
+    hap_tensor *clip = hap_at(r, SEG_LOCAL, at_780544, HAP_F32, 0, NULL);              // []
+    hap_tensor *wte_weight_cut = hap_at(r, SEG_LOCAL, at_666368, HAP_F32, 2, vocab_64);
     hap_tensor *h_2_ln_1_dw_1_all = hap_at(r, SEG_SYM, at_552960, HAP_F32, 1, of_64); // [64]
     hap_tensor *h_2_attn_c_attn_weight_cut =
-        hap_at(r, SEG_LOCAL, at_709888, HAP_F32, 2, cut_64_192);
+        hap_at(r, SEG_LOCAL, at_737536, HAP_F32, 2, cut_64_192);
     hap_tensor *h_2_attn_c_attn_db_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_192);
-    hap_tensor *h_2_attn_c_proj_weight_cut = hap_at(r, SEG_LOCAL, at_744704, HAP_F32, 2, heads_64);
+    hap_tensor *h_2_attn_c_proj_weight_cut = hap_at(r, SEG_LOCAL, at_772352, HAP_F32, 2, heads_64);
     hap_tensor *h_2_attn_c_proj_db_all = hap_at(r, SEG_SYM, at_552960, HAP_F32, 1, of_64);
     hap_tensor *h_2_ln_2_dw_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_64);   // [64]
     hap_tensor *h_2_ln_2_dw_1_all = hap_at(r, SEG_SYM, at_552960, HAP_F32, 1, of_64); // [64]
     hap_tensor *h_2_mlp_c_fc_weight_cut_3 =
-        hap_at(r, SEG_LOCAL, at_644864, HAP_F32, 2, of_64_cut_192);
+        hap_at(r, SEG_LOCAL, at_691968, HAP_F32, 2, of_64_cut_192);
     hap_tensor *h_2_mlp_c_fc_db_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_192);
     hap_tensor *h_2_mlp_c_proj_weight_cut_3 =
-        hap_at(r, SEG_LOCAL, at_666880, HAP_F32, 2, cut_192_64);
+        hap_at(r, SEG_LOCAL, at_714752, HAP_F32, 2, cut_192_64);
 
     // Scratch of collectives.
     hap_tensor *ce_sum_all_scratch = hap_at(r, SEG_SYM, at_749568, HAP_F32, 1, of_192);
-    hap_tensor *lm_head_dw_cut_scratch = hap_at(r, SEG_SYM, at_819200, HAP_F32, 1, scratch_15744);
+    hap_tensor *lm_head_dw_cut_scratch = hap_at(r, SEG_SYM, at_745472, HAP_F32, 1, scratch_19200);
     hap_tensor *h_0_mlp_c_fc_dx_cut_scratch =
-        hap_at(r, SEG_SYM, at_745472, HAP_F32, 1, scratch_18432);
+        hap_at(r, SEG_SYM, at_823296, HAP_F32, 1, scratch_18432);
     hap_tensor *h_0_ln_2_dw_cut_scratch = hap_at(r, SEG_SYM, at_618496, HAP_F32, 1, of_192);
     hap_tensor *h_0_ln_2_dw_1_cut_scratch = hap_at(r, SEG_SYM, at_614400, HAP_F32, 1, of_192);
     hap_tensor *h_0_attn_c_proj_dw_cut_scratch =
-        hap_at(r, SEG_SYM, at_884736, HAP_F32, 1, scratch_6144);
-    hap_tensor *h_0_attn_c_proj_db_cut_scratch = hap_at(r, SEG_SYM, at_802816, HAP_F32, 1, of_192);
+        hap_at(r, SEG_SYM, at_880640, HAP_F32, 1, scratch_6144);
+    hap_tensor *h_0_attn_c_proj_db_cut_scratch = hap_at(r, SEG_SYM, at_905216, HAP_F32, 1, of_192);
     hap_tensor *h_0_attn_c_attn_dw_cut_scratch =
-        hap_at(r, SEG_SYM, at_745472, HAP_F32, 1, scratch_13824);
-    hap_tensor *h_0_attn_c_attn_db_cut_scratch = hap_at(r, SEG_SYM, at_806912, HAP_F32, 1, of_192);
-    hap_tensor *h_0_ln_1_dw_cut_scratch = hap_at(r, SEG_SYM, at_815104, HAP_F32, 1, of_192);
-    hap_tensor *h_0_ln_1_dw_1_cut_scratch = hap_at(r, SEG_SYM, at_811008, HAP_F32, 1, of_192);
+        hap_at(r, SEG_SYM, at_823296, HAP_F32, 1, scratch_13824);
+    hap_tensor *h_0_attn_c_attn_db_cut_scratch = hap_at(r, SEG_SYM, at_909312, HAP_F32, 1, of_192);
+    hap_tensor *h_0_ln_1_dw_cut_scratch = hap_at(r, SEG_SYM, at_917504, HAP_F32, 1, of_192);
+    hap_tensor *h_0_ln_1_dw_1_cut_scratch = hap_at(r, SEG_SYM, at_913408, HAP_F32, 1, of_192);
 
     hap_tensor *h_ln_1_sum[3], *h_ln_1_m2[3], *h_ln_1[3], *h_ln_1_weight[3], *h_ln_1_bias[3];
     hap_tensor *h_attn_c_attn_weight[3], *h_attn_c_attn_bias[3], *h_attn_transpose[3];
@@ -988,9 +987,9 @@ int main(int argc, char **argv)
     hap_tensor *h_ln_1_dw_cut[3], *h_ln_1_dw_1_cut[3], *h_1_mlp_c_proj_bias_norm_2[3];
     hap_tensor *h_ln_1_dw_all[3];
     for (int i = 0; i < 3; i++) {
-        h_ln_1_sum[i] = hap_at_layer(r, SEG_LOCAL, at_1933824, by_512, i, HAP_F32, 2, rows_32);
-        h_ln_1_m2[i] = hap_at_layer(r, SEG_LOCAL, at_1935360, by_512, i, HAP_F32, 2, rows_32);
-        h_ln_1[i] = hap_at_layer(r, SEG_LOCAL, at_1308928, by_24576, i, HAP_F32, 3, rows_32_64);
+        h_ln_1_sum[i] = hap_at_layer(r, SEG_LOCAL, at_1968640, by_512, i, HAP_F32, 2, rows_32);
+        h_ln_1_m2[i] = hap_at_layer(r, SEG_LOCAL, at_1970176, by_512, i, HAP_F32, 2, rows_32);
+        h_ln_1[i] = hap_at_layer(r, SEG_LOCAL, at_1276672, by_24576, i, HAP_F32, 3, rows_32_64);
         h_ln_1_weight[i] = hap_at_layer(r, SEG_LOCAL, at_0, by_256, i, HAP_F32, 1, of_64); // [64]
         hap_param(r, hap_name("transformer.h.", i, ".ln_1.weight"), h_ln_1_weight[i], HAP_FILL(1));
         h_ln_1_bias[i] = hap_at_layer(r, SEG_LOCAL, at_768, by_256, i, HAP_F32, 1, of_64); // [64]
@@ -1003,17 +1002,17 @@ int main(int argc, char **argv)
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_attn.bias"), h_attn_c_attn_bias[i],
                   HAP_FILL(0));
         h_attn_transpose[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1382656, by_24576, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_1350400, by_24576, i, HAP_F32, 4, rows_4_32_16);
         h_attn_transpose_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1456384, by_24576, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_1424128, by_24576, i, HAP_F32, 4, rows_4_32_16);
         h_attn_transpose_3[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1530112, by_24576, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_1497856, by_24576, i, HAP_F32, 4, rows_4_32_16);
         h_attn_sdpa[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1603840, by_24576, i, HAP_F32, 4, rows_4_32_16);
+            hap_at_layer(r, SEG_LOCAL, at_1571584, by_24576, i, HAP_F32, 4, rows_4_32_16);
         h_attn_sdpa_lse[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1925632, by_1536, i, HAP_F32, 3, rows_4_32);
+            hap_at_layer(r, SEG_LOCAL, at_1963520, by_1536, i, HAP_F32, 3, rows_4_32);
         h_attn_reshape_4[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1677568, by_24576, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_1645312, by_24576, i, HAP_F32, 3, rows_32_64);
         h_attn_c_proj_weight[i] =
             hap_at_layer(r, SEG_SYM, at_147456, by_16384, i, HAP_F32, 2, of_64_64);
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_proj.weight"), h_attn_c_proj_weight[i],
@@ -1021,9 +1020,9 @@ int main(int argc, char **argv)
         h_attn_c_proj_bias[i] = hap_at_layer(r, SEG_LOCAL, at_3840, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".attn.c_proj.bias"), h_attn_c_proj_bias[i],
                   HAP_FILL(0));
-        h_add[i] = hap_at_layer(r, SEG_LOCAL, at_1751296, by_24576, i, HAP_F32, 3, rows_32_64);
-        h_ln_2_sum[i] = hap_at_layer(r, SEG_LOCAL, at_1936896, by_512, i, HAP_F32, 2, rows_32);
-        h_ln_2_m2[i] = hap_at_layer(r, SEG_LOCAL, at_1938432, by_512, i, HAP_F32, 2, rows_32);
+        h_add[i] = hap_at_layer(r, SEG_LOCAL, at_1719040, by_24576, i, HAP_F32, 3, rows_32_64);
+        h_ln_2_sum[i] = hap_at_layer(r, SEG_LOCAL, at_1971712, by_512, i, HAP_F32, 2, rows_32);
+        h_ln_2_m2[i] = hap_at_layer(r, SEG_LOCAL, at_1973248, by_512, i, HAP_F32, 2, rows_32);
         h_ln_2_weight[i] = hap_at_layer(r, SEG_LOCAL, at_4608, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".ln_2.weight"), h_ln_2_weight[i], HAP_FILL(1));
         h_ln_2_bias[i] = hap_at_layer(r, SEG_LOCAL, at_5376, by_256, i, HAP_F32, 1, of_64);
@@ -1037,9 +1036,9 @@ int main(int argc, char **argv)
                   HAP_FILL(0));
         h_ln_2_all[i] = hap_at_layer(r, SEG_SYM, at_548864, by_65536, i, HAP_F32, 3, of_8_32_64);
         h_mlp_c_fc[i] =
-            hap_at_layer(r, SEG_LOCAL, at_519936, by_88064, i, HAP_F32, 3, of_8_32_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_538368, by_91136, i, HAP_F32, 3, of_8_32_cut_192);
         h_mlp_act[i] =
-            hap_at_layer(r, SEG_LOCAL, at_784128, by_88064, i, HAP_F32, 3, of_8_32_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_811776, by_91136, i, HAP_F32, 3, of_8_32_cut_192);
         h_mlp_c_proj_weight[i] =
             hap_at_layer(r, SEG_SYM, at_344064, by_49152, i, HAP_F32, 2, of_192_64);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_proj.weight"), h_mlp_c_proj_weight[i],
@@ -1047,61 +1046,61 @@ int main(int argc, char **argv)
         h_mlp_c_proj_bias[i] = hap_at_layer(r, SEG_LOCAL, at_8448, by_256, i, HAP_F32, 1, of_64);
         hap_param(r, hap_name("transformer.h.", i, ".mlp.c_proj.bias"), h_mlp_c_proj_bias[i],
                   HAP_FILL(0));
-        ln_f_dx_2[i] = hap_at(r, SEG_LOCAL, at_1901056_2, HAP_F32, 3, rows_32_64);
+        ln_f_dx_2[i] = hap_at(r, SEG_LOCAL, at_1250048, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
         h_mlp_c_proj_dw[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1188096, by_22016, i, HAP_F32, 2, cut_192_64);
-        h_mlp_c_proj_db[i] = hap_at_layer(r, SEG_LOCAL, at_1307904, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1747200, by_22784, i, HAP_F32, 2, cut_192_64);
+        h_mlp_c_proj_db[i] = hap_at_layer(r, SEG_LOCAL, at_1974272, by_256, i, HAP_F32, 1, of_64);
         h_mlp_c_fc_dw[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1780992, by_22016, i, HAP_F32, 2, of_64_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_1815552_2, by_22784, i, HAP_F32, 2, of_64_cut_192);
         h_mlp_c_fc_db[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1932288, by_512_2, i, HAP_F32, 1, cut_192_of_192);
+            hap_at_layer(r, SEG_LOCAL, at_1967104, by_512_2, i, HAP_F32, 1, cut_192_of_192);
         h_ln_2_dw_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1938944, by_256, i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1975040, by_256, i, HAP_F32, 1, cut_64_of_64);
         h_ln_2_dw_1_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1937408, by_256, i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1972224, by_256, i, HAP_F32, 1, cut_64_of_64);
         h_attn_c_proj_dw_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1710336, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_1678080, by_8192, i, HAP_F32, 2, heads_64);
         h_attn_c_proj_db_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1734912, by_256, i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1702656, by_256, i, HAP_F32, 1, cut_64_of_64);
         h_attn_c_attn_dw_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1321216, by_18432, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_1288960, by_18432, i, HAP_F32, 2, cut_64_192);
         h_attn_c_attn_db_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1378048, by_256, i, HAP_F32, 1, cut_3_of_192);
+            hap_at_layer(r, SEG_LOCAL, at_1345792, by_256, i, HAP_F32, 1, cut_3_of_192);
         h_ln_1_dw_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1097728, by_256, i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1134592, by_256, i, HAP_F32, 1, cut_64_of_64);
         h_ln_1_dw_1_cut[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1096960, by_256, i, HAP_F32, 1, cut_64_of_64);
+            hap_at_layer(r, SEG_LOCAL, at_1133824, by_256, i, HAP_F32, 1, cut_64_of_64);
         h_1_mlp_c_proj_bias_norm_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i % 2, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i % 2, HAP_F32, 0, NULL); // []+
         h_ln_1_dw_all[i] = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_64);        // [64]
     }
 
     hap_tensor *h_2_add_2_2[4];
     for (int i = 0; i < 4; i++) {
         h_2_add_2_2[i] =
-            hap_at_layer(r, SEG_LOCAL, at_1048320, by_24576, i, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_1085184, by_24576, i, HAP_F32, 3, rows_32_64);
     }
 
     for (int i = 0; i < 3; i++) {
         h_block *b = &h[i];
-        b->attn_c_attn = hap_at(r, SEG_LOCAL, at_696064, HAP_F32, 3, rows_32_192);
-        b->attn_split_0 = hap_at(r, SEG_LOCAL, at_960256, HAP_F32, 3, rows_32_64);
-        b->attn_split_1 = hap_at(r, SEG_LOCAL, at_1009408, HAP_F32, 3, rows_32_64);
-        b->attn_split_2 = hap_at(r, SEG_LOCAL, at_984832, HAP_F32, 3, rows_32_64);
-        b->attn_reshape = hap_at(r, SEG_LOCAL, at_1009408, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_2 = hap_at(r, SEG_LOCAL, at_984832, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_3 = hap_at(r, SEG_LOCAL, at_960256, HAP_F32, 4, rows_32_4_16);
+        b->attn_c_attn = hap_at(r, SEG_LOCAL, at_720640, HAP_F32, 3, rows_32_192);
+        b->attn_split_0 = hap_at(r, SEG_LOCAL, at_994048, HAP_F32, 3, rows_32_64);
+        b->attn_split_1 = hap_at(r, SEG_LOCAL, at_1043200, HAP_F32, 3, rows_32_64);
+        b->attn_split_2 = hap_at(r, SEG_LOCAL, at_1018624, HAP_F32, 3, rows_32_64);
+        b->attn_reshape = hap_at(r, SEG_LOCAL, at_1043200, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_2 = hap_at(r, SEG_LOCAL, at_1018624, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_3 = hap_at(r, SEG_LOCAL, at_994048, HAP_F32, 4, rows_32_4_16);
         b->attn_transpose_4 =
-            hap_at_layer(r, SEG_LOCAL, at_1677568, by_24576, i, HAP_F32, 4, rows_32_4_16);
+            hap_at_layer(r, SEG_LOCAL, at_1645312, by_24576, i, HAP_F32, 4, rows_32_4_16);
         b->attn_c_proj =
-            hap_at_layer(r, SEG_LOCAL, at_1751296, by_24576, i, HAP_F32, 3, rows_32_64);
-        b->ln_2 = hap_at(r, SEG_LOCAL, at_960256_2, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
-        b->mlp_c_fc_weight_cut = hap_at(r, SEG_LOCAL, at_984832_2, HAP_F32, 2, of_64_cut_192);
-        b->mlp_c_fc_bias_cut = hap_at(r, SEG_LOCAL, at_1006848, HAP_F32, 1, cut_192_of_192);
-        b->mlp_c_proj_weight_cut = hap_at(r, SEG_LOCAL, at_1212160, HAP_F32, 2, cut_192_64);
-        b->mlp_c_proj_bias_part = hap_at(r, SEG_LOCAL, at_1236224, HAP_F32, 1, of_64); // [64]+
-        b->mlp_c_proj = hap_at(r, SEG_LOCAL, at_1122048, HAP_F32, 3, of_8_32_64);      // [8 32 64]+
-        b->mlp_c_proj_cut = hap_at(r, SEG_LOCAL, at_1187584, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_LOCAL, at_1719040, by_24576, i, HAP_F32, 3, rows_32_64);
+        b->ln_2 = hap_at(r, SEG_LOCAL, at_994048_2, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
+        b->mlp_c_fc_weight_cut = hap_at(r, SEG_LOCAL, at_1018624_2, HAP_F32, 2, of_64_cut_192);
+        b->mlp_c_fc_bias_cut = hap_at(r, SEG_LOCAL, at_1041408, HAP_F32, 1, cut_192_of_192);
+        b->mlp_c_proj_weight_cut = hap_at(r, SEG_LOCAL, at_1249024, HAP_F32, 2, cut_192_64);
+        b->mlp_c_proj_bias_part = hap_at(r, SEG_LOCAL, at_1273856, HAP_F32, 1, of_64); // [64]+
+        b->mlp_c_proj = hap_at(r, SEG_LOCAL, at_1158912, HAP_F32, 3, of_8_32_64);      // [8 32 64]+
+        b->mlp_c_proj_cut = hap_at(r, SEG_LOCAL, at_1224448, HAP_F32, 3, rows_32_64);
         b->mlp_c_proj_cut_scratch = hap_at(r, SEG_SYM, at_745472, HAP_F32, 1, scratch_18432);
         b->ln_1_sum = h_ln_1_sum[i];
         b->add_2 = h_2_add_2_2[i];
@@ -1148,105 +1147,105 @@ int main(int argc, char **argv)
 
     for (int i = 0; i < 2; i++) {
         h_2_block *b = &h_2[i];
-        b->mlp_c_proj_weight_cut_2 = hap_at(r, SEG_LOCAL, at_1210112, HAP_F32, 2, cut_192_64);
-        b->ln_1_sum_all = hap_at(r, SEG_SYM, at_884736, HAP_F32, 3, of_8_32_64); // [8 32 64]
-        b->mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_1122048_2, HAP_F32, 3, of_8_32_cut_192);
-        b->mlp_act_dx = hap_at(r, SEG_LOCAL, at_960256_3, HAP_F32, 3, of_8_32_cut_192);
-        b->mlp_c_fc_weight_cut_2 = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 2, of_64_cut_192);
-        b->mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_1122048_3, HAP_F32, 3, of_8_32_64); // [8 32 64]+
-        b->mlp_c_fc_dx_cut = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 3, rows_32_64);
-        b->mlp_c_fc_dx_cut_scratch = hap_at(r, SEG_SYM, at_745472, HAP_F32, 1, scratch_18432);
+        b->mlp_c_proj_weight_cut_2 = hap_at(r, SEG_LOCAL, at_1815552, HAP_F32, 2, cut_192_64);
+        b->ln_1_sum_all = hap_at(r, SEG_SYM, at_897024, HAP_F32, 3, of_8_32_64); // [8 32 64]
+        b->mlp_c_proj_dx = hap_at(r, SEG_LOCAL, at_1158912_2, HAP_F32, 3, of_8_32_cut_192);
+        b->mlp_act_dx = hap_at(r, SEG_LOCAL, at_994048_3, HAP_F32, 3, of_8_32_cut_192);
+        b->mlp_c_fc_weight_cut_2 = hap_at(r, SEG_LOCAL, at_1224448_2, HAP_F32, 2, of_64_cut_192);
+        b->mlp_c_fc_dx = hap_at(r, SEG_LOCAL, at_1158912_2, HAP_F32, 3, of_8_32_64); // [8 32 64]+
+        b->mlp_c_fc_dx_cut = hap_at(r, SEG_LOCAL, at_1224448_2, HAP_F32, 3, rows_32_64);
+        b->mlp_c_fc_dx_cut_scratch = hap_at(r, SEG_SYM, at_823296, HAP_F32, 1, scratch_18432);
         b->ln_2_stats = hap_at(r, SEG_LOCAL, at_769792, HAP_F32, 2, rows_32);   // [8@rows 32]
         b->ln_2_stats_1 = hap_at(r, SEG_LOCAL, at_770304, HAP_F32, 2, rows_32); // [8@rows 32]
-        b->ln_2_dx = hap_at(r, SEG_LOCAL, at_960256_4, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
-        b->ln_1_sum_cut = hap_at(r, SEG_LOCAL, at_1901056_2, HAP_F32, 3, rows_32_64);
-        b->ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_1901056_2, HAP_F32, 3, rows_32_64);
+        b->ln_2_dx = hap_at(r, SEG_LOCAL, at_994048_4, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
+        b->ln_1_sum_cut = hap_at(r, SEG_LOCAL, at_1250048, HAP_F32, 3, rows_32_64);
+        b->ln_2_sum_2 = hap_at(r, SEG_LOCAL, at_1250048, HAP_F32, 3, rows_32_64);
         // [64]+
-        b->ln_2_dw = hap_at_layer(r, SEG_LOCAL, at_1940224, by_256, 1 - i, HAP_F32, 1, of_64);
+        b->ln_2_dw = hap_at_layer(r, SEG_LOCAL, at_1976320, by_256, 1 - i, HAP_F32, 1, of_64);
         // [64]+
-        b->ln_2_dw_1 = hap_at_layer(r, SEG_LOCAL, at_1939712, by_256, 1 - i, HAP_F32, 1, of_64);
+        b->ln_2_dw_1 = hap_at_layer(r, SEG_LOCAL, at_1975808, by_256, 1 - i, HAP_F32, 1, of_64);
         b->ln_2_dw_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1007616, by_4096, 1 - i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_SYM, at_1011712, by_4096, 1 - i, HAP_F32, 1, of_192);
         b->ln_2_dw_1_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_999424, by_4096, 1 - i, HAP_F32, 1, of_192);
-        b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_SYM, at_737280, by_4096, 1 - i, HAP_F32, 1, of_192);
+        b->attn_c_proj_dx = hap_at(r, SEG_LOCAL, at_994048_5, HAP_F32, 3, rows_32_64);
         // [64 64]+
         b->attn_c_proj_dw =
-            hap_at_layer(r, SEG_LOCAL, at_1254144, by_16384, 1 - i, HAP_F32, 2, of_64_64);
+            hap_at_layer(r, SEG_LOCAL, at_769792_2, by_16384, 1 - i, HAP_F32, 2, of_64_64);
         b->attn_c_proj_dw_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_950272, by_24576_2, 1 - i, HAP_F32, 1, scratch_6144);
+            hap_at_layer(r, SEG_SYM, at_962560, by_24576_2, 1 - i, HAP_F32, 1, scratch_6144);
         b->attn_c_proj_db =
-            hap_at_layer(r, SEG_LOCAL, at_1735680, by_256, 1 - i, HAP_F32, 1, of_64); // [64]+
+            hap_at_layer(r, SEG_LOCAL, at_1703424, by_256, 1 - i, HAP_F32, 1, of_64); // [64]+
         b->attn_c_proj_db_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1015808, by_4096, 1 - i, HAP_F32, 1, of_192);
-        b->attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 4, rows_32_4_16);
-        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_1009408_2, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_1122048_4, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_960256_5, HAP_F32, 4, rows_4_32_16);
-        b->attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_984832_3, HAP_F32, 4, rows_4_32_16);
-        b->attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 3, rows_32_64);
-        b->attn_transpose_2_dx = hap_at(r, SEG_LOCAL, at_1122048_5, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_1122048_5, HAP_F32, 3, rows_32_64);
-        b->attn_transpose_dx = hap_at(r, SEG_LOCAL, at_1146624_3, HAP_F32, 4, rows_32_4_16);
-        b->attn_reshape_dx = hap_at(r, SEG_LOCAL, at_1146624_3, HAP_F32, 3, rows_32_64);
-        b->attn_split_dx = hap_at(r, SEG_LOCAL, at_960256_4, HAP_F32, 3, rows_32_192);
-        b->attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_745216, HAP_F32, 3, rows_32_64);
+            hap_at_layer(r, SEG_SYM, at_1019904, by_4096, 1 - i, HAP_F32, 1, of_192);
+        b->attn_reshape_4_dx = hap_at(r, SEG_LOCAL, at_994048_5, HAP_F32, 4, rows_32_4_16);
+        b->attn_transpose_4_dx = hap_at(r, SEG_LOCAL, at_1043200_2, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv = hap_at(r, SEG_LOCAL, at_1183488_4, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv_1 = hap_at(r, SEG_LOCAL, at_994048_4, HAP_F32, 4, rows_4_32_16);
+        b->attn_sdpa_dqkv_2 = hap_at(r, SEG_LOCAL, at_1018624_3, HAP_F32, 4, rows_4_32_16);
+        b->attn_transpose_3_dx = hap_at(r, SEG_LOCAL, at_1158912_3, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_3_dx = hap_at(r, SEG_LOCAL, at_1158912_3, HAP_F32, 3, rows_32_64);
+        b->attn_transpose_2_dx = hap_at(r, SEG_LOCAL, at_1183488_5, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_2_dx = hap_at(r, SEG_LOCAL, at_1183488_5, HAP_F32, 3, rows_32_64);
+        b->attn_transpose_dx = hap_at(r, SEG_LOCAL, at_1208064, HAP_F32, 4, rows_32_4_16);
+        b->attn_reshape_dx = hap_at(r, SEG_LOCAL, at_1208064, HAP_F32, 3, rows_32_64);
+        b->attn_split_dx = hap_at(r, SEG_LOCAL, at_994048_4, HAP_F32, 3, rows_32_192);
+        b->attn_c_attn_dx = hap_at(r, SEG_LOCAL, at_1158912_3, HAP_F32, 3, rows_32_64);
         // [64 192]+
         b->attn_c_attn_dw =
-            hap_at_layer(r, SEG_LOCAL, at_646912, by_49152, 1 - i, HAP_F32, 2, of_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_671488, by_49152, 1 - i, HAP_F32, 2, of_64_192);
         b->attn_c_attn_dw_cut_scratch =
             hap_at_layer(r, SEG_SYM, at_622592, by_57344, 1 - i, HAP_F32, 1, scratch_13824);
         b->attn_c_attn_db =
-            hap_at_layer(r, SEG_LOCAL, at_1376512, by_768, 1 - i, HAP_F32, 1, of_192); // [192]+
+            hap_at_layer(r, SEG_LOCAL, at_1344256, by_768, 1 - i, HAP_F32, 1, of_192); // [192]+
         b->attn_c_attn_db_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1024000, by_4096, 1 - i, HAP_F32, 1, of_192);
-        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_769792, HAP_F32, 2, rows_32);   // [8@rows 32]
-        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_770304, HAP_F32, 2, rows_32); // [8@rows 32]
-        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_960256_6, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
+            hap_at_layer(r, SEG_SYM, at_1028096, by_4096, 1 - i, HAP_F32, 1, of_192);
+        b->ln_1_stats = hap_at(r, SEG_LOCAL, at_802560, HAP_F32, 2, rows_32);   // [8@rows 32]
+        b->ln_1_stats_1 = hap_at(r, SEG_LOCAL, at_803072, HAP_F32, 2, rows_32); // [8@rows 32]
+        b->ln_1_dx = hap_at(r, SEG_LOCAL, at_994048_4, HAP_F32, 3, rows_32_64); // [8@rows 32 64]
         // [64]+
-        b->ln_1_dw = hap_at_layer(r, SEG_LOCAL, at_1379328, by_256, 1 - i, HAP_F32, 1, of_64);
+        b->ln_1_dw = hap_at_layer(r, SEG_LOCAL, at_1347072, by_256, 1 - i, HAP_F32, 1, of_64);
         // [64]+
-        b->ln_1_dw_1 = hap_at_layer(r, SEG_LOCAL, at_1378816, by_256, 1 - i, HAP_F32, 1, of_64);
+        b->ln_1_dw_1 = hap_at_layer(r, SEG_LOCAL, at_1346560, by_256, 1 - i, HAP_F32, 1, of_64);
         b->ln_1_dw_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_737280, by_4096, 1 - i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_SYM, at_1044480, by_4096, 1 - i, HAP_F32, 1, of_192);
         b->ln_1_dw_1_cut_scratch =
-            hap_at_layer(r, SEG_SYM, at_1032192, by_4096, 1 - i, HAP_F32, 1, of_192);
-        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936_8, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_SYM, at_1036288, by_4096, 1 - i, HAP_F32, 1, of_192);
+        b->ln_1_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368_6, HAP_F32, 0, NULL); // []+
         // []+
-        b->ln_1_weight_norm = hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);
-        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936_8, HAP_F32, 0, NULL); // []+
+        b->ln_1_weight_norm = hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i, HAP_F32, 0, NULL);
+        b->ln_1_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368_6, HAP_F32, 0, NULL); // []+
         // []+
-        b->ln_1_bias_norm = hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);
-        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
+        b->ln_1_bias_norm = hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i, HAP_F32, 0, NULL);
+        b->attn_c_attn_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []+
         b->attn_c_attn_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);        // []+
-        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i, HAP_F32, 0, NULL);        // []+
+        b->attn_c_attn_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []+
         b->attn_c_attn_bias_norm =
-            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);          // []+
-        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i, HAP_F32, 0, NULL);          // []+
+        b->attn_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []+
         b->attn_c_proj_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);        // []+
-        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i, HAP_F32, 0, NULL);        // []+
+        b->attn_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []+
         b->attn_c_proj_bias_norm =
-            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);   // []+
-        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i, HAP_F32, 0, NULL);   // []+
+        b->ln_2_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []+
         // []+
-        b->ln_2_weight_norm = hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);
-        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
+        b->ln_2_weight_norm = hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i, HAP_F32, 0, NULL);
+        b->ln_2_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []+
         // []+
-        b->ln_2_bias_norm = hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);
-        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
+        b->ln_2_bias_norm = hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i, HAP_F32, 0, NULL);
+        b->mlp_c_fc_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []+
         b->mlp_c_fc_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);     // []+
-        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i, HAP_F32, 0, NULL);     // []+
+        b->mlp_c_fc_bias_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []+
         // []+
-        b->mlp_c_fc_bias_norm = hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL);
-        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_519936, HAP_F32, 0, NULL); // []+
+        b->mlp_c_fc_bias_norm = hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i, HAP_F32, 0, NULL);
+        b->mlp_c_proj_weight_sumsq = hap_at(r, SEG_LOCAL, at_538368, HAP_F32, 0, NULL); // []+
         b->mlp_c_proj_weight_norm =
-            hap_at_layer(r, SEG_LOCAL, at_526592, by_256, i, HAP_F32, 0, NULL); // []+
-        b->mlp_c_proj_db_cut = hap_at(r, SEG_LOCAL, at_519936_9, HAP_F32, 1, cut_64_lp_of_64);
-        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_520192, HAP_F32, 0, NULL); // []+
+            hap_at_layer(r, SEG_LOCAL, at_545024, by_256, i, HAP_F32, 0, NULL); // []+
+        b->mlp_c_proj_db_cut = hap_at(r, SEG_LOCAL, at_538368_7, HAP_F32, 1, cut_64_lp_of_64);
+        b->mlp_c_proj_bias_sumsq = hap_at(r, SEG_LOCAL, at_538624, HAP_F32, 0, NULL); // []+
         b->ln_1_dw_1_all = hap_at(r, SEG_SYM, at_552960, HAP_F32, 1, of_64);          // [64]
         b->ln_1_weight_exp_avg = hap_at_layer(r, SEG_LOCAL, at_9216, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".ln_1.weight.exp_avg"), b->ln_1_weight_exp_avg);
@@ -1261,7 +1260,7 @@ int main(int argc, char **argv)
         hap_state(r, hap_name("transformer.h.", i, ".ln_1.bias.exp_avg_sq"),
                   b->ln_1_bias_exp_avg_sq);
         b->attn_c_attn_weight_cut =
-            hap_at_layer(r, SEG_LOCAL, at_608000_2, by_18432, i, HAP_F32, 2, cut_64_192);
+            hap_at_layer(r, SEG_LOCAL, at_629504_2, by_18432, i, HAP_F32, 2, cut_64_192);
         b->attn_c_attn_weight_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_11264, by_18432, i, HAP_F32, 2, cut_64_192);
         hap_state(r, hap_name("transformer.h.", i, ".attn.c_attn.weight.exp_avg"),
@@ -1280,7 +1279,7 @@ int main(int argc, char **argv)
         hap_state(r, hap_name("transformer.h.", i, ".attn.c_attn.bias.exp_avg_sq"),
                   b->attn_c_attn_bias_exp_avg_sq);
         b->attn_c_proj_weight_cut =
-            hap_at_layer(r, SEG_LOCAL, at_728320, by_8192, i, HAP_F32, 2, heads_64);
+            hap_at_layer(r, SEG_LOCAL, at_755968, by_8192, i, HAP_F32, 2, heads_64);
         b->attn_c_proj_weight_exp_avg =
             hap_at_layer(r, SEG_LOCAL, at_88064, by_8192, i, HAP_F32, 2, heads_64);
         hap_state(r, hap_name("transformer.h.", i, ".attn.c_proj.weight.exp_avg"),
@@ -1314,40 +1313,40 @@ int main(int argc, char **argv)
         hap_state(r, hap_name("transformer.h.", i, ".ln_2.bias.exp_avg_sq"),
                   b->ln_2_bias_exp_avg_sq);
         b->mlp_c_fc_weight_cut_3 =
-            hap_at_layer(r, SEG_LOCAL, at_519936_10, by_22016, i, HAP_F32, 2, of_64_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_538368_8, by_22784, i, HAP_F32, 2, of_64_cut_192);
         b->mlp_c_fc_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_123904, by_22016, i, HAP_F32, 2, of_64_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_123904, by_22784, i, HAP_F32, 2, of_64_cut_192);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_fc.weight.exp_avg"),
                   b->mlp_c_fc_weight_exp_avg);
         b->mlp_c_fc_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_167936, by_22016, i, HAP_F32, 2, of_64_cut_192);
+            hap_at_layer(r, SEG_LOCAL, at_169472, by_22784, i, HAP_F32, 2, of_64_cut_192);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_fc.weight.exp_avg_sq"),
                   b->mlp_c_fc_weight_exp_avg_sq);
         b->mlp_c_fc_db_all = hap_at(r, SEG_SYM, at_548864, HAP_F32, 1, of_192); // [192]
         b->mlp_c_fc_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_211968, by_768, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_215040, by_768, i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_fc.bias.exp_avg"),
                   b->mlp_c_fc_bias_exp_avg);
         b->mlp_c_fc_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_213504, by_768, i, HAP_F32, 1, of_192);
+            hap_at_layer(r, SEG_LOCAL, at_216576, by_768, i, HAP_F32, 1, of_192);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_fc.bias.exp_avg_sq"),
                   b->mlp_c_fc_bias_exp_avg_sq);
         b->mlp_c_proj_weight_cut_3 =
-            hap_at_layer(r, SEG_LOCAL, at_563968, by_22016, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_583936, by_22784, i, HAP_F32, 2, cut_192_64);
         b->mlp_c_proj_weight_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_215040, by_22016, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_218112, by_22784, i, HAP_F32, 2, cut_192_64);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_proj.weight.exp_avg"),
                   b->mlp_c_proj_weight_exp_avg);
         b->mlp_c_proj_weight_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_259072, by_22016, i, HAP_F32, 2, cut_192_64);
+            hap_at_layer(r, SEG_LOCAL, at_263680, by_22784, i, HAP_F32, 2, cut_192_64);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_proj.weight.exp_avg_sq"),
                   b->mlp_c_proj_weight_exp_avg_sq);
         b->mlp_c_proj_bias_exp_avg =
-            hap_at_layer(r, SEG_LOCAL, at_303104, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_309248, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_proj.bias.exp_avg"),
                   b->mlp_c_proj_bias_exp_avg);
         b->mlp_c_proj_bias_exp_avg_sq =
-            hap_at_layer(r, SEG_LOCAL, at_303616, by_256, i, HAP_F32, 1, of_64);
+            hap_at_layer(r, SEG_LOCAL, at_309760, by_256, i, HAP_F32, 1, of_64);
         hap_state(r, hap_name("transformer.h.", i, ".mlp.c_proj.bias.exp_avg_sq"),
                   b->mlp_c_proj_bias_exp_avg_sq);
         b->mlp_c_proj_weight = h_mlp_c_proj_weight[2 - i];
@@ -1514,7 +1513,7 @@ int main(int argc, char **argv)
         // lm_head, backward
         op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN); // [8@rows 32 64]    0.073 ms
         op_linear_dw(r, lm_head_dw, ce_sum_dx, ln_f); // y = sum rows a' b    [211 64]+    0.073 ms
-        // + -> dim 0 @vocab    [211@vocab 64]    52.8 KiB    0.0355 ms
+        // + -> dim 0 @vocab    [211@vocab 64]    52.8 KiB    0.0403 ms
         hap_event *e_lm_head_dw_cut = coll_reduce_scatter_start(
             r, AXIS(0), FORM_PUSH, 1, &lm_head_dw_cut, &lm_head_dw, lm_head_dw_cut_scratch);
 
@@ -1530,11 +1529,11 @@ int main(int argc, char **argv)
             h_2_backward(r, &h_2[i]);
 
         // transformer.h.0.mlp, backward
-        // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00375 ms
+        // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00385 ms
         hap_cut(r, h_0_mlp_c_proj_weight_cut_2, h_mlp_c_proj_weight[0]);
 
         // transformer.h.1.ln_1, backward
-        // together    0.0627 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
+        // together    0.0648 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
         hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
         // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
         hap_event *e_h_1_ln_1_sum_all =
@@ -1543,24 +1542,24 @@ int main(int argc, char **argv)
 
         // transformer.h.0.mlp, backward
         op_linear(r, h_0_mlp_c_proj_dx, h_1_ln_1_sum_all, h_0_mlp_c_proj_weight_cut_2, NULL,
-                  HAP_NT); // y = a b'    [8 32 192@cut_192]    0.0597 ms
+                  HAP_NT); // y = a b'    [8 32 192@cut_192]    0.0618 ms
         hap_overlapped(r);
-        // y = sum rows a' b    [192@cut_192 64]    0.0597 ms
+        // y = sum rows a' b    [192@cut_192 64]    0.0618 ms
         op_linear_dw(r, h_mlp_c_proj_dw[0], h_mlp_act[0], h_1_ln_1_sum_all);
         op_sum(r, h_mlp_c_proj_db[0], h_1_ln_1_sum_all, HAP_INTS(0, 1), false); // [64]    0.0113 ms
-        // y = a gelu'(b)    [8 32 192@cut_192]    0.0216 ms
+        // y = a gelu'(b)    [8 32 192@cut_192]    0.0224 ms
         op_gelu_bwd(r, h_0_mlp_act_dx, h_0_mlp_c_proj_dx, h_mlp_c_fc[0], true);
-        // whole -> dim 1 @cut_192    [64 192@cut_192]    0.00375 ms
+        // whole -> dim 1 @cut_192    [64 192@cut_192]    0.00385 ms
         hap_cut(r, h_0_mlp_c_fc_weight_cut_2, h_mlp_c_fc_weight[0]);
-        // y = a b'    [8 32 64]+    0.0597 ms
+        // y = a b'    [8 32 64]+    0.0618 ms
         op_linear(r, h_0_mlp_c_fc_dx, h_0_mlp_act_dx, h_0_mlp_c_fc_weight_cut_2, NULL, HAP_NT);
         // + -> dim 0 @rows    [8@rows 32 64]    64.0 KiB    0.0392 ms
         hap_event *e_h_0_mlp_c_fc_dx_cut =
             coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &h_0_mlp_c_fc_dx_cut,
                                       &h_0_mlp_c_fc_dx, h_0_mlp_c_fc_dx_cut_scratch);
-        // y = sum rows a' b    [64 192@cut_192]    0.0597 ms
+        // y = sum rows a' b    [64 192@cut_192]    0.0618 ms
         op_linear_dw(r, h_mlp_c_fc_dw[0], h_ln_2_all[0], h_0_mlp_act_dx);
-        // y = sum x    [192@cut_192]    0.00791 ms
+        // y = sum x    [192@cut_192]    0.00815 ms
         op_sum(r, h_mlp_c_fc_db[0], h_0_mlp_act_dx, HAP_INTS(0, 1), false);
         hap_wait(r, e_h_0_mlp_c_fc_dx_cut); // 0.0392 ms hidden
 
@@ -1666,13 +1665,12 @@ int main(int argc, char **argv)
         op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32); // y[b] += a    [32 64]    0.0036 ms
 
         // transformer.wte, backward
-        // y[b] += a    [211@vocab 64]    0.0136 ms
-        op_embedding_bwd(r, wte_dw, h_0_ln_1_sum_all, input_ids, 211);
-        hap_wait(r, e_lm_head_dw_cut);              // 0.0355 ms hidden
-        op_add(r, wte_sum, lm_head_dw_cut, wte_dw); // y = a + b    [211@vocab 64]    0.00732 ms
+        op_embedding_bwd(r, wte_dw, h_0_ln_1_sum_all, input_ids, 211); // [211@vocab 64]    0.013 ms
+        hap_wait(r, e_lm_head_dw_cut);                                 // 0.0403 ms hidden
+        op_add(r, wte_sum, lm_head_dw_cut, wte_dw); // y = a + b    [211@vocab 64]    0.00708 ms
 
         // update
-        op_sumsq(r, wte_weight_sumsq, wte_sum);    // y = sum x^2    []+    0.00311 ms
+        op_sumsq(r, wte_weight_sumsq, wte_sum);    // y = sum x^2    []+    0.00303 ms
         hap_cut(r, wpe_dw_cut, wpe_dw);            // [32 64@cut_64_lp]    0.00182 ms
         op_sumsq(r, wpe_weight_sumsq, wpe_dw_cut); // y = sum x^2    []+    0.00151 ms
         // y = a + b    []+    0.001 ms
@@ -1712,13 +1710,13 @@ int main(int argc, char **argv)
         hap_wait(r, h_ln_2_dw_1_cut_ready[0]);                // 0.0121 ms hidden
         op_sumsq(r, h_2_ln_2_bias_sumsq, h_ln_2_dw_1_cut[2]); // y = sum x^2    []+    0.00101 ms
         op_add(r, h_2_ln_2_bias_norm, h_2_ln_2_weight_norm, h_2_ln_2_bias_sumsq); // []+    0.001 ms
-        op_sumsq(r, h_2_mlp_c_fc_weight_sumsq, h_mlp_c_fc_dw[2]); // []+    0.00272 ms
+        op_sumsq(r, h_2_mlp_c_fc_weight_sumsq, h_mlp_c_fc_dw[2]); // []+    0.00278 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_mlp_c_fc_weight_norm, h_2_ln_2_bias_norm, h_2_mlp_c_fc_weight_sumsq);
         op_sumsq(r, h_2_mlp_c_fc_bias_sumsq, h_mlp_c_fc_db[2]); // y = sum x^2    []+    0.00103 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_mlp_c_fc_bias_norm, h_2_mlp_c_fc_weight_norm, h_2_mlp_c_fc_bias_sumsq);
-        op_sumsq(r, h_2_mlp_c_proj_weight_sumsq, h_mlp_c_proj_dw[2]); // []+    0.00272 ms
+        op_sumsq(r, h_2_mlp_c_proj_weight_sumsq, h_mlp_c_proj_dw[2]); // []+    0.00278 ms
         // y = a + b    []+    0.001 ms
         op_add(r, h_2_mlp_c_proj_weight_norm, h_2_mlp_c_fc_bias_norm, h_2_mlp_c_proj_weight_sumsq);
         hap_tensor *const to[] = {
@@ -1742,10 +1740,10 @@ int main(int argc, char **argv)
         op_sumsq(r, ln_f_bias_sumsq, ln_f_dw_1_all); // y = sum x^2    []    0.00104 ms
         op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // y = a + b    []    0.001 ms
         op_clip_scale(r, clip, ln_f_bias_norm, 1); // y = min(1, 1 / sqrt x)    []    0.001 ms
-        hap_cut(r, wte_weight_cut, wte_weight);    // [211@vocab 64]    0.00437 ms
+        hap_cut(r, wte_weight_cut, wte_weight);    // [211@vocab 64]    0.00424 ms
         op_adam(r, wte_weight_cut, wte_weight_exp_avg, wte_weight_exp_avg_sq, wte_sum, clip, 1, 0.9,
-                0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [211@vocab 64]    0.0157 ms
-        // dim 0 @vocab -> whole    [211 64]    52.8 KiB    0.025 ms
+                0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [211@vocab 64]    0.0152 ms
+        // dim 0 @vocab -> whole    [211 64]    52.8 KiB    0.0275 ms
         hap_event *e_wte_weight =
             coll_all_gather_start(r, AXIS(0), FORM_PUSH, 1, &wte_weight, &wte_weight_cut, NULL);
         // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
@@ -1809,12 +1807,12 @@ int main(int argc, char **argv)
         hap_wait(r, e_h_2_ln_2_dw_1_all);                             // 0.00114 ms hidden
         op_adam(r, h_ln_2_bias[2], h_2_ln_2_bias_exp_avg, h_2_ln_2_bias_exp_avg_sq,
                 h_2_ln_2_dw_1_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00128 ms
-        // whole -> dim 1 @cut_192    [64 192@cut_192]    0.00375 ms
+        // whole -> dim 1 @cut_192    [64 192@cut_192]    0.00385 ms
         hap_cut(r, h_2_mlp_c_fc_weight_cut_3, h_mlp_c_fc_weight[2]);
         op_adam(r, h_2_mlp_c_fc_weight_cut_3, h_2_mlp_c_fc_weight_exp_avg,
                 h_2_mlp_c_fc_weight_exp_avg_sq, h_mlp_c_fc_dw[2], clip, 1, 0.9, 0.95, 1e-08, 0.1,
-                true); // a -= lr b / sqrt c    [64 192@cut_192]    0.013 ms
-        // dim 1 @cut_192 -> whole    [64 192]    48.0 KiB    0.0379 ms
+                true); // a -= lr b / sqrt c    [64 192@cut_192]    0.0135 ms
+        // dim 1 @cut_192 -> whole    [64 192]    48.0 KiB    0.0383 ms
         h_2_mlp_c_fc_weight_ready = coll_all_gather_start(
             r, AXIS(0), FORM_PUSH, 1, &h_mlp_c_fc_weight[2], &h_2_mlp_c_fc_weight_cut_3, NULL);
         // dim 0 @cut_192 -> whole    [192]    768 B    0.0123 ms
@@ -1823,12 +1821,12 @@ int main(int argc, char **argv)
         hap_wait(r, e_h_2_mlp_c_fc_db_all);
         op_adam(r, h_mlp_c_fc_bias[2], h_2_mlp_c_fc_bias_exp_avg, h_2_mlp_c_fc_bias_exp_avg_sq,
                 h_2_mlp_c_fc_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.00184 ms
-        // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00375 ms
+        // whole -> dim 0 @cut_192    [192@cut_192 64]    0.00385 ms
         hap_cut(r, h_2_mlp_c_proj_weight_cut_3, h_mlp_c_proj_weight[2]);
         op_adam(r, h_2_mlp_c_proj_weight_cut_3, h_2_mlp_c_proj_weight_exp_avg,
                 h_2_mlp_c_proj_weight_exp_avg_sq, h_mlp_c_proj_dw[2], clip, 1, 0.9, 0.95, 1e-08,
-                0.1, true); // a -= lr b / sqrt c    [192@cut_192 64]    0.013 ms
-        // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.0256 ms
+                0.1, true); // a -= lr b / sqrt c    [192@cut_192 64]    0.0135 ms
+        // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.026 ms
         h_2_mlp_c_proj_weight_ready = coll_all_gather_start(
             r, AXIS(0), FORM_PUSH, 1, &h_mlp_c_proj_weight[2], &h_2_mlp_c_proj_weight_cut_3, NULL);
         op_adam(r, h_mlp_c_proj_bias[2], h_2_mlp_c_proj_bias_exp_avg,
@@ -1838,7 +1836,7 @@ int main(int argc, char **argv)
                 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00128 ms
         op_adam(r, ln_f_bias, ln_f_bias_exp_avg, ln_f_bias_exp_avg_sq, ln_f_dw_1_all, clip, 1, 0.9,
                 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00128 ms
-        hap_wait(r, e_wte_weight);     // 0.025 ms hidden
+        hap_wait(r, e_wte_weight);     // 0.0275 ms hidden
 
         for (int i = 0; i < 3; i++)
             h_update(r, &h[i]);
