@@ -25,7 +25,6 @@ typedef struct cost_model {
     cost_math math;
 } cost_model;
 
-bool cost_is_dense(ir_op op); // its size is flops
 // Seconds of one op on one device of class c. The peak of m->math applies to dense ops (where the
 // class has it, else its f32 peak), the f32 peak to all others. No work, no time: a rank with zero
 // rows does not launch.

@@ -265,7 +265,7 @@ static void look_up(cost_curves *k, const cl_class *cls, known_class *x)
     x->name = cls->name.p;
     for (int op = 0; op < N_KEYS; op++) {
         const char *name = op == OTHER ? "other" : op == COPY ? "copy" : ir_row((ir_op)op)->name;
-        bool dense = op < IR_N_OPS && cost_is_dense((ir_op)op);
+        bool dense = op < IR_N_OPS && ir_is_dense((ir_op)op);
         for (int t = 0; t < N_DTYPES; t++)
             x->curve[op][t] = find(k, cls, name, dtypes[t]);
         for (int t = 0; t < N_DTYPES && !dense; t++)
@@ -274,7 +274,7 @@ static void look_up(cost_curves *k, const cl_class *cls, known_class *x)
     }
     for (int op = 0; op < IR_N_OPS; op++)
         for (int t = 0; t < N_DTYPES; t++)
-            if (!x->curve[op][t] && !cost_is_dense((ir_op)op)) x->curve[op][t] = x->curve[OTHER][t];
+            if (!x->curve[op][t] && !ir_is_dense((ir_op)op)) x->curve[op][t] = x->curve[OTHER][t];
 }
 
 static const cost_curve *curve_of(const cost_model *m, int cls, int key)

@@ -6,12 +6,6 @@
 
 static const double peak_share = 0.6, bandwidth_share = 0.8;
 
-bool cost_is_dense(ir_op op)
-{
-    ir_flops_kind k = ir_row(op)->flops_kind;
-    return k == IR_FLOPS_DENSE || k == IR_FLOPS_SDPA;
-}
-
 static double peak_of(const cl_class *c, cost_math math)
 {
     if (math == COST_TF32 && c->tf32 > 0) return c->tf32;
@@ -43,7 +37,7 @@ double cost_op(const cost_model *m, int cls, ir_op op, double flops, double byte
     const cl_class *c = &m->cluster->cls[cls];
     hb_assert(flops >= 0 && bytes >= 0);
     if (flops <= 0 && bytes <= 0) return 0;
-    bool dense = cost_is_dense(op);
+    bool dense = ir_is_dense(op);
     const cost_curve *k = cost_curve_of_op(m, cls, op);
     if (k) return dense ? cost_curve_at(k, flops / bytes, flops) : cost_curve_at(k, 1, bytes);
     double compute = flops / (peak_share * (dense ? peak_of(c, m->math) : c->f32));
@@ -54,7 +48,7 @@ double cost_op(const cost_model *m, int cls, ir_op op, double flops, double byte
 double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, double bytes,
                      double *launch)
 {
-    double size = cost_is_dense(op) ? flops : bytes;
+    double size = ir_is_dense(op) ? flops : bytes;
     const cost_curve *k = cost_curve_of_op(m, cls, op);
     *launch = 0;
     if (flops <= 0 && bytes <= 0) return 0;

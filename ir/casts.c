@@ -67,27 +67,6 @@ static int as_dtype(casting *c, const ir_node *reader, int t, ir_dtype dtype)
     return *copy;
 }
 
-typedef enum { AS_IT_COMES, DENSE, WIDE, AGREE } cast_class;
-
-static cast_class class_of(ir_op op)
-{
-    // clang-format off
-    switch ((int)op) {
-    case IR_OP_linear: case IR_OP_linear_dw: case IR_OP_matmul: case IR_OP_sdpa: case IR_OP_sdpa_bwd:
-    case IR_OP_dispatch: case IR_OP_combine: case IR_OP_dispatch_dw:
-        return DENSE;
-    case IR_OP_exp: case IR_OP_log: case IR_OP_pow_scalar: case IR_OP_rsqrt:
-    case IR_OP_softmax_apply: case IR_OP_log_softmax_apply: case IR_OP_norm_apply: case IR_OP_nll_sum:
-        return WIDE;
-    case IR_OP_add: case IR_OP_sub: case IR_OP_mul: case IR_OP_div: case IR_OP_where: case IR_OP_concat:
-    case IR_OP_eq: case IR_OP_ne: case IR_OP_lt: case IR_OP_le: case IR_OP_gt: case IR_OP_ge:
-        return AGREE;
-    default:
-        return AS_IT_COMES;
-    }
-    // clang-format on
-}
-
 // The widest float of the operands that are no scalars, else of all. False: no two floats differ.
 static bool common_dtype(const ir_graph *g, const ir_node *n, ir_dtype *common)
 {
@@ -111,9 +90,10 @@ static bool common_dtype(const ir_graph *g, const ir_node *n, ir_dtype *common)
 static void cast_operands(casting *c, ir_node *n)
 {
     const ir_graph *g = c->g;
-    cast_class k = class_of(n->op);
-    ir_dtype want = k == DENSE ? IR_BF16 : IR_F32;
-    if (k == AS_IT_COMES || (k == AGREE && !common_dtype(g, n, &want))) return;
+    const ir_op_row *row = ir_row(n->op);
+    bool dense = ir_is_dense(n->op), wide = row->flags & IR_WIDE;
+    ir_dtype want = dense ? IR_BF16 : IR_F32;
+    if (!dense && !wide && !(strpbrk(row->reads, "FN*") && common_dtype(g, n, &want))) return;
     for (int i = 0; i < n->n_in; i++) {
         bool mask = n->op == IR_OP_sdpa && i == 3;
         if (is_float(g->tensors.p[n->in[i]].dtype) && !mask)

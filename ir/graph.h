@@ -65,7 +65,8 @@ enum { // flags of a row
     IR_COMPOSITE = 64,
     IR_OVER = 128,
     IR_EACH = 256,
-    IR_ROWS = 512
+    IR_ROWS = 512,
+    IR_WIDE = 1024
 };
 
 // One row of ops.def, parsed (op_table.c).
@@ -80,6 +81,7 @@ typedef struct ir_op_row {
     } attr[IR_MAX_ATTR];
     unsigned linear;
     const char *reducers, *dtypes; // one letter an output
+    const char *reads;             // one letter an operand, the last for all behind it
     ir_flops_kind flops_kind;
     double flops;
     const char *vjp;
@@ -91,6 +93,7 @@ typedef struct ir_op_row {
     unsigned by_rows;
 } ir_op_row;
 const ir_op_row *ir_row(ir_op op);
+bool ir_is_dense(ir_op op); // a product or attention: its size is flops
 // Does an op of these attributes go row by row: operand 0 of rank_x dims, operand 1 of rank_w?
 bool ir_by_rows(ir_op op, const ir_attr *attr, int rank_x, int rank_w);
 int ir_op_parse(hb_str name);                  // ir_op or -1 (composites included)

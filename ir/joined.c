@@ -30,7 +30,7 @@ static const ir_node *maker(const graph *x, int tensor)
 
 static bool is_attention(ir_op op)
 {
-    return op == IR_OP_sdpa || op == IR_OP_sdpa_bwd;
+    return ir_row(op)->flops_kind == IR_FLOPS_SDPA;
 }
 
 static bool swaps_heads(const ir_node *n)

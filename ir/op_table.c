@@ -26,6 +26,7 @@ enum {
     OVER = IR_OVER,
     EACH = IR_EACH,
     ROWS = IR_ROWS,
+    WIDE = IR_WIDE,
     USER = IR_USER
 };
 
@@ -40,9 +41,16 @@ static const struct {
 } source[IR_N_ALL_OPS] = {
 #define OP(name, formula, attrs, linear, reducers, dtypes, flops, vjp, flags)                      \
     [IR_OP_##name] = {#name, formula, attrs, linear, reducers, dtypes, flops, #vjp, flags, 0, 0},
-#define COMPOSITE(name, n_in_min, n_in_max, attrs)                                                 \
-    [IR_OP_##name] = {#name,    "",      attrs, 0, "-", "0", MOVE, "none", IR_USER | IR_COMPOSITE, \
-                      n_in_min, n_in_max},
+#define COMPOSITE(op, n_in_min, n_in_max, attributes)                                              \
+    [IR_OP_##op] = {.name = #op,                                                                   \
+                    .formula = "",                                                                 \
+                    .attrs = attributes,                                                           \
+                    .reducers = "-",                                                               \
+                    .dtypes = "f -> 0",                                                            \
+                    .vjp = "none",                                                                 \
+                    .flags = IR_USER | IR_COMPOSITE,                                               \
+                    .min_in = n_in_min,                                                            \
+                    .max_in = n_in_max},
 #include "ir/ops.def"
 #undef OP
 #undef COMPOSITE
@@ -52,7 +60,7 @@ static struct {
     bool ready;
     ir_op_row row[IR_N_ALL_OPS];
     ir_formulas formulas[IR_N_ALL_OPS];
-    char text[4096]; // attribute names
+    char text[4096]; // attribute names, operands' dtypes
     size_t n_text;
 } table;
 
@@ -147,7 +155,8 @@ static void build(void)
         r->formula = source[op].formula;
         r->linear = source[op].linear;
         r->reducers = source[op].reducers;
-        r->dtypes = source[op].dtypes;
+        r->dtypes = strstr(source[op].dtypes, " -> ") + strlen(" -> ");
+        r->reads = keep(source[op].dtypes, strcspn(source[op].dtypes, " "));
         r->flops_kind = source[op].flops.kind;
         r->flops = source[op].flops.c;
         r->vjp = source[op].vjp;
@@ -180,6 +189,12 @@ const ir_formulas *ir_row_formulas(ir_op op)
     ir_row(op);
     hb_assert(op < IR_N_OPS);
     return &table.formulas[op];
+}
+
+bool ir_is_dense(ir_op op)
+{
+    ir_flops_kind k = ir_row(op)->flops_kind;
+    return k == IR_FLOPS_DENSE || k == IR_FLOPS_SDPA;
 }
 
 bool ir_by_rows(ir_op op, const ir_attr *attr, int rank_x, int rank_w)

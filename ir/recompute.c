@@ -141,10 +141,8 @@ static void crossings(finder *f)
 // A block computes something: products with parameters, attention.
 static bool dense(const finder *f, const stretch *x)
 {
-    for (int i = x->from; i < x->from + x->len; i++) {
-        ir_flops_kind k = ir_row(f->g->nodes.p[i].op)->flops_kind;
-        if (k == IR_FLOPS_DENSE || k == IR_FLOPS_SDPA) return true;
-    }
+    for (int i = x->from; i < x->from + x->len; i++)
+        if (ir_is_dense(f->g->nodes.p[i].op)) return true;
     return false;
 }
 

@@ -160,54 +160,13 @@ static bool is_int(ir_dtype t)
     return t == IR_I64 || t == IR_I32;
 }
 
-// What an operand must hold: 'f' a float, 'i' an integer, 'b' bool, 'n' a number, 'm' bool or
-// float,
-// '.' anything; upper case: also the same dtype as the first upper-case operand.
-static const char *operand_kinds(ir_op op)
-{
-    // clang-format off
-    if (op == IR_OP_embedding || op == IR_OP_embedding_bwd || op == IR_OP_target_logit)
-        return "fi";
-    if (op == IR_OP_linear || op == IR_OP_linear_dw || op == IR_OP_matmul || op == IR_OP_dispatch ||
-        op == IR_OP_combine || op == IR_OP_dispatch_dw)
-        return "FFF";
-    if (op == IR_OP_sdpa)
-        return "FFFm";
-    if (op == IR_OP_sdpa_bwd)
-        return "FFFFFfm";
-    if (op == IR_OP_add || op == IR_OP_sub || op == IR_OP_mul)
-        return "NN";
-    if (op == IR_OP_eq || op == IR_OP_ne || op == IR_OP_lt || op == IR_OP_le || op == IR_OP_gt ||
-        op == IR_OP_ge)
-        return "**";
-    if (op == IR_OP_where)
-        return "b**";
-    if (op == IR_OP_logical_and || op == IR_OP_logical_or || op == IR_OP_logical_not)
-        return "bb";
-    if (op == IR_OP_nll_sum || op == IR_OP_ce_bwd)
-        return "fffif";
-    if (op == IR_OP_count)
-        return "i";
-    if (op == IR_OP_cast || op == IR_OP_full || op == IR_OP_reshape || op == IR_OP_transpose ||
-        op == IR_OP_split || op == IR_OP_slice || op == IR_OP_pad || op == IR_OP_expand)
-        return "..........";
-    if (op == IR_OP_concat)
-        return "**********";
-    if (op == IR_OP_neg || op == IR_OP_scale || op == IR_OP_add_scalar || op == IR_OP_sum)
-        return "n";
-    if (op == IR_OP_div)
-        return "FF";
-    return "ffffffffff";
-    // clang-format on
-}
-
 static bool check_dtypes(const ir_graph *g, const ir_node *n, hb_arena *a, hb_str *why)
 {
-    const char *kinds = operand_kinds(n->op);
-    int first = -1;
+    const char *kinds = ir_row(n->op)->reads;
+    int first = -1, n_kinds = (int)strlen(kinds);
     for (int i = 0; i < n->n_in; i++) {
         ir_dtype t = operand(g, n, i)->dtype;
-        char k = kinds[i];
+        char k = kinds[i < n_kinds ? i : n_kinds - 1];
         const char *want = NULL;
         if ((k == 'f' || k == 'F') && !is_float(t))
             want = "a float";

@@ -264,8 +264,7 @@ static void apply_strategy(builder *b)
             keep_best(b, cuts);
         break;
     case SYN_TP:
-        if (!update && (row->flops_kind == IR_FLOPS_DENSE || row->flops_kind == IR_FLOPS_SDPA))
-            keep_best(b, cuts);
+        if (!update && ir_is_dense(b->n->op)) keep_best(b, cuts);
         break;
     case SYN_HAP:
         keep_best(b, hap_rule);

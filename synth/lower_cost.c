@@ -319,11 +319,9 @@ double syn_peak_seconds(const syn_program *p)
 {
     double flops = 0, peak = 0;
     for (int n = 0; n < p->g->nodes.n; n++) {
-        ir_flops_kind kind = ir_row(p->g->nodes.p[n].op)->flops_kind;
         double f = 0, bytes = 0;
         if (p->g->nodes.p[n].again) continue; // by convention the step's own arithmetic
-        if (kind == IR_FLOPS_DENSE || kind == IR_FLOPS_SDPA)
-            ir_node_work(p->g, p->f, n, NULL, 0, &f, &bytes);
+        if (ir_is_dense(p->g->nodes.p[n].op)) ir_node_work(p->g, p->f, n, NULL, 0, &f, &bytes);
         flops += f;
     }
     for (int r = 0; r < p->mesh->n_ranks; r++) {
