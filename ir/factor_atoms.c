@@ -38,7 +38,7 @@ int ir_atoms_count(const ir_atoms *s)
     return s->v.n;
 }
 
-int ir_atom_root(const ir_atoms *s, int i)
+static int ir_atom_root(const ir_atoms *s, int i)
 {
     while (s->v.p[i].parent != i) {
         s->v.p[i].parent = s->v.p[s->v.p[i].parent].parent; // path halving

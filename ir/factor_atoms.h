@@ -29,7 +29,6 @@ typedef struct ir_leaves {
 ir_atoms *ir_atoms_new(hb_arena *a);
 int ir_atom(ir_atoms *s, int64_t size); // a new one; size > 1
 int64_t ir_atom_size(const ir_atoms *s, int atom);
-int ir_atom_root(const ir_atoms *s, int atom);
 int ir_atoms_count(const ir_atoms *s);
 // Appends the leaves of an atom, major to minor.
 void ir_atom_leaves(const ir_atoms *s, int atom, ir_leaves *out);

@@ -265,18 +265,3 @@ bool lp_write(const lp *p, const char *path)
     hb_arena_free(scratch);
     return done;
 }
-
-const char *lp_status_name(lp_status s)
-{
-    switch (s) {
-    case LP_OPTIMAL:
-        return "optimal";
-    case LP_INFEASIBLE:
-        return "infeasible";
-    case LP_UNBOUNDED:
-        return "unbounded";
-    case LP_FAILED:
-        break;
-    }
-    return "failed";
-}

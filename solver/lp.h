@@ -26,7 +26,6 @@ double lp_value(const lp *p, int col);
 double lp_dual(const lp *p, int row);
 double lp_objective(const lp *p);
 bool lp_write(const lp *p, const char *path); // CPLEX LP text
-const char *lp_status_name(lp_status s);
 
 // Rounds n non-negative weights to integers that sum to total, multiples of grain except the last
 // boundary: boundaries are multiples of grain and monotone, the last is total. Largest remainder;

@@ -239,10 +239,3 @@ double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
     hb_arena_free(arena);
     return bound;
 }
-
-void syn_held_bytes(hb_arena *a, const syn_space *s, const syn_choice *c, int at, double *bytes)
-{
-    const double *sum = syn_held_by(syn_held_new(a, s), a, syn_assignment_of(a, s, c));
-    for (int k = 0; k < s->mesh->n_classes; k++)
-        bytes[k] = sum[k * (s->g->nodes.n + 1) + at];
-}

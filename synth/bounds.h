@@ -30,9 +30,6 @@ typedef struct syn_bound_start {
 double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
                           const syn_bound_calls *calls);
 
-// Bytes that a plan of this choice surely holds while node `at` runs, by class of the mesh.
-void syn_held_bytes(hb_arena *a, const syn_space *s, const syn_choice *c, int at, double *bytes);
-
 double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors *f);
 
 #endif

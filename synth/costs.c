@@ -73,7 +73,7 @@ static int64_t *starts(hb_arena *a, const syn_cut *cut)
     return lo;
 }
 
-bool syn_cut_is_joint(const syn_mesh *m, const int cut[SYN_MAX_AXES])
+static bool syn_cut_is_joint(const syn_mesh *m, const int cut[SYN_MAX_AXES])
 {
     return cut[1] >= 0 && m->cuts.p[cut[1]].axis == SYN_BOTH;
 }
@@ -107,7 +107,7 @@ static syn_sizes *make_sizes(syn_costs *c, const int cut[SYN_MAX_AXES])
     return p;
 }
 
-const syn_sizes *syn_sizes_of(syn_costs *c, const int cut[SYN_MAX_AXES])
+static const syn_sizes *syn_sizes_of(syn_costs *c, const int cut[SYN_MAX_AXES])
 {
     int a = cut[0] + 1, b = cut[1] + 1;
     if (a < SIDE && b < SIDE) { // the common case, without hashing

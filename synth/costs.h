@@ -55,8 +55,6 @@ syn_costs *syn_costs_new(hb_arena *a, const cost_model *m, const syn_mesh *mesh,
                          const ir_factors *f);
 void syn_costs_forget(syn_costs *c);
 
-bool syn_cut_is_joint(const syn_mesh *m, const int cut[SYN_MAX_AXES]);
-const syn_sizes *syn_sizes_of(syn_costs *c, const int cut[SYN_MAX_AXES]);
 const double *syn_state_shares(syn_costs *c, const syn_state *s); // parts' share
 // Largest local bytes of a tensor in every class of the mesh.
 void syn_local_bytes(syn_costs *c, int tensor, const syn_state *s, int64_t *bytes);

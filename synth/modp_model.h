@@ -121,8 +121,6 @@ void mp_cut_entries(mp *m, int64_t size, int64_t *small, bool grow);
 
 // --- modp_shrink.c
 bool mp_shrink(mp *m);
-const mp_index *mp_index_of(mp *m, int64_t outer, int64_t n, int64_t inner, int64_t first,
-                            int64_t count);
 int64_t mp_small_dim(const mp *m, int tensor, int dim);
 const mp_index *mp_whole(mp *m, int tensor, int dim);
 // The part of graph tensor t that a record tensor holds on a kept rank. v is left alone.

@@ -142,8 +142,8 @@ bool mp_shrink(mp *m)
     return true;
 }
 
-const mp_index *mp_index_of(mp *m, int64_t outer, int64_t n, int64_t inner, int64_t first,
-                            int64_t count)
+static const mp_index *mp_index_of(mp *m, int64_t outer, int64_t n, int64_t inner, int64_t first,
+                                   int64_t count)
 {
     const int64_t key[5] = {outer, n, inner, first, count};
     mp_index **b = &m->bucket[hb_hash_key(key, sizeof key) % MP_BUCKETS];

@@ -324,7 +324,7 @@ static void times_of(teams *all, syn_pair *x)
     }
 }
 
-static double alone(const syn_program *p, const syn_members *m)
+double syn_products_seconds(const syn_program *p, const syn_members *m)
 {
     double most = 0;
     for (int c = 0; c < p->mesh->n_classes; c++) {
@@ -397,7 +397,7 @@ static void best_groups(teams *all, cost_form form, bool quick, syn_pair *best)
 static void search(teams *all, const syn_program *p, const syn_members *m, syn_pair *best)
 {
     const syn_instr *start = &p->instr.p[m->start];
-    double most = alone(p, m), push = HUGE_VAL;
+    double most = syn_products_seconds(p, m), push = HUGE_VAL;
     best->sequential = most + start->sec[0];
     for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
         if (!pairs_in(start->coll, f) || !cost_form_exists(start->coll, f)) continue;

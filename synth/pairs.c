@@ -190,18 +190,6 @@ static void find(pairing *s)
 
 // --- what they bring ---
 
-static double products(const syn_program *p, const syn_members *m)
-{
-    double most = 0;
-    for (int c = 0; c < p->mesh->n_classes; c++) {
-        double sec = 0;
-        for (int i = 0; i < m->n_ops; i++)
-            sec += p->instr.p[m->op[i]].sec[c];
-        most = fmax(most, sec);
-    }
-    return most;
-}
-
 static double most_of(const syn_program *p, const double *sec)
 {
     double most = 0;
@@ -214,7 +202,7 @@ static double most_of(const syn_program *p, const double *sec)
 // products the rest of its transfer hides under the work that hid the collective.
 static double gain_of(const syn_program *p, const candidate_pair *x, double exposed)
 {
-    double now = products(p, &x->m) + exposed, sec = p->instr.p[x->m.start].sec[0];
+    double now = syn_products_seconds(p, &x->m) + exposed, sec = p->instr.p[x->m.start].sec[0];
     if (x->m.consumer) return now - x->best->total;
     double busy = most_of(p, x->best->end), rest = x->best->total - busy;
     return now - busy - fmax(0, rest - (exposed > 0 ? sec - exposed : sec));

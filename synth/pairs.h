@@ -38,6 +38,8 @@ typedef struct syn_members {
     int start, n_ops, op[SYN_PAIR_OPS];
     bool consumer;
 } syn_members;
+// What the products take alone, in the slowest class.
+double syn_products_seconds(const syn_program *p, const syn_members *m);
 
 // The best form and, of a few, groups; n_groups 0: none is clearly faster than one after the other.
 // Equal members are priced once.

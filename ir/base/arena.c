@@ -23,7 +23,7 @@ struct chunk {
 
 struct hb_arena {
     chunk *head;
-    size_t next_cap, handed_out;
+    size_t next_cap;
 };
 
 static _Noreturn void out_of_memory(size_t bytes)
@@ -77,7 +77,6 @@ void hb_arena_join(hb_arena *a, hb_arena *b)
     while (*end)
         end = &(*end)->next;
     *end = b->head;
-    a->handed_out += b->handed_out;
     free(b);
 }
 
@@ -86,7 +85,6 @@ static void *alloc_raw(hb_arena *a, size_t bytes)
 {
     if (bytes > PTRDIFF_MAX - LARGEST_CHUNK) out_of_memory(bytes);
     size_t size = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    a->handed_out += bytes;
     chunk *c = a->head;
     if (!c || c->cap - c->used < size) {
         bool own = size > a->next_cap / 2;
@@ -120,11 +118,6 @@ void *hb_copy(hb_arena *a, const void *p, size_t bytes)
     void *copy = alloc_raw(a, bytes);
     if (bytes) memcpy(copy, p, bytes);
     return copy;
-}
-
-size_t hb_arena_bytes(const hb_arena *a)
-{
-    return a->handed_out;
 }
 
 void *hb_grow(hb_arena *a, void *p, int *cap, size_t elem)

@@ -23,7 +23,6 @@ void hb_arena_free(hb_arena *a);              // NULL is fine
 void hb_arena_join(hb_arena *a, hb_arena *b); // all of b becomes a's, and b is gone
 void *hb_alloc(hb_arena *a, size_t bytes);    // zeroed, 16-byte aligned
 void *hb_copy(hb_arena *a, const void *p, size_t bytes);
-size_t hb_arena_bytes(const hb_arena *a); // bytes handed out so far
 
 #define HB_NEW(a, T)      ((T *)hb_alloc((a), sizeof(T)))
 #define HB_ARRAY(a, T, n) ((T *)hb_alloc((a), sizeof(T) * (size_t)(n)))

@@ -20,7 +20,6 @@ enum { N_SCALARS = 3 };
 typedef struct saving {
     const char *path;
     char temp[1100];
-    unsigned unsaved; // which kinds of variables stay out
     const hap_var **var;
     int n;
     bool scalars;

@@ -34,11 +34,37 @@ int64_t hap_dim_size(const hap_dim *d)
     return d->n * d->outer * d->inner;
 }
 
-int hap_coordinate(const hap_rank *r, int axis)
+int hap_dim_index(int64_t dim, int rank)
 {
-    if (axis == HAP_BOTH)
-        return r->n_axes == 2 ? r->coord[0] * r->size[1] + r->coord[1] : r->coord[0];
-    return r->coord[axis];
+    return (int)(dim < 0 ? dim + rank : dim);
+}
+
+void hap_strides(const hap_tensor *t, int64_t *stride)
+{
+    int64_t n = 1;
+    for (int d = t->rank - 1; d >= 0; d--)
+        stride[d] = n, n *= t->local[d];
+}
+
+hap_sum_shape hap_sum_shape_of(const hap_tensor *x, hap_ints dims)
+{
+    bool summed[HAP_MAX_RANK] = {false};
+    for (int i = 0; i < dims.n; i++)
+        summed[hap_dim_index(dims.v[i], x->rank)] = true;
+    hap_sum_shape s = {0};
+    for (int d = 0; d < x->rank; d++) {
+        if (x->local[d] == 1) continue;
+        if (s.n > 0 && s.summed[s.n - 1] == summed[d]) {
+            s.size[s.n - 1] *= x->local[d];
+        } else {
+            s.size[s.n] = x->local[d];
+            s.summed[s.n++] = summed[d];
+        }
+    }
+    int64_t stride = 1;
+    for (int k = s.n - 1; k >= 0; k--)
+        s.stride[k] = stride, stride *= s.size[k];
+    return s;
 }
 
 static int axis_size(const hap_rank *r, int axis)

@@ -18,8 +18,17 @@ hap_tensor *hap_tensor_declare(hap_rank *r, hap_segment seg, const int64_t *off,
                                const hap_dim *dims);
 void hap_tensor_free_all(hap_rank *r);
 
-int64_t hap_dim_size(const hap_dim *d);          // of the whole dim: n * outer * inner
-int hap_coordinate(const hap_rank *r, int axis); // of this rank; HAP_BOTH: over both axes
+int64_t hap_dim_size(const hap_dim *d);   // of the whole dim: n * outer * inner
+int hap_dim_index(int64_t dim, int rank); // of an attribute: from the end if it is negative
+void hap_strides(const hap_tensor *t, int64_t *stride); // of this rank's part, in elements
+
+// Merged dims of x, alternately kept and summed; dims of size 1 are in none.
+typedef struct hap_sum_shape {
+    int n;
+    int64_t size[HAP_MAX_RANK], stride[HAP_MAX_RANK];
+    bool summed[HAP_MAX_RANK];
+} hap_sum_shape;
+hap_sum_shape hap_sum_shape_of(const hap_tensor *x, hap_ints dims);
 
 int hap_group_size(const hap_rank *r, unsigned axes);
 int hap_group_member(const hap_rank *r, unsigned axes);

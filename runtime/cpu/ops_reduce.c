@@ -6,36 +6,8 @@
 
 enum { STRIPE = 512 };
 
-// Merged dims of x, alternately kept and summed.
-typedef struct sum_shape {
-    int n;
-    int64_t size[HAP_MAX_RANK], stride[HAP_MAX_RANK];
-    bool summed[HAP_MAX_RANK];
-} sum_shape;
-
-static sum_shape sum_shape_of(const hap_tensor *x, hap_ints dims)
-{
-    bool summed[HAP_MAX_RANK] = {false};
-    for (int i = 0; i < dims.n; i++)
-        summed[dims.v[i] < 0 ? dims.v[i] + x->rank : dims.v[i]] = true;
-    sum_shape s = {0};
-    for (int d = 0; d < x->rank; d++) {
-        if (x->local[d] == 1) continue;
-        if (s.n > 0 && s.summed[s.n - 1] == summed[d]) {
-            s.size[s.n - 1] *= x->local[d];
-        } else {
-            s.size[s.n] = x->local[d];
-            s.summed[s.n++] = summed[d];
-        }
-    }
-    int64_t stride = 1;
-    for (int k = s.n - 1; k >= 0; k--)
-        s.stride[k] = stride, stride *= s.size[k];
-    return s;
-}
-
 // Next index over the dims that are summed (or kept), without dim `skip`; moves *at by strides.
-static bool sum_next(const sum_shape *s, bool summed, int skip, int64_t *idx, int64_t *at)
+static bool sum_next(const hap_sum_shape *s, bool summed, int skip, int64_t *idx, int64_t *at)
 {
     for (int k = s->n - 1; k >= 0; k--) {
         if (s->summed[k] != summed || k == skip) continue;
@@ -46,7 +18,7 @@ static bool sum_next(const sum_shape *s, bool summed, int skip, int64_t *idx, in
     return false;
 }
 
-static void sum_f32(const sum_shape *s, const float *x, float *y)
+static void sum_f32(const hap_sum_shape *s, const float *x, float *y)
 {
     int last = s->n - 1;
     int64_t kept[HAP_MAX_RANK] = {0}, at = 0, o = 0;
@@ -79,7 +51,7 @@ static void sum_f32(const sum_shape *s, const float *x, float *y)
     }
 }
 
-static void sum_i64(const sum_shape *s, const int64_t *x, int64_t *y)
+static void sum_i64(const hap_sum_shape *s, const int64_t *x, int64_t *y)
 {
     int64_t kept[HAP_MAX_RANK] = {0}, at = 0, o = 0;
     do {
@@ -103,7 +75,7 @@ const char *cpu_sum(const hap_step_state *st, const hap_op_call *c)
         cpu_fill(y, 0);
         return NULL;
     }
-    sum_shape s = sum_shape_of(x, c->attr[0].v);
+    hap_sum_shape s = hap_sum_shape_of(x, c->attr[0].v);
     int64_t kept = 1;
     for (int k = 0; k < s.n; k++)
         kept *= s.summed[k] ? 1 : s.size[k];

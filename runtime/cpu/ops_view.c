@@ -6,18 +6,6 @@
 
 #include <string.h>
 
-static void dense_strides(const hap_tensor *t, int64_t *s)
-{
-    int64_t n = 1;
-    for (int d = t->rank - 1; d >= 0; d--)
-        s[d] = n, n *= t->local[d];
-}
-
-static int norm_dim(int64_t dim, int rank)
-{
-    return (int)(dim < 0 ? dim + rank : dim);
-}
-
 // The factors of both shapes line up, so a shard keeps its row-major order: nothing moves.
 const char *cpu_reshape(const hap_step_state *s, const hap_op_call *c)
 {
@@ -38,10 +26,10 @@ const char *cpu_transpose(const hap_step_state *s, const hap_op_call *c)
     if (perm.n != x->rank || y->rank != x->rank || y->type != x->type)
         return cpu_fail("transpose: rank or type differ");
     int64_t ys[HAP_MAX_RANK], xs[HAP_MAX_RANK], xp[HAP_MAX_RANK];
-    dense_strides(y, ys);
-    dense_strides(x, xs);
+    hap_strides(y, ys);
+    hap_strides(x, xs);
     for (int d = 0; d < y->rank; d++) {
-        int from = norm_dim(perm.v[d], x->rank);
+        int from = hap_dim_index(perm.v[d], x->rank);
         if (y->local[d] != x->local[from]) return cpu_fail("transpose: dim %d differs in size", d);
         xp[d] = xs[from];
     }
@@ -55,8 +43,8 @@ const char *cpu_expand(const hap_step_state *s, const hap_op_call *c)
     hap_tensor *y = c->out[0], *x = c->in[0];
     if (y->rank < x->rank || y->type != x->type) return cpu_fail("expand: rank or type differ");
     int64_t ys[HAP_MAX_RANK], xs[HAP_MAX_RANK], from[HAP_MAX_RANK];
-    dense_strides(y, ys);
-    dense_strides(x, xs);
+    hap_strides(y, ys);
+    hap_strides(x, xs);
     int skip = y->rank - x->rank;
     for (int d = 0; d < y->rank; d++) {
         bool spread = d < skip || (x->local[d - skip] == 1 && y->local[d] != 1);
@@ -72,7 +60,7 @@ const char *cpu_expand(const hap_step_state *s, const hap_op_call *c)
 const char *cpu_split(const hap_step_state *s, const hap_op_call *c)
 {
     (void)s;
-    int dim = norm_dim(c->attr[0].i, c->in[0]->rank);
+    int dim = hap_dim_index(c->attr[0].i, c->in[0]->rank);
     hap_ints sizes = c->attr[1].v;
     if (sizes.n != c->n_out) return cpu_fail("split: %d sizes, %d outputs", sizes.n, c->n_out);
     int64_t start = 0;
@@ -86,14 +74,14 @@ const char *cpu_split(const hap_step_state *s, const hap_op_call *c)
 const char *cpu_slice(const hap_step_state *s, const hap_op_call *c)
 {
     (void)s;
-    int dim = norm_dim(c->attr[0].i, c->in[0]->rank);
+    int dim = hap_dim_index(c->attr[0].i, c->in[0]->rank);
     return cpu_copy_shifted(c->out[0], c->in[0], dim, c->attr[1].i, NULL);
 }
 
 const char *cpu_pad(const hap_step_state *s, const hap_op_call *c)
 {
     (void)s;
-    int dim = norm_dim(c->attr[0].i, c->in[0]->rank);
+    int dim = hap_dim_index(c->attr[0].i, c->in[0]->rank);
     double value = c->attr[3].f;
     return cpu_copy_shifted(c->out[0], c->in[0], dim, -c->attr[1].i, &value);
 }
@@ -101,7 +89,7 @@ const char *cpu_pad(const hap_step_state *s, const hap_op_call *c)
 const char *cpu_concat(const hap_step_state *s, const hap_op_call *c)
 {
     (void)s;
-    int dim = norm_dim(c->attr[0].i, c->out[0]->rank);
+    int dim = hap_dim_index(c->attr[0].i, c->out[0]->rank);
     int64_t start = 0, filled = 0;
     for (int i = 0; i < c->n_in; i++) {
         CPU_TRY(cpu_copy_into(c->out[0], c->in[i], dim, start));

@@ -9,7 +9,6 @@
 
 #define CUDA_DRIVER_FUNCTIONS(F)                                                                   \
     F(cuDeviceGet)                                                                                 \
-    F(cuDeviceGetAttribute)                                                                        \
     F(cuGetErrorString)                                                                            \
     F(cuMemAddressFree)                                                                            \
     F(cuMemAddressReserve)                                                                         \

@@ -236,35 +236,7 @@ const char *cuda_sums_chain(cuda_context *x, const hap_op_call *const *c, int n,
 
 // --- sums over any dims ---
 
-// Merged dims of x, alternately kept and summed.
-struct sum_shape {
-    int n;
-    int64_t size[HAP_MAX_RANK], stride[HAP_MAX_RANK];
-    bool summed[HAP_MAX_RANK];
-};
-
-static sum_shape sum_shape_of(const hap_tensor *x, hap_ints dims)
-{
-    bool summed[HAP_MAX_RANK] = {false};
-    for (int i = 0; i < dims.n; i++)
-        summed[dims.v[i] < 0 ? dims.v[i] + x->rank : dims.v[i]] = true;
-    sum_shape s = {};
-    for (int d = 0; d < x->rank; d++) {
-        if (x->local[d] == 1) continue;
-        if (s.n > 0 && s.summed[s.n - 1] == summed[d]) {
-            s.size[s.n - 1] *= x->local[d];
-        } else {
-            s.size[s.n] = x->local[d];
-            s.summed[s.n++] = summed[d];
-        }
-    }
-    int64_t stride = 1;
-    for (int k = s.n - 1; k >= 0; k--)
-        s.stride[k] = stride, stride *= s.size[k];
-    return s;
-}
-
-__device__ inline int64_t sum_at(const sum_shape &s, bool summed, int64_t i)
+__device__ inline int64_t sum_at(const hap_sum_shape &s, bool summed, int64_t i)
 {
     int64_t at = 0;
     for (int k = s.n - 1; k >= 0; k--) {
@@ -276,7 +248,8 @@ __device__ inline int64_t sum_at(const sum_shape &s, bool summed, int64_t i)
 }
 
 // A block an output.
-__global__ void sum_any(view x, view y, sum_shape s, int64_t n_kept, int64_t n_summed, bool ints)
+__global__ void sum_any(view x, view y, hap_sum_shape s, int64_t n_kept, int64_t n_summed,
+                        bool ints)
 {
     for (int64_t o = blockIdx.x; o < n_kept; o += gridDim.x) {
         int64_t at = sum_at(s, false, o);
@@ -305,7 +278,7 @@ CUDA_ROW(sum)
                          hap_dtype_name(y->type));
     if (y->elements == 0) return NULL;
     if (a->elements == 0) return cuda_fill(x->stream, y, 0);
-    sum_shape s = sum_shape_of(a, c->attr[0].v);
+    hap_sum_shape s = hap_sum_shape_of(a, c->attr[0].v);
     int64_t kept = 1, summed = 1;
     for (int k = 0; k < s.n; k++)
         *(s.summed[k] ? &summed : &kept) *= s.size[k];

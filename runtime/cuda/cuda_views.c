@@ -2,18 +2,6 @@
 
 #include "cuda/cuda_context.h"
 
-static void dense_strides(const hap_tensor *t, int64_t *s)
-{
-    int64_t n = 1;
-    for (int d = t->rank - 1; d >= 0; d--)
-        s[d] = n, n *= t->local[d];
-}
-
-static int norm_dim(int64_t dim, int rank)
-{
-    return (int)(dim < 0 ? dim + rank : dim);
-}
-
 CUDA_ROW(reshape)
 {
     hap_tensor *y = c->out[0], *from = c->in[0];
@@ -31,10 +19,10 @@ CUDA_ROW(transpose)
         return cuda_fail("transpose: rank or type differ");
     int64_t xs[HAP_MAX_RANK];
     cuda_strided m = {.rank = y->rank};
-    dense_strides(y, m.to);
-    dense_strides(from, xs);
+    hap_strides(y, m.to);
+    hap_strides(from, xs);
     for (int d = 0; d < y->rank; d++) {
-        int k = norm_dim(perm.v[d], from->rank);
+        int k = hap_dim_index(perm.v[d], from->rank);
         if (y->local[d] != from->local[k]) return cuda_fail("transpose: dim %d differs in size", d);
         m.from[d] = xs[k];
         m.size[d] = y->local[d];
@@ -49,8 +37,8 @@ CUDA_ROW(expand)
         return cuda_fail("expand: rank or type differ");
     int64_t xs[HAP_MAX_RANK];
     cuda_strided m = {.rank = y->rank};
-    dense_strides(y, m.to);
-    dense_strides(from, xs);
+    hap_strides(y, m.to);
+    hap_strides(from, xs);
     int skip = y->rank - from->rank;
     for (int d = 0; d < y->rank; d++) {
         bool spread = d < skip || (from->local[d - skip] == 1 && y->local[d] != 1);
@@ -66,7 +54,7 @@ CUDA_ROW(expand)
 CUDA_ROW(split)
 {
     hap_ints sizes = c->attr[1].v;
-    cuda_remap m = {.dim = norm_dim(c->attr[0].i, c->in[0]->rank)};
+    cuda_remap m = {.dim = hap_dim_index(c->attr[0].i, c->in[0]->rank)};
     if (sizes.n != c->n_out) return cuda_fail("split: %d sizes, %d outputs", sizes.n, c->n_out);
     for (int i = 0; i < c->n_out; i++) {
         CUDA_TRY(cuda_move_remapped(x->stream, c->out[i], c->in[0], &m));
@@ -77,7 +65,7 @@ CUDA_ROW(split)
 
 CUDA_ROW(slice)
 {
-    cuda_remap m = {.dim = norm_dim(c->attr[0].i, c->in[0]->rank), .shift = c->attr[1].i};
+    cuda_remap m = {.dim = hap_dim_index(c->attr[0].i, c->in[0]->rank), .shift = c->attr[1].i};
     return cuda_move_remapped(x->stream, c->out[0], c->in[0], &m);
 }
 
@@ -85,13 +73,13 @@ CUDA_ROW(pad)
 {
     double value = c->attr[3].f;
     cuda_remap m = {
-        .dim = norm_dim(c->attr[0].i, c->in[0]->rank), .shift = -c->attr[1].i, .pad = &value};
+        .dim = hap_dim_index(c->attr[0].i, c->in[0]->rank), .shift = -c->attr[1].i, .pad = &value};
     return cuda_move_remapped(x->stream, c->out[0], c->in[0], &m);
 }
 
 CUDA_ROW(concat)
 {
-    cuda_remap m = {.dim = norm_dim(c->attr[0].i, c->out[0]->rank), .into = true};
+    cuda_remap m = {.dim = hap_dim_index(c->attr[0].i, c->out[0]->rank), .into = true};
     int64_t filled = 0;
     for (int i = 0; i < c->n_in; i++) {
         CUDA_TRY(cuda_move_remapped(x->stream, c->in[i], c->out[0], &m));

@@ -8,7 +8,7 @@ static double at(const array *x, int64_t i)
     return (double)((const float *)x->data)[i];
 }
 
-double compare_norm(const array *x, int64_t from, int64_t to)
+static double compare_norm(const array *x, int64_t from, int64_t to)
 {
     double s = 0;
     for (int64_t i = from; i < to; i++)

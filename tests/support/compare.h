@@ -15,7 +15,6 @@ typedef struct compare_parts {
     int n;
 } compare_parts;
 
-double compare_norm(const array *x, int64_t from, int64_t to);
 double compare_distance(const array *x, const array *y, int64_t from, int64_t to);
 
 // The largest |a - b| / |b| of two lists, and where.

@@ -221,8 +221,8 @@ double hand_cheapest(const syn_program *p, const cost_model *m, const syn_instr 
     return gains ? fmin(best, pushed) : best;
 }
 
-void hand_seconds(const syn_program *p, const cost_model *m, const syn_instr *in,
-                  double sec[CL_MAX_CLASSES])
+static void hand_seconds(const syn_program *p, const cost_model *m, const syn_instr *in,
+                         double sec[CL_MAX_CLASSES])
 {
     for (int c = 0; c < p->mesh->n_classes; c++)
         sec[c] = 0;

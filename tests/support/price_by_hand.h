@@ -9,9 +9,6 @@
 // Sum over instructions of the class-weighted seconds (w by class of the mesh) and w_comm times the
 // slowest group's communication.
 double hand_additive(const syn_program *p, const cost_model *m, const double *w, double w_comm);
-// One instruction, as syn_instr.sec.
-void hand_seconds(const syn_program *p, const cost_model *m, const syn_instr *in,
-                  double sec[CL_MAX_CLASSES]);
 // A collective of one tensor in a given form, +inf where the form does not apply.
 double hand_collective(const syn_program *p, const cost_model *m, const syn_instr *in,
                        cost_form form);

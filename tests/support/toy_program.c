@@ -115,7 +115,7 @@ static bool must_follow(const syn_instr *start, const syn_instr *in)
     return start->scratch >= 0 && names(in, start->scratch, true);
 }
 
-void toy_sink_waits(toy *t)
+static void toy_sink_waits(toy *t)
 {
     syn_program *p = t->p;
     HB_VEC(syn_instr) out = {0};

@@ -26,9 +26,6 @@ int toy_op1(toy *t, ir_op op, const char *name, int in); // returns the new buff
 int toy_start(toy *t, cost_coll coll, const char *name, int in, int out,
               int scratch); // scratch: buffer, -1
 int toy_wait(toy *t, int start);
-// Removes all WAITs and puts each just before the first instruction that needs its START to have
-// ended.
-void toy_sink_waits(toy *t);
 
 // A random program of `layers` equal layers forward, backward and update, with saved activations,
 // views, all-reduces and gathers that cross layers. noise: instructions strewn in that break the
