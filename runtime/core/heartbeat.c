@@ -58,6 +58,12 @@ static char *put_number(char *at, int64_t x)
     return at;
 }
 
+// The step that this rank is in, or whose rows it reads; -1 before the first and behind the last.
+static int64_t step_of(const hap_rank *r)
+{
+    return r->loaded && r->steps_done < r->opt.steps ? r->now.step : -1;
+}
+
 void hap_beat(hap_rank *r, const char *name)
 {
     struct hap_heartbeat *b = r->beat;
@@ -66,7 +72,7 @@ void hap_beat(hap_rank *r, const char *name)
     char text[SIZE];
     memset(text, ' ', sizeof text);
     memcpy(text, b->pid, (size_t)b->n_pid);
-    char *at = put_number(text + b->n_pid, r->in_step ? r->now.step : -1);
+    char *at = put_number(text + b->n_pid, step_of(r));
     at = put_number(at, r->line);
     size_t n = strlen(name);
     if (n > 40) n = 40;
@@ -82,9 +88,8 @@ void hap_beat_quit(const hap_rank *r, int code)
     char name[16], text[SIZE + 1];
     if (!b) return;
     snprintf(name, sizeof name, "quit%d", code);
-    int n = snprintf(text, sizeof text, "%s%lld %d %s %llu", b->pid,
-                     (long long)(r->in_step ? r->now.step : -1), r->line, name,
-                     (unsigned long long)b->count);
+    int n = snprintf(text, sizeof text, "%s%lld %d %s %llu", b->pid, (long long)step_of(r), r->line,
+                     name, (unsigned long long)b->count);
     memset(text + n, ' ', (size_t)(SIZE - n));
     text[SIZE - 1] = '\n';
     memcpy(b->map, text, SIZE);
