@@ -8,7 +8,12 @@
 #include "cuda/cuda_driver.h"
 #include "cuda/cuda_segment.h"
 
-enum { FLAG_BYTES = 128, MEMBERS = 64 };
+enum {
+    FLAG_BYTES = 128,
+    MEMBERS = CUDA_PUSH_MEMBERS,
+    WORDS = 2 * HAP_PAIR_GROUPS, // parts of a collective
+    BATCH = 128                  // operations of one call; the driver takes up to 255
+};
 typedef enum { CREDIT, ARRIVED, KINDS } flag_kind;
 
 struct cuda_push {
@@ -16,21 +21,28 @@ struct cuda_push {
     const hap_coll_call *c;
     uint32_t first;
     int n_parts, n, me;
-    bool changed;        // the form is not that of the mask's last push
-    bool began[MEMBERS]; // sends to the member have waited for its credit
+    bool began[MEMBERS];    // by stream: has waited for the compute stream
+    bool credited[MEMBERS]; // sends to the member have waited for its credit
 };
+
+// Operations of one stream that are given to the driver together.
+typedef struct batch {
+    int n;
+    CUstreamBatchMemOpParams op[BATCH];
+} batch;
 
 typedef struct cuda_pushes {
     const cuda_driver *driver;
     cuda_segment segment;
+    cuda_push_options options;
     uint32_t count[CUDA_MASKS]; // numbers taken, by axis mask
     cudaStream_t stream[MEMBERS], credits;
+    cudaStream_t flags, gates; // flags=side, credits=side
+    uint32_t *word;            // flags=copy: [stream][part], on the device
     cudaEvent_t ready, left;
-    // Flags of a mask are raised in the order of its collectives: where the form changes, and with
-    // it the streams, sends wait for all that was sent before.
-    cudaEvent_t sent[CUDA_MASKS];
-    hap_form form[CUDA_MASKS];
+    hap_form form[CUDA_MASKS]; // of the mask's last push
     cuda_push open;
+    batch batch;
 } cuda_pushes;
 
 static cuda_pushes *pushes_of(const hap_rank *r)
@@ -54,6 +66,19 @@ static void new_event(hap_rank *r, cudaEvent_t *e)
                cuda_said(cudaEventCreateWithFlags(e, cudaEventDisableTiming), "cudaEventCreate"));
 }
 
+static void check_options(hap_rank *r, const char *text)
+{
+    const char *wrong = cuda_push_options_of(text, &pushes_of(r)->options);
+    HAP_CK(r, !wrong, "HAP_PUSH: '%s' is not understood", wrong ? wrong : "");
+}
+
+const cuda_push_options *cuda_push_chosen(const hap_rank *r)
+{
+    static const cuda_push_options none = {.pieces = 1, .cuts = 1, .least = 1};
+    const cuda_pushes *g = pushes_of(r);
+    return g ? &g->options : &none;
+}
+
 char *cuda_push_start(hap_rank *r, int64_t bytes)
 {
     const char *why = NULL;
@@ -63,19 +88,21 @@ char *cuda_push_start(hap_rank *r, int64_t bytes)
     char *p = cuda_segment_start(r, &g->segment, bytes ? begin : 0,
                                  (int64_t)CUDA_MASKS * KINDS * r->n_ranks * FLAG_BYTES);
     cuda_of(r)->pushes = g;
+    check_options(r, getenv("HAP_PUSH"));
     if (!p) return NULL;
     g->driver = cuda_driver_get(&why);
     cuda_check(r, why);
     cudaDeviceGetStreamPriorityRange(&low, &high);
-    for (int i = -1; i < r->n_ranks && i < MEMBERS; i++) {
-        cudaStream_t *s = i < 0 ? &g->credits : &g->stream[i];
+    cudaStream_t *other[] = {&g->credits, &g->flags, &g->gates};
+    for (int i = -3; i < r->n_ranks && i < MEMBERS; i++) {
+        cudaStream_t *s = i < 0 ? other[i + 3] : &g->stream[i];
         cuda_check(r, cuda_said(cudaStreamCreateWithPriority(s, cudaStreamNonBlocking, high),
                                 "cudaStreamCreate"));
     }
+    cuda_check(r, cuda_said(cudaMalloc((void **)&g->word, MEMBERS * WORDS * sizeof *g->word),
+                            "cudaMalloc"));
     new_event(r, &g->ready);
     new_event(r, &g->left);
-    for (int m = 0; m < CUDA_MASKS; m++)
-        new_event(r, &g->sent[m]);
     return p;
 }
 
@@ -86,10 +113,11 @@ void cuda_push_end(hap_rank *r)
     for (int i = 0; i < MEMBERS; i++)
         if (g->stream[i]) cudaStreamDestroy(g->stream[i]);
     if (g->credits) cudaStreamDestroy(g->credits);
+    if (g->flags) cudaStreamDestroy(g->flags);
+    if (g->gates) cudaStreamDestroy(g->gates);
+    if (g->word) cudaFree(g->word);
     if (g->ready) cudaEventDestroy(g->ready);
     if (g->left) cudaEventDestroy(g->left);
-    for (int m = 0; m < CUDA_MASKS; m++)
-        if (g->sent[m]) cudaEventDestroy(g->sent[m]);
     cuda_segment_end(r, &g->segment);
     free(g);
     cuda_of(r)->pushes = NULL;
@@ -133,52 +161,174 @@ static int member_rank(const cuda_push *p, int m)
     return rank_of(p->r, p->c->axes, m);
 }
 
+// --- streams ---
+
+// What stream s does next comes behind what `before` has been given.
+static void follow(const cuda_push *p, cudaStream_t s, cudaStream_t before)
+{
+    cuda_pushes *g = pushes_of(p->r);
+    cuda(p, cudaEventRecord(g->left, before), "cudaEventRecord");
+    cuda(p, cudaStreamWaitEvent(s, g->left, 0), "cudaStreamWaitEvent");
+}
+
+// Gives the stream the operations.
+static void issue(const cuda_push *p, cudaStream_t s)
+{
+    cuda_pushes *g = pushes_of(p->r);
+    if (g->batch.n)
+        call(p, g->driver->cuStreamBatchMemOp_(s, (unsigned)g->batch.n, g->batch.op, 0),
+             "cuStreamBatchMemOp");
+    g->batch.n = 0;
+}
+
+// To be issued to the stream, which it is here if there is no room.
+static CUstreamBatchMemOpParams *next(const cuda_push *p, cudaStream_t s)
+{
+    batch *b = &pushes_of(p->r)->batch;
+    if (b->n == BATCH) issue(p, s);
+    CUstreamBatchMemOpParams *op = &b->op[b->n++];
+    memset(op, 0, sizeof *op);
+    return op;
+}
+
+static void add_write(const cuda_push *p, cudaStream_t s, CUdeviceptr at, uint32_t number)
+{
+    CUstreamBatchMemOpParams *op = next(p, s);
+    op->writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    op->writeValue.address = at;
+    op->writeValue.value = number;
+    op->writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
+}
+
+static void add_wait(const cuda_push *p, cudaStream_t s, CUdeviceptr at, uint32_t number)
+{
+    CUstreamBatchMemOpParams *op = next(p, s);
+    op->waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+    op->waitValue.address = at;
+    op->waitValue.value = number;
+    op->waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
+}
+
+static void write_number(const cuda_push *p, cudaStream_t s, CUdeviceptr at, uint32_t number)
+{
+    call(p,
+         pushes_of(p->r)->driver->cuStreamWriteValue32_(s, at, number,
+                                                        CU_STREAM_WRITE_VALUE_DEFAULT),
+         "cuStreamWriteValue32");
+}
+
+static void wait_number(const cuda_push *p, cudaStream_t s, CUdeviceptr at, uint32_t number)
+{
+    call(p, pushes_of(p->r)->driver->cuStreamWaitValue32_(s, at, number, CU_STREAM_WAIT_VALUE_GEQ),
+         "cuStreamWaitValue32");
+}
+
+static bool a_stream_each(const cuda_push *p)
+{
+    return p->c->form == FORM_PUSH_ALL;
+}
+
+static int stream_of(const cuda_push *p, int member)
+{
+    return a_stream_each(p) ? member : 0;
+}
+
+cudaStream_t cuda_push_stream(const cuda_push *p, int member)
+{
+    return pushes_of(p->r)->stream[stream_of(p, member)];
+}
+
+// Flags of a mask are raised in the order of its collectives, also where other streams raise them
+// than before.
+static void join_streams(const cuda_push *p)
+{
+    cuda_pushes *g = pushes_of(p->r);
+    cudaStream_t all[MEMBERS + 1] = {g->flags};
+    int n = 1;
+    for (int m = 0; m < p->n; m++)
+        all[n++] = g->stream[m];
+    for (int i = 1; i < n; i++) // the first gathers what all have been given, and all wait for it
+        follow(p, all[0], all[i]);
+    for (int i = 1; i < n; i++)
+        follow(p, all[i], all[0]);
+}
+
+void cuda_push_choose(hap_rank *r, const char *options)
+{
+    cuda_pushes *g = pushes_of(r);
+    if (!g) return;
+    cuda_check(r, cuda_said(cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
+    check_options(r, options);
+}
+
+// --- a collective ---
+
 cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
 {
     cuda_pushes *g = pushes_of(r);
     cuda_push *p = &g->open;
+    bool changed = g->form[c->axes] != c->form;
+    HAP_CK(r, n_parts <= WORDS, "a collective in %d parts", n_parts);
     *p = (cuda_push){.r = r,
                      .c = c,
                      .first = g->count[c->axes] + 1,
                      .n_parts = n_parts,
                      .n = hap_group_size(r, c->axes),
-                     .me = hap_group_member(r, c->axes),
-                     .changed = g->form[c->axes] != c->form};
+                     .me = hap_group_member(r, c->axes)};
     g->form[c->axes] = c->form;
     g->count[c->axes] += (uint32_t)n_parts + 1;
+    if (changed) join_streams(p);
     // Beside the compute stream, which each write would hold up.
-    CUstreamBatchMemOpParams credit[MEMBERS];
-    memset(credit, 0, sizeof credit);
-    for (int k = 1; k < p->n; k++) {
-        int m = (p->me - k + p->n) % p->n; // who sends here first gets its credit first
-        credit[k - 1].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-        credit[k - 1].writeValue.address = flag(p, member_rank(p, m), CREDIT, r->id);
-        credit[k - 1].writeValue.value = p->first;
-    }
     cuda(p, cudaEventRecord(g->ready, cuda_of(r)->x.stream), "cudaEventRecord");
     cuda(p, cudaStreamWaitEvent(g->credits, g->ready, 0), "cudaStreamWaitEvent");
-    call(p, g->driver->cuStreamBatchMemOp_(g->credits, (unsigned)p->n - 1, credit, 0),
-         "cuStreamBatchMemOp");
+    for (int k = 1; k < p->n; k++) {
+        int m = (p->me - k + p->n) % p->n; // who sends here first gets its credit first
+        add_write(p, g->credits, flag(p, member_rank(p, m), CREDIT, r->id), p->first);
+    }
+    issue(p, g->credits);
     return p;
 }
 
-cudaStream_t cuda_push_stream(const cuda_push *p, int member)
+static CUdeviceptr credit_of(const cuda_push *p, int m)
 {
-    return pushes_of(p->r)->stream[p->c->form == FORM_PUSH_ALL ? member : 0];
+    return flag(p, p->r->id, CREDIT, member_rank(p, m));
+}
+
+static uint32_t *word_of(const cuda_push *p, int m, int part)
+{
+    return pushes_of(p->r)->word + stream_of(p, m) * WORDS + part;
+}
+
+// The first send by the stream that sends to m: waits and writes that stand before all of them.
+static void begin_stream(cuda_push *p, int m)
+{
+    cuda_pushes *g = pushes_of(p->r);
+    push_credits credits = g->options.credits;
+    cudaStream_t s = cuda_push_stream(p, m);
+    bool aside = credits == PUSH_CREDITS_SIDE;
+    cuda(p, cudaStreamWaitEvent(s, g->ready, 0), "cudaStreamWaitEvent");
+    for (int k = 1; k < p->n && (aside || credits == PUSH_CREDITS_ONCE); k++) {
+        int to = (p->me + k) % p->n;
+        if (stream_of(p, to) != stream_of(p, m)) continue;
+        add_wait(p, aside ? g->gates : s, credit_of(p, to), p->first);
+        p->credited[to] = true;
+    }
+    if (aside) {
+        issue(p, g->gates);
+        follow(p, s, g->gates);
+    }
+    for (int i = 0; i < p->n_parts && g->options.flags == PUSH_FLAGS_COPY; i++)
+        add_write(p, s, (CUdeviceptr)(uintptr_t)word_of(p, m, i), p->first + (uint32_t)i);
+    issue(p, s);
 }
 
 static void begin(cuda_push *p, int m)
 {
-    cuda_pushes *g = pushes_of(p->r);
-    cudaStream_t s = cuda_push_stream(p, m);
-    if (p->began[m]) return;
-    p->began[m] = true;
-    cuda(p, cudaStreamWaitEvent(s, g->ready, 0), "cudaStreamWaitEvent");
-    if (p->changed) cuda(p, cudaStreamWaitEvent(s, g->sent[p->c->axes], 0), "cudaStreamWaitEvent");
-    call(p,
-         g->driver->cuStreamWaitValue32_(s, flag(p, p->r->id, CREDIT, member_rank(p, m)), p->first,
-                                         CU_STREAM_WAIT_VALUE_GEQ),
-         "cuStreamWaitValue32");
+    if (!p->began[stream_of(p, m)]) begin_stream(p, m);
+    p->began[stream_of(p, m)] = true;
+    if (!p->credited[m] && pushes_of(p->r)->options.credits != PUSH_CREDITS_NONE)
+        wait_number(p, cuda_push_stream(p, m), credit_of(p, m), p->first);
+    p->credited[m] = true;
 }
 
 // Where the member has what this rank has at `to`.
@@ -190,14 +340,43 @@ static char *there(const cuda_push *p, int m, const void *to)
     return g->at[member_rank(p, m)] + off;
 }
 
+static CUdeviceptr arrived(const cuda_push *p, int m)
+{
+    return flag(p, member_rank(p, m), ARRIVED, p->r->id);
+}
+
 void cuda_push_raise(cuda_push *p, int m, int part)
 {
+    cuda_pushes *g = pushes_of(p->r);
+    cudaStream_t s = cuda_push_stream(p, m);
     begin(p, m);
-    call(p,
-         pushes_of(p->r)->driver->cuStreamWriteValue32_(
-             cuda_push_stream(p, m), flag(p, member_rank(p, m), ARRIVED, p->r->id),
-             p->first + (uint32_t)part, CU_STREAM_WRITE_VALUE_DEFAULT),
-         "cuStreamWriteValue32");
+    if (g->options.flags == PUSH_FLAGS_COPY) {
+        cuda(p,
+             cudaMemcpyAsync((void *)(uintptr_t)arrived(p, m), word_of(p, m, part),
+                             sizeof(uint32_t), cudaMemcpyDeviceToDevice, s),
+             "cudaMemcpyAsync");
+        return;
+    }
+    if (g->options.flags == PUSH_FLAGS_SIDE && !a_stream_each(p)) {
+        follow(p, g->flags, s);
+        s = g->flags;
+    }
+    write_number(p, s, arrived(p, m), p->first + (uint32_t)part);
+}
+
+void cuda_push_raise_all(cuda_push *p, int n, const int *member, const int *part)
+{
+    cuda_pushes *g = pushes_of(p->r);
+    if (g->options.flags != PUSH_FLAGS_LATE || a_stream_each(p)) {
+        for (int i = 0; i < n; i++)
+            cuda_push_raise(p, member[i], part[i]);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        begin(p, member[i]);
+    for (int i = 0; i < n; i++)
+        add_write(p, g->stream[0], arrived(p, member[i]), p->first + (uint32_t)part[i]);
+    issue(p, g->stream[0]);
 }
 
 void cuda_push_send(cuda_push *p, int m, int part, const void *from, void *to, int64_t bytes)
@@ -224,31 +403,36 @@ void cuda_push_sends_after(cuda_push *p, cudaStream_t s)
 {
     cuda_pushes *g = pushes_of(p->r);
     cuda(p, cudaEventRecord(g->left, s), "cudaEventRecord");
-    for (int m = 0; m < p->n; m++) {
-        if (m == p->me) continue;
-        cuda(p, cudaStreamWaitEvent(cuda_push_stream(p, m), g->left, 0), "cudaStreamWaitEvent");
-        if (p->c->form == FORM_PUSH) break; // one stream has them all
-    }
+    for (int i = 0; i < (a_stream_each(p) ? p->n : 1); i++)
+        if (!a_stream_each(p) || i != p->me)
+            cuda(p, cudaStreamWaitEvent(g->stream[i], g->left, 0), "cudaStreamWaitEvent");
+}
+
+static CUdeviceptr arrived_here(const cuda_push *p, int m)
+{
+    return flag(p, p->r->id, ARRIVED, member_rank(p, m));
 }
 
 void cuda_push_await(cuda_push *p, cudaStream_t s, int m, int part)
 {
-    call(p,
-         pushes_of(p->r)->driver->cuStreamWaitValue32_(
-             s, flag(p, p->r->id, ARRIVED, member_rank(p, m)), p->first + (uint32_t)part,
-             CU_STREAM_WAIT_VALUE_GEQ),
-         "cuStreamWaitValue32");
+    wait_number(p, s, arrived_here(p, m), p->first + (uint32_t)part);
+}
+
+void cuda_push_await_all(cuda_push *p, cudaStream_t s, int n, const int *member, const int *part)
+{
+    bool once = pushes_of(p->r)->options.awaits_once;
+    for (int i = 0; i < n; i++) {
+        if (once)
+            add_wait(p, s, arrived_here(p, member[i]), p->first + (uint32_t)part[i]);
+        else
+            cuda_push_await(p, s, member[i], part[i]);
+    }
+    issue(p, s);
 }
 
 void cuda_push_close(cuda_push *p, cudaStream_t s, cudaEvent_t done)
 {
-    cuda_pushes *g = pushes_of(p->r);
-    for (int m = 0; m < p->n; m++) {
-        if (!p->began[m]) continue;
-        cuda(p, cudaEventRecord(g->left, cuda_push_stream(p, m)), "cudaEventRecord");
-        cuda(p, cudaStreamWaitEvent(s, g->left, 0), "cudaStreamWaitEvent");
-        if (p->c->form == FORM_PUSH) break; // one stream has them all
-    }
-    cuda(p, cudaEventRecord(g->sent[p->c->axes], s), "cudaEventRecord");
+    for (int i = 0; i < p->n; i++)
+        if (p->began[i]) follow(p, s, pushes_of(p->r)->stream[i]);
     cuda(p, cudaEventRecord(done, s), "cudaEventRecord");
 }

@@ -13,12 +13,32 @@
 // all members: a collective of n parts takes the next n + 1 numbers, and part k of member m has
 // come when m's flag here has reached its number. So parts to one member are sent in ascending
 // order, and all members open the same collectives with the same number of parts; parts may be left
-// out. A member's memory is written once its credit has reached the collective's first number: it
-// gives the credit when its compute stream has come to the open. The numbers are values in the
-// calls, so a collective is never part of a captured graph.
+// out. The numbers are values in the calls, so a collective is never part of a captured graph.
 //
-// Work is enqueued in an order in which everything that is waited for comes first; so streams that
-// share a queue of the device cannot block each other for good. One push is open at a time.
+// Who may write what, and when. Let C be a collective, f its first number, A and B two members.
+//
+//     memory of A that B writes   by B's transfer stream alone, once B has seen A's credit >= f. A
+//                                 gives it when its compute stream has come to the open of C: all
+//                                 that A has enqueued there before has run, so nothing of A still
+//                                 reads or writes what lay there, and what A does next with it
+//                                 waits for B's flag. Only A gives credits for its memory, in
+//                                 order.
+//     A's flag of B, ARRIVED      by B alone, behind the copies of the part (stream order, or an
+//                                 event of them) and behind all earlier flags of B there: they are
+//                                 written by one stream, or by streams that were joined when the
+//                                 form changed.
+//     B's flag of A, CREDIT       by A's stream of credits alone, in the order of the opens.
+//     sources                     by B once `done` of the close has come: behind all of its copies.
+//     words (flags=copy)          by the transfer stream that copies them, before the first message
+//                                 of the collective and so behind all copies of earlier ones.
+//
+// Nothing blocks for good: a stream waits only for events and for numbers, and of what a collective
+// waits for everything belongs to earlier collectives of the program, or is enqueued on each member
+// before anything that waits for it. By induction over the collectives in the order of the program,
+// which is the same on all members, each of them ends; streams that hold several (credits, flags,
+// transfers) hold them in that order. Work is enqueued so that this holds for streams that share a
+// queue of the device as well. One push is open at a time. tests/push_order_test.c runs this file
+// on streams of its own, in orders drawn at random.
 
 #ifndef HAP_RUNTIME_CUDA_PUSH_H
 #define HAP_RUNTIME_CUDA_PUSH_H
@@ -29,8 +49,10 @@ extern "C" {
 
 #include "core/coll_geometry.h"
 #include "cuda/cuda_context.h"
+#include "cuda/cuda_push_options.h"
 
 typedef struct cuda_push cuda_push;
+enum { CUDA_PUSH_MEMBERS = 64 }; // of a group, at most
 
 // All members of this rank's group have one another's segments mapped: the form is done by push.
 // Else it is done point to point by NCCL. The same answer on all members; false for a group of one.
@@ -51,12 +73,15 @@ void cuda_push_send(cuda_push *p, int member, int part, const void *from, void *
 void cuda_push_copy(cuda_push *p, int member, const hap_coll_view *v, const void *from,
                     hap_box from_held, void *to, hap_box to_held, hap_box part);
 void cuda_push_raise(cuda_push *p, int member, int part);
+// The flags of n parts, of different members, at once; behind all sends so far.
+void cuda_push_raise_all(cuda_push *p, int n, const int *member, const int *part);
 
 // Sends from here on wait for what stream s has been given.
 void cuda_push_sends_after(cuda_push *p, cudaStream_t s);
 
 // What stream s does next waits for that part of the member.
 void cuda_push_await(cuda_push *p, cudaStream_t s, int member, int part);
+void cuda_push_await_all(cuda_push *p, cudaStream_t s, int n, const int *member, const int *part);
 
 // done: all that was sent has left, and what `s` has been given has run.
 void cuda_push_close(cuda_push *p, cudaStream_t s, cudaEvent_t done);
@@ -72,9 +97,13 @@ const char *cuda_box_copy(cudaStream_t s, const hap_coll_view *v, void *to, hap_
 
 // y[i] = the sum over members of element i of their slots, `pitch` bytes apart
 // (core/coll_geometry.h), in the order of coordinates, 16-bit types in f32. own: this member's
-// part, in its slot or elsewhere.
-const char *cuda_push_add(cudaStream_t s, hap_dtype type, void *y, const void *slots, int64_t pitch,
-                          int n_members, int me, const void *own, int64_t elements);
+// part, in its slot or elsewhere. wide: all of an element's slots are loaded before they are added.
+const char *cuda_push_add(cudaStream_t s, bool wide, hap_dtype type, void *y, const void *slots,
+                          int64_t pitch, int n_members, int me, const void *own, int64_t elements);
+
+const cuda_push_options *cuda_push_chosen(const hap_rank *r); // defaults if it has no peers
+// Other options from here on, by all ranks, between steps; for measurements and tests.
+void cuda_push_choose(hap_rank *r, const char *options);
 
 // The segment of transfers, NULL if this rank has no peers; streams and flags; the end of the rank.
 char *cuda_push_start(hap_rank *r, int64_t bytes);

@@ -7,8 +7,6 @@
 #include "cuda/cuda_backend.h"
 #include "cuda/cuda_push.h"
 
-enum { PARTS = 2 }; // of an all-reduce: what is added, and the sums
-
 // One tensor of the list.
 typedef struct item {
     hap_tensor *src, *dst;
@@ -24,6 +22,9 @@ typedef struct transfer {
     item *at;
     int n, members, me;
     cuda_push *push; // NULL: by NCCL
+    const cuda_push_options *options;
+    bool sums;
+    int parts, parts_back; // numbers of the first messages, and of an all-reduce's second ones
     ncclComm_t comm;
     int64_t packed; // bytes of b->bounce taken
 } transfer;
@@ -123,22 +124,84 @@ static way return_way(const item *i, const transfer *t, int from, int to)
 
 typedef way way_of(const item *i, const transfer *t, int from, int to);
 
-static void push_part(transfer *t, int part, way_of *of)
+// --- messages in pieces ---
+// A message is one piece or several, by ranges of the first factor. The last message of those that
+// are added goes in halves: its owner adds what has come of it, and of all others, while the next
+// piece comes. Both sides know the pieces from the owner's part. Of the numbers of a phase the last
+// piece has the last.
+
+// Range i of n of the rows, of equal size or each half of the one before; larger ones start at
+// multiples of 64.
+static hap_range piece_of(hap_range rows, bool halves, int i, int n)
 {
+    int64_t cut[2], whole = ((int64_t)1 << n) - 1;
+    for (int k = 0; k < 2; k++) {
+        int64_t before = whole + 1 - ((int64_t)1 << (n - i - k)); // of `whole`
+        cut[k] = halves ? rows.n * before / whole : rows.n * (i + k) / n;
+        if (i + k < n && rows.n >= (int64_t)64 << n) cut[k] = cut[k] / 64 * 64;
+    }
+    return (hap_range){rows.lo + cut[0], cut[1] - cut[0]};
+}
+
+// Whether the message of `from` to `to` is the last that comes there.
+static bool comes_last(const transfer *t, way_of *of, int from, int to)
+{
+    return t->sums && of != return_way && (from + t->members - 1) % t->members == to;
+}
+
+static int pieces_of(const transfer *t, way_of *of, int from, int to)
+{
+    bool last = comes_last(t, of, from, to);
+    int most = last && t->options->pieces > 1 ? t->options->pieces : t->options->cuts;
+    int64_t bytes = 0;
+    for (int i = 0; i < t->n; i++) {
+        if (t->at[i].v.outer != 1) return 1;
+        way w = of(&t->at[i], t, from, to);
+        bytes += hap_box_bytes(&w.v, w.part);
+    }
+    int64_t n = bytes / t->options->least;
+    return n < 1 ? 1 : n < most ? (int)n : most;
+}
+
+// Parts [first, first + numbers) of the push.
+static void push_parts(transfer *t, int first, int numbers, way_of *of)
+{
+    bool late = t->options->flags == PUSH_FLAGS_LATE;
+    int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], waiting = 0;
     for (int k = 1; k < t->members; k++) {
-        int to = (t->me + k) % t->members;
-        for (int i = 0; i < t->n; i++) {
-            way w = of(&t->at[i], t, t->me, to);
-            cuda_push_copy(t->push, to, &w.v, w.x, w.from, w.y, w.to, w.part);
+        int to = (t->me + k) % t->members, n = pieces_of(t, of, t->me, to);
+        bool halves = comes_last(t, of, t->me, to) && t->options->pieces > 1;
+        for (int j = 0; j < n; j++) {
+            for (int i = 0; i < t->n; i++) {
+                way w = of(&t->at[i], t, t->me, to);
+                w.part.f1 = piece_of(w.part.f1, halves, j, n);
+                cuda_push_copy(t->push, to, &w.v, w.x, w.from, w.y, w.to, w.part);
+            }
+            if (!late) {
+                cuda_push_raise(t->push, to, first + numbers - n + j);
+                continue;
+            }
+            if (j + 1 < n && k + 1 < t->members) continue;
+            member[waiting] = to;
+            part[waiting++] = first + numbers - n + j;
+            if (k + 1 < t->members) continue;
+            cuda_push_raise_all(t->push, waiting, member, part);
+            waiting = 0;
         }
-        cuda_push_raise(t->push, to, part);
     }
 }
 
-static void await_part(transfer *t, int part)
+// The first `some` pieces of the message that comes last, and all of the others.
+static void await_parts(transfer *t, int first, int numbers, int last_n, int some)
 {
-    for (int k = 1; k < t->members; k++)
-        cuda_push_await(t->push, t->s, (t->me - k + t->members) % t->members, part);
+    int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], n = 0;
+    for (int k = 1; k < t->members; k++) {
+        bool last = k + 1 == t->members;
+        if (some > 1 && !last) continue; // have been waited for
+        member[n] = (t->me - k + t->members) % t->members;
+        part[n++] = first + numbers - (last ? last_n - some : 0) - 1;
+    }
+    cuda_push_await_all(t->push, t->s, n, member, part);
 }
 
 // --- by NCCL: parts that are no run of bytes pass through a buffer of the backend ---
@@ -203,14 +266,6 @@ static void by_nccl(transfer *t, way_of *of)
 
 // --- the kinds ---
 
-static void move(transfer *t, int part, way_of *of)
-{
-    if (t->push)
-        push_part(t, part, of);
-    else
-        by_nccl(t, of);
-}
-
 static void keep(transfer *t)
 {
     for (int i = 0; i < t->n; i++) {
@@ -219,8 +274,9 @@ static void keep(transfer *t)
     }
 }
 
-// The own part is added where it lies if that is one run of bytes, else from its slot.
-static void add(transfer *t, way_of *of)
+// Piece j of n of the own part. That is added where it lies if it is one run of bytes, else from
+// its slot.
+static void add(transfer *t, way_of *of, bool halves, int j, int n)
 {
     for (int i = 0; i < t->n; i++) {
         item *at = &t->at[i];
@@ -229,30 +285,48 @@ static void add(transfer *t, way_of *of)
         char *y = at->dst->data;
         if (dense(&w.v, w.from, w.part))
             own = (const char *)w.x + offset_of(&w.v, w.from, w.part);
-        else
+        else if (j == 0)
             check(t, cuda_box_copy(t->s, &w.v, w.y, w.to, w.x, w.from, w.part));
         if (t->c->kind == HAP_ALL_REDUCE) y += w.part.f1.lo * w.v.item;
-        check(t, cuda_push_add(t->s, at->dst->type, y, at->slots, at->pitch, t->members, t->me, own,
-                               hap_box_bytes(&w.v, w.part) / w.v.item));
+        hap_range rows = piece_of(w.part.f1, halves, j, n);
+        int64_t row = w.v.outer * w.v.mid * w.part.f2.n * w.v.inner; // elements; outer > 1: n is 1
+        int64_t begin = (rows.lo - w.part.f1.lo) * row * w.v.item;
+        check(t,
+              cuda_push_add(t->s, t->options->add_wide, at->dst->type, y + begin, at->slots + begin,
+                            at->pitch, t->members, t->me, own + begin, rows.n * row));
     }
+}
+
+static void push_sums(transfer *t, way_of *of)
+{
+    int from = (t->me + 1) % t->members, n = pieces_of(t, of, from, t->me); // who sends here last
+    push_parts(t, 0, t->parts, of);
+    for (int j = 0; j < n; j++) {
+        await_parts(t, 0, t->parts, n, j + 1);
+        add(t, of, t->options->pieces > 1, j, n);
+    }
+    if (t->c->kind != HAP_ALL_REDUCE) return;
+    cuda_push_sends_after(t->push, t->s);
+    push_parts(t, t->parts, t->parts_back, return_way);
+    await_parts(t, t->parts, t->parts_back, 1, 1);
 }
 
 static void run(transfer *t)
 {
-    bool sum = t->c->kind == HAP_REDUCE_SCATTER || t->c->kind == HAP_ALL_REDUCE;
-    way_of *of = t->c->kind == HAP_ALL_REDUCE ? reduce_way : sum ? scatter_way : gather_way;
-    move(t, 0, of);
-    if (!sum) keep(t);
-    if (t->push) await_part(t, 0);
-    if (!sum) return;
-    add(t, of);
-    if (t->c->kind != HAP_ALL_REDUCE) return;
-    if (t->push) {
-        cuda_push_sends_after(t->push, t->s);
-        push_part(t, 1, return_way);
-        await_part(t, 1);
+    way_of *of = t->c->kind == HAP_ALL_REDUCE ? reduce_way : t->sums ? scatter_way : gather_way;
+    if (t->push && t->sums) {
+        push_sums(t, of);
+    } else if (t->push) {
+        push_parts(t, 0, t->parts, of);
+        keep(t);
+        await_parts(t, 0, t->parts, 1, 1);
     } else {
-        by_nccl(t, return_way);
+        by_nccl(t, of);
+        if (t->sums)
+            add(t, of, false, 0, 1);
+        else
+            keep(t);
+        if (t->c->kind == HAP_ALL_REDUCE) by_nccl(t, return_way);
     }
 }
 
@@ -264,6 +338,8 @@ static transfer begin(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
                   .at = hap_alloc(r, (size_t)c->n * sizeof(item)),
                   .members = hap_group_size(r, c->axes),
                   .me = hap_group_member(r, c->axes),
+                  .options = cuda_push_chosen(r),
+                  .sums = c->kind == HAP_REDUCE_SCATTER || c->kind == HAP_ALL_REDUCE,
                   .comm = cuda_of(r)->group[c->axes]};
     char *scratch = c->scratch ? c->scratch->data : NULL;
     for (int k = 0; k < c->n; k++) {
@@ -281,7 +357,10 @@ static transfer begin(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
 void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent_t done)
 {
     transfer t = begin(r, c, s);
-    t.push = cuda_push_open(r, c, PARTS);
+    t.parts = t.options->cuts;
+    if (t.sums && t.options->pieces > t.parts) t.parts = t.options->pieces;
+    t.parts_back = c->kind == HAP_ALL_REDUCE ? t.options->cuts : 0;
+    t.push = cuda_push_open(r, c, t.parts + t.parts_back);
     run(&t);
     cuda_push_close(t.push, s, done);
     free(t.at);

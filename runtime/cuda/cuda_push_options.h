@@ -1,0 +1,59 @@
+// How pushes are done where a measurement is to choose: HAP_PUSH, read when SEG_SYM is made, a list
+// of words with commas between, the same on all ranks. Without it each word's first value.
+//
+//     flags=each     a flag is written by the transfer stream, behind its message
+//     flags=side     by a stream of flags, which waits for the message's event: messages of
+//     FORM_PUSH
+//                    follow one another without a write between them
+//     flags=copy     by the copy engine: 4 bytes from a word that was written before the first
+//     message flags=late     of whole collectives all in one batch, behind the last message (or
+//     piece of it) credits=each   the transfer stream waits for a member's credit before its first
+//     message there credits=once   for all members' credits in one batch, before the first message
+//     credits=side   a stream of its own does that, and the transfer stream waits for its event
+//     credits=none   nobody waits: wrong; tests are to notice
+//     awaits=each    a receiver waits for each member's part by a call; awaits=once: in one batch
+//     pieces=1       of a sum's last message: as many pieces, each half of the one before it, so
+//     that
+//                    what has come is added while the rest comes
+//     cuts=1         every other message in as many equal pieces
+//     least=1048576  bytes of a piece, on average
+//     add=plain      adds of bf16 and f32 load one slot at a time; add=wide: all, then add
+//
+// FORM_PUSH_ALL, a stream a member, takes flags side and late as each; credits once and side wait
+// for the member of the stream alone.
+
+#ifndef HAP_RUNTIME_CUDA_PUSH_OPTIONS_H
+#define HAP_RUNTIME_CUDA_PUSH_OPTIONS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "core/rank.h"
+
+typedef enum { PUSH_FLAGS_EACH, PUSH_FLAGS_SIDE, PUSH_FLAGS_COPY, PUSH_FLAGS_LATE } push_flags;
+typedef enum {
+    PUSH_CREDITS_EACH,
+    PUSH_CREDITS_ONCE,
+    PUSH_CREDITS_SIDE,
+    PUSH_CREDITS_NONE
+} push_credits;
+
+enum { PUSH_MOST_PIECES = 8 };
+
+typedef struct cuda_push_options {
+    push_flags flags;
+    push_credits credits;
+    bool awaits_once, add_wide;
+    int pieces, cuts; // 1 to PUSH_MOST_PIECES
+    int64_t least;
+} cuda_push_options;
+
+// NULL, or what is wrong with the text.
+const char *cuda_push_options_of(const char *text, cuda_push_options *o);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

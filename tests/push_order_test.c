@@ -1,0 +1,520 @@
+// The protocol of pushes (cuda/cuda_push.h) without a device: cuda_push.c and cuda_push_forms.c as
+// they are, for several ranks in one process, on streams that run in orders drawn at random
+// (support/fake_streams.h), what a program enqueues mixed with what runs.
+//
+//     push_order_test [programs a variant] [seed]
+//
+// A program is some collectives, up to three under way at a time, in memory that is taken again as
+// soon as what came there has been looked at, and filled with something else first. Each way to
+// push (cuda/cuda_push_options.h) is to give every value, and to end. Without credits, and where
+// waits for numbers do not wait, values are to be wrong: so the programs are such that both matter.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/coll_geometry.h"
+#include "core/tensor.h"
+#include "cuda/cuda_backend.h"
+#include "cuda/cuda_push.h"
+#include "cuda/cuda_segment.h"
+#include "tests/support/coll_random.h"
+#include "tests/support/fake_streams.h"
+
+enum { RANKS = 4, ITEMS = 9, OPEN = 3, ROOM = 1 << 21, CALLS = 4 * ITEMS, PARTS = 3, WORDS = 70 };
+
+// A collective of one rank.
+typedef struct item {
+    hap_rank *r;
+    hap_coll_call call;
+    hap_dtype type;
+    hap_tensor *dst[COLL_MOST_LIST], *src[COLL_MOST_LIST];
+    cudaEvent_t ready, done, seen;
+    int number;
+    bool by_hand; // sends of PARTS parts to each member, looked at as they come
+} item;
+
+typedef struct rank {
+    hap_rank r;
+    cuda_backend b;
+    item item[ITEMS];
+    cudaStream_t aside;
+    int at; // in the program
+    int weight;
+} rank;
+
+typedef enum { START, FINISH } call_kind;
+static struct {
+    call_kind kind;
+    int item;
+} program[CALLS];
+static rank all[RANKS];
+static int n_ranks, n_calls;
+static int64_t offset[ITEMS][2 * COLL_MOST_LIST + 1];
+static char *sym[RANKS], *local[RANKS];
+static long wrong;
+
+// --- what the files under test call ---
+
+void cuda_check(hap_rank *r, const char *why)
+{
+    if (!why) return;
+    fprintf(stderr, "rank %d: %s\n", r->id, why);
+    exit(1);
+}
+
+const char *cuda_said(cudaError_t e, const char *name)
+{
+    return e ? name : NULL;
+}
+
+const cuda_driver *cuda_driver_get(const char **why)
+{
+    *why = NULL;
+    return &fake_driver;
+}
+
+const char *cuda_driver_said(const cuda_driver *d, CUresult e, const char *name)
+{
+    (void)d;
+    return e ? name : NULL;
+}
+
+char *cuda_segment_start(hap_rank *r, cuda_segment *g, int64_t bytes, int64_t flag_bytes)
+{
+    if (!sym[0])
+        for (int i = 0; i < n_ranks; i++)
+            sym[i] = calloc(1, (size_t)(bytes + flag_bytes));
+    g->bytes = bytes;
+    g->at = malloc((size_t)n_ranks * sizeof *g->at);
+    g->peer = malloc((size_t)(n_ranks * n_ranks) * sizeof *g->peer);
+    memcpy(g->at, sym, (size_t)n_ranks * sizeof *g->at);
+    for (int i = 0; i < n_ranks * n_ranks; i++)
+        g->peer[i] = true;
+    return sym[r->id];
+}
+
+void cuda_segment_end(hap_rank *r, cuda_segment *g)
+{
+    (void)r;
+    free(g->at);
+    free(g->peer);
+}
+
+void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *name)
+{
+    cuda_check(r, e ? name : NULL);
+}
+
+ncclDataType_t cuda_nccl_type(hap_dtype t)
+{
+    (void)t;
+    abort();
+}
+
+ncclResult_t ncclGroupStart(void); // in nccl.h without `void`
+ncclResult_t ncclGroupStart(void)
+{
+    abort();
+}
+
+ncclResult_t ncclGroupEnd(void);
+ncclResult_t ncclGroupEnd(void)
+{
+    abort();
+}
+
+ncclResult_t ncclSend(const void *x, size_t n, ncclDataType_t type, int to, ncclComm_t c,
+                      cudaStream_t s)
+{
+    (void)x, (void)n, (void)type, (void)to, (void)c, (void)s;
+    abort();
+}
+
+ncclResult_t ncclRecv(void *x, size_t n, ncclDataType_t type, int from, ncclComm_t c,
+                      cudaStream_t s)
+{
+    (void)x, (void)n, (void)type, (void)from, (void)c, (void)s;
+    abort();
+}
+
+typedef struct sum {
+    hap_dtype type;
+    char *y;
+    const char *slots, *own;
+    int64_t pitch, elements;
+    int members, me;
+} sum;
+
+// Half of the elements a step.
+static bool add_half(void *arg, int number)
+{
+    sum *s = arg;
+    hap_tensor y = {.type = s->type, .data = s->y}, x = {.type = s->type};
+    int64_t half = s->elements / 2;
+    for (int64_t i = number ? half : 0; i < (number ? s->elements : half); i++) {
+        double a = 0;
+        for (int m = 0; m < s->members; m++) {
+            x.data = (void *)(uintptr_t)(m == s->me ? s->own : s->slots + m * s->pitch);
+            a += coll_get(&x, i);
+        }
+        if (a > 1000 || a < -1000 || a != a) a = 99; // no sum of a program: memory not written yet
+        coll_set(&y, i, (int)a);
+    }
+    if (number == 1) free(s);
+    return number == 1;
+}
+
+const char *cuda_push_add(cudaStream_t stream, bool wide, hap_dtype type, void *y,
+                          const void *slots, int64_t pitch, int n_members, int me, const void *own,
+                          int64_t elements)
+{
+    sum *s = malloc(sizeof *s);
+    (void)wide;
+    *s = (sum){type, y, slots, own, pitch, elements, n_members, me};
+    fake_call(stream, add_half, s);
+    return NULL;
+}
+
+// --- what a program computes ---
+
+static bool fill(void *arg, int number)
+{
+    const item *x = arg;
+    (void)number;
+    for (int k = 0; k < x->call.n; k++)
+        for (int64_t i = 0; i < x->src[k]->elements; i++)
+            coll_set(x->src[k], i,
+                     coll_value(x->type, coll_global(x->src[k], i),
+                                coll_sums(&x->call) ? x->r->id : 0, x->number * 3 + k));
+    return true;
+}
+
+static void look(const item *x, int k, int64_t lo, int64_t hi)
+{
+    for (int64_t i = lo; i < hi; i++) {
+        int64_t global = coll_global(x->dst[k], i);
+        double want = coll_expected(x->r, &x->call, x->type, global, x->number * 3 + k);
+        double have = coll_get(x->dst[k], i);
+        if (!(have <= want && have >= want)) wrong++;
+    }
+}
+
+static bool check(void *arg, int number)
+{
+    const item *x = arg;
+    for (int k = 0; k < x->call.n; k++) {
+        int64_t half = x->dst[k]->elements / 2;
+        look(x, k, number ? half : 0, number ? x->dst[k]->elements : half);
+    }
+    return number == 1;
+}
+
+// What came has been looked at: the memory is used for something else.
+static bool spoil(void *arg, int number)
+{
+    const item *x = arg;
+    (void)number;
+    for (int k = 0; k < x->call.n; k++) {
+        memset(x->dst[k]->data, 0xA5, (size_t)x->dst[k]->bytes);
+        memset(x->src[k]->data, 0xA5, (size_t)x->src[k]->bytes);
+    }
+    if (x->call.scratch) memset(x->call.scratch->data, 0xA5, (size_t)x->call.scratch->bytes);
+    return true;
+}
+
+typedef struct glance {
+    const item *x;
+    int64_t lo, hi;
+} glance;
+
+static bool check_part(void *arg, int number)
+{
+    glance *g = arg;
+    (void)number;
+    look(g->x, 0, g->lo, g->hi);
+    free(g);
+    return true;
+}
+
+// An all-gather by single sends, its parts looked at by a stream of their own as they come; every
+// other time the first part of each member is left out and goes with the second.
+static void run_by_hand(rank *q, item *x)
+{
+    int n = hap_group_size(&q->r, x->call.axes), me = hap_group_member(&q->r, x->call.axes);
+    int64_t part = WORDS * (int64_t)sizeof(float), first = x->number % 2;
+    cudaStream_t s = q->b.stream[x->call.axes];
+    cuda_push *p = cuda_push_open(&q->r, &x->call, PARTS);
+    char *src = x->src[0]->data, *dst = x->dst[0]->data;
+    for (int d = 1; d < n; d++)
+        for (int64_t k = first; k < PARTS; k++) {
+            int64_t lo = k == first ? 0 : k * part;
+            cuda_push_send(p, (me + d) % n, (int)k, src + lo, dst + me * PARTS * part + lo,
+                           (k + 1) * part - lo);
+        }
+    cuda_check(&q->r,
+               cuda_box_copy(
+                   s, &(hap_coll_view){1, PARTS, 1, 1, WORDS, 4, 0, 0, 0, NULL, NULL, 0, 0, 0, 0},
+                   dst + me * PARTS * part, (hap_box){{0, PARTS}, {0, 1}}, src,
+                   (hap_box){{0, PARTS}, {0, 1}}, (hap_box){{0, PARTS}, {0, 1}}));
+    for (int64_t k = first; k < PARTS; k++)
+        for (int d = 1; d < n; d++) {
+            int from = (me - d + n) % n;
+            glance *g = malloc(sizeof *g);
+            *g = (glance){x, from * PARTS * WORDS + (k == first ? 0 : k * WORDS),
+                          (from * PARTS + k + 1) * WORDS};
+            cuda_push_await(p, q->aside, from, (int)k);
+            fake_call(q->aside, check_part, g);
+        }
+    cudaEventRecord(x->seen, q->aside);
+    cudaStreamWaitEvent(s, x->seen, 0);
+    cuda_push_close(p, s, x->done);
+}
+
+// As cuda_steps.c does.
+static void enqueue(rank *q)
+{
+    item *x = &q->item[program[q->at].item];
+    cudaStream_t compute = q->b.x.stream, s = q->b.stream[x->call.axes];
+    if (program[q->at++].kind == FINISH) {
+        cudaStreamWaitEvent(compute, x->done, 0);
+        fake_call(compute, check, x);
+        fake_call(compute, spoil, x);
+        return;
+    }
+    fake_call(compute, fill, x);
+    cudaEventRecord(x->ready, compute);
+    cudaStreamWaitEvent(s, x->ready, 0);
+    if (x->by_hand)
+        run_by_hand(q, x);
+    else
+        cuda_push_run(&q->r, &x->call, s, x->done);
+}
+
+// --- programs ---
+
+static int64_t take(int64_t *end, hap_dtype type, int n, const hap_dim *dims)
+{
+    int64_t bytes = hap_dtype_bytes(type), at = *end;
+    for (int i = 0; i < n; i++)
+        bytes *= hap_dim_size(&dims[i]);
+    *end += (bytes + 255) / 256 * 256;
+    if (*end > ROOM) exit(printf("push_order_test: a program does not fit\n") > 0);
+    return at;
+}
+
+static void draw_item(rank *q, int number, int room, int64_t end[2], int64_t *scratch)
+{
+    item *x = &q->item[number];
+    hap_coll_call *c = &x->call;
+    int64_t *off = offset[number];
+    *x = (item){.r = &q->r, .number = number};
+    do {
+        coll_call(&q->r, c, &x->type);
+    } while (c->kind == HAP_RECUT || (c->kind == HAP_ALL_REDUCE && c->reduce == HAP_MAX));
+    x->by_hand = coll_chance(20);
+    if (x->by_hand) *c = (hap_coll_call){.kind = HAP_ALL_GATHER, .axes = c->axes, .n = 1};
+    c->form = coll_chance(70) ? FORM_PUSH : FORM_PUSH_ALL;
+    if (coll_sums(c) && x->type == HAP_BOOL) x->type = HAP_F16;
+    if (x->by_hand) x->type = HAP_F32;
+    c->dst = x->dst;
+    c->src = x->src;
+    for (int k = 0; k < c->n; k++) {
+        coll_shape s;
+        if (x->by_hand) {
+            unsigned a = c->axes;
+            int64_t n = (int64_t)PARTS * hap_group_size(&q->r, a);
+            s.rank = 2;
+            s.dst[0] = WHOLE(n), s.dst[1] = s.src[1] = WHOLE(WORDS);
+            s.src[0] = CUT(a == 3   ? HAP_BOTH
+                           : a == 2 ? 1
+                                    : 0,
+                           n, coll_table(n, hap_group_size(&q->r, a), true));
+        } else {
+            coll_shapes(&q->r, c, &s);
+        }
+        bool in_place = c->kind == HAP_ALL_REDUCE && coll_chance(50);
+        hap_segment to = c->kind == HAP_REDUCE_SCATTER ? SEG_LOCAL : SEG_SYM;
+        hap_segment from = in_place ? to : coll_chance(50) ? SEG_SYM : SEG_LOCAL;
+        off[2 * k] = room * ROOM + take(&end[from], x->type, s.rank, s.src);
+        x->src[k] = (hap_at)(&q->r, from, &off[2 * k], x->type, s.rank, s.src);
+        if (!in_place) off[2 * k + 1] = room * ROOM + take(&end[to], x->type, s.rank, s.dst);
+        x->dst[k] =
+            in_place ? x->src[k] : (hap_at)(&q->r, to, &off[2 * k + 1], x->type, s.rank, s.dst);
+    }
+    int64_t need = x->by_hand ? 0 : hap_coll_scratch_bytes(&q->r, c);
+    if (need > *scratch) *scratch = need;
+}
+
+static void draw_program(uint64_t seed)
+{
+    int open[OPEN] = {-1, -1, -1}, n = 0;
+    n_calls = 0;
+    while (n < ITEMS || open[0] >= 0 || open[1] >= 0 || open[2] >= 0) {
+        int room = (int)fake_draw(OPEN);
+        if (open[room] >= 0) {
+            program[n_calls].kind = FINISH;
+            program[n_calls++].item = open[room];
+            open[room] = -1;
+        } else if (n < ITEMS) {
+            int64_t end[2], scratch = 0, first = 256 * (int64_t)fake_draw(8);
+            for (int i = 0; i < n_ranks; i++) {
+                end[0] = end[1] = first;
+                coll_seed(seed + (uint64_t)n * 977);
+                draw_item(&all[i], n, room, end, &scratch);
+            }
+            for (int i = 0; i < n_ranks && scratch > 0; i++) {
+                hap_dim d = WHOLE(scratch);
+                int64_t *at = &offset[n][2 * COLL_MOST_LIST];
+                *at = room * ROOM + end[SEG_SYM];
+                all[i].item[n].call.scratch = (hap_at)(&all[i].r, SEG_SYM, at, HAP_BOOL, 1, &d);
+            }
+            open[room] = n;
+            program[n_calls].kind = START;
+            program[n_calls++].item = n++;
+        }
+    }
+}
+
+static void new_stream(cudaStream_t *s)
+{
+    cudaStreamCreateWithPriority(s, 0, 0);
+}
+
+static void begin(int mesh, const char *options)
+{
+    static const int meshes[][3] = {{1, 2, 1}, {1, 3, 1}, {1, 4, 1}, {2, 2, 2}};
+    static const int weights[] = {1, 8, 64};
+    const int *m = meshes[mesh];
+    n_ranks = m[1] * m[2];
+    setenv("HAP_PUSH", options, 1);
+    for (int i = 0; i < n_ranks; i++) {
+        rank *q = &all[i];
+        memset(q, 0, sizeof *q);
+        q->weight = weights[fake_draw(3)];
+        q->r = (hap_rank){.id = i, .n_ranks = n_ranks, .n_axes = m[0], .n_classes = 1};
+        q->r.size[0] = m[1], q->r.size[1] = m[2];
+        q->r.coord[0] = m[0] == 2 ? i / m[2] : i;
+        q->r.coord[1] = m[0] == 2 ? i % m[2] : 0;
+        q->r.backend = &q->b;
+        q->r.seg_bytes[0] = q->r.seg_bytes[1] = OPEN * ROOM;
+        q->r.seg[SEG_LOCAL] = local[i];
+        new_stream(&q->b.x.stream);
+        new_stream(&q->aside);
+        for (int a = 1; a < CUDA_MASKS; a++)
+            new_stream(&q->b.stream[a]);
+        q->r.seg[SEG_SYM] = cuda_push_start(&q->r, OPEN * ROOM);
+    }
+}
+
+static void end(void)
+{
+    fake_forget();
+    for (int i = 0; i < n_ranks; i++) {
+        rank *q = &all[i];
+        for (int k = 0; k < ITEMS; k++) {
+            cudaEventDestroy(q->item[k].ready);
+            cudaEventDestroy(q->item[k].done);
+            cudaEventDestroy(q->item[k].seen);
+        }
+        cuda_push_end(&q->r);
+        cudaStreamDestroy(q->b.x.stream);
+        cudaStreamDestroy(q->aside);
+        for (int a = 1; a < CUDA_MASKS; a++)
+            cudaStreamDestroy(q->b.stream[a]);
+        hap_tensor_free_all(&q->r);
+        free(q->r.tensor);
+    }
+    for (int i = 0; i < n_ranks; i++)
+        free(sym[i]);
+    memset(sym, 0, sizeof sym);
+}
+
+// A step of the host of some rank, which is at work as often as its weight says. False: all is
+// enqueued.
+static bool host_step(void)
+{
+    int weights = 0, left;
+    for (int i = 0; i < n_ranks; i++)
+        weights += all[i].at < n_calls ? all[i].weight : 0;
+    if (weights == 0) return false;
+    left = (int)fake_draw((uint64_t)weights);
+    for (int i = 0; i < n_ranks; i++) {
+        if (all[i].at == n_calls) continue;
+        if (left < all[i].weight) {
+            enqueue(&all[i]);
+            return true;
+        }
+        left -= all[i].weight;
+    }
+    return true;
+}
+
+// False: it does not end.
+static bool run(int mesh, const char *options, uint64_t seed)
+{
+    fake_seed(seed);
+    begin(mesh, options);
+    draw_program(seed * 131);
+    for (int i = 0; i < n_ranks * ITEMS; i++) {
+        item *x = &all[i / ITEMS].item[i % ITEMS];
+        cudaEventCreateWithFlags(&x->ready, 0);
+        cudaEventCreateWithFlags(&x->done, 0);
+        cudaEventCreateWithFlags(&x->seen, 0);
+    }
+    fake_seed(seed); // weights of the streams
+    unsigned eager = (unsigned)(1 + fake_draw(40));
+    for (bool more = true; more;) {
+        more = fake_draw(40) < eager && host_step();
+        if (!more) more = fake_step() || host_step();
+    }
+    bool ended = fake_idle();
+    end();
+    return ended;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const variants[] = {
+        "",
+        "flags=side",
+        "flags=copy",
+        "flags=late",
+        "credits=once",
+        "credits=side",
+        "awaits=once",
+        "flags=side,credits=side,awaits=once,pieces=3,least=1",
+        "flags=copy,credits=once,awaits=once,pieces=4,least=8,cuts=2",
+        "flags=late,credits=once,awaits=once,pieces=8,cuts=8,least=1",
+        "flags=each,credits=each,pieces=2,cuts=3,least=64",
+    };
+    enum { VARIANTS = sizeof variants / sizeof *variants };
+    int programs = argc > 1 ? atoi(argv[1]) : 120, failed = 0;
+    uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
+    for (int i = 0; i < RANKS; i++)
+        local[i] = malloc(OPEN * ROOM);
+    for (int v = 0; v < VARIANTS + 2; v++) {
+        bool sound = v < VARIANTS;
+        int stuck = 0, bad = 0;
+        fake_deaf(v == VARIANTS);
+        for (int k = 0; k < programs; k++) {
+            wrong = 0;
+            stuck += !run(k % 4,
+                          sound           ? variants[v]
+                          : v == VARIANTS ? ""
+                                          : "credits=none",
+                          seed * 100003 + (uint64_t)k);
+            bad += wrong > 0;
+        }
+        bool ok = sound ? bad == 0 && stuck == 0 : bad > 0;
+        failed += !ok;
+        printf("%-60s %d programs, %d with wrong values, %d without an end: %s\n",
+               sound           ? variants[v][0] ? variants[v] : "as it is"
+               : v == VARIANTS ? "(no waits for numbers)"
+                               : "(no credits)",
+               programs, bad, stuck, ok ? "all right" : "FAILED");
+    }
+    for (int i = 0; i < RANKS; i++)
+        free(local[i]);
+    return failed ? 1 : 0;
+}

@@ -1,0 +1,31 @@
+// Streams and events of CUDA without a device: what the runtime enqueues is done in host memory, a
+// step at a time, by whichever stream a drawn number picks. Copies and sums take several steps, so
+// that what may run between them does.
+//
+// Streams run in their order and for the rest in any: a wait for an event ends when the record that
+// it stands behind has run, a wait for a number when memory has reached it, cyclically.
+
+#ifndef HAP_TESTS_FAKE_STREAMS_H
+#define HAP_TESTS_FAKE_STREAMS_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cuda/cuda_driver.h"
+
+extern const cuda_driver fake_driver; // the stream operations alone
+
+void fake_seed(uint64_t seed); // what is picked from here on, and how often each stream is
+uint64_t fake_draw(uint64_t n);
+
+// Work of a stream: step 0, 1, … until it says that it is done.
+void fake_call(cudaStream_t s, bool (*step)(void *arg, int number), void *arg);
+
+// A step of some stream. False: none can go on.
+bool fake_step(void);
+bool fake_idle(void);      // all that was enqueued has run
+void fake_forget(void);    // drops what has not
+void fake_deaf(bool deaf); // waits for numbers do not wait
+
+#endif
