@@ -21,6 +21,7 @@
 #   coll-sockets   every collective on 4 ranks, as two emulated hosts
 #   fail       ranks killed and stopped, devices full or hidden: one message each; the same with pushes
 #   push       loops of pushes, run each way; push-speed: pushes and the library on 2 and 4 GPUs
+#   push-variants   the ways to push of bench/push_ways.txt: each right, then each timed against the library (about 110 s)
 # HAP_MODELS (gpt2, bert or both) and HAP_WAYS (graph,fuse; "1,1 1,0 0,0") choose what `speed` and `torch` run.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -243,6 +244,25 @@ push_speed()
     done
 }
 
+# Ways to push: right in loops of programs and in every kind of collective, a missing credit noticed; then all of them and the
+# library in turn, forth and back, in one process; the table by bench/overlap/push_report.py.
+push_variants()
+{
+    local n=4 ways code run
+    [ "$gpus" -ge 4 ] || n=$gpus
+    ways=$(grep -v '^#' bench/push_ways.txt | paste -sd ';')
+    run="mpirun --oversubscribe --bind-to none -n $n"
+    part push-ways.stress timeout 40 $run "$pack/tests/push_stress_cuda" 66 6 3 300 "$(echo "$ways" | sed 's/\(;\|$\)/,least=1\1/g')"
+    part push-ways.coll timeout 30 $run "$pack/tests/coll_cuda_test" 5 1 "$(echo "$ways" | sed 's/\(;\|$\)/,least=1\1/g')"
+    HAP_PUSH=credits=none timeout 20 $run "$pack/tests/push_stress_cuda" 12 4 3 300 >"$out/push-ways.nocredit.log" 2>&1
+    code=$?
+    echo "without credits: exit $code, $([ $code = 1 ] && grep -q 'is .* not' "$out/push-ways.nocredit.log" && echo noticed || echo 'NOT NOTICED')"
+    part push-ways.speed timeout 75 $run "$pack/bin/push-bench-cuda" --kinds all_gather,reduce_scatter --mib 16,64,128,256,512 --checked 128 \
+        --seconds "${HAP_SECONDS:-40}" --ways "$ways"
+    python3 bench/overlap/push_report.py "$out/push-ways.speed.log" | tee "$out/push-ways.txt"
+    [ -z "${OUT:-}" ] || cp "$out/push-ways.speed.log" "$out/push-ways.txt" "$OUT/"
+}
+
 . bench/device_unequal.sh
 . bench/device_groups.sh
 
@@ -262,6 +282,7 @@ one_part() # as named above
         part fail-pushes timeout 100 tests/cli_run_test.sh cuda pushes ;;
     push) push ;;
     push-speed) push_speed ;;
+    push-variants) push_variants ;;
     ops) for t in chains ops_bf16 op_blocks op_values op_cuts; do part "$t" timeout 200 "$pack/tests/${t}_cuda_test"; done ;;
     sanitize) sanitize "chains ops_bf16 op_blocks op_values op_cuts" "" ;;
     sanitize-slow) sanitize "" "op_values op_cuts" ;;

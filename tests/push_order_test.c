@@ -21,7 +21,7 @@
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_streams.h"
 
-enum { RANKS = 4, ITEMS = 9, OPEN = 3, ROOM = 1 << 21, CALLS = 4 * ITEMS, PARTS = 3, WORDS = 70 };
+enum { RANKS = 4, ITEMS = 9, OPEN = 3, ROOM = 1 << 24, CALLS = 4 * ITEMS, PARTS = 3, WORDS = 70 };
 
 // A collective of one rank.
 typedef struct item {
@@ -483,6 +483,7 @@ int main(int argc, char **argv)
         "credits=once",
         "credits=side",
         "awaits=once",
+        "give=compute",
         "flags=side,credits=side,awaits=once,pieces=3,least=1",
         "flags=copy,credits=once,awaits=once,pieces=4,least=8,cuts=2",
         "flags=late,credits=once,awaits=once,pieces=8,cuts=8,least=1",

@@ -279,13 +279,14 @@ cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
     g->count[c->axes] += (uint32_t)n_parts + 1;
     if (changed) join_streams(p);
     // Beside the compute stream, which each write would hold up.
+    cudaStream_t s = g->options.give_compute ? cuda_of(r)->x.stream : g->credits;
     cuda(p, cudaEventRecord(g->ready, cuda_of(r)->x.stream), "cudaEventRecord");
-    cuda(p, cudaStreamWaitEvent(g->credits, g->ready, 0), "cudaStreamWaitEvent");
+    if (s == g->credits) cuda(p, cudaStreamWaitEvent(s, g->ready, 0), "cudaStreamWaitEvent");
     for (int k = 1; k < p->n; k++) {
         int m = (p->me - k + p->n) % p->n; // who sends here first gets its credit first
-        add_write(p, g->credits, flag(p, member_rank(p, m), CREDIT, r->id), p->first);
+        add_write(p, s, flag(p, member_rank(p, m), CREDIT, r->id), p->first);
     }
-    issue(p, g->credits);
+    issue(p, s);
     return p;
 }
 

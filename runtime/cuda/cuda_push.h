@@ -27,7 +27,8 @@
 //                                 event of them) and behind all earlier flags of B there: they are
 //                                 written by one stream, or by streams that were joined when the
 //                                 form changed.
-//     B's flag of A, CREDIT       by A's stream of credits alone, in the order of the opens.
+//     B's flag of A, CREDIT       by A's stream of credits alone, or (give=compute) its compute
+//                                 stream alone, in the order of the opens.
 //     sources                     by B once `done` of the close has come: behind all of its copies.
 //     words (flags=copy)          by the transfer stream that copies them, before the first message
 //                                 of the collective and so behind all copies of earlier ones.

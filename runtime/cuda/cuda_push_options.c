@@ -24,6 +24,7 @@ static bool take(const char *s, cuda_push_options *o)
 {
     static const char *const flags[] = {"each", "side", "copy", "late", NULL};
     static const char *const credits[] = {"each", "once", "side", "none", NULL};
+    static const char *const give[] = {"side", "compute", NULL};
     static const char *const awaits[] = {"each", "once", NULL};
     static const char *const add[] = {"plain", "wide", NULL};
     const char *value = s + strcspn(s, "=,");
@@ -36,6 +37,8 @@ static bool take(const char *s, cuda_push_options *o)
         o->flags = (push_flags)(x = name_at(value, flags));
     } else if (IS("credits")) {
         o->credits = (push_credits)(x = name_at(value, credits));
+    } else if (IS("give")) {
+        o->give_compute = (x = name_at(value, give)) == 1;
     } else if (IS("awaits")) {
         o->awaits_once = (x = name_at(value, awaits)) == 1;
     } else if (IS("add")) {

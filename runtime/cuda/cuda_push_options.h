@@ -1,23 +1,25 @@
 // How pushes are done where a measurement is to choose: HAP_PUSH, read when SEG_SYM is made, a list
-// of words with commas between, the same on all ranks. Without it each word's first value.
+// of words with commas between, the same on all ranks. Without it the first value of each.
 //
-//     flags=each     a flag is written by the transfer stream, behind its message
-//     flags=side     by a stream of flags, which waits for the message's event: messages of
-//     FORM_PUSH
-//                    follow one another without a write between them
-//     flags=copy     by the copy engine: 4 bytes from a word that was written before the first
-//     message flags=late     of whole collectives all in one batch, behind the last message (or
-//     piece of it) credits=each   the transfer stream waits for a member's credit before its first
-//     message there credits=once   for all members' credits in one batch, before the first message
-//     credits=side   a stream of its own does that, and the transfer stream waits for its event
-//     credits=none   nobody waits: wrong; tests are to notice
-//     awaits=each    a receiver waits for each member's part by a call; awaits=once: in one batch
-//     pieces=1       of a sum's last message: as many pieces, each half of the one before it, so
-//     that
-//                    what has come is added while the rest comes
-//     cuts=1         every other message in as many equal pieces
-//     least=1048576  bytes of a piece, on average
-//     add=plain      adds of bf16 and f32 load one slot at a time; add=wide: all, then add
+//     flags    each     a flag is written by the transfer stream, behind its message
+//              side     by a stream of flags, which waits for an event of the message: messages of
+//                       FORM_PUSH follow one another without a write between them
+//              copy     by the copy engine: 4 bytes from a word written before the first message
+//              late     of whole collectives in one batch behind the last message or piece of it
+//     credits  each     the transfer stream waits for a member's credit before it sends there
+//              once     for all members' credits in one batch, before the first message
+//              side     a stream of its own does that; the transfer stream waits for its event
+//              none     nobody waits: wrong; tests are to notice
+//     give     side     credits are given by a stream that waits for the compute stream
+//              compute  by the compute stream itself, which that holds up
+//     awaits   each     a receiver waits for the parts of each member by a call
+//              once     for all of them in one batch
+//     pieces   1        a sum's last message goes in as many pieces, each half of the one before:
+//                       what has come is added while the rest comes
+//     cuts     1        every other message goes in as many equal pieces
+//     least    1048576  bytes of a piece, on average
+//     add      plain    adds of bf16 and f32 load one slot at a time
+//              wide     all slots, then add
 //
 // FORM_PUSH_ALL, a stream a member, takes flags side and late as each; credits once and side wait
 // for the member of the stream alone.
@@ -44,7 +46,7 @@ enum { PUSH_MOST_PIECES = 8 };
 typedef struct cuda_push_options {
     push_flags flags;
     push_credits credits;
-    bool awaits_once, add_wide;
+    bool give_compute, awaits_once, add_wide;
     int pieces, cuts; // 1 to PUSH_MOST_PIECES
     int64_t least;
 } cuda_push_options;

@@ -3,9 +3,11 @@
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cuda/cuda_backend.h"
+#include "cuda/cuda_push.h"
 #include "tests/support/coll_memory.h"
 
 enum { SKIPPED = 77 };
@@ -50,6 +52,19 @@ void coll_memory_put(void *at, const void *host, int64_t bytes)
 void coll_memory_get(void *host, const void *at, int64_t bytes)
 {
     move(host, at, bytes);
+}
+
+void coll_memory_way(hap_rank *r, const char *ways, int64_t k)
+{
+    char way[256];
+    int64_t n = 1;
+    if (!ways) return;
+    for (const char *s = ways; *s; s++)
+        n += *s == ';';
+    for (k %= n; k > 0; k--)
+        ways = strchr(ways, ';') + 1;
+    snprintf(way, sizeof way, "%.*s", (int)strcspn(ways, ";"), ways);
+    cuda_push_choose(r, way);
 }
 
 static void CUDART_CB sleeps(void *microseconds)
