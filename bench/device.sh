@@ -248,12 +248,14 @@ push_speed()
 # library in turn, forth and back, in one process; the table by bench/overlap/push_report.py.
 push_variants()
 {
-    local n=4 ways code run
+    local n=4 ways small code run
     [ "$gpus" -ge 4 ] || n=$gpus
     ways=$(grep -v '^#' bench/push_ways.txt | paste -sd ';')
+    small=$(echo "$ways" | sed 's/\(;\|$\)/,least=1\1/g') # pieces of small tensors too
     run="mpirun --oversubscribe --bind-to none -n $n"
-    part push-ways.stress timeout 40 $run "$pack/tests/push_stress_cuda" 66 6 3 300 "$(echo "$ways" | sed 's/\(;\|$\)/,least=1\1/g')"
-    part push-ways.coll timeout 30 $run "$pack/tests/coll_cuda_test" 5 1 "$(echo "$ways" | sed 's/\(;\|$\)/,least=1\1/g')"
+    part push-ways.stress timeout 40 $run "$pack/tests/push_stress_cuda" 66 6 3 300 "$small"
+    part push-ways.coll timeout 30 $run "$pack/tests/coll_cuda_test" 5 1 "$small"
+    part push-ways.pairs timeout 30 $run "$pack/tests/pair_cuda_test" 1 3 200 220 "$small"
     HAP_PUSH=credits=none timeout 20 $run "$pack/tests/push_stress_cuda" 12 4 3 300 >"$out/push-ways.nocredit.log" 2>&1
     code=$?
     echo "without credits: exit $code, $([ $code = 1 ] && grep -q 'is .* not' "$out/push-ways.nocredit.log" && echo noticed || echo 'NOT NOTICED')"

@@ -21,7 +21,16 @@
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_streams.h"
 
-enum { RANKS = 4, ITEMS = 9, OPEN = 3, ROOM = 1 << 24, CALLS = 4 * ITEMS, PARTS = 3, WORDS = 70 };
+enum {
+    RANKS = 4,
+    ITEMS = 9,
+    OPEN = 3,
+    ROOM = 1 << 24,
+    FLAGS = 1 << 16,
+    CALLS = 4 * ITEMS,
+    PARTS = 3,
+    WORDS = 70
+};
 
 // A collective of one rank.
 typedef struct item {
@@ -82,9 +91,8 @@ const char *cuda_driver_said(const cuda_driver *d, CUresult e, const char *name)
 
 char *cuda_segment_start(hap_rank *r, cuda_segment *g, int64_t bytes, int64_t flag_bytes)
 {
-    if (!sym[0])
-        for (int i = 0; i < n_ranks; i++)
-            sym[i] = calloc(1, (size_t)(bytes + flag_bytes));
+    if (flag_bytes > FLAGS) abort();
+    memset(sym[r->id] + bytes, 0, (size_t)flag_bytes);
     g->bytes = bytes;
     g->at = malloc((size_t)n_ranks * sizeof *g->at);
     g->peer = malloc((size_t)(n_ranks * n_ranks) * sizeof *g->peer);
@@ -425,9 +433,6 @@ static void end(void)
         hap_tensor_free_all(&q->r);
         free(q->r.tensor);
     }
-    for (int i = 0; i < n_ranks; i++)
-        free(sym[i]);
-    memset(sym, 0, sizeof sym);
 }
 
 // A step of the host of some rank, which is at work as often as its weight says. False: all is
@@ -484,6 +489,7 @@ int main(int argc, char **argv)
         "credits=side",
         "awaits=once",
         "give=compute",
+        "flags=end,credits=side,awaits=once,pieces=3,cuts=2,least=1",
         "flags=side,credits=side,awaits=once,pieces=3,least=1",
         "flags=copy,credits=once,awaits=once,pieces=4,least=8,cuts=2",
         "flags=late,credits=once,awaits=once,pieces=8,cuts=8,least=1",
@@ -493,7 +499,7 @@ int main(int argc, char **argv)
     int programs = argc > 1 ? atoi(argv[1]) : 120, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
     for (int i = 0; i < RANKS; i++)
-        local[i] = malloc(OPEN * ROOM);
+        local[i] = malloc(OPEN * ROOM), sym[i] = malloc(OPEN * ROOM + FLAGS);
     for (int v = 0; v < VARIANTS + 2; v++) {
         bool sound = v < VARIANTS;
         int stuck = 0, bad = 0;
@@ -516,6 +522,6 @@ int main(int argc, char **argv)
                programs, bad, stuck, ok ? "all right" : "FAILED");
     }
     for (int i = 0; i < RANKS; i++)
-        free(local[i]);
+        free(local[i]), free(sym[i]);
     return failed ? 1 : 0;
 }

@@ -346,6 +346,13 @@ static CUdeviceptr arrived(const cuda_push *p, int m)
     return flag(p, member_rank(p, m), ARRIVED, p->r->id);
 }
 
+// By the stream of flags.
+static bool flags_aside(const cuda_push *p)
+{
+    push_flags flags = pushes_of(p->r)->options.flags;
+    return (flags == PUSH_FLAGS_SIDE || flags == PUSH_FLAGS_END) && !a_stream_each(p);
+}
+
 void cuda_push_raise(cuda_push *p, int m, int part)
 {
     cuda_pushes *g = pushes_of(p->r);
@@ -358,7 +365,7 @@ void cuda_push_raise(cuda_push *p, int m, int part)
              "cudaMemcpyAsync");
         return;
     }
-    if (g->options.flags == PUSH_FLAGS_SIDE && !a_stream_each(p)) {
+    if (flags_aside(p)) {
         follow(p, g->flags, s);
         s = g->flags;
     }
@@ -368,16 +375,19 @@ void cuda_push_raise(cuda_push *p, int m, int part)
 void cuda_push_raise_all(cuda_push *p, int n, const int *member, const int *part)
 {
     cuda_pushes *g = pushes_of(p->r);
-    if (g->options.flags != PUSH_FLAGS_LATE || a_stream_each(p)) {
+    push_flags flags = g->options.flags;
+    if ((flags != PUSH_FLAGS_LATE && flags != PUSH_FLAGS_END) || a_stream_each(p)) {
         for (int i = 0; i < n; i++)
             cuda_push_raise(p, member[i], part[i]);
         return;
     }
     for (int i = 0; i < n; i++)
         begin(p, member[i]);
+    cudaStream_t s = flags_aside(p) ? g->flags : g->stream[0];
+    if (s == g->flags) follow(p, s, g->stream[0]);
     for (int i = 0; i < n; i++)
-        add_write(p, g->stream[0], arrived(p, member[i]), p->first + (uint32_t)part[i]);
-    issue(p, g->stream[0]);
+        add_write(p, s, arrived(p, member[i]), p->first + (uint32_t)part[i]);
+    issue(p, s);
 }
 
 void cuda_push_send(cuda_push *p, int m, int part, const void *from, void *to, int64_t bytes)

@@ -166,7 +166,7 @@ static int pieces_of(const transfer *t, way_of *of, int from, int to)
 // Parts [first, first + numbers) of the push.
 static void push_parts(transfer *t, int first, int numbers, way_of *of)
 {
-    bool late = t->options->flags == PUSH_FLAGS_LATE;
+    bool late = t->options->flags == PUSH_FLAGS_LATE || t->options->flags == PUSH_FLAGS_END;
     int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], waiting = 0;
     for (int k = 1; k < t->members; k++) {
         int to = (t->me + k) % t->members, n = pieces_of(t, of, t->me, to);

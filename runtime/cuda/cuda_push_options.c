@@ -22,7 +22,7 @@ static bool number_at(const char *s, int64_t least, int64_t most, int64_t *x)
 // One word.
 static bool take(const char *s, cuda_push_options *o)
 {
-    static const char *const flags[] = {"each", "side", "copy", "late", NULL};
+    static const char *const flags[] = {"each", "side", "copy", "late", "end", NULL};
     static const char *const credits[] = {"each", "once", "side", "none", NULL};
     static const char *const give[] = {"side", "compute", NULL};
     static const char *const awaits[] = {"each", "once", NULL};

@@ -5,7 +5,9 @@
 //              side     by a stream of flags, which waits for an event of the message: messages of
 //                       FORM_PUSH follow one another without a write between them
 //              copy     by the copy engine: 4 bytes from a word written before the first message
-//              late     of whole collectives in one batch behind the last message or piece of it
+//              late     of whole collectives in one batch behind the last message or piece of it,
+//                       by the transfer stream; of pairs as each
+//              end      the same by the stream of flags; of pairs as side
 //     credits  each     the transfer stream waits for a member's credit before it sends there
 //              once     for all members' credits in one batch, before the first message
 //              side     a stream of its own does that; the transfer stream waits for its event
@@ -21,8 +23,8 @@
 //     add      plain    adds of bf16 and f32 load one slot at a time
 //              wide     all slots, then add
 //
-// FORM_PUSH_ALL, a stream a member, takes flags side and late as each; credits once and side wait
-// for the member of the stream alone.
+// FORM_PUSH_ALL, a stream a member, takes flags side, late and end as each; credits once and side
+// wait for the member of the stream alone.
 
 #ifndef HAP_RUNTIME_CUDA_PUSH_OPTIONS_H
 #define HAP_RUNTIME_CUDA_PUSH_OPTIONS_H
@@ -33,7 +35,13 @@ extern "C" {
 
 #include "core/rank.h"
 
-typedef enum { PUSH_FLAGS_EACH, PUSH_FLAGS_SIDE, PUSH_FLAGS_COPY, PUSH_FLAGS_LATE } push_flags;
+typedef enum {
+    PUSH_FLAGS_EACH,
+    PUSH_FLAGS_SIDE,
+    PUSH_FLAGS_COPY,
+    PUSH_FLAGS_LATE,
+    PUSH_FLAGS_END
+} push_flags;
 typedef enum {
     PUSH_CREDITS_EACH,
     PUSH_CREDITS_ONCE,
