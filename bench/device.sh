@@ -259,7 +259,7 @@ push_variants()
     HAP_PUSH=credits=none timeout 20 $run "$pack/tests/push_stress_cuda" 12 4 3 300 >"$out/push-ways.nocredit.log" 2>&1
     code=$?
     echo "without credits: exit $code, $([ $code = 1 ] && grep -q 'is .* not' "$out/push-ways.nocredit.log" && echo noticed || echo 'NOT NOTICED')"
-    part push-ways.speed timeout 75 $run "$pack/bin/push-bench-cuda" --kinds all_gather,reduce_scatter --mib 16,64,128,256,512 --checked 128 \
+    part push-ways.speed timeout 75 $run "$pack/bin/push-bench-cuda" --kinds "${HAP_KINDS:-all_gather,reduce_scatter}" --mib 16,64,128,256,512 --checked 128 \
         --seconds "${HAP_SECONDS:-40}" --ways "$ways"
     python3 bench/overlap/push_report.py "$out/push-ways.speed.log" | tee "$out/push-ways.txt"
     [ -z "${OUT:-}" ] || cp "$out/push-ways.speed.log" "$out/push-ways.txt" "$OUT/"

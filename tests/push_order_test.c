@@ -38,9 +38,10 @@ typedef struct item {
     hap_coll_call call;
     hap_dtype type;
     hap_tensor *dst[COLL_MOST_LIST], *src[COLL_MOST_LIST];
-    cudaEvent_t ready, done, seen;
+    cudaEvent_t ready, done, seen, made;
     int number;
     bool by_hand; // sends of PARTS parts to each member, looked at as they come
+    bool makes;   // and each part is made just before it is sent
 } item;
 
 typedef struct rank {
@@ -186,15 +187,20 @@ const char *cuda_push_add(cudaStream_t stream, bool wide, hap_dtype type, void *
 
 // --- what a program computes ---
 
+static void fill_some(const item *x, int k, int64_t lo, int64_t hi)
+{
+    for (int64_t i = lo; i < hi; i++)
+        coll_set(x->src[k], i,
+                 coll_value(x->type, coll_global(x->src[k], i), coll_sums(&x->call) ? x->r->id : 0,
+                            x->number * 3 + k));
+}
+
 static bool fill(void *arg, int number)
 {
     const item *x = arg;
     (void)number;
     for (int k = 0; k < x->call.n; k++)
-        for (int64_t i = 0; i < x->src[k]->elements; i++)
-            coll_set(x->src[k], i,
-                     coll_value(x->type, coll_global(x->src[k], i),
-                                coll_sums(&x->call) ? x->r->id : 0, x->number * 3 + k));
+        fill_some(x, k, 0, x->src[k]->elements);
     return true;
 }
 
@@ -245,6 +251,15 @@ static bool check_part(void *arg, int number)
     return true;
 }
 
+static bool fill_part(void *arg, int number)
+{
+    glance *g = arg;
+    (void)number;
+    fill_some(g->x, 0, g->lo, g->hi);
+    free(g);
+    return true;
+}
+
 // An all-gather by single sends, its parts looked at by a stream of their own as they come; every
 // other time the first part of each member is left out and goes with the second.
 static void run_by_hand(rank *q, item *x)
@@ -254,12 +269,22 @@ static void run_by_hand(rank *q, item *x)
     cudaStream_t s = q->b.stream[x->call.axes];
     cuda_push *p = cuda_push_open(&q->r, &x->call, PARTS);
     char *src = x->src[0]->data, *dst = x->dst[0]->data;
-    for (int d = 1; d < n; d++)
-        for (int64_t k = first; k < PARTS; k++) {
-            int64_t lo = k == first ? 0 : k * part;
-            cuda_push_send(p, (me + d) % n, (int)k, src + lo, dst + me * PARTS * part + lo,
+    for (int64_t k = first; k < PARTS; k++) {
+        int64_t lo = k == first ? 0 : k * part;
+        if (x->makes) {
+            glance *g = malloc(sizeof *g);
+            *g = (glance){x, lo / (int64_t)sizeof(float), (k + 1) * WORDS};
+            fake_call(q->b.x.stream, fill_part, g);
+            cudaEventRecord(x->made, q->b.x.stream);
+            cudaStreamWaitEvent(s, x->made, 0);
+        }
+        for (int d = 1; d < n; d++) {
+            int to = (me + d) % n;
+            if (x->makes) cudaStreamWaitEvent(cuda_push_stream(p, to), x->made, 0);
+            cuda_push_send(p, to, (int)k, src + lo, dst + me * PARTS * part + lo,
                            (k + 1) * part - lo);
         }
+    }
     cuda_check(&q->r,
                cuda_box_copy(
                    s, &(hap_coll_view){1, PARTS, 1, 1, WORDS, 4, 0, 0, 0, NULL, NULL, 0, 0, 0, 0},
@@ -290,7 +315,7 @@ static void enqueue(rank *q)
         fake_call(compute, spoil, x);
         return;
     }
-    fake_call(compute, fill, x);
+    if (!x->makes) fake_call(compute, fill, x);
     cudaEventRecord(x->ready, compute);
     cudaStreamWaitEvent(s, x->ready, 0);
     if (x->by_hand)
@@ -320,7 +345,8 @@ static void draw_item(rank *q, int number, int room, int64_t end[2], int64_t *sc
     do {
         coll_call(&q->r, c, &x->type);
     } while (c->kind == HAP_RECUT || (c->kind == HAP_ALL_REDUCE && c->reduce == HAP_MAX));
-    x->by_hand = coll_chance(20);
+    x->by_hand = coll_chance(25);
+    x->makes = x->by_hand && coll_chance(50);
     if (x->by_hand) *c = (hap_coll_call){.kind = HAP_ALL_GATHER, .axes = c->axes, .n = 1};
     c->form = coll_chance(70) ? FORM_PUSH : FORM_PUSH_ALL;
     if (coll_sums(c) && x->type == HAP_BOOL) x->type = HAP_F16;
@@ -424,6 +450,7 @@ static void end(void)
             cudaEventDestroy(q->item[k].ready);
             cudaEventDestroy(q->item[k].done);
             cudaEventDestroy(q->item[k].seen);
+            cudaEventDestroy(q->item[k].made);
         }
         cuda_push_end(&q->r);
         cudaStreamDestroy(q->b.x.stream);
@@ -466,6 +493,7 @@ static bool run(int mesh, const char *options, uint64_t seed)
         cudaEventCreateWithFlags(&x->ready, 0);
         cudaEventCreateWithFlags(&x->done, 0);
         cudaEventCreateWithFlags(&x->seen, 0);
+        cudaEventCreateWithFlags(&x->made, 0);
     }
     fake_seed(seed); // weights of the streams
     unsigned eager = (unsigned)(1 + fake_draw(40));
