@@ -24,9 +24,10 @@
 //                                 waits for B's flag. Only A gives credits for its memory, in
 //                                 order.
 //     A's flag of B, ARRIVED      by B alone, behind the copies of the part (stream order, or an
-//                                 event of them) and behind all earlier flags of B there: they are
-//                                 written by one stream, or by streams that were joined when the
-//                                 form changed.
+//                                 event of them; flags=copy: copies of one stream, whose order
+//                                 NCCL's collectives by copy engine build on too) and behind all
+//                                 earlier flags of B there: they are written by one stream, or by
+//                                 streams that were joined when the form changed.
 //     B's flag of A, CREDIT       by A's stream of credits alone, or (give=compute) its compute
 //                                 stream alone, in the order of the opens.
 //     sources                     by B once `done` of the close has come: behind all of its copies.
