@@ -6,8 +6,9 @@
 //
 // A program is some collectives, up to three under way at a time, in memory that is taken again as
 // soon as what came there has been looked at, and filled with something else first. Each way to
-// push (cuda/cuda_push_options.h) is to give every value, and to end. Without credits, and where
-// waits for numbers do not wait, values are to be wrong: so the programs are such that both matter.
+// push (cuda/cuda_push_options.h) is to give every value, and to end. Without credits, where waits
+// for numbers do not wait, and where parts are copied by kernels and numbers are no fences, values
+// are to be wrong: so the programs are such that each of these matters.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +186,36 @@ const char *cuda_push_add(cudaStream_t stream, bool wide, hap_dtype type, void *
     return NULL;
 }
 
+static int rank_at(const char *p)
+{
+    for (int i = 0; i < n_ranks; i++)
+        if (p - sym[i] >= 0 && p - sym[i] < OPEN * ROOM) return i;
+    for (int i = 0; i < n_ranks; i++)
+        if (p - local[i] >= 0 && p - local[i] < OPEN * ROOM) return i;
+    abort();
+}
+
+static long kernels; // that stored in other ranks' memory
+
+const char *cuda_copy_strided(cudaStream_t s, void *y, const void *x, const cuda_strided *m,
+                              int64_t elem)
+{
+    if (m->rank != 3 || m->to[2] != 1 || m->from[2] != 1) abort();
+    bool far = rank_at(y) != rank_at(x);
+    kernels += far;
+    fake_kernel(s, &(fake_copy){.to = y,
+                                .from = x,
+                                .bytes = (size_t)(m->size[2] * elem),
+                                .rows = (size_t)m->size[1],
+                                .planes = (size_t)m->size[0],
+                                .to_row = (size_t)(m->to[1] * elem),
+                                .from_row = (size_t)(m->from[1] * elem),
+                                .to_plane = (size_t)(m->to[0] * elem),
+                                .from_plane = (size_t)(m->from[0] * elem),
+                                .far = far});
+    return NULL;
+}
+
 // --- what a program computes ---
 
 static void fill_some(const item *x, int k, int64_t lo, int64_t hi)
@@ -289,7 +320,7 @@ static void run_by_hand(rank *q, item *x)
                cuda_box_copy(
                    s, &(hap_coll_view){1, PARTS, 1, 1, WORDS, 4, 0, 0, 0, NULL, NULL, 0, 0, 0, 0},
                    dst + me * PARTS * part, (hap_box){{0, PARTS}, {0, 1}}, src,
-                   (hap_box){{0, PARTS}, {0, 1}}, (hap_box){{0, PARTS}, {0, 1}}));
+                   (hap_box){{0, PARTS}, {0, 1}}, (hap_box){{0, PARTS}, {0, 1}}, 0));
     for (int64_t k = first; k < PARTS; k++)
         for (int d = 1; d < n; d++) {
             int from = (me - d + n) % n;
@@ -522,32 +553,46 @@ int main(int argc, char **argv)
         "flags=copy,credits=once,awaits=once,pieces=4,least=8,cuts=2",
         "flags=late,credits=once,awaits=once,pieces=8,cuts=8,least=1",
         "flags=each,credits=each,pieces=2,cuts=3,least=64",
+        "kernel=64",
+        "flags=each,kernel=16777216",
+        "flags=side,kernel=16777216",
+        "flags=copy,kernel=64",
+        "flags=copy,credits=once,awaits=once,pieces=3,cuts=2,least=1,kernel=16777216",
+        "flags=late,kernel=16777216",
+        "flags=end,credits=side,awaits=once,pieces=3,cuts=2,least=1,kernel=64",
     };
-    enum { VARIANTS = sizeof variants / sizeof *variants };
+    static const struct {
+        const char *options, *what;
+        bool deaf, loose;
+    } unsound[] = {{"", "(no waits for numbers)", true, false},
+                   {"credits=none", "(no credits)", false, false},
+                   {"kernel=16777216", "(numbers are no fences)", false, true}};
+    enum {
+        VARIANTS = sizeof variants / sizeof *variants,
+        UNSOUND = sizeof unsound / sizeof *unsound
+    };
     int programs = argc > 1 ? atoi(argv[1]) : 120, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
     for (int i = 0; i < RANKS; i++)
         local[i] = malloc(OPEN * ROOM), sym[i] = malloc(OPEN * ROOM + FLAGS);
-    for (int v = 0; v < VARIANTS + 2; v++) {
+    for (int v = 0; v < VARIANTS + UNSOUND; v++) {
         bool sound = v < VARIANTS;
+        const char *options = sound ? variants[v] : unsound[v - VARIANTS].options;
+        const char *what = !sound ? unsound[v - VARIANTS].what : options[0] ? options : "as it is";
         int stuck = 0, bad = 0;
-        fake_deaf(v == VARIANTS);
+        fake_deaf(!sound && unsound[v - VARIANTS].deaf);
+        fake_loose(!sound && unsound[v - VARIANTS].loose);
+        kernels = 0;
         for (int k = 0; k < programs; k++) {
             wrong = 0;
-            stuck += !run(k % 4,
-                          sound           ? variants[v]
-                          : v == VARIANTS ? ""
-                                          : "credits=none",
-                          seed * 100003 + (uint64_t)k);
+            stuck += !run(k % 4, options, seed * 100003 + (uint64_t)k);
             bad += wrong > 0;
         }
         bool ok = sound ? bad == 0 && stuck == 0 : bad > 0;
+        if (strstr(options, "kernel=") && programs > 20) ok &= kernels > 0;
         failed += !ok;
-        printf("%-60s %d programs, %d with wrong values, %d without an end: %s\n",
-               sound           ? variants[v][0] ? variants[v] : "as it is"
-               : v == VARIANTS ? "(no waits for numbers)"
-                               : "(no credits)",
-               programs, bad, stuck, ok ? "all right" : "FAILED");
+        printf("%-60s %d programs, %d with wrong values, %d without an end, %ld kernels: %s\n",
+               what, programs, bad, stuck, kernels, ok ? "all right" : "FAILED");
     }
     for (int i = 0; i < RANKS; i++)
         free(local[i]), free(sym[i]);

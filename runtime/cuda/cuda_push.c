@@ -23,6 +23,7 @@ struct cuda_push {
     int n_parts, n, me;
     bool began[MEMBERS];    // by stream: has waited for the compute stream
     bool credited[MEMBERS]; // sends to the member have waited for its credit
+    bool stored[MEMBERS];   // by stream: a kernel has since the last number that was written
 };
 
 // Operations of one stream that are given to the driver together.
@@ -358,7 +359,8 @@ void cuda_push_raise(cuda_push *p, int m, int part)
     cuda_pushes *g = pushes_of(p->r);
     cudaStream_t s = cuda_push_stream(p, m);
     begin(p, m);
-    if (g->options.flags == PUSH_FLAGS_COPY) {
+    bool *stored = &p->stored[stream_of(p, m)];
+    if (g->options.flags == PUSH_FLAGS_COPY && !*stored) {
         cuda(p,
              cudaMemcpyAsync((void *)(uintptr_t)arrived(p, m), word_of(p, m, part),
                              sizeof(uint32_t), cudaMemcpyDeviceToDevice, s),
@@ -370,6 +372,7 @@ void cuda_push_raise(cuda_push *p, int m, int part)
         s = g->flags;
     }
     write_number(p, s, arrived(p, m), p->first + (uint32_t)part);
+    *stored = false;
 }
 
 void cuda_push_raise_all(cuda_push *p, int n, const int *member, const int *part)
@@ -406,8 +409,10 @@ void cuda_push_copy(cuda_push *p, int m, const hap_coll_view *v, const void *fro
 {
     begin(p, m);
     if (hap_box_bytes(v, part) == 0) return;
+    int64_t shorter = pushes_of(p->r)->options.kernel;
+    if (cuda_box_by_kernel(v, to_held, from_held, part, shorter)) p->stored[stream_of(p, m)] = true;
     cuda_check(p->r, cuda_box_copy(cuda_push_stream(p, m), v, there(p, m, to), to_held, from,
-                                   from_held, part));
+                                   from_held, part, shorter));
 }
 
 void cuda_push_sends_after(cuda_push *p, cudaStream_t s)

@@ -27,7 +27,11 @@
 //                                 event of them; flags=copy: copies of one stream, whose order
 //                                 NCCL's collectives by copy engine build on too) and behind all
 //                                 earlier flags of B there: they are written by one stream, or by
-//                                 streams that were joined when the form changed.
+//                                 streams that were joined when the form changed. What a kernel
+//                                 stored in A's memory need not be there when the kernel has ended:
+//                                 the write of a number is a fence of the system before it, for all
+//                                 that its stream comes behind; a copy of one is not, so behind a
+//                                 kernel flags=copy writes it, too.
 //     B's flag of A, CREDIT       by A's stream of credits alone, or (give=compute) its compute
 //                                 stream alone, in the order of the opens.
 //     sources                     by B once `done` of the close has come: behind all of its copies.
@@ -38,7 +42,9 @@
 // waits for everything belongs to earlier collectives of the program, or is enqueued on each member
 // before anything that waits for it. By induction over the collectives in the order of the program,
 // which is the same on all members, each of them ends; streams that hold several (credits, flags,
-// transfers) hold them in that order. Work is enqueued so that this holds for streams that share a
+// transfers) hold them in that order. A first launch that loads its kernel may wait for all of this
+// device: in a collective no send stands behind a wait for what the other members enqueue behind
+// such a send. Kernels of transfers are short and wait for nothing. Work is enqueued so that this holds for streams that share a
 // queue of the device as well. One push is open at a time. tests/push_order_test.c runs this file
 // on streams of its own, in orders drawn at random.
 
@@ -93,9 +99,12 @@ void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEven
 // The same point to point by NCCL, on the stream.
 void cuda_push_by_nccl(hap_rank *r, const hap_coll_call *c, cudaStream_t s);
 
-// Copies `part` between tensors of this device that are stored over boxes, by the copy engine.
+// Copies `part` between tensors that are stored over boxes: by the copy engine, or, where it lies in
+// runs of fewer bytes than `shorter` in one of them, by a kernel.
 const char *cuda_box_copy(cudaStream_t s, const hap_coll_view *v, void *to, hap_box to_held,
-                          const void *from, hap_box from_held, hap_box part);
+                          const void *from, hap_box from_held, hap_box part, int64_t shorter);
+bool cuda_box_by_kernel(const hap_coll_view *v, hap_box to_held, hap_box from_held, hap_box part,
+                        int64_t shorter);
 
 // y[i] = the sum over members of element i of their slots, `pitch` bytes apart
 // (core/coll_geometry.h), in the order of coordinates, 16-bit types in f32. own: this member's

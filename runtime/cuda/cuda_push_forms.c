@@ -58,20 +58,43 @@ static bool dense(const hap_coll_view *v, hap_box held, hap_box part)
     return (wide || part.f1.n * v->mid == 1) && (v->outer == 1 || (wide && part.f1.n == held.f1.n));
 }
 
+// The part's rows are rows of all of the second factor on both sides: one run of each of f1's.
+static bool wide_rows(hap_box to_held, hap_box from_held, hap_box part)
+{
+    return part.f2.n == to_held.f2.n && part.f2.n == from_held.f2.n;
+}
+
+bool cuda_box_by_kernel(const hap_coll_view *v, hap_box to_held, hap_box from_held, hap_box part,
+                        int64_t shorter)
+{
+    int64_t run = part.f2.n * v->inner * v->item;
+    if (dense(v, to_held, part) && dense(v, from_held, part)) return false;
+    return (wide_rows(to_held, from_held, part) ? run * part.f1.n * v->mid : run) < shorter;
+}
+
 const char *cuda_box_copy(cudaStream_t s, const hap_coll_view *v, void *to, hap_box to_held,
-                          const void *from, hap_box from_held, hap_box part)
+                          const void *from, hap_box from_held, hap_box part, int64_t shorter)
 {
     size_t unit = (size_t)(v->inner * v->item);
     if (hap_box_bytes(v, part) == 0) return NULL;
     char *y = (char *)to + offset_of(v, to_held, part);
     const char *x = (const char *)from + offset_of(v, from_held, part);
+    if (cuda_box_by_kernel(v, to_held, from_held, part, shorter)) {
+        int64_t rows = part.f1.n * v->mid;
+        int64_t y_step = to_held.f2.n * v->inner, x_step = from_held.f2.n * v->inner;
+        cuda_strided m = {.rank = 3,
+                          .size = {v->outer, rows, part.f2.n * v->inner},
+                          .to = {to_held.f1.n * v->mid * y_step, y_step, 1},
+                          .from = {from_held.f1.n * v->mid * x_step, x_step, 1}};
+        return cuda_copy_strided(s, y, x, &m, v->item);
+    }
     if (dense(v, to_held, part) && dense(v, from_held, part))
         return cuda_said(
             cudaMemcpyAsync(y, x, (size_t)hap_box_bytes(v, part), cudaMemcpyDeviceToDevice, s),
             "cudaMemcpyAsync");
     size_t rows = (size_t)(part.f1.n * v->mid);
     size_t y_row = (size_t)to_held.f2.n * unit, x_row = (size_t)from_held.f2.n * unit;
-    if (part.f2.n == to_held.f2.n && part.f2.n == from_held.f2.n) // rows of all of f1's
+    if (wide_rows(to_held, from_held, part))
         return cuda_said(cudaMemcpy2DAsync(y, (size_t)(to_held.f1.n * v->mid) * y_row, x,
                                            (size_t)(from_held.f1.n * v->mid) * x_row, rows * y_row,
                                            (size_t)v->outer, cudaMemcpyDeviceToDevice, s),
@@ -248,7 +271,8 @@ static void by_nccl(transfer *t, way_of *of)
                 char *y = unpack ? bounce(t, taken) : (char *)in.y + offset_of(v, in.to, in.part);
                 ncclDataType_t type = cuda_nccl_type(at->src->type);
                 if (round == 1 && pack)
-                    check(t, cuda_box_copy(t->s, v, packed, out.part, out.x, out.from, out.part));
+                    check(t, cuda_box_copy(t->s, v, packed, out.part, out.x, out.from, out.part,
+                                           t->options->kernel));
                 if (round == 2 && given)
                     nccl(t, ncclSend(x, (size_t)(given / v->item), type, to, t->comm, t->s),
                          "ncclSend");
@@ -256,7 +280,8 @@ static void by_nccl(transfer *t, way_of *of)
                     nccl(t, ncclRecv(y, (size_t)(taken / v->item), type, from, t->comm, t->s),
                          "ncclRecv");
                 if (round == 3 && unpack)
-                    check(t, cuda_box_copy(t->s, v, in.y, in.to, y, in.part, in.part));
+                    check(t, cuda_box_copy(t->s, v, in.y, in.to, y, in.part, in.part,
+                                           t->options->kernel));
             }
         }
         if (round == 2) nccl(t, ncclGroupEnd(), "ncclGroupEnd");
@@ -270,7 +295,7 @@ static void keep(transfer *t)
 {
     for (int i = 0; i < t->n; i++) {
         way w = gather_way(&t->at[i], t, t->me, t->me);
-        check(t, cuda_box_copy(t->s, &w.v, w.y, w.to, w.x, w.from, w.part));
+        check(t, cuda_box_copy(t->s, &w.v, w.y, w.to, w.x, w.from, w.part, t->options->kernel));
     }
 }
 
@@ -286,7 +311,7 @@ static void add(transfer *t, way_of *of, bool halves, int j, int n)
         if (dense(&w.v, w.from, w.part))
             own = (const char *)w.x + offset_of(&w.v, w.from, w.part);
         else if (j == 0)
-            check(t, cuda_box_copy(t->s, &w.v, w.y, w.to, w.x, w.from, w.part));
+            check(t, cuda_box_copy(t->s, &w.v, w.y, w.to, w.x, w.from, w.part, t->options->kernel));
         if (t->c->kind == HAP_ALL_REDUCE) y += w.part.f1.lo * w.v.item;
         hap_range rows = piece_of(w.part.f1, halves, j, n);
         int64_t row = w.v.outer * w.v.mid * w.part.f2.n * w.v.inner; // elements; outer > 1: n is 1

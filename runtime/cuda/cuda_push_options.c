@@ -52,6 +52,9 @@ static bool take(const char *s, cuda_push_options *o)
     } else if (IS("least")) {
         if (!number_at(value, 1, INT64_MAX / 16, &x)) return false;
         o->least = x;
+    } else if (IS("kernel")) {
+        if (!number_at(value, 0, INT64_MAX / 16, &x)) return false;
+        o->kernel = x;
     }
 #undef IS
     return x >= 0;

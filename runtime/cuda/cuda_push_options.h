@@ -22,6 +22,9 @@
 //     least    1048576  bytes of a piece, on average
 //     add      plain    adds of bf16 and f32 load one slot at a time
 //              wide     all slots, then add
+//     kernel   0        bytes: a part that lies in shorter runs is copied by a kernel, whose threads
+//                       take up to 16 bytes each, where a copy engine takes up one run after the
+//                       other; its flag is written, with flags=copy as well
 //
 // FORM_PUSH_ALL, a stream a member, takes flags side, late and end as each; credits once and side
 // wait for the member of the stream alone.
@@ -56,7 +59,7 @@ typedef struct cuda_push_options {
     push_credits credits;
     bool give_compute, awaits_once, add_wide;
     int pieces, cuts; // 1 to PUSH_MOST_PIECES
-    int64_t least;
+    int64_t least, kernel;
 } cuda_push_options;
 
 // NULL, or what is wrong with the text.

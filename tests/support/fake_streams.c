@@ -3,22 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STREAMS = 512, PIECES = 3 };
+enum { MOST_STREAMS = 64, PIECES = 3 };
+
+// How many far kernels of each stream came before.
+typedef struct clock {
+    uint32_t n[MOST_STREAMS];
+} clock;
 
 // A record of an event, kept until the streams are forgotten.
 typedef struct mark {
     bool come;
+    clock before;
     struct mark *next;
 } mark;
 
 typedef enum { RECORD, AWAIT, WRITE, REACH, COPY, CALL } op_kind;
 typedef struct op {
     op_kind kind;
-    mark *mark;      // RECORD, AWAIT
-    uint32_t *at, x; // WRITE, REACH
-    char *to;        // COPY: planes of rows of bytes
-    const char *from;
-    size_t bytes, rows, planes, to_row, from_row, to_plane, from_plane;
+    mark *mark;                // RECORD, AWAIT
+    uint32_t *at, x;           // WRITE, REACH
+    fake_copy copy;            // COPY
     bool (*step)(void *, int); // CALL
     void *arg;
     int done; // steps
@@ -27,17 +31,28 @@ typedef struct op {
 
 struct CUstream_st {
     op *first, *last;
-    int weight;
+    int weight, id;
+    clock before;
 };
 struct CUevent_st {
     mark *last; // NULL: never recorded
 };
 
+// Bytes on their way from kernel `number` of a stream to another device.
+typedef struct store {
+    int stream;
+    uint32_t number;
+    char *to, *bytes;
+    size_t n;
+    struct store *next;
+} store;
+
 static struct CUstream_st *stream[MOST_STREAMS];
 static int n_streams;
 static mark *marks;
+static store *stores;
 static uint64_t state;
-static bool deaf;
+static bool deaf, loose;
 
 uint64_t fake_draw(uint64_t n)
 {
@@ -65,6 +80,11 @@ void fake_deaf(bool is)
     deaf = is;
 }
 
+void fake_loose(bool is)
+{
+    loose = is;
+}
+
 static op *add(cudaStream_t s, op_kind kind)
 {
     op *o = calloc(1, sizeof *o);
@@ -87,34 +107,80 @@ static bool ready(const op *o)
     return o->kind != REACH || deaf || (int32_t)(*o->at - o->x) >= 0;
 }
 
-// Rows in turn; a single one in pieces.
-static bool copy_some(op *o)
+static void put(struct CUstream_st *s, bool far, char *to, const char *from, size_t n)
 {
-    size_t n = o->rows * o->planes;
-    for (size_t i = 0; i < n; i++) {
-        char *to = o->to + i / o->rows * o->to_plane + i % o->rows * o->to_row;
-        const char *from = o->from + i / o->rows * o->from_plane + i % o->rows * o->from_row;
-        size_t k = (size_t)o->done, lo = n > 1 ? 0 : o->bytes * k / PIECES;
-        size_t hi = n > 1 ? o->bytes : o->bytes * (k + 1) / PIECES;
-        if (n == 1 || i % PIECES == k) memcpy(to + lo, from + lo, hi - lo);
+    if (!far) {
+        memcpy(to, from, n);
+        return;
     }
-    return ++o->done == PIECES;
+    store *x = malloc(sizeof *x);
+    *x = (store){s->id, s->before.n[s->id] + 1, to, malloc(n), n, stores};
+    memcpy(x->bytes, from, n);
+    stores = x;
 }
 
-static bool run(op *o)
+static void land(store **at)
+{
+    store *x = *at;
+    *at = x->next;
+    memcpy(x->to, x->bytes, x->n);
+    free(x->bytes);
+    free(x);
+}
+
+// Of what is on its way, all that came before; each of the rest at times, in any order.
+static void land_some(const clock *before)
+{
+    for (store **at = &stores; *at;) {
+        bool old = before && (*at)->number <= before->n[(*at)->stream];
+        if (old || fake_draw(64) == 0)
+            land(at);
+        else
+            at = &(*at)->next;
+    }
+}
+
+// Rows in turn; a single one in pieces.
+static bool copy_some(struct CUstream_st *s, op *o)
+{
+    const fake_copy *c = &o->copy;
+    size_t n = c->rows * c->planes;
+    for (size_t i = 0; i < n; i++) {
+        char *to = c->to + i / c->rows * c->to_plane + i % c->rows * c->to_row;
+        const char *from = c->from + i / c->rows * c->from_plane + i % c->rows * c->from_row;
+        size_t k = (size_t)o->done, lo = n > 1 ? 0 : c->bytes * k / PIECES;
+        size_t hi = n > 1 ? c->bytes : c->bytes * (k + 1) / PIECES;
+        if (n == 1 || i % PIECES == k) put(s, c->far, to + lo, from + lo, hi - lo);
+    }
+    if (++o->done < PIECES) return false;
+    if (c->far) s->before.n[s->id]++;
+    return true;
+}
+
+static void come_behind(clock *c, const clock *other)
+{
+    for (int i = 0; i < MOST_STREAMS; i++)
+        if (c->n[i] < other->n[i]) c->n[i] = other->n[i];
+}
+
+static bool run(struct CUstream_st *s, op *o)
 {
     switch (o->kind) {
     case RECORD:
+        o->mark->before = s->before;
         o->mark->come = true;
         return true;
     case WRITE:
+        if (!loose) land_some(&s->before);
         *o->at = o->x;
         return true;
     case COPY:
-        return copy_some(o);
+        return copy_some(s, o);
     case CALL:
         return o->step(o->arg, o->done++);
     case AWAIT:
+        if (o->mark) come_behind(&s->before, &o->mark->before);
+        return true;
     case REACH:
         return true;
     }
@@ -134,7 +200,8 @@ bool fake_step(void)
     for (int left = (int)fake_draw((uint64_t)all); left >= able[k]->weight; k++)
         left -= able[k]->weight;
     op *o = able[k]->first;
-    if (!run(o)) return true;
+    land_some(NULL);
+    if (!run(able[k], o)) return true;
     able[k]->first = o->next;
     if (!o->next) able[k]->last = NULL;
     free(o);
@@ -162,6 +229,10 @@ void fake_forget(void)
         free(m);
     }
     marks = NULL;
+    while (stores)
+        land(&stores);
+    for (int i = 0; i < n_streams; i++)
+        stream[i]->before = (clock){0};
 }
 
 // --- the runtime ---
@@ -171,8 +242,10 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags, int pr
     (void)flags;
     (void)priority;
     if (n_streams == MOST_STREAMS) return cudaErrorMemoryAllocation;
-    *s = stream[n_streams++] = calloc(1, sizeof **s);
+    *s = calloc(1, sizeof **s);
+    (*s)->id = n_streams;
     (*s)->weight = weight();
+    stream[n_streams++] = *s;
     return cudaSuccess;
 }
 
@@ -213,33 +286,36 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
     return cudaSuccess;
 }
 
+void fake_kernel(cudaStream_t s, const fake_copy *c)
+{
+    add(s, COPY)->copy = *c;
+}
+
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *m, cudaStream_t s)
 {
-    op *o = add(s, COPY);
-    o->to = m->dstPtr.ptr;
-    o->from = m->srcPtr.ptr;
-    o->bytes = m->extent.width;
-    o->rows = m->extent.height;
-    o->planes = m->extent.depth;
-    o->to_row = m->dstPtr.pitch;
-    o->from_row = m->srcPtr.pitch;
-    o->to_plane = m->dstPtr.pitch * m->dstPtr.ysize;
-    o->from_plane = m->srcPtr.pitch * m->srcPtr.ysize;
+    add(s, COPY)->copy = (fake_copy){.to = m->dstPtr.ptr,
+                                     .from = m->srcPtr.ptr,
+                                     .bytes = m->extent.width,
+                                     .rows = m->extent.height,
+                                     .planes = m->extent.depth,
+                                     .to_row = m->dstPtr.pitch,
+                                     .from_row = m->srcPtr.pitch,
+                                     .to_plane = m->dstPtr.pitch * m->dstPtr.ysize,
+                                     .from_plane = m->srcPtr.pitch * m->srcPtr.ysize};
     return cudaSuccess;
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_row, const void *from, size_t from_row,
                               size_t bytes, size_t rows, enum cudaMemcpyKind kind, cudaStream_t s)
 {
-    op *o = add(s, COPY);
     (void)kind;
-    o->to = to;
-    o->from = from;
-    o->bytes = bytes;
-    o->rows = rows;
-    o->planes = 1;
-    o->to_row = to_row;
-    o->from_row = from_row;
+    add(s, COPY)->copy = (fake_copy){.to = to,
+                                     .from = from,
+                                     .bytes = bytes,
+                                     .rows = rows,
+                                     .planes = 1,
+                                     .to_row = to_row,
+                                     .from_row = from_row};
     return cudaSuccess;
 }
 

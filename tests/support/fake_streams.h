@@ -3,7 +3,9 @@
 // that what may run between them does.
 //
 // Streams run in their order and for the rest in any: a wait for an event ends when the record that
-// it stands behind has run, a wait for a number when memory has reached it, cyclically.
+// it stands behind has run, a wait for a number when memory has reached it, cyclically. What a
+// kernel stores in another device's memory comes there some time after the kernel has ended, at the
+// latest when a number is written by a stream that stands behind the kernel: that write is a fence.
 
 #ifndef HAP_TESTS_FAKE_STREAMS_H
 #define HAP_TESTS_FAKE_STREAMS_H
@@ -22,10 +24,20 @@ uint64_t fake_draw(uint64_t n);
 // Work of a stream: step 0, 1, … until it says that it is done.
 void fake_call(cudaStream_t s, bool (*step)(void *arg, int number), void *arg);
 
+// A kernel that copies planes of rows of bytes, in steps. far: into another device's memory.
+typedef struct fake_copy {
+    char *to;
+    const char *from;
+    size_t bytes, rows, planes, to_row, from_row, to_plane, from_plane;
+    bool far;
+} fake_copy;
+void fake_kernel(cudaStream_t s, const fake_copy *c);
+
 // A step of some stream. False: none can go on.
 bool fake_step(void);
 bool fake_idle(void);      // all that was enqueued has run
 void fake_forget(void);    // drops what has not
 void fake_deaf(bool deaf); // waits for numbers do not wait
+void fake_loose(bool is);  // writes of numbers are no fences
 
 #endif
