@@ -306,6 +306,94 @@ START_TEST(lookups)
 }
 END_TEST
 
+static hap_tensor *heads(hap_tensor *t, int64_t b, int64_t s, int64_t e)
+{
+    t->rank = e ? 4 : 3;
+    t->local[0] = b, t->local[1] = 1, t->local[2] = s, t->local[3] = e;
+    for (int d = 0; d < t->rank; d++)
+        t->dim[d] = WHOLE(t->local[d]);
+    return t;
+}
+
+// Attention's gradient with the sums of its rows: the same gradients, and their sums as stored, by
+// the kernel of few positions and beside cuDNN's.
+START_TEST(attention_sums)
+{
+    static const int64_t positions[] = {128, 77, 160}, b = 5, e = 64;
+    int64_t s = positions[_i], rows = b * s;
+    hap_op_call f = {.op = HAP_OP_sdpa, .n_out = 2, .n_in = 3, .n_attr = 4};
+    for (int k = 0; k < 3; k++)
+        f.in[k] = heads(make(HAP_BF16, rows, e, -1, 1), b, s, e);
+    f.out[0] = heads(make(HAP_BF16, rows, e, 0, 0), b, s, e);
+    f.out[1] = heads(make(HAP_F32, rows, 0, 0, 0), b, s, 0);
+    const char *why = test_cuda_run(&now, &f);
+    ck_assert_msg(!why, "%s", why);
+    hap_op_call c = {.op = HAP_OP_sdpa_bwd, .n_out = 3, .n_in = 6, .n_attr = 4};
+    c.in[0] = heads(make(HAP_BF16, rows, e, -1, 1), b, s, e);
+    memcpy(c.in + 1, f.in, 3 * sizeof *f.in);
+    c.in[4] = f.out[0], c.in[5] = f.out[1];
+    hap_tensor *grad[3];
+    for (int k = 0; k < 3; k++)
+        c.out[k] = grad[k] = heads(make(HAP_BF16, rows, e, 0, 0), b, s, e);
+    why = test_cuda_run(&now, &c);
+    ck_assert_msg(!why, "%s", why);
+    for (int k = 0; k < 3; k++)
+        c.out[k] = heads(make(HAP_BF16, rows, e, 0, 0), b, s, e);
+    hap_tensor *total = c.out[c.n_out++] = make(HAP_F32, 3 * e, 0, 0, 0);
+    why = test_cuda_run(&now, &c);
+    ck_assert_msg(!why, "%s", why);
+    for (int k = 0; k < 3; k++) {
+        const uint16_t *x = c.out[k]->data;
+        ck_assert(memcmp(x, grad[k]->data, (size_t)grad[k]->bytes) == 0);
+        for (int64_t j = 0; j < e; j++) {
+            double sum = 0;
+            for (int64_t i = 0; i < rows; i++)
+                sum += (double)hap_bf16_to_f32(x[i * e + j]);
+            ck_assert_double_eq_tol((double)((float *)total->data)[k * e + j], sum, 2e-4);
+        }
+    }
+}
+END_TEST
+
+// Updates that write copies: the chain's parameters are those of single updates, and copies are
+// what a cast makes of them.
+START_TEST(updates_with_copies)
+{
+    calls s = {.n = 0};
+    hap_tensor *w[3], *alone[3];
+    for (int k = 0; k < 3; k++) {
+        int64_t n = 1 + 4001 * k;
+        hap_op_call *c = next(&s, HAP_OP_adam, 3 + (k != 1), 4);
+        for (int i = 0; i < 4; i++)
+            c->in[i] = make(i == 3 && k ? HAP_BF16 : HAP_F32, n, 0, i == 2 ? 0 : -1, 1);
+        memcpy(c->out, c->in, 3 * sizeof *c->in);
+        if (k != 1) c->out[3] = make(HAP_BF16, n, 0, 0, 0);
+        c->n_attr = 6;
+        c->attr[0].f = 1, c->attr[1].f = .9, c->attr[2].f = .95, c->attr[3].f = 1e-8;
+        c->attr[4].f = .1, c->attr[5].i = 1;
+        w[k] = c->in[0];
+        hap_op_call single = *c;
+        for (int i = 0; i < 3; i++) { // copies of what it starts from
+            single.in[i] = single.out[i] = make(HAP_F32, n, 0, 0, 0);
+            memcpy(single.in[i]->data, c->in[i]->data, (size_t)c->in[i]->bytes);
+        }
+        single.n_out = 3;
+        alone[k] = single.in[0];
+        const char *why = test_cuda_run(&now, &single);
+        ck_assert_msg(!why, "%s", why);
+    }
+    bool done = false;
+    const char *why = test_cuda_run_chain(&now, s.c, s.n, cuda_adam_chain, &done);
+    ck_assert_msg(!why && done, "%s", why ? why : "not taken");
+    for (int k = 0; k < 3; k++) {
+        const float *x = w[k]->data;
+        ck_assert(memcmp(x, alone[k]->data, (size_t)w[k]->bytes) == 0);
+        for (int64_t i = 0; k != 1 && i < w[k]->elements; i++)
+            ck_assert_uint_eq(((uint16_t *)s.c[k].out[3]->data)[i], hap_f32_to_bf16(x[i]));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("chains_cuda");
@@ -318,6 +406,8 @@ int main(void)
     tcase_add_loop_test(t, sums, 0, 8);
     tcase_add_test(t, casts);
     tcase_add_loop_test(t, lookups, 0, 6);
+    tcase_add_loop_test(t, attention_sums, 0, 3);
+    tcase_add_test(t, updates_with_copies);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_set_fork_status(r, CK_NOFORK); // a CUDA context does not survive a fork

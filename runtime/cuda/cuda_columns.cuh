@@ -38,5 +38,9 @@ float *columns_room(cuda_context *x, int64_t floats, const char **why);
 // time that somebody asks for y (cuda_columns.cu).
 const char *columns_end(cuda_context *x, const column_order &o, int64_t cols, const float *part,
                         int n, const view *y);
+// y[k] = sums of the rows of x[k], n of them (at most 4) of one type and shape, ld elements between
+// rows.
+const char *cuda_sum_rows(cuda_context *x, hap_dtype type, const void *const *from, int n,
+                          int64_t rows, int64_t cols, int64_t ld, const view *y);
 
 #endif

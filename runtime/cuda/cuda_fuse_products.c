@@ -304,6 +304,15 @@ static bool outputs_of(hap_rank *r, cuda_record *c, const group *g, row_of_tenso
     return true;
 }
 
+static bool sums_alike(const hap_op_call *attention)
+{
+    const hap_tensor *q = attention->out[0];
+    for (int k = 1; k < MOST; k++)
+        for (int d = 0; d < q->rank; d++)
+            if (attention->out[k]->local[d] != q->local[d]) return false;
+    return true;
+}
+
 static bool join_backward(hap_rank *r, cuda_record *c, int i)
 {
     hap_op_call *attention = op_at(c, i);
@@ -386,6 +395,12 @@ static bool join_backward(hap_rank *r, cuda_record *c, int i)
         if (dw.at[k] != end_w) c->call[dw.at[k]].kind = CUDA_DONE;
         if (db.n && db.at[k] != end_b) c->call[db.at[k]].kind = CUDA_DONE;
         if (k < add.n) c->call[add.at[k]].kind = CUDA_DONE;
+    }
+    // Attention adds up the rows as well, where the sums may be there so early.
+    if (db.n && s->out[0]->type == HAP_F32 && sums_alike(attention) &&
+        cuda_untouched(c, i, end_b - 1, s->out[0])) {
+        attention->out[attention->n_out++] = s->out[0];
+        c->call[end_b].kind = CUDA_DONE;
     }
     c->call[end].kind = CUDA_OP;
     c->call[end].op = product;

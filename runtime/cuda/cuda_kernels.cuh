@@ -167,6 +167,13 @@ template <int TYPE> struct typed_vec {
         for (int k = 0; k < WORDS; k++)
             w[k] = from[k];
     }
+    __device__ void fetch_last(const void *p, int64_t i) // nobody reads it soon after
+    {
+        const uint4 *from = (const uint4 *)((const char *)p + i * (TYPE == HAP_F32 ? 4 : 2));
+#pragma unroll
+        for (int k = 0; k < WORDS; k++)
+            w[k] = __ldcs(from + k);
+    }
     __device__ void unpack(float (&x)[8]) const
     {
         raw_vec r;

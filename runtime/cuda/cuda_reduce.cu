@@ -161,7 +161,7 @@ __global__ void column_parts(column_inputs in, int64_t rows, int64_t cols, int64
 #pragma unroll
                 for (int i = 0; i < AT_ONCE; i++) {
                     if (r + i * COLUMN_LANES >= r1) break;
-                    raw[i].fetch(x.p, (outer * rows + r + i * COLUMN_LANES) * ld + col);
+                    raw[i].fetch_last(x.p, (outer * rows + r + i * COLUMN_LANES) * ld + col);
                 }
 #pragma unroll
                 for (int i = 0; i < AT_ONCE; i++) {
@@ -214,6 +214,15 @@ static const char *sum_columns(cuda_context *x, const column_inputs &in, int64_t
                                  : column_parts<8, HAP_F16>;
     run<<<grid, block, 0, x->stream>>>(in, rows, cols, ld, o.each, work);
     return columns_end(x, o, outer * cols, work, in.n, y);
+}
+
+const char *cuda_sum_rows(cuda_context *x, hap_dtype type, const void *const *from, int n,
+                          int64_t rows, int64_t cols, int64_t ld, const view *y)
+{
+    column_inputs in = {};
+    for (int k = 0; k < n; k++)
+        in.x[in.n++] = {(void *)from[k], (int)type};
+    return sum_columns(x, in, 1, rows, cols, ld, y);
 }
 
 const char *cuda_sums_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,

@@ -7,7 +7,7 @@
 // run.
 
 #include "cuda/cuda_chains.h"
-#include "cuda/cuda_kernels.cuh"
+#include "cuda/cuda_columns.cuh"
 #include "cuda/cuda_sdpa_short.h"
 
 enum { WARPS = 8, TILE = 32, MAX_WIDTH = 256, SLOTS = MAX_WIDTH / 32 };
@@ -344,6 +344,22 @@ __global__ void key_grads(attention o, backward_args t)
     }
 }
 
+// What a fourth output wants, [3, h e] in f32: sums over samples and positions of dq, dk and dv,
+// which lie by positions, with like extents and distances (cuda_fuse_products.c).
+static const char *sum_grads(cuda_context *x, const attention &o, const hap_op_call *c)
+{
+    if (c->n_out < 4) return NULL;
+    hap_tensor *y = c->out[3];
+    int64_t cols = o.hq * o.e, elem = hap_dtype_bytes(y->type);
+    const void *from[3];
+    view to[3];
+    for (int k = 0; k < 3; k++) {
+        from[k] = c->out[k]->data;
+        to[k] = {(char *)y->data + k * cols * elem, (int)y->type};
+    }
+    return cuda_sum_rows(x, c->out[0]->type, from, 3, o.b * o.q, cols, o.at[CUDA_DQ].s, to);
+}
+
 static const char *sdpa_bwd_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at)
 {
     hap_tensor *dy = c->in[0], *q = c->in[1], *k = c->in[2], *v = c->in[3], *y = c->in[4];
@@ -358,8 +374,11 @@ static const char *sdpa_bwd_at(cuda_context *x, const hap_op_call *c, const cuda
         if (!cuda_is_float(c->in[i]->type)) return cuda_fail("sdpa_bwd: an operand is no float");
     for (int i = 0; i < 3; i++)
         if (!cuda_is_float(c->out[i]->type)) return cuda_fail("sdpa_bwd: an output is no float");
+    if (c->n_out > 3 && (o.q != o.k || o.hq != o.hk || o.e != o.d ||
+                         c->out[3]->elements != 3 * o.hq * o.e || c->out[3]->type != HAP_F32))
+        return cuda_fail("sdpa_bwd: sums of rows that are not alike");
     if (rows == 0 || o.k == 0) {
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < c->n_out; i++)
             CUDA_TRY(cuda_fill(x->stream, c->out[i], 0));
         return NULL;
     }
@@ -367,8 +386,12 @@ static const char *sdpa_bwd_at(cuda_context *x, const hap_op_call *c, const cuda
         cuda_heads h = heads_of(o, q->type);
         cuda_head_grads g = {dy->data,  q->data,  k->data,  v->data, y->data,
                              lse->data, dq->data, dk->data, dv->data};
-        if (cuda_short_takes(&h)) return cuda_short_backward(x, &h, &g);
-        if (cuda_cudnn_usable(x, &h, true)) return cuda_cudnn_backward(x, &h, &g);
+        if (cuda_short_takes(&h))
+            return cuda_short_backward(x, &h, &g, c->n_out > 3 ? c->out[3] : NULL);
+        if (cuda_cudnn_usable(x, &h, true)) {
+            CUDA_TRY(cuda_cudnn_backward(x, &h, &g));
+            return sum_grads(x, o, c);
+        }
     }
     if (o.b * o.hq > 65535) return cuda_fail("not supported: over 65535 heads in a batch");
     const char *why = NULL;
@@ -386,7 +409,8 @@ static const char *sdpa_bwd_at(cuda_context *x, const hap_op_call *c, const cuda
                   x->stream>>>(o, t);
     key_grads<<<dim3((unsigned)ceil_div(o.k, WARPS), (unsigned)(o.b * o.hk)), block, bytes,
                 x->stream>>>(o, t);
-    return launched();
+    CUDA_TRY(launched());
+    return sum_grads(x, o, c);
 }
 
 cuda_head_at cuda_heads_dense(const hap_tensor *t)

@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-#include "cuda/cuda_kernels.cuh"
+#include "cuda/cuda_columns.cuh"
 #include "cuda/cuda_sdpa_short.h"
 
 namespace
@@ -23,6 +23,7 @@ struct short_args {
     const void *dy, *q, *k, *v, *y;
     const float *lse;
     void *dq, *dk, *dv;
+    float *sums; // of the rows of dq, dk, dv, [samples, 3, heads, 64]; may be nothing
     int heads, n_q, n_k;
     bool causal;
     float scale;
@@ -96,19 +97,29 @@ __device__ inline const uint4 *chunk_of(const void *x, const cuda_head_at &at, i
     return (const uint4 *)((const uint16_t *)x + b * at.b + h * at.h + r * at.s + c * 8);
 }
 
-// A warp's 16 rows of a result, from its accumulators by way of its own rows of `stage`.
+// A warp's 16 rows of a result, from its accumulators by way of its own rows of `stage`. Returns
+// their sums, as stored, in two columns: lane 4 g + t has columns 8 g + 2 t and the next.
 template <bool BF16>
-__device__ inline void leave(const float (&acc)[8][4], float scale, char *stage, int row, int n,
-                             void *out, const cuda_head_at &at, int b, int h)
+__device__ inline float2 leave(const float (&acc)[8][4], float scale, char *stage, int row, int n,
+                               void *out, const cuda_head_at &at, int b, int h, bool sums)
 {
     int lane = threadIdx.x, g = lane / 4, t = lane % 4;
+    float2 sum = {0, 0};
     __syncwarp();
 #pragma unroll
     for (int j = 0; j < 8; j++) {
-        *(uint32_t *)(stage + spot(row + g, j, 8) + t * 4) =
-            pack<BF16>(acc[j][0] * scale, acc[j][1] * scale);
-        *(uint32_t *)(stage + spot(row + g + 8, j, 8) + t * 4) =
-            pack<BF16>(acc[j][2] * scale, acc[j][3] * scale);
+        uint32_t upper = pack<BF16>(acc[j][0] * scale, acc[j][1] * scale),
+                 lower = pack<BF16>(acc[j][2] * scale, acc[j][3] * scale);
+        *(uint32_t *)(stage + spot(row + g, j, 8) + t * 4) = upper;
+        *(uint32_t *)(stage + spot(row + g + 8, j, 8) + t * 4) = lower;
+        if (!sums) continue;
+        float2 u = unpack<BF16>(upper), w = unpack<BF16>(lower), s = {u.x + w.x, u.y + w.y};
+#pragma unroll
+        for (int k = 4; k < 32; k *= 2) {
+            s.x += __shfl_xor_sync(0xFFFFFFFFu, s.x, k);
+            s.y += __shfl_xor_sync(0xFFFFFFFFu, s.y, k);
+        }
+        if (g == j) sum = s;
     }
     __syncwarp();
 #pragma unroll
@@ -117,6 +128,7 @@ __device__ inline void leave(const float (&acc)[8][4], float scale, char *stage,
         if (r < n)
             *(uint4 *)chunk_of(out, at, b, h, r, c) = *(const uint4 *)(stage + spot(r, c, 8));
     }
+    return sum;
 }
 
 template <bool BF16>
@@ -228,8 +240,9 @@ __global__ __launch_bounds__(32 * WARPS,
             }
     }
     // The warp alone reads its rows of v.
-    leave<BF16>(dv, 1.0f, sv, key, o.n_k, o.dv, o.at[CUDA_DV], b, h);
-    leave<BF16>(dk, o.scale, sv, key, o.n_k, o.dk, o.at[CUDA_DK], b, h);
+    bool sums = o.sums != NULL;
+    float2 sum_v = leave<BF16>(dv, 1.0f, sv, key, o.n_k, o.dv, o.at[CUDA_DV], b, h, sums);
+    float2 sum_k = leave<BF16>(dk, o.scale, sv, key, o.n_k, o.dk, o.at[CUDA_DK], b, h, sums);
     __syncthreads();
     int query = warp * ROW;
     float dq[8][4] = {};
@@ -244,7 +257,19 @@ __global__ __launch_bounds__(32 * WARPS,
             multiply<BF16>(dq[2 * e + 1], a, m[2], m[3]);
         }
     }
-    leave<BF16>(dq, o.scale, sv, query, o.n_q, o.dq, o.at[CUDA_DQ], b, h);
+    float2 sum_q = leave<BF16>(dq, o.scale, sv, query, o.n_q, o.dq, o.at[CUDA_DQ], b, h, sums);
+    if (!sums) return;
+    float *all = (float *)sq; // [3, WARPS, WIDE]; q is not read any more
+    const float2 own[3] = {sum_q, sum_k, sum_v};
+    for (int k = 0; k < 3; k++)
+        *(float2 *)(all + (k * WARPS + warp) * WIDE + 8 * g + 2 * t) = own[k];
+    __syncthreads();
+    if (thread >= 3 * WIDE) return;
+    int k = thread / WIDE, col = thread % WIDE;
+    float s = 0;
+    for (int w = 0; w < WARPS; w++)
+        s += all[(k * WARPS + w) * WIDE + col];
+    o.sums[(((int64_t)b * 3 + k) * o.heads + h) * WIDE + col] = s;
 }
 } // namespace
 
@@ -256,9 +281,15 @@ extern "C" bool cuda_short_takes(const cuda_heads *h)
 }
 
 extern "C" const char *cuda_short_backward(cuda_context *x, const cuda_heads *h,
-                                           const cuda_head_grads *g)
+                                           const cuda_head_grads *g, const hap_tensor *sums)
 {
     short_args o = {};
+    int64_t cols = 3 * h->hq * WIDE;
+    if (sums) {
+        const char *why = NULL;
+        o.sums = columns_room(x, h->b * cols, &why);
+        if (!o.sums) return why;
+    }
     memcpy(o.at, h->at, sizeof o.at);
     o.dy = g->dout, o.q = g->q, o.k = g->k, o.v = g->v, o.y = g->o;
     o.lse = (const float *)g->lse;
@@ -268,5 +299,8 @@ extern "C" const char *cuda_short_backward(cuda_context *x, const cuda_heads *h,
     auto *kernel = h->type == HAP_BF16 ? short_backward<true> : short_backward<false>;
     CUDA_CALL(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED));
     kernel<<<(unsigned)(h->b * h->hq), dim3(32, WARPS), SHARED, x->stream>>>(o);
-    return launched();
+    CUDA_TRY(launched());
+    if (!sums) return NULL;
+    view to = view_of(sums);
+    return columns_end(x, {h->b, 1}, cols, o.sums, 1, &to);
 }

@@ -12,7 +12,9 @@ extern "C" {
 #endif
 
 bool cuda_short_takes(const cuda_heads *h);
-const char *cuda_short_backward(cuda_context *x, const cuda_heads *h, const cuda_head_grads *g);
+// sums: where the sums of the rows of dq, dk and dv go, f32, [3, heads, width]; may be NULL.
+const char *cuda_short_backward(cuda_context *x, const cuda_heads *h, const cuda_head_grads *g,
+                                const hap_tensor *sums);
 
 #ifdef __cplusplus
 }

@@ -146,6 +146,7 @@ static void run_heads(hap_rank *r, const cuda_call *e)
     int n_in = forward ? 3 : 5, n_out = forward ? 1 : 3;
     const int *in = forward ? in_fwd : in_bwd, *out = forward ? out_fwd : out_bwd;
     hap_op_call op = e->op;
+    op.n_out = forward ? op.n_out : n_out;
     hap_tensor dense[8];
     for (int k = 0; k < n_in + n_out; k++) {
         hap_tensor *t = k < n_in ? e->op.in[k] : e->op.out[k - n_in];
@@ -160,6 +161,18 @@ static void run_heads(hap_rank *r, const cuda_call *e)
         move_heads(e->op.out[k], &e->at[out[k]], dense[n_in + k].data, true);
     for (int k = 0; k < n_in + n_out; k++)
         free(dense[k].data);
+    if (forward || e->op.n_out == n_out) return;
+    // Sums of the rows of all three, which lie side by side.
+    hap_tensor rows = *e->op.out[0];
+    rows.rank = 2;
+    rows.local[0] *= rows.local[2], rows.local[1] = e->at[CUDA_DQ].s;
+    rows.elements = rows.local[0] * rows.local[1];
+    rows.dim[0] = WHOLE(rows.local[0]), rows.dim[1] = WHOLE(rows.local[1]);
+    int64_t dim = 0;
+    hap_op_call sum = {.op = HAP_OP_sum, .n_out = 1, .n_in = 1, .n_attr = 2};
+    sum.out[0] = e->op.out[3], sum.in[0] = &rows;
+    sum.attr[0].v = (hap_ints){1, &dim};
+    __real_hap_backend_op(r, &sum);
 }
 
 // An op, with what else an update writes.
