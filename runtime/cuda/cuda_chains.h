@@ -16,7 +16,8 @@ const char *cuda_call_begins(cuda_context *x, const hap_op_call *c);
 
 typedef const char *cuda_chain_kernel(cuda_context *x, const hap_op_call *const *c, int n,
                                       unsigned unread, bool *done);
-cuda_chain_kernel cuda_norm_chain;     // (add,) row_sum, row_m2, norm_apply (, cast)
+enum { CUDA_NORM_COLUMNS = 2048 };     // of rows that cuda_norm_chain takes, at most
+cuda_chain_kernel cuda_norm_chain;     // ((norm_apply,) add,) row_sum, row_m2, norm_apply (, cast)
 cuda_chain_kernel cuda_norm_bwd_chain; // (add,) norm_bwd_stats, norm_bwd (, norm_bwd_params)
                                        // (, add) (, cast) (, sum)
 cuda_chain_kernel cuda_slope_chain;    // gelu_bwd or its like, sum of its columns

@@ -1,5 +1,6 @@
 // Calls that follow each other, or could, and one kernel runs.
 
+#include "cuda/cuda_chains.h"
 #include "cuda/cuda_fuse.h"
 
 static const hap_op_call *op_at(const cuda_record *c, int i)
@@ -74,8 +75,40 @@ static int narrowing_near(const cuda_record *c, int i, const hap_tensor *t)
     return k >= 0 && t->type == HAP_F32 && cuda_is_float(op_at(c, k)->out[0]->type) ? k : -1;
 }
 
-// (add,) row_sum, row_m2, norm_apply (, cast), from the first of them on.
-static void join_norm(cuda_record *c, int i)
+// What the residual's sum at the head of chain i adds, if an earlier norm made it and nobody else
+// reads it as it is: the op that makes it. The chain makes it again from what the backward pass
+// keeps anyway, so that the earlier chain need not write it.
+static const hap_op_call *made_by_norm(const hap_rank *r, const cuda_record *c, int i)
+{
+    const hap_op_call *add = op_at(c, i);
+    for (int s = 0; s < 2; s++) {
+        const hap_tensor *t = add->in[s];
+        int w = cuda_last_write(c, i, t), head = w, end = cuda_next_write(c, w, t);
+        if (w < 0 || op_at(c, w)->op != HAP_OP_norm_apply || t->type != HAP_F32 ||
+            !cuda_same_place(op_at(c, w)->out[0], t) || cuda_outlives(r, t) ||
+            t->local[t->rank - 1] % 8 || t->local[t->rank - 1] > CUDA_NORM_COLUMNS)
+            continue;
+        while (head > 0 && c->call[head].kind == CUDA_JOINED)
+            head--;
+        bool alone = c->call[head].chain == CUDA_NORM && !cuda_under_way(c, w, i, t);
+        for (int k = w + 1; k <= end && k < c->n; k++)
+            if (k != i && k > head + c->call[head].n_joined && cuda_reads(c, k, t)) alone = false;
+        const hap_op_call *all[CUDA_MAX_CHAIN + 1], *made = op_at(c, w);
+        for (int k = 0; k < made->n_in; k++)
+            if (made->in[k] && cuda_next_write(c, w, made->in[k]) <= i + c->call[i].n_joined)
+                alone = false;
+        int n = 0;
+        all[n++] = made;
+        for (int k = i; k <= i + c->call[i].n_joined; k++)
+            all[n++] = op_at(c, k);
+        if (alone && cuda_apart(all, n)) return made;
+    }
+    return NULL;
+}
+
+// (add,) row_sum, row_m2, norm_apply (, cast), from the first of them on; before the sum
+// norm_apply, once more.
+static void join_norm(hap_rank *r, cuda_record *c, int i)
 {
     int start = i, sum = i;
     if (op_at(c, i)->op == HAP_OP_add) {
@@ -113,6 +146,16 @@ static void join_norm(cuda_record *c, int i)
     c->call[start].chain = CUDA_NORM;
     int end = start + c->call[start].n_joined;
     appends(c, start, narrowing_near(c, end, op_at(c, end)->out[0]));
+    const hap_op_call *again = sum > start ? made_by_norm(r, c, start) : NULL;
+    if (!again) return;
+    const hap_op_call copy = *again;
+    cuda_insert(r, c, start, &copy);
+    cuda_call *head = &c->call[start];
+    head->chain = CUDA_NORM;
+    head->n_joined = head[1].n_joined + 1;
+    head[1].kind = CUDA_JOINED;
+    head[1].chain = CUDA_ALONE;
+    head[1].n_joined = 0;
 }
 
 // (add,) norm_bwd_stats, norm_bwd (, norm_bwd_params) (, add) (, cast) (, sum).
@@ -343,7 +386,7 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
         switch ((int)op_at(c, i)->op) {
         case HAP_OP_add:
         case HAP_OP_row_sum:
-            join_norm(c, i);
+            join_norm(r, c, i);
             break;
         case HAP_OP_norm_bwd_stats:
             join_norm_bwd(c, i);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/fail.h"
+
 bool cuda_meets(const hap_tensor *a, const hap_tensor *b)
 {
     const char *p = a->data, *q = b->data;
@@ -181,6 +183,20 @@ bool cuda_moves_up(cuda_record *c, int from, int to)
             c->call[k].kind == CUDA_PAIR)
             c->call[k].other = renumbered(c->call[k].other, from, to);
     return true;
+}
+
+void cuda_insert(hap_rank *r, cuda_record *c, int at, const hap_op_call *op)
+{
+    c->call = hap_grow(r, c->call, &c->cap, c->n + 1, sizeof *c->call);
+    cuda_call *e = &c->call[at],
+              made = {.kind = CUDA_OP, .line = e->line, .name = e->name, .op = *op};
+    memmove(e + 1, e, (size_t)(c->n - at) * sizeof *e);
+    *e = made;
+    c->n++;
+    for (int k = 0; k < c->n; k++)
+        if (k != at && (c->call[k].kind == CUDA_START || c->call[k].kind == CUDA_WAIT ||
+                        c->call[k].kind == CUDA_PAIR))
+            c->call[k].other += c->call[k].other >= at;
 }
 
 bool cuda_joins(cuda_record *c, int first, int j)

@@ -39,29 +39,39 @@ template <int N, class Body> __device__ inline void each_vector(int64_t cols, Bo
     }
 }
 
-// --- forward: x = a (+ b); sum, m2; y = norm x; narrow = y ---
+static_assert(256 * MOST_FORWARD == CUDA_NORM_COLUMNS, "");
+
+// --- forward: x = a (+ b); sum, m2; y = norm x; narrow = y. b may be a norm of its own, of z ---
 
 struct forward_args {
     norm_row o;
     view a, b, x, bias, y, narrow; // b, x, y, narrow may be nothing
+    norm_row of_z;
+    view z, z_bias; // z may be nothing
 };
 
-template <int N> __global__ void norm_forward(forward_args t)
+// ADDS: a b is added; AGAIN: it is made from z, and written if it is wanted.
+template <int N, bool ADDS, bool AGAIN> __global__ void norm_forward(forward_args t)
 {
     const norm_row &o = t.o;
     int64_t row = (int64_t)blockIdx.x * ROWS + threadIdx.y, cols = o.r.cols, at = row * cols;
     if (row >= o.r.rows) return; // a whole warp
-    float v[N][8], sum = 0, m2 = 0, mean, rstd;
+    float v[N][8], sum = 0, m2 = 0, mean, rstd, mean_z = 0, rstd_z = 0;
     raw_vec ra[N], rb[N];
     each_vector<N>(cols, [&](int k, int64_t j) {
         fetch_vec(t.a, at + j, &ra[k]);
-        if (t.b.p) fetch_vec(t.b, at + j, &rb[k]);
+        if (ADDS) fetch_vec(AGAIN ? t.z : t.b, at + j, &rb[k]);
     });
+    if (AGAIN) row_stats(t.of_z, row, &mean_z, &rstd_z);
     each_vector<N>(cols, [&](int k, int64_t j) {
         unpack_vec(t.a.type, ra[k], v[k]);
-        if (!t.b.p) return;
+        if (!ADDS) return;
         float u[8];
-        unpack_vec(t.b.type, rb[k], u);
+        unpack_vec(AGAIN ? t.z.type : t.b.type, rb[k], u);
+        if (AGAIN) {
+            apply_vec<8>(t.of_z, t.z_bias, mean_z, rstd_z, j, u);
+            if (t.b.p) store_vec<8>(t.b, at + j, u);
+        }
         for (int e = 0; e < 8; e++)
             v[k][e] = __fadd_rn(v[k][e], u[e]);
         if (t.x.p) store_vec<8>(t.x, at + j, v[k]);
@@ -83,50 +93,68 @@ template <int N> __global__ void norm_forward(forward_args t)
     });
 }
 
+template <int N>
+static void run_forward(cuda_context *x, const forward_args &t, bool adds, bool again)
+{
+    unsigned grid = (unsigned)ceil_div(t.o.r.rows, ROWS);
+    (again  ? norm_forward<N, true, true>
+     : adds ? norm_forward<N, true, false>
+            : norm_forward<N, false, false>)<<<grid, dim3(32, ROWS), 0, x->stream>>>(t);
+}
+
 const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
                             bool *done)
 {
     forward_args t = {};
-    const hap_op_call *add = NULL, *apply = NULL, *cast = NULL;
-    bool vec, writes_x = false, writes_y = false;
+    const hap_op_call *again = NULL, *add = NULL, *apply = NULL, *cast = NULL;
+    bool vec, writes_b = false, writes_x = false, writes_y = false;
     CUDA_TRY(begin(x, c, n, &vec));
     for (int k = 0; k < n; k++) {
-        if (c[k]->op == HAP_OP_add) add = c[k], writes_x = !(unread >> k & 1);
-        if (c[k]->op == HAP_OP_norm_apply) apply = c[k], writes_y = !(unread >> k & 1);
+        bool read = !(unread >> k & 1);
+        if (c[k]->op == HAP_OP_norm_apply && k == 0) again = c[k], writes_b = read;
+        if (c[k]->op == HAP_OP_add) add = c[k], writes_x = read;
+        if (c[k]->op == HAP_OP_norm_apply && k > 0) apply = c[k], writes_y = read;
         if (c[k]->op == HAP_OP_cast) cast = c[k];
     }
     CUDA_TRY(norm_of(&t.o, apply, 0, 1, 3));
-    const hap_tensor *bias = cuda_in(apply, 4);
+    const hap_tensor *bias = cuda_in(apply, 4), *other = add ? add->in[1] : NULL;
     *done = vec && holds(t.o, MOST_FORWARD) && (!bias || bias->elements == t.o.r.cols);
+    if (*done && again) {
+        const hap_tensor *z_bias = cuda_in(again, 4);
+        CUDA_TRY(norm_of(&t.of_z, again, 0, 1, 3));
+        t.z = view_of(again->in[0]), t.z_bias = view_of(z_bias);
+        other = again->out[0];
+        *done = again->in[0]->elements == apply->in[0]->elements && other->type == HAP_F32 &&
+                (!z_bias || z_bias->elements == t.o.r.cols);
+    }
     if (!*done) return NULL;
-    t.a = view_of(add ? add->in[0] : apply->in[0]);
-    t.b = view_of(add ? add->in[1] : NULL);
+    const hap_tensor *first = add ? add->in[0] : apply->in[0];
+    if (again && first->data == other->data) first = add->in[1]; // a sum has no order
+    t.a = view_of(first);
+    t.b = view_of(again && !writes_b ? NULL : other);
     t.x = view_of(writes_x ? add->out[0] : NULL);
     t.bias = view_of(bias);
     t.y = view_of(writes_y ? apply->out[0] : NULL);
     t.narrow = view_of(cast ? cast->out[0] : NULL);
-    unsigned grid = (unsigned)ceil_div(t.o.r.rows, ROWS);
-    dim3 block(32, ROWS);
+    auto *run = run_forward<8>;
     switch (vectors_of(t.o.r.cols)) {
     case 1:
-        norm_forward<1><<<grid, block, 0, x->stream>>>(t);
+        run = run_forward<1>;
         break;
     case 2:
-        norm_forward<2><<<grid, block, 0, x->stream>>>(t);
+        run = run_forward<2>;
         break;
     case 3:
-        norm_forward<3><<<grid, block, 0, x->stream>>>(t);
+        run = run_forward<3>;
         break;
     case 4:
-        norm_forward<4><<<grid, block, 0, x->stream>>>(t);
+        run = run_forward<4>;
         break;
     case 5:
     case 6:
-        norm_forward<6><<<grid, block, 0, x->stream>>>(t);
-        break;
-    default:
-        norm_forward<8><<<grid, block, 0, x->stream>>>(t);
+        run = run_forward<6>;
     }
+    run(x, t, add != NULL, again != NULL);
     return launched();
 }
 
