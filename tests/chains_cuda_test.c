@@ -111,14 +111,30 @@ static hap_tensor *add_calls(calls *s, hap_dtype a, hap_dtype b, int64_t rows, i
 
 START_TEST(norms_forward)
 {
-    static const hap_dtype types[][2] = {
-        {HAP_F32, HAP_BF16}, {HAP_BF16, HAP_F32}, {HAP_F32, HAP_F32}, {HAP_F32, HAP_I64}};
+    static const hap_dtype types[][2] = {{HAP_F32, HAP_BF16}, {HAP_BF16, HAP_F32},
+                                         {HAP_F32, HAP_F32},  {HAP_F32, HAP_I64},
+                                         {HAP_BF16, HAP_F32}, {HAP_F32, HAP_F32}};
     widths w = sizes[_i];
-    for (int k = 0; k < 4; k++) { // the last: no sum before
+    for (int k = 0; k < 6; k++) { // 3: no sum before; 4 and 5: of what another norm makes
         calls s = {.n = 0};
+        hap_op_call *again = k > 3 ? next(&s, HAP_OP_norm_apply, 1, 5) : NULL;
         hap_tensor *x = types[k][1] == HAP_I64
                             ? make(HAP_F32, w.rows, w.cols, -1, 2)
                             : add_calls(&s, types[k][0], types[k][1], w.rows, w.cols);
+        if (again) {
+            again->in[0] = make(HAP_F32, w.rows, w.cols, -1, 2);
+            again->in[1] = make(HAP_F32, w.rows, 0, -.2, .2);
+            again->in[2] = make(HAP_F32, w.rows, 0, (double)w.cols, 2 * (double)w.cols);
+            again->in[3] = make(HAP_F32, w.cols, 0, .5, 1.5);
+            again->in[4] = make(HAP_F32, w.cols, 0, -1, 1);
+            again->n_attr = 1, again->attr[0].f = 1e-5;
+            hap_op_call *add = again + 1;
+            if (k == 5) { // a sum has no order
+                hap_tensor *swap = add->in[0];
+                add->in[0] = add->in[1], add->in[1] = swap;
+            }
+            again->out[0] = add->in[k == 5 ? 0 : 1];
+        }
         hap_op_call *sum = next(&s, HAP_OP_row_sum, 1, 1), *m2 = next(&s, HAP_OP_row_m2, 1, 2),
                     *apply = next(&s, HAP_OP_norm_apply, 1, 5);
         sum->in[0] = m2->in[0] = apply->in[0] = x;
