@@ -195,7 +195,7 @@ static bool plain(const attention &o, const hap_op_call *c, int n_in, const hap_
 {
     for (int i = 0; i < n_in; i++)
         if (c->in[i] != lse && (c->in[i]->type != q->type || !aligned(c->in[i]))) return false;
-    for (int i = 0; i < c->n_out; i++)
+    for (int i = 0; i < c->n_out && i < 3; i++) // a fourth: sums
         if (c->out[i] != lse && (c->out[i]->type != q->type || !aligned(c->out[i]))) return false;
     for (int role = 0; role < CUDA_HEAD_ROLES; role++)
         if (o.at[role].b % 8 || o.at[role].h % 8 || o.at[role].s % 8) return false;
