@@ -10,13 +10,13 @@ wrap=
 for f in begin sync op cut partial coll pair wait; do wrap="$wrap -Wl,--wrap=hap_backend_$f"; done
 export PKG_CONFIG_PATH=$HAP_BUILD/lib/pkgconfig
 
-for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,bf16 bert-tiny,laptop1,auto,bf16 \
+for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,bf16 bert-tiny,laptop1,auto,bf16 bert-tiny,laptop1,auto,bf16,4 \
     vit-tiny,laptop1,auto,bf16 bert-moe-tiny,laptop1,auto,bf16 gpt2-tiny,laptop,auto,bf16 gpt2-tiny,laptop,zero,bf16 \
     gpt2-tiny,laptop,tp,bf16 bert-tiny,laptop2x2,auto,bf16 bert-tiny,laptop,tp,fp32; do
-    IFS=, read -r model cluster strategy precision <<<"$case"
-    title "$model on $cluster, $strategy, $precision"
+    IFS=, read -r model cluster strategy precision batch <<<"$case"
+    title "$model on $cluster, $strategy, $precision${batch:+, batch $batch}"
     name=$model-$cluster-$strategy-$precision
-    plan "$name" "examples/$model/graph.json" "$cluster" --strategy "$strategy" --precision "$precision" || continue
+    plan "$name" "examples/$model/graph.json" "$cluster" --strategy "$strategy" --precision "$precision" ${batch:+--batch "$batch"} || continue
     # shellcheck disable=SC2046,SC2086
     ${CC:-cc} -O1 -o "$work/$name/listed" "$work/$name/program.c" $wrap $(pkg-config --cflags haprt) -Wl,--start-group \
         "$HAP_BUILD/tests/libfused_list.a" $(pkg-config --libs haprt) -Wl,--end-group >"$work/cc.out" 2>&1 ||
@@ -37,6 +37,9 @@ for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,
     read -r calls gone <<<"$(sed -n 's/^rank 0 \([0-9]*\) calls, \([0-9]*\) left.*/\1 \2/p' "$work/$name/1.err")"
     exact=$(sed -n 's/^rank 0 [0-9]* calls, \([0-9]*\) left.*/\1/p' "$work/$name/exact.err")
     echo "  ${calls:-no} calls, ${gone:-none} left out or joined, ${exact:-none} without a rounding less"
+    # Where the arena lets a residual's sum join its norm, the norm before is made again: a call more.
+    recorded=$(sed -n 's/^rank 0 \([0-9]*\) calls.*/\1/p' "$work/$name/0.err")
+    [ -z "$batch" ] || [ "${calls:-0}" -ge $((${recorded:-0} + 3)) ] || fail "no norm is made again"
     case $name in bert-tiny-laptop1-*-bf16)
         [ "${gone:-0}" -ge $((${exact:-0} + 8 * 3)) ] || fail "query, key and value are not one product in three layers" ;;
     esac

@@ -95,7 +95,8 @@ static const hap_op_call *made_by_norm(const hap_rank *r, const cuda_record *c, 
             if (k != i && k > head + c->call[head].n_joined && cuda_reads(c, k, t)) alone = false;
         const hap_op_call *all[CUDA_MAX_CHAIN + 1], *made = op_at(c, w);
         for (int k = 0; k < made->n_in; k++)
-            if (made->in[k] && cuda_next_write(c, w, made->in[k]) <= i + c->call[i].n_joined)
+            if (made->in[k] && (cuda_meets(made->in[k], t) ||
+                                cuda_next_write(c, w, made->in[k]) <= i + c->call[i].n_joined))
                 alone = false;
         int n = 0;
         all[n++] = made;

@@ -50,8 +50,13 @@ struct forward_args {
     view z, z_bias; // z may be nothing
 };
 
-// ADDS: a b is added; AGAIN: it is made from z, and written if it is wanted.
-template <int N, bool ADDS, bool AGAIN> __global__ void norm_forward(forward_args t)
+// ADDS: a b is added; AGAIN: it is made from z, and written if it is wanted. Blocks come and go
+// with their rows: several a processor keep its memory busy.
+template <int N, bool ADDS, bool AGAIN>
+__global__ __launch_bounds__(32 * ROWS, N <= 2   ? 4
+                                        : N == 3 ? 3
+                                        : N == 4 ? 2
+                                                 : 1) void norm_forward(forward_args t)
 {
     const norm_row &o = t.o;
     int64_t row = (int64_t)blockIdx.x * ROWS + threadIdx.y, cols = o.r.cols, at = row * cols;
@@ -124,8 +129,8 @@ const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n,
         CUDA_TRY(norm_of(&t.of_z, again, 0, 1, 3));
         t.z = view_of(again->in[0]), t.z_bias = view_of(z_bias);
         other = again->out[0];
-        *done = again->in[0]->elements == apply->in[0]->elements && other->type == HAP_F32 &&
-                (!z_bias || z_bias->elements == t.o.r.cols);
+        *done = t.of_z.r.rows == t.o.r.rows && t.of_z.r.cols == t.o.r.cols &&
+                other->type == HAP_F32 && (!z_bias || z_bias->elements == t.o.r.cols);
     }
     if (!*done) return NULL;
     const hap_tensor *first = add ? add->in[0] : apply->in[0];
@@ -179,7 +184,7 @@ struct backward_args {
 template <int N, int A, int B, int MORE>
 __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward(backward_args t)
 {
-    extern __shared__ float lane[]; // [ROWS, cols]
+    extern __shared__ __align__(16) float lane[]; // [ROWS, cols]
     const norm_row &o = t.o;
     int64_t cols = o.r.cols, r0 = blockIdx.x * t.each;
     int64_t r1 = r0 + t.each < o.r.rows ? r0 + t.each : o.r.rows;
@@ -200,7 +205,7 @@ __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward(backward_args t)
     if (r0 + threadIdx.y < r1) fetch(r0 + threadIdx.y);
     for (int64_t row = r0 + threadIdx.y; row < r1; row += ROWS) {
         int64_t at = row * cols;
-        float u[N][8], v[N][8], m[N][8], mean, rstd, a = 0, b = 0;
+        float u[N][8], v[N][8], m[N][8], mean, rstd, a = 0, b = 0, own_sum = sum, own_m2 = m2;
         each_vector<N>(cols, [&](int k, int64_t j) {
             ra[k].unpack(u[k]);
             rx[k].unpack(v[k]);
@@ -213,8 +218,8 @@ __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward(backward_args t)
                 if (t.dy.p) store_vec<8>(t.dy, at + j, u[k]);
             }
         });
-        stats_of(o, sum, m2, &mean, &rstd);
-        if (row + ROWS < r1) fetch(row + ROWS);
+        if (row + ROWS < r1) fetch(row + ROWS); // while the statistics are worked out
+        stats_of(o, own_sum, own_m2, &mean, &rstd);
         each_vector<N>(cols, [&](int k, int64_t j) {
             if (t.has_params) param_vec<8>(u[k], v[k], mean, rstd, dw[k], db[k]);
             weigh_vec<8>(o, j, u[k]);
@@ -241,8 +246,9 @@ __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward(backward_args t)
     float *to = t.part + blockIdx.x * cols;
     auto leave = [&](const float(&mine)[N][8]) {
         each_vector<N>(cols, [&](int k, int64_t j) {
-            for (int e = 0; e < 8; e++)
-                lane[threadIdx.y * cols + j + e] = mine[k][e];
+            float4 *own = (float4 *)(lane + threadIdx.y * cols + j);
+            own[0] = make_float4(mine[k][0], mine[k][1], mine[k][2], mine[k][3]);
+            own[1] = make_float4(mine[k][4], mine[k][5], mine[k][6], mine[k][7]);
         });
         __syncthreads();
         for (int64_t j = threadIdx.y * 32 + threadIdx.x; j < cols; j += 32 * ROWS) {
