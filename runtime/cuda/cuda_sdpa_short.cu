@@ -97,6 +97,24 @@ __device__ inline const uint4 *chunk_of(const void *x, const cuda_head_at &at, i
     return (const uint4 *)((const uint16_t *)x + b * at.b + h * at.h + r * at.s + c * 8);
 }
 
+// Of s[j], for columns 8 j + 2 t and the next of this lane's rows, the sums over the warp's rows:
+// lane 4 g + t gets those of j = g. Each round sends half of what is left to the other half.
+__device__ inline float2 over_rows(float2 (&s)[8])
+{
+    int g = threadIdx.x / 4;
+#pragma unroll
+    for (int n = 4; n > 0; n /= 2) {
+        bool upper = g & n;
+#pragma unroll
+        for (int j = 0; j < n; j++) {
+            float2 own = upper ? s[j + n] : s[j], other = upper ? s[j] : s[j + n];
+            s[j].x = own.x + __shfl_xor_sync(0xFFFFFFFFu, other.x, 4 * n);
+            s[j].y = own.y + __shfl_xor_sync(0xFFFFFFFFu, other.y, 4 * n);
+        }
+    }
+    return s[0];
+}
+
 // A warp's 16 rows of a result, from its accumulators by way of its own rows of `stage`. Returns
 // their sums, as stored, in two columns: lane 4 g + t has columns 8 g + 2 t and the next.
 template <bool BF16>
@@ -104,7 +122,7 @@ __device__ inline float2 leave(const float (&acc)[8][4], float scale, char *stag
                                void *out, const cuda_head_at &at, int b, int h, bool sums)
 {
     int lane = threadIdx.x, g = lane / 4, t = lane % 4;
-    float2 sum = {0, 0};
+    float2 s[8];
     __syncwarp();
 #pragma unroll
     for (int j = 0; j < 8; j++) {
@@ -112,14 +130,8 @@ __device__ inline float2 leave(const float (&acc)[8][4], float scale, char *stag
                  lower = pack<BF16>(acc[j][2] * scale, acc[j][3] * scale);
         *(uint32_t *)(stage + spot(row + g, j, 8) + t * 4) = upper;
         *(uint32_t *)(stage + spot(row + g + 8, j, 8) + t * 4) = lower;
-        if (!sums) continue;
-        float2 u = unpack<BF16>(upper), w = unpack<BF16>(lower), s = {u.x + w.x, u.y + w.y};
-#pragma unroll
-        for (int k = 4; k < 32; k *= 2) {
-            s.x += __shfl_xor_sync(0xFFFFFFFFu, s.x, k);
-            s.y += __shfl_xor_sync(0xFFFFFFFFu, s.y, k);
-        }
-        if (g == j) sum = s;
+        float2 u = unpack<BF16>(upper), w = unpack<BF16>(lower);
+        s[j] = {u.x + w.x, u.y + w.y};
     }
     __syncwarp();
 #pragma unroll
@@ -128,7 +140,7 @@ __device__ inline float2 leave(const float (&acc)[8][4], float scale, char *stag
         if (r < n)
             *(uint4 *)chunk_of(out, at, b, h, r, c) = *(const uint4 *)(stage + spot(r, c, 8));
     }
-    return sum;
+    return sums ? over_rows(s) : make_float2(0, 0);
 }
 
 template <bool BF16>
