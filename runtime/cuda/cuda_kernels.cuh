@@ -220,6 +220,16 @@ template <class Body> __device__ inline void for_all(int64_t n, bool vec, Body b
         body(width<1>(), i);
 }
 
+// The same from the end on: what the kernel before, which went upwards, wrote last is in the cache.
+template <class Body> __device__ inline void for_all_back(int64_t n, bool vec, Body body)
+{
+    int64_t n8 = vec ? n / 8 : 0;
+    for_all(n, vec, [&](auto w, int64_t i) {
+        constexpr int V = decltype(w)::value;
+        body(w, V == 8 ? (n8 - 1) * 8 - i : n8 * 8 + n - 1 - i);
+    });
+}
+
 // body(width<V>, i, j) for entries j of a row that starts at element `base`, by threads t of T; i =
 // base + j. Vectors start at multiples of 8 of i, wherever the row starts.
 template <class Body>

@@ -74,7 +74,7 @@ SLOPE(silu, hap_formula::silu_bwd(g, v))
 
 template <class F> __global__ void one(int64_t n, view y, view x, float c, bool vec)
 {
-    for_all(n, vec, [&](auto w, int64_t i) {
+    for_all_back(n, vec, [&](auto w, int64_t i) {
         constexpr int V = decltype(w)::value;
         float v[V];
         load_vec<V>(x, i, v);
