@@ -251,7 +251,8 @@ push_variants()
     local n=4 ways small code run
     [ "$gpus" -ge 4 ] || n=$gpus
     ways=$(grep -v '^#' bench/push_ways.txt | paste -sd ';')
-    small=$(echo "$ways" | sed 's/\(;\|$\)/,least=1\1/g') # pieces of small tensors too
+    small=$(echo "$ways" | sed 's/\(;\|$\)/,least=1\1/g') # pieces of small tensors too; parts in short runs by a kernel
+    small="$small;kernel=1048576;flags=copy,credits=once,awaits=once,pieces=2,least=1,kernel=1048576;flags=end,credits=side,awaits=once,kernel=256"
     run="mpirun --oversubscribe --bind-to none -n $n"
     part push-ways.stress timeout 40 $run "$pack/tests/push_stress_cuda" 66 6 3 300 "$small"
     part push-ways.coll timeout 30 $run "$pack/tests/coll_cuda_test" 5 1 "$small"
