@@ -20,8 +20,7 @@
 #   unequal, unequal-torch   bench/device_unequal.sh
 #   coll-sockets   every collective on 4 ranks, as two emulated hosts
 #   fail       ranks killed and stopped, devices full or hidden: one message each; the same with pushes
-#   push       loops of pushes, run each way; push-speed: pushes and the library on 2 and 4 GPUs
-#   push-variants   the ways to push of bench/push_ways.txt: each right, then each timed against the library (about 110 s)
+#   push       loops of pushes, run each way, and without credits, which is to be noticed; push-speed: pushes and the library on 2 and 4 GPUs
 # HAP_MODELS (gpt2, bert or both) and HAP_WAYS (graph,fuse; "1,1 1,0 0,0") choose what `speed` and `torch` run.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -224,7 +223,7 @@ short()
 # The same programs called, listed and captured: the same bits; then many steps.
 push()
 {
-    local n way
+    local n way code
     for n in ${HAP_RANKS:-1 2 4}; do
         [ $n -le "$gpus" ] || continue
         for way in 1 list 0; do
@@ -232,6 +231,12 @@ push()
         done
         echo "$n ranks, hashes captured, listed, called: $(cat "$out"/push.np$n.{1,list,0}.log | sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' | sort | uniq -c | tr '\n' ' ')"
     done
+    n=$((gpus < 4 ? gpus : 4))
+    [ $n = 1 ] || { # no part: it is to fail
+        HAP_TEST_CREDITS=0 timeout 30 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/push_stress_cuda" 12 4 3 300 >"$out/push.nocredit.log" 2>&1
+        code=$?
+        echo "without credits: exit $code, $([ $code = 1 ] && grep -q 'is .* not' "$out/push.nocredit.log" && echo noticed || echo 'NOT NOTICED')"
+    }
     [ "$gpus" -lt 4 ] || part push.long timeout 100 mpirun --oversubscribe --bind-to none -n 4 "$pack/tests/push_stress_cuda" "${HAP_PUSH_PROGRAMS:-300}" 36 2 300
 }
 
@@ -240,30 +245,8 @@ push_speed()
     local n
     for n in ${HAP_RANKS:-2 4}; do
         [ $n -gt "$gpus" ] || part push-speed.np$n timeout 90 mpirun --oversubscribe --bind-to none -n $n "$pack/bin/push-bench-cuda" --seconds "${HAP_SECONDS:-30}"
-        [ ! -s "$out/push-speed.np$n.log" ] || cat "$out/push-speed.np$n.log"
+        [ ! -s "$out/push-speed.np$n.log" ] || python3 bench/overlap/push_report.py "$out/push-speed.np$n.log"
     done
-}
-
-# Ways to push: right in loops of programs and in every kind of collective, a missing credit noticed; then all of them and the
-# library in turn, forth and back, in one process; the table by bench/overlap/push_report.py.
-push_variants()
-{
-    local n=4 ways small code run
-    [ "$gpus" -ge 4 ] || n=$gpus
-    ways=$(grep -v '^#' bench/push_ways.txt | paste -sd ';')
-    small=$(echo "$ways" | sed 's/\(;\|$\)/,least=1\1/g') # pieces of small tensors too; parts in short runs by a kernel
-    small="$small;kernel=1048576;flags=copy,credits=once,awaits=once,pieces=2,least=1,kernel=1048576;flags=end,credits=side,awaits=once,kernel=256"
-    run="mpirun --oversubscribe --bind-to none -n $n"
-    part push-ways.stress timeout 40 $run "$pack/tests/push_stress_cuda" 66 6 3 300 "$small"
-    part push-ways.coll timeout 30 $run "$pack/tests/coll_cuda_test" 5 1 "$small"
-    part push-ways.pairs timeout 30 $run "$pack/tests/pair_cuda_test" 1 3 200 220 "$small"
-    HAP_PUSH=credits=none timeout 20 $run "$pack/tests/push_stress_cuda" 12 4 3 300 >"$out/push-ways.nocredit.log" 2>&1
-    code=$?
-    echo "without credits: exit $code, $([ $code = 1 ] && grep -q 'is .* not' "$out/push-ways.nocredit.log" && echo noticed || echo 'NOT NOTICED')"
-    part push-ways.speed timeout 75 $run "$pack/bin/push-bench-cuda" --kinds "${HAP_KINDS:-all_gather,reduce_scatter}" --mib 16,64,128,256,512 --checked 128 \
-        --seconds "${HAP_SECONDS:-40}" --ways "$ways"
-    python3 bench/overlap/push_report.py "$out/push-ways.speed.log" | tee "$out/push-ways.txt"
-    [ -z "${OUT:-}" ] || cp "$out/push-ways.speed.log" "$out/push-ways.txt" "$OUT/"
 }
 
 . bench/device_unequal.sh
@@ -285,7 +268,6 @@ one_part() # as named above
         part fail-pushes timeout 100 tests/cli_run_test.sh cuda pushes ;;
     push) push ;;
     push-speed) push_speed ;;
-    push-variants) push_variants ;;
     ops) for t in chains ops_bf16 op_blocks op_values op_cuts; do part "$t" timeout 200 "$pack/tests/${t}_cuda_test"; done ;;
     sanitize) sanitize "chains ops_bf16 op_blocks op_values op_cuts" "" ;;
     sanitize-slow) sanitize "" "op_values op_cuts" ;;

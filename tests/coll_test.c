@@ -1,7 +1,7 @@
 // Every kind and form of collective on random shapes, factor cuts, tables with zeros, meshes, types
 // and lists, several under way at once, against values computed from global indices alone.
 //
-//     mpirun -n 4 coll_test [rounds] [seed] [ways to push, in turn: coll_memory_way]
+//     mpirun -n 4 coll_test [rounds] [seed]
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,7 +216,6 @@ int main(int argc, char **argv)
     hap_comm_start(&base, &argc, &argv);
     int rounds = argc > 1 ? atoi(argv[1]) : 60;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
-    const char *ways = argc > 3 ? argv[3] : NULL;
     int class_of[64];
     for (int i = 0; i < 64; i++)
         class_of[i] = i;
@@ -238,7 +237,6 @@ int main(int argc, char **argv)
             flight f[MAX_FLIGHT];
             int n = (int)(1 + coll_below(MAX_FLIGHT));
             bump[0] = bump[1] = 0;
-            coll_memory_way(r, ways, round * 12 + k);
             for (int i = 0; i < n; i++)
                 launch(&f[i]);
             // Waits need not be in the order of the starts.

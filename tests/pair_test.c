@@ -3,7 +3,6 @@
 // whose sums are exact, so that neither the order of a sum nor the rows of a product matter.
 //
 //     mpirun -n 4 pair_test [rounds] [seed] [microseconds of the longest delay] [pairs a round]
-//                           [ways to push, one a pair in turn: coll_memory_way]
 //
 // Rounds of many pairs take few shapes. PAIR_TEST_DIES=RANK:PAIR kills a rank, for tests of that.
 
@@ -315,7 +314,7 @@ static void random_mesh(int n_ranks, int *n_axes, int *size)
 }
 
 // Pairs one after the other; a producer's event may stay open over the next pair.
-static void round_of(const char *ways)
+static void round_of(void)
 {
     sample open_sample;
     result open = {.n = 0}, open_plain = {.n = 0};
@@ -323,7 +322,6 @@ static void round_of(const char *ways)
         sample s;
         if (!open.event && (bump[0] > ARENA / 2 || bump[1] > ARENA / 2)) bump[0] = bump[1] = 0;
         if (k == dies_at) raise(SIGKILL);
-        coll_memory_way(r, ways, k);
         random_sample(&s);
         bool in_place = s.kind == HAP_ALL_REDUCE && chance(50);
         result plain = run(&s, false, in_place);
@@ -392,7 +390,7 @@ int main(int argc, char **argv)
         hap_segments(r, ARENA, local);
         coll_memory_begin(r);
         bump[0] = bump[1] = 0;
-        round_of(argc > 5 ? argv[5] : NULL);
+        round_of();
         coll_memory_end(r);
         hap_backend_finish(r);
         hap_tensor_free_all(r);

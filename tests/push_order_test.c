@@ -2,13 +2,14 @@
 // they are, for several ranks in one process, on streams that run in orders drawn at random
 // (support/fake_streams.h), what a program enqueues mixed with what runs.
 //
-//     push_order_test [programs a variant] [seed]
+//     push_order_test [programs each] [seed]
 //
 // A program is some collectives, up to three under way at a time, in memory that is taken again as
-// soon as what came there has been looked at, and filled with something else first. Each way to
-// push (cuda/cuda_push_options.h) is to give every value, and to end. Without credits, where waits
-// for numbers do not wait, and where parts are copied by kernels and numbers are no fences, values
-// are to be wrong: so the programs are such that each of these matters.
+// soon as what came there has been looked at, and filled with something else first. Whatever goes
+// in pieces and whatever by kernels (cuda_push_sizes), each is to give every value, and to end.
+// Where one rank does not wait for another's credits, or for its flags, and where parts are copied
+// by kernels and numbers are no fences, values are to be wrong: so the programs are such that each
+// of these matters.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,12 +176,10 @@ static bool add_half(void *arg, int number)
     return number == 1;
 }
 
-const char *cuda_push_add(cudaStream_t stream, bool wide, hap_dtype type, void *y,
-                          const void *slots, int64_t pitch, int n_members, int me, const void *own,
-                          int64_t elements)
+const char *cuda_push_add(cudaStream_t stream, hap_dtype type, void *y, const void *slots,
+                          int64_t pitch, int n_members, int me, const void *own, int64_t elements)
 {
     sum *s = malloc(sizeof *s);
-    (void)wide;
     *s = (sum){type, y, slots, own, pitch, elements, n_members, me};
     fake_call(stream, add_half, s);
     return NULL;
@@ -316,11 +315,11 @@ static void run_by_hand(rank *q, item *x)
                            (k + 1) * part - lo);
         }
     }
-    cuda_check(&q->r,
-               cuda_box_copy(
-                   s, &(hap_coll_view){1, PARTS, 1, 1, WORDS, 4, 0, 0, 0, NULL, NULL, 0, 0, 0, 0},
-                   dst + me * PARTS * part, (hap_box){{0, PARTS}, {0, 1}}, src,
-                   (hap_box){{0, PARTS}, {0, 1}}, (hap_box){{0, PARTS}, {0, 1}}, 0));
+    cuda_check(&q->r, cuda_box_copy(&q->r, s,
+                                    &(hap_coll_view){1, PARTS, 1, 1, WORDS, 4, 0, 0, 0, NULL, NULL,
+                                                     0, 0, 0, 0},
+                                    dst + me * PARTS * part, (hap_box){{0, PARTS}, {0, 1}}, src,
+                                    (hap_box){{0, PARTS}, {0, 1}}, (hap_box){{0, PARTS}, {0, 1}}));
     for (int64_t k = first; k < PARTS; k++)
         for (int d = 1; d < n; d++) {
             int from = (me - d + n) % n;
@@ -446,13 +445,12 @@ static void new_stream(cudaStream_t *s)
     cudaStreamCreateWithPriority(s, 0, 0);
 }
 
-static void begin(int mesh, const char *options)
+static void begin(int mesh, const cuda_push_sizes *sizes)
 {
     static const int meshes[][3] = {{1, 2, 1}, {1, 3, 1}, {1, 4, 1}, {2, 2, 2}};
     static const int weights[] = {1, 8, 64};
     const int *m = meshes[mesh];
     n_ranks = m[1] * m[2];
-    setenv("HAP_PUSH", options, 1);
     for (int i = 0; i < n_ranks; i++) {
         rank *q = &all[i];
         memset(q, 0, sizeof *q);
@@ -469,6 +467,7 @@ static void begin(int mesh, const char *options)
         for (int a = 1; a < CUDA_MASKS; a++)
             new_stream(&q->b.stream[a]);
         q->r.seg[SEG_SYM] = cuda_push_start(&q->r, OPEN * ROOM);
+        if (sizes) *cuda_push_sizes_of(&q->r) = *sizes;
     }
 }
 
@@ -514,10 +513,10 @@ static bool host_step(void)
 }
 
 // False: it does not end.
-static bool run(int mesh, const char *options, uint64_t seed)
+static bool run(int mesh, const cuda_push_sizes *sizes, uint64_t seed)
 {
     fake_seed(seed);
-    begin(mesh, options);
+    begin(mesh, sizes);
     draw_program(seed * 131);
     for (int i = 0; i < n_ranks * ITEMS; i++) {
         item *x = &all[i / ITEMS].item[i % ITEMS];
@@ -537,62 +536,53 @@ static bool run(int mesh, const char *options, uint64_t seed)
     return ended;
 }
 
+static cuda_push_flag unheard;
+
+// Rank 0 does not wait for what rank 1 tells it.
+static bool deaf(const uint32_t *at)
+{
+    int64_t i = ((const char *)at - sym[0] - OPEN * ROOM) / CUDA_PUSH_FLAG_BYTES;
+    bool here = (const char *)at >= sym[0] && (const char *)at < sym[0] + OPEN * ROOM + FLAGS;
+    return here && i % n_ranks == 1 && i / n_ranks % CUDA_PUSH_KINDS == unheard;
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const variants[] = {
-        "",
-        "flags=side",
-        "flags=copy",
-        "flags=late",
-        "credits=once",
-        "credits=side",
-        "awaits=once",
-        "give=compute",
-        "flags=end,credits=side,awaits=once,pieces=3,cuts=2,least=1",
-        "flags=side,credits=side,awaits=once,pieces=3,least=1",
-        "flags=copy,credits=once,awaits=once,pieces=4,least=8,cuts=2",
-        "flags=late,credits=once,awaits=once,pieces=8,cuts=8,least=1",
-        "flags=each,credits=each,pieces=2,cuts=3,least=64",
-        "kernel=64",
-        "flags=each,kernel=16777216",
-        "flags=side,kernel=16777216",
-        "flags=copy,kernel=64",
-        "flags=copy,credits=once,awaits=once,pieces=3,cuts=2,least=1,kernel=16777216",
-        "flags=late,kernel=16777216",
-        "flags=end,credits=side,awaits=once,pieces=3,cuts=2,least=1,kernel=64",
-    };
+    enum { NONE = -1, FENCE = CUDA_PUSH_KINDS, RUN = OPEN * ROOM };
     static const struct {
-        const char *options, *what;
-        bool deaf, loose;
-    } unsound[] = {{"", "(no waits for numbers)", true, false},
-                   {"credits=none", "(no credits)", false, false},
-                   {"kernel=16777216", "(numbers are no fences)", false, true}};
-    enum {
-        VARIANTS = sizeof variants / sizeof *variants,
-        UNSOUND = sizeof unsound / sizeof *unsound
+        const char *what;
+        int missing; // a kind of flag, or the fences
+        cuda_push_sizes sizes;
+    } cases[] = {
+        {"as it is", NONE, {0, 0}},
+        {"in pieces, by copy engines", NONE, {1, 0}},
+        {"large parts in pieces, short runs by kernels", NONE, {64, 64}},
+        {"in pieces, by kernels", NONE, {1, RUN}},
+        {"one rank ignores one other's credits", CUDA_PUSH_CREDIT, {0, 0}},
+        {"one rank ignores one other's flags", CUDA_PUSH_ARRIVED, {0, 0}},
+        {"numbers are no fences, by kernels", FENCE, {1, RUN}},
     };
-    int programs = argc > 1 ? atoi(argv[1]) : 120, failed = 0;
+    int programs = argc > 1 ? atoi(argv[1]) : 300, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
     for (int i = 0; i < RANKS; i++)
         local[i] = malloc(OPEN * ROOM), sym[i] = malloc(OPEN * ROOM + FLAGS);
-    for (int v = 0; v < VARIANTS + UNSOUND; v++) {
-        bool sound = v < VARIANTS;
-        const char *options = sound ? variants[v] : unsound[v - VARIANTS].options;
-        const char *what = !sound ? unsound[v - VARIANTS].what : options[0] ? options : "as it is";
-        int stuck = 0, bad = 0;
-        fake_deaf(!sound && unsound[v - VARIANTS].deaf);
-        fake_loose(!sound && unsound[v - VARIANTS].loose);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const cuda_push_sizes *sizes = cases[c].sizes.piece ? &cases[c].sizes : NULL;
+        int missing = cases[c].missing, stuck = 0, bad = 0;
+        fake_deaf(missing == NONE || missing == FENCE ? NULL : deaf);
+        fake_loose(missing == FENCE);
+        unheard = (cuda_push_flag)missing;
         kernels = 0;
         for (int k = 0; k < programs; k++) {
             wrong = 0;
-            stuck += !run(k % 4, options, seed * 100003 + (uint64_t)k);
+            stuck += !run(k % 4, sizes, seed * 100003 + (uint64_t)k);
             bad += wrong > 0;
         }
-        bool ok = sound ? bad == 0 && stuck == 0 : bad > 0;
-        if (strstr(options, "kernel=") && programs > 20) ok &= kernels > 0;
+        bool ok = missing == NONE ? bad == 0 && stuck == 0 : bad > 0;
+        if (sizes && programs > 20) ok &= (kernels > 0) == (sizes->run > 0);
         failed += !ok;
-        printf("%-60s %d programs, %d with wrong values, %d without an end, %ld kernels: %s\n",
-               what, programs, bad, stuck, kernels, ok ? "all right" : "FAILED");
+        printf("%-46s %d programs, %d with wrong values, %d without an end, %ld kernels: %s\n",
+               cases[c].what, programs, bad, stuck, kernels, ok ? "all right" : "FAILED");
     }
     for (int i = 0; i < RANKS; i++)
         free(local[i]), free(sym[i]);

@@ -2,7 +2,6 @@
 // delays of their own on each rank, and every element of what they make checked.
 //
 //     mpirun -n 4 push_stress [programs] [steps a program] [seed] [longest delay in microseconds]
-//                             [ways to push, one a program in turn: coll_memory_way]
 //
 // A program is a list of calls, made once and then run as steps of one emitted program are, so that
 // on a GPU the first is called, the second recorded, the third captured and the others replayed.
@@ -485,7 +484,6 @@ int main(int argc, char **argv)
     int programs = argc > 1 ? atoi(argv[1]) : 21, steps = argc > 2 ? atoi(argv[2]) : 5;
     uint64_t seed = argc > 3 ? (uint64_t)atoll(argv[3]) : 1, hash = 0;
     int longest = argc > 4 ? atoi(argv[4]) : 50, class_of[64] = {0};
-    const char *ways = argc > 5 ? argv[5] : NULL;
     int64_t pushes = 0, others = 0, done = 0;
     int64_t local = WORK + IO + (int64_t)base.n_ranks * (1 << 20) + 4096;
     double begin = hap_seconds();
@@ -507,7 +505,6 @@ int main(int argc, char **argv)
         coll_memory_begin(r);
         for (program = mesh; program < programs; program += MESHES) {
             coll_seed(seed * 7919 + (uint64_t)program);
-            coll_memory_way(r, ways, program);
             make_program();
             for (int i = 0; i < p.n_items; i++)
                 *(hap_form_push(p.item[i].call.form) ? &pushes : &others) +=

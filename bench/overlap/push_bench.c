@@ -1,10 +1,9 @@
 // Collectives by the library and by pushes, one process a rank:
 //
 //     mpirun -n W push-bench-cuda [--seconds S] [--rounds N] [--largest MIB] [--checked MIB]
-//                                 [--mib M,M…] [--kinds KIND,KIND…] [--ways "OPTIONS;OPTIONS…"]
+//                                 [--mib M,M…] [--kinds KIND,KIND…]
 //
-// With --ways the methods are the library and PUSH in each of these ways (cuda/cuda_push_options.h)
-// instead of PUSH and PUSH_ALL. --checked: sizes above are timed alone.
+// --checked: sizes above are timed alone.
 //
 // Of each kind and size the methods (the library, PUSH, PUSH_ALL) are cases of the measuring
 // program (runtime/profile), timed in turn over rounds, forth and back (A B C C B A), so that none
@@ -31,17 +30,13 @@ enum {
     MOST_RANKS = 16,
     MOST_SAMPLES = 400,
     STEPS = 3,
-    MOST_METHODS = 24,
     MOST_SIZES = 16,
-    N_KINDS = 4
+    N_KINDS = 4,
+    N_METHODS = 3
 };
-
-// cuda/cuda_push.h; not in other backends.
-__attribute__((weak)) void cuda_push_choose(hap_rank *r, const char *options);
 
 typedef struct method {
     hap_form form;
-    const char *way; // NULL: the library, or as HAP_PUSH says
     double ms[MOST_SAMPLES];
     int n_samples;
     int64_t wrong;
@@ -54,8 +49,7 @@ typedef struct bench {
     hap_coll_kind kind;
     int64_t rows[MOST_RANKS], cols[MOST_RANKS], bytes;
     hap_tensor *src, *dst; // of the case's first repeat
-    method method[MOST_METHODS];
-    int n_methods;
+    method method[N_METHODS];
     int repeats;
     bool captured; // steps are
 } bench;
@@ -110,11 +104,6 @@ static bool build(bench *b, hap_form form, int repeats)
     for (int i = 0; fits && i < repeats; i++)
         fits = add(b, form);
     return hap_comm_min(b->r, fits) == 1;
-}
-
-static void choose(bench *b, const method *m)
-{
-    if (m->way && cuda_push_choose) cuda_push_choose(b->r, m->way);
 }
 
 static double slowest(bench *b, double sec)
@@ -177,9 +166,8 @@ static void expect(const bench *b, const hap_tensor *t, bool made, uint16_t *x)
 static void check(bench *b, bool all)
 {
     uint16_t *want = NULL;
-    for (int i = 0; i < b->n_methods; i++) {
+    for (int i = 0; i < N_METHODS; i++) {
         method *m = &b->method[i];
-        choose(b, m);
         m->fits = build(b, m->form, 1);
         m->wrong = -1;
         if (!m->fits || !all) continue;
@@ -209,7 +197,6 @@ static void check(bench *b, bool all)
 
 static void sample(bench *b, method *m, int steps)
 {
-    choose(b, m);
     if (!m->fits || !build(b, m->form, b->repeats)) {
         m->fits = false;
         return;
@@ -242,23 +229,13 @@ static double bus_bytes(const bench *b)
     return whole * (n - 1) / n * (b->kind == HAP_ALL_REDUCE ? 2 : 1);
 }
 
-// As kinds[kind] and the ways have them.
-static void set_methods(bench *b, int kind, const char *const *way, int n_ways)
-{
-    b->kind = kinds[kind].kind;
-    b->method[0] = (method){.form = kinds[kind].library};
-    for (int i = 0; i < n_ways; i++)
-        b->method[1 + i] = (method){.form = FORM_PUSH, .way = way[i]};
-    b->n_methods = 1 + n_ways;
-    if (n_ways) return;
-    b->method[1] = (method){.form = FORM_PUSH};
-    b->method[2] = (method){.form = FORM_PUSH_ALL};
-    b->n_methods = 3;
-}
-
 static void run_size(bench *b, int kind, int64_t bytes, bool checked, int rounds, double until)
 {
-    int n = b->r->n_ranks, last = b->n_methods - 1;
+    int n = b->r->n_ranks, last = N_METHODS - 1;
+    b->kind = kinds[kind].kind;
+    b->method[0] = (method){.form = kinds[kind].library};
+    b->method[1] = (method){.form = FORM_PUSH};
+    b->method[2] = (method){.form = FORM_PUSH_ALL};
     for (int i = 0; i < n; i++) {
         b->rows[i] = bytes / 2 / COLS / n / n;
         b->cols[i] = COLS;
@@ -287,12 +264,11 @@ static void run_size(bench *b, int kind, int64_t bytes, bool checked, int rounds
         double ms = median(m), gbs = ms > 0 ? bus_bytes(b) / ms * 1e-6 : 0;
         printf(
             "{\"kind\":\"%s\",\"form\":\"%s\",\"ranks\":%d,\"mib\":%.2f,\"ms\":%.4f,\"p95\":%.4f,"
-            "\"bus_gbs\":%.1f,\"to_library\":%.3f,\"repeats\":%d,\"samples\":%d,\"wrong\":%lld%s%s%s%s}"
+            "\"bus_gbs\":%.1f,\"to_library\":%.3f,\"repeats\":%d,\"samples\":%d,\"wrong\":%lld%s}"
             "\n",
             kinds[kind].name, hap_form_name(m->form), n, (double)b->bytes / (1 << 20), ms,
             m->n_samples ? m->ms[m->n_samples * 95 / 100] : 0, gbs, ms > 0 ? library / ms : 0,
-            b->repeats, m->n_samples, (long long)m->wrong, m->fits ? "" : ",\"fits\":false",
-            m->way ? ",\"way\":\"" : "", m->way ? m->way : "", m->way ? "\"" : "");
+            b->repeats, m->n_samples, (long long)m->wrong, m->fits ? "" : ",\"fits\":false");
         fflush(stdout);
     }
 }
@@ -346,10 +322,10 @@ int main(int argc, char **argv)
     static hap_rank rank; // a process is one rank
     static bench b;
     static int class_of[MOST_RANKS];
-    const char *way[MOST_METHODS - 1], *kinds_wanted = NULL, *mib_text = NULL;
+    const char *kinds_wanted = NULL, *mib_text = NULL;
     hap_rank *r = b.r = b.p.r = &rank;
     double seconds = 1e9;
-    int rounds = 20, largest = 0, checked = 1 << 20, n_ways = 0, mib[MOST_SIZES];
+    int rounds = 20, largest = 0, checked = 1 << 20, mib[MOST_SIZES];
     setenv("HAP_CUDA_GRAPH", "0", 0);
     r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
     hap_comm_start(r, &argc, &argv);
@@ -360,14 +336,6 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--checked") == 0) checked = atoi(argv[i + 1]);
         if (strcmp(argv[i], "--mib") == 0) mib_text = argv[i + 1];
         if (strcmp(argv[i], "--kinds") == 0) kinds_wanted = argv[i + 1];
-        if (strcmp(argv[i], "--ways") != 0) continue;
-        char *text = argv[i + 1];
-        for (char *end = text; end && n_ways < MOST_METHODS - 1; text = end + 1) {
-            way[n_ways++] = text;
-            end = strchr(text, ';');
-            if (!end) break;
-            *end = '\0';
-        }
     }
     hap_agree(r, HAP_EXIT_USAGE,
               r->n_ranks > 1 && r->n_ranks <= MOST_RANKS ? "" : "2 to 16 ranks, please");
@@ -390,11 +358,9 @@ int main(int argc, char **argv)
     for (int k = 0; k < N_KINDS; k++)
         n_kinds += wanted_kind(kinds_wanted, kinds[k].name);
     for (int k = 0; k < N_KINDS; k++)
-        for (int i = 0; i < n && wanted_kind(kinds_wanted, kinds[k].name); i++) {
-            set_methods(&b, k, way, n_ways);
+        for (int i = 0; i < n && wanted_kind(kinds_wanted, kinds[k].name); i++)
             run_size(&b, k, (int64_t)mib[i] << 20, mib[i] <= checked, rounds,
                      start + seconds * ++done / (n_kinds * n));
-        }
     if (r->id == 0) printf("{\"seconds\":%.1f}\n", hap_seconds() - start);
     profile_begin(&b.p);
     free(b.p.call);

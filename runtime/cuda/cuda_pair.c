@@ -81,11 +81,6 @@ static char *row_of(const run *x, const hap_tensor *t, int64_t row)
     return (char *)t->data + row * x->row;
 }
 
-static bool wide(const run *x)
-{
-    return cuda_push_chosen(x->r)->add_wide;
-}
-
 // --- products ---
 
 // The pair's ops on a range of rows; in: where row 0 of their operand would lie, NULL: in its
@@ -257,7 +252,7 @@ static void add_rows(const run *x, const cudaEvent_t *made)
                 cuda_push_await(x->push, x->s, x->g[k].other, k);
         }
         int64_t at = (sums[i].rows.lo - x->mine.lo) * x->row;
-        check(x, cuda_push_add(x->s, wide(x), p->dst->type, (char *)p->dst->data + at,
+        check(x, cuda_push_add(x->s, p->dst->type, (char *)p->dst->data + at,
                                (char *)p->scratch->data + at, x->slot, x->v.n_members, x->me,
                                row_of(x, p->src, sums[i].rows.lo), sums[i].rows.n * cols));
     }
@@ -372,9 +367,8 @@ static void reduce_back(const run *x, int k, cudaEvent_t made)
     after(x, x->s, made);
     for (int d = 1; d < n; d++)
         cuda_push_await(x->push, x->s, (x->me - d + n) % n, part_of_rows(k));
-    check(x, cuda_push_add(x->s, wide(x), p->dst->type, to,
-                           (char *)p->scratch->data + mine.slot * x->v.item, x->slot, n, x->me,
-                           (char *)p->src->data + mine.at * x->v.item, mine.n));
+    check(x, cuda_push_add(x->s, p->dst->type, to, (char *)p->scratch->data + mine.slot * x->v.item,
+                           x->slot, n, x->me, (char *)p->src->data + mine.at * x->v.item, mine.n));
     cuda(x, cudaEventRecord(made, x->s), "cudaEventRecord");
     for (int d = 1; d < n; d++) {
         int m = (x->me + d) % n;
@@ -480,9 +474,8 @@ static void produce_by_nccl(const run *x, cudaEvent_t done)
         }
     }
     if (p->kind == HAP_REDUCE_SCATTER)
-        check(x, cuda_push_add(x->s, wide(x), p->dst->type, p->dst->data, slots, x->slot,
-                               x->v.n_members, x->me, row_of(x, p->src, x->mine.lo),
-                               p->dst->elements));
+        check(x, cuda_push_add(x->s, p->dst->type, p->dst->data, slots, x->slot, x->v.n_members,
+                               x->me, row_of(x, p->src, x->mine.lo), p->dst->elements));
     cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
 }
 

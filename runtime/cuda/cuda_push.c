@@ -8,38 +8,28 @@
 #include "cuda/cuda_driver.h"
 #include "cuda/cuda_segment.h"
 
-enum {
-    FLAG_BYTES = 128,
-    MEMBERS = CUDA_PUSH_MEMBERS,
-    WORDS = 2 * HAP_PAIR_GROUPS, // parts of a collective
-    BATCH = 128                  // operations of one call; the driver takes up to 255
-};
-typedef enum { CREDIT, ARRIVED, KINDS } flag_kind;
+enum { FLAG_BYTES = CUDA_PUSH_FLAG_BYTES, MEMBERS = CUDA_PUSH_MEMBERS };
 
 struct cuda_push {
     hap_rank *r;
     const hap_coll_call *c;
     uint32_t first;
-    int n_parts, n, me;
-    bool began[MEMBERS];    // by stream: has waited for the compute stream
-    bool credited[MEMBERS]; // sends to the member have waited for its credit
-    bool stored[MEMBERS];   // by stream: a kernel has since the last number that was written
+    int n, me;
+    bool began[MEMBERS]; // by stream: has waited for the compute stream and for credits
 };
 
-// Operations of one stream that are given to the driver together.
+// Operations of one stream that are given to the driver together: at most one a member.
 typedef struct batch {
     int n;
-    CUstreamBatchMemOpParams op[BATCH];
+    CUstreamBatchMemOpParams op[MEMBERS];
 } batch;
 
 typedef struct cuda_pushes {
     const cuda_driver *driver;
     cuda_segment segment;
-    cuda_push_options options;
+    cuda_push_sizes sizes;
     uint32_t count[CUDA_MASKS]; // numbers taken, by axis mask
     cudaStream_t stream[MEMBERS], credits;
-    cudaStream_t flags, gates; // flags=side, credits=side
-    uint32_t *word;            // flags=copy: [stream][part], on the device
     cudaEvent_t ready, left;
     hap_form form[CUDA_MASKS]; // of the mask's last push
     cuda_push open;
@@ -67,17 +57,9 @@ static void new_event(hap_rank *r, cudaEvent_t *e)
                cuda_said(cudaEventCreateWithFlags(e, cudaEventDisableTiming), "cudaEventCreate"));
 }
 
-static void check_options(hap_rank *r, const char *text)
+cuda_push_sizes *cuda_push_sizes_of(const hap_rank *r)
 {
-    const char *wrong = cuda_push_options_of(text, &pushes_of(r)->options);
-    HAP_CK(r, !wrong, "HAP_PUSH: '%s' is not understood", wrong ? wrong : "");
-}
-
-const cuda_push_options *cuda_push_chosen(const hap_rank *r)
-{
-    static const cuda_push_options none = {.pieces = 1, .cuts = 1, .least = 1};
-    const cuda_pushes *g = pushes_of(r);
-    return g ? &g->options : &none;
+    return &pushes_of(r)->sizes;
 }
 
 char *cuda_push_start(hap_rank *r, int64_t bytes)
@@ -87,21 +69,18 @@ char *cuda_push_start(hap_rank *r, int64_t bytes)
     cuda_pushes *g = hap_alloc(r, sizeof *g);
     int64_t begin = (bytes + FLAG_BYTES - 1) / FLAG_BYTES * FLAG_BYTES;
     char *p = cuda_segment_start(r, &g->segment, bytes ? begin : 0,
-                                 (int64_t)CUDA_MASKS * KINDS * r->n_ranks * FLAG_BYTES);
+                                 (int64_t)CUDA_MASKS * CUDA_PUSH_KINDS * r->n_ranks * FLAG_BYTES);
     cuda_of(r)->pushes = g;
-    check_options(r, getenv("HAP_PUSH"));
+    g->sizes = (cuda_push_sizes){.piece = 4 << 20, .run = 256};
     if (!p) return NULL;
     g->driver = cuda_driver_get(&why);
     cuda_check(r, why);
     cudaDeviceGetStreamPriorityRange(&low, &high);
-    cudaStream_t *other[] = {&g->credits, &g->flags, &g->gates};
-    for (int i = -3; i < r->n_ranks && i < MEMBERS; i++) {
-        cudaStream_t *s = i < 0 ? other[i + 3] : &g->stream[i];
+    for (int i = -1; i < r->n_ranks && i < MEMBERS; i++) {
+        cudaStream_t *s = i < 0 ? &g->credits : &g->stream[i];
         cuda_check(r, cuda_said(cudaStreamCreateWithPriority(s, cudaStreamNonBlocking, high),
                                 "cudaStreamCreate"));
     }
-    cuda_check(r, cuda_said(cudaMalloc((void **)&g->word, MEMBERS * WORDS * sizeof *g->word),
-                            "cudaMalloc"));
     new_event(r, &g->ready);
     new_event(r, &g->left);
     return p;
@@ -114,9 +93,6 @@ void cuda_push_end(hap_rank *r)
     for (int i = 0; i < MEMBERS; i++)
         if (g->stream[i]) cudaStreamDestroy(g->stream[i]);
     if (g->credits) cudaStreamDestroy(g->credits);
-    if (g->flags) cudaStreamDestroy(g->flags);
-    if (g->gates) cudaStreamDestroy(g->gates);
-    if (g->word) cudaFree(g->word);
     if (g->ready) cudaEventDestroy(g->ready);
     if (g->left) cudaEventDestroy(g->left);
     cuda_segment_end(r, &g->segment);
@@ -150,10 +126,10 @@ bool cuda_push_peers(const hap_rank *r, unsigned axes)
 }
 
 // In the owner's segment, raised by `source`.
-static CUdeviceptr flag(const cuda_push *p, int owner, flag_kind kind, int source)
+static CUdeviceptr flag(const cuda_push *p, int owner, cuda_push_flag kind, int source)
 {
     const cuda_segment *g = &pushes_of(p->r)->segment;
-    int64_t i = ((int64_t)p->c->axes * KINDS + kind) * p->r->n_ranks + source;
+    int64_t i = ((int64_t)p->c->axes * CUDA_PUSH_KINDS + kind) * p->r->n_ranks + source;
     return (CUdeviceptr)(uintptr_t)(g->at[owner] + g->bytes + i * FLAG_BYTES);
 }
 
@@ -182,28 +158,26 @@ static void issue(const cuda_push *p, cudaStream_t s)
     g->batch.n = 0;
 }
 
-// To be issued to the stream, which it is here if there is no room.
-static CUstreamBatchMemOpParams *next(const cuda_push *p, cudaStream_t s)
+static CUstreamBatchMemOpParams *next(const cuda_push *p)
 {
     batch *b = &pushes_of(p->r)->batch;
-    if (b->n == BATCH) issue(p, s);
     CUstreamBatchMemOpParams *op = &b->op[b->n++];
     memset(op, 0, sizeof *op);
     return op;
 }
 
-static void add_write(const cuda_push *p, cudaStream_t s, CUdeviceptr at, uint32_t number)
+static void add_write(const cuda_push *p, CUdeviceptr at, uint32_t number)
 {
-    CUstreamBatchMemOpParams *op = next(p, s);
+    CUstreamBatchMemOpParams *op = next(p);
     op->writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
     op->writeValue.address = at;
     op->writeValue.value = number;
     op->writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
 }
 
-static void add_wait(const cuda_push *p, cudaStream_t s, CUdeviceptr at, uint32_t number)
+static void add_wait(const cuda_push *p, CUdeviceptr at, uint32_t number)
 {
-    CUstreamBatchMemOpParams *op = next(p, s);
+    CUstreamBatchMemOpParams *op = next(p);
     op->waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
     op->waitValue.address = at;
     op->waitValue.value = number;
@@ -243,23 +217,11 @@ cudaStream_t cuda_push_stream(const cuda_push *p, int member)
 // than before.
 static void join_streams(const cuda_push *p)
 {
-    cuda_pushes *g = pushes_of(p->r);
-    cudaStream_t all[MEMBERS + 1] = {g->flags};
-    int n = 1;
-    for (int m = 0; m < p->n; m++)
-        all[n++] = g->stream[m];
-    for (int i = 1; i < n; i++) // the first gathers what all have been given, and all wait for it
-        follow(p, all[0], all[i]);
-    for (int i = 1; i < n; i++)
-        follow(p, all[i], all[0]);
-}
-
-void cuda_push_choose(hap_rank *r, const char *options)
-{
-    cuda_pushes *g = pushes_of(r);
-    if (!g) return;
-    cuda_check(r, cuda_said(cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
-    check_options(r, options);
+    const cudaStream_t *s = pushes_of(p->r)->stream;
+    for (int i = 1; i < p->n; i++) // s[0] gathers what all have been given; all wait for it
+        follow(p, s[0], s[i]);
+    for (int i = 1; i < p->n; i++)
+        follow(p, s[i], s[0]);
 }
 
 // --- a collective ---
@@ -269,68 +231,38 @@ cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
     cuda_pushes *g = pushes_of(r);
     cuda_push *p = &g->open;
     bool changed = g->form[c->axes] != c->form;
-    HAP_CK(r, n_parts <= WORDS, "a collective in %d parts", n_parts);
     *p = (cuda_push){.r = r,
                      .c = c,
                      .first = g->count[c->axes] + 1,
-                     .n_parts = n_parts,
                      .n = hap_group_size(r, c->axes),
                      .me = hap_group_member(r, c->axes)};
     g->form[c->axes] = c->form;
     g->count[c->axes] += (uint32_t)n_parts + 1;
     if (changed) join_streams(p);
     // Beside the compute stream, which each write would hold up.
-    cudaStream_t s = g->options.give_compute ? cuda_of(r)->x.stream : g->credits;
     cuda(p, cudaEventRecord(g->ready, cuda_of(r)->x.stream), "cudaEventRecord");
-    if (s == g->credits) cuda(p, cudaStreamWaitEvent(s, g->ready, 0), "cudaStreamWaitEvent");
+    cuda(p, cudaStreamWaitEvent(g->credits, g->ready, 0), "cudaStreamWaitEvent");
     for (int k = 1; k < p->n; k++) {
         int m = (p->me - k + p->n) % p->n; // who sends here first gets its credit first
-        add_write(p, s, flag(p, member_rank(p, m), CREDIT, r->id), p->first);
+        add_write(p, flag(p, member_rank(p, m), CUDA_PUSH_CREDIT, r->id), p->first);
     }
-    issue(p, s);
+    issue(p, g->credits);
     return p;
 }
 
-static CUdeviceptr credit_of(const cuda_push *p, int m)
-{
-    return flag(p, p->r->id, CREDIT, member_rank(p, m));
-}
-
-static uint32_t *word_of(const cuda_push *p, int m, int part)
-{
-    return pushes_of(p->r)->word + stream_of(p, m) * WORDS + part;
-}
-
-// The first send by the stream that sends to m: waits and writes that stand before all of them.
-static void begin_stream(cuda_push *p, int m)
-{
-    cuda_pushes *g = pushes_of(p->r);
-    push_credits credits = g->options.credits;
-    cudaStream_t s = cuda_push_stream(p, m);
-    bool aside = credits == PUSH_CREDITS_SIDE;
-    cuda(p, cudaStreamWaitEvent(s, g->ready, 0), "cudaStreamWaitEvent");
-    for (int k = 1; k < p->n && (aside || credits == PUSH_CREDITS_ONCE); k++) {
-        int to = (p->me + k) % p->n;
-        if (stream_of(p, to) != stream_of(p, m)) continue;
-        add_wait(p, aside ? g->gates : s, credit_of(p, to), p->first);
-        p->credited[to] = true;
-    }
-    if (aside) {
-        issue(p, g->gates);
-        follow(p, s, g->gates);
-    }
-    for (int i = 0; i < p->n_parts && g->options.flags == PUSH_FLAGS_COPY; i++)
-        add_write(p, s, (CUdeviceptr)(uintptr_t)word_of(p, m, i), p->first + (uint32_t)i);
-    issue(p, s);
-}
-
+// Before the first send by the stream that sends to m: for all to whom it sends.
 static void begin(cuda_push *p, int m)
 {
-    if (!p->began[stream_of(p, m)]) begin_stream(p, m);
+    cudaStream_t s = cuda_push_stream(p, m);
+    if (p->began[stream_of(p, m)]) return;
     p->began[stream_of(p, m)] = true;
-    if (!p->credited[m] && pushes_of(p->r)->options.credits != PUSH_CREDITS_NONE)
-        wait_number(p, cuda_push_stream(p, m), credit_of(p, m), p->first);
-    p->credited[m] = true;
+    cuda(p, cudaStreamWaitEvent(s, pushes_of(p->r)->ready, 0), "cudaStreamWaitEvent");
+    for (int k = 1; k < p->n; k++) {
+        int to = (p->me + k) % p->n;
+        if (stream_of(p, to) == stream_of(p, m))
+            add_wait(p, flag(p, p->r->id, CUDA_PUSH_CREDIT, member_rank(p, to)), p->first);
+    }
+    issue(p, s);
 }
 
 // Where the member has what this rank has at `to`.
@@ -344,52 +276,24 @@ static char *there(const cuda_push *p, int m, const void *to)
 
 static CUdeviceptr arrived(const cuda_push *p, int m)
 {
-    return flag(p, member_rank(p, m), ARRIVED, p->r->id);
-}
-
-// By the stream of flags.
-static bool flags_aside(const cuda_push *p)
-{
-    push_flags flags = pushes_of(p->r)->options.flags;
-    return (flags == PUSH_FLAGS_SIDE || flags == PUSH_FLAGS_END) && !a_stream_each(p);
+    return flag(p, member_rank(p, m), CUDA_PUSH_ARRIVED, p->r->id);
 }
 
 void cuda_push_raise(cuda_push *p, int m, int part)
 {
-    cuda_pushes *g = pushes_of(p->r);
-    cudaStream_t s = cuda_push_stream(p, m);
     begin(p, m);
-    bool *stored = &p->stored[stream_of(p, m)];
-    if (g->options.flags == PUSH_FLAGS_COPY && !*stored) {
-        cuda(p,
-             cudaMemcpyAsync((void *)(uintptr_t)arrived(p, m), word_of(p, m, part),
-                             sizeof(uint32_t), cudaMemcpyDeviceToDevice, s),
-             "cudaMemcpyAsync");
-        return;
-    }
-    if (flags_aside(p)) {
-        follow(p, g->flags, s);
-        s = g->flags;
-    }
-    write_number(p, s, arrived(p, m), p->first + (uint32_t)part);
-    *stored = false;
+    write_number(p, cuda_push_stream(p, m), arrived(p, m), p->first + (uint32_t)part);
 }
 
 void cuda_push_raise_all(cuda_push *p, int n, const int *member, const int *part)
 {
-    cuda_pushes *g = pushes_of(p->r);
-    push_flags flags = g->options.flags;
-    if ((flags != PUSH_FLAGS_LATE && flags != PUSH_FLAGS_END) || a_stream_each(p)) {
-        for (int i = 0; i < n; i++)
-            cuda_push_raise(p, member[i], part[i]);
-        return;
-    }
+    for (int i = 0; i < n && a_stream_each(p); i++)
+        cuda_push_raise(p, member[i], part[i]);
+    if (n == 0 || a_stream_each(p)) return;
+    cudaStream_t s = cuda_push_stream(p, member[0]);
+    begin(p, member[0]);
     for (int i = 0; i < n; i++)
-        begin(p, member[i]);
-    cudaStream_t s = flags_aside(p) ? g->flags : g->stream[0];
-    if (s == g->flags) follow(p, s, g->stream[0]);
-    for (int i = 0; i < n; i++)
-        add_write(p, s, arrived(p, member[i]), p->first + (uint32_t)part[i]);
+        add_write(p, arrived(p, member[i]), p->first + (uint32_t)part[i]);
     issue(p, s);
 }
 
@@ -409,10 +313,8 @@ void cuda_push_copy(cuda_push *p, int m, const hap_coll_view *v, const void *fro
 {
     begin(p, m);
     if (hap_box_bytes(v, part) == 0) return;
-    int64_t shorter = pushes_of(p->r)->options.kernel;
-    if (cuda_box_by_kernel(v, to_held, from_held, part, shorter)) p->stored[stream_of(p, m)] = true;
-    cuda_check(p->r, cuda_box_copy(cuda_push_stream(p, m), v, there(p, m, to), to_held, from,
-                                   from_held, part, shorter));
+    cuda_check(p->r, cuda_box_copy(p->r, cuda_push_stream(p, m), v, there(p, m, to), to_held, from,
+                                   from_held, part));
 }
 
 void cuda_push_sends_after(cuda_push *p, cudaStream_t s)
@@ -426,7 +328,7 @@ void cuda_push_sends_after(cuda_push *p, cudaStream_t s)
 
 static CUdeviceptr arrived_here(const cuda_push *p, int m)
 {
-    return flag(p, p->r->id, ARRIVED, member_rank(p, m));
+    return flag(p, p->r->id, CUDA_PUSH_ARRIVED, member_rank(p, m));
 }
 
 void cuda_push_await(cuda_push *p, cudaStream_t s, int m, int part)
@@ -436,13 +338,8 @@ void cuda_push_await(cuda_push *p, cudaStream_t s, int m, int part)
 
 void cuda_push_await_all(cuda_push *p, cudaStream_t s, int n, const int *member, const int *part)
 {
-    bool once = pushes_of(p->r)->options.awaits_once;
-    for (int i = 0; i < n; i++) {
-        if (once)
-            add_wait(p, s, arrived_here(p, member[i]), p->first + (uint32_t)part[i]);
-        else
-            cuda_push_await(p, s, member[i], part[i]);
-    }
+    for (int i = 0; i < n; i++)
+        add_wait(p, arrived_here(p, member[i]), p->first + (uint32_t)part[i]);
     issue(p, s);
 }
 

@@ -23,30 +23,29 @@
 //                                 reads or writes what lay there, and what A does next with it
 //                                 waits for B's flag. Only A gives credits for its memory, in
 //                                 order.
-//     A's flag of B, ARRIVED      by B alone, behind the copies of the part (stream order, or an
-//                                 event of them; flags=copy: copies of one stream, whose order
-//                                 NCCL's collectives by copy engine build on too) and behind all
-//                                 earlier flags of B there: they are written by one stream, or by
-//                                 streams that were joined when the form changed. What a kernel
-//                                 stored in A's memory need not be there when the kernel has ended:
-//                                 the write of a number is a fence of the system before it, for all
-//                                 that its stream comes behind; a copy of one is not, so behind a
-//                                 kernel flags=copy writes it, too.
-//     B's flag of A, CREDIT       by A's stream of credits alone, or (give=compute) its compute
-//                                 stream alone, in the order of the opens.
+//     A's flag of B, ARRIVED      by B's transfer stream alone, behind the copies of the part and
+//                                 behind all earlier flags of B there: they are written by one
+//                                 stream, or by streams that were joined when the form changed.
+//                                 What a kernel stored in A's memory need not be there when the
+//                                 kernel has ended: the write of a number is a fence of the system
+//                                 before it, for all that its stream comes behind.
+//     B's flag of A, CREDIT       by A's stream of credits alone, in the order of the opens.
 //     sources                     by B once `done` of the close has come: behind all of its copies.
-//     words (flags=copy)          by the transfer stream that copies them, before the first message
-//                                 of the collective and so behind all copies of earlier ones.
 //
 // Nothing blocks for good: a stream waits only for events and for numbers, and of what a collective
 // waits for everything belongs to earlier collectives of the program, or is enqueued on each member
 // before anything that waits for it. By induction over the collectives in the order of the program,
-// which is the same on all members, each of them ends; streams that hold several (credits, flags,
+// which is the same on all members, each of them ends; streams that hold several (credits,
 // transfers) hold them in that order. A first launch that loads its kernel may wait for all of this
 // device: in a collective no send stands behind a wait for what the other members enqueue behind
-// such a send. Kernels of transfers are short and wait for nothing. Work is enqueued so that this holds for streams that share a
-// queue of the device as well. One push is open at a time. tests/push_order_test.c runs this file
-// on streams of its own, in orders drawn at random.
+// such a send. Kernels of transfers are short and wait for nothing. Work is enqueued so that this
+// holds for streams that share a queue of the device as well. One push is open at a time.
+// tests/push_order_test.c runs this file on streams of its own, in orders drawn at random.
+//
+// What a stream waits for or writes at one place goes to the driver in one batch: a transfer
+// stream's credits before its first copy, the flags of a whole collective behind its last one, a
+// receiver's waits for all members. That was the fastest of the ways that were tried
+// (bench/results/2026-11-21-push-ways-h200x4.txt).
 
 #ifndef HAP_RUNTIME_CUDA_PUSH_H
 #define HAP_RUNTIME_CUDA_PUSH_H
@@ -57,10 +56,21 @@ extern "C" {
 
 #include "core/coll_geometry.h"
 #include "cuda/cuda_context.h"
-#include "cuda/cuda_push_options.h"
 
 typedef struct cuda_push cuda_push;
 enum { CUDA_PUSH_MEMBERS = 64 }; // of a group, at most
+
+// Behind the tensors of SEG_SYM lie flags, [axis mask][kind][source rank], CUDA_PUSH_FLAG_BYTES
+// apart.
+typedef enum { CUDA_PUSH_CREDIT, CUDA_PUSH_ARRIVED, CUDA_PUSH_KINDS } cuda_push_flag;
+enum { CUDA_PUSH_FLAG_BYTES = 128 };
+
+// Bytes; tests change them between steps, on all ranks alike.
+typedef struct cuda_push_sizes {
+    int64_t piece; // of a piece of a message, on average, at least
+    int64_t run;   // parts that lie in shorter runs are copied by a kernel
+} cuda_push_sizes;
+cuda_push_sizes *cuda_push_sizes_of(const hap_rank *r);
 
 // All members of this rank's group have one another's segments mapped: the form is done by push.
 // Else it is done point to point by NCCL. The same answer on all members; false for a group of one.
@@ -81,7 +91,7 @@ void cuda_push_send(cuda_push *p, int member, int part, const void *from, void *
 void cuda_push_copy(cuda_push *p, int member, const hap_coll_view *v, const void *from,
                     hap_box from_held, void *to, hap_box to_held, hap_box part);
 void cuda_push_raise(cuda_push *p, int member, int part);
-// The flags of n parts, of different members, at once; behind all sends so far.
+// The flags of n parts, of different members; behind all sends so far to them.
 void cuda_push_raise_all(cuda_push *p, int n, const int *member, const int *part);
 
 // Sends from here on wait for what stream s has been given.
@@ -99,22 +109,17 @@ void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEven
 // The same point to point by NCCL, on the stream.
 void cuda_push_by_nccl(hap_rank *r, const hap_coll_call *c, cudaStream_t s);
 
-// Copies `part` between tensors that are stored over boxes: by the copy engine, or, where it lies in
-// runs of fewer bytes than `shorter` in one of them, by a kernel.
-const char *cuda_box_copy(cudaStream_t s, const hap_coll_view *v, void *to, hap_box to_held,
-                          const void *from, hap_box from_held, hap_box part, int64_t shorter);
-bool cuda_box_by_kernel(const hap_coll_view *v, hap_box to_held, hap_box from_held, hap_box part,
-                        int64_t shorter);
+// Copies `part` between tensors that are stored over boxes: by a copy engine, which takes up one
+// run of bytes after the other, or, where it lies in short runs in one of them, by a kernel, whose
+// threads take up to 16 bytes each.
+const char *cuda_box_copy(const hap_rank *r, cudaStream_t s, const hap_coll_view *v, void *to,
+                          hap_box to_held, const void *from, hap_box from_held, hap_box part);
 
 // y[i] = the sum over members of element i of their slots, `pitch` bytes apart
 // (core/coll_geometry.h), in the order of coordinates, 16-bit types in f32. own: this member's
-// part, in its slot or elsewhere. wide: all of an element's slots are loaded before they are added.
-const char *cuda_push_add(cudaStream_t s, bool wide, hap_dtype type, void *y, const void *slots,
-                          int64_t pitch, int n_members, int me, const void *own, int64_t elements);
-
-const cuda_push_options *cuda_push_chosen(const hap_rank *r); // defaults if it has no peers
-// Other options from here on, by all ranks, between steps; for measurements and tests.
-void cuda_push_choose(hap_rank *r, const char *options);
+// part, in its slot or elsewhere.
+const char *cuda_push_add(cudaStream_t s, hap_dtype type, void *y, const void *slots, int64_t pitch,
+                          int n_members, int me, const void *own, int64_t elements);
 
 // The segment of transfers, NULL if this rank has no peers; streams and flags; the end of the rank.
 char *cuda_push_start(hap_rank *r, int64_t bytes);

@@ -39,44 +39,7 @@ static __global__ void add_ints(view y, parts p, int64_t n)
     }
 }
 
-// 16 bytes at a time.
-static __global__ void add_bf16(uint4 *y, parts p, int64_t n)
-{
-    int64_t step = (int64_t)gridDim.x * blockDim.x;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += step) {
-        float a[8];
-        for (int m = 0; m < p.n; m++) {
-            uint4 v = ((const uint4 *)part_of(p, m))[i];
-            const uint32_t w[4] = {v.x, v.y, v.z, v.w};
-            for (int k = 0; k < 4; k++) {
-                float low = __uint_as_float(w[k] << 16), high = __uint_as_float(w[k] & 0xffff0000u);
-                a[2 * k] = m ? a[2 * k] + low : low;
-                a[2 * k + 1] = m ? a[2 * k + 1] + high : high;
-            }
-        }
-        uint32_t w[4];
-        for (int k = 0; k < 4; k++) {
-            __nv_bfloat162 h = __floats2bfloat162_rn(a[2 * k], a[2 * k + 1]);
-            w[k] = *(uint32_t *)&h;
-        }
-        y[i] = make_uint4(w[0], w[1], w[2], w[3]);
-    }
-}
-
-static __global__ void add_f32(float4 *y, parts p, int64_t n)
-{
-    int64_t step = (int64_t)gridDim.x * blockDim.x;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += step) {
-        float4 a = ((const float4 *)part_of(p, 0))[i];
-        for (int m = 1; m < p.n; m++) {
-            float4 b = ((const float4 *)part_of(p, m))[i];
-            a.x += b.x, a.y += b.y, a.z += b.z, a.w += b.w;
-        }
-        y[i] = a;
-    }
-}
-
-// --- the same with all slots of an element loaded before the first is added ---
+// --- vectors of 16 bytes: all of an element's slots are loaded before they are added ---
 
 template <typename V> struct sum_of; // of the elements of a V
 
@@ -112,7 +75,7 @@ template <> struct sum_of<uint4> { // eight of bf16, in f32
     }
 };
 
-template <typename V, int MEMBERS> static __global__ void add_wide(V *y, parts p, int64_t n)
+template <typename V, int MEMBERS> static __global__ void add_vectors(V *y, parts p, int64_t n)
 {
     const V *x[MEMBERS];
 #pragma unroll
@@ -133,44 +96,45 @@ template <typename V, int MEMBERS> static __global__ void add_wide(V *y, parts p
     }
 }
 
-// False: not so many members.
-template <typename V> static bool wide(cudaStream_t s, void *y, const parts &p, int64_t n)
+// False: more members than these.
+template <typename V> static bool add(cudaStream_t s, void *y, const parts &p, int64_t n)
 {
     enum { THREADS = 256 };
     unsigned blocks = blocks_for(n, THREADS);
     switch (p.n) {
-    case 2:
-        add_wide<V, 2><<<blocks, THREADS, 0, s>>>((V *)y, p, n);
+#define ADD(MEMBERS)                                                                               \
+    case MEMBERS:                                                                                  \
+        add_vectors<V, MEMBERS><<<blocks, THREADS, 0, s>>>((V *)y, p, n);                          \
         return true;
-    case 4:
-        add_wide<V, 4><<<blocks, THREADS, 0, s>>>((V *)y, p, n);
-        return true;
-    case 8:
-        add_wide<V, 8><<<blocks, THREADS, 0, s>>>((V *)y, p, n);
-        return true;
+        ADD(2)
+        ADD(3)
+        ADD(4)
+        ADD(5)
+        ADD(6)
+        ADD(7)
+        ADD(8)
+#undef ADD
     }
     return false;
 }
 
-extern "C" const char *cuda_push_add(cudaStream_t s, bool load_all, hap_dtype type, void *y,
-                                     const void *slots, int64_t pitch, int n_members, int me,
-                                     const void *own, int64_t elements)
+extern "C" const char *cuda_push_add(cudaStream_t s, hap_dtype type, void *y, const void *slots,
+                                     int64_t pitch, int n_members, int me, const void *own,
+                                     int64_t elements)
 {
     enum { THREADS = 512 };
     parts p = {(const char *)slots, (const char *)own, pitch, n_members, me};
     uintptr_t all = (uintptr_t)y | (uintptr_t)slots | (uintptr_t)own | (uintptr_t)pitch;
+    bool aligned = all % 16 == 0;
     if (elements == 0) return NULL;
-    if (type == HAP_BF16 && all % 16 == 0 && elements % 8 == 0) {
-        if (load_all && wide<uint4>(s, y, p, elements / 8)) return launched();
-        add_bf16<<<blocks_for(elements / 8, THREADS), THREADS, 0, s>>>((uint4 *)y, p, elements / 8);
-    } else if (type == HAP_F32 && all % 16 == 0 && elements % 4 == 0) {
-        if (load_all && wide<float4>(s, y, p, elements / 4)) return launched();
-        add_f32<<<blocks_for(elements / 4, THREADS), THREADS, 0, s>>>((float4 *)y, p, elements / 4);
-    } else if (cuda_is_float(type)) {
-        add_floats<<<blocks_for(elements, THREADS), THREADS, 0, s>>>(view{y, (int)type}, p,
-                                                                     elements);
-    } else {
-        add_ints<<<blocks_for(elements, THREADS), THREADS, 0, s>>>(view{y, (int)type}, p, elements);
-    }
+    if (type == HAP_BF16 && aligned && elements % 8 == 0 && add<uint4>(s, y, p, elements / 8))
+        return launched();
+    if (type == HAP_F32 && aligned && elements % 4 == 0 && add<float4>(s, y, p, elements / 4))
+        return launched();
+    unsigned blocks = blocks_for(elements, THREADS);
+    if (cuda_is_float(type))
+        add_floats<<<blocks, THREADS, 0, s>>>(view{y, (int)type}, p, elements);
+    else
+        add_ints<<<blocks, THREADS, 0, s>>>(view{y, (int)type}, p, elements);
     return launched();
 }

@@ -22,9 +22,8 @@ typedef struct transfer {
     item *at;
     int n, members, me;
     cuda_push *push; // NULL: by NCCL
-    const cuda_push_options *options;
     bool sums;
-    int parts, parts_back; // numbers of the first messages, and of an all-reduce's second ones
+    int parts; // numbers of the first messages
     ncclComm_t comm;
     int64_t packed; // bytes of b->bounce taken
 } transfer;
@@ -64,22 +63,24 @@ static bool wide_rows(hap_box to_held, hap_box from_held, hap_box part)
     return part.f2.n == to_held.f2.n && part.f2.n == from_held.f2.n;
 }
 
-bool cuda_box_by_kernel(const hap_coll_view *v, hap_box to_held, hap_box from_held, hap_box part,
-                        int64_t shorter)
+// A copy engine would take up many short runs.
+static bool by_kernel(const hap_rank *r, const hap_coll_view *v, hap_box to_held, hap_box from_held,
+                      hap_box part)
 {
     int64_t run = part.f2.n * v->inner * v->item;
     if (dense(v, to_held, part) && dense(v, from_held, part)) return false;
-    return (wide_rows(to_held, from_held, part) ? run * part.f1.n * v->mid : run) < shorter;
+    if (wide_rows(to_held, from_held, part)) run *= part.f1.n * v->mid;
+    return run < cuda_push_sizes_of(r)->run;
 }
 
-const char *cuda_box_copy(cudaStream_t s, const hap_coll_view *v, void *to, hap_box to_held,
-                          const void *from, hap_box from_held, hap_box part, int64_t shorter)
+const char *cuda_box_copy(const hap_rank *r, cudaStream_t s, const hap_coll_view *v, void *to,
+                          hap_box to_held, const void *from, hap_box from_held, hap_box part)
 {
     size_t unit = (size_t)(v->inner * v->item);
     if (hap_box_bytes(v, part) == 0) return NULL;
     char *y = (char *)to + offset_of(v, to_held, part);
     const char *x = (const char *)from + offset_of(v, from_held, part);
-    if (cuda_box_by_kernel(v, to_held, from_held, part, shorter)) {
+    if (by_kernel(r, v, to_held, from_held, part)) {
         int64_t rows = part.f1.n * v->mid;
         int64_t y_step = to_held.f2.n * v->inner, x_step = from_held.f2.n * v->inner;
         cuda_strided m = {.rank = 3,
@@ -148,69 +149,63 @@ static way return_way(const item *i, const transfer *t, int from, int to)
 typedef way way_of(const item *i, const transfer *t, int from, int to);
 
 // --- messages in pieces ---
-// A message is one piece or several, by ranges of the first factor. The last message of those that
-// are added goes in halves: its owner adds what has come of it, and of all others, while the next
-// piece comes. Both sides know the pieces from the owner's part. Of the numbers of a phase the last
-// piece has the last.
+// Where parts are added, a rank's last message goes in halves if it is large: its owner adds what
+// has come of it, and of all others, while the next piece comes. Both sides know the pieces from
+// the owner's part. Of the numbers of the messages the last piece has the last. A piece more takes
+// 6 us (measured), what is added meanwhile does not show.
 
-// Range i of n of the rows, of equal size or each half of the one before; larger ones start at
-// multiples of 64.
-static hap_range piece_of(hap_range rows, bool halves, int i, int n)
+enum { PIECES = 3 };
+
+// Piece i of n of the rows, ranges of the first factor, each half of the one before; larger ones
+// start at multiples of 64.
+static hap_range piece_of(hap_range rows, int i, int n)
 {
     int64_t cut[2], whole = ((int64_t)1 << n) - 1;
     for (int k = 0; k < 2; k++) {
-        int64_t before = whole + 1 - ((int64_t)1 << (n - i - k)); // of `whole`
-        cut[k] = halves ? rows.n * before / whole : rows.n * (i + k) / n;
+        cut[k] = rows.n * (whole + 1 - ((int64_t)1 << (n - i - k))) / whole;
         if (i + k < n && rows.n >= (int64_t)64 << n) cut[k] = cut[k] / 64 * 64;
     }
     return (hap_range){rows.lo + cut[0], cut[1] - cut[0]};
 }
 
-// Whether the message of `from` to `to` is the last that comes there.
-static bool comes_last(const transfer *t, way_of *of, int from, int to)
+// Of the last message that `to` gets, whose parts are added.
+static int pieces_of(const transfer *t, way_of *of, int to)
 {
-    return t->sums && of != return_way && (from + t->members - 1) % t->members == to;
-}
-
-static int pieces_of(const transfer *t, way_of *of, int from, int to)
-{
-    bool last = comes_last(t, of, from, to);
-    int most = last && t->options->pieces > 1 ? t->options->pieces : t->options->cuts;
+    int from = (to + 1) % t->members;
     int64_t bytes = 0;
     for (int i = 0; i < t->n; i++) {
         if (t->at[i].v.outer != 1) return 1;
         way w = of(&t->at[i], t, from, to);
         bytes += hap_box_bytes(&w.v, w.part);
     }
-    int64_t n = bytes / t->options->least;
-    return n < 1 ? 1 : n < most ? (int)n : most;
+    int64_t n = bytes / cuda_push_sizes_of(t->r)->piece;
+    return n < 1 ? 1 : n < PIECES ? (int)n : PIECES;
 }
 
-// Parts [first, first + numbers) of the push.
-static void push_parts(transfer *t, int first, int numbers, way_of *of)
+static void push_part(transfer *t, way_of *of, int to, int i, int n)
 {
-    bool late = t->options->flags == PUSH_FLAGS_LATE || t->options->flags == PUSH_FLAGS_END;
-    int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], waiting = 0;
-    for (int k = 1; k < t->members; k++) {
-        int to = (t->me + k) % t->members, n = pieces_of(t, of, t->me, to);
-        bool halves = comes_last(t, of, t->me, to) && t->options->pieces > 1;
-        for (int j = 0; j < n; j++) {
-            for (int i = 0; i < t->n; i++) {
-                way w = of(&t->at[i], t, t->me, to);
-                w.part.f1 = piece_of(w.part.f1, halves, j, n);
-                cuda_push_copy(t->push, to, &w.v, w.x, w.from, w.y, w.to, w.part);
-            }
-            if (!late) {
-                cuda_push_raise(t->push, to, first + numbers - n + j);
-                continue;
-            }
-            if (j + 1 < n && k + 1 < t->members) continue;
-            member[waiting] = to;
-            part[waiting++] = first + numbers - n + j;
-            if (k + 1 < t->members) continue;
-            cuda_push_raise_all(t->push, waiting, member, part);
-            waiting = 0;
-        }
+    for (int k = 0; k < t->n; k++) {
+        way w = of(&t->at[k], t, t->me, to);
+        w.part.f1 = piece_of(w.part.f1, i, n);
+        cuda_push_copy(t->push, to, &w.v, w.x, w.from, w.y, w.to, w.part);
+    }
+}
+
+// Parts [first, first + numbers) of the push, of each message the last one, of the last message the
+// last n.
+static void push_parts(transfer *t, int first, int numbers, int n, way_of *of)
+{
+    int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], last = t->members - 1;
+    for (int k = 1; k <= last; k++) {
+        int to = (t->me + k) % t->members;
+        push_part(t, of, to, 0, k < last ? 1 : n);
+        member[k - 1] = to;
+        part[k - 1] = first + numbers - (k < last ? 1 : n);
+    }
+    cuda_push_raise_all(t->push, last, member, part);
+    for (int i = 1; i < n; i++) {
+        push_part(t, of, member[last - 1], i, n);
+        cuda_push_raise(t->push, member[last - 1], first + numbers - n + i);
     }
 }
 
@@ -271,8 +266,8 @@ static void by_nccl(transfer *t, way_of *of)
                 char *y = unpack ? bounce(t, taken) : (char *)in.y + offset_of(v, in.to, in.part);
                 ncclDataType_t type = cuda_nccl_type(at->src->type);
                 if (round == 1 && pack)
-                    check(t, cuda_box_copy(t->s, v, packed, out.part, out.x, out.from, out.part,
-                                           t->options->kernel));
+                    check(t, cuda_box_copy(t->r, t->s, v, packed, out.part, out.x, out.from,
+                                           out.part));
                 if (round == 2 && given)
                     nccl(t, ncclSend(x, (size_t)(given / v->item), type, to, t->comm, t->s),
                          "ncclSend");
@@ -280,8 +275,7 @@ static void by_nccl(transfer *t, way_of *of)
                     nccl(t, ncclRecv(y, (size_t)(taken / v->item), type, from, t->comm, t->s),
                          "ncclRecv");
                 if (round == 3 && unpack)
-                    check(t, cuda_box_copy(t->s, v, in.y, in.to, y, in.part, in.part,
-                                           t->options->kernel));
+                    check(t, cuda_box_copy(t->r, t->s, v, in.y, in.to, y, in.part, in.part));
             }
         }
         if (round == 2) nccl(t, ncclGroupEnd(), "ncclGroupEnd");
@@ -295,13 +289,13 @@ static void keep(transfer *t)
 {
     for (int i = 0; i < t->n; i++) {
         way w = gather_way(&t->at[i], t, t->me, t->me);
-        check(t, cuda_box_copy(t->s, &w.v, w.y, w.to, w.x, w.from, w.part, t->options->kernel));
+        check(t, cuda_box_copy(t->r, t->s, &w.v, w.y, w.to, w.x, w.from, w.part));
     }
 }
 
 // Piece j of n of the own part. That is added where it lies if it is one run of bytes, else from
 // its slot.
-static void add(transfer *t, way_of *of, bool halves, int j, int n)
+static void add(transfer *t, way_of *of, int j, int n)
 {
     for (int i = 0; i < t->n; i++) {
         item *at = &t->at[i];
@@ -311,29 +305,28 @@ static void add(transfer *t, way_of *of, bool halves, int j, int n)
         if (dense(&w.v, w.from, w.part))
             own = (const char *)w.x + offset_of(&w.v, w.from, w.part);
         else if (j == 0)
-            check(t, cuda_box_copy(t->s, &w.v, w.y, w.to, w.x, w.from, w.part, t->options->kernel));
+            check(t, cuda_box_copy(t->r, t->s, &w.v, w.y, w.to, w.x, w.from, w.part));
         if (t->c->kind == HAP_ALL_REDUCE) y += w.part.f1.lo * w.v.item;
-        hap_range rows = piece_of(w.part.f1, halves, j, n);
+        hap_range rows = piece_of(w.part.f1, j, n);
         int64_t row = w.v.outer * w.v.mid * w.part.f2.n * w.v.inner; // elements; outer > 1: n is 1
         int64_t begin = (rows.lo - w.part.f1.lo) * row * w.v.item;
-        check(t,
-              cuda_push_add(t->s, t->options->add_wide, at->dst->type, y + begin, at->slots + begin,
-                            at->pitch, t->members, t->me, own + begin, rows.n * row));
+        check(t, cuda_push_add(t->s, at->dst->type, y + begin, at->slots + begin, at->pitch,
+                               t->members, t->me, own + begin, rows.n * row));
     }
 }
 
 static void push_sums(transfer *t, way_of *of)
 {
-    int from = (t->me + 1) % t->members, n = pieces_of(t, of, from, t->me); // who sends here last
-    push_parts(t, 0, t->parts, of);
+    int n = pieces_of(t, of, t->me);
+    push_parts(t, 0, t->parts, pieces_of(t, of, (t->me + t->members - 1) % t->members), of);
     for (int j = 0; j < n; j++) {
         await_parts(t, 0, t->parts, n, j + 1);
-        add(t, of, t->options->pieces > 1, j, n);
+        add(t, of, j, n);
     }
     if (t->c->kind != HAP_ALL_REDUCE) return;
     cuda_push_sends_after(t->push, t->s);
-    push_parts(t, t->parts, t->parts_back, return_way);
-    await_parts(t, t->parts, t->parts_back, 1, 1);
+    push_parts(t, t->parts, 1, 1, return_way);
+    await_parts(t, t->parts, 1, 1, 1);
 }
 
 static void run(transfer *t)
@@ -342,13 +335,13 @@ static void run(transfer *t)
     if (t->push && t->sums) {
         push_sums(t, of);
     } else if (t->push) {
-        push_parts(t, 0, t->parts, of);
+        push_parts(t, 0, 1, 1, of);
         keep(t);
-        await_parts(t, 0, t->parts, 1, 1);
+        await_parts(t, 0, 1, 1, 1);
     } else {
         by_nccl(t, of);
         if (t->sums)
-            add(t, of, false, 0, 1);
+            add(t, of, 0, 1);
         else
             keep(t);
         if (t->c->kind == HAP_ALL_REDUCE) by_nccl(t, return_way);
@@ -363,7 +356,6 @@ static transfer begin(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
                   .at = hap_alloc(r, (size_t)c->n * sizeof(item)),
                   .members = hap_group_size(r, c->axes),
                   .me = hap_group_member(r, c->axes),
-                  .options = cuda_push_chosen(r),
                   .sums = c->kind == HAP_REDUCE_SCATTER || c->kind == HAP_ALL_REDUCE,
                   .comm = cuda_of(r)->group[c->axes]};
     char *scratch = c->scratch ? c->scratch->data : NULL;
@@ -382,10 +374,8 @@ static transfer begin(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
 void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent_t done)
 {
     transfer t = begin(r, c, s);
-    t.parts = t.options->cuts;
-    if (t.sums && t.options->pieces > t.parts) t.parts = t.options->pieces;
-    t.parts_back = c->kind == HAP_ALL_REDUCE ? t.options->cuts : 0;
-    t.push = cuda_push_open(r, c, t.parts + t.parts_back);
+    t.parts = t.sums ? PIECES : 1;
+    t.push = cuda_push_open(r, c, t.parts + (c->kind == HAP_ALL_REDUCE));
     run(&t);
     cuda_push_close(t.push, s, done);
     free(t.at);

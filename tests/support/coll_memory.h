@@ -10,8 +10,5 @@ void coll_memory_end(hap_rank *r);   // before hap_backend_finish
 void coll_memory_put(void *at, const void *host, int64_t bytes);
 void coll_memory_get(void *host, const void *at, int64_t bytes);
 void coll_memory_delay(hap_rank *r, int microseconds); // before what the rank computes next
-// Between steps: pushes are done in the k-th way, counted round, of a list with ';' between
-// (options of cuda/cuda_push_options.h). NULL: as they are.
-void coll_memory_way(hap_rank *r, const char *ways, int64_t k);
 
 #endif

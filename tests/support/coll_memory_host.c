@@ -23,13 +23,6 @@ void coll_memory_get(void *host, const void *at, int64_t bytes)
     memcpy(host, at, (size_t)bytes);
 }
 
-void coll_memory_way(hap_rank *r, const char *ways, int64_t k)
-{
-    (void)r;
-    (void)ways;
-    (void)k;
-}
-
 void coll_memory_delay(hap_rank *r, int microseconds)
 {
     (void)r;

@@ -35,9 +35,10 @@ void fake_kernel(cudaStream_t s, const fake_copy *c);
 
 // A step of some stream. False: none can go on.
 bool fake_step(void);
-bool fake_idle(void);      // all that was enqueued has run
-void fake_forget(void);    // drops what has not
-void fake_deaf(bool deaf); // waits for numbers do not wait
-void fake_loose(bool is);  // writes of numbers are no fences
+bool fake_idle(void);   // all that was enqueued has run
+void fake_forget(void); // drops what has not
+// Waits for numbers where this is true do not wait. NULL: all do.
+void fake_deaf(bool (*deaf)(const uint32_t *at));
+void fake_loose(bool is); // writes of numbers are no fences
 
 #endif
