@@ -2,6 +2,7 @@
 // every width that a kernel is made for, in the types that the models bring.
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -410,6 +411,53 @@ START_TEST(updates_with_copies)
 }
 END_TEST
 
+// The norm of gradients: sums of squares of tensors of any size and type, each added to the sum
+// before; a number from elsewhere comes first, one that is 0 in between, and the sums alternate
+// between two places.
+START_TEST(squares)
+{
+    static const int64_t lengths[] = {2600000, 1, 4800, 70001, 0, 1600, 300000};
+    enum { N = sizeof lengths / sizeof *lengths };
+    calls s = {.n = 0};
+    hap_tensor *total = make(HAP_F32, 1, 0, 1, 2), *square[N], *place[2];
+    for (int k = 0; k < 2; k++)
+        place[k] = make(HAP_F32, 1, 0, 0, 0);
+    for (int k = 0; k < N; k++) {
+        hap_op_call *c = next(&s, HAP_OP_sumsq, 1, 1);
+        c->in[0] = make(k % 3 == 2 ? HAP_BF16 : HAP_F32, lengths[k], 0, -1, 1);
+        square[k] = c->out[0] = make(HAP_F32, 1, 0, 0, 0);
+        if (k == 5) square[k] = make(HAP_F32, 1, 0, 0, 0); // 0, in place of the sum
+        hap_op_call *add = next(&s, HAP_OP_add, 1, 2);
+        add->in[k % 2] = total, add->in[1 - k % 2] = square[k];
+        total = add->out[0] = _i ? place[k % 2] : make(HAP_F32, 1, 0, 0, 0);
+    }
+    const float *got;
+    double want = 0;
+    for (int k = 0; k < N; k++)
+        for (int64_t i = 0; k != 5 && i < lengths[k]; i++) {
+            const hap_tensor *x = s.c[2 * k].in[0];
+            double v = x->type == HAP_F32 ? (double)((float *)x->data)[i]
+                                          : (double)hap_bf16_to_f32(((uint16_t *)x->data)[i]);
+            want += v * v;
+        }
+    want += (double)*(float *)s.c[1].in[0]->data;
+    const char *why = test_cuda_run_all(&now, s.c, s.n);
+    ck_assert_msg(!why, "%s", why);
+    got = total->data;
+    ck_assert_msg(fabs((double)*got - want) < 1e-6 * want, "the sum is %g, not %g", (double)*got,
+                  want);
+    if (_i == 0) {
+        same_bits(&s, cuda_squares_chain, "squares", 0);
+        return;
+    }
+    float one = *got;
+    bool done = false;
+    why = test_cuda_run_chain(&now, s.c, s.n, cuda_squares_chain, &done);
+    ck_assert_msg(!why && done, "%s", why ? why : "not taken");
+    ck_assert(memcmp(total->data, &one, sizeof one) == 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("chains_cuda");
@@ -424,6 +472,7 @@ int main(void)
     tcase_add_loop_test(t, lookups, 0, 6);
     tcase_add_loop_test(t, attention_sums, 0, 3);
     tcase_add_test(t, updates_with_copies);
+    tcase_add_loop_test(t, squares, 0, 2);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_set_fork_status(r, CK_NOFORK); // a CUDA context does not survive a fork

@@ -35,8 +35,9 @@ for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,
     paste -d' ' "$work/$name/0.losses" "$work/$name/1.losses" | sed 's/[^ ]*"loss"://g' |
         awk '{ d = ($1 - $2) / $1; if (d < 0) d = -d; if (!(d < 1e-4)) bad = 1 } END { exit bad }' || fail "losses are not near"
     read -r calls gone <<<"$(sed -n 's/^rank 0 \([0-9]*\) calls, \([0-9]*\) left.*/\1 \2/p' "$work/$name/1.err")"
+    updates=$(sed -n 's/^rank 0 .* joined; \([0-9]*\) to update$/\1/p' "$work/$name/1.err")
     exact=$(sed -n 's/^rank 0 [0-9]* calls, \([0-9]*\) left.*/\1/p' "$work/$name/exact.err")
-    echo "  ${calls:-no} calls, ${gone:-none} left out or joined, ${exact:-none} without a rounding less"
+    echo "  ${calls:-no} calls, ${gone:-none} left out or joined, ${exact:-none} without a rounding less; ${updates:-no} to square gradients and update"
     # Where the arena lets a residual's sum join its norm, the norm before is made again: a call more.
     recorded=$(sed -n 's/^rank 0 \([0-9]*\) calls.*/\1/p' "$work/$name/0.err")
     [ -z "$batch" ] || [ "${calls:-0}" -ge $((${recorded:-0} + 3)) ] || fail "no norm is made again"
@@ -44,6 +45,8 @@ for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,
         [ "${gone:-0}" -ge $((${exact:-0} + 8 * 3)) ] || fail "query, key and value are not one product in three layers" ;;
     esac
     [ "$ranks" != 1 ] || [ "$precision" = fp32 ] || [ $((2 * ${gone:-0})) -gt "${calls:-1}" ] || fail "few calls are left out"
+    # On one rank a chain or two square, and one or two update; elsewhere cuts and transfers keep some apart.
+    [ "${updates:-1000}" -le $((ranks == 1 ? 4 : ${recorded:-0} / 10)) ] || fail "gradients are squared and used in $updates launches"
     rm -rf "${work:?}/$name"
 done
 finish

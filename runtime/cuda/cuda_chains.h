@@ -25,6 +25,7 @@ cuda_chain_kernel cuda_sums_chain;     // sums of the columns of tensors of one 
 cuda_chain_kernel cuda_ce_chain;       // row_max, row_expsum (, ce_bwd)
 cuda_chain_kernel cuda_cast_chain;     // casts between floats
 cuda_chain_kernel cuda_adam_chain;
+cuda_chain_kernel cuda_squares_chain; // sumsq, add of numbers, in any order
 cuda_chain_kernel cuda_lookup_chain; // embedding_bwd, add
 cuda_chain_kernel
     cuda_adds_chain; // linear, add in the place of its other operand: one rounding less

@@ -114,10 +114,12 @@ int cuda_fuse(hap_rank *r, cuda_record *c)
         }
     }
     bool exact = on && !strcmp(on, "exact");
+    cuda_fuse_partials(r, c);
     cuda_fuse_heads(r, c);
     if (!exact) cuda_fuse_products(r, c);
     cuda_fuse_copies(r, c);
     cuda_fuse_splits(r, c);
+    cuda_fuse_update(r, c);
     cuda_fuse_chains(r, c, exact);
     for (int i = 0; i < c->n; i++)
         gone += c->call[i].kind == CUDA_DONE || c->call[i].kind == CUDA_JOINED;

@@ -12,6 +12,11 @@
 void cuda_fuse_heads(hap_rank *r, cuda_record *c);
 // Products of what one tensor holds are one product (cuda_fuse_products.c).
 void cuda_fuse_products(hap_rank *r, cuda_record *c);
+// hap_partial of a small tensor that ops read: they read the operand, or zeros that are made once
+// (cuda_fuse_update.c).
+void cuda_fuse_partials(hap_rank *r, cuda_record *c);
+// Sums of squares, what adds them up, and updates are few chains (cuda_fuse_update.c).
+void cuda_fuse_update(hap_rank *r, cuda_record *c);
 // Updates write the copies that casts make of parameters (cuda_fuse_copies.c).
 void cuda_fuse_copies(hap_rank *r, cuda_record *c);
 // Splits of a product's columns, after those (cuda_fuse_heads.c).

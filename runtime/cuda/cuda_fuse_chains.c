@@ -339,29 +339,6 @@ static void join_lookup(cuda_record *c, int i)
     if (fits(c, i, at) && cuda_joins(c, i, at)) c->call[i].chain = CUDA_LOOKUP;
 }
 
-static bool same_rates(const hap_op_call *a, const hap_op_call *b)
-{
-    for (int k = 0; k < 5; k++)
-        if (a->attr[k].f < b->attr[k].f || a->attr[k].f > b->attr[k].f) return false;
-    const hap_tensor *s = a->in[4], *t = b->in[4];
-    return a->attr[5].i == b->attr[5].i && !s == !t && (!s || cuda_same_place(s, t));
-}
-
-static void join_adam(cuda_record *c, int i)
-{
-    for (int k = i + 1; k < c->n; k++) {
-        const cuda_call *e = &c->call[k];
-        if (e->kind == CUDA_DONE) continue;
-        if (e->kind != CUDA_OP) break;
-        if (e->op.op != HAP_OP_adam) {
-            if (k > i + c->call[i].n_joined + 8) break;
-            continue;
-        }
-        if (same_rates(&c->call[i].op, &e->op) && !cuda_joins(c, i, k)) break;
-    }
-    if (c->call[i].n_joined > 0) c->call[i].chain = CUDA_ADAM;
-}
-
 // Which outputs of the chain are read by nobody after it.
 static unsigned unread(const hap_rank *r, const cuda_record *c, int i)
 {
@@ -404,9 +381,6 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
             break;
         case HAP_OP_embedding_bwd:
             join_lookup(c, i);
-            break;
-        case HAP_OP_adam:
-            join_adam(c, i);
         }
     }
     for (int i = 0; i < c->n; i++)

@@ -168,7 +168,15 @@ bool cuda_ordered(const cuda_record *c, int k, int j)
 
 static int renumbered(int k, int from, int to)
 {
-    return k == from ? to : k >= to && k < from ? k + 1 : k;
+    return k == from ? to : k >= to && k < from ? k + 1 : k > from && k <= to ? k - 1 : k;
+}
+
+static void renumber(cuda_record *c, int from, int to)
+{
+    for (int k = 0; k < c->n; k++)
+        if (c->call[k].kind == CUDA_START || c->call[k].kind == CUDA_WAIT ||
+            c->call[k].kind == CUDA_PAIR)
+            c->call[k].other = renumbered(c->call[k].other, from, to);
 }
 
 bool cuda_moves_up(cuda_record *c, int from, int to)
@@ -178,10 +186,25 @@ bool cuda_moves_up(cuda_record *c, int from, int to)
     cuda_call moved = c->call[from];
     memmove(&c->call[to + 1], &c->call[to], (size_t)(from - to) * sizeof moved);
     c->call[to] = moved;
-    for (int k = 0; k < c->n; k++)
-        if (c->call[k].kind == CUDA_START || c->call[k].kind == CUDA_WAIT ||
-            c->call[k].kind == CUDA_PAIR)
-            c->call[k].other = renumbered(c->call[k].other, from, to);
+    renumber(c, from, to);
+    return true;
+}
+
+bool cuda_leads(cuda_record *c, int from, int first)
+{
+    int to = first - 1;
+    if (c->call[first].n_joined >= CUDA_MAX_CHAIN) return false;
+    for (int k = from + 1; k <= to; k++)
+        if (cuda_ordered(c, k, from)) return false;
+    cuda_call moved = c->call[from];
+    memmove(&c->call[from], &c->call[from + 1], (size_t)(to - from) * sizeof moved);
+    moved.chain = c->call[first].chain;
+    moved.n_joined = c->call[first].n_joined + 1;
+    c->call[to] = moved;
+    c->call[first].kind = CUDA_JOINED;
+    c->call[first].chain = CUDA_ALONE;
+    c->call[first].n_joined = 0;
+    renumber(c, from, to);
     return true;
 }
 

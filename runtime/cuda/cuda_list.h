@@ -44,6 +44,8 @@ bool cuda_gets_room(hap_rank *r, cuda_record *c, int i, const hap_tensor *t);
 bool cuda_ordered(const cuda_record *c, int k, int j);
 // Moves op `from` up to place `to` if nothing between stands in its way.
 bool cuda_moves_up(cuda_record *c, int from, int to);
+// Makes op `from` the head of the chain that starts at `first`, after it, if it may move there.
+bool cuda_leads(cuda_record *c, int from, int first);
 // Puts an op before call `at`.
 void cuda_insert(hap_rank *r, cuda_record *c, int at, const hap_op_call *op);
 // Makes op j the next call of the chain that starts at `first`, if it may move there.

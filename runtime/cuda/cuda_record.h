@@ -33,6 +33,7 @@ typedef enum {
     CUDA_CE,
     CUDA_CASTS,
     CUDA_ADAM,
+    CUDA_SQUARES,
     CUDA_ADDS,
     CUDA_PARTS,
     CUDA_LOOKUP
@@ -47,11 +48,12 @@ typedef struct cuda_call {
     hap_op_call op;   // OP; of CUT and PARTIAL out[0] and in[0]
     cuda_chain chain; // OP: with the n_joined calls that follow
     int n_joined;
-    unsigned unread;    // OP: bit k: out[0] of call k of the chain is read by no call outside it
-    cuda_head_at *at;   // OP, attention: where its operands' heads lie, by role; NULL: dense
-    bool once;          // OP, cast of a parameter: later its update writes the copy
-    bool keep;          // PARTIAL
-    cuda_group *group;  // GROUP
+    unsigned unread;   // OP: bit k: out[0] of call k of the chain is read by no call outside it
+    cuda_head_at *at;  // OP, attention: where its operands' heads lie, by role; NULL: dense
+    bool once;         // what it writes stays: OP, a parameter's cast, whose update writes the copy
+                       // from then on; PARTIAL of nothing
+    bool keep;         // PARTIAL
+    cuda_group *group; // GROUP
     hap_coll_call coll; // START, PAIR
     hap_pair *pair;     // PAIR
     int other;          // START, PAIR of a producer: its wait, else -1; WAIT: its start

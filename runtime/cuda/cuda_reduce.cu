@@ -48,25 +48,6 @@ struct value_of {
     view x;
     __device__ double at(int64_t i) const { return (double)load(x, i); }
 };
-struct square_of {
-    view x;
-    int64_t n;
-    bool vec;
-    __device__ double at(int64_t i) const // 8 elements
-    {
-        float v[8] = {0};
-        if (vec && i * 8 + 8 <= n) {
-            load_vec<8>(x, i * 8, v);
-        } else {
-            for (int k = 0; k < 8; k++)
-                v[k] = i * 8 + k < n ? load(x, i * 8 + k) : 0.0f;
-        }
-        double s = 0;
-        for (int k = 0; k < 8; k++)
-            s += (double)v[k] * (double)v[k];
-        return s;
-    }
-};
 struct nll_of {
     view max, sum, target;
     const int64_t *label;
@@ -82,14 +63,6 @@ struct labelled {
     int64_t ignore;
     __device__ double at(int64_t i) const { return label[i] != ignore; }
 };
-
-CUDA_ROW(sumsq)
-{
-    CUDA_TRY(cuda_want_floats(c));
-    hap_tensor *a = c->in[0];
-    square_of f = {view_of(a), a->elements, aligned(a)};
-    return reduce_all(x, ceil_div(a->elements, 8), f, c->out[0]);
-}
 
 CUDA_ROW(nll_sum)
 {

@@ -188,6 +188,7 @@ static void run_chain(hap_rank *r, const cuda_call *c)
         [CUDA_CE] = cuda_ce_chain,
         [CUDA_CASTS] = cuda_cast_chain,
         [CUDA_ADAM] = cuda_adam_chain,
+        [CUDA_SQUARES] = cuda_squares_chain,
         [CUDA_ADDS] = cuda_adds_chain,
         [CUDA_PARTS] = cuda_parts_chain,
         [CUDA_LOOKUP] = cuda_lookup_chain,

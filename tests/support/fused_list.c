@@ -223,6 +223,7 @@ static void run_list(hap_rank *r, cuda_record *c)
             __real_hap_backend_cut(r, e->op.out[0], e->op.in[0]);
             break;
         case CUDA_PARTIAL:
+            if (e->once && c->begun) break;
             __real_hap_backend_partial(r, e->keep, e->op.out[0], e->op.in[0]);
             break;
         case CUDA_START:
@@ -245,11 +246,27 @@ static void run_list(hap_rank *r, cuda_record *c)
     c->begun = true;
 }
 
+// Launches in which gradients are squared, added up and used.
+static int updates(const cuda_record *c)
+{
+    int n = 0;
+    for (int i = 0; i < c->n; i++) {
+        const cuda_call *e = &c->call[i];
+        const hap_op_call *o = &e->op;
+        if (e->once) continue;
+        n += e->kind == CUDA_PARTIAL;
+        n += e->kind == CUDA_OP && (o->op == HAP_OP_adam || o->op == HAP_OP_sumsq ||
+                                    (o->op == HAP_OP_add && o->out[0]->elements == 1));
+    }
+    return n;
+}
+
 void __wrap_hap_backend_sync(hap_rank *r)
 {
     if (r->in_step && own.mode == RECORDING) {
         int gone = cuda_fuse(r, &own.list);
-        fprintf(stderr, "rank %d %d calls, %d left out or joined\n", r->id, own.list.n, gone);
+        fprintf(stderr, "rank %d %d calls, %d left out or joined; %d to update\n", r->id,
+                own.list.n, gone, updates(&own.list));
     }
     if (r->in_step && own.mode != CALLED) run_list(r, &own.list);
     __real_hap_backend_sync(r);

@@ -1,0 +1,155 @@
+// The end of a step, where hundreds of small calls of one kind stand between waits for gradients
+// that ranks add up: the sums of squares of all gradients, which are added up one by one, and the
+// updates. And hap_partial, which keeps on one rank alone what all of them have.
+
+#include "cuda/cuda_fuse.h"
+
+enum { SMALL = 1 << 16 }; // bytes; elements of an update
+
+static bool is_number(const hap_tensor *t)
+{
+    return t->type == HAP_F32 && t->elements == 1;
+}
+
+// sumsq, or a sum of two numbers.
+static bool is_part(const cuda_call *e)
+{
+    const hap_op_call *o = &e->op;
+    if (e->kind != CUDA_OP || e->chain || e->at || !is_number(o->out[0])) return false;
+    return o->op == HAP_OP_sumsq ||
+           (o->op == HAP_OP_add && is_number(o->in[0]) && is_number(o->in[1]));
+}
+
+// y of hap_partial, read by ops alone: where another rank keeps x, y is 0 in memory of the list's,
+// written once, and a sum of squares that nobody else reads is not made; where this one does, ops
+// read x.
+static void partial_goes(hap_rank *r, cuda_record *c, int i)
+{
+    cuda_call *e = &c->call[i];
+    hap_tensor *y = e->op.out[0], *x = e->op.in[0], there = *y;
+    int last, w = cuda_last_write(c, i, x);
+    if (y->bytes > SMALL || cuda_outlives(r, y) || !cuda_ops_read(c, i, y, &last)) return;
+    bool by_op = w >= 0 && c->call[w].kind == CUDA_OP && !c->call[w].at &&
+                 cuda_same_place(c->call[w].op.out[0], x) && !cuda_outlives(r, x);
+    bool squares = by_op && c->call[w].op.op == HAP_OP_sumsq && cuda_only_reads(c, w, i, x);
+    if (e->keep) {
+        if (y->type != x->type || y->bytes != x->bytes) return;
+        if (squares) {
+            there.data = cuda_record_room(c, y->bytes);
+            if (!there.data) return;
+            c->call[w].op.out[0] = cuda_retyped(r, c, c->call[w].op.out[0], &there);
+        } else {
+            if (cuda_next_write(c, i, x) <= last || cuda_under_way(c, i, last, x)) return;
+            there.data = x->data;
+        }
+        e->kind = CUDA_DONE;
+    } else {
+        there.data = cuda_record_room(c, y->bytes);
+        if (!there.data) return;
+        if (squares) c->call[w].kind = CUDA_DONE;
+        e->once = true;
+    }
+    const hap_tensor old = *y;
+    e->op.out[0] = e->op.in[0] = cuda_record_own(r, c, &there, sizeof there);
+    cuda_redirect(r, c, i + 1, last, &old, &there);
+}
+
+// Call i may stand before the chain that begins at `first`: the chain reads all that it squares
+// before it writes.
+static bool fits(const cuda_record *c, int i, int first)
+{
+    for (int k = first; k <= first + c->call[first].n_joined; k++)
+        if (c->call[k].op.op == HAP_OP_sumsq &&
+            cuda_meets(c->call[k].op.in[0], c->call[i].op.out[0]))
+            return false;
+    return true;
+}
+
+void cuda_fuse_partials(hap_rank *r, cuda_record *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->call[i].kind == CUDA_PARTIAL) partial_goes(r, c, i);
+}
+
+// A chain stands where its last call stood.
+static void join_squares(hap_rank *r, cuda_record *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (is_part(&c->call[i]) && !cuda_record_keeps(c, c->call[i].op.out[0]))
+            cuda_gets_room(r, c, i, c->call[i].op.out[0]);
+    for (int i = c->n - 1, first = -1; i >= 0; i--) {
+        if (!is_part(&c->call[i])) continue;
+        first = first >= 0 && fits(c, i, first) && cuda_leads(c, i, first) ? first - 1 : i;
+        if (c->call[first].n_joined > 0) c->call[first].chain = CUDA_SQUARES;
+    }
+}
+
+static bool same_rates(const hap_op_call *a, const hap_op_call *b)
+{
+    for (int k = 0; k < 5; k++)
+        if (a->attr[k].f < b->attr[k].f || a->attr[k].f > b->attr[k].f) return false;
+    const hap_tensor *s = a->in[4], *t = b->in[4];
+    return a->attr[5].i == b->attr[5].i && !s == !t && (!s || cuda_same_place(s, t));
+}
+
+// Several updates stand where the first does. A large one does not pass the start of a transfer
+// that takes time, which would come later by it.
+static void join_updates(cuda_record *c, int i)
+{
+    bool waits = false;
+    for (int k = i + 1; k < c->n && c->call[i].n_joined < CUDA_MAX_CHAIN; k++) {
+        const cuda_call *e = &c->call[k];
+        int64_t bytes = 0;
+        switch (e->kind) {
+        case CUDA_START:
+            for (int o = 0; o < e->coll.n; o++)
+                bytes += e->coll.src[o]->bytes + e->coll.dst[o]->bytes;
+            waits |= bytes > SMALL;
+            continue;
+        case CUDA_DONE:
+        case CUDA_JOINED:
+        case CUDA_WAIT:
+            continue;
+        case CUDA_OP:
+            if (e->op.op == HAP_OP_adam) {
+                if (!e->chain && same_rates(&c->call[i].op, &e->op) &&
+                    (!waits || e->op.in[0]->elements <= SMALL))
+                    cuda_joins(c, i, k);
+                continue;
+            }
+            if (k <= i + c->call[i].n_joined + 8) continue;
+            break;
+        case CUDA_CUT:
+        case CUDA_PARTIAL:
+        case CUDA_GROUP:
+        case CUDA_PAIR:
+            break;
+        }
+        break;
+    }
+    if (c->call[i].n_joined > 0) c->call[i].chain = CUDA_ADAM;
+}
+
+// Small updates that waits have kept apart stand where the last does.
+static void join_small_updates(cuda_record *c)
+{
+    for (int i = c->n - 1, first = -1; i >= 0; i--) {
+        const cuda_call *e = &c->call[i];
+        if (e->kind != CUDA_OP || e->op.op != HAP_OP_adam || e->chain ||
+            e->op.in[0]->elements > SMALL)
+            continue;
+        bool joins =
+            first >= 0 && same_rates(&c->call[first].op, &e->op) && cuda_leads(c, i, first);
+        first = joins ? first - 1 : i;
+        if (joins) c->call[first].chain = CUDA_ADAM;
+    }
+}
+
+void cuda_fuse_update(hap_rank *r, cuda_record *c)
+{
+    join_squares(r, c);
+    for (int i = 0; i < c->n; i++)
+        if (c->call[i].kind == CUDA_OP && c->call[i].op.op == HAP_OP_adam && !c->call[i].chain)
+            join_updates(c, i);
+    join_small_updates(c);
+}
