@@ -1,11 +1,12 @@
 // The planner's groups for the shapes of bench/shapes.txt on a cluster: costmodel/overlap.h asked
 // as synth/pair_cost.c asks it, products and messages by the cluster's curves.
 //
-//     pair_groups CLUSTER.yaml SHAPES [--cut]
+//     pair_groups CLUSTER.yaml SHAPES [--cut] [--price GROUPS]
 //
 // A line a shape that is run on as many ranks as the cluster has: its name, the form, and the
 // groups that overlap-bench takes; or "sequential". Behind # the predicted ms of pair, sequence,
 // product, transfer. --cut: rows and the weight in proportion to peak rates instead of even.
+// --price: the predicted ms of each of these groups instead, lines as this program writes them.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,56 +90,74 @@ static double collective(team *t)
     return transfer;
 }
 
-static void choose(team *t)
+// What costmodel/overlap.h is asked about, in the team's form.
+typedef struct question {
+    cost_pair p;
+    cost_contention beside[CL_MAX_CLASSES];
+    double sums[COST_MAX_PAIR_RANKS];
+    int64_t whole_rows[1];
+} question;
+
+static void ask(team *t, question *q)
 {
     bool whole = t->coll == COST_ALL_REDUCE;
-    int group[COST_MAX_GROUPS][2], best[COST_MAX_GROUPS][2], n_best = 0;
-    double most = slowest(t), transfer = collective(t), alone = most + transfer, least = alone,
-           sums[COST_MAX_PAIR_RANKS] = {0};
-    cost_contention beside[CL_MAX_CLASSES];
-    cost_pair_time time = {0}, at = {0};
-    cost_form form = COST_PUSH;
+    double bytes = t->row_bytes * (double)t->s.m, launch = 0, gap = 0, flag = 0;
     int n_kinds = 0;
-    for (int r = 0; r < t->n; r++)
+    int64_t largest = 1;
+    *q = (question){.whole_rows = {t->s.m}};
+    for (int r = 0; r < t->n; r++) {
         n_kinds = t->kind[r] + 1 > n_kinds ? t->kind[r] + 1 : n_kinds;
-    for (t->form = 0; t->form < COST_N_FORMS; t->form++) {
-        if (!cost_form_exists(t->coll, t->form)) continue;
-        if (!(cost_is_push(t->form) || (whole && t->form == COST_FLAT))) continue;
-        double bytes = t->row_bytes * (double)t->s.m, launch = 0, gap = 0, flag = 0;
-        int64_t largest = 1, whole_rows[1] = {t->s.m};
-        for (int k = 0; k < n_kinds; k++) {
-            const cl_class *c = &t->model->cluster->cls[t->cls[t->rank_of[k]]];
-            beside[k] = cost_pair_beside(c, t->form);
-            launch = fmax(launch, cost_launch(t->model, t->cls[t->rank_of[k]]));
-            gap = fmax(gap, c->pair_gap);
-            flag = fmax(flag, c->pair_flag);
-        }
-        for (int r = 0; r < t->n; r++)
-            largest = t->rows[r] > largest ? t->rows[r] : largest;
-        for (int r = 0; r < t->n && t->coll == COST_REDUCE_SCATTER; r++)
-            sums[r] = fmax(0, form_seconds(t, COST_REDUCE_SCATTER, t->form, t->rows, bytes) -
-                                  form_seconds(t, COST_ALL_GATHER, t->form, t->rows, bytes)) *
-                      (double)t->rows[r] / (double)largest;
-        cost_pair p = {.consumer = t->ag,
+        largest = t->rows[r] > largest ? t->rows[r] : largest;
+    }
+    for (int k = 0; k < n_kinds; k++) {
+        const cl_class *c = &t->model->cluster->cls[t->cls[t->rank_of[k]]];
+        q->beside[k] = cost_pair_beside(c, t->form);
+        launch = fmax(launch, cost_launch(t->model, t->cls[t->rank_of[k]]));
+        gap = fmax(gap, c->pair_gap);
+        flag = fmax(flag, c->pair_flag);
+    }
+    for (int r = 0; r < t->n && t->coll == COST_REDUCE_SCATTER; r++)
+        q->sums[r] = fmax(0, form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, t->rows, bytes) -
+                                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, t->rows, bytes)) *
+                     (double)t->rows[r] / (double)largest;
+    q->p = (cost_pair){.consumer = t->ag,
                        .whole = whole,
                        .together = t->form == COST_PUSH_ALL,
                        .n = t->n,
-                       .rows = whole ? whole_rows : t->rows,
+                       .rows = whole ? q->whole_rows : t->rows,
                        .n_kinds = n_kinds,
                        .kind = t->kind,
                        .product = product,
                        .message = message,
                        .ctx = t,
-                       .after = whole ? NULL : sums,
-                       .beside = beside,
+                       .after = whole ? NULL : q->sums,
+                       .beside = q->beside,
                        .gap = gap > 0 ? gap : launch,
                        .flag = flag > 0 ? flag : 3 * launch,
                        .doubt = launch};
-        int n = cost_pair_search(&p, COST_MAX_GROUPS, group, &time);
-        int products = cost_pair_products(group, n);
+}
+
+static bool pairs_in(const team *t, cost_form f)
+{
+    return cost_form_exists(t->coll, f) &&
+           (cost_is_push(f) || (t->coll == COST_ALL_REDUCE && f == COST_FLAT));
+}
+
+static void choose(team *t)
+{
+    int group[COST_MAX_GROUPS][2], best[COST_MAX_GROUPS][2], n_best = 0;
+    double most = slowest(t), transfer = collective(t), alone = most + transfer, least = alone;
+    cost_pair_time time = {0}, at = {0};
+    cost_form form = COST_PUSH;
+    question q;
+    for (t->form = 0; t->form < COST_N_FORMS; t->form++) {
+        if (!pairs_in(t, t->form)) continue;
+        ask(t, &q);
+        int n = cost_pair_search(&q.p, COST_MAX_GROUPS, group, &time);
         cl_kind on = t->model->cluster->cls[t->cls[0]].kind;
         if (n == 0 || time.total >= least) continue;
-        if (!cost_pair_pays(&p, on, time.total, products, most, transfer)) continue;
+        if (!cost_pair_pays(&q.p, on, time.total, cost_pair_products(group, n), most, transfer))
+            continue;
         least = time.total;
         at = time;
         form = t->form;
@@ -150,9 +169,39 @@ static void choose(team *t)
         printf(" %d", best[i][0]);
         if (best[i][1] != 1) printf("*%d", best[i][1]);
     }
-    t->form = n_best ? form : whole ? COST_FLAT : COST_PUSH;
     printf(" # %.3f %.3f %.3f %.3f\n", 1e3 * least, 1e3 * alone,
            1e3 * product(t, t->kind[0], t->s.m), 1e3 * at.transfer);
+}
+
+// Of every line of the file that names the shape.
+static void price(team *t, const char *path)
+{
+    FILE *f = fopen(path, "r");
+    for (char line[512], kind[4], name[64], form[16]; f && fgets(line, sizeof line, f);) {
+        int group[COST_MAX_GROUPS][2], n = 0, used = 0;
+        if (sscanf(line, "%3s %63s %15s%n", kind, name, form, &used) != 3 ||
+            strcmp(kind, t->s.kind) != 0 || strcmp(name, t->s.name) != 0)
+            continue;
+        const char *at = line + used;
+        for (int d; n < COST_MAX_GROUPS && sscanf(at, "%d%n", &d, &used) == 1; n++) {
+            at += used;
+            group[n][0] = d;
+            group[n][1] = 1;
+            if (sscanf(at, "*%d%n", &group[n][1], &used) == 1) at += used;
+        }
+        line[strcspn(line, "#\n")] = 0;
+        for (t->form = 0; t->form < COST_N_FORMS; t->form++) {
+            question q;
+            cost_pair_time time;
+            if (!pairs_in(t, t->form) || strcmp(form, cost_form_name(t->form)) != 0) continue;
+            if (n == 0) continue;
+            ask(t, &q);
+            printf("%s # %.4f\n", line, 1e3 * cost_pair_seconds(&q.p, group, n, &time));
+        }
+        if (strcmp(form, "sequential") == 0)
+            printf("%s # %.4f\n", line, 1e3 * (slowest(t) + collective(t)));
+    }
+    if (f) fclose(f);
 }
 
 // n in parts in proportion to weights, multiples of `unit` but for the last.
@@ -176,9 +225,19 @@ int main(int argc, char **argv)
     const char *devices = getenv("HAPC_DEVICES");
     hb_arena *a = hb_arena_new();
     hb_diag *d = hb_diag_new(a);
-    bool uneven = argc > 3 && strcmp(argv[3], "--cut") == 0;
-    if (argc < 3 || argc > 3 + uneven) {
-        fprintf(stderr, "usage: pair_groups CLUSTER.yaml SHAPES [--cut]\n");
+    bool uneven = false, usage = argc < 3;
+    const char *prices = NULL;
+    for (int i = 3; i < argc; i++) {
+        bool cuts = strcmp(argv[i], "--cut") == 0;
+        if (cuts)
+            uneven = true;
+        else if (strcmp(argv[i], "--price") == 0 && i + 1 < argc)
+            prices = argv[++i];
+        else
+            usage = true;
+    }
+    if (usage) {
+        fprintf(stderr, "usage: pair_groups CLUSTER.yaml SHAPES [--cut] [--price GROUPS]\n");
         return 2;
     }
     cl_cluster *c = cl_read(a, argv[1], devices ? devices : "clusters/devices.yaml", d);
@@ -214,7 +273,10 @@ int main(int argc, char **argv)
         t.row_bytes = 2 * (double)(t.ag ? s->k : s->n);
         cut(t.n, t.rows, s->m, 1, weight);
         cut(t.n, t.inner, t.ag ? s->n : s->k, 64, weight);
-        choose(&t);
+        if (prices)
+            price(&t, prices);
+        else
+            choose(&t);
     }
     fclose(f);
     hb_arena_free(a);

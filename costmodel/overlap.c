@@ -87,17 +87,28 @@ static int64_t rows_of(const parts *x, int k, int64_t rows)
     return rows * x->to[k] / x->of[k] - rows * x->from[k] / x->of[k];
 }
 
+// A part that follows another: its own seconds, or its share of the whole product and the gap,
+// whichever is more. What a gap was measured to take has in it what parts lose to the whole; so
+// have the seconds of few rows.
+static double further(const pair_pricer *x, int kind, double sec, int64_t rows)
+{
+    double least = x->whole[kind] * (double)rows + x->p->gap;
+    return rows > 0 && sec < least ? least : sec;
+}
+
 // Seconds of the product of joined groups k to k + run on rank r, whose members' rows begin at
-// first[]: one call a range of rows.
-static double joined(pair_pricer *x, const parts *g, int k, int r, const int64_t *first)
+// first[]: one call a range of rows. `leads`: no group was before it.
+static double joined(pair_pricer *x, const parts *g, int k, int r, const int64_t *first, bool leads)
 {
     const cost_pair *p = x->p;
-    int64_t lo[COST_MAX_GROUPS], hi[COST_MAX_GROUPS];
-    int n = 0;
+    int64_t lo[COST_MAX_GROUPS], hi[COST_MAX_GROUPS], rows = 0;
+    int n = 0, kind = p->kind[r];
     double sec = 0;
     if (g->run[k] == 1) {
         int d = g->distance[k], m = (r + (p->consumer ? p->n - d : d)) % p->n;
-        return seconds(x, false, p->kind[r], rows_of(g, k, p->rows[m]));
+        rows = rows_of(g, k, p->rows[m]);
+        sec = seconds(x, false, kind, rows);
+        return leads ? sec : further(x, kind, sec, rows);
     }
     for (int i = k; i < k + g->run[k]; i++) {
         int d = g->distance[i], m = (r + (p->consumer ? p->n - d : d)) % p->n, at = n;
@@ -116,9 +127,10 @@ static double joined(pair_pricer *x, const parts *g, int k, int r, const int64_t
         int64_t from = lo[i], to = hi[i];
         for (i++; i < n && lo[i] == to; i++)
             to = hi[i];
-        sec += seconds(x, false, p->kind[r], to - from);
+        sec += seconds(x, false, kind, to - from);
+        rows += to - from;
     }
-    return sec;
+    return leads ? sec : further(x, kind, sec, rows);
 }
 
 static void first_rows(const cost_pair *p, int64_t *first)
@@ -225,12 +237,12 @@ static void consume(pair_pricer *x, const parts *g, cost_pair_time *t)
         for (int k = 0; k < g->n; k++)
             if (g->distance[k]) last = larger(last, at[k][r]);
         beside b = {.left = last, .c = p->beside[p->kind[r]]};
-        double own = g->run[0] == 1 && g->distance[0] == 0 ? joined(x, g, 0, r, begin) : 0;
+        double own = g->run[0] == 1 && g->distance[0] == 0 ? joined(x, g, 0, r, begin, true) : 0;
         double *least = &t->own[p->kind[r]];
         *least = t->end[p->kind[r]] > 0 && *least < own ? *least : own;
         bool first = true;
         for (int k = 0; k < g->n; k++) {
-            double until = 0, sec = g->run[k] ? joined(x, g, k, r, begin) : 0;
+            double until = 0, sec = g->run[k] ? joined(x, g, k, r, begin, first) : 0;
             if (sec <= 0) continue;
             for (int i = k; i < k + g->run[k]; i++)
                 if (g->distance[i] && rows_of(g, i, p->rows[(r + p->n - g->distance[i]) % p->n]))
@@ -242,7 +254,7 @@ static void consume(pair_pricer *x, const parts *g, cost_pair_time *t)
                 b.done += wait;
                 b.left = larger(b.left - wait, 0);
             }
-            compute(&b, sec + (first ? 0 : p->gap));
+            compute(&b, sec);
             first = false;
         }
         add_rank(t, p->kind[r], b.t, b.t + b.left, b.t - idle);
@@ -260,11 +272,8 @@ static void send_made(pair_pricer *x, const parts *g, int r, const int64_t *begi
     int of[COST_MAX_GROUPS], n = 0;           // messages that are on their way
     bool first = true;
     for (int k = 0; k < g->n; k++) {
-        double made = g->run[k] ? joined(x, g, k, r, begin) : 0;
-        if (made > 0) {
-            made += first ? 0 : p->gap;
-            first = false;
-        }
+        double made = g->run[k] ? joined(x, g, k, r, begin, first) : 0;
+        if (made > 0) first = false;
         // Piece by piece: what ends meanwhile.
         while (made > 0) {
             double piece = made;
@@ -359,7 +368,7 @@ static void produce_whole(pair_pricer *x, const parts *g, cost_pair_time *t)
                 add_rank(t, c, now, now, now);
             } else {
                 int64_t rows = rows_of(g, made[c], p->rows[0]);
-                left[c] = seconds(x, false, c, rows) + (rows ? p->gap : 0);
+                left[c] = further(x, c, seconds(x, false, c, rows), rows);
             }
         }
         if (!sends) continue;
@@ -417,13 +426,17 @@ cost_contention cost_pair_beside(const cl_class *c, cost_form form)
 bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int products, double product,
                     double transfer)
 {
-    // What rests while it waits for its collective is cooler and faster: sequences on H200s took 3
-    // to 10 % of the product less than the sum, where the product alone ran again and again.
-    static const double rested = 0.93;
+    // A device bound by power draws less while it waits for its collective, and its product may
+    // draw more: a share s of the time at about a third of the power leaves (1 - s/3) / (1 - s),
+    // and power goes with the cube of the clock. No more than the clock has left: sequences on
+    // H200s took at most 3 to 10 % of the product less than the sum.
+    static const double idle_power = 1.0 / 3, coolest = 0.93;
     // Parts of an all-reduce gained 3 to 10 % on paper there, and lost 5 %.
     static const double clearly = 0.02, clearly_gpu = 0.03, clearly_whole = 0.1;
     bool gpu = kind == CL_GPU;
-    double sequence = transfer + (gpu ? rested : 1) * product;
+    double rests = transfer + product > 0 ? transfer / (transfer + product) : 0, rested = 1;
+    if (gpu) rested = fmax(cbrt((1 - rests) / (1 - idle_power * rests)), coolest);
+    double sequence = transfer + rested * product;
     return total + p->doubt * products < sequence * (1 - (!gpu       ? clearly
                                                           : p->whole ? clearly_whole
                                                                      : clearly_gpu));

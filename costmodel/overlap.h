@@ -44,9 +44,10 @@ typedef struct cost_pair {
     const double *after;           // by coordinate, seconds of sums behind the last arrival; whole:
                                    // not read; NULL: none
     const cost_contention *beside; // by kind
-    double gap;                    // seconds that every group but the first adds to the product
-    double flag;                   // seconds from a message's end until its receiver goes on
-    bool quick;                    // cost_pair_search: looks at a few groupings only
+    double gap;   // seconds by which every group but the first lengthens the product, or what its
+                  // rows take beyond their share of all rows, whichever is more
+    double flag;  // seconds from a message's end until its receiver goes on
+    bool quick;   // cost_pair_search: looks at a few groupings only
     double doubt; // seconds that one more product must bring to be worth it: what gaps may vary by
 } cost_pair;
 

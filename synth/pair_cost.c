@@ -138,8 +138,8 @@ static double product(void *ctx, int kind, int64_t rows)
 }
 
 // `apart`: stretches of what all members hold together.
-static double form_seconds(const team *t, cost_coll coll, const int64_t *table, double bytes,
-                           double apart)
+static double form_seconds(const team *t, cost_coll coll, cost_form form, const int64_t *table,
+                           double bytes, double apart)
 {
     cost_shards s = {.n = t->n,
                      .table = table,
@@ -149,7 +149,7 @@ static double form_seconds(const team *t, cost_coll coll, const int64_t *table, 
                      .apart2 = apart,
                      .item = 1};
     cost_measure(&s);
-    return cost_form_seconds(t->c->m, coll, t->form, &s, t->link, &t->c->memory);
+    return cost_form_seconds(t->c->m, coll, form, &s, t->link, &t->c->memory);
 }
 
 // A message is one of the n - 1 that a rank sends one after the other when all shards are as large;
@@ -160,15 +160,15 @@ static double message(void *ctx, int kind, int64_t rows)
                                                       1, 1, 1, 1, 1, 1, 1, 1};
     const team *t = ctx;
     double bytes = t->rank[kind].row_bytes * (double)rows;
-    if (t->coll == COST_ALL_REDUCE) return form_seconds(t, t->coll, NULL, bytes, 1);
+    if (t->coll == COST_ALL_REDUCE) return form_seconds(t, t->coll, t->form, NULL, bytes, 1);
     if (t->coll == COST_ALL_TO_ALL)
-        return form_seconds(t, t->coll, even, t->n * t->n * bytes,
+        return form_seconds(t, t->coll, t->form, even, t->n * t->n * bytes,
                             t->n * (double)rows * t->per_row) /
                (t->n - 1);
-    return form_seconds(t, COST_ALL_GATHER, even, t->n * bytes, 1) / (t->n - 1);
+    return form_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes, 1) / (t->n - 1);
 }
 
-// What a reduce-scatter takes beyond sending: its sums, by each rank's rows.
+// What a reduce-scatter takes beyond sending: its sums, by each rank's rows, in whatever form.
 static void sums(team *t)
 {
     int64_t all = 0, most = 0;
@@ -177,8 +177,8 @@ static void sums(team *t)
         most = t->rows[i] > most ? t->rows[i] : most;
     }
     double bytes = t->rank[0].row_bytes * (double)all;
-    double sec = form_seconds(t, COST_REDUCE_SCATTER, t->rows, bytes, 1) -
-                 form_seconds(t, COST_ALL_GATHER, t->rows, bytes, 1);
+    double sec = form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, t->rows, bytes, 1) -
+                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, t->rows, bytes, 1);
     for (int i = 0; i < t->n && most > 0; i++)
         t->after[i] = fmax(sec, 0) * (double)t->rows[i] / (double)most;
 }

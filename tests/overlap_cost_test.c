@@ -130,10 +130,13 @@ START_TEST(joined_members)
     // Rank 1: own rows until 3, the others, {0} and {2}, in two calls: 2 + 4 more. Rank 0: 2 and
     // one call of 6; rank 2: 4 and 4.
     near(cost_pair_seconds(&p, consume, 3, &t), 9);
-    p.gap = 0.25; // between groups, not between ranges
-    near(cost_pair_seconds(&p, consume, 3, &t), 9.25);
+    p.gap = 0.25; // the second that a call takes by itself is more
+    near(cost_pair_seconds(&p, consume, 3, &t), 9);
+    p.gap = 2; // rank 0: 500 of the 600 rows that would take 7 at once, and the gap
+    near(cost_pair_seconds(&p, consume, 3, &t), 2 + 7.0 * 500 / 600 + 2);
+    p.gap = 0.25;
     p.flag = 10; // waits for the later of both: rank 1 for what rank 2 sends second, 0.6 + 10
-    near(cost_pair_seconds(&p, consume, 3, &t), 16.85);
+    near(cost_pair_seconds(&p, consume, 3, &t), 16.6);
     p.consumer = false;
     p.gap = p.flag = 0;
     near(cost_pair_seconds(&p, produce, 3, &t), 9);
@@ -373,6 +376,21 @@ START_TEST(gaps_decide)
 }
 END_TEST
 
+// On a GPU the product of a sequence that rests a share s of the time is taken to be as fast as the
+// cube root of (1 - s) / (1 - s/3) says, at most 7 %; the pair must be 3 % faster than that.
+START_TEST(pairs_pay)
+{
+    cost_pair p = {.doubt = 0.01};
+    double rested = cbrt((10.0 / 11) / (1 - 1.0 / 33)), limit = 0.97 * (1 + rested * 10);
+    ck_assert(cost_pair_pays(&p, CL_GPU, limit - 0.021, 2, 10, 1));
+    ck_assert(!cost_pair_pays(&p, CL_GPU, limit - 0.019, 2, 10, 1));
+    ck_assert(cost_pair_pays(&p, CL_GPU, 0.97 * 19.3 - 0.011, 1, 10, 10));
+    ck_assert(!cost_pair_pays(&p, CL_GPU, 0.97 * 19.3 - 0.009, 1, 10, 10));
+    ck_assert(cost_pair_pays(&p, CL_CPU, 0.98 * 20 - 0.011, 1, 10, 10));
+    ck_assert(!cost_pair_pays(&p, CL_CPU, 0.98 * 20 - 0.009, 1, 10, 10));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("overlap_cost");
@@ -387,6 +405,7 @@ int main(void)
     tcase_add_test(t, contention);
     tcase_add_test(t, limits);
     tcase_add_test(t, gaps_decide);
+    tcase_add_test(t, pairs_pay);
     tcase_add_test(t, search_against_all_groupings);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
