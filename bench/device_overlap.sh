@@ -2,7 +2,9 @@
 # On a machine with several GPUs, from what bench/device_pack.sh packed: pairs of a product and a
 # collective, on the shapes of bench/shapes.txt. Usage: bench/device_overlap.sh PART…
 #   profile   hapc profile: the cluster file that the planner's groups are chosen by
-#   pairs     programs of hapc, bare cuBLASLt with NCCL and pushes, and torch's fused operators; one table
+#   pairs     programs of hapc, bare cuBLASLt with NCCL and pushes, and torch's fused operators; one table. The three
+#             are processes one after the other; in each, methods go in turns, a sample of 4 ms behind a pause of 1 ms,
+#             so that GPUs that power binds are as warm for one as for another: about 80 s of 24 shapes on 4 GPUs
 #   uneven    the same of hapc and torch-free baselines with 132,132,64,64 SMs (emulated: green contexts; memory,
 #             links and NCCL keep their speed) and cuts in proportion, NCCL as usual and on at most 8 CTAs
 #   e2e       GPT-2 XL and blocks of 8192: plans with pairs on and off, predicted and measured ms
@@ -15,7 +17,7 @@
 set -u
 . bench/device.sh # paths; no parts
 cluster_file=${HAP_CLUSTER:-$out/profiled.yaml}
-seconds=${HAP_SECONDS:-40}
+seconds=${HAP_SECONDS:-25}
 unset CK_FORK
 ranks() { timeout -k 3 "$1" mpirun --oversubscribe --bind-to none -n "$gpus" "${@:2}"; }
 kept() { [ -z "${OUT:-}" ] || cp "$@" "$OUT/" 2>/dev/null; }
@@ -39,7 +41,7 @@ groups_of() # FILE OPTION…: the planner's
 quick()
 {
     grep -E '70b-(square|o)$' bench/shapes.txt >"$out/two.txt"
-    ranks 40 "$pack/bin/overlap-bench-cuda" "$out/two.txt" --scale 4 --rounds 2 --lists 3 >"$out/quick.log" 2>&1
+    ranks 40 "$pack/bin/overlap-bench-cuda" "$out/two.txt" --scale 4 --turns 4 --lists 3 >"$out/quick.log" 2>&1
     local code=$?
     echo "quick: exit $code"
     tail -n 26 "$out/quick.log" | cut -c1-330
@@ -69,7 +71,7 @@ uneven()
     for ctas in ${HAP_CTAS:-0 8}; do
         [ $ctas = 0 ] && unset NCCL_MAX_CTAS || export NCCL_MAX_CTAS=$ctas
         ranks 45 "$pack/bin/overlap-bench-cuda" "$out/shapes.uneven.txt" --groups "$out/groups.uneven.txt" --seconds 6 \
-            --sms $sms --cut $sms --lists 2 --rounds 3 >"$out/uneven.$ctas.jsonl" 2>"$out/uneven.err" || tail -n 6 "$out/uneven.err" | cut -c1-400
+            --sms $sms --cut $sms --lists 2 --turns 10 >"$out/uneven.$ctas.jsonl" 2>"$out/uneven.err" || tail -n 6 "$out/uneven.err" | cut -c1-400
         echo "SMs $sms, cuts in proportion, NCCL_MAX_CTAS ${NCCL_MAX_CTAS:-default}"
         python3 bench/overlap/overlap_report.py "$out/uneven.$ctas.jsonl"
         kept "$out/uneven.$ctas.jsonl"

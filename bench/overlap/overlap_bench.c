@@ -2,34 +2,40 @@
 // other, and in groups. One process a rank:
 //
 //     mpirun -n W overlap-bench-cuda SHAPES [--groups FILE] [--cut A,B,…] [--sms A,B,…] [--lists N]
-//                                    [--scale K] [--seconds S] [--only AG] [--rounds N]
+//                                    [--scale K] [--seconds S] [--only AG] [--turns N]
 //
 // FILE has the planner's groups by name of the shape (bench/pair_groups); --cut, shares of rows and
-// of columns (AG) or inner entries (RS, AR) by rank; --scale divides sizes. Each method is a case
-// of the measuring program (runtime/profile): a step of several repeats on tensors that follow each
-// other in memory, warmed up, then timed over some steps, the step's own overhead taken off. Rounds
-// go through all methods in an order drawn at random, so that none of them finds the devices cooler
-// than another. A sample is the slowest rank's. Operands are normal numbers that no two ranks
-// share; results are poisoned and every element compared with what the sequence makes. Prints a
-// line of JSON a method.
+// of columns (AG) or inner entries (RS, AR) by rank; --scale divides sizes. Each method is a
+// program of its own (runtime/profile): a step of several repeats on tensors that follow each other
+// in memory. All programs of a shape are warmed up and then go on in turns, a sample each: a pause,
+// a barrier, a step, whose own overhead is taken off; the slowest rank's. A device that power binds
+// is as fast as what it did before lets it be: in turns all find it the same, and from turn to turn
+// each has another one before it. A first few turns are of all methods, the rest of those that are
+// compared: the product, the collectives, the sequences, the planner's pair, and of the other
+// groupings the fastest of the first turns.
+// Operands are normal numbers that no two ranks share; after the turns results are poisoned and
+// every element compared with what the sequence makes. Prints a line of JSON a method.
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/coll_geometry.h"
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
+#include "overlap_groups.h"
 #include "profile/profile.h"
 
 enum {
     MOST_RANKS = 16,
-    MOST_GROUPS = 64,
     MOST_METHODS = 24,
-    MOST_SAMPLES = 256,
-    STEPS = 5, // timed, a round
+    MOST_TURNS = 64,
+    FIRST_TURNS = 3, // of all methods
+    LEAST_TURNS = 4, // however late it is
+    PAUSE = 1000,    // us, before every sample
     QUANTILES = 4096
 };
 
@@ -38,22 +44,20 @@ typedef struct shape {
     int64_t m, n, k;
 } shape;
 
-typedef struct group_list {
-    int n;
-    int64_t group[MOST_GROUPS][2];
-    char text[256];
-} group_list;
-
 typedef enum { MATMUL, COLLECTIVE, SEQUENCE, PAIR } what;
 typedef struct method {
     what what;
     const char *by; // planner, tried
     hap_form form;
     group_list list;
-    int n_samples;
-    double ms[MOST_SAMPLES];
-    int64_t wrong;
     bool fits;
+    int repeats, n_calls;
+    profile_call *call;
+    hap_tensor *result; // of the first repeat
+    bool compared;      // in the turns that follow the first ones
+    int n_samples;
+    double ms[MOST_TURNS];
+    int64_t wrong;
 } method;
 
 typedef struct bench {
@@ -62,17 +66,15 @@ typedef struct bench {
     shape s;
     bool ag, uneven;
     int64_t rows[MOST_RANKS], inner[MOST_RANKS]; // by rank: of the moved factor; of w's cut dim
-    int repeats;
     method method[MOST_METHODS];
     int n_methods;
-    hap_tensor *result; // of the case's first repeat
+    hap_tensor *result; // of the repeat that was added first
     uint16_t *reference;
-    int64_t n_reference;
 } bench;
 
 typedef struct options {
     const char *shapes, *groups, *cut, *sms, *only;
-    int lists, scale, rounds;
+    int lists, scale, turns;
     double seconds;
 } options;
 
@@ -175,15 +177,35 @@ static bool add(bench *b, const method *m)
     return true;
 }
 
-static bool build(bench *b, const method *m, int repeats)
+// Takes up the program of a method.
+static void take(bench *b, method *m)
 {
-    bool fits = true;
-    profile_begin(&b->p);
-    memset(b->p.at, 0, sizeof b->p.at); // the same operands in every method
+    hap_backend_program(b->r, (int)(m - b->method));
+    b->p.call = m->call;
+    b->p.n_calls = m->n_calls;
+}
+
+// The same operands in every method; as many repeats as wanted, none on another's memory.
+static void build(bench *b, method *m, int repeats)
+{
+    profile *p = &b->p;
+    int64_t one[3];
+    m->call = NULL;
+    m->n_calls = p->cap_calls = 0;
+    take(b, m);
+    memset(p->at, 0, sizeof p->at);
     b->result = NULL;
-    for (int i = 0; fits && i < repeats; i++)
-        fits = add(b, m);
-    return hap_comm_min(b->r, fits) == 1;
+    m->fits = hap_comm_min(b->r, add(b, m)) == 1;
+    m->result = b->result;
+    memcpy(one, p->at, sizeof one);
+    for (int z = 0; z < 3; z++)
+        if (one[z] && p->zone[z] / one[z] < repeats) repeats = (int)(p->zone[z] / one[z]);
+    m->repeats = hap_comm_min(b->r, repeats);
+    for (int i = 1; m->fits && i < m->repeats; i++)
+        add(b, m);
+    m->call = p->call;
+    m->n_calls = p->n_calls;
+    p->call = NULL;
 }
 
 static double slowest(bench *b, double sec)
@@ -197,16 +219,58 @@ static void warm(bench *b)
         profile_step(&b->p);
 }
 
-static void round_of(bench *b, method *m)
+static void sample(bench *b, method *m)
 {
-    m->fits = m->fits && build(b, m, b->repeats);
-    if (!m->fits) return;
-    warm(b);
-    for (int i = 0; i < STEPS && m->n_samples < MOST_SAMPLES; i++) {
-        hap_comm_barrier(b->r);
-        double sec = slowest(b, profile_step(&b->p)) - b->p.step_sec;
-        m->ms[m->n_samples++] = 1e3 * (sec > 0 ? sec : 0) / b->repeats;
+    take(b, m);
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE * 1000L}, NULL);
+    hap_comm_barrier(b->r);
+    double sec = slowest(b, profile_step(&b->p)) - b->p.step_sec;
+    if (m->n_samples < MOST_TURNS) m->ms[m->n_samples++] = 1e3 * (sec > 0 ? sec : 0) / m->repeats;
+}
+
+// Turn t of the methods: places of a ring of prime length, every 1 + t-th of them, so that each
+// method comes behind another one in every turn and the first is another one, too.
+static void turn_of(bench *b, int t, bool compared)
+{
+    static const int primes[] = {5, 7, 11, 13, 17, 19, 23, 29};
+    int in[MOST_METHODS], n = 0, ring = 0;
+    for (int i = 0; i < b->n_methods; i++)
+        if (b->method[i].fits && (!compared || b->method[i].compared)) in[n++] = i;
+    while (primes[ring] < n)
+        ring++;
+    ring = primes[ring];
+    for (int i = 0; i < ring; i++) {
+        int at = (t + i * (1 + t % (ring - 1))) % ring;
+        if (at < n) sample(b, &b->method[in[at]]);
     }
+}
+
+static int by_ms(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(method *m)
+{
+    qsort(m->ms, (size_t)m->n_samples, sizeof *m->ms, by_ms);
+    return m->ms[m->n_samples / 2];
+}
+
+// After the first turns: which methods go on; their samples begin again.
+static void choose(bench *b)
+{
+    int best = -1;
+    for (int i = 0; i < b->n_methods; i++) {
+        method *m = &b->method[i];
+        bool tried = m->what == PAIR && strcmp(m->by, "planner") != 0;
+        m->compared = !tried && !(m->what == COLLECTIVE && m->form == FORM_PUSH_ALL);
+        if (tried && m->fits && (best < 0 || median(m) < median(&b->method[best]))) best = i;
+    }
+    hap_comm_broadcast(b->r, &best, sizeof best);
+    if (best >= 0) b->method[best].compared = true;
+    for (int i = 0; i < b->n_methods; i++)
+        if (b->method[i].compared) b->method[i].n_samples = 0;
 }
 
 // --- checks ---
@@ -226,26 +290,24 @@ static float value(uint16_t h)
     return f;
 }
 
-// Runs a method once on poisoned memory; the first one's result is what others are held to, but for
-// roundings: of sums in another order, and, reduced, of partial sums.
+// A step more of a method on poisoned memory; the first one's result is what others are held to,
+// but for roundings: of sums in another order, and, reduced, of partial sums.
 static void check(bench *b, method *m)
 {
-    m->fits = build(b, m, 1);
     if (!m->fits) return;
-    for (int i = 0; i < b->p.n_calls; i++) {
-        profile_call *c = &b->p.call[i];
+    take(b, m);
+    for (int i = 0; i < m->n_calls / m->repeats; i++) { // of the first repeat
+        profile_call *c = &m->call[i];
         if (c->kind == CALL_OP) poison(b, c->op.out[0]);
         if (c->kind == CALL_START && c->dst) poison(b, c->dst);
         if (c->kind == CALL_START && c->coll.scratch) poison(b, c->coll.scratch);
     }
     hap_comm_barrier(b->r);
-    for (int i = 0; i < (b->p.device.gpu ? 3 : 1); i++)
-        profile_step(&b->p);
-    uint16_t *y = hap_backend_open(b->r, b->result, false);
-    int64_t n = b->result->elements, wrong = 0;
+    profile_step(&b->p);
+    uint16_t *y = hap_backend_open(b->r, m->result, false);
+    int64_t n = m->result->elements, wrong = 0;
     if (!b->reference) {
         b->reference = hap_alloc(b->r, (size_t)n * 2 + 1);
-        b->n_reference = n;
         memcpy(b->reference, y, (size_t)n * 2);
         for (int64_t i = 0; i < n; i++)
             wrong += !isfinite(value(y[i]));
@@ -256,103 +318,48 @@ static void check(bench *b, method *m)
             wrong += !(fabsf(got - want) <= least + fabsf(want) / 64);
         }
     }
-    hap_backend_close(b->r, b->result, y, false);
+    hap_backend_close(b->r, m->result, y, false);
     m->wrong = -hap_comm_min(b->r, wrong < 1 << 30 ? -(int)wrong : -(1 << 30)); // of the worst rank
 }
 
 // --- methods ---
 
-// "0 1 2*3 3*-1": {distance, weight}.
-static void parse_groups(group_list *l, const char *t)
-{
-    snprintf(l->text, sizeof l->text, "%s", t);
-    for (int d, w, used; l->n < MOST_GROUPS && sscanf(t, "%d%n", &d, &used) == 1; l->n++) {
-        t += used;
-        w = 1;
-        if (sscanf(t, "*%d%n", &w, &used) == 1) t += used;
-        l->group[l->n][0] = d;
-        l->group[l->n][1] = w;
-    }
-}
-
-static method *add_method(bench *b, what w, hap_form form, const char *by, const char *groups)
+static method *add_method(bench *b, what w, hap_form form, const char *by, const group_list *groups)
 {
     if (b->n_methods == MOST_METHODS) return NULL;
     method *m = &b->method[b->n_methods++];
     *m = (method){.what = w, .form = form, .by = by, .fits = true};
-    if (groups) parse_groups(&m->list, groups);
+    if (groups) m->list = *groups;
     return m;
 }
 
-// A list by member: own rows first or last, `first`, `rest` and `last` for the others.
-static void by_member(const bench *b, char *out, size_t size, const char *first, const char *rest,
-                      const char *last)
-{
-    size_t at = 0;
-    int n = b->r->n_ranks;
-    out[0] = 0;
-    if (b->ag) at += (size_t)snprintf(out, size, "0 ");
-    for (int d = 1; d < n; d++) {
-        const char *w = d == n - 1 ? last : d == 1 ? first : rest;
-        for (char one[16]; sscanf(w, "%15s", one) == 1; w += strcspn(w, " "), w += *w == ' ')
-            at += (size_t)snprintf(out + at, at < size ? size - at : 0, "%d*%s ", d, one);
-    }
-    if (!b->ag) snprintf(out + at, at < size ? size - at : 0, "0");
-}
-
+// Not what the planner has chosen.
 static void add_tried(bench *b, int most)
 {
-    static const char *const ag[][3] = {{"1", "1", "1"},
-                                        {"1", "1", "1 1"},
-                                        {"1", "-1", "-1"},
-                                        {"1", "1", "3 1"},
-                                        {"1 1", "1 1", "1 1"}};
-    static const char *const rs[][3] = {
-        {"1", "1", "1"}, {"1 3", "1", "1"}, {"1", "-1", "1"}, {"1 1", "1 1", "1 1"}};
-    static const char *const ar[] = {"0 0", "0 0 0 0", "0*4 0*3 0*2 0"};
-    char text[256];
-    for (int i = 0; i < most; i++) {
-        if (b->s.kind[1] == 'R') {
-            if (i < 3) add_method(b, PAIR, FORM_FLAT, "tried", ar[i]);
-            continue;
-        }
-        if (i >= (b->ag ? 5 : 4)) break;
-        const char *const *l = b->ag ? ag[i] : rs[i];
-        by_member(b, text, sizeof text, l[0], l[1], l[2]);
-        add_method(b, PAIR, FORM_PUSH, "tried", text);
+    bool reduce = b->s.kind[1] == 'R';
+    group_list l;
+    for (int i = 0; i < most && groups_tried(&l, b->s.kind, b->r->n_ranks, i); i++) {
+        hap_form form = reduce ? FORM_FLAT : FORM_PUSH;
+        bool planned = false;
+        for (int k = 0; k < b->n_methods; k++)
+            planned = planned || (b->method[k].form == form && groups_same(&b->method[k].list, &l));
+        if (!planned) add_method(b, PAIR, form, "tried", &l);
     }
 }
 
-// The planner's groups: "KIND NAME FORM GROUPS…", "KIND NAME sequential".
 static void add_planned(bench *b, const char *path)
 {
-    char line[512], kind[4], name[64], form[16];
-    int used;
-    FILE *f = path ? fopen(path, "r") : NULL;
-    while (f && fgets(line, sizeof line, f)) {
-        if (sscanf(line, "%3s %63s %15s%n", kind, name, form, &used) != 3 ||
-            strcmp(kind, b->s.kind) != 0 || strcmp(name, b->s.name) != 0)
-            continue;
-        line[strcspn(line, "#\n")] = 0;
-        hap_form k = strcmp(form, "push") == 0       ? FORM_PUSH
-                     : strcmp(form, "push_all") == 0 ? FORM_PUSH_ALL
-                                                     : FORM_FLAT;
-        if (strcmp(form, "sequential") != 0) add_method(b, PAIR, k, "planner", line + used);
-    }
-    if (f) fclose(f);
-}
-
-static int by_ms(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    group_list l;
+    hap_form form;
+    if (groups_planned(&l, &form, path, b->s.kind, b->s.name))
+        add_method(b, PAIR, form, "planner", &l);
 }
 
 static const char *const what_name[] = {"matmul", "collective", "sequential", "pair"};
 
 static void report(bench *b, method *m)
 {
-    qsort(m->ms, (size_t)m->n_samples, sizeof *m->ms, by_ms);
+    double ms = median(m);
     if (b->r->id != 0) return;
     printf(
         "{\"by\":\"hapc\",\"kind\":\"%s\",\"m\":%lld,\"n\":%lld,\"k\":%lld,\"ranks\":%d,\"name\":\"%s\","
@@ -360,10 +367,9 @@ static void report(bench *b, method *m)
         b->s.kind, (long long)b->s.m, (long long)b->s.n, (long long)b->s.k, b->r->n_ranks,
         b->s.name, what_name[m->what], m->what == MATMUL ? "" : hap_form_name(m->form), m->by,
         m->list.text);
-    if (m->n_samples > 0)
-        printf(",\"ms\":%.4f,\"p95\":%.4f", m->ms[m->n_samples / 2],
-               m->ms[m->n_samples * 95 / 100]);
-    printf(",\"samples\":%d,\"wrong\":%lld}\n", m->n_samples, (long long)m->wrong);
+    if (m->n_samples > 0) printf(",\"ms\":%.4f,\"p95\":%.4f", ms, m->ms[m->n_samples * 95 / 100]);
+    printf(",\"compared\":%s,\"samples\":%d,\"wrong\":%lld}\n", m->compared ? "true" : "false",
+           m->n_samples, (long long)m->wrong);
     fflush(stdout);
 }
 
@@ -384,14 +390,23 @@ static void cut(bench *b, int64_t *table, int64_t n, int64_t unit, const double 
     }
 }
 
+static void free_calls(bench *b)
+{
+    for (int i = 0; i < b->n_methods; i++)
+        free(b->method[i].call);
+    b->n_methods = 0;
+    b->p.call = NULL;
+    profile_begin(&b->p);
+}
+
 static void run_shape(bench *b, const options *o, double until)
 {
     bool reduce = b->s.kind[1] == 'R';
     hap_form library = reduce ? FORM_FLAT : b->uneven ? FORM_GROUPED : FORM_EVEN;
-    b->n_methods = 0;
+    profile_begin(&b->p);
     free(b->reference);
     b->reference = NULL;
-    add_method(b, SEQUENCE, library, "", NULL);
+    method *once = add_method(b, SEQUENCE, library, "", NULL);
     add_method(b, SEQUENCE, FORM_PUSH, "", NULL);
     add_method(b, MATMUL, library, "", NULL);
     add_method(b, COLLECTIVE, library, "", NULL);
@@ -399,27 +414,34 @@ static void run_shape(bench *b, const options *o, double until)
     add_method(b, COLLECTIVE, FORM_PUSH_ALL, "", NULL);
     add_planned(b, o->groups);
     add_tried(b, o->lists);
-    for (int i = 0; i < b->n_methods; i++)
-        if (b->method[i].what >= SEQUENCE) check(b, &b->method[i]);
-    build(b, &b->method[0], 1);
+    build(b, once, 1);
+    take(b, once);
     warm(b);
-    double once = slowest(b, profile_step(&b->p)), wanted = b->p.device.gpu ? 5e-3 : 20e-3;
-    b->repeats = (int)(wanted / once) + 1;
-    b->repeats = b->repeats > 16 ? 16 : b->repeats;
-    for (int round = 0; round < o->rounds; round++) {
-        int late = hap_seconds() > until, order[MOST_METHODS];
+    double sec = slowest(b, profile_step(&b->p)), wanted = b->p.device.gpu ? 4e-3 : 20e-3;
+    int repeats = (int)(wanted / sec + 0.5);
+    repeats = repeats < 1 ? 1 : repeats > 16 ? 16 : repeats;
+    free(once->call);
+    profile_begin(&b->p);
+    for (int i = 0; i < b->n_methods; i++) {
+        method *m = &b->method[i];
+        build(b, m, repeats);
+        take(b, m);
+        if (m->fits) warm(b);
+    }
+    for (int t = 0; t < FIRST_TURNS; t++)
+        turn_of(b, t, false);
+    choose(b);
+    for (int t = 0; t < o->turns; t++) {
+        int late = hap_seconds() > until;
         hap_comm_broadcast(b->r, &late, sizeof late);
-        if (late && round > 1) break;
-        for (int i = 0; i < b->n_methods; i++) {
-            int k = (int)(mix((uint64_t)(round * MOST_METHODS + i) + 77) % (uint64_t)(i + 1));
-            order[i] = order[k];
-            order[k] = i;
-        }
-        for (int i = 0; i < b->n_methods; i++)
-            round_of(b, &b->method[order[i]]);
+        if (late && t >= LEAST_TURNS) break;
+        turn_of(b, t, true);
     }
     for (int i = 0; i < b->n_methods; i++)
+        if (b->method[i].what >= SEQUENCE) check(b, &b->method[i]);
+    for (int i = 0; i < b->n_methods; i++)
         report(b, &b->method[i]);
+    free_calls(b);
 }
 
 // Of a step with one small op, less that op.
@@ -445,6 +467,8 @@ static void measure_step(bench *b)
     }
     double step = sec[0][SAMPLES / 2] - (sec[1][SAMPLES / 2] - sec[0][SAMPLES / 2]) / (MANY - 1);
     b->p.step_sec = step > 0 ? step : 0;
+    free(b->p.call);
+    b->p.call = NULL;
 }
 
 static bool parse(options *o, int argc, char **argv)
@@ -463,8 +487,8 @@ static bool parse(options *o, int argc, char **argv)
             o->only = v, i++;
         else if (strcmp(argv[i], "--lists") == 0)
             o->lists = atoi(v), i++;
-        else if (strcmp(argv[i], "--rounds") == 0)
-            o->rounds = atoi(v), i++;
+        else if (strcmp(argv[i], "--turns") == 0)
+            o->turns = atoi(v), i++;
         else if (strcmp(argv[i], "--scale") == 0)
             o->scale = atoi(v), i++;
         else if (strcmp(argv[i], "--seconds") == 0)
@@ -496,7 +520,7 @@ int main(int argc, char **argv)
     static hap_rank rank; // a process is one rank
     static bench b;
     hap_rank *r = b.r = b.p.r = &rank;
-    options o = {.lists = 5, .scale = 1, .seconds = 1e9, .rounds = 4};
+    options o = {.lists = 5, .scale = 1, .seconds = 1e9, .turns = 12};
     double weight[MOST_RANKS], even[MOST_RANKS], began = hap_seconds();
     static int sms[MOST_RANKS];
     r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
@@ -549,7 +573,6 @@ int main(int argc, char **argv)
     if (r->id == 0) printf("{\"by\":\"hapc\",\"seconds\":%.1f}\n", hap_seconds() - began);
     profile_begin(&b.p);
     free(b.reference);
-    free(b.p.call);
     free(b.p.owned);
     return hap_finish(r);
 }

@@ -343,33 +343,32 @@ static double sample(const std::function<void(int)> &body, int reps, bool held)
     MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return most;
 }
-// Rounds through all methods in an order drawn at random; in each a warm-up and three samples, of as
-// many repeats as take about 5 ms: none finds the GPUs cooler than another, all work without pause.
+// Turns through all methods, a sample each of as many repeats as take about 4 ms, behind a pause as
+// long as overlap_bench's. As there each comes behind another one in every turn, so that none finds
+// the GPUs cooler than another: of a ring of prime length every 1 + t-th.
 static void run_methods(std::vector<method> &m, double until)
 {
-    enum { ROUNDS = 4, BLOCK = 3, MOST_REPEATS = 12 };
-    static unsigned draw = 1;
+    enum { TURNS = 12, LEAST_TURNS = 4, PAUSE = 1000, MOST_REPEATS = 16 };
     std::vector<int> reps;
     alarm(60); // what hangs ends the job
     for (auto &x : m) {
         sample(x.body, 1, false);
-        reps.push_back(std::min((int)(5 / sample(x.body, 2, true)) + 1, (int)MOST_REPEATS));
+        reps.push_back(std::max(1, std::min((int)(4 / sample(x.body, 2, true) + 0.5), (int)MOST_REPEATS)));
     }
-    for (int k = 0; k < ROUNDS; k++) {
-        std::vector<size_t> order(m.size());
-        for (size_t i = 0; i < m.size(); i++) {
-            size_t j = (draw = draw * 1664525u + 1013904223u) / 65536 % (i + 1);
-            order[i] = order[j];
-            order[j] = i;
-        }
-        for (size_t i : order)
-            for (int q = -1; q < BLOCK; q++) {
-                double ms = sample(m[i].body, reps[i], true);
-                if (q >= 0) m[i].ms.push_back(ms);
-            }
+    size_t ring = 5;
+    for (size_t prime : {5, 7, 11, 13, 17})
+        if (ring < m.size()) ring = prime;
+    for (int t = 0; t < TURNS; t++) {
         int late = MPI_Wtime() > until;
         MPI_Bcast(&late, 1, MPI_INT, 0, MPI_COMM_WORLD);
-        if (late && k >= 1) break;
+        if (late && t >= LEAST_TURNS) break;
+        for (size_t k = 0; k < ring; k++) {
+            size_t i = (t + k * (1 + t % (ring - 1))) % ring;
+            if (i >= m.size()) continue;
+            CR(cudaDeviceSynchronize());
+            usleep(PAUSE);
+            m[i].ms.push_back(sample(m[i].body, reps[i], true));
+        }
     }
     for (auto &x : m) {
         std::sort(x.ms.begin(), x.ms.end());

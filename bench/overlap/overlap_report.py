@@ -3,9 +3,15 @@
 
     bench/overlap/overlap_report.py FILE.jsonl
 
-limit = max(product alone, collective alone), each by the fastest means of hapc and of bare cuBLASLt,
-NCCL and pushes in the run. Columns in ms, medians of the slowest rank; behind a slash the time over
-the limit. "torch": its fused operator, the faster of as called and with launches hidden.
+Columns in ms, medians of the slowest rank; behind a slash the time over the limit.
+
+What a device that power binds takes depends on what it did before, by up to 15 %. So the limit,
+max(product alone, the faster of NCCL and push alone), the sequences, the planner's pair and the
+best tried are of one process, overlap-bench, which times them in turns; ratios among them are of
+one heat. Bare cuBLASLt with NCCL and pushes (overlap-base: chunks, beside push, bare pushes) and
+torch (its fused operator, the faster of as called and with launches hidden) are of processes of
+their own, with the same pauses and turns; "product alone" over theirs says what such ratios carry.
+The planner's means the fastest sequence where the planner has no pair.
 """
 
 import json
@@ -44,6 +50,15 @@ def least(rows, **want):
     return min(found, key=lambda x: x["ms"], default=None)
 
 
+def of(rows, method):
+    found = least(rows, method=method)
+    return found and found["ms"]
+
+
+def by_push(form):
+    return form in ("PUSH", "PUSH_ALL")
+
+
 def cell(x, limit):
     return f"{x['ms']:.3f}/{x['ms'] / limit:.2f}" if x else "-"
 
@@ -60,40 +75,46 @@ def main():
         _, kind, m, n, k, ranks, name = key
         rows = shapes[key]
         wrong += sum(x["wrong"] for x in rows)
-        own = [x for x in rows if x["by"] != "torch"]
-        product = least(own, method="matmul")
-        nccl = least(own, method=lambda t: t in ("collective", "nccl"), form=lambda f: f not in ("PUSH", "PUSH_ALL"))
-        pushes = [x for x in own if x["method"] in ("push", "push all") or
-                  x["method"] == "collective" and x["form"] in ("PUSH", "PUSH_ALL")]  # fmt: skip
-        push = least(pushes)
+        ours = [x for x in rows if x["by"] == "hapc" and x.get("compared", True)]
+        bare = [x for x in rows if x["by"] == "bare"]
+        theirs = [x for x in rows if x["by"] == "torch"]
+        product = least(ours, method="matmul")
+        nccl = least(ours, method="collective", form=lambda f: not by_push(f))
+        push = least(ours, method="collective", form=by_push)
         if not product or not (nccl or push):
             print(f"| {kind} {m} {n} {k} /{ranks} {name} | not measured |")
             continue
-        collective = min(x["ms"] for x in (nccl, push) if x)
-        limit = max(product["ms"], collective)
-        sequential = least(own, method=lambda t: t in ("sequential", "seq"))
-        library = least(own, method=lambda t: t in ("sequential", "seq"), form=lambda f: f not in ("PUSH", "PUSH_ALL"))
-        torch = least([x for x in rows if x["by"] == "torch"], method="fused")
-        pairs = [x for x in own if x["method"] == "pair"]
+        limit = max(product["ms"], min(x["ms"] for x in (nccl, push) if x))
+        alone = least([x for x in rows if not x.get("held")], method="matmul")["ms"]
+        moved = [x["ms"] for x in rows if x["method"] in ("collective", "nccl", "push", "push all") and "ms" in x]
+        lowest = max(alone, min(moved))
+        sequential = least(ours, method="sequential")
+        library = least(ours, method="sequential", form=lambda f: not by_push(f))
+        torch = least(theirs, method="fused")
+        pairs = [x for x in ours if x["method"] == "pair"]
         planned, best = least(pairs, chosen="planner"), least(pairs)
-        chosen = planned or sequential  # where the planner has no pair
-        chunks = least(own, method=lambda t: t.startswith("chunks"))
+        chosen = planned or sequential
+        chunks = least(bare, method=lambda t: t.startswith("chunks"))
         wire = m * (k if kind == "AG" else n) * 2 * (ranks - 1) / ranks * (2 if kind == "AR" else 1) / 1e6
         print(
             f"| {kind} {m} {n} {k} /{ranks} {name} | {product['ms']:.3f} | {nccl['ms'] if nccl else math.nan:.3f} | "
             + (f"{push['ms']:.3f} ({wire / push['ms']:.0f}, {nccl['ms'] / push['ms']:.2f})" if push and nccl else "-")
             + f" | {limit:.3f} | "
-            + " | ".join(cell(x, limit) for x in (library, chunks, least(own, method="beside push"), torch,
-                                                  least(own, method="push pair"), chosen, best))
+            + " | ".join(cell(x, limit) for x in (sequential, chunks, least(bare, method="beside push"), torch,
+                                                  least(bare, method="push pair"), chosen, best))
             + f" | {planned['groups'].strip() if planned else 'sequential'} | {best['groups'].strip() if best else '-'} |"
         )  # fmt: skip
         for what, x, over in (
             ("planner's / limit", chosen, limit),
             ("best tried / limit", best, limit),
+            ("planner's / lowest limit of all processes", chosen, lowest),
             ("planner's / sequential by NCCL", chosen, library and library["ms"]),
             ("planner's / fastest sequential", chosen, sequential and sequential["ms"]),
+            ("planner's / bare sequential", chosen, of(bare, "seq")),
             ("planner's / torch", chosen, torch and torch["ms"]),
             ("planner's / chunks", chosen, chunks and chunks["ms"]),
+            ("product alone / bare", product, of(bare, "matmul")),
+            ("product alone / torch", product, of([x for x in theirs if not x["held"]], "matmul")),
             ("NCCL / push", nccl, push and push["ms"] if wire > 48 else None),
         ):
             if x and over:

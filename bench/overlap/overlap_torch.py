@@ -4,12 +4,13 @@ Usage: torchrun --nproc-per-node W bench/overlap/overlap_torch.py bench/shapes.t
 
 A line of JSON a method: the product alone, NCCL alone, one after the other, the fused operator; each
 as called, and ("held") with the GPU kept busy until all launches are enqueued. A sample is as many
-calls in a row as take about 5 ms, on two sets of tensors in turn, and the slowest rank's; rounds go
-through all methods in an order drawn at random, a warm-up and three samples each. Every element of the fused result is compared with the sequential one.
+calls in a row as take about 4 ms, on two sets of tensors in turn, and the slowest rank's. Turns go
+through all methods, a sample each behind a pause as long as overlap_bench's; as there each method
+comes behind another one in every turn, so that none finds the GPUs cooler than another. Every
+element of the fused result is compared with the sequential one.
 """
 import json
 import os
-import random
 import sys
 import time
 
@@ -19,14 +20,13 @@ import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
 
-ROUNDS, BLOCK = 4, 3
+TURNS, LEAST_TURNS, PAUSE = 12, 4, 1e-3
 rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 torch.cuda.set_device(rank)
 dev = torch.device("cuda", rank)
 dist.init_process_group("nccl", device_id=dev)
 group = dist.group.WORLD.group_name
 wrong = 0
-draw = random.Random(1)  # the same on every rank
 
 
 def say(*words):
@@ -37,10 +37,12 @@ def say(*words):
 def sample(f, held, repeats):
     a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     torch.cuda.synchronize()
+    if not held:
+        time.sleep(PAUSE)
     dist.barrier()
     torch.cuda.synchronize()
     if held:
-        torch.cuda._sleep(3_000_000)  # cycles: about 1.5 ms
+        torch.cuda._sleep(3_000_000)  # cycles: about 1.5 ms, the pause
     a.record()
     for i in range(repeats):
         f(i % 2)
@@ -112,17 +114,18 @@ def run(kind, m, n, k, name, until):
         f(0)
         ms = torch.tensor(sample(f, False, 2), device=dev)
         dist.broadcast(ms, 0)
-        repeats[method] = min(int(5 / ms.item()) + 1, 12)
-    for i in range(ROUNDS):
-        for key in draw.sample(sorted(times), len(times)):
-            for block in range(-1, BLOCK):
-                ms = sample(dict(methods)[key[0]], key[1], repeats[key[0]])
-                if block >= 0:
-                    times[key].append(ms)
+        repeats[method] = max(1, min(int(4 / ms.item() + 0.5), 16))
+    keys, ring = list(times), 7 if len(times) < 8 else 11  # every 1 + t-th of a ring of prime length
+    for t in range(TURNS):
         late = torch.tensor([time.time() > until], device=dev)
         dist.broadcast(late, 0)
-        if late.item() and i >= 1:
+        if late.item() and t >= LEAST_TURNS:
             break
+        for k in range(ring):
+            at = (t + k * (1 + t % (ring - 1))) % ring
+            if at < len(keys):
+                name, held = keys[at]
+                times[keys[at]].append(sample(dict(methods)[name], held, repeats[name]))
     for (method, held), t in times.items():
         t = torch.tensor(t, device=dev)
         dist.all_reduce(t, op=dist.ReduceOp.MAX)

@@ -49,6 +49,9 @@ typedef struct hap_device {
 void hap_backend_device(hap_rank *r, hap_device *d);
 // The next step is the first of another program: nothing known of the steps before holds.
 void hap_backend_forget(hap_rank *r);
+// The next step is one of program k, 0 at first: what is known of the others' stays until they are
+// taken up again, or forgotten with it.
+void hap_backend_program(hap_rank *r, int k);
 
 // Source line of the call that started the event.
 int hap_event_line(const hap_event *e);

@@ -41,6 +41,14 @@ struct hap_event {
     struct hap_event *next; // in order of start, or in the free list
 };
 
+// What is known of the steps of a program.
+typedef struct cuda_steps {
+    int64_t n;
+    cuda_record list;
+    struct cuda_part *part;
+    int n_parts, cap_parts;
+} cuda_steps;
+
 typedef struct cuda_backend {
     cuda_context x;
     int device;
@@ -59,6 +67,8 @@ typedef struct cuda_backend {
     cuda_groups groups;
     struct cuda_part *part; // cuda_capture.h: the list in parts, once it is run so
     int n_parts, cap_parts;
+    cuda_steps *others; // by program; cuda_inquire.c
+    int n_others, program;
     char *bounce; // cuda_push_forms.c
     int64_t bounce_bytes;
     void *staging; // page-locked

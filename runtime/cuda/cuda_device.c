@@ -103,6 +103,7 @@ void hap_backend_finish(hap_rank *r)
     cudaDeviceSynchronize();
     cuda_parts_free(b);
     cuda_record_free(&b->list);
+    free(b->others); // of programs that were forgotten
     cuda_groups_end(&b->groups);
     cuda_pair_end(r);
     cuda_nccl_end(r);

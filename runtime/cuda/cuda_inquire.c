@@ -26,14 +26,35 @@ void hap_backend_device(hap_rank *r, hap_device *d)
     d->reserve = (int64_t)(all - left) - own;
 }
 
+void hap_backend_program(hap_rank *r, int k)
+{
+    cuda_backend *b = cuda_of(r);
+    if (k == b->program) return;
+    cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
+    cuda_forget_shadows(&b->x);
+    int most = k > b->program ? k : b->program;
+    b->others = hap_grow(r, b->others, &b->n_others, most + 1, sizeof *b->others);
+    b->others[b->program] = (cuda_steps){b->steps, b->list, b->part, b->n_parts, b->cap_parts};
+    cuda_steps s = b->others[k];
+    b->steps = s.n;
+    b->list = s.list;
+    b->part = s.part;
+    b->n_parts = s.n_parts;
+    b->cap_parts = s.cap_parts;
+    b->program = k;
+}
+
 void hap_backend_forget(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
     cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
-    cuda_parts_free(b);
-    cuda_record_free(&b->list);
-    b->list = (cuda_record){0};
+    for (int k = b->n_others; k >= 0; k--) {
+        hap_backend_program(r, k < b->n_others ? k : b->program);
+        cuda_parts_free(b);
+        cuda_record_free(&b->list);
+        b->list = (cuda_record){0};
+        b->steps = 0;
+    }
     cuda_forget_shadows(&b->x);
-    b->steps = 0;
     b->mode = CUDA_STEP_CALLED;
 }

@@ -1,0 +1,24 @@
+// Groups of a pair as the benchmark takes them: the planner's, by file, and a few that are tried on
+// every shape.
+#ifndef HAP_BENCH_OVERLAP_GROUPS_H
+#define HAP_BENCH_OVERLAP_GROUPS_H
+
+#include "hap/runtime.h"
+
+enum { MOST_GROUPS = 64 };
+
+typedef struct group_list {
+    int n;
+    int64_t group[MOST_GROUPS][2]; // {distance, weight}, as costmodel/overlap.h has them
+    char text[256];
+} group_list;
+
+// The planner's for a shape: of the line "KIND NAME FORM GROUPS…" in a file of bench/pair_groups;
+// false: none, or "sequential".
+bool groups_planned(group_list *l, hap_form *form, const char *path, const char *kind,
+                    const char *name);
+// The i-th that is tried on pairs of a kind (AG, RS, AR); false: there are no more.
+bool groups_tried(group_list *l, const char *kind, int n_ranks, int i);
+bool groups_same(const group_list *a, const group_list *b);
+
+#endif
