@@ -20,7 +20,7 @@
 #   unequal, unequal-torch   bench/device_unequal.sh
 #   coll-sockets   every collective on 4 ranks, as two emulated hosts
 #   fail       ranks killed and stopped, devices full or hidden: one message each; the same with pushes
-#   push       loops of pushes, run each way, and without credits, which is to be noticed; push-speed: pushes and the library on 2 and 4 GPUs
+#   push       loops of pushes, run each way, and without credits, which is to be noticed; push-speed: pushes and the library on 2 and 4 GPUs, captured
 # HAP_MODELS (gpt2, bert or both) and HAP_WAYS (graph,fuse; "1,1 1,0 0,0") choose what `speed` and `torch` run.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -244,7 +244,8 @@ push_speed()
 {
     local n
     for n in ${HAP_RANKS:-2 4}; do
-        [ $n -gt "$gpus" ] || part push-speed.np$n timeout 90 mpirun --oversubscribe --bind-to none -n $n "$pack/bin/push-bench-cuda" --seconds "${HAP_SECONDS:-30}"
+        [ $n -gt "$gpus" ] || part push-speed.np$n timeout 90 mpirun --oversubscribe --bind-to none -n $n env HAP_CUDA_GRAPH="${HAP_CUDA_GRAPH:-1}" \
+            "$pack/bin/push-bench-cuda" --seconds "${HAP_SECONDS:-30}" ${HAP_MIB:+--mib $HAP_MIB} ${HAP_KINDS:+--kinds $HAP_KINDS}
         [ ! -s "$out/push-speed.np$n.log" ] || python3 bench/overlap/push_report.py "$out/push-speed.np$n.log"
     done
 }

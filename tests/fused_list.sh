@@ -12,7 +12,8 @@ export PKG_CONFIG_PATH=$HAP_BUILD/lib/pkgconfig
 
 for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,bf16 bert-tiny,laptop1,auto,bf16 bert-tiny,laptop1,auto,bf16,4 \
     vit-tiny,laptop1,auto,bf16 bert-moe-tiny,laptop1,auto,bf16 gpt2-tiny,laptop,auto,bf16 gpt2-tiny,laptop,zero,bf16 \
-    gpt2-tiny,laptop,tp,bf16 bert-tiny,laptop2x2,auto,bf16 bert-tiny,laptop,tp,fp32; do
+    gpt2-tiny,laptop,tp,bf16 bert-tiny,laptop2x2,auto,bf16 bert-tiny,laptop,tp,fp32 \
+    gpt2-tiny,laptop-peers,tp,bf16 gpt2-tiny,laptop-peers,zero,bf16 gpt2-tiny,laptop2x2-peers,zero,bf16; do
     IFS=, read -r model cluster strategy precision batch <<<"$case"
     title "$model on $cluster, $strategy, $precision${batch:+, batch $batch}"
     name=$model-$cluster-$strategy-$precision
@@ -38,6 +39,9 @@ for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,
     updates=$(sed -n 's/^rank 0 .* joined; \([0-9]*\) to update$/\1/p' "$work/$name/1.err")
     exact=$(sed -n 's/^rank 0 [0-9]* calls, \([0-9]*\) left.*/\1/p' "$work/$name/exact.err")
     echo "  ${calls:-no} calls, ${gone:-none} left out or joined, ${exact:-none} without a rounding less; ${updates:-no} to square gradients and update"
+    read -r pushes ahead <<<"$(sed -n 's/^rank 0 \([0-9]*\) pushes, \([0-9]*\) told.*/\1 \2/p' "$work/$name/exact.err")"
+    [[ $cluster != *-peers ]] || echo "  ${pushes:-no} pushes, ${ahead:-none} told ahead"
+    [[ $cluster != *-peers ]] || [ "${ahead:-0}" -gt 0 ] || fail "no push is told ahead"
     # Where the arena lets a residual's sum join its norm, the norm before is made again: a call more.
     recorded=$(sed -n 's/^rank 0 \([0-9]*\) calls.*/\1/p' "$work/$name/0.err")
     [ -z "$batch" ] || [ "${calls:-0}" -ge $((${recorded:-0} + 3)) ] || fail "no norm is made again"

@@ -22,8 +22,6 @@
 #include "cuda/cuda_context.h"
 #include "cuda/cuda_record.h"
 
-enum { CUDA_MASKS = 4 };
-
 typedef enum {
     CUDA_STEP_CALLED,
     CUDA_STEP_RECORDED,
@@ -38,6 +36,7 @@ struct hap_event {
     const char *name;
     double start; // seconds, for the trace
     cudaEvent_t ready, done;
+    bool at_once;           // runs on the compute stream
     struct hap_event *next; // in order of start, or in the free list
 };
 

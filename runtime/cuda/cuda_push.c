@@ -12,7 +12,8 @@ enum { FLAG_BYTES = CUDA_PUSH_FLAG_BYTES, MEMBERS = CUDA_PUSH_MEMBERS };
 
 struct cuda_push {
     hap_rank *r;
-    const hap_coll_call *c;
+    unsigned axes;
+    hap_form form;
     uint32_t first;
     int n, me;
     bool began[MEMBERS]; // by stream: has waited for the compute stream and for credits
@@ -29,8 +30,9 @@ typedef struct cuda_pushes {
     cuda_segment segment;
     cuda_push_sizes sizes;
     uint32_t count[CUDA_MASKS]; // numbers taken, by axis mask
+    uint32_t given[CUDA_MASKS]; // of which credits are given: as many, or more
     cudaStream_t stream[MEMBERS], credits;
-    cudaEvent_t ready, left;
+    cudaEvent_t ready, left, free;
     hap_form form[CUDA_MASKS]; // of the mask's last push
     cuda_push open;
     batch batch;
@@ -83,6 +85,7 @@ char *cuda_push_start(hap_rank *r, int64_t bytes)
     }
     new_event(r, &g->ready);
     new_event(r, &g->left);
+    new_event(r, &g->free);
     return p;
 }
 
@@ -95,6 +98,7 @@ void cuda_push_end(hap_rank *r)
     if (g->credits) cudaStreamDestroy(g->credits);
     if (g->ready) cudaEventDestroy(g->ready);
     if (g->left) cudaEventDestroy(g->left);
+    if (g->free) cudaEventDestroy(g->free);
     cuda_segment_end(r, &g->segment);
     free(g);
     cuda_of(r)->pushes = NULL;
@@ -129,13 +133,13 @@ bool cuda_push_peers(const hap_rank *r, unsigned axes)
 static CUdeviceptr flag(const cuda_push *p, int owner, cuda_push_flag kind, int source)
 {
     const cuda_segment *g = &pushes_of(p->r)->segment;
-    int64_t i = ((int64_t)p->c->axes * CUDA_PUSH_KINDS + kind) * p->r->n_ranks + source;
+    int64_t i = ((int64_t)p->axes * CUDA_PUSH_KINDS + kind) * p->r->n_ranks + source;
     return (CUdeviceptr)(uintptr_t)(g->at[owner] + g->bytes + i * FLAG_BYTES);
 }
 
 static int member_rank(const cuda_push *p, int m)
 {
-    return rank_of(p->r, p->c->axes, m);
+    return rank_of(p->r, p->axes, m);
 }
 
 // --- streams ---
@@ -200,7 +204,7 @@ static void wait_number(const cuda_push *p, cudaStream_t s, CUdeviceptr at, uint
 
 static bool a_stream_each(const cuda_push *p)
 {
-    return p->c->form == FORM_PUSH_ALL;
+    return p->form == FORM_PUSH_ALL;
 }
 
 static int stream_of(const cuda_push *p, int member)
@@ -226,27 +230,38 @@ static void join_streams(const cuda_push *p)
 
 // --- a collective ---
 
+void cuda_push_credit(hap_rank *r, unsigned axes, int n_parts)
+{
+    cuda_pushes *g = pushes_of(r);
+    cuda_push p = {.r = r, .axes = axes};
+    int n = hap_group_size(r, axes), me = hap_group_member(r, axes);
+    // Beside the compute stream, which each write would hold up.
+    cuda(&p, cudaEventRecord(g->free, cuda_of(r)->x.stream), "cudaEventRecord");
+    cuda(&p, cudaStreamWaitEvent(g->credits, g->free, 0), "cudaStreamWaitEvent");
+    for (int k = 1; k < n; k++) {
+        int m = (me - k + n) % n; // who sends here first gets its credit first
+        add_write(&p, flag(&p, member_rank(&p, m), CUDA_PUSH_CREDIT, r->id), g->given[axes] + 1);
+    }
+    issue(&p, g->credits);
+    g->given[axes] += (uint32_t)n_parts + 1;
+}
+
 cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
 {
     cuda_pushes *g = pushes_of(r);
     cuda_push *p = &g->open;
     bool changed = g->form[c->axes] != c->form;
     *p = (cuda_push){.r = r,
-                     .c = c,
+                     .axes = c->axes,
+                     .form = c->form,
                      .first = g->count[c->axes] + 1,
                      .n = hap_group_size(r, c->axes),
                      .me = hap_group_member(r, c->axes)};
     g->form[c->axes] = c->form;
-    g->count[c->axes] += (uint32_t)n_parts + 1;
     if (changed) join_streams(p);
-    // Beside the compute stream, which each write would hold up.
+    if (g->given[c->axes] == g->count[c->axes]) cuda_push_credit(r, c->axes, n_parts);
+    g->count[c->axes] += (uint32_t)n_parts + 1;
     cuda(p, cudaEventRecord(g->ready, cuda_of(r)->x.stream), "cudaEventRecord");
-    cuda(p, cudaStreamWaitEvent(g->credits, g->ready, 0), "cudaStreamWaitEvent");
-    for (int k = 1; k < p->n; k++) {
-        int m = (p->me - k + p->n) % p->n; // who sends here first gets its credit first
-        add_write(p, flag(p, member_rank(p, m), CUDA_PUSH_CREDIT, r->id), p->first);
-    }
-    issue(p, g->credits);
     return p;
 }
 
@@ -256,13 +271,14 @@ static void begin(cuda_push *p, int m)
     cudaStream_t s = cuda_push_stream(p, m);
     if (p->began[stream_of(p, m)]) return;
     p->began[stream_of(p, m)] = true;
-    cuda(p, cudaStreamWaitEvent(s, pushes_of(p->r)->ready, 0), "cudaStreamWaitEvent");
+    // Credits first: a wait for numbers takes 2 us of the stream even where they are there.
     for (int k = 1; k < p->n; k++) {
         int to = (p->me + k) % p->n;
         if (stream_of(p, to) == stream_of(p, m))
             add_wait(p, flag(p, p->r->id, CUDA_PUSH_CREDIT, member_rank(p, to)), p->first);
     }
     issue(p, s);
+    cuda(p, cudaStreamWaitEvent(s, pushes_of(p->r)->ready, 0), "cudaStreamWaitEvent");
 }
 
 // Where the member has what this rank has at `to`.

@@ -18,18 +18,20 @@
 // Who may write what, and when. Let C be a collective, f its first number, A and B two members.
 //
 //     memory of A that B writes   by B's transfer stream alone, once B has seen A's credit >= f. A
-//                                 gives it when its compute stream has come to the open of C: all
-//                                 that A has enqueued there before has run, so nothing of A still
-//                                 reads or writes what lay there, and what A does next with it
-//                                 waits for B's flag. Only A gives credits for its memory, in
-//                                 order.
+//                                 gives it when its compute stream has come to the open of C, or
+//                                 to a call before from which on none but C's touches that memory
+//                                 (cuda_ahead.h): nothing of A still reads or writes what lay
+//                                 there, and what A does next with it waits for B's flag. Only A
+//                                 gives credits for its memory, in the order of the opens; when,
+//                                 is its own affair.
 //     A's flag of B, ARRIVED      by B's transfer stream alone, behind the copies of the part and
 //                                 behind all earlier flags of B there: they are written by one
 //                                 stream, or by streams that were joined when the form changed.
 //                                 What a kernel stored in A's memory need not be there when the
 //                                 kernel has ended: the write of a number is a fence of the system
 //                                 before it, for all that its stream comes behind.
-//     B's flag of A, CREDIT       by A's stream of credits alone, in the order of the opens.
+//     B's flag of A, CREDIT       by A's stream of credits alone, in the order of the opens. Each
+//                                 write waits for A's compute stream alone, at the open or before.
 //     sources                     by B once `done` of the close has come: behind all of its copies.
 //
 // Nothing blocks for good: a stream waits only for events and for numbers, and of what a collective
@@ -76,8 +78,11 @@ cuda_push_sizes *cuda_push_sizes_of(const hap_rank *r);
 // Else it is done point to point by NCCL. The same answer on all members; false for a group of one.
 bool cuda_push_peers(const hap_rank *r, unsigned axes);
 
-// The collective's turn: credits to every member, once the compute stream has come here; sends wait
-// for the compute stream as well.
+// Credits for the next collective of the mask that has none, once the compute stream has come here.
+void cuda_push_credit(hap_rank *r, unsigned axes, int n_parts);
+
+// The collective's turn: credits to every member, unless they are given, once the compute stream
+// has come here; sends wait for the compute stream as well.
 cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts);
 
 // The stream that sends to the member: FORM_PUSH has one, FORM_PUSH_ALL one a member. Sends of what
@@ -104,8 +109,11 @@ void cuda_push_await_all(cuda_push *p, cudaStream_t s, int n, const int *member,
 // done: all that was sent has left, and what `s` has been given has run.
 void cuda_push_close(cuda_push *p, cudaStream_t s, cudaEvent_t done);
 
-// A whole collective of form PUSH or PUSH_ALL between peers; `done` is recorded on the stream.
+// A whole collective of form PUSH or PUSH_ALL between peers; `done` is recorded on the stream,
+// which may be the compute stream.
 void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent_t done);
+// Its credits, ahead of it.
+void cuda_push_run_credit(hap_rank *r, const hap_coll_call *c);
 // The same point to point by NCCL, on the stream.
 void cuda_push_by_nccl(hap_rank *r, const hap_coll_call *c, cudaStream_t s);
 

@@ -348,6 +348,11 @@ static void run(transfer *t)
     }
 }
 
+static bool adds(const hap_coll_call *c)
+{
+    return c->kind == HAP_REDUCE_SCATTER || c->kind == HAP_ALL_REDUCE;
+}
+
 static transfer begin(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
 {
     transfer t = {.r = r,
@@ -356,7 +361,7 @@ static transfer begin(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
                   .at = hap_alloc(r, (size_t)c->n * sizeof(item)),
                   .members = hap_group_size(r, c->axes),
                   .me = hap_group_member(r, c->axes),
-                  .sums = c->kind == HAP_REDUCE_SCATTER || c->kind == HAP_ALL_REDUCE,
+                  .sums = adds(c),
                   .comm = cuda_of(r)->group[c->axes]};
     char *scratch = c->scratch ? c->scratch->data : NULL;
     for (int k = 0; k < c->n; k++) {
@@ -371,11 +376,22 @@ static transfer begin(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
     return t;
 }
 
+// Numbers that it takes.
+static int parts_of(const hap_coll_call *c)
+{
+    return (adds(c) ? PIECES : 1) + (c->kind == HAP_ALL_REDUCE);
+}
+
+void cuda_push_run_credit(hap_rank *r, const hap_coll_call *c)
+{
+    cuda_push_credit(r, c->axes, parts_of(c));
+}
+
 void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent_t done)
 {
     transfer t = begin(r, c, s);
     t.parts = t.sums ? PIECES : 1;
-    t.push = cuda_push_open(r, c, t.parts + (c->kind == HAP_ALL_REDUCE));
+    t.push = cuda_push_open(r, c, parts_of(c));
     run(&t);
     cuda_push_close(t.push, s, done);
     free(t.at);

@@ -39,7 +39,7 @@ typedef enum {
     CUDA_LOOKUP
 } cuda_chain;
 
-enum { CUDA_MAX_CHAIN = 64 };
+enum { CUDA_MAX_CHAIN = 64, CUDA_MASKS = 4 }; // of axes
 
 typedef struct cuda_call {
     cuda_call_kind kind;
@@ -58,6 +58,8 @@ typedef struct cuda_call {
     hap_pair *pair;     // PAIR
     int other;          // START, PAIR of a producer: its wait, else -1; WAIT: its start
     hap_event *event;   // START, PAIR: while the list runs
+    int free_from;      // START of a push: the first call from which on none touches what it writes
+    int next;           // of these and of PAIRs on the same axes, -1: none (cuda_ahead.h)
 } cuda_call;
 
 typedef struct cuda_record {
@@ -70,7 +72,8 @@ typedef struct cuda_record {
     struct cuda_spare *spare; // and for large ones
     int n_spare, cap_spare;
     int64_t spare_bytes;
-    bool begun; // has run
+    bool begun;                               // has run
+    int first[CUDA_MASKS], ahead[CUDA_MASKS]; // cuda_ahead.h: by axis mask, of a step and in it
 } cuda_record;
 
 enum { CUDA_ROOM = 16 << 20, CUDA_SPARE = 1 << 30 }; // bytes at most

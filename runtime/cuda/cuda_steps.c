@@ -10,6 +10,7 @@
 #include "core/fail.h"
 #include "core/heartbeat.h"
 #include "core/trace.h"
+#include "cuda/cuda_ahead.h"
 #include "cuda/cuda_backend.h"
 #include "cuda/cuda_capture.h"
 #include "cuda/cuda_chains.h"
@@ -95,6 +96,7 @@ static hap_event *event_open(hap_rank *r, const hap_coll_call *c)
     cuda_backend *b = cuda_of(r);
     hap_event *e = event_new(r, b);
     e->active = true;
+    e->at_once = false;
     e->line = r->line;
     e->name = hap_coll_name(c);
     e->start = hap_seconds();
@@ -118,19 +120,37 @@ static void event_close(cuda_backend *b, hap_event *e)
     b->free = e;
 }
 
-static hap_event *run_start(hap_rank *r, const hap_coll_call *c)
+static void will_write(hap_rank *r, const hap_coll_call *c)
+{
+    cuda_context *x = &cuda_of(r)->x;
+    for (int i = 0; i < c->n; i++)
+        cuda_will_write(x, c->dst[i]->data, c->dst[i]->bytes);
+    if (c->scratch) cuda_will_write(x, c->scratch->data, c->scratch->bytes);
+}
+
+static bool by_push(const hap_rank *r, const hap_coll_call *c)
+{
+    return hap_form_push(c->form) && cuda_push_peers(r, c->axes);
+}
+
+// at_once: its wait is the next call. Then a push needs no stream beside the compute stream, from
+// which and to which each step would take microseconds.
+static hap_event *run_start(hap_rank *r, const hap_coll_call *c, bool at_once)
 {
     cuda_backend *b = cuda_of(r);
     cudaStream_t s = b->stream[c->axes];
     for (int i = 0; i < c->n; i++)
         cuda_check(r, cuda_will_read(&b->x, c->src[i]->data, c->src[i]->bytes));
-    for (int i = 0; i < c->n; i++)
-        cuda_will_write(&b->x, c->dst[i]->data, c->dst[i]->bytes);
-    if (c->scratch) cuda_will_write(&b->x, c->scratch->data, c->scratch->bytes);
+    will_write(r, c);
     hap_event *e = event_open(r, c);
+    if (at_once && by_push(r, c)) {
+        e->at_once = true;
+        cuda_push_run(r, c, b->x.stream, e->done);
+        return e;
+    }
     cuda_check(r, cuda_said(cudaEventRecord(e->ready, b->x.stream), "cudaEventRecord"));
     cuda_check(r, cuda_said(cudaStreamWaitEvent(s, e->ready, 0), "cudaStreamWaitEvent"));
-    if (hap_form_push(c->form) && cuda_push_peers(r, c->axes)) {
+    if (by_push(r, c)) {
         cuda_push_run(r, c, s, e->done);
         return e;
     }
@@ -142,7 +162,9 @@ static hap_event *run_start(hap_rank *r, const hap_coll_call *c)
 static void run_wait(hap_rank *r, hap_event *e)
 {
     cuda_backend *b = cuda_of(r);
-    cuda_check(r, cuda_said(cudaStreamWaitEvent(b->x.stream, e->done, 0), "cudaStreamWaitEvent"));
+    if (!e->at_once)
+        cuda_check(r,
+                   cuda_said(cudaStreamWaitEvent(b->x.stream, e->done, 0), "cudaStreamWaitEvent"));
     traced(r, b->x.stream);
     if (r->trace) hap_trace_add(r, HAP_TRACE_COMM, e->name, e->line, e->start, hap_seconds());
     event_close(b, e);
@@ -153,7 +175,7 @@ static hap_event *run_in_order(hap_rank *r, const hap_pair *p)
     hap_coll_call c = hap_pair_coll(p);
     for (int i = 0; i < p->n_ops && !p->consumer; i++)
         run_op(r, &p->op[i]);
-    hap_event *e = run_start(r, &c);
+    hap_event *e = run_start(r, &c, false);
     if (!p->consumer) return e;
     run_wait(r, e);
     for (int i = 0; i < p->n_ops; i++)
@@ -209,8 +231,30 @@ static void run_chain(hap_rank *r, const cuda_call *c)
         run_op(r, op[k]);
 }
 
-static void run_call(hap_rank *r, cuda_record *list, cuda_call *c)
+// Credits of pushes to come, once call i has been launched. A captured part gives none.
+static void give_ahead(hap_rank *r, cuda_record *list, int i)
 {
+    if (cuda_of(r)->x.capturing) return;
+    for (unsigned axes = 1; axes < CUDA_MASKS; axes++)
+        for (int k; (k = cuda_ahead_next(list, axes, i)) >= 0;) {
+            const hap_coll_call *c = &list->call[k].coll;
+            if (!by_push(r, c)) continue;
+            will_write(r, c); // what is put off is done before others write there
+            cuda_push_run_credit(r, c);
+        }
+}
+
+static bool waited_at_once(const cuda_record *list, int i)
+{
+    int k = i + 1;
+    while (k < list->n && list->call[k].kind == CUDA_DONE)
+        k++;
+    return k == list->call[i].other;
+}
+
+static void run_call(hap_rank *r, cuda_record *list, int i)
+{
+    cuda_call *c = &list->call[i];
     if (c->once && list->begun) return;
     switch (c->kind) {
     case CUDA_DONE:
@@ -229,15 +273,16 @@ static void run_call(hap_rank *r, cuda_record *list, cuda_call *c)
         run_partial(r, c->keep, c->op.out[0], c->op.in[0]);
         break;
     case CUDA_START:
-        c->event = run_start(r, &c->coll);
-        return;
+        c->event = run_start(r, &c->coll, waited_at_once(list, i));
+        break;
     case CUDA_PAIR:
         c->event = run_pair(r, c->pair);
-        return;
+        break;
     case CUDA_WAIT:
         run_wait(r, list->call[c->other].event);
-        return;
+        break;
     }
+    give_ahead(r, list, i);
 }
 
 void cuda_run_calls(hap_rank *r, int from, int to)
@@ -248,7 +293,7 @@ void cuda_run_calls(hap_rank *r, int from, int to)
         double start = r->trace ? hap_seconds() : 0;
         r->line = c->line;
         r->doing = c->name;
-        run_call(r, &b->list, c);
+        run_call(r, &b->list, i);
         if (!r->trace || c->kind == CUDA_DONE || c->kind == CUDA_JOINED || c->kind == CUDA_START ||
             c->kind == CUDA_WAIT)
             continue;
@@ -262,6 +307,7 @@ void cuda_run_calls(hap_rank *r, int from, int to)
 static void record_ends(hap_rank *r, cuda_backend *b)
 {
     int gone = cuda_fuse(r, &b->list);
+    cuda_ahead_find(&b->list);
     const char *verbose = getenv("HAP_VERBOSE");
     if (verbose && verbose[0])
         fprintf(stderr, "rank %d %d calls a step, %d of them left out or joined\n", r->id,
@@ -284,6 +330,10 @@ void hap_backend_sync(hap_rank *r)
     cuda_backend *b = cuda_of(r);
     if (r->in_step) {
         if (b->mode == CUDA_STEP_RECORDED) record_ends(r, b);
+        if (b->mode != CUDA_STEP_CALLED) {
+            cuda_ahead_begin(&b->list);
+            give_ahead(r, &b->list, -1);
+        }
         if (b->mode >= CUDA_STEP_LISTED && b->use_graph)
             cuda_run_parts(r);
         else if (b->mode != CUDA_STEP_CALLED)
@@ -398,7 +448,7 @@ hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c)
 {
     cuda_backend *b = cuda_of(r);
     if (b->mode >= CUDA_STEP_LISTED) return &b->passed;
-    if (b->mode == CUDA_STEP_CALLED) return run_start(r, c);
+    if (b->mode == CUDA_STEP_CALLED) return run_start(r, c, false);
     hap_event *e = event_open(r, c);
     e->call = cuda_record_start(r, &b->list, c);
     return e;

@@ -1,14 +1,17 @@
 // The CPU backend, with each step run from a list as the CUDA backend fuses it: recorded in the
 // second step, fused (HAP_CUDA_FUSE=0: not), run call by call on CPU kernels from then on. A
 // program linked with -Wl,--wrap for the eight functions below so runs what cuda_fuse leaves, on
-// any number of ranks; what a chain says that nobody reads is poisoned.
+// any number of ranks; what a chain says that nobody reads is poisoned. So is, unless
+// HAP_CUDA_FUSE=0, what others may write from a call on (cuda_ahead.h).
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/coll_geometry.h"
 #include "core/fail.h"
 #include "cpu/ops_kernels.h"
+#include "cuda/cuda_ahead.h"
 #include "cuda/cuda_fuse.h"
 
 void __real_hap_backend_begin(hap_rank *r);
@@ -202,8 +205,26 @@ static void poison(cuda_record *c, int i)
     }
 }
 
+// Where pushes of which the others may know after call i will write. Returns how many.
+static int poison_ahead(cuda_record *c, int i)
+{
+    const char *fuse = getenv("HAP_CUDA_FUSE");
+    int n = 0;
+    for (unsigned axes = 1; axes < CUDA_MASKS && !(fuse && fuse[0] == '0'); axes++)
+        for (int k; (k = cuda_ahead_next(c, axes, i)) >= 0; n++) {
+            const hap_coll_call *coll = &c->call[k].coll;
+            for (int j = 0; j < coll->n; j++)
+                memset(coll->dst[j]->data, 0x7F, (size_t)coll->dst[j]->bytes);
+            if (coll->scratch) memset(coll->scratch->data, 0x7F, (size_t)coll->scratch->bytes);
+        }
+    return n;
+}
+
 static void run_list(hap_rank *r, cuda_record *c)
 {
+    int pushes = 0, ahead = 0;
+    cuda_ahead_begin(c);
+    ahead += poison_ahead(c, -1);
     for (int i = 0; i < c->n; i++) {
         cuda_call *e = &c->call[i];
         switch (e->kind) {
@@ -242,7 +263,10 @@ static void run_list(hap_rank *r, cuda_record *c)
                 if (c->call[first].kind == CUDA_OP && c->call[first].chain) poison(c, first);
                 break;
             }
+        pushes += e->kind == CUDA_START && hap_form_push(e->coll.form);
+        ahead += poison_ahead(c, i);
     }
+    if (!c->begun) fprintf(stderr, "rank %d %d pushes, %d told ahead\n", r->id, pushes, ahead);
     c->begun = true;
 }
 
@@ -265,6 +289,7 @@ void __wrap_hap_backend_sync(hap_rank *r)
 {
     if (r->in_step && own.mode == RECORDING) {
         int gone = cuda_fuse(r, &own.list);
+        cuda_ahead_find(&own.list);
         fprintf(stderr, "rank %d %d calls, %d left out or joined; %d to update\n", r->id,
                 own.list.n, gone, updates(&own.list));
     }
