@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/fail.h"
 #include "cuda/cuda_backend.h"
 #include "cuda/cuda_capture.h"
 #include "cuda/cuda_shadow.h"
