@@ -594,15 +594,15 @@ int main(int argc, char **argv)
         cuda_push_sizes sizes;
         bool ahead, hasty;
     } cases[] = {
-        {"as it is", NONE, {0, 0}, false, false},
-        {"credits ahead", NONE, {0, 0}, true, false},
-        {"in pieces, by copy engines", NONE, {1, 0}, true, false},
-        {"large parts in pieces, short runs by kernels", NONE, {64, 64}, true, false},
-        {"in pieces, by kernels", NONE, {1, RUN}, true, false},
-        {"one rank ignores one other's credits", CUDA_PUSH_CREDIT, {0, 0}, true, false},
-        {"one rank ignores one other's flags", CUDA_PUSH_ARRIVED, {0, 0}, true, false},
-        {"numbers are no fences, by kernels", FENCE, {1, RUN}, true, false},
-        {"credits while the memory is in use", NONE, {0, 0}, true, true},
+        {"as it is", NONE, {0, 0, 0}, false, false},
+        {"credits ahead", NONE, {0, 0, 0}, true, false},
+        {"in pieces, by copy engines", NONE, {1, 0, 1}, true, false},
+        {"large parts in pieces, short runs by kernels", NONE, {64, 64, 64}, true, false},
+        {"in pieces, by kernels", NONE, {1, RUN, 1}, true, false},
+        {"one rank ignores one other's credits", CUDA_PUSH_CREDIT, {0, 0, 0}, true, false},
+        {"one rank ignores one other's flags", CUDA_PUSH_ARRIVED, {0, 0, 0}, true, false},
+        {"numbers are no fences, by kernels", FENCE, {1, RUN, 1}, true, false},
+        {"credits while the memory is in use", NONE, {0, 0, 0}, true, true},
     };
     int programs = argc > 1 ? atoi(argv[1]) : 300, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;

@@ -36,6 +36,8 @@ typedef struct cuda_pushes {
     hap_form form[CUDA_MASKS]; // of the mask's last push
     cuda_push open;
     batch batch;
+    hap_push_turns **turns;
+    int n_turns, cap_turns;
 } cuda_pushes;
 
 static cuda_pushes *pushes_of(const hap_rank *r)
@@ -73,7 +75,7 @@ char *cuda_push_start(hap_rank *r, int64_t bytes)
     char *p = cuda_segment_start(r, &g->segment, bytes ? begin : 0,
                                  (int64_t)CUDA_MASKS * CUDA_PUSH_KINDS * r->n_ranks * FLAG_BYTES);
     cuda_of(r)->pushes = g;
-    g->sizes = (cuda_push_sizes){.piece = 4 << 20, .run = 256};
+    g->sizes = (cuda_push_sizes){.piece = 4 << 20, .run = 256, .turn = 1 << 20};
     if (!p) return NULL;
     g->driver = cuda_driver_get(&why);
     cuda_check(r, why);
@@ -100,6 +102,9 @@ void cuda_push_end(hap_rank *r)
     if (g->left) cudaEventDestroy(g->left);
     if (g->free) cudaEventDestroy(g->free);
     cuda_segment_end(r, &g->segment);
+    for (int i = 0; i < g->n_turns; i++)
+        free(g->turns[i]);
+    free(g->turns);
     free(g);
     cuda_of(r)->pushes = NULL;
 }
@@ -226,6 +231,25 @@ static void join_streams(const cuda_push *p)
         follow(p, s[0], s[i]);
     for (int i = 1; i < p->n; i++)
         follow(p, s[i], s[0]);
+}
+
+// --- turns ---
+
+const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, bool apart)
+{
+    cuda_pushes *g = pushes_of(r);
+    int64_t least = apart ? INT64_MAX : g->sizes.turn;
+    for (int i = 0; i < g->n_turns; i++) {
+        const hap_push_turns *x = g->turns[i];
+        if (x->n == n && x->least == least &&
+            memcmp(x->bytes, bytes, sizeof *bytes * (size_t)n * (size_t)n) == 0)
+            return x;
+    }
+    g->turns = hap_grow(r, g->turns, &g->cap_turns, g->n_turns + 1, sizeof(hap_push_turns *));
+    hap_push_turns *x = hap_push_turns_of(n, bytes, least);
+    HAP_CK(r, x, "no memory for the order of pushes");
+    g->turns[g->n_turns++] = x;
+    return x;
 }
 
 // --- a collective ---

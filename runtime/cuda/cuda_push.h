@@ -57,6 +57,7 @@ extern "C" {
 #endif
 
 #include "core/coll_geometry.h"
+#include "core/push_turns.h"
 #include "cuda/cuda_context.h"
 
 typedef struct cuda_push cuda_push;
@@ -71,8 +72,13 @@ enum { CUDA_PUSH_FLAG_BYTES = 128 };
 typedef struct cuda_push_sizes {
     int64_t piece; // of a piece of a message, on average, at least
     int64_t run;   // parts that lie in shorter runs are copied by a kernel
+    int64_t turn;  // of a message that is sent in several turns, each of them
 } cuda_push_sizes;
 cuda_push_sizes *cuda_push_sizes_of(const hap_rank *r);
+
+// In which order the members of a group send what goes from i to j, bytes[i * n + j]; kept. With
+// `apart`, each member has a stream for every other one, and its messages stay whole.
+const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, bool apart);
 
 // All members of this rank's group have one another's segments mapped: the form is done by push.
 // Else it is done point to point by NCCL. The same answer on all members; false for a group of one.

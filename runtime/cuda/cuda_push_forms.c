@@ -2,6 +2,7 @@
 // point to point by NCCL into the same places, with the same sums.
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/fail.h"
 #include "cuda/cuda_backend.h"
@@ -23,7 +24,8 @@ typedef struct transfer {
     int n, members, me;
     cuda_push *push; // NULL: by NCCL
     bool sums;
-    int parts; // numbers of the first messages
+    int parts;                   // numbers of the first messages
+    const hap_push_turns *turns; // of the messages under way
     ncclComm_t comm;
     int64_t packed; // bytes of b->bounce taken
 } transfer;
@@ -148,16 +150,73 @@ static way return_way(const item *i, const transfer *t, int from, int to)
 
 typedef way way_of(const item *i, const transfer *t, int from, int to);
 
-// --- messages in pieces ---
-// Where parts are added, a rank's last message goes in halves if it is large: its owner adds what
-// has come of it, and of all others, while the next piece comes. Both sides know the pieces from
-// the owner's part. Of the numbers of the messages the last piece has the last. A piece more takes
-// 6 us (measured), what is added meanwhile does not show.
+// --- messages in turns ---
+// A message is what goes to one member: of each tensor a part, whose rows are those of the first
+// factor, or, where something stands before that, of what stands there. It is sent in the turns
+// that core/push_turns.h finds; a turn is a range of the message's bytes, in whole rows.
+//
+// Where parts are added, the last turn of the message that comes last goes in halves if it is
+// large: its owner adds what has come of it, and of all others, while the next piece comes. Of the
+// numbers of the messages the last piece has the last. A piece more takes 6 us (measured), what is
+// added meanwhile does not show.
 
 enum { PIECES = 3 };
 
-// Piece i of n of the rows, ranges of the first factor, each half of the one before; larger ones
-// start at multiples of 64.
+static int64_t rows_of(const way *w)
+{
+    return w->v.outer == 1 ? w->part.f1.n * w->v.mid : w->v.outer;
+}
+
+// A range of rows of a part.
+static way some_of(way w, hap_range rows)
+{
+    hap_coll_view *v = &w.v;
+    if (rows.n == rows_of(&w)) return w;
+    if (v->outer == 1) {
+        hap_box *box[] = {&w.from, &w.to, &w.part};
+        for (int i = 0; i < 3; i++) {
+            box[i]->f1.lo *= v->mid;
+            box[i]->f1.n *= v->mid;
+        }
+        v->n1 *= v->mid;
+        v->mid = 1;
+        w.part.f1 = (hap_range){w.part.f1.lo + rows.lo, rows.n};
+        return w;
+    }
+    int64_t before = rows.lo * v->mid * v->inner * v->item;
+    w.x = (const char *)w.x + before * w.from.f1.n * w.from.f2.n;
+    w.y = (char *)w.y + before * w.to.f1.n * w.to.f2.n;
+    v->outer = rows.n;
+    return w;
+}
+
+// Rows that lie in the first `bytes` of a part; of many a multiple of 64.
+static int64_t rows_in(const way *w, int64_t bytes)
+{
+    int64_t rows = rows_of(w), all = hap_box_bytes(&w->v, w->part);
+    if (bytes <= 0 || all == 0) return 0;
+    if (bytes >= all) return rows;
+    int64_t n = bytes / (all / rows);
+    return rows >= 1024 ? n / 64 * 64 : n;
+}
+
+// The rows of a turn, of a part that lies `before` bytes behind the begin of the message.
+static hap_range turn_rows(const way *w, int64_t before, const hap_push_turn *turn)
+{
+    int64_t lo = rows_in(w, turn->first - before);
+    return (hap_range){lo, rows_in(w, turn->first + turn->count - before) - lo};
+}
+
+static const hap_push_turn *last_turn(const transfer *t, int from, int to)
+{
+    const hap_push_turns *x = t->turns;
+    int k = x->begin[from + 1] - 1;
+    while (x->turn[k].to != to)
+        k--;
+    return &x->turn[k];
+}
+
+// Piece i of n of the rows, each half of the one before; larger ones start at multiples of 64.
 static hap_range piece_of(hap_range rows, int i, int n)
 {
     int64_t cut[2], whole = ((int64_t)1 << n) - 1;
@@ -168,58 +227,90 @@ static hap_range piece_of(hap_range rows, int i, int n)
     return (hap_range){rows.lo + cut[0], cut[1] - cut[0]};
 }
 
-// Of the last message that `to` gets, whose parts are added.
-static int pieces_of(const transfer *t, way_of *of, int to)
+// In how many pieces the last bytes come that `to` gets; their sender.
+static int pieces_of(const transfer *t, int to, int *from)
 {
-    int from = (to + 1) % t->members;
-    int64_t bytes = 0;
-    for (int i = 0; i < t->n; i++) {
+    *from = t->turns->last[to];
+    if (*from < 0) return 1;
+    for (int i = 0; i < t->n; i++)
         if (t->at[i].v.outer != 1) return 1;
-        way w = of(&t->at[i], t, from, to);
-        bytes += hap_box_bytes(&w.v, w.part);
-    }
-    int64_t n = bytes / cuda_push_sizes_of(t->r)->piece;
+    int64_t n = last_turn(t, *from, to)->count / cuda_push_sizes_of(t->r)->piece;
     return n < 1 ? 1 : n < PIECES ? (int)n : PIECES;
 }
 
-static void push_part(transfer *t, way_of *of, int to, int i, int n)
+// Piece i of n of a turn.
+static void push_turn(transfer *t, way_of *of, const hap_push_turn *turn, int i, int n)
 {
+    int64_t before = 0;
     for (int k = 0; k < t->n; k++) {
-        way w = of(&t->at[k], t, t->me, to);
-        w.part.f1 = piece_of(w.part.f1, i, n);
-        cuda_push_copy(t->push, to, &w.v, w.x, w.from, w.y, w.to, w.part);
+        way w = of(&t->at[k], t, t->me, turn->to);
+        hap_range rows = piece_of(turn_rows(&w, before, turn), i, n);
+        before += hap_box_bytes(&w.v, w.part);
+        w = some_of(w, rows);
+        if (rows.n) cuda_push_copy(t->push, turn->to, &w.v, w.x, w.from, w.y, w.to, w.part);
     }
 }
 
-// Parts [first, first + numbers) of the push, of each message the last one, of the last message the
-// last n.
-static void push_parts(transfer *t, int first, int numbers, int n, way_of *of)
+// What goes from member to member, as the ways say.
+static void find_turns(transfer *t, way_of *of)
 {
-    int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], last = t->members - 1;
-    for (int k = 1; k <= last; k++) {
-        int to = (t->me + k) % t->members;
-        push_part(t, of, to, 0, k < last ? 1 : n);
-        member[k - 1] = to;
-        part[k - 1] = first + numbers - (k < last ? 1 : n);
+    int64_t bytes[CUDA_PUSH_MEMBERS * CUDA_PUSH_MEMBERS];
+    int n = t->members;
+    memset(bytes, 0, sizeof *bytes * (size_t)n * (size_t)n);
+    for (int k = 0; k < t->n; k++) {
+        const hap_coll_view *v = &t->at[k].v;
+        hap_box gives[CUDA_PUSH_MEMBERS], gets[CUDA_PUSH_MEMBERS];
+        for (int m = 0; m < n; m++) {
+            gives[m] = gets[m] = hap_view_box(v);
+            if (of == gather_way) gives[m] = hap_src_box(t->r, v, m);
+            if (of == return_way) gives[m] = flat(hap_push_shard(v, m));
+            if (of == gather_way || of == scatter_way) gets[m] = hap_dst_box(t->r, v, m);
+            if (of == reduce_way) gets[m] = flat(hap_push_shard(v, m));
+        }
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                if (i != j) bytes[i * n + j] += hap_box_bytes(v, hap_box_common(gives[i], gets[j]));
     }
-    cuda_push_raise_all(t->push, last, member, part);
-    for (int i = 1; i < n; i++) {
-        push_part(t, of, member[last - 1], i, n);
-        cuda_push_raise(t->push, member[last - 1], first + numbers - n + i);
-    }
+    t->turns = cuda_push_turns(t->r, n, bytes, t->c->form == FORM_PUSH_ALL);
 }
 
-// The first `some` pieces of the message that comes last, and all of the others.
-static void await_parts(transfer *t, int first, int numbers, int last_n, int some)
+// Parts [first, first + numbers) of the push, of each message the last one, of one in pieces the
+// last of them.
+static void push_parts(transfer *t, int first, int numbers, way_of *of)
 {
-    int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], n = 0;
+    const hap_push_turns *x = t->turns;
+    int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], waiting = 0;
+    for (int k = x->begin[t->me]; k < x->begin[t->me + 1]; k++) {
+        const hap_push_turn *turn = &x->turn[k];
+        int to = turn->to, from = t->me, n = numbers > 1 ? pieces_of(t, to, &from) : 1;
+        bool ends = turn == last_turn(t, t->me, to);
+        if (!ends || from != t->me) n = 1;
+        push_turn(t, of, turn, 0, n);
+        if (!ends) continue;
+        member[waiting] = to;
+        part[waiting++] = first + numbers - n;
+        if (n == 1) continue;
+        cuda_push_raise_all(t->push, waiting, member, part);
+        waiting = 0;
+        for (int i = 1; i < n; i++) {
+            push_turn(t, of, turn, i, n);
+            cuda_push_raise(t->push, to, first + numbers - n + i);
+        }
+    }
+    cuda_push_raise_all(t->push, waiting, member, part);
+}
+
+// Piece i of n of what comes last, `from` one member; with the first, all of the others.
+static void await_parts(transfer *t, int first, int numbers, int from, int i, int n)
+{
+    int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], some = 0;
     for (int k = 1; k < t->members; k++) {
-        bool last = k + 1 == t->members;
-        if (some > 1 && !last) continue; // have been waited for
-        member[n] = (t->me - k + t->members) % t->members;
-        part[n++] = first + numbers - (last ? last_n - some : 0) - 1;
+        int m = (t->me - k + t->members) % t->members;
+        if (i > 0 && m != from) continue;
+        member[some] = m;
+        part[some++] = first + numbers - (m == from ? n - i : 1);
     }
-    cuda_push_await_all(t->push, t->s, n, member, part);
+    cuda_push_await_all(t->push, t->s, some, member, part);
 }
 
 // --- by NCCL: parts that are no run of bytes pass through a buffer of the backend ---
@@ -293,40 +384,51 @@ static void keep(transfer *t)
     }
 }
 
-// Piece j of n of the own part. That is added where it lies if it is one run of bytes, else from
-// its slot.
-static void add(transfer *t, way_of *of, int j, int n)
+// What there is to add of the own part once piece i of n of a turn has come, and was not before;
+// without a turn all. The own part is added where it lies if it is one run of bytes, else from its
+// slot.
+static void add(transfer *t, way_of *of, const hap_push_turn *turn, int i, int n)
 {
-    for (int i = 0; i < t->n; i++) {
-        item *at = &t->at[i];
+    int64_t before = 0;
+    for (int k = 0; k < t->n; k++) {
+        item *at = &t->at[k];
         way w = of(at, t, t->me, t->me);
+        int64_t bytes = hap_box_bytes(&w.v, w.part), all = rows_of(&w), end = all, begin = 0;
         const char *own = at->slots + t->me * at->pitch;
         char *y = at->dst->data;
         if (dense(&w.v, w.from, w.part))
             own = (const char *)w.x + offset_of(&w.v, w.from, w.part);
-        else if (j == 0)
+        else if (i == 0)
             check(t, cuda_box_copy(t->r, t->s, &w.v, w.y, w.to, w.x, w.from, w.part));
         if (t->c->kind == HAP_ALL_REDUCE) y += w.part.f1.lo * w.v.item;
-        hap_range rows = piece_of(w.part.f1, j, n);
-        int64_t row = w.v.outer * w.v.mid * w.part.f2.n * w.v.inner; // elements; outer > 1: n is 1
-        int64_t begin = (rows.lo - w.part.f1.lo) * row * w.v.item;
-        check(t, cuda_push_add(t->s, at->dst->type, y + begin, at->slots + begin, at->pitch,
-                               t->members, t->me, own + begin, rows.n * row));
+        if (turn) {
+            hap_range rows = piece_of(turn_rows(&w, before, turn), i, n);
+            begin = i == 0 ? 0 : rows.lo;
+            end = rows.lo + rows.n;
+        }
+        before += bytes;
+        if (begin == end) continue;
+        int64_t row = bytes / all, from = begin * row;
+        check(t, cuda_push_add(t->s, at->dst->type, y + from, at->slots + from, at->pitch,
+                               t->members, t->me, own + from, (end - begin) * row / w.v.item));
     }
 }
 
 static void push_sums(transfer *t, way_of *of)
 {
-    int n = pieces_of(t, of, t->me);
-    push_parts(t, 0, t->parts, pieces_of(t, of, (t->me + t->members - 1) % t->members), of);
-    for (int j = 0; j < n; j++) {
-        await_parts(t, 0, t->parts, n, j + 1);
-        add(t, of, j, n);
+    find_turns(t, of);
+    int from, n = pieces_of(t, t->me, &from);
+    const hap_push_turn *turn = from < 0 ? NULL : last_turn(t, from, t->me);
+    push_parts(t, 0, t->parts, of);
+    for (int i = 0; i < n; i++) {
+        await_parts(t, 0, t->parts, from, i, n);
+        add(t, of, turn, i, n);
     }
     if (t->c->kind != HAP_ALL_REDUCE) return;
     cuda_push_sends_after(t->push, t->s);
-    push_parts(t, t->parts, 1, 1, return_way);
-    await_parts(t, t->parts, 1, 1, 1);
+    find_turns(t, return_way);
+    push_parts(t, t->parts, 1, return_way);
+    await_parts(t, t->parts, 1, -1, 0, 1);
 }
 
 static void run(transfer *t)
@@ -335,13 +437,14 @@ static void run(transfer *t)
     if (t->push && t->sums) {
         push_sums(t, of);
     } else if (t->push) {
-        push_parts(t, 0, 1, 1, of);
+        find_turns(t, of);
+        push_parts(t, 0, 1, of);
         keep(t);
-        await_parts(t, 0, 1, 1, 1);
+        await_parts(t, 0, 1, -1, 0, 1);
     } else {
         by_nccl(t, of);
         if (t->sums)
-            add(t, of, 0, 1);
+            add(t, of, NULL, 0, 1);
         else
             keep(t);
         if (t->c->kind == HAP_ALL_REDUCE) by_nccl(t, return_way);

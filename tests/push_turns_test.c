@@ -1,0 +1,281 @@
+// The turns of pushes against the bound and a simulation of their own, tick by tick.
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/push_turns.h"
+
+enum { LEAST = 1 << 20, MOST = 20, TICK = 1 << 18 };
+
+static uint64_t seed = 1;
+
+static int64_t below(int64_t n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)(seed >> 33) % n;
+}
+
+static int64_t bound(int n, const int64_t *bytes)
+{
+    int64_t most = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t out = 0, in = 0;
+        for (int j = 0; j < n; j++) {
+            out += i == j ? 0 : bytes[i * n + j];
+            in += i == j ? 0 : bytes[j * n + i];
+        }
+        if (out > most) most = out;
+        if (in > most) most = in;
+    }
+    return most;
+}
+
+typedef struct course {
+    double end, shared; // bytes; of them two or more have sent to one member
+    int last[MOST];
+} course;
+
+// In each tick a member sends what its share of the receiver's link lets through.
+static course simulate(const hap_push_turns *x)
+{
+    course c = {0};
+    int at[MOST], n = x->n;
+    double left[MOST];
+    for (int i = 0; i < n; i++) {
+        at[i] = x->begin[i];
+        left[i] = at[i] < x->begin[i + 1] ? (double)x->turn[at[i]].count : 0;
+        c.last[i] = -1;
+    }
+    for (;;) {
+        int into[MOST] = {0};
+        bool any = false, shared = false;
+        for (int i = 0; i < n; i++) {
+            while (at[i] < x->begin[i + 1] && left[i] <= 0)
+                if (++at[i] < x->begin[i + 1]) left[i] += (double)x->turn[at[i]].count;
+            if (at[i] == x->begin[i + 1]) continue;
+            any = true;
+            shared |= into[x->turn[at[i]].to]++ > 0;
+        }
+        if (!any) return c;
+        for (int i = 0; i < n; i++) {
+            if (at[i] == x->begin[i + 1]) continue;
+            left[i] -= (double)TICK / into[x->turn[at[i]].to];
+            c.last[x->turn[at[i]].to] = i;
+        }
+        c.end += TICK;
+        c.shared += shared ? TICK : 0;
+    }
+}
+
+// Every byte of every message once, in ascending order, and each other member at least once.
+static void check_whole(const hap_push_turns *x, const int64_t *bytes)
+{
+    int n = x->n;
+    ck_assert_int_eq(x->begin[0], 0);
+    for (int i = 0; i < n; i++) {
+        int64_t done[MOST] = {0};
+        int turns[MOST] = {0};
+        for (int k = x->begin[i]; k < x->begin[i + 1]; k++) {
+            const hap_push_turn *t = &x->turn[k];
+            ck_assert(t->to != i && t->to >= 0 && t->to < n);
+            ck_assert_int_eq(t->first, done[t->to]);
+            done[t->to] += t->count;
+            turns[t->to]++;
+            ck_assert(t->count >= LEAST || done[t->to] == bytes[i * n + t->to]);
+        }
+        for (int j = 0; j < n; j++) {
+            if (i == j) continue;
+            ck_assert_int_eq(done[j], bytes[i * n + j]);
+            ck_assert_int_ge(turns[j], 1);
+        }
+    }
+}
+
+static hap_push_turns *turns_of(int n, const int64_t *bytes)
+{
+    hap_push_turns *x = hap_push_turns_of(n, bytes, LEAST);
+    ck_assert_ptr_nonnull(x);
+    ck_assert_int_eq(x->n, n);
+    ck_assert_int_eq(memcmp(x->bytes, bytes, sizeof *bytes * (size_t)(n * n)), 0);
+    check_whole(x, bytes);
+    return x;
+}
+
+static double end_by_distance(int n, const int64_t *bytes)
+{
+    hap_push_turn turn[MOST * MOST];
+    int begin[MOST + 1];
+    hap_push_turns x = {.n = n, .begin = begin, .turn = turn};
+    for (int i = 0; i <= n; i++)
+        begin[i] = i * (n - 1);
+    for (int i = 0; i < n; i++)
+        for (int d = 1; d < n; d++)
+            turn[begin[i] + d - 1] = (hap_push_turn){(i + d) % n, 0, bytes[i * n + (i + d) % n]};
+    return simulate(&x).end;
+}
+
+typedef enum { GATHER, SCATTER, BOTH } kind;
+
+static void messages(kind k, int n, const int64_t *part, int64_t *bytes)
+{
+    int64_t sum = 1;
+    for (int i = 0; i < n; i++)
+        sum += part[i];
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            bytes[i * n + j] = i == j        ? 0
+                               : k == GATHER ? part[i]
+                               : k == SCATTER
+                                   ? part[j]
+                                   : (int64_t)((double)part[i] * (double)part[j] / (double)sum);
+}
+
+START_TEST(equal_messages_go_by_distance)
+{
+    static const int64_t sizes[] = {0, 1, 4096, 1 << 20, 80000000};
+    for (int n = 2; n <= MOST; n++)
+        for (int s = 0; s < 5; s++)
+            for (int spread = 0; spread < 2; spread++) {
+                int64_t bytes[MOST * MOST] = {0};
+                for (int i = 0; i < n * n; i++)
+                    bytes[i] = i / n == i % n ? 0 : sizes[s] + (spread ? below(8192) : 0);
+                hap_push_turns *x = turns_of(n, bytes);
+                for (int i = 0; i < n; i++) {
+                    ck_assert_int_eq(x->begin[i], i * (n - 1));
+                    for (int d = 1; d < n; d++)
+                        ck_assert_int_eq(x->turn[x->begin[i] + d - 1].to, (i + d) % n);
+                    if (sizes[s] > 8192) ck_assert_int_eq(x->last[i], (i + 1) % n);
+                }
+                free(x);
+            }
+}
+END_TEST
+
+// Cuts as plans have them: what is known of each is how far from the bound it may be.
+START_TEST(known_cuts)
+{
+    static const struct {
+        int n;
+        int64_t part[8];
+        double within[3];
+    } known[] = {
+        {4, {132, 132, 64, 64}, {1.02, 1.02, 1.02}},
+        {4, {3, 1, 1, 1}, {1.02, 1.02, 1.07}},
+        {4, {3, 3, 3, 1}, {1.02, 1.02, 1.02}},
+        {4, {4, 3, 2, 1}, {1.02, 1.02, 1.02}},
+        {4, {1, 1, 0, 0}, {1.02, 1.02, 1.02}},
+        {3, {7, 7, 4}, {1.02, 1.22, 1.02}}, // whose first two would have to wait for the third
+        {6, {132, 132, 132, 132, 64, 64}, {1.02, 1.11, 1.07}},
+        {8, {132, 132, 132, 132, 64, 64, 64, 64}, {1.02, 1.05, 1.05}},
+    };
+    for (size_t c = 0; c < sizeof known / sizeof *known; c++)
+        for (kind k = GATHER; k <= BOTH; k++) {
+            int n = known[c].n;
+            int64_t part[8], bytes[64];
+            for (int i = 0; i < n; i++)
+                part[i] = known[c].part[i] * (k == BOTH ? 100000000 : 30000000);
+            messages(k, n, part, bytes);
+            hap_push_turns *x = turns_of(n, bytes);
+            double end = simulate(x).end / (double)bound(n, bytes);
+            ck_assert_msg(end <= known[c].within[k] + 0.01, "cut %zu kind %d: %.3f", c, (int)k,
+                          end);
+            free(x);
+        }
+}
+END_TEST
+
+// An all-gather's bound is reached; no order is slower than that by distance.
+START_TEST(random_cuts)
+{
+    double sum[3] = {0};
+    int n_cases[3] = {0};
+    for (int round = 0; round < 90; round++) {
+        kind k = (kind)(round % 3);
+        int n = 2 + (int)below(7);
+        int64_t part[MOST], bytes[MOST * MOST], classes[2] = {below(50), below(50)};
+        bool two = below(2) == 1;
+        for (int i = 0; i < n; i++) {
+            part[i] = two ? classes[below(2)] : below(50);
+            if (below(8) == 0) part[i] = 0;
+            part[i] = part[i] * (k == BOTH ? 50000000 : 8000000) + below(4096);
+        }
+        messages(k, n, part, bytes);
+        int64_t least = bound(n, bytes);
+        if (least < 400000000) continue;
+        hap_push_turns *x = turns_of(n, bytes);
+        course c = simulate(x);
+        double end = c.end / (double)least, distance = end_by_distance(n, bytes) / (double)least;
+        ck_assert_msg(end >= 0.999, "round %d: %.3f of the bound", round, end);
+        ck_assert_msg(end <= distance * 1.005, "round %d: %.3f, by distance %.3f", round, end,
+                      distance);
+        if (k == GATHER) ck_assert_msg(end <= 1.1, "round %d: %.3f of the bound", round, end);
+        sum[k] += end;
+        n_cases[k]++;
+        free(x);
+    }
+    ck_assert_double_le(sum[GATHER] / n_cases[GATHER], 1.02);
+    ck_assert_double_le(sum[SCATTER] / n_cases[SCATTER], 1.06);
+    ck_assert_double_le(sum[BOTH] / n_cases[BOTH], 1.03);
+}
+END_TEST
+
+// Any matrix.
+START_TEST(random_messages)
+{
+    for (int round = 0; round < 60; round++) {
+        int n = 2 + (int)below(MOST - 2);
+        int64_t bytes[MOST * MOST] = {0};
+        int64_t most = round % 3 ? 20000000 : 3000000;
+        for (int i = 0; i < n * n; i++)
+            if (i / n != i % n && below(4)) bytes[i] = below(most);
+        hap_push_turns *x = turns_of(n, bytes);
+        double end = simulate(x).end, distance = end_by_distance(n, bytes);
+        ck_assert_double_le(end, distance * 1.06 + TICK);
+        if (n > HAP_TURN_MEMBERS) ck_assert_double_eq(end, distance);
+        free(x);
+    }
+}
+END_TEST
+
+// The member whose bytes are said to come last is the one of the simulation, which is in doubt
+// where two come in the same ticks.
+START_TEST(last_comes_last)
+{
+    static const int64_t part[4] = {79000000, 79300000, 38000000, 37500000};
+    for (kind k = GATHER; k <= BOTH; k++) {
+        int64_t bytes[16];
+        messages(k, 4, part, bytes);
+        hap_push_turns *x = turns_of(4, bytes);
+        course c = simulate(x);
+        for (int i = 0; i < 4; i++)
+            ck_assert_int_eq(c.last[i], x->last[i]);
+        free(x);
+    }
+    int64_t none[9] = {0, 0, 5000000, 0, 0, 5000000, 0, 0, 0};
+    hap_push_turns *x = turns_of(3, none);
+    ck_assert_int_eq(x->last[0], -1);
+    ck_assert_int_eq(x->last[1], -1);
+    ck_assert_int_ge(x->last[2], 0);
+    free(x);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("push turns");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, equal_messages_go_by_distance);
+    tcase_add_test(t, known_cuts);
+    tcase_add_test(t, random_cuts);
+    tcase_add_test(t, random_messages);
+    tcase_add_test(t, last_comes_last);
+    suite_add_tcase(s, t);
+    SRunner *run = srunner_create(s);
+    srunner_run_all(run, CK_NORMAL);
+    int failed = srunner_ntests_failed(run);
+    srunner_free(run);
+    return failed;
+}
