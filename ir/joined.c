@@ -8,12 +8,15 @@
 //     add of products that nobody else     one product adds them up
 //         reads
 //     add of a lookup's gradient           the lookup adds its sums where they go
-//     sum of all rows of a gradient        the kernel that makes the gradient adds up its columns
-//     norm_bwd_params                      norm_bwd reads the same rows
+//     sum of all rows of a gradient        the kernel that makes the gradient adds up its columns;
+//                                          not behind a collective, nor of a wide norm's
+//     norm_bwd_params                      norm_bwd reads the same rows, if they are not too wide
 //     row_max, row_expsum of logits        ce_bwd reads the same rows; not where the vocabulary
 //                                          is cut, which only a plan tells
 
 #include "ir/factors.h"
+
+enum { NORM_COLUMNS = 2048 }; // of a norm that runs as one kernel, at most
 
 typedef struct graph {
     const ir_graph *g;
@@ -46,6 +49,12 @@ static bool last_dim(const graph *x, const ir_node *n, int tensor)
     return (dim < 0 ? dim + rank : dim) == rank - 1;
 }
 
+static bool narrow(const graph *x, const ir_node *norm)
+{
+    const ir_tensor *t = &x->g->tensors.p[norm->in[0]];
+    return t->dim[t->rank - 1] <= NORM_COLUMNS;
+}
+
 // A gradient whose kernel also sums its columns: of an activation, or of a norm with what is added
 // to it.
 static bool sums_columns(const graph *x, int tensor)
@@ -56,10 +65,10 @@ static bool sums_columns(const graph *x, int tensor)
     if (!n) return false;
     for (int i = 0; n->op == IR_OP_add && i < 2; i++) {
         const ir_node *part = maker(x, n->in[i]);
-        if (part && part->op == IR_OP_norm_bwd) return true;
+        if (part && part->op == IR_OP_norm_bwd) return narrow(x, part);
     }
     return n->op == IR_OP_gelu_bwd || n->op == IR_OP_relu_bwd || n->op == IR_OP_silu_bwd ||
-           n->op == IR_OP_tanh_bwd || n->op == IR_OP_norm_bwd;
+           n->op == IR_OP_tanh_bwd || (n->op == IR_OP_norm_bwd && narrow(x, n));
 }
 
 // A concat's operand that attention may write: its heads, transposed and reshaped.
@@ -110,7 +119,7 @@ static bool joins(const graph *x, const ir_node *n)
         return g->tensors.p[n->out[0]].rank == 1 &&
                n->attr[0].n == g->tensors.p[n->in[0]].rank - 1 && sums_columns(x, n->in[0]);
     case IR_OP_norm_bwd_params:
-        return true;
+        return narrow(x, n);
     case IR_OP_row_max:
     case IR_OP_row_expsum:
         return x->loss[n->in[0]];

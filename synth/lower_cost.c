@@ -94,19 +94,33 @@ void syn_price_moves(syn_program *p, syn_costs *c)
     hb_arena_free(a);
 }
 
+// What writes an operand of an instruction; NULL if the step does not.
+static const syn_instr *writer(const syn_program *p, const syn_instr *of, int tensor)
+{
+    for (const syn_instr *x = of; x-- > p->instr.p;)
+        for (int i = 0; i < x->n_out; i++)
+            if (x->out[i] == tensor) return x;
+    return NULL;
+}
+
 // A split is parts of the product before it only where that makes what the split reads, of a whole
 // weight: not behind a collective.
 static bool splits_product(const syn_program *p, const syn_instr *split)
 {
-    for (const syn_instr *x = split; x-- > p->instr.p;)
-        for (int i = 0; i < x->n_out; i++) {
-            if (x->out[i] != split->in[0]) continue;
-            if (x->kind != SYN_OP || x->n_in < 2) return false;
-            for (int a = 0; a < p->mesh->n_axes; a++)
-                if (p->tensors.p[x->in[1]].state.ax[a].kind == SYN_S) return false;
-            return true;
-        }
-    return false;
+    const syn_instr *x = writer(p, split, split->in[0]);
+    if (!x || x->kind != SYN_OP || x->n_in < 2) return false;
+    for (int a = 0; a < p->mesh->n_axes; a++)
+        if (p->tensors.p[x->in[1]].state.ax[a].kind == SYN_S) return false;
+    return true;
+}
+
+// So with sums: of what a collective brings, no kernel adds up the columns while it makes them.
+static bool sums_made(const syn_program *p, const syn_instr *sum)
+{
+    const syn_instr *x = writer(p, sum, sum->in[0]);
+    while (x && x->kind == SYN_OP && p->g->nodes.p[x->node].op == IR_OP_cast)
+        x = writer(p, x, x->in[0]);
+    return x && x->kind == SYN_OP;
 }
 
 // Whether a GPU does an instruction in a neighbour's kernel. The statistics of a cut vocabulary are
@@ -116,6 +130,7 @@ static bool joined(const syn_program *p, const syn_instr *in)
     if (in->kind != SYN_OP || !p->f->joined[in->node]) return false;
     ir_op op = p->g->nodes.p[in->node].op;
     if (op == IR_OP_split) return splits_product(p, in);
+    if (op == IR_OP_sum) return sums_made(p, in);
     for (int a = 0; a < p->mesh->n_axes && (op == IR_OP_row_max || op == IR_OP_row_expsum); a++)
         if (p->tensors.p[in->out[0]].state.ax[a].kind == SYN_P) return false;
     return true;

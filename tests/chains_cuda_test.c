@@ -100,8 +100,8 @@ static void same_bits(calls *s, cuda_chain_kernel *chain, const char *what, int6
 typedef struct widths {
     int64_t rows, cols;
 } widths;
-static const widths sizes[] = {{300, 64},   {1100, 256}, {2048, 512}, {33, 776},
-                               {5000, 768}, {700, 1024}, {64, 1280},  {50, 2048}};
+static const widths sizes[] = {{300, 64},   {1100, 256}, {2048, 512}, {33, 776},    {5000, 768},
+                               {700, 1024}, {64, 1280},  {50, 2048},  {4096, 1600}, {301, 1536}};
 
 static hap_tensor *add_calls(calls *s, hap_dtype a, hap_dtype b, int64_t rows, int64_t cols)
 {
@@ -109,6 +109,8 @@ static hap_tensor *add_calls(calls *s, hap_dtype a, hap_dtype b, int64_t rows, i
     c->in[0] = make(a, rows, cols, -1, 1), c->in[1] = make(b, rows, cols, -1, 1);
     return c->out[0] = make(HAP_F32, rows, cols, 0, 0);
 }
+
+enum { N_SIZES = sizeof sizes / sizeof *sizes };
 
 START_TEST(norms_forward)
 {
@@ -165,7 +167,7 @@ START_TEST(norms_backward)
                  {HAP_F32, HAP_BF16, HAP_I64}, {HAP_BF16, HAP_F32, HAP_I64},
                  {HAP_F32, HAP_F32, HAP_I64}};
     widths w = sizes[_i];
-    for (int k = 0; k < 7 && w.cols <= 1024; k++) {
+    for (int k = 0; k < 7; k++) {
         calls s = {.n = 0};
         hap_tensor *dy = types[k].before == HAP_I64
                              ? make(types[k].dy, w.rows, w.cols, -1, 1)
@@ -217,18 +219,20 @@ END_TEST
 START_TEST(slopes)
 {
     static const int64_t rows[] = {0};
+    static const hap_op_id ops[] = {HAP_OP_gelu_bwd, HAP_OP_gelu_bwd, HAP_OP_relu_bwd,
+                                    HAP_OP_tanh_bwd, HAP_OP_silu_bwd};
     static const widths of[] = {{40, 8}, {1500, 64}, {3001, 768}, {257, 3072}};
     for (int k = 0; k < 12; k++) {
         widths w = of[k % 4];
         hap_dtype type = k / 4 == 1 ? HAP_F32 : HAP_BF16;
         calls s = {.n = 0};
-        hap_op_call *c = next(&s, HAP_OP_gelu_bwd, 1, 2), *sum = next(&s, HAP_OP_sum, 1, 1);
+        hap_op_call *c = next(&s, ops[_i], 1, 2), *sum = next(&s, HAP_OP_sum, 1, 1);
         c->in[0] = make(type, w.rows, w.cols, -1, 1), c->in[1] = make(type, w.rows, w.cols, -6, 6);
-        c->n_attr = 1, c->attr[0].i = _i;
+        if (_i < 2) c->n_attr = 1, c->attr[0].i = _i;
         c->out[0] = sum->in[0] = make(k / 4 == 2 ? HAP_F32 : type, w.rows, w.cols, 0, 0);
         sum->n_attr = 2, sum->attr[0].v = (hap_ints){1, rows};
         sum->out[0] = make(HAP_F32, w.cols, 0, 0, 0);
-        same_bits(&s, cuda_slope_chain, "gelu's gradient", w.cols);
+        same_bits(&s, cuda_slope_chain, "a gradient of points", w.cols);
     }
 }
 END_TEST
@@ -463,9 +467,9 @@ int main(void)
     Suite *suite = suite_create("chains_cuda");
     TCase *t = tcase_create("bits");
     tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, norms_forward, 0, 8);
-    tcase_add_loop_test(t, norms_backward, 0, 8);
-    tcase_add_loop_test(t, slopes, 0, 2);
+    tcase_add_loop_test(t, norms_forward, 0, N_SIZES);
+    tcase_add_loop_test(t, norms_backward, 0, N_SIZES);
+    tcase_add_loop_test(t, slopes, 0, 5);
     tcase_add_loop_test(t, cross_entropy, 0, 2);
     tcase_add_loop_test(t, sums, 0, 8);
     tcase_add_test(t, casts);

@@ -45,6 +45,8 @@ START_TEST(attention_is_not_moved)
         {"examples/gpt2-tiny/graph.json", IR_OP_linear, 26, 0},
         {"examples/gpt2-tiny/graph.json", IR_OP_row_max, 1, 1},
         {"examples/gpt2-tiny/graph.json", IR_OP_row_expsum, 1, 1},
+        // Norms of rows of 12288 are not chains.
+        {"examples/gpt3-175b/graph.json", IR_OP_norm_bwd_params, 193, 0},
         {"examples/mlp/graph.json", IR_OP_sum, 2, 1},
         // Gradients of what query, key and value read, two a layer; the tied table's.
         {"examples/gpt2-tiny/graph.json", IR_OP_add, 53, 1},
@@ -55,6 +57,47 @@ START_TEST(attention_is_not_moved)
         ck_assert_msg(n.all == row[i].all && n.joined == row[i].joined, "%s %s: %d of %d",
                       row[i].graph, ir_row(row[i].op)->name, n.joined, n.all);
     }
+}
+END_TEST
+
+// Sums of what a collective brings are not made where it was made.
+START_TEST(sums_behind_collectives)
+{
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    ir_graph *g = ir_build(a, "examples/gpt2-tiny/graph.json", &(ir_options){0}, d);
+    ck_assert_ptr_nonnull(g);
+    ir_factors *f = ir_factorize(a, g);
+    cost_model m = {.cluster = cl_read(a, "clusters/h200x4.yaml", "clusters/devices.yaml", d)};
+    ck_assert_ptr_nonnull(m.cluster);
+    int made = 0, brought = 0;
+    for (syn_strategy s = SYN_DP_EVEN; s <= SYN_TP; s++) {
+        syn_options o = syn_default_options();
+        o.strategy = s;
+        syn_result res = syn_synthesize(a, g, f, &m, &o);
+        ck_assert_int_eq(res.status, SYN_OK);
+        const syn_program *p = res.program;
+        for (int i = 0; i < p->instr.n; i++) {
+            const syn_instr *in = &p->instr.p[i], *from = NULL;
+            if (in->kind != SYN_OP || g->nodes.p[in->node].op != IR_OP_sum || !f->joined[in->node])
+                continue;
+            for (int k = 0; k < i; k++)
+                for (int j = 0; j < p->instr.p[k].n_out; j++)
+                    if (p->instr.p[k].out[j] == in->in[0]) from = &p->instr.p[k];
+            ck_assert_ptr_nonnull(from);
+            const cost_timeline *t = &res.timeline;
+            int n = p->mesh->n_classes;
+            double sec = t->end[i * n] - t->begin[i * n];
+            if (from->kind == SYN_OP)
+                ck_assert_double_eq_tol(sec, 0, 1e-12);
+            else
+                ck_assert_double_gt(sec, 0);
+            *(from->kind == SYN_OP ? &made : &brought) += 1;
+        }
+    }
+    ck_assert_int_gt(made, 0);
+    ck_assert_int_gt(brought, 0);
+    hb_arena_free(a);
 }
 END_TEST
 
@@ -104,6 +147,7 @@ int main(void)
     TCase *c = tcase_create("joined");
     tcase_add_test(c, attention_is_not_moved);
     tcase_add_test(c, splits_of_whole_products);
+    tcase_add_test(c, sums_behind_collectives);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -371,6 +371,8 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
             break;
         case HAP_OP_gelu_bwd:
         case HAP_OP_relu_bwd:
+        case HAP_OP_tanh_bwd:
+        case HAP_OP_silu_bwd:
             join_slope(c, i);
             break;
         case HAP_OP_row_max:

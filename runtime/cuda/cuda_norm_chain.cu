@@ -6,7 +6,12 @@
 #include "cuda/cuda_columns.cuh"
 #include "cuda/cuda_row.cuh"
 
-enum { ROWS = COLUMN_LANES, MOST_FORWARD = 8, MOST_BACKWARD = 4 }; // rows of a block; N at most
+enum {
+    ROWS = COLUMN_LANES,
+    MOST = 8,
+    MOST_HELD = 4
+}; // rows of a block; N at most, of backward
+   // kernels that hold sums in registers
 
 static int vectors_of(int64_t cols)
 {
@@ -14,9 +19,9 @@ static int vectors_of(int64_t cols)
 }
 
 // Rows that a warp can hold in vectors, none empty.
-static bool holds(const norm_row &o, int most)
+static bool holds(const norm_row &o)
 {
-    return o.r.rows > 0 && o.r.cols > 0 && o.r.cols % 8 == 0 && vectors_of(o.r.cols) <= most;
+    return o.r.rows > 0 && o.r.cols > 0 && o.r.cols % 8 == 0 && vectors_of(o.r.cols) <= MOST;
 }
 
 static const char *begin(cuda_context *x, const hap_op_call *const *c, int n, bool *vec)
@@ -39,7 +44,7 @@ template <int N, class Body> __device__ inline void each_vector(int64_t cols, Bo
     }
 }
 
-static_assert(256 * MOST_FORWARD == CUDA_NORM_COLUMNS, "");
+static_assert(256 * MOST == CUDA_NORM_COLUMNS, "");
 
 // --- forward: x = a (+ b); sum, m2; y = norm x; narrow = y. b may be a norm of its own, of z ---
 
@@ -123,7 +128,7 @@ const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n,
     }
     CUDA_TRY(norm_of(&t.o, apply, 0, 1, 3));
     const hap_tensor *bias = cuda_in(apply, 4), *other = add ? add->in[1] : NULL;
-    *done = vec && holds(t.o, MOST_FORWARD) && (!bias || bias->elements == t.o.r.cols);
+    *done = vec && holds(t.o) && (!bias || bias->elements == t.o.r.cols);
     if (*done && again) {
         const hap_tensor *z_bias = cuda_in(again, 4);
         CUDA_TRY(norm_of(&t.of_z, again, 0, 1, 3));
@@ -264,28 +269,187 @@ __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward(backward_args t)
     if (t.has_total) leave(total);
 }
 
-template <int A, int B, int MORE>
-static void run_backward(cuda_context *x, const backward_args &t, unsigned blocks)
+// The same of rows so wide that a thread's registers hold one of them and no more: the sums of
+// columns lie in shared memory, a thread's own, and while a row is worked on the next one comes
+// nearer, to the second level of caches. What was fetched is unpacked twice, before the statistics
+// and behind them.
+template <int N, int A, int B, int MORE>
+__global__ __launch_bounds__(32 * ROWS, 1) void norm_backward_wide(backward_args t)
 {
-    dim3 block(32, ROWS);
-    size_t shared = (size_t)(ROWS * t.o.r.cols) * sizeof(float); // at most 32 KiB
-    switch (vectors_of(t.o.r.cols)) {
-    case 1:
-        norm_backward<1, A, B, MORE><<<blocks, block, shared, x->stream>>>(t);
-        break;
-    case 2:
-        norm_backward<2, A, B, MORE><<<blocks, block, shared, x->stream>>>(t);
-        break;
-    case 3:
-        norm_backward<3, A, B, MORE><<<blocks, block, shared, x->stream>>>(t);
-        break;
-    default:
-        norm_backward<4, A, B, MORE><<<blocks, block, shared, x->stream>>>(t);
+    extern __shared__ float4 sums[]; // [dw, db, total, those that there are][ROWS, N, 2, 32]
+    enum { OWN = 64 * N, ALL = ROWS * OWN };
+    const norm_row &o = t.o;
+    int64_t cols = o.r.cols, r0 = blockIdx.x * t.each;
+    int64_t r1 = r0 + t.each < o.r.rows ? r0 + t.each : o.r.rows;
+    float4 *dw = sums + threadIdx.y * OWN + threadIdx.x, *db = dw + ALL;
+    float4 *total = t.has_params ? db + ALL : dw;
+    int n = 2 * t.has_params + t.has_total;
+    for (int k = 0; k < n * 2 * N; k++)
+        dw[k / (2 * N) * ALL + k % (2 * N) * 32] = make_float4(0, 0, 0, 0);
+    auto get = [&](const float4 *from, int k, float(&x)[8]) {
+        float4 lo = from[64 * k], hi = from[64 * k + 32];
+        x[0] = lo.x, x[1] = lo.y, x[2] = lo.z, x[3] = lo.w;
+        x[4] = hi.x, x[5] = hi.y, x[6] = hi.z, x[7] = hi.w;
+    };
+    auto put = [&](float4 *to, int k, const float(&x)[8]) {
+        to[64 * k] = make_float4(x[0], x[1], x[2], x[3]);
+        to[64 * k + 32] = make_float4(x[4], x[5], x[6], x[7]);
+    };
+    auto near = [&](const void *p, int bytes, int64_t i) {
+        asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)p + i * bytes));
+    };
+    for (int64_t row = r0 + threadIdx.y; row < r1; row += ROWS) {
+        typed_vec<A> ra[N];
+        typed_vec<B> rb[N];
+        typed_vec<HAP_F32> rx[N];
+        typed_vec<MORE> rm[N];
+        int64_t at = row * cols;
+        float mean, rstd, a = 0, b = 0;
+        each_vector<N>(cols, [&](int k, int64_t j) {
+            ra[k].fetch(t.a, at + j);
+            rx[k].fetch(t.x, at + j);
+            if constexpr (B != NONE) rb[k].fetch(t.b, at + j);
+            if constexpr (MORE != NONE) rm[k].fetch(t.more, at + j);
+        });
+        row_stats(o, row, &mean, &rstd);
+        if (row + ROWS < r1) {
+            int64_t next = at + ROWS * cols;
+            each_vector<N>(cols, [&](int, int64_t j) {
+                near(t.a, A == HAP_F32 ? 4 : 2, next + j);
+                near(t.x, 4, next + j);
+                if constexpr (B != NONE) near(t.b, B == HAP_F32 ? 4 : 2, next + j);
+                if constexpr (MORE != NONE) near(t.more, 4, next + j);
+            });
+        }
+        auto gradient = [&](int k, float(&u)[8]) {
+            ra[k].unpack(u);
+            if constexpr (B != NONE) {
+                float w[8];
+                rb[k].unpack(w);
+                for (int e = 0; e < 8; e++)
+                    u[e] = __fadd_rn(u[e], w[e]);
+            }
+        };
+        each_vector<N>(cols, [&](int k, int64_t j) {
+            float u[8], v[8];
+            gradient(k, u);
+            rx[k].unpack(v);
+            if constexpr (B != NONE)
+                if (t.dy.p) store_vec<8>(t.dy, at + j, u);
+            if (t.has_params) {
+                float w[8], c[8];
+                get(dw, k, w), get(db, k, c);
+                param_vec<8>(u, v, mean, rstd, w, c);
+                put(dw, k, w), put(db, k, c);
+            }
+            weigh_vec<8>(o, j, u);
+            stats_vec<8>(u, v, mean, rstd, &a, &b);
+        });
+        a = over_warp<join_sum>(a);
+        b = over_warp<join_sum>(b);
+        if (threadIdx.x == 0) store(t.s1, row, a), store(t.s2, row, b);
+        a = (float)((double)a / o.n), b = (float)((double)b / o.n);
+        each_vector<N>(cols, [&](int k, int64_t j) {
+            float u[8], v[8];
+            gradient(k, u);
+            rx[k].unpack(v);
+            weigh_vec<8>(o, j, u);
+            grad_vec<8>(u, v, mean, rstd, a, b);
+            if (t.dx.p) store_vec<8>(t.dx, at + j, u);
+            if constexpr (MORE != NONE) {
+                float m[8];
+                rm[k].unpack(m);
+                for (int e = 0; e < 8; e++)
+                    u[e] = __fadd_rn(u[e], m[e]);
+                if (t.y.p) store_vec<8>(t.y, at + j, u);
+            }
+            if (t.narrow.p) store_vec<8>(t.narrow, at + j, u);
+            if (!t.has_total) return;
+            float s[8];
+            get(total, k, s);
+            for (int e = 0; e < 8; e++)
+                s[e] = __fadd_rn(s[e], as_stored(t.total_type, u[e]));
+            put(total, k, s);
+        });
+    }
+    __syncthreads();
+    for (int j = (int)(threadIdx.y * 32 + threadIdx.x); j < n * (int)cols; j += 32 * ROWS) {
+        int of = j / (int)cols, col = j - of * (int)cols, v = col / 8;
+        const float4 *at = sums + of * ALL + v / 32 * 64 + col % 8 / 4 * 32 + v % 32;
+        const float *from = (const float *)at + col % 4;
+        float s = *from;
+        for (int k = 1; k < ROWS; k++)
+            s += from[k * OWN * 4];
+        t.part[(of * (int64_t)gridDim.x + blockIdx.x) * cols + col] = s;
     }
 }
 
+// Bytes of shared memory that rows of N vectors want.
+static int shared_of(const backward_args &t, int n)
+{
+    if (n <= MOST_HELD) return (int)(ROWS * t.o.r.cols * (int64_t)sizeof(float));  // at most 32 KiB
+    return (2 * t.has_params + t.has_total) * ROWS * 64 * n * (int)sizeof(float4); // 192 KiB
+}
+
+// Of two widths; the next that there is.
+static int vectors_for(const backward_args &t)
+{
+    int n = vectors_of(t.o.r.cols);
+    return n == 6 ? 7 : n;
+}
+
+static bool has_room(const backward_args &t)
+{
+    int device, most;
+    return vectors_for(t) <= MOST_HELD ||
+           (cudaGetDevice(&device) == cudaSuccess &&
+            cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+                cudaSuccess &&
+            shared_of(t, vectors_for(t)) <= most);
+}
+
+template <int N, int A, int B, int MORE> static auto *backward_kernel_of()
+{
+    if constexpr (N <= MOST_HELD)
+        return norm_backward<N, A, B, MORE>;
+    else
+        return norm_backward_wide<N, A, B, MORE>;
+}
+
+template <int A, int B, int MORE>
+static const char *run_backward(cuda_context *x, const backward_args &t, unsigned blocks)
+{
+    auto *run = backward_kernel_of<8, A, B, MORE>();
+    int shared = shared_of(t, vectors_for(t));
+    switch (vectors_for(t)) {
+    case 1:
+        run = backward_kernel_of<1, A, B, MORE>();
+        break;
+    case 2:
+        run = backward_kernel_of<2, A, B, MORE>();
+        break;
+    case 3:
+        run = backward_kernel_of<3, A, B, MORE>();
+        break;
+    case 4:
+        run = backward_kernel_of<4, A, B, MORE>();
+        break;
+    case 5:
+        run = backward_kernel_of<5, A, B, MORE>();
+        break;
+    case 7:
+        run = backward_kernel_of<7, A, B, MORE>();
+    }
+    if (shared > 48 << 10)
+        CUDA_TRY(cuda_said(
+            cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+            "cudaFuncSetAttribute"));
+    run<<<blocks, dim3(32, ROWS), (size_t)shared, x->stream>>>(t);
+    return launched();
+}
+
 // Which kernel takes these types.
-typedef void backward_kernel(cuda_context *x, const backward_args &t, unsigned blocks);
+typedef const char *backward_kernel(cuda_context *x, const backward_args &t, unsigned blocks);
 static backward_kernel *backward_of(int a, int b, int more)
 {
     static const struct {
@@ -346,7 +510,8 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
     if (after) more = after->in[after->in[0]->data == bwd->out[0]->data ? 1 : 0];
     backward_kernel *run = backward_of((int)wide->type, other ? (int)other->type : (int)NONE,
                                        more ? (int)more->type : (int)NONE);
-    *done = vec && holds(t.o, MOST_BACKWARD) && run && stats->in[1]->type == HAP_F32;
+    t.has_params = params, t.has_total = sum;
+    *done = vec && holds(t.o) && run && stats->in[1]->type == HAP_F32 && has_room(t);
     if (!*done) return NULL;
     t.a = wide->data, t.b = other ? other->data : NULL, t.more = more ? more->data : NULL;
     t.x = stats->in[1]->data;
@@ -355,7 +520,6 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
     t.dx = view_of(written[1] ? bwd->out[0] : NULL);
     t.y = view_of(written[2] ? after->out[0] : NULL);
     t.narrow = view_of(cast ? cast->out[0] : NULL);
-    t.has_params = params, t.has_total = sum;
     if (sum) t.total_type = (int)sum->in[0]->type;
     int n_parts = 2 * (params != NULL) + (sum != NULL);
     column_order order = column_order_of(t.o.r.rows);
@@ -365,8 +529,7 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
         if (!t.part) return why;
     }
     t.each = order.each;
-    run(x, t, (unsigned)order.parts);
-    CUDA_TRY(launched());
+    CUDA_TRY(run(x, t, (unsigned)order.parts));
     view to[3];
     int k = 0;
     if (params) to[k++] = view_of(params->out[0]), to[k++] = view_of(params->out[1]);

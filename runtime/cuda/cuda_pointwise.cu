@@ -244,7 +244,14 @@ const char *cuda_slope_chain(cuda_context *x, const hap_op_call *const *c, int n
     CUDA_TRY(cuda_call_begins(x, c[1]));
     CUDA_TRY(cuda_want_floats(c[0]));
     CUDA_TRY(cuda_same_elements(c[0]));
-    if (c[0]->op == HAP_OP_relu_bwd) return run_slope_sum<relu_slope>(x, c[0], total);
+    switch ((int)c[0]->op) {
+    case HAP_OP_relu_bwd:
+        return run_slope_sum<relu_slope>(x, c[0], total);
+    case HAP_OP_tanh_bwd:
+        return run_slope_sum<tanh_slope>(x, c[0], total);
+    case HAP_OP_silu_bwd:
+        return run_slope_sum<silu_slope>(x, c[0], total);
+    }
     return c[0]->attr[0].i                ? run_slope_sum<gelu_tanh_slope>(x, c[0], total)
            : c[0]->in[1]->type == HAP_F32 ? run_slope_sum<gelu_erf_slope>(x, c[0], total)
                                           : run_slope_sum<gelu_short_slope>(x, c[0], total);
