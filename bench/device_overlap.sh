@@ -60,7 +60,9 @@ pairs()
             >"$out/pairs.torch.jsonl" 2>"$out/pairs.torch.err" || tail -n 6 "$out/pairs.torch.err" | cut -c1-400)
     cat "$out"/pairs.*.jsonl >"$out/overlap.x$gpus.jsonl"
     kept "$out/overlap.x$gpus.jsonl" "$out/groups.txt"
-    python3 bench/overlap/overlap_report.py "$out/overlap.x$gpus.jsonl"
+    python3 bench/overlap/overlap_report.py "$out/overlap.x$gpus.jsonl" --lines >"$out/tried.txt"
+    groups_of "$out/prices.txt" --price "$out/tried.txt" >/dev/null
+    python3 bench/overlap/overlap_report.py "$out/overlap.x$gpus.jsonl" "$out/prices.txt"
 }
 
 uneven()

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """One table of what overlap-bench, overlap-base and overlap_torch.py printed.
 
-    bench/overlap/overlap_report.py FILE.jsonl
+    bench/overlap/overlap_report.py FILE.jsonl [--lines | PRICES]
 
+--lines: the groupings that were timed, as bench/pair_groups --price takes them; PRICES: what it
+says of them, compared with what they took.
 Columns in ms, medians of the slowest rank; behind a slash the time over the limit.
 
 What a device that power binds takes depends on what it did before, by up to 15 %. So the limit,
@@ -55,6 +57,40 @@ def of(rows, method):
     return found and found["ms"]
 
 
+def line(x):
+    """A grouping as bench/pair_groups writes it: weights of 1 are left out."""
+    groups = " ".join(g[:-2] if g.endswith("*1") else g for g in x["groups"].split())
+    return f"{x['kind']} {x['name']} {x['form'].lower()} {groups}"
+
+
+def compare_prices(path, shapes):
+    prices = {}
+    for text in open(path):
+        what, _, ms = text.partition("#")
+        if ms:
+            prices[" ".join(what.split())] = float(ms.split()[0])
+    ratio = {}
+    for key, rows in shapes.items():
+        pairs = [x for x in rows if x["by"] == "hapc" and x["method"] == "pair" and "ms" in x and line(x) in prices]
+        for x in pairs:
+            over = math.log(prices[line(x)] / x["ms"])
+            ratio.setdefault(key[1] + (" planner's" if x["chosen"] == "planner" else " tried"), []).append((over, key[-1]))
+        for x, y in ((x, y) for x in pairs for y in pairs if line(x) < line(y)):
+            told, took = (math.log(t(x) / t(y)) for t in (lambda p: prices[line(p)], lambda p: p["ms"]))
+            if abs(took) > 0.03:
+                ratio.setdefault(key[1] + " order", []).append((told * took > 0, key[-1]))
+    for what, values in sorted(ratio.items()):
+        only = [v for v, _ in values]
+        if what.endswith("order"):
+            print(f"{what}: of {len(only)} groupings that differ by 3 %, two at a time, {sum(only)} in the order of their prices")
+            continue
+        m = sum(only) / len(only)
+        sd = math.sqrt(sum((v - m) ** 2 for v in only) / len(only))
+        (low, of_low), (high, of_high) = min(values), max(values)
+        print(f"{what} price / measured: geometric mean {math.exp(m):.3f} of {len(only)}, deviation {sd:.3f}, "
+              f"{math.exp(low):.3f} ({of_low}) to {math.exp(high):.3f} ({of_high})")  # fmt: skip
+
+
 def by_push(form):
     return form in ("PUSH", "PUSH_ALL")
 
@@ -65,6 +101,10 @@ def cell(x, limit):
 
 def main():
     heads, shapes = read(sys.argv[1])
+    if sys.argv[2:] == ["--lines"]:
+        rows = [x for rows in shapes.values() for x in rows if x["by"] == "hapc" and x["method"] == "pair"]
+        print("\n".join(sorted({line(x) for x in rows})))
+        return
     for h in heads:
         print(" ".join(f"{k} {v}" for k, v in h.items()))
     titles = ["shape", "product", "NCCL", "push (GB/s, x NCCL)", "limit", "sequential", "chunks", "beside push",
@@ -126,6 +166,8 @@ def main():
         worst = max(values)
         print(f"{kind} {what}: geometric mean {mean(only):.3f} of {len(only)}, {min(only):.3f} to {worst[0]:.3f} ({worst[1]})")
     print(f"pairs of the planner's more than 1 % slower than the fastest sequence: {', '.join(slower) or 'none'}")
+    if len(sys.argv) > 2:
+        compare_prices(sys.argv[2], shapes)
     print(f"#wrong {wrong}")
 
 

@@ -110,10 +110,27 @@ static void multiply_joined(const run *x, int k, int n)
     }
 }
 
-// Finds the algorithms: products of whatever the operands hold, which the pair makes again.
+// Rows of others that have not come yet, as copies of this rank's: numbers of the same kind, for
+// what a product takes goes with them (zeros take less power).
+static void stand_in(const run *x)
+{
+    const hap_pair *p = x->p;
+    int64_t own = x->mine.n, n = x->row ? p->dst->bytes / x->row : 0;
+    for (int64_t at = 0, rows; own > 0 && at < n; at += rows) {
+        bool before = at < x->mine.lo;
+        if (at == x->mine.lo) at += own;
+        rows = (before ? x->mine.lo : n) - at;
+        rows = rows < own ? rows : own;
+        if (rows > 0)
+            check(x, cuda_copy(x->b->x.stream, row_of(x, p->dst, at), p->src->data, rows * x->row));
+    }
+}
+
+// Finds the algorithms, each for the very rows of a product: the pair makes the results again.
 static void rehearse(const run *x)
 {
     if (x->b->steps > 1) return;
+    if (x->p->consumer) stand_in(x);
     for (int k = 0, n; k < x->p->n_groups; k += n) {
         n = hap_joined_groups(x->p, k);
         multiply_joined(x, k, n);
