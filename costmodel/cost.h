@@ -37,6 +37,7 @@ double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, doubl
 // moves `moved` bytes, `saved` fewer than they do. A CPU runs them one by one.
 double cost_fused(const cl_class *c, double sec, int n, double saved, double moved);
 double cost_launch(const cost_model *m, int cls);
+double cost_break(const cl_class *c); // of a further graph that a captured step is replayed as
 double cost_copy(const cost_model *m, int cls, double bytes); // inside its memory
 bool cost_op_measured(const cost_model *m, int cls, ir_op op);
 
@@ -114,6 +115,7 @@ cost_form cost_cheapest(const double *sec);
 // of packing; of the slowest of the classes that were added, from {0}.
 typedef struct cost_memory {
     double bandwidth, run_push, run_pack;
+    double skew; // of a collective of a step
 } cost_memory;
 void cost_memory_add(cost_memory *x, const cl_class *c);
 // Seconds with pack and unpack: by the curve of kind, form, n and axis kind at cost_even_bytes, or
@@ -148,6 +150,7 @@ typedef struct cost_event {
     const cost_pair_event *pair;
     int stream; // START, PAIR: communication stream (one per axis)
     bool push;  // START: by copies, which take no processor
+    bool quiet; // START: nothing slows beside it
 } cost_event;
 typedef struct cost_timeline {
     double total;                   // seconds, all classes done
@@ -161,8 +164,8 @@ typedef struct cost_timeline {
 typedef struct cost_contention {
     double compute, communication;
 } cost_contention;
-// A class of devices beside a collective of the library, and beside a push. What is not measured: 1
-// for both; pushes where only the library was: what pushes were seen to cost on an H200, or less.
+// A class of devices beside a collective of the library, and beside a push. Not measured: of GPUs
+// what an H200 showed, of CPUs 1; pushes no more than the library.
 typedef struct cost_beside {
     cost_contention of[2]; // [is a push]
 } cost_beside;

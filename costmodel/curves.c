@@ -326,9 +326,14 @@ static const cost_contention *contention_of(const cost_curves *k, const cl_class
 
 cost_beside cost_beside_of(const cl_class *c)
 {
-    // Beside an independent matmul: together / the longer of the two, TP 4 and 8.
+    // Of four H200s (hapc profile): beside an all-reduce, whose kernel holds processors that a
+    // product's last wave then waits for. Pushes beside an independent matmul: together / the
+    // longer of the two, TP 4 and 8.
+    static const cost_contention library = {2.3, 1.03};
     static const double push = 1.05;
-    double compute = fmax(c->compute_beside, 1), comm = fmax(c->communication_beside, 1);
+    bool guess = c->kind == CL_GPU && c->compute_beside <= 0;
+    double compute = guess ? library.compute : fmax(c->compute_beside, 1),
+           comm = guess ? library.communication : fmax(c->communication_beside, 1);
     return (cost_beside){
         {{compute, comm},
          {c->compute_beside_push > 0 ? c->compute_beside_push : fmin(compute, push),

@@ -40,7 +40,7 @@ static double hidden_under(const span *compute, int n_compute, const span *comm,
 // ended; ends `sec` later, and as much later again as computing beside it held it up.
 typedef struct coll {
     int event;
-    bool push;
+    bool push, quiet;
     double reached, sec, held_up;
     double begin, end;
 } coll;
@@ -77,6 +77,12 @@ static void place_from(state *s, int stream, int i)
     }
 }
 
+static const cost_contention *slowed(const state *s, int c, const coll *k)
+{
+    static const cost_contention none = {1, 1};
+    return k->quiet ? &none : &s->beside[c].of[k->push];
+}
+
 // Class c computes for `sec`, from its clock on, beside whatever communicates meanwhile: both go on
 // at their slower rates until one of them ends; beside several the op goes on as beside the one
 // that slows it most. Returns when the op ends.
@@ -99,7 +105,7 @@ static double contended(state *s, int c, double sec)
             }
             stream[n] = k;
             running[n++] = &list[*i];
-            const cost_contention *both = &s->beside[c].of[list[*i].push];
+            const cost_contention *both = slowed(s, c, &list[*i]);
             double ends = t + (list[*i].end - t) * both->communication;
             if (ends < until) until = ends;
             if (both->compute > rate) rate = both->compute;
@@ -108,7 +114,7 @@ static double contended(state *s, int c, double sec)
         for (int r = 0; r < n; r++) {
             int at = (int)(running[r] - (s->coll + stream[r] * s->n_events));
             double *mine = &s->held_up[(c * s->n_streams + stream[r]) * s->n_events + at];
-            *mine += (to - t) * (1 - 1 / s->beside[c].of[running[r]->push].communication);
+            *mine += (to - t) * (1 - 1 / slowed(s, c, running[r])->communication);
             if (*mine <= running[r]->held_up) continue;
             running[r]->held_up = *mine;
             place_from(s, stream[r], at);
@@ -149,7 +155,7 @@ static void start(state *s, const cost_event *e, int i)
 {
     coll *k = &s->coll[e->stream * s->n_events + s->n_coll[e->stream]];
     hb_assert(e->sec[0] >= 0);
-    *k = (coll){.event = i, .push = e->push, .sec = e->sec[0]};
+    *k = (coll){.event = i, .push = e->push, .quiet = e->quiet, .sec = e->sec[0]};
     for (int c = 0; c < s->n_classes; c++)
         if (s->clock[c] > k->reached) k->reached = s->clock[c];
     s->place[i] = s->n_coll[e->stream]++;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "synth/breaks.h"
 #include "synth/fuse.h"
 #include "synth/pairs.h"
 #include "synth/space.h"
@@ -158,6 +159,15 @@ static void fuse_events(const syn_program *p, cost_event *e)
     }
 }
 
+// A graph behind live calls begins with what launching it takes.
+static void break_events(hb_arena *a, const syn_program *p, cost_event *e)
+{
+    const bool *first = syn_breaks(a, p);
+    for (int i = 0; first && i < p->instr.n; i++)
+        for (int c = 0; first[i] && c < p->mesh->n_classes; c++)
+            e[i].sec[c] += cost_break(&p->cluster->cls[p->mesh->cluster_class[c]]);
+}
+
 // A pair is one event at its start; at the wait of a consumer nothing is waited for.
 static cost_pair_event *pair_events(hb_arena *a, const syn_program *p, cost_event *e)
 {
@@ -179,6 +189,19 @@ static cost_pair_event *pair_events(hb_arena *a, const syn_program *p, cost_even
         e[start].pair = &all[k];
     }
     return all;
+}
+
+// Between machines as cl_group_link sees it: a group has ranks of two.
+static bool crosses(const syn_program *p, unsigned axes)
+{
+    const syn_mesh *m = p->mesh;
+    const int *machine = p->cluster->machine_of, *rank = m->cluster_rank;
+    int inner = m->n_axes == 2 ? m->size[1] : m->n_ranks;
+    for (int r = 1; r < m->n_ranks; r++) {
+        int other = m->n_axes == 1 || axes == 3 ? 0 : axes == 1 ? r % inner : r - r % inner;
+        if (machine[rank[r]] != machine[rank[other]]) return true;
+    }
+    return false;
 }
 
 // A part of the cluster whose seconds are scaled.
@@ -226,6 +249,10 @@ static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost
 {
     hb_arena *scratch = hb_arena_new();
     cost_event *e = hb_room(scratch, sizeof *e, p->instr.n);
+    // What the library takes of a device while it waits for a network is little and not measured.
+    bool quiet[4];
+    for (unsigned axes = 1; axes < 4; axes++)
+        quiet[axes] = crosses(p, axes) && p->cluster->curves.n == 0;
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         e[i].kind = in->kind == SYN_START  ? COST_START
@@ -234,10 +261,12 @@ static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost
         e[i].of = in->start;
         e[i].pair = NULL;
         e[i].push = in->kind == SYN_START && cost_is_push(in->form);
+        e[i].quiet = in->kind == SYN_START && quiet[in->axes];
         e[i].stream = in->axes == 2 ? 1 : 0; // the axis inside machines has links of its own
         memcpy(e[i].sec, in->sec, sizeof e[i].sec[0] * (size_t)p->mesh->n_classes);
     }
     fuse_events(p, e);
+    break_events(scratch, p, e);
     cost_pair_event *pairs = pair_events(scratch, p, e);
     if (s) scale_events(p, s, e, pairs);
     cost_beside beside[CL_MAX_CLASSES];
@@ -277,19 +306,6 @@ double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t)
     syn_price_pairs(p, c);
     hb_arena_free(a);
     return syn_simulate(p, t, true);
-}
-
-// Between machines as cl_group_link sees it: a group has ranks of two.
-static bool crosses(const syn_program *p, unsigned axes)
-{
-    const syn_mesh *m = p->mesh;
-    const int *machine = p->cluster->machine_of, *rank = m->cluster_rank;
-    int inner = m->n_axes == 2 ? m->size[1] : m->n_ranks;
-    for (int r = 1; r < m->n_ranks; r++) {
-        int other = m->n_axes == 1 || axes == 3 ? 0 : axes == 1 ? r % inner : r - r % inner;
-        if (machine[rank[r]] != machine[rank[other]]) return true;
-    }
-    return false;
 }
 
 hb_str syn_unmeasured(hb_arena *a, const syn_program *p, const cost_model *m)

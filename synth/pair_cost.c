@@ -148,8 +148,10 @@ static double form_seconds(const team *t, cost_coll coll, cost_form form, const 
                      .apart = 1,
                      .apart2 = apart,
                      .item = 1};
+    cost_memory memory = t->c->memory;
+    memory.skew = 0; // of the pair, not of a message
     cost_measure(&s);
-    return cost_form_seconds(t->c->m, coll, form, &s, t->link, &t->c->memory);
+    return cost_form_seconds(t->c->m, coll, form, &s, t->link, &memory);
 }
 
 // A message is one of the n - 1 that a rank sends one after the other when all shards are as large;
@@ -185,6 +187,9 @@ static void sums(team *t)
 
 static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
 {
+    // Not measured: on H200s the next group began 5 us behind the one before, 15 us behind the end
+    // of its message (pushes, TP 4).
+    static const double gap_gpu = 5e-6, flag_gpu = 15e-6;
     double gap = 0, flag = 0, launch = 0;
     for (int k = 0; k < t->n_kinds; k++) {
         int cls = t->p->mesh->cluster_class[t->rank[k].cls];
@@ -193,13 +198,11 @@ static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
         bool gpu = k_cls->kind == CL_GPU;
         launch = fmax(launch, least);
         beside[k] = cost_pair_beside(k_cls, t->form);
-        gap = fmax(gap, k_cls->pair_gap > 0 ? k_cls->pair_gap : gpu ? least : least / 2);
-        flag = fmax(flag, k_cls->pair_flag > 0 ? k_cls->pair_flag : gpu ? 3 * least : least);
+        gap = fmax(gap, k_cls->pair_gap > 0 ? k_cls->pair_gap : gpu ? gap_gpu : least / 2);
+        flag = fmax(flag, k_cls->pair_flag > 0 ? k_cls->pair_flag : gpu ? flag_gpu : least);
     }
     memset(t->after, 0, sizeof *t->after * (size_t)t->n);
     if (t->coll == COST_REDUCE_SCATTER) sums(t);
-    // Not measured: on H200s with launches of 5 us the next group began 5 us behind the one before,
-    // 15 us behind the end of its message (pushes, TP 4).
     return (cost_pair){.consumer = t->m->consumer,
                        .whole = t->coll == COST_ALL_REDUCE,
                        .together = t->form == COST_PUSH_ALL,
@@ -213,7 +216,7 @@ static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
                        .after = t->after,
                        .beside = beside,
                        .gap = gap,
-                       .flag = flag,
+                       .flag = flag + t->c->memory.skew,
                        .quick = quick,
                        .doubt = launch};
 }

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "synth/breaks.h"
 #include "synth/space.h"
 
 // How far behind a collective's wait its products are looked for.
@@ -353,6 +354,7 @@ syn_program *syn_with_pairs(const syn_program *p, syn_costs *c, double enough, d
         with = s.p = copy_of(p);
         arrange(&s);
         set_forms(&s);
+        syn_wait_early(with);
         double paired = syn_simulate_in(arena, with, &t, false);
         if (paired < s.alone)
             *sec = paired;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "synth/beside.h"
+#include "synth/breaks.h"
 #include "synth/fuse.h"
 #include "synth/pairs.h"
 #include "synth/ratios.h"
@@ -179,6 +180,7 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
         syn_limit_flight(prog);
         full = live_share(prog, false);
     }
+    syn_wait_early(prog);
     c.paired_alone = HUGE_VAL;
     if (full <= 1) pair_up(p, s, &c);
     syn_fuse(prog);

@@ -76,12 +76,11 @@ static int rise(scheduler *s, int at)
 
 // Instruction i goes before the instruction that was at before[i]; WAITs stand in front of STARTs
 // there.
-static void reorder(scheduler *s, const int *before)
+void syn_reorder(syn_program *p, const int *before)
 {
-    syn_program *p = s->p;
+    hb_arena *a = hb_arena_new();
     int n = p->instr.n, at = 0;
-    int *first = HB_ARRAY(s->arena, int, n + 1), *next = HB_ARRAY(s->arena, int, n),
-        *to = HB_ARRAY(s->arena, int, n);
+    int *first = HB_ARRAY(a, int, n + 1), *next = HB_ARRAY(a, int, n), *to = HB_ARRAY(a, int, n);
     memset(first, -1, sizeof(int) * (size_t)(n + 1));
     for (int pass = 0; pass < 2;
          pass++) // lists are filled backwards: STARTs first, so that WAITs end in front
@@ -98,10 +97,17 @@ static void reorder(scheduler *s, const int *before)
     hb_assert(at == n);
     for (int i = 0; i < n; i++)
         if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
-    const syn_instr *old =
-        memcpy(hb_room(s->arena, sizeof *old, n), p->instr.p, sizeof *old * (size_t)n);
+    const syn_instr *old = memcpy(hb_room(a, sizeof *old, n), p->instr.p, sizeof *old * (size_t)n);
     for (int i = 0; i < n; i++)
         p->instr.p[to[i]] = old[i];
+    for (int k = 0; k < p->pairs.n; k++)
+        p->pairs.p[k].first = to[p->pairs.p[k].first];
+    hb_arena_free(a);
+}
+
+static void reorder(scheduler *s, const int *before)
+{
+    syn_reorder(s->p, before);
     hb_arena_free(s->arena);
 }
 

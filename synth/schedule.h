@@ -12,4 +12,8 @@ void syn_raise_starts(syn_program *p);         // start early enough to hide (sc
 // Where memory is short: what a collective holds is let go once others are under way behind it.
 void syn_limit_flight(syn_program *p);
 
+// Instruction i goes before the instruction that was at before[i] (-1: stays); WAITs stand in front
+// of STARTs there. Pairs move whole.
+void syn_reorder(syn_program *p, const int *before);
+
 #endif

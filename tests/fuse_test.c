@@ -260,6 +260,7 @@ START_TEST(cpus_run_one_by_one)
     cl_class c = {.kind = CL_CPU, .memory_bandwidth = 1e10};
     ck_assert(cost_fused(&c, 3e-6, 3, 1e3, 1e3) >= 3e-6);
     c.kind = CL_GPU;
+    c.launch = 5e-6;
     ck_assert(fabs(cost_fused(&c, 20e-6, 3, 8e3, 8e3) - 9e-6) < 1e-12);
     ck_assert(fabs(cost_fused(&c, 12e-6, 3, 8e3, 8e3) - 6e-6) < 1e-12); // no less than its bytes
     ck_assert(fabs(cost_fused(&c, 4e-6, 1, 8e3, 8e3) - 4e-6) < 1e-12);

@@ -87,6 +87,10 @@ static void random_cluster(trial *t, random_source *r)
     for (int i = 0; i < 2; i++) {
         t->cls[i] = (cl_class){.name = i ? HB_STR("slow") : HB_STR("fast"),
                                .kind = CL_GPU,
+                               .launch = 5e-6,
+                               .compute_beside = 1,
+                               .communication_beside = 1,
+                               .skew = 1e-15,
                                .memory = (int64_t)1 << 40,
                                .capacity = (int64_t)1 << 40,
                                .n_ranks = n[i]};

@@ -3,8 +3,8 @@
 //   hapc examples/gpt2-tiny/graph.json clusters/h200x4.yaml -o gpt2-tiny@h200x4 -q
 //
 //   classes     H200 {0-3}
-//   predicted   1.04 ms/step = 1.04 ms compute and idle + 0 ms communication - 0 ms hidden; bound
-//               0.707 ms; by datasheet formulas
+//   predicted   0.421 ms/step = 0.421 ms compute and idle + 0 ms communication - 0 ms hidden; bound
+//               0.284 ms; by datasheet formulas
 //   memory      4.99 MiB    graph a94a3bb305aca178    cluster 01f98d2e07a17459
 //   strategy    auto
 
@@ -103,11 +103,11 @@ typedef struct h_block {
 } h_block;
 static h_block h[3];
 
-// One of the 3 blocks h, forward: 0.0962 ms of computation.
+// One of the 3 blocks h, forward: 0.0392 ms of computation.
 static void h_forward(hap_rank *r, const h_block *b)
 {
     // ln_1
-    hap_fuse(r, "k1");                               // one kernel to hap_fused    0.00503 ms
+    hap_fuse(r, "k1");                               // one kernel to hap_fused    0.00203 ms
     op_row_sum(r, b->ln_1_sum, b->add_2);            // y = sum x    [8 32]
     op_row_m2(r, b->ln_1_m2, b->add_2, b->ln_1_sum); // y = sum (a - mean)^2    [8 32]
     op_norm_apply(r, b->ln_1, b->add_2, b->ln_1_sum, b->ln_1_m2, b->ln_1_weight, b->ln_1_bias,
@@ -115,35 +115,35 @@ static void h_forward(hap_rank *r, const h_block *b)
     hap_fused(r, 3, (hap_tensor *const[]){b->ln_1_sum, b->ln_1_m2, b->ln_1});
 
     // attn
-    // y = a b + c    [8 32 192]    0.00516 ms
+    // y = a b + c    [8 32 192]    0.00216 ms
     op_linear(r, b->attn_c_attn, b->ln_1, b->attn_c_attn_weight, b->attn_c_attn_bias, HAP_NN);
     hap_tensor *const parts[] = {
         b->attn_split_0, // [8 32 64]
         b->attn_split_1, // [8 32 64]
         b->attn_split_2, // [8 32 64]
     };
-    op_split(r, 3, parts, b->attn_c_attn, 2, HAP_INTS(64, 64, 64)); // [8 32 64]    0.0051 ms
+    op_split(r, 3, parts, b->attn_c_attn, 2, HAP_INTS(64, 64, 64)); // [8 32 64]    0.0021 ms
     op_reshape(r, b->attn_reshape, b->attn_split_1, HAP_INTS(8, 32, 4, 16)); // [8 32 4 16]    0 ms
-    // y = x'    [8 4 32 16]    0.00503 ms
+    // y = x'    [8 4 32 16]    0.00203 ms
     op_transpose(r, b->attn_transpose, b->attn_reshape, HAP_INTS(0, 2, 1, 3));
     // y = x    [8 32 4 16]    0 ms
     op_reshape(r, b->attn_reshape_2, b->attn_split_2, HAP_INTS(8, 32, 4, 16));
-    // y = x'    [8 4 32 16]    0.00503 ms
+    // y = x'    [8 4 32 16]    0.00203 ms
     op_transpose(r, b->attn_transpose_2, b->attn_reshape_2, HAP_INTS(0, 2, 1, 3));
     // y = x    [8 32 4 16]    0 ms
     op_reshape(r, b->attn_reshape_3, b->attn_split_0, HAP_INTS(8, 32, 4, 16));
-    // y = x'    [8 4 32 16]    0.00503 ms
+    // y = x'    [8 4 32 16]    0.00203 ms
     op_transpose(r, b->attn_transpose_3, b->attn_reshape_3, HAP_INTS(0, 2, 1, 3));
     op_sdpa(r, b->attn_sdpa, b->attn_sdpa_lse, b->attn_transpose_3, b->attn_transpose,
-            b->attn_transpose_2, NULL, true, 0.25, 0, 0, 0); // [8 4 32 16]    0.00507 ms
-    // y = x'    [8 32 4 16]    0.00503 ms
+            b->attn_transpose_2, NULL, true, 0.25, 0, 0, 0); // [8 4 32 16]    0.00207 ms
+    // y = x'    [8 32 4 16]    0.00203 ms
     op_transpose(r, b->attn_transpose_4, b->attn_sdpa, HAP_INTS(0, 2, 1, 3));
     op_reshape(r, b->attn_reshape_4, b->attn_transpose_4, HAP_INTS(8, 32, 64)); // [8 32 64]    0 ms
     op_linear(r, b->attn_c_proj, b->attn_reshape_4, b->attn_c_proj_weight, b->attn_c_proj_bias,
-              HAP_NN); // y = a b + c    [8 32 64]    0.00505 ms
+              HAP_NN); // y = a b + c    [8 32 64]    0.00205 ms
 
     // add
-    hap_fuse(r, "k2");                           // one kernel to hap_fused    0.00507 ms
+    hap_fuse(r, "k2");                           // one kernel to hap_fused    0.00207 ms
     op_add(r, b->add, b->attn_c_proj, b->add_2); // y = a + b    [8 32 64]
 
     // ln_2
@@ -160,32 +160,32 @@ static void h_forward(hap_rank *r, const h_block *b)
     hap_fused(r, 4, kept);
 
     // mlp
-    // y = a b + c    [8 32 192]    0.00516 ms
+    // y = a b + c    [8 32 192]    0.00216 ms
     op_linear(r, b->mlp_c_fc, b->ln_2, b->mlp_c_fc_weight, b->mlp_c_fc_bias, HAP_NN);
-    op_gelu(r, b->mlp_act, b->mlp_c_fc, true); // y = gelu x    [8 32 192]    0.0051 ms
-    // y = a b + c    [8 32 64]    0.00516 ms
+    op_gelu(r, b->mlp_act, b->mlp_c_fc, true); // y = gelu x    [8 32 192]    0.0021 ms
+    // y = a b + c    [8 32 64]    0.00216 ms
     op_linear(r, b->mlp_c_proj, b->mlp_act, b->mlp_c_proj_weight, b->mlp_c_proj_bias, HAP_NN);
 
     // add
-    op_add(r, b->add_2_2, b->add, b->mlp_c_proj); // y = a + b    [8 32 64]    0.00505 ms
+    op_add(r, b->add_2_2, b->add, b->mlp_c_proj); // y = a + b    [8 32 64]    0.00205 ms
 }
 
-// One of the 3 blocks h, backward: 0.137 ms of computation.
+// One of the 3 blocks h, backward: 0.0561 ms of computation.
 static void h_backward(hap_rank *r, const h_block *b)
 {
     // mlp
-    // y = a b'    [8 32 192]    0.00516 ms
+    // y = a b'    [8 32 192]    0.00216 ms
     op_linear(r, b->mlp_c_proj_dx, b->ln_f_dx, b->mlp_c_proj_weight, NULL, HAP_NT);
-    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_f_dx);          // [192 64]    0.00516 ms
-    op_sum(r, b->mlp_c_proj_db, b->ln_f_dx, HAP_INTS(0, 1), false);     // [64]    0.00502 ms
-    op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true); // [8 32 192]    0.00515 ms
-    // y = a b'    [8 32 64]    0.00516 ms
+    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_f_dx);          // [192 64]    0.00216 ms
+    op_sum(r, b->mlp_c_proj_db, b->ln_f_dx, HAP_INTS(0, 1), false);     // [64]    0.00202 ms
+    op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true); // [8 32 192]    0.00215 ms
+    // y = a b'    [8 32 64]    0.00216 ms
     op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight, NULL, HAP_NT);
-    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2, b->mlp_act_dx);         // [64 192]    0.00516 ms
-    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192]    0.00505 ms
+    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2, b->mlp_act_dx);         // [64 192]    0.00216 ms
+    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192]    0.00205 ms
 
     // ln_2
-    hap_fuse(r, "k5"); // one kernel to hap_fused    0.00507 ms
+    hap_fuse(r, "k5"); // one kernel to hap_fused    0.00207 ms
     op_norm_bwd_stats(r, b->ln_2_stats, b->ln_2_stats_1, b->mlp_c_fc_dx, b->add, b->ln_2_sum,
                       b->ln_2_m2, b->ln_2_weight, 1e-05); // y, y1 = sum u, sum u xhat    [8 32]
     op_norm_bwd(r, b->ln_2_dx, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2, b->ln_2_stats,
@@ -193,30 +193,30 @@ static void h_backward(hap_rank *r, const h_block *b)
     op_add(r, b->ln_2_sum_2, b->ln_f_dx, b->ln_2_dx);    // y = a + b    [8 32 64]
     hap_fused(r, 1, &b->ln_2_sum_2);
     op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_dw_1, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2,
-                       1e-05); // y, y1 = dweight, dbias    [64]    0.00503 ms
+                       1e-05); // y, y1 = dweight, dbias    [64]    0.00203 ms
 
     // attn
-    // y = a b'    [8 32 64]    0.00505 ms
+    // y = a b'    [8 32 64]    0.00205 ms
     op_linear(r, b->attn_c_proj_dx, b->ln_2_sum_2, b->attn_c_proj_weight, NULL, HAP_NT);
-    op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_sum_2); // [64 64]    0.00505 ms
-    op_sum(r, b->attn_c_proj_db, b->ln_2_sum_2, HAP_INTS(0, 1), false);   // [64]    0.00502 ms
+    op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_sum_2); // [64 64]    0.00205 ms
+    op_sum(r, b->attn_c_proj_db, b->ln_2_sum_2, HAP_INTS(0, 1), false);   // [64]    0.00202 ms
     // y = x    [8 32 4 16]    0 ms
     op_reshape(r, b->attn_reshape_4_dx, b->attn_c_proj_dx, HAP_INTS(8, 32, 4, 16));
-    // y = x'    [8 4 32 16]    0.00503 ms
+    // y = x'    [8 4 32 16]    0.00203 ms
     op_transpose(r, b->attn_transpose_4_dx, b->attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3));
-    // y, y1, y2 = dq, dk, dv    [8 4 32 16]    0.00514 ms
+    // y, y1, y2 = dq, dk, dv    [8 4 32 16]    0.00214 ms
     op_sdpa_bwd(r, b->attn_sdpa_dqkv, b->attn_sdpa_dqkv_1, b->attn_sdpa_dqkv_2,
                 b->attn_transpose_4_dx, b->attn_transpose_3, b->attn_transpose, b->attn_transpose_2,
                 b->attn_sdpa, b->attn_sdpa_lse, NULL, true, 0.25, 0, 0, 0);
-    // y = x'    [8 32 4 16]    0.00503 ms
+    // y = x'    [8 32 4 16]    0.00203 ms
     op_transpose(r, b->attn_transpose_3_dx, b->attn_sdpa_dqkv, HAP_INTS(0, 2, 1, 3));
     // y = x    [8 32 64]    0 ms
     op_reshape(r, b->attn_reshape_3_dx, b->attn_transpose_3_dx, HAP_INTS(8, 32, 64));
-    // y = x'    [8 32 4 16]    0.00503 ms
+    // y = x'    [8 32 4 16]    0.00203 ms
     op_transpose(r, b->attn_transpose_2_dx, b->attn_sdpa_dqkv_2, HAP_INTS(0, 2, 1, 3));
     // y = x    [8 32 64]    0 ms
     op_reshape(r, b->attn_reshape_2_dx, b->attn_transpose_2_dx, HAP_INTS(8, 32, 64));
-    // y = x'    [8 32 4 16]    0.00503 ms
+    // y = x'    [8 32 4 16]    0.00203 ms
     op_transpose(r, b->attn_transpose_dx, b->attn_sdpa_dqkv_1, HAP_INTS(0, 2, 1, 3));
     // y = x    [8 32 64]    0 ms
     op_reshape(r, b->attn_reshape_dx, b->attn_transpose_dx, HAP_INTS(8, 32, 64));
@@ -225,14 +225,14 @@ static void h_backward(hap_rank *r, const h_block *b)
         b->attn_reshape_dx,   // [8 32 64]
         b->attn_reshape_2_dx, // [8 32 64]
     };
-    op_concat(r, b->attn_split_dx, 3, parts, 2); // y = xs    [8 32 192]    0.0051 ms
-    // y = a b'    [8 32 64]    0.00516 ms
+    op_concat(r, b->attn_split_dx, 3, parts, 2); // y = xs    [8 32 192]    0.0021 ms
+    // y = a b'    [8 32 64]    0.00216 ms
     op_linear(r, b->attn_c_attn_dx, b->attn_split_dx, b->attn_c_attn_weight, NULL, HAP_NT);
-    op_linear_dw(r, b->attn_c_attn_dw, b->ln_1, b->attn_split_dx);         // [64 192]    0.00516 ms
-    op_sum(r, b->attn_c_attn_db, b->attn_split_dx, HAP_INTS(0, 1), false); // [192]    0.00505 ms
+    op_linear_dw(r, b->attn_c_attn_dw, b->ln_1, b->attn_split_dx);         // [64 192]    0.00216 ms
+    op_sum(r, b->attn_c_attn_db, b->attn_split_dx, HAP_INTS(0, 1), false); // [192]    0.00205 ms
 
     // ln_1
-    hap_fuse(r, "k5"); // one kernel to hap_fused    0.00507 ms
+    hap_fuse(r, "k5"); // one kernel to hap_fused    0.00207 ms
     op_norm_bwd_stats(r, b->ln_1_stats, b->ln_1_stats_1, b->attn_c_attn_dx, b->add_2, b->ln_1_sum,
                       b->ln_1_m2, b->ln_1_weight, 1e-05); // y, y1 = sum u, sum u xhat    [8 32]
     op_norm_bwd(r, b->ln_1_dx, b->attn_c_attn_dx, b->add_2, b->ln_1_sum, b->ln_1_m2, b->ln_1_stats,
@@ -240,78 +240,78 @@ static void h_backward(hap_rank *r, const h_block *b)
     op_add(r, b->ln_1_sum_2, b->ln_2_sum_2, b->ln_1_dx); // y = a + b    [8 32 64]
     hap_fused(r, 1, &b->ln_1_sum_2);
     op_norm_bwd_params(r, b->ln_1_dw, b->ln_1_dw_1, b->attn_c_attn_dx, b->add_2, b->ln_1_sum,
-                       b->ln_1_m2, 1e-05); // y, y1 = dweight, dbias    [64]    0.00503 ms
+                       b->ln_1_m2, 1e-05); // y, y1 = dweight, dbias    [64]    0.00203 ms
 }
 
-// One of the 3 blocks h, update: 0.12 ms of computation.
+// One of the 3 blocks h, update: 0.048 ms of computation.
 static void h_update(hap_rank *r, const h_block *b)
 {
     // update
-    op_sumsq(r, b->ln_1_weight_sumsq, b->ln_1_dw); // y = sum x^2    []    0.005 ms
-    op_add(r, b->ln_1_weight_norm, b->mlp_c_proj_bias_norm, b->ln_1_weight_sumsq); // []    0.005 ms
-    op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_dw_1); // y = sum x^2    []    0.005 ms
-    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq); // []    0.005 ms
-    op_sumsq(r, b->attn_c_attn_weight_sumsq, b->attn_c_attn_dw); // y = sum x^2    []    0.00501 ms
-    // y = a + b    []    0.005 ms
+    op_sumsq(r, b->ln_1_weight_sumsq, b->ln_1_dw); // y = sum x^2    []    0.002 ms
+    op_add(r, b->ln_1_weight_norm, b->mlp_c_proj_bias_norm, b->ln_1_weight_sumsq); // []    0.002 ms
+    op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_dw_1); // y = sum x^2    []    0.002 ms
+    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq); // []    0.002 ms
+    op_sumsq(r, b->attn_c_attn_weight_sumsq, b->attn_c_attn_dw); // y = sum x^2    []    0.00201 ms
+    // y = a + b    []    0.002 ms
     op_add(r, b->attn_c_attn_weight_norm, b->ln_1_bias_norm, b->attn_c_attn_weight_sumsq);
-    op_sumsq(r, b->attn_c_attn_bias_sumsq, b->attn_c_attn_db); // y = sum x^2    []    0.005 ms
-    // y = a + b    []    0.005 ms
+    op_sumsq(r, b->attn_c_attn_bias_sumsq, b->attn_c_attn_db); // y = sum x^2    []    0.002 ms
+    // y = a + b    []    0.002 ms
     op_add(r, b->attn_c_attn_bias_norm, b->attn_c_attn_weight_norm, b->attn_c_attn_bias_sumsq);
-    op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw); // y = sum x^2    []    0.005 ms
-    // y = a + b    []    0.005 ms
+    op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw); // y = sum x^2    []    0.002 ms
+    // y = a + b    []    0.002 ms
     op_add(r, b->attn_c_proj_weight_norm, b->attn_c_attn_bias_norm, b->attn_c_proj_weight_sumsq);
-    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db); // y = sum x^2    []    0.005 ms
-    // y = a + b    []    0.005 ms
+    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db); // y = sum x^2    []    0.002 ms
+    // y = a + b    []    0.002 ms
     op_add(r, b->attn_c_proj_bias_norm, b->attn_c_proj_weight_norm, b->attn_c_proj_bias_sumsq);
-    op_sumsq(r, b->ln_2_weight_sumsq, b->ln_2_dw); // y = sum x^2    []    0.005 ms
-    // y = a + b    []    0.005 ms
+    op_sumsq(r, b->ln_2_weight_sumsq, b->ln_2_dw); // y = sum x^2    []    0.002 ms
+    // y = a + b    []    0.002 ms
     op_add(r, b->ln_2_weight_norm, b->attn_c_proj_bias_norm, b->ln_2_weight_sumsq);
-    op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_dw_1); // y = sum x^2    []    0.005 ms
-    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq); // []    0.005 ms
-    op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw); // y = sum x^2    []    0.00501 ms
-    // y = a + b    []    0.005 ms
+    op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_dw_1); // y = sum x^2    []    0.002 ms
+    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq); // []    0.002 ms
+    op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw); // y = sum x^2    []    0.00201 ms
+    // y = a + b    []    0.002 ms
     op_add(r, b->mlp_c_fc_weight_norm, b->ln_2_bias_norm, b->mlp_c_fc_weight_sumsq);
-    op_sumsq(r, b->mlp_c_fc_bias_sumsq, b->mlp_c_fc_db); // y = sum x^2    []    0.005 ms
-    // y = a + b    []    0.005 ms
+    op_sumsq(r, b->mlp_c_fc_bias_sumsq, b->mlp_c_fc_db); // y = sum x^2    []    0.002 ms
+    // y = a + b    []    0.002 ms
     op_add(r, b->mlp_c_fc_bias_norm, b->mlp_c_fc_weight_norm, b->mlp_c_fc_bias_sumsq);
-    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw); // y = sum x^2    []    0.00501 ms
-    // y = a + b    []    0.005 ms
+    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw); // y = sum x^2    []    0.00201 ms
+    // y = a + b    []    0.002 ms
     op_add(r, b->mlp_c_proj_weight_norm, b->mlp_c_fc_bias_norm, b->mlp_c_proj_weight_sumsq);
-    op_sumsq(r, b->mlp_c_proj_bias_sumsq, b->mlp_c_proj_db); // y = sum x^2    []    0.005 ms
-    // y = a + b    []    0.005 ms
+    op_sumsq(r, b->mlp_c_proj_bias_sumsq, b->mlp_c_proj_db); // y = sum x^2    []    0.002 ms
+    // y = a + b    []    0.002 ms
     op_add(r, b->mlp_c_proj_bias_norm_2, b->mlp_c_proj_weight_norm, b->mlp_c_proj_bias_sumsq);
 }
 
-// One of the 3 blocks h, update: 0.0603 ms of computation.
+// One of the 3 blocks h, update: 0.0243 ms of computation.
 static void h_update_2(hap_rank *r, const h_block *b)
 {
     // update
     op_adam(r, b->ln_1_weight, b->ln_1_weight_exp_avg, b->ln_1_weight_exp_avg_sq, b->ln_1_dw,
-            b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.005 ms
+            b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.002 ms
     op_adam(r, b->ln_1_bias, b->ln_1_bias_exp_avg, b->ln_1_bias_exp_avg_sq, b->ln_1_dw_1, b->clip,
-            1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.005 ms
+            1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.002 ms
     op_adam(r, b->attn_c_attn_weight, b->attn_c_attn_weight_exp_avg,
             b->attn_c_attn_weight_exp_avg_sq, b->attn_c_attn_dw, b->clip, 1, 0.9, 0.95, 1e-08, 0.1,
-            true); // a -= lr b / sqrt c    [64 192]    0.00509 ms
+            true); // a -= lr b / sqrt c    [64 192]    0.00209 ms
     op_adam(r, b->attn_c_attn_bias, b->attn_c_attn_bias_exp_avg, b->attn_c_attn_bias_exp_avg_sq,
-            b->attn_c_attn_db, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.005 ms
+            b->attn_c_attn_db, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.002 ms
     op_adam(r, b->attn_c_proj_weight, b->attn_c_proj_weight_exp_avg,
             b->attn_c_proj_weight_exp_avg_sq, b->attn_c_proj_dw, b->clip, 1, 0.9, 0.95, 1e-08, 0.1,
-            true); // a -= lr b / sqrt c    [64 64]    0.00503 ms
+            true); // a -= lr b / sqrt c    [64 64]    0.00203 ms
     op_adam(r, b->attn_c_proj_bias, b->attn_c_proj_bias_exp_avg, b->attn_c_proj_bias_exp_avg_sq,
-            b->attn_c_proj_db, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.005 ms
+            b->attn_c_proj_db, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.002 ms
     op_adam(r, b->ln_2_weight, b->ln_2_weight_exp_avg, b->ln_2_weight_exp_avg_sq, b->ln_2_dw,
-            b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.005 ms
+            b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.002 ms
     op_adam(r, b->ln_2_bias, b->ln_2_bias_exp_avg, b->ln_2_bias_exp_avg_sq, b->ln_2_dw_1, b->clip,
-            1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.005 ms
+            1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.002 ms
     op_adam(r, b->mlp_c_fc_weight, b->mlp_c_fc_weight_exp_avg, b->mlp_c_fc_weight_exp_avg_sq,
-            b->mlp_c_fc_dw, b->clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // [64 192]    0.00509 ms
+            b->mlp_c_fc_dw, b->clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // [64 192]    0.00209 ms
     op_adam(r, b->mlp_c_fc_bias, b->mlp_c_fc_bias_exp_avg, b->mlp_c_fc_bias_exp_avg_sq,
-            b->mlp_c_fc_db, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.005 ms
+            b->mlp_c_fc_db, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.002 ms
     op_adam(r, b->mlp_c_proj_weight, b->mlp_c_proj_weight_exp_avg, b->mlp_c_proj_weight_exp_avg_sq,
-            b->mlp_c_proj_dw, b->clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // [192 64]    0.00509 ms
+            b->mlp_c_proj_dw, b->clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // [192 64]    0.00209 ms
     op_adam(r, b->mlp_c_proj_bias, b->mlp_c_proj_bias_exp_avg, b->mlp_c_proj_bias_exp_avg_sq,
-            b->mlp_c_proj_db, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.005 ms
+            b->mlp_c_proj_db, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.002 ms
 }
 
 int main(int argc, char **argv)
@@ -672,19 +672,19 @@ int main(int argc, char **argv)
 
     while (hap_next_step(r)) {
         // transformer.wte, forward
-        op_embedding(r, wte, wte_weight, input_ids); // y = a[b]    [8 32 64]    0.00503 ms
+        op_embedding(r, wte, wte_weight, input_ids); // y = a[b]    [8 32 64]    0.00203 ms
 
         // transformer.wpe, forward
-        op_embedding(r, wpe, wpe_weight, wpe_const); // y = a[b]    [1 32 64]    0.005 ms
+        op_embedding(r, wpe, wpe_weight, wpe_const); // y = a[b]    [1 32 64]    0.002 ms
 
         // transformer.add, forward
-        op_add(r, h_2_add_2_2[0], wte, wpe); // y = a + b    [8 32 64]    0.00504 ms
+        op_add(r, h_2_add_2_2[0], wte, wpe); // y = a + b    [8 32 64]    0.00204 ms
 
         for (int i = 0; i < 3; i++)
             h_forward(r, &h[i]);
 
         // transformer.ln_f, forward
-        hap_fuse(r, "k1");                               // one kernel to hap_fused    0.00503 ms
+        hap_fuse(r, "k1");                               // one kernel to hap_fused    0.00203 ms
         op_row_sum(r, ln_f_sum, h_2_add_2_2[3]);         // y = sum x    [8 32]
         op_row_m2(r, ln_f_m2, h_2_add_2_2[3], ln_f_sum); // y = sum (a - mean)^2    [8 32]
         // y = (a - mean) rstd d + e    [8 32 64]
@@ -692,93 +692,93 @@ int main(int argc, char **argv)
         hap_fused(r, 3, (hap_tensor *const[]){ln_f_sum, ln_f_m2, ln_f});
 
         // lm_head, forward
-        op_linear(r, lm_head, ln_f, wte_weight, NULL, HAP_NT); // [8 32 211]    0.00517 ms
+        op_linear(r, lm_head, ln_f, wte_weight, NULL, HAP_NT); // [8 32 211]    0.00217 ms
 
         // pad, forward
-        op_pad(r, pad, labels, 1, 0, 1, -100); // y = x, padded    [8 33]    0.005 ms
+        op_pad(r, pad, labels, 1, 0, 1, -100); // y = x, padded    [8 33]    0.002 ms
 
         // slice, forward
-        op_slice(r, slice, pad, 1, 1, 33); // y = part of x    [8 32]    0.005 ms
+        op_slice(r, slice, pad, 1, 1, 33); // y = part of x    [8 32]    0.002 ms
 
         // ce_sum, forward
-        hap_fuse(r, "k3");                  // one kernel to hap_fused    0.00506 ms
+        hap_fuse(r, "k3");                  // one kernel to hap_fused    0.00206 ms
         op_row_max(r, ce_sum_max, lm_head); // y = max x    [8 32]
         op_row_expsum(r, ce_sum_expsum, lm_head, ce_sum_max); // y = sum exp(a - b)    [8 32]
         hap_fused(r, 2, (hap_tensor *const[]){ce_sum_max, ce_sum_expsum});
-        op_target_logit(r, ce_sum_target, lm_head, slice, -100); // [8 32]    0.005 ms
-        // y = sum a + log b - c    []    0.005 ms
+        op_target_logit(r, ce_sum_target, lm_head, slice, -100); // [8 32]    0.002 ms
+        // y = sum a + log b - c    []    0.002 ms
         op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, slice, -100);
 
         // count, forward
-        op_count(r, count, slice, -100); // y = count x    []    0.005 ms
+        op_count(r, count, slice, -100); // y = count x    []    0.002 ms
 
         // loss, forward
-        op_div(r, loss, ce_sum, count); // y = a / b    []    0.005 ms
+        op_div(r, loss, ce_sum, count); // y = a / b    []    0.002 ms
 
         // loss, backward
-        op_full(r, loss_seed, (hap_ints){0, NULL}, 1, HAP_F32); // y = 1    []    0.005 ms
-        op_div(r, loss_da, loss_seed, count);                   // y = a / b    []    0.005 ms
+        op_full(r, loss_seed, (hap_ints){0, NULL}, 1, HAP_F32); // y = 1    []    0.002 ms
+        op_div(r, loss_da, loss_seed, count);                   // y = a / b    []    0.002 ms
 
         // ce_sum, backward
-        // y = e (softmax - 1[label])    [8 32 211]    0.00511 ms
+        // y = e (softmax - 1[label])    [8 32 211]    0.00211 ms
         op_ce_bwd(r, ce_sum_dx, lm_head, ce_sum_max, ce_sum_expsum, slice, loss_da, -100);
 
         // lm_head, backward
-        op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN); // [8 32 64]    0.00517 ms
-        op_linear_dw(r, lm_head_dw, ce_sum_dx, ln_f); // y = sum rows a' b    [211 64]    0.00517 ms
+        op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN); // [8 32 64]    0.00217 ms
+        op_linear_dw(r, lm_head_dw, ce_sum_dx, ln_f); // y = sum rows a' b    [211 64]    0.00217 ms
 
         // transformer.ln_f, backward
-        hap_fuse(r, "k4"); // one kernel to hap_fused    0.00505 ms
+        hap_fuse(r, "k4"); // one kernel to hap_fused    0.00205 ms
         op_norm_bwd_stats(r, ln_f_stats, ln_f_stats_1, lm_head_dx, h_2_add_2_2[3], ln_f_sum,
                           ln_f_m2, ln_f_weight, 1e-05); // y, y1 = sum u, sum u xhat    [8 32]
         op_norm_bwd(r, ln_f_dx_2[3], lm_head_dx, h_2_add_2_2[3], ln_f_sum, ln_f_m2, ln_f_stats,
                     ln_f_stats_1, ln_f_weight, 1e-05); // y = dx of the norm    [8 32 64]
         hap_fused(r, 1, &ln_f_dx_2[3]);
         op_norm_bwd_params(r, ln_f_dw, ln_f_dw_1, lm_head_dx, h_2_add_2_2[3], ln_f_sum, ln_f_m2,
-                           1e-05); // y, y1 = dweight, dbias    [64]    0.00503 ms
+                           1e-05); // y, y1 = dweight, dbias    [64]    0.00203 ms
 
         for (int i = 2; i >= 0; i--)
             h_backward(r, &h[i]);
 
         // transformer.add, backward
-        op_sum(r, add_fold1, ln_f_dx_2[0], HAP_INTS(0), true); // [1 32 64]    0.00502 ms
+        op_sum(r, add_fold1, ln_f_dx_2[0], HAP_INTS(0), true); // [1 32 64]    0.00202 ms
 
         // transformer.wpe, backward
-        op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32); // y[b] += a    [32 64]    0.005 ms
+        op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32); // y[b] += a    [32 64]    0.002 ms
 
         // transformer.wte, backward
-        op_embedding_bwd(r, wte_dw, ln_f_dx_2[0], input_ids, 211); // [211 64]    0.00503 ms
-        op_add(r, wte_sum, lm_head_dw, wte_dw); // y = a + b    [211 64]    0.00504 ms
+        op_embedding_bwd(r, wte_dw, ln_f_dx_2[0], input_ids, 211); // [211 64]    0.00203 ms
+        op_add(r, wte_sum, lm_head_dw, wte_dw); // y = a + b    [211 64]    0.00204 ms
 
         // update
-        op_sumsq(r, wte_weight_sumsq, wte_sum); // y = sum x^2    []    0.00501 ms
-        op_sumsq(r, wpe_weight_sumsq, wpe_dw);  // y = sum x^2    []    0.005 ms
-        // y = a + b    []    0.005 ms
+        op_sumsq(r, wte_weight_sumsq, wte_sum); // y = sum x^2    []    0.00201 ms
+        op_sumsq(r, wpe_weight_sumsq, wpe_dw);  // y = sum x^2    []    0.002 ms
+        // y = a + b    []    0.002 ms
         op_add(r, h_2_mlp_c_proj_bias_norm_2[0], wte_weight_sumsq, wpe_weight_sumsq);
 
         for (int i = 0; i < 3; i++)
             h_update(r, &h[i]);
 
         // update
-        op_sumsq(r, ln_f_weight_sumsq, ln_f_dw); // y = sum x^2    []    0.005 ms
-        // y = a + b    []    0.005 ms
+        op_sumsq(r, ln_f_weight_sumsq, ln_f_dw); // y = sum x^2    []    0.002 ms
+        // y = a + b    []    0.002 ms
         op_add(r, ln_f_weight_norm, h_2_mlp_c_proj_bias_norm_2[3], ln_f_weight_sumsq);
-        op_sumsq(r, ln_f_bias_sumsq, ln_f_dw_1); // y = sum x^2    []    0.005 ms
-        op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // y = a + b    []    0.005 ms
-        op_clip_scale(r, clip, ln_f_bias_norm, 1); // y = min(1, 1 / sqrt x)    []    0.005 ms
+        op_sumsq(r, ln_f_bias_sumsq, ln_f_dw_1); // y = sum x^2    []    0.002 ms
+        op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // y = a + b    []    0.002 ms
+        op_clip_scale(r, clip, ln_f_bias_norm, 1); // y = min(1, 1 / sqrt x)    []    0.002 ms
         op_adam(r, wte_weight, wte_weight_exp_avg, wte_weight_exp_avg_sq, wte_sum, clip, 1, 0.9,
-                0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [211 64]    0.0051 ms
+                0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [211 64]    0.0021 ms
         op_adam(r, wpe_weight, wpe_weight_exp_avg, wpe_weight_exp_avg_sq, wpe_dw, clip, 1, 0.9,
-                0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [32 64]    0.00501 ms
+                0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [32 64]    0.00201 ms
 
         for (int i = 0; i < 3; i++)
             h_update_2(r, &h[i]);
 
         // update
         op_adam(r, ln_f_weight, ln_f_weight_exp_avg, ln_f_weight_exp_avg_sq, ln_f_dw, clip, 1, 0.9,
-                0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.005 ms
+                0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.002 ms
         op_adam(r, ln_f_bias, ln_f_bias_exp_avg, ln_f_bias_exp_avg_sq, ln_f_dw_1, clip, 1, 0.9,
-                0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.005 ms
+                0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.002 ms
     }
     return hap_finish(r);
 }
