@@ -259,6 +259,7 @@ int main(int argc, char **argv)
         t.rank_of[cls] = r;
         weight[r] = uneven ? c->cls[cls].bf16 : 1;
         cost_memory_add(&t.memory, &c->cls[cls]);
+        memset(t.memory.skew, 0, sizeof t.memory.skew); // in loops of their own
     }
     t.link = cl_group_link(c, ranks, t.n, 1);
     for (char line[256], on[32]; fgets(line, sizeof line, f);) {

@@ -44,11 +44,17 @@ static double even(const cost_model *m, cost_coll k, cost_form f, int n, double 
 // Not measured: a copy engine takes up a stretch a clock at most (1.98 GHz, an H200).
 static const double push_run = 0.5e-9;
 
-// What a collective of a step takes longer than one that follows another: its members come to it
-// apart, and its kernel parts from the products' stream and meets it again. Four H200s, each step
-// one graph: zero took 2.35 ms more than dp-even of BERT with 146 collectives more and 2.36 of
-// GPT-2 with 96 more, of which contention is 1.4 and 1.5. CPUs: not measured.
-static const double skew_gpu = 12e-6;
+double cost_skew(const cl_class *c, bool push)
+{
+    // Four H200s. Steps that are one graph: zero took 2.35 ms more than dp-even of BERT with 146
+    // collectives more and 2.36 of GPT-2 with 96 more, of which contention is 1.4 and 1.5. Steps in
+    // 37 to 340 graphs between pushes (tp of BERT, GPT-2 and GPT-2 XL, gpt2-8k) took 61 to 142 us
+    // more for each graph. CPUs: not measured.
+    static const double gpu = 12e-6, graph = 60e-6;
+    if (push && c->skew_push > 0) return c->skew_push;
+    double skew = c->skew > 0 ? c->skew : c->kind == CL_GPU ? gpu : 0;
+    return skew + (push && c->kind == CL_GPU ? graph : 0);
+}
 
 void cost_memory_add(cost_memory *x, const cl_class *c)
 {
@@ -57,7 +63,8 @@ void cost_memory_add(cost_memory *x, const cl_class *c)
     x->bandwidth = x->bandwidth > 0 ? fmin(x->bandwidth, bandwidth) : bandwidth;
     x->run_push = fmax(x->run_push, push);
     x->run_pack = fmax(x->run_pack, c->run_pack);
-    x->skew = fmax(x->skew, c->skew > 0 ? c->skew : c->kind == CL_GPU ? skew_gpu : 0);
+    x->skew[false] = fmax(x->skew[false], cost_skew(c, false));
+    x->skew[true] = fmax(x->skew[true], cost_skew(c, true));
 }
 
 static double by_runs(cost_coll k, cost_form f, const cost_shards *s, cl_link link,
@@ -97,7 +104,7 @@ double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const co
 {
     double sec = by_bytes(m, k, f, s, link, memory->bandwidth);
     if (s->n == 1 || !isfinite(sec)) return sec;
-    return fmax(sec, by_runs(k, f, s, link, memory)) + memory->skew;
+    return fmax(sec, by_runs(k, f, s, link, memory)) + memory->skew[cost_is_push(f)];
 }
 
 bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, bool crosses)

@@ -37,7 +37,6 @@ double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, doubl
 // moves `moved` bytes, `saved` fewer than they do. A CPU runs them one by one.
 double cost_fused(const cl_class *c, double sec, int n, double saved, double moved);
 double cost_launch(const cost_model *m, int cls);
-double cost_break(const cl_class *c); // of a further graph that a captured step is replayed as
 double cost_copy(const cost_model *m, int cls, double bytes); // inside its memory
 bool cost_op_measured(const cost_model *m, int cls, ir_op op);
 
@@ -115,9 +114,12 @@ cost_form cost_cheapest(const double *sec);
 // of packing; of the slowest of the classes that were added, from {0}.
 typedef struct cost_memory {
     double bandwidth, run_push, run_pack;
-    double skew; // of a collective of a step
+    double skew[2]; // of a collective of a step: of the library, by push
 } cost_memory;
 void cost_memory_add(cost_memory *x, const cl_class *c);
+// Seconds that the members of a class come apart to a collective of a step, and what starting and
+// waiting takes; more of a push, where the captured step breaks.
+double cost_skew(const cl_class *c, bool push);
 // Seconds with pack and unpack: by the curve of kind, form, n and axis kind at cost_even_bytes, or
 // by the formulas above where there is none. A curve has the packing that a cut of the leading
 // factor needs; what others need beyond that passes at the memory's bandwidth. No shorter than what

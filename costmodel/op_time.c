@@ -24,14 +24,6 @@ double cost_launch(const cost_model *m, int cls)
     return launch_of(&m->cluster->cls[cls]);
 }
 
-// H200s, four: steps with 145 to 197 changes between graphs and live calls ran 1.1 to 2.5 ms longer
-// than the same collectives within one graph.
-double cost_break(const cl_class *c)
-{
-    static const double gpu = 20e-6;
-    return c->kind == CL_GPU ? gpu : 0;
-}
-
 double cost_fused(const cl_class *c, double sec, int n, double saved, double moved)
 {
     if (c->kind != CL_GPU || n < 2) return sec;

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/breaks.h"
 #include "synth/fuse.h"
 #include "synth/pairs.h"
 #include "synth/space.h"
@@ -159,15 +158,6 @@ static void fuse_events(const syn_program *p, cost_event *e)
     }
 }
 
-// A graph behind live calls begins with what launching it takes.
-static void break_events(hb_arena *a, const syn_program *p, cost_event *e)
-{
-    const bool *first = syn_breaks(a, p);
-    for (int i = 0; first && i < p->instr.n; i++)
-        for (int c = 0; first[i] && c < p->mesh->n_classes; c++)
-            e[i].sec[c] += cost_break(&p->cluster->cls[p->mesh->cluster_class[c]]);
-}
-
 // A pair is one event at its start; at the wait of a consumer nothing is waited for.
 static cost_pair_event *pair_events(hb_arena *a, const syn_program *p, cost_event *e)
 {
@@ -266,7 +256,6 @@ static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost
         memcpy(e[i].sec, in->sec, sizeof e[i].sec[0] * (size_t)p->mesh->n_classes);
     }
     fuse_events(p, e);
-    break_events(scratch, p, e);
     cost_pair_event *pairs = pair_events(scratch, p, e);
     if (s) scale_events(p, s, e, pairs);
     cost_beside beside[CL_MAX_CLASSES];

@@ -149,7 +149,7 @@ static double form_seconds(const team *t, cost_coll coll, cost_form form, const 
                      .apart2 = apart,
                      .item = 1};
     cost_memory memory = t->c->memory;
-    memory.skew = 0; // of the pair, not of a message
+    memory.skew[0] = memory.skew[1] = 0; // of the pair, not of a message
     cost_measure(&s);
     return cost_form_seconds(t->c->m, coll, form, &s, t->link, &memory);
 }
@@ -216,7 +216,7 @@ static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
                        .after = t->after,
                        .beside = beside,
                        .gap = gap,
-                       .flag = flag + t->c->memory.skew,
+                       .flag = flag + t->c->memory.skew[cost_is_push(t->form)],
                        .quick = quick,
                        .doubt = launch};
 }

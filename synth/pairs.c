@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/breaks.h"
+#include "synth/schedule.h"
 #include "synth/space.h"
 
 // How far behind a collective's wait its products are looked for.

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "synth/beside.h"
-#include "synth/breaks.h"
 #include "synth/fuse.h"
 #include "synth/pairs.h"
 #include "synth/ratios.h"

@@ -35,7 +35,7 @@ cl_cluster *small_cluster(hb_arena *a, int n_machines, int n_devices, const devi
         // Nothing but what is said of it.
         x->launch = 5e-6;
         x->compute_beside = x->communication_beside = 1;
-        x->skew = 1e-15;
+        x->skew = x->skew_push = 1e-15;
         x->memory = x->capacity = (int64_t)((d[r].mib > 0 ? d[r].mib : 1e6) * 1048576);
     }
     return c;
