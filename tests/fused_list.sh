@@ -42,6 +42,10 @@ for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,
     read -r pushes ahead <<<"$(sed -n 's/^rank 0 \([0-9]*\) pushes, \([0-9]*\) told.*/\1 \2/p' "$work/$name/exact.err")"
     [[ $cluster != *-peers ]] || echo "  ${pushes:-no} pushes, ${ahead:-none} told ahead"
     [[ $cluster != *-peers ]] || [ "${ahead:-0}" -gt 0 ] || fail "no push is told ahead"
+    # shellcheck disable=SC2046
+    [[ $cluster != *-peers ]] || ! HAP_TEST_HASTY=1 HAP_CUDA_FUSE=exact mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" \
+        "$work/$name/listed" --steps 4 --seed 1 --json $(inputs "$model") 2>"$work/$name/hasty.err" | sed 's/,"ms.*//' |
+        cmp -s - "$work/$name/exact.losses" || fail "a push that is told too early is not noticed"
     # Where the arena lets a residual's sum join its norm, the norm before is made again: a call more.
     recorded=$(sed -n 's/^rank 0 \([0-9]*\) calls.*/\1/p' "$work/$name/0.err")
     [ -z "$batch" ] || [ "${calls:-0}" -ge $((${recorded:-0} + 3)) ] || fail "no norm is made again"

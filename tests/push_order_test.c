@@ -378,7 +378,7 @@ static void enqueue(rank *q)
     if (!x->makes) fake_call(compute, fill, x);
     x->at_once = !x->by_hand && program[q->at].item == x->number && fake_draw(2);
     if (x->at_once) {
-        cuda_push_run(&q->r, &x->call, compute, x->done);
+        cuda_push_run(&q->r, &x->call, compute, NULL);
         return;
     }
     cudaEventRecord(x->ready, compute);

@@ -254,20 +254,26 @@ const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, 
 
 // --- a collective ---
 
-void cuda_push_credit(hap_rank *r, unsigned axes, int n_parts)
+// Beside the compute stream, which each write would hold up; behind `free`.
+static void give(hap_rank *r, unsigned axes, int n_parts, cudaEvent_t free)
 {
     cuda_pushes *g = pushes_of(r);
     cuda_push p = {.r = r, .axes = axes};
     int n = hap_group_size(r, axes), me = hap_group_member(r, axes);
-    // Beside the compute stream, which each write would hold up.
-    cuda(&p, cudaEventRecord(g->free, cuda_of(r)->x.stream), "cudaEventRecord");
-    cuda(&p, cudaStreamWaitEvent(g->credits, g->free, 0), "cudaStreamWaitEvent");
+    cuda(&p, cudaStreamWaitEvent(g->credits, free, 0), "cudaStreamWaitEvent");
     for (int k = 1; k < n; k++) {
         int m = (me - k + n) % n; // who sends here first gets its credit first
         add_write(&p, flag(&p, member_rank(&p, m), CUDA_PUSH_CREDIT, r->id), g->given[axes] + 1);
     }
     issue(&p, g->credits);
     g->given[axes] += (uint32_t)n_parts + 1;
+}
+
+void cuda_push_credit(hap_rank *r, unsigned axes, int n_parts)
+{
+    cuda_pushes *g = pushes_of(r);
+    cuda_check(r, cuda_said(cudaEventRecord(g->free, cuda_of(r)->x.stream), "cudaEventRecord"));
+    give(r, axes, n_parts, g->free);
 }
 
 cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
@@ -283,9 +289,9 @@ cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
                      .me = hap_group_member(r, c->axes)};
     g->form[c->axes] = c->form;
     if (changed) join_streams(p);
-    if (g->given[c->axes] == g->count[c->axes]) cuda_push_credit(r, c->axes, n_parts);
-    g->count[c->axes] += (uint32_t)n_parts + 1;
     cuda(p, cudaEventRecord(g->ready, cuda_of(r)->x.stream), "cudaEventRecord");
+    if (g->given[c->axes] == g->count[c->axes]) give(r, c->axes, n_parts, g->ready);
+    g->count[c->axes] += (uint32_t)n_parts + 1;
     return p;
 }
 
@@ -387,5 +393,5 @@ void cuda_push_close(cuda_push *p, cudaStream_t s, cudaEvent_t done)
 {
     for (int i = 0; i < p->n; i++)
         if (p->began[i]) follow(p, s, pushes_of(p->r)->stream[i]);
-    cuda(p, cudaEventRecord(done, s), "cudaEventRecord");
+    if (done) cuda(p, cudaEventRecord(done, s), "cudaEventRecord");
 }

@@ -112,11 +112,12 @@ void cuda_push_sends_after(cuda_push *p, cudaStream_t s);
 void cuda_push_await(cuda_push *p, cudaStream_t s, int member, int part);
 void cuda_push_await_all(cuda_push *p, cudaStream_t s, int n, const int *member, const int *part);
 
-// done: all that was sent has left, and what `s` has been given has run.
+// Stream s goes on when all that was sent has left; done: and what it has been given has run. NULL:
+// nobody asks.
 void cuda_push_close(cuda_push *p, cudaStream_t s, cudaEvent_t done);
 
-// A whole collective of form PUSH or PUSH_ALL between peers; `done` is recorded on the stream,
-// which may be the compute stream.
+// A whole collective of form PUSH or PUSH_ALL between peers; `done` is recorded on the stream, or
+// NULL, where it is the compute stream.
 void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent_t done);
 // Its credits, ahead of it.
 void cuda_push_run_credit(hap_rank *r, const hap_coll_call *c);

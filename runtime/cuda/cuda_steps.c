@@ -145,7 +145,7 @@ static hap_event *run_start(hap_rank *r, const hap_coll_call *c, bool at_once)
     hap_event *e = event_open(r, c);
     if (at_once && by_push(r, c)) {
         e->at_once = true;
-        cuda_push_run(r, c, b->x.stream, e->done);
+        cuda_push_run(r, c, b->x.stream, NULL);
         return e;
     }
     cuda_check(r, cuda_said(cudaEventRecord(e->ready, b->x.stream), "cudaEventRecord"));

@@ -2,7 +2,8 @@
 // second step, fused (HAP_CUDA_FUSE=0: not), run call by call on CPU kernels from then on. A
 // program linked with -Wl,--wrap for the eight functions below so runs what cuda_fuse leaves, on
 // any number of ranks; what a chain says that nobody reads is poisoned. So is, unless
-// HAP_CUDA_FUSE=0, what others may write from a call on (cuda_ahead.h).
+// HAP_CUDA_FUSE=0, what others may write from a call on (cuda_ahead.h). With HAP_TEST_HASTY that
+// comes a call too early, which is to be noticed.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,6 +211,7 @@ static int poison_ahead(cuda_record *c, int i)
 {
     const char *fuse = getenv("HAP_CUDA_FUSE");
     int n = 0;
+    if (getenv("HAP_TEST_HASTY")) i++;
     for (unsigned axes = 1; axes < CUDA_MASKS && !(fuse && fuse[0] == '0'); axes++)
         for (int k; (k = cuda_ahead_next(c, axes, i)) >= 0; n++) {
             const hap_coll_call *coll = &c->call[k].coll;
