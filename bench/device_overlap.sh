@@ -17,7 +17,7 @@
 set -u
 . bench/device.sh # paths; no parts
 cluster_file=${HAP_CLUSTER:-$out/profiled.yaml}
-seconds=${HAP_SECONDS:-25}
+seconds=${HAP_SECONDS:-28}
 unset CK_FORK
 ranks() { timeout -k 3 "$1" mpirun --oversubscribe --bind-to none -n "$gpus" "${@:2}"; }
 kept() { [ -z "${OUT:-}" ] || cp "$@" "$OUT/" 2>/dev/null; }
@@ -51,7 +51,7 @@ quick()
 pairs()
 {
     groups_of "$out/groups.txt"
-    ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.txt" --seconds "$seconds" --lists ${HAP_LISTS:-5} \
+    ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.txt" --seconds "$seconds" --lists ${HAP_LISTS:-3} \
         >"$out/pairs.hapc.jsonl" 2>"$out/pairs.hapc.err" || tail -n 6 "$out/pairs.hapc.err" | cut -c1-400
     CUDA_DEVICE_MAX_CONNECTIONS=32 ranks $((seconds + 20)) "$pack/bin/overlap-base" bench/shapes.txt "$seconds" \
         >"$out/pairs.bare.jsonl" 2>"$out/pairs.bare.err" || tail -n 6 "$out/pairs.bare.err" | cut -c1-400

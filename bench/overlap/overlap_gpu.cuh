@@ -348,7 +348,7 @@ static double sample(const std::function<void(int)> &body, int reps, bool held)
 // the GPUs cooler than another: of a ring of prime length every 1 + t-th.
 static void run_methods(std::vector<method> &m, double until)
 {
-    enum { TURNS = 12, LEAST_TURNS = 4, PAUSE = 1000, MOST_REPEATS = 16 };
+    enum { TURNS = 10, LEAST_TURNS = 4, PAUSE = 1000, MOST_REPEATS = 16 };
     std::vector<int> reps;
     alarm(60); // what hangs ends the job
     for (auto &x : m) {

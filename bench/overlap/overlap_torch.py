@@ -20,7 +20,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symm_mem
 
-TURNS, LEAST_TURNS, PAUSE = 12, 4, 1e-3
+TURNS, LEAST_TURNS, PAUSE = 10, 4, 1e-3
 rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 torch.cuda.set_device(rank)
 dev = torch.device("cuda", rank)
