@@ -49,12 +49,11 @@ typedef struct method {
     const char *by; // planner, tried
     hap_form form;
     group_list list;
-    bool fits;
+    bool fits, compared; // compared: in the turns that follow the first ones
     int program, repeats, n_calls;
     profile_call *call;
     int64_t bytes[3];   // of a repeat, by zone
     hap_tensor *result; // of the first repeat
-    bool compared;      // in the turns that follow the first ones
     int n_samples;
     double ms[MOST_TURNS];
     int64_t wrong;
@@ -358,7 +357,7 @@ static method *add_method(bench *b, what w, hap_form form, const char *by, const
 {
     if (b->n_methods == MOST_METHODS) return NULL;
     method *m = &b->method[b->n_methods++];
-    *m = (method){.what = w, .form = form, .by = by, .fits = true, .program = (int)(m - b->method)};
+    *m = (method){.what = w, .form = form, .by = by, .program = (int)(m - b->method)};
     if (groups) m->list = *groups;
     return m;
 }
