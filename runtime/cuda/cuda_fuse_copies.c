@@ -23,7 +23,7 @@ static int last_reader(const cuda_record *c, int i, const hap_tensor *y, bool *k
 {
     int last = i;
     *kept = cuda_record_keeps(c, y) && cuda_next_write(c, i, y) == c->n;
-    if (!*kept) return cuda_ops_read(c, i, y, &last) ? last : c->n;
+    if (!*kept) return cuda_ops_or_colls_read(c, i, y, &last) ? last : c->n;
     for (int k = i + 1; k < c->n; k++)
         if (cuda_reads(c, k, y)) last = k;
     return last;
@@ -37,7 +37,7 @@ static void copy_stays(hap_rank *r, cuda_record *c, int i)
     int update = update_of(c, x), last = last_reader(c, i, y, &kept);
     if (x->type != HAP_F32 || !cuda_is_float(y->type) || y->elements != x->elements ||
         y->elements == 0 || cuda_outlives(r, y) || !cuda_outlives(r, x) || last >= update ||
-        cuda_under_way(c, i, last, y))
+        cuda_under_way(c, i, kept ? last : i, y))
         return;
     if (!kept) {
         there.data = y->bytes <= SMALL ? cuda_record_room(c, y->bytes)

@@ -2,6 +2,8 @@
 // that ranks add up: the sums of squares of all gradients, which are added up one by one, and the
 // updates. And hap_partial, which keeps on one rank alone what all of them have.
 
+#include "core/coll_geometry.h"
+#include "core/tensor.h"
 #include "cuda/cuda_fuse.h"
 
 enum { SMALL = 1 << 16 }; // bytes; elements of an update
@@ -54,6 +56,30 @@ static void partial_goes(hap_rank *r, cuda_record *c, int i)
     cuda_redirect(r, c, i + 1, last, &old, &there);
 }
 
+// y of hap_cut that is a run of x, read by ops alone: they read x.
+static void cut_goes(hap_rank *r, cuda_record *c, int i)
+{
+    cuda_call *e = &c->call[i];
+    hap_tensor *y = e->op.out[0], *x = e->op.in[0], there = *y;
+    int64_t at = 1;
+    int last;
+    if (y->type != x->type || y->rank != x->rank || y->rank == 0 || y->dim[0].outer != 1 ||
+        x->dim[0].outer != 1 || cuda_outlives(r, y) || !cuda_ops_read(c, i, y, &last) ||
+        cuda_next_write(c, i, y) <= last || cuda_next_write(c, i, x) <= last ||
+        cuda_under_way(c, i, last, x) || cuda_meets(x, y))
+        return;
+    for (int d = 1; d < y->rank; d++) {
+        if (y->local[d] != x->local[d] || y->first[d] != x->first[d]) return;
+        at *= y->local[d];
+    }
+    at *= y->first[0] * y->dim[0].inner - x->first[0] * x->dim[0].inner;
+    there.data = (char *)x->data + at * hap_dtype_bytes(x->type);
+    if ((uintptr_t)there.data % 16) return; // kernels that take vectors
+    const hap_tensor old = *y;
+    e->kind = CUDA_DONE;
+    cuda_redirect(r, c, i + 1, last, &old, &there);
+}
+
 // Call i may stand before the chain that begins at `first`: the chain reads all that it squares
 // before it writes.
 static bool fits(const cuda_record *c, int i, int first)
@@ -67,8 +93,10 @@ static bool fits(const cuda_record *c, int i, int first)
 
 void cuda_fuse_partials(hap_rank *r, cuda_record *c)
 {
-    for (int i = 0; i < c->n; i++)
+    for (int i = 0; i < c->n; i++) {
         if (c->call[i].kind == CUDA_PARTIAL) partial_goes(r, c, i);
+        if (c->call[i].kind == CUDA_CUT) cut_goes(r, c, i);
+    }
 }
 
 // A chain stands where its last call stood.
@@ -92,6 +120,50 @@ static bool same_rates(const hap_op_call *a, const hap_op_call *b)
     return a->attr[5].i == b->attr[5].i && !s == !t && (!s || cuda_same_place(s, t));
 }
 
+static int64_t bytes_of(const hap_coll_call *coll)
+{
+    int64_t bytes = 0;
+    for (int k = 0; k < coll->n; k++)
+        bytes += coll->src[k]->bytes + coll->dst[k]->bytes;
+    return bytes;
+}
+
+// What a small collective brings for ops lies in memory of the list's: so that it may start before
+// what its place in the arena holds back.
+static void bring_apart(hap_rank *r, cuda_record *c, int i)
+{
+    cuda_call *e = &c->call[i];
+    int wait = e->other, last;
+    if (wait < 0 || hap_form_push(e->coll.form) || bytes_of(&e->coll) > SMALL) return;
+    for (int k = 0; k < e->coll.n; k++) {
+        const hap_tensor *t = e->coll.dst[k];
+        hap_tensor there = *t;
+        if (cuda_outlives(r, t) || !cuda_ops_read(c, wait, t, &last)) continue;
+        there.data = cuda_record_room(c, t->bytes);
+        if (!there.data) return;
+        hap_tensor **dst = cuda_record_own(r, c, e->coll.dst, (size_t)e->coll.n * sizeof *dst);
+        dst[k] = cuda_record_own(r, c, &there, sizeof there);
+        e->coll.dst = dst;
+        cuda_redirect(r, c, wait + 1, last, t, &there);
+    }
+}
+
+// A small collective starts before the updates, and the waits for others, that stand before it.
+static void start_early(cuda_record *c, int i)
+{
+    int to = i;
+    if (bytes_of(&c->call[i].coll) > SMALL) return;
+    for (int k = i - 1; k >= 0 && !cuda_start_ordered(c, k, i); k--) {
+        const cuda_call *e = &c->call[k];
+        if (e->kind == CUDA_JOINED) continue;
+        if (e->kind != CUDA_DONE && e->kind != CUDA_WAIT &&
+            (e->kind != CUDA_OP || e->op.op != HAP_OP_adam))
+            break;
+        if (e->kind == CUDA_OP) to = k;
+    }
+    if (to < i) cuda_start_goes(c, i, to);
+}
+
 // Several updates stand where the first does. A large one does not pass the start of a transfer
 // that takes time, which would come later by it.
 static void join_updates(cuda_record *c, int i)
@@ -99,12 +171,9 @@ static void join_updates(cuda_record *c, int i)
     bool waits = false;
     for (int k = i + 1; k < c->n && c->call[i].n_joined < CUDA_MAX_CHAIN; k++) {
         const cuda_call *e = &c->call[k];
-        int64_t bytes = 0;
         switch (e->kind) {
         case CUDA_START:
-            for (int o = 0; o < e->coll.n; o++)
-                bytes += e->coll.src[o]->bytes + e->coll.dst[o]->bytes;
-            waits |= bytes > SMALL;
+            waits |= bytes_of(&e->coll) > SMALL;
             continue;
         case CUDA_DONE:
         case CUDA_JOINED:
@@ -148,6 +217,10 @@ static void join_small_updates(cuda_record *c)
 void cuda_fuse_update(hap_rank *r, cuda_record *c)
 {
     join_squares(r, c);
+    for (int i = 0; i < c->n; i++)
+        if (c->call[i].kind == CUDA_START) bring_apart(r, c, i);
+    for (int i = 0; i < c->n; i++)
+        if (c->call[i].kind == CUDA_START) start_early(c, i);
     for (int i = 0; i < c->n; i++)
         if (c->call[i].kind == CUDA_OP && c->call[i].op.op == HAP_OP_adam && !c->call[i].chain)
             join_updates(c, i);

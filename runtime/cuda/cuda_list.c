@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/coll_geometry.h"
 #include "core/fail.h"
 
 bool cuda_meets(const hap_tensor *a, const hap_tensor *b)
@@ -128,20 +129,55 @@ hap_tensor *cuda_retyped(hap_rank *r, cuda_record *c, const hap_tensor *as, cons
     return cuda_record_own(r, c, &t, sizeof t);
 }
 
-bool cuda_ops_read(const cuda_record *c, int from, const hap_tensor *t, int *last)
+static bool within(const hap_tensor *part, const hap_tensor *t)
+{
+    const char *p = part->data, *q = t->data;
+    return part->type == t->type && p >= q && p + part->bytes <= q + t->bytes;
+}
+
+static bool src_within(const hap_coll_call *c, const hap_tensor *t)
+{
+    for (int i = 0; i < c->n; i++)
+        if (cuda_meets(c->src[i], t) && !within(c->src[i], t)) return false;
+    return !hap_form_push(c->form) && !coll_writes(c, t);
+}
+
+static bool known_readers(const cuda_record *c, int from, const hap_tensor *t, bool colls,
+                          int *last)
 {
     int end = cuda_next_write(c, from, t);
     *last = from;
     for (int k = from + 1; k <= end && k < c->n; k++) {
         const cuda_call *e = &c->call[k];
         if (!cuda_reads(c, k, t)) continue;
+        *last = k;
+        if (colls && e->kind == CUDA_START && src_within(&e->coll, t)) continue;
+        if (colls && e->kind == CUDA_WAIT && e->other > from) continue;
         if (e->kind != CUDA_OP || e->at) return false;
         for (int i = 0; i < e->op.n_in; i++)
-            if (e->op.in[i] && cuda_meets(e->op.in[i], t) && !cuda_same_place(e->op.in[i], t))
-                return false;
-        *last = k;
+            if (e->op.in[i] && cuda_meets(e->op.in[i], t) && !within(e->op.in[i], t)) return false;
     }
     return true;
+}
+
+bool cuda_ops_read(const cuda_record *c, int from, const hap_tensor *t, int *last)
+{
+    return known_readers(c, from, t, false, last);
+}
+
+bool cuda_ops_or_colls_read(const cuda_record *c, int from, const hap_tensor *t, int *last)
+{
+    return known_readers(c, from, t, true, last);
+}
+
+// The part of `there` that `part` is of t.
+static hap_tensor *part_there(hap_rank *r, cuda_record *c, const hap_tensor *part,
+                              const hap_tensor *t, const hap_tensor *there)
+{
+    hap_tensor at = *there;
+    at.data = (char *)there->data + ((const char *)part->data - (const char *)t->data);
+    at.bytes = part->bytes;
+    return cuda_retyped(r, c, part, &at);
 }
 
 void cuda_redirect(hap_rank *r, cuda_record *c, int from, int to, const hap_tensor *t,
@@ -149,10 +185,15 @@ void cuda_redirect(hap_rank *r, cuda_record *c, int from, int to, const hap_tens
 {
     for (int k = from; k <= to; k++) {
         cuda_call *e = &c->call[k];
-        if (e->kind != CUDA_OP) continue;
-        for (int i = 0; i < e->op.n_in; i++)
-            if (e->op.in[i] && cuda_same_place(e->op.in[i], t))
-                e->op.in[i] = cuda_retyped(r, c, e->op.in[i], there);
+        for (int i = 0; e->kind == CUDA_OP && i < e->op.n_in; i++)
+            if (e->op.in[i] && within(e->op.in[i], t))
+                e->op.in[i] = part_there(r, c, e->op.in[i], t, there);
+        for (int i = 0; e->kind == CUDA_START && i < e->coll.n; i++) {
+            if (!within(e->coll.src[i], t)) continue;
+            hap_tensor **src = cuda_record_own(r, c, e->coll.src, (size_t)e->coll.n * sizeof *src);
+            src[i] = part_there(r, c, src[i], t, there);
+            e->coll.src = src;
+        }
     }
 }
 
@@ -179,15 +220,35 @@ static void renumber(cuda_record *c, int from, int to)
             c->call[k].other = renumbered(c->call[k].other, from, to);
 }
 
-bool cuda_moves_up(cuda_record *c, int from, int to)
+static void move_up(cuda_record *c, int from, int to)
 {
-    for (int k = to; k < from; k++)
-        if (cuda_ordered(c, k, from)) return false;
     cuda_call moved = c->call[from];
     memmove(&c->call[to + 1], &c->call[to], (size_t)(from - to) * sizeof moved);
     c->call[to] = moved;
     renumber(c, from, to);
+}
+
+bool cuda_moves_up(cuda_record *c, int from, int to)
+{
+    for (int k = to; k < from; k++)
+        if (cuda_ordered(c, k, from)) return false;
+    move_up(c, from, to);
     return true;
+}
+
+bool cuda_start_ordered(const cuda_record *c, int k, int start)
+{
+    const hap_coll_call *coll = &c->call[start].coll;
+    for (int i = 0; i < coll->n; i++)
+        if (cuda_writes(c, k, coll->src[i]) || cuda_writes(c, k, coll->dst[i]) ||
+            cuda_reads(c, k, coll->dst[i]))
+            return true;
+    return coll->scratch && (cuda_writes(c, k, coll->scratch) || cuda_reads(c, k, coll->scratch));
+}
+
+void cuda_start_goes(cuda_record *c, int from, int to)
+{
+    move_up(c, from, to);
 }
 
 bool cuda_leads(cuda_record *c, int from, int first)

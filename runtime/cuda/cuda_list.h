@@ -30,10 +30,12 @@ bool cuda_only_reads(const cuda_record *c, int from, int reader, const hap_tenso
 // `as` with the elements of `of`: the same shape in another type and place.
 hap_tensor *cuda_retyped(hap_rank *r, cuda_record *c, const hap_tensor *as, const hap_tensor *of);
 
-// Whether all calls that read t, from call `from` on until it is written again, are ops with t as a
-// dense operand; *last is the last of them, `from` if there is none.
+// Whether all calls that read t, from call `from` on until it is written again, are ops with t, or
+// a part of it, as a dense operand; *last is the last of them, `from` if there is none.
 bool cuda_ops_read(const cuda_record *c, int from, const hap_tensor *t, int *last);
-// Ops in from..to that read t read `there`.
+// Or collectives that send it from where it lies.
+bool cuda_ops_or_colls_read(const cuda_record *c, int from, const hap_tensor *t, int *last);
+// Calls in from..to that read t, or a part of it, read `there`.
 void cuda_redirect(hap_rank *r, cuda_record *c, int from, int to, const hap_tensor *t,
                    const hap_tensor *there);
 // Gives output t of op i a place of its own, outside the arena, if it is small and ops alone read
@@ -44,6 +46,9 @@ bool cuda_gets_room(hap_rank *r, cuda_record *c, int i, const hap_tensor *t);
 bool cuda_ordered(const cuda_record *c, int k, int j);
 // Moves op `from` up to place `to` if nothing between stands in its way.
 bool cuda_moves_up(cuda_record *c, int from, int to);
+// The same for the start of a collective, and its way up, which is free.
+bool cuda_start_ordered(const cuda_record *c, int k, int start);
+void cuda_start_goes(cuda_record *c, int from, int to);
 // Makes op `from` the head of the chain that starts at `first`, after it, if it may move there.
 bool cuda_leads(cuda_record *c, int from, int first);
 // Puts an op before call `at`.
