@@ -1,3 +1,4 @@
+#include "costmodel/pair_links.h"
 #include "costmodel/pair_price.h"
 
 #include <math.h>
@@ -178,14 +179,51 @@ static double larger(double a, double b)
 
 typedef double table[COST_MAX_GROUPS][COST_MAX_PAIR_RANKS];
 
+// Do ranks that work on one group send to one member each, for as long?
+static bool even(const cost_pair *p)
+{
+    bool same = p->n_kinds == 1;
+    for (int r = 1; r < p->n; r++)
+        same = same && p->rows[r] == p->rows[0];
+    return same || p->together;
+}
+
+// What a rank sends, in order; behind[k]: products before group k is sent.
+static void add_messages(pair_pricer *x, const parts *g, int r, const int *behind, pair_sender *s)
+{
+    const cost_pair *p = x->p;
+    for (int k = 0; k < g->n; k++) {
+        int to = (r + g->distance[k]) % p->n;
+        int64_t rows = rows_of(g, k, p->rows[p->consumer ? r : to]);
+        if (g->distance[k] == 0 || rows == 0) continue;
+        s->message[s->n_messages++] =
+            (pair_message){to, k, seconds(x, true, p->kind[r], rows), behind ? behind[k] : 0};
+    }
+}
+
 // When the messages of every group end, by receiver, if all are ready from the start; and by rank
-// when its link is free. A message ends when the sender's link and the receiver's are through.
+// when its link is free. Even messages, and those together, end when the sender's link and the
+// receiver's are through.
 static void arrivals(pair_pricer *x, const parts *g, table at, double *busy)
 {
     const cost_pair *p = x->p;
     double out[COST_MAX_GROUPS], in[COST_MAX_GROUPS];
     int stream[COST_MAX_GROUPS], of[COST_MAX_GROUPS];
     table sent;
+    if (!even(p)) {
+        pair_sender rank[COST_MAX_PAIR_RANKS];
+        memset(rank, 0, sizeof *rank * (size_t)p->n);
+        memset(at, 0, sizeof(table));
+        for (int r = 0; r < p->n; r++)
+            add_messages(x, g, r, NULL, &rank[r]);
+        pair_links_run(p->n, rank, at);
+        for (int r = 0; r < p->n; r++) {
+            busy[r] = rank[r].sent;
+            for (int k = 0; k < g->n; k++)
+                busy[r] = larger(busy[r], at[k][r]);
+        }
+        return;
+    }
     memset(busy, 0, sizeof *busy * (size_t)p->n);
     for (int r = 0; r < p->n; r++) {
         int n = 0;
@@ -302,14 +340,40 @@ static void send_made(pair_pricer *x, const parts *g, int r, const int64_t *begi
     add_rank(t, p->kind[r], b.t, b.t + b.left, b.t);
 }
 
+// The same of all ranks, who share the links of those they send to.
+static void send_shared(pair_pricer *x, const parts *g, const int64_t *begin, table at,
+                        cost_pair_time *t)
+{
+    const cost_pair *p = x->p;
+    pair_sender rank[COST_MAX_PAIR_RANKS];
+    memset(rank, 0, sizeof *rank * (size_t)p->n);
+    for (int r = 0; r < p->n; r++) {
+        pair_sender *s = &rank[r];
+        int behind[COST_MAX_GROUPS];
+        s->beside = p->beside[p->kind[r]];
+        for (int k = 0; k < g->n; k += g->run[k]) {
+            double made = joined(x, g, k, r, begin, s->n_products == 0);
+            if (made > 0) s->product[s->n_products++] = made;
+            for (int i = k; i < k + g->run[k]; i++)
+                behind[i] = s->n_products;
+        }
+        add_messages(x, g, r, behind, s);
+    }
+    pair_links_run(p->n, rank, at);
+    for (int r = 0; r < p->n; r++)
+        add_rank(t, p->kind[r], rank[r].made, larger(rank[r].made, rank[r].sent), rank[r].made);
+}
+
 static void produce(pair_pricer *x, const parts *g, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     table at; // [group][receiver]
     int64_t begin[COST_MAX_PAIR_RANKS];
+    bool shared = !even(p);
     memset(at, 0, sizeof at);
     first_rows(p, begin);
-    for (int r = 0; r < p->n; r++)
+    if (shared) send_shared(x, g, begin, at, t);
+    for (int r = 0; r < p->n && !shared; r++)
         send_made(x, g, r, begin, at, t);
     double total = t->total;
     for (int r = 0; r < p->n; r++) {
@@ -322,7 +386,7 @@ static void produce(pair_pricer *x, const parts *g, cost_pair_time *t)
             out += seconds(x, true, p->kind[r], rows_of(g, k, p->rows[(r + d) % p->n]));
             if (rows == 0) continue;
             double sec = seconds(x, true, p->kind[from], rows);
-            in = larger(in + sec, at[k][r]);
+            in = larger(shared ? in : in + sec, at[k][r]);
             sum += sec;
             any = true;
         }
@@ -444,21 +508,9 @@ bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int products
 
 // --- the sequence ---
 
-static int one_each(const cost_pair *p, int (*group)[2])
-{
-    int n = p->whole ? 1 : p->n;
-    for (int k = 0; k < n; k++) {
-        group[k][0] = p->consumer || p->whole ? k : (k + 1) % n;
-        group[k][1] = 1;
-    }
-    return n;
-}
-
 double pair_sequential(pair_pricer *x)
 {
     const cost_pair *p = x->p;
-    int group[COST_MAX_GROUPS][2];
-    parts g;
     double total = 0, sent = 0, busy[COST_MAX_PAIR_RANKS];
     int64_t rows = 0;
     if (p->whole) {
@@ -466,21 +518,16 @@ double pair_sequential(pair_pricer *x)
             total = larger(total, seconds(x, false, c, p->rows[0]));
         return total + seconds(x, true, 0, p->rows[0]) + p->flag;
     }
-    parts_of(&g, group, one_each(p, group));
     for (int r = 0; r < p->n; r++)
         rows += p->rows[r];
-    if (p->consumer) {
-        table at;
-        arrivals(x, &g, at, busy);
-    } else {
-        for (int r = 0; r < p->n; r++) {
-            double out = 0, in = 0;
-            for (int d = 1; d < p->n; d++) {
-                out += seconds(x, true, p->kind[r], p->rows[(r + d) % p->n]);
-                in += seconds(x, true, p->kind[(r + d) % p->n], p->rows[r]);
-            }
-            busy[r] = larger(out, in) + (p->after ? p->after[r] : 0);
+    for (int r = 0; r < p->n; r++) {
+        double out = 0, in = 0;
+        for (int d = 1; d < p->n; d++) {
+            int other = (r + d) % p->n;
+            out += seconds(x, true, p->kind[r], p->rows[p->consumer ? r : other]);
+            in += seconds(x, true, p->kind[other], p->rows[p->consumer ? other : r]);
         }
+        busy[r] = larger(out, in) + (p->after && !p->consumer ? p->after[r] : 0);
     }
     for (int r = 0; r < p->n; r++) {
         sent = larger(sent, busy[r]);

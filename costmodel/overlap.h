@@ -18,7 +18,8 @@
 // were. A whole pair has none.
 //
 // A link is busy with one message after another (`together`: with one to every member at once,
-// which share it); what leaves a rank and what arrives at one each take their time. A product
+// which share it); what leaves a rank and what arrives at one each take their time, and where ranks
+// have unequal rows, those who send to one rank at a time share its link (pair_links.h). A product
 // beside a transfer and the transfer go on at their slower rates (contention), rank by rank.
 
 #ifndef HAP_COSTMODEL_OVERLAP_H
@@ -71,8 +72,9 @@ bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int products
 double cost_pair_sequential(const cost_pair *p);
 // The best grouping of a family: own rows first (consumer) or last, the others by distance, the
 // first, the last and all between split alike in up to 6 parts, or joined, equal, growing or
-// shrinking; whole: 2 to 8 such parts. Then rows move from part to part by small steps. Returns the
-// number of groups, at most max; 0: none is faster than the sequence.
+// shrinking; whole: 2 to 8 such parts. Then rows move from part to part by small steps, and groups
+// of unequal rows to other places. Returns the number of groups, at most max; 0: none is faster
+// than the sequence.
 int cost_pair_search(const cost_pair *p, int max, int (*group)[2], cost_pair_time *t);
 
 #endif

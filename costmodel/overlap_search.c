@@ -1,4 +1,5 @@
-// Groups of a pair: which members are multiplied together, and into which parts the others split.
+// Groups of a pair: which members are multiplied together, into which parts the others split, and
+// in which order they go where ranks have unequal rows.
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,6 +45,14 @@ int cost_pair_products(int (*group)[2], int n)
     return products;
 }
 
+static bool uneven(const cost_pair *p)
+{
+    bool same = true;
+    for (int r = 1; r < p->n && !p->whole; r++)
+        same = same && p->rows[r] == p->rows[0];
+    return !same && !p->together;
+}
+
 static bool offer(best *b, int (*group)[2], int n)
 {
     cost_pair_time t;
@@ -57,14 +66,18 @@ static bool offer(best *b, int (*group)[2], int n)
     return true;
 }
 
-// Weights in smaller units, and one unit from one part of a distance to another as long as that
-// helps.
-static void improve(best *b)
+enum { FINE = 16 };
+
+static void in_units(best *b)
 {
-    enum { UNITS = 16 };
     for (int k = 0; k < b->n; k++)
-        b->group[k][1] *= UNITS;
-    for (int step = UNITS; step >= UNITS / 4; step /= 2)
+        b->group[k][1] *= FINE;
+}
+
+// Units from one part of a distance to another as long as that helps.
+static void move_units(best *b)
+{
+    for (int step = FINE; step >= FINE / 4; step /= 2)
         for (bool better = true; better;) {
             better = false;
             for (int i = 0; i < b->n; i++)
@@ -77,6 +90,38 @@ static void improve(best *b)
                     better = offer(b, group, b->n) || better;
                 }
         }
+}
+
+static void improve(best *b)
+{
+    in_units(b);
+    move_units(b);
+}
+
+// Where the messages are unequal, by distance they meet at one rank, which another order avoids:
+// one group to another place as long as that helps. Joined groups stay where they are.
+static void reorder(best *b)
+{
+    int passes = b->x->p->quick ? 1 : 6;
+    for (bool better = uneven(b->x->p); better && passes > 0; passes--) {
+        better = false;
+        for (int i = 0; i < b->n; i++)
+            for (int k = 0; k < b->n; k++) {
+                int group[COST_MAX_GROUPS][2], way = i < k ? 1 : -1;
+                bool apart = i != k;
+                memcpy(group, b->group, sizeof group);
+                for (int j = i; apart && j != k + way; j += way)
+                    apart = b->group[j][0] != 0 && b->group[j][1] > 0;
+                if (!apart) continue;
+                for (int j = i; j != k; j += way) {
+                    group[j][0] = b->group[j + way][0];
+                    group[j][1] = b->group[j + way][1];
+                }
+                group[k][0] = b->group[i][0];
+                group[k][1] = b->group[i][1];
+                better = offer(b, group, b->n) || better;
+            }
+    }
 }
 
 // How remote members, in the order of work, are joined into one product: not; all; all behind the
@@ -145,7 +190,44 @@ static void descend(best *b, shape s)
         s.split[where] = own;
         if (!better && i >= 3) break;
     }
+    reorder(b);
     improve(b);
+}
+
+// Every distance in `parts` parts, which go by turns, back and forth: of layer after layer, from
+// the `first` distance on.
+static void offer_layers(best *b, int parts, int first, bool down)
+{
+    const cost_pair *p = b->x->p;
+    int group[COST_MAX_GROUPS][2], n = 0;
+    if (parts * (p->n - 1) + 1 > COST_MAX_GROUPS) return;
+    if (p->consumer) group[n][0] = 0, group[n++][1] = 1;
+    for (int layer = 0; layer < parts; layer++)
+        for (int i = 0; i < p->n - 1; i++, n++) {
+            int at = (first + (down ? p->n - 1 - i : i)) % (p->n - 1);
+            group[n][0] = 1 + (layer % 2 ? (first + (down ? i : p->n - 1 - i)) % (p->n - 1) : at);
+            group[n][1] = 1;
+        }
+    if (!p->consumer) group[n][0] = 0, group[n++][1] = 1;
+    best own = {.x = b->x, .max = b->max};
+    if (!offer(&own, group, n)) return;
+    in_units(&own);
+    for (int i = 0; i < 3; i++) {
+        double before = own.sec;
+        reorder(&own);
+        move_units(&own);
+        if (own.sec > before * (1 - 1e-3)) break;
+    }
+    offer(b, own.group, own.n);
+}
+
+static void search_layers(best *b)
+{
+    int n = b->x->p->n;
+    for (int parts = 1; parts <= 3 && uneven(b->x->p); parts++)
+        for (int first = 0; first < (n < 6 ? n - 1 : 2); first++)
+            for (int down = 0; down < 2; down++)
+                offer_layers(b, parts, first, down);
 }
 
 // A few shapes only.
@@ -160,6 +242,7 @@ static void search_quickly(best *b)
                 if (join == APART || (last == 0 && first == 0)) offer_shape(b, &s);
             }
     }
+    reorder(b);
 }
 
 static void search_members(best *b)
@@ -175,6 +258,7 @@ static void search_members(best *b)
         descend(&other, (shape){{half, half, half}, join});
         if (other.n > 0) offer(b, other.group, other.n);
     }
+    search_layers(b);
 }
 
 static void search_whole(best *b)

@@ -140,9 +140,10 @@ START_TEST(joined_members)
     p.consumer = false;
     p.gap = p.flag = 0;
     near(cost_pair_seconds(&p, produce, 3, &t), 9);
-    m.per_row =
-        0.05; // rank 1 makes all at 6 and sends rank 2 its rows until 21, then rank 0's come
-    near(cost_pair_seconds(&p, produce, 3, &t), 6 + 15 + 15);
+    // Rank 0 sends rank 1 its rows from 6 on, in which rank 2 joins at 9: until 23, then rank 2
+    // its.
+    m.per_row = 0.05;
+    near(cost_pair_seconds(&p, produce, 3, &t), 23 + 15);
 }
 END_TEST
 
@@ -284,6 +285,27 @@ static double brute_force(const cost_pair *p, int units)
     return best;
 }
 
+// The same in any order of the remote members' parts: what is left of each goes on behind group n.
+static double brute_force_orders(const cost_pair *p, const int *left, int (*group)[2], int n)
+{
+    double best = HUGE_VAL;
+    bool over = true;
+    for (int d = 1; d < p->n; d++)
+        for (int width = 1; width <= left[d]; width++) {
+            int rest[COST_MAX_PAIR_RANKS];
+            for (int i = 1; i < p->n; i++)
+                rest[i] = left[i] - (i == d ? width : 0);
+            group[n][0] = d;
+            group[n][1] = width;
+            best = fmin(best, brute_force_orders(p, rest, group, n + 1));
+            over = false;
+        }
+    if (!over) return best;
+    cost_pair_time t;
+    if (!p->consumer) group[n][0] = 0, group[n++][1] = 1;
+    return cost_pair_seconds(p, group, n, &t);
+}
+
 // what: 0 consumer, 1 producer, 2 all-reduce. Within 2 % of the best of all groupings of the grid.
 static void search_is_near(int n, int what, int units, int draws)
 {
@@ -321,6 +343,49 @@ START_TEST(search_against_all_groupings)
         search_is_near(4, what, 3, 40);
     }
     search_is_near(4, 2, 9, 120);
+}
+END_TEST
+
+START_TEST(search_against_all_orders)
+{
+    seed = 9;
+    for (int i = 0; i < 120; i++) {
+        random_pair x;
+        cost_pair_time t;
+        int n = 3 + i % 2, group[16][2], any[24][2] = {{0, 1}};
+        int units[COST_MAX_PAIR_RANKS] = {0, 3 - i % 2, 3 - i % 2, 3 - i % 2};
+        draw(&x, n, i / 2 % 2);
+        x.p.together = false;
+        int found = cost_pair_search(&x.p, 16, group, &t);
+        double alone = cost_pair_sequential(&x.p);
+        double least = brute_force_orders(&x.p, units, any, x.p.consumer ? 1 : 0);
+        double got = found ? t.total : alone;
+        ck_assert_msg(got < 1.02 * fmin(least, alone), "round %d: %.4f of the best order", i,
+                      got / fmin(least, alone));
+    }
+}
+END_TEST
+
+// Rank 0 has as much as the others together, messages of 2, 1 and 1. By distance rank 2 joins what
+// rank 0 sends rank 1 at 1, both end at 3, and what rank 0 has for rank 2 at 5. All of it takes 4.
+START_TEST(uneven_messages_share_links)
+{
+    model m = {.step = {1e-6}, .per_row = 0.01, .tile = 1};
+    int64_t rows[] = {200, 100, 100};
+    cost_pair p = pair_of(&m, 3, rows);
+    p.consumer = true;
+    cost_pair_time t;
+    int each[3][2] = {{0, 1}, {1, 1}, {2, 1}}, group[8][2];
+    ck_assert_double_eq_tol(cost_pair_seconds(&p, each, 3, &t), 5, 1e-3);
+    near(t.transfer, 5);
+    near(cost_pair_sequential(&p), 4 + 400e-6);
+    m.step[0] = 0.005; // rank 2 multiplies rank 0's rows from 5 on
+    near(cost_pair_seconds(&p, each, 3, &t), 6);
+    ck_assert_int_gt(cost_pair_search(&p, 8, group, &t), 3);
+    ck_assert(t.total > 4 && t.total < 5);
+    p.consumer = false; // rank 0 gets all that others make: 4, and the others get 3
+    int made[3][2] = {{1, 1}, {2, 1}, {0, 1}};
+    ck_assert_double_ge(cost_pair_seconds(&p, made, 3, &t), 4);
 }
 END_TEST
 
@@ -407,6 +472,8 @@ int main(void)
     tcase_add_test(t, gaps_decide);
     tcase_add_test(t, pairs_pay);
     tcase_add_test(t, search_against_all_groupings);
+    tcase_add_test(t, search_against_all_orders);
+    tcase_add_test(t, uneven_messages_share_links);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -1,0 +1,80 @@
+#include "costmodel/pair_links.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct state {
+    int made, sent;       // how many
+    double product, left; // of the next product and of the next message
+} state;
+
+static bool computes(const pair_sender *p, const state *s)
+{
+    return s->made < p->n_products;
+}
+
+static bool sends(const pair_sender *p, const state *s)
+{
+    return s->sent < p->n_messages && p->message[s->sent].behind <= s->made;
+}
+
+static void next_product(const pair_sender *p, state *s)
+{
+    if (computes(p, s)) s->product = p->product[s->made];
+}
+
+static void next_message(const pair_sender *p, state *s)
+{
+    if (s->sent < p->n_messages) s->left = p->message[s->sent].sec;
+}
+
+// From one end to the next all go on at their rates.
+void pair_links_run(int n, pair_sender *rank, double (*ends)[COST_MAX_PAIR_RANKS])
+{
+    state all[COST_MAX_PAIR_RANKS];
+    double now = 0;
+    memset(all, 0, sizeof all);
+    for (int r = 0; r < n; r++) {
+        rank[r].made = rank[r].sent = 0;
+        next_product(&rank[r], &all[r]);
+        next_message(&rank[r], &all[r]);
+    }
+    for (;;) {
+        double dt = (double)INFINITY, slow[COST_MAX_PAIR_RANKS][2];
+        int into[COST_MAX_PAIR_RANKS] = {0};
+        bool computing[COST_MAX_PAIR_RANKS], sending[COST_MAX_PAIR_RANKS];
+        for (int r = 0; r < n; r++) {
+            computing[r] = computes(&rank[r], &all[r]);
+            sending[r] = sends(&rank[r], &all[r]);
+            if (sending[r]) into[rank[r].message[all[r].sent].to]++;
+        }
+        for (int r = 0; r < n; r++) {
+            bool both = computing[r] && sending[r];
+            slow[r][0] = both ? rank[r].beside.compute : 1;
+            slow[r][1] = both ? rank[r].beside.communication : 1;
+            if (computing[r]) dt = fmin(dt, all[r].product * slow[r][0]);
+            if (!sending[r]) continue;
+            slow[r][1] *= into[rank[r].message[all[r].sent].to];
+            dt = fmin(dt, all[r].left * slow[r][1]);
+        }
+        if (!(dt < (double)INFINITY)) return;
+        now += dt;
+        double least = 1e-12 * now;
+        for (int r = 0; r < n; r++) {
+            pair_sender *p = &rank[r];
+            state *s = &all[r];
+            if (computing[r]) s->product -= dt / slow[r][0];
+            if (sending[r]) s->left -= dt / slow[r][1];
+            if (computing[r] && s->product <= least) {
+                p->made = now;
+                s->made++;
+                next_product(p, s);
+            }
+            if (sending[r] && s->left <= least) {
+                const pair_message *m = &p->message[s->sent++];
+                ends[m->group][m->to] = p->sent = now;
+                next_message(p, s);
+            }
+        }
+    }
+}

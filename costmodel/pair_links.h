@@ -1,0 +1,30 @@
+// When the messages of a pair end where ranks send unequal ones. Inside of the cost model.
+//
+// A rank works through its products; messages leave it one after the other once the products before
+// them are made. Who send to one rank have its link in equal shares, and each goes on with its next
+// message when it is through (so measured: uneven pushes on four H200s took what this says to the
+// third digit). Products and messages of a rank beside each other both slow down.
+
+#ifndef HAP_COSTMODEL_PAIR_LINKS_H
+#define HAP_COSTMODEL_PAIR_LINKS_H
+
+#include "costmodel/overlap.h"
+
+typedef struct pair_message {
+    int to, group;
+    double sec; // alone
+    int behind; // so many of the products
+} pair_message;
+
+typedef struct pair_sender {
+    int n_products, n_messages;
+    double product[COST_MAX_GROUPS]; // seconds alone
+    pair_message message[COST_MAX_GROUPS];
+    cost_contention beside;
+    double made, sent; // out: when the last product and the last message end
+} pair_sender;
+
+// ends[group][to] of all messages; others stay as they are.
+void pair_links_run(int n, pair_sender *rank, double (*ends)[COST_MAX_PAIR_RANKS]);
+
+#endif
