@@ -55,15 +55,19 @@ static void compute(beside *b, double sec)
 
 typedef struct parts {
     int n;
+    int64_t most; // rows of the coordinate that has most
     int distance[COST_MAX_GROUPS];
     int from[COST_MAX_GROUPS], to[COST_MAX_GROUPS], of[COST_MAX_GROUPS]; // weights: [from, to) of
     int run[COST_MAX_GROUPS]; // at the first of joined groups: how many they are; else 0
 } parts;
 
-static void parts_of(parts *x, int (*group)[2], int n)
+static void parts_of(parts *x, const cost_pair *p, int (*group)[2], int n)
 {
     hb_assert(n >= 1 && n <= COST_MAX_GROUPS);
     x->n = n;
+    x->most = p->rows[0];
+    for (int r = 1; r < p->n && !p->whole; r++)
+        x->most = p->rows[r] > x->most ? p->rows[r] : x->most;
     for (int k = 0; k < n; k++) {
         x->distance[k] = group[k][0];
         x->from[k] = x->of[k] = 0;
@@ -83,9 +87,16 @@ static void parts_of(parts *x, int (*group)[2], int n)
         }
 }
 
+// Of `rows` those before a weight of group k's distance.
+static int64_t rows_before(const parts *x, int k, int weight, int64_t rows)
+{
+    int64_t n = x->most * weight / x->of[k];
+    return n < rows ? n : rows;
+}
+
 static int64_t rows_of(const parts *x, int k, int64_t rows)
 {
-    return rows * x->to[k] / x->of[k] - rows * x->from[k] / x->of[k];
+    return rows_before(x, k, x->to[k], rows) - rows_before(x, k, x->from[k], rows);
 }
 
 // A part that follows another: its own seconds, or its share of the whole product and the gap,
@@ -113,8 +124,8 @@ static double joined(pair_pricer *x, const parts *g, int k, int r, const int64_t
     }
     for (int i = k; i < k + g->run[k]; i++) {
         int d = g->distance[i], m = (r + (p->consumer ? p->n - d : d)) % p->n, at = n;
-        int64_t from = first[m] + p->rows[m] * g->from[i] / g->of[i];
-        int64_t to = first[m] + p->rows[m] * g->to[i] / g->of[i];
+        int64_t from = first[m] + rows_before(g, i, g->from[i], p->rows[m]);
+        int64_t to = first[m] + rows_before(g, i, g->to[i], p->rows[m]);
         if (from == to) continue;
         for (; at > 0 && lo[at - 1] > from; at--) {
             lo[at] = lo[at - 1];
@@ -447,7 +458,7 @@ static void produce_whole(pair_pricer *x, const parts *g, cost_pair_time *t)
 double pair_price(pair_pricer *x, int (*group)[2], int n, cost_pair_time *t)
 {
     parts g;
-    parts_of(&g, group, n);
+    parts_of(&g, x->p, group, n);
     memset(t, 0, sizeof *t);
     (x->p->whole ? produce_whole : x->p->consumer ? consume : produce)(x, &g, t);
     return t->total;

@@ -4,8 +4,10 @@
 //
 // A group is {distance, weight}. Consumer: rows that came from coordinate (me - distance) mod n;
 // producer: rows that go to coordinate (me + distance) mod n; distance 0 are the own rows, which
-// need no transfer. Groups of one distance share its rows in proportion to their weights, part k
-// ends at floor(rows (w_1 + ... + w_k) / sum). Groups are worked on in their order on every rank,
+// need no transfer. Groups of one distance share its rows: of a coordinate with most rows, M, in
+// proportion to their weights, part k ends at floor(M (w_1 + ... + w_k) / sum); others have of a
+// part what they have rows for, so that parts are as large on all ranks and small ones end early.
+// Groups are worked on in their order on every rank,
 // and messages leave in that order. A *whole* pair (all-reduce) has distance 0 only: its groups are
 // parts of all rows, each reduced over all ranks when the last of them has made it.
 //

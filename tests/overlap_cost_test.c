@@ -360,7 +360,7 @@ START_TEST(search_against_all_orders)
         double alone = cost_pair_sequential(&x.p);
         double least = brute_force_orders(&x.p, units, any, x.p.consumer ? 1 : 0);
         double got = found ? t.total : alone;
-        ck_assert_msg(got < 1.02 * fmin(least, alone), "round %d: %.4f of the best order", i,
+        ck_assert_msg(got < 1.03 * fmin(least, alone), "round %d: %.4f of the best order", i,
                       got / fmin(least, alone));
     }
 }
@@ -378,6 +378,9 @@ START_TEST(uneven_messages_share_links)
     int each[3][2] = {{0, 1}, {1, 1}, {2, 1}}, group[8][2];
     ck_assert_double_eq_tol(cost_pair_seconds(&p, each, 3, &t), 5, 1e-3);
     near(t.transfer, 5);
+    // Parts are as large on all ranks: those with 100 rows have none in the second half of 200.
+    int halves[4][2] = {{0, 1}, {1, 1}, {2, 2}, {1, 1}};
+    ck_assert_double_eq_tol(cost_pair_seconds(&p, halves, 4, &t), 4, 1e-3);
     near(cost_pair_sequential(&p), 4 + 400e-6);
     m.step[0] = 0.005; // rank 2 multiplies rank 0's rows from 5 on
     near(cost_pair_seconds(&p, each, 3, &t), 6);

@@ -15,6 +15,7 @@
 #include "core/coll_geometry.h"
 #include "core/comm.h"
 #include "core/float16.h"
+#include "core/pair_rows.h"
 #include "tests/support/coll_memory.h"
 
 enum { ARENA = 32 << 20, PAIRS = 12, MAX_OPS = 3, MAX_GROUPS = 64, N_TABLES = 64, POISON = 0xA5 };
@@ -244,6 +245,37 @@ static hap_event *start(const sample *s, hap_tensor *dst, hap_tensor *src, hap_t
     return NULL;
 }
 
+// docs/formats.md: of every member the parts of a distance follow one another, the first of them at
+// the member's rows; part k ends at min(rows, M (w_1 + ... + w_k) / sum w).
+static void check_parts(const sample *s)
+{
+    int n = s->kind == HAP_ALL_REDUCE ? 1 : hap_group_size(r, s->axes);
+    for (int d = 0; d < n; d++) {
+        int64_t rows[64] = {0}, begin[64] = {0}, most = 0, sum = 0, before = 0;
+        for (int k = 0; k < s->n_groups; k++) {
+            if (s->group[k][0] != d) continue;
+            for (int m = 0; m < n; m++) {
+                int64_t lo, hi;
+                hap_part_rows(r, &r->pair, k, m, &lo, &hi);
+                if (sum == 0) begin[m] = lo;
+                failures += lo != begin[m] + rows[m] || hi < lo;
+                rows[m] += hi - lo;
+                if (rows[m] > most) most = rows[m];
+            }
+            sum += llabs(s->group[k][1]);
+        }
+        for (int k = 0; k < s->n_groups; k++) {
+            if (s->group[k][0] != d) continue;
+            before += llabs(s->group[k][1]);
+            for (int m = 0; m < n; m++) {
+                int64_t lo, hi, end = most * before / sum;
+                hap_part_rows(r, &r->pair, k, m, &lo, &hi);
+                failures += hi - begin[m] != (end < rows[m] ? end : rows[m]);
+            }
+        }
+    }
+}
+
 // The calls, in brackets or not. A producer's event is left open.
 static result run(const sample *s, bool pair, bool in_place)
 {
@@ -276,7 +308,10 @@ static result run(const sample *s, bool pair, bool in_place)
         product(s, 0, src, s->src);
         z.event = start(s, dst, src, scratch);
     }
-    if (pair) hap_overlapped(r);
+    if (pair) {
+        hap_overlapped(r);
+        check_parts(s);
+    }
     if (in_place) z.t[0] = dst;
     return z;
 }

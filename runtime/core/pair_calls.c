@@ -2,6 +2,7 @@
 
 #include "core/coll_geometry.h"
 #include "core/fail.h"
+#include "core/pair_rows.h"
 
 static bool meet(const hap_tensor *a, const hap_tensor *b)
 {
@@ -147,6 +148,7 @@ void hap_pair_start(hap_rank *r, const hap_coll_call *c)
         HAP_CK(r, same(p->op[0].out[0], p->src), "does not move what the pair's product makes");
     check_groups(r, p);
     check_geometry(r, p, c);
+    p->most_rows = hap_pair_most_rows(r, p);
     if (!p->consumer) check_apart(r, p);
 }
 

@@ -9,8 +9,8 @@
 // A product is row by row (hap_op_by_rows, from the formulas of the op table): linear, or matmul of
 // an operand that is not transposed with one of two dims. Its rows are all dims but the last,
 // flattened. The moved factor is the outermost of them in local memory, so that what a member holds
-// is one range of rows. All tensors of a pair that any of its calls writes lie apart from all others
-// of it: its calls run at the same time.
+// is one range of rows. All tensors of a pair that any of its calls writes lie apart from all
+// others of it: its calls run at the same time.
 
 #ifndef HAP_RUNTIME_PAIR_CALLS_H
 #define HAP_RUNTIME_PAIR_CALLS_H
@@ -30,6 +30,7 @@ typedef struct hap_pair {
     unsigned axes;
     hap_form form;
     hap_tensor *dst, *src, *scratch;
+    int64_t most_rows; // core/pair_rows.h
     int coll_line;
     hap_event *event; // consumer: what its start returned
     int n_ops;

@@ -43,6 +43,16 @@ static hap_range member_rows(const hap_rank *r, const hap_pair *p, int member)
     return (hap_range){f1.lo * each, f1.n * each};
 }
 
+int64_t hap_pair_most_rows(const hap_rank *r, const hap_pair *p)
+{
+    int64_t most = 0;
+    for (int m = 0; m < hap_group_size(r, p->axes); m++) {
+        hap_range rows = member_rows(r, p, m);
+        if (rows.n > most) most = rows.n;
+    }
+    return most;
+}
+
 hap_box hap_pair_src(const hap_rank *r, const hap_pair *p, int member)
 {
     hap_coll_view v = view_of(r, p), rows = hap_pair_view(r, p);
@@ -73,8 +83,9 @@ void hap_part_rows(const hap_rank *r, const hap_pair *p, int k, int member, int6
         all += weight(p, i);
     }
     hap_range rows = member_rows(r, p, member);
-    *lo = rows.lo + rows.n * before / all;
-    *hi = rows.lo + rows.n * (before + weight(p, k)) / all;
+    int64_t first = p->most_rows * before / all, end = p->most_rows * (before + weight(p, k)) / all;
+    *lo = rows.lo + (first < rows.n ? first : rows.n);
+    *hi = rows.lo + (end < rows.n ? end : rows.n);
 }
 
 static int at_distance(const hap_rank *r, const hap_pair *p, int64_t d)

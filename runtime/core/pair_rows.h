@@ -11,8 +11,10 @@ hap_coll_view hap_pair_view(const hap_rank *r, const hap_pair *p);
 // What a member holds of src and of dst in that view. All-reduce: all.
 hap_box hap_pair_src(const hap_rank *r, const hap_pair *p, int member);
 hap_box hap_pair_dst(const hap_rank *r, const hap_pair *p, int member);
-// Rows [lo, hi) of `member`'s entries that are group k's share of them: consumer, rows of dst;
-// producer, rows of src.
+// Of the member that has most: what the parts of a distance are shares of.
+int64_t hap_pair_most_rows(const hap_rank *r, const hap_pair *p);
+// Rows [lo, hi) of `member`'s entries that are group k's of them, as far as it has so many:
+// consumer, rows of dst; producer, rows of src.
 void hap_part_rows(const hap_rank *r, const hap_pair *p, int k, int member, int64_t *lo,
                    int64_t *hi);
 // What group k is on this rank: the member its rows come from (consumer) or go to (producer).

@@ -183,10 +183,11 @@ void hap_wait(hap_rank *r, hap_event *e);
 // product and the start of a reduce-scatter, all-reduce or all-to-all of what it makes, whose wait
 // stands later. A group is {distance, weight}: rows of the product that come from coordinate
 // (own - distance), or go to coordinate (own + distance), 0 the own rows; groups of one distance
-// share its rows in the order given, in proportion to their weights. Every distance has one; of an
+// share its rows in the order given, in proportion to their weights where the coordinate has most
+// rows; others have of each part as many as they have left. Every distance has a group; of an
 // all-reduce there is distance 0 alone, of all rows. Work is done in the order of the groups, each
-// once its rows are there, and what it makes is sent at once. A weight -w joins its group to the one
-// before: their rows are one product.
+// once its rows are there, and what it makes is sent at once. A weight -w joins its group to the
+// one before: their rows are one product.
 void hap_overlap(hap_rank *r, int n_groups, const int64_t (*groups)[2]);
 void hap_overlapped(hap_rank *r);
 
