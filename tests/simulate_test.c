@@ -354,6 +354,23 @@ START_TEST(pushes_slow_less)
 }
 END_TEST
 
+// What nothing slows beside takes its time, and so does what computes beside it.
+START_TEST(a_quiet_collective_slows_nothing)
+{
+    static const cost_beside k[] = {{{{1.5, 2}, {1, 1}}}};
+    for (int quiet = 0; quiet < 2; quiet++) {
+        cost_event e[] = {{.kind = COST_START, .sec = {4}, .quiet = quiet > 0},
+                          {.kind = COST_COMPUTE, .sec = {10}},
+                          {.kind = COST_WAIT, .of = 0}};
+        cost_timeline t;
+        cost_simulate(arena, 1, k, e, 3, false, &t);
+        // Beside each other for 8, of which the op gets 16 / 3 done.
+        ck_assert_double_eq_tol(t.total, quiet ? 10 : 8 + 10 - 16 / 3.0, 1e-12);
+        ck_assert_double_eq_tol(t.comm, quiet ? 4 : 8, 1e-12);
+    }
+}
+END_TEST
+
 // Never below what each takes alone nor above one after the other; with factors of 1 as without.
 START_TEST(contention_lies_between)
 {
@@ -419,6 +436,7 @@ int main(void)
     tcase_add_test(c, random_programs_equal_time_steps);
     tcase_add_test(c, contention_slows_both);
     tcase_add_test(c, pushes_slow_less);
+    tcase_add_test(c, a_quiet_collective_slows_nothing);
     tcase_add_test(c, contention_lies_between);
     tcase_add_exit_test(c, a_wait_for_what_did_not_start_is_a_bug, 4);
     suite_add_tcase(s, c);
