@@ -244,6 +244,7 @@ void pool_baseline(pool *p, syn_strategy s)
 void pool_refine_baseline(pool *p)
 {
     enum { ROUNDS = 3 };
+    if (!p->best.program) return; // with pairs alone it fits
     const syn_strategy s = p->best.space->strategy;
     board *b = p->b = pool_board_of(p, p->best.space->mesh);
     search_options o = {s, p->opt, even_weights(p), 1, 0, NEAR};

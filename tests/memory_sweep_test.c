@@ -79,12 +79,33 @@ START_TEST(more_memory_is_no_worse)
 }
 END_TEST
 
+// Of what is planned here, among the variants and the baselines that are searched last, a plan fits
+// with pairs and not without.
+START_TEST(pairs_may_fit_alone)
+{
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    ir_graph *g = ir_build(a, "examples/bert-moe/graph.json", &(ir_options){0}, d);
+    cl_cluster *c = cl_read(a, "clusters/laptop2.yaml", "clusters/devices.yaml", d);
+    ck_assert(g && c);
+    cost_model m = {.cluster = c};
+    syn_options o = syn_default_options();
+    o.baselines = true;
+    syn_result r = syn_plan(a, g, &m, &o);
+    ck_assert_int_eq(r.status, SYN_OK);
+    for (int k = 0; k < r.program->mesh->n_classes; k++)
+        ck_assert(r.program->peak_bytes[k] <= c->cls[r.program->mesh->cluster_class[k]].capacity);
+    hb_arena_free(a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("memory_sweep");
     TCase *c = tcase_create("memory_sweep");
     tcase_set_timeout(c, 300);
     tcase_add_test(c, more_memory_is_no_worse);
+    tcase_add_test(c, pairs_may_fit_alone);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
