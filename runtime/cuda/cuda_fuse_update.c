@@ -56,27 +56,39 @@ static void partial_goes(hap_rank *r, cuda_record *c, int i)
     cuda_redirect(r, c, i + 1, last, &old, &there);
 }
 
-// y of hap_cut that is a run of x, read by ops alone: they read x.
+// Where y lies in x if it is a run of it, at an address for vectors; NULL else.
+static void *run_of(const hap_tensor *y, const hap_tensor *x)
+{
+    if (y->rank == 0 || y->dim[0].outer != 1 || x->dim[0].outer != 1) return NULL;
+    int64_t at = y->first[0] * y->dim[0].inner - x->first[0] * x->dim[0].inner;
+    for (int d = 1; d < y->rank; d++) {
+        if (y->local[d] != x->local[d] || y->first[d] != x->first[d]) return NULL;
+        at *= y->local[d];
+    }
+    char *p = (char *)x->data + at * hap_dtype_bytes(x->type);
+    return (uintptr_t)p % 16 ? NULL : p;
+}
+
+// y of hap_cut, read by ops alone: they read x, where y is a run of it that stays. Another small y
+// lies in memory of the list's.
 static void cut_goes(hap_rank *r, cuda_record *c, int i)
 {
     cuda_call *e = &c->call[i];
     hap_tensor *y = e->op.out[0], *x = e->op.in[0], there = *y;
-    int64_t at = 1;
     int last;
-    if (y->type != x->type || y->rank != x->rank || y->rank == 0 || y->dim[0].outer != 1 ||
-        x->dim[0].outer != 1 || cuda_outlives(r, y) || !cuda_ops_read(c, i, y, &last) ||
-        cuda_next_write(c, i, y) <= last || cuda_next_write(c, i, x) <= last ||
-        cuda_under_way(c, i, last, x) || cuda_meets(x, y))
+    if (y->type != x->type || y->rank != x->rank || cuda_outlives(r, y) || cuda_meets(x, y) ||
+        !cuda_ops_read(c, i, y, &last) || cuda_next_write(c, i, y) <= last)
         return;
-    for (int d = 1; d < y->rank; d++) {
-        if (y->local[d] != x->local[d] || y->first[d] != x->first[d]) return;
-        at *= y->local[d];
-    }
-    at *= y->first[0] * y->dim[0].inner - x->first[0] * x->dim[0].inner;
-    there.data = (char *)x->data + at * hap_dtype_bytes(x->type);
-    if ((uintptr_t)there.data % 16) return; // kernels that take vectors
     const hap_tensor old = *y;
-    e->kind = CUDA_DONE;
+    bool stays = cuda_next_write(c, i, x) > last && !cuda_under_way(c, i, last, x);
+    there.data = stays ? run_of(y, x) : NULL;
+    if (there.data) {
+        e->kind = CUDA_DONE;
+    } else {
+        there.data = y->bytes <= SMALL ? cuda_record_room(c, y->bytes) : NULL;
+        if (!there.data) return;
+        e->op.out[0] = cuda_record_own(r, c, &there, sizeof there);
+    }
     cuda_redirect(r, c, i + 1, last, &old, &there);
 }
 
