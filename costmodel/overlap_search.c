@@ -204,15 +204,15 @@ static void offer_layers(best *b, int parts, int first, bool down)
     if (p->consumer) group[n][0] = 0, group[n++][1] = 1;
     for (int layer = 0; layer < parts; layer++)
         for (int i = 0; i < p->n - 1; i++, n++) {
-            int at = (first + (down ? p->n - 1 - i : i)) % (p->n - 1);
-            group[n][0] = 1 + (layer % 2 ? (first + (down ? i : p->n - 1 - i)) % (p->n - 1) : at);
+            int at = layer % 2 ? p->n - 2 - i : i;
+            group[n][0] = 1 + (first + (down ? p->n - 1 - at : at)) % (p->n - 1);
             group[n][1] = 1;
         }
     if (!p->consumer) group[n][0] = 0, group[n++][1] = 1;
     best own = {.x = b->x, .max = b->max};
     if (!offer(&own, group, n)) return;
     in_units(&own);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 && !p->quick; i++) {
         double before = own.sec;
         reorder(&own);
         move_units(&own);
@@ -223,8 +223,8 @@ static void offer_layers(best *b, int parts, int first, bool down)
 
 static void search_layers(best *b)
 {
-    int n = b->x->p->n;
-    for (int parts = 1; parts <= 3 && uneven(b->x->p); parts++)
+    int n = b->x->p->n, most = b->x->p->quick ? 2 : 3;
+    for (int parts = 1; parts <= most && uneven(b->x->p); parts++)
         for (int first = 0; first < (n < 6 ? n - 1 : 2); first++)
             for (int down = 0; down < 2; down++)
                 offer_layers(b, parts, first, down);
@@ -242,6 +242,7 @@ static void search_quickly(best *b)
                 if (join == APART || (last == 0 && first == 0)) offer_shape(b, &s);
             }
     }
+    search_layers(b);
     reorder(b);
 }
 
