@@ -48,8 +48,8 @@ double cost_skew(const cl_class *c, bool push)
 {
     // Four H200s. Steps that are one graph: zero took 2.35 ms more than dp-even of BERT with 146
     // collectives more and 2.36 of GPT-2 with 96 more, of which contention is 1.4 and 1.5. Steps in
-    // 37 to 340 graphs between pushes (tp of BERT, GPT-2 and GPT-2 XL, gpt2-8k) took 61 to 142 us
-    // more for each graph. CPUs: not measured.
+    // 53 to 340 graphs between pushes (tp of BERT, GPT-2, GPT-2 XL) took 50 to 142 us more for each
+    // graph. CPUs: not measured.
     static const double gpu = 12e-6, graph = 60e-6;
     if (push && c->skew_push > 0) return c->skew_push;
     double skew = c->skew > 0 ? c->skew : c->kind == CL_GPU ? gpu : 0;
