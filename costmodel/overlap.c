@@ -461,6 +461,9 @@ double pair_price(pair_pricer *x, int (*group)[2], int n, cost_pair_time *t)
     parts_of(&g, x->p, group, n);
     memset(t, 0, sizeof *t);
     (x->p->whole ? produce_whole : x->p->consumer ? consume : produce)(x, &g, t);
+    t->total += x->p->skew;
+    for (int k = 0; k < x->p->n_kinds; k++)
+        t->end[k] += x->p->skew;
     return t->total;
 }
 

@@ -50,6 +50,8 @@ typedef struct cost_pair {
     double gap;   // seconds by which every group but the first lengthens the product, or what its
                   // rows take beyond their share of all rows, whichever is more
     double flag;  // seconds from a message's end until its receiver goes on
+    double skew;  // seconds that the pair takes beyond its products and transfers: ranks come apart
+                  // to it, and it breaks a captured step
     bool quick;   // cost_pair_search: looks at a few groupings only
     double doubt; // seconds that one more product must bring to be worth it: what gaps may vary by
 } cost_pair;

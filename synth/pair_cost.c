@@ -216,7 +216,8 @@ static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
                        .after = t->after,
                        .beside = beside,
                        .gap = gap,
-                       .flag = flag + t->c->memory.skew[cost_is_push(t->form)],
+                       .flag = flag,
+                       .skew = t->c->memory.skew[cost_is_push(t->form)],
                        .quick = quick,
                        .doubt = launch};
 }
