@@ -6,12 +6,9 @@
 #include "cuda/cuda_columns.cuh"
 #include "cuda/cuda_row.cuh"
 
-enum {
-    ROWS = COLUMN_LANES,
-    MOST = 8,
-    MOST_HELD = 4
-}; // rows of a block; N at most, of backward
-   // kernels that hold sums in registers
+// Rows of a block; vectors that a thread has of a row, at most: of all kernels, and of backward
+// ones that hold their sums in registers.
+enum { ROWS = COLUMN_LANES, MOST = 8, MOST_HELD = 4 };
 
 static int vectors_of(int64_t cols)
 {
