@@ -60,8 +60,16 @@ START_TEST(attention_is_not_moved)
 }
 END_TEST
 
-// Sums of what a collective brings are not made where it was made.
-START_TEST(sums_behind_collectives)
+// What the judge takes for an op of a plan, and what made its first operand.
+typedef struct priced {
+    const syn_program *p;
+    const syn_instr *in, *from;
+    double sec;
+} priced;
+
+// Calls `look` for each op of a kind in gpt2-tiny's plans of every strategy on h200x4.
+static void each_priced(ir_op op, void (*look)(const priced *x, bool joined, int *count),
+                        int *count)
 {
     hb_arena *a = hb_arena_new();
     hb_diag *d = hb_diag_new(a);
@@ -70,74 +78,64 @@ START_TEST(sums_behind_collectives)
     ir_factors *f = ir_factorize(a, g);
     cost_model m = {.cluster = cl_read(a, "clusters/h200x4.yaml", "clusters/devices.yaml", d)};
     ck_assert_ptr_nonnull(m.cluster);
-    int made = 0, brought = 0;
     for (syn_strategy s = SYN_DP_EVEN; s <= SYN_TP; s++) {
         syn_options o = syn_default_options();
         o.strategy = s;
         syn_result res = syn_synthesize(a, g, f, &m, &o);
         ck_assert_int_eq(res.status, SYN_OK);
         const syn_program *p = res.program;
+        const cost_timeline *t = &res.timeline;
+        int n = p->mesh->n_classes;
         for (int i = 0; i < p->instr.n; i++) {
-            const syn_instr *in = &p->instr.p[i], *from = NULL;
-            if (in->kind != SYN_OP || g->nodes.p[in->node].op != IR_OP_sum || !f->joined[in->node])
-                continue;
+            const syn_instr *in = &p->instr.p[i];
+            if (in->kind != SYN_OP || g->nodes.p[in->node].op != op) continue;
+            priced x = {p, in, NULL, t->end[i * n] - t->begin[i * n]};
             for (int k = 0; k < i; k++)
                 for (int j = 0; j < p->instr.p[k].n_out; j++)
-                    if (p->instr.p[k].out[j] == in->in[0]) from = &p->instr.p[k];
-            ck_assert_ptr_nonnull(from);
-            const cost_timeline *t = &res.timeline;
-            int n = p->mesh->n_classes;
-            double sec = t->end[i * n] - t->begin[i * n];
-            if (from->kind == SYN_OP)
-                ck_assert_double_eq_tol(sec, 0, 1e-12);
-            else
-                ck_assert_double_gt(sec, 0);
-            *(from->kind == SYN_OP ? &made : &brought) += 1;
+                    if (p->instr.p[k].out[j] == in->in[0]) x.from = &p->instr.p[k];
+            ck_assert_ptr_nonnull(x.from);
+            look(&x, f->joined[in->node], count);
         }
     }
-    ck_assert_int_gt(made, 0);
-    ck_assert_int_gt(brought, 0);
+    ck_assert_int_gt(count[0], 0);
+    ck_assert_int_gt(count[1], 0);
     hb_arena_free(a);
 }
+
+// count: made where the gradient is, or behind a collective.
+static void look_at_sum(const priced *x, bool joined, int *count)
+{
+    bool made = x->from->kind == SYN_OP;
+    if (!joined) return;
+    if (made)
+        ck_assert_double_eq_tol(x->sec, 0, 1e-12);
+    else
+        ck_assert_double_gt(x->sec, 0);
+    count[!made]++;
+}
+
+// Sums of what a collective brings are not made where it was made.
+START_TEST(sums_behind_collectives)
+{
+    each_priced(IR_OP_sum, look_at_sum, (int[2]){0});
+}
 END_TEST
+
+// count: parts of a product, or copies.
+static void look_at_split(const priced *x, bool joined, int *count)
+{
+    (void)joined;
+    bool parts =
+        x->from->kind == SYN_OP && x->p->tensors.p[x->from->in[1]].state.ax[0].kind != SYN_S;
+    ck_assert_double_eq_tol(x->sec, parts ? 0 : x->in->sec[0], 1e-12);
+    count[!parts]++;
+}
 
 // What a plan makes of the split of query, key and value: nothing behind a product with the whole
 // weight, a copy behind one with a part, or behind a collective.
 START_TEST(splits_of_whole_products)
 {
-    hb_arena *a = hb_arena_new();
-    hb_diag *d = hb_diag_new(a);
-    ir_graph *g = ir_build(a, "examples/gpt2-tiny/graph.json", &(ir_options){0}, d);
-    ck_assert_ptr_nonnull(g);
-    ir_factors *f = ir_factorize(a, g);
-    cost_model m = {.cluster = cl_read(a, "clusters/h200x4.yaml", "clusters/devices.yaml", d)};
-    ck_assert_ptr_nonnull(m.cluster);
-    int free_ones = 0, copies = 0;
-    for (syn_strategy s = SYN_DP_EVEN; s <= SYN_TP; s++) {
-        syn_options o = syn_default_options();
-        o.strategy = s;
-        syn_result res = syn_synthesize(a, g, f, &m, &o);
-        ck_assert_int_eq(res.status, SYN_OK);
-        const syn_program *p = res.program;
-        for (int i = 0; i < p->instr.n; i++) {
-            const syn_instr *in = &p->instr.p[i], *from = NULL;
-            if (in->kind != SYN_OP || g->nodes.p[in->node].op != IR_OP_split) continue;
-            for (int k = 0; k < i; k++)
-                for (int j = 0; j < p->instr.p[k].n_out; j++)
-                    if (p->instr.p[k].out[j] == in->in[0]) from = &p->instr.p[k];
-            ck_assert_ptr_nonnull(from);
-            bool parts =
-                from->kind == SYN_OP && p->tensors.p[from->in[1]].state.ax[0].kind != SYN_S;
-            const cost_timeline *t = &res.timeline;
-            int n = p->mesh->n_classes;
-            double sec = t->end[i * n] - t->begin[i * n];
-            ck_assert_double_eq_tol(sec, parts ? 0 : in->sec[0], 1e-12);
-            *(parts ? &free_ones : &copies) += 1;
-        }
-    }
-    ck_assert_int_gt(free_ones, 0);
-    ck_assert_int_gt(copies, 0);
-    hb_arena_free(a);
+    each_priced(IR_OP_split, look_at_split, (int[2]){0});
 }
 END_TEST
 
