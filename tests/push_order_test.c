@@ -578,19 +578,37 @@ static bool run(int mesh, const cuda_push_sizes *sizes, uint64_t seed)
 static cuda_push_flag unheard;
 
 // Rank 0 does not wait for what rank 1 tells it.
-static bool deaf(const uint32_t *at)
+static bool deaf(cudaStream_t s, const uint32_t *at)
 {
+    (void)s;
     int64_t i = ((const char *)at - sym[0] - OPEN * ROOM) / CUDA_PUSH_FLAG_BYTES;
     bool here = (const char *)at >= sym[0] && (const char *)at < sym[0] + OPEN * ROOM + FLAGS;
     return here && i % n_ranks == 1 && i / n_ranks % CUDA_PUSH_KINDS == unheard;
 }
 
+// Streams that send do not wait for what is to come before it is passed on.
+static bool rash(cudaStream_t s, const uint32_t *at)
+{
+    for (int r = 0; r < n_ranks; r++) {
+        const rank *q = &all[r];
+        if (s == q->b.x.stream || s == q->aside) return false;
+        for (int a = 1; a < CUDA_MASKS; a++)
+            if (s == q->b.stream[a]) return false;
+    }
+    for (int r = 0; r < n_ranks; r++) {
+        int64_t i = ((const char *)at - sym[r] - OPEN * ROOM) / CUDA_PUSH_FLAG_BYTES;
+        bool here = (const char *)at >= sym[r] && (const char *)at < sym[r] + OPEN * ROOM + FLAGS;
+        if (here) return i / n_ranks % CUDA_PUSH_KINDS == CUDA_PUSH_ARRIVED;
+    }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
-    enum { NONE = -1, FENCE = CUDA_PUSH_KINDS, RUN = OPEN * ROOM };
+    enum { NONE = -1, FENCE = CUDA_PUSH_KINDS, RASH, RUN = OPEN * ROOM };
     static const struct {
         const char *what;
-        int missing; // a kind of flag, or the fences
+        int missing; // a kind of flag, the fences, or waits of streams that send
         cuda_push_sizes sizes;
         bool ahead, hasty;
     } cases[] = {
@@ -602,6 +620,7 @@ int main(int argc, char **argv)
         {"one rank ignores one other's credits", CUDA_PUSH_CREDIT, {0, 0, 0}, true, false},
         {"one rank ignores one other's flags", CUDA_PUSH_ARRIVED, {0, 0, 0}, true, false},
         {"numbers are no fences, by kernels", FENCE, {1, RUN, 1}, true, false},
+        {"what is to come is passed on", RASH, {1, 0, 1}, true, false},
         {"credits while the memory is in use", NONE, {0, 0, 0}, true, true},
     };
     int programs = argc > 1 ? atoi(argv[1]) : 300, failed = 0;
@@ -611,7 +630,7 @@ int main(int argc, char **argv)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const cuda_push_sizes *sizes = cases[c].sizes.piece ? &cases[c].sizes : NULL;
         int missing = cases[c].missing, stuck = 0, bad = 0;
-        fake_deaf(missing == NONE || missing == FENCE ? NULL : deaf);
+        fake_deaf(missing == NONE || missing == FENCE ? NULL : missing == RASH ? rash : deaf);
         fake_loose(missing == FENCE);
         unheard = (cuda_push_flag)missing;
         ahead = cases[c].ahead;

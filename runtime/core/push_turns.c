@@ -20,10 +20,15 @@ typedef struct piece {
     int64_t units;
 } piece;
 
+// Of an all-gather a member may pass on what it got of another's part: then its message has that
+// behind its own part, from the begin of the other's part on.
 typedef struct shop {
     int n;
     const int64_t *bytes;
-    int64_t least; // bytes of a piece, and of a pause
+    int64_t least;                                   // bytes of a piece, and of a pause
+    int64_t size[M][M], passed[M][M], skipped[M][M]; // of a message: bytes, of those passed on; of
+                                                     // the part, bytes that somebody passes on
+    int helper[M], owner[M]; // who passes on a member's bytes, and whose a member passes on, or -1
     int64_t unit, units[M][M], left[M][M];
     int n_pieces[M];
     piece piece[M][PIECES];
@@ -31,66 +36,103 @@ typedef struct shop {
 
 // --- what an order takes ---
 
+// Bytes of a message before its units [0, units).
+static int64_t bytes_before(const shop *s, int from, int to, int64_t units)
+{
+    return units < s->units[from][to] ? units * s->unit : s->size[from][to];
+}
+
+// Where a message is to be cut whatever its pieces are: before what is passed on, and behind what a
+// helper passes on; 0: nowhere.
+static int64_t edge_of(const shop *s, int from, int to)
+{
+    int64_t most = 0;
+    if (s->passed[from][to] > 0) return s->size[from][to] - s->passed[from][to];
+    for (int j = 0; j < s->n && s->helper[from] == to; j++)
+        if (s->skipped[from][j] > most) most = s->skipped[from][j];
+    return most;
+}
+
+// How far a member is: in its pieces, and by message in units and bytes that have begun.
+typedef struct walk {
+    int at;
+    int64_t units[M], bytes[M];
+    int to;
+    int64_t first, count; // what it sends
+} walk;
+
+// What a member sends next; false: that was all.
+static bool step(const shop *s, int from, walk *w)
+{
+    for (; w->at < s->n_pieces[from]; w->at++) {
+        const piece *p = &s->piece[from][w->at];
+        int64_t begin = w->bytes[p->to], edge = edge_of(s, from, p->to);
+        int64_t end = bytes_before(s, from, p->to, w->units[p->to] + p->units);
+        if (begin < end) {
+            if (begin < edge && edge < end) end = edge;
+            w->to = p->to;
+            w->first = begin;
+            w->count = end - begin;
+            w->bytes[p->to] = end;
+            return true;
+        }
+        w->units[p->to] += p->units;
+    }
+    return false;
+}
+
 typedef struct course {
     double end;
     int last[M]; // by member: from whom the last bytes come
 } course;
 
-// Bytes of a message before its units [0, units).
-static int64_t bytes_before(const shop *s, int from, int to, int64_t units)
-{
-    return units < s->units[from][to] ? units * s->unit : s->bytes[from * s->n + to];
-}
-
-// Of the next piece of a member that has any; done[to]: units of the message that are over.
-static double next_bytes(const shop *s, int from, int *at, int64_t *done)
-{
-    for (; *at < s->n_pieces[from]; ++*at) {
-        const piece *p = &s->piece[from][*at];
-        int64_t begin = bytes_before(s, from, p->to, done[p->to]);
-        int64_t end = bytes_before(s, from, p->to, done[p->to] + p->units);
-        done[p->to] += p->units;
-        if (end > begin) return (double)(end - begin);
-    }
-    return 0;
-}
-
 // Everybody sends its pieces one after the other; who send to one member have its link in equal
-// shares. Before a piece nothing leaves for as long as `pause` bytes take.
+// shares. Before a piece nothing leaves for as long as `pause` bytes take, and before what is
+// passed on until it is there.
 static course run(const shop *s, double pause)
 {
     course c = {0};
-    int at[M] = {0}, n = s->n;
-    int64_t done[M][M] = {{0}};
+    int n = s->n;
+    bool on[M], told[M] = {false}; // told: by owner, the helper has what it passes on
+    walk all[M];
     double left[M], pauses[M];
+    memset(all, 0, sizeof all);
     for (int i = 0; i < n; i++) {
         c.last[i] = -1;
-        left[i] = next_bytes(s, i, &at[i], done[i]);
+        on[i] = step(s, i, &all[i]);
+        left[i] = (double)all[i].count;
         pauses[i] = pause;
     }
     for (;;) {
         int into[M] = {0};
+        bool sends[M], more = false;
         double dt = (double)INFINITY;
-        for (int i = 0; i < n; i++)
-            if (at[i] < s->n_pieces[i] && pauses[i] <= 0) into[s->piece[i][at[i]].to]++;
-        for (int i = 0; i < n; i++)
-            if (at[i] < s->n_pieces[i])
-                dt = fmin(dt, pauses[i] > 0 ? pauses[i] : left[i] * into[s->piece[i][at[i]].to]);
-        if (!(dt < (double)INFINITY)) return c;
-        c.end += dt;
         for (int i = 0; i < n; i++) {
-            if (at[i] == s->n_pieces[i]) continue;
-            int to = s->piece[i][at[i]].to;
+            const walk *w = &all[i];
+            bool passes = on[i] && s->passed[i][w->to] > 0 && w->first >= edge_of(s, i, w->to);
+            sends[i] = on[i] && (!passes || told[s->owner[i]]);
+            more |= on[i];
+            if (sends[i] && pauses[i] <= 0) into[w->to]++;
+        }
+        if (!more) return c;
+        for (int i = 0; i < n; i++)
+            if (sends[i]) dt = fmin(dt, pauses[i] > 0 ? pauses[i] : left[i] * into[all[i].to]);
+        c.end += dt;
+        if (!(dt < (double)INFINITY)) return c;
+        for (int i = 0; i < n; i++) {
+            walk *w = &all[i];
+            if (!sends[i]) continue;
             if (pauses[i] > 0) {
                 pauses[i] -= dt;
                 if (pauses[i] < 1e-3) pauses[i] = 0; // of a byte
                 continue;
             }
-            left[i] -= dt / into[to];
+            left[i] -= dt / into[w->to];
             if (left[i] > 1e-3) continue;
-            c.last[to] = i;
-            ++at[i];
-            left[i] = next_bytes(s, i, &at[i], done[i]);
+            c.last[w->to] = i;
+            if (s->helper[i] == w->to && w->bytes[w->to] >= edge_of(s, i, w->to)) told[i] = true;
+            on[i] = step(s, i, w);
+            left[i] = (double)w->count;
             pauses[i] = pause;
         }
     }
@@ -197,7 +239,7 @@ static void by_permutations(shop *s)
     int n = s->n, previous[M];
     int64_t row[M], column[M], weight[M][M];
     // More than any number of the next smaller ones.
-    const int64_t distance = 1, goes_on = n * n * distance, sends = 2 * n * goes_on,
+    const int64_t distance = 1, goes_on = n * n * distance, sends = 4 * n * goes_on,
                   needed = 2 * n * sends;
     memcpy(s->left, s->units, sizeof s->left);
     for (int i = 0; i < n; i++) {
@@ -212,9 +254,12 @@ static void by_permutations(shop *s)
             for (int j = 0; j < n; j++) {
                 weight[i][j] = 0;
                 if (s->left[i][j] == 0) continue;
+                bool passes = s->left[i][j] * s->unit <= s->passed[i][j];
                 weight[i][j] = (row[i] == left ? needed : 0) + (column[j] == left ? needed : 0) +
-                               sends + (previous[i] == j ? goes_on : 0) +
-                               distance * (n - (j - i + n) % n);
+                               sends + (s->helper[i] == j ? 2 * goes_on : 0);
+                if (!passes)
+                    weight[i][j] +=
+                        (previous[i] == j ? goes_on : 0) + distance * (n - (j - i + n) % n);
             }
         assign(n, weight, to);
         for (int i = 0; i < n; i++) {
@@ -317,7 +362,7 @@ static hap_push_turns *turns_by_distance(int n, const int64_t *bytes, int64_t le
         x->last[i] = (i + 1) % n;
         for (int d = 1; d < n; d++) {
             int to = (i + d) % n;
-            x->turn[i * (n - 1) + d - 1] = (hap_push_turn){to, 0, bytes[i * n + to]};
+            x->turn[i * (n - 1) + d - 1] = (hap_push_turn){to, i, 0, bytes[i * n + to], false};
         }
     }
     x->begin[n] = n * (n - 1);
@@ -328,28 +373,31 @@ static hap_push_turns *turns_of(const shop *s)
 {
     int n = s->n, n_turns = 0;
     for (int i = 0; i < n; i++)
-        n_turns += s->n_pieces[i] + n; // one more for each empty message
+        n_turns += s->n_pieces[i] + 2 * n; // one more for each empty message, and for each edge
     hap_push_turns *x = turns_new(n, s->least, n_turns);
     if (!x) return NULL;
     memcpy(x->bytes, s->bytes, sizeof *s->bytes * (size_t)n * (size_t)n);
     course c = run(s, 0);
     int at = 0;
     for (int i = 0; i < n; i++) {
-        int64_t done[M] = {0};
+        walk w = {0};
         bool seen[M] = {false};
         x->begin[i] = at;
         x->last[i] = c.last[i];
-        for (int k = 0; k < s->n_pieces[i]; k++) {
-            const piece *p = &s->piece[i][k];
-            int64_t begin = bytes_before(s, i, p->to, done[p->to]);
-            int64_t end = bytes_before(s, i, p->to, done[p->to] + p->units);
-            if (end > begin || s->bytes[i * n + p->to] == 0)
-                x->turn[at++] = (hap_push_turn){p->to, begin, end - begin};
-            done[p->to] += p->units;
-            seen[p->to] = true;
+        while (step(s, i, &w)) {
+            int64_t edge = edge_of(s, i, w.to);
+            bool passes = s->passed[i][w.to] > 0 && w.first >= edge;
+            x->turn[at++] = (hap_push_turn){
+                .to = w.to,
+                .of = passes ? s->owner[i] : i,
+                .first = passes ? w.first - edge : w.first + s->skipped[i][w.to],
+                .count = w.count,
+                .tells = s->helper[i] == w.to && w.first + w.count == edge,
+            };
+            seen[w.to] = true;
         }
         for (int d = 1; d < n; d++)
-            if (!seen[(i + d) % n]) x->turn[at++] = (hap_push_turn){(i + d) % n, 0, 0};
+            if (!seen[(i + d) % n]) x->turn[at++] = (hap_push_turn){.to = (i + d) % n, .of = i};
     }
     x->begin[n] = at;
     return x;
@@ -362,30 +410,18 @@ static void count_units(shop *s, int64_t unit)
     s->unit = unit > s->least ? unit : s->least;
     for (int i = 0; i < s->n; i++)
         for (int j = 0; j < s->n; j++) {
-            int64_t bytes = i == j ? 0 : s->bytes[i * s->n + j];
-            int64_t units = (bytes + s->unit / 2) / s->unit;
+            int64_t bytes = s->size[i][j], units = (bytes + s->unit / 2) / s->unit;
             s->units[i][j] = bytes > 0 && units == 0 ? 1 : units;
         }
 }
 
-// Leaves the best order in s[0]; s[1] is for others.
-static void order(shop *s)
+// The better of s[0] and the best order of s[1], of other messages, in s[0].
+static void improve(shop *s, int64_t bound, int64_t least_message)
 {
-    int64_t row[M], column[M], bound, least_message = INT64_MAX;
-    count_units(s, 1);
-    for (int i = 0; i < s->n; i++)
-        for (int j = 0; j < s->n; j++) {
-            int64_t bytes = s->left[i][j] = i == j ? 0 : s->bytes[i * s->n + j];
-            if (bytes > 0 && bytes < least_message) least_message = bytes;
-        }
-    bound = sums(s, row, column);
-    by_distance(s);
-    double distance = run(s, (double)s->least).end, unpaused = run(s, 0).end, best = distance;
-    double least = (double)bound + (s->n - 1) * (double)s->least;
-    if (distance <= least * close_enough) return;
     const int64_t unit[] = {bound / 256,       bound / 96,        bound / 24,
                             least_message / 4, least_message / 2, least_message};
-    s[1] = s[0];
+    double best = (double)INFINITY, least = (double)bound + (s->n - 1) * (double)s->least;
+    double paused = run(s, (double)s->least).end, unpaused = run(s, 0).end;
     for (size_t k = 0; k < sizeof unit / sizeof *unit; k++) {
         count_units(&s[1], unit[k]);
         if (alike(&s[1])) continue;
@@ -393,25 +429,92 @@ static void order(shop *s)
         double end = run(&s[1], (double)s->least).end;
         if (end >= best) continue;
         best = end;
-        s[0] = s[1];
+        s[2] = s[1];
     }
-    best = exchange(s, least, best);
-    join(s, fmax(best, least * reached));
-    if (run(s, (double)s->least).end * close_enough < distance && run(s, 0).end < unpaused) return;
-    count_units(s, 1);
-    by_distance(s);
+    if (!(best < (double)INFINITY)) return;
+    best = exchange(&s[2], least, best);
+    join(&s[2], fmax(best, least * reached));
+    if (run(&s[2], (double)s->least).end * close_enough < paused && run(&s[2], 0).end < unpaused)
+        s[0] = s[2];
 }
 
-hap_push_turns *hap_push_turns_of(int n, const int64_t *bytes, int64_t least)
+// What a member of an all-gather has more to send than the bound of all asks for, another one that
+// has less passes on to some: first to those who get most. False: nobody is to.
+static bool pass_on(shop *s)
+{
+    int64_t row[M], column[M], bound = 0, all = 0;
+    memcpy(s->left, s->size, sizeof s->left);
+    sums(s, row, column);
+    for (int i = 0; i < s->n; i++) {
+        all += row[i];
+        if (column[i] > bound) bound = column[i];
+    }
+    if (bound < (all + s->n - 1) / s->n) bound = (all + s->n - 1) / s->n;
+    bool any = false;
+    for (int turn = 0; turn < s->n; turn++) {
+        int i = 0, k = -1;
+        for (int m = 1; m < s->n; m++)
+            if (row[m] > row[i]) i = m;
+        for (int m = 0; m < s->n; m++)
+            if (row[m] < bound && s->owner[m] < 0 && (k < 0 || row[m] < row[k])) k = m;
+        if (k < 0 || row[i] - bound < s->least || s->helper[i] >= 0) break;
+        while (row[i] - bound >= s->least && bound - row[k] >= s->least) {
+            int l = -1;
+            for (int m = 0; m < s->n; m++)
+                if (m != i && m != k && (l < 0 || s->size[i][m] > s->size[i][l])) l = m;
+            if (l < 0 || s->size[i][l] < s->least) break;
+            int64_t some = s->size[i][l], room = bound - row[k], over = row[i] - bound;
+            if (room < some) some = room;
+            if (over < some) some = over;
+            s->size[i][l] -= some;
+            s->skipped[i][l] += some;
+            s->size[k][l] += some;
+            s->passed[k][l] += some;
+            row[i] -= some;
+            row[k] += some;
+            s->helper[i] = k;
+            s->owner[k] = i;
+            any = true;
+        }
+    }
+    return any;
+}
+
+// Leaves the best order in s[0]; the others are room.
+static void order(shop *s, bool gathers)
+{
+    int64_t row[M], column[M], bound, least_message = INT64_MAX;
+    memset(s->passed, 0, sizeof s->passed);
+    memset(s->skipped, 0, sizeof s->skipped);
+    for (int i = 0; i < s->n; i++) {
+        s->helper[i] = s->owner[i] = -1;
+        for (int j = 0; j < s->n; j++) {
+            int64_t bytes = s->size[i][j] = s->left[i][j] = i == j ? 0 : s->bytes[i * s->n + j];
+            if (bytes > 0 && bytes < least_message) least_message = bytes;
+        }
+    }
+    bound = sums(s, row, column);
+    count_units(s, 1);
+    by_distance(s);
+    double least = (double)bound + (s->n - 1) * (double)s->least;
+    s[1] = s[0];
+    if (run(s, (double)s->least).end > least * close_enough) improve(s, bound, least_message);
+    if (!gathers || !pass_on(&s[1])) return;
+    memcpy(s[1].left, s[1].size, sizeof s[1].left);
+    improve(s, sums(&s[1], row, column), least_message);
+}
+
+hap_push_turns *hap_push_turns_of(int n, const int64_t *bytes, int64_t least, bool gathers)
 {
     if (n > M) return turns_by_distance(n, bytes, least);
-    shop *s = malloc(2 * sizeof *s);
+    shop *s = malloc(3 * sizeof *s);
     if (!s) return NULL;
     s->n = n;
     s->bytes = bytes;
     s->least = least;
-    order(s);
+    order(s, gathers);
     hap_push_turns *x = turns_of(s);
+    if (x) x->gathers = gathers;
     free(s);
     return x;
 }

@@ -17,26 +17,30 @@
 #ifndef HAP_RUNTIME_PUSH_TURNS_H
 #define HAP_RUNTIME_PUSH_TURNS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { HAP_TURN_MEMBERS = 16 }; // larger groups send by distance
 
 typedef struct hap_push_turn {
-    int to;
-    int64_t first, count; // bytes of the message
+    int to, of;           // of: whose bytes, the sender's but in an all-gather
+    int64_t first, count; // bytes of what `of` has for `to`
+    bool tells;           // `to` has all it passes on of the sender's once it has this
 } hap_push_turn;
 
 typedef struct hap_push_turns {
     int n;
     int64_t least;
-    int *begin;          // turns of member m: [begin[m], begin[m + 1])
-    hap_push_turn *turn; // of a message in ascending order; an empty one has one as well
-    int *last;           // by member: from whom the last bytes come; -1: nobody sends any
+    bool gathers;
+    int *begin; // turns of member m: [begin[m], begin[m + 1])
+    hap_push_turn
+        *turn; // to one member in ascending order, those of its own bytes first; one at least
+    int *last; // by member: from whom the last bytes come; -1: nobody sends any
     int64_t *bytes;
 } hap_push_turns;
 
 // Pieces are of `least` bytes or more, but for the rest of a message; as much could leave a member
 // while a copy begins. In one piece of memory, to be freed; NULL if there is none.
-hap_push_turns *hap_push_turns_of(int n, const int64_t *bytes, int64_t least);
+hap_push_turns *hap_push_turns_of(int n, const int64_t *bytes, int64_t least, bool gathers);
 
 #endif

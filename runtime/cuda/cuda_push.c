@@ -235,18 +235,19 @@ static void join_streams(const cuda_push *p)
 
 // --- turns ---
 
-const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, bool apart)
+const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, bool apart,
+                                      bool gathers)
 {
     cuda_pushes *g = pushes_of(r);
     int64_t least = apart ? INT64_MAX : g->sizes.turn;
     for (int i = 0; i < g->n_turns; i++) {
         const hap_push_turns *x = g->turns[i];
-        if (x->n == n && x->least == least &&
+        if (x->n == n && x->least == least && x->gathers == gathers &&
             memcmp(x->bytes, bytes, sizeof *bytes * (size_t)n * (size_t)n) == 0)
             return x;
     }
     g->turns = hap_grow(r, g->turns, &g->cap_turns, g->n_turns + 1, sizeof(hap_push_turns *));
-    hap_push_turns *x = hap_push_turns_of(n, bytes, least);
+    hap_push_turns *x = hap_push_turns_of(n, bytes, least, gathers);
     HAP_CK(r, x, "no memory for the order of pushes");
     g->turns[g->n_turns++] = x;
     return x;

@@ -77,8 +77,10 @@ typedef struct cuda_push_sizes {
 cuda_push_sizes *cuda_push_sizes_of(const hap_rank *r);
 
 // In which order the members of a group send what goes from i to j, bytes[i * n + j]; kept. With
-// `apart`, each member has a stream for every other one, and its messages stay whole.
-const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, bool apart);
+// `apart`, each member has a stream for every other one, and its messages stay whole. `gathers`:
+// all get the same of a member, so that others may pass it on.
+const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, bool apart,
+                                      bool gathers);
 
 // All members of this rank's group have one another's segments mapped: the form is done by push.
 // Else it is done point to point by NCCL. The same answer on all members; false for a group of one.

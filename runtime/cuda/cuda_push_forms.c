@@ -238,12 +238,22 @@ static int pieces_of(const transfer *t, int to, int *from)
     return n < 1 ? 1 : n < PIECES ? (int)n : PIECES;
 }
 
+// What this member passes on of another's part of an all-gather.
+static way pass_way(const item *i, const transfer *t, int of, int to)
+{
+    way w = gather_way(i, t, of, to);
+    w.x = i->dst->data;
+    w.from = hap_dst_box(t->r, &i->v, t->me);
+    return w;
+}
+
 // Piece i of n of a turn.
 static void push_turn(transfer *t, way_of *of, const hap_push_turn *turn, int i, int n)
 {
     int64_t before = 0;
     for (int k = 0; k < t->n; k++) {
-        way w = of(&t->at[k], t, t->me, turn->to);
+        way w = turn->of == t->me ? of(&t->at[k], t, t->me, turn->to)
+                                  : pass_way(&t->at[k], t, turn->of, turn->to);
         hap_range rows = piece_of(turn_rows(&w, before, turn), i, n);
         before += hap_box_bytes(&w.v, w.part);
         w = some_of(w, rows);
@@ -271,21 +281,29 @@ static void find_turns(transfer *t, way_of *of)
             for (int j = 0; j < n; j++)
                 if (i != j) bytes[i * n + j] += hap_box_bytes(v, hap_box_common(gives[i], gets[j]));
     }
-    t->turns = cuda_push_turns(t->r, n, bytes, t->c->form == FORM_PUSH_ALL);
+    t->turns =
+        cuda_push_turns(t->r, n, bytes, t->c->form == FORM_PUSH_ALL, t->c->kind == HAP_ALL_GATHER);
 }
 
 // Parts [first, first + numbers) of the push, of each message the last one, of one in pieces the
-// last of them.
+// last of them. Of an all-gather the first says that the receiver has what it is to pass on, for
+// which its sends wait.
 static void push_parts(transfer *t, int first, int numbers, way_of *of)
 {
     const hap_push_turns *x = t->turns;
     int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], waiting = 0;
+    bool told = false;
     for (int k = x->begin[t->me]; k < x->begin[t->me + 1]; k++) {
         const hap_push_turn *turn = &x->turn[k];
-        int to = turn->to, from = t->me, n = numbers > 1 ? pieces_of(t, to, &from) : 1;
+        int to = turn->to, from = t->me, n = t->sums && numbers > 1 ? pieces_of(t, to, &from) : 1;
         bool ends = turn == last_turn(t, t->me, to);
         if (!ends || from != t->me) n = 1;
+        if (turn->of != t->me && !told) {
+            cuda_push_await(t->push, cuda_push_stream(t->push, to), turn->of, first);
+            told = true;
+        }
         push_turn(t, of, turn, 0, n);
+        if (turn->tells) cuda_push_raise(t->push, to, first);
         if (!ends) continue;
         member[waiting] = to;
         part[waiting++] = first + numbers - n;
@@ -438,9 +456,9 @@ static void run(transfer *t)
         push_sums(t, of);
     } else if (t->push) {
         find_turns(t, of);
-        push_parts(t, 0, 1, of);
+        push_parts(t, 0, t->parts, of);
         keep(t);
-        await_parts(t, 0, 1, -1, 0, 1);
+        await_parts(t, 0, t->parts, -1, 0, 1);
     } else {
         by_nccl(t, of);
         if (t->sums)
@@ -479,10 +497,15 @@ static transfer begin(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
     return t;
 }
 
-// Numbers that it takes.
+// Numbers of the first messages, and of all.
+static int first_parts(const hap_coll_call *c)
+{
+    return adds(c) ? PIECES : c->kind == HAP_ALL_GATHER ? 2 : 1;
+}
+
 static int parts_of(const hap_coll_call *c)
 {
-    return (adds(c) ? PIECES : 1) + (c->kind == HAP_ALL_REDUCE);
+    return first_parts(c) + (c->kind == HAP_ALL_REDUCE);
 }
 
 void cuda_push_run_credit(hap_rank *r, const hap_coll_call *c)
@@ -493,7 +516,7 @@ void cuda_push_run_credit(hap_rank *r, const hap_coll_call *c)
 void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent_t done)
 {
     transfer t = begin(r, c, s);
-    t.parts = t.sums ? PIECES : 1;
+    t.parts = first_parts(c);
     t.push = cuda_push_open(r, c, parts_of(c));
     run(&t);
     cuda_push_close(t.push, s, done);

@@ -52,7 +52,7 @@ static int n_streams;
 static mark *marks;
 static store *stores;
 static uint64_t state;
-static bool (*deaf)(const uint32_t *at);
+static bool (*deaf)(cudaStream_t s, const uint32_t *at);
 static bool loose;
 
 uint64_t fake_draw(uint64_t n)
@@ -76,7 +76,7 @@ void fake_seed(uint64_t seed)
         stream[i]->weight = weight();
 }
 
-void fake_deaf(bool (*is)(const uint32_t *at))
+void fake_deaf(bool (*is)(cudaStream_t s, const uint32_t *at))
 {
     deaf = is;
 }
@@ -102,10 +102,11 @@ void fake_call(cudaStream_t s, bool (*step)(void *arg, int number), void *arg)
     o->arg = arg;
 }
 
-static bool ready(const op *o)
+static bool ready(cudaStream_t s)
 {
+    const op *o = s->first;
     if (o->kind == AWAIT) return !o->mark || o->mark->come;
-    return o->kind != REACH || (deaf && deaf(o->at)) || (int32_t)(*o->at - o->x) >= 0;
+    return o->kind != REACH || (deaf && deaf(s, o->at)) || (int32_t)(*o->at - o->x) >= 0;
 }
 
 static void put(struct CUstream_st *s, bool far, char *to, const char *from, size_t n)
@@ -193,7 +194,7 @@ bool fake_step(void)
     struct CUstream_st *able[MOST_STREAMS];
     int n = 0, all = 0, k = 0;
     for (int i = 0; i < n_streams; i++) {
-        if (!stream[i]->first || !ready(stream[i]->first)) continue;
+        if (!stream[i]->first || !ready(stream[i])) continue;
         all += stream[i]->weight;
         able[n++] = stream[i];
     }

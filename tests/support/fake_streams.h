@@ -38,7 +38,7 @@ bool fake_step(void);
 bool fake_idle(void);   // all that was enqueued has run
 void fake_forget(void); // drops what has not
 // Waits for numbers where this is true do not wait. NULL: all do.
-void fake_deaf(bool (*deaf)(const uint32_t *at));
+void fake_deaf(bool (*deaf)(cudaStream_t s, const uint32_t *at));
 void fake_loose(bool is); // writes of numbers are no fences
 
 #endif
