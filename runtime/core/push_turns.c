@@ -284,14 +284,14 @@ static void by_permutations(shop *s)
 // of a member as long as that helps.
 static double exchange(shop *s, double bound, double end)
 {
-    int tries = 0;
+    int tries = 0, most = s->n <= 8 ? TRIES : TRIES / 8; // each takes n^3
     for (bool better = true; better;) {
         better = false;
         for (int i = 0; i < s->n; i++)
             for (int a = 0; a < s->n_pieces[i]; a++)
                 for (int b = a + 1; b < s->n_pieces[i]; b++) {
                     piece *p = s->piece[i], own = p[a];
-                    if (end <= bound * reached || tries++ == TRIES) return end;
+                    if (end <= bound * reached || tries++ == most) return end;
                     p[a] = p[b];
                     p[b] = own;
                     double sec = run(s, (double)s->least).end;
