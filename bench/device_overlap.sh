@@ -97,9 +97,9 @@ e2e()
                 name=e2e.$model.$strategy.$pairs
                 [ $turn = 2 ] || "$pack/bin/hapc" "examples/$model/graph.json" "$cluster_file" --batch $batch --precision bf16 "${options[@]}" \
                     --pairs $pairs -o "/tmp/$name" >"$out/$name.plan" 2>&1 || { tail -n 3 "$out/$name.plan"; continue; }
-                timeout 40 "$pack/bin/hapc" run "/tmp/$name" --backend cuda --json --steps "${HAP_STEPS:-14}" --seed 1 --input input_ids="$out/$model.npy" \
+                timeout 40 "$pack/bin/hapc" run "/tmp/$name" --backend cuda --json --steps "${HAP_STEPS:-18}" --seed 1 --input input_ids="$out/$model.npy" \
                     --input labels="$out/$model.npy" >"$out/$name.jsonl" 2>"$out/$name.err" || tail -n 4 "$out/$name.err" | cut -c1-300
-                echo "$model $strategy, pairs $pairs: measured $(sed -n 's/.*"ms":\([0-9.]*\).*/\1/p' "$out/$name.jsonl" | tail -n +5 | sort -n |
+                echo "$model $strategy, pairs $pairs: measured $(sed -n 's/.*"ms":\([0-9.]*\).*/\1/p' "$out/$name.jsonl" | tail -n +10 | sort -n |
                     awk '{a[NR]=$1} END {print NR ? a[int((NR+1)/2)] : "none"}') ms/step, $(grep -m1 -E '^Predicted' "$out/$name.plan")," \
                     "$(grep -c 'hap_overlap(' "/tmp/$name/program.c") pairs in program.c, losses" \
                     $(sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' "$out/$name.jsonl" | sed -n '1p;5p;$p')
@@ -128,8 +128,8 @@ P
             --pin "transformer.h.*.attn.c_attn=S($2)" --pin 'transformer.h.*.add*=S(0)' -o "/tmp/$name.$what" >"$out/$name.$what.plan" 2>&1 ||
             { tail -n 3 "$out/$name.$what.plan"; continue; }
         set -- --backend cuda --json --seed 1 --input input_ids="$data" --input labels="$data"
-        timeout 30 "$pack/bin/hapc" run "/tmp/$name.$what" "$@" --steps 9 >"$out/$name.$what.jsonl" 2>"$out/$name.err" || tail -n 4 "$out/$name.err" | cut -c1-300
-        echo "gpt2-xl, $what: measured $(sed -n 's/.*"ms":\([0-9.]*\).*/\1/p' "$out/$name.$what.jsonl" | tail -n +5 | sort -n | sed -n 3p) ms/step," \
+        timeout 30 "$pack/bin/hapc" run "/tmp/$name.$what" "$@" --steps 14 >"$out/$name.$what.jsonl" 2>"$out/$name.err" || tail -n 4 "$out/$name.err" | cut -c1-300
+        echo "gpt2-xl, $what: measured $(sed -n 's/.*"ms":\([0-9.]*\).*/\1/p' "$out/$name.$what.jsonl" | tail -n +10 | sort -n | sed -n 3p) ms/step," \
             "$(grep -m1 -E '^Predicted' "$out/$name.$what.plan") (at $((SECONDS - start)) s)"
         timeout 30 "$pack/bin/hapc" run "/tmp/$name.$what" "$@" --steps 4 --trace "$out/trace.json" >/dev/null 2>"$out/$name.err" ||
             tail -n 4 "$out/$name.err" | cut -c1-300

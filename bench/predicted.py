@@ -4,7 +4,7 @@
     bench/predicted.py build/bin/hapc GRAPH CLUSTER [--backend cuda] [--strategies auto,dp-even,zero]
                        [--steps 20] [--plan=OPTION]… [--run=OPTION]…
 
-Prints predicted and measured ms (the median of the steps after the first five), the error, and
+Prints predicted and measured ms (the median of the steps after the first nine), the error, and
 whether the predictions put the strategies in the order of the measurements; pairs that are
 measured within 3 % of each other count as in order.
 """
@@ -49,7 +49,7 @@ def one(o, strategy, folder):
     except subprocess.TimeoutExpired:
         return predicted, None, ["out of time"]
     lines = [json.loads(x) for x in ran.stdout.splitlines() if x.startswith("{")]
-    ms = [x["ms"] for x in lines if "ms" in x][5:]
+    ms = [x["ms"] for x in lines if "ms" in x][9:]
     if ran.returncode or not ms:
         return predicted, None, ran.stderr.strip().splitlines()[-2:]
     return predicted, statistics.median(ms), []

@@ -46,6 +46,17 @@ for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,
     [[ $cluster != *-peers ]] || ! HAP_TEST_HASTY=1 HAP_CUDA_FUSE=exact mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" \
         "$work/$name/listed" --steps 4 --seed 1 --json $(inputs "$model") 2>"$work/$name/hasty.err" | sed 's/,"ms.*//' |
         cmp -s - "$work/$name/exact.losses" || fail "a push that is told too early is not noticed"
+    # Steps from a list, in parts, from a list.
+    if [[ $cluster == *-peers ]]; then
+        # shellcheck disable=SC2046
+        HAP_TEST_WAYS=1 HAP_CUDA_FUSE=exact mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" "$work/$name/listed" --steps 4 --seed 1 \
+            --json $(inputs "$model") --save "$work/$name/ways.safetensors" 2>"$work/$name/ways.err" | sed 's/,"ms.*//' >"$work/$name/ways.losses"
+        cmp "$work/$name/ways.losses" "$work/$name/exact.losses" || fail "losses differ from way to way" "$work/$name/ways.err"
+        cmp "$work/$name/ways.safetensors" "$work/$name/exact.safetensors" || fail "parameters differ from way to way"
+        [ "$(grep -cE '^rank [0-9]+ [1-9][0-9]* graphs' "$work/$name/ways.err")" = "$ranks" ] || fail "no graphs" "$work/$name/ways.err"
+        [ "$(sed -n 's/^rank.* graphs, //p' "$work/$name/ways.err" | sort -u | wc -l)" = 1 ] || fail "starts are captured on some ranks" "$work/$name/ways.err"
+        echo "  $(sed -n 's/^rank 0 \(.*graphs.*\)/\1/p' "$work/$name/ways.err")"
+    fi
     # Where the arena lets a residual's sum join its norm, the norm before is made again: a call more.
     recorded=$(sed -n 's/^rank 0 \([0-9]*\) calls.*/\1/p' "$work/$name/0.err")
     [ -z "$batch" ] || [ "${calls:-0}" -ge $((${recorded:-0} + 3)) ] || fail "no norm is made again"

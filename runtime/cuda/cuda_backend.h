@@ -8,10 +8,12 @@
 // The first step runs as it is called and finds plans and workspaces. The second is recorded
 // (cuda_record.h) and its end runs what is left of the list; from the third on calls inside the
 // step only pass core's checks, and the step's end runs the list: as a CUDA graph captured in the
-// third, in parts between what cannot be captured (cuda_capture.h), or with --trace or
-// HAP_CUDA_GRAPH=list call by call. HAP_CUDA_GRAPH=0 runs every step as called; HAP_CUDA_FUSE=0
-// leaves the list as recorded, =exact gives the same bits (cuda_fuse.h); 0 also runs groups op by
-// op (cuda_group.h).
+// third, in parts between what cannot be captured (cuda_capture.h), or call by call. Several ranks
+// find by time which of the two it is to be, in the steps from the fourth on (cuda_choice.h),
+// unless HAP_CUDA_TUNE=0; one rank takes the graph. HAP_CUDA_GRAPH=1 takes graphs, =list, as
+// --trace does, calls, =auto finds out on one rank and without tuning as well; =0 runs every step
+// as called. HAP_CUDA_FUSE=0 leaves the list as recorded, =exact gives the same bits (cuda_fuse.h);
+// 0 also runs groups op by op (cuda_group.h).
 
 #ifndef HAP_RUNTIME_CUDA_BACKEND_H
 #define HAP_RUNTIME_CUDA_BACKEND_H
@@ -19,6 +21,7 @@
 #include <nccl.h>
 
 #include "core/backend.h"
+#include "cuda/cuda_choice.h"
 #include "cuda/cuda_context.h"
 #include "cuda/cuda_record.h"
 
@@ -46,6 +49,7 @@ typedef struct cuda_steps {
     cuda_record list;
     struct cuda_part *part;
     int n_parts, cap_parts;
+    cuda_choice choice;
 } cuda_steps;
 
 typedef struct cuda_backend {
@@ -55,17 +59,18 @@ typedef struct cuda_backend {
     // all-reduces, which run on stream[3].
     ncclComm_t group[CUDA_MASKS], between, inside;
     cudaStream_t stream[CUDA_MASKS];
-    struct cuda_pushes *pushes;     // cuda_push.c
-    char *own_sym;                  // SEG_SYM, where no other rank maps it
-    hap_event *first, *last, *free; // not waited for; free list
-    hap_event passed;               // what a start returns where calls pass by
-    bool use_list, use_graph;
+    struct cuda_pushes *pushes;        // cuda_push.c
+    char *own_sym;                     // SEG_SYM, where no other rank maps it
+    hap_event *first, *last, *free;    // not waited for; free list
+    hap_event passed;                  // what a start returns where calls pass by
+    bool use_list, use_graph, chooses; // the same on all ranks; chooses: between the two
     int64_t steps;
     cuda_step_mode mode;
     cuda_record list;
     cuda_groups groups;
     struct cuda_part *part; // cuda_capture.h: the list in parts, once it is run so
     int n_parts, cap_parts;
+    cuda_choice choice;
     cuda_steps *others; // by program; cuda_inquire.c
     int n_others, program;
     char *bounce; // cuda_push_forms.c

@@ -1,43 +1,40 @@
 #include "cuda/cuda_capture.h"
 
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/fail.h"
+#include "cuda/cuda_live.h"
 #include "cuda/cuda_push.h"
 #include "cuda/cuda_shadow.h"
 
-enum { LEAST_CAPTURED = 4 }; // calls
-
-static bool starts(const cuda_call *c)
-{
-    return c->kind == CUDA_START || c->kind == CUDA_PAIR;
-}
-
-// live[i] for each call of the list.
-static void find_live(hap_rank *r, const cuda_record *list, bool *live)
+// Of itself: a pair, and a push between peers.
+static void mark_live(const hap_rank *r, const cuda_record *list, bool *live)
 {
     for (int i = 0; i < list->n; i++) {
         const cuda_call *c = &list->call[i];
         bool push = c->kind == CUDA_START && hap_form_push(c->coll.form);
         live[i] = c->kind == CUDA_PAIR || (push && cuda_push_peers(r, c->coll.axes));
     }
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int i = 0; i < list->n; i++) {
-            int end = starts(&list->call[i]) ? list->call[i].other : -1;
-            bool cut = live[i];
-            for (int k = i; k <= end && !cut; k++)
-                cut = live[k];
-            if (!cut || end < 0 || (live[i] && live[end])) continue;
-            live[i] = live[end] = changed = true;
-        }
-    }
 }
 
-static bool nothing(const cuda_call *c)
+// A start is captured on all ranks or on none. Lists of different lengths, which no program of hapc
+// has, capture none.
+static void agree(hap_rank *r, const cuda_record *list, bool *live)
 {
-    return c->kind == CUDA_DONE || c->kind == CUDA_JOINED;
+    int n = cuda_live_starts(list), least[] = {n, -n};
+    MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    bool alike = least[0] == -least[1];
+    int *in = hap_alloc(r, (size_t)(n + 1) * sizeof *in); // zeroed
+    if (!alike) cuda_live_hear(list, live, in);
+    for (int news = alike; news;) {
+        cuda_live_tell(list, live, in);
+        MPI_Allreduce(MPI_IN_PLACE, in, n, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        news = cuda_live_hear(list, live, in);
+        MPI_Allreduce(MPI_IN_PLACE, &news, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    }
+    free(in);
 }
 
 // Live calls that follow one another are one part.
@@ -53,47 +50,42 @@ static void add_part(hap_rank *r, cuda_backend *b, int from, int to, bool live)
     b->part[b->n_parts++] = (cuda_part){.from = from, .to = to, .live = live};
 }
 
-static int calls_in(const cuda_record *list, int from, int to)
+static void say_parts(const hap_rank *r, const cuda_backend *b, const bool *live)
 {
-    int n = 0;
-    for (int i = from; i < to; i++)
-        n += !nothing(&list->call[i]);
-    return n;
-}
-
-// Every start in the stretch has its wait there, and every wait its start.
-static bool whole(const cuda_record *list, int from, int to)
-{
-    for (int i = from; i < to; i++) {
+    const cuda_record *list = &b->list;
+    int captured = 0, starts = 0, in_graphs = 0, pushes = 0;
+    for (int i = 0; i < b->n_parts; i++)
+        captured += !b->part[i].live;
+    for (int i = 0; i < list->n; i++) {
         const cuda_call *c = &list->call[i];
-        int other = starts(c) || c->kind == CUDA_WAIT ? c->other : i;
-        if (other < from || other >= to) return false;
+        if (c->kind != CUDA_START) continue;
+        bool push = hap_form_push(c->coll.form) && cuda_push_peers(r, c->coll.axes);
+        pushes += push;
+        starts += !push;
+        in_graphs += !push && !live[i];
     }
-    return true;
+    fprintf(stderr,
+            "rank %d step in %d parts, %d of them captured; %d of %d of the library's collectives "
+            "in them, %d pushes between\n",
+            r->id, b->n_parts, captured, in_graphs, starts, pushes);
 }
 
-// Live calls are starts, waits and pairs: an op and those joined to it, which follow one another in
-// the list, stay in one part.
 static void find_parts(hap_rank *r, cuda_backend *b)
 {
     const cuda_record *list = &b->list;
     bool *live = hap_alloc(r, (size_t)list->n * sizeof *live);
-    find_live(r, list, live);
+    mark_live(r, list, live);
+    cuda_live_close(list, live);
+    if (r->n_ranks > 1) agree(r, list, live);
     for (int i = 0, end; i < list->n; i = end) {
         end = i;
         while (end < list->n && live[end] == live[i])
             end++;
-        bool few = calls_in(list, i, end) < LEAST_CAPTURED;
-        add_part(r, b, i, end, live[i] || few || !whole(list, i, end));
+        add_part(r, b, i, end, live[i]);
     }
-    free(live);
     const char *verbose = getenv("HAP_VERBOSE");
-    int captured = 0;
-    for (int i = 0; i < b->n_parts; i++)
-        captured += !b->part[i].live;
-    if (verbose && verbose[0])
-        fprintf(stderr, "rank %d step in %d parts, %d of them captured\n", r->id, b->n_parts,
-                captured);
+    if (verbose && verbose[0]) say_parts(r, b, live);
+    free(live);
 }
 
 static void capture(hap_rank *r, cuda_part *p, bool last)
@@ -101,6 +93,7 @@ static void capture(hap_rank *r, cuda_part *p, bool last)
     cuda_backend *b = cuda_of(r);
     cudaGraph_t g = NULL;
     b->x.capturing = true;
+    b->x.work_taken = false;
     cuda_check(r, cuda_said(cudaStreamBeginCapture(b->x.stream, cudaStreamCaptureModeRelaxed),
                             "cudaStreamBeginCapture"));
     cuda_run_calls(r, p->from, p->to);
@@ -109,6 +102,7 @@ static void capture(hap_rank *r, cuda_part *p, bool last)
     else
         cuda_check(r, cuda_settle_shadows(&b->x));
     b->x.capturing = false;
+    p->work = b->x.work_taken ? b->x.work : NULL;
     cuda_check(r, cuda_said(cudaStreamEndCapture(b->x.stream, &g), "cudaStreamEndCapture"));
     cuda_check(r, cuda_said(cudaGraphInstantiate(&p->graph, g, 0), "cudaGraphInstantiate"));
     cudaGraphDestroy(g);
@@ -126,6 +120,7 @@ void cuda_run_parts(hap_rank *r)
             continue;
         }
         if (!p->graph) capture(r, p, i + 1 == b->n_parts);
+        HAP_CK(r, !p->work || p->work == b->x.work, "the workspace of a captured step has moved");
         cuda_check(r, cuda_said(cudaGraphLaunch(p->graph, b->x.stream), "cudaGraphLaunch"));
     }
     r->doing = NULL;

@@ -1,10 +1,9 @@
-// The list of a step in parts: captured as CUDA graphs, or run call by call.
+// The list of a step in parts: captured as CUDA graphs, or, where calls are live (cuda_live.h), run
+// call by call.
 //
-// A transfer by push waits for numbers that grow from step to step, and a pair is made of them:
-// they are *live*. So is a collective that is under way while something live is, for a graph joins
-// all that it starts; and a run of a few calls, which are launched sooner than a graph. Between
-// parts the arena has the truth of all tensors (cuda_shadow.h): a replayed part does not know what
-// the live ones found.
+// Between parts the arena has the truth of all tensors (cuda_shadow.h): a replayed part does not
+// know what the live ones found. So a step may also run as a list between two that run in parts:
+// each part begins, and each step ends, with nothing known but what the arena has.
 
 #ifndef HAP_RUNTIME_CUDA_CAPTURE_H
 #define HAP_RUNTIME_CUDA_CAPTURE_H
@@ -15,9 +14,11 @@ typedef struct cuda_part {
     int from, to; // calls of the list
     bool live;
     cudaGraphExec_t graph; // of one that is not, once it has been captured
+    const char *work;      // the workspace that it uses; NULL: none
 } cuda_part;
 
-// Runs the list; the first time each part is captured before it is launched.
+// Runs the list; the first time each part is captured before it is launched, and all ranks call it
+// in the same step.
 void cuda_run_parts(hap_rank *r);
 void cuda_parts_free(cuda_backend *b);
 // cuda_steps.c: calls of the list; variables and loss are in the arena, the rest is forgotten.

@@ -66,6 +66,7 @@ const char *cuda_context_set(cuda_context *x, const hap_step_state *s)
 
 void *cuda_work(cuda_context *x, int64_t bytes, const char **why)
 {
+    x->work_taken = true;
     if (bytes > x->work_peak) x->work_peak = bytes;
     if (bytes > x->work_bytes) {
         if (x->capturing) {

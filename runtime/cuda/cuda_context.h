@@ -45,6 +45,7 @@ typedef struct cuda_context {
     char *work;
     int64_t work_bytes, work_peak;
     bool capturing, tf32;
+    bool work_taken; // by a row, since it was last set false
     cuda_step *step; // device
     cuda_trap *trap; // host memory, mapped
     int64_t *found;  // device: of cuda_find

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/comm.h"
 #include "core/fail.h"
 #include "cuda/cuda_backend.h"
 #include "cuda/cuda_capture.h"
@@ -62,6 +63,25 @@ static void choose_device(hap_rank *r, cuda_backend *b)
     cuda_check(r, cuda_said(cudaSetDevice(b->device), "cudaSetDevice"));
 }
 
+// How steps are run (cuda_backend.h): what all ranks can.
+static void choose_ways(hap_rank *r, cuda_backend *b)
+{
+    enum { CALLED, LISTED, GRAPHS, EITHER };
+    const char *graph = getenv("HAP_CUDA_GRAPH"), *tune = getenv("HAP_CUDA_TUNE");
+    bool unset = !graph || !graph[0], tuned = !(tune && tune[0] == '0');
+    int way = unset                    ? (r->n_ranks > 1 && tuned ? EITHER : GRAPHS)
+              : !strcmp(graph, "auto") ? EITHER
+              : !strcmp(graph, "list") ? LISTED
+              : graph[0] == '0'        ? CALLED
+                                       : GRAPHS;
+    if (r->opt.trace && way > LISTED) way = LISTED;
+    if (r->opt.check_nan) way = CALLED;
+    way = hap_comm_min(r, way);
+    b->use_list = way >= LISTED;
+    b->use_graph = way >= GRAPHS;
+    b->chooses = way == EITHER;
+}
+
 void hap_backend_mesh(hap_rank *r)
 {
     cuda_backend *b = hap_alloc(r, sizeof *b);
@@ -69,9 +89,7 @@ void hap_backend_mesh(hap_rank *r)
     choose_device(r, b);
     cuda_check(r, cuda_context_start(&b->x, r->sms ? r->sms[r->id] : 0));
     r->emulated = r->sms || r->nccl_host;
-    const char *graph = getenv("HAP_CUDA_GRAPH");
-    b->use_list = !(graph && graph[0] == '0') && !r->opt.check_nan;
-    b->use_graph = b->use_list && !r->opt.trace && !(graph && !strcmp(graph, "list"));
+    choose_ways(r, b);
     cuda_nccl_start(r);
     cuda_pair_start(r);
     const char *verbose = getenv("HAP_VERBOSE");

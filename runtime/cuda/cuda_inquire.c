@@ -35,13 +35,15 @@ void hap_backend_program(hap_rank *r, int k)
     cuda_forget_shadows(&b->x);
     int most = k > b->program ? k : b->program;
     b->others = hap_grow(r, b->others, &b->n_others, most + 1, sizeof *b->others);
-    b->others[b->program] = (cuda_steps){b->steps, b->list, b->part, b->n_parts, b->cap_parts};
+    b->others[b->program] =
+        (cuda_steps){b->steps, b->list, b->part, b->n_parts, b->cap_parts, b->choice};
     cuda_steps s = b->others[k];
     b->steps = s.n;
     b->list = s.list;
     b->part = s.part;
     b->n_parts = s.n_parts;
     b->cap_parts = s.cap_parts;
+    b->choice = s.choice;
     b->program = k;
 }
 
@@ -54,6 +56,7 @@ void hap_backend_forget(hap_rank *r)
         cuda_parts_free(b);
         cuda_record_free(&b->list);
         b->list = (cuda_record){0};
+        b->choice = (cuda_choice){0};
         b->steps = 0;
     }
     cuda_forget_shadows(&b->x);

@@ -1,6 +1,7 @@
 // The calls inside a step: ops, cuts, collectives and waits go to streams, or to a list, or pass
 // by; and the step's end, which runs the list and waits for the device.
 
+#include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -325,16 +326,46 @@ void cuda_step_ends(hap_rank *r)
     cuda_forget_shadows(&b->x);
 }
 
+static bool by_graphs(const cuda_backend *b)
+{
+    if (b->mode < CUDA_STEP_LISTED || !b->use_graph) return false;
+    bool first = b->n_parts == 0 && !b->choice.made; // captures
+    return first || !b->chooses || cuda_choice_next(&b->choice) == CUDA_BY_GRAPHS;
+}
+
+// The step is one of those that find which way is quicker.
+static bool tries(const cuda_backend *b)
+{
+    return b->chooses && b->mode == CUDA_STEP_REPLAYED && !b->choice.made;
+}
+
+// Between steps: the device is idle.
+static void step_took(hap_rank *r, cuda_backend *b, double seconds)
+{
+    double sec[CUDA_WAYS];
+    if (!cuda_choice_time(&b->choice, seconds)) return;
+    cuda_choice_medians(&b->choice, sec);
+    MPI_Allreduce(MPI_IN_PLACE, sec, CUDA_WAYS, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    cuda_choice_make(&b->choice, sec);
+    bool calls = b->choice.way == CUDA_BY_CALLS;
+    if (calls) cuda_parts_free(b);
+    const char *verbose = getenv("HAP_VERBOSE");
+    if (r->id == 0 && verbose && verbose[0])
+        fprintf(stderr, "step by graphs %.3f ms, by calls %.3f ms: by %s from here on\n",
+                1e3 * sec[CUDA_BY_GRAPHS], 1e3 * sec[CUDA_BY_CALLS], calls ? "calls" : "graphs");
+}
+
 void hap_backend_sync(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
+    double start = hap_seconds();
     if (r->in_step) {
         if (b->mode == CUDA_STEP_RECORDED) record_ends(r, b);
         if (b->mode != CUDA_STEP_CALLED) {
             cuda_ahead_begin(&b->list);
             give_ahead(r, &b->list, -1);
         }
-        if (b->mode >= CUDA_STEP_LISTED && b->use_graph)
+        if (by_graphs(b))
             cuda_run_parts(r);
         else if (b->mode != CUDA_STEP_CALLED)
             cuda_run_calls(r, 0, b->list.n);
@@ -350,6 +381,7 @@ void hap_backend_sync(hap_rank *r)
         r->doing = NULL;
         cuda_check(r, why);
     }
+    if (r->in_step && tries(b)) step_took(r, b, hap_seconds() - start);
 }
 
 // --- calls of the program ---

@@ -3,17 +3,20 @@
 // program linked with -Wl,--wrap for the eight functions below so runs what cuda_fuse leaves, on
 // any number of ranks; what a chain says that nobody reads is poisoned. So is, unless
 // HAP_CUDA_FUSE=0, what others may write from a call on (cuda_ahead.h). With HAP_TEST_HASTY that
-// comes a call too early, which is to be noticed.
+// comes a call too early, which is to be noticed. With HAP_TEST_WAYS every second step from the
+// third on runs as if in parts (cuda_live.h): what would be in a graph lets others know of nothing.
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/coll_geometry.h"
+#include "core/comm.h"
 #include "core/fail.h"
 #include "cpu/ops_kernels.h"
 #include "cuda/cuda_ahead.h"
 #include "cuda/cuda_fuse.h"
+#include "cuda/cuda_live.h"
 
 void __real_hap_backend_begin(hap_rank *r);
 void __real_hap_backend_sync(hap_rank *r);
@@ -70,6 +73,7 @@ enum { CALLED, RECORDING, LISTED };
 static struct {
     int mode, steps;
     cuda_record list;
+    bool *live; // of calls, once a step has run in parts
 } own;
 
 struct hap_event {
@@ -222,7 +226,35 @@ static int poison_ahead(cuda_record *c, int i)
     return n;
 }
 
-static void run_list(hap_rank *r, cuda_record *c)
+static void find_live(hap_rank *r, const cuda_record *c, bool *live)
+{
+    int n = cuda_live_starts(c), graphs = 0, in_graphs = 0;
+    unsigned which = 0;
+    int *in = hap_alloc(r, (size_t)n * sizeof *in);
+    for (int i = 0; i < c->n; i++)
+        live[i] = c->call[i].kind == CUDA_PAIR ||
+                  (c->call[i].kind == CUDA_START && hap_form_push(c->call[i].coll.form));
+    cuda_live_close(c, live);
+    for (int news = 1; news;) {
+        cuda_live_tell(c, live, in);
+        for (int k = 0; k < n; k++)
+            in[k] = hap_comm_min(r, in[k]);
+        news = -hap_comm_min(r, -(int)cuda_live_hear(c, live, in));
+    }
+    cuda_live_tell(c, live, in);
+    for (int k = 0; k < n; k++) {
+        in_graphs += in[k];
+        which = which * 31 + (unsigned)in[k];
+    }
+    for (int i = 0; i < c->n; i++)
+        graphs += !live[i] && (i == 0 || live[i - 1]);
+    fprintf(stderr, "rank %d %d graphs, %d of %d starts in them (%08x)\n", r->id, graphs, in_graphs,
+            n, which);
+    free(in);
+}
+
+// live: of the calls that are no part of a graph; NULL: all.
+static void run_list(hap_rank *r, cuda_record *c, const bool *live)
 {
     int pushes = 0, ahead = 0;
     cuda_ahead_begin(c);
@@ -266,7 +298,7 @@ static void run_list(hap_rank *r, cuda_record *c)
                 break;
             }
         pushes += e->kind == CUDA_START && hap_form_push(e->coll.form);
-        ahead += poison_ahead(c, i);
+        if (!live || live[i]) ahead += poison_ahead(c, i);
     }
     if (!c->begun) fprintf(stderr, "rank %d %d pushes, %d told ahead\n", r->id, pushes, ahead);
     c->begun = true;
@@ -295,6 +327,11 @@ void __wrap_hap_backend_sync(hap_rank *r)
         fprintf(stderr, "rank %d %d calls, %d left out or joined; %d to update\n", r->id,
                 own.list.n, gone, updates(&own.list));
     }
-    if (r->in_step && own.mode != CALLED) run_list(r, &own.list);
+    bool parts = getenv("HAP_TEST_WAYS") && own.mode == LISTED && own.steps % 2 == 1;
+    if (r->in_step && parts && !own.live) {
+        own.live = hap_alloc(r, (size_t)own.list.n * sizeof *own.live);
+        find_live(r, &own.list, own.live);
+    }
+    if (r->in_step && own.mode != CALLED) run_list(r, &own.list, parts ? own.live : NULL);
     __real_hap_backend_sync(r);
 }
