@@ -348,7 +348,7 @@ static void step_took(hap_rank *r, cuda_backend *b, double seconds)
     MPI_Allreduce(MPI_IN_PLACE, sec, CUDA_WAYS, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     cuda_choice_make(&b->choice, sec);
     bool calls = b->choice.way == CUDA_BY_CALLS;
-    if (calls) cuda_parts_free(b);
+    if (calls) cuda_parts_free(b); // what NCCL holds for them it frees in calls to come
     const char *verbose = getenv("HAP_VERBOSE");
     if (r->id == 0 && verbose && verbose[0])
         fprintf(stderr, "step by graphs %.3f ms, by calls %.3f ms: by %s from here on\n",
