@@ -108,7 +108,7 @@ def run(kind, m, n, k, name, until):
     if fused:
         bad = differing(fused(0), y[0] if ag else out[0], 0.02 if ag else 0.06)
         wrong += bad
-    times = {(name, held): [] for name, _ in methods for held in (False, True)}
+    times = {(method, held): [] for method, _ in methods for held in (False, True)}
     repeats = {}
     for method, f in methods:
         f(0)
@@ -121,11 +121,11 @@ def run(kind, m, n, k, name, until):
         dist.broadcast(late, 0)
         if late.item() and t >= LEAST_TURNS:
             break
-        for k in range(ring):
-            at = (t + k * (1 + t % (ring - 1))) % ring
+        for step in range(ring):
+            at = (t + step * (1 + t % (ring - 1))) % ring
             if at < len(keys):
-                name, held = keys[at]
-                times[keys[at]].append(sample(dict(methods)[name], held, repeats[name]))
+                method, held = keys[at]
+                times[keys[at]].append(sample(dict(methods)[method], held, repeats[method]))
     for (method, held), t in times.items():
         t = torch.tensor(t, device=dev)
         dist.all_reduce(t, op=dist.ReduceOp.MAX)
