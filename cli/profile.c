@@ -23,7 +23,7 @@ static const char help[] =
     "\n"
     "  CLUSTER.yaml         machines, devices, hosts, sms and threads to measure; left out: this machine\n"
     "  -o OUT.yaml          where the cluster goes (cluster.yaml); its curves go beside it, OUT.curves.json\n"
-    "  --backend B          cuda (default where there are CUDA devices) or cpu\n"
+    "  --backend B          cuda or cpu: that of CLUSTER.yaml's devices, else cuda where there are CUDA devices\n"
     "  -n RANKS             ranks of this machine: all its CUDA devices, or as many CPU ranks as cores, up to 4\n"
     "  --quick              a few small sizes: to try it out, not to plan with\n"
     "  -q                   no progress and no summary\n"
@@ -73,7 +73,28 @@ static void this_machine(hb_arena *a, profile *p, int n)
     HB_PUSH(a, &p->machine, ((profile_machine){hb_str_c(a, host), {0}, 0, n, 1}));
 }
 
-static bool read_machines(hb_arena *a, const char *path, profile *p)
+// The backend that measures devices of the file, which are all of one kind; NULL after an error.
+static const char *backend_of(const char *path, const cl_cluster *c, const char *asked)
+{
+    const char *backend = c->cls[c->class_of[0]].kind == CL_GPU ? "cuda" : "cpu";
+    for (int r = 0; r < c->n_ranks; r++) {
+        const cl_class *x = &c->cls[c->class_of[r]];
+        bool gpu = x->kind == CL_GPU;
+        if (asked && strcmp(asked, gpu ? "cuda" : "cpu") != 0) {
+            cli_error(CLI_INPUT, "%s: %.*s is a %s, which --backend %s does not measure", path,
+                      HB_ARG(x->name), gpu ? "GPU" : "CPU", asked);
+            return NULL;
+        }
+        if (strcmp(backend, gpu ? "cuda" : "cpu") != 0) {
+            cli_error(CLI_INPUT, "%s: not supported: GPUs and CPUs measured together", path);
+            return NULL;
+        }
+    }
+    return backend;
+}
+
+// *backend: asked for, or NULL; set to the one that measures these machines.
+static bool read_machines(hb_arena *a, const char *path, profile *p, const char **backend)
 {
     cli_inputs in = {0};
     hb_diag *d = hb_diag_new(a);
@@ -84,6 +105,8 @@ static bool read_machines(hb_arena *a, const char *path, profile *p)
         return false;
     }
     const cl_cluster *c = in.cluster;
+    *backend = backend_of(path, c, *backend);
+    if (!*backend) return false;
     p->name = c->name;
     p->n_ranks = c->n_ranks;
     p->sms = HB_ARRAY(a, int, c->n_ranks);
@@ -305,10 +328,13 @@ static int run(hb_arena *a, const options *o)
     p.date = hb_str_c(a, date);
     const char *backend = o->backend;
     int gpus = count_gpus();
+    if (backend && strcmp(backend, "cuda") != 0 && strcmp(backend, "cpu") != 0)
+        return cli_error(CLI_USAGE, "--backend is cpu or cuda, not '%s'", backend);
+    if (o->cluster && o->ranks)
+        return cli_error(CLI_USAGE, "-n and a cluster file exclude each other");
+    if (o->cluster && !read_machines(a, o->cluster, &p, &backend)) return CLI_INPUT;
     if (!backend) backend = gpus > 0 && program_of(a, "cuda").n ? "cuda" : "cpu";
     s.cuda = strcmp(backend, "cuda") == 0;
-    if (!s.cuda && strcmp(backend, "cpu") != 0)
-        return cli_error(CLI_USAGE, "--backend is cpu or cuda, not '%s'", backend);
     s.program = program_of(a, backend);
     if (!s.program.n)
         return cli_error(CLI_FAILED, "there is no hap-profile-%s beside hapc%s", backend,
@@ -316,10 +342,7 @@ static int run(hb_arena *a, const options *o)
     const char *out = o->out ? o->out : "cluster.yaml";
     if (!may_write(a, out))
         return cli_error(CLI_INPUT, "%s was not made by hapc profile; -o says where to write", out);
-    if (o->cluster) {
-        if (o->ranks) return cli_error(CLI_USAGE, "-n and a cluster file exclude each other");
-        if (!read_machines(a, o->cluster, &p)) return CLI_INPUT;
-    } else {
+    if (!o->cluster) {
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         int usual = s.cuda ? gpus : cores < 1 ? 1 : cores > 4 ? 4 : (int)cores;
         if (s.cuda && gpus == 0 && !o->ranks)

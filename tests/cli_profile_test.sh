@@ -45,4 +45,11 @@ wanted 2 'whole number' -n two
 wanted 2 'is cpu or cuda' --backend gpu
 wanted 2 'exclude each other' "$work/lab.yaml" -n 2
 wanted 0 'measures devices and links' --help
+# What is measured is what the file names, or nothing.
+wanted 1 'h200x4.yaml: H200 is a GPU, which --backend cpu does not measure' clusters/h200x4.yaml --backend cpu --quick -o "$work/gpu.yaml"
+wanted 1 'lab.yaml: .* is a CPU, which --backend cuda does not measure' "$work/lab.yaml" --backend cuda --quick -o "$work/gpu.yaml"
+if [ ! -e /dev/nvidia0 ]; then
+    wanted 5 'there is no \(hap-profile-cuda\|CUDA driver\|CUDA device\)' clusters/h200x4.yaml --quick -o "$work/gpu.yaml"
+fi
+[ ! -e "$work/gpu.yaml" ] || fail "a cluster file of devices that were not measured"
 exit $((fails > 0))
