@@ -288,7 +288,11 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         hb_buf report = {.arena = a};
         emit_report_text(&report, &e);
         fputs(report.p, stdout);
-        if (out) printf("\nWritten to %s. Run it with: hapc run %s\n", out, out);
+        const syn_program *p = res.program;
+        bool gpus = p->cluster->cls[p->mesh->cluster_class[0]].kind == CL_GPU;
+        if (out)
+            printf("\nWritten to %s. Run it with: hapc run %s%s\n", out, out,
+                   gpus ? " --backend cuda" : "");
     }
     if (verbose) fprintf(stderr, "planned in %.2f s; proved\n", res.plan_sec);
     code = fflush(stdout) == 0 ? CLI_OK : cli_error(CLI_INPUT, "cannot write to stdout");

@@ -76,7 +76,8 @@ double *emit_ratios(hb_arena *a, const syn_program *p);
 // A table's entries for a C initializer, at most n items; runs of long tables as HAP_X256(3).
 int emit_table_items(hb_arena *a, const int64_t *v, int n, hb_str *item);
 void emit_table_sum(hb_buf *out, const int64_t *v, int n); // " 2 + 1 + 1", " 256 x 3 + 768 x 1"
-// Seconds of a collective before the first class waits for it; -1 if the timeline was not kept.
+// Share of a collective's time that passes before the first class waits for it, in [0, 1]; 0 if the
+// timeline was not kept.
 double emit_hidden(const emit_plan *e, int start, int wait);
 // "transformer.h.*.ln_1": components that are numbers become '*'.
 hb_str emit_pattern(hb_arena *a, hb_str name);

@@ -380,15 +380,15 @@ double *emit_ratios(hb_arena *a, const syn_program *p)
 double emit_hidden(const emit_plan *e, int start, int wait)
 {
     const cost_timeline *tl = &e->res->timeline;
-    if (!tl->begin || !tl->end) return -1;
+    if (!tl->begin || !tl->end) return 0;
     int n = e->p->mesh->n_classes;
     for (int k = 0; k < e->p->pairs.n; k++) { // of a consumer nobody waits at the wait
         const syn_pair *x = &e->p->pairs.p[k];
-        if (x->first == start) return syn_pair_hidden(e->p, x) * x->transfer;
+        if (x->first == start) return syn_pair_hidden(e->p, x);
     }
     double took = tl->end[start * n] - tl->begin[start * n];
     double before = tl->begin[wait * n] - tl->begin[start * n]; // until the first class waits
-    return before < 0 ? 0 : before < took ? before : took;
+    return before <= 0 ? 0 : before < took ? before / took : 1;
 }
 
 hb_str emit_pattern(hb_arena *a, hb_str name)

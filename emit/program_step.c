@@ -253,7 +253,7 @@ static void print_wait(place *s, int index)
             if (ev->start[e] == i->start) event = hb_fmt(t->a, "%.*s[%d]", HB_ARG(ev->name), e);
     }
     hb_str note = {0};
-    double hidden = emit_hidden(t->e, i->start, index);
+    double hidden = emit_hidden(t->e, i->start, index) * t->p->instr.p[i->start].sec[0];
     if (hidden > 0) note = hb_fmt(t->a, "%.*s hidden", HB_ARG(pt_ms(t->a, hidden)));
     hb_str arg[2] = {HB_STR("r"), event};
     t->line[index] = lines_call(&t->l, s->indent, HB_STR("hap_wait("), arg, 2, note, (hb_str){0});

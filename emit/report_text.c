@@ -252,8 +252,7 @@ static rows collective_rows(hb_arena *a, const emit_plan *e)
         k->count++;
         k->bytes += emit_coll_bytes(p, s);
         k->sec += s->sec[0];
-        double hidden = emit_hidden(e, w->start, i);
-        if (hidden > 0) k->hidden += hidden;
+        k->hidden += emit_hidden(e, w->start, i) * s->sec[0];
     }
     return r;
 }

@@ -1,21 +1,24 @@
 // trace.json: the predicted timeline in Chrome trace format (chrome://tracing, Perfetto). pid =
 // class, tid 0 = computation, tid 1 + axis = communication. Names are those of the measured trace:
-// "op_linear:83".
+// "op_linear:83". A collective says what share of it is hidden (args.hidden, 0 to 1).
 
 #include "emit/emit.h"
 
 #include <string.h>
 
+// hidden < 0: says nothing of it.
 static void event(hb_buf *b, bool *first, hb_str name, hb_str what, int pid, int tid, double begin,
-                  double end)
+                  double end, double hidden)
 {
     hb_printf(b, "%s\n{\"name\":", *first ? "" : ",");
     *first = false;
     hb_put_json(b, name);
     hb_printf(b, ",\"cat\":");
     hb_put_json(b, what);
-    hb_printf(b, ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f}", pid, tid,
+    hb_printf(b, ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", pid, tid,
               begin * 1e6, (end - begin) * 1e6);
+    if (hidden >= 0) hb_printf(b, ",\"args\":{\"hidden\":%.3g}", hidden);
+    hb_putc(b, '}');
 }
 
 static void label(hb_buf *b, bool *first, const char *kind, int pid, int tid, hb_str name)
@@ -34,6 +37,9 @@ void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     const cost_timeline *t = &e->res->timeline;
     int n = p->mesh->n_classes;
     bool first = true;
+    int *wait = HB_ARRAY(a, int, p->instr.n + 1); // of a start
+    for (int i = 0; i < p->instr.n; i++)
+        if (p->instr.p[i].kind == SYN_WAIT) wait[p->instr.p[i].start] = i;
     hb_puts(out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
     for (int c = 0; c < n; c++) {
         label(out, &first, "process_name", c, 0, p->cluster->cls[p->mesh->cluster_class[c]].name);
@@ -48,6 +54,7 @@ void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
         if (in->kind == SYN_START) name.n -= strlen("_start"); // as the measured trace has it
         if (where) name = hb_fmt(a, "%.*s:%d", HB_ARG(name), where->line[i]);
         hb_str what = p->g->nodes.p[in->node].name;
+        double hidden = in->kind == SYN_START ? emit_hidden(e, i, wait[i]) : -1;
         for (int c = 0; c < n; c++) {
             int tid = 0, at = i * n + c;
             if (in->kind == SYN_START) {
@@ -56,7 +63,8 @@ void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
                 at = i * n;
             }
             // Of a pair one product shows the time of all.
-            if (t->end[at] > 0) event(out, &first, name, what, c, tid, t->begin[at], t->end[at]);
+            if (t->end[at] > 0)
+                event(out, &first, name, what, c, tid, t->begin[at], t->end[at], hidden);
         }
     }
     hb_puts(out, "\n]}\n");

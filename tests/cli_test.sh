@@ -178,6 +178,15 @@ code 2 "--backend is cpu or cuda, not 'tpu'" run "$work/plan" --backend tpu
 code 1 'error: ' run "$work/plan" --input image=/nonexistent --input label=/nonexistent
 [ "$(grep -c 'error: ' "$work/err")" = 1 ] || wrong "more than one message"
 
+# A plan for GPUs, where computing slows communication down: the report and the predicted timeline say
+# what share of each collective is hidden, and how to run it.
+code 0 'Run it with: hapc run .*/gpus --backend cuda$' examples/gpt2/graph.json clusters/h200x4.yaml --strategy tp --precision bf16 --batch 32 -o "$work/gpus"
+shares=$(sed -n '/^Collectives/,/^$/s/.* ms  *\([0-9]*\) %$/\1/p' "$work/gpus/report.txt")
+[ -n "$shares" ] || wrong "no hidden shares in the report"
+for s in $shares; do [ "$s" -le 100 ] || wrong "$s % hidden"; done
+grep -q '"coll_[a-z_]*:.*"args":{"hidden":0\.[0-9]*}}' "$work/gpus/trace.json" || wrong "no hidden share in trace.json"
+grep -q '"name":"op_.*"hidden"' "$work/gpus/trace.json" && wrong "a hidden share of an op"
+
 code 0 'Devices' explain "$work/plan"
 code 0 'state S' explain "$work/plan" fc1.weight
 grep -q 'alternatives' "$work/out" || wrong "explain shows no alternatives"

@@ -677,18 +677,18 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
 // One of the 3 blocks h_2, update: 0 ms of computation.
 static void h_2_update_2(hap_rank *r, const h_2_block *b)
 {
-    hap_wait(r, *b->ln_1_weight_ready);        // 0.0101 ms hidden
-    hap_wait(r, *b->ln_1_bias_ready);          // 0.0101 ms hidden
+    hap_wait(r, *b->ln_1_weight_ready);        // 0.01 ms hidden
+    hap_wait(r, *b->ln_1_bias_ready);          // 0.01 ms hidden
     hap_wait(r, *b->attn_c_attn_weight_ready); // 0.0196 ms hidden
     hap_wait(r, *b->attn_c_attn_bias_ready);   // 0.0101 ms hidden
     hap_wait(r, *b->attn_c_proj_weight_ready); // 0.0141 ms hidden
-    hap_wait(r, *b->attn_c_proj_bias_ready);   // 0.0101 ms hidden
-    hap_wait(r, *b->ln_2_weight_ready);        // 0.0101 ms hidden
-    hap_wait(r, *b->ln_2_bias_ready);          // 0.0101 ms hidden
+    hap_wait(r, *b->attn_c_proj_bias_ready);   // 0.01 ms hidden
+    hap_wait(r, *b->ln_2_weight_ready);        // 0.01 ms hidden
+    hap_wait(r, *b->ln_2_bias_ready);          // 0.01 ms hidden
     hap_wait(r, *b->mlp_c_fc_weight_ready);    // 0.0196 ms hidden
     hap_wait(r, *b->mlp_c_fc_bias_ready);      // 0.0101 ms hidden
     hap_wait(r, *b->mlp_c_proj_weight_ready);  // 0.0193 ms hidden
-    hap_wait(r, *b->mlp_c_proj_bias_ready);    // 0.0101 ms hidden
+    hap_wait(r, *b->mlp_c_proj_bias_ready);    // 0.01 ms hidden
 }
 
 int main(int argc, char **argv)
