@@ -73,8 +73,7 @@ typedef struct cuda_backend {
     cuda_choice choice;
     cuda_steps *others; // by program; cuda_inquire.c
     int n_others, program;
-    char *bounce; // cuda_push_forms.c
-    int64_t bounce_bytes;
+    cuda_room bounce[CUDA_MASKS]; // of the calls on stream[mask]: cuda_push_forms.c
     void *staging; // page-locked
     int64_t staging_bytes;
     bool staging_taken;

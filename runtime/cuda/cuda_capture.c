@@ -93,7 +93,6 @@ static void capture(hap_rank *r, cuda_part *p, bool last)
     cuda_backend *b = cuda_of(r);
     cudaGraph_t g = NULL;
     b->x.capturing = true;
-    b->x.work_taken = false;
     cuda_check(r, cuda_said(cudaStreamBeginCapture(b->x.stream, cudaStreamCaptureModeRelaxed),
                             "cudaStreamBeginCapture"));
     cuda_run_calls(r, p->from, p->to);
@@ -102,9 +101,9 @@ static void capture(hap_rank *r, cuda_part *p, bool last)
     else
         cuda_check(r, cuda_settle_shadows(&b->x));
     b->x.capturing = false;
-    p->work = b->x.work_taken ? b->x.work : NULL;
     cuda_check(r, cuda_said(cudaStreamEndCapture(b->x.stream, &g), "cudaStreamEndCapture"));
     cuda_check(r, cuda_said(cudaGraphInstantiate(&p->graph, g, 0), "cudaGraphInstantiate"));
+    b->x.graphs++;
     cudaGraphDestroy(g);
 }
 
@@ -120,7 +119,6 @@ void cuda_run_parts(hap_rank *r)
             continue;
         }
         if (!p->graph) capture(r, p, i + 1 == b->n_parts);
-        HAP_CK(r, !p->work || p->work == b->x.work, "the workspace of a captured step has moved");
         cuda_check(r, cuda_said(cudaGraphLaunch(p->graph, b->x.stream), "cudaGraphLaunch"));
     }
     r->doing = NULL;
@@ -128,8 +126,11 @@ void cuda_run_parts(hap_rank *r)
 
 void cuda_parts_free(cuda_backend *b)
 {
-    for (int i = 0; i < b->n_parts; i++)
-        if (b->part[i].graph) cudaGraphExecDestroy(b->part[i].graph);
+    for (int i = 0; i < b->n_parts; i++) {
+        if (!b->part[i].graph) continue;
+        cudaGraphExecDestroy(b->part[i].graph);
+        b->x.graphs--;
+    }
     free(b->part);
     b->part = NULL;
     b->n_parts = b->cap_parts = 0;

@@ -14,7 +14,6 @@ typedef struct cuda_part {
     int from, to; // calls of the list
     bool live;
     cudaGraphExec_t graph; // of one that is not, once it has been captured
-    const char *work;      // the workspace that it uses; NULL: none
 } cuda_part;
 
 // Runs the list; the first time each part is captured before it is launched, and all ranks call it

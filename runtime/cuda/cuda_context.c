@@ -47,7 +47,7 @@ void cuda_context_end(cuda_context *x)
     cuda_dense_end(x);
     cuda_free_shadows(x);
     cuda_columns_end(x);
-    if (x->work) cudaFree(x->work);
+    cuda_room_free(&x->work);
     if (x->step) cudaFree(x->step);
     if (x->trap) cudaFreeHost(x->trap);
     if (x->found) cudaFree(x->found);
@@ -66,30 +66,9 @@ const char *cuda_context_set(cuda_context *x, const hap_step_state *s)
 
 void *cuda_work(cuda_context *x, int64_t bytes, const char **why)
 {
-    x->work_taken = true;
-    if (bytes > x->work_peak) x->work_peak = bytes;
-    if (bytes > x->work_bytes) {
-        if (x->capturing) {
-            *why = cuda_fail("a captured step wants %lld bytes of workspace, the first step used "
-                             "%lld",
-                             (long long)bytes, (long long)x->work_bytes);
-            return NULL;
-        }
-        cudaError_t e = cudaStreamSynchronize(x->stream);
-        if (e == cudaSuccess && x->work) e = cudaFree(x->work);
-        x->work = NULL;
-        x->work_bytes = 0;
-        if (e == cudaSuccess) e = cudaMalloc((void **)&x->work, (size_t)bytes);
-        if (e != cudaSuccess) {
-            *why =
-                e == cudaErrorMemoryAllocation
-                    ? cuda_fail("out of device memory: a workspace of %lld bytes", (long long)bytes)
-                    : cuda_said(e, "cudaMalloc");
-            return NULL;
-        }
-        x->work_bytes = bytes;
-    }
-    return x->work;
+    const char *e = cuda_room_take(x, &x->work, x->stream, bytes);
+    if (e) *why = e;
+    return e ? NULL : x->work.at;
 }
 
 const char *cuda_trapped(const cuda_context *x)

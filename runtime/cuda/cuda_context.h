@@ -1,9 +1,9 @@
 // What CUDA kernels share: the stream, the workspace, the step's numbers on the device, traps.
 //
 // Everything of a rank that computes goes through one stream in the order of the program, so one
-// workspace serves all rows. It grows only outside graph capture: the first step runs uncaptured
-// and finds the size. Kernels read what changes from step to step (cuda_step) from device memory,
-// so that a captured step can be replayed.
+// workspace serves all rows. It grows only outside graph capture (cuda_room.h): the first step runs
+// uncaptured and finds the size. Kernels read what changes from step to step (cuda_step) from
+// device memory, so that a captured step can be replayed.
 
 #ifndef HAP_RUNTIME_CUDA_CONTEXT_H
 #define HAP_RUNTIME_CUDA_CONTEXT_H
@@ -19,6 +19,7 @@ extern "C" {
 #endif
 
 #include "core/tensor.h"
+#include "cuda/cuda_room.h"
 
 // hap_step_state, on the device.
 typedef struct cuda_step {
@@ -42,10 +43,9 @@ typedef struct cuda_context {
     cudaStream_t stream;
     int sms;                  // that the stream may use; 0: all
     struct cuda_green *green; // cuda_green.c: what the stream belongs to, if it may not use all
-    char *work;
-    int64_t work_bytes, work_peak;
+    cuda_room work;
     bool capturing, tf32;
-    bool work_taken; // by a row, since it was last set false
+    int graphs;      // that there are, of all programs
     cuda_step *step; // device
     cuda_trap *trap; // host memory, mapped
     int64_t *found;  // device: of cuda_find

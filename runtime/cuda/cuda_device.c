@@ -115,7 +115,7 @@ void hap_backend_finish(hap_rank *r)
         fprintf(stderr,
                 "rank %d workspace %lld bytes, padded copies %lld bytes, heads outside the arena "
                 "%lld bytes; in use %lld of %lld bytes of the device\n",
-                r->id, (long long)b->x.work_peak, (long long)b->x.shadow_bytes,
+                r->id, (long long)b->x.work.bytes, (long long)b->x.shadow_bytes,
                 (long long)b->list.spare_bytes, (long long)(all - left), (long long)all);
     }
     cudaDeviceSynchronize();
@@ -134,7 +134,8 @@ void hap_backend_finish(hap_rank *r)
     }
     cudaFree(b->own_sym);
     cudaFree(r->seg[SEG_LOCAL]);
-    cudaFree(b->bounce);
+    for (int axes = 0; axes < CUDA_MASKS; axes++)
+        cuda_room_free(&b->bounce[axes]);
     cuda_push_end(r);
     r->seg[SEG_SYM] = r->seg[SEG_LOCAL] = NULL;
     if (b->staging) cudaFreeHost(b->staging);

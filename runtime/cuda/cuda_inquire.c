@@ -21,7 +21,7 @@ void hap_backend_device(hap_rank *r, hap_device *d)
     d->units = p.multiProcessorCount;
     d->memory = (int64_t)all;
     int64_t own =
-        b->x.work_bytes + b->x.shadow_bytes; // as segments, no more than a program asks for
+        b->x.work.bytes + b->x.shadow_bytes; // as segments, no more than a program asks for
     for (int s = 0; s < 2; s++)
         if (r->seg[s]) own += r->seg_bytes[s];
     d->reserve = (int64_t)(all - left) - own;

@@ -27,7 +27,7 @@ typedef struct transfer {
     int parts;                   // numbers of the first messages
     const hap_push_turns *turns; // of the messages under way
     ncclComm_t comm;
-    int64_t packed; // bytes of b->bounce taken
+    int64_t packed; // bytes of the room that are taken
 } transfer;
 
 static void check(const transfer *t, const char *why)
@@ -331,31 +331,22 @@ static void await_parts(transfer *t, int first, int numbers, int from, int i, in
     cuda_push_await_all(t->push, t->s, some, member, part);
 }
 
-// --- by NCCL: parts that are no run of bytes pass through a buffer of the backend ---
+// --- by NCCL: parts that are no run of bytes pass through a room of the stream ---
+
+static cuda_room *room_of(const transfer *t)
+{
+    return &cuda_of(t->r)->bounce[t->c->axes];
+}
 
 static char *bounce(transfer *t, int64_t bytes)
 {
-    cuda_backend *b = cuda_of(t->r);
+    const cuda_room *m = room_of(t);
     int64_t at = t->packed;
     t->packed += (bytes + HAP_SCRATCH_ALIGN - 1) / HAP_SCRATCH_ALIGN * HAP_SCRATCH_ALIGN;
-    return b->bounce ? b->bounce + at : NULL;
+    return m->at ? m->at + at : NULL;
 }
 
-static void bounce_room(transfer *t)
-{
-    cuda_backend *b = cuda_of(t->r);
-    if (t->packed > b->bounce_bytes) {
-        HAP_CK(t->r, !b->x.capturing, "a captured step needs a larger buffer than the first one");
-        check(t, cuda_said(cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
-        if (b->bounce) cudaFree(b->bounce);
-        b->bounce = NULL;
-        check(t, cuda_said(cudaMalloc((void **)&b->bounce, (size_t)t->packed), "cudaMalloc"));
-        b->bounce_bytes = t->packed;
-    }
-    t->packed = 0;
-}
-
-// In rounds: 0 counts the buffer's bytes, 1 packs, 2 sends and receives, 3 unpacks.
+// In rounds: 0 counts the room's bytes, 1 packs, 2 sends and receives, 3 unpacks.
 static void by_nccl(transfer *t, way_of *of)
 {
     for (int round = 0; round < 4; round++) {
@@ -388,7 +379,7 @@ static void by_nccl(transfer *t, way_of *of)
             }
         }
         if (round == 2) nccl(t, ncclGroupEnd(), "ncclGroupEnd");
-        if (round == 0) bounce_room(t);
+        if (round == 0) check(t, cuda_room_take(&cuda_of(t->r)->x, room_of(t), t->s, t->packed));
     }
 }
 
