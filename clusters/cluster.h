@@ -33,9 +33,6 @@ typedef struct cl_class {
     // Seconds that a stretch of memory takes a push, and packing and unpacking: run by run, however
     // few its bytes.
     double run_push, run_pack;
-    // Seconds that a collective of a step takes longer than one behind another: of the library, by
-    // push.
-    double skew, skew_push;
     bool plan_only; // the present toolchain cannot build for it
     int n_ranks;
 } cl_class;

@@ -51,9 +51,8 @@ double cost_skew(const cl_class *c, bool push)
     // 53 to 340 graphs between pushes (tp of BERT, GPT-2, GPT-2 XL) took 50 to 142 us more for each
     // graph. CPUs: not measured.
     static const double gpu = 12e-6, graph = 60e-6;
-    if (push && c->skew_push > 0) return c->skew_push;
-    double skew = c->skew > 0 ? c->skew : c->kind == CL_GPU ? gpu : 0;
-    return skew + (push && c->kind == CL_GPU ? graph : 0);
+    if (c->kind != CL_GPU) return 0;
+    return push ? gpu + graph : gpu;
 }
 
 void cost_memory_add(cost_memory *x, const cl_class *c)

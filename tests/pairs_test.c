@@ -58,10 +58,10 @@ static const syn_pins *megatron(planned *p)
 // into each other's memory.
 static void draw(planned *p, int seed)
 {
-    device d[4] = {{1, 400, 6, 5, 0},
-                   {1, 400, 6, 5, 0},
-                   {seed % 3 ? 1 : 0.5, 400, 6, 5, 0},
-                   {seed % 3 ? 1 : 0.5, 400, 6, 5, 0}};
+    device d[4] = {{0.1, 40, 0.6, 50, 0},
+                   {0.1, 40, 0.6, 50, 0},
+                   {seed % 3 ? 0.1 : 0.05, 40, 0.6, 50, 0},
+                   {seed % 3 ? 0.1 : 0.05, 40, 0.6, 50, 0}};
     p->a = hb_arena_new();
     p->g = small_attention(p->a, &(small_transformer){.batch = 16,
                                                       .tokens = 64,
@@ -73,7 +73,7 @@ static void draw(planned *p, int seed)
                                                       .norm = true});
     p->f = ir_factorize(p->a, p->g);
     int machines = seed % 5 == 4 ? 2 : 1;
-    cl_cluster *c = small_cluster(p->a, machines, 4 / machines, d, 1, 20);
+    cl_cluster *c = small_cluster(p->a, machines, 4 / machines, d, 0.1, 200);
     for (int m = 0; m < machines; m++)
         c->machine[m].peer = true;
     p->m.cluster = c;

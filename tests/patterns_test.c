@@ -427,14 +427,14 @@ START_TEST(expert_parallel)
     device d[4];
     alike(d, 4, (device){4, 400, 50, 2, 0});
     ir_graph *g = graph_text(
-        a, "x0: input f32 16 64 256\ny: input i64 16 64\nw0: param f32 256 256\n"
+        a, "x0: input f32 32 64 256\ny: input i64 32 64\nw0: param f32 256 256\n"
            "wg: param f32 256 8\nw1: param f32 8 256 2048\nw2: param f32 8 2048 256\n"
            "wo: param f32 256 64\nzero: const f32\n"
            "l = linear(x0, w0)\nx = gelu(l)\ngt = linear(x, wg)\nsm = softmax(gt)\n"
            "tg = top_gates(sm) k=1\nsl = expert_slots(tg) capacity=16\nne = ne(sl, zero)\n"
-           "ca = cast(ne) dtype=f32\ndi = dispatch(ca, x)\nr = reshape(di) shape=8,256,256\n"
+           "ca = cast(ne) dtype=f32\ndi = dispatch(ca, x)\nr = reshape(di) shape=8,512,256\n"
            "m1 = matmul(r, w1)\nre = relu(m1)\nm2 = matmul(re, w2)\n"
-           "r2 = reshape(m2) shape=8,16,16,256\nco = combine(sl, r2)\nf = linear(co, wo)\n"
+           "r2 = reshape(m2) shape=8,32,16,256\nco = combine(sl, r2)\nf = linear(co, wo)\n"
            "ce = ce_sum(f, y)\nn = count(y)\ntotal = div(ce, n)\nloss total\n");
     world w = found(a, g, small_cluster(a, 1, 4, d, 0, 0));
     static const char *const experts[] = {"w1", "w2", "m1", "m2"}, *const rows[] = {"x", "sl",
@@ -462,9 +462,9 @@ START_TEST(machines_and_devices)
 {
     hb_arena *a = hb_arena_new();
     device d[8];
-    alike(d, 8, (device){4, 100, 100, 2, 0});
+    alike(d, 8, (device){0.4, 10, 10, 20, 0});
     world w = found(a, small_mlp(a, 4096, 5, (int64_t[]){256, 2048, 256, 2048, 256, 64}),
-                    small_cluster(a, 2, 4, d, 20, 20));
+                    small_cluster(a, 2, 4, d, 2, 200));
     ck_assert_int_eq(w.p->mesh->n_axes, 2);
     static const char *const pairs[2][4] = {{"w0", "w1", "f0", "f1"}, {"w2", "w3", "f2", "f3"}};
     for (int i = 0; i < 2; i++) {

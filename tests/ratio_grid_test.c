@@ -90,8 +90,6 @@ static void random_cluster(trial *t, random_source *r)
                                .launch = 5e-6,
                                .compute_beside = 1,
                                .communication_beside = 1,
-                               .skew = 1e-15,
-                               .skew_push = 1e-15,
                                .memory = (int64_t)1 << 40,
                                .capacity = (int64_t)1 << 40,
                                .n_ranks = n[i]};

@@ -26,7 +26,7 @@ static world planned(const char *graph, const char *cluster, int64_t batch, syn_
     w.c = cl_read(w.a, cluster, "clusters/devices.yaml", d);
     hb_diag_print(d, stderr);
     ck_assert(w.g && w.c);
-    w.c->cls[0].skew_push = 13e-6; // pushes are worth their breaks
+    w.c->cls[0].link_bandwidth = 100e9; // transfers are long: pushes are worth their breaks
     w.m = (cost_model){.cluster = w.c, .math = COST_BF16};
     syn_options o = syn_default_options();
     o.strategy = s;

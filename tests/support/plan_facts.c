@@ -32,10 +32,8 @@ cl_cluster *small_cluster(hb_arena *a, int n_machines, int n_devices, const devi
         x->memory_bandwidth = d[r].gbps * 1e9;
         x->link_bandwidth = d[r].link_gbps * 1e9;
         x->link_latency = d[r].link_us * 1e-6;
-        // Nothing but what is said of it.
         x->launch = 5e-6;
-        x->compute_beside = x->communication_beside = 1;
-        x->skew = x->skew_push = 1e-15;
+        x->compute_beside = x->communication_beside = 1; // transfers disturb nothing
         x->memory = x->capacity = (int64_t)((d[r].mib > 0 ? d[r].mib : 1e6) * 1048576);
     }
     return c;
