@@ -74,11 +74,13 @@ static hb_str hosts_of(hb_arena *a, const run_job *j, bool counts)
     return hb_done(&b);
 }
 
-// Variables of ours that ranks on other hosts are to have too.
+// Variables of ours that ranks on other hosts are to have too, and where libraries lie that are
+// loaded at run time (cuDNN, NVRTC).
 static bool goes_along(const char *variable)
 {
-    static const char *const ours[] = {"HAP_NAN=", "HAP_VERBOSE=", "HAP_CUDA_", "NCCL_",
-                                       "OPENBLAS_NUM_THREADS="};
+    static const char *const ours[] = {"HAP_NAN=",        "HAP_VERBOSE=",          "HAP_CUDA_",
+                                       "HAP_PEERS=",      "OPENBLAS_NUM_THREADS=", "NCCL_",
+                                       "LD_LIBRARY_PATH="};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strncmp(variable, ours[i], strlen(ours[i])) == 0) return true;
     return false;

@@ -68,7 +68,14 @@ npy image.npy '<f4' '(64, 784)' $((64 * 784 * 4))
 npy label.npy '<i8' '(64,)' $((64 * 8))
 inputs=(--input "image=$work/image.npy" --input "label=$work/label.npy")
 
+old_driver() { # one that supports less than what the runtime was built with
+    mkdir "$work/driver"
+    cc -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$work/driver/libcuda.so.1" tests/support/old_driver.c || exit 1
+    broken "old driver" 'the CUDA driver is too old: it supports CUDA 11\.2, this runtime is [0-9.]*$' \
+        LD_LIBRARY_PATH="$work/driver:${LD_LIBRARY_PATH:-}"
+}
 if [ "$n" = 0 ]; then
+    old_driver
     broken "no device" 'there is no CUDA d[a-z]* on this host$'
     [ $fails = 0 ] || exit 1
     echo "skipped: no CUDA device"
@@ -159,6 +166,7 @@ broken "missing library" '^hapc: error: the program does not start: libgone.so: 
 unset CC
 
 if [ "$backend" = cuda ]; then
+    old_driver
     broken "hidden devices" 'there is no CUDA device on this host$' CUDA_VISIBLE_DEVICES=
     if python3 -c 'import torch' 2>/dev/null; then # fills the last device
         mkfifo "$work/hold"

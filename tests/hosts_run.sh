@@ -51,6 +51,10 @@ grep -q -- '--host localhost:2,127.0.0.2:2 -x OPENBLAS_NUM_THREADS -x HAP_FOLDER
 [ "$(cat "$work/asked")" = 127.0.0.2 ] || fail "daemons were started on $(cat "$work/asked")"
 
 unset HAP_VERBOSE
+HAP_PEERS=0 HAP_CUDA_GRAPH=list LD_LIBRARY_PATH=$work/libs "${run[@]}" --dry-run >"$work/out" 2>"$work/err" || fail "dry run: $(cat "$work/err")"
+for variable in HAP_PEERS HAP_CUDA_GRAPH LD_LIBRARY_PATH; do
+    grep -q -- " -x $variable " "$work/out" || fail "$variable does not go along: $(cat "$work/out")"
+done
 
 pids() { # of ranks whose TMPDIR is here or there
     local p

@@ -52,6 +52,7 @@ typedef struct cuda_context {
     int line;        // of the call being made, for traps
     struct cuda_dense *dense;
     struct cuda_attention *attention;
+    bool no_cudnn, missed_cudnn; // the library was not found; a head that it takes came
     struct cuda_shadows *shadows;
     int64_t shadow_bytes;
     struct cuda_columns *columns;

@@ -174,7 +174,8 @@ extern "C" const char *cuda_cudnn_start(cuda_context *x)
     const char *own = getenv("HAP_CUDA_ATTENTION");
     if (own && !strcmp(own, "own")) return nullptr;
     fe::cudnn_dlhandle = open_library();
-    if (!fe::cudnn_dlhandle) return nullptr;
+    x->no_cudnn = !fe::cudnn_dlhandle;
+    if (x->no_cudnn) return nullptr;
     auto a = std::make_unique<cuda_attention>();
     if (fe::detail::create_handle(&a->handle) != CUDNN_STATUS_SUCCESS) return nullptr;
     if (fe::detail::set_stream(a->handle, x->stream) != CUDNN_STATUS_SUCCESS)
@@ -194,10 +195,12 @@ extern "C" void cuda_cudnn_end(cuda_context *x)
 
 extern "C" bool cuda_cudnn_usable(cuda_context *x, const cuda_heads *h, bool backward)
 {
-    bool fits = x->attention && (h->type == HAP_BF16 || h->type == HAP_F16) && h->e == h->d &&
-                h->e % 8 == 0 && h->e <= 128 &&
-                ((h->q >= TILE && h->k >= TILE) || x->attention->takes_short);
-    return fits && !plan_of(x, *h, backward)->refused;
+    bool takes = (h->type == HAP_BF16 || h->type == HAP_F16) && h->e == h->d && h->e % 8 == 0 &&
+                 h->e <= 128,
+         whole = h->q >= TILE && h->k >= TILE;
+    x->missed_cudnn |= x->no_cudnn && takes && whole;
+    return x->attention && takes && (whole || x->attention->takes_short) &&
+           !plan_of(x, *h, backward)->refused;
 }
 
 extern "C" const char *cuda_cudnn_forward(cuda_context *x, const cuda_heads *h, const void *q,

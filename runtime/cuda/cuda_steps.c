@@ -381,6 +381,9 @@ void hap_backend_sync(hap_rank *r)
         r->doing = NULL;
         cuda_check(r, why);
     }
+    if (r->in_step && b->steps == 1 && r->id == 0 && b->x.missed_cudnn)
+        fprintf(stderr, "note: libcudnn.so.9 cannot be loaded (LD_LIBRARY_PATH); attention runs on "
+                        "kernels of the runtime's own\n");
     if (r->in_step && tries(b)) step_took(r, b, hap_seconds() - start);
 }
 
