@@ -36,6 +36,8 @@ double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, doubl
 // Ops of `sec` seconds together, n of them with any work, as one kernel on a device of class c that
 // moves `moved` bytes, `saved` fewer than they do. A CPU runs them one by one.
 double cost_fused(const cl_class *c, double sec, int n, double saved, double moved);
+// Bytes that such a kernel moves.
+double cost_stream(const cl_class *c, double bytes);
 double cost_launch(const cost_model *m, int cls);
 double cost_copy(const cost_model *m, int cls, double bytes); // inside its memory
 bool cost_op_measured(const cost_model *m, int cls, ir_op op);

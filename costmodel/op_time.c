@@ -24,12 +24,16 @@ double cost_launch(const cost_model *m, int cls)
     return launch_of(&m->cluster->cls[cls]);
 }
 
+double cost_stream(const cl_class *c, double bytes)
+{
+    return bytes / (c->stream > 0 ? c->stream : bandwidth_share * c->memory_bandwidth);
+}
+
 double cost_fused(const cl_class *c, double sec, int n, double saved, double moved)
 {
     if (c->kind != CL_GPU || n < 2) return sec;
-    double stream = c->stream > 0 ? c->stream : bandwidth_share * c->memory_bandwidth;
-    double less = sec - (n - 1) * launch_of(c) - saved / stream,
-           least = launch_of(c) + moved / stream;
+    double less = sec - (n - 1) * launch_of(c) - cost_stream(c, saved),
+           least = launch_of(c) + cost_stream(c, moved);
     return less > least ? less : least < sec ? least : sec;
 }
 

@@ -11,6 +11,11 @@
 //     sum of all rows of a gradient        the kernel that makes the gradient adds up its columns;
 //                                          not behind a collective, nor of a wide norm's
 //     norm_bwd_params                      norm_bwd reads the same rows, if they are not too wide
+//     sumsq, add of such numbers           two launches for dozens: a sum of squares takes the time
+//     of
+//                                          its bytes
+//     cast of a parameter to 16 bits       adam writes the copy; not where pushes or pairs send or
+//                                          read it, nor where ranks update parts of it
 //     row_max, row_expsum of logits        ce_bwd reads the same rows; not where the vocabulary
 //                                          is cut, which only a plan tells
 
@@ -96,6 +101,17 @@ static bool adds_lookup(const graph *x, int tensor)
     return n && n->op == IR_OP_embedding_bwd && x->readers[tensor] == 1;
 }
 
+static bool is_short(ir_dtype t)
+{
+    return t == IR_BF16 || t == IR_F16;
+}
+
+static bool is_square(const graph *x, int tensor)
+{
+    const ir_node *n = maker(x, tensor);
+    return n && n->op == IR_OP_sumsq;
+}
+
 static bool joins(const graph *x, const ir_node *n)
 {
     const ir_graph *g = x->g;
@@ -112,8 +128,14 @@ static bool joins(const graph *x, const ir_node *n)
         for (int i = 0; i < n->n_in; i++)
             if (!from_attention(x, n->in[i])) return false;
         return last_dim(x, n, n->out[0]);
+    case IR_OP_sumsq:
+        return true;
+    case IR_OP_cast:
+        return g->tensors.p[n->in[0]].kind == IR_PARAM && g->tensors.p[n->in[0]].dtype == IR_F32 &&
+               is_short(g->tensors.p[n->out[0]].dtype);
     case IR_OP_add:
-        return (is_summand(x, n->in[0]) && is_summand(x, n->in[1])) || adds_lookup(x, n->in[0]) ||
+        return is_square(x, n->in[0]) || is_square(x, n->in[1]) ||
+               (is_summand(x, n->in[0]) && is_summand(x, n->in[1])) || adds_lookup(x, n->in[0]) ||
                adds_lookup(x, n->in[1]);
     case IR_OP_sum:
         return g->tensors.p[n->out[0]].rank == 1 &&

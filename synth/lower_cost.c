@@ -123,10 +123,23 @@ static bool sums_made(const syn_program *p, const syn_instr *sum)
     return x && x->kind == SYN_OP;
 }
 
+// What an op reads of hap_partial is the operand, or zeros that are made once.
+static bool small_partial(const syn_program *p, const syn_instr *in)
+{
+    enum { SMALL = 1 << 16 };
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        if (p->tensors.p[in->out[0]].bytes[c] > SMALL) return false;
+    for (const syn_instr *x = in + 1; x < p->instr.p + p->instr.n; x++)
+        for (int i = 0; i < x->n_in; i++)
+            if (x->in[i] == in->out[0]) return x->kind == SYN_OP;
+    return false;
+}
+
 // Whether a GPU does an instruction in a neighbour's kernel. The statistics of a cut vocabulary are
 // reduced before anybody reads them.
 static bool joined(const syn_program *p, const syn_instr *in)
 {
+    if (in->kind == SYN_PARTIAL) return small_partial(p, in);
     if (in->kind != SYN_OP || !p->f->joined[in->node]) return false;
     ir_op op = p->g->nodes.p[in->node].op;
     if (op == IR_OP_split) return splits_product(p, in);
@@ -136,13 +149,57 @@ static bool joined(const syn_program *p, const syn_instr *in)
     return true;
 }
 
+// By tensor: whether adam updates all of what a device has of it, and whether a push or a pair
+// reads it.
+typedef struct copies {
+    bool *updated, *live;
+    double bytes[CL_MAX_CLASSES]; // of those that stay, so far
+} copies;
+
+static copies copies_of(hb_arena *a, const syn_program *p)
+{
+    copies x = {HB_ARRAY(a, bool, p->tensors.n), HB_ARRAY(a, bool, p->tensors.n), {0}};
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind == SYN_OP && p->g->nodes.p[in->node].op == IR_OP_adam)
+            x.updated[in->in[0]] = true;
+        for (int k = 0; in->kind == SYN_START && cost_is_push(in->form) && k < in->n_in; k++)
+            x.live[in->in[k]] = true;
+    }
+    for (int k = 0; k < p->pairs.n; k++)
+        for (int i = p->pairs.p[k].first; i < p->pairs.p[k].first + p->pairs.p[k].len; i++)
+            for (int o = 0; o < p->instr.p[i].n_in; o++)
+                if (p->instr.p[i].in[o] >= 0) x.live[p->instr.p[i].in[o]] = true;
+    return x;
+}
+
+// A copy of a parameter stays if the runtime has memory for it.
+static bool copy_stays(const syn_program *p, copies *x, const syn_instr *in, int c)
+{
+    const double most = 1 << 30;
+    double bytes = (double)p->tensors.p[in->out[0]].bytes[c];
+    if (!x->updated[in->in[0]] || x->live[in->out[0]] || x->bytes[c] + bytes > most) return false;
+    x->bytes[c] += bytes;
+    return true;
+}
+
 // The members of a group take their shares of its time; what a neighbour's kernel does takes none.
 static void fuse_events(const syn_program *p, cost_event *e)
 {
+    hb_arena *scratch = hb_arena_new();
+    copies known = copies_of(scratch, p);
     for (int c = 0; c < p->mesh->n_classes; c++) {
-        if (p->cluster->cls[p->mesh->cluster_class[c]].kind != CL_GPU) continue;
-        for (int i = 0; i < p->instr.n; i++)
-            if (joined(p, &p->instr.p[i])) e[i].sec[c] = 0;
+        const cl_class *cls = &p->cluster->cls[p->mesh->cluster_class[c]];
+        if (cls->kind != CL_GPU) continue;
+        for (int i = 0; i < p->instr.n; i++) {
+            const syn_instr *in = &p->instr.p[i];
+            if (!joined(p, in)) continue;
+            ir_op op = in->kind == SYN_OP ? p->g->nodes.p[in->node].op : IR_N_OPS;
+            if (op == IR_OP_cast && !copy_stays(p, &known, in, c)) continue;
+            int moved = op == IR_OP_sumsq ? in->in[0] : op == IR_OP_cast ? in->out[0] : -1;
+            double sec = moved < 0 ? 0 : cost_stream(cls, (double)p->tensors.p[moved].bytes[c]);
+            e[i].sec[c] = fmin(e[i].sec[c], sec);
+        }
     }
     for (int k = 0; k < p->groups.n; k++) {
         const syn_group *g = &p->groups.p[k];
@@ -156,6 +213,7 @@ static void fuse_events(const syn_program *p, cost_event *e)
                 e[g->first + m].sec[c] *= sec[c] / alone;
         }
     }
+    hb_arena_free(scratch);
 }
 
 // A pair is one event at its start; at the wait of a consumer nothing is waited for.

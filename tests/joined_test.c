@@ -48,8 +48,10 @@ START_TEST(attention_is_not_moved)
         // Norms of rows of 12288 are not chains.
         {"examples/gpt3-175b/graph.json", IR_OP_norm_bwd_params, 193, 0},
         {"examples/mlp/graph.json", IR_OP_sum, 2, 1},
-        // Gradients of what query, key and value read, two a layer; the tied table's.
-        {"examples/gpt2-tiny/graph.json", IR_OP_add, 53, 1},
+        // Gradients of what query, key and value read, two a layer; the tied table's; squares of 40
+        // gradients.
+        {"examples/gpt2-tiny/graph.json", IR_OP_sumsq, 40, 40},
+        {"examples/gpt2-tiny/graph.json", IR_OP_add, 53, 40},
         {"examples/bert-tiny/graph.json", IR_OP_add, 21, 7},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -139,6 +141,53 @@ START_TEST(splits_of_whole_products)
 }
 END_TEST
 
+// Squares of gradients take the time of their bytes, and so do the copies of parameters that
+// updates write; not those that a push sends, nor of what ranks update in parts.
+START_TEST(squares_and_copies)
+{
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    ir_graph *g = ir_build(a, "examples/gpt2-tiny/graph.json",
+                           &(ir_options){.precision = IR_PRECISION_BF16}, d);
+    ck_assert_ptr_nonnull(g);
+    ir_factors *f = ir_factorize(a, g);
+    cost_model m = {.cluster = cl_read(a, "clusters/h200x4.yaml", "clusters/devices.yaml", d)};
+    ck_assert_ptr_nonnull(m.cluster);
+    int kept = 0, made = 0;
+    for (syn_strategy s = SYN_DP_EVEN; s <= SYN_TP; s++) {
+        syn_options o = syn_default_options();
+        o.strategy = s;
+        o.no_pairs = true;
+        syn_result res = syn_synthesize(a, g, f, &m, &o);
+        ck_assert_int_eq(res.status, SYN_OK);
+        const syn_program *p = res.program;
+        for (int i = 0; i < p->instr.n; i++) {
+            const syn_instr *in = &p->instr.p[i];
+            if (in->kind != SYN_OP || !f->joined[in->node]) continue;
+            const cost_timeline *t = &res.timeline;
+            int n = p->mesh->n_classes, op = g->nodes.p[in->node].op;
+            double sec = t->end[i * n] - t->begin[i * n];
+            if (op == IR_OP_sumsq) ck_assert_double_lt(sec, in->sec[0] / 2);
+            if (op != IR_OP_cast) continue;
+            bool sent = false, whole = false;
+            for (int k = 0; k < p->instr.n; k++) {
+                const syn_instr *x = &p->instr.p[k];
+                bool adam = x->kind == SYN_OP && g->nodes.p[x->node].op == IR_OP_adam;
+                whole |= adam && x->in[0] == in->in[0];
+                for (int j = 0; x->kind == SYN_START && j < x->n_in; j++)
+                    sent |= cost_is_push(x->form) && x->in[j] == in->out[0];
+            }
+            ck_assert_msg((sec < in->sec[0] / 2) == (whole && !sent), "cast %d: %g of %g s", i, sec,
+                          in->sec[0]);
+            *(whole && !sent ? &kept : &made) += 1;
+        }
+    }
+    ck_assert_int_gt(kept, 0);
+    ck_assert_int_gt(made, 0);
+    hb_arena_free(a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("joined");
@@ -146,6 +195,7 @@ int main(void)
     tcase_add_test(c, attention_is_not_moved);
     tcase_add_test(c, splits_of_whole_products);
     tcase_add_test(c, sums_behind_collectives);
+    tcase_add_test(c, squares_and_copies);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

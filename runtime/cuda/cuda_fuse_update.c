@@ -6,7 +6,9 @@
 #include "core/tensor.h"
 #include "cuda/cuda_fuse.h"
 
-enum { SMALL = 1 << 16 }; // bytes; elements of an update
+// Bytes, elements of an update; bytes that a chain squares: while it does, transfers that are
+// waited for behind it go on.
+enum { SMALL = 1 << 16, MOST_SQUARED = 1 << 28 };
 
 static bool is_number(const hap_tensor *t)
 {
@@ -117,10 +119,16 @@ static void join_squares(hap_rank *r, cuda_record *c)
     for (int i = 0; i < c->n; i++)
         if (is_part(&c->call[i]) && !cuda_record_keeps(c, c->call[i].op.out[0]))
             cuda_gets_room(r, c, i, c->call[i].op.out[0]);
+    int64_t squared = 0;
     for (int i = c->n - 1, first = -1; i >= 0; i--) {
+        const hap_op_call *o = &c->call[i].op;
         if (!is_part(&c->call[i])) continue;
-        first = first >= 0 && fits(c, i, first) && cuda_leads(c, i, first) ? first - 1 : i;
-        if (c->call[first].n_joined > 0) c->call[first].chain = CUDA_SQUARES;
+        int64_t bytes = o->op == HAP_OP_sumsq ? o->in[0]->bytes : 0;
+        bool joins = first >= 0 && squared + bytes <= MOST_SQUARED && fits(c, i, first) &&
+                     cuda_leads(c, i, first);
+        first = joins ? first - 1 : i;
+        squared = (joins ? squared : 0) + bytes;
+        if (joins) c->call[first].chain = CUDA_SQUARES;
     }
 }
 

@@ -3,8 +3,8 @@
 //   hapc examples/gpt2-tiny/graph.json clusters/h200x4.yaml -o gpt2-tiny@h200x4 -q
 //
 //   classes     H200 {0-3}
-//   predicted   0.421 ms/step = 0.421 ms compute and idle + 0 ms communication - 0 ms hidden; bound
-//               0.284 ms; by datasheet formulas
+//   predicted   0.263 ms/step = 0.263 ms compute and idle + 0 ms communication - 0 ms hidden; bound
+//               0.204 ms; by datasheet formulas
 //   memory      4.99 MiB    graph a94a3bb305aca178    cluster 01f98d2e07a17459
 //   strategy    auto
 
