@@ -46,13 +46,13 @@ static const double push_run = 0.5e-9;
 
 double cost_skew(const cl_class *c, bool push)
 {
-    // Four H200s. Steps that are one graph: zero took 2.35 ms more than dp-even of BERT with 146
-    // collectives more and 2.36 of GPT-2 with 96 more, of which contention is 1.4 and 1.5. Steps in
-    // 53 to 340 graphs between pushes (tp of BERT, GPT-2, GPT-2 XL) took 50 to 142 us more for each
-    // graph. CPUs: not measured.
-    static const double gpu = 12e-6, graph = 60e-6;
+    // Four H200s. Zero took 2.35 ms more than dp-even of BERT with 146 collectives more and 2.36 of
+    // GPT-2 with 96 more, of which contention is 1.4 and 1.5. Steps in 53 to 340 graphs between
+    // pushes (tp of BERT, GPT-2, GPT-2 XL) took 50 to 142 us more for each graph; called one by
+    // one, GPT-2 XL 52 us for each push and pair. CPUs: not measured.
+    static const double gpu = 12e-6, live = 60e-6;
     if (c->kind != CL_GPU) return 0;
-    return push ? gpu + graph : gpu;
+    return push ? gpu + live : gpu;
 }
 
 void cost_memory_add(cost_memory *x, const cl_class *c)
