@@ -2,6 +2,7 @@
 # On a machine with several GPUs, from what bench/device_pack.sh packed: pairs of a product and a
 # collective, on the shapes of bench/shapes.txt. Usage: bench/device_overlap.sh PART…
 #   profile   hapc profile: the cluster file that the planner's groups are chosen by
+#   profile-mixed   the same of $HAP_MIXED's devices on their SMs, for `uneven` behind it: about a minute on 4 GPUs
 #   pairs     programs of hapc, bare cuBLASLt with NCCL and pushes, and torch's fused operators; one table. The three
 #             are processes one after the other; in each, methods go in turns, a sample of 4 ms behind a pause of 1 ms,
 #             so that GPUs that power binds are as warm for one as for another: about 80 s of 24 shapes on 4 GPUs
@@ -12,30 +13,37 @@
 #             `heads`, as planned, and `short`, of 2026-11-21, whose all-to-alls are pushes of stretches of 32 bytes
 #             (planned as if stretches cost nothing); at most a minute
 #   quick     two shapes at a fourth of their size: whether anything runs
-# HAP_CLUSTER names a cluster file measured before, HAP_SECONDS what each program of `pairs` may take, HAP_LISTS how many
+# HAP_CLUSTER names a cluster file measured before, HAP_MIXED that of `uneven` (clusters/h200x4-mixed.yaml, a data
+# sheet; one that profile-mixed wrote), HAP_SECONDS what each program of `pairs` may take, HAP_LISTS how many
 # groupings are tried, HAP_CTAS what `uneven` limits NCCL to in turn (0: no limit), HAP_TURNS of `e2e`.
 set -u
 . bench/device.sh # paths; no parts
 cluster_file=${HAP_CLUSTER:-$out/profiled.yaml}
+mixed_file=${HAP_MIXED:-clusters/h200x4-mixed.yaml}
 seconds=${HAP_SECONDS:-28}
 unset CK_FORK
 ranks() { timeout -k 3 "$1" mpirun --oversubscribe --bind-to none -n "$gpus" "${@:2}"; }
 kept() { [ -z "${OUT:-}" ] || cp "$@" "$OUT/" 2>/dev/null; }
 
-profile()
+measured() # NAME TO-MEASURE…: hapc profile into $out/NAME.yaml
 {
-    local start=$SECONDS
-    timeout 170 "$pack/bin/hapc" profile --backend cuda -n "$gpus" -o "$out/profiled.yaml" >"$out/profile.log" 2>&1
-    tail -n 8 "$out/profile.log" | cut -c1-300
-    echo "hapc profile -n $gpus: $((SECONDS - start)) s"
-    kept "$out"/profiled.yaml "$out"/profiled.curves.json
-    sed -n '/"contention"/,$p' "$out/profiled.curves.json"
+    local name=$1 start=$SECONDS
+    timeout 170 "$pack/bin/hapc" profile --backend cuda "${@:2}" -o "$out/$name.yaml" >"$out/$name.log" 2>&1
+    local code=$?
+    tail -n 8 "$out/$name.log" | cut -c1-300
+    echo "hapc profile ${*:2}: exit $code, $((SECONDS - start)) s"
+    kept "$out/$name.yaml" "$out/$name.curves.json"
+    [ $code = 0 ] && sed -n '/"contention"/,$p' "$out/$name.curves.json"
 }
 
-groups_of() # FILE OPTION…: the planner's
+profile() { measured profiled -n "$gpus"; }
+
+profile_mixed() { measured mixed "$mixed_file" && mixed_file=$out/mixed.yaml; }
+
+groups_of() # CLUSTER FILE OPTION…: the planner's
 {
-    [ -s "$cluster_file" ] && HAPC_DEVICES=clusters/devices.yaml "$pack/bin/pair_groups" "$cluster_file" bench/shapes.txt "${@:2}" >"$1"
-    cat "$1"
+    [ -s "$1" ] && HAPC_DEVICES=clusters/devices.yaml "$pack/bin/pair_groups" "$1" bench/shapes.txt "${@:3}" >"$2"
+    cat "$2"
 }
 
 quick()
@@ -50,7 +58,7 @@ quick()
 
 pairs()
 {
-    groups_of "$out/groups.txt"
+    groups_of "$cluster_file" "$out/groups.txt"
     ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.txt" --seconds "$seconds" --lists ${HAP_LISTS:-3} \
         >"$out/pairs.hapc.jsonl" 2>"$out/pairs.hapc.err" || tail -n 6 "$out/pairs.hapc.err" | cut -c1-400
     CUDA_DEVICE_MAX_CONNECTIONS=32 ranks $((seconds + 20)) "$pack/bin/overlap-base" bench/shapes.txt "$seconds" \
@@ -61,22 +69,25 @@ pairs()
     cat "$out"/pairs.*.jsonl >"$out/overlap.x$gpus.jsonl"
     kept "$out/overlap.x$gpus.jsonl" "$out/groups.txt"
     python3 bench/overlap/overlap_report.py "$out/overlap.x$gpus.jsonl" --lines >"$out/tried.txt"
-    groups_of "$out/prices.txt" --price "$out/tried.txt" >/dev/null
+    groups_of "$cluster_file" "$out/prices.txt" --price "$out/tried.txt" >/dev/null
     python3 bench/overlap/overlap_report.py "$out/overlap.x$gpus.jsonl" "$out/prices.txt"
 }
 
 uneven()
 {
     local sms=132,132,64,64 ctas
-    HAPC_DEVICES=clusters/devices.yaml "$pack/bin/pair_groups" clusters/h200x4-mixed.yaml bench/shapes.txt --cut >"$out/groups.uneven.txt"
+    groups_of "$mixed_file" "$out/groups.uneven.txt" --cut >/dev/null
     grep -E "${HAP_UNEVEN:-70b-(square|qkv|o)$|8b-gate-up$|8b-down-columns|gpt3-o}" bench/shapes.txt >"$out/shapes.uneven.txt"
+    echo "groups and prices by $mixed_file"
     for ctas in ${HAP_CTAS:-0 8}; do
         [ $ctas = 0 ] && unset NCCL_MAX_CTAS || export NCCL_MAX_CTAS=$ctas
         ranks 45 "$pack/bin/overlap-bench-cuda" "$out/shapes.uneven.txt" --groups "$out/groups.uneven.txt" --seconds 6 \
             --sms $sms --cut $sms --lists 2 --turns 10 >"$out/uneven.$ctas.jsonl" 2>"$out/uneven.err" || tail -n 6 "$out/uneven.err" | cut -c1-400
         echo "SMs $sms, cuts in proportion, NCCL_MAX_CTAS ${NCCL_MAX_CTAS:-default}"
-        python3 bench/overlap/overlap_report.py "$out/uneven.$ctas.jsonl"
-        kept "$out/uneven.$ctas.jsonl"
+        python3 bench/overlap/overlap_report.py "$out/uneven.$ctas.jsonl" --lines >"$out/tried.txt"
+        groups_of "$mixed_file" "$out/prices.txt" --cut --price "$out/tried.txt" >/dev/null
+        python3 bench/overlap/overlap_report.py "$out/uneven.$ctas.jsonl" "$out/prices.txt"
+        kept "$out/uneven.$ctas.jsonl" "$out/groups.uneven.txt"
     done
     unset NCCL_MAX_CTAS
 }
@@ -144,6 +155,7 @@ P
 for name in "$@"; do
     case $name in
     e2e-trace) e2e_trace ;;
+    profile-mixed) profile_mixed ;;
     profile | pairs | uneven | e2e) $name ;;
     quick) quick || exit ;;
     *) echo "no part '$name'" ;;

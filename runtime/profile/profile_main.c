@@ -228,6 +228,7 @@ int main(int argc, char **argv)
     p.to = o.to;
     int64_t bytes = p.quick ? 24 << 20 : p.device.gpu ? (int64_t)8 << 30 : 512 << 20;
     if (bytes > p.device.memory / 2) bytes = p.device.memory / 2;
+    bytes = (int64_t)hap_comm_min(r, (int)(bytes >> 20)) << 20; // the same cases fit on all
     p.ids = p.quick ? 1 << 17 : 1 << 22;
     p.zone[PROFILE_IN] = p.zone[PROFILE_OUT] = (bytes - p.ids) / 2 / 4096 * 4096;
     p.peers = (p.device.gpu || p.quick) && one_host(r) && !hosts && r->n_ranks > 1 && !o.tf32;
