@@ -14,8 +14,10 @@
 #             (planned as if stretches cost nothing); at most a minute
 #   quick     two shapes at a fourth of their size: whether anything runs
 # HAP_CLUSTER names a cluster file measured before, HAP_MIXED that of `uneven` (clusters/h200x4-mixed.yaml, a data
-# sheet; one that profile-mixed wrote), HAP_SECONDS what each program of `pairs` may take, HAP_LISTS how many
-# groupings are tried, HAP_CTAS what `uneven` limits NCCL to in turn (0: no limit), HAP_TURNS of `e2e`.
+# sheet; one that profile-mixed wrote), HAP_SECONDS what each program of `pairs` may take, HAP_UNEVEN_SECONDS of `uneven`
+# (6), HAP_LISTS how many groupings are tried, HAP_ALSO a file of further ones (lines as pair_groups writes them),
+# HAP_UNEVEN a regular expression of the shapes of `uneven`, HAP_CTAS what it limits NCCL to in turn (0: no limit),
+# HAP_TURNS of `e2e`.
 set -u
 . bench/device.sh # paths; no parts
 cluster_file=${HAP_CLUSTER:-$out/profiled.yaml}
@@ -59,7 +61,7 @@ quick()
 pairs()
 {
     groups_of "$cluster_file" "$out/groups.txt"
-    ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.txt" --seconds "$seconds" --lists ${HAP_LISTS:-3} \
+    ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.txt" ${HAP_ALSO:+--also "$HAP_ALSO"} --seconds "$seconds" --lists ${HAP_LISTS:-3} \
         >"$out/pairs.hapc.jsonl" 2>"$out/pairs.hapc.err" || tail -n 6 "$out/pairs.hapc.err" | cut -c1-400
     CUDA_DEVICE_MAX_CONNECTIONS=32 ranks $((seconds + 20)) "$pack/bin/overlap-base" bench/shapes.txt "$seconds" \
         >"$out/pairs.bare.jsonl" 2>"$out/pairs.bare.err" || tail -n 6 "$out/pairs.bare.err" | cut -c1-400
@@ -81,8 +83,8 @@ uneven()
     echo "groups and prices by $mixed_file"
     for ctas in ${HAP_CTAS:-0 8}; do
         [ $ctas = 0 ] && unset NCCL_MAX_CTAS || export NCCL_MAX_CTAS=$ctas
-        ranks 45 "$pack/bin/overlap-bench-cuda" "$out/shapes.uneven.txt" --groups "$out/groups.uneven.txt" --seconds 6 \
-            --sms $sms --cut $sms --lists 2 --turns 10 >"$out/uneven.$ctas.jsonl" 2>"$out/uneven.err" || tail -n 6 "$out/uneven.err" | cut -c1-400
+        ranks $((${HAP_UNEVEN_SECONDS:-6} + 39)) "$pack/bin/overlap-bench-cuda" "$out/shapes.uneven.txt" --groups "$out/groups.uneven.txt" --seconds ${HAP_UNEVEN_SECONDS:-6} \
+            --sms $sms --cut $sms ${HAP_ALSO:+--also "$HAP_ALSO"} --lists 2 --turns 10 >"$out/uneven.$ctas.jsonl" 2>"$out/uneven.err" || tail -n 6 "$out/uneven.err" | cut -c1-400
         echo "SMs $sms, cuts in proportion, NCCL_MAX_CTAS ${NCCL_MAX_CTAS:-default}"
         python3 bench/overlap/overlap_report.py "$out/uneven.$ctas.jsonl" --lines >"$out/tried.txt"
         groups_of "$mixed_file" "$out/prices.txt" --cut --price "$out/tried.txt" >/dev/null

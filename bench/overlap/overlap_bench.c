@@ -1,19 +1,21 @@
 // Pairs of a product and a collective as programs of hapc run them: each alone, one after the
 // other, and in groups. One process a rank:
 //
-//     mpirun -n W overlap-bench-cuda SHAPES [--groups FILE] [--cut A,B,…] [--sms A,B,…] [--lists N]
-//                                    [--scale K] [--seconds S] [--only AG] [--turns N]
+//     mpirun -n W overlap-bench-cuda SHAPES [--groups FILE] [--also FILE] [--cut A,B,…] [--sms
+//     A,B,…]
+//                                    [--lists N] [--scale K] [--seconds S] [--only AG] [--turns N]
 //
-// FILE has the planner's groups by name of the shape (bench/pair_groups); --cut, shares of rows and
-// of columns (AG) or inner entries (RS, AR) by rank; --scale divides sizes. Each method is a
-// program of its own (runtime/profile): a step of repeats on tensors that follow each other in
-// memory. All programs of a shape, once warm, go on in turns, a sample each: a pause, a barrier, a
-// step, whose own overhead is taken off; the slowest rank's. A device that power binds is as fast
-// as what it did before lets it be: in turns all find it the same, each behind another one from
-// turn to turn. The first turns are of all methods, the rest of those that are compared: product,
-// collectives, sequences, the planner's pair, and the fastest of the other groupings so far.
-// Operands are normal numbers that no two ranks share; after the turns results are poisoned and
-// every element compared with what the sequence makes. Prints a line of JSON a method.
+// FILE has the planner's groups by name of the shape (bench/pair_groups), --also any number of
+// lists a shape that are compared to the end; --cut, shares of rows and of columns (AG) or inner
+// entries (RS, AR) by rank; --scale divides sizes. Each method is a program of its own
+// (runtime/profile): a step of repeats on tensors that follow each other in memory. All programs of
+// a shape, once warm, go on in turns, a sample each: a pause, a barrier, a step, whose own overhead
+// is taken off; the slowest rank's. A device that power binds is as fast as what it did before lets
+// it be: in turns all find it the same, each behind another one from turn to turn. The first turns
+// are of all methods, the rest of those that are compared: product, collectives, sequences, the
+// planner's pair, and the fastest of the other groupings so far. Operands are normal numbers that
+// no two ranks share; after the turns results are poisoned and every element compared with what the
+// sequence makes. Prints a line of JSON a method.
 
 #include <math.h>
 #include <stdio.h>
@@ -46,7 +48,7 @@ typedef struct shape {
 typedef enum { MATMUL, COLLECTIVE, SEQUENCE, PAIR } what;
 typedef struct method {
     what what;
-    const char *by; // planner, tried
+    const char *by; // planner, also, tried
     hap_form form;
     group_list list;
     bool fits, compared; // compared: in the turns that follow the first ones
@@ -72,7 +74,7 @@ typedef struct bench {
 } bench;
 
 typedef struct options {
-    const char *shapes, *groups, *cut, *sms, *only;
+    const char *shapes, *groups, *also, *cut, *sms, *only;
     int lists, scale, turns;
     double seconds;
 } options;
@@ -273,7 +275,7 @@ static void choose(bench *b)
     int best = -1;
     for (int i = 0; i < b->n_methods; i++) {
         method *m = &b->method[i];
-        bool tried = m->what == PAIR && strcmp(m->by, "planner") != 0;
+        bool tried = m->what == PAIR && strcmp(m->by, "tried") == 0;
         m->compared = !tried && !(m->what == COLLECTIVE && m->form == FORM_PUSH_ALL);
         if (tried && m->fits && (best < 0 || median(m) < median(&b->method[best]))) best = i;
     }
@@ -376,12 +378,12 @@ static void add_tried(bench *b, int most)
     }
 }
 
-static void add_planned(bench *b, const char *path)
+static void add_listed(bench *b, const char *path, const char *by, int most)
 {
     group_list l;
     hap_form form;
-    if (groups_planned(&l, &form, path, b->s.kind, b->s.name))
-        add_method(b, PAIR, form, "planner", &l);
+    for (int i = 0; i < most && groups_planned(&l, &form, path, b->s.kind, b->s.name, i); i++)
+        add_method(b, PAIR, form, by, &l);
 }
 
 static const char *const what_name[] = {"matmul", "collective", "sequential", "pair"};
@@ -430,7 +432,8 @@ static void run_shape(bench *b, const options *o, double until)
     add_method(b, COLLECTIVE, library, "", NULL);
     add_method(b, COLLECTIVE, FORM_PUSH, "", NULL);
     add_method(b, COLLECTIVE, FORM_PUSH_ALL, "", NULL);
-    add_planned(b, o->groups);
+    add_listed(b, o->groups, "planner", 1);
+    add_listed(b, o->also, "also", MOST_METHODS);
     add_tried(b, o->lists);
     build(b, once, 1);
     take(b, once);
@@ -502,6 +505,8 @@ static bool parse(options *o, int argc, char **argv)
             o->shapes = argv[i];
         else if (strcmp(argv[i], "--groups") == 0)
             o->groups = v, i++;
+        else if (strcmp(argv[i], "--also") == 0)
+            o->also = v, i++;
         else if (strcmp(argv[i], "--cut") == 0)
             o->cut = v, i++;
         else if (strcmp(argv[i], "--sms") == 0)

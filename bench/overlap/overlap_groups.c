@@ -23,7 +23,7 @@ bool groups_same(const group_list *a, const group_list *b)
 }
 
 bool groups_planned(group_list *l, hap_form *form, const char *path, const char *kind,
-                    const char *name)
+                    const char *name, int i)
 {
     char line[512], k[4], its[64], by[16];
     bool found = false;
@@ -31,7 +31,7 @@ bool groups_planned(group_list *l, hap_form *form, const char *path, const char 
     FILE *f = path ? fopen(path, "r") : NULL;
     while (f && !found && fgets(line, sizeof line, f)) {
         if (sscanf(line, "%3s %63s %15s%n", k, its, by, &used) != 3 || strcmp(k, kind) != 0 ||
-            strcmp(its, name) != 0 || strcmp(by, "sequential") == 0)
+            strcmp(its, name) != 0 || strcmp(by, "sequential") == 0 || i-- > 0)
             continue;
         line[strcspn(line, "#\n")] = 0;
         *form = strcmp(by, "push") == 0       ? FORM_PUSH

@@ -13,10 +13,10 @@ typedef struct group_list {
     char text[256];
 } group_list;
 
-// The planner's for a shape: of the line "KIND NAME FORM GROUPS…" in a file of bench/pair_groups;
-// false: none, or "sequential".
+// The planner's for a shape: of the line "KIND NAME FORM GROUPS…" in a file of bench/pair_groups,
+// the i-th that is not "sequential"; false: there is none.
 bool groups_planned(group_list *l, hap_form *form, const char *path, const char *kind,
-                    const char *name);
+                    const char *name, int i);
 // The i-th that is tried on pairs of a kind (AG, RS, AR); false: there are no more.
 bool groups_tried(group_list *l, const char *kind, int n_ranks, int i);
 bool groups_same(const group_list *a, const group_list *b);

@@ -254,7 +254,8 @@ static int sums_of(const run *x, sum *sums)
     return n_sums;
 }
 
-// made[k]: the event behind which group k of this rank is made.
+// made[k]: the event behind which group k of this rank is made. Sums of rows that have come before
+// the last product is made leave it most of the processors.
 static void add_rows(const run *x, const cudaEvent_t *made)
 {
     const hap_pair *p = x->p;
@@ -269,9 +270,11 @@ static void add_rows(const run *x, const cudaEvent_t *made)
                 cuda_push_await(x->push, x->s, x->g[k].other, k);
         }
         int64_t at = (sums[i].rows.lo - x->mine.lo) * x->row;
+        bool products_follow = sums[i].last + 1 < p->n_groups;
+        int blocks = products_follow ? cuda_push_sizes_of(x->r)->beside : 0;
         check(x, cuda_push_add(x->s, p->dst->type, (char *)p->dst->data + at,
                                (char *)p->scratch->data + at, x->slot, x->v.n_members, x->me,
-                               row_of(x, p->src, sums[i].rows.lo), sums[i].rows.n * cols));
+                               row_of(x, p->src, sums[i].rows.lo), sums[i].rows.n * cols, blocks));
     }
 }
 
@@ -384,8 +387,9 @@ static void reduce_back(const run *x, int k, cudaEvent_t made)
     after(x, x->s, made);
     for (int d = 1; d < n; d++)
         cuda_push_await(x->push, x->s, (x->me - d + n) % n, part_of_rows(k));
-    check(x, cuda_push_add(x->s, p->dst->type, to, (char *)p->scratch->data + mine.slot * x->v.item,
-                           x->slot, n, x->me, (char *)p->src->data + mine.at * x->v.item, mine.n));
+    check(x,
+          cuda_push_add(x->s, p->dst->type, to, (char *)p->scratch->data + mine.slot * x->v.item,
+                        x->slot, n, x->me, (char *)p->src->data + mine.at * x->v.item, mine.n, 0));
     cuda(x, cudaEventRecord(made, x->s), "cudaEventRecord");
     for (int d = 1; d < n; d++) {
         int m = (x->me + d) % n;
@@ -492,7 +496,7 @@ static void produce_by_nccl(const run *x, cudaEvent_t done)
     }
     if (p->kind == HAP_REDUCE_SCATTER)
         check(x, cuda_push_add(x->s, p->dst->type, p->dst->data, slots, x->slot, x->v.n_members,
-                               x->me, row_of(x, p->src, x->mine.lo), p->dst->elements));
+                               x->me, row_of(x, p->src, x->mine.lo), p->dst->elements, 0));
     cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
 }
 
