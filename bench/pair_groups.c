@@ -116,9 +116,9 @@ static void ask(team *t, question *q)
         gap = fmax(gap, c->pair_gap);
         flag = fmax(flag, c->pair_flag);
     }
+    cost_shards all = {.n = t->n, .table = t->rows, .bytes = bytes, .apart = 1};
     for (int r = 0; r < t->n && t->coll == COST_REDUCE_SCATTER; r++)
-        q->sums[r] = fmax(0, form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, t->rows, bytes) -
-                                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, t->rows, bytes)) *
+        q->sums[r] = cost_pack_bytes(COST_REDUCE_SCATTER, COST_PUSH, &all) / t->memory.bandwidth *
                      (double)t->rows[r] / (double)largest;
     q->p = (cost_pair){.consumer = t->ag,
                        .whole = whole,

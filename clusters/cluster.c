@@ -396,11 +396,13 @@ cl_cluster *cl_read(hb_arena *a, const char *path, const char *devices_path, hb_
 cl_link cl_group_link(const cl_cluster *c, const int *ranks, int n, int groups_at_once)
 {
     hb_assert(n >= 1 && groups_at_once >= 1);
-    cl_link l = {.bandwidth = (double)INFINITY, .groups = groups_at_once, .peer = true};
+    cl_link l = {
+        .bandwidth = (double)INFINITY, .groups = groups_at_once, .peer = true, .gpus = true};
     for (int i = 0; i < n; i++) {
         const cl_class *k = &c->cls[c->class_of[ranks[i]]];
         l.crosses = l.crosses || c->machine_of[ranks[i]] != c->machine_of[ranks[0]];
         l.peer = l.peer && !l.crosses && c->machine[c->machine_of[ranks[i]]].peer;
+        l.gpus = l.gpus && k->kind == CL_GPU;
         if (k->link_bandwidth < l.bandwidth) l.bandwidth = k->link_bandwidth;
         if (k->link_latency > l.latency) l.latency = k->link_latency;
     }

@@ -77,6 +77,7 @@ typedef struct cl_link {
     double bandwidth, latency; // bytes/s one way per rank, seconds
     bool crosses;              // between machines
     bool peer;                 // every member writes into the memory of every other
+    bool gpus;                 // every member is one
     int groups;                // at once on its network link, if it crosses
 } cl_link;
 cl_link cl_group_link(const cl_cluster *c, const int *ranks, int n, int groups_at_once);

@@ -86,7 +86,7 @@ static double by_bytes(const cost_model *m, cost_coll k, cost_form f, const cost
                    even(m, COST_ALL_GATHER, COST_EVEN, s->n_inner, s->bytes, s->inner) +
                    pack / pack_bandwidth;
         }
-        double sec = measured(m, k, f, s->n, cost_even_bytes(k, f, s), link);
+        double sec = measured(m, k, f, s->n, cost_even_bytes(k, f, s, link), link);
         if (sec >= 0) {
             cost_shards leading = *s;
             leading.apart = leading.apart2 = 1;

@@ -98,7 +98,7 @@ void cost_measure(cost_shards *s);
 double cost_collective(cost_coll k, cost_form f, const cost_shards *s, cl_link link);
 // The whole tensor's bytes that would take as long with even shards (RECUT: what the busiest rank
 // sends or receives), by what the form moves.
-double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s);
+double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s, cl_link link);
 // Bytes that pass through memory for packing and unpacking, and for the sums of received parts, on
 // the busiest rank.
 double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s);

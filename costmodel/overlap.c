@@ -7,7 +7,7 @@
 
 // --- seconds of rows, each asked for once ---
 
-static double seconds(pair_pricer *x, bool message, int kind, int64_t rows)
+static double known_seconds(pair_pricer *x, bool message, int kind, int64_t rows)
 {
     const cost_pair *p = x->p;
     if (rows <= 0) return 0;
@@ -26,6 +26,12 @@ static double seconds(pair_pricer *x, bool message, int kind, int64_t rows)
         x->known[at] = (struct pair_known){true, message, kind, rows, sec};
     }
     return sec;
+}
+
+static double seconds(pair_pricer *x, bool message, int kind, int64_t rows)
+{
+    double sec = known_seconds(x, message, kind, rows);
+    return message ? sec : sec * x->quicker;
 }
 
 // --- one product beside one queue of messages ---
@@ -104,7 +110,7 @@ static int64_t rows_of(const parts *x, int k, int64_t rows)
 // have the seconds of few rows.
 static double further(const pair_pricer *x, int kind, double sec, int64_t rows)
 {
-    double least = x->whole[kind] * (double)rows + x->p->gap;
+    double least = (x->whole[kind] * (double)rows + x->p->gap) * x->quicker;
     return rows > 0 && sec < least ? least : sec;
 }
 
@@ -474,6 +480,7 @@ pair_pricer *pair_pricer_new(hb_arena *a, const cost_pair *p)
     pair_pricer *x = HB_NEW(a, pair_pricer);
     int64_t all = p->rows[0];
     x->p = p;
+    x->quicker = 1;
     for (int r = 1; r < p->n && !p->whole; r++)
         all += p->rows[r];
     for (int k = 0; k < p->n_kinds && all > 0; k++)

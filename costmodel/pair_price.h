@@ -10,6 +10,7 @@ enum { PAIR_KNOWN = 256 };
 typedef struct pair_pricer {
     const cost_pair *p;
     double whole[CL_MAX_CLASSES]; // by kind: product a row, of all rows at once
+    double quicker;               // products and gaps take so much of their seconds
     int n_known;
     struct pair_known {
         bool used, message;

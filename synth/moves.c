@@ -172,7 +172,9 @@ static bool like_previous(const syn_costs *c, const syn_move *m, int group,
 {
     if (group == 0) return false;
     cl_link a = group_link(c, m->axes, group - 1), b = group_link(c, m->axes, group);
-    if (a.bandwidth != b.bandwidth || a.latency != b.latency || a.peer != b.peer) return false;
+    if (a.bandwidth != b.bandwidth || a.latency != b.latency || a.peer != b.peer ||
+        a.gpus != b.gpus)
+        return false;
     int own = m->axes == AXIS1 ? 1 : 0, inner = c->mesh->size[1];
     for (int k = 0; k < n; k++) {
         const syn_axis_state *other = &list[k].from.ax[1 - own];

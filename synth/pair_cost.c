@@ -170,19 +170,19 @@ static double message(void *ctx, int kind, int64_t rows)
     return form_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes, 1) / (t->n - 1);
 }
 
-// What a reduce-scatter takes beyond sending: its sums, by each rank's rows, in whatever form.
+// Sums behind the last part: every member's part is read and the result written, which each rank's
+// rows take their share of.
 static void sums(team *t)
 {
-    int64_t all = 0, most = 0;
+    cost_shards s = {.n = t->n, .table = t->rows, .apart = 1};
+    int64_t most = 0;
     for (int i = 0; i < t->n; i++) {
-        all += t->rows[i];
+        s.bytes += t->rank[0].row_bytes * (double)t->rows[i];
         most = t->rows[i] > most ? t->rows[i] : most;
     }
-    double bytes = t->rank[0].row_bytes * (double)all;
-    double sec = form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, t->rows, bytes, 1) -
-                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, t->rows, bytes, 1);
+    double sec = cost_pack_bytes(COST_REDUCE_SCATTER, COST_PUSH, &s) / t->c->memory.bandwidth;
     for (int i = 0; i < t->n && most > 0; i++)
-        t->after[i] = fmax(sec, 0) * (double)t->rows[i] / (double)most;
+        t->after[i] = sec * (double)t->rows[i] / (double)most;
 }
 
 static cost_pair pair_of(team *t, cost_contention *beside, bool quick)

@@ -254,7 +254,7 @@ START_TEST(pushes)
         near(cost_collective(k, COST_PUSH, &s, near_by), 3 * 7e-6 + 120e-6 / 0.95);
         near(cost_collective(k, COST_PUSH_ALL, &s, near_by), 17e-6 + 120e-6 / 0.54);
         near(cost_collective(k, COST_PADDED, &s, near_by), 3 * 10e-6 + 120e-6 / 0.8);
-        near(cost_even_bytes(k, COST_PUSH, &s), 160e3);
+        near(cost_even_bytes(k, COST_PUSH, &s, near_by), 160e3);
     }
     near(cost_collective(COST_ALL_REDUCE, COST_PUSH, &s, near_by), 2 * (3 * 7e-6 + 75e-6 / 0.95));
     near(cost_collective(COST_ALL_REDUCE, COST_FLAT, &s, near_by), 2 * (3 * 10e-6 + 75e-6 / 0.8));
@@ -528,7 +528,7 @@ START_TEST(collectives_by_curve)
         near(form(&m, COST_ALL_GATHER, f, &s, line), at1e5);
     // Even parts of 25 kB: each pair exchanges 6.25 kB, a point of its own meaning.
     near(cost_even_bytes(COST_ALL_TO_ALL, COST_EVEN,
-                         &(cost_shards){.n = 4, .table = even, .table2 = even, .bytes = 1e5}),
+                         &(cost_shards){.n = 4, .table = even, .table2 = even, .bytes = 1e5}, line),
          1e5);
     // 40, 30, 20 and 10 kB: padded as 4 * 40, grouped as 90 of 75, send/recv as 3 * 40 of 75.
     s.table = table;

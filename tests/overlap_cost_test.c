@@ -369,6 +369,37 @@ START_TEST(search_against_all_orders)
 }
 END_TEST
 
+// What is found for uneven rows is good also where products are quicker than it was told.
+START_TEST(quicker_products_than_told)
+{
+    seed = 13;
+    double sum = 0, worst = 0;
+    int n_cases = 0;
+    while (n_cases < 80) {
+        random_pair x;
+        cost_pair_time t;
+        int group[16][2], other[16][2];
+        draw(&x, 4, n_cases % 2);
+        if (x.p.together || x.rows[0] == x.rows[1]) continue;
+        n_cases++;
+        int found = cost_pair_search(&x.p, 16, group, &t);
+        if (!found) continue;
+        for (int c = 0; c < 2; c++) {
+            x.m.fixed[c] *= 0.88;
+            x.m.step[c] *= 0.88;
+        }
+        x.p.gap *= 0.88;
+        double got = cost_pair_seconds(&x.p, group, found, &t);
+        if (cost_pair_search(&x.p, 16, other, &t) == 0) continue;
+        double over = got / t.total - 1;
+        sum += over;
+        worst = fmax(worst, over);
+    }
+    ck_assert_msg(sum / n_cases < 0.004 && worst < 0.05, "%.4f on average, worst %.4f",
+                  sum / n_cases, worst);
+}
+END_TEST
+
 // Rank 0 has as much as the others together, messages of 2, 1 and 1. By distance rank 2 joins what
 // rank 0 sends rank 1 at 1, both end at 3, and what rank 0 has for rank 2 at 5. All of it takes 4.
 START_TEST(uneven_messages_share_links)
@@ -479,6 +510,7 @@ int main(void)
     tcase_add_test(t, pairs_pay);
     tcase_add_test(t, search_against_all_groupings);
     tcase_add_test(t, search_against_all_orders);
+    tcase_add_test(t, quicker_products_than_told);
     tcase_add_test(t, uneven_messages_share_links);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -1,11 +1,13 @@
 // The turns of pushes against the bound and a simulation of their own, tick by tick.
 
 #include <check.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/push_turns.h"
+#include "costmodel/cost.h"
 
 enum { LEAST = 1 << 20, MOST = 20, TICK = 1 << 18 };
 
@@ -371,6 +373,41 @@ START_TEST(last_comes_last)
 }
 END_TEST
 
+// What the planner takes an all-gather of GPUs for, against its turns; without a link of GPUs, as
+// if nothing were passed on.
+START_TEST(prices_of_gathers)
+{
+    static const cl_link gpus = {.bandwidth = 1 / 0.95, .peer = true, .gpus = true},
+                         alone = {.bandwidth = 1 / 0.95, .peer = true};
+    double sum = 0, off = 0, off_alone = 0;
+    int n_cases = 0;
+    for (int round = 0; round < 120; round++) {
+        int n = 2 + (int)below(7);
+        int64_t part[MOST], bytes[MOST * MOST], all = 0,
+                                                classes[2] = {1 + below(50), 1 + below(50)};
+        for (int i = 0; i < n; i++)
+            all += part[i] = (below(3) ? classes[below(2)] : below(50)) * 8000000 + below(4096);
+        if (all < 400000000) continue;
+        messages(GATHER, n, part, bytes);
+        hap_push_turns *x = hap_push_turns_of(n, bytes, LEAST, true);
+        cost_shards s = {.n = n, .table = part, .bytes = (double)all, .apart = 1};
+        double took = simulate_passing(x, part);
+        double price = cost_collective(COST_ALL_GATHER, COST_PUSH, &s, gpus) / took;
+        ck_assert_msg(price > 0.8 && price < 1.25, "round %d: %.3f", round, price);
+        ck_assert_double_eq_tol(cost_even_bytes(COST_ALL_GATHER, COST_PUSH, &s, gpus) * (n - 1) / n,
+                                price * took, 1e-4 * took); // but for latency
+        sum += price;
+        off += fabs(price - 1);
+        off_alone += fabs(cost_collective(COST_ALL_GATHER, COST_PUSH, &s, alone) / took - 1);
+        n_cases++;
+        free(x);
+    }
+    ck_assert_double_eq_tol(sum / n_cases, 1, 0.04);
+    ck_assert_double_lt(off / n_cases, 0.08);
+    ck_assert_double_gt(off_alone / n_cases, 2 * off / n_cases);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("push turns");
@@ -380,6 +417,7 @@ int main(void)
     tcase_add_test(t, known_cuts);
     tcase_add_test(t, random_cuts);
     tcase_add_test(t, parts_are_passed_on);
+    tcase_add_test(t, prices_of_gathers);
     tcase_add_test(t, random_messages);
     tcase_add_test(t, last_comes_last);
     suite_add_tcase(s, t);

@@ -138,6 +138,7 @@ static cl_link slowest_link(const syn_program *p, unsigned axes)
         worst.bandwidth = fmin(worst.bandwidth, l.bandwidth);
         worst.latency = fmax(worst.latency, l.latency);
         worst.peer = worst.peer && l.peer;
+        worst.gpus = worst.gpus && l.gpus;
     }
     return worst;
 }
