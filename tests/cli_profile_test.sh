@@ -37,16 +37,26 @@ wanted 0 '2 ranks on 1 machine' "$work/lab.yaml" --backend cpu --quick -o "$work
 wanted 0 'Plan with it' --backend cpu -n 1 --quick -o "$work/again.yaml"
 grep -q 'link:' "$work/again.yaml" && fail "a link of one rank"
 
-# Ranks of two classes, one on some of its SMs: both are measured, and a device beside an emulated one
-# is not taken for it.
-wanted 0 '2 x H200 2 x H200/64sms' clusters/h200x4-mixed.yaml --backend cpu --quick -o "$work/mixed.yaml"
-[ "$(grep -c 'model: H200' "$work/mixed.yaml"),$(grep -c 'sms: 64, count: 2' "$work/mixed.yaml")" = 2,1 ] || fail "$(cat "$work/mixed.yaml")"
-for class in H200 H200/64sms; do
+# Ranks of two classes: both are measured, and neither is taken for the other.
+cat >"$work/two.yaml" <<'Y'
+name: two
+machines:
+  - name: here
+    devices:
+      - {name: one, kind: cpu, f32: 80 GFLOP/s, memory: 4 GiB, memory_bandwidth: 16 GB/s, threads: 1, count: 2}
+      - {name: both, kind: cpu, f32: 160 GFLOP/s, memory: 4 GiB, memory_bandwidth: 16 GB/s, threads: 2, count: 2}
+    link: {bandwidth: 4 GB/s, latency: 10 us}
+Y
+wanted 0 '4 ranks on 1 machine' "$work/two.yaml" --quick -o "$work/mixed.yaml"
+[ "$(grep -c '"one".* count: 2' "$work/mixed.yaml"),$(grep -c '"both".* count: 2' "$work/mixed.yaml")" = 1,1 ] || fail "$(cat "$work/mixed.yaml")"
+classes=$(sed -n 's/.*{"class":"\([^"]*\)".*/\1/p' "$work/mixed.curves.json" | sort -u)
+[ "$(wc -l <<<"$classes")" = 2 ] || fail "not two classes: $classes"
+while read -r class; do
     for line in "\"$class\":{" "{\"class\":\"$class\",\"compute\"" "{\"class\":\"$class\",\"form\":\"push\",\"compute\"" \
         "{\"class\":\"$class\",\"gap\"" "{\"class\":\"$class\",\"push\""; do
         grep -qF "$line" "$work/mixed.curves.json" || fail "no $line in $(cat "$work/mixed.curves.json")"
     done
-done
+done <<<"$classes"
 "$hapc" examples/gpt2-tiny/graph.json "$work/mixed.yaml" --strategy dp-prop -o "$work/plan" >"$work/report" 2>&1 || fail "no plan: $(cat "$work/report")"
 grep -q 'Times are measured curves$' "$work/report" || fail "$(grep Times "$work/report")"
 
