@@ -12,16 +12,14 @@
 //                                          not behind a collective, nor of a wide norm's
 //     norm_bwd_params                      norm_bwd reads the same rows, if they are not too wide
 //     sumsq, add of such numbers           two launches for dozens: a sum of squares takes the time
-//     of
-//                                          its bytes
+//                                          of its bytes
 //     cast of a parameter to 16 bits       adam writes the copy; not where pushes or pairs send or
 //                                          read it, nor where ranks update parts of it
 //     row_max, row_expsum of logits        ce_bwd reads the same rows; not where the vocabulary
 //                                          is cut, which only a plan tells
 
 #include "ir/factors.h"
-
-enum { NORM_COLUMNS = 2048 }; // of a norm that runs as one kernel, at most
+#include "ir/runtime_limits.h"
 
 typedef struct graph {
     const ir_graph *g;
@@ -57,7 +55,7 @@ static bool last_dim(const graph *x, const ir_node *n, int tensor)
 static bool narrow(const graph *x, const ir_node *norm)
 {
     const ir_tensor *t = &x->g->tensors.p[norm->in[0]];
-    return t->dim[t->rank - 1] <= NORM_COLUMNS;
+    return t->dim[t->rank - 1] <= IR_CUDA_NORM_COLUMNS;
 }
 
 // A gradient whose kernel also sums its columns: of an activation, or of a norm with what is added

@@ -1,9 +1,8 @@
 #include "synth/beside.h"
 
-#include <math.h>
+#include "ir/runtime_limits.h"
 
-enum { ROUND = 64, VECTOR = 16, MOST_COPIES = 16, MOST_SUMS = 4, PARTS = 132, TILE = 128 };
-static const double WORTH = 1e9; // products under so many multiplications run as they are
+enum { CUDNN_KEYS = 128 }; // a tile of cuDNN's
 
 typedef struct copy {
     int64_t room; // of its buffer, bytes
@@ -14,7 +13,7 @@ typedef struct walk {
     const syn_program *p;
     int c;              // class of the mesh
     const int64_t *cut; // [cut]: largest part in the class
-    copy at[MOST_COPIES];
+    copy at[IR_CUDA_SHADOWS];
     int n;
     int64_t work;
 } walk;
@@ -93,12 +92,13 @@ static void write_to(walk *w, int t)
 
 static copy *start(walk *w, int t)
 {
-    int64_t room = round_up(rows(w, t), ROUND) * round_up(last(w, t), ROUND) * elem(w, t);
+    int64_t room =
+        round_up(rows(w, t), IR_CUDA_ROUND) * round_up(last(w, t), IR_CUDA_ROUND) * elem(w, t);
     copy *best = NULL;
     for (int i = 0; i < w->n; i++)
         if (w->at[i].tensor < 0 && w->at[i].room >= room && (!best || w->at[i].room < best->room))
             best = &w->at[i];
-    if (!best && w->n < MOST_COPIES) {
+    if (!best && w->n < IR_CUDA_SHADOWS) {
         best = &w->at[w->n++];
         best->room = room;
     }
@@ -138,12 +138,12 @@ static void product(walk *w, const syn_instr *in, bool a_t, bool b_t)
 {
     int a = in->in[0], b = in->in[1], y = in->out[0];
     int64_t k = a_t ? rows(w, a) : last(w, a), m = a_t ? last(w, a) : rows(w, a), n = last(w, y);
-    int64_t each = VECTOR / elem(w, a);
-    int64_t more_m = a_t && m % each ? round_up(m, ROUND) : m;
-    int64_t more_n = n % each ? round_up(n, ROUND) : n;
-    int64_t more_k = !(a_t && !b_t) && k % each ? round_up(k, ROUND) : k;
+    int64_t each = IR_CUDA_VECTOR / elem(w, a);
+    int64_t more_m = a_t && m % each ? round_up(m, IR_CUDA_ROUND) : m;
+    int64_t more_n = n % each ? round_up(n, IR_CUDA_ROUND) : n;
+    int64_t more_k = !(a_t && !b_t) && k % each ? round_up(k, IR_CUDA_ROUND) : k;
     bool fits = more_m == m && more_n == n && more_k == k;
-    if (fits || (double)m * (double)n * (double)k < WORTH) {
+    if (fits || (double)m * (double)n * (double)k < IR_CUDA_WORTH) {
         write_to(w, y);
         return;
     }
@@ -172,9 +172,10 @@ static void attention_bwd(walk *w, const syn_instr *in)
     int q = in->in[1], k = in->in[2];
     int64_t heads = dim(w, q, 0) * dim(w, q, 1), n_q = dim(w, q, 2), e = dim(w, q, 3);
     int64_t n_k = dim(w, k, 2), stats = heads * n_q * 4;
-    bool narrow = elem(w, q) == 2 && e % 8 == 0 && e <= 128 && n_q >= 64 && n_k >= 64;
+    bool narrow = elem(w, q) == 2 && e % (IR_CUDA_VECTOR / 2) == 0 && e <= IR_CUDA_HEAD_WIDTH &&
+                  n_q >= IR_CUDA_HEAD_ROWS && n_k >= IR_CUDA_HEAD_ROWS;
     takes(w, stats);
-    if (narrow) takes(w, (n_k + TILE - 1) / TILE * stats * e + stats + 256);
+    if (narrow) takes(w, (n_k + CUDNN_KEYS - 1) / CUDNN_KEYS * stats * e + stats + 256);
 }
 
 static void op(walk *w, const syn_instr *in)
@@ -206,13 +207,16 @@ static void op(walk *w, const syn_instr *in)
         break;
     }
     case IR_OP_norm_bwd_params:
-        takes(w, rows(w, in->in[0]) * 8 + 16 + 3 * PARTS * y * 4);
+        takes(w, rows(w, in->in[0]) * 8 + 16 + 3 * IR_CUDA_COLUMN_PARTS * y * 4);
         break;
     case IR_OP_sum: { // with others beside it
-        int64_t cells = rows(w, in->out[0]) * y, parts = PARTS * y;
-        takes(w, MOST_SUMS * (cells > parts ? cells : parts) * 4);
+        int64_t cells = rows(w, in->out[0]) * y, parts = IR_CUDA_COLUMN_PARTS * y;
+        takes(w, IR_CUDA_MOST_SUMS * (cells > parts ? cells : parts) * 4);
         break;
     }
+    case IR_OP_sumsq: // with others and what adds them up
+        takes(w, ((IR_CUDA_MAX_CHAIN + 1) * IR_CUDA_NUMBER_PARTS + 1) * 8);
+        break;
     case IR_OP_combine:
         takes(w, rows(w, in->out[0]) * y * 4);
         break;
@@ -251,7 +255,7 @@ void syn_beside(syn_program *p)
                 if (m->class_of[r] == c && part > cut[k]) cut[k] = part;
             }
         }
-        walk w = {.p = p, .c = c, .cut = cut, .work = 4096};
+        walk w = {.p = p, .c = c, .cut = cut, .work = IR_CUDA_NUMBER_PARTS * 8};
         step(&w);
         step(&w); // buffers stay, and others may take them
         for (int i = 0; i < w.n; i++)

@@ -4,9 +4,9 @@
 // (driver, libraries, communicators, 64 MiB for cuBLASLt) is in the cluster file's reserve, and so
 // are tensors that a fused step moves out of the arena where there is room (at most 1.1 GiB).
 //
-// The rules are the runtime's and must follow them: cuda_padded.cu (which products are rounded up),
-// cuda_shadow.c (when a copy ends, which buffer it takes), calls of cuda_work. Workspaces of
-// cuDNN's attention are as asked for by 9.19 on an H200.
+// The rules are the runtime's and must follow them (their numbers: ir/runtime_limits.h):
+// cuda_padded.cu (which products are rounded up), cuda_shadow.c (when a copy ends, which buffer it
+// takes), calls of cuda_work. Workspaces of cuDNN's attention are as asked for by 9.19 on an H200.
 
 #ifndef HAP_SYNTH_BESIDE_H
 #define HAP_SYNTH_BESIDE_H

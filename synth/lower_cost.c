@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/runtime_limits.h"
 #include "synth/fuse.h"
 #include "synth/pairs.h"
 #include "synth/space.h"
@@ -126,9 +127,8 @@ static bool sums_made(const syn_program *p, const syn_instr *sum)
 // What an op reads of hap_partial is the operand, or zeros that are made once.
 static bool small_partial(const syn_program *p, const syn_instr *in)
 {
-    enum { SMALL = 1 << 16 };
     for (int c = 0; c < p->mesh->n_classes; c++)
-        if (p->tensors.p[in->out[0]].bytes[c] > SMALL) return false;
+        if (p->tensors.p[in->out[0]].bytes[c] > IR_CUDA_SMALL) return false;
     for (const syn_instr *x = in + 1; x < p->instr.p + p->instr.n; x++)
         for (int i = 0; i < x->n_in; i++)
             if (x->in[i] == in->out[0]) return x->kind == SYN_OP;
@@ -176,9 +176,9 @@ static copies copies_of(hb_arena *a, const syn_program *p)
 // A copy of a parameter stays if the runtime has memory for it.
 static bool copy_stays(const syn_program *p, copies *x, const syn_instr *in, int c)
 {
-    const double most = 1 << 30;
     double bytes = (double)p->tensors.p[in->out[0]].bytes[c];
-    if (!x->updated[in->in[0]] || x->live[in->out[0]] || x->bytes[c] + bytes > most) return false;
+    if (!x->updated[in->in[0]] || x->live[in->out[0]] || x->bytes[c] + bytes > IR_CUDA_SPARE)
+        return false;
     x->bytes[c] += bytes;
     return true;
 }

@@ -6,6 +6,7 @@
 #define HAP_RUNTIME_CUDA_CHAINS_H
 
 #include "cuda/cuda_context.h"
+#include "cuda/cuda_limits.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,7 +17,6 @@ const char *cuda_call_begins(cuda_context *x, const hap_op_call *c);
 
 typedef const char *cuda_chain_kernel(cuda_context *x, const hap_op_call *const *c, int n,
                                       unsigned unread, bool *done);
-enum { CUDA_NORM_COLUMNS = 2048 };     // of rows that cuda_norm_chain takes, at most
 cuda_chain_kernel cuda_norm_chain;     // ((norm_apply,) add,) row_sum, row_m2, norm_apply (, cast)
 cuda_chain_kernel cuda_norm_bwd_chain; // (add,) norm_bwd_stats, norm_bwd (, norm_bwd_params)
                                        // (, add) (, cast) (, sum)
@@ -26,7 +26,7 @@ cuda_chain_kernel cuda_ce_chain;       // row_max, row_expsum (, ce_bwd)
 cuda_chain_kernel cuda_cast_chain;     // casts between floats
 cuda_chain_kernel cuda_adam_chain;
 cuda_chain_kernel cuda_squares_chain; // sumsq, add of numbers, in any order
-cuda_chain_kernel cuda_lookup_chain; // embedding_bwd, add
+cuda_chain_kernel cuda_lookup_chain;  // embedding_bwd, add
 cuda_chain_kernel
     cuda_adds_chain; // linear, add in the place of its other operand: one rounding less
 cuda_chain_kernel cuda_parts_chain; // linear, split: a product a part

@@ -8,6 +8,7 @@
 #define HAP_RUNTIME_CUDA_COLUMNS_CUH
 
 #include "cuda/cuda_kernels.cuh"
+#include "cuda/cuda_limits.h"
 
 enum { COLUMN_LANES = 8, COLUMN_TILE = 256 }; // COLUMN_TILE: columns of 32 threads with vectors
 
@@ -17,7 +18,7 @@ struct column_order {
 
 static inline column_order column_order_of(int64_t rows, int64_t outer = 1)
 {
-    int64_t parts = 132 / outer, most = ceil_div(rows, 32);
+    int64_t parts = CUDA_COLUMN_PARTS / outer, most = ceil_div(rows, 32);
     if (parts > most) parts = most;
     if (parts < 1) parts = 1;
     int64_t each = ceil_div(rows, parts);
@@ -38,8 +39,8 @@ float *columns_room(cuda_context *x, int64_t floats, const char **why);
 // time that somebody asks for y (cuda_columns.cu).
 const char *columns_end(cuda_context *x, const column_order &o, int64_t cols, const float *part,
                         int n, const view *y);
-// y[k] = sums of the rows of x[k], n of them (at most 4) of one type and shape, ld elements between
-// rows.
+// y[k] = sums of the rows of x[k], n of them (at most CUDA_MOST_SUMS) of one type and shape, ld
+// elements between rows.
 const char *cuda_sum_rows(cuda_context *x, hap_dtype type, const void *const *from, int n,
                           int64_t rows, int64_t cols, int64_t ld, const view *y);
 

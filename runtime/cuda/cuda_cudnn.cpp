@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cuda/cuda_context.h"
+#include "cuda/cuda_limits.h"
 
 namespace fe = cudnn_frontend;
 
@@ -26,8 +27,6 @@ void *cudnn_dlhandle = nullptr; // what the frontend's calls go through
 
 namespace
 {
-const int64_t TILE = 64; // rows of queries, or of keys, that cuDNN's kernels take at a time
-
 enum uid : int64_t { Q = 1, K, V, O, STATS, DO, DQ, DK, DV };
 
 struct plan {
@@ -195,9 +194,9 @@ extern "C" void cuda_cudnn_end(cuda_context *x)
 
 extern "C" bool cuda_cudnn_usable(cuda_context *x, const cuda_heads *h, bool backward)
 {
-    bool takes = (h->type == HAP_BF16 || h->type == HAP_F16) && h->e == h->d && h->e % 8 == 0 &&
-                 h->e <= 128,
-         whole = h->q >= TILE && h->k >= TILE;
+    bool takes = (h->type == HAP_BF16 || h->type == HAP_F16) && h->e == h->d &&
+                 h->e % (CUDA_VECTOR / 2) == 0 && h->e <= CUDA_HEAD_WIDTH,
+         whole = h->q >= CUDA_HEAD_ROWS && h->k >= CUDA_HEAD_ROWS;
     x->missed_cudnn |= x->no_cudnn && takes && whole;
     return x->attention && takes && (whole || x->attention->takes_short) &&
            !plan_of(x, *h, backward)->refused;

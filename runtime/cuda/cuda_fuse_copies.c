@@ -31,7 +31,7 @@ static int last_reader(const cuda_record *c, int i, const hap_tensor *y, bool *k
 
 static void copy_stays(hap_rank *r, cuda_record *c, int i)
 {
-    enum { SMALL = 1 << 16 };
+    enum { SMALL = CUDA_SMALL };
     hap_tensor *x = c->call[i].op.in[0], *y = c->call[i].op.out[0], there = *y;
     bool kept;
     int update = update_of(c, x), last = last_reader(c, i, y, &kept);

@@ -48,8 +48,8 @@ static bool whole(const hap_tensor *t)
 // Memory of the list's own, for a value that is there in calls from..to.
 static void *memory(hap_rank *r, cuda_record *c, int64_t bytes, int from, int to)
 {
-    enum { SMALL = 1 << 16 };
-    return bytes <= SMALL ? cuda_record_room(c, bytes) : cuda_record_spare(r, c, bytes, from, to);
+    return bytes <= CUDA_SMALL ? cuda_record_room(c, bytes)
+                               : cuda_record_spare(r, c, bytes, from, to);
 }
 
 // --- tensors that one op each makes, side by side in the group's order ---

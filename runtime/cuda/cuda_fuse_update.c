@@ -8,7 +8,7 @@
 
 // Bytes, elements of an update; bytes that a chain squares: while it does, transfers that are
 // waited for behind it go on.
-enum { SMALL = 1 << 16, MOST_SQUARED = 1 << 28 };
+enum { SMALL = CUDA_SMALL, MOST_SQUARED = 1 << 28 };
 
 static bool is_number(const hap_tensor *t)
 {

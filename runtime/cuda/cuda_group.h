@@ -14,9 +14,8 @@
 
 #include "core/backend.h"
 #include "cuda/cuda_context.h"
+#include "cuda/cuda_limits.h"
 #include "hap/group_args.h"
-
-enum { CUDA_GROUP_OPS = 12 };
 
 typedef struct cuda_group { // one, ready to be launched
     const char *name;

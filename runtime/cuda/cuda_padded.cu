@@ -6,8 +6,6 @@
 #include "cuda/cuda_product.h"
 #include "cuda/cuda_shadow.h"
 
-static const double WORTH = 1e9; // products under so many multiplications run as they are
-
 // 16 bytes from any even address: two aligned vectors that overlap them, shifted. Both hold bytes
 // that are wanted, so nothing outside the tensor's vectors is read.
 __device__ inline uint4 load_shifted(const void *p)
@@ -103,10 +101,10 @@ const char *cuda_multiply_rows(cuda_context *x, cuda_product p, const hap_tensor
                                const hap_tensor *b, const void *bias, const hap_tensor *y)
 {
     // Columns of a, b or y are rounded: m as those of a, k as those of a or b, n as those of y.
-    int64_t each = 16 / hap_dtype_bytes(p.type);
+    int64_t each = CUDA_VECTOR / hap_dtype_bytes(p.type);
     auto up = [&](int64_t n) { return n % each ? cuda_round(n) : n; };
     int64_t m = p.a_t ? up(p.m) : p.m, n = up(p.n), k = p.a_t && !p.b_t ? p.k : up(p.k);
-    if ((m == p.m && n == p.n && k == p.k) || (double)p.m * (double)p.n * (double)p.k < WORTH)
+    if ((m == p.m && n == p.n && k == p.k) || (double)p.m * (double)p.n * (double)p.k < CUDA_WORTH)
         return as_it_is(x, p, a, b, bias, y);
 
     matrix ma = {a, p.m, p.k, m, k}, mb = {b, p.k, p.n, k, n}, my = {y, p.m, p.n, m, n};

@@ -10,6 +10,7 @@
 #include "core/backend.h"
 #include "cuda/cuda_context.h"
 #include "cuda/cuda_group.h"
+#include "cuda/cuda_limits.h"
 
 typedef enum {
     CUDA_DONE, // left out
@@ -39,7 +40,7 @@ typedef enum {
     CUDA_LOOKUP
 } cuda_chain;
 
-enum { CUDA_MAX_CHAIN = 64, CUDA_MASKS = 4 }; // of axes
+enum { CUDA_MASKS = 4 }; // of axes
 
 typedef struct cuda_call {
     cuda_call_kind kind;
@@ -76,7 +77,7 @@ typedef struct cuda_record {
     int first[CUDA_MASKS], ahead[CUDA_MASKS]; // cuda_ahead.h: by axis mask, of a step and in it
 } cuda_record;
 
-enum { CUDA_ROOM = 16 << 20, CUDA_SPARE = 1 << 30 }; // bytes at most
+enum { CUDA_ROOM = 16 << 20 }; // bytes at most
 
 // Copies what the call points to; the tensors are the program's.
 void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op);

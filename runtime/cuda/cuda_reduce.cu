@@ -10,8 +10,6 @@ enum { THREADS = 256 };
 
 // --- everything to one number: two launches, a partial sum a block ---
 
-enum { PARTS = 264 };
-
 // F::at(i) is the i-th summand, a double.
 template <class F> __global__ void reduce_parts(int64_t n, F f, double *part)
 {
@@ -35,10 +33,10 @@ __global__ void reduce_end(int n, const double *part, view y)
 template <class F> static const char *reduce_all(cuda_context *x, int64_t n, F f, hap_tensor *y)
 {
     const char *why = NULL;
-    double *part = (double *)cuda_work(x, PARTS * sizeof(double), &why);
+    double *part = (double *)cuda_work(x, CUDA_NUMBER_PARTS * sizeof(double), &why);
     if (!part) return why;
     int64_t blocks = ceil_div(n, THREADS * 4);
-    blocks = blocks < 1 ? 1 : blocks > PARTS ? PARTS : blocks;
+    blocks = blocks < 1 ? 1 : blocks > CUDA_NUMBER_PARTS ? CUDA_NUMBER_PARTS : blocks;
     reduce_parts<<<(unsigned)blocks, THREADS, 0, x->stream>>>(n, f, part);
     reduce_end<<<1, THREADS, 0, x->stream>>>((int)blocks, part, view_of(y));
     return launched();
@@ -106,9 +104,8 @@ CUDA_ROW(clip_scale)
 // a row.
 
 // Several tensors of one shape may be summed at once.
-enum { MOST_SUMS = 4 };
 struct column_inputs {
-    view x[MOST_SUMS];
+    view x[CUDA_MOST_SUMS];
     int n;
 };
 
@@ -202,11 +199,11 @@ const char *cuda_sums_chain(cuda_context *x, const hap_op_call *const *c, int n,
                             bool *done)
 {
     column_inputs in = {};
-    view y[MOST_SUMS];
+    view y[CUDA_MOST_SUMS];
     const hap_tensor *a = c[0]->in[0];
     int64_t cols = a->local[a->rank - 1], rows = cols ? a->elements / cols : 0;
     (void)unread;
-    *done = n <= MOST_SUMS && rows > 0 && cols > 1;
+    *done = n <= CUDA_MOST_SUMS && rows > 0 && cols > 1;
     if (!*done) return NULL;
     for (int k = 0; k < n; k++) {
         CUDA_TRY(cuda_call_begins(x, c[k]));

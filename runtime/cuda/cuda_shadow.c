@@ -15,7 +15,7 @@ typedef struct shadow {
 } shadow;
 
 struct cuda_shadows {
-    shadow at[16];
+    shadow at[CUDA_SHADOWS];
     int n;
 };
 
@@ -58,7 +58,7 @@ static shadow *take(cuda_context *x, int64_t room)
         shadow *s = &all->at[i];
         if (!s->valid && s->room >= room && (!best || s->room < best->room)) best = s;
     }
-    if (best || x->capturing || all->n == (int)(sizeof all->at / sizeof *all->at)) return best;
+    if (best || x->capturing || all->n == CUDA_SHADOWS) return best;
     void *p = NULL;
     if (cudaMalloc(&p, (size_t)room) != cudaSuccess) {
         cudaGetLastError(); // not an error of the calls to come

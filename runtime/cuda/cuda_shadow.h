@@ -12,6 +12,7 @@
 #define HAP_RUNTIME_CUDA_SHADOW_H
 
 #include "cuda/cuda_context.h"
+#include "cuda/cuda_limits.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,8 +23,6 @@ typedef struct cuda_rows {
     void *data;
     int64_t ld; // elements between rows
 } cuda_rows;
-
-enum { CUDA_ROUND = 64 }; // elements: extents that are odd are rounded up to a multiple
 
 static inline int64_t cuda_round(int64_t n)
 {

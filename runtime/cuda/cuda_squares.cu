@@ -10,7 +10,7 @@
 
 namespace
 {
-enum { THREADS = 256, PARTS = 264, ENDS = 1024, MOST = CUDA_MAX_CHAIN + 1 };
+enum { THREADS = 256, ENDS = 1024, MOST = CUDA_MAX_CHAIN + 1 };
 
 struct squared {
     const void *x;
@@ -90,7 +90,7 @@ __global__ void square_ends(const __grid_constant__ square_list list, const doub
 void add_square(square_list *list, const hap_tensor *x, int op)
 {
     int64_t blocks = ceil_div(ceil_div(x->elements, 8), THREADS * 4);
-    blocks = blocks < 1 ? 1 : blocks > PARTS ? PARTS : blocks;
+    blocks = blocks < 1 ? 1 : blocks > CUDA_NUMBER_PARTS ? CUDA_NUMBER_PARTS : blocks;
     list->at[list->n++] = {x->data,   x->elements, list->blocks, (short)op, (unsigned char)x->type,
                            aligned(x)};
     list->blocks += (int)blocks;

@@ -1,0 +1,24 @@
+// Numbers of this backend that plans depend on. The planner, which sees no runtime, has them once
+// more (ir/runtime_limits.h); tests/limits_test.c compares the two.
+
+#ifndef HAP_RUNTIME_CUDA_LIMITS_H
+#define HAP_RUNTIME_CUDA_LIMITS_H
+
+enum {
+    CUDA_NORM_COLUMNS = 2048, // of rows that cuda_norm_chain takes, at most
+    CUDA_GROUP_OPS = 12,      // of a group that runs as a kernel, at most
+    CUDA_MAX_CHAIN = 64,      // calls that are joined to one, at most
+    CUDA_SMALL = 1 << 16,     // bytes: tensors up to so many may leave the arena (16 MiB in all)
+    CUDA_SPARE = 1 << 30,     // bytes of larger ones that may, in all
+    CUDA_VECTOR = 16,         // bytes: rows that are no multiple of it are odd
+    CUDA_ROUND = 64,          // elements: extents that are odd are rounded up to a multiple
+    CUDA_WORTH = 1000000000,  // products under so many multiplications run as they are
+    CUDA_SHADOWS = 16,        // padded copies at a time, at most
+    CUDA_COLUMN_PARTS = 132,  // of rows whose columns are summed, at most
+    CUDA_MOST_SUMS = 4,       // tensors whose columns are summed at once
+    CUDA_NUMBER_PARTS = 264,  // of a tensor that is summed to one number, at most
+    CUDA_HEAD_ROWS = 64,      // queries, and keys, of attention by cuDNN, at least: a tile's
+    CUDA_HEAD_WIDTH = 128     // of its heads, at most
+};
+
+#endif

@@ -1,0 +1,91 @@
+// Numbers that stand in the planner and, once more, in the runtime, which see nothing of each
+// other.
+
+#include <check.h>
+#include <stdbool.h>
+
+#include "core/pair_calls.h"
+#include "cuda/cuda_limits.h"
+#include "hap/group_args.h"
+#include "ir/graph.h"
+#include "ir/runtime_limits.h"
+#include "synth/fuse.h"
+#include "synth/pairs.h"
+
+typedef struct pair {
+    const char *what;
+    long long plan, run;
+} pair;
+#define PAIR(plan, run)                                                                            \
+    {                                                                                              \
+#        plan ", " #        run, plan, run                                                         \
+    }
+
+START_TEST(numbers_are_the_same)
+{
+    static const pair all[] = {
+        PAIR(IR_CUDA_NORM_COLUMNS, CUDA_NORM_COLUMNS),
+        PAIR(IR_CUDA_MAX_CHAIN, CUDA_MAX_CHAIN),
+        PAIR(IR_CUDA_SMALL, CUDA_SMALL),
+        PAIR(IR_CUDA_SPARE, CUDA_SPARE),
+        PAIR(IR_CUDA_VECTOR, CUDA_VECTOR),
+        PAIR(IR_CUDA_ROUND, CUDA_ROUND),
+        PAIR(IR_CUDA_WORTH, CUDA_WORTH),
+        PAIR(IR_CUDA_SHADOWS, CUDA_SHADOWS),
+        PAIR(IR_CUDA_COLUMN_PARTS, CUDA_COLUMN_PARTS),
+        PAIR(IR_CUDA_MOST_SUMS, CUDA_MOST_SUMS),
+        PAIR(IR_CUDA_NUMBER_PARTS, CUDA_NUMBER_PARTS),
+        PAIR(IR_CUDA_HEAD_ROWS, CUDA_HEAD_ROWS),
+        PAIR(IR_CUDA_HEAD_WIDTH, CUDA_HEAD_WIDTH),
+        PAIR(IR_MAX_RANK, HAP_MAX_RANK),
+        PAIR(IR_MAX_IN, HAP_MAX_IN),
+        PAIR(IR_MAX_OUT, HAP_MAX_OUT),
+        PAIR(IR_MAX_ATTR, HAP_MAX_ATTR),
+        PAIR(SYN_MAX_AXES, HAP_MAX_AXES),
+        PAIR(COST_ALL_GATHER, HAP_ALL_GATHER),
+        PAIR(COST_REDUCE_SCATTER, HAP_REDUCE_SCATTER),
+        PAIR(COST_ALL_REDUCE, HAP_ALL_REDUCE),
+        PAIR(COST_ALL_TO_ALL, HAP_ALL_TO_ALL),
+        PAIR(COST_RECUT, HAP_RECUT),
+        PAIR(COST_EVEN, FORM_EVEN),
+        PAIR(COST_PADDED, FORM_PADDED),
+        PAIR(COST_GROUPED, FORM_GROUPED),
+        PAIR(COST_SENDRECV, FORM_SENDRECV),
+        PAIR(COST_EVEN_FLAT, FORM_EVEN_FLAT),
+        PAIR(COST_FLAT, FORM_FLAT),
+        PAIR(COST_TWO_LEVEL, FORM_TWO_LEVEL),
+        PAIR(COST_PUSH, FORM_PUSH),
+        PAIR(COST_PUSH_ALL, FORM_PUSH_ALL),
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ck_assert_msg(all[i].plan == all[i].run, "%s: %lld and %lld", all[i].what, all[i].plan,
+                      all[i].run);
+}
+END_TEST
+
+START_TEST(plans_stay_within_the_runtime)
+{
+    static const pair all[] = {
+        PAIR(SYN_PAIR_OPS, HAP_PAIR_OPS),    PAIR(SYN_PAIR_GROUPS, HAP_PAIR_GROUPS),
+        PAIR(SYN_MAX_GROUP, CUDA_GROUP_OPS), PAIR(SYN_MAX_PARTS, HAP_GROUP_TENSORS),
+        PAIR(IR_MAX_RANK, HAP_GROUP_RANK),
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ck_assert_msg(all[i].plan <= all[i].run, "%s: %lld and %lld", all[i].what, all[i].plan,
+                      all[i].run);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("limits");
+    TCase *t = tcase_create("limits");
+    tcase_add_test(t, numbers_are_the_same);
+    tcase_add_test(t, plans_stay_within_the_runtime);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
