@@ -18,7 +18,7 @@
 
 #include "cli/cli.h"
 
-enum { LINE_MAX_BYTES = 4096, TICK_MS = 100 };
+enum { LINE_MAX_BYTES = 4096, TICK_MS = 100, START_SECONDS = 60 };
 
 typedef struct beat {
     long pid; // 0: no heartbeat yet
@@ -310,13 +310,31 @@ static int slowest(const watch *w, bool *stopped)
     return best;
 }
 
+// No rank has begun, or one joins the others: hosts, devices and NCCL take what they take, however
+// short the step is.
+static bool starting(const watch *w)
+{
+    bool begun = false;
+    for (int r = 0; r < w->j->n_ranks; r++) {
+        if (w->beat[r].pid > 0 && strcmp(w->beat[r].name, "init") == 0) return true;
+        begun = begun || w->beat[r].pid > 0;
+    }
+    return !begun;
+}
+
+static int ranks_away(const watch *w)
+{
+    int n = 0;
+    for (int r = 0; r < w->j->n_ranks; r++)
+        n += is_away(w, r);
+    return n;
+}
+
 // Seconds for mpirun to say which rank died. Where ranks are on other hosts one that is found dead
 // here may be one that mpirun has ended because of another there, of which its notice comes later.
 static double patience(const watch *w)
 {
-    for (int r = 0; r < w->j->n_ranks; r++)
-        if (is_away(w, r)) return 8;
-    return 2;
+    return ranks_away(w) > 0 ? 8 : 2;
 }
 
 static const char *signal_text(int sig)
@@ -414,10 +432,9 @@ int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env
             code = CLI_FAILED;
         } else if (now() - w.moved > limit) {
             bool stopped;
-            int r = slowest(&w, &stopped);
-            int away = 0;
-            for (int k = 0; k < j->n_ranks; k++)
-                away += is_away(&w, k);
+            int r = slowest(&w, &stopped), away = ranks_away(&w);
+            if (away == j->n_ranks) continue; // nobody is watched
+            if (!stopped && starting(&w) && now() - w.moved <= START_SECONDS) continue;
             say(&w, "%s: %s for %.0f s%s", place(&w, r).p,
                 stopped ? "stopped (suspended process)" : "no progress", now() - w.moved,
                 away && !stopped ? "; ranks on other hosts are not watched, one of them may be it"

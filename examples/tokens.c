@@ -1,6 +1,6 @@
 // Bytes of a text as rows of tokens: an input file for hapc run.
 //
-//     cc -o tokens examples/tokens.c && ./tokens examples/gpt2/text.txt 128 tokens.npy
+//     cc -o tokens examples/tokens.c && ./tokens /usr/share/common-licenses/GPL-3 128 tokens.npy
 //
 // Writes a .npy file of i64 [rows, length]: row k is bytes k * length … of the text. A last row
 // that is not full is left out.

@@ -96,5 +96,18 @@ start
 kill -STOP "$(pids there | head -n 1)"
 finish "a rank stopped there" 40 'no progress for 1[0-9] s; ranks on other hosts are not watched'
 
+# Where no rank is here none is watched: a run goes on.
+sed 's/localhost/127.0.0.3/' "$work/two.yaml" >"$work/away.yaml"
+"$hapc" examples/mlp/graph.json "$work/away.yaml" --strategy dp-even -q -o "$work/mlp" || fail "no plan for hosts elsewhere"
+start
+sleep 11
+kill -TERM "$run_pid"
+wait "$run_pid"
+code=$?
+run_pid=
+[ $code = 130 ] || fail "ranks elsewhere: exit $code: $(cat "$work/err")"
+sleep 1
+[ -z "$(pids here)$(pids there)" ] || fail "ranks elsewhere are left: $(pids here) $(pids there)"
+
 [ $fails = 0 ] && echo ok
 exit $((fails > 0))
