@@ -107,7 +107,7 @@ fi
 # Ranks that start slowly are not taken for ranks that hang.
 printf '#!/bin/sh\n[ "$1" = --version ] || sleep 11\nexec %s "$@"\n' "${HAPC_MPIRUN:-mpirun}" >"$work/slow"
 chmod +x "$work/slow"
-[ "$pushes" ] || HAPC_MPIRUN=$work/slow "${run[@]}" --steps 1 "${inputs[@]}" >"$work/out" 2>"$work/err" || fail "a slow start: $(cat "$work/err")"
+[ "$pushes" ] || [ "$backend" = cuda ] || HAPC_MPIRUN=$work/slow "${run[@]}" --steps 1 "${inputs[@]}" >"$work/out" 2>"$work/err" || fail "a slow start: $(cat "$work/err")"
 
 start() { # a run of many steps, until its first step is printed
     : >"$work/out"
@@ -172,6 +172,7 @@ unset CC
 
 if [ "$backend" = cuda ]; then
     old_driver
+    [ "$n" = 1 ] || broken "one device for all" 'this rank and another of its host are both for the CUDA device' CUDA_VISIBLE_DEVICES=0
     broken "hidden devices" 'there is no CUDA device on this host$' CUDA_VISIBLE_DEVICES=
     if python3 -c 'import torch' 2>/dev/null; then # fills the last device
         mkfifo "$work/hold"
