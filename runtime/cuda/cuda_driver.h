@@ -7,6 +7,10 @@
 
 #include "cuda/cuda_context.h"
 
+#if CUDA_VERSION < 12050 // of a later driver; looked up, so its type is all that is wanted
+CUresult CUDAAPI cuGreenCtxStreamCreate(CUstream *s, CUgreenCtx c, unsigned int flags, int order);
+#endif
+
 #define CUDA_DRIVER_FUNCTIONS(F)                                                                   \
     F(cuDeviceGet)                                                                                 \
     F(cuGetErrorString)                                                                            \

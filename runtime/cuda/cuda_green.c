@@ -1,5 +1,5 @@
-// A stream on part of a device's SMs: a green context, by the driver's interface (CUDA 12.4 and
-// later; cuda_driver.h).
+// A stream on part of a device's SMs: a green context, by the driver's interface (drivers of CUDA
+// 12.5 and later; cuda_driver.h).
 //
 // The primary context stays current. Kernels launched on the green context's stream, and kernels of
 // a graph captured from it, stay on its SMs; NCCL and copies have streams of the primary context.
