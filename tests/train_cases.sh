@@ -262,8 +262,8 @@ pairs()
     one b64 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 64
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b64 laptop-peers auto $tp --batch 64
     paired laptop-peers-auto all_to_all PUSH
-    one b16 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 16
-    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b16 laptop-peers auto $tp --batch 16
+    one b17 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 17
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b17 laptop-peers auto $tp --batch 17
     grep -q 'hap_overlap(.*{2, -1}' "$work/laptop-peers-auto/program.c" || fail "nothing is joined: this tests nothing"
 }
 
