@@ -21,21 +21,12 @@
 #include "core/tensor.h"
 #include "cuda/cuda_backend.h"
 #include "cuda/cuda_push.h"
-#include "cuda/cuda_segment.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_nccl.h"
+#include "tests/support/fake_ranks.h"
 #include "tests/support/fake_streams.h"
 
-enum {
-    RANKS = 4,
-    ITEMS = 9,
-    OPEN = 3,
-    ROOM = 1 << 24,
-    FLAGS = 1 << 16,
-    CALLS = 4 * ITEMS,
-    PARTS = 3,
-    WORDS = 70
-};
+enum { ITEMS = 9, OPEN = 3, ROOM = 1 << 24, CALLS = 4 * ITEMS, PARTS = 3, WORDS = 70 };
 
 // A collective of one rank.
 typedef struct item {
@@ -67,144 +58,12 @@ static struct {
     call_kind kind;
     int item;
 } program[CALLS];
-static rank all[RANKS];
-static int n_ranks, n_calls;
+static rank all[FAKE_RANKS];
+static int n_calls;
 static int64_t offset[ITEMS][2 * COLL_MOST_LIST + 1];
-static char *sym[RANKS], *local[RANKS];
 static long wrong;
 
-// --- what the files under test call ---
-
-void cuda_check(hap_rank *r, const char *why)
-{
-    if (!why) return;
-    fprintf(stderr, "rank %d: %s\n", r->id, why);
-    exit(1);
-}
-
-const char *cuda_said(cudaError_t e, const char *name)
-{
-    return e ? name : NULL;
-}
-
-const char *cuda_fail(const char *fmt, ...)
-{
-    return fmt;
-}
-
-const cuda_driver *cuda_driver_get(const char **why)
-{
-    *why = NULL;
-    return &fake_driver;
-}
-
-const char *cuda_driver_said(const cuda_driver *d, CUresult e, const char *name)
-{
-    (void)d;
-    return e ? name : NULL;
-}
-
-char *cuda_segment_start(hap_rank *r, cuda_segment *g, int64_t bytes, int64_t flag_bytes)
-{
-    if (flag_bytes > FLAGS) abort();
-    memset(sym[r->id] + bytes, 0, (size_t)flag_bytes);
-    g->bytes = bytes;
-    g->at = malloc((size_t)n_ranks * sizeof *g->at);
-    g->peer = malloc((size_t)(n_ranks * n_ranks) * sizeof *g->peer);
-    memcpy(g->at, sym, (size_t)n_ranks * sizeof *g->at);
-    for (int i = 0; i < n_ranks * n_ranks; i++)
-        g->peer[i] = true;
-    return sym[r->id];
-}
-
-void cuda_segment_end(hap_rank *r, cuda_segment *g)
-{
-    (void)r;
-    free(g->at);
-    free(g->peer);
-}
-
-void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *name)
-{
-    cuda_check(r, e ? name : NULL);
-}
-
-ncclDataType_t cuda_nccl_type(hap_dtype t)
-{
-    return (ncclDataType_t)t;
-}
-
-static bool by_nccl;  // no rank has peers
 static bool one_room; // of all streams
-
-typedef struct sum {
-    hap_dtype type;
-    char *y;
-    const char *slots, *own;
-    int64_t pitch, elements;
-    int members, me;
-} sum;
-
-// Half of the elements a step.
-static bool add_half(void *arg, int number)
-{
-    sum *s = arg;
-    hap_tensor y = {.type = s->type, .data = s->y}, x = {.type = s->type};
-    int64_t half = s->elements / 2;
-    for (int64_t i = number ? half : 0; i < (number ? s->elements : half); i++) {
-        double a = 0;
-        for (int m = 0; m < s->members; m++) {
-            x.data = (void *)(uintptr_t)(m == s->me ? s->own : s->slots + m * s->pitch);
-            a += coll_get(&x, i);
-        }
-        if (a > 1000 || a < -1000 || a != a) a = 99; // no sum of a program: memory not written yet
-        coll_set(&y, i, (int)a);
-    }
-    if (number == 1) free(s);
-    return number == 1;
-}
-
-const char *cuda_push_add(cudaStream_t stream, hap_dtype type, void *y, const void *slots,
-                          int64_t pitch, int n_members, int me, const void *own, int64_t elements,
-                          int blocks)
-{
-    (void)blocks;
-    sum *s = malloc(sizeof *s);
-    *s = (sum){type, y, slots, own, pitch, elements, n_members, me};
-    fake_call(stream, add_half, s);
-    return NULL;
-}
-
-// Of a segment.
-static int rank_at(const char *p)
-{
-    for (int i = 0; i < n_ranks; i++)
-        if (p - sym[i] >= 0 && p - sym[i] < OPEN * ROOM) return i;
-    for (int i = 0; i < n_ranks; i++)
-        if (p - local[i] >= 0 && p - local[i] < OPEN * ROOM) return i;
-    abort();
-}
-
-static long kernels; // that stored in other ranks' memory, or packed
-
-const char *cuda_copy_strided(cudaStream_t s, void *y, const void *x, const cuda_strided *m,
-                              int64_t elem)
-{
-    if (m->rank != 3 || m->to[2] != 1 || m->from[2] != 1) abort();
-    bool far = !by_nccl && rank_at(y) != rank_at(x);
-    kernels += far || by_nccl;
-    fake_kernel(s, &(fake_copy){.to = y,
-                                .from = x,
-                                .bytes = (size_t)(m->size[2] * elem),
-                                .rows = (size_t)m->size[1],
-                                .planes = (size_t)m->size[0],
-                                .to_row = (size_t)(m->to[1] * elem),
-                                .from_row = (size_t)(m->from[1] * elem),
-                                .to_plane = (size_t)(m->to[0] * elem),
-                                .from_plane = (size_t)(m->from[0] * elem),
-                                .far = far});
-    return NULL;
-}
 
 // --- what a program computes ---
 
@@ -363,14 +222,14 @@ static void enqueue(rank *q)
         return;
     }
     if (!x->makes) fake_call(compute, fill, x);
-    x->at_once = !x->by_hand && !by_nccl && program[q->at].item == x->number && fake_draw(2);
+    x->at_once = !x->by_hand && !fake.by_nccl && program[q->at].item == x->number && fake_draw(2);
     if (x->at_once) {
         cuda_push_run(&q->r, &x->call, compute, NULL);
         return;
     }
     cudaEventRecord(x->ready, compute);
     cudaStreamWaitEvent(s, x->ready, 0);
-    if (by_nccl) {
+    if (fake.by_nccl) {
         cuda_room *m = &q->b.bounce[x->call.axes];
         if (one_room) *m = q->room;
         cuda_push_by_nccl(&q->r, &x->call, s);
@@ -404,7 +263,7 @@ static void draw_item(rank *q, int number, int room, int64_t end[2], int64_t *sc
     do {
         coll_call(&q->r, c, &x->type);
     } while (c->kind == HAP_RECUT || (c->kind == HAP_ALL_REDUCE && c->reduce == HAP_MAX));
-    x->by_hand = !by_nccl && coll_chance(25);
+    x->by_hand = !fake.by_nccl && coll_chance(25);
     x->makes = x->by_hand && coll_chance(50);
     if (x->by_hand) *c = (hap_coll_call){.kind = HAP_ALL_GATHER, .axes = c->axes, .n = 1};
     c->form = coll_chance(70) ? FORM_PUSH : FORM_PUSH_ALL;
@@ -452,12 +311,12 @@ static void draw_program(uint64_t seed)
             open[room] = -1;
         } else if (n < ITEMS) {
             int64_t end[2], scratch = 0, first = 256 * (int64_t)fake_draw(8);
-            for (int i = 0; i < n_ranks; i++) {
+            for (int i = 0; i < fake.n; i++) {
                 end[0] = end[1] = first;
                 coll_seed(seed + (uint64_t)n * 977);
                 draw_item(&all[i], n, room, end, &scratch);
             }
-            for (int i = 0; i < n_ranks && scratch > 0; i++) {
+            for (int i = 0; i < fake.n && scratch > 0; i++) {
                 hap_dim d = WHOLE(scratch);
                 int64_t *at = &offset[n][2 * COLL_MOST_LIST];
                 *at = room * ROOM + end[SEG_SYM];
@@ -480,27 +339,27 @@ static void begin(int mesh, const cuda_push_sizes *sizes)
     static const int meshes[][3] = {{1, 2, 1}, {1, 3, 1}, {1, 4, 1}, {2, 2, 2}};
     static const int weights[] = {1, 8, 64};
     const int *m = meshes[mesh];
-    n_ranks = m[1] * m[2];
-    for (int i = 0; i < n_ranks; i++) {
+    fake.n = m[1] * m[2];
+    for (int i = 0; i < fake.n; i++) {
         rank *q = &all[i];
         memset(q, 0, sizeof *q);
         q->weight = weights[fake_draw(3)];
-        q->r = (hap_rank){.id = i, .n_ranks = n_ranks, .n_axes = m[0], .n_classes = 1};
+        q->r = (hap_rank){.id = i, .n_ranks = fake.n, .n_axes = m[0], .n_classes = 1};
         q->r.size[0] = m[1], q->r.size[1] = m[2];
         q->r.coord[0] = m[0] == 2 ? i / m[2] : i;
         q->r.coord[1] = m[0] == 2 ? i % m[2] : 0;
         q->r.backend = &q->b;
-        q->r.seg_bytes[0] = q->r.seg_bytes[1] = OPEN * ROOM;
-        q->r.seg[SEG_LOCAL] = local[i];
+        q->r.seg_bytes[0] = q->r.seg_bytes[1] = fake.room;
+        q->r.seg[SEG_LOCAL] = fake.local[i];
         new_stream(&q->b.x.stream);
         new_stream(&q->aside);
         for (int a = 1; a < CUDA_MASKS; a++) {
-            int group = a * RANKS; // and its first member
+            int group = a * FAKE_RANKS; // and its first member
             group += (a & 1 ? 0 : q->r.coord[0] * m[2]) + (a & 2 ? 0 : q->r.coord[1]);
             new_stream(&q->b.stream[a]);
             q->b.group[a] = fake_comm(group, hap_group_member(&q->r, (unsigned)a));
         }
-        q->r.seg[SEG_SYM] = cuda_push_start(&q->r, OPEN * ROOM);
+        q->r.seg[SEG_SYM] = cuda_push_start(&q->r, fake.room);
         if (sizes) *cuda_push_sizes_of(&q->r) = *sizes;
     }
 }
@@ -509,7 +368,7 @@ static void end(void)
 {
     fake_forget();
     fake_messages_forget();
-    for (int i = 0; i < n_ranks; i++) {
+    for (int i = 0; i < fake.n; i++) {
         rank *q = &all[i];
         for (int k = 0; k < ITEMS; k++) {
             cudaEventDestroy(q->item[k].ready);
@@ -538,11 +397,11 @@ static bool ahead;
 static bool host_step(void)
 {
     int weights = 0, left;
-    for (int i = 0; i < n_ranks; i++)
+    for (int i = 0; i < fake.n; i++)
         weights += all[i].at < n_calls ? all[i].weight : 0;
     if (weights == 0) return false;
     left = (int)fake_draw((uint64_t)weights);
-    for (int i = 0; i < n_ranks; i++) {
+    for (int i = 0; i < fake.n; i++) {
         if (all[i].at == n_calls) continue;
         if (left < all[i].weight) {
             if (ahead) give_ahead(&all[i]);
@@ -560,7 +419,7 @@ static bool run(int mesh, const cuda_push_sizes *sizes, uint64_t seed)
     fake_seed(seed);
     begin(mesh, sizes);
     draw_program(seed * 131);
-    for (int i = 0; i < n_ranks * ITEMS; i++) {
+    for (int i = 0; i < fake.n * ITEMS; i++) {
         item *x = &all[i / ITEMS].item[i % ITEMS];
         cudaEventCreateWithFlags(&x->ready, 0);
         cudaEventCreateWithFlags(&x->done, 0);
@@ -584,24 +443,26 @@ static cuda_push_flag unheard;
 static bool deaf(cudaStream_t s, const uint32_t *at)
 {
     (void)s;
-    int64_t i = ((const char *)at - sym[0] - OPEN * ROOM) / CUDA_PUSH_FLAG_BYTES;
-    bool here = (const char *)at >= sym[0] && (const char *)at < sym[0] + OPEN * ROOM + FLAGS;
-    return here && i % n_ranks == 1 && i / n_ranks % CUDA_PUSH_KINDS == unheard;
+    int64_t i = ((const char *)at - fake.sym[0] - fake.room) / CUDA_PUSH_FLAG_BYTES;
+    bool here =
+        (const char *)at >= fake.sym[0] && (const char *)at < fake.sym[0] + fake.room + FAKE_FLAGS;
+    return here && i % fake.n == 1 && i / fake.n % CUDA_PUSH_KINDS == unheard;
 }
 
 // Streams that send do not wait for what is to come before it is passed on.
 static bool rash(cudaStream_t s, const uint32_t *at)
 {
-    for (int r = 0; r < n_ranks; r++) {
+    for (int r = 0; r < fake.n; r++) {
         const rank *q = &all[r];
         if (s == q->b.x.stream || s == q->aside) return false;
         for (int a = 1; a < CUDA_MASKS; a++)
             if (s == q->b.stream[a]) return false;
     }
-    for (int r = 0; r < n_ranks; r++) {
-        int64_t i = ((const char *)at - sym[r] - OPEN * ROOM) / CUDA_PUSH_FLAG_BYTES;
-        bool here = (const char *)at >= sym[r] && (const char *)at < sym[r] + OPEN * ROOM + FLAGS;
-        if (here) return i / n_ranks % CUDA_PUSH_KINDS == CUDA_PUSH_ARRIVED;
+    for (int r = 0; r < fake.n; r++) {
+        int64_t i = ((const char *)at - fake.sym[r] - fake.room) / CUDA_PUSH_FLAG_BYTES;
+        bool here = (const char *)at >= fake.sym[r] &&
+                    (const char *)at < fake.sym[r] + fake.room + FAKE_FLAGS;
+        if (here) return i / fake.n % CUDA_PUSH_KINDS == CUDA_PUSH_ARRIVED;
     }
     return false;
 }
@@ -616,24 +477,23 @@ int main(int argc, char **argv)
         cuda_push_sizes sizes;
         unsigned how;
     } cases[] = {
-        {"as it is", NONE, {0, 0, 0}, 0},
-        {"credits ahead", NONE, {0, 0, 0}, AHEAD},
-        {"in pieces, by copy engines", NONE, {1, 0, 1}, AHEAD},
-        {"large parts in pieces, short runs by kernels", NONE, {64, 64, 64}, AHEAD},
-        {"in pieces, by kernels", NONE, {1, RUN, 1}, AHEAD},
-        {"by NCCL, packed by copy engines", NONE, {1, 0, 1}, BY_NCCL},
-        {"by NCCL, packed by kernels", NONE, {1, RUN, 1}, BY_NCCL},
-        {"one rank ignores one other's credits", CUDA_PUSH_CREDIT, {0, 0, 0}, AHEAD},
-        {"one rank ignores one other's flags", CUDA_PUSH_ARRIVED, {0, 0, 0}, AHEAD},
-        {"numbers are no fences, by kernels", FENCE, {1, RUN, 1}, AHEAD},
-        {"what is to come is passed on", RASH, {1, 0, 1}, AHEAD},
-        {"credits while the memory is in use", NONE, {0, 0, 0}, AHEAD | HASTY},
-        {"by NCCL, one room for all streams", NONE, {1, 0, 1}, BY_NCCL | ONE_ROOM},
+        {"as it is", NONE, {0, 0, 0, 0}, 0},
+        {"credits ahead", NONE, {0, 0, 0, 0}, AHEAD},
+        {"in pieces, by copy engines", NONE, {1, 0, 1, 0}, AHEAD},
+        {"large parts in pieces, short runs by kernels", NONE, {64, 64, 64, 0}, AHEAD},
+        {"in pieces, by kernels", NONE, {1, RUN, 1, 0}, AHEAD},
+        {"by NCCL, packed by copy engines", NONE, {1, 0, 1, 0}, BY_NCCL},
+        {"by NCCL, packed by kernels", NONE, {1, RUN, 1, 0}, BY_NCCL},
+        {"one rank ignores one other's credits", CUDA_PUSH_CREDIT, {0, 0, 0, 0}, AHEAD},
+        {"one rank ignores one other's flags", CUDA_PUSH_ARRIVED, {0, 0, 0, 0}, AHEAD},
+        {"numbers are no fences, by kernels", FENCE, {1, RUN, 1, 0}, AHEAD},
+        {"what is to come is passed on", RASH, {1, 0, 1, 0}, AHEAD},
+        {"credits while the memory is in use", NONE, {0, 0, 0, 0}, AHEAD | HASTY},
+        {"by NCCL, one room for all streams", NONE, {1, 0, 1, 0}, BY_NCCL | ONE_ROOM},
     };
     int programs = argc > 1 ? atoi(argv[1]) : 300, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
-    for (int i = 0; i < RANKS; i++)
-        local[i] = malloc(OPEN * ROOM), sym[i] = malloc(OPEN * ROOM + FLAGS);
+    fake_ranks_new((int64_t)OPEN * ROOM);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const cuda_push_sizes *sizes = cases[c].sizes.piece ? &cases[c].sizes : NULL;
         int missing = cases[c].missing, stuck = 0, bad = 0;
@@ -642,21 +502,20 @@ int main(int argc, char **argv)
         unheard = (cuda_push_flag)missing;
         ahead = cases[c].how & AHEAD;
         hasty = cases[c].how & HASTY;
-        by_nccl = cases[c].how & BY_NCCL;
+        fake.by_nccl = cases[c].how & BY_NCCL;
         one_room = cases[c].how & ONE_ROOM;
-        kernels = 0;
+        fake.kernels = 0;
         for (int k = 0; k < programs; k++) {
             wrong = 0;
             stuck += !run(k % 4, sizes, seed * 100003 + (uint64_t)k);
             bad += wrong > 0;
         }
         bool ok = missing == NONE && !hasty && !one_room ? bad == 0 && stuck == 0 : bad > 0;
-        if (sizes && programs > 20) ok &= (kernels > 0) == (sizes->run > 0);
+        if (sizes && programs > 20) ok &= (fake.kernels > 0) == (sizes->run > 0);
         failed += !ok;
         printf("%-46s %d programs, %d with wrong values, %d without an end, %ld kernels: %s\n",
-               cases[c].what, programs, bad, stuck, kernels, ok ? "all right" : "FAILED");
+               cases[c].what, programs, bad, stuck, fake.kernels, ok ? "all right" : "FAILED");
     }
-    for (int i = 0; i < RANKS; i++)
-        free(local[i]), free(sym[i]);
+    fake_ranks_free();
     return failed ? 1 : 0;
 }

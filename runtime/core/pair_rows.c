@@ -1,5 +1,7 @@
 #include "core/pair_rows.h"
 
+#include <stdlib.h>
+
 static hap_coll_view view_of(const hap_rank *r, const hap_pair *p)
 {
     hap_coll_call c = hap_pair_coll(p);
@@ -138,6 +140,37 @@ int hap_joined_rows(const hap_rank *r, const hap_pair *p, int k, int n, hap_rang
             rows[merged++] = rows[i];
     }
     return merged;
+}
+
+static int by_rows(const void *a, const void *b)
+{
+    int64_t p = *(const int64_t *)a, q = *(const int64_t *)b;
+    return (p > q) - (p < q);
+}
+
+static int by_last(const void *a, const void *b)
+{
+    return ((const hap_pair_sum *)a)->last - ((const hap_pair_sum *)b)->last;
+}
+
+int hap_pair_sums(const hap_rank *r, const hap_pair *p, hap_pair_sum *sums)
+{
+    int64_t end[2 * HAP_PAIR_GROUPS], part[2 * HAP_PAIR_GROUPS];
+    int n = 2 * p->n_groups, n_sums = 0, me = hap_group_member(r, p->axes);
+    for (int k = 0; k < p->n_groups; k++) {
+        hap_part_rows(r, p, k, me, &part[2 * k], &part[2 * k + 1]);
+        end[2 * k] = part[2 * k], end[2 * k + 1] = part[2 * k + 1];
+    }
+    qsort(end, (size_t)n, sizeof *end, by_rows);
+    for (int i = 0; i + 1 < n; i++) {
+        if (end[i] == end[i + 1]) continue;
+        hap_pair_sum s = {{end[i], end[i + 1] - end[i]}, 0};
+        for (int k = 0; k < p->n_groups; k++)
+            if (part[2 * k] <= end[i] && end[i] < part[2 * k + 1]) s.last = k;
+        sums[n_sums++] = s;
+    }
+    qsort(sums, (size_t)n_sums, sizeof *sums, by_last);
+    return n_sums;
 }
 
 static void rows_of(hap_tensor *to, const hap_tensor *t, int64_t lo, int64_t hi)

@@ -26,6 +26,14 @@ int hap_joined_groups(const hap_pair *p, int k);
 int hap_joined_rows(const hap_rank *r, const hap_pair *p, int k, int n, hap_range *rows);
 // The member at distance d that this rank's rows go to in a consumer pair, come from in a producer.
 int hap_pair_other(const hap_rank *r, const hap_pair *p, int k);
+// Of a producer that reduces: rows of this rank that are added together, those between any two ends
+// of groups, and the group that brings the last part of them. In the order of `last`; at most
+// 2 * HAP_PAIR_GROUPS. Returns how many.
+typedef struct hap_pair_sum {
+    hap_range rows;
+    int last;
+} hap_pair_sum;
+int hap_pair_sums(const hap_rank *r, const hap_pair *p, hap_pair_sum *sums);
 // An op of the pair on rows [lo, hi) alone: c, with x[0] and x[1] as its operand and its output.
 hap_op_call hap_op_of_rows(const hap_op_call *c, int64_t lo, int64_t hi, hap_tensor x[2]);
 

@@ -23,6 +23,7 @@
 #include "core/backend.h"
 #include "cuda/cuda_choice.h"
 #include "cuda/cuda_context.h"
+#include "cuda/cuda_lanes.h"
 #include "cuda/cuda_record.h"
 
 typedef enum {
@@ -74,11 +75,12 @@ typedef struct cuda_backend {
     cuda_steps *others; // by program; cuda_inquire.c
     int n_others, program;
     cuda_room bounce[CUDA_MASKS]; // of the calls on stream[mask]: cuda_push_forms.c
-    void *staging; // page-locked
+    void *staging;                // page-locked
     int64_t staging_bytes;
     bool staging_taken;
-    cudaStream_t beside, waits; // of pairs: copies and sums; waits for flags
-    cudaEvent_t *mark;          // of the pair that is being enqueued
+    cudaStream_t lane[CUDA_LANES]; // of products of pairs; [0]: x.stream
+    cudaStream_t beside, waits;    // of pairs: copies and sums; waits for flags
+    cudaEvent_t *mark;             // of the pair that is being enqueued
     int n_marks, cap_marks;
 } cuda_backend;
 

@@ -1,5 +1,14 @@
-// Pairs on the device: transfers by push on their streams, products of row ranges on the compute
-// stream, each waiting for nothing but its rows.
+// Pairs on the device: transfers by push on their streams, products of row ranges on two lanes, the
+// compute stream and one beside it, each waiting for nothing but its rows.
+//
+// A turn, the groups that are multiplied together, goes to the lane that the one before did not go
+// to. So a turn begins on the SMs that the last waves of the one before leave, and what it takes to
+// launch it is hidden. A lane's turns are in order, and the device takes up the older of two
+// products first, so an earlier turn is never long behind a later one. The second lane begins
+// behind what the compute stream had been given at the open, and the compute stream goes on behind
+// both. Only products that read and write their tensors in place go there: padded copies
+// (cuda_shadow.h) and the workspace of rows are the compute stream's. HAP_CUDA_PAIR_STREAMS=1
+// leaves all on the compute stream.
 //
 // A pair is never captured: flags are numbers that grow. The algorithms of all its products are
 // found in the first step, before it opens. Everything of this rank that others wait for is
@@ -38,6 +47,7 @@ typedef struct run {
     int64_t row;     // bytes of a row of what is moved
     cudaStream_t s;  // of transfers by NCCL, of sums and copies
     cuda_push *push; // NULL: by NCCL
+    int lanes;       // that products go to in turns
     int64_t slot;    // bytes of a slot of a sum in scratch
     hap_range mine;  // the rows of the moved factor that this rank holds or will hold
     group g[HAP_PAIR_GROUPS];
@@ -73,7 +83,7 @@ static cudaEvent_t mark_on(const run *x, int i, cudaStream_t s)
 
 static cudaEvent_t mark(const run *x, int i)
 {
-    return mark_on(x, i, x->b->x.stream);
+    return mark_on(x, i, x->b->lane[0]);
 }
 
 static char *row_of(const run *x, const hap_tensor *t, int64_t row)
@@ -83,10 +93,18 @@ static char *row_of(const run *x, const hap_tensor *t, int64_t row)
 
 // --- products ---
 
+// Where products go from here on.
+static void take_lane(const run *x, int lane)
+{
+    x->b->x.stream = x->b->lane[lane];
+    check(x, cuda_dense_lane(&x->b->x, lane));
+}
+
 // The pair's ops on a range of rows; in: where row 0 of their operand would lie, NULL: in its
 // place.
-static void multiply(const run *x, hap_range range, char *in)
+static void multiply(const run *x, int lane, hap_range range, char *in)
 {
+    take_lane(x, lane);
     for (int i = 0; i < x->p->n_ops; i++) {
         hap_tensor rows[2];
         hap_op_call c = hap_op_of_rows(&x->p->op[i], range.lo, range.lo + range.n, rows);
@@ -94,10 +112,11 @@ static void multiply(const run *x, hap_range range, char *in)
         x->b->x.line = x->p->op_line[i];
         check(x, hap_cuda_run(&x->b->x, &c));
     }
+    take_lane(x, 0);
 }
 
 // Of a consumer: this rank's rows are read where they come from.
-static void multiply_joined(const run *x, int k, int n)
+static void multiply_joined(const run *x, int lane, int k, int n)
 {
     hap_range rows[HAP_PAIR_GROUPS];
     const hap_range mine = x->mine;
@@ -106,7 +125,7 @@ static void multiply_joined(const run *x, int k, int n)
     for (int i = 0; i < n_rows; i++) {
         bool own =
             x->p->consumer && rows[i].lo >= mine.lo && rows[i].lo + rows[i].n <= mine.lo + mine.n;
-        multiply(x, rows[i], own ? (char *)x->p->src->data - mine.lo * x->row : NULL);
+        multiply(x, lane, rows[i], own ? (char *)x->p->src->data - mine.lo * x->row : NULL);
     }
 }
 
@@ -133,8 +152,49 @@ static void rehearse(const run *x)
     if (x->p->consumer) stand_in(x);
     for (int k = 0, n; k < x->p->n_groups; k += n) {
         n = hap_joined_groups(x->p, k);
-        multiply_joined(x, k, n);
+        multiply_joined(x, 0, k, n);
     }
+}
+
+// For products on two lanes: what they read is in its place, and nothing that was put off writes
+// there later.
+static void prepare(const run *x)
+{
+    cuda_context *c = &x->b->x;
+    if (!x->b->lane[1]) check(x, cuda_lane_stream(c, &x->b->lane[1]));
+    take_lane(x, 1); // makes its workspace
+    take_lane(x, 0);
+    for (int i = 0; i < x->p->n_ops; i++) {
+        const hap_op_call *op = &x->p->op[i];
+        for (int k = 0; k < op->n_in; k++)
+            if (op->in[k]) check(x, cuda_will_read(c, op->in[k]->data, op->in[k]->bytes));
+        cuda_will_write(c, op->out[0]->data, op->out[0]->bytes);
+    }
+}
+
+// How many lanes products go to: two, where there are two turns and rows are multiplied in place
+// (cuda_multiply_rows).
+static int lanes_of(const hap_pair *p)
+{
+    const char *streams = getenv("HAP_CUDA_PAIR_STREAMS");
+    bool one = (streams && streams[0] == '1') || hap_joined_groups(p, 0) == p->n_groups;
+    for (int i = 0; i < p->n_ops; i++) {
+        const hap_tensor *in = p->op[i].in[0], *out = p->op[i].out[0];
+        int64_t item = hap_dtype_bytes(in->type);
+        one |= in->local[in->rank - 1] * item % 16 || out->local[out->rank - 1] * item % 16;
+    }
+    return one ? 1 : CUDA_LANES;
+}
+
+static void fork_lanes(const run *x)
+{
+    if (x->lanes > 1) after(x, x->b->lane[1], cuda_push_opened(x->push));
+}
+
+static void join_lanes(const run *x)
+{
+    cudaStream_t *lane = x->b->lane;
+    if (x->lanes > 1) after(x, lane[0], mark_on(x, x->p->n_groups + 1, lane[1]));
 }
 
 // Whether the n groups from k on hold rows of this rank and of others in one range.
@@ -161,35 +221,51 @@ static void send_part(const run *x, int k)
                    row_of(x, x->p->dst, g->own.lo), g->own.n * x->row);
 }
 
+// What stream s does next waits for the n groups from k on, of each member for the last of them.
+// Whether there are any.
+static bool await_turn(const run *x, cudaStream_t s, int k, int n)
+{
+    int member[HAP_PAIR_GROUPS], part[HAP_PAIR_GROUPS], n_waits = 0;
+    for (int i = k; i < k + n; i++) {
+        int m = x->g[i].member, at = 0;
+        if (m == x->me || x->g[i].rows.n == 0 || x->row == 0) continue;
+        while (at < n_waits && member[at] != m)
+            at++;
+        member[at] = m, part[at] = i;
+        n_waits += at == n_waits;
+    }
+    if (n_waits) cuda_push_await_all(x->push, s, n_waits, member, part);
+    return n_waits > 0;
+}
+
 // Waits for flags stand on a stream of their own: on the compute stream each takes two microseconds
 // even where the flag is up, and the event behind it none.
 static void consume(const run *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
-    cudaStream_t s = x->b->x.stream;
+    const char *on = getenv("HAP_CUDA_PAIR_WAITS"); // lane: on trial
+    cudaStream_t waits = on && on[0] == 'l' ? NULL : x->b->waits;
     char *own = row_of(x, p->dst, x->mine.lo);
     for (int k = 0; k < p->n_groups; k++)
         send_part(x, k);
     bool copies = own != p->src->data && p->src->bytes;
     if (copies) {
-        after(x, x->s, mark(x, 0));
+        after(x, x->s, cuda_push_opened(x->push));
         check(x, cuda_copy(x->s, own, p->src->data, p->src->bytes));
         cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
     }
     for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
         n = hap_joined_groups(p, k);
+        int lane = turn % x->lanes;
+        cudaStream_t s = x->b->lane[lane];
         if (copies && mixes_own(x, k, n)) after(x, s, done);
-        bool awaits = false;
-        for (int i = k; i < k + n; i++) {
-            if (x->g[i].member == x->me || x->g[i].rows.n == 0 || x->row == 0) continue;
-            cuda_push_await(x->push, x->b->waits, x->g[i].member, i);
-            awaits = true;
-        }
-        if (awaits) after(x, s, mark_on(x, 1 + turn, x->b->waits));
-        multiply_joined(x, k, n);
+        if (await_turn(x, waits ? waits : s, k, n) && waits)
+            after(x, s, mark_on(x, 1 + turn, waits));
+        multiply_joined(x, lane, k, n);
     }
+    join_lanes(x);
     cuda_push_close(x->push, x->s, done);
-    after(x, s, done);
+    after(x, x->b->lane[0], done);
 }
 
 // --- producer ---
@@ -214,53 +290,13 @@ static void give_part(const run *x, int k, cudaEvent_t made)
     cuda_push_raise(x->push, to, k);
 }
 
-// Rows of this rank that are added together: those of which the last part comes as group `last`.
-typedef struct sum {
-    hap_range rows;
-    int last;
-} sum;
-
-static int by_rows(const void *a, const void *b)
-{
-    int64_t p = *(const int64_t *)a, q = *(const int64_t *)b;
-    return (p > q) - (p < q);
-}
-
-static int by_last(const void *a, const void *b)
-{
-    return ((const sum *)a)->last - ((const sum *)b)->last;
-}
-
-// Between any two ends of parts: which groups have these rows, by distance.
-static int sums_of(const run *x, sum *sums)
-{
-    int64_t end[2 * HAP_PAIR_GROUPS];
-    int n = 0, n_sums = 0;
-    for (int k = 0; k < x->p->n_groups; k++) {
-        end[n++] = x->g[k].own.lo;
-        end[n++] = x->g[k].own.lo + x->g[k].own.n;
-    }
-    qsort(end, (size_t)n, sizeof *end, by_rows);
-    for (int i = 0; i + 1 < n; i++) {
-        if (end[i] == end[i + 1]) continue;
-        sums[n_sums] = (sum){{end[i], end[i + 1] - end[i]}, 0};
-        for (int k = 0; k < x->p->n_groups; k++) {
-            hap_range own = x->g[k].own;
-            if (own.lo <= end[i] && end[i] < own.lo + own.n) sums[n_sums].last = k;
-        }
-        n_sums++;
-    }
-    qsort(sums, (size_t)n_sums, sizeof *sums, by_last);
-    return n_sums;
-}
-
 // made[k]: the event behind which group k of this rank is made. Sums of rows that have come before
 // the last product is made leave it most of the processors.
 static void add_rows(const run *x, const cudaEvent_t *made)
 {
     const hap_pair *p = x->p;
-    sum sums[2 * HAP_PAIR_GROUPS];
-    int n = sums_of(x, sums), k = 0;
+    hap_pair_sum sums[2 * HAP_PAIR_GROUPS];
+    int n = hap_pair_sums(x->r, p, sums), k = 0;
     int64_t cols = x->row / x->v.item;
     for (int i = 0; i < n; i++) {
         for (; k <= sums[i].last; k++) {
@@ -310,13 +346,15 @@ static void produce(const run *x, cudaEvent_t done)
     cudaEvent_t made[HAP_PAIR_GROUPS];
     for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
         n = hap_joined_groups(p, k);
-        multiply_joined(x, k, n);
-        cudaEvent_t e = mark(x, 1 + turn);
+        int lane = turn % x->lanes;
+        multiply_joined(x, lane, k, n);
+        cudaEvent_t e = mark_on(x, 1 + turn, x->b->lane[lane]);
         for (int i = k; i < k + n; i++) {
             made[i] = e;
             give_part(x, i, e);
         }
     }
+    join_lanes(x);
     if (p->kind == HAP_REDUCE_SCATTER)
         add_rows(x, made);
     else
@@ -403,16 +441,18 @@ static void produce_all(const run *x, cudaEvent_t done)
     const hap_pair *p = x->p;
     cudaEvent_t made[HAP_PAIR_GROUPS];
     int n = x->v.n_members;
-    for (int k = 0, joined; k < p->n_groups; k += joined) {
+    for (int k = 0, joined, turn = 0; k < p->n_groups; k += joined, turn++) {
         joined = hap_joined_groups(p, k);
-        multiply_joined(x, k, joined);
+        int lane = turn % x->lanes;
+        multiply_joined(x, lane, k, joined);
         for (int i = k; i < k + joined; i++) {
-            made[i] = mark(x, i);
+            made[i] = mark_on(x, i, x->b->lane[lane]);
             reduce_out(x, i, made[i]);
             if (i > 0) reduce_back(x, i - 1, made[i - 1]);
         }
     }
     reduce_back(x, p->n_groups - 1, made[p->n_groups - 1]);
+    join_lanes(x);
     for (int k = 0; k < p->n_groups; k++)
         for (int d = 1; d < n; d++) {
             int from = (x->me + d) % n;
@@ -458,10 +498,10 @@ static void consume_by_nccl(const run *x, cudaEvent_t done)
     cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
     for (int k = 0, n; k < p->n_groups; k += n) {
         n = hap_joined_groups(p, k);
-        after(x, x->b->x.stream, x->b->mark[k + n - 1]);
-        multiply_joined(x, k, n);
+        after(x, x->b->lane[0], x->b->mark[k + n - 1]);
+        multiply_joined(x, 0, k, n);
     }
-    after(x, x->b->x.stream, done);
+    after(x, x->b->lane[0], done);
 }
 
 static void reduce_rows(const run *x, hap_range rows)
@@ -481,7 +521,7 @@ static void produce_by_nccl(const run *x, cudaEvent_t done)
     char *slots = p->scratch ? p->scratch->data : NULL;
     for (int k = 0, n; k < p->n_groups; k += n) {
         n = hap_joined_groups(p, k);
-        multiply_joined(x, k, n);
+        multiply_joined(x, 0, k, n);
         after(x, x->s, mark(x, 0));
         int n_rows = p->kind == HAP_ALL_REDUCE ? hap_joined_rows(x->r, p, k, n, rows) : 0;
         for (int i = 0; i < n_rows; i++)
@@ -537,8 +577,11 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
     check(&x, cuda_will_read(&b->x, p->src->data, p->src->bytes));
     cuda_will_write(&b->x, p->dst->data, p->dst->bytes);
     if (p->scratch) cuda_will_write(&b->x, p->scratch->data, p->scratch->bytes);
+    bool by_nccl = p->form == FORM_FLAT || !cuda_push_peers(r, p->axes);
+    x.lanes = by_nccl ? 1 : lanes_of(p);
+    if (x.lanes > 1) prepare(&x);
     rehearse(&x);
-    if (p->form == FORM_FLAT || !cuda_push_peers(r, p->axes)) {
+    if (by_nccl) {
         x.s = b->stream[p->axes];
         if (p->consumer)
             consume_by_nccl(&x, done);
@@ -548,6 +591,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
     }
     x.s = b->beside;
     x.push = cuda_push_open(r, &x.coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_groups : p->n_groups);
+    fork_lanes(&x);
     if (p->consumer)
         consume(&x, done);
     else if (p->kind == HAP_ALL_REDUCE)
@@ -566,6 +610,7 @@ static void new_stream(hap_rank *r, cudaStream_t *s)
 
 void cuda_pair_start(hap_rank *r)
 {
+    cuda_of(r)->lane[0] = cuda_of(r)->x.stream;
     new_stream(r, &cuda_of(r)->beside);
     new_stream(r, &cuda_of(r)->waits);
 }
@@ -573,6 +618,7 @@ void cuda_pair_start(hap_rank *r)
 void cuda_pair_end(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
+    if (b->lane[1]) cudaStreamDestroy(b->lane[1]);
     if (b->beside) cudaStreamDestroy(b->beside);
     if (b->waits) cudaStreamDestroy(b->waits);
     for (int i = 0; i < b->n_marks; i++)

@@ -298,6 +298,11 @@ cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
     return p;
 }
 
+cudaEvent_t cuda_push_opened(const cuda_push *p)
+{
+    return pushes_of(p->r)->ready;
+}
+
 // Before the first send by the stream that sends to m: for all to whom it sends.
 static void begin(cuda_push *p, int m)
 {

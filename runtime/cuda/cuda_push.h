@@ -94,6 +94,9 @@ void cuda_push_credit(hap_rank *r, unsigned axes, int n_parts);
 // has come here; sends wait for the compute stream as well.
 cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts);
 
+// The event of the open on the compute stream; until the next open.
+cudaEvent_t cuda_push_opened(const cuda_push *p);
+
 // The stream that sends to the member: FORM_PUSH has one, FORM_PUSH_ALL one a member. Sends of what
 // is made after the open are to wait for it (cudaStreamWaitEvent on this stream).
 cudaStream_t cuda_push_stream(const cuda_push *p, int member);

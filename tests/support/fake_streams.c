@@ -13,6 +13,7 @@ typedef struct clock {
 // A record of an event, kept until the streams are forgotten.
 typedef struct mark {
     bool come;
+    cudaStream_t by;
     clock before;
     struct mark *next;
 } mark;
@@ -57,6 +58,7 @@ static struct later { // freed while there was work for it: host programs do not
 } * later;
 static uint64_t state;
 static bool (*deaf)(cudaStream_t s, const uint32_t *at);
+static bool (*rash)(cudaStream_t s, cudaStream_t recorded);
 static bool loose;
 
 uint64_t fake_draw(uint64_t n)
@@ -85,6 +87,11 @@ void fake_deaf(bool (*is)(cudaStream_t s, const uint32_t *at))
     deaf = is;
 }
 
+void fake_rash(bool (*is)(cudaStream_t s, cudaStream_t recorded))
+{
+    rash = is;
+}
+
 void fake_loose(bool is)
 {
     loose = is;
@@ -109,7 +116,7 @@ void fake_call(cudaStream_t s, bool (*step)(void *arg, int number), void *arg)
 static bool ready(cudaStream_t s)
 {
     const op *o = s->first;
-    if (o->kind == AWAIT) return !o->mark || o->mark->come;
+    if (o->kind == AWAIT) return !o->mark || o->mark->come || (rash && rash(s, o->mark->by));
     return o->kind != REACH || (deaf && deaf(s, o->at)) || (int32_t)(*o->at - o->x) >= 0;
 }
 
@@ -285,6 +292,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
     mark *m = calloc(1, sizeof *m);
+    m->by = s;
     m->next = marks;
     marks = e->last = m;
     add(s, RECORD)->mark = m;

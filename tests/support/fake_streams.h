@@ -39,6 +39,8 @@ bool fake_idle(void);   // all that was enqueued has run
 void fake_forget(void); // drops what has not
 // Waits for numbers where this is true do not wait. NULL: all do.
 void fake_deaf(bool (*deaf)(cudaStream_t s, const uint32_t *at));
+// Waits of a stream for events that another one has recorded, where this is true, do not wait.
+void fake_rash(bool (*rash)(cudaStream_t s, cudaStream_t recorded));
 void fake_loose(bool is); // writes of numbers are no fences
 
 #endif

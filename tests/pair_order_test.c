@@ -1,0 +1,585 @@
+// What pairs on the device wait for (cuda/cuda_pair.c): that file and cuda_push.c as they are, for
+// several ranks in one process, on streams that run in orders drawn at random
+// (support/fake_streams.h).
+//
+//     pair_order_test [programs each] [seed]
+//
+// A program is some pairs; a producer's wait comes when a later pair has been enqueued, or at once.
+// Operands are made on the compute stream just before a pair and overwritten there just behind it,
+// results when they have been looked at. A product takes several steps and goes through the
+// workspace of its lane. On one lane and on two every value is to be right; where one stream does
+// not wait for another, some are to be wrong: each of these waits matters.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/coll_geometry.h"
+#include "core/pair_rows.h"
+#include "core/tensor.h"
+#include "cuda/cuda_backend.h"
+#include "cuda/cuda_push.h"
+#include "cuda/cuda_shadow.h"
+#include "tests/support/coll_random.h"
+#include "tests/support/fake_ranks.h"
+#include "tests/support/fake_streams.h"
+
+enum {
+    ITEMS = 6,
+    OPEN = 2,
+    ROOM = 1 << 16,
+    CALLS = 2 * ITEMS,
+    OPS = 2,
+    GROUPS = 24,
+    SPACE = 1 << 14, // floats
+    PREPARED = 32
+};
+
+// A pair of one rank.
+typedef struct item {
+    struct rank *q;
+    int number, room, n_ops, n_groups;
+    int64_t group[GROUPS][2];
+    hap_coll_call call;
+    hap_tensor *x, *w[OPS], *y[OPS]; // operand, matrices, results of the products
+    hap_tensor *dst, *src;
+    hap_pair pair;
+    cudaEvent_t done;
+} item;
+
+typedef struct rank {
+    hap_rank r;
+    cuda_backend b;
+    item item[ITEMS];
+    float *space[CUDA_LANES];
+    int lane; // whose space products take
+    int at, weight;
+    struct {
+        const char *p;
+        int64_t bytes;
+    } prepared[PREPARED]; // of the pair that is being enqueued, before its products
+    int n_prepared;
+} rank;
+
+typedef enum { START, FINISH } call_kind;
+static struct {
+    call_kind kind;
+    int item;
+} program[CALLS];
+static rank all[FAKE_RANKS];
+static int n_calls;
+static int64_t offset[ITEMS][2 * OPS + 4], col_table[ITEMS][FAKE_RANKS];
+static long wrong, on_second;
+
+// --- what cuda_pair.c calls ---
+
+static rank *rank_of(const cuda_context *x)
+{
+    for (int i = 0; i < fake.n; i++)
+        if (&all[i].b.x == x) return &all[i];
+    abort();
+}
+
+static const char *prepare(cuda_context *x, const void *p, int64_t bytes)
+{
+    rank *q = rank_of(x);
+    if (q->n_prepared == PREPARED || x->stream != q->b.lane[0]) abort();
+    q->prepared[q->n_prepared].p = p;
+    q->prepared[q->n_prepared++].bytes = bytes;
+    return NULL;
+}
+
+const char *cuda_will_read(cuda_context *x, const void *p, int64_t bytes)
+{
+    return prepare(x, p, bytes);
+}
+
+void cuda_will_write(cuda_context *x, const void *p, int64_t bytes)
+{
+    prepare(x, p, bytes);
+}
+
+// Else cuda_shadow.c might have work left, which would go to the second lane.
+static void want_prepared(const rank *q, const hap_tensor *t)
+{
+    const char *p = t->data;
+    for (int i = 0; i < q->n_prepared; i++)
+        if (p >= q->prepared[i].p && p + t->bytes <= q->prepared[i].p + q->prepared[i].bytes)
+            return;
+    wrong++;
+}
+
+const char *cuda_lane_stream(const cuda_context *x, cudaStream_t *s)
+{
+    (void)x;
+    return cuda_said(cudaStreamCreateWithPriority(s, 0, 0), "cudaStreamCreate");
+}
+
+const char *cuda_dense_lane(cuda_context *x, int lane)
+{
+    rank_of(x)->lane = lane;
+    return NULL;
+}
+
+const char *cuda_copy(cudaStream_t s, void *y, const void *x, int64_t bytes)
+{
+    return cuda_said(cudaMemcpyAsync(y, x, (size_t)bytes, cudaMemcpyDeviceToDevice, s),
+                     "cudaMemcpy");
+}
+
+ncclResult_t ncclAllReduce(const void *x, void *y, size_t n, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t c, cudaStream_t s)
+{
+    (void)x, (void)y, (void)n, (void)type, (void)op, (void)c, (void)s;
+    abort();
+}
+
+typedef struct product {
+    const float *x, *w;
+    float *y, *space;
+    int64_t rows, k, n;
+} product;
+
+// Half of the rows a step, to the workspace; then from there.
+static bool multiply_some(void *arg, int number)
+{
+    product *m = arg;
+    int64_t half = m->rows / 2;
+    for (int64_t i = number ? half : 0; i < (number ? m->rows : half) && number < 2; i++)
+        for (int64_t j = 0; j < m->n; j++) {
+            float sum = 0;
+            for (int64_t k = 0; k < m->k; k++)
+                sum += m->x[i * m->k + k] * m->w[k * m->n + j];
+            m->space[i * m->n + j] = sum;
+        }
+    if (number < 2) return false;
+    memcpy(m->y, m->space, (size_t)(m->rows * m->n) * sizeof *m->y);
+    free(m);
+    return true;
+}
+
+const char *hap_cuda_run(cuda_context *x, const hap_op_call *c)
+{
+    rank *q = rank_of(x);
+    const hap_tensor *in = c->in[0], *w = c->in[1], *y = c->out[0];
+    product *m = malloc(sizeof *m);
+    *m = (product){in->data,     w->data,      y->data,    q->space[q->lane],
+                   in->local[0], in->local[1], y->local[1]};
+    if (m->rows * m->n > SPACE) abort();
+    if (q->lane) {
+        want_prepared(q, in);
+        want_prepared(q, w);
+        want_prepared(q, y);
+        on_second++;
+    }
+    fake_call(x->stream, multiply_some, m);
+    return NULL;
+}
+
+// --- what a program computes ---
+
+static float value(uint64_t number, int q, int what, int64_t row, int64_t col)
+{
+    uint64_t z = coll_mix((number * 8 + (uint64_t)q) * 8 + (uint64_t)what);
+    return (float)((int)(coll_mix(z + (uint64_t)(row * 64 + col)) % 5) - 2);
+}
+
+static bool gathers(const item *x)
+{
+    return x->call.kind == HAP_ALL_GATHER;
+}
+
+static int operand_of(const item *x, int q)
+{
+    return gathers(x) ? 0 : q; // what is gathered is of all
+}
+
+// Element of a product of rank q.
+static float made(const item *x, int q, int op, int64_t row, int64_t col)
+{
+    float sum = 0;
+    for (int64_t k = 0; k < x->w[op]->local[0]; k++)
+        sum += value((uint64_t)x->number, operand_of(x, q), 7, row, k) *
+               value((uint64_t)x->number, q, op, k, col);
+    return sum;
+}
+
+static bool fill(void *arg, int number)
+{
+    item *x = arg;
+    int me = x->q->r.id;
+    int64_t first = gathers(x) ? hap_pair_src(&x->q->r, &x->pair, me).f1.lo : 0;
+    float *to = x->x->data;
+    (void)number;
+    for (int64_t i = 0; i < x->x->local[0]; i++)
+        for (int64_t k = 0; k < x->x->local[1]; k++)
+            *to++ = value((uint64_t)x->number, operand_of(x, me), 7, first + i, k);
+    for (int op = 0; op < x->n_ops; op++) {
+        to = x->w[op]->data;
+        for (int64_t k = 0; k < x->w[op]->local[0]; k++)
+            for (int64_t j = 0; j < x->w[op]->local[1]; j++)
+                *to++ = value((uint64_t)x->number, me, op, k, j);
+    }
+    return true;
+}
+
+static void poison(hap_tensor *t)
+{
+    memset(t->data, 0xA5, (size_t)t->bytes);
+}
+
+static bool spoil_operands(void *arg, int number)
+{
+    item *x = arg;
+    (void)number;
+    poison(x->x);
+    for (int op = 0; op < x->n_ops; op++)
+        poison(x->w[op]);
+    return true;
+}
+
+static bool spoil_results(void *arg, int number)
+{
+    item *x = arg;
+    (void)number;
+    poison(x->dst);
+    for (int op = 0; op < x->n_ops; op++)
+        poison(x->y[op]);
+    if (x->call.scratch) poison(x->call.scratch);
+    return true;
+}
+
+static float expected(const item *x, int64_t row, int64_t col)
+{
+    float sum = 0;
+    if (gathers(x)) return value((uint64_t)x->number, 0, 7, row, col);
+    for (int q = 0; q < fake.n; q++) {
+        int64_t cols = col_table[x->number][q];
+        if (x->call.kind != HAP_ALL_TO_ALL)
+            sum += made(x, q, 0, row, col);
+        else if (col >= 0 && col < cols)
+            return made(x, q, 0, row, col);
+        else
+            col -= cols;
+    }
+    return sum;
+}
+
+static void look(float have, float want)
+{
+    wrong += !(have <= want && have >= want);
+}
+
+static bool check(void *arg, int number)
+{
+    const item *x = arg;
+    int me = x->q->r.id;
+    int64_t first = gathers(x) ? 0 : hap_pair_dst(&x->q->r, &x->pair, me).f1.lo;
+    const float *have = x->dst->data;
+    (void)number;
+    for (int64_t i = 0; i < x->dst->local[0]; i++)
+        for (int64_t j = 0; j < x->dst->local[1]; j++)
+            look(*have++, expected(x, first + i, j));
+    for (int op = 0; op < x->n_ops && gathers(x); op++) {
+        have = x->y[op]->data;
+        for (int64_t i = 0; i < x->y[op]->local[0]; i++)
+            for (int64_t j = 0; j < x->y[op]->local[1]; j++)
+                look(*have++, made(x, me, op, i, j));
+    }
+    return true;
+}
+
+static void enqueue(rank *q)
+{
+    item *x = &q->item[program[q->at].item];
+    cudaStream_t compute = q->b.lane[0];
+    if (program[q->at++].kind == START) {
+        fake_call(compute, fill, x);
+        q->n_prepared = 0;
+        cuda_pair_run(&q->r, &x->pair, x->done);
+        fake_call(compute, spoil_operands, x); // the memory is another's
+        return;
+    }
+    if (!gathers(x)) cudaStreamWaitEvent(compute, x->done, 0);
+    fake_call(compute, check, x);
+    fake_call(compute, spoil_results, x);
+}
+
+// --- programs ---
+
+static hap_tensor *take(rank *q, int number, int at, int64_t end[2], hap_segment seg,
+                        const hap_dim *dims)
+{
+    int64_t bytes = hap_dim_size(&dims[0]) * hap_dim_size(&dims[1]) * (int64_t)sizeof(float);
+    offset[number][at] = q->item[number].room * ROOM + end[seg];
+    end[seg] += (bytes + 255) / 256 * 256;
+    if (end[seg] > ROOM) abort();
+    return (hap_at)(&q->r, seg, &offset[number][at], HAP_F32, 2, dims);
+}
+
+static void draw_groups(item *x, int n)
+{
+    x->n_groups = 0;
+    for (int d = 0; d < n; d++)
+        for (int64_t k = 1 + coll_below(3); k > 0; k--) {
+            int at = x->n_groups++, to = (int)coll_below(at + 1);
+            memcpy(x->group[at], x->group[to], sizeof x->group[at]);
+            x->group[to][0] = d;
+            x->group[to][1] = 1 + coll_below(4);
+        }
+    for (int k = 1; k < x->n_groups; k++)
+        if (coll_chance(25)) x->group[k][1] *= -1;
+}
+
+// Tensors but scratch; columns in multiples of 16 bytes, so that products go to both lanes.
+static void draw_item(rank *q, int number, int room, int64_t end[2])
+{
+    static const hap_coll_kind kinds[] = {HAP_ALL_GATHER, HAP_ALL_GATHER, HAP_REDUCE_SCATTER,
+                                          HAP_ALL_REDUCE, HAP_ALL_TO_ALL};
+    item *x = &q->item[number];
+    *x = (item){.q = q, .number = number, .room = room, .n_ops = 1};
+    hap_coll_kind kind = kinds[coll_below(5)];
+    hap_form form = coll_chance(60) ? FORM_PUSH : FORM_PUSH_ALL;
+    draw_groups(x, kind == HAP_ALL_REDUCE ? 1 : fake.n);
+    int64_t n_rows = 1 + coll_below(40), cols = 4 * (1 + coll_below(3));
+    hap_dim rows = WHOLE(n_rows), cut = CUT(0, n_rows, coll_table(n_rows, fake.n, false));
+    hap_dim k = WHOLE(4 * (1 + coll_below(2))), n = WHOLE(cols), of_n = n;
+    if (kind == HAP_ALL_TO_ALL) {
+        const int64_t *t = coll_table(2 * fake.n, fake.n, coll_chance(50));
+        for (int i = 0; i < fake.n; i++)
+            col_table[number][i] = 4 * t[i];
+        n = WHOLE(8 * fake.n);
+        of_n = CUT(0, 8 * fake.n, col_table[number]);
+    }
+    if (gathers(&(item){.call.kind = kind})) {
+        x->n_ops = 1 + (int)coll_below(OPS);
+        x->x = x->src = take(q, number, 0, end, SEG_LOCAL, (hap_dim[]){cut, k});
+        x->dst = take(q, number, 1, end, SEG_SYM, (hap_dim[]){rows, k});
+    } else {
+        bool sums = kind == HAP_ALL_REDUCE, in_place = sums && coll_chance(50);
+        x->x = take(q, number, 0, end, SEG_LOCAL, (hap_dim[]){rows, k});
+        x->src = take(q, number, 1, end, sums ? SEG_SYM : SEG_LOCAL, (hap_dim[]){rows, of_n});
+        x->y[0] = x->src;
+        x->dst = in_place
+                     ? x->src
+                     : take(q, number, 2, end, kind == HAP_REDUCE_SCATTER ? SEG_LOCAL : SEG_SYM,
+                            (hap_dim[]){sums ? rows : cut, n});
+    }
+    for (int op = 0; op < x->n_ops; op++) {
+        x->w[op] = take(q, number, 3 + 2 * op, end, SEG_LOCAL, (hap_dim[]){k, of_n});
+        if (x->src == x->x)
+            x->y[op] = take(q, number, 4 + 2 * op, end, SEG_LOCAL, (hap_dim[]){rows, n});
+    }
+    x->call = (hap_coll_call){kind, HAP_SUM, 1, form, 1, &x->dst, &x->src, NULL};
+}
+
+// The calls of the pair, as a program makes them.
+static void collect(item *x)
+{
+    hap_rank *r = &x->q->r;
+    hap_op_call op = {.op = HAP_OP_matmul, .n_out = 1, .n_in = 2, .n_attr = 1};
+    hap_pair_begin(r, x->n_groups, (const int64_t(*)[2])x->group);
+    if (gathers(x)) {
+        hap_pair_start(r, &x->call);
+        hap_pair_wait(r, NULL);
+    }
+    for (int i = 0; i < x->n_ops; i++) {
+        op.in[0] = gathers(x) ? x->dst : x->x;
+        op.in[1] = x->w[i];
+        op.out[0] = x->y[i];
+        hap_pair_op(r, &op);
+    }
+    if (!gathers(x)) hap_pair_start(r, &x->call);
+    hap_pair_end(r);
+    x->pair = r->pair;
+}
+
+static void draw_pair(int number, int room, uint64_t seed)
+{
+    int64_t end[2], need = 0;
+    for (int i = 0; i < fake.n; i++) {
+        end[0] = end[1] = 0;
+        coll_seed(seed);
+        draw_item(&all[i], number, room, end);
+        int64_t bytes = hap_coll_scratch_bytes(&all[i].r, &all[i].item[number].call);
+        if (bytes > need) need = bytes;
+    }
+    if (end[SEG_SYM] + need > ROOM) abort();
+    for (int i = 0; i < fake.n; i++) {
+        item *x = &all[i].item[number];
+        hap_dim d = WHOLE(need);
+        int64_t *at = &offset[number][2 * OPS + 3];
+        *at = room * ROOM + end[SEG_SYM];
+        if (need) x->call.scratch = (hap_at)(&all[i].r, SEG_SYM, at, HAP_BOOL, 1, &d);
+        collect(x);
+    }
+}
+
+static void draw_program(uint64_t seed)
+{
+    int open[OPEN] = {-1, -1}, n = 0;
+    n_calls = 0;
+    while (n < ITEMS || open[0] >= 0 || open[1] >= 0) {
+        int room = (int)fake_draw(OPEN);
+        if (open[room] >= 0) {
+            program[n_calls].kind = FINISH;
+            program[n_calls++].item = open[room];
+            open[room] = -1;
+        } else if (n < ITEMS) {
+            draw_pair(n, room, seed + (uint64_t)n * 977);
+            open[room] = n;
+            program[n_calls].kind = START;
+            program[n_calls++].item = n++;
+        }
+    }
+}
+
+static void begin(int n_ranks, int steps)
+{
+    static const int weights[] = {1, 8, 64};
+    fake.n = n_ranks;
+    for (int i = 0; i < n_ranks; i++) {
+        rank *q = &all[i];
+        memset(q, 0, sizeof *q);
+        q->weight = weights[fake_draw(3)];
+        q->r = (hap_rank){.id = i, .n_ranks = n_ranks, .n_axes = 1, .n_classes = 1};
+        q->r.size[0] = n_ranks, q->r.size[1] = 1;
+        q->r.coord[0] = i;
+        q->r.backend = &q->b;
+        q->r.seg_bytes[0] = q->r.seg_bytes[1] = fake.room;
+        q->r.seg[SEG_LOCAL] = fake.local[i];
+        memset(fake.local[i], 0xA5, (size_t)fake.room);
+        memset(fake.sym[i], 0xA5, (size_t)fake.room);
+        cudaStreamCreateWithPriority(&q->b.x.stream, 0, 0);
+        q->b.steps = steps;
+        for (int k = 0; k < CUDA_LANES; k++)
+            q->space[k] = malloc(SPACE * sizeof(float));
+        q->r.seg[SEG_SYM] = cuda_push_start(&q->r, fake.room);
+        cuda_pair_start(&q->r);
+    }
+}
+
+static void end(void)
+{
+    fake_forget();
+    for (int i = 0; i < fake.n; i++) {
+        rank *q = &all[i];
+        for (int k = 0; k < ITEMS; k++)
+            cudaEventDestroy(q->item[k].done);
+        for (int k = 0; k < CUDA_LANES; k++)
+            free(q->space[k]);
+        cuda_pair_end(&q->r);
+        cuda_push_end(&q->r);
+        cudaStreamDestroy(q->b.x.stream);
+        hap_tensor_free_all(&q->r);
+        free(q->r.tensor);
+    }
+}
+
+// A step of the host of some rank, which is at work as often as its weight says. False: all is
+// enqueued.
+static bool host_step(void)
+{
+    int weights = 0, left, i = 0;
+    for (int k = 0; k < fake.n; k++)
+        weights += all[k].at < n_calls ? all[k].weight : 0;
+    if (weights == 0) return false;
+    for (left = (int)fake_draw((uint64_t)weights);; i++) {
+        if (all[i].at == n_calls) continue;
+        if (left < all[i].weight) break;
+        left -= all[i].weight;
+    }
+    enqueue(&all[i]);
+    return true;
+}
+
+// False: it does not end.
+static bool run(int n_ranks, int steps, uint64_t seed)
+{
+    fake_seed(seed);
+    begin(n_ranks, steps);
+    draw_program(seed * 131);
+    for (int i = 0; i < n_ranks * ITEMS; i++)
+        cudaEventCreateWithFlags(&all[i / ITEMS].item[i % ITEMS].done, 0);
+    fake_seed(seed); // weights of the streams
+    unsigned eager = (unsigned)(1 + fake_draw(40));
+    for (bool more = true; more;) {
+        more = fake_draw(40) < eager && host_step();
+        if (!more) more = fake_step() || host_step();
+    }
+    bool ended = fake_idle();
+    end();
+    return ended;
+}
+
+// --- waits that are left out ---
+
+typedef enum { OTHER, COMPUTE, SECOND, BESIDE, WAITS } role;
+
+static role role_of(cudaStream_t s)
+{
+    for (int i = 0; i < fake.n; i++) {
+        const cuda_backend *b = &all[i].b;
+        if (s == b->lane[0]) return COMPUTE;
+        if (s == b->lane[1]) return SECOND;
+        if (s == b->beside) return BESIDE;
+        if (s == b->waits) return WAITS;
+    }
+    return OTHER; // of pushes
+}
+
+static role waits_not, for_what;
+
+static bool rash(cudaStream_t s, cudaStream_t recorded)
+{
+    return role_of(s) == waits_not && role_of(recorded) == for_what;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *what, *lanes;
+        int steps; // 1: products are rehearsed
+        role waits_not, for_what;
+    } cases[] = {
+        {"two lanes", "2", 2, OTHER, OTHER},
+        {"two lanes, rehearsed", "2", 1, OTHER, OTHER},
+        {"one lane", "1", 2, OTHER, OTHER},
+        {"one lane, rehearsed", "1", 1, OTHER, OTHER},
+        {"second lane before operands are made", "2", 2, SECOND, COMPUTE},
+        {"second lane before rows have come", "2", 2, SECOND, WAITS},
+        {"second lane before own rows are copied", "2", 2, SECOND, BESIDE},
+        {"what follows before the second lane ends", "2", 2, COMPUTE, SECOND},
+        {"pushes before the second lane's rows", "2", 2, OTHER, SECOND},
+        {"sums before the second lane's rows", "2", 2, BESIDE, SECOND},
+        {"first lane before rows have come", "2", 2, COMPUTE, WAITS},
+        {"what follows before sums and copies", "2", 2, COMPUTE, BESIDE},
+        {"pushes before the first lane's rows", "2", 2, OTHER, COMPUTE},
+        {"sums and copies before the first lane", "2", 2, BESIDE, COMPUTE},
+    };
+    int programs = argc > 1 ? atoi(argv[1]) : 200, failed = 0;
+    uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
+    fake_ranks_new((int64_t)OPEN * ROOM);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        bool whole = cases[c].waits_not == OTHER && cases[c].for_what == OTHER;
+        int stuck = 0, bad = 0;
+        setenv("HAP_CUDA_PAIR_STREAMS", cases[c].lanes, 1);
+        waits_not = cases[c].waits_not;
+        for_what = cases[c].for_what;
+        fake_rash(whole ? NULL : rash);
+        on_second = 0;
+        for (int k = 0; k < programs; k++) {
+            wrong = 0;
+            stuck += !run(2 + k % 3, cases[c].steps, seed * 100003 + (uint64_t)k);
+            bad += wrong > 0;
+        }
+        bool ok = stuck == 0 && (whole ? bad == 0 : bad > 0);
+        ok &= (on_second > 0) == (cases[c].lanes[0] == '2');
+        failed += !ok;
+        printf("%-42s %d programs, %d with wrong values, %d without an end, %ld products on the "
+               "second lane: %s\n",
+               cases[c].what, programs, bad, stuck, on_second, ok ? "all right" : "FAILED");
+    }
+    fake_ranks_free();
+    return failed ? 1 : 0;
+}

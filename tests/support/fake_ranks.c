@@ -1,0 +1,154 @@
+#include "tests/support/fake_ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/cuda_backend.h"
+#include "cuda/cuda_push.h"
+#include "cuda/cuda_segment.h"
+#include "tests/support/coll_random.h"
+#include "tests/support/fake_streams.h"
+
+fake_ranks fake;
+
+void fake_ranks_new(int64_t room)
+{
+    fake.room = room;
+    for (int i = 0; i < FAKE_RANKS; i++) {
+        fake.local[i] = malloc((size_t)room);
+        fake.sym[i] = malloc((size_t)room + FAKE_FLAGS);
+    }
+}
+
+void fake_ranks_free(void)
+{
+    for (int i = 0; i < FAKE_RANKS; i++)
+        free(fake.local[i]), free(fake.sym[i]);
+}
+
+void cuda_check(hap_rank *r, const char *why)
+{
+    if (!why) return;
+    fprintf(stderr, "rank %d: %s\n", r->id, why);
+    exit(1);
+}
+
+const char *cuda_said(cudaError_t e, const char *name)
+{
+    return e ? name : NULL;
+}
+
+const char *cuda_fail(const char *fmt, ...)
+{
+    return fmt;
+}
+
+const cuda_driver *cuda_driver_get(const char **why)
+{
+    *why = NULL;
+    return &fake_driver;
+}
+
+const char *cuda_driver_said(const cuda_driver *d, CUresult e, const char *name)
+{
+    (void)d;
+    return e ? name : NULL;
+}
+
+char *cuda_segment_start(hap_rank *r, cuda_segment *g, int64_t bytes, int64_t flag_bytes)
+{
+    if (flag_bytes > FAKE_FLAGS) abort();
+    memset(fake.sym[r->id] + bytes, 0, (size_t)flag_bytes);
+    g->bytes = bytes;
+    g->at = malloc((size_t)fake.n * sizeof *g->at);
+    g->peer = malloc((size_t)(fake.n * fake.n) * sizeof *g->peer);
+    memcpy(g->at, fake.sym, (size_t)fake.n * sizeof *g->at);
+    for (int i = 0; i < fake.n * fake.n; i++)
+        g->peer[i] = true;
+    return fake.sym[r->id];
+}
+
+void cuda_segment_end(hap_rank *r, cuda_segment *g)
+{
+    (void)r;
+    free(g->at);
+    free(g->peer);
+}
+
+void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *name)
+{
+    cuda_check(r, e ? name : NULL);
+}
+
+ncclDataType_t cuda_nccl_type(hap_dtype t)
+{
+    return (ncclDataType_t)t;
+}
+
+typedef struct sum {
+    hap_dtype type;
+    char *y;
+    const char *slots, *own;
+    int64_t pitch, elements;
+    int members, me;
+} sum;
+
+// Half of the elements a step.
+static bool add_half(void *arg, int number)
+{
+    sum *s = arg;
+    hap_tensor y = {.type = s->type, .data = s->y}, x = {.type = s->type};
+    int64_t half = s->elements / 2;
+    for (int64_t i = number ? half : 0; i < (number ? s->elements : half); i++) {
+        double a = 0;
+        for (int m = 0; m < s->members; m++) {
+            x.data = (void *)(uintptr_t)(m == s->me ? s->own : s->slots + m * s->pitch);
+            a += coll_get(&x, i);
+        }
+        if (a > 1000 || a < -1000 || a != a) a = 99; // no sum of a program: memory not written yet
+        coll_set(&y, i, (int)a);
+    }
+    if (number == 1) free(s);
+    return number == 1;
+}
+
+const char *cuda_push_add(cudaStream_t stream, hap_dtype type, void *y, const void *slots,
+                          int64_t pitch, int n_members, int me, const void *own, int64_t elements,
+                          int blocks)
+{
+    (void)blocks;
+    sum *s = malloc(sizeof *s);
+    *s = (sum){type, y, slots, own, pitch, elements, n_members, me};
+    fake_call(stream, add_half, s);
+    return NULL;
+}
+
+// Of a segment.
+static int rank_at(const char *p)
+{
+    for (int i = 0; i < fake.n; i++)
+        if (p - fake.sym[i] >= 0 && p - fake.sym[i] < fake.room) return i;
+    for (int i = 0; i < fake.n; i++)
+        if (p - fake.local[i] >= 0 && p - fake.local[i] < fake.room) return i;
+    abort();
+}
+
+const char *cuda_copy_strided(cudaStream_t s, void *y, const void *x, const cuda_strided *m,
+                              int64_t elem)
+{
+    if (m->rank != 3 || m->to[2] != 1 || m->from[2] != 1) abort();
+    bool far = !fake.by_nccl && rank_at(y) != rank_at(x);
+    fake.kernels += far || fake.by_nccl;
+    fake_kernel(s, &(fake_copy){.to = y,
+                                .from = x,
+                                .bytes = (size_t)(m->size[2] * elem),
+                                .rows = (size_t)m->size[1],
+                                .planes = (size_t)m->size[0],
+                                .to_row = (size_t)(m->to[1] * elem),
+                                .from_row = (size_t)(m->from[1] * elem),
+                                .to_plane = (size_t)(m->to[0] * elem),
+                                .from_plane = (size_t)(m->from[0] * elem),
+                                .far = far});
+    return NULL;
+}
