@@ -328,7 +328,7 @@ static void draw_groups(item *x, int n)
             x->group[to][1] = 1 + coll_below(4);
         }
     for (int k = 1; k < x->n_groups; k++)
-        if (coll_chance(25)) x->group[k][1] *= -1;
+        if (coll_chance(40)) x->group[k][1] *= -1;
 }
 
 // Tensors but scratch; columns in multiples of 16 bytes, so that products go to both lanes.

@@ -173,6 +173,22 @@ int hap_pair_sums(const hap_rank *r, const hap_pair *p, hap_pair_sum *sums)
     return n_sums;
 }
 
+static int64_t units_before(int64_t units, int member, int n)
+{
+    return (units + member) / n;
+}
+
+hap_share hap_pair_share(hap_range rows, int64_t cols, int64_t item, int member, int n_members)
+{
+    int64_t unit = cols * item % 16 == 0 ? 16 / item : 1;
+    int64_t from = rows.lo * cols / unit, to = (rows.lo + rows.n) * cols / unit, at = from;
+    for (int m = 0; m < member; m++)
+        at += units_before(to, m, n_members) - units_before(from, m, n_members);
+    int64_t slot = units_before(from, member, n_members);
+    int64_t end = units_before(to, member, n_members);
+    return (hap_share){at * unit, slot * unit, (end - slot) * unit};
+}
+
 static void rows_of(hap_tensor *to, const hap_tensor *t, int64_t lo, int64_t hi)
 {
     int64_t cols = t->local[t->rank - 1];

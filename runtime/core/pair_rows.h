@@ -34,6 +34,14 @@ typedef struct hap_pair_sum {
     int last;
 } hap_pair_sum;
 int hap_pair_sums(const hap_rank *r, const hap_pair *p, hap_pair_sum *sums);
+// A member's share of the sums of a chunk of rows of an all-reduce, in elements: where it lies in
+// the tensor and in the member's slots, and how many there are. Units are dealt out in turn, so
+// that each chunk is shared evenly and all of a member's units fit in a slot; a unit is 16 bytes
+// where rows are multiples of that, else an element.
+typedef struct hap_share {
+    int64_t at, slot, n;
+} hap_share;
+hap_share hap_pair_share(hap_range rows, int64_t cols, int64_t item, int member, int n_members);
 // An op of the pair on rows [lo, hi) alone: c, with x[0] and x[1] as its operand and its output.
 hap_op_call hap_op_of_rows(const hap_op_call *c, int64_t lo, int64_t hi, hap_tensor x[2]);
 

@@ -363,30 +363,10 @@ static void produce(const run *x, cudaEvent_t done)
 }
 
 // --- all-reduce ---
-// Shares of a chunk that starts at unit `from` of the tensor and ends before `to`: units are dealt
-// out in turn, so that each chunk is shared evenly and all of a member's units fit in a slot. A
-// unit is 16 bytes where rows are multiples of that, else an element.
 
-static int64_t units_before(int64_t units, int member, int n)
+static hap_share share_of(const run *x, int k, int member)
 {
-    return (units + member) / n;
-}
-
-typedef struct share {
-    int64_t at, slot, n; // elements: in the tensor, in the slot, how many
-} share;
-
-static share share_of(const run *x, int k, int member)
-{
-    int64_t cols = x->row / x->v.item;
-    int64_t unit = x->row % 16 == 0 ? 16 / x->v.item : 1;
-    int n = x->v.n_members;
-    hap_range rows = x->g[k].rows;
-    int64_t from = rows.lo * cols / unit, to = (rows.lo + rows.n) * cols / unit, at = from;
-    for (int m = 0; m < member; m++)
-        at += units_before(to, m, n) - units_before(from, m, n);
-    int64_t slot = units_before(from, member, n), end = units_before(to, member, n);
-    return (share){at * unit, slot * unit, (end - slot) * unit};
+    return hap_pair_share(x->g[k].rows, x->row / x->v.item, x->v.item, member, x->v.n_members);
 }
 
 // Parts in the order in which they are sent: a chunk's sums go back behind the next chunk's rows.
@@ -406,7 +386,7 @@ static void reduce_out(const run *x, int k, cudaEvent_t made)
     int n = x->v.n_members;
     for (int d = 1; d < n; d++) {
         int to = (x->me + d) % n;
-        share s = share_of(x, k, to);
+        hap_share s = share_of(x, k, to);
         if (s.n == 0) continue;
         char *slot = (char *)p->scratch->data + x->me * x->slot;
         after(x, cuda_push_stream(x->push, to), made);
@@ -419,7 +399,7 @@ static void reduce_back(const run *x, int k, cudaEvent_t made)
 {
     const hap_pair *p = x->p;
     int n = x->v.n_members;
-    share mine = share_of(x, k, x->me);
+    hap_share mine = share_of(x, k, x->me);
     if (mine.n == 0) return;
     char *to = (char *)p->dst->data + mine.at * x->v.item;
     after(x, x->s, made);
