@@ -46,6 +46,9 @@ cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
     exit 1
 }
 
+# What hapc profile starts finds its libraries (in a CUDA build NVIDIA's too).
+if ldd "$prefix"/bin/hap-profile-* | grep 'not found'; then exit 1; fi
+
 version=$("$prefix/bin/hapc" --version)
 [[ $version == *0.1.0* ]] || {
     echo "hapc --version says '$version'"
