@@ -8,7 +8,7 @@
 #   sanitize-slow   of these memcheck of op_values and op_cuts, and generated kernels
 #   nan        what --check-nan says
 #   short      tiny models in bf16 with cuDNN's attention below its tile, with and without memcheck
-#   coll       every collective on 1, 2, 4 ranks
+#   coll       every collective on 1, 2, 4 ranks; coll-alone: collectives and pairs on all GPUs as if none reached another
 #   train      tiny models in fp32 against PyTorch on 1 and 4 GPUs, and each way to run a step
 #   speed      GPT-2 124M, 32 x 1024 tokens a GPU, and BERT-base, 64 x 128, bf16, on all GPUs, and the time by op on one
 #   predicted  hapc profile, then plans of several strategies made with what it measured: predicted and measured ms
@@ -278,6 +278,9 @@ one_part() # as named above
         for n in 1 2 4; do
             [ $n -gt "$gpus" ] || part coll.np$n timeout 200 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/coll_cuda_test" 6
         done ;;
+    coll-alone)
+        HAP_PEERS=0 part coll-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/coll_cuda_test" 6
+        HAP_PEERS=0 part pair-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/pair_cuda_test" 2 1 200 200 ;;
     train) part train timeout 400 tests/train_cuda.sh ;;
     speed) speed ;;
     predicted) predicted ;;
