@@ -19,6 +19,7 @@ typedef struct run_job {
     double step_sec;  // predicted
     double peak_sec;  // its matmuls at the devices' peak, 0 unknown
     bool tf32;        // f32 products may run in tf32 (devices that have it)
+    bool cuda;        // the first step loads libraries and compiles kernels
     hb_str heartbeat; // folder of the heartbeat files (docs/formats.md)
 } run_job;
 
@@ -27,9 +28,9 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env);
 hb_str launch_line(hb_arena *a, char *const *argv, char *const *env); // as one would type it
 
 // Runs the command and supervises the ranks until every process is gone. Returns the exit code of
-// hapc run. A dead rank is noticed within 5 s, ranks that hang after max(10 s, 20 predicted steps);
-// then every process ends, and one message says which rank, host, device, step and instruction it
-// was.
+// hapc run. A dead rank is noticed within 5 s, ranks that hang after max(10 s, 20 predicted steps),
+// while they start after 60 s; then every process ends, and one message says which rank, host,
+// device, step and instruction it was.
 int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env);
 
 #endif

@@ -143,6 +143,7 @@ int cmd_run(int argc, char **argv)
     hb_str binary;
     if (!cli_build(a, dir, cuda ? "haprt-cuda" : "haprt", &binary, &code)) goto done;
     const hb_tree *precision = hb_get(plan, "precision");
+    j.cuda = cuda;
     j.tf32 = precision && precision->kind == HB_TEXT && hb_str_is(precision->s, "tf32");
     char whole[PATH_MAX], folder[PATH_MAX];
     if (!realpath(binary.p, whole) || !realpath(dir, folder)) {

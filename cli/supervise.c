@@ -33,9 +33,10 @@ typedef struct watch {
     const run_job *j;
     pid_t mpirun;
     beat *beat;
-    double moved; // when some rank's count last changed
-    bool said;    // the one message was printed
-    int dead;     // rank whose process is gone without an "end", -1
+    double moved;         // when some rank's count last changed
+    long long first_step; // of this run; -1: not begun
+    bool said;            // the one message was printed
+    int dead;             // rank whose process is gone without an "end", -1
     double dead_since;
     int banner_rank, banner_signal; // from mpirun's own notice, -1
     long banner_pid;
@@ -108,6 +109,7 @@ static void read_beats(watch *w)
         if (sscanf(text, "%ld %lld %d %47s %lld", &b.pid, &b.step, &b.line, b.name, &b.count) != 5)
             continue;
         if (b.count != w->beat[r].count || b.pid != w->beat[r].pid) w->moved = now();
+        if (w->first_step < 0) w->first_step = b.step;
         w->beat[r] = b;
     }
 }
@@ -310,14 +312,16 @@ static int slowest(const watch *w, bool *stopped)
     return best;
 }
 
-// No rank has begun, or one joins the others: hosts, devices and NCCL take what they take, however
-// short the step is.
+// No rank has begun, or one joins the others, or is in its first step on a device, where libraries
+// are loaded and kernels compiled: that takes what it takes, however short the step is.
 static bool starting(const watch *w)
 {
     bool begun = false;
     for (int r = 0; r < w->j->n_ranks; r++) {
-        if (w->beat[r].pid > 0 && strcmp(w->beat[r].name, "init") == 0) return true;
-        begun = begun || w->beat[r].pid > 0;
+        const beat *b = &w->beat[r];
+        if (b->pid > 0 && strcmp(b->name, "init") == 0) return true;
+        if (w->j->cuda && b->step >= 0 && b->step == w->first_step) return true;
+        begun = begun || b->pid > 0;
     }
     return !begun;
 }
@@ -388,7 +392,8 @@ static pid_t start(char *const *argv, char *const *env, int err)
 
 int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env)
 {
-    watch w = {.a = a, .j = j, .dead = -1, .banner_rank = -1, .banner_signal = -1};
+    watch w = {
+        .a = a, .j = j, .first_step = -1, .dead = -1, .banner_rank = -1, .banner_signal = -1};
     w.beat = HB_ARRAY(a, beat, j->n_ranks);
     for (int r = 0; r < j->n_ranks; r++)
         w.beat[r].count = -1;
