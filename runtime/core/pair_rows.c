@@ -150,7 +150,8 @@ static int by_rows(const void *a, const void *b)
 
 static int by_last(const void *a, const void *b)
 {
-    return ((const hap_pair_sum *)a)->last - ((const hap_pair_sum *)b)->last;
+    const hap_pair_sum *p = a, *q = b;
+    return p->last == q->last ? p->own - q->own : p->last - q->last;
 }
 
 int hap_pair_sums(const hap_rank *r, const hap_pair *p, hap_pair_sum *sums)
@@ -164,9 +165,10 @@ int hap_pair_sums(const hap_rank *r, const hap_pair *p, hap_pair_sum *sums)
     qsort(end, (size_t)n, sizeof *end, by_rows);
     for (int i = 0; i + 1 < n; i++) {
         if (end[i] == end[i + 1]) continue;
-        hap_pair_sum s = {{end[i], end[i + 1] - end[i]}, 0};
+        hap_pair_sum s = {{end[i], end[i + 1] - end[i]}, -1, -1};
         for (int k = 0; k < p->n_groups; k++)
-            if (part[2 * k] <= end[i] && end[i] < part[2 * k + 1]) s.last = k;
+            if (part[2 * k] <= end[i] && end[i] < part[2 * k + 1])
+                *(p->group[k][0] == 0 ? &s.own : &s.last) = k;
         sums[n_sums++] = s;
     }
     qsort(sums, (size_t)n_sums, sizeof *sums, by_last);

@@ -27,11 +27,11 @@ int hap_joined_rows(const hap_rank *r, const hap_pair *p, int k, int n, hap_rang
 // The member at distance d that this rank's rows go to in a consumer pair, come from in a producer.
 int hap_pair_other(const hap_rank *r, const hap_pair *p, int k);
 // Of a producer that reduces: rows of this rank that are added together, those between any two ends
-// of groups, and the group that brings the last part of them. In the order of `last`; at most
-// 2 * HAP_PAIR_GROUPS. Returns how many.
+// of groups; the group that brings the last of others' parts of them (-1: none), and that as which
+// this rank makes its own. In the order of `last`; at most 2 * HAP_PAIR_GROUPS. Returns how many.
 typedef struct hap_pair_sum {
     hap_range rows;
-    int last;
+    int last, own;
 } hap_pair_sum;
 int hap_pair_sums(const hap_rank *r, const hap_pair *p, hap_pair_sum *sums);
 // A member's share of the sums of a chunk of rows of an all-reduce, in elements: where it lies in

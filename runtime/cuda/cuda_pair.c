@@ -290,24 +290,25 @@ static void give_part(const run *x, int k, cudaEvent_t made)
     cuda_push_raise(x->push, to, k);
 }
 
-// made[k]: the event behind which group k of this rank is made. Sums of rows that have come before
-// the last product is made leave it most of the processors.
+// made[k]: the event behind which group k of this rank is made. Rows are added in the order in
+// which their last parts come; sums before the last product is made leave it most of the
+// processors.
 static void add_rows(const run *x, const cudaEvent_t *made)
 {
     const hap_pair *p = x->p;
     hap_pair_sum sums[2 * HAP_PAIR_GROUPS];
     int n = hap_pair_sums(x->r, p, sums), k = 0;
     int64_t cols = x->row / x->v.item;
+    bool awaited[HAP_PAIR_GROUPS] = {false}; // of own groups
     for (int i = 0; i < n; i++) {
-        for (; k <= sums[i].last; k++) {
-            if (x->g[k].other == x->me)
-                after(x, x->s, made[k]);
-            else if (x->g[k].own.n && x->row)
+        for (; k <= sums[i].last; k++)
+            if (x->g[k].other != x->me && x->g[k].own.n && x->row)
                 cuda_push_await(x->push, x->s, x->g[k].other, k);
-        }
+        int own = sums[i].own, ready = sums[i].last > own ? sums[i].last : own;
+        if (!awaited[own]) after(x, x->s, made[own]);
+        awaited[own] = true;
         int64_t at = (sums[i].rows.lo - x->mine.lo) * x->row;
-        bool products_follow = sums[i].last + 1 < p->n_groups;
-        int blocks = products_follow ? cuda_push_sizes_of(x->r)->beside : 0;
+        int blocks = ready + 1 < p->n_groups ? cuda_push_sizes_of(x->r)->beside : 0;
         check(x, cuda_push_add(x->s, p->dst->type, (char *)p->dst->data + at,
                                (char *)p->scratch->data + at, x->slot, x->v.n_members, x->me,
                                row_of(x, p->src, sums[i].rows.lo), sums[i].rows.n * cols, blocks));
