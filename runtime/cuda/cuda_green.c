@@ -47,8 +47,7 @@ const char *cuda_green_start(cuda_context *x, int sms)
     if ((unsigned)sms >= all.sm.smCount) {
         if ((unsigned)sms > all.sm.smCount)
             return cuda_fail("%d SMs are asked for, the device has %u", sms, all.sm.smCount);
-        CUDA_CALL(cudaStreamCreateWithFlags(&x->stream, cudaStreamNonBlocking));
-        return NULL;
+        return cuda_lane_stream(x, &x->stream);
     }
     DRIVER(cuDevSmResourceSplitByCount, &part, &parts, &all, &rest, 0, (unsigned)sms);
     if (parts != 1) return cuda_fail("the device gives no group of %d SMs", sms);

@@ -1,8 +1,9 @@
 // The backend's own memory. Without enough devices for the ranks the test is skipped.
 //
 // Sizes from which pushes go in pieces or by kernels differ from one coll_memory_begin to the next.
-// With HAP_TEST_CREDITS=0 nobody waits for credits of pushes, which tests are to notice: waits are
-// dropped between the runtime and the driver (linked with --wrap=cuda_driver_get).
+// Every other one is as if in a later step: pairs do not rehearse, which makes what they are to
+// make. With HAP_TEST_CREDITS=0 nobody waits for credits of pushes, which tests are to notice:
+// waits are dropped between the runtime and the driver (linked with --wrap=cuda_driver_get).
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -33,10 +34,11 @@ static hap_rank *rank;
 
 void coll_memory_begin(hap_rank *r)
 {
-    static const cuda_push_sizes sizes[] = {{64, 256, 4096}, {1, 0, 1}};
+    static const cuda_push_sizes sizes[] = {{64, 256, 4096, 8}, {1, 0, 1, 0}};
     static unsigned n;
     rank = r;
     if (n % 3 < 2) *cuda_push_sizes_of(r) = sizes[n % 3];
+    cuda_of(r)->steps = n % 2 ? 2 : 0;
     n++;
 }
 
