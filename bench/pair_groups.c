@@ -56,6 +56,7 @@ static double form_seconds(const team *t, cost_coll coll, cost_form form, const 
                      .apart2 = 1,
                      .item = 2};
     cost_measure(&s);
+    if (!table) s.entries = s.entries2 = (cost_entries){true, t->n, 1, 1}; // even
     return cost_form_seconds(t->model, coll, form, &s, t->link, &t->memory);
 }
 
@@ -67,6 +68,8 @@ static double message(void *ctx, int kind, int64_t rows)
     const team *t = ctx;
     double bytes = t->row_bytes * (double)rows;
     (void)kind;
+    if (t->coll == COST_ALL_REDUCE && cost_is_push(t->form))
+        return form_seconds(t, COST_ALL_GATHER, t->form, NULL, bytes);
     if (t->coll == COST_ALL_REDUCE) return form_seconds(t, t->coll, t->form, NULL, bytes);
     return form_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes) / (t->n - 1);
 }
@@ -100,28 +103,28 @@ typedef struct question {
 
 static void ask(team *t, question *q)
 {
-    bool whole = t->coll == COST_ALL_REDUCE;
-    double bytes = t->row_bytes * (double)t->s.m, launch = 0, gap = 0, flag = 0;
+    bool whole = t->coll == COST_ALL_REDUCE, gpu = false;
+    double launch = 0, gap = 0, flag = 0;
     int n_kinds = 0;
-    int64_t largest = 1;
     *q = (question){.whole_rows = {t->s.m}};
-    for (int r = 0; r < t->n; r++) {
+    for (int r = 0; r < t->n; r++)
         n_kinds = t->kind[r] + 1 > n_kinds ? t->kind[r] + 1 : n_kinds;
-        largest = t->rows[r] > largest ? t->rows[r] : largest;
-    }
     for (int k = 0; k < n_kinds; k++) {
         const cl_class *c = &t->model->cluster->cls[t->cls[t->rank_of[k]]];
+        gpu = gpu || c->kind == CL_GPU;
         q->beside[k] = cost_pair_beside(c, t->form);
         launch = fmax(launch, cost_launch(t->model, t->cls[t->rank_of[k]]));
         gap = fmax(gap, c->pair_gap);
         flag = fmax(flag, c->pair_flag);
     }
-    cost_shards all = {.n = t->n, .table = t->rows, .bytes = bytes, .apart = 1};
-    for (int r = 0; r < t->n && t->coll == COST_REDUCE_SCATTER; r++)
-        q->sums[r] = cost_pack_bytes(COST_REDUCE_SCATTER, COST_PUSH, &all) / t->memory.bandwidth *
-                     (double)t->rows[r] / (double)largest;
+    for (int r = 0; r < t->n && !t->ag; r++)
+        q->sums[r] = cost_op(t->model, t->cls[r], IR_OP_add, 0,
+                             (t->n + 1) * t->row_bytes *
+                                 (whole ? (double)t->s.m / t->n : (double)t->rows[r]));
     q->p = (cost_pair){.consumer = t->ag,
                        .whole = whole,
+                       .back = whole && cost_is_push(t->form),
+                       .late = whole && !cost_is_push(t->form) && gpu,
                        .together = t->form == COST_PUSH_ALL,
                        .n = t->n,
                        .rows = whole ? q->whole_rows : t->rows,
@@ -130,7 +133,7 @@ static void ask(team *t, question *q)
                        .product = product,
                        .message = message,
                        .ctx = t,
-                       .after = whole ? NULL : q->sums,
+                       .after = q->sums,
                        .beside = q->beside,
                        .gap = gap > 0 ? gap : launch,
                        .flag = flag > 0 ? flag : 3 * launch,

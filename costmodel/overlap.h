@@ -33,19 +33,21 @@ enum { COST_MAX_GROUPS = 24, COST_MAX_PAIR_RANKS = 16 };
 
 typedef struct cost_pair {
     bool consumer, whole, together;
+    bool back, late;     // of a whole pair, see pair_whole.h
     int n;               // ranks; whole: any number, others at most COST_MAX_PAIR_RANKS
     const int64_t *rows; // by coordinate: that came from it or go to it; whole: rows[0], all
     int n_kinds;         // ranks of one kind take the same time for the same rows
     const int *kind;     // by coordinate; whole: not read
     // Seconds of the product on some rows, of a link with one message of some rows (whole: of the
-    // all-reduce of some rows; kind 0), from a rank of a kind. Asked once for each number of rows.
-    // A part of a product takes no less than its share of the whole: large products may be slower
-    // by the flop as they heat the device, which parts do as well.
+    // all-reduce of some rows, or of one of its two ways; kind 0), from a rank of a kind. Asked
+    // once for each number of rows. A part of a product takes no less than its share of the whole:
+    // large products may be slower by the flop as they heat the device, which parts do as well.
     double (*product)(void *ctx, int kind, int64_t rows);
     double (*message)(void *ctx, int kind, int64_t rows);
     void *ctx;
-    const double *after;           // by coordinate, seconds of sums behind the last arrival; whole:
-                                   // not read; NULL: none
+    const double *after; // producer: by coordinate, seconds of adding all its rows (whole: [0], its
+                         // share of all rows), range by range once all parts of it are there;
+                         // NULL: none
     const cost_contention *beside; // by kind
     double gap;   // seconds by which every group but the first lengthens the product, or what its
                   // rows take beyond their share of all rows, whichever is more

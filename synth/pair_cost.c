@@ -151,6 +151,7 @@ static double form_seconds(const team *t, cost_coll coll, cost_form form, const 
     cost_memory memory = t->c->memory;
     memory.skew[0] = memory.skew[1] = 0; // of the pair, not of a message
     cost_measure(&s);
+    if (!table) s.entries = s.entries2 = (cost_entries){true, t->n, 1, 1}; // even
     return cost_form_seconds(t->c->m, coll, form, &s, t->link, &memory);
 }
 
@@ -162,6 +163,8 @@ static double message(void *ctx, int kind, int64_t rows)
                                                       1, 1, 1, 1, 1, 1, 1, 1};
     const team *t = ctx;
     double bytes = t->rank[kind].row_bytes * (double)rows;
+    if (t->coll == COST_ALL_REDUCE && cost_is_push(t->form)) // there, as it comes back
+        return form_seconds(t, COST_ALL_GATHER, t->form, NULL, bytes, 1);
     if (t->coll == COST_ALL_REDUCE) return form_seconds(t, t->coll, t->form, NULL, bytes, 1);
     if (t->coll == COST_ALL_TO_ALL)
         return form_seconds(t, t->coll, t->form, even, t->n * t->n * bytes,
@@ -170,19 +173,16 @@ static double message(void *ctx, int kind, int64_t rows)
     return form_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes, 1) / (t->n - 1);
 }
 
-// Sums behind the last part: every member's part is read and the result written, which each rank's
-// rows take their share of.
+// What a rank takes to add its rows: all members' are read, the sums are written.
 static void sums(team *t)
 {
-    cost_shards s = {.n = t->n, .table = t->rows, .apart = 1};
-    int64_t most = 0;
-    for (int i = 0; i < t->n; i++) {
-        s.bytes += t->rank[0].row_bytes * (double)t->rows[i];
-        most = t->rows[i] > most ? t->rows[i] : most;
+    bool whole = t->coll == COST_ALL_REDUCE;
+    for (int i = 0; i < (whole ? 1 : t->n); i++) {
+        const rank_kind *k = &t->rank[whole ? 0 : t->kind[i]];
+        double rows = (double)t->rows[i] / (whole ? t->n : 1);
+        t->after[i] = cost_op(t->c->m, t->p->mesh->cluster_class[k->cls], IR_OP_add, 0,
+                              (t->n + 1) * rows * k->row_bytes);
     }
-    double sec = cost_pack_bytes(COST_REDUCE_SCATTER, COST_PUSH, &s) / t->c->memory.bandwidth;
-    for (int i = 0; i < t->n && most > 0; i++)
-        t->after[i] = sec * (double)t->rows[i] / (double)most;
 }
 
 static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
@@ -191,20 +191,24 @@ static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
     // of its message (pushes, TP 4).
     static const double gap_gpu = 5e-6, flag_gpu = 15e-6;
     double gap = 0, flag = 0, launch = 0;
+    bool whole = t->coll == COST_ALL_REDUCE, push = cost_is_push(t->form), any_gpu = false;
     for (int k = 0; k < t->n_kinds; k++) {
         int cls = t->p->mesh->cluster_class[t->rank[k].cls];
         const cl_class *k_cls = &t->p->cluster->cls[cls];
         double least = cost_launch(t->c->m, cls);
         bool gpu = k_cls->kind == CL_GPU;
+        any_gpu = any_gpu || gpu;
         launch = fmax(launch, least);
         beside[k] = cost_pair_beside(k_cls, t->form);
         gap = fmax(gap, k_cls->pair_gap > 0 ? k_cls->pair_gap : gpu ? gap_gpu : least / 2);
         flag = fmax(flag, k_cls->pair_flag > 0 ? k_cls->pair_flag : gpu ? flag_gpu : least);
     }
     memset(t->after, 0, sizeof *t->after * (size_t)t->n);
-    if (t->coll == COST_REDUCE_SCATTER) sums(t);
+    if (t->coll == COST_REDUCE_SCATTER || (whole && push)) sums(t);
     return (cost_pair){.consumer = t->m->consumer,
-                       .whole = t->coll == COST_ALL_REDUCE,
+                       .whole = whole,
+                       .back = whole && push,
+                       .late = whole && !push && any_gpu,
                        .together = t->form == COST_PUSH_ALL,
                        .n = t->n,
                        .rows = t->rows,
@@ -217,7 +221,7 @@ static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
                        .beside = beside,
                        .gap = gap,
                        .flag = flag,
-                       .skew = t->c->memory.skew[cost_is_push(t->form)],
+                       .skew = t->c->memory.skew[push],
                        .quick = quick,
                        .doubt = launch};
 }
@@ -370,7 +374,8 @@ static double transfer_of(team *t, cost_form form)
 {
     int64_t most = t->rows[0];
     t->form = form;
-    if (t->coll == COST_ALL_REDUCE) return message(t, 0, most);
+    if (t->coll == COST_ALL_REDUCE)
+        return form_seconds(t, t->coll, form, NULL, t->rank[0].row_bytes * (double)most, 1);
     for (int r = 1; r < t->n; r++)
         most = t->rows[r] > most ? t->rows[r] : most;
     return (t->n - 1) * message(t, 0, most);

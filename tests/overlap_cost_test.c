@@ -185,6 +185,54 @@ START_TEST(an_all_reduce_in_parts)
     near(t.end[0], 4.2);
     near(t.end[1], 8.2);
     near(t.transfer, 1.7 + 0.7);
+    // On a GPU the library's kernel of a part waits for the product that began behind its rows.
+    p.late = true;
+    int halves[2][2] = {{0, 1}, {0, 1}}, fourths[4][2] = {{0, 1}, {0, 1}, {0, 1}, {0, 1}};
+    near(cost_pair_seconds(&p, two, 2, &t), 8.2 + 1.7 + 0.7);
+    p.n_kinds = 1;
+    near(cost_pair_seconds(&p, fourths, 4, &t), 4.4 + 2 * 0.7); // from 2.2, 3.3, 4.4 and then on
+    // By pushes: 2.1 and 2.1 of product, 1 a way, 0.2 a sum. Rows until 3.1 and 5.2, the first sum
+    // when the second part is made at 4.2; back from 5.2 and 6.2.
+    p.late = false;
+    p.back = true;
+    m.latency = 0;
+    double after[] = {0.4};
+    p.after = after;
+    near(cost_pair_sequential(&p), 4.1 + 2 + 0.4 + 2);
+    near(cost_pair_seconds(&p, one, 1, &t), 4.1 + 2 + 0.4 + 2);
+    near(cost_pair_seconds(&p, halves, 2, &t), 7.2);
+    near(t.transfer, 4);
+    near(t.end[0], 4.2);
+    m.per_row = 0.001; // rows until 2.3: the sum comes between the products at 4.2, then rows
+    near(cost_pair_seconds(&p, halves, 2, &t), 4.2 + 0.2 + 0.2 + 0.2);
+    after[0] = 4; // the owner adds for longer than rows and sums are on their way
+    near(cost_pair_seconds(&p, halves, 2, &t), 4.2 + 2 + 2 + 0.2);
+    p.flag = 0.3; // the last rows are there long since, the last sums are seen 0.3 later
+    near(cost_pair_seconds(&p, halves, 2, &t), 4.2 + 2 + 2 + 0.2 + 0.3);
+}
+END_TEST
+
+// What a rank gets is added range by range, in the order of groups.
+START_TEST(sums_by_parts)
+{
+    model m = {.step = {0.01}, .per_row = 0.03, .tile = 1};
+    int64_t rows[] = {100, 100, 100};
+    double after[] = {1, 1, 1};
+    cost_pair p = pair_of(&m, 3, rows);
+    p.after = after;
+    cost_pair_time t;
+    int each[3][2] = {{1, 1}, {2, 1}, {0, 1}}, halves[4][2] = {{1, 1}, {2, 1}, {2, 1}, {0, 1}};
+    near(cost_pair_seconds(&p, each, 3, &t), 7 + 1);
+    near(t.transfer, 6 + 1);
+    near(cost_pair_seconds(&p, halves, 4, &t), 7 + 1);
+    // Own rows before: half is added while the last message comes.
+    int before[4][2] = {{1, 1}, {2, 1}, {0, 1}, {2, 1}};
+    m.per_row = 0.05; // messages of 5 from 1, the halves of the second until 8.5 and 11
+    near(cost_pair_seconds(&p, before, 4, &t), 11 + 0.5);
+    p.flag = 0.25;
+    near(cost_pair_seconds(&p, before, 4, &t), 11 + 0.25 + 0.5);
+    after[1] = 8; // longer than that message
+    near(cost_pair_seconds(&p, before, 4, &t), 8.5 + 0.25 + 8);
 }
 END_TEST
 
@@ -241,14 +289,15 @@ static void draw(random_pair *x, int n, int what)
     for (int r = 0; r < n; r++) {
         x->rows[r] = even ? 4096 / n : (int64_t)uniform(0, 2 * 4096.0 / n);
         x->kind[r] = r % 2;
-        x->after[r] = what == 1 ? uniform(0, 0.05) : 0;
+        x->after[r] = what % 2 ? uniform(0, 0.05) : 0;
         sum += x->rows[r];
     }
-    if (what == 2) x->rows[0] = sum = 4096;
-    x->m.per_row = balance / (double)(sum + 1) * (what == 2 ? 1 : (double)n / (n - 1));
+    if (what >= 2) x->rows[0] = sum = 4096;
+    x->m.per_row = balance / (double)(sum + 1) * (what >= 2 ? 1 : (double)n / (n - 1));
     x->p = pair_of(&x->m, n, x->rows);
     x->p.consumer = what == 0;
-    x->p.whole = what == 2;
+    x->p.whole = what >= 2;
+    x->p.back = what == 3;
     x->p.together = what == 0 && uniform(0, 1) < 0.3;
     x->p.n_kinds = 2;
     x->p.kind = x->kind;
@@ -309,7 +358,8 @@ static double brute_force_orders(const cost_pair *p, const int *left, int (*grou
     return cost_pair_seconds(p, group, n, &t);
 }
 
-// what: 0 consumer, 1 producer, 2 all-reduce. Within 2 % of the best of all groupings of the grid.
+// what: 0 consumer, 1 producer, 2 all-reduce, 3 by pushes. Within 2 % of the best of all groupings
+// of the grid.
 static void search_is_near(int n, int what, int units, int draws)
 {
     double worst = 0;
@@ -325,7 +375,7 @@ static void search_is_near(int n, int what, int units, int draws)
             cost_pair_time again;
             ck_assert_double_lt(got, alone);
             near(cost_pair_seconds(&x.p, group, found, &again), got);
-            for (int d = 0; d < (what == 2 ? 1 : n); d++) {
+            for (int d = 0; d < (what >= 2 ? 1 : n); d++) {
                 bool there = false;
                 for (int k = 0; k < found; k++)
                     there = there || group[k][0] == d;
@@ -346,6 +396,7 @@ START_TEST(search_against_all_groupings)
         search_is_near(4, what, 3, 40);
     }
     search_is_near(4, 2, 9, 120);
+    search_is_near(4, 3, 9, 120);
 }
 END_TEST
 
@@ -479,15 +530,15 @@ START_TEST(gaps_decide)
 END_TEST
 
 // On a GPU the product of a sequence that rests a share s of the time is taken to be as fast as the
-// cube root of (1 - s) / (1 - s/3) says, at most 7 %; the pair must be 3 % faster than that.
+// cube root of (1 - s) / (1 - s/3) says, at most 7 %; the pair must be 5 % faster than that.
 START_TEST(pairs_pay)
 {
     cost_pair p = {.doubt = 0.01};
-    double rested = cbrt((10.0 / 11) / (1 - 1.0 / 33)), limit = 0.97 * (1 + rested * 10);
+    double rested = cbrt((10.0 / 11) / (1 - 1.0 / 33)), limit = 0.95 * (1 + rested * 10);
     ck_assert(cost_pair_pays(&p, CL_GPU, limit - 0.021, 2, 10, 1));
     ck_assert(!cost_pair_pays(&p, CL_GPU, limit - 0.019, 2, 10, 1));
-    ck_assert(cost_pair_pays(&p, CL_GPU, 0.97 * 19.3 - 0.011, 1, 10, 10));
-    ck_assert(!cost_pair_pays(&p, CL_GPU, 0.97 * 19.3 - 0.009, 1, 10, 10));
+    ck_assert(cost_pair_pays(&p, CL_GPU, 0.95 * 19.3 - 0.011, 1, 10, 10));
+    ck_assert(!cost_pair_pays(&p, CL_GPU, 0.95 * 19.3 - 0.009, 1, 10, 10));
     ck_assert(cost_pair_pays(&p, CL_CPU, 0.98 * 20 - 0.011, 1, 10, 10));
     ck_assert(!cost_pair_pays(&p, CL_CPU, 0.98 * 20 - 0.009, 1, 10, 10));
 }
@@ -504,6 +555,7 @@ int main(void)
     tcase_add_test(t, joined_members);
     tcase_add_test(t, a_producer_by_hand);
     tcase_add_test(t, an_all_reduce_in_parts);
+    tcase_add_test(t, sums_by_parts);
     tcase_add_test(t, contention);
     tcase_add_test(t, limits);
     tcase_add_test(t, gaps_decide);
