@@ -386,39 +386,51 @@ static void send_shared(pair_pricer *x, const parts *g, const int64_t *begin, ta
     }
 }
 
-// Of a rank's rows, those that are added behind group k: between any two ends of parts, of which k
-// is the last.
-static void added_behind(const parts *g, int64_t rows, int64_t *behind)
+// Rows of a rank that are added together: between any two ends of parts. The last group of others
+// that holds them, and the own one.
+typedef struct added {
+    int64_t rows;
+    int last, own;
+} added;
+
+static int sums_of(const parts *g, int64_t rows, added *sums)
 {
     int64_t from[COST_MAX_GROUPS], to[COST_MAX_GROUPS];
+    int n = 0;
     for (int k = 0; k < g->n; k++) {
         from[k] = rows_before(g, k, g->from[k], rows);
         to[k] = rows_before(g, k, g->to[k], rows);
-        behind[k] = 0;
     }
     for (int64_t at = 0, end = rows; at < rows; at = end, end = rows) {
-        int last = 0;
+        added s = {.last = -1, .own = -1};
         for (int k = 0; k < g->n; k++) {
-            if (from[k] <= at && at < to[k]) last = k;
+            if (from[k] <= at && at < to[k]) *(g->distance[k] ? &s.last : &s.own) = k;
             if (from[k] > at && from[k] < end) end = from[k];
             if (to[k] > at && to[k] < end) end = to[k];
         }
-        behind[last] += end - at;
+        s.rows = end - at;
+        sums[n++] = s;
     }
+    return n;
 }
 
-// When a rank has added what came for it, group k at came[k], all of it in `sec`. Ranges of rows
-// are added in the order of groups, so where own rows go last all of it comes behind them.
+// When a rank has added what came for it, group k at came[k], all of it in `sec`: in the order in
+// which the last parts of others come. What a sum takes of a product that runs is not in it.
 static double add_up(const parts *g, int64_t rows, const double *came, double sec)
 {
-    int64_t behind[COST_MAX_GROUPS] = {0};
-    double now = 0;
-    if (rows > 0 && sec > 0) added_behind(g, rows, behind);
-    for (int k = 0; k < g->n; k++) {
-        now = larger(now, came[k]);
-        if (behind[k] > 0) now += sec * (double)behind[k] / (double)rows;
+    added sums[2 * COST_MAX_GROUPS];
+    int n = rows > 0 && sec > 0 ? sums_of(g, rows, sums) : 0;
+    double now = 0, last = 0;
+    for (int k = -1; k < g->n; k++) {
+        if (k >= 0) last = larger(last, came[k]);
+        if (k >= 0 && g->distance[k]) now = larger(now, came[k]);
+        for (int i = 0; i < n; i++) {
+            if (sums[i].last != k) continue;
+            if (sums[i].own >= 0) now = larger(now, came[sums[i].own]);
+            now += sec * (double)sums[i].rows / (double)rows;
+        }
     }
-    return now;
+    return larger(now, last);
 }
 
 static void produce(pair_pricer *x, const parts *g, cost_pair_time *t)

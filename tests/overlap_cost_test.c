@@ -212,27 +212,31 @@ START_TEST(an_all_reduce_in_parts)
 }
 END_TEST
 
-// What a rank gets is added range by range, in the order of groups.
+// What a rank gets is added range by range, as the last parts come.
 START_TEST(sums_by_parts)
 {
-    model m = {.step = {0.01}, .per_row = 0.03, .tile = 1};
+    model m = {.step = {0.01}, .per_row = 0.05, .tile = 1};
     int64_t rows[] = {100, 100, 100};
     double after[] = {1, 1, 1};
     cost_pair p = pair_of(&m, 3, rows);
     p.after = after;
     cost_pair_time t;
     int each[3][2] = {{1, 1}, {2, 1}, {0, 1}}, halves[4][2] = {{1, 1}, {2, 1}, {2, 1}, {0, 1}};
-    near(cost_pair_seconds(&p, each, 3, &t), 7 + 1);
-    near(t.transfer, 6 + 1);
-    near(cost_pair_seconds(&p, halves, 4, &t), 7 + 1);
-    // Own rows before: half is added while the last message comes.
-    int before[4][2] = {{1, 1}, {2, 1}, {0, 1}, {2, 1}};
-    m.per_row = 0.05; // messages of 5 from 1, the halves of the second until 8.5 and 11
-    near(cost_pair_seconds(&p, before, 4, &t), 11 + 0.5);
+    near(cost_pair_seconds(&p, each, 3, &t), 11 + 1);
+    near(t.transfer, 10 + 1);
+    // Half is added while the last message comes, 8.5 to 11.
+    near(cost_pair_seconds(&p, halves, 4, &t), 11 + 0.5);
     p.flag = 0.25;
-    near(cost_pair_seconds(&p, before, 4, &t), 11 + 0.25 + 0.5);
+    near(cost_pair_seconds(&p, halves, 4, &t), 11 + 0.25 + 0.5);
     after[1] = 8; // longer than that message
-    near(cost_pair_seconds(&p, before, 4, &t), 8.5 + 0.25 + 8);
+    near(cost_pair_seconds(&p, halves, 4, &t), 8.5 + 0.25 + 8);
+    // All wait for own rows, if these are made last.
+    p.flag = 0;
+    after[1] = 1;
+    m.per_row = 0.001;
+    near(cost_pair_seconds(&p, halves, 4, &t), 3 + 1);
+    int own[5][2] = {{1, 1}, {0, 1}, {2, 1}, {2, 1}, {0, 1}}; // until 1.5 and 3
+    near(cost_pair_seconds(&p, own, 5, &t), 3 + 0.5);
 }
 END_TEST
 
