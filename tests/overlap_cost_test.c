@@ -400,7 +400,7 @@ START_TEST(search_against_all_groupings)
         search_is_near(4, what, 3, 40);
     }
     search_is_near(4, 2, 9, 120);
-    search_is_near(4, 3, 9, 120);
+    search_is_near(4, 3, 9, 40);
 }
 END_TEST
 
