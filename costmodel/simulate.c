@@ -46,17 +46,17 @@ typedef struct coll {
 } coll;
 
 typedef struct state {
-    int n_classes, n_streams, n_events;
+    int n_classes, n_streams, n_events, n_colls; // collectives of all streams together
     const cost_beside *beside;
     double clock[CL_MAX_CLASSES];
-    coll *coll; // [stream][event], n_coll[stream] of them
+    coll *coll; // [stream][n_colls], n_coll[stream] of them
     int *n_coll;
     int *place;      // by event, START only: in its stream
     int *next;       // [class][stream]: the first collective that may end after the class's clock
-    double *held_up; // [class][stream][event]: by this class alone
+    double *held_up; // [class][stream][n_colls]: by this class alone
     span *compute;   // [class][event], n_compute[class] of them; without a pause it is one
     int n_compute[CL_MAX_CLASSES];
-    span *comm; // [event]
+    span *comm; // [n_colls]
 } state;
 
 static void keep(cost_timeline *t, int event, int n_classes, int cls, double begin, double end)
@@ -69,7 +69,7 @@ static void keep(cost_timeline *t, int event, int n_classes, int cls, double beg
 // Times of the collectives of a stream from its i-th on.
 static void place_from(state *s, int stream, int i)
 {
-    coll *k = s->coll + stream * s->n_events;
+    coll *k = s->coll + stream * s->n_colls;
     for (; i < s->n_coll[stream]; i++) {
         double free_at = i > 0 ? k[i - 1].end : 0;
         k[i].begin = k[i].reached > free_at ? k[i].reached : free_at;
@@ -83,19 +83,33 @@ static const cost_contention *slowed(const state *s, int c, const coll *k)
     return k->quiet ? &none : &s->beside[c].of[k->push];
 }
 
+// Whether nothing communicates beside class c from its clock until `end`.
+static bool alone(state *s, int c, double end)
+{
+    for (int k = 0; k < s->n_streams; k++) {
+        int *i = &s->next[c * s->n_streams + k];
+        const coll *list = s->coll + k * s->n_colls;
+        while (*i < s->n_coll[k] && list[*i].end <= s->clock[c])
+            ++*i;
+        if (*i < s->n_coll[k] && list[*i].begin < end) return false;
+    }
+    return true;
+}
+
 // Class c computes for `sec`, from its clock on, beside whatever communicates meanwhile: both go on
 // at their slower rates until one of them ends; beside several the op goes on as beside the one
 // that slows it most. Returns when the op ends.
 static double contended(state *s, int c, double sec)
 {
     double t = s->clock[c];
+    if (sec > 0 && alone(s, c, t + sec)) return t + sec;
     while (sec > 0) {
         double until = (double)INFINITY, rate = 1; // until something begins or ends
         coll *running[16];
         int stream[16], n = 0;
         for (int k = 0; k < s->n_streams && n < 16; k++) {
             int *i = &s->next[c * s->n_streams + k];
-            coll *list = s->coll + k * s->n_events;
+            coll *list = s->coll + k * s->n_colls;
             while (*i < s->n_coll[k] && list[*i].end <= t)
                 ++*i;
             if (*i == s->n_coll[k]) continue;
@@ -112,8 +126,8 @@ static double contended(state *s, int c, double sec)
         }
         double ends = t + sec * rate, to = ends < until ? ends : until;
         for (int r = 0; r < n; r++) {
-            int at = (int)(running[r] - (s->coll + stream[r] * s->n_events));
-            double *mine = &s->held_up[(c * s->n_streams + stream[r]) * s->n_events + at];
+            int at = (int)(running[r] - (s->coll + stream[r] * s->n_colls));
+            double *mine = &s->held_up[(c * s->n_streams + stream[r]) * s->n_colls + at];
             *mine += (to - t) * (1 - 1 / slowed(s, c, running[r])->communication);
             if (*mine <= running[r]->held_up) continue;
             running[r]->held_up = *mine;
@@ -153,7 +167,7 @@ static void compute(state *s, cost_timeline *t, const cost_event *e, int i)
 
 static void start(state *s, const cost_event *e, int i)
 {
-    coll *k = &s->coll[e->stream * s->n_events + s->n_coll[e->stream]];
+    coll *k = &s->coll[e->stream * s->n_colls + s->n_coll[e->stream]];
     hb_assert(e->sec[0] >= 0);
     *k = (coll){.event = i, .push = e->push, .quiet = e->quiet, .sec = e->sec[0]};
     for (int c = 0; c < s->n_classes; c++)
@@ -172,7 +186,7 @@ static void pair(state *s, cost_timeline *t, const cost_event *e, int i)
         all = fmax(all, s->clock[c]);
     transfer.sec[0] = p->transfer;
     start(s, &transfer, i);
-    coll *k = &s->coll[e->stream * s->n_events + s->place[i]];
+    coll *k = &s->coll[e->stream * s->n_colls + s->place[i]];
     if (!p->consumer) {
         k->reached = fmax(all, all + p->total - p->transfer);
         place_from(s, e->stream, s->place[i]);
@@ -193,7 +207,7 @@ static void pair(state *s, cost_timeline *t, const cost_event *e, int i)
 static void wait(state *s, cost_timeline *t, const cost_event *e, int i, int stream)
 {
     double first = s->clock[0], last = 0;
-    double end = s->coll[stream * s->n_events + s->place[e->of]].end;
+    double end = s->coll[stream * s->n_colls + s->place[e->of]].end;
     for (int c = 0; c < s->n_classes; c++) {
         if (s->clock[c] < first) first = s->clock[c];
         if (s->clock[c] < end) s->clock[c] = end;
@@ -206,7 +220,7 @@ static void wait(state *s, cost_timeline *t, const cost_event *e, int i, int str
 static void close(state *s, cost_timeline *t, double *free_at)
 {
     for (int k = 0; k < s->n_streams; k++) {
-        const coll *list = s->coll + k * s->n_events;
+        const coll *list = s->coll + k * s->n_colls;
         for (int i = 0; i < s->n_coll[k]; i++) {
             s->comm[i] = (span){list[i].begin, list[i].end};
             t->comm += list[i].end - list[i].begin;
@@ -228,17 +242,18 @@ void cost_simulate(hb_arena *a, int n_classes, const cost_beside *beside, const 
     state s = {.n_classes = n_classes, .n_streams = 1, .n_events = n, .beside = beside};
     for (int i = 0; i < n; i++) {
         hb_assert(e[i].stream >= 0);
-        if ((e[i].kind == COST_START || e[i].kind == COST_PAIR) && e[i].stream >= s.n_streams)
-            s.n_streams = e[i].stream + 1;
+        if (e[i].kind != COST_START && e[i].kind != COST_PAIR) continue;
+        s.n_colls++;
+        if (e[i].stream >= s.n_streams) s.n_streams = e[i].stream + 1;
     }
     s.n_coll = HB_ARRAY(scratch, int, s.n_streams);
-    s.coll = hb_room(scratch, sizeof *s.coll, s.n_streams * n);
+    s.coll = hb_room(scratch, sizeof *s.coll, s.n_streams * s.n_colls + 1);
     s.place = hb_room(scratch, sizeof *s.place, n);
     s.compute = hb_room(scratch, sizeof *s.compute, n_classes * n);
-    s.comm = hb_room(scratch, sizeof *s.comm, n);
+    s.comm = hb_room(scratch, sizeof *s.comm, s.n_colls + 1);
     if (beside) {
         s.next = HB_ARRAY(scratch, int, n_classes *s.n_streams);
-        s.held_up = HB_ARRAY(scratch, double, n_classes *s.n_streams *n);
+        s.held_up = HB_ARRAY(scratch, double, n_classes *s.n_streams *s.n_colls + 1);
     }
     memset(t, 0, sizeof *t);
     if (keep_times) {

@@ -17,8 +17,8 @@
 
 typedef struct placed {
     int64_t from, to;
-    int64_t size; // of a chunk
-    int unit;
+    int64_t size;    // of a chunk
+    int unit, turn;  // in the order of the placement
     arena_span hull; // of the unit: most are apart by that alone
 } placed;
 
@@ -46,12 +46,14 @@ struct arena_pack {
     struct pack_event *event;
     double *life;              // by unit: positions it is taken at, over all chunks
     int *begin;                // by unit: first of them
+    bool *plain;               // by unit: its chunks have one span each
     arena_span *hull, *common; // by unit: from the first to the last position it is taken at;
                                // positions at which all its chunks are (from > to: none)
     uint8_t **pair; // by unit of several chunks: pack_pair by unit, made when first asked for
     placed *at;     // of one placement: what is placed, sorted by `from`
     int n_at;
     int *mixed;        // numbers in `at`, of one search for a place
+    int64_t *clear;    // of those: the base at which it was found to be clear of them
     stretch *closed;   // bytes that one unit cannot have
     ranked *rank;      // of one order
     int *good, n_good; // the best order so far
@@ -132,6 +134,7 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
     k->row = HB_ARRAY(a, int, k->n_chunks + 1);
     k->at = HB_ARRAY(a, placed, n_units + 1);
     k->mixed = HB_ARRAY(a, int, n_units + 1);
+    k->clear = HB_ARRAY(a, int64_t, n_units + 1);
     k->closed = HB_ARRAY(a, stretch, n_units + k->n_chunks + 1);
     k->hull = HB_ARRAY(a, arena_span, n_units + 1);
     k->common = HB_ARRAY(a, arena_span, n_units + 1);
@@ -139,15 +142,18 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
     k->rank = HB_ARRAY(a, ranked, n_units + 1);
     k->life = HB_ARRAY(a, double, n_units + 1);
     k->begin = HB_ARRAY(a, int, n_units + 1);
+    k->plain = HB_ARRAY(a, bool, n_units + 1);
     k->good = HB_ARRAY(a, int, n_units + 1);
     k->event = HB_ARRAY(a, pack_event, 2 * n_spans + 1);
     int rows = 0;
     for (int u = 0; u < n_units; u++) {
         k->begin[u] = INT_MAX;
+        k->plain[u] = true;
         k->hull[u] = (arena_span){INT_MAX, INT_MIN};
         k->common[u] = (arena_span){INT_MIN, INT_MAX};
         for (int c = 0; !unit[u].always && c < unit[u].n_chunks; c++) {
             k->row[k->first[u] + c] = unit[u].chunk[c].n == 1 ? -1 : rows++;
+            k->plain[u] = k->plain[u] && unit[u].chunk[c].n == 1;
             for (int s = 0; s < unit[u].chunk[c].n; s++) {
                 arena_span span = unit[u].chunk[c].span[s];
                 hb_assert(span.from <= span.to &&
@@ -208,23 +214,45 @@ static pack_pair pair_of(arena_pack *k, int u, int v)
     return (pack_pair)k->pair[a][b];
 }
 
+// Chunks of p by number and by bytes from its base.
+typedef struct cursor {
+    int64_t at;
+    int chunk;
+} cursor;
+
+// `lo`, or the end of the last chunk of p from `d` on that chunk c of u meets there, each moving it
+// on. The chunk of u takes `size` bytes, from `lo` on.
+static int64_t behind(const arena_pack *k, int c, const placed *p, cursor d, int64_t lo,
+                      int64_t size)
+{
+    const int first = k->first[p->unit], n = k->unit[p->unit].n_chunks;
+    const arena_span *y = k->span + first, x = k->span[c];
+    const bool plain = k->row[c] < 0 && k->plain[p->unit];
+    for (; d.chunk < n && d.at < lo + size; d.chunk++, d.at += p->size)
+        if (plain ? spans_meet(x, y[d.chunk]) : meets(k, c, first + d.chunk)) lo = d.at + p->size;
+    return lo;
+}
+
 // The lowest base from `base` on at which no chunk of unit u lies on a chunk of p that it meets. A
-// pass over the chunks that share bytes with p moves the base behind what each of them meets; the
-// last pass moves nothing.
+// pass over the chunks that share bytes with p moves the base behind what each of them meets;
+// those from the last one that moved it on are clear, so the next pass ends there.
 static int64_t clear_of(const arena_pack *k, int u, int64_t size, int64_t base, const placed *p)
 {
-    int chunks = k->unit[u].n_chunks, last = k->unit[p->unit].n_chunks - 1;
-    for (int64_t before = -1; before != base;) {
-        before = base;
+    int chunks = k->unit[u].n_chunks;
+    for (int end = chunks, moved = 0; moved >= 0; end = moved) {
         int c = base < p->from ? (int)((p->from - base) / size) : 0;
-        for (; c < chunks && base + size * c < p->to; c++) {
-            int64_t lo = base + size * c - p->from, hi = lo + size;
-            for (int64_t d = lo > 0 ? lo / p->size : 0; d <= last && p->size * d < hi; d++) {
-                if (!meets(k, k->first[u] + c, k->first[p->unit] + (int)d)) continue;
-                lo = p->size * (d + 1);
-                hi = lo + size;
-            }
-            base = lo + p->from - size * c > base ? lo + p->from - size * c : base;
+        int64_t lo = base + size * c - p->from;
+        cursor d = {.chunk = lo >= p->size ? (int)(lo / p->size) : 0};
+        d.at = d.chunk * p->size;
+        moved = -1;
+        for (; c < (moved < 0 ? end : chunks) && lo < p->to - p->from; c++, lo += size) {
+            for (; d.at + p->size <= lo; d.chunk++)
+                d.at += p->size;
+            int64_t clear = behind(k, k->first[u] + c, p, d, lo, size);
+            if (clear == lo) continue;
+            base += clear - lo;
+            lo = clear;
+            moved = c;
         }
     }
     return base;
@@ -243,14 +271,17 @@ static int64_t lowest(arena_pack *k, int u, int64_t size, int64_t floor)
             if (p->to <= base || !spans_meet(p->hull, k->hull[u])) continue;
             pack_pair pair = pair_of(k, u, p->unit);
             if (pair == PAIR_MEET) base = p->to;
-            if (pair == PAIR_MIXED) k->mixed[n_mixed++] = i;
+            if (pair != PAIR_MIXED) continue;
+            k->clear[n_mixed] = -1;
+            k->mixed[n_mixed++] = i;
         }
         moved = false;
         for (int m = 0; m < n_mixed; m++) {
             const placed *p = &k->at[k->mixed[m]];
-            int64_t clear = p->to > base ? clear_of(k, u, size, base, p) : base;
-            moved = moved || clear > base;
-            base = clear;
+            if (p->to <= base || k->clear[m] == base) continue;
+            k->clear[m] = clear_of(k, u, size, base, p);
+            moved = moved || k->clear[m] > base;
+            base = k->clear[m];
         }
     }
     return base;
@@ -290,7 +321,7 @@ static int64_t tightest(arena_pack *k, int u, int64_t size, int64_t floor)
     return best >= 0 ? best : end;
 }
 
-static void settle(arena_pack *k, int unit, int64_t from, int64_t size)
+static void settle(arena_pack *k, int unit, int turn, int64_t from, int64_t size)
 {
     int lo = 0, hi = k->n_at;
     while (lo < hi) {
@@ -301,7 +332,12 @@ static void settle(arena_pack *k, int unit, int64_t from, int64_t size)
             hi = mid;
     }
     memmove(&k->at[lo + 1], &k->at[lo], sizeof *k->at * (size_t)(k->n_at - lo));
-    k->at[lo] = (placed){from, from + size * k->unit[unit].n_chunks, size, unit, k->hull[unit]};
+    k->at[lo] = (placed){.from = from,
+                         .to = from + size * k->unit[unit].n_chunks,
+                         .size = size,
+                         .unit = unit,
+                         .turn = turn,
+                         .hull = k->hull[unit]};
     k->n_at++;
 }
 
@@ -335,14 +371,28 @@ static int rank_units(arena_pack *k, const int64_t *size, pack_order how, int *o
     return n;
 }
 
-// Bytes needed; INT64_MAX as soon as a unit ends at `best` or above: then *blame is its place in
-// the order.
-static int64_t place_in_order(arena_pack *k, const int64_t *size, const int *order, int n,
-                              bool tight, int64_t floor, int64_t best, int64_t *base, int *blame)
+// Of what is placed, what had one of the first `kept` turns stays.
+static int64_t keep_turns(arena_pack *k, int kept, int64_t floor)
 {
+    int n = 0;
     int64_t top = floor;
-    k->n_at = 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < k->n_at; i++) {
+        if (k->at[i].turn >= kept) continue;
+        if (k->at[i].to > top) top = k->at[i].to;
+        k->at[n++] = k->at[i];
+    }
+    k->n_at = n;
+    return top;
+}
+
+// Bytes needed; INT64_MAX as soon as a unit ends at `best` or above: then *blame is its place in
+// the order. The first `kept` units lie where the last placement left them, below `best`.
+static int64_t place_in_order(arena_pack *k, const int64_t *size, const int *order, int n,
+                              bool tight, int kept, int64_t floor, int64_t best, int64_t *base,
+                              int *blame)
+{
+    int64_t top = keep_turns(k, kept, floor);
+    for (int i = kept; i < n; i++) {
         int u = order[i], chunks = k->unit[u].n_chunks;
         base[u] =
             tight && chunks == 1 ? tightest(k, u, size[u], floor) : lowest(k, u, size[u], floor);
@@ -351,24 +401,25 @@ static int64_t place_in_order(arena_pack *k, const int64_t *size, const int *ord
             *blame = i;
             return INT64_MAX;
         }
-        settle(k, u, base[u], size[u]);
+        settle(k, u, i, base[u], size[u]);
     }
     return top;
 }
 
 // The unit that could not be placed under the best peak goes three quarters of the way to the
-// front.
-static void promote(int *order, int at)
+// front. Returns how many are before it.
+static int promote(int *order, int at)
 {
     int u = order[at], to = at / 4;
     memmove(&order[to + 1], &order[to], sizeof *order * (size_t)(at - to));
     order[to] = u;
+    return to;
 }
 
 int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
 {
     int64_t floor = 0, best = INT64_MAX, bound = arena_pack_bound(k, size);
-    int blame = 0;
+    int blame = 0, kept = 0;
     double pairs = 0;
     for (int u = 0; u < k->n_units; u++) {
         base[u] = 0;
@@ -384,7 +435,8 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
         if (repair && (best - bound < bound / CLOSE || pairs > PAIRS)) break;
         int n = v < 2 * N_ORDERS ? rank_units(k, size, (pack_order)(v / 2), order) : k->n_good;
         if (v == 2 * N_ORDERS) memcpy(order, k->good, sizeof *order * (size_t)n);
-        int64_t top = place_in_order(k, size, order, n, tight, floor, best, trial, &blame);
+        int64_t top = place_in_order(k, size, order, n, tight, kept, floor, best, trial, &blame);
+        kept = 0;
         if (repair) pairs += (double)k->n_at * k->n_at;
         if (top < best) {
             best = top;
@@ -392,7 +444,7 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
             memcpy(k->good, order, sizeof *order * (size_t)n);
             k->n_good = n;
         } else if (v >= 2 * N_ORDERS) {
-            promote(order, blame);
+            kept = promote(order, blame);
         }
     }
     return best;
