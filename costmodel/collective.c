@@ -2,6 +2,7 @@
 
 #include "costmodel/cost.h"
 #include "costmodel/curve.h"
+#include "ir/runtime_limits.h"
 
 // One table of what each form of each collective costs: seconds on the wire, bytes through memory
 // for packing, bytes of scratch. N ranks with shards b_i, link of latency a and bandwidth B
@@ -228,13 +229,12 @@ static double even_steps(cost_form f, int n, double shard, cl_link link)
 // took .84 of the tensor at the rate of even ones, here .91, and 1.01 before any was passed on.
 static double busiest(cost_coll k, cost_form f, const cost_shards *s, cl_link link)
 {
-    enum { MEMBERS = 16 };
-    static const double least = 1 << 20; // of a message: pieces are no smaller
+    static const double least = IR_CUDA_TURN; // of a message: pieces are no smaller
     static const double passing = 0.6;
     cut c = cut_of(s, s->table);
-    double most = s->bytes - c.smallest, own = (s->n - 1) * c.largest, row[MEMBERS];
-    bool helped[MEMBERS] = {false}, helps[MEMBERS] = {false};
-    if (k != COST_ALL_GATHER || f != COST_PUSH || !link.gpus || s->n > MEMBERS ||
+    double most = s->bytes - c.smallest, own = (s->n - 1) * c.largest, row[IR_TURN_MEMBERS];
+    bool helped[IR_TURN_MEMBERS] = {false}, helps[IR_TURN_MEMBERS] = {false};
+    if (k != COST_ALL_GATHER || f != COST_PUSH || !link.gpus || s->n > IR_TURN_MEMBERS ||
         own - most < least)
         return own > most ? own : most;
     for (int i = 0; i < s->n; i++)

@@ -1,5 +1,6 @@
 // Numbers of the CUDA runtime that planning depends on. Folders see no runtime, so they stand here
-// once more: runtime/cuda/cuda_limits.h says what each is, tests/limits_test.c compares the two.
+// once more: runtime/cuda/cuda_limits.h (of turns: core/push_turns.h) says what each is,
+// tests/limits_test.c compares the two.
 
 #ifndef HAP_IR_RUNTIME_LIMITS_H
 #define HAP_IR_RUNTIME_LIMITS_H
@@ -9,6 +10,7 @@ enum {
     IR_CUDA_MAX_CHAIN = 64,
     IR_CUDA_SMALL = 1 << 16,
     IR_CUDA_SPARE = 1 << 30,
+    IR_CUDA_TURN = 1 << 20,
     IR_CUDA_VECTOR = 16,
     IR_CUDA_ROUND = 64,
     IR_CUDA_WORTH = 1000000000,
@@ -17,7 +19,8 @@ enum {
     IR_CUDA_MOST_SUMS = 4,
     IR_CUDA_NUMBER_PARTS = 264,
     IR_CUDA_HEAD_ROWS = 64,
-    IR_CUDA_HEAD_WIDTH = 128
+    IR_CUDA_HEAD_WIDTH = 128,
+    IR_TURN_MEMBERS = 16
 };
 
 #endif

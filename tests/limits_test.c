@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "core/pair_calls.h"
+#include "core/push_turns.h"
 #include "cuda/cuda_limits.h"
 #include "hap/group_args.h"
 #include "ir/graph.h"
@@ -28,6 +29,7 @@ START_TEST(numbers_are_the_same)
         PAIR(IR_CUDA_MAX_CHAIN, CUDA_MAX_CHAIN),
         PAIR(IR_CUDA_SMALL, CUDA_SMALL),
         PAIR(IR_CUDA_SPARE, CUDA_SPARE),
+        PAIR(IR_CUDA_TURN, CUDA_TURN),
         PAIR(IR_CUDA_VECTOR, CUDA_VECTOR),
         PAIR(IR_CUDA_ROUND, CUDA_ROUND),
         PAIR(IR_CUDA_WORTH, CUDA_WORTH),
@@ -37,6 +39,7 @@ START_TEST(numbers_are_the_same)
         PAIR(IR_CUDA_NUMBER_PARTS, CUDA_NUMBER_PARTS),
         PAIR(IR_CUDA_HEAD_ROWS, CUDA_HEAD_ROWS),
         PAIR(IR_CUDA_HEAD_WIDTH, CUDA_HEAD_WIDTH),
+        PAIR(IR_TURN_MEMBERS, HAP_TURN_MEMBERS),
         PAIR(IR_MAX_RANK, HAP_MAX_RANK),
         PAIR(IR_MAX_IN, HAP_MAX_IN),
         PAIR(IR_MAX_OUT, HAP_MAX_OUT),
