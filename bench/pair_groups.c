@@ -104,7 +104,8 @@ typedef struct question {
 static void ask(team *t, question *q)
 {
     bool whole = t->coll == COST_ALL_REDUCE, gpu = false;
-    double launch = 0, gap = 0, flag = 0;
+    double bytes = t->row_bytes * (double)t->s.m, launch = 0, gap = 0, flag = 0;
+    int64_t largest = 1;
     int n_kinds = 0;
     *q = (question){.whole_rows = {t->s.m}};
     for (int r = 0; r < t->n; r++)
@@ -117,10 +118,14 @@ static void ask(team *t, question *q)
         gap = fmax(gap, c->pair_gap);
         flag = fmax(flag, c->pair_flag);
     }
-    for (int r = 0; r < t->n && !t->ag; r++)
-        q->sums[r] = cost_op(t->model, t->cls[r], IR_OP_add, 0,
-                             (t->n + 1) * t->row_bytes *
-                                 (whole ? (double)t->s.m / t->n : (double)t->rows[r]));
+    for (int r = 0; r < t->n; r++)
+        largest = t->rows[r] > largest ? t->rows[r] : largest;
+    if (whole)
+        q->sums[0] = cost_op(t->model, t->cls[0], IR_OP_add, 0, (t->n + 1) * bytes / t->n);
+    for (int r = 0; r < t->n && t->coll == COST_REDUCE_SCATTER; r++)
+        q->sums[r] = fmax(0, form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, t->rows, bytes) -
+                                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, t->rows, bytes)) *
+                     (double)t->rows[r] / (double)largest;
     q->p = (cost_pair){.consumer = t->ag,
                        .whole = whole,
                        .back = whole && cost_is_push(t->form),

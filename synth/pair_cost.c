@@ -173,16 +173,27 @@ static double message(void *ctx, int kind, int64_t rows)
     return form_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes, 1) / (t->n - 1);
 }
 
-// What a rank takes to add its rows: all members' are read, the sums are written.
+// What ranks take to add their rows: of an all-reduce, all members' parts read and the sums written;
+// of a reduce-scatter what it takes beyond sending, for of that the receiver's cache still has a
+// part.
 static void sums(team *t)
 {
-    bool whole = t->coll == COST_ALL_REDUCE;
-    for (int i = 0; i < (whole ? 1 : t->n); i++) {
-        const rank_kind *k = &t->rank[whole ? 0 : t->kind[i]];
-        double rows = (double)t->rows[i] / (whole ? t->n : 1);
-        t->after[i] = cost_op(t->c->m, t->p->mesh->cluster_class[k->cls], IR_OP_add, 0,
-                              (t->n + 1) * rows * k->row_bytes);
+    const rank_kind *k = &t->rank[0];
+    int64_t all = 0, most = 0;
+    if (t->coll == COST_ALL_REDUCE) {
+        t->after[0] = cost_op(t->c->m, t->p->mesh->cluster_class[k->cls], IR_OP_add, 0,
+                              (t->n + 1) * (double)t->rows[0] / t->n * k->row_bytes);
+        return;
     }
+    for (int i = 0; i < t->n; i++) {
+        all += t->rows[i];
+        most = t->rows[i] > most ? t->rows[i] : most;
+    }
+    double bytes = k->row_bytes * (double)all;
+    double sec = form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, t->rows, bytes, 1) -
+                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, t->rows, bytes, 1);
+    for (int i = 0; i < t->n && most > 0; i++)
+        t->after[i] = fmax(sec, 0) * (double)t->rows[i] / (double)most;
 }
 
 static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
