@@ -1,14 +1,12 @@
-// Pairs on the device: transfers by push on their streams, products of row ranges on two lanes, the
-// compute stream and one beside it, each waiting for nothing but its rows.
+// Pairs on the device: transfers by push on their streams, products of row ranges on the compute
+// stream, each waiting for nothing but its rows.
 //
-// A turn, the groups that are multiplied together, goes to the lane that the one before did not go
-// to. So a turn begins on the SMs that the last waves of the one before leave, and what it takes to
-// launch it is hidden. A lane's turns are in order, and the device takes up the older of two
-// products first, so an earlier turn is never long behind a later one. The second lane begins
+// HAP_CUDA_PAIR_STREAMS=2: turns, the groups that are multiplied together, go in turns to two
+// lanes, the compute stream and one beside it. The device takes up blocks of both lanes' products
+// together, so that an earlier turn ends later: slower (bench/results). The second lane begins
 // behind what the compute stream had been given at the open, and the compute stream goes on behind
 // both. Only products that read and write their tensors in place go there: padded copies
-// (cuda_shadow.h) and the workspace of rows are the compute stream's. HAP_CUDA_PAIR_STREAMS=1
-// leaves all on the compute stream.
+// (cuda_shadow.h) and the workspace of rows are the compute stream's.
 //
 // A pair is never captured: flags are numbers that grow. The algorithms of all its products are
 // found in the first step, before it opens. Everything of this rank that others wait for is
@@ -172,12 +170,12 @@ static void prepare(const run *x)
     }
 }
 
-// How many lanes products go to: two, where there are two turns and rows are multiplied in place
-// (cuda_multiply_rows).
+// How many lanes products go to: two, where they are asked for, there are two turns and rows are
+// multiplied in place (cuda_multiply_rows).
 static int lanes_of(const hap_pair *p)
 {
     const char *streams = getenv("HAP_CUDA_PAIR_STREAMS");
-    bool one = (streams && streams[0] == '1') || hap_joined_groups(p, 0) == p->n_groups;
+    bool one = !(streams && streams[0] == '2') || hap_joined_groups(p, 0) == p->n_groups;
     for (int i = 0; i < p->n_ops; i++) {
         const hap_tensor *in = p->op[i].in[0], *out = p->op[i].out[0];
         int64_t item = hap_dtype_bytes(in->type);
