@@ -80,12 +80,12 @@ streams()
 {
     local way file
     groups_of "$cluster_file" "$out/groups.txt" >/dev/null
-    for way in ${HAP_WAYS:-1 2 lane}; do
+    for way in ${HAP_WAYS:-1 2}; do
         file=$out/streams.$way.jsonl
-        [ $way = lane ] && export HAP_CUDA_PAIR_STREAMS=2 HAP_CUDA_PAIR_WAITS=lane || export HAP_CUDA_PAIR_STREAMS=$way
+        export HAP_CUDA_PAIR_STREAMS=$way
         ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.txt" ${HAP_ALSO:+--also "$HAP_ALSO"} --seconds "$seconds" --lists ${HAP_LISTS:-5} \
             >"$file" 2>"$out/streams.err" || tail -n 6 "$out/streams.err" | cut -c1-400
-        unset HAP_CUDA_PAIR_STREAMS HAP_CUDA_PAIR_WAITS
+        unset HAP_CUDA_PAIR_STREAMS
         kept "$file"
         echo "products of pairs: $way"
         python3 bench/overlap/overlap_report.py "$file" | grep -E '^\| (AG|RS|AR)|limit: geo|wrong' | cut -c1-260

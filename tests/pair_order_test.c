@@ -109,9 +109,9 @@ static void want_prepared(const rank *q, const hap_tensor *t)
     wrong++;
 }
 
-const char *cuda_lane_stream(const cuda_context *x, cudaStream_t *s)
+const char *cuda_lane_stream(const cuda_context *x, int lane, cudaStream_t *s)
 {
-    (void)x;
+    (void)x, (void)lane;
     return cuda_said(cudaStreamCreateWithPriority(s, 0, 0), "cudaStreamCreate");
 }
 
@@ -521,7 +521,8 @@ static role role_of(cudaStream_t s)
     for (int i = 0; i < fake.n; i++) {
         const cuda_backend *b = &all[i].b;
         if (s == b->lane[0]) return COMPUTE;
-        if (s == b->lane[1]) return SECOND;
+        for (int k = 1; k < CUDA_LANES; k++)
+            if (s == b->lane[k]) return SECOND;
         if (s == b->beside) return BESIDE;
         if (s == b->waits) return WAITS;
     }

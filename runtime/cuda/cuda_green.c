@@ -47,25 +47,25 @@ const char *cuda_green_start(cuda_context *x, int sms)
     if ((unsigned)sms >= all.sm.smCount) {
         if ((unsigned)sms > all.sm.smCount)
             return cuda_fail("%d SMs are asked for, the device has %u", sms, all.sm.smCount);
-        return cuda_lane_stream(x, &x->stream);
+        return cuda_lane_stream(x, 0, &x->stream);
     }
     DRIVER(cuDevSmResourceSplitByCount, &part, &parts, &all, &rest, 0, (unsigned)sms);
     if (parts != 1) return cuda_fail("the device gives no group of %d SMs", sms);
     DRIVER(cuDevResourceGenerateDesc, &described, &part, 1);
     DRIVER(cuGreenCtxCreate, &x->green->context, described, device, CU_GREEN_CTX_DEFAULT_STREAM);
     x->sms = (int)part.sm.smCount;
-    return cuda_lane_stream(x, &x->stream);
+    return cuda_lane_stream(x, 0, &x->stream);
 }
 
-const char *cuda_lane_stream(const cuda_context *x, cudaStream_t *s)
+const char *cuda_lane_stream(const cuda_context *x, int lane, cudaStream_t *s)
 {
     if (!x->sms) {
-        CUDA_CALL(cudaStreamCreateWithFlags(s, cudaStreamNonBlocking));
+        CUDA_CALL(cudaStreamCreateWithPriority(s, cudaStreamNonBlocking, -lane));
         return NULL;
     }
     const cuda_driver *d = x->green->driver;
     CUstream stream;
-    DRIVER(cuGreenCtxStreamCreate, &stream, x->green->context, CU_STREAM_NON_BLOCKING, 0);
+    DRIVER(cuGreenCtxStreamCreate, &stream, x->green->context, CU_STREAM_NON_BLOCKING, -lane);
     *s = stream;
     return NULL;
 }

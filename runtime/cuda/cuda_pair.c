@@ -1,12 +1,13 @@
 // Pairs on the device: transfers by push on their streams, products of row ranges on the compute
 // stream, each waiting for nothing but its rows.
 //
-// HAP_CUDA_PAIR_STREAMS=2: turns, the groups that are multiplied together, go in turns to two
-// lanes, the compute stream and one beside it. The device takes up blocks of both lanes' products
-// together, so that an earlier turn ends later: slower (bench/results). The second lane begins
-// behind what the compute stream had been given at the open, and the compute stream goes on behind
-// both. Only products that read and write their tensors in place go there: padded copies
-// (cuda_shadow.h) and the workspace of rows are the compute stream's.
+// HAP_CUDA_PAIR_STREAMS=2: turns, the groups that are multiplied together, go to several lanes,
+// each of lower priority than the one before, the last turn to the compute stream; where there are
+// more turns than lanes, priorities begin again behind the end of a turn. So a turn fills the SMs
+// that the last waves of the one before leave, and does not hold it up. Lanes begin behind what the
+// compute stream had been given at the open, and the compute stream goes on behind all. Only
+// products that read and write their tensors in place go there: padded copies (cuda_shadow.h) and
+// the workspace of rows are the compute stream's.
 //
 // A pair is never captured: flags are numbers that grow. The algorithms of all its products are
 // found in the first step, before it opens. Everything of this rank that others wait for is
@@ -46,8 +47,9 @@ typedef struct run {
     cudaStream_t s;  // of transfers by NCCL, of sums and copies
     cuda_push *push; // NULL: by NCCL
     int lanes;       // that products go to in turns
-    int64_t slot;    // bytes of a slot of a sum in scratch
-    hap_range mine;  // the rows of the moved factor that this rank holds or will hold
+    int turns;
+    int64_t slot;   // bytes of a slot of a sum in scratch
+    hap_range mine; // the rows of the moved factor that this rank holds or will hold
     group g[HAP_PAIR_GROUPS];
 } run;
 
@@ -159,9 +161,10 @@ static void rehearse(const run *x)
 static void prepare(const run *x)
 {
     cuda_context *c = &x->b->x;
-    if (!x->b->lane[1]) check(x, cuda_lane_stream(c, &x->b->lane[1]));
-    take_lane(x, 1); // makes its workspace
-    take_lane(x, 0);
+    for (int i = CUDA_LANES - 1; i >= 0; i--) {
+        if (!x->b->lane[i]) check(x, cuda_lane_stream(c, i, &x->b->lane[i]));
+        take_lane(x, i); // makes its workspace
+    }
     for (int i = 0; i < x->p->n_ops; i++) {
         const hap_op_call *op = &x->p->op[i];
         for (int k = 0; k < op->n_in; k++)
@@ -184,15 +187,27 @@ static int lanes_of(const hap_pair *p)
     return one ? 1 : CUDA_LANES;
 }
 
-static void fork_lanes(const run *x)
+// Earlier turns on lanes of higher priority, the last one on the compute stream.
+static int lane_of(const run *x, int turn)
 {
-    if (x->lanes > 1) after(x, x->b->lane[1], cuda_push_opened(x->push));
+    return (x->turns - 1 - turn) % x->lanes;
+}
+
+// The lane of the turn that is enqueued next: behind the open; where priorities begin again, behind
+// the turn before.
+static int begin_turn(const run *x, int turn)
+{
+    int lane = lane_of(x, turn);
+    if (lane > 0 && turn < x->lanes) after(x, x->b->lane[lane], cuda_push_opened(x->push));
+    if (lane > 0 && turn > 0 && lane_of(x, turn - 1) == 0)
+        after(x, x->b->lane[lane], mark(x, x->p->n_groups + 1));
+    return lane;
 }
 
 static void join_lanes(const run *x)
 {
-    cudaStream_t *lane = x->b->lane;
-    if (x->lanes > 1) after(x, lane[0], mark_on(x, x->p->n_groups + 1, lane[1]));
+    for (int i = 1; i < x->lanes && i < x->turns; i++)
+        after(x, x->b->lane[0], mark_on(x, x->p->n_groups + 1 + i, x->b->lane[i]));
 }
 
 // Whether the n groups from k on hold rows of this rank and of others in one range.
@@ -219,9 +234,9 @@ static void send_part(const run *x, int k)
                    row_of(x, x->p->dst, g->own.lo), g->own.n * x->row);
 }
 
-// What stream s does next waits for the n groups from k on, of each member for the last of them.
+// What b->waits does next comes behind the n groups from k on: of each member the last of them.
 // Whether there are any.
-static bool await_turn(const run *x, cudaStream_t s, int k, int n)
+static bool await_turn(const run *x, int k, int n)
 {
     int member[HAP_PAIR_GROUPS], part[HAP_PAIR_GROUPS], n_waits = 0;
     for (int i = k; i < k + n; i++) {
@@ -232,7 +247,7 @@ static bool await_turn(const run *x, cudaStream_t s, int k, int n)
         member[at] = m, part[at] = i;
         n_waits += at == n_waits;
     }
-    if (n_waits) cuda_push_await_all(x->push, s, n_waits, member, part);
+    if (n_waits) cuda_push_await_all(x->push, x->b->waits, n_waits, member, part);
     return n_waits > 0;
 }
 
@@ -241,8 +256,6 @@ static bool await_turn(const run *x, cudaStream_t s, int k, int n)
 static void consume(const run *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
-    const char *on = getenv("HAP_CUDA_PAIR_WAITS"); // lane: on trial
-    cudaStream_t waits = on && on[0] == 'l' ? NULL : x->b->waits;
     char *own = row_of(x, p->dst, x->mine.lo);
     for (int k = 0; k < p->n_groups; k++)
         send_part(x, k);
@@ -254,11 +267,10 @@ static void consume(const run *x, cudaEvent_t done)
     }
     for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
         n = hap_joined_groups(p, k);
-        int lane = turn % x->lanes;
+        int lane = begin_turn(x, turn);
         cudaStream_t s = x->b->lane[lane];
         if (copies && mixes_own(x, k, n)) after(x, s, done);
-        if (await_turn(x, waits ? waits : s, k, n) && waits)
-            after(x, s, mark_on(x, 1 + turn, waits));
+        if (await_turn(x, k, n)) after(x, s, mark_on(x, 1 + turn, x->b->waits));
         multiply_joined(x, lane, k, n);
     }
     join_lanes(x);
@@ -345,7 +357,7 @@ static void produce(const run *x, cudaEvent_t done)
     cudaEvent_t made[HAP_PAIR_GROUPS];
     for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
         n = hap_joined_groups(p, k);
-        int lane = turn % x->lanes;
+        int lane = begin_turn(x, turn);
         multiply_joined(x, lane, k, n);
         cudaEvent_t e = mark_on(x, 1 + turn, x->b->lane[lane]);
         for (int i = k; i < k + n; i++) {
@@ -422,7 +434,7 @@ static void produce_all(const run *x, cudaEvent_t done)
     int n = x->v.n_members;
     for (int k = 0, joined, turn = 0; k < p->n_groups; k += joined, turn++) {
         joined = hap_joined_groups(p, k);
-        int lane = turn % x->lanes;
+        int lane = begin_turn(x, turn);
         multiply_joined(x, lane, k, joined);
         for (int i = k; i < k + joined; i++) {
             made[i] = mark_on(x, i, x->b->lane[lane]);
@@ -534,7 +546,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
     cuda_backend *b = cuda_of(r);
     const hap_tensor *moved = p->consumer ? p->dst : p->src;
     run x;
-    x.r = r, x.b = b, x.p = p, x.push = NULL;
+    x.r = r, x.b = b, x.p = p, x.push = NULL, x.turns = 0;
     x.coll = hap_pair_coll(p);
     x.v = hap_pair_view(r, p);
     x.me = x.v.me;
@@ -558,6 +570,8 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
     if (p->scratch) cuda_will_write(&b->x, p->scratch->data, p->scratch->bytes);
     bool by_nccl = p->form == FORM_FLAT || !cuda_push_peers(r, p->axes);
     x.lanes = by_nccl ? 1 : lanes_of(p);
+    for (int k = 0; k < p->n_groups; k += hap_joined_groups(p, k))
+        x.turns++;
     if (x.lanes > 1) prepare(&x);
     rehearse(&x);
     if (by_nccl) {
@@ -570,7 +584,6 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
     }
     x.s = b->beside;
     x.push = cuda_push_open(r, &x.coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_groups : p->n_groups);
-    fork_lanes(&x);
     if (p->consumer)
         consume(&x, done);
     else if (p->kind == HAP_ALL_REDUCE)
@@ -597,7 +610,8 @@ void cuda_pair_start(hap_rank *r)
 void cuda_pair_end(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
-    if (b->lane[1]) cudaStreamDestroy(b->lane[1]);
+    for (int i = 1; i < CUDA_LANES; i++)
+        if (b->lane[i]) cudaStreamDestroy(b->lane[i]);
     if (b->beside) cudaStreamDestroy(b->beside);
     if (b->waits) cudaStreamDestroy(b->waits);
     for (int i = 0; i < b->n_marks; i++)
