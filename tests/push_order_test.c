@@ -477,19 +477,19 @@ int main(int argc, char **argv)
         cuda_push_sizes sizes;
         unsigned how;
     } cases[] = {
-        {"as it is", NONE, {0, 0, 0, 0}, 0},
-        {"credits ahead", NONE, {0, 0, 0, 0}, AHEAD},
-        {"in pieces, by copy engines", NONE, {1, 0, 1, 0}, AHEAD},
-        {"large parts in pieces, short runs by kernels", NONE, {64, 64, 64, 0}, AHEAD},
-        {"in pieces, by kernels", NONE, {1, RUN, 1, 0}, AHEAD},
-        {"by NCCL, packed by copy engines", NONE, {1, 0, 1, 0}, BY_NCCL},
-        {"by NCCL, packed by kernels", NONE, {1, RUN, 1, 0}, BY_NCCL},
-        {"one rank ignores one other's credits", CUDA_PUSH_CREDIT, {0, 0, 0, 0}, AHEAD},
-        {"one rank ignores one other's flags", CUDA_PUSH_ARRIVED, {0, 0, 0, 0}, AHEAD},
-        {"numbers are no fences, by kernels", FENCE, {1, RUN, 1, 0}, AHEAD},
-        {"what is to come is passed on", RASH, {1, 0, 1, 0}, AHEAD},
-        {"credits while the memory is in use", NONE, {0, 0, 0, 0}, AHEAD | HASTY},
-        {"by NCCL, one room for all streams", NONE, {1, 0, 1, 0}, BY_NCCL | ONE_ROOM},
+        {"as it is", NONE, {0, 0, 0}, 0},
+        {"credits ahead", NONE, {0, 0, 0}, AHEAD},
+        {"in pieces, by copy engines", NONE, {1, 0, 1}, AHEAD},
+        {"large parts in pieces, short runs by kernels", NONE, {64, 64, 64}, AHEAD},
+        {"in pieces, by kernels", NONE, {1, RUN, 1}, AHEAD},
+        {"by NCCL, packed by copy engines", NONE, {1, 0, 1}, BY_NCCL},
+        {"by NCCL, packed by kernels", NONE, {1, RUN, 1}, BY_NCCL},
+        {"one rank ignores one other's credits", CUDA_PUSH_CREDIT, {0, 0, 0}, AHEAD},
+        {"one rank ignores one other's flags", CUDA_PUSH_ARRIVED, {0, 0, 0}, AHEAD},
+        {"numbers are no fences, by kernels", FENCE, {1, RUN, 1}, AHEAD},
+        {"what is to come is passed on", RASH, {1, 0, 1}, AHEAD},
+        {"credits while the memory is in use", NONE, {0, 0, 0}, AHEAD | HASTY},
+        {"by NCCL, one room for all streams", NONE, {1, 0, 1}, BY_NCCL | ONE_ROOM},
     };
     int programs = argc > 1 ? atoi(argv[1]) : 300, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;

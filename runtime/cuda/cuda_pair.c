@@ -301,8 +301,7 @@ static void give_part(const run *x, int k, cudaEvent_t made)
 }
 
 // made[k]: the event behind which group k of this rank is made. Rows are added in the order in
-// which their last parts come; sums before the last product is made leave it most of the
-// processors.
+// which their last parts come.
 static void add_rows(const run *x, const cudaEvent_t *made)
 {
     const hap_pair *p = x->p;
@@ -314,14 +313,13 @@ static void add_rows(const run *x, const cudaEvent_t *made)
         for (; k <= sums[i].last; k++)
             if (x->g[k].other != x->me && x->g[k].own.n && x->row)
                 cuda_push_await(x->push, x->s, x->g[k].other, k);
-        int own = sums[i].own, ready = sums[i].last > own ? sums[i].last : own;
+        int own = sums[i].own;
         if (!awaited[own]) after(x, x->s, made[own]);
         awaited[own] = true;
         int64_t at = (sums[i].rows.lo - x->mine.lo) * x->row;
-        int blocks = ready + 1 < p->n_groups ? cuda_push_sizes_of(x->r)->beside : 0;
         check(x, cuda_push_add(x->s, p->dst->type, (char *)p->dst->data + at,
                                (char *)p->scratch->data + at, x->slot, x->v.n_members, x->me,
-                               row_of(x, p->src, sums[i].rows.lo), sums[i].rows.n * cols, blocks));
+                               row_of(x, p->src, sums[i].rows.lo), sums[i].rows.n * cols));
     }
 }
 
@@ -416,9 +414,8 @@ static void reduce_back(const run *x, int k, cudaEvent_t made)
     after(x, x->s, made);
     for (int d = 1; d < n; d++)
         cuda_push_await(x->push, x->s, (x->me - d + n) % n, part_of_rows(k));
-    check(x,
-          cuda_push_add(x->s, p->dst->type, to, (char *)p->scratch->data + mine.slot * x->v.item,
-                        x->slot, n, x->me, (char *)p->src->data + mine.at * x->v.item, mine.n, 0));
+    check(x, cuda_push_add(x->s, p->dst->type, to, (char *)p->scratch->data + mine.slot * x->v.item,
+                           x->slot, n, x->me, (char *)p->src->data + mine.at * x->v.item, mine.n));
     cuda(x, cudaEventRecord(made, x->s), "cudaEventRecord");
     for (int d = 1; d < n; d++) {
         int m = (x->me + d) % n;
@@ -527,7 +524,7 @@ static void produce_by_nccl(const run *x, cudaEvent_t done)
     }
     if (p->kind == HAP_REDUCE_SCATTER)
         check(x, cuda_push_add(x->s, p->dst->type, p->dst->data, slots, x->slot, x->v.n_members,
-                               x->me, row_of(x, p->src, x->mine.lo), p->dst->elements, 0));
+                               x->me, row_of(x, p->src, x->mine.lo), p->dst->elements));
     cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
 }
 

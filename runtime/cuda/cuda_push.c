@@ -76,9 +76,7 @@ char *cuda_push_start(hap_rank *r, int64_t bytes)
     char *p = cuda_segment_start(r, &g->segment, bytes ? begin : 0,
                                  (int64_t)CUDA_MASKS * CUDA_PUSH_KINDS * r->n_ranks * FLAG_BYTES);
     cuda_of(r)->pushes = g;
-    g->sizes = (cuda_push_sizes){.piece = 4 << 20, .run = 256, .turn = CUDA_TURN, .beside = 192};
-    const char *beside = getenv("HAP_PUSH_BESIDE");
-    if (beside) g->sizes.beside = atoi(beside);
+    g->sizes = (cuda_push_sizes){.piece = 4 << 20, .run = 256, .turn = CUDA_TURN};
     if (!p) return NULL;
     g->driver = cuda_driver_get(&why);
     cuda_check(r, why);

@@ -73,7 +73,6 @@ typedef struct cuda_push_sizes {
     int64_t piece; // of a piece of a message, on average, at least
     int64_t run;   // parts that lie in shorter runs are copied by a kernel
     int64_t turn;  // of a message that is sent in several turns, each of them
-    int beside;    // blocks of a sum beside products
 } cuda_push_sizes;
 cuda_push_sizes *cuda_push_sizes_of(const hap_rank *r);
 
@@ -138,9 +137,9 @@ const char *cuda_box_copy(const hap_rank *r, cudaStream_t s, const hap_coll_view
 
 // y[i] = the sum over members of element i of their slots, `pitch` bytes apart
 // (core/coll_geometry.h), in the order of coordinates, 16-bit types in f32. own: this member's
-// part, in its slot or elsewhere. By at most `blocks` blocks, or, 0, as many as fill the device.
+// part, in its slot or elsewhere.
 const char *cuda_push_add(cudaStream_t s, hap_dtype type, void *y, const void *slots, int64_t pitch,
-                          int n_members, int me, const void *own, int64_t elements, int blocks);
+                          int n_members, int me, const void *own, int64_t elements);
 
 // The segment of transfers, NULL if this rank has no peers; streams and flags; the end of the rank.
 char *cuda_push_start(hap_rank *r, int64_t bytes);

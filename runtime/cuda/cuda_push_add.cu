@@ -96,16 +96,11 @@ template <typename V, int MEMBERS> static __global__ void add_vectors(V *y, part
     }
 }
 
-static unsigned at_most(unsigned blocks, int most)
-{
-    return most > 0 && blocks > (unsigned)most ? (unsigned)most : blocks;
-}
-
 // False: more members than these.
-template <typename V> static bool add(cudaStream_t s, void *y, const parts &p, int64_t n, int most)
+template <typename V> static bool add(cudaStream_t s, void *y, const parts &p, int64_t n)
 {
     enum { THREADS = 256 };
-    unsigned blocks = at_most(blocks_for(n, THREADS), most);
+    unsigned blocks = blocks_for(n, THREADS);
     switch (p.n) {
 #define ADD(MEMBERS)                                                                               \
     case MEMBERS:                                                                                  \
@@ -125,18 +120,18 @@ template <typename V> static bool add(cudaStream_t s, void *y, const parts &p, i
 
 extern "C" const char *cuda_push_add(cudaStream_t s, hap_dtype type, void *y, const void *slots,
                                      int64_t pitch, int n_members, int me, const void *own,
-                                     int64_t elements, int most)
+                                     int64_t elements)
 {
     enum { THREADS = 512 };
     parts p = {(const char *)slots, (const char *)own, pitch, n_members, me};
     uintptr_t all = (uintptr_t)y | (uintptr_t)slots | (uintptr_t)own | (uintptr_t)pitch;
     bool aligned = all % 16 == 0;
     if (elements == 0) return NULL;
-    if (type == HAP_BF16 && aligned && elements % 8 == 0 && add<uint4>(s, y, p, elements / 8, most))
+    if (type == HAP_BF16 && aligned && elements % 8 == 0 && add<uint4>(s, y, p, elements / 8))
         return launched();
-    if (type == HAP_F32 && aligned && elements % 4 == 0 && add<float4>(s, y, p, elements / 4, most))
+    if (type == HAP_F32 && aligned && elements % 4 == 0 && add<float4>(s, y, p, elements / 4))
         return launched();
-    unsigned blocks = at_most(blocks_for(elements, THREADS), most);
+    unsigned blocks = blocks_for(elements, THREADS);
     if (cuda_is_float(type))
         add_floats<<<blocks, THREADS, 0, s>>>(view{y, (int)type}, p, elements);
     else

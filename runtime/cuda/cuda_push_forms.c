@@ -419,7 +419,7 @@ static void add(transfer *t, way_of *of, const hap_push_turn *turn, int i, int n
         if (begin == end) continue;
         int64_t row = bytes / all, from = begin * row;
         check(t, cuda_push_add(t->s, at->dst->type, y + from, at->slots + from, at->pitch,
-                               t->members, t->me, own + from, (end - begin) * row / w.v.item, 0));
+                               t->members, t->me, own + from, (end - begin) * row / w.v.item));
     }
 }
 

@@ -114,10 +114,8 @@ static bool add_half(void *arg, int number)
 }
 
 const char *cuda_push_add(cudaStream_t stream, hap_dtype type, void *y, const void *slots,
-                          int64_t pitch, int n_members, int me, const void *own, int64_t elements,
-                          int blocks)
+                          int64_t pitch, int n_members, int me, const void *own, int64_t elements)
 {
-    (void)blocks;
     sum *s = malloc(sizeof *s);
     *s = (sum){type, y, slots, own, pitch, elements, n_members, me};
     fake_call(stream, add_half, s);
