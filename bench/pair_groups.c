@@ -60,11 +60,11 @@ static double form_seconds(const team *t, cost_coll coll, cost_form form, const 
     return cost_form_seconds(t->model, coll, form, &s, t->link, &t->memory);
 }
 
+static const int64_t even[COST_MAX_PAIR_RANKS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
 // One of the n - 1 that a rank sends; an all-reduce, of the rows.
 static double message(void *ctx, int kind, int64_t rows)
 {
-    static const int64_t even[COST_MAX_PAIR_RANKS] = {1, 1, 1, 1, 1, 1, 1, 1,
-                                                      1, 1, 1, 1, 1, 1, 1, 1};
     const team *t = ctx;
     double bytes = t->row_bytes * (double)rows;
     (void)kind;
@@ -120,11 +120,11 @@ static void ask(team *t, question *q)
     }
     for (int r = 0; r < t->n; r++)
         largest = t->rows[r] > largest ? t->rows[r] : largest;
-    if (whole)
-        q->sums[0] = cost_op(t->model, t->cls[0], IR_OP_add, 0, (t->n + 1) * bytes / t->n);
+    double equal = t->row_bytes * (double)largest * t->n;
+    if (whole) q->sums[0] = cost_op(t->model, t->cls[0], IR_OP_add, 0, (t->n + 1) * bytes / t->n);
     for (int r = 0; r < t->n && t->coll == COST_REDUCE_SCATTER; r++)
-        q->sums[r] = fmax(0, form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, t->rows, bytes) -
-                                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, t->rows, bytes)) *
+        q->sums[r] = fmax(0, form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, even, equal) -
+                                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, even, equal)) *
                      (double)t->rows[r] / (double)largest;
     q->p = (cost_pair){.consumer = t->ag,
                        .whole = whole,

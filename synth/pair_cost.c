@@ -155,12 +155,12 @@ static double form_seconds(const team *t, cost_coll coll, cost_form form, const 
     return cost_form_seconds(t->c->m, coll, form, &s, t->link, &memory);
 }
 
+static const int64_t even[COST_MAX_PAIR_RANKS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
 // A message is one of the n - 1 that a rank sends one after the other when all shards are as large;
 // a scattered part is sent like a gathered one, and added later.
 static double message(void *ctx, int kind, int64_t rows)
 {
-    static const int64_t even[COST_MAX_PAIR_RANKS] = {1, 1, 1, 1, 1, 1, 1, 1,
-                                                      1, 1, 1, 1, 1, 1, 1, 1};
     const team *t = ctx;
     double bytes = t->rank[kind].row_bytes * (double)rows;
     if (t->coll == COST_ALL_REDUCE && cost_is_push(t->form)) // there, as it comes back
@@ -173,25 +173,24 @@ static double message(void *ctx, int kind, int64_t rows)
     return form_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes, 1) / (t->n - 1);
 }
 
-// What ranks take to add their rows: of an all-reduce, all members' parts read and the sums written;
-// of a reduce-scatter what it takes beyond sending, for of that the receiver's cache still has a
-// part.
+// What ranks take to add their rows: of an all-reduce, all members' parts read and the sums
+// written; of a reduce-scatter what it takes beyond sending, for of that the receiver's cache still
+// has a part: if all had as many rows as who has most, as unequal parts of an all-gather are passed
+// on.
 static void sums(team *t)
 {
     const rank_kind *k = &t->rank[0];
-    int64_t all = 0, most = 0;
+    int64_t most = 0;
     if (t->coll == COST_ALL_REDUCE) {
         t->after[0] = cost_op(t->c->m, t->p->mesh->cluster_class[k->cls], IR_OP_add, 0,
                               (t->n + 1) * (double)t->rows[0] / t->n * k->row_bytes);
         return;
     }
-    for (int i = 0; i < t->n; i++) {
-        all += t->rows[i];
+    for (int i = 0; i < t->n; i++)
         most = t->rows[i] > most ? t->rows[i] : most;
-    }
-    double bytes = k->row_bytes * (double)all;
-    double sec = form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, t->rows, bytes, 1) -
-                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, t->rows, bytes, 1);
+    double bytes = k->row_bytes * (double)most * t->n;
+    double sec = form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, even, bytes, 1) -
+                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, even, bytes, 1);
     for (int i = 0; i < t->n && most > 0; i++)
         t->after[i] = fmax(sec, 0) * (double)t->rows[i] / (double)most;
 }
