@@ -12,6 +12,7 @@ typedef struct lowering {
     syn_program *p;
     int *kept, *copy; // by graph tensor: buffer, -1
     int *state;       // by graph tensor without a variable: the state its buffer is in
+    int *gradient;    // by parameter: graph tensor, -1
     hb_map *known;    // (list of states, from, to) -> moves
     HB_VEC(syn_move) moves;
 } lowering;
@@ -210,10 +211,8 @@ static void lower_node(lowering *l, int node)
             reduce_early(l, t, node);
         }
     }
-    for (int k = 0; in_place && k < g->grads.n; k += 2)
-        for (int i = n->n_out; i < n->n_in; i++)
-            if (g->grads.p[k] == n->in[0] && g->grads.p[k + 1] == n->in[i])
-                l->p->grad[n->in[0]] = op.in[i];
+    for (int i = n->n_out; in_place && i < n->n_in; i++)
+        if (n->in[i] >= 0 && l->gradient[n->in[0]] == n->in[i]) l->p->grad[n->in[0]] = op.in[i];
 }
 
 static int value_state(const lowering *l, int t)
@@ -261,8 +260,11 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
     l.kept = HB_ARRAY(a, int, g->tensors.n);
     l.copy = HB_ARRAY(a, int, g->tensors.n);
     l.state = HB_ARRAY(a, int, g->tensors.n);
+    l.gradient = HB_ARRAY(a, int, g->tensors.n);
     for (int t = 0; t < g->tensors.n; t++)
-        p->home[t] = p->grad[t] = l.kept[t] = l.copy[t] = -1;
+        p->home[t] = p->grad[t] = l.kept[t] = l.copy[t] = l.gradient[t] = -1;
+    for (int k = 0; k < g->grads.n; k += 2)
+        l.gradient[g->grads.p[k]] = g->grads.p[k + 1];
     HB_ROOM(a, &p->tensors, 2 * g->tensors.n + 64); // more than most plans take
     HB_ROOM(a, &p->instr, 2 * g->nodes.n + 64);
     declare_homes(&l);
