@@ -267,6 +267,13 @@ static void collect(ratio_lp *l, const cost_timeline *t)
     close_stage(l);
 }
 
+static void touch(int t, int i, int *birth, int *death)
+{
+    if (t < 0) return;
+    if (i < birth[t]) birth[t] = i;
+    if (i > death[t]) death[t] = i;
+}
+
 void syn_lifetimes(const syn_program *p, int *birth, int *death)
 {
     int n = p->instr.n;
@@ -279,14 +286,11 @@ void syn_lifetimes(const syn_program *p, int *birth, int *death)
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];
         const syn_instr *what = in->kind == SYN_WAIT ? &p->instr.p[in->start] : in;
-        for (int k = 0; k < what->n_in + what->n_out + (what->scratch >= 0); k++) {
-            int t = k < what->n_in                 ? what->in[k]
-                    : k < what->n_in + what->n_out ? what->out[k - what->n_in]
-                                                   : what->scratch;
-            if (t < 0) continue;
-            birth[t] = i < birth[t] ? i : birth[t];
-            death[t] = i > death[t] ? i : death[t];
-        }
+        for (int k = 0; k < what->n_in; k++)
+            touch(what->in[k], i, birth, death);
+        for (int k = 0; k < what->n_out; k++)
+            touch(what->out[k], i, birth, death);
+        touch(what->scratch, i, birth, death);
     }
 }
 
