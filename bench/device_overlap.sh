@@ -6,7 +6,6 @@
 #   pairs     programs of hapc, bare cuBLASLt with NCCL and pushes, and torch's fused operators; one table. The three
 #             are processes one after the other; in each, methods go in turns, a sample of 4 ms behind a pause of 1 ms,
 #             so that GPUs that power binds are as warm for one as for another: about 80 s of 24 shapes on 4 GPUs
-#   streams   programs of hapc alone, products of pairs on one stream and on two (HAP_WAYS), 22 s each: a table
 #   uneven    the same of hapc and torch-free baselines with 132,132,64,64 SMs (emulated: green contexts; memory,
 #             links and NCCL keep their speed) and cuts in proportion, NCCL as usual and on at most 8 CTAs
 #   e2e       GPT-2 XL and blocks of 8192: plans with pairs on and off, predicted and measured ms
@@ -74,22 +73,6 @@ pairs()
     python3 bench/overlap/overlap_report.py "$out/overlap.x$gpus.jsonl" --lines >"$out/tried.txt"
     groups_of "$cluster_file" "$out/prices.txt" --price "$out/tried.txt" >/dev/null
     python3 bench/overlap/overlap_report.py "$out/overlap.x$gpus.jsonl" "$out/prices.txt"
-}
-
-streams()
-{
-    local way file
-    groups_of "$cluster_file" "$out/groups.txt" >/dev/null
-    for way in ${HAP_WAYS:-1 2}; do
-        file=$out/streams.$way.jsonl
-        export HAP_CUDA_PAIR_STREAMS=$way
-        ranks $((seconds + 45)) "$pack/bin/overlap-bench-cuda" bench/shapes.txt --groups "$out/groups.txt" ${HAP_ALSO:+--also "$HAP_ALSO"} --seconds "$seconds" --lists ${HAP_LISTS:-5} \
-            >"$file" 2>"$out/streams.err" || tail -n 6 "$out/streams.err" | cut -c1-400
-        unset HAP_CUDA_PAIR_STREAMS
-        kept "$file"
-        echo "products of pairs: $way"
-        python3 bench/overlap/overlap_report.py "$file" | grep -E '^\| (AG|RS|AR)|limit: geo|wrong' | cut -c1-260
-    done
 }
 
 uneven()
@@ -175,7 +158,7 @@ for name in "$@"; do
     case $name in
     e2e-trace) e2e_trace ;;
     profile-mixed) profile_mixed ;;
-    profile | pairs | streams | uneven | e2e) $name ;;
+    profile | pairs | uneven | e2e) $name ;;
     quick) quick || exit ;;
     *) echo "no part '$name'" ;;
     esac

@@ -6,9 +6,8 @@
 //
 // A program is some pairs; a producer's wait comes when a later pair has been enqueued, or at once.
 // Operands are made on the compute stream just before a pair and overwritten there just behind it,
-// results when they have been looked at. A product takes several steps and goes through the
-// workspace of its lane. On one lane and on two every value is to be right; where one stream does
-// not wait for another, some are to be wrong: each of these waits matters.
+// results when they have been looked at. A product takes several steps. Every value is to be right;
+// where one stream does not wait for another, some are to be wrong: each of these waits matters.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,16 +23,7 @@
 #include "tests/support/fake_ranks.h"
 #include "tests/support/fake_streams.h"
 
-enum {
-    ITEMS = 6,
-    OPEN = 2,
-    ROOM = 1 << 16,
-    CALLS = 2 * ITEMS,
-    OPS = 2,
-    GROUPS = 24,
-    SPACE = 1 << 14, // floats
-    PREPARED = 32
-};
+enum { ITEMS = 6, OPEN = 2, ROOM = 1 << 16, CALLS = 2 * ITEMS, OPS = 2, GROUPS = 24 };
 
 // A pair of one rank.
 typedef struct item {
@@ -51,14 +41,7 @@ typedef struct rank {
     hap_rank r;
     cuda_backend b;
     item item[ITEMS];
-    float *space[CUDA_LANES];
-    int lane; // whose space products take
     int at, weight;
-    struct {
-        const char *p;
-        int64_t bytes;
-    } prepared[PREPARED]; // of the pair that is being enqueued, before its products
-    int n_prepared;
 } rank;
 
 typedef enum { START, FINISH } call_kind;
@@ -69,56 +52,19 @@ static struct {
 static rank all[FAKE_RANKS];
 static int n_calls;
 static int64_t offset[ITEMS][2 * OPS + 4], col_table[ITEMS][FAKE_RANKS];
-static long wrong, on_second;
+static long wrong;
 
 // --- what cuda_pair.c calls ---
 
-static rank *rank_of(const cuda_context *x)
-{
-    for (int i = 0; i < fake.n; i++)
-        if (&all[i].b.x == x) return &all[i];
-    abort();
-}
-
-static const char *prepare(cuda_context *x, const void *p, int64_t bytes)
-{
-    rank *q = rank_of(x);
-    if (q->n_prepared == PREPARED || x->stream != q->b.lane[0]) abort();
-    q->prepared[q->n_prepared].p = p;
-    q->prepared[q->n_prepared++].bytes = bytes;
-    return NULL;
-}
-
 const char *cuda_will_read(cuda_context *x, const void *p, int64_t bytes)
 {
-    return prepare(x, p, bytes);
+    (void)x, (void)p, (void)bytes;
+    return NULL;
 }
 
 void cuda_will_write(cuda_context *x, const void *p, int64_t bytes)
 {
-    prepare(x, p, bytes);
-}
-
-// Else cuda_shadow.c might have work left, which would go to the second lane.
-static void want_prepared(const rank *q, const hap_tensor *t)
-{
-    const char *p = t->data;
-    for (int i = 0; i < q->n_prepared; i++)
-        if (p >= q->prepared[i].p && p + t->bytes <= q->prepared[i].p + q->prepared[i].bytes)
-            return;
-    wrong++;
-}
-
-const char *cuda_lane_stream(const cuda_context *x, int lane, cudaStream_t *s)
-{
-    (void)x, (void)lane;
-    return cuda_said(cudaStreamCreateWithPriority(s, 0, 0), "cudaStreamCreate");
-}
-
-const char *cuda_dense_lane(cuda_context *x, int lane)
-{
-    rank_of(x)->lane = lane;
-    return NULL;
+    (void)x, (void)p, (void)bytes;
 }
 
 const char *cuda_copy(cudaStream_t s, void *y, const void *x, int64_t bytes)
@@ -136,42 +82,31 @@ ncclResult_t ncclAllReduce(const void *x, void *y, size_t n, ncclDataType_t type
 
 typedef struct product {
     const float *x, *w;
-    float *y, *space;
+    float *y;
     int64_t rows, k, n;
 } product;
 
-// Half of the rows a step, to the workspace; then from there.
+// Half of the rows a step.
 static bool multiply_some(void *arg, int number)
 {
     product *m = arg;
     int64_t half = m->rows / 2;
-    for (int64_t i = number ? half : 0; i < (number ? m->rows : half) && number < 2; i++)
+    for (int64_t i = number ? half : 0; i < (number ? m->rows : half); i++)
         for (int64_t j = 0; j < m->n; j++) {
             float sum = 0;
             for (int64_t k = 0; k < m->k; k++)
                 sum += m->x[i * m->k + k] * m->w[k * m->n + j];
-            m->space[i * m->n + j] = sum;
+            m->y[i * m->n + j] = sum;
         }
-    if (number < 2) return false;
-    memcpy(m->y, m->space, (size_t)(m->rows * m->n) * sizeof *m->y);
-    free(m);
-    return true;
+    if (number == 1) free(m);
+    return number == 1;
 }
 
 const char *hap_cuda_run(cuda_context *x, const hap_op_call *c)
 {
-    rank *q = rank_of(x);
     const hap_tensor *in = c->in[0], *w = c->in[1], *y = c->out[0];
     product *m = malloc(sizeof *m);
-    *m = (product){in->data,     w->data,      y->data,    q->space[q->lane],
-                   in->local[0], in->local[1], y->local[1]};
-    if (m->rows * m->n > SPACE) abort();
-    if (q->lane) {
-        want_prepared(q, in);
-        want_prepared(q, w);
-        want_prepared(q, y);
-        on_second++;
-    }
+    *m = (product){in->data, w->data, y->data, in->local[0], in->local[1], y->local[1]};
     fake_call(x->stream, multiply_some, m);
     return NULL;
 }
@@ -292,10 +227,9 @@ static bool check(void *arg, int number)
 static void enqueue(rank *q)
 {
     item *x = &q->item[program[q->at].item];
-    cudaStream_t compute = q->b.lane[0];
+    cudaStream_t compute = q->b.x.stream;
     if (program[q->at++].kind == START) {
         fake_call(compute, fill, x);
-        q->n_prepared = 0;
         cuda_pair_run(&q->r, &x->pair, x->done);
         fake_call(compute, spoil_operands, x); // the memory is another's
         return;
@@ -331,7 +265,7 @@ static void draw_groups(item *x, int n)
         if (coll_chance(40)) x->group[k][1] *= -1;
 }
 
-// Tensors but scratch; columns in multiples of 16 bytes, so that products go to both lanes.
+// Tensors but scratch.
 static void draw_item(rank *q, int number, int room, int64_t end[2])
 {
     static const hap_coll_kind kinds[] = {HAP_ALL_GATHER, HAP_ALL_GATHER, HAP_REDUCE_SCATTER,
@@ -452,8 +386,6 @@ static void begin(int n_ranks, int steps)
         memset(fake.sym[i], 0xA5, (size_t)fake.room);
         cudaStreamCreateWithPriority(&q->b.x.stream, 0, 0);
         q->b.steps = steps;
-        for (int k = 0; k < CUDA_LANES; k++)
-            q->space[k] = malloc(SPACE * sizeof(float));
         q->r.seg[SEG_SYM] = cuda_push_start(&q->r, fake.room);
         cuda_pair_start(&q->r);
     }
@@ -466,8 +398,6 @@ static void end(void)
         rank *q = &all[i];
         for (int k = 0; k < ITEMS; k++)
             cudaEventDestroy(q->item[k].done);
-        for (int k = 0; k < CUDA_LANES; k++)
-            free(q->space[k]);
         cuda_pair_end(&q->r);
         cuda_push_end(&q->r);
         cudaStreamDestroy(q->b.x.stream);
@@ -514,15 +444,13 @@ static bool run(int n_ranks, int steps, uint64_t seed)
 
 // --- waits that are left out ---
 
-typedef enum { OTHER, COMPUTE, SECOND, BESIDE, WAITS } role;
+typedef enum { OTHER, COMPUTE, BESIDE, WAITS } role;
 
 static role role_of(cudaStream_t s)
 {
     for (int i = 0; i < fake.n; i++) {
         const cuda_backend *b = &all[i].b;
-        if (s == b->lane[0]) return COMPUTE;
-        for (int k = 1; k < CUDA_LANES; k++)
-            if (s == b->lane[k]) return SECOND;
+        if (s == b->x.stream) return COMPUTE;
         if (s == b->beside) return BESIDE;
         if (s == b->waits) return WAITS;
     }
@@ -539,24 +467,16 @@ static bool rash(cudaStream_t s, cudaStream_t recorded)
 int main(int argc, char **argv)
 {
     static const struct {
-        const char *what, *lanes;
+        const char *what;
         int steps; // 1: products are rehearsed
         role waits_not, for_what;
     } cases[] = {
-        {"two lanes", "2", 2, OTHER, OTHER},
-        {"two lanes, rehearsed", "2", 1, OTHER, OTHER},
-        {"one lane", "1", 2, OTHER, OTHER},
-        {"one lane, rehearsed", "1", 1, OTHER, OTHER},
-        {"second lane before operands are made", "2", 2, SECOND, COMPUTE},
-        {"second lane before rows have come", "2", 2, SECOND, WAITS},
-        {"second lane before own rows are copied", "2", 2, SECOND, BESIDE},
-        {"what follows before the second lane ends", "2", 2, COMPUTE, SECOND},
-        {"pushes before the second lane's rows", "2", 2, OTHER, SECOND},
-        {"sums before the second lane's rows", "2", 2, BESIDE, SECOND},
-        {"first lane before rows have come", "2", 2, COMPUTE, WAITS},
-        {"what follows before sums and copies", "2", 2, COMPUTE, BESIDE},
-        {"pushes before the first lane's rows", "2", 2, OTHER, COMPUTE},
-        {"sums and copies before the first lane", "2", 2, BESIDE, COMPUTE},
+        {"as it is", 2, OTHER, OTHER},
+        {"rehearsed", 1, OTHER, OTHER},
+        {"products before rows have come", 2, COMPUTE, WAITS},
+        {"what follows before sums and copies", 2, COMPUTE, BESIDE},
+        {"pushes before rows are made", 2, OTHER, COMPUTE},
+        {"sums and copies before rows are made", 2, BESIDE, COMPUTE},
     };
     int programs = argc > 1 ? atoi(argv[1]) : 200, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
@@ -564,22 +484,18 @@ int main(int argc, char **argv)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         bool whole = cases[c].waits_not == OTHER && cases[c].for_what == OTHER;
         int stuck = 0, bad = 0;
-        setenv("HAP_CUDA_PAIR_STREAMS", cases[c].lanes, 1);
         waits_not = cases[c].waits_not;
         for_what = cases[c].for_what;
         fake_rash(whole ? NULL : rash);
-        on_second = 0;
         for (int k = 0; k < programs; k++) {
             wrong = 0;
             stuck += !run(2 + k % 3, cases[c].steps, seed * 100003 + (uint64_t)k);
             bad += wrong > 0;
         }
         bool ok = stuck == 0 && (whole ? bad == 0 : bad > 0);
-        ok &= (on_second > 0) == (cases[c].lanes[0] == '2');
         failed += !ok;
-        printf("%-42s %d programs, %d with wrong values, %d without an end, %ld products on the "
-               "second lane: %s\n",
-               cases[c].what, programs, bad, stuck, on_second, ok ? "all right" : "FAILED");
+        printf("%-42s %d programs, %d with wrong values, %d without an end: %s\n", cases[c].what,
+               programs, bad, stuck, ok ? "all right" : "FAILED");
     }
     fake_ranks_free();
     return failed ? 1 : 0;

@@ -23,7 +23,6 @@
 #include "core/backend.h"
 #include "cuda/cuda_choice.h"
 #include "cuda/cuda_context.h"
-#include "cuda/cuda_lanes.h"
 #include "cuda/cuda_record.h"
 
 typedef enum {
@@ -81,9 +80,8 @@ typedef struct cuda_backend {
     void *staging;                // page-locked
     int64_t staging_bytes;
     bool staging_taken;
-    cudaStream_t lane[CUDA_LANES]; // of products of pairs; [0]: x.stream
-    cudaStream_t beside, waits;    // of pairs: copies and sums; waits for flags
-    cudaEvent_t *mark;             // of the pair that is being enqueued
+    cudaStream_t beside, waits; // of pairs: copies and sums; waits for flags
+    cudaEvent_t *mark;          // of the pair that is being enqueued
     int n_marks, cap_marks;
 } cuda_backend;
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "cuda/cuda_chains.h"
-#include "cuda/cuda_lanes.h"
 #include "cuda/cuda_product.h"
 #include "cuda/cuda_shadow.h"
 
@@ -27,8 +26,7 @@ typedef struct dense_plan {
 
 struct cuda_dense {
     cublasLtHandle_t lt;
-    void *space[CUDA_LANES];
-    int lane; // whose space is taken
+    void *space;
     bool timed;
     cudaEvent_t from, to; // of what is timed
     dense_plan *plan;
@@ -50,17 +48,9 @@ const char *cuda_dense_start(cuda_context *x)
     const char *tune = getenv("HAP_CUDA_TUNE");
     d->timed = !(tune && tune[0] == '0');
     LT_CALL(cublasLtCreate(&d->lt));
-    CUDA_TRY(cuda_dense_lane(x, 0));
+    CUDA_CALL(cudaMalloc(&d->space, SPACE));
     CUDA_CALL(cudaEventCreate(&d->from));
     CUDA_CALL(cudaEventCreate(&d->to));
-    return NULL;
-}
-
-const char *cuda_dense_lane(cuda_context *x, int lane)
-{
-    struct cuda_dense *d = x->dense;
-    if (!d->space[lane]) CUDA_CALL(cudaMalloc(&d->space[lane], SPACE));
-    d->lane = lane;
     return NULL;
 }
 
@@ -74,8 +64,7 @@ void cuda_dense_end(cuda_context *x)
         cublasLtMatrixLayoutDestroy(d->plan[i].b);
         cublasLtMatrixLayoutDestroy(d->plan[i].y);
     }
-    for (int i = 0; i < CUDA_LANES; i++)
-        cudaFree(d->space[i]);
+    if (d->space) cudaFree(d->space);
     if (d->from) cudaEventDestroy(d->from);
     if (d->to) cudaEventDestroy(d->to);
     if (d->lt) cublasLtDestroy(d->lt);
@@ -136,9 +125,8 @@ static cublasStatus_t run(cuda_context *x, const dense_plan *d, const cublasLtMa
                           const void *a, const void *b, void *y)
 {
     static const float one = 1, zero = 0;
-    const struct cuda_dense *all = x->dense;
-    return cublasLtMatmul(all->lt, d->op, &one, b, d->a, a, d->b, d->p.adds ? &one : &zero, y, d->y,
-                          y, d->y, algo, all->space[all->lane], SPACE, x->stream);
+    return cublasLtMatmul(x->dense->lt, d->op, &one, b, d->a, a, d->b, d->p.adds ? &one : &zero, y,
+                          d->y, y, d->y, algo, x->dense->space, SPACE, x->stream);
 }
 
 static bool same_product(const cuda_product *a, const cuda_product *b);

@@ -6,7 +6,6 @@
 // Memory and links keep their full speed.
 
 #include "cuda/cuda_driver.h"
-#include "cuda/cuda_lanes.h"
 
 #include <stdlib.h>
 
@@ -34,6 +33,7 @@ const char *cuda_green_start(cuda_context *x, int sms)
     CUdevice device;
     CUdevResource all, part, rest;
     CUdevResourceDesc described;
+    CUstream stream;
     unsigned int parts = 1;
     int ordinal = 0;
     x->green = calloc(1, sizeof *x->green);
@@ -47,26 +47,16 @@ const char *cuda_green_start(cuda_context *x, int sms)
     if ((unsigned)sms >= all.sm.smCount) {
         if ((unsigned)sms > all.sm.smCount)
             return cuda_fail("%d SMs are asked for, the device has %u", sms, all.sm.smCount);
-        return cuda_lane_stream(x, 0, &x->stream);
+        CUDA_CALL(cudaStreamCreateWithFlags(&x->stream, cudaStreamNonBlocking));
+        return NULL;
     }
     DRIVER(cuDevSmResourceSplitByCount, &part, &parts, &all, &rest, 0, (unsigned)sms);
     if (parts != 1) return cuda_fail("the device gives no group of %d SMs", sms);
     DRIVER(cuDevResourceGenerateDesc, &described, &part, 1);
     DRIVER(cuGreenCtxCreate, &x->green->context, described, device, CU_GREEN_CTX_DEFAULT_STREAM);
+    DRIVER(cuGreenCtxStreamCreate, &stream, x->green->context, CU_STREAM_NON_BLOCKING, 0);
+    x->stream = stream;
     x->sms = (int)part.sm.smCount;
-    return cuda_lane_stream(x, 0, &x->stream);
-}
-
-const char *cuda_lane_stream(const cuda_context *x, int lane, cudaStream_t *s)
-{
-    if (!x->sms) {
-        CUDA_CALL(cudaStreamCreateWithPriority(s, cudaStreamNonBlocking, -lane));
-        return NULL;
-    }
-    const cuda_driver *d = x->green->driver;
-    CUstream stream;
-    DRIVER(cuGreenCtxStreamCreate, &stream, x->green->context, CU_STREAM_NON_BLOCKING, -lane);
-    *s = stream;
     return NULL;
 }
 

@@ -1,13 +1,9 @@
 // Pairs on the device: transfers by push on their streams, products of row ranges on the compute
 // stream, each waiting for nothing but its rows.
 //
-// HAP_CUDA_PAIR_STREAMS=2: turns, the groups that are multiplied together, go to several lanes,
-// each of lower priority than the one before, the last turn to the compute stream; where there are
-// more turns than lanes, priorities begin again behind the end of a turn. So a turn fills the SMs
-// that the last waves of the one before leave, and does not hold it up. Lanes begin behind what the
-// compute stream had been given at the open, and the compute stream goes on behind all. Only
-// products that read and write their tensors in place go there: padded copies (cuda_shadow.h) and
-// the workspace of rows are the compute stream's.
+// A pair's products stand on one stream: of two streams of one priority the device takes up blocks
+// in turn, so that an earlier group ends with the later one
+// (bench/results/2026-11-21-pair-streams-h200x4.txt).
 //
 // A pair is never captured: flags are numbers that grow. The algorithms of all its products are
 // found in the first step, before it opens. Everything of this rank that others wait for is
@@ -15,8 +11,7 @@
 //
 //     consumer   transfers in the order in which the receivers work; own rows are multiplied from
 //                the source, while a copy engine brings them to dst
-//     producer   each group's rows leave when they are made; sums by the stream of the axis mask,
-//     by
+//     producer   each group's rows leave when they are made; sums on a stream of their own, by
 //                ranges of rows that come together
 //
 // Ranks that are no peers send point to point by NCCL. HAP_CUDA_PAIRS=0 runs the calls one by one.
@@ -46,10 +41,8 @@ typedef struct run {
     int64_t row;     // bytes of a row of what is moved
     cudaStream_t s;  // of transfers by NCCL, of sums and copies
     cuda_push *push; // NULL: by NCCL
-    int lanes;       // that products go to in turns
-    int turns;
-    int64_t slot;   // bytes of a slot of a sum in scratch
-    hap_range mine; // the rows of the moved factor that this rank holds or will hold
+    int64_t slot;    // bytes of a slot of a sum in scratch
+    hap_range mine;  // the rows of the moved factor that this rank holds or will hold
     group g[HAP_PAIR_GROUPS];
 } run;
 
@@ -83,7 +76,7 @@ static cudaEvent_t mark_on(const run *x, int i, cudaStream_t s)
 
 static cudaEvent_t mark(const run *x, int i)
 {
-    return mark_on(x, i, x->b->lane[0]);
+    return mark_on(x, i, x->b->x.stream);
 }
 
 static char *row_of(const run *x, const hap_tensor *t, int64_t row)
@@ -93,18 +86,10 @@ static char *row_of(const run *x, const hap_tensor *t, int64_t row)
 
 // --- products ---
 
-// Where products go from here on.
-static void take_lane(const run *x, int lane)
-{
-    x->b->x.stream = x->b->lane[lane];
-    check(x, cuda_dense_lane(&x->b->x, lane));
-}
-
 // The pair's ops on a range of rows; in: where row 0 of their operand would lie, NULL: in its
 // place.
-static void multiply(const run *x, int lane, hap_range range, char *in)
+static void multiply(const run *x, hap_range range, char *in)
 {
-    take_lane(x, lane);
     for (int i = 0; i < x->p->n_ops; i++) {
         hap_tensor rows[2];
         hap_op_call c = hap_op_of_rows(&x->p->op[i], range.lo, range.lo + range.n, rows);
@@ -112,11 +97,10 @@ static void multiply(const run *x, int lane, hap_range range, char *in)
         x->b->x.line = x->p->op_line[i];
         check(x, hap_cuda_run(&x->b->x, &c));
     }
-    take_lane(x, 0);
 }
 
 // Of a consumer: this rank's rows are read where they come from.
-static void multiply_joined(const run *x, int lane, int k, int n)
+static void multiply_joined(const run *x, int k, int n)
 {
     hap_range rows[HAP_PAIR_GROUPS];
     const hap_range mine = x->mine;
@@ -125,7 +109,7 @@ static void multiply_joined(const run *x, int lane, int k, int n)
     for (int i = 0; i < n_rows; i++) {
         bool own =
             x->p->consumer && rows[i].lo >= mine.lo && rows[i].lo + rows[i].n <= mine.lo + mine.n;
-        multiply(x, lane, rows[i], own ? (char *)x->p->src->data - mine.lo * x->row : NULL);
+        multiply(x, rows[i], own ? (char *)x->p->src->data - mine.lo * x->row : NULL);
     }
 }
 
@@ -152,62 +136,8 @@ static void rehearse(const run *x)
     if (x->p->consumer) stand_in(x);
     for (int k = 0, n; k < x->p->n_groups; k += n) {
         n = hap_joined_groups(x->p, k);
-        multiply_joined(x, 0, k, n);
+        multiply_joined(x, k, n);
     }
-}
-
-// For products on two lanes: what they read is in its place, and nothing that was put off writes
-// there later.
-static void prepare(const run *x)
-{
-    cuda_context *c = &x->b->x;
-    for (int i = CUDA_LANES - 1; i >= 0; i--) {
-        if (!x->b->lane[i]) check(x, cuda_lane_stream(c, i, &x->b->lane[i]));
-        take_lane(x, i); // makes its workspace
-    }
-    for (int i = 0; i < x->p->n_ops; i++) {
-        const hap_op_call *op = &x->p->op[i];
-        for (int k = 0; k < op->n_in; k++)
-            if (op->in[k]) check(x, cuda_will_read(c, op->in[k]->data, op->in[k]->bytes));
-        cuda_will_write(c, op->out[0]->data, op->out[0]->bytes);
-    }
-}
-
-// How many lanes products go to: two, where they are asked for, there are two turns and rows are
-// multiplied in place (cuda_multiply_rows).
-static int lanes_of(const hap_pair *p)
-{
-    const char *streams = getenv("HAP_CUDA_PAIR_STREAMS");
-    bool one = !(streams && streams[0] == '2') || hap_joined_groups(p, 0) == p->n_groups;
-    for (int i = 0; i < p->n_ops; i++) {
-        const hap_tensor *in = p->op[i].in[0], *out = p->op[i].out[0];
-        int64_t item = hap_dtype_bytes(in->type);
-        one |= in->local[in->rank - 1] * item % 16 || out->local[out->rank - 1] * item % 16;
-    }
-    return one ? 1 : CUDA_LANES;
-}
-
-// Earlier turns on lanes of higher priority, the last one on the compute stream.
-static int lane_of(const run *x, int turn)
-{
-    return (x->turns - 1 - turn) % x->lanes;
-}
-
-// The lane of the turn that is enqueued next: behind the open; where priorities begin again, behind
-// the turn before.
-static int begin_turn(const run *x, int turn)
-{
-    int lane = lane_of(x, turn);
-    if (lane > 0 && turn < x->lanes) after(x, x->b->lane[lane], cuda_push_opened(x->push));
-    if (lane > 0 && turn > 0 && lane_of(x, turn - 1) == 0)
-        after(x, x->b->lane[lane], mark(x, x->p->n_groups + 1));
-    return lane;
-}
-
-static void join_lanes(const run *x)
-{
-    for (int i = 1; i < x->lanes && i < x->turns; i++)
-        after(x, x->b->lane[0], mark_on(x, x->p->n_groups + 1 + i, x->b->lane[i]));
 }
 
 // Whether the n groups from k on hold rows of this rank and of others in one range.
@@ -256,6 +186,7 @@ static bool await_turn(const run *x, int k, int n)
 static void consume(const run *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
+    cudaStream_t s = x->b->x.stream;
     char *own = row_of(x, p->dst, x->mine.lo);
     for (int k = 0; k < p->n_groups; k++)
         send_part(x, k);
@@ -267,15 +198,12 @@ static void consume(const run *x, cudaEvent_t done)
     }
     for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
         n = hap_joined_groups(p, k);
-        int lane = begin_turn(x, turn);
-        cudaStream_t s = x->b->lane[lane];
         if (copies && mixes_own(x, k, n)) after(x, s, done);
         if (await_turn(x, k, n)) after(x, s, mark_on(x, 1 + turn, x->b->waits));
-        multiply_joined(x, lane, k, n);
+        multiply_joined(x, k, n);
     }
-    join_lanes(x);
     cuda_push_close(x->push, x->s, done);
-    after(x, x->b->lane[0], done);
+    after(x, s, done);
 }
 
 // --- producer ---
@@ -355,15 +283,13 @@ static void produce(const run *x, cudaEvent_t done)
     cudaEvent_t made[HAP_PAIR_GROUPS];
     for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
         n = hap_joined_groups(p, k);
-        int lane = begin_turn(x, turn);
-        multiply_joined(x, lane, k, n);
-        cudaEvent_t e = mark_on(x, 1 + turn, x->b->lane[lane]);
+        multiply_joined(x, k, n);
+        cudaEvent_t e = mark(x, 1 + turn);
         for (int i = k; i < k + n; i++) {
             made[i] = e;
             give_part(x, i, e);
         }
     }
-    join_lanes(x);
     if (p->kind == HAP_REDUCE_SCATTER)
         add_rows(x, made);
     else
@@ -429,18 +355,16 @@ static void produce_all(const run *x, cudaEvent_t done)
     const hap_pair *p = x->p;
     cudaEvent_t made[HAP_PAIR_GROUPS];
     int n = x->v.n_members;
-    for (int k = 0, joined, turn = 0; k < p->n_groups; k += joined, turn++) {
+    for (int k = 0, joined; k < p->n_groups; k += joined) {
         joined = hap_joined_groups(p, k);
-        int lane = begin_turn(x, turn);
-        multiply_joined(x, lane, k, joined);
+        multiply_joined(x, k, joined);
         for (int i = k; i < k + joined; i++) {
-            made[i] = mark_on(x, i, x->b->lane[lane]);
+            made[i] = mark(x, i);
             reduce_out(x, i, made[i]);
             if (i > 0) reduce_back(x, i - 1, made[i - 1]);
         }
     }
     reduce_back(x, p->n_groups - 1, made[p->n_groups - 1]);
-    join_lanes(x);
     for (int k = 0; k < p->n_groups; k++)
         for (int d = 1; d < n; d++) {
             int from = (x->me + d) % n;
@@ -486,10 +410,10 @@ static void consume_by_nccl(const run *x, cudaEvent_t done)
     cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
     for (int k = 0, n; k < p->n_groups; k += n) {
         n = hap_joined_groups(p, k);
-        after(x, x->b->lane[0], x->b->mark[k + n - 1]);
-        multiply_joined(x, 0, k, n);
+        after(x, x->b->x.stream, x->b->mark[k + n - 1]);
+        multiply_joined(x, k, n);
     }
-    after(x, x->b->lane[0], done);
+    after(x, x->b->x.stream, done);
 }
 
 static void reduce_rows(const run *x, hap_range rows)
@@ -509,7 +433,7 @@ static void produce_by_nccl(const run *x, cudaEvent_t done)
     char *slots = p->scratch ? p->scratch->data : NULL;
     for (int k = 0, n; k < p->n_groups; k += n) {
         n = hap_joined_groups(p, k);
-        multiply_joined(x, 0, k, n);
+        multiply_joined(x, k, n);
         after(x, x->s, mark(x, 0));
         int n_rows = p->kind == HAP_ALL_REDUCE ? hap_joined_rows(x->r, p, k, n, rows) : 0;
         for (int i = 0; i < n_rows; i++)
@@ -543,7 +467,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
     cuda_backend *b = cuda_of(r);
     const hap_tensor *moved = p->consumer ? p->dst : p->src;
     run x;
-    x.r = r, x.b = b, x.p = p, x.push = NULL, x.turns = 0;
+    x.r = r, x.b = b, x.p = p, x.push = NULL;
     x.coll = hap_pair_coll(p);
     x.v = hap_pair_view(r, p);
     x.me = x.v.me;
@@ -566,10 +490,6 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
     cuda_will_write(&b->x, p->dst->data, p->dst->bytes);
     if (p->scratch) cuda_will_write(&b->x, p->scratch->data, p->scratch->bytes);
     bool by_nccl = p->form == FORM_FLAT || !cuda_push_peers(r, p->axes);
-    x.lanes = by_nccl ? 1 : lanes_of(p);
-    for (int k = 0; k < p->n_groups; k += hap_joined_groups(p, k))
-        x.turns++;
-    if (x.lanes > 1) prepare(&x);
     rehearse(&x);
     if (by_nccl) {
         x.s = b->stream[p->axes];
@@ -599,7 +519,6 @@ static void new_stream(hap_rank *r, cudaStream_t *s)
 
 void cuda_pair_start(hap_rank *r)
 {
-    cuda_of(r)->lane[0] = cuda_of(r)->x.stream;
     new_stream(r, &cuda_of(r)->beside);
     new_stream(r, &cuda_of(r)->waits);
 }
@@ -607,8 +526,6 @@ void cuda_pair_start(hap_rank *r)
 void cuda_pair_end(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
-    for (int i = 1; i < CUDA_LANES; i++)
-        if (b->lane[i]) cudaStreamDestroy(b->lane[i]);
     if (b->beside) cudaStreamDestroy(b->beside);
     if (b->waits) cudaStreamDestroy(b->waits);
     for (int i = 0; i < b->n_marks; i++)
