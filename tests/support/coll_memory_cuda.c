@@ -34,7 +34,7 @@ static hap_rank *rank;
 
 void coll_memory_begin(hap_rank *r)
 {
-    static const cuda_push_sizes sizes[] = {{64, 256, 4096, 8}, {1, 0, 1, 0}};
+    static const cuda_push_sizes sizes[] = {{64, 256, 4096}, {1, 0, 1}};
     static unsigned n;
     rank = r;
     if (n % 3 < 2) *cuda_push_sizes_of(r) = sizes[n % 3];
