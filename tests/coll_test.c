@@ -87,7 +87,9 @@ static void launch(flight *f)
         for (int i = 0; i < s.rank && c->axes == 2u; i++)
             seen_joint[c->kind] += s.src[i].axis == HAP_BOTH || s.dst[i].axis == HAP_BOTH;
         bool in_place = c->kind == HAP_ALL_REDUCE && coll_chance(50);
-        hap_segment at = push && c->kind != HAP_REDUCE_SCATTER ? SEG_SYM : SEG_LOCAL;
+        // Of the library some lie where pushes go, and their operands do not.
+        bool sym = push ? c->kind != HAP_REDUCE_SCATTER : coll_chance(30);
+        hap_segment at = sym ? SEG_SYM : SEG_LOCAL;
         f->hs[k] = declare(in_place ? at : SEG_LOCAL, type, s.rank, s.src);
         f->hd[k] = in_place ? f->hs[k] : declare(at, type, s.rank, s.dst);
         f->src[k] = f->hs[k].t;

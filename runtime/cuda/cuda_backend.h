@@ -52,15 +52,12 @@ typedef struct cuda_steps {
     cuda_choice choice;
 } cuda_steps;
 
-enum { CUDA_COMMS = 5 }; // of the three masks, and two
-
 typedef struct cuda_backend {
     cuda_context x;
     int device;
     // By axis mask. between (over axis 0) and inside (over axis 1) are for the phases of two-level
     // all-reduces, which run on stream[3].
     ncclComm_t group[CUDA_MASKS], between, inside;
-    void *registered[CUDA_COMMS]; // SEG_SYM, with each of these
     cudaStream_t stream[CUDA_MASKS];
     struct cuda_pushes *pushes;        // cuda_push.c
     char *own_sym;                     // SEG_SYM, where no other rank maps it
@@ -94,9 +91,6 @@ void cuda_check(hap_rank *r, const char *why); // fails unless NULL
 void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *call);
 void cuda_nccl_start(hap_rank *r); // cuda_nccl.c
 void cuda_nccl_end(hap_rank *r);
-// SEG_SYM, if all ranks have it mapped: its tensors then lie at the same offsets of memory that the
-// library may map as well. Called by all ranks; p: NULL on one that has it elsewhere.
-void cuda_nccl_register(hap_rank *r, char *p, int64_t bytes);
 void cuda_nccl_poll(hap_rank *r); // fails on an error of a communicator
 ncclDataType_t cuda_nccl_type(hap_dtype t);
 void cuda_coll_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s); // cuda_coll_forms.c

@@ -163,7 +163,6 @@ static char *allocate(hap_rank *r, int64_t bytes)
 char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes)
 {
     char *p = seg == SEG_SYM ? cuda_push_start(r, bytes) : NULL;
-    if (seg == SEG_SYM) cuda_nccl_register(r, p, bytes);
     if (p) return p;
     p = allocate(r, bytes);
     if (seg == SEG_SYM) cuda_of(r)->own_sym = p;

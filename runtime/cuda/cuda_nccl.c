@@ -85,32 +85,9 @@ void cuda_nccl_start(hap_rank *r)
     b->inside = split(r, b->group[all], AXIS(1));
 }
 
-static void all_comms(const cuda_backend *b, ncclComm_t comm[CUDA_COMMS])
-{
-    const ncclComm_t all[CUDA_COMMS] = {b->group[1], b->group[2], b->group[3], b->between,
-                                        b->inside};
-    memcpy(comm, all, sizeof all);
-}
-
-void cuda_nccl_register(hap_rank *r, char *p, int64_t bytes)
-{
-    cuda_backend *b = cuda_of(r);
-    ncclComm_t comm[CUDA_COMMS];
-    if (r->n_ranks == 1 || !hap_comm_min(r, p != NULL && bytes > 0)) return;
-    all_comms(b, comm);
-    for (int i = 0; i < CUDA_COMMS; i++)
-        if (comm[i])
-            cuda_nccl_check(r, ncclCommRegister(comm[i], p, (size_t)bytes, &b->registered[i]),
-                            "ncclCommRegister");
-}
-
 void cuda_nccl_end(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
-    ncclComm_t comm[CUDA_COMMS];
-    all_comms(b, comm);
-    for (int i = 0; i < CUDA_COMMS; i++)
-        if (b->registered[i]) ncclCommDeregister(comm[i], b->registered[i]);
     if (b->between) ncclCommDestroy(b->between);
     if (b->inside) ncclCommDestroy(b->inside);
     for (unsigned mask = 1; mask < CUDA_MASKS; mask++) {
@@ -122,9 +99,8 @@ void cuda_nccl_end(hap_rank *r)
 void cuda_nccl_poll(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
-    ncclComm_t all[CUDA_COMMS];
-    all_comms(b, all);
-    for (int i = 0; i < CUDA_COMMS; i++) {
+    const ncclComm_t all[] = {b->group[1], b->group[2], b->group[3], b->between, b->inside};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         ncclResult_t state = ncclSuccess;
         if (!all[i]) continue;
         if (ncclCommGetAsyncError(all[i], &state) != ncclSuccess) continue;
