@@ -20,9 +20,9 @@ int cuDriverGetVersion(int *version)
     return 0;
 }
 
-static int nothing(void)
+static int missing(void)
 {
-    return 0;
+    return 500; // CUDA_ERROR_NOT_FOUND
 }
 
 int cuGetProcAddress_v2(const char *name, void (**f)(void), int version, unsigned long long flags,
@@ -34,6 +34,6 @@ int cuGetProcAddress_v2(const char *name, void (**f)(void), int version, unsigne
     *f = !strcmp(name, "cuInit")               ? (void (*)(void))cuInit
          : !strcmp(name, "cuDriverGetVersion") ? (void (*)(void))cuDriverGetVersion
          : !strcmp(name, "cuGetProcAddress")   ? (void (*)(void))cuGetProcAddress_v2
-                                               : (void (*)(void))nothing;
+                                               : (void (*)(void))missing;
     return 0;
 }
