@@ -2,7 +2,7 @@
 # On a machine with several GPUs, from what bench/device_pack.sh packed: pairs of a product and a
 # collective, on the shapes of bench/shapes.txt. Usage: bench/device_overlap.sh PART…
 #   profile   hapc profile: the cluster file that the planner's groups are chosen by
-#   profile-mixed   the same of $HAP_MIXED's devices on their SMs, for `uneven` behind it: about a minute on 4 GPUs
+#   profile-mixed   the same of $HAP_MIXED's devices on their SMs, for `uneven` behind it: 82 s on 4 GPUs
 #   pairs     programs of hapc, bare cuBLASLt with NCCL and pushes, and torch's fused operators; one table. The three
 #             are processes one after the other; in each, methods go in turns, a sample of 4 ms behind a pause of 1 ms,
 #             so that GPUs that power binds are as warm for one as for another: about 80 s of 24 shapes on 4 GPUs

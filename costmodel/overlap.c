@@ -548,8 +548,9 @@ bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int products
     // H200s took at most 3 to 10 % of the product less than the sum.
     static const double idle_power = 1.0 / 3, coolest = 0.93;
     // A pair that gains next to nothing may lose: of those chosen at these margins none did in the
-    // turns of four H200s; at 5 % GPT-2 XL's step loses 2 ms for pairs it does without. Parts of an
-    // all-reduce lost in all 27 groupings, priced at 0.98 to 1.15 of the sequence.
+    // turns of four H200s. At 5 %, and with sums by their bytes, GPT-2 XL does without pairs whose
+    // step is 2 ms quicker. Parts of an all-reduce lost in all 27 groupings, priced at 0.98 to 1.15
+    // of the sequence.
     static const double clearly = 0.02, clearly_gpu = 0.03, clearly_all_reduce = 0.1;
     bool gpu = kind == CL_GPU;
     double rests = transfer + product > 0 ? transfer / (transfer + product) : 0, rested = 1;

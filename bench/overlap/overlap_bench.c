@@ -1,9 +1,9 @@
 // Pairs of a product and a collective as programs of hapc run them: each alone, one after the
 // other, and in groups. One process a rank:
 //
-//     mpirun -n W overlap-bench-cuda SHAPES [--groups FILE] [--also FILE] [--cut A,B,…] [--sms
-//     A,B,…]
-//                                    [--lists N] [--scale K] [--seconds S] [--only AG] [--turns N]
+//     mpirun -n W overlap-bench-cuda SHAPES [--groups FILE] [--also FILE] [--only AG]
+//                                    [--cut A,B,…] [--sms A,B,…] [--lists N] [--turns N]
+//                                    [--scale K] [--seconds S]
 //
 // FILE has the planner's groups by name of the shape (bench/pair_groups), --also any number of
 // lists a shape that are compared to the end; --cut, shares of rows and of columns (AG) or inner

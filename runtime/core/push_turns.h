@@ -33,8 +33,8 @@ typedef struct hap_push_turns {
     int64_t least;
     bool gathers;
     int *begin; // turns of member m: [begin[m], begin[m + 1])
-    hap_push_turn
-        *turn; // to one member in ascending order, those of its own bytes first; one at least
+    // To one member in ascending order, those of the sender's own bytes first; one at least.
+    hap_push_turn *turn;
     int *last; // by member: from whom the last bytes come; -1: nobody sends any
     int64_t *bytes;
 } hap_push_turns;

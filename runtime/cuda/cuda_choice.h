@@ -10,8 +10,9 @@
 //
 //     way = cuda_choice_next(&c);                     each step
 //     if (cuda_choice_time(&c, sec)) {                until it says so: all turns are done
-//         cuda_choice_medians(&c, sec); sec[way] = the most of all ranks'; cuda_choice_make(&c,
-//         sec);
+//         cuda_choice_medians(&c, sec);
+//         sec[way] = the most of all ranks';
+//         cuda_choice_make(&c, sec);
 //     }
 
 #ifndef HAP_RUNTIME_CUDA_CHOICE_H
