@@ -18,9 +18,11 @@ fail() {
 cat >"$work/ssh" <<S
 #!/bin/sh
 while [ "\${1#-}" != "\$1" ]; do shift; done
-echo "\$1" >>"$work/asked"
+host=\$1
 shift
-exec env -i PATH="\$PATH" HOME="\$HOME" TMPDIR="$work/there" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \\
+echo "\$host" >>"$work/asked"
+mkdir -p "$work/there/\$host" # a host's own: daemons that share a session folder kill each other
+exec env -i PATH="\$PATH" HOME="\$HOME" TMPDIR="$work/there/\$host" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \\
     ASAN_OPTIONS="$ASAN_OPTIONS" OMPI_MCA_btl=tcp,self sh -c "\$*"
 S
 chmod +x "$work/ssh"
