@@ -41,6 +41,8 @@ typedef struct watch {
     int banner_rank, banner_signal; // from mpirun's own notice, -1
     long banner_pid;
     bool in_banner;
+    char heard[512]; // the first paragraph of mpirun's first banner, else its first other line
+    int heard_from;  // 0 nothing, 1 a line, 2 a paragraph that goes on, 3 one that has ended
     char line[LINE_MAX_BYTES];
     size_t n_line;
 } watch;
@@ -178,11 +180,26 @@ static bool only_of(const char *s, char c, int least)
     return *s == 0 && n >= least;
 }
 
+// What mpirun says is kept for the case that nothing else tells why the ranks could not be run.
+static void hear(watch *w, const char *s)
+{
+    if (w->heard_from == 3 || (w->heard_from == 1 && !w->in_banner)) return;
+    if (!*s) {
+        if (w->heard_from == 2) w->heard_from = 3;
+        return;
+    }
+    if (w->heard_from < 2) w->heard[0] = 0;
+    size_t n = strlen(w->heard);
+    snprintf(w->heard + n, sizeof w->heard - n, "%s%s", n > 0 ? " " : "", s);
+    w->heard_from = w->in_banner ? 2 : 1;
+}
+
 // One line of the ranks' or mpirun's stderr. mpirun's banners are read, not shown; of the ranks'
 // own last words only the first are shown.
 static void take_line(watch *w, const char *s)
 {
     if (only_of(s, '-', 40) || only_of(s, '=', 40)) {
+        hear(w, "");
         w->in_banner = !w->in_banner;
         return;
     }
@@ -191,12 +208,19 @@ static void take_line(watch *w, const char *s)
     if ((at = strstr(s, "exited on signal "))) w->banner_signal = atoi(at + 17);
     if ((at = strstr(s, "PID ")) && strstr(s, "RUNNING AT")) w->banner_pid = atol(at + 4);
     if ((at = strstr(s, "EXIT CODE: "))) w->banner_signal = atoi(at + 11);
+    if (w->in_banner) hear(w, s);
     if (w->in_banner || (w->said && !*s)) return;
     if (s[0] == '[') { // "[host:01234] …": mpirun and its helpers
         const char *end = strchr(s, ']'), *colon = strchr(s, ':');
-        if (end && colon && colon < end && isdigit((unsigned char)colon[1])) return;
+        if (end && colon && colon < end && isdigit((unsigned char)colon[1])) {
+            hear(w, end[1] == ' ' ? end + 2 : end + 1);
+            return;
+        }
     }
-    if (strncmp(s, "mpirun", 6) == 0 || strncmp(s, "prterun", 7) == 0) return;
+    if (strncmp(s, "mpirun", 6) == 0 || strncmp(s, "prterun", 7) == 0) {
+        hear(w, s);
+        return;
+    }
     if (strncmp(s, "YOUR APPLICATION TERMINATED", 27) == 0 ||
         strncmp(s, "This typically refers", 21) == 0 || strncmp(s, "Please see the FAQ", 18) == 0)
         return;
@@ -364,8 +388,8 @@ static int how_it_ended(watch *w, int status)
         return CLI_FAILED;
     }
     if (!w->said) {
-        say(w, "hapc: error: the ranks could not be run (%s ended with exit code %d)", "mpirun",
-            code);
+        say(w, "hapc: error: the ranks could not be run (mpirun ended with exit code %d)%s%s", code,
+            w->heard[0] ? ": " : "", w->heard);
         return CLI_FAILED;
     }
     return code == CLI_INPUT || code == CLI_USAGE ? code : CLI_FAILED;

@@ -111,5 +111,14 @@ run_pid=
 sleep 1
 [ -z "$(pids here)$(pids there)" ] || fail "ranks elsewhere are left: $(pids here) $(pids there)"
 
+# A host that cannot be reached: what ssh says, and mpirun's reason.
+printf '#!/bin/sh\necho "ssh: connect to host: No route to host" >&2\nexit 255\n' >"$work/ssh"
+"${run[@]}" --steps 3 >"$work/out" 2>"$work/err"
+code=$?
+[ $code = 5 ] || fail "no such host: exit $code: $(cat "$work/err")"
+grep -q '^ssh: connect to host: No route to host$' "$work/err" || fail "no such host: ssh's message is gone: $(cat "$work/err")"
+grep -q '^hapc: error: the ranks could not be run (mpirun ended with exit code [0-9]*): ORTE was unable to reliably start one or more daemons' "$work/err" ||
+    fail "no such host: $(cat "$work/err")"
+
 [ $fails = 0 ] && echo ok
 exit $((fails > 0))
