@@ -624,7 +624,6 @@ START_TEST(every_fault_is_rejected)
         hb_str seen[PER_KIND];
         for (uint64_t seed = 1; seed <= 60 && made < PER_KIND; seed++) {
             mut m = {.p = b.p, .rng = seed * 1000 + (uint64_t)k};
-            hb_arena *one = hb_arena_new();
             hb_str why = {0};
             bool again = false;
             if (!kinds[k].make(&m)) continue;
@@ -635,6 +634,7 @@ START_TEST(every_fault_is_rejected)
             ck_assert_msg(compiles(&b, m.out), "%s, seed %d: does not compile", kinds[k].name,
                           (int)seed);
             total++;
+            hb_arena *one = hb_arena_new();
             if (proved(one, &b, &why)) {
                 accepted++;
                 fprintf(stderr, "accepted: base %d, %s, seed %d\n", _i, kinds[k].name, (int)seed);
