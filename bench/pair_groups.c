@@ -1,4 +1,4 @@
-// The planner's groups for the shapes of bench/shapes.txt on a cluster: costmodel/overlap.h asked
+// The planner's groups for the shapes of bench/shapes.txt on a cluster: costmodel/pair_team.h asked
 // as synth/pair_cost.c asks it, products and messages by the cluster's curves.
 //
 //     pair_groups CLUSTER.yaml SHAPES [--cut] [--price GROUPS]
@@ -14,7 +14,7 @@
 
 #include "clusters/cluster.h"
 #include "costmodel/cost.h"
-#include "costmodel/overlap.h"
+#include "costmodel/pair_team.h"
 
 typedef struct shape {
     char kind[4], name[64];
@@ -22,17 +22,12 @@ typedef struct shape {
 } shape;
 
 typedef struct team {
-    const cost_model *model;
+    cost_team is; // kind: class of the cluster
     shape s;
     bool ag;
-    cost_coll coll;
-    cost_form form;
-    int n, cls[COST_MAX_PAIR_RANKS], kind[COST_MAX_PAIR_RANKS];
-    int64_t rows[COST_MAX_PAIR_RANKS], inner[COST_MAX_PAIR_RANKS];
-    int rank_of[CL_MAX_CLASSES]; // of a kind
-    double row_bytes;
-    cost_memory memory;
-    cl_link link;
+    int kind[COST_MAX_PAIR_RANKS], rank_of[CL_MAX_CLASSES]; // rank_of: a kind
+    int64_t rows[COST_MAX_PAIR_RANKS], all_rows[1], inner[COST_MAX_PAIR_RANKS];
+    double after[COST_MAX_PAIR_RANKS];
 } team;
 
 static double product(void *ctx, int kind, int64_t rows)
@@ -41,43 +36,14 @@ static double product(void *ctx, int kind, int64_t rows)
     int r = t->rank_of[kind];
     double in = (double)(t->ag ? t->s.k : t->inner[r]),
            out = (double)(t->ag ? t->inner[r] : t->s.n);
-    return cost_op(t->model, t->cls[r], IR_OP_linear, 2 * (double)rows * in * out,
+    return cost_op(t->is.model, t->is.cls[kind], IR_OP_linear, 2 * (double)rows * in * out,
                    2 * ((double)rows * (in + out) + in * out));
-}
-
-static double form_seconds(const team *t, cost_coll coll, cost_form form, const int64_t *table,
-                           double bytes)
-{
-    cost_shards s = {.n = t->n,
-                     .table = table,
-                     .table2 = table,
-                     .bytes = bytes,
-                     .apart = 1,
-                     .apart2 = 1,
-                     .item = 2};
-    cost_measure(&s);
-    if (!table) s.entries = s.entries2 = (cost_entries){true, t->n, 1, 1}; // even
-    return cost_form_seconds(t->model, coll, form, &s, t->link, &t->memory);
-}
-
-static const int64_t even[COST_MAX_PAIR_RANKS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-
-// One of the n - 1 that a rank sends; an all-reduce, of the rows.
-static double message(void *ctx, int kind, int64_t rows)
-{
-    const team *t = ctx;
-    double bytes = t->row_bytes * (double)rows;
-    (void)kind;
-    if (t->coll == COST_ALL_REDUCE && cost_is_push(t->form))
-        return form_seconds(t, COST_ALL_GATHER, t->form, NULL, bytes);
-    if (t->coll == COST_ALL_REDUCE) return form_seconds(t, t->coll, t->form, NULL, bytes);
-    return form_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes) / (t->n - 1);
 }
 
 static double slowest(team *t)
 {
     double most = 0;
-    for (int r = 0; r < t->n; r++)
+    for (int r = 0; r < t->is.n; r++)
         most = fmax(most, product(t, t->kind[r], t->s.m));
     return most;
 }
@@ -85,70 +51,11 @@ static double slowest(team *t)
 // By the cheapest form.
 static double collective(team *t)
 {
-    double transfer = (double)INFINITY;
+    double transfer = (double)INFINITY, bytes = t->is.row_bytes[t->kind[0]] * (double)t->s.m;
     for (cost_form f = 0; f < COST_N_FORMS; f++)
-        if (cost_form_exists(t->coll, f) && f != COST_TWO_LEVEL)
-            transfer =
-                fmin(transfer, form_seconds(t, t->coll, f, t->rows, t->row_bytes * (double)t->s.m));
+        if (cost_form_exists(t->is.coll, f) && f != COST_TWO_LEVEL)
+            transfer = fmin(transfer, cost_team_seconds(&t->is, t->is.coll, f, t->rows, bytes, 1));
     return transfer;
-}
-
-// What costmodel/overlap.h is asked about, in the team's form.
-typedef struct question {
-    cost_pair p;
-    cost_contention beside[CL_MAX_CLASSES];
-    double sums[COST_MAX_PAIR_RANKS];
-    int64_t whole_rows[1];
-} question;
-
-static void ask(team *t, question *q)
-{
-    bool whole = t->coll == COST_ALL_REDUCE, gpu = false;
-    double bytes = t->row_bytes * (double)t->s.m, launch = 0, gap = 0, flag = 0;
-    int64_t largest = 1;
-    int n_kinds = 0;
-    *q = (question){.whole_rows = {t->s.m}};
-    for (int r = 0; r < t->n; r++)
-        n_kinds = t->kind[r] + 1 > n_kinds ? t->kind[r] + 1 : n_kinds;
-    for (int k = 0; k < n_kinds; k++) {
-        const cl_class *c = &t->model->cluster->cls[t->cls[t->rank_of[k]]];
-        gpu = gpu || c->kind == CL_GPU;
-        q->beside[k] = cost_pair_beside(c, t->form);
-        launch = fmax(launch, cost_launch(t->model, t->cls[t->rank_of[k]]));
-        gap = fmax(gap, c->pair_gap);
-        flag = fmax(flag, c->pair_flag);
-    }
-    for (int r = 0; r < t->n; r++)
-        largest = t->rows[r] > largest ? t->rows[r] : largest;
-    double equal = t->row_bytes * (double)largest * t->n;
-    if (whole) q->sums[0] = cost_op(t->model, t->cls[0], IR_OP_add, 0, (t->n + 1) * bytes / t->n);
-    for (int r = 0; r < t->n && t->coll == COST_REDUCE_SCATTER; r++)
-        q->sums[r] = fmax(0, form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, even, equal) -
-                                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, even, equal)) *
-                     (double)t->rows[r] / (double)largest;
-    q->p = (cost_pair){.consumer = t->ag,
-                       .whole = whole,
-                       .back = whole && cost_is_push(t->form),
-                       .late = whole && !cost_is_push(t->form) && gpu,
-                       .together = t->form == COST_PUSH_ALL,
-                       .n = t->n,
-                       .rows = whole ? q->whole_rows : t->rows,
-                       .n_kinds = n_kinds,
-                       .kind = t->kind,
-                       .product = product,
-                       .message = message,
-                       .ctx = t,
-                       .after = q->sums,
-                       .beside = q->beside,
-                       .gap = gap > 0 ? gap : launch,
-                       .flag = flag > 0 ? flag : 3 * launch,
-                       .doubt = launch};
-}
-
-static bool pairs_in(const team *t, cost_form f)
-{
-    return cost_form_exists(t->coll, f) &&
-           (cost_is_push(f) || (t->coll == COST_ALL_REDUCE && f == COST_FLAT));
 }
 
 static void choose(team *t)
@@ -157,18 +64,18 @@ static void choose(team *t)
     double most = slowest(t), transfer = collective(t), alone = most + transfer, least = alone;
     cost_pair_time time = {0}, at = {0};
     cost_form form = COST_PUSH;
-    question q;
-    for (t->form = 0; t->form < COST_N_FORMS; t->form++) {
-        if (!pairs_in(t, t->form)) continue;
-        ask(t, &q);
-        int n = cost_pair_search(&q.p, COST_MAX_GROUPS, group, &time);
-        cl_kind on = t->model->cluster->cls[t->cls[0]].kind;
+    for (cost_form f = 0; f < COST_N_FORMS; f++) {
+        if (!cost_pairs_in(t->is.coll, f)) continue;
+        t->is.form = f;
+        cost_pair p = cost_team_pair(&t->is, false);
+        int n = cost_pair_search(&p, COST_MAX_GROUPS, group, &time);
+        cl_kind on = t->is.model->cluster->cls[t->is.cls[0]].kind;
         if (n == 0 || time.total >= least) continue;
-        if (!cost_pair_pays(&q.p, on, time.total, cost_pair_products(group, n), most, transfer))
+        if (!cost_pair_pays(&p, on, time.total, cost_pair_products(group, n), most, transfer))
             continue;
         least = time.total;
         at = time;
-        form = t->form;
+        form = f;
         n_best = n;
         memcpy(best, group, sizeof best);
     }
@@ -184,8 +91,8 @@ static void choose(team *t)
 // Of every line of the file that names the shape.
 static void price(team *t, const char *path)
 {
-    FILE *f = fopen(path, "r");
-    for (char line[512], kind[4], name[64], form[16]; f && fgets(line, sizeof line, f);) {
+    FILE *in = fopen(path, "r");
+    for (char line[512], kind[4], name[64], form[16]; in && fgets(line, sizeof line, in);) {
         int group[COST_MAX_GROUPS][2], n = 0, used = 0;
         if (sscanf(line, "%3s %63s %15s%n", kind, name, form, &used) != 3 ||
             strcmp(kind, t->s.kind) != 0 || strcmp(name, t->s.name) != 0)
@@ -198,18 +105,17 @@ static void price(team *t, const char *path)
             if (sscanf(at, "*%d%n", &group[n][1], &used) == 1) at += used;
         }
         line[strcspn(line, "#\n")] = 0;
-        for (t->form = 0; t->form < COST_N_FORMS; t->form++) {
-            question q;
+        for (cost_form f = 0; n > 0 && f < COST_N_FORMS; f++) {
             cost_pair_time time;
-            if (!pairs_in(t, t->form) || strcmp(form, cost_form_name(t->form)) != 0) continue;
-            if (n == 0) continue;
-            ask(t, &q);
-            printf("%s # %.4f\n", line, 1e3 * cost_pair_seconds(&q.p, group, n, &time));
+            if (!cost_pairs_in(t->is.coll, f) || strcmp(form, cost_form_name(f)) != 0) continue;
+            t->is.form = f;
+            cost_pair p = cost_team_pair(&t->is, false);
+            printf("%s # %.4f\n", line, 1e3 * cost_pair_seconds(&p, group, n, &time));
         }
         if (strcmp(form, "sequential") == 0)
             printf("%s # %.4f\n", line, 1e3 * (slowest(t) + collective(t)));
     }
-    if (f) fclose(f);
+    if (in) fclose(in);
 }
 
 // n in parts in proportion to weights, multiples of `unit` but for the last.
@@ -257,31 +163,40 @@ int main(int argc, char **argv)
     }
     if (curves) cost_apply_curves(curves, c);
     cost_model model = {.cluster = c, .curves = curves, .math = COST_BF16};
-    team t = {.model = &model, .n = c->n_ranks};
+    team t = {.is = {.model = &model, .n = c->n_ranks, .n_kinds = c->n_classes}};
+    cost_team *is = &t.is;
     int ranks[COST_MAX_PAIR_RANKS];
     double weight[COST_MAX_PAIR_RANKS];
-    for (int r = 0; r < t.n; r++) {
-        int cls = t.cls[r] = c->class_of[r];
+    is->kind = t.kind;
+    is->after = t.after;
+    is->product = product;
+    is->ctx = &t;
+    for (int r = 0; r < is->n; r++) {
+        int cls = t.kind[r] = c->class_of[r];
         ranks[r] = r;
-        t.kind[r] = cls;
+        is->cls[cls] = cls;
         t.rank_of[cls] = r;
         weight[r] = uneven ? c->cls[cls].bf16 : 1;
-        cost_memory_add(&t.memory, &c->cls[cls]);
-        memset(t.memory.skew, 0, sizeof t.memory.skew); // in loops of their own
+        cost_memory_add(&is->memory, &c->cls[cls]);
     }
-    t.link = cl_group_link(c, ranks, t.n, 1);
+    memset(is->memory.skew, 0, sizeof is->memory.skew); // in loops of their own
+    is->link = cl_group_link(c, ranks, is->n, 1);
     for (char line[256], on[32]; fgets(line, sizeof line, f);) {
         shape *s = &t.s;
         if (line[0] == '#' || sscanf(line, "%3s %lld %lld %lld %31s %63s", s->kind, &s->m, &s->n,
                                      &s->k, on, s->name) != 6)
             continue;
-        hb_str want = hb_fmt(a, "%d", t.n);
-        if (t.n > 3 && !strstr(on, want.p)) continue;
+        hb_str want = hb_fmt(a, "%d", is->n);
+        if (is->n > 3 && !strstr(on, want.p)) continue;
         t.ag = s->kind[1] == 'G';
-        t.coll = t.ag ? COST_ALL_GATHER : s->kind[1] == 'R' ? COST_ALL_REDUCE : COST_REDUCE_SCATTER;
-        t.row_bytes = 2 * (double)(t.ag ? s->k : s->n);
-        cut(t.n, t.rows, s->m, 1, weight);
-        cut(t.n, t.inner, t.ag ? s->n : s->k, 64, weight);
+        bool whole = s->kind[1] == 'R';
+        is->coll = t.ag ? COST_ALL_GATHER : whole ? COST_ALL_REDUCE : COST_REDUCE_SCATTER;
+        for (int k = 0; k < is->n_kinds; k++)
+            is->row_bytes[k] = 2 * (double)(t.ag ? s->k : s->n);
+        cut(is->n, t.rows, s->m, 1, weight);
+        cut(is->n, t.inner, t.ag ? s->n : s->k, 64, weight);
+        t.all_rows[0] = s->m;
+        is->rows = whole ? t.all_rows : t.rows;
         if (prices)
             price(&t, prices);
         else

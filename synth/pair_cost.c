@@ -1,9 +1,9 @@
-// What a pair takes: its members as costmodel/overlap.h sees them, one team of ranks at a time.
+// What a pair takes: its members as costmodel/pair_team.h sees them, one team of ranks at a time.
 
 #include <math.h>
 #include <string.h>
 
-#include "costmodel/overlap.h"
+#include "costmodel/pair_team.h"
 #include "synth/pairs.h"
 #include "synth/space.h"
 
@@ -15,19 +15,10 @@ typedef struct rank_kind {
 } rank_kind;
 
 typedef struct team {
-    const syn_costs *c;
     const syn_program *p;
     const syn_members *m;
-    cost_coll coll;
-    cost_form form;
-    int n;
-    cl_link link;
-    double per_row; // all-to-all: stretches of memory of the columns of one row
-    int n_kinds;
     rank_kind rank[CL_MAX_CLASSES];
-    int *kind;     // by coordinate
-    int64_t *rows; // by coordinate; all-reduce: [0], all
-    double *after;
+    cost_team is;
 } team;
 
 static int team_rank(const syn_mesh *m, unsigned axes, int i, int group)
@@ -104,21 +95,27 @@ static bool gather(hb_arena *a, team *t, unsigned axes, int group)
     const syn_instr *start = &t->p->instr.p[t->m->start];
     bool whole = start->coll == COST_ALL_REDUCE;
     int cut = t->m->consumer || whole ? start->in[0] : start->out[0];
-    t->kind = HB_ARRAY(a, int, t->n);
-    t->rows = HB_ARRAY(a, int64_t, t->n);
-    t->after = HB_ARRAY(a, double, t->n);
-    t->n_kinds = 0;
-    for (int i = 0; i < t->n; i++) {
+    cost_team *is = &t->is;
+    int *kind = HB_ARRAY(a, int, is->n);
+    int64_t *rows = HB_ARRAY(a, int64_t, is->n);
+    is->kind = kind;
+    is->rows = rows;
+    is->after = HB_ARRAY(a, double, is->n);
+    for (int i = 0; i < is->n; i++) {
         int rank = team_rank(t->p->mesh, axes, i, group);
         rank_kind k = kind_of(t, rank);
         double wide = columns(t, cut, rank);
-        t->rows[i] = wide > 0 ? (int64_t)(local(t, cut, rank) / wide + 0.5) : 0;
+        rows[i] = wide > 0 ? (int64_t)(local(t, cut, rank) / wide + 0.5) : 0;
         int at = 0;
-        while (at < t->n_kinds && memcmp(&t->rank[at], &k, sizeof k) != 0)
+        while (at < is->n_kinds && memcmp(&t->rank[at], &k, sizeof k) != 0)
             at++;
         if (at == CL_MAX_CLASSES) return false;
-        if (at == t->n_kinds) t->rank[t->n_kinds++] = k;
-        t->kind[i] = at;
+        if (at == is->n_kinds) {
+            t->rank[is->n_kinds] = k;
+            is->cls[is->n_kinds] = t->p->mesh->cluster_class[k.cls];
+            is->row_bytes[is->n_kinds++] = k.row_bytes;
+        }
+        kind[i] = at;
     }
     return true;
 }
@@ -131,114 +128,10 @@ static double product(void *ctx, int kind, int64_t rows)
     for (int i = 0; i < t->m->n_ops; i++) {
         ir_op op = t->p->g->nodes.p[t->p->instr.p[t->m->op[i]].node].op;
         if (k->flops[i] > 0)
-            sec += cost_op(t->c->m, t->p->mesh->cluster_class[k->cls], op, n * k->flops[i],
+            sec += cost_op(t->is.model, t->is.cls[kind], op, n * k->flops[i],
                            n * k->bytes[i] + k->fixed[i]);
     }
     return sec;
-}
-
-// `apart`: stretches of what all members hold together.
-static double form_seconds(const team *t, cost_coll coll, cost_form form, const int64_t *table,
-                           double bytes, double apart)
-{
-    cost_shards s = {.n = t->n,
-                     .table = table,
-                     .table2 = table,
-                     .bytes = bytes,
-                     .apart = 1,
-                     .apart2 = apart,
-                     .item = 1};
-    cost_memory memory = t->c->memory;
-    memory.skew[0] = memory.skew[1] = 0; // of the pair, not of a message
-    cost_measure(&s);
-    if (!table) s.entries = s.entries2 = (cost_entries){true, t->n, 1, 1}; // even
-    return cost_form_seconds(t->c->m, coll, form, &s, t->link, &memory);
-}
-
-static const int64_t even[COST_MAX_PAIR_RANKS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-
-// A message is one of the n - 1 that a rank sends one after the other when all shards are as large;
-// a scattered part is sent like a gathered one, and added later.
-static double message(void *ctx, int kind, int64_t rows)
-{
-    const team *t = ctx;
-    double bytes = t->rank[kind].row_bytes * (double)rows;
-    if (t->coll == COST_ALL_REDUCE && cost_is_push(t->form)) // there, as it comes back
-        return form_seconds(t, COST_ALL_GATHER, t->form, NULL, bytes, 1);
-    if (t->coll == COST_ALL_REDUCE) return form_seconds(t, t->coll, t->form, NULL, bytes, 1);
-    if (t->coll == COST_ALL_TO_ALL)
-        return form_seconds(t, t->coll, t->form, even, t->n * t->n * bytes,
-                            t->n * (double)rows * t->per_row) /
-               (t->n - 1);
-    return form_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes, 1) / (t->n - 1);
-}
-
-// What ranks take to add their rows: of an all-reduce, all members' parts read and the sums
-// written; of a reduce-scatter what it takes beyond sending, for of that the receiver's cache still
-// has a part: if all had as many rows as who has most, as unequal parts of an all-gather are passed
-// on.
-static void sums(team *t)
-{
-    const rank_kind *k = &t->rank[0];
-    int64_t most = 0;
-    if (t->coll == COST_ALL_REDUCE) {
-        t->after[0] = cost_op(t->c->m, t->p->mesh->cluster_class[k->cls], IR_OP_add, 0,
-                              (t->n + 1) * (double)t->rows[0] / t->n * k->row_bytes);
-        return;
-    }
-    for (int i = 0; i < t->n; i++)
-        most = t->rows[i] > most ? t->rows[i] : most;
-    double bytes = k->row_bytes * (double)most * t->n;
-    double sec = form_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, even, bytes, 1) -
-                 form_seconds(t, COST_ALL_GATHER, COST_PUSH, even, bytes, 1);
-    for (int i = 0; i < t->n && most > 0; i++)
-        t->after[i] = fmax(sec, 0) * (double)t->rows[i] / (double)most;
-}
-
-static cost_pair pair_of(team *t, cost_contention *beside, bool quick)
-{
-    // Not measured: on H200s the next group began 5 us behind the one before, 15 us behind the end
-    // of its message (pushes, TP 4).
-    static const double gap_gpu = 5e-6, flag_gpu = 15e-6;
-    double gap = 0, flag = 0, launch = 0;
-    bool whole = t->coll == COST_ALL_REDUCE, push = cost_is_push(t->form), any_gpu = false;
-    for (int k = 0; k < t->n_kinds; k++) {
-        int cls = t->p->mesh->cluster_class[t->rank[k].cls];
-        const cl_class *k_cls = &t->p->cluster->cls[cls];
-        double least = cost_launch(t->c->m, cls);
-        bool gpu = k_cls->kind == CL_GPU;
-        any_gpu = any_gpu || gpu;
-        launch = fmax(launch, least);
-        beside[k] = cost_pair_beside(k_cls, t->form);
-        gap = fmax(gap, k_cls->pair_gap > 0 ? k_cls->pair_gap : gpu ? gap_gpu : least / 2);
-        flag = fmax(flag, k_cls->pair_flag > 0 ? k_cls->pair_flag : gpu ? flag_gpu : least);
-    }
-    memset(t->after, 0, sizeof *t->after * (size_t)t->n);
-    if (t->coll == COST_REDUCE_SCATTER || (whole && push)) sums(t);
-    return (cost_pair){.consumer = t->m->consumer,
-                       .whole = whole,
-                       .back = whole && push,
-                       .late = whole && !push && any_gpu,
-                       .together = t->form == COST_PUSH_ALL,
-                       .n = t->n,
-                       .rows = t->rows,
-                       .n_kinds = t->n_kinds,
-                       .kind = t->kind,
-                       .product = product,
-                       .message = message,
-                       .ctx = t,
-                       .after = t->after,
-                       .beside = beside,
-                       .gap = gap,
-                       .flag = flag,
-                       .skew = t->c->memory.skew[push],
-                       .quick = quick,
-                       .doubt = launch};
-}
-
-static bool pairs_in(cost_coll coll, cost_form form)
-{
-    return cost_is_push(form) || (coll == COST_ALL_REDUCE && form == COST_FLAT);
 }
 
 // --- all teams of the collective ---
@@ -297,20 +190,23 @@ static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const s
     for (int g = 0; g < groups; g++) {
         if (machine_alike(p, m, g)) continue;
         team *t = &all->v[all->n], *last = all->n > 0 ? t - 1 : t;
-        *t = (team){.c = c,
-                    .p = p,
+        *t = (team){.p = p,
                     .m = m,
-                    .coll = start->coll,
-                    .form = start->form,
-                    .n = n,
-                    .link = syn_axes_link(c, start->axes),
-                    .per_row = stretches_of_row(p, start)};
+                    .is = {.model = c->m,
+                           .memory = c->memory,
+                           .link = syn_axes_link(c, start->axes),
+                           .coll = start->coll,
+                           .form = start->form,
+                           .n = n,
+                           .stretches = stretches_of_row(p, start),
+                           .product = product,
+                           .ctx = t}};
         if (!gather(all->arena, t, start->axes, g)) return false;
         size_t ranks = (size_t)n;
-        if (all->n > 0 && t->n_kinds == last->n_kinds &&
-            memcmp(t->rank, last->rank, sizeof *t->rank * (size_t)t->n_kinds) == 0 &&
-            memcmp(t->kind, last->kind, sizeof *t->kind * ranks) == 0 &&
-            memcmp(t->rows, last->rows, sizeof *t->rows * ranks) == 0)
+        if (all->n > 0 && t->is.n_kinds == last->is.n_kinds &&
+            memcmp(t->rank, last->rank, sizeof *t->rank * (size_t)t->is.n_kinds) == 0 &&
+            memcmp(t->is.kind, last->is.kind, sizeof *t->is.kind * ranks) == 0 &&
+            memcmp(t->is.rows, last->is.rows, sizeof *t->is.rows * ranks) == 0)
             continue; // as the one before it
         all->n++;
     }
@@ -326,14 +222,13 @@ static void times_of(teams *all, syn_pair *x)
     x->total = x->transfer = 0;
     for (int i = 0; i < all->n; i++) {
         team *t = &all->v[i];
-        cost_contention beside[CL_MAX_CLASSES];
         cost_pair_time time;
-        t->form = x->form;
-        cost_pair p = pair_of(t, beside, false);
+        t->is.form = x->form;
+        cost_pair p = cost_team_pair(&t->is, false);
         cost_pair_seconds(&p, x->group, x->n_groups, &time);
         x->total = fmax(x->total, time.total);
         x->transfer = fmax(x->transfer, time.transfer);
-        for (int k = 0; k < t->n_kinds; k++) {
+        for (int k = 0; k < t->is.n_kinds; k++) {
             int64_t c = t->rank[k].cls;
             x->own[c] = x->end[c] > 0 ? fmin(x->own[c], time.own[k]) : time.own[k];
             x->end[c] = fmax(x->end[c], time.end[k]);
@@ -367,10 +262,10 @@ static team *slowest(teams *all)
     double most = 0;
     for (int i = 0; i < all->n && all->n > 1; i++) {
         team *t = &all->v[i];
-        int64_t rows = t->rows[0];
-        for (int r = 1; r < t->n && t->coll != COST_ALL_REDUCE; r++)
-            rows += t->rows[r];
-        for (int k = 0; k < t->n_kinds; k++) {
+        int64_t rows = t->is.rows[0];
+        for (int r = 1; r < t->is.n && t->is.coll != COST_ALL_REDUCE; r++)
+            rows += t->is.rows[r];
+        for (int k = 0; k < t->is.n_kinds; k++) {
             double sec = product(t, k, rows);
             if (sec <= most) continue;
             most = sec;
@@ -380,26 +275,25 @@ static team *slowest(teams *all)
     return last;
 }
 
-static double transfer_of(team *t, cost_form form)
+static double transfer_of(cost_team *t, cost_form form)
 {
     int64_t most = t->rows[0];
     t->form = form;
     if (t->coll == COST_ALL_REDUCE)
-        return form_seconds(t, t->coll, form, NULL, t->rank[0].row_bytes * (double)most, 1);
+        return cost_team_seconds(t, t->coll, form, NULL, t->row_bytes[0] * (double)most, 1);
     for (int r = 1; r < t->n; r++)
         most = t->rows[r] > most ? t->rows[r] : most;
-    return (t->n - 1) * message(t, 0, most);
+    return (t->n - 1) * cost_team_message(t, 0, most);
 }
 
 // The best groups for the slowest team, by the time of all.
-static void best_groups(teams *all, cost_form form, bool quick, syn_pair *best)
+static void best_groups(teams *all, cost_form form, bool quick, hb_arena *keep, syn_pair *best)
 {
-    cost_contention beside[CL_MAX_CLASSES];
     cost_pair_time time;
     int group[SYN_PAIR_GROUPS][2];
     team *t = slowest(all);
-    t->form = form;
-    cost_pair pair = pair_of(t, beside, quick);
+    t->is.form = form;
+    cost_pair pair = cost_team_pair(&t->is, quick);
     syn_pair x = *best;
     x.form = form;
     x.group = group;
@@ -409,24 +303,25 @@ static void best_groups(teams *all, cost_form form, bool quick, syn_pair *best)
     times_of(all, &x);
     if (best->n_groups > 0 && doubted(all, &x) >= doubted(all, best)) return;
     *best = x;
-    best->group = hb_copy(t->c->arena, group, sizeof *group * (size_t)x.n_groups);
+    best->group = hb_copy(keep, group, sizeof *group * (size_t)x.n_groups);
 }
 
 // Of every form the first few groupings; the winner's are looked at closely later.
-static void search(teams *all, const syn_program *p, const syn_members *m, syn_pair *best)
+static void search(teams *all, const syn_program *p, const syn_members *m, hb_arena *keep,
+                   syn_pair *best)
 {
     const syn_instr *start = &p->instr.p[m->start];
     double most = syn_products_seconds(p, m), push = HUGE_VAL;
     best->sequential = most + start->sec[0];
     for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
-        if (!pairs_in(start->coll, f) || !cost_form_exists(start->coll, f)) continue;
+        if (!cost_pairs_in(start->coll, f)) continue;
         if (p->no_push && cost_is_push(f)) continue;
-        double transfer = transfer_of(&all->v[0], f);
+        double transfer = transfer_of(&all->v[0].is, f);
         // The products or the transfer alone are too much; or streams to all are no faster.
         if (fmax(most, transfer) >= best->sequential) continue;
         if (f == COST_PUSH_ALL && transfer >= push) continue;
         if (f == COST_PUSH) push = transfer;
-        best_groups(all, f, true, best);
+        best_groups(all, f, true, keep, best);
     }
     if (best->n_groups == 0) return;
     bool gpu = false;
@@ -508,7 +403,7 @@ const syn_pair *syn_best_pair(const syn_program *p, syn_costs *c, const syn_memb
     const syn_pair *best = known(c, key);
     if (!best) {
         syn_pair x = {.n_groups = 0};
-        if (gather_teams(&all, p, c, m)) search(&all, p, m, &x);
+        if (gather_teams(&all, p, c, m)) search(&all, p, m, c->arena, &x);
         best = remember(c, key, &x);
     }
     hb_arena_free(all.arena);
@@ -544,7 +439,7 @@ void syn_refine_pair(const syn_program *p, syn_costs *c, const syn_members *m, s
     const syn_pair *same = known(c, key);
     if (!same) {
         syn_pair now = *x;
-        if (gather_teams(&all, p, c, m)) best_groups(&all, x->form, false, &now);
+        if (gather_teams(&all, p, c, m)) best_groups(&all, x->form, false, c->arena, &now);
         same = remember(c, key, &now);
     }
     int first = x->first, len = x->len;

@@ -1,0 +1,114 @@
+#include "costmodel/pair_team.h"
+
+#include <math.h>
+#include <string.h>
+
+double cost_team_seconds(const cost_team *t, cost_coll coll, cost_form form, const int64_t *table,
+                         double bytes, double apart)
+{
+    cost_shards s = {.n = t->n,
+                     .table = table,
+                     .table2 = table,
+                     .bytes = bytes,
+                     .apart = 1,
+                     .apart2 = apart,
+                     .item = 1};
+    cost_memory memory = t->memory;
+    memory.skew[0] = memory.skew[1] = 0;
+    cost_measure(&s);
+    if (!table) s.entries = s.entries2 = (cost_entries){true, t->n, 1, 1}; // even
+    return cost_form_seconds(t->model, coll, form, &s, t->link, &memory);
+}
+
+static const int64_t even[COST_MAX_PAIR_RANKS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+double cost_team_message(const cost_team *t, int kind, int64_t rows)
+{
+    double bytes = t->row_bytes[kind] * (double)rows;
+    if (t->coll == COST_ALL_REDUCE && cost_is_push(t->form)) // there, as it comes back
+        return cost_team_seconds(t, COST_ALL_GATHER, t->form, NULL, bytes, 1);
+    if (t->coll == COST_ALL_REDUCE) return cost_team_seconds(t, t->coll, t->form, NULL, bytes, 1);
+    if (t->coll == COST_ALL_TO_ALL)
+        return cost_team_seconds(t, t->coll, t->form, even, t->n * t->n * bytes,
+                                 t->n * (double)rows * t->stretches) /
+               (t->n - 1);
+    return cost_team_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes, 1) / (t->n - 1);
+}
+
+static double message(void *ctx, int kind, int64_t rows)
+{
+    return cost_team_message(ctx, kind, rows);
+}
+
+static double product(void *ctx, int kind, int64_t rows)
+{
+    const cost_team *t = ctx;
+    return t->product(t->ctx, kind, rows);
+}
+
+// What ranks take to add their rows: of an all-reduce, all members' parts read and the sums
+// written; of a reduce-scatter what it takes beyond sending, for of that the receiver's cache still
+// has a part: if all had as many rows as who has most, as unequal parts of an all-gather are passed
+// on.
+static void sums(cost_team *t)
+{
+    int64_t most = 0;
+    if (t->coll == COST_ALL_REDUCE) {
+        t->after[0] = cost_op(t->model, t->cls[0], IR_OP_add, 0,
+                              (t->n + 1) * (double)t->rows[0] / t->n * t->row_bytes[0]);
+        return;
+    }
+    for (int i = 0; i < t->n; i++)
+        most = t->rows[i] > most ? t->rows[i] : most;
+    double bytes = t->row_bytes[0] * (double)most * t->n;
+    double sec = cost_team_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, even, bytes, 1) -
+                 cost_team_seconds(t, COST_ALL_GATHER, COST_PUSH, even, bytes, 1);
+    for (int i = 0; i < t->n && most > 0; i++)
+        t->after[i] = fmax(sec, 0) * (double)t->rows[i] / (double)most;
+}
+
+cost_pair cost_team_pair(cost_team *t, bool quick)
+{
+    // Not measured: on H200s the next group began 5 us behind the one before, 15 us behind the end
+    // of its message (pushes, TP 4).
+    static const double gap_gpu = 5e-6, flag_gpu = 15e-6;
+    double gap = 0, flag = 0, launch = 0;
+    bool whole = t->coll == COST_ALL_REDUCE, push = cost_is_push(t->form), any_gpu = false;
+    for (int k = 0; k < t->n_kinds; k++) {
+        const cl_class *c = &t->model->cluster->cls[t->cls[k]];
+        double least = cost_launch(t->model, t->cls[k]);
+        bool gpu = c->kind == CL_GPU;
+        any_gpu = any_gpu || gpu;
+        launch = fmax(launch, least);
+        t->beside[k] = cost_pair_beside(c, t->form);
+        gap = fmax(gap, c->pair_gap > 0 ? c->pair_gap : gpu ? gap_gpu : least / 2);
+        flag = fmax(flag, c->pair_flag > 0 ? c->pair_flag : gpu ? flag_gpu : least);
+    }
+    memset(t->after, 0, sizeof *t->after * (size_t)t->n);
+    if (t->coll == COST_REDUCE_SCATTER || (whole && push)) sums(t);
+    return (cost_pair){.consumer = t->coll == COST_ALL_GATHER,
+                       .whole = whole,
+                       .back = whole && push,
+                       .late = whole && !push && any_gpu,
+                       .together = t->form == COST_PUSH_ALL,
+                       .n = t->n,
+                       .rows = t->rows,
+                       .n_kinds = t->n_kinds,
+                       .kind = t->kind,
+                       .product = product,
+                       .message = message,
+                       .ctx = t,
+                       .after = t->after,
+                       .beside = t->beside,
+                       .gap = gap,
+                       .flag = flag,
+                       .skew = t->memory.skew[push],
+                       .quick = quick,
+                       .doubt = launch};
+}
+
+bool cost_pairs_in(cost_coll coll, cost_form form)
+{
+    return cost_form_exists(coll, form) &&
+           (cost_is_push(form) || (coll == COST_ALL_REDUCE && form == COST_FLAT));
+}
