@@ -1,9 +1,9 @@
 #include "costmodel/pair_links.h"
+#include "costmodel/pair_parts.h"
 #include "costmodel/pair_price.h"
 #include "costmodel/pair_whole.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 // --- seconds of rows, each asked for once ---
@@ -58,53 +58,7 @@ static void compute(beside *b, double sec)
     b->done += sec;
 }
 
-// --- rows of groups ---
-
-typedef struct parts {
-    int n;
-    int64_t most; // rows of the coordinate that has most
-    int distance[COST_MAX_GROUPS];
-    int from[COST_MAX_GROUPS], to[COST_MAX_GROUPS], of[COST_MAX_GROUPS]; // weights: [from, to) of
-    int run[COST_MAX_GROUPS]; // at the first of joined groups: how many they are; else 0
-} parts;
-
-static void parts_of(parts *x, const cost_pair *p, int (*group)[2], int n)
-{
-    hb_assert(n >= 1 && n <= COST_MAX_GROUPS);
-    x->n = n;
-    x->most = p->rows[0];
-    for (int r = 1; r < p->n && !p->whole; r++)
-        x->most = p->rows[r] > x->most ? p->rows[r] : x->most;
-    for (int k = 0; k < n; k++) {
-        x->distance[k] = group[k][0];
-        x->from[k] = x->of[k] = 0;
-        for (int j = 0; j < n; j++) {
-            if (group[j][0] != group[k][0]) continue;
-            if (j < k) x->from[k] += abs(group[j][1]);
-            x->of[k] += abs(group[j][1]);
-        }
-        x->to[k] = x->from[k] + abs(group[k][1]);
-        hb_assert(group[k][1] >= (k ? INT32_MIN + 1 : 1) && group[k][1] != 0);
-        x->run[k] = 1;
-    }
-    for (int k = n - 1; k > 0; k--)
-        if (group[k][1] < 0) {
-            x->run[k - 1] += x->run[k];
-            x->run[k] = 0;
-        }
-}
-
-// Of `rows` those before a weight of group k's distance.
-static int64_t rows_before(const parts *x, int k, int weight, int64_t rows)
-{
-    int64_t n = x->most * weight / x->of[k];
-    return n < rows ? n : rows;
-}
-
-static int64_t rows_of(const parts *x, int k, int64_t rows)
-{
-    return rows_before(x, k, x->to[k], rows) - rows_before(x, k, x->from[k], rows);
-}
+// --- products of groups ---
 
 // A part that follows another: its own seconds, or its share of the whole product and the gap,
 // whichever is more. What a gap was measured to take has in it what parts lose to the whole; so
@@ -117,46 +71,25 @@ static double further(const pair_pricer *x, int kind, double sec, int64_t rows)
 
 // Seconds of the product of joined groups k to k + run on rank r, whose members' rows begin at
 // first[]: one call a range of rows. `leads`: no group was before it.
-static double joined(pair_pricer *x, const parts *g, int k, int r, const int64_t *first, bool leads)
+static double joined(pair_pricer *x, const pair_parts *g, int k, int r, const int64_t *first,
+                     bool leads)
 {
     const cost_pair *p = x->p;
-    int64_t lo[COST_MAX_GROUPS], hi[COST_MAX_GROUPS], rows = 0;
-    int n = 0, kind = p->kind[r];
+    pair_range range[COST_MAX_GROUPS];
+    int64_t rows = 0;
+    int kind = p->kind[r];
     double sec = 0;
     if (g->run[k] == 1) {
         int d = g->distance[k], m = (r + (p->consumer ? p->n - d : d)) % p->n;
-        rows = rows_of(g, k, p->rows[m]);
+        rows = pair_rows_of(g, k, p->rows[m]);
         sec = seconds(x, false, kind, rows);
         return leads ? sec : further(x, kind, sec, rows);
     }
-    for (int i = k; i < k + g->run[k]; i++) {
-        int d = g->distance[i], m = (r + (p->consumer ? p->n - d : d)) % p->n, at = n;
-        int64_t from = first[m] + rows_before(g, i, g->from[i], p->rows[m]);
-        int64_t to = first[m] + rows_before(g, i, g->to[i], p->rows[m]);
-        if (from == to) continue;
-        for (; at > 0 && lo[at - 1] > from; at--) {
-            lo[at] = lo[at - 1];
-            hi[at] = hi[at - 1];
-        }
-        lo[at] = from;
-        hi[at] = to;
-        n++;
-    }
-    for (int i = 0; i < n;) {
-        int64_t from = lo[i], to = hi[i];
-        for (i++; i < n && lo[i] == to; i++)
-            to = hi[i];
-        sec += seconds(x, false, kind, to - from);
-        rows += to - from;
+    for (int i = 0, n = pair_ranges(g, p, k, r, first, range); i < n; i++) {
+        sec += seconds(x, false, kind, range[i].hi - range[i].lo);
+        rows += range[i].hi - range[i].lo;
     }
     return leads ? sec : further(x, kind, sec, rows);
-}
-
-static void first_rows(const cost_pair *p, int64_t *first)
-{
-    first[0] = 0;
-    for (int r = 0; r + 1 < p->n; r++)
-        first[r + 1] = first[r] + p->rows[r];
 }
 
 // --- transfers between ranks ---
@@ -207,12 +140,13 @@ static bool even(const cost_pair *p)
 }
 
 // What a rank sends, in order; behind[k]: products before group k is sent.
-static void add_messages(pair_pricer *x, const parts *g, int r, const int *behind, pair_sender *s)
+static void add_messages(pair_pricer *x, const pair_parts *g, int r, const int *behind,
+                         pair_sender *s)
 {
     const cost_pair *p = x->p;
     for (int k = 0; k < g->n; k++) {
         int to = (r + g->distance[k]) % p->n;
-        int64_t rows = rows_of(g, k, p->rows[p->consumer ? r : to]);
+        int64_t rows = pair_rows_of(g, k, p->rows[p->consumer ? r : to]);
         if (g->distance[k] == 0 || rows == 0) continue;
         s->message[s->n_messages++] =
             (pair_message){to, k, seconds(x, true, p->kind[r], rows), behind ? behind[k] : 0};
@@ -222,7 +156,7 @@ static void add_messages(pair_pricer *x, const parts *g, int r, const int *behin
 // When the messages of every group end, by receiver, if all are ready from the start; and by rank
 // when its link is free. Even messages, and those together, end when the sender's link and the
 // receiver's are through.
-static void arrivals(pair_pricer *x, const parts *g, table at, double *busy)
+static void arrivals(pair_pricer *x, const pair_parts *g, table at, double *busy)
 {
     const cost_pair *p = x->p;
     double out[COST_MAX_GROUPS], in[COST_MAX_GROUPS];
@@ -249,8 +183,8 @@ static void arrivals(pair_pricer *x, const parts *g, table at, double *busy)
         for (int k = 0; k < g->n; k++) {
             int d = g->distance[k], from = (r + p->n - d) % p->n;
             if (d == 0) continue;
-            out[n] = seconds(x, true, p->kind[r], rows_of(g, k, p->rows[r]));
-            in[n] = seconds(x, true, p->kind[from], rows_of(g, k, p->rows[from]));
+            out[n] = seconds(x, true, p->kind[r], pair_rows_of(g, k, p->rows[r]));
+            in[n] = seconds(x, true, p->kind[from], pair_rows_of(g, k, p->rows[from]));
             end_out[n] = sum_out += out[n];
             end_in[n] = sum_in += in[n];
             stream[n] = d;
@@ -280,14 +214,14 @@ static void add_rank(cost_pair_time *t, int kind, double end, double all, double
 }
 
 // Own rows at once, others as they arrive.
-static void consume(pair_pricer *x, const parts *g, cost_pair_time *t)
+static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     table at;
     double busy[COST_MAX_PAIR_RANKS];
     int64_t begin[COST_MAX_PAIR_RANKS];
     arrivals(x, g, at, busy);
-    first_rows(p, begin);
+    pair_first_rows(p, begin);
     for (int r = 0; r < p->n; r++) {
         double last = busy[r], idle = 0;
         for (int k = 0; k < g->n; k++)
@@ -301,7 +235,8 @@ static void consume(pair_pricer *x, const parts *g, cost_pair_time *t)
             double until = 0, sec = g->run[k] ? joined(x, g, k, r, begin, first) : 0;
             if (sec <= 0) continue;
             for (int i = k; i < k + g->run[k]; i++)
-                if (g->distance[i] && rows_of(g, i, p->rows[(r + p->n - g->distance[i]) % p->n]))
+                if (g->distance[i] &&
+                    pair_rows_of(g, i, p->rows[(r + p->n - g->distance[i]) % p->n]))
                     until = larger(until, at[i][r] + p->flag);
             if (until > b.done) {
                 double wait = until - b.done;
@@ -319,7 +254,7 @@ static void consume(pair_pricer *x, const parts *g, cost_pair_time *t)
 }
 
 // Messages leave as their rows are made. at: when they end at the sender.
-static void send_made(pair_pricer *x, const parts *g, int r, const int64_t *begin, table at,
+static void send_made(pair_pricer *x, const pair_parts *g, int r, const int64_t *begin, table at,
                       cost_pair_time *t)
 {
     const cost_pair *p = x->p;
@@ -345,7 +280,7 @@ static void send_made(pair_pricer *x, const parts *g, int r, const int64_t *begi
             }
         }
         for (int i = k; i < k + g->run[k]; i++) {
-            int64_t rows = rows_of(g, i, p->rows[(r + g->distance[i]) % p->n]);
+            int64_t rows = pair_rows_of(g, i, p->rows[(r + g->distance[i]) % p->n]);
             if (g->distance[i] == 0) at[i][r] = b.t;
             if (g->distance[i] == 0 || rows == 0) continue;
             queued = larger(queued, b.done) + seconds(x, true, p->kind[r], rows);
@@ -360,7 +295,7 @@ static void send_made(pair_pricer *x, const parts *g, int r, const int64_t *begi
 }
 
 // The same of all ranks, who share the links of those they send to.
-static void send_shared(pair_pricer *x, const parts *g, const int64_t *begin, table at,
+static void send_shared(pair_pricer *x, const pair_parts *g, const int64_t *begin, table at,
                         cost_pair_time *t)
 {
     const cost_pair *p = x->p;
@@ -386,40 +321,12 @@ static void send_shared(pair_pricer *x, const parts *g, const int64_t *begin, ta
     }
 }
 
-// Rows of a rank that are added together: between any two ends of parts. The last group of others
-// that holds them, and the own one.
-typedef struct added {
-    int64_t rows;
-    int last, own;
-} added;
-
-static int sums_of(const parts *g, int64_t rows, added *sums)
-{
-    int64_t from[COST_MAX_GROUPS], to[COST_MAX_GROUPS];
-    int n = 0;
-    for (int k = 0; k < g->n; k++) {
-        from[k] = rows_before(g, k, g->from[k], rows);
-        to[k] = rows_before(g, k, g->to[k], rows);
-    }
-    for (int64_t at = 0, end = rows; at < rows; at = end, end = rows) {
-        added s = {.last = -1, .own = -1};
-        for (int k = 0; k < g->n; k++) {
-            if (from[k] <= at && at < to[k]) *(g->distance[k] ? &s.last : &s.own) = k;
-            if (from[k] > at && from[k] < end) end = from[k];
-            if (to[k] > at && to[k] < end) end = to[k];
-        }
-        s.rows = end - at;
-        sums[n++] = s;
-    }
-    return n;
-}
-
 // When a rank has added what came for it, group k at came[k], all of it in `sec`: in the order in
 // which the last parts of others come. What a sum takes of a product that runs is not in it.
-static double add_up(const parts *g, int64_t rows, const double *came, double sec)
+static double add_up(const pair_parts *g, int64_t rows, const double *came, double sec)
 {
-    added sums[2 * COST_MAX_GROUPS];
-    int n = rows > 0 && sec > 0 ? sums_of(g, rows, sums) : 0;
+    pair_added sums[2 * COST_MAX_GROUPS];
+    int n = rows > 0 && sec > 0 ? pair_sums(g, rows, sums) : 0;
     double now = 0, last = 0;
     for (int k = -1; k < g->n; k++) {
         if (k >= 0) last = larger(last, came[k]);
@@ -433,14 +340,14 @@ static double add_up(const parts *g, int64_t rows, const double *came, double se
     return larger(now, last);
 }
 
-static void produce(pair_pricer *x, const parts *g, cost_pair_time *t)
+static void produce(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     table at; // [group][receiver]
     int64_t begin[COST_MAX_PAIR_RANKS];
     bool shared = !even(p);
     memset(at, 0, sizeof at);
-    first_rows(p, begin);
+    pair_first_rows(p, begin);
     if (shared) send_shared(x, g, begin, at, t);
     for (int r = 0; r < p->n && !shared; r++)
         send_made(x, g, r, begin, at, t);
@@ -449,10 +356,10 @@ static void produce(pair_pricer *x, const parts *g, cost_pair_time *t)
         double in = 0, out = 0, sum = 0, came[COST_MAX_GROUPS] = {0};
         for (int k = 0; k < g->n; k++) {
             int d = g->distance[k], from = (r + p->n - d) % p->n;
-            int64_t rows = rows_of(g, k, p->rows[r]);
+            int64_t rows = pair_rows_of(g, k, p->rows[r]);
             came[k] = d == 0 ? at[k][r] : 0;
             if (d == 0) continue;
-            out += seconds(x, true, p->kind[r], rows_of(g, k, p->rows[(r + d) % p->n]));
+            out += seconds(x, true, p->kind[r], pair_rows_of(g, k, p->rows[(r + d) % p->n]));
             if (rows == 0) continue;
             double sec = seconds(x, true, p->kind[from], rows);
             in = larger(shared ? in : in + sec, at[k][r]);
@@ -467,7 +374,7 @@ static void produce(pair_pricer *x, const parts *g, cost_pair_time *t)
 }
 
 // Every kind makes part by part.
-static void produce_whole(pair_pricer *x, const parts *g, cost_pair_time *t)
+static void produce_whole(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     pair_whole w = {.n = g->n,
@@ -477,7 +384,7 @@ static void produce_whole(pair_pricer *x, const parts *g, cost_pair_time *t)
                     .flag = p->flag,
                     .beside = p->beside};
     for (int k = 0; k < g->n; k++) {
-        int64_t rows = rows_of(g, k, p->rows[0]);
+        int64_t rows = pair_rows_of(g, k, p->rows[0]);
         w.message[k] = seconds(x, true, 0, rows);
         if (p->back && p->after) w.sum[k] = p->after[0] * (double)rows / (double)p->rows[0];
         for (int c = 0; c < p->n_kinds; c++) {
@@ -494,8 +401,8 @@ static void produce_whole(pair_pricer *x, const parts *g, cost_pair_time *t)
 
 double pair_price(pair_pricer *x, int (*group)[2], int n, cost_pair_time *t)
 {
-    parts g;
-    parts_of(&g, x->p, group, n);
+    pair_parts g;
+    pair_parts_of(&g, x->p, group, n);
     memset(t, 0, sizeof *t);
     (x->p->whole ? produce_whole : x->p->consumer ? consume : produce)(x, &g, t);
     t->total += x->p->skew;

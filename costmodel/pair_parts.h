@@ -1,0 +1,48 @@
+// Which rows the groups of a pair are, rank by rank (overlap.h). Inside of the cost model. The
+// runtime finds the same by itself (runtime/core/pair_rows.h); tests/pair_parts_test.c compares.
+
+#ifndef HAP_COSTMODEL_PAIR_PARTS_H
+#define HAP_COSTMODEL_PAIR_PARTS_H
+
+#include "costmodel/overlap.h"
+
+typedef struct pair_parts {
+    int n;
+    int64_t most; // rows of the coordinate that has most
+    int distance[COST_MAX_GROUPS];
+    int from[COST_MAX_GROUPS], to[COST_MAX_GROUPS], of[COST_MAX_GROUPS]; // weights: [from, to) of
+    int run[COST_MAX_GROUPS]; // at the first of joined groups: how many they are; else 0
+} pair_parts;
+
+void pair_parts_of(pair_parts *x, const cost_pair *p, int (*group)[2], int n);
+
+// Of `rows` those before a weight of group k's distance.
+static inline int64_t pair_rows_before(const pair_parts *x, int k, int weight, int64_t rows)
+{
+    int64_t n = x->most * weight / x->of[k];
+    return n < rows ? n : rows;
+}
+
+static inline int64_t pair_rows_of(const pair_parts *x, int k, int64_t rows)
+{
+    return pair_rows_before(x, k, x->to[k], rows) - pair_rows_before(x, k, x->from[k], rows);
+}
+
+// Rows [lo, hi) of a tensor whose coordinates' rows begin at first[]: `first` has room for p->n.
+typedef struct pair_range {
+    int64_t lo, hi;
+} pair_range;
+void pair_first_rows(const cost_pair *p, int64_t *first);
+// Those of joined groups k and on, on rank r, ascending, neighbours as one; returns how many.
+int pair_ranges(const pair_parts *g, const cost_pair *p, int k, int r, const int64_t *first,
+                pair_range *ranges);
+
+// Rows of a rank that are added together: between any two ends of parts, ascending. The last group
+// of others that holds them (-1: none), and the own one. At most 2 * COST_MAX_GROUPS.
+typedef struct pair_added {
+    int64_t from, rows;
+    int last, own;
+} pair_added;
+int pair_sums(const pair_parts *g, int64_t rows, pair_added *sums);
+
+#endif
