@@ -162,7 +162,7 @@ static void put_load(writer *w, int part, int indent)
 static void put_store(writer *w, int part, int indent)
 {
     int m = w->s.part[part].made;
-    bool copy = node_of(w, m)->op == IR_OP_cast && w->s.part[w->in[m][0]].made < 0;
+    bool copy = ir_row(node_of(w, m)->op)->role == IR_ROLE_copy && w->s.part[w->in[m][0]].made < 0;
     hb_printf(w->out, "%*s", indent, "");
     if (copy) hb_printf(w->out, "if (p%d) ", part);
     hb_printf(w->out, "store(p%d, i, t%d);\n", part, part);

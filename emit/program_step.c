@@ -135,18 +135,17 @@ static void print_op(place *s, int index)
     const syn_instr *i = &t->p->instr.p[index];
     const ir_node *n = &t->p->g->nodes.p[i->node];
     const ir_op_row *row = ir_row(n->op);
-    bool split = n->op == IR_OP_split, concat = n->op == IR_OP_concat;
     hb_str arg[IR_MAX_OUT + IR_MAX_IN + IR_MAX_ATTR + 4];
     int k = 0;
     arg[k++] = HB_STR("r");
-    if (split) {
+    if (row->list_out) {
         arg[k++] = hb_fmt(t->a, "%d", i->n_out);
         arg[k++] = list_text(s, i, 0, i->n_out, "parts", 60);
     } else if (!(row->flags & IR_IN_PLACE)) {
         for (int o = 0; o < i->n_out; o++)
             arg[k++] = operand(s, i, o);
     }
-    if (concat) {
+    if (row->list_in) {
         arg[k++] = hb_fmt(t->a, "%d", i->n_in);
         arg[k++] = list_text(s, i, i->n_out, i->n_in, "parts", 60);
     } else {

@@ -55,6 +55,27 @@ typedef struct ir_attr {
 } ir_attr;
 
 typedef enum { IR_FLOPS_MOVE, IR_FLOPS_POINT, IR_FLOPS_DENSE, IR_FLOPS_SDPA } ir_flops_kind;
+typedef enum { // of a row; by the table's names
+    IR_ROLE_none,
+    IR_ROLE_product,
+    IR_ROLE_product_dw, // of a weight's gradient
+    IR_ROLE_attention,
+    IR_ROLE_attention_bwd,
+    IR_ROLE_heads,      // may swap heads and positions
+    IR_ROLE_parts,      // takes its operand apart
+    IR_ROLE_packs,      // puts operands side by side
+    IR_ROLE_total,      // of two operands
+    IR_ROLE_scatter,    // of a lookup's gradient
+    IR_ROLE_copy,       // in another type
+    IR_ROLE_gradient,   // whose columns its kernel adds up as well
+    IR_ROLE_columns,    // adds them up
+    IR_ROLE_parameters, // of a norm: their gradients
+    IR_ROLE_logits,     // their statistics
+    IR_ROLE_loss,       // its gradient by the logits
+    IR_ROLE_square,     // a sum of squares
+    IR_ROLE_update,     // writes copies of what it updates
+    IR_ROLE_mixture     // of experts
+} ir_role;
 enum { // flags of a row
     IR_IN_PLACE = 1,
     IR_GATHER = 2,
@@ -85,8 +106,12 @@ typedef struct ir_op_row {
     ir_flops_kind flops_kind;
     double flops;
     const char *vjp;
+    ir_role role;
     unsigned flags;
-    int min_in, max_in, n_out; // concat: 1..IR_MAX_IN; split: n_out from the attribute
+    int min_in, max_in, n_out;
+    // Operands come as a list, of 1 to IR_MAX_IN; so do outputs, as many as attribute `sizes` has
+    // entries, all as the table says of one (n_out is 1).
+    bool list_in, list_out;
     // Dense rows: bit a, in alternative a of the formula the leading dims of operand 0 are those of
     // the output, so that with a matrix as operand 1 rows become rows one by one. What may stand in
     // a pair (docs/formats.md).

@@ -1,6 +1,7 @@
 // Rows that cost a GPU next to nothing because a neighbour's kernel does their work: what
 // runtime/cuda/cuda_fuse*.c leaves out or joins in every plan, as far as the graph alone tells.
-// Rows that element by element follow each other are groups of a plan instead (synth/fuse.h).
+// Rows that element by element follow each other are groups of a plan instead (synth/fuse.h). What
+// a row may be joined to goes by the `role` of ops.def:
 //
 //     transpose of heads and positions     attention takes strides
 //     split of a product, concat of what   a product a part; attention writes parts
@@ -34,15 +35,31 @@ static const ir_node *maker(const graph *x, int tensor)
     return p < 0 ? NULL : &x->g->nodes.p[p];
 }
 
-static bool is_attention(ir_op op)
+static bool is(const ir_node *n, ir_role role)
 {
-    return ir_row(op)->flops_kind == IR_FLOPS_SDPA;
+    return n && ir_row(n->op)->role == role;
+}
+
+static bool is_attention(const ir_node *n)
+{
+    return is(n, IR_ROLE_attention) || is(n, IR_ROLE_attention_bwd);
+}
+
+static bool is_reshape(const ir_node *n)
+{
+    return n && ir_row(n->op)->flags & IR_ZERO_COPY;
+}
+
+// A gradient whose rows need all of their columns.
+static bool is_norm(const ir_node *n)
+{
+    return is(n, IR_ROLE_gradient) && ir_row(n->op)->flags & IR_ROWS;
 }
 
 static bool swaps_heads(const ir_node *n)
 {
     const ir_attr *p = &n->attr[0];
-    return n->op == IR_OP_transpose && p->n == 4 && p->v[0] == 0 && p->v[1] == 2 && p->v[2] == 1 &&
+    return is(n, IR_ROLE_heads) && p->n == 4 && p->v[0] == 0 && p->v[1] == 2 && p->v[2] == 1 &&
            p->v[3] == 3;
 }
 
@@ -63,25 +80,21 @@ static bool narrow(const graph *x, const ir_node *norm)
 static bool sums_columns(const graph *x, int tensor)
 {
     const ir_node *n = maker(x, tensor);
-    while (n && (n->op == IR_OP_cast || n->op == IR_OP_reshape))
+    while (is(n, IR_ROLE_copy) || is_reshape(n))
         n = maker(x, n->in[0]);
-    if (!n) return false;
-    for (int i = 0; n->op == IR_OP_add && i < 2; i++) {
+    for (int i = 0; is(n, IR_ROLE_total) && i < 2; i++) {
         const ir_node *part = maker(x, n->in[i]);
-        if (part && part->op == IR_OP_norm_bwd) return narrow(x, part);
+        if (is_norm(part)) return narrow(x, part);
     }
-    return n->op == IR_OP_gelu_bwd || n->op == IR_OP_relu_bwd || n->op == IR_OP_silu_bwd ||
-           n->op == IR_OP_tanh_bwd || (n->op == IR_OP_norm_bwd && narrow(x, n));
+    return is(n, IR_ROLE_gradient) && (!is_norm(n) || narrow(x, n));
 }
 
 // A concat's operand that attention may write: its heads, transposed and reshaped.
 static bool from_attention(const graph *x, int tensor)
 {
     const ir_node *n = maker(x, tensor);
-    if (n && n->op == IR_OP_reshape) n = maker(x, n->in[0]);
-    if (!n || !swaps_heads(n)) return false;
-    n = maker(x, n->in[0]);
-    return n && is_attention(n->op);
+    if (is_reshape(n)) n = maker(x, n->in[0]);
+    return n && swaps_heads(n) && is_attention(maker(x, n->in[0]));
 }
 
 // A product, or a sum of products, that is read once: what is added to another of its kind.
@@ -89,14 +102,13 @@ static bool is_summand(const graph *x, int tensor)
 {
     const ir_node *n = maker(x, tensor);
     if (!n || x->readers[tensor] != 1) return false;
-    if (n->op == IR_OP_add) return is_summand(x, n->in[0]) && is_summand(x, n->in[1]);
-    return n->op == IR_OP_linear && n->n_in == 2;
+    if (is(n, IR_ROLE_total)) return is_summand(x, n->in[0]) && is_summand(x, n->in[1]);
+    return is(n, IR_ROLE_product) && n->n_in == 2;
 }
 
 static bool adds_lookup(const graph *x, int tensor)
 {
-    const ir_node *n = maker(x, tensor);
-    return n && n->op == IR_OP_embedding_bwd && x->readers[tensor] == 1;
+    return is(maker(x, tensor), IR_ROLE_scatter) && x->readers[tensor] == 1;
 }
 
 static bool is_short(ir_dtype t)
@@ -106,42 +118,39 @@ static bool is_short(ir_dtype t)
 
 static bool is_square(const graph *x, int tensor)
 {
-    const ir_node *n = maker(x, tensor);
-    return n && n->op == IR_OP_sumsq;
+    return is(maker(x, tensor), IR_ROLE_square);
 }
 
 static bool joins(const graph *x, const ir_node *n)
 {
     const ir_graph *g = x->g;
     const ir_node *from = n->n_in > 0 ? maker(x, n->in[0]) : NULL;
-    switch ((int)n->op) {
-    case IR_OP_transpose:
+    switch ((int)ir_row(n->op)->role) {
+    case IR_ROLE_heads:
         if (!swaps_heads(n)) return false;
-        if (from && is_attention(from->op)) return true;
-        return x->readers[n->out[0]] > 0 && is_attention(g->nodes.p[x->reader[n->out[0]]].op);
-    case IR_OP_split:
-        return from && from->op == IR_OP_linear && x->readers[n->in[0]] == 1 &&
-               last_dim(x, n, n->in[0]);
-    case IR_OP_concat:
+        if (is_attention(from)) return true;
+        return x->readers[n->out[0]] > 0 && is_attention(&g->nodes.p[x->reader[n->out[0]]]);
+    case IR_ROLE_parts:
+        return is(from, IR_ROLE_product) && x->readers[n->in[0]] == 1 && last_dim(x, n, n->in[0]);
+    case IR_ROLE_packs:
         for (int i = 0; i < n->n_in; i++)
             if (!from_attention(x, n->in[i])) return false;
         return last_dim(x, n, n->out[0]);
-    case IR_OP_sumsq:
+    case IR_ROLE_square:
         return true;
-    case IR_OP_cast:
+    case IR_ROLE_copy:
         return g->tensors.p[n->in[0]].kind == IR_PARAM && g->tensors.p[n->in[0]].dtype == IR_F32 &&
                is_short(g->tensors.p[n->out[0]].dtype);
-    case IR_OP_add:
+    case IR_ROLE_total:
         return is_square(x, n->in[0]) || is_square(x, n->in[1]) ||
                (is_summand(x, n->in[0]) && is_summand(x, n->in[1])) || adds_lookup(x, n->in[0]) ||
                adds_lookup(x, n->in[1]);
-    case IR_OP_sum:
+    case IR_ROLE_columns:
         return g->tensors.p[n->out[0]].rank == 1 &&
                n->attr[0].n == g->tensors.p[n->in[0]].rank - 1 && sums_columns(x, n->in[0]);
-    case IR_OP_norm_bwd_params:
+    case IR_ROLE_parameters:
         return narrow(x, n);
-    case IR_OP_row_max:
-    case IR_OP_row_expsum:
+    case IR_ROLE_logits:
         return x->loss[n->in[0]];
     default:
         return false;
@@ -157,7 +166,7 @@ bool *ir_joined(hb_arena *a, const ir_graph *g)
         for (int k = 0; k < g->nodes.p[i].n_in; k++) {
             x.readers[g->nodes.p[i].in[k]]++;
             x.reader[g->nodes.p[i].in[k]] = i;
-            if (g->nodes.p[i].op == IR_OP_ce_bwd && k == 0) x.loss[g->nodes.p[i].in[k]] = true;
+            if (k == 0 && is(&g->nodes.p[i], IR_ROLE_loss)) x.loss[g->nodes.p[i].in[k]] = true;
         }
     for (int i = 0; i < g->nodes.n; i++)
         joined[i] = joins(&x, &g->nodes.p[i]);

@@ -36,11 +36,13 @@ static const struct {
     const char *reducers, *dtypes;
     flops_column flops;
     const char *vjp;
+    ir_role role;
     unsigned flags;
     int min_in, max_in; // of composites
 } source[IR_N_ALL_OPS] = {
-#define OP(name, formula, attrs, linear, reducers, dtypes, flops, vjp, flags)                      \
-    [IR_OP_##name] = {#name, formula, attrs, linear, reducers, dtypes, flops, #vjp, flags, 0, 0},
+#define OP(name, formula, attrs, linear, reducers, dtypes, flops, vjp, role, flags)                \
+    [IR_OP_##name] = {#name, formula, attrs,          linear, reducers, dtypes,                    \
+                      flops, #vjp,    IR_ROLE_##role, flags,  0,        0},
 #define COMPOSITE(op, n_in_min, n_in_max, attributes)                                              \
     [IR_OP_##op] = {.name = #op,                                                                   \
                     .formula = "",                                                                 \
@@ -127,12 +129,11 @@ static void set_arity(ir_op_row *r, const ir_formulas *f)
             r->min_in += !f->alt[0].in[i].optional;
         return;
     }
-    r->n_out = 1; // split: as many as its sizes
-    r->min_in = r->max_in = 1;
-    if (strcmp(f->rule, "concat") == 0)
-        r->max_in = IR_MAX_IN;
-    else if (strcmp(f->rule, "full") == 0)
-        r->min_in = r->max_in = 0;
+    r->list_in = strcmp(f->rule, "concat") == 0;
+    r->list_out = strcmp(f->rule, "split") == 0;
+    r->n_out = 1;
+    r->min_in = strcmp(f->rule, "full") != 0;
+    r->max_in = r->list_in ? IR_MAX_IN : r->min_in;
 }
 
 // Leading dims of operand 0, all but its last, are those of the output.
@@ -160,6 +161,7 @@ static void build(void)
         r->flops_kind = source[op].flops.kind;
         r->flops = source[op].flops.c;
         r->vjp = source[op].vjp;
+        r->role = source[op].role;
         r->flags = source[op].flags;
         parse_attrs(r, source[op].attrs);
         if (r->flags & IR_COMPOSITE) {

@@ -138,7 +138,7 @@ void ir_rule_of(const ir_graph *g, int node, const ir_frame *f, const ir_atoms *
     memcpy(r->term, f->term, sizeof r->term);
     r->linear = linear_of(g, n);
     for (int i = 0; i < n->n_out; i++)
-        r->reducer[i] = row->reducers[n->op == IR_OP_split ? 0 : i];
+        r->reducer[i] = row->reducers[row->list_out ? 0 : i];
     if (f->flat) {
         rule_flat(&b, g, n, dims);
         return;

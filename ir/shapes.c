@@ -16,7 +16,8 @@ hb_str ir_shape_text(hb_arena *a, int rank, const int64_t *dim)
 
 int ir_node_outs(const ir_node *n)
 {
-    return n->op == IR_OP_split ? n->attr[1].n : ir_row(n->op)->n_out;
+    const ir_op_row *r = ir_row(n->op);
+    return r->list_out ? n->attr[ir_attr_index(n->op, "sizes")].n : r->n_out;
 }
 
 static const ir_tensor *operand(const ir_graph *g, const ir_node *n, int i)
@@ -200,7 +201,7 @@ static bool check_dtypes(const ir_graph *g, const ir_node *n, hb_arena *a, hb_st
 static ir_dtype out_dtype(const ir_graph *g, const ir_node *n, int i)
 {
     const ir_op_row *r = ir_row(n->op);
-    char c = r->dtypes[n->op == IR_OP_split ? 0 : i];
+    char c = r->dtypes[r->list_out ? 0 : i];
     if (c == 'f') return IR_F32;
     if (c == 'w') {
         ir_dtype t = operand(g, n, 0)->dtype;

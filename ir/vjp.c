@@ -109,8 +109,7 @@ static bool vjp_sdpa(ir_back *b, const ir_node *n, const int *dy)
 
 static bool vjp_top_gates(ir_back *b, const ir_node *n, const int *dy)
 {
-    vjp_give(b, 0,
-             with_int(b, IR_OP_top_gates_bwd, "dx", 2, (int[]){DY, n->in[0]}, n->attr[0].i));
+    vjp_give(b, 0, with_int(b, IR_OP_top_gates_bwd, "dx", 2, (int[]){DY, n->in[0]}, n->attr[0].i));
     return true;
 }
 
@@ -450,7 +449,7 @@ static bool vjp_stat(ir_back *b, const ir_node *n, const int *dy)
 
 #define vjp_none NULL
 static ir_vjp *const rules[IR_N_OPS] = {
-#define OP(name, formula, attrs, linear, reducers, dtypes, flops, vjp, flags)                      \
+#define OP(name, formula, attrs, linear, reducers, dtypes, flops, vjp, role, flags)                \
     [IR_OP_##name] = vjp_##vjp,
 #define COMPOSITE(name, n_in_min, n_in_max, attrs)
 #include "ir/ops.def"

@@ -182,42 +182,41 @@ static void op(walk *w, const syn_instr *in)
 {
     const ir_node *n = &w->p->g->nodes.p[in->node];
     int64_t y = in->n_out ? last(w, in->out[0]) : 0;
-    switch ((int)n->op) {
-    case IR_OP_linear:
+    const ir_op_row *row = ir_row(n->op);
+    if (row->flags & IR_ZERO_COPY && meet(w, in->in[0], in->out[0])) return; // copies stay, too
+    switch ((int)row->role) {
+    case IR_ROLE_product:
         product(w, in, false, n->attr[0].i == 1);
         return;
-    case IR_OP_linear_dw:
+    case IR_ROLE_product_dw:
         product(w, in, true, false);
         return;
-    case IR_OP_reshape:
-        if (meet(w, in->in[0], in->out[0])) return; // where it was, as are copies
-        break;
-    case IR_OP_ce_bwd:
+    case IR_ROLE_loss:
         if (find(w, in->in[0])) {
             new_rows(w, in->out[0]);
             return;
         }
         break;
-    case IR_OP_sdpa_bwd:
+    case IR_ROLE_attention_bwd:
         attention_bwd(w, in);
         break;
-    case IR_OP_embedding_bwd: { // four lists, sorted; where each row's run is
+    case IR_ROLE_scatter: { // four lists, sorted; where each row's run is
         int64_t list = round_up(rows(w, in->in[0]) * 4, 256);
         takes(w, 5 * list + round_up(dim(w, in->out[0], 0) * 8, 256) + (1 << 20));
         break;
     }
-    case IR_OP_norm_bwd_params:
+    case IR_ROLE_parameters:
         takes(w, rows(w, in->in[0]) * 8 + 16 + 3 * IR_CUDA_COLUMN_PARTS * y * 4);
         break;
-    case IR_OP_sum: { // with others beside it
+    case IR_ROLE_columns: { // with others beside it
         int64_t cells = rows(w, in->out[0]) * y, parts = IR_CUDA_COLUMN_PARTS * y;
         takes(w, IR_CUDA_MOST_SUMS * (cells > parts ? cells : parts) * 4);
         break;
     }
-    case IR_OP_sumsq: // with others and what adds them up
+    case IR_ROLE_square: // with others and what adds them up
         takes(w, ((IR_CUDA_MAX_CHAIN + 1) * IR_CUDA_NUMBER_PARTS + 1) * 8);
         break;
-    case IR_OP_combine:
+    case IR_ROLE_mixture:
         takes(w, rows(w, in->out[0]) * y * 4);
         break;
     default:

@@ -95,6 +95,11 @@ void syn_price_moves(syn_program *p, syn_costs *c)
     hb_arena_free(a);
 }
 
+static ir_role role_of(const syn_program *p, const syn_instr *in)
+{
+    return in->kind == SYN_OP ? ir_row(p->g->nodes.p[in->node].op)->role : IR_ROLE_none;
+}
+
 // What writes an operand of an instruction; NULL if the step does not.
 static const syn_instr *writer(const syn_program *p, const syn_instr *of, int tensor)
 {
@@ -119,7 +124,7 @@ static bool splits_product(const syn_program *p, const syn_instr *split)
 static bool sums_made(const syn_program *p, const syn_instr *sum)
 {
     const syn_instr *x = writer(p, sum, sum->in[0]);
-    while (x && x->kind == SYN_OP && p->g->nodes.p[x->node].op == IR_OP_cast)
+    while (x && role_of(p, x) == IR_ROLE_copy)
         x = writer(p, x, x->in[0]);
     return x && x->kind == SYN_OP;
 }
@@ -141,16 +146,16 @@ static bool joined(const syn_program *p, const syn_instr *in)
 {
     if (in->kind == SYN_PARTIAL) return small_partial(p, in);
     if (in->kind != SYN_OP || !p->f->joined[in->node]) return false;
-    ir_op op = p->g->nodes.p[in->node].op;
-    if (op == IR_OP_split) return splits_product(p, in);
-    if (op == IR_OP_sum) return sums_made(p, in);
-    for (int a = 0; a < p->mesh->n_axes && (op == IR_OP_row_max || op == IR_OP_row_expsum); a++)
+    ir_role role = role_of(p, in);
+    if (role == IR_ROLE_parts) return splits_product(p, in);
+    if (role == IR_ROLE_columns) return sums_made(p, in);
+    for (int a = 0; a < p->mesh->n_axes && role == IR_ROLE_logits; a++)
         if (p->tensors.p[in->out[0]].state.ax[a].kind == SYN_P) return false;
     return true;
 }
 
-// By tensor: whether adam updates all of what a device has of it, and whether a push or a pair
-// reads it.
+// By tensor: whether an op that writes copies updates all of what a device has of it, and whether a
+// push or a pair reads it.
 typedef struct copies {
     bool *updated, *live;
     double bytes[CL_MAX_CLASSES]; // of those that stay, so far
@@ -161,8 +166,7 @@ static copies copies_of(hb_arena *a, const syn_program *p)
     copies x = {HB_ARRAY(a, bool, p->tensors.n), HB_ARRAY(a, bool, p->tensors.n), {0}};
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
-        if (in->kind == SYN_OP && p->g->nodes.p[in->node].op == IR_OP_adam)
-            x.updated[in->in[0]] = true;
+        if (role_of(p, in) == IR_ROLE_update) x.updated[in->in[0]] = true;
         for (int k = 0; in->kind == SYN_START && cost_is_push(in->form) && k < in->n_in; k++)
             x.live[in->in[k]] = true;
     }
@@ -194,9 +198,9 @@ static void fuse_events(const syn_program *p, cost_event *e)
         for (int i = 0; i < p->instr.n; i++) {
             const syn_instr *in = &p->instr.p[i];
             if (!joined(p, in)) continue;
-            ir_op op = in->kind == SYN_OP ? p->g->nodes.p[in->node].op : IR_N_OPS;
-            if (op == IR_OP_cast && !copy_stays(p, &known, in, c)) continue;
-            int moved = op == IR_OP_sumsq ? in->in[0] : op == IR_OP_cast ? in->out[0] : -1;
+            ir_role role = role_of(p, in);
+            if (role == IR_ROLE_copy && !copy_stays(p, &known, in, c)) continue;
+            int moved = role == IR_ROLE_square ? in->in[0] : role == IR_ROLE_copy ? in->out[0] : -1;
             double sec = moved < 0 ? 0 : cost_stream(cls, (double)p->tensors.p[moved].bytes[c]);
             e[i].sec[c] = fmin(e[i].sec[c], sec);
         }

@@ -26,11 +26,6 @@ static const char *in_name(const ir_op_row *r, int i)
     return r->max_in == 1 ? "x" : ins[i];
 }
 
-static bool is(const ir_op_row *r, const char *name)
-{
-    return strcmp(r->name, name) == 0;
-}
-
 // Appends words to a line of C, breaking at 100 columns under a hanging indent.
 typedef struct {
     int col, indent, limit;
@@ -105,14 +100,14 @@ static void signature(const ir_op_row *r, const char *open, const char *end)
         const char *type, *name;
     } arg[IR_MAX_IN + IR_MAX_OUT + IR_MAX_ATTR];
     int n = 0;
-    if (is(r, "split")) {
+    if (r->list_out) {
         arg[n].type = "int ", arg[n++].name = "n";
         arg[n].type = "hap_tensor *const *", arg[n++].name = "ys";
     } else if (!(r->flags & IR_IN_PLACE)) {
         for (int i = 0; i < r->n_out; i++)
             arg[n].type = "hap_tensor *", arg[n++].name = outs[i];
     }
-    if (is(r, "concat")) {
+    if (r->list_in) {
         arg[n].type = "int ", arg[n++].name = "n";
         arg[n].type = "hap_tensor *const *", arg[n++].name = "xs";
     } else {
@@ -190,7 +185,7 @@ static void print_calls(void)
         signature(r, text, ")");
         printf("\n{\n    hap_op_call o = {.op = HAP_OP_%s};\n", r->name);
         bool place = r->flags & IR_IN_PLACE;
-        if (is(r, "split")) {
+        if (r->list_out) {
             fputs("    for (o.n_out = 0; o.n_out < n && o.n_out < HAP_MAX_OUT; o.n_out++)\n"
                   "        o.out[o.n_out] = ys[o.n_out];\n",
                   stdout);
@@ -199,7 +194,7 @@ static void print_calls(void)
             for (int i = 0; i < r->n_out; i++)
                 printf("    o.out[%d] = %s;\n", i, place ? in_name(r, i) : outs[i]);
         }
-        if (is(r, "concat")) {
+        if (r->list_in) {
             fputs("    for (o.n_in = 0; o.n_in < n && o.n_in < HAP_MAX_IN; o.n_in++)\n"
                   "        o.in[o.n_in] = xs[o.n_in];\n",
                   stdout);
@@ -229,7 +224,7 @@ static void print_json(void)
         printf("%s\n    \"%s\": {\"min_in\": %d, \"max_in\": %d, \"outs\": ", first ? "" : ",",
                r->name, r->min_in, r->max_in);
         first = false;
-        if (is(r, "split"))
+        if (r->list_out)
             fputs("\"sizes\"", stdout); // as many as that attribute has entries
         else
             printf("%d", r->n_out);
