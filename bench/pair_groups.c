@@ -65,7 +65,7 @@ static void choose(team *t)
     cost_pair_time time = {0}, at = {0};
     cost_form form = COST_PUSH;
     for (cost_form f = 0; f < COST_N_FORMS; f++) {
-        if (!cost_pairs_in(t->is.coll, f)) continue;
+        if (!cost_pairs_in(&t->is, f)) continue;
         t->is.form = f;
         cost_pair p = cost_team_pair(&t->is, false);
         int n = cost_pair_search(&p, COST_MAX_GROUPS, group, &time);
@@ -107,7 +107,7 @@ static void price(team *t, const char *path)
         line[strcspn(line, "#\n")] = 0;
         for (cost_form f = 0; n > 0 && f < COST_N_FORMS; f++) {
             cost_pair_time time;
-            if (!cost_pairs_in(t->is.coll, f) || strcmp(form, cost_form_name(f)) != 0) continue;
+            if (!cost_pairs_in(&t->is, f) || strcmp(form, cost_form_name(f)) != 0) continue;
             t->is.form = f;
             cost_pair p = cost_team_pair(&t->is, false);
             printf("%s # %.4f\n", line, 1e3 * cost_pair_seconds(&p, group, n, &time));

@@ -107,8 +107,8 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
                        .doubt = launch};
 }
 
-bool cost_pairs_in(cost_coll coll, cost_form form)
+bool cost_pairs_in(const cost_team *t, cost_form form)
 {
-    return cost_form_exists(coll, form) &&
-           (cost_is_push(form) || (coll == COST_ALL_REDUCE && form == COST_FLAT));
+    return cost_form_exists(t->coll, form) &&
+           (cost_is_push(form) || (t->coll == COST_ALL_REDUCE && form == COST_FLAT));
 }

@@ -29,8 +29,8 @@ typedef struct cost_team {
     cost_contention beside[CL_MAX_CLASSES]; // so too
 } cost_team;
 
-// Forms whose transfer goes in parts.
-bool cost_pairs_in(cost_coll coll, cost_form form);
+// Can the team's transfer go in parts in this form?
+bool cost_pairs_in(const cost_team *t, cost_form form);
 // What the team's pair takes at its form. It points into t.
 cost_pair cost_team_pair(cost_team *t, bool quick);
 // Seconds of a collective of the link on `bytes`, without what ranks come apart to it; table NULL:

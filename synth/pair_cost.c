@@ -314,7 +314,7 @@ static void search(teams *all, const syn_program *p, const syn_members *m, hb_ar
     double most = syn_products_seconds(p, m), push = HUGE_VAL;
     best->sequential = most + start->sec[0];
     for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
-        if (!cost_pairs_in(start->coll, f)) continue;
+        if (!cost_pairs_in(&all->v[0].is, f)) continue;
         if (p->no_push && cost_is_push(f)) continue;
         double transfer = transfer_of(&all->v[0].is, f);
         // The products or the transfer alone are too much; or streams to all are no faster.
