@@ -17,7 +17,7 @@ torch=tests/torch
 # arena of a plan; REFERENCE is the run on one rank by `one`. Options are the plan's.
 same_on_one()
 {
-    local graph=$1 model=$2 steps=$3 one=$4 cluster=$5 strategy=$6 name=$5-$6
+    local graph=$1 model=$2 steps=$3 one=$4 cluster=$5 strategy=$6 name=$(basename "$5" .yaml)-$6
     shift 6
     title "$graph $* on $cluster, $strategy"
     plan "$name" "$graph" "$cluster" --strategy "$strategy" --keep-grads "$@" || return
@@ -236,11 +236,29 @@ paired()
         END { exit !found }' "$work/$1/program.c" || fail "no pair of $2, $3: this tests nothing"
 }
 
+# joined PLAN: a pair has members whose rows are multiplied together, which a weight below 0 says
+joined()
+{
+    grep -q 'hap_overlap(.*, -[0-9]' "$work/$1/program.c"
+}
+
+# gaps.yaml: laptop-peers where each further group of a pair costs a product 10 us, so that to join
+# members is often worth it
+cluster_of_gaps()
+{
+    local i pairs=
+    for i in 1 2 3 4; do
+        pairs+="${pairs:+,}{\"class\":\"cpu$i\",\"gap\":1e-5,\"flag\":1e-6}"
+    done
+    echo "{\"format\":\"hap.curves\",\"version\":1,\"classes\":{},\"collectives\":[],\"pairs\":[$pairs]}" >"$work/gaps.json"
+    sed 's/^source:.*/source: measured 2026-11-21\nmeasured: gaps.json/' clusters/laptop-peers.yaml >"$work/gaps.yaml"
+}
+
 # Pairs of all-gathers (before and behind loops' layers), reduce-scatters and all-reduces, on one
 # axis and inside machines, with uneven rows; and the same plan without pairs.
 pairs()
 {
-    local tp='--pin transformer.h.*.mlp.c_fc=S(2) --pin transformer.h.*.add*=S(0)'
+    local batch tp='--pin transformer.h.*.mlp.c_fc=S(2) --pin transformer.h.*.add*=S(0)'
     from=(--init $torch/gpt2-tiny/init.safetensors)
     one gpt2 examples/gpt2-tiny/graph.json gpt2-tiny 10
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop-peers auto $tp
@@ -262,9 +280,18 @@ pairs()
     one b64 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 64
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b64 laptop-peers auto $tp --batch 64
     paired laptop-peers-auto all_to_all PUSH
-    one b17 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 17
-    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b17 laptop-peers auto $tp --batch 17
-    grep -q 'hap_overlap(.*{2, -1}' "$work/laptop-peers-auto/program.c" || fail "nothing is joined: this tests nothing"
+    cluster_of_gaps
+    for batch in 17 8 12 20 32; do
+        plan joins examples/gpt2-tiny/graph.json "$work/gaps.yaml" $tp --batch $batch || return
+        joined joins && break
+    done
+    joined joins || {
+        fail "no batch whose plan joins members of a pair: choose other batches or gaps"
+        return
+    }
+    one joined examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch $batch
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 joined "$work/gaps.yaml" auto $tp --batch $batch
+    joined gaps-auto || fail "nothing is joined: this tests nothing"
 }
 
 # Plans whose collectives are pushes: all four kinds of them, on one axis and inside machines.
