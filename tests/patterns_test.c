@@ -36,6 +36,15 @@ static double plan(world *w, const syn_options *o, const syn_program **p)
     return r.status == SYN_OK ? r.predicted_sec : HUGE_VAL;
 }
 
+// 0: as small_cluster makes it; 1: with launches and contention as those of any GPU that was not
+// measured. Patterns whose plans are close to others by these stand in the first alone.
+static cl_cluster *in_world(int i, cl_cluster *c)
+{
+    for (int k = 0; k < c->n_classes && i == 1; k++)
+        c->cls[k].launch = c->cls[k].compute_beside = c->cls[k].communication_beside = 0;
+    return c;
+}
+
 static world found_by(hb_arena *a, ir_graph *g, cl_cluster *c, cost_curves *curves)
 {
     world w = {.a = a, .g = g, .f = ir_factorize(a, g), .m = {.cluster = c, .curves = curves}};
@@ -103,7 +112,7 @@ START_TEST(data_parallel)
     hb_arena *a = hb_arena_new();
     device d[4] = {{4, 400, 20, 5, 0}, {4, 400, 20, 5, 0}, {1, 100, 20, 5, 0}, {1, 100, 20, 5, 0}};
     world w = found(a, small_mlp(a, 16384, 3, (int64_t[]){128, 128, 128, 16}),
-                    small_cluster(a, 1, 4, d, 0, 0));
+                    in_world(_i, small_cluster(a, 1, 4, d, 0, 0)));
     const syn_state *x = fact_state(w.p, "x");
     ck_assert(fact_batch_cut(w.p, fact_value(w.p, "x"), x, 0));
     double ratio = (double)fact_part(w.p, x, 0, 0) / (double)fact_part(w.p, x, 0, 3);
@@ -217,7 +226,7 @@ START_TEST(zero_2)
     device d[4];
     alike(d, 4, (device){1, 20, 20, 2, 0});
     world w = found(a, small_mlp(a, 4096, 3, (int64_t[]){240, 240, 240, 16}),
-                    small_cluster(a, 1, 4, d, 0, 0));
+                    in_world(_i, small_cluster(a, 1, 4, d, 0, 0)));
     static const char *const params[] = {"w0", "w1"};
     for (int i = 0; i < 2; i++) {
         const syn_instr *update = fact_update(w.p, params[i]);
@@ -273,7 +282,7 @@ START_TEST(megatron_pair)
     device d[4];
     alike(d, 4, (device){4, 100, 50, 5, 0});
     world w = found(a, small_mlp(a, 64, 4, (int64_t[]){256, 4096, 256, 4096, 64}),
-                    small_cluster(a, 1, 4, d, 0, 0));
+                    in_world(_i, small_cluster(a, 1, 4, d, 0, 0)));
     static const char *const pairs[2][4] = {{"w0", "w1", "f0", "f1"}, {"w2", "w3", "f2", "f3"}};
     for (int i = 0; i < 2; i++) {
         ck_assert(fact_cut(fact_state(w.p, pairs[i][0]), 0, 1));
@@ -307,7 +316,7 @@ START_TEST(vocabulary_parallel)
                            .n_layers = 1,
                            .embedding = true,
                            .tied = true};
-    world w = found(a, small_attention(a, &m), small_cluster(a, 1, 3, d, 0, 0));
+    world w = found(a, small_attention(a, &m), in_world(_i, small_cluster(a, 1, 3, d, 0, 0)));
     ck_assert(fact_cut(fact_state(w.p, "wte"), 0, 0));
     ck_assert_int_eq(fact_state(w.p, "x0")->ax[0].kind, SYN_P);
     ck_assert(fact_cut(fact_state(w.p, "f"), 0, 2));
@@ -339,7 +348,7 @@ START_TEST(sequence_parallel)
                            .vocabulary = 64,
                            .n_layers = 1,
                            .norm = true};
-    world w = found(a, small_attention(a, &m), small_cluster(a, 1, 4, d, 0, 0));
+    world w = found(a, small_attention(a, &m), in_world(_i, small_cluster(a, 1, 4, d, 0, 0)));
     static const char *const norms[] = {"n0", "l0"}, *const sums[] = {"o0", "d0"};
     for (int i = 0; i < 2; i++) {
         ck_assert(fact_cut(fact_state(w.p, norms[i]), 0, 1));
@@ -367,7 +376,7 @@ START_TEST(head_parallel)
                            .hidden = 1024,
                            .vocabulary = 64,
                            .n_layers = 1};
-    world w = found(a, small_attention(a, &m), small_cluster(a, 1, 3, d, 0, 0));
+    world w = found(a, small_attention(a, &m), in_world(_i, small_cluster(a, 1, 3, d, 0, 0)));
     const syn_state *s = fact_state(w.p, "s0");
     ck_assert(fact_cut(s, 0, 1));
     ck_assert_int_eq(fact_part(w.p, s, 0, 0) + fact_part(w.p, s, 0, 1) + fact_part(w.p, s, 0, 2),
@@ -464,7 +473,7 @@ START_TEST(machines_and_devices)
     device d[8];
     alike(d, 8, (device){0.4, 10, 10, 20, 0});
     world w = found(a, small_mlp(a, 4096, 5, (int64_t[]){256, 2048, 256, 2048, 256, 64}),
-                    small_cluster(a, 2, 4, d, 2, 200));
+                    in_world(_i, small_cluster(a, 2, 4, d, 2, 200)));
     ck_assert_int_eq(w.p->mesh->n_axes, 2);
     static const char *const pairs[2][4] = {{"w0", "w1", "f0", "f1"}, {"w2", "w3", "f2", "f3"}};
     for (int i = 0; i < 2; i++) {
@@ -540,7 +549,7 @@ START_TEST(gather_forms)
         for (int k = 3; k < 6; k++)
             d[k].mib /= skew[i];
         world w = found(a, small_mlp(a, 2048, 4, (int64_t[]){512, 512, 512, 512, 512}),
-                        small_cluster(a, 1, 6, d, 0, 0));
+                        in_world(_i, small_cluster(a, 1, 6, d, 0, 0)));
         for (int k = 0; k < 4; k++) {
             const char *name = hb_fmt(a, "w%d", k).p;
             const syn_state *s = fact_state(w.p, name);
@@ -581,7 +590,7 @@ START_TEST(gather_forms_measured)
         for (int k = row[i].n_large; k < 4; k++)
             d[k].mib /= row[i].skew;
         world w = found_by(a, small_mlp(a, 2048, 4, (int64_t[]){512, 512, 512, 512, 512}),
-                           small_cluster(a, 1, 4, d, 0, 0), curves);
+                           in_world(_i, small_cluster(a, 1, 4, d, 0, 0)), curves);
         for (int k = 0; k < 4; k++) {
             const char *name = hb_fmt(a, "w%d", k).p;
             const syn_instr *in = fact_move(w.p, COST_ALL_GATHER, fact_value(w.p, name));
@@ -607,20 +616,20 @@ int main(int argc, char **argv)
     Suite *s = suite_create("patterns");
     TCase *t = tcase_create("found");
     tcase_set_timeout(t, 120);
-    tcase_add_test(t, data_parallel);
+    tcase_add_loop_test(t, data_parallel, 0, 2);
     tcase_add_test(t, zero_1);
-    tcase_add_test(t, zero_2);
+    tcase_add_loop_test(t, zero_2, 0, 2);
     tcase_add_test(t, zero_3);
-    tcase_add_test(t, megatron_pair);
-    tcase_add_test(t, vocabulary_parallel);
-    tcase_add_test(t, sequence_parallel);
-    tcase_add_test(t, head_parallel);
+    tcase_add_loop_test(t, megatron_pair, 0, 2);
+    tcase_add_loop_test(t, vocabulary_parallel, 0, 2);
+    tcase_add_loop_test(t, sequence_parallel, 0, 2);
+    tcase_add_loop_test(t, head_parallel, 0, 2);
     tcase_add_test(t, sufficient_factors);
     tcase_add_test(t, expert_parallel);
-    tcase_add_test(t, machines_and_devices);
+    tcase_add_loop_test(t, machines_and_devices, 0, 2);
     tcase_add_test(t, ratios_in_parts);
-    tcase_add_test(t, gather_forms);
-    tcase_add_test(t, gather_forms_measured);
+    tcase_add_loop_test(t, gather_forms, 0, 2);
+    tcase_add_loop_test(t, gather_forms_measured, 0, 2);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
