@@ -49,11 +49,14 @@ typedef struct cost_pair {
                          // share of all rows), range by range once all parts of it are there;
                          // NULL: none
     const cost_contention *beside; // by kind
-    double gap;   // seconds by which every group but the first lengthens the product, or what its
-                  // rows take beyond their share of all rows, whichever is more
-    double flag;  // seconds from a message's end until its receiver goes on
-    double skew;  // seconds that the pair takes beyond its products and transfers: ranks come apart
-                  // to it, and it breaks a captured step
+    double gap;  // seconds by which every group but the first lengthens the product, or what its
+                 // rows take beyond their share of all rows, whichever is more
+    double flag; // seconds from a message's end until its receiver goes on
+    double skew; // seconds that the pair takes beyond its products and transfers: ranks come apart
+                 // to it, and it breaks a captured step
+    // cost_pair_search: of unequal rows groups are chosen by what they take at the products'
+    // seconds and at this share of them, together; 0: at their seconds alone.
+    double quickest;
     bool quick;   // cost_pair_search: looks at a few groupings only
     double doubt; // seconds that one more product must bring to be worth it: what gaps may vary by
 } cost_pair;

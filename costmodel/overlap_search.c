@@ -53,18 +53,15 @@ static bool uneven(const cost_pair *p)
     return !same && !p->together;
 }
 
-// Whom messages of unequal ranks meet at one receiver hangs on when they are made. Products of a
-// pair were up to 15 % quicker than curves, which are of hotter devices: what is good at one speed
-// alone is not taken.
-static const double quick_products = 0.88;
-
+// Whom messages of unequal ranks meet at one receiver hangs on when they are made: what is good at
+// one speed of products alone is not taken.
 static bool offer(best *b, int (*group)[2], int n)
 {
     cost_pair_time t, quick;
     if (n > b->max) return false;
     double sec = pair_price(b->x, group, n, &t) + cost_pair_products(group, n) * b->x->p->doubt;
-    if (uneven(b->x->p)) {
-        b->x->quicker = quick_products;
+    if (uneven(b->x->p) && b->x->p->quickest > 0) {
+        b->x->quicker = b->x->p->quickest;
         sec += pair_price(b->x, group, n, &quick);
         b->x->quicker = 1;
     }
