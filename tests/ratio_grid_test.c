@@ -81,15 +81,16 @@ static double power(random_source *r, double least, int doublings)
     return least * pow(2, (double)random_below(r, 4 * doublings + 1) / 4);
 }
 
-static void random_cluster(trial *t, random_source *r)
+// plain: launches and contention as those of any GPU that was not measured.
+static void random_cluster(trial *t, random_source *r, bool plain)
 {
     int n[2] = {1 + random_below(r, 3), 1 + random_below(r, 3)};
     for (int i = 0; i < 2; i++) {
         t->cls[i] = (cl_class){.name = i ? HB_STR("slow") : HB_STR("fast"),
                                .kind = CL_GPU,
-                               .launch = 5e-6,
-                               .compute_beside = 1,
-                               .communication_beside = 1,
+                               .launch = plain ? 0 : 5e-6,
+                               .compute_beside = !plain,
+                               .communication_beside = !plain,
                                .memory = (int64_t)1 << 40,
                                .capacity = (int64_t)1 << 40,
                                .n_ranks = n[i]};
@@ -112,12 +113,12 @@ static void random_cluster(trial *t, random_source *r)
     t->m = (cost_model){.cluster = &t->cluster, .math = COST_F32};
 }
 
-static void trial_new(trial *t, uint64_t seed)
+static void trial_new(trial *t, uint64_t seed, bool plain)
 {
     random_source r = {seed * 131 + 7};
     *t = (trial){.a = hb_arena_new(), .opt = syn_default_options()};
     random_model(t, &r);
-    random_cluster(t, &r);
+    random_cluster(t, &r, plain);
     t->f = ir_factorize(t->a, t->g);
 }
 
@@ -262,13 +263,13 @@ static void print_case(const trial *t, uint64_t seed, double planned, const poin
 
 START_TEST(near_the_grid)
 {
-    int near = 0, best_of_all = 0;
+    int near = 0, best_of_all = 0, cases = _i ? n_cases / 2 : n_cases;
     long searches = 0;
     double sum = 0, worst = 0;
-    for (int i = 0; i < n_cases; i++) {
+    for (int i = 0; i < cases; i++) {
         trial t;
         int n = 0;
-        trial_new(&t, first_seed + (uint64_t)i);
+        trial_new(&t, first_seed + (uint64_t)i, _i);
         syn_result r = syn_synthesize(t.a, t.g, t.f, &t.m, &t.opt);
         ck_assert_int_eq(r.status, SYN_OK);
         point p = grid_best(&t, &n);
@@ -283,10 +284,12 @@ START_TEST(near_the_grid)
     }
     printf("%d cases: %d within 1 %% of the grid's best (%.1f %%), %d at or below it; behind by "
            "%.3f %% on average, %.2f %% at most; %.0f searches a case\n",
-           n_cases, near, 100.0 * near / n_cases, best_of_all, 100 * sum / n_cases, 100 * worst,
-           (double)searches / n_cases);
+           cases, near, 100.0 * near / cases, best_of_all, 100 * sum / cases, 100 * worst,
+           (double)searches / cases);
     fflush(stdout);
-    ck_assert_int_ge(100 * near, 95 * n_cases);
+    // Of 800 cases 97.5 % are near, 0.13 % behind on average (docs/benchmarks.md): few cases vary.
+    ck_assert_int_ge(100 * near, 90 * cases);
+    ck_assert_msg(sum < 0.004 * cases, "behind by %.3f %% on average", 100 * sum / cases);
 }
 END_TEST
 
@@ -297,7 +300,7 @@ int main(int argc, char **argv)
     Suite *s = suite_create("ratio_grid");
     TCase *c = tcase_create("alternation");
     tcase_set_timeout(c, 0); // ctest's alone
-    tcase_add_test(c, near_the_grid);
+    tcase_add_loop_test(c, near_the_grid, 0, 2);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
