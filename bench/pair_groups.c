@@ -157,8 +157,11 @@ int main(int argc, char **argv)
     cl_cluster *c = cl_read(a, argv[1], devices ? devices : "clusters/devices.yaml", d);
     cost_curves *curves = c && c->curves.n ? cost_curves_read(a, c->curves.p, d) : NULL;
     FILE *f = fopen(argv[2], "r");
-    if (!c || !f || hb_diag_count(d) || c->n_ranks > COST_MAX_PAIR_RANKS) {
+    bool fits = c && c->n_ranks >= 2 && c->n_ranks <= COST_MAX_PAIR_RANKS;
+    if (!fits || !f || hb_diag_count(d)) {
         hb_diag_print(d, stderr);
+        if (c && !fits) fprintf(stderr, "a pair has 2 to %d ranks\n", COST_MAX_PAIR_RANKS);
+        if (!f) perror(argv[2]);
         return 1;
     }
     if (curves) cost_apply_curves(curves, c);
