@@ -26,9 +26,10 @@ typedef struct syn_costs {
     const syn_mesh *mesh;
     const ir_graph *g;
     const ir_factors *f;
-    cost_memory memory;                // of the slowest class
-    bool no_push;                      // memory leaves no room for what pushes write into
-    cl_link all;                       // of all ranks
+    cost_memory memory; // of the slowest class
+    double passing;     // of a price on memory, what an op reads and makes costs while it runs
+    bool no_push;       // memory leaves no room for what pushes write into
+    cl_link all;        // of all ranks
     cl_link *group_link[SYN_MAX_AXES]; // two axes: of every group of an axis
     cl_link slowest[4];                // of the groups over a mask of axes
     // Known parts by pair of cuts (`near`: small cut numbers, else the map), and known moves by

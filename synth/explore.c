@@ -225,6 +225,17 @@ static void note_baseline(pool *p, syn_strategy s, const candidate *c)
     if (isfinite(sec) && (p->baseline[s] < 0 || sec < p->baseline[s])) p->baseline[s] = sec;
 }
 
+// With something in flight, if such a plan fits.
+static bool baseline_within_memory(pool *p, const search_options *o, candidate *out)
+{
+    bool spare = p->spare;
+    p->spare = false;
+    bool found = pool_search_within_memory(p, o, NULL, out);
+    p->spare = spare;
+    if (!found || !spare || out->fits) return found;
+    return pool_search_within_memory(p, o, NULL, out);
+}
+
 void pool_baseline(pool *p, syn_strategy s)
 {
     p->asked[s] = true;
@@ -236,7 +247,7 @@ void pool_baseline(pool *p, syn_strategy s)
         if (p->b->mesh->n_axes == 2 && s == SYN_HAP) continue;
         set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE);
         search_options o = baseline_options(p, s);
-        if (pool_search_within_memory(p, &o, NULL, &c)) note_baseline(p, s, &c);
+        if (baseline_within_memory(p, &o, &c)) note_baseline(p, s, &c);
         pool_forget(p, NULL, NULL);
     }
 }
@@ -451,6 +462,8 @@ void pool_explore(pool *p)
     const syn_options *o = p->opt;
     p->best = p->paired = p->smallest = (candidate){0};
     p->quickest = p->enough = 0;
+    for (int i = 0; p->spare && i < p->boards.n; i++)
+        p->boards.p[i]->tried.n = 0;
     if (p->boards.n == 0) add_boards(p, NULL);
     if (p->n_whole == 0) p->n_whole = p->boards.n;
     for (int s = 0; s < SYN_N_STRATEGIES; s++) {
@@ -466,4 +479,6 @@ void pool_explore(pool *p)
     discounts(p);
     drop_devices(p);
     be_thrifty(p);
+    for (int s = SYN_DP_EVEN; p->spare && !pool_leader(p)->program && s < SYN_N_STRATEGIES; s++)
+        pool_baseline(p, (syn_strategy)s);
 }

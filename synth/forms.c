@@ -275,13 +275,18 @@ static void apply_strategy(builder *b)
     }
 }
 
-// Seconds per byte of the optimizer state that lies with the node itself.
+// What memory costs of the optimizer state that lies with the node itself, and of what is there
+// while it runs.
 static double state_price(const builder *b, const syn_form *form)
 {
-    double sec = 0;
-    for (int i = 0; b->s->memory_price && i < b->n->n_in; i++)
-        if (b->s->g->tensors.p[b->n->in[i]].kind == IR_STATE)
-            sec += states_of(b, false, i)->bytes[form->in[i]];
+    double sec = 0, passing = b->s->costs->passing;
+    for (int i = 0; b->s->memory_price && i < b->n->n_in; i++) {
+        bool moment = b->s->g->tensors.p[b->n->in[i]].kind == IR_STATE;
+        if (moment || passing > 0)
+            sec += (moment ? 1 : passing) * states_of(b, false, i)->bytes[form->in[i]];
+    }
+    for (int i = 0; b->s->memory_price && passing > 0 && i < b->n->n_out; i++)
+        sec += passing * states_of(b, true, i)->bytes[form->out[i]];
     return sec;
 }
 

@@ -110,7 +110,7 @@ void pool_place(candidate *c)
 void pool_try_place(pool *p, candidate *c)
 {
     double *least = &p->waste[c->program->pairs.n > 0][c->program->has_sym];
-    if (c->placed || c->share > 1 || c->share * *least > 1) return;
+    if (c->placed || c->share > 1 || (!p->spare && c->share * *least > 1)) return;
     pool_place(c);
     double waste = (1 + pool_overflow(c->program)) / c->share;
     if (*least == 0 || waste < *least) *least = waste;
@@ -165,11 +165,10 @@ static void pair_up(pool *p, syn_strategy s, candidate *c)
                                &c->paired_alone);
 }
 
-// Finishes a lowered and priced program: schedules and simulates it, and places it where memory is
-// near.
-static candidate judge(pool *p, syn_strategy s, syn_program *prog)
+// When collectives of a lowered program start and are waited for; the share of the fullest memory
+// that is live then.
+static double schedule(pool *p, syn_strategy s, syn_program *prog)
 {
-    candidate c = {.program = prog};
     syn_sink_waits(prog);
     if (s != SYN_HAP) syn_bucket(prog, p->b->costs); // HAP: each gradient on its own
     if (prog->has_sym && live_share(prog, false) > ROOMY) syn_spare_scratch(prog, p->b->costs);
@@ -180,6 +179,13 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog)
         full = live_share(prog, false);
     }
     syn_wait_early(prog);
+    return full;
+}
+
+// Finishes a scheduled program: simulates it, and places it where memory is near.
+static candidate judge(pool *p, syn_strategy s, syn_program *prog, double full)
+{
+    candidate c = {.program = prog};
     c.paired_alone = HUGE_VAL;
     if (full <= 1) pair_up(p, s, &c);
     syn_fuse(prog);
@@ -285,14 +291,23 @@ candidate pool_judge(pool *p, hb_arena *arena, syn_space *space, const syn_choic
     syn_program *prog = syn_lower(arena, space, choice);
     syn_price_moves(prog, p->b->costs);
     double additive = syn_additive(space, prog); // before buckets save latencies
-    candidate c = judge(p, space->strategy, prog);
+    candidate c = judge(p, space->strategy, prog, schedule(p, space->strategy, prog));
     bool looked = c.placed || c.share > 1 || p->careful;
     if (!c.fits && looked && prog->has_sym && live_share(prog, true) <= 1) {
         // Two segments take more than one: what one of them leaves free the other cannot use.
         p->b->costs->no_push = true;
         prog = syn_lower(arena, space, choice);
         syn_price_moves(prog, p->b->costs);
-        c = judge(p, space->strategy, prog);
+        c = judge(p, space->strategy, prog, schedule(p, space->strategy, prog));
+        p->b->costs->no_push = false;
+    }
+    if (!c.fits && p->spare) {
+        // As lowered: nothing is in flight beside anything.
+        p->b->costs->no_push = true;
+        prog = syn_lower(arena, space, choice);
+        syn_price_moves(prog, p->b->costs);
+        candidate still = judge(p, space->strategy, prog, live_share(prog, false));
+        if (still.fits || still.share < c.share) c = still;
         p->b->costs->no_push = false;
     }
     c.arena = arena;
@@ -312,11 +327,13 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
         price[c] = o->price / (double)p->m->cluster->cls[mesh->cluster_class[c]].capacity;
     // Where memory is short, pushes are what a plan may have, and nothing that it rests on.
     p->b->costs->no_push = o->price > 0 && !p->thrifty;
+    p->b->costs->passing = p->spare ? 1.0 / p->g->nodes.n : 0;
     syn_space *space = syn_space_build(
         arena, p->b->costs, syn_palette_copy(arena, p->b->palette), o->strategy, o->opt,
         hb_copy(arena, o->weight, sizeof *o->weight * (size_t)mesh->n_classes), o->comm, price,
         &p->why);
     p->b->costs->no_push = false;
+    p->b->costs->passing = 0;
     syn_choice choice;
     double lower = 0;
     if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);
@@ -356,12 +373,13 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     // From a price that may do to ones that mostly do.
     double usual = (out->share > 2 ? 4 : 0.5) * step;
     double rise = o.price > 0 ? 2 * o.price : usual / 16;
+    double enough = p->spare && !p->best.program ? HUGE_VAL : usual;
     for (; !out->fits && rise < 300 * step && !pool_out_of_time(p); rise *= 4) {
         if (is_auto && p->best.program && step > HOPELESS * p->best.sec) break;
         low = high > 0 ? high : o.price;
         o.price = high = rise;
         if (!pool_search(p, &o, &next)) return true;
-        bool stuck = rise >= usual && next.share > 0.995 * out->share;
+        bool stuck = rise >= enough && next.share > 0.995 * out->share;
         *out = next;
         pool_forget(p, keep, out);
         if (stuck && !out->fits) break;

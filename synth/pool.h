@@ -65,8 +65,11 @@ typedef struct pool {
     double baseline[SYN_N_STRATEGIES]; // < 0: none that fits, or not asked for yet
     bool asked[SYN_N_STRATEGIES];      // whether the baseline's plan within memory was looked for
     bool careful;                      // place every candidate at once
-    bool thrifty;                      // memory has a price although there is enough
-    HB_VEC(board *) boards;            // the first n_whole of them over all devices
+    // Nothing fits otherwise: plans that are too large are judged without anything in flight, too,
+    // and prices on memory rise to the end.
+    bool spare;
+    bool thrifty;           // memory has a price although there is enough
+    HB_VEC(board *) boards; // the first n_whole of them over all devices
     int n_whole;
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;

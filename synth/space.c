@@ -114,10 +114,11 @@ static syn_keeps *build_keeps(hb_arena *a, const syn_space *s, int t)
     out->n = n;
     out->keep = keep;
     out->cost = HB_ARRAY(a, double, n);
+    bool input = s->costs->passing > 0 && s->g->tensors.p[t].kind == IR_INPUT;
     for (int i = 0; i < n; i++) {
         bool copied = keep[i].copy >= 0;
         if (copied) out->cost[i] += st->cost[keep[i].state * st->n + keep[i].copy];
-        if (syn_held_long(s->g, s->kinds, t))
+        if (input || syn_held_long(s->g, s->kinds, t))
             out->cost[i] += st->bytes[keep[i].state] + (copied ? st->bytes[keep[i].copy] : 0);
     }
     return out;

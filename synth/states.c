@@ -14,7 +14,8 @@ typedef struct syn_moves {
     struct one_move {
         int16_t from, to;
         syn_move_kind kind;
-        double sec[2]; // without pushes, and with
+        double sec[2];   // without pushes, and with
+        int64_t scratch; // of the form of the former
     } * v;
 } syn_moves;
 
@@ -137,6 +138,8 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
     syn_costs *c = s->costs;
     syn_moves *m = HB_NEW(c->arena, syn_moves);
     int cap = 0;
+    bool no_push = c->no_push;
+    c->no_push = true; // decides whose scratch it is
     for (int i = 0; i < st->n; i++)
         for (int j = 0; j < st->n; j++) {
             syn_move move = syn_move_between(c, tensor, &st->s[i], &st->s[j]);
@@ -144,9 +147,13 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
             if (s->kinds->part && !hap_moves(s, tensor, &st->s[i].ax[0], &st->s[j].ax[0])) continue;
             if (move.kind == SYN_MOVE_COLL) syn_move_price(c, tensor, &st->s[i], &st->s[j], &move);
             if (m->n == cap) m->v = hb_grow(c->arena, m->v, &cap, sizeof *m->v);
-            m->v[m->n++] = (struct one_move){
-                (int16_t)i, (int16_t)j, move.kind, {move.sec_with[0], move.sec_with[1]}};
+            m->v[m->n++] = (struct one_move){(int16_t)i,
+                                             (int16_t)j,
+                                             move.kind,
+                                             {move.sec_with[0], move.sec_with[1]},
+                                             move.scratch};
         }
+    c->no_push = no_push;
     return m;
 }
 
@@ -162,6 +169,16 @@ static const syn_moves *moves_of(const syn_space *s, int tensor, const syn_state
         hb_map_put(c->moves, hb_str_n(c->arena, key.p, key.n), at);
     }
     return c->all_moves.p[at];
+}
+
+// What memory costs while a move is made.
+static double passing_price(const syn_space *s, const syn_states *st, const struct one_move *m)
+{
+    double sec = st->bytes[m->from] + st->bytes[m->to];
+    if (!s->memory_price || s->costs->passing <= 0) return 0;
+    for (int c = 0; c < s->mesh->n_classes; c++)
+        sec += s->memory_price[c] * (double)m->scratch;
+    return s->costs->passing * sec;
 }
 
 // All-pairs costs along the best paths of direct moves, but for the one from `from` to `to`.
@@ -181,6 +198,7 @@ static void find_paths(const syn_space *s, int tensor, syn_states *st, int from,
         st->cost[v->from * n + v->to] = v->kind == SYN_MOVE_COLL
                                             ? s->weight_comm * v->sec[!s->costs->no_push]
                                             : local_seconds(s, &st->s[v->to], bytes);
+        st->cost[v->from * n + v->to] += passing_price(s, st, v);
     }
     // HAP: one instruction a conversion.
     for (int k = 0; k < n && s->strategy != SYN_HAP; k++)
@@ -204,12 +222,12 @@ syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
     st->cost = HB_ARRAY(a, double, n *n);
     st->via = HB_ARRAY(a, int16_t, n * n);
     st->bytes = HB_ARRAY(a, double, n);
-    find_paths(s, tensor, st, -1, -1);
     for (int i = 0; s->memory_price && i < n; i++) {
         const double *share = syn_state_shares(s->costs, &st->s[i]);
         for (int c = 0; c < s->mesh->n_classes; c++)
             st->bytes[i] += s->memory_price[c] * bytes * share[c];
     }
+    find_paths(s, tensor, st, -1, -1);
     return st;
 }
 

@@ -47,8 +47,9 @@ typedef struct syn_options {
     int64_t micro_batches;           // syn_plan: so many; 0: its choice
     const bool *again;               // syn_plan: blocks to compute again; NULL: its choice
     bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
-    double beat_sec;                 // of a plan at hand, 0: none. Starts far behind it are left
-    FILE *log;                       // NULL, or where every plan that is judged gets a line
+    bool loose;      // what fits with nothing in flight alone does not count (another variant may)
+    double beat_sec; // of a plan at hand, 0: none. Starts far behind it are left
+    FILE *log;       // NULL, or where every plan that is judged gets a line
     void (*judged)(void *ctx, const syn_program *p, double sec); // NULL, or told of each of them
     void *judged_ctx;
 } syn_options;

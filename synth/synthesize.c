@@ -323,14 +323,23 @@ static void end(pool *p, ending *e)
         place(p, &e->plain);
 }
 
+// Whether all is to be searched again.
+static bool search_again(pool *p, const ending *e)
+{
+    bool careful = p->careful, spare = p->spare;
+    if (e->plain.program && !e->plain.fits) p->careful = true; // it looked roomy and was not
+    if (!pool_leader(p)->program && p->smallest.program && !p->opt->loose && !pool_out_of_time(p))
+        p->spare = true;
+    return p->careful != careful || p->spare != spare;
+}
+
 // The pool's leader as a finished, proved program, or why there is none.
 static void finish(pool *p, syn_result *r)
 {
     ending e;
     end_search(p, r, &e);
     end(p, &e);
-    if (e.plain.program && !e.plain.fits) { // it looked roomy and was not
-        p->careful = true;
+    while (search_again(p, &e)) {
         pool_explore(p);
         end_search(p, r, &e);
         end(p, &e);

@@ -50,6 +50,9 @@ typedef struct planner {
     const syn_program *plain; // NULL: none fits
     double plain_sec;
     double least_share, lean_bytes; // of the plan that took least, and what its forward pass saved
+    int64_t lean_chunks;
+    const bool *lean_again;
+    bool loose; // other variants may fit: none is worth every effort yet
     double spent;
     HB_VEC(wish) wishes;
     const ir_graph *g; // that is planned
@@ -131,6 +134,7 @@ static bool plan(planner *p, int64_t chunks, const bool *again)
 {
     syn_options o = *p->o;
     if (over(p)) return false;
+    o.loose = p->loose;
     if (o.time_limit_sec > 0) o.time_limit_sec -= p->spent;
     if (fitting(p) && large(p)) o.beat_sec = p->plain_sec;
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
@@ -147,6 +151,8 @@ static bool plan(planner *p, int64_t chunks, const bool *again)
     if (r.least_share > 0 && (p->least_share <= 0 || r.least_share < p->least_share)) {
         p->least_share = r.least_share;
         p->lean_bytes = ir_saved_bytes(g);
+        p->lean_chunks = chunks;
+        p->lean_again = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
     }
     if (o.log)
         fprintf(o.log, "%lld micro-batches, %d blocks computed again: %.6g ms\n", (long long)chunks,
@@ -267,6 +273,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     bool *all = HB_ARRAY(a, bool, step->n_blocks + 1),
          *none = HB_ARRAY(a, bool, step->n_blocks + 1);
     memset(all, true, (size_t)step->n_blocks);
+    p.loose = !o->pins && o->strategy == SYN_AUTO;
     plan(&p, first, o->again ? o->again : none);
     if (p.least_share <= 0) return result_of(&p); // parameters and moments alone do not fit
     bool enough = fitting(&p) && large(&p);
@@ -291,5 +298,11 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
         if (choose && !large(&p)) give_up(&p);
         weary = fitting(&p) && k > first && p.plain == before ? weary + 1 : 0;
     }
+    // None fits: now what took least, with every effort.
+    p.loose = false;
+    for (int i = 0; i < p.wishes.n; i++)
+        p.wishes.p[i].done = false;
+    if (p.best.status == SYN_INFEASIBLE && plan(&p, p.lean_chunks, p.lean_again) && choose)
+        pursue(&p, p.lean_chunks);
     return result_of(&p);
 }
