@@ -433,7 +433,7 @@ static double over_least(bool told, double *worst)
     int n_cases = 0;
     seed = 13;
     *worst = 0;
-    while (n_cases < 50) {
+    while (n_cases < 80) {
         random_pair x;
         cost_pair_time t;
         int group[16][2], other[16][2];

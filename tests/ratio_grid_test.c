@@ -287,8 +287,7 @@ START_TEST(near_the_grid)
            cases, near, 100.0 * near / cases, best_of_all, 100 * sum / cases, 100 * worst,
            (double)searches / cases);
     fflush(stdout);
-    // Of 800 cases 97.5 % are near, 0.13 % behind on average (docs/benchmarks.md): few cases vary.
-    ck_assert_int_ge(100 * near, 90 * cases);
+    ck_assert_int_ge(100 * near, 95 * cases);
     ck_assert_msg(sum < 0.004 * cases, "behind by %.3f %% on average", 100 * sum / cases);
 }
 END_TEST
