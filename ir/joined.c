@@ -14,7 +14,7 @@
 //     norm_bwd_params                      norm_bwd reads the same rows, if they are not too wide
 //     sumsq, add of such numbers           two launches for dozens: a sum of squares takes the time
 //                                          of its bytes
-//     cast of a parameter to 16 bits       adam writes the copy; not where pushes or pairs send or
+//     cast of a parameter to 16 bits       the update writes it; not where pushes or pairs send or
 //                                          read it, nor where ranks update parts of it
 //     row_max, row_expsum of logits        ce_bwd reads the same rows; not where the vocabulary
 //                                          is cut, which only a plan tells

@@ -9,6 +9,7 @@
 
 #include "core/float16.h"
 #include "core/tensor.h"
+#include "cuda/cuda_record.h"
 #include "tests/support/run_cuda.h"
 
 static const hap_step_state now = {.step = 2, .lr = 0.01, .seed = 7};
@@ -404,7 +405,7 @@ START_TEST(updates_with_copies)
         ck_assert_msg(!why, "%s", why);
     }
     bool done = false;
-    const char *why = test_cuda_run_chain(&now, s.c, s.n, cuda_adam_chain, &done);
+    const char *why = test_cuda_run_chain(&now, s.c, s.n, cuda_update_chain, &done);
     ck_assert_msg(!why && done, "%s", why ? why : "not taken");
     for (int k = 0; k < 3; k++) {
         const float *x = w[k]->data;
@@ -412,6 +413,85 @@ START_TEST(updates_with_copies)
         for (int64_t i = 0; k != 1 && i < w[k]->elements; i++)
             ck_assert_uint_eq(((uint16_t *)s.c[k].out[3]->data)[i], hap_f32_to_bf16(x[i]));
     }
+}
+END_TEST
+
+// An update of n elements. Every third parameter has a copy, every second gradient is bf16, and
+// some lie off a vector. Rates are those of one of n_rates groups.
+static hap_op_call update(hap_op_id op, int k, int64_t n, int n_rates, hap_tensor *clip)
+{
+    int places = cuda_update_places(op), group = k % n_rates;
+    hap_op_call c = {.op = op, .n_out = places, .n_in = places + 1};
+    for (int i = 0; i <= places; i++)
+        c.in[i] = make(i == places && k % 2 ? HAP_BF16 : HAP_F32, n, 0, i == 2 ? 0 : -1, 1);
+    if (k % 7 == 3) {
+        hap_tensor *t = c.in[k % (places + 1)];
+        int64_t by = hap_dtype_bytes(t->type);
+        char *more = malloc((size_t)(t->bytes + by));
+        memcpy(more + by, t->data, (size_t)t->bytes);
+        t->data = more + by;
+    }
+    memcpy(c.out, c.in, (size_t)places * sizeof *c.out);
+    if (k % 3 == 1) c.out[c.n_out++] = make(k % 2 ? HAP_BF16 : HAP_F16, n, 0, 0, 0);
+    if (clip && group != 1) c.in[c.n_in++] = clip;
+    double scale = 1 + group / 2 * .25, wd = group % 2 ? 0 : .1;
+    hap_attr adam[] = {{.f = scale}, {.f = .9}, {.f = .95},
+                       {.f = 1e-8},  {.f = wd}, {.i = group % 3 > 0}};
+    hap_attr momentum[] = {{.f = scale}, {.f = .9}, {.i = group % 3 > 0}, {.f = wd}};
+    hap_attr sgd[] = {{.f = scale}, {.f = wd}};
+    c.n_attr = op == HAP_OP_adam ? 6 : op == HAP_OP_momentum ? 4 : 2;
+    memcpy(c.attr,
+           op == HAP_OP_adam       ? adam
+           : op == HAP_OP_momentum ? momentum
+                                   : sgd,
+           (size_t)c.n_attr * sizeof *c.attr);
+    return c;
+}
+
+static void *bytes_of(const hap_tensor *t)
+{
+    return memcpy(malloc((size_t)t->bytes + 1), t->data, (size_t)t->bytes);
+}
+
+// Hundreds of updates at rates of two groups in one launch, of each kind; more of all kinds, at
+// more rates, than a launch takes: the bits of single updates.
+START_TEST(many_updates)
+{
+    static const hap_op_id kinds[] = {HAP_OP_adam, HAP_OP_momentum, HAP_OP_sgd};
+    static const int64_t lengths[] = {1, 768, 0, 7, 2304, 4800, 8, 33, 4097, 70001, 15};
+    enum { ONE = 590, MORE = 900, N_LENGTHS = sizeof lengths / sizeof *lengths, MOST_OUT = 4 };
+    int n = _i < 3 ? ONE : MORE;
+    hap_op_call *c = calloc(MORE, sizeof *c);
+    void *(*start)[MOST_OUT] = calloc(MORE, sizeof *start),
+         *(*one)[MOST_OUT] = calloc(MORE, sizeof *one);
+    hap_tensor *clip = make(HAP_F32, 1, 0, .3, .9);
+    test_cuda_keep_offsets(true);
+    for (int k = 0; k < n; k++) {
+        c[k] = update(_i < 3 ? kinds[_i] : kinds[k / 2 % 3], k,
+                      k == 60 ? 3000001 : lengths[k % N_LENGTHS], _i < 3 ? 2 : 20, clip);
+        for (int o = 0; o < c[k].n_out; o++)
+            start[k][o] = bytes_of(c[k].out[o]);
+        const char *why = test_cuda_run(&now, &c[k]);
+        ck_assert_msg(!why, "%s", why);
+        for (int o = 0; o < c[k].n_out; o++) {
+            one[k][o] = bytes_of(c[k].out[o]);
+            memcpy(c[k].out[o]->data, start[k][o], (size_t)c[k].out[o]->bytes);
+        }
+    }
+    bool done = false;
+    const char *why = test_cuda_run_chain(&now, c, n, cuda_update_chain, &done);
+    ck_assert_msg(!why && done, "%s", why ? why : "not taken");
+    test_cuda_keep_offsets(false);
+    for (int k = 0; k < n; k++)
+        for (int o = 0; o < c[k].n_out; o++) {
+            const hap_tensor *t = c[k].out[o];
+            bool changed = memcmp(t->data, start[k][o], (size_t)t->bytes) != 0;
+            ck_assert_msg(changed || t->bytes == 0, "update %d leaves output %d as it was", k, o);
+            ck_assert_msg(memcmp(t->data, one[k][o], (size_t)t->bytes) == 0,
+                          "output %d of update %d differs", o, k);
+            free(start[k][o]), free(one[k][o]);
+        }
+    free(c), free(start), free(one);
 }
 END_TEST
 
@@ -476,6 +556,7 @@ int main(void)
     tcase_add_loop_test(t, lookups, 0, 6);
     tcase_add_loop_test(t, attention_sums, 0, 3);
     tcase_add_test(t, updates_with_copies);
+    tcase_add_loop_test(t, many_updates, 0, 4);
     tcase_add_loop_test(t, squares, 0, 2);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);

@@ -24,9 +24,9 @@ cuda_chain_kernel cuda_slope_chain;    // gelu_bwd or its like, sum of its colum
 cuda_chain_kernel cuda_sums_chain;     // sums of the columns of tensors of one shape
 cuda_chain_kernel cuda_ce_chain;       // row_max, row_expsum (, ce_bwd)
 cuda_chain_kernel cuda_cast_chain;     // casts between floats
-cuda_chain_kernel cuda_adam_chain;
-cuda_chain_kernel cuda_squares_chain; // sumsq, add of numbers, in any order
-cuda_chain_kernel cuda_lookup_chain;  // embedding_bwd, add
+cuda_chain_kernel cuda_update_chain;   // sgd, momentum, adam, each at rates of its own
+cuda_chain_kernel cuda_squares_chain;  // sumsq, add of numbers, in any order
+cuda_chain_kernel cuda_lookup_chain;   // embedding_bwd, add
 cuda_chain_kernel
     cuda_adds_chain; // linear, add in the place of its other operand: one rounding less
 cuda_chain_kernel cuda_parts_chain; // linear, split: a product a part

@@ -20,6 +20,7 @@ static const struct {
     [HAP_OP_norm_apply] = {1, 1}, [HAP_OP_norm_bwd_stats] = {3, 0},
     [HAP_OP_norm_bwd] = {3, 1},   [HAP_OP_norm_bwd_params] = {3, 3},
     [HAP_OP_embedding] = {1, 1},  [HAP_OP_embedding_bwd] = {1, 1},
+    [HAP_OP_sgd] = {2, 0},        [HAP_OP_momentum] = {4, 0},
     [HAP_OP_adam] = {8, 0},
 };
 

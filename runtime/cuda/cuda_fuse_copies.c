@@ -11,7 +11,7 @@ static int update_of(const cuda_record *c, const hap_tensor *x)
     int at = cuda_next_write(c, -1, x);
     const cuda_call *e = &c->call[at];
     if (at == c->n || cuda_next_write(c, at, x) < c->n || cuda_under_way(c, 0, c->n, x)) return -1;
-    return e->kind == CUDA_OP && e->op.op == HAP_OP_adam && e->op.n_out == 3 &&
+    return cuda_updates(e) && e->op.n_out == cuda_update_places(e->op.op) &&
                    cuda_same_place(e->op.in[0], x) && e->op.in[0]->elements == x->elements
                ? at
                : -1;
@@ -47,8 +47,8 @@ static void copy_stays(hap_rank *r, cuda_record *c, int i)
         c->call[i].op.out[0] = cuda_retyped(r, c, y, &there);
         cuda_redirect(r, c, i + 1, last, &old, &there);
     }
-    hap_op_call *adam = &c->call[update].op;
-    adam->out[adam->n_out++] = c->call[i].op.out[0];
+    hap_op_call *writer = &c->call[update].op;
+    writer->out[writer->n_out++] = c->call[i].op.out[0];
     c->call[i].once = true;
 }
 

@@ -132,14 +132,6 @@ static void join_squares(hap_rank *r, cuda_record *c)
     }
 }
 
-static bool same_rates(const hap_op_call *a, const hap_op_call *b)
-{
-    for (int k = 0; k < 5; k++)
-        if (a->attr[k].f < b->attr[k].f || a->attr[k].f > b->attr[k].f) return false;
-    const hap_tensor *s = a->in[4], *t = b->in[4];
-    return a->attr[5].i == b->attr[5].i && !s == !t && (!s || cuda_same_place(s, t));
-}
-
 static int64_t bytes_of(const hap_coll_call *coll)
 {
     int64_t bytes = 0;
@@ -176,9 +168,7 @@ static void start_early(cuda_record *c, int i)
     for (int k = i - 1; k >= 0 && !cuda_start_ordered(c, k, i); k--) {
         const cuda_call *e = &c->call[k];
         if (e->kind == CUDA_JOINED) continue;
-        if (e->kind != CUDA_DONE && e->kind != CUDA_WAIT &&
-            (e->kind != CUDA_OP || e->op.op != HAP_OP_adam))
-            break;
+        if (e->kind != CUDA_DONE && e->kind != CUDA_WAIT && !cuda_updates(e)) break;
         if (e->kind == CUDA_OP) to = k;
     }
     if (to < i) cuda_start_goes(c, i, to);
@@ -189,7 +179,7 @@ static void start_early(cuda_record *c, int i)
 static void join_updates(cuda_record *c, int i)
 {
     bool waits = false;
-    for (int k = i + 1; k < c->n && c->call[i].n_joined < CUDA_MAX_CHAIN; k++) {
+    for (int k = i + 1; k < c->n; k++) {
         const cuda_call *e = &c->call[k];
         switch (e->kind) {
         case CUDA_START:
@@ -200,10 +190,8 @@ static void join_updates(cuda_record *c, int i)
         case CUDA_WAIT:
             continue;
         case CUDA_OP:
-            if (e->op.op == HAP_OP_adam) {
-                if (!e->chain && same_rates(&c->call[i].op, &e->op) &&
-                    (!waits || e->op.in[0]->elements <= SMALL))
-                    cuda_joins(c, i, k);
+            if (cuda_updates(e)) {
+                if (!e->chain && (!waits || e->op.in[0]->elements <= SMALL)) cuda_joins(c, i, k);
                 continue;
             }
             if (k <= i + c->call[i].n_joined + 8) continue;
@@ -216,7 +204,7 @@ static void join_updates(cuda_record *c, int i)
         }
         break;
     }
-    if (c->call[i].n_joined > 0) c->call[i].chain = CUDA_ADAM;
+    if (c->call[i].n_joined > 0) c->call[i].chain = CUDA_UPDATES;
 }
 
 // Small updates that waits have kept apart stand where the last does.
@@ -224,13 +212,10 @@ static void join_small_updates(cuda_record *c)
 {
     for (int i = c->n - 1, first = -1; i >= 0; i--) {
         const cuda_call *e = &c->call[i];
-        if (e->kind != CUDA_OP || e->op.op != HAP_OP_adam || e->chain ||
-            e->op.in[0]->elements > SMALL)
-            continue;
-        bool joins =
-            first >= 0 && same_rates(&c->call[first].op, &e->op) && cuda_leads(c, i, first);
+        if (!cuda_updates(e) || e->chain || e->op.in[0]->elements > SMALL) continue;
+        bool joins = first >= 0 && cuda_leads(c, i, first);
         first = joins ? first - 1 : i;
-        if (joins) c->call[first].chain = CUDA_ADAM;
+        if (joins) c->call[first].chain = CUDA_UPDATES;
     }
 }
 
@@ -242,7 +227,6 @@ void cuda_fuse_update(hap_rank *r, cuda_record *c)
     for (int i = 0; i < c->n; i++)
         if (c->call[i].kind == CUDA_START) start_early(c, i);
     for (int i = 0; i < c->n; i++)
-        if (c->call[i].kind == CUDA_OP && c->call[i].op.op == HAP_OP_adam && !c->call[i].chain)
-            join_updates(c, i);
+        if (cuda_updates(&c->call[i]) && !c->call[i].chain) join_updates(c, i);
     join_small_updates(c);
 }

@@ -251,10 +251,20 @@ void cuda_start_goes(cuda_record *c, int from, int to)
     move_up(c, from, to);
 }
 
+bool cuda_updates(const cuda_call *e)
+{
+    return e->kind == CUDA_OP && cuda_update_places(e->op.op) > 0;
+}
+
+static bool is_full(const cuda_call *first)
+{
+    return first->n_joined >= (cuda_updates(first) ? CUDA_MAX_UPDATES : CUDA_MAX_CHAIN);
+}
+
 bool cuda_leads(cuda_record *c, int from, int first)
 {
     int to = first - 1;
-    if (c->call[first].n_joined >= CUDA_MAX_CHAIN) return false;
+    if (is_full(&c->call[first])) return false;
     for (int k = from + 1; k <= to; k++)
         if (cuda_ordered(c, k, from)) return false;
     cuda_call moved = c->call[from];
@@ -286,7 +296,7 @@ void cuda_insert(hap_rank *r, cuda_record *c, int at, const hap_op_call *op)
 bool cuda_joins(cuda_record *c, int first, int j)
 {
     int to = first + c->call[first].n_joined + 1;
-    if (to - first > CUDA_MAX_CHAIN || !cuda_moves_up(c, j, to)) return false;
+    if (is_full(&c->call[first]) || !cuda_moves_up(c, j, to)) return false;
     c->call[to].kind = CUDA_JOINED;
     c->call[first].n_joined++;
     return true;

@@ -42,6 +42,9 @@ void cuda_redirect(hap_rank *r, cuda_record *c, int from, int to, const hap_tens
 // it: so that calls may move that its place in the arena holds back.
 bool cuda_gets_room(hap_rank *r, cuda_record *c, int i, const hap_tensor *t);
 
+// An op that updates a parameter, alone or with those that are joined to it.
+bool cuda_updates(const cuda_call *e);
+
 // Whether calls k and j must stay in their order.
 bool cuda_ordered(const cuda_record *c, int k, int j);
 // Moves op `from` up to place `to` if nothing between stands in its way.

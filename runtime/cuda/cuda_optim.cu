@@ -1,120 +1,133 @@
-// Optimizers, in place (cpu/ops_optim.c states them). The learning rate and the step are read from
-// the device, so that a captured step can be replayed.
+// Optimizers, in place (cpu/ops_optim.c states them), of hundreds of parameters in one launch: its
+// arguments list them, so that nothing is allocated or copied in the step. The learning rate and
+// the step are read from the device, so that a captured step can be replayed. Every rounding is
+// spelled out: a parameter gets the same bits whoever stands beside it.
+
+#include <cstring>
 
 #include "cuda/cuda_chains.h"
 #include "cuda/cuda_kernels.cuh"
 #include "cuda/cuda_record.h"
-#include "cuda/cuda_shadow.h"
 
-enum { THREADS = 256 };
-
-static const char *prepare(const hap_op_call *c, int n_full)
+namespace
 {
-    CUDA_TRY(cuda_want_floats(c));
-    for (int i = 1; i < n_full; i++)
-        if (!cuda_same_shape(c->in[0], c->in[i]))
-            return cuda_fail("the parameter and operand %d differ in local shape", i);
-    return NULL;
+enum { THREADS = 256, DEEP = 8, FULL = 132 * 8 }; // vectors a thread, at most; blocks of a full GPU
+enum { RATES = 16, FEW = 60, MANY = 600 };        // of a launch, at most
+
+// What updates go by that differ in their tensors alone.
+struct rates {
+    double lr_scale, wd, b1, b2; // b1: mu of momentum
+    const void *clip;            // NULL: 1
+    float eps;
+    short op;
+    unsigned char clip_type, flag; // flag: decoupled of adam, nesterov of momentum
+};
+static_assert(sizeof(rates) == 48, "is compared byte by byte");
+
+struct updated {
+    void *w, *m, *v, *g, *copy; // f32 but for g and copy; momentum has m alone, sgd neither
+    uint64_t n : 48, rates : 7, g_type : 4, copy_type : 4, vec : 1;
+};
+
+struct update_head {
+    int n, n_rates;
+    const cuda_step *now;
+    rates rate[RATES];
+};
+
+template <int MOST> struct update_list : update_head {
+    updated at[MOST];
+    int first[MOST + 1]; // block of each; of the launch, behind the last
+};
+static_assert(sizeof(update_list<FEW>) <= 4096, "what any driver takes as a kernel's arguments");
+static_assert(sizeof(update_list<MANY>) <= 32764, "what drivers of CUDA 12.1 take");
+
+// Block `block` of the `blocks` that one parameter has.
+struct share {
+    int64_t block, blocks;
+};
+
+template <class Body>
+__device__ inline void for_share(const updated &t, const share &s, const Body &body)
+{
+    int64_t i = s.block * THREADS + threadIdx.x, step = s.blocks * THREADS, n = (int64_t)t.n;
+    int64_t n8 = t.vec ? n / 8 : 0;
+    for (int64_t k = i; k < n8; k += step)
+        body(width<8>(), k * 8);
+    for (int64_t k = n8 * 8 + i; k < n; k += step)
+        body(width<1>(), k);
 }
 
-__device__ inline float clip_of(view k)
+__device__ inline float clip_of(const rates &a)
 {
-    return k.p ? load(k, 0) : 1.0f;
+    return a.clip ? load({(void *)a.clip, a.clip_type}, 0) : 1.0f;
 }
 
-__global__ void sgd(int64_t n, view w, view g, view clip, const cuda_step *now, double lr_scale,
-                    float wd, bool vec)
+// The new parameter, in another type too where the next step reads it so (cuda_fuse_copies.c).
+template <int V> __device__ inline void store_new(const updated &t, int64_t i, const float (&p)[V])
 {
-    float lr = (float)(now->lr * lr_scale), k = clip_of(clip);
-    for_all(n, vec, [&](auto width, int64_t i) {
+    store_vec<V>({t.w, HAP_F32}, i, p);
+    if (t.copy) store_vec<V>({t.copy, (int)t.copy_type}, i, p);
+}
+
+__device__ inline void sgd(const updated &t, const share &s, const rates &a, const cuda_step *now)
+{
+    float lr = (float)__dmul_rn(now->lr, a.lr_scale), k = clip_of(a), wd = (float)a.wd;
+    for_share(t, s, [&](auto width, int64_t i) {
         constexpr int V = decltype(width)::value;
-        float a[V], b[V];
-        load_vec<V>(w, i, a);
-        load_vec<V>(g, i, b);
+        float p[V], d[V];
+        load_vec<V>({t.w, HAP_F32}, i, p);
+        load_vec<V>({t.g, (int)t.g_type}, i, d);
 #pragma unroll
         for (int e = 0; e < V; e++)
-            a[e] -= lr * (k * b[e] + wd * a[e]);
-        store_vec<V>(w, i, a);
-    });
-}
-
-CUDA_ROW(sgd)
-{
-    CUDA_TRY(prepare(c, 2));
-    int64_t n = c->in[0]->elements;
-    if (n == 0) return NULL;
-    sgd<<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
-        n, view_of(c->in[0]), view_of(c->in[1]), view_of(cuda_in(c, 2)), x->step, c->attr[0].f,
-        (float)c->attr[1].f, all_aligned(c));
-    return launched();
-}
-
-__global__ void momentum(int64_t n, view w, view m, view g, view clip, const cuda_step *now,
-                         double lr_scale, float wd, float mu, float keep, float add, bool vec)
-{
-    float lr = (float)(now->lr * lr_scale), k = clip_of(clip);
-    for_all(n, vec, [&](auto width, int64_t i) {
-        constexpr int V = decltype(width)::value;
-        float a[V], b[V], d[V];
-        load_vec<V>(w, i, a);
-        load_vec<V>(m, i, b);
-        load_vec<V>(g, i, d);
-#pragma unroll
-        for (int e = 0; e < V; e++) {
-            float u = k * d[e] + wd * a[e];
-            b[e] = mu * b[e] + u;
-            a[e] -= lr * (keep * b[e] + add * u);
-        }
-        store_vec<V>(m, i, b);
-        store_vec<V>(w, i, a);
+            p[e] = __fmaf_rn(-lr, __fmaf_rn(wd, p[e], __fmul_rn(k, d[e])), p[e]);
+        store_new<V>(t, i, p);
     });
 }
 
 // Nesterov: the step is u + mu m, else m.
-CUDA_ROW(momentum)
+__device__ inline void momentum(const updated &t, const share &s, const rates &a,
+                                const cuda_step *now)
 {
-    CUDA_TRY(prepare(c, 3));
-    int64_t n = c->in[0]->elements;
-    float mu = (float)c->attr[1].f;
-    bool nesterov = c->attr[2].i != 0;
-    if (n == 0) return NULL;
-    momentum<<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
-        n, view_of(c->in[0]), view_of(c->in[1]), view_of(c->in[2]), view_of(cuda_in(c, 3)), x->step,
-        c->attr[0].f, (float)c->attr[3].f, mu, nesterov ? mu : 1.0f, nesterov ? 1.0f : 0.0f,
-        all_aligned(c));
-    return launched();
+    float lr = (float)__dmul_rn(now->lr, a.lr_scale), k = clip_of(a), wd = (float)a.wd;
+    float mu = (float)a.b1, keep = a.flag ? mu : 1.0f, add = a.flag ? 1.0f : 0.0f;
+    for_share(t, s, [&](auto width, int64_t i) {
+        constexpr int V = decltype(width)::value;
+        float p[V], q[V], d[V];
+        load_vec<V>({t.w, HAP_F32}, i, p);
+        load_vec<V>({t.m, HAP_F32}, i, q);
+        load_vec<V>({t.g, (int)t.g_type}, i, d);
+#pragma unroll
+        for (int e = 0; e < V; e++) {
+            float u = __fmaf_rn(wd, p[e], __fmul_rn(k, d[e]));
+            q[e] = __fmaf_rn(mu, q[e], u);
+            p[e] = __fmaf_rn(-lr, __fmaf_rn(keep, q[e], __fmul_rn(add, u)), p[e]);
+        }
+        store_vec<V>({t.m, HAP_F32}, i, q);
+        store_new<V>(t, i, p);
+    });
 }
 
-struct adam_args {
-    double lr_scale, b1, b2, wd;
-    float eps;
-    bool decoupled;
-};
-
-// Block `block` of `blocks` of one tensor. Every rounding is spelled out: the kernel of one tensor
-// and that of many give the same bits.
-__device__ inline void adam_part(int64_t n, view w, view m, view v, view g, view copy, view clip,
-                                 const cuda_step *now, const adam_args &a, bool vec, int64_t block,
-                                 int64_t blocks)
+__device__ inline void adam(const updated &t, const share &s, const rates &a, const cuda_step *now)
 {
     __shared__ float factor[3]; // lr / (1 - b1^t), 1 / sqrt(1 - b2^t), 1 - lr wd
     if (threadIdx.x == 0) {
-        double t = (double)(now->step + 1), lr = __dmul_rn(now->lr, a.lr_scale);
-        factor[0] = (float)(lr / (1 - pow(a.b1, t)));
-        factor[1] = (float)(1 / sqrt(1 - pow(a.b2, t)));
-        factor[2] = a.decoupled ? (float)__fma_rn(-lr, a.wd, 1.0) : 1.0f;
+        double step = (double)(now->step + 1), lr = __dmul_rn(now->lr, a.lr_scale);
+        factor[0] = (float)(lr / (1 - pow(a.b1, step)));
+        factor[1] = (float)(1 / sqrt(1 - pow(a.b2, step)));
+        factor[2] = a.flag ? (float)__fma_rn(-lr, a.wd, 1.0) : 1.0f;
     }
     __syncthreads();
-    float step = factor[0], root = factor[1], shrink = factor[2], k = clip_of(clip);
-    float wd = a.decoupled ? 0.0f : (float)a.wd, b1 = (float)a.b1, c1 = (float)(1 - a.b1);
+    float step = factor[0], root = factor[1], shrink = factor[2], k = clip_of(a);
+    float wd = a.flag ? 0.0f : (float)a.wd, b1 = (float)a.b1, c1 = (float)(1 - a.b1);
     float b2 = (float)a.b2, c2 = (float)(1 - a.b2);
-    auto update = [&](auto width, int64_t i) {
+    for_share(t, s, [&](auto width, int64_t i) {
         constexpr int V = decltype(width)::value;
         float p[V], q[V], r[V], d[V];
-        load_vec<V>(w, i, p);
-        load_vec<V>(m, i, q);
-        load_vec<V>(v, i, r);
-        load_vec<V>(g, i, d);
+        load_vec<V>({t.w, HAP_F32}, i, p);
+        load_vec<V>({t.m, HAP_F32}, i, q);
+        load_vec<V>({t.v, HAP_F32}, i, r);
+        load_vec<V>({t.g, (int)t.g_type}, i, d);
 #pragma unroll
         for (int e = 0; e < V; e++) {
             float u = __fmaf_rn(wd, p[e], __fmul_rn(k, d[e]));
@@ -123,105 +136,149 @@ __device__ inline void adam_part(int64_t n, view w, view m, view v, view g, view
             float down = __fdiv_rn(__fmul_rn(step, q[e]), __fmaf_rn(__fsqrt_rn(r[e]), root, a.eps));
             p[e] = __fmaf_rn(shrink, p[e], -down);
         }
-        store_vec<V>(m, i, q);
-        store_vec<V>(v, i, r);
-        store_vec<V>(w, i, p);
-        if (copy.p) store_vec<V>(copy, i, p);
-    };
-    int64_t t = block * blockDim.x + threadIdx.x, stride = blocks * blockDim.x;
-    int64_t n8 = vec ? n / 8 : 0;
-    for (int64_t i = t; i < n8; i += stride)
-        update(width<8>(), i * 8);
-    for (int64_t i = n8 * 8 + t; i < n; i += stride)
-        update(width<1>(), i);
+        store_vec<V>({t.m, HAP_F32}, i, q);
+        store_vec<V>({t.v, HAP_F32}, i, r);
+        store_new<V>(t, i, p);
+    });
 }
 
-__global__ void adam(int64_t n, view w, view m, view v, view g, view copy, view clip,
-                     const cuda_step *now, adam_args a, bool vec)
+template <int MOST>
+__global__ void __launch_bounds__(THREADS) update(const __grid_constant__ update_list<MOST> list)
 {
-    adam_part(n, w, m, v, g, copy, clip, now, a, vec, blockIdx.x, gridDim.x);
+    int lo = 0, hi = list.n; // the last parameter that starts at this block or before
+    while (hi - lo > 1) {
+        int mid = (lo + hi) / 2;
+        *(list.first[mid] <= (int)blockIdx.x ? &lo : &hi) = mid;
+    }
+    const updated t = list.at[lo];
+    const rates a = list.rate[t.rates];
+    share s = {(int)blockIdx.x - list.first[lo], list.first[lo + 1] - list.first[lo]};
+    if (a.op == HAP_OP_adam)
+        adam(t, s, a, list.now);
+    else if (a.op == HAP_OP_momentum)
+        momentum(t, s, a, list.now);
+    else
+        sgd(t, s, a, list.now);
 }
 
-// Where the parameter goes in another type too (cuda_fuse_copies.c).
-static view copy_of(const hap_op_call *c)
+const char *prepare(const hap_op_call *c)
 {
-    return view_of(c->n_out > 3 ? c->out[3] : NULL);
+    int places = cuda_update_places(c->op);
+    CUDA_TRY(cuda_want_floats(c));
+    for (int i = 0; i < places; i++)
+        if (c->in[i]->type != HAP_F32)
+            return cuda_fail("not supported: a parameter or its state that is not f32");
+    for (int i = 1; i <= places; i++)
+        if (!cuda_same_shape(c->in[0], c->in[i]))
+            return cuda_fail("the parameter and operand %d differ in local shape", i);
+    return NULL;
 }
 
-static adam_args adam_args_of(const hap_op_call *c)
+rates rates_of(const hap_op_call *c)
 {
-    return {c->attr[0].f, c->attr[1].f,        c->attr[2].f,
-            c->attr[4].f, (float)c->attr[3].f, c->attr[5].i != 0};
+    const hap_tensor *clip = cuda_in(c, cuda_update_places(c->op) + 1);
+    const hap_attr *a = c->attr;
+    rates r = {};
+    r.op = (short)c->op, r.lr_scale = a[0].f;
+    if (clip) r.clip = clip->data, r.clip_type = (unsigned char)clip->type;
+    if (c->op == HAP_OP_adam) {
+        r.b1 = a[1].f, r.b2 = a[2].f, r.eps = (float)a[3].f, r.wd = a[4].f;
+        r.flag = a[5].i != 0;
+    } else if (c->op == HAP_OP_momentum) {
+        r.b1 = a[1].f, r.wd = a[3].f;
+        r.flag = a[2].i != 0;
+    } else {
+        r.wd = a[1].f;
+    }
+    return r;
+}
+
+// The index of the call's rates in the list; RATES: it has no room for them.
+int rates_in(update_head *list, const hap_op_call *c)
+{
+    const rates r = rates_of(c);
+    int k = 0;
+    while (k < list->n_rates && memcmp(&list->rate[k], &r, sizeof r) != 0)
+        k++;
+    if (k == list->n_rates && k < RATES) list->rate[list->n_rates++] = r;
+    return k;
+}
+
+// With `deep` vectors a thread. False: the list is full.
+bool add(update_list<MANY> *list, const hap_op_call *c, int64_t deep)
+{
+    int places = cuda_update_places(c->op), rate = list->n < MANY ? rates_in(list, c) : RATES;
+    if (rate == RATES) return false;
+    const hap_tensor *g = c->in[places], *copy = c->n_out > places ? c->out[places] : NULL;
+    updated *t = &list->at[list->n];
+    int64_t n = c->in[0]->elements, blocks = ceil_div(n, THREADS * 8 * deep);
+    *t = {c->in[0]->data, NULL, NULL, g->data, copy ? copy->data : NULL};
+    if (places > 1) t->m = c->in[1]->data;
+    if (places > 2) t->v = c->in[2]->data;
+    t->n = (uint64_t)n, t->rates = (unsigned)rate, t->vec = all_aligned(c);
+    t->g_type = (unsigned)g->type, t->copy_type = copy ? (unsigned)copy->type : 0;
+    list->first[list->n + 1] = list->first[list->n] + (int)(blocks < FULL * 4 ? blocks : FULL * 4);
+    list->n++;
+    return true;
+}
+
+// Few parameters go as arguments of the size that costs least. The list is empty then.
+const char *launch(cuda_context *x, update_list<MANY> *list)
+{
+    unsigned blocks = (unsigned)list->first[list->n];
+    list->now = x->step;
+    if (list->n > FEW) {
+        update<<<blocks, THREADS, 0, x->stream>>>(*list);
+    } else if (list->n > 0) {
+        update_list<FEW> few = {};
+        static_cast<update_head &>(few) = *list;
+        memcpy(few.at, list->at, (size_t)list->n * sizeof *few.at);
+        memcpy(few.first, list->first, (size_t)(list->n + 1) * sizeof *few.first);
+        update<<<blocks, THREADS, 0, x->stream>>>(few);
+    }
+    list->n = list->n_rates = 0;
+    return launched();
+}
+} // namespace
+
+const char *cuda_update_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
+                              bool *done)
+{
+    update_list<MANY> list = {};
+    int64_t elements = 0;
+    (void)unread;
+    *done = true;
+    for (int k = 0; k < n; k++)
+        elements += c[k]->in[0]->elements;
+    int64_t deep = elements / (THREADS * 8 * FULL);
+    deep = deep < 1 ? 1 : deep > DEEP ? DEEP : deep;
+    for (int k = 0; k < n; k++) {
+        CUDA_TRY(prepare(c[k]));
+        CUDA_TRY(cuda_call_begins(x, c[k]));
+        if (c[k]->in[0]->elements == 0 || add(&list, c[k], deep)) continue;
+        CUDA_TRY(launch(x, &list));
+        add(&list, c[k], deep);
+    }
+    return launch(x, &list);
+}
+
+static const char *alone(cuda_context *x, const hap_op_call *c)
+{
+    bool done;
+    return cuda_update_chain(x, &c, 1, 0, &done);
+}
+
+CUDA_ROW(sgd)
+{
+    return alone(x, c);
+}
+
+CUDA_ROW(momentum)
+{
+    return alone(x, c);
 }
 
 CUDA_ROW(adam)
 {
-    CUDA_TRY(prepare(c, 4));
-    int64_t n = c->in[0]->elements;
-    if (n == 0) return NULL;
-    adam<<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
-        n, view_of(c->in[0]), view_of(c->in[1]), view_of(c->in[2]), view_of(c->in[3]), copy_of(c),
-        view_of(cuda_in(c, 4)), x->step, adam_args_of(c), all_aligned(c));
-    return launched();
-}
-
-// --- many tensors in one launch ---
-
-struct adam_tensor {
-    void *w, *m, *v, *g, *copy; // f32 but for g and copy
-    int64_t n;
-    int first; // block
-    unsigned char g_type, copy_type, vec;
-};
-
-struct adam_list {
-    int n, blocks;
-    adam_tensor at[CUDA_MAX_CHAIN + 1];
-};
-static_assert(sizeof(adam_list) <= 4000, "a kernel's arguments are 4 KiB at most");
-
-__global__ void adam_many(adam_list list, view clip, const cuda_step *now, adam_args a)
-{
-    int lo = 0, hi = list.n; // the last tensor that starts at this block or before
-    while (hi - lo > 1) {
-        int mid = (lo + hi) / 2;
-        *(list.at[mid].first <= (int)blockIdx.x ? &lo : &hi) = mid;
-    }
-    adam_tensor t = list.at[lo];
-    int end = lo + 1 < list.n ? list.at[lo + 1].first : list.blocks;
-    adam_part(t.n, {t.w, HAP_F32}, {t.m, HAP_F32}, {t.v, HAP_F32}, {t.g, t.g_type},
-              {t.copy, t.copy_type}, clip, now, a, t.vec, blockIdx.x - t.first, end - t.first);
-}
-
-const char *cuda_adam_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
-                            bool *done)
-{
-    adam_list list = {};
-    (void)unread;
-    *done = false;
-    for (int k = 0; k < n; k++) {
-        const hap_op_call *o = c[k];
-        CUDA_TRY(prepare(o, 4));
-        for (int i = 0; i < 3; i++)
-            if (o->in[i]->type != HAP_F32) return NULL;
-        for (int i = 0; i < o->n_in; i++)
-            if (o->in[i]) CUDA_TRY(cuda_will_read(x, o->in[i]->data, o->in[i]->bytes));
-        for (int i = 0; i < o->n_out; i++)
-            cuda_will_write(x, o->out[i]->data, o->out[i]->bytes);
-        int64_t elements = o->in[0]->elements;
-        if (elements == 0) continue;
-        view copy = copy_of(o);
-        adam_tensor t = {o->in[0]->data, o->in[1]->data, o->in[2]->data, o->in[3]->data,
-                         copy.p,         elements,       list.blocks};
-        t.g_type = (unsigned char)o->in[3]->type, t.copy_type = (unsigned char)copy.type;
-        t.vec = all_aligned(o);
-        list.at[list.n++] = t;
-        int64_t blocks = ceil_div(elements, THREADS * 8 * 8);
-        list.blocks += (int)(blocks < 132 * 32 ? blocks : 132 * 32);
-    }
-    *done = true;
-    if (list.n == 0) return NULL;
-    adam_many<<<(unsigned)list.blocks, THREADS, 0, x->stream>>>(list, view_of(cuda_in(c[0], 4)),
-                                                                x->step, adam_args_of(c[0]));
-    return launched();
+    return alone(x, c);
 }

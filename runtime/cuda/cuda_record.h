@@ -33,14 +33,22 @@ typedef enum {
     CUDA_SUMS,
     CUDA_CE,
     CUDA_CASTS,
-    CUDA_ADAM,
+    CUDA_UPDATES,
     CUDA_SQUARES,
     CUDA_ADDS,
     CUDA_PARTS,
     CUDA_LOOKUP
 } cuda_chain;
 
-enum { CUDA_MASKS = 4 }; // of axes
+enum { CUDA_MASKS = 4 };          // of axes
+enum { CUDA_MAX_UPDATES = 1023 }; // that are joined to one, at most; other calls: CUDA_MAX_CHAIN
+
+// What an update writes in place, the parameter and its state; 0 of other ops. It may write a copy
+// of the parameter behind these (cuda_fuse_copies.c).
+static inline int cuda_update_places(hap_op_id op)
+{
+    return op == HAP_OP_adam ? 3 : op == HAP_OP_momentum ? 2 : op == HAP_OP_sgd ? 1 : 0;
+}
 
 typedef struct cuda_call {
     cuda_call_kind kind;

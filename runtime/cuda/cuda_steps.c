@@ -210,14 +210,14 @@ static void run_chain(hap_rank *r, const cuda_call *c)
         [CUDA_SUMS] = cuda_sums_chain,
         [CUDA_CE] = cuda_ce_chain,
         [CUDA_CASTS] = cuda_cast_chain,
-        [CUDA_ADAM] = cuda_adam_chain,
+        [CUDA_UPDATES] = cuda_update_chain,
         [CUDA_SQUARES] = cuda_squares_chain,
         [CUDA_ADDS] = cuda_adds_chain,
         [CUDA_PARTS] = cuda_parts_chain,
         [CUDA_LOOKUP] = cuda_lookup_chain,
     };
     cuda_context *x = &cuda_of(r)->x;
-    const hap_op_call *op[CUDA_MAX_CHAIN + 1];
+    const hap_op_call *op[CUDA_MAX_UPDATES + 1];
     int n = c->n_joined + 1;
     bool done = false;
     const char *why = NULL;

@@ -187,12 +187,13 @@ static void run_heads(hap_rank *r, const cuda_call *e)
 static void run_one(hap_rank *r, const hap_op_call *c)
 {
     hap_op_call op = *c;
-    bool copies = op.op == HAP_OP_adam && op.n_out > 3;
-    if (copies) op.n_out = 3;
+    int places = cuda_update_places(op.op);
+    bool copies = places > 0 && op.n_out > places;
+    if (copies) op.n_out = places;
     __real_hap_backend_op(r, &op);
     if (!copies) return;
     hap_op_call cast = {.op = HAP_OP_cast, .n_out = 1, .n_in = 1};
-    cast.out[0] = c->out[3], cast.in[0] = c->in[0];
+    cast.out[0] = c->out[places], cast.in[0] = c->in[0];
     __real_hap_backend_op(r, &cast);
 }
 
@@ -304,28 +305,32 @@ static void run_list(hap_rank *r, cuda_record *c, const bool *live)
     c->begun = true;
 }
 
-// Launches in which gradients are squared, added up and used.
-static int updates(const cuda_record *c)
+// Launches in which gradients are squared, added up and used; *updates: of these, in which they
+// are used.
+static int to_update(const cuda_record *c, int *updates)
 {
     int n = 0;
+    *updates = 0;
     for (int i = 0; i < c->n; i++) {
         const cuda_call *e = &c->call[i];
         const hap_op_call *o = &e->op;
         if (e->once) continue;
         n += e->kind == CUDA_PARTIAL;
-        n += e->kind == CUDA_OP && (o->op == HAP_OP_adam || o->op == HAP_OP_sumsq ||
-                                    (o->op == HAP_OP_add && o->out[0]->elements == 1));
+        *updates += cuda_updates(e);
+        n += e->kind == CUDA_OP &&
+             (o->op == HAP_OP_sumsq || (o->op == HAP_OP_add && o->out[0]->elements == 1));
     }
-    return n;
+    return n + *updates;
 }
 
 void __wrap_hap_backend_sync(hap_rank *r)
 {
     if (r->in_step && own.mode == RECORDING) {
-        int gone = cuda_fuse(r, &own.list);
+        int gone = cuda_fuse(r, &own.list), updates, launches = to_update(&own.list, &updates);
         cuda_ahead_find(&own.list);
-        fprintf(stderr, "rank %d %d calls, %d left out or joined; %d to update\n", r->id,
-                own.list.n, gone, updates(&own.list));
+        fprintf(stderr,
+                "rank %d %d calls, %d left out or joined; %d to update, %d of them updates\n",
+                r->id, own.list.n, gone, launches, updates);
     }
     bool parts = getenv("HAP_TEST_WAYS") && own.mode == LISTED && own.steps % 2 == 1;
     if (r->in_step && parts && !own.live) {

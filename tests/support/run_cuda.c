@@ -1,6 +1,7 @@
 #include "tests/support/run_cuda.h"
 
 #include <cuda_runtime_api.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +9,10 @@
 
 #include "cuda/cuda_shadow.h"
 
-enum {
-    MAX_ARGS = 4 * (HAP_MAX_IN + HAP_MAX_OUT),
-    MAX_CALLS = 16,
-    GUARD = 64,
-    POISON = 0xA5,
-    SKIPPED = 77
-};
+enum { VECTOR = 16, GUARD = 64, POISON = 0xA5, SKIPPED = 77 };
 
 static cuda_context context;
+static bool keeps_offsets;
 
 __attribute__((constructor)) static void skip_without_device(void)
 {
@@ -39,10 +35,16 @@ static const char *to_device(hap_tensor *on, const hap_tensor *t)
     void *p = NULL;
     *on = *t;
     memset(guard, POISON, sizeof guard);
-    CUDA_TRY(said(cudaMalloc(&p, (size_t)t->bytes + GUARD)));
-    on->data = p;
-    CUDA_TRY(said(cudaMemcpy(p, t->data, (size_t)t->bytes, cudaMemcpyHostToDevice)));
-    return said(cudaMemcpy((char *)p + t->bytes, guard, GUARD, cudaMemcpyHostToDevice));
+    CUDA_TRY(said(cudaMalloc(&p, (size_t)t->bytes + GUARD + VECTOR)));
+    char *at = (char *)p + (keeps_offsets ? (uintptr_t)t->data % VECTOR : 0);
+    on->data = at;
+    CUDA_TRY(said(cudaMemcpy(at, t->data, (size_t)t->bytes, cudaMemcpyHostToDevice)));
+    return said(cudaMemcpy(at + t->bytes, guard, GUARD, cudaMemcpyHostToDevice));
+}
+
+static void free_on(const hap_tensor *on)
+{
+    cudaFree((char *)on->data - (uintptr_t)on->data % VECTOR);
 }
 
 static const char *to_host(hap_tensor *on, hap_tensor *t, bool written)
@@ -64,52 +66,58 @@ static const char *to_host(hap_tensor *on, hap_tensor *t, bool written)
     return said(cudaMemcpy(t->data, on->data, (size_t)t->bytes, cudaMemcpyDeviceToHost));
 }
 
+// Tensors of calls on the device.
+typedef struct device_tensors {
+    hap_tensor *on, **of; // each and the one it is a copy of
+    bool *written;
+    int n;
+} device_tensors;
+
 // The call on copies of its tensors: one copy a tensor, wherever calls name it.
-static const char *moved(const hap_op_call *c, hap_op_call *there, hap_tensor *on, hap_tensor **of,
-                         bool *written, int *n)
+static const char *moved(const hap_op_call *c, hap_op_call *there, device_tensors *d)
 {
     *there = *c;
     for (int i = 0; i < c->n_in + c->n_out; i++) {
         hap_tensor *t = i < c->n_in ? c->in[i] : c->out[i - c->n_in];
         int k = 0;
         if (!t) continue;
-        while (k < *n && of[k] != t)
+        while (k < d->n && d->of[k] != t)
             k++;
-        if (k == MAX_ARGS) return "too many tensors";
-        if (k == *n) {
-            of[k] = t;
-            written[k] = false;
-            (*n)++;
-            CUDA_TRY(to_device(&on[k], t));
+        if (k == d->n) {
+            CUDA_TRY(to_device(&d->on[k], t));
+            d->of[k] = t;
+            d->n++;
         }
-        if (i >= c->n_in) written[k] = true;
-        *(i < c->n_in ? &there->in[i] : &there->out[i - c->n_in]) = &on[k];
+        if (i >= c->n_in) d->written[k] = true;
+        *(i < c->n_in ? &there->in[i] : &there->out[i - c->n_in]) = &d->on[k];
     }
     return NULL;
 }
 
 // As a chain if there is one, and *done says so; else one by one.
 static const char *run_all(const hap_step_state *s, const hap_op_call *c, int n_calls,
-                           cuda_chain_kernel *chain, bool *done, hap_tensor *on, hap_tensor **of,
-                           bool *written, int *n)
+                           cuda_chain_kernel *chain, bool *done, hap_op_call *there,
+                           const hap_op_call **all, device_tensors *d)
 {
-    hap_op_call there[MAX_CALLS];
-    const hap_op_call *all[MAX_CALLS];
-    if (n_calls > MAX_CALLS) return "too many calls";
     CUDA_TRY(cuda_context_set(&context, s));
     for (int i = 0; i < n_calls; i++) {
         all[i] = &there[i];
-        CUDA_TRY(moved(&c[i], &there[i], on, of, written, n));
+        CUDA_TRY(moved(&c[i], &there[i], d));
         if (!chain) CUDA_TRY(hap_cuda_run(&context, &there[i]));
     }
     if (chain) CUDA_TRY(chain(&context, all, n_calls, 0, done));
-    for (int k = 0; k < *n; k++)
-        CUDA_TRY(cuda_will_read(&context, on[k].data, on[k].bytes));
+    for (int k = 0; k < d->n; k++)
+        CUDA_TRY(cuda_will_read(&context, d->on[k].data, d->on[k].bytes));
     CUDA_TRY(said(cudaStreamSynchronize(context.stream)));
     CUDA_TRY(cuda_trapped(&context));
-    for (int k = 0; k < *n; k++)
-        CUDA_TRY(to_host(&on[k], of[k], written[k]));
+    for (int k = 0; k < d->n; k++)
+        CUDA_TRY(to_host(&d->on[k], d->of[k], d->written[k]));
     return NULL;
+}
+
+void test_cuda_keep_offsets(bool keep)
+{
+    keeps_offsets = keep;
 }
 
 const char *test_cuda_run(const hap_step_state *s, const hap_op_call *c)
@@ -125,14 +133,22 @@ const char *test_cuda_run_all(const hap_step_state *s, const hap_op_call *c, int
 const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, int n_calls,
                                 cuda_chain_kernel *chain, bool *done)
 {
-    hap_tensor on[MAX_ARGS] = {0}, *of[MAX_ARGS];
-    bool written[MAX_ARGS];
-    int n = 0;
-    if (!context.stream) CUDA_TRY(cuda_context_start(&context, 0));
-    const char *why = run_all(s, c, n_calls, chain, done, on, of, written, &n);
-    cuda_forget_shadows(&context);
-    for (int k = 0; k < n; k++)
-        cudaFree(on[k].data);
-    memset(context.trap, 0, sizeof *context.trap);
+    size_t n = (size_t)n_calls, args = n * (HAP_MAX_IN + HAP_MAX_OUT);
+    device_tensors d = {.on = calloc(args, sizeof *d.on),
+                        .of = calloc(args, sizeof *d.of),
+                        .written = calloc(args, sizeof *d.written)};
+    hap_op_call *there = calloc(n, sizeof *there);
+    const hap_op_call **all = calloc(n, sizeof *all);
+    const char *why = "out of memory";
+    if (d.on && d.of && d.written && there && all)
+        why = context.stream ? NULL : cuda_context_start(&context, 0);
+    if (!why) {
+        why = run_all(s, c, n_calls, chain, done, there, all, &d);
+        cuda_forget_shadows(&context);
+        memset(context.trap, 0, sizeof *context.trap);
+    }
+    for (int k = 0; k < d.n; k++)
+        free_on(&d.on[k]);
+    free(d.on), free(d.of), free(d.written), free(there), free(all);
     return why;
 }
