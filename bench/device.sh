@@ -281,7 +281,7 @@ one_part() # as named above
     coll-alone)
         HAP_PEERS=0 part coll-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/coll_cuda_test" 6
         HAP_PEERS=0 part pair-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/pair_cuda_test" 2 1 200 200 ;;
-    train) part train timeout 400 tests/train_cuda.sh ;;
+    train) part train timeout 600 tests/train_cuda.sh ;;
     speed) speed ;;
     predicted) predicted ;;
     groups) groups ;;

@@ -18,11 +18,11 @@
 
 #include "cli/cli.h"
 
-enum { LINE_MAX_BYTES = 4096, TICK_MS = 100, START_SECONDS = 60 };
+enum { LINE_MAX_BYTES = 4096, TICK_MS = 100, START_SECONDS = 60, REHEARSAL = -2 };
 
 typedef struct beat {
     long pid; // 0: no heartbeat yet
-    long long step, count;
+    long long step, count; // step: REHEARSAL, or -1 outside steps
     int line;
     char name[48];
     char host[64];
@@ -151,6 +151,7 @@ static hb_str place(const watch *w, int r)
         hb_puts(&b, ", before its first call");
         return hb_done(&b);
     }
+    if (t->step == REHEARSAL) hb_puts(&b, " rehearsal");
     if (t->step >= 0) hb_printf(&b, " step %lld", t->step);
     if (t->line > 0) hb_printf(&b, " program.c:%d", t->line);
     hb_printf(&b, ": %s", t->name);
@@ -336,14 +337,16 @@ static int slowest(const watch *w, bool *stopped)
     return best;
 }
 
-// No rank has begun, or one joins the others, or is in its first step on a device, where libraries
-// are loaded and kernels compiled: that takes what it takes, however short the step is.
+// No rank has begun, or one joins the others, or rehearses its step on a device or is in its first,
+// where libraries are loaded and kernels compiled: that takes what it takes, however short the step
+// is.
 static bool starting(const watch *w)
 {
     bool begun = false;
     for (int r = 0; r < w->j->n_ranks; r++) {
         const beat *b = &w->beat[r];
         if (b->pid > 0 && strcmp(b->name, "init") == 0) return true;
+        if (w->j->cuda && b->step == REHEARSAL) return true;
         if (w->j->cuda && b->step >= 0 && b->step == w->first_step) return true;
         begun = begun || b->pid > 0;
     }

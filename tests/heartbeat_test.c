@@ -30,6 +30,14 @@ START_TEST(steps)
     setenv("HAP_HEARTBEAT", folder, 1);
     hap_beat_start(&r);
     ck_assert_int_eq(step_said(), -1);
+    r.rehearsal = 1;
+    hap_beat(&r, "linear");
+    ck_assert_int_eq(step_said(), -2);
+    hap_beat_quit(&r, 3);
+    ck_assert_int_eq(step_said(), -2);
+    r.rehearsal = 0;
+    hap_beat(&r, "load");
+    ck_assert_int_eq(step_said(), -1);
     r.loaded = true;
     hap_beat(&r, "input");
     ck_assert_int_eq(step_said(), 5);

@@ -9,6 +9,7 @@
 #   tests/train_cases.sh pushes      collectives by copies into other ranks' memory
 #   tests/train_cases.sh pairs       collectives beside the products that they feed or that feed them
 #   tests/train_cases.sh experts     rows cut before and after the experts, experts cut between
+#   tests/train_cases.sh rehearsal   nothing stays of passes ahead of the first step
 set -u
 . tests/train_steps.sh
 torch=tests/torch
@@ -322,11 +323,68 @@ pushes()
     done
 }
 
+# rehearsed PLAN OPTIONS…: losses, checkpoint and spans of five steps on `rows` are the same, bit for
+# bit, behind two rehearsals and without any
+rehearsed()
+{
+    local plan=$1 n
+    shift
+    title "$plan $*, rehearsed"
+    for n in 0 2; do
+        HAP_REHEARSE=$n run "$plan" pass$n --steps 5 --json --save "$work/pass$n.save" \
+            --trace "$work/pass$n.trace" "$@" "${rows[@]}" || return
+        sed 's/,"ms.*//' "$work/pass$n.out" >"$work/pass$n.losses"
+        grep -o '"name":"[^"]*","pid":[0-9]*' "$work/pass$n.trace" | sort | uniq -c >"$work/pass$n.spans"
+    done
+    grep -q '^rank 1 rehearsed 2 times in ' "$work/pass2.err" || fail "nothing is rehearsed"
+    grep -q ' rehearsed ' "$work/pass0.err" && fail "rehearsed without being asked"
+    [ "$(wc -l <"$work/pass2.losses")" = 5 ] || fail "not 5 losses"
+    cmp "$work/pass0.losses" "$work/pass2.losses" || fail "losses differ"
+    cmp "$work/pass0.save" "$work/pass2.save" || fail "checkpoints differ"
+    cmp "$work/pass0.spans" "$work/pass2.spans" || fail "spans differ"
+}
+
+# ends CODE PATTERN OPTIONS…: how a run of mlp does that is rehearsed
+ends()
+{
+    local want=$1 pattern=$2 code
+    shift 2
+    HAP_REHEARSE=2 "$hapc" run "$work/mlp" --steps 1 "$@" >"$work/bad.out" 2>"$work/bad.err"
+    code=$?
+    [ $code = "$want" ] && grep -Eq "$pattern" "$work/bad.err" || fail "exit $code" "$work/bad.err"
+}
+
+rehearsal()
+{
+    local gpt2=examples/gpt2-tiny/graph.json init=(--init $torch/gpt2-tiny/init.safetensors) rows
+    rows=($(inputs gpt2-tiny))
+    plan gpt2 $gpt2 laptop2 || return
+    rehearsed gpt2 "${init[@]}"
+    rehearsed gpt2 --seed 3 --shuffle --save-every 2
+    run gpt2 half --steps 3 --seed 3 --shuffle --save "$work/half" "${rows[@]}" &&
+        rehearsed gpt2 --init "$work/half" --shuffle
+    grep -q '"step":7' "$work/pass2.losses" || fail "does not go on behind step 2"
+    HAP_NAN=1 rehearsed gpt2 "${init[@]}"
+    plan zero $gpt2 laptop2x2 --strategy zero && rehearsed zero "${init[@]}"
+    plan peers $gpt2 laptop-peers --strategy tp && rehearsed peers "${init[@]}"
+    plan bf16 $gpt2 laptop2 --precision bf16 && rehearsed bf16 "${init[@]}"
+    plan dropout tests/graphs/gpt2-dropout.json laptop2 --micro-batches 2 && rehearsed dropout --seed 5
+    rows=($(inputs mlp))
+    plan mlp examples/mlp/graph.json laptop2 && rehearsed mlp --seed 1
+
+    title "a file that does not fit is found before anything is rehearsed"
+    ends 1 "^error: .*: there is no tensor 'fc1" "${init[@]}" "${rows[@]}"
+    grep -q rehearsed "$work/bad.err" && fail "it is not" "$work/bad.err"
+    title "what a rehearsal stumbles over is said to be in it"
+    { head -c 128 $torch/mlp/label.npy; tail -c +129 $torch/mlp/label.npy | tr '\0' '\1'; } >"$work/label.npy"
+    ends 5 '^rank [01] host [^ ]+ rehearsal program.c:[0-9]+: .* outside' "${rows[@]/$torch\/mlp\/label/$work/label}"
+}
+
 case ${1:-} in
 zero-rows) zero_rows ;;
-batch | resume | dropout | variants | experts | pushes | pairs) "$1" ;;
+batch | resume | dropout | variants | experts | pushes | pairs | rehearsal) "$1" ;;
 *)
-    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|pushes|pairs"
+    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|pushes|pairs|rehearsal"
     exit 2
     ;;
 esac

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tiny models of tests/torch trained in fp32 on CUDA devices, on one and on four ranks: losses,
 # gradients of the first step and parameters of the last equal PyTorch's; a replayed graph, fused or
-# not, and a step run as called give the same losses bit for bit. Skipped where there is no device.
+# not, and a step run as called give the same losses bit for bit; so do rehearsed runs, whose steps
+# make no plan, take no device memory and capture nothing. Skipped where there is no device.
 set -u
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 if [ "$gpus" = 0 ]; then
@@ -11,6 +12,17 @@ fi
 . tests/train_steps.sh
 export HAP_CUDA_TUNE=0 # the same algorithms of products in every run
 backend=(--backend cuda)
+
+# all_before NAME TIMES: every rank of the run rehearsed so often, and made nothing in its steps
+all_before()
+{
+    local err=$work/$1.err said=' made before the steps: .* plans, .*; in them:' ranks
+    ranks=$(grep -c "$said" "$err")
+    [ "$ranks" -gt 0 ] && [ "$(grep -c "^rank [0-9]* rehearsed $2 times in " "$err")" = "$ranks" ] &&
+        [ "$(grep -c "$said 0 plans, 0 allocations, 0 graphs\$" "$err")" = "$ranks" ] &&
+        grep -q ' made before the steps: [1-9]' "$err" || fail "not all was made in $2 rehearsals" "$err"
+}
+
 for case in mlp,laptop1,auto gpt2-tiny,laptop1,auto bert-tiny,laptop1,auto \
     mlp,laptop,dp-prop gpt2-tiny,laptop,auto gpt2-tiny,laptop,zero gpt2-tiny,laptop,tp bert-tiny,laptop2x2,auto; do
     IFS=, read -r model cluster strategy <<<"$case"
@@ -29,6 +41,7 @@ for case in mlp,laptop1,auto gpt2-tiny,laptop1,auto bert-tiny,laptop1,auto \
     fi
     run "$name" "$name" --steps 20 --json "${from[@]}" $(inputs "$model") --save "$work/final" || continue
     compare arena "$work/$name/plan.json" "$work/$name.err"
+    all_before "$name" 3
     run "$name" first --steps 1 --json "${from[@]}" $(inputs "$model") --save-grads "$work/grads" || continue
     compare torch "$ref" "$work/$name.out" "$work/grads" "$work/final" "$start" "$parts"
     if [ "$strategy" = auto ]; then
@@ -64,5 +77,32 @@ for model in gpt2-tiny bert-tiny; do
         done
     done
     rm -rf "$work/bf16"
+done
+# Rehearsed or not, in every way to run a step: the same losses and parameters. In bf16, whose casts
+# of parameters are made once, behind the load.
+rows=(--init tests/torch/gpt2-tiny/init.safetensors $(inputs gpt2-tiny))
+for case in laptop1,auto laptop,zero laptop-peers,tp; do
+    if [ "$gpus" -lt 4 ] && [ "$case" != laptop1,auto ]; then continue; fi
+    title "gpt2-tiny on $case, rehearsed"
+    plan before examples/gpt2-tiny/graph.json "${case%,*}" --strategy "${case#*,}" --precision bf16 || continue
+    export HAP_CUDA_FUSE=exact
+    HAP_CUDA_REHEARSE=0 run before unrehearsed --steps 12 --json "${rows[@]}" --save "$work/unrehearsed.save" || continue
+    sed 's/,"ms.*//' "$work/unrehearsed.out" >"$work/unrehearsed.losses"
+    [ "$(wc -l <"$work/unrehearsed.losses")" = 12 ] || fail "not 12 losses"
+    grep -q '^rank [0-9]* rehearsed' "$work/unrehearsed.err" && fail "rehearsed in spite of HAP_CUDA_REHEARSE=0"
+    grep -Eq 'in them: [1-9][0-9]* plans, .*, [1-9][0-9]* graphs$' "$work/unrehearsed.err" || fail "what steps make is not counted"
+    for way in 0,1 list,2 1,3 auto,3; do
+        HAP_CUDA_GRAPH=${way%,*} run before rehearsed --steps 12 --json "${rows[@]}" --save "$work/rehearsed.save" || continue
+        all_before rehearsed "${way#*,}"
+        sed 's/,"ms.*//' "$work/rehearsed.out" >"$work/rehearsed.losses"
+        cmp "$work/unrehearsed.losses" "$work/rehearsed.losses" || fail "losses of graph $way differ"
+        cmp "$work/unrehearsed.save" "$work/rehearsed.save" || fail "checkpoints of graph $way differ"
+    done
+    unset HAP_CUDA_FUSE
+    for way in auto,3 list,2; do
+        HAP_CUDA_TUNE=1 HAP_CUDA_GRAPH=${way%,*} run before tuned --steps 12 --json "${rows[@]}" || continue
+        all_before tuned "${way#*,}"
+    done
+    rm -rf "$work/before"
 done
 finish

@@ -10,6 +10,7 @@
 void hap_backend_mesh(hap_rank *r);                    // r->size and r->coord are set: makes groups
 // Zeroed; fails rather than NULL. Called once a segment, by all ranks together.
 char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes);
+void hap_backend_clear(hap_rank *r); // both segments are zero again
 void hap_backend_op(hap_rank *r, const hap_op_call *c);
 void hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x); // checked by core
 void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
@@ -35,6 +36,10 @@ int64_t hap_backend_find(hap_rank *r, const hap_tensor *t, bool nan);
 void *hap_backend_open(hap_rank *r, hap_tensor *t, bool write);
 void hap_backend_close(hap_rank *r, hap_tensor *t, void *host, bool write);
 
+// How often the program's step is to run ahead of the first one, on values that stand in for the
+// parameters' (core/step.c): the same on all ranks, which ask together. r->rehearsal says which of
+// them is under way.
+int hap_backend_rehearsals(hap_rank *r);
 void hap_backend_begin(hap_rank *r); // a step begins: inputs and hap_step are set
 void hap_backend_sync(hap_rank *r);  // waits for the device
 void hap_backend_finish(hap_rank *r);

@@ -14,6 +14,10 @@
 // Gives every variable its first value: from --init, from the file of a constant, or made. Exits
 // with one message if a file is wrong.
 void hap_checkpoint_load(hap_rank *r);
+// The same for rehearsals: file and shapes are checked, but of its values only hap.step, hap.cursor
+// and hap.seed are read. Parameters and buffers get numbers like those they are made with, moments
+// are left zero.
+void hap_checkpoint_stand_in(hap_rank *r);
 // Written beside `path` and renamed: the file is never half there.
 void hap_checkpoint_save(hap_rank *r, const char *path);
 void hap_checkpoint_save_grads(hap_rank *r, const char *path);

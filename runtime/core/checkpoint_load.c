@@ -66,10 +66,13 @@ static bool load_scalar(const hap_st *f, const char *path, const char *name, int
     return true;
 }
 
-static void fill(hap_rank *r, const hap_var *v, char *why, int n)
+typedef const char *filler(const hap_rank *r, const hap_tensor *t, const char *name, hap_fill fill,
+                           uint64_t seed, void *data);
+
+static void fill(hap_rank *r, const hap_var *v, hap_fill with, filler *f, char *why, int n)
 {
     void *data = hap_backend_open(r, v->t, true);
-    const char *bad = hap_fill_tensor(r, v->t, v->name, v->fill, r->now.seed, data);
+    const char *bad = f(r, v->t, v->name, with, r->now.seed, data);
     hap_backend_close(r, v->t, data, true);
     if (bad) snprintf(why, (size_t)n, "'%s': %s", v->name, bad);
 }
@@ -101,8 +104,17 @@ static void load_const(hap_rank *r, const hap_var *v, char *why, int n)
     hap_st_close(&f);
 }
 
-static void load_var(hap_rank *r, const hap_var *v, const hap_st *f, const char *path, char *why,
-                     int n)
+// What stands in for a parameter or buffer. A matrix that a file has is taken for numbers that
+// differ, whatever it would be made with.
+static void stand_in(hap_rank *r, const hap_var *v, bool of_file, char *why, int n)
+{
+    hap_fill with = v->fill;
+    if (of_file && with.kind == 0 && v->t->rank >= 2) with = HAP_NORMAL(with.a, 0.02);
+    fill(r, v, with, hap_fill_like, why, n);
+}
+
+static void load_var(hap_rank *r, const hap_var *v, const hap_st *f, const char *path, bool values,
+                     char *why, int n)
 {
     const hap_st_tensor *s = NULL;
     hap_beat(r, "load");
@@ -114,7 +126,7 @@ static void load_var(hap_rank *r, const hap_var *v, const hap_st *f, const char 
         if (v->file)
             load_const(r, v, why, n);
         else
-            fill(r, v, why, n);
+            fill(r, v, v->fill, hap_fill_tensor, why, n);
         return;
     case HAP_VAR_PARAM:
     case HAP_VAR_STATE:
@@ -124,18 +136,22 @@ static void load_var(hap_rank *r, const hap_var *v, const hap_st *f, const char 
     if (f) s = find(r, f, v->name);
     if (s && !fits(v->t, s)) {
         say_misfit(path, v->t, s, why, n);
-    } else if (s) {
+    } else if (s && values) {
         read_part(r, v->t, s);
-    } else if (f && v->kind == HAP_VAR_PARAM) {
+    } else if (!s && f && v->kind == HAP_VAR_PARAM) {
         char text[128];
         snprintf(why, (size_t)n, "%s: there is no tensor '%s' (%s)", path, v->name,
                  hap_tensor_text(r, v->t, text, sizeof text));
-    } else if (v->kind != HAP_VAR_STATE) { // moments start at zero, as the segment does
-        fill(r, v, why, n);
+    } else if (v->kind == HAP_VAR_STATE) { // moments start at zero, as the segment does
+        return;
+    } else if (values) {
+        fill(r, v, v->fill, hap_fill_tensor, why, n);
+    } else {
+        stand_in(r, v, s != NULL, why, n);
     }
 }
 
-void hap_checkpoint_load(hap_rank *r)
+static void load(hap_rank *r, bool values)
 {
     char why[512] = "";
     const char *path = r->opt.init;
@@ -149,8 +165,18 @@ void hap_checkpoint_load(hap_rank *r)
             r->now.seed = (uint64_t)seed;
     }
     for (int i = 0; i < r->n_vars && !why[0]; i++)
-        load_var(r, &r->var[i], path ? &f : NULL, path, why, sizeof why);
+        load_var(r, &r->var[i], path ? &f : NULL, path, values, why, sizeof why);
     hap_st_close(&f);
     r->doing = NULL;
     hap_agree(r, HAP_EXIT_INPUT, why);
+}
+
+void hap_checkpoint_load(hap_rank *r)
+{
+    load(r, true);
+}
+
+void hap_checkpoint_stand_in(hap_rank *r)
+{
+    load(r, false);
 }

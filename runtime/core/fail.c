@@ -27,7 +27,9 @@ static _Noreturn HAP_PRINTF(3, 0) void fail(const hap_rank *r, int code, const c
 {
     char text[1024];
     int n = snprintf(text, sizeof text, "rank %d host %s", r->id, r->host[0] ? r->host : "?");
-    if (r->in_step)
+    if (r->in_step && r->rehearsal)
+        n += snprintf(text + n, sizeof text - (size_t)n, " rehearsal");
+    else if (r->in_step)
         n += snprintf(text + n, sizeof text - (size_t)n, " step %lld", (long long)r->now.step);
     if (r->line > 0) n += snprintf(text + n, sizeof text - (size_t)n, " program.c:%d", r->line);
     n += snprintf(text + n, sizeof text - (size_t)n, ": ");

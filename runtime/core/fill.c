@@ -1,6 +1,7 @@
 #include "core/fill.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/float16.h"
@@ -111,5 +112,20 @@ const char *hap_fill_tensor(const hap_rank *r, const hap_tensor *t, const char *
             pthread_join(s[i].thread, NULL);
         else
             fill_thread(&s[i]);
+    return NULL;
+}
+
+const char *hap_fill_like(const hap_rank *r, const hap_tensor *t, const char *name, hap_fill fill,
+                          uint64_t seed, void *data)
+{
+    enum { PERIOD = 16381 }; // a prime: rows and tiles of a matrix differ
+    if (fill.kind != 1 && fill.kind != 2) return hap_fill_tensor(r, t, name, fill, seed, data);
+    filling f = {t->type, fill, hap_tensor_key(name, seed), 1, data};
+    int64_t done = t->elements < PERIOD ? t->elements : PERIOD, item = hap_dtype_bytes(t->type);
+    fill_run(&f, 0, 0, done);
+    for (int64_t n; done < t->elements; done += n) {
+        n = t->elements - done < done ? t->elements - done : done;
+        memcpy((char *)data + done * item, data, (size_t)(n * item));
+    }
     return NULL;
 }

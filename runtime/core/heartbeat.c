@@ -61,6 +61,8 @@ static char *put_number(char *at, int64_t x)
 // The step that this rank is in, or whose rows it reads; -1 before the first and behind the last.
 static int64_t step_of(const hap_rank *r)
 {
+    enum { REHEARSAL = -2 };
+    if (r->rehearsal) return REHEARSAL;
     return r->loaded && r->steps_done < r->opt.steps ? r->now.step : -1;
 }
 

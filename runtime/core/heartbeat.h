@@ -6,8 +6,9 @@
 //
 // NAME is the op or call ("linear", "coll_all_gather", "hap_wait", "load", "save"); COUNT grows
 // with every write, so that a rank whose COUNT stands still is busy in NAME or hangs there. STEP is
-// -1 before the first step. Once the rank has ended without error NAME is "end"; where it ends
-// itself after a message, NAME is "quit" and its exit code ("quit1").
+// -1 before the first step, -2 while it is rehearsed (core/step.c). Once the rank has ended without
+// error NAME is "end"; where it ends itself after a message, NAME is "quit" and its exit code
+// ("quit1").
 
 #ifndef HAP_RUNTIME_HEARTBEAT_H
 #define HAP_RUNTIME_HEARTBEAT_H

@@ -57,7 +57,7 @@ int64_t hap_first_infinity(const void *p, hap_dtype type, int64_t n)
 
 static bool checked(hap_rank *r)
 {
-    if (!r->opt.check_nan) return false;
+    if (!r->opt.check_nan || r->rehearsal) return false;
     if (!r->nan_check) r->nan_check = hap_alloc(r, sizeof *r->nan_check);
     return true;
 }

@@ -10,7 +10,7 @@
 
 #include "core/rank.h"
 
-// Each does nothing unless the run is checked.
+// Each does nothing unless the run is checked, nor in a rehearsal.
 void hap_nan_before_step(hap_rank *r);
 void hap_nan_after_op(hap_rank *r, const hap_op_call *c);
 void hap_nan_after_move(hap_rank *r, const hap_tensor *y); // a cut, a partial

@@ -64,6 +64,8 @@ struct hap_rank {
     hap_tensor *loss;
 
     // The run.
+    int rehearsals; // that the backend asks for ahead of the first step (core/step.c)
+    int rehearsal;  // the one under way, 1 at first; 0: none, what runs are steps
     bool loaded;
     int64_t steps_done; // in this run
     int64_t cursor;     // rows of the batch read since the start of training

@@ -1,4 +1,10 @@
-// The loop around a step: loads, schedules, reports, saves; when to stop.
+// The loop around a step: rehearses, loads, schedules, reports, saves; when to stop.
+//
+// A rehearsal is a pass of the loop's body that is no step: the program's own calls on the rows of
+// the first batch, at a learning rate of 0, with numbers that stand in for parameters. A backend
+// asks for as many as it takes until all is there that it finds at the calls themselves (plans,
+// memory, captured graphs). Nothing of them stays: the segments are cleared, then everything is
+// loaded, and step and cursor have not moved.
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +22,7 @@
 #include "core/nan_check.h"
 #include "core/trace.h"
 
-static void first(hap_rank *r)
+static void begin(hap_rank *r)
 {
     char why[512] = "";
     r->line = 0;
@@ -24,6 +30,26 @@ static void first(hap_rank *r)
     hap_checkpoint_check(r, why, sizeof why);
     hap_agree(r, HAP_EXIT_INPUT, why);
     hap_inputs_open(r);
+    if (r->opt.steps > 0) r->rehearsals = hap_backend_rehearsals(r);
+    r->step_start = hap_seconds();
+    if (r->rehearsals > 0) hap_checkpoint_stand_in(r);
+}
+
+static void end_rehearsals(hap_rank *r)
+{
+    const char *verbose = getenv("HAP_VERBOSE");
+    r->rehearsal = 0;
+    hap_beat(r, "load");
+    if (verbose && verbose[0])
+        fprintf(stderr, "rank %d rehearsed %d times in %.3f s\n", r->id, r->rehearsals,
+                hap_seconds() - r->step_start);
+    hap_comm_barrier(r); // nobody writes into others' segments any more
+    hap_backend_clear(r);
+}
+
+static void load(hap_rank *r)
+{
+    if (r->rehearsals > 0) end_rehearsals(r);
     hap_checkpoint_load(r);
     r->loaded = true;
     if (r->opt.trace) hap_trace_start(r);
@@ -73,9 +99,8 @@ static _Noreturn void not_finite(hap_rank *r, double loss)
     hap_fail(r, HAP_EXIT_FAILED, "the loss is not finite on this rank alone");
 }
 
-static void end_step(hap_rank *r)
+static void end_pass(hap_rank *r)
 {
-    double loss = 0;
     hap_event *open = hap_backend_pending(r);
     if (open)
         hap_fail(r, HAP_EXIT_FAILED, "the collective started at program.c:%d is never waited for",
@@ -83,6 +108,12 @@ static void end_step(hap_rank *r)
     HAP_CK(r, !r->pair.open, "the pair begun at program.c:%d is not ended", r->pair.line);
     hap_backend_sync(r);
     r->in_step = false;
+}
+
+static void end_step(hap_rank *r)
+{
+    double loss = 0;
+    end_pass(r);
     double seconds = hap_seconds() - r->step_start;
     bool has_loss = read_loss(r, &loss);
     if (has_loss && !isfinite(loss)) not_finite(r, loss);
@@ -96,15 +127,22 @@ static void end_step(hap_rank *r)
 
 bool hap_next_step(hap_rank *r)
 {
-    if (!r->loaded)
-        first(r);
-    else
+    if (r->loaded)
         end_step(r);
+    else if (r->rehearsal)
+        end_pass(r);
+    else
+        begin(r);
+    if (!r->loaded && r->rehearsal < r->rehearsals) {
+        r->rehearsal++;
+    } else if (!r->loaded) {
+        load(r);
+    }
     if (r->steps_done == r->opt.steps) return false;
-    r->step_start = hap_seconds();
+    if (!r->rehearsal) r->step_start = hap_seconds();
     hap_beat(r, "input");
     hap_inputs_load(r);
-    r->now.lr = hap_lr_at(r->schedule, r->now.step);
+    r->now.lr = r->rehearsal ? 0 : hap_lr_at(r->schedule, r->now.step);
     r->doing = NULL;
     hap_nan_before_step(r);
     hap_backend_begin(r);

@@ -5,15 +5,17 @@
 // Ops go to one compute stream in program order. A collective runs on the stream of its axis mask:
 // it waits for the compute stream where it starts, and the compute stream waits for it in hap_wait.
 //
-// The first step runs as it is called and finds plans and workspaces. The second is recorded
-// (cuda_record.h) and its end runs what is left of the list; from the third on calls inside the
-// step only pass core's checks, and the step's end runs the list: as a CUDA graph captured in the
-// third, in parts between what cannot be captured (cuda_capture.h), or call by call. Several ranks
-// find by time which of the two it is to be, in the steps from the fourth on (cuda_choice.h),
-// unless HAP_CUDA_TUNE=0; one rank takes the graph. HAP_CUDA_GRAPH=1 takes graphs, =list, as
-// --trace does, calls, =auto finds out on one rank and without tuning as well; =0 runs every step
-// as called. HAP_CUDA_FUSE=0 leaves the list as recorded, =exact gives the same bits (cuda_fuse.h);
-// 0 also runs groups op by op (cuda_group.h).
+// The first pass of the step runs as it is called and finds plans and workspaces. The second is
+// recorded (cuda_record.h) and its end runs what is left of the list; from the third on calls
+// inside the step only pass core's checks, and the step's end runs the list: as a CUDA graph
+// captured in the third, in parts between what cannot be captured (cuda_capture.h), or call by
+// call. These passes are rehearsals (core/step.c), so that step 0 and those behind it make no plan,
+// take no memory and wait for the device at their end alone; HAP_CUDA_REHEARSE=0: they are the
+// first steps. Several ranks find by time which of the two ways it is to be, in the first six steps
+// (cuda_choice.h), unless HAP_CUDA_TUNE=0; one rank takes the graph. HAP_CUDA_GRAPH=1 takes graphs,
+// =list, as --trace does, calls, =auto finds out on one rank and without tuning as well; =0 runs
+// every step as called. HAP_CUDA_FUSE=0 leaves the list as recorded, =exact gives the same bits
+// (cuda_fuse.h); 0 also runs groups op by op (cuda_group.h).
 
 #ifndef HAP_RUNTIME_CUDA_BACKEND_H
 #define HAP_RUNTIME_CUDA_BACKEND_H
@@ -45,7 +47,7 @@ struct hap_event {
 
 // What is known of the steps of a program.
 typedef struct cuda_steps {
-    int64_t n;
+    int64_t n; // passes, rehearsals among them
     cuda_record list;
     struct cuda_part *part;
     int n_parts, cap_parts;
@@ -64,7 +66,7 @@ typedef struct cuda_backend {
     hap_event *first, *last, *free;    // not waited for; free list
     hap_event passed;                  // what a start returns where calls pass by
     bool use_list, use_graph, chooses; // the same on all ranks; chooses: between the two
-    int64_t steps;
+    int64_t steps;                     // passes, rehearsals among them
     cuda_step_mode mode;
     cuda_record list;
     cuda_groups groups;

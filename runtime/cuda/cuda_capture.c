@@ -104,6 +104,7 @@ static void capture(hap_rank *r, cuda_part *p, bool last)
     cuda_check(r, cuda_said(cudaStreamEndCapture(b->x.stream, &g), "cudaStreamEndCapture"));
     cuda_check(r, cuda_said(cudaGraphInstantiate(&p->graph, g, 0), "cudaGraphInstantiate"));
     b->x.graphs++;
+    b->x.made[b->x.phase].graphs++;
     cudaGraphDestroy(g);
 }
 

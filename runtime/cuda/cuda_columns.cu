@@ -73,6 +73,7 @@ float *columns_room(cuda_context *x, int64_t floats, const char **why)
         if (cudaMalloc(&p, ROOM) == cudaSuccess) {
             x->columns = new cuda_columns();
             x->columns->room = (char *)p;
+            x->made[x->phase].allocations++;
         } else {
             cudaGetLastError(); // not an error of the calls to come
         }

@@ -1,9 +1,9 @@
 // What CUDA kernels share: the stream, the workspace, the step's numbers on the device, traps.
 //
 // Everything of a rank that computes goes through one stream in the order of the program, so one
-// workspace serves all rows. It grows only outside graph capture (cuda_room.h): the first step runs
-// uncaptured and finds the size. Kernels read what changes from step to step (cuda_step) from
-// device memory, so that a captured step can be replayed.
+// workspace serves all rows. It grows only outside graph capture (cuda_room.h): the first pass of
+// the step runs uncaptured and finds the size. Kernels read what changes from step to step
+// (cuda_step) from device memory, so that a captured step can be replayed.
 
 #ifndef HAP_RUNTIME_CUDA_CONTEXT_H
 #define HAP_RUNTIME_CUDA_CONTEXT_H
@@ -34,6 +34,15 @@ typedef struct cuda_trap {
     int64_t value, limit;
 } cuda_trap;
 
+// What is made where a call first asks for it: none of it in a step that was rehearsed. Who makes
+// a plan or takes memory also waits for the device; nothing else in a step does.
+typedef enum { CUDA_BEFORE, CUDA_IN_STEPS, CUDA_PHASES } cuda_phase;
+typedef struct cuda_made {
+    int plans;       // cuBLASLt's and cuDNN's
+    int allocations; // of device memory
+    int graphs;
+} cuda_made;
+
 struct cuda_dense;     // cuda_dense.c
 struct cuda_attention; // cuda_cudnn.cpp
 struct cuda_shadows;   // cuda_shadow.c
@@ -46,6 +55,8 @@ typedef struct cuda_context {
     cuda_room work;
     bool capturing, tf32;
     int graphs;      // that there are, of all programs
+    cuda_phase phase;
+    cuda_made made[CUDA_PHASES];
     cuda_step *step; // device
     cuda_trap *trap; // host memory, mapped
     int64_t *found;  // device: of cuda_find

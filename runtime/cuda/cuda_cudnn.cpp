@@ -146,6 +146,7 @@ plan *plan_of(cuda_context *x, const cuda_heads &h, bool backward)
                     : deterministic ? "by cuDNN, deterministic"
                                     : "by cuDNN, not deterministic");
         x->attention->plans.push_back(std::move(p));
+        x->made[x->phase].plans++;
         break;
     }
     return x->attention->plans.back().get();

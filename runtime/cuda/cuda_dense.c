@@ -276,6 +276,7 @@ const char *cuda_multiply(cuda_context *x, cuda_product p, const void *a, const 
     if (fresh) {
         CUDA_TRY(choose(x, plan, a, b, y));
         d->n++;
+        x->made[x->phase].plans++;
     }
     return said(run(x, plan, &plan->algo, a, b, y), "cublasLtMatmul");
 }

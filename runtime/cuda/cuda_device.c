@@ -63,6 +63,15 @@ static void choose_device(hap_rank *r, cuda_backend *b)
     cuda_check(r, cuda_said(cudaSetDevice(b->device), "cudaSetDevice"));
 }
 
+// Called, recorded and fused, captured: as far as steps go.
+int hap_backend_rehearsals(hap_rank *r)
+{
+    const cuda_backend *b = cuda_of(r);
+    const char *on = getenv("HAP_CUDA_REHEARSE");
+    int n = on && on[0] == '0' ? 0 : b->use_graph ? 3 : b->use_list ? 2 : 1;
+    return hap_comm_min(r, n);
+}
+
 // How steps are run (cuda_backend.h): what all ranks can.
 static void choose_ways(hap_rank *r, cuda_backend *b)
 {
@@ -117,6 +126,12 @@ void hap_backend_finish(hap_rank *r)
                 "%lld bytes; in use %lld of %lld bytes of the device\n",
                 r->id, (long long)b->x.work.bytes, (long long)b->x.shadow_bytes,
                 (long long)b->list.spare_bytes, (long long)(all - left), (long long)all);
+        const cuda_made *m = b->x.made;
+        fprintf(stderr,
+                "rank %d made before the steps: %d plans, %d allocations, %d graphs; in them: %d "
+                "plans, %d allocations, %d graphs\n",
+                r->id, m[CUDA_BEFORE].plans, m[CUDA_BEFORE].allocations, m[CUDA_BEFORE].graphs,
+                m[CUDA_IN_STEPS].plans, m[CUDA_IN_STEPS].allocations, m[CUDA_IN_STEPS].graphs);
     }
     cudaDeviceSynchronize();
     cuda_parts_free(b);
@@ -169,6 +184,30 @@ char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes)
     return p;
 }
 
+// Copies of what lies in these bytes that the list does not make again.
+static void copy_again(hap_rank *r, const char *p, int64_t bytes)
+{
+    cuda_backend *b = cuda_of(r);
+    for (int i = 0; i < b->list.n; i++) {
+        const cuda_call *c = &b->list.call[i];
+        const hap_tensor *x = c->once ? c->op.in[0] : NULL;
+        const char *at = x ? x->data : NULL;
+        if (x && at < p + bytes && p < at + x->bytes) cuda_check(r, hap_cuda_run(&b->x, &c->op));
+    }
+}
+
+void hap_backend_clear(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    for (int s = 0; s < 2; s++) {
+        cuda_will_write(&b->x, r->seg[s], r->seg_bytes[s]);
+        cuda_check(r, cuda_said(cudaMemsetAsync(r->seg[s], 0, (size_t)r->seg_bytes[s], b->x.stream),
+                                "cudaMemsetAsync"));
+        copy_again(r, r->seg[s], r->seg_bytes[s]);
+    }
+    cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
+}
+
 int64_t hap_backend_find(hap_rank *r, const hap_tensor *t, bool nan)
 {
     cuda_backend *b = cuda_of(r);
@@ -218,9 +257,7 @@ void hap_backend_close(hap_rank *r, hap_tensor *t, void *host, bool write)
         cuda_check(r, cuda_said(cudaMemcpyAsync(t->data, host, (size_t)t->bytes,
                                                 cudaMemcpyHostToDevice, b->x.stream),
                                 "cudaMemcpyAsync"));
-        for (int i = 0; i < b->list.n; i++) // copies that the list does not make again
-            if (b->list.call[i].once && b->list.call[i].op.in[0]->data == t->data)
-                cuda_check(r, hap_cuda_run(&b->x, &b->list.call[i].op));
+        copy_again(r, t->data, t->bytes);
         cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
     }
     if (host == b->staging)

@@ -1,7 +1,7 @@
 // A parameter's copy in another float type, cast when the step begins, is the value that the update
 // at the end of the step before has in hand: the update writes it as well, and the cast is made
-// once, by the first step that runs from the list. The copy lies outside the arena, where it
-// outlives the step.
+// once, by the first pass that runs from the list; again only where the parameter is written from
+// outside (hap_backend_close). The copy lies outside the arena, where it outlives the step.
 
 #include "cuda/cuda_fuse.h"
 

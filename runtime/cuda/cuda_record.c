@@ -86,7 +86,10 @@ void *cuda_record_room(cuda_record *c, int64_t bytes)
         cudaGetLastError(); // not an error of the calls to come
         return NULL;
     }
-    if (!c->room) c->room = p;
+    if (!c->room) {
+        c->room = p;
+        c->allocations++;
+    }
     if (bytes > CUDA_ROOM - c->room_used) return NULL;
     p = c->room + c->room_used;
     c->room_used += (bytes + 255) / 256 * 256;
@@ -122,6 +125,7 @@ void *cuda_record_spare(hap_rank *r, cuda_record *c, int64_t bytes, int from, in
             return NULL;
         }
         c->spare_bytes += bytes;
+        c->allocations++;
         use.at = p, use.bytes = bytes, use.owns = true;
     }
     c->spare = hap_grow(r, c->spare, &c->cap_spare, c->n_spare + 1, sizeof *c->spare);

@@ -1,8 +1,8 @@
 // A step as a list of its calls, so that what stands between two calls can be seen before either
 // runs: cuda_fuse leaves out what only moves values.
 //
-// The program's second step is recorded; its end runs the list. Every later step makes the same
-// calls on the same tensors, which the replay of a captured step presumes as well.
+// The second pass of the program's step is recorded; its end runs the list. Every later one makes
+// the same calls on the same tensors, which the replay of a captured step presumes as well.
 
 #ifndef HAP_RUNTIME_CUDA_RECORD_H
 #define HAP_RUNTIME_CUDA_RECORD_H
@@ -81,6 +81,7 @@ typedef struct cuda_record {
     struct cuda_spare *spare; // and for large ones
     int n_spare, cap_spare;
     int64_t spare_bytes;
+    int allocations;
     bool begun;                               // has run
     int first[CUDA_MASKS], ahead[CUDA_MASKS]; // cuda_ahead.h: by axis mask, of a step and in it
 } cuda_record;

@@ -24,12 +24,12 @@ static const char *move_away(cuda_room *m)
     return NULL;
 }
 
-const char *cuda_room_take(const cuda_context *x, cuda_room *m, cudaStream_t s, int64_t bytes)
+const char *cuda_room_take(cuda_context *x, cuda_room *m, cudaStream_t s, int64_t bytes)
 {
     void *p = NULL;
     if (bytes <= m->bytes) return NULL;
     if (x->capturing)
-        return cuda_fail("a captured step wants %lld bytes of workspace, the first step used %lld",
+        return cuda_fail("a captured step wants %lld bytes of workspace, those before it used %lld",
                          (long long)bytes, (long long)m->bytes);
     CUDA_CALL(cudaStreamSynchronize(s));
     if (x->graphs == 0)
@@ -40,6 +40,7 @@ const char *cuda_room_take(const cuda_context *x, cuda_room *m, cudaStream_t s, 
     if (e == cudaErrorMemoryAllocation)
         return cuda_fail("out of device memory: a workspace of %lld bytes", (long long)bytes);
     CUDA_TRY(cuda_said(e, "cudaMalloc"));
+    x->made[x->phase].allocations++;
     m->at = p;
     m->bytes = bytes;
     return NULL;

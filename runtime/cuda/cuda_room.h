@@ -23,8 +23,7 @@ typedef struct cuda_room {
 } cuda_room;
 
 // Makes m->at at least so many bytes, for what is enqueued on s next. NULL, or why not.
-const char *cuda_room_take(const struct cuda_context *x, cuda_room *m, cudaStream_t s,
-                           int64_t bytes);
+const char *cuda_room_take(struct cuda_context *x, cuda_room *m, cudaStream_t s, int64_t bytes);
 void cuda_room_free(cuda_room *m);
 
 #ifdef __cplusplus

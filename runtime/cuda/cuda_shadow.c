@@ -67,6 +67,7 @@ static shadow *take(cuda_context *x, int64_t room)
     best = &all->at[all->n++];
     *best = (shadow){.buffer = p, .room = room};
     x->shadow_bytes += room;
+    x->made[x->phase].allocations++;
     return best;
 }
 

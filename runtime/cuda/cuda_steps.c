@@ -21,6 +21,7 @@
 void hap_backend_begin(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
+    b->x.phase = r->rehearsal ? CUDA_BEFORE : CUDA_IN_STEPS;
     cuda_check(r, cuda_context_set(&b->x, hap_step(r)));
     b->mode = b->n_parts > 0                ? CUDA_STEP_REPLAYED
               : b->list.n > 0               ? CUDA_STEP_LISTED
@@ -308,6 +309,7 @@ void cuda_run_calls(hap_rank *r, int from, int to)
 static void record_ends(hap_rank *r, cuda_backend *b)
 {
     int gone = cuda_fuse(r, &b->list);
+    b->x.made[b->x.phase].allocations += b->list.allocations;
     cuda_ahead_find(&b->list);
     const char *verbose = getenv("HAP_VERBOSE");
     if (verbose && verbose[0])
@@ -334,9 +336,9 @@ static bool by_graphs(const cuda_backend *b)
 }
 
 // The step is one of those that find which way is quicker.
-static bool tries(const cuda_backend *b)
+static bool tries(const hap_rank *r, const cuda_backend *b)
 {
-    return b->chooses && b->mode == CUDA_STEP_REPLAYED && !b->choice.made;
+    return !r->rehearsal && b->chooses && b->mode == CUDA_STEP_REPLAYED && !b->choice.made;
 }
 
 // Between steps: the device is idle.
@@ -384,7 +386,7 @@ void hap_backend_sync(hap_rank *r)
     if (r->in_step && b->steps == 1 && r->id == 0 && b->x.missed_cudnn)
         fprintf(stderr, "note: libcudnn.so.9 cannot be loaded (LD_LIBRARY_PATH); attention runs on "
                         "kernels of the runtime's own\n");
-    if (r->in_step && tries(b)) step_took(r, b, hap_seconds() - start);
+    if (r->in_step && tries(r, b)) step_took(r, b, hap_seconds() - start);
 }
 
 // --- calls of the program ---
