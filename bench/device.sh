@@ -220,16 +220,22 @@ short()
     unset HAP_CUDA_GRAPH HAP_CUDA_FUSE HAP_CUDA_ATTENTION HAP_CUDA_TUNE
 }
 
-# The same programs called, listed and captured: the same bits; then many steps.
+# The same programs called, listed, captured with pushes live and with all of them, and where the trial of that is made to
+# fail: the same bits; then many steps.
 push()
 {
     local n way code
     for n in ${HAP_RANKS:-1 2 4}; do
         [ $n -le "$gpus" ] || continue
-        for way in 1 list 0; do
-            part push.np$n.$way env HAP_CUDA_GRAPH=$way timeout 60 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/push_stress_cuda" 60 8 1 300
+        for way in 1 1,0 list 0; do
+            part push.np$n.$way env HAP_VERBOSE=1 HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_LITMUS=${way#*,} timeout 60 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/push_stress_cuda" 60 8 1 300
         done
-        echo "$n ranks, hashes captured, listed, called: $(cat "$out"/push.np$n.{1,list,0}.log | sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' | sort | uniq -c | tr '\n' ' ')"
+        echo "$n ranks, hashes captured, captured with pushes live, listed, called: $(cat "$out"/push.np$n.{1,1\,0,list,0}.log | sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' | sort | uniq -c | tr '\n' ' ')"
+        for way in fail 0; do
+            part push.np$n.litmus-$way env HAP_VERBOSE=1 HAP_CUDA_GRAPH=1 HAP_CUDA_LITMUS=$way timeout 100 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/push_stress_cuda" 12 6 5 300
+        done
+        echo "$n ranks, hashes after a trial that failed, without one: $(cat "$out"/push.np$n.litmus-{fail,0}.log | sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' | sort | uniq -c | tr '\n' ' ')"
+        grep -hoE 'every trial ended|a trial did not end' "$out"/push.np$n.*.log | sort | uniq -c
     done
     n=$((gpus < 4 ? gpus : 4))
     [ $n = 1 ] || { # no part: it is to fail

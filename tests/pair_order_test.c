@@ -6,8 +6,9 @@
 //
 // A program is some pairs; a producer's wait comes when a later pair has been enqueued, or at once.
 // Operands are made on the compute stream just before a pair and overwritten there just behind it,
-// results when they have been looked at. A product takes several steps. Every value is to be right;
-// where one stream does not wait for another, some are to be wrong: each of these waits matters.
+// results when they have been looked at. A product takes several steps. Every value is to be right,
+// also of steps as one graph (cuda/cuda_whole.h) in turns with live ones; where one stream does not
+// wait for another, some are to be wrong: each of these waits matters.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +23,9 @@
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_ranks.h"
 #include "tests/support/fake_streams.h"
+#include "tests/support/fake_trial.h"
 
-enum { ITEMS = 6, OPEN = 2, ROOM = 1 << 16, CALLS = 2 * ITEMS, OPS = 2, GROUPS = 24 };
+enum { ITEMS = 6, OPEN = 2, ROOM = 1 << 16, CALLS = 2 * ITEMS, OPS = 2, GROUPS = 24, STEPS = 5 };
 
 // A pair of one rank.
 typedef struct item {
@@ -41,7 +43,8 @@ typedef struct rank {
     hap_rank r;
     cuda_backend b;
     item item[ITEMS];
-    int at, weight;
+    int step, at, weight;
+    cuda_whole whole;
 } rank;
 
 typedef enum { START, FINISH } call_kind;
@@ -89,7 +92,7 @@ typedef struct product {
 // Half of the rows a step.
 static bool multiply_some(void *arg, int number)
 {
-    product *m = arg;
+    const product *m = arg;
     int64_t half = m->rows / 2;
     for (int64_t i = number ? half : 0; i < (number ? m->rows : half); i++)
         for (int64_t j = 0; j < m->n; j++) {
@@ -98,16 +101,14 @@ static bool multiply_some(void *arg, int number)
                 sum += m->x[i * m->k + k] * m->w[k * m->n + j];
             m->y[i * m->n + j] = sum;
         }
-    if (number == 1) free(m);
     return number == 1;
 }
 
 const char *hap_cuda_run(cuda_context *x, const hap_op_call *c)
 {
     const hap_tensor *in = c->in[0], *w = c->in[1], *y = c->out[0];
-    product *m = malloc(sizeof *m);
-    *m = (product){in->data, w->data, y->data, in->local[0], in->local[1], y->local[1]};
-    fake_call(x->stream, multiply_some, m);
+    product m = {in->data, w->data, y->data, in->local[0], in->local[1], y->local[1]};
+    fake_call_own(x->stream, NULL, multiply_some, &m, sizeof m);
     return NULL;
 }
 
@@ -117,6 +118,12 @@ static float value(uint64_t number, int q, int what, int64_t row, int64_t col)
 {
     uint64_t z = coll_mix((number * 8 + (uint64_t)q) * 8 + (uint64_t)what);
     return (float)((int)(coll_mix(z + (uint64_t)(row * 64 + col)) % 5) - 2);
+}
+
+// What values of the pair are drawn from, in this step.
+static uint64_t values(const item *x)
+{
+    return (uint64_t)(x->q->step * ITEMS + x->number);
 }
 
 static bool gathers(const item *x)
@@ -134,8 +141,7 @@ static float made(const item *x, int q, int op, int64_t row, int64_t col)
 {
     float sum = 0;
     for (int64_t k = 0; k < x->w[op]->local[0]; k++)
-        sum += value((uint64_t)x->number, operand_of(x, q), 7, row, k) *
-               value((uint64_t)x->number, q, op, k, col);
+        sum += value(values(x), operand_of(x, q), 7, row, k) * value(values(x), q, op, k, col);
     return sum;
 }
 
@@ -148,12 +154,12 @@ static bool fill(void *arg, int number)
     (void)number;
     for (int64_t i = 0; i < x->x->local[0]; i++)
         for (int64_t k = 0; k < x->x->local[1]; k++)
-            *to++ = value((uint64_t)x->number, operand_of(x, me), 7, first + i, k);
+            *to++ = value(values(x), operand_of(x, me), 7, first + i, k);
     for (int op = 0; op < x->n_ops; op++) {
         to = x->w[op]->data;
         for (int64_t k = 0; k < x->w[op]->local[0]; k++)
             for (int64_t j = 0; j < x->w[op]->local[1]; j++)
-                *to++ = value((uint64_t)x->number, me, op, k, j);
+                *to++ = value(values(x), me, op, k, j);
     }
     return true;
 }
@@ -187,7 +193,7 @@ static bool spoil_results(void *arg, int number)
 static float expected(const item *x, int64_t row, int64_t col)
 {
     float sum = 0;
-    if (gathers(x)) return value((uint64_t)x->number, 0, 7, row, col);
+    if (gathers(x)) return value(values(x), 0, 7, row, col);
     for (int q = 0; q < fake.n; q++) {
         int64_t cols = col_table[x->number][q];
         if (x->call.kind != HAP_ALL_TO_ALL)
@@ -396,6 +402,7 @@ static void end(void)
     fake_forget();
     for (int i = 0; i < fake.n; i++) {
         rank *q = &all[i];
+        if (q->whole.exec) cuda_whole_free(&q->r, &q->whole);
         for (int k = 0; k < ITEMS; k++)
             cudaEventDestroy(q->item[k].done);
         cuda_pair_end(&q->r);
@@ -406,38 +413,99 @@ static void end(void)
     }
 }
 
-// A step of the host of some rank, which is at work as often as its weight says. False: all is
-// enqueued.
+static struct {
+    int n;
+    bool by_graph[STEPS];
+} steps;
+
+// A rank's host waits for its device before the next step.
+static bool may_act(const rank *q)
+{
+    bool next = q->step + 1 < steps.n && fake_stream_idle(q->b.x.stream);
+    return q->at < n_calls || next;
+}
+
+static void act(rank *q)
+{
+    if (q->at == n_calls) {
+        q->step++;
+        q->at = 0;
+    } else if (steps.by_graph[q->step]) {
+        cuda_whole_launch(&q->r, &q->whole, false);
+        q->at = n_calls;
+    } else {
+        enqueue(q);
+    }
+}
+
+// A step of the host of some rank, which is at work as often as its weight says. False: none can.
 static bool host_step(void)
 {
     int weights = 0, left, i = 0;
     for (int k = 0; k < fake.n; k++)
-        weights += all[k].at < n_calls ? all[k].weight : 0;
+        weights += may_act(&all[k]) ? all[k].weight : 0;
     if (weights == 0) return false;
     for (left = (int)fake_draw((uint64_t)weights);; i++) {
-        if (all[i].at == n_calls) continue;
+        if (!may_act(&all[i])) continue;
         if (left < all[i].weight) break;
         left -= all[i].weight;
     }
-    enqueue(&all[i]);
+    act(&all[i]);
     return true;
 }
 
-// False: it does not end.
-static bool run(int n_ranks, int steps, uint64_t seed)
+static bool run_steps(int n)
 {
-    fake_seed(seed);
-    begin(n_ranks, steps);
-    draw_program(seed * 131);
-    for (int i = 0; i < n_ranks * ITEMS; i++)
-        cudaEventCreateWithFlags(&all[i / ITEMS].item[i % ITEMS].done, 0);
-    fake_seed(seed); // weights of the streams
     unsigned eager = (unsigned)(1 + fake_draw(40));
+    steps.n += n;
     for (bool more = true; more;) {
         more = fake_draw(40) < eager && host_step();
         if (!more) more = fake_step() || host_step();
     }
-    bool ended = fake_idle();
+    return fake_idle();
+}
+
+static void enqueue_all(int i)
+{
+    for (all[i].at = 0; all[i].at < n_calls;)
+        enqueue(&all[i]);
+}
+
+typedef enum { LIVE, CAPTURED, SILENT } how_captured;
+static long released;
+
+// The step as one graph, in a trial; what it computed does not count where it was released.
+static void try_graph(bool silent)
+{
+    hap_rank *r[FAKE_RANKS];
+    cuda_whole w[FAKE_RANKS];
+    long before = wrong;
+    for (int i = 0; i < fake.n; i++)
+        r[i] = &all[i].r;
+    bool passed = fake_trial(r, w, enqueue_all, silent);
+    released += !passed;
+    if (!passed) wrong = before;
+    for (int i = 0; i < fake.n && passed; i++)
+        all[i].whole = w[i];
+    for (int k = steps.n; k < STEPS; k++)
+        steps.by_graph[k] = passed && fake_draw(3);
+}
+
+// False: it does not end.
+static bool run(int n_ranks, int first, how_captured how, uint64_t seed)
+{
+    fake_seed(seed);
+    memset(&steps, 0, sizeof steps);
+    begin(n_ranks, first);
+    draw_program(seed * 131);
+    for (int i = 0; i < n_ranks * ITEMS; i++)
+        cudaEventCreateWithFlags(&all[i / ITEMS].item[i % ITEMS].done, 0);
+    fake_seed(seed); // weights of the streams
+    bool ended = run_steps(1);
+    if (ended && how != LIVE) {
+        try_graph(how == SILENT);
+        ended = run_steps(STEPS - 1);
+    }
     end();
     return ended;
 }
@@ -470,13 +538,16 @@ int main(int argc, char **argv)
         const char *what;
         int steps; // 1: products are rehearsed
         role waits_not, for_what;
+        how_captured captured;
     } cases[] = {
-        {"as it is", 2, OTHER, OTHER},
-        {"rehearsed", 1, OTHER, OTHER},
-        {"products before rows have come", 2, COMPUTE, WAITS},
-        {"what follows before sums and copies", 2, COMPUTE, BESIDE},
-        {"pushes before rows are made", 2, OTHER, COMPUTE},
-        {"sums and copies before rows are made", 2, BESIDE, COMPUTE},
+        {"as it is", 2, OTHER, OTHER, LIVE},
+        {"rehearsed", 1, OTHER, OTHER, LIVE},
+        {"products before rows have come", 2, COMPUTE, WAITS, LIVE},
+        {"what follows before sums and copies", 2, COMPUTE, BESIDE, LIVE},
+        {"pushes before rows are made", 2, OTHER, COMPUTE, LIVE},
+        {"sums and copies before rows are made", 2, BESIDE, COMPUTE, LIVE},
+        {"captured", 2, OTHER, OTHER, CAPTURED},
+        {"captured, a rank keeps its flags", 2, OTHER, OTHER, SILENT},
     };
     int programs = argc > 1 ? atoi(argv[1]) : 200, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
@@ -487,15 +558,19 @@ int main(int argc, char **argv)
         waits_not = cases[c].waits_not;
         for_what = cases[c].for_what;
         fake_rash(whole ? NULL : rash);
-        for (int k = 0; k < programs; k++) {
+        int n = cases[c].captured ? 1 + programs / 5 : programs; // those take five steps
+        released = 0;
+        for (int k = 0; k < n; k++) {
             wrong = 0;
-            stuck += !run(2 + k % 3, cases[c].steps, seed * 100003 + (uint64_t)k);
+            stuck +=
+                !run(2 + k % 3, cases[c].steps, cases[c].captured, seed * 100003 + (uint64_t)k);
             bad += wrong > 0;
         }
         bool ok = stuck == 0 && (whole ? bad == 0 : bad > 0);
+        if (whole) ok &= released == (cases[c].captured == SILENT ? n : 0);
         failed += !ok;
-        printf("%-42s %d programs, %d with wrong values, %d without an end: %s\n", cases[c].what,
-               programs, bad, stuck, ok ? "all right" : "FAILED");
+        printf("%-42s %d programs, %d with wrong values, %d without an end, %ld released: %s\n",
+               cases[c].what, n, bad, stuck, released, ok ? "all right" : "FAILED");
     }
     fake_ranks_free();
     return failed ? 1 : 0;

@@ -7,11 +7,13 @@
 // A program is some collectives, up to three under way at a time, in memory that is taken again as
 // soon as what came there has been looked at, and filled with something else first. Whatever goes
 // in pieces and whatever by kernels (cuda_push_sizes), and whatever credits each rank gives ahead,
-// each is to give every value, and to end. Where one rank does not wait for another's credits, or
-// for its flags, where parts are copied by kernels and numbers are no fences, and where credits are
-// given while the memory is in use, values are to be wrong: so the programs are such that each of
-// these matters. The same collectives also go by NCCL (support/fake_nccl.h), as where ranks have no
-// peers, and are to be wrong where streams pack into one room.
+// each is to give every value, and to end; so are steps of it as one graph (cuda/cuda_whole.h), in
+// turns with live ones, and where the trial of the graph did not end. Where one rank does not wait
+// for another's credits, or for its flags, where parts are copied by kernels and numbers are no
+// fences, and where credits are given while the memory is in use, values are to be wrong: so the
+// programs are such that each of these matters. The same collectives also go by NCCL
+// (support/fake_nccl.h), as where ranks have no peers, and are to be wrong where streams pack into
+// one room.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +27,9 @@
 #include "tests/support/fake_nccl.h"
 #include "tests/support/fake_ranks.h"
 #include "tests/support/fake_streams.h"
+#include "tests/support/fake_trial.h"
 
-enum { ITEMS = 9, OPEN = 3, ROOM = 1 << 24, CALLS = 4 * ITEMS, PARTS = 3, WORDS = 70 };
+enum { ITEMS = 9, OPEN = 3, ROOM = 1 << 24, CALLS = 4 * ITEMS, PARTS = 3, WORDS = 70, STEPS = 6 };
 
 // A collective of one rank.
 typedef struct item {
@@ -48,9 +51,10 @@ typedef struct rank {
     item item[ITEMS];
     cudaStream_t aside;
     cuda_room room;
-    int at;    // in the program
-    int given; // calls up to here have their credits
+    int step, at; // in the program
+    int given;    // calls up to here have their credits
     int weight;
+    cuda_whole whole;
 } rank;
 
 typedef enum { START, FINISH } call_kind;
@@ -67,12 +71,18 @@ static bool one_room; // of all streams
 
 // --- what a program computes ---
 
+// What values of tensor k are drawn from, in this step.
+static int values(const item *x, int k)
+{
+    return ((const rank *)(const void *)x->r)->step * 64 + x->number * 3 + k;
+}
+
 static void fill_some(const item *x, int k, int64_t lo, int64_t hi)
 {
     for (int64_t i = lo; i < hi; i++)
         coll_set(x->src[k], i,
                  coll_value(x->type, coll_global(x->src[k], i), coll_sums(&x->call) ? x->r->id : 0,
-                            x->number * 3 + k));
+                            values(x, k)));
 }
 
 static bool fill(void *arg, int number)
@@ -88,7 +98,7 @@ static void look(const item *x, int k, int64_t lo, int64_t hi)
 {
     for (int64_t i = lo; i < hi; i++) {
         int64_t global = coll_global(x->dst[k], i);
-        double want = coll_expected(x->r, &x->call, x->type, global, x->number * 3 + k);
+        double want = coll_expected(x->r, &x->call, x->type, global, values(x, k));
         double have = coll_get(x->dst[k], i);
         if (!(have <= want && have >= want)) wrong++;
     }
@@ -124,19 +134,17 @@ typedef struct glance {
 
 static bool check_part(void *arg, int number)
 {
-    glance *g = arg;
+    const glance *g = arg;
     (void)number;
     look(g->x, 0, g->lo, g->hi);
-    free(g);
     return true;
 }
 
 static bool fill_part(void *arg, int number)
 {
-    glance *g = arg;
+    const glance *g = arg;
     (void)number;
     fill_some(g->x, 0, g->lo, g->hi);
-    free(g);
     return true;
 }
 
@@ -152,9 +160,8 @@ static void run_by_hand(rank *q, item *x)
     for (int64_t k = first; k < PARTS; k++) {
         int64_t lo = k == first ? 0 : k * part;
         if (x->makes) {
-            glance *g = malloc(sizeof *g);
-            *g = (glance){x, lo / (int64_t)sizeof(float), (k + 1) * WORDS};
-            fake_call(q->b.x.stream, fill_part, g);
+            glance g = {x, lo / (int64_t)sizeof(float), (k + 1) * WORDS};
+            fake_call_own(q->b.x.stream, NULL, fill_part, &g, sizeof g);
             cudaEventRecord(x->made, q->b.x.stream);
             cudaStreamWaitEvent(s, x->made, 0);
         }
@@ -173,11 +180,10 @@ static void run_by_hand(rank *q, item *x)
     for (int64_t k = first; k < PARTS; k++)
         for (int d = 1; d < n; d++) {
             int from = (me - d + n) % n;
-            glance *g = malloc(sizeof *g);
-            *g = (glance){x, from * PARTS * WORDS + (k == first ? 0 : k * WORDS),
-                          (from * PARTS + k + 1) * WORDS};
+            glance g = {x, from * PARTS * WORDS + (k == first ? 0 : k * WORDS),
+                        (from * PARTS + k + 1) * WORDS};
             cuda_push_await(p, q->aside, from, (int)k);
-            fake_call(q->aside, check_part, g);
+            fake_call_own(q->aside, NULL, check_part, &g, sizeof g);
         }
     cudaEventRecord(x->seen, q->aside);
     cudaStreamWaitEvent(s, x->seen, 0);
@@ -370,6 +376,7 @@ static void end(void)
     fake_messages_forget();
     for (int i = 0; i < fake.n; i++) {
         rank *q = &all[i];
+        if (q->whole.exec) cuda_whole_free(&q->r, &q->whole);
         for (int k = 0; k < ITEMS; k++) {
             cudaEventDestroy(q->item[k].ready);
             cudaEventDestroy(q->item[k].done);
@@ -392,20 +399,44 @@ static void end(void)
 
 static bool ahead;
 
-// A step of the host of some rank, which is at work as often as its weight says. False: all is
-// enqueued.
+static struct {
+    int n;
+    bool by_graph[STEPS];
+} steps;
+
+// Enqueued, and not yet run by this rank's device: its host waits.
+static bool may_act(const rank *q)
+{
+    bool next = q->step + 1 < steps.n && fake_stream_idle(q->b.x.stream);
+    return q->at < n_calls || next;
+}
+
+static void act(rank *q)
+{
+    if (q->at == n_calls) {
+        q->step++;
+        q->at = q->given = 0;
+    } else if (steps.by_graph[q->step]) {
+        cuda_whole_launch(&q->r, &q->whole, false);
+        q->at = n_calls;
+    } else {
+        if (ahead) give_ahead(q);
+        enqueue(q);
+    }
+}
+
+// A step of the host of some rank, which is at work as often as its weight says. False: none can.
 static bool host_step(void)
 {
     int weights = 0, left;
     for (int i = 0; i < fake.n; i++)
-        weights += all[i].at < n_calls ? all[i].weight : 0;
+        weights += may_act(&all[i]) ? all[i].weight : 0;
     if (weights == 0) return false;
     left = (int)fake_draw((uint64_t)weights);
     for (int i = 0; i < fake.n; i++) {
-        if (all[i].at == n_calls) continue;
+        if (!may_act(&all[i])) continue;
         if (left < all[i].weight) {
-            if (ahead) give_ahead(&all[i]);
-            enqueue(&all[i]);
+            act(&all[i]);
             return true;
         }
         left -= all[i].weight;
@@ -413,10 +444,57 @@ static bool host_step(void)
     return true;
 }
 
+static bool run_steps(int n)
+{
+    unsigned eager = (unsigned)(1 + fake_draw(40));
+    steps.n += n;
+    for (bool more = true; more;) {
+        more = fake_draw(40) < eager && host_step();
+        if (!more) more = fake_step() || host_step();
+    }
+    return fake_idle();
+}
+
+static void enqueue_all(int i)
+{
+    rank *q = &all[i];
+    cudaEventRecord(q->item[0].seen, q->b.x.stream);
+    cudaStreamWaitEvent(q->aside, q->item[0].seen, 0);
+    for (q->at = q->given = 0; q->at < n_calls;) {
+        if (ahead) give_ahead(q);
+        enqueue(q);
+    }
+    cudaEventRecord(q->item[0].seen, q->aside);
+    cudaStreamWaitEvent(q->b.x.stream, q->item[0].seen, 0);
+}
+
+typedef enum { LIVE, CAPTURED, SILENT } how_captured;
+static long released;
+
+// The step as one graph, in a trial; what it computed does not count where it was released.
+static void try_graph(how_captured how, int queues)
+{
+    hap_rank *r[FAKE_RANKS];
+    cuda_whole w[FAKE_RANKS];
+    long before = wrong;
+    for (int i = 0; i < fake.n; i++)
+        r[i] = &all[i].r;
+    fake_queues(queues);
+    bool passed = fake_trial(r, w, enqueue_all, how == SILENT);
+    released += !passed;
+    if (!passed) wrong = before;
+    for (int i = 0; i < fake.n && passed; i++)
+        all[i].whole = w[i];
+    for (int k = steps.n; k < STEPS; k++)
+        steps.by_graph[k] = passed && fake_draw(3);
+    fake_queues(0);
+}
+
 // False: it does not end.
-static bool run(int mesh, const cuda_push_sizes *sizes, uint64_t seed)
+static bool run(int mesh, const cuda_push_sizes *sizes, how_captured how, int queues, uint64_t seed)
 {
     fake_seed(seed);
+    memset(&steps, 0, sizeof steps);
     begin(mesh, sizes);
     draw_program(seed * 131);
     for (int i = 0; i < fake.n * ITEMS; i++) {
@@ -427,12 +505,11 @@ static bool run(int mesh, const cuda_push_sizes *sizes, uint64_t seed)
         cudaEventCreateWithFlags(&x->made, 0);
     }
     fake_seed(seed); // weights of the streams
-    unsigned eager = (unsigned)(1 + fake_draw(40));
-    for (bool more = true; more;) {
-        more = fake_draw(40) < eager && host_step();
-        if (!more) more = fake_step() || host_step();
+    bool ended = run_steps(1);
+    if (ended && how != LIVE) {
+        try_graph(how, queues);
+        ended = run_steps(STEPS - 1);
     }
-    bool ended = fake_idle();
     end();
     return ended;
 }
@@ -469,27 +546,34 @@ static bool rash(cudaStream_t s, const uint32_t *at)
 
 int main(int argc, char **argv)
 {
-    enum { NONE = -1, FENCE = CUDA_PUSH_KINDS, RASH, RUN = OPEN * ROOM };
+    enum { NONE = -1, FENCE = CUDA_PUSH_KINDS, RASH, STALE, RUN = OPEN * ROOM };
     enum { AHEAD = 1, HASTY = 2, BY_NCCL = 4, ONE_ROOM = 8 };
     static const struct {
         const char *what;
-        int missing; // a kind of flag, the fences, or waits of streams that send
+        int missing; // a kind of flag, the fences, waits of streams that send, or new numbers
         cuda_push_sizes sizes;
         unsigned how;
+        how_captured captured;
+        int queues; // 0: as many as nodes
     } cases[] = {
-        {"as it is", NONE, {0, 0, 0}, 0},
-        {"credits ahead", NONE, {0, 0, 0}, AHEAD},
-        {"in pieces, by copy engines", NONE, {1, 0, 1}, AHEAD},
-        {"large parts in pieces, short runs by kernels", NONE, {64, 64, 64}, AHEAD},
-        {"in pieces, by kernels", NONE, {1, RUN, 1}, AHEAD},
-        {"by NCCL, packed by copy engines", NONE, {1, 0, 1}, BY_NCCL},
-        {"by NCCL, packed by kernels", NONE, {1, RUN, 1}, BY_NCCL},
-        {"one rank ignores one other's credits", CUDA_PUSH_CREDIT, {0, 0, 0}, AHEAD},
-        {"one rank ignores one other's flags", CUDA_PUSH_ARRIVED, {0, 0, 0}, AHEAD},
-        {"numbers are no fences, by kernels", FENCE, {1, RUN, 1}, AHEAD},
-        {"what is to come is passed on", RASH, {1, 0, 1}, AHEAD},
-        {"credits while the memory is in use", NONE, {0, 0, 0}, AHEAD | HASTY},
-        {"by NCCL, one room for all streams", NONE, {1, 0, 1}, BY_NCCL | ONE_ROOM},
+        {"as it is", NONE, {0, 0, 0}, 0, LIVE, 0},
+        {"credits ahead", NONE, {0, 0, 0}, AHEAD, LIVE, 0},
+        {"in pieces, by copy engines", NONE, {1, 0, 1}, AHEAD, LIVE, 0},
+        {"large parts in pieces, short runs by kernels", NONE, {64, 64, 64}, AHEAD, LIVE, 0},
+        {"in pieces, by kernels", NONE, {1, RUN, 1}, AHEAD, LIVE, 0},
+        {"by NCCL, packed by copy engines", NONE, {1, 0, 1}, BY_NCCL, LIVE, 0},
+        {"by NCCL, packed by kernels", NONE, {1, RUN, 1}, BY_NCCL, LIVE, 0},
+        {"one rank ignores one other's credits", CUDA_PUSH_CREDIT, {0, 0, 0}, AHEAD, LIVE, 0},
+        {"one rank ignores one other's flags", CUDA_PUSH_ARRIVED, {0, 0, 0}, AHEAD, LIVE, 0},
+        {"numbers are no fences, by kernels", FENCE, {1, RUN, 1}, AHEAD, LIVE, 0},
+        {"what is to come is passed on", RASH, {1, 0, 1}, AHEAD, LIVE, 0},
+        {"credits while the memory is in use", NONE, {0, 0, 0}, AHEAD | HASTY, LIVE, 0},
+        {"by NCCL, one room for all streams", NONE, {1, 0, 1}, BY_NCCL | ONE_ROOM, LIVE, 0},
+        {"captured", NONE, {0, 0, 0}, AHEAD, CAPTURED, 0},
+        {"captured, in pieces, by kernels", NONE, {1, RUN, 1}, AHEAD, CAPTURED, 0},
+        {"captured, numbers of the first time", STALE, {0, 0, 0}, AHEAD, CAPTURED, 0},
+        {"captured, few queues", NONE, {64, 64, 64}, 0, CAPTURED, 24},
+        {"captured, a rank keeps its flags", NONE, {0, 0, 0}, AHEAD, SILENT, 0},
     };
     int programs = argc > 1 ? atoi(argv[1]) : 300, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
@@ -497,24 +581,32 @@ int main(int argc, char **argv)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const cuda_push_sizes *sizes = cases[c].sizes.piece ? &cases[c].sizes : NULL;
         int missing = cases[c].missing, stuck = 0, bad = 0;
-        fake_deaf(missing == NONE || missing == FENCE ? NULL : missing == RASH ? rash : deaf);
+        fake_deaf(missing == RASH ? rash : missing >= 0 && missing < FENCE ? deaf : NULL);
         fake_loose(missing == FENCE);
+        fake_stale(missing == STALE);
         unheard = (cuda_push_flag)missing;
         ahead = cases[c].how & AHEAD;
         hasty = cases[c].how & HASTY;
         fake.by_nccl = cases[c].how & BY_NCCL;
         one_room = cases[c].how & ONE_ROOM;
-        fake.kernels = 0;
-        for (int k = 0; k < programs; k++) {
+        fake.kernels = released = 0;
+        int n = cases[c].captured ? 1 + programs / 6 : programs; // those take six steps
+        for (int k = 0; k < n; k++) {
             wrong = 0;
-            stuck += !run(k % 4, sizes, seed * 100003 + (uint64_t)k);
+            stuck +=
+                !run(k % 4, sizes, cases[c].captured, cases[c].queues, seed * 100003 + (uint64_t)k);
             bad += wrong > 0;
         }
         bool ok = missing == NONE && !hasty && !one_room ? bad == 0 && stuck == 0 : bad > 0;
         if (sizes && programs > 20) ok &= (fake.kernels > 0) == (sizes->run > 0);
+        if (cases[c].captured) // with few queues some are to be released
+            ok &= cases[c].captured == SILENT ? released == n
+                  : cases[c].queues           ? programs <= 60 || (released > 0 && released < n)
+                                              : released == 0;
         failed += !ok;
-        printf("%-46s %d programs, %d with wrong values, %d without an end, %ld kernels: %s\n",
-               cases[c].what, programs, bad, stuck, fake.kernels, ok ? "all right" : "FAILED");
+        printf("%-46s %d programs, %d with wrong values, %d without an end, %ld released, "
+               "%ld kernels: %s\n",
+               cases[c].what, n, bad, stuck, released, fake.kernels, ok ? "all right" : "FAILED");
     }
     fake_ranks_free();
     return failed ? 1 : 0;

@@ -4,7 +4,7 @@
 //     mpirun -n 4 push_stress [programs] [steps a program] [seed] [longest delay in microseconds]
 //
 // A program is a list of calls, made once and then run as steps of one emitted program are, so that
-// on a GPU the first is called, the second recorded, the third captured and the others replayed.
+// on a GPU the first is called, the second recorded, then it is captured and the others replayed.
 // Memory that collectives write is taken again as soon as the program has copied what lies there,
 // without any wait of the host, so that a push before its owner's credit shows; collectives stay
 // under way over others; products of odd widths make what is sent and read what comes.
@@ -468,6 +468,16 @@ static void run_step(int longest)
     r->now.step++;
 }
 
+// As before a program's first step: what the backend tries there may compute anything (on a GPU the
+// trial of a captured step, cuda/cuda_litmus.h).
+static void rehearse(int step, int longest)
+{
+    r->rehearsal = 1;
+    write_io(step);
+    run_step(longest);
+    r->rehearsal = 0;
+}
+
 static void late(int signal)
 {
     (void)signal;
@@ -511,6 +521,7 @@ int main(int argc, char **argv)
                     p.large && steps > 6 ? 6 : steps;
             for (step_of_it = 0; step_of_it < steps && (!p.large || step_of_it < 6); step_of_it++) {
                 alarm(WATCH);
+                if (step_of_it == 2) rehearse(step_of_it, longest);
                 write_io(step_of_it);
                 if (longest && coll_mix((uint64_t)(step_of_it * 64 + r->id)) % 3u == 0)
                     coll_memory_delay(

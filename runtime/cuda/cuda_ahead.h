@@ -8,7 +8,7 @@
 //
 //     cuda_ahead_find(list);            // once the list is final
 //     cuda_ahead_begin(list);           // each step
-//     after call i, or before the first (i = -1), and by no captured part:
+//     after call i, or before the first (i = -1), and by no captured part of a step:
 //         while ((k = cuda_ahead_next(list, axes, i)) >= 0) give those of call k
 
 #ifndef HAP_RUNTIME_CUDA_AHEAD_H

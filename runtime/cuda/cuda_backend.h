@@ -9,13 +9,14 @@
 // recorded (cuda_record.h) and its end runs what is left of the list; from the third on calls
 // inside the step only pass core's checks, and the step's end runs the list: as a CUDA graph
 // captured in the third, in parts between what cannot be captured (cuda_capture.h), or call by
-// call. These passes are rehearsals (core/step.c), so that step 0 and those behind it make no plan,
-// take no memory and wait for the device at their end alone; HAP_CUDA_REHEARSE=0: they are the
-// first steps. Several ranks find by time which of the two ways it is to be, in the first six steps
-// (cuda_choice.h), unless HAP_CUDA_TUNE=0; one rank takes the graph. HAP_CUDA_GRAPH=1 takes graphs,
-// =list, as --trace does, calls, =auto finds out on one rank and without tuning as well; =0 runs
-// every step as called. HAP_CUDA_FUSE=0 leaves the list as recorded, =exact gives the same bits
-// (cuda_fuse.h); 0 also runs groups op by op (cuda_group.h).
+// call; or whole, with its pushes (cuda_whole.h), where a trial in the third pass says that it may
+// be (cuda_litmus.h). These passes are rehearsals (core/step.c), so that step 0 and those behind it
+// make no plan, take no memory and wait for the device at their end alone; HAP_CUDA_REHEARSE=0:
+// they are the first steps. Several ranks find by time which of the ways it is to be, in the first
+// steps (cuda_choice.h), unless HAP_CUDA_TUNE=0; one rank takes the graph. HAP_CUDA_GRAPH=1 takes
+// graphs, =list, as --trace does, calls, =auto finds out on one rank and without tuning as well; =0
+// runs every step as called. HAP_CUDA_FUSE=0 leaves the list as recorded, =exact gives the same
+// bits (cuda_fuse.h); 0 also runs groups op by op (cuda_group.h).
 
 #ifndef HAP_RUNTIME_CUDA_BACKEND_H
 #define HAP_RUNTIME_CUDA_BACKEND_H
@@ -51,6 +52,7 @@ typedef struct cuda_steps {
     cuda_record list;
     struct cuda_part *part;
     int n_parts, cap_parts;
+    struct cuda_whole *whole;
     cuda_choice choice;
 } cuda_steps;
 
@@ -72,6 +74,9 @@ typedef struct cuda_backend {
     cuda_groups groups;
     struct cuda_part *part; // cuda_capture.h: the list in parts, once it is run so
     int n_parts, cap_parts;
+    struct cuda_whole *whole; // or as one graph; NULL: there is none
+    bool whole_step;          // is being captured as that
+    double listed;            // seconds of the step that was recorded
     cuda_choice choice;
     cuda_steps *others; // by program; cuda_inquire.c
     int n_others, program;

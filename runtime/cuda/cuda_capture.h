@@ -20,7 +20,9 @@ typedef struct cuda_part {
 // in the same step.
 void cuda_run_parts(hap_rank *r);
 void cuda_parts_free(cuda_backend *b);
-// cuda_steps.c: calls of the list; variables and loss are in the arena, the rest is forgotten.
+// cuda_steps.c: the list, or calls of it; variables and loss are in the arena, the rest is
+// forgotten.
+void cuda_run_list(hap_rank *r);
 void cuda_run_calls(hap_rank *r, int from, int to);
 void cuda_step_ends(hap_rank *r);
 

@@ -11,6 +11,7 @@
 #include "cuda/cuda_capture.h"
 #include "cuda/cuda_push.h"
 #include "cuda/cuda_shadow.h"
+#include "cuda/cuda_whole.h"
 
 void cuda_check(hap_rank *r, const char *why)
 {
@@ -135,6 +136,7 @@ void hap_backend_finish(hap_rank *r)
     }
     cudaDeviceSynchronize();
     cuda_parts_free(b);
+    cuda_whole_drop(r);
     cuda_record_free(&b->list);
     free(b->others); // of programs that were forgotten
     cuda_groups_end(&b->groups);

@@ -14,6 +14,10 @@ CUresult CUDAAPI cuGreenCtxStreamCreate(CUstream *s, CUgreenCtx c, unsigned int 
 #define CUDA_DRIVER_FUNCTIONS(F)                                                                   \
     F(cuDeviceGet)                                                                                 \
     F(cuGetErrorString)                                                                            \
+    F(cuGraphBatchMemOpNodeGetParams)                                                              \
+    F(cuGraphExecBatchMemOpNodeSetParams)                                                          \
+    F(cuGraphGetNodes)                                                                             \
+    F(cuGraphNodeGetType)                                                                          \
     F(cuMemAddressFree)                                                                            \
     F(cuMemAddressReserve)                                                                         \
     F(cuMemCreate)                                                                                 \
@@ -24,9 +28,7 @@ CUresult CUDAAPI cuGreenCtxStreamCreate(CUstream *s, CUgreenCtx c, unsigned int 
     F(cuMemRelease)                                                                                \
     F(cuMemSetAccess)                                                                              \
     F(cuMemUnmap)                                                                                  \
-    F(cuStreamBatchMemOp)                                                                          \
-    F(cuStreamWaitValue32)                                                                         \
-    F(cuStreamWriteValue32)
+    F(cuStreamBatchMemOp)
 // Green contexts: NULL where the driver is older than they are.
 #define CUDA_DRIVER_GREEN(F)                                                                       \
     F(cuDeviceGetDevResource)                                                                      \

@@ -7,6 +7,7 @@
 #include "cuda/cuda_backend.h"
 #include "cuda/cuda_capture.h"
 #include "cuda/cuda_shadow.h"
+#include "cuda/cuda_whole.h"
 
 void hap_backend_device(hap_rank *r, hap_device *d)
 {
@@ -36,13 +37,14 @@ void hap_backend_program(hap_rank *r, int k)
     int most = k > b->program ? k : b->program;
     b->others = hap_grow(r, b->others, &b->n_others, most + 1, sizeof *b->others);
     b->others[b->program] =
-        (cuda_steps){b->steps, b->list, b->part, b->n_parts, b->cap_parts, b->choice};
+        (cuda_steps){b->steps, b->list, b->part, b->n_parts, b->cap_parts, b->whole, b->choice};
     cuda_steps s = b->others[k];
     b->steps = s.n;
     b->list = s.list;
     b->part = s.part;
     b->n_parts = s.n_parts;
     b->cap_parts = s.cap_parts;
+    b->whole = s.whole;
     b->choice = s.choice;
     b->program = k;
 }
@@ -54,6 +56,7 @@ void hap_backend_forget(hap_rank *r)
     for (int k = b->n_others; k >= 0; k--) {
         hap_backend_program(r, k < b->n_others ? k : b->program);
         cuda_parts_free(b);
+        cuda_whole_drop(r);
         cuda_record_free(&b->list);
         b->list = (cuda_record){0};
         b->choice = (cuda_choice){0};

@@ -5,9 +5,9 @@
 // in turn, so that an earlier group ends with the later one
 // (bench/results/2026-11-21-pair-streams-h200x4.txt).
 //
-// A pair is never captured: flags are numbers that grow. The algorithms of all its products are
-// found in the first pass of the step, before it opens. Everything of this rank that others wait
-// for is enqueued before anything that waits for others.
+// A pair is captured with its step as pushes are (cuda_whole.h), or not at all. The algorithms of
+// all its products are found in the first pass, before it opens. Everything of this rank that
+// others wait for is enqueued before anything that waits for others.
 //
 //     consumer   transfers in the order in which the receivers work; own rows are multiplied from
 //                the source, while a copy engine brings them to dst

@@ -194,20 +194,6 @@ static void add_wait(const cuda_push *p, CUdeviceptr at, uint32_t number)
     op->waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
 }
 
-static void write_number(const cuda_push *p, cudaStream_t s, CUdeviceptr at, uint32_t number)
-{
-    call(p,
-         pushes_of(p->r)->driver->cuStreamWriteValue32_(s, at, number,
-                                                        CU_STREAM_WRITE_VALUE_DEFAULT),
-         "cuStreamWriteValue32");
-}
-
-static void wait_number(const cuda_push *p, cudaStream_t s, CUdeviceptr at, uint32_t number)
-{
-    call(p, pushes_of(p->r)->driver->cuStreamWaitValue32_(s, at, number, CU_STREAM_WAIT_VALUE_GEQ),
-         "cuStreamWaitValue32");
-}
-
 static bool a_stream_each(const cuda_push *p)
 {
     return p->form == FORM_PUSH_ALL;
@@ -335,7 +321,8 @@ static CUdeviceptr arrived(const cuda_push *p, int m)
 void cuda_push_raise(cuda_push *p, int m, int part)
 {
     begin(p, m);
-    write_number(p, cuda_push_stream(p, m), arrived(p, m), p->first + (uint32_t)part);
+    add_write(p, arrived(p, m), p->first + (uint32_t)part);
+    issue(p, cuda_push_stream(p, m));
 }
 
 void cuda_push_raise_all(cuda_push *p, int n, const int *member, const int *part)
@@ -386,7 +373,8 @@ static CUdeviceptr arrived_here(const cuda_push *p, int m)
 
 void cuda_push_await(cuda_push *p, cudaStream_t s, int m, int part)
 {
-    wait_number(p, s, arrived_here(p, m), p->first + (uint32_t)part);
+    add_wait(p, arrived_here(p, m), p->first + (uint32_t)part);
+    issue(p, s);
 }
 
 void cuda_push_await_all(cuda_push *p, cudaStream_t s, int n, const int *member, const int *part)
@@ -401,4 +389,53 @@ void cuda_push_close(cuda_push *p, cudaStream_t s, cudaEvent_t done)
     for (int i = 0; i < p->n; i++)
         if (p->began[i]) follow(p, s, pushes_of(p->r)->stream[i]);
     if (done) cuda(p, cudaEventRecord(done, s), "cudaEventRecord");
+}
+
+// --- captured steps ---
+
+int cuda_push_streams(const hap_rank *r, cudaStream_t s[CUDA_PUSH_STREAMS])
+{
+    const cuda_pushes *g = pushes_of(r);
+    int n = 0;
+    if (!g || !g->credits) return 0;
+    s[n++] = g->credits;
+    for (int i = 0; i < MEMBERS; i++)
+        if (g->stream[i]) s[n++] = g->stream[i];
+    return n;
+}
+
+uint32_t cuda_push_taken(const hap_rank *r, unsigned axes)
+{
+    const cuda_pushes *g = pushes_of(r);
+    return g ? g->count[axes] : 0;
+}
+
+void cuda_push_take(hap_rank *r, unsigned axes, uint32_t number)
+{
+    cuda_pushes *g = pushes_of(r);
+    if (g) g->count[axes] = g->given[axes] = number;
+}
+
+static int n_flags(const hap_rank *r)
+{
+    return CUDA_MASKS * CUDA_PUSH_KINDS * r->n_ranks;
+}
+
+int cuda_push_mask_at(const hap_rank *r, const void *at)
+{
+    const cuda_pushes *g = pushes_of(r);
+    for (int j = 0; g && g->segment.at && j < r->n_ranks; j++) {
+        const char *flags = g->segment.at[j] ? g->segment.at[j] + g->segment.bytes : NULL;
+        if (!flags || (const char *)at < flags) continue;
+        int64_t i = ((const char *)at - flags) / FLAG_BYTES;
+        if (i < n_flags(r)) return (int)(i / (CUDA_PUSH_KINDS * r->n_ranks));
+    }
+    return -1;
+}
+
+void *cuda_push_flags(const hap_rank *r, int *n)
+{
+    const cuda_pushes *g = pushes_of(r);
+    *n = n_flags(r);
+    return g && g->credits ? g->segment.at[r->id] + g->segment.bytes : NULL;
 }

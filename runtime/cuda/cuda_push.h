@@ -13,7 +13,8 @@
 // all members: a collective of n parts takes the next n + 1 numbers, and part k of member m has
 // come when m's flag here has reached its number. So parts to one member are sent in ascending
 // order, and all members open the same collectives with the same number of parts; parts may be left
-// out. The numbers are values in the calls, so a collective is never part of a captured graph.
+// out. The numbers are values in the calls; in a captured step they are set anew before each launch
+// (cuda_whole.h).
 //
 // Who may write what, and when. Let C be a collective, f its first number, A and B two members.
 //
@@ -41,7 +42,9 @@
 // transfers) hold them in that order. A first launch that loads its kernel may wait for all of this
 // device: in a collective no send stands behind a wait for what the other members enqueue behind
 // such a send. Kernels of transfers are short and wait for nothing. Work is enqueued so that this
-// holds for streams that share a queue of the device as well. One push is open at a time.
+// holds for streams that share a queue of the device as well. A captured step is not covered by
+// this: its launch is enqueued whole, but nodes without order between them may stand in a queue in
+// another order than they were enqueued in (cuda_whole.h). One push is open at a time.
 // tests/push_order_test.c runs this file on streams of its own, in orders drawn at random.
 //
 // What a stream waits for or writes at one place goes to the driver in one batch: a transfer
@@ -140,6 +143,18 @@ const char *cuda_box_copy(const hap_rank *r, cudaStream_t s, const hap_coll_view
 // part, in its slot or elsewhere.
 const char *cuda_push_add(cudaStream_t s, hap_dtype type, void *y, const void *slots, int64_t pitch,
                           int n_members, int me, const void *own, int64_t elements);
+
+// For steps that are captured with their pushes (cuda_whole.h). All streams of transfers and
+// credits.
+enum { CUDA_PUSH_STREAMS = CUDA_PUSH_MEMBERS + 1 };
+int cuda_push_streams(const hap_rank *r, cudaStream_t s[CUDA_PUSH_STREAMS]);
+// Numbers taken of the mask, and from here on; no credit is given of what comes behind.
+uint32_t cuda_push_taken(const hap_rank *r, unsigned axes);
+void cuda_push_take(hap_rank *r, unsigned axes, uint32_t number);
+// The axis mask of the flag there, -1: it is none.
+int cuda_push_mask_at(const hap_rank *r, const void *at);
+// All flags of this rank, whatever they say, n of them; NULL: it has none.
+void *cuda_push_flags(const hap_rank *r, int *n);
 
 // The segment of transfers, NULL if this rank has no peers; streams and flags; the end of the rank.
 char *cuda_push_start(hap_rank *r, int64_t bytes);

@@ -15,8 +15,10 @@
 #include "cuda/cuda_backend.h"
 #include "cuda/cuda_capture.h"
 #include "cuda/cuda_chains.h"
+#include "cuda/cuda_litmus.h"
 #include "cuda/cuda_push.h"
 #include "cuda/cuda_shadow.h"
+#include "cuda/cuda_whole.h"
 
 void hap_backend_begin(hap_rank *r)
 {
@@ -233,10 +235,11 @@ static void run_chain(hap_rank *r, const cuda_call *c)
         run_op(r, op[k]);
 }
 
-// Credits of pushes to come, once call i has been launched. A captured part gives none.
+// Credits of pushes to come, once call i has been launched. A captured part gives none; a step that
+// is captured whole its own.
 static void give_ahead(hap_rank *r, cuda_record *list, int i)
 {
-    if (cuda_of(r)->x.capturing) return;
+    if (cuda_of(r)->x.capturing && !cuda_of(r)->whole_step) return;
     for (unsigned axes = 1; axes < CUDA_MASKS; axes++)
         for (int k; (k = cuda_ahead_next(list, axes, i)) >= 0;) {
             const hap_coll_call *c = &list->call[k].coll;
@@ -306,6 +309,19 @@ void cuda_run_calls(hap_rank *r, int from, int to)
     b->list.begun = true;
 }
 
+static void list_begins(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    cuda_ahead_begin(&b->list);
+    give_ahead(r, &b->list, -1);
+}
+
+void cuda_run_list(hap_rank *r)
+{
+    list_begins(r);
+    cuda_run_calls(r, 0, cuda_of(r)->list.n);
+}
+
 static void record_ends(hap_rank *r, cuda_backend *b)
 {
     int gone = cuda_fuse(r, &b->list);
@@ -328,17 +344,47 @@ void cuda_step_ends(hap_rank *r)
     cuda_forget_shadows(&b->x);
 }
 
-static bool by_graphs(const cuda_backend *b)
+static cuda_way way_of(const cuda_backend *b)
 {
-    if (b->mode < CUDA_STEP_LISTED || !b->use_graph) return false;
-    bool first = b->n_parts == 0 && !b->choice.made; // captures
-    return first || !b->chooses || cuda_choice_next(&b->choice) == CUDA_BY_GRAPHS;
+    if (b->mode < CUDA_STEP_LISTED || !b->use_graph) return CUDA_BY_CALLS;
+    if (b->n_parts == 0 && !b->choice.made) return CUDA_BY_GRAPHS; // captures
+    if (b->chooses) return cuda_choice_next(&b->choice);
+    return b->whole ? CUDA_BY_WHOLE : CUDA_BY_GRAPHS;
+}
+
+static void run_step(hap_rank *r, cuda_backend *b)
+{
+    switch (way_of(b)) {
+    case CUDA_BY_GRAPHS:
+        list_begins(r);
+        cuda_run_parts(r);
+        break;
+    case CUDA_BY_WHOLE:
+        cuda_whole_launch(r, b->whole, false);
+        break;
+    case CUDA_BY_CALLS:
+    case CUDA_WAYS:
+        cuda_run_list(r);
+        break;
+    }
 }
 
 // The step is one of those that find which way is quicker.
 static bool tries(const hap_rank *r, const cuda_backend *b)
 {
     return !r->rehearsal && b->chooses && b->mode == CUDA_STEP_REPLAYED && !b->choice.made;
+}
+
+static void say_choice(const cuda_choice *c, const double sec[CUDA_WAYS])
+{
+    static const char *const name[] = {[CUDA_BY_CALLS] = "calls",
+                                       [CUDA_BY_GRAPHS] = "graphs",
+                                       [CUDA_BY_WHOLE] = "one graph with its pushes"};
+    fprintf(stderr, "step by graphs %.3f ms, by calls %.3f ms", 1e3 * sec[CUDA_BY_GRAPHS],
+            1e3 * sec[CUDA_BY_CALLS]);
+    if (c->whole)
+        fprintf(stderr, ", by one graph with its pushes %.3f ms", 1e3 * sec[CUDA_BY_WHOLE]);
+    fprintf(stderr, ": by %s from here on\n", name[c->way]);
 }
 
 // Between steps: the device is idle.
@@ -349,12 +395,11 @@ static void step_took(hap_rank *r, cuda_backend *b, double seconds)
     cuda_choice_medians(&b->choice, sec);
     MPI_Allreduce(MPI_IN_PLACE, sec, CUDA_WAYS, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     cuda_choice_make(&b->choice, sec);
-    bool calls = b->choice.way == CUDA_BY_CALLS;
-    if (calls) cuda_parts_free(b); // what NCCL holds for them it frees in calls to come
+    // What NCCL holds for graphs it frees in calls to come.
+    if (b->choice.way != CUDA_BY_GRAPHS) cuda_parts_free(b);
+    if (b->choice.way != CUDA_BY_WHOLE) cuda_whole_drop(r);
     const char *verbose = getenv("HAP_VERBOSE");
-    if (r->id == 0 && verbose && verbose[0])
-        fprintf(stderr, "step by graphs %.3f ms, by calls %.3f ms: by %s from here on\n",
-                1e3 * sec[CUDA_BY_GRAPHS], 1e3 * sec[CUDA_BY_CALLS], calls ? "calls" : "graphs");
+    if (r->id == 0 && verbose && verbose[0]) say_choice(&b->choice, sec);
 }
 
 void hap_backend_sync(hap_rank *r)
@@ -363,14 +408,7 @@ void hap_backend_sync(hap_rank *r)
     double start = hap_seconds();
     if (r->in_step) {
         if (b->mode == CUDA_STEP_RECORDED) record_ends(r, b);
-        if (b->mode != CUDA_STEP_CALLED) {
-            cuda_ahead_begin(&b->list);
-            give_ahead(r, &b->list, -1);
-        }
-        if (by_graphs(b))
-            cuda_run_parts(r);
-        else if (b->mode != CUDA_STEP_CALLED)
-            cuda_run_calls(r, 0, b->list.n);
+        if (b->mode != CUDA_STEP_CALLED) run_step(r, b);
         cuda_step_ends(r);
         r->line = 0;
         hap_beat(r, "device"); // which of the calls it is at is not known here
@@ -386,7 +424,10 @@ void hap_backend_sync(hap_rank *r)
     if (r->in_step && b->steps == 1 && r->id == 0 && b->x.missed_cudnn)
         fprintf(stderr, "note: libcudnn.so.9 cannot be loaded (LD_LIBRARY_PATH); attention runs on "
                         "kernels of the runtime's own\n");
-    if (r->in_step && tries(r, b)) step_took(r, b, hap_seconds() - start);
+    double seconds = hap_seconds() - start;
+    if (r->in_step && tries(r, b)) step_took(r, b, seconds);
+    if (r->in_step && b->mode == CUDA_STEP_RECORDED) b->listed = seconds;
+    if (r->in_step && b->mode == CUDA_STEP_LISTED && r->rehearsal) cuda_litmus(r);
 }
 
 // --- calls of the program ---

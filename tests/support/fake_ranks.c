@@ -6,6 +6,7 @@
 
 #include "cuda/cuda_backend.h"
 #include "cuda/cuda_push.h"
+#include "cuda/cuda_release.h"
 #include "cuda/cuda_segment.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_streams.h"
@@ -97,7 +98,7 @@ typedef struct sum {
 // Half of the elements a step.
 static bool add_half(void *arg, int number)
 {
-    sum *s = arg;
+    const sum *s = arg;
     hap_tensor y = {.type = s->type, .data = s->y}, x = {.type = s->type};
     int64_t half = s->elements / 2;
     for (int64_t i = number ? half : 0; i < (number ? s->elements : half); i++) {
@@ -109,16 +110,14 @@ static bool add_half(void *arg, int number)
         if (a > 1000 || a < -1000 || a != a) a = 99; // no sum of a program: memory not written yet
         coll_set(&y, i, (int)a);
     }
-    if (number == 1) free(s);
     return number == 1;
 }
 
 const char *cuda_push_add(cudaStream_t stream, hap_dtype type, void *y, const void *slots,
                           int64_t pitch, int n_members, int me, const void *own, int64_t elements)
 {
-    sum *s = malloc(sizeof *s);
-    *s = (sum){type, y, slots, own, pitch, elements, n_members, me};
-    fake_call(stream, add_half, s);
+    sum s = {type, y, slots, own, pitch, elements, n_members, me};
+    fake_call_own(stream, NULL, add_half, &s, sizeof s);
     return NULL;
 }
 
@@ -148,5 +147,32 @@ const char *cuda_copy_strided(cudaStream_t s, void *y, const void *x, const cuda
                                 .to_plane = (size_t)(m->to[0] * elem),
                                 .from_plane = (size_t)(m->from[0] * elem),
                                 .far = far});
+    return NULL;
+}
+
+typedef struct raising {
+    char *flags;
+    int n;
+    const cuda_order *order;
+} raising;
+
+static bool told(const void *arg)
+{
+    return ((const raising *)arg)->order->go;
+}
+
+static bool raise_flags(void *arg, int number)
+{
+    const raising *x = arg;
+    (void)number;
+    for (int i = 0; i < x->n; i++)
+        *(uint32_t *)(void *)(x->flags + (ptrdiff_t)i * CUDA_PUSH_FLAG_BYTES) = x->order->number;
+    return x->order->stop;
+}
+
+const char *cuda_raise_flags(cudaStream_t s, void *flags, int n, const cuda_order *o)
+{
+    raising x = {flags, n, o};
+    fake_call_own(s, told, raise_flags, &x, sizeof x);
     return NULL;
 }

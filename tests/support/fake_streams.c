@@ -3,41 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STREAMS = 64, PIECES = 3 };
+#include "tests/support/fake_ops.h"
 
-// How many far kernels of each stream came before.
-typedef struct clock {
-    uint32_t n[MOST_STREAMS];
-} clock;
-
-// A record of an event, kept until the streams are forgotten.
-typedef struct mark {
-    bool come;
-    cudaStream_t by;
-    clock before;
-    struct mark *next;
-} mark;
-
-typedef enum { RECORD, AWAIT, WRITE, REACH, COPY, CALL } op_kind;
-typedef struct op {
-    op_kind kind;
-    mark *mark;                // RECORD, AWAIT
-    uint32_t *at, x;           // WRITE, REACH
-    fake_copy copy;            // COPY
-    bool (*step)(void *, int); // CALL
-    void *arg;
-    int done; // steps
-    struct op *next;
-} op;
-
-struct CUstream_st {
-    op *first, *last;
-    int weight, id;
-    clock before;
-};
-struct CUevent_st {
-    mark *last; // NULL: never recorded
-};
+enum { PIECES = 3 };
 
 // Bytes on their way from kernel `number` of a stream to another device.
 typedef struct store {
@@ -50,7 +18,8 @@ typedef struct store {
 
 static struct CUstream_st *stream[MOST_STREAMS];
 static int n_streams;
-static mark *marks;
+static uint32_t far_kernels[MOST_STREAMS]; // of each stream, that have run
+static fake_mark *marks;
 static store *stores;
 static struct later { // freed while there was work for it: host programs do not wait here
     void *p;
@@ -97,27 +66,52 @@ void fake_loose(bool is)
     loose = is;
 }
 
-static op *add(cudaStream_t s, op_kind kind)
+fake_op *fake_add(cudaStream_t s, fake_op_kind kind)
 {
-    op *o = calloc(1, sizeof *o);
+    if (s->graph) return fake_add_node(s, kind);
+    fake_op *o = calloc(1, sizeof *o);
     o->kind = kind;
     *(s->last ? &s->last->next : &s->first) = o;
     s->last = o;
     return o;
 }
 
+static void forget(fake_op *o)
+{
+    if (o->replay) fake_replay_free(o->replay);
+    if (o->owns) free(o->arg);
+    free(o);
+}
+
 void fake_call(cudaStream_t s, bool (*step)(void *arg, int number), void *arg)
 {
-    op *o = add(s, CALL);
+    fake_op *o = fake_add(s, CALL);
     o->step = step;
     o->arg = arg;
 }
 
-static bool ready(cudaStream_t s)
+void fake_call_own(cudaStream_t s, bool (*able)(const void *arg),
+                   bool (*step)(void *arg, int number), const void *arg, size_t bytes)
 {
-    const op *o = s->first;
+    fake_op *o = fake_add(s, CALL);
+    o->able = able;
+    o->step = step;
+    o->arg = malloc(bytes);
+    o->owns = true;
+    memcpy(o->arg, arg, bytes);
+}
+
+bool fake_ready(cudaStream_t s, const fake_op *o)
+{
+    if (o->kind == REPLAY) return fake_replay_ready(o->replay);
+    if (o->kind == CALL) return !o->able || o->able(o->arg);
     if (o->kind == AWAIT) return !o->mark || o->mark->come || (rash && rash(s, o->mark->by));
     return o->kind != REACH || (deaf && deaf(s, o->at)) || (int32_t)(*o->at - o->x) >= 0;
+}
+
+static bool ready(cudaStream_t s)
+{
+    return fake_ready(s, s->first);
 }
 
 static void put(struct CUstream_st *s, bool far, char *to, const char *from, size_t n)
@@ -127,7 +121,7 @@ static void put(struct CUstream_st *s, bool far, char *to, const char *from, siz
         return;
     }
     store *x = malloc(sizeof *x);
-    *x = (store){s->id, s->before.n[s->id] + 1, to, malloc(n), n, stores};
+    *x = (store){s->id, far_kernels[s->id] + 1, to, malloc(n), n, stores};
     memcpy(x->bytes, from, n);
     stores = x;
 }
@@ -142,7 +136,7 @@ static void land(store **at)
 }
 
 // Of what is on its way, all that came before; each of the rest at times, in any order.
-static void land_some(const clock *before)
+static void land_some(const fake_clock *before)
 {
     for (store **at = &stores; *at;) {
         bool old = before && (*at)->number <= before->n[(*at)->stream];
@@ -154,7 +148,7 @@ static void land_some(const clock *before)
 }
 
 // Rows in turn; a single one in pieces.
-static bool copy_some(struct CUstream_st *s, op *o)
+static bool copy_some(struct CUstream_st *s, fake_op *o)
 {
     const fake_copy *c = &o->copy;
     size_t n = c->rows * c->planes;
@@ -166,17 +160,17 @@ static bool copy_some(struct CUstream_st *s, op *o)
         if (n == 1 || i % PIECES == k) put(s, c->far, to + lo, from + lo, hi - lo);
     }
     if (++o->done < PIECES) return false;
-    if (c->far) s->before.n[s->id]++;
+    if (c->far) s->before.n[s->id] = ++far_kernels[s->id];
     return true;
 }
 
-static void come_behind(clock *c, const clock *other)
+void fake_come_behind(fake_clock *c, const fake_clock *other)
 {
     for (int i = 0; i < MOST_STREAMS; i++)
         if (c->n[i] < other->n[i]) c->n[i] = other->n[i];
 }
 
-static bool run(struct CUstream_st *s, op *o)
+bool fake_run(struct CUstream_st *s, fake_op *o)
 {
     switch (o->kind) {
     case RECORD:
@@ -192,10 +186,12 @@ static bool run(struct CUstream_st *s, op *o)
     case CALL:
         return o->step(o->arg, o->done++);
     case AWAIT:
-        if (o->mark) come_behind(&s->before, &o->mark->before);
+        if (o->mark) fake_come_behind(&s->before, &o->mark->before);
         return true;
     case REACH:
         return true;
+    case REPLAY:
+        return fake_replay_step(s, o->replay);
     }
     return true;
 }
@@ -212,12 +208,12 @@ bool fake_step(void)
     if (n == 0) return false;
     for (int left = (int)fake_draw((uint64_t)all); left >= able[k]->weight; k++)
         left -= able[k]->weight;
-    op *o = able[k]->first;
+    fake_op *o = able[k]->first;
     land_some(NULL);
-    if (!run(able[k], o)) return true;
+    if (!fake_run(able[k], o)) return true;
     able[k]->first = o->next;
     if (!o->next) able[k]->last = NULL;
-    free(o);
+    forget(o);
     return true;
 }
 
@@ -228,16 +224,27 @@ bool fake_idle(void)
     return true;
 }
 
+bool fake_stream_idle(cudaStream_t s)
+{
+    return !s->first;
+}
+
+void fake_each_stream(void (*f)(cudaStream_t s, void *arg), void *arg)
+{
+    for (int i = 0; i < n_streams; i++)
+        f(stream[i], arg);
+}
+
 void fake_forget(void)
 {
     for (int i = 0; i < n_streams; i++) {
-        for (op *o = stream[i]->first, *next; o; o = next) {
+        for (fake_op *o = stream[i]->first, *next; o; o = next) {
             next = o->next;
-            free(o);
+            forget(o);
         }
         stream[i]->first = stream[i]->last = NULL;
     }
-    for (mark *m = marks, *next; m; m = next) {
+    for (fake_mark *m = marks, *next; m; m = next) {
         next = m->next;
         free(m);
     }
@@ -251,7 +258,8 @@ void fake_forget(void)
     }
     later = NULL;
     for (int i = 0; i < n_streams; i++)
-        stream[i]->before = (clock){0};
+        stream[i]->before = (fake_clock){0};
+    memset(far_kernels, 0, sizeof far_kernels);
 }
 
 // --- the runtime ---
@@ -262,7 +270,8 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags, int pr
     (void)priority;
     if (n_streams == MOST_STREAMS) return cudaErrorMemoryAllocation;
     *s = calloc(1, sizeof **s);
-    (*s)->id = n_streams;
+    for (int i = 0; i < n_streams; i++) // the first number that none has
+        if (stream[i]->id == (*s)->id) (*s)->id++, i = -1;
     (*s)->weight = weight();
     stream[n_streams++] = *s;
     return cudaSuccess;
@@ -291,37 +300,40 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
-    mark *m = calloc(1, sizeof *m);
+    fake_captured_record(e, s);
+    if (s->graph) return cudaSuccess;
+    fake_mark *m = calloc(1, sizeof *m);
     m->by = s;
     m->next = marks;
     marks = e->last = m;
-    add(s, RECORD)->mark = m;
+    fake_add(s, RECORD)->mark = m;
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
 {
     (void)flags;
-    add(s, AWAIT)->mark = e->last;
+    if (fake_captured_wait(s, e)) return cudaSuccess;
+    fake_add(s, AWAIT)->mark = e->last;
     return cudaSuccess;
 }
 
 void fake_kernel(cudaStream_t s, const fake_copy *c)
 {
-    add(s, COPY)->copy = *c;
+    fake_add(s, COPY)->copy = *c;
 }
 
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *m, cudaStream_t s)
 {
-    add(s, COPY)->copy = (fake_copy){.to = m->dstPtr.ptr,
-                                     .from = m->srcPtr.ptr,
-                                     .bytes = m->extent.width,
-                                     .rows = m->extent.height,
-                                     .planes = m->extent.depth,
-                                     .to_row = m->dstPtr.pitch,
-                                     .from_row = m->srcPtr.pitch,
-                                     .to_plane = m->dstPtr.pitch * m->dstPtr.ysize,
-                                     .from_plane = m->srcPtr.pitch * m->srcPtr.ysize};
+    fake_add(s, COPY)->copy = (fake_copy){.to = m->dstPtr.ptr,
+                                          .from = m->srcPtr.ptr,
+                                          .bytes = m->extent.width,
+                                          .rows = m->extent.height,
+                                          .planes = m->extent.depth,
+                                          .to_row = m->dstPtr.pitch,
+                                          .from_row = m->srcPtr.pitch,
+                                          .to_plane = m->dstPtr.pitch * m->dstPtr.ysize,
+                                          .from_plane = m->srcPtr.pitch * m->srcPtr.ysize};
     return cudaSuccess;
 }
 
@@ -329,13 +341,13 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_row, const void *from, size_t 
                               size_t bytes, size_t rows, enum cudaMemcpyKind kind, cudaStream_t s)
 {
     (void)kind;
-    add(s, COPY)->copy = (fake_copy){.to = to,
-                                     .from = from,
-                                     .bytes = bytes,
-                                     .rows = rows,
-                                     .planes = 1,
-                                     .to_row = to_row,
-                                     .from_row = from_row};
+    fake_add(s, COPY)->copy = (fake_copy){.to = to,
+                                          .from = from,
+                                          .bytes = bytes,
+                                          .rows = rows,
+                                          .planes = 1,
+                                          .to_row = to_row,
+                                          .from_row = from_row};
     return cudaSuccess;
 }
 
@@ -369,6 +381,25 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
     return cudaSuccess;
 }
 
+cudaError_t cudaStreamQuery(cudaStream_t s)
+{
+    fake_step();
+    return s->first ? cudaErrorNotReady : cudaSuccess;
+}
+
+cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    *p = calloc(1, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+    free(p);
+    return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetStreamPriorityRange(int *low, int *high)
 {
     *low = *high = 0;
@@ -377,43 +408,33 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *low, int *high)
 
 // --- the driver ---
 
-static CUresult add_number(CUstream s, op_kind kind, CUdeviceptr at, uint32_t x)
+CUresult fake_number(fake_op *o, const CUstreamBatchMemOpParams *p)
 {
-    op *o = add(s, kind);
-    o->at = (uint32_t *)(uintptr_t)at;
-    o->x = x;
+    bool write = p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    if (!write && (p->operation != CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
+                   p->waitValue.flags != CU_STREAM_WAIT_VALUE_GEQ))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    o->kind = write ? WRITE : REACH;
+    o->at = (uint32_t *)(uintptr_t)(write ? p->writeValue.address : p->waitValue.address);
+    o->x = write ? p->writeValue.value : p->waitValue.value;
     return CUDA_SUCCESS;
-}
-
-static CUresult write_value(CUstream s, CUdeviceptr at, cuuint32_t x, unsigned flags)
-{
-    (void)flags;
-    return add_number(s, WRITE, at, x);
-}
-
-static CUresult wait_value(CUstream s, CUdeviceptr at, cuuint32_t x, unsigned flags)
-{
-    return flags == CU_STREAM_WAIT_VALUE_GEQ ? add_number(s, REACH, at, x)
-                                             : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static CUresult batch(CUstream s, unsigned n, CUstreamBatchMemOpParams *all, unsigned flags)
 {
     if (n == 0 || n > 255 || flags) return CUDA_ERROR_INVALID_VALUE;
+    if (s->graph) return fake_add_batch(s, n, all);
     for (unsigned i = 0; i < n; i++) {
-        const CUstreamBatchMemOpParams *o = &all[i];
-        CUresult e = CUDA_ERROR_NOT_SUPPORTED;
-        if (o->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)
-            e = write_value(s, o->writeValue.address, o->writeValue.value, o->writeValue.flags);
-        else if (o->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32)
-            e = wait_value(s, o->waitValue.address, o->waitValue.value, o->waitValue.flags);
+        CUresult e = fake_number(fake_add(s, WRITE), &all[i]);
         if (e) return e;
     }
     return CUDA_SUCCESS;
 }
 
 const cuda_driver fake_driver = {
+    .cuGraphBatchMemOpNodeGetParams_ = fake_get_params,
+    .cuGraphExecBatchMemOpNodeSetParams_ = fake_set_params,
+    .cuGraphGetNodes_ = fake_get_nodes,
+    .cuGraphNodeGetType_ = fake_node_type,
     .cuStreamBatchMemOp_ = batch,
-    .cuStreamWaitValue32_ = wait_value,
-    .cuStreamWriteValue32_ = write_value,
 };
