@@ -7,7 +7,8 @@
 // on a GPU the first is called, the second recorded, then it is captured and the others replayed.
 // Memory that collectives write is taken again as soon as the program has copied what lies there,
 // without any wait of the host, so that a push before its owner's credit shows; collectives stay
-// under way over others; products of odd widths make what is sent and read what comes.
+// under way over others; products of odd widths make what is sent and read what comes, some of them
+// as pairs.
 //
 // Prints a hash of all that was made, which says whether other ways to run a step give the same.
 
@@ -31,6 +32,7 @@ enum {
     MOST_CALLS = 400,
     MOST_TENSORS = 400,
     MOST_OPEN = 3,
+    MOST_GROUPS = 24,    // of a pair
     MOST_WIDE = 1 << 19, // elements of a large tensor
     MESHES = 3,
     WATCH = 40 // seconds that a step may take
@@ -41,11 +43,11 @@ static int failures;
 
 // --- a program ---
 
-typedef enum { COPY, PRODUCT, START, WAIT, BURN } call_kind;
+typedef enum { COPY, PRODUCT, START, PAIR, WAIT, BURN } call_kind;
 typedef struct call {
     call_kind kind;
     hap_tensor *y, *x, *w; // COPY, PRODUCT
-    int item;              // START, WAIT; BURN: what delays differ by
+    int item;              // START, PAIR, WAIT; BURN: what delays differ by
 } call;
 
 // A tensor that the host writes, or reads and checks, by step.
@@ -63,6 +65,10 @@ typedef struct item {
     hap_tensor *dst[COLL_MOST_LIST], *src[COLL_MOST_LIST];
     int64_t rows, inner, cols; // of a product; rows 0: none
     bool feeds;                // the product makes what is moved, else it reads it
+    bool pair;                 // and is overlapped with it
+    hap_tensor *y, *x, *w;     // then: the product
+    int n_groups;
+    int64_t group[MOST_GROUPS][2];
     hap_event *event;
     int left; // items until it is waited for; -1: closed
     int n_rooms;
@@ -166,7 +172,7 @@ static void start(item *x)
     hap_dim d = WHOLE(need);
     if (need > 0)
         c->scratch = take(x, hap_form_push(c->form) ? SEG_SYM : SEG_LOCAL, HAP_BOOL, 1, &d);
-    add(START)->item = p.n_items - 1;
+    add(x->pair ? PAIR : START)->item = p.n_items - 1;
 }
 
 // Where others may write, of a push, and else anywhere.
@@ -216,6 +222,26 @@ static void make_any(item *x)
     start(x);
 }
 
+static void draw_groups(item *x, int n)
+{
+    x->n_groups = 0;
+    for (int d = 0; d < n; d++)
+        for (int64_t k = 1 + coll_below(3); k > 0; k--) {
+            int at = x->n_groups++, to = (int)coll_below(at + 1);
+            memcpy(x->group[at], x->group[to], sizeof x->group[at]);
+            x->group[to][0] = d;
+            x->group[to][1] = (1 + coll_below(4)) * (at && coll_chance(30) ? -1 : 1);
+        }
+    x->group[0][1] = llabs(x->group[0][1]); // there is none before it
+}
+
+// What multiplies, or is to be: a call, or a part of the pair.
+static void multiply(item *x, hap_tensor *y, hap_tensor *in, hap_tensor *w)
+{
+    if (!x->pair) product(y, in, w);
+    x->y = y, x->x = in, x->w = w;
+}
+
 // A factor in one dim and what multiplies it: y = x w, w on each rank its own.
 static void make_product(item *x)
 {
@@ -229,6 +255,7 @@ static void make_product(item *x)
     x->inner = 1 + coll_below(14) * 2;
     x->cols = 1 + coll_below(12) * 2;
     x->feeds = coll_chance(60);
+    x->pair = parts * 3 <= MOST_GROUPS && coll_chance(40);
     hap_dim rows = CUT(axis, x->rows, coll_table(x->rows, parts, false)), all = WHOLE(x->rows);
     hap_dim inner = WHOLE(x->inner), cols = WHOLE(x->cols);
     *c = (hap_coll_call){.axes = axes, .n = 1, .dst = x->dst, .src = x->src};
@@ -241,7 +268,7 @@ static void make_product(item *x)
         bool scatter = coll_chance(50), in_place = !scatter && coll_chance(50);
         c->kind = scatter ? HAP_REDUCE_SCATTER : HAP_ALL_REDUCE;
         x->src[0] = take(x, place_of(c, in_place), type, 2, (hap_dim[]){all, cols});
-        product(x->src[0], a->t, w->t);
+        multiply(x, x->src[0], a->t, w->t);
         hap_dim to[] = {scatter ? rows : all, cols};
         x->dst[0] = in_place ? x->src[0] : take(x, place_of(c, true), type, 2, to);
     } else {
@@ -252,7 +279,10 @@ static void make_product(item *x)
             copy(x->src[0], a->t);
         }
         x->dst[0] = take(x, place_of(c, true), type, 2, (hap_dim[]){all, inner});
+        if (x->pair)
+            multiply(x, take(x, SEG_LOCAL, type, 2, (hap_dim[]){all, cols}), x->dst[0], w->t);
     }
+    draw_groups(x, c->kind == HAP_ALL_REDUCE ? 1 : parts);
     start(x);
 }
 
@@ -260,10 +290,11 @@ static void finish(int i)
 {
     item *x = &p.item[i];
     const hap_coll_call *c = &x->call;
-    add(WAIT)->item = i;
+    bool gathers = x->rows && !x->feeds;
+    if (!x->pair || x->feeds) add(WAIT)->item = i;
     if (coll_chance(30)) add(BURN)->item = i + MOST_ITEMS;
-    hap_tensor *y = x->dst[0];
-    if (x->rows && !x->feeds) {
+    hap_tensor *y = x->pair && gathers ? x->y : x->dst[0];
+    if (gathers && !x->pair) {
         held *w = &p.held[0];
         while (w->item != i || w->number != 1)
             w++;
@@ -366,19 +397,19 @@ static void write_io(int step)
 
 static void show_program(void)
 {
-    static const char *const name[] = {"copy", "product", "start", "wait", "burn"};
+    static const char *const name[] = {"copy", "product", "start", "pair", "wait", "burn"};
     char text[128];
     for (int i = 0; i < p.n_calls; i++) {
         const call *c = &p.call[i];
         fprintf(stderr, "  %3d %s", i, name[c->kind]);
-        if (c->kind == START || c->kind == WAIT) {
+        if (c->kind == START || c->kind == PAIR || c->kind == WAIT) {
             const hap_coll_call *x = &p.item[c->item].call;
             fprintf(stderr, " item %d, %s %s, axes %u", c->item, hap_coll_name(x),
                     hap_form_name(x->form), x->axes);
-            for (int k = 0; k < x->n && c->kind == START; k++)
+            for (int k = 0; k < x->n && c->kind != WAIT; k++)
                 fprintf(stderr, ", %s at %lld to %lld", hap_tensor_text(r, x->src[k], text, 128),
                         (long long)x->src[k]->off, (long long)x->dst[k]->off);
-            if (x->scratch && c->kind == START)
+            if (x->scratch && c->kind != WAIT)
                 fprintf(stderr, ", scratch %lld", (long long)x->scratch->off);
         }
         if (c->kind == COPY || c->kind == PRODUCT)
@@ -439,6 +470,19 @@ static void burn(int number, int longest)
         op_scale(r, p.burnt, p.burnt, 0.5);
 }
 
+static void run_pair(item *x)
+{
+    hap_overlap(r, x->n_groups, (const int64_t(*)[2])x->group);
+    if (x->feeds) {
+        op_linear(r, x->y, x->x, x->w, NULL, HAP_NN);
+        x->event = coll_start(r, &x->call);
+    } else {
+        hap_wait(r, coll_start(r, &x->call));
+        op_linear(r, x->y, x->x, x->w, NULL, HAP_NN);
+    }
+    hap_overlapped(r);
+}
+
 static void run_step(int longest)
 {
     hap_backend_begin(r);
@@ -454,6 +498,9 @@ static void run_step(int longest)
             break;
         case START:
             p.item[c->item].event = coll_start(r, &p.item[c->item].call);
+            break;
+        case PAIR:
+            run_pair(&p.item[c->item]);
             break;
         case WAIT:
             hap_wait(r, p.item[c->item].event);
