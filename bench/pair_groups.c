@@ -52,9 +52,11 @@ static double slowest(team *t)
 static double collective(team *t)
 {
     double transfer = (double)INFINITY, bytes = t->is.row_bytes[t->kind[0]] * (double)t->s.m;
-    for (cost_form f = 0; f < COST_N_FORMS; f++)
-        if (cost_form_exists(t->is.coll, f) && f != COST_TWO_LEVEL)
-            transfer = fmin(transfer, cost_team_seconds(&t->is, t->is.coll, f, t->rows, bytes, 1));
+    const cost_forms forms = cost_forms_of(t->is.coll, t->is.n, true);
+    for (int i = 0; i < forms.n; i++)
+        if (forms.form[i] != COST_TWO_LEVEL)
+            transfer = fmin(
+                transfer, cost_team_seconds(&t->is, t->is.coll, forms.form[i], t->rows, bytes, 1));
     return transfer;
 }
 
@@ -63,8 +65,10 @@ static void choose(team *t)
     int group[COST_MAX_GROUPS][2], best[COST_MAX_GROUPS][2], n_best = 0;
     double most = slowest(t), transfer = collective(t), alone = most + transfer, least = alone;
     cost_pair_time time = {0}, at = {0};
-    cost_form form = COST_PUSH;
-    for (cost_form f = 0; f < COST_N_FORMS; f++) {
+    cost_form form = COST_EVEN;
+    const cost_forms forms = cost_forms_of(t->is.coll, t->is.n, true);
+    for (int i = 0; i < forms.n; i++) {
+        cost_form f = forms.form[i];
         if (!cost_pairs_in(&t->is, f)) continue;
         t->is.form = f;
         cost_pair p = cost_team_pair(&t->is, false);
@@ -79,7 +83,7 @@ static void choose(team *t)
         n_best = n;
         memcpy(best, group, sizeof best);
     }
-    printf("%s %s %s", t->s.kind, t->s.name, n_best ? cost_form_name(form) : "sequential");
+    printf("%s %s %s", t->s.kind, t->s.name, n_best ? cost_form_name(form).s : "sequential");
     for (int i = 0; i < n_best; i++) {
         printf(" %d", best[i][0]);
         if (best[i][1] != 1) printf("*%d", best[i][1]);
@@ -105,9 +109,11 @@ static void price(team *t, const char *path)
             if (sscanf(at, "*%d%n", &group[n][1], &used) == 1) at += used;
         }
         line[strcspn(line, "#\n")] = 0;
-        for (cost_form f = 0; n > 0 && f < COST_N_FORMS; f++) {
+        const cost_forms forms = cost_forms_of(t->is.coll, t->is.n, true);
+        for (int i = 0; n > 0 && i < forms.n; i++) {
+            cost_form f = forms.form[i];
             cost_pair_time time;
-            if (!cost_pairs_in(&t->is, f) || strcmp(form, cost_form_name(f)) != 0) continue;
+            if (!cost_pairs_in(&t->is, f) || strcmp(form, cost_form_name(f).s) != 0) continue;
             t->is.form = f;
             cost_pair p = cost_team_pair(&t->is, false);
             printf("%s # %.4f\n", line, 1e3 * cost_pair_seconds(&p, group, n, &time));

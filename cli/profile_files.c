@@ -104,7 +104,7 @@ static double best_rate(const profile *p, int rank, const char *kind, const char
 // the bandwidth of pushes where they were measured and reach more.
 static bool link_of(const profile *p, bool crosses, double *bandwidth, double *latency)
 {
-    static const char *const forms[] = {"even", "push"};
+    static const char *const forms[] = {"even", "push(1)"};
     const profile_run *best = NULL;
     for (int i = 0; i < p->run.n; i++) {
         const profile_run *r = &p->run.p[i];
@@ -134,7 +134,7 @@ static bool peers(const profile *p)
 {
     for (int i = 0; i < p->run.n; i++)
         for (int f = 0; f < p->run.p[i].figure.n; f++)
-            if (hb_str_is(p->run.p[i].figure.p[f].form, "push")) return true;
+            if (hb_str_is(p->run.p[i].figure.p[f].form, "push(1)")) return true;
     return false;
 }
 
@@ -306,44 +306,49 @@ static void put_class(hb_buf *out, hb_arena *a, const profile *p, const cl_clust
     hb_puts(out, "}");
 }
 
-// Curves of one kind and form, by number of ranks.
-static void put_collectives(hb_buf *out, const profile *p)
+// The points of a kind and form in a run. False: it has none.
+static bool put_run(hb_buf *out, const profile_run *r, const profile_figure *f, bool first)
+{
+    int points = 0;
+    double size = 0;
+    for (int j = 0; j < r->figure.n; j++) {
+        const profile_figure *x = &r->figure.p[j];
+        if (!hb_str_eq(x->name, f->name) || !hb_str_eq(x->form, f->form) || x->size <= size)
+            continue;
+        if (!points++)
+            hb_printf(out,
+                      "%s\n  {\"kind\":\"%.*s\",\"form\":\"%.*s\",\"n\":%d,"
+                      "\"axis_kind\":\"%s\",\"points\":[",
+                      first ? "" : ",", HB_ARG(f->name), HB_ARG(f->form), r->n,
+                      r->crosses ? "between" : "inside");
+        hb_printf(out, "%s[%.9g,%.4g]", points > 1 ? "," : "", x->size, mean_of(r, x, NULL, 0));
+        size = x->size;
+    }
+    if (points) hb_puts(out, "]}");
+    return points > 0;
+}
+
+// Curves of one kind and form, by number of ranks. Fewer ranks may have forms that all have not:
+// copies in flight to every other one.
+static void put_collectives(hb_buf *out, hb_arena *a, const profile *p)
 {
     bool any = false;
-    const profile_run *first = whole_run(p);
-    for (int crosses = 0; crosses < 2; crosses++)
-        for (int k = 0; k < first->figure.n; k++) {
-            const profile_figure *f = &first->figure.p[k];
-            bool seen = !hb_str_is(f->kind, "collective");
-            for (int j = 0; j < k && !seen; j++)
-                seen = hb_str_eq(first->figure.p[j].name, f->name) &&
-                       hb_str_eq(first->figure.p[j].form, f->form) &&
-                       hb_str_eq(first->figure.p[j].kind, f->kind);
-            for (int n = 2; n <= p->n_ranks && !seen; n++)
-                for (int i = 0; i < p->run.n; i++) {
-                    const profile_run *r = &p->run.p[i];
-                    int points = 0;
-                    double size = 0;
-                    if (r->n != n || r->crosses != (crosses == 1)) continue;
-                    for (int j = 0; j < r->figure.n; j++) {
-                        const profile_figure *x = &r->figure.p[j];
-                        if (!hb_str_eq(x->name, f->name) || !hb_str_eq(x->form, f->form) ||
-                            x->size <= size)
-                            continue;
-                        if (!points++)
-                            hb_printf(out,
-                                      "%s\n  {\"kind\":\"%.*s\",\"form\":\"%.*s\",\"n\":%d,"
-                                      "\"axis_kind\":\"%s\",\"points\":[",
-                                      any ? "," : "", HB_ARG(f->name), HB_ARG(f->form), n,
-                                      crosses ? "between" : "inside");
-                        hb_printf(out, "%s[%.9g,%.4g]", points > 1 ? "," : "", x->size,
-                                  mean_of(r, x, NULL, 0));
-                        size = x->size;
+    hb_map *done = hb_map_new(a);
+    for (int at = 0; at < p->run.n; at++)
+        for (int k = 0; k < p->run.p[at].figure.n; k++) {
+            const profile_figure *f = &p->run.p[at].figure.p[k];
+            hb_str key = hb_fmt(a, "%.*s %.*s", HB_ARG(f->name), HB_ARG(f->form));
+            if (!hb_str_is(f->kind, "collective") || hb_map_get(done, key) >= 0) continue;
+            hb_map_put(done, key, 0);
+            for (int crosses = 0; crosses < 2; crosses++)
+                for (int n = 2; n <= p->n_ranks; n++)
+                    for (int i = 0; i < p->run.n; i++) {
+                        const profile_run *r = &p->run.p[i];
+                        if (r->n != n || r->crosses != (crosses == 1)) continue;
+                        if (!put_run(out, r, f, !any)) continue;
                         any = true;
+                        break;
                     }
-                    if (points) hb_puts(out, "]}");
-                    if (points) break;
-                }
         }
 }
 
@@ -380,7 +385,7 @@ hb_str profile_curves_text(hb_arena *a, const profile *p, const cl_cluster *c)
         put_class(&b, a, p, c, i);
     }
     hb_puts(&b, "},\n\"collectives\":[");
-    put_collectives(&b, p);
+    put_collectives(&b, a, p);
     hb_puts(&b, "],\n\"contention\":[");
     for (int push = 0, any = 0; push < 2; push++)
         any = put_by_class(&b, all, c, "contention", push ? "push" : "", "compute", "communication",

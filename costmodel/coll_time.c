@@ -3,7 +3,8 @@
 // A curve is of even shards. Uneven ones stand at the bytes that the form would move as long for
 // (cost_even_bytes): the number of messages, and so the latency in the curve, stays the same. A
 // curve of another number of ranks is scaled as the formulas of the two. k groups on one network
-// link have a k-th of it each: a curve between machines is read at k times the bytes.
+// link have a k-th of it each: a curve between machines is read at k times the bytes. A push whose
+// number of copies in flight was not measured takes what the nearest one that was does.
 //
 // Curves are of parts in long stretches. Copies and packing kernels go stretch by stretch: shorter
 // ones take a time each, whatever their bytes.
@@ -26,12 +27,12 @@ static double formula(cost_coll k, cost_form f, int n, double bytes, cl_link lin
 static double measured(const cost_model *m, cost_coll k, cost_form f, int n, double bytes,
                        cl_link link)
 {
-    int at;
-    const cost_curve *c = cost_curve_of_coll(m, k, f, n, link.crosses, &at);
-    if (!c) return -1;
+    cost_coll_curve x;
+    if (!cost_curve_of_coll(m, k, f, n, link.crosses, &x)) return -1;
     if (link.crosses && link.groups > 1) bytes *= link.groups;
-    double sec = cost_curve_at(c, 1, bytes);
-    return at == n ? sec : sec * formula(k, f, n, bytes, link) / formula(k, f, at, bytes, link);
+    double sec = cost_curve_at(x.curve, 1, bytes);
+    if (x.n == n) return sec;
+    return sec * formula(k, x.as, n, bytes, link) / formula(k, x.form, x.n, bytes, link);
 }
 
 static double even(const cost_model *m, cost_coll k, cost_form f, int n, double bytes, cl_link link)
@@ -106,8 +107,8 @@ double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const co
     return fmax(sec, by_runs(k, f, s, link, memory)) + memory->skew[cost_is_push(f)];
 }
 
-bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, bool crosses)
+bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, int n, bool crosses)
 {
-    int at;
-    return cost_curve_of_coll(m, k, f, 2, crosses, &at) != NULL;
+    cost_coll_curve x;
+    return cost_curve_of_coll(m, k, f, n, crosses, &x) && x.as == f;
 }

@@ -1,4 +1,6 @@
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "costmodel/cost.h"
 #include "costmodel/curve.h"
@@ -24,18 +26,20 @@
 //
 // Pushes, by copies into the other members' memory, exist between peers and not for recut:
 //
-//       PUSH           as SENDRECV with 7 us for a: a copy's launch, a flag raised there and seen
-//       PUSH_ALL       the same, of which 5 us for each partner but the first
-//       PUSH of an all_gather between GPUs: who has less to send passes on parts of who has more
+//       PUSH(k)        as SENDRECV with 7 us for a: a copy's launch, a flag raised there and seen;
+//                      5 us for each copy in flight but the first
+//       PUSH(1) of an all_gather between GPUs: who has less to send passes on parts of who has more
 //                      (runtime/core/push_turns.c), so that mostly what is received binds
 //       all_reduce     reduce_scatter and all_gather, even
 //
 // Between peers B is what copies reach, and each form has its share of it. Of 370 GB/s between four
 // H200s one push at a time reached 330 to 384 (messages from 32 MiB) and one to each of three peers
-// 200, NCCL 262 to 320. Elsewhere B is what collectives reach.
+// 200, NCCL 262 to 320; numbers of copies between take a share in proportion, which is a guess.
+// Elsewhere B is what collectives reach.
 
 static const double scratch_align = 256;
-static const double push_first = 7e-6, push_more = 5e-6; // seconds
+static const double push_first = 7e-6, push_more = 5e-6;               // seconds
+static const double one_copy = 0.95, all_copies = 0.54, library = 0.8; // of B
 
 const char *cost_coll_name(cost_coll k)
 {
@@ -44,22 +48,58 @@ const char *cost_coll_name(cost_coll k)
     return name[k];
 }
 
-const char *cost_form_name(cost_form f)
+static const char *const form_name[COST_PUSHED] = {"even",      "padded", "grouped",  "sendrecv",
+                                                   "even_flat", "flat",   "two_level"};
+
+cost_form_text cost_form_name(cost_form f)
 {
-    static const char *const name[COST_N_FORMS] = {"even",      "padded",    "grouped",
-                                                   "sendrecv",  "even_flat", "flat",
-                                                   "two_level", "push",      "push_all"};
-    return name[f];
+    cost_form_text t;
+    if (cost_is_push(f))
+        snprintf(t.s, sizeof t.s, "push(%d)", cost_copies(f));
+    else
+        snprintf(t.s, sizeof t.s, "%s", (unsigned)f < COST_PUSHED ? form_name[f] : "?");
+    return t;
+}
+
+bool cost_form_read(hb_str s, const char *const name[COST_PUSHED + 1], cost_form *f)
+{
+    int64_t copies = 0;
+    size_t at = strlen(name[COST_PUSHED]) + 1;
+    for (int i = COST_EVEN; i < COST_PUSHED; i++)
+        if (hb_str_is(s, name[i])) {
+            *f = (cost_form)i;
+            return true;
+        }
+    if (s.n < at + 2 || s.n > at + 7 || memcmp(s.p, name[COST_PUSHED], at - 1) != 0 ||
+        s.p[at - 1] != '(' || s.p[s.n - 1] != ')')
+        return false;
+    for (; at < s.n - 1; at++) {
+        if (s.p[at] < '0' || s.p[at] > '9') return false;
+        copies = 10 * copies + (s.p[at] - '0');
+    }
+    *f = COST_PUSH(copies);
+    return true;
 }
 
 bool cost_is_push(cost_form f)
 {
-    return f == COST_PUSH || f == COST_PUSH_ALL;
+    return ((unsigned)f & 15u) == COST_PUSHED;
+}
+
+int cost_copies(cost_form f)
+{
+    return (int)f >> 4;
+}
+
+// For a switch.
+static cost_form kind_of(cost_form f)
+{
+    return cost_is_push(f) ? COST_PUSHED : f;
 }
 
 bool cost_form_exists(cost_coll k, cost_form f)
 {
-    if (cost_is_push(f)) return k != COST_RECUT;
+    if (cost_is_push(f)) return k != COST_RECUT && cost_copies(f) > 0;
     switch (k) {
     case COST_ALL_GATHER:
         return f <= COST_SENDRECV;
@@ -201,16 +241,27 @@ static traffic all_to_all_traffic(const cost_shards *s)
     return t;
 }
 
+// In flight at most, of one of n ranks: one to every other.
+static int copies_of(cost_form f, int n)
+{
+    return cost_copies(f) < n ? cost_copies(f) : n - 1;
+}
+
 double cost_rate(cost_form f, int n, cl_link link)
 {
-    double share = !cost_is_push(f) ? 0.8 : f == COST_PUSH || n == 2 ? 0.95 : 0.54;
+    double share = library;
+    if (cost_is_push(f)) {
+        double all = n > 2 ? (copies_of(f, n) - 1) / (n - 2.0) : 0;
+        share = (1 - all) * one_copy + all * all_copies;
+    }
     return link.peer ? share * link.bandwidth : link.bandwidth;
 }
 
 double cost_parts_latency(cost_form f, int n, cl_link link)
 {
-    if (f == COST_PUSH_ALL && n > 1) return push_first + (n - 2) * push_more;
-    return (n - 1) * (f == COST_PUSH ? push_first : link.latency);
+    if (!cost_is_push(f) || n == 1) return (n - 1) * link.latency;
+    int copies = copies_of(f, n);
+    return (n - copies) * push_first + (copies - 1) * push_more;
 }
 
 static double even_steps(cost_form f, int n, double shard, cl_link link)
@@ -234,7 +285,7 @@ static double busiest(cost_coll k, cost_form f, const cost_shards *s, cl_link li
     cut c = cut_of(s, s->table);
     double most = s->bytes - c.smallest, own = (s->n - 1) * c.largest, row[IR_TURN_MEMBERS];
     bool helped[IR_TURN_MEMBERS] = {false}, helps[IR_TURN_MEMBERS] = {false};
-    if (k != COST_ALL_GATHER || f != COST_PUSH || !link.gpus || s->n > IR_TURN_MEMBERS ||
+    if (k != COST_ALL_GATHER || f != COST_PUSH(1) || !link.gpus || s->n > IR_TURN_MEMBERS ||
         own - most < least)
         return own > most ? own : most;
     for (int i = 0; i < s->n; i++)
@@ -263,7 +314,7 @@ static double shard_seconds(cost_coll k, cost_form f, const cost_shards *s, cl_l
     cut c = cut_of(s, s->table);
     double n = s->n, rate = cost_rate(f, s->n, link);
     traffic t;
-    switch (f) {
+    switch (kind_of(f)) {
     case COST_EVEN:
         if (c.largest > c.smallest) return (double)INFINITY;
         return even_steps(f, s->n, c.largest, link);
@@ -272,8 +323,7 @@ static double shard_seconds(cost_coll k, cost_form f, const cost_shards *s, cl_l
     case COST_GROUPED:
         return n * link.latency + (s->bytes - c.smallest) / rate;
     case COST_SENDRECV:
-    case COST_PUSH:
-    case COST_PUSH_ALL:
+    case COST_PUSHED:
         return cost_parts_latency(f, s->n, link) + busiest(k, f, s, link) / rate;
     case COST_EVEN_FLAT:
         hb_assert(k == COST_REDUCE_SCATTER);
@@ -281,7 +331,6 @@ static double shard_seconds(cost_coll k, cost_form f, const cost_shards *s, cl_l
         return even_steps(f, s->n, s->bytes / n, link) + t.partners * link.latency + t.bytes / rate;
     case COST_FLAT:
     case COST_TWO_LEVEL:
-    case COST_N_FORMS:
         break;
     }
     return (double)INFINITY;
@@ -317,20 +366,18 @@ double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s, cl_link l
     if (k == COST_RECUT) return recut_traffic(s, s->table, s->table2).bytes;
     if (k == COST_ALL_TO_ALL) return all_to_all_traffic(s).bytes * n * n / (n - 1);
     cut c = cut_of(s, s->table);
-    switch (f) {
+    switch (kind_of(f)) {
     case COST_EVEN:
     case COST_PADDED:
         return n * c.largest;
     case COST_GROUPED:
         return (s->bytes - c.smallest) * n / (n - 1);
     case COST_SENDRECV:
-    case COST_PUSH:
-    case COST_PUSH_ALL:
+    case COST_PUSHED:
         return busiest(k, f, s, link) * n / (n - 1);
     case COST_EVEN_FLAT:
     case COST_FLAT:
     case COST_TWO_LEVEL:
-    case COST_N_FORMS:
         break;
     }
     return s->bytes;
@@ -356,21 +403,19 @@ double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s)
         return 2 * busiest;
     }
     double whole = s->apart == 1 ? 0 : 2 * s->bytes;
-    switch (f) {
+    switch (kind_of(f)) {
     case COST_PADDED: // in and out of equal slots
         return 2 * s->bytes + 2 * c.largest;
     case COST_SENDRECV:
         return whole + (k == COST_REDUCE_SCATTER ? 3 * (s->n - 1) * c.largest : 0);
     case COST_EVEN_FLAT:
         return 2 * s->bytes + 2 * c.largest;
-    case COST_PUSH:
-    case COST_PUSH_ALL:
+    case COST_PUSHED:
         return whole + (k == COST_REDUCE_SCATTER ? (s->n + 1) * c.largest : 0);
     case COST_EVEN:
     case COST_GROUPED:
     case COST_FLAT:
     case COST_TWO_LEVEL:
-    case COST_N_FORMS:
         break;
     }
     return whole;
@@ -425,16 +470,29 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s)
     return (int64_t)up(round(bytes), scratch_align);
 }
 
-cost_form cost_cheapest(const double *sec)
+cost_forms cost_forms_of(cost_coll k, int n, bool pushes)
+{
+    cost_forms x = {.n = 0};
+    for (cost_form f = COST_EVEN; f < COST_PUSHED; f++)
+        if (cost_form_exists(k, f)) x.form[x.n++] = f;
+    if (!pushes || k == COST_RECUT) return x;
+    x.form[x.n++] = COST_PUSH(1);
+    if (n > 2) x.form[x.n++] = COST_PUSH(n - 1);
+    for (int copies = 2; copies < n - 1 && x.n < COST_MAX_FORMS; copies *= 2)
+        x.form[x.n++] = COST_PUSH(copies);
+    return x;
+}
+
+int cost_cheapest(const cost_forms *x)
 {
     // What forms of one collective cost are sums in different orders.
     static const double rounding = 1e-9;
     double least = (double)INFINITY;
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        if (sec[f] < least) least = sec[f];
-    cost_form best = COST_EVEN;
-    while (!(sec[best] <= least * (1 + rounding)))
-        best++;
+    int best = 0;
+    for (int i = 0; i < x->n; i++)
+        least = fmin(least, x->sec[i]);
     hb_assert(isfinite(least));
+    while (!(x->sec[best] <= least * (1 + rounding)))
+        best++;
     return best;
 }

@@ -58,14 +58,19 @@ typedef enum {
     COST_EVEN_FLAT,
     COST_FLAT,
     COST_TWO_LEVEL,
-    COST_PUSH,     // copies into the other members' memory, one in flight
-    COST_PUSH_ALL, // the same with one in flight to every other member
-    COST_N_FORMS
+    COST_PUSHED // COST_PUSH(copies): copies into the other members' memory, so many in flight
 } cost_form;
+#define COST_PUSH(copies) ((cost_form)(COST_PUSHED | (unsigned)(copies) << 4))
+typedef struct cost_form_text {
+    char s[20];
+} cost_form_text;
 const char *cost_coll_name(cost_coll k);
-const char *cost_form_name(cost_form f);
+cost_form_text cost_form_name(cost_form f); // "even", "push(2)"
+// The other way: by names of the forms up to COST_PUSHED, that with its copies behind it.
+bool cost_form_read(hb_str s, const char *const name[COST_PUSHED + 1], cost_form *f);
 bool cost_form_exists(cost_coll k, cost_form f);
 bool cost_is_push(cost_form f);
+int cost_copies(cost_form f); // of a push
 
 // One collective on n ranks. The tensor is [outer, size, inner bytes] with the middle factor cut by
 // table (and by table2 afterwards for RECUT; ALL_TO_ALL: table cuts the source, table2 the result,
@@ -108,9 +113,21 @@ double cost_runs(cost_coll k, const cost_shards *s);
 // Scratch bytes the runtime needs (docs/formats.md, "Scratch": the same rule as
 // runtime/core/scratch.c).
 int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s);
-// The cheapest of the forms of one collective, whose seconds are sec[COST_N_FORMS] (+inf: no such
-// form); of equal ones, up to rounding, the first, so that even shards take the native form.
-cost_form cost_cheapest(const double *sec);
+
+// Forms of a collective, and what each takes (+inf: does not apply).
+enum { COST_MAX_FORMS = 24 };
+typedef struct cost_forms {
+    int n;
+    cost_form form[COST_MAX_FORMS];
+    double sec[COST_MAX_FORMS];
+} cost_forms;
+// Those that are looked at among n ranks: of the library; then, with `pushes`, 1, n - 1, and powers
+// of two between them of copies in flight. What lies between comes last: where it was not measured
+// it takes what one before it does.
+cost_forms cost_forms_of(cost_coll k, int n, bool pushes);
+// Index of the cheapest; of equal ones, up to rounding, the first, so that even shards take the
+// native form.
+int cost_cheapest(const cost_forms *x);
 
 // How the members' memory is read and written in pieces: bytes/s, seconds a stretch of a push and
 // of packing; of the slowest of the classes that were added, from {0}.
@@ -128,7 +145,8 @@ double cost_skew(const cl_class *c, bool push);
 // stretch by stretch takes.
 double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const cost_shards *s,
                          cl_link link, const cost_memory *memory);
-bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, bool crosses);
+// By a curve of its own; with any number of ranks, all copies in flight of all.
+bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, int n, bool crosses);
 
 // --- simulation ---
 // Events in program order, the same order on every class. COMPUTE runs on each class for

@@ -29,13 +29,21 @@ double cost_curve_at(const cost_curve *c, double thin, double size);
 // Least seconds per unit of size in any family, up to `size`: what parts take at least.
 double cost_curve_rate(const cost_curve *c, double size);
 
-// Of a model's curves; NULL: not measured. A curve of n ranks stands for other numbers of ranks,
-// too
-// (*measured_n).
+// Of a model's curves; NULL: not measured.
 const cost_curve *cost_curve_of_op(const cost_model *m, int cls, ir_op op);
 const cost_curve *cost_curve_of_copy(const cost_model *m, int cls);
-const cost_curve *cost_curve_of_coll(const cost_model *m, cost_coll k, cost_form f, int n,
-                                     bool crosses, int *measured_n);
+
+// Of a collective: a curve of some ranks stands for other numbers of ranks, too; one of a push for
+// as many copies in flight, or for one to every other member if it is of that, and if there is none
+// of these for the nearest number of copies. False: not measured.
+typedef struct cost_coll_curve {
+    const cost_curve *curve;
+    int n;          // ranks
+    cost_form form; // of it
+    cost_form as;   // what it stands for among the ranks that were asked for
+} cost_coll_curve;
+bool cost_curve_of_coll(const cost_model *m, cost_coll k, cost_form f, int n, bool crosses,
+                        cost_coll_curve *out);
 
 // What the formulas (collective.c) take a link to give a form on n ranks, and the latency of a part
 // that every member sends to n - 1 others.

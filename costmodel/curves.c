@@ -10,10 +10,11 @@ enum { N_COLLS = COST_RECUT + 1, N_DTYPES = 3, OTHER = IR_N_OPS, COPY, N_KEYS };
 
 typedef struct coll_curve {
     int n; // ranks
+    cost_form form;
     cost_curve curve;
 } coll_curve;
 
-typedef HB_VEC(coll_curve) coll_curves; // ascending n
+typedef HB_VEC(coll_curve) coll_curves; // of a form ascending n; pushes are one list
 
 typedef struct known_class { // curve indices + 1, 0 none
     const char *name;        // of the cluster's class, NULL not yet looked up
@@ -33,8 +34,8 @@ struct cost_curves {
     hb_arena *arena;
     hb_map *by_name; // "class/op/dtype": index into curve
     HB_VEC(cost_curve) curve;
-    coll_curves coll[N_COLLS][COST_N_FORMS][2]; // [crosses machines]
-    hb_map *contention_of[2];                   // [beside a push] class: index into contention
+    coll_curves coll[N_COLLS][COST_PUSHED + 1][2]; // [crosses machines]
+    hb_map *contention_of[2];                      // [beside a push] class: index into contention
     HB_VEC(cost_contention) contention;
     costs_of pair, run;
     known_class cls[CL_MAX_CLASSES];
@@ -102,6 +103,35 @@ static void read_classes(reader *r, const hb_tree *classes)
     }
 }
 
+// Files of before pushes had a number of copies in flight say "push" for one, and "push_all" for
+// one to every other member.
+static bool read_form(hb_str s, int64_t n, cost_form *f)
+{
+    static const char *const name[COST_PUSHED + 1] = {
+        "even", "padded", "grouped", "sendrecv", "even_flat", "flat", "two_level", "push"};
+    if (hb_str_is(s, "push"))
+        *f = COST_PUSH(1);
+    else if (hb_str_is(s, "push_all"))
+        *f = COST_PUSH(n - 1);
+    else
+        return cost_form_read(s, name, f);
+    return true;
+}
+
+static coll_curves *curves_of(cost_curves *c, cost_coll k, cost_form f, bool crosses)
+{
+    return &c->coll[k][cost_is_push(f) ? COST_PUSHED : f][crosses];
+}
+
+// Ranks of the last curve of a form, 0: none.
+static int last_ranks(const coll_curves *list, cost_form f)
+{
+    int i = list->n - 1;
+    while (i >= 0 && list->p[i].form != f)
+        i--;
+    return i < 0 ? 0 : list->p[i].n;
+}
+
 static void read_collective(reader *r, const hb_tree *t)
 {
     static const char *const keys[] = {"kind", "form", "n", "axis_kind", "points"};
@@ -113,26 +143,29 @@ static void read_collective(reader *r, const hb_tree *t)
     const hb_tree *axis = field(r, t, "axis_kind", HB_TEXT, "'inside' or 'between'");
     const hb_tree *points = field(r, t, "points", HB_LIST, "a list of [bytes, seconds]");
     if (!kind || !form || !n || !axis || !points) return;
-    int k = 0, f = 0;
+    int k = 0;
+    cost_form f = COST_EVEN;
     while (k < N_COLLS && !hb_str_is(kind->s, cost_coll_name((cost_coll)k)))
         k++;
-    while (f < COST_N_FORMS && !hb_str_is(form->s, cost_form_name((cost_form)f)))
-        f++;
+    bool known = read_form(form->s, n->i, &f);
     bool crosses = hb_str_is(axis->s, "between");
     if (k == N_COLLS)
         hb_error(r->diag, r->src, kind->at, "no collective '%.*s'", HB_ARG(kind->s));
-    else if (f == COST_N_FORMS || !cost_form_exists((cost_coll)k, (cost_form)f))
-        hb_error(r->diag, r->src, form->at, "no form '%.*s' of %s", HB_ARG(form->s),
-                 cost_coll_name((cost_coll)k));
     else if (n->i < 2 || n->i > 1 << 16)
         hb_error(r->diag, r->src, n->at, "a group has 2 ranks or more");
+    else if (!known || !cost_form_exists((cost_coll)k, f) ||
+             (cost_is_push(f) && cost_copies(f) >= n->i))
+        hb_error(r->diag, r->src, form->at, "no form '%.*s' of %s of %d ranks", HB_ARG(form->s),
+                 cost_coll_name((cost_coll)k), (int)n->i);
     else if (!crosses && !hb_str_is(axis->s, "inside"))
         hb_error(r->diag, r->src, axis->at, "expected 'inside' or 'between'");
     else {
-        coll_curves *list = &r->curves->coll[k][f][crosses];
-        coll_curve c = {.n = (int)n->i};
+        coll_curves *list = curves_of(r->curves, (cost_coll)k, f, crosses);
+        coll_curve c = {.n = (int)n->i, .form = f};
         if (!cost_curve_read(r->arena, points, r->src, r->diag, &c.curve)) return;
-        if (list->n && list->p[list->n - 1].n >= c.n)
+        // Two ranks have one copy in flight by either of the old names.
+        if (c.n == 2 && hb_str_is(form->s, "push_all") && last_ranks(list, f)) return;
+        if (last_ranks(list, f) >= c.n)
             hb_error(r->diag, r->src, n->at, "curves of one form must ascend in n");
         else
             HB_PUSH(r->arena, list, c);
@@ -157,7 +190,7 @@ static void read_contention(reader *r, const hb_tree *t)
         return;
     }
     const hb_tree *form = hb_get(t, "form");
-    if (form && !(form->kind == HB_TEXT && hb_str_is(form->s, cost_form_name(COST_PUSH)))) {
+    if (form && !(form->kind == HB_TEXT && hb_str_is(form->s, "push"))) {
         hb_error(r->diag, r->src, form->at, "a contention is beside 'push', or names no form");
         return;
     }
@@ -302,19 +335,37 @@ const cost_curve *cost_curve_of_copy(const cost_model *m, int cls)
 
 // --- collectives ---
 
-const cost_curve *cost_curve_of_coll(const cost_model *m, cost_coll k, cost_form f, int n,
-                                     bool crosses, int *measured_n)
+// How far apart in proportion, 1: the same.
+static double far(int a, int b)
 {
-    if (!m->curves) return NULL;
-    const coll_curves *list = &m->curves->coll[k][f][crosses];
-    const coll_curve *best = NULL;
-    for (int i = 0; i < list->n; i++) { // nearest in proportion, the smaller of two
-        double far = fabs(log((double)list->p[i].n / n));
-        if (!best || far < fabs(log((double)best->n / n))) best = &list->p[i];
+    return a > b ? (double)a / b : (double)b / a;
+}
+
+// Which number of copies in flight of n ranks a curve of a push stands for: one to every other rank
+// for the same; of two ranks, which is either, for what is nearer to `copies`.
+static int stands_for(const coll_curve *c, int copies, int n)
+{
+    int own = cost_copies(c->form);
+    if (c->n == 2 && far(1, copies) <= far(n - 1, copies)) return 1;
+    return own < c->n - 1 && own < n - 1 ? own : n - 1;
+}
+
+bool cost_curve_of_coll(const cost_model *m, cost_coll k, cost_form f, int n, bool crosses,
+                        cost_coll_curve *out)
+{
+    if (!m->curves) return false;
+    const coll_curves *list = curves_of(m->curves, k, f, crosses);
+    int copies = cost_is_push(f) ? cost_copies(f) : 1;
+    double best[2] = {(double)INFINITY, (double)INFINITY};
+    for (int i = 0; i < list->n; i++) { // nearest copies, then ranks, the smaller of two
+        const coll_curve *c = &list->p[i];
+        int as = cost_is_push(f) ? stands_for(c, copies, n) : copies;
+        double off[2] = {far(as, copies), far(c->n, n)};
+        if (off[0] > best[0] || (off[0] >= best[0] && off[1] >= best[1])) continue;
+        memcpy(best, off, sizeof best);
+        *out = (cost_coll_curve){&c->curve, c->n, c->form, cost_is_push(f) ? COST_PUSH(as) : f};
     }
-    if (!best) return NULL;
-    *measured_n = best->n;
-    return &best->curve;
+    return list->n > 0;
 }
 
 static const cost_contention *contention_of(const cost_curves *k, const cl_class *x, bool push)

@@ -136,7 +136,7 @@ static bool even(const cost_pair *p)
     bool same = p->n_kinds == 1;
     for (int r = 1; r < p->n; r++)
         same = same && p->rows[r] == p->rows[0];
-    return same || p->together;
+    return same || p->copies > 1;
 }
 
 // What a rank sends, in order; behind[k]: products before group k is sent.
@@ -154,8 +154,8 @@ static void add_messages(pair_pricer *x, const pair_parts *g, int r, const int *
 }
 
 // When the messages of every group end, by receiver, if all are ready from the start; and by rank
-// when its link is free. Even messages, and those together, end when the sender's link and the
-// receiver's are through.
+// when its link is free. Even messages, and those of which several are under way, end when the
+// sender's link and the receiver's are through.
 static void arrivals(pair_pricer *x, const pair_parts *g, table at, double *busy)
 {
     const cost_pair *p = x->p;
@@ -187,15 +187,15 @@ static void arrivals(pair_pricer *x, const pair_parts *g, table at, double *busy
             in[n] = seconds(x, true, p->kind[from], pair_rows_of(g, k, p->rows[from]));
             end_out[n] = sum_out += out[n];
             end_in[n] = sum_in += in[n];
-            stream[n] = d;
+            stream[n] = (d - 1) % p->copies;
             of[n++] = k;
         }
-        if (p->together) {
+        if (p->copies > 1) {
             share_link(n, stream, out, end_out);
             share_link(n, stream, in, end_in);
         }
         for (int i = 0; i < n; i++) {
-            int to = (r + stream[i]) % p->n;
+            int to = (r + g->distance[of[i]]) % p->n;
             sent[of[i]][to] = end_out[i];
             at[of[i]][r] = end_in[i];
         }

@@ -19,10 +19,10 @@
 // once all its rows are there, of as few ranges of rows as they are; their messages are what they
 // were. A whole pair has none.
 //
-// A link is busy with one message after another (`together`: with one to every member at once,
-// which share it); what leaves a rank and what arrives at one each take their time, and where ranks
-// have unequal rows, those who send to one rank at a time share its link (pair_links.h). A product
-// beside a transfer and the transfer go on at their slower rates (contention), rank by rank.
+// A link is busy with so many messages at once (`copies`), which share it; what leaves a rank and
+// what arrives at one each take their time, and where ranks have unequal rows, those who send to
+// one rank at a time share its link (pair_links.h). A product beside a transfer and the transfer go
+// on at their slower rates (contention), rank by rank.
 
 #ifndef HAP_COSTMODEL_OVERLAP_H
 #define HAP_COSTMODEL_OVERLAP_H
@@ -32,8 +32,9 @@
 enum { COST_MAX_GROUPS = 24, COST_MAX_PAIR_RANKS = 16 };
 
 typedef struct cost_pair {
-    bool consumer, whole, together;
+    bool consumer, whole;
     bool back, late;     // of a whole pair, see pair_whole.h
+    int copies;          // messages of a rank under way at a time, each to another member
     int n;               // ranks; whole: any number, others at most COST_MAX_PAIR_RANKS
     const int64_t *rows; // by coordinate: that came from it or go to it; whole: rows[0], all
     int n_kinds;         // ranks of one kind take the same time for the same rows

@@ -50,7 +50,7 @@ static bool uneven(const cost_pair *p)
     bool same = true;
     for (int r = 1; r < p->n && !p->whole; r++)
         same = same && p->rows[r] == p->rows[0];
-    return !same && !p->together;
+    return !same && p->copies == 1;
 }
 
 // Whom messages of unequal ranks meet at one receiver hangs on when they are made: what is good at

@@ -61,8 +61,8 @@ static void sums(cost_team *t)
     for (int i = 0; i < t->n; i++)
         most = t->rows[i] > most ? t->rows[i] : most;
     double bytes = t->row_bytes[0] * (double)most * t->n;
-    double sec = cost_team_seconds(t, COST_REDUCE_SCATTER, COST_PUSH, even, bytes, 1) -
-                 cost_team_seconds(t, COST_ALL_GATHER, COST_PUSH, even, bytes, 1);
+    double sec = cost_team_seconds(t, COST_REDUCE_SCATTER, COST_PUSH(1), even, bytes, 1) -
+                 cost_team_seconds(t, COST_ALL_GATHER, COST_PUSH(1), even, bytes, 1);
     for (int i = 0; i < t->n && most > 0; i++)
         t->after[i] = fmax(sec, 0) * (double)t->rows[i] / (double)most;
 }
@@ -97,7 +97,7 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
                        .whole = whole,
                        .back = whole && push,
                        .late = whole && !push && any_gpu,
-                       .together = t->form == COST_PUSH_ALL,
+                       .copies = push ? cost_copies(t->form) : 1,
                        .n = t->n,
                        .rows = t->rows,
                        .n_kinds = t->n_kinds,

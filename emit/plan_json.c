@@ -239,7 +239,7 @@ static void put_instructions(js *j, hb_arena *a, const emit_plan *e, const emit_
             reals(j, "ms", in->sec, in->kind == SYN_START ? 1 : p->mesh->n_classes, 1e3);
         }
         if (in->kind == SYN_START) {
-            text(j, "form", hb_str_c(a, cost_form_name(in->form)));
+            text(j, "form", hb_str_c(a, cost_form_name(in->form).s));
             integer(j, "axes", in->axes);
             real(j, "bytes", emit_coll_bytes(p, in));
         }

@@ -196,20 +196,26 @@ static hb_str change_text(pt *t, const syn_instr *i)
 
 static void print_start(place *s, int index)
 {
-    static const char *const forms[COST_N_FORMS] = {
-        "FORM_EVEN", "FORM_PADDED",    "FORM_GROUPED", "FORM_SENDRECV", "FORM_EVEN_FLAT",
-        "FORM_FLAT", "FORM_TWO_LEVEL", "FORM_PUSH",    "FORM_PUSH_ALL"};
+    static const char *const forms[COST_PUSHED] = {
+        "FORM_EVEN",      "FORM_PADDED", "FORM_GROUPED",  "FORM_SENDRECV",
+        "FORM_EVEN_FLAT", "FORM_FLAT",   "FORM_TWO_LEVEL"};
     pt *t = s->t;
     const syn_instr *i = &t->p->instr.p[index];
+    hb_str form = cost_is_push(i->form) ? hb_fmt(t->a, "FORM_PUSH(%d)", cost_copies(i->form))
+                                        : text_of(forms[i->form]);
     hb_str to = list_text(s, i, 0, i->n_out, "to", 0);
     bool same = i->n_out == i->n_in && memcmp(i->out, i->in, sizeof *i->in * (size_t)i->n_in) == 0;
     hb_str from = same ? to : list_text(s, i, i->n_out, i->n_in, "from", 0);
     hb_buf axes = {.arena = t->a};
     for (int x = 0; x < t->p->mesh->n_axes; x++)
         if (i->axes & (1u << x)) hb_printf(&axes, "%sAXIS(%d)", axes.n ? " | " : "", x);
-    hb_str arg[7] = {
-        HB_STR("r"), hb_done(&axes), text_of(forms[i->form]),          hb_fmt(t->a, "%d", i->n_out),
-        to,          from,           operand(s, i, i->n_out + i->n_in)};
+    hb_str arg[7] = {HB_STR("r"),
+                     hb_done(&axes),
+                     form,
+                     hb_fmt(t->a, "%d", i->n_out),
+                     to,
+                     from,
+                     operand(s, i, i->n_out + i->n_in)};
     hb_str call = emit_instr_name(t->a, t->p, index), target;
     if (t->b->events_of[index] < 0) {
         hb_str id = s->loop < 0 ? t->names[i->out[0]] : operand(s, i, 0);

@@ -246,7 +246,7 @@ static rows collective_rows(hb_arena *a, const emit_plan *e)
         hb_str call = emit_instr_name(a, p, w->start); // coll_X_start
         hb_str key = hb_fmt(
             a, "%-15.*s %-9s %-12.*s %-44.*s %.*s -> %.*s", (int)call.n - 11, call.p + 5,
-            cost_form_name(s->form), HB_ARG(group_text(a, p->mesh, s->axes)), HB_ARG(what),
+            cost_form_name(s->form).s, HB_ARG(group_text(a, p->mesh, s->axes)), HB_ARG(what),
             HB_ARG(emit_shape(a, p, s->in[0], names)), HB_ARG(emit_shape(a, p, s->out[0], names)));
         row *k = row_of(&r, key, w->start);
         k->count++;
@@ -344,11 +344,11 @@ static void put_pairs(hb_buf *out, hb_arena *a, const emit_plan *e)
             emit_pattern(a, p->g->nodes.p[p->instr.p[x->first + (consumer ? 2 : 0)].node].name);
         hb_str ops =
             consumer && x->len > 3 ? hb_fmt(a, "%.*s and %d more", HB_ARG(node), x->len - 3) : node;
-        hb_str key =
-            hb_fmt(a, "%s %-14s %-9s %-44.*s %8s %8s %8s %8s ms %4.0f %%   %.*s",
-                   consumer ? "behind" : "before", cost_coll_name(s->coll), cost_form_name(s->form),
-                   HB_ARG(ops), ms(a, busy), ms(a, x->transfer), ms(a, x->total),
-                   ms(a, x->sequential), 100 * syn_pair_hidden(p, x), HB_ARG(groups_text(a, x)));
+        hb_str key = hb_fmt(a, "%s %-14s %-9s %-44.*s %8s %8s %8s %8s ms %4.0f %%   %.*s",
+                            consumer ? "behind" : "before", cost_coll_name(s->coll),
+                            cost_form_name(s->form).s, HB_ARG(ops), ms(a, busy), ms(a, x->transfer),
+                            ms(a, x->total), ms(a, x->sequential), 100 * syn_pair_hidden(p, x),
+                            HB_ARG(groups_text(a, x)));
         row_of(&r, key, i)->count++;
     }
     if (r.rows.n == 0) return;

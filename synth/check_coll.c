@@ -204,21 +204,16 @@ static bool even(const chk *c, const rec_dim *d, unsigned axes)
     return true;
 }
 
-static bool is_push(cost_form form)
-{
-    return form == COST_PUSH || form == COST_PUSH_ALL;
-}
-
 static bool form_exists(cost_coll coll, cost_form form)
 {
     unsigned shards =
         1u << COST_EVEN | 1u << COST_PADDED | 1u << COST_GROUPED | 1u << COST_SENDRECV;
-    bool push = is_push(form);
+    bool push = cost_is_push(form), one = form < COST_PUSHED;
     switch (coll) {
     case COST_ALL_GATHER:
-        return push || (shards >> form & 1u);
+        return push || (one && (shards >> form & 1u));
     case COST_REDUCE_SCATTER:
-        return push || ((shards | 1u << COST_EVEN_FLAT) >> form & 1u);
+        return push || (one && ((shards | 1u << COST_EVEN_FLAT) >> form & 1u));
     case COST_ALL_REDUCE:
         return push || form == COST_FLAT || form == COST_TWO_LEVEL;
     case COST_ALL_TO_ALL:
@@ -229,12 +224,23 @@ static bool form_exists(cost_coll coll, cost_form form)
     return false;
 }
 
-// Other ranks write into dst, but for sums: those are added up from the scratch.
+static int64_t group_size(const chk *c, unsigned axes)
+{
+    if (c->r->n_axes == 1 || axes == 3u) return c->r->n_ranks;
+    return c->r->size[axes == 2u ? 1 : 0];
+}
+
+// Each copy in flight goes to another member. Other ranks write into dst, but for sums: those are
+// added up from the scratch.
 static bool check_push(const move *m)
 {
     const rec_call *k = m->call;
-    const char *name = cost_form_name(k->form);
+    const cost_form_text text = cost_form_name(k->form);
+    const char *name = text.s;
+    int n = (int)group_size(m->c, k->axes), most = n > 1 ? n - 1 : 1;
     if (k->reduce_max) return chk_fail(m->c, "has no form %s", name);
+    if (cost_copies(k->form) < 1 || cost_copies(k->form) > most)
+        return chk_fail(m->c, "form %s: of %d members 1 to %d copies are in flight", name, n, most);
     if (k->coll != COST_REDUCE_SCATTER && m->dst->t->seg != 0)
         return chk_fail(m->c, "form %s writes %.*s in other ranks, outside SEG_SYM", name,
                         HB_ARG(pair_text(m)));
@@ -247,12 +253,12 @@ static bool check_form(move *m)
 {
     chk *c = m->c;
     const rec_call *k = m->call;
-    const char *name = (unsigned)k->form < COST_N_FORMS ? cost_form_name(k->form) : "?";
-    if ((unsigned)k->form >= COST_N_FORMS || !form_exists(k->coll, k->form))
-        return chk_fail(c, "has no form %s", name);
+    const cost_form_text text = cost_form_name(k->form);
+    const char *name = text.s;
+    if (!form_exists(k->coll, k->form)) return chk_fail(c, "has no form %s", name);
     if (k->form == COST_TWO_LEVEL && k->axes != 3u)
         return chk_fail(c, "form %s needs a mesh of two axes and both of them", name);
-    if (is_push(k->form)) return check_push(m);
+    if (cost_is_push(k->form)) return check_push(m);
     bool shards = k->coll == COST_ALL_GATHER || k->coll == COST_REDUCE_SCATTER;
     if (k->form != COST_EVEN || !shards) return true; // the native all-to-all takes any parts
     const rec_dim *side[2] = {m->from, m->to};
@@ -350,19 +356,13 @@ static int64_t round_up(int64_t n, int64_t to)
     return (n + to - 1) / to * to;
 }
 
-static int64_t group_size(const chk *c, unsigned axes)
-{
-    if (c->r->n_axes == 1 || axes == 3u) return c->r->n_ranks;
-    return c->r->size[axes == 2u ? 1 : 0];
-}
-
 // Scratch of one pair on one rank's group: docs/formats.md, "Scratch".
 static int64_t scratch_bytes(const move *m, int rank)
 {
     const chk *c = m->c;
     const rec_tensor *t = m->src->t;
     int64_t item = ir_dtype_bytes(t->dtype);
-    bool push = is_push(m->call->form);
+    bool push = cost_is_push(m->call->form);
     if (m->call->coll == COST_ALL_REDUCE) {
         if (m->call->form == COST_FLAT) return 0;
         int64_t n = !push ? c->r->size[1] : group_size(c, m->call->axes);
@@ -578,6 +578,7 @@ bool chk_start(chk *c, const rec_call *k)
     }
     if (most > 0 && have < most)
         return chk_fail(c, "form %s needs %lld bytes of scratch, it has %lld",
-                        cost_form_name(k->form), (long long)most, (long long)(have < 0 ? 0 : have));
+                        cost_form_name(k->form).s, (long long)most,
+                        (long long)(have < 0 ? 0 : have));
     return take_off(c, k, values, partial);
 }

@@ -123,7 +123,7 @@ static bool check_collective(chk *c, const rec_call *overlap, const rec_call *st
     if (start->n_in != 1 || start->reduce_max || start->coll == COST_RECUT ||
         !(flat || cost_is_push(start->form)))
         return chk_fail(c, "there is no pair of this %s, form %s", cost_coll_name(start->coll),
-                        cost_form_name(start->form));
+                        cost_form_name(start->form).s);
     return check_groups(c, overlap, start) && outermost(c, start);
 }
 

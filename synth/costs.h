@@ -101,9 +101,9 @@ typedef struct syn_transfer {
 // Seconds of a collective over a list, on the slowest group, packing included. All-reduces of the
 // library travel as one message; other tensors, and pushes, follow each other.
 double syn_list_seconds(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n);
-// The same of every form; +inf where there is no such form between the members.
+// The same of every form that there is between the members; +inf where one does not apply.
 void syn_list_forms(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n,
-                    double sec[COST_N_FORMS]);
+                    cost_forms *out);
 int64_t syn_list_scratch(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n);
 cl_link syn_axes_link(const syn_costs *c, unsigned axes); // the slowest group's
 int syn_group_size(const syn_mesh *m, unsigned axes);

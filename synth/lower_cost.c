@@ -375,8 +375,9 @@ hb_str syn_unmeasured(hb_arena *a, const syn_program *p, const cost_model *m)
                 known = known && cost_op_measured(m, p->mesh->cluster_class[c], op);
             if (!known) name = hb_str_c(a, ir_row(op)->name);
         } else if (in->kind == SYN_START && in->form != COST_TWO_LEVEL &&
-                   !cost_coll_measured(m, in->coll, in->form, crosses(p, in->axes))) {
-            name = hb_fmt(a, "%s %s", cost_coll_name(in->coll), cost_form_name(in->form));
+                   !cost_coll_measured(m, in->coll, in->form, syn_group_size(p->mesh, in->axes),
+                                       crosses(p, in->axes))) {
+            name = hb_fmt(a, "%s %s", cost_coll_name(in->coll), cost_form_name(in->form).s);
         }
         if (!name.n || hb_map_get(said, name) >= 0) continue;
         hb_map_put(said, name, 0);

@@ -201,80 +201,78 @@ static double form_seconds(const syn_costs *c, const syn_move *m, cost_form form
     return cost_form_seconds(c->m, m->coll, form, sh, link, &c->memory);
 }
 
-// Seconds over a list on the slowest group, of the forms of the mask; the others' are +inf.
-// All-reduces of the library travel as one message; other tensors, and all copies, follow each
-// other.
-static void price_forms(const syn_costs *c, const syn_move *m, unsigned forms,
-                        const syn_transfer *list, int n, double worst[COST_N_FORMS])
+// Seconds of the forms over a list on the slowest group. All-reduces of the library travel as one
+// message; other tensors, and all copies, follow each other.
+static void price_forms(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n,
+                        cost_forms *x)
 {
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        worst[f] = forms >> f & 1u ? 0 : HUGE_VAL;
+    for (int f = 0; f < x->n; f++)
+        x->sec[f] = 0;
     for (int i = 0; i < n_groups(c->mesh, m->axes); i++) {
         if (like_previous(c, m, i, list, n)) continue;
         cl_link link = group_link(c, m->axes, i);
         cost_shards sh, sum = {0};
-        double sec[COST_N_FORMS] = {0};
+        double sec[COST_MAX_FORMS] = {0};
         for (int k = 0; k < n; k++) {
             group_shards(c, m, i, &list[k], &sh);
             double so_far = sum.bytes;
             sum = sh;
             sum.bytes += so_far;
-            for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
-                if (!(forms >> f & 1u)) continue;
-                bool together = m->coll == COST_ALL_REDUCE && !cost_is_push(f);
+            for (int f = 0; f < x->n; f++) {
+                bool together = m->coll == COST_ALL_REDUCE && !cost_is_push(x->form[f]);
                 if (!together)
-                    sec[f] += form_seconds(c, m, f, &sh, link);
+                    sec[f] += form_seconds(c, m, x->form[f], &sh, link);
                 else if (k == n - 1)
-                    sec[f] = form_seconds(c, m, f, &sum, link);
+                    sec[f] = form_seconds(c, m, x->form[f], &sum, link);
             }
         }
-        for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-            worst[f] = fmax(worst[f], sec[f]);
+        for (int f = 0; f < x->n; f++)
+            x->sec[f] = fmax(x->sec[f], sec[f]);
     }
 }
 
 // Of all forms that there are between the members; pushes: or without them.
-static void all_forms(const syn_costs *c, const syn_move *m, bool pushes, const syn_transfer *list,
-                      int n, double sec[COST_N_FORMS])
+static cost_forms all_forms(const syn_costs *c, const syn_move *m, bool pushes,
+                            const syn_transfer *list, int n)
 {
     pushes = pushes && !m->reduce_max && syn_axes_link(c, m->axes).peer;
-    unsigned forms = 0;
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        if (cost_form_exists(m->coll, f) && (pushes || !cost_is_push(f))) forms |= 1u << f;
-    price_forms(c, m, forms, list, n, sec);
+    cost_forms x = cost_forms_of(m->coll, syn_group_size(c->mesh, m->axes), pushes);
+    price_forms(c, m, list, n, &x);
+    return x;
 }
 
 void syn_list_forms(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n,
-                    double sec[COST_N_FORMS])
+                    cost_forms *out)
 {
-    all_forms(c, m, !c->no_push, list, n, sec);
+    *out = all_forms(c, m, !c->no_push, list, n);
 }
 
 double syn_list_seconds(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n)
 {
-    double sec[COST_N_FORMS];
-    price_forms(c, m, 1u << m->form, list, n, sec);
-    return sec[m->form];
+    cost_forms x = {.n = 1, .form = {m->form}};
+    price_forms(c, m, list, n, &x);
+    return x.sec[0];
 }
 
 void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b,
                     syn_move *m)
 {
     syn_transfer t = {tensor, c->g->tensors.p[tensor].dtype, *a, *b};
-    double sec[COST_N_FORMS];
     cost_form best[2];
-    all_forms(c, m, true, &t, 1, sec);
+    cost_forms x = all_forms(c, m, true, &t, 1);
     // Small all-reduces travel together (bucket.c): what a push saves of the latency of one is no
     // reason to go axis by axis instead of over both at once.
     cl_link link = syn_axes_link(c, m->axes);
     bool both = m->coll == COST_ALL_REDUCE && c->mesh->n_axes == 2;
-    for (cost_form f = COST_EVEN; both && f < COST_N_FORMS; f++)
-        if (cost_is_push(f) && sec[f] + link.latency > sec[COST_FLAT]) sec[f] = HUGE_VAL;
-    best[1] = cost_cheapest(sec);
-    m->sec_with[1] = sec[best[1]];
-    sec[COST_PUSH] = sec[COST_PUSH_ALL] = HUGE_VAL;
-    best[0] = cost_cheapest(sec);
-    m->sec_with[0] = sec[best[0]];
+    for (int f = 1; both && f < x.n; f++) // the first is FLAT
+        if (cost_is_push(x.form[f]) && x.sec[f] + link.latency > x.sec[0]) x.sec[f] = HUGE_VAL;
+    for (int pushes = 1; pushes >= 0; pushes--) {
+        int i = cost_cheapest(&x);
+        best[pushes] = x.form[i];
+        m->sec_with[pushes] = x.sec[i];
+        while (cost_is_push(x.form[x.n - 1])) // which come last
+            x.n--;
+    }
     m->form = best[!c->no_push];
     m->sec = m->sec_with[!c->no_push];
     m->scratch = syn_list_scratch(c, m, &t, 1);

@@ -313,14 +313,15 @@ static void search(teams *all, const syn_program *p, const syn_members *m, hb_ar
     const syn_instr *start = &p->instr.p[m->start];
     double most = syn_products_seconds(p, m), push = HUGE_VAL;
     best->sequential = most + start->sec[0];
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
+    const cost_forms forms = cost_forms_of(start->coll, all->v[0].is.n, !p->no_push);
+    for (int i = 0; i < forms.n; i++) {
+        cost_form f = forms.form[i];
         if (!cost_pairs_in(&all->v[0].is, f)) continue;
-        if (p->no_push && cost_is_push(f)) continue;
         double transfer = transfer_of(&all->v[0].is, f);
-        // The products or the transfer alone are too much; or streams to all are no faster.
+        // The products or the transfer alone are too much; or more copies in flight are no faster.
         if (fmax(most, transfer) >= best->sequential) continue;
-        if (f == COST_PUSH_ALL && transfer >= push) continue;
-        if (f == COST_PUSH) push = transfer;
+        if (cost_is_push(f) && transfer >= push) continue;
+        if (cost_is_push(f)) push = transfer;
         best_groups(all, f, true, keep, best);
     }
     if (best->n_groups == 0) return;
@@ -366,7 +367,7 @@ static hb_str key_of(hb_buf *b, int ask, const syn_program *p, const syn_members
     const syn_instr *start = &p->instr.p[m->start];
     b->n = 0;
     put(b, ask);
-    put(b, (int64_t)start->coll << 16 | (int64_t)start->form << 8 | start->axes |
+    put(b, (int64_t)start->coll << 32 | (int64_t)start->form << 8 | start->axes |
                (int64_t)p->no_push << 4);
     put_buffer(b, p, start->in[0]);
     put_buffer(b, p, start->out[0]);

@@ -33,7 +33,7 @@ static void print_instr(hb_buf *out, const syn_program *p, const syn_instr *in)
         return;
     }
     if (in->kind == SYN_START)
-        hb_printf(out, "/%s%s axes %u", cost_form_name(in->form), in->reduce_max ? "/max" : "",
+        hb_printf(out, "/%s%s axes %u", cost_form_name(in->form).s, in->reduce_max ? "/max" : "",
                   in->axes);
     print_list(out, p, in->out, in->n_out);
     hb_puts(out, " <-");

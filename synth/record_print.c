@@ -132,7 +132,7 @@ static void print_call(printer *p, const rec_call *k)
     if (k->kind == REC_OP) hb_printf(p->out, " %s", ir_row((ir_op)k->op)->name);
     if (k->kind == REC_START) {
         hb_printf(p->out, " %s%s %s axes %u", cost_coll_name(k->coll), k->reduce_max ? "_max" : "",
-                  cost_form_name(k->form), k->axes);
+                  cost_form_name(k->form).s, k->axes);
         HB_PUSH(p->out->arena, &p->events, k->event);
     }
     if (k->kind == REC_PARTIAL) hb_printf(p->out, " axes %u", k->axes);

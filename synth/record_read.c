@@ -348,10 +348,9 @@ static bool read_local(reader *x, rec_kind kind)
 
 static bool read_start(reader *x, cost_coll coll, bool max)
 {
-    static const char *const forms[COST_N_FORMS] = {"EVEN",      "PADDED",    "GROUPED",
-                                                    "SENDRECV",  "EVEN_FLAT", "FLAT",
-                                                    "TWO_LEVEL", "PUSH",      "PUSH_ALL"};
-    rec_call k = {.kind = REC_START, .coll = coll, .reduce_max = max, .form = COST_N_FORMS};
+    static const char *const forms[COST_PUSHED + 1] = {
+        "EVEN", "PADDED", "GROUPED", "SENDRECV", "EVEN_FLAT", "FLAT", "TWO_LEVEL", "PUSH"};
+    rec_call k = {.kind = REC_START, .coll = coll, .reduce_max = max};
     hb_str form;
     if (!KEYS(x, "axes", "form", "dst", "src", "scratch", "event", "stream") || !read_axes(x, &k) ||
         !read_text(x, "form", &form) || !small_int(x, x->line, "line", &k.line) ||
@@ -359,9 +358,8 @@ static bool read_start(reader *x, cost_coll coll, bool max)
         !read_tensors(x, "src", INT32_MAX, false, &k.n_in, &k.in) ||
         !read_tensor(x, "scratch", true, &k.scratch) || !small_int(x, x->line, "event", &k.event))
         return false;
-    for (int f = 0; f < COST_N_FORMS; f++)
-        if (hb_str_is(form, forms[f])) k.form = (cost_form)f;
-    if (k.form == COST_N_FORMS) return fail(x, hb_get(x->line, "form"), "no such form");
+    if (!cost_form_read(form, forms, &k.form))
+        return fail(x, hb_get(x->line, "form"), "no such form");
     return push(x, &k);
 }
 

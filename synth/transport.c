@@ -70,13 +70,14 @@ static void set_scratch(syn_program *p, syn_instr *in, int64_t bytes)
 void syn_choose_form(syn_program *p, const syn_costs *c, syn_instr *in)
 {
     hb_arena *scratch = hb_arena_new();
-    double sec[COST_N_FORMS];
+    cost_forms x;
     syn_move move = syn_move_of(in);
-    syn_list_forms(c, &move, syn_transfers(scratch, p, in), in->n_in, sec);
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        if ((f == COST_TWO_LEVEL) != (in->form == COST_TWO_LEVEL)) sec[f] = HUGE_VAL;
-    in->form = cost_cheapest(sec);
-    in->sec[0] = sec[in->form];
+    syn_list_forms(c, &move, syn_transfers(scratch, p, in), in->n_in, &x);
+    for (int f = 0; f < x.n; f++)
+        if ((x.form[f] == COST_TWO_LEVEL) != (in->form == COST_TWO_LEVEL)) x.sec[f] = HUGE_VAL;
+    int best = cost_cheapest(&x);
+    in->form = x.form[best];
+    in->sec[0] = x.sec[best];
     set_scratch(p, in, syn_scratch_bytes(p, c, in));
     hb_arena_free(scratch);
 }
@@ -105,21 +106,21 @@ static cost_form smallest_form(syn_program *p, const syn_costs *c, const syn_ins
     hb_arena *scratch = hb_arena_new();
     const syn_transfer *list = syn_transfers(scratch, p, in);
     syn_move move = syn_move_of(in);
-    cost_form best = COST_N_FORMS;
-    double sec[COST_N_FORMS];
-    syn_list_forms(c, &move, list, in->n_in, sec);
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
-        if (cost_is_push(f) || isinf(sec[f])) continue;
-        move.form = f;
+    int best = -1;
+    cost_forms x;
+    syn_list_forms(c, &move, list, in->n_in, &x);
+    for (int f = 0; f < x.n; f++) {
+        if (cost_is_push(x.form[f]) || isinf(x.sec[f])) continue;
+        move.form = x.form[f];
         int64_t takes = syn_list_scratch(c, &move, list, in->n_in);
-        if (best < COST_N_FORMS && (takes > *bytes || (takes == *bytes && sec[f] >= sec[best])))
-            continue;
+        if (best >= 0 && (takes > *bytes || (takes == *bytes && x.sec[f] >= x.sec[best]))) continue;
         best = f;
         *bytes = takes;
     }
-    *seconds = sec[best];
+    hb_assert(best >= 0);
+    *seconds = x.sec[best];
     hb_arena_free(scratch);
-    return best;
+    return x.form[best];
 }
 
 // The same, asked once for equal moves.

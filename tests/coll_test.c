@@ -18,7 +18,9 @@ enum { ARENA = 64 << 20, MAX_FLIGHT = 3, POISON = 0xA5 };
 // --- the mesh and memory of a round ---
 static hap_rank *r;
 static int failures;
-static int seen[HAP_RECUT + 1][FORM_PUSH_ALL + 1][4]; // on meshes of two real axes, by mask
+static int seen[HAP_RECUT + 1][FORM_PUSHED + 1][4]; // on meshes of two real axes, by mask
+enum { MOST_COPIES = 3 };
+static int seen_copies[HAP_RECUT + 1][MOST_COPIES + 1];
 static int seen_joint[HAP_RECUT + 1]; // over axis 1, of a factor that axis 0 cuts as well
 static int64_t bump[2];               // by segment
 static int64_t offsets[256];          // by class, which here is the rank; all the same
@@ -28,7 +30,7 @@ static void fail(const char *what, const hap_coll_call *c, const hap_tensor *dst
     char text[128];
     if (failures++ < 10)
         fprintf(stderr, "rank %d: %s %s of %s: %s at element %lld\n", r->id, hap_coll_name(c),
-                hap_form_name(c->form), hap_tensor_text(r, dst, text, sizeof text), what,
+                hap_form_name(c->form).s, hap_tensor_text(r, dst, text, sizeof text), what,
                 (long long)at);
 }
 
@@ -101,7 +103,10 @@ static void launch(flight *f)
         f->src_copy[k] = malloc((size_t)f->hs[k].room);
         memcpy(f->src_copy[k], f->hs[k].host.data, (size_t)f->hs[k].room);
     }
-    if (r->n_axes == 2 && r->size[0] > 1 && r->size[1] > 1) seen[c->kind][c->form][c->axes]++;
+    if (r->n_axes == 2 && r->size[0] > 1 && r->size[1] > 1)
+        seen[c->kind][push ? FORM_PUSHED : c->form][c->axes]++;
+    if (push && hap_form_copies(c->form) <= MOST_COPIES)
+        seen_copies[c->kind][hap_form_copies(c->form)]++;
     // Groups whose parts of other dims are larger need more; it lies at one place on all ranks.
     int64_t need = -hap_comm_min(r, -(int)hap_coll_scratch_bytes(r, c));
     if (need > 0) {
@@ -159,6 +164,8 @@ static int check_seen(void)
     int missing = 0;
     for (int k = 0; k <= HAP_RECUT; k++) {
         missing += k != HAP_ALL_REDUCE && seen_joint[k] == 0;
+        for (int copies = 1; copies <= MOST_COPIES && k != HAP_RECUT; copies++)
+            missing += seen_copies[k][copies] == 0;
         for (int i = 0; i < COLL_N_FORMS; i++)
             for (unsigned mask = 1; mask < 4; mask++)
                 missing += seen[k][coll_forms[k][i]][mask] == 0 &&

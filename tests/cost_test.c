@@ -223,10 +223,10 @@ START_TEST(scratch)
         {COST_REDUCE_SCATTER, COST_EVEN_FLAT, true, 6912}, // 4 * 417 elements * 4 = 6672
         {COST_ALL_REDUCE, COST_FLAT, true, 0},
         {COST_ALL_TO_ALL, COST_EVEN, true, 6144}, // 3000 + 3000
-        {COST_ALL_GATHER, COST_PUSH, false, 0},
-        {COST_ALL_TO_ALL, COST_PUSH_ALL, true, 0},
-        {COST_REDUCE_SCATTER, COST_PUSH, false, 9216}, // 3 slots of 3000 up to 256
-        {COST_ALL_REDUCE, COST_PUSH_ALL, true, 5376},  // 3 slots of 417 * 4 up to 256
+        {COST_ALL_GATHER, COST_PUSH(1), false, 0},
+        {COST_ALL_TO_ALL, COST_PUSH(2), true, 0},
+        {COST_REDUCE_SCATTER, COST_PUSH(1), false, 9216}, // 3 slots of 3000 up to 256
+        {COST_ALL_REDUCE, COST_PUSH(2), true, 5376},      // 3 slots of 417 * 4 up to 256
         {COST_RECUT, COST_SENDRECV, true, 6144},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -239,33 +239,35 @@ START_TEST(scratch)
 }
 END_TEST
 
-// Between peers: one push at a time has 0.95 of the link and 7 us each; several at a time 0.54 and
-// 5 us for each but the first; the library 0.8.
+// Between peers: one push at a time has 0.95 of the link and 7 us each; one to every other rank at
+// a time 0.54 and 5 us for each but the first; what lies between in proportion; the library 0.8.
 START_TEST(pushes)
 {
     static const int64_t table[] = {4, 3, 2, 1}, to[] = {1, 1, 1, 1};
     static const cl_link near_by = {.bandwidth = 1e9, .latency = 1e-5, .peer = true};
     cost_shards s = {.n = 4, .table = table, .table2 = to, .bytes = 100e3, .apart = 1};
     for (cost_coll k = COST_ALL_GATHER; k <= COST_RECUT; k++) {
-        ck_assert(isinf(wire(k, COST_PUSH, &s)) && isinf(wire(k, COST_PUSH_ALL, &s)));
-        ck_assert_int_eq(isinf(cost_collective(k, COST_PUSH, &s, near_by)), k == COST_RECUT);
+        ck_assert(isinf(wire(k, COST_PUSH(1), &s)) && isinf(wire(k, COST_PUSH(3), &s)));
+        ck_assert_int_eq(isinf(cost_collective(k, COST_PUSH(1), &s, near_by)), k == COST_RECUT);
     }
     for (cost_coll k = COST_ALL_GATHER; k <= COST_REDUCE_SCATTER; k++) {
-        near(cost_collective(k, COST_PUSH, &s, near_by), 3 * 7e-6 + 120e-6 / 0.95);
-        near(cost_collective(k, COST_PUSH_ALL, &s, near_by), 17e-6 + 120e-6 / 0.54);
+        near(cost_collective(k, COST_PUSH(1), &s, near_by), 3 * 7e-6 + 120e-6 / 0.95);
+        near(cost_collective(k, COST_PUSH(3), &s, near_by), 17e-6 + 120e-6 / 0.54);
+        near(cost_collective(k, COST_PUSH(2), &s, near_by), 19e-6 + 120e-6 / 0.745);
         near(cost_collective(k, COST_PADDED, &s, near_by), 3 * 10e-6 + 120e-6 / 0.8);
-        near(cost_even_bytes(k, COST_PUSH, &s, near_by), 160e3);
+        near(cost_even_bytes(k, COST_PUSH(1), &s, near_by), 160e3);
     }
-    near(cost_collective(COST_ALL_REDUCE, COST_PUSH, &s, near_by), 2 * (3 * 7e-6 + 75e-6 / 0.95));
+    near(cost_collective(COST_ALL_REDUCE, COST_PUSH(1), &s, near_by),
+         2 * (3 * 7e-6 + 75e-6 / 0.95));
     near(cost_collective(COST_ALL_REDUCE, COST_FLAT, &s, near_by), 2 * (3 * 10e-6 + 75e-6 / 0.8));
+    near(cost_collective(COST_ALL_REDUCE, COST_PUSH(2), &s, near_by), 2 * (19e-6 + 75e-6 / 0.745));
     // Rank 0 holds 40 kB of one cut and 25 kB of the other, 10 of them of both.
-    near(cost_collective(COST_ALL_TO_ALL, COST_PUSH_ALL, &s, near_by), 17e-6 + 30e-6 / 0.54);
-    ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_PUSH, &s), 0);
-    near(cost_pack_bytes(COST_REDUCE_SCATTER, COST_PUSH, &s), 5 * 40e3); // reads 4, writes 1
-    near(cost_pack_bytes(COST_ALL_REDUCE, COST_PUSH, &s), 5 * 25e3);
-    s = (cost_shards){.n = 2, .bytes = 80e3}; // to one peer they are the same
-    near(cost_collective(COST_ALL_REDUCE, COST_PUSH_ALL, &s, near_by), 2 * (7e-6 + 40e-6 / 0.95));
-    near(cost_collective(COST_ALL_REDUCE, COST_PUSH, &s, near_by), 2 * (7e-6 + 40e-6 / 0.95));
+    near(cost_collective(COST_ALL_TO_ALL, COST_PUSH(3), &s, near_by), 17e-6 + 30e-6 / 0.54);
+    ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_PUSH(1), &s), 0);
+    near(cost_pack_bytes(COST_REDUCE_SCATTER, COST_PUSH(1), &s), 5 * 40e3); // reads 4, writes 1
+    near(cost_pack_bytes(COST_ALL_REDUCE, COST_PUSH(1), &s), 5 * 25e3);
+    s = (cost_shards){.n = 2, .bytes = 80e3}; // to one peer one is all
+    near(cost_collective(COST_ALL_REDUCE, COST_PUSH(1), &s, near_by), 2 * (7e-6 + 40e-6 / 0.95));
 }
 END_TEST
 
@@ -308,9 +310,9 @@ START_TEST(short_stretches_take_a_time_each)
     // 30 MB leave a rank: in stretches of 1600 bytes, then of 16.
     double few = 1e5, many = 1e7, bytes = 3 * 7e-6 + 30e6 / (0.95 * 400e9) + 2 * 80e6 / 4e12;
     s.apart2 = few;
-    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH, &s, fast, &memory), bytes);
+    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH(1), &s, fast, &memory), bytes);
     s.apart2 = many;
-    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH, &s, fast, &memory),
+    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH(1), &s, fast, &memory),
          3 * 7e-6 + 0.75 * many * 0.5e-9);
     near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_EVEN, &s, fast, &memory),
          3 * 1e-6 + 30e6 / (0.8 * 400e9) + 2 * 80e6 / 4e12);
@@ -319,22 +321,23 @@ START_TEST(short_stretches_take_a_time_each)
         .memory_bandwidth = 2e12, .stream = 1e12, .run_push = 2e-9, .run_pack = 1e-9};
     cost_memory_add(&memory, &measured);
     near(memory.bandwidth, 1e12); // what kernels were seen to move
-    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH_ALL, &s, fast, &memory),
+    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH(3), &s, fast, &memory),
          72e-6 + 17e-6 + 0.75 * many * 2e-9);
     near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_SENDRECV, &s, fast, &memory),
          12e-6 + 3 * 1e-6 + 0.75 * many * 1e-9); // GPUs come apart to it
-    ck_assert(isinf(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH, &s, line, &memory)));
+    ck_assert(isinf(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH(1), &s, line, &memory)));
 }
 END_TEST
 
 static cost_form cheapest(cost_coll k, const cost_shards *s, double *sec)
 {
-    double each[COST_N_FORMS];
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-        each[f] = cost_collective(k, f, s, line) + cost_pack_bytes(k, f, s) / 1e12;
-    cost_form best = cost_cheapest(each);
-    *sec = each[best];
-    return best;
+    cost_forms each = cost_forms_of(k, s->n, true);
+    for (int i = 0; i < each.n; i++)
+        each.sec[i] =
+            cost_collective(k, each.form[i], s, line) + cost_pack_bytes(k, each.form[i], s) / 1e12;
+    int best = cost_cheapest(&each);
+    *sec = each.sec[best];
+    return each.form[best];
 }
 
 START_TEST(the_cheapest_form)
@@ -375,14 +378,61 @@ END_TEST
 
 START_TEST(names_and_existence)
 {
+    static const char *const name[COST_PUSHED + 1] = {"A", "B", "C", "D", "E", "F", "G", "PUSH"};
     int n = 0;
     for (cost_coll k = COST_ALL_GATHER; k <= COST_RECUT; k++)
-        for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++)
-            n += cost_form_exists(k, f);
-    ck_assert_int_eq(n, 6 + 7 + 4 + 4 + 2); // pushes of all but recut
+        for (int i = COST_EVEN; i <= COST_PUSHED; i++)
+            n += cost_form_exists(k, i < COST_PUSHED ? (cost_form)i : COST_PUSH(3));
+    ck_assert_int_eq(n, 5 + 6 + 3 + 3 + 2); // pushes of all but recut
+    ck_assert(!cost_form_exists(COST_ALL_GATHER, COST_PUSH(0)));
+    ck_assert(!cost_form_exists(COST_ALL_GATHER, COST_PUSH(-1)));
     ck_assert_str_eq(cost_coll_name(COST_RECUT), "recut");
-    ck_assert_str_eq(cost_form_name(COST_PUSH_ALL), "push_all");
-    ck_assert_str_eq(cost_form_name(COST_TWO_LEVEL), "two_level");
+    ck_assert_str_eq(cost_form_name(COST_PUSH(3)).s, "push(3)");
+    ck_assert_str_eq(cost_form_name(COST_TWO_LEVEL).s, "two_level");
+    static const struct {
+        const char *text;
+        int form; // -1: none
+    } row[] = {{"A", COST_EVEN},
+               {"G", COST_TWO_LEVEL},
+               {"PUSH(1)", COST_PUSH(1)},
+               {"PUSH(0)", COST_PUSH(0)},
+               {"PUSH(65535)", COST_PUSH(65535)},
+               {"PUSH", -1},
+               {"PUSH()", -1},
+               {"PUSH(2", -1},
+               {"PUSH(-1)", -1},
+               {"PUSH(2) ", -1},
+               {"PUSH(2x)", -1},
+               {"PUSH(99999999)", -1},
+               {"PUSX(2)", -1},
+               {"", -1}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        cost_form f;
+        bool is = cost_form_read((hb_str){row[i].text, strlen(row[i].text)}, name, &f);
+        ck_assert_msg(is == (row[i].form >= 0) && (!is || (int)f == row[i].form), "%s",
+                      row[i].text);
+    }
+}
+END_TEST
+
+// Of the library's and 1, n - 1, 2, 4, ... copies in flight, each once.
+START_TEST(which_forms_are_looked_at)
+{
+    static const int want[][8] = {
+        {2, 1},          {3, 1, 2},       {4, 1, 3, 2},        {5, 1, 4, 2},
+        {6, 1, 5, 2, 4}, {9, 1, 8, 2, 4}, {16, 1, 15, 2, 4, 8}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        cost_forms x = cost_forms_of(COST_ALL_REDUCE, want[i][0], true);
+        int k = 2;
+        ck_assert(x.form[0] == COST_FLAT && x.form[1] == COST_TWO_LEVEL);
+        for (; k < x.n; k++)
+            ck_assert_int_eq(x.form[k], COST_PUSH(want[i][k - 1]));
+        ck_assert(k > 6 || want[i][k - 1] == 0);
+    }
+    ck_assert_int_eq(cost_forms_of(COST_ALL_REDUCE, 8, false).n, 2);
+    ck_assert_int_eq(cost_forms_of(COST_RECUT, 8, true).n, 2);
+    cost_forms most = cost_forms_of(COST_REDUCE_SCATTER, 1 << 20, true);
+    ck_assert(most.n <= COST_MAX_FORMS && most.form[most.n - 1] >= COST_PUSH(1 << 14));
 }
 END_TEST
 
@@ -563,10 +613,85 @@ START_TEST(collectives_by_curve)
     near(form(&m, COST_ALL_REDUCE, COST_TWO_LEVEL, &s, far),
          at1e5 + (10e-6 + 100e-6) * (1 + 1e-5 * pow(200, 2.0 / 3) / (3 * (10e-6 + 50e-6))) +
              cost_pack_bytes(COST_ALL_REDUCE, COST_TWO_LEVEL, &s) / 1e9);
-    ck_assert(cost_coll_measured(&m, COST_RECUT, COST_EVEN, false) &&
-              !cost_coll_measured(&m, COST_RECUT, COST_EVEN, true));
+    ck_assert(cost_coll_measured(&m, COST_RECUT, COST_EVEN, 2, false) &&
+              !cost_coll_measured(&m, COST_RECUT, COST_EVEN, 2, true));
     m.curves = NULL;
     near(form(&m, COST_ALL_REDUCE, COST_FLAT, &s, line), 2 * 3 * (10e-6 + 50e-6));
+}
+END_TEST
+
+// Of a number of ranks, of pushes: seconds of 100 kB.
+#define PUSHED(form, n, sec)                                                                       \
+    "{\"kind\":\"all_gather\",\"form\":\"" form "\",\"n\":" n                                      \
+    ",\"axis_kind\":\"inside\",\"points\":[[1e5," sec "]]}"
+
+static double pushed(const cost_model *m, int copies, int n)
+{
+    static const cl_link near_by = {.bandwidth = 1e9, .latency = 1e-5, .peer = true};
+    static const int64_t even[] = {5, 5, 5, 5, 5, 5, 5, 5};
+    cost_shards s = {.n = n, .table = even, .bytes = 1e5, .apart = 1};
+    return form(m, COST_ALL_GATHER, COST_PUSH(copies), &s, near_by);
+}
+
+// By formula; 100 kB among n ranks.
+static double pushed_by_formula(int copies, int n)
+{
+    cost_model m = {.cluster = &cluster};
+    return pushed(&m, copies, n);
+}
+
+static bool is_measured(const cost_model *m, int copies, int n)
+{
+    return cost_coll_measured(m, COST_ALL_GATHER, COST_PUSH(copies), n, false);
+}
+
+// By its own curve, by that of the nearest number of copies, or, of other ranks, by that as the
+// formulas say; all copies of some ranks stand for all of others.
+START_TEST(pushes_by_curve)
+{
+    hb_str said;
+    cost_model m = {.cluster = &cluster};
+    m.curves =
+        curves_of(HEAD "\"classes\":{},\"collectives\":[" PUSHED("push(1)", "4", "1e-3") "," PUSHED(
+                      "push(2)", "4", "2e-3") "," PUSHED("push(3)", "4", "3e-3") "]}",
+                  &said);
+    ck_assert_msg(m.curves != NULL, "%s", said.p);
+    for (int k = 1; k <= 3; k++) {
+        near(pushed(&m, k, 4), 1e-3 * k);
+        ck_assert(is_measured(&m, k, 4));
+    }
+    near(pushed(&m, 1, 8), 1e-3 * pushed_by_formula(1, 8) / pushed_by_formula(1, 4));
+    near(pushed(&m, 2, 8), 2e-3 * pushed_by_formula(2, 8) / pushed_by_formula(2, 4));
+    near(pushed(&m, 7, 8), 3e-3 * pushed_by_formula(7, 8) / pushed_by_formula(3, 4));
+    near(pushed(&m, 3, 8), 2e-3 * pushed_by_formula(2, 8) / pushed_by_formula(2, 4));
+    near(pushed(&m, 4, 8), pushed(&m, 7, 8));
+    ck_assert(is_measured(&m, 2, 8) && is_measured(&m, 7, 8));
+    ck_assert(!is_measured(&m, 3, 8) && !is_measured(&m, 4, 8));
+    // By the names of before: one, and all. Two ranks have both, of which the first counts.
+    m.curves = curves_of(
+        HEAD "\"classes\":{},\"collectives\":[" PUSHED("push", "2", "1e-3") "," PUSHED(
+            "push", "4", "2e-3") "," PUSHED("push_all", "2",
+                                            "3e-3") "," PUSHED("push_all", "3",
+                                                               "4e-3") "," PUSHED("push_all", "4",
+                                                                                  "5e-3") "]}",
+        &said);
+    ck_assert_msg(m.curves != NULL, "%s", said.p);
+    near(pushed(&m, 1, 2), 1e-3);
+    near(pushed(&m, 2, 3), 4e-3);
+    near(pushed(&m, 1, 4), 2e-3);
+    near(pushed(&m, 3, 4), 5e-3);
+    near(pushed(&m, 2, 4), 5e-3); // 3 is nearer to 2 than 1 is
+    ck_assert(is_measured(&m, 3, 4) && !is_measured(&m, 2, 4));
+    cost_forms x = cost_forms_of(COST_ALL_GATHER, 4, true);
+    for (int i = 0; i < x.n; i++) // what was not measured is not chosen before what was
+        x.sec[i] = cost_is_push(x.form[i]) ? pushed(&m, 3, 4) : 1;
+    x.sec[x.n - 3] = 1;
+    ck_assert_int_eq(x.form[cost_cheapest(&x)], COST_PUSH(3));
+    // Of two ranks alone: what is nearer.
+    m.curves = curves_of(
+        HEAD "\"classes\":{},\"collectives\":[" PUSHED("push(1)", "2", "1e-3") "]}", &said);
+    near(pushed(&m, 1, 4), 1e-3 * pushed_by_formula(1, 4) / pushed_by_formula(1, 2));
+    near(pushed(&m, 3, 4), 1e-3 * pushed_by_formula(3, 4) / pushed_by_formula(1, 2));
 }
 END_TEST
 
@@ -641,6 +766,16 @@ START_TEST(bad_curves_are_errors)
         {HEAD "\"classes\":{},\"collectives\":[{\"kind\":\"all_gather\"}]}", "missing key 'form'"},
         {HEAD "\"classes\":{},\"collectives\":[" COLL("all_gather", "flat", "2", "inside") "]}",
          "no form 'flat' of all_gather"},
+        {HEAD "\"classes\":{},\"collectives\":[" COLL("recut", "push(1)", "2", "inside") "]}",
+         "no form 'push(1)' of recut"},
+        {HEAD "\"classes\":{},\"collectives\":[" COLL("all_gather", "push(0)", "2", "inside") "]}",
+         "no form 'push(0)' of all_gather"},
+        {HEAD "\"classes\":{},\"collectives\":[" COLL("all_gather", "push(4)", "4", "inside") "]}",
+         "no form 'push(4)' of all_gather of 4 ranks"},
+        {HEAD
+         "\"classes\":{},\"collectives\":[" COLL("all_gather", "push(1)", "4", "inside") "," COLL(
+             "all_gather", "push", "4", "inside") "]}",
+         "must ascend in n"},
         {HEAD "\"classes\":{},\"collectives\":[" COLL("gather", "even", "2", "inside") "]}",
          "no collective 'gather'"},
         {HEAD "\"classes\":{},\"collectives\":[" COLL("recut", "even", "1", "inside") "]}",
@@ -693,6 +828,8 @@ int main(void)
     tcase_add_test(c, the_cheapest_form);
     tcase_add_test(c, even_shards_are_gathered_natively);
     tcase_add_test(c, names_and_existence);
+    tcase_add_test(c, which_forms_are_looked_at);
+    tcase_add_test(c, pushes_by_curve);
     tcase_add_test(c, curves_are_interpolated);
     tcase_add_test(c, curves_have_families_and_stand_ins);
     tcase_add_test(c, collectives_by_curve);

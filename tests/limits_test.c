@@ -57,8 +57,8 @@ START_TEST(numbers_are_the_same)
         PAIR(COST_EVEN_FLAT, FORM_EVEN_FLAT),
         PAIR(COST_FLAT, FORM_FLAT),
         PAIR(COST_TWO_LEVEL, FORM_TWO_LEVEL),
-        PAIR(COST_PUSH, FORM_PUSH),
-        PAIR(COST_PUSH_ALL, FORM_PUSH_ALL),
+        PAIR(COST_PUSH(1), FORM_PUSH(1)),
+        PAIR(COST_PUSH(7), FORM_PUSH(7)),
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         ck_assert_msg(all[i].plan == all[i].run, "%s: %lld and %lld", all[i].what, all[i].plan,

@@ -73,15 +73,18 @@ static hb_str random_curves(hb_arena *a, const cl_cluster *c, bool all)
     hb_puts(&b, "},\"collectives\":[");
     bool any = false;
     for (int k = 0; k <= COST_RECUT && all; k++)
-        for (int f = 0; f < COST_N_FORMS; f++)
+        for (int i = 0; i < COST_PUSHED + 3; i++)
             for (int crosses = 0; crosses < 2; crosses++)
                 for (int n = 2; n <= 4; n += 2) {
-                    if (!cost_form_exists((cost_coll)k, (cost_form)f)) continue;
+                    // Of pushes between four not those with two copies in flight.
+                    cost_form f = i < COST_PUSHED ? (cost_form)i : COST_PUSH(i - COST_PUSHED + 1);
+                    if (!cost_form_exists((cost_coll)k, f)) continue;
+                    if (i >= COST_PUSHED && (f == COST_PUSH(2) || cost_copies(f) >= n)) continue;
                     hb_printf(&b,
                               "%s{\"kind\":\"%s\",\"form\":\"%s\",\"n\":%d,\"axis_kind\":\"%s\","
                               "\"points\":",
-                              any ? "," : "", cost_coll_name((cost_coll)k),
-                              cost_form_name((cost_form)f), n, crosses ? "between" : "inside");
+                              any ? "," : "", cost_coll_name((cost_coll)k), cost_form_name(f).s, n,
+                              crosses ? "between" : "inside");
                     put_points(&b, 100, 1e9, 1e-9 * draw());
                     hb_putc(&b, '}');
                     any = true;

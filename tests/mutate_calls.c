@@ -312,18 +312,24 @@ bool mut_late_call(mut *m)
 
 bool mut_wrong_form(mut *m)
 {
-    static const unsigned has[] = {[COST_ALL_GATHER] = 0x18f,
-                                   [COST_REDUCE_SCATTER] = 0x19f,
-                                   [COST_ALL_REDUCE] = 0x1e0,
-                                   [COST_ALL_TO_ALL] = 0x189,
+    static const unsigned has[] = {[COST_ALL_GATHER] = 0x8f,
+                                   [COST_REDUCE_SCATTER] = 0x9f,
+                                   [COST_ALL_REDUCE] = 0xe0,
+                                   [COST_ALL_TO_ALL] = 0x89,
                                    [COST_RECUT] = 0x9};
     int c = mut_choose(m, mut_is_start);
     if (c < 0) return false;
     rec_call *k = mut_call(m, c);
-    cost_form f = (cost_form)mut_pick(m, COST_N_FORMS);
+    cost_form f = (cost_form)mut_pick(m, COST_PUSHED + 1);
     bool exists = has[k->coll] >> f & 1u;
     if (f == COST_TWO_LEVEL && k->coll == COST_ALL_REDUCE) exists = k->axes == 3u;
-    if (cost_is_push(f) && k->reduce_max) exists = false;
+    if (f == COST_PUSHED) { // none in flight, or one more than there are others, or any number
+        int n = (k->axes & 1u ? m->r->size[0] : 1) *
+                (k->axes & 2u && m->r->n_axes == 2 ? m->r->size[1] : 1);
+        int copies = mut_pick(m, 3) == 0 ? 0 : mut_pick(m, 2) ? n : 1 + mut_pick(m, n + 2);
+        exists = exists && copies > 0 && copies < (n > 1 ? n : 2) && !k->reduce_max;
+        f = COST_PUSH(copies);
+    }
     if (f == COST_EVEN && (k->coll == COST_ALL_GATHER || k->coll == COST_REDUCE_SCATTER)) {
         int axis = k->axes == 2u ? 1 : 0;
         const rec_tensor *t = &m->r->tensors.p[k->coll == COST_ALL_GATHER ? k->in[0] : k->out[0]];

@@ -32,7 +32,8 @@ static const int same[COST_MAX_PAIR_RANKS];
 
 static cost_pair pair_of(model *m, int n, const int64_t *rows)
 {
-    return (cost_pair){.n = n,
+    return (cost_pair){.copies = 1,
+                       .n = n,
                        .rows = rows,
                        .n_kinds = 1,
                        .kind = same,
@@ -83,12 +84,19 @@ START_TEST(a_consumer_of_streams_to_all)
     model m = {.step = {0.01}, .per_row = 0.03, .tile = 1};
     int64_t rows[] = {100, 100, 100, 100};
     cost_pair p = pair_of(&m, 4, rows);
-    p.consumer = p.together = true;
+    p.consumer = true;
+    p.copies = 3;
     cost_pair_time t;
     int each[4][2] = {{0, 1}, {1, 1}, {2, 1}, {3, 1}};
     near(cost_pair_seconds(&p, each, 4, &t), 9 + 3);
     int halves[7][2] = {{0, 1}, {1, 1}, {2, 1}, {3, 1}, {1, 1}, {2, 1}, {3, 1}};
     near(cost_pair_seconds(&p, halves, 7, &t), 9 + 1.5);
+    // Two at a time: the first and the second until 6, the third, behind the first, until 9.
+    p.copies = 2;
+    near(cost_pair_seconds(&p, each, 4, &t), 9 + 1);
+    int third[4][2] = {{0, 1}, {3, 1}, {1, 1}, {2, 1}}; // the first behind the third
+    near(cost_pair_seconds(&p, third, 4, &t), 9 + 2);
+    near(t.transfer, 9);
 }
 END_TEST
 
@@ -302,7 +310,7 @@ static void draw(random_pair *x, int n, int what)
     x->p.consumer = what == 0;
     x->p.whole = what >= 2;
     x->p.back = what == 3;
-    x->p.together = what == 0 && uniform(0, 1) < 0.3;
+    x->p.copies = what == 0 && uniform(0, 1) < 0.3 ? n - 1 : 1;
     x->p.n_kinds = 2;
     x->p.kind = x->kind;
     x->p.beside = x->beside;
@@ -414,7 +422,7 @@ START_TEST(search_against_all_orders)
         int n = 3 + i % 2, group[16][2], any[24][2] = {{0, 1}};
         int units[COST_MAX_PAIR_RANKS] = {0, 3 - i % 2, 3 - i % 2, 3 - i % 2};
         draw(&x, n, i / 2 % 2);
-        x.p.together = false;
+        x.p.copies = 1;
         int found = cost_pair_search(&x.p, 16, group, &t);
         double alone = cost_pair_sequential(&x.p);
         double least = brute_force_orders(&x.p, units, any, x.p.consumer ? 1 : 0);
@@ -438,7 +446,7 @@ static double over_least(bool told, double *worst)
         cost_pair_time t;
         int group[16][2], other[16][2];
         draw(&x, 4, n_cases % 2);
-        if (x.p.together || x.rows[0] == x.rows[1]) continue;
+        if (x.p.copies > 1 || x.rows[0] == x.rows[1]) continue;
         n_cases++;
         double quickest = x.p.quickest;
         if (!told) x.p.quickest = 0;

@@ -279,7 +279,7 @@ static void draw_item(rank *q, int number, int room, int64_t end[2])
     item *x = &q->item[number];
     *x = (item){.q = q, .number = number, .room = room, .n_ops = 1};
     hap_coll_kind kind = kinds[coll_below(5)];
-    hap_form form = coll_chance(60) ? FORM_PUSH : FORM_PUSH_ALL;
+    hap_form form = coll_push(&q->r, 1);
     draw_groups(x, kind == HAP_ALL_REDUCE ? 1 : fake.n);
     int64_t n_rows = 1 + coll_below(40), cols = 4 * (1 + coll_below(3));
     hap_dim rows = WHOLE(n_rows), cut = CUT(0, n_rows, coll_table(n_rows, fake.n, false));

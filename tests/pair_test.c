@@ -43,7 +43,9 @@ static bool chance(int percent)
 // --- the mesh and memory of a round ---
 static hap_rank *r;
 static int failures, longest_delay, n_pairs = PAIRS, dies_at = -1;
-static int seen[HAP_RECUT][FORM_PUSH_ALL + 1], split, empty_parts;
+enum { MOST_COPIES = 8 };
+// By copies in flight; 0: FLAT.
+static int seen[HAP_RECUT][MOST_COPIES], split, empty_parts;
 static int64_t bump[2]; // by segment
 static int64_t offsets[64];
 static int64_t tables[N_TABLES][64];
@@ -169,7 +171,8 @@ static void random_sample(sample *s)
     s->kind = kinds[below(6)];
     s->consumer = s->kind == HAP_ALL_GATHER;
     s->axes = r->n_axes == 2 ? (unsigned)(1 + below(3)) : 1u;
-    s->form = chance(50) ? FORM_PUSH : FORM_PUSH_ALL;
+    int others = hap_group_size(r, s->axes) - 1;
+    s->form = FORM_PUSH(1 + below(others > 1 ? others : 1));
     if (s->kind == HAP_ALL_REDUCE && chance(50)) s->form = FORM_FLAT;
     s->type = chance(50) ? HAP_F32 : chance(70) ? HAP_BF16 : HAP_F16;
     int axis = s->axes == 3u ? HAP_BOTH : s->axes == 2u ? 1 : 0;
@@ -329,7 +332,7 @@ static void compare(const sample *s, const result *a, const result *b)
             hap_coll_call c = {.kind = s->kind};
             if (failures++ < 10)
                 fprintf(stderr, "rank %d: %s %s, tensor %d %s: %s at byte %lld of %lld\n", r->id,
-                        hap_coll_name(&c), hap_form_name(s->form), i,
+                        hap_coll_name(&c), hap_form_name(s->form).s, i,
                         hap_tensor_text(r, a->t[i], text, sizeof text),
                         k < n ? "another value" : "written behind", (long long)k, (long long)n);
             break;
@@ -362,7 +365,7 @@ static void round_of(void)
         result plain = run(&s, false, in_place);
         if (plain.event) hap_wait(r, plain.event);
         result pair = run(&s, true, in_place);
-        seen[s.kind][s.form]++;
+        seen[s.kind][hap_form_push(s.form) ? hap_form_copies(s.form) % MOST_COPIES : 0]++;
         for (int i = 0; i < s.n_groups; i++)
             empty_parts += s.consumer && pair.t[0]->elements == 0;
         if (open.event) {
@@ -391,8 +394,9 @@ static int check_seen(int n_ranks)
 {
     int missing = 0;
     for (int k = HAP_ALL_GATHER; k <= HAP_ALL_TO_ALL; k++)
-        missing += !seen[k][FORM_PUSH] + !seen[k][FORM_PUSH_ALL];
-    missing += !seen[HAP_ALL_REDUCE][FORM_FLAT] + !split + (n_ranks > 1 && !empty_parts);
+        for (int copies = 1; copies < MOST_COPIES; copies++)
+            missing += !seen[k][copies] && copies <= (n_ranks > 2 ? n_ranks - 1 : 1);
+    missing += !seen[HAP_ALL_REDUCE][0] + !split + (n_ranks > 1 && !empty_parts);
     if (missing) fprintf(stderr, "pair_test: %d kinds and forms not seen\n", missing);
     return missing;
 }

@@ -4,6 +4,9 @@
 //
 //     push_order_test [programs each] [seed]
 //
+// Of a rank as many copies of a collective are in flight as its form says, and at times all of
+// them.
+//
 // A program is some collectives, up to three under way at a time, in memory that is taken again as
 // soon as what came there has been looked at, and filled with something else first. Whatever goes
 // in pieces and whatever by kernels (cuda_push_sizes), and whatever credits each rank gives ahead,
@@ -68,6 +71,22 @@ static int64_t offset[ITEMS][2 * COLL_MOST_LIST + 1];
 static long wrong;
 
 static bool one_room; // of all streams
+
+// --- copies in flight ---
+
+static int in_flight[FAKE_RANKS * ITEMS];
+static long too_many, full[FAKE_RANKS]; // full: times that all of them were, by how many
+
+// Of a rank and its collective, into the memory of others.
+static void count(int tag, const char *to, int change)
+{
+    const item *x = &all[tag / ITEMS].item[tag % ITEMS];
+    const char *own = fake.sym[tag / ITEMS], *local = fake.local[tag / ITEMS];
+    if ((to >= own && to < own + fake.room) || (to >= local && to < local + fake.room)) return;
+    int n = in_flight[tag] += change, most = hap_form_copies(x->call.form);
+    too_many += n > most;
+    if (change > 0 && n == most) full[most]++;
+}
 
 // --- what a program computes ---
 
@@ -221,6 +240,7 @@ static void enqueue(rank *q)
 {
     item *x = &q->item[program[q->at].item];
     cudaStream_t compute = q->b.x.stream, s = q->b.stream[x->call.axes];
+    fake_tag(x->r->id * ITEMS + x->number);
     if (program[q->at++].kind == FINISH) {
         if (!x->at_once) cudaStreamWaitEvent(compute, x->done, 0);
         fake_call(compute, check, x);
@@ -272,7 +292,7 @@ static void draw_item(rank *q, int number, int room, int64_t end[2], int64_t *sc
     x->by_hand = !fake.by_nccl && coll_chance(25);
     x->makes = x->by_hand && coll_chance(50);
     if (x->by_hand) *c = (hap_coll_call){.kind = HAP_ALL_GATHER, .axes = c->axes, .n = 1};
-    c->form = coll_chance(70) ? FORM_PUSH : FORM_PUSH_ALL;
+    c->form = coll_push(&q->r, c->axes);
     if (coll_sums(c) && x->type == HAP_BOOL) x->type = HAP_F16;
     if (x->by_hand) x->type = HAP_F32;
     c->dst = x->dst;
@@ -497,6 +517,7 @@ static bool run(int mesh, const cuda_push_sizes *sizes, how_captured how, int qu
     memset(&steps, 0, sizeof steps);
     begin(mesh, sizes);
     draw_program(seed * 131);
+    memset(in_flight, 0, sizeof in_flight);
     for (int i = 0; i < fake.n * ITEMS; i++) {
         item *x = &all[i / ITEMS].item[i % ITEMS];
         cudaEventCreateWithFlags(&x->ready, 0);
@@ -590,6 +611,9 @@ int main(int argc, char **argv)
         fake.by_nccl = cases[c].how & BY_NCCL;
         one_room = cases[c].how & ONE_ROOM;
         fake.kernels = released = 0;
+        fake_watch(fake.by_nccl ? NULL : count);
+        too_many = 0;
+        memset(full, 0, sizeof full);
         int n = cases[c].captured ? 1 + programs / 6 : programs; // those take six steps
         for (int k = 0; k < n; k++) {
             wrong = 0;
@@ -598,6 +622,9 @@ int main(int argc, char **argv)
             bad += wrong > 0;
         }
         bool ok = missing == NONE && !hasty && !one_room ? bad == 0 && stuck == 0 : bad > 0;
+        ok &= too_many == 0;
+        for (int copies = 1; copies < FAKE_RANKS && !fake.by_nccl && n > 20; copies++)
+            ok &= full[copies] > 0;
         if (sizes && programs > 20) ok &= (fake.kernels > 0) == (sizes->run > 0);
         if (cases[c].captured) // with few queues some are to be released
             ok &= cases[c].captured == SILENT ? released == n
@@ -605,8 +632,9 @@ int main(int argc, char **argv)
                                               : released == 0;
         failed += !ok;
         printf("%-46s %d programs, %d with wrong values, %d without an end, %ld released, "
-               "%ld kernels: %s\n",
-               cases[c].what, n, bad, stuck, released, fake.kernels, ok ? "all right" : "FAILED");
+               "%ld kernels, %ld times too many copies: %s\n",
+               cases[c].what, n, bad, stuck, released, fake.kernels, too_many,
+               ok ? "all right" : "FAILED");
     }
     fake_ranks_free();
     return failed ? 1 : 0;

@@ -200,7 +200,7 @@ static void make_any(item *x)
     hap_dtype type;
     coll_call(r, c, &type);
     if (c->kind != HAP_RECUT && c->reduce != HAP_MAX && coll_chance(50)) {
-        c->form = coll_chance(50) ? FORM_PUSH : FORM_PUSH_ALL;
+        c->form = coll_push(r, c->axes);
         if (coll_sums(c) && type == HAP_BOOL) type = HAP_F16;
     }
     c->dst = x->dst;
@@ -259,7 +259,7 @@ static void make_product(item *x)
     hap_dim rows = CUT(axis, x->rows, coll_table(x->rows, parts, false)), all = WHOLE(x->rows);
     hap_dim inner = WHOLE(x->inner), cols = WHOLE(x->cols);
     *c = (hap_coll_call){.axes = axes, .n = 1, .dst = x->dst, .src = x->src};
-    c->form = coll_chance(50) ? FORM_PUSH : FORM_PUSH_ALL;
+    c->form = coll_push(r, c->axes);
     held *a = hold(0, false, type, 2, (hap_dim[]){x->feeds ? all : rows, inner});
     held *w = hold(1, false, type, 2, (hap_dim[]){inner, cols});
     a->partial = x->feeds;
@@ -405,7 +405,7 @@ static void show_program(void)
         if (c->kind == START || c->kind == PAIR || c->kind == WAIT) {
             const hap_coll_call *x = &p.item[c->item].call;
             fprintf(stderr, " item %d, %s %s, axes %u", c->item, hap_coll_name(x),
-                    hap_form_name(x->form), x->axes);
+                    hap_form_name(x->form).s, x->axes);
             for (int k = 0; k < x->n && c->kind != WAIT; k++)
                 fprintf(stderr, ", %s at %lld to %lld", hap_tensor_text(r, x->src[k], text, 128),
                         (long long)x->src[k]->off, (long long)x->dst[k]->off);
@@ -430,7 +430,7 @@ static void complain(const held *h, int64_t at, double have, double want)
             "rank %d: program %d step %d item %d (%s %s, axes %u%s): %s %s, element %lld of %lld "
             "is %g, not %g\n",
             r->id, program, step_of_it, h->item, hap_coll_name(&x->call),
-            hap_form_name(x->call.form), x->call.axes, x->rows ? ", product" : "",
+            hap_form_name(x->call.form).s, x->call.axes, x->rows ? ", product" : "",
             h->result ? "result" : "input", hap_tensor_text(r, h->t, text, sizeof text),
             (long long)at, (long long)h->t->elements, have, want);
     if (failures == 1 && r->id == 0) show_program();

@@ -393,13 +393,14 @@ START_TEST(prices_of_gathers)
         hap_push_turns *x = hap_push_turns_of(n, bytes, LEAST, true);
         cost_shards s = {.n = n, .table = part, .bytes = (double)all, .apart = 1};
         double took = simulate_passing(x, part);
-        double price = cost_collective(COST_ALL_GATHER, COST_PUSH, &s, gpus) / took;
+        double price = cost_collective(COST_ALL_GATHER, COST_PUSH(1), &s, gpus) / took;
         ck_assert_msg(price > 0.68 && price < 1.25, "round %d: %.3f", round, price);
-        ck_assert_double_eq_tol(cost_even_bytes(COST_ALL_GATHER, COST_PUSH, &s, gpus) * (n - 1) / n,
+        ck_assert_double_eq_tol(cost_even_bytes(COST_ALL_GATHER, COST_PUSH(1), &s, gpus) * (n - 1) /
+                                    n,
                                 price * took, 1e-4 * took); // but for latency
         sum += price;
         off += fabs(price - 1);
-        off_alone += fabs(cost_collective(COST_ALL_GATHER, COST_PUSH, &s, alone) / took - 1);
+        off_alone += fabs(cost_collective(COST_ALL_GATHER, COST_PUSH(1), &s, alone) / took - 1);
         n_cases++;
         free(x);
     }

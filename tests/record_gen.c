@@ -258,7 +258,12 @@ static cost_form pick_form(gen *x, cost_coll coll, bool max, unsigned axes, cons
             even = even && table[i] == table[0];
     }
     for (;;) {
-        cost_form f = (cost_form)pick(x, COST_N_FORMS);
+        // Pushes with one copy in flight, or with any number.
+        int most = group_size(x, axes) > 1 ? group_size(x, axes) - 1 : 1;
+        int i = pick(x, COST_PUSHED + 2);
+        cost_form f = i < COST_PUSHED    ? (cost_form)i
+                      : i == COST_PUSHED ? COST_PUSH(1)
+                                         : COST_PUSH(1 + x->r->calls.n % most);
         if (!cost_form_exists(coll, f) || (f == COST_TWO_LEVEL && axes != 3u)) continue;
         if ((f == COST_EVEN && !even) || (max && cost_is_push(f))) continue;
         return f;

@@ -70,7 +70,7 @@ static double price(setting *s, const syn_space *sp, const int *x, bool check)
         if (in->kind != SYN_START) continue;
         double least = hand_cheapest(p, &s->m, in);
         ck_assert_msg(close_to(in->sec[0], least), "%s as %s takes %.12g, could take %.12g",
-                      cost_coll_name(in->coll), cost_form_name(in->form), in->sec[0], least);
+                      cost_coll_name(in->coll), cost_form_name(in->form).s, in->sec[0], least);
         seen.collectives++;
     }
     seen.programs++;

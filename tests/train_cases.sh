@@ -233,7 +233,7 @@ paired()
     awk -v coll="coll_$2_start" -v form="FORM_$3" '
         /hap_overlap\(/ { inside = 1; text = "" }
         inside { text = text $0 }
-        /hap_overlapped\(/ { inside = 0; if (index(text, coll) && text ~ form "[,)]") found = 1 }
+        /hap_overlapped\(/ { inside = 0; if (index(text, coll) && text ~ form "[,()]") found = 1 }
         END { exit !found }' "$work/$1/program.c" || fail "no pair of $2, $3: this tests nothing"
 }
 

@@ -27,13 +27,13 @@ START_TEST(what_pushes_write_is_symmetric)
     int seen = toy_op1(t, IR_OP_reshape, "seen", part);
     int sum = toy_buffer(t, SYN_ROLE_VALUE, "sum", 4096);
     int slots = toy_buffer(t, SYN_ROLE_SCRATCH, "slots", 8192);
-    int s = start(t, COST_ALL_REDUCE, COST_PUSH, seen, sum, slots);
+    int s = start(t, COST_ALL_REDUCE, COST_PUSH(1), seen, sum, slots);
     int view = toy_op1(t, IR_OP_reshape, "view", sum), y = toy_op1(t, IR_OP_relu, "y", view);
     int all = toy_buffer(t, SYN_ROLE_VALUE, "all", 12288);
-    int g = start(t, COST_ALL_GATHER, COST_PUSH_ALL, y, all, -1);
+    int g = start(t, COST_ALL_GATHER, COST_PUSH(2), y, all, -1);
     int z = toy_op1(t, IR_OP_relu, "z", all), own = toy_buffer(t, SYN_ROLE_VALUE, "own", 4096);
     int more = toy_buffer(t, SYN_ROLE_SCRATCH, "more", 12288);
-    int r = start(t, COST_REDUCE_SCATTER, COST_PUSH, z, own, more);
+    int r = start(t, COST_REDUCE_SCATTER, COST_PUSH(1), z, own, more);
     int total = toy_buffer(t, SYN_ROLE_VALUE, "total", 4096);
     start(t, COST_ALL_REDUCE, COST_FLAT, own, total, -1);
     p->has_sym = true; // toy_start marks buffers of its own

@@ -151,7 +151,7 @@ static bool add(bench *b, const method *m)
     hap_dim whole = WHOLE(all), k = WHOLE(b->s.k), n = WHOLE(b->s.n);
     const int64_t(*groups)[2] = (const int64_t(*)[2])m->list.group;
     hap_coll_call c = {.axes = AXIS(0), .form = m->form};
-    bool push = m->form == FORM_PUSH || m->form == FORM_PUSH_ALL;
+    bool push = hap_form_push(m->form);
     bool pair = m->what == SEQUENCE || m->what == PAIR;
     if (b->ag) {
         hap_tensor *x = profile_cut(p, PROFILE_IN, HAP_BF16, 2, (hap_dim[]){rows, k});
@@ -276,7 +276,7 @@ static void choose(bench *b)
     for (int i = 0; i < b->n_methods; i++) {
         method *m = &b->method[i];
         bool tried = m->what == PAIR && strcmp(m->by, "tried") == 0;
-        m->compared = !tried && !(m->what == COLLECTIVE && m->form == FORM_PUSH_ALL);
+        m->compared = !tried && !(m->what == COLLECTIVE && hap_form_copies(m->form) > 1);
         if (tried && m->fits && (best < 0 || median(m) < median(&b->method[best]))) best = i;
     }
     hap_comm_broadcast(b->r, &best, sizeof best);
@@ -370,7 +370,7 @@ static void add_tried(bench *b, int most)
     bool reduce = b->s.kind[1] == 'R';
     group_list l;
     for (int i = 0; i < most && groups_tried(&l, b->s.kind, b->r->n_ranks, i); i++) {
-        hap_form form = reduce ? FORM_FLAT : FORM_PUSH;
+        hap_form form = reduce ? FORM_FLAT : FORM_PUSH(1);
         bool planned = false;
         for (int k = 0; k < b->n_methods; k++)
             planned = planned || (b->method[k].form == form && groups_same(&b->method[k].list, &l));
@@ -396,7 +396,7 @@ static void report(bench *b, method *m)
         "{\"by\":\"hapc\",\"kind\":\"%s\",\"m\":%lld,\"n\":%lld,\"k\":%lld,\"ranks\":%d,\"name\":\"%s\","
         "\"method\":\"%s\",\"form\":\"%s\",\"chosen\":\"%s\",\"groups\":\"%s\"",
         b->s.kind, (long long)b->s.m, (long long)b->s.n, (long long)b->s.k, b->r->n_ranks,
-        b->s.name, what_name[m->what], m->what == MATMUL ? "" : hap_form_name(m->form), m->by,
+        b->s.name, what_name[m->what], m->what == MATMUL ? "" : hap_form_name(m->form).s, m->by,
         m->list.text);
     if (m->n_samples > 0) printf(",\"ms\":%.4f,\"p95\":%.4f", ms, m->ms[m->n_samples * 95 / 100]);
     printf(",\"compared\":%s,\"samples\":%d,\"wrong\":%lld}\n", m->compared ? "true" : "false",
@@ -427,11 +427,11 @@ static void run_shape(bench *b, const options *o, double until)
     hap_form library = reduce ? FORM_FLAT : b->uneven ? FORM_GROUPED : FORM_EVEN;
     profile_begin(&b->p);
     method *once = add_method(b, SEQUENCE, library, "", NULL);
-    add_method(b, SEQUENCE, FORM_PUSH, "", NULL);
+    add_method(b, SEQUENCE, FORM_PUSH(1), "", NULL);
     add_method(b, MATMUL, library, "", NULL);
     add_method(b, COLLECTIVE, library, "", NULL);
-    add_method(b, COLLECTIVE, FORM_PUSH, "", NULL);
-    add_method(b, COLLECTIVE, FORM_PUSH_ALL, "", NULL);
+    add_method(b, COLLECTIVE, FORM_PUSH(1), "", NULL);
+    if (b->r->n_ranks > 2) add_method(b, COLLECTIVE, FORM_PUSH(b->r->n_ranks - 1), "", NULL);
     add_listed(b, o->groups, "planner", 1);
     add_listed(b, o->also, "also", MOST_METHODS);
     add_tried(b, o->lists);

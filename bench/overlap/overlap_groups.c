@@ -34,9 +34,9 @@ bool groups_planned(group_list *l, hap_form *form, const char *path, const char 
             strcmp(its, name) != 0 || strcmp(by, "sequential") == 0 || i-- > 0)
             continue;
         line[strcspn(line, "#\n")] = 0;
-        *form = strcmp(by, "push") == 0       ? FORM_PUSH
-                : strcmp(by, "push_all") == 0 ? FORM_PUSH_ALL
-                                              : FORM_FLAT;
+        int copies = 0;
+        if (sscanf(by, "push(%d)", &copies) != 1 && strcmp(by, "flat") != 0) continue;
+        *form = copies ? FORM_PUSH(copies) : FORM_FLAT;
         parse(l, line + used);
         found = true;
     }

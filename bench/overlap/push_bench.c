@@ -5,14 +5,15 @@
 //
 // --checked: sizes above are timed alone.
 //
-// Of each kind and size the methods (the library, PUSH, PUSH_ALL) are cases of the measuring
-// program (runtime/profile), timed in turn over rounds, forth and back (A B C C B A), so that none
-// of them finds the devices cooler than another. A sample is the slowest rank's step of several
-// repeats, the step's own overhead taken off. Sizes are of the whole tensor (of an all-to-all: of
-// what all ranks hold together), bf16. Bus bandwidth is what a ring moves over each rank's link,
-// size * (n - 1) / n, twice that of an all-reduce and 1 / n of it of an all-to-all, by time. Before
-// it is timed each method runs once on poisoned memory, and every element is checked. Steps are
-// called, not captured, unless HAP_CUDA_GRAPH says otherwise. Prints a line of JSON a method.
+// Of each kind and size the methods (the library, pushes of 1, 2 and W - 1 copies in flight) are
+// cases of the measuring program, timed in turn over rounds, forth and back (A B C C B A), so that
+// none of them finds the devices cooler than another. A sample is the slowest rank's step of
+// several repeats, the step's own overhead taken off. Sizes are of the whole tensor (of an
+// all-to-all: of what all ranks hold together), bf16. Bus bandwidth is what a ring moves over each
+// rank's link, size * (n - 1) / n, twice that of an all-reduce and 1 / n of it of an all-to-all, by
+// time. Before it is timed each method runs once on poisoned memory, and every element is checked.
+// Steps are called, not captured, unless HAP_CUDA_GRAPH says otherwise. Prints a line of JSON a
+// method.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ enum {
     STEPS = 3,
     MOST_SIZES = 16,
     N_KINDS = 4,
-    N_METHODS = 3
+    MOST_METHODS = 4
 };
 
 typedef struct method {
@@ -49,8 +50,8 @@ typedef struct bench {
     hap_coll_kind kind;
     int64_t rows[MOST_RANKS], cols[MOST_RANKS], bytes;
     hap_tensor *src, *dst; // of the case's first repeat
-    method method[N_METHODS];
-    int repeats;
+    method method[MOST_METHODS];
+    int n_methods, repeats;
     bool captured; // steps are
 } bench;
 
@@ -62,11 +63,6 @@ static const struct {
              {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_EVEN},
              {HAP_ALL_REDUCE, "all_reduce", FORM_FLAT},
              {HAP_ALL_TO_ALL, "all_to_all", FORM_EVEN}};
-
-static bool is_push(hap_form f)
-{
-    return f == FORM_PUSH || f == FORM_PUSH_ALL;
-}
 
 static int64_t sum(const bench *b, const int64_t *table)
 {
@@ -86,7 +82,7 @@ static bool add(bench *b, hap_form form)
     hap_dim from[2] = {gather || a2a ? cut : whole, wide};
     hap_dim to[2] = {b->kind == HAP_REDUCE_SCATTER ? cut : whole, a2a ? narrow : wide};
     hap_tensor *src = profile_cut(p, PROFILE_IN, HAP_BF16, 2, from);
-    bool there = is_push(form) && b->kind != HAP_REDUCE_SCATTER;
+    bool there = hap_form_push(form) && b->kind != HAP_REDUCE_SCATTER;
     hap_tensor *dst = profile_cut(p, there ? PROFILE_SYM : PROFILE_OUT, HAP_BF16, 2, to);
     if (!src || !dst) return false;
     if (!b->src) b->src = src, b->dst = dst;
@@ -166,7 +162,7 @@ static void expect(const bench *b, const hap_tensor *t, bool made, uint16_t *x)
 static void check(bench *b, bool all)
 {
     uint16_t *want = NULL;
-    for (int i = 0; i < N_METHODS; i++) {
+    for (int i = 0; i < b->n_methods; i++) {
         method *m = &b->method[i];
         m->fits = build(b, m->form, 1);
         m->wrong = -1;
@@ -231,11 +227,13 @@ static double bus_bytes(const bench *b)
 
 static void run_size(bench *b, int kind, int64_t bytes, bool checked, int rounds, double until)
 {
-    int n = b->r->n_ranks, last = N_METHODS - 1;
+    int n = b->r->n_ranks;
     b->kind = kinds[kind].kind;
     b->method[0] = (method){.form = kinds[kind].library};
-    b->method[1] = (method){.form = FORM_PUSH};
-    b->method[2] = (method){.form = FORM_PUSH_ALL};
+    b->n_methods = 1;
+    for (int copies = 1; copies < n; copies = copies == 1 ? 2 : copies < n - 1 ? n - 1 : n)
+        b->method[b->n_methods++] = (method){.form = FORM_PUSH(copies)};
+    int last = b->n_methods - 1;
     for (int i = 0; i < n; i++) {
         b->rows[i] = bytes / 2 / COLS / n / n;
         b->cols[i] = COLS;
@@ -266,7 +264,7 @@ static void run_size(bench *b, int kind, int64_t bytes, bool checked, int rounds
             "{\"kind\":\"%s\",\"form\":\"%s\",\"ranks\":%d,\"mib\":%.2f,\"ms\":%.4f,\"p95\":%.4f,"
             "\"bus_gbs\":%.1f,\"to_library\":%.3f,\"repeats\":%d,\"samples\":%d,\"wrong\":%lld%s}"
             "\n",
-            kinds[kind].name, hap_form_name(m->form), n, (double)b->bytes / (1 << 20), ms,
+            kinds[kind].name, hap_form_name(m->form).s, n, (double)b->bytes / (1 << 20), ms,
             m->n_samples ? m->ms[m->n_samples * 95 / 100] : 0, gbs, ms > 0 ? library / ms : 0,
             b->repeats, m->n_samples, (long long)m->wrong, m->fits ? "" : ",\"fits\":false");
         fflush(stdout);

@@ -22,11 +22,16 @@ const char *hap_coll_name(const hap_coll_call *c)
     return "coll";
 }
 
-const char *hap_form_name(hap_form f)
+hap_form_text hap_form_name(hap_form f)
 {
-    static const char *const name[] = {"EVEN", "PADDED",    "GROUPED", "SENDRECV", "EVEN_FLAT",
-                                       "FLAT", "TWO_LEVEL", "PUSH",    "PUSH_ALL"};
-    return (unsigned)f <= FORM_PUSH_ALL ? name[f] : "?";
+    static const char *const name[] = {"EVEN",      "PADDED", "GROUPED",  "SENDRECV",
+                                       "EVEN_FLAT", "FLAT",   "TWO_LEVEL"};
+    hap_form_text t;
+    if (hap_form_push(f))
+        snprintf(t.s, sizeof t.s, "PUSH(%d)", hap_form_copies(f));
+    else
+        snprintf(t.s, sizeof t.s, "%s", (unsigned)f < FORM_PUSHED ? name[f] : "?");
+    return t;
 }
 
 static bool same_factor(const hap_dim *a, const hap_dim *b)
@@ -279,7 +284,7 @@ int64_t hap_max_dst_bytes(const hap_rank *r, const hap_coll_view *v)
 // Which forms a call can have, as bits.
 static unsigned forms_of(const hap_coll_call *c)
 {
-    const unsigned push = 1u << FORM_PUSH | 1u << FORM_PUSH_ALL;
+    const unsigned push = 1u << FORM_PUSHED;
     switch (c->kind) {
     case HAP_ALL_GATHER:
         return 1u << FORM_EVEN | 1u << FORM_PADDED | 1u << FORM_GROUPED | 1u << FORM_SENDRECV |
@@ -299,17 +304,26 @@ static unsigned forms_of(const hap_coll_call *c)
 
 bool hap_form_push(hap_form f)
 {
-    return f == FORM_PUSH || f == FORM_PUSH_ALL;
+    return ((unsigned)f & 15u) == FORM_PUSHED;
 }
 
-// What other ranks write into lies in SEG_SYM.
+int hap_form_copies(hap_form f)
+{
+    return (int)f >> 4;
+}
+
+// Each copy goes to another member. What other ranks write into lies in SEG_SYM.
 static void check_push(hap_rank *r, const hap_coll_call *c)
 {
+    int n = hap_group_size(r, c->axes), copies = hap_form_copies(c->form);
+    int most = n > 1 ? n - 1 : 1;
+    HAP_CK(r, copies >= 1 && copies <= most, "form %s: of %d members 1 to %d copies are in flight",
+           hap_form_name(c->form).s, n, most);
     for (int k = 0; k < c->n && c->kind != HAP_REDUCE_SCATTER; k++)
         HAP_CK(r, c->dst[k]->seg == SEG_SYM, "item %d: form %s writes to dst, outside SEG_SYM", k,
-               hap_form_name(c->form));
+               hap_form_name(c->form).s);
     HAP_CK(r, !c->scratch || c->scratch->seg == SEG_SYM,
-           "form %s writes to scratch, outside SEG_SYM", hap_form_name(c->form));
+           "form %s writes to scratch, outside SEG_SYM", hap_form_name(c->form).s);
 }
 
 static bool equal_shards(const hap_rank *r, const hap_coll_view *v)
@@ -327,8 +341,9 @@ void hap_coll_check(hap_rank *r, const hap_coll_call *c)
     unsigned all = r->n_axes == 2 ? 3u : 1u;
     HAP_CK(r, c->axes != 0 && (c->axes & ~all) == 0, "axis mask %u of a mesh of %d axes", c->axes,
            r->n_axes);
-    HAP_CK(r, (unsigned)c->form <= FORM_PUSH_ALL && (forms_of(c) >> c->form & 1u),
-           "there is no form %s of it", hap_form_name(c->form));
+    unsigned form = hap_form_push(c->form) ? FORM_PUSHED : c->form;
+    HAP_CK(r, form <= FORM_PUSHED && (forms_of(c) >> form & 1u), "there is no form %s of it",
+           hap_form_name(c->form).s);
     HAP_CK(r, c->form != FORM_TWO_LEVEL || c->axes == 3u, "form TWO_LEVEL needs both axes");
     HAP_CK(r, c->n >= 1, "an empty list");
     int64_t need = 0;
@@ -351,5 +366,5 @@ void hap_coll_check(hap_rank *r, const hap_coll_call *c)
     if (hap_form_push(c->form)) check_push(r, c);
     int64_t have = c->scratch ? c->scratch->bytes : 0;
     HAP_CK(r, have >= need, "form %s needs %lld bytes of scratch, the plan gives %lld",
-           hap_form_name(c->form), (long long)need, (long long)have);
+           hap_form_name(c->form).s, (long long)need, (long long)have);
 }

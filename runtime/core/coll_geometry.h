@@ -54,10 +54,11 @@ enum { HAP_SCRATCH_ALIGN = 256 };
 int64_t hap_scratch_of(const hap_rank *r, const hap_coll_call *c, const hap_coll_view *v);
 int64_t hap_coll_scratch_bytes(const hap_rank *r, const hap_coll_call *c);
 
-// Forms PUSH and PUSH_ALL, whose transfers go straight to where the data is wanted. Partial sums go
-// to slots in the owner's scratch, one a member in the order of coordinates; the owner adds them in
-// that order (16-bit types in f32), so that every backend gives the same bits.
+// Form PUSH, whose transfers go straight to where the data is wanted. Partial sums go to slots in
+// the owner's scratch, one a member in the order of coordinates; the owner adds them in that order
+// (16-bit types in f32), so that every backend gives the same bits.
 bool hap_form_push(hap_form f);
+int hap_form_copies(hap_form f); // of a push: in flight at a time, of one rank
 int64_t hap_push_slot(const hap_rank *r, const hap_coll_call *c, const hap_coll_view *v); // bytes
 // What member m adds of an all-reduce: elements of the flattened tensor.
 hap_range hap_push_shard(const hap_coll_view *v, int m);
@@ -65,6 +66,10 @@ hap_range hap_push_shard(const hap_coll_view *v, int m);
 // Checks the whole call: mask, form, every pair, scratch. Fails with a message.
 void hap_coll_check(hap_rank *r, const hap_coll_call *c);
 const char *hap_coll_name(const hap_coll_call *c); // "coll_all_gather"
-const char *hap_form_name(hap_form f);             // "EVEN"
+
+typedef struct hap_form_text {
+    char s[20];
+} hap_form_text;
+hap_form_text hap_form_name(hap_form f); // "EVEN", "PUSH(2)"
 
 #endif

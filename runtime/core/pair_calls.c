@@ -129,8 +129,8 @@ void hap_pair_start(hap_rank *r, const hap_coll_call *c)
     HAP_CK(r, !p->started, "a second collective in a pair");
     HAP_CK(r, c->n == 1, "a pair moves one tensor");
     bool flat = c->kind == HAP_ALL_REDUCE && c->form == FORM_FLAT;
-    HAP_CK(r, flat || c->form == FORM_PUSH || c->form == FORM_PUSH_ALL,
-           "there is no pair of form %s", hap_form_name(c->form));
+    HAP_CK(r, flat || hap_form_push(c->form), "there is no pair of form %s",
+           hap_form_name(c->form).s);
     HAP_CK(r, c->kind != HAP_RECUT && c->reduce == HAP_SUM, "there is no pair of it");
     p->started = true;
     p->consumer = c->kind == HAP_ALL_GATHER;

@@ -1,5 +1,5 @@
-// In which order a member sends to the others, one message at a time (form PUSH), so that all are
-// done as soon as the busiest link allows.
+// In which order a member sends to the others, one message at a time (FORM_PUSH(1); with more in
+// flight they go by distance), so that all are done as soon as the busiest link allows.
 //
 // bytes[i * n + j] go from member i to member j. A link out of a member and a link into one each
 // take one byte a unit of time, so nothing takes less than the largest sum of a row or a column

@@ -1,5 +1,6 @@
-// Forms PUSH and PUSH_ALL (core/coll_geometry.h), which are point to point here: parts go from
-// where they lie in the source straight to where they belong, as regions of both tensors.
+// Form PUSH (core/coll_geometry.h), which is point to point here: parts go from where they lie in
+// the source straight to where they belong, as regions of both tensors. All are posted at once,
+// however many copies are to be in flight: MPI takes them as it likes.
 
 #include <stdlib.h>
 

@@ -14,9 +14,8 @@ enum { FLAG_BYTES = CUDA_PUSH_FLAG_BYTES, MEMBERS = CUDA_PUSH_MEMBERS };
 struct cuda_push {
     hap_rank *r;
     unsigned axes;
-    hap_form form;
     uint32_t first;
-    int n, me;
+    int n, me, copies;   // copies: in flight at a time, each of a stream
     bool began[MEMBERS]; // by stream: has waited for the compute stream and for credits
 };
 
@@ -34,7 +33,7 @@ typedef struct cuda_pushes {
     uint32_t given[CUDA_MASKS]; // of which credits are given: as many, or more
     cudaStream_t stream[MEMBERS], credits;
     cudaEvent_t ready, left, free;
-    hap_form form[CUDA_MASKS]; // of the mask's last push
+    int copies[CUDA_MASKS]; // of the mask's last push
     cuda_push open;
     batch batch;
     hap_push_turns **turns;
@@ -194,14 +193,9 @@ static void add_wait(const cuda_push *p, CUdeviceptr at, uint32_t number)
     op->waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
 }
 
-static bool a_stream_each(const cuda_push *p)
-{
-    return p->form == FORM_PUSH_ALL;
-}
-
 static int stream_of(const cuda_push *p, int member)
 {
-    return a_stream_each(p) ? member : 0;
+    return ((member - p->me + p->n) % p->n - 1) % p->copies;
 }
 
 cudaStream_t cuda_push_stream(const cuda_push *p, int member)
@@ -214,19 +208,19 @@ cudaStream_t cuda_push_stream(const cuda_push *p, int member)
 static void join_streams(const cuda_push *p)
 {
     const cudaStream_t *s = pushes_of(p->r)->stream;
-    for (int i = 1; i < p->n; i++) // s[0] gathers what all have been given; all wait for it
+    for (int i = 1; i < p->n - 1; i++) // s[0] gathers what all have been given; all wait for it
         follow(p, s[0], s[i]);
-    for (int i = 1; i < p->n; i++)
+    for (int i = 1; i < p->n - 1; i++)
         follow(p, s[i], s[0]);
 }
 
 // --- turns ---
 
-const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, bool apart,
+const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, int copies,
                                       bool gathers)
 {
     cuda_pushes *g = pushes_of(r);
-    int64_t least = apart ? INT64_MAX : g->sizes.turn;
+    int64_t least = copies > 1 ? INT64_MAX : g->sizes.turn;
     for (int i = 0; i < g->n_turns; i++) {
         const hap_push_turns *x = g->turns[i];
         if (x->n == n && x->least == least && x->gathers == gathers &&
@@ -268,14 +262,15 @@ cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
 {
     cuda_pushes *g = pushes_of(r);
     cuda_push *p = &g->open;
-    bool changed = g->form[c->axes] != c->form;
+    int copies = hap_form_copies(c->form);
+    bool changed = g->copies[c->axes] != copies;
     *p = (cuda_push){.r = r,
                      .axes = c->axes,
-                     .form = c->form,
                      .first = g->count[c->axes] + 1,
                      .n = hap_group_size(r, c->axes),
-                     .me = hap_group_member(r, c->axes)};
-    g->form[c->axes] = c->form;
+                     .me = hap_group_member(r, c->axes),
+                     .copies = copies};
+    g->copies[c->axes] = copies;
     if (changed) join_streams(p);
     cuda(p, cudaEventRecord(g->ready, cuda_of(r)->x.stream), "cudaEventRecord");
     if (g->given[c->axes] == g->count[c->axes]) give(r, c->axes, n_parts, g->ready);
@@ -327,14 +322,14 @@ void cuda_push_raise(cuda_push *p, int m, int part)
 
 void cuda_push_raise_all(cuda_push *p, int n, const int *member, const int *part)
 {
-    for (int i = 0; i < n && a_stream_each(p); i++)
-        cuda_push_raise(p, member[i], part[i]);
-    if (n == 0 || a_stream_each(p)) return;
-    cudaStream_t s = cuda_push_stream(p, member[0]);
-    begin(p, member[0]);
-    for (int i = 0; i < n; i++)
-        add_write(p, arrived(p, member[i]), p->first + (uint32_t)part[i]);
-    issue(p, s);
+    for (int s = 0; s < p->copies; s++) {
+        for (int i = 0; i < n; i++) {
+            if (stream_of(p, member[i]) != s) continue;
+            begin(p, member[i]);
+            add_write(p, arrived(p, member[i]), p->first + (uint32_t)part[i]);
+        }
+        issue(p, pushes_of(p->r)->stream[s]);
+    }
 }
 
 void cuda_push_send(cuda_push *p, int m, int part, const void *from, void *to, int64_t bytes)
@@ -361,9 +356,8 @@ void cuda_push_sends_after(cuda_push *p, cudaStream_t s)
 {
     cuda_pushes *g = pushes_of(p->r);
     cuda(p, cudaEventRecord(g->left, s), "cudaEventRecord");
-    for (int i = 0; i < (a_stream_each(p) ? p->n : 1); i++)
-        if (!a_stream_each(p) || i != p->me)
-            cuda(p, cudaStreamWaitEvent(g->stream[i], g->left, 0), "cudaStreamWaitEvent");
+    for (int i = 0; i < p->copies; i++)
+        cuda(p, cudaStreamWaitEvent(g->stream[i], g->left, 0), "cudaStreamWaitEvent");
 }
 
 static CUdeviceptr arrived_here(const cuda_push *p, int m)
@@ -386,7 +380,7 @@ void cuda_push_await_all(cuda_push *p, cudaStream_t s, int n, const int *member,
 
 void cuda_push_close(cuda_push *p, cudaStream_t s, cudaEvent_t done)
 {
-    for (int i = 0; i < p->n; i++)
+    for (int i = 0; i < p->copies; i++)
         if (p->began[i]) follow(p, s, pushes_of(p->r)->stream[i]);
     if (done) cuda(p, cudaEventRecord(done, s), "cudaEventRecord");
 }

@@ -27,7 +27,7 @@
 //                                 is its own affair.
 //     A's flag of B, ARRIVED      by B's transfer stream alone, behind the copies of the part and
 //                                 behind all earlier flags of B there: they are written by one
-//                                 stream, or by streams that were joined when the form changed.
+//                                 stream, or by streams that were joined when their number changed.
 //                                 What a kernel stored in A's memory need not be there when the
 //                                 kernel has ended: the write of a number is a fence of the system
 //                                 before it, for all that its stream comes behind.
@@ -80,9 +80,9 @@ typedef struct cuda_push_sizes {
 cuda_push_sizes *cuda_push_sizes_of(const hap_rank *r);
 
 // In which order the members of a group send what goes from i to j, bytes[i * n + j]; kept. With
-// `apart`, each member has a stream for every other one, and its messages stay whole. `gathers`:
-// all get the same of a member, so that others may pass it on.
-const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, bool apart,
+// more than one of the copies of a member in flight, messages stay whole and go by distance.
+// `gathers`: all get the same of a member, so that others may pass it on.
+const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, int copies,
                                       bool gathers);
 
 // All members of this rank's group have one another's segments mapped: the form is done by push.
@@ -99,8 +99,9 @@ cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts);
 // The event of the open on the compute stream; until the next open.
 cudaEvent_t cuda_push_opened(const cuda_push *p);
 
-// The stream that sends to the member: FORM_PUSH has one, FORM_PUSH_ALL one a member. Sends of what
-// is made after the open are to wait for it (cudaStreamWaitEvent on this stream).
+// The stream that sends to the member, of as many as the form has copies in flight: members by
+// distance in turn, so that each gets as many messages at a time as it sends. Sends of what is made
+// after the open are to wait for it (cudaStreamWaitEvent on this stream).
 cudaStream_t cuda_push_stream(const cuda_push *p, int member);
 
 // `bytes` from `from` to where the member has what is at `to` in this rank's SEG_SYM; then the flag
@@ -124,7 +125,7 @@ void cuda_push_await_all(cuda_push *p, cudaStream_t s, int n, const int *member,
 // nobody asks.
 void cuda_push_close(cuda_push *p, cudaStream_t s, cudaEvent_t done);
 
-// A whole collective of form PUSH or PUSH_ALL between peers; `done` is recorded on the stream, or
+// A whole collective of form PUSH between peers; `done` is recorded on the stream, or
 // NULL, where it is the compute stream.
 void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent_t done);
 // Its credits, ahead of it.

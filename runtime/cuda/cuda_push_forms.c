@@ -1,5 +1,5 @@
-// Forms PUSH and PUSH_ALL of whole collectives (core/coll_geometry.h): between peers by push, else
-// point to point by NCCL into the same places, with the same sums.
+// Form PUSH of whole collectives (core/coll_geometry.h): between peers by push, else point to point
+// by NCCL into the same places, with the same sums.
 
 #include <stdlib.h>
 #include <string.h>
@@ -282,7 +282,7 @@ static void find_turns(transfer *t, way_of *of)
                 if (i != j) bytes[i * n + j] += hap_box_bytes(v, hap_box_common(gives[i], gets[j]));
     }
     t->turns =
-        cuda_push_turns(t->r, n, bytes, t->c->form == FORM_PUSH_ALL, t->c->kind == HAP_ALL_GATHER);
+        cuda_push_turns(t->r, n, bytes, hap_form_copies(t->c->form), t->c->kind == HAP_ALL_GATHER);
 }
 
 // Parts [first, first + numbers) of the push, of each message the last one, of one in pieces the

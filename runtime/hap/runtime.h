@@ -153,9 +153,10 @@ typedef enum {
     FORM_EVEN_FLAT, // even over the flattened tensor, then neighbours exchange the difference
     FORM_FLAT,      // all-reduce in one piece
     FORM_TWO_LEVEL, // reduce-scatter inside, all-reduce between, all-gather inside
-    FORM_PUSH,      // every part straight into the memory of its owner, one copy at a time
-    FORM_PUSH_ALL   // the same, a copy to every member at a time
+    FORM_PUSHED     // FORM_PUSH(copies): every part straight into the memory of its owner
 } hap_form;
+// At most so many copies of a rank in flight: 1, one after the other, to one to every other member.
+#define FORM_PUSH(copies) ((hap_form)(FORM_PUSHED | (unsigned)(copies) << 4))
 typedef enum { HAP_SUM, HAP_MAX } hap_reduce;
 
 hap_event *coll_all_gather_start(hap_rank *r, unsigned axes, hap_form form, int n,

@@ -83,7 +83,7 @@ void profile_add_coll(profile *p, const hap_coll_call *coll, hap_tensor *dst, ha
     c->coll.n = 1;
     c->dst = dst;
     c->src = src;
-    bool push = coll->form == FORM_PUSH || coll->form == FORM_PUSH_ALL;
+    bool push = hap_form_push(coll->form);
     if (scratch > 0)
         c->coll.scratch = profile_tensor(p, push ? PROFILE_SYM : PROFILE_OUT, HAP_F32, 1,
                                          &(int64_t){(scratch + 3) / 4});

@@ -1,6 +1,8 @@
 // Collectives by kind and form on all ranks, in long and in short stretches of memory, and what
 // they cost computation beside them.
 
+#include <stdio.h>
+
 #include "core/coll_geometry.h"
 #include "core/comm.h"
 #include "core/fail.h"
@@ -8,12 +10,13 @@
 
 enum { COLS = 256, FEW_COLS = 8 }; // of f32, each rank's: stretches of 1 KB, and of 32 bytes
 
-static const struct {
+typedef struct way {
     hap_coll_kind kind;
     const char *name;
     hap_form form;
     const char *form_name;
-} forms[] = {
+} way;
+static const way library[] = {
     {HAP_ALL_GATHER, "all_gather", FORM_EVEN, "even"},
     {HAP_ALL_GATHER, "all_gather", FORM_PADDED, "padded"},
     {HAP_ALL_GATHER, "all_gather", FORM_GROUPED, "grouped"},
@@ -28,21 +31,12 @@ static const struct {
     {HAP_ALL_TO_ALL, "all_to_all", FORM_SENDRECV, "sendrecv"},
     {HAP_RECUT, "recut", FORM_EVEN, "even"},
     {HAP_RECUT, "recut", FORM_SENDRECV, "sendrecv"},
-    {HAP_ALL_GATHER, "all_gather", FORM_PUSH, "push"},
-    {HAP_ALL_GATHER, "all_gather", FORM_PUSH_ALL, "push_all"},
-    {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_PUSH, "push"},
-    {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_PUSH_ALL, "push_all"},
-    {HAP_ALL_REDUCE, "all_reduce", FORM_PUSH, "push"},
-    {HAP_ALL_REDUCE, "all_reduce", FORM_PUSH_ALL, "push_all"},
-    {HAP_ALL_TO_ALL, "all_to_all", FORM_PUSH, "push"},
-    {HAP_ALL_TO_ALL, "all_to_all", FORM_PUSH_ALL, "push_all"},
 };
-enum { N_FORMS = sizeof forms / sizeof *forms };
-
-static bool is_push(hap_form f)
-{
-    return f == FORM_PUSH || f == FORM_PUSH_ALL;
-}
+static const way pushed[] = {{HAP_ALL_GATHER, "all_gather", FORM_PUSH(1), NULL},
+                             {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_PUSH(1), NULL},
+                             {HAP_ALL_REDUCE, "all_reduce", FORM_PUSH(1), NULL},
+                             {HAP_ALL_TO_ALL, "all_to_all", FORM_PUSH(1), NULL}};
+enum { N_LIBRARY = sizeof library / sizeof *library, N_PUSHED = sizeof pushed / sizeof *pushed };
 
 // The tables that the dims of a case are cut by: even ones of rows and columns, and one that leads
 // to the even one by each rank's handing half a part to its neighbour.
@@ -66,10 +60,9 @@ static cuts cuts_of(profile *p, int64_t part, int64_t width)
     return c;
 }
 
-static bool add(profile *p, int i, const cuts *c)
+static bool add(profile *p, hap_coll_kind kind, hap_form form, const cuts *c)
 {
     int n = p->r->n_ranks;
-    hap_coll_kind kind = forms[i].kind;
     hap_dim whole = WHOLE(c->rows), cut = CUT(0, c->rows, c->even);
     hap_dim shifted = CUT(0, c->rows, c->shifted), cols = WHOLE(c->width);
     hap_dim wide = WHOLE(c->width * n), narrow = CUT(0, c->width * n, c->cols);
@@ -80,11 +73,10 @@ static bool add(profile *p, int i, const cuts *c)
     hap_dim to[2] = {kind == HAP_REDUCE_SCATTER || kind == HAP_RECUT ? cut : whole,
                      kind == HAP_ALL_TO_ALL ? narrow : cols};
     hap_tensor *src = profile_cut(p, PROFILE_IN, HAP_F32, 2, from);
-    bool there = is_push(forms[i].form) && kind != HAP_REDUCE_SCATTER; // others write dst
+    bool there = hap_form_push(form) && kind != HAP_REDUCE_SCATTER; // others write dst
     hap_tensor *dst = profile_cut(p, there ? PROFILE_SYM : PROFILE_OUT, HAP_F32, 2, to);
     if (!src || !dst) return false;
-    profile_add_coll(p, &(hap_coll_call){.kind = kind, .axes = AXIS(0), .form = forms[i].form}, dst,
-                     src);
+    profile_add_coll(p, &(hap_coll_call){.kind = kind, .axes = AXIS(0), .form = form}, dst, src);
     profile_add(p, CALL_WAIT);
     return true;
 }
@@ -95,10 +87,10 @@ static bool all_fit(profile *p, bool fits)
     return hap_comm_min(p->r, fits) == 1;
 }
 
-static void collective(profile *p, int i, double bytes)
+static void collective(profile *p, const way *w, double bytes)
 {
     int n = p->r->n_ranks;
-    bool a2a = forms[i].kind == HAP_ALL_TO_ALL, recut = forms[i].kind == HAP_RECUT;
+    bool a2a = w->kind == HAP_ALL_TO_ALL, recut = w->kind == HAP_RECUT;
     int64_t part = (int64_t)(bytes / 4 / COLS / n / (a2a ? n : 1) * (recut ? 2 : 1));
     if (part < 2) part = 2;
     part -= part % 2;
@@ -106,37 +98,42 @@ static void collective(profile *p, int i, double bytes)
     profile_begin(p);
     cuts c = cuts_of(p, part, COLS);
     double whole = (double)c.rows * COLS * 4 * (a2a ? n : 1);
-    if (is_push(forms[i].form) && 3 * (whole + 4096.0 * n) > (double)p->zone[PROFILE_SYM]) return;
+    if (hap_form_push(w->form) && 3 * (whole + 4096.0 * n) > (double)p->zone[PROFILE_SYM]) return;
     int times = profile_times(p, 0, 8 * whole + (p->device.gpu ? 40e6 : 200e3));
     for (int k = 0; fits && k < times; k++)
-        fits = add(p, i, &c);
+        fits = add(p, w->kind, w->form, &c);
     if (!all_fit(p, fits)) return;
     double size = recut ? (double)(part / 2) * COLS * 4 : whole;
-    profile_keep(p, (profile_result){PROFILE_COLL, forms[i].name, forms[i].form_name, "f32", 0,
-                                     size, profile_run(p) / times});
+    profile_keep(p, (profile_result){PROFILE_COLL, w->name, w->form_name, "f32", 0, size,
+                                     profile_run(p) / times});
     profile_progress(p);
 }
 
+// Pushes with one copy in flight, with two, and with one to every other rank.
 void profile_colls(profile *p)
 {
     static const double gpu[] = {16e3, 256e3, 2e6, 16e6, 128e6, 512e6, 0},
                         cpu[] = {8e3, 128e3, 1e6, 8e6, 32e6, 0}, quick[] = {8e3, 256e3, 0};
     const double *sizes = p->quick ? quick : p->device.gpu ? gpu : cpu;
     if (p->r->n_ranks < 2 || p->only_dense) return;
-    for (int i = 0; i < N_FORMS; i++)
-        for (const double *b = sizes; *b > 0 && (p->peers || !is_push(forms[i].form)); b++)
-            collective(p, i, *b);
+    for (int i = 0; i < N_LIBRARY; i++)
+        for (const double *b = sizes; *b > 0; b++)
+            collective(p, &library[i], *b);
+    int n = p->peers ? p->r->n_ranks : 0;
+    for (int i = 0; i < N_PUSHED; i++)
+        for (int copies = 1; copies < n; copies = copies == 1 ? 2 : copies < n - 1 ? n - 1 : n) {
+            static char name[3][20]; // until results are written
+            char *text = name[copies == n - 1 && copies > 2 ? 2 : copies - 1];
+            way w = pushed[i];
+            snprintf(text, sizeof *name, "push(%d)", copies);
+            w.form = FORM_PUSH(copies);
+            w.form_name = text;
+            for (const double *b = sizes; *b > 0; b++)
+                collective(p, &w, *b);
+        }
 }
 
 // --- stretches of memory ---
-
-static int all_to_all_by(hap_form form)
-{
-    int i = 0;
-    while (forms[i].kind != HAP_ALL_TO_ALL || forms[i].form != form)
-        i++;
-    return i;
-}
 
 // An all-to-all of `part` rows of each rank, in stretches of FEW_COLS; negative: it does not fit.
 static double in_stretches(profile *p, hap_form form, int64_t part)
@@ -147,7 +144,7 @@ static double in_stretches(profile *p, hap_form form, int64_t part)
     double whole = (double)c.rows * (double)c.width * 4 * p->r->n_ranks;
     int times = profile_times(p, 0, 32 * whole + (p->device.gpu ? 40e6 : 200e3));
     for (int k = 0; fits && k < times; k++)
-        fits = add(p, all_to_all_by(form), &c);
+        fits = add(p, HAP_ALL_TO_ALL, form, &c);
     return all_fit(p, fits) ? profile_run(p) / times : -1;
 }
 
@@ -157,18 +154,18 @@ void profile_stretches(profile *p)
     static const struct {
         const char *name;
         hap_form form;
-    } way[] = {{"push", FORM_PUSH}, {"pack", FORM_EVEN}};
+    } by[] = {{"push", FORM_PUSH(1)}, {"pack", FORM_EVEN}};
     int n = p->r->n_ranks;
     int64_t part = p->quick ? 1 << 13 : p->device.gpu ? 1 << 18 : 1 << 14;
     if (n < 2 || p->only_dense) return;
     for (int i = 0; i < 2; i++) {
         double sec = 0; // not measured
-        if (p->peers || !is_push(way[i].form)) {
-            double few = in_stretches(p, way[i].form, 2), many = in_stretches(p, way[i].form, part);
+        if (p->peers || !hap_form_push(by[i].form)) {
+            double few = in_stretches(p, by[i].form, 2), many = in_stretches(p, by[i].form, part);
             if (few > 0 && many > 0)
                 sec = (many > few ? many - few : many) / ((double)part * (n - 1));
         }
-        profile_keep(p, (profile_result){PROFILE_STRETCH, way[i].name, "", "", 0, 0, sec});
+        profile_keep(p, (profile_result){PROFILE_STRETCH, by[i].name, "", "", 0, 0, sec});
         profile_progress(p);
     }
 }
@@ -190,7 +187,7 @@ static double together(profile *p, bool push, int64_t rows, int n, int64_t m, in
             cuts even = cuts_of(p, rows / p->r->n_ranks, COLS);
             hap_dim from[2] = {CUT(0, even.rows, even.even), WHOLE(COLS)};
             c.kind = HAP_ALL_GATHER;
-            c.form = FORM_PUSH;
+            c.form = FORM_PUSH(1);
             x = profile_tensor(p, PROFILE_SYM, HAP_F32, 2, (int64_t[]){even.rows, COLS});
             src = profile_cut(p, PROFILE_IN, HAP_F32, 2, from);
         } else {

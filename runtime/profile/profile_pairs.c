@@ -34,10 +34,10 @@ static double measure(profile *p, const pair_case *c)
         fits = x && full && w && y && part && y_part;
         if (!fits) break;
         if (c->gathers && c->multiplies) {
-            profile_add_gathered(p, FORM_PUSH, c->n_groups, (const int64_t(*)[2])c->groups, full, x,
-                                 w, y);
+            profile_add_gathered(p, FORM_PUSH(1), c->n_groups, (const int64_t(*)[2])c->groups, full,
+                                 x, w, y);
         } else if (c->gathers) {
-            hap_coll_call g = {.kind = HAP_ALL_GATHER, .axes = AXIS(0), .form = FORM_PUSH};
+            hap_coll_call g = {.kind = HAP_ALL_GATHER, .axes = AXIS(0), .form = FORM_PUSH(1)};
             profile_add_coll(p, &g, full, x);
             profile_add(p, CALL_WAIT);
         } else {

@@ -364,7 +364,7 @@ static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsig
     if (r->pair.open) r->pair.event = e;
     rec_begin(r, hap_coll_name(&c), "_start");
     rec_int("axes", axes);
-    rec_text("form", hap_form_name(form));
+    rec_text("form", hap_form_name(form).s);
     rec_tensors("dst", n, dst);
     rec_tensors("src", n, src);
     rec_tensor("scratch", scratch);

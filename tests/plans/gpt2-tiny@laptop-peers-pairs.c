@@ -8,7 +8,7 @@
 //   predicted   4.25 ms/step = 3.43 ms compute and idle + 1.53 ms communication - 0.704 ms hidden;
 //               bound 2.62 ms; by datasheet formulas
 //   memory      2.89 MiB / 2.60 MiB / 2.10 MiB    graph a94a3bb305aca178    cluster
-//               fed28ccfbfd27e63
+//               cf6d4e2bb24569e8
 //   strategy    auto
 
 #include "hap/runtime.h"
@@ -400,7 +400,7 @@ static void h_forward(hap_rank *r, const h_block *b)
     hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
     // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
     hap_event *e_ln_2_all =
-        coll_all_gather_start(r, AXIS(0), FORM_PUSH, 1, &b->ln_2_all, &b->ln_2, NULL);
+        coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &b->ln_2_all, &b->ln_2, NULL);
     hap_wait(r, e_ln_2_all); // 0.0269 ms hidden
 
     // mlp
@@ -416,7 +416,7 @@ static void h_forward(hap_rank *r, const h_block *b)
               HAP_NN); // y = a b + c    [8 32 64]+    0.0618 ms
     // + -> dim 0 @rows    [8@rows 32 64]    64.0 KiB    0.0392 ms
     hap_event *e_mlp_c_proj_cut = coll_reduce_scatter_start(
-        r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_proj_cut, &b->mlp_c_proj, b->mlp_c_proj_cut_scratch);
+        r, AXIS(0), FORM_PUSH(1), 1, &b->mlp_c_proj_cut, &b->mlp_c_proj, b->mlp_c_proj_cut_scratch);
     hap_overlapped(r);
     hap_wait(r, e_mlp_c_proj_cut); // 0.00746 ms hidden
 
@@ -435,7 +435,7 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
     // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
     hap_event *e_ln_1_sum_all =
-        coll_all_gather_start(r, AXIS(0), FORM_PUSH, 1, &b->ln_1_sum_all, &b->ln_1_sum_2, NULL);
+        coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &b->ln_1_sum_all, &b->ln_1_sum_2, NULL);
     hap_wait(r, e_ln_1_sum_all); // 0.0269 ms hidden
 
     // mlp
@@ -450,8 +450,9 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     // y = a b'    [8 32 64]+    0.0618 ms
     op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight_cut_2, NULL, HAP_NT);
     // + -> dim 0 @rows    [8@rows 32 64]    64.0 KiB    0.0392 ms
-    hap_event *e_mlp_c_fc_dx_cut = coll_reduce_scatter_start(
-        r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_fc_dx_cut, &b->mlp_c_fc_dx, b->mlp_c_fc_dx_cut_scratch);
+    hap_event *e_mlp_c_fc_dx_cut =
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &b->mlp_c_fc_dx_cut, &b->mlp_c_fc_dx,
+                                  b->mlp_c_fc_dx_cut_scratch);
     op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2_all, b->mlp_act_dx); // [64 192@cut_192]    0.0618 ms
     op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192]    0.00815 ms
     hap_wait(r, e_mlp_c_fc_dx_cut);                                  // 0.0392 ms hidden
@@ -466,11 +467,11 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_dw_1, b->mlp_c_fc_dx_cut, b->add, b->ln_2_sum,
                        b->ln_2_m2, 1e-05); // y, y1 = dweight, dbias    [64]+    0.00628 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
-    *b->ln_2_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_2_dw_cut,
+    *b->ln_2_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_dw_cut,
                                                       &b->ln_2_dw, b->ln_2_dw_cut_scratch);
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
     *b->ln_2_dw_1_cut_ready = coll_reduce_scatter_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_2_dw_1_cut, &b->ln_2_dw_1, b->ln_2_dw_1_cut_scratch);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_dw_1_cut, &b->ln_2_dw_1, b->ln_2_dw_1_cut_scratch);
 
     // attn
     // y = a b'    [8@rows 32 64]    0.0228 ms
@@ -478,12 +479,12 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_sum_2); // [64 64]+    0.0228 ms
     // + -> dim 0 @heads    [64@heads 64]    16.0 KiB    0.0224 ms
     *b->attn_c_proj_dw_cut_ready =
-        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &b->attn_c_proj_dw_cut,
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &b->attn_c_proj_dw_cut,
                                   &b->attn_c_proj_dw, b->attn_c_proj_dw_cut_scratch);
     op_sum(r, b->attn_c_proj_db, b->ln_2_sum_2, HAP_INTS(0, 1), false); // [64]+    0.0036 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
     *b->attn_c_proj_db_cut_ready =
-        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->attn_c_proj_db_cut,
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->attn_c_proj_db_cut,
                                   &b->attn_c_proj_db, b->attn_c_proj_db_cut_scratch);
     // y = x    [8@rows 32 4 16]    0 ms
     op_reshape(r, b->attn_reshape_4_dx, b->attn_c_proj_dx, HAP_INTS(8, 32, 4, 16));
@@ -516,12 +517,12 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     op_linear_dw(r, b->attn_c_attn_dw, b->ln_1, b->attn_split_dx); // [64 192]+    0.0665 ms
     // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0329 ms
     *b->attn_c_attn_dw_cut_ready =
-        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &b->attn_c_attn_dw_cut,
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &b->attn_c_attn_dw_cut,
                                   &b->attn_c_attn_dw, b->attn_c_attn_dw_cut_scratch);
     op_sum(r, b->attn_c_attn_db, b->attn_split_dx, HAP_INTS(0, 1), false); // [192]+    0.0088 ms
     // + -> dim 0 @cut_3    [192@cut_3]    768 B    0.0124 ms
     *b->attn_c_attn_db_cut_ready =
-        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->attn_c_attn_db_cut,
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->attn_c_attn_db_cut,
                                   &b->attn_c_attn_db, b->attn_c_attn_db_cut_scratch);
 
     // ln_1
@@ -533,11 +534,11 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
     op_norm_bwd_params(r, b->ln_1_dw, b->ln_1_dw_1, b->attn_c_attn_dx, b->add_2, b->ln_1_sum,
                        b->ln_1_m2, 1e-05); // y, y1 = dweight, dbias    [64]+    0.00628 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
-    *b->ln_1_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_1_dw_cut,
+    *b->ln_1_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_dw_cut,
                                                       &b->ln_1_dw, b->ln_1_dw_cut_scratch);
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
     *b->ln_1_dw_1_cut_ready = coll_reduce_scatter_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_1_dw_1_cut, &b->ln_1_dw_1, b->ln_1_dw_1_cut_scratch);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_dw_1_cut, &b->ln_1_dw_1, b->ln_1_dw_1_cut_scratch);
 }
 
 // One of the 2 blocks h_2, backward: 0.0313 ms of computation.
@@ -596,7 +597,7 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     // update
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
     hap_event *e_ln_1_dw_1_all = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_1_dw_1_all, &b->ln_1_dw_1_cut_2, NULL);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_dw_1_all, &b->ln_1_dw_1_cut_2, NULL);
     hap_wait(r, *b->ln_1_dw_all_ready);
     op_adam(r, b->ln_1_weight_2, b->ln_1_weight_exp_avg, b->ln_1_weight_exp_avg_sq, b->ln_1_dw_all,
             b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00128 ms
@@ -609,10 +610,10 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
             0.1, true); // a -= lr b / sqrt c    [64@cut_64 192]    0.0144 ms
     // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0237 ms
     *b->attn_c_attn_weight_ready = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH, 1, &b->attn_c_attn_weight_2, &b->attn_c_attn_weight_cut, NULL);
+        r, AXIS(0), FORM_PUSH(1), 1, &b->attn_c_attn_weight_2, &b->attn_c_attn_weight_cut, NULL);
     // dim 0 @cut_3 -> whole    [192]    768 B    0.0122 ms
     hap_event *e_attn_c_attn_db_all = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->attn_c_attn_db_all, &b->attn_c_attn_db_cut_2, NULL);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->attn_c_attn_db_all, &b->attn_c_attn_db_cut_2, NULL);
     hap_wait(r, e_attn_c_attn_db_all);
     op_adam(r, b->attn_c_attn_bias, b->attn_c_attn_bias_exp_avg, b->attn_c_attn_bias_exp_avg_sq,
             b->attn_c_attn_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.00184 ms
@@ -622,19 +623,19 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
             0.1, true); // a -= lr b / sqrt c    [64@heads 64]    0.00548 ms
     // dim 0 @heads -> whole    [64 64]    16.0 KiB    0.0183 ms
     *b->attn_c_proj_weight_ready = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH, 1, &b->attn_c_proj_weight_2, &b->attn_c_proj_weight_cut, NULL);
+        r, AXIS(0), FORM_PUSH(1), 1, &b->attn_c_proj_weight_2, &b->attn_c_proj_weight_cut, NULL);
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
     hap_event *e_attn_c_proj_db_all = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->attn_c_proj_db_all, &b->attn_c_proj_db_cut_2, NULL);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->attn_c_proj_db_all, &b->attn_c_proj_db_cut_2, NULL);
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
-    hap_event *e_ln_2_dw_all = coll_all_gather_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_2_dw_all,
+    hap_event *e_ln_2_dw_all = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_dw_all,
                                                      &b->ln_2_dw_cut_2, NULL);
     hap_wait(r, e_attn_c_proj_db_all);
     op_adam(r, b->attn_c_proj_bias, b->attn_c_proj_bias_exp_avg, b->attn_c_proj_bias_exp_avg_sq,
             b->attn_c_proj_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00128 ms
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
     hap_event *e_ln_2_dw_1_all = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_2_dw_1_all, &b->ln_2_dw_1_cut_2, NULL);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_dw_1_all, &b->ln_2_dw_1_cut_2, NULL);
     hap_wait(r, e_ln_2_dw_all); // 0.00114 ms hidden
     op_adam(r, b->ln_2_weight_2, b->ln_2_weight_exp_avg, b->ln_2_weight_exp_avg_sq, b->ln_2_dw_all,
             b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64]    0.00128 ms
@@ -647,10 +648,10 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
             b->mlp_c_fc_dw_2, b->clip, 1, 0.9, 0.95, 1e-08, 0.1, true);
     // dim 1 @cut_192 -> whole    [64 192]    48.0 KiB    0.0383 ms
     *b->mlp_c_fc_weight_ready = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_fc_weight_2, &b->mlp_c_fc_weight_cut_3, NULL);
+        r, AXIS(0), FORM_PUSH(1), 1, &b->mlp_c_fc_weight_2, &b->mlp_c_fc_weight_cut_3, NULL);
     // dim 0 @cut_192 -> whole    [192]    768 B    0.0123 ms
     hap_event *e_mlp_c_fc_db_all = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->mlp_c_fc_db_all, &b->mlp_c_fc_db_2, NULL);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->mlp_c_fc_db_all, &b->mlp_c_fc_db_2, NULL);
     hap_wait(r, e_mlp_c_fc_db_all);
     op_adam(r, b->mlp_c_fc_bias, b->mlp_c_fc_bias_exp_avg, b->mlp_c_fc_bias_exp_avg_sq,
             b->mlp_c_fc_db_all, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.00184 ms
@@ -661,9 +662,9 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
             true); // a -= lr b / sqrt c    [192@cut_192 64]    0.0135 ms
     // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.026 ms
     *b->mlp_c_proj_weight_ready = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_proj_weight_2, &b->mlp_c_proj_weight_cut_3, NULL);
+        r, AXIS(0), FORM_PUSH(1), 1, &b->mlp_c_proj_weight_2, &b->mlp_c_proj_weight_cut_3, NULL);
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
-    *b->ln_1_dw_all_ready_2 = coll_all_gather_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_1_dw_all_2,
+    *b->ln_1_dw_all_ready_2 = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_dw_all_2,
                                                     &b->ln_1_dw_cut_3, NULL);
     op_adam(r, b->mlp_c_proj_bias, b->mlp_c_proj_bias_exp_avg, b->mlp_c_proj_bias_exp_avg_sq,
             b->mlp_c_proj_db_2, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00128 ms
@@ -1491,7 +1492,7 @@ int main(int argc, char **argv)
         // y = sum a + log b - c    []+    0.0012 ms
         op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, slice_cut_2, -100);
         // + -> whole    []    4 B    0.024 ms
-        hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_PUSH_ALL, 1, &ce_sum_all,
+        hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_PUSH(2), 1, &ce_sum_all,
                                                         &ce_sum, ce_sum_all_scratch);
 
         // count, forward
@@ -1515,7 +1516,7 @@ int main(int argc, char **argv)
         op_linear_dw(r, lm_head_dw, ce_sum_dx, ln_f); // y = sum rows a' b    [211 64]+    0.073 ms
         // + -> dim 0 @vocab    [211@vocab 64]    52.8 KiB    0.0403 ms
         hap_event *e_lm_head_dw_cut = coll_reduce_scatter_start(
-            r, AXIS(0), FORM_PUSH, 1, &lm_head_dw_cut, &lm_head_dw, lm_head_dw_cut_scratch);
+            r, AXIS(0), FORM_PUSH(1), 1, &lm_head_dw_cut, &lm_head_dw, lm_head_dw_cut_scratch);
 
         // transformer.ln_f, backward
         op_norm_bwd_stats(r, ln_f_stats, ln_f_stats_1, lm_head_dx, h_2_add_2_2[3], ln_f_sum,
@@ -1536,8 +1537,8 @@ int main(int argc, char **argv)
         // together    0.0638 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
         hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
         // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
-        hap_event *e_h_1_ln_1_sum_all =
-            coll_all_gather_start(r, AXIS(0), FORM_PUSH, 1, &h_1_ln_1_sum_all, &ln_f_dx_2[0], NULL);
+        hap_event *e_h_1_ln_1_sum_all = coll_all_gather_start(
+            r, AXIS(0), FORM_PUSH(1), 1, &h_1_ln_1_sum_all, &ln_f_dx_2[0], NULL);
         hap_wait(r, e_h_1_ln_1_sum_all); // 0.0269 ms hidden
 
         // transformer.h.0.mlp, backward
@@ -1555,7 +1556,7 @@ int main(int argc, char **argv)
         op_linear(r, h_0_mlp_c_fc_dx, h_0_mlp_act_dx, h_0_mlp_c_fc_weight_cut_2, NULL, HAP_NT);
         // + -> dim 0 @rows    [8@rows 32 64]    64.0 KiB    0.0392 ms
         hap_event *e_h_0_mlp_c_fc_dx_cut =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &h_0_mlp_c_fc_dx_cut,
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &h_0_mlp_c_fc_dx_cut,
                                       &h_0_mlp_c_fc_dx, h_0_mlp_c_fc_dx_cut_scratch);
         // y = sum rows a' b    [64 192@cut_192]    0.0618 ms
         op_linear_dw(r, h_mlp_c_fc_dw[0], h_ln_2_all[0], h_0_mlp_act_dx);
@@ -1576,10 +1577,10 @@ int main(int argc, char **argv)
                            h_ln_2_sum[0], h_ln_2_m2[0], 1e-05); // [64]+    0.00628 ms
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         h_0_ln_2_dw_cut_ready = coll_reduce_scatter_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &h_ln_2_dw_cut[0], &h_0_ln_2_dw, h_0_ln_2_dw_cut_scratch);
+            r, AXIS(0), FORM_PUSH(2), 1, &h_ln_2_dw_cut[0], &h_0_ln_2_dw, h_0_ln_2_dw_cut_scratch);
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         h_0_ln_2_dw_1_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &h_ln_2_dw_1_cut[0],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &h_ln_2_dw_1_cut[0],
                                       &h_0_ln_2_dw_1, h_0_ln_2_dw_1_cut_scratch);
 
         // transformer.h.0.attn, backward
@@ -1589,12 +1590,12 @@ int main(int argc, char **argv)
         op_linear_dw(r, h_0_attn_c_proj_dw, h_attn_reshape_4[0], h_0_ln_2_sum_2);
         // + -> dim 0 @heads    [64@heads 64]    16.0 KiB    0.0224 ms
         h_0_attn_c_proj_dw_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &h_attn_c_proj_dw_cut[0],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &h_attn_c_proj_dw_cut[0],
                                       &h_0_attn_c_proj_dw, h_0_attn_c_proj_dw_cut_scratch);
         op_sum(r, h_0_attn_c_proj_db, h_0_ln_2_sum_2, HAP_INTS(0, 1), false); // [64]+    0.0036 ms
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         h_0_attn_c_proj_db_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &h_attn_c_proj_db_cut[0],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &h_attn_c_proj_db_cut[0],
                                       &h_0_attn_c_proj_db, h_0_attn_c_proj_db_cut_scratch);
         // y = x    [8@rows 32 4 16]    0 ms
         op_reshape(r, h_0_attn_reshape_4_dx, h_0_attn_c_proj_dx, HAP_INTS(8, 32, 4, 16));
@@ -1627,13 +1628,13 @@ int main(int argc, char **argv)
         op_linear_dw(r, h_0_attn_c_attn_dw, h_ln_1[0], h_0_attn_split_dx); // [64 192]+    0.0665 ms
         // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0329 ms
         h_0_attn_c_attn_dw_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &h_attn_c_attn_dw_cut[0],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &h_attn_c_attn_dw_cut[0],
                                       &h_0_attn_c_attn_dw, h_0_attn_c_attn_dw_cut_scratch);
         // y = sum x    [192]+    0.0088 ms
         op_sum(r, h_0_attn_c_attn_db, h_0_attn_split_dx, HAP_INTS(0, 1), false);
         // + -> dim 0 @cut_3    [192@cut_3]    768 B    0.0124 ms
         h_0_attn_c_attn_db_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &h_attn_c_attn_db_cut[0],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &h_attn_c_attn_db_cut[0],
                                       &h_0_attn_c_attn_db, h_0_attn_c_attn_db_cut_scratch);
 
         // transformer.h.0.ln_1, backward
@@ -1646,15 +1647,15 @@ int main(int argc, char **argv)
         op_add(r, h_0_ln_1_sum_2, h_0_ln_2_sum_2, h_0_ln_1_dx); // [8@rows 32 64]    0.00868 ms
         // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
         hap_event *e_h_0_ln_1_sum_all = coll_all_gather_start(
-            r, AXIS(0), FORM_PUSH, 1, &h_0_ln_1_sum_all, &h_0_ln_1_sum_2, NULL);
+            r, AXIS(0), FORM_PUSH(1), 1, &h_0_ln_1_sum_all, &h_0_ln_1_sum_2, NULL);
         op_norm_bwd_params(r, h_0_ln_1_dw, h_0_ln_1_dw_1, h_0_attn_c_attn_dx, h_2_add_2_2[0],
                            h_ln_1_sum[0], h_ln_1_m2[0], 1e-05); // [64]+    0.00628 ms
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         h_0_ln_1_dw_cut_ready = coll_reduce_scatter_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &h_ln_1_dw_cut[0], &h_0_ln_1_dw, h_0_ln_1_dw_cut_scratch);
+            r, AXIS(0), FORM_PUSH(2), 1, &h_ln_1_dw_cut[0], &h_0_ln_1_dw, h_0_ln_1_dw_cut_scratch);
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         h_0_ln_1_dw_1_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &h_ln_1_dw_1_cut[0],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &h_ln_1_dw_1_cut[0],
                                       &h_0_ln_1_dw_1, h_0_ln_1_dw_1_cut_scratch);
         hap_wait(r, e_h_0_ln_1_sum_all);
 
@@ -1745,9 +1746,9 @@ int main(int argc, char **argv)
                 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [211@vocab 64]    0.0152 ms
         // dim 0 @vocab -> whole    [211 64]    52.8 KiB    0.0275 ms
         hap_event *e_wte_weight =
-            coll_all_gather_start(r, AXIS(0), FORM_PUSH, 1, &wte_weight, &wte_weight_cut, NULL);
+            coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &wte_weight, &wte_weight_cut, NULL);
         // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
-        h_0_ln_1_dw_all_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH_ALL, 1,
+        h_0_ln_1_dw_all_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1,
                                                       &h_ln_1_dw_all[0], &h_ln_1_dw_cut[0], NULL);
         op_adam(r, wpe_weight, wpe_weight_exp_avg, wpe_weight_exp_avg_sq, wpe_dw, clip, 1, 0.9,
                 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [32 64]    0.00996 ms
@@ -1758,7 +1759,7 @@ int main(int argc, char **argv)
         // update
         // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
         hap_event *e_h_2_ln_1_dw_1_all = coll_all_gather_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &h_2_ln_1_dw_1_all, &h_ln_1_dw_1_cut[2], NULL);
+            r, AXIS(0), FORM_PUSH(2), 1, &h_2_ln_1_dw_1_all, &h_ln_1_dw_1_cut[2], NULL);
         hap_wait(r, h_ln_1_dw_all_ready[1]);
         op_adam(r, h_ln_1_weight[2], h_2_ln_1_weight_exp_avg, h_2_ln_1_weight_exp_avg_sq,
                 h_ln_1_dw_all[2], clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00128 ms
@@ -1771,11 +1772,12 @@ int main(int argc, char **argv)
                 h_2_attn_c_attn_weight_exp_avg_sq, h_attn_c_attn_dw_cut[2], clip, 1, 0.9, 0.95,
                 1e-08, 0.1, true); // a -= lr b / sqrt c    [64@cut_64 192]    0.0144 ms
         // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0237 ms
-        h_2_attn_c_attn_weight_ready = coll_all_gather_start(
-            r, AXIS(0), FORM_PUSH, 1, &h_attn_c_attn_weight[2], &h_2_attn_c_attn_weight_cut, NULL);
+        h_2_attn_c_attn_weight_ready =
+            coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &h_attn_c_attn_weight[2],
+                                  &h_2_attn_c_attn_weight_cut, NULL);
         // dim 0 @cut_3 -> whole    [192]    768 B    0.0122 ms
         hap_event *e_h_2_attn_c_attn_db_all = coll_all_gather_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &h_2_attn_c_attn_db_all, &h_attn_c_attn_db_cut[2], NULL);
+            r, AXIS(0), FORM_PUSH(2), 1, &h_2_attn_c_attn_db_all, &h_attn_c_attn_db_cut[2], NULL);
         hap_wait(r, e_h_2_attn_c_attn_db_all);
         op_adam(r, h_attn_c_attn_bias[2], h_2_attn_c_attn_bias_exp_avg,
                 h_2_attn_c_attn_bias_exp_avg_sq, h_2_attn_c_attn_db_all, clip, 1, 0.9, 0.95, 1e-08,
@@ -1786,21 +1788,22 @@ int main(int argc, char **argv)
                 h_2_attn_c_proj_weight_exp_avg_sq, h_attn_c_proj_dw_cut[2], clip, 1, 0.9, 0.95,
                 1e-08, 0.1, true); // a -= lr b / sqrt c    [64@heads 64]    0.00548 ms
         // dim 0 @heads -> whole    [64 64]    16.0 KiB    0.0183 ms
-        h_2_attn_c_proj_weight_ready = coll_all_gather_start(
-            r, AXIS(0), FORM_PUSH, 1, &h_attn_c_proj_weight[2], &h_2_attn_c_proj_weight_cut, NULL);
+        h_2_attn_c_proj_weight_ready =
+            coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &h_attn_c_proj_weight[2],
+                                  &h_2_attn_c_proj_weight_cut, NULL);
         // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
         hap_event *e_h_2_attn_c_proj_db_all = coll_all_gather_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &h_2_attn_c_proj_db_all, &h_attn_c_proj_db_cut[2], NULL);
+            r, AXIS(0), FORM_PUSH(2), 1, &h_2_attn_c_proj_db_all, &h_attn_c_proj_db_cut[2], NULL);
         // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
         hap_event *e_h_2_ln_2_dw_all = coll_all_gather_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &h_2_ln_2_dw_all, &h_ln_2_dw_cut[2], NULL);
+            r, AXIS(0), FORM_PUSH(2), 1, &h_2_ln_2_dw_all, &h_ln_2_dw_cut[2], NULL);
         hap_wait(r, e_h_2_attn_c_proj_db_all);
         op_adam(r, h_attn_c_proj_bias[2], h_2_attn_c_proj_bias_exp_avg,
                 h_2_attn_c_proj_bias_exp_avg_sq, h_2_attn_c_proj_db_all, clip, 1, 0.9, 0.95, 1e-08,
                 0, true); // a -= lr b / sqrt c    [64]    0.00128 ms
         // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
         hap_event *e_h_2_ln_2_dw_1_all = coll_all_gather_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &h_2_ln_2_dw_1_all, &h_ln_2_dw_1_cut[2], NULL);
+            r, AXIS(0), FORM_PUSH(2), 1, &h_2_ln_2_dw_1_all, &h_ln_2_dw_1_cut[2], NULL);
         hap_wait(r, e_h_2_ln_2_dw_all); // 0.00114 ms hidden
         op_adam(r, h_ln_2_weight[2], h_2_ln_2_weight_exp_avg, h_2_ln_2_weight_exp_avg_sq,
                 h_2_ln_2_dw_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]    0.00128 ms
@@ -1814,10 +1817,10 @@ int main(int argc, char **argv)
                 true); // a -= lr b / sqrt c    [64 192@cut_192]    0.0135 ms
         // dim 1 @cut_192 -> whole    [64 192]    48.0 KiB    0.0383 ms
         h_2_mlp_c_fc_weight_ready = coll_all_gather_start(
-            r, AXIS(0), FORM_PUSH, 1, &h_mlp_c_fc_weight[2], &h_2_mlp_c_fc_weight_cut_3, NULL);
+            r, AXIS(0), FORM_PUSH(1), 1, &h_mlp_c_fc_weight[2], &h_2_mlp_c_fc_weight_cut_3, NULL);
         // dim 0 @cut_192 -> whole    [192]    768 B    0.0123 ms
         hap_event *e_h_2_mlp_c_fc_db_all = coll_all_gather_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &h_2_mlp_c_fc_db_all, &h_mlp_c_fc_db[2], NULL);
+            r, AXIS(0), FORM_PUSH(2), 1, &h_2_mlp_c_fc_db_all, &h_mlp_c_fc_db[2], NULL);
         hap_wait(r, e_h_2_mlp_c_fc_db_all);
         op_adam(r, h_mlp_c_fc_bias[2], h_2_mlp_c_fc_bias_exp_avg, h_2_mlp_c_fc_bias_exp_avg_sq,
                 h_2_mlp_c_fc_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]    0.00184 ms
@@ -1827,8 +1830,9 @@ int main(int argc, char **argv)
                 h_2_mlp_c_proj_weight_exp_avg_sq, h_mlp_c_proj_dw[2], clip, 1, 0.9, 0.95, 1e-08,
                 0.1, true); // a -= lr b / sqrt c    [192@cut_192 64]    0.0135 ms
         // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.026 ms
-        h_2_mlp_c_proj_weight_ready = coll_all_gather_start(
-            r, AXIS(0), FORM_PUSH, 1, &h_mlp_c_proj_weight[2], &h_2_mlp_c_proj_weight_cut_3, NULL);
+        h_2_mlp_c_proj_weight_ready =
+            coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &h_mlp_c_proj_weight[2],
+                                  &h_2_mlp_c_proj_weight_cut_3, NULL);
         op_adam(r, h_mlp_c_proj_bias[2], h_2_mlp_c_proj_bias_exp_avg,
                 h_2_mlp_c_proj_bias_exp_avg_sq, h_mlp_c_proj_db[2], clip, 1, 0.9, 0.95, 1e-08, 0,
                 true); // a -= lr b / sqrt c    [64]    0.00128 ms

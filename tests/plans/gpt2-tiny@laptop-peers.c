@@ -6,7 +6,7 @@
 //   predicted   4.09 ms/step = 3.46 ms compute and idle + 1.47 ms communication - 0.842 ms hidden;
 //               bound 2.62 ms; by datasheet formulas
 //   memory      3.25 MiB / 3.18 MiB / 2.66 MiB    graph a94a3bb305aca178    cluster
-//               fed28ccfbfd27e63
+//               cf6d4e2bb24569e8
 //   strategy    auto
 
 #include "hap/runtime.h"
@@ -431,12 +431,12 @@ static void h_backward(hap_rank *r, const h_block *b)
     op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_1_sum_2); // [192 64]+    0.0665 ms
     // + -> dim 0 @cut_192    [192@cut_192 64]    48.0 KiB    0.0332 ms
     *b->mlp_c_proj_dw_cut_ready =
-        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_proj_dw_cut,
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &b->mlp_c_proj_dw_cut,
                                   &b->mlp_c_proj_dw, b->mlp_c_proj_dw_cut_scratch);
     op_sum(r, b->mlp_c_proj_db, b->ln_1_sum_2, HAP_INTS(0, 1), false); // [64]+    0.0036 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
     *b->mlp_c_proj_db_cut_ready =
-        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->mlp_c_proj_db_cut,
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->mlp_c_proj_db_cut,
                                   &b->mlp_c_proj_db, b->mlp_c_proj_db_cut_scratch);
     // y = a gelu'(b)    [8@rows 32 192]    0.024 ms
     op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true);
@@ -444,13 +444,14 @@ static void h_backward(hap_rank *r, const h_block *b)
     op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight, NULL, HAP_NT);
     op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2, b->mlp_act_dx); // [64 192]+    0.0665 ms
     // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0337 ms
-    *b->mlp_c_fc_dw_cut_ready = coll_reduce_scatter_start(
-        r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_fc_dw_cut, &b->mlp_c_fc_dw, b->mlp_c_fc_dw_cut_scratch);
+    *b->mlp_c_fc_dw_cut_ready =
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &b->mlp_c_fc_dw_cut, &b->mlp_c_fc_dw,
+                                  b->mlp_c_fc_dw_cut_scratch);
     op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192]+    0.0088 ms
     // + -> dim 0 @cut_192    [192@cut_192]    768 B    0.0124 ms
     *b->mlp_c_fc_db_cut_ready =
-        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->mlp_c_fc_db_cut,
-                                  &b->mlp_c_fc_db, b->mlp_c_fc_db_cut_scratch);
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->mlp_c_fc_db_cut, &b->mlp_c_fc_db,
+                                  b->mlp_c_fc_db_cut_scratch);
 
     // ln_2
     op_norm_bwd_stats(r, b->ln_2_stats, b->ln_2_stats_1, b->mlp_c_fc_dx, b->add, b->ln_2_sum,
@@ -461,11 +462,11 @@ static void h_backward(hap_rank *r, const h_block *b)
     op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_dw_1, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2,
                        1e-05); // y, y1 = dweight, dbias    [64]+    0.00628 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
-    *b->ln_2_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_2_dw_cut,
+    *b->ln_2_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_dw_cut,
                                                       &b->ln_2_dw, b->ln_2_dw_cut_scratch);
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
     *b->ln_2_dw_1_cut_ready = coll_reduce_scatter_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_2_dw_1_cut, &b->ln_2_dw_1, b->ln_2_dw_1_cut_scratch);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_dw_1_cut, &b->ln_2_dw_1, b->ln_2_dw_1_cut_scratch);
 
     // attn
     // y = a b'    [8@rows 32 64]    0.0228 ms
@@ -473,12 +474,12 @@ static void h_backward(hap_rank *r, const h_block *b)
     op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_sum_2); // [64 64]+    0.0228 ms
     // + -> dim 0 @heads    [64@heads 64]    16.0 KiB    0.0224 ms
     *b->attn_c_proj_dw_cut_ready =
-        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &b->attn_c_proj_dw_cut,
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &b->attn_c_proj_dw_cut,
                                   &b->attn_c_proj_dw, b->attn_c_proj_dw_cut_scratch);
     op_sum(r, b->attn_c_proj_db, b->ln_2_sum_2, HAP_INTS(0, 1), false); // [64]+    0.0036 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
     *b->attn_c_proj_db_cut_ready =
-        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->attn_c_proj_db_cut,
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->attn_c_proj_db_cut,
                                   &b->attn_c_proj_db, b->attn_c_proj_db_cut_scratch);
     // y = x    [8@rows 32 4 16]    0 ms
     op_reshape(r, b->attn_reshape_4_dx, b->attn_c_proj_dx, HAP_INTS(8, 32, 4, 16));
@@ -511,12 +512,12 @@ static void h_backward(hap_rank *r, const h_block *b)
     op_linear_dw(r, b->attn_c_attn_dw, b->ln_1, b->attn_split_dx); // [64 192]+    0.0665 ms
     // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0337 ms
     *b->attn_c_attn_dw_cut_ready =
-        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &b->attn_c_attn_dw_cut,
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &b->attn_c_attn_dw_cut,
                                   &b->attn_c_attn_dw, b->attn_c_attn_dw_cut_scratch);
     op_sum(r, b->attn_c_attn_db, b->attn_split_dx, HAP_INTS(0, 1), false); // [192]+    0.0088 ms
     // + -> dim 0 @cut_3    [192@cut_3]    768 B    0.0124 ms
     *b->attn_c_attn_db_cut_ready =
-        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->attn_c_attn_db_cut,
+        coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->attn_c_attn_db_cut,
                                   &b->attn_c_attn_db, b->attn_c_attn_db_cut_scratch);
 
     // ln_1
@@ -528,11 +529,11 @@ static void h_backward(hap_rank *r, const h_block *b)
     op_norm_bwd_params(r, b->ln_1_dw, b->ln_1_dw_1, b->attn_c_attn_dx, b->add_2, b->ln_1_sum,
                        b->ln_1_m2, 1e-05); // y, y1 = dweight, dbias    [64]+    0.00628 ms
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
-    *b->ln_1_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_1_dw_cut,
+    *b->ln_1_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_dw_cut,
                                                       &b->ln_1_dw, b->ln_1_dw_cut_scratch);
     // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
     *b->ln_1_dw_1_cut_ready = coll_reduce_scatter_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_1_dw_1_cut, &b->ln_1_dw_1, b->ln_1_dw_1_cut_scratch);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_dw_1_cut, &b->ln_1_dw_1, b->ln_1_dw_1_cut_scratch);
 }
 
 // One of the 3 blocks h_2, backward: 0.0306 ms of computation.
@@ -596,67 +597,67 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
     op_adam(r, b->ln_1_weight_cut, b->ln_1_weight_exp_avg, b->ln_1_weight_exp_avg_sq,
             b->ln_1_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64@cut_64]    0.00107 ms
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
-    *b->ln_1_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_1_weight,
+    *b->ln_1_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_weight,
                                                   &b->ln_1_weight_cut, NULL);
     hap_cut(r, b->ln_1_bias_cut, b->ln_1_bias); // [64@cut_64]    0.00102 ms
     op_adam(r, b->ln_1_bias_cut, b->ln_1_bias_exp_avg, b->ln_1_bias_exp_avg_sq, b->ln_1_dw_1_cut,
             b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64@cut_64]    0.00107 ms
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
     *b->ln_1_bias_ready =
-        coll_all_gather_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_1_bias, &b->ln_1_bias_cut, NULL);
+        coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_bias, &b->ln_1_bias_cut, NULL);
     hap_cut(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight); // [64@cut_64 192]    0.00407 ms
     op_adam(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight_exp_avg,
             b->attn_c_attn_weight_exp_avg_sq, b->attn_c_attn_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08,
             0.1, true); // a -= lr b / sqrt c    [64@cut_64 192]    0.0144 ms
     // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0241 ms
     *b->attn_c_attn_weight_ready = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH, 1, &b->attn_c_attn_weight, &b->attn_c_attn_weight_cut, NULL);
+        r, AXIS(0), FORM_PUSH(1), 1, &b->attn_c_attn_weight, &b->attn_c_attn_weight_cut, NULL);
     hap_cut(r, b->attn_c_attn_bias_cut, b->attn_c_attn_bias); // [192@cut_3]    0.00106 ms
     // a -= lr b / sqrt c    [192@cut_3]    0.00128 ms
     op_adam(r, b->attn_c_attn_bias_cut, b->attn_c_attn_bias_exp_avg, b->attn_c_attn_bias_exp_avg_sq,
             b->attn_c_attn_db_cut, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
     // dim 0 @cut_3 -> whole    [192]    768 B    0.0122 ms
     *b->attn_c_attn_bias_ready = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->attn_c_attn_bias, &b->attn_c_attn_bias_cut, NULL);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->attn_c_attn_bias, &b->attn_c_attn_bias_cut, NULL);
     hap_cut(r, b->attn_c_proj_weight_cut, b->attn_c_proj_weight); // [64@heads 64]    0.00202 ms
     op_adam(r, b->attn_c_proj_weight_cut, b->attn_c_proj_weight_exp_avg,
             b->attn_c_proj_weight_exp_avg_sq, b->attn_c_proj_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08,
             0.1, true); // a -= lr b / sqrt c    [64@heads 64]    0.00548 ms
     // dim 0 @heads -> whole    [64 64]    16.0 KiB    0.0183 ms
     *b->attn_c_proj_weight_ready = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH, 1, &b->attn_c_proj_weight, &b->attn_c_proj_weight_cut, NULL);
+        r, AXIS(0), FORM_PUSH(1), 1, &b->attn_c_proj_weight, &b->attn_c_proj_weight_cut, NULL);
     hap_cut(r, b->attn_c_proj_bias_cut, b->attn_c_proj_bias); // [64@cut_64]    0.00102 ms
     // a -= lr b / sqrt c    [64@cut_64]    0.00107 ms
     op_adam(r, b->attn_c_proj_bias_cut, b->attn_c_proj_bias_exp_avg, b->attn_c_proj_bias_exp_avg_sq,
             b->attn_c_proj_db_cut, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
     *b->attn_c_proj_bias_ready = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->attn_c_proj_bias, &b->attn_c_proj_bias_cut, NULL);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->attn_c_proj_bias, &b->attn_c_proj_bias_cut, NULL);
     hap_cut(r, b->ln_2_weight_cut, b->ln_2_weight); // [64@cut_64]    0.00102 ms
     op_adam(r, b->ln_2_weight_cut, b->ln_2_weight_exp_avg, b->ln_2_weight_exp_avg_sq,
             b->ln_2_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64@cut_64]    0.00107 ms
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
-    *b->ln_2_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_2_weight,
+    *b->ln_2_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_weight,
                                                   &b->ln_2_weight_cut, NULL);
     hap_cut(r, b->ln_2_bias_cut, b->ln_2_bias); // [64@cut_64]    0.00102 ms
     op_adam(r, b->ln_2_bias_cut, b->ln_2_bias_exp_avg, b->ln_2_bias_exp_avg_sq, b->ln_2_dw_1_cut,
             b->clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64@cut_64]    0.00107 ms
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
     *b->ln_2_bias_ready =
-        coll_all_gather_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->ln_2_bias, &b->ln_2_bias_cut, NULL);
+        coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_bias, &b->ln_2_bias_cut, NULL);
     hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight); // [64@cut_64 192]    0.00407 ms
     // a -= lr b / sqrt c    [64@cut_64 192]    0.0144 ms
     op_adam(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight_exp_avg, b->mlp_c_fc_weight_exp_avg_sq,
             b->mlp_c_fc_dw_cut, b->clip, 1, 0.9, 0.95, 1e-08, 0.1, true);
     // dim 0 @cut_64 -> whole    [64 192]    48.0 KiB    0.0241 ms
-    *b->mlp_c_fc_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_fc_weight,
-                                                      &b->mlp_c_fc_weight_cut, NULL);
+    *b->mlp_c_fc_weight_ready = coll_all_gather_start(
+        r, AXIS(0), FORM_PUSH(1), 1, &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut, NULL);
     hap_cut(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias); // [192@cut_192]    0.00105 ms
     // a -= lr b / sqrt c    [192@cut_192]    0.00121 ms
     op_adam(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias_exp_avg, b->mlp_c_fc_bias_exp_avg_sq,
             b->mlp_c_fc_db_cut, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
     // dim 0 @cut_192 -> whole    [192]    768 B    0.0123 ms
-    *b->mlp_c_fc_bias_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH_ALL, 1, &b->mlp_c_fc_bias,
+    *b->mlp_c_fc_bias_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->mlp_c_fc_bias,
                                                     &b->mlp_c_fc_bias_cut, NULL);
     hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]    0.00414 ms
     op_adam(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight_exp_avg,
@@ -664,14 +665,14 @@ static void h_2_update(hap_rank *r, const h_2_block *b)
             0.1, true); // a -= lr b / sqrt c    [192@cut_192 64]    0.0147 ms
     // dim 0 @cut_192 -> whole    [192 64]    48.0 KiB    0.0238 ms
     *b->mlp_c_proj_weight_ready = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH, 1, &b->mlp_c_proj_weight, &b->mlp_c_proj_weight_cut, NULL);
+        r, AXIS(0), FORM_PUSH(1), 1, &b->mlp_c_proj_weight, &b->mlp_c_proj_weight_cut, NULL);
     hap_cut(r, b->mlp_c_proj_bias_cut, b->mlp_c_proj_bias); // [64@cut_64]    0.00102 ms
     // a -= lr b / sqrt c    [64@cut_64]    0.00107 ms
     op_adam(r, b->mlp_c_proj_bias_cut, b->mlp_c_proj_bias_exp_avg, b->mlp_c_proj_bias_exp_avg_sq,
             b->mlp_c_proj_db_cut, b->clip, 1, 0.9, 0.95, 1e-08, 0, true);
     // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
     *b->mlp_c_proj_bias_ready = coll_all_gather_start(
-        r, AXIS(0), FORM_PUSH_ALL, 1, &b->mlp_c_proj_bias, &b->mlp_c_proj_bias_cut, NULL);
+        r, AXIS(0), FORM_PUSH(2), 1, &b->mlp_c_proj_bias, &b->mlp_c_proj_bias_cut, NULL);
 }
 
 // One of the 3 blocks h_2, update: 0 ms of computation.
@@ -1435,7 +1436,7 @@ int main(int argc, char **argv)
         op_add(r, h_2_add, h_2_attn_c_proj, h_1_add_2_2[2]); // [8@rows 32 64]    0.00868 ms
         // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
         hap_event *e_h_2_add_all =
-            coll_all_gather_start(r, AXIS(0), FORM_PUSH, 1, &h_2_add_all, &h_2_add, NULL);
+            coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &h_2_add_all, &h_2_add, NULL);
         hap_wait(r, e_h_2_add_all);
         hap_cut(r, h_2_add_cut, h_2_add_all); // [8 32@cut_32 64]    0.00475 ms
 
@@ -1479,7 +1480,7 @@ int main(int argc, char **argv)
         // y = sum a + log b - c    []+    0.00118 ms
         op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, slice_cut_2, -100);
         // + -> whole    []    4 B    0.024 ms
-        hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_PUSH_ALL, 1, &ce_sum_all,
+        hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_PUSH(2), 1, &ce_sum_all,
                                                         &ce_sum, ce_sum_all_scratch);
 
         // count, forward
@@ -1512,10 +1513,10 @@ int main(int argc, char **argv)
         op_norm_bwd_params(r, ln_f_dw, ln_f_dw_1, lm_head_dx, h_2_add_2, ln_f_sum, ln_f_m2, 1e-05);
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         hap_event *e_ln_f_dw_cut = coll_reduce_scatter_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &ln_f_dw_cut, &ln_f_dw, ln_f_dw_cut_scratch);
+            r, AXIS(0), FORM_PUSH(2), 1, &ln_f_dw_cut, &ln_f_dw, ln_f_dw_cut_scratch);
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         hap_event *e_ln_f_dw_1_cut = coll_reduce_scatter_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &ln_f_dw_1_cut, &ln_f_dw_1, ln_f_dw_1_cut_scratch);
+            r, AXIS(0), FORM_PUSH(2), 1, &ln_f_dw_1_cut, &ln_f_dw_1, ln_f_dw_1_cut_scratch);
 
         // transformer.h.2.mlp, backward
         // y = a b'    [8 32@cut_32 192]    0.0611 ms
@@ -1523,12 +1524,12 @@ int main(int argc, char **argv)
         op_linear_dw(r, h_2_mlp_c_proj_dw, h_2_mlp_act, ln_f_dx); // [192 64]+    0.0611 ms
         // + -> dim 0 @cut_192    [192@cut_192 64]    48.0 KiB    0.0332 ms
         h_2_mlp_c_proj_dw_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &h_mlp_c_proj_dw_cut[2],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &h_mlp_c_proj_dw_cut[2],
                                       &h_2_mlp_c_proj_dw, h_2_mlp_c_proj_dw_cut_scratch);
         op_sum(r, h_2_mlp_c_proj_db, ln_f_dx, HAP_INTS(0, 1), false); // [64]+    0.00337 ms
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         h_2_mlp_c_proj_db_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &h_mlp_c_proj_db_cut[2],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &h_mlp_c_proj_db_cut[2],
                                       &h_2_mlp_c_proj_db, h_2_mlp_c_proj_db_cut_scratch);
         // y = a gelu'(b)    [8 32@cut_32 192]    0.0221 ms
         op_gelu_bwd(r, h_2_mlp_act_dx, h_2_mlp_c_proj_dx, h_2_mlp_c_fc, true);
@@ -1537,12 +1538,12 @@ int main(int argc, char **argv)
         op_linear_dw(r, h_2_mlp_c_fc_dw, h_2_ln_2, h_2_mlp_act_dx); // [64 192]+    0.0611 ms
         // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0337 ms
         h_2_mlp_c_fc_dw_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &h_mlp_c_fc_dw_cut[2],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &h_mlp_c_fc_dw_cut[2],
                                       &h_2_mlp_c_fc_dw, h_2_mlp_c_fc_dw_cut_scratch);
         op_sum(r, h_2_mlp_c_fc_db, h_2_mlp_act_dx, HAP_INTS(0, 1), false); // [192]+    0.00812 ms
         // + -> dim 0 @cut_192    [192@cut_192]    768 B    0.0124 ms
         h_2_mlp_c_fc_db_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &h_mlp_c_fc_db_cut[2],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &h_mlp_c_fc_db_cut[2],
                                       &h_2_mlp_c_fc_db, h_2_mlp_c_fc_db_cut_scratch);
 
         // transformer.h.2.ln_2, backward
@@ -1555,15 +1556,15 @@ int main(int argc, char **argv)
         op_add(r, h_2_ln_2_sum_2, ln_f_dx, h_2_ln_2_dx); // [8 32@cut_32 64]    0.00804 ms
         // dim 1 @cut_32 -> dim 0 @rows    [8@rows 32 64]    64.0 KiB    0.032 ms
         hap_event *e_h_2_ln_2_sum_cut = coll_all_to_all_start(
-            r, AXIS(0), FORM_PUSH, 1, &h_2_ln_2_sum_cut, &h_2_ln_2_sum_2, NULL);
+            r, AXIS(0), FORM_PUSH(1), 1, &h_2_ln_2_sum_cut, &h_2_ln_2_sum_2, NULL);
         op_norm_bwd_params(r, h_2_ln_2_dw, h_2_ln_2_dw_1, h_2_mlp_c_fc_dx, h_2_add_cut,
                            h_2_ln_2_sum, h_2_ln_2_m2, 1e-05); // [64]+    0.00582 ms
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         h_2_ln_2_dw_cut_ready = coll_reduce_scatter_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &h_ln_2_dw_cut[2], &h_2_ln_2_dw, h_2_ln_2_dw_cut_scratch);
+            r, AXIS(0), FORM_PUSH(2), 1, &h_ln_2_dw_cut[2], &h_2_ln_2_dw, h_2_ln_2_dw_cut_scratch);
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         h_2_ln_2_dw_1_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &h_ln_2_dw_1_cut[2],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &h_ln_2_dw_1_cut[2],
                                       &h_2_ln_2_dw_1, h_2_ln_2_dw_1_cut_scratch);
         hap_wait(r, e_h_2_ln_2_sum_cut);
 
@@ -1574,13 +1575,13 @@ int main(int argc, char **argv)
         op_linear_dw(r, h_2_attn_c_proj_dw, h_2_attn_reshape_4, h_2_ln_2_sum_cut);
         // + -> dim 0 @heads    [64@heads 64]    16.0 KiB    0.0224 ms
         h_2_attn_c_proj_dw_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &h_attn_c_proj_dw_cut[2],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &h_attn_c_proj_dw_cut[2],
                                       &h_2_attn_c_proj_dw, h_2_attn_c_proj_dw_cut_scratch);
         // y = sum x    [64]+    0.0036 ms
         op_sum(r, h_2_attn_c_proj_db, h_2_ln_2_sum_cut, HAP_INTS(0, 1), false);
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         h_2_attn_c_proj_db_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &h_attn_c_proj_db_cut[2],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &h_attn_c_proj_db_cut[2],
                                       &h_2_attn_c_proj_db, h_2_attn_c_proj_db_cut_scratch);
         // y = x    [8@rows 32 4 16]    0 ms
         op_reshape(r, h_2_attn_reshape_4_dx, h_2_attn_c_proj_dx, HAP_INTS(8, 32, 4, 16));
@@ -1613,13 +1614,13 @@ int main(int argc, char **argv)
         op_linear_dw(r, h_2_attn_c_attn_dw, h_2_ln_1, h_2_attn_split_dx); // [64 192]+    0.0665 ms
         // + -> dim 0 @cut_64    [64@cut_64 192]    48.0 KiB    0.0337 ms
         h_2_attn_c_attn_dw_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &h_attn_c_attn_dw_cut[2],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &h_attn_c_attn_dw_cut[2],
                                       &h_2_attn_c_attn_dw, h_2_attn_c_attn_dw_cut_scratch);
         // y = sum x    [192]+    0.0088 ms
         op_sum(r, h_2_attn_c_attn_db, h_2_attn_split_dx, HAP_INTS(0, 1), false);
         // + -> dim 0 @cut_3    [192@cut_3]    768 B    0.0124 ms
         h_2_attn_c_attn_db_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &h_attn_c_attn_db_cut[2],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &h_attn_c_attn_db_cut[2],
                                       &h_2_attn_c_attn_db, h_2_attn_c_attn_db_cut_scratch);
 
         // transformer.h.2.ln_1, backward
@@ -1634,10 +1635,10 @@ int main(int argc, char **argv)
                            h_2_ln_1_sum, h_2_ln_1_m2, 1e-05); // [64]+    0.00628 ms
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         h_2_ln_1_dw_cut_ready = coll_reduce_scatter_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &h_ln_1_dw_cut[2], &h_2_ln_1_dw, h_2_ln_1_dw_cut_scratch);
+            r, AXIS(0), FORM_PUSH(2), 1, &h_ln_1_dw_cut[2], &h_2_ln_1_dw, h_2_ln_1_dw_cut_scratch);
         // + -> dim 0 @cut_64    [64@cut_64]    256 B    0.0121 ms
         h_2_ln_1_dw_1_cut_ready =
-            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH_ALL, 1, &h_ln_1_dw_1_cut[2],
+            coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &h_ln_1_dw_1_cut[2],
                                       &h_2_ln_1_dw_1, h_2_ln_1_dw_1_cut_scratch);
 
         for (int i = 1; i >= 0; i--)
@@ -1650,14 +1651,14 @@ int main(int argc, char **argv)
         op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32); // y[b] += a    [32 64]+    0.0036 ms
         // + -> dim 0 @cut_32    [32@cut_32 64]    8.00 KiB    0.0171 ms
         hap_event *e_wpe_dw_cut = coll_reduce_scatter_start(
-            r, AXIS(0), FORM_PUSH_ALL, 1, &wpe_dw_cut, &wpe_dw, wpe_dw_cut_scratch);
+            r, AXIS(0), FORM_PUSH(2), 1, &wpe_dw_cut, &wpe_dw, wpe_dw_cut_scratch);
 
         // transformer.wte, backward
         op_embedding_bwd(r, wte_dw, h_ln_1_sum_2[0], input_ids, 211); // [211 64]+    0.0121 ms
         op_add(r, wte_sum, lm_head_dw, wte_dw); // y = a + b    [211 64]+    0.0263 ms
         // + -> dim 0 @vocab    [211@vocab 64]    52.8 KiB    0.0355 ms
-        hap_event *e_wte_sum_cut = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH, 1, &wte_sum_cut,
-                                                             &wte_sum, wte_sum_cut_scratch);
+        hap_event *e_wte_sum_cut = coll_reduce_scatter_start(
+            r, AXIS(0), FORM_PUSH(1), 1, &wte_sum_cut, &wte_sum, wte_sum_cut_scratch);
         hap_wait(r, e_wte_sum_cut);
 
         // update
@@ -1678,10 +1679,9 @@ int main(int argc, char **argv)
         hap_wait(r, e_ln_f_dw_1_cut);                // 0.0121 ms hidden
         op_sumsq(r, ln_f_bias_sumsq, ln_f_dw_1_cut); // y = sum x^2    []+    0.00101 ms
         op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // []+    0.001 ms
-        // + -> whole    []    4 B    0.024 ms
         hap_event *e_ln_f_bias_norm_all =
-            coll_all_reduce_start(r, AXIS(0), FORM_PUSH_ALL, 1, &ln_f_bias_norm_all,
-                                  &ln_f_bias_norm, ln_f_bias_norm_all_scratch);
+            coll_all_reduce_start(r, AXIS(0), FORM_PUSH(2), 1, &ln_f_bias_norm_all, &ln_f_bias_norm,
+                                  ln_f_bias_norm_all_scratch); // + -> whole    4 B    0.024 ms
         hap_wait(r, e_ln_f_bias_norm_all);
         op_clip_scale(r, clip, ln_f_bias_norm_all, 1); // y = min(1, 1 / sqrt x)    []    0.001 ms
         hap_cut(r, wte_weight_cut, wte_weight);        // [211@vocab 64]    0.00437 ms
@@ -1689,13 +1689,13 @@ int main(int argc, char **argv)
                 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [211@vocab 64]    0.0157 ms
         // dim 0 @vocab -> whole    [211 64]    52.8 KiB    0.025 ms
         hap_event *e_wte_weight =
-            coll_all_gather_start(r, AXIS(0), FORM_PUSH, 1, &wte_weight, &wte_weight_cut, NULL);
+            coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &wte_weight, &wte_weight_cut, NULL);
         hap_cut(r, wpe_weight_cut, wpe_weight); // [32@cut_32 64]    0.00147 ms
         op_adam(r, wpe_weight_cut, wpe_weight_exp_avg, wpe_weight_exp_avg_sq, wpe_dw_cut, clip, 1,
                 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    [32@cut_32 64]    0.00305 ms
         // dim 0 @cut_32 -> whole    [32 64]    8.00 KiB    0.0153 ms
         hap_event *e_wpe_weight =
-            coll_all_gather_start(r, AXIS(0), FORM_PUSH_ALL, 1, &wpe_weight, &wpe_weight_cut, NULL);
+            coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &wpe_weight, &wpe_weight_cut, NULL);
 
         for (int i = 0; i < 3; i++)
             h_2_update(r, &h_2[i]);
@@ -1705,14 +1705,14 @@ int main(int argc, char **argv)
         op_adam(r, ln_f_weight_cut, ln_f_weight_exp_avg, ln_f_weight_exp_avg_sq, ln_f_dw_cut, clip,
                 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64@cut_64]    0.00107 ms
         // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
-        hap_event *e_ln_f_weight = coll_all_gather_start(r, AXIS(0), FORM_PUSH_ALL, 1, &ln_f_weight,
+        hap_event *e_ln_f_weight = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &ln_f_weight,
                                                          &ln_f_weight_cut, NULL);
         hap_cut(r, ln_f_bias_cut, ln_f_bias); // whole -> dim 0 @cut_64    [64@cut_64]    0.00102 ms
         op_adam(r, ln_f_bias_cut, ln_f_bias_exp_avg, ln_f_bias_exp_avg_sq, ln_f_dw_1_cut, clip, 1,
                 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    [64@cut_64]    0.00107 ms
         // dim 0 @cut_64 -> whole    [64]    256 B    0.0121 ms
         hap_event *e_ln_f_bias =
-            coll_all_gather_start(r, AXIS(0), FORM_PUSH_ALL, 1, &ln_f_bias, &ln_f_bias_cut, NULL);
+            coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &ln_f_bias, &ln_f_bias_cut, NULL);
         hap_wait(r, e_wte_weight); // 0.025 ms hidden
         hap_wait(r, e_wpe_weight); // 0.0153 ms hidden
 

@@ -51,16 +51,22 @@ void coll_mesh(int n_ranks, int *n_axes, int *size)
 // --- calls and shapes ---
 
 const hap_form coll_forms[][COLL_N_FORMS] = {
-    [HAP_ALL_GATHER] = {FORM_EVEN, FORM_PADDED, FORM_GROUPED, FORM_SENDRECV, FORM_PADDED, FORM_PUSH,
-                        FORM_PUSH_ALL},
+    [HAP_ALL_GATHER] = {FORM_EVEN, FORM_PADDED, FORM_GROUPED, FORM_SENDRECV, FORM_PADDED,
+                        FORM_PUSHED, FORM_PUSHED},
     [HAP_REDUCE_SCATTER] = {FORM_EVEN, FORM_PADDED, FORM_GROUPED, FORM_SENDRECV, FORM_EVEN_FLAT,
-                            FORM_PUSH, FORM_PUSH_ALL},
-    [HAP_ALL_REDUCE] = {FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT, FORM_PUSH,
-                        FORM_PUSH_ALL},
-    [HAP_ALL_TO_ALL] = {FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_PUSH,
-                        FORM_PUSH_ALL},
+                            FORM_PUSHED, FORM_PUSHED},
+    [HAP_ALL_REDUCE] = {FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT,
+                        FORM_PUSHED, FORM_PUSHED},
+    [HAP_ALL_TO_ALL] = {FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_PUSHED,
+                        FORM_PUSHED},
     [HAP_RECUT] = {FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV,
                    FORM_EVEN}};
+
+hap_form coll_push(const hap_rank *r, unsigned axes)
+{
+    int n = hap_group_size(r, axes), most = n > 1 ? n - 1 : 1;
+    return FORM_PUSH(1 + coll_below(most));
+}
 
 void coll_call(const hap_rank *r, hap_coll_call *c, hap_dtype *type)
 {
@@ -74,6 +80,7 @@ void coll_call(const hap_rank *r, hap_coll_call *c, hap_dtype *type)
     bool max = kind == HAP_ALL_REDUCE && !push && (*type == HAP_BOOL || coll_chance(50));
     if (kind == HAP_ALL_REDUCE && push && *type == HAP_BOOL) *type = HAP_BF16;
     if (kind == HAP_REDUCE_SCATTER && *type == HAP_BOOL) *type = HAP_F32;
+    if (push) form = coll_push(r, axes);
     *c = (hap_coll_call){.kind = kind, .axes = axes, .form = form};
     c->reduce = max ? HAP_MAX : HAP_SUM;
     c->n = (int)(1 + coll_below(COLL_MOST_LIST));

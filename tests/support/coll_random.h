@@ -24,8 +24,9 @@ void coll_mesh(int n_ranks, int *n_axes, int *size);
 // n entries over the coordinates: even, or at random with zeros.
 const int64_t *coll_table(int64_t n, int parts, bool even);
 
-// Forms of a kind, some twice.
+// Forms of a kind, some twice; FORM_PUSHED: with some number of copies in flight.
 extern const hap_form coll_forms[][COLL_N_FORMS];
+hap_form coll_push(const hap_rank *r, unsigned axes); // any
 // Kind, reduction, axes, form and length of the list; the rest of c is zero.
 void coll_call(const hap_rank *r, hap_coll_call *c, hap_dtype *type);
 void coll_shapes(const hap_rank *r, const hap_coll_call *c, coll_shape *s);

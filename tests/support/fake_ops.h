@@ -32,6 +32,7 @@ typedef struct fake_op {
     bool owns;                  // arg
     struct fake_replay *replay; // REPLAY
     int done;                   // steps
+    int tag;
     struct fake_op *next;
 } fake_op;
 

@@ -29,6 +29,8 @@ static uint64_t state;
 static bool (*deaf)(cudaStream_t s, const uint32_t *at);
 static bool (*rash)(cudaStream_t s, cudaStream_t recorded);
 static bool loose;
+static int tag;
+static void (*watch)(int tag, const char *to, int change);
 
 uint64_t fake_draw(uint64_t n)
 {
@@ -61,6 +63,16 @@ void fake_rash(bool (*is)(cudaStream_t s, cudaStream_t recorded))
     rash = is;
 }
 
+void fake_tag(int of)
+{
+    tag = of;
+}
+
+void fake_watch(void (*how)(int tag, const char *to, int change))
+{
+    watch = how;
+}
+
 void fake_loose(bool is)
 {
     loose = is;
@@ -68,8 +80,9 @@ void fake_loose(bool is)
 
 fake_op *fake_add(cudaStream_t s, fake_op_kind kind)
 {
-    if (s->graph) return fake_add_node(s, kind);
-    fake_op *o = calloc(1, sizeof *o);
+    fake_op *o = s->graph ? fake_add_node(s, kind) : calloc(1, sizeof *o);
+    o->tag = tag;
+    if (s->graph) return o;
     o->kind = kind;
     *(s->last ? &s->last->next : &s->first) = o;
     s->last = o;
@@ -152,6 +165,7 @@ static bool copy_some(struct CUstream_st *s, fake_op *o)
 {
     const fake_copy *c = &o->copy;
     size_t n = c->rows * c->planes;
+    if (watch && o->done == 0) watch(o->tag, c->to, 1);
     for (size_t i = 0; i < n; i++) {
         char *to = c->to + i / c->rows * c->to_plane + i % c->rows * c->to_row;
         const char *from = c->from + i / c->rows * c->from_plane + i % c->rows * c->from_row;
@@ -161,6 +175,7 @@ static bool copy_some(struct CUstream_st *s, fake_op *o)
     }
     if (++o->done < PIECES) return false;
     if (c->far) s->before.n[s->id] = ++far_kernels[s->id];
+    if (watch) watch(o->tag, c->to, -1);
     return true;
 }
 

@@ -39,6 +39,11 @@ typedef struct fake_copy {
 } fake_copy;
 void fake_kernel(cudaStream_t s, const fake_copy *c);
 
+// From here on copies that are enqueued have the tag; `watch` is told when one begins (1) and ends
+// (-1), and where it writes. NULL: nobody is.
+void fake_tag(int tag);
+void fake_watch(void (*watch)(int tag, const char *to, int change));
+
 // A step of some stream. False: none can go on.
 bool fake_step(void);
 bool fake_idle(void); // all that was enqueued has run

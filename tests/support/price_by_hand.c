@@ -211,11 +211,15 @@ double hand_collective(const syn_program *p, const cost_model *m, const syn_inst
 double hand_cheapest(const syn_program *p, const cost_model *m, const syn_instr *in)
 {
     double best = HUGE_VAL, pushed = HUGE_VAL;
-    for (cost_form f = COST_EVEN; f < COST_N_FORMS; f++) {
-        if (!cost_form_exists(in->coll, f) || (in->reduce_max && cost_is_push(f))) continue;
-        double *least = cost_is_push(f) ? &pushed : &best;
-        *least = fmin(*least, hand_collective(p, m, in, f));
-    }
+    group g[MAX_RANKS];
+    find_groups(p->mesh, in->axes, g);
+    int n = g[0].n;
+    for (cost_form f = COST_EVEN; f < COST_PUSHED; f++)
+        if (cost_form_exists(in->coll, f)) best = fmin(best, hand_collective(p, m, in, f));
+    // One copy in flight, two, four, and so on, and one to every other member.
+    for (int k = 1; k < n && in->coll != COST_RECUT && !in->reduce_max; k++)
+        if ((k & (k - 1)) == 0 || k == n - 1)
+            pushed = fmin(pushed, hand_collective(p, m, in, COST_PUSH(k)));
     // On two axes a push of an all-reduce must gain a latency at least.
     bool gains = in->coll != COST_ALL_REDUCE || p->mesh->n_axes == 1 ||
                  pushed + slowest_link(p, in->axes).latency <= hand_collective(p, m, in, COST_FLAT);
