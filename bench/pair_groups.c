@@ -62,7 +62,7 @@ static double collective(team *t)
 
 static void choose(team *t)
 {
-    int group[COST_MAX_GROUPS][2], best[COST_MAX_GROUPS][2], n_best = 0;
+    int group[COST_MAX_GROUPS][3], best[COST_MAX_GROUPS][3], n_best = 0;
     double most = slowest(t), transfer = collective(t), alone = most + transfer, least = alone;
     cost_pair_time time = {0}, at = {0};
     cost_form form = COST_EVEN;
@@ -87,6 +87,7 @@ static void choose(team *t)
     for (int i = 0; i < n_best; i++) {
         printf(" %d", best[i][0]);
         if (best[i][1] != 1) printf("*%d", best[i][1]);
+        if (best[i][2]) printf("/%d", best[i][2]);
     }
     printf(" # %.3f %.3f %.3f %.3f\n", 1e3 * least, 1e3 * alone,
            1e3 * product(t, t->kind[0], t->s.m), 1e3 * at.transfer);
@@ -97,7 +98,7 @@ static void price(team *t, const char *path)
 {
     FILE *in = fopen(path, "r");
     for (char line[512], kind[4], name[64], form[16]; in && fgets(line, sizeof line, in);) {
-        int group[COST_MAX_GROUPS][2], n = 0, used = 0;
+        int group[COST_MAX_GROUPS][3], n = 0, used = 0;
         if (sscanf(line, "%3s %63s %15s%n", kind, name, form, &used) != 3 ||
             strcmp(kind, t->s.kind) != 0 || strcmp(name, t->s.name) != 0)
             continue;
@@ -106,7 +107,9 @@ static void price(team *t, const char *path)
             at += used;
             group[n][0] = d;
             group[n][1] = 1;
+            group[n][2] = 0;
             if (sscanf(at, "*%d%n", &group[n][1], &used) == 1) at += used;
+            if (sscanf(at, "/%d%n", &group[n][2], &used) == 1) at += used;
         }
         line[strcspn(line, "#\n")] = 0;
         const cost_forms forms = cost_forms_of(t->is.coll, t->is.n, true);

@@ -147,9 +147,17 @@ static void add_messages(pair_pricer *x, const pair_parts *g, int r, const int *
     for (int k = 0; k < g->n; k++) {
         int to = (r + g->distance[k]) % p->n;
         int64_t rows = pair_rows_of(g, k, p->rows[p->consumer ? r : to]);
-        if (g->distance[k] == 0 || rows == 0) continue;
-        s->message[s->n_messages++] =
-            (pair_message){to, k, seconds(x, true, p->kind[r], rows), behind ? behind[k] : 0};
+        if (g->distance[k] == 0) continue;
+        if (rows > 0 && pair_sender_of(g, p, k, r) == r)
+            s->message[s->n_messages++] = (pair_message){to, k, seconds(x, true, p->kind[r], rows),
+                                                         behind ? behind[k] : 0, 0};
+        int owner = (r + p->n - g->via[k]) % p->n;
+        if (owner == r || pair_sender_of(g, p, k, owner) != r) continue;
+        rows = pair_rows_of(g, k, p->rows[owner]);
+        if (rows > 0)
+            s->message[s->n_messages++] = (pair_message){(owner + g->distance[k]) % p->n, k,
+                                                         seconds(x, true, p->kind[r], rows), 0,
+                                                         pair_passed(g, k, p->rows[owner])};
     }
 }
 
@@ -168,7 +176,7 @@ static void arrivals(pair_pricer *x, const pair_parts *g, table at, double *busy
         memset(at, 0, sizeof(table));
         for (int r = 0; r < p->n; r++)
             add_messages(x, g, r, NULL, &rank[r]);
-        pair_links_run(p->n, rank, at);
+        pair_links_run(p->n, rank, p->flag, at);
         for (int r = 0; r < p->n; r++) {
             busy[r] = rank[r].sent;
             for (int k = 0; k < g->n; k++)
@@ -313,7 +321,7 @@ static void send_shared(pair_pricer *x, const pair_parts *g, const int64_t *begi
         }
         add_messages(x, g, r, behind, s);
     }
-    pair_links_run(p->n, rank, at);
+    pair_links_run(p->n, rank, p->flag, at);
     for (int r = 0; r < p->n; r++) {
         for (int k = 0; k < g->n; k++)
             if (g->distance[k] == 0) at[k][r] = rank[r].made;
@@ -399,7 +407,7 @@ static void produce_whole(pair_pricer *x, const pair_parts *g, cost_pair_time *t
     t->total = w.total;
 }
 
-double pair_price(pair_pricer *x, int (*group)[2], int n, cost_pair_time *t)
+double pair_price(pair_pricer *x, int (*group)[3], int n, cost_pair_time *t)
 {
     pair_parts g;
     pair_parts_of(&g, x->p, group, n);
@@ -426,7 +434,7 @@ pair_pricer *pair_pricer_new(hb_arena *a, const cost_pair *p)
     return x;
 }
 
-double cost_pair_seconds(const cost_pair *p, int (*group)[2], int n_groups, cost_pair_time *t)
+double cost_pair_seconds(const cost_pair *p, int (*group)[3], int n_groups, cost_pair_time *t)
 {
     hb_arena *a = hb_arena_new();
     pair_price(pair_pricer_new(a, p), group, n_groups, t);

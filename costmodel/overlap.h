@@ -2,8 +2,8 @@
 // its operand (*consumer*: an all-gather before it) or of its result (*producer*: a reduce-scatter,
 // all-to-all or all-reduce behind it), in groups of rows.
 //
-// A group is {distance, weight}. Consumer: rows that came from coordinate (me - distance) mod n;
-// producer: rows that go to coordinate (me + distance) mod n; distance 0 are the own rows, which
+// A group is {distance, weight, via}. Consumer: rows that came from coordinate (me - distance) mod
+// n; producer: rows that go to coordinate (me + distance) mod n; distance 0 are the own rows, which
 // need no transfer. Groups of one distance share its rows: of a coordinate with most rows, M, in
 // proportion to their weights, part k ends at floor(M (w_1 + ... + w_k) / sum); others have of a
 // part what they have rows for, so that parts are as large on all ranks and small ones end early.
@@ -18,6 +18,10 @@
 // A negative weight, -w, is w and joins the group to the one before: the product of both is one,
 // once all its rows are there, of as few ranges of rows as they are; their messages are what they
 // were. A whole pair has none.
+//
+// Via, of a consumer: who has more rows than coordinate (own + via) sends these to that one alone,
+// which passes them on once they have come; 0: straight. Groups of distance `via` that they are in
+// stand before.
 //
 // A link is busy with so many messages at once (`copies`), which share it; what leaves a rank and
 // what arrives at one each take their time, and where ranks have unequal rows, those who send to
@@ -70,8 +74,8 @@ typedef struct cost_pair_time {
     double transfer;             // of the busiest link, and the sums behind it
 } cost_pair_time;
 
-int cost_pair_products(int (*group)[2], int n); // joined groups are one
-double cost_pair_seconds(const cost_pair *p, int (*group)[2], int n_groups, cost_pair_time *t);
+int cost_pair_products(int (*group)[3], int n); // joined groups are one
+double cost_pair_seconds(const cost_pair *p, int (*group)[3], int n_groups, cost_pair_time *t);
 // Products on a class beside the transfer of a form.
 cost_contention cost_pair_beside(const cl_class *c, cost_form form);
 // Whether a pair of `products` calls is clearly faster than its members one after the other: what
@@ -83,8 +87,9 @@ double cost_pair_sequential(const cost_pair *p);
 // The best grouping of a family: own rows first (consumer) or last, the others by distance, the
 // first, the last and all between split alike in up to 6 parts, or joined, equal, growing or
 // shrinking; whole: 2 to 8 such parts. Then rows move from part to part by small steps, and groups
-// of unequal rows to other places. Returns the number of groups, at most max; 0: none is faster
+// of unequal rows to other places or, where who has most would send more than anybody gets, by way
+// of others. Returns the number of groups, at most max; 0: none is faster
 // than the sequence.
-int cost_pair_search(const cost_pair *p, int max, int (*group)[2], cost_pair_time *t);
+int cost_pair_search(const cost_pair *p, int max, int (*group)[3], cost_pair_time *t);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "costmodel/pair_parts.h"
 #include "costmodel/pair_price.h"
 
 static const int splits[][7] = {{1, 1},
@@ -32,17 +33,25 @@ enum { N_SPLITS = sizeof splits / sizeof *splits };
 typedef struct best {
     pair_pricer *x;
     int max, n;
-    int group[COST_MAX_GROUPS][2];
+    int group[COST_MAX_GROUPS][3];
     double sec; // with doubt
     cost_pair_time t;
 } best;
 
-int cost_pair_products(int (*group)[2], int n)
+int cost_pair_products(int (*group)[3], int n)
 {
     int products = 0;
     for (int k = 0; k < n; k++)
         products += group[k][1] > 0;
     return products;
+}
+
+static int passed(int (*group)[3], int n)
+{
+    int n_passed = 0;
+    for (int k = 0; k < n; k++)
+        n_passed += group[k][2] != 0;
+    return n_passed;
 }
 
 static bool uneven(const cost_pair *p)
@@ -55,11 +64,13 @@ static bool uneven(const cost_pair *p)
 
 // Whom messages of unequal ranks meet at one receiver hangs on when they are made: what is good at
 // one speed of products alone is not taken.
-static bool offer(best *b, int (*group)[2], int n)
+static bool offer(best *b, int (*group)[3], int n)
 {
     cost_pair_time t, quick;
-    if (n > b->max) return false;
-    double sec = pair_price(b->x, group, n, &t) + cost_pair_products(group, n) * b->x->p->doubt;
+    int n_passed = passed(group, n);
+    if (n > b->max || (n_passed > 0 && !pair_in_order(b->x->p, group, n))) return false;
+    double sec =
+        pair_price(b->x, group, n, &t) + (cost_pair_products(group, n) + n_passed) * b->x->p->doubt;
     if (uneven(b->x->p) && b->x->p->quickest > 0) {
         b->x->quicker = b->x->p->quickest;
         sec += pair_price(b->x, group, n, &quick);
@@ -89,7 +100,7 @@ static void move_units(best *b)
             better = false;
             for (int i = 0; i < b->n; i++)
                 for (int k = 0; k < b->n; k++) {
-                    int group[COST_MAX_GROUPS][2];
+                    int group[COST_MAX_GROUPS][3];
                     memcpy(group, b->group, sizeof group);
                     if (i == k || group[i][0] != group[k][0] || group[i][1] <= step) continue;
                     group[i][1] -= step;
@@ -114,18 +125,15 @@ static void reorder(best *b)
         better = false;
         for (int i = 0; i < b->n; i++)
             for (int k = 0; k < b->n; k++) {
-                int group[COST_MAX_GROUPS][2], way = i < k ? 1 : -1;
+                int group[COST_MAX_GROUPS][3], way = i < k ? 1 : -1;
                 bool apart = i != k;
                 memcpy(group, b->group, sizeof group);
                 for (int j = i; apart && j != k + way; j += way)
                     apart = b->group[j][0] != 0 && b->group[j][1] > 0;
                 if (!apart) continue;
-                for (int j = i; j != k; j += way) {
-                    group[j][0] = b->group[j + way][0];
-                    group[j][1] = b->group[j + way][1];
-                }
-                group[k][0] = b->group[i][0];
-                group[k][1] = b->group[i][1];
+                for (int j = i; j != k; j += way)
+                    memcpy(group[j], b->group[j + way], sizeof *group);
+                memcpy(group[k], b->group[i], sizeof *group);
                 better = offer(b, group, b->n) || better;
             }
     }
@@ -161,7 +169,7 @@ typedef struct shape {
 static bool offer_shape(best *b, const shape *s)
 {
     const cost_pair *p = b->x->p;
-    int group[6 * COST_MAX_PAIR_RANKS][2], n = 0;
+    int group[6 * COST_MAX_PAIR_RANKS][3], n = 0;
     for (int k = 0; k < p->n; k++) {
         int d = p->consumer ? k : (k + 1) % p->n;
         const int *split = splits[d == 0 ? 0 : s->split[d == p->n - 1 ? 2 : d == 1 ? 0 : 1]];
@@ -171,6 +179,7 @@ static bool offer_shape(best *b, const shape *s)
         for (int i = 1; i <= split[0]; i++, n++) {
             group[n][0] = d;
             group[n][1] = join ? -split[i] : split[i];
+            group[n][2] = 0;
         }
     }
     return offer(b, group, n);
@@ -201,12 +210,39 @@ static void descend(best *b, shape s)
     improve(b);
 }
 
+// Does a member have more to send than any has to get?
+static bool sending_binds(const cost_pair *p)
+{
+    int64_t all = 0, least = p->rows[0], most = p->rows[0];
+    for (int r = 0; r < p->n; r++) {
+        all += p->rows[r];
+        least = p->rows[r] < least ? p->rows[r] : least;
+        most = p->rows[r] > most ? p->rows[r] : most;
+    }
+    return (p->n - 1) * most > all - least;
+}
+
+// Then members with fewer rows pass some on: one group by way of another member, or straight, as
+// long as that helps.
+static void pass_on(best *b)
+{
+    const cost_pair *p = b->x->p;
+    for (int k = 0; k < b->n && p->consumer && sending_binds(p); k++)
+        for (int via = 0; via < p->n && b->group[k][0] != 0; via++) {
+            int group[COST_MAX_GROUPS][3];
+            if (via == b->group[k][0] || via == b->group[k][2]) continue;
+            memcpy(group, b->group, sizeof group);
+            group[k][2] = via;
+            offer(b, group, b->n);
+        }
+}
+
 // Every distance in `parts` parts, which go by turns, back and forth: of layer after layer, from
 // the `first` distance on.
 static void offer_layers(best *b, int parts, int first, bool down)
 {
     const cost_pair *p = b->x->p;
-    int group[COST_MAX_GROUPS][2], n = 0;
+    int group[COST_MAX_GROUPS][3] = {{0}}, n = 0;
     if (parts * (p->n - 1) + 1 > COST_MAX_GROUPS) return;
     if (p->consumer) group[n][0] = 0, group[n++][1] = 1;
     for (int layer = 0; layer < parts; layer++)
@@ -221,6 +257,7 @@ static void offer_layers(best *b, int parts, int first, bool down)
     in_units(&own);
     for (int i = 0; i < 3 && !p->quick; i++) {
         double before = own.sec;
+        pass_on(&own);
         reorder(&own);
         move_units(&own);
         if (own.sec > before * (1 - 1e-3)) break;
@@ -273,7 +310,7 @@ static void search_whole(best *b)
 {
     enum { UNITS = 24 };
     bool quick = b->x->p->quick;
-    int most = quick ? 4 : 8, group[COST_MAX_GROUPS][2] = {{0, 1}};
+    int most = quick ? 4 : 8, group[COST_MAX_GROUPS][3] = {{0, 1}};
     offer(b, group, 1);
     for (int n = 2; n <= most; n++) {
         best own = {.x = b->x, .max = b->max};
@@ -305,7 +342,7 @@ static int common_divisor(int a, int b)
 }
 
 // Weights of one distance without a common factor.
-static void reduce_weights(int (*group)[2], int n)
+static void reduce_weights(int (*group)[3], int n)
 {
     for (int k = 0; k < n; k++) {
         int d = 0;
@@ -316,7 +353,7 @@ static void reduce_weights(int (*group)[2], int n)
     }
 }
 
-int cost_pair_search(const cost_pair *p, int max, int (*group)[2], cost_pair_time *t)
+int cost_pair_search(const cost_pair *p, int max, int (*group)[3], cost_pair_time *t)
 {
     hb_arena *a = hb_arena_new();
     best b = {.x = pair_pricer_new(a, p), .max = max < COST_MAX_GROUPS ? max : COST_MAX_GROUPS};

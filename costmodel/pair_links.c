@@ -6,6 +6,7 @@
 typedef struct state {
     int made, sent;       // how many
     double product, left; // of the next product and of the next message
+    uint32_t came;        // groups, as bits
 } state;
 
 static bool computes(const pair_sender *p, const state *s)
@@ -16,6 +17,18 @@ static bool computes(const pair_sender *p, const state *s)
 static bool sends(const pair_sender *p, const state *s)
 {
     return s->sent < p->n_messages && p->message[s->sent].behind <= s->made;
+}
+
+// When what rank r passes on next is there.
+static double there(const pair_sender *p, const state *s, int r, double flag,
+                    double (*ends)[COST_MAX_PAIR_RANKS])
+{
+    uint32_t after = p->message[s->sent].after;
+    double last = 0;
+    if (after & ~s->came) return (double)INFINITY;
+    for (int k = 0; k < COST_MAX_GROUPS && after; k++)
+        if (after >> k & 1) last = fmax(last, ends[k][r] + flag);
+    return last;
 }
 
 static void next_product(const pair_sender *p, state *s)
@@ -29,7 +42,7 @@ static void next_message(const pair_sender *p, state *s)
 }
 
 // From one end to the next all go on at their rates.
-void pair_links_run(int n, pair_sender *rank, double (*ends)[COST_MAX_PAIR_RANKS])
+void pair_links_run(int n, pair_sender *rank, double flag, double (*ends)[COST_MAX_PAIR_RANKS])
 {
     state all[COST_MAX_PAIR_RANKS];
     double now = 0;
@@ -45,7 +58,10 @@ void pair_links_run(int n, pair_sender *rank, double (*ends)[COST_MAX_PAIR_RANKS
         bool computing[COST_MAX_PAIR_RANKS], sending[COST_MAX_PAIR_RANKS];
         for (int r = 0; r < n; r++) {
             computing[r] = computes(&rank[r], &all[r]);
-            sending[r] = sends(&rank[r], &all[r]);
+            double from = sends(&rank[r], &all[r]) ? there(&rank[r], &all[r], r, flag, ends)
+                                                   : (double)INFINITY;
+            sending[r] = from <= now * (1 + 1e-12);
+            if (!sending[r]) dt = fmin(dt, from - now);
             if (sending[r]) into[rank[r].message[all[r].sent].to]++;
         }
         for (int r = 0; r < n; r++) {
@@ -57,7 +73,7 @@ void pair_links_run(int n, pair_sender *rank, double (*ends)[COST_MAX_PAIR_RANKS
             slow[r][1] *= into[rank[r].message[all[r].sent].to];
             dt = fmin(dt, all[r].left * slow[r][1]);
         }
-        if (!(dt < (double)INFINITY)) return;
+        if (!(dt < (double)INFINITY)) break;
         now += dt;
         double least = 1e-12 * now;
         for (int r = 0; r < n; r++) {
@@ -73,8 +89,11 @@ void pair_links_run(int n, pair_sender *rank, double (*ends)[COST_MAX_PAIR_RANKS
             if (sending[r] && s->left <= least) {
                 const pair_message *m = &p->message[s->sent++];
                 ends[m->group][m->to] = p->sent = now;
+                all[m->to].came |= UINT32_C(1) << m->group;
                 next_message(p, s);
             }
         }
     }
+    for (int r = 0; r < n; r++) // what is passed on is in order
+        hb_assert(all[r].sent == rank[r].n_messages);
 }

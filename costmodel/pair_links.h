@@ -12,19 +12,21 @@
 
 typedef struct pair_message {
     int to, group;
-    double sec; // alone
-    int behind; // so many of the products
+    double sec;     // alone
+    int behind;     // so many of the products
+    uint32_t after; // it passes on what these groups, as bits, bring the sender
 } pair_message;
 
 typedef struct pair_sender {
     int n_products, n_messages;
-    double product[COST_MAX_GROUPS]; // seconds alone
-    pair_message message[COST_MAX_GROUPS];
+    double product[COST_MAX_GROUPS];           // seconds alone
+    pair_message message[2 * COST_MAX_GROUPS]; // one own and one passed on, a group
     cost_contention beside;
     double made, sent; // out: when the last product and the last message end
 } pair_sender;
 
 // ends[group][to] of all messages; others stay as they are.
-void pair_links_run(int n, pair_sender *rank, double (*ends)[COST_MAX_PAIR_RANKS]);
+// flag: seconds from a message's end until what it brings is passed on.
+void pair_links_run(int n, pair_sender *rank, double flag, double (*ends)[COST_MAX_PAIR_RANKS]);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-void pair_parts_of(pair_parts *x, const cost_pair *p, int (*group)[2], int n)
+void pair_parts_of(pair_parts *x, const cost_pair *p, int (*group)[3], int n)
 {
     hb_assert(n >= 1 && n <= COST_MAX_GROUPS);
     x->n = n;
@@ -11,6 +11,7 @@ void pair_parts_of(pair_parts *x, const cost_pair *p, int (*group)[2], int n)
         x->most = p->rows[r] > x->most ? p->rows[r] : x->most;
     for (int k = 0; k < n; k++) {
         x->distance[k] = group[k][0];
+        x->via[k] = group[k][2];
         x->from[k] = x->of[k] = 0;
         for (int j = 0; j < n; j++) {
             if (group[j][0] != group[k][0]) continue;
@@ -18,6 +19,8 @@ void pair_parts_of(pair_parts *x, const cost_pair *p, int (*group)[2], int n)
             x->of[k] += abs(group[j][1]);
         }
         x->to[k] = x->from[k] + abs(group[k][1]);
+        hb_assert(x->via[k] >= 0 && x->via[k] < (p->whole ? 1 : p->n));
+        hb_assert(x->via[k] == 0 || (x->via[k] != x->distance[k] && x->distance[k] != 0));
         hb_assert(group[k][1] >= (k ? INT32_MIN + 1 : 1) && group[k][1] != 0);
         x->run[k] = 1;
     }
@@ -26,6 +29,32 @@ void pair_parts_of(pair_parts *x, const cost_pair *p, int (*group)[2], int n)
             x->run[k - 1] += x->run[k];
             x->run[k] = 0;
         }
+}
+
+// Whether group j brings rows that are passed on as group k.
+static bool brings(const pair_parts *x, int j, int k)
+{
+    return x->via[k] != 0 && x->distance[j] == x->via[k] &&
+           (int64_t)x->from[j] * x->of[k] < (int64_t)x->to[k] * x->of[j] &&
+           (int64_t)x->from[k] * x->of[j] < (int64_t)x->to[j] * x->of[k];
+}
+
+uint32_t pair_passed(const pair_parts *x, int k, int64_t rows)
+{
+    uint32_t groups = 0;
+    for (int j = 0; j < x->n; j++)
+        if (brings(x, j, k) && pair_rows_of(x, j, rows) > 0) groups |= UINT32_C(1) << j;
+    return groups;
+}
+
+bool pair_in_order(const cost_pair *p, int (*group)[3], int n)
+{
+    pair_parts x;
+    pair_parts_of(&x, p, group, n);
+    for (int k = 0; k < n; k++)
+        for (int j = k + 1; j < n; j++)
+            if (brings(&x, j, k)) return false;
+    return true;
 }
 
 void pair_first_rows(const cost_pair *p, int64_t *first)

@@ -9,12 +9,12 @@
 typedef struct pair_parts {
     int n;
     int64_t most; // rows of the coordinate that has most
-    int distance[COST_MAX_GROUPS];
+    int distance[COST_MAX_GROUPS], via[COST_MAX_GROUPS];
     int from[COST_MAX_GROUPS], to[COST_MAX_GROUPS], of[COST_MAX_GROUPS]; // weights: [from, to) of
     int run[COST_MAX_GROUPS]; // at the first of joined groups: how many they are; else 0
 } pair_parts;
 
-void pair_parts_of(pair_parts *x, const cost_pair *p, int (*group)[2], int n);
+void pair_parts_of(pair_parts *x, const cost_pair *p, int (*group)[3], int n);
 
 // Of `rows` those before a weight of group k's distance.
 static inline int64_t pair_rows_before(const pair_parts *x, int k, int weight, int64_t rows)
@@ -27,6 +27,19 @@ static inline int64_t pair_rows_of(const pair_parts *x, int k, int64_t rows)
 {
     return pair_rows_before(x, k, x->to[k], rows) - pair_rows_before(x, k, x->from[k], rows);
 }
+
+// Who sends an owner's rows of group k: itself, or the member that passes them on, which has fewer.
+static inline int pair_sender_of(const pair_parts *x, const cost_pair *p, int k, int owner)
+{
+    int helper = (owner + x->via[k]) % p->n;
+    return p->consumer && p->rows[helper] < p->rows[owner] ? helper : owner;
+}
+
+// Groups as bits: those that bring a member, of an owner with so many rows, what it passes on as
+// group k.
+uint32_t pair_passed(const pair_parts *x, int k, int64_t rows);
+// Does all that is passed on come there with groups before? Whatever the rows.
+bool pair_in_order(const cost_pair *p, int (*group)[3], int n);
 
 // Rows [lo, hi) of a tensor whose coordinates' rows begin at first[]: `first` has room for p->n.
 typedef struct pair_range {

@@ -21,7 +21,7 @@ typedef struct pair_pricer {
 } pair_pricer;
 
 pair_pricer *pair_pricer_new(hb_arena *a, const cost_pair *p);
-double pair_price(pair_pricer *x, int (*group)[2], int n, cost_pair_time *t);
+double pair_price(pair_pricer *x, int (*group)[3], int n, cost_pair_time *t);
 double pair_sequential(pair_pricer *x);
 
 #endif

@@ -206,7 +206,9 @@ static void put_overlap(js *j, const syn_program *p, const syn_pair *x)
     open_(j, '[');
     for (int k = 0; k < x->n_groups; k++) {
         sep(j);
-        hb_printf(j->b, "[%d,%d]", x->group[k][0], x->group[k][1]);
+        hb_printf(j->b, "[%d,%d", x->group[k][0], x->group[k][1]);
+        if (x->group[k][2]) hb_printf(j->b, ",%d", x->group[k][2]);
+        hb_putc(j->b, ']');
     }
     close_(j, ']');
     real(j, "ms", x->total * 1e3);

@@ -338,25 +338,37 @@ static const syn_pair *pair_of(const syn_program *p, int index)
     return NULL;
 }
 
+static hb_str group_text(hb_arena *a, const int *g)
+{
+    return g[2] ? hb_fmt(a, "{%d, %d, %d}", g[0], g[1], g[2]) : hb_fmt(a, "{%d, %d}", g[0], g[1]);
+}
+
 // Where a pair begins: its groups of rows, and what they take.
 static void print_overlap(place *s, const syn_pair *x)
 {
     pt *t = s->t;
     bool consumer = syn_is_consumer(t->p, x);
     hb_buf list = {.arena = t->a};
-    hb_puts(&list, "(const int64_t[][2]){");
+    hb_puts(&list, "(const int64_t[][3]){");
     for (int k = 0; k < x->n_groups; k++)
-        hb_printf(&list, "%s{%d, %d}", k ? ", " : "", x->group[k][0], x->group[k][1]);
+        hb_printf(&list, "%s%.*s", k ? ", " : "", HB_ARG(group_text(t->a, x->group[k])));
     hb_putc(&list, '}');
     hb_str arg[3] = {HB_STR("r"), hb_fmt(t->a, "%d", x->n_groups), hb_done(&list)};
     if (list.n > 60) {
         lines_one *entry = HB_ARRAY(t->a, lines_one, x->n_groups);
         for (int k = 0; k < x->n_groups; k++) {
             int d = x->group[k][0];
-            entry[k].code = hb_fmt(t->a, "{%d, %d}", d, x->group[k][1]);
+            entry[k].code = group_text(t->a, x->group[k]);
             entry[k].comment = d == 0 ? HB_STR("own rows")
                                       : hb_fmt(t->a, "%s coordinate %c %d",
                                                consumer ? "from" : "to", consumer ? '-' : '+', d);
+        }
+        for (int k = 0; k < x->n_groups; k++) {
+            int by = x->group[k][2] - x->group[k][0];
+            if (x->group[k][2])
+                entry[k].comment =
+                    hb_fmt(t->a, "%.*s by way of %c %d, if that one has fewer rows",
+                           HB_ARG(entry[k].comment), by < 0 ? '-' : '+', by < 0 ? -by : by);
         }
         for (int k = 0; k < x->n_groups; k++)
             if (x->group[k][1] < 0)
@@ -365,7 +377,7 @@ static void print_overlap(place *s, const syn_pair *x)
             for (int k = 0; k < x->n_groups; k++)
                 entry[k].comment = hb_fmt(t->a, "part %d of all rows", k + 1);
         arg[2] = emit_unique(t->a, s->locals, HB_STR("groups"));
-        hb_str head = hb_fmt(t->a, "static const int64_t %.*s[][2] =", HB_ARG(arg[2]));
+        hb_str head = hb_fmt(t->a, "static const int64_t %.*s[][3] =", HB_ARG(arg[2]));
         lines_list(&t->l, s->indent, head, entry, x->n_groups);
     }
     hb_str brief = hb_fmt(t->a, "together    %.*s, one after the other %.*s",

@@ -324,6 +324,7 @@ static hb_str groups_text(hb_arena *a, const syn_pair *x)
         int w = x->group[k][1];
         if (next) hb_printf(&b, "%s%d:", w < 0 ? "+" : k ? " " : "", x->group[k][0]);
         hb_printf(&b, "%s%d", next ? "" : w < 0 ? "+" : ",", w < 0 ? -w : w);
+        if (x->group[k][2]) hb_printf(&b, "/%d", x->group[k][2]);
     }
     return hb_done(&b);
 }

@@ -6,11 +6,15 @@
 // gathers, or one product and the start of the collective that moves what it makes. Whatever one of
 // them writes lies apart from all else that they read or write (an all-reduce in place exactly on
 // its source), so that rows may be written while others are read. What a member holds of the moved
-// factor is one range of rows, in every rank's memory, and every rank's rows have a group.
+// factor is one range of rows, in every rank's memory, and every rank's rows have a group. What one
+// member passes on to another came to it with groups before, whatever rows an owner has: parts of
+// two distances of which no share is the same have no row in common.
+
+#include <stdlib.h>
 
 #include "synth/check_model.h"
 
-enum { MOST_PRODUCTS = 8 };
+enum { MOST_PRODUCTS = 8, MOST_GROUPS = 256 };
 
 bool chk_pair(chk *c)
 {
@@ -35,10 +39,45 @@ static int64_t group_size(const chk *c, unsigned axes)
     return c->r->size[axes == 2u ? 1 : 0];
 }
 
+// Of its distance's weights, which group k is: [*from, *to) of *all.
+static void share_of(const rec_call *overlap, int k, int64_t *from, int64_t *to, int64_t *all)
+{
+    *from = *all = 0;
+    for (int i = 0; i < overlap->n_groups; i++) {
+        if (overlap->group[i][0] != overlap->group[k][0]) continue;
+        if (i < k) *from += llabs(overlap->group[i][1]);
+        *all += llabs(overlap->group[i][1]);
+    }
+    *to = *from + llabs(overlap->group[k][1]);
+}
+
+static bool check_passed(chk *c, const rec_call *overlap, const rec_call *start, int64_t n)
+{
+    for (int k = 0; k < overlap->n_groups; k++) {
+        const int64_t *g = overlap->group[k];
+        int64_t from, to, all;
+        if (g[2] == 0) continue;
+        if (start->coll != COST_ALL_GATHER || g[2] < 0 || g[2] >= n || g[0] == 0 || g[0] == g[2])
+            return chk_fail(c, "group %d of the pair goes by way of %lld", k, (long long)g[2]);
+        share_of(overlap, k, &from, &to, &all);
+        for (int i = k + 1; i < overlap->n_groups; i++) {
+            int64_t lo, hi, sum;
+            share_of(overlap, i, &lo, &hi, &sum);
+            if (overlap->group[i][0] == g[2] && lo * all < to * sum && from * sum < hi * all)
+                return chk_fail(c, "group %d of the pair is passed on before group %d has come", k,
+                                i);
+        }
+    }
+    return true;
+}
+
 static bool check_groups(chk *c, const rec_call *overlap, const rec_call *start)
 {
     int64_t n = start->coll == COST_ALL_REDUCE ? 1 : group_size(c, start->axes);
     bool *there = HB_ARRAY(c->a, bool, n);
+    int64_t from, to, all;
+    if (overlap->n_groups > MOST_GROUPS)
+        return chk_fail(c, "a pair of %d groups", overlap->n_groups);
     for (int k = 0; k < overlap->n_groups; k++) {
         int64_t d = overlap->group[k][0], w = overlap->group[k][1];
         if (d < 0 || d >= n || w < (k > 0 ? -INT32_MAX : 1) || w == 0 || w > INT32_MAX)
@@ -48,7 +87,13 @@ static bool check_groups(chk *c, const rec_call *overlap, const rec_call *start)
     }
     for (int64_t d = 0; d < n; d++)
         if (!there[d]) return chk_fail(c, "the pair has no group of distance %lld", (long long)d);
-    return true;
+    for (int k = 0; k < overlap->n_groups; k++) {
+        share_of(overlap, k, &from, &to, &all);
+        if (all > INT32_MAX)
+            return chk_fail(c, "the pair's weights of distance %lld are %lld together",
+                            (long long)overlap->group[k][0], (long long)all);
+    }
+    return check_passed(c, overlap, start, n);
 }
 
 // Entries of a dim that a rank holds.

@@ -290,7 +290,7 @@ static double transfer_of(cost_team *t, cost_form form)
 static void best_groups(teams *all, cost_form form, bool quick, hb_arena *keep, syn_pair *best)
 {
     cost_pair_time time;
-    int group[SYN_PAIR_GROUPS][2];
+    int group[SYN_PAIR_GROUPS][3];
     team *t = slowest(all);
     t->is.form = form;
     cost_pair pair = cost_team_pair(&t->is, quick);
@@ -379,7 +379,8 @@ static hb_str key_of(hb_buf *b, int ask, const syn_program *p, const syn_members
         put_buffer(b, p, op->out[0]);
     }
     for (int k = 0; at && k < at->n_groups; k++)
-        put(b, (int64_t)at->group[k][0] << 32 | at->group[k][1]);
+        for (int i = 0; i < 3; i++)
+            put(b, at->group[k][i]);
     return (hb_str){b->p, b->n};
 }
 

@@ -93,7 +93,7 @@ typedef struct syn_pair {
     int first, len; // start, wait, products; or product, start
     cost_form form; // of the collective
     int n_groups;
-    int (*group)[2]; // {distance, weight}
+    int (*group)[3]; // {distance, weight, via}
     // Predicted seconds, from the begin on: until a class's products are done; of these computing;
     // of these before anything has arrived; until all is done; of the busiest link; of the members
     // one after the other, in the form the collective would have alone.

@@ -65,7 +65,7 @@ typedef struct rec_call {
     int scratch;         // tensor id or -1
     int event;           // START gives it, WAIT names it
     int n_groups;        // OVERLAP
-    int64_t (*group)[2]; // {distance, weight}
+    int64_t (*group)[3]; // {distance, weight, via}
 } rec_call;
 
 typedef struct record {

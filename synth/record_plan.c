@@ -184,7 +184,7 @@ static rec_call overlap(hb_arena *a, const syn_pair *x)
     rec_call k = {.kind = REC_OVERLAP, .scratch = -1, .n_groups = x->n_groups};
     k.group = hb_alloc(a, sizeof *k.group * (size_t)x->n_groups);
     for (int i = 0; i < x->n_groups; i++)
-        for (int j = 0; j < 2; j++)
+        for (int j = 0; j < 3; j++)
             k.group[i][j] = x->group[i][j];
     return k;
 }

@@ -385,7 +385,7 @@ static bool read_fused(reader *x)
            push(x, &k);
 }
 
-// [[distance, weight] ...]
+// [[distance, weight], [distance, weight, via] ...]
 static bool read_overlap(reader *x)
 {
     rec_call k = {.kind = REC_OVERLAP, .scratch = -1};
@@ -395,11 +395,12 @@ static bool read_overlap(reader *x)
     k.group = hb_alloc(x->a, sizeof *k.group * (size_t)(list->n + 1));
     for (int i = 0; i < list->n; i++) {
         const hb_tree *g = list->v[i];
-        bool two =
-            g->kind == HB_LIST && g->n == 2 && g->v[0]->kind == HB_INT && g->v[1]->kind == HB_INT;
-        if (!two) return fail(x, g, "a group is [distance, weight]");
-        k.group[i][0] = g->v[0]->i;
-        k.group[i][1] = g->v[1]->i;
+        bool ints = g->kind == HB_LIST && (g->n == 2 || g->n == 3);
+        for (int j = 0; ints && j < g->n; j++)
+            ints = g->v[j]->kind == HB_INT;
+        if (!ints) return fail(x, g, "a group is [distance, weight] or [distance, weight, via]");
+        for (int j = 0; j < 3; j++)
+            k.group[i][j] = j < g->n ? g->v[j]->i : 0;
     }
     return push(x, &k);
 }

@@ -21,9 +21,11 @@
 #include "cuda/cuda_push.h"
 #include "cuda/cuda_shadow.h"
 #include "tests/support/coll_random.h"
+#include "tests/support/fake_nccl.h"
 #include "tests/support/fake_ranks.h"
 #include "tests/support/fake_streams.h"
 #include "tests/support/fake_trial.h"
+#include "tests/support/pair_via.h"
 
 enum { ITEMS = 6, OPEN = 2, ROOM = 1 << 16, CALLS = 2 * ITEMS, OPS = 2, GROUPS = 24, STEPS = 5 };
 
@@ -31,7 +33,7 @@ enum { ITEMS = 6, OPEN = 2, ROOM = 1 << 16, CALLS = 2 * ITEMS, OPS = 2, GROUPS =
 typedef struct item {
     struct rank *q;
     int number, room, n_ops, n_groups;
-    int64_t group[GROUPS][2];
+    int64_t group[GROUPS][3];
     hap_coll_call call;
     hap_tensor *x, *w[OPS], *y[OPS]; // operand, matrices, results of the products
     hap_tensor *dst, *src;
@@ -257,7 +259,7 @@ static hap_tensor *take(rank *q, int number, int at, int64_t end[2], hap_segment
     return (hap_at)(&q->r, seg, &offset[number][at], HAP_F32, 2, dims);
 }
 
-static void draw_groups(item *x, int n)
+static void draw_groups(item *x, int n, bool gathered)
 {
     x->n_groups = 0;
     for (int d = 0; d < n; d++)
@@ -269,6 +271,11 @@ static void draw_groups(item *x, int n)
         }
     for (int k = 1; k < x->n_groups; k++)
         if (coll_chance(40)) x->group[k][1] *= -1;
+    for (int k = 0; k < x->n_groups && gathered; k++) {
+        int64_t via = coll_below(n);
+        if (!pair_via_fits((const int64_t(*)[3])x->group, x->n_groups, k, via)) continue;
+        x->group[k][2] = via;
+    }
 }
 
 // Tensors but scratch.
@@ -278,9 +285,9 @@ static void draw_item(rank *q, int number, int room, int64_t end[2])
                                           HAP_ALL_REDUCE, HAP_ALL_TO_ALL};
     item *x = &q->item[number];
     *x = (item){.q = q, .number = number, .room = room, .n_ops = 1};
-    hap_coll_kind kind = kinds[coll_below(5)];
+    hap_coll_kind kind = kinds[coll_below(fake.by_nccl ? 3 : 5)];
     hap_form form = coll_push(&q->r, 1);
-    draw_groups(x, kind == HAP_ALL_REDUCE ? 1 : fake.n);
+    draw_groups(x, kind == HAP_ALL_REDUCE ? 1 : fake.n, kind == HAP_ALL_GATHER);
     int64_t n_rows = 1 + coll_below(40), cols = 4 * (1 + coll_below(3));
     hap_dim rows = WHOLE(n_rows), cut = CUT(0, n_rows, coll_table(n_rows, fake.n, false));
     hap_dim k = WHOLE(4 * (1 + coll_below(2))), n = WHOLE(cols), of_n = n;
@@ -318,7 +325,7 @@ static void collect(item *x)
 {
     hap_rank *r = &x->q->r;
     hap_op_call op = {.op = HAP_OP_matmul, .n_out = 1, .n_in = 2, .n_attr = 1};
-    hap_pair_begin(r, x->n_groups, (const int64_t(*)[2])x->group);
+    hap_pair_begin(r, x->n_groups, (const int64_t(*)[3])x->group);
     if (gathers(x)) {
         hap_pair_start(r, &x->call);
         hap_pair_wait(r, NULL);
@@ -391,6 +398,8 @@ static void begin(int n_ranks, int steps)
         memset(fake.local[i], 0xA5, (size_t)fake.room);
         memset(fake.sym[i], 0xA5, (size_t)fake.room);
         cudaStreamCreateWithPriority(&q->b.x.stream, 0, 0);
+        cudaStreamCreateWithPriority(&q->b.stream[1], 0, 0);
+        q->b.group[1] = fake_comm(0, i);
         q->b.steps = steps;
         q->r.seg[SEG_SYM] = cuda_push_start(&q->r, fake.room);
         cuda_pair_start(&q->r);
@@ -400,6 +409,7 @@ static void begin(int n_ranks, int steps)
 static void end(void)
 {
     fake_forget();
+    fake_messages_forget();
     for (int i = 0; i < fake.n; i++) {
         rank *q = &all[i];
         if (q->whole.exec) cuda_whole_free(&q->r, &q->whole);
@@ -408,6 +418,8 @@ static void end(void)
         cuda_pair_end(&q->r);
         cuda_push_end(&q->r);
         cudaStreamDestroy(q->b.x.stream);
+        cudaStreamDestroy(q->b.stream[1]);
+        fake_comm_free(q->b.group[1]);
         hap_tensor_free_all(&q->r);
         free(q->r.tensor);
     }
@@ -532,6 +544,19 @@ static bool rash(cudaStream_t s, cudaStream_t recorded)
     return role_of(s) == waits_not && role_of(recorded) == for_what;
 }
 
+// Streams of pushes do not wait for what is to be passed on.
+static bool deaf(cudaStream_t s, const uint32_t *at)
+{
+    for (int i = 0; i < fake.n; i++) {
+        int64_t flag = ((const char *)at - fake.sym[i] - fake.room) / CUDA_PUSH_FLAG_BYTES;
+        bool here = (const char *)at >= fake.sym[i] + fake.room &&
+                    (const char *)at < fake.sym[i] + fake.room + FAKE_FLAGS;
+        if (here)
+            return role_of(s) == OTHER && flag / fake.n % CUDA_PUSH_KINDS == CUDA_PUSH_ARRIVED;
+    }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -539,15 +564,18 @@ int main(int argc, char **argv)
         int steps; // 1: products are rehearsed
         role waits_not, for_what;
         how_captured captured;
+        bool deaf, by_nccl;
     } cases[] = {
-        {"as it is", 2, OTHER, OTHER, LIVE},
-        {"rehearsed", 1, OTHER, OTHER, LIVE},
-        {"products before rows have come", 2, COMPUTE, WAITS, LIVE},
-        {"what follows before sums and copies", 2, COMPUTE, BESIDE, LIVE},
-        {"pushes before rows are made", 2, OTHER, COMPUTE, LIVE},
-        {"sums and copies before rows are made", 2, BESIDE, COMPUTE, LIVE},
-        {"captured", 2, OTHER, OTHER, CAPTURED},
-        {"captured, a rank keeps its flags", 2, OTHER, OTHER, SILENT},
+        {"as it is", 2, OTHER, OTHER, LIVE, false, false},
+        {"by NCCL", 2, OTHER, OTHER, LIVE, false, true},
+        {"rehearsed", 1, OTHER, OTHER, LIVE, false, false},
+        {"products before rows have come", 2, COMPUTE, WAITS, LIVE, false, false},
+        {"what follows before sums and copies", 2, COMPUTE, BESIDE, LIVE, false, false},
+        {"pushes before rows are made", 2, OTHER, COMPUTE, LIVE, false, false},
+        {"sums and copies before rows are made", 2, BESIDE, COMPUTE, LIVE, false, false},
+        {"passed on before rows have come", 2, OTHER, OTHER, LIVE, true, false},
+        {"captured", 2, OTHER, OTHER, CAPTURED, false, false},
+        {"captured, a rank keeps its flags", 2, OTHER, OTHER, SILENT, false, false},
     };
     int programs = argc > 1 ? atoi(argv[1]) : 200, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
@@ -558,6 +586,9 @@ int main(int argc, char **argv)
         waits_not = cases[c].waits_not;
         for_what = cases[c].for_what;
         fake_rash(whole ? NULL : rash);
+        fake_deaf(cases[c].deaf ? deaf : NULL);
+        whole = whole && !cases[c].deaf;
+        fake.by_nccl = cases[c].by_nccl;
         int n = cases[c].captured ? 1 + programs / 5 : programs; // those take five steps
         released = 0;
         for (int k = 0; k < n; k++) {

@@ -8,6 +8,7 @@
 #include "core/pair_rows.h"
 #include "costmodel/pair_parts.h"
 #include "tests/support/coll_random.h"
+#include "tests/support/pair_via.h"
 
 enum { MOST = 8 };
 
@@ -16,13 +17,14 @@ typedef struct both {
     hap_rank rank[MOST];
     hap_pair run[MOST];
     cost_pair plan;
-    int64_t rows[MOST], first[MOST], group[COST_MAX_GROUPS][2];
-    int plan_group[COST_MAX_GROUPS][2];
+    int64_t rows[MOST], first[MOST], group[COST_MAX_GROUPS][3];
+    int plan_group[COST_MAX_GROUPS][3];
     pair_parts parts;
     int64_t local; // rows of an entry of the cut factor
 } both;
 
-// Every distance in one to three parts, in any order; of a whole pair one distance.
+// Every distance in one to three parts, in any order; of a whole pair one distance. Of a consumer
+// some by way of another member.
 static int draw_groups(both *x)
 {
     int n = 0, distances = x->plan.whole ? 1 : x->plan.n;
@@ -36,10 +38,14 @@ static int draw_groups(both *x)
         }
     for (int k = 1; k < n && !x->plan.whole; k++)
         if (coll_chance(40)) x->group[k][1] *= -1;
-    for (int k = 0; k < n; k++) {
-        x->plan_group[k][0] = (int)x->group[k][0];
-        x->plan_group[k][1] = (int)x->group[k][1];
-    }
+    for (int k = 0; k < n && x->plan.consumer; k++)
+        if (x->group[k][0] != 0 && coll_chance(50)) {
+            x->group[k][2] = coll_below(x->plan.n);
+            if (x->group[k][2] == x->group[k][0]) x->group[k][2] = 0;
+        }
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < 3; i++)
+            x->plan_group[k][i] = (int)x->group[k][i];
     return n;
 }
 
@@ -92,7 +98,7 @@ static void draw(both *x)
         place(r, n_axes, size, axes, m, other);
         *p = (hap_pair){.consumer = x->plan.consumer,
                         .n_groups = n_groups,
-                        .group = (const int64_t(*)[2])x->group,
+                        .group = (const int64_t(*)[3])x->group,
                         .kind = kind,
                         .axes = axes};
         bool in = kind == HAP_ALL_GATHER, out = kind == HAP_REDUCE_SCATTER;
@@ -143,6 +149,54 @@ static void same_products(const both *x, int m)
     }
 }
 
+// Groups that come in no order are drawn as well: both know them.
+static bool in_order(const both *x)
+{
+    bool fits = true, plan = pair_in_order(&x->plan, (int(*)[3])x->plan_group, x->parts.n);
+    bool run = true;
+    for (int k = 0; k < x->parts.n; k++) {
+        fits = fits && pair_via_fits((const int64_t(*)[3])x->group, x->parts.n, k, x->group[k][2]);
+        for (int i = k + 1; i < x->parts.n; i++)
+            run = run && !hap_pair_brings(&x->run[0], i, k);
+    }
+    ck_assert_int_eq(plan, fits);
+    ck_assert_int_eq(run, fits);
+    return fits;
+}
+
+// Who sends what, and what it waits for. Returns how many parts are passed on.
+static int same_ways(const both *x, int m)
+{
+    const hap_rank *r = &x->rank[m];
+    const hap_pair *p = &x->run[m];
+    int n = x->plan.n, passed = 0;
+    for (int k = 0; k < p->n_groups; k++) {
+        int via = (int)x->group[k][2], owner = (m - via + n) % n;
+        for (int o = 0; o < n; o++)
+            ck_assert_int_eq(hap_pair_sender(r, p, k, o),
+                             pair_sender_of(&x->parts, &x->plan, k, o));
+        int64_t lo, hi, rows = pair_rows_of(&x->parts, k, x->rows[owner]);
+        bool passes = owner != m && x->rows[m] < x->rows[owner];
+        hap_passed w = hap_pair_passed(r, p, k);
+        ck_assert_int_eq(w.rows.n, passes ? rows : 0);
+        if (w.rows.n == 0) continue;
+        passed++;
+        hap_part_rows(r, p, k, owner, &lo, &hi);
+        ck_assert_int_eq(w.rows.lo, lo);
+        ck_assert_int_eq(w.owner, owner);
+        ck_assert_int_eq(w.to, (owner + (int)x->group[k][0]) % n);
+        uint32_t bring = pair_passed(&x->parts, k, x->rows[owner]);
+        for (int i = 0; i < p->n_groups; i++) {
+            hap_part_rows(r, p, i, owner, &lo, &hi);
+            ck_assert_int_eq(bring >> i & 1, lo < hi && hap_pair_brings(p, i, k));
+            // All rows that are passed on are in those.
+            bool common = lo < hi && lo < w.rows.lo + w.rows.n && w.rows.lo < hi;
+            if (x->group[i][0] == via && common) ck_assert(bring >> i & 1);
+        }
+    }
+    return passed;
+}
+
 static int by_rows(const void *a, const void *b)
 {
     const hap_pair_sum *p = a, *q = b;
@@ -177,7 +231,7 @@ static void same_sums(const both *x, int m)
 
 START_TEST(planner_and_runtime_mean_the_same_rows)
 {
-    int joined = 0, several = 0, whole = 0;
+    int joined = 0, several = 0, whole = 0, passed = 0, early = 0;
     static both x;
     coll_seed((uint64_t)_i + 1);
     for (int round = 0; round < 500; round++) {
@@ -186,7 +240,9 @@ START_TEST(planner_and_runtime_mean_the_same_rows)
             same_parts(&x, m);
             if (!x.plan.whole) same_products(&x, m);
             if (!x.plan.whole && !x.plan.consumer) same_sums(&x, m);
+            if (!x.plan.whole) passed += same_ways(&x, m);
         }
+        early += !in_order(&x);
         for (int k = 0; k < x.parts.n; k++)
             joined += x.parts.run[k] > 1;
         several += x.parts.n > x.plan.n;
@@ -196,6 +252,8 @@ START_TEST(planner_and_runtime_mean_the_same_rows)
     ck_assert_int_gt(joined, 100); // all kinds were among them
     ck_assert_int_gt(several, 100);
     ck_assert_int_gt(whole, 50);
+    ck_assert_int_gt(passed, 100);
+    ck_assert_int_gt(early, 20);
 }
 END_TEST
 
@@ -203,6 +261,7 @@ int main(void)
 {
     Suite *s = suite_create("pair_parts");
     TCase *t = tcase_create("rows");
+    tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, planner_and_runtime_mean_the_same_rows, 0, 4);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -17,6 +17,7 @@
 #include "core/float16.h"
 #include "core/pair_rows.h"
 #include "tests/support/coll_memory.h"
+#include "tests/support/pair_via.h"
 
 enum { ARENA = 32 << 20, PAIRS = 12, MAX_OPS = 3, MAX_GROUPS = 64, N_TABLES = 64, POISON = 0xA5 };
 
@@ -45,7 +46,7 @@ static hap_rank *r;
 static int failures, longest_delay, n_pairs = PAIRS, dies_at = -1;
 enum { MOST_COPIES = 8 };
 // By copies in flight; 0: FLAT.
-static int seen[HAP_RECUT][MOST_COPIES], split, empty_parts;
+static int seen[HAP_RECUT][MOST_COPIES], split, empty_parts, passed;
 static int64_t bump[2]; // by segment
 static int64_t offsets[64];
 static int64_t tables[N_TABLES][64];
@@ -117,7 +118,7 @@ typedef struct sample {
     unsigned axes;
     hap_dtype type;
     int n_groups;
-    int64_t group[MAX_GROUPS][2];
+    int64_t group[MAX_GROUPS][3];
     hap_tensor *src; // consumer: what is gathered; producer: x
     int n_ops, trans;
     bool as_matmul;
@@ -133,7 +134,7 @@ typedef struct result {
     hap_event *event;
 } result;
 
-// Every distance once or more, in any order.
+// Every distance once or more, in any order; some by way of another member.
 static void random_groups(sample *s, int n)
 {
     s->n_groups = 0;
@@ -147,6 +148,11 @@ static void random_groups(sample *s, int n)
         }
     for (int k = 1; k < s->n_groups; k++)
         if (chance(20)) s->group[k][1] *= -1;
+    for (int k = 0; k < s->n_groups && s->consumer; k++) {
+        int64_t via = below(n);
+        if (!pair_via_fits((const int64_t(*)[3])s->group, s->n_groups, k, via)) continue;
+        s->group[k][2] = via;
+    }
     split += s->n_groups > n;
 }
 
@@ -313,6 +319,8 @@ static result run(const sample *s, bool pair, bool in_place)
     }
     if (pair) {
         hap_overlapped(r);
+        for (int k = 0; k < s->n_groups; k++)
+            passed += hap_pair_passed(r, &r->pair, k).rows.n > 0;
         check_parts(s);
     }
     if (in_place) z.t[0] = dst;
@@ -397,6 +405,7 @@ static int check_seen(int n_ranks)
         for (int copies = 1; copies < MOST_COPIES; copies++)
             missing += !seen[k][copies] && copies <= (n_ranks > 2 ? n_ranks - 1 : 1);
     missing += !seen[HAP_ALL_REDUCE][0] + !split + (n_ranks > 1 && !empty_parts);
+    missing += (n_ranks > 2) != (passed > 0);
     if (missing) fprintf(stderr, "pair_test: %d kinds and forms not seen\n", missing);
     return missing;
 }

@@ -13,6 +13,7 @@
 #include "support/small_models.h"
 #include "synth/record.h"
 #include "synth/synth.h"
+#include "tests/support/pair_via.h"
 
 typedef struct planned {
     hb_arena *a;
@@ -262,6 +263,7 @@ END_TEST
 typedef struct refusals {
     int apart, form; // faults that calls one by one do not have
     int pairs;
+    int passed, passed_early; // groups by way of another member, taken and refused
 } refusals;
 
 static record *copy_of(hb_arena *a, const record *r)
@@ -322,6 +324,39 @@ static void faulty_groups(const planned *p, const record *r, int from)
         y->group[d][0] = -1;
         refuses(p, x, "has distance -1");
     }
+}
+
+// Every group by way of every member: who asks the checker gets the answer of the definition. All
+// groups twice, so that there are parts that come before others.
+static void faulty_ways(const planned *p, const record *r, int from, refusals *s)
+{
+    const rec_call *k = &r->calls.p[from];
+    bool gathers = k[1].kind == REC_START;
+    int64_t n = 0;
+    for (int g = 0; g < k->n_groups; g++)
+        n = k->group[g][0] >= n ? k->group[g][0] + 1 : n;
+    for (int g = 0; g < 2 * k->n_groups; g++)
+        for (int64_t via = -1; via <= n; via++) {
+            hb_str why;
+            record *x = copy_of(p->a, r);
+            rec_call *y = &x->calls.p[from];
+            y->n_groups = 2 * k->n_groups;
+            y->group = hb_alloc(p->a, sizeof *k->group * (size_t)y->n_groups);
+            for (int i = 0; i < 2; i++)
+                memcpy(y->group + i * k->n_groups, k->group,
+                       sizeof *k->group * (size_t)k->n_groups);
+            y->group[g][2] = via;
+            bool no_member = via < 0 || via >= n || !gathers || y->group[g][0] == via;
+            if (via != 0 && (no_member || y->group[g][0] == 0)) {
+                refuses(p, x, "goes by way of");
+            } else if (pair_via_fits((const int64_t(*)[3])y->group, y->n_groups, g, via)) {
+                ck_assert_msg(accepts(p, x, &why), "%.*s", HB_ARG(why));
+                s->passed += via > 0;
+            } else {
+                refuses(p, x, "is passed on before");
+                s->passed_early++;
+            }
+        }
 }
 
 static void faulty_marks(const planned *p, const record *r, int from, int to)
@@ -448,6 +483,7 @@ static void refuse_all(const planned *p, refusals *s)
             to++;
         s->pairs++;
         faulty_groups(p, r, from);
+        faulty_ways(p, r, from, s);
         faulty_marks(p, r, from, to);
         faulty_places(p, r, from, to, s);
         faulty_form(p, r, from, to, s);
@@ -529,6 +565,8 @@ START_TEST(only_pairs_are_refused)
     ck_assert_int_gt(bad.pairs, 0);
     ck_assert_int_gt(bad.apart, 0);
     ck_assert_int_gt(bad.form, 0);
+    ck_assert_int_gt(bad.passed, 10);
+    ck_assert_int_gt(bad.passed_early, 10);
 }
 END_TEST
 
@@ -543,9 +581,9 @@ START_TEST(inner_rows_are_refused)
     search(&p, SYN_AUTO, syn_pins_read(p.a, p.g, p.f, pin, 2, d), false);
     ck_assert_int_eq(p.r.status, SYN_OK);
     record *r = record_from_plan(p.a, p.r.program);
-    int64_t(*group)[2] = hb_alloc(p.a, sizeof *group * (size_t)r->n_ranks);
+    int64_t(*group)[3] = hb_alloc(p.a, sizeof *group * (size_t)r->n_ranks);
     for (int i = 0; i < r->n_ranks; i++)
-        group[i][0] = i, group[i][1] = 1;
+        group[i][0] = i, group[i][1] = 1, group[i][2] = 0;
     for (int k = 0; k + 1 < r->calls.n; k++) {
         const rec_call *wait = &r->calls.p[k], *op = wait + 1;
         int at = 0;

@@ -23,6 +23,7 @@
 #include "core/comm.h"
 #include "tests/support/coll_memory.h"
 #include "tests/support/coll_random.h"
+#include "tests/support/pair_via.h"
 
 enum {
     SYM = 32 << 20,
@@ -68,7 +69,7 @@ typedef struct item {
     bool pair;                 // and is overlapped with it
     hap_tensor *y, *x, *w;     // then: the product
     int n_groups;
-    int64_t group[MOST_GROUPS][2];
+    int64_t group[MOST_GROUPS][3];
     hap_event *event;
     int left; // items until it is waited for; -1: closed
     int n_rooms;
@@ -233,6 +234,10 @@ static void draw_groups(item *x, int n)
             x->group[to][1] = (1 + coll_below(4)) * (at && coll_chance(30) ? -1 : 1);
         }
     x->group[0][1] = llabs(x->group[0][1]); // there is none before it
+    for (int k = 0; k < x->n_groups && x->call.kind == HAP_ALL_GATHER; k++) {
+        int64_t via = coll_below(n);
+        if (pair_via_fits((const int64_t(*)[3])x->group, x->n_groups, k, via)) x->group[k][2] = via;
+    }
 }
 
 // What multiplies, or is to be: a call, or a part of the pair.
@@ -472,7 +477,7 @@ static void burn(int number, int longest)
 
 static void run_pair(item *x)
 {
-    hap_overlap(r, x->n_groups, (const int64_t(*)[2])x->group);
+    hap_overlap(r, x->n_groups, (const int64_t(*)[3])x->group);
     if (x->feeds) {
         op_linear(r, x->y, x->x, x->w, NULL, HAP_NN);
         x->event = coll_start(r, &x->call);

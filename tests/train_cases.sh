@@ -255,6 +255,18 @@ cluster_of_gaps()
     sed 's/^source:.*/source: measured 2026-11-21\nmeasured: gaps.json/' clusters/laptop-peers.yaml >"$work/gaps.yaml"
 }
 
+# passes PLAN: a pair has rows that another member passes on, whose distance is a group's third number
+passes()
+{
+    grep -Eq '(hap_overlap\(.*|^ *)\{[1-9], -?[0-9]+, [1-9]\}' "$work/$1/program.c"
+}
+
+# slow.yaml: laptop-peers with two fast and two slow devices on links that fast ones' rows hold up
+cluster_of_slow_links()
+{
+    sed 's/4 GB\/s, latency: 10 us/2 GB\/s, latency: 2 us/; s/f32: 60/f32: 80/; s/f32: 40/f32: 20/' clusters/laptop-peers.yaml >"$work/slow.yaml"
+}
+
 # Pairs of all-gathers (before and behind loops' layers), reduce-scatters and all-reduces, on one
 # axis and inside machines, with uneven rows; and the same plan without pairs.
 pairs()
@@ -275,6 +287,15 @@ pairs()
     grep -q hap_overlap "$work/laptop-peers-auto/program.c" && fail "pairs in spite of --pairs off"
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop2 tp
     paired laptop2-tp all_reduce FLAT
+    # Rows of fast devices that slow ones pass on.
+    cluster_of_slow_links
+    for batch in 16 32 64; do
+        plan passes examples/gpt2-tiny/graph.json "$work/slow.yaml" $tp --batch $batch || return
+        passes passes && break
+    done
+    one passed examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch $batch
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 passed "$work/slow.yaml" auto $tp --batch $batch
+    passes slow-auto || fail "nothing is passed on: this tests nothing"
     # Rows that go from columns to all ranks; members whose rows are multiplied together.
     tp='--pin transformer.h.*.add*=R --pin transformer.h.*.ln_2*=R --pin transformer.h.*.mlp.c_fc=S(2)'
     tp+=' --pin transformer.h.*.mlp.c_proj*=S(0) --pin transformer.h.*.mlp.act*=S(0)'

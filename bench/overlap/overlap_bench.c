@@ -149,7 +149,7 @@ static bool add(bench *b, const method *m)
     int64_t all = total(b, b->rows), cut = total(b, b->inner);
     hap_dim rows = CUT(0, all, b->rows), inner = CUT(0, cut, b->inner);
     hap_dim whole = WHOLE(all), k = WHOLE(b->s.k), n = WHOLE(b->s.n);
-    const int64_t(*groups)[2] = (const int64_t(*)[2])m->list.group;
+    const int64_t(*groups)[3] = (const int64_t(*)[3])m->list.group;
     hap_coll_call c = {.axes = AXIS(0), .form = m->form};
     bool push = hap_form_push(m->form);
     bool pair = m->what == SEQUENCE || m->what == PAIR;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// "0 1 2*3 3*-1": {distance, weight}.
+// "0 1 2*3 3*-1 3/2": {distance, weight, via}.
 static void parse(group_list *l, const char *t)
 {
     *l = (group_list){.n = 0};
@@ -14,6 +14,10 @@ static void parse(group_list *l, const char *t)
         if (sscanf(t, "*%d%n", &w, &used) == 1) t += used;
         l->group[l->n][0] = d;
         l->group[l->n][1] = w;
+        l->group[l->n][2] = 0;
+        if (sscanf(t, "/%d%n", &w, &used) != 1) continue;
+        t += used;
+        l->group[l->n][2] = w;
     }
 }
 

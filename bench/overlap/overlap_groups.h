@@ -9,7 +9,7 @@ enum { MOST_GROUPS = 64 };
 
 typedef struct group_list {
     int n;
-    int64_t group[MOST_GROUPS][2]; // {distance, weight}, as costmodel/overlap.h has them
+    int64_t group[MOST_GROUPS][3]; // {distance, weight, via}, as costmodel/overlap.h has them
     char text[256];
 } group_list;
 

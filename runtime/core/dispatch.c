@@ -161,7 +161,7 @@ void(hap_wait)(hap_rank *r, hap_event *e)
     end(r, start);
 }
 
-void(hap_overlap)(hap_rank *r, int n_groups, const int64_t (*groups)[2])
+void(hap_overlap)(hap_rank *r, int n_groups, const int64_t (*groups)[3])
 {
     begin(r, "hap_overlap");
     hap_pair_begin(r, n_groups, groups);

@@ -1,5 +1,7 @@
 #include "core/pair_calls.h"
 
+#include <stdlib.h>
+
 #include "core/coll_geometry.h"
 #include "core/fail.h"
 #include "core/pair_rows.h"
@@ -20,7 +22,7 @@ hap_coll_call hap_pair_coll(const hap_pair *p)
     return (hap_coll_call){p->kind, HAP_SUM, p->axes, p->form, 1, &p->dst, &p->src, p->scratch};
 }
 
-void hap_pair_begin(hap_rank *r, int n_groups, const int64_t (*groups)[2])
+void hap_pair_begin(hap_rank *r, int n_groups, const int64_t (*groups)[3])
 {
     HAP_CK(r, !r->pair.open, "a pair stands in another");
     HAP_CK(r, !r->in_group, "stands in a group, which is of ops alone");
@@ -33,6 +35,11 @@ void hap_pair_begin(hap_rank *r, int n_groups, const int64_t (*groups)[2])
                    groups[k][1] >= -INT32_MAX,
                "group %d has distance %lld and weight %lld", k, (long long)groups[k][0],
                (long long)groups[k][1]);
+    for (int k = 0; k < n_groups; k++)
+        HAP_CK(r,
+               groups[k][2] == 0 ||
+                   (groups[k][2] > 0 && groups[k][0] != 0 && groups[k][0] != groups[k][2]),
+               "group %d goes by way of %lld", k, (long long)groups[k][2]);
     r->pair = (hap_pair){.open = true, .n_groups = n_groups, .group = groups, .line = r->line};
 }
 
@@ -78,9 +85,29 @@ static void check_groups(hap_rank *r, const hap_pair *p)
                (long long)p->group[k][0], (long long)n);
     for (int64_t d = 0; d < n; d++) {
         bool there = false;
-        for (int k = 0; k < p->n_groups; k++)
-            there |= p->group[k][0] == d;
+        int64_t all = 0;
+        for (int k = 0; k < p->n_groups; k++) {
+            if (p->group[k][0] != d) continue;
+            there = true;
+            all += llabs(p->group[k][1]);
+        }
         HAP_CK(r, there, "the pair has no group of distance %lld", (long long)d);
+        HAP_CK(r, all <= INT32_MAX, "the pair's weights of distance %lld are %lld together",
+               (long long)d, (long long)all);
+    }
+}
+
+// What is passed on comes to who passes it on with groups before.
+static void check_passed(hap_rank *r, const hap_pair *p)
+{
+    for (int k = 0; k < p->n_groups; k++) {
+        if (p->group[k][2] == 0) continue;
+        HAP_CK(r, p->consumer, "group %d goes by way of another, and the pair gathers nothing", k);
+        HAP_CK(r, p->group[k][2] < hap_group_size(r, p->axes), "group %d goes by way of %lld", k,
+               (long long)p->group[k][2]);
+        for (int i = k + 1; i < p->n_groups; i++)
+            HAP_CK(r, !hap_pair_brings(p, i, k),
+                   "group %d is passed on before group %d has brought it there", k, i);
     }
 }
 
@@ -147,6 +174,7 @@ void hap_pair_start(hap_rank *r, const hap_coll_call *c)
     if (!p->consumer)
         HAP_CK(r, same(p->op[0].out[0], p->src), "does not move what the pair's product makes");
     check_groups(r, p);
+    check_passed(r, p);
     check_geometry(r, p, c);
     p->most_rows = hap_pair_most_rows(r, p);
     if (!p->consumer) check_apart(r, p);

@@ -22,7 +22,7 @@ enum { HAP_PAIR_OPS = 8, HAP_PAIR_GROUPS = 256 };
 typedef struct hap_pair {
     bool open, consumer, waited;
     int n_groups;
-    const int64_t (*group)[2]; // distance, weight (negative: joined to the group before)
+    const int64_t (*group)[3]; // distance, weight (negative: joined to the group before), via
     int line;                  // of hap_overlap
     // The collective, of one tensor.
     bool started;
@@ -39,7 +39,7 @@ typedef struct hap_pair {
 } hap_pair;
 
 // The calls of a pair, checked and collected; each fails with a message.
-void hap_pair_begin(hap_rank *r, int n_groups, const int64_t (*groups)[2]);
+void hap_pair_begin(hap_rank *r, int n_groups, const int64_t (*groups)[3]);
 void hap_pair_op(hap_rank *r, const hap_op_call *c);
 void hap_pair_start(hap_rank *r, const hap_coll_call *c); // after hap_coll_check
 void hap_pair_wait(hap_rank *r, const hap_event *e);

@@ -75,17 +75,25 @@ static int64_t weight(const hap_pair *p, int k)
     return p->group[k][1] < 0 ? -p->group[k][1] : p->group[k][1];
 }
 
+// Of its distance's weights group k is [*from, *to) of *all.
+static void share_of(const hap_pair *p, int k, int64_t *from, int64_t *to, int64_t *all)
+{
+    *from = *all = 0;
+    for (int i = 0; i < p->n_groups; i++) {
+        if (p->group[i][0] != p->group[k][0]) continue;
+        if (i < k) *from += weight(p, i);
+        *all += weight(p, i);
+    }
+    *to = *from + weight(p, k);
+}
+
 void hap_part_rows(const hap_rank *r, const hap_pair *p, int k, int member, int64_t *lo,
                    int64_t *hi)
 {
-    int64_t before = 0, all = 0;
-    for (int i = 0; i < p->n_groups; i++) {
-        if (p->group[i][0] != p->group[k][0]) continue;
-        if (i < k) before += weight(p, i);
-        all += weight(p, i);
-    }
+    int64_t from, to, all;
+    share_of(p, k, &from, &to, &all);
     hap_range rows = member_rows(r, p, member);
-    int64_t first = p->most_rows * before / all, end = p->most_rows * (before + weight(p, k)) / all;
+    int64_t first = p->most_rows * from / all, end = p->most_rows * to / all;
     *lo = rows.lo + (first < rows.n ? first : rows.n);
     *hi = rows.lo + (end < rows.n ? end : rows.n);
 }
@@ -108,6 +116,34 @@ int hap_pair_other(const hap_rank *r, const hap_pair *p, int k)
 {
     int64_t d = p->group[k][0];
     return at_distance(r, p, p->consumer ? d : -d);
+}
+
+int hap_pair_sender(const hap_rank *r, const hap_pair *p, int k, int owner)
+{
+    int via = (int)((owner + p->group[k][2]) % hap_group_size(r, p->axes));
+    if (via == owner) return owner;
+    return member_rows(r, p, via).n < member_rows(r, p, owner).n ? via : owner;
+}
+
+bool hap_pair_brings(const hap_pair *p, int i, int k)
+{
+    int64_t from, to, all, from_k, to_k, all_k;
+    if (p->group[k][2] == 0 || p->group[i][0] != p->group[k][2]) return false;
+    share_of(p, i, &from, &to, &all);
+    share_of(p, k, &from_k, &to_k, &all_k);
+    return from * all_k < to_k * all && from_k * all < to * all_k;
+}
+
+hap_passed hap_pair_passed(const hap_rank *r, const hap_pair *p, int k)
+{
+    hap_passed x = {.owner = at_distance(r, p, -p->group[k][2])};
+    int64_t lo, hi;
+    int me = hap_group_member(r, p->axes);
+    if (x.owner == me || hap_pair_sender(r, p, k, x.owner) != me) return x;
+    hap_part_rows(r, p, k, x.owner, &lo, &hi);
+    x.to = at_distance(r, p, p->group[k][0] - p->group[k][2]);
+    x.rows = (hap_range){lo, hi - lo};
+    return x;
 }
 
 int hap_joined_groups(const hap_pair *p, int k)

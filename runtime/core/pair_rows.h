@@ -18,6 +18,17 @@ int64_t hap_pair_most_rows(const hap_rank *r, const hap_pair *p);
 // consumer, rows of dst; producer, rows of src.
 void hap_part_rows(const hap_rank *r, const hap_pair *p, int k, int member, int64_t *lo,
                    int64_t *hi);
+// Who sends the rows that `owner` has of group k: the owner, or the member that passes them on,
+// which has fewer rows.
+int hap_pair_sender(const hap_rank *r, const hap_pair *p, int k, int owner);
+// Does group i bring the member that passes on some of the rows of group k?
+bool hap_pair_brings(const hap_pair *p, int i, int k);
+// What this rank passes on as group k: rows of dst, of `owner` for `to`; none: no rows.
+typedef struct hap_passed {
+    hap_range rows;
+    int owner, to;
+} hap_passed;
+hap_passed hap_pair_passed(const hap_rank *r, const hap_pair *p, int k);
 // What group k is on this rank: the member its rows come from (consumer) or go to (producer).
 void hap_group_rows(const hap_rank *r, const hap_pair *p, int k, int *member, int64_t *lo,
                     int64_t *hi);

@@ -2,7 +2,8 @@
 //
 // All receives are posted first, so that a part is taken whenever it comes; messages between two
 // ranks match in the order of the groups, which both have. MPI moves them on while this rank tests
-// its requests: before and after each product.
+// its requests: before and after each product. Sends go in the order of the groups, too: behind
+// what is passed on they wait until that is there.
 
 #include <sched.h>
 #include <string.h>
@@ -56,49 +57,89 @@ static hap_event *open(hap_rank *r, const hap_pair *p)
 
 // --- consumer ---
 
-// Waits for the request, moving all collectives on.
-static void arrives(hap_rank *r, cpu_part *part, int request)
+typedef struct consumer {
+    hap_rank *r;
+    const hap_pair *p;
+    cpu_part *part;
+    hap_coll_view v;
+    hap_box all, mine;
+    int request[HAP_PAIR_GROUPS]; // that brings group k here; -1: none does
+    int sent;                     // groups
+} consumer;
+
+static hap_box rows_of(hap_range rows)
 {
-    for (;;) {
-        int there = 0;
-        cpu_mpi_check(r, MPI_Test(&part->req[request], &there, MPI_STATUS_IGNORE), "MPI_Test");
-        if (there) return;
-        hap_backend_poll(r);
-        sched_yield();
+    return (hap_box){rows, {0, 1}};
+}
+
+static bool came(const consumer *x, int k)
+{
+    int there = 1;
+    if (x->request[k] >= 0)
+        cpu_mpi_check(x->r, MPI_Test(&x->part->req[x->request[k]], &there, MPI_STATUS_IGNORE),
+                      "MPI_Test");
+    return there;
+}
+
+// Sends group after group, as far as what is passed on is there. No rank waits for good: what it
+// passes on comes with groups before, which all ranks send before that one.
+static void send(consumer *x)
+{
+    for (; x->sent < x->p->n_groups; x->sent++) {
+        int k = x->sent, to = hap_pair_other(x->r, x->p, k);
+        int64_t lo, hi;
+        hap_passed w = hap_pair_passed(x->r, x->p, k);
+        for (int i = 0; i < k && w.rows.n; i++)
+            if (hap_pair_brings(x->p, i, k) && !came(x, i)) return;
+        hap_part_rows(x->r, x->p, k, x->v.me, &lo, &hi);
+        if (to != x->v.me && hap_pair_sender(x->r, x->p, k, x->v.me) == x->v.me)
+            cpu_part_give(x->r, x->part, &x->v, x->p->src->data, x->mine,
+                          rows_of((hap_range){lo, hi - lo}), to);
+        if (w.rows.n)
+            cpu_part_give(x->r, x->part, &x->v, x->p->dst->data, x->all, rows_of(w.rows), w.to);
     }
+}
+
+static void move_on(consumer *x)
+{
+    send(x);
+    hap_backend_poll(x->r);
+    sched_yield();
+}
+
+static void take_rows(consumer *x, int k)
+{
+    int64_t lo, hi;
+    int owner, before = x->part->n_req;
+    hap_group_rows(x->r, x->p, k, &owner, &lo, &hi);
+    if (owner != x->v.me)
+        cpu_part_take(x->r, x->part, &x->v, x->p->dst->data, x->all,
+                      rows_of((hap_range){lo, hi - lo}), hap_pair_sender(x->r, x->p, k, owner));
+    x->request[k] = x->part->n_req > before ? before : -1;
 }
 
 static void consume(hap_rank *r, const hap_pair *p)
 {
     hap_event *e = open(r, p);
-    cpu_part *part = &e->part[0];
-    hap_coll_view v = hap_pair_view(r, p);
-    hap_box all = hap_pair_dst(r, p, v.me), mine = hap_pair_src(r, p, v.me);
-    int64_t lo, hi;
-    int member, request = 0;
-    for (int k = 0; k < p->n_groups; k++) { // the first requests, in the order of the groups
-        hap_group_rows(r, p, k, &member, &lo, &hi);
-        hap_box rows = {{lo, hi - lo}, {0, 1}};
-        if (member != v.me) cpu_part_take(r, part, &v, p->dst->data, all, rows, member);
-    }
-    for (int k = 0; k < p->n_groups; k++) {
-        int to = hap_pair_other(r, p, k);
-        hap_part_rows(r, p, k, v.me, &lo, &hi);
-        hap_box rows = {{lo, hi - lo}, {0, 1}};
-        if (to != v.me) cpu_part_give(r, part, &v, p->src->data, mine, rows, to);
-    }
-    cpu_move(&v, p->dst->data, all, p->src->data, mine, mine);
+    consumer x = {.r = r, .p = p, .part = &e->part[0], .v = hap_pair_view(r, p)};
+    x.all = hap_pair_dst(r, p, x.v.me);
+    x.mine = hap_pair_src(r, p, x.v.me);
+    for (int k = 0; k < p->n_groups; k++)
+        take_rows(&x, k);
+    send(&x);
+    cpu_move(&x.v, p->dst->data, x.all, p->src->data, x.mine, x.mine);
     for (int k = 0, n; k < p->n_groups; k += n) {
         n = hap_joined_groups(p, k);
-        for (int i = k; i < k + n; i++) {
-            hap_group_rows(r, p, i, &member, &lo, &hi);
-            hap_box rows = {{lo, hi - lo}, {0, 1}};
-            if (member != v.me && hap_box_bytes(&v, rows) > 0) arrives(r, part, request++);
-        }
+        for (int i = k; i < k + n; i++)
+            while (!came(&x, i))
+                move_on(&x);
+        send(&x);
         compute(r, p, k, n);
     }
-    part->filling = false;
-    part->step = 1; // what is left are sends
+    while (x.sent < p->n_groups)
+        move_on(&x);
+    x.part->filling = false;
+    x.part->step = 1; // what is left are sends
     hap_backend_wait(r, e);
 }
 

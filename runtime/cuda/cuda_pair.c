@@ -9,8 +9,9 @@
 // all its products are found in the first pass, before it opens. Everything of this rank that
 // others wait for is enqueued before anything that waits for others.
 //
-//     consumer   transfers in the order in which the receivers work; own rows are multiplied from
-//                the source, while a copy engine brings them to dst
+//     consumer   transfers in the order in which the receivers work, those of others' rows that
+//                this rank passes on behind the flags that say that it has them; own rows are
+//                multiplied from the source, while a copy engine brings them to dst
 //     producer   each group's rows leave when they are made; sums on a stream of their own, by
 //                ranges of rows that come together
 //
@@ -28,7 +29,7 @@
 // of this rank's own rows, which another member has as its group k.
 typedef struct group {
     hap_range rows, own;
-    int member, other;
+    int member, other, sender; // sender: of `rows`; of a producer's own rows not looked at
 } group;
 
 typedef struct run {
@@ -160,17 +161,37 @@ static void send_part(const run *x, int k)
 {
     const group *g = &x->g[k];
     if (g->other == x->me || g->own.n == 0 || x->row == 0) return;
+    if (hap_pair_sender(x->r, x->p, k, x->me) != x->me) return;
     cuda_push_send(x->push, g->other, k, row_of(x, x->p->src, g->own.lo - x->mine.lo),
                    row_of(x, x->p->dst, g->own.lo), g->own.n * x->row);
 }
 
-// What b->waits does next comes behind the n groups from k on: of each member the last of them.
+// Another's part of group k, from where it came to here. Nothing blocks for good: what is waited
+// for came with groups before, which all members send before group k. So by induction over the
+// groups, whose order is the same on all members, each of them is sent.
+static void pass_on(const run *x, int k)
+{
+    hap_passed w = hap_pair_passed(x->r, x->p, k);
+    if (w.rows.n == 0 || x->row == 0) return;
+    for (int i = 0; i < k; i++) {
+        int64_t lo, hi;
+        if (!hap_pair_brings(x->p, i, k)) continue;
+        hap_part_rows(x->r, x->p, i, w.owner, &lo, &hi);
+        if (lo < hi)
+            cuda_push_await(x->push, cuda_push_stream(x->push, w.to),
+                            hap_pair_sender(x->r, x->p, i, w.owner), i);
+    }
+    char *rows = row_of(x, x->p->dst, w.rows.lo);
+    cuda_push_send(x->push, w.to, k, rows, rows, w.rows.n * x->row);
+}
+
+// What b->waits does next comes behind the n groups from k on: of each sender the last of them.
 // Whether there are any.
 static bool await_turn(const run *x, int k, int n)
 {
     int member[HAP_PAIR_GROUPS], part[HAP_PAIR_GROUPS], n_waits = 0;
     for (int i = k; i < k + n; i++) {
-        int m = x->g[i].member, at = 0;
+        int m = x->g[i].sender, at = 0;
         if (m == x->me || x->g[i].rows.n == 0 || x->row == 0) continue;
         while (at < n_waits && member[at] != m)
             at++;
@@ -188,8 +209,10 @@ static void consume(const run *x, cudaEvent_t done)
     const hap_pair *p = x->p;
     cudaStream_t s = x->b->x.stream;
     char *own = row_of(x, p->dst, x->mine.lo);
-    for (int k = 0; k < p->n_groups; k++)
+    for (int k = 0; k < p->n_groups; k++) {
         send_part(x, k);
+        pass_on(x, k);
+    }
     bool copies = own != p->src->data && p->src->bytes;
     if (copies) {
         after(x, x->s, cuda_push_opened(x->push));
@@ -381,17 +404,38 @@ static void nccl(const run *x, ncclResult_t e, const char *call)
     cuda_nccl_check(x->r, e, call);
 }
 
-// Rows to one member and from another, at once.
-static void exchange(const run *x, const char *out, int64_t out_rows, int to, char *in,
-                     int64_t in_rows, int from)
+static void send_rows(const run *x, const char *rows, int64_t n, int to)
 {
-    ncclDataType_t type = cuda_nccl_type(x->p->src->type);
-    ncclComm_t comm = x->b->group[x->p->axes];
-    size_t cols = (size_t)(x->row / x->v.item);
-    if ((out_rows == 0 && in_rows == 0) || cols == 0) return;
+    size_t count = (size_t)(n * (x->row / x->v.item));
+    if (count)
+        nccl(x,
+             ncclSend(rows, count, cuda_nccl_type(x->p->src->type), to, x->b->group[x->p->axes],
+                      x->s),
+             "ncclSend");
+}
+
+static void take_rows(const run *x, char *rows, int64_t n, int from)
+{
+    size_t count = (size_t)(n * (x->row / x->v.item));
+    if (count)
+        nccl(x,
+             ncclRecv(rows, count, cuda_nccl_type(x->p->src->type), from, x->b->group[x->p->axes],
+                      x->s),
+             "ncclRecv");
+}
+
+// Group k to whom this rank sends it and from whom it comes, at once. What it passes on came with
+// a group before.
+static void exchange(const run *x, int k)
+{
+    const hap_pair *p = x->p;
+    const group *g = &x->g[k];
+    hap_passed w = hap_pair_passed(x->r, p, k);
     nccl(x, ncclGroupStart(), "ncclGroupStart");
-    if (out_rows) nccl(x, ncclSend(out, (size_t)out_rows * cols, type, to, comm, x->s), "ncclSend");
-    if (in_rows) nccl(x, ncclRecv(in, (size_t)in_rows * cols, type, from, comm, x->s), "ncclRecv");
+    if (hap_pair_sender(x->r, p, k, x->me) == x->me)
+        send_rows(x, row_of(x, p->src, g->own.lo - x->mine.lo), g->own.n, g->other);
+    send_rows(x, row_of(x, p->dst, w.rows.lo), w.rows.n, w.to);
+    take_rows(x, row_of(x, p->dst, g->rows.lo), g->rows.n, g->sender);
     nccl(x, ncclGroupEnd(), "ncclGroupEnd");
 }
 
@@ -401,10 +445,7 @@ static void consume_by_nccl(const run *x, cudaEvent_t done)
     after(x, x->s, mark(x, p->n_groups));
     check(x, cuda_copy(x->s, row_of(x, p->dst, x->mine.lo), p->src->data, p->src->bytes));
     for (int k = 0; k < p->n_groups; k++) {
-        const group *g = &x->g[k];
-        if (g->member != x->me)
-            exchange(x, row_of(x, p->src, g->own.lo - x->mine.lo), g->own.n, g->other,
-                     row_of(x, p->dst, g->rows.lo), g->rows.n, g->member);
+        if (x->g[k].member != x->me) exchange(x, k);
         cuda(x, cudaEventRecord(x->b->mark[k], x->s), "cudaEventRecord");
     }
     cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
@@ -440,10 +481,12 @@ static void produce_by_nccl(const run *x, cudaEvent_t done)
             reduce_rows(x, rows[i]);
         for (int i = k; i < k + n && p->kind == HAP_REDUCE_SCATTER; i++) {
             const group *g = &x->g[i];
-            if (g->member != x->me)
-                exchange(x, row_of(x, p->src, g->rows.lo), g->rows.n, g->member,
-                         slots + g->other * x->slot + (g->own.lo - x->mine.lo) * x->row, g->own.n,
-                         g->other);
+            if (g->member == x->me) continue;
+            nccl(x, ncclGroupStart(), "ncclGroupStart");
+            send_rows(x, row_of(x, p->src, g->rows.lo), g->rows.n, g->member);
+            take_rows(x, slots + g->other * x->slot + (g->own.lo - x->mine.lo) * x->row, g->own.n,
+                      g->other);
+            nccl(x, ncclGroupEnd(), "ncclGroupEnd");
         }
     }
     if (p->kind == HAP_REDUCE_SCATTER)
@@ -485,6 +528,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
         hap_part_rows(r, p, k, x.me, &lo, &hi);
         g->own = (hap_range){lo, hi - lo};
         g->other = hap_pair_other(r, p, k);
+        g->sender = hap_pair_sender(r, p, k, g->member);
     }
     check(&x, cuda_will_read(&b->x, p->src->data, p->src->bytes));
     cuda_will_write(&b->x, p->dst->data, p->dst->bytes);

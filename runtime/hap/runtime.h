@@ -190,8 +190,11 @@ void hap_wait(hap_rank *r, hap_event *e);
 // rows; others have of each part as many as they have left. Every distance has a group; of an
 // all-reduce there is distance 0 alone, of all rows. Work is done in the order of the groups, each
 // once its rows are there, and what it makes is sent at once. A weight -w joins its group to the
-// one before: their rows are one product.
-void hap_overlap(hap_rank *r, int n_groups, const int64_t (*groups)[2]);
+// one before: their rows are one product. {distance, weight, via} of an all-gather: rows of a
+// coordinate that has more of them than the one `via` (not 0, not the distance) behind it come by
+// way of that one, which passes them on when it has got them itself; the groups of distance `via`
+// that these rows are in stand before.
+void hap_overlap(hap_rank *r, int n_groups, const int64_t (*groups)[3]);
 void hap_overlapped(hap_rank *r);
 
 hap_rank *hap_line(hap_rank *r, int line); // remembers the source line of the call being made

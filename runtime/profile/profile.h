@@ -44,7 +44,7 @@ typedef struct profile_call {
     hap_coll_call coll;
     hap_tensor *dst, *src; // of coll
     int n_groups;          // OVERLAP
-    const int64_t (*groups)[2];
+    const int64_t (*groups)[3];
 } profile_call;
 
 typedef struct profile {
@@ -86,11 +86,11 @@ void profile_add_coll(profile *p, const hap_coll_call *c, hap_tensor *dst, hap_t
 void profile_add_product(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w); // y = x w
 // An all-gather of x and y = x w beside it, in groups; without groups one
 // after the other. `form` as for coll_all_gather_start.
-void profile_add_gathered(profile *p, hap_form form, int n_groups, const int64_t (*groups)[2],
+void profile_add_gathered(profile *p, hap_form form, int n_groups, const int64_t (*groups)[3],
                           hap_tensor *full, hap_tensor *x, hap_tensor *w, hap_tensor *y);
 // y = x w, then a collective of y to dst.
 void profile_add_scattered(profile *p, const hap_coll_call *c, int n_groups,
-                           const int64_t (*groups)[2], hap_tensor *dst, hap_tensor *y,
+                           const int64_t (*groups)[3], hap_tensor *dst, hap_tensor *y,
                            hap_tensor *x, hap_tensor *w);
 
 // Seconds of the calls, from a barrier to when the device is done, the step's own overhead taken

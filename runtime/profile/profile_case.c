@@ -91,7 +91,7 @@ void profile_add_coll(profile *p, const hap_coll_call *coll, hap_tensor *dst, ha
            (long long)scratch);
 }
 
-static void bracket(profile *p, profile_call_kind kind, int n_groups, const int64_t (*groups)[2])
+static void bracket(profile *p, profile_call_kind kind, int n_groups, const int64_t (*groups)[3])
 {
     if (n_groups == 0) return;
     profile_call *c = profile_add(p, kind);
@@ -110,7 +110,7 @@ void profile_add_product(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w
                                                 .attr = {{.i = HAP_NN}}};
 }
 
-void profile_add_gathered(profile *p, hap_form form, int n_groups, const int64_t (*groups)[2],
+void profile_add_gathered(profile *p, hap_form form, int n_groups, const int64_t (*groups)[3],
                           hap_tensor *full, hap_tensor *x, hap_tensor *w, hap_tensor *y)
 {
     hap_coll_call c = {.kind = HAP_ALL_GATHER, .axes = AXIS(0), .form = form};
@@ -122,7 +122,7 @@ void profile_add_gathered(profile *p, hap_form form, int n_groups, const int64_t
 }
 
 void profile_add_scattered(profile *p, const hap_coll_call *c, int n_groups,
-                           const int64_t (*groups)[2], hap_tensor *dst, hap_tensor *y,
+                           const int64_t (*groups)[3], hap_tensor *dst, hap_tensor *y,
                            hap_tensor *x, hap_tensor *w)
 {
     bracket(p, CALL_OVERLAP, n_groups, groups);

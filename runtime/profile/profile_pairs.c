@@ -11,7 +11,7 @@ typedef struct pair_case {
     int64_t part, k, n; // x [part of each rank, k], w [k, n]
     bool gathers, multiplies;
     int n_groups; // 0: one after the other
-    int64_t (*groups)[2];
+    int64_t (*groups)[3];
 } pair_case;
 
 // Seconds of one; negative: it does not fit.
@@ -34,7 +34,7 @@ static double measure(profile *p, const pair_case *c)
         fits = x && full && w && y && part && y_part;
         if (!fits) break;
         if (c->gathers && c->multiplies) {
-            profile_add_gathered(p, FORM_PUSH(1), c->n_groups, (const int64_t(*)[2])c->groups, full,
+            profile_add_gathered(p, FORM_PUSH(1), c->n_groups, (const int64_t(*)[3])c->groups, full,
                                  x, w, y);
         } else if (c->gathers) {
             hap_coll_call g = {.kind = HAP_ALL_GATHER, .axes = AXIS(0), .form = FORM_PUSH(1)};
@@ -51,7 +51,7 @@ static double measure(profile *p, const pair_case *c)
 // Groups: own rows, then those of every other rank, in fourths or whole.
 void profile_pairs(profile *p)
 {
-    int64_t groups[2][1 + FOURTHS * 64][2];
+    int64_t groups[2][1 + FOURTHS * 64][3];
     int n[2], n_ranks = p->r->n_ranks;
     if (!p->peers || n_ranks > 64) return;
     for (int i = 0; i < 2; i++) {
@@ -60,6 +60,7 @@ void profile_pairs(profile *p)
         for (int k = 0; k < n[i]; k++) {
             groups[i][k][0] = k ? 1 + (k - 1) / parts : 0;
             groups[i][k][1] = 1;
+            groups[i][k][2] = 0;
         }
     }
     bool gpu = p->device.gpu;

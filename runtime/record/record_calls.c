@@ -398,13 +398,13 @@ void(hap_wait)(hap_rank *r, hap_event *e)
     end(r);
 }
 
-void(hap_overlap)(hap_rank *r, int n_groups, const int64_t (*groups)[2])
+void(hap_overlap)(hap_rank *r, int n_groups, const int64_t (*groups)[3])
 {
     r->doing = "hap_overlap";
     HAP_CK(r, r->in_step, "called outside the step");
     hap_pair_begin(r, n_groups, groups);
     begin(r, "hap_overlap");
-    rec_pairs("groups", n_groups, groups);
+    rec_groups("groups", n_groups, groups);
     end(r);
 }
 

@@ -104,13 +104,13 @@ void rec_ints(const char *key, int n, const int64_t *v)
     ints(n, v);
 }
 
-void rec_pairs(const char *key, int n, const int64_t (*v)[2])
+void rec_groups(const char *key, int n, const int64_t (*v)[3])
 {
     key_of(key);
     putc('[', out);
     for (int i = 0; i < n; i++) {
         if (i) putc(',', out);
-        ints(2, v[i]);
+        ints(v[i][2] ? 3 : 2, v[i]);
     }
     putc(']', out);
 }

@@ -16,8 +16,9 @@ void rec_real(const char *key, double x); // round-trips; infinities and NaN as 
 void rec_bool(const char *key, bool x);
 void rec_text(const char *key, const char *s);
 void rec_ints(const char *key, int n, const int64_t *v);
-void rec_pairs(const char *key, int n, const int64_t (*v)[2]); // [[1,2],[3,4]]
-void rec_tensor(const char *key, const hap_tensor *t);         // its id or null
+void rec_groups(const char *key, int n,
+                const int64_t (*v)[3]);                // [[1,2],[3,4,1]]: a last 0 is left out
+void rec_tensor(const char *key, const hap_tensor *t); // its id or null
 void rec_tensors(const char *key, int n, hap_tensor *const *t);
 void rec_attrs(int n, const hap_attr *a);
 void rec_dims(int rank, const hap_dim *dims, const hap_rank *r);

@@ -397,7 +397,7 @@ static void h_forward(hap_rank *r, const h_block *b)
 
     // ln_2
     // together    0.0638 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
-    hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
+    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}});
     // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
     hap_event *e_ln_2_all =
         coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &b->ln_2_all, &b->ln_2, NULL);
@@ -411,7 +411,7 @@ static void h_forward(hap_rank *r, const h_block *b)
     hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]    0.00385 ms
     hap_partial(r, AXIS(0), b->mlp_c_proj_bias_part, b->mlp_c_proj_bias); // [64]+    0.00106 ms
     // together    0.076 ms, one after the other 0.0989 ms; 69 % of the transfer hidden
-    hap_overlap(r, 3, (const int64_t[][2]){{1, 1}, {2, 1}, {0, 1}});
+    hap_overlap(r, 3, (const int64_t[][3]){{1, 1}, {2, 1}, {0, 1}});
     op_linear(r, b->mlp_c_proj, b->mlp_act, b->mlp_c_proj_weight_cut, b->mlp_c_proj_bias_part,
               HAP_NN); // y = a b + c    [8 32 64]+    0.0618 ms
     // + -> dim 0 @rows    [8@rows 32 64]    64.0 KiB    0.0392 ms
@@ -432,7 +432,7 @@ static void h_2_backward(hap_rank *r, const h_2_block *b)
 
     // ln_f
     // together    0.0638 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
-    hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
+    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}});
     // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
     hap_event *e_ln_1_sum_all =
         coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &b->ln_1_sum_all, &b->ln_1_sum_2, NULL);
@@ -1535,7 +1535,7 @@ int main(int argc, char **argv)
 
         // transformer.h.1.ln_1, backward
         // together    0.0638 ms, one after the other 0.0866 ms; 100 % of the transfer hidden
-        hap_overlap(r, 3, (const int64_t[][2]){{0, 1}, {1, 1}, {2, 1}});
+        hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}});
         // dim 0 @rows -> whole    [8 32 64]    64.0 KiB    0.0269 ms
         hap_event *e_h_1_ln_1_sum_all = coll_all_gather_start(
             r, AXIS(0), FORM_PUSH(1), 1, &h_1_ln_1_sum_all, &ln_f_dx_2[0], NULL);

@@ -17,7 +17,7 @@ static const int64_t rows[] = {3, 1, 6, 2}, hidden[] = {1, 3, 2, 2};
 #    define END
 #else
 #    define GROUPS(...)                                                                            \
-        hap_overlap(r, sizeof(int64_t[][2]){__VA_ARGS__} / 16, (const int64_t[][2]){__VA_ARGS__})
+        hap_overlap(r, sizeof(int64_t[][3]){__VA_ARGS__} / 24, (const int64_t[][3]){__VA_ARGS__})
 #    define END hap_overlapped(r)
 #endif
 
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 #elif N == 3
         GROUPS({0, 1}, {1, 3}, {2, 1}, {1, -2}, {2, 1});
 #else
-        GROUPS({0, 1}, {1, 3}, {2, 1}, {1, -2}, {3, 1});
+        GROUPS({0, 1}, {1, 3}, {2, 1}, {1, -2}, {3, 1, 1});
 #endif
         hap_event *e = coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &xf, &x, NULL);
         hap_wait(r, e);
