@@ -21,6 +21,7 @@
 #   coll-sockets   every collective on 4 ranks, as two emulated hosts
 #   fail       ranks killed and stopped, devices full or hidden: one message each; the same with pushes
 #   push       loops of pushes, run each way, and without credits, which is to be noticed; push-speed: pushes and the library on 2 and 4 GPUs, captured
+# HAP_TORCH_ON=all leaves `torch` on one GPU out where there are several, HAP_TRAIN_RANKS=several what `train` runs on one rank.
 # HAP_MODELS (gpt2, bert or both) and HAP_WAYS (graph,fuse; "1,1 1,0 0,0") choose what `speed` and `torch` run.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -33,6 +34,8 @@ export LD_LIBRARY_PATH=$pack/libs:$nvidia/cu13/lib:$nvidia/nccl/lib:$nvidia/cudn
 export PATH=$pack/tools:$PATH HAP_BUILD=$pack HAPC_DATA=$root CK_FORK=no
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 export NCCL_NVLS_ENABLE=0 OMP_NUM_THREADS=4 TORCHINDUCTOR_CACHE_DIR=${TMPDIR:-/tmp}/inductor
+
+[ -d "$pack/bin" ] || tar -C "$pack" -xJf "$pack/pack.tar.xz"
 
 # The package files say where they were built, and where the libraries lay.
 there=$(cat "$pack/built-in")
@@ -128,12 +131,18 @@ speed()
 # hapc profile on all GPUs, then plans made with what it measured against their runs, on all and on one.
 predicted()
 {
-    local n model start=$SECONDS
+    local start=$SECONDS
     timeout 170 "$pack/bin/hapc" profile --backend cuda -n "$gpus" -o "$out/profiled.yaml" 2>&1 | tail -n 8 | cut -c1-400
     echo "hapc profile -n $gpus: $((SECONDS - start)) s"
     keep
+    predict
+}
+
+predict()
+{
+    local n model
     sed 's/count: [0-9]*/count: 1/; /link:/d' "$out/profiled.yaml" >"$out/profiled1.yaml"
-    for n in 1 $([ "$gpus" -gt 1 ] && echo "$gpus"); do
+    for n in $([ "$gpus" -gt 1 ] && echo "$gpus") 1; do
         for model in $models; do
             ids "$model"
             timeout 300 python3 bench/predicted.py "$pack/bin/hapc" "$(graph_of "$model")" "$out/profiled$([ "$n" = 1 ] && echo 1).yaml" \
@@ -297,7 +306,7 @@ one_part() # as named above
     gemm) timeout 60 python3 bench/device_gemm.py 2>&1 | tail -n 12 ;;
     torch)
         for model in $models; do
-            timeout 200 python3 bench/device_torch.py "$model" "$(rows_of "$model")" 2>&1 | grep -E 'ms/step|Error' | tail -n 3
+            [ "${HAP_TORCH_ON:-}" = all ] || timeout 200 python3 bench/device_torch.py "$model" "$(rows_of "$model")" 2>&1 | grep -E 'ms/step|Error' | tail -n 3
             [ "$gpus" = 1 ] || timeout 240 torchrun --nproc-per-node "$gpus" bench/device_torch.py "$model" $(($(rows_of "$model") * gpus)) 2>&1 |
                 grep -E 'ms/step|Error' | tail -n 3
         done ;;
