@@ -21,7 +21,7 @@
 enum { LINE_MAX_BYTES = 4096, TICK_MS = 100, START_SECONDS = 60, REHEARSAL = -2 };
 
 typedef struct beat {
-    long pid; // 0: no heartbeat yet
+    long pid;              // 0: no heartbeat yet
     long long step, count; // step: REHEARSAL, or -1 outside steps
     int line;
     char name[48];

@@ -54,7 +54,7 @@ typedef struct cuda_context {
     struct cuda_green *green; // cuda_green.c: what the stream belongs to, if it may not use all
     cuda_room work;
     bool capturing, tf32;
-    int graphs;      // that there are, of all programs
+    int graphs; // that there are, of all programs
     cuda_phase phase;
     cuda_made made[CUDA_PHASES];
     cuda_step *step; // device

@@ -126,7 +126,7 @@ void hap_schedule(hap_rank *r, hap_lr lr);
 // Reports the last step, loads the next inputs; false at the end. On a GPU the loop's body runs a
 // few times ahead of step 0 as well, as a rehearsal of which nothing stays.
 bool hap_next_step(hap_rank *r);
-int hap_finish(hap_rank *r);     // saves, closes; the program's exit code
+int hap_finish(hap_rank *r); // saves, closes; the program's exit code
 
 // --- ops: one function a row of the op table, outputs first (generated) ---
 #include "hap/ops.h"
