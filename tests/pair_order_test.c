@@ -450,20 +450,15 @@ static void act(rank *q)
     }
 }
 
-// A step of the host of some rank, which is at work as often as its weight says. False: none can.
+// A step of the host of some rank. False: none can.
 static bool host_step(void)
 {
-    int weights = 0, left, i = 0;
-    for (int k = 0; k < fake.n; k++)
-        weights += may_act(&all[k]) ? all[k].weight : 0;
-    if (weights == 0) return false;
-    for (left = (int)fake_draw((uint64_t)weights);; i++) {
-        if (!may_act(&all[i])) continue;
-        if (left < all[i].weight) break;
-        left -= all[i].weight;
-    }
-    act(&all[i]);
-    return true;
+    int weight[FAKE_RANKS] = {0};
+    for (int i = 0; i < fake.n; i++)
+        weight[i] = may_act(&all[i]) ? all[i].weight : 0;
+    int i = fake_one_of(weight);
+    if (i >= 0) act(&all[i]);
+    return i >= 0;
 }
 
 static bool run_steps(int n)

@@ -28,6 +28,17 @@ void fake_ranks_free(void)
         free(fake.local[i]), free(fake.sym[i]);
 }
 
+int fake_one_of(const int *weight)
+{
+    int all = 0, i = 0;
+    for (int k = 0; k < fake.n; k++)
+        all += weight[k];
+    if (all == 0) return -1;
+    for (int left = (int)fake_draw((uint64_t)all); left >= weight[i]; i++)
+        left -= weight[i];
+    return i;
+}
+
 void cuda_check(hap_rank *r, const char *why)
 {
     if (!why) return;

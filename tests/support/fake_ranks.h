@@ -20,5 +20,7 @@ extern fake_ranks fake;
 
 void fake_ranks_new(int64_t room);
 void fake_ranks_free(void);
+// One of the fake.n ranks, each as often as its weight says; -1: no weight is above 0.
+int fake_one_of(const int *weight);
 
 #endif
