@@ -21,7 +21,7 @@
 #   coll-sockets   every collective on 4 ranks, as two emulated hosts
 #   fail       ranks killed and stopped, devices full or hidden: one message each; the same with pushes
 #   push       loops of pushes, run each way, and without credits, which is to be noticed; push-speed: pushes and the library on 2 and 4 GPUs, captured
-# HAP_TORCH_ON=all leaves `torch` on one GPU out where there are several, HAP_TRAIN_RANKS=several what `train` runs on one rank.
+# HAP_TORCH_ON=all leaves `torch` on one GPU out where there are several, HAP_TRAIN_RANKS=several what `train` runs on one rank; HAP_TRAIN_PARTS are train_cuda.sh's.
 # HAP_MODELS (gpt2, bert or both) and HAP_WAYS (graph,fuse; "1,1 1,0 0,0") choose what `speed` and `torch` run.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -296,7 +296,7 @@ one_part() # as named above
     coll-alone)
         HAP_PEERS=0 part coll-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/coll_cuda_test" 6
         HAP_PEERS=0 part pair-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/pair_cuda_test" 2 1 200 200 ;;
-    train) part train timeout 600 tests/train_cuda.sh ;;
+    train) part train timeout 600 tests/train_cuda.sh ${HAP_TRAIN_PARTS:-} ;;
     speed) speed ;;
     predicted) predicted ;;
     groups) groups ;;

@@ -2,8 +2,8 @@
 # What docs/benchmarks.md says of GPUs, measured again: calls of at most ten minutes on a machine that
 # was just started, from what bench/device_pack.sh packed. Usage: bench/device_session.sh CALL
 #   one     1 GPU, 400 s: tests, sanitizers, speed beside PyTorch, 50 losses, failures
-#   tests   4 GPUs, 340 s: pushes, pairs, collectives and tiny models right, ranks killed
-#   speed   4 GPUs, 420 s: hapc profile, pairs, end to end, predicted and measured
+#   tests   4 GPUs, 420 s: pushes, pairs, collectives and tiny models right, ranks killed
+#   speed   4 GPUs, 540 s: hapc profile, pairs, end to end, predicted and measured; steps rehearsed and not are the same
 #   rest    4 GPUs, 560 s: PyTorch's DDP, unequal devices, pushes beside NCCL, uneven pairs
 # Prints the end of what each step prints, leaves all of it in $OUT/run.txt and ends what a step that was
 # cut off left on the devices: a second program on a GPU takes turns of 2 ms with the one that is measured.
@@ -16,27 +16,32 @@ mkdir -p "$out"
 
 step() # SECONDS LINES NAME COMMAND…
 {
-    local limit=$1 lines=$2 name=$3 left=$((total - SECONDS)) code start=$SECONDS log=/tmp/step.log
+    local limit=$1 lines=$2 name=$3 left=$((total - SECONDS)) code start=$SECONDS log=/tmp/step.log last
     shift 3
     [ "$left" -ge $((limit / 2)) ] || { echo "== $name: NOT RUN, $left s left" | tee -a "$out/run.txt"; return; }
     setsid timeout -k 5 $((limit < left ? limit : left)) "$@" >$log 2>&1 &
     wait $!
     code=$?
     end_session $!
+    [ $code = 0 ] || { last=$(ls -t /tmp/device/*.log 2>/dev/null | head -n 1) && echo "--- so far: $last" && tail -n 30 "$last"; } >>$log
     { echo "## $name: $*"; cat $log; echo "== $name: exit $code, $((SECONDS - start)) s, at $SECONDS s"; } >>"$out/run.txt"
     tail -n 1 "$out/run.txt"
     tail -n "$lines" $log | cut -c1-220
 }
 
-# All processes of the session, and who else is on a device.
+# Ends all processes of the session; names who else is on a device 5 s later.
 end_session()
 {
-    local name
+    local name tries
     pkill -KILL -s "$1"
     for name in hapc mpirun program; do pkill -KILL -x $name; done
     pkill -KILL -f '\.device/(tests|bin)/'
-    sleep 1
-    nvidia-smi --query-compute-apps=pid --format=csv,noheader | grep -q . && echo "note: devices are still in use" | tee -a "$out/run.txt"
+    for tries in 1 2 3 4 5; do
+        sleep 1
+        nvidia-smi --query-compute-apps=pid --format=csv,noheader | grep -q . || return
+    done
+    echo "note: devices are still in use: $(nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv,noheader | tr '\n' ';')" | tee -a "$out/run.txt"
+    ps -eo pid,sid,stat,args | grep -vE 'ps -eo|\]$' | tail -n 20 >>"$out/run.txt"
 }
 
 pushes() # what bench/device.sh push does in less time, and both ways that the litmus can end
@@ -88,13 +93,14 @@ one)
 tests)
     step 140 40 pushes bash bench/device_session.sh pushes
     step 110 12 colls bash bench/device_session.sh colls
-    HAP_TRAIN_RANKS=several step 260 12 train bash bench/device.sh train
+    HAP_TRAIN_PARTS=torch HAP_TRAIN_RANKS=several step 260 12 train bash bench/device.sh train
     ;;
 speed)
     step 80 12 profile bash bench/device_overlap.sh profile
     step 130 64 pairs bash bench/device_overlap.sh pairs
     HAP_VERBOSE=1 step 140 9 e2e bash bench/device_overlap.sh e2e
     step 170 30 predicted bash bench/device_session.sh predicted
+    HAP_TRAIN_PARTS=rehearsed HAP_TRAIN_RANKS=several step 150 12 rehearsed bash bench/device.sh train
     ;;
 rest)
     step 40 4 four bash bench/device_session.sh four

@@ -3,6 +3,7 @@
 # gradients of the first step and parameters of the last equal PyTorch's; a replayed graph, fused or
 # not, and a step run as called give the same losses bit for bit; so do rehearsed runs, whose steps
 # make no plan, take no device memory and capture nothing. Skipped where there is no device.
+# Usage: tests/train_cuda.sh [torch|bf16|rehearsed]…: these parts alone.
 set -u
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 if [ "$gpus" = 0 ]; then
@@ -14,6 +15,8 @@ export HAP_CUDA_TUNE=0 # the same algorithms of products in every run
 backend=(--backend cuda)
 on_one=true
 [ "${HAP_TRAIN_RANKS:-}" != several ] || on_one=false
+parts_asked=" ${*:-torch bf16 rehearsed} "
+asked() { [[ $parts_asked = *" $1 "* ]]; }
 
 # all_before NAME TIMES: every rank of the run rehearsed so often, and made nothing in its steps
 all_before()
@@ -27,6 +30,7 @@ all_before()
 
 for case in mlp,laptop1,auto gpt2-tiny,laptop1,auto bert-tiny,laptop1,auto \
     mlp,laptop,dp-prop gpt2-tiny,laptop,auto gpt2-tiny,laptop,zero gpt2-tiny,laptop,tp bert-tiny,laptop2x2,auto; do
+    asked torch || break
     IFS=, read -r model cluster strategy <<<"$case"
     if [ "$cluster" = laptop1 ] && ! $on_one || [ "$cluster" != laptop1 ] && [ "$gpus" -lt 4 ]; then continue; fi
     ref=tests/torch/$model name=$model-$cluster-$strategy parts=- graph=examples/$model/graph.json
@@ -59,7 +63,7 @@ done
 # (cuda_fuse.c) and with joined calls, from the list or captured, and on own kernels of attention.
 # Where a rounding is saved they are near.
 for model in gpt2-tiny bert-tiny; do
-    $on_one || break
+    asked bf16 && $on_one || break
     title "$model on laptop1 in bf16: called, captured, fused"
     plan bf16 "examples/$model/graph.json" laptop1 --precision bf16 || continue
     for attention in cudnn own; do
@@ -85,6 +89,7 @@ done
 # of parameters are made once, behind the load.
 rows=(--init tests/torch/gpt2-tiny/init.safetensors $(inputs gpt2-tiny))
 for case in laptop1,auto laptop,zero laptop-peers,tp; do
+    asked rehearsed || break
     if [ "$case" = laptop1,auto ] && ! $on_one || [ "$case" != laptop1,auto ] && [ "$gpus" -lt 4 ]; then continue; fi
     title "gpt2-tiny on $case, rehearsed"
     plan before examples/gpt2-tiny/graph.json "${case%,*}" --strategy "${case#*,}" --precision bf16 || continue
