@@ -695,6 +695,22 @@ START_TEST(pushes_by_curve)
 }
 END_TEST
 
+// Several copies that took as long as one, or a little less, are not preferred to it.
+START_TEST(copies_by_luck)
+{
+    hb_str said;
+    cost_model m = {.cluster = &cluster};
+    m.curves =
+        curves_of(HEAD "\"classes\":{},\"collectives\":[" PUSHED("push(1)", "4", "1e-3") "," PUSHED(
+                      "push(2)", "4", "5e-4") "," PUSHED("push(3)", "4", "97e-5") "]}",
+                  &said);
+    ck_assert_msg(m.curves != NULL, "%s", said.p);
+    near(pushed(&m, 1, 4), 1e-3);
+    near(pushed(&m, 2, 4), 6e-4);
+    near(pushed(&m, 3, 4), 11e-4);
+}
+END_TEST
+
 START_TEST(contention_reaches_the_classes)
 {
     hb_str said;
@@ -830,6 +846,7 @@ int main(void)
     tcase_add_test(c, names_and_existence);
     tcase_add_test(c, which_forms_are_looked_at);
     tcase_add_test(c, pushes_by_curve);
+    tcase_add_test(c, copies_by_luck);
     tcase_add_test(c, curves_are_interpolated);
     tcase_add_test(c, curves_have_families_and_stand_ins);
     tcase_add_test(c, collectives_by_curve);
