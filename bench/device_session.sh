@@ -1,23 +1,26 @@
 #!/bin/bash
 # What docs/benchmarks.md says of GPUs, measured again: calls of at most ten minutes on a machine that
-# was just started, from what bench/device_pack.sh packed. Usage: bench/device_session.sh CALL
+# was just started, from what bench/device_pack.sh packed. Usage: bench/device_session.sh CALL [STEP…]
 #   one     1 GPU, 400 s: tests, sanitizers, speed beside PyTorch, 50 losses, failures
 #   tests   4 GPUs, 420 s: pushes, pairs, collectives and tiny models right, ranks killed
-#   speed   4 GPUs, 540 s: hapc profile, pairs, end to end, predicted and measured; steps rehearsed and not are the same
+#   speed   4 GPUs, 540 s: hapc profile, pairs, end to end, predicted and measured, rehearsed steps right
 #   rest    4 GPUs, 560 s: PyTorch's DDP, unequal devices, pushes beside NCCL, uneven pairs
-# Prints the end of what each step prints, leaves all of it in $OUT/run.txt and ends what a step that was
-# cut off left on the devices: a second program on a GPU takes turns of 2 ms with the one that is measured.
+# Steps named behind the call run alone. Prints the end of what each step prints, leaves all of it in
+# $OUT/run.txt and ends what a step that was cut off left on the devices: a second program on a GPU takes
+# turns of 2 ms with the one that is measured.
 # HAP_SESSION_SECONDS: of the call; a step that has not enough of them left is said to be not run.
 set -u
 cd "$(dirname "$0")/.."
 total=${HAP_SESSION_SECONDS:-575}
 out=${OUT:-/tmp/device/session}
 mkdir -p "$out"
+steps=${*:2}
 
 step() # SECONDS LINES NAME COMMAND…
 {
     local limit=$1 lines=$2 name=$3 left=$((total - SECONDS)) code start=$SECONDS log=/tmp/step.log last
     shift 3
+    [[ -z $steps || " $steps " = *" $name "* ]] || return
     [ "$left" -ge $((limit / 2)) ] || { echo "== $name: NOT RUN, $left s left" | tee -a "$out/run.txt"; return; }
     setsid timeout -k 5 $((limit < left ? limit : left)) "$@" >$log 2>&1 &
     wait $!
