@@ -1,7 +1,8 @@
 // How long planning takes: search to certificate, median of several runs, and how long each part
 // outside the search takes on the plan found.
 //
-//     plan_bench graph.json cluster.yaml [repeats [strategy [batch]]] [--precision P] [--no-pairs] [--phases]
+//     plan_bench graph.json cluster.yaml [repeats [strategy [batch]]] [--precision P] [--no-pairs]
+//     [--phases]
 //
 // Prints the median, least and most plan_seconds, the median of the processor seconds in them (on a
 // busy machine the better measure), the number of searches, the states of the largest, the

@@ -165,8 +165,7 @@ static double search(dual *d, bool prove, const syn_bound_calls *calls, double *
     place at;
     ms_status status = MS_TOO_LARGE;
     if (!prove) status = ms_solve_repeated(scratch, &p, GAP, NULL, NULL, x, &value);
-    if (status != MS_OPTIMAL)
-        status = ms_solve_near(scratch, &p, 0, GAP, NULL, x, &value, &proved);
+    if (status != MS_OPTIMAL) status = ms_solve_near(scratch, &p, 0, GAP, NULL, x, &value, &proved);
     if (status != MS_OPTIMAL) {
         hb_arena_free(scratch);
         return -1;

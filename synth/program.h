@@ -122,7 +122,7 @@ typedef struct syn_program {
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
     int64_t peak_bytes[CL_MAX_CLASSES];             // sym + local
     int64_t padded_bytes[CL_MAX_CLASSES], work_bytes[CL_MAX_CLASSES]; // GPUs: beside it (beside.h)
-    hb_str strategy;                                // which strategy found it
+    hb_str strategy;                                                  // which strategy found it
 } syn_program;
 
 // Price every instruction, then simulate: the one judge (lower_cost.c). Fills instr[].sec.

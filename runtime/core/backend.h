@@ -7,7 +7,7 @@
 
 #include "core/rank.h"
 
-void hap_backend_mesh(hap_rank *r);                    // r->size and r->coord are set: makes groups
+void hap_backend_mesh(hap_rank *r); // r->size and r->coord are set: makes groups
 // Zeroed; fails rather than NULL. Called once a segment, by all ranks together.
 char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes);
 void hap_backend_clear(hap_rank *r); // both segments are zero again

@@ -141,8 +141,8 @@ static const char *parts_of(const char *row, const hap_tensor *w, const hap_tens
                             const hap_tensor *z, parts *p)
 {
     if (w->rank != 4 || x->rank != 3 || z->rank != 4) return cpu_fail("%s: ranks do not fit", row);
-    *p = (parts){w->local[0], w->local[1], w->local[2], w->local[3], x->local[2],
-                 w->data,     x->data,     z->data};
+    *p = (parts){w->local[0], w->local[1], w->local[2], w->local[3],
+                 x->local[2], w->data,     x->data,     z->data};
     if (x->local[0] != p->b || x->local[1] != p->s || z->local[0] != p->e || z->local[1] != p->b ||
         z->local[2] != p->c || z->local[3] != p->d)
         return cpu_fail("%s: shapes do not fit", row);
@@ -174,9 +174,9 @@ const char *cpu_dispatch(const hap_step_state *s, const hap_op_call *c)
     CPU_TRY(parts_of("dispatch", c->in[0], c->in[1], c->out[0], &p));
     for (int64_t e = 0; e < p.e; e++)
         for (int64_t b = 0; b < p.b; b++)
-            product(CblasTrans, CblasNoTrans, p.c, p.d, p.s,
-                    p.weight + (b * p.s * p.e + e) * p.c, p.e * p.c, p.token + b * p.s * p.d, p.d,
-                    false, p.slot + (e * p.b + b) * p.c * p.d, p.d);
+            product(CblasTrans, CblasNoTrans, p.c, p.d, p.s, p.weight + (b * p.s * p.e + e) * p.c,
+                    p.e * p.c, p.token + b * p.s * p.d, p.d, false,
+                    p.slot + (e * p.b + b) * p.c * p.d, p.d);
     return NULL;
 }
 
@@ -189,9 +189,9 @@ const char *cpu_combine(const hap_step_state *s, const hap_op_call *c)
     if (c->out[0]->bytes) memset(p.token, 0, (size_t)c->out[0]->bytes);
     for (int64_t b = 0; b < p.b; b++)
         for (int64_t e = 0; e < p.e; e++)
-            product(CblasNoTrans, CblasNoTrans, p.s, p.d, p.c,
-                    p.weight + (b * p.s * p.e + e) * p.c, p.e * p.c,
-                    p.slot + (e * p.b + b) * p.c * p.d, p.d, true, p.token + b * p.s * p.d, p.d);
+            product(CblasNoTrans, CblasNoTrans, p.s, p.d, p.c, p.weight + (b * p.s * p.e + e) * p.c,
+                    p.e * p.c, p.slot + (e * p.b + b) * p.c * p.d, p.d, true,
+                    p.token + b * p.s * p.d, p.d);
     return NULL;
 }
 
