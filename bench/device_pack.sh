@@ -13,11 +13,11 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHAP_CUDA=ON \
 grep runtime/cuda "$build.log"
 tests=(op_values_cuda_test op_cuts_cuda_test op_blocks_cuda_test ops_bf16_cuda_test chains_cuda_test coll_cuda_test pair_cuda_test push_stress_cuda)
 nice ninja -C "$build" hapc hap-profile-cuda hap-profile-cpu haprt-cuda haprt-cpu haprt-record train_compare \
-    overlap-bench-cuda push-bench-cuda overlap-base pair_groups "${tests[@]}" >"$build.log" ||
+    overlap-bench-cuda push-bench-cuda push-stores overlap-base pair_groups "${tests[@]}" >"$build.log" ||
     { grep -E 'error|FAILED' -A5 "$build.log" | head -n 40; exit 1; }
 rm -rf .device
 mkdir -p "$out"/{bin,lib/pkgconfig,tests,libs,tools,share}
-cp "$build"/bin/{hapc,hap-profile-cuda,hap-profile-cpu,overlap-bench-cuda,push-bench-cuda,overlap-base,pair_groups} "$out/bin/"
+cp "$build"/bin/{hapc,hap-profile-cuda,hap-profile-cpu,overlap-bench-cuda,push-bench-cuda,push-stores,overlap-base,pair_groups} "$out/bin/"
 cp "$build"/lib/libhaprt-*.a "$out/lib/"
 cp "$build"/lib/pkgconfig/*.pc "$out/lib/pkgconfig/"
 for t in "${tests[@]}" train_compare; do cp "$build/tests/$t" "$out/tests/"; done
