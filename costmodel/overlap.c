@@ -261,12 +261,19 @@ static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
     }
 }
 
+static cost_contention beside_made(const pair_pricer *x, int r)
+{
+    cost_contention c = x->p->beside[x->p->kind[r]];
+    c.communication *= x->crowded;
+    return c;
+}
+
 // Messages leave as their rows are made. at: when they end at the sender.
 static void send_made(pair_pricer *x, const pair_parts *g, int r, const int64_t *begin, table at,
                       cost_pair_time *t)
 {
     const cost_pair *p = x->p;
-    beside b = {.c = p->beside[p->kind[r]]};
+    beside b = {.c = beside_made(x, r)};
     double ends[COST_MAX_GROUPS], queued = 0; // in the clock of `done`, or 0
     int of[COST_MAX_GROUPS], n = 0;           // messages that are on their way
     bool first = true;
@@ -312,7 +319,7 @@ static void send_shared(pair_pricer *x, const pair_parts *g, const int64_t *begi
     for (int r = 0; r < p->n; r++) {
         pair_sender *s = &rank[r];
         int behind[COST_MAX_GROUPS];
-        s->beside = p->beside[p->kind[r]];
+        s->beside = beside_made(x, r);
         for (int k = 0; k < g->n; k += g->run[k]) {
             double made = joined(x, g, k, r, begin, s->n_products == 0);
             if (made > 0) s->product[s->n_products++] = made;
@@ -426,7 +433,7 @@ pair_pricer *pair_pricer_new(hb_arena *a, const cost_pair *p)
     pair_pricer *x = HB_NEW(a, pair_pricer);
     int64_t all = p->rows[0];
     x->p = p;
-    x->quicker = 1;
+    x->quicker = x->crowded = 1;
     for (int r = 1; r < p->n && !p->whole; r++)
         all += p->rows[r];
     for (int k = 0; k < p->n_kinds && all > 0; k++)

@@ -59,9 +59,11 @@ typedef struct cost_pair {
     double flag; // seconds from a message's end until its receiver goes on
     double skew; // seconds that the pair takes beyond its products and transfers: ranks come apart
                  // to it, and it breaks a captured step
-    // cost_pair_search: of unequal rows groups are chosen by what they take at the products'
-    // seconds and at this share of them, together; 0: at their seconds alone.
-    double quickest;
+    // cost_pair_search: of unequal rows, and where crowded > 1 (not if quick), groups are chosen by
+    // what they take as all else says, together with what they take where products are done in the
+    // share `quickest` of their seconds and a producer's messages take `crowded` times as long
+    // beside them; quickest 0: by the former alone.
+    double quickest, crowded;
     bool quick;   // cost_pair_search: looks at a few groupings only
     double doubt; // seconds that one more product must bring to be worth it: what gaps may vary by
 } cost_pair;

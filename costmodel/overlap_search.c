@@ -62,8 +62,9 @@ static bool uneven(const cost_pair *p)
     return !same && p->copies == 1;
 }
 
-// Whom messages of unequal ranks meet at one receiver hangs on when they are made: what is good at
-// one speed of products alone is not taken.
+// Whom messages of unequal ranks meet at one receiver hangs on when they are made, and how much of
+// a producer's is left behind the last product on how long they took beside the others: what is
+// good at one speed of products and messages alone is not taken.
 static bool offer(best *b, int (*group)[3], int n)
 {
     cost_pair_time t, quick;
@@ -71,10 +72,12 @@ static bool offer(best *b, int (*group)[3], int n)
     if (n > b->max || (n_passed > 0 && !pair_in_order(b->x->p, group, n))) return false;
     double sec =
         pair_price(b->x, group, n, &t) + (cost_pair_products(group, n) + n_passed) * b->x->p->doubt;
-    if (uneven(b->x->p) && b->x->p->quickest > 0) {
-        b->x->quicker = b->x->p->quickest;
+    const cost_pair *p = b->x->p;
+    if (p->quickest > 0 && (uneven(p) || (p->crowded > 1 && !p->quick))) {
+        b->x->quicker = p->quickest;
+        b->x->crowded = fmax(p->crowded, 1);
         sec += pair_price(b->x, group, n, &quick);
-        b->x->quicker = 1;
+        b->x->quicker = b->x->crowded = 1;
     }
     if (b->n > 0 && sec >= b->sec * (1 - 1e-9)) return false;
     b->sec = sec;

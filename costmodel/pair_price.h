@@ -11,6 +11,7 @@ typedef struct pair_pricer {
     const cost_pair *p;
     double whole[CL_MAX_CLASSES]; // by kind: product a row, of all rows at once
     double quicker;               // products and gaps take so much of their seconds
+    double crowded;               // a producer's messages so many times theirs beside a product
     int n_known;
     struct pair_known {
         bool used, message;
