@@ -78,6 +78,9 @@ typedef struct cost_pair_time {
 
 int cost_pair_products(int (*group)[3], int n); // joined groups are one
 double cost_pair_seconds(const cost_pair *p, int (*group)[3], int n_groups, cost_pair_time *t);
+// What cost_pair_search chooses by, least first: seconds with `doubt` and, see there, `crowded`. To
+// compare groups of one pair.
+double cost_pair_choice(const cost_pair *p, int (*group)[3], int n_groups);
 // Products on a class beside the transfer of a form.
 cost_contention cost_pair_beside(const cl_class *c, cost_form form);
 // Whether a pair of `products` calls is clearly faster than its members one after the other: what

@@ -65,20 +65,35 @@ static bool uneven(const cost_pair *p)
 // Whom messages of unequal ranks meet at one receiver hangs on when they are made, and how much of
 // a producer's is left behind the last product on how long they took beside the others: what is
 // good at one speed of products and messages alone is not taken.
+static double choice(pair_pricer *x, int (*group)[3], int n, cost_pair_time *t)
+{
+    const cost_pair *p = x->p;
+    cost_pair_time quick;
+    double sec =
+        pair_price(x, group, n, t) + (cost_pair_products(group, n) + passed(group, n)) * p->doubt;
+    if (p->quickest > 0 && (uneven(p) || (p->crowded > 1 && !p->quick))) {
+        x->quicker = p->quickest;
+        x->crowded = fmax(p->crowded, 1);
+        sec += pair_price(x, group, n, &quick);
+        x->quicker = x->crowded = 1;
+    }
+    return sec;
+}
+
+double cost_pair_choice(const cost_pair *p, int (*group)[3], int n_groups)
+{
+    hb_arena *a = hb_arena_new();
+    cost_pair_time t;
+    double sec = choice(pair_pricer_new(a, p), group, n_groups, &t);
+    hb_arena_free(a);
+    return sec;
+}
+
 static bool offer(best *b, int (*group)[3], int n)
 {
-    cost_pair_time t, quick;
-    int n_passed = passed(group, n);
-    if (n > b->max || (n_passed > 0 && !pair_in_order(b->x->p, group, n))) return false;
-    double sec =
-        pair_price(b->x, group, n, &t) + (cost_pair_products(group, n) + n_passed) * b->x->p->doubt;
-    const cost_pair *p = b->x->p;
-    if (p->quickest > 0 && (uneven(p) || (p->crowded > 1 && !p->quick))) {
-        b->x->quicker = p->quickest;
-        b->x->crowded = fmax(p->crowded, 1);
-        sec += pair_price(b->x, group, n, &quick);
-        b->x->quicker = b->x->crowded = 1;
-    }
+    cost_pair_time t;
+    if (n > b->max || (passed(group, n) > 0 && !pair_in_order(b->x->p, group, n))) return false;
+    double sec = choice(b->x, group, n, &t);
     if (b->n > 0 && sec >= b->sec * (1 - 1e-9)) return false;
     b->sec = sec;
     b->t = t;

@@ -286,24 +286,36 @@ static double transfer_of(cost_team *t, cost_form form)
     return (t->n - 1) * cost_team_message(t, 0, most);
 }
 
-// The best groups for the slowest team, by the time of all.
-static void best_groups(teams *all, cost_form form, bool quick, hb_arena *keep, syn_pair *best)
+// The best groups for the slowest team, in the teams' arena, and what they take of all. False:
+// none.
+static bool best_groups(teams *all, cost_form form, bool quick, syn_pair *x)
 {
     cost_pair_time time;
     int group[SYN_PAIR_GROUPS][3];
     team *t = slowest(all);
     t->is.form = form;
     cost_pair pair = cost_team_pair(&t->is, quick);
-    syn_pair x = *best;
-    x.form = form;
-    x.group = group;
     all->doubt = pair.doubt;
-    x.n_groups = cost_pair_search(&pair, SYN_PAIR_GROUPS, group, &time);
-    if (x.n_groups == 0) return;
-    times_of(all, &x);
-    if (best->n_groups > 0 && doubted(all, &x) >= doubted(all, best)) return;
-    *best = x;
-    best->group = hb_copy(keep, group, sizeof *group * (size_t)x.n_groups);
+    int n = cost_pair_search(&pair, SYN_PAIR_GROUPS, group, &time);
+    if (n == 0) return false;
+    x->form = form;
+    x->n_groups = n;
+    x->group = hb_copy(all->arena, group, sizeof *group * (size_t)n);
+    times_of(all, x);
+    return true;
+}
+
+// What groups are chosen by, of the team that it is most of.
+static double chosen_by(teams *all, const syn_pair *x)
+{
+    double most = 0;
+    for (int i = 0; i < all->n; i++) {
+        cost_team *t = &all->v[i].is;
+        t->form = x->form;
+        cost_pair p = cost_team_pair(t, false);
+        most = fmax(most, cost_pair_choice(&p, x->group, x->n_groups));
+    }
+    return most;
 }
 
 // Of every form the first few groupings; the winner's are looked at closely later.
@@ -322,9 +334,13 @@ static void search(teams *all, const syn_program *p, const syn_members *m, hb_ar
         if (fmax(most, transfer) >= best->sequential) continue;
         if (cost_is_push(f) && transfer >= push) continue;
         if (cost_is_push(f)) push = transfer;
-        best_groups(all, f, true, keep, best);
+        syn_pair x = *best;
+        if (best_groups(all, f, true, &x) &&
+            (best->n_groups == 0 || doubted(all, &x) < doubted(all, best)))
+            *best = x;
     }
     if (best->n_groups == 0) return;
+    best->group = hb_copy(keep, best->group, sizeof *best->group * (size_t)best->n_groups);
     bool gpu = false;
     for (int c = 0; c < p->mesh->n_classes; c++)
         gpu = gpu || p->cluster->cls[p->mesh->cluster_class[c]].kind == CL_GPU;
@@ -440,8 +456,11 @@ void syn_refine_pair(const syn_program *p, syn_costs *c, const syn_members *m, s
     hb_str key = key_of(&b, ASK_REFINED, p, m, x);
     const syn_pair *same = known(c, key);
     if (!same) {
-        syn_pair now = *x;
-        if (gather_teams(&all, p, c, m)) best_groups(&all, x->form, false, c->arena, &now);
+        syn_pair now = *x, closer = *x;
+        if (gather_teams(&all, p, c, m) && best_groups(&all, x->form, false, &closer) &&
+            chosen_by(&all, &closer) < chosen_by(&all, x))
+            now = closer;
+        now.group = hb_copy(c->arena, now.group, sizeof *now.group * (size_t)now.n_groups);
         same = remember(c, key, &now);
     }
     int first = x->first, len = x->len;
