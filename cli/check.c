@@ -11,7 +11,7 @@
 #include "cli/build.h"
 #include "cli/cli.h"
 #include "ir/base/sha256.h"
-#include "synth/modp.h"
+#include "synth/certify/modp.h"
 
 enum { RECORD_SECONDS = 120 };
 

@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 #include "ir/variant.h"
-#include "synth/record.h"
+#include "synth/certify/record.h"
 
 static volatile sig_atomic_t interrupts;
 static volatile int interrupted; // read by the search

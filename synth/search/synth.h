@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-#include "synth/pins.h"
-#include "synth/program.h"
+#include "synth/plan/program.h"
+#include "synth/space/pins.h"
 
 typedef enum {
     SYN_AUTO,
