@@ -2,6 +2,7 @@
 #
 #   hap_check_test(json_test LIBS hap_base)                     json_test.c, a libcheck program
 #   hap_mpi_test(coll_test NRANKS 1 2 4 LIBS haprt-cpu)         coll_test.c under mpirun: coll_test.np1 …
+#   hap_blas_test(op_cuts_test)                                 again, with other kernels of OpenBLAS
 #   hap_fuzz_test(fuzz_json SEEDS tests/seeds/json LIBS hap_base)  fuzz_json.c, LLVMFuzzerTestOneInput
 #   hap_script_test(layering COMMAND tests/house/layering.sh)   any command; exit 77 = skipped
 #   hap_cuda_test(chains_cuda_test SOURCES …)                   a libcheck program on a device
@@ -114,6 +115,16 @@ function(hap_script_test name)
     list(APPEND T_ENV ${HAP_MPI_ENV})
     add_test(NAME ${name} COMMAND ${T_COMMAND} ${T_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     hap_test_properties(${name} golden)
+endfunction()
+
+# The same with OpenBLAS's kernels for other processors, where this one can run them: NAME.Haswell, …
+function(hap_blas_test name)
+    foreach(core Nehalem Haswell Zen SkylakeX)
+        add_test(NAME ${name}.${core}
+                 COMMAND tests/house/blas_kernels.sh ${core} $<TARGET_FILE:${name}>
+                 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+        hap_test_properties(${name}.${core} numeric)
+    endforeach()
 endfunction()
 
 # Preset fuzz builds it with libFuzzer; other builds feed mutations of the seeds through the same
