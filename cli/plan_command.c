@@ -9,6 +9,8 @@
 #include "cli/cli.h"
 #include "ir/variant.h"
 #include "synth/certify/record.h"
+#include "synth/plan/program_print.h"
+#include "synth/price/simulate_plan.h"
 
 static volatile sig_atomic_t interrupts;
 static volatile int interrupted; // read by the search

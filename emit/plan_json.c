@@ -1,7 +1,8 @@
 // plan.json: everything of the plan that a program may want to read. It is never executed.
 
 #include "emit/emit.h"
-#include "synth/passes/overlap_pairs.h"
+#include "synth/price/pair_cost.h"
+#include "synth/price/simulate_plan.h"
 
 typedef struct {
     hb_buf *b;

@@ -1,13 +1,12 @@
 // report.txt: why the work is cut as it is, for a terminal.
 
 #include "emit/emit.h"
+#include "synth/passes/workspace.h"
+#include "synth/price/pair_cost.h"
+#include "synth/search/blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "synth/passes/overlap_pairs.h"
-#include "synth/passes/workspace.h"
-#include "synth/search/blocks.h"
 
 static const char *ms(hb_arena *a, double sec)
 {

@@ -11,8 +11,9 @@
 
 #include <stdlib.h>
 
+#include "synth/passes/arena_alias.h"
+#include "synth/passes/arena_pack.h"
 #include "synth/passes/workspace.h"
-#include "synth/plan/liveness.h"
 
 enum { SYM_ALIGN = 4096, LOCAL_ALIGN = 256, SMALL_MOD = 4 };
 

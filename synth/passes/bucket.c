@@ -7,10 +7,12 @@
 // MAX_BLOCKS blocks it ends after so many, for a loop whose body is one bucket long; and where all
 // there is to send is mostly latency, all is one.
 
-#include "synth/passes/schedule.h"
+#include "synth/passes/bucket.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "synth/price/transport.h"
 
 enum { MAX_BLOCKS = 4 };
 static const double LATENCY_SHARE = 0.05, PLENTY = 100;

@@ -12,8 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/passes/schedule.h"
-#include "synth/space/space.h"
+#include "synth/passes/wait_early.h"
+#include "synth/price/pair_cost.h"
+#include "synth/price/simulate_plan.h"
+#include "synth/price/transport.h"
 
 // How far behind a collective's wait its products are looked for.
 enum { REACH = 24 };
@@ -191,21 +193,13 @@ static void find(pairing *s)
 
 // --- what they bring ---
 
-static double most_of(const syn_program *p, const double *sec)
-{
-    double most = 0;
-    for (int c = 0; c < p->mesh->n_classes; c++)
-        most = fmax(most, sec[c]);
-    return most;
-}
-
 // Consumer: the products and what is waited for become the pair. Producer: behind the pair's
 // products the rest of its transfer hides under the work that hid the collective.
 static double gain_of(const syn_program *p, const candidate_pair *x, double exposed)
 {
     double now = syn_products_seconds(p, &x->m) + exposed, sec = p->instr.p[x->m.start].sec[0];
     if (x->m.consumer) return now - x->best->total;
-    double busy = most_of(p, x->best->end), rest = x->best->total - busy;
+    double busy = syn_slowest(p, x->best->end), rest = x->best->total - busy;
     return now - busy - fmax(0, rest - (exposed > 0 ? sec - exposed : sec));
 }
 
@@ -365,47 +359,7 @@ syn_program *syn_with_pairs(const syn_program *p, syn_costs *c, double enough, d
     return with;
 }
 
-// --- what others ask of a pair ---
-
-bool syn_is_consumer(const syn_program *p, const syn_pair *x)
-{
-    return p->instr.p[x->first].kind == SYN_START;
-}
-
-int syn_pair_start(const syn_program *p, const syn_pair *x)
-{
-    return syn_is_consumer(p, x) ? x->first : x->first + 1;
-}
-
-double syn_pair_hidden(const syn_program *p, const syn_pair *x)
-{
-    double busy = most_of(p, x->busy), hidden = busy + x->transfer - x->total;
-    return x->transfer > 0 ? fmin(fmax(hidden / x->transfer, 0), 1) : 0;
-}
-
-static syn_members members_of(const syn_program *p, const syn_pair *x)
-{
-    syn_members m = {.start = syn_pair_start(p, x), .consumer = syn_is_consumer(p, x)};
-    for (int i = m.consumer ? 2 : 0; i < (m.consumer ? x->len : 1); i++)
-        m.op[m.n_ops++] = x->first + i;
-    return m;
-}
-
-void syn_price_pairs(syn_program *p, syn_costs *c)
-{
-    for (int k = 0; k < p->pairs.n; k++) {
-        syn_members m = members_of(p, &p->pairs.p[k]);
-        syn_pair_at(p, c, &m, &p->pairs.p[k]);
-    }
-}
-
-void syn_refine_pairs(syn_program *p, syn_costs *c)
-{
-    for (int k = 0; k < p->pairs.n; k++) {
-        syn_members m = members_of(p, &p->pairs.p[k]);
-        syn_refine_pair(p, c, &m, &p->pairs.p[k]);
-    }
-}
+// --- pairs and loops ---
 
 // Which repetition of its loop an instruction stands in; -1 - k: behind k loops.
 static int place_of(const syn_program *p, int i)

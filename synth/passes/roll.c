@@ -9,12 +9,12 @@
 
 #include "synth/passes/roll.h"
 
+#include <string.h>
+
+#include "synth/passes/arena_alias.h"
 #include "synth/passes/fuse.h"
 #include "synth/passes/overlap_pairs.h"
-#include "synth/plan/liveness.h"
-#include "synth/search/ratios.h"
-
-#include <string.h>
+#include "synth/passes/roll_family.h"
 
 // Two repetitions pay from PAIR_LEN instructions on; what is no numbered layer is worth a name only
 // if large.

@@ -142,3 +142,30 @@ arena_live *arena_live_new(hb_arena *a, const syn_program *p, bool families)
         if (!families || p->tensors.p[t].family < 0) own_unit(l, l->n_units++, 1, &t, false);
     return l;
 }
+
+static void touch(int t, int i, int *birth, int *death)
+{
+    if (t < 0) return;
+    if (i < birth[t]) birth[t] = i;
+    if (i > death[t]) death[t] = i;
+}
+
+void syn_lifetimes(const syn_program *p, int *birth, int *death)
+{
+    int n = p->instr.n;
+    for (int t = 0; t < p->tensors.n; t++) {
+        bool always =
+            p->tensors.p[t].role == SYN_ROLE_HOME || p->tensors.p[t].role == SYN_ROLE_CONST;
+        birth[t] = always || p->tensors.p[t].role == SYN_ROLE_INPUT ? 0 : n;
+        death[t] = always ? n : 0;
+    }
+    for (int i = 0; i < n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        const syn_instr *what = in->kind == SYN_WAIT ? &p->instr.p[in->start] : in;
+        for (int k = 0; k < what->n_in; k++)
+            touch(what->in[k], i, birth, death);
+        for (int k = 0; k < what->n_out; k++)
+            touch(what->out[k], i, birth, death);
+        touch(what->scratch, i, birth, death);
+    }
+}

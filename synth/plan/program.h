@@ -125,23 +125,4 @@ typedef struct syn_program {
     hb_str strategy;                                                  // which strategy found it
 } syn_program;
 
-// Price every instruction, then simulate: the one judge (lower_cost.c). Fills instr[].sec.
-double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t);
-double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times); // its second half
-double syn_simulate_in(hb_arena *a, const syn_program *p, cost_timeline *t, bool keep_times);
-// How long the step takes if what class c of the cluster (-1: none) computes, or what the streams
-// of one axis (-1: none) transfer, takes `scale` times as long.
-double syn_simulate_if(const syn_program *p, int cls, int axis, double scale);
-// What is priced by formula although the model has curves: "sdpa, all_gather padded"; empty:
-// nothing.
-hb_str syn_unmeasured(hb_arena *a, const syn_program *p, const cost_model *m);
-// Seconds the matmul-like rows of one step take if all devices of the mesh run at their peak.
-double syn_peak_seconds(const syn_program *p);
-void syn_name_buffers(syn_program *p); // buffer_names.c
-// Finds repetitions, families (roll.c) and groups (fuse.c); places every buffer (arena_plan.c).
-// After these the program is final: ready for the checker and for emit.
-void syn_roll(syn_program *p);
-void syn_arena(syn_program *p);
-void syn_print(hb_buf *out, const syn_program *p);
-
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "synth/search/ratios.h"
+#include "synth/plan/liveness.h"
 
 typedef struct measure {
     hb_arena *arena;

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "solver/lp.h"
-#include "synth/search/interpolate.h"
 
 enum { MAX_PLACES = 32, MAX_SEARCHES = 16, BEYOND = 2, AGAIN = 5 };
 static const double GAP = 2e-3; // of one search, and where the planes have met

@@ -4,11 +4,22 @@
 #include <string.h>
 #include <time.h>
 
+#include "synth/passes/arena_plan.h"
+#include "synth/passes/bucket.h"
 #include "synth/passes/fuse.h"
 #include "synth/passes/overlap_pairs.h"
+#include "synth/passes/roll.h"
 #include "synth/passes/schedule.h"
+#include "synth/passes/wait_early.h"
 #include "synth/passes/workspace.h"
-#include "synth/search/ratios.h"
+#include "synth/plan/liveness.h"
+#include "synth/price/instr_cost.h"
+#include "synth/price/simulate_plan.h"
+#include "synth/price/transport.h"
+#include "synth/search/synth.h"
+#include "synth/space/lower.h"
+#include "synth/space/space_build.h"
+#include "synth/space/space_solve.h"
 
 // Live bytes under this share of the capacity nearly always find a place.
 static const double ROOMY = 0.9;

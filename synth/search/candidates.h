@@ -107,15 +107,4 @@ void pool_forget(pool *p, const candidate *one, const candidate *two);
 void pool_keep_all(pool *p, candidate *one, candidate *two);
 board *pool_board_of(const pool *p, const syn_mesh *mesh);
 
-// Everything that is worth a search on all meshes: fills best, smallest, baselines (explore.c).
-void pool_explore(pool *p);
-// One search each at prices on memory from low to high, at the cuts of the best plan or, if none
-// fits, of the smallest (sweep.c).
-void pool_sweep(pool *p);
-// The baseline of one strategy, whatever its time.
-void pool_baseline(pool *p, syn_strategy s);
-// If the best plan is a baseline, its forms at the LP's cuts instead of a ray's, where that is
-// faster.
-void pool_refine_baseline(pool *p);
-
 #endif

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "synth/space/space.h"
+#include "synth/search/synth.h"
+#include "synth/space/space_build.h"
+#include "synth/space/space_solve.h"
 
 // Sums of the same costs in another order differ by less.
 static const double ROUNDING = 1e-9;

@@ -1,13 +1,16 @@
 // What a synthesis searches: meshes, starting cuts (rays), alternation of search and ratio LP,
 // other weights of communication, fewer devices, and what others do (baselines).
 
+#include "synth/search/explore.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "synth/plan/mesh.h"
-#include "synth/search/candidates.h"
+#include "synth/price/simulate_plan.h"
 #include "synth/search/ratios.h"
+#include "synth/search/synth.h"
 
 // Searches on the way stop this near their additive optimum; the chosen plan's is closed to the
 // end.

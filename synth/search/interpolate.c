@@ -2,6 +2,9 @@
 
 #include <math.h>
 
+#include "synth/search/synth.h"
+#include "synth/space/space_solve.h"
+
 // The share of the fullest memory that is aimed at, and from where on it is enough in large graphs,
 // whose arenas take their time.
 static const double FULL = 1, NEARLY = 0.98, ENOUGH = 0.95;

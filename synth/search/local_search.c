@@ -3,8 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/passes/overlap_pairs.h"
-#include "synth/space/space.h"
+#include "synth/price/instr_cost.h"
+#include "synth/price/pair_cost.h"
+#include "synth/price/simulate_plan.h"
+#include "synth/price/transport.h"
 
 // Instructions that may be judged again in all, so that polishing stays a part of planning.
 static const double WORK = 1e5;

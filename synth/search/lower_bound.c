@@ -19,11 +19,12 @@
 //
 // Communication and memory are free here.
 
+#include "synth/search/lower_bound.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "solver/lp.h"
-#include "synth/search/bounds.h"
 
 // Ops of equal times in every class.
 typedef struct group {

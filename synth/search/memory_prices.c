@@ -1,4 +1,6 @@
-#include "synth/search/candidates.h"
+#include "synth/search/memory_prices.h"
+
+#include "synth/search/synth.h"
 
 // Of a step for a full memory. What a search within memory stops at is one price; whoever weighs
 // memory against other work wants to see what other prices lead to.

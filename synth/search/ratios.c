@@ -22,6 +22,8 @@
 #include <string.h>
 
 #include "solver/lp.h"
+#include "synth/plan/liveness.h"
+#include "synth/price/moves.h"
 
 // Share of the step that the largest growth of a share may weigh.
 static const double STAY = 1e-6;
@@ -265,33 +267,6 @@ static void collect(ratio_lp *l, const cost_timeline *t)
         }
     }
     close_stage(l);
-}
-
-static void touch(int t, int i, int *birth, int *death)
-{
-    if (t < 0) return;
-    if (i < birth[t]) birth[t] = i;
-    if (i > death[t]) death[t] = i;
-}
-
-void syn_lifetimes(const syn_program *p, int *birth, int *death)
-{
-    int n = p->instr.n;
-    for (int t = 0; t < p->tensors.n; t++) {
-        bool always =
-            p->tensors.p[t].role == SYN_ROLE_HOME || p->tensors.p[t].role == SYN_ROLE_CONST;
-        birth[t] = always || p->tensors.p[t].role == SYN_ROLE_INPUT ? 0 : n;
-        death[t] = always ? n : 0;
-    }
-    for (int i = 0; i < n; i++) {
-        const syn_instr *in = &p->instr.p[i];
-        const syn_instr *what = in->kind == SYN_WAIT ? &p->instr.p[in->start] : in;
-        for (int k = 0; k < what->n_in; k++)
-            touch(what->in[k], i, birth, death);
-        for (int k = 0; k < what->n_out; k++)
-            touch(what->out[k], i, birth, death);
-        touch(what->scratch, i, birth, death);
-    }
 }
 
 // Buffers live at the fullest moment of every class, as one affine row each.

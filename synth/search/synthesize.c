@@ -1,51 +1,19 @@
-#include "synth/search/synth.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "synth/certify/modp.h"
-#include "synth/certify/record.h"
 #include "synth/passes/fuse.h"
-#include "synth/passes/overlap_pairs.h"
 #include "synth/passes/workspace.h"
+#include "synth/plan/buffer_names.h"
+#include "synth/price/pair_cost.h"
+#include "synth/price/simulate_plan.h"
 #include "synth/search/bounds.h"
-#include "synth/search/candidates.h"
-#include "synth/search/live_bound.h"
+#include "synth/search/explore.h"
 #include "synth/search/local_search.h"
-
-static const char *const strategy_names[SYN_N_STRATEGIES] = {"auto", "dp-even", "dp-prop",
-                                                             "zero", "tp",      "hap"};
-
-const char *syn_strategy_name(syn_strategy s)
-{
-    return strategy_names[s];
-}
-
-bool syn_strategy_parse(hb_str s, syn_strategy *out)
-{
-    for (int i = 0; i < SYN_N_STRATEGIES; i++)
-        if (hb_str_is(s, strategy_names[i])) {
-            *out = (syn_strategy)i;
-            return true;
-        }
-    return false;
-}
-
-bool syn_mesh_parse(hb_str s, syn_mesh_choice *out)
-{
-    static const char *const names[] = {"auto", "flat", "machine"};
-    for (int i = 0; i < 3; i++)
-        if (hb_str_is(s, names[i])) {
-            *out = (syn_mesh_choice)i;
-            return true;
-        }
-    return false;
-}
-
-syn_options syn_default_options(void)
-{
-    return (syn_options){.strategy = SYN_AUTO, .small_param = 65536, .copy_bytes = 1 << 20};
-}
+#include "synth/search/lower_bound.h"
+#include "synth/search/memory_prices.h"
+#include "synth/search/synth.h"
 
 // Integer moves on a candidate that was rolled, on tables of its own.
 static void polish(pool *p, candidate *c)

@@ -11,10 +11,7 @@
 //
 // A strategy is the same list with forms taken away.
 
-#include <math.h>
-#include <string.h>
-
-#include "synth/space/states.h"
+#include "synth/space/forms.h"
 
 // A form on one axis; states are indices into the tensors' lists of that axis.
 typedef struct axis_form {

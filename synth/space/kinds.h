@@ -5,7 +5,7 @@
 #ifndef HAP_SYNTH_KINDS_H
 #define HAP_SYNTH_KINDS_H
 
-#include "synth/search/synth.h"
+#include "synth/space/options.h"
 #include "synth/space/partitions.h"
 
 // What a tensor is to HAP, whose parameters are no object of collectives.

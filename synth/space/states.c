@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "synth/price/moves.h"
+
 // The direct moves between the states of one kind of tensor: what does not depend on weights.
 typedef struct syn_moves {
     int n;

@@ -10,8 +10,8 @@
 #include "hap/group_args.h"
 #include "ir/graph.h"
 #include "ir/runtime_limits.h"
-#include "synth/passes/fuse.h"
-#include "synth/passes/overlap_pairs.h"
+#include "synth/plan/fusion_parts.h"
+#include "synth/price/pair_cost.h"
 
 typedef struct pair {
     const char *what;

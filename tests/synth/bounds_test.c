@@ -8,11 +8,21 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "synth/passes/arena_plan.h"
+#include "synth/passes/bucket.h"
+#include "synth/passes/roll.h"
 #include "synth/passes/schedule.h"
 #include "synth/plan/mesh.h"
+#include "synth/price/instr_cost.h"
+#include "synth/price/simulate_plan.h"
 #include "synth/search/bounds.h"
 #include "synth/search/interpolate.h"
 #include "synth/search/live_bound.h"
+#include "synth/search/lower_bound.h"
+#include "synth/search/synth.h"
+#include "synth/space/lower.h"
+#include "synth/space/space_build.h"
+#include "synth/space/space_solve.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/random_graph.h"
 

@@ -1,8 +1,6 @@
 // Pairs in plans: what they are, that they pay, and that the checker refuses what is right as calls
 // one after the other and wrong beside each other.
 
-#include "synth/passes/overlap_pairs.h"
-
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +8,8 @@
 
 #include "ir/graph.h"
 #include "synth/certify/record.h"
+#include "synth/price/moves.h"
+#include "synth/price/pair_cost.h"
 #include "synth/search/synth.h"
 #include "tests/support/pair_via.h"
 #include "tests/support/plan_facts.h"

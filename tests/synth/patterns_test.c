@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "synth/plan/mesh.h"
+#include "synth/plan/program_print.h"
 #include "synth/space/space.h"
+#include "synth/space/space_build.h"
 #include "tests/support/plan_facts.h"
 #include "tests/support/price_by_hand.h"
 #include "tests/support/small_models.h"

@@ -13,9 +13,14 @@
 #include "solver/lp.h"
 #include "synth/passes/schedule.h"
 #include "synth/plan/mesh.h"
+#include "synth/price/instr_cost.h"
+#include "synth/price/simulate_plan.h"
 #include "synth/search/local_search.h"
 #include "synth/search/ratios.h"
+#include "synth/space/lower.h"
 #include "synth/space/space.h"
+#include "synth/space/space_build.h"
+#include "synth/space/space_solve.h"
 
 static const char two_layers[] =
     "{\"format\":\"hap.graph\",\"version\":1,\"producer\":\"test\",\"tensors\":{"

@@ -6,8 +6,9 @@
 
 #include "clusters/cluster.h"
 #include "ir/factors.h"
+#include "synth/passes/arena_plan.h"
+#include "synth/price/transport.h"
 #include "synth/search/synth.h"
-#include "synth/space/space.h"
 #include "tests/support/toy_program.h"
 
 static int start(toy *t, cost_coll coll, cost_form form, int in, int out, int scratch)

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "synth/passes/schedule.h"
+#include "synth/passes/wait_early.h"
+#include "synth/price/simulate_plan.h"
 #include "synth/search/synth.h"
 
 typedef struct world {
