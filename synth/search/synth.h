@@ -9,7 +9,7 @@
 #define HAP_SYNTH_SYNTH_H
 
 #include "synth/plan/program.h"
-#include "synth/space/options.h"
+#include "synth/space/synthesis_options.h"
 
 // Graphs of more nodes than this are searched from fewer starts, and varied only when asked for.
 enum { SYN_LARGE = 1500 };

@@ -5,8 +5,8 @@
 #ifndef HAP_SYNTH_KINDS_H
 #define HAP_SYNTH_KINDS_H
 
-#include "synth/space/options.h"
 #include "synth/space/partitions.h"
+#include "synth/space/synthesis_options.h"
 
 // What a tensor is to HAP, whose parameters are no object of collectives.
 typedef enum {

@@ -17,8 +17,8 @@
 #include "solver/minsum.h"
 #include "synth/price/costs.h"
 #include "synth/space/kinds.h"
-#include "synth/space/options.h"
 #include "synth/space/partitions.h"
+#include "synth/space/synthesis_options.h"
 
 // The states one kind of tensor can have, and what moving between them costs.
 typedef struct syn_states {

@@ -1,4 +1,4 @@
-#include "synth/space/options.h"
+#include "synth/space/synthesis_options.h"
 
 bool syn_mesh_parse(hb_str s, syn_mesh_choice *out)
 {

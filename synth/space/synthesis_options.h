@@ -1,7 +1,7 @@
 // What a synthesis is asked for.
 
-#ifndef HAP_SYNTH_OPTIONS_H
-#define HAP_SYNTH_OPTIONS_H
+#ifndef HAP_SYNTH_SYNTHESIS_OPTIONS_H
+#define HAP_SYNTH_SYNTHESIS_OPTIONS_H
 
 #include <stdio.h>
 
@@ -17,11 +17,11 @@ typedef struct syn_options {
     syn_strategy strategy;
     syn_mesh_choice mesh;
     bool keep_grads;
-    bool no_pairs;         // collectives and products follow each other
-    bool baselines;        // also judge the other strategies, for the report
-    double time_limit_sec; // 0: none
-    int64_t small_param;   // parameters with fewer elements stay R (65536)
-    int64_t copy_bytes;    // tensors of at least this size may hold a second copy (1 MiB)
+    bool no_pairs;                   // collectives and products follow each other
+    bool baselines;                  // also judge the other strategies, for the report
+    double time_limit_sec;           // 0: none
+    int64_t small_param;             // parameters with fewer elements stay R (65536)
+    int64_t copy_bytes;              // tensors of at least this size may hold a second copy (1 MiB)
     const syn_pins *pins;            // NULL: none
     const volatile int *interrupted; // Ctrl-C: return the best so far
     int64_t micro_batches;           // syn_plan: so many; 0: its choice
