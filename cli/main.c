@@ -22,7 +22,7 @@ static const char help[] =
     "  --batch N           size of the batch, instead of the graph's\n"
     "  --pairs P           auto (default): matmuls overlap with collectives where that pays, off\n"
     "  --mesh M            auto (default), flat: one axis over all devices, machine: machines x devices\n"
-    "  --strategy NAME     auto (default), dp-even, dp-prop, zero, tp, hap\n"
+    "  --strategy NAME     %s\n"
     "  --pin 'NAME=S'      the values that NAME names (* and ? match any) stand in state S where ops read\n"
     "                      them: R whole, P partial, S(letter) or S(dim) cut; may be repeated\n"
     "                      S,S on machines and inside them\n"
@@ -42,6 +42,14 @@ static const char help[] =
     "\n"
     "Exit: 0 done, 1 bad input, 2 usage, 3 no feasible plan, 4 bug, 5 the run failed, 130 interrupted\n";
 
+static int print_help(FILE *to)
+{
+    hb_arena *a = hb_arena_new();
+    fprintf(to, help, syn_strategy_names(a).p);
+    hb_arena_free(a);
+    return to == stdout ? CLI_OK : CLI_USAGE;
+}
+
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -50,14 +58,8 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        fputs(help, stderr);
-        return CLI_USAGE;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        fputs(help, stdout);
-        return CLI_OK;
-    }
+    if (argc < 2) return print_help(stderr);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help(stdout);
     if (strcmp(argv[1], "--version") == 0) {
         printf("hapc %s\n", cli_version());
         return CLI_OK;

@@ -80,8 +80,8 @@ static void print_json(hb_arena *a, const emit_plan *e)
                   mesh_rank[i] < 0 ? ",\"dropped\":true" : "");
     }
     hb_puts(&b, "],\"baselines\":{");
-    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++) {
-        hb_printf(&b, "%s\"%s\":", s > SYN_DP_EVEN ? "," : "", syn_strategy_name((syn_strategy)s));
+    for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
+        hb_printf(&b, "%s\"%s\":", s > SYN_AUTO + 1 ? "," : "", syn_strategy_name((syn_strategy)s));
         if (r->baseline_sec[s] >= 0)
             hb_printf(&b, "%.9g", r->baseline_sec[s] * 1e3);
         else
@@ -177,10 +177,10 @@ static bool read_options(request *q, int argc, char **argv)
 static bool parse_strategy(const char *text, syn_strategy *out)
 {
     if (!text || syn_strategy_parse((hb_str){text, strlen(text)}, out)) return true;
-    const char *names[SYN_N_STRATEGIES];
-    for (int s = 0; s < SYN_N_STRATEGIES; s++)
+    const char *names[SYN_MAX_STRATEGIES];
+    for (int s = 0; s < syn_n_strategies; s++)
         names[s] = syn_strategy_name((syn_strategy)s);
-    const char *near = hb_nearest((hb_str){text, strlen(text)}, names, SYN_N_STRATEGIES);
+    const char *near = hb_nearest((hb_str){text, strlen(text)}, names, syn_n_strategies);
     cli_error(CLI_USAGE, "unknown strategy '%s'", text);
     if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
     return false;

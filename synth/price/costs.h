@@ -47,7 +47,7 @@ typedef struct syn_costs {
     // Known pairs (pairs.h), by members.
     hb_map *pairs;
     HB_VEC(struct syn_pair *) all_pairs;
-    const struct syn_kinds *kinds[8]; // by strategy (kinds.h)
+    const struct syn_kinds **kinds; // by strategy (space_build.c), NULL before the first
 } syn_costs;
 
 // Of one graph on one mesh. Cuts may be added to the mesh later; tables of known cuts must not

@@ -181,7 +181,7 @@ static void pair_up(pool *p, syn_strategy s, candidate *c)
 static double schedule(pool *p, syn_strategy s, syn_program *prog)
 {
     syn_sink_waits(prog);
-    if (s != SYN_HAP) syn_bucket(prog, p->b->costs); // HAP: each gradient on its own
+    if (syn_strategy_of(s)->buckets) syn_bucket(prog, p->b->costs);
     if (prog->has_sym && live_share(prog, false) > ROOMY) syn_spare_scratch(prog, p->b->costs);
     syn_raise_starts(prog);
     double full = live_share(prog, false);

@@ -41,8 +41,8 @@ typedef struct board {
     syn_costs *costs;
     HB_VEC(uint64_t) tried; // palettes that were searched
     double price;           // on memory, that the last plan wanted
-    ms_warm *warm[SYN_N_STRATEGIES];
-    const ms_tile *repeats[SYN_N_STRATEGIES];
+    ms_warm *warm[SYN_MAX_STRATEGIES];
+    const ms_tile *repeats[SYN_MAX_STRATEGIES];
 } board;
 
 typedef struct pool {
@@ -62,9 +62,9 @@ typedef struct pool {
     double waste[2][2];
     double quickest; // seconds of the fastest that was judged, whether it fits or not; 0 none
     hb_str why;
-    double baseline[SYN_N_STRATEGIES]; // < 0: none that fits, or not asked for yet
-    bool asked[SYN_N_STRATEGIES];      // whether the baseline's plan within memory was looked for
-    bool careful;                      // place every candidate at once
+    double baseline[SYN_MAX_STRATEGIES]; // < 0: none that fits, or not asked for yet
+    bool asked[SYN_MAX_STRATEGIES];      // whether the baseline's plan within memory was looked for
+    bool careful;                        // place every candidate at once
     // Nothing fits otherwise: plans that are too large are judged without anything in flight, too,
     // and prices on memory rise to the end.
     bool spare;

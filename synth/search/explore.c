@@ -241,17 +241,20 @@ static bool baseline_within_memory(pool *p, const search_options *o, candidate *
 
 void pool_baseline(pool *p, syn_strategy s)
 {
+    const syn_strategy_row *row = syn_strategy_of(s);
     p->asked[s] = true;
     for (int i = 0; i < p->boards.n; i++) {
         candidate c;
         p->b = p->boards.p[i];
-        // The baselines are what others do: on all devices, HAP on one axis.
+        // The baselines are what others do: on all devices.
         if (p->b->mesh->n_ranks < p->m->cluster->n_ranks) continue;
-        if (p->b->mesh->n_axes == 2 && s == SYN_HAP) continue;
-        set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE);
+        if (p->b->mesh->n_axes == 2 && row->one_axis) continue;
         search_options o = baseline_options(p, s);
-        if (baseline_within_memory(p, &o, &c)) note_baseline(p, s, &c);
-        pool_forget(p, NULL, NULL);
+        for (int k = 0; k < row->n_start; k++) {
+            set_ray(p, row->start[k]);
+            if (baseline_within_memory(p, &o, &c)) note_baseline(p, s, &c);
+            pool_forget(p, NULL, NULL);
+        }
     }
 }
 
@@ -401,8 +404,8 @@ static void drop_devices(pool *p)
 static void explore_meshes(pool *p)
 {
     enum { MESHES = 2 };
-    static const syn_ray order[SYN_N_RAYS] = {SYN_RAY_COMPUTE, SYN_RAY_EVEN, SYN_RAY_MEMORY,
-                                              SYN_RAY_BANDWIDTH};
+    const syn_strategy_row *row = syn_strategy_of(SYN_AUTO);
+    const syn_ray *order = row->start;
     candidate first[MESHES] = {{0}};
     bool have[MESHES] = {false};
     double at[MESHES];
@@ -437,7 +440,7 @@ static void explore_meshes(pool *p)
             follow(p, order[0]);
         }
         // Two axes multiply the states, and ratios of machines and devices differ less.
-        int rays = few_starts(p) || p->b->mesh->n_axes == 2 ? 2 : SYN_N_RAYS;
+        int rays = few_starts(p) || p->b->mesh->n_axes == 2 ? 2 : row->n_start;
         for (int ray = 1; ray < rays && !behind && !pool_out_of_time(p); ray++)
             follow(p, order[ray]); // of few starts: was there before
     }
@@ -469,7 +472,7 @@ void pool_explore(pool *p)
         p->boards.p[i]->tried.n = 0;
     if (p->boards.n == 0) add_boards(p, NULL);
     if (p->n_whole == 0) p->n_whole = p->boards.n;
-    for (int s = 0; s < SYN_N_STRATEGIES; s++) {
+    for (int s = 0; s < syn_n_strategies; s++) {
         p->baseline[s] = -1;
         p->asked[s] = false;
     }
@@ -482,6 +485,6 @@ void pool_explore(pool *p)
     discounts(p);
     drop_devices(p);
     be_thrifty(p);
-    for (int s = SYN_DP_EVEN; p->spare && !pool_leader(p)->program && s < SYN_N_STRATEGIES; s++)
+    for (int s = SYN_AUTO + 1; p->spare && !pool_leader(p)->program && s < syn_n_strategies; s++)
         pool_baseline(p, (syn_strategy)s);
 }

@@ -36,9 +36,9 @@ typedef struct syn_result {
     double plain_sec;
     cost_timeline timeline;
     double predicted_sec, additive_sec, additive_bound_sec,
-        lower_bound_sec;                   // bounds: < 0 = not computed
-    double plan_sec;                       // search to certificate
-    double baseline_sec[SYN_N_STRATEGIES]; // < 0: infeasible or not asked for
+        lower_bound_sec;                     // bounds: < 0 = not computed
+    double plan_sec;                         // search to certificate
+    double baseline_sec[SYN_MAX_STRATEGIES]; // < 0: infeasible or not asked for
     struct syn_what_if { // what a tenth more of one resource would bring, of each a line
         syn_resource what;
         int cls;  // class of the cluster: COMPUTE, MEMORY

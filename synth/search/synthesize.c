@@ -217,9 +217,10 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
         if (!pool_search(p, &o, &optimum)) return (candidate){0};
     }
     // The chosen plan's cost in the optimum's space: its choice, where that has its forms and
-    // states (HAP's small parameters may lie in states that the space lacks).
+    // states (where any parameter may be cut, small ones may lie in states that the space lacks).
     bool shared = won.fits && won.space->strategy == optimum.space->strategy;
-    bool inside = won.space->weight_comm == 1 && won.space->strategy != SYN_HAP;
+    bool inside =
+        won.space->weight_comm == 1 && syn_strategy_of(won.space->strategy)->params != SYN_CUT_ANY;
     bounding b = {p, &optimum,
                   shared   ? additive_in(p, optimum.space, &won.choice)
                   : inside ? won.additive
@@ -359,7 +360,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     r.plan_sec = pool_now() - begin;
     const syn_program *best = p.best.program, *paired = p.paired.program;
     // What the others do, for the report; should one be faster after all, it is the plan.
-    for (int s = SYN_DP_EVEN; o->baselines && r.status != SYN_FAILED_CHECK && s < SYN_N_STRATEGIES;
+    for (int s = SYN_AUTO + 1; o->baselines && r.status != SYN_FAILED_CHECK && s < syn_n_strategies;
          s++)
         if (!p.asked[s]) pool_baseline(&p, (syn_strategy)s);
     bool known = r.status != SYN_INFEASIBLE;

@@ -168,7 +168,7 @@ static bool plan(planner *p, int64_t chunks, const bool *again)
                 (!had || r.predicted_sec < p->best.predicted_sec * (better ? 1 : 1 - WORTH));
     if (p->any && !best && r.status != SYN_FAILED_CHECK) return better;
     // What other strategies do is said of the first.
-    for (int s = 0; had && s < SYN_N_STRATEGIES; s++)
+    for (int s = 0; had && s < syn_n_strategies; s++)
         r.baseline_sec[s] = p->best.baseline_sec[s];
     p->best = r;
     p->any = true;

@@ -2,11 +2,6 @@
 
 #include <math.h>
 
-static bool is_dp(const syn_space *s)
-{
-    return s->strategy == SYN_DP_EVEN || s->strategy == SYN_DP_PROP;
-}
-
 static bool has(const syn_state *x, syn_kind kind)
 {
     return x->ax[0].kind == kind || x->ax[1].kind == kind;
@@ -29,16 +24,16 @@ static bool cuts_batch_only(const syn_space *s, int t, const syn_state *x)
 static bool may_keep(const syn_space *s, int t, const syn_state *x)
 {
     const ir_tensor *ten = &s->g->tensors.p[t];
+    const syn_strategy_row *row = syn_strategy_of(s->strategy);
     if (ten->kind != IR_VALUE && has(x, SYN_P)) return false;
     if (ten->kind == IR_PARAM || ten->kind == IR_BUFFER)
-        return is_whole(x) ||
-               (!is_dp(s) && (!syn_is_small(s->g, s->opt, t) || s->strategy == SYN_HAP ||
-                              syn_pinned(s->opt->pins, t)));
-    if (s->strategy == SYN_ZERO && ten->kind != IR_PARAM && has(x, SYN_S)) {
-        // only gradients follow the parameters' cuts
-        return syn_feeds_update(s->g, s->kinds, t) || cuts_batch_only(s, t, x);
-    }
-    return true;
+        return is_whole(x) || row->params == SYN_CUT_ANY ||
+               (row->params == SYN_CUT_LARGE &&
+                (!syn_is_small(s->g, s->opt, t) || syn_pinned(s->opt->pins, t)));
+    if (!row->may_keep) return true;
+    return row->may_keep(&(syn_keep_facts){.cut = has(x, SYN_S),
+                                           .by_batch = cuts_batch_only(s, t, x),
+                                           .feeds_update = syn_feeds_update(s->g, s->kinds, t)});
 }
 
 static bool may_hold_copy(const syn_space *s, int t, const syn_state *kept)
@@ -73,13 +68,9 @@ static int n_cuts(const syn_state *x)
 
 static void prefer_cut(const syn_space *s, int t, syn_keep *keep, int *n)
 {
-    // ZeRO stores large parameters cut; data parallelism reads inputs by rows.
-    const ir_tensor *ten = &s->g->tensors.p[t];
     const syn_states *st = s->states[t];
     int most = 0, m = 0;
-    if (!(s->strategy == SYN_ZERO && ten->kind == IR_PARAM) &&
-        !((s->strategy == SYN_ZERO || is_dp(s)) && ten->kind == IR_INPUT))
-        return;
+    if (!(syn_strategy_of(s->strategy)->prefer_cut >> s->g->tensors.p[t].kind & 1)) return;
     for (int i = 0; i < *n; i++)
         most = n_cuts(&st->s[keep[i].state]) > most ? n_cuts(&st->s[keep[i].state]) : most;
     for (int i = 0; i < *n; i++)

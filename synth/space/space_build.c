@@ -187,6 +187,8 @@ syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *pal
                      .weight = weight,
                      .weight_comm = weight_comm,
                      .memory_price = memory_price};
+    if (!costs->kinds)
+        costs->kinds = hb_alloc(costs->arena, sizeof *costs->kinds * (size_t)syn_n_strategies);
     if (!costs->kinds[strategy])
         costs->kinds[strategy] = syn_kinds_new(costs->arena, g, costs->f, palette, strategy, opt);
     const syn_kinds *k = s->kinds = costs->kinds[strategy];

@@ -435,7 +435,7 @@ static void sample(const char *graph, const char *cluster, int64_t batch)
     ck_assert_int_eq(r.status, SYN_OK);
     ck_assert_double_gt(r.lower_bound_sec, 0);
     ck_assert_double_le(r.lower_bound_sec, r.predicted_sec);
-    for (int s = 0; s < SYN_N_STRATEGIES; s++)
+    for (int s = 0; s < syn_n_strategies; s++)
         if (r.baseline_sec[s] >= 0) ck_assert_double_le(r.lower_bound_sec, r.baseline_sec[s]);
     ck_assert_double_gt(r.additive_bound_sec, 0);
     ck_assert_double_le(r.additive_bound_sec, r.additive_sec);

@@ -159,7 +159,7 @@ static syn_result planned(hb_arena *a, int seed, ir_graph **g, ir_factors **f)
     cost_model *m = HB_NEW(a, cost_model);
     m->cluster = small_cluster(a, 1 + seed % 2, 4 / (1 + seed % 2), d, 10, 20);
     syn_options o = syn_default_options();
-    o.strategy = (syn_strategy)(seed % SYN_N_STRATEGIES);
+    o.strategy = (syn_strategy)(seed % syn_n_strategies);
     return syn_synthesize(a, *g, *f, m, &o);
 }
 

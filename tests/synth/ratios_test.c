@@ -190,22 +190,22 @@ static void compare(int n_ranks, const double *speed, syn_strategy strategy, int
 
 START_TEST(one_group)
 {
-    compare(2, (double[]){4, 1}, SYN_DP_PROP, 1, 0.02, 48, 96, 80);
-    compare(2, (double[]){1, 1.7}, SYN_DP_PROP, 1, 0.02, 48, 96, 80);
-    compare(2, (double[]){20, 1}, SYN_DP_PROP, 1, 0.02, 48, 96, 80);
+    compare(2, (double[]){4, 1}, syn_strategy_named("dp-prop"), 1, 0.02, 48, 96, 80);
+    compare(2, (double[]){1, 1.7}, syn_strategy_named("dp-prop"), 1, 0.02, 48, 96, 80);
+    compare(2, (double[]){20, 1}, syn_strategy_named("dp-prop"), 1, 0.02, 48, 96, 80);
 }
 END_TEST
 
 START_TEST(three_groups)
 {
-    compare(2, (double[]){3, 1}, SYN_TP, 3, 0.03, 16, 40, 32);
-    compare(2, (double[]){1, 5}, SYN_TP, 3, 0.03, 16, 40, 32);
+    compare(2, (double[]){3, 1}, syn_strategy_named("tp"), 3, 0.03, 16, 40, 32);
+    compare(2, (double[]){1, 5}, syn_strategy_named("tp"), 3, 0.03, 16, 40, 32);
 }
 END_TEST
 
 START_TEST(three_ranks)
 {
-    compare(3, (double[]){4, 2, 1}, SYN_DP_PROP, 1, 0.02, 48, 96, 80);
+    compare(3, (double[]){4, 2, 1}, syn_strategy_named("dp-prop"), 1, 0.02, 48, 96, 80);
 }
 END_TEST
 
