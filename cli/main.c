@@ -22,7 +22,7 @@ static const char help[] =
     "  --batch N           size of the batch, instead of the graph's\n"
     "  --pairs P           auto (default): matmuls overlap with collectives where that pays, off\n"
     "  --mesh M            auto (default), flat: one axis over all devices, machine: machines x devices\n"
-    "  --strategy NAME     %s\n"
+    "  --strategy NAME     %s (default: auto)\n"
     "  --pin 'NAME=S'      the values that NAME names (* and ? match any) stand in state S where ops read\n"
     "                      them: R whole, P partial, S(letter) or S(dim) cut; may be repeated\n"
     "                      S,S on machines and inside them\n"
