@@ -1,7 +1,7 @@
 // Groups are grown greedily: from an instruction that may begin one, over those behind it in the
 // same stretch without communication. One that fits joins if it shares a value with the group and
-// nothing that is passed over stands in its way. Time is linear in instructions, REACH at most for
-// each.
+// nothing that is passed over stands in its way. Time is linear in instructions, SYN_FUSE_REACH at
+// most for each.
 
 #include "synth/passes/fuse.h"
 
@@ -9,10 +9,7 @@
 #include <string.h>
 
 #include "ir/formula.h"
-
-// REACH: instructions behind a group that are looked at. ROW_ENTRIES: longer rows do not stay in a
-// multiprocessor's cache from one pass to the next.
-enum { REACH = 12, ROW_ENTRIES = 16384 };
+#include "synth/plan/search_limits.h"
 
 typedef struct fuser {
     hb_arena *arena;
@@ -141,7 +138,7 @@ static bool rows_fit(const syn_program *p, syn_parts *s, const syn_instr *in, in
         if (!operand_fits(p, s, &f->out[i], in->out[i], member)) return false;
     s->rows = true;
     const ir_tensor *v = value_of(p, s->domain);
-    return v->dim[v->rank - 1] <= ROW_ENTRIES;
+    return v->dim[v->rank - 1] <= SYN_FUSE_ROW;
 }
 
 static bool may_join(const syn_program *p, const syn_instr *in)
@@ -204,7 +201,8 @@ static int find_groups(const syn_program *p, int first, int n, int *order, int *
         syn_parts s = {.domain = -1};
         if (!may_join(p, &in[order[k]]) || !joins(p, &s, &in[order[k]], 0)) continue;
         int members = 1;
-        for (int j = k + 1; j < n && j <= k + members + REACH && members < SYN_MAX_GROUP; j++) {
+        for (int j = k + 1; j < n && j <= k + members + SYN_FUSE_REACH && members < SYN_MAX_GROUP;
+             j++) {
             int next = order[j];
             bool free = may_join(p, &in[next]);
             for (int i = k + members; i < j && free; i++)

@@ -9,6 +9,7 @@
 #define HAP_SYNTH_PAIRS_H
 
 #include "synth/plan/program.h"
+#include "synth/plan/search_limits.h"
 #include "synth/price/costs.h"
 
 // A priced and scheduled program again with the pairs that make its step shorter: their members
@@ -33,7 +34,6 @@ double syn_pair_hidden(const syn_program *p, const syn_pair *x);
 // --- pair_cost.c ---
 
 // What the members of a pair may become: of an instruction list [start, product ...].
-enum { SYN_PAIR_OPS = 8, SYN_PAIR_GROUPS = 12 };
 typedef struct syn_members {
     int start, n_ops, op[SYN_PAIR_OPS];
     bool consumer;

@@ -4,6 +4,7 @@
 #define HAP_SYNTH_ROLL_H
 
 #include "synth/plan/program.h"
+#include "synth/plan/search_limits.h"
 
 // How long the buffers of one slot of a loop live. One stride cannot serve both kinds.
 typedef enum {
@@ -20,8 +21,6 @@ typedef struct roll {
     int *birth, *death; // by buffer: instructions
     roll_life *life;    // by buffer: as the loop that makes it says
 } roll;
-
-enum { ROLL_MAX_LEN = 4096, ROLL_FEW = 4 };
 
 void roll_shapes(roll *r);   // roll_shape.c
 void roll_families(roll *r); // roll_family.c

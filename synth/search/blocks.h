@@ -15,8 +15,7 @@
 
 #include "ir/variant.h"
 #include "synth/plan/program.h"
-
-enum { SYN_BLOCK_GRAINS = 1024 };
+#include "synth/plan/search_limits.h"
 
 typedef struct syn_blocks {
     int n, n_classes;

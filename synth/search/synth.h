@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "synth/plan/program.h"
+#include "synth/plan/search_limits.h"
 #include "synth/space/pins.h"
 
 typedef enum {
@@ -28,9 +29,6 @@ bool syn_strategy_parse(hb_str s, syn_strategy *out);
 typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice;
 
 bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
-
-// Graphs of more nodes than this are searched from fewer starts, and varied only when asked for.
-enum { SYN_LARGE = 1500 };
 
 typedef struct syn_options {
     syn_strategy strategy;

@@ -10,9 +10,8 @@
 #define HAP_SYNTH_PINS_H
 
 #include "ir/base/diag.h"
+#include "synth/plan/search_limits.h"
 #include "synth/plan/state.h"
-
-enum { SYN_MAX_PINS = 64 };
 
 typedef struct syn_pin_state {
     uint8_t kind;  // syn_kind
