@@ -43,7 +43,7 @@
 #define COST_LAUNCH_OVERHEAD 12e-6 // s a collective of GPUs; of CPUs 0 [H200]
 #define COST_PUT_BREAK       60e-6 // s more of a one-sided put, which breaks a captured step [H200]
 
-// --- contention (curves.c, overlap.c): how many times slower, GPUs; of CPUs 1 ---
+// --- contention (curves.c, pair_time.c): how many times slower, GPUs; of CPUs 1 ---
 // Beside an all-reduce of NCCL, whose kernel holds processors that a matmul's last wave then waits
 // for. Copies take no processor: matmuls beside them took 0.98 to 1.06 of the longer (TP 4 and 8).
 #define COST_LIBRARY_COMPUTE       2.3  // times: computing beside NCCL [H200]
@@ -51,7 +51,7 @@
 #define COST_PUT_CONTENTION        1.05 // times: computing and copies beside each other [H200]
 #define COST_PAIR_CONTENTION       1.4  // times: both, in a pair with NCCL; 1.1 to 1.4 [H200]
 
-// --- overlapped pairs (pair_team.c, overlap.c) ---
+// --- overlapped pairs (pair_team.c, pair_time.c) ---
 // On H200s the next chunk began 5 us behind the one before, 15 us behind the end of its message
 // (puts, TP 4).
 #define COST_PAIR_GAP          5e-6  // s between two chunks' matmuls [H200]

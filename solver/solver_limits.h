@@ -15,7 +15,7 @@
 #define LP_NAME_LENGTH 255   // characters: GLPK takes no longer name [size]
 #define LP_TIME        60000 // ms, of one simplex: far above any ratio LP's time [set]
 
-// --- elimination (minsum.c, ms_order.c, ms_grid.c, ms_table.c) ---
+// --- elimination (ms_eliminate.c, ms_order.c, ms_grid.c, ms_table.c) ---
 #define MS_LANES       4         // doubles: rows of tables are padded to, one AVX2 vector [size]
 #define MS_MOST_LOOPS  60        // variables that an eliminated one meets, bits of a mask [size]
 #define MS_MAX_CELLS   (1 << 28) // doubles: 2 GiB of tables, if the caller names no limit [set]
