@@ -8,12 +8,11 @@
 //
 // Ranges use the largest part of a class: a class has one arena.
 
+#include "costmodel/device_defaults.h"
 #include "synth/certify/check_model.h"
 
 #include <limits.h>
 #include <string.h>
-
-enum { SYM_ALIGN = 4096, LOCAL_ALIGN = 256 };
 
 // Product of sizes that came from a file: -1 if it, or its bytes, do not fit.
 static int64_t product(const int64_t *v, int n)
@@ -95,7 +94,7 @@ static bool check_place(chk *c, chk_buffer *b, int id)
         if (e > b->max_elements) b->max_elements = e;
         if (e * ir_dtype_bytes(t->dtype) > *most) *most = e * ir_dtype_bytes(t->dtype);
     }
-    int64_t align = t->seg == 0 ? SYM_ALIGN : LOCAL_ALIGN;
+    int64_t align = t->seg == 0 ? COST_SYM_ALIGN : COST_LOCAL_ALIGN;
     for (int k = 0; k < r->n_classes; k++) {
         int64_t size = t->seg == 0 ? r->sym_bytes : r->local_bytes[k];
         if (t->off[k] < 0 || t->off[k] % align != 0)

@@ -1,7 +1,7 @@
 // Groups are grown greedily: from an instruction that may begin one, over those behind it in the
 // same stretch without communication. One that fits joins if it shares a value with the group and
-// nothing that is passed over stands in its way. Time is linear in instructions, REACH at most for
-// each.
+// nothing that is passed over stands in its way. Time is linear in instructions, SYN_FUSE_REACH at
+// most for each.
 
 #include "synth/passes/fuse.h"
 
@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "synth/plan/fusion_parts.h"
-// Instructions behind a group that are looked at.
-enum { REACH = 12 };
 
 typedef struct fuser {
     hb_arena *arena;
@@ -52,7 +50,8 @@ static int find_groups(const syn_program *p, int first, int n, int *order, int *
         syn_parts s = {.domain = -1};
         if (!syn_may_fuse(p, &in[order[k]]) || !syn_parts_join(p, &s, &in[order[k]], 0)) continue;
         int members = 1;
-        for (int j = k + 1; j < n && j <= k + members + REACH && members < SYN_MAX_GROUP; j++) {
+        for (int j = k + 1; j < n && j <= k + members + SYN_FUSE_REACH && members < SYN_MAX_GROUP;
+             j++) {
             int next = order[j];
             bool free = syn_may_fuse(p, &in[next]);
             for (int i = k + members; i < j && free; i++)

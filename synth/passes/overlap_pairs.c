@@ -17,9 +17,6 @@
 #include "synth/price/simulate_plan.h"
 #include "synth/price/transport.h"
 
-// How far behind a collective's wait its products are looked for.
-enum { REACH = 24 };
-
 typedef struct candidate_pair {
     syn_members m;
     int wait;
@@ -134,7 +131,7 @@ static bool consumer_at(pairing *s, int start, candidate_pair *x)
     x->m = (syn_members){.start = start, .consumer = true};
     x->anchor = x->wait;
     if (!is_value(p, p->instr.p[start].in[0])) return false;
-    for (int i = x->wait + 1; i < p->instr.n && i <= x->wait + REACH; i++) {
+    for (int i = x->wait + 1; i < p->instr.n && i <= x->wait + SYN_PAIR_REACH; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (s->taken[i] || !is_product(p, in) || in->in[0] != dst || in->in[1] == dst) continue;
         if (x->m.n_ops == SYN_PAIR_OPS || !may_rise(p, i, x->wait)) continue;
@@ -225,9 +222,6 @@ static double choose(pairing *s)
     return all;
 }
 
-// Of a step's time, what is not worth looking at.
-static const double NOTHING = 1e-5;
-
 // Seconds that the slowest class, or the one that is there first, waits for each collective; of
 // those that may move rows it is worth to look at those whose like together are waited for.
 static void expose(pairing *s)
@@ -253,7 +247,7 @@ static void expose(pairing *s)
         if (s->worth[in->start]) sum[like[in->start]] += s->exposed[in->start];
     }
     for (int i = 0; i < p->instr.n; i++)
-        s->worth[i] = s->worth[i] && sum[like[i]] > NOTHING * s->alone;
+        s->worth[i] = s->worth[i] && sum[like[i]] > SYN_PAIR_WAITED * s->alone;
 }
 
 // --- making them ---

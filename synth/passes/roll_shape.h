@@ -22,8 +22,6 @@ typedef struct roll {
     roll_life *life;    // by buffer: as the loop that makes it says
 } roll;
 
-enum { ROLL_MAX_LEN = 4096, ROLL_FEW = 4 };
-
 void roll_shapes(roll *r);
 
 int roll_slots(const syn_instr *in);          // out, then in, then scratch

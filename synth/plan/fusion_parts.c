@@ -4,9 +4,6 @@
 
 #include "ir/formula.h"
 
-// Longer rows do not stay in a multiprocessor's cache from one pass to the next.
-enum { ROW_ENTRIES = 16384 };
-
 // --- shapes beside a domain ---
 
 static const ir_tensor *value_of(const syn_program *p, int buffer)
@@ -127,7 +124,7 @@ static bool rows_fit(const syn_program *p, syn_parts *s, const syn_instr *in, in
         if (!operand_fits(p, s, &f->out[i], in->out[i], member)) return false;
     s->rows = true;
     const ir_tensor *v = value_of(p, s->domain);
-    return v->dim[v->rank - 1] <= ROW_ENTRIES;
+    return v->dim[v->rank - 1] <= SYN_FUSE_ROW;
 }
 
 bool syn_may_fuse(const syn_program *p, const syn_instr *in)

@@ -10,6 +10,7 @@
 #define HAP_SYNTH_FUSION_PARTS_H
 
 #include "synth/plan/program.h"
+#include "synth/plan/search_limits.h"
 
 typedef enum {
     SYN_FULL,   // as the domain
@@ -17,8 +18,6 @@ typedef enum {
     SYN_COLUMN, // one entry a column
     SYN_ONE
 } syn_shape;
-
-enum { SYN_MAX_PARTS = 24 };
 
 // The tensors of a group, by first appearance: of each member its operands, then its outputs.
 typedef struct syn_parts {

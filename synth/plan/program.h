@@ -10,6 +10,7 @@
 #define HAP_SYNTH_PROGRAM_H
 
 #include "costmodel/cost.h"
+#include "synth/plan/search_limits.h"
 #include "synth/plan/state.h"
 
 typedef enum {
@@ -81,7 +82,6 @@ typedef struct syn_family {
 } syn_family;
 
 // Instructions that one kernel does on a GPU (fuse.h).
-enum { SYN_MAX_GROUP = 12 };
 typedef struct syn_group {
     int first, len;
     int kernel;                  // from 0; "k1" and so on in what is printed

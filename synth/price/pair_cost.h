@@ -5,6 +5,7 @@
 #define HAP_SYNTH_PAIR_COST_H
 
 #include "synth/plan/program.h"
+#include "synth/plan/search_limits.h"
 #include "synth/price/costs.h"
 
 bool syn_is_consumer(const syn_program *p, const syn_pair *x);
@@ -18,7 +19,6 @@ void syn_price_pairs(syn_program *p, syn_costs *c);
 void syn_refine_pairs(syn_program *p, syn_costs *c);
 
 // What the members of a pair may become: of an instruction list [start, product ...].
-enum { SYN_PAIR_OPS = 8, SYN_PAIR_GROUPS = 12 };
 typedef struct syn_members {
     int start, n_ops, op[SYN_PAIR_OPS];
     bool consumer;

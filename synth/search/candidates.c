@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "costmodel/device_defaults.h"
 #include "synth/passes/arena_plan.h"
 #include "synth/passes/bucket.h"
 #include "synth/passes/fuse.h"
@@ -16,15 +17,9 @@
 #include "synth/price/instr_cost.h"
 #include "synth/price/simulate_plan.h"
 #include "synth/price/transport.h"
-#include "synth/search/synth.h"
 #include "synth/space/lower.h"
 #include "synth/space/space_build.h"
 #include "synth/space/space_solve.h"
-
-// Live bytes under this share of the capacity nearly always find a place.
-static const double ROOMY = 0.9;
-// A plan this much slower than the best is not worth a better price on memory.
-static const double HOPELESS = 1.5;
 
 double pool_now(void)
 {
@@ -51,8 +46,6 @@ double pool_overflow(const syn_program *p)
     return worst;
 }
 
-enum { SYM_ALIGN = 4096 }; // of a buffer in SEG_SYM (arena_plan.c)
-
 // The most that buffers take at any instruction, each for itself: of class c (those in SEG_SYM,
 // too, if `both`), or (c < 0) in SEG_SYM, which is the same for all.
 static int64_t live_bytes(const syn_program *prog, const int *birth, const int *death, int c,
@@ -67,7 +60,7 @@ static int64_t live_bytes(const syn_program *prog, const int *birth, const int *
         int64_t bytes = x->bytes[c < 0 ? 0 : c];
         for (int k = 1; c < 0 && k < prog->mesh->n_classes; k++)
             bytes = x->bytes[k] > bytes ? x->bytes[k] : bytes;
-        if (c < 0) bytes = (bytes + SYM_ALIGN - 1) / SYM_ALIGN * SYM_ALIGN;
+        if (c < 0) bytes = (bytes + COST_SYM_ALIGN - 1) / COST_SYM_ALIGN * COST_SYM_ALIGN;
         delta[birth[t]] += bytes;
         delta[death[t] + 1] -= bytes;
     }
@@ -142,7 +135,7 @@ static void offer_paired(pool *p, candidate *c)
     syn_fuse(x.program);
     x.sec = syn_simulate(x.program, &x.timeline, false);
     x.share = live_share(x.program, false);
-    x.fits = x.share <= ROOMY;
+    x.fits = x.share <= SYN_ROOMY;
     const candidate *lead = pool_leader(p);
     bool wanted = !x.fits && (!lead->program || x.sec < lead->sec);
     if (p->careful || wanted) pool_try_place(p, &x);
@@ -169,10 +162,9 @@ void pool_offer(pool *p, candidate *c)
 // about the same in all plans, hence plans are compared before.
 static void pair_up(pool *p, syn_strategy s, candidate *c)
 {
-    static const double slack = 1.01;
     bool all = p->enough <= 0 || s != SYN_AUTO;
     if (p->opt->no_pairs) return;
-    c->paired = syn_with_pairs(c->program, p->b->costs, all ? HUGE_VAL : slack * p->enough,
+    c->paired = syn_with_pairs(c->program, p->b->costs, all ? HUGE_VAL : SYN_PAIR_SLACK * p->enough,
                                &c->paired_alone);
 }
 
@@ -182,10 +174,10 @@ static double schedule(pool *p, syn_strategy s, syn_program *prog)
 {
     syn_sink_waits(prog);
     if (syn_strategy_of(s)->buckets) syn_bucket(prog, p->b->costs);
-    if (prog->has_sym && live_share(prog, false) > ROOMY) syn_spare_scratch(prog, p->b->costs);
+    if (prog->has_sym && live_share(prog, false) > SYN_ROOMY) syn_spare_scratch(prog, p->b->costs);
     syn_raise_starts(prog);
     double full = live_share(prog, false);
-    if (full > ROOMY) {
+    if (full > SYN_ROOMY) {
         syn_limit_flight(prog);
         full = live_share(prog, false);
     }
@@ -202,7 +194,7 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog, double full)
     syn_fuse(prog);
     c.sec = syn_simulate(prog, &c.timeline, false);
     c.share = live_share(prog, false);
-    c.fits = c.share <= ROOMY;
+    c.fits = c.share <= SYN_ROOMY;
     // Near the limit only the arena knows; it is asked where the answer matters.
     bool wanted = !c.fits && (!p->best.program || c.sec < p->best.sec);
     if (p->careful || wanted) pool_try_place(p, &c);
@@ -365,7 +357,7 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     out->lower = lower;
     out->priced = price != NULL && !p->thrifty;
     out->exact = o->strategy == p->opt->strategy && o->opt == p->opt && !price && o->comm == 1 &&
-                 lower >= choice.additive * (1 - 1e-9);
+                 lower >= choice.additive * (1 - SYN_ROUNDING);
     pool_offer(p, out);
     return true;
 }
@@ -382,15 +374,16 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     double step = out->sec;
     if (out->fits) high = o.price;
     // From a price that may do to ones that mostly do.
-    double usual = (out->share > 2 ? 4 : 0.5) * step;
-    double rise = o.price > 0 ? 2 * o.price : usual / 16;
+    double usual = (out->share > SYN_PRICE_SHORTAGE ? SYN_PRICE_SHORT : SYN_PRICE_USUAL) * step;
+    double rise = o.price > 0 ? SYN_PRICE_AGAIN * o.price : usual / SYN_PRICE_FIRST;
     double enough = p->spare && !p->best.program ? HUGE_VAL : usual;
-    for (; !out->fits && rise < 300 * step && !pool_out_of_time(p); rise *= 4) {
-        if (is_auto && p->best.program && step > HOPELESS * p->best.sec) break;
+    for (; !out->fits && rise < SYN_PRICE_MOST * step && !pool_out_of_time(p);
+         rise *= SYN_PRICE_RISE) {
+        if (is_auto && p->best.program && step > SYN_HOPELESS * p->best.sec) break;
         low = high > 0 ? high : o.price;
         o.price = high = rise;
         if (!pool_search(p, &o, &next)) return true;
-        bool stuck = rise >= enough && next.share > 0.995 * out->share;
+        bool stuck = rise >= enough && next.share > SYN_PRICE_STUCK * out->share;
         *out = next;
         pool_forget(p, keep, out);
         if (stuck && !out->fits) break;
@@ -398,11 +391,11 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     if (!out->fits) return true;
     // Back, where the price is new or leaves much memory free.
     bool known = is_auto && p->b->price > 0 && high == p->b->price;
-    int halves = known ? out->share < 0.6 : high < usual ? 0 : high == usual ? 1 : 2;
+    int halves = known ? out->share < SYN_PRICE_SPARE : high < usual ? 0 : high == usual ? 1 : 2;
     if (is_auto) p->b->price = high;
     for (int half = 0; half < halves && high > 0 && !pool_out_of_time(p); half++) {
-        if (p->best.program && out->sec > HOPELESS * p->best.sec) break;
-        o.price = low > 0 ? sqrt(low * high) : high / 4;
+        if (p->best.program && out->sec > SYN_HOPELESS * p->best.sec) break;
+        o.price = low > 0 ? sqrt(low * high) : high / SYN_PRICE_FALL;
         if (!pool_search(p, &o, &next)) break;
         if (next.fits && next.sec <= out->sec) {
             *out = next;

@@ -25,9 +25,6 @@
 #include "synth/plan/liveness.h"
 #include "synth/price/moves.h"
 
-// Share of the step that the largest growth of a share may weigh.
-static const double STAY = 1e-6;
-
 typedef struct stage {
     double *coef; // [class][slot][column]
     double base[CL_MAX_CLASSES];
@@ -194,7 +191,7 @@ static void add_op(ratio_lp *l, const syn_instr *in)
 
 static bool close_to(double a, double b)
 {
-    return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)) + 1e-15;
+    return fabs(a - b) <= SYN_ROUNDING * (fabs(a) + fabs(b)) + SYN_ROUNDING_LEAST;
 }
 
 static bool same_stage(const ratio_lp *l, const stage *a, const stage *b)
@@ -305,7 +302,7 @@ static void memory_rows(ratio_lp *l, lp *q)
         // The packing of an arena is not perfect; the arena has the last word.
         const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
         int row = lp_row(q, hb_fmt(l->arena, "memory.%.*s", HB_ARG(k->name)).p, -HUGE_VAL,
-                         0.98 * (double)k->capacity - fixed);
+                         SYN_LP_MEMORY * (double)k->capacity - fixed);
         for (int s = 0; s < l->n_slots; s++)
             for (int i = 0; i < l->slot[s].n; i++)
                 if (slope[s * l->n_cols + i] > 0)
@@ -326,10 +323,11 @@ static void share_columns(ratio_lp *l, lp *q, struct slot *x, const cost_timelin
                    : -1;
     // Where nothing is gained, shares stay as they are: a hair's weight on the largest growth.
     x->stay = lp_col(q, hb_fmt(a, "stay.g%d.a%d.%.*s", x->group, axis, HB_ARG(cut)).p, 0, HUGE_VAL,
-                     STAY * t->total);
+                     SYN_STAY * t->total);
     for (int k = 0; k < x->n; k++) {
         double even = 1.0 / syn_extent(mesh, axis),
-               room = trust * (x->x0[k] > 0.1 * even ? x->x0[k] : 0.1 * even);
+               room =
+                   trust * (x->x0[k] > SYN_TRUST_FLOOR * even ? x->x0[k] : SYN_TRUST_FLOOR * even);
         double lo = x->x0[k] - room, hi = x->x0[k] + room;
         x->col[k] = lp_col(q, hb_fmt(a, "x.g%d.a%d.%.*s.c%d", x->group, axis, HB_ARG(cut), k).p,
                            lo > 0 ? lo : 0, hi < 1 ? hi : 1, 0);
@@ -407,7 +405,7 @@ static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, cons
     read_weights(&l, q, out);
     out->objective = lp_objective(q);
     for (int s = 0; s < l.n_slots; s++)
-        out->objective -= STAY * t->total * lp_value(q, l.slot[s].stay);
+        out->objective -= SYN_STAY * t->total * lp_value(q, l.slot[s].stay);
     out->n = l.n_slots;
     out->v = HB_ARRAY(keep, syn_ratio, l.n_slots);
     for (int s = 0; s < l.n_slots; s++) {

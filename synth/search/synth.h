@@ -11,9 +11,6 @@
 #include "synth/plan/program.h"
 #include "synth/space/synthesis_options.h"
 
-// Graphs of more nodes than this are searched from fewer starts, and varied only when asked for.
-enum { SYN_LARGE = 1500 };
-
 // One other choice for a node's form or a tensor's state, and what it would cost in the additive
 // model with everything else re-optimised (one exact search each).
 typedef struct syn_alternative {

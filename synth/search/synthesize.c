@@ -129,9 +129,6 @@ static void certify(pool *p, syn_result *r)
         r->status = SYN_FAILED_CHECK;
 }
 
-// A program's price and its choice's value are sums in different orders.
-static const double ROUNDING = 1e-9;
-
 typedef struct bounding {
     pool *p;
     candidate *optimum;
@@ -166,9 +163,6 @@ static void add_what_if(syn_result *r, syn_resource what, int cls, int axis, dou
         r->what_if[r->n_what_if++] = w;
 }
 
-// A tenth more of something.
-static const double MORE = 0.1;
-
 static bool on_mesh(const syn_mesh *m, int cls)
 {
     for (int c = 0; c < m->n_classes; c++)
@@ -181,7 +175,7 @@ static void what_memory_brings(syn_result *r, const syn_mesh *m, const double *w
     for (int k = 0; k < CL_MAX_CLASSES; k++) {
         double sec = 0;
         for (int c = 0; c < m->n_classes; c++)
-            if (m->cluster_class[c] == k) sec += worth[c] * MORE;
+            if (m->cluster_class[c] == k) sec += worth[c] * SYN_WHAT_IF;
         if (on_mesh(m, k)) add_what_if(r, SYN_MEMORY, k, -1, sec);
     }
 }
@@ -193,9 +187,10 @@ static void what_speed_brings(syn_result *r)
     for (int k = 0; k < CL_MAX_CLASSES; k++)
         if (on_mesh(m, k))
             add_what_if(r, SYN_COMPUTE, k, -1,
-                        now - syn_simulate_if(r->program, k, -1, 1 / (1 + MORE)));
+                        now - syn_simulate_if(r->program, k, -1, 1 / (1 + SYN_WHAT_IF)));
     for (int x = 0; x < m->n_axes && m->n_ranks > 1; x++)
-        add_what_if(r, SYN_LINK, -1, x, now - syn_simulate_if(r->program, -1, x, 1 / (1 + MORE)));
+        add_what_if(r, SYN_LINK, -1, x,
+                    now - syn_simulate_if(r->program, -1, x, 1 / (1 + SYN_WHAT_IF)));
 }
 
 static double additive_in(const pool *p, const syn_space *s, const syn_choice *c)
@@ -234,7 +229,7 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
                                               shared ? &won.choice : NULL, won.share, worth},
                            &(syn_bound_calls){&b, stop_bounding, judge_for_bound});
     r->additive_sec = isfinite(b.additive) ? b.additive : -1;
-    if (fabs(r->additive_bound_sec - r->additive_sec) <= ROUNDING * r->additive_sec)
+    if (fabs(r->additive_bound_sec - r->additive_sec) <= SYN_ROUNDING * r->additive_sec)
         r->additive_bound_sec = r->additive_sec;
     r->space_value = optimum.additive;
     r->space = optimum.space;
@@ -283,12 +278,12 @@ static void note_end(candidate *known, const candidate *c)
 // Places the faster one, and the one without pairs unless it surely fits.
 static void end(pool *p, ending *e)
 {
-    static const double surely = 0.7; // of a capacity, as live bytes
     perfect(p, &e->plain, NULL);
     perfect(p, &e->other, &e->plain);
     bool ahead = e->other.program && (!e->plain.program || e->other.sec < e->plain.sec);
     if (ahead) place(p, &e->other);
-    if (!ahead || !e->other.fits || e->other.sec >= e->plain.sec || e->plain.share > surely)
+    if (!ahead || !e->other.fits || e->other.sec >= e->plain.sec ||
+        e->plain.share > SYN_SURELY_FITS)
         place(p, &e->plain);
 }
 
@@ -364,9 +359,10 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
          s++)
         if (!p.asked[s]) pool_baseline(&p, (syn_strategy)s);
     bool known = r.status != SYN_INFEASIBLE;
-    bool better = p.best.program != best && (!known || p.best.sec < r.plain_sec * (1 - ROUNDING));
+    bool better =
+        p.best.program != best && (!known || p.best.sec < r.plain_sec * (1 - SYN_ROUNDING));
     better = better || (p.paired.program != paired &&
-                        (!known || p.paired.sec < r.predicted_sec * (1 - ROUNDING)));
+                        (!known || p.paired.sec < r.predicted_sec * (1 - SYN_ROUNDING)));
     if (o->strategy == SYN_AUTO && better && r.status != SYN_FAILED_CHECK) {
         pool_refine_baseline(&p);
         r.status = SYN_OK;

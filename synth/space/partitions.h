@@ -8,9 +8,8 @@
 #define HAP_SYNTH_PALETTE_H
 
 #include "costmodel/cost.h"
+#include "synth/plan/search_limits.h"
 #include "synth/plan/state.h"
-
-enum { SYN_MAX_PALETTE = 4 };
 
 typedef struct syn_palette {
     int n_groups;

@@ -4,6 +4,7 @@
 
 #include "synth/space/forms.h"
 #include "synth/space/keeps.h"
+
 #include "synth/space/states.h"
 
 // --- edge tables ---

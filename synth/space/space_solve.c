@@ -46,7 +46,8 @@ ms_status syn_space_solve(hb_arena *a, const syn_space *s, syn_choice *out)
 {
     double lower = 0;
     ms_status status = syn_space_near(a, s, 0, NULL, NULL, out, &lower);
-    return status == MS_OPTIMAL && lower < out->additive * (1 - 1e-9) ? MS_TOO_LARGE : status;
+    return status == MS_OPTIMAL && lower < out->additive * (1 - SYN_ROUNDING) ? MS_TOO_LARGE
+                                                                              : status;
 }
 
 void syn_choice_decode(hb_arena *a, const syn_space *s, const int *x, syn_choice *out)

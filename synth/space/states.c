@@ -41,8 +41,6 @@ static const struct syn_palette_group *group_of(const syn_space *s, int cls)
     return &s->palette->group[s->palette->group_of[cls]];
 }
 
-enum { MAX_AXIS_STATES = 128 };
-
 static int list_axis(const syn_space *s, int tensor, int axis, syn_axis_state *buf)
 {
     const ir_tensor *t = &s->g->tensors.p[tensor];
@@ -56,7 +54,7 @@ static int list_axis(const syn_space *s, int tensor, int axis, syn_axis_state *b
             if (!s->kinds->cuttable[cls]) continue;
             const struct syn_palette_group *q = group_of(s, cls);
             syn_axis_state x = {.kind = SYN_S, .dim = (uint8_t)d, .pos = (uint8_t)p};
-            hb_assert(n + q->n[axis] + q->n[SYN_BOTH] <= MAX_AXIS_STATES);
+            hb_assert(n + q->n[axis] + q->n[SYN_BOTH] <= SYN_AXIS_STATES);
             for (int c = 0; c < q->n[axis]; c++) {
                 x.cut = (int16_t)q->cut[axis][c];
                 buf[n++] = x;
@@ -81,7 +79,7 @@ static bool fit(const syn_mesh *mesh, const syn_axis_state *x, const syn_axis_st
 
 static void list_states(hb_arena *a, const syn_space *s, int tensor, syn_states *st)
 {
-    syn_axis_state buf[MAX_AXIS_STATES];
+    syn_axis_state buf[SYN_AXIS_STATES];
     for (int axis = 0; axis < SYN_MAX_AXES; axis++) {
         bool there = axis < s->mesh->n_axes;
         st->n_ax[axis] = there ? list_axis(s, tensor, axis, buf) : 1;
@@ -200,7 +198,7 @@ static void find_paths(const syn_space *s, int tensor, syn_states *st, int from,
             double first = st->cost[i * n + k];
             if (i == k || isinf(first)) continue;
             for (int j = 0; j < n; j++)
-                if (first + st->cost[k * n + j] < st->cost[i * n + j] * (1 - 1e-12)) {
+                if (first + st->cost[k * n + j] < st->cost[i * n + j] * (1 - SYN_ROUNDING_FEW)) {
                     st->cost[i * n + j] = first + st->cost[k * n + j];
                     st->via[i * n + j] = st->via[i * n + k];
                 }

@@ -8,11 +8,12 @@
 #define HAP_SYNTH_STRATEGY_H
 
 #include "ir/graph.h"
+#include "synth/plan/search_limits.h"
 #include "synth/plan/state.h"
 #include "synth/space/partitions.h"
 
 typedef int syn_strategy; // a row of the table
-enum { SYN_AUTO = 0, SYN_MAX_STRATEGIES = 16 };
+enum { SYN_AUTO = 0 };
 extern const int syn_n_strategies; // rows
 
 // Of a factor class: is it the batch, is it a dim of an input, of a parameter?

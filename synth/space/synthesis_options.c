@@ -13,5 +13,6 @@ bool syn_mesh_parse(hb_str s, syn_mesh_choice *out)
 
 syn_options syn_default_options(void)
 {
-    return (syn_options){.strategy = SYN_AUTO, .small_param = 65536, .copy_bytes = 1 << 20};
+    return (syn_options){
+        .strategy = SYN_AUTO, .small_param = SYN_SMALL_PARAM, .copy_bytes = SYN_COPY_BYTES};
 }

@@ -10,8 +10,7 @@
 #include "hap/group_args.h"
 #include "ir/graph.h"
 #include "ir/runtime_limits.h"
-#include "synth/plan/fusion_parts.h"
-#include "synth/price/pair_cost.h"
+#include "synth/plan/program.h"
 
 typedef struct pair {
     const char *what;
