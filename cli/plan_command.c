@@ -120,6 +120,7 @@ static void dump(hb_arena *a, const char *letters, const cli_inputs *in, const s
     hb_buf b = {.arena = a};
     if (strchr(letters, 'f')) ir_factors_print(&b, in->g, in->f);
     if (strchr(letters, 'c')) cl_print(&b, in->cluster);
+    if (p && p->dumps.n) hb_putn(&b, p->dumps.p, p->dumps.n);
     if (strchr(letters, 'p') && p) syn_print(&b, p);
     if (strchr(letters, 'l') && p) record_print(&b, record_from_plan(a, p));
     if (b.n) fputs(b.p, stdout);
@@ -190,6 +191,7 @@ static bool parse_strategy(const char *text, syn_strategy *out)
 static bool understand(request *q)
 {
     q->syn = syn_default_options();
+    q->syn.dump_after = q->dumps;
     q->syn.vary_chunks = q->micro && strcmp(q->micro, "auto") == 0;
     q->syn.vary_blocks = q->recompute && strcmp(q->recompute, "auto") == 0;
     if (q->syn.vary_chunks) q->micro = NULL;

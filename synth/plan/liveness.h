@@ -41,5 +41,8 @@ int arena_root(arena_live *l, int buffer);
 // First and last instruction at which a buffer of the program is in use (birth > death: never);
 // homes and constants always are.
 void syn_lifetimes(const syn_program *p, int *birth, int *death);
+// Largest share of a class's capacity that buffers take at once, each for itself: both segments
+// together or, with `one`, as if they were one.
+double syn_live_share(const syn_program *p, bool one);
 
 #endif

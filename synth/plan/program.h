@@ -122,6 +122,8 @@ typedef struct syn_program {
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
     int64_t peak_bytes[CL_MAX_CLASSES];             // sym + local
     int64_t padded_bytes[CL_MAX_CLASSES], work_bytes[CL_MAX_CLASSES]; // GPUs: beside it (beside.h)
+    const char *dump_after; // letters of the passes behind which it is printed (passes.h); NULL
+    hb_str dumps;           // what was printed
     hb_str strategy;                                                  // which strategy found it
 } syn_program;
 

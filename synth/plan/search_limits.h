@@ -29,7 +29,7 @@
 #define SYN_PAIR_GROUPS   12  // chunks that the planner gives a pair; the runtime takes 256 [set]
 #define SYN_RECORD_GROUPS 256 // chunks of a pair that the checker takes [runtime]
 #define SYN_MAX_PALETTE   4   // candidate partitions of a set on one axis [size]
-#define SYN_MAX_STRATEGIES 16 // rows of the table of strategies [size]
+#define SYN_MAX_STRATEGIES 16   // rows of the table of strategies [size]
 #define SYN_MAX_PINS      64  // --pin options [size]
 #define SYN_AXIS_STATES   128 // states of a tensor on one axis [size]
 #define SYN_NEAR_CUTS     64  // cuts whose parts two by two stand in a table, not hashed [size]

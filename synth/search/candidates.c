@@ -4,20 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "costmodel/device_defaults.h"
-#include "synth/passes/arena_plan.h"
-#include "synth/passes/bucket.h"
-#include "synth/passes/fuse.h"
-#include "synth/passes/overlap_pairs.h"
-#include "synth/passes/roll.h"
-#include "synth/passes/schedule.h"
-#include "synth/passes/wait_early.h"
+#include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
-#include "synth/price/instr_cost.h"
-#include "synth/price/simulate_plan.h"
-#include "synth/price/transport.h"
-#include "synth/space/lower.h"
 #include "synth/space/space_build.h"
 #include "synth/space/space_solve.h"
 
@@ -46,59 +35,18 @@ double pool_overflow(const syn_program *p)
     return worst;
 }
 
-// The most that buffers take at any instruction, each for itself: of class c (those in SEG_SYM,
-// too, if `both`), or (c < 0) in SEG_SYM, which is the same for all.
-static int64_t live_bytes(const syn_program *prog, const int *birth, const int *death, int c,
-                          bool both, int64_t *delta)
+// Passes over a candidate's program.
+static void run_passes(candidate *c, syn_pass_id first, syn_pass_id last)
 {
-    int n = prog->instr.n;
-    int64_t live = 0, most = 0;
-    memset(delta, 0, sizeof *delta * (size_t)(n + 2));
-    for (int t = 0; t < prog->tensors.n; t++) {
-        const syn_tensor *x = &prog->tensors.p[t];
-        if (birth[t] > death[t] || (x->sym != (c < 0) && !both)) continue;
-        int64_t bytes = x->bytes[c < 0 ? 0 : c];
-        for (int k = 1; c < 0 && k < prog->mesh->n_classes; k++)
-            bytes = x->bytes[k] > bytes ? x->bytes[k] : bytes;
-        if (c < 0) bytes = (bytes + COST_SYM_ALIGN - 1) / COST_SYM_ALIGN * COST_SYM_ALIGN;
-        delta[birth[t]] += bytes;
-        delta[death[t] + 1] -= bytes;
-    }
-    for (int i = 0; i <= n; i++) {
-        live += delta[i];
-        most = live > most ? live : most;
-    }
-    return most;
-}
-
-// Largest share of a class's capacity that the two segments take together, or (one) would take if
-// they were one.
-static double live_share(const syn_program *prog, bool one)
-{
-    hb_arena *arena = hb_arena_new();
-    int *birth = HB_ARRAY(arena, int, prog->tensors.n + 1),
-        *death = HB_ARRAY(arena, int, prog->tensors.n + 1);
-    int64_t *delta = HB_ARRAY(arena, int64_t, prog->instr.n + 2);
-    double worst = 0;
-    syn_lifetimes(prog, birth, death);
-    one = one || !prog->has_sym;
-    int64_t sym = one ? 0 : live_bytes(prog, birth, death, -1, false, delta);
-    for (int c = 0; c < prog->mesh->n_classes; c++) {
-        int64_t most = sym + live_bytes(prog, birth, death, c, one, delta);
-        double share =
-            (double)most / (double)prog->cluster->cls[prog->mesh->cluster_class[c]].capacity;
-        worst = share > worst ? share : worst;
-    }
-    hb_arena_free(arena);
-    return worst;
+    syn_making x = {.program = c->program, .sec = c->sec, .timeline = c->timeline};
+    syn_passes_run(&x, first, last);
+    c->sec = x.sec;
+    c->timeline = x.timeline;
 }
 
 void pool_roll(candidate *c)
 {
-    if (c->rolled) return;
-    syn_roll(c->program);
-    if (c->program->groups.n + c->program->pairs.n > 0) // those that loops allow
-        c->sec = syn_simulate(c->program, &c->timeline, false);
+    if (!c->rolled) run_passes(c, SYN_PASS_ROLL, SYN_PASS_ROLL);
     c->rolled = true;
 }
 
@@ -106,7 +54,7 @@ void pool_place(candidate *c)
 {
     if (c->placed) return;
     pool_roll(c);
-    syn_arena(c->program);
+    run_passes(c, SYN_PASS_MEMORY, SYN_PASS_MEMORY);
     c->placed = true;
     c->fits = pool_overflow(c->program) <= 0;
 }
@@ -132,9 +80,8 @@ static void offer_paired(pool *p, candidate *c)
     x.program = c->paired;
     x.paired = NULL;
     x.rolled = x.placed = false;
-    syn_fuse(x.program);
-    x.sec = syn_simulate(x.program, &x.timeline, false);
-    x.share = live_share(x.program, false);
+    run_passes(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
+    x.share = syn_live_share(x.program, false);
     x.fits = x.share <= SYN_ROOMY;
     const candidate *lead = pool_leader(p);
     bool wanted = !x.fits && (!lead->program || x.sec < lead->sec);
@@ -158,42 +105,35 @@ void pool_offer(pool *p, candidate *c)
     if (c->paired) offer_paired(p, c);
 }
 
-// With pairs, if they may make it the best plan or it is to be reported. Rows that are fused save
-// about the same in all plans, hence plans are compared before.
-static void pair_up(pool *p, syn_strategy s, candidate *c)
+// Makes a program of a choice, finishes it for a simulation and places it where memory is near.
+// scheduled: false to wait for every collective at once, as lowered.
+static candidate judge(pool *p, hb_arena *arena, const syn_space *space, const syn_choice *choice,
+                       bool scheduled)
 {
-    bool all = p->enough <= 0 || s != SYN_AUTO;
-    if (p->opt->no_pairs) return;
-    c->paired = syn_with_pairs(c->program, p->b->costs, all ? HUGE_VAL : SYN_PAIR_SLACK * p->enough,
-                               &c->paired_alone);
-}
-
-// When collectives of a lowered program start and are waited for; the share of the fullest memory
-// that is live then.
-static double schedule(pool *p, syn_strategy s, syn_program *prog)
-{
-    syn_sink_waits(prog);
-    if (syn_strategy_of(s)->buckets) syn_bucket(prog, p->b->costs);
-    if (prog->has_sym && live_share(prog, false) > SYN_ROOMY) syn_spare_scratch(prog, p->b->costs);
-    syn_raise_starts(prog);
-    double full = live_share(prog, false);
-    if (full > SYN_ROOMY) {
-        syn_limit_flight(prog);
-        full = live_share(prog, false);
-    }
-    syn_wait_early(prog);
-    return full;
-}
-
-// Finishes a scheduled program: simulates it, and places it where memory is near.
-static candidate judge(pool *p, syn_strategy s, syn_program *prog, double full)
-{
-    candidate c = {.program = prog};
-    c.paired_alone = HUGE_VAL;
-    if (full <= 1) pair_up(p, s, &c);
-    syn_fuse(prog);
-    c.sec = syn_simulate(prog, &c.timeline, false);
-    c.share = live_share(prog, false);
+    syn_making x = {.arena = arena,
+                    .costs = p->b->costs,
+                    .space = space,
+                    .choice = choice,
+                    .paired_sec = HUGE_VAL};
+    syn_passes_run(&x, SYN_PASS_LOWER, SYN_PASS_LOWER);
+    if (scheduled)
+        syn_passes_run(&x, SYN_PASS_PLACE_WAITS, SYN_PASS_WAIT_EARLY);
+    else
+        x.share = syn_live_share(x.program, false);
+    // With pairs, if they may make it the best plan or it is to be reported. Rows that are fused
+    // save about the same in all plans, hence plans are compared before.
+    bool all = p->enough <= 0 || space->strategy != SYN_AUTO;
+    x.enough = all ? HUGE_VAL : SYN_PAIR_SLACK * p->enough;
+    if (x.share <= 1 && !p->opt->no_pairs)
+        syn_passes_run(&x, SYN_PASS_OVERLAP, SYN_PASS_OVERLAP);
+    syn_passes_run(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
+    candidate c = {.program = x.program,
+                   .paired = x.paired,
+                   .paired_alone = x.paired_sec,
+                   .sec = x.sec,
+                   .timeline = x.timeline,
+                   .additive = x.additive};
+    c.share = syn_live_share(c.program, false);
     c.fits = c.share <= SYN_ROOMY;
     // Near the limit only the arena knows; it is asked where the answer matters.
     bool wanted = !c.fits && (!p->best.program || c.sec < p->best.sec);
@@ -201,12 +141,12 @@ static candidate judge(pool *p, syn_strategy s, syn_program *prog, double full)
     if (p->careful && !c.placed) c.fits = false;
     if (p->opt->log)
         fprintf(p->opt->log, "%.3f s: %s on %s: %.6g ms, %.0f %% of the fullest memory\n",
-                pool_now() - p->begin, syn_strategy_name(s),
-                prog->mesh->n_axes == 1 ? "one axis" : "machines x devices", c.sec * 1e3,
+                pool_now() - p->begin, syn_strategy_name(space->strategy),
+                c.program->mesh->n_axes == 1 ? "one axis" : "machines x devices", c.sec * 1e3,
                 c.share * 100);
     // Of a large graph that has a plan, other variants are planned only if asked for.
     bool settled = p->best.program && p->g->nodes.n > SYN_LARGE && !p->opt->vary_blocks;
-    if (p->opt->judged && !settled) p->opt->judged(p->opt->judged_ctx, prog, c.sec);
+    if (p->opt->judged && !settled) p->opt->judged(p->opt->judged_ctx, c.program, c.sec);
     return c;
 }
 
@@ -291,25 +231,19 @@ static bool homes_fit(pool *p, const syn_space *s)
 
 candidate pool_judge(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice)
 {
-    syn_program *prog = syn_lower(arena, space, choice);
-    syn_price_moves(prog, p->b->costs);
-    double additive = syn_additive(space, prog); // before buckets save latencies
-    candidate c = judge(p, space->strategy, prog, schedule(p, space->strategy, prog));
+    candidate c = judge(p, arena, space, choice, true);
+    double additive = c.additive;
     bool looked = c.placed || c.share > 1 || p->careful;
-    if (!c.fits && looked && prog->has_sym && live_share(prog, true) <= 1) {
+    if (!c.fits && looked && c.program->has_sym && syn_live_share(c.program, true) <= 1) {
         // Two segments take more than one: what one of them leaves free the other cannot use.
         p->b->costs->no_push = true;
-        prog = syn_lower(arena, space, choice);
-        syn_price_moves(prog, p->b->costs);
-        c = judge(p, space->strategy, prog, schedule(p, space->strategy, prog));
+        c = judge(p, arena, space, choice, true);
         p->b->costs->no_push = false;
     }
     if (!c.fits && p->spare) {
         // As lowered: nothing is in flight beside anything.
         p->b->costs->no_push = true;
-        prog = syn_lower(arena, space, choice);
-        syn_price_moves(prog, p->b->costs);
-        candidate still = judge(p, space->strategy, prog, live_share(prog, false));
+        candidate still = judge(p, arena, space, choice, false);
         if (still.fits || still.share < c.share) c = still;
         p->b->costs->no_push = false;
     }

@@ -256,6 +256,7 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
     p->loss = -1;
     p->keep_grads = s->opt->keep_grads;
     p->no_push = s->costs->no_push;
+    p->dump_after = s->opt->dump_after;
     p->strategy = hb_str_c(a, syn_strategy_name(s->strategy));
     p->home = HB_ARRAY(a, int, g->tensors.n);
     p->grad = HB_ARRAY(a, int, g->tensors.n);

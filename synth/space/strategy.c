@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+
 // --- what may be cut and kept ---
 
 static bool cuts_batch(const syn_class_facts *c)
