@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-
 // --- what may be cut and kept ---
 
 static bool cuts_batch(const syn_class_facts *c)
