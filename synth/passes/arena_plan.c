@@ -1,4 +1,4 @@
-// Where every buffer lies: units of cells (arena_live.h) packed into the two segments
+// Where every buffer lies: units of cells (liveness.h) packed into the two segments
 // (arena_pack.h).
 //
 // SEG_SYM has one layout for all ranks: sizes are the largest of all classes, rounded to 4096

@@ -5,8 +5,8 @@
 // members follow each other within one layer and one repetition of a loop; nothing else stands
 // between. costmodel/overlap.h says how their groups of rows run and what that takes.
 
-#ifndef HAP_SYNTH_PAIRS_H
-#define HAP_SYNTH_PAIRS_H
+#ifndef HAP_SYNTH_OVERLAP_PAIRS_H
+#define HAP_SYNTH_OVERLAP_PAIRS_H
 
 #include "synth/plan/program.h"
 #include "synth/price/costs.h"

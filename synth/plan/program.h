@@ -81,14 +81,14 @@ typedef struct syn_family {
     int64_t stride[CL_MAX_CLASSES];
 } syn_family;
 
-// Instructions that one kernel does on a GPU (fuse.h).
+// Instructions that one kernel does on a GPU (fusion_parts.h).
 typedef struct syn_group {
     int first, len;
     int kernel;                  // from 0; "k1" and so on in what is printed
     uint8_t kept[SYN_MAX_GROUP]; // by member: bit o, its output o is written to memory
 } syn_group;
 
-// A collective beside products, in groups of rows (pairs.h).
+// A collective beside products, in groups of rows (overlap_pairs.h).
 typedef struct syn_pair {
     int first, len; // start, wait, products; or product, start
     cost_form form; // of the collective
@@ -121,10 +121,11 @@ typedef struct syn_program {
     bool no_push;                                   // was made without pushes, for want of memory
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
     int64_t peak_bytes[CL_MAX_CLASSES];             // sym + local
-    int64_t padded_bytes[CL_MAX_CLASSES], work_bytes[CL_MAX_CLASSES]; // GPUs: beside it (beside.h)
+    int64_t padded_bytes[CL_MAX_CLASSES],
+        work_bytes[CL_MAX_CLASSES]; // GPUs: beside it (workspace.h)
     const char *dump_after; // letters of the passes behind which it is printed (passes.h); NULL
     hb_str dumps;           // what was printed
-    hb_str strategy;                                                  // which strategy found it
+    hb_str strategy;        // which strategy found it
 } syn_program;
 
 #endif

@@ -44,7 +44,7 @@ typedef struct syn_costs {
     const int *like;
     hb_map *seconds;
     HB_VEC(const double *) all_seconds;
-    // Known pairs (pairs.h), by members.
+    // Known pairs (overlap_pairs.h), by members.
     hb_map *pairs;
     HB_VEC(struct syn_pair *) all_pairs;
     const struct syn_kinds **kinds; // by strategy (space_build.c), NULL before the first

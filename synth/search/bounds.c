@@ -4,12 +4,12 @@
 //     capacity
 //
 // A price belongs to a class and a node: it is paid for what every program of the choice holds on
-// the class's ranks while that node runs (held.h). So no plan that fits pays more than it gets
-// back.
+// the class's ranks while that node runs (live_bound.h). So no plan that fits pays more than it
+// gets back.
 //
 // Prices are found by cutting planes: each search's choice bounds the dual from above at all prices
 // (an LP over them), and the next search is at its maximum. A place where a choice holds too much
-// gets a price of its own. What remains between the choices of two planes is mixed (mixes.h).
+// gets a price of its own. What remains between the choices of two planes is mixed (interpolate.h).
 
 #include "synth/search/bounds.h"
 

@@ -1,13 +1,13 @@
 // The pool of a synthesis: searches, the plans they gave, judged, and the best of them. Inside
-// synth only: pool.c searches and judges, explore.c decides what to search, synthesize.c makes the
-// result.
+// synth only: candidates.c searches and judges, explore.c decides what to search, synthesize.c
+// makes the result.
 //
 // Plans are judged without pairs and, where that may make them the best, with them too. What is
 // searched next follows the former alone, so that a synthesis with pairs sees every plan that one
 // without would see.
 
-#ifndef HAP_SYNTH_POOL_H
-#define HAP_SYNTH_POOL_H
+#ifndef HAP_SYNTH_CANDIDATES_H
+#define HAP_SYNTH_CANDIDATES_H
 
 #include "synth/space/space.h"
 

@@ -8,8 +8,8 @@
 // one a search over the states of the two choices, with a low price on memory inside and a high one
 // outside, may find something better.
 
-#ifndef HAP_SYNTH_MIXES_H
-#define HAP_SYNTH_MIXES_H
+#ifndef HAP_SYNTH_INTERPOLATE_H
+#define HAP_SYNTH_INTERPOLATE_H
 
 #include "synth/search/live_bound.h"
 

@@ -154,7 +154,8 @@ static double brute_force(bench *b, const int *cut, int n)
     return best;
 }
 
-// granule: what rounding to whole entries may cost (polish.c makes up for it under the judge).
+// granule: what rounding to whole entries may cost (local_search.c makes up for it under the
+// judge).
 static void compare(int n_ranks, const double *speed, syn_strategy strategy, int want_cuts,
                     double granule, int k, int h1, int h2)
 {
