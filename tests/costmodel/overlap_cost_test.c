@@ -34,7 +34,7 @@ START_TEST(a_consumer_by_hand)
     p.gap = 0.1;
     near(cost_pair_seconds(&p, each, 4, &t), 20.3);
     near(t.end[0], 20.3);
-    p.skew = 2; // once, however many groups
+    p.launch_overhead = 2; // once, however many groups
     near(cost_pair_seconds(&p, each, 4, &t), 22.3);
     near(t.end[0], 22.3);
 }
