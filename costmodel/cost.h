@@ -194,6 +194,9 @@ typedef struct cost_beside {
     cost_contention of[2]; // [is a push]
 } cost_beside;
 cost_beside cost_beside_of(const cl_class *c);
+// Whether nothing slows down beside a collective between machines, if that is so of all members:
+// the library takes little of a device while it waits for a network. Not where it was measured.
+bool cost_quiet_network(const cl_class *c);
 // beside: by class; NULL: nothing slows down. A collective takes sec[0] where no class computes
 // beside it, and ends for all when it has ended for the class that computed most.
 void cost_simulate(hb_arena *a, int n_classes, const cost_beside *beside, const cost_event *e,

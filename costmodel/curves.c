@@ -410,6 +410,11 @@ cost_beside cost_beside_of(const cl_class *c)
                                            : fmin(comm, COST_PUT_CONTENTION)}}};
 }
 
+bool cost_quiet_network(const cl_class *c)
+{
+    return c->compute_beside <= 0;
+}
+
 static const two_costs *costs_by_class(const costs_of *k, const cl_class *x)
 {
     int at = hb_map_get(k->by_class, x->name);
