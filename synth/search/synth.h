@@ -34,11 +34,11 @@ typedef struct syn_options {
     syn_strategy strategy;
     syn_mesh_choice mesh;
     bool keep_grads;
-    bool no_pairs;         // collectives and products follow each other
-    bool baselines;        // also judge the other strategies, for the report
-    double time_limit_sec; // 0: none
-    int64_t small_param;   // parameters with fewer elements stay R (65536)
-    int64_t copy_bytes;    // tensors of at least this size may hold a second copy (1 MiB)
+    bool no_pairs;                   // collectives and products follow each other
+    bool baselines;                  // also judge the other strategies, for the report
+    double time_limit_sec;           // 0: none
+    int64_t small_param;             // parameters with fewer elements stay R (65536)
+    int64_t copy_bytes;              // tensors of at least this size may hold a second copy (1 MiB)
     const syn_pins *pins;            // NULL: none
     const volatile int *interrupted; // Ctrl-C: return the best so far
     int64_t micro_batches;           // syn_plan: so many; 0: its choice
