@@ -280,14 +280,14 @@ one_part() # as named above
         part coll-sockets timeout 120 mpirun --oversubscribe --bind-to none -n 4 bash -c \
             'export NCCL_HOSTID=h$((OMPI_COMM_WORLD_RANK / 2)) NCCL_NET=Socket NCCL_SOCKET_IFNAME=lo; exec "$0" 6' "$pack/tests/coll_cuda_test" ;;
     fail)
-        part fail timeout 300 tests/cli_run_test.sh cuda
-        part fail-pushes timeout 100 tests/cli_run_test.sh cuda pushes ;;
+        part fail timeout 300 tests/cli/cli_run_test.sh cuda
+        part fail-pushes timeout 100 tests/cli/cli_run_test.sh cuda pushes ;;
     push) push ;;
     push-speed) push_speed ;;
     ops) for t in chains ops_bf16 op_blocks op_values op_cuts; do part "$t" timeout 200 "$pack/tests/${t}_cuda_test"; done ;;
     sanitize) sanitize "chains ops_bf16 op_blocks op_values op_cuts" "" ;;
     sanitize-slow) sanitize "" "op_values op_cuts" ;;
-    nan) part nan timeout 60 tests/cli_run_test.sh cuda nan ;;
+    nan) part nan timeout 60 tests/cli/cli_run_test.sh cuda nan ;;
     short) short ;;
     coll)
         for n in 1 2 4; do
@@ -296,7 +296,7 @@ one_part() # as named above
     coll-alone)
         HAP_PEERS=0 part coll-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/coll_cuda_test" 6
         HAP_PEERS=0 part pair-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/pair_cuda_test" 2 1 200 200 ;;
-    train) part train timeout 600 tests/train_cuda.sh ${HAP_TRAIN_PARTS:-} ;;
+    train) part train timeout 600 tests/cuda/train_cuda.sh ${HAP_TRAIN_PARTS:-} ;;
     speed) speed ;;
     predicted) predicted ;;
     groups) groups ;;

@@ -68,7 +68,7 @@ colls()
 {
     . bench/device.sh
     part coll timeout 90 mpirun --oversubscribe --bind-to none -n 4 "$pack/tests/coll_cuda_test" 6 &
-    part fail-pushes timeout 100 tests/cli_run_test.sh cuda pushes
+    part fail-pushes timeout 100 tests/cli/cli_run_test.sh cuda pushes
     wait
     cat "$out/parts"
 }

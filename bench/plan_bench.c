@@ -20,9 +20,9 @@
 #include "clusters/cluster.h"
 #include "ir/factors.h"
 #include "ir/graph.h"
-#include "synth/modp.h"
-#include "synth/record.h"
-#include "synth/space.h"
+#include "synth/certify/modp.h"
+#include "synth/certify/record.h"
+#include "synth/space/space.h"
 
 typedef struct bench {
     const char *graph, *cluster;

@@ -35,7 +35,6 @@ static const char help[] =
     "                      is auto\n"
     "  --keep-grads        keep reduced gradients for `hapc run --save-grads`\n"
     "  --time-limit S      stop searching after S seconds and keep the best plan\n"
-    "  --seed N            of the search\n"
     "  --json              one object on stdout instead of the report\n"
     "  -d LETTERS          print: r graph as read, x rows, m with casts, a with gradients, o whole step,\n"
     "                      v its variant (micro-batches, recomputation), f factors, c cluster, p plan, l record\n"

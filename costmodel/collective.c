@@ -276,8 +276,9 @@ static double even_steps(cost_form f, int n, double shard, cl_link link)
 // messages, but not the one to itself, and helps nobody else; who is helped has one helper. Not all
 // of that is won, as the helper must have it before: of 605 random cuts between 2 to 8 members this
 // is 0.70 to 1.23 of what the turns take, simulated, 1.02 on average and 5 % off, where nothing
-// passed on would be 15 % off (tests/push_turns_test.c). On four H200s rows of .337 .337 .163 .163
-// took .84 of the tensor at the rate of even ones, here .91, and 1.01 before any was passed on.
+// passed on would be 15 % off (tests/runtime/push_turns_test.c). On four H200s rows of .337 .337
+// .163 .163 took .84 of the tensor at the rate of even ones, here .91, and 1.01 before any was
+// passed on.
 static double busiest(cost_coll k, cost_form f, const cost_shards *s, cl_link link)
 {
     static const double least = IR_CUDA_TURN; // of a message: pieces are no smaller

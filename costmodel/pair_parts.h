@@ -1,5 +1,6 @@
 // Which rows the groups of a pair are, rank by rank (overlap.h). Inside of the cost model. The
-// runtime finds the same by itself (runtime/core/pair_rows.h); tests/pair_parts_test.c compares.
+// runtime finds the same by itself (runtime/core/pair_rows.h); tests/costmodel/pair_parts_test.c
+// compares.
 
 #ifndef HAP_COSTMODEL_PAIR_PARTS_H
 #define HAP_COSTMODEL_PAIR_PARTS_H

@@ -9,7 +9,7 @@
 #ifndef HAP_EMIT_EMIT_H
 #define HAP_EMIT_EMIT_H
 
-#include "synth/synth.h"
+#include "synth/search/synth.h"
 
 typedef struct emit_plan {
     const syn_program *p;  // rolled and placed

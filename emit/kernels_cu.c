@@ -7,7 +7,7 @@
 // in the cache; what is kept is written in the last pass, so that it may lie where it is read.
 
 #include "emit/emit.h"
-#include "synth/fuse.h"
+#include "synth/passes/fuse.h"
 
 #include "ir/formula.h"
 

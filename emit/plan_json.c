@@ -1,7 +1,7 @@
 // plan.json: everything of the plan that a program may want to read. It is never executed.
 
 #include "emit/emit.h"
-#include "synth/pairs.h"
+#include "synth/passes/overlap_pairs.h"
 
 typedef struct {
     hb_buf *b;

@@ -2,7 +2,7 @@
 
 #include "emit/program_text.h"
 
-#include "synth/record.h"
+#include "synth/certify/record.h"
 
 #include <math.h>
 #include <stdlib.h>

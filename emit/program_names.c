@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "synth/pairs.h"
+#include "synth/passes/overlap_pairs.h"
 
 enum { MAX_IDENTIFIER = 56 };
 

@@ -2,8 +2,8 @@
 
 #include "emit/op_text.h"
 #include "emit/program_text.h"
-#include "synth/fuse.h"
-#include "synth/pairs.h"
+#include "synth/passes/fuse.h"
+#include "synth/passes/overlap_pairs.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "synth/beside.h"
-#include "synth/blocks.h"
-#include "synth/pairs.h"
+#include "synth/passes/overlap_pairs.h"
+#include "synth/passes/workspace.h"
+#include "synth/search/blocks.h"
 
 static const char *ms(hb_arena *a, double sec)
 {

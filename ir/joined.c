@@ -1,7 +1,7 @@
 // Rows that cost a GPU next to nothing because a neighbour's kernel does their work: what
 // runtime/cuda/cuda_fuse*.c leaves out or joins in every plan, as far as the graph alone tells.
-// Rows that element by element follow each other are groups of a plan instead (synth/fuse.h). What
-// a row may be joined to goes by the `role` of ops.def:
+// Rows that element by element follow each other are groups of a plan instead
+// (synth/passes/fuse.h). What a row may be joined to goes by the `role` of ops.def:
 //
 //     transpose of heads and positions     attention takes strides
 //     split of a product, concat of what   a product a part; attention writes parts

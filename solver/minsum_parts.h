@@ -1,4 +1,4 @@
-// Inside of the min-sum solver: what minsum.c, ms_dual.c and the other ms_ files share.
+// Inside of the min-sum solver: what ms_eliminate.c, ms_dual.c and the other ms_ files share.
 //
 // Variables are reduced to their *live* states first (unary finite, no edge row all infinite);
 // those with one live state are folded away. Every table that takes part in the elimination has an

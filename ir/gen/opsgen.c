@@ -4,7 +4,7 @@
 //     opsgen header   runtime/hap/ops.h               one prototype a row
 //     opsgen calls    runtime/core/op_calls.c         the functions: pack arguments, dispatch
 //
-// The three files are committed; tests/opsgen.sh compares them with fresh output.
+// The three files are committed; tests/ir/opsgen.sh compares them with fresh output.
 
 #include <stdio.h>
 #include <string.h>

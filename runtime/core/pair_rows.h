@@ -1,5 +1,5 @@
 // Which rows a group of a pair is, and who has them. The planner has code of its own for the same;
-// tests/pair_parts_test.c compares the two.
+// tests/costmodel/pair_parts_test.c compares the two.
 
 #ifndef HAP_RUNTIME_PAIR_ROWS_H
 #define HAP_RUNTIME_PAIR_ROWS_H

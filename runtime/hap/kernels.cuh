@@ -15,7 +15,7 @@
 #include "hap/formulas.cuh"
 #include "hap/group_args.h"
 
-// A kernel over elements, and one over rows. text: the group as synth/fuse.h writes it; the runtime
+// A kernel over elements, and one over rows. text: the group as synth/passes/fuse.h writes it; the runtime
 // reads it in the source.
 // clang-format off
 #define HAP_KERNEL(name, text)                                                                     \

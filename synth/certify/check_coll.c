@@ -25,7 +25,7 @@
 // calls on every rank, and every wait names an earlier start: program order and waits have no
 // cycle.
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 enum { SCRATCH_ALIGN = 256 };
 

@@ -7,7 +7,7 @@
 // whole everywhere; gradients to be saved are the graph's, reduced. Then the next step begins where
 // this one began.
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 static hb_str kind_and_name(hb_arena *a, ir_kind kind, hb_str name)
 {

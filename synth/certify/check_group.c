@@ -6,7 +6,7 @@
 // unless it takes the place of such a buffer exactly, element by element; and what is not kept is
 // lost.
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 bool chk_fuse(chk *c)
 {

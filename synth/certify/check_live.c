@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 struct chk_space {
     int cls;     // class whose offsets these are; SEG_SYM: 0

@@ -8,7 +8,7 @@
 //
 // Ranges use the largest part of a class: a class has one arena.
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 #include <limits.h>
 #include <string.h>

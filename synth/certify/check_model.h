@@ -13,7 +13,7 @@
 #ifndef HAP_SYNTH_CHECK_MODEL_H
 #define HAP_SYNTH_CHECK_MODEL_H
 
-#include "synth/record.h"
+#include "synth/certify/record.h"
 
 typedef struct chk_buffer {
     const rec_tensor *t;

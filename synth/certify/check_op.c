@@ -14,7 +14,7 @@
 // both axes is a cut on each of them, by one table on both: its parts are what the ranks hold, and
 // what it leaves partial is P on both.
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 typedef struct op_call {
     chk *c;

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 enum { MOST_PRODUCTS = 8, MOST_GROUPS = 256 };
 

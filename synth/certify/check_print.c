@@ -1,6 +1,6 @@
 // The checker's sentences: where, what, and how a buffer lies on the ranks.
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 static const char *const decl_names[] = {
     [REC_INPUT] = "hap_input",

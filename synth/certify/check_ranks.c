@@ -3,7 +3,7 @@
 // both axes, what the whole machine has counts, too. And what is asked of a
 // table again and again: whether it is one, its largest entry, in what steps it cuts.
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 static hb_str bytes_of(const void *p, size_t n)
 {

@@ -4,7 +4,7 @@
 // mean equal results (random rows carry their own `key` attribute). Keys are looked up in a hash
 // table, so the whole walk is linear in the number of calls.
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 // It stops at the first call that does not hold. Time is linear in calls, but for a logarithm of
 // the buffers.
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 // Starts in flight, by event.
 typedef struct flight {

@@ -23,7 +23,7 @@
 #ifndef HAP_SYNTH_MODP_H
 #define HAP_SYNTH_MODP_H
 
-#include "synth/record.h"
+#include "synth/certify/record.h"
 
 // For every synthesized plan and every checked program. False if something differs or the record
 // cannot be run; *why is one sentence naming the first such call or tensor. *ran is false where

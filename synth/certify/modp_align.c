@@ -1,6 +1,6 @@
 // Numbers mod p, and where one part's elements lie in another.
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 #include <math.h>
 #include <string.h>

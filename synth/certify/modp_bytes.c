@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 typedef struct place {
     int64_t first, end;

@@ -6,7 +6,7 @@
 // others. A result may be all of the value on every coordinate of an axis that does not cut it, or
 // a partial sum or maximum over it: the first of these that holds for every element.
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // a score's weight is a keyed hash of the score, the row's weights are divided by their sum, and
 // the logsumexp is a keyed hash of that sum, so that cuts of batch, heads and queries are exact.
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 #define MUST(p, call)                                                                              \
     if (!((p) = (call))) return false

@@ -1,7 +1,7 @@
 // Initial values by global index: every rank draws its part of the same tensor. Floats are keyed
 // hashes of name, declared fill and index; integers are indices into the shrunken tables.
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 void mp_fill_part(mp *m, mp_part *p, const mp_fill *f)
 {

@@ -9,7 +9,7 @@
 // values mean positions and choices, so they are what the shrunken graph computes, as far as that
 // is asked for.
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef HAP_SYNTH_MODP_MODEL_H
 #define HAP_SYNTH_MODP_MODEL_H
 
-#include "synth/modp.h"
+#include "synth/certify/modp.h"
 
 #define MP_P ((UINT64_C(1) << 61) - 1)
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 // Dim dx of x and dim dy of y are one factor: the same entries on this rank.
 static bool same(mp *m, const mp_part *x, int dx, const mp_part *y, int dy)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 static uint64_t attr_key(const mp *m, const mp_call *c)
 {

@@ -8,7 +8,7 @@
 // machine of one over both axes stays that, and all tables of one factor size sum to one small
 // size.
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 static const double MAX_ELEMENTS = 1 << 25; // beyond these syn_check_modp does not run
 

@@ -5,7 +5,7 @@
 // the start and ends at or before the end; where this or a reshape does not work out, the sizes
 // concerned stay as they are.
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 enum { UNCUT = 2, ROUNDS = 200 };
 

@@ -1,7 +1,7 @@
 // Meanings of reductions, lookups, softmax, cross entropy and norms. exp, log and rsqrt are keyed
 // hashes of one element, 1/n is the field's, indices are integers.
 
-#include "synth/modp_model.h"
+#include "synth/certify/modp_model.h"
 
 enum { EXP = 0x1001, LOG, RSTD };
 

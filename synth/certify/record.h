@@ -7,7 +7,7 @@
 #ifndef HAP_SYNTH_RECORD_H
 #define HAP_SYNTH_RECORD_H
 
-#include "synth/program.h"
+#include "synth/plan/program.h"
 
 typedef struct rec_dim {
     int64_t n, outer,

@@ -4,7 +4,7 @@
 // (renumbered by first use), tensors nobody uses, and the order of the declarations (sorted by kind
 // and name).
 
-#include "synth/record.h"
+#include "synth/certify/record.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ir/base/tree.h"
-#include "synth/record.h"
+#include "synth/certify/record.h"
 
 typedef struct reader {
     hb_arena *a;

@@ -9,7 +9,7 @@
 // those that would share bytes. (Greedy by size: Pisarchyk and Lee, "Efficient memory management
 // for deep neural net inference", 2020.)
 
-#include "synth/arena_pack.h"
+#include "synth/passes/arena_pack.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -7,12 +7,12 @@
 // buffer that is dead before the next repetition needs its bytes makes mod 1, one that is saved for
 // the backward pass makes mod = count.
 
-#include "synth/arena_plan.h"
+#include "synth/passes/arena_plan.h"
 
 #include <stdlib.h>
 
-#include "synth/arena_live.h"
-#include "synth/beside.h"
+#include "synth/passes/workspace.h"
+#include "synth/plan/liveness.h"
 
 enum { SYM_ALIGN = 4096, LOCAL_ALIGN = 256, SMALL_MOD = 4 };
 

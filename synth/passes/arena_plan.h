@@ -5,7 +5,7 @@
 #ifndef HAP_SYNTH_ARENA_PLAN_H
 #define HAP_SYNTH_ARENA_PLAN_H
 
-#include "synth/program.h"
+#include "synth/plan/program.h"
 
 typedef struct arena_size {
     int64_t sym, local[CL_MAX_CLASSES];

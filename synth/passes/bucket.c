@@ -7,7 +7,7 @@
 // MAX_BLOCKS blocks it ends after so many, for a loop whose body is one bucket long; and where all
 // there is to send is mostly latency, all is one.
 
-#include "synth/schedule.h"
+#include "synth/passes/schedule.h"
 
 #include <math.h>
 #include <string.h>

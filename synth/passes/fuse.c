@@ -3,7 +3,7 @@
 // nothing that is passed over stands in its way. Time is linear in instructions, REACH at most for
 // each.
 
-#include "synth/fuse.h"
+#include "synth/passes/fuse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef HAP_SYNTH_FUSE_H
 #define HAP_SYNTH_FUSE_H
 
-#include "synth/program.h"
+#include "synth/plan/program.h"
 
 typedef enum {
     SYN_FULL,   // as the domain
@@ -37,8 +37,8 @@ typedef struct syn_parts {
 void syn_fuse(syn_program *p);
 void syn_name_kernels(syn_program *p); // numbers them: equal groups share one
 void syn_group_parts(const syn_program *p, const syn_group *g, syn_parts *out);
-// How a kernel is made: ops, wiring, shapes, types and what is kept, as runtime/cuda/cuda_group.c
-// reads it. Groups of one text share a kernel.
+// How a kernel is made: ops, wiring, shapes, types and what is kept, as
+// runtime/cuda/step/cuda_group.c reads it. Groups of one text share a kernel.
 hb_str syn_group_text(hb_arena *a, const syn_program *p, const syn_group *g);
 // Of a group by class, from the seconds of its members alone.
 void syn_group_seconds(const syn_program *p, const syn_group *g, double *sec);

@@ -7,13 +7,13 @@
 // stand or fall together, so that repeated layers stay alike. Last, the step with all pairs is
 // simulated: without a gain there are none.
 
-#include "synth/pairs.h"
+#include "synth/passes/overlap_pairs.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "synth/schedule.h"
-#include "synth/space.h"
+#include "synth/passes/schedule.h"
+#include "synth/space/space.h"
 
 // How far behind a collective's wait its products are looked for.
 enum { REACH = 24 };

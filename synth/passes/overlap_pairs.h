@@ -8,8 +8,8 @@
 #ifndef HAP_SYNTH_PAIRS_H
 #define HAP_SYNTH_PAIRS_H
 
-#include "synth/costs.h"
-#include "synth/program.h"
+#include "synth/plan/program.h"
+#include "synth/price/costs.h"
 
 // A priced and scheduled program again with the pairs that make its step shorter: their members
 // brought together, forms and groups chosen; buffers and instructions are its own. NULL without

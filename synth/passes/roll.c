@@ -7,12 +7,12 @@
 // with a new layer; then every slot must hold one buffer in all repetitions, or a new one in each.
 // Cost: pairs of equal shapes at most ROLL_MAX_LEN apart, and n compares for every P that is tried.
 
-#include "synth/roll.h"
+#include "synth/passes/roll.h"
 
-#include "synth/arena_live.h"
-#include "synth/fuse.h"
-#include "synth/pairs.h"
-#include "synth/ratios.h"
+#include "synth/passes/fuse.h"
+#include "synth/passes/overlap_pairs.h"
+#include "synth/plan/liveness.h"
+#include "synth/search/ratios.h"
 
 #include <string.h>
 

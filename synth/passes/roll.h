@@ -3,7 +3,7 @@
 #ifndef HAP_SYNTH_ROLL_H
 #define HAP_SYNTH_ROLL_H
 
-#include "synth/program.h"
+#include "synth/plan/program.h"
 
 // How long the buffers of one slot of a loop live. One stride cannot serve both kinds.
 typedef enum {

@@ -6,7 +6,7 @@
 // its source. Instructions other than START and WAIT keep their order, so the total order of
 // collectives is the program's.
 
-#include "synth/schedule.h"
+#include "synth/passes/schedule.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef HAP_SYNTH_SCHEDULE_H
 #define HAP_SYNTH_SCHEDULE_H
 
-#include "synth/space.h"
+#include "synth/space/space.h"
 
 // The three steps of a schedule, in this order, on a lowered and priced program.
 void syn_sink_waits(syn_program *p);           // wait as late as possible (schedule.c)

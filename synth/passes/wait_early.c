@@ -2,9 +2,9 @@
 //
 // A GPU replays a step as graphs. Pushes and pairs wait for numbers that grow from step to step and
 // so run live between them, and with them whatever is under way beside one: its start and its wait
-// break the step as well (runtime/cuda/cuda_capture.c). What has ended by then need not.
+// break the step as well (runtime/cuda/step/cuda_capture.c). What has ended by then need not.
 
-#include "synth/schedule.h"
+#include "synth/passes/schedule.h"
 
 // By instruction: a library's collective, to be waited for, alone; and the next call from there on
 // that runs live, n if there is none.

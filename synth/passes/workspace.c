@@ -1,4 +1,4 @@
-#include "synth/beside.h"
+#include "synth/passes/workspace.h"
 
 #include "ir/runtime_limits.h"
 

@@ -1,8 +1,9 @@
 // What the CUDA runtime holds beside a program's arena: padded copies of matrices whose rows are no
-// multiple of 16 bytes (runtime/cuda/cuda_shadow.h), and the workspace of the call that wants most.
-// It counts against a device's capacity as the arena does. What does not depend on the program
-// (driver, libraries, communicators, 64 MiB for cuBLASLt) is in the cluster file's reserve, and so
-// are tensors that a fused step moves out of the arena where there is room (at most 1.1 GiB).
+// multiple of 16 bytes (runtime/cuda/kernels/cuda_shadow.h), and the workspace of the call that
+// wants most. It counts against a device's capacity as the arena does. What does not depend on the
+// program (driver, libraries, communicators, 64 MiB for cuBLASLt) is in the cluster file's reserve,
+// and so are tensors that a fused step moves out of the arena where there is room (at most 1.1
+// GiB).
 //
 // The rules are the runtime's and must follow them (their numbers: ir/runtime_limits.h):
 // cuda_padded.cu (which products are rounded up), cuda_shadow.c (when a copy ends, which buffer it
@@ -11,7 +12,7 @@
 #ifndef HAP_SYNTH_BESIDE_H
 #define HAP_SYNTH_BESIDE_H
 
-#include "synth/program.h"
+#include "synth/plan/program.h"
 
 // Fills padded_bytes and work_bytes of a placed program; 0 on CPUs.
 void syn_beside(syn_program *p);

@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-#include "synth/program.h"
+#include "synth/plan/program.h"
 
 typedef struct namer {
     syn_program *p;

@@ -8,7 +8,7 @@
 //     loss, kept    to the end of the step and until the next inputs come (hap_next_step reports
 //     gradients     the loss before it loads them)
 
-#include "synth/arena_live.h"
+#include "synth/plan/liveness.h"
 
 #include <limits.h>
 

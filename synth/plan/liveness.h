@@ -9,8 +9,8 @@
 #ifndef HAP_SYNTH_ARENA_LIVE_H
 #define HAP_SYNTH_ARENA_LIVE_H
 
-#include "synth/arena_pack.h"
-#include "synth/program.h"
+#include "synth/passes/arena_pack.h"
+#include "synth/plan/program.h"
 
 typedef struct arena_cell {
     int def, last;       // first write (-1: before the step) and end of the last use

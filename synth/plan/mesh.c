@@ -1,4 +1,4 @@
-#include "synth/mesh.h"
+#include "synth/plan/mesh.h"
 
 #include <string.h>
 

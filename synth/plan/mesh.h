@@ -4,7 +4,7 @@
 #define HAP_SYNTH_MESH_H
 
 #include "clusters/cluster.h"
-#include "synth/state.h"
+#include "synth/plan/state.h"
 
 // The flat mesh over ranks of the cluster (all, if keep is NULL).
 syn_mesh *syn_mesh_flat(hb_arena *a, const cl_cluster *c, const bool *keep);

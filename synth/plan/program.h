@@ -10,7 +10,7 @@
 #define HAP_SYNTH_PROGRAM_H
 
 #include "costmodel/cost.h"
-#include "synth/state.h"
+#include "synth/plan/state.h"
 
 typedef enum {
     SYN_ROLE_VALUE, // computed in the step

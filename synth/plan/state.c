@@ -1,4 +1,4 @@
-#include "synth/state.h"
+#include "synth/plan/state.h"
 
 #include <string.h>
 

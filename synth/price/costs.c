@@ -1,4 +1,4 @@
-#include "synth/costs.h"
+#include "synth/price/costs.h"
 
 #include <math.h>
 #include <string.h>

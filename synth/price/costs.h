@@ -5,7 +5,7 @@
 #define HAP_SYNTH_COSTS_H
 
 #include "costmodel/cost.h"
-#include "synth/state.h"
+#include "synth/plan/state.h"
 
 // The local sizes that a pair of cuts leads to: one entry for every class and size that differ. -1
 // instead of a cut: none. A cut over both axes (as cut[1]) stands alone; cut[0] is then its sums.

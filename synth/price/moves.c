@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/costs.h"
+#include "synth/price/costs.h"
 
 enum { AXIS0 = 1u, AXIS1 = 2u };
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "costmodel/pair_team.h"
-#include "synth/pairs.h"
-#include "synth/space.h"
+#include "synth/passes/overlap_pairs.h"
+#include "synth/space/space.h"
 
 // The product of one rank: by op, work that goes with rows and what does not.
 typedef struct rank_kind {

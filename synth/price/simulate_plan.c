@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "ir/runtime_limits.h"
-#include "synth/fuse.h"
-#include "synth/pairs.h"
-#include "synth/space.h"
+#include "synth/passes/fuse.h"
+#include "synth/passes/overlap_pairs.h"
+#include "synth/space/space.h"
 
 // How an OP instruction is cut: on each axis the local factor of any operand or output that is cut.
 syn_node_cut syn_cut_of_op(const syn_program *p, const syn_instr *in)

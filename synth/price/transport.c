@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/space.h"
+#include "synth/space/space.h"
 
 syn_transfer *syn_transfers(hb_arena *a, const syn_program *p, const syn_instr *in)
 {

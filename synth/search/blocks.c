@@ -1,10 +1,10 @@
-#include "synth/blocks.h"
+#include "synth/search/blocks.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "synth/ratios.h"
+#include "synth/search/ratios.h"
 
 typedef struct measure {
     hb_arena *arena;

@@ -14,7 +14,7 @@
 #define HAP_SYNTH_BLOCKS_H
 
 #include "ir/variant.h"
-#include "synth/program.h"
+#include "synth/plan/program.h"
 
 enum { SYN_BLOCK_GRAINS = 1024 };
 

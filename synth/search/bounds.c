@@ -11,13 +11,13 @@
 // (an LP over them), and the next search is at its maximum. A place where a choice holds too much
 // gets a price of its own. What remains between the choices of two planes is mixed (mixes.h).
 
-#include "synth/bounds.h"
+#include "synth/search/bounds.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "solver/lp.h"
-#include "synth/mixes.h"
+#include "synth/search/interpolate.h"
 
 enum { MAX_PLACES = 32, MAX_SEARCHES = 16, BEYOND = 2, AGAIN = 5 };
 static const double GAP = 2e-3; // of one search, and where the planes have met

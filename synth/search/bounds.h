@@ -7,7 +7,7 @@
 #ifndef HAP_SYNTH_BOUNDS_H
 #define HAP_SYNTH_BOUNDS_H
 
-#include "synth/space.h"
+#include "synth/space/space.h"
 
 typedef struct syn_bound_calls {
     void *ctx;

@@ -1,14 +1,14 @@
-#include "synth/pool.h"
+#include "synth/search/candidates.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
-#include "synth/beside.h"
-#include "synth/fuse.h"
-#include "synth/pairs.h"
-#include "synth/ratios.h"
-#include "synth/schedule.h"
+#include "synth/passes/fuse.h"
+#include "synth/passes/overlap_pairs.h"
+#include "synth/passes/schedule.h"
+#include "synth/passes/workspace.h"
+#include "synth/search/ratios.h"
 
 // Live bytes under this share of the capacity nearly always find a place.
 static const double ROOMY = 0.9;

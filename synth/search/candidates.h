@@ -9,7 +9,7 @@
 #ifndef HAP_SYNTH_POOL_H
 #define HAP_SYNTH_POOL_H
 
-#include "synth/space.h"
+#include "synth/space/space.h"
 
 // One plan that was judged.
 typedef struct candidate {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "synth/space.h"
+#include "synth/space/space.h"
 
 // Sums of the same costs in another order differ by less.
 static const double ROUNDING = 1e-9;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "synth/mesh.h"
-#include "synth/pool.h"
-#include "synth/ratios.h"
+#include "synth/plan/mesh.h"
+#include "synth/search/candidates.h"
+#include "synth/search/ratios.h"
 
 // Searches on the way stop this near their additive optimum; the chosen plan's is closed to the
 // end.

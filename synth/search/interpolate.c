@@ -1,4 +1,4 @@
-#include "synth/mixes.h"
+#include "synth/search/interpolate.h"
 
 #include <math.h>
 

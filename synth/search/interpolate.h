@@ -11,8 +11,8 @@
 #ifndef HAP_SYNTH_MIXES_H
 #define HAP_SYNTH_MIXES_H
 
-#include "synth/bounds.h"
-#include "synth/held.h"
+#include "synth/search/bounds.h"
+#include "synth/search/live_bound.h"
 
 typedef struct syn_place { // where memory is paid for
     int cls, node;

@@ -1,4 +1,4 @@
-#include "synth/held.h"
+#include "synth/search/live_bound.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #ifndef HAP_SYNTH_HELD_H
 #define HAP_SYNTH_HELD_H
 
-#include "synth/space.h"
+#include "synth/space/space.h"
 
 // Bytes over one variable or an edge, counted while node p runs, from < p < to.
 typedef struct syn_held_term {

@@ -1,10 +1,10 @@
-#include "synth/polish.h"
+#include "synth/search/local_search.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "synth/pairs.h"
-#include "synth/space.h"
+#include "synth/passes/overlap_pairs.h"
+#include "synth/space/space.h"
 
 // Instructions that may be judged again in all, so that polishing stays a part of planning.
 static const double WORK = 1e5;

@@ -3,7 +3,7 @@
 #ifndef HAP_SYNTH_POLISH_H
 #define HAP_SYNTH_POLISH_H
 
-#include "synth/program.h"
+#include "synth/plan/program.h"
 
 // Tries to move granules between ranks of different classes, cut by cut, as long as the judge sees
 // a gain. The program stays as it is but for its tables (and byte counts, prices): place it again

@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "solver/lp.h"
-#include "synth/bounds.h"
+#include "synth/search/bounds.h"
 
 // Ops of equal times in every class.
 typedef struct group {

@@ -1,4 +1,4 @@
-#include "synth/pool.h"
+#include "synth/search/candidates.h"
 
 // Of a step for a full memory. What a search within memory stops at is one price; whoever weighs
 // memory against other work wants to see what other prices lead to.

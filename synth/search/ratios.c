@@ -16,7 +16,7 @@
 // (repeated blocks) are one, m_s times. Class weights for the next search are the duals of the T
 // rows.
 
-#include "synth/ratios.h"
+#include "synth/search/ratios.h"
 
 #include <math.h>
 #include <string.h>

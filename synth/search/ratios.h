@@ -3,7 +3,7 @@
 #ifndef HAP_SYNTH_RATIOS_H
 #define HAP_SYNTH_RATIOS_H
 
-#include "synth/space.h"
+#include "synth/space/space.h"
 
 typedef struct syn_ratio {
     int group, cut; // palette group, and the program's cut it replaces

@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-#include "synth/pins.h"
-#include "synth/program.h"
+#include "synth/plan/program.h"
+#include "synth/space/pins.h"
 
 typedef enum {
     SYN_AUTO,
@@ -41,7 +41,6 @@ typedef struct syn_options {
     double time_limit_sec; // 0: none
     int64_t small_param;   // parameters with fewer elements stay R (65536)
     int64_t copy_bytes;    // tensors of at least this size may hold a second copy (1 MiB)
-    uint64_t seed;
     const syn_pins *pins;            // NULL: none
     const volatile int *interrupted; // Ctrl-C: return the best so far
     int64_t micro_batches;           // syn_plan: so many; 0: its choice

@@ -1,17 +1,17 @@
-#include "synth/synth.h"
+#include "synth/search/synth.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "synth/beside.h"
-#include "synth/bounds.h"
-#include "synth/fuse.h"
-#include "synth/held.h"
-#include "synth/modp.h"
-#include "synth/pairs.h"
-#include "synth/polish.h"
-#include "synth/pool.h"
-#include "synth/record.h"
+#include "synth/certify/modp.h"
+#include "synth/certify/record.h"
+#include "synth/passes/fuse.h"
+#include "synth/passes/overlap_pairs.h"
+#include "synth/passes/workspace.h"
+#include "synth/search/bounds.h"
+#include "synth/search/candidates.h"
+#include "synth/search/live_bound.h"
+#include "synth/search/local_search.h"
 
 static const char *const strategy_names[SYN_N_STRATEGIES] = {"auto", "dp-even", "dp-prop",
                                                              "zero", "tp",      "hap"};

@@ -2,16 +2,16 @@
 // same step are planned too (ir/variant.h), and the best judged plan wins.
 //
 // For each number of chunks the graph without recomputation comes first. Of every plan that is
-// judged on the way, fit or not, synth/blocks.h says which blocks it would compute again to fit,
-// and in what time: a wish. Wishes are planned, the quickest first, while they promise less than
-// the best plan takes; what is judged then makes wishes of its own, so blocks come and go as forms,
-// cuts and memory prices change.
+// judged on the way, fit or not, synth/search/blocks.h says which blocks it would compute again to
+// fit, and in what time: a wish. Wishes are planned, the quickest first, while they promise less
+// than the best plan takes; what is judged then makes wishes of its own, so blocks come and go as
+// forms, cuts and memory prices change.
 
 #include <math.h>
 #include <string.h>
 
-#include "synth/blocks.h"
-#include "synth/synth.h"
+#include "synth/search/blocks.h"
+#include "synth/search/synth.h"
 
 enum {
     PATIENCE = 3, // so many wishes in a row that are no faster end those of a number of chunks

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/states.h"
+#include "synth/space/states.h"
 
 // A form on one axis; states are indices into the tensors' lists of that axis.
 typedef struct axis_form {

@@ -1,4 +1,4 @@
-#include "synth/kinds.h"
+#include "synth/space/kinds.h"
 
 #include <string.h>
 

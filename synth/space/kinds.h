@@ -5,8 +5,8 @@
 #ifndef HAP_SYNTH_KINDS_H
 #define HAP_SYNTH_KINDS_H
 
-#include "synth/palette.h"
-#include "synth/synth.h"
+#include "synth/search/synth.h"
+#include "synth/space/partitions.h"
 
 // What a tensor is to HAP, whose parameters are no object of collectives.
 typedef enum {

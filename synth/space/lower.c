@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "synth/states.h"
+#include "synth/space/states.h"
 
 typedef struct lowering {
     hb_arena *arena;

@@ -1,4 +1,4 @@
-#include "synth/palette.h"
+#include "synth/space/partitions.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #define HAP_SYNTH_PALETTE_H
 
 #include "costmodel/cost.h"
-#include "synth/state.h"
+#include "synth/plan/state.h"
 
 enum { SYN_MAX_PALETTE = 4 };
 

@@ -1,4 +1,4 @@
-#include "synth/pins.h"
+#include "synth/space/pins.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #define HAP_SYNTH_PINS_H
 
 #include "ir/base/diag.h"
-#include "synth/state.h"
+#include "synth/plan/state.h"
 
 enum { SYN_MAX_PINS = 64 };
 

@@ -1,9 +1,9 @@
-#include "synth/space.h"
+#include "synth/space/space.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "synth/states.h"
+#include "synth/space/states.h"
 
 // --- keep lists ---
 

@@ -15,11 +15,11 @@
 #define HAP_SYNTH_SPACE_H
 
 #include "solver/minsum.h"
-#include "synth/costs.h"
-#include "synth/kinds.h"
-#include "synth/palette.h"
-#include "synth/program.h"
-#include "synth/synth.h"
+#include "synth/plan/program.h"
+#include "synth/price/costs.h"
+#include "synth/search/synth.h"
+#include "synth/space/kinds.h"
+#include "synth/space/partitions.h"
 
 // The states one kind of tensor can have, and what moving between them costs.
 typedef struct syn_states {

@@ -3,7 +3,7 @@
 // Direct moves are priced one by one (once a kind of tensor, kept with the mesh's costs); the rest
 // by shortest paths (Floyd-Warshall; lists are short and shared by all tensors of one signature).
 
-#include "synth/states.h"
+#include "synth/space/states.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <check.h>
 #include <stdio.h>
 
-#include "tests/record_gen.h"
+#include "tests/certify/record_gen.h"
 #include "tests/support/random_graph.h"
 
 static const char *const graphs[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",

@@ -1,6 +1,6 @@
 // The checker's search for live buffers on given bytes against looking at every buffer.
 
-#include "synth/check_model.h"
+#include "synth/certify/check_model.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/graph_text.h"
-#include "synth/record.h"
+#include "synth/certify/record.h"
+#include "tests/support/graph_text.h"
 
 // y = x w + b, contracted over the dim of 4 on two ranks.
 static const char *const graph =

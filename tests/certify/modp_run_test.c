@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "synth/modp.h"
-#include "synth/synth.h"
-#include "tests/mutate.h"
-#include "tests/record_gen.h"
+#include "synth/certify/modp.h"
+#include "synth/search/synth.h"
+#include "tests/certify/mutate.h"
+#include "tests/certify/record_gen.h"
 #include "tests/support/random_graph.h"
 
 static const char *const graphs[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",

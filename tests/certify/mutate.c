@@ -1,4 +1,4 @@
-#include "tests/mutate_parts.h"
+#include "tests/certify/mutate_parts.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #ifndef HAP_TESTS_MUTATE_H
 #define HAP_TESTS_MUTATE_H
 
-#include "synth/record.h"
+#include "synth/certify/record.h"
 
 // X(kind, function): mutate_names[] has the kind's text, mut_FUNCTION makes the fault.
 #define MUTATIONS(X)                                                                               \

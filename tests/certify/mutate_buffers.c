@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/mutate_parts.h"
+#include "tests/certify/mutate_parts.h"
 
 typedef struct shared {
     int tensor, axis;

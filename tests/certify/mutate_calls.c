@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/mutate_parts.h"
+#include "tests/certify/mutate_parts.h"
 
 bool mut_drop_call(mut *m)
 {

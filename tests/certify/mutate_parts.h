@@ -3,7 +3,7 @@
 #ifndef HAP_TESTS_MUTATE_PARTS_H
 #define HAP_TESTS_MUTATE_PARTS_H
 
-#include "tests/mutate.h"
+#include "tests/certify/mutate.h"
 
 typedef struct mut {
     hb_arena *a;

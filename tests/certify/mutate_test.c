@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/mutate.h"
-#include "tests/record_gen.h"
+#include "tests/certify/mutate.h"
+#include "tests/certify/record_gen.h"
 
 static const struct {
     const char *graph;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "synth/synth.h"
-#include "tests/mutate.h"
+#include "synth/search/synth.h"
+#include "tests/certify/mutate.h"
 
 static const char *const graphs[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",
                                      "examples/bert-tiny/graph.json",

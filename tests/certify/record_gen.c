@@ -1,4 +1,4 @@
-#include "tests/record_gen.h"
+#include "tests/certify/record_gen.h"
 
 #include <string.h>
 

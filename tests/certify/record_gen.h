@@ -9,7 +9,7 @@
 #ifndef HAP_TESTS_RECORD_GEN_H
 #define HAP_TESTS_RECORD_GEN_H
 
-#include "synth/record.h"
+#include "synth/certify/record.h"
 
 typedef struct gen_options {
     int n_axes, size[SYN_MAX_AXES];

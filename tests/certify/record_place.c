@@ -1,7 +1,7 @@
 // Offsets for the buffers of a record: first fit over lifetimes, per class, declared buffers all
 // step long.
 
-#include "tests/record_gen.h"
+#include "tests/certify/record_gen.h"
 
 typedef struct life {
     int first, last;

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "synth/synth.h"
-#include "tests/record_gen.h"
+#include "synth/search/synth.h"
+#include "tests/certify/record_gen.h"
 #include "tests/support/op_cases.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/record_exec.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "emit/emit.h"
-#include "synth/record.h"
-#include "synth/synth.h"
+#include "synth/certify/record.h"
+#include "synth/search/synth.h"
 
 static const struct {
     const char *graph, *cluster;

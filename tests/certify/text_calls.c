@@ -1,4 +1,4 @@
-#include "tests/text_calls.h"
+#include "tests/certify/text_calls.h"
 
 #include <ctype.h>
 #include <string.h>

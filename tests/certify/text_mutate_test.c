@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "emit/emit.h"
+#include "tests/certify/text_calls.h"
 #include "tests/support/program_of_record.h"
-#include "tests/text_calls.h"
 
 enum { N_BASES = 3, PER_KIND = 3 };
 

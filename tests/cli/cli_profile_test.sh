@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # hapc profile on two CPU ranks: measures a few small sizes, writes a cluster that hapc plans with, and
-# says what is wrong with what it is asked. Usage: tests/cli_profile_test.sh
+# says what is wrong with what it is asked. Usage: tests/cli/cli_profile_test.sh
 set -u
 hapc=$HAP_BUILD/bin/hapc
 work=$(mktemp -d)

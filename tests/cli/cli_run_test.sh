@@ -2,7 +2,7 @@
 # hapc run under failure: a rank that dies, one that stops, Ctrl-C, a library or a device that is not
 # there, a device that is full. Each time every process is gone within the time that docs/formats.md
 # promises, and exactly one message says where it was. Usage:
-# tests/cli_run_test.sh [cpu | cuda [nan | pushes]]; with nan only what --check-nan says; with pushes
+# tests/cli/cli_run_test.sh [cpu | cuda [nan | pushes]]; with nan only what --check-nan says; with pushes
 # only a rank that dies and one that stops, of a plan with collectives by push.
 set -u
 backend=${1:-cpu} n=3

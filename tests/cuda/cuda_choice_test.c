@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "cuda/cuda_choice.h"
+#include "cuda/step/cuda_choice.h"
 
 // A choice that has seen steps of so many seconds, by way and turn.
 static cuda_choice timed(const double sec[CUDA_WAYS][CUDA_CHOICE_TURNS], bool whole)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cuda_live.h"
+#include "cuda/step/cuda_live.h"
 
 enum { RANKS = 3, MOST = 400, MOST_STARTS = 24, LEAST = 4 };
 

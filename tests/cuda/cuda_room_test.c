@@ -1,11 +1,11 @@
-// Rooms of workspaces (cuda/cuda_room.h) on a device that is the host's memory: what a room gives,
-// and which of its places are still there.
+// Rooms of workspaces (cuda/device/cuda_room.h) on a device that is the host's memory: what a room
+// gives, and which of its places are still there.
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cuda_context.h"
+#include "cuda/device/cuda_context.h"
 
 // --- what the file under test calls ---
 

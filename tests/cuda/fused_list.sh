@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What the CUDA backend makes of a step (runtime/cuda/cuda_fuse.h), on CPU kernels: tiny models in fp32
+# What the CUDA backend makes of a step (runtime/cuda/fuse/cuda_fuse.h), on CPU kernels: tiny models in fp32
 # and bf16 on one rank and on four run from the list as recorded and as fused. Losses, parameters and
 # moments are the same bits, and in bf16 on one rank under half of the calls are left. Where roundings
 # are saved (products that are one) losses are near.
 set -u
-. tests/train_steps.sh
+. tests/train/train_steps.sh
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 wrap=
 for f in begin sync op cut partial coll pair wait; do wrap="$wrap -Wl,--wrap=hap_backend_$f"; done

@@ -1,5 +1,5 @@
-// What pairs on the device wait for (cuda/cuda_pair.c): that file and cuda_push.c as they are, for
-// several ranks in one process, on streams that run in orders drawn at random
+// What pairs on the device wait for (cuda/comm/cuda_pair.c): that file and cuda_push.c as they are,
+// for several ranks in one process, on streams that run in orders drawn at random
 // (support/fake_streams.h).
 //
 //     pair_order_test [programs each] [seed]
@@ -7,8 +7,8 @@
 // A program is some pairs; a producer's wait comes when a later pair has been enqueued, or at once.
 // Operands are made on the compute stream just before a pair and overwritten there just behind it,
 // results when they have been looked at. A product takes several steps. Every value is to be right,
-// also of steps as one graph (cuda/cuda_whole.h) in turns with live ones; where one stream does not
-// wait for another, some are to be wrong: each of these waits matters.
+// also of steps as one graph (cuda/step/cuda_whole.h) in turns with live ones; where one stream
+// does not wait for another, some are to be wrong: each of these waits matters.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #include "core/coll_geometry.h"
 #include "core/pair_rows.h"
 #include "core/tensor.h"
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_push.h"
-#include "cuda/cuda_shadow.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/device/cuda_backend.h"
+#include "cuda/kernels/cuda_shadow.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_nccl.h"
 #include "tests/support/fake_ranks.h"

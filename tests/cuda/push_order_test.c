@@ -1,6 +1,6 @@
-// The protocol of pushes (cuda/cuda_push.h) without a device: cuda_push.c and cuda_push_forms.c as
-// they are, for several ranks in one process, on streams that run in orders drawn at random
-// (support/fake_streams.h), what a program enqueues mixed with what runs.
+// The protocol of pushes (cuda/comm/cuda_push.h) without a device: cuda_push.c and
+// cuda_push_forms.c as they are, for several ranks in one process, on streams that run in orders
+// drawn at random (support/fake_streams.h), what a program enqueues mixed with what runs.
 //
 //     push_order_test [programs each] [seed]
 //
@@ -10,13 +10,13 @@
 // A program is some collectives, up to three under way at a time, in memory that is taken again as
 // soon as what came there has been looked at, and filled with something else first. Whatever goes
 // in pieces and whatever by kernels (cuda_push_sizes), and whatever credits each rank gives ahead,
-// each is to give every value, and to end; so are steps of it as one graph (cuda/cuda_whole.h), in
-// turns with live ones, and where the trial of the graph did not end. Where one rank does not wait
-// for another's credits, or for its flags, where parts are copied by kernels and numbers are no
-// fences, and where credits are given while the memory is in use, values are to be wrong: so the
-// programs are such that each of these matters. The same collectives also go by NCCL
-// (support/fake_nccl.h), as where ranks have no peers, and are to be wrong where streams pack into
-// one room.
+// each is to give every value, and to end; so are steps of it as one graph
+// (cuda/step/cuda_whole.h), in turns with live ones, and where the trial of the graph did not end.
+// Where one rank does not wait for another's credits, or for its flags, where parts are copied by
+// kernels and numbers are no fences, and where credits are given while the memory is in use, values
+// are to be wrong: so the programs are such that each of these matters. The same collectives also
+// go by NCCL (support/fake_nccl.h), as where ranks have no peers, and are to be wrong where streams
+// pack into one room.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@
 
 #include "core/coll_geometry.h"
 #include "core/tensor.h"
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_push.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/device/cuda_backend.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_nccl.h"
 #include "tests/support/fake_ranks.h"

@@ -3,14 +3,14 @@
 # gradients of the first step and parameters of the last equal PyTorch's; a replayed graph, fused or
 # not, and a step run as called give the same losses bit for bit; so do rehearsed runs, whose steps
 # make no plan, take no device memory and capture nothing. Skipped where there is no device.
-# Usage: tests/train_cuda.sh [torch|bf16|rehearsed]…: these parts alone.
+# Usage: tests/cuda/train_cuda.sh [torch|bf16|rehearsed]…: these parts alone.
 set -u
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
 if [ "$gpus" = 0 ]; then
     echo "skipped: no CUDA device"
     exit 77
 fi
-. tests/train_steps.sh
+. tests/train/train_steps.sh
 export HAP_CUDA_TUNE=0 # the same algorithms of products in every run
 backend=(--backend cuda)
 on_one=true

@@ -3,7 +3,7 @@
 # feature macros, since emitted programs include them with plain `cc`.
 # CC, CXX and MPI_CFLAGS (for runtime headers that name MPI types) may come from the environment.
 set -u
-cd "$(dirname "$0")/.." || exit 2
+cd "$(dirname "$0")/../.." || exit 2
 cc=${CC:-cc}
 cxx=${CXX:-c++}
 mpi_cflags=${MPI_CFLAGS:-$(pkg-config --cflags mpi-c 2>/dev/null)}

@@ -1,8 +1,8 @@
 #!/bin/bash
 # The layering law, by grep: each folder includes only itself and what is to its left, and each
-# external header stays in its room (docs/architecture.md). Usage: tests/layering.sh [ROOT]
+# external header stays in its room (docs/architecture.md). Usage: tests/house/layering.sh [ROOT]
 set -u
-cd "${1:-$(dirname "$0")/..}" || exit 2
+cd "${1:-$(dirname "$0")/../..}" || exit 2
 
 order=(ir/base ir clusters costmodel solver synth emit cli)
 bad=0

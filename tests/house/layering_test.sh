@@ -1,5 +1,5 @@
 #!/bin/bash
-# tests/layering.sh must see each kind of breach, and let what is lawful pass.
+# tests/house/layering.sh must see each kind of breach, and let what is lawful pass.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

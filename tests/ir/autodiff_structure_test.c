@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/graph_text.h"
-#include "support/random_graph.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/random_graph.h"
 
 static hb_arena *arena;
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/graph_text.h"
-#include "support/op_cases.h"
-#include "support/random_graph.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/op_cases.h"
+#include "tests/support/random_graph.h"
 
 static hb_arena *arena;
 

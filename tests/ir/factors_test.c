@@ -4,8 +4,8 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "support/graph_text.h"
-#include "support/random_graph.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/random_graph.h"
 
 static hb_arena *arena;
 static ir_graph *graph;

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "support/interp.h"
-#include "support/random_graph.h"
+#include "tests/support/interp.h"
+#include "tests/support/random_graph.h"
 
 static double uniform(random_source *r)
 {

@@ -1,6 +1,6 @@
 // Which rows a GPU does in a neighbour's kernel, as the planner sees it.
 
-#include "synth/synth.h"
+#include "synth/search/synth.h"
 
 #include <check.h>
 #include <stdlib.h>

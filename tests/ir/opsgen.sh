@@ -8,7 +8,7 @@ compare() {
     if [ -n "${UPDATE_GOLDEN:-}" ]; then
         "$opsgen" "$1" >"$2"
     elif ! "$opsgen" "$1" | diff -u "$2" -; then
-        echo "$2 is stale: UPDATE_GOLDEN=1 tests/opsgen.sh"
+        echo "$2 is stale: UPDATE_GOLDEN=1 tests/ir/opsgen.sh"
         status=1
     fi
 }

@@ -7,7 +7,7 @@
 
 #include "ir/formula.h"
 #include "ir/shapes.h"
-#include "support/graph_text.h"
+#include "tests/support/graph_text.h"
 
 static hb_arena *arena;
 

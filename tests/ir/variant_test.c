@@ -13,10 +13,10 @@
 #include <string.h>
 
 #include "ir/variant.h"
-#include "support/graph_text.h"
-#include "support/interp.h"
-#include "support/random_graph.h"
-#include "synth/synth.h"
+#include "synth/search/synth.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/interp.h"
+#include "tests/support/random_graph.h"
 
 static void must_verify(const ir_graph *g, const char *what)
 {

@@ -6,12 +6,12 @@
 
 #include "core/pair_calls.h"
 #include "core/push_turns.h"
-#include "cuda/cuda_limits.h"
+#include "cuda/device/cuda_limits.h"
 #include "hap/group_args.h"
 #include "ir/graph.h"
 #include "ir/runtime_limits.h"
-#include "synth/fuse.h"
-#include "synth/pairs.h"
+#include "synth/passes/fuse.h"
+#include "synth/passes/overlap_pairs.h"
 
 typedef struct pair {
     const char *what;

@@ -521,7 +521,7 @@ static void run_step(int longest)
 }
 
 // As before a program's first step: what the backend tries there may compute anything (on a GPU the
-// trial of a captured step, cuda/cuda_litmus.h).
+// trial of a captured step, cuda/step/cuda_litmus.h).
 static void rehearse(int step, int longest)
 {
     r->rehearsal = 1;

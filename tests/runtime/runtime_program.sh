@@ -5,7 +5,7 @@ set -u
 build=${HAP_BUILD:?}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(cd "$(dirname "$0")/.." && pwd)
 export PKG_CONFIG_PATH="$build/lib/pkgconfig"
 flags=--oversubscribe
 mpirun --version 2>/dev/null | grep -Eq 'Open MPI|OpenRTE' || flags=

@@ -3,13 +3,13 @@
 // next).
 //
 // It derives nothing from live intervals. Empty string: every read found what was written for it,
-// no collective's bytes were touched in flight, and the invariants of synth/program.h about offsets
-// and families hold.
+// no collective's bytes were touched in flight, and the invariants of synth/plan/program.h about
+// offsets and families hold.
 
 #ifndef HAP_TESTS_ARENA_REPLAY_H
 #define HAP_TESTS_ARENA_REPLAY_H
 
-#include "synth/program.h"
+#include "synth/plan/program.h"
 
 hb_str replay_arena(hb_arena *a, const syn_program *p);
 // Loops are in order and disjoint, their repetitions alike, each slot one buffer or always a new

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_driver.h"
-#include "cuda/cuda_push.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/device/cuda_backend.h"
+#include "cuda/device/cuda_driver.h"
 #include "tests/support/coll_memory.h"
 
 enum { SKIPPED = 77 };

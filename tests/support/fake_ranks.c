@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_push.h"
-#include "cuda/cuda_release.h"
-#include "cuda/cuda_segment.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_segment.h"
+#include "cuda/device/cuda_backend.h"
+#include "cuda/step/cuda_release.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_streams.h"
 

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cuda/cuda_driver.h"
+#include "cuda/device/cuda_driver.h"
 
 extern const cuda_driver fake_driver; // the stream operations alone
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_push.h"
-#include "cuda/cuda_release.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/device/cuda_backend.h"
+#include "cuda/step/cuda_release.h"
 #include "tests/support/fake_streams.h"
 
 enum { LONG = 1 << 12, RELEASES = 1000 }; // steps, and turns, in which what is released ends

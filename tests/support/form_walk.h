@@ -10,7 +10,7 @@
 #ifndef HAP_TESTS_FORM_WALK_H
 #define HAP_TESTS_FORM_WALK_H
 
-#include "synth/space.h"
+#include "synth/space/space.h"
 
 typedef struct form_walk form_walk;
 form_walk *form_walk_new(hb_arena *a, const syn_space *s);

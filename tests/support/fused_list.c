@@ -14,9 +14,9 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "cpu/ops_kernels.h"
-#include "cuda/cuda_ahead.h"
-#include "cuda/cuda_fuse.h"
-#include "cuda/cuda_live.h"
+#include "cuda/fuse/cuda_fuse.h"
+#include "cuda/step/cuda_ahead.h"
+#include "cuda/step/cuda_live.h"
 
 void __real_hap_backend_begin(hap_rank *r);
 void __real_hap_backend_sync(hap_rank *r);

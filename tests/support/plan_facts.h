@@ -3,7 +3,7 @@
 #ifndef HAP_TESTS_PLAN_FACTS_H
 #define HAP_TESTS_PLAN_FACTS_H
 
-#include "synth/synth.h"
+#include "synth/search/synth.h"
 
 // Clusters of few words: machines of equal numbers of devices, device by device.
 typedef struct device {

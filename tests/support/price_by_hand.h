@@ -4,7 +4,7 @@
 #ifndef HAP_TESTS_PRICE_BY_HAND_H
 #define HAP_TESTS_PRICE_BY_HAND_H
 
-#include "synth/program.h"
+#include "synth/plan/program.h"
 
 // Sum over instructions of the class-weighted seconds (w by class of the mesh) and w_comm times the
 // slowest group's communication.

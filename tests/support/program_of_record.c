@@ -1,10 +1,10 @@
 #include "tests/support/program_of_record.h"
 
-#include "synth/fuse.h"
+#include "synth/passes/fuse.h"
 
 #include <string.h>
 
-#include "synth/fuse.h"
+#include "synth/passes/fuse.h"
 
 typedef struct maker {
     hb_arena *a;

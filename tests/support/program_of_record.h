@@ -5,7 +5,7 @@
 #ifndef HAP_TESTS_PROGRAM_OF_RECORD_H
 #define HAP_TESTS_PROGRAM_OF_RECORD_H
 
-#include "tests/record_gen.h"
+#include "tests/certify/record_gen.h"
 
 // Rolled, named and placed; times are 0. Ranks of class c stand for class cluster_class[c] of the
 // cluster.

@@ -8,7 +8,7 @@
 #ifndef HAP_TESTS_RECORD_EXEC_H
 #define HAP_TESTS_RECORD_EXEC_H
 
-#include "synth/record.h"
+#include "synth/certify/record.h"
 #include "tests/support/interp.h"
 
 typedef struct exec exec;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda/cuda_shadow.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 enum { VECTOR = 16, GUARD = 64, POISON = 0xA5, SKIPPED = 77 };
 

@@ -1,6 +1,6 @@
 #include "search_setting.h"
 
-#include "synth/pins.h"
+#include "synth/space/pins.h"
 
 static double some(random_source *r, double unit, int n)
 {

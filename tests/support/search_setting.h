@@ -10,8 +10,8 @@
 #define HAP_TESTS_SEARCH_SETTING_H
 
 #include "random_graph.h"
-#include "synth/mesh.h"
-#include "synth/space.h"
+#include "synth/plan/mesh.h"
+#include "synth/space/space.h"
 
 typedef struct setting {
     hb_arena *a;

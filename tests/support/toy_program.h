@@ -8,7 +8,7 @@
 #ifndef HAP_TESTS_TOY_PROGRAM_H
 #define HAP_TESTS_TOY_PROGRAM_H
 
-#include "synth/program.h"
+#include "synth/plan/program.h"
 
 typedef struct toy {
     hb_arena *arena;

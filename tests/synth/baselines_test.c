@@ -4,9 +4,9 @@
 #include <check.h>
 #include <math.h>
 
-#include "support/plan_facts.h"
-#include "support/random_graph.h"
-#include "support/small_models.h"
+#include "tests/support/plan_facts.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/small_models.h"
 
 static double between(random_source *r, double least, double most)
 {

@@ -8,13 +8,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "support/graph_text.h"
-#include "support/random_graph.h"
-#include "synth/bounds.h"
-#include "synth/held.h"
-#include "synth/mesh.h"
-#include "synth/mixes.h"
-#include "synth/schedule.h"
+#include "synth/passes/schedule.h"
+#include "synth/plan/mesh.h"
+#include "synth/search/bounds.h"
+#include "synth/search/interpolate.h"
+#include "synth/search/live_bound.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/random_graph.h"
 
 typedef struct setting {
     hb_arena *a;

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/plan_facts.h"
-#include "support/search_setting.h"
-#include "support/small_models.h"
-#include "synth/fuse.h"
-#include "synth/record.h"
-#include "synth/schedule.h"
+#include "synth/certify/record.h"
+#include "synth/passes/fuse.h"
+#include "synth/passes/schedule.h"
+#include "tests/support/plan_facts.h"
+#include "tests/support/search_setting.h"
+#include "tests/support/small_models.h"
 
 static bool has(const int *v, int n, int x)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "synth/synth.h"
+#include "synth/search/synth.h"
 
 static uint64_t state;
 

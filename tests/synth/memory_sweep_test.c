@@ -6,9 +6,9 @@
 
 #include "clusters/cluster.h"
 #include "ir/factors.h"
-#include "support/plan_facts.h"
-#include "support/small_models.h"
-#include "synth/synth.h"
+#include "synth/search/synth.h"
+#include "tests/support/plan_facts.h"
+#include "tests/support/small_models.h"
 
 enum { STEPS = 8 };
 static const double LEAST = 0.75, MOST = 1.15, SLOWER = 1.1;

@@ -1,13 +1,13 @@
 // Which groups a planned pair gets does not hang on those that it had: of the whole family they are
 // the best by what cost_pair_search chooses by, not by the price alone.
 
-#include "synth/pairs.h"
+#include "synth/passes/overlap_pairs.h"
 
 #include <check.h>
 #include <stdlib.h>
 
 #include "ir/graph.h"
-#include "synth/synth.h"
+#include "synth/search/synth.h"
 
 typedef struct planned {
     hb_arena *a;

@@ -1,7 +1,7 @@
 // Pairs in plans: what they are, that they pay, and that the checker refuses what is right as calls
 // one after the other and wrong beside each other.
 
-#include "synth/pairs.h"
+#include "synth/passes/overlap_pairs.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "ir/graph.h"
-#include "support/plan_facts.h"
-#include "support/small_models.h"
-#include "synth/record.h"
-#include "synth/synth.h"
+#include "synth/certify/record.h"
+#include "synth/search/synth.h"
 #include "tests/support/pair_via.h"
+#include "tests/support/plan_facts.h"
+#include "tests/support/small_models.h"
 
 typedef struct planned {
     hb_arena *a;

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/plan_facts.h"
-#include "support/price_by_hand.h"
-#include "support/small_models.h"
-#include "synth/mesh.h"
-#include "synth/space.h"
+#include "synth/plan/mesh.h"
+#include "synth/space/space.h"
+#include "tests/support/plan_facts.h"
+#include "tests/support/price_by_hand.h"
+#include "tests/support/small_models.h"
 
 static bool show;
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "synth/record.h"
-#include "synth/synth.h"
+#include "synth/certify/record.h"
+#include "synth/search/synth.h"
 
 typedef struct setting {
     hb_arena *a;

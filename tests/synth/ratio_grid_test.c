@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/random_graph.h"
-#include "support/small_models.h"
-#include "synth/mesh.h"
-#include "synth/schedule.h"
-#include "synth/space.h"
+#include "synth/passes/schedule.h"
+#include "synth/plan/mesh.h"
+#include "synth/space/space.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/small_models.h"
 
 enum { MAX_GROUPS = 64, FINE = 64, N_WEIGHTS = 3, N_STARTS = 3 };
 

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "solver/lp.h"
-#include "synth/mesh.h"
-#include "synth/polish.h"
-#include "synth/ratios.h"
-#include "synth/schedule.h"
-#include "synth/space.h"
+#include "synth/passes/schedule.h"
+#include "synth/plan/mesh.h"
+#include "synth/search/local_search.h"
+#include "synth/search/ratios.h"
+#include "synth/space/space.h"
 
 static const char two_layers[] =
     "{\"format\":\"hap.graph\",\"version\":1,\"producer\":\"test\",\"tensors\":{"

@@ -12,11 +12,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "support/graph_text.h"
-#include "support/plan_facts.h"
-#include "support/random_graph.h"
-#include "synth/blocks.h"
-#include "synth/synth.h"
+#include "synth/search/blocks.h"
+#include "synth/search/synth.h"
+#include "tests/support/graph_text.h"
+#include "tests/support/plan_facts.h"
+#include "tests/support/random_graph.h"
 
 static int n_capacities = 2;
 

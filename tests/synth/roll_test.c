@@ -1,15 +1,15 @@
 // Loops and families: small programs with known repetitions, random layered ones, and real plans of
 // gpt2-tiny; all checked by replaying the rolled placement on the unrolled program.
 
-#include "synth/roll.h"
+#include "synth/passes/roll.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ir/factors.h"
-#include "synth/arena_plan.h"
-#include "synth/synth.h"
+#include "synth/passes/arena_plan.h"
+#include "synth/search/synth.h"
 #include "tests/support/arena_replay.h"
 #include "tests/support/toy_program.h"
 

@@ -20,10 +20,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/form_walk.h"
-#include "support/price_by_hand.h"
-#include "support/search_setting.h"
-#include "synth/record.h"
+#include "synth/certify/record.h"
+#include "tests/support/form_walk.h"
+#include "tests/support/price_by_hand.h"
+#include "tests/support/search_setting.h"
 
 static int n_graphs = 300;
 static uint64_t first_seed = 1;

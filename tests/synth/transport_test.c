@@ -6,8 +6,8 @@
 
 #include "clusters/cluster.h"
 #include "ir/factors.h"
-#include "synth/space.h"
-#include "synth/synth.h"
+#include "synth/search/synth.h"
+#include "synth/space/space.h"
 #include "tests/support/toy_program.h"
 
 static int start(toy *t, cost_coll coll, cost_form form, int in, int out, int scratch)

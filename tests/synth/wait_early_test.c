@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "synth/schedule.h"
-#include "synth/synth.h"
+#include "synth/passes/schedule.h"
+#include "synth/search/synth.h"
 
 typedef struct world {
     hb_arena *a;

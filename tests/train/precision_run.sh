@@ -3,7 +3,7 @@
 # written, trained for 20 steps. Losses stay within 1e-3 of PyTorch's in fp32 and are not the fp32
 # program's; `hapc check` builds the graph that plan.json says.
 set -u
-. tests/train_steps.sh
+. tests/train/train_steps.sh
 
 # near A.jsonl B: the losses differ by at most 1e-3, and somewhere. B is a run or a reference.json
 near()

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Training beside the straight road, each against the same run on one rank or against PyTorch:
 #
-#   tests/train_cases.sh zero-rows   ranks that own no row of a cut
-#   tests/train_cases.sh batch       other batches than the graph's
-#   tests/train_cases.sh resume      checkpoints: half a run, saved, resumed, on the same and on other ranks
-#   tests/train_cases.sh dropout     the same mask under every plan
-#   tests/train_cases.sh variants    micro-batches and recomputation; also with dropout
-#   tests/train_cases.sh pushes      collectives by copies into other ranks' memory
-#   tests/train_cases.sh pairs       collectives beside the products that they feed or that feed them
-#   tests/train_cases.sh experts     rows cut before and after the experts, experts cut between
-#   tests/train_cases.sh rehearsal   nothing stays of passes ahead of the first step
+#   tests/train/train_cases.sh zero-rows   ranks that own no row of a cut
+#   tests/train/train_cases.sh batch       other batches than the graph's
+#   tests/train/train_cases.sh resume      checkpoints: half a run, saved, resumed, on the same and on other ranks
+#   tests/train/train_cases.sh dropout     the same mask under every plan
+#   tests/train/train_cases.sh variants    micro-batches and recomputation; also with dropout
+#   tests/train/train_cases.sh pushes      collectives by copies into other ranks' memory
+#   tests/train/train_cases.sh pairs       collectives beside the products that they feed or that feed them
+#   tests/train/train_cases.sh experts     rows cut before and after the experts, experts cut between
+#   tests/train/train_cases.sh rehearsal   nothing stays of passes ahead of the first step
 set -u
-. tests/train_steps.sh
+. tests/train/train_steps.sh
 torch=tests/torch
 
 # same_on_one GRAPH MODEL STEPS REFERENCE CLUSTER STRATEGY OPTIONS…: losses, first gradients and the
@@ -405,7 +405,7 @@ case ${1:-} in
 zero-rows) zero_rows ;;
 batch | resume | dropout | variants | experts | pushes | pairs | rehearsal) "$1" ;;
 *)
-    echo "usage: tests/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|pushes|pairs|rehearsal"
+    echo "usage: tests/train/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|pushes|pairs|rehearsal"
     exit 2
     ;;
 esac

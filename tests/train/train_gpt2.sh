@@ -2,7 +2,7 @@
 # GPT-2 124M (the real configuration, vocabulary 50257) on the four ranks of clusters/laptop.yaml: the
 # first two losses are PyTorch's. Ranks make their own initial values (--seed 1).
 set -u
-. tests/train_steps.sh
+. tests/train/train_steps.sh
 for strategy in auto dp-prop; do
     title "gpt2 on laptop, $strategy"
     plan $strategy examples/gpt2/graph.json laptop --strategy $strategy || continue

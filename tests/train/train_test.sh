@@ -3,9 +3,9 @@
 # losses, gradients of the first step and parameters of the last equal PyTorch's (design.md, 6); the
 # program as written is proved again; every rank's arena is as large as the plan says.
 #
-#   tests/train_test.sh MODEL [CLUSTER…]
+#   tests/train/train_test.sh MODEL [CLUSTER…]
 set -u
-. tests/train_steps.sh
+. tests/train/train_steps.sh
 model=$1
 shift
 clusters=${*:-laptop1 laptop2 laptop3 laptop laptop2x2}

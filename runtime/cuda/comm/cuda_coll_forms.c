@@ -6,8 +6,8 @@
 
 #include "core/coll_geometry.h"
 #include "core/fail.h"
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_push.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/device/cuda_backend.h"
 
 typedef struct pair {
     hap_coll_kind kind;

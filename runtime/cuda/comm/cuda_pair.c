@@ -21,9 +21,9 @@
 
 #include "core/fail.h"
 #include "core/pair_rows.h"
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_push.h"
-#include "cuda/cuda_shadow.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/device/cuda_backend.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 // Group k as this rank has it: rows that are multiplied as that, of or for a member; and its part
 // of this rank's own rows, which another member has as its group k.

@@ -1,13 +1,13 @@
-#include "cuda/cuda_push.h"
+#include "cuda/comm/cuda_push.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/fail.h"
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_driver.h"
-#include "cuda/cuda_limits.h"
-#include "cuda/cuda_segment.h"
+#include "cuda/comm/cuda_segment.h"
+#include "cuda/device/cuda_backend.h"
+#include "cuda/device/cuda_driver.h"
+#include "cuda/device/cuda_limits.h"
 
 enum { FLAG_BYTES = CUDA_PUSH_FLAG_BYTES, MEMBERS = CUDA_PUSH_MEMBERS };
 

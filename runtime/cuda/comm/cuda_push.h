@@ -45,7 +45,7 @@
 // holds for streams that share a queue of the device as well. A captured step is not covered by
 // this: its launch is enqueued whole, but nodes without order between them may stand in a queue in
 // another order than they were enqueued in (cuda_whole.h). One push is open at a time.
-// tests/push_order_test.c runs this file on streams of its own, in orders drawn at random.
+// tests/cuda/push_order_test.c runs this file on streams of its own, in orders drawn at random.
 //
 // What a stream waits for or writes at one place goes to the driver in one batch: a transfer
 // stream's credits before its first copy, the flags of a whole collective behind its last one, a
@@ -61,7 +61,7 @@ extern "C" {
 
 #include "core/coll_geometry.h"
 #include "core/push_turns.h"
-#include "cuda/cuda_context.h"
+#include "cuda/device/cuda_context.h"
 
 typedef struct cuda_push cuda_push;
 enum { CUDA_PUSH_MEMBERS = 64 }; // of a group, at most

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/fail.h"
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_push.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/device/cuda_backend.h"
 
 // One tensor of the list.
 typedef struct item {

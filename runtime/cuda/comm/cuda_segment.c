@@ -1,4 +1,4 @@
-#include "cuda/cuda_segment.h"
+#include "cuda/comm/cuda_segment.h"
 
 #include <mpi.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "core/fail.h"
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_driver.h"
+#include "cuda/device/cuda_backend.h"
+#include "cuda/device/cuda_driver.h"
 
 enum { BUS_ID = 32 };
 

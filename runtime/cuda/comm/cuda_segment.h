@@ -10,7 +10,7 @@
 #ifndef HAP_RUNTIME_CUDA_SEGMENT_H
 #define HAP_RUNTIME_CUDA_SEGMENT_H
 
-#include "cuda/cuda_context.h"
+#include "cuda/device/cuda_context.h"
 
 typedef struct cuda_segment {
     char **at;      // by rank; NULL: not mapped, or there are no peers at all

@@ -24,9 +24,9 @@
 #include <nccl.h>
 
 #include "core/backend.h"
-#include "cuda/cuda_choice.h"
-#include "cuda/cuda_context.h"
-#include "cuda/cuda_record.h"
+#include "cuda/device/cuda_context.h"
+#include "cuda/step/cuda_choice.h"
+#include "cuda/step/cuda_record.h"
 
 typedef enum {
     CUDA_STEP_CALLED,

@@ -1,11 +1,11 @@
-#include "cuda/cuda_context.h"
+#include "cuda/device/cuda_context.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cuda_shadow.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 const char *cuda_fail(const char *fmt, ...)
 {

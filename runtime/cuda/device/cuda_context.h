@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 #include "core/tensor.h"
-#include "cuda/cuda_room.h"
+#include "cuda/device/cuda_room.h"
 
 // hap_step_state, on the device.
 typedef struct cuda_step {

@@ -7,11 +7,11 @@
 
 #include "core/comm.h"
 #include "core/fail.h"
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_capture.h"
-#include "cuda/cuda_push.h"
-#include "cuda/cuda_shadow.h"
-#include "cuda/cuda_whole.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/device/cuda_backend.h"
+#include "cuda/kernels/cuda_shadow.h"
+#include "cuda/step/cuda_capture.h"
+#include "cuda/step/cuda_whole.h"
 
 void cuda_check(hap_rank *r, const char *why)
 {

@@ -1,4 +1,4 @@
-#include "cuda/cuda_driver.h"
+#include "cuda/device/cuda_driver.h"
 
 #include <dlfcn.h>
 

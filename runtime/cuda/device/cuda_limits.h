@@ -1,5 +1,5 @@
 // Numbers of this backend that plans depend on. The planner, which sees no runtime, has them once
-// more (ir/runtime_limits.h); tests/limits_test.c compares the two.
+// more (ir/runtime_limits.h); tests/runtime/limits_test.c compares the two.
 
 #ifndef HAP_RUNTIME_CUDA_LIMITS_H
 #define HAP_RUNTIME_CUDA_LIMITS_H

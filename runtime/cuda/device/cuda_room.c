@@ -1,8 +1,8 @@
-#include "cuda/cuda_room.h"
+#include "cuda/device/cuda_room.h"
 
 #include <stdlib.h>
 
-#include "cuda/cuda_context.h"
+#include "cuda/device/cuda_context.h"
 
 void cuda_room_free(cuda_room *m)
 {

@@ -5,8 +5,8 @@
 #ifndef HAP_RUNTIME_CUDA_CHAINS_H
 #define HAP_RUNTIME_CUDA_CHAINS_H
 
-#include "cuda/cuda_context.h"
-#include "cuda/cuda_limits.h"
+#include "cuda/device/cuda_context.h"
+#include "cuda/device/cuda_limits.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 // Which casts of a step can go, and which calls one kernel runs.
 
-#include "cuda/cuda_fuse.h"
+#include "cuda/fuse/cuda_fuse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef HAP_RUNTIME_CUDA_FUSE_H
 #define HAP_RUNTIME_CUDA_FUSE_H
 
-#include "cuda/cuda_list.h"
+#include "cuda/fuse/cuda_list.h"
 
 // Attention reads and writes the layouts of the products around it: transposes of heads, splits of
 // a packed query, key and value, and the concat of their gradients leave the list

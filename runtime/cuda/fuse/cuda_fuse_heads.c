@@ -3,7 +3,7 @@
 // of their gradients. Attention kernels take strides, so these calls can go if memory allows: what
 // is left in another layout, or in another place, must stay there until its last reader.
 
-#include "cuda/cuda_heads.h"
+#include "cuda/fuse/cuda_heads.h"
 
 int cuda_head_role(const hap_op_call *op, bool out, int slot)
 {

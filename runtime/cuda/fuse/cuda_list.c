@@ -1,4 +1,4 @@
-#include "cuda/cuda_list.h"
+#include "cuda/fuse/cuda_list.h"
 
 #include <string.h>
 

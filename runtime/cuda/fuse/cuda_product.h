@@ -4,7 +4,7 @@
 #ifndef HAP_RUNTIME_CUDA_PRODUCT_H
 #define HAP_RUNTIME_CUDA_PRODUCT_H
 
-#include "cuda/cuda_context.h"
+#include "cuda/device/cuda_context.h"
 
 #ifdef __cplusplus
 extern "C" {

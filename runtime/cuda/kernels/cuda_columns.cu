@@ -3,7 +3,7 @@
 // write one of the results (cuda_will_read, cuda_will_write), when the memory of the parts is full,
 // or at the step's end. Until then a result's bytes are stale.
 
-#include "cuda/cuda_columns.cuh"
+#include "cuda/kernels/cuda_columns.cuh"
 
 namespace
 {

@@ -7,8 +7,8 @@
 #ifndef HAP_RUNTIME_CUDA_COLUMNS_CUH
 #define HAP_RUNTIME_CUDA_COLUMNS_CUH
 
-#include "cuda/cuda_kernels.cuh"
-#include "cuda/cuda_limits.h"
+#include "cuda/kernels/cuda_kernels.cuh"
+#include "cuda/device/cuda_limits.h"
 
 enum { COLUMN_LANES = 8, COLUMN_TILE = 256 }; // COLUMN_TILE: columns of 32 threads with vectors
 

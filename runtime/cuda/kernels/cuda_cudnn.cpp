@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cuda/cuda_context.h"
-#include "cuda/cuda_limits.h"
+#include "cuda/device/cuda_context.h"
+#include "cuda/device/cuda_limits.h"
 
 namespace fe = cudnn_frontend;
 

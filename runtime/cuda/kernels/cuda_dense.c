@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cuda_chains.h"
-#include "cuda/cuda_product.h"
-#include "cuda/cuda_shadow.h"
+#include "cuda/fuse/cuda_chains.h"
+#include "cuda/fuse/cuda_product.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 enum { N_TRIED = 16, SPACE = 64 << 20 }; // SPACE: bytes of cuBLASLt's own workspace
 

@@ -1,6 +1,6 @@
 // The first NaN or infinity of a tensor (--check-nan).
 
-#include "cuda/cuda_kernels.cuh"
+#include "cuda/kernels/cuda_kernels.cuh"
 
 enum { THREADS = 256, MOST_BLOCKS = 1024 };
 

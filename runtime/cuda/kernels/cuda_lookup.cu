@@ -3,9 +3,9 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-#include "cuda/cuda_chains.h"
-#include "cuda/cuda_columns.cuh"
-#include "cuda/cuda_shadow.h"
+#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_columns.cuh"
+#include "cuda/kernels/cuda_shadow.h"
 
 enum { THREADS = 256 };
 

@@ -1,8 +1,8 @@
 // Rows of a mixture of experts (cpu/ops_moe.c states them): gates by a thread a token, slots by a
 // warp an expert of a sequence, the sums over tokens, slots and widths as products.
 
-#include "cuda/cuda_kernels.cuh"
-#include "cuda/cuda_product.h"
+#include "cuda/kernels/cuda_kernels.cuh"
+#include "cuda/fuse/cuda_product.h"
 
 enum { THREADS = 256 };
 

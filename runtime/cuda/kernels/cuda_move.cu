@@ -1,6 +1,6 @@
 // Moving bytes: strided copies (transpose, expand), copies between cuts, fills, sums into place.
 
-#include "cuda/cuda_kernels.cuh"
+#include "cuda/kernels/cuda_kernels.cuh"
 
 enum { THREADS = 256 };
 

@@ -1,7 +1,7 @@
 // Layer norm from the statistics of rows, and its gradients.
 
-#include "cuda/cuda_columns.cuh"
-#include "cuda/cuda_row.cuh"
+#include "cuda/kernels/cuda_columns.cuh"
+#include "cuda/kernels/cuda_row.cuh"
 
 __global__ void norm_apply(norm_row o, view y, view x, view bias, bool vec)
 {

@@ -2,9 +2,9 @@
 // row in registers, N vectors of 8 a lane; values and the order of sums are those of the single
 // calls.
 
-#include "cuda/cuda_chains.h"
-#include "cuda/cuda_columns.cuh"
-#include "cuda/cuda_row.cuh"
+#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_columns.cuh"
+#include "cuda/kernels/cuda_row.cuh"
 
 // Rows of a block; vectors that a thread has of a row, at most: of all kernels, and of backward
 // ones that hold their sums in registers.

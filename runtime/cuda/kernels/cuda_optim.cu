@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-#include "cuda/cuda_chains.h"
-#include "cuda/cuda_kernels.cuh"
-#include "cuda/cuda_record.h"
+#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_kernels.cuh"
+#include "cuda/step/cuda_record.h"
 
 namespace
 {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "cuda/cuda_kernels.cuh"
-#include "cuda/cuda_product.h"
-#include "cuda/cuda_shadow.h"
+#include "cuda/kernels/cuda_kernels.cuh"
+#include "cuda/fuse/cuda_product.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 // 16 bytes from any even address: two aligned vectors that overlap them, shifted. Both hold bytes
 // that are wanted, so nothing outside the tensor's vectors is read.

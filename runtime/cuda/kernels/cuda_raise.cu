@@ -1,6 +1,6 @@
-#include "cuda/cuda_release.h"
+#include "cuda/step/cuda_release.h"
 
-#include "cuda/cuda_push.h"
+#include "cuda/comm/cuda_push.h"
 
 static const uint64_t longest = 600000000000; // ns: a host that says nothing for so long is gone
 

@@ -4,7 +4,7 @@
 #ifndef HAP_RUNTIME_CUDA_ROW_CUH
 #define HAP_RUNTIME_CUDA_ROW_CUH
 
-#include "cuda/cuda_kernels.cuh"
+#include "cuda/kernels/cuda_kernels.cuh"
 
 enum { WARP_COLUMNS = 2048 }; // of rows that one warp takes
 

@@ -3,9 +3,9 @@
 
 #include <cuda_pipeline.h>
 
-#include "cuda/cuda_chains.h"
-#include "cuda/cuda_row.cuh"
-#include "cuda/cuda_shadow.h"
+#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_row.cuh"
+#include "cuda/kernels/cuda_shadow.h"
 
 // --- softmax ---
 

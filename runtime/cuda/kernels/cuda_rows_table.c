@@ -1,8 +1,8 @@
-// Which kernel runs a row of the op table; every row has one (tests/op_cuts_test.c walks the
+// Which kernel runs a row of the op table; every row has one (tests/ir/op_cuts_test.c walks the
 // table).
 
-#include "cuda/cuda_chains.h"
-#include "cuda/cuda_shadow.h"
+#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 static cuda_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_linear] = cuda_linear,

@@ -6,9 +6,9 @@
 // adds up its own columns (lane, lane + 32, …). Sums have a fixed order: the same bits in every
 // run.
 
-#include "cuda/cuda_chains.h"
-#include "cuda/cuda_columns.cuh"
-#include "cuda/cuda_sdpa_short.h"
+#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_columns.cuh"
+#include "cuda/kernels/cuda_sdpa_short.h"
 
 enum { WARPS = 8, TILE = 32, MAX_WIDTH = 256, SLOTS = MAX_WIDTH / 32 };
 

@@ -9,8 +9,8 @@
 
 #include <cstring>
 
-#include "cuda/cuda_columns.cuh"
-#include "cuda/cuda_sdpa_short.h"
+#include "cuda/kernels/cuda_columns.cuh"
+#include "cuda/kernels/cuda_sdpa_short.h"
 
 namespace
 {

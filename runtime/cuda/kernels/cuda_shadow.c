@@ -1,9 +1,9 @@
-#include "cuda/cuda_shadow.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cuda_product.h"
+#include "cuda/fuse/cuda_product.h"
 
 typedef struct shadow {
     char *own; // the tensor's bytes in the arena

@@ -3,10 +3,10 @@
 // numbers in the order of their calls. A tensor has the same blocks whoever stands beside it, so a
 // chain gives the bits of its calls.
 
-#include "cuda/cuda_chains.h"
-#include "cuda/cuda_kernels.cuh"
-#include "cuda/cuda_record.h"
-#include "cuda/cuda_shadow.h"
+#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_kernels.cuh"
+#include "cuda/step/cuda_record.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 namespace
 {

@@ -1,6 +1,6 @@
 // Views: bytes move, values stay (cpu/ops_view.c says what the attributes mean).
 
-#include "cuda/cuda_context.h"
+#include "cuda/device/cuda_context.h"
 
 CUDA_ROW(reshape)
 {

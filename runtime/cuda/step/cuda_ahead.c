@@ -1,7 +1,7 @@
-#include "cuda/cuda_ahead.h"
+#include "cuda/step/cuda_ahead.h"
 
 #include "core/coll_geometry.h"
-#include "cuda/cuda_list.h"
+#include "cuda/fuse/cuda_list.h"
 
 static bool touches(const cuda_record *c, int i, const hap_tensor *t)
 {

@@ -1,13 +1,13 @@
-#include "cuda/cuda_capture.h"
+#include "cuda/step/cuda_capture.h"
 
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/fail.h"
-#include "cuda/cuda_live.h"
-#include "cuda/cuda_push.h"
-#include "cuda/cuda_shadow.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/kernels/cuda_shadow.h"
+#include "cuda/step/cuda_live.h"
 
 // Of itself: a pair, and a push between peers.
 static void mark_live(const hap_rank *r, const cuda_record *list, bool *live)

@@ -8,7 +8,7 @@
 #ifndef HAP_RUNTIME_CUDA_CAPTURE_H
 #define HAP_RUNTIME_CUDA_CAPTURE_H
 
-#include "cuda/cuda_backend.h"
+#include "cuda/device/cuda_backend.h"
 
 typedef struct cuda_part {
     int from, to; // calls of the list

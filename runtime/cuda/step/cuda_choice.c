@@ -1,4 +1,4 @@
-#include "cuda/cuda_choice.h"
+#include "cuda/step/cuda_choice.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cuda/cuda_group.h"
+#include "cuda/step/cuda_group.h"
 
 extern const char hap_text_kernels_cuh[], hap_text_formulas_cuh[], hap_text_group_args_h[];
 

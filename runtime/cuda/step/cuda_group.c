@@ -1,4 +1,4 @@
-#include "cuda/cuda_group.h"
+#include "cuda/step/cuda_group.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "core/fail.h"
 #include "core/tensor.h"
-#include "cuda/cuda_shadow.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 static bool turned_off(const char *name)
 {

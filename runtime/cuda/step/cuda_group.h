@@ -3,18 +3,18 @@
 // NVRTC compiles the file for the rank's device when the first group comes that runs as a kernel;
 // the result is kept beside the program and used again while source, headers, device and NVRTC are
 // the same. A kernel runs a group if the group reads as the text that stands with the kernel
-// (synth/fuse.h writes it), tensor by tensor: so an edited program never runs another group's
-// kernel. Where there is no kernel for a group its ops run one by one; rank 0 says why once. So do
-// the ops of groups for which the runtime has joins of its own (cuda_fuse.h) that go further than
-// one group: layer norms, one op with its casts, statistics alone; HAP_CUDA_GROUPS=all runs these
-// as kernels too. HAP_CUDA_GROUPS=0, HAP_CUDA_FUSE=0 and --check-nan: no groups.
+// (synth/passes/fuse.h writes it), tensor by tensor: so an edited program never runs another
+// group's kernel. Where there is no kernel for a group its ops run one by one; rank 0 says why
+// once. So do the ops of groups for which the runtime has joins of its own (cuda_fuse.h) that go
+// further than one group: layer norms, one op with its casts, statistics alone; HAP_CUDA_GROUPS=all
+// runs these as kernels too. HAP_CUDA_GROUPS=0, HAP_CUDA_FUSE=0 and --check-nan: no groups.
 
 #ifndef HAP_RUNTIME_CUDA_GROUP_H
 #define HAP_RUNTIME_CUDA_GROUP_H
 
 #include "core/backend.h"
-#include "cuda/cuda_context.h"
-#include "cuda/cuda_limits.h"
+#include "cuda/device/cuda_context.h"
+#include "cuda/device/cuda_limits.h"
 #include "hap/group_args.h"
 
 typedef struct cuda_group { // one, ready to be launched

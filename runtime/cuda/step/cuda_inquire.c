@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "core/fail.h"
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_capture.h"
-#include "cuda/cuda_shadow.h"
-#include "cuda/cuda_whole.h"
+#include "cuda/device/cuda_backend.h"
+#include "cuda/kernels/cuda_shadow.h"
+#include "cuda/step/cuda_capture.h"
+#include "cuda/step/cuda_whole.h"
 
 void hap_backend_device(hap_rank *r, hap_device *d)
 {

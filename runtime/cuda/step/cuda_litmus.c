@@ -1,4 +1,4 @@
-#include "cuda/cuda_litmus.h"
+#include "cuda/step/cuda_litmus.h"
 
 #include <mpi.h>
 #include <sched.h>
@@ -11,11 +11,11 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
-#include "cuda/cuda_capture.h"
-#include "cuda/cuda_live.h"
-#include "cuda/cuda_push.h"
-#include "cuda/cuda_release.h"
-#include "cuda/cuda_whole.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/step/cuda_capture.h"
+#include "cuda/step/cuda_live.h"
+#include "cuda/step/cuda_release.h"
+#include "cuda/step/cuda_whole.h"
 
 static const double least = 2, times = 20; // of a launch: seconds, and times the calls one by one
 enum { RELEASES = 10 };                    // seconds in which what is released is to end

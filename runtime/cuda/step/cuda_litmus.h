@@ -15,7 +15,7 @@
 #ifndef HAP_RUNTIME_CUDA_LITMUS_H
 #define HAP_RUNTIME_CUDA_LITMUS_H
 
-#include "cuda/cuda_backend.h"
+#include "cuda/device/cuda_backend.h"
 
 // Called by all ranks when the list has run, with the device idle; tensors hold anything behind it.
 void cuda_litmus(hap_rank *r);

@@ -1,4 +1,4 @@
-#include "cuda/cuda_live.h"
+#include "cuda/step/cuda_live.h"
 
 enum { LEAST_CAPTURED = 4 }; // calls
 

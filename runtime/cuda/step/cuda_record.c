@@ -1,4 +1,4 @@
-#include "cuda/cuda_record.h"
+#include "cuda/step/cuda_record.h"
 
 #include <stdlib.h>
 #include <string.h>

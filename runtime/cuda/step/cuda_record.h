@@ -8,9 +8,9 @@
 #define HAP_RUNTIME_CUDA_RECORD_H
 
 #include "core/backend.h"
-#include "cuda/cuda_context.h"
-#include "cuda/cuda_group.h"
-#include "cuda/cuda_limits.h"
+#include "cuda/device/cuda_context.h"
+#include "cuda/device/cuda_limits.h"
+#include "cuda/step/cuda_group.h"
 
 typedef enum {
     CUDA_DONE, // left out

@@ -1,11 +1,11 @@
-#include "cuda/cuda_release.h"
+#include "cuda/step/cuda_release.h"
 
 #include <sched.h>
 #include <string.h>
 
 #include "core/fail.h"
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_push.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/device/cuda_backend.h"
 
 static void check(hap_rank *r, cudaError_t e, const char *call)
 {

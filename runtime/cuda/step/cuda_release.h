@@ -16,7 +16,7 @@
 #ifndef HAP_RUNTIME_CUDA_RELEASE_H
 #define HAP_RUNTIME_CUDA_RELEASE_H
 
-#include "cuda/cuda_context.h"
+#include "cuda/device/cuda_context.h"
 
 #ifdef __cplusplus
 extern "C" {

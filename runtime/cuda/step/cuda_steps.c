@@ -11,14 +11,14 @@
 #include "core/fail.h"
 #include "core/heartbeat.h"
 #include "core/trace.h"
-#include "cuda/cuda_ahead.h"
-#include "cuda/cuda_backend.h"
-#include "cuda/cuda_capture.h"
-#include "cuda/cuda_chains.h"
-#include "cuda/cuda_litmus.h"
-#include "cuda/cuda_push.h"
-#include "cuda/cuda_shadow.h"
-#include "cuda/cuda_whole.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/device/cuda_backend.h"
+#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_shadow.h"
+#include "cuda/step/cuda_ahead.h"
+#include "cuda/step/cuda_capture.h"
+#include "cuda/step/cuda_litmus.h"
+#include "cuda/step/cuda_whole.h"
 
 void hap_backend_begin(hap_rank *r)
 {

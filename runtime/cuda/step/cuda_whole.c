@@ -1,11 +1,11 @@
-#include "cuda/cuda_whole.h"
+#include "cuda/step/cuda_whole.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/fail.h"
-#include "cuda/cuda_driver.h"
-#include "cuda/cuda_push.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/device/cuda_driver.h"
 
 // A node of the graph; where an operation is none of pushes, mask is -1.
 typedef struct cuda_numbers {
