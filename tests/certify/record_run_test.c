@@ -238,7 +238,7 @@ START_TEST(planned_steps)
     hb_diag *d = hb_diag_new(s.a);
     cost_model m = {.cluster = cl_read(s.a, cluster, "clusters/devices.yaml", d)};
     ck_assert_ptr_nonnull(m.cluster);
-    for (int i = 0; i < SYN_N_STRATEGIES; i++) {
+    for (int i = 0; i < syn_n_strategies; i++) {
         syn_options o = syn_default_options();
         o.strategy = (syn_strategy)i;
         o.small_param = 0;
