@@ -135,19 +135,10 @@ static bool asked_for(hb_arena *a, ir_graph *step, const ir_options *asked, syn_
     return hb_diag_count(d) == 0;
 }
 
-static bool only(const char *option, const char *value, const char *supported)
-{
-    if (!value || strcmp(value, supported) == 0) return true;
-    cli_error(CLI_USAGE, "not supported: %s %s (so far: %s)", option, value, supported);
-    return false;
-}
-
 static int synthesize(hb_arena *a, int argc, char **argv)
 {
-    const char *out = NULL, *batch = NULL, *strategy = NULL, *limit = NULL, *seed = NULL,
-               *dumps = "";
-    const char *precision = NULL, *micro = NULL, *recompute = NULL, *grad = NULL, *backend = NULL,
-               *mesh = NULL, *pairs = NULL;
+    const char *out = NULL, *batch = NULL, *strategy = NULL, *limit = NULL, *dumps = "";
+    const char *precision = NULL, *micro = NULL, *recompute = NULL, *grad = NULL, *mesh = NULL, *pairs = NULL;
     bool json = false, quiet = false, verbose = false, keep = false, help = false, pinned = false;
     const char **pin = HB_ARRAY(a, const char *, argc + 1);
     const cli_option options[] = {
@@ -155,14 +146,12 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         {"--batch", &batch, NULL},
         {"--strategy", &strategy, NULL},
         {"--time-limit", &limit, NULL},
-        {"--seed", &seed, NULL},
         {"-d", &dumps, NULL},
         {"--precision", &precision, NULL},
         {"--pin", pin, &pinned},
         {"--micro-batches", &micro, NULL},
         {"--recompute", &recompute, NULL},
         {"--grad-dtype", &grad, NULL},
-        {"--backend", &backend, NULL},
         {"--mesh", &mesh, NULL},
         {"--pairs", &pairs, NULL},
         {"--json", NULL, &json},
@@ -187,8 +176,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     bool vary_blocks = recompute && strcmp(recompute, "auto") == 0;
     if (vary_chunks) micro = NULL;
     if (vary_blocks) recompute = NULL;
-    if (!cli_precision(precision, grad, &front) || !cli_variant(micro, recompute, &front) ||
-        !only("--backend", backend, "cpu"))
+    if (!cli_precision(precision, grad, &front) || !cli_variant(micro, recompute, &front))
         return CLI_USAGE;
     syn_options o = syn_default_options();
     if (mesh && !syn_mesh_parse((hb_str){mesh, strlen(mesh)}, &o.mesh))
@@ -196,9 +184,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     o.no_pairs = pairs && strcmp(pairs, "off") == 0;
     if (pairs && !o.no_pairs && strcmp(pairs, "auto") != 0)
         return cli_error(CLI_USAGE, "--pairs is auto or off, not '%s'", pairs);
-    int64_t seed_n = 0;
     if (batch && !cli_integer("--batch", batch, 1, &front.batch)) return CLI_USAGE;
-    if (seed && !cli_integer("--seed", seed, 0, &seed_n)) return CLI_USAGE;
     if (limit && !cli_real("--time-limit", limit, &o.time_limit_sec)) return CLI_USAGE;
     if (strategy && !syn_strategy_parse((hb_str){strategy, strlen(strategy)}, &o.strategy)) {
         const char *names[SYN_N_STRATEGIES];
@@ -210,7 +196,6 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
         return CLI_USAGE;
     }
-    o.seed = (uint64_t)seed_n;
     o.vary_chunks = vary_chunks;
     o.vary_blocks = vary_blocks;
     o.keep_grads = keep;

@@ -21,11 +21,11 @@ struct hap_heartbeat {
 
 void hap_beat_start(hap_rank *r)
 {
-    const char *folder = getenv("HAP_HEARTBEAT");
+    const char *folder = r->opt.heartbeat;
     char path[1024];
-    if (!folder || !folder[0]) return;
+    if (!folder) return;
     int n = snprintf(path, sizeof path, "%s/rank.%d", folder, r->id);
-    HAP_CK(r, n < (int)sizeof path, "HAP_HEARTBEAT is too long");
+    HAP_CK(r, n < (int)sizeof path, "--heartbeat is too long");
     int fd = open(path, O_RDWR | O_CREAT, 0644);
     if (fd < 0 && errno == ENOENT)
         return; // the folder is on the host of `hapc run`, not on this one

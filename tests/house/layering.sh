@@ -58,7 +58,9 @@ while IFS=: read -r file line text; do
         continue
     fi
     [ -n "$from" ] && [ -n "$to" ] || continue
-    if [ "$to" = runtime ]; then
+    if [[ $header == runtime/hap/*.def ]]; then
+        continue # a table that the compiler and the runtime share
+    elif [ "$to" = runtime ]; then
         complain "$file:$line" "the compiler does not see the runtime ($header)"
     elif [ "$(rank_of "$to")" -gt "$(rank_of "$from")" ]; then
         complain "$file:$line" "$from may not include $to ($header)"
