@@ -552,7 +552,7 @@ int main(int argc, char **argv)
     double weight[MOST_RANKS], even[MOST_RANKS], began = hap_seconds();
     static int sms[MOST_RANKS];
     r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
-    setenv("HAP_CUDA_GRAPH", "1", 0); // steps that are timed run in one way
+    r->opt.cuda.graph = HAP_CUDA_graph_on; // steps that are timed run in one way
     hap_comm_start(r, &argc, &argv);
     hap_agree(r, HAP_EXIT_USAGE, parse(&o, argc, argv) ? "" : "options of overlap-bench");
     hap_agree(r, HAP_EXIT_USAGE, r->n_ranks <= MOST_RANKS ? "" : "too many ranks");

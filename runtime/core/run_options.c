@@ -206,7 +206,7 @@ bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n)
         size_t len = strcspn(argv[i], "=");
         const row *r = find(OPTION, argv[i], len);
         if (!r) {
-            snprintf(why, (size_t)n, "%s '%.*s' (hapc run --help lists the options)",
+            snprintf(why, (size_t)n, "%s '%.*s' (hapc run --help lists them)",
                      argv[i][0] == '-' ? "unknown option" : "unexpected argument", (int)len,
                      argv[i]);
             return false;
