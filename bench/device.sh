@@ -218,7 +218,7 @@ short()
         python3 -c 'import numpy as np, sys; np.save(sys.argv[1], np.random.default_rng(3).integers(1, 190, (32, 32), dtype=np.int64))' "$out/$model.npy"
         "$pack/bin/hapc" examples/$model/graph.json "$out/h200x1.yaml" --precision bf16 -q -o "/tmp/short.$model"
         for way in off,off on,on; do
-            options=(--cuda "graph=${way%,*},fuse=${way#*,},tune=off")
+            options=(--cuda "graph=${way%,*},fuse=${way#*,},attention=short,tune=off")
             go "$model" "/tmp/short.$model" "short.$model.$way" --steps 20 "${options[@]}"
             echo "short $model graph,fuse $way: $(grep -c loss "$out/short.$model.$way.jsonl") of 20 steps, $(tail -n 1 "$out/short.$model.$way.err" | cut -c1-200)"
             part "short.memcheck.$model.$way" memcheck --target-processes all --print-limit 20 \

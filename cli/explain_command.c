@@ -203,11 +203,10 @@ int cmd_explain(int argc, char **argv)
     int n = 0;
     if (!cli_parse(argc, argv, options, 2, arg, 2, &n)) return CLI_USAGE;
     if (help) {
-        puts(
-            "hapc explain DIR [NAME]: the report; or one tensor, op, or buffer of program.c\n"
-            "(* and ? match any).\n"
-            "\n"
-            "  --no-search   without the prices of alternatives");
+        puts("hapc explain DIR [NAME]: the report; or one tensor, op, or buffer of program.c\n"
+             "(* and ? match any).\n"
+             "\n"
+             "  --no-search   without the prices of alternatives");
         return CLI_OK;
     }
     if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc explain DIR [NAME]");

@@ -138,7 +138,8 @@ static bool asked_for(hb_arena *a, ir_graph *step, const ir_options *asked, syn_
 static int synthesize(hb_arena *a, int argc, char **argv)
 {
     const char *out = NULL, *batch = NULL, *strategy = NULL, *limit = NULL, *dumps = "";
-    const char *precision = NULL, *micro = NULL, *recompute = NULL, *grad = NULL, *mesh = NULL, *pairs = NULL;
+    const char *precision = NULL, *micro = NULL, *recompute = NULL, *grad = NULL, *mesh = NULL,
+               *pairs = NULL;
     bool json = false, quiet = false, verbose = false, keep = false, help = false, pinned = false;
     const char **pin = HB_ARRAY(a, const char *, argc + 1);
     const cli_option options[] = {

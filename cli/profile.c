@@ -381,9 +381,9 @@ int cmd_profile(int argc, char **argv)
     bool help_wanted = false;
     int n = 0, code = CLI_USAGE;
     const cli_option list[] = {
-        {"-o", &o.out, NULL},   {"--backend", &o.backend, NULL},
-        {"-n", &ranks, NULL},   {"--quick", NULL, &o.quick},
-        {"-q", NULL, &o.quiet}, {"--help", NULL, &help_wanted},
+        {"-o", &o.out, NULL},     {"--backend", &o.backend, NULL},
+        {"-n", &ranks, NULL},     {"--quick", NULL, &o.quick},
+        {"-q", NULL, &o.quiet},   {"--help", NULL, &help_wanted},
         {"-v", NULL, &o.verbose}, {"--cuda", &o.cuda, NULL},
     };
     if (!cli_parse(argc, argv, list, sizeof list / sizeof *list, &o.cluster, 1, &n)) return code;

@@ -54,7 +54,8 @@ static bool unknown(const char *key, hb_str text)
     hb_buf b = {.arena = a};
     int n = 0;
     for (int i = 0; i < N_ROWS; i++) {
-        bool wanted = key ? rows[i].kind == VALUE && !strcmp(rows[i].name, key) : rows[i].kind == KEY;
+        bool wanted =
+            key ? rows[i].kind == VALUE && !strcmp(rows[i].name, key) : rows[i].kind == KEY;
         if (!wanted) continue;
         names[n] = key ? rows[i].value : rows[i].name;
         hb_printf(&b, "%s%s", n ? ", " : "", names[n]);

@@ -12,8 +12,8 @@
 // all-to-all: of what all ranks hold together), bf16. Bus bandwidth is what a ring moves over each
 // rank's link, size * (n - 1) / n, twice that of an all-reduce and 1 / n of it of an all-to-all, by
 // time. Before it is timed each method runs once on poisoned memory, and every element is checked.
-// Steps are called, not captured, unless --graph (as of --cuda) says otherwise. Prints a line of JSON a
-// method.
+// Steps are called, not captured, unless --graph (as of --cuda) says otherwise. Prints a line of
+// JSON a method.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // The measuring program: starts like a program of hapc, measures, and rank 0 writes what all ranks
 // found. Options: --out FILE, --quick, --tf32 (matmuls alone, those of f32 in tf32), --colls
-// (collectives alone), --sms and --hosts A,B,… (of each rank, as hap_places), --progress FROM,TO (of
-// a bar on stdout); the others are those of every program (hap/run_options.def).
+// (collectives alone), --sms and --hosts A,B,… (of each rank, as hap_places), --progress FROM,TO
+// (of a bar on stdout); the others are those of every program (hap/run_options.def).
 
 #include <stdio.h>
 #include <stdlib.h>

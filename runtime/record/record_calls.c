@@ -1,8 +1,9 @@
 // Every function of runtime.h, logged instead of done: no MPI, no memory, no arithmetic.
 //
 // Options: --record FILE, where the log goes, and --class K: main pretends to be the first rank of
-// that class (0). Whole tables are logged, so the logs of all classes say what every rank does. Shapes, offsets, and what
-// a collective may move are checked as at run time (core/tensor.c, core/coll_geometry.c).
+// that class (0). Whole tables are logged, so the logs of all classes say what every rank does.
+// Shapes, offsets, and what a collective may move are checked as at run time (core/tensor.c,
+// core/coll_geometry.c).
 
 #include <errno.h>
 #include <stdlib.h>

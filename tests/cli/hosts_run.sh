@@ -82,7 +82,7 @@ finish() { # WHAT SECONDS MESSAGE
     [ $((SECONDS - begin)) -le "$2" ] || fail "$1: took $((SECONDS - begin)) s"
     sleep 1
     [ -z "$(pids here)$(pids there)" ] || fail "$1: ranks are left: $(pids here) $(pids there)"
-    [ "$(grep -vc '^[A-Z_0-9]*=.*mpirun' "$work/err")" = 1 ] || fail "$1: not exactly one message: $(cat "$work/err")"
+    [ "$(grep -vcE '^([A-Z_0-9]*=.* )?mpirun ' "$work/err")" = 1 ] || fail "$1: not exactly one message: $(cat "$work/err")"
     grep -Eq "$3" "$work/err" || fail "$1: $(cat "$work/err")"
 }
 
