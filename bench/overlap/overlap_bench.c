@@ -556,7 +556,8 @@ int main(int argc, char **argv)
     hap_comm_start(r, &argc, &argv);
     hap_agree(r, HAP_EXIT_USAGE, parse(&o, argc, argv) ? "" : "options of overlap-bench");
     hap_agree(r, HAP_EXIT_USAGE, r->n_ranks <= MOST_RANKS ? "" : "too many ranks");
-    hap_beat_start(r);
+    const char *unheard = hap_beat_start(r);
+    if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
     const char *w = o.cut, *x = o.sms;
     for (int i = 0; i < r->n_ranks; i++) {
         even[i] = 1;

@@ -341,7 +341,8 @@ int main(int argc, char **argv)
     snprintf(option, sizeof option, "graph=%s", graph);
     hap_cuda_options_parse(&r->opt.cuda, option, why, sizeof why);
     hap_agree(r, HAP_EXIT_USAGE, why);
-    hap_beat_start(r);
+    const char *unheard = hap_beat_start(r);
+    if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
     hap_mesh(r, 1, &r->n_ranks);
     hap_classes(r, class_of);
     hap_backend_device(r, &b.p.device);

@@ -15,7 +15,7 @@
 
 #include "core/rank.h"
 
-void hap_beat_start(hap_rank *r);
+const char *hap_beat_start(hap_rank *r);      // NULL, or why not
 void hap_beat(hap_rank *r, const char *name); // also sets r->doing
 void hap_beat_end(hap_rank *r);
 void hap_beat_quit(const hap_rank *r, int code);

@@ -37,7 +37,8 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
                  n_ranks == 1 ? "" : "s", r->n_ranks);
     hap_agree(r, HAP_EXIT_INPUT, why);
     r->now.seed = r->opt.seed;
-    hap_beat_start(r);
+    const char *unheard = hap_beat_start(r);
+    if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
     r->doing = NULL;
     return r;
 }

@@ -7,7 +7,7 @@
 #include "core/backend.h"
 #include "core/comm.h"
 #include "core/fail.h"
-#include "cpu/mpi_groups.h"
+#include "cpu/segments.h"
 
 char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes)
 {

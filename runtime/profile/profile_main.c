@@ -135,18 +135,6 @@ static void measure_step(profile *p)
     p->step_sec = step > 0 ? step : 0;
 }
 
-void profile_progress(profile *p)
-{
-    enum { WIDTH = 40 };
-    double done = (double)++p->n_cases / p->n_expected;
-    if (!p->shown || p->r->id != 0) return;
-    double percent = p->from + (p->to - p->from) * (done < 1 ? done : 1);
-    int bar = (int)(percent * WIDTH / 100);
-    printf("\rmeasuring [%.*s%*s] %3.0f %%%s", bar, "########################################",
-           WIDTH - bar, "", percent, percent >= 100 ? "\r\033[K" : "");
-    fflush(stdout);
-}
-
 static const char *const kind_name[] = {"op",         "copy", "collective",
                                         "contention", "pair", "stretch"};
 
@@ -225,7 +213,8 @@ int main(int argc, char **argv)
     r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
     hap_comm_start(r, &argc, &argv);
     read_options(r, &o, argc, argv);
-    hap_beat_start(r);
+    const char *unheard = hap_beat_start(r);
+    if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
     if (o.tf32) hap_math(r, HAP_MATH_TF32);
     int *sms = numbers(r, o.sms), *hosts = numbers(r, o.hosts);
     if (sms || hosts) hap_places(r, NULL, sms, hosts);

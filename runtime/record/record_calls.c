@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/abort.h"
+#include "core/coll_check.h"
 #include "core/coll_geometry.h"
-#include "core/comm.h"
 #include "core/fail.h"
+#include "core/pair_calls.h"
 #include "core/tensor.h"
 #include "record/record_log.h"
 

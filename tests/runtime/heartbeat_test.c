@@ -28,7 +28,7 @@ START_TEST(steps)
     hap_rank r = {.n_ranks = 1, .opt.steps = 2, .now.step = 5}; // resumed behind step 4
     ck_assert_ptr_nonnull(mkdtemp(folder));
     r.opt.heartbeat = folder;
-    hap_beat_start(&r);
+    ck_assert_ptr_null(hap_beat_start(&r));
     ck_assert_int_eq(step_said(), -1);
     r.rehearsal = 1;
     hap_beat(&r, "linear");

@@ -4,7 +4,7 @@
 #include <check.h>
 #include <stdbool.h>
 
-#include "core/pair_calls.h"
+#include "core/pair.h"
 #include "core/push_turns.h"
 #include "cuda/device/cuda_limits.h"
 #include "hap/group_args.h"
