@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "costmodel/device_defaults.h"
+
 double cost_team_seconds(const cost_team *t, cost_coll coll, cost_form form, const int64_t *table,
                          double bytes, double apart)
 {
@@ -14,7 +16,7 @@ double cost_team_seconds(const cost_team *t, cost_coll coll, cost_form form, con
                      .apart2 = apart,
                      .item = 1};
     cost_memory memory = t->memory;
-    memory.skew[0] = memory.skew[1] = 0;
+    memory.launch_overhead[0] = memory.launch_overhead[1] = 0;
     cost_measure(&s);
     if (!table) s.entries = s.entries2 = (cost_entries){true, t->n, 1, 1}; // even
     return cost_form_seconds(t->model, coll, form, &s, t->link, &memory);
@@ -69,25 +71,11 @@ static void sums(cost_team *t)
 
 cost_pair cost_team_pair(cost_team *t, bool quick)
 {
-    // Not measured: on H200s the next group began 5 us behind the one before, 15 us behind the end
-    // of its message (pushes, TP 4).
-    static const double gap_gpu = 5e-6, flag_gpu = 15e-6;
-    // Not in a profile, whose curves are of devices that compute without a rest: where they rest in
-    // between, products took 0.86 to 0.95 of their curves on four H200s (24 shapes, geometric means
-    // 0.89 to 0.91 in four calls), 0.93 to 1.08 on two whole and two of 64 processors (6 shapes).
-    // Which share of these the groups are chosen at matters little to them: of 22 shapes of the
-    // latter cluster those at 0.88 take 0.02 to 0.13 % more than the best of eight such lists, on
-    // average, at any speed from 0.88 to 1, and at most 0.9 %; chosen at one speed 1.1 and 6.8 %.
-    static const double quickest = 0.88;
-    // Messages of rows that have just been made, beside the product of the next: by the time of
-    // pairs that the transfer binds, 1.2 to 1.3 times their curve. Reduce-scatters chosen with it
-    // take 1.1 % more than the best of three to five groupings measured, instead of 2.9, and 60 of
-    // 72 times the faster of two is the cheaper, instead of 47 (ten shapes, three calls). It is not
-    // in the price: GPT-2 XL, whose reduce-scatters it made too dear for a pair, is 2.6 ms faster
-    // with them.
-    static const double crowded = 1.2;
-    double gap = 0, flag = 0, launch = 0;
+    // quickest: not in a profile, whose curves are of devices that compute without a rest. crowded
+    // is not in the price of a pair, only in the choice of its chunks (device_defaults.h).
+    double gap = 0, flag = 0, launch = 0, fresh = 0;
     bool whole = t->coll == COST_ALL_REDUCE, push = cost_is_push(t->form), any_gpu = false;
+    bool quiet = t->link.crosses;
     for (int k = 0; k < t->n_kinds; k++) {
         const cl_class *c = &t->model->cluster->cls[t->cls[k]];
         double least = cost_launch(t->model, t->cls[k]);
@@ -95,11 +83,18 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
         any_gpu = any_gpu || gpu;
         launch = fmax(launch, least);
         t->beside[k] = cost_pair_beside(c, t->form);
-        gap = fmax(gap, c->pair_gap > 0 ? c->pair_gap : gpu ? gap_gpu : least / 2);
-        flag = fmax(flag, c->pair_flag > 0 ? c->pair_flag : gpu ? flag_gpu : least);
+        quiet = quiet && cost_quiet_network(c);
+        fresh = fmax(fresh, c->fresh_put > 0 ? c->fresh_put : gpu ? COST_FRESH_PUT : 1);
+        gap = fmax(gap, c->pair_gap > 0 ? c->pair_gap
+                        : gpu           ? COST_PAIR_GAP
+                                        : least / COST_PAIR_LAUNCH_SHARE);
+        flag = fmax(flag, c->pair_flag > 0 ? c->pair_flag : gpu ? COST_PAIR_FLAG : least);
     }
+    for (int k = 0; k < t->n_kinds && quiet; k++)
+        t->beside[k] = (cost_contention){1, 1};
     memset(t->after, 0, sizeof *t->after * (size_t)t->n);
     if (t->coll == COST_REDUCE_SCATTER || (whole && push)) sums(t);
+    bool crowds = t->coll != COST_ALL_GATHER && !whole && push && any_gpu;
     return (cost_pair){.consumer = t->coll == COST_ALL_GATHER,
                        .whole = whole,
                        .back = whole && push,
@@ -116,10 +111,9 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
                        .beside = t->beside,
                        .gap = gap,
                        .flag = flag,
-                       .skew = t->memory.skew[push],
-                       .quickest = quickest,
-                       .crowded =
-                           t->coll != COST_ALL_GATHER && !whole && push && any_gpu ? crowded : 1,
+                       .launch_overhead = t->memory.launch_overhead[push],
+                       .quickest = COST_PAIR_QUICKEST,
+                       .crowded = crowds ? fresh : 1,
                        .quick = quick,
                        .doubt = launch};
 }

@@ -4,7 +4,10 @@
 // so run live between them, and with them whatever is under way beside one: its start and its wait
 // break the step as well (runtime/cuda/step/cuda_capture.c). What has ended by then need not.
 
+#include "synth/passes/wait_early.h"
+
 #include "synth/passes/schedule.h"
+#include "synth/price/simulate_plan.h"
 
 // By instruction: a library's collective, to be waited for, alone; and the next call from there on
 // that runs live, n if there is none.
@@ -55,7 +58,8 @@ static double two_breaks(const syn_program *p)
     double most = 0;
     for (int c = 0; c < p->mesh->n_classes; c++) {
         const cl_class *x = &p->cluster->cls[p->mesh->cluster_class[c]];
-        double sec = x->kind == CL_GPU ? cost_skew(x, true) - cost_skew(x, false) : 0;
+        bool captured = x->kind == CL_GPU;
+        double sec = captured ? cost_launch_overhead(x, true) - cost_launch_overhead(x, false) : 0;
         most = sec > most ? sec : most;
     }
     return 2 * most;

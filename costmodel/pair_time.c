@@ -1,0 +1,513 @@
+#include "costmodel/device_defaults.h"
+#include "costmodel/pair_links.h"
+#include "costmodel/pair_parts.h"
+#include "costmodel/pair_price.h"
+#include "costmodel/pair_whole.h"
+
+#include <math.h>
+#include <string.h>
+
+// --- seconds of rows, each asked for once ---
+
+static double known_seconds(pair_pricer *x, bool message, int kind, int64_t rows)
+{
+    const cost_pair *p = x->p;
+    if (rows <= 0) return 0;
+    uint64_t h = ((uint64_t)rows * 2 + message) * CL_MAX_CLASSES + (uint64_t)kind;
+    int at = (int)((h * 0x9E3779B97F4A7C15u) >> 56);
+    while (x->known[at].used) {
+        const struct pair_known *k = &x->known[at];
+        if (k->message == message && k->kind == kind && k->rows == rows) return k->sec;
+        at = (at + 1) % COST_PAIR_KNOWN;
+    }
+    double sec = (message ? p->message : p->product)(p->ctx, kind, rows);
+    if (!message && sec < x->whole[kind] * (double)rows) sec = x->whole[kind] * (double)rows;
+    hb_assert(sec >= 0);
+    if (x->n_known < COST_PAIR_KNOWN / 2) {
+        x->n_known++;
+        x->known[at] = (struct pair_known){true, message, kind, rows, sec};
+    }
+    return sec;
+}
+
+static double seconds(pair_pricer *x, bool message, int kind, int64_t rows)
+{
+    double sec = known_seconds(x, message, kind, rows);
+    return message ? sec : sec * x->quicker;
+}
+
+// --- one product beside one queue of messages ---
+
+// Messages of a rank as its product sees them: `done` of them is over, `left` is to come; beside
+// each other both slow down.
+typedef struct beside {
+    double t;          // now
+    double done, left; // seconds of messages, without contention
+    cost_contention c;
+} beside;
+
+static void compute(beside *b, double sec)
+{
+    double both = fmin(sec * b->c.compute, b->left * b->c.communication);
+    b->t += both;
+    b->done += both / b->c.communication;
+    b->left -= both / b->c.communication;
+    sec -= both / b->c.compute;
+    if (sec <= COST_ROUNDING_FEW * both) return;
+    b->t += sec; // and nothing is sent
+    b->left = 0;
+    b->done += sec;
+}
+
+// --- products of groups ---
+
+// A part that follows another: its own seconds, or its share of the whole product and the gap,
+// whichever is more. What a gap was measured to take has in it what parts lose to the whole; so
+// have the seconds of few rows.
+static double further(const pair_pricer *x, int kind, double sec, int64_t rows)
+{
+    double least = (x->whole[kind] * (double)rows + x->p->gap) * x->quicker;
+    return rows > 0 && sec < least ? least : sec;
+}
+
+// Seconds of the product of joined groups k to k + run on rank r, whose members' rows begin at
+// first[]: one call a range of rows. `leads`: no group was before it.
+static double joined(pair_pricer *x, const pair_parts *g, int k, int r, const int64_t *first,
+                     bool leads)
+{
+    const cost_pair *p = x->p;
+    pair_range range[COST_MAX_GROUPS];
+    int64_t rows = 0;
+    int kind = p->kind[r];
+    double sec = 0;
+    if (g->run[k] == 1) {
+        int d = g->distance[k], m = (r + (p->consumer ? p->n - d : d)) % p->n;
+        rows = pair_rows_of(g, k, p->rows[m]);
+        sec = seconds(x, false, kind, rows);
+        return leads ? sec : further(x, kind, sec, rows);
+    }
+    for (int i = 0, n = pair_ranges(g, p, k, r, first, range); i < n; i++) {
+        sec += seconds(x, false, kind, range[i].hi - range[i].lo);
+        rows += range[i].hi - range[i].lo;
+    }
+    return leads ? sec : further(x, kind, sec, rows);
+}
+
+// --- transfers between ranks ---
+
+// When messages end that `n` streams send at once over one link, each stream its own in order:
+// work[i] of stream[i]; the link is shared evenly.
+static void share_link(int n, const int *stream, const double *work, double *end)
+{
+    double left[COST_MAX_GROUPS], t = 0;
+    bool over[COST_MAX_GROUPS] = {false};
+    memcpy(left, work, sizeof *work * (size_t)n);
+    for (int rest = n; rest > 0;) {
+        int active = 0;
+        double least = (double)INFINITY;
+        bool taken[COST_MAX_PAIR_RANKS] = {false}, runs[COST_MAX_GROUPS] = {false};
+        for (int i = 0; i < n; i++) {
+            if (over[i] || taken[stream[i]]) continue;
+            taken[stream[i]] = runs[i] = true;
+            active++;
+            if (left[i] < least) least = left[i];
+        }
+        t += least * active;
+        for (int i = 0; i < n; i++) {
+            if (!runs[i]) continue;
+            left[i] -= least;
+            if (left[i] > COST_ROUNDING_FEW * work[i]) continue;
+            over[i] = true;
+            end[i] = t;
+            rest--;
+        }
+    }
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+typedef double table[COST_MAX_GROUPS][COST_MAX_PAIR_RANKS];
+
+// Do ranks that work on one group send to one member each, for as long?
+static bool even(const cost_pair *p)
+{
+    bool same = p->n_kinds == 1;
+    for (int r = 1; r < p->n; r++)
+        same = same && p->rows[r] == p->rows[0];
+    return same || p->copies > 1;
+}
+
+// What a rank sends, in order; behind[k]: products before group k is sent.
+static void add_messages(pair_pricer *x, const pair_parts *g, int r, const int *behind,
+                         pair_sender *s)
+{
+    const cost_pair *p = x->p;
+    for (int k = 0; k < g->n; k++) {
+        int to = (r + g->distance[k]) % p->n;
+        int64_t rows = pair_rows_of(g, k, p->rows[p->consumer ? r : to]);
+        if (g->distance[k] == 0) continue;
+        if (rows > 0 && pair_sender_of(g, p, k, r) == r)
+            s->message[s->n_messages++] = (pair_message){to, k, seconds(x, true, p->kind[r], rows),
+                                                         behind ? behind[k] : 0, 0};
+        int owner = (r + p->n - g->via[k]) % p->n;
+        if (owner == r || pair_sender_of(g, p, k, owner) != r) continue;
+        rows = pair_rows_of(g, k, p->rows[owner]);
+        if (rows > 0)
+            s->message[s->n_messages++] = (pair_message){(owner + g->distance[k]) % p->n, k,
+                                                         seconds(x, true, p->kind[r], rows), 0,
+                                                         pair_passed(g, k, p->rows[owner])};
+    }
+}
+
+// When the messages of every group end, by receiver, if all are ready from the start; and by rank
+// when its link is free. Even messages, and those of which several are under way, end when the
+// sender's link and the receiver's are through.
+static void arrivals(pair_pricer *x, const pair_parts *g, table at, double *busy)
+{
+    const cost_pair *p = x->p;
+    double out[COST_MAX_GROUPS], in[COST_MAX_GROUPS];
+    int stream[COST_MAX_GROUPS], of[COST_MAX_GROUPS];
+    table sent;
+    if (!even(p)) {
+        pair_sender rank[COST_MAX_PAIR_RANKS];
+        memset(rank, 0, sizeof *rank * (size_t)p->n);
+        memset(at, 0, sizeof(table));
+        for (int r = 0; r < p->n; r++)
+            add_messages(x, g, r, NULL, &rank[r]);
+        pair_links_run(p->n, rank, p->flag, at);
+        for (int r = 0; r < p->n; r++) {
+            busy[r] = rank[r].sent;
+            for (int k = 0; k < g->n; k++)
+                busy[r] = larger(busy[r], at[k][r]);
+        }
+        return;
+    }
+    memset(busy, 0, sizeof *busy * (size_t)p->n);
+    for (int r = 0; r < p->n; r++) {
+        int n = 0;
+        double sum_out = 0, sum_in = 0, end_out[COST_MAX_GROUPS], end_in[COST_MAX_GROUPS];
+        for (int k = 0; k < g->n; k++) {
+            int d = g->distance[k], from = (r + p->n - d) % p->n;
+            if (d == 0) continue;
+            out[n] = seconds(x, true, p->kind[r], pair_rows_of(g, k, p->rows[r]));
+            in[n] = seconds(x, true, p->kind[from], pair_rows_of(g, k, p->rows[from]));
+            end_out[n] = sum_out += out[n];
+            end_in[n] = sum_in += in[n];
+            stream[n] = (d - 1) % p->copies;
+            of[n++] = k;
+        }
+        if (p->copies > 1) {
+            share_link(n, stream, out, end_out);
+            share_link(n, stream, in, end_in);
+        }
+        for (int i = 0; i < n; i++) {
+            int to = (r + g->distance[of[i]]) % p->n;
+            sent[of[i]][to] = end_out[i];
+            at[of[i]][r] = end_in[i];
+        }
+        busy[r] = larger(sum_out, sum_in);
+    }
+    for (int k = 0; k < g->n; k++)
+        for (int r = 0; r < p->n && g->distance[k]; r++)
+            at[k][r] = larger(at[k][r], sent[k][r]);
+}
+
+static void add_rank(cost_pair_time *t, int kind, double end, double all, double busy)
+{
+    t->end[kind] = larger(t->end[kind], end);
+    t->busy[kind] = larger(t->busy[kind], busy);
+    t->total = larger(t->total, all);
+}
+
+// Own rows at once, others as they arrive.
+static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
+{
+    const cost_pair *p = x->p;
+    table at;
+    double busy[COST_MAX_PAIR_RANKS];
+    int64_t begin[COST_MAX_PAIR_RANKS];
+    arrivals(x, g, at, busy);
+    pair_first_rows(p, begin);
+    for (int r = 0; r < p->n; r++) {
+        double last = busy[r], idle = 0;
+        for (int k = 0; k < g->n; k++)
+            if (g->distance[k]) last = larger(last, at[k][r]);
+        beside b = {.left = last, .c = p->beside[p->kind[r]]};
+        double own = g->run[0] == 1 && g->distance[0] == 0 ? joined(x, g, 0, r, begin, true) : 0;
+        double *least = &t->own[p->kind[r]];
+        *least = t->end[p->kind[r]] > 0 && *least < own ? *least : own;
+        bool first = true;
+        for (int k = 0; k < g->n; k++) {
+            double until = 0, sec = g->run[k] ? joined(x, g, k, r, begin, first) : 0;
+            if (sec <= 0) continue;
+            for (int i = k; i < k + g->run[k]; i++)
+                if (g->distance[i] &&
+                    pair_rows_of(g, i, p->rows[(r + p->n - g->distance[i]) % p->n]))
+                    until = larger(until, at[i][r] + p->flag);
+            if (until > b.done) {
+                double wait = until - b.done;
+                idle += wait;
+                b.t += wait;
+                b.done += wait;
+                b.left = larger(b.left - wait, 0);
+            }
+            compute(&b, sec);
+            first = false;
+        }
+        add_rank(t, p->kind[r], b.t, b.t + b.left, b.t - idle);
+        t->transfer = larger(t->transfer, last);
+    }
+}
+
+static cost_contention beside_made(const pair_pricer *x, int r)
+{
+    cost_contention c = x->p->beside[x->p->kind[r]];
+    c.communication *= x->crowded;
+    return c;
+}
+
+// Messages leave as their rows are made. at: when they end at the sender.
+static void send_made(pair_pricer *x, const pair_parts *g, int r, const int64_t *begin, table at,
+                      cost_pair_time *t)
+{
+    const cost_pair *p = x->p;
+    beside b = {.c = beside_made(x, r)};
+    double ends[COST_MAX_GROUPS], queued = 0; // in the clock of `done`, or 0
+    int of[COST_MAX_GROUPS], n = 0;           // messages that are on their way
+    bool first = true;
+    for (int k = 0; k < g->n; k++) {
+        double made = g->run[k] ? joined(x, g, k, r, begin, first) : 0;
+        if (made > 0) first = false;
+        // Piece by piece: what ends meanwhile.
+        while (made > 0) {
+            double piece = made;
+            if (n > 0) piece = fmin(made, (ends[0] - b.done) * b.c.communication / b.c.compute);
+            compute(&b, piece);
+            made -= piece;
+            if (made < COST_ROUNDING_FEW * piece) made = 0;
+            while (n > 0 && ends[0] <= b.done * (1 + COST_ROUNDING_FEW)) {
+                at[of[0]][(r + g->distance[of[0]]) % p->n] = b.t;
+                memmove(ends, ends + 1, sizeof *ends * (size_t)(n - 1));
+                memmove(of, of + 1, sizeof *of * (size_t)(n - 1));
+                n--;
+            }
+        }
+        for (int i = k; i < k + g->run[k]; i++) {
+            int64_t rows = pair_rows_of(g, i, p->rows[(r + g->distance[i]) % p->n]);
+            if (g->distance[i] == 0) at[i][r] = b.t;
+            if (g->distance[i] == 0 || rows == 0) continue;
+            queued = larger(queued, b.done) + seconds(x, true, p->kind[r], rows);
+            b.left = queued - b.done;
+            ends[n] = queued;
+            of[n++] = i;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        at[of[i]][(r + g->distance[of[i]]) % p->n] = b.t + (ends[i] - b.done);
+    add_rank(t, p->kind[r], b.t, b.t + b.left, b.t);
+}
+
+// The same of all ranks, who share the links of those they send to.
+static void send_shared(pair_pricer *x, const pair_parts *g, const int64_t *begin, table at,
+                        cost_pair_time *t)
+{
+    const cost_pair *p = x->p;
+    pair_sender rank[COST_MAX_PAIR_RANKS];
+    memset(rank, 0, sizeof *rank * (size_t)p->n);
+    for (int r = 0; r < p->n; r++) {
+        pair_sender *s = &rank[r];
+        int behind[COST_MAX_GROUPS];
+        s->beside = beside_made(x, r);
+        for (int k = 0; k < g->n; k += g->run[k]) {
+            double made = joined(x, g, k, r, begin, s->n_products == 0);
+            if (made > 0) s->product[s->n_products++] = made;
+            for (int i = k; i < k + g->run[k]; i++)
+                behind[i] = s->n_products;
+        }
+        add_messages(x, g, r, behind, s);
+    }
+    pair_links_run(p->n, rank, p->flag, at);
+    for (int r = 0; r < p->n; r++) {
+        for (int k = 0; k < g->n; k++)
+            if (g->distance[k] == 0) at[k][r] = rank[r].made;
+        add_rank(t, p->kind[r], rank[r].made, larger(rank[r].made, rank[r].sent), rank[r].made);
+    }
+}
+
+// When a rank has added what came for it, group k at came[k], all of it in `sec`: in the order in
+// which the last parts of others come. What a sum takes of a product that runs is not in it.
+static double add_up(const pair_parts *g, int64_t rows, const double *came, double sec)
+{
+    pair_added sums[2 * COST_MAX_GROUPS];
+    int n = rows > 0 && sec > 0 ? pair_sums(g, rows, sums) : 0;
+    double now = 0, last = 0;
+    for (int k = -1; k < g->n; k++) {
+        if (k >= 0) last = larger(last, came[k]);
+        if (k >= 0 && g->distance[k]) now = larger(now, came[k]);
+        for (int i = 0; i < n; i++) {
+            if (sums[i].last != k) continue;
+            if (sums[i].own >= 0) now = larger(now, came[sums[i].own]);
+            now += sec * (double)sums[i].rows / (double)rows;
+        }
+    }
+    return larger(now, last);
+}
+
+static void produce(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
+{
+    const cost_pair *p = x->p;
+    table at; // [group][receiver]
+    int64_t begin[COST_MAX_PAIR_RANKS];
+    bool shared = !even(p);
+    memset(at, 0, sizeof at);
+    pair_first_rows(p, begin);
+    if (shared) send_shared(x, g, begin, at, t);
+    for (int r = 0; r < p->n && !shared; r++)
+        send_made(x, g, r, begin, at, t);
+    double total = t->total;
+    for (int r = 0; r < p->n; r++) {
+        double in = 0, out = 0, sum = 0, came[COST_MAX_GROUPS] = {0};
+        for (int k = 0; k < g->n; k++) {
+            int d = g->distance[k], from = (r + p->n - d) % p->n;
+            int64_t rows = pair_rows_of(g, k, p->rows[r]);
+            came[k] = d == 0 ? at[k][r] : 0;
+            if (d == 0) continue;
+            out += seconds(x, true, p->kind[r], pair_rows_of(g, k, p->rows[(r + d) % p->n]));
+            if (rows == 0) continue;
+            double sec = seconds(x, true, p->kind[from], rows);
+            in = larger(shared ? in : in + sec, at[k][r]);
+            sum += sec;
+            came[k] = in + p->flag;
+        }
+        double after = p->after ? p->after[r] : 0;
+        total = larger(total, add_up(g, p->rows[r], came, after));
+        t->transfer = larger(t->transfer, larger(sum, out) + after);
+    }
+    t->total = total;
+}
+
+// Every kind makes part by part.
+static void produce_whole(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
+{
+    const cost_pair *p = x->p;
+    pair_whole w = {.n = g->n,
+                    .n_kinds = p->n_kinds,
+                    .back = p->back,
+                    .late = p->late,
+                    .flag = p->flag,
+                    .beside = p->beside};
+    for (int k = 0; k < g->n; k++) {
+        int64_t rows = pair_rows_of(g, k, p->rows[0]);
+        w.message[k] = seconds(x, true, 0, rows);
+        if (p->back && p->after) w.sum[k] = p->after[0] * (double)rows / (double)p->rows[0];
+        for (int c = 0; c < p->n_kinds; c++) {
+            double sec = seconds(x, false, c, rows);
+            w.product[k][c] = k ? further(x, c, sec, rows) : sec;
+        }
+    }
+    pair_whole_run(&w);
+    for (int c = 0; c < p->n_kinds; c++)
+        add_rank(t, c, w.made[c], w.made[c], w.made[c]);
+    t->transfer = w.sent;
+    t->total = w.total;
+}
+
+double pair_price(pair_pricer *x, int (*group)[3], int n, cost_pair_time *t)
+{
+    pair_parts g;
+    pair_parts_of(&g, x->p, group, n);
+    memset(t, 0, sizeof *t);
+    (x->p->whole ? produce_whole : x->p->consumer ? consume : produce)(x, &g, t);
+    t->total += x->p->launch_overhead;
+    for (int k = 0; k < x->p->n_kinds; k++)
+        t->end[k] += x->p->launch_overhead;
+    return t->total;
+}
+
+pair_pricer *pair_pricer_new(hb_arena *a, const cost_pair *p)
+{
+    hb_assert(p->n >= 2 && (p->whole || p->n <= COST_MAX_PAIR_RANKS) &&
+              p->n_kinds <= CL_MAX_CLASSES);
+    pair_pricer *x = HB_NEW(a, pair_pricer);
+    int64_t all = p->rows[0];
+    x->p = p;
+    x->quicker = x->crowded = 1;
+    for (int r = 1; r < p->n && !p->whole; r++)
+        all += p->rows[r];
+    for (int k = 0; k < p->n_kinds && all > 0; k++)
+        x->whole[k] = p->product(p->ctx, k, all) / (double)all;
+    return x;
+}
+
+double cost_pair_seconds(const cost_pair *p, int (*group)[3], int n_groups, cost_pair_time *t)
+{
+    hb_arena *a = hb_arena_new();
+    pair_price(pair_pricer_new(a, p), group, n_groups, t);
+    hb_arena_free(a);
+    return t->total;
+}
+
+cost_contention cost_pair_beside(const cl_class *c, cost_form form)
+{
+    // Copies take no processor: what else is measured there is the device's clock.
+    cost_contention k = cost_beside_of(c).of[cost_is_push(form)];
+    if (!cost_is_push(form)) return k;
+    return (cost_contention){fmin(k.compute, COST_PUT_CONTENTION),
+                             fmin(k.communication, COST_PUT_CONTENTION)};
+}
+
+bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int products, double product,
+                    double transfer)
+{
+    // A device bound by power draws less while it waits for its collective, and its product may
+    // draw more, but no more than the clock has left. A pair that gains next to nothing may lose.
+    bool gpu = kind == CL_GPU;
+    double rests = transfer + product > 0 ? transfer / (transfer + product) : 0, rested = 1;
+    if (gpu) rested = fmax(cbrt((1 - rests) / (1 - COST_IDLE_POWER * rests)), COST_COOLEST);
+    double margin = !gpu       ? COST_PAIR_MARGIN_CPU
+                    : p->whole ? COST_PAIR_MARGIN_WHOLE
+                               : COST_PAIR_MARGIN_GPU;
+    return total + p->doubt * products < (transfer + rested * product) * (1 - margin);
+}
+
+// --- the sequence ---
+
+double pair_sequential(pair_pricer *x)
+{
+    const cost_pair *p = x->p;
+    double total = 0, sent = 0, busy[COST_MAX_PAIR_RANKS];
+    int64_t rows = 0;
+    if (p->whole) {
+        for (int c = 0; c < p->n_kinds; c++)
+            total = larger(total, seconds(x, false, c, p->rows[0]));
+        double sums = p->back && p->after ? p->after[0] : 0;
+        return total + (p->back ? 2 : 1) * seconds(x, true, 0, p->rows[0]) + sums + p->flag;
+    }
+    for (int r = 0; r < p->n; r++)
+        rows += p->rows[r];
+    for (int r = 0; r < p->n; r++) {
+        double out = 0, in = 0;
+        for (int d = 1; d < p->n; d++) {
+            int other = (r + d) % p->n;
+            out += seconds(x, true, p->kind[r], p->rows[p->consumer ? r : other]);
+            in += seconds(x, true, p->kind[other], p->rows[p->consumer ? other : r]);
+        }
+        busy[r] = larger(out, in) + (p->after && !p->consumer ? p->after[r] : 0);
+    }
+    for (int r = 0; r < p->n; r++) {
+        sent = larger(sent, busy[r]);
+        total = larger(total, seconds(x, false, p->kind[r], rows));
+    }
+    return total + sent + p->flag;
+}
+
+double cost_pair_sequential(const cost_pair *p)
+{
+    hb_arena *a = hb_arena_new();
+    double sec = pair_sequential(pair_pricer_new(a, p));
+    hb_arena_free(a);
+    return sec;
+}

@@ -1,0 +1,242 @@
+#include "synth/space/space_build.h"
+
+#include <math.h>
+
+#include "synth/space/forms.h"
+#include "synth/space/keeps.h"
+
+#include "synth/space/states.h"
+
+// --- edge tables ---
+
+static double *producer_table(hb_arena *a, const syn_forms *f, int out, const syn_keeps *k,
+                              const syn_states *st)
+{
+    double *t = HB_ARRAY(a, double, f->n * k->n);
+    for (int i = 0; i < f->n; i++)
+        for (int j = 0; j < k->n; j++)
+            t[i * k->n + j] = st->cost[f->form[i].out[out] * st->n + k->keep[j].state];
+    return t;
+}
+
+static double *consumer_table(hb_arena *a, const syn_keeps *k, const syn_forms *f, int in,
+                              const syn_states *st, bool in_place)
+{
+    double *t = HB_ARRAY(a, double, k->n * f->n);
+    for (int j = 0; j < k->n; j++)
+        for (int i = 0; i < f->n; i++) {
+            int want = f->form[i].in[in], kept = k->keep[j].state, copy = k->keep[j].copy;
+            double c = st->cost[kept * st->n + want];
+            if (in_place)
+                c += st->cost[want * st->n + kept];
+            else if (copy >= 0 && st->cost[copy * st->n + want] < c)
+                c = st->cost[copy * st->n + want];
+            t[j * f->n + i] = c;
+        }
+    return t;
+}
+
+static double *direct_table(hb_arena *a, const syn_forms *p, int out, const syn_forms *c, int in,
+                            const syn_states *st)
+{
+    double *t = HB_ARRAY(a, double, p->n * c->n);
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; j < c->n; j++)
+            t[i * c->n + j] = st->cost[p->form[i].out[out] * st->n + c->form[j].in[in]];
+    return t;
+}
+
+static double *edge_table(hb_arena *a, const syn_space *s, const syn_table *t, const syn_states *st)
+{
+    const syn_forms *p = t->producer >= 0 ? s->forms_of[t->producer] : NULL;
+    const syn_forms *c = t->consumer >= 0 ? s->forms_of[t->consumer] : NULL;
+    const syn_keeps *k = t->kept >= 0 ? s->keeps_of[t->kept] : NULL;
+    switch (t->kind) {
+    case SYN_EDGE_MADE:
+    case SYN_EDGE_UPDATE:
+        return producer_table(a, p, t->out, k, st);
+    case SYN_EDGE_READ:
+    case SYN_EDGE_HOME:
+        return consumer_table(a, k, c, t->in, st, t->kind == SYN_EDGE_HOME);
+    case SYN_EDGE_DIRECT:
+        return direct_table(a, p, t->out, c, t->in, st);
+    }
+    return NULL;
+}
+
+// Two facts that leave a pinned tensor no state: its pins, or a pin and the strategy.
+static hb_str no_state(hb_arena *a, const syn_space *s, int t)
+{
+    hb_str pins = syn_pins_text(a, s->opt->pins, t), name = s->g->tensors.p[t].name;
+    for (int i = 0; i < s->states[t]->n; i++)
+        if (syn_pins_allow(s->opt->pins, s->f, t, &s->states[t]->s[i], s->mesh->n_axes))
+            return hb_fmt(a, "%.*s clashes with strategy %s, which never keeps %.*s so",
+                          HB_ARG(pins), syn_strategy_name(s->strategy), HB_ARG(name));
+    int n = 0;
+    for (uint64_t m = s->opt->pins->of[t]; m; m &= m - 1)
+        n++;
+    if (n > 1) return hb_fmt(a, "%.*s leave no state for %.*s", HB_ARG(pins), HB_ARG(name));
+    return hb_fmt(a, "%.*s clashes with strategy %s, which never cuts %.*s so", HB_ARG(pins),
+                  syn_strategy_name(s->strategy), HB_ARG(name));
+}
+
+// States, forms and keep lists of every kind, handed out to tensors and nodes.
+static bool build_lists(hb_arena *a, syn_space *s, hb_str *why)
+{
+    const ir_graph *g = s->g;
+    const syn_kinds *k = s->kinds;
+    s->states_of = HB_ARRAY(a, syn_states *, k->n_tensors + 1);
+    s->forms_of = HB_ARRAY(a, syn_forms *, k->n_nodes + 1);
+    s->keeps_of = HB_ARRAY(a, syn_keeps *, k->n_kept + 1);
+    s->states = HB_ARRAY(a, syn_states *, g->tensors.n + 1);
+    s->forms = HB_ARRAY(a, syn_forms *, g->nodes.n + 1);
+    s->keeps = HB_ARRAY(a, syn_keeps *, g->tensors.n + 1);
+    for (int i = 0; i < k->n_tensors; i++)
+        s->states_of[i] = syn_states_build(a, s, k->a_tensor[i]);
+    for (int t = 0; t < g->tensors.n; t++)
+        s->states[t] = s->states_of[k->tensor[t]];
+    for (int i = 0; i < k->n_nodes; i++) {
+        s->forms_of[i] = syn_forms_build(a, s, k->a_node[i]);
+        if (s->forms_of[i]->n > 0) continue;
+        *why = hb_fmt(a, "strategy %s leaves no form for %.*s", syn_strategy_name(s->strategy),
+                      HB_ARG(g->nodes.p[k->a_node[i]].name));
+        return false;
+    }
+    for (int n = 0; n < g->nodes.n; n++)
+        s->forms[n] = s->forms_of[k->node[n]];
+    for (int i = 0; i < k->n_kept; i++) {
+        s->keeps_of[i] = syn_keeps_build(a, s, k->a_kept[i]);
+        if (s->keeps_of[i]->n > 0) continue;
+        *why = no_state(a, s, k->a_kept[i]);
+        return false;
+    }
+    for (int t = 0; t < g->tensors.n; t++)
+        s->keeps[t] = k->kept[t] >= 0 ? s->keeps_of[k->kept[t]] : NULL;
+    return true;
+}
+
+// The loss is wanted whole: what that costs joins the variable that decides where it stands.
+static void want_loss(hb_arena *a, const syn_space *s, const double **unary)
+{
+    const ir_graph *g = s->g;
+    if (g->loss < 0) return;
+    int p = g->tensors.p[g->loss].producer, out = g->tensors.p[g->loss].out;
+    const syn_states *st = s->states[g->loss];
+    if (s->tensor_var[g->loss] < 0) {
+        double *cost = HB_ARRAY(a, double, s->forms[p]->n);
+        for (int i = 0; i < s->forms[p]->n; i++)
+            cost[i] = s->forms[p]->cost[i] + st->cost[s->forms[p]->form[i].out[out] * st->n];
+        unary[s->node_var[p]] = cost;
+        return;
+    }
+    const syn_keeps *k = s->keeps[g->loss];
+    double *keep = HB_ARRAY(a, double, k->n);
+    for (int i = 0; i < k->n; i++)
+        keep[i] = k->cost[i] + st->cost[k->keep[i].state * st->n];
+    unary[s->tensor_var[g->loss]] = keep;
+}
+
+static void build_problem(hb_arena *a, syn_space *s)
+{
+    const ir_graph *g = s->g;
+    const syn_kinds *k = s->kinds;
+    int *domain = HB_ARRAY(a, int, k->n_vars + 1);
+    const double **unary = hb_alloc(a, sizeof *unary * (size_t)(k->n_vars + 1));
+    for (int n = 0; n < g->nodes.n; n++) {
+        domain[k->node_var[n]] = s->forms[n]->n;
+        unary[k->node_var[n]] = s->forms[n]->cost;
+    }
+    for (int t = 0; t < g->tensors.n; t++)
+        if (k->tensor_var[t] >= 0) {
+            domain[k->tensor_var[t]] = s->keeps[t]->n;
+            unary[k->tensor_var[t]] = s->keeps[t]->cost;
+        }
+    const double **table = hb_alloc(a, sizeof *table * (size_t)(k->n_tables + 1));
+    for (int i = 0; i < k->n_tables; i++)
+        table[i] = edge_table(a, s, &k->table[i], s->states_of[k->table[i].tensor]);
+    ms_edge *edge = HB_ARRAY(a, ms_edge, k->n_edges + 1);
+    for (int i = 0; i < k->n_edges; i++)
+        edge[i] = (ms_edge){k->edge[i].a, k->edge[i].b, table[k->edge[i].table]};
+    want_loss(a, s, unary);
+    s->problem = (ms_problem){
+        .n_vars = k->n_vars, .domain = domain, .unary = unary, .n_edges = k->n_edges, .edge = edge};
+}
+
+static int *first_of_kind(hb_arena *a, const ir_graph *g, const syn_kinds *k)
+{
+    int *first = HB_ARRAY(a, int, g->nodes.n + 1);
+    for (int n = 0; n < g->nodes.n; n++)
+        first[n] = k->a_node[k->node[n]];
+    return first;
+}
+
+syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *palette,
+                           syn_strategy strategy, const syn_options *opt, const double *weight,
+                           double weight_comm, const double *memory_price, hb_str *why)
+{
+    syn_space *s = HB_NEW(a, syn_space);
+    const ir_graph *g = costs->g;
+    *s = (syn_space){.arena = a,
+                     .g = g,
+                     .f = costs->f,
+                     .m = costs->m,
+                     .mesh = costs->mesh,
+                     .costs = costs,
+                     .palette = palette,
+                     .strategy = strategy,
+                     .opt = opt,
+                     .weight = weight,
+                     .weight_comm = weight_comm,
+                     .memory_price = memory_price};
+    if (!costs->kinds)
+        costs->kinds = hb_alloc(costs->arena, sizeof *costs->kinds * (size_t)syn_n_strategies);
+    if (!costs->kinds[strategy])
+        costs->kinds[strategy] = syn_kinds_new(costs->arena, g, costs->f, palette, strategy, opt);
+    const syn_kinds *k = s->kinds = costs->kinds[strategy];
+    if (!costs->like) costs->like = first_of_kind(costs->arena, g, k);
+    s->node_var = k->node_var;
+    s->tensor_var = k->tensor_var;
+    s->uses = k->uses;
+    s->first_use = k->first_use;
+    if (!build_lists(a, s, why)) return NULL;
+    build_problem(a, s);
+    return s;
+}
+
+static bool converts(const syn_space *s, int edge, int t)
+{
+    const struct syn_kind_edge *e = &s->kinds->edge[edge];
+    const syn_table *k = &s->kinds->table[e->table];
+    const ir_tensor *ten = &s->g->tensors.p[t];
+    if (s->tensor_var[t] >= 0) return e->a == s->tensor_var[t] || e->b == s->tensor_var[t];
+    const int *use = s->uses[s->first_use[t]];
+    return k->kind == SYN_EDGE_DIRECT && ten->producer >= 0 && e->a == s->node_var[ten->producer] &&
+           k->out == ten->out && e->b == s->node_var[use[0]] && k->in == use[1];
+}
+
+syn_space *syn_space_without(hb_arena *a, const syn_space *s, int t, int from, int to)
+{
+    syn_space *out = hb_copy(a, s, sizeof *s);
+    ms_problem *p = &out->problem;
+    int n_tensors = s->g->tensors.n, var = s->tensor_var[t];
+    const syn_states *old = s->states[t], *st = syn_states_without(a, s, t, from, to);
+    out->states = hb_copy(a, s->states, sizeof *s->states * (size_t)n_tensors);
+    out->states[t] = hb_copy(a, st, sizeof *st);
+    ms_edge *edge = hb_copy(a, p->edge, sizeof *p->edge * (size_t)p->n_edges);
+    for (int i = 0; i < p->n_edges; i++)
+        if (converts(s, i, t))
+            edge[i].table = edge_table(a, s, &s->kinds->table[s->kinds->edge[i].table], st);
+    p->edge = edge;
+    if (var < 0) return out;
+    const double **unary = hb_copy(a, p->unary, sizeof *p->unary * (size_t)p->n_vars);
+    double *cost = hb_copy(a, unary[var], sizeof *cost * (size_t)p->domain[var]);
+    for (int k = 0; k < p->domain[var]; k++) {
+        syn_keep keep = s->keeps[t]->keep[k];
+        if (keep.copy < 0) continue;
+        int way = keep.state * st->n + keep.copy;
+        cost[k] = isinf(st->cost[way]) ? HUGE_VAL : cost[k] + st->cost[way] - old->cost[way];
+    }
+    unary[var] = cost;
+    p->unary = unary;
+    return out;
+}
