@@ -187,6 +187,7 @@ static void print_main(pt *t)
     lines_text(l, 0, "{");
     lines_text(l, 4, "hap_rank *r = hap_init(&argc, &argv, %.*s, %d);",
                HB_ARG(pt_quote(t->a, p->g->sha)), mesh->n_ranks);
+    if (p->g->precision == IR_PRECISION_TF32) lines_text(l, 4, "hap_math(r, HAP_MATH_TF32);");
     print_places(t);
     lines_text(l, 4, "hap_mesh(r, %d, (const int[]){%s});", mesh->n_axes, sizes.p);
     pt_number_table(t, 4, HB_STR("hap_classes(r, (const int[])"), classes, mesh->n_ranks, "});");

@@ -13,6 +13,11 @@ from steps.models import go, plan
 OPS = ["chains", "ops_bf16", "op_blocks", "op_values", "op_cuts"]
 
 
+def given(options):
+    """The variable by which test programs of the runtime take options of emitted programs."""
+    return {"HAP_TEST_OPTIONS": options}
+
+
 def ops(m):
     """ops of the table, chains and bf16 against the CPU, PyTorch and every cut"""
     m.together({t: ([m.test(f"{t}_cuda_test")], {}) for t in OPS}, 200)
@@ -26,7 +31,7 @@ def generated(m):
     if not folder:
         return None
     command = [m.hapc, "run", folder, "--backend", "cuda", "--steps", "4", "--seed", "1", "--input",
-               f"x={rows}", "--cuda", "groups=all,tune=off"]
+               f"x={rows}", "--cuda", "groups=all,attention=own,tune=off"]
     m.run("rows.built", command, 60)
     shown = m.run("rows.command", [*command, "--dry-run"], 30).text().splitlines()
     return ["bash", "-c", shown[-1]] if shown else None
@@ -37,11 +42,11 @@ def sanitize(m):
     memcheck = ["compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9"]
     racecheck = ["compute-sanitizer", "--tool", "racecheck", "--error-exitcode", "9"]
     # What cuBLAS and cuDNN run is left out of racecheck.
-    few = {"HAP_TEST_FEW": "1"}
+    few = {"HAP_TEST_FEW": "1", **given("--cuda attention=own,tune=off")}
     commands = {}
     for t in OPS:
         commands[f"racecheck.{t}"] = ([*racecheck, m.test(f"{t}_cuda_test")], few)
-        commands[f"memcheck.{t}"] = ([*memcheck, m.test(f"{t}_cuda_test")], {})
+        commands[f"memcheck.{t}"] = ([*memcheck, m.test(f"{t}_cuda_test")], given("--cuda tune=off"))
     program = generated(m)
     if program:
         every = ["--target-processes", "all"]
@@ -77,7 +82,7 @@ def coll(m):
 
 def coll_alone(m):
     """the same on all GPUs, as if none reached another"""
-    alone = {"HAP_TEST_PEERS": "0"}
+    alone = given("--cuda peers=off")
     m.check("coll-alone", m.mpirun(m.gpus, m.test("coll_cuda_test"), "6"), 100, env=alone)
     m.check("pair-alone", m.mpirun(m.gpus, m.test("pair_cuda_test"), "2", "1", "200", "200"), 100,
             env=alone)
@@ -112,11 +117,13 @@ def puts(m):
         ways = {"on": "graph=on", "live": "graph=on,litmus=off", "list": "graph=list",
                 "off": "graph=off"}
         for way, cuda in ways.items():
-            m.check(f"puts.np{n}.{way}", m.mpirun(n, stress, "24", "8", "1", "300", cuda), 60)
+            m.check(f"puts.np{n}.{way}", m.mpirun(n, stress, "24", "8", "1", "300"), 60,
+                    env=given(f"-v --cuda {cuda}"))
         hashes(m, [f"puts.np{n}.{way}" for way in ways])
         trials = {"auto": "graph=auto", "fail": "graph=on,litmus=fail"}
         for way, cuda in trials.items():
-            m.check(f"puts.np{n}.{way}", m.mpirun(n, stress, "6", "8", "1", "300", cuda), 100)
+            m.check(f"puts.np{n}.{way}", m.mpirun(n, stress, "6", "8", "1", "300"), 100,
+                    env=given(f"-v --cuda {cuda}"))
     n = min(m.gpus, 4)
     if n > 1:  # no check: it is to fail
         done = m.run("puts.nocredit", m.mpirun(n, stress, "12", "4", "3", "300"), 30,
@@ -136,7 +143,7 @@ def short(m):
         if not folder:
             continue
         for way in ("graph=off,fuse=off", "graph=on,fuse=on"):
-            cuda = way + ",tune=off"
+            cuda = way + ",attention=short,tune=off"
             name = f"short.{model}.{way.replace(',', '.')}"
             run = go(m, name, folder, "--steps", "20", "--seed", "1", *rows, cuda=cuda)
             print(f"short {model} {way}: {len(run.losses)} of 20 steps")

@@ -163,8 +163,8 @@ def groups_speed(m):
 def put_speed(m):
     """one-sided puts and the library on 2 and 4 GPUs, captured"""
     for n in [n for n in (2, 4) if n <= m.gpus]:
-        done = m.run(f"put-speed.{n}", m.mpirun(n, os.path.join(m.pack, "bin/push-bench-cuda"), "--seconds",
-                                                str(m.o.each)), m.o.each + 60)
+        done = m.run(f"put-speed.{n}", m.mpirun(n, os.path.join(m.pack, "bin/push-bench-cuda"), "--graph",
+                                                "on", "--seconds", str(m.o.each)), m.o.each + 60)
         report = m.run(f"put-speed.{n}.table", ["python3", "bench/overlap/push_report.py", done.log], 30)
         for x in report.text().splitlines():
             line(m, x)

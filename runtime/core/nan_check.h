@@ -1,4 +1,4 @@
-// --check-nan (or HAP_NAN=1): the first instruction that makes a NaN ends the run with its name.
+// --check-nan: the first instruction that makes a NaN ends the run with its name.
 //
 // What a rank reads from outside is checked before a step, the outputs of every op after it, what a
 // collective brought when it is waited for. Each check waits for the device, so ranks stop before

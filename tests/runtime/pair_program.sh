@@ -68,7 +68,7 @@ break_one() # PATTERN SED FOLDER
     [ "$(grep -Ec '^(error:|rank [0-9]+ host)' "$3/err")" = 1 ] || { wrong "$2: not one message"; cat "$3/err"; }
     grep -Eq "program.c:[0-9]+: $1" "$3/err" || { wrong "$2: no '$1' in"; cat "$3/err"; }
     program "$3/edited.c" 3 "$3/edited" haprt-record
-    HAP_RECORD="$3/record" "$3/edited" >"$3/out" 2>"$3/err"
+    "$3/edited" --record "$3/record" >"$3/out" 2>"$3/err"
     [ $? = 5 ] || { wrong "$2, recorded: not status 5"; cat "$3/err"; }
     grep -Eq "program.c:[0-9]+: $1" "$3/err" || { wrong "$2, recorded: no '$1' in"; cat "$3/err"; }
 }

@@ -1,7 +1,7 @@
 // Calls that follow each other, or could, and one kernel runs.
 
-#include "cuda/fuse/cuda_chains.h"
-#include "cuda/fuse/cuda_fuse.h"
+#include "cuda/fuse/cuda_passes.h"
+#include "cuda/kernels/cuda_chains.h"
 
 static const hap_op_call *op_at(const cuda_record *c, int i)
 {

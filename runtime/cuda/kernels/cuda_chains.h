@@ -1,19 +1,25 @@
-// Chains of rows (cuda_record.h): one kernel, or few, for calls that follow each other. c: the n
-// calls in their order. Bit k of `unread`: nobody outside the chain reads the first output of call
-// k, so that it need not be written. *done unless the kernels do not take these calls.
+// Chains of rows (fuse/cuda_record.h): one kernel, or few, for calls that follow each other. c: the
+// n calls in their order. Bit k of `unread`: nobody outside the chain reads the first output of
+// call k, so that it need not be written. *done unless the kernels do not take these calls.
 
 #ifndef HAP_RUNTIME_CUDA_CHAINS_H
 #define HAP_RUNTIME_CUDA_CHAINS_H
 
-#include "cuda/device/cuda_context.h"
 #include "cuda/device/cuda_limits.h"
+#include "cuda/kernels/cuda_ops.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// What a call reads and writes: brings the arena up to date (cuda_shadow.h).
-const char *cuda_call_begins(cuda_context *x, const hap_op_call *c);
+enum { CUDA_MAX_UPDATES = 1023 }; // that are joined to one, at most; other calls: CUDA_MAX_CHAIN
+
+// What an update writes in place, the parameter and its state; 0 of other ops. It may write a copy
+// of the parameter behind these (cuda_fuse_copies.c).
+static inline int cuda_update_places(hap_op_id op)
+{
+    return op == HAP_OP_adam ? 3 : op == HAP_OP_momentum ? 2 : op == HAP_OP_sgd ? 1 : 0;
+}
 
 typedef const char *cuda_chain_kernel(cuda_context *x, const hap_op_call *const *c, int n,
                                       unsigned unread, bool *done);
