@@ -31,6 +31,10 @@ for command in run check explain; do
     code 1 'is no plan folder' $command "$work/none"
 done
 code 2 "did you mean 'check'" chekc
+# What the help takes from the tables of strategies and passes, and what -d makes of a letter.
+code 0 'auto, dp-even, dp-prop, zero, tp, hap' --help
+code 0 'L lower, W place waits' --help
+code 0 '^# after place waits' $g $c -d W
 code 2 "did you mean '--strategy'" $g $c --stratgy auto
 code 2 "did you mean 'dp-even'" $g $c --strategy dp-evn
 code 2 'precision is fp32' $g $c --precision fp64
