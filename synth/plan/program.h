@@ -138,6 +138,9 @@ hb_str syn_unmeasured(hb_arena *a, const syn_program *p, const cost_model *m);
 // Seconds the matmul-like rows of one step take if all devices of the mesh run at their peak.
 double syn_peak_seconds(const syn_program *p);
 void syn_name_buffers(syn_program *p); // buffer_names.c
+// By instr: it is a reshape in place that the program declares as a view of its operand, and does
+// not call (views.c). After syn_arena.
+bool *syn_views(hb_arena *a, const syn_program *p);
 // Finds repetitions, families (roll.c) and groups (fuse.c); places every buffer (arena_plan.c).
 // After these the program is final: ready for the checker and for emit.
 void syn_roll(syn_program *p);
