@@ -101,88 +101,107 @@ static bool keeps_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, c
     return true;
 }
 
-int cmd_check(int argc, char **argv)
+// What a check goes by: the folder, its graph, and whether program.c was edited.
+typedef struct checked {
+    hb_arena *a;
+    const char *dir, *dumps;
+    bool quiet, json, edited;
+    cli_inputs in;
+    const hb_tree *plan;
+} checked;
+
+// Builds the program against the recording runtime, runs it and reads what it recorded. NULL after
+// an error was printed; *code is then the exit code.
+static record *record_program(checked *c, int *code)
 {
-    bool help = false, quiet = false, json = false;
-    const char *dumps = "";
-    const cli_option options[] = {{"--help", NULL, &help},
-                                  {"-q", NULL, &quiet},
-                                  {"--json", NULL, &json},
-                                  {"-d", &dumps, NULL}};
-    const char *dir = NULL;
-    int n = 0;
-    if (!cli_parse(argc, argv, options, 4, &dir, 1, &n)) return CLI_USAGE;
-    if (help) {
-        puts(
-            "hapc check DIR: proves that DIR/program.c, edited or not, computes DIR/graph.json.\n"
-            "  -d l   print the record of the program\n"
-            "Exit: 0 proved, 1 not proved (an edited program, or no plan folder), 4 not proved though unedited");
-        return CLI_OK;
+    hb_str binary, path;
+    if (!cli_build(c->a, c->dir, "haprt-record", &binary, code)) return NULL;
+    *code = CLI_INPUT;
+    if (!run_recorder(c->a, binary, &path, code)) {
+        if (!c->edited) *code = CLI_BUG;
+        return NULL;
     }
-    if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc check DIR");
-    hb_arena *a = hb_arena_new();
-    int code = CLI_INPUT;
-    hb_str binary, path, why = {0};
-    cli_inputs in = {0};
-    const hb_tree *plan = cli_plan(a, dir);
-    if (!plan) goto done;
-    ir_options options_of_plan;
-    if (!cli_plan_options(a, plan, &options_of_plan) ||
-        !cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, NULL, &options_of_plan, &in))
-        goto done;
-    bool other = edited(a, dir, plan);
-    if (!cli_build(a, dir, "haprt-record", &binary, &code)) goto done;
-    code = CLI_INPUT;
-    if (!run_recorder(a, binary, &path, &code)) {
-        if (!other) code = CLI_BUG;
-        goto done;
-    }
-    hb_diag *d = hb_diag_new(a);
-    record *rec = record_read(a, path.p, d);
+    hb_diag *d = hb_diag_new(c->a);
+    record *rec = record_read(c->a, path.p, d);
     unlink(path.p);
-    if (!rec || hb_diag_count(d) > 0) {
-        hb_diag_print(d, stderr);
-        code = other ? CLI_INPUT : CLI_BUG;
-        goto done;
-    }
-    if (strchr(dumps, 'l')) {
-        hb_buf b = {.arena = a};
-        record_print(&b, rec);
-        fputs(b.p, stdout);
-    }
-    if (!hb_str_eq(rec->graph_sha, in.g->sha)) {
-        code = cli_error(CLI_INPUT, "program.c was written for graph %.*s, graph.json is %.*s",
-                         HB_ARG(rec->graph_sha), HB_ARG(in.g->sha));
-        goto done;
-    }
-    if (!syn_check(a, in.g, in.f, rec, &why)) {
-        code = cli_error(
-            other ? CLI_INPUT : CLI_BUG, "not proved: %.*s%s", HB_ARG(why),
-            other ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
-        goto done;
-    }
-    bool run = false;
-    if (!syn_check_modp(a, in.g, in.f, rec, &run, &why)) {
-        code = cli_error(
-            other ? CLI_INPUT : CLI_BUG, "not proved: %.*s%s", HB_ARG(why),
-            other ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
-        goto done;
-    }
-    code = CLI_INPUT;
-    if (!keeps_pins(a, &in, plan, rec)) goto done;
+    if (rec && hb_diag_count(d) == 0) return rec;
+    hb_diag_print(d, stderr);
+    *code = c->edited ? CLI_INPUT : CLI_BUG;
+    return NULL;
+}
+
+static int not_proved(const checked *c, hb_str why)
+{
+    return cli_error(
+        c->edited ? CLI_INPUT : CLI_BUG, "not proved: %.*s%s", HB_ARG(why),
+        c->edited ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
+}
+
+static void say_proved(const checked *c, const record *rec, bool run)
+{
     int calls = 0;
     for (int i = 0; i < rec->calls.n; i++)
         calls += rec->calls.p[i].kind >= REC_OP;
-    if (json)
+    if (c->json)
         printf("{\"proved\":true,\"edited\":%s,\"calls\":%d,\"ranks\":%d}\n",
-               other ? "true" : "false", calls, rec->n_ranks);
-    else if (!quiet)
+               c->edited ? "true" : "false", calls, rec->n_ranks);
+    else if (!c->quiet)
         printf(
             "proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors%s)\n",
-            dir, other ? ", edited," : "", dir, rec->n_ranks, rec->n_ranks == 1 ? "" : "s", calls,
-            rec->tensors.n, run ? "; run modulo 2^61-1" : "");
-    code = CLI_OK;
-done:
-    hb_arena_free(a);
+            c->dir, c->edited ? ", edited," : "", c->dir, rec->n_ranks,
+            rec->n_ranks == 1 ? "" : "s", calls, rec->tensors.n, run ? "; run modulo 2^61-1" : "");
+}
+
+static int check_folder(checked *c)
+{
+    int code = CLI_INPUT;
+    ir_options options_of_plan;
+    c->plan = cli_plan(c->a, c->dir);
+    if (!c->plan || !cli_plan_options(c->a, c->plan, &options_of_plan) ||
+        !cli_load(c->a, hb_fmt(c->a, "%s/graph.json", c->dir).p, NULL, &options_of_plan, &c->in))
+        return CLI_INPUT;
+    c->edited = edited(c->a, c->dir, c->plan);
+    record *rec = record_program(c, &code);
+    if (!rec) return code;
+    if (strchr(c->dumps, 'l')) {
+        hb_buf b = {.arena = c->a};
+        record_print(&b, rec);
+        fputs(b.p, stdout);
+    }
+    const ir_graph *g = c->in.g;
+    if (!hb_str_eq(rec->graph_sha, g->sha))
+        return cli_error(CLI_INPUT, "program.c was written for graph %.*s, graph.json is %.*s",
+                         HB_ARG(rec->graph_sha), HB_ARG(g->sha));
+    hb_str why = {0};
+    bool run = false;
+    if (!syn_check(c->a, g, c->in.f, rec, &why) ||
+        !syn_check_modp(c->a, g, c->in.f, rec, &run, &why))
+        return not_proved(c, why);
+    if (!keeps_pins(c->a, &c->in, c->plan, rec)) return CLI_INPUT;
+    say_proved(c, rec, run);
+    return CLI_OK;
+}
+
+int cmd_check(int argc, char **argv)
+{
+    bool help = false;
+    checked c = {.dumps = ""};
+    const cli_option options[] = {{"--help", NULL, &help},
+                                  {"-q", NULL, &c.quiet},
+                                  {"--json", NULL, &c.json},
+                                  {"-d", &c.dumps, NULL}};
+    int n = 0;
+    if (!cli_parse(argc, argv, options, 4, &c.dir, 1, &n)) return CLI_USAGE;
+    if (help) {
+        puts("hapc check DIR: proves that DIR/program.c, edited or not, computes DIR/graph.json.\n"
+             "  -d l   print the record of the program\n"
+             "Exit: 0 proved, 1 not proved (an edited program, or no plan folder), 4 not proved\n"
+             "though unedited");
+        return CLI_OK;
+    }
+    if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc check DIR");
+    c.a = hb_arena_new();
+    int code = check_folder(&c);
+    hb_arena_free(c.a);
     return code;
 }

@@ -195,6 +195,76 @@ static bool search_again(hb_arena *a, const char *dir, const hb_tree *plan, cli_
     return r->status == SYN_OK;
 }
 
+enum { MAX_MATCHES = 64 };
+
+// The names of tensors and nodes that a pattern means.
+typedef struct found {
+    hb_str tensor[MAX_MATCHES], node[MAX_MATCHES];
+    int n_tensors, n_nodes;
+} found;
+
+static bool find(const view *v, const char *pattern, found *out)
+{
+    hb_str name = {pattern, strlen(pattern)}, id[1];
+    out->n_tensors = matches(v->tensors, "name", name, out->tensor, MAX_MATCHES);
+    out->n_nodes = matches(v->instr, "node", name, out->node, MAX_MATCHES);
+    if (out->n_tensors + out->n_nodes == 0 && matches(v->tensors, "id", name, id, 1))
+        for (int i = 0; i < v->tensors->n && out->n_tensors == 0; i++)
+            if (hb_str_eq(text_of(v->tensors->v[i], "id"), id[0]))
+                out->tensor[out->n_tensors++] = text_of(v->tensors->v[i], "name");
+    if (out->n_tensors + out->n_nodes > 0) return true;
+    cli_error(CLI_INPUT, "nothing in the plan is called '%s'", pattern);
+    suggest(v, name);
+    return false;
+}
+
+// Everything of what was found; priced: with the alternatives of the search that r holds.
+static void explain_found(const view *v, const found *f, const cli_inputs *in, const syn_result *r,
+                          bool priced)
+{
+    for (int i = 0; i < f->n_tensors; i++) {
+        explain_tensor(v, f->tensor[i]);
+        for (int t = 0; priced && t < in->g->tensors.n; t++)
+            if (hb_str_eq(in->g->tensors.p[t].name, f->tensor[i]))
+                print_alternatives(v->a, r, false, t);
+    }
+    for (int i = 0; i < f->n_nodes; i++) {
+        explain_node(v, f->node[i]);
+        for (int t = 0; priced && t < in->g->nodes.n; t++)
+            if (hb_str_eq(in->g->nodes.p[t].name, f->node[i])) print_alternatives(v->a, r, true, t);
+    }
+}
+
+static int print_report(hb_arena *a, const char *dir)
+{
+    hb_str path = hb_fmt(a, "%s/report.txt", dir), text;
+    const char *why = NULL;
+    if (!hb_read_file(a, path.p, &text, &why))
+        return cli_error(CLI_INPUT, "%.*s: %s", HB_ARG(path), why);
+    fwrite(text.p, 1, text.n, stdout);
+    return CLI_OK;
+}
+
+// pattern NULL: the report.
+static int explain(hb_arena *a, const char *dir, const char *pattern, bool fast)
+{
+    view v = {.a = a, .plan = cli_plan(a, dir)};
+    if (!v.plan) return CLI_INPUT;
+    if (!pattern) return print_report(a, dir);
+    v.tensors = hb_get(v.plan, "tensors");
+    v.instr = hb_get(v.plan, "instructions");
+    if (!v.tensors || v.tensors->kind != HB_LIST || !v.instr || v.instr->kind != HB_LIST)
+        return cli_error(CLI_INPUT, "%s/plan.json is broken", dir);
+    found f = {0};
+    if (!find(&v, pattern, &f)) return CLI_INPUT;
+    cli_inputs in = {0};
+    syn_result r = {0};
+    bool priced =
+        !fast && f.n_tensors + f.n_nodes <= MAX_PRICED && search_again(a, dir, v.plan, &in, &r);
+    explain_found(&v, &f, &in, &r, priced);
+    return CLI_OK;
+}
+
 int cmd_explain(int argc, char **argv)
 {
     bool help = false, fast = false;
@@ -203,62 +273,14 @@ int cmd_explain(int argc, char **argv)
     int n = 0;
     if (!cli_parse(argc, argv, options, 2, arg, 2, &n)) return CLI_USAGE;
     if (help) {
-        puts(
-            "hapc explain DIR [NAME]: the report; or one tensor, op, or buffer of program.c (* and ? match any)\n"
-            "  --no-search   without the prices of alternatives");
+        puts("hapc explain DIR [NAME]: the report; or one tensor, op, or buffer of program.c\n"
+             "(* and ? match any)\n"
+             "  --no-search   without the prices of alternatives");
         return CLI_OK;
     }
     if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc explain DIR [NAME]");
     hb_arena *a = hb_arena_new();
-    int code = CLI_INPUT;
-    view v = {.a = a, .plan = cli_plan(a, arg[0])};
-    if (!v.plan) goto done;
-    if (n == 1) {
-        hb_str path = hb_fmt(a, "%s/report.txt", arg[0]), text;
-        const char *why = NULL;
-        if (!hb_read_file(a, path.p, &text, &why)) {
-            cli_error(code, "%.*s: %s", HB_ARG(path), why);
-            goto done;
-        }
-        fwrite(text.p, 1, text.n, stdout);
-        code = CLI_OK;
-        goto done;
-    }
-    v.tensors = hb_get(v.plan, "tensors");
-    v.instr = hb_get(v.plan, "instructions");
-    if (!v.tensors || v.tensors->kind != HB_LIST || !v.instr || v.instr->kind != HB_LIST) {
-        cli_error(code, "%s/plan.json is broken", arg[0]);
-        goto done;
-    }
-    enum { MAX_MATCHES = 64 };
-    hb_str name = {arg[1], strlen(arg[1])}, tensor[MAX_MATCHES], node[MAX_MATCHES], id[1];
-    int n_tensors = matches(v.tensors, "name", name, tensor, MAX_MATCHES);
-    int n_nodes = matches(v.instr, "node", name, node, MAX_MATCHES);
-    if (n_tensors + n_nodes == 0 && matches(v.tensors, "id", name, id, 1))
-        for (int i = 0; i < v.tensors->n && n_tensors == 0; i++)
-            if (hb_str_eq(text_of(v.tensors->v[i], "id"), id[0]))
-                tensor[n_tensors++] = text_of(v.tensors->v[i], "name");
-    if (n_tensors + n_nodes == 0) {
-        cli_error(code, "nothing in the plan is called '%s'", arg[1]);
-        suggest(&v, name);
-        goto done;
-    }
-    cli_inputs in = {0};
-    syn_result r = {0};
-    bool priced =
-        !fast && n_tensors + n_nodes <= MAX_PRICED && search_again(a, arg[0], v.plan, &in, &r);
-    for (int i = 0; i < n_tensors; i++) {
-        explain_tensor(&v, tensor[i]);
-        for (int t = 0; priced && t < in.g->tensors.n; t++)
-            if (hb_str_eq(in.g->tensors.p[t].name, tensor[i])) print_alternatives(a, &r, false, t);
-    }
-    for (int i = 0; i < n_nodes; i++) {
-        explain_node(&v, node[i]);
-        for (int t = 0; priced && t < in.g->nodes.n; t++)
-            if (hb_str_eq(in.g->nodes.p[t].name, node[i])) print_alternatives(a, &r, true, t);
-    }
-    code = CLI_OK;
-done:
+    int code = explain(a, arg[0], arg[1], fast);
     hb_arena_free(a);
     return code;
 }

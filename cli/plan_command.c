@@ -9,6 +9,8 @@
 #include "cli/cli.h"
 #include "ir/variant.h"
 #include "synth/certify/record.h"
+#include "synth/plan/program_print.h"
+#include "synth/price/simulate_plan.h"
 
 static volatile sig_atomic_t interrupts;
 static volatile int interrupted; // read by the search
@@ -78,8 +80,8 @@ static void print_json(hb_arena *a, const emit_plan *e)
                   mesh_rank[i] < 0 ? ",\"dropped\":true" : "");
     }
     hb_puts(&b, "],\"baselines\":{");
-    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++) {
-        hb_printf(&b, "%s\"%s\":", s > SYN_DP_EVEN ? "," : "", syn_strategy_name((syn_strategy)s));
+    for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
+        hb_printf(&b, "%s\"%s\":", s > SYN_AUTO + 1 ? "," : "", syn_strategy_name((syn_strategy)s));
         if (r->baseline_sec[s] >= 0)
             hb_printf(&b, "%.9g", r->baseline_sec[s] * 1e3);
         else
@@ -118,6 +120,7 @@ static void dump(hb_arena *a, const char *letters, const cli_inputs *in, const s
     hb_buf b = {.arena = a};
     if (strchr(letters, 'f')) ir_factors_print(&b, in->g, in->f);
     if (strchr(letters, 'c')) cl_print(&b, in->cluster);
+    if (p && p->dumps.n) hb_putn(&b, p->dumps.p, p->dumps.n);
     if (strchr(letters, 'p') && p) syn_print(&b, p);
     if (strchr(letters, 'l') && p) record_print(&b, record_from_plan(a, p));
     if (b.n) fputs(b.p, stdout);
@@ -135,169 +138,198 @@ static bool asked_for(hb_arena *a, ir_graph *step, const ir_options *asked, syn_
     return hb_diag_count(d) == 0;
 }
 
-static bool only(const char *option, const char *value, const char *supported)
+// What is asked on the command line.
+typedef struct request {
+    const char *out, *batch, *strategy, *limit, *dumps, *precision, *micro, *recompute, *grad,
+        *mesh, *pairs;
+    const char **pin; // ended by NULL
+    bool json, quiet, verbose, keep, help, pinned;
+    const char *file[2]; // graph, cluster
+    int n_files;
+    ir_options front;
+    syn_options syn;
+} request;
+
+static bool read_options(request *q, int argc, char **argv)
 {
-    if (!value || strcmp(value, supported) == 0) return true;
-    cli_error(CLI_USAGE, "not supported: %s %s (so far: %s)", option, value, supported);
+    const cli_option options[] = {
+        {"-o", &q->out, NULL},
+        {"--batch", &q->batch, NULL},
+        {"--strategy", &q->strategy, NULL},
+        {"--time-limit", &q->limit, NULL},
+        {"-d", &q->dumps, NULL},
+        {"--precision", &q->precision, NULL},
+        {"--pin", q->pin, &q->pinned},
+        {"--micro-batches", &q->micro, NULL},
+        {"--recompute", &q->recompute, NULL},
+        {"--grad-dtype", &q->grad, NULL},
+        {"--mesh", &q->mesh, NULL},
+        {"--pairs", &q->pairs, NULL},
+        {"--json", NULL, &q->json},
+        {"-q", NULL, &q->quiet},
+        {"-v", NULL, &q->verbose},
+        {"--keep-grads", NULL, &q->keep},
+        {"--help", NULL, &q->help},
+    };
+    return cli_parse(argc, argv, options, sizeof options / sizeof *options, q->file, 2,
+                     &q->n_files);
+}
+
+static bool parse_strategy(const char *text, syn_strategy *out)
+{
+    if (!text || syn_strategy_parse((hb_str){text, strlen(text)}, out)) return true;
+    const char *names[SYN_MAX_STRATEGIES];
+    for (int s = 0; s < syn_n_strategies; s++)
+        names[s] = syn_strategy_name((syn_strategy)s);
+    const char *near = hb_nearest((hb_str){text, strlen(text)}, names, syn_n_strategies);
+    cli_error(CLI_USAGE, "unknown strategy '%s'", text);
+    if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
     return false;
 }
 
-static int synthesize(hb_arena *a, int argc, char **argv)
+// Fills front and syn from the words of the command line. False after an error (exit 2).
+static bool understand(request *q)
 {
-    const char *out = NULL, *batch = NULL, *strategy = NULL, *limit = NULL, *seed = NULL,
-               *dumps = "";
-    const char *precision = NULL, *micro = NULL, *recompute = NULL, *grad = NULL, *backend = NULL,
-               *mesh = NULL, *pairs = NULL;
-    bool json = false, quiet = false, verbose = false, keep = false, help = false, pinned = false;
-    const char **pin = HB_ARRAY(a, const char *, argc + 1);
-    const cli_option options[] = {
-        {"-o", &out, NULL},
-        {"--batch", &batch, NULL},
-        {"--strategy", &strategy, NULL},
-        {"--time-limit", &limit, NULL},
-        {"--seed", &seed, NULL},
-        {"-d", &dumps, NULL},
-        {"--precision", &precision, NULL},
-        {"--pin", pin, &pinned},
-        {"--micro-batches", &micro, NULL},
-        {"--recompute", &recompute, NULL},
-        {"--grad-dtype", &grad, NULL},
-        {"--backend", &backend, NULL},
-        {"--mesh", &mesh, NULL},
-        {"--pairs", &pairs, NULL},
-        {"--json", NULL, &json},
-        {"-q", NULL, &quiet},
-        {"-v", NULL, &verbose},
-        {"--keep-grads", NULL, &keep},
-        {"--help", NULL, &help},
-    };
-    const char *file[2] = {NULL, NULL};
-    int n_files = 0;
-    if (!cli_parse(argc, argv, options, sizeof options / sizeof *options, file, 2, &n_files))
-        return CLI_USAGE;
-    if (help) {
-        puts("hapc GRAPH.json CLUSTER.yaml [-o DIR] [options]; see hapc --help");
-        return CLI_OK;
+    q->syn = syn_default_options();
+    q->syn.dump_after = q->dumps;
+    q->syn.vary_chunks = q->micro && strcmp(q->micro, "auto") == 0;
+    q->syn.vary_blocks = q->recompute && strcmp(q->recompute, "auto") == 0;
+    if (q->syn.vary_chunks) q->micro = NULL;
+    if (q->syn.vary_blocks) q->recompute = NULL;
+    if (!cli_precision(q->precision, q->grad, &q->front) ||
+        !cli_variant(q->micro, q->recompute, &q->front))
+        return false;
+    if (q->mesh && !syn_mesh_parse((hb_str){q->mesh, strlen(q->mesh)}, &q->syn.mesh)) {
+        cli_error(CLI_USAGE, "--mesh is auto, flat or machine, not '%s'", q->mesh);
+        return false;
     }
-    if (n_files < 2)
-        return cli_error(CLI_USAGE,
-                         "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
-    ir_options front = {0};
-    bool vary_chunks = micro && strcmp(micro, "auto") == 0;
-    bool vary_blocks = recompute && strcmp(recompute, "auto") == 0;
-    if (vary_chunks) micro = NULL;
-    if (vary_blocks) recompute = NULL;
-    if (!cli_precision(precision, grad, &front) || !cli_variant(micro, recompute, &front) ||
-        !only("--backend", backend, "cpu"))
-        return CLI_USAGE;
-    syn_options o = syn_default_options();
-    if (mesh && !syn_mesh_parse((hb_str){mesh, strlen(mesh)}, &o.mesh))
-        return cli_error(CLI_USAGE, "--mesh is auto, flat or machine, not '%s'", mesh);
-    o.no_pairs = pairs && strcmp(pairs, "off") == 0;
-    if (pairs && !o.no_pairs && strcmp(pairs, "auto") != 0)
-        return cli_error(CLI_USAGE, "--pairs is auto or off, not '%s'", pairs);
-    int64_t seed_n = 0;
-    if (batch && !cli_integer("--batch", batch, 1, &front.batch)) return CLI_USAGE;
-    if (seed && !cli_integer("--seed", seed, 0, &seed_n)) return CLI_USAGE;
-    if (limit && !cli_real("--time-limit", limit, &o.time_limit_sec)) return CLI_USAGE;
-    if (strategy && !syn_strategy_parse((hb_str){strategy, strlen(strategy)}, &o.strategy)) {
-        const char *names[SYN_N_STRATEGIES];
-        for (int s = 0; s < SYN_N_STRATEGIES; s++)
-            names[s] = syn_strategy_name((syn_strategy)s);
-        const char *near =
-            hb_nearest((hb_str){strategy, strlen(strategy)}, names, SYN_N_STRATEGIES);
-        cli_error(CLI_USAGE, "unknown strategy '%s'", strategy);
-        if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
-        return CLI_USAGE;
+    q->syn.no_pairs = q->pairs && strcmp(q->pairs, "off") == 0;
+    if (q->pairs && !q->syn.no_pairs && strcmp(q->pairs, "auto") != 0) {
+        cli_error(CLI_USAGE, "--pairs is auto or off, not '%s'", q->pairs);
+        return false;
     }
-    o.seed = (uint64_t)seed_n;
-    o.vary_chunks = vary_chunks;
-    o.vary_blocks = vary_blocks;
-    o.keep_grads = keep;
-    o.baselines = true;
-    o.interrupted = &interrupted;
-    o.log = verbose ? stderr : NULL;
+    if ((q->batch && !cli_integer("--batch", q->batch, 1, &q->front.batch)) ||
+        (q->limit && !cli_real("--time-limit", q->limit, &q->syn.time_limit_sec)) ||
+        !parse_strategy(q->strategy, &q->syn.strategy))
+        return false;
+    q->syn.keep_grads = q->keep;
+    q->syn.baselines = true;
+    q->syn.interrupted = &interrupted;
+    q->syn.log = q->verbose ? stderr : NULL;
+    return true;
+}
 
-    cli_inputs in = {0};
-    int code = CLI_INPUT;
-    ir_options whole = front; // what is not the planner's choice is part of the graph
-    bool asked = micro || recompute, choose = !asked || vary_chunks || vary_blocks;
+// Reads the graph, the cluster and the pins; whole: with all that is not the planner's choice.
+static bool load(hb_arena *a, request *q, bool choose, ir_options *whole, cli_inputs *in)
+{
+    *whole = q->front;
     if (choose) {
-        whole.micro_batches = 0;
-        whole.recompute = NULL;
+        whole->micro_batches = 0;
+        whole->recompute = NULL;
     }
-    if (!cli_load(a, file[0], file[1], &whole, &in)) goto done;
-    if (choose && asked && !asked_for(a, in.g, &front, &o)) goto done;
-    int n_pins = 0;
-    hb_str *pins = HB_ARRAY(a, hb_str, argc + 1);
-    for (; pin[n_pins]; n_pins++)
-        pins[n_pins] = hb_str_c(a, pin[n_pins]);
-    if (!cli_pins(a, &in, pins, n_pins, &o.pins)) goto done;
-    dump_front(a, dumps, file[0], &whole, in.g);
-    bool talk = !quiet && isatty(STDERR_FILENO);
-    if (talk)
+    if (!cli_load(a, q->file[0], q->file[1], whole, in)) return false;
+    if (choose && (q->micro || q->recompute) && !asked_for(a, in->g, &q->front, &q->syn))
+        return false;
+    int n = 0;
+    while (q->pin[n])
+        n++;
+    hb_str *pins = HB_ARRAY(a, hb_str, n + 1);
+    for (int i = 0; i < n; i++)
+        pins[i] = hb_str_c(a, q->pin[i]);
+    return cli_pins(a, in, pins, n, &q->syn.pins);
+}
+
+// Plans; Ctrl-C ends the search, not the process.
+static syn_result plan(hb_arena *a, const request *q, const cli_inputs *in, bool choose)
+{
+    if (!q->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "planning %d nodes on %d ranks (Ctrl-C keeps the best plan so far)\n",
-                in.g->nodes.n, in.cluster->n_ranks);
+                in->g->nodes.n, in->cluster->n_ranks);
     struct sigaction act = {.sa_handler = on_interrupt}, before;
     sigaction(SIGINT, &act, &before);
-    syn_result res =
-        choose ? syn_plan(a, in.g, &in.model, &o) : syn_synthesize(a, in.g, in.f, &in.model, &o);
+    syn_result res = choose ? syn_plan(a, in->g, &in->model, &q->syn)
+                            : syn_synthesize(a, in->g, in->f, &in->model, &q->syn);
     sigaction(SIGINT, &before, NULL);
-    dump(a, dumps, &in, res.program);
-    if (res.status == SYN_INFEASIBLE) {
-        if (interrupted)
-            code = cli_error(CLI_INTERRUPTED, "interrupted before a plan was found");
-        else
-            code = cli_error(CLI_INFEASIBLE, "no feasible plan: %.*s", HB_ARG(res.why));
-        goto done;
-    }
-    if (res.status == SYN_FAILED_CHECK) {
-        code = cli_error(
+    return res;
+}
+
+static int no_plan(const syn_result *res)
+{
+    if (res->status == SYN_FAILED_CHECK)
+        return cli_error(
             CLI_BUG,
             "the plan does not pass its own certificate, which is a bug; please report:\n%.*s",
-            HB_ARG(res.why));
-        goto done;
-    }
+            HB_ARG(res->why));
+    if (interrupted) return cli_error(CLI_INTERRUPTED, "interrupted before a plan was found");
+    return cli_error(CLI_INFEASIBLE, "no feasible plan: %.*s", HB_ARG(res->why));
+}
+
+static hb_str command_line(hb_arena *a, int argc, char **argv)
+{
     hb_buf command = {.arena = a};
     hb_puts(&command, "hapc");
     for (int i = 0; i < argc; i++) {
         hb_putc(&command, ' ');
         put_word(&command, argv[i]);
     }
-    emit_plan e = {.p = res.program,
-                   .res = &res,
-                   .command = hb_done(&command),
-                   .version = hb_str_c(a, cli_version()),
-                   .graph_path = hb_str_c(a, file[0]),
-                   .cluster_path = hb_str_c(a, file[1]),
-                   .batch = front.batch,
-                   .strategy = hb_str_c(a, syn_strategy_name(o.strategy)),
-                   .pins = o.pins,
-                   .no_pairs = o.no_pairs,
-                   .curves_missing = !in.model.curves,
-                   .unmeasured = syn_unmeasured(a, res.program, &in.model)};
-    if (out || (!json && !quiet)) emit_price_moves(a, &e);
+    return hb_done(&command);
+}
+
+// The plan folder, and the report or JSON on stdout.
+static int write_out(hb_arena *a, const request *q, emit_plan *e)
+{
+    if (q->out || (!q->json && !q->quiet)) emit_price_moves(a, e);
     hb_str why;
-    if (!emit_supported(a, res.program, &why) || (out && !emit_folder(a, &e, out, &why))) {
-        code = cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
-        goto done;
-    }
-    if (json) {
-        print_json(a, &e);
-    } else if (!quiet) {
+    if (!emit_supported(a, e->p, &why) || (q->out && !emit_folder(a, e, q->out, &why)))
+        return cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
+    if (q->json) {
+        print_json(a, e);
+    } else if (!q->quiet) {
         hb_buf report = {.arena = a};
-        emit_report_text(&report, &e);
+        emit_report_text(&report, e);
         fputs(report.p, stdout);
-        const syn_program *p = res.program;
-        bool gpus = p->cluster->cls[p->mesh->cluster_class[0]].kind == CL_GPU;
-        if (out)
-            printf("\nWritten to %s. Run it with: hapc run %s%s\n", out, out,
+        bool gpus = e->p->cluster->cls[e->p->mesh->cluster_class[0]].kind == CL_GPU;
+        if (q->out)
+            printf("\nWritten to %s. Run it with: hapc run %s%s\n", q->out, q->out,
                    gpus ? " --backend cuda" : "");
     }
-    if (verbose) fprintf(stderr, "planned in %.2f s; proved\n", res.plan_sec);
-    code = fflush(stdout) == 0 ? CLI_OK : cli_error(CLI_INPUT, "cannot write to stdout");
-done:
-    return code;
+    if (q->verbose) fprintf(stderr, "planned in %.2f s; proved\n", e->res->plan_sec);
+    return fflush(stdout) == 0 ? CLI_OK : cli_error(CLI_INPUT, "cannot write to stdout");
+}
+
+static int synthesize(hb_arena *a, int argc, char **argv)
+{
+    request q = {.dumps = "", .pin = HB_ARRAY(a, const char *, argc + 1)};
+    if (!read_options(&q, argc, argv)) return CLI_USAGE;
+    if (q.help) {
+        puts("hapc GRAPH.json CLUSTER.yaml [-o DIR] [options]; see hapc --help");
+        return CLI_OK;
+    }
+    if (q.n_files < 2)
+        return cli_error(CLI_USAGE,
+                         "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
+    if (!understand(&q)) return CLI_USAGE;
+    bool choose = (!q.micro && !q.recompute) || q.syn.vary_chunks || q.syn.vary_blocks;
+    cli_inputs in = {0};
+    ir_options whole;
+    if (!load(a, &q, choose, &whole, &in)) return CLI_INPUT;
+    dump_front(a, q.dumps, q.file[0], &whole, in.g);
+    syn_result res = plan(a, &q, &in, choose);
+    dump(a, q.dumps, &in, res.program);
+    if (res.status != SYN_OK) return no_plan(&res);
+    emit_plan e = {.p = res.program,
+                   .res = &res,
+                   .command = command_line(a, argc, argv),
+                   .version = hb_str_c(a, cli_version()),
+                   .graph_path = hb_str_c(a, q.file[0]),
+                   .cluster_path = hb_str_c(a, q.file[1]),
+                   .batch = q.front.batch,
+                   .strategy = hb_str_c(a, syn_strategy_name(q.syn.strategy)),
+                   .pins = q.syn.pins,
+                   .no_pairs = q.syn.no_pairs,
+                   .curves_missing = !in.model.curves,
+                   .unmeasured = syn_unmeasured(a, res.program, &in.model)};
+    return write_out(a, &q, &e);
 }
 
 int cmd_synthesize(int argc, char **argv)

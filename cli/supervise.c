@@ -417,6 +417,46 @@ static pid_t start(char *const *argv, char *const *env, int err)
     _exit(127);
 }
 
+// Looks after a run until it has ended (-1) or must be ended: the exit code for it then.
+static int look_after(watch *w, int fd, int *status, bool *ended)
+{
+    double limit = 20 * w->j->step_sec > 10 ? 20 * w->j->step_sec : 10;
+    bool open_ = true;
+    w->moved = now();
+    for (;;) {
+        struct pollfd p = {open_ ? fd : -1, POLLIN, 0};
+        poll(&p, 1, TICK_MS);
+        char text[4096];
+        ssize_t n;
+        while (open_ && (n = read(fd, text, sizeof text)) >= 0) {
+            if (n == 0) open_ = false;
+            take_bytes(w, text, (size_t)n);
+        }
+        if (stop_signal) {
+            say(w, "hapc: interrupted");
+            return CLI_INTERRUPTED;
+        }
+        read_beats(w);
+        if (!*ended) look_for_dead(w);
+        reap(w, status, ended);
+        if (*ended) return -1;
+        if (w->dead >= 0 && now() - w->dead_since > patience(w)) { // mpirun has not seen it
+            say(w, "%s: the process died", place(w, w->dead).p);
+            return CLI_FAILED;
+        }
+        if (now() - w->moved <= limit) continue;
+        bool stopped;
+        int r = slowest(w, &stopped), away = ranks_away(w);
+        if (away == w->j->n_ranks) continue; // nobody is watched
+        if (!stopped && starting(w) && now() - w->moved <= START_SECONDS) continue;
+        say(w, "%s: %s for %.0f s%s", place(w, r).p,
+            stopped ? "stopped (suspended process)" : "no progress", now() - w->moved,
+            away && !stopped ? "; ranks on other hosts are not watched, one of them may be it"
+                             : "");
+        return CLI_FAILED;
+    }
+}
+
 int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env)
 {
     watch w = {
@@ -424,7 +464,6 @@ int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env
     w.beat = HB_ARRAY(a, beat, j->n_ranks);
     for (int r = 0; r < j->n_ranks; r++)
         w.beat[r].count = -1;
-    double limit = 20 * j->step_sec > 10 ? 20 * j->step_sec : 10;
     int fd[2];
     if (pipe(fd) != 0) return cli_error(CLI_FAILED, "pipe: %s", strerror(errno));
     fcntl(fd[0], F_SETFD, FD_CLOEXEC);
@@ -438,42 +477,9 @@ int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env
     close(fd[1]);
     if (w.mpirun < 0) return cli_error(CLI_FAILED, "fork: %s", strerror(errno));
     fcntl(fd[0], F_SETFL, O_NONBLOCK);
-    int status = 0, code = -1;
-    bool ended = false, open_ = true;
-    w.moved = now();
-    while (code < 0) {
-        struct pollfd p = {open_ ? fd[0] : -1, POLLIN, 0};
-        poll(&p, 1, TICK_MS);
-        char text[4096];
-        ssize_t n;
-        while (open_ && (n = read(fd[0], text, sizeof text)) >= 0) {
-            if (n == 0) open_ = false;
-            take_bytes(&w, text, (size_t)n);
-        }
-        if (stop_signal) {
-            say(&w, "hapc: interrupted");
-            code = CLI_INTERRUPTED;
-            break;
-        }
-        read_beats(&w);
-        if (!ended) look_for_dead(&w);
-        reap(&w, &status, &ended);
-        if (ended) break;
-        if (w.dead >= 0 && now() - w.dead_since > patience(&w)) { // mpirun has not seen it
-            say(&w, "%s: the process died", place(&w, w.dead).p);
-            code = CLI_FAILED;
-        } else if (now() - w.moved > limit) {
-            bool stopped;
-            int r = slowest(&w, &stopped), away = ranks_away(&w);
-            if (away == j->n_ranks) continue; // nobody is watched
-            if (!stopped && starting(&w) && now() - w.moved <= START_SECONDS) continue;
-            say(&w, "%s: %s for %.0f s%s", place(&w, r).p,
-                stopped ? "stopped (suspended process)" : "no progress", now() - w.moved,
-                away && !stopped ? "; ranks on other hosts are not watched, one of them may be it"
-                                 : "");
-            code = CLI_FAILED;
-        }
-    }
+    int status = 0;
+    bool ended = false;
+    int code = look_after(&w, fd[0], &status, &ended);
     if (code >= 0) w.said = true; // whatever mpirun says while it is ended is no news
     end_all(&w, &status, &ended);
     char text[4096];

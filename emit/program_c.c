@@ -3,6 +3,7 @@
 #include "emit/program_text.h"
 
 #include "synth/certify/record.h"
+#include "synth/plan/views.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Atoms: dims and parts of dims under unification, the ground that factors.c works on.
+// Atoms: dims and parts of dims under unification, the ground that factorize.c works on.
 //
 // An atom is a run of indices of some size. Atoms found to be the same index set are united
 // (union-find); an atom found to be compound is split into (major, minor), for all members of its

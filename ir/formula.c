@@ -105,12 +105,3 @@ void ir_formula_parse(const char *text, ir_formulas *out)
     for (int i = 1; i < out->n; i++)
         hb_assert(out->alt[i].n_in == out->alt[0].n_in && out->alt[i].n_out == out->alt[0].n_out);
 }
-
-const ir_formula *ir_node_formula(const ir_node *n)
-{
-    const ir_formulas *f = ir_row_formulas(n->op);
-    if (f->n == 0) return NULL;
-    if (f->n == 1) return &f->alt[0];
-    int64_t pick = n->attr[0].i;
-    return pick >= 0 && pick < f->n ? &f->alt[pick] : NULL;
-}

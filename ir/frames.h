@@ -1,6 +1,6 @@
 // A node's index structure before factors are known: every dim of every operand and output as a
 // list of the node's letters. Formulas give it directly; views have a C function (frames.c).
-// Propagation (factors.c) aligns the dims with the letters, rules.c reads the result off.
+// Propagation (factorize.c) aligns the dims with the letters, rules.c reads the result off.
 
 #ifndef HAP_IR_FRAMES_H
 #define HAP_IR_FRAMES_H
@@ -19,7 +19,7 @@ typedef struct ir_frame {
     int n; // letters, each of size > 1
     int64_t size[IR_MAX_FRAME_LETTERS];
     bool whole[IR_MAX_FRAME_LETTERS];
-    int atom[IR_MAX_FRAME_LETTERS]; // set by factors.c
+    int atom[IR_MAX_FRAME_LETTERS]; // set by factorize.c
     bool flat;                      // reshape: operand and output agree as one sequence; no letters
     int8_t term[IR_MAX_IN];
     int n_terms;

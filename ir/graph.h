@@ -8,7 +8,7 @@
 // chunk by chunk.
 //
 // Steps of the front end, each from one printed structure to the next (`hapc -d` dumps them):
-//     ir_read      graph.json -> graph of user ops      (reader.c: positions, verifier)
+//     ir_read      graph.json -> graph of user ops      (read_graph.c: positions, verifier)
 //     ir_expand    composites -> op rows                (composites.c)
 //     ir_casts     inserts casts, if --precision wants  (casts.c)
 //     ir_autodiff  appends the backward pass            (autodiff.c, vjp.c)
@@ -144,6 +144,8 @@ typedef struct ir_init {
     ir_init_kind kind;
     double a, b;   // CONST a | NORMAL std a | UNIFORM [a, b) | IOTA a + b * (index in the last dim)
     hb_str stored; // "file.safetensors#name", relative to the graph file
+    hb_str sha256; // of its bytes, in hex; empty: the file says nothing
+    hb_pos at;     // of that, or of `stored`
 } ir_init;
 
 typedef struct ir_tensor {
@@ -256,7 +258,7 @@ int ir_add_tensor(ir_graph *g, hb_str name, ir_kind kind, ir_dtype dtype, int ra
                   const int64_t *dim);
 int ir_add_node(ir_graph *g, hb_str name, ir_op op, ir_phase phase, int n_in, const int *in,
                 const ir_attr *attrs); // returns the node's id
-// Shape and dtype inference of one node (shapes.c): fills rank, dims and dtype of every output.
+// Shape and dtype inference of one node (infer.c): fills rank, dims and dtype of every output.
 // False with *why on a mismatch.
 bool ir_infer(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_arena *a, hb_str *why);
 int64_t ir_elements(const ir_tensor *t);

@@ -193,6 +193,15 @@ const ir_formulas *ir_row_formulas(ir_op op)
     return &table.formulas[op];
 }
 
+const ir_formula *ir_node_formula(const ir_node *n)
+{
+    const ir_formulas *f = ir_row_formulas(n->op);
+    if (f->n == 0) return NULL;
+    if (f->n == 1) return &f->alt[0];
+    int64_t pick = n->attr[0].i;
+    return pick >= 0 && pick < f->n ? &f->alt[pick] : NULL;
+}
+
 bool ir_is_dense(ir_op op)
 {
     ir_flops_kind k = ir_row(op)->flops_kind;

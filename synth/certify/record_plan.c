@@ -4,6 +4,7 @@
 // Tensor ids are the program's tensor indices; event numbers count the starts.
 
 #include "synth/certify/record.h"
+#include "synth/plan/views.h"
 
 // The hap_dim of one dim of a buffer: whole, or cut at one factor on one axis or on both.
 static rec_dim dim_of(const syn_program *p, int64_t *const *tables, const syn_tensor *t, int d)

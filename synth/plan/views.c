@@ -4,9 +4,9 @@
 // must be made by one call alone, and in a loop all repetitions must agree. What stands in a group
 // or an overlapped pair is left: those name their calls.
 
-#include <string.h>
+#include "synth/plan/views.h"
 
-#include "synth/plan/program.h"
+#include <string.h>
 
 // How often a buffer is written: by calls, or from outside the step.
 static int *writes(hb_arena *a, const syn_program *p)

@@ -4,17 +4,6 @@
 
 #include "ir/shapes.h"
 
-int64_t ir_elements(const ir_tensor *t)
-{
-    int64_t n = 1;
-    for (int i = 0; i < t->rank; i++) {
-        if (t->dim[i] > 0 && n > INT64_MAX / t->dim[i])
-            return INT64_MAX; // the reader refuses such a tensor
-        n *= t->dim[i];
-    }
-    return n;
-}
-
 ir_graph *ir_graph_new(hb_arena *a)
 {
     ir_row(IR_OP_linear); // parses the table
