@@ -254,8 +254,9 @@ static void print_main(pt *t)
                HB_ARG(pt_quote(t->a, g->sha)), mesh->n_ranks);
     print_places(t);
     lines_text(l, 4, "hap_mesh(r, %d, (const int[]){%s});", mesh->n_axes, sizes.p);
-    int_table(t, "static const int class_of[] = {", classes, mesh->n_ranks);
-    lines_text(l, 4, "hap_classes(r, class_of);");
+    hb_str *item = HB_ARRAY(t->a, hb_str, mesh->n_ranks + 1);
+    lines_fill(l, 4, HB_STR("hap_classes(r, (const int[]){"), item,
+               emit_table_items(t->a, classes, mesh->n_ranks, item), "});", NULL);
     lines_text(l, 4, "hap_batch(r, %lld, %lld);", (long long)g->batch,
                (long long)rec_tokens_per_row(g));
     if (g->opt.name.n > 0) {

@@ -38,8 +38,7 @@ int main(int argc, char **argv)
 {
     hap_rank *r = hap_init(&argc, &argv, "a94a3bb305aca178", 2);
     hap_mesh(r, 1, (const int[]){2});
-    static const int class_of[] = {0, 1};
-    hap_classes(r, class_of);
+    hap_classes(r, (const int[]){0, 1});
     hap_batch(r, 8, 32);
     hap_schedule(r, (hap_lr){.lr = 0.001, .warmup = 4, .cosine = 40, .min_lr = 0.1});
     declare_buffers(r); // buffers.h

@@ -29,8 +29,7 @@ int main(int argc, char **argv)
 {
     hap_rank *r = hap_init(&argc, &argv, "8c2e2b9fd65b0127", 1);
     hap_mesh(r, 1, (const int[]){1});
-    static const int class_of[] = {0};
-    hap_classes(r, class_of);
+    hap_classes(r, (const int[]){0});
     hap_batch(r, 64, 1);
     hap_schedule(r, (hap_lr){.lr = 0.0003});
     declare_buffers(r); // buffers.h
