@@ -132,7 +132,7 @@ def _order(row) -> list[int]:
 
 
 def top_gates(p, k=2):
-    """Row by row, as op_notes.def says it."""
+    """Row by row, as ops.def says it."""
     rows = []
     for row in p.flatten(0, -2):
         chosen = _order(row)[:k]
