@@ -269,6 +269,12 @@ static bool vjp_relu(ir_back *b, const ir_node *n, const int *dy)
     return true;
 }
 
+static bool vjp_clamp(ir_back *b, const ir_node *n, const int *dy)
+{
+    vjp_give(b, 0, vjp_emit(b, IR_OP_clamp_bwd, "dx", 2, (int[]){DY, n->in[0]}, n->attr));
+    return true;
+}
+
 static bool vjp_gelu(ir_back *b, const ir_node *n, const int *dy)
 {
     vjp_give(b, 0, vjp_emit(b, IR_OP_gelu_bwd, "dx", 2, (int[]){DY, n->in[0]}, n->attr));

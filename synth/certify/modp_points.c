@@ -266,6 +266,7 @@ mp_meaning *mp_point(ir_op op)
     case IR_OP_tanh:
     case IR_OP_sigmoid:
     case IR_OP_relu:
+    case IR_OP_clamp:
     case IR_OP_gelu:
     case IR_OP_silu:
     case IR_OP_clip_scale:
@@ -273,6 +274,7 @@ mp_meaning *mp_point(ir_op op)
     case IR_OP_tanh_bwd:
     case IR_OP_sigmoid_bwd:
     case IR_OP_relu_bwd:
+    case IR_OP_clamp_bwd:
     case IR_OP_gelu_bwd:
     case IR_OP_silu_bwd:
         return slope;

@@ -190,6 +190,7 @@ _ROWS = {
     "tanh": torch.tanh,
     "sigmoid": torch.sigmoid,
     "relu": torch.relu,
+    "clamp": lambda x, min=None, max=None: x.clamp(min, max),
     "gelu": lambda x, tanh=False: F.gelu(x, approximate="tanh" if tanh else "none"),
     "silu": F.silu,
     "sum": lambda x, dims, keepdim=False: x.sum(dims, keepdim) if dims else x,
