@@ -22,7 +22,11 @@
 #include "ir/graph.h"
 #include "synth/certify/modp.h"
 #include "synth/certify/record.h"
-#include "synth/space/space.h"
+#include "synth/passes/arena_plan.h"
+#include "synth/passes/roll.h"
+#include "synth/price/instr_cost.h"
+#include "synth/price/simulate_plan.h"
+#include "synth/search/synth.h"
 
 typedef struct bench {
     const char *graph, *cluster;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli/cli.h"
+#include "synth/passes/passes.h"
 
 static const char help[] =
     "hapc plans one training step for devices that differ, as a C program.\n"
@@ -22,7 +23,7 @@ static const char help[] =
     "  --batch N           size of the batch, instead of the graph's\n"
     "  --pairs P           auto (default): matmuls overlap with collectives where that pays, off\n"
     "  --mesh M            auto (default), flat: one axis over all devices, machine: machines x devices\n"
-    "  --strategy NAME     auto (default), dp-even, dp-prop, zero, tp, hap\n"
+    "  --strategy NAME     %s (default: auto)\n"
     "  --pin 'NAME=S'      the values that NAME names (* and ? match any) stand in state S where ops read\n"
     "                      them: R whole, P partial, S(letter) or S(dim) cut; may be repeated\n"
     "                      S,S on machines and inside them\n"
@@ -37,10 +38,38 @@ static const char help[] =
     "  --time-limit S      stop searching after S seconds and keep the best plan\n"
     "  --json              one object on stdout instead of the report\n"
     "  -d LETTERS          print: r graph as read, x rows, m with casts, a with gradients, o whole step,\n"
-    "                      v its variant (micro-batches, recomputation), f factors, c cluster, p plan, l record\n"
+    "                      v its variant (micro-batches, recomputation), f factors, c cluster, p plan, l record;\n"
+    "                      the plan after a pass:%s\n"
     "  -q, -v              say less, say more\n"
     "\n"
     "Exit: 0 done, 1 bad input, 2 usage, 3 no feasible plan, 4 bug, 5 the run failed, 130 interrupted\n";
+
+// " L lower, W place waits, ...", in lines as wide as the help's.
+static const char *pass_letters(hb_arena *a)
+{
+    enum { WIDTH = 72 };
+    hb_buf b = {.arena = a};
+    int line = WIDTH;
+    for (int k = 0; k < SYN_N_PASSES; k++) {
+        const char *end = k + 1 < SYN_N_PASSES ? "," : "";
+        hb_str word = hb_fmt(a, " %c %s%s", syn_passes[k].letter, syn_passes[k].name, end);
+        line += (int)word.n;
+        if (line > WIDTH) {
+            hb_puts(&b, "\n                     ");
+            line = 21 + (int)word.n;
+        }
+        hb_putn(&b, word.p, word.n);
+    }
+    return hb_done(&b).p;
+}
+
+static int print_help(FILE *to)
+{
+    hb_arena *a = hb_arena_new();
+    fprintf(to, help, syn_strategy_names(a).p, pass_letters(a));
+    hb_arena_free(a);
+    return to == stdout ? CLI_OK : CLI_USAGE;
+}
 
 static const struct {
     const char *name;
@@ -50,14 +79,8 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        fputs(help, stderr);
-        return CLI_USAGE;
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        fputs(help, stdout);
-        return CLI_OK;
-    }
+    if (argc < 2) return print_help(stderr);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help(stdout);
     if (strcmp(argv[1], "--version") == 0) {
         printf("hapc %s\n", cli_version());
         return CLI_OK;

@@ -9,6 +9,8 @@
 #include "cli/cli.h"
 #include "ir/variant.h"
 #include "synth/certify/record.h"
+#include "synth/plan/program_print.h"
+#include "synth/price/simulate_plan.h"
 
 static volatile sig_atomic_t interrupts;
 static volatile int interrupted; // read by the search
@@ -78,8 +80,8 @@ static void print_json(hb_arena *a, const emit_plan *e)
                   mesh_rank[i] < 0 ? ",\"dropped\":true" : "");
     }
     hb_puts(&b, "],\"baselines\":{");
-    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++) {
-        hb_printf(&b, "%s\"%s\":", s > SYN_DP_EVEN ? "," : "", syn_strategy_name((syn_strategy)s));
+    for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
+        hb_printf(&b, "%s\"%s\":", s > SYN_AUTO + 1 ? "," : "", syn_strategy_name((syn_strategy)s));
         if (r->baseline_sec[s] >= 0)
             hb_printf(&b, "%.9g", r->baseline_sec[s] * 1e3);
         else
@@ -118,6 +120,7 @@ static void dump(hb_arena *a, const char *letters, const cli_inputs *in, const s
     hb_buf b = {.arena = a};
     if (strchr(letters, 'f')) ir_factors_print(&b, in->g, in->f);
     if (strchr(letters, 'c')) cl_print(&b, in->cluster);
+    if (p && p->dumps.n) hb_putn(&b, p->dumps.p, p->dumps.n);
     if (strchr(letters, 'p') && p) syn_print(&b, p);
     if (strchr(letters, 'l') && p) record_print(&b, record_from_plan(a, p));
     if (b.n) fputs(b.p, stdout);
@@ -175,10 +178,10 @@ static bool read_options(request *q, int argc, char **argv)
 static bool parse_strategy(const char *text, syn_strategy *out)
 {
     if (!text || syn_strategy_parse((hb_str){text, strlen(text)}, out)) return true;
-    const char *names[SYN_N_STRATEGIES];
-    for (int s = 0; s < SYN_N_STRATEGIES; s++)
+    const char *names[SYN_MAX_STRATEGIES];
+    for (int s = 0; s < syn_n_strategies; s++)
         names[s] = syn_strategy_name((syn_strategy)s);
-    const char *near = hb_nearest((hb_str){text, strlen(text)}, names, SYN_N_STRATEGIES);
+    const char *near = hb_nearest((hb_str){text, strlen(text)}, names, syn_n_strategies);
     cli_error(CLI_USAGE, "unknown strategy '%s'", text);
     if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
     return false;
@@ -188,6 +191,7 @@ static bool parse_strategy(const char *text, syn_strategy *out)
 static bool understand(request *q)
 {
     q->syn = syn_default_options();
+    q->syn.dump_after = q->dumps;
     q->syn.vary_chunks = q->micro && strcmp(q->micro, "auto") == 0;
     q->syn.vary_blocks = q->recompute && strcmp(q->recompute, "auto") == 0;
     if (q->syn.vary_chunks) q->micro = NULL;

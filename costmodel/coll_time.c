@@ -13,6 +13,7 @@
 
 #include "costmodel/cost.h"
 #include "costmodel/curve.h"
+#include "costmodel/device_defaults.h"
 
 static double formula(cost_coll k, cost_form f, int n, double bytes, cl_link link)
 {
@@ -35,18 +36,15 @@ static double by_curve(const cost_model *m, cost_coll k, cost_form f, int n, dou
     return sec * formula(k, x.as, n, bytes, link) / formula(k, x.form, x.n, bytes, link);
 }
 
-// Several copies in flight are done by the copy engines that the driver gives their streams: three
-// between four H200s took 0.97 to 1.63 times what one took, the same form in one process the one
-// and in the next the other. What was measured may have been luck, unless it is faster by a tenth.
-static const double unlucky = 1.2, not_faster = 1.1;
-
+// Several copies in flight are done by the copy engines that the driver gives their streams: what
+// was measured may have been luck, unless it is faster by a tenth.
 static double measured(const cost_model *m, cost_coll k, cost_form f, int n, double bytes,
                        cl_link link)
 {
     double sec = by_curve(m, k, f, n, bytes, link);
     if (sec < 0 || !cost_is_push(f) || cost_copies(f) == 1) return sec;
     double one = by_curve(m, k, COST_PUSH(1), n, bytes, link);
-    return fmax(sec, fmin(unlucky * sec, not_faster * one));
+    return fmax(sec, fmin(COST_BAD_LUCK * sec, COST_NO_LUCK * one));
 }
 
 static double even(const cost_model *m, cost_coll k, cost_form f, int n, double bytes, cl_link link)
@@ -56,23 +54,15 @@ static double even(const cost_model *m, cost_coll k, cost_form f, int n, double 
     return sec >= 0 ? sec : formula(k, f, n, bytes, link);
 }
 
-// Not measured: a copy engine takes up a stretch a clock at most (1.98 GHz, an H200).
-static const double push_run = 0.5e-9;
-
 double cost_skew(const cl_class *c, bool push)
 {
-    // Four H200s. Zero took 2.35 ms more than dp-even of BERT with 146 collectives more and 2.36 of
-    // GPT-2 with 96 more, of which contention is 1.4 and 1.5. Steps in 53 to 340 graphs between
-    // pushes (tp of BERT, GPT-2, GPT-2 XL) took 50 to 142 us more for each graph; called one by
-    // one, GPT-2 XL 52 us for each push and pair. CPUs: not measured.
-    static const double gpu = 12e-6, live = 60e-6;
     if (c->kind != CL_GPU) return 0;
-    return push ? gpu + live : gpu;
+    return push ? COST_LAUNCH_OVERHEAD + COST_PUT_BREAK : COST_LAUNCH_OVERHEAD;
 }
 
 void cost_memory_add(cost_memory *x, const cl_class *c)
 {
-    double push = c->run_push > 0 ? c->run_push : push_run;
+    double push = c->run_push > 0 ? c->run_push : COST_PUT_RUN;
     double bandwidth = c->stream > 0 ? c->stream : c->memory_bandwidth;
     x->bandwidth = x->bandwidth > 0 ? fmin(x->bandwidth, bandwidth) : bandwidth;
     x->run_push = fmax(x->run_push, push);

@@ -4,6 +4,7 @@
 
 #include "costmodel/cost.h"
 #include "costmodel/curve.h"
+#include "costmodel/device_defaults.h"
 #include "ir/runtime_limits.h"
 
 // One table of what each form of each collective costs: seconds on the wire, bytes through memory
@@ -26,20 +27,15 @@
 //
 // Pushes, by copies into the other members' memory, exist between peers and not for recut:
 //
-//       PUSH(k)        as SENDRECV with 7 us for a: a copy's launch, a flag raised there and seen;
-//                      5 us for each copy in flight but the first
+//       PUSH(k)        as SENDRECV with COST_PUT_FIRST for a, COST_PUT_MORE for each copy in flight
+//                      but the first
 //       PUSH(1) of an all_gather between GPUs: who has less to send passes on parts of who has more
 //                      (runtime/core/push_turns.c), so that mostly what is received binds
 //       all_reduce     reduce_scatter and all_gather, even
 //
-// Between peers B is what copies reach, and each form has its share of it. Of 370 GB/s between four
-// H200s one push at a time reached 330 to 384 (messages from 32 MiB) and one to each of three peers
-// 200, NCCL 262 to 320; numbers of copies between take a share in proportion, which is a guess.
-// Elsewhere B is what collectives reach.
-
-static const double scratch_align = 256;
-static const double push_first = 7e-6, push_more = 5e-6;               // seconds
-static const double one_copy = 0.95, all_copies = 0.54, library = 0.8; // of B
+// Between peers B is what copies reach, and each form has its share of it (device_defaults.h);
+// numbers of copies between one and all take a share in proportion, which is a guess. Elsewhere B
+// is what collectives reach.
 
 const char *cost_coll_name(cost_coll k)
 {
@@ -195,7 +191,7 @@ static void step(walk *w)
 static traffic recut_traffic(const cost_shards *s, const int64_t *from, const int64_t *to)
 {
     traffic t = {0, 0};
-    double eps = 1e-9 * s->bytes, kept_a = 0, kept_b = 0;
+    double eps = COST_ROUNDING * s->bytes, kept_a = 0, kept_b = 0;
     int to_others = 0, from_others = 0;
     walk a = walk_start(s, from), b = walk_start(s, to);
     while (a.i < s->n || b.i < s->n) {
@@ -249,10 +245,10 @@ static int copies_of(cost_form f, int n)
 
 double cost_rate(cost_form f, int n, cl_link link)
 {
-    double share = library;
+    double share = COST_LIBRARY_SHARE;
     if (cost_is_push(f)) {
         double all = n > 2 ? (copies_of(f, n) - 1) / (n - 2.0) : 0;
-        share = (1 - all) * one_copy + all * all_copies;
+        share = (1 - all) * COST_ONE_COPY + all * COST_ALL_COPIES;
     }
     return link.peer ? share * link.bandwidth : link.bandwidth;
 }
@@ -261,7 +257,7 @@ double cost_parts_latency(cost_form f, int n, cl_link link)
 {
     if (!cost_is_push(f) || n == 1) return (n - 1) * link.latency;
     int copies = copies_of(f, n);
-    return (n - copies) * push_first + (copies - 1) * push_more;
+    return (n - copies) * COST_PUT_FIRST + (copies - 1) * COST_PUT_MORE;
 }
 
 static double even_steps(cost_form f, int n, double shard, cl_link link)
@@ -282,7 +278,6 @@ static double even_steps(cost_form f, int n, double shard, cl_link link)
 static double busiest(cost_coll k, cost_form f, const cost_shards *s, cl_link link)
 {
     static const double least = IR_CUDA_TURN; // of a message: pieces are no smaller
-    static const double passing = 0.6;
     cut c = cut_of(s, s->table);
     double most = s->bytes - c.smallest, own = (s->n - 1) * c.largest, row[IR_TURN_MEMBERS];
     bool helped[IR_TURN_MEMBERS] = {false}, helps[IR_TURN_MEMBERS] = {false};
@@ -307,7 +302,7 @@ static double busiest(cost_coll k, cost_form f, const cost_shards *s, cl_link li
     }
     for (int i = 0; i < s->n; i++)
         most = fmax(most, row[i]);
-    return own + passing * (most - own);
+    return own + COST_PASSED_SHARE * (most - own);
 }
 
 static double shard_seconds(cost_coll k, cost_form f, const cost_shards *s, cl_link link)
@@ -450,11 +445,11 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s)
         if (k == COST_ALL_GATHER || k == COST_ALL_TO_ALL) return 0;
         double part = k == COST_ALL_REDUCE ? ceil(round(s->bytes / item) / s->n) * item
                                            : round(cut_of(s, s->table).largest);
-        return (int64_t)(s->n * up(part, scratch_align));
+        return (int64_t)(s->n * up(part, COST_SCRATCH_ALIGN));
     }
     if (k == COST_ALL_REDUCE) {
         if (f == COST_TWO_LEVEL && s->n_inner > 0) bytes = up(s->bytes / s->n_inner, item);
-        return (int64_t)up(bytes, scratch_align);
+        return (int64_t)up(bytes, COST_SCRATCH_ALIGN);
     }
     double largest = cut_of(s, s->table).largest, packed = s->apart == 1 ? 0 : s->bytes;
     if (k == COST_ALL_TO_ALL || k == COST_RECUT)
@@ -468,7 +463,7 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s)
     else
         bytes = packed;
     // Whole bytes: shards are multiples of an element, up to rounding of entry bytes.
-    return (int64_t)up(round(bytes), scratch_align);
+    return (int64_t)up(round(bytes), COST_SCRATCH_ALIGN);
 }
 
 cost_forms cost_forms_of(cost_coll k, int n, bool pushes)
@@ -486,14 +481,12 @@ cost_forms cost_forms_of(cost_coll k, int n, bool pushes)
 
 int cost_cheapest(const cost_forms *x)
 {
-    // What forms of one collective cost are sums in different orders.
-    static const double rounding = 1e-9;
     double least = (double)INFINITY;
     int best = 0;
     for (int i = 0; i < x->n; i++)
         least = fmin(least, x->sec[i]);
     hb_assert(isfinite(least));
-    while (!(x->sec[best] <= least * (1 + rounding)))
+    while (!(x->sec[best] <= least * (1 + COST_ROUNDING)))
         best++;
     return best;
 }

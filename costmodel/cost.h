@@ -8,6 +8,7 @@
 #define HAP_COSTMODEL_COST_H
 
 #include "clusters/cluster.h"
+#include "costmodel/device_defaults.h"
 #include "ir/graph.h"
 
 typedef enum { COST_F32, COST_TF32, COST_BF16 } cost_math;
@@ -115,7 +116,6 @@ double cost_runs(cost_coll k, const cost_shards *s);
 int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s);
 
 // Forms of a collective, and what each takes (+inf: does not apply).
-enum { COST_MAX_FORMS = 24 };
 typedef struct cost_forms {
     int n;
     cost_form form[COST_MAX_FORMS];

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "costmodel/device_defaults.h"
+
 static bool is_positive(const hb_tree *t)
 {
     return (t->kind == HB_INT || t->kind == HB_REAL) && isfinite(t->f) && t->f > 0;
@@ -43,7 +45,8 @@ bool cost_curve_read(hb_arena *a, const hb_tree *t, const hb_source *src, hb_dia
             return false;
         }
         if (wide && i > 0 &&
-            (begins ? c.size[i] < c.size[c.first[last]] : c.thin[i] < c.thin[i - 1] - 1e-9)) {
+            (begins ? c.size[i] < c.size[c.first[last]]
+                    : c.thin[i] < c.thin[i - 1] - COST_ROUNDING)) {
             hb_error(d, src, p->v[0]->at,
                      "flop per byte ascends in a family, the first sizes from one to the next");
             return false;

@@ -3,6 +3,7 @@
 
 #include "costmodel/cost.h"
 #include "costmodel/curve.h"
+#include "costmodel/device_defaults.h"
 
 // What a curves file holds, by name; and, once a class was asked for, its curves by op.
 
@@ -151,7 +152,7 @@ static void read_collective(reader *r, const hb_tree *t)
     bool crosses = hb_str_is(axis->s, "between");
     if (k == N_COLLS)
         hb_error(r->diag, r->src, kind->at, "no collective '%.*s'", HB_ARG(kind->s));
-    else if (n->i < 2 || n->i > 1 << 16)
+    else if (n->i < 2 || n->i > COST_MAX_RANKS)
         hb_error(r->diag, r->src, n->at, "a group has 2 ranks or more");
     else if (!known || !cost_form_exists((cost_coll)k, f) ||
              (cost_is_push(f) && cost_copies(f) >= n->i))
@@ -181,7 +182,8 @@ static void read_contention(reader *r, const hb_tree *t)
     double factor[2];
     for (int i = 0; i < 2; i++) {
         const hb_tree *x = hb_get(t, keys[i + 1]);
-        if (x && (x->kind == HB_REAL || x->kind == HB_INT) && x->f >= 1 && x->f <= 1e3) {
+        if (x && (x->kind == HB_REAL || x->kind == HB_INT) && x->f >= 1 &&
+            x->f <= COST_MAX_CONTENTION) {
             factor[i] = x->f;
             continue;
         }
@@ -377,18 +379,14 @@ static const cost_contention *contention_of(const cost_curves *k, const cl_class
 
 cost_beside cost_beside_of(const cl_class *c)
 {
-    // Of four H200s (hapc profile): beside an all-reduce, whose kernel holds processors that a
-    // product's last wave then waits for. Pushes beside an independent matmul: together / the
-    // longer of the two, TP 4 and 8.
-    static const cost_contention library = {2.3, 1.03};
-    static const double push = 1.05;
     bool guess = c->kind == CL_GPU && c->compute_beside <= 0;
-    double compute = guess ? library.compute : fmax(c->compute_beside, 1),
-           comm = guess ? library.communication : fmax(c->communication_beside, 1);
+    double compute = guess ? COST_LIBRARY_COMPUTE : fmax(c->compute_beside, 1),
+           comm = guess ? COST_LIBRARY_COMMUNICATION : fmax(c->communication_beside, 1);
     return (cost_beside){
         {{compute, comm},
-         {c->compute_beside_push > 0 ? c->compute_beside_push : fmin(compute, push),
-          c->communication_beside_push > 0 ? c->communication_beside_push : fmin(comm, push)}}};
+         {c->compute_beside_push > 0 ? c->compute_beside_push : fmin(compute, COST_PUT_CONTENTION),
+          c->communication_beside_push > 0 ? c->communication_beside_push
+                                           : fmin(comm, COST_PUT_CONTENTION)}}};
 }
 
 static const two_costs *costs_by_class(const costs_of *k, const cl_class *x)

@@ -1,10 +1,9 @@
 #include "costmodel/cost.h"
 #include "costmodel/curve.h"
+#include "costmodel/device_defaults.h"
 
 // Roofline with fixed efficiencies (docs/theory.md section 3):
 // max(flops / (0.6 peak), bytes / (0.8 bandwidth)) + launch. Ignores caches, shapes and tiles.
-
-static const double peak_share = 0.6, bandwidth_share = 0.8;
 
 static double peak_of(const cl_class *c, cost_math math)
 {
@@ -13,10 +12,9 @@ static double peak_of(const cl_class *c, cost_math math)
     return c->f32;
 }
 
-// A GPU's is that of a kernel in a replayed step: 1 to 1.6 us on an H200, where called ones take 5.
 static double launch_of(const cl_class *c)
 {
-    return c->launch > 0 ? c->launch : c->kind == CL_GPU ? 2e-6 : 1e-6;
+    return c->launch > 0 ? c->launch : c->kind == CL_GPU ? COST_GPU_LAUNCH : COST_CPU_LAUNCH;
 }
 
 double cost_launch(const cost_model *m, int cls)
@@ -26,7 +24,7 @@ double cost_launch(const cost_model *m, int cls)
 
 double cost_stream(const cl_class *c, double bytes)
 {
-    return bytes / (c->stream > 0 ? c->stream : bandwidth_share * c->memory_bandwidth);
+    return bytes / (c->stream > 0 ? c->stream : COST_BANDWIDTH_SHARE * c->memory_bandwidth);
 }
 
 double cost_fused(const cl_class *c, double sec, int n, double saved, double moved)
@@ -45,8 +43,8 @@ double cost_op(const cost_model *m, int cls, ir_op op, double flops, double byte
     bool dense = ir_is_dense(op);
     const cost_curve *k = cost_curve_of_op(m, cls, op);
     if (k) return dense ? cost_curve_at(k, flops / bytes, flops) : cost_curve_at(k, 1, bytes);
-    double compute = flops / (peak_share * (dense ? peak_of(c, m->math) : c->f32));
-    double memory = bytes / (bandwidth_share * c->memory_bandwidth);
+    double compute = flops / (COST_PEAK_SHARE * (dense ? peak_of(c, m->math) : c->f32));
+    double memory = bytes / (COST_BANDWIDTH_SHARE * c->memory_bandwidth);
     return (compute > memory ? compute : memory) + cost_launch(m, cls);
 }
 

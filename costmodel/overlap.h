@@ -32,8 +32,7 @@
 #define HAP_COSTMODEL_OVERLAP_H
 
 #include "costmodel/cost.h"
-
-enum { COST_MAX_GROUPS = 24, COST_MAX_PAIR_RANKS = 16 };
+#include "costmodel/pair_limits.h"
 
 typedef struct cost_pair {
     bool consumer, whole;

@@ -5,29 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "costmodel/device_defaults.h"
 #include "costmodel/pair_parts.h"
 #include "costmodel/pair_price.h"
 
-static const int splits[][7] = {{1, 1},
-                                {2, 1, 1},
-                                {2, 2, 1},
-                                {2, 3, 1},
-                                {2, 1, 2},
-                                {2, 1, 3},
-                                {3, 1, 1, 1},
-                                {3, 4, 2, 1},
-                                {3, 3, 2, 1},
-                                {3, 1, 2, 4},
-                                {3, 1, 2, 3},
-                                {3, 1, 2, 1},
-                                {3, 2, 4, 1},
-                                {4, 1, 1, 1, 1},
-                                {4, 1, 2, 2, 1},
-                                {4, 8, 4, 2, 1},
-                                {4, 1, 2, 4, 8},
-                                {5, 1, 1, 1, 1, 1},
-                                {6, 1, 1, 1, 1, 1, 1},
-                                {6, 1, 2, 3, 3, 2, 1}};
+// How many chunks, then their weights.
+typedef int member_split[1 + COST_PAIR_MAX_SPLIT];
+static const member_split splits[] = {{1, 1},
+                                      {2, 1, 1},
+                                      {2, 2, 1},
+                                      {2, 3, 1},
+                                      {2, 1, 2},
+                                      {2, 1, 3},
+                                      {3, 1, 1, 1},
+                                      {3, 4, 2, 1},
+                                      {3, 3, 2, 1},
+                                      {3, 1, 2, 4},
+                                      {3, 1, 2, 3},
+                                      {3, 1, 2, 1},
+                                      {3, 2, 4, 1},
+                                      {4, 1, 1, 1, 1},
+                                      {4, 1, 2, 2, 1},
+                                      {4, 8, 4, 2, 1},
+                                      {4, 1, 2, 4, 8},
+                                      {5, 1, 1, 1, 1, 1},
+                                      {6, 1, 1, 1, 1, 1, 1},
+                                      {6, 1, 2, 3, 3, 2, 1}};
 enum { N_SPLITS = sizeof splits / sizeof *splits };
 
 typedef struct best {
@@ -94,7 +97,7 @@ static bool offer(best *b, int (*group)[3], int n)
     cost_pair_time t;
     if (n > b->max || (passed(group, n) > 0 && !pair_in_order(b->x->p, group, n))) return false;
     double sec = choice(b->x, group, n, &t);
-    if (b->n > 0 && sec >= b->sec * (1 - 1e-9)) return false;
+    if (b->n > 0 && sec >= b->sec * (1 - COST_ROUNDING)) return false;
     b->sec = sec;
     b->t = t;
     b->n = n;
@@ -102,18 +105,16 @@ static bool offer(best *b, int (*group)[3], int n)
     return true;
 }
 
-enum { FINE = 16 };
-
 static void in_units(best *b)
 {
     for (int k = 0; k < b->n; k++)
-        b->group[k][1] *= FINE;
+        b->group[k][1] *= COST_PAIR_UNITS;
 }
 
 // Units from one part of a distance to another as long as that helps.
 static void move_units(best *b)
 {
-    for (int step = FINE; step >= FINE / 4; step /= 2)
+    for (int step = COST_PAIR_UNITS; step >= COST_PAIR_UNITS / 4; step /= 2)
         for (bool better = true; better;) {
             better = false;
             for (int i = 0; i < b->n; i++)
@@ -138,7 +139,7 @@ static void improve(best *b)
 // one group to another place as long as that helps. Joined groups stay where they are.
 static void reorder(best *b)
 {
-    int passes = b->x->p->quick ? 1 : 6;
+    int passes = b->x->p->quick ? 1 : COST_PAIR_ORDERS;
     for (bool better = uneven(b->x->p); better && passes > 0; passes--) {
         better = false;
         for (int i = 0; i < b->n; i++)
@@ -187,7 +188,7 @@ typedef struct shape {
 static bool offer_shape(best *b, const shape *s)
 {
     const cost_pair *p = b->x->p;
-    int group[6 * COST_MAX_PAIR_RANKS][3], n = 0;
+    int group[COST_PAIR_MAX_SPLIT * COST_MAX_PAIR_RANKS][3], n = 0;
     for (int k = 0; k < p->n; k++) {
         int d = p->consumer ? k : (k + 1) % p->n;
         const int *split = splits[d == 0 ? 0 : s->split[d == p->n - 1 ? 2 : d == 1 ? 0 : 1]];
@@ -273,12 +274,12 @@ static void offer_layers(best *b, int parts, int first, bool down)
     best own = {.x = b->x, .max = b->max};
     if (!offer(&own, group, n)) return;
     in_units(&own);
-    for (int i = 0; i < 3 && !p->quick; i++) {
+    for (int i = 0; i < COST_PAIR_ROUNDS && !p->quick; i++) {
         double before = own.sec;
         pass_on(&own);
         reorder(&own);
         move_units(&own);
-        if (own.sec > before * (1 - 1e-3)) break;
+        if (own.sec > before * (1 - COST_PAIR_GAIN)) break;
     }
     offer(b, own.group, own.n);
 }
@@ -287,7 +288,7 @@ static void search_layers(best *b)
 {
     int n = b->x->p->n, most = b->x->p->quick ? 2 : 3;
     for (int parts = 1; parts <= most && uneven(b->x->p); parts++)
-        for (int first = 0; first < (n < 6 ? n - 1 : 2); first++)
+        for (int first = 0; first < (n < COST_PAIR_FEW_MEMBERS ? n - 1 : 2); first++)
             for (int down = 0; down < 2; down++)
                 offer_layers(b, parts, first, down);
 }
@@ -326,18 +327,19 @@ static void search_members(best *b)
 
 static void search_whole(best *b)
 {
-    enum { UNITS = 24 };
     bool quick = b->x->p->quick;
-    int most = quick ? 4 : 8, group[COST_MAX_GROUPS][3] = {{0, 1}};
+    int most = quick ? COST_PAIR_WHOLE_QUICK : COST_PAIR_WHOLE_CHUNKS,
+        group[COST_MAX_GROUPS][3] = {{0, 1}};
     offer(b, group, 1);
     for (int n = 2; n <= most; n++) {
         best own = {.x = b->x, .max = b->max};
         for (int bend = -2; bend <= 2; bend++) { // growing, equal, shrinking
             double sum = 0;
             for (int k = 0; k < n; k++)
-                sum += pow(1 + 0.5 * abs(bend), bend < 0 ? k : n - 1 - k);
+                sum += pow(1 + COST_PAIR_WHOLE_BEND * abs(bend), bend < 0 ? k : n - 1 - k);
             for (int k = 0; k < n; k++) {
-                double w = pow(1 + 0.5 * abs(bend), bend < 0 ? k : n - 1 - k) / sum * UNITS;
+                double w = pow(1 + COST_PAIR_WHOLE_BEND * abs(bend), bend < 0 ? k : n - 1 - k) /
+                           sum * COST_PAIR_WHOLE_UNITS;
                 group[k][0] = 0;
                 group[k][1] = w < 1 ? 1 : (int)lround(w);
             }
@@ -345,7 +347,7 @@ static void search_whole(best *b)
         }
         if (!quick) improve(&own);
         if (own.n > 0) offer(b, own.group, own.n);
-        if (own.sec > b->sec * 1.02) break;
+        if (own.sec > b->sec * COST_PAIR_WHOLE_WORSE) break;
     }
 }
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "costmodel/device_defaults.h"
+
 typedef struct state {
     int made, sent;       // how many
     double product, left; // of the next product and of the next message
@@ -60,7 +62,7 @@ void pair_links_run(int n, pair_sender *rank, double flag, double (*ends)[COST_M
             computing[r] = computes(&rank[r], &all[r]);
             double from = sends(&rank[r], &all[r]) ? there(&rank[r], &all[r], r, flag, ends)
                                                    : (double)INFINITY;
-            sending[r] = from <= now * (1 + 1e-12);
+            sending[r] = from <= now * (1 + COST_ROUNDING_FEW);
             if (!sending[r]) dt = fmin(dt, from - now);
             if (sending[r]) into[rank[r].message[all[r].sent].to]++;
         }
@@ -75,7 +77,7 @@ void pair_links_run(int n, pair_sender *rank, double flag, double (*ends)[COST_M
         }
         if (!(dt < (double)INFINITY)) break;
         now += dt;
-        double least = 1e-12 * now;
+        double least = COST_ROUNDING_FEW * now;
         for (int r = 0; r < n; r++) {
             pair_sender *p = &rank[r];
             state *s = &all[r];

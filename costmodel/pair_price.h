@@ -5,8 +5,6 @@
 
 #include "costmodel/overlap.h"
 
-enum { PAIR_KNOWN = 256 };
-
 typedef struct pair_pricer {
     const cost_pair *p;
     double whole[CL_MAX_CLASSES]; // by kind: product a row, of all rows at once
@@ -18,7 +16,7 @@ typedef struct pair_pricer {
         int kind;
         int64_t rows;
         double sec;
-    } known[PAIR_KNOWN];
+    } known[COST_PAIR_KNOWN];
 } pair_pricer;
 
 pair_pricer *pair_pricer_new(hb_arena *a, const cost_pair *p);

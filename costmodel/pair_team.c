@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "costmodel/device_defaults.h"
+
 double cost_team_seconds(const cost_team *t, cost_coll coll, cost_form form, const int64_t *table,
                          double bytes, double apart)
 {
@@ -69,23 +71,8 @@ static void sums(cost_team *t)
 
 cost_pair cost_team_pair(cost_team *t, bool quick)
 {
-    // Not measured: on H200s the next group began 5 us behind the one before, 15 us behind the end
-    // of its message (pushes, TP 4).
-    static const double gap_gpu = 5e-6, flag_gpu = 15e-6;
-    // Not in a profile, whose curves are of devices that compute without a rest: where they rest in
-    // between, products took 0.86 to 0.95 of their curves on four H200s (24 shapes, geometric means
-    // 0.89 to 0.91 in four calls), 0.93 to 1.08 on two whole and two of 64 processors (6 shapes).
-    // Which share of these the groups are chosen at matters little to them: of 22 shapes of the
-    // latter cluster those at 0.88 take 0.02 to 0.13 % more than the best of eight such lists, on
-    // average, at any speed from 0.88 to 1, and at most 0.9 %; chosen at one speed 1.1 and 6.8 %.
-    static const double quickest = 0.88;
-    // Messages of rows that have just been made, beside the product of the next: by the time of
-    // pairs that the transfer binds, 1.2 to 1.3 times their curve. Reduce-scatters chosen with it
-    // take 1.1 % more than the best of three to five groupings measured, instead of 2.9, and 60 of
-    // 72 times the faster of two is the cheaper, instead of 47 (ten shapes, three calls). It is not
-    // in the price: GPT-2 XL, whose reduce-scatters it made too dear for a pair, is 2.6 ms faster
-    // with them.
-    static const double crowded = 1.2;
+    // quickest: not in a profile, whose curves are of devices that compute without a rest. crowded
+    // is not in the price of a pair, only in the choice of its chunks (device_defaults.h).
     double gap = 0, flag = 0, launch = 0;
     bool whole = t->coll == COST_ALL_REDUCE, push = cost_is_push(t->form), any_gpu = false;
     for (int k = 0; k < t->n_kinds; k++) {
@@ -95,11 +82,14 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
         any_gpu = any_gpu || gpu;
         launch = fmax(launch, least);
         t->beside[k] = cost_pair_beside(c, t->form);
-        gap = fmax(gap, c->pair_gap > 0 ? c->pair_gap : gpu ? gap_gpu : least / 2);
-        flag = fmax(flag, c->pair_flag > 0 ? c->pair_flag : gpu ? flag_gpu : least);
+        gap = fmax(gap, c->pair_gap > 0 ? c->pair_gap
+                        : gpu           ? COST_PAIR_GAP
+                                        : least / COST_PAIR_LAUNCH_SHARE);
+        flag = fmax(flag, c->pair_flag > 0 ? c->pair_flag : gpu ? COST_PAIR_FLAG : least);
     }
     memset(t->after, 0, sizeof *t->after * (size_t)t->n);
     if (t->coll == COST_REDUCE_SCATTER || (whole && push)) sums(t);
+    bool crowds = t->coll != COST_ALL_GATHER && !whole && push && any_gpu;
     return (cost_pair){.consumer = t->coll == COST_ALL_GATHER,
                        .whole = whole,
                        .back = whole && push,
@@ -117,9 +107,8 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
                        .gap = gap,
                        .flag = flag,
                        .skew = t->memory.skew[push],
-                       .quickest = quickest,
-                       .crowded =
-                           t->coll != COST_ALL_GATHER && !whole && push && any_gpu ? crowded : 1,
+                       .quickest = COST_PAIR_QUICKEST,
+                       .crowded = crowds ? COST_PAIR_CROWDED : 1,
                        .quick = quick,
                        .doubt = launch};
 }

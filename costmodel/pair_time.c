@@ -1,3 +1,4 @@
+#include "costmodel/device_defaults.h"
 #include "costmodel/pair_links.h"
 #include "costmodel/pair_parts.h"
 #include "costmodel/pair_price.h"
@@ -17,12 +18,12 @@ static double known_seconds(pair_pricer *x, bool message, int kind, int64_t rows
     while (x->known[at].used) {
         const struct pair_known *k = &x->known[at];
         if (k->message == message && k->kind == kind && k->rows == rows) return k->sec;
-        at = (at + 1) % PAIR_KNOWN;
+        at = (at + 1) % COST_PAIR_KNOWN;
     }
     double sec = (message ? p->message : p->product)(p->ctx, kind, rows);
     if (!message && sec < x->whole[kind] * (double)rows) sec = x->whole[kind] * (double)rows;
     hb_assert(sec >= 0);
-    if (x->n_known < PAIR_KNOWN / 2) {
+    if (x->n_known < COST_PAIR_KNOWN / 2) {
         x->n_known++;
         x->known[at] = (struct pair_known){true, message, kind, rows, sec};
     }
@@ -52,7 +53,7 @@ static void compute(beside *b, double sec)
     b->done += both / b->c.communication;
     b->left -= both / b->c.communication;
     sec -= both / b->c.compute;
-    if (sec <= 1e-12 * both) return;
+    if (sec <= COST_ROUNDING_FEW * both) return;
     b->t += sec; // and nothing is sent
     b->left = 0;
     b->done += sec;
@@ -115,7 +116,7 @@ static void share_link(int n, const int *stream, const double *work, double *end
         for (int i = 0; i < n; i++) {
             if (!runs[i]) continue;
             left[i] -= least;
-            if (left[i] > 1e-12 * work[i]) continue;
+            if (left[i] > COST_ROUNDING_FEW * work[i]) continue;
             over[i] = true;
             end[i] = t;
             rest--;
@@ -286,8 +287,8 @@ static void send_made(pair_pricer *x, const pair_parts *g, int r, const int64_t 
             if (n > 0) piece = fmin(made, (ends[0] - b.done) * b.c.communication / b.c.compute);
             compute(&b, piece);
             made -= piece;
-            if (made < 1e-12 * piece) made = 0;
-            while (n > 0 && ends[0] <= b.done * (1 + 1e-12)) {
+            if (made < COST_ROUNDING_FEW * piece) made = 0;
+            while (n > 0 && ends[0] <= b.done * (1 + COST_ROUNDING_FEW)) {
                 at[of[0]][(r + g->distance[of[0]]) % p->n] = b.t;
                 memmove(ends, ends + 1, sizeof *ends * (size_t)(n - 1));
                 memmove(of, of + 1, sizeof *of * (size_t)(n - 1));
@@ -451,33 +452,28 @@ double cost_pair_seconds(const cost_pair *p, int (*group)[3], int n_groups, cost
 
 cost_contention cost_pair_beside(const cl_class *c, cost_form form)
 {
-    // Copies take no processor: products beside them took 0.98 to 1.06 of the longer (H200, TP 4),
-    // and what else is measured there is the device's clock. Where it is not measured, a library's
-    // collective on GPUs takes processors, and both slow down (1.1 to 1.4).
-    static const double push = 1.05, library = 1.4;
+    // Copies take no processor: what else is measured there is the device's clock. Where it is not
+    // measured, a library's collective on GPUs takes processors, and both slow down.
     cost_contention k = cost_beside_of(c).of[cost_is_push(form)];
     if (cost_is_push(form))
-        return (cost_contention){fmin(k.compute, push), fmin(k.communication, push)};
-    return c->kind == CL_GPU && c->compute_beside <= 0 ? (cost_contention){library, library} : k;
+        return (cost_contention){fmin(k.compute, COST_PUT_CONTENTION),
+                                 fmin(k.communication, COST_PUT_CONTENTION)};
+    return c->kind == CL_GPU && c->compute_beside <= 0
+               ? (cost_contention){COST_PAIR_CONTENTION, COST_PAIR_CONTENTION}
+               : k;
 }
 
 bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int products, double product,
                     double transfer)
 {
     // A device bound by power draws less while it waits for its collective, and its product may
-    // draw more: a share s of the time at about a third of the power leaves (1 - s/3) / (1 - s),
-    // and power goes with the cube of the clock. No more than the clock has left: sequences on
-    // H200s took at most 3 to 10 % of the product less than the sum.
-    static const double idle_power = 1.0 / 3, coolest = 0.93;
-    // A pair that gains next to nothing may lose: of those chosen at these margins none did in the
-    // turns of four H200s. At 5 %, and with sums by their bytes, GPT-2 XL does without pairs whose
-    // step is 2 ms quicker. Parts of an all-reduce lost in all 27 groupings, priced at 0.98 to 1.15
-    // of the sequence.
-    static const double clearly = 0.02, clearly_gpu = 0.03, clearly_all_reduce = 0.1;
+    // draw more, but no more than the clock has left. A pair that gains next to nothing may lose.
     bool gpu = kind == CL_GPU;
     double rests = transfer + product > 0 ? transfer / (transfer + product) : 0, rested = 1;
-    if (gpu) rested = fmax(cbrt((1 - rests) / (1 - idle_power * rests)), coolest);
-    double margin = !gpu ? clearly : p->whole ? clearly_all_reduce : clearly_gpu;
+    if (gpu) rested = fmax(cbrt((1 - rests) / (1 - COST_IDLE_POWER * rests)), COST_COOLEST);
+    double margin = !gpu       ? COST_PAIR_MARGIN_CPU
+                    : p->whole ? COST_PAIR_MARGIN_WHOLE
+                               : COST_PAIR_MARGIN_GPU;
     return total + p->doubt * products < (transfer + rested * product) * (1 - margin);
 }
 

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "costmodel/device_defaults.h"
+
 typedef enum { IDLE, PRODUCT, SUM } task;
 
 typedef struct device {
@@ -93,7 +95,7 @@ void pair_whole_run(pair_whole *x)
             if (s.came[k] > s.now) dt = fmin(dt, s.came[k] - s.now);
         if (!(dt < (double)INFINITY)) break;
         s.now += dt;
-        double least = 1e-12 * s.now;
+        double least = COST_ROUNDING_FEW * s.now;
         for (int c = 0; c < x->n_kinds; c++) {
             if (s.of[c].now == IDLE) continue;
             s.of[c].left -= dt / rate[c];

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "costmodel/cost.h"
+#include "costmodel/device_defaults.h"
 
 // One pass over the program keeps a clock per class and the collectives of each stream; a second
 // finds how much of each collective lies under computation. O(events x classes), no heap: the order
@@ -105,9 +106,9 @@ static double contended(state *s, int c, double sec)
     if (sec > 0 && alone(s, c, t + sec)) return t + sec;
     while (sec > 0) {
         double until = (double)INFINITY, rate = 1; // until something begins or ends
-        coll *running[16];
-        int stream[16], n = 0;
-        for (int k = 0; k < s->n_streams && n < 16; k++) {
+        coll *running[COST_MAX_STREAMS];
+        int stream[COST_MAX_STREAMS], n = 0;
+        for (int k = 0; k < s->n_streams && n < COST_MAX_STREAMS; k++) {
             int *i = &s->next[c * s->n_streams + k];
             coll *list = s->coll + k * s->n_colls;
             while (*i < s->n_coll[k] && list[*i].end <= t)
@@ -135,7 +136,7 @@ static double contended(state *s, int c, double sec)
         }
         sec = ends <= until ? 0 : sec - (to - t) / rate;
         for (int r = 0; r < n; r++) // ended, up to rounding
-            if (to >= until && running[r]->end <= to * (1 + 1e-12))
+            if (to >= until && running[r]->end <= to * (1 + COST_ROUNDING_FEW))
                 ++s->next[c * s->n_streams + stream[r]];
         t = to;
     }

@@ -7,9 +7,8 @@
 // in the cache; what is kept is written in the last pass, so that it may lie where it is read.
 
 #include "emit/emit.h"
-#include "synth/passes/fuse.h"
-
 #include "ir/formula.h"
+#include "synth/plan/fusion_parts.h"
 
 typedef struct writer {
     hb_buf *out;

@@ -5,11 +5,22 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ir/base/sha256.h"
+#include "ir/base/tree.h"
+
+// Every file that a plan may have. Nothing else is ever deleted: what stands beside these in an old
+// plan folder (checkpoints, the programs of build/) moves to the new one, or all stays as it was.
+static const char *const ours[] = {"graph.json", "cluster.yaml", "program.c",
+                                   "plan.json",  "report.txt",   "trace.json",
+                                   "kernels.cu", "report.html",  "consts.safetensors"};
+enum { N_OURS = sizeof ours / sizeof *ours };
+
+typedef HB_VEC(hb_str) names;
 
 static bool exists(const char *path)
 {
@@ -17,55 +28,98 @@ static bool exists(const char *path)
     return lstat(path, &s) == 0;
 }
 
-// Removes a folder of files and folders (the temporary one, or an old plan).
-static void remove_tree(hb_arena *a, const char *dir)
-{
-    DIR *d = opendir(dir);
-    if (d) {
-        for (struct dirent *f; (f = readdir(d));) {
-            if (strcmp(f->d_name, ".") == 0 || strcmp(f->d_name, "..") == 0) continue;
-            hb_str path = hb_fmt(a, "%s/%s", dir, f->d_name);
-            struct stat s;
-            if (lstat(path.p, &s) != 0) continue;
-            if (S_ISDIR(s.st_mode))
-                remove_tree(a, path.p);
-            else
-                unlink(path.p);
-        }
-        closedir(d);
-    }
-    rmdir(dir);
-}
-
-static bool is_empty(const char *dir)
+static bool entries(hb_arena *a, const char *dir, names *all)
 {
     DIR *d = opendir(dir);
     if (!d) return false;
-    int n = 0;
-    while (readdir(d))
-        n++;
+    for (struct dirent *f; (f = readdir(d));)
+        if (strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0)
+            HB_PUSH(a, all, hb_fmt(a, "%s", f->d_name));
     closedir(d);
-    return n <= 2;
+    return true;
 }
 
-// What stands in an old plan folder and is not part of a plan (a checkpoint, say) moves to the new
-// one.
-static void keep_others(hb_arena *a, const char *from, const char *to)
+// The file of curves that the plan in dir came with; empty: none.
+static hb_str curves_of(hb_arena *a, const char *dir)
 {
-    static const char *const ours[] = {
-        ".",          "..",          "graph.json", "cluster.yaml",
-        "program.c",  "plan.json",   "report.txt", "trace.json",
-        "kernels.cu", "report.html", "build",      "consts.safetensors"};
-    DIR *d = opendir(from);
-    if (!d) return;
-    for (struct dirent *f; (f = readdir(d));) {
-        bool known = false;
-        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-            known = known || strcmp(f->d_name, ours[i]) == 0;
-        hb_str old = hb_fmt(a, "%s/%s", from, f->d_name), now = hb_fmt(a, "%s/%s", to, f->d_name);
-        if (!known && !exists(now.p)) (void)rename(old.p, now.p);
+    hb_source src = {.name = hb_fmt(a, "%s/cluster.yaml", dir)};
+    const char *why = NULL;
+    if (!hb_read_file(a, src.name.p, &src.text, &why)) return (hb_str){0};
+    const hb_tree *top = hb_yaml_read(a, &src, hb_diag_new(a));
+    const hb_tree *file = top && top->kind == HB_TABLE ? hb_get(top, "measured") : NULL;
+    if (!file || file->kind != HB_TEXT) return (hb_str){0};
+    const char *name = hb_fmt(a, "%.*s", HB_ARG(file->s)).p, *slash = strrchr(name, '/');
+    return hb_str_c(a, slash ? slash + 1 : name);
+}
+
+static bool is_ours(hb_str name, hb_str curves)
+{
+    for (int i = 0; i < N_OURS; i++)
+        if (hb_str_is(name, ours[i])) return true;
+    return curves.n > 0 && hb_str_eq(name, curves);
+}
+
+// Takes a plan away: its own files, and the folder if that leaves it empty. Never goes into folders
+// and never through links.
+static void remove_plan(hb_arena *a, const char *dir)
+{
+    hb_str curves = curves_of(a, dir);
+    for (int i = 0; i < N_OURS; i++)
+        unlink(hb_fmt(a, "%s/%s", dir, ours[i]).p);
+    if (curves.n > 0) unlink(hb_fmt(a, "%s/%s", dir, curves.p).p);
+    rmdir(dir);
+}
+
+static bool move_all(hb_arena *a, const names *some, const char *from, const char *to, int *moved)
+{
+    for (*moved = 0; *moved < some->n; (*moved)++) {
+        const char *name = some->p[*moved].p;
+        if (rename(hb_fmt(a, "%s/%s", from, name).p, hb_fmt(a, "%s/%s", to, name).p) != 0)
+            return false;
     }
-    closedir(d);
+    return true;
+}
+
+// Moves what is no part of the old plan to the new one; all of it, or nothing and *why.
+static bool move_others(hb_arena *a, const char *from, const char *to, names *others, hb_str *why)
+{
+    names all = {0};
+    struct stat here, s;
+    hb_str curves = curves_of(a, from);
+    if (lstat(to, &here) != 0 || lstat(from, &s) != 0 || !entries(a, from, &all)) {
+        *why = hb_fmt(a, "%s: %s", from, strerror(errno));
+        return false;
+    }
+    if (s.st_dev != here.st_dev) {
+        *why = hb_fmt(a, "%s is where a file system is mounted: choose a folder below it", from);
+        return false;
+    }
+    for (int i = 0; i < all.n; i++) {
+        hb_str path = hb_fmt(a, "%s/%s", from, all.p[i].p);
+        const char *reason = NULL;
+        if (lstat(path.p, &s) != 0) continue; // gone since
+        if (s.st_dev != here.st_dev)
+            reason = "it is on another file system";
+        else if (is_ours(all.p[i], curves) && !S_ISDIR(s.st_mode))
+            continue;
+        else if (exists(hb_fmt(a, "%s/%s", to, all.p[i].p).p))
+            reason = "the new plan has a file of this name";
+        if (reason) {
+            *why = hb_fmt(a, "%s is no part of the plan, and %s: the folder is left as it was",
+                          path.p, reason);
+            return false;
+        }
+        HB_PUSH(a, others, all.p[i]);
+    }
+    int moved, back = 0;
+    if (move_all(a, others, from, to, &moved)) return true;
+    *why = hb_fmt(
+        a, "%s/%s is no part of the plan and cannot be moved (%s): the folder is left as it was",
+        from, others->p[moved].p, strerror(errno));
+    others->n = moved;
+    if (!move_all(a, others, to, from, &back))
+        *why = hb_fmt(a, "%.*s; %s/%s is in %s now", HB_ARG(*why), from, others->p[back].p, to);
+    return false;
 }
 
 static bool put(hb_arena *a, const char *dir, const char *name, hb_str text, hb_str *why)
@@ -114,16 +168,43 @@ static bool put_all(hb_arena *a, const emit_plan *e, const char *dir, hb_str *wh
            emit_consts(a, e, consts.p, &any, why);
 }
 
+// Puts the finished folder tmp where target is, an old plan or nothing.
+static bool swap_in(hb_arena *a, const char *tmp, const char *target, bool replace, hb_str *why)
+{
+    names others = {0};
+    hb_str old = hb_fmt(a, "%s.old%ld", target, (long)getpid());
+    int back;
+    if (replace && !move_others(a, target, tmp, &others, why)) return false;
+    bool away = !replace || rename(target, old.p) == 0;
+    if (away && rename(tmp, target) == 0) {
+        if (replace) remove_plan(a, old.p);
+        return true;
+    }
+    *why = hb_fmt(a, "%s: %s", target, strerror(errno));
+    if (replace && away && rename(old.p, target) != 0)
+        *why = hb_fmt(a, "%.*s; the old plan is in %s", HB_ARG(*why), old.p);
+    else if (replace && !move_all(a, &others, tmp, target, &back))
+        *why = hb_fmt(a, "%.*s; %s/%s is in %s now", HB_ARG(*why), target, others.p[back].p, tmp);
+    return false;
+}
+
 bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
 {
-    size_t n = strlen(dir);
-    while (n > 1 && dir[n - 1] == '/')
+    char *real = realpath(dir, NULL); // a link stays, what it points to is replaced
+    const char *path = real ? real : dir;
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
         n--;
-    hb_str target = hb_str_n(a, dir, n);
+    hb_str target = hb_str_n(a, path, n);
+    free(real);
     bool replace = exists(target.p);
-    if (replace && !is_empty(target.p) &&
-        (!exists(hb_fmt(a, "%s/program.c", target.p).p) ||
-         !exists(hb_fmt(a, "%s/plan.json", target.p).p))) {
+    names have = {0};
+    if (replace && !entries(a, target.p, &have)) {
+        *why = hb_fmt(a, "%s: %s", target.p, strerror(errno));
+        return false;
+    }
+    if (have.n > 0 && (!exists(hb_fmt(a, "%s/program.c", target.p).p) ||
+                       !exists(hb_fmt(a, "%s/plan.json", target.p).p))) {
         *why = hb_fmt(a, "%s exists and is no plan folder: it is left alone", target.p);
         return false;
     }
@@ -132,25 +213,7 @@ bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
         *why = hb_fmt(a, "%s: %s", tmp.p, strerror(errno));
         return false;
     }
-    if (!put_all(a, e, tmp.p, why)) {
-        remove_tree(a, tmp.p);
-        return false;
-    }
-    hb_str old = hb_fmt(a, "%s.old%ld", target.p, (long)getpid());
-    if (replace && rename(target.p, old.p) != 0) {
-        *why = hb_fmt(a, "%s: %s", target.p, strerror(errno));
-        remove_tree(a, tmp.p);
-        return false;
-    }
-    if (rename(tmp.p, target.p) != 0) {
-        *why = hb_fmt(a, "%s: %s", target.p, strerror(errno));
-        if (replace) (void)rename(old.p, target.p);
-        remove_tree(a, tmp.p);
-        return false;
-    }
-    if (replace) {
-        keep_others(a, old.p, target.p);
-        remove_tree(a, old.p);
-    }
-    return true;
+    if (put_all(a, e, tmp.p, why) && swap_in(a, tmp.p, target.p, replace, why)) return true;
+    remove_plan(a, tmp.p);
+    return false;
 }

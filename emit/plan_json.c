@@ -1,7 +1,8 @@
 // plan.json: everything of the plan that a program may want to read. It is never executed.
 
 #include "emit/emit.h"
-#include "synth/passes/overlap_pairs.h"
+#include "synth/price/pair_cost.h"
+#include "synth/price/simulate_plan.h"
 
 typedef struct {
     hb_buf *b;
@@ -334,7 +335,7 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     put_what_if(&j, e);
     key(&j, "baselines");
     open_(&j, '{');
-    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++) {
+    for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
         if (e->res->baseline_sec[s] >= 0)
             real(&j, syn_strategy_name((syn_strategy)s), e->res->baseline_sec[s] * 1e3);
         else {

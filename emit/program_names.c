@@ -1,10 +1,9 @@
 // Names for people: C identifiers of buffers and cut tables, shapes with marks, modules, sizes.
 
 #include "emit/emit.h"
+#include "synth/price/pair_cost.h"
 
 #include <string.h>
-
-#include "synth/passes/overlap_pairs.h"
 
 enum { MAX_IDENTIFIER = 56 };
 

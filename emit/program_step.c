@@ -2,8 +2,8 @@
 
 #include "emit/op_text.h"
 #include "emit/program_text.h"
-#include "synth/passes/fuse.h"
-#include "synth/passes/overlap_pairs.h"
+#include "synth/price/fusion_cost.h"
+#include "synth/price/pair_cost.h"
 
 #include <string.h>
 

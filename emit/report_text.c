@@ -1,13 +1,12 @@
 // report.txt: why the work is cut as it is, for a terminal.
 
 #include "emit/emit.h"
+#include "synth/passes/workspace.h"
+#include "synth/price/pair_cost.h"
+#include "synth/search/blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "synth/passes/overlap_pairs.h"
-#include "synth/passes/workspace.h"
-#include "synth/search/blocks.h"
 
 static const char *ms(hb_arena *a, double sec)
 {
@@ -364,11 +363,11 @@ static void put_baselines(hb_buf *out, hb_arena *a, const emit_plan *e)
 {
     const syn_result *r = e->res;
     bool any = false;
-    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++)
+    for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++)
         any = any || r->baseline_sec[s] >= 0;
     if (!any) return;
     hb_puts(out, "\nOther strategies on the same judge\n");
-    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++) {
+    for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
         hb_printf(out, "  %-10s", syn_strategy_name((syn_strategy)s));
         if (r->baseline_sec[s] >= 0)
             hb_printf(out, "%10s ms   %.2f x\n", ms(a, r->baseline_sec[s]),

@@ -154,6 +154,8 @@ typedef struct ir_init {
     ir_init_kind kind;
     double a, b;   // CONST a | NORMAL std a | UNIFORM [a, b) | IOTA a + b * (index in the last dim)
     hb_str stored; // "file.safetensors#name", relative to the graph file
+    hb_str sha256; // of its bytes, in hex; empty: the file says nothing
+    hb_pos at;     // of that, or of `stored`
 } ir_init;
 
 typedef struct ir_tensor {

@@ -3,6 +3,7 @@
 #include "ir/reader.h"
 
 #include "ir/base/sha256.h"
+#include "ir/stored.h"
 
 #include <string.h>
 
@@ -219,6 +220,28 @@ ir_graph *ir_read_source(hb_arena *a, const hb_source *src, const ir_options *o,
     return hb_diag_count(d) == before ? g : NULL;
 }
 
+// What the graph says the SHA-256 of must be in its file still: two graphs may name one file.
+static bool stored_are_right(hb_arena *a, const ir_graph *g, hb_diag *d)
+{
+    int before = hb_diag_count(d);
+    ir_store store = {.arena = a, .graph = g->src.name};
+    for (int i = 0; i < g->tensors.n; i++) {
+        const ir_tensor *t = &g->tensors.p[i];
+        ir_array v;
+        hb_str why;
+        if (t->init.kind != IR_INIT_STORED || t->init.sha256.n == 0) continue;
+        if (!ir_stored(&store, t, &v, &why)) {
+            hb_error(d, &g->src, t->init.at, "%.*s", HB_ARG(why));
+        } else if (!hb_str_eq(hb_sha256_hex(a, v.bytes), t->init.sha256)) {
+            hb_error(d, &g->src, t->init.at,
+                     "%s holds another '%.*s' than this graph was made with", v.path.p,
+                     HB_ARG(t->name));
+            hb_hint(d, "it may be of another graph: export this one again, to a name of its own");
+        }
+    }
+    return hb_diag_count(d) == before;
+}
+
 ir_graph *ir_read(hb_arena *a, const char *path, const ir_options *o, hb_diag *d)
 {
     const char *why;
@@ -228,5 +251,6 @@ ir_graph *ir_read(hb_arena *a, const char *path, const ir_options *o, hb_diag *d
         hb_error(d, src, (hb_pos){0, 0}, "%s", why);
         return NULL;
     }
-    return ir_read_source(a, src, o, d);
+    ir_graph *g = ir_read_source(a, src, o, d);
+    return g && stored_are_right(a, g, d) ? g : NULL;
 }

@@ -215,7 +215,18 @@ static bool stored(ir_reader *r, const hb_tree *t, ir_init *init)
         return false;
     }
     init->kind = IR_INIT_STORED;
+    init->at = t->at;
     return true;
+}
+
+static bool sha256(ir_reader *r, const hb_tree *t, ir_init *init)
+{
+    if (!rd_text(r, t, &init->sha256)) return false;
+    init->at = t->at;
+    if (t->s.n == 64 && strspn(hb_fmt(r->a, "%.*s", HB_ARG(t->s)).p, "0123456789abcdef") == 64)
+        return true;
+    rd_error(r, t->at, "expected the 64 hexadecimal digits of a SHA-256");
+    return false;
 }
 
 static bool two_reals(ir_reader *r, const hb_tree *t, ir_init *init)
@@ -230,13 +241,15 @@ static bool two_reals(ir_reader *r, const hb_tree *t, ir_init *init)
 
 bool rd_init(ir_reader *r, const hb_tree *t, ir_init *init)
 {
-    static const char *const names[] = {"const", "normal", "uniform", "iota", "stored"};
+    static const char *const names[] = {"const", "normal", "uniform", "iota", "stored", "sha256"};
     if (t->kind == HB_TEXT) return stored(r, t, init);
     if (!rd_is(r, t, HB_TABLE)) return false;
     int before = hb_diag_count(r->d);
-    hb_only_keys(t, names, 5, r->src, r->d);
+    hb_only_keys(t, names, 6, r->src, r->d);
     if (hb_diag_count(r->d) > before) return false;
-    if (t->n != 1) {
+    const hb_tree *file = hb_get(t, "stored"), *sha = hb_get(t, "sha256");
+    if (file && sha && t->n == 2) return stored(r, file, init) && sha256(r, sha, init);
+    if (t->n != 1 || sha) {
         rd_error(r, t->at, "expected one of const, normal, uniform, iota, stored");
         return false;
     }

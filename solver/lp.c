@@ -5,6 +5,8 @@
 #include <setjmp.h>
 #include <string.h>
 
+#include "solver/solver_limits.h"
+
 // A program is kept as plain vectors; a glp_prob lives only inside one call, so that after GLPK
 // aborted (longjmp out of its error hook) its whole environment can be dropped without invalidating
 // anything of ours. GLPK's environment is per thread, and so is the hook.
@@ -114,12 +116,12 @@ static glp_prob *build(const lp *p, hb_arena *scratch)
     if (p->col.n) glp_add_cols(g, p->col.n);
     for (int i = 0; i < p->row.n; i++) {
         const bound *b = &p->row.p[i];
-        if (b->name.n && b->name.n <= 255) glp_set_row_name(g, i + 1, b->name.p);
+        if (b->name.n && b->name.n <= LP_NAME_LENGTH) glp_set_row_name(g, i + 1, b->name.p);
         glp_set_row_bnds(g, i + 1, bound_type(b), b->lo, b->hi);
     }
     for (int i = 0; i < p->col.n; i++) {
         const bound *b = &p->col.p[i];
-        if (b->name.n && b->name.n <= 255) glp_set_col_name(g, i + 1, b->name.p);
+        if (b->name.n && b->name.n <= LP_NAME_LENGTH) glp_set_col_name(g, i + 1, b->name.p);
         glp_set_col_bnds(g, i + 1, bound_type(b), b->lo, b->hi);
         glp_set_obj_coef(g, i + 1, b->cost);
     }
@@ -175,7 +177,7 @@ static lp_status optimize(glp_prob *g)
     glp_smcp how;
     glp_init_smcp(&how);
     how.msg_lev = GLP_MSG_OFF;
-    how.tm_lim = 60000;
+    how.tm_lim = LP_TIME;
     glp_scale_prob(g, GLP_SF_AUTO);
     glp_adv_basis(g, 0);
     if (glp_simplex(g, &how) == 0) {

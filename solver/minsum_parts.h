@@ -9,6 +9,7 @@
 #define HAP_SOLVER_MINSUM_PARTS_H
 
 #include "solver/minsum.h"
+#include "solver/solver_limits.h"
 
 // --- ids of small keys (ms_table.c) ---
 typedef struct ms_keys ms_keys;
@@ -48,7 +49,6 @@ ms_min_rows *ms_best_min_rows(void);     // of this processor
 double ms_least(const double *x, int n); // n >= 1
 // Rows of tables and vectors over states that begin at multiples of so many doubles, and have as
 // many, run over whole vectors. What lies behind the last state is finite and not read.
-enum { MS_LANES = 4 };
 static inline int ms_padded(int n)
 {
     return (n + MS_LANES - 1) / MS_LANES * MS_LANES;

@@ -4,13 +4,11 @@
 #include <string.h>
 
 #include "solver/minsum_parts.h"
+#include "solver/solver_limits.h"
 
 // Bucket elimination (Dechter 1999) in four passes: who meets whom (scopes), how tables are laid
 // out (from the last variable back), which eliminations are the same (ids), and the numbers. No
 // argmin is kept: the way back sums a variable's factors once more at the states its scope took.
-
-enum { MOST_LOOPS = 60 };
-static const double CHEAP = 1e6; // additions that take less time than looking for a better order
 
 struct ms_order {
     uint64_t structure; // hash of domains and edges
@@ -103,7 +101,7 @@ static bool find_scopes(solve *s)
         if (s->place[a] == s->place[b]) continue; // both folded
         HB_PUSH(s->arena, &s->bucket[s->place[a] < s->place[b] ? a : b].edges, e);
     }
-    int scope[MOST_LOOPS];
+    int scope[MS_MOST_LOOPS];
     for (int i = 0; i < s->n_seq; i++) {
         int v = s->seq[i], n = 0, next = -1;
         bucket *k = &s->bucket[v];
@@ -121,7 +119,7 @@ static bool find_scopes(solve *s)
             for (int q = 0; q < m; q++) {
                 int u = from[q];
                 if (u == v || s->place[u] == s->n_seq || seen[u] == i + 1) continue;
-                if (n == MOST_LOOPS) return false;
+                if (n == MS_MOST_LOOPS) return false;
                 seen[u] = i + 1;
                 scope[n++] = u;
                 if (next < 0 || s->place[u] < s->place[next]) next = u;
@@ -270,7 +268,7 @@ static void find_order(solve *s, double max_work, ms_order *o)
 {
     int n_vars = s->p->n_vars;
     o->work = (double)INFINITY;
-    for (int rule = 0; rule < MS_N_RULES && o->work > CHEAP; rule++) {
+    for (int rule = 0; rule < MS_N_RULES && o->work > MS_CHEAP_ORDER; rule++) {
         s->seq = HB_ARRAY(s->arena, int, n_vars);
         s->n_seq = ms_greedy(s->p, s->live, rule, max_work, s->seq);
         if (s->n_seq < 0) continue;
@@ -357,7 +355,7 @@ static ms_status solve_in(solve *s, hb_arena *keep, uint64_t max_cells, double m
         fits = plan(s);
     }
     // A cached order made when more was pinned may be far from good.
-    if (!fits || (s->work > 2 * o->work && s->work > 1e6)) {
+    if (!fits || (s->work > MS_STALE_ORDER * o->work && s->work > MS_CHEAP_ORDER)) {
         double old = fits ? s->work : (double)INFINITY;
         int *old_seq = s->seq, old_n = s->n_seq;
         o->seq = HB_ARRAY(keep, int, s->p->n_vars);
@@ -372,7 +370,7 @@ static ms_status solve_in(solve *s, hb_arena *keep, uint64_t max_cells, double m
         use_order(s, o);
         fits = plan(s);
     }
-    if (!fits || s->cells > (double)(max_cells ? max_cells : (uint64_t)1 << 28) ||
+    if (!fits || s->cells > (double)(max_cells ? max_cells : (uint64_t)MS_MAX_CELLS) ||
         s->work > max_work)
         return MS_TOO_LARGE;
     if (s->cells > o->pool_cells) {

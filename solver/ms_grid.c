@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "solver/solver_limits.h"
+
 typedef struct keep_list {
     int n;
     const int *at;
@@ -56,13 +58,12 @@ int ms_grid_given(ms_grids *g, const double *p, int rows, int cols)
 
 int ms_grid_twin(ms_grids *g, int id)
 {
-    enum { TILE = 16 };
     ms_grid x = g->grid.p[id];
     if (x.twin >= 0) return x.twin;
     double *t = hb_room(g->arena, sizeof *t, x.rows * x.cols);
-    for (int i0 = 0; i0 < x.rows; i0 += TILE)
+    for (int i0 = 0; i0 < x.rows; i0 += MS_TRANSPOSE)
         for (int j = 0; j < x.cols; j++)
-            for (int i = i0; i < x.rows && i < i0 + TILE; i++)
+            for (int i = i0; i < x.rows && i < i0 + MS_TRANSPOSE; i++)
                 t[j * x.rows + i] = x.p[i * x.cols + j];
     int to = new_grid(g, x.cols, x.rows, t);
     g->grid.p[id].twin = to;

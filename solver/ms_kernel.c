@@ -38,7 +38,6 @@ static void hand_over_plain(double *restrict to, double *restrict own, double *r
 }
 
 #if MS_HAVE_AVX2
-enum { LANES = MS_LANES };
 
 // `width` vectors of the result, kept in registers over the rows.
 __attribute__((always_inline, target("avx2"))) static inline void
@@ -50,14 +49,14 @@ block(double *out, const double *b, const double *c, const double *d, int own, i
     for (int x = 0; x < own; x++, c += inner) {
         __m256d bx = _mm256_broadcast_sd(b + x);
         for (int j = 0; j < width; j++) {
-            __m256d v = _mm256_add_pd(bx, _mm256_loadu_pd(c + LANES * j));
-            if (d) v = _mm256_add_pd(v, _mm256_loadu_pd(d + LANES * j));
+            __m256d v = _mm256_add_pd(bx, _mm256_loadu_pd(c + MS_LANES * j));
+            if (d) v = _mm256_add_pd(v, _mm256_loadu_pd(d + MS_LANES * j));
             m[j] = _mm256_min_pd(v, m[j]);
         }
         if (d) d += inner;
     }
     for (int j = 0; j < width; j++)
-        _mm256_storeu_pd(out + LANES * j, m[j]);
+        _mm256_storeu_pd(out + MS_LANES * j, m[j]);
 }
 
 // The last one to three columns.
@@ -79,15 +78,15 @@ __attribute__((always_inline, target("avx2"))) static inline void
 columns(double *out, const double *b, const double *c, const double *d, int own, int inner)
 {
     int i = 0;
-    for (; i + 4 * LANES <= inner; i += 4 * LANES)
+    for (; i + 4 * MS_LANES <= inner; i += 4 * MS_LANES)
         block(out + i, b, c + i, d ? d + i : NULL, own, inner, 4);
-    if (i + 2 * LANES <= inner) {
+    if (i + 2 * MS_LANES <= inner) {
         block(out + i, b, c + i, d ? d + i : NULL, own, inner, 2);
-        i += 2 * LANES;
+        i += 2 * MS_LANES;
     }
-    if (i + LANES <= inner) {
+    if (i + MS_LANES <= inner) {
         block(out + i, b, c + i, d ? d + i : NULL, own, inner, 1);
-        i += LANES;
+        i += MS_LANES;
     }
     if (i < inner) tail(out + i, b, c + i, d ? d + i : NULL, own, inner, inner - i);
 }
@@ -109,7 +108,7 @@ __attribute__((target("avx2"))) static void hand_over_avx2(double *restrict to,
                                                            int width, bool settle)
 {
     __m256d s = _mm256_set1_pd(share), sign = _mm256_set1_pd(-0.0);
-    for (int i = 0; i < n; i += LANES) {
+    for (int i = 0; i < n; i += MS_LANES) {
         __m256d x =
             _mm256_sub_pd(_mm256_mul_pd(s, _mm256_loadu_pd(th + i)), _mm256_loadu_pd(own + i));
         _mm256_storeu_pd(h + i, x);

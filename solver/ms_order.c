@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "solver/minsum_parts.h"
+#include "solver/solver_limits.h"
 
 // Greedy elimination orders on the graph of variables with more than one live state. Both rules
 // measure a variable by logarithms of sizes, as integers so that ties are ties everywhere:
@@ -18,14 +19,12 @@ typedef struct entry {
     int depth, var, stamp;
 } entry;
 
-enum { HUB_DEGREE = 48, MOST_HUBS = 64 };
-
 typedef struct graph {
     hb_arena *arena;
     int n;
-    const int *log;     // 1024 log2 of the number of live states
+    const int *log;     // MS_LOG_UNIT log2 of the number of live states
     HB_VEC(int) * near; // sorted, without hubs
-    int hub[MOST_HUBS], n_hubs;
+    int hub[MS_MOST_HUBS], n_hubs;
     uint64_t *hubs;     // by variable: hubs it meets
     int *depth, *stamp; // stamp -1: gone
     entry *last;        // by variable: its newest
@@ -195,7 +194,7 @@ static void link_up(graph *g, const ms_problem *p, const ms_live *live)
             degree[p->edge[e].b]++;
         }
     for (int v = 0; v < g->n; v++) {
-        hub[v] = degree[v] > HUB_DEGREE && g->n_hubs < MOST_HUBS ? g->n_hubs : -1;
+        hub[v] = degree[v] > MS_HUB_DEGREE && g->n_hubs < MS_MOST_HUBS ? g->n_hubs : -1;
         if (hub[v] >= 0) g->hub[g->n_hubs++] = v;
     }
     for (int e = 0; e < p->n_edges; e++) {
@@ -227,7 +226,7 @@ int ms_greedy(const ms_problem *p, const ms_live *live, int rule, double max_wor
     g.met = HB_ARRAY(arena, int, g.n);
     g.log = log;
     for (int v = 0; v < g.n; v++)
-        log[v] = (int)lround(1024 * log2((double)live[v].n));
+        log[v] = (int)lround(MS_LOG_UNIT * log2((double)live[v].n));
     link_up(&g, p, live);
     for (int v = 0; v < g.n; v++)
         if (live[v].n > 1 && !g.stamp[v]) rate(&g, v);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "solver/ms_grid.h"
+#include "solver/solver_limits.h"
 
 // Two exact rules, in turn until neither finds anything:
 //   dominance    state i of v goes if another state k never costs more, whatever the neighbours
@@ -121,7 +122,7 @@ static int ascending(const void *x, const void *y)
 
 static void sort_ints(int *x, int n)
 {
-    if (n > 24) {
+    if (n > MS_INSERT_SORT) {
         qsort(x, (size_t)n, sizeof *x, ascending);
         return;
     }
@@ -224,16 +225,13 @@ static int choose_keep(ms_reduced *r, int v)
 
 // --- elimination ---
 
-// A table may grow by this much over the two it replaces.
-static const double GROWTH = 3;
-
 static bool may_go(const ms_reduced *r, int v)
 {
     const variable *x = &r->var[v];
     if (x->edges.n < 2 || x->n == 1) return true;
     double a = r->var[other_end(&r->edges.p[x->edges.p[0]], v)].n;
     double b = r->var[other_end(&r->edges.p[x->edges.p[1]], v)].n;
-    return a * b <= GROWTH * x->n * (a + b);
+    return a * b <= MS_GROWTH * x->n * (a + b);
 }
 
 static void go(ms_reduced *r, int v)
@@ -287,7 +285,7 @@ static void eliminate(ms_reduced *r)
 {
     while (r->try.n > 0) {
         int n = r->try.n, *v = HB_ARRAY(r->arena, int, n);
-        if (n > r->p->n_vars / 16) {
+        if (n > r->p->n_vars / MS_MOSTLY_TRIED) {
             for (int i = 0, k = 0; i < r->p->n_vars; i++)
                 if (r->var[i].try) v[k++] = i;
         } else {

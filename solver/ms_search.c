@@ -10,6 +10,7 @@
 #include "solver/ms_dual.h"
 #include "solver/ms_reduce.h"
 #include "solver/ms_tile.h"
+#include "solver/solver_limits.h"
 
 // The least value among the survivors.
 static ms_status eliminate(ms_dual *d, double **slack, double room, uint64_t max_cells,
@@ -40,11 +41,6 @@ static ms_status eliminate(ms_dual *d, double **slack, double room, uint64_t max
 
 // --- the search between bound and value ---
 
-enum { MANY_STATES = 2000 }; // with more, plain elimination is not even planned before the bound
-enum { ROUNDS = 8 };
-static const double MET = 1e-10;     // a value this near its bound, in shares of it, is the minimum
-static const double MOST_WORK = 5e8; // additions of one elimination, half a second or so
-
 typedef struct state {   // of one solve
     double lower, value; // proved bound; best assignment so far, +inf none
     int *best;
@@ -65,7 +61,7 @@ static double descend(const ms_dual *d, int *x)
 {
     const ms_problem *p = d->p;
     bool again = true;
-    for (int round = 0; again && round < 8; round++) {
+    for (int round = 0; again && round < MS_DESCENTS; round++) {
         again = false;
         for (int v = 0; v < p->n_vars; v++) {
             int n = p->domain[v], best = x[v];
@@ -90,7 +86,8 @@ static ms_status try_room(ms_dual *d, double **slack, double room, uint64_t max_
                           double max_work, int *x, state *s)
 {
     double value = (double)INFINITY, left = count_left(d, slack, room);
-    if (left > 0.9 * s->large_states && max_work < 16 * s->large_work) return MS_TOO_LARGE;
+    if (left > MS_STILL_LARGE * s->large_states && max_work < MS_MUCH_MORE * s->large_work)
+        return MS_TOO_LARGE;
     ms_status status = eliminate(d, slack, room, max_cells, max_work, x, &value);
     if (status == MS_TOO_LARGE) {
         s->large_states = left;
@@ -107,7 +104,7 @@ static ms_status try_room(ms_dual *d, double **slack, double room, uint64_t max_
 // Rounding in messages, which stay below big.
 static double noise(const ms_dual *d)
 {
-    return 1e-13 * d->big;
+    return MS_NOISE * d->big;
 }
 
 // An assignment read off the messages: variable by variable the best state beside those of earlier
@@ -133,12 +130,10 @@ static void read_off(const ms_dual *d, int *x)
 // Raises the bound until it creeps or meets an assignment; whether it is finite.
 static bool raise_bound(ms_dual *d, int most, int *x, state *s)
 {
-    enum { BATCH = 8 };
-    double creep = 5e-5; // of the bound, in one batch
     bool stretch = true;
-    for (int done = 0; done < most; done += BATCH) {
+    for (int done = 0; done < most; done += MS_BATCH) {
         double before = s->lower;
-        ms_dual_passes(d, BATCH, stretch);
+        ms_dual_passes(d, MS_BATCH, stretch);
         ms_dual_sweep(d, false);
         s->lower = ms_dual_bound(d);
         if (s->lower >= d->big) return false;
@@ -148,9 +143,9 @@ static bool raise_bound(ms_dual *d, int most, int *x, state *s)
             s->value = value;
             memcpy(s->best, x, sizeof *x * (size_t)d->p->n_vars);
         }
-        if (s->value <= s->lower + MET * fabs(s->lower)) break;
+        if (s->value <= s->lower + MS_MET * fabs(s->lower)) break;
         stretch = gain >= -noise(d);
-        if (stretch && gain < creep * fabs(s->lower)) break;
+        if (stretch && gain < MS_CREEP * fabs(s->lower)) break;
     }
     return true;
 }
@@ -159,16 +154,17 @@ static bool raise_bound(ms_dual *d, int most, int *x, state *s)
 static bool try_rooms(ms_dual *d, double **slack, uint64_t max_cells, double max_work, double gap,
                       int *x, state *s)
 {
-    static const double share[] = {1e-6, 1e-4, 1e-3, 1e-2}; // of the bound
+    static const double share[] = {MS_ROOMS};
     double scale = fabs(s->lower);
     for (size_t k = 0; k < sizeof share / sizeof *share; k++) {
         double room = share[k] * scale, missing = s->value - s->lower;
         ms_status t = MS_OPTIMAL;
-        if (missing <= 8 * room)
-            t = try_room(d, slack, missing + noise(d), max_cells, 8 * max_work, x, s);
+        if (missing <= MS_ROOM_NEAR * room)
+            t = try_room(d, slack, missing + noise(d), max_cells, MS_ROOM_NEAR * max_work, x, s);
         else
             t = try_room(d, slack, room + noise(d), max_cells, max_work, x, s);
-        if (t == MS_OPTIMAL && s->value <= s->lower + (missing <= 8 * room ? missing : room)) {
+        if (t == MS_OPTIMAL &&
+            s->value <= s->lower + (missing <= MS_ROOM_NEAR * room ? missing : room)) {
             s->lower = s->value; // everything that good survived
             return true;
         }
@@ -185,17 +181,17 @@ static bool try_rooms(ms_dual *d, double **slack, uint64_t max_cells, double max
 // Sweeps and eliminations of growing size until the best assignment is proved within gap.
 static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int rounds, state *s)
 {
-    enum { PASSES = 96 };
     int n = d->p->n_vars, *x = HB_ARRAY(d->arena, int, n + 1);
-    double **slack = hb_alloc(d->arena, sizeof *slack * (size_t)(n + 1)), work = 2e6;
+    double **slack = hb_alloc(d->arena, sizeof *slack * (size_t)(n + 1)), work = MS_FIRST_WORK;
     for (int v = 0; v < n; v++)
         slack[v] = HB_ARRAY(d->arena, double, d->p->domain[v]);
     s->lower = ms_dual_bound(d);
     bool started = !isinf(s->value); // then the messages come from handshakes over the same tables
     if (started && s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
-    for (int round = 0; round < rounds; round++, work = work < MOST_WORK / 16 ? 4 * work : work) {
-        if ((round || !started) && !raise_bound(d, PASSES, x, s)) return MS_INFEASIBLE;
-        if (s->value <= s->lower + MET * fabs(s->lower)) return MS_OPTIMAL;
+    for (int round = 0; round < rounds;
+         round++, work = work < MS_MOST_WORK / MS_MOST_GROWN ? MS_WORK_GROWTH * work : work) {
+        if ((round || !started) && !raise_bound(d, MS_PASSES, x, s)) return MS_INFEASIBLE;
+        if (s->value <= s->lower + MS_MET * fabs(s->lower)) return MS_OPTIMAL;
         ms_dual_slacks(d, slack);
         if (try_rooms(d, slack, max_cells, work, gap, x, s)) return MS_OPTIMAL;
     }
@@ -205,13 +201,12 @@ static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int round
 // Sweeps on until the bound for all layers is within gap of the value, or creeps.
 static void tighten(ms_dual *d, const ms_tile *tile, double value, double gap)
 {
-    enum { BATCH = 4, BATCHES = 16 };
     double lower = -(double)INFINITY;
-    for (int i = 0; i < BATCHES; i++) {
+    for (int i = 0; i < MS_TILE_BATCHES; i++) {
         double before = lower;
-        lower = ms_tile_sweeps(tile, d, BATCH);
-        if (lower > value - (gap + 1e-9) * fabs(lower)) break;
-        if (i > 1 && lower - before < 0.05 * (value - before)) break;
+        lower = ms_tile_sweeps(tile, d, MS_TILE_BATCH);
+        if (lower > value - (gap + MS_ROUNDING) * fabs(lower)) break;
+        if (i > 1 && lower - before < MS_TILE_CREEP * (value - before)) break;
     }
 }
 
@@ -239,7 +234,7 @@ static ms_status start_from(const ms_problem *p, const ms_tile *tile, uint64_t m
     ms_warm_load(warm, q, &called, small);
     ms_dual_begin(&d, tmp, q, small);
     state t = {.value = (double)INFINITY, .best = x};
-    ms_status status = close_gap(&d, max_cells, gap, ROUNDS, &t);
+    ms_status status = close_gap(&d, max_cells, gap, MS_ROUNDS, &t);
     ms_warm_save(warm, q, &called, small);
     if (!isinf(t.value)) {
         for (int v = 0; v < p->n_vars; v++)
@@ -280,12 +275,13 @@ ms_status ms_solve_bound(const ms_problem *p, uint64_t max_cells, double cheap, 
     for (int e = 0; tile && e < p->n_edges; e++)
         if (tile->like_edge[e] < 0) ms_dual_shake(&d, &d.e[e], false);
     // What is hard for few layers is harder for many.
-    bool once = hard && p->n_vars > 4 * tile->small.n_vars;
-    status = close_gap(&d, max_cells, gap, once ? 1 : ROUNDS, &s);
+    bool once = hard && p->n_vars > MS_TILE_DEEPER * tile->small.n_vars;
+    status = close_gap(&d, max_cells, gap, once ? 1 : MS_ROUNDS, &s);
     if (!tile) ms_warm_save(warm, p, names, m);
     if (status == MS_TOO_LARGE) {
         int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
-        status = ms_solve_within(p, max_cells, once ? 1e7 : 4 * MOST_WORK, x, value);
+        status = ms_solve_within(p, max_cells, once ? MS_HARD_WORK : MS_LAST_WORK * MS_MOST_WORK, x,
+                                 value);
         if (status == MS_OPTIMAL && *value <= s.value) {
             memcpy(assignment, x, sizeof *x * (size_t)p->n_vars);
             s.value = s.lower = *value;
@@ -311,7 +307,7 @@ ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, do
         int states = 0;
         for (int v = 0; v < rest->n_vars; v++)
             states += rest->domain[v];
-        double cheap = states > MANY_STATES ? -1 : 2e6;
+        double cheap = states > MS_MANY_STATES ? -1 : MS_PLAIN_WORK;
         ms_names names = ms_reduced_names(r);
         status = ms_solve_bound(rest, max_cells, cheap, gap, ms_warm_of(a, cache), &names, x, value,
                                 &below);

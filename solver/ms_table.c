@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "solver/minsum_parts.h"
+#include "solver/solver_limits.h"
 
 typedef struct key {
     uint64_t hash;
@@ -20,7 +21,7 @@ ms_keys *ms_keys_new(hb_arena *a)
 {
     ms_keys *k = HB_NEW(a, ms_keys);
     k->arena = a;
-    k->n_slots = 256;
+    k->n_slots = MS_FIRST_SLOTS;
     k->slot = HB_ARRAY(a, int, k->n_slots);
     return k;
 }

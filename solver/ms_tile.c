@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "solver/minsum_parts.h"
+#include "solver/solver_limits.h"
 
 // Variables stand in program order, so that the layers of a training step are a few *stretches* of
 // the list of variables (forward; backward, layers in reverse; update), each of equal *blocks*:
@@ -17,12 +18,6 @@
 //   3. the layers cut..cut + gone - 1 are taken out; an edge that led from a layer below into them
 //      leads to the layer that is `gone` higher instead.
 
-enum {
-    SIDE = 2,  // layers kept below and above the cut
-    LEAST = 8, // layers in all that make it worth while
-    MOST_STRETCHES = 16
-};
-
 typedef struct stretch {
     int start, period, blocks;
     bool placed;
@@ -33,7 +28,7 @@ typedef struct tiling {
     hb_arena *arena;
     const ms_problem *p;
     uint64_t *hash;
-    stretch s[MOST_STRETCHES];
+    stretch s[MS_TILE_RUNS];
     int n;
     int *in, *layer; // by variable: its stretch, -1 none or not placed; its layer
     int cut, gone;
@@ -93,7 +88,7 @@ static int periods(const tiling *t, int *out, int most)
         int best = 0;
         for (int d = 1; d < n; d++)
             if (count[d] > count[best]) best = d;
-        if (count[best] < LEAST) break;
+        if (count[best] < MS_TILE_LEAST) break;
         count[best] = 0;
         int i = n_out++;
         for (; i > 0 && out[i - 1] > best; i--)
@@ -105,7 +100,7 @@ static int periods(const tiling *t, int *out, int most)
 
 static void find_stretches(tiling *t)
 {
-    int n = t->p->n_vars, period[MOST_STRETCHES], n_periods = periods(t, period, MOST_STRETCHES);
+    int n = t->p->n_vars, period[MS_TILE_RUNS], n_periods = periods(t, period, MS_TILE_RUNS);
     for (int k = 0; k < n_periods; k++) {
         int d = period[k];
         for (int i = 0; i + d < n; i++) {
@@ -113,7 +108,7 @@ static void find_stretches(tiling *t)
             while (i + d < n && t->hash[i] == t->hash[i + d] && t->in[i] < 0 && t->in[i + d] < 0)
                 i++;
             int blocks = (i - from) / d + 1;
-            if (blocks < LEAST || t->n == MOST_STRETCHES) continue;
+            if (blocks < MS_TILE_LEAST || t->n == MS_TILE_RUNS) continue;
             t->s[t->n] = (stretch){.start = from, .period = d, .blocks = blocks};
             for (int v = from; v < from + blocks * d; v++)
                 t->in[v] = t->n;
@@ -159,9 +154,8 @@ static void widen(range *r, int x)
 // Places the stretches that meet a placed one in its middle blocks; whether there was any.
 static bool place_more(tiling *t)
 {
-    enum { NEAR = 5, SPREAD = 3 };
     const range none = {INT32_MAX, INT32_MIN};
-    range sum[MOST_STRETCHES], difference[MOST_STRETCHES];
+    range sum[MS_TILE_RUNS], difference[MS_TILE_RUNS];
     for (int k = 0; k < t->n; k++)
         sum[k] = difference[k] = none;
     for (int e = 0; e < t->p->n_edges; e++) {
@@ -175,7 +169,7 @@ static bool place_more(tiling *t)
         }
         const stretch *s = &t->s[t->in[a]];
         int i = block_of(t, a), j = block_of(t, b), l = s->zero + s->sign * i;
-        if (i < s->blocks / 2 - NEAR || i > s->blocks / 2 + NEAR) continue;
+        if (i < s->blocks / 2 - MS_TILE_MIDDLE || i > s->blocks / 2 + MS_TILE_MIDDLE) continue;
         widen(&sum[t->in[b]], l + j);
         widen(&difference[t->in[b]], l - j);
     }
@@ -184,7 +178,7 @@ static bool place_more(tiling *t)
         if (t->s[k].placed || sum[k].least > sum[k].most) continue;
         bool up = difference[k].most - difference[k].least < sum[k].most - sum[k].least;
         range r = up ? difference[k] : sum[k];
-        if (r.most - r.least > SPREAD) continue;
+        if (r.most - r.least > MS_TILE_SPREAD) continue;
         t->s[k].placed = any = true;
         t->s[k].sign = up ? 1 : -1;
         t->s[k].zero = r.least + (r.most - r.least) / 2;
@@ -211,8 +205,8 @@ static bool place(tiling *t)
         low = first > low ? first : low;
         high = first + s->blocks < high ? first + s->blocks : high;
     }
-    t->cut = low + SIDE;
-    t->gone = high - low - 2 * SIDE;
+    t->cut = low + MS_TILE_SIDE;
+    t->gone = high - low - 2 * MS_TILE_SIDE;
     for (int v = 0; v < t->p->n_vars; v++) {
         if (t->in[v] < 0) continue;
         const stretch *s = &t->s[t->in[v]];
@@ -221,7 +215,7 @@ static bool place(tiling *t)
         else
             t->in[v] = -1;
     }
-    return high - low >= LEAST;
+    return high - low >= MS_TILE_LEAST;
 }
 
 // The variable of the same role `by` layers higher.

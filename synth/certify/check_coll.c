@@ -25,9 +25,8 @@
 // calls on every rank, and every wait names an earlier start: program order and waits have no
 // cycle.
 
+#include "costmodel/device_defaults.h"
 #include "synth/certify/check_model.h"
-
-enum { SCRATCH_ALIGN = 256 };
 
 typedef struct move {
     chk *c;
@@ -367,7 +366,7 @@ static int64_t scratch_bytes(const move *m, int rank)
         if (m->call->form == COST_FLAT) return 0;
         int64_t n = !push ? c->r->size[1] : group_size(c, m->call->axes);
         int64_t part = (chk_local(c, t, rank) + n - 1) / n * item;
-        return push ? n * round_up(part, SCRATCH_ALIGN) : part;
+        return push ? n * round_up(part, COST_SCRATCH_ALIGN) : part;
     }
     // The tensor as the group holds it together; dims that no member cuts are as this rank has
     // them.
@@ -393,7 +392,7 @@ static int64_t scratch_bytes(const move *m, int rank)
         if (push) return 0;
         return m->call->form == COST_PADDED ? (n + 1) * most_from : packed;
     case COST_REDUCE_SCATTER:
-        if (push) return n * round_up(most_to, SCRATCH_ALIGN);
+        if (push) return n * round_up(most_to, COST_SCRATCH_ALIGN);
         if (m->call->form == COST_PADDED) return (n + 1) * most_to;
         if (m->call->form == COST_SENDRECV) return packed + most_to;
         if (m->call->form == COST_EVEN_FLAT) return (n + 1) * ((full / item + n - 1) / n) * item;
@@ -564,7 +563,7 @@ bool chk_start(chk *c, const rec_call *k)
             !check_form(&m))
             return false;
         for (int r = 0; r < c->n_kinds; r++)
-            need[r] += round_up(scratch_bytes(&m, c->rank_of_kind[r]), SCRATCH_ALIGN);
+            need[r] += round_up(scratch_bytes(&m, c->rank_of_kind[r]), COST_SCRATCH_ALIGN);
     }
     int64_t most = 0, have = -1;
     for (int r = 0; r < c->n_kinds; r++)

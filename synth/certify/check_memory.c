@@ -8,41 +8,11 @@
 //
 // Ranges use the largest part of a class: a class has one arena.
 
+#include "costmodel/device_defaults.h"
 #include "synth/certify/check_model.h"
 
 #include <limits.h>
 #include <string.h>
-
-enum { SYM_ALIGN = 4096, LOCAL_ALIGN = 256 };
-
-int chk_coord(const chk *c, int rank, int axis)
-{
-    if (c->r->n_axes == 1 || axis == SYN_BOTH) return rank;
-    return axis == 0 ? rank / c->r->size[1] : rank % c->r->size[1];
-}
-
-int64_t chk_local(const chk *c, const rec_tensor *t, int rank)
-{
-    int64_t e = 1;
-    for (int d = 0; d < t->rank; d++) {
-        const rec_dim *v = &t->dim[d];
-        int64_t n = v->axis < 0 ? v->n : v->table[chk_coord(c, rank, v->axis)];
-        e *= v->outer * n * v->inner;
-    }
-    return e;
-}
-
-bool chk_same_table(const rec_dim *a, const rec_dim *b)
-{
-    return a->axis == b->axis && a->n_table == b->n_table &&
-           (a->n_table == 0 || a->table == b->table ||
-            memcmp(a->table, b->table, (size_t)a->n_table * sizeof *a->table) == 0);
-}
-
-bool chk_same_cut(const rec_dim *a, const rec_dim *b)
-{
-    return a->n == b->n && a->outer == b->outer && a->inner == b->inner && chk_same_table(a, b);
-}
 
 // Product of sizes that came from a file: -1 if it, or its bytes, do not fit.
 static int64_t product(const int64_t *v, int n)
@@ -124,7 +94,7 @@ static bool check_place(chk *c, chk_buffer *b, int id)
         if (e > b->max_elements) b->max_elements = e;
         if (e * ir_dtype_bytes(t->dtype) > *most) *most = e * ir_dtype_bytes(t->dtype);
     }
-    int64_t align = t->seg == 0 ? SYM_ALIGN : LOCAL_ALIGN;
+    int64_t align = t->seg == 0 ? COST_SYM_ALIGN : COST_LOCAL_ALIGN;
     for (int k = 0; k < r->n_classes; k++) {
         int64_t size = t->seg == 0 ? r->sym_bytes : r->local_bytes[k];
         if (t->off[k] < 0 || t->off[k] % align != 0)
@@ -243,24 +213,6 @@ bool chk_fits(chk *c, int b, int tensor, const char *what)
                             (long long)n, HB_ARG(v->name), (long long)v->dim[d]);
     }
     return true;
-}
-
-bool chk_same_range(const chk *c, const chk_buffer *a, const chk_buffer *b)
-{
-    if (a->end <= b->first || b->end <= a->first || a->t->seg != b->t->seg) return false;
-    for (int k = 0; k < c->r->n_classes; k++)
-        if (a->t->off[k] != b->t->off[k] || a->bytes[k] != b->bytes[k]) return false;
-    return true;
-}
-
-bool chk_overlap(const chk *c, const chk_buffer *a, const chk_buffer *b)
-{
-    if (a->end <= b->first || b->end <= a->first || a->t->seg != b->t->seg) return false;
-    for (int k = 0; k < c->r->n_classes; k++)
-        if (a->bytes[k] > 0 && b->bytes[k] > 0 && a->t->off[k] < b->t->off[k] + b->bytes[k] &&
-            b->t->off[k] < a->t->off[k] + a->bytes[k])
-            return true;
-    return false;
 }
 
 static hb_str numbered(const chk *c, const char *what, int n)

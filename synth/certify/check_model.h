@@ -89,14 +89,16 @@ void chk_number(chk *c);
 int chk_find(chk *c, const rec_call *call, const int *in_values, hb_str *why_not);
 bool chk_attr_eq(const ir_attr *a, const ir_attr *b);
 
-// --- check_memory.c
-bool chk_layout(chk *c); // header of the record, tables, offsets, ranges
+// --- check_ranges.c
 bool chk_same_table(const rec_dim *a, const rec_dim *b); // of one axis, or both over both
 bool chk_same_cut(const rec_dim *a, const rec_dim *b);
 bool chk_same_range(const chk *c, const chk_buffer *a, const chk_buffer *b);
 bool chk_overlap(const chk *c, const chk_buffer *a, const chk_buffer *b);
 int64_t chk_local(const chk *c, const rec_tensor *t, int rank); // elements
 int chk_coord(const chk *c, int rank, int axis);
+
+// --- check_memory.c
+bool chk_layout(chk *c); // header of the record, tables, offsets, ranges
 // b is fit for holding graph tensor t: shape and dtype. Without `what`, without a message.
 bool chk_fits(chk *c, int b, int tensor, const char *what);
 // what: in messages; with n >= 0 "what n".

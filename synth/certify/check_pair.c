@@ -13,8 +13,7 @@
 #include <stdlib.h>
 
 #include "synth/certify/check_model.h"
-
-enum { MOST_PRODUCTS = 8, MOST_GROUPS = 256 };
+#include "synth/plan/search_limits.h"
 
 bool chk_pair(chk *c)
 {
@@ -76,7 +75,7 @@ static bool check_groups(chk *c, const rec_call *overlap, const rec_call *start)
     int64_t n = start->coll == COST_ALL_REDUCE ? 1 : group_size(c, start->axes);
     bool *there = HB_ARRAY(c->a, bool, n);
     int64_t from, to, all;
-    if (overlap->n_groups > MOST_GROUPS)
+    if (overlap->n_groups > SYN_RECORD_GROUPS)
         return chk_fail(c, "a pair of %d groups", overlap->n_groups);
     for (int k = 0; k < overlap->n_groups; k++) {
         int64_t d = overlap->group[k][0], w = overlap->group[k][1];
@@ -131,8 +130,8 @@ static bool outermost(chk *c, const rec_call *start)
 
 // Buffers of a pair.
 typedef struct pair_use {
-    int n, buffer[4 + MOST_PRODUCTS * (IR_MAX_IN + 1)];
-    bool written[4 + MOST_PRODUCTS * (IR_MAX_IN + 1)];
+    int n, buffer[4 + SYN_PAIR_OPS * (IR_MAX_IN + 1)];
+    bool written[4 + SYN_PAIR_OPS * (IR_MAX_IN + 1)];
 } pair_use;
 
 static void use(pair_use *u, int buffer, bool written)
@@ -179,7 +178,7 @@ bool chk_paired(chk *c)
     int n = c->at - c->pair - 1;
     bool consumer = n > 0 && call[0].kind == REC_START;
     pair_use u = {.n = 0};
-    if (consumer ? n < 3 || n > 2 + MOST_PRODUCTS || call[0].coll != COST_ALL_GATHER ||
+    if (consumer ? n < 3 || n > 2 + SYN_PAIR_OPS || call[0].coll != COST_ALL_GATHER ||
                        call[1].kind != REC_WAIT || call[1].event != call[0].event
                  : n != 2 || call[1].kind != REC_START || call[1].coll == COST_ALL_GATHER)
         return chk_fail(c, "ends what is neither an all-gather, its wait and products nor a "

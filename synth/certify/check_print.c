@@ -1,6 +1,7 @@
 // The checker's sentences: where, what, and how a buffer lies on the ranks.
 
 #include "synth/certify/check_model.h"
+#include "synth/plan/search_limits.h"
 
 static const char *const decl_names[] = {
     [REC_INPUT] = "hap_input",
@@ -68,9 +69,9 @@ hb_str chk_table_text(const chk *c, const rec_dim *d)
         even = even && d->table[i] == d->table[0];
     if (even) return HB_STR("even");
     hb_puts(&b, "by ");
-    for (int i = 0; i < d->n_table && i < 8; i++)
+    for (int i = 0; i < d->n_table && i < SYN_SHOWN_PARTS; i++)
         hb_printf(&b, "%s%lld", i ? "," : "", (long long)d->table[i]);
-    if (d->n_table > 8) hb_puts(&b, ",…");
+    if (d->n_table > SYN_SHOWN_PARTS) hb_puts(&b, ",…");
     return hb_done(&b);
 }
 

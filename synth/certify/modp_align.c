@@ -1,6 +1,7 @@
 // Numbers mod p, and where one part's elements lie in another.
 
 #include "synth/certify/modp_model.h"
+#include "synth/plan/search_limits.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,7 +40,7 @@ uint64_t mp_int(int64_t i)
 
 uint64_t mp_const(const mp *m, double f)
 {
-    if (fabs(f) < 1e15 && !(floor(f) < f)) return mp_int((int64_t)f);
+    if (fabs(f) < SYN_MODP_WHOLE && !(floor(f) < f)) return mp_int((int64_t)f);
     uint64_t bits;
     memcpy(&bits, &f, sizeof bits);
     return mp_hash(m, 0xc0, bits);

@@ -3,12 +3,12 @@
 // the logsumexp is a keyed hash of that sum, so that cuts of batch, heads and queries are exact.
 
 #include "synth/certify/modp_model.h"
+#include "synth/plan/search_limits.h"
 
 #define MUST(p, call)                                                                              \
     if (!((p) = (call))) return false
 
 enum { WEIGHT = 0x2001, LSE, OVER, DROP };
-enum { OFTEN = 32 }; // products between two reductions of a sum
 
 // Local entries of dim dx of x by those of dim ds of s.
 static int32_t *entries(mp *m, const mp_part *s, int ds, const mp_part *x, int dx)
@@ -44,7 +44,7 @@ static bool linear(mp *m, const mp_call *c)
             const uint64_t *row = x->v + rows[r] * nk;
             for (int64_t i = 0; i < nk; i++) {
                 s += (mp_wide)row[i] * w->v[kd ? n[j] * wide + k[i] : k[i] * wide + n[j]];
-                if (i % OFTEN == OFTEN - 1) s = mp_fold(s);
+                if (i % SYN_MODP_FOLD == SYN_MODP_FOLD - 1) s = mp_fold(s);
             }
             y->v[r * nn + j] = mp_narrow(s);
         }
@@ -70,7 +70,7 @@ static bool linear_dw(mp *m, const mp_call *c)
             mp_wide s = 0;
             for (int64_t r = 0; r < many; r++) {
                 s += (mp_wide)x->v[r * wx + k[i]] * dy->v[rows[r] * wd + n[j]];
-                if (r % OFTEN == OFTEN - 1) s = mp_fold(s);
+                if (r % SYN_MODP_FOLD == SYN_MODP_FOLD - 1) s = mp_fold(s);
             }
             y->v[i * nn + j] = mp_narrow(s);
         }
@@ -104,7 +104,7 @@ static bool matmul(mp *m, const mp_call *c)
                     int64_t x = ba[e] * as + (trans == 2 ? q * a1 + row[i] : row[i] * a1 + q);
                     int64_t z = bb[e] * bs + (trans == 1 ? col[j] * b1 + k[q] : k[q] * b1 + col[j]);
                     s += (mp_wide)a->v[x] * b->v[z];
-                    if (q % OFTEN == OFTEN - 1) s = mp_fold(s);
+                    if (q % SYN_MODP_FOLD == SYN_MODP_FOLD - 1) s = mp_fold(s);
                 }
                 y->v[(e * nm + i) * nn + j] = mp_narrow(s);
             }
@@ -116,7 +116,7 @@ static uint64_t product(const uint64_t *a, const uint64_t *b, int64_t n)
     mp_wide s = 0;
     for (int64_t i = 0; i < n; i++) {
         s += (mp_wide)a[i] * b[i];
-        if (i % OFTEN == OFTEN - 1) s = mp_fold(s);
+        if (i % SYN_MODP_FOLD == SYN_MODP_FOLD - 1) s = mp_fold(s);
     }
     return mp_narrow(s);
 }

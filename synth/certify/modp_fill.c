@@ -2,6 +2,7 @@
 // hashes of name, declared fill and index; integers are indices into the shrunken tables.
 
 #include "synth/certify/modp_model.h"
+#include "synth/plan/search_limits.h"
 
 void mp_fill_part(mp *m, mp_part *p, const mp_fill *f)
 {
@@ -17,10 +18,11 @@ void mp_fill_part(mp *m, mp_part *p, const mp_fill *f)
             p->v[e] = h;
         else if (f->dtype == IR_BOOL)
             p->v[e] = h & 1u;
-        else if (f->num[0] > 2.5) // iota
+        else if (f->num[0] >= 3) // iota
             p->v[e] = (uint64_t)(int64_t)(f->num[1] + f->num[2] * (double)(at[e] % row));
         else // an index: small ones often, sometimes the one that losses ignore
-            p->v[e] = h % 11 == 0 ? (uint64_t)-100 : (h >> 8) % (h & 16u ? 2u : (uint64_t)f->limit);
+            p->v[e] = h % SYN_MODP_IGNORED == 0 ? (uint64_t)-100
+                                                : (h >> 8) % (h & 16u ? 2u : (uint64_t)f->limit);
     }
 }
 

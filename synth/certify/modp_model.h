@@ -8,6 +8,7 @@
 #define HAP_SYNTH_MODP_MODEL_H
 
 #include "synth/certify/modp.h"
+#include "synth/plan/search_limits.h"
 
 #define MP_P ((UINT64_C(1) << 61) - 1)
 
@@ -41,7 +42,7 @@ typedef struct mp_cut {
     int64_t *need, *entry; // shrunken, by kept coordinate: least, and chosen
 } mp_cut;
 
-enum { MP_BUCKETS = 1024, MP_COORDS = SYN_MAX_AXES + 1 };
+enum { MP_COORDS = SYN_MAX_AXES + 1 };
 typedef struct mp {
     hb_arena *a, *tmp;
     const ir_graph *g;
@@ -58,7 +59,7 @@ typedef struct mp {
     HB_VEC(mp_size) sizes;
     hb_map *size_at;
     int *size_of; // by factor class: index of its size
-    mp_index *bucket[MP_BUCKETS];
+    mp_index *bucket[SYN_MODP_BUCKETS];
     hb_str why;
 } mp;
 

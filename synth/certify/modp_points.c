@@ -24,81 +24,98 @@ static bool less(const mp_part *a, int64_t i, const mp_part *b, int64_t k)
     return (int64_t)a->v[i] < (int64_t)b->v[k];
 }
 
+// Comparisons and logic. False for other ops.
+static bool decide(ir_op op, const mp_part *a, int64_t i, const mp_part *b, int64_t j, uint64_t *v)
+{
+    switch ((int)op) {
+    case IR_OP_eq:
+        *v = mp_get(a, i) == mp_get(b, j);
+        return true;
+    case IR_OP_ne:
+        *v = mp_get(a, i) != mp_get(b, j);
+        return true;
+    case IR_OP_lt:
+        *v = less(a, i, b, j);
+        return true;
+    case IR_OP_le:
+        *v = !less(b, j, a, i);
+        return true;
+    case IR_OP_gt:
+        *v = less(b, j, a, i);
+        return true;
+    case IR_OP_ge:
+        *v = !less(a, i, b, j);
+        return true;
+    case IR_OP_logical_and:
+        *v = truth(a, i) && truth(b, j);
+        return true;
+    case IR_OP_logical_or:
+        *v = truth(a, i) || truth(b, j);
+        return true;
+    case IR_OP_logical_not:
+        *v = !truth(a, i);
+        return true;
+    default:
+        return false;
+    }
+}
+
+typedef struct points {
+    mp *m;
+    const mp_call *c;
+    int32_t *at[3];  // by operand: which element of it an element of the output reads
+    uint64_t key, k; // of the attributes; the scalar of scale and add_scalar
+    int64_t *global; // dropout
+} points;
+
+static uint64_t element(const points *x, int64_t e)
+{
+    const mp_call *c = x->c;
+    const mp_part *y = &c->out[0], *a = &c->in[0], *b = &c->in[1];
+    int64_t i = x->at[0][e], j = c->n_in > 1 ? x->at[1][e] : 0;
+    uint64_t p = mp_get(a, i), q = c->n_in > 1 ? mp_get(b, j) : 0, v;
+    bool whole = !y->real && !a->real; // integers stay integers
+    if (decide(c->op, a, i, b, j, &v)) return v;
+    switch ((int)c->op) {
+    case IR_OP_add:
+        return whole ? a->v[i] + b->v[j] : mp_add(p, q);
+    case IR_OP_sub:
+        return whole ? a->v[i] - b->v[j] : mp_sub(p, q);
+    case IR_OP_mul:
+        return whole ? a->v[i] * b->v[j] : mp_mul(p, q);
+    case IR_OP_div:
+        return mp_mul(p, mp_inverse(q));
+    case IR_OP_where:
+        return truth(a, i) ? b->v[j] : c->in[2].v[x->at[2][e]];
+    case IR_OP_cast:
+        return y->real ? p : !a->real ? a->v[i] : mp_hash(x->m, x->key, p) & 1u;
+    case IR_OP_neg:
+        return whole ? 0 - a->v[i] : mp_sub(0, p);
+    case IR_OP_scale:
+        return mp_mul(p, x->k);
+    case IR_OP_add_scalar:
+        return mp_add(p, x->k);
+    case IR_OP_dropout:
+        v = mp_hash(x->m, x->key, (uint64_t)x->global[e]) & 1u;
+        return v ? mp_mul(p, mp_hash(x->m, x->key, 1)) : 0;
+    default:
+        hb_assert(false);
+        return 0;
+    }
+}
+
 static bool pointwise(mp *m, const mp_call *c)
 {
-    int32_t *at[3] = {NULL};
+    points x = {.m = m, .c = c, .key = attr_key(m, c)};
     mp_part *y = &c->out[0];
-    const mp_part *a = &c->in[0], *b = &c->in[1];
-    for (int i = 0; i < c->n_in; i++)
-        if (!(at[i] = mp_align(m, y, y->rank, &c->in[i], c->in[i].rank, NULL, NULL))) return false;
-    uint64_t key = attr_key(m, c),
-             k = c->op == IR_OP_scale || c->op == IR_OP_add_scalar ? mp_const(m, c->attr[0].f) : 0;
-    int64_t *global = c->op == IR_OP_dropout ? mp_global(m, y) : NULL;
-    for (int64_t e = 0; e < y->n; e++) {
-        int64_t i = at[0][e], j = c->n_in > 1 ? at[1][e] : 0;
-        uint64_t p = mp_get(a, i), q = c->n_in > 1 ? mp_get(b, j) : 0, v = 0;
-        bool whole = !y->real && !a->real; // integers stay integers
-        switch ((int)c->op) {
-        case IR_OP_add:
-            v = whole ? a->v[i] + b->v[j] : mp_add(p, q);
-            break;
-        case IR_OP_sub:
-            v = whole ? a->v[i] - b->v[j] : mp_sub(p, q);
-            break;
-        case IR_OP_mul:
-            v = whole ? a->v[i] * b->v[j] : mp_mul(p, q);
-            break;
-        case IR_OP_div:
-            v = mp_mul(p, mp_inverse(q));
-            break;
-        case IR_OP_where:
-            v = truth(a, i) ? b->v[j] : c->in[2].v[at[2][e]];
-            break;
-        case IR_OP_eq:
-            v = p == q;
-            break;
-        case IR_OP_ne:
-            v = p != q;
-            break;
-        case IR_OP_lt:
-            v = less(a, i, b, j);
-            break;
-        case IR_OP_le:
-            v = !less(b, j, a, i);
-            break;
-        case IR_OP_gt:
-            v = less(b, j, a, i);
-            break;
-        case IR_OP_ge:
-            v = !less(a, i, b, j);
-            break;
-        case IR_OP_logical_and:
-            v = truth(a, i) && truth(b, j);
-            break;
-        case IR_OP_logical_or:
-            v = truth(a, i) || truth(b, j);
-            break;
-        case IR_OP_logical_not:
-            v = !truth(a, i);
-            break;
-        case IR_OP_cast:
-            v = y->real ? p : !a->real ? a->v[i] : mp_hash(m, key, p) & 1u;
-            break;
-        case IR_OP_neg:
-            v = whole ? 0 - a->v[i] : mp_sub(0, p);
-            break;
-        case IR_OP_scale:
-            v = mp_mul(p, k);
-            break;
-        case IR_OP_add_scalar:
-            v = mp_add(p, k);
-            break;
-        case IR_OP_dropout:
-            v = mp_hash(m, key, (uint64_t)global[e]) & 1u ? mp_mul(p, mp_hash(m, key, 1)) : 0;
-            break;
-        }
-        y->v[e] = v;
+    for (int i = 0; i < c->n_in; i++) {
+        x.at[i] = mp_align(m, y, y->rank, &c->in[i], c->in[i].rank, NULL, NULL);
+        if (!x.at[i]) return false;
     }
+    if (c->op == IR_OP_scale || c->op == IR_OP_add_scalar) x.k = mp_const(m, c->attr[0].f);
+    if (c->op == IR_OP_dropout) x.global = mp_global(m, y);
+    for (int64_t e = 0; e < y->n; e++)
+        y->v[e] = element(&x, e);
     return true;
 }
 

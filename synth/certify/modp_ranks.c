@@ -9,10 +9,9 @@
 // size.
 
 #include "synth/certify/modp_model.h"
+#include "synth/plan/search_limits.h"
 
 #include <string.h>
-
-enum { PER_KIND = 2, TRIES = 24 };
 
 // --- the record's tables, each once
 
@@ -111,9 +110,9 @@ static void keep_of_axis(mp *m, int axis)
     m->kept[axis] = HB_ARRAY(m->a, int, n);
     for (int at = 0; at < n; at++) {
         int alike = 0;
-        for (int k = 0; k < kept && alike < PER_KIND; k++)
+        for (int k = 0; k < kept && alike < SYN_MODP_RANKS; k++)
             alike += kind[m->kept[axis][k]] == kind[at];
-        if (alike < PER_KIND) m->kept[axis][kept++] = at;
+        if (alike < SYN_MODP_RANKS) m->kept[axis][kept++] = at;
     }
     m->n_kept[axis] = kept;
 }
@@ -215,8 +214,8 @@ void mp_cut_entries(mp *m, int64_t size, int64_t *small, bool grow)
         if (all > *small) *small = all;
     }
     // Where sizes do not let unlike tables stay unlike, they become equal: less is then found out.
-    for (int try = 0; try < TRIES; try++) {
+    for (int try = 0; try < SYN_MODP_TRIES; try++) {
         if (deal_all(m, size, *small, (uint64_t)try)) return;
-        if (grow && try % 2 && try + 1 < TRIES) ++*small;
+        if (grow && try % 2 && try + 1 < SYN_MODP_TRIES) ++*small;
     }
 }

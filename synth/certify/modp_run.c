@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "synth/certify/modp_model.h"
-
-static const double MAX_ELEMENTS = 1 << 25; // beyond these syn_check_modp does not run
+#include "synth/plan/search_limits.h"
 
 typedef struct buffer {
     mp_held held;
@@ -452,7 +451,7 @@ static bool well_formed(mp *m)
     if (ranks != r->n_ranks) return mp_fail(m, "the mesh has %lld ranks", (long long)ranks);
     for (int k = 0; k < r->calls.n; k++) {
         const rec_call *c = &r->calls.p[k];
-        bool ok = c->n_in <= 1 << 20 &&
+        bool ok = c->n_in <= SYN_MODP_INPUTS &&
                   (c->kind != REC_OP || (c->op >= 0 && c->op < IR_N_OPS && c->n_in <= IR_MAX_IN &&
                                          c->n_out <= IR_MAX_OUT));
         for (int i = 0; ok && i < c->n_in; i++)
@@ -488,7 +487,7 @@ static bool all_calls(run *x)
 {
     x->m->rate = 0; // until the record says it
     for (x->at = 0; x->at < x->r->calls.n; x->at++) {
-        if (x->at % 64 == 0) mp_reset(x->m);
+        if (x->at % SYN_MODP_RESET == 0) mp_reset(x->m);
         if (!step(x, &x->r->calls.p[x->at])) return call_fail(x);
     }
     return true;
@@ -532,11 +531,11 @@ bool syn_modp(hb_arena *a, const ir_graph *g, const ir_factors *f, const record 
               hb_str *why)
 {
     bool ran;
-    return prove(a, g, f, r, seed, 1e300, &ran, why);
+    return prove(a, g, f, r, seed, SYN_MODP_ALWAYS, &ran, why);
 }
 
 bool syn_check_modp(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r, bool *ran,
                     hb_str *why)
 {
-    return prove(a, g, f, r, 1, MAX_ELEMENTS, ran, why);
+    return prove(a, g, f, r, 1, SYN_MODP_ELEMENTS, ran, why);
 }

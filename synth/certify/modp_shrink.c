@@ -6,8 +6,7 @@
 // concerned stay as they are.
 
 #include "synth/certify/modp_model.h"
-
-enum { UNCUT = 2, ROUNDS = 200 };
+#include "synth/plan/search_limits.h"
 
 static mp_size *find(const mp *m, int64_t size)
 {
@@ -24,7 +23,8 @@ static void touch(mp *m, int64_t size)
 {
     if (find(m, size)) return;
     hb_map_put(m->size_at, (hb_str){hb_copy(m->a, &size, sizeof size), sizeof size}, m->sizes.n);
-    HB_PUSH(m->a, &m->sizes, (mp_size){.size = size, .small = size < UNCUT ? size : UNCUT});
+    HB_PUSH(m->a, &m->sizes,
+            (mp_size){.size = size, .small = size < SYN_MODP_UNCUT ? size : SYN_MODP_UNCUT});
 }
 
 int64_t mp_small_dim(const mp *m, int t, int d)
@@ -128,7 +128,7 @@ bool mp_shrink(mp *m)
     }
     bool more = true;
     for (int round = 0; more; round++) {
-        if (round == ROUNDS) return mp_fail(m, "the sizes of the graph cannot be shrunk");
+        if (round == SYN_MODP_ROUNDS) return mp_fail(m, "the sizes of the graph cannot be shrunk");
         more = false;
         for (int n = 0; n < m->g->nodes.n; n++)
             more = settle(m, &m->g->nodes.p[n]) || more;
@@ -146,7 +146,7 @@ static const mp_index *mp_index_of(mp *m, int64_t outer, int64_t n, int64_t inne
                                    int64_t count)
 {
     const int64_t key[5] = {outer, n, inner, first, count};
-    mp_index **b = &m->bucket[hb_hash_key(key, sizeof key) % MP_BUCKETS];
+    mp_index **b = &m->bucket[hb_hash_key(key, sizeof key) % SYN_MODP_BUCKETS];
     for (mp_index *i = *b; i; i = i->next)
         if (i->outer == outer && i->n == n && i->inner == inner && i->first == first &&
             i->count == count)

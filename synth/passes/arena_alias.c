@@ -10,7 +10,7 @@
 //     at p apart       one is dead before the other is born
 // Members of two families are joined all or none, so that one base and one stride stay enough.
 
-#include "synth/plan/liveness.h"
+#include "synth/passes/arena_alias.h"
 
 #include <limits.h>
 

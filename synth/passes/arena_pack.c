@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "synth/plan/search_limits.h"
+
 typedef struct placed {
     int64_t from, to;
     int64_t size;    // of a chunk
@@ -342,8 +344,6 @@ static void settle(arena_pack *k, int unit, int turn, int64_t from, int64_t size
 }
 
 typedef enum { ORDER_SIZE, ORDER_AREA, ORDER_START, N_ORDERS } pack_order;
-enum { REPAIRS = 24, CLOSE = 1000 }; // no repairs within 1 / CLOSE of the bound
-static const double PAIRS = 4e8;     // of units that all repairs together may look at
 
 static int by_key(const void *x, const void *y)
 {
@@ -430,9 +430,9 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
     int64_t *trial = HB_ARRAY(k->arena, int64_t, k->n_units + 1);
     int *order = HB_ARRAY(k->arena, int, k->n_units + 1);
     memcpy(trial, base, sizeof *base * (size_t)k->n_units);
-    for (int v = 0; v < 2 * N_ORDERS + 1 + REPAIRS && best > bound; v++) {
+    for (int v = 0; v < 2 * N_ORDERS + 1 + SYN_PACK_REPAIRS && best > bound; v++) {
         bool repair = v > 2 * N_ORDERS, tight = v < 2 * N_ORDERS && v % 2 == 0;
-        if (repair && (best - bound < bound / CLOSE || pairs > PAIRS)) break;
+        if (repair && (best - bound < bound / SYN_PACK_CLOSE || pairs > SYN_PACK_WORK)) break;
         int n = v < 2 * N_ORDERS ? rank_units(k, size, (pack_order)(v / 2), order) : k->n_good;
         if (v == 2 * N_ORDERS) memcpy(order, k->good, sizeof *order * (size_t)n);
         int64_t top = place_in_order(k, size, order, n, tight, kept, floor, best, trial, &blame);

@@ -1,4 +1,4 @@
-// Where every buffer lies: units of cells (arena_live.h) packed into the two segments
+// Where every buffer lies: units of cells (liveness.h) packed into the two segments
 // (arena_pack.h).
 //
 // SEG_SYM has one layout for all ranks: sizes are the largest of all classes, rounded to 4096
@@ -11,10 +11,10 @@
 
 #include <stdlib.h>
 
+#include "costmodel/device_defaults.h"
+#include "synth/passes/arena_alias.h"
+#include "synth/passes/arena_pack.h"
 #include "synth/passes/workspace.h"
-#include "synth/plan/liveness.h"
-
-enum { SYM_ALIGN = 4096, LOCAL_ALIGN = 256, SMALL_MOD = 4 };
 
 typedef struct planner {
     hb_arena *arena;
@@ -54,7 +54,7 @@ static bool mod_fits(planner *a, int unit, int m)
 static int smallest_mod(planner *a, int unit)
 {
     int n = a->live->unit[unit].n;
-    for (int m = 1; m < n && m <= SMALL_MOD; m++)
+    for (int m = 1; m < n && m <= SYN_PACK_MOD; m++)
         if (mod_fits(a, unit, m)) return m;
     return n;
 }
@@ -109,11 +109,11 @@ static int64_t round_up(int64_t n, int64_t to)
 // Bytes of a buffer, in one class of SEG_LOCAL or in all (cls < 0) of SEG_SYM, with its alignment.
 static int64_t cell_bytes(const syn_program *p, const syn_tensor *t, int cls)
 {
-    if (cls >= 0) return round_up(t->bytes[cls], LOCAL_ALIGN);
+    if (cls >= 0) return round_up(t->bytes[cls], COST_LOCAL_ALIGN);
     int64_t most = 0;
     for (int c = 0; c < p->mesh->n_classes; c++)
         if (t->bytes[c] > most) most = t->bytes[c];
-    return round_up(most, SYM_ALIGN);
+    return round_up(most, COST_SYM_ALIGN);
 }
 
 typedef struct layout {

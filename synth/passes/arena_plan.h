@@ -1,6 +1,5 @@
 // The arena of a program as numbers, without writing them into it: for tests and for comparing the
-// rolled placement with the unrolled one. syn_arena (program.h) is this with families, written
-// down.
+// rolled placement with the unrolled one. syn_arena is this with families, written down.
 
 #ifndef HAP_SYNTH_ARENA_PLAN_H
 #define HAP_SYNTH_ARENA_PLAN_H
@@ -16,5 +15,8 @@ typedef struct arena_size {
 // off: by buffer and class. mod: by family (families only; else not touched).
 arena_size arena_plan(hb_arena *a, const syn_program *p, bool families,
                       int64_t (*off)[CL_MAX_CLASSES], int *mod);
+
+// Places every buffer of a rolled program.
+void syn_arena(syn_program *p);
 
 #endif

@@ -1,19 +1,18 @@
 // Small all-reduces travel together: a latency paid once instead of once a tensor.
 //
 // A bucket is a run of all-reduces (same axes and kind; one of other axes may stand between) that
-// start before any of them is needed. It grows until latency is at most LATENCY_SHARE of it (or
-// there is PLENTY to send), and then to the end of the block it is in, so that repeated blocks have
-// equal buckets; it starts where its last member would have. Where that would take more than
-// MAX_BLOCKS blocks it ends after so many, for a loop whose body is one bucket long; and where all
-// there is to send is mostly latency, all is one.
+// start before any of them is needed. It grows until latency is at most SYN_LATENCY_SHARE of it (or
+// there is SYN_PLENTY to send), and then to the end of the block it is in, so that repeated blocks
+// have equal buckets; it starts where its last member would have. Where that would take more than
+// SYN_BUCKET_BLOCKS blocks it ends after so many, for a loop whose body is one bucket long; and
+// where all there is to send is mostly latency, all is one.
 
-#include "synth/passes/schedule.h"
+#include "synth/passes/bucket.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_BLOCKS = 4 };
-static const double LATENCY_SHARE = 0.05, PLENTY = 100;
+#include "synth/price/transport.h"
 
 typedef struct bucket {
     HB_VEC(int) start; // instructions, in order
@@ -29,7 +28,7 @@ static bool joins(const syn_instr *in)
 
 // All-reduces of one kind may be in one bucket: those of the same axes, in one level or in two.
 // Which form of one level is the cheapest for the bucket is asked when it is full.
-enum { KINDS = 8 };
+enum { KINDS = 2 << SYN_MAX_AXES };
 static int kind_of(const syn_instr *in)
 {
     return (int)in->axes + (in->form == COST_TWO_LEVEL ? KINDS / 2 : 0);
@@ -93,7 +92,7 @@ static bool follows(const syn_program *p, const bucket *b, int i, double least)
 {
     const syn_instr *in = &p->instr.p[i], *prev = &p->instr.p[b->start.p[b->start.n - 1]];
     if (b->need < i || prev->reduce_max != in->reduce_max) return false;
-    bool full = b->bytes >= least || (b->blocks >= MAX_BLOCKS && least < HUGE_VAL);
+    bool full = b->bytes >= least || (b->blocks >= SYN_BUCKET_BLOCKS && least < HUGE_VAL);
     return !full || hb_str_eq(block_of(p, prev), block_of(p, in));
 }
 
@@ -129,8 +128,8 @@ void syn_bucket(syn_program *p, syn_costs *c)
         cl_link link = syn_axes_link(c, axes);
         // The slow link joins machines alone where they are summed apart.
         int members = k < KINDS / 2 ? syn_group_size(p->mesh, axes) : p->mesh->size[0];
-        double enough = link.latency * link.bandwidth * members / LATENCY_SHARE;
-        least[k] = all[k] > PLENTY * enough ? 0 : all[k] <= enough ? HUGE_VAL : enough;
+        double enough = link.latency * link.bandwidth * members / SYN_LATENCY_SHARE;
+        least[k] = all[k] > SYN_PLENTY * enough ? 0 : all[k] <= enough ? HUGE_VAL : enough;
     }
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];

@@ -12,11 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/passes/schedule.h"
-#include "synth/space/space.h"
-
-// How far behind a collective's wait its products are looked for.
-enum { REACH = 24 };
+#include "synth/passes/wait_early.h"
+#include "synth/price/pair_cost.h"
+#include "synth/price/simulate_plan.h"
+#include "synth/price/transport.h"
 
 typedef struct candidate_pair {
     syn_members m;
@@ -132,7 +131,7 @@ static bool consumer_at(pairing *s, int start, candidate_pair *x)
     x->m = (syn_members){.start = start, .consumer = true};
     x->anchor = x->wait;
     if (!is_value(p, p->instr.p[start].in[0])) return false;
-    for (int i = x->wait + 1; i < p->instr.n && i <= x->wait + REACH; i++) {
+    for (int i = x->wait + 1; i < p->instr.n && i <= x->wait + SYN_PAIR_REACH; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (s->taken[i] || !is_product(p, in) || in->in[0] != dst || in->in[1] == dst) continue;
         if (x->m.n_ops == SYN_PAIR_OPS || !may_rise(p, i, x->wait)) continue;
@@ -191,21 +190,13 @@ static void find(pairing *s)
 
 // --- what they bring ---
 
-static double most_of(const syn_program *p, const double *sec)
-{
-    double most = 0;
-    for (int c = 0; c < p->mesh->n_classes; c++)
-        most = fmax(most, sec[c]);
-    return most;
-}
-
 // Consumer: the products and what is waited for become the pair. Producer: behind the pair's
 // products the rest of its transfer hides under the work that hid the collective.
 static double gain_of(const syn_program *p, const candidate_pair *x, double exposed)
 {
     double now = syn_products_seconds(p, &x->m) + exposed, sec = p->instr.p[x->m.start].sec[0];
     if (x->m.consumer) return now - x->best->total;
-    double busy = most_of(p, x->best->end), rest = x->best->total - busy;
+    double busy = syn_slowest(p, x->best->end), rest = x->best->total - busy;
     return now - busy - fmax(0, rest - (exposed > 0 ? sec - exposed : sec));
 }
 
@@ -230,9 +221,6 @@ static double choose(pairing *s)
     }
     return all;
 }
-
-// Of a step's time, what is not worth looking at.
-static const double NOTHING = 1e-5;
 
 // Seconds that the slowest class, or the one that is there first, waits for each collective; of
 // those that may move rows it is worth to look at those whose like together are waited for.
@@ -259,7 +247,7 @@ static void expose(pairing *s)
         if (s->worth[in->start]) sum[like[in->start]] += s->exposed[in->start];
     }
     for (int i = 0; i < p->instr.n; i++)
-        s->worth[i] = s->worth[i] && sum[like[i]] > NOTHING * s->alone;
+        s->worth[i] = s->worth[i] && sum[like[i]] > SYN_PAIR_WAITED * s->alone;
 }
 
 // --- making them ---
@@ -365,47 +353,7 @@ syn_program *syn_with_pairs(const syn_program *p, syn_costs *c, double enough, d
     return with;
 }
 
-// --- what others ask of a pair ---
-
-bool syn_is_consumer(const syn_program *p, const syn_pair *x)
-{
-    return p->instr.p[x->first].kind == SYN_START;
-}
-
-int syn_pair_start(const syn_program *p, const syn_pair *x)
-{
-    return syn_is_consumer(p, x) ? x->first : x->first + 1;
-}
-
-double syn_pair_hidden(const syn_program *p, const syn_pair *x)
-{
-    double busy = most_of(p, x->busy), hidden = busy + x->transfer - x->total;
-    return x->transfer > 0 ? fmin(fmax(hidden / x->transfer, 0), 1) : 0;
-}
-
-static syn_members members_of(const syn_program *p, const syn_pair *x)
-{
-    syn_members m = {.start = syn_pair_start(p, x), .consumer = syn_is_consumer(p, x)};
-    for (int i = m.consumer ? 2 : 0; i < (m.consumer ? x->len : 1); i++)
-        m.op[m.n_ops++] = x->first + i;
-    return m;
-}
-
-void syn_price_pairs(syn_program *p, syn_costs *c)
-{
-    for (int k = 0; k < p->pairs.n; k++) {
-        syn_members m = members_of(p, &p->pairs.p[k]);
-        syn_pair_at(p, c, &m, &p->pairs.p[k]);
-    }
-}
-
-void syn_refine_pairs(syn_program *p, syn_costs *c)
-{
-    for (int k = 0; k < p->pairs.n; k++) {
-        syn_members m = members_of(p, &p->pairs.p[k]);
-        syn_refine_pair(p, c, &m, &p->pairs.p[k]);
-    }
-}
+// --- pairs and loops ---
 
 // Which repetition of its loop an instruction stands in; -1 - k: behind k loops.
 static int place_of(const syn_program *p, int i)

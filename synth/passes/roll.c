@@ -9,16 +9,12 @@
 
 #include "synth/passes/roll.h"
 
-#include "synth/passes/fuse.h"
-#include "synth/passes/overlap_pairs.h"
-#include "synth/plan/liveness.h"
-#include "synth/search/ratios.h"
-
 #include <string.h>
 
-// Two repetitions pay from PAIR_LEN instructions on; what is no numbered layer is worth a name only
-// if large.
-enum { MIN_COUNT = 3, PAIR_LEN = 12, MIN_SAVED = 6, MIN_NAMELESS = 30 };
+#include "synth/passes/arena_alias.h"
+#include "synth/passes/fuse.h"
+#include "synth/passes/overlap_pairs.h"
+#include "synth/passes/roll_family.h"
 
 typedef struct run {
     int from, to; // [from, to) repeats with period len
@@ -28,9 +24,9 @@ typedef struct run {
 static int saved(const run *x)
 {
     int count = (x->to - x->from) / x->len;
-    if (count < 2 || (count < MIN_COUNT && x->len < PAIR_LEN)) return 0;
+    if (count < 2 || (count < ROLL_FEW_TIMES && x->len < ROLL_LONG)) return 0;
     int n = (count - 1) * x->len;
-    return n < MIN_SAVED ? 0 : n;
+    return n < ROLL_SAVES ? 0 : n;
 }
 
 typedef struct finder {
@@ -121,9 +117,8 @@ static hb_str prefix_of(hb_str x, hb_str y)
 // The prefix that most ops (or if all are collectives: most slots) agree on; the first of equals.
 static hb_str loop_prefix(const finder *f, int first, int len, bool ops)
 {
-    enum { MAX_PREFIXES = 8 };
-    hb_str seen[MAX_PREFIXES] = {{0}};
-    int votes[MAX_PREFIXES] = {0}, n = 0, best = -1;
+    hb_str seen[ROLL_PREFIXES] = {{0}};
+    int votes[ROLL_PREFIXES] = {0}, n = 0, best = -1;
     for (int j = 0; j < len; j++) {
         if (ops && f->r->p->instr.p[first + j].kind != SYN_OP) continue;
         hb_str x = prefix_of(node_name(f->r->p, first + j), node_name(f->r->p, first + j + len));
@@ -131,7 +126,7 @@ static hb_str loop_prefix(const finder *f, int first, int len, bool ops)
         int k = 0;
         while (k < n && !hb_str_eq(seen[k], x))
             k++;
-        if (k == MAX_PREFIXES) continue;
+        if (k == ROLL_PREFIXES) continue;
         if (k == n) seen[n++] = x;
         votes[k]++;
         if (best < 0 || votes[k] > votes[best]) best = k;
@@ -147,7 +142,7 @@ static int layer_of(hb_str name, hb_str prefix)
         return -1;
     int n = -1;
     for (size_t i = prefix.n + 1;
-         i < name.n && i < prefix.n + 8 && name.p[i] >= '0' && name.p[i] <= '9'; i++)
+         i < name.n && i <= prefix.n + ROLL_NUMBER && name.p[i] >= '0' && name.p[i] <= '9'; i++)
         n = (n < 0 ? 0 : n * 10) + (name.p[i] - '0');
     return n;
 }
@@ -183,7 +178,7 @@ static int begin_at_layer(finder *f, const run *x, hb_str prefix)
     if (prefix.n == 0) return x->from;
     find_layers(f, x, prefix);
     for (int d = 0; d < slack + x->len; d++) {
-        if (d > slack && (most == count || count <= MIN_COUNT)) break;
+        if (d > slack && (most == count || count <= ROLL_FEW_TIMES)) break;
         int clean = clean_from(f, x, d);
         if (clean <= most || (d > slack && clean < count - 1)) continue;
         most = clean;
@@ -261,7 +256,7 @@ static void take(finder *f, const run *x)
     int from, to;
     same_or_new(f, &l, &from, &to);
     run left = {l.first + from * l.len, l.first + to * l.len, l.len};
-    if (saved(&left) < (prefix.n ? 1 : MIN_NAMELESS)) return;
+    if (saved(&left) < (prefix.n ? 1 : ROLL_NAMELESS)) return;
     l.first = left.from;
     l.count = to - from;
     l.name = prefix.n ? hb_str_n(r->p->arena, prefix.p, prefix.n) : hb_str_c(r->p->arena, "block");

@@ -8,7 +8,7 @@
 // sequence that contradicts a chain is ignored. A chain's unbroken stretches, of
 // buffers that live alike, become families.
 
-#include "synth/passes/roll.h"
+#include "synth/passes/roll_family.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 // which layer's node, and the dropout key. Exact: shapes are interned by their bytes, not by a hash
 // of them.
 
-#include "synth/passes/roll.h"
+#include "synth/passes/roll_shape.h"
 
 #include <string.h>
 

@@ -185,12 +185,10 @@ static double held_share(const syn_program *p, const syn_instr *in)
 }
 
 // Two collectives of a stream keep it busy; one more begins only when the oldest has ended, if
-// together they hold more than this share of the memory.
-static const double FLIGHT = 0.02;
-
+// together they hold more than a share of the memory.
 void syn_limit_flight(syn_program *p)
 {
-    enum { STREAMS = 2, BUSY = 2 };
+    enum { STREAMS = SYN_MAX_AXES };
     int *before = NULL, n = p->instr.n;
     scheduler s = begin(p, &before);
     int *wait_of = HB_ARRAY(s.arena, int, n), *flying[STREAMS], first[STREAMS] = {0},
@@ -206,7 +204,7 @@ void syn_limit_flight(syn_program *p)
         int k = in->axes == 2;
         while (first[k] < last[k] && wait_of[flying[k][first[k]]] < i)
             held[k] -= held_share(p, &p->instr.p[flying[k][first[k]++]]);
-        while (last[k] - first[k] >= BUSY && held[k] + held_share(p, in) > FLIGHT) {
+        while (last[k] - first[k] >= SYN_FLIGHT_BUSY && held[k] + held_share(p, in) > SYN_FLIGHT) {
             int oldest = flying[k][first[k]++];
             held[k] -= held_share(p, &p->instr.p[oldest]);
             if (wait_of[oldest] > i) before[wait_of[oldest]] = i;

@@ -4,7 +4,10 @@
 // so run live between them, and with them whatever is under way beside one: its start and its wait
 // break the step as well (runtime/cuda/step/cuda_capture.c). What has ended by then need not.
 
+#include "synth/passes/wait_early.h"
+
 #include "synth/passes/schedule.h"
+#include "synth/price/simulate_plan.h"
 
 // By instruction: a library's collective, to be waited for, alone; and the next call from there on
 // that runs live, n if there is none.

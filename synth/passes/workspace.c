@@ -1,8 +1,7 @@
 #include "synth/passes/workspace.h"
 
+#include "costmodel/device_defaults.h"
 #include "ir/runtime_limits.h"
-
-enum { CUDNN_KEYS = 128 }; // a tile of cuDNN's
 
 typedef struct copy {
     int64_t room; // of its buffer, bytes
@@ -155,7 +154,7 @@ static void product(walk *w, const syn_instr *in, bool a_t, bool b_t)
         if (x->cols == x->more_cols) {
             if (i == 2) write_to(w, y);
             if (x->rows != x->more_rows)
-                work += round_up(x->more_rows * x->cols * elem(w, x->t), 256);
+                work += round_up(x->more_rows * x->cols * elem(w, x->t), COST_CUDA_ALIGN);
         } else if (i == 2) {
             new_rows(w, y);
         } else if (!find(w, x->t)) {
@@ -175,7 +174,9 @@ static void attention_bwd(walk *w, const syn_instr *in)
     bool narrow = elem(w, q) == 2 && e % (IR_CUDA_VECTOR / 2) == 0 && e <= IR_CUDA_HEAD_WIDTH &&
                   n_q >= IR_CUDA_HEAD_ROWS && n_k >= IR_CUDA_HEAD_ROWS;
     takes(w, stats);
-    if (narrow) takes(w, (n_k + CUDNN_KEYS - 1) / CUDNN_KEYS * stats * e + stats + 256);
+    if (narrow)
+        takes(w,
+              (n_k + COST_CUDNN_KEYS - 1) / COST_CUDNN_KEYS * stats * e + stats + COST_CUDA_ALIGN);
 }
 
 static void op(walk *w, const syn_instr *in)
@@ -201,8 +202,8 @@ static void op(walk *w, const syn_instr *in)
         attention_bwd(w, in);
         break;
     case IR_ROLE_scatter: { // four lists, sorted; where each row's run is
-        int64_t list = round_up(rows(w, in->in[0]) * 4, 256);
-        takes(w, 5 * list + round_up(dim(w, in->out[0], 0) * 8, 256) + (1 << 20));
+        int64_t list = round_up(rows(w, in->in[0]) * 4, COST_CUDA_ALIGN);
+        takes(w, 5 * list + round_up(dim(w, in->out[0], 0) * 8, COST_CUDA_ALIGN) + COST_CUDA_SORT);
         break;
     }
     case IR_ROLE_parameters:

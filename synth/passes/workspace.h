@@ -9,8 +9,8 @@
 // cuda_padded.cu (which products are rounded up), cuda_shadow.c (when a copy ends, which buffer it
 // takes), calls of cuda_work. Workspaces of cuDNN's attention are as asked for by 9.19 on an H200.
 
-#ifndef HAP_SYNTH_BESIDE_H
-#define HAP_SYNTH_BESIDE_H
+#ifndef HAP_SYNTH_WORKSPACE_H
+#define HAP_SYNTH_WORKSPACE_H
 
 #include "synth/plan/program.h"
 

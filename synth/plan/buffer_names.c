@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-#include "synth/plan/program.h"
+#include "synth/plan/buffer_names.h"
 
 typedef struct namer {
     syn_program *p;

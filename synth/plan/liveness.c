@@ -11,6 +11,9 @@
 #include "synth/plan/liveness.h"
 
 #include <limits.h>
+#include <string.h>
+
+#include "costmodel/device_defaults.h"
 
 int arena_root(arena_live *l, int buffer)
 {
@@ -141,4 +144,78 @@ arena_live *arena_live_new(hb_arena *a, const syn_program *p, bool families)
     for (int t = 0; t < p->tensors.n; t++)
         if (!families || p->tensors.p[t].family < 0) own_unit(l, l->n_units++, 1, &t, false);
     return l;
+}
+
+static void touch(int t, int i, int *birth, int *death)
+{
+    if (t < 0) return;
+    if (i < birth[t]) birth[t] = i;
+    if (i > death[t]) death[t] = i;
+}
+
+void syn_lifetimes(const syn_program *p, int *birth, int *death)
+{
+    int n = p->instr.n;
+    for (int t = 0; t < p->tensors.n; t++) {
+        bool always =
+            p->tensors.p[t].role == SYN_ROLE_HOME || p->tensors.p[t].role == SYN_ROLE_CONST;
+        birth[t] = always || p->tensors.p[t].role == SYN_ROLE_INPUT ? 0 : n;
+        death[t] = always ? n : 0;
+    }
+    for (int i = 0; i < n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        const syn_instr *what = in->kind == SYN_WAIT ? &p->instr.p[in->start] : in;
+        for (int k = 0; k < what->n_in; k++)
+            touch(what->in[k], i, birth, death);
+        for (int k = 0; k < what->n_out; k++)
+            touch(what->out[k], i, birth, death);
+        touch(what->scratch, i, birth, death);
+    }
+}
+
+// The most that buffers take at any instruction, each for itself: of class c (those in SEG_SYM,
+// too, if `both`), or (c < 0) in SEG_SYM, which is the same for all.
+static int64_t live_bytes(const syn_program *prog, const int *birth, const int *death, int c,
+                          bool both, int64_t *delta)
+{
+    int n = prog->instr.n;
+    int64_t live = 0, most = 0;
+    memset(delta, 0, sizeof *delta * (size_t)(n + 2));
+    for (int t = 0; t < prog->tensors.n; t++) {
+        const syn_tensor *x = &prog->tensors.p[t];
+        if (birth[t] > death[t] || (x->sym != (c < 0) && !both)) continue;
+        int64_t bytes = x->bytes[c < 0 ? 0 : c];
+        for (int k = 1; c < 0 && k < prog->mesh->n_classes; k++)
+            bytes = x->bytes[k] > bytes ? x->bytes[k] : bytes;
+        if (c < 0) bytes = (bytes + COST_SYM_ALIGN - 1) / COST_SYM_ALIGN * COST_SYM_ALIGN;
+        delta[birth[t]] += bytes;
+        delta[death[t] + 1] -= bytes;
+    }
+    for (int i = 0; i <= n; i++) {
+        live += delta[i];
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
+// Largest share of a class's capacity that the two segments take together, or (one) would take if
+// they were one.
+double syn_live_share(const syn_program *prog, bool one)
+{
+    hb_arena *arena = hb_arena_new();
+    int *birth = HB_ARRAY(arena, int, prog->tensors.n + 1),
+        *death = HB_ARRAY(arena, int, prog->tensors.n + 1);
+    int64_t *delta = HB_ARRAY(arena, int64_t, prog->instr.n + 2);
+    double worst = 0;
+    syn_lifetimes(prog, birth, death);
+    one = one || !prog->has_sym;
+    int64_t sym = one ? 0 : live_bytes(prog, birth, death, -1, false, delta);
+    for (int c = 0; c < prog->mesh->n_classes; c++) {
+        int64_t most = sym + live_bytes(prog, birth, death, c, one, delta);
+        double share =
+            (double)most / (double)prog->cluster->cls[prog->mesh->cluster_class[c]].capacity;
+        worst = share > worst ? share : worst;
+    }
+    hb_arena_free(arena);
+    return worst;
 }

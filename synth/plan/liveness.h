@@ -6,10 +6,9 @@
 // cell is a unit alone. Families of one unit count their members alike: member k of each lies in
 // cell k.
 
-#ifndef HAP_SYNTH_ARENA_LIVE_H
-#define HAP_SYNTH_ARENA_LIVE_H
+#ifndef HAP_SYNTH_LIVENESS_H
+#define HAP_SYNTH_LIVENESS_H
 
-#include "synth/passes/arena_pack.h"
 #include "synth/plan/program.h"
 
 typedef struct arena_cell {
@@ -38,9 +37,12 @@ typedef struct arena_live {
 // families: false to place every buffer for itself.
 arena_live *arena_live_new(hb_arena *a, const syn_program *p, bool families);
 int arena_root(arena_live *l, int buffer);
-// Puts views on their operands, all-reduces and sums in place, where the bytes allow it.
-void arena_alias(arena_live *l);
-// A sum that a collective reads lies in the symmetric segment: so does what it is added up in.
-void arena_sums(syn_program *p);
+
+// First and last instruction at which a buffer of the program is in use (birth > death: never);
+// homes and constants always are.
+void syn_lifetimes(const syn_program *p, int *birth, int *death);
+// Largest share of a class's capacity that buffers take at once, each for itself: both segments
+// together or, with `one`, as if they were one.
+double syn_live_share(const syn_program *p, bool one);
 
 #endif

@@ -10,6 +10,7 @@
 #define HAP_SYNTH_PROGRAM_H
 
 #include "costmodel/cost.h"
+#include "synth/plan/search_limits.h"
 #include "synth/plan/state.h"
 
 typedef enum {
@@ -80,15 +81,14 @@ typedef struct syn_family {
     int64_t stride[CL_MAX_CLASSES];
 } syn_family;
 
-// Instructions that one kernel does on a GPU (fuse.h).
-enum { SYN_MAX_GROUP = 12 };
+// Instructions that one kernel does on a GPU (fusion_parts.h).
 typedef struct syn_group {
     int first, len;
     int kernel;                  // from 0; "k1" and so on in what is printed
     uint8_t kept[SYN_MAX_GROUP]; // by member: bit o, its output o is written to memory
 } syn_group;
 
-// A collective beside products, in groups of rows (pairs.h).
+// A collective beside products, in groups of rows (overlap_pairs.h).
 typedef struct syn_pair {
     int first, len; // start, wait, products; or product, start
     cost_form form; // of the collective
@@ -121,27 +121,11 @@ typedef struct syn_program {
     bool no_push;                                   // was made without pushes, for want of memory
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
     int64_t peak_bytes[CL_MAX_CLASSES];             // sym + local
-    int64_t padded_bytes[CL_MAX_CLASSES], work_bytes[CL_MAX_CLASSES]; // GPUs: beside it (beside.h)
-    hb_str strategy;                                                  // which strategy found it
+    int64_t padded_bytes[CL_MAX_CLASSES],
+        work_bytes[CL_MAX_CLASSES]; // GPUs: beside it (workspace.h)
+    const char *dump_after; // letters of the passes behind which it is printed (passes.h); NULL
+    hb_str dumps;           // what was printed
+    hb_str strategy;        // which strategy found it
 } syn_program;
-
-// Price every instruction, then simulate: the one judge (lower_cost.c). Fills instr[].sec.
-double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t);
-double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times); // its second half
-double syn_simulate_in(hb_arena *a, const syn_program *p, cost_timeline *t, bool keep_times);
-// How long the step takes if what class c of the cluster (-1: none) computes, or what the streams
-// of one axis (-1: none) transfer, takes `scale` times as long.
-double syn_simulate_if(const syn_program *p, int cls, int axis, double scale);
-// What is priced by formula although the model has curves: "sdpa, all_gather padded"; empty:
-// nothing.
-hb_str syn_unmeasured(hb_arena *a, const syn_program *p, const cost_model *m);
-// Seconds the matmul-like rows of one step take if all devices of the mesh run at their peak.
-double syn_peak_seconds(const syn_program *p);
-void syn_name_buffers(syn_program *p); // buffer_names.c
-// Finds repetitions, families (roll.c) and groups (fuse.c); places every buffer (arena_plan.c).
-// After these the program is final: ready for the checker and for emit.
-void syn_roll(syn_program *p);
-void syn_arena(syn_program *p);
-void syn_print(hb_buf *out, const syn_program *p);
 
 #endif

@@ -1,7 +1,7 @@
 // A program as text, one instruction a line: what `hapc -d p` dumps and plan goldens hold. No
 // times.
 
-#include "synth/plan/program.h"
+#include "synth/plan/program_print.h"
 
 static void print_tensor(hb_buf *out, const syn_program *p, int i)
 {

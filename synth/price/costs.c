@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SIDE = 64 }; // of the table of parts of small cut numbers
+#include "synth/plan/search_limits.h"
 
 static cl_link slowest_link(const syn_costs *c, unsigned axes)
 {
@@ -46,7 +46,7 @@ syn_costs *syn_costs_new(hb_arena *a, const cost_model *m, const syn_mesh *mesh,
 
 void syn_costs_forget(syn_costs *c)
 {
-    if (c->near) memset(c->near, 0, sizeof *c->near * SIDE * SIDE);
+    if (c->near) memset(c->near, 0, sizeof *c->near * SYN_NEAR_CUTS * SYN_NEAR_CUTS);
     c->sizes = hb_map_new(c->arena);
     c->all_sizes.n = 0;
     c->moves = hb_map_new(c->arena);
@@ -111,9 +111,9 @@ static syn_sizes *make_sizes(syn_costs *c, const int cut[SYN_MAX_AXES])
 static const syn_sizes *syn_sizes_of(syn_costs *c, const int cut[SYN_MAX_AXES])
 {
     int a = cut[0] + 1, b = cut[1] + 1;
-    if (a < SIDE && b < SIDE) { // the common case, without hashing
-        if (!c->near) c->near = hb_alloc(c->arena, sizeof *c->near * SIDE * SIDE);
-        syn_sizes **slot = &c->near[a * SIDE + b];
+    if (a < SYN_NEAR_CUTS && b < SYN_NEAR_CUTS) { // the common case, without hashing
+        if (!c->near) c->near = hb_alloc(c->arena, sizeof *c->near * SYN_NEAR_CUTS * SYN_NEAR_CUTS);
+        syn_sizes **slot = &c->near[a * SYN_NEAR_CUTS + b];
         if (!*slot) *slot = make_sizes(c, cut);
         return *slot;
     }

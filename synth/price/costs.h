@@ -44,10 +44,10 @@ typedef struct syn_costs {
     const int *like;
     hb_map *seconds;
     HB_VEC(const double *) all_seconds;
-    // Known pairs (pairs.h), by members.
+    // Known pairs (overlap_pairs.h), by members.
     hb_map *pairs;
     HB_VEC(struct syn_pair *) all_pairs;
-    const struct syn_kinds *kinds[8]; // by strategy (kinds.h)
+    const struct syn_kinds **kinds; // by strategy (space_build.c), NULL before the first
 } syn_costs;
 
 // Of one graph on one mesh. Cuts may be added to the mesh later; tables of known cuts must not
@@ -69,43 +69,5 @@ void syn_node_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *s
 
 // Seconds a class of the mesh needs to copy bytes inside its memory.
 double syn_copy_seconds(const syn_costs *c, int cls, double bytes);
-
-// --- moves ---
-
-typedef enum { SYN_MOVE_NONE, SYN_MOVE_SLICE, SYN_MOVE_PARTIAL, SYN_MOVE_COLL } syn_move_kind;
-
-// One direct change of a tensor's state: on one axis, or a collective over both.
-typedef struct syn_move {
-    syn_move_kind kind;
-    unsigned axes; // mask
-    cost_coll coll;
-    bool reduce_max;
-    cost_form form;     // filled by syn_move_price
-    double sec;         // COLL: of the slowest group, packing included
-    double sec_with[2]; // by the cheapest form of the library; of all forms
-    int64_t scratch;    // bytes
-} syn_move;
-
-// What leads from a to b directly; kind NONE if nothing does.
-syn_move syn_move_between(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b);
-// Chooses the form of a collective.
-void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b,
-                    syn_move *move);
-
-// One tensor of a collective's list.
-typedef struct syn_transfer {
-    int tensor; // of the graph
-    ir_dtype dtype;
-    syn_state from, to;
-} syn_transfer;
-// Seconds of a collective over a list, on the slowest group, packing included. All-reduces of the
-// library travel as one message; other tensors, and pushes, follow each other.
-double syn_list_seconds(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n);
-// The same of every form that there is between the members; +inf where one does not apply.
-void syn_list_forms(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n,
-                    cost_forms *out);
-int64_t syn_list_scratch(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n);
-cl_link syn_axes_link(const syn_costs *c, unsigned axes); // the slowest group's
-int syn_group_size(const syn_mesh *m, unsigned axes);
 
 #endif

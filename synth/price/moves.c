@@ -4,10 +4,10 @@
 // Each group moves its share of the tensor, as the other axis cuts it, over its own links; what is
 // printed and searched is the slowest group's time.
 
+#include "synth/price/moves.h"
+
 #include <math.h>
 #include <string.h>
-
-#include "synth/price/costs.h"
 
 enum { AXIS0 = 1u, AXIS1 = 2u };
 

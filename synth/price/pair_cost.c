@@ -1,11 +1,12 @@
 // What a pair takes: its members as costmodel/pair_team.h sees them, one team of ranks at a time.
 
+#include "synth/price/pair_cost.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "costmodel/pair_team.h"
-#include "synth/passes/overlap_pairs.h"
-#include "synth/space/space.h"
+#include "synth/price/moves.h"
 
 // The product of one rank: by op, work that goes with rows and what does not.
 typedef struct rank_kind {
@@ -235,6 +236,14 @@ static void times_of(teams *all, syn_pair *x)
             x->busy[c] = fmax(x->busy[c], time.busy[k]);
         }
     }
+}
+
+double syn_slowest(const syn_program *p, const double *sec)
+{
+    double most = 0;
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        most = fmax(most, sec[c]);
+    return most;
 }
 
 double syn_products_seconds(const syn_program *p, const syn_members *m)
@@ -469,4 +478,46 @@ void syn_refine_pair(const syn_program *p, syn_costs *c, const syn_members *m, s
     x->len = len;
     x->group = hb_copy(p->arena, x->group, sizeof *x->group * (size_t)x->n_groups);
     hb_arena_free(all.arena);
+}
+
+// --- the pairs of a program ---
+
+bool syn_is_consumer(const syn_program *p, const syn_pair *x)
+{
+    return p->instr.p[x->first].kind == SYN_START;
+}
+
+int syn_pair_start(const syn_program *p, const syn_pair *x)
+{
+    return syn_is_consumer(p, x) ? x->first : x->first + 1;
+}
+
+double syn_pair_hidden(const syn_program *p, const syn_pair *x)
+{
+    double busy = syn_slowest(p, x->busy), hidden = busy + x->transfer - x->total;
+    return x->transfer > 0 ? fmin(fmax(hidden / x->transfer, 0), 1) : 0;
+}
+
+static syn_members members_of(const syn_program *p, const syn_pair *x)
+{
+    syn_members m = {.start = syn_pair_start(p, x), .consumer = syn_is_consumer(p, x)};
+    for (int i = m.consumer ? 2 : 0; i < (m.consumer ? x->len : 1); i++)
+        m.op[m.n_ops++] = x->first + i;
+    return m;
+}
+
+void syn_price_pairs(syn_program *p, syn_costs *c)
+{
+    for (int k = 0; k < p->pairs.n; k++) {
+        syn_members m = members_of(p, &p->pairs.p[k]);
+        syn_pair_at(p, c, &m, &p->pairs.p[k]);
+    }
+}
+
+void syn_refine_pairs(syn_program *p, syn_costs *c)
+{
+    for (int k = 0; k < p->pairs.n; k++) {
+        syn_members m = members_of(p, &p->pairs.p[k]);
+        syn_refine_pair(p, c, &m, &p->pairs.p[k]);
+    }
 }

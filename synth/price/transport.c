@@ -5,10 +5,10 @@
 // an all-reduce. The source of an all-reduce lies there too, so that it can be done in place; so do
 // views of such buffers, which are the same bytes.
 
+#include "synth/price/transport.h"
+
 #include <math.h>
 #include <string.h>
-
-#include "synth/space/space.h"
 
 syn_transfer *syn_transfers(hb_arena *a, const syn_program *p, const syn_instr *in)
 {
@@ -50,6 +50,15 @@ uint64_t syn_move_key(const syn_program *p, const syn_instr *in)
             key[n++] = s->pos > 0 ? p->f->cls[p->f->dim[from->value][s->dim].cls[0]].size : 0;
         }
     return hb_hash_key(key, sizeof *key * (size_t)n);
+}
+
+int64_t syn_scratch_bytes(const syn_program *p, const syn_costs *c, const syn_instr *in)
+{
+    hb_arena *scratch = hb_arena_new();
+    syn_move move = syn_move_of(in);
+    int64_t bytes = syn_list_scratch(c, &move, syn_transfers(scratch, p, in), in->n_in);
+    hb_arena_free(scratch);
+    return bytes;
 }
 
 static void set_scratch(syn_program *p, syn_instr *in, int64_t bytes)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "synth/search/ratios.h"
+#include "synth/plan/liveness.h"
 
 typedef struct measure {
     hb_arena *arena;
@@ -181,8 +181,6 @@ typedef struct label {
     uint64_t *again; // bits
 } label;
 
-static const double SAME = 1e-12; // sums of the same times in another order
-
 static int grain_of(const syn_blocks *b, const label *x)
 {
     double most = 0;
@@ -234,7 +232,7 @@ bool syn_blocks_choose(const syn_blocks *b, double share, bool *again, double *s
                 for (int c = 0; c < b->n_classes && !redo; c++)
                     x.kept[c] += b->bytes[j * b->n_classes + c];
                 label *to = &then[grain_of(b, &x)];
-                if (to->used && x.sec >= to->sec * (1 - SAME)) continue;
+                if (to->used && x.sec >= to->sec * (1 - SYN_ROUNDING_FEW)) continue;
                 uint64_t *own = to->again;
                 memcpy(own, now[i].again, sizeof *own * (size_t)words);
                 *to = x;
@@ -249,7 +247,7 @@ bool syn_blocks_choose(const syn_blocks *b, double share, bool *again, double *s
     const label *best = NULL;
     for (int i = 0; i < n; i++)
         if (now[i].used && fits(b, &now[i], b->n, share) &&
-            (!best || now[i].sec < best->sec * (1 - SAME)))
+            (!best || now[i].sec < best->sec * (1 - SYN_ROUNDING_FEW)))
             best = &now[i];
     for (int j = 0; best && j < b->n; j++)
         again[j] = best->again[j / 64] >> (j % 64) & 1;

@@ -16,8 +16,6 @@
 #include "ir/variant.h"
 #include "synth/plan/program.h"
 
-enum { SYN_BLOCK_GRAINS = 1024 };
-
 typedef struct syn_blocks {
     int n, n_classes;
     const bool *again; // by block: the program computes it again

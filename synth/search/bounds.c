@@ -4,12 +4,12 @@
 //     capacity
 //
 // A price belongs to a class and a node: it is paid for what every program of the choice holds on
-// the class's ranks while that node runs (held.h). So no plan that fits pays more than it gets
-// back.
+// the class's ranks while that node runs (live_bound.h). So no plan that fits pays more than it
+// gets back.
 //
 // Prices are found by cutting planes: each search's choice bounds the dual from above at all prices
 // (an LP over them), and the next search is at its maximum. A place where a choice holds too much
-// gets a price of its own. What remains between the choices of two planes is mixed (mixes.h).
+// gets a price of its own. What remains between the choices of two planes is mixed (interpolate.h).
 
 #include "synth/search/bounds.h"
 
@@ -17,12 +17,6 @@
 #include <string.h>
 
 #include "solver/lp.h"
-#include "synth/search/interpolate.h"
-
-enum { MAX_PLACES = 32, MAX_SEARCHES = 16, BEYOND = 2, AGAIN = 5 };
-static const double GAP = 2e-3; // of one search, and where the planes have met
-static const double DEARER = 1.25;
-static const double WIDE = 2e-2; // between the bound and the best plan: worth another look
 
 typedef syn_place place;
 typedef syn_plane plane;
@@ -32,7 +26,7 @@ typedef struct dual {
     hb_arena *arena;
     double room; // share of a capacity that may be held
     int n_places;
-    place place[MAX_PLACES];
+    place place[SYN_BOUND_PLACES];
     HB_VEC(plane) planes;
 } dual;
 
@@ -99,7 +93,7 @@ static bool worst_place(const dual *d, const plane *p, place *out)
     for (int c = 0; c < s->mesh->n_classes; c++) {
         double cap = d->room * (double)s->m->cluster->cls[s->mesh->cluster_class[c]].capacity;
         for (int i = 0; i < n; i++)
-            if (p->held[c * (n + 1) + i] > worst * cap * (1 + 1e-12)) {
+            if (p->held[c * (n + 1) + i] > worst * cap * (1 + SYN_ROUNDING_FEW)) {
                 worst = p->held[c * (n + 1) + i] / cap;
                 *out = (place){c, i, cap, 0};
             }
@@ -114,9 +108,9 @@ static double next_prices(dual *d, double feasible)
     double unit = d->planes.p[0].additive; // prices are in these per full memory
     hb_arena *a = hb_arena_new();
     lp *p = lp_new(a);
-    int z = lp_col(p, "bound", 0, fmin(feasible / unit, 1e6), -1), col[MAX_PLACES];
+    int z = lp_col(p, "bound", 0, fmin(feasible / unit, SYN_BOUND_MOST), -1), col[SYN_BOUND_PLACES];
     for (int k = 0; k < d->n_places; k++)
-        col[k] = lp_col(p, hb_fmt(a, "price%d", k).p, 0, 1e3, 1e-9);
+        col[k] = lp_col(p, hb_fmt(a, "price%d", k).p, 0, SYN_PRICE_BOUND, SYN_PRICE_WEIGHT);
     for (int i = 0; i < d->planes.n; i++) {
         const plane *x = &d->planes.p[i];
         int row = lp_row(p, hb_fmt(a, "plane%d", i).p, -(double)INFINITY, x->additive / unit);
@@ -136,7 +130,7 @@ static double next_prices(dual *d, double feasible)
 static void add_place(dual *d, const plane *p)
 {
     place at;
-    bool known = !worst_place(d, p, &at) || d->n_places == MAX_PLACES;
+    bool known = !worst_place(d, p, &at) || d->n_places == SYN_BOUND_PLACES;
     for (int k = 0; k < d->n_places && !known; k++)
         known = d->place[k].cls == at.cls && d->place[k].node == at.node;
     if (!known) d->place[d->n_places++] = at;
@@ -164,8 +158,9 @@ static double search(dual *d, bool prove, const syn_bound_calls *calls, double *
     double value, proved = 0;
     place at;
     ms_status status = MS_TOO_LARGE;
-    if (!prove) status = ms_solve_repeated(scratch, &p, GAP, NULL, NULL, x, &value);
-    if (status != MS_OPTIMAL) status = ms_solve_near(scratch, &p, 0, GAP, NULL, x, &value, &proved);
+    if (!prove) status = ms_solve_repeated(scratch, &p, SYN_BOUND_GAP, NULL, NULL, x, &value);
+    if (status != MS_OPTIMAL)
+        status = ms_solve_near(scratch, &p, 0, SYN_BOUND_GAP, NULL, x, &value, &proved);
     if (status != MS_OPTIMAL) {
         hb_arena_free(scratch);
         return -1;
@@ -199,7 +194,7 @@ static void look_again(dual *d, const syn_bound_calls *calls, double feasible)
         d->place[k].capacity *= d->room;
     for (int i = 0; i < d->planes.n; i++)
         add_place(d, &d->planes.p[i]);
-    for (int i = 0; i < AGAIN && !calls->stop(calls->ctx); i++) {
+    for (int i = 0; i < SYN_BOUND_AGAIN && !calls->stop(calls->ctx); i++) {
         if (next_prices(d, feasible) < 0 || search(d, false, calls, &feasible) < 0) break;
         if (d->planes.p[d->planes.n - 1].fits) break;
     }
@@ -219,22 +214,23 @@ double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
         fits->share = start->share;
         fits->fits = true;
     }
-    for (int i = 0, beyond = 0; i < MAX_SEARCHES && d.n_places > 0 && proved >= 0; i++) {
-        if (bound >= feasible * (1 - GAP) || calls->stop(calls->ctx)) break;
+    for (int i = 0, beyond = 0; i < SYN_BOUND_SEARCHES && d.n_places > 0 && proved >= 0; i++) {
+        if (bound >= feasible * (1 - SYN_BOUND_GAP) || calls->stop(calls->ctx)) break;
         double top = beyond == 0 ? next_prices(&d, feasible) : 0;
-        if (top < bound * (1 + GAP)) {
+        if (top < bound * (1 + SYN_BOUND_GAP)) {
             // The planes have met: between them or a little beyond, choices begin to fit.
             if (syn_mix(d.h, d.planes.n, d.planes.p, d.n_places, d.place, calls, feasible) ||
-                beyond++ == BEYOND)
+                beyond++ == SYN_BOUND_BEYOND)
                 break;
             for (int k = 0; k < d.n_places; k++)
-                d.place[k].price *= DEARER;
+                d.place[k].price *= SYN_BOUND_DEARER;
         }
         proved = search(&d, true, calls, &feasible);
         if (proved > bound && start->worth) note_worth(&d, start->worth);
         bound = fmax(bound, proved);
     }
-    if (feasible > bound * (1 + WIDE) && !calls->stop(calls->ctx)) look_again(&d, calls, feasible);
+    if (feasible > bound * (1 + SYN_BOUND_WIDE) && !calls->stop(calls->ctx))
+        look_again(&d, calls, feasible);
     hb_arena_free(arena);
     return bound;
 }

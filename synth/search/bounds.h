@@ -1,21 +1,10 @@
-// Bounds: what no plan can be below (docs/theory.md section 3).
-//
-//     syn_additive_bound  of the additive cost of plans of one space that fit in memory
-//     syn_lower_bound     of the judge: of every plan of the graph on the cluster, whatever its
-//                         mesh, cuts and strategy
+// What the additive cost of a plan of one space that fits in memory cannot be below
+// (docs/theory.md section 3).
 
 #ifndef HAP_SYNTH_BOUNDS_H
 #define HAP_SYNTH_BOUNDS_H
 
-#include "synth/space/space.h"
-
-typedef struct syn_bound_calls {
-    void *ctx;
-    bool (*stop)(void *ctx); // no more searches?
-    // A choice that may fit: its additive cost if it does, else +inf. share: what it takes of the
-    // fullest memory.
-    double (*judge)(void *ctx, const syn_choice *c, double *share);
-} syn_bound_calls;
+#include "synth/search/interpolate.h"
 
 typedef struct syn_bound_start {
     const syn_choice *optimum; // without regard to memory
@@ -29,7 +18,5 @@ typedef struct syn_bound_start {
 // Choices that it comes by and that may fit are judged.
 double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
                           const syn_bound_calls *calls);
-
-double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors *f);
 
 #endif

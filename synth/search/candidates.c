@@ -4,16 +4,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "synth/passes/fuse.h"
-#include "synth/passes/overlap_pairs.h"
-#include "synth/passes/schedule.h"
+#include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
-#include "synth/search/ratios.h"
-
-// Live bytes under this share of the capacity nearly always find a place.
-static const double ROOMY = 0.9;
-// A plan this much slower than the best is not worth a better price on memory.
-static const double HOPELESS = 1.5;
+#include "synth/plan/liveness.h"
+#include "synth/space/space_build.h"
+#include "synth/space/space_solve.h"
 
 double pool_now(void)
 {
@@ -40,61 +35,18 @@ double pool_overflow(const syn_program *p)
     return worst;
 }
 
-enum { SYM_ALIGN = 4096 }; // of a buffer in SEG_SYM (arena_plan.c)
-
-// The most that buffers take at any instruction, each for itself: of class c (those in SEG_SYM,
-// too, if `both`), or (c < 0) in SEG_SYM, which is the same for all.
-static int64_t live_bytes(const syn_program *prog, const int *birth, const int *death, int c,
-                          bool both, int64_t *delta)
+// Passes over a candidate's program.
+static void run_passes(candidate *c, syn_pass_id first, syn_pass_id last)
 {
-    int n = prog->instr.n;
-    int64_t live = 0, most = 0;
-    memset(delta, 0, sizeof *delta * (size_t)(n + 2));
-    for (int t = 0; t < prog->tensors.n; t++) {
-        const syn_tensor *x = &prog->tensors.p[t];
-        if (birth[t] > death[t] || (x->sym != (c < 0) && !both)) continue;
-        int64_t bytes = x->bytes[c < 0 ? 0 : c];
-        for (int k = 1; c < 0 && k < prog->mesh->n_classes; k++)
-            bytes = x->bytes[k] > bytes ? x->bytes[k] : bytes;
-        if (c < 0) bytes = (bytes + SYM_ALIGN - 1) / SYM_ALIGN * SYM_ALIGN;
-        delta[birth[t]] += bytes;
-        delta[death[t] + 1] -= bytes;
-    }
-    for (int i = 0; i <= n; i++) {
-        live += delta[i];
-        most = live > most ? live : most;
-    }
-    return most;
-}
-
-// Largest share of a class's capacity that the two segments take together, or (one) would take if
-// they were one.
-static double live_share(const syn_program *prog, bool one)
-{
-    hb_arena *arena = hb_arena_new();
-    int *birth = HB_ARRAY(arena, int, prog->tensors.n + 1),
-        *death = HB_ARRAY(arena, int, prog->tensors.n + 1);
-    int64_t *delta = HB_ARRAY(arena, int64_t, prog->instr.n + 2);
-    double worst = 0;
-    syn_lifetimes(prog, birth, death);
-    one = one || !prog->has_sym;
-    int64_t sym = one ? 0 : live_bytes(prog, birth, death, -1, false, delta);
-    for (int c = 0; c < prog->mesh->n_classes; c++) {
-        int64_t most = sym + live_bytes(prog, birth, death, c, one, delta);
-        double share =
-            (double)most / (double)prog->cluster->cls[prog->mesh->cluster_class[c]].capacity;
-        worst = share > worst ? share : worst;
-    }
-    hb_arena_free(arena);
-    return worst;
+    syn_making x = {.program = c->program, .sec = c->sec, .timeline = c->timeline};
+    syn_passes_run(&x, first, last);
+    c->sec = x.sec;
+    c->timeline = x.timeline;
 }
 
 void pool_roll(candidate *c)
 {
-    if (c->rolled) return;
-    syn_roll(c->program);
-    if (c->program->groups.n + c->program->pairs.n > 0) // those that loops allow
-        c->sec = syn_simulate(c->program, &c->timeline, false);
+    if (!c->rolled) run_passes(c, SYN_PASS_ROLL, SYN_PASS_ROLL);
     c->rolled = true;
 }
 
@@ -102,7 +54,7 @@ void pool_place(candidate *c)
 {
     if (c->placed) return;
     pool_roll(c);
-    syn_arena(c->program);
+    run_passes(c, SYN_PASS_MEMORY, SYN_PASS_MEMORY);
     c->placed = true;
     c->fits = pool_overflow(c->program) <= 0;
 }
@@ -128,10 +80,9 @@ static void offer_paired(pool *p, candidate *c)
     x.program = c->paired;
     x.paired = NULL;
     x.rolled = x.placed = false;
-    syn_fuse(x.program);
-    x.sec = syn_simulate(x.program, &x.timeline, false);
-    x.share = live_share(x.program, false);
-    x.fits = x.share <= ROOMY;
+    run_passes(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
+    x.share = syn_live_share(x.program, false);
+    x.fits = x.share <= SYN_ROOMY;
     const candidate *lead = pool_leader(p);
     bool wanted = !x.fits && (!lead->program || x.sec < lead->sec);
     if (p->careful || wanted) pool_try_place(p, &x);
@@ -154,56 +105,48 @@ void pool_offer(pool *p, candidate *c)
     if (c->paired) offer_paired(p, c);
 }
 
-// With pairs, if they may make it the best plan or it is to be reported. Rows that are fused save
-// about the same in all plans, hence plans are compared before.
-static void pair_up(pool *p, syn_strategy s, candidate *c)
+// Makes a program of a choice, finishes it for a simulation and places it where memory is near.
+// scheduled: false to wait for every collective at once, as lowered.
+static candidate judge(pool *p, hb_arena *arena, const syn_space *space, const syn_choice *choice,
+                       bool scheduled)
 {
-    static const double slack = 1.01;
-    bool all = p->enough <= 0 || s != SYN_AUTO;
-    if (p->opt->no_pairs) return;
-    c->paired = syn_with_pairs(c->program, p->b->costs, all ? HUGE_VAL : slack * p->enough,
-                               &c->paired_alone);
-}
-
-// When collectives of a lowered program start and are waited for; the share of the fullest memory
-// that is live then.
-static double schedule(pool *p, syn_strategy s, syn_program *prog)
-{
-    syn_sink_waits(prog);
-    if (s != SYN_HAP) syn_bucket(prog, p->b->costs); // HAP: each gradient on its own
-    if (prog->has_sym && live_share(prog, false) > ROOMY) syn_spare_scratch(prog, p->b->costs);
-    syn_raise_starts(prog);
-    double full = live_share(prog, false);
-    if (full > ROOMY) {
-        syn_limit_flight(prog);
-        full = live_share(prog, false);
-    }
-    syn_wait_early(prog);
-    return full;
-}
-
-// Finishes a scheduled program: simulates it, and places it where memory is near.
-static candidate judge(pool *p, syn_strategy s, syn_program *prog, double full)
-{
-    candidate c = {.program = prog};
-    c.paired_alone = HUGE_VAL;
-    if (full <= 1) pair_up(p, s, &c);
-    syn_fuse(prog);
-    c.sec = syn_simulate(prog, &c.timeline, false);
-    c.share = live_share(prog, false);
-    c.fits = c.share <= ROOMY;
+    syn_making x = {.arena = arena,
+                    .costs = p->b->costs,
+                    .space = space,
+                    .choice = choice,
+                    .paired_sec = HUGE_VAL};
+    syn_passes_run(&x, SYN_PASS_LOWER, SYN_PASS_LOWER);
+    if (scheduled)
+        syn_passes_run(&x, SYN_PASS_PLACE_WAITS, SYN_PASS_WAIT_EARLY);
+    else
+        x.share = syn_live_share(x.program, false);
+    // With pairs, if they may make it the best plan or it is to be reported. Rows that are fused
+    // save about the same in all plans, hence plans are compared before.
+    bool all = p->enough <= 0 || space->strategy != SYN_AUTO;
+    x.enough = all ? HUGE_VAL : SYN_PAIR_SLACK * p->enough;
+    if (x.share <= 1 && !p->opt->no_pairs)
+        syn_passes_run(&x, SYN_PASS_OVERLAP, SYN_PASS_OVERLAP);
+    syn_passes_run(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
+    candidate c = {.program = x.program,
+                   .paired = x.paired,
+                   .paired_alone = x.paired_sec,
+                   .sec = x.sec,
+                   .timeline = x.timeline,
+                   .additive = x.additive};
+    c.share = syn_live_share(c.program, false);
+    c.fits = c.share <= SYN_ROOMY;
     // Near the limit only the arena knows; it is asked where the answer matters.
     bool wanted = !c.fits && (!p->best.program || c.sec < p->best.sec);
     if (p->careful || wanted) pool_try_place(p, &c);
     if (p->careful && !c.placed) c.fits = false;
     if (p->opt->log)
         fprintf(p->opt->log, "%.3f s: %s on %s: %.6g ms, %.0f %% of the fullest memory\n",
-                pool_now() - p->begin, syn_strategy_name(s),
-                prog->mesh->n_axes == 1 ? "one axis" : "machines x devices", c.sec * 1e3,
+                pool_now() - p->begin, syn_strategy_name(space->strategy),
+                c.program->mesh->n_axes == 1 ? "one axis" : "machines x devices", c.sec * 1e3,
                 c.share * 100);
     // Of a large graph that has a plan, other variants are planned only if asked for.
     bool settled = p->best.program && p->g->nodes.n > SYN_LARGE && !p->opt->vary_blocks;
-    if (p->opt->judged && !settled) p->opt->judged(p->opt->judged_ctx, prog, c.sec);
+    if (p->opt->judged && !settled) p->opt->judged(p->opt->judged_ctx, c.program, c.sec);
     return c;
 }
 
@@ -288,25 +231,19 @@ static bool homes_fit(pool *p, const syn_space *s)
 
 candidate pool_judge(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice)
 {
-    syn_program *prog = syn_lower(arena, space, choice);
-    syn_price_moves(prog, p->b->costs);
-    double additive = syn_additive(space, prog); // before buckets save latencies
-    candidate c = judge(p, space->strategy, prog, schedule(p, space->strategy, prog));
+    candidate c = judge(p, arena, space, choice, true);
+    double additive = c.additive;
     bool looked = c.placed || c.share > 1 || p->careful;
-    if (!c.fits && looked && prog->has_sym && live_share(prog, true) <= 1) {
+    if (!c.fits && looked && c.program->has_sym && syn_live_share(c.program, true) <= 1) {
         // Two segments take more than one: what one of them leaves free the other cannot use.
         p->b->costs->no_push = true;
-        prog = syn_lower(arena, space, choice);
-        syn_price_moves(prog, p->b->costs);
-        c = judge(p, space->strategy, prog, schedule(p, space->strategy, prog));
+        c = judge(p, arena, space, choice, true);
         p->b->costs->no_push = false;
     }
     if (!c.fits && p->spare) {
         // As lowered: nothing is in flight beside anything.
         p->b->costs->no_push = true;
-        prog = syn_lower(arena, space, choice);
-        syn_price_moves(prog, p->b->costs);
-        candidate still = judge(p, space->strategy, prog, live_share(prog, false));
+        candidate still = judge(p, arena, space, choice, false);
         if (still.fits || still.share < c.share) c = still;
         p->b->costs->no_push = false;
     }
@@ -354,7 +291,7 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     out->lower = lower;
     out->priced = price != NULL && !p->thrifty;
     out->exact = o->strategy == p->opt->strategy && o->opt == p->opt && !price && o->comm == 1 &&
-                 lower >= choice.additive * (1 - 1e-9);
+                 lower >= choice.additive * (1 - SYN_ROUNDING);
     pool_offer(p, out);
     return true;
 }
@@ -371,15 +308,16 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     double step = out->sec;
     if (out->fits) high = o.price;
     // From a price that may do to ones that mostly do.
-    double usual = (out->share > 2 ? 4 : 0.5) * step;
-    double rise = o.price > 0 ? 2 * o.price : usual / 16;
+    double usual = (out->share > SYN_PRICE_SHORTAGE ? SYN_PRICE_SHORT : SYN_PRICE_USUAL) * step;
+    double rise = o.price > 0 ? SYN_PRICE_AGAIN * o.price : usual / SYN_PRICE_FIRST;
     double enough = p->spare && !p->best.program ? HUGE_VAL : usual;
-    for (; !out->fits && rise < 300 * step && !pool_out_of_time(p); rise *= 4) {
-        if (is_auto && p->best.program && step > HOPELESS * p->best.sec) break;
+    for (; !out->fits && rise < SYN_PRICE_MOST * step && !pool_out_of_time(p);
+         rise *= SYN_PRICE_RISE) {
+        if (is_auto && p->best.program && step > SYN_HOPELESS * p->best.sec) break;
         low = high > 0 ? high : o.price;
         o.price = high = rise;
         if (!pool_search(p, &o, &next)) return true;
-        bool stuck = rise >= enough && next.share > 0.995 * out->share;
+        bool stuck = rise >= enough && next.share > SYN_PRICE_STUCK * out->share;
         *out = next;
         pool_forget(p, keep, out);
         if (stuck && !out->fits) break;
@@ -387,11 +325,11 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     if (!out->fits) return true;
     // Back, where the price is new or leaves much memory free.
     bool known = is_auto && p->b->price > 0 && high == p->b->price;
-    int halves = known ? out->share < 0.6 : high < usual ? 0 : high == usual ? 1 : 2;
+    int halves = known ? out->share < SYN_PRICE_SPARE : high < usual ? 0 : high == usual ? 1 : 2;
     if (is_auto) p->b->price = high;
     for (int half = 0; half < halves && high > 0 && !pool_out_of_time(p); half++) {
-        if (p->best.program && out->sec > HOPELESS * p->best.sec) break;
-        o.price = low > 0 ? sqrt(low * high) : high / 4;
+        if (p->best.program && out->sec > SYN_HOPELESS * p->best.sec) break;
+        o.price = low > 0 ? sqrt(low * high) : high / SYN_PRICE_FALL;
         if (!pool_search(p, &o, &next)) break;
         if (next.fits && next.sec <= out->sec) {
             *out = next;

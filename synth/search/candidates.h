@@ -1,13 +1,13 @@
 // The pool of a synthesis: searches, the plans they gave, judged, and the best of them. Inside
-// synth only: pool.c searches and judges, explore.c decides what to search, synthesize.c makes the
-// result.
+// synth only: candidates.c searches and judges, explore.c decides what to search, synthesize.c
+// makes the result.
 //
 // Plans are judged without pairs and, where that may make them the best, with them too. What is
 // searched next follows the former alone, so that a synthesis with pairs sees every plan that one
 // without would see.
 
-#ifndef HAP_SYNTH_POOL_H
-#define HAP_SYNTH_POOL_H
+#ifndef HAP_SYNTH_CANDIDATES_H
+#define HAP_SYNTH_CANDIDATES_H
 
 #include "synth/space/space.h"
 
@@ -41,8 +41,8 @@ typedef struct board {
     syn_costs *costs;
     HB_VEC(uint64_t) tried; // palettes that were searched
     double price;           // on memory, that the last plan wanted
-    ms_warm *warm[SYN_N_STRATEGIES];
-    const ms_tile *repeats[SYN_N_STRATEGIES];
+    ms_warm *warm[SYN_MAX_STRATEGIES];
+    const ms_tile *repeats[SYN_MAX_STRATEGIES];
 } board;
 
 typedef struct pool {
@@ -62,9 +62,9 @@ typedef struct pool {
     double waste[2][2];
     double quickest; // seconds of the fastest that was judged, whether it fits or not; 0 none
     hb_str why;
-    double baseline[SYN_N_STRATEGIES]; // < 0: none that fits, or not asked for yet
-    bool asked[SYN_N_STRATEGIES];      // whether the baseline's plan within memory was looked for
-    bool careful;                      // place every candidate at once
+    double baseline[SYN_MAX_STRATEGIES]; // < 0: none that fits, or not asked for yet
+    bool asked[SYN_MAX_STRATEGIES];      // whether the baseline's plan within memory was looked for
+    bool careful;                        // place every candidate at once
     // Nothing fits otherwise: plans that are too large are judged without anything in flight, too,
     // and prices on memory rise to the end.
     bool spare;
@@ -106,16 +106,5 @@ void pool_forget(pool *p, const candidate *one, const candidate *two);
 // What is left becomes the caller's; the arenas of these, too, are still in play.
 void pool_keep_all(pool *p, candidate *one, candidate *two);
 board *pool_board_of(const pool *p, const syn_mesh *mesh);
-
-// Everything that is worth a search on all meshes: fills best, smallest, baselines (explore.c).
-void pool_explore(pool *p);
-// One search each at prices on memory from low to high, at the cuts of the best plan or, if none
-// fits, of the smallest (sweep.c).
-void pool_sweep(pool *p);
-// The baseline of one strategy, whatever its time.
-void pool_baseline(pool *p, syn_strategy s);
-// If the best plan is a baseline, its forms at the LP's cuts instead of a ray's, where that is
-// faster.
-void pool_refine_baseline(pool *p);
 
 #endif

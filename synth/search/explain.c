@@ -3,10 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "synth/space/space.h"
-
-// Sums of the same costs in another order differ by less.
-static const double ROUNDING = 1e-9;
+#include "synth/search/synth.h"
+#include "synth/space/space_build.h"
+#include "synth/space/space_solve.h"
 
 static hb_str state_text(hb_arena *a, const syn_space *s, int tensor, int i)
 {
@@ -62,7 +61,7 @@ int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alte
         double value = 0;
         if (ms_solve_dual(a, &pinned, 0, NULL, x, &value, NULL) != MS_OPTIMAL) continue;
         double delta = value - r->space_value;
-        if (fabs(delta) <= ROUNDING * r->space_value) delta = 0;
+        if (fabs(delta) <= SYN_ROUNDING * r->space_value) delta = 0;
         all[n++] = (syn_alternative){option_text(a, s, is_node, id, k), delta, false};
     }
     qsort(all, (size_t)n, sizeof *all, by_delta);
@@ -157,7 +156,7 @@ bool syn_explain_move(hb_arena *a, const syn_result *r, int start, syn_alternati
     if (status != MS_OPTIMAL) return true;
     syn_choice_decode(a, s, x, &c);
     out->delta_sec = value - r->space_value;
-    if (fabs(out->delta_sec) <= ROUNDING * r->space_value) out->delta_sec = 0;
+    if (fabs(out->delta_sec) <= SYN_ROUNDING * r->space_value) out->delta_sec = 0;
     out->what = way_text(a, s, &c, p->tensors.p[in->in[0]].value);
     return true;
 }

@@ -1,38 +1,20 @@
 // What a synthesis searches: meshes, starting cuts (rays), alternation of search and ratio LP,
 // other weights of communication, fewer devices, and what others do (baselines).
 
+#include "synth/search/explore.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "costmodel/device_defaults.h"
 #include "synth/plan/mesh.h"
-#include "synth/search/candidates.h"
+#include "synth/price/simulate_plan.h"
 #include "synth/search/ratios.h"
-
-// Searches on the way stop this near their additive optimum; the chosen plan's is closed to the
-// end.
-static const double NEAR = 1e-3;
-// Those at weights that no plan is printed for may stop earlier.
-static const double ROUGHLY = 0.01;
-// Rays and rounds that come this near each other are at the same place.
-static const double SAME = 3e-4;
-// Two rounds without gain that come this near each other would go on so.
-static const double ALIKE = 0.01;
-// A ray whose first plan is this much slower than the best is not followed further.
-static const double NEXT_TO = 5e-3;
-// A mesh whose plan at the first ratios (FAR_AT_ONCE), or at better ones, is this much slower than
-// the best is left; one of fewer devices must come nearer (FAR_FEWER).
-static const double FAR_AT_ONCE = 1.5, FAR = 1.15, FAR_FEWER = 1.05;
-// A mesh whose first plan is this much slower than what another led to is not followed.
-static const double BEHIND = 1.02;
-// A price on memory where there is enough of it: steps' time for what the best plan takes.
-static const double THRIFTY = 8;
-// Graphs of more nodes than this have their ratios from the better of two starts.
-enum { MANY = 700 };
 
 static bool few_starts(const pool *p)
 {
-    return p->g->nodes.n > MANY;
+    return p->g->nodes.n > SYN_MANY_NODES;
 }
 
 static bool large(const pool *p)
@@ -104,19 +86,19 @@ static bool tried_before(pool *p)
 
 static bool near_by(double a, double b)
 {
-    return fabs(a - b) <= SAME * fabs(b);
+    return fabs(a - b) <= SYN_SAME_PLACE * fabs(b);
 }
 
 // Is a ray's first plan worth its rounds of ratios, where others stand at `best`?
 static bool promising(const pool *p, const candidate *c, double best)
 {
     if (best <= 0) return true;
-    if (!c->fits) return c->sec < best * FAR_AT_ONCE;
+    if (!c->fits) return c->sec < best * SYN_FIRST_FAR;
     // No better than where another ray ended, and so close to it that its ratios would end there
     // too.
-    if (c->sec >= best && c->sec < best * (1 + NEXT_TO)) return false;
+    if (c->sec >= best && c->sec < best * (1 + SYN_START_NEAR)) return false;
     bool fewer = p->b->mesh->n_ranks < p->m->cluster->n_ranks;
-    return c->sec < best * (large(p) ? 1 : fewer ? FAR_FEWER : FAR_AT_ONCE);
+    return c->sec < best * (large(p) ? 1 : fewer ? SYN_FEWER_FAR : SYN_FIRST_FAR);
 }
 
 // Copies of saved values widen the space and hardly move the cuts: the last search has them.
@@ -124,7 +106,7 @@ static search_options quick_options(const pool *p, double *weight)
 {
     syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
     quick->copy_bytes = INT64_MAX;
-    return (search_options){SYN_AUTO, quick, weight, 1, 0, NEAR};
+    return (search_options){SYN_AUTO, quick, weight, 1, 0, SYN_SEARCH_GAP};
 }
 
 // The plan at the cuts of a ray. False if there is none, or the cuts were searched before.
@@ -144,16 +126,17 @@ static double best_of(const pool *p)
 // plan is where others (at `best`; 0: nowhere) already are.
 static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
 {
-    double trust = 0.5, *weight = even_weights(p);
+    double trust = SYN_TRUST, *weight = even_weights(p);
     double missed = 0; // where the last round without gain ended
     int failed = 0;    // rounds, one behind the other
     search_options o = quick_options(p, weight);
     board *b = p->b;
     candidate cur = *first, next;
     if (!promising(p, &cur, best)) return;
-    for (int round = 0; round < 8 && trust > 0.05 && !pool_out_of_time(p); round++) {
+    for (int round = 0; round < SYN_RATIO_ROUNDS && trust > SYN_TRUST_LEAST && !pool_out_of_time(p);
+         round++) {
         syn_ratios lp;
-        if (round > 0 && best > 0 && cur.fits && cur.sec > FAR * best) return;
+        if (round > 0 && best > 0 && cur.fits && cur.sec > SYN_LATER_FAR * best) return;
         if (best > 0 && cur.fits && near_by(cur.sec, best)) return;
         if (!syn_ratio_lp(p->arena, cur.program, b->palette, b->costs, &cur.timeline, trust, NULL,
                           &lp))
@@ -163,7 +146,7 @@ static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
         if (tried_before(p) && b->mesh->n_axes == 2) return;
         // Classes that bind count most, but no class is free.
         for (int c = 0; c < b->mesh->n_classes; c++)
-            weight[c] = 0.9 * lp.weight[c] + 0.1 / b->mesh->n_classes;
+            weight[c] = SYN_BINDING * lp.weight[c] + SYN_EVEN_REST / b->mesh->n_classes;
         if (!pool_search_within_memory(p, &o, &cur, &next)) return;
         if (next.fits && cur.fits && near_by(next.sec, cur.sec)) return;
         if (next.fits && (!cur.fits || next.sec < cur.sec)) {
@@ -173,10 +156,12 @@ static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
             // Smaller steps helped in 3 of 80 such rounds of the examples, and in none after the
             // second or after a leap; where memory has a price they do.
             bool priced = cur.priced || next.priced;
-            if (!priced && (++failed == 2 || !next.fits || next.sec > FAR * cur.sec)) return;
-            if (fabs(next.sec - missed) < ALIKE * missed) return;
+            if (!priced &&
+                (++failed == SYN_RATIO_FAILS || !next.fits || next.sec > SYN_LATER_FAR * cur.sec))
+                return;
+            if (fabs(next.sec - missed) < SYN_ALIKE_ROUNDS * missed) return;
             missed = next.sec;
-            trust *= 0.4;
+            trust *= SYN_TRUST_SHRINK;
         }
         pool_forget(p, &cur, NULL);
     }
@@ -196,15 +181,15 @@ static void follow(pool *p, syn_ray ray)
 // any; in a small one that, too, where memory has no price.
 static void discounts(pool *p)
 {
-    static const double comm[] = {0.3, 0.1}, waits = 0.03;
+    static const double comm[] = {SYN_DISCOUNT, SYN_DEEP_DISCOUNT};
     if (!p->best.program) return;
     const cost_timeline *t = &p->best.timeline;
-    if (large(p) && t->comm - t->hidden < waits * t->total) return;
+    if (large(p) && t->comm - t->hidden < SYN_DISCOUNT_WAITS * t->total) return;
     const syn_space *won = p->best.space;
     p->b = pool_board_of(p, won->mesh);
     *p->b->palette = *syn_palette_copy(p->arena, won->palette);
     for (size_t i = large(p); i < sizeof comm / sizeof *comm && !pool_out_of_time(p); i++) {
-        search_options o = {SYN_AUTO, won->opt, won->weight, comm[i], p->b->price, ROUGHLY};
+        search_options o = {SYN_AUTO, won->opt, won->weight, comm[i], p->b->price, SYN_ROUGH_GAP};
         candidate c;
         if (i > 0 && !large(p) && o.price > 0) return;
         (void)pool_search(p, &o, &c);
@@ -216,7 +201,8 @@ static void discounts(pool *p)
 
 static search_options baseline_options(const pool *p, syn_strategy s)
 {
-    return (search_options){s, p->opt, even_weights(p), 1, 0, s == p->opt->strategy ? 0 : NEAR};
+    return (search_options){s, p->opt, even_weights(p),
+                            1, 0,      s == p->opt->strategy ? 0 : SYN_SEARCH_GAP};
 }
 
 static void note_baseline(pool *p, syn_strategy s, const candidate *c)
@@ -238,39 +224,42 @@ static bool baseline_within_memory(pool *p, const search_options *o, candidate *
 
 void pool_baseline(pool *p, syn_strategy s)
 {
+    const syn_strategy_row *row = syn_strategy_of(s);
     p->asked[s] = true;
     for (int i = 0; i < p->boards.n; i++) {
         candidate c;
         p->b = p->boards.p[i];
-        // The baselines are what others do: on all devices, HAP on one axis.
+        // The baselines are what others do: on all devices.
         if (p->b->mesh->n_ranks < p->m->cluster->n_ranks) continue;
-        if (p->b->mesh->n_axes == 2 && s == SYN_HAP) continue;
-        set_ray(p, s == SYN_DP_EVEN ? SYN_RAY_EVEN : SYN_RAY_COMPUTE);
+        if (p->b->mesh->n_axes == 2 && row->one_axis) continue;
         search_options o = baseline_options(p, s);
-        if (baseline_within_memory(p, &o, &c)) note_baseline(p, s, &c);
-        pool_forget(p, NULL, NULL);
+        for (int k = 0; k < row->n_start; k++) {
+            set_ray(p, row->start[k]);
+            if (baseline_within_memory(p, &o, &c)) note_baseline(p, s, &c);
+            pool_forget(p, NULL, NULL);
+        }
     }
 }
 
 void pool_refine_baseline(pool *p)
 {
-    enum { ROUNDS = 3 };
     if (!p->best.program) return; // with pairs alone it fits
     const syn_strategy s = p->best.space->strategy;
     board *b = p->b = pool_board_of(p, p->best.space->mesh);
-    search_options o = {s, p->opt, even_weights(p), 1, 0, NEAR};
-    for (int round = 0; s != SYN_AUTO && round < ROUNDS && !pool_out_of_time(p); round++) {
+    search_options o = {s, p->opt, even_weights(p), 1, 0, SYN_SEARCH_GAP};
+    for (int round = 0; s != SYN_AUTO && round < SYN_BASELINE_ROUNDS && !pool_out_of_time(p);
+         round++) {
         candidate cur = p->best, next;
         syn_ratios lp;
         *b->palette = *syn_palette_copy(p->arena, cur.space->palette);
-        if (!syn_ratio_lp(p->arena, cur.program, b->palette, b->costs, &cur.timeline, 0.5, NULL,
-                          &lp))
+        if (!syn_ratio_lp(p->arena, cur.program, b->palette, b->costs, &cur.timeline, SYN_TRUST,
+                          NULL, &lp))
             return;
         for (int i = 0; i < lp.n; i++)
             b->palette->group[lp.v[i].group].n[lp.v[i].axis] = 0;
         add_lp_cuts(p, &lp);
         if (!pool_search_within_memory(p, &o, &cur, &next)) return;
-        bool better = next.fits && next.sec < cur.sec * (1 - SAME);
+        bool better = next.fits && next.sec < cur.sec * (1 - SYN_SAME_PLACE);
         pool_forget(p, NULL, NULL);
         if (!better) return;
     }
@@ -369,15 +358,14 @@ static double least_seconds(const pool *p, const bool *keep)
     double used = 0;
     for (int r = 0; r < mesh->n_ranks; r++)
         used += speed(p, mesh->cluster_rank[r]);
-    return kept > 0 ? peak * used / kept / (p->m->curves ? 1 : 0.6) : HUGE_VAL;
+    return kept > 0 ? peak * used / kept / (p->m->curves ? 1 : COST_PEAK_SHARE) : HUGE_VAL;
 }
 
 // Do fewer devices do better? One search from the compute ray each; ratios where it comes near.
 static void drop_devices(pool *p)
 {
-    enum { MOST = 6 };
-    bool *keep[MOST];
-    int n = large(p) ? 0 : subsets(p, keep, MOST);
+    bool *keep[SYN_MAX_SUBSETS];
+    int n = large(p) ? 0 : subsets(p, keep, SYN_MAX_SUBSETS);
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         if (p->best.program && least_seconds(p, keep[i]) >= p->best.sec) continue;
         int first = p->boards.n;
@@ -397,23 +385,23 @@ static void drop_devices(pool *p)
 // whose first plan is not behind what was found by then.
 static void explore_meshes(pool *p)
 {
-    enum { MESHES = 2 };
-    static const syn_ray order[SYN_N_RAYS] = {SYN_RAY_COMPUTE, SYN_RAY_EVEN, SYN_RAY_MEMORY,
-                                              SYN_RAY_BANDWIDTH};
-    candidate first[MESHES] = {{0}};
-    bool have[MESHES] = {false};
-    double at[MESHES];
-    hb_assert(p->boards.n <= MESHES);
+    const syn_strategy_row *row = syn_strategy_of(SYN_AUTO);
+    const syn_ray *order = row->start;
+    candidate first[SYN_MAX_MESHES] = {{0}};
+    bool have[SYN_MAX_MESHES] = {false};
+    double at[SYN_MAX_MESHES];
+    hb_assert(p->boards.n <= SYN_MAX_MESHES);
     for (int i = 0; i < p->boards.n; i++) {
         p->b = p->boards.p[i];
         p->b->tried.n = 0;
         have[i] = first_plan(p, order[0], i > 0 && have[0] ? &first[0] : NULL, &first[i]);
-        at[i] = have[i] ? first[i].sec * (first[i].fits ? 1 : 1e3) : HUGE_VAL;
+        at[i] = have[i] ? first[i].sec * (first[i].fits ? 1 : SYN_UNFIT) : HUGE_VAL;
     }
     bool swap = p->boards.n == 2 && at[1] < at[0];
     for (int k = 0; k < p->boards.n; k++) {
         int i = swap ? 1 - k : k;
-        bool behind = k > 0 && p->best.program && at[i] > p->best.sec * (large(p) ? 1 : BEHIND);
+        bool behind =
+            k > 0 && p->best.program && at[i] > p->best.sec * (large(p) ? 1 : SYN_MESH_BEHIND);
         p->b = p->boards.p[i];
         if (k == 0 && have[i]) {
             double beat = p->opt->beat_sec;
@@ -434,7 +422,7 @@ static void explore_meshes(pool *p)
             follow(p, order[0]);
         }
         // Two axes multiply the states, and ratios of machines and devices differ less.
-        int rays = few_starts(p) || p->b->mesh->n_axes == 2 ? 2 : SYN_N_RAYS;
+        int rays = few_starts(p) || p->b->mesh->n_axes == 2 ? 2 : row->n_start;
         for (int ray = 1; ray < rays && !behind && !pool_out_of_time(p); ray++)
             follow(p, order[ray]); // of few starts: was there before
     }
@@ -450,7 +438,7 @@ static void be_thrifty(pool *p)
         board *b = p->b = p->boards.p[i];
         double price = b->price;
         b->tried.n = 0;
-        b->price = THRIFTY * p->best.sec / p->best.share;
+        b->price = SYN_THRIFTY_PRICE * p->best.sec / p->best.share;
         follow(p, SYN_RAY_COMPUTE);
         b->price = price;
     }
@@ -466,7 +454,7 @@ void pool_explore(pool *p)
         p->boards.p[i]->tried.n = 0;
     if (p->boards.n == 0) add_boards(p, NULL);
     if (p->n_whole == 0) p->n_whole = p->boards.n;
-    for (int s = 0; s < SYN_N_STRATEGIES; s++) {
+    for (int s = 0; s < syn_n_strategies; s++) {
         p->baseline[s] = -1;
         p->asked[s] = false;
     }
@@ -479,6 +467,6 @@ void pool_explore(pool *p)
     discounts(p);
     drop_devices(p);
     be_thrifty(p);
-    for (int s = SYN_DP_EVEN; p->spare && !pool_leader(p)->program && s < SYN_N_STRATEGIES; s++)
+    for (int s = SYN_AUTO + 1; p->spare && !pool_leader(p)->program && s < syn_n_strategies; s++)
         pool_baseline(p, (syn_strategy)s);
 }

@@ -2,14 +2,7 @@
 
 #include <math.h>
 
-// The share of the fullest memory that is aimed at, and from where on it is enough in large graphs,
-// whose arenas take their time.
-static const double FULL = 1, NEARLY = 0.98, ENOUGH = 0.95;
-// Inside the stretch memory costs this many times less, outside as many times more.
-static const double STEP = 4;
-// Pairs of ends (one in large graphs), stretches that grow from one place, mixes judged; in graphs
-// no deeper than SHALLOW they grow from every place, else from both ends.
-enum { PAIRS = 4, STRETCHES = 256, JUDGED = 8, SHALLOW = 48 };
+#include "synth/space/space_solve.h"
 
 typedef struct mix {
     hb_arena *arena;
@@ -117,7 +110,7 @@ static void mix_sharply(const mix *m, const stretch *w, int *x)
 
 static double price_at(const mix *m, const stretch *w, int place, int var)
 {
-    return m->place[place].price * (is_rich(m, w, var) ? 1 / STEP : STEP);
+    return m->place[place].price * (is_rich(m, w, var) ? 1 / SYN_MIX_STEP : SYN_MIX_STEP);
 }
 
 // Numbers the variables whose states differ.
@@ -190,7 +183,8 @@ static bool solve_at(const mix *m, const stretch *w, hb_arena *a, int *x)
     }
     ms_problem q = {n_free, domain, unary, r.edges.n, r.edges.p};
     double value, lower;
-    if (n_free == 0 || ms_solve_near(a, &q, 0, 1e-4, NULL, y, &value, &lower) != MS_OPTIMAL ||
+    if (n_free == 0 ||
+        ms_solve_near(a, &q, 0, SYN_MIX_GAP, NULL, y, &value, &lower) != MS_OPTIMAL ||
         !isfinite(value))
         return false;
     for (int v = 0; v < p->n_vars; v++)
@@ -315,7 +309,7 @@ static void grow(const mix *m, stretch like, int step, stretch *list, int *n)
             count_variable(&w, v, 1);
             moved++;
         }
-        if (moved == 0 || w.n_inf > 0 || grown % (m->deepest / STRETCHES + 1) != 0) continue;
+        if (moved == 0 || w.n_inf > 0 || grown % (m->deepest / SYN_MIX_RUNS + 1) != 0) continue;
         moved = 0;
         like.additive = w.sum;
         like.held = most_now(&w);
@@ -361,8 +355,8 @@ static bool try_stretches(const mix *m, stretch *list, int n, const syn_bound_ca
                           double most, double least, double feasible)
 {
     bool large = m->s->g->nodes.n > SYN_LARGE, any = false;
-    double room = large ? NEARLY : FULL, beyond = most;
-    for (int i = 0; i < JUDGED && !calls->stop(calls->ctx); i++) {
+    double room = large ? SYN_MIX_NEARLY : SYN_MIX_FULL, beyond = most;
+    for (int i = 0; i < SYN_MIX_JUDGED && !calls->stop(calls->ctx); i++) {
         stretch *best = cheapest(list, n, room, beyond, feasible);
         if (!best && i == 0) best = cheapest(list, n, room, beyond = least, feasible);
         if (!best) break;
@@ -371,7 +365,7 @@ static bool try_stretches(const mix *m, stretch *list, int n, const syn_bound_ca
         syn_judge_plane(m->s, &p, calls, &feasible);
         beyond = beyond_held(m->s, &p);
         any = any || p.fits;
-        if (large && p.fits && p.share > ENOUGH) break;
+        if (large && p.fits && p.share > SYN_MIX_ENOUGH) break;
     }
     return any;
 }
@@ -380,8 +374,8 @@ bool syn_mix(const syn_held *h, int n_planes, const syn_plane *plane, int n_plac
              const syn_place *place, const syn_bound_calls *calls, double feasible)
 {
     mix m = {.arena = hb_arena_new(), .h = h, .s = h->s, .n_places = n_places, .place = place};
-    stretch pair[PAIRS];
-    int n_pairs = 0, most = m.s->g->nodes.n > SYN_LARGE ? 1 : PAIRS, n = 0;
+    stretch pair[SYN_MIX_PAIRS];
+    int n_pairs = 0, most = m.s->g->nodes.n > SYN_LARGE ? 1 : SYN_MIX_PAIRS, n = 0;
     for (int i = 0; i < n_planes * n_planes; i++) {
         stretch w = {.rich = &plane[i / n_planes], .lean = &plane[i % n_planes]};
         if (w.rich->fits || !w.lean->fits) continue;
@@ -396,7 +390,7 @@ bool syn_mix(const syn_held *h, int n_planes, const syn_plane *plane, int n_plac
     for (int v = 0; v < m.s->problem.n_vars; v++)
         m.deepest = m.depth[v] >= m.deepest ? m.depth[v] + 1 : m.deepest;
     m.index = HB_ARRAY(m.arena, int, m.s->problem.n_vars + 1);
-    int d = m.deepest, starts = d <= SHALLOW ? d : 1;
+    int d = m.deepest, starts = d <= SYN_MIX_SHALLOW ? d : 1;
     stretch *list = HB_ARRAY(m.arena, stretch, n_pairs * (starts + 1) * d + 1);
     for (int i = 0; i < n_pairs; i++) {
         for (pair[i].from = 0; pair[i].from < starts; pair[i].from++) {

@@ -8,11 +8,19 @@
 // one a search over the states of the two choices, with a low price on memory inside and a high one
 // outside, may find something better.
 
-#ifndef HAP_SYNTH_MIXES_H
-#define HAP_SYNTH_MIXES_H
+#ifndef HAP_SYNTH_INTERPOLATE_H
+#define HAP_SYNTH_INTERPOLATE_H
 
-#include "synth/search/bounds.h"
 #include "synth/search/live_bound.h"
+
+// What plans met on the way are given to (bounds.h).
+typedef struct syn_bound_calls {
+    void *ctx;
+    bool (*stop)(void *ctx); // no more searches?
+    // A choice that may fit: its additive cost if it does, else +inf. share: what it takes of the
+    // fullest memory.
+    double (*judge)(void *ctx, const syn_choice *c, double *share);
+} syn_bound_calls;
 
 typedef struct syn_place { // where memory is paid for
     int cls, node;

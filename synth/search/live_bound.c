@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ALIGN = 256 }; // of every buffer in the arena (arena_plan.c)
+#include "costmodel/device_defaults.h"
 
 typedef syn_held held;
 typedef syn_held_term term;
@@ -48,7 +48,7 @@ static const double *least_of(held *h, int t)
     for (int i = 0; i < n; i++)
         syn_local_bytes(h->s->costs, t, &st->s[i], &own[i * classes]);
     for (int i = 0; i < n * classes; i++)
-        own[i] = (own[i] + ALIGN - 1) / ALIGN * ALIGN;
+        own[i] = (own[i] + COST_LOCAL_ALIGN - 1) / COST_LOCAL_ALIGN * COST_LOCAL_ALIGN;
     for (int c = 0; c < classes; c++)
         for (int i = 0; i < n; i++)
             for (int j = 0; j < n; j++) {

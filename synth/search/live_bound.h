@@ -10,8 +10,8 @@
 // Ops keep their order under every schedule; of values that are views of each other one is counted.
 // Two other values that are live at once never share bytes.
 
-#ifndef HAP_SYNTH_HELD_H
-#define HAP_SYNTH_HELD_H
+#ifndef HAP_SYNTH_LIVE_BOUND_H
+#define HAP_SYNTH_LIVE_BOUND_H
 
 #include "synth/space/space.h"
 

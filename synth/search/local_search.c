@@ -3,11 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/passes/overlap_pairs.h"
-#include "synth/space/space.h"
-
-// Instructions that may be judged again in all, so that polishing stays a part of planning.
-static const double WORK = 1e5;
+#include "synth/price/instr_cost.h"
+#include "synth/price/pair_cost.h"
+#include "synth/price/simulate_plan.h"
+#include "synth/price/transport.h"
 
 typedef struct polisher {
     syn_program *p;
@@ -136,7 +135,8 @@ static double move(polisher *q, int cut, int from_class, int to_class, int64_t s
 {
     syn_cut *c = &q->p->mesh->cuts.p[cut],
             *sums = c->coarse >= 0 ? &q->p->mesh->cuts.p[c->coarse] : NULL;
-    for (int tries = 0; tries < 64 && q->work < WORK && !(q->interrupted && *q->interrupted);
+    for (int tries = 0; tries < SYN_LOCAL_MOVES && q->work < SYN_LOCAL_WORK &&
+                        !(q->interrupted && *q->interrupted);
          tries++) {
         memcpy(q->table, c->table, sizeof *c->table * (size_t)c->n);
         if (sums) memcpy(q->sums, sums->table, sizeof *sums->table * (size_t)sums->n);
@@ -144,7 +144,7 @@ static double move(polisher *q, int cut, int from_class, int to_class, int64_t s
         double next = !moved || table_taken(q->p, cut) || (sums && table_taken(q->p, c->coarse))
                           ? HUGE_VAL
                           : judge_cut(q, cut);
-        if (next < sec * (1 - 1e-9)) {
+        if (next < sec * (1 - SYN_ROUNDING)) {
             sec = next;
             q->stale = false;
             continue;
@@ -213,7 +213,8 @@ double syn_polish(syn_program *p, const cost_model *m, const int *kind, double s
         int classes = p->mesh->n_coord_classes[c->axis];
         own_table(p, cut);
         if (c->coarse >= 0) own_table(p, c->coarse);
-        for (int64_t step = c->size / 64 > 1 ? c->size / 64 : 1; step >= 1; step /= 4)
+        for (int64_t step = c->size / SYN_LOCAL_STEP > 1 ? c->size / SYN_LOCAL_STEP : 1; step >= 1;
+             step /= SYN_LOCAL_FINER)
             for (int a = 0; a < classes; a++)
                 for (int b = 0; b < classes; b++)
                     if (a != b) {

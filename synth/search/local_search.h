@@ -1,7 +1,7 @@
-// Last moves on the integer cuts of a finished program, under the judge (polish.c).
+// Last moves on the integer cuts of a finished program, under the judge (local_search.c).
 
-#ifndef HAP_SYNTH_POLISH_H
-#define HAP_SYNTH_POLISH_H
+#ifndef HAP_SYNTH_LOCAL_SEARCH_H
+#define HAP_SYNTH_LOCAL_SEARCH_H
 
 #include "synth/plan/program.h"
 

@@ -19,11 +19,13 @@
 //
 // Communication and memory are free here.
 
+#include "synth/search/lower_bound.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "solver/lp.h"
-#include "synth/search/bounds.h"
+#include "synth/plan/search_limits.h"
 
 // Ops of equal times in every class.
 typedef struct group {
@@ -103,5 +105,5 @@ double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors 
         bound += least * groups.p[k].count;
     }
     hb_arena_free(a);
-    return bound * (1 - 1e-9); // sums in another order than the judge's
+    return bound * (1 - SYN_ROUNDING); // sums in another order than the judge's
 }

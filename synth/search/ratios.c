@@ -22,9 +22,8 @@
 #include <string.h>
 
 #include "solver/lp.h"
-
-// Share of the step that the largest growth of a share may weigh.
-static const double STAY = 1e-6;
+#include "synth/plan/liveness.h"
+#include "synth/price/moves.h"
 
 typedef struct stage {
     double *coef; // [class][slot][column]
@@ -192,7 +191,7 @@ static void add_op(ratio_lp *l, const syn_instr *in)
 
 static bool close_to(double a, double b)
 {
-    return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)) + 1e-15;
+    return fabs(a - b) <= SYN_ROUNDING * (fabs(a) + fabs(b)) + SYN_ROUNDING_LEAST;
 }
 
 static bool same_stage(const ratio_lp *l, const stage *a, const stage *b)
@@ -267,33 +266,6 @@ static void collect(ratio_lp *l, const cost_timeline *t)
     close_stage(l);
 }
 
-static void touch(int t, int i, int *birth, int *death)
-{
-    if (t < 0) return;
-    if (i < birth[t]) birth[t] = i;
-    if (i > death[t]) death[t] = i;
-}
-
-void syn_lifetimes(const syn_program *p, int *birth, int *death)
-{
-    int n = p->instr.n;
-    for (int t = 0; t < p->tensors.n; t++) {
-        bool always =
-            p->tensors.p[t].role == SYN_ROLE_HOME || p->tensors.p[t].role == SYN_ROLE_CONST;
-        birth[t] = always || p->tensors.p[t].role == SYN_ROLE_INPUT ? 0 : n;
-        death[t] = always ? n : 0;
-    }
-    for (int i = 0; i < n; i++) {
-        const syn_instr *in = &p->instr.p[i];
-        const syn_instr *what = in->kind == SYN_WAIT ? &p->instr.p[in->start] : in;
-        for (int k = 0; k < what->n_in; k++)
-            touch(what->in[k], i, birth, death);
-        for (int k = 0; k < what->n_out; k++)
-            touch(what->out[k], i, birth, death);
-        touch(what->scratch, i, birth, death);
-    }
-}
-
 // Buffers live at the fullest moment of every class, as one affine row each.
 static void memory_rows(ratio_lp *l, lp *q)
 {
@@ -330,7 +302,7 @@ static void memory_rows(ratio_lp *l, lp *q)
         // The packing of an arena is not perfect; the arena has the last word.
         const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
         int row = lp_row(q, hb_fmt(l->arena, "memory.%.*s", HB_ARG(k->name)).p, -HUGE_VAL,
-                         0.98 * (double)k->capacity - fixed);
+                         SYN_LP_MEMORY * (double)k->capacity - fixed);
         for (int s = 0; s < l->n_slots; s++)
             for (int i = 0; i < l->slot[s].n; i++)
                 if (slope[s * l->n_cols + i] > 0)
@@ -351,10 +323,11 @@ static void share_columns(ratio_lp *l, lp *q, struct slot *x, const cost_timelin
                    : -1;
     // Where nothing is gained, shares stay as they are: a hair's weight on the largest growth.
     x->stay = lp_col(q, hb_fmt(a, "stay.g%d.a%d.%.*s", x->group, axis, HB_ARG(cut)).p, 0, HUGE_VAL,
-                     STAY * t->total);
+                     SYN_STAY * t->total);
     for (int k = 0; k < x->n; k++) {
         double even = 1.0 / syn_extent(mesh, axis),
-               room = trust * (x->x0[k] > 0.1 * even ? x->x0[k] : 0.1 * even);
+               room =
+                   trust * (x->x0[k] > SYN_TRUST_FLOOR * even ? x->x0[k] : SYN_TRUST_FLOOR * even);
         double lo = x->x0[k] - room, hi = x->x0[k] + room;
         x->col[k] = lp_col(q, hb_fmt(a, "x.g%d.a%d.%.*s.c%d", x->group, axis, HB_ARG(cut), k).p,
                            lo > 0 ? lo : 0, hi < 1 ? hi : 1, 0);
@@ -432,7 +405,7 @@ static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, cons
     read_weights(&l, q, out);
     out->objective = lp_objective(q);
     for (int s = 0; s < l.n_slots; s++)
-        out->objective -= STAY * t->total * lp_value(q, l.slot[s].stay);
+        out->objective -= SYN_STAY * t->total * lp_value(q, l.slot[s].stay);
     out->n = l.n_slots;
     out->v = HB_ARRAY(keep, syn_ratio, l.n_slots);
     for (int s = 0; s < l.n_slots; s++) {

@@ -25,8 +25,4 @@ typedef struct syn_ratios {
 bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_palette *pal, syn_costs *m,
                   const cost_timeline *t, double trust, const char *dump, syn_ratios *out);
 
-// First and last instruction at which a buffer of the program is in use (birth > death: never);
-// homes and constants always are.
-void syn_lifetimes(const syn_program *p, int *birth, int *death);
-
 #endif

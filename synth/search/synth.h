@@ -8,51 +8,8 @@
 #ifndef HAP_SYNTH_SYNTH_H
 #define HAP_SYNTH_SYNTH_H
 
-#include <stdio.h>
-
 #include "synth/plan/program.h"
-#include "synth/space/pins.h"
-
-typedef enum {
-    SYN_AUTO,
-    SYN_DP_EVEN,
-    SYN_DP_PROP,
-    SYN_ZERO,
-    SYN_TP,
-    SYN_HAP,
-    SYN_N_STRATEGIES
-} syn_strategy;
-const char *syn_strategy_name(syn_strategy s); // "auto", "dp-even", ...
-bool syn_strategy_parse(hb_str s, syn_strategy *out);
-
-typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice;
-
-bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
-
-// Graphs of more nodes than this are searched from fewer starts, and varied only when asked for.
-enum { SYN_LARGE = 1500 };
-
-typedef struct syn_options {
-    syn_strategy strategy;
-    syn_mesh_choice mesh;
-    bool keep_grads;
-    bool no_pairs;         // collectives and products follow each other
-    bool baselines;        // also judge the other strategies, for the report
-    double time_limit_sec; // 0: none
-    int64_t small_param;   // parameters with fewer elements stay R (65536)
-    int64_t copy_bytes;    // tensors of at least this size may hold a second copy (1 MiB)
-    const syn_pins *pins;            // NULL: none
-    const volatile int *interrupted; // Ctrl-C: return the best so far
-    int64_t micro_batches;           // syn_plan: so many; 0: its choice
-    const bool *again;               // syn_plan: blocks to compute again; NULL: its choice
-    bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
-    bool loose;      // what fits with nothing in flight alone does not count (another variant may)
-    double beat_sec; // of a plan at hand, 0: none. Starts far behind it are left
-    FILE *log;       // NULL, or where every plan that is judged gets a line
-    void (*judged)(void *ctx, const syn_program *p, double sec); // NULL, or told of each of them
-    void *judged_ctx;
-} syn_options;
-syn_options syn_default_options(void);
+#include "synth/space/synthesis_options.h"
 
 // One other choice for a node's form or a tensor's state, and what it would cost in the additive
 // model with everything else re-optimised (one exact search each).
@@ -76,9 +33,9 @@ typedef struct syn_result {
     double plain_sec;
     cost_timeline timeline;
     double predicted_sec, additive_sec, additive_bound_sec,
-        lower_bound_sec;                   // bounds: < 0 = not computed
-    double plan_sec;                       // search to certificate
-    double baseline_sec[SYN_N_STRATEGIES]; // < 0: infeasible or not asked for
+        lower_bound_sec;                     // bounds: < 0 = not computed
+    double plan_sec;                         // search to certificate
+    double baseline_sec[SYN_MAX_STRATEGIES]; // < 0: infeasible or not asked for
     struct syn_what_if { // what a tenth more of one resource would bring, of each a line
         syn_resource what;
         int cls;  // class of the cluster: COMPUTE, MEMORY

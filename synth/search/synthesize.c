@@ -1,51 +1,19 @@
-#include "synth/search/synth.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "synth/certify/modp.h"
-#include "synth/certify/record.h"
 #include "synth/passes/fuse.h"
-#include "synth/passes/overlap_pairs.h"
 #include "synth/passes/workspace.h"
+#include "synth/plan/buffer_names.h"
+#include "synth/price/pair_cost.h"
+#include "synth/price/simulate_plan.h"
 #include "synth/search/bounds.h"
-#include "synth/search/candidates.h"
-#include "synth/search/live_bound.h"
+#include "synth/search/explore.h"
 #include "synth/search/local_search.h"
-
-static const char *const strategy_names[SYN_N_STRATEGIES] = {"auto", "dp-even", "dp-prop",
-                                                             "zero", "tp",      "hap"};
-
-const char *syn_strategy_name(syn_strategy s)
-{
-    return strategy_names[s];
-}
-
-bool syn_strategy_parse(hb_str s, syn_strategy *out)
-{
-    for (int i = 0; i < SYN_N_STRATEGIES; i++)
-        if (hb_str_is(s, strategy_names[i])) {
-            *out = (syn_strategy)i;
-            return true;
-        }
-    return false;
-}
-
-bool syn_mesh_parse(hb_str s, syn_mesh_choice *out)
-{
-    static const char *const names[] = {"auto", "flat", "machine"};
-    for (int i = 0; i < 3; i++)
-        if (hb_str_is(s, names[i])) {
-            *out = (syn_mesh_choice)i;
-            return true;
-        }
-    return false;
-}
-
-syn_options syn_default_options(void)
-{
-    return (syn_options){.strategy = SYN_AUTO, .small_param = 65536, .copy_bytes = 1 << 20};
-}
+#include "synth/search/lower_bound.h"
+#include "synth/search/memory_prices.h"
+#include "synth/search/synth.h"
 
 // Integer moves on a candidate that was rolled, on tables of its own.
 static void polish(pool *p, candidate *c)
@@ -161,9 +129,6 @@ static void certify(pool *p, syn_result *r)
         r->status = SYN_FAILED_CHECK;
 }
 
-// A program's price and its choice's value are sums in different orders.
-static const double ROUNDING = 1e-9;
-
 typedef struct bounding {
     pool *p;
     candidate *optimum;
@@ -198,9 +163,6 @@ static void add_what_if(syn_result *r, syn_resource what, int cls, int axis, dou
         r->what_if[r->n_what_if++] = w;
 }
 
-// A tenth more of something.
-static const double MORE = 0.1;
-
 static bool on_mesh(const syn_mesh *m, int cls)
 {
     for (int c = 0; c < m->n_classes; c++)
@@ -213,7 +175,7 @@ static void what_memory_brings(syn_result *r, const syn_mesh *m, const double *w
     for (int k = 0; k < CL_MAX_CLASSES; k++) {
         double sec = 0;
         for (int c = 0; c < m->n_classes; c++)
-            if (m->cluster_class[c] == k) sec += worth[c] * MORE;
+            if (m->cluster_class[c] == k) sec += worth[c] * SYN_WHAT_IF;
         if (on_mesh(m, k)) add_what_if(r, SYN_MEMORY, k, -1, sec);
     }
 }
@@ -225,9 +187,10 @@ static void what_speed_brings(syn_result *r)
     for (int k = 0; k < CL_MAX_CLASSES; k++)
         if (on_mesh(m, k))
             add_what_if(r, SYN_COMPUTE, k, -1,
-                        now - syn_simulate_if(r->program, k, -1, 1 / (1 + MORE)));
+                        now - syn_simulate_if(r->program, k, -1, 1 / (1 + SYN_WHAT_IF)));
     for (int x = 0; x < m->n_axes && m->n_ranks > 1; x++)
-        add_what_if(r, SYN_LINK, -1, x, now - syn_simulate_if(r->program, -1, x, 1 / (1 + MORE)));
+        add_what_if(r, SYN_LINK, -1, x,
+                    now - syn_simulate_if(r->program, -1, x, 1 / (1 + SYN_WHAT_IF)));
 }
 
 static double additive_in(const pool *p, const syn_space *s, const syn_choice *c)
@@ -249,9 +212,10 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
         if (!pool_search(p, &o, &optimum)) return (candidate){0};
     }
     // The chosen plan's cost in the optimum's space: its choice, where that has its forms and
-    // states (HAP's small parameters may lie in states that the space lacks).
+    // states (where any parameter may be cut, small ones may lie in states that the space lacks).
     bool shared = won.fits && won.space->strategy == optimum.space->strategy;
-    bool inside = won.space->weight_comm == 1 && won.space->strategy != SYN_HAP;
+    bool inside =
+        won.space->weight_comm == 1 && syn_strategy_of(won.space->strategy)->params != SYN_CUT_ANY;
     bounding b = {p, &optimum,
                   shared   ? additive_in(p, optimum.space, &won.choice)
                   : inside ? won.additive
@@ -265,7 +229,7 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
                                               shared ? &won.choice : NULL, won.share, worth},
                            &(syn_bound_calls){&b, stop_bounding, judge_for_bound});
     r->additive_sec = isfinite(b.additive) ? b.additive : -1;
-    if (fabs(r->additive_bound_sec - r->additive_sec) <= ROUNDING * r->additive_sec)
+    if (fabs(r->additive_bound_sec - r->additive_sec) <= SYN_ROUNDING * r->additive_sec)
         r->additive_bound_sec = r->additive_sec;
     r->space_value = optimum.additive;
     r->space = optimum.space;
@@ -314,12 +278,12 @@ static void note_end(candidate *known, const candidate *c)
 // Places the faster one, and the one without pairs unless it surely fits.
 static void end(pool *p, ending *e)
 {
-    static const double surely = 0.7; // of a capacity, as live bytes
     perfect(p, &e->plain, NULL);
     perfect(p, &e->other, &e->plain);
     bool ahead = e->other.program && (!e->plain.program || e->other.sec < e->plain.sec);
     if (ahead) place(p, &e->other);
-    if (!ahead || !e->other.fits || e->other.sec >= e->plain.sec || e->plain.share > surely)
+    if (!ahead || !e->other.fits || e->other.sec >= e->plain.sec ||
+        e->plain.share > SYN_SURELY_FITS)
         place(p, &e->plain);
 }
 
@@ -391,13 +355,14 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     r.plan_sec = pool_now() - begin;
     const syn_program *best = p.best.program, *paired = p.paired.program;
     // What the others do, for the report; should one be faster after all, it is the plan.
-    for (int s = SYN_DP_EVEN; o->baselines && r.status != SYN_FAILED_CHECK && s < SYN_N_STRATEGIES;
+    for (int s = SYN_AUTO + 1; o->baselines && r.status != SYN_FAILED_CHECK && s < syn_n_strategies;
          s++)
         if (!p.asked[s]) pool_baseline(&p, (syn_strategy)s);
     bool known = r.status != SYN_INFEASIBLE;
-    bool better = p.best.program != best && (!known || p.best.sec < r.plain_sec * (1 - ROUNDING));
+    bool better =
+        p.best.program != best && (!known || p.best.sec < r.plain_sec * (1 - SYN_ROUNDING));
     better = better || (p.paired.program != paired &&
-                        (!known || p.paired.sec < r.predicted_sec * (1 - ROUNDING)));
+                        (!known || p.paired.sec < r.predicted_sec * (1 - SYN_ROUNDING)));
     if (o->strategy == SYN_AUTO && better && r.status != SYN_FAILED_CHECK) {
         pool_refine_baseline(&p);
         r.status = SYN_OK;

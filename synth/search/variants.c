@@ -13,20 +13,6 @@
 #include "synth/search/blocks.h"
 #include "synth/search/synth.h"
 
-enum {
-    PATIENCE = 3, // so many wishes in a row that are no faster end those of a number of chunks
-    WEARY = 2,    // so many numbers of chunks in a row, if something fits
-    MAX_CHUNKS = 32
-};
-// Live bytes of this share of a capacity find a place with luck, and surely.
-static const double SHARES[] = {1, 0.95, 0.9};
-// Other forms may take so much less memory, at a price.
-static const double STRETCH = 1.2;
-// Less is no reason to do more work, or the same in more parts.
-static const double WORTH = 1e-4;
-// Searches, ratios and the schedule gain about this on what a wish was judged by.
-static const double HOPE = 0.03;
-
 typedef struct wish {
     int64_t chunks;
     const bool *again;
@@ -72,7 +58,7 @@ static wish *wish_of(planner *p, int64_t chunks, const bool *again)
 
 static bool near_by(double x, double y)
 {
-    return fabs(x - y) <= 1e-6 * fabs(y);
+    return fabs(x - y) <= SYN_SAME_BLOCK * fabs(y);
 }
 
 static int64_t chunks_of(const ir_graph *g)
@@ -92,9 +78,10 @@ static void listen(void *ctx, const syn_program *prog, double sec)
         sec -= b.again[i] ? b.sec[i] : 0;
         all += b.sec[i];
     }
-    for (size_t i = 0; i < sizeof SHARES / sizeof *SHARES; i++) {
+    static const double share[] = {SYN_WISH_SHARES};
+    for (size_t i = 0; i < sizeof share / sizeof *share; i++) {
         double more;
-        if (!syn_blocks_choose(&b, SHARES[i], again, &more)) break;
+        if (!syn_blocks_choose(&b, share[i], again, &more)) break;
         wish *w = wish_of(p, chunks_of(p->g), again);
         w->sec = fmin(w->sec, sec + more);
     }
@@ -157,18 +144,19 @@ static bool plan(planner *p, int64_t chunks, const bool *again)
     if (o.log)
         fprintf(o.log, "%lld micro-batches, %d blocks computed again: %.6g ms\n", (long long)chunks,
                 count(p, again), r.status == SYN_OK ? r.predicted_sec * 1e3 : -1);
-    bool better =
-        r.status == SYN_OK && r.plain && (!fitting(p) || r.plain_sec < p->plain_sec * (1 - WORTH));
+    bool better = r.status == SYN_OK && r.plain &&
+                  (!fitting(p) || r.plain_sec < p->plain_sec * (1 - SYN_VARIANT_GAIN));
     if (better) {
         p->plain = r.plain;
         p->plain_sec = r.plain_sec;
     }
     bool had = p->any && p->best.status == SYN_OK;
-    bool best = r.status == SYN_OK &&
-                (!had || r.predicted_sec < p->best.predicted_sec * (better ? 1 : 1 - WORTH));
+    bool best =
+        r.status == SYN_OK &&
+        (!had || r.predicted_sec < p->best.predicted_sec * (better ? 1 : 1 - SYN_VARIANT_GAIN));
     if (p->any && !best && r.status != SYN_FAILED_CHECK) return better;
     // What other strategies do is said of the first.
-    for (int s = 0; had && s < SYN_N_STRATEGIES; s++)
+    for (int s = 0; had && s < syn_n_strategies; s++)
         r.baseline_sec[s] = p->best.baseline_sec[s];
     p->best = r;
     p->any = true;
@@ -182,14 +170,14 @@ static const bool *next_wish(const planner *p, int64_t chunks)
     for (int i = 0; i < p->wishes.n; i++) {
         const wish *w = &p->wishes.p[i];
         if (w->chunks != chunks || w->done || (next && w->sec >= next->sec)) continue;
-        if (!fitting(p) || w->sec * (1 - HOPE) < p->plain_sec) next = w;
+        if (!fitting(p) || w->sec * (1 - SYN_WISH_GAIN) < p->plain_sec) next = w;
     }
     return next ? next->again : NULL;
 }
 
 static void pursue(planner *p, int64_t chunks)
 {
-    int patience = large(p) ? 1 : PATIENCE;
+    int patience = large(p) ? 1 : SYN_PATIENCE;
     for (int worse = 0; worse < patience && !over(p);) {
         const bool *again = next_wish(p, chunks);
         if (!again) return;
@@ -209,7 +197,8 @@ static int to_give_up(planner *p, const syn_blocks *b, int64_t chunks, bool *aga
             (near_by(b->sec[i], failed->sec) && near_by(bytes, failed->bytes)))
             continue;
         again[i] = false;
-        if (syn_blocks_fit(b, STRETCH, again) && !wish_of(p, chunks, again)->done) most = i;
+        if (syn_blocks_fit(b, SYN_GIVE_UP_SIZE, again) && !wish_of(p, chunks, again)->done)
+            most = i;
         again[i] = true;
     }
     return most;
@@ -220,7 +209,7 @@ static int to_give_up(planner *p, const syn_blocks *b, int64_t chunks, bool *aga
 static void give_up(planner *p)
 {
     struct failed failed = {0};
-    for (int worse = 0; worse < PATIENCE && fitting(p) && !over(p);) {
+    for (int worse = 0; worse < SYN_PATIENCE && fitting(p) && !over(p);) {
         const syn_program *prog = p->plain;
         ir_again parts = ir_again_of(p->a, prog->g);
         syn_blocks b = syn_blocks_of(p->a, prog, &parts);
@@ -282,10 +271,10 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     bool choose = !o->again && step->n_blocks > 0 && !(enough && !o->vary_blocks);
     double plain = ir_saved_bytes(p.g) * (double)first, lean = plain; // in one chunk
     if (choose) lean = ir_saved_bytes(ir_recompute(a, step, all));
-    int64_t last = o->micro_batches > 0 ? first : MAX_CHUNKS;
+    int64_t last = o->micro_batches > 0 ? first : SYN_MAX_CHUNKS;
     const bool *least = o->again ? o->again : none;
     int weary = 0;
-    for (int64_t k = first; k <= last && weary < WEARY && step->batch % k == 0; k *= 2) {
+    for (int64_t k = first; k <= last && weary < SYN_WEARY && step->batch % k == 0; k *= 2) {
         const syn_program *before = p.plain;
         if (k > first && fitting(&p) && large(&p) && !o->vary_chunks) break;
         if (k > first && may_fit(&p, plain / (double)k))

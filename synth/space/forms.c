@@ -11,10 +11,7 @@
 //
 // A strategy is the same list with forms taken away.
 
-#include <math.h>
-#include <string.h>
-
-#include "synth/space/states.h"
+#include "synth/space/forms.h"
 
 // A form on one axis; states are indices into the tensors' lists of that axis.
 typedef struct axis_form {
@@ -181,98 +178,43 @@ static void pair(builder *b, const axis_form *x, const axis_form *y)
     HB_PUSH(b->arena, &b->v, form);
 }
 
-// On how many axes a form cuts the batch.
-static int batch_cuts(const builder *b, const syn_form *f)
-{
-    int n = 0;
-    for (int a = 0; a < SYN_MAX_AXES; a++)
-        n += f->cut.factor[a] >= 0 && b->s->f->cls[b->r->factor[f->cut.factor[a]].cls].batch;
-    return n;
-}
-
-static int cuts(const builder *b, const syn_form *f)
-{
-    (void)b;
-    return (f->cut.factor[0] >= 0) + (f->cut.factor[1] >= 0);
-}
-
-static int whole(const builder *b, const syn_form *f)
-{
-    return cuts(b, f) == 0;
-}
-
-// Keeps the forms that rank highest, if any ranks above 0.
-static void keep_best(builder *b, int (*rank)(const builder *, const syn_form *))
-{
-    int most = 0, n = 0;
-    for (int i = 0; i < b->v.n; i++) {
-        int r = rank(b, &b->v.p[i]);
-        most = r > most ? r : most;
-    }
-    for (int i = 0; most > 0 && i < b->v.n; i++)
-        if (rank(b, &b->v.p[i]) == most) b->v.p[n++] = b->v.p[i];
-    if (n > 0) b->v.n = n;
-}
-
 static bool any_partial(const syn_state *s)
 {
     return s->ax[0].kind == SYN_P || s->ax[1].kind == SYN_P;
 }
 
-static bool reads_partial(const builder *b, const syn_form *f)
-{
-    for (int i = 0; i < b->n->n_in; i++)
-        if (any_partial(&states_of(b, false, i)->s[f->in[i]])) return true;
-    return false;
-}
-
-static bool makes_partial(const builder *b, const syn_form *f)
-{
-    for (int o = 0; o < b->n->n_out; o++)
-        if (any_partial(&states_of(b, true, o)->s[f->out[o]])) return true;
-    return false;
-}
-
-// HAP's rules (alibaba/hap, hap.rs analyze_rgraph): only add takes partial values; forward, only
-// whole sums, the loss and products without a parameter's rule contract a cut factor, and attention
-// is cut by the batch. Backward, the adjoints of these are whatever the rows allow.
-static int hap_rule(const builder *b, const syn_form *f)
-{
-    const ir_op_row *row = ir_row(b->n->op);
-    if (reads_partial(b, f)) return whole(b, f) && b->n->op == IR_OP_add;
-    if (whole(b, f) || b->n->phase != IR_FORWARD) return true;
-    if (row->flops_kind == IR_FLOPS_SDPA) return batch_cuts(b, f) > 0;
-    return !makes_partial(b, f) || b->n->op == IR_OP_sum || b->n->op == IR_OP_matmul ||
-           b->n->op == IR_OP_nll_sum || b->n->op == IR_OP_count;
-}
-
-static void apply_strategy(builder *b)
+static syn_form_facts facts_of(const builder *b, const syn_form *f)
 {
     const syn_space *s = b->s;
-    bool update = b->n->phase == IR_UPDATE;
-    const ir_op_row *row = ir_row(b->n->op);
-    switch (s->strategy) {
-    case SYN_DP_EVEN:
-    case SYN_DP_PROP:
-        keep_best(b, batch_cuts);
-        break;
-    case SYN_ZERO:
-        if (!update) keep_best(b, batch_cuts);
-        if (!update && batch_cuts(b, &b->v.p[0]) == 0) keep_best(b, whole);
-        if (update && (row->flags & IR_IN_PLACE) &&
-            ir_elements(&s->g->tensors.p[b->n->in[0]]) >= s->opt->small_param)
-            keep_best(b, cuts);
-        break;
-    case SYN_TP:
-        if (!update && ir_is_dense(b->n->op)) keep_best(b, cuts);
-        break;
-    case SYN_HAP:
-        keep_best(b, hap_rule);
-        break;
-    case SYN_AUTO:
-    case SYN_N_STRATEGIES:
-        break;
+    syn_form_facts x = {.node = b->n};
+    x.large_update = b->n->phase == IR_UPDATE && (ir_row(b->n->op)->flags & IR_IN_PLACE) &&
+                     ir_elements(&s->g->tensors.p[b->n->in[0]]) >= s->opt->small_param;
+    for (int a = 0; a < SYN_MAX_AXES; a++) {
+        if (f->cut.factor[a] < 0) continue;
+        x.cuts++;
+        x.batch_cuts += s->f->cls[b->r->factor[f->cut.factor[a]].cls].batch;
     }
+    for (int i = 0; i < b->n->n_in && !x.reads_partial; i++)
+        x.reads_partial = any_partial(&states_of(b, false, i)->s[f->in[i]]);
+    for (int o = 0; o < b->n->n_out && !x.makes_partial; o++)
+        x.makes_partial = any_partial(&states_of(b, true, o)->s[f->out[o]]);
+    return x;
+}
+
+// Keeps the forms that the strategy ranks highest, if any ranks above 0.
+static void apply_strategy(builder *b)
+{
+    int (*rank)(const syn_form_facts *) = syn_strategy_of(b->s->strategy)->rank;
+    if (!rank) return;
+    int most = 0, n = 0, *ranks = HB_ARRAY(b->arena, int, b->v.n + 1);
+    for (int i = 0; i < b->v.n; i++) {
+        syn_form_facts facts = facts_of(b, &b->v.p[i]);
+        ranks[i] = rank(&facts);
+        most = ranks[i] > most ? ranks[i] : most;
+    }
+    for (int i = 0; most > 0 && i < b->v.n; i++)
+        if (ranks[i] == most) b->v.p[n++] = b->v.p[i];
+    if (n > 0) b->v.n = n;
 }
 
 // What memory costs of the optimizer state that lies with the node itself, and of what is there

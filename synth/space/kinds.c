@@ -47,6 +47,7 @@ static void mark_classes(const maker *m, int tensor, bool *mark)
 
 static const bool *find_cuttable(const maker *m)
 {
+    bool (*may_cut)(const syn_class_facts *) = syn_strategy_of(m->strategy)->may_cut;
     bool *yes = HB_ARRAY(m->arena, bool, m->f->n_classes + 1);
     bool *input = HB_ARRAY(m->arena, bool, m->f->n_classes + 1);
     bool *param = HB_ARRAY(m->arena, bool, m->f->n_classes + 1);
@@ -56,18 +57,13 @@ static const bool *find_cuttable(const maker *m)
     }
     for (int c = 0; c < m->f->n_classes; c++) {
         const ir_class *k = &m->f->cls[c];
-        yes[c] = !k->whole && k->size >= 2;
-        if (m->strategy == SYN_DP_EVEN || m->strategy == SYN_DP_PROP)
-            yes[c] &= k->batch;
-        else if (m->strategy == SYN_ZERO)
-            yes[c] &= k->batch || param[c];
-        else if (m->strategy == SYN_TP)
-            yes[c] &= !input[c];
+        syn_class_facts facts = {k->batch, input[c], param[c]};
+        yes[c] = !k->whole && k->size >= 2 && (!may_cut || may_cut(&facts));
     }
     return yes;
 }
 
-static const uint8_t *find_hap_parts(const maker *m)
+static const uint8_t *find_parts(const maker *m)
 {
     const ir_graph *g = m->g;
     uint8_t *part = HB_ARRAY(m->arena, uint8_t, g->tensors.n + 1);
@@ -363,7 +359,7 @@ const syn_kinds *syn_kinds_new(hb_arena *a, const ir_graph *g, const ir_factors 
     syn_kinds *k = HB_NEW(a, syn_kinds);
     maker m = {a, g, f, palette, strategy, opt, k};
     k->cuttable = find_cuttable(&m);
-    k->part = strategy == SYN_HAP ? find_hap_parts(&m) : NULL;
+    k->part = syn_strategy_of(strategy)->may_move ? find_parts(&m) : NULL;
     index_uses(a, g, k);
     number_tensors(&m);
     number_nodes(&m);

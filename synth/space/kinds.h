@@ -5,15 +5,8 @@
 #ifndef HAP_SYNTH_KINDS_H
 #define HAP_SYNTH_KINDS_H
 
-#include "synth/search/synth.h"
 #include "synth/space/partitions.h"
-
-// What a tensor is to HAP, whose parameters are no object of collectives.
-typedef enum {
-    SYN_PART_VALUE,
-    SYN_PART_PARAM, // a parameter, or a view or cast of one
-    SYN_PART_GRAD   // a parameter's complete gradient
-} syn_part;
+#include "synth/space/synthesis_options.h"
 
 // An edge of the problem: which table it reads.
 typedef enum {
@@ -34,7 +27,7 @@ typedef struct syn_table {
 
 typedef struct syn_kinds {
     const bool *cuttable;   // by factor class: may be cut at all under this strategy
-    const uint8_t *part;    // by tensor, HAP only (else NULL): syn_part
+    const uint8_t *part;    // by tensor: syn_part; NULL where every move may be made
     int (*uses)[2];         // all uses sorted by tensor: {node, operand}
     int *first_use;         // by tensor, n_tensors + 1 entries: range in uses
     int *tensor, n_tensors; // by tensor: its kind; and one tensor of every kind

@@ -1,9 +1,11 @@
 // From a choice to the program it means: nodes in order, each operand brought into the state its
 // form wants, each conversion one or more explicit instructions.
 
+#include "synth/space/lower.h"
+
 #include <string.h>
 
-#include "synth/space/states.h"
+#include "synth/price/transport.h"
 
 typedef struct lowering {
     hb_arena *arena;
@@ -254,6 +256,7 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
     p->loss = -1;
     p->keep_grads = s->opt->keep_grads;
     p->no_push = s->costs->no_push;
+    p->dump_after = s->opt->dump_after;
     p->strategy = hb_str_c(a, syn_strategy_name(s->strategy));
     p->home = HB_ARRAY(a, int, g->tensors.n);
     p->grad = HB_ARRAY(a, int, g->tensors.n);
@@ -276,4 +279,18 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
                           g->tensors.p[g->loss].producer);
     syn_place_sym(p);
     return p;
+}
+
+double syn_additive(const syn_space *s, const syn_program *p)
+{
+    double sum = 0;
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind == SYN_START)
+            sum += s->weight_comm * in->sec[0];
+        else
+            for (int c = 0; c < p->mesh->n_classes; c++)
+                sum += s->weight[c] * in->sec[c];
+    }
+    return sum;
 }

@@ -4,13 +4,12 @@
 // palette group, so that equal layers keep equal tables and the ratio LP has one column set a
 // group.
 
-#ifndef HAP_SYNTH_PALETTE_H
-#define HAP_SYNTH_PALETTE_H
+#ifndef HAP_SYNTH_PARTITIONS_H
+#define HAP_SYNTH_PARTITIONS_H
 
 #include "costmodel/cost.h"
+#include "synth/plan/search_limits.h"
 #include "synth/plan/state.h"
-
-enum { SYN_MAX_PALETTE = 4 };
 
 typedef struct syn_palette {
     int n_groups;

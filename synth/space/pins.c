@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "synth/plan/search_limits.h"
+
 // One pin while it is read.
 typedef struct reader {
     hb_arena *arena;

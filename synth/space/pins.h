@@ -12,8 +12,6 @@
 #include "ir/base/diag.h"
 #include "synth/plan/state.h"
 
-enum { SYN_MAX_PINS = 64 };
-
 typedef struct syn_pin_state {
     uint8_t kind;  // syn_kind
     hb_str letter; // S: a factor class, or (without its number) that of every layer; empty: dim

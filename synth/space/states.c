@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "synth/price/moves.h"
+
 // The direct moves between the states of one kind of tensor: what does not depend on weights.
 typedef struct syn_moves {
     int n;
@@ -34,22 +36,10 @@ static double local_seconds(const syn_space *s, const syn_state *to, double byte
     return sec;
 }
 
-// HAP's instructions: slice, all-gather, reduce-scatter, all-reduce, all-to-all between dims. None
-// takes a parameter; a gradient is all-reduced or not at all.
-static bool hap_moves(const syn_space *s, int tensor, const syn_axis_state *a,
-                      const syn_axis_state *b)
-{
-    if (s->kinds->part[tensor] == SYN_PART_PARAM) return false;
-    if (s->kinds->part[tensor] == SYN_PART_GRAD) return a->kind == SYN_P && b->kind == SYN_R;
-    return b->kind != SYN_P && (a->kind != SYN_S || b->kind != SYN_S || a->dim != b->dim);
-}
-
 static const struct syn_palette_group *group_of(const syn_space *s, int cls)
 {
     return &s->palette->group[s->palette->group_of[cls]];
 }
-
-enum { MAX_AXIS_STATES = 128 };
 
 static int list_axis(const syn_space *s, int tensor, int axis, syn_axis_state *buf)
 {
@@ -64,7 +54,7 @@ static int list_axis(const syn_space *s, int tensor, int axis, syn_axis_state *b
             if (!s->kinds->cuttable[cls]) continue;
             const struct syn_palette_group *q = group_of(s, cls);
             syn_axis_state x = {.kind = SYN_S, .dim = (uint8_t)d, .pos = (uint8_t)p};
-            hb_assert(n + q->n[axis] + q->n[SYN_BOTH] <= MAX_AXIS_STATES);
+            hb_assert(n + q->n[axis] + q->n[SYN_BOTH] <= SYN_AXIS_STATES);
             for (int c = 0; c < q->n[axis]; c++) {
                 x.cut = (int16_t)q->cut[axis][c];
                 buf[n++] = x;
@@ -89,7 +79,7 @@ static bool fit(const syn_mesh *mesh, const syn_axis_state *x, const syn_axis_st
 
 static void list_states(hb_arena *a, const syn_space *s, int tensor, syn_states *st)
 {
-    syn_axis_state buf[MAX_AXIS_STATES];
+    syn_axis_state buf[SYN_AXIS_STATES];
     for (int axis = 0; axis < SYN_MAX_AXES; axis++) {
         bool there = axis < s->mesh->n_axes;
         st->n_ax[axis] = there ? list_axis(s, tensor, axis, buf) : 1;
@@ -137,6 +127,9 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
 {
     syn_costs *c = s->costs;
     syn_moves *m = HB_NEW(c->arena, syn_moves);
+    bool (*may_move)(syn_part, const syn_axis_state *, const syn_axis_state *) =
+        syn_strategy_of(s->strategy)->may_move;
+    syn_part part = s->kinds->part ? s->kinds->part[tensor] : SYN_PART_VALUE;
     int cap = 0;
     bool no_push = c->no_push;
     c->no_push = true; // decides whose scratch it is
@@ -144,7 +137,7 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
         for (int j = 0; j < st->n; j++) {
             syn_move move = syn_move_between(c, tensor, &st->s[i], &st->s[j]);
             if (move.kind == SYN_MOVE_NONE) continue;
-            if (s->kinds->part && !hap_moves(s, tensor, &st->s[i].ax[0], &st->s[j].ax[0])) continue;
+            if (may_move && !may_move(part, &st->s[i].ax[0], &st->s[j].ax[0])) continue;
             if (move.kind == SYN_MOVE_COLL) syn_move_price(c, tensor, &st->s[i], &st->s[j], &move);
             if (m->n == cap) m->v = hb_grow(c->arena, m->v, &cap, sizeof *m->v);
             m->v[m->n++] = (struct one_move){(int16_t)i,
@@ -200,13 +193,12 @@ static void find_paths(const syn_space *s, int tensor, syn_states *st, int from,
                                             : local_seconds(s, &st->s[v->to], bytes);
         st->cost[v->from * n + v->to] += passing_price(s, st, v);
     }
-    // HAP: one instruction a conversion.
-    for (int k = 0; k < n && s->strategy != SYN_HAP; k++)
+    for (int k = 0; k < n && syn_strategy_of(s->strategy)->multi_hop; k++)
         for (int i = 0; i < n; i++) {
             double first = st->cost[i * n + k];
             if (i == k || isinf(first)) continue;
             for (int j = 0; j < n; j++)
-                if (first + st->cost[k * n + j] < st->cost[i * n + j] * (1 - 1e-12)) {
+                if (first + st->cost[k * n + j] < st->cost[i * n + j] * (1 - SYN_ROUNDING_FEW)) {
                     st->cost[i * n + j] = first + st->cost[k * n + j];
                     st->via[i * n + j] = st->via[i * n + k];
                 }

@@ -1,4 +1,4 @@
-// States and forms: the pieces of a space (states.c, forms.c), inside synth only.
+// States of one kind of tensor, and what moving between them costs.
 
 #ifndef HAP_SYNTH_STATES_H
 #define HAP_SYNTH_STATES_H
@@ -8,7 +8,5 @@
 syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor);
 // Those of a built space, where no path takes the direct move between two of them.
 syn_states *syn_states_without(hb_arena *a, const syn_space *s, int tensor, int from, int to);
-// Forms of one node; never empty unless the strategy forbids all.
-syn_forms *syn_forms_build(hb_arena *a, const syn_space *s, int node);
 
 #endif

@@ -44,7 +44,7 @@ static record *plan(hb_arena *a, load *l, syn_strategy s)
     syn_options o = syn_default_options();
     o.strategy = s;
     o.keep_grads = true;
-    o.small_param = s == SYN_AUTO || s == SYN_TP ? 0 : o.small_param;
+    o.small_param = s == SYN_AUTO || s == syn_strategy_named("tp") ? 0 : o.small_param;
     syn_result r = syn_synthesize(a, l->g, l->f, &l->m, &o);
     ck_assert_int_ne(r.status, SYN_FAILED_CHECK);
     return r.status == SYN_OK ? record_from_plan(a, r.program) : NULL;
@@ -54,7 +54,7 @@ START_TEST(plans_agree)
 {
     const char *graph = graphs[_i / N_CLUSTERS], *cluster = clusters[_i % N_CLUSTERS];
     int planned = 0;
-    for (int s = 0; s < SYN_N_STRATEGIES; s++) {
+    for (int s = 0; s < syn_n_strategies; s++) {
         hb_arena *a = hb_arena_new();
         load l = read_both(a, graph, cluster);
         record *r = plan(a, &l, (syn_strategy)s);

@@ -39,7 +39,7 @@ START_TEST(plans_are_proved)
 {
     const char *graph = graphs[_i / N_CLUSTERS], *cluster = clusters[_i % N_CLUSTERS];
     int planned = 0;
-    for (int s = 0; s < SYN_N_STRATEGIES; s++) {
+    for (int s = 0; s < syn_n_strategies; s++) {
         hb_arena *a = hb_arena_new();
         load l = read_both(a, graph, cluster);
         syn_options o = syn_default_options();
@@ -68,7 +68,7 @@ START_TEST(mutants_of_plans)
 {
     static const char *const on[] = {"clusters/laptop3.yaml", "clusters/laptop.yaml"};
     int total = 0, accepted = 0;
-    for (int s = 0; s < SYN_N_STRATEGIES; s++) {
+    for (int s = 0; s < syn_n_strategies; s++) {
         hb_arena *a = hb_arena_new();
         load l = read_both(a, graphs[_i % N_GRAPHS], on[_i / N_GRAPHS]);
         syn_options o = syn_default_options();

@@ -103,7 +103,7 @@ static hb_str print(hb_arena *a, const record *r)
 
 START_TEST(program_is_the_plan)
 {
-    int i = _i / SYN_N_STRATEGIES, s = _i % SYN_N_STRATEGIES;
+    int i = _i / syn_n_strategies, s = _i % syn_n_strategies;
     plan p = make(bases[i].graph, bases[i].cluster, (syn_strategy)s);
     if (p.r.status == SYN_OK) {
         hb_str want = print(p.a, record_from_plan(p.a, p.r.program));
@@ -134,7 +134,8 @@ static hb_str edit(hb_arena *a, hb_str text, const char *from, const char *to)
 
 START_TEST(edited_programs)
 {
-    plan p = make("examples/mlp/graph.json", "clusters/laptop3.yaml", SYN_DP_PROP);
+    plan p =
+        make("examples/mlp/graph.json", "clusters/laptop3.yaml", syn_strategy_named("dp-prop"));
     ck_assert_int_eq(p.r.status, SYN_OK);
     static const struct {
         const char *from, *to, *says;
@@ -237,7 +238,7 @@ int main(void)
     Suite *s = suite_create("record");
     TCase *t = tcase_create("record");
     tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, program_is_the_plan, 0, N_BASES * SYN_N_STRATEGIES);
+    tcase_add_loop_test(t, program_is_the_plan, 0, N_BASES * syn_n_strategies);
     tcase_add_test(t, edited_programs);
     tcase_add_loop_test(t, logs_are_read_strictly, 0, (int)(sizeof logs / sizeof *logs));
     suite_add_tcase(s, t);

@@ -80,7 +80,7 @@ static void each_priced(ir_op op, void (*look)(const priced *x, bool joined, int
     ir_factors *f = ir_factorize(a, g);
     cost_model m = {.cluster = cl_read(a, "clusters/h200x4.yaml", "clusters/devices.yaml", d)};
     ck_assert_ptr_nonnull(m.cluster);
-    for (syn_strategy s = SYN_DP_EVEN; s <= SYN_TP; s++) {
+    for (syn_strategy s = SYN_AUTO + 1; s <= syn_strategy_named("tp"); s++) {
         syn_options o = syn_default_options();
         o.strategy = s;
         syn_result res = syn_synthesize(a, g, f, &m, &o);
@@ -154,7 +154,7 @@ START_TEST(squares_and_copies)
     cost_model m = {.cluster = cl_read(a, "clusters/h200x4.yaml", "clusters/devices.yaml", d)};
     ck_assert_ptr_nonnull(m.cluster);
     int kept = 0, made = 0;
-    for (syn_strategy s = SYN_DP_EVEN; s <= SYN_TP; s++) {
+    for (syn_strategy s = SYN_AUTO + 1; s <= syn_strategy_named("tp"); s++) {
         syn_options o = syn_default_options();
         o.strategy = s;
         o.no_pairs = true;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/base/sha256.h"
 #include "ir/graph.h"
 
 static hb_arena *arena;
@@ -164,6 +165,61 @@ START_TEST(batch_option)
 }
 END_TEST
 
+// Constants with a hash: the file that the graph names, or a plan folder's copies under the
+// tensors' names; without one nothing is read (graphs of older exporters).
+START_TEST(stored_constants)
+{
+    static const char text[] =
+        "{\"format\": \"hap.graph\", \"version\": 1, \"batch\": {\"B\": 4}, \"tensors\": {\n"
+        " \"x\": {\"kind\": \"input\", \"dtype\": \"f32\", \"shape\": [\"B\", 3]},\n"
+        " \"w\": {\"kind\": \"param\", \"dtype\": \"f32\", \"shape\": [3], \"init\": {\"const\": 1}},\n"
+        " \"c\": {\"kind\": \"const\", \"dtype\": \"f32\", \"shape\": [3], \"value\": %s}},\n"
+        " \"nodes\": [{\"name\": \"y\", \"op\": \"mul\", \"in\": [\"x\", \"w\"], \"out\": [\"y\"]},\n"
+        "  {\"name\": \"z\", \"op\": \"mul\", \"in\": [\"y\", \"c\"], \"out\": [\"z\"]},\n"
+        "  {\"name\": \"s\", \"op\": \"sum\", \"in\": [\"z\"], \"out\": [\"s\"],\n"
+        "   \"attrs\": {\"dims\": [0, 1]}}], \"loss\": \"s\"}\n";
+    hb_str bytes, hash, dir;
+    const char *why = NULL;
+    ck_assert(hb_read_file(arena, "tests/bad/stored.safetensors", &bytes, &why));
+    char folder[] = "/tmp/reader_test.XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    dir = hb_str_c(arena, folder);
+    hash = hb_sha256_hex(arena,
+                         hb_str_n(arena, bytes.p + bytes.n - 20, 12)); // c is the first 12 of 20
+    struct {
+        const char *value, *file;
+        bool right;
+    } cases[] = {
+        {"\"a.safetensors#c\"", "none", true},
+        {"{\"stored\": \"a.safetensors#c\"}", "none", true},
+        {"{\"stored\": \"a.safetensors#c\", \"sha256\": \"%s\"}", "a.safetensors", true},
+        {"{\"stored\": \"a.safetensors#other\", \"sha256\": \"%s\"}", "consts.safetensors", true},
+        {"{\"stored\": \"a.safetensors#other\", \"sha256\": \"%s\"}", "a.safetensors", false},
+        {"{\"stored\": \"a.safetensors#c\", \"sha256\": \"%s\"}", "none", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_str file = hb_fmt(arena, "%s/%s", dir.p, cases[i].file);
+        hb_str graph = hb_fmt(arena, "%s/graph.json", dir.p);
+        hb_buf value = {.arena = arena};
+        const char *v = cases[i].value, *at = strstr(v, "%s");
+        hb_putn(&value, v, at ? (size_t)(at - v) : strlen(v));
+        if (at) hb_printf(&value, "%.*s%s", HB_ARG(hash), at + 2);
+        const char *gap = strstr(text, "%s");
+        hb_buf all = {.arena = arena};
+        hb_putn(&all, text, (size_t)(gap - text));
+        hb_putn(&all, value.p, value.n);
+        hb_puts(&all, gap + 2);
+        ck_assert(hb_write_file(file.p, bytes) && hb_write_file(graph.p, hb_done(&all)));
+        diag = hb_diag_new(arena);
+        bool ok = ir_read(arena, graph.p, NULL, diag) != NULL;
+        ck_assert_msg(ok == cases[i].right, "%s with %s: %s", v, cases[i].file, printed().p);
+        remove(file.p);
+        remove(graph.p);
+    }
+    remove(folder);
+}
+END_TEST
+
 START_TEST(missing_file)
 {
     ck_assert(!ir_read(arena, "tests/bad/no_such_graph.json", NULL, diag));
@@ -206,6 +262,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_set_timeout(t, 40);
     tcase_add_test(t, bad_graphs);
+    tcase_add_test(t, stored_constants);
     tcase_add_test(t, whole_graph);
     tcase_add_test(t, batch_option);
     tcase_add_test(t, missing_file);

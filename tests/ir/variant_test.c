@@ -456,7 +456,7 @@ static int64_t peak(hb_arena *a, const cl_cluster *c, const char *path, const ir
     ck_assert(g);
     cost_model m = {.cluster = c, .math = COST_F32};
     syn_options options = syn_default_options();
-    options.strategy = SYN_DP_PROP;
+    options.strategy = syn_strategy_named("dp-prop");
     syn_result r = syn_synthesize(a, g, ir_factorize(a, g), &m, &options);
     ck_assert_msg(r.status == SYN_OK, "%.*s", HB_ARG(r.why));
     int64_t most = 0;

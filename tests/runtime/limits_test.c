@@ -10,8 +10,7 @@
 #include "hap/group_args.h"
 #include "ir/graph.h"
 #include "ir/runtime_limits.h"
-#include "synth/passes/fuse.h"
-#include "synth/passes/overlap_pairs.h"
+#include "synth/plan/program.h"
 
 typedef struct pair {
     const char *what;

@@ -166,8 +166,9 @@ void interp_feed(interp *x, int tensor, const array *rows)
                (const char *)rows->data + (x->now.step * n + i) % total * bytes, (size_t)bytes);
 }
 
-static const char *run_node(interp *x, const ir_node *n)
+const char *interp_run_node(interp *x, int node)
 {
+    const ir_node *n = &x->g->nodes.p[node];
     hap_tensor *in[IR_MAX_IN], *out[IR_MAX_OUT];
     for (int i = 0; i < n->n_in; i++)
         in[i] = &x->t[n->in[i]];
@@ -188,7 +189,7 @@ const char *interp_run_until(interp *x, ir_phase last)
 {
     for (int i = 0; i < x->g->nodes.n; i++) {
         if (x->g->nodes.p[i].phase > last) continue;
-        const char *why = run_node(x, &x->g->nodes.p[i]);
+        const char *why = interp_run_node(x, i);
         if (why) return why;
     }
     return NULL;

@@ -33,6 +33,7 @@ float interp_loss(const interp *x);
 // NULL, or "node: why" (in the arena). Nodes of later phases than `last` are left out.
 const char *interp_run_until(interp *x, ir_phase last);
 const char *interp_run(interp *x);
+const char *interp_run_node(interp *x, int node);
 void interp_advance(interp *x);
 // --- parts, for tests that make shards by hand ---
 // A tensor of these dims on the rank with these coordinates (by axis; coord[HAP_BOTH]: the rank,

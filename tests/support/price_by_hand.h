@@ -1,5 +1,6 @@
 // What a program costs, worked out rank by rank and group by group from the buffers' states and the
-// formulas of costmodel alone: nothing of synth's prices (costs.c, moves.c, lower_cost.c) is used.
+// formulas of costmodel alone: nothing of synth's prices (costs.c, moves.c, simulate_plan.c) is
+// used.
 
 #ifndef HAP_TESTS_PRICE_BY_HAND_H
 #define HAP_TESTS_PRICE_BY_HAND_H

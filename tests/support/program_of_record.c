@@ -1,10 +1,10 @@
 #include "tests/support/program_of_record.h"
-
+#include "synth/passes/arena_plan.h"
 #include "synth/passes/fuse.h"
+#include "synth/passes/roll.h"
+#include "synth/plan/buffer_names.h"
 
 #include <string.h>
-
-#include "synth/passes/fuse.h"
 
 typedef struct maker {
     hb_arena *a;

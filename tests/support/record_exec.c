@@ -9,6 +9,9 @@ struct exec {
     const record *r;
     hap_step_state now;
     char **sym, **local; // by rank
+    char **kept;         // by rank: both, as of exec_save; NULL before
+    int faulty;          // a rank, or -1
+    bool missed;         // its last kernel had an element to miss
     hap_tensor *t;       // [rank * n_tensors + id]
 };
 
@@ -26,7 +29,7 @@ static hap_tensor *part(const exec *x, int rank, int id)
 exec *exec_new(hb_arena *a, const record *r, hap_step_state now)
 {
     exec *x = HB_NEW(a, exec);
-    *x = (exec){.a = a, .r = r, .now = now};
+    *x = (exec){.a = a, .r = r, .now = now, .faulty = -1};
     x->sym = HB_ARRAY(a, char *, r->n_ranks);
     x->local = HB_ARRAY(a, char *, r->n_ranks);
     x->t = HB_ARRAY(a, hap_tensor, r->n_ranks * (r->tensors.n + 1));
@@ -60,6 +63,7 @@ void exec_free(exec *x)
     for (int rank = 0; rank < x->r->n_ranks; rank++) {
         free(x->sym[rank]);
         free(x->local[rank]);
+        if (x->kept) free(x->kept[rank]);
     }
 }
 
@@ -75,6 +79,12 @@ static int64_t global_index(const hap_tensor *t, int64_t l)
         stride *= m->outer * m->n * m->inner;
     }
     return g;
+}
+
+// Elements from a multiple of this on that lie side by side in the whole tensor, too.
+static int64_t run_length(const hap_tensor *t)
+{
+    return t->rank == 0 ? 1 : t->local[t->rank - 1] / t->dim[t->rank - 1].outer;
 }
 
 static int64_t whole_elements(const hap_tensor *t)
@@ -128,16 +138,24 @@ static void store(hap_tensor *t, int64_t i, double v)
 
 static void take(hap_tensor *t, const double *whole)
 {
-    for (int64_t i = 0; i < t->elements; i++)
-        store(t, i, whole[global_index(t, i)]);
+    int64_t n = run_length(t);
+    for (int64_t first = 0; first < t->elements; first += n) {
+        const double *w = &whole[global_index(t, first)];
+        for (int64_t i = 0; i < n; i++)
+            store(t, first + i, w[i]);
+    }
 }
 
 // how: 0 put, 's' add, 'm' maximum.
 static void give(const hap_tensor *t, double *whole, char how)
 {
-    for (int64_t i = 0; i < t->elements; i++) {
-        double *w = &whole[global_index(t, i)], v = load(t, i);
-        *w = how == 's' ? *w + v : how == 'm' ? (v > *w || isnan(v) ? v : *w) : v;
+    int64_t n = run_length(t);
+    for (int64_t first = 0; first < t->elements; first += n) {
+        double *w = &whole[global_index(t, first)];
+        for (int64_t i = 0; i < n; i++) {
+            double v = load(t, first + i);
+            w[i] = how == 's' ? w[i] + v : how == 'm' ? (v > w[i] || isnan(v) ? v : w[i]) : v;
+        }
     }
 }
 
@@ -149,6 +167,40 @@ static double *blank(const hap_tensor *t, char how)
     for (int64_t i = 0; i < n; i++)
         w[i] = how == 's' ? 0 : how == 'm' ? -(double)INFINITY : (double)NAN;
     return w;
+}
+
+void exec_fault(exec *x, int rank)
+{
+    x->faulty = rank;
+    x->missed = false;
+}
+
+bool exec_missed(const exec *x)
+{
+    return x->missed;
+}
+
+void exec_save(exec *x)
+{
+    if (!x->kept) x->kept = HB_ARRAY(x->a, char *, x->r->n_ranks);
+    for (int rank = 0; rank < x->r->n_ranks; rank++) {
+        size_t sym = (size_t)x->r->sym_bytes,
+               local = (size_t)x->r->local_bytes[x->r->class_of[rank]];
+        if (!x->kept[rank]) x->kept[rank] = malloc(sym + local + 1);
+        hb_assert(x->kept[rank]);
+        memcpy(x->kept[rank], x->sym[rank], sym);
+        memcpy(x->kept[rank] + sym, x->local[rank], local);
+    }
+}
+
+void exec_restore(exec *x)
+{
+    for (int rank = 0; rank < x->r->n_ranks; rank++) {
+        size_t sym = (size_t)x->r->sym_bytes,
+               local = (size_t)x->r->local_bytes[x->r->class_of[rank]];
+        memcpy(x->sym[rank], x->kept[rank], sym);
+        memcpy(x->local[rank], x->kept[rank] + sym, local);
+    }
 }
 
 void exec_set(exec *x, int id, const hap_tensor *whole)
@@ -196,6 +248,21 @@ static void spoil(exec *x, int id)
         memset(part(x, rank, id)->data, 0xff, (size_t)part(x, rank, id)->bytes);
 }
 
+// Zeroes the largest element of the first float operand.
+static bool miss(const hap_op_call *c)
+{
+    for (int i = 0; i < c->n_in; i++) {
+        if (c->in[i]->type != HAP_F32) continue;
+        float *v = c->in[i]->data, *most = v;
+        for (int64_t k = 0; k < c->in[i]->elements; k++)
+            if (fabsf(v[k]) > fabsf(*most)) most = v + k;
+        if (c->in[i]->elements == 0 || *most == 0) return false;
+        *most = 0;
+        return true;
+    }
+    return false;
+}
+
 static const char *run_op(exec *x, const rec_call *k, int rank)
 {
     hap_op_call c = {.op = (hap_op_id)k->op, .n_out = k->n_out, .n_in = k->n_in};
@@ -204,6 +271,7 @@ static const char *run_op(exec *x, const rec_call *k, int rank)
         c.in[i] = part(x, rank, k->in[i]);
     for (int i = 0; i < k->n_out; i++)
         c.out[i] = part(x, rank, k->out[i]);
+    if (rank == x->faulty) x->missed = miss(&c);
     for (int i = 0; i < c.n_attr; i++)
         c.attr[i] =
             (hap_attr){.i = k->attr[i].i, .f = k->attr[i].f, .v = {k->attr[i].n, k->attr[i].v}};
@@ -244,23 +312,21 @@ const char *exec_call(exec *x, int call)
     return NULL;
 }
 
-static double difference(const double *got, const hap_tensor *want, double scale)
+static double difference(const double *got, const hap_tensor *want)
 {
     double most = 0;
     for (int64_t i = 0; i < want->elements; i++) {
         double a = got[i], b = load(want, i);
-        if (isfinite(b) && fabs(b) > scale) scale = fabs(b);
         if ((isnan(a) && isnan(b)) || (!isfinite(a) && !isnan(a) && a > b - 1 && a < b + 1))
             continue;
         if (!isfinite(a) && !isfinite(b) && !isnan(a) && !isnan(b) && (a > 0) == (b > 0)) continue;
         if (!isfinite(a) || !isfinite(b)) return (double)INFINITY;
         if (fabs(a - b) > most) most = fabs(a - b);
     }
-    return most / scale;
+    return most;
 }
 
-double exec_differs(const exec *x, int id, const char *partial, const hap_tensor *whole,
-                    double least)
+double exec_differs(const exec *x, int id, const char *partial, const hap_tensor *whole)
 {
     double most = 0;
     const rec_tensor *t = &x->r->tensors.p[id];
@@ -282,7 +348,7 @@ double exec_differs(const exec *x, int id, const char *partial, const hap_tensor
         double *w = blank(whole, how);
         for (int r = 0; r < x->r->n_ranks; r++)
             if (together(x, rest, first, r)) give(part(x, r, id), w, how);
-        double d = difference(w, whole, least);
+        double d = difference(w, whole);
         if (d > most) most = d;
         free(w);
     }

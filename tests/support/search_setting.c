@@ -1,6 +1,8 @@
 #include "search_setting.h"
-
+#include "synth/plan/mesh.h"
 #include "synth/space/pins.h"
+#include "synth/space/space_build.h"
+#include "synth/space/space_solve.h"
 
 static double some(random_source *r, double unit, int n)
 {

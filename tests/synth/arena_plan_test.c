@@ -1,13 +1,13 @@
 // The arena: small programs with known answers, random ones against an oracle that replays them in
 // memory, with the peak beside the bound.
 
-#include "synth/passes/arena_plan.h"
-
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "synth/passes/arena_pack.h"
+#include "synth/passes/arena_plan.h"
+#include "synth/passes/roll.h"
 #include "tests/support/arena_replay.h"
 #include "tests/support/toy_program.h"
 

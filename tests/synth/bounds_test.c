@@ -8,11 +8,21 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "synth/passes/arena_plan.h"
+#include "synth/passes/bucket.h"
+#include "synth/passes/roll.h"
 #include "synth/passes/schedule.h"
 #include "synth/plan/mesh.h"
+#include "synth/price/instr_cost.h"
+#include "synth/price/simulate_plan.h"
 #include "synth/search/bounds.h"
 #include "synth/search/interpolate.h"
 #include "synth/search/live_bound.h"
+#include "synth/search/lower_bound.h"
+#include "synth/search/synth.h"
+#include "synth/space/lower.h"
+#include "synth/space/space_build.h"
+#include "synth/space/space_solve.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/random_graph.h"
 
@@ -425,7 +435,7 @@ static void sample(const char *graph, const char *cluster, int64_t batch)
     ck_assert_int_eq(r.status, SYN_OK);
     ck_assert_double_gt(r.lower_bound_sec, 0);
     ck_assert_double_le(r.lower_bound_sec, r.predicted_sec);
-    for (int s = 0; s < SYN_N_STRATEGIES; s++)
+    for (int s = 0; s < syn_n_strategies; s++)
         if (r.baseline_sec[s] >= 0) ck_assert_double_le(r.lower_bound_sec, r.baseline_sec[s]);
     ck_assert_double_gt(r.additive_bound_sec, 0);
     ck_assert_double_le(r.additive_bound_sec, r.additive_sec);

@@ -9,6 +9,11 @@
 #include "synth/certify/record.h"
 #include "synth/passes/fuse.h"
 #include "synth/passes/schedule.h"
+#include "synth/plan/fusion_parts.h"
+#include "synth/price/fusion_cost.h"
+#include "synth/price/instr_cost.h"
+#include "synth/space/lower.h"
+#include "synth/space/space_solve.h"
 #include "tests/support/plan_facts.h"
 #include "tests/support/search_setting.h"
 #include "tests/support/small_models.h"
@@ -154,7 +159,7 @@ static syn_result planned(hb_arena *a, int seed, ir_graph **g, ir_factors **f)
     cost_model *m = HB_NEW(a, cost_model);
     m->cluster = small_cluster(a, 1 + seed % 2, 4 / (1 + seed % 2), d, 10, 20);
     syn_options o = syn_default_options();
-    o.strategy = (syn_strategy)(seed % SYN_N_STRATEGIES);
+    o.strategy = (syn_strategy)(seed % syn_n_strategies);
     return syn_synthesize(a, *g, *f, m, &o);
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "synth/price/simulate_plan.h"
 #include "synth/search/synth.h"
 
 static uint64_t state;
@@ -123,7 +124,7 @@ static void plan(const char *graph, const char *cluster, uint64_t seed, bool all
     ck_assert_int_eq(r.status, SYN_OK);
     ck_assert_double_le(r.lower_bound_sec, r.predicted_sec);
     ck_assert_double_le(r.additive_bound_sec, r.additive_sec);
-    for (int s = 0; s < SYN_N_STRATEGIES; s++) {
+    for (int s = 0; s < syn_n_strategies; s++) {
         if (r.baseline_sec[s] < 0) continue;
         ck_assert_double_le(r.predicted_sec, r.baseline_sec[s]);
         ck_assert_double_le(r.lower_bound_sec, r.baseline_sec[s]);

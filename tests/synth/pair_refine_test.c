@@ -1,12 +1,12 @@
 // Which groups a planned pair gets does not hang on those that it had: of the whole family they are
 // the best by what cost_pair_search chooses by, not by the price alone.
 
-#include "synth/passes/overlap_pairs.h"
-
 #include <check.h>
 #include <stdlib.h>
 
 #include "ir/graph.h"
+#include "synth/price/moves.h"
+#include "synth/price/pair_cost.h"
 #include "synth/search/synth.h"
 
 typedef struct planned {

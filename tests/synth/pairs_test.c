@@ -1,8 +1,6 @@
 // Pairs in plans: what they are, that they pay, and that the checker refuses what is right as calls
 // one after the other and wrong beside each other.
 
-#include "synth/passes/overlap_pairs.h"
-
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +8,8 @@
 
 #include "ir/graph.h"
 #include "synth/certify/record.h"
+#include "synth/price/moves.h"
+#include "synth/price/pair_cost.h"
 #include "synth/search/synth.h"
 #include "tests/support/pair_via.h"
 #include "tests/support/plan_facts.h"
@@ -186,7 +186,7 @@ START_TEST(examples_have_pairs)
     p = (planned){0};
     s = (seen){0};
     read_example(&p, "bert-tiny", "laptop", 0); // no peers: all-reduces of the library in parts
-    search(&p, SYN_TP, NULL, false);
+    search(&p, syn_strategy_named("tp"), NULL, false);
     look(p.r.program, &s);
     ck_assert_int_gt(s.sums, 0);
     ck_assert_int_eq(s.sums, s.pairs);
@@ -541,7 +541,7 @@ START_TEST(random_plans)
     for (int seed = 0; seed < 12; seed++) {
         planned p = {0};
         draw(&p, seed);
-        search(&p, (syn_strategy)(seed % SYN_N_STRATEGIES), NULL, false);
+        search(&p, (syn_strategy)(seed % syn_n_strategies), NULL, false);
         if (p.r.status == SYN_OK) {
             look(p.r.program, &s);
             refuse_all(&p, &bad);

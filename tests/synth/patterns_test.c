@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "synth/plan/mesh.h"
+#include "synth/plan/program_print.h"
 #include "synth/space/space.h"
+#include "synth/space/space_build.h"
 #include "tests/support/plan_facts.h"
 #include "tests/support/price_by_hand.h"
 #include "tests/support/small_models.h"
@@ -122,8 +124,8 @@ START_TEST(data_parallel)
         ck_assert(fact_whole(fact_state(w.p, params[i])));
         ck_assert(reduced_as(w.p, params[i], COST_ALL_REDUCE));
     }
-    slower_as(&w, SYN_DP_EVEN);
-    slower_as(&w, SYN_TP);
+    slower_as(&w, syn_strategy_named("dp-even"));
+    slower_as(&w, syn_strategy_named("tp"));
     slower_with(&w, "x=R");
     hb_arena_free(a);
 }
@@ -196,7 +198,7 @@ START_TEST(zero_1)
     // Plain data parallelism: of this parameter, and of all.
     double whole = least_updated(&w, "w0", false), parts = least_updated(&w, "w0", true);
     ck_assert_msg(whole > parts * 1.004, "%g, in parts %g", whole, parts);
-    slower_as(&w, SYN_DP_PROP);
+    slower_as(&w, syn_strategy_named("dp-prop"));
     // ZeRO-2: the same program with the gradient scattered.
     const syn_instr *reduce = fact_move(w.p, COST_ALL_REDUCE, grad),
                     *slice = maker(w.p, update->in[3]);
@@ -212,8 +214,8 @@ START_TEST(zero_1)
     // ZeRO-3
     slower_with(&w, "w0=S(1)");
     slower_with(&w, "w0=S(2)");
-    slower_as(&w, SYN_ZERO);
-    slower_as(&w, SYN_TP);
+    slower_as(&w, syn_strategy_named("zero"));
+    slower_as(&w, syn_strategy_named("tp"));
     hb_arena_free(a);
 }
 END_TEST
@@ -236,8 +238,8 @@ START_TEST(zero_2)
         ck_assert(reduced_as(w.p, params[i], COST_REDUCE_SCATTER));
         ck_assert_int_eq(fact_moves(w.p, COST_ALL_GATHER, fact_value(w.p, params[i]), 0), 1);
     }
-    slower_as(&w, SYN_DP_PROP);
-    slower_as(&w, SYN_TP);
+    slower_as(&w, syn_strategy_named("dp-prop"));
+    slower_as(&w, syn_strategy_named("tp"));
     hb_arena_free(a);
 }
 END_TEST
@@ -266,8 +268,8 @@ START_TEST(zero_3)
                              tight ? 2 : 1);
         }
         ck_assert(fact_batch_cut(w.p, fact_value(w.p, "f3"), fact_state(w.p, "f3"), 0));
-        slower_as(&w, SYN_DP_PROP);
-        slower_as(&w, SYN_TP);
+        slower_as(&w, syn_strategy_named("dp-prop"));
+        slower_as(&w, syn_strategy_named("tp"));
         slower_with(&w, "w*=R");
         hb_arena_free(a);
     }
@@ -293,8 +295,8 @@ START_TEST(megatron_pair)
             for (cost_coll c = COST_ALL_GATHER; c <= COST_RECUT; c++)
                 ck_assert_int_eq(fact_moves(w.p, c, fact_grad(w.p, pairs[i][k]), 0), 0);
     }
-    slower_as(&w, SYN_DP_PROP);
-    slower_as(&w, SYN_ZERO);
+    slower_as(&w, syn_strategy_named("dp-prop"));
+    slower_as(&w, syn_strategy_named("zero"));
     slower_with(&w, "w0=R");
     slower_with(&w, "w0=S(0)");
     hb_arena_free(a);
@@ -325,8 +327,8 @@ START_TEST(vocabulary_parallel)
     ck_assert_int_eq(fact_state(w.p, "ce.target")->ax[0].kind, SYN_P);
     for (cost_coll c = COST_ALL_GATHER; c <= COST_RECUT; c++)
         ck_assert_int_eq(fact_moves(w.p, c, fact_value(w.p, "f"), 0), 0);
-    slower_as(&w, SYN_DP_PROP);
-    slower_as(&w, SYN_HAP);
+    slower_as(&w, syn_strategy_named("dp-prop"));
+    slower_as(&w, syn_strategy_named("hap"));
     slower_with(&w, "wte=R");
     slower_with(&w, "wte=S(1)");
     hb_arena_free(a);
@@ -357,8 +359,8 @@ START_TEST(sequence_parallel)
         ck_assert_int_eq(fact_moves(w.p, COST_REDUCE_SCATTER, fact_value(w.p, sums[i]), 0), 1);
     }
     ck_assert(fact_cut(fact_state(w.p, "wu0"), 0, 1));
-    slower_as(&w, SYN_TP);
-    slower_as(&w, SYN_ZERO);
+    slower_as(&w, syn_strategy_named("tp"));
+    slower_as(&w, syn_strategy_named("zero"));
     slower_with(&w, "m0=R");
     hb_arena_free(a);
 }
@@ -386,8 +388,8 @@ START_TEST(head_parallel)
     for (int i = 0; i < 3; i++)
         ck_assert(fact_cut(fact_state(w.p, heads[i]), 0, 1));
     ck_assert(fact_cut(fact_state(w.p, "wo0"), 0, 0));
-    slower_as(&w, SYN_DP_PROP);
-    slower_as(&w, SYN_ZERO);
+    slower_as(&w, syn_strategy_named("dp-prop"));
+    slower_as(&w, syn_strategy_named("zero"));
     slower_with(&w, "s0=R");
     hb_arena_free(a);
 }
@@ -420,8 +422,8 @@ START_TEST(sufficient_factors)
     }
     for (cost_coll c = COST_ALL_GATHER; c <= COST_RECUT; c++)
         ck_assert_int_eq(fact_moves(w.p, c, grad, 0), 0);
-    slower_as(&w, SYN_DP_PROP);
-    slower_as(&w, SYN_TP);
+    slower_as(&w, syn_strategy_named("dp-prop"));
+    slower_as(&w, syn_strategy_named("tp"));
     slower_with(&w, hb_fmt(a, "%s=P", g->tensors.p[grad].name.p).p);
     slower_with(&w, "f=R");
     slower_with(&w, "f=S(1)");
@@ -457,9 +459,9 @@ START_TEST(expert_parallel)
         ck_assert_int_eq(fact_moves(w.p, c, fact_grad(w.p, "w1"), 0), 0);
         ck_assert_int_eq(fact_moves(w.p, c, fact_value(w.p, "w1"), 0), 0);
     }
-    slower_as(&w, SYN_DP_PROP);
-    slower_as(&w, SYN_ZERO);
-    slower_as(&w, SYN_TP);
+    slower_as(&w, syn_strategy_named("dp-prop"));
+    slower_as(&w, syn_strategy_named("zero"));
+    slower_as(&w, syn_strategy_named("tp"));
     slower_with(&w, "w1=S(2)");
     slower_with(&w, "w1=R");
     hb_arena_free(a);
@@ -501,9 +503,9 @@ START_TEST(machines_and_devices)
     syn_options o = syn_default_options();
     o.mesh = SYN_MESH_FLAT;
     slower(&w, plan(&w, &o, NULL), "one axis");
-    slower_as(&w, SYN_DP_PROP);
-    slower_as(&w, SYN_ZERO);
-    slower_as(&w, SYN_TP);
+    slower_as(&w, syn_strategy_named("dp-prop"));
+    slower_as(&w, syn_strategy_named("zero"));
+    slower_as(&w, syn_strategy_named("tp"));
     hb_arena_free(a);
 }
 END_TEST
@@ -529,7 +531,7 @@ START_TEST(ratios_in_parts)
     ck_assert_int_gt(fact_part(w.p, two, 0, 1), 2 * fact_part(w.p, two, 0, 0));
     ck_assert_int_eq(fact_moves(w.p, COST_RECUT, fact_value(w.p, "f2"), 0), 1);
     ck_assert_int_eq(fact_moves(w.p, COST_RECUT, -1, 0), 2);
-    for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++)
+    for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++)
         slower_as(&w, (syn_strategy)s);
     slower_with(&w, "f2=R");
     hb_arena_free(a);

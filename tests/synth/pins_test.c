@@ -132,7 +132,7 @@ static void every_pin(const char *graph, const char *cluster, int step)
             if (at++ % step != 0) continue;
             ck_assert_msg(plan(&s, &pin[i], 1, SYN_AUTO, NULL), "auto: %.*s", HB_ARG(pin[i]));
             planned++;
-            for (int k = SYN_DP_EVEN; k < SYN_N_STRATEGIES && step < 10; k++) {
+            for (int k = SYN_AUTO + 1; k < syn_n_strategies && step < 10; k++) {
                 hb_str why = {0};
                 if (plan(&s, &pin[i], 1, (syn_strategy)k, &why)) {
                     planned++;
@@ -199,9 +199,10 @@ START_TEST(clashes)
     clash(&s, "fc1.weight=R", "fc*.weight=S(0)", SYN_AUTO, "leave no state for fc1.weight");
     clash(&s, "fc1.weight=S(0)", "fc1.weight=S(1)", SYN_AUTO, "leave no state for fc1.weight");
     clash(&s, "fc1=P", "fc?=R", SYN_AUTO, "leave no state for fc1");
-    clash(&s, "fc1.weight=S(0)", NULL, SYN_DP_EVEN, "strategy dp-even");
-    clash(&s, "image=S(b)", NULL, SYN_TP, "strategy tp");
-    clash(&s, "fc1.weight=S(1)", NULL, SYN_HAP, "clashes with fc1,"); // no row-parallel linear
+    clash(&s, "fc1.weight=S(0)", NULL, syn_strategy_named("dp-even"), "strategy dp-even");
+    clash(&s, "image=S(b)", NULL, syn_strategy_named("tp"), "strategy tp");
+    clash(&s, "fc1.weight=S(1)", NULL, syn_strategy_named("hap"),
+          "clashes with fc1,"); // no row-parallel linear
     hb_arena_free(s.a);
 }
 END_TEST
@@ -217,7 +218,7 @@ START_TEST(hap_keeps_its_rules)
     for (int c = 0; c < 3; c++) {
         setting s = load(graphs[_i], clusters[c]);
         syn_options o = syn_default_options();
-        o.strategy = SYN_HAP;
+        o.strategy = syn_strategy_named("hap");
         syn_result r = syn_synthesize(s.a, s.g, s.f, &s.m, &o);
         ck_assert_int_eq(r.status, SYN_OK);
         const syn_program *p = r.program;

@@ -12,9 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "synth/passes/bucket.h"
 #include "synth/passes/schedule.h"
 #include "synth/plan/mesh.h"
+#include "synth/price/instr_cost.h"
+#include "synth/price/simulate_plan.h"
+#include "synth/search/synth.h"
+#include "synth/space/lower.h"
 #include "synth/space/space.h"
+#include "synth/space/space_build.h"
+#include "synth/space/space_solve.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/small_models.h"
 

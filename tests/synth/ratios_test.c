@@ -13,9 +13,14 @@
 #include "solver/lp.h"
 #include "synth/passes/schedule.h"
 #include "synth/plan/mesh.h"
+#include "synth/price/instr_cost.h"
+#include "synth/price/simulate_plan.h"
 #include "synth/search/local_search.h"
 #include "synth/search/ratios.h"
+#include "synth/space/lower.h"
 #include "synth/space/space.h"
+#include "synth/space/space_build.h"
+#include "synth/space/space_solve.h"
 
 static const char two_layers[] =
     "{\"format\":\"hap.graph\",\"version\":1,\"producer\":\"test\",\"tensors\":{"
@@ -149,7 +154,8 @@ static double brute_force(bench *b, const int *cut, int n)
     return best;
 }
 
-// granule: what rounding to whole entries may cost (polish.c makes up for it under the judge).
+// granule: what rounding to whole entries may cost (local_search.c makes up for it under the
+// judge).
 static void compare(int n_ranks, const double *speed, syn_strategy strategy, int want_cuts,
                     double granule, int k, int h1, int h2)
 {
@@ -185,22 +191,22 @@ static void compare(int n_ranks, const double *speed, syn_strategy strategy, int
 
 START_TEST(one_group)
 {
-    compare(2, (double[]){4, 1}, SYN_DP_PROP, 1, 0.02, 48, 96, 80);
-    compare(2, (double[]){1, 1.7}, SYN_DP_PROP, 1, 0.02, 48, 96, 80);
-    compare(2, (double[]){20, 1}, SYN_DP_PROP, 1, 0.02, 48, 96, 80);
+    compare(2, (double[]){4, 1}, syn_strategy_named("dp-prop"), 1, 0.02, 48, 96, 80);
+    compare(2, (double[]){1, 1.7}, syn_strategy_named("dp-prop"), 1, 0.02, 48, 96, 80);
+    compare(2, (double[]){20, 1}, syn_strategy_named("dp-prop"), 1, 0.02, 48, 96, 80);
 }
 END_TEST
 
 START_TEST(three_groups)
 {
-    compare(2, (double[]){3, 1}, SYN_TP, 3, 0.03, 16, 40, 32);
-    compare(2, (double[]){1, 5}, SYN_TP, 3, 0.03, 16, 40, 32);
+    compare(2, (double[]){3, 1}, syn_strategy_named("tp"), 3, 0.03, 16, 40, 32);
+    compare(2, (double[]){1, 5}, syn_strategy_named("tp"), 3, 0.03, 16, 40, 32);
 }
 END_TEST
 
 START_TEST(three_ranks)
 {
-    compare(3, (double[]){4, 2, 1}, SYN_DP_PROP, 1, 0.02, 48, 96, 80);
+    compare(3, (double[]){4, 2, 1}, syn_strategy_named("dp-prop"), 1, 0.02, 48, 96, 80);
 }
 END_TEST
 

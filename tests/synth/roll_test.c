@@ -1,14 +1,14 @@
 // Loops and families: small programs with known repetitions, random layered ones, and real plans of
 // gpt2-tiny; all checked by replaying the rolled placement on the unrolled program.
 
-#include "synth/passes/roll.h"
-
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ir/factors.h"
 #include "synth/passes/arena_plan.h"
+#include "synth/passes/roll.h"
+#include "synth/passes/roll_shape.h"
 #include "synth/search/synth.h"
 #include "tests/support/arena_replay.h"
 #include "tests/support/toy_program.h"
@@ -430,7 +430,7 @@ START_TEST(gpt2_tiny_plans)
         cl_cluster *c = cl_read(a, clusters[k], "clusters/devices.yaml", d);
         ck_assert_ptr_nonnull(c);
         cost_model m = {.cluster = c};
-        for (int s = SYN_DP_EVEN; s < SYN_N_STRATEGIES; s++)
+        for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++)
             for (int keep = 0; keep < 2; keep++) {
                 syn_options o = syn_default_options();
                 o.strategy = (syn_strategy)s;

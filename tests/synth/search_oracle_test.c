@@ -21,6 +21,12 @@
 #include <stdlib.h>
 
 #include "synth/certify/record.h"
+#include "synth/passes/arena_plan.h"
+#include "synth/passes/roll.h"
+#include "synth/price/instr_cost.h"
+#include "synth/space/lower.h"
+#include "synth/space/space_build.h"
+#include "synth/space/space_solve.h"
 #include "tests/support/form_walk.h"
 #include "tests/support/price_by_hand.h"
 #include "tests/support/search_setting.h"

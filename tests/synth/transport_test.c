@@ -6,8 +6,9 @@
 
 #include "clusters/cluster.h"
 #include "ir/factors.h"
+#include "synth/passes/arena_plan.h"
+#include "synth/price/transport.h"
 #include "synth/search/synth.h"
-#include "synth/space/space.h"
 #include "tests/support/toy_program.h"
 
 static int start(toy *t, cost_coll coll, cost_form form, int in, int out, int scratch)
@@ -99,7 +100,7 @@ START_TEST(pushes_of_plans)
     int pushes = 0, library = 0;
     for (int i = 0; i < 6; i++) {
         setting s = read_setting(graphs[i / 2], clusters[i % 2]);
-        for (int k = SYN_DP_EVEN; k < SYN_N_STRATEGIES; k++) {
+        for (int k = SYN_AUTO + 1; k < syn_n_strategies; k++) {
             syn_result r = plan(s.a, &s, (syn_strategy)k);
             ck_assert_int_eq(r.status, SYN_OK);
             const syn_program *p = r.program;

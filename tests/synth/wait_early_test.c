@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "synth/passes/schedule.h"
+#include "synth/passes/wait_early.h"
+#include "synth/price/simulate_plan.h"
 #include "synth/search/synth.h"
 
 typedef struct world {
@@ -92,7 +94,8 @@ static int graphs(const syn_program *p, int *crossing)
 // Of zero all gradients' reduce-scatters are waited for by updates behind the last one's push.
 START_TEST(waits_go_ahead_of_pushes)
 {
-    world w = planned("examples/bert/graph.json", "clusters/h200x4.yaml", 256, SYN_ZERO);
+    world w = planned("examples/bert/graph.json", "clusters/h200x4.yaml", 256,
+                      syn_strategy_named("zero"));
     int early, late, back;
     cost_timeline t;
     syn_program p = *w.p;

@@ -45,6 +45,7 @@ def shape_of(shape, batch: int) -> list[int]:
 
 def constant(tensor: dict, batch: int, folder: str, dtypes) -> torch.Tensor:
     value, dtype, shape = tensor["value"], dtypes[tensor["dtype"]], shape_of(tensor["shape"], batch)
+    value = value.get("stored", value) if isinstance(value, dict) else value
     if isinstance(value, str):
         file, _, name = value.partition("#")
         return safetensors.load(os.path.join(folder, file))[name].to(dtype)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import traceback
 import warnings
 
 import torch
@@ -22,7 +23,7 @@ from . import batch as batches, document, names, optimizer as opt, passes, safet
 from .graph import ExportError
 from .init import init_rules
 from .moe import expert_slots, top_gates
-from .trace import trace
+from .trace import is_torch, trace
 
 __version__ = "0.1"
 __all__ = ["export", "load_into", "save_weights", "top_gates", "expert_slots", "ExportError"]
@@ -44,7 +45,8 @@ def export(
     optimizer     the "optimizer" of docs/formats.md
     batch_inputs  names of the inputs whose dim 0 is the batch; None: every tensor whose dim 0 is as
                   long as the first tensor's
-    weights       a safetensors file to write the present weights to
+    weights       a safetensors file to write the present weights to; constants without a closed form
+                  go to NAME.consts.safetensors beside NAME.json, which says their hash
     init          {glob over parameter names: {"normal": s} | {"uniform": [a, b]} | {"const": c}};
                   what no glob matches is read off the weights
     batch         B of the file, if other than the inputs': a large batch need not be traced
@@ -60,7 +62,12 @@ def export(
     for b in (b1, b2):
         k = _resize(named, b1, b, batch_inputs)
         a = tuple(k.pop(n) for n in list(k)[: len(args)])
-        g = trace(module, a, k, b, batch_inputs, notes)
+        try:
+            g = trace(module, a, k, b, batch_inputs, notes)
+        except Exception as e:
+            if b == b1 or isinstance(e, ExportError):
+                raise
+            raise ExportError(_why_not(e, named, b1, b2, batch_inputs)) from e
         passes.simplify(g)
         names.assign(g, {id(t): n for n, t in g.buffers.items()})
         graphs.append(g)
@@ -69,7 +76,8 @@ def export(
         for t in g.leaves():
             if t.kind in ("param", "buffer"):
                 t.init = rules[t.name]
-    two = batches.Two(b1, b2)
+    consts = os.path.splitext(os.fspath(path))[0] + ".consts.safetensors"
+    two = batches.Two(b1, b2, os.path.basename(consts))
     doc = {"format": "hap.graph", "version": 1}
     doc["producer"] = f"hap_export {__version__} (torch {torch.__version__.partition('+')[0]})"
     doc.update(two.document(*graphs))
@@ -84,11 +92,10 @@ def export(
             notes.add(f"{name}: the loss does not depend on it; left out")
     for note in sorted(notes):
         warnings.warn(note, stacklevel=2)
+    if two.stored:
+        safetensors.save(consts, two.stored)
     with open(path, "w") as f:
         f.write(document.write(doc))
-    if two.stored:
-        folder = os.path.dirname(os.path.abspath(path))
-        safetensors.save(os.path.join(folder, "consts.safetensors"), two.stored)
     if weights is not None:
         save_weights(module, weights, doc)
     return doc
@@ -131,11 +138,29 @@ def _batch_size(inputs: dict, batch_inputs) -> int:
     raise ExportError("no input has a batch dim")
 
 
+def _why_not(e: Exception, inputs: dict, b1: int, b2: int, batch_inputs) -> str:
+    """The module runs at batch b1 and fails at b2: what was taken for the batch, where it failed."""
+    taken = [f"{n} {list(t.shape)}" for n, t in inputs.items() if _batched(n, t, b1, batch_inputs)]
+    lines = [f for f in traceback.extract_tb(e.__traceback__) if not is_torch(f.filename)]
+    own = [f for f in lines if os.path.dirname(os.path.abspath(f.filename)) != os.path.dirname(__file__)]
+    where = f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno})" if own else ""
+    what = str(e).strip().partition("\n")[0].rstrip(".")
+    return (
+        f"not supported: the module runs at batch {b1} and not at {b2}{where}: {what}. Dim 0 was taken "
+        f"for the batch in {', '.join(taken)}; where it is not, name those where it is: batch_inputs=[…]"
+    )
+
+
+def _batched(name: str, t, b1: int, batch_inputs) -> bool:
+    if not isinstance(t, torch.Tensor) or t.dim() == 0 or t.shape[0] != b1:
+        return False
+    return batch_inputs is None or name in batch_inputs
+
+
 def _resize(inputs: dict, b1: int, b2: int, batch_inputs) -> dict:
     """The inputs at batch size b2: rows repeated."""
     out = dict(inputs)
     for name, t in inputs.items():
-        batched = isinstance(t, torch.Tensor) and t.dim() > 0 and t.shape[0] == b1
-        if batched and b1 != b2 and (batch_inputs is None or name in batch_inputs):
+        if b1 != b2 and _batched(name, t, b1, batch_inputs):
             out[name] = t[torch.arange(b2, device=t.device) % b1]
     return out

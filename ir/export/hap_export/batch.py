@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 
+from . import safetensors
 from .consts import closed_form
 from .graph import DTYPES, ExportError, Graph, Node, Tensor
 
@@ -15,8 +16,9 @@ from .graph import DTYPES, ExportError, Graph, Node, Tensor
 class Two:
     """Compares the graphs of batch sizes b1 and b2."""
 
-    def __init__(self, b1: int, b2: int):
+    def __init__(self, b1: int, b2: int, consts: str):
         self.b1, self.b2 = b1, b2
+        self.consts = consts  # file name of what is stored
         self.stored: dict[str, torch.Tensor] = {}
 
     def integer(self, n1: int, n2: int, what: str):
@@ -67,7 +69,7 @@ class Two:
             raise ExportError(f"not supported: the constant {t1.name} depends on the batch size")
         if form is None:
             self.stored[t1.name] = t1.value
-            return f"consts.safetensors#{t1.name}"
+            return {"stored": f"{self.consts}#{t1.name}", "sha256": safetensors.sha256(t1.value)}
         return form
 
     def node(self, n1: Node, n2: Node) -> dict:

@@ -237,9 +237,18 @@ def _identity(g, x, *_, **__):
     return x
 
 
-@rule("to", "_to_copy", "type_as", "float", "view.dtype")
+@rule("to", "_to_copy", "type_as", "float")
 def _to(g, x, *_, **__):
     return cast(g, x, g.out.dtype)
+
+
+@rule("view.dtype")
+def _view_dtype(g, x, dtype):
+    if dtype != x.dtype:
+        g.fail(f"view({dtype}) of a {x.dtype} tensor: its bits as another type (`.to` converts values)")
+    if x.trained:
+        g.fail(f"view({dtype}), which stops the gradient of a value that depends on a parameter")
+    return x
 
 
 @rule("index.Tensor")

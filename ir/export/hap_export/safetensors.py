@@ -5,6 +5,7 @@ Written and read here so that the package needs torch alone.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 
@@ -22,11 +23,19 @@ _NAMES = {
 _DTYPES = {name: dtype for dtype, name in _NAMES.items()}
 
 
+def _bytes(t: torch.Tensor) -> bytes:
+    return t.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def sha256(t: torch.Tensor) -> str:
+    """Of the bytes that a file holds of it."""
+    return hashlib.sha256(_bytes(t)).hexdigest()
+
+
 def save(path, tensors: dict[str, torch.Tensor]) -> None:
     header, blobs, at = {}, [], 0
     for name, t in tensors.items():
-        t = t.detach().cpu().contiguous()
-        blob = t.reshape(-1).view(torch.uint8).numpy().tobytes()
+        blob = _bytes(t)
         header[name] = {
             "dtype": _NAMES[t.dtype],
             "shape": list(t.shape),

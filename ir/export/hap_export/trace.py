@@ -21,10 +21,14 @@ _TORCH_DIR = os.path.dirname(torch.__file__) + os.sep
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
+def is_torch(file: str) -> bool:
+    return file.startswith(_TORCH_DIR)
+
+
 def source_line(fx) -> str:
     """The innermost line of the user's own code (not torch's) that made a traced node."""
     frames = _FRAME.findall(fx.meta.get("stack_trace") or "")
-    own = [f for f in frames if not f[0].startswith(_TORCH_DIR)] or frames
+    own = [f for f in frames if not is_torch(f[0])] or frames
     return f"{os.path.basename(own[-1][0])}:{own[-1][1]}" if own else ""
 
 

@@ -1,5 +1,6 @@
 """Single ops, rewrites, batch expressions and errors."""
 
+import hashlib
 import json
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from hap_export import ExportError, document, export
+from hap_export import ExportError, document, export, safetensors
 from test_models import assert_same, ops
 
 
@@ -161,7 +162,7 @@ def test_stores_a_mask_without_closed_form(tmp_path):
     mask = torch.randn(5, 5, generator=torch.Generator().manual_seed(3))
     doc = check(lambda y: F.scaled_dot_product_attention(y, y, y, attn_mask=mask), tmp_path, 2, 5)
     (const,) = [t for t in doc["tensors"].values() if t["kind"] == "const"]
-    assert const["value"].startswith("consts.safetensors#") and const["shape"] == [1, 1, 5, 5]
+    assert const["value"]["stored"].startswith("g.consts.safetensors#") and const["shape"] == [1, 1, 5, 5]
 
 
 def test_grouped_queries(tmp_path):
@@ -338,4 +339,43 @@ def test_constants_under_no_grad(tmp_path):
 
     doc = check(f, tmp_path, 5)
     (const,) = [t for t in doc["tensors"].values() if t["kind"] == "const"]
-    assert const["value"].startswith("consts.safetensors#") and const["shape"] == [5, 6]
+    assert const["value"]["stored"].startswith("g.consts.safetensors#") and const["shape"] == [5, 6]
+
+
+def test_graphs_in_one_folder_keep_their_constants(tmp_path):
+    """The younger graph's constants were written over the older one's, of the same shape."""
+    docs = {}
+    for name, seed in (("old", 3), ("new", 4)):
+        mask = torch.randn(5, 5, generator=torch.Generator().manual_seed(seed))
+        model = Wrap(lambda y, mask=mask: F.scaled_dot_product_attention(y, y, y, attn_mask=mask))
+        docs[name] = (model, export(model, (), tmp_path / f"{name}.json", kwargs=data(4, 2, 5)))
+    for name, (model, doc) in docs.items():
+        assert_same(model, doc, data(4, 2, 5), tmp_path)
+        ((tensor, const),) = [(n, t) for n, t in doc["tensors"].items() if t["kind"] == "const"]
+        assert const["value"]["stored"] == f"{name}.consts.safetensors#{tensor}"
+        stored = safetensors.load(tmp_path / f"{name}.consts.safetensors")[tensor]
+        assert const["value"]["sha256"] == hashlib.sha256(stored.numpy().tobytes()).hexdigest()
+    hashes = {t["value"]["sha256"] for _, d in docs.values() for t in d["tensors"].values() if t["kind"] == "const"}
+    assert len(hashes) == 2
+
+
+def test_bits_as_another_type(tmp_path):
+    refuses(lambda y: y + y.view(torch.int32).float(), tmp_path, r"view\(torch.int32\).*test_rules.py:\d+")
+    refuses(lambda y: y + y.view(torch.float32), tmp_path, "stops the gradient")
+
+
+def test_a_square_input_beside_a_batch_of_its_size(tmp_path):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(6, 4))
+
+        def forward(self, x, mix):
+            return (x @ self.w @ mix).square().sum()
+
+    args = (torch.randn(4, 6), torch.randn(4, 4))
+    with pytest.raises(ExportError, match=r"batch 4 and not at 9 \(test_rules.py:\d+\).*x \[4, 6\], mix \[4, 4\].*batch_inputs"):
+        export(Model(), args, tmp_path / "g.json")
+    assert not (tmp_path / "g.json").exists()
+    doc = export(Model(), args, tmp_path / "g.json", batch_inputs=["x"])
+    assert doc["tensors"]["mix"]["shape"] == [4, 4] and doc["tensors"]["mix"]["batch"] == -1

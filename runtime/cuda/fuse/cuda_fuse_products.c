@@ -313,98 +313,138 @@ static bool sums_alike(const hap_op_call *attention)
     return true;
 }
 
-static bool join_backward(hap_rank *r, cuda_record *c, int i)
+// The gradients of attention's query, key and value, k = 0, 1, 2, and the calls that read them.
+typedef struct backward {
+    hap_op_call *attention;
+    int i;                 // its call
+    group dx, dw, db, add; // of what the three read; of weights; of biases (all or none); the sums
+    row_of_tensors to_w, to_b;
+    hap_tensor *t[MOST], *w[MOST]; // the gradients; the weights, which lie side by side
+    int64_t cols, rows;
+    int end, end_w, end_b; // the latest calls of dx and its sums, of dw, of db
+} backward;
+
+static void swap_calls(int *a, int *b)
 {
-    hap_op_call *attention = op_at(c, i);
-    group dx = {0}, dw = {0}, db = {0}, add;
-    row_of_tensors to_w = {0}, to_b = {0};
-    hap_tensor *t[MOST], *w[MOST];
-    int64_t cols = 0;
-    if (attention->op != HAP_OP_sdpa_bwd || attention->n_out != MOST) return false;
-    for (int k = 0; k < MOST; k++) {
-        int at[READERS];
-        t[k] = attention->out[k];
-        cuda_head_at is = *cuda_head_at_of(r, c, i, cuda_head_role(attention, true, k)),
-                     rows = cuda_heads_by_position(t[k], t[k]->local[1] * t[k]->local[3]);
-        if (is.b != rows.b || is.h != rows.h || is.s != rows.s ||
-            !gradient_readers(r, c, i, t[k], at))
-            return false;
-        dx.at[dx.n++] = at[DX], dw.at[dw.n++] = at[DW];
-        if (at[DB] >= 0 && sums_rows(op_at(c, at[DB]))) db.at[db.n++] = at[DB];
-        w[k] = op_at(c, at[DX])->in[1];
-        cols += t[k]->local[1] * t[k]->local[3];
-        const hap_op_call *d = op_at(c, at[DW]), *d0 = op_at(c, dw.at[0]);
-        if (!whole(w[k]) || t[k]->type != t[0]->type || w[k]->type != w[0]->type ||
-            last_dim(w[k]) != last_dim(w[0]) || !whole(d->out[0]) ||
-            !cuda_same_place(d->in[1], d0->in[1]) || last_dim(d->in[1]) != last_dim(d0->in[1]) ||
-            d->out[0]->type != d0->out[0]->type ||
-            (k > 0 && (char *)w[k]->data != (char *)w[k - 1]->data + w[k - 1]->bytes) ||
-            (at[DB] >= 0) != (db.n == k + 1) ||
-            (db.n > 0 && op_at(c, at[DB])->out[0]->type != op_at(c, db.at[0])->out[0]->type))
-            return false;
-    }
-    group in_order = dx; // of the list
+    int was = *a;
+    *a = *b, *b = was;
+}
+
+// Takes up gradient k and its readers. False: they cannot be one with those before.
+static bool take_gradient(hap_rank *r, cuda_record *c, backward *x, int k)
+{
+    int at[READERS];
+    hap_tensor *t = x->attention->out[k];
+    cuda_head_at is = *cuda_head_at_of(r, c, x->i, cuda_head_role(x->attention, true, k)),
+                 rows = cuda_heads_by_position(t, t->local[1] * t->local[3]);
+    if (is.b != rows.b || is.h != rows.h || is.s != rows.s || !gradient_readers(r, c, x->i, t, at))
+        return false;
+    x->dx.at[x->dx.n++] = at[DX], x->dw.at[x->dw.n++] = at[DW];
+    if (at[DB] >= 0 && sums_rows(op_at(c, at[DB]))) x->db.at[x->db.n++] = at[DB];
+    hap_tensor *w = op_at(c, at[DX])->in[1];
+    x->t[k] = t, x->w[k] = w;
+    x->cols += t->local[1] * t->local[3];
+    const hap_op_call *d = op_at(c, at[DW]), *d0 = op_at(c, x->dw.at[0]);
+    if (!whole(w) || t->type != x->t[0]->type || w->type != x->w[0]->type ||
+        last_dim(w) != last_dim(x->w[0]) || !whole(d->out[0]) ||
+        !cuda_same_place(d->in[1], d0->in[1]) || last_dim(d->in[1]) != last_dim(d0->in[1]) ||
+        d->out[0]->type != d0->out[0]->type)
+        return false;
+    if (k > 0 && (char *)w->data != (char *)x->w[k - 1]->data + x->w[k - 1]->bytes) return false;
+    return (at[DB] >= 0) == (x->db.n == k + 1) &&
+           (x->db.n == 0 || op_at(c, at[DB])->out[0]->type == op_at(c, x->db.at[0])->out[0]->type);
+}
+
+// Finds the sums of the dx, and whether all may wait for the latest call of their kind.
+static bool find_ends(hap_rank *r, cuda_record *c, backward *x)
+{
+    group in_order = x->dx; // of the list
     for (int a = 0; a < MOST; a++)
         for (int b = a + 1; b < MOST; b++)
-            if (in_order.at[b] < in_order.at[a]) {
-                int swap = in_order.at[a];
-                in_order.at[a] = in_order.at[b], in_order.at[b] = swap;
-            }
-    int end = sum_of(r, c, &in_order, &add), end_w = latest_of(&dw),
-        end_b = db.n ? latest_of(&db) : i;
-    int last = end > end_w ? end : end_w;
-    if (end_b > last) last = end_b;
-    if (end < 0 || !outputs_of(r, c, &dw, &to_w) || (db.n && !outputs_of(r, c, &db, &to_b)))
+            if (in_order.at[b] < in_order.at[a]) swap_calls(&in_order.at[a], &in_order.at[b]);
+    x->end = sum_of(r, c, &in_order, &x->add);
+    x->end_w = latest_of(&x->dw);
+    x->end_b = x->db.n ? latest_of(&x->db) : x->i;
+    if (x->end < 0 || !outputs_of(r, c, &x->dw, &x->to_w) ||
+        (x->db.n && !outputs_of(r, c, &x->db, &x->to_b)))
         return false;
     for (int k = 0; k < MOST; k++)
-        if (cuda_next_write(c, dx.at[k], w[k]) < end ||
-            cuda_next_write(c, dw.at[k], op_at(c, dw.at[k])->in[1]) < end_w)
+        if (cuda_next_write(c, x->dx.at[k], x->w[k]) < x->end ||
+            cuda_next_write(c, x->dw.at[k], op_at(c, x->dw.at[k])->in[1]) < x->end_w)
             return false;
-    int64_t elem = hap_dtype_bytes(t[0]->type), rows = t[0]->local[0] * t[0]->local[2];
-    void *at_w = room_for(r, c, &to_w, end_w), *at_b = db.n ? room_for(r, c, &to_b, end_b) : NULL;
-    char *z = at_w && (!db.n || at_b) ? cuda_record_spare(r, c, rows * cols * elem, i, last) : NULL;
-    if (!z) return false;
-    go(r, c, &to_w, at_w);
-    if (db.n) go(r, c, &to_b, at_b);
-    int64_t col = 0;
+    return true;
+}
+
+// Attention writes its gradients packed at z, as columns of one matrix.
+static void pack_gradients(hap_rank *r, cuda_record *c, backward *x, char *z)
+{
+    int64_t elem = hap_dtype_bytes(x->t[0]->type), col = 0;
     for (int k = 0; k < MOST; k++) {
-        int64_t width = t[k]->local[1] * t[k]->local[3];
-        hap_tensor there = *t[k];
+        int64_t width = x->t[k]->local[1] * x->t[k]->local[3];
+        hap_tensor there = *x->t[k];
         there.data = z + col * elem;
-        there.bytes = (rows * cols - (cols - width)) * elem;
-        *cuda_head_at_of(r, c, i, cuda_head_role(attention, true, k)) =
-            cuda_heads_by_position(t[k], cols);
-        attention->out[k] = cuda_retyped(r, c, t[k], &there);
+        there.bytes = (x->rows * x->cols - (x->cols - width)) * elem;
+        *cuda_head_at_of(r, c, x->i, cuda_head_role(x->attention, true, k)) =
+            cuda_heads_by_position(x->t[k], x->cols);
+        x->attention->out[k] = cuda_retyped(r, c, x->t[k], &there);
         col += width;
     }
-    hap_tensor *rows_x = op_at(c, dx.at[0])->in[0], *wide_w = op_at(c, dx.at[0])->in[1],
-               *sum = op_at(c, end)->out[0];
-    hap_op_call product = *op_at(c, dx.at[0]);
+}
+
+// The joined calls take the place of the latest of each kind; the others are done.
+static void replace_calls(hap_rank *r, cuda_record *c, backward *x, char *z, void *at_w, void *at_b)
+{
+    int64_t cols = x->cols;
+    hap_tensor *rows_x = op_at(c, x->dx.at[0])->in[0], *wide_w = op_at(c, x->dx.at[0])->in[1],
+               *sum = op_at(c, x->end)->out[0];
+    hap_op_call product = *op_at(c, x->dx.at[0]);
     product.in[0] = resized(r, c, rows_x, rows_x->rank - 1, cols, z);
-    product.in[1] = resized(r, c, wide_w, 0, cols, w[0]->data);
+    product.in[1] = resized(r, c, wide_w, 0, cols, x->w[0]->data);
     product.out[0] = sum;
-    hap_op_call *d = op_at(c, end_w), *s = op_at(c, end_b);
+    hap_op_call *d = op_at(c, x->end_w), *s = op_at(c, x->end_b);
     d->in[0] = resized(r, c, d->in[0], d->in[0]->rank - 1, cols, z);
     d->out[0] = resized(r, c, d->out[0], 0, cols, at_w);
-    if (db.n) {
+    if (x->db.n) {
         s->in[0] = resized(r, c, s->in[0], s->in[0]->rank - 1, cols, z);
         s->out[0] = resized(r, c, s->out[0], s->out[0]->rank - 1, cols, at_b);
     }
     for (int k = 0; k < MOST; k++) {
-        c->call[dx.at[k]].kind = CUDA_DONE;
-        if (dw.at[k] != end_w) c->call[dw.at[k]].kind = CUDA_DONE;
-        if (db.n && db.at[k] != end_b) c->call[db.at[k]].kind = CUDA_DONE;
-        if (k < add.n) c->call[add.at[k]].kind = CUDA_DONE;
+        c->call[x->dx.at[k]].kind = CUDA_DONE;
+        if (x->dw.at[k] != x->end_w) c->call[x->dw.at[k]].kind = CUDA_DONE;
+        if (x->db.n && x->db.at[k] != x->end_b) c->call[x->db.at[k]].kind = CUDA_DONE;
+        if (k < x->add.n) c->call[x->add.at[k]].kind = CUDA_DONE;
     }
     // Attention adds up the rows as well, where the sums may be there so early.
-    if (db.n && s->out[0]->type == HAP_F32 && sums_alike(attention) &&
-        cuda_untouched(c, i, end_b - 1, s->out[0])) {
-        attention->out[attention->n_out++] = s->out[0];
-        c->call[end_b].kind = CUDA_DONE;
+    if (x->db.n && s->out[0]->type == HAP_F32 && sums_alike(x->attention) &&
+        cuda_untouched(c, x->i, x->end_b - 1, s->out[0])) {
+        x->attention->out[x->attention->n_out++] = s->out[0];
+        c->call[x->end_b].kind = CUDA_DONE;
     }
-    c->call[end].kind = CUDA_OP;
-    c->call[end].op = product;
-    c->call[end].name = c->call[dx.at[0]].name;
+    c->call[x->end].kind = CUDA_OP;
+    c->call[x->end].op = product;
+    c->call[x->end].name = c->call[x->dx.at[0]].name;
+}
+
+static bool join_backward(hap_rank *r, cuda_record *c, int i)
+{
+    backward x = {.attention = op_at(c, i), .i = i};
+    if (x.attention->op != HAP_OP_sdpa_bwd || x.attention->n_out != MOST) return false;
+    for (int k = 0; k < MOST; k++)
+        if (!take_gradient(r, c, &x, k)) return false;
+    if (!find_ends(r, c, &x)) return false;
+    x.rows = x.t[0]->local[0] * x.t[0]->local[2];
+    int last = x.end > x.end_w ? x.end : x.end_w;
+    if (x.end_b > last) last = x.end_b;
+    void *at_w = room_for(r, c, &x.to_w, x.end_w);
+    void *at_b = x.db.n ? room_for(r, c, &x.to_b, x.end_b) : NULL;
+    char *z = NULL;
+    if (at_w && (!x.db.n || at_b))
+        z = cuda_record_spare(r, c, x.rows * x.cols * hap_dtype_bytes(x.t[0]->type), i, last);
+    if (!z) return false;
+    go(r, c, &x.to_w, at_w);
+    if (x.db.n) go(r, c, &x.to_b, at_b);
+    pack_gradients(r, c, &x, z);
+    replace_calls(r, c, &x, z, at_w, at_b);
     return true;
 }
 

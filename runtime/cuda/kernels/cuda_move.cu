@@ -213,6 +213,57 @@ static bool is_shift(const hap_tensor *walked, const hap_tensor *other, const cu
     return all || how->into || !how->pad;
 }
 
+// Trailing dims that are the same on both sides are one run, whose bytes are returned; a plain last
+// dim joins it.
+static int64_t take_run(remap *m, int64_t elem)
+{
+    int64_t run = elem;
+    while (m->rank > 0 && m->rank - 1 != m->dim) {
+        int d = m->rank - 1;
+        cuda_axis a = m->walked[d], b = m->other[d];
+        if (a.outer != b.outer || a.block != b.block || a.first != b.first || a.part != b.part)
+            break;
+        run *= m->size[d];
+        m->rank--;
+    }
+    return run;
+}
+
+// Units of up to 16 bytes; what the last dim kept has in common with them moves into the unit.
+static int unit_of(const remap *m, uintptr_t where, int64_t run, int64_t elem)
+{
+    int d = m->rank - 1, unit = 16;
+    int64_t shift = d == m->dim ? m->shift : 0;
+    for (; unit > elem; unit /= 2) {
+        if (where % unit) continue;
+        if (run % unit == 0) break;
+        if (unit % run == 0) {
+            int64_t u = unit / run;
+            if (divides(u, m->walked[d]) && divides(u, m->other[d]) && shift % u == 0) break;
+        }
+    }
+    return unit < elem ? (int)elem : unit;
+}
+
+// What is walked, in units instead of runs.
+static void walk_units(remap *m, int64_t run, int unit)
+{
+    int d = m->rank - 1;
+    if (run >= unit) {
+        int64_t k = run / unit;
+        if (k == 1) return;
+        d = m->rank++;
+        m->walked[d] = m->other[d] = cuda_axis{1, k, 0, k};
+        m->size[d] = m->far[d] = k;
+        return;
+    }
+    int64_t u = unit / run;
+    for (cuda_axis *a : {&m->walked[d], &m->other[d]})
+        a->block /= u, a->first /= u, a->part /= u;
+    m->size[d] /= u, m->far[d] /= u;
+    if (d == m->dim) m->shift /= u;
+}
+
 const char *cuda_move_remapped(cudaStream_t s, hap_tensor *walked, hap_tensor *other,
                                const cuda_remap *how)
 {
@@ -220,13 +271,12 @@ const char *cuda_move_remapped(cudaStream_t s, hap_tensor *walked, hap_tensor *o
         return cuda_fail("rank or type differ between operand and output");
     if (walked->elements == 0) return NULL;
     cuda_strided shifted;
-    int64_t at_walked, at_other;
+    int64_t at_walked, at_other, elem = hap_dtype_bytes(walked->type);
     if (walked->rank > 0 && is_shift(walked, other, how, &shifted, &at_walked, &at_other)) {
-        int64_t bytes = hap_dtype_bytes(walked->type);
-        char *w = (char *)walked->data + at_walked * bytes;
-        char *o = (char *)other->data + at_other * bytes;
-        return how->into ? cuda_copy_strided(s, o, w, &shifted, bytes)
-                         : cuda_copy_strided(s, w, o, &shifted, bytes);
+        char *w = (char *)walked->data + at_walked * elem;
+        char *o = (char *)other->data + at_other * elem;
+        return how->into ? cuda_copy_strided(s, o, w, &shifted, elem)
+                         : cuda_copy_strided(s, w, o, &shifted, elem);
     }
     remap m = {};
     m.dim = how->dim, m.shift = how->shift, m.into = how->into, m.has_pad = how->pad != NULL;
@@ -236,47 +286,12 @@ const char *cuda_move_remapped(cudaStream_t s, hap_tensor *walked, hap_tensor *o
         m.other[d] = cuda_axis_of(other, d);
         m.size[d] = walked->local[d], m.far[d] = other->local[d];
     }
-    // Trailing dims that are the same on both sides are one run; a plain last dim joins it.
-    int64_t elem = hap_dtype_bytes(walked->type), run = elem;
-    while (m.rank > 0 && m.rank - 1 != m.dim) {
-        int d = m.rank - 1;
-        cuda_axis a = m.walked[d], b = m.other[d];
-        if (a.outer != b.outer || a.block != b.block || a.first != b.first || a.part != b.part)
-            break;
-        run *= m.size[d];
-        m.rank--;
-    }
+    int64_t run = take_run(&m, elem);
     if (m.rank == 0)
         return how->into ? cuda_copy(s, other->data, walked->data, run)
                          : cuda_copy(s, walked->data, other->data, run);
-    // Units of up to 16 bytes; what the last dim kept has in common with them moves into the unit.
-    int d = m.rank - 1;
-    int unit = 16;
-    uintptr_t where = (uintptr_t)walked->data | (uintptr_t)other->data;
-    int64_t shift = d == m.dim ? m.shift : 0;
-    for (; unit > elem; unit /= 2) {
-        if (where % unit) continue;
-        if (run % unit == 0) break;
-        if (unit % run == 0) {
-            int64_t u = unit / run;
-            if (divides(u, m.walked[d]) && divides(u, m.other[d]) && shift % u == 0) break;
-        }
-    }
-    if (unit < elem) unit = (int)elem;
-    if (run >= unit) {
-        int64_t k = run / unit;
-        if (k > 1) {
-            d = m.rank++;
-            m.walked[d] = m.other[d] = cuda_axis{1, k, 0, k};
-            m.size[d] = m.far[d] = k;
-        }
-    } else {
-        int64_t u = unit / run;
-        for (cuda_axis *a : {&m.walked[d], &m.other[d]})
-            a->block /= u, a->first /= u, a->part /= u;
-        m.size[d] /= u, m.far[d] /= u;
-        if (d == m.dim) m.shift /= u;
-    }
+    int unit = unit_of(&m, (uintptr_t)walked->data | (uintptr_t)other->data, run, elem);
+    walk_units(&m, run, unit);
     int64_t n = 1;
     for (int k = 0; k < m.rank; k++)
         n *= m.size[k];

@@ -1,128 +1,11 @@
-#include "synth/space/space.h"
+#include "synth/space/space_build.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "synth/space/forms.h"
+#include "synth/space/keeps.h"
 
 #include "synth/space/states.h"
-
-// --- keep lists ---
-
-static bool is_dp(const syn_space *s)
-{
-    return s->strategy == SYN_DP_EVEN || s->strategy == SYN_DP_PROP;
-}
-
-static bool has(const syn_state *x, syn_kind kind)
-{
-    return x->ax[0].kind == kind || x->ax[1].kind == kind;
-}
-
-static bool is_whole(const syn_state *x)
-{
-    return x->ax[0].kind == SYN_R && x->ax[1].kind == SYN_R;
-}
-
-static bool cuts_batch_only(const syn_space *s, int t, const syn_state *x)
-{
-    for (int a = 0; a < SYN_MAX_AXES; a++)
-        if (x->ax[a].kind == SYN_S &&
-            !s->f->cls[s->f->dim[t][x->ax[a].dim].cls[x->ax[a].pos]].batch)
-            return false;
-    return true;
-}
-
-static bool may_keep(const syn_space *s, int t, const syn_state *x)
-{
-    const ir_tensor *ten = &s->g->tensors.p[t];
-    if (ten->kind != IR_VALUE && has(x, SYN_P)) return false;
-    if (ten->kind == IR_PARAM || ten->kind == IR_BUFFER)
-        return is_whole(x) ||
-               (!is_dp(s) && (!syn_is_small(s->g, s->opt, t) || s->strategy == SYN_HAP ||
-                              syn_pinned(s->opt->pins, t)));
-    if (s->strategy == SYN_ZERO && ten->kind != IR_PARAM && has(x, SYN_S)) {
-        // only gradients follow the parameters' cuts
-        return syn_feeds_update(s->g, s->kinds, t) || cuts_batch_only(s, t, x);
-    }
-    return true;
-}
-
-static bool may_hold_copy(const syn_space *s, int t, const syn_state *kept)
-{
-    const ir_tensor *ten = &s->g->tensors.p[t];
-    double bytes = (double)ir_elements(ten) * (double)ir_dtype_bytes(ten->dtype);
-    if (s->kinds->part && s->kinds->part[t] != SYN_PART_VALUE) return false;
-    if (is_whole(kept) || (ten->kind != IR_PARAM && ten->kind != IR_VALUE)) return false;
-    return ten->kind == IR_PARAM ||
-           (bytes >= (double)s->opt->copy_bytes && syn_held_long(s->g, s->kinds, t));
-}
-
-// Which second copies the space has beside a kept state: on one axis any that is not partial; on
-// two, each axis as it is or whole.
-static bool may_copy(const syn_space *s, const syn_state *kept, const syn_state *copy)
-{
-    if (has(copy, SYN_P)) return false;
-    if (s->mesh->n_axes == 1) return true;
-    for (int a = 0; a < SYN_MAX_AXES; a++) {
-        const syn_axis_state *x = &kept->ax[a], *y = &copy->ax[a];
-        if (y->kind == SYN_S &&
-            (x->kind != SYN_S || x->cut != y->cut || x->dim != y->dim || x->pos != y->pos))
-            return false;
-    }
-    return true;
-}
-
-static int n_cuts(const syn_state *x)
-{
-    return (x->ax[0].kind == SYN_S) + (x->ax[1].kind == SYN_S);
-}
-
-static void prefer_cut(const syn_space *s, int t, syn_keep *keep, int *n)
-{
-    // ZeRO stores large parameters cut; data parallelism reads inputs by rows.
-    const ir_tensor *ten = &s->g->tensors.p[t];
-    const syn_states *st = s->states[t];
-    int most = 0, m = 0;
-    if (!(s->strategy == SYN_ZERO && ten->kind == IR_PARAM) &&
-        !((s->strategy == SYN_ZERO || is_dp(s)) && ten->kind == IR_INPUT))
-        return;
-    for (int i = 0; i < *n; i++)
-        most = n_cuts(&st->s[keep[i].state]) > most ? n_cuts(&st->s[keep[i].state]) : most;
-    for (int i = 0; i < *n; i++)
-        if (n_cuts(&st->s[keep[i].state]) == most) keep[m++] = keep[i];
-    *n = m;
-}
-
-static syn_keeps *build_keeps(hb_arena *a, const syn_space *s, int t)
-{
-    const syn_states *st = s->states[t];
-    syn_keep *keep = HB_ARRAY(a, syn_keep, st->n * (st->n + 1)); // room for every pair
-    int n = 0;
-    for (int i = 0; i < st->n; i++)
-        if (may_keep(s, t, &st->s[i]) &&
-            syn_pins_allow(s->opt->pins, s->f, t, &st->s[i], s->mesh->n_axes))
-            keep[n++] = (syn_keep){(int16_t)i, -1};
-    prefer_cut(s, t, keep, &n);
-    int single = n;
-    for (int k = 0; k < single; k++) {
-        if (!may_hold_copy(s, t, &st->s[keep[k].state])) continue;
-        for (int j = 0; j < st->n; j++)
-            if (j != keep[k].state && may_copy(s, &st->s[keep[k].state], &st->s[j]) &&
-                isfinite(st->cost[keep[k].state * st->n + j]))
-                keep[n++] = (syn_keep){keep[k].state, (int16_t)j};
-    }
-    syn_keeps *out = HB_NEW(a, syn_keeps);
-    out->n = n;
-    out->keep = keep;
-    out->cost = HB_ARRAY(a, double, n);
-    bool input = s->costs->passing > 0 && s->g->tensors.p[t].kind == IR_INPUT;
-    for (int i = 0; i < n; i++) {
-        bool copied = keep[i].copy >= 0;
-        if (copied) out->cost[i] += st->cost[keep[i].state * st->n + keep[i].copy];
-        if (input || syn_held_long(s->g, s->kinds, t))
-            out->cost[i] += st->bytes[keep[i].state] + (copied ? st->bytes[keep[i].copy] : 0);
-    }
-    return out;
-}
 
 // --- edge tables ---
 
@@ -222,7 +105,7 @@ static bool build_lists(hb_arena *a, syn_space *s, hb_str *why)
     for (int n = 0; n < g->nodes.n; n++)
         s->forms[n] = s->forms_of[k->node[n]];
     for (int i = 0; i < k->n_kept; i++) {
-        s->keeps_of[i] = build_keeps(a, s, k->a_kept[i]);
+        s->keeps_of[i] = syn_keeps_build(a, s, k->a_kept[i]);
         if (s->keeps_of[i]->n > 0) continue;
         *why = no_state(a, s, k->a_kept[i]);
         return false;
@@ -305,6 +188,8 @@ syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *pal
                      .weight = weight,
                      .weight_comm = weight_comm,
                      .memory_price = memory_price};
+    if (!costs->kinds)
+        costs->kinds = hb_alloc(costs->arena, sizeof *costs->kinds * (size_t)syn_n_strategies);
     if (!costs->kinds[strategy])
         costs->kinds[strategy] = syn_kinds_new(costs->arena, g, costs->f, palette, strategy, opt);
     const syn_kinds *k = s->kinds = costs->kinds[strategy];
@@ -354,62 +239,4 @@ syn_space *syn_space_without(hb_arena *a, const syn_space *s, int t, int from, i
     unary[var] = cost;
     p->unary = unary;
     return out;
-}
-
-hb_str syn_space_clash(hb_arena *a, const syn_space *s)
-{
-    const ms_problem *p = &s->problem;
-    for (int t = 0; t < s->g->tensors.n; t++) {
-        if (!syn_pinned(s->opt->pins, t) || s->tensor_var[t] < 0) continue;
-        for (int i = 0; i < p->n_edges; i++) {
-            const ms_edge *e = &p->edge[i];
-            int other = e->a == s->tensor_var[t] ? e->b : e->b == s->tensor_var[t] ? e->a : -1;
-            bool none = other >= 0;
-            for (int k = 0; none && k < p->domain[e->a] * p->domain[e->b]; k++)
-                none = isinf(e->table[k]);
-            for (int n = 0; none && n < s->g->nodes.n; n++)
-                if (s->node_var[n] == other)
-                    return hb_fmt(a,
-                                  "%.*s clashes with %.*s, which under strategy %s has no such "
-                                  "form",
-                                  HB_ARG(syn_pins_text(a, s->opt->pins, t)),
-                                  HB_ARG(s->g->nodes.p[n].name), syn_strategy_name(s->strategy));
-        }
-    }
-    if (!s->opt->pins) return (hb_str){0};
-    return hb_fmt(a, "%.*s clashes with strategy %s, whose forms leave no plan with it",
-                  HB_ARG(syn_pins_text(a, s->opt->pins, -1)), syn_strategy_name(s->strategy));
-}
-
-ms_status syn_space_near(hb_arena *a, const syn_space *s, double gap, ms_warm **warm,
-                         const ms_tile **repeats, syn_choice *out, double *lower)
-{
-    int *x = HB_ARRAY(a, int, s->problem.n_vars);
-    ms_status status = MS_TOO_LARGE;
-    *lower = 0;
-    if (repeats) status = ms_solve_repeated(a, &s->problem, gap, warm, repeats, x, &out->additive);
-    if (status != MS_OPTIMAL)
-        status = ms_solve_near(a, &s->problem, 0, gap, warm, x, &out->additive, lower);
-    if (status == MS_INFEASIBLE || isinf(out->additive))
-        return status == MS_OPTIMAL ? MS_INFEASIBLE : status;
-    syn_choice_decode(a, s, x, out);
-    return MS_OPTIMAL;
-}
-
-ms_status syn_space_solve(hb_arena *a, const syn_space *s, syn_choice *out)
-{
-    double lower = 0;
-    ms_status status = syn_space_near(a, s, 0, NULL, NULL, out, &lower);
-    return status == MS_OPTIMAL && lower < out->additive * (1 - 1e-9) ? MS_TOO_LARGE : status;
-}
-
-void syn_choice_decode(hb_arena *a, const syn_space *s, const int *x, syn_choice *out)
-{
-    out->form = HB_ARRAY(a, int, s->g->nodes.n);
-    out->keep = HB_ARRAY(a, syn_keep, s->g->tensors.n);
-    for (int n = 0; n < s->g->nodes.n; n++)
-        out->form[n] = x[s->node_var[n]];
-    for (int t = 0; t < s->g->tensors.n; t++)
-        out->keep[t] =
-            s->tensor_var[t] >= 0 ? s->keeps[t]->keep[x[s->tensor_var[t]]] : (syn_keep){-1, -1};
 }

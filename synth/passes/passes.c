@@ -1,0 +1,135 @@
+#include "synth/passes/passes.h"
+
+#include <string.h>
+
+#include "synth/passes/arena_plan.h"
+#include "synth/passes/bucket.h"
+#include "synth/passes/fuse.h"
+#include "synth/passes/overlap_pairs.h"
+#include "synth/passes/roll.h"
+#include "synth/passes/schedule.h"
+#include "synth/passes/wait_early.h"
+#include "synth/plan/buffer_names.h"
+#include "synth/plan/liveness.h"
+#include "synth/plan/program_print.h"
+#include "synth/price/instr_cost.h"
+#include "synth/price/simulate_plan.h"
+#include "synth/price/transport.h"
+#include "synth/space/lower.h"
+
+static syn_program *lower(syn_making *x)
+{
+    x->program = syn_lower(x->arena, x->space, x->choice);
+    syn_price_moves(x->program, x->costs);
+    x->additive = syn_additive(x->space, x->program);
+    return x->program;
+}
+
+static syn_program *place_waits(syn_making *x)
+{
+    syn_sink_waits(x->program);
+    return x->program;
+}
+
+static syn_program *bucket(syn_making *x)
+{
+    if (syn_strategy_of(x->space->strategy)->buckets) syn_bucket(x->program, x->costs);
+    return x->program;
+}
+
+static syn_program *spare_scratch(syn_making *x)
+{
+    if (x->program->has_sym && syn_live_share(x->program, false) > SYN_ROOMY)
+        syn_spare_scratch(x->program, x->costs);
+    return x->program;
+}
+
+static syn_program *raise_starts(syn_making *x)
+{
+    syn_raise_starts(x->program);
+    x->share = syn_live_share(x->program, false);
+    return x->program;
+}
+
+static syn_program *limit_flight(syn_making *x)
+{
+    if (x->share <= SYN_ROOMY) return x->program;
+    syn_limit_flight(x->program);
+    x->share = syn_live_share(x->program, false);
+    return x->program;
+}
+
+static syn_program *wait_early(syn_making *x)
+{
+    syn_wait_early(x->program);
+    return x->program;
+}
+
+static syn_program *overlap(syn_making *x)
+{
+    x->paired = syn_with_pairs(x->program, x->costs, x->enough, &x->paired_sec);
+    return x->paired ? x->paired : x->program;
+}
+
+static syn_program *fuse(syn_making *x)
+{
+    syn_fuse(x->program);
+    return x->program;
+}
+
+static syn_program *simulate(syn_making *x)
+{
+    x->sec = syn_simulate(x->program, &x->timeline, false);
+    return x->program;
+}
+
+// Of groups and pairs those are left that loops allow: then the step is another.
+static syn_program *roll_up(syn_making *x)
+{
+    syn_roll(x->program);
+    return x->program->groups.n + x->program->pairs.n > 0 ? simulate(x) : x->program;
+}
+
+static syn_program *memory(syn_making *x)
+{
+    syn_arena(x->program);
+    return x->program;
+}
+
+const syn_pass syn_passes[SYN_N_PASSES] = {
+    {"lower", lower, 'L'},
+    {"place waits", place_waits, 'W'},
+    {"bucket", bucket, 'B'},
+    {"spare scratch", spare_scratch, 'C'},
+    {"raise starts", raise_starts, 'S'},
+    {"limit flight", limit_flight, 'F'},
+    {"wait early", wait_early, 'E'},
+    {"overlap", overlap, 'O'},
+    {"fuse", fuse, 'K'},
+    {"simulate", simulate, 'T'},
+    {"roll", roll_up, 'R'},
+    {"memory", memory, 'M'},
+};
+
+// What -d asks for is kept with the program: only the plan that wins is printed.
+static void dump(const syn_making *x, syn_pass_id pass, syn_program *p)
+{
+    syn_program view = *p;
+    hb_buf b = {.arena = p->arena};
+    hb_printf(&b, "%.*s# after %s", HB_ARG(p->dumps), syn_passes[pass].name);
+    if (pass == SYN_PASS_SIMULATE) hb_printf(&b, ": %.6g ms", x->sec * 1e3);
+    hb_putc(&b, '\n');
+    view.tensors.p = hb_copy(p->arena, p->tensors.p, sizeof *p->tensors.p * (size_t)p->tensors.n);
+    syn_name_buffers(&view);
+    syn_print(&b, &view);
+    p->dumps = hb_done(&b);
+}
+
+void syn_passes_run(syn_making *x, syn_pass_id first, syn_pass_id last)
+{
+    for (int k = (int)first; k <= (int)last; k++) {
+        syn_program *p = syn_passes[k].run(x);
+        if (p->dump_after && strchr(p->dump_after, syn_passes[k].letter))
+            dump(x, (syn_pass_id)k, p);
+    }
+}

@@ -1,0 +1,43 @@
+// What a fused group is made of.
+//
+// The members of a group are rows of the op table of kind EACH or ROWS on one *domain*: the local
+// shape of the tensors that they make, rows of a last dim. Every tensor of a group has a shape
+// beside the domain (syn_shape); a value that only members read is not written to memory, the
+// others are *kept*. A group stands within one layer and one repetition of a loop, between two
+// collectives; its members follow each other. The CPU runs them one by one.
+
+#ifndef HAP_SYNTH_FUSION_PARTS_H
+#define HAP_SYNTH_FUSION_PARTS_H
+
+#include "synth/plan/program.h"
+#include "synth/plan/search_limits.h"
+
+typedef enum {
+    SYN_FULL,   // as the domain
+    SYN_ROW,    // one entry a row
+    SYN_COLUMN, // one entry a column
+    SYN_ONE
+} syn_shape;
+
+// The tensors of a group, by first appearance: of each member its operands, then its outputs.
+typedef struct syn_parts {
+    int n, domain; // buffer; -1: no member yet
+    bool rows;     // a member is of kind ROWS
+    struct syn_part {
+        int buffer;
+        syn_shape shape;
+        int made; // member that makes it, -1: read from memory
+        bool kept;
+    } part[SYN_MAX_PARTS];
+} syn_parts;
+
+// May the instruction be a member of a group at all?
+bool syn_may_fuse(const syn_program *p, const syn_instr *in);
+// in becomes member number `member`, or s stays as it is.
+bool syn_parts_join(const syn_program *p, syn_parts *s, const syn_instr *in, int member);
+void syn_group_parts(const syn_program *p, const syn_group *g, syn_parts *out);
+// How a kernel is made: ops, wiring, shapes, types and what is kept, as
+// runtime/cuda/step/cuda_group.c reads it. Groups of one text share a kernel.
+hb_str syn_group_text(hb_arena *a, const syn_program *p, const syn_group *g);
+
+#endif

@@ -1,0 +1,187 @@
+// Every number of the planner that was chosen by hand: name, value, unit and meaning, and how it
+// was chosen. Device figures stand in costmodel/device_defaults.h, the solver's in
+// solver/solver_limits.h. tests/house/constants.sh finds numbers of this kind that stand elsewhere.
+// A change must be shown harmless by script/plans_same, or its gain by the times that it prints.
+//
+//   [set]      as first chosen, not varied since
+//   [tried]    changed after planning the examples: predicted times against planning time
+//   [oracle]   checked against exhaustive planning (tests/synth/*_oracle_test.c)
+//   [runtime]  of the runtime, compared by tests/runtime/limits_test.c
+//   [size]     room of a table
+//   [float]    rounding of doubles
+//
+// A share without a unit is of the number compared with: a time, a capacity, a cost.
+
+#ifndef HAP_SYNTH_SEARCH_LIMITS_H
+#define HAP_SYNTH_SEARCH_LIMITS_H
+
+// clang-format off
+// --- equality ---
+#define SYN_ROUNDING       1e-9  // of a sum: the same costs in another order [float]
+#define SYN_ROUNDING_FEW   1e-12 // of a sum of few terms [float]
+#define SYN_ROUNDING_LEAST 1e-15 // s: coefficients of the ratio LP below are nothing [float]
+#define SYN_SAME_BLOCK     1e-6  // of seconds, bytes: blocks that are alike [float]
+
+// --- what a plan may hold ---
+#define SYN_MAX_GROUP     12  // ops of a fusion [runtime]
+#define SYN_MAX_PARTS     24  // tensors of a fusion [runtime]
+#define SYN_PAIR_OPS      8   // matmuls of an overlapped pair [runtime]
+#define SYN_PAIR_GROUPS   12  // chunks that the planner gives a pair; the runtime takes 256 [set]
+#define SYN_RECORD_GROUPS 256 // chunks of a pair that the checker takes [runtime]
+#define SYN_MAX_PALETTE   4   // candidate partitions of a set on one axis [size]
+#define SYN_MAX_STRATEGIES 16   // rows of the table of strategies [size]
+#define SYN_MAX_PINS      64  // --pin options [size]
+#define SYN_AXIS_STATES   128 // states of a tensor on one axis [size]
+#define SYN_NEAR_CUTS     64  // cuts whose parts two by two stand in a table, not hashed [size]
+
+// --- which variables there are (synthesize.c, options) ---
+#define SYN_SMALL_PARAM 65536     // elements: smaller parameters stay replicated; an option [set]
+#define SYN_COPY_BYTES  (1 << 20) // bytes: larger tensors may hold a second copy; an option [set]
+
+// --- large graphs: what costs too much planning time there is left out ---
+#define SYN_MANY_NODES 700  // nodes: with more, ratios start from the better of two plans [tried]
+#define SYN_LARGE      1500 // nodes: with more, few starts, and variants when asked for [tried]
+
+// --- additive searches: how near the optimum (candidates.c, explore.c) ---
+#define SYN_SEARCH_GAP 1e-3 // share: searches on the way; the chosen plan's is closed [tried]
+#define SYN_ROUGH_GAP  0.01 // share: searches with communication at a discount [tried]
+#define SYN_SWEEP_GAP  0.03 // share: searches at swept memory prices [tried]
+#define SYN_MIX_GAP    1e-4 // share: searches between two plans [set]
+
+// --- exploration: which starting ratios and meshes are followed (explore.c) ---
+#define SYN_SAME_PLACE      3e-4 // share: times so near each other are one plan [set]
+#define SYN_ALIKE_ROUNDS    0.01 // share: two failed rounds so near each other would go on so [set]
+#define SYN_START_NEAR      5e-3 // share: a first plan so little slower ends at the best too [set]
+#define SYN_FIRST_FAR       1.5  // times the best: a first plan this slow is not followed [tried]
+#define SYN_LATER_FAR       1.15 // times: so is a later one [set]
+#define SYN_FEWER_FAR       1.05 // times: so is the first on fewer devices [set]
+#define SYN_MESH_BEHIND     1.02 // times: so is the first of the second mesh [set]
+#define SYN_RATIO_ROUNDS    8    // of ratio LP and search in turn [set]
+#define SYN_RATIO_FAILS     2    // rounds without gain, one after the other, that end it [set]
+#define SYN_BASELINE_ROUNDS 3    // the same of a baseline that was asked for [set]
+#define SYN_MAX_SUBSETS     6    // sets of fewer devices [size]
+#define SYN_MAX_MESHES      2    // meshes over one set of devices [size]
+#define SYN_UNFIT           1e3  // times: a first plan that does not fit counts as so slow [set]
+#define SYN_DISCOUNT        0.3  // of communication's price: a search that lets it hide [tried]
+#define SYN_DEEP_DISCOUNT   0.1  // the same again [tried]
+#define SYN_DISCOUNT_WAITS  0.03 // of the step: large graphs that wait less have none [set]
+#define SYN_THRIFTY_PRICE   8.0  // steps for the best plan's memory, where there is enough [set]
+
+// --- ratio LP (ratios.c) ---
+#define SYN_TRUST        0.5  // of a share: how far one LP may move it [set]
+#define SYN_TRUST_SHRINK 0.4  // times: after a round without gain [set]
+#define SYN_TRUST_LEAST  0.05 // of a share: below, rounds end [set]
+#define SYN_TRUST_FLOOR  0.1  // of an even share: smaller ones move as if so large [set]
+#define SYN_BINDING      0.9  // of a class's next weight: the LP's duals; the rest is even [set]
+#define SYN_EVEN_REST    0.1  // that rest [set]
+#define SYN_STAY         1e-6 // of the step: what the largest growth of a share may weigh [set]
+#define SYN_LP_MEMORY    0.98 // of a capacity: the arena packs a little less than that [set]
+
+// --- local search (local_search.c) ---
+#define SYN_LOCAL_WORK  1e5 // instructions simulated again in all [tried]
+#define SYN_LOCAL_MOVES 64  // shifts of one cut in one direction [set]
+#define SYN_LOCAL_STEP  64  // parts of a factor: the first shift [set]
+#define SYN_LOCAL_FINER 4   // times smaller: the next ones [set]
+
+// --- memory: when a plan counts as fitting, and prices on bytes (candidates.c) ---
+#define SYN_ROOMY          0.9   // of a capacity: fewer live bytes mostly find a place [tried]
+#define SYN_SURELY_FITS    0.7   // of a capacity: below, the plan without pairs is not placed [set]
+#define SYN_HOPELESS       1.5   // times the best: no better memory price is looked for [set]
+#define SYN_PAIR_SLACK     1.01  // times the best: slower plans are not paired [set]
+#define SYN_PRICE_USUAL    0.5   // steps for a full memory: a price that mostly does [tried]
+#define SYN_PRICE_SHORT    4.0   // the same where twice the memory is missing [tried]
+#define SYN_PRICE_SHORTAGE 2     // of a capacity, live: where that is [set]
+#define SYN_PRICE_FIRST    16    // parts of the usual price: the first one [tried]
+#define SYN_PRICE_RISE     4     // times: the next one [set]
+#define SYN_PRICE_AGAIN    2     // times a price that was known and did not do [set]
+#define SYN_PRICE_MOST     300   // steps: the last one [set]
+#define SYN_PRICE_STUCK    0.995 // of the bytes: left by a usual price, it does not help [set]
+#define SYN_PRICE_SPARE    0.6   // of a capacity: a known price that takes less is lowered [set]
+#define SYN_PRICE_FALL     4     // parts of the first price that did: what is tried then [set]
+
+// --- swept memory prices, steps for a full memory (memory_prices.c) ---
+#define SYN_SWEEP_FROM        0.125 // [set]
+#define SYN_SWEEP_TO          64.0  // [set]
+#define SYN_SWEEP_TIMES       2.0   // times, from one to the next [set]
+#define SYN_SWEEP_TIMES_LARGE 8.0   // the same for large graphs [set]
+#define SYN_SWEEP_FREE        8.0   // the only one where memory cost the best plan nothing [tried]
+
+// --- micro-batches and recomputation (variants.c, blocks.c) ---
+#define SYN_BLOCK_GRAINS 1024         // parts of a capacity, in which blocks are chosen [oracle]
+#define SYN_PATIENCE     3            // wishes in a row that are no faster: the last ones [tried]
+#define SYN_WEARY        2            // numbers of micro-batches in a row, once one fits [set]
+#define SYN_MAX_CHUNKS   32           // micro-batches [set]
+#define SYN_GIVE_UP_SIZE 1.2          // of a capacity: what shardings may bring down to it [set]
+#define SYN_VARIANT_GAIN 1e-4         // share: less is no reason to do more work [set]
+#define SYN_WISH_GAIN    0.03         // share: what a search gains on the promise of a wish [set]
+#define SYN_WISH_SHARES  1, 0.95, 0.9 // of a capacity: what blocks are chosen for [set]
+
+// --- bounds (bounds.c) ---
+#define SYN_BOUND_PLACES   32   // nodes and classes that have a memory price [set]
+#define SYN_BOUND_SEARCHES 16   // that prove [set]
+#define SYN_BOUND_GAP      2e-3 // share: of one search, and where cutting planes have met [set]
+#define SYN_BOUND_BEYOND   2    // searches a little beyond those prices, for choices that fit [set]
+#define SYN_BOUND_DEARER   1.25 // times: how much beyond [set]
+#define SYN_BOUND_WIDE     2e-2 // share between bound and best plan: worth another look [set]
+#define SYN_BOUND_AGAIN    5    // searches of that look [set]
+#define SYN_BOUND_MOST     1e6  // of the optimum: no feasible plan is so slow [set]
+#define SYN_PRICE_BOUND    1e3  // optima for a full memory: no price is higher [set]
+#define SYN_PRICE_WEIGHT   1e-9 // of a price in the objective: the smallest of equal ones [float]
+#define SYN_WHAT_IF        0.1  // share more of a resource: what a report says it brings [set]
+
+// --- interpolated plans (interpolate.c) ---
+#define SYN_MIX_FULL    1.0  // of the tightest capacity: memory that is aimed at [tried]
+#define SYN_MIX_NEARLY  0.98 // the same for large graphs, where placement is slow [set]
+#define SYN_MIX_ENOUGH  0.95 // of a capacity: these accept the first that takes more [set]
+#define SYN_MIX_STEP    4.0  // times: memory is cheaper inside the run, dearer outside [set]
+#define SYN_MIX_PAIRS   4    // pairs of plans to interpolate; one in large graphs [set]
+#define SYN_MIX_RUNS    256  // runs of layers that grow from one place [set]
+#define SYN_MIX_JUDGED  8    // plans simulated [tried]
+#define SYN_MIX_SHALLOW 48   // layers: up to here runs grow from every layer [set]
+
+// --- schedule (schedule.c, bucket.c) ---
+#define SYN_FLIGHT        0.02  // of a capacity: collectives under way may hold so much [set]
+#define SYN_FLIGHT_BUSY   2     // collectives that keep a stream busy [set]
+#define SYN_LATENCY_SHARE 0.05  // of a bucket's time: latency, when it is large enough [set]
+#define SYN_PLENTY        100.0 // such buckets: with more to send, each block is one [set]
+#define SYN_BUCKET_BLOCKS 4     // blocks in a bucket [set]
+
+// --- fusions and overlapped pairs (fuse.c, overlap_pairs.c) ---
+#define SYN_FUSE_REACH  12    // instructions behind a fusion that are looked at [set]
+#define SYN_FUSE_ROW    16384 // entries: longer rows do not stay in a multiprocessor's cache [set]
+#define SYN_PAIR_REACH  24    // instructions behind a wait in which matmuls are looked for [set]
+#define SYN_PAIR_WAITED 1e-5  // of the step: collectives waited for less have no pair [set]
+
+// --- loops (roll.c) ---
+#define ROLL_MAX_LEN   4096 // instructions of a block [set]
+#define ROLL_FEW_TIMES 3    // repetitions; fewer need a longer block [set]
+#define ROLL_LONG      12   // instructions: a block so long pays from two repetitions on [set]
+#define ROLL_SAVES     6    // instructions that a loop saves at least [set]
+#define ROLL_NAMELESS  30   // the same of what is no numbered layer [set]
+#define ROLL_FEW       4    // repetitions: what lives longer is saved, not transient [set]
+#define ROLL_PREFIXES  8    // prefixes of names that are counted [size]
+#define ROLL_NUMBER    7    // digits of a layer's number [size]
+
+// --- arena (arena_pack.c, arena_plan.c) ---
+#define SYN_PACK_REPAIRS 24   // tries behind those in a fixed order [set]
+#define SYN_PACK_CLOSE   1000 // no repairs within a thousandth of the bound [set]
+#define SYN_PACK_WORK    4e8  // pairs of units that all repairs may look at [set]
+#define SYN_PACK_MOD     4    // places that a loop's buffers may share in turn [set]
+
+// --- checker (certify/) ---
+#define SYN_MODP_ELEMENTS 33554432.0 // 2^25: beyond, the modular run is left out [set]
+#define SYN_MODP_ALWAYS   1e300      // elements: no limit, where hapc check asks for it [set]
+#define SYN_MODP_INPUTS   (1 << 20)  // tensors of one call [size]
+#define SYN_MODP_RESET    64         // calls between two clearings of scratch memory [set]
+#define SYN_MODP_UNCUT    2          // shrunken size of a factor that nothing cuts [set]
+#define SYN_MODP_ROUNDS   200        // of shrinking, until all sizes agree [set]
+#define SYN_MODP_RANKS    2          // ranks kept of those that are alike [set]
+#define SYN_MODP_TRIES    24         // to keep unlike tables unlike [set]
+#define SYN_MODP_FOLD     32         // 128-bit products between two reductions of a sum [size]
+#define SYN_MODP_BUCKETS  1024       // of a hash table [size]
+#define SYN_MODP_IGNORED  11         // one index in so many is the one that losses ignore [set]
+#define SYN_MODP_WHOLE    1e15       // a number below, without a fraction, is an integer [float]
+#define SYN_SHOWN_PARTS   8          // parts of a cut that a message prints [set]
+// clang-format on
+
+#endif

@@ -1,0 +1,18 @@
+#include "synth/space/synthesis_options.h"
+
+bool syn_mesh_parse(hb_str s, syn_mesh_choice *out)
+{
+    static const char *const names[] = {"auto", "flat", "machine"};
+    for (int i = 0; i < 3; i++)
+        if (hb_str_is(s, names[i])) {
+            *out = (syn_mesh_choice)i;
+            return true;
+        }
+    return false;
+}
+
+syn_options syn_default_options(void)
+{
+    return (syn_options){
+        .strategy = SYN_AUTO, .small_param = SYN_SMALL_PARAM, .copy_bytes = SYN_COPY_BYTES};
+}

@@ -1,0 +1,39 @@
+// What a synthesis is asked for.
+
+#ifndef HAP_SYNTH_SYNTHESIS_OPTIONS_H
+#define HAP_SYNTH_SYNTHESIS_OPTIONS_H
+
+#include <stdio.h>
+
+#include "synth/plan/program.h"
+#include "synth/space/pins.h"
+#include "synth/space/strategy.h"
+
+typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice;
+
+bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
+
+typedef struct syn_options {
+    syn_strategy strategy;
+    syn_mesh_choice mesh;
+    bool keep_grads;
+    bool no_pairs;                   // collectives and products follow each other
+    bool baselines;                  // also judge the other strategies, for the report
+    double time_limit_sec;           // 0: none
+    int64_t small_param;             // parameters with fewer elements stay R (65536)
+    int64_t copy_bytes;              // tensors of at least this size may hold a second copy (1 MiB)
+    const syn_pins *pins;            // NULL: none
+    const volatile int *interrupted; // Ctrl-C: return the best so far
+    int64_t micro_batches;           // syn_plan: so many; 0: its choice
+    const bool *again;               // syn_plan: blocks to compute again; NULL: its choice
+    bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
+    bool loose;      // what fits with nothing in flight alone does not count (another variant may)
+    double beat_sec; // of a plan at hand, 0: none. Starts far behind it are left
+    const char *dump_after; // letters of passes behind which plans are printed (passes.h); NULL
+    FILE *log;       // NULL, or where every plan that is judged gets a line
+    void (*judged)(void *ctx, const syn_program *p, double sec); // NULL, or told of each of them
+    void *judged_ctx;
+} syn_options;
+syn_options syn_default_options(void);
+
+#endif
