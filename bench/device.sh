@@ -39,7 +39,7 @@ export NCCL_NVLS_ENABLE=0 OMP_NUM_THREADS=4 TORCHINDUCTOR_CACHE_DIR=${TMPDIR:-/t
 
 # The package files say where they were built, and where the libraries lay.
 there=$(cat "$pack/built-in")
-sed -i -e "s|^prefix=.*|prefix=$pack|; s|^libdir=.*|libdir=$pack/lib|; s|^includedir=.*|includedir=$root/runtime|" \
+sed -i -e "s|^prefix=.*|prefix=$pack|; s|^libdir=.*|libdir=$pack/lib|; s|^includedir=.*|includedir=$pack/include|" \
     -e "s|$there|$pack|g; s|[^ ]*/libcublasLt.so.13|$nvidia/cu13/lib/libcublasLt.so.13|" \
     -e "s|-Wl,-rpath,[^ ]*||g; s|[^ ]*/libnccl.so.2|$nvidia/nccl/lib/libnccl.so.2|; s|[^ ]*/libmpi.so|-l:libmpi.so.40|" \
     "$pack"/lib/pkgconfig/*.pc

@@ -17,6 +17,7 @@ nice ninja -C "$build" hapc hap-profile-cuda hap-profile-cpu haprt-cuda haprt-cp
     { grep -E 'error|FAILED' -A5 "$build.log" | head -n 40; exit 1; }
 rm -rf .device
 mkdir -p "$out"/{bin,lib/pkgconfig,tests,libs,tools,share}
+cp -rL "$build/include" "$out/include"
 cp "$build"/bin/{hapc,hap-profile-cuda,hap-profile-cpu,overlap-bench-cuda,push-bench-cuda,push-stores,overlap-base,pair_groups} "$out/bin/"
 cp "$build"/lib/libhaprt-*.a "$out/lib/"
 cp "$build"/lib/pkgconfig/*.pc "$out/lib/pkgconfig/"

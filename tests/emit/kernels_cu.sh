@@ -1,10 +1,6 @@
 #!/bin/bash
-# Every row of kind EACH or ROWS can be said in a kernel, and kernels.cu of every small example
-# compiles, in f32 and bf16: by nvcc, where there is one.
+# kernels.cu of every small example compiles, in f32 and bf16: by nvcc, where there is one.
 set -u
-for op in $(sed -nE 's/^OP\((\w+),.*\b(EACH|ROWS)\)$/\1/p' ir/ops.def); do
-    grep -qE "HAP_OP_[12K]\($op[,)]|^struct $op |inline [^ ]+ $op\(" runtime/hap/kernels.cuh || { echo "FAILED: kernels.cuh has no op::$op"; exit 1; }
-done
 nvcc=$(command -v nvcc) || { echo "no nvcc"; exit 77; }
 hapc=$HAP_BUILD/bin/hapc
 work=$(mktemp -d)
@@ -21,6 +17,6 @@ for graph in examples/{gpt2-tiny,bert-tiny,vit-tiny,bert-moe-tiny,mlp,branches}/
     done
 done
 for precision in fp32 bf16 rows; do
-    "$nvcc" -arch=sm_80 -std=c++17 -Iruntime -cubin -o "$work/k.cubin" "$work/all.$precision.cu" || { echo "FAILED: $precision does not compile"; status=1; }
+    "$nvcc" -arch=sm_80 -std=c++17 -I"$HAP_BUILD/include" -cubin -o "$work/k.cubin" "$work/all.$precision.cu" || { echo "FAILED: $precision does not compile"; status=1; }
 done
 exit $status
