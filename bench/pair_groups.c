@@ -191,7 +191,8 @@ int main(int argc, char **argv)
         weight[r] = uneven ? c->cls[cls].bf16 : 1;
         cost_memory_add(&is->memory, &c->cls[cls]);
     }
-    memset(is->memory.skew, 0, sizeof is->memory.skew); // in loops of their own
+    memset(is->memory.launch_overhead, 0,
+           sizeof is->memory.launch_overhead); // in loops of their own
     is->link = cl_group_link(c, ranks, is->n, 1);
     for (char line[256], on[32]; fgets(line, sizeof line, f);) {
         shape *s = &t.s;

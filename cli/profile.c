@@ -295,7 +295,7 @@ static int write_files(session *s, const char *out)
     hb_diag *d = hb_diag_new(a);
     hb_source *src = HB_NEW(a, hb_source);
     *src = (hb_source){hb_str_c(a, out), text};
-    const cl_cluster *c = cl_read_source(a, src, cli_devices(a), d);
+    cl_cluster *c = cl_read_source(a, src, cli_devices(a), d);
     if (!c) {
         hb_diag_print(d, stderr);
         return cli_error(CLI_BUG, "the cluster file that was made cannot be read; please report");
@@ -310,6 +310,7 @@ static int write_files(session *s, const char *out)
     }
     if (s->o->quiet) return CLI_OK;
     hb_buf b = {.arena = a};
+    cost_apply_curves(read, c);
     cl_print(&b, c);
     hb_printf(&b, "\nWritten to %s and %.*s. Plan with it: hapc GRAPH.json %s\n", out,
               HB_ARG(curves), out);

@@ -133,8 +133,8 @@ void profile_progress(profile *p)
     fflush(stdout);
 }
 
-static const char *const kind_name[] = {"op",         "copy", "collective",
-                                        "contention", "pair", "stretch"};
+static const char *const kind_name[] = {"op",   "copy",    "collective", "contention",
+                                        "pair", "stretch", "overhead"};
 
 // One line a figure, with the seconds of all ranks.
 static void write_results(profile *p, const char *path)
@@ -234,7 +234,7 @@ int main(int argc, char **argv)
     p.peers = (p.device.gpu || p.quick) && one_host(r) && !hosts && r->n_ranks > 1 && !o.tf32;
     p.zone[PROFILE_SYM] = p.peers ? p.zone[PROFILE_IN] / 2 : 0;
     hap_segments(r, p.zone[PROFILE_SYM], &(int64_t){2 * p.zone[PROFILE_IN] + p.ids});
-    p.n_expected = p.quick ? 216 : o.colls ? 140 : o.tf32 ? 60 : 500;
+    p.n_expected = p.quick ? 219 : o.colls ? 143 : o.tf32 ? 60 : 503;
     fill(&p);
     measure_step(&p);
     if (!o.colls) {
@@ -244,6 +244,7 @@ int main(int argc, char **argv)
     profile_colls(&p);
     if (!o.colls) profile_stretches(&p);
     profile_contention(&p);
+    profile_in_step(&p);
     profile_pairs(&p);
     profile_begin(&p);
     if (p.device.gpu)

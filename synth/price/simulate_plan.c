@@ -217,12 +217,12 @@ static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost
 {
     hb_arena *scratch = hb_arena_new();
     cost_event *e = hb_room(scratch, sizeof *e, p->instr.n);
-    // What the library takes of a device while it waits for a network is little where not measured.
-    bool quiet[4], measured = false;
+    bool quiet[4], quiet_network = true;
     for (int c = 0; c < p->mesh->n_classes; c++)
-        measured = measured || p->cluster->cls[p->mesh->cluster_class[c]].compute_beside > 0;
+        quiet_network =
+            quiet_network && cost_quiet_network(&p->cluster->cls[p->mesh->cluster_class[c]]);
     for (unsigned axes = 1; axes < 4; axes++)
-        quiet[axes] = !measured && crosses(p, axes);
+        quiet[axes] = quiet_network && crosses(p, axes);
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         e[i].kind = in->kind == SYN_START  ? COST_START

@@ -15,7 +15,7 @@ count=0
 compile() {
     local header=$1
     shift
-    printf '#include "%s"\n' "$header" |
+    printf '#include "%s"\ntypedef int of_a_header;\n' "$header" |
         "$@" "${warnings[@]}" -fsyntax-only -I. -Iruntime - || {
         echo "$header does not compile alone ($*)"
         bad=1
