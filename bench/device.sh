@@ -22,7 +22,7 @@
 #   fail       ranks killed and stopped, devices full or hidden: one message each; the same with pushes
 #   push       loops of pushes, run each way, and without credits, which is to be noticed; push-speed: pushes and the library on 2 and 4 GPUs, captured
 # HAP_TORCH_ON=all leaves `torch` on one GPU out where there are several, HAP_TRAIN_RANKS=several what `train` runs on one rank; HAP_TRAIN_PARTS are train_cuda.sh's.
-# HAP_MODELS (gpt2, bert or both) and HAP_WAYS (graph,fuse; "1,1 1,0 0,0") choose what `speed` and `torch` run.
+# HAP_MODELS (gpt2, bert or both) and HAP_WAYS (graph,fuse of --cuda; "on,on on,off off,off") choose what `speed` and `torch` run.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD out=/tmp/device pack=$PWD/.device
@@ -72,7 +72,7 @@ cluster()
     printf 'name: h200x%d\nmachines:\n  - name: host\n    devices: [{model: H200, count: %d}]\n    link: {bandwidth: 370 GB/s, latency: 3 us}\nsource: datasheet\n' "$1" "$1" >"$out/h200x$1.yaml"
 }
 
-models=${HAP_MODELS:-gpt2 bert} ways=${HAP_WAYS:-1,1 1,0 0,0}
+models=${HAP_MODELS:-gpt2 bert} ways=${HAP_WAYS:-on,on on,off off,off}
 rows_of() { [ "$1" = gpt2 ] && echo 32 || echo 64; } # a GPU
 tokens_of() { [ "$1" = gpt2 ] && echo 1024 || echo 128; }
 graph_of() { [ "$1" = gpt2 ] && echo "$pack/gpt2-1024.json" || echo "$root/examples/bert/graph.json"; }
@@ -99,7 +99,7 @@ go() # MODEL PLAN NAME OPTION...: steps to $out/NAME.jsonl
 {
     local model=$1 plan=$2 name=$3
     shift 3
-    HAP_VERBOSE=1 timeout 100 "$pack/bin/hapc" run "$plan" --backend cuda --json --seed 1 --input input_ids="$out/$model.npy" \
+    timeout 100 "$pack/bin/hapc" run "$plan" --backend cuda -v --json --seed 1 --input input_ids="$out/$model.npy" \
         --input labels="$out/$model.npy" "$@" >"$out/$name.jsonl" 2>"$out/$name.err" || tail -n 5 "$out/$name.err" | cut -c1-400
 }
 
@@ -115,13 +115,13 @@ speed()
             grep -E 'predicted|ms a step|peak' "$out/plan.$model.$n.log" | head -n 4
             for way in $ways; do
                 log=run.$model.$n.$way
-                HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} go "$model" "/tmp/plan.$model.$n" "$log" --steps 40
+                go "$model" "/tmp/plan.$model.$n" "$log" --steps 40 --cuda "graph=${way%,*},fuse=${way#*,}"
                 echo "hapc $model $n GPU, $(($(rows_of "$model") * n)) x $(tokens_of "$model") tokens, graph,fuse $way: $(median "$out/$log.jsonl") ms/step," \
                     "losses of steps 0 4 26 39 $(some_losses "$log")"
             done
             grep -hE 'workspace|segments|device 0|left out' "$out/$log.err" | head -n 4
         done
-        HAP_CUDA_FUSE=1 timeout 120 "$pack/bin/hapc" run "/tmp/plan.$model.1" --backend cuda --steps 3 --trace "$out/trace.json" --seed 1 \
+        timeout 120 "$pack/bin/hapc" run "/tmp/plan.$model.1" --backend cuda --steps 3 --trace "$out/trace.json" --seed 1 \
             --input input_ids="$out/$model.npy" --input labels="$out/$model.npy" >"$out/trace.$model.log" 2>&1
         python3 bench/device_trace.py "$out/trace.json" "$out/trace.$model.tsv"
         rm -f "$out/trace.json"
@@ -158,12 +158,12 @@ bits()
     local way name
     ids gpt2
     plan gpt2 1 --precision bf16 -o /tmp/plan1 || return
-    for way in 0,0 1,0 list,1 1,1 again,0,0; do
+    for way in off,off on,off list,on on,on again,off,off; do
         name=bits.$way
         way=${way#again,}
-        HAP_CUDA_TUNE=0 HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} go gpt2 /tmp/plan1 "$name" --steps 40
+        go gpt2 /tmp/plan1 "$name" --steps 40 --cuda "tune=off,graph=${way%,*},fuse=${way#*,}"
         sed 's/,"ms.*//' "$out/$name.jsonl" >"$out/$name.losses"
-        echo "$name: $(wc -l <"$out/$name.losses") losses, the first that differs from 0,0: $(cmp "$out/bits.0,0.losses" "$out/$name.losses" |
+        echo "$name: $(wc -l <"$out/$name.losses") losses, the first that differs from off,off: $(cmp "$out/bits.off,off.losses" "$out/$name.losses" |
             sed "s/.*line/line/")"
     done
 }
@@ -179,7 +179,7 @@ losses()
     for p in fp32 bf16; do
         "$pack/bin/hapc" "$out/warm.json" "$out/h200x1.yaml" --batch 8 --precision $p -q -o "/tmp/warm.$p" || return 1
         [ $p = bf16 ] || go gpt2 /tmp/warm.fp32 start --steps 0 --save "$out/start.safetensors"
-        HAP_CUDA_TUNE=0 go gpt2 "/tmp/warm.$p" "hapc.$p" --steps 50 --init "$out/start.safetensors"
+        go gpt2 "/tmp/warm.$p" "hapc.$p" --cuda tune=off --steps 50 --init "$out/start.safetensors"
     done
     timeout 100 python3 bench/device_losses.py "$out" 2>&1 | tail -n 60
     rm -f "$out/start.safetensors" "$out/text" "$out/gpt2.npy"
@@ -187,11 +187,11 @@ losses()
 
 racecheck() # COMMAND…: fails on any hazard
 {
-    HAP_TEST_FEW=1 HAP_CUDA_ATTENTION=own HAP_CUDA_TUNE=0 timeout ${HAP_RACE_SECONDS:-100} \
+    HAP_TEST_FEW=1 HAP_TEST_OPTIONS="--cuda attention=own,tune=off" timeout ${HAP_RACE_SECONDS:-100} \
         compute-sanitizer --tool racecheck --error-exitcode 9 "$@"
 }
 
-memcheck() { HAP_CUDA_TUNE=0 timeout 120 compute-sanitizer --tool memcheck --error-exitcode 9 "$@"; }
+memcheck() { HAP_TEST_OPTIONS="--cuda tune=off" timeout 120 compute-sanitizer --tool memcheck --error-exitcode 9 "$@"; }
 
 sanitize()
 {
@@ -199,12 +199,12 @@ sanitize()
     cluster 1
     python3 tests/graphs/make_groups.py 64 "$out/rows.json" "$out/rows.npy" && "$pack/bin/hapc" "$out/rows.json" "$out/h200x1.yaml" -q -o $rows &&
         generated=("$pack/bin/hapc" run $rows --backend cuda --steps 4 --seed 1 --input x="$out/rows.npy") &&
-        HAP_CUDA_GROUPS=all "${generated[@]}" >"$out/generated.out" 2>&1 # builds it; below hapc does not watch: NVRTC takes long
-    generated=$("${generated[@]}" --dry-run | tail -n 1)
+        "${generated[@]}" --cuda groups=all >"$out/generated.out" 2>&1 # builds it; below hapc does not watch: NVRTC takes long
+    generated=$("${generated[@]}" --cuda groups=all,attention=own,tune=off --dry-run | tail -n 1)
     for t in $both; do part "racecheck.$t" racecheck "$pack/tests/${t}_cuda_test" & done
     for t in $both $slow; do part "memcheck.$t" memcheck "$pack/tests/${t}_cuda_test" & done
     for t in memcheck racecheck; do
-        HAP_CUDA_GROUPS=all part $t.generated $t --target-processes all bash -c "$generated" &
+        part $t.generated $t --target-processes all bash -c "$generated" &
     done
     wait
 }
@@ -212,21 +212,20 @@ sanitize()
 # A fault of tiny bf16 models was seen once where cuDNN takes fewer queries than its tile.
 short()
 {
-    local model way
+    local model way options
     cluster 1
     for model in gpt2-tiny bert-tiny; do
         python3 -c 'import numpy as np, sys; np.save(sys.argv[1], np.random.default_rng(3).integers(1, 190, (32, 32), dtype=np.int64))' "$out/$model.npy"
         "$pack/bin/hapc" examples/$model/graph.json "$out/h200x1.yaml" --precision bf16 -q -o "/tmp/short.$model"
-        for way in 0,0 1,1; do
-            export HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} HAP_CUDA_ATTENTION=short HAP_CUDA_TUNE=0
-            go "$model" "/tmp/short.$model" "short.$model.$way" --steps 20
+        for way in off,off on,on; do
+            options=(--cuda "graph=${way%,*},fuse=${way#*,},attention=short,tune=off")
+            go "$model" "/tmp/short.$model" "short.$model.$way" --steps 20 "${options[@]}"
             echo "short $model graph,fuse $way: $(grep -c loss "$out/short.$model.$way.jsonl") of 20 steps, $(tail -n 1 "$out/short.$model.$way.err" | cut -c1-200)"
             part "short.memcheck.$model.$way" memcheck --target-processes all --print-limit 20 \
-                "$pack/bin/hapc" run "/tmp/short.$model" --backend cuda --steps 3 --seed 1 --input input_ids="$out/$model.npy" --input labels="$out/$model.npy" &
+                "$pack/bin/hapc" run "/tmp/short.$model" --backend cuda "${options[@]}" --steps 3 --seed 1 --input input_ids="$out/$model.npy" --input labels="$out/$model.npy" &
         done
     done
     wait
-    unset HAP_CUDA_GRAPH HAP_CUDA_FUSE HAP_CUDA_ATTENTION HAP_CUDA_TUNE
 }
 
 # The same programs called, listed, captured with pushes live and with all of them, and where the trial of that is made to
@@ -236,14 +235,14 @@ push()
     local n way code
     for n in ${HAP_RANKS:-1 2 4}; do
         [ $n -le "$gpus" ] || continue
-        for way in 1 1,0 list 0; do
-            part push.np$n.$way env HAP_VERBOSE=1 HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_LITMUS=${way#*,} timeout 60 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/push_stress_cuda" 60 8 1 300
+        for way in on,on on,off list,on off,on; do
+            part push.np$n.$way env HAP_TEST_OPTIONS="-v --cuda graph=${way%,*},litmus=${way#*,}" timeout 60 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/push_stress_cuda" 60 8 1 300
         done
-        echo "$n ranks, hashes captured, captured with pushes live, listed, called: $(cat "$out"/push.np$n.{1,1\,0,list,0}.log | sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' | sort | uniq -c | tr '\n' ' ')"
-        for way in fail 0; do
-            part push.np$n.litmus-$way env HAP_VERBOSE=1 HAP_CUDA_GRAPH=1 HAP_CUDA_LITMUS=$way timeout 100 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/push_stress_cuda" 12 6 5 300
+        echo "$n ranks, hashes captured, captured with pushes live, listed, called: $(cat "$out"/push.np$n.{on,off,list}\,*.log | sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' | sort | uniq -c | tr '\n' ' ')"
+        for way in fail off; do
+            part push.np$n.litmus-$way env HAP_TEST_OPTIONS="-v --cuda graph=on,litmus=$way" timeout 100 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/push_stress_cuda" 12 6 5 300
         done
-        echo "$n ranks, hashes after a trial that failed, without one: $(cat "$out"/push.np$n.litmus-{fail,0}.log | sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' | sort | uniq -c | tr '\n' ' ')"
+        echo "$n ranks, hashes after a trial that failed, without one: $(cat "$out"/push.np$n.litmus-{fail,off}.log | sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' | sort | uniq -c | tr '\n' ' ')"
         grep -hoE 'every trial ended|a trial did not end' "$out"/push.np$n.*.log | sort | uniq -c
     done
     n=$((gpus < 4 ? gpus : 4))
@@ -259,8 +258,8 @@ push_speed()
 {
     local n
     for n in ${HAP_RANKS:-2 4}; do
-        [ $n -gt "$gpus" ] || part push-speed.np$n timeout 90 mpirun --oversubscribe --bind-to none -n $n env HAP_CUDA_GRAPH="${HAP_CUDA_GRAPH:-1}" \
-            "$pack/bin/push-bench-cuda" --seconds "${HAP_SECONDS:-30}" ${HAP_MIB:+--mib $HAP_MIB} ${HAP_KINDS:+--kinds $HAP_KINDS}
+        [ $n -gt "$gpus" ] || part push-speed.np$n timeout 90 mpirun --oversubscribe --bind-to none -n $n \
+            "$pack/bin/push-bench-cuda" --graph "${HAP_GRAPH:-on}" --seconds "${HAP_SECONDS:-30}" ${HAP_MIB:+--mib $HAP_MIB} ${HAP_KINDS:+--kinds $HAP_KINDS}
         [ ! -s "$out/push-speed.np$n.log" ] || python3 bench/overlap/push_report.py "$out/push-speed.np$n.log"
     done
 }
@@ -294,8 +293,8 @@ one_part() # as named above
             [ $n -gt "$gpus" ] || part coll.np$n timeout 200 mpirun --oversubscribe --bind-to none -n $n "$pack/tests/coll_cuda_test" 6
         done ;;
     coll-alone)
-        HAP_PEERS=0 part coll-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/coll_cuda_test" 6
-        HAP_PEERS=0 part pair-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/pair_cuda_test" 2 1 200 200 ;;
+        HAP_TEST_OPTIONS="--cuda peers=off" part coll-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/coll_cuda_test" 6
+        HAP_TEST_OPTIONS="--cuda peers=off" part pair-alone timeout 100 mpirun --oversubscribe --bind-to none -n "$gpus" "$pack/tests/pair_cuda_test" 2 1 200 200 ;;
     train) part train timeout 600 tests/cuda/train_cuda.sh ${HAP_TRAIN_PARTS:-} ;;
     speed) speed ;;
     predicted) predicted ;;

@@ -18,7 +18,7 @@ both() # NAME PLAN OPTION...
     local name=$1 plan=$2 on
     shift 2
     for on in off on all; do
-        HAP_VERBOSE=1 HAP_CUDA_TUNE=0 HAP_CUDA_GROUPS=$(echo $on | sed 's/off/0/; s/on/1/') timeout 100 "$pack/bin/hapc" run "$plan" --backend cuda --json \
+        timeout 100 "$pack/bin/hapc" run "$plan" --backend cuda -v --cuda "tune=off,groups=$on" --json \
             --seed 1 --steps 8 --save "$out/$name.$on.st" "$@" >"$out/$name.$on.jsonl" 2>"$out/$name.$on.err" ||
             tail -n 5 "$out/$name.$on.err" | cut -c1-400
         sed 's/.*"loss":\([-0-9.e]*\).*/\1/' "$out/$name.$on.jsonl" >"$out/$name.$on.l"
@@ -58,8 +58,8 @@ groups_rows()
     python3 tests/graphs/make_groups.py 1024 "$out/many.json" "$out/many.npy" &&
         python3 -c 'import numpy as np, sys; np.save(sys.argv[1], np.random.default_rng(0).standard_normal((4096, 5, 1024), dtype=np.float32))' "$out/many.npy" &&
         "$pack/bin/hapc" "$out/many.json" "$out/h200x1.yaml" --batch 4096 -o /tmp/many 2>&1 | grep -E "predicted|ms a step" | head -n 2
-    for on in 0 1 all 0 1 all; do
-        HAP_VERBOSE=1 HAP_CUDA_GROUPS=$on timeout 60 "$pack/bin/hapc" run /tmp/many --backend cuda --json --seed 1 --steps 40 --input x="$out/many.npy" >"$out/many.jsonl" 2>"$out/many.err"
+    for on in off on all off on all; do
+        timeout 60 "$pack/bin/hapc" run /tmp/many --backend cuda -v --cuda "groups=$on" --json --seed 1 --steps 40 --input x="$out/many.npy" >"$out/many.jsonl" 2>"$out/many.err"
         echo "groups $on rows: $(median "$out/many.jsonl") ms/step $(grep -hE 'note|left out' "$out/many.err" | cut -c1-200 | head -n 2)"
     done
 }
@@ -71,14 +71,14 @@ groups_speed()
     for model in $models; do
         ids "$model"
         plan "$model" 1 --precision bf16 -o "/tmp/groups.$model" || continue
-        for on in 0 1 all 0 1 all; do
+        for on in off on all off on all; do
             log=groups.$model.$on
-            HAP_CUDA_GROUPS=$on go "$model" "/tmp/groups.$model" "$log" --steps 40
+            go "$model" "/tmp/groups.$model" "$log" --steps 40 --cuda "groups=$on"
             echo "groups $on $model: $(median "$out/$log.jsonl") ms/step, losses of steps 0 4 26 39 $(some_losses "$log")"
             grep -hE 'note|left out' "$out/$log.err" | cut -c1-300 | head -n 3
         done
-        for on in 0 all; do
-            HAP_CUDA_GROUPS=$on timeout 120 "$pack/bin/hapc" run "/tmp/groups.$model" --backend cuda --steps 3 --trace "$out/trace.json" --seed 1 \
+        for on in off all; do
+            timeout 120 "$pack/bin/hapc" run "/tmp/groups.$model" --backend cuda --cuda "groups=$on" --steps 3 --trace "$out/trace.json" --seed 1 \
                 --input input_ids="$out/$model.npy" --input labels="$out/$model.npy" >"$out/trace.$model.log" 2>&1
             python3 bench/device_trace.py "$out/trace.json" "$out/groups.trace.$model.$on.tsv" 2>&1 | head -n 24
             rm -f "$out/trace.json"

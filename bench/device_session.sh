@@ -50,14 +50,14 @@ end_session()
 pushes() # what bench/device.sh push does in less time, and both ways that the litmus can end
 {
     . bench/device.sh
-    stress() { part "$1" env HAP_VERBOSE="$3" "${@:4}" timeout 60 mpirun --oversubscribe --bind-to none -n 4 "$pack/tests/push_stress_cuda" "$2" 8 1 300; }
-    stress push.1 16 '' HAP_CUDA_GRAPH=1
-    stress push.list 16 '' HAP_CUDA_GRAPH=list
-    stress push.0 16 '' HAP_CUDA_GRAPH=0
-    stress push.auto 6 1 HAP_CUDA_GRAPH=auto
-    stress push.fail 4 1 HAP_CUDA_LITMUS=fail HAP_CUDA_GRAPH=1
-    stress push.nolitmus 4 '' HAP_CUDA_LITMUS=0 HAP_CUDA_GRAPH=1
-    echo "hashes: $(cat "$out"/push.{1,list,0}.log | sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' | sort | uniq -c | tr '\n' ' ')"
+    stress() { part "$1" env HAP_TEST_OPTIONS="$3" timeout 60 mpirun --oversubscribe --bind-to none -n 4 "$pack/tests/push_stress_cuda" "$2" 8 1 300; }
+    stress push.on 16 '--cuda graph=on'
+    stress push.list 16 '--cuda graph=list'
+    stress push.off 16 '--cuda graph=off'
+    stress push.auto 6 '-v --cuda graph=auto'
+    stress push.fail 4 '-v --cuda litmus=fail,graph=on'
+    stress push.nolitmus 4 '--cuda litmus=off,graph=on'
+    echo "hashes: $(cat "$out"/push.{on,list,off}.log | sed -n 's/.*hash \([0-9a-f ]*\),.*/\1/p' | sort | uniq -c | tr '\n' ' ')"
     sed -n 's/^rank [0-9]* step as one.*: \(.*trial.*\)/\1/p' "$out"/push.{auto,fail}.log | sort | uniq -c
     HAP_TEST_CREDITS=0 timeout 30 mpirun --oversubscribe --bind-to none -n 4 "$pack/tests/push_stress_cuda" 12 4 3 300 >"$out/push.nocredit.log" 2>&1
     echo "without credits: exit $? (1: noticed)"
@@ -88,7 +88,7 @@ four() # GPT-2 and BERT on all GPUs, planned from the data sheet
 case ${1:-} in
 one)
     step 180 34 tests bash bench/device.sh 'ops&' 'train&' 'sanitize&' nan
-    HAP_WAYS=1,1 step 60 30 speed bash bench/device.sh speed
+    HAP_WAYS=on,on step 60 30 speed bash bench/device.sh speed
     step 110 4 torch bash bench/device.sh torch
     step 110 6 losses bash bench/device.sh losses
     step 60 5 fail bash bench/device.sh fail
@@ -101,7 +101,7 @@ tests)
 speed)
     step 80 12 profile bash bench/device_overlap.sh profile
     step 130 64 pairs bash bench/device_overlap.sh pairs
-    HAP_VERBOSE=1 step 140 9 e2e bash bench/device_overlap.sh e2e
+    step 140 9 e2e bash bench/device_overlap.sh e2e
     step 170 30 predicted bash bench/device_session.sh predicted
     HAP_TRAIN_PARTS=rehearsed HAP_TRAIN_RANKS=several step 150 12 rehearsed bash bench/device.sh train
     ;;

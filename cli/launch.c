@@ -74,15 +74,13 @@ static hb_str hosts_of(hb_arena *a, const run_job *j, bool counts)
     return hb_done(&b);
 }
 
-// Variables of ours that ranks on other hosts are to have too, and where libraries lie that are
-// loaded at run time (cuDNN, NVRTC).
+// Variables that ranks on other hosts are to have too (docs/environment.md): threads, NCCL's, and
+// where libraries lie that are loaded at run time (cuDNN, NVRTC).
 static bool goes_along(const char *variable)
 {
-    static const char *const ours[] = {"HAP_NAN=",        "HAP_VERBOSE=",          "HAP_CUDA_",
-                                       "HAP_PEERS=",      "OPENBLAS_NUM_THREADS=", "NCCL_",
-                                       "LD_LIBRARY_PATH="};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (strncmp(variable, ours[i], strlen(ours[i])) == 0) return true;
+    static const char *const those[] = {"OPENBLAS_NUM_THREADS=", "NCCL_", "LD_LIBRARY_PATH="};
+    for (size_t i = 0; i < sizeof those / sizeof *those; i++)
+        if (strncmp(variable, those[i], strlen(those[i])) == 0) return true;
     return false;
 }
 
@@ -98,11 +96,6 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
         long threads = hosts.n == 0 && j->n_ranks > 0 ? cores / j->n_ranks : 1;
         add(&e, "OPENBLAS_NUM_THREADS=%ld", threads < 1 ? 1 : threads);
     }
-    add(&e, "HAP_FOLDER=%.*s", HB_ARG(j->folder));
-    if (j->tf32) add(&e, "HAP_TF32=1");
-    int shown = e.v.n;
-    add(&e, "HAP_HEARTBEAT=%.*s", HB_ARG(j->heartbeat));
-    if (j->peak_sec > 0) add(&e, "HAP_PEAK_SECONDS=%.9g", j->peak_sec);
     HB_PUSH(a, &e.v, NULL);
     *env = e.v.p;
 
@@ -121,7 +114,7 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
     if (hosts.n > 0) {
         add(&w, open ? "--host" : "-hosts");
         add(&w, "%.*s", HB_ARG(hosts));
-        for (int i = 0; open && i < shown; i++) {
+        for (int i = 0; open && e.v.p[i]; i++) {
             add(&w, "-x");
             add(&w, "%.*s", (int)strcspn(e.v.p[i], "="), e.v.p[i]);
         }
@@ -136,6 +129,14 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
     add(&w, "%.*s", HB_ARG(j->binary));
     for (int i = 0; i < j->n_args; i++)
         HB_PUSH(a, &w.v, j->arg[i]);
+    add(&w, "--folder");
+    add(&w, "%.*s", HB_ARG(j->folder));
+    if (j->peak_sec > 0) {
+        add(&w, "--peak-seconds");
+        add(&w, "%.9g", j->peak_sec);
+    }
+    add(&w, "--heartbeat");
+    add(&w, "%.*s", HB_ARG(j->heartbeat));
     HB_PUSH(a, &w.v, NULL);
     return w.v.p;
 }
@@ -145,7 +146,10 @@ hb_str launch_line(hb_arena *a, char *const *argv, char *const *env)
     hb_buf b = {.arena = a};
     for (int pass = 0; pass < 2; pass++)
         for (char *const *w = pass ? argv : env; *w; w++) {
-            if (!pass && strncmp(*w, "HAP_HEARTBEAT=", 14) == 0) continue; // supervision only
+            if (pass && w[1] && strcmp(*w, "--heartbeat") == 0) { // supervision only
+                w++;
+                continue;
+            }
             if (b.n) hb_putc(&b, ' ');
             if ((*w)[0] && !strpbrk(*w, " \t\n'\"\\$`*?[]{}()<>|&;#~!")) {
                 hb_puts(&b, *w);

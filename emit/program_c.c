@@ -252,6 +252,7 @@ static void print_main(pt *t)
     lines_text(l, 0, "{");
     lines_text(l, 4, "hap_rank *r = hap_init(&argc, &argv, %.*s, %d);",
                HB_ARG(pt_quote(t->a, g->sha)), mesh->n_ranks);
+    if (g->precision == IR_PRECISION_TF32) lines_text(l, 4, "hap_math(r, HAP_MATH_TF32);");
     print_places(t);
     lines_text(l, 4, "hap_mesh(r, %d, (const int[]){%s});", mesh->n_axes, sizes.p);
     hb_str *item = HB_ARRAY(t->a, hb_str, mesh->n_ranks + 1);

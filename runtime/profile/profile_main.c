@@ -1,7 +1,7 @@
 // The measuring program: starts like a program of hapc, measures, and rank 0 writes what all ranks
-// found. Options: --out FILE, --quick, --tf32 (dense rows alone, f32 products in tf32: HAP_TF32 is
-// set), --colls (collectives alone), --sms and --hosts A,B,… (of each rank,
-// as hap_places), --progress FROM,TO (of a bar on stdout).
+// found. Options: --out FILE, --quick, --tf32 (matmuls alone, those of f32 in tf32), --colls
+// (collectives alone), --sms and --hosts A,B,… (of each rank, as hap_places), --progress FROM,TO
+// (of a bar on stdout); the others are those of every program (hap/run_options.def).
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ typedef struct options {
     double from, to;
 } options;
 
-static bool parse(options *o, int argc, char **argv)
+// What is not ours goes to rest, *n_rest words.
+static void parse(options *o, int argc, char **argv, char **rest, int *n_rest)
 {
     for (int i = 1; i < argc; i++) {
         const char *v = i + 1 < argc ? argv[i + 1] : NULL;
@@ -40,9 +41,22 @@ static bool parse(options *o, int argc, char **argv)
         else if (strcmp(argv[i], "--progress") == 0 && v)
             o->progress = sscanf(argv[++i], "%lf,%lf", &o->from, &o->to) == 2;
         else
-            return false;
+            rest[(*n_rest)++] = argv[i];
     }
-    return o->out != NULL;
+}
+
+static void read_options(hap_rank *r, options *o, int argc, char **argv)
+{
+    char why[256] = "", **rest = hap_alloc(r, sizeof *rest * (size_t)(argc + 1));
+    int n = 0;
+    if (argc > 0) rest[n++] = argv[0];
+    parse(o, argc, argv, rest, &n);
+    if (hap_options_parse(&r->opt, n, rest, why, sizeof why) && !o->out)
+        snprintf(why, sizeof why, "the measuring program wants --out");
+    free(rest);
+    hap_agree(r, HAP_EXIT_USAGE, why);
+    // Steps that are timed run in one way.
+    if (r->opt.cuda.graph == HAP_CUDA_graph_usual) r->opt.cuda.graph = HAP_CUDA_graph_on;
 }
 
 // "64,64,132": one a rank. NULL if there is none.
@@ -121,18 +135,6 @@ static void measure_step(profile *p)
     p->step_sec = step > 0 ? step : 0;
 }
 
-void profile_progress(profile *p)
-{
-    enum { WIDTH = 40 };
-    double done = (double)++p->n_cases / p->n_expected;
-    if (!p->shown || p->r->id != 0) return;
-    double percent = p->from + (p->to - p->from) * (done < 1 ? done : 1);
-    int bar = (int)(percent * WIDTH / 100);
-    printf("\rmeasuring [%.*s%*s] %3.0f %%%s", bar, "########################################",
-           WIDTH - bar, "", percent, percent >= 100 ? "\r\033[K" : "");
-    fflush(stdout);
-}
-
 static const char *const kind_name[] = {"op",   "copy",    "collective", "contention",
                                         "pair", "stretch", "overhead"};
 
@@ -209,10 +211,11 @@ int main(int argc, char **argv)
     options o = {.to = 100};
     profile p = {.r = r};
     r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
-    setenv("HAP_CUDA_GRAPH", "1", 0); // steps that are timed run in one way
     hap_comm_start(r, &argc, &argv);
-    hap_agree(r, HAP_EXIT_USAGE, parse(&o, argc, argv) ? "" : "options of the measuring program");
-    hap_beat_start(r);
+    read_options(r, &o, argc, argv);
+    const char *unheard = hap_beat_start(r);
+    if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
+    if (o.tf32) hap_math(r, HAP_MATH_TF32);
     int *sms = numbers(r, o.sms), *hosts = numbers(r, o.hosts);
     if (sms || hosts) hap_places(r, NULL, sms, hosts);
     hap_mesh(r, 1, &r->n_ranks);

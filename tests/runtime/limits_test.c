@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "core/coll_geometry.h"
-#include "core/pair_calls.h"
+#include "core/pair.h"
 #include "core/push_turns.h"
 #include "cuda/device/cuda_limits.h"
 #include "hap/group_args.h"

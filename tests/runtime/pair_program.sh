@@ -53,7 +53,7 @@ breaks()
     [ "$(grep -Ec '^(error:|rank [0-9]+ host)' "$dir/err")" = 1 ] || { wrong "$2: not one message"; cat "$dir/err"; }
     grep -Eq "program.c:[0-9]+: $1" "$dir/err" || { wrong "$2: no '$1' in"; cat "$dir/err"; }
     program "$dir/edited.c" 3 "$dir/edited" haprt-record
-    HAP_RECORD="$dir/record" "$dir/edited" >"$dir/out" 2>"$dir/err"
+    "$dir/edited" --record "$dir/record" >"$dir/out" 2>"$dir/err"
     [ $? = 5 ] || { wrong "$2, recorded: not status 5"; cat "$dir/err"; }
     grep -Eq "program.c:[0-9]+: $1" "$dir/err" || { wrong "$2, recorded: no '$1' in"; cat "$dir/err"; }
 }

@@ -5,8 +5,7 @@
 
 #include "cuda/fuse/cuda_fuse.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "cuda/fuse/cuda_passes.h"
 
 // Call i makes y = cast(x) to a wider type: every reader of y reads x.
 static bool widening_goes(hap_rank *r, cuda_record *c, int i, hap_tensor *y, hap_tensor *x)
@@ -83,8 +82,7 @@ static void group_casts(hap_rank *r, cuda_record *c, int i)
 int cuda_fuse(hap_rank *r, cuda_record *c)
 {
     int gone = 0;
-    const char *on = getenv("HAP_CUDA_FUSE");
-    if (on && on[0] == '0') return 0;
+    if (r->opt.cuda.fuse == HAP_CUDA_fuse_off) return 0;
     for (int i = 0; i < c->n; i++) {
         cuda_call *e = &c->call[i];
         if (e->kind == CUDA_GROUP) group_casts(r, c, i);
@@ -98,7 +96,7 @@ int cuda_fuse(hap_rank *r, cuda_record *c)
                 e->kind = CUDA_DONE;
         }
     }
-    bool exact = on && !strcmp(on, "exact");
+    bool exact = r->opt.cuda.fuse == HAP_CUDA_fuse_exact;
     cuda_fuse_partials(r, c);
     cuda_fuse_heads(r, c);
     if (!exact) cuda_fuse_products(r, c);

@@ -1,9 +1,9 @@
 // Pointwise rows: one and two operands, gradients, casts, dropout, where. Values of bf16 and f16
 // are computed in f32, as on the CPU.
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_chains.h"
+#include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/cuda_columns.cuh"
-#include "cuda/step/cuda_record.h"
 
 enum { THREADS = 256 };
 

@@ -1,6 +1,6 @@
 // Which kernel runs an op (tests/ir/op_rows_test.c: every op has one).
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_ops.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "hap/pointwise.h"
 
@@ -80,15 +80,6 @@ static const struct {
     [HAP_OP_row_max] = {1, 0},      [HAP_OP_row_expsum] = {1, 0}, [HAP_OP_row_m2] = {1, 0},
     [HAP_OP_target_logit] = {1, 0}, [HAP_OP_ce_bwd] = {1, 1},     [HAP_OP_sum] = {1, 0},
 };
-
-const char *cuda_call_begins(cuda_context *x, const hap_op_call *c)
-{
-    for (int i = 0; i < c->n_in; i++)
-        if (c->in[i]) CUDA_TRY(cuda_will_read(x, c->in[i]->data, c->in[i]->bytes));
-    for (int i = 0; i < c->n_out; i++)
-        cuda_will_write(x, c->out[i]->data, c->out[i]->bytes);
-    return NULL;
-}
 
 const char *hap_cuda_run(cuda_context *x, const hap_op_call *c)
 {

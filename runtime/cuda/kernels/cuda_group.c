@@ -1,4 +1,4 @@
-#include "cuda/step/cuda_group.h"
+#include "cuda/kernels/cuda_group.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -7,13 +7,8 @@
 
 #include "core/fail.h"
 #include "core/tensor.h"
+#include "cuda/kernels/cuda_compile.h"
 #include "cuda/kernels/cuda_shadow.h"
-
-static bool turned_off(const char *name)
-{
-    const char *v = getenv(name);
-    return v && v[0] == '0';
-}
 
 static char *read_source(const char *folder)
 {
@@ -39,9 +34,9 @@ void cuda_groups_start(hap_rank *r, cuda_groups *g)
 {
     if (g->started) return;
     g->started = true;
-    g->off = turned_off("HAP_CUDA_FUSE") || turned_off("HAP_CUDA_GROUPS") || r->opt.check_nan;
-    const char *all = getenv("HAP_CUDA_GROUPS");
-    g->all = all && strcmp(all, "all") == 0;
+    const hap_cuda_options *o = &r->opt.cuda;
+    g->off = o->fuse == HAP_CUDA_fuse_off || o->groups == HAP_CUDA_groups_off || r->opt.check_nan;
+    g->all = o->groups == HAP_CUDA_groups_all;
 }
 
 // When the first group comes that is to run as a kernel.

@@ -6,15 +6,15 @@
 // (synth/passes/fuse.h writes it), tensor by tensor: so an edited program never runs another
 // group's kernel. Where there is no kernel for a group its ops run one by one; rank 0 says why
 // once. So do the ops of groups for which the runtime has joins of its own (cuda_fuse.h) that go
-// further than one group: layer norms, one op with its casts, statistics alone; HAP_CUDA_GROUPS=all
-// runs these as kernels too. HAP_CUDA_GROUPS=0, HAP_CUDA_FUSE=0 and --check-nan: no groups.
+// further than one group: layer norms, one op with its casts, statistics alone; --cuda
+// groups=all runs these as kernels too. groups=off, fuse=off and --check-nan: no groups.
 
 #ifndef HAP_RUNTIME_CUDA_GROUP_H
 #define HAP_RUNTIME_CUDA_GROUP_H
 
 #include "core/backend.h"
-#include "cuda/device/cuda_context.h"
 #include "cuda/device/cuda_limits.h"
+#include "cuda/kernels/cuda_ops.h"
 #include "hap/group_args.h"
 
 typedef struct cuda_group { // one, ready to be launched
@@ -48,8 +48,5 @@ void cuda_groups_end(cuda_groups *g);
 bool cuda_group_find(hap_rank *r, cuda_groups *g, int n_kept, hap_tensor *const *kept,
                      cuda_group *out);
 const char *cuda_group_run(cuda_context *x, const cuda_group *g);
-
-// cuda_compile.c: the kernels of a file as a library; NULL with *why. path: of kernels.cu.
-void *cuda_compile(const char *folder, const char *source, const char **why);
 
 #endif

@@ -4,13 +4,16 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cuda/step/cuda_group.h"
+#include "cuda/device/cuda_error.h"
+#include "cuda/kernels/cuda_compile.h"
 
 extern const char hap_text_kernels_cuh[], hap_text_formulas_cuh[], hap_text_pointwise_h[],
     hap_text_group_args_h[];

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "core/fail.h"
-#include "cuda/device/cuda_backend.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/step/cuda_capture.h"
+#include "cuda/step/cuda_program.h"
 #include "cuda/step/cuda_whole.h"
 
 void hap_backend_device(hap_rank *r, hap_device *d)
@@ -30,38 +30,31 @@ void hap_backend_device(hap_rank *r, hap_device *d)
 
 void hap_backend_program(hap_rank *r, int k)
 {
+    cuda_steps *steps = cuda_steps_of(r);
     cuda_backend *b = cuda_of(r);
-    if (k == b->program) return;
+    if (k == steps->k) return;
     cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
     cuda_forget_shadows(&b->x);
-    int most = k > b->program ? k : b->program;
-    b->others = hap_grow(r, b->others, &b->n_others, most + 1, sizeof *b->others);
-    b->others[b->program] =
-        (cuda_steps){b->steps, b->list, b->part, b->n_parts, b->cap_parts, b->whole, b->choice};
-    cuda_steps s = b->others[k];
-    b->steps = s.n;
-    b->list = s.list;
-    b->part = s.part;
-    b->n_parts = s.n_parts;
-    b->cap_parts = s.cap_parts;
-    b->whole = s.whole;
-    b->choice = s.choice;
-    b->program = k;
+    int most = k > steps->k ? k : steps->k;
+    steps->others = hap_grow(r, steps->others, &steps->n_others, most + 1, sizeof *steps->others);
+    steps->others[steps->k] = steps->now;
+    steps->now = steps->others[k];
+    b->warm = steps->now.passes > 1;
+    steps->k = k;
 }
 
 void hap_backend_forget(hap_rank *r)
 {
+    cuda_steps *steps = cuda_steps_of(r);
     cuda_backend *b = cuda_of(r);
     cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
-    for (int k = b->n_others; k >= 0; k--) {
-        hap_backend_program(r, k < b->n_others ? k : b->program);
+    for (int k = steps->n_others; k >= 0; k--) {
+        hap_backend_program(r, k < steps->n_others ? k : steps->k);
         cuda_parts_free(b);
         cuda_whole_drop(r);
-        cuda_record_free(&b->list);
-        b->list = (cuda_record){0};
-        b->choice = (cuda_choice){0};
-        b->steps = 0;
+        cuda_record_free(&steps->now.list);
+        steps->now = (cuda_program){0};
     }
     cuda_forget_shadows(&b->x);
-    b->mode = CUDA_STEP_CALLED;
+    steps->mode = CUDA_STEP_CALLED;
 }

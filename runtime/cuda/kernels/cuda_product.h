@@ -4,7 +4,7 @@
 #ifndef HAP_RUNTIME_CUDA_PRODUCT_H
 #define HAP_RUNTIME_CUDA_PRODUCT_H
 
-#include "cuda/device/cuda_context.h"
+#include "cuda/kernels/cuda_ops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,10 +38,6 @@ const char *cuda_multiply(cuda_context *x, cuda_product p, const void *a, const 
 // change are shadows (cuda_shadow.h), others get rows more in the workspace.
 const char *cuda_multiply_rows(cuda_context *x, cuda_product p, const hap_tensor *a,
                                const hap_tensor *b, const void *bias, const hap_tensor *y);
-
-// y[rows, cols] = x, rows ly and lx elements apart; types may differ.
-const char *cuda_copy_rows(cudaStream_t s, hap_dtype y_type, void *y, int64_t ly, hap_dtype x_type,
-                           const void *x, int64_t lx, int64_t rows, int64_t cols);
 
 #ifdef __cplusplus
 }

@@ -8,9 +8,10 @@
 #define HAP_RUNTIME_CUDA_RECORD_H
 
 #include "core/backend.h"
-#include "cuda/device/cuda_context.h"
 #include "cuda/device/cuda_limits.h"
-#include "cuda/step/cuda_group.h"
+#include "cuda/kernels/cuda_chains.h"
+#include "cuda/kernels/cuda_group.h"
+#include "cuda/kernels/cuda_ops.h"
 
 typedef enum {
     CUDA_DONE, // left out
@@ -27,28 +28,9 @@ typedef enum {
 // Ops that one kernel runs (cuda_chains.h).
 typedef enum {
     CUDA_ALONE,
-    CUDA_NORM,
-    CUDA_NORM_BWD,
-    CUDA_SLOPE,
-    CUDA_SUMS,
-    CUDA_CE,
-    CUDA_CASTS,
-    CUDA_UPDATES,
-    CUDA_SQUARES,
-    CUDA_ADDS,
-    CUDA_PARTS,
-    CUDA_LOOKUP
+#define HAP_CHAIN(name, kernel) CUDA_##name,
+#include "hap/joins.def"
 } cuda_chain;
-
-enum { CUDA_MASKS = 4 };          // of axes
-enum { CUDA_MAX_UPDATES = 1023 }; // that are joined to one, at most; other calls: CUDA_MAX_CHAIN
-
-// What an update writes in place, the parameter and its state; 0 of other ops. It may write a copy
-// of the parameter behind these (cuda_fuse_copies.c).
-static inline int cuda_update_places(hap_op_id op)
-{
-    return op == HAP_OP_adam ? 3 : op == HAP_OP_momentum ? 2 : op == HAP_OP_sgd ? 1 : 0;
-}
 
 typedef struct cuda_call {
     cuda_call_kind kind;
@@ -105,10 +87,5 @@ void *cuda_record_spare(hap_rank *r, cuda_record *c, int64_t bytes, int from, in
 // Whether t lies in memory of the list's that holds nothing else in all of the step.
 bool cuda_record_keeps(const cuda_record *c, const hap_tensor *t);
 void cuda_record_free(cuda_record *c);
-
-// Takes casts and the moves around attention out of the list where their reader can read, or their
-// writer write, what they would make; then joins chains (cuda_fuse.h). Returns how many calls are
-// left out or joined.
-int cuda_fuse(hap_rank *r, cuda_record *c);
 
 #endif

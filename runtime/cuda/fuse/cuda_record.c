@@ -1,4 +1,4 @@
-#include "cuda/step/cuda_record.h"
+#include "cuda/fuse/cuda_record.h"
 
 #include <stdlib.h>
 #include <string.h>
