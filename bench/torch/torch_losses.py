@@ -4,7 +4,7 @@ OUT/start.safetensors on the rows of OUT/gpt2.npy, AdamW with 20 steps of warmup
 hapc in OUT/hapc.fp32.jsonl and OUT/hapc.bf16.jsonl. Last come the distances of each one's bf16 losses
 from its own f32 losses.
 
-    python3 bench/device_losses.py OUT
+    python3 bench/torch/torch_losses.py OUT
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plans a graph with each strategy on a measured cluster, runs the plans, and compares.
 
-    bench/predicted.py build/bin/hapc GRAPH CLUSTER [--backend cuda] [--strategies auto,dp-even,zero]
+    bench/plan predicted GRAPH CLUSTER [--backend cuda] [--strategies auto,dp-even,zero]
                        [--steps 20] [--plan=OPTION]… [--run=OPTION]…
 
 Prints predicted and measured ms (the median of the steps after the first nine), the error, and

@@ -3,7 +3,7 @@
 rows of 128: bf16 autocast, fused AdamW, no dropout, DDP if started by torchrun on several GPUs. Prints
 the median of 25 steps and the first losses.
 
-    python3 bench/device_torch.py gpt2|bert ROWS
+    python3 bench/torch/torch_step.py gpt2|bert ROWS
 """
 
 import os

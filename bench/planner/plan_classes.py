@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a plan's step is predicted to take by class of instruction, and what it took.
 
-    bench/plan_classes.py PLAN [TRACE STEPS]
+    bench/plan classes PLAN [TRACE STEPS]
 
 PLAN is the folder that hapc wrote, TRACE what `hapc run PLAN --trace TRACE --steps STEPS` wrote, with each call waited
 for. A class is a call on tensors of one shape and state (products: as M x N x K of a rank, which read [M, K], sums of

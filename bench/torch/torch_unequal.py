@@ -4,7 +4,7 @@ context's stream (emulated), on which every kernel it launches stays; NCCL is ou
 fused AdamW, no dropout. The global batch is shared evenly and in proportion to SMs; gradients are
 reduced in f32 or bf16 (DDP's bf16_compress_hook). Prints the median of 15 steps of each.
 
-    torchrun --nproc-per-node 4 bench/device_unequal.py gpt2|bert nvlink|sockets SMS,SMS,…
+    torchrun --nproc-per-node 4 bench/torch/torch_unequal.py gpt2|bert nvlink|sockets SMS,SMS,…
 """
 
 import os

@@ -1,6 +1,6 @@
 """torch's side of the overlap benchmark: symm_mem's fused operators on the shapes of a list.
 
-Usage: torchrun --nproc-per-node W bench/overlap/overlap_torch.py bench/shapes.txt [SECONDS]
+Usage: torchrun --nproc-per-node W bench/overlap/overlap_torch.py bench/overlap/shapes.txt [SECONDS]
 
 A line of JSON a method: the product alone, NCCL alone, one after the other, the fused operator; each
 as called, and ("held") with the GPU kept busy until all launches are enqueued. A sample is as many

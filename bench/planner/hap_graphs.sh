@@ -3,10 +3,10 @@
 # 2-core machine (hap.md 6): ViT, BERT and BERT-MoE by layers on 2 + 6 devices, with 12 layers on 8
 # to 64 devices, and k branches. Medians of RUNS plans, each search to certificate.
 #
-#     bench/hap_graphs.sh BUILD [RUNS]          PYTHON=.venv/bin/python
+#     bench/plan [--build BUILD] hap [RUNS]          PYTHON=.venv/bin/python
 set -euo pipefail
-cd "$(dirname "$0")/.."
-build=$1 runs=${2:-7} python=${PYTHON:-.venv/bin/python} work=$(mktemp -d)
+cd "$(dirname "$0")/../.."
+build=${1:?} runs=${2:-7} python=${PYTHON:-.venv/bin/python} work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # 2 machines of V100 and 6 of P100 with m / 8 devices each, 10.4 Gbit/s between them. MEMORY, if

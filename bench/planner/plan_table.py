@@ -2,7 +2,7 @@
 """Every example graph on every sample cluster: plan_seconds, the judged step of the plan found and of
 every baseline on the same judge, both bounds.
 
-    bench/plan_table.py HAPC [--graphs a,b] [--clusters c,d] [--runs N] [--out FILE.md]
+    bench/plan table [--graphs a,b] [--clusters c,d] [--runs N] [--out FILE.md]
 
 plan ms is the least of N runs.
 
@@ -18,7 +18,7 @@ import resource
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BASELINES = ["dp-even", "dp-prop", "zero", "tp", "hap"]
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Milliseconds by op of the last step of a trace written by `hapc run --trace` (each call waited
-for; earlier steps choose algorithms), and by kind of op. Usage: device_trace.py TRACE [LIST]: LIST
+for; earlier steps choose algorithms), and by kind of op. Usage: trace_ops.py TRACE [LIST]: LIST
 gets each call."""
 
 import collections
