@@ -94,7 +94,7 @@ class Machine:
                 text = f.read()
             for old, new in ((r"(?m)^prefix=.*", f"prefix={self.pack}"),
                              (r"(?m)^libdir=.*", f"libdir={self.pack}/lib"),
-                             (r"(?m)^includedir=.*", f"includedir={ROOT}/runtime"),
+                             (r"(?m)^includedir=.*", f"includedir={self.pack}/include"),
                              (re.escape(built), self.pack),
                              (r"\S*/libcublasLt\.so\.13", f"{nvidia}/cu13/lib/libcublasLt.so.13"),
                              (r"-Wl,-rpath,\S*", ""),

@@ -17,8 +17,4 @@ void hap_nan_after_move(hap_rank *r, const hap_tensor *y); // a cut, a partial
 void hap_nan_start(hap_rank *r, const hap_coll_call *c, const hap_event *e);
 void hap_nan_wait(hap_rank *r, const hap_event *e); // its collective is done
 
-// Index of the first NaN (infinity) among n elements in host memory, -1 if there is none.
-int64_t hap_first_nan(const void *p, hap_dtype type, int64_t n);
-int64_t hap_first_infinity(const void *p, hap_dtype type, int64_t n);
-
 #endif

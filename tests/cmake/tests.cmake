@@ -46,8 +46,8 @@ macro(hap_test_program name)
     endif()
     add_executable(${name} ${T_SOURCES})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/runtime)
-    target_link_libraries(${name} PRIVATE hap_flags hap_test_support ${T_LIBS} m)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${name} PRIVATE hap_flags hap_headers hap_test_support ${T_LIBS} m)
 endmacro()
 
 # Label, timeout and environment. ARGN: further labels.

@@ -16,7 +16,7 @@ cuda="runtime/cuda/device runtime/cuda/kernels runtime/cuda/comm runtime/cuda/fu
 # from what made the plan.
 less="solver=ir/base synth/certify=ir/base,ir,clusters,costmodel,synth/plan"
 # Where circles and arrows back may still be.
-to_come="emit"
+to_come="emit runtime/hap"
 
 folders="ir clusters costmodel solver synth emit cli runtime"
 work=$(mktemp -d)

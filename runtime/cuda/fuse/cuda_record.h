@@ -28,17 +28,8 @@ typedef enum {
 // Ops that one kernel runs (cuda_chains.h).
 typedef enum {
     CUDA_ALONE,
-    CUDA_NORM,
-    CUDA_NORM_BWD,
-    CUDA_SLOPE,
-    CUDA_SUMS,
-    CUDA_CE,
-    CUDA_CASTS,
-    CUDA_UPDATES,
-    CUDA_SQUARES,
-    CUDA_ADDS,
-    CUDA_PARTS,
-    CUDA_LOOKUP
+#define HAP_CHAIN(name, kernel) CUDA_##name,
+#include "hap/joins.def"
 } cuda_chain;
 
 typedef struct cuda_call {

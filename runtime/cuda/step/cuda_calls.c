@@ -191,17 +191,8 @@ static void run_chain(hap_rank *r, const cuda_call *c)
 {
     static cuda_chain_kernel *const kernel[] = {
         [CUDA_ALONE] = NULL,
-        [CUDA_NORM] = cuda_norm_chain,
-        [CUDA_NORM_BWD] = cuda_norm_bwd_chain,
-        [CUDA_SLOPE] = cuda_slope_chain,
-        [CUDA_SUMS] = cuda_sums_chain,
-        [CUDA_CE] = cuda_ce_chain,
-        [CUDA_CASTS] = cuda_cast_chain,
-        [CUDA_UPDATES] = cuda_update_chain,
-        [CUDA_SQUARES] = cuda_squares_chain,
-        [CUDA_ADDS] = cuda_adds_chain,
-        [CUDA_PARTS] = cuda_parts_chain,
-        [CUDA_LOOKUP] = cuda_lookup_chain,
+#define HAP_CHAIN(name, kernel) [CUDA_##name] = cuda_##kernel##_chain,
+#include "hap/joins.def"
     };
     cuda_context *x = &cuda_of(r)->x;
     const hap_op_call *op[CUDA_MAX_UPDATES + 1];
