@@ -159,7 +159,6 @@ static void print_header(void)
     fputs("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n", stdout);
 }
 
-// One op_ function.
 static void print_call(const ir_op_row *r)
 {
     char text[256];
