@@ -154,6 +154,8 @@ bool cli_build(hb_arena *a, const char *dir, const char *package, hb_str *binary
     hb_printf(&key, "%s\n%.*s\n", cc, HB_ARG(flags));
     stamp_libraries(a, flag, n_flags, &key);
     hb_putn(&key, text.p, text.n);
+    if (hb_read_file(a, hb_fmt(a, "%s/buffers.h", dir).p, &text, &why))
+        hb_putn(&key, text.p, text.n); // included by program.c, if hapc wrote that
     hb_str sha = hb_sha256_hex(a, hb_done(&key));
     hb_str build = hb_fmt(a, "%s/build", dir), home = hb_fmt(a, "%s/%.16s", build.p, sha.p);
     *binary = hb_fmt(a, "%s/program", home.p);

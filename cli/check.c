@@ -39,12 +39,15 @@ static bool run_recorder(hb_arena *a, hb_str binary, hb_str *path, int *code)
 
 static bool edited(hb_arena *a, const char *dir, const hb_tree *plan)
 {
-    hb_str text;
+    hb_str program, buffers;
     const char *why = NULL;
     const hb_tree *sha = hb_get(plan, "program");
     if (!sha || sha->kind != HB_TEXT) return true;
-    if (!hb_read_file(a, hb_fmt(a, "%s/program.c", dir).p, &text, &why)) return true;
-    return !hb_str_eq(sha->s, hb_sha256_hex(a, text));
+    if (!hb_read_file(a, hb_fmt(a, "%s/program.c", dir).p, &program, &why) ||
+        !hb_read_file(a, hb_fmt(a, "%s/buffers.h", dir).p, &buffers, &why))
+        return true;
+    hb_str both = hb_fmt(a, "%.*s%.*s", HB_ARG(program), HB_ARG(buffers));
+    return !hb_str_eq(sha->s, hb_sha256_hex(a, both));
 }
 
 // Does a declared tensor lie as the pins allow?
@@ -87,9 +90,9 @@ static bool keeps_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, c
             for (int x = 0; x < rec->tensors.n; x++)
                 if (rec->tensors.p[x].id == k->in[0] &&
                     !lies_as_pinned(in, pins, t, &rec->tensors.p[x], rec->n_axes)) {
-                    cli_error(CLI_INPUT,
-                              "program.c:%d: %.*s does not lie as %.*s of plan.json says", k->line,
-                              HB_ARG(k->name), HB_ARG(syn_pins_text(a, pins, t)));
+                    cli_error(CLI_INPUT, "%s:%d: %.*s does not lie as %.*s of plan.json says",
+                              k->file.n ? k->file.p : "program.c", k->line, HB_ARG(k->name),
+                              HB_ARG(syn_pins_text(a, pins, t)));
                     return false;
                 }
         }

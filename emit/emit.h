@@ -26,19 +26,20 @@ typedef struct emit_plan {
     const syn_alternative *instead;  // by instruction, as emit_price_moves left it; NULL: not asked
 } emit_plan;
 
-// Where program.c has an instruction of the plan: line of the call, 0 if none.
+// Where program.c has an instruction of the plan: line of the call, 0 of a view, which is none.
 typedef struct emit_lines {
     int *line;    // by index of instr
     hb_str *expr; // by buffer: how program.c's main names it, "h[3].ln_1"
     int n_lines;
-    hb_str sha; // of the text of program.c
+    hb_str sha; // of the text of program.c and buffers.h
 } emit_lines;
 
 // False with *why (one sentence, "not supported: …") if the program needs what runtime.h does not
 // have.
 bool emit_supported(hb_arena *a, const syn_program *p, hb_str *why);
 
-void emit_program_c(hb_buf *out, const emit_plan *e, emit_lines *where); // where may be NULL
+// program.c, and buffers.h that it includes; where may be NULL.
+void emit_program_c(hb_buf *out, hb_buf *buffers, const emit_plan *e, emit_lines *where);
 bool emit_kernels(hb_buf *out, const emit_plan *e); // kernels.cu; false: there are no groups
 void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 // For the report: what the collectives that take longest are worth (one search each; none on large

@@ -17,7 +17,8 @@
 // plan folder (checkpoints, the programs of build/) moves to the new one, or all stays as it was.
 static const char *const ours[] = {"graph.json", "cluster.yaml", "program.c",
                                    "plan.json",  "report.txt",   "trace.json",
-                                   "kernels.cu", "report.html",  "consts.safetensors"};
+                                   "kernels.cu", "report.html",  "consts.safetensors",
+                                   "buffers.h"};
 enum { N_OURS = sizeof ours / sizeof *ours };
 
 typedef HB_VEC(hb_str) names;
@@ -147,11 +148,12 @@ static bool put_curves(hb_arena *a, const emit_plan *e, const char *dir, hb_str 
 static bool put_all(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
 {
     hb_buf program = {.arena = a}, plan = {.arena = a}, report = {.arena = a}, trace = {.arena = a},
-           page = {.arena = a}, kernels = {.arena = a};
+           page = {.arena = a}, kernels = {.arena = a}, buffers = {.arena = a}, both = {.arena = a};
     emit_lines where = {0};
     bool any;
-    emit_program_c(&program, e, &where);
-    where.sha = hb_sha256_hex(a, hb_done(&program));
+    emit_program_c(&program, &buffers, e, &where);
+    hb_printf(&both, "%.*s%.*s", HB_ARG(hb_done(&program)), HB_ARG(hb_done(&buffers)));
+    where.sha = hb_sha256_hex(a, hb_done(&both));
     emit_plan_json(&plan, e, &where);
     emit_report_text(&report, e);
     emit_report_html(&page, e);
@@ -160,6 +162,7 @@ static bool put_all(hb_arena *a, const emit_plan *e, const char *dir, hb_str *wh
     return put(a, dir, "graph.json", e->p->g->src.text, why) &&
            put(a, dir, "cluster.yaml", e->p->cluster->text, why) &&
            put(a, dir, "program.c", hb_done(&program), why) &&
+           put(a, dir, "buffers.h", hb_done(&buffers), why) &&
            (!emit_kernels(&kernels, e) || put(a, dir, "kernels.cu", hb_done(&kernels), why)) &&
            put(a, dir, "plan.json", hb_done(&plan), why) &&
            put(a, dir, "report.txt", hb_done(&report), why) &&

@@ -1,15 +1,14 @@
-// Repeated blocks of a program as tables: which buffers a repetition sees, and under which field
-// names.
+// Repeated blocks of a program as tables: who owns a buffer, and how a statement names it.
 //
-// All loops of a plan with the same name and count ("h", 12: forward, backward, update) share one
-// *block*: a struct of buffers, one static entry a repetition. A field is a vector of buffers, one
-// per entry; each operand slot of a loop body is such a vector. Loops that run from the last block
-// to the first have dir -1: iteration i is entry count - 1 - i.
-//
-// Where a buffer is declared, and what expression denotes it outside a block's function:
-//     DIRECT   a family that one field covers exactly: declared into the field,   h[3].ln_1
-//     ARRAY    any other family: an array of its own, transformer_h_add[4] SINGLE   everything
-//     else: a variable                                        lm_head
+// All loops of a plan over the same layers ("h": forward, backward, update) share one *block*: a
+// struct of buffers with an entry a layer. Iteration it of a loop is entry first + dir * it, which
+// is the number that the layer has in the graph's names; a loop may leave entries out. A field is a
+// vector of buffers, one per entry, -1 where there is none. It owns them if they are in no other
+// field; a family that several fields see is a list of its own, and everything else a variable:
+//     OWNED     h[3].ln_1      inside a function of the block b->ln_1
+//     LISTED    add_2[4]       inside, for entry i, add_2[i + 1]
+//     SINGLE    lm_head
+// A field whose buffers follow no such pattern is filled one by one (`linked`).
 
 #ifndef HAP_EMIT_PROGRAM_BLOCKS_H
 #define HAP_EMIT_PROGRAM_BLOCKS_H
@@ -18,60 +17,58 @@
 
 typedef struct pb_field {
     hb_str name;
-    int *member; // by entry: buffer, or START instruction for events
-    bool event;
-    int family; // of buffers: all of one family at member c + d * entry, else -1
-    int c, d;
-    bool direct; // this field is where the family is declared
-    int events;  // event fields: index of the event array
+    int *member; // by entry: buffer, -1
+    bool owned, linked;
 } pb_field;
 
 typedef struct pb_block {
-    hb_str name; // "h": struct h_block, table h
-    hb_str type; // "h_block"
+    hb_str name;   // "h": struct h_block, table h
+    hb_str type;   // "h_block"
+    hb_str layers; // "transformer.h": what stands before the number, empty: the layers have none
     int count;
     HB_VEC(pb_field) fields;
-    hb_map *by_key; // member vector -> field
     hb_map *names;
 } pb_block;
 
 typedef struct pb_loop {
-    int block, dir;
+    int block, first, dir;
     hb_str function; // "h_forward"
 } pb_loop;
 
-typedef enum { PB_SINGLE, PB_DIRECT, PB_ARRAY } pb_place;
+typedef struct pb_list {
+    hb_str name; // empty: the family's buffers are owned by fields
+} pb_list;
 
-typedef struct pb_family {
-    pb_place place;
-    hb_str name;      // table of offsets, array
-    int block, field; // DIRECT
-} pb_family;
-
-typedef struct pb_events { // events that are waited for in another function than they are started
-                           // in
+// Events that are waited for in another function than they are started in: an array, or (n 1) a
+// variable. In a block, entry e of the loop that starts is start[e + shift].
+typedef struct pb_events {
     hb_str name;
-    int n;      // 1: a variable, else an array
-    int *start; // by entry: START instruction
+    int n, shift;
+    int *start; // START instruction, -1
 } pb_events;
 
 typedef struct pb_blocks {
     HB_VEC(pb_block) blocks;
-    pb_loop *loop;     // by loop of the program
-    pb_family *family; // by family of the program
+    pb_loop *loop; // by loop of the program
+    pb_list *list; // by family of the program
     HB_VEC(pb_events) events;
-    int *events_of; // by instr: index into events, -1 (local variable)
-    int *loop_of;   // by instr: -1 outside
-    hb_str *id;     // by buffer: expression outside of block functions
+    int *events_of;     // by instr: index into events, -1 (local variable)
+    int *event_at;      // by instr: index into start
+    const int *loop_of; // by instr: -1 outside
+    const int *part_of; // by instr: number of the stretch of the step outside of loops, -1 inside
+    hb_str *id;         // by buffer: its expression outside of block functions
 } pb_blocks;
 
-// `used`: identifiers taken at file scope; names: emit_names.
-pb_blocks *pb_find(hb_arena *a, const syn_program *p, hb_map *used, const hb_str *names);
-// The field that slot `slot` (out first, then in, then scratch) of body instruction j of a loop
-// reads.
-int pb_field_of(hb_arena *a, const syn_program *p, const pb_blocks *b, int loop, int j, int slot);
-int pb_wait_field(hb_arena *a, const syn_program *p, const pb_blocks *b, int loop,
-                  int j); // -1: local
-int pb_start_field(hb_arena *a, const syn_program *p, const pb_blocks *b, int loop, int j);
+// `used`: identifiers taken at file scope; names: emit_names; loop_of and part_of as above.
+pb_blocks *pb_find(hb_arena *a, const syn_program *p, hb_map *used, const hb_str *names,
+                   const int *loop_of, const int *part_of);
+// How instruction j of a loop's body names the buffer of slot `slot` (out first, then in, then
+// scratch), and the event that it starts or waits for (empty: a local variable).
+hb_str pb_operand(hb_arena *a, const syn_program *p, const pb_blocks *b, int loop, int j, int slot);
+hb_str pb_event(hb_arena *a, const syn_program *p, const pb_blocks *b, int loop, int j);
+// The same outside of loops.
+hb_str pb_event_of(hb_arena *a, const pb_blocks *b, int start);
+// The phase of instructions [first, end): that of the first one that is no wait.
+ir_phase pb_phase(const syn_program *p, int first, int end);
 
 #endif

@@ -3,8 +3,10 @@
 #include "emit/program_text.h"
 
 #include "synth/certify/record.h"
+#include "synth/plan/views.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +43,41 @@ hb_str pt_number(hb_arena *a, double x)
 
 hb_str pt_ms(hb_arena *a, double sec)
 {
-    return hb_fmt(a, sec < 1 ? "%.3g ms" : "%.0f ms", sec * 1e3);
+    double ms = sec * 1e3;
+    return hb_fmt(a, ms < 0.9995 ? "%.3f" : ms < 9.995 ? "%.2f" : ms < 99.95 ? "%.1f" : "%.0f", ms);
+}
+
+// "gpt2" of examples/gpt2/graph.json.
+static hb_str model_name(hb_str graph)
+{
+    for (size_t i = graph.n; i > 0; i--) {
+        if (graph.p[i - 1] != '/') continue;
+        hb_str file = {graph.p + i, graph.n - i}, dir = {graph.p, i - 1};
+        for (size_t k = dir.n; k > 0; k--)
+            if (dir.p[k - 1] == '/') {
+                dir = (hb_str){dir.p + k, dir.n - k};
+                break;
+            }
+        return hb_str_is(file, "graph.json") && dir.n > 0 ? dir : file;
+    }
+    return graph;
+}
+
+// "0-3 a100, 4 v100"
+static hb_str ranks_text(const pt *t)
+{
+    const syn_mesh *mesh = t->p->mesh;
+    hb_buf b = {.arena = t->a};
+    for (int r = 0, end; r < mesh->n_ranks; r = end) {
+        for (end = r + 1; end < mesh->n_ranks && mesh->class_of[end] == mesh->class_of[r];)
+            end++;
+        hb_printf(&b, "%s%d", r ? ", " : "", r);
+        if (end > r + 1) hb_printf(&b, "-%d", end - 1);
+        hb_printf(&b, " %.*s",
+                  HB_ARG(t->p->cluster->cls[mesh->cluster_class[mesh->class_of[r]]].name));
+    }
+    if (t->p->cluster->emulated) hb_puts(&b, " (emulated)");
+    return hb_done(&b);
 }
 
 static void header(pt *t)
@@ -51,89 +87,117 @@ static void header(pt *t)
     const emit_plan *e = t->e;
     const cost_timeline *tl = &e->res->timeline;
     lines *l = &t->l;
-    hb_str graph = e->graph_path;
-    for (size_t i = graph.n; i > 0; i--) { // examples/mlp/graph.json -> mlp
-        if (graph.p[i - 1] != '/') continue;
-        hb_str file = {graph.p + i, graph.n - i}, dir = {graph.p, i - 1};
-        for (size_t k = dir.n; k > 0; k--)
-            if (dir.p[k - 1] == '/') {
-                dir = (hb_str){dir.p + k, dir.n - k};
-                break;
-            }
-        graph = hb_str_is(file, "graph.json") && dir.n > 0 ? dir : file;
-        break;
-    }
-    lines_comment(
-        l, 0, 0,
-        hb_fmt(t->a,
-               "program.c: one training step of %.*s on %d rank%s, by hapc %.*s. After an "
-               "edit: `hapc check`.",
-               HB_ARG(graph), mesh->n_ranks, mesh->n_ranks == 1 ? "" : "s", HB_ARG(e->version)));
+    lines_comment(l, 0, 0,
+                  hb_fmt(t->a,
+                         "One training step of %.*s on %d rank%s, by hapc %.*s. After an edit: "
+                         "hapc check",
+                         HB_ARG(model_name(e->graph_path)), mesh->n_ranks,
+                         mesh->n_ranks == 1 ? "" : "s", HB_ARG(e->version)));
     lines_text(l, 0, "//");
     lines_comment(l, 0, 4, hb_fmt(t->a, "  %.*s", HB_ARG(e->command)));
     lines_text(l, 0, "//");
-    hb_buf b = {.arena = t->a};
-    for (int c = 0; c < mesh->n_classes; c++) {
-        hb_printf(&b, "%s%.*s {", c ? "  " : "",
-                  HB_ARG(p->cluster->cls[mesh->cluster_class[c]].name));
-        bool any = false;
-        for (int r = 0; r < mesh->n_ranks; r++) {
-            if (mesh->class_of[r] != c) continue;
-            int end = r;
-            while (end + 1 < mesh->n_ranks && mesh->class_of[end + 1] == c)
-                end++;
-            hb_printf(&b,
-                      end > r + 1 ? "%s%d-%d"
-                      : end > r   ? "%s%d %d"
-                                  : "%s%d",
-                      any ? " " : "", r, end);
-            any = true;
-            r = end;
-        }
-        hb_putc(&b, '}');
-    }
-    if (p->cluster->emulated) hb_puts(&b, "  (emulated)");
-    lines_comment(l, 0, 14, hb_fmt(t->a, "  classes     %s", b.p));
-    double shown = tl->comm - tl->hidden;
+    lines_comment(l, 0, 13, hb_fmt(t->a, "  ranks      %.*s", HB_ARG(ranks_text(t))));
     hb_buf w = {.arena = t->a};
     hb_printf(&w,
-              "  predicted   %.*s/step = %.*s compute and idle + %.*s communication - %.*s hidden",
-              HB_ARG(pt_ms(t->a, tl->total)), HB_ARG(pt_ms(t->a, tl->total - shown)),
+              "  predicted  %.*s ms a step: %.*s computing or idle, %.*s communication, of it %.*s "
+              "hidden",
+              HB_ARG(pt_ms(t->a, tl->total)),
+              HB_ARG(pt_ms(t->a, tl->total - (tl->comm - tl->hidden))),
               HB_ARG(pt_ms(t->a, tl->comm)), HB_ARG(pt_ms(t->a, tl->hidden)));
     if (e->res->lower_bound_sec >= 0)
-        hb_printf(&w, "; bound %.*s", HB_ARG(pt_ms(t->a, e->res->lower_bound_sec)));
+        hb_printf(&w, "; at least %.*s", HB_ARG(pt_ms(t->a, e->res->lower_bound_sec)));
     if (e->curves_missing) hb_puts(&w, "; by datasheet formulas");
-    lines_comment(l, 0, 14, hb_done(&w));
+    lines_comment(l, 0, 13, hb_done(&w));
     hb_buf m = {.arena = t->a};
     for (int c = 0; c < mesh->n_classes; c++)
-        hb_printf(&m, "%s%.*s", c ? " / " : "", HB_ARG(emit_bytes(t->a, (double)p->peak_bytes[c])));
-    lines_comment(l, 0, 14,
-                  hb_fmt(t->a, "  memory      %s    graph %.*s    cluster %.*s", m.p,
+        hb_printf(&m, "%s%.*s", c ? ", " : "", HB_ARG(emit_bytes(t->a, (double)p->peak_bytes[c])));
+    hb_buf who = {.arena = t->a};
+    for (int c = 0; c < mesh->n_classes; c++)
+        hb_printf(&who, "%s%.*s", c ? ", " : "",
+                  HB_ARG(p->cluster->cls[mesh->cluster_class[c]].name));
+    lines_comment(l, 0, 13, hb_fmt(t->a, "  memory     %s on {%s}", m.p, who.p));
+    lines_comment(l, 0, 13,
+                  hb_fmt(t->a, "  input      graph %.*s, cluster %.*s; strategy %.*s",
                          HB_ARG(p->g->sha), (int)(p->cluster->sha.n < 16 ? p->cluster->sha.n : 16),
-                         p->cluster->sha.p));
-    lines_comment(l, 0, 14, hb_fmt(t->a, "  strategy    %.*s", HB_ARG(p->strategy)));
+                         p->cluster->sha.p, HB_ARG(p->strategy)));
+    lines_text(l, 0, "//");
+    lines_comment(
+        l, 0, 0,
+        HB_STR("Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] "
+               "is whole on every rank. Behind one, + says that every rank holds a part of a sum, "
+               "^ of a maximum. Numbers on the right are predicted milliseconds of the slowest "
+               "rank. A formula names outputs y, y1 and operands a, b, c (x: the only one) in the "
+               "order of the call. buffers.h says where tensors lie and what a block owns."));
+    if (mesh->n_axes == 2)
+        lines_comment(l, 0, 0,
+                      HB_STR("Axis 0 is machines, axis 1 devices of a machine; + and ^ alone are "
+                             "over both."));
     lines_blank(l);
     lines_text(l, 0, "#include \"hap/runtime.h\"");
     lines_blank(l);
 }
 
-static void mark_used(pt *t)
+static bool printed_before(const pt *t, int cut)
 {
-    const syn_program *p = t->p;
-    t->used_buffer = HB_ARRAY(t->a, bool, p->tensors.n + 1);
-    for (int i = 0; i < p->instr.n; i++) {
-        const syn_instr *in = &p->instr.p[i];
-        for (int k = 0; k < in->n_in; k++)
-            t->used_buffer[in->in[k]] = true;
-        for (int k = 0; k < in->n_out; k++)
-            t->used_buffer[in->out[k]] = true;
-        if (in->kind == SYN_START && in->scratch >= 0) t->used_buffer[in->scratch] = true;
+    for (int k = 0; k < cut; k++)
+        if (hb_str_eq(t->table[k], t->table[cut])) return true;
+    return false;
+}
+
+static hb_str axis_text(const syn_cut *cut)
+{
+    return cut->axis == SYN_BOTH ? HB_STR("HAP_BOTH") : cut->axis ? HB_STR("1") : HB_STR("0");
+}
+
+// How dims are cut: entries of each coordinate, aligned where a table fits a line.
+static void cuts(pt *t)
+{
+    const syn_mesh *mesh = t->p->mesh;
+    hb_arena *a = t->a;
+    int width[4] = {0}; // name, axis, size, entry
+    bool any = false;
+    for (int c = 0; c < mesh->cuts.n; c++) {
+        if (t->table[c].n == 0 || printed_before(t, c)) continue;
+        any = true;
+        const int n[3] = {(int)t->table[c].n, (int)axis_text(&mesh->cuts.p[c]).n,
+                          snprintf(NULL, 0, "%lld", (long long)mesh->cuts.p[c].size)};
+        for (int k = 0; k < 3; k++)
+            if (n[k] > width[k]) width[k] = n[k];
+        for (int r = 0; r < mesh->cuts.p[c].n; r++) {
+            int w = snprintf(NULL, 0, "%lld", (long long)mesh->cuts.p[c].table[r]);
+            if (w > width[3]) width[3] = w;
+        }
     }
-    for (int g = 0; g < p->g->tensors.n; g++) {
-        if (p->home[g] >= 0) t->used_buffer[p->home[g]] = true;
-        if (p->keep_grads && p->grad[g] >= 0) t->used_buffer[p->grad[g]] = true;
+    lines_comment(&t->l, 0, 0,
+                  HB_STR("Cuts: axis of the mesh, size, entries of each coordinate; and who chose "
+                         "them."));
+    lines_text(&t->l, 0, "static const hap_cuts cuts[] = {");
+    for (int c = 0; c < mesh->cuts.n; c++) {
+        const syn_cut *cut = &mesh->cuts.p[c];
+        if (t->table[c].n == 0 || printed_before(t, c)) continue;
+        hb_str *item = HB_ARRAY(a, hb_str, cut->n + 3);
+        int n = 0;
+        item[n++] = hb_fmt(a, "\"%.*s\"", HB_ARG(t->table[c]));
+        item[n++] =
+            hb_fmt(a, "%*s%.*s", width[0] - (int)t->table[c].n + width[1] - (int)axis_text(cut).n,
+                   "", HB_ARG(axis_text(cut)));
+        item[n++] = hb_fmt(a, "%*lld", width[2], (long long)cut->size);
+        int entries = emit_table_items(a, cut->table, cut->n, item + n);
+        for (int k = 0; k < entries; k++)
+            item[n + k] = hb_fmt(a, "%*s", width[3], item[n + k].p);
+        lines_note note = {.text = {cut->name}};
+        lines_fill(&t->l, 4, HB_STR("HAP_CUT("), item, n + entries, "),", &note);
     }
-    if (p->loss >= 0) t->used_buffer[p->loss] = true;
+    if (!any) lines_text(&t->l, 4, "HAP_CUT(\"\", 0, 0, 0), // none");
+    lines_text(&t->l, 0, "};");
+    lines_blank(&t->l);
+}
+
+static void int_table(pt *t, const char *head, const int64_t *v, int n)
+{
+    hb_str *item = HB_ARRAY(t->a, hb_str, n + 1);
+    lines_fill(&t->l, 4, hb_str_c(t->a, head), item, emit_table_items(t->a, v, n, item), "};",
+               NULL);
 }
 
 // Where ranks run, if a GPU is not the one of its rank's place on the host, or something is
@@ -164,8 +228,8 @@ static void print_places(pt *t)
     }
     if (!any[DEVICE] && !any[SMS] && !any[HOST]) return;
     for (int k = 0; k < N; k++) {
-        hb_str head = hb_fmt(t->a, "static const int %s[] = ", name[k]);
-        if (any[k]) pt_number_table(t, 4, head, v[k], mesh->n_ranks, "};");
+        hb_str head = hb_fmt(t->a, "static const int %s[] = {", name[k]);
+        if (any[k]) int_table(t, head.p, v[k], mesh->n_ranks);
     }
     lines_text(&t->l, 4, "hap_places(r, %s, %s, %s);%s", any[DEVICE] ? name[DEVICE] : "NULL",
                any[SMS] ? name[SMS] : "NULL", any[HOST] ? name[HOST] : "NULL",
@@ -176,6 +240,7 @@ static void print_main(pt *t)
 {
     const syn_program *p = t->p;
     const syn_mesh *mesh = p->mesh;
+    const ir_graph *g = p->g;
     lines *l = &t->l;
     hb_buf sizes = {.arena = t->a};
     int64_t *classes = HB_ARRAY(t->a, int64_t, mesh->n_ranks);
@@ -186,15 +251,13 @@ static void print_main(pt *t)
     lines_text(l, 0, "int main(int argc, char **argv)");
     lines_text(l, 0, "{");
     lines_text(l, 4, "hap_rank *r = hap_init(&argc, &argv, %.*s, %d);",
-               HB_ARG(pt_quote(t->a, p->g->sha)), mesh->n_ranks);
-    if (p->g->precision == IR_PRECISION_TF32) lines_text(l, 4, "hap_math(r, HAP_MATH_TF32);");
+               HB_ARG(pt_quote(t->a, g->sha)), mesh->n_ranks);
+    if (g->precision == IR_PRECISION_TF32) lines_text(l, 4, "hap_math(r, HAP_MATH_TF32);");
     print_places(t);
     lines_text(l, 4, "hap_mesh(r, %d, (const int[]){%s});", mesh->n_axes, sizes.p);
-    pt_number_table(t, 4, HB_STR("hap_classes(r, (const int[])"), classes, mesh->n_ranks, "});");
-    lines_text(l, 4, "hap_segments(r, sym_bytes, local_bytes);");
-    lines_blank(l);
-    pt_declare(t);
-    const ir_graph *g = p->g;
+    hb_str *item = HB_ARRAY(t->a, hb_str, mesh->n_ranks + 1);
+    lines_fill(l, 4, HB_STR("hap_classes(r, (const int[]){"), item,
+               emit_table_items(t->a, classes, mesh->n_ranks, item), "});", NULL);
     lines_text(l, 4, "hap_batch(r, %lld, %lld);", (long long)g->batch,
                (long long)rec_tokens_per_row(g));
     if (g->opt.name.n > 0) {
@@ -206,37 +269,43 @@ static void print_main(pt *t)
             hb_printf(&lr, ", .min_lr = %.*s", HB_ARG(pt_number(t->a, g->opt.min_lr)));
         lines_text(l, 4, "hap_schedule(r, %s});", lr.p);
     }
+    lines_text(l, 4, "declare_buffers(r); // buffers.h");
     lines_blank(l);
     lines_text(l, 4, "while (hap_next_step(r)) {");
-    pt_step(t);
+    pt_loop_body(t);
     lines_text(l, 4, "}");
     lines_text(l, 4, "return hap_finish(r);");
     lines_text(l, 0, "}");
+    lines_blank(l);
 }
 
-void emit_program_c(hb_buf *out, const emit_plan *e, emit_lines *where)
+void emit_program_c(hb_buf *out, hb_buf *buffers, const emit_plan *e, emit_lines *where)
 {
     hb_arena *a = out->arena;
     const syn_program *p = e->p;
     pt t = {.a = a, .e = e, .p = p, .l = {.arena = a, .out = out}};
     t.table = emit_table_names(a, p);
     t.names = emit_names(a, p);
+    t.view = syn_views(a, p);
     t.used = hb_map_new(a);
-    for (int c = 0; c < p->mesh->cuts.n; c++)
-        hb_map_put(t.used, t.table[c], 1);
     for (int i = 0; i < p->tensors.n; i++)
         hb_map_put(t.used, t.names[i], 1);
-    t.b = pb_find(a, p, t.used, t.names);
     t.line = HB_ARRAY(a, int, p->instr.n + 1);
-    pt_find_shapes(&t);
-    mark_used(&t);
+    pt_find_parts(&t);
+    t.b = pb_find(a, p, t.used, t.names, t.loop_of, t.part_of);
     header(&t);
-    pt_tables(&t);
-    pt_block_types(&t);
-    for (int l = 0; l < p->loops.n; l++)
-        pt_function(&t, l);
+    cuts(&t);
+    lines_text(&t.l, 0, "#include \"buffers.h\"");
+    lines_blank(&t.l);
+    pt_prototypes(&t);
+    lines_blank(&t.l);
     print_main(&t);
-    lines_flush(&t.l);
+    pt_functions(&t);
+    while (out->n > 1 && out->p[out->n - 2] == '\n') { // the file ends with its last line
+        out->p[--out->n] = 0;
+        t.l.n--;
+    }
+    pt_buffers(&t, buffers);
     if (where) {
         where->line = t.line;
         where->expr = t.b->id;

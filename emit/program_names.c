@@ -10,16 +10,35 @@ enum { MAX_IDENTIFIER = 56 };
 // What an identifier must not be: words of C, what an emitted program names itself, library
 // functions.
 static const char *const reserved[] = {
-    "auto",        "break",     "case",   "char",     "const",    "continue", "default",  "do",
-    "double",      "else",      "enum",   "extern",   "float",    "for",      "goto",     "if",
-    "inline",      "int",       "long",   "register", "restrict", "return",   "short",    "signed",
-    "sizeof",      "static",    "struct", "switch",   "typedef",  "union",    "unsigned", "void",
-    "volatile",    "while",     "bool",   "true",     "false",    "main",     "argc",     "argv",
-    "r",           "b",         "i",      "asm",      "typeof",   "unix",     "linux",    "exp",
-    "log",         "sqrt",      "tanh",   "pow",      "fabs",     "floor",    "ceil",     "round",
-    "abs",         "index",     "y0",     "y1",       "j0",       "j1",       "gamma",    "printf",
-    "malloc",      "free",      "exit",   "signal",   "offsetof", "sin",      "cos",      "tan",
-    "local_bytes", "sym_bytes",
+    "auto",     "break",     "case",
+    "char",     "const",     "continue",
+    "default",  "do",        "double",
+    "else",     "enum",      "extern",
+    "float",    "for",       "goto",
+    "if",       "inline",    "int",
+    "long",     "register",  "restrict",
+    "return",   "short",     "signed",
+    "sizeof",   "static",    "struct",
+    "switch",   "typedef",   "union",
+    "unsigned", "void",      "volatile",
+    "while",    "bool",      "true",
+    "false",    "main",      "argc",
+    "argv",     "r",         "b",
+    "i",        "asm",       "typeof",
+    "unix",     "linux",     "exp",
+    "log",      "sqrt",      "tanh",
+    "pow",      "fabs",      "floor",
+    "ceil",     "round",     "abs",
+    "index",    "y0",        "y1",
+    "j0",       "j1",        "gamma",
+    "printf",   "malloc",    "free",
+    "exit",     "signal",    "offsetof",
+    "sin",      "cos",       "tan",
+    "cuts",     "buffers",   "ONE",
+    "EACH",     "ALL",       "SOME",
+    "LIST",     "AT",        "VIEW",
+    "VIEWS",    "AT_SYM",    "VIEW_LIST",
+    "ALL_FROM", "EACH_FROM", "declare_buffers",
 };
 
 // Families of names that are not free; a "t_" before them makes them so.
@@ -27,7 +46,7 @@ static bool has_reserved_prefix(hb_str s)
 {
     static const char *const prefixes[] = {"hap_",  "op_",      "coll_", "HAP_", "FORM_",
                                            "SEG_",  "int",      "uint",  "INT",  "UINT",
-                                           "size_", "ptrdiff_", "at_",   "by_"};
+                                           "size_", "ptrdiff_", "AS_"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (s.n >= strlen(prefixes[i]) && memcmp(s.p, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -108,17 +127,82 @@ hb_str emit_without_root(hb_str root, hb_str name)
     return (hb_str){name.p + root.n + 1, name.n - root.n - 1};
 }
 
+// Adam's moments are m and v. Outputs that have no name of their own in the graph, and gradients
+// that meet.
+static hb_str value_name(hb_arena *a, const ir_graph *g, int value, const int *maker)
+{
+    static const struct {
+        ir_op op;
+        const char *out[3]; // behind the quote
+    } words[] = {{IR_OP_sdpa_bwd, {"dq", "dk", "dv"}},
+                 {IR_OP_norm_bwd_stats, {"sum_u", "sum_ux", NULL}},
+                 {IR_OP_norm_bwd_params, {"dw", "db", NULL}}};
+    const ir_tensor *t = &g->tensors.p[value];
+    static const char *const moments[2][2] = {{".exp_avg", "m"}, {".exp_avg_sq", "v"}};
+    for (int i = 0; i < 2 && t->kind == IR_STATE; i++) {
+        size_t k = strlen(moments[i][0]);
+        if (t->name.n > k && memcmp(t->name.p + t->name.n - k, moments[i][0], k) == 0)
+            return hb_fmt(a, "%.*s.%s", (int)(t->name.n - k), t->name.p, moments[i][1]);
+    }
+    const char *quote = memchr(t->name.p, '\'', t->name.n);
+    if (!quote || maker[value] < 0) return t->name;
+    int before = (int)(quote - t->name.p);
+    const ir_node *n = &g->nodes.p[maker[value]];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (int o = 0; o < 3 && n->op == words[i].op; o++)
+            if (words[i].out[o] && n->out[o] == value)
+                return hb_fmt(a, "%.*s.%s", before, t->name.p, words[i].out[o]);
+    if (hb_str_is((hb_str){quote, t->name.n - (size_t)before}, "'sum"))
+        return hb_fmt(a, "%.*s.dsum", before, t->name.p);
+    return t->name;
+}
+
+// What a second buffer of a value is called after: how it lies.
+static hb_str state_word(hb_arena *a, const syn_program *p, const syn_state *s,
+                         const hb_str *tables)
+{
+    hb_str word = HB_STR("all");
+    for (int x = 0; x < p->mesh->n_axes; x++) {
+        if (s->ax[x].kind == SYN_P) return HB_STR("part");
+        if (s->ax[x].kind != SYN_S || tables[s->ax[x].cut].n == 0) continue;
+        hb_str table = tables[s->ax[x].cut];
+        bool plain = table.n > 4 && memcmp(table.p, "cut_", 4) == 0;
+        word = plain ? HB_STR("cut") : hb_fmt(a, "by_%.*s", HB_ARG(table));
+    }
+    return word;
+}
+
 hb_str *emit_names(hb_arena *a, const syn_program *p)
 {
     hb_str *names = HB_ARRAY(a, hb_str, p->tensors.n + 1);
     hb_map *used = hb_map_new(a);
-    hb_str *tables = emit_table_names(a, p);
-    for (int c = 0; c < p->mesh->cuts.n; c++)
-        hb_map_put(used, tables[c], 1);
-    hb_str root = emit_root(p->g);
+    hb_str *tables = emit_table_names(a, p), root = emit_root(p->g);
+    int *maker = HB_ARRAY(a, int, p->g->tensors.n + 1), *first = HB_ARRAY(a, int, p->g->tensors.n);
+    for (int t = 0; t < p->g->tensors.n; t++)
+        maker[t] = first[t] = -1;
+    for (int i = 0; i < p->g->nodes.n; i++)
+        for (int o = 0; o < p->g->nodes.p[i].n_out; o++)
+            maker[p->g->nodes.p[i].out[o]] = i;
+    for (int t = 0; t < p->tensors.n; t++) {
+        const syn_tensor *x = &p->tensors.p[t];
+        if (x->value < 0) continue;
+        hb_str name =
+            emit_identifier(a, emit_without_root(root, value_name(a, p->g, x->value, maker)));
+        if (first[x->value] >= 0)
+            name =
+                hb_fmt(a, "%.*s_%.*s", HB_ARG(name), HB_ARG(state_word(a, p, &x->state, tables)));
+        else
+            first[x->value] = t;
+        names[t] = emit_unique(a, used, name);
+    }
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind == SYN_START && in->scratch >= 0 && names[in->scratch].n == 0)
+            names[in->scratch] =
+                emit_unique(a, used, hb_fmt(a, "%.*s_scratch", HB_ARG(names[in->out[0]])));
+    }
     for (int t = 0; t < p->tensors.n; t++)
-        names[t] =
-            emit_unique(a, used, emit_identifier(a, emit_without_root(root, p->tensors.p[t].name)));
+        if (names[t].n == 0) names[t] = emit_unique(a, used, HB_STR("scratch"));
     return names;
 }
 

@@ -1,4 +1,5 @@
-// The statements of the step: one call an instruction, headings by module, blocks as functions.
+// The statements of the step: one call an instruction, headings by module. Loops and what stands
+// between them are functions.
 
 #include "emit/op_text.h"
 #include "emit/program_text.h"
@@ -7,18 +8,32 @@
 
 #include <string.h>
 
-// Where a statement stands: in main (loop -1), or in the function of a loop, instruction j of its
+// Where a statement stands: in a part (loop -1), or in the function of a loop, instruction j of its
 // body.
 typedef struct {
     pt *t;
-    int loop, j, indent;
-    hb_map *locals; // event variables of this function
-    hb_str *event;  // by START instr: its local variable
+    int loop, j, end; // end: instructions from here on are another function's
+    hb_map *locals;   // variables of this function
+    hb_str *event;    // by START instr: its local variable
+    hb_str shape;     // last shown
+    int indent;
+    double sec; // of the function
+    bool uses_b, uses_i;
 } place;
 
 static hb_str text_of(const char *c)
 {
     return (hb_str){c, strlen(c)};
+}
+
+// Remembers what an expression needs of its function.
+static hb_str used(place *s, hb_str x)
+{
+    if (x.n > 3 && memcmp(x.p, "b->", 3) == 0)
+        s->uses_b = true;
+    else if (memchr(x.p, '[', x.n))
+        s->uses_i = true;
+    return x;
 }
 
 static hb_str operand(place *s, const syn_instr *i, int slot)
@@ -29,9 +44,15 @@ static hb_str operand(place *s, const syn_instr *i, int slot)
                                              : i->scratch;
     if (tensor < 0) return HB_STR("NULL");
     if (s->loop < 0) return t->b->id[tensor];
-    int f = pb_field_of(t->a, t->p, t->b, s->loop, s->j, slot);
-    const pb_block *k = &t->b->blocks.p[t->b->loop[s->loop].block];
-    return hb_fmt(t->a, "b->%.*s", HB_ARG(k->fields.p[f].name));
+    return used(s, pb_operand(t->a, t->p, t->b, s->loop, s->j, slot));
+}
+
+// The event that an instruction starts or waits for; empty: a variable of the function.
+static hb_str event_of(place *s, int start)
+{
+    pt *t = s->t;
+    if (s->loop < 0) return pb_event_of(t->a, t->b, start);
+    return used(s, pb_event(t->a, t->p, t->b, s->loop, s->j));
 }
 
 static hb_str attr_text(pt *t, const ir_op_row *row, int k, const ir_attr *v)
@@ -68,24 +89,17 @@ static hb_str attr_text(pt *t, const ir_op_row *row, int k, const ir_attr *v)
 static hb_str list_text(place *s, const syn_instr *i, int from, int n, const char *want, int room)
 {
     pt *t = s->t;
-    if (n == 1) return hb_fmt(t->a, "&%.*s", HB_ARG(operand(s, i, from)));
+    hb_str *item = HB_ARRAY(t->a, hb_str, n + 1);
     hb_buf b = {.arena = t->a};
-    hb_puts(&b, "(hap_tensor *const[]){");
-    for (int k = 0; k < n; k++)
-        hb_printf(&b, "%s%.*s", k ? ", " : "", HB_ARG(operand(s, i, from + k)));
-    hb_putc(&b, '}');
-    if ((int)b.n <= room) return hb_done(&b);
-    hb_str name = emit_unique(t->a, s->locals, hb_str_c(t->a, want));
-    lines_one *entry = HB_ARRAY(t->a, lines_one, n);
     for (int k = 0; k < n; k++) {
-        int tensor = from + k < i->n_out ? i->out[from + k] : i->in[from + k - i->n_out];
-        entry[k].code = operand(s, i, from + k);
-        hb_str shape = emit_shape(t->a, t->p, tensor, t->table);
-        bool fits = (size_t)s->indent + 4 + entry[k].code.n + 5 + shape.n <= LINES_WIDTH;
-        entry[k].comment = fits ? shape : (hb_str){0};
+        item[k] = operand(s, i, from + k);
+        hb_printf(&b, "%s%.*s", k ? ", " : "", HB_ARG(item[k]));
     }
-    lines_list(&t->l, s->indent, hb_fmt(t->a, "hap_tensor *const %.*s[] =", HB_ARG(name)), entry,
-               n);
+    if (n == 1) return hb_fmt(t->a, "&%.*s", HB_ARG(item[0]));
+    if ((int)b.n <= room) return hb_fmt(t->a, "(hap_tensor *const[]){%.*s}", HB_ARG(hb_done(&b)));
+    hb_str name = emit_unique(t->a, s->locals, hb_str_c(t->a, want));
+    lines_fill(&t->l, s->indent, hb_fmt(t->a, "hap_tensor *const %.*s[] = {", HB_ARG(name)), item,
+               n, "};", NULL);
     return name;
 }
 
@@ -95,28 +109,27 @@ static hb_str key_text(place *s, int k)
     pt *t = s->t;
     const syn_loop *l = &t->p->loops.p[s->loop];
     const pb_loop *bl = &t->b->loop[s->loop];
+    int low = bl->dir > 0 ? bl->first : bl->first - l->count + 1;
     int64_t *key = HB_ARRAY(t->a, int64_t, l->count), step;
-    lines_one *line = HB_ARRAY(t->a, lines_one, l->count);
+    hb_str *item = HB_ARRAY(t->a, hb_str, l->count);
     for (int it = 0; it < l->count; it++) {
-        int entry = bl->dir > 0 ? it : l->count - 1 - it;
-        int node = t->p->instr.p[l->first + it * l->len + s->j].node;
-        key[entry] = t->p->g->nodes.p[node].attr[k].i;
-        line[entry].code = hb_fmt(t->a, "%lld", (long long)key[entry]);
-        line[entry].comment = t->p->g->nodes.p[node].name;
+        int at = bl->first + bl->dir * it - low;
+        key[at] = t->p->g->nodes.p[t->p->instr.p[l->first + it * l->len + s->j].node].attr[k].i;
+        item[at] = hb_fmt(t->a, "%lld", (long long)key[at]);
     }
     step = key[1] - key[0];
     bool even = true;
     for (int e = 1; e < l->count; e++)
         even = even && key[e] - key[e - 1] == step;
-    if (even && step == 0) return hb_fmt(t->a, "%lld", (long long)key[0]);
-    hb_str block = t->b->blocks.p[bl->block].name;
+    if (even && step == 0) return item[0];
+    s->uses_i = true;
     if (even)
-        return hb_fmt(t->a, "%lld + %lld * (b - %.*s)", (long long)key[0], (long long)step,
-                      HB_ARG(block));
+        return hb_fmt(t->a, "%lld + %lld * i", (long long)(key[0] - step * low), (long long)step);
     hb_str name = emit_unique(t->a, s->locals, HB_STR("keys"));
-    lines_list(&t->l, s->indent, hb_fmt(t->a, "static const int64_t %.*s[] =", HB_ARG(name)), line,
-               l->count);
-    return hb_fmt(t->a, "%.*s[b - %.*s]", HB_ARG(name), HB_ARG(block));
+    lines_fill(&t->l, s->indent, hb_fmt(t->a, "static const int64_t %.*s[] = {", HB_ARG(name)),
+               item, l->count, "};", NULL);
+    return low ? hb_fmt(t->a, "%.*s[i - %d]", HB_ARG(name), low)
+               : hb_fmt(t->a, "%.*s[i]", HB_ARG(name));
 }
 
 // The group that instruction `index` is of, NULL: none.
@@ -127,6 +140,24 @@ static const syn_group *group_of(const syn_program *p, int index)
         if (index >= g->first && index < g->first + g->len) return g;
     }
     return NULL;
+}
+
+// What stands behind a statement: a formula and the shape of what it makes, if that is not the one
+// shown last; the price alone where there is no room.
+static lines_note note_of(place *s, hb_str formula, int shown, double sec)
+{
+    pt *t = s->t;
+    hb_str shape = emit_shape(t->a, t->p, shown, t->table);
+    lines_note n = {.number = pt_ms(t->a, sec), .minor = sec < s->sec / 100};
+    if (sec < 0) n.number = (hb_str){0};
+    if (hb_str_eq(shape, s->shape)) {
+        n.text[0] = formula;
+        return n;
+    }
+    s->shape = shape;
+    n.text[0] = formula.n ? hb_fmt(t->a, "%.*s  %.*s", HB_ARG(formula), HB_ARG(shape)) : shape;
+    n.text[1] = shape;
+    return n;
 }
 
 static void print_op(place *s, int index)
@@ -156,17 +187,13 @@ static void print_op(place *s, int index)
         arg[k++] = s->loop >= 0 && strcmp(row->attr[o].name, "key") == 0
                        ? key_text(s, o)
                        : attr_text(t, row, o, &n->attr[o]);
-    int shown = i->n_out > 0 ? i->out[0] : i->in[0];
-    hb_str brief = emit_shape(t->a, t->p, shown, t->table);
-    if (!group_of(t->p, index)) // its price is that of the group
-        brief =
-            hb_fmt(t->a, "%.*s    %.*s", HB_ARG(brief), HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
-    hb_str note = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(emit_op_formula(t->a, n)), HB_ARG(brief));
-    t->line[index] =
-        lines_call(&t->l, s->indent, hb_fmt(t->a, "op_%s(", row->name), arg, k, note, brief);
+    double sec = group_of(t->p, index) ? -1 : emit_slowest(t->p, i); // a group has one price
+    lines_note note =
+        note_of(s, emit_op_formula(t->a, n), i->n_out > 0 ? i->out[0] : i->in[0], sec);
+    t->line[index] = lines_call(&t->l, s->indent, hb_fmt(t->a, "op_%s(", row->name), arg, k, &note);
 }
 
-// "+ -> whole", "@rows -> whole": what a conversion does to the first of its tensors, on the axes
+// "+ -> @rows", "@rows -> whole": what a conversion does to the first of its tensors, on the axes
 // it uses.
 static hb_str change_text(pt *t, const syn_instr *i)
 {
@@ -180,8 +207,7 @@ static hb_str change_text(pt *t, const syn_instr *i)
                                             syn_joint(t->p->mesh, &x->state)))
                 continue;
             const syn_axis_state *st = &x->state.ax[ax];
-            hb_str is = st->kind == SYN_S
-                            ? hb_fmt(t->a, "dim %d @%.*s", st->dim, HB_ARG(t->table[st->cut]))
+            hb_str is = st->kind == SYN_S    ? hb_fmt(t->a, "@%.*s", HB_ARG(t->table[st->cut]))
                         : st->kind == SYN_R  ? HB_STR("whole")
                         : st->reducer == 'm' ? HB_STR("^")
                                              : HB_STR("+");
@@ -194,6 +220,29 @@ static hb_str change_text(pt *t, const syn_instr *i)
     return hb_done(&b);
 }
 
+// The pair that instruction `index` is of, NULL: none.
+static const syn_pair *pair_of(const syn_program *p, int index)
+{
+    for (int k = 0; k < p->pairs.n; k++) {
+        const syn_pair *x = &p->pairs.p[k];
+        if (index >= x->first && index < x->first + x->len) return x;
+    }
+    return NULL;
+}
+
+// The wait that follows a START at once, -1: something stands between.
+static int wait_at_once(const place *s, int index)
+{
+    const syn_program *p = s->t->p;
+    if (index + 1 >= s->end || pair_of(p, index)) return -1;
+    const syn_instr *w = &p->instr.p[index + 1];
+    return w->kind == SYN_WAIT && w->start == index && !pair_of(p, index + 1) &&
+                   s->t->b->events_of[index] < 0
+               ? index + 1
+               : -1;
+}
+
+// Prints a START, and the wait with it if that follows at once.
 static void print_start(place *s, int index)
 {
     static const char *const forms[COST_PUSHED] = {
@@ -216,52 +265,44 @@ static void print_start(place *s, int index)
                      to,
                      from,
                      operand(s, i, i->n_out + i->n_in)};
-    hb_str call = emit_instr_name(t->a, t->p, index), target;
-    if (t->b->events_of[index] < 0) {
-        hb_str id = s->loop < 0 ? t->names[i->out[0]] : operand(s, i, 0);
-        if (s->loop >= 0) id = (hb_str){id.p + 3, id.n - 3}; // without "b->"
-        hb_str name = emit_unique(t->a, s->locals, hb_fmt(t->a, "e_%.*s", HB_ARG(id)));
-        s->event[index] = name;
-        target = hb_fmt(t->a, "hap_event *%.*s", HB_ARG(name));
-    } else if (s->loop < 0) {
-        target = t->b->events.p[t->b->events_of[index]].name;
+    hb_str call = emit_instr_name(t->a, t->p, index), head;
+    int wait = wait_at_once(s, index);
+    hb_str kept = event_of(s, index);
+    if (wait >= 0) {
+        head = hb_fmt(t->a, "hap_wait(r, %.*s(", HB_ARG(call));
+    } else if (kept.n > 0) {
+        head = hb_fmt(t->a, "%.*s = %.*s(", HB_ARG(kept), HB_ARG(call));
     } else {
-        int f = pb_start_field(t->a, t->p, t->b, s->loop, s->j);
-        const pb_block *k = &t->b->blocks.p[t->b->loop[s->loop].block];
-        target = hb_fmt(t->a, "*b->%.*s", HB_ARG(k->fields.p[f].name));
+        hb_str id = operand(s, i, 0);
+        if (id.n > 3 && memcmp(id.p, "b->", 3) == 0) id = (hb_str){id.p + 3, id.n - 3};
+        hb_str name =
+            emit_unique(t->a, s->locals, hb_fmt(t->a, "e_%.*s", HB_ARG(emit_identifier(t->a, id))));
+        s->event[index] = name;
+        head = hb_fmt(t->a, "hap_event *%.*s = %.*s(", HB_ARG(name), HB_ARG(call));
     }
-    hb_str price = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(emit_bytes(t->a, emit_coll_bytes(t->p, i))),
-                          HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
-    hb_str brief = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(change_text(t, i)), HB_ARG(price));
-    hb_str note = hb_fmt(t->a, "%.*s    %.*s    %.*s", HB_ARG(change_text(t, i)),
-                         HB_ARG(emit_shape(t->a, t->p, i->out[0], t->table)), HB_ARG(price));
-    t->line[index] =
-        lines_call(&t->l, s->indent, hb_fmt(t->a, "%.*s = %.*s(", HB_ARG(target), HB_ARG(call)),
-                   arg, 7, note, brief);
+    double sec = emit_slowest(t->p, i);
+    lines_note note = {.number = pt_ms(t->a, sec), .minor = sec < s->sec / 100};
+    hb_str bytes = emit_bytes(t->a, emit_coll_bytes(t->p, i)), change = change_text(t, i);
+    s->shape = emit_shape(t->a, t->p, i->out[0], t->table);
+    note.text[0] =
+        hb_fmt(t->a, "%.*s  %.*s  %.*s", HB_ARG(change), HB_ARG(s->shape), HB_ARG(bytes));
+    note.text[1] = hb_fmt(t->a, "%.*s  %.*s", HB_ARG(change), HB_ARG(bytes));
+    note.text[2] = bytes;
+    t->line[index] = lines_fill(&t->l, s->indent, head, arg, 7, wait >= 0 ? "));" : ");", &note);
+    if (wait >= 0) t->line[wait] = t->line[index];
 }
 
 static void print_wait(place *s, int index)
 {
     pt *t = s->t;
     const syn_instr *i = &t->p->instr.p[index];
-    hb_str event;
-    if (t->b->events_of[i->start] < 0) {
-        event = s->event[i->start];
-    } else if (s->loop >= 0) {
-        int f = pb_wait_field(t->a, t->p, t->b, s->loop, s->j);
-        const pb_block *k = &t->b->blocks.p[t->b->loop[s->loop].block];
-        event = hb_fmt(t->a, "*b->%.*s", HB_ARG(k->fields.p[f].name));
-    } else {
-        const pb_events *ev = &t->b->events.p[t->b->events_of[i->start]];
-        event = ev->name;
-        for (int e = 0; e < ev->n && ev->n > 1; e++)
-            if (ev->start[e] == i->start) event = hb_fmt(t->a, "%.*s[%d]", HB_ARG(ev->name), e);
-    }
-    hb_str note = {0};
+    hb_str event = event_of(s, i->start);
+    if (event.n == 0) event = s->event[i->start];
+    lines_note note = {.minor = false};
     double hidden = emit_hidden(t->e, i->start, index) * t->p->instr.p[i->start].sec[0];
-    if (hidden > 0) note = hb_fmt(t->a, "%.*s hidden", HB_ARG(pt_ms(t->a, hidden)));
+    if (hidden > 0) note.text[0] = hb_fmt(t->a, "%.*s hidden", HB_ARG(pt_ms(t->a, hidden)));
     hb_str arg[2] = {HB_STR("r"), event};
-    t->line[index] = lines_call(&t->l, s->indent, HB_STR("hap_wait("), arg, 2, note, (hb_str){0});
+    t->line[index] = lines_call(&t->l, s->indent, HB_STR("hap_wait("), arg, 2, &note);
 }
 
 static void print_local(place *s, int index)
@@ -279,12 +320,10 @@ static void print_local(place *s, int index)
     }
     arg[k++] = operand(s, i, 0);
     arg[k++] = operand(s, i, 1);
-    hb_str brief = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(emit_shape(t->a, t->p, i->out[0], t->table)),
-                          HB_ARG(pt_ms(t->a, emit_slowest(t->p, i))));
-    hb_str note = hb_fmt(t->a, "%.*s    %.*s", HB_ARG(change_text(t, i)), HB_ARG(brief));
+    lines_note note = note_of(s, change_text(t, i), i->out[0], emit_slowest(t->p, i));
     t->line[index] = lines_call(
         &t->l, s->indent, i->kind == SYN_PARTIAL ? HB_STR("hap_partial(") : HB_STR("hap_cut("), arg,
-        k, note, brief);
+        k, &note);
 }
 
 // Where a group begins: what it takes as a kernel.
@@ -296,46 +335,34 @@ static void print_fuse(place *s, const syn_group *g)
     for (int c = 0; c < t->p->mesh->n_classes; c++)
         most = sec[c] > most ? sec[c] : most;
     hb_str arg[2] = {HB_STR("r"), hb_fmt(t->a, "\"k%d\"", g->kernel + 1)};
-    hb_str note = hb_fmt(t->a, "one kernel to hap_fused    %.*s", HB_ARG(pt_ms(t->a, most)));
-    lines_call(&t->l, s->indent, HB_STR("hap_fuse("), arg, 2, note, (hb_str){0});
+    lines_note note = {.text = {HB_STR("one kernel to hap_fused")}, .number = pt_ms(t->a, most)};
+    lines_call(&t->l, s->indent, HB_STR("hap_fuse("), arg, 2, &note);
 }
 
 static void print_fused(place *s, const syn_group *g)
 {
     pt *t = s->t;
-    lines_one entry[SYN_MAX_GROUP * 2] = {{{0}, {0}}};
+    hb_str item[SYN_MAX_GROUP * IR_MAX_OUT];
     hb_buf list = {.arena = t->a};
     int n = 0, last = s->j;
     for (int m = 0; m < g->len; m++) {
         const syn_instr *in = &t->p->instr.p[g->first + m];
         s->j = last - g->len + 1 + m;
         for (int o = 0; o < in->n_out; o++)
-            if (g->kept[m] >> o & 1)
-                entry[n++] =
-                    (lines_one){operand(s, in, o), emit_shape(t->a, t->p, in->out[o], t->table)};
+            if (g->kept[m] >> o & 1) item[n++] = operand(s, in, o);
     }
     s->j = last;
     hb_puts(&list, n == 0 ? "NULL" : n == 1 ? "&" : "(hap_tensor *const[]){");
     for (int k = 0; k < n; k++)
-        hb_printf(&list, "%s%.*s", k ? ", " : "", HB_ARG(entry[k].code));
+        hb_printf(&list, "%s%.*s", k ? ", " : "", HB_ARG(item[k]));
     if (n > 1) hb_putc(&list, '}');
     hb_str arg[3] = {HB_STR("r"), hb_fmt(t->a, "%d", n), hb_done(&list)};
     if (n > 1 && list.n > 60) {
         arg[2] = emit_unique(t->a, s->locals, HB_STR("kept"));
-        hb_str head = hb_fmt(t->a, "hap_tensor *const %.*s[] =", HB_ARG(arg[2]));
-        lines_list(&t->l, s->indent, head, entry, n);
+        lines_fill(&t->l, s->indent, hb_fmt(t->a, "hap_tensor *const %.*s[] = {", HB_ARG(arg[2])),
+                   item, n, "};", NULL);
     }
-    lines_call(&t->l, s->indent, HB_STR("hap_fused("), arg, 3, (hb_str){0}, (hb_str){0});
-}
-
-// The pair that instruction `index` is of, NULL: none.
-static const syn_pair *pair_of(const syn_program *p, int index)
-{
-    for (int k = 0; k < p->pairs.n; k++) {
-        const syn_pair *x = &p->pairs.p[k];
-        if (index >= x->first && index < x->first + x->len) return x;
-    }
-    return NULL;
+    lines_call(&t->l, s->indent, HB_STR("hap_fused("), arg, 3, NULL);
 }
 
 static hb_str group_text(hb_arena *a, const int *g)
@@ -347,57 +374,39 @@ static hb_str group_text(hb_arena *a, const int *g)
 static void print_overlap(place *s, const syn_pair *x)
 {
     pt *t = s->t;
-    bool consumer = syn_is_consumer(t->p, x);
     hb_buf list = {.arena = t->a};
+    hb_str *item = HB_ARRAY(t->a, hb_str, x->n_groups);
     hb_puts(&list, "(const int64_t[][3]){");
-    for (int k = 0; k < x->n_groups; k++)
-        hb_printf(&list, "%s%.*s", k ? ", " : "", HB_ARG(group_text(t->a, x->group[k])));
+    for (int k = 0; k < x->n_groups; k++) {
+        item[k] = group_text(t->a, x->group[k]);
+        hb_printf(&list, "%s%.*s", k ? ", " : "", HB_ARG(item[k]));
+    }
     hb_putc(&list, '}');
     hb_str arg[3] = {HB_STR("r"), hb_fmt(t->a, "%d", x->n_groups), hb_done(&list)};
     if (list.n > 60) {
-        lines_one *entry = HB_ARRAY(t->a, lines_one, x->n_groups);
-        for (int k = 0; k < x->n_groups; k++) {
-            int d = x->group[k][0];
-            entry[k].code = group_text(t->a, x->group[k]);
-            entry[k].comment = d == 0 ? HB_STR("own rows")
-                                      : hb_fmt(t->a, "%s coordinate %c %d",
-                                               consumer ? "from" : "to", consumer ? '-' : '+', d);
-        }
-        for (int k = 0; k < x->n_groups; k++) {
-            int by = x->group[k][2] - x->group[k][0];
-            if (x->group[k][2])
-                entry[k].comment =
-                    hb_fmt(t->a, "%.*s by way of %c %d, if that one has fewer rows",
-                           HB_ARG(entry[k].comment), by < 0 ? '-' : '+', by < 0 ? -by : by);
-        }
-        for (int k = 0; k < x->n_groups; k++)
-            if (x->group[k][1] < 0)
-                entry[k].comment = hb_fmt(t->a, "%.*s, with those above", HB_ARG(entry[k].comment));
-        if (t->p->instr.p[syn_pair_start(t->p, x)].coll == COST_ALL_REDUCE)
-            for (int k = 0; k < x->n_groups; k++)
-                entry[k].comment = hb_fmt(t->a, "part %d of all rows", k + 1);
         arg[2] = emit_unique(t->a, s->locals, HB_STR("groups"));
-        hb_str head = hb_fmt(t->a, "static const int64_t %.*s[][3] =", HB_ARG(arg[2]));
-        lines_list(&t->l, s->indent, head, entry, x->n_groups);
+        lines_fill(&t->l, s->indent,
+                   hb_fmt(t->a, "static const int64_t %.*s[][3] = {", HB_ARG(arg[2])), item,
+                   x->n_groups, "};", NULL);
     }
-    hb_str brief = hb_fmt(t->a, "together    %.*s, one after the other %.*s",
-                          HB_ARG(pt_ms(t->a, x->total)), HB_ARG(pt_ms(t->a, x->sequential)));
-    hb_str note = hb_fmt(t->a, "%.*s; %.0f %% of the transfer hidden", HB_ARG(brief),
-                         100 * syn_pair_hidden(t->p, x));
-    lines_call(&t->l, s->indent, HB_STR("hap_overlap("), arg, 3, note, brief);
+    lines_note note = {.number = pt_ms(t->a, x->total)};
+    note.text[1] = hb_fmt(t->a, "%.*s one after the other", HB_ARG(pt_ms(t->a, x->sequential)));
+    note.text[0] = hb_fmt(t->a, "%.*s, %.0f %% of the transfer hidden", HB_ARG(note.text[1]),
+                          100 * syn_pair_hidden(t->p, x));
+    lines_call(&t->l, s->indent, HB_STR("hap_overlap("), arg, 3, &note);
 }
 
 static void print_one(place *s, int index)
 {
     switch (s->t->p->instr.p[index].kind) {
     case SYN_OP:
-        print_op(s, index);
+        if (!s->t->view[index]) print_op(s, index);
         break;
     case SYN_START:
         print_start(s, index);
         break;
     case SYN_WAIT:
-        print_wait(s, index);
+        if (s->t->line[index] == 0) print_wait(s, index);
         break;
     case SYN_SLICE:
     case SYN_PARTIAL:
@@ -415,114 +424,277 @@ static void print_instr(place *s, int index)
     if (x && index == x->first) print_overlap(s, x);
     print_one(s, index);
     if (x && index == x->first + x->len - 1)
-        lines_call(&s->t->l, s->indent, HB_STR("hap_overlapped("), &r, 1, (hb_str){0}, (hb_str){0});
+        lines_call(&s->t->l, s->indent, HB_STR("hap_overlapped("), &r, 1, NULL);
     if (g && index == g->first + g->len - 1) print_fused(s, g);
 }
 
-static const char *phase_word(ir_phase p)
-{
-    return p == IR_FORWARD ? "forward" : p == IR_BACKWARD ? "backward" : "update";
-}
-
-// Heading of an instruction: its module; in a block's function without the block's own name.
-static hb_str heading(place *s, int index)
+// Heading of an instruction: its module, in a block's function without the block's own name.
+static hb_str heading(const place *s, int index)
 {
     pt *t = s->t;
-    const ir_node *n = &t->p->g->nodes.p[t->p->instr.p[index].node];
-    if (n->phase == IR_UPDATE) return HB_STR("update");
+    if (t->p->g->nodes.p[t->p->instr.p[index].node].phase == IR_UPDATE) return (hb_str){0};
     hb_str m = emit_module(t->a, t->p->g, t->p->instr.p[index].node);
-    if (s->loop < 0) return hb_fmt(t->a, "%.*s, %s", HB_ARG(m), phase_word(n->phase));
+    if (s->loop < 0) return emit_without_root(emit_root(t->p->g), m);
     for (size_t i = m.n; i > 0; i--)
         if (m.p[i - 1] == '.') return hb_str_n(t->a, m.p + i, m.n - i);
     return m;
 }
 
-static void print_heading(place *s, int index, hb_str *last)
+// Does an instruction print a statement of its own that is no wait?
+static bool states(const place *s, int index)
+{
+    return s->t->p->instr.p[index].kind != SYN_WAIT && !s->t->view[index];
+}
+
+// How many statements from this one on are of one module.
+static int statements(const place *s, int index)
 {
     hb_str h = heading(s, index);
-    if (hb_str_eq(h, *last) || s->t->p->instr.p[index].kind == SYN_WAIT) return;
-    lines_blank(&s->t->l);
-    lines_comment(&s->t->l, s->indent, 0, h);
-    *last = h;
+    int n = 0;
+    for (int i = index; i < s->end; i++) {
+        if (!states(s, i)) continue;
+        if (!hb_str_eq(heading(s, i), h)) break;
+        n++;
+    }
+    return n;
 }
 
-static hb_map *fresh_locals(pt *t)
+// The statements of one function. A module of one statement has no heading of its own.
+static void print_body(place *s, int first, int len)
 {
-    hb_map *m = hb_map_new(t->a); // a local may not hide a buffer of main, nor a table
+    pt *t = s->t;
+    hb_str last = {0};
+    s->locals = hb_map_new(t->a); // a local may not hide a buffer
     for (int i = 0; i < t->p->tensors.n; i++)
-        hb_map_put(m, t->names[i], 1);
+        hb_map_put(s->locals, t->names[i], 1);
     for (int i = 0; i < t->p->families.n; i++)
-        hb_map_put(m, t->b->family[i].name, 1);
-    for (int i = 0; i < t->shapes.n; i++)
-        hb_map_put(m, t->shape_names.p[i], 1);
-    return m;
+        hb_map_put(s->locals, t->b->list[i].name, 1);
+    s->event = HB_ARRAY(t->a, hb_str, t->p->instr.n + 1);
+    s->end = first + len;
+    s->indent = 4;
+    s->sec = 0;
+    for (int i = first; i < s->end; i++)
+        if (t->p->instr.p[i].kind != SYN_START) s->sec += emit_slowest(t->p, &t->p->instr.p[i]);
+    for (s->j = 0; s->j < len; s->j++) {
+        int index = first + s->j;
+        hb_str h = heading(s, index);
+        if (states(s, index) && !hb_str_eq(h, last) && statements(s, index) > 1) {
+            if (s->j > 0) lines_blank(&t->l);
+            if (h.n > 0) lines_comment(&t->l, s->indent, 0, h);
+            last = h;
+        }
+        print_instr(s, index);
+    }
 }
 
-void pt_function(pt *t, int loop)
+// Milliseconds of what a function computes, empty for nothing.
+static hb_str computes(const pt *t, int first, int len)
+{
+    double sec = 0;
+    for (int i = first; i < first + len; i++)
+        if (t->p->instr.p[i].kind != SYN_START) sec += emit_slowest(t->p, &t->p->instr.p[i]);
+    return sec > 0 ? pt_ms(t->a, sec) : (hb_str){0};
+}
+
+// --- functions
+
+// Prints what `print` prints, but nowhere: to learn what it needs.
+static void rehearse(place *s, int first, int len)
+{
+    pt *t = s->t;
+    lines l = t->l;
+    hb_buf nowhere = {.arena = t->a};
+    t->l = (lines){.arena = t->a, .out = &nowhere};
+    print_body(s, first, len);
+    t->l = l;
+    for (int i = first; i < first + len; i++)
+        t->line[i] = 0;
+    s->shape = (hb_str){0};
+}
+
+static void loop_function(pt *t, int loop)
 {
     const syn_loop *l = &t->p->loops.p[loop];
     const pb_loop *bl = &t->b->loop[loop];
     const pb_block *k = &t->b->blocks.p[bl->block];
-    double sec = 0;
-    for (int j = 0; j < l->len; j++)
-        if (t->p->instr.p[l->first + j].kind != SYN_START)
-            sec += emit_slowest(t->p, &t->p->instr.p[l->first + j]);
-    lines_comment(&t->l, 0, 0,
-                  hb_fmt(t->a, "One of the %d blocks %.*s, %s: %.*s of computation.", l->count,
-                         HB_ARG(k->name),
-                         phase_word(t->p->g->nodes.p[t->p->instr.p[l->first].node].phase),
-                         HB_ARG(pt_ms(t->a, sec))));
-    lines_text(&t->l, 0, "static void %.*s(hap_rank *r, const %.*s *b)", HB_ARG(bl->function),
-               HB_ARG(k->type));
+    int first = l->first + l->count / 2 * l->len; // one from the middle stands for all
+    place s = {.t = t, .loop = loop};
+    rehearse(&s, first, l->len);
+    lines_note note = {.number = computes(t, first, l->len)};
+    hb_str layers = k->layers.n ? k->layers : k->name;
+    lines_code(&t->l, 0,
+               l->count == k->count
+                   ? hb_fmt(t->a, "// One of the %d blocks %.*s.*", l->count, HB_ARG(layers))
+                   : hb_fmt(t->a, "// One of %d of the %d blocks %.*s.*", l->count, k->count,
+                            HB_ARG(layers)),
+               &note);
+    lines_text(&t->l, 0, "static void %.*s(hap_rank *r, int i)", HB_ARG(bl->function));
     lines_text(&t->l, 0, "{");
-    // Entry 0 of the block stands for all; with dir -1 that is the last iteration.
-    int it = bl->dir > 0 ? 0 : l->count - 1;
-    place s = {t, loop, 0, 4, fresh_locals(t), HB_ARRAY(t->a, hb_str, t->p->instr.n + 1)};
-    hb_str last = {0};
-    for (s.j = 0; s.j < l->len; s.j++) {
-        int index = l->first + it * l->len + s.j;
-        hb_str h = heading(&s, index);
-        if (!hb_str_eq(h, last) && t->p->instr.p[index].kind != SYN_WAIT) {
-            if (s.j > 0) lines_blank(&t->l);
-            lines_comment(&t->l, 4, 0, h);
-            last = h;
-        }
-        print_instr(&s, index);
-        for (int o = 0; o < l->count; o++)
-            t->line[l->first + o * l->len + s.j] = t->line[index];
-    }
+    if (s.uses_b)
+        lines_text(&t->l, 4, "const %.*s *b = &%.*s[i];", HB_ARG(k->type), HB_ARG(k->name));
+    else if (!s.uses_i)
+        lines_text(&t->l, 4, "(void)i;");
+    print_body(&s, first, l->len);
+    for (int it = 0; it < l->count; it++)
+        for (int j = 0; j < l->len; j++)
+            t->line[l->first + it * l->len + j] = t->line[first + j];
     lines_text(&t->l, 0, "}");
     lines_blank(&t->l);
 }
 
-void pt_step(pt *t)
+static bool waits_alone(const pt *t, const pt_part *x)
 {
-    place s = {t, -1, 0, 8, fresh_locals(t), HB_ARRAY(t->a, hb_str, t->p->instr.n + 1)};
-    hb_str last = {0};
-    bool first = true;
-    for (int i = 0; i < t->p->instr.n;) {
-        int l = t->b->loop_of[i];
-        if (l >= 0) {
-            const syn_loop *lp = &t->p->loops.p[l];
-            const pb_loop *bl = &t->b->loop[l];
-            const pb_block *k = &t->b->blocks.p[bl->block];
-            if (!first) lines_blank(&t->l);
-            if (bl->dir > 0)
-                lines_text(&t->l, 8, "for (int i = 0; i < %d; i++)", lp->count);
-            else
-                lines_text(&t->l, 8, "for (int i = %d; i >= 0; i--)", lp->count - 1);
-            lines_text(&t->l, 12, "%.*s(r, &%.*s[i]);", HB_ARG(bl->function), HB_ARG(k->name));
-            i = lp->first + lp->len * lp->count;
-            last = (hb_str){0};
-        } else {
-            if (first && t->p->instr.p[i].kind != SYN_WAIT) {
-                last = heading(&s, i);
-                lines_comment(&t->l, 8, 0, last);
-            }
-            print_heading(&s, i, &last);
-            print_instr(&s, i);
-            i++;
-        }
-        first = false;
+    for (int i = x->first; i < x->end; i++)
+        if (t->p->instr.p[i].kind != SYN_WAIT) return false;
+    return true;
+}
+
+static void part_function(pt *t, const pt_part *x)
+{
+    if (waits_alone(t, x)) return; // main has them
+    place s = {.t = t, .loop = -1};
+    lines_text(&t->l, 0, "static void %.*s(hap_rank *r)", HB_ARG(x->function));
+    lines_text(&t->l, 0, "{");
+    print_body(&s, x->first, x->end - x->first);
+    lines_text(&t->l, 0, "}");
+    lines_blank(&t->l);
+}
+
+// The name of a part: what it does among the parts of its phase.
+static hb_str part_name(const pt *t, const pt_part *x)
+{
+    static const char *const phases[] = {"forward", "backward", "update"};
+    const syn_program *p = t->p;
+    ir_phase phase = pb_phase(p, x->first, x->end);
+    int clip = 0, updates = 0, sums = 0, ops = 0, first = -1, last = -1;
+    bool loss = false, alone = true;
+    for (int i = x->first; i < x->end; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_OP) continue;
+        if (first < 0) first = i;
+        last = i;
+        ops++;
+        clip += p->g->nodes.p[in->node].op == IR_OP_clip_scale;
+        sums += p->g->nodes.p[in->node].op == IR_OP_sumsq;
+        updates += (ir_row(p->g->nodes.p[in->node].op)->flags & IR_IN_PLACE) != 0;
+        loss = loss || (in->n_out > 0 && in->out[0] == p->loss);
     }
+    for (int i = 0; i < t->parts.n; i++)
+        if (t->parts.p[i].first != x->first)
+            alone = alone && pb_phase(p, t->parts.p[i].first, t->parts.p[i].end) != phase;
+    for (int l = 0; l < p->loops.n; l++)
+        alone = alone &&
+                pb_phase(p, p->loops.p[l].first, p->loops.p[l].first + p->loops.p[l].len) != phase;
+    if (alone) return text_of(phases[phase]);
+    if (ops == 0) return HB_STR("convert");
+    if (phase == IR_UPDATE)
+        return updates > 0 ? HB_STR("update")
+               : clip > 0  ? HB_STR("clip_gradients")
+                           : HB_STR("norm");
+    if (loss) return HB_STR("loss_forward");
+    // Forward it begins with its module, backward it ends there.
+    int at = phase == IR_FORWARD ? first : last;
+    if (phase == IR_BACKWARD && x->first > 0 && t->loop_of[x->first - 1] < 0)
+        return HB_STR("loss_backward");
+    hb_str m = emit_without_root(emit_root(p->g), emit_module(t->a, p->g, p->instr.p[at].node));
+    return hb_fmt(t->a, "%.*s_%s", HB_ARG(emit_identifier(t->a, m)), phases[phase]);
+}
+
+// Stretches of the step between loops, cut where the phase changes; a group or pair is not cut.
+void pt_find_parts(pt *t)
+{
+    const syn_program *p = t->p;
+    t->loop_of = HB_ARRAY(t->a, int, p->instr.n + 1);
+    t->part_of = HB_ARRAY(t->a, int, p->instr.n + 1);
+    for (int i = 0; i < p->instr.n; i++)
+        t->loop_of[i] = t->part_of[i] = -1;
+    for (int l = 0; l < p->loops.n; l++)
+        for (int i = 0; i < p->loops.p[l].len * p->loops.p[l].count; i++)
+            t->loop_of[p->loops.p[l].first + i] = l;
+    for (int i = 0; i < p->instr.n; i++) {
+        if (t->loop_of[i] >= 0) continue;
+        const syn_group *g = group_of(p, i);
+        const syn_pair *x = pair_of(p, i);
+        bool begins = i == 0 || t->loop_of[i - 1] >= 0;
+        if (!begins && p->instr.p[i].kind != SYN_WAIT && !(g && g->first < i) &&
+            !(x && x->first < i))
+            begins = p->g->nodes.p[p->instr.p[i].node].phase !=
+                     pb_phase(p, t->parts.p[t->parts.n - 1].first, i + 1);
+        if (begins) HB_PUSH(t->a, &t->parts, (pt_part){.first = i});
+        t->parts.p[t->parts.n - 1].end = i + 1;
+        t->part_of[i] = t->parts.n - 1;
+    }
+    for (int i = 0; i < t->parts.n; i++)
+        t->parts.p[i].function = emit_unique(t->a, t->used, part_name(t, &t->parts.p[i]));
+}
+
+// Calls f for each loop and part in the order of the step: (loop, NULL) or (-1, part).
+static void in_order(pt *t, void (*f)(pt *t, int loop, const pt_part *x))
+{
+    const pt_part *x = t->parts.p;
+    for (int i = 0; i < t->p->instr.n;) {
+        int l = t->loop_of[i];
+        f(t, l, l < 0 ? x : NULL);
+        i = l < 0 ? x++->end
+                  : t->p->loops.p[l].first + t->p->loops.p[l].len * t->p->loops.p[l].count;
+    }
+}
+
+void pt_prototypes(pt *t)
+{
+    HB_VEC(hb_str) item = {0};
+    const pt_part *x = t->parts.p;
+    for (int i = 0; i < t->p->instr.n;) {
+        int l = t->loop_of[i];
+        if (l >= 0)
+            HB_PUSH(t->a, &item,
+                    hb_fmt(t->a, "%.*s(hap_rank *r, int i)", HB_ARG(t->b->loop[l].function)));
+        else if (!waits_alone(t, x))
+            HB_PUSH(t->a, &item, hb_fmt(t->a, "%.*s(hap_rank *r)", HB_ARG(x->function)));
+        i = l < 0 ? x++->end
+                  : t->p->loops.p[l].first + t->p->loops.p[l].len * t->p->loops.p[l].count;
+    }
+    lines_fill(&t->l, 0, HB_STR("static void "), item.p, item.n, ";", NULL);
+}
+
+static void call(pt *t, int loop, const pt_part *x)
+{
+    lines_note note = {.minor = false};
+    if (x && waits_alone(t, x)) {
+        place s = {.t = t, .loop = -1, .indent = 8};
+        for (int i = x->first; i < x->end; i++)
+            print_wait(&s, i);
+        return;
+    }
+    if (x) {
+        note.number = computes(t, x->first, x->end - x->first);
+        lines_code(&t->l, 8, hb_fmt(t->a, "%.*s(r);", HB_ARG(x->function)), &note);
+        return;
+    }
+    const syn_loop *l = &t->p->loops.p[loop];
+    const pb_loop *b = &t->b->loop[loop];
+    note.number = computes(t, l->first, l->len * l->count);
+    if (b->dir > 0)
+        lines_text(&t->l, 8, "for (int i = %d; i < %d; i++)", b->first, b->first + l->count);
+    else
+        lines_text(&t->l, 8, "for (int i = %d; i >= %d; i--)", b->first, b->first - l->count + 1);
+    lines_code(&t->l, 12, hb_fmt(t->a, "%.*s(r, i);", HB_ARG(b->function)), &note);
+}
+
+void pt_loop_body(pt *t)
+{
+    in_order(t, call);
+}
+
+static void function(pt *t, int loop, const pt_part *x)
+{
+    if (x)
+        part_function(t, x);
+    else
+        loop_function(t, loop);
+}
+
+void pt_functions(pt *t)
+{
+    in_order(t, function);
 }

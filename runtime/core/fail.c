@@ -31,7 +31,9 @@ static _Noreturn HAP_PRINTF(3, 0) void fail(const hap_rank *r, int code, const c
         n += snprintf(text + n, sizeof text - (size_t)n, " rehearsal");
     else if (r->in_step)
         n += snprintf(text + n, sizeof text - (size_t)n, " step %lld", (long long)r->now.step);
-    if (r->line > 0) n += snprintf(text + n, sizeof text - (size_t)n, " program.c:%d", r->line);
+    if (r->line > 0)
+        n += snprintf(text + n, sizeof text - (size_t)n, " %s:%d", r->file ? r->file : "program.c",
+                      r->line);
     n += snprintf(text + n, sizeof text - (size_t)n, ": ");
     if (r->doing) n += snprintf(text + n, sizeof text - (size_t)n, "%s: ", r->doing);
     vsnprintf(text + n, sizeof text - (size_t)n, format, args);

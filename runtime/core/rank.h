@@ -38,6 +38,7 @@ struct hap_rank {
     char host[64];
     int n_axes, size[HAP_MAX_AXES], coord[HAP_MAX_AXES];
     int n_classes, class_id;
+    const int *class_of;                 // by rank
     const int *device, *sms, *nccl_host; // by rank, as hap_places has them; NULL: not said
     hap_math_mode math;                  // of f32 matmuls
     bool emulated; // the backend gives some rank of the program other hardware than there is
@@ -45,7 +46,8 @@ struct hap_rank {
     int64_t seg_bytes[2];
 
     // What is being done, for messages, heartbeat and trace.
-    int line;           // of program.c
+    const char *file;   // NULL program.c, else that of the declaration under way
+    int line;           // of it
     const char *doing;  // name of the call
     hap_step_state now; // step (a resumed run goes on counting), learning rate, seed
     bool in_step, in_group;

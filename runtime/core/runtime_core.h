@@ -15,16 +15,16 @@ enum { HAP_MAX_IN = 10, HAP_MAX_OUT = 8, HAP_MAX_ATTR = 8 };
 struct hap_tensor {
     int id; // order of declaration
     hap_segment seg;
-    const int64_t *off_by_class;
-    int64_t off; // of this rank
+    int64_t off, off_of[HAP_MAX_CLASSES]; // of this rank; by class
     hap_dtype type;
     int rank;
     hap_dim dim[HAP_MAX_RANK];
-    int64_t local[HAP_MAX_RANK]; // this rank's size of each dim (outer * n_r * inner)
-    int64_t first[HAP_MAX_RANK]; // first entry of the cut factor this rank holds
-    int64_t elements, bytes;     // local
-    void *data;                  // NULL in the recording backend
-    int line;                    // where the program declares it
+    int64_t local[HAP_MAX_RANK];   // this rank's size of each dim (outer * n_r * inner)
+    int64_t first[HAP_MAX_RANK];   // first entry of the cut factor this rank holds
+    int64_t elements, bytes;       // local
+    void *data;                    // NULL in the recording backend
+    int line;                      // where the program declares it
+    hap_tensor *views, *next_view; // other shapes of these bytes; the next one of the same
 };
 
 typedef struct hap_attr {
@@ -46,6 +46,11 @@ typedef struct hap_op_call {
 void hap_dispatch(hap_rank *r, const hap_op_call *c); // by every generated op_ function
 extern const char *const hap_op_names[];              // by hap_op_id
 extern const unsigned hap_op_by_rows[];               // by hap_op_id: what may stand in a pair
+
+typedef struct hap_op_floats {
+    unsigned in, out;
+} hap_op_floats;
+extern const hap_op_floats hap_op_any_float[]; // by hap_op_id: any float type may be there
 
 typedef enum {
     HAP_ALL_GATHER,

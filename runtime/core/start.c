@@ -86,6 +86,7 @@ void hap_classes(hap_rank *r, const int *class_of_rank)
         HAP_CK(r, class_of_rank[i] >= 0, "rank %d has class %d", i, class_of_rank[i]);
         if (class_of_rank[i] >= r->n_classes) r->n_classes = class_of_rank[i] + 1;
     }
+    r->class_of = class_of_rank;
     r->class_id = class_of_rank[r->id];
 }
 
@@ -105,22 +106,12 @@ void hap_segments(hap_rank *r, int64_t sym_bytes, const int64_t *local_bytes)
                 r->class_id, (long long)r->seg_bytes[SEG_SYM], (long long)r->seg_bytes[SEG_LOCAL]);
 }
 
-static hap_tensor *place(hap_rank *r, hap_tensor *t)
-{
-    t->data = r->seg[t->seg] + t->off;
-    return t;
-}
-
 hap_tensor *(hap_at)(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype type, int rank,
                      const hap_dim *dims)
 {
-    return place(r, hap_tensor_declare(r, seg, off, 0, NULL, type, rank, dims));
-}
-
-hap_tensor *(hap_at_layer)(hap_rank *r, hap_segment seg, const int64_t *off, const int64_t *stride,
-                           int i, hap_dtype type, int rank, const hap_dim *dims)
-{
-    return place(r, hap_tensor_declare(r, seg, off, i, stride, type, rank, dims));
+    hap_tensor *t = hap_tensor_declare(r, seg, off, type, rank, dims);
+    t->data = r->seg[seg] + t->off;
+    return t;
 }
 
 int hap_finish(hap_rank *r)

@@ -25,6 +25,7 @@
 static void begin(hap_rank *r)
 {
     char why[512] = "";
+    r->file = NULL;
     r->line = 0;
     HAP_CK(r, r->seg_bytes[SEG_SYM] >= 0, "the program declares no segments");
     hap_checkpoint_check(r, why, sizeof why);

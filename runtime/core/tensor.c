@@ -149,11 +149,12 @@ static void check_dim(hap_rank *r, int i, const hap_dim *d)
            (long long)d->n);
 }
 
-hap_tensor *hap_tensor_declare(hap_rank *r, hap_segment seg, const int64_t *off, int layer,
-                               const int64_t *stride, hap_dtype type, int rank, const hap_dim *dims)
+hap_tensor *hap_tensor_declare(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype type,
+                               int rank, const hap_dim *dims)
 {
     HAP_CK(r, r->n_axes > 0 && r->n_classes > 0 && r->seg_bytes[SEG_SYM] >= 0,
            "a tensor is declared before mesh, classes and segments");
+    HAP_CK(r, r->n_classes <= HAP_MAX_CLASSES, "%d classes of ranks", r->n_classes);
     HAP_CK(r, !r->in_step, "a tensor is declared inside the step");
     HAP_CK(r, (unsigned)type <= HAP_BOOL, "no such type: %d", (int)type);
     HAP_CK(r, (unsigned)seg <= SEG_LOCAL, "no such segment: %d", (int)seg);
@@ -163,16 +164,16 @@ hap_tensor *hap_tensor_declare(hap_rank *r, hap_segment seg, const int64_t *off,
     hap_tensor *t = hap_alloc(r, sizeof *t);
     *t = (hap_tensor){.id = r->n_tensors,
                       .seg = seg,
-                      .off_by_class = off,
+                      .off = off[r->class_id],
                       .type = type,
                       .rank = rank,
                       .elements = 1,
                       .line = r->line};
-    t->off = off[r->class_id] + (stride ? layer * stride[r->class_id] : 0);
+    for (int c = 0; c < r->n_classes; c++)
+        t->off_of[c] = off[c];
     for (int c = 0; c < r->n_classes && seg == SEG_SYM; c++)
-        HAP_CK(r, off[c] + (stride ? layer * stride[c] : 0) == t->off,
-               "a tensor of SEG_SYM at byte %lld, and in class %d at another", (long long)t->off,
-               c);
+        HAP_CK(r, off[c] == t->off, "a tensor of SEG_SYM at byte %lld, and in class %d at another",
+               (long long)t->off, c);
     for (int i = 0; i < rank; i++) {
         const hap_dim *d = &dims[i];
         check_dim(r, i, d);

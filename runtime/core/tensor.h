@@ -11,11 +11,10 @@
 int64_t hap_dtype_bytes(hap_dtype t);
 const char *hap_dtype_name(hap_dtype t);
 
-// Shared by hap_at and hap_at_layer of every backend: checks the declaration and computes the
-// geometry. off is kept, not copied. stride may be NULL. The address is left to the backend.
-hap_tensor *hap_tensor_declare(hap_rank *r, hap_segment seg, const int64_t *off, int layer,
-                               const int64_t *stride, hap_dtype type, int rank,
-                               const hap_dim *dims);
+// Shared by hap_at of every backend: checks the declaration and computes the geometry. The address
+// is left to the backend.
+hap_tensor *hap_tensor_declare(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype type,
+                               int rank, const hap_dim *dims);
 void hap_tensor_free_all(hap_rank *r);
 
 int64_t hap_dim_size(const hap_dim *d);   // of the whole dim: n * outer * inner

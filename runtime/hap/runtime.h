@@ -89,9 +89,6 @@ void hap_segments(hap_rank *r, int64_t sym_bytes, const int64_t *local_bytes);
 // A tensor at byte offset off[class of the rank] of a segment. dims may be NULL if rank is 0.
 hap_tensor *hap_at(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype type, int rank,
                    const hap_dim *dims);
-// The same for layer `i` of a repeated block: off[class] + i * stride[class].
-hap_tensor *hap_at_layer(hap_rank *r, hap_segment seg, const int64_t *off, const int64_t *stride,
-                         int i, hap_dtype type, int rank, const hap_dim *dims);
 
 typedef struct hap_fill {
     int kind; // 0 constant a, 1 normal with mean a and deviation b, 2 uniform [a, b), 3 a + b * i
@@ -103,9 +100,61 @@ typedef struct hap_fill {
 #define HAP_UNIFORM(a, b)     ((hap_fill){2, (a), (b)})
 #define HAP_IOTA(start, step) ((hap_fill){3, (start), (step)})
 
-// A name of repeated block `i`: hap_name("h.", 3, ".ln_1.weight") is "h.3.ln_1.weight". Lives as
-// long as the program.
-const char *hap_name(const char *before, int i, const char *after);
+// --- the same as two tables: how dims are cut, and what lies where (words for rows: hap/table.h)
+// ---
+
+enum { HAP_MAX_CLASSES = 16, HAP_UNIT = 256 };
+
+// HAP_CUT("rows", 0, 8, 4, 3, 1): 8 entries over axis 0 (or HAP_BOTH), so many a coordinate.
+typedef struct hap_cuts {
+    const char *name;
+    int axis;
+    int64_t size;
+    int n; // entries
+    const int64_t *entry;
+} hap_cuts;
+#define HAP_CUT(name, axis, size, ...)                                                             \
+    {                                                                                              \
+        (name), (axis), (size), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),         \
+            (const int64_t[])                                                                      \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
+// A row of the table: a buffer, or n of them that differ in nothing but their place. Buffer k lies
+// at place k % places, each as far behind the one before as the largest part in the class is long,
+// rounded up to HAP_UNIT bytes (in SEG_SYM: in all classes, to 4096).
+typedef enum {
+    HAP_AS_VALUE,
+    HAP_AS_INPUT,
+    HAP_AS_PARAM,
+    HAP_AS_STATE,
+    HAP_AS_BUFFER,
+    HAP_AS_CONST,
+    HAP_AS_CONST_FILE
+} hap_as;
+typedef struct hap_place {
+    const char *name;
+    hap_tensor **to; // gets buffer 0; buffer k's pointer lies k * pitch bytes behind it
+    size_t pitch;
+    int first, n, places; // first: number of the block that buffer 0 is of
+    const char *shape;
+    hap_segment segment;
+    int64_t at[HAP_MAX_CLASSES]; // of place 0, by class, in units of HAP_UNIT bytes; SEG_SYM: at[0]
+    hap_tensor **of;             // what it is a view of; NULL
+    size_t of_pitch;
+    int line;
+    hap_as as;
+    const char *outer, *file; // its name outside, * for a block's number; "F.safetensors#name"
+    const hap_fill *fill;
+} hap_place;
+#define HAP_N(x) (int)(sizeof(x) / sizeof *(x))
+
+void hap_declare(hap_rank *r, const char *file, int n_cuts, const hap_cuts *cuts, int n,
+                 const hap_place *table);
+#define hap_declare(r, cuts, table)                                                                \
+    hap_declare(hap_line(r, __LINE__), __FILE__, HAP_N(cuts), cuts, HAP_N(table), table)
 
 void hap_input(hap_rank *r, const char *name, hap_tensor *t); // filled from --input each step
 void hap_param(hap_rank *r, const char *name, hap_tensor *t, hap_fill init);
@@ -202,7 +251,17 @@ void hap_overlapped(hap_rank *r);
 
 hap_rank *hap_line(hap_rank *r, int line); // remembers the source line of the call being made
 #define hap_at(r, ...)                hap_at(hap_line(r, __LINE__), __VA_ARGS__)
-#define hap_at_layer(r, ...)          hap_at_layer(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_input(r, ...)             hap_input(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_param(r, ...)             hap_param(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_state(r, ...)             hap_state(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_buffer(r, ...)            hap_buffer(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_const(r, ...)             hap_const(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_const_file(r, ...)        hap_const_file(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_grad(r, ...)              hap_grad(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_alias(r, ...)             hap_alias(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_batch(r, ...)             hap_batch(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_schedule(r, ...)          hap_schedule(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_loss(r, t)                hap_loss(hap_line(r, __LINE__), t)
 #define hap_cut(r, ...)               hap_cut(hap_line(r, __LINE__), __VA_ARGS__)
 #define hap_partial(r, ...)           hap_partial(hap_line(r, __LINE__), __VA_ARGS__)
 #define hap_fuse(r, kernel)           hap_fuse(hap_line(r, __LINE__), kernel)

@@ -18,7 +18,8 @@
 #include "record/record_log.h"
 
 struct hap_event {
-    int id;
+    int id, n;
+    hap_tensor **dst;
     hap_event *before; // all of the program's, until hap_finish
 };
 
@@ -135,6 +136,7 @@ void hap_classes(hap_rank *r, const int *class_of_rank)
         if (r->id < 0 && class_of_rank[i] == wanted) r->id = i;
     }
     HAP_CK(r, r->id >= 0, "no rank has class %ld", wanted);
+    r->class_of = class_of_rank;
     r->class_id = class_of_rank[r->id];
     r->coord[0] = r->n_axes == 2 ? r->id / r->size[1] : r->id;
     r->coord[1] = r->n_axes == 2 ? r->id % r->size[1] : 0;
@@ -159,35 +161,60 @@ void hap_segments(hap_rank *r, int64_t sym_bytes, const int64_t *local_bytes)
     end(r);
 }
 
-static hap_tensor *declare(hap_rank *r, const char *name, hap_segment seg, const int64_t *off,
-                           int layer, const int64_t *stride, hap_dtype type, int rank,
-                           const hap_dim *dims)
-{
-    hap_tensor *t = hap_tensor_declare(r, seg, off, layer, stride, type, rank, dims);
-    int64_t *at = hap_alloc(r, (size_t)r->n_classes * sizeof *at);
-    for (int c = 0; c < r->n_classes; c++)
-        at[c] = off[c] + (stride ? layer * stride[c] : 0);
-    begin(r, name);
-    rec_int("id", t->id);
-    rec_text("seg", seg == SEG_SYM ? "SEG_SYM" : "SEG_LOCAL");
-    rec_ints("off", r->n_classes, at);
-    rec_text("dtype", hap_dtype_name(type));
-    rec_dims(rank, dims, r);
-    end(r);
-    free(at);
-    return t;
-}
-
 hap_tensor *(hap_at)(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype type, int rank,
                      const hap_dim *dims)
 {
-    return declare(r, "hap_at", seg, off, 0, NULL, type, rank, dims);
+    hap_tensor *t = hap_tensor_declare(r, seg, off, type, rank, dims);
+    begin(r, "hap_at");
+    rec_int("id", t->id);
+    rec_text("seg", seg == SEG_SYM ? "SEG_SYM" : "SEG_LOCAL");
+    rec_ints("off", r->n_classes, off);
+    rec_text("dtype", hap_dtype_name(type));
+    rec_dims(rank, dims, r);
+    end(r);
+    return t;
 }
 
-hap_tensor *(hap_at_layer)(hap_rank *r, hap_segment seg, const int64_t *off, const int64_t *stride,
-                           int i, hap_dtype type, int rank, const hap_dim *dims)
+// --- views: to the checker a reshape right behind what makes their bytes ---
+
+// Those of what the calls of an open group or pair, or a collective under way, have made.
+static hap_tensor **made;
+static int n_made, cap_made;
+
+static void record_views(hap_rank *r, hap_tensor *t)
 {
-    return declare(r, "hap_at_layer", seg, off, i, stride, type, rank, dims);
+    for (hap_tensor *v = t->views; v; v = v->next_view) {
+        int64_t shape[HAP_MAX_RANK];
+        for (int d = 0; d < v->rank; d++)
+            shape[d] = hap_dim_size(&v->dim[d]);
+        rec_begin(r, "op_", "reshape");
+        rec_tensors("out", 1, &v);
+        rec_tensors("in", 1, &t);
+        rec_attrs(1, &(hap_attr){.v = {v->rank, shape}});
+        rec_end();
+        record_views(r, v);
+    }
+}
+
+// n tensors now hold values.
+static void make(hap_rank *r, int n, hap_tensor *const *t)
+{
+    for (int i = 0; i < n; i++) {
+        if (!t[i]->views) continue;
+        if (!r->in_group && !r->pair.open) {
+            record_views(r, t[i]);
+            continue;
+        }
+        made = hap_grow(r, made, &cap_made, n_made + 1, sizeof *made);
+        made[n_made++] = t[i];
+    }
+}
+
+static void make_all(hap_rank *r)
+{
+    for (int i = 0; i < n_made; i++)
+        record_views(r, made[i]);
+    n_made = 0;
 }
 
 // --- names ---
@@ -211,47 +238,47 @@ static void filled(hap_rank *r, const char *call, const char *name, const hap_te
     end(r);
 }
 
-void hap_input(hap_rank *r, const char *name, hap_tensor *t)
+void(hap_input)(hap_rank *r, const char *name, hap_tensor *t)
 {
     named(r, "hap_input", name, t);
     end(r);
 }
 
-void hap_param(hap_rank *r, const char *name, hap_tensor *t, hap_fill init)
+void(hap_param)(hap_rank *r, const char *name, hap_tensor *t, hap_fill init)
 {
     filled(r, "hap_param", name, t, init);
 }
 
-void hap_state(hap_rank *r, const char *name, hap_tensor *t)
+void(hap_state)(hap_rank *r, const char *name, hap_tensor *t)
 {
     named(r, "hap_state", name, t);
     end(r);
 }
 
-void hap_buffer(hap_rank *r, const char *name, hap_tensor *t, hap_fill init)
+void(hap_buffer)(hap_rank *r, const char *name, hap_tensor *t, hap_fill init)
 {
     filled(r, "hap_buffer", name, t, init);
 }
 
-void hap_const(hap_rank *r, const char *name, hap_tensor *t, hap_fill value)
+void(hap_const)(hap_rank *r, const char *name, hap_tensor *t, hap_fill value)
 {
     filled(r, "hap_const", name, t, value);
 }
 
-void hap_const_file(hap_rank *r, const char *name, hap_tensor *t, const char *file_and_name)
+void(hap_const_file)(hap_rank *r, const char *name, hap_tensor *t, const char *file_and_name)
 {
     named(r, "hap_const_file", name, t);
     rec_text("file", file_and_name);
     end(r);
 }
 
-void hap_grad(hap_rank *r, const char *name, hap_tensor *t)
+void(hap_grad)(hap_rank *r, const char *name, hap_tensor *t)
 {
     named(r, "hap_grad", name, t);
     end(r);
 }
 
-void hap_alias(hap_rank *r, const char *name, const char *of)
+void(hap_alias)(hap_rank *r, const char *name, const char *of)
 {
     begin(r, "hap_alias");
     rec_text("name", name);
@@ -259,7 +286,7 @@ void hap_alias(hap_rank *r, const char *name, const char *of)
     end(r);
 }
 
-void hap_loss(hap_rank *r, hap_tensor *t)
+void(hap_loss)(hap_rank *r, hap_tensor *t)
 {
     HAP_CK(r, t, "no loss");
     begin(r, "hap_loss");
@@ -267,7 +294,7 @@ void hap_loss(hap_rank *r, hap_tensor *t)
     end(r);
 }
 
-void hap_batch(hap_rank *r, int64_t rows, int64_t tokens_per_row)
+void(hap_batch)(hap_rank *r, int64_t rows, int64_t tokens_per_row)
 {
     begin(r, "hap_batch");
     rec_int("rows", rows);
@@ -275,7 +302,7 @@ void hap_batch(hap_rank *r, int64_t rows, int64_t tokens_per_row)
     end(r);
 }
 
-void hap_schedule(hap_rank *r, hap_lr lr)
+void(hap_schedule)(hap_rank *r, hap_lr lr)
 {
     begin(r, "hap_schedule");
     rec_real("lr", lr.lr);
@@ -290,6 +317,7 @@ void hap_schedule(hap_rank *r, hap_lr lr)
 bool hap_next_step(hap_rank *r)
 {
     bool more = n_steps++ == 0;
+    r->file = NULL;
     r->in_step = more;
     begin(r, "hap_next_step");
     rec_bool("more", more);
@@ -303,8 +331,10 @@ int hap_finish(hap_rank *r)
     end(r);
     rec_close(r);
     hap_tensor_free_all(r);
+    free(made);
     while (last_event) {
         hap_event *before = last_event->before;
+        free(last_event->dst);
         free(last_event);
         last_event = before;
     }
@@ -321,6 +351,7 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c)
     rec_tensors("in", c->n_in, c->in);
     rec_attrs(c->n_attr, c->attr);
     end(r);
+    make(r, c->n_out, c->out);
 }
 
 void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
@@ -338,6 +369,7 @@ void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
     rec_tensors("out", 1, &y);
     rec_tensors("in", 1, &x);
     end(r);
+    make(r, 1, &y);
 }
 
 void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
@@ -352,6 +384,7 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
     rec_tensors("out", 1, &y);
     rec_tensors("in", 1, &x);
     end(r);
+    make(r, 1, &y);
 }
 
 void(hap_fuse)(hap_rank *r, const char *kernel)
@@ -363,6 +396,7 @@ void(hap_fuse)(hap_rank *r, const char *kernel)
     begin(r, "hap_fuse");
     rec_text("kernel", kernel);
     end(r);
+    r->in_group = true;
 }
 
 void(hap_fused)(hap_rank *r, int n, hap_tensor *const *kept)
@@ -374,6 +408,8 @@ void(hap_fused)(hap_rank *r, int n, hap_tensor *const *kept)
     begin(r, "hap_fused");
     rec_tensors("kept", n, kept);
     end(r);
+    r->in_group = false;
+    make_all(r);
 }
 
 static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsigned axes,
@@ -386,7 +422,8 @@ static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsig
     hap_coll_check(r, &c);
     if (r->pair.open) hap_pair_start(r, &c);
     hap_event *e = hap_alloc(r, sizeof *e);
-    *e = (hap_event){n_events++, last_event};
+    *e = (hap_event){n_events++, n, hap_alloc(r, (size_t)n * sizeof *dst), last_event};
+    memcpy(e->dst, dst, (size_t)n * sizeof *dst);
     last_event = e;
     if (r->pair.open) r->pair.event = e;
     rec_begin(r, hap_coll_name(&c), "_start");
@@ -423,6 +460,7 @@ void(hap_wait)(hap_rank *r, hap_event *e)
     begin(r, "hap_wait");
     rec_int("event", e->id);
     end(r);
+    make(r, e->n, e->dst);
 }
 
 void(hap_overlap)(hap_rank *r, int n_groups, const int64_t (*groups)[3])
@@ -442,4 +480,5 @@ void(hap_overlapped)(hap_rank *r)
     hap_pair_end(r);
     begin(r, "hap_overlapped");
     end(r);
+    make_all(r);
 }

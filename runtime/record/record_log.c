@@ -54,8 +54,9 @@ static void key_of(const char *key)
 
 void rec_begin(const hap_rank *r, const char *prefix, const char *name)
 {
-    fprintf(out, "{\"i\":%lld,\"line\":%d,\"call\":\"%s%s\"", (long long)n_calls++, r->line, prefix,
-            name);
+    fprintf(out, "{\"i\":%lld,", (long long)n_calls++);
+    if (r->file) fprintf(out, "\"source\":\"%s\",", r->file);
+    fprintf(out, "\"line\":%d,\"call\":\"%s%s\"", r->line, prefix, name);
 }
 
 void rec_end(void)

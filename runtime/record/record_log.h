@@ -6,7 +6,8 @@
 #include "core/rank.h"
 
 void rec_open(hap_rank *r, const char *path);
-// {"i":N,"line":L,"call":"NAME"   … then fields …   }
+// {"i":N,"line":L,"call":"NAME"   … then fields …   }; "source":"buffers.h" in front of a line of
+// it
 void rec_begin(const hap_rank *r, const char *prefix, const char *name);
 void rec_end(void);
 void rec_close(hap_rank *r);

@@ -30,7 +30,7 @@ hb_str chk_where(const chk *c, int call)
     if (call >= c->r->calls.n) return HB_STR("program.c: end of the step");
     const rec_call *k = &c->r->calls.p[call];
     if (k->line > 0)
-        hb_printf(&b, "program.c:%d: ", k->line);
+        hb_printf(&b, "%s:%d: ", k->file.n ? k->file.p : "program.c", k->line);
     else
         hb_printf(&b, "call %d: ", call);
     if (k->kind == REC_OP)

@@ -49,7 +49,8 @@ typedef enum { // declarations first, then the step
 
 typedef struct rec_call {
     rec_kind kind;
-    int line;
+    hb_str file; // empty: program.c
+    int line;    // of it; 0 unknown
     hb_str name; // declarations: the global name; CONST: also `text`; ALIAS: text = the other name
     hb_str text;
     double
@@ -79,7 +80,9 @@ typedef struct record {
 } record;
 
 record *record_read(hb_arena *a, const char *path, hb_diag *d);
-record *record_from_plan(hb_arena *a, const syn_program *p); // after syn_arena; line 0 everywhere
+// After syn_arena; line 0 everywhere. A view (syn_views) is a reshape right behind what makes its
+// bytes, as haprt-record logs it.
+record *record_from_plan(hb_arena *a, const syn_program *p);
 void record_print(hb_buf *out, const record *r); // canonical text, without lines: for comparison
 
 // What hap_batch says: entries per row of the largest integer input, 1 if there is none (for

@@ -4,6 +4,7 @@
 // Tensor ids are the program's tensor indices; event numbers count the starts.
 
 #include "synth/certify/record.h"
+#include "synth/plan/views.h"
 
 // The hap_dim of one dim of a buffer: whole, or cut at one factor on one axis or on both.
 static rec_dim dim_of(const syn_program *p, int64_t *const *tables, const syn_tensor *t, int d)
@@ -189,6 +190,80 @@ static rec_call overlap(hb_arena *a, const syn_pair *x)
     return k;
 }
 
+typedef struct {
+    hb_arena *a;
+    const syn_program *p;
+    record *r;
+    int *event;             // by START instr: its number
+    bool *view;             // by instr
+    HB_VEC(int) * views_of; // by buffer: the reshapes that are views of it
+    HB_VEC(int) made;       // inside a group or pair: buffers that have views
+} writer;
+
+static void push_views(writer *w, int buffer)
+{
+    for (int k = 0; k < w->views_of[buffer].n; k++) {
+        const syn_instr *v = &w->p->instr.p[w->views_of[buffer].p[k]];
+        HB_PUSH(w->a, &w->r->calls, call_of(w->a, w->p, v, w->event));
+        push_views(w, v->out[0]);
+    }
+}
+
+// One call, and the views of what it makes: behind the group or pair that it is in.
+static void push_instr(writer *w, int index, bool inside)
+{
+    const syn_instr *in = &w->p->instr.p[index];
+    if (w->view[index]) return;
+    HB_PUSH(w->a, &w->r->calls, call_of(w->a, w->p, in, w->event));
+    if (in->kind == SYN_START) return;
+    if (in->kind == SYN_WAIT) in = &w->p->instr.p[in->start];
+    for (int k = 0; k < in->n_out; k++) {
+        if (w->views_of[in->out[k]].n == 0) continue;
+        if (inside)
+            HB_PUSH(w->a, &w->made, in->out[k]);
+        else
+            push_views(w, in->out[k]);
+    }
+}
+
+static void push_made(writer *w)
+{
+    for (int k = 0; k < w->made.n; k++)
+        push_views(w, w->made.p[k]);
+    w->made.n = 0;
+}
+
+static void step(hb_arena *a, const syn_program *p, record *r)
+{
+    writer w = {.a = a, .p = p, .r = r, .event = HB_ARRAY(a, int, p->instr.n + 1)};
+    w.view = syn_views(a, p);
+    w.views_of = hb_alloc(a, sizeof *w.views_of * (size_t)(p->tensors.n + 1));
+    for (int i = 0, n = 0; i < p->instr.n; i++) {
+        if (p->instr.p[i].kind == SYN_START) w.event[i] = n++;
+        if (w.view[i]) HB_PUSH(a, &w.views_of[p->instr.p[i].in[0]], i);
+    }
+    const syn_group *g = p->groups.p, *end = g + p->groups.n;
+    const syn_pair *x = p->pairs.p, *last = x + p->pairs.n;
+    for (int i = 0; i < p->instr.n; i++) {
+        bool in_group = g < end && i >= g->first, in_pair = x < last && i >= x->first;
+        if (in_pair && i == x->first) HB_PUSH(a, &r->calls, overlap(a, x));
+        if (in_group && i == g->first)
+            HB_PUSH(a, &r->calls,
+                    (rec_call){
+                        .kind = REC_FUSE, .name = hb_fmt(a, "k%d", g->kernel + 1), .scratch = -1});
+        push_instr(&w, i, in_group || in_pair);
+        if (in_group && i == g->first + g->len - 1) {
+            HB_PUSH(a, &r->calls, fused(a, p, g++));
+            push_made(&w);
+        }
+        if (in_pair && i == x->first + x->len - 1) {
+            HB_PUSH(a, &r->calls, (rec_call){.kind = REC_OVERLAPPED, .scratch = -1});
+            push_made(&w);
+            x++;
+        }
+    }
+}
+
 record *record_from_plan(hb_arena *a, const syn_program *p)
 {
     record *r = HB_NEW(a, record);
@@ -213,23 +288,6 @@ record *record_from_plan(hb_arena *a, const syn_program *p)
         r->tensors.p[r->tensors.n++] = tensor_of(p, tables, i);
     HB_ROOM(a, &r->calls, p->instr.n + 2 * p->groups.n + 2 * p->pairs.n + p->g->tensors.n + 8);
     declarations(a, p, r);
-    int *event = HB_ARRAY(a, int, p->instr.n + 1), n = 0;
-    for (int i = 0; i < p->instr.n; i++)
-        if (p->instr.p[i].kind == SYN_START) event[i] = n++;
-    const syn_group *g = p->groups.p, *end = g + p->groups.n;
-    const syn_pair *x = p->pairs.p, *last = x + p->pairs.n;
-    for (int i = 0; i < p->instr.n; i++) {
-        if (x < last && i == x->first) HB_PUSH(a, &r->calls, overlap(a, x));
-        if (g < end && i == g->first)
-            HB_PUSH(a, &r->calls,
-                    (rec_call){
-                        .kind = REC_FUSE, .name = hb_fmt(a, "k%d", g->kernel + 1), .scratch = -1});
-        HB_PUSH(a, &r->calls, call_of(a, p, &p->instr.p[i], event));
-        if (g < end && i == g->first + g->len - 1) HB_PUSH(a, &r->calls, fused(a, p, g++));
-        if (x < last && i == x->first + x->len - 1) {
-            HB_PUSH(a, &r->calls, (rec_call){.kind = REC_OVERLAPPED, .scratch = -1});
-            x++;
-        }
-    }
+    step(a, p, r);
     return r;
 }

@@ -2,7 +2,7 @@
 //
 // Left out is what does not change what runs: lines, the numbering of tensors and events
 // (renumbered by first use), tensors nobody uses, and the order of the declarations (sorted by kind
-// and name).
+// and name). Reshapes in place move nothing: they stand at the end, by the number of their result.
 
 #include "synth/certify/record.h"
 
@@ -165,6 +165,32 @@ static void print_call(printer *p, const rec_call *k)
     hb_putc(p->out, '\n');
 }
 
+static bool moves_nothing(const record *r, const rec_call *k)
+{
+    if (k->kind != REC_OP || k->op != IR_OP_reshape) return false;
+    if (k->n_in != 1 || k->n_out != 1 || k->in[0] < 0 || k->in[0] >= r->tensors.n ||
+        k->out[0] < 0 || k->out[0] >= r->tensors.n)
+        return false;
+    const rec_tensor *x = &r->tensors.p[k->in[0]], *y = &r->tensors.p[k->out[0]];
+    for (int c = 0; c < r->n_classes; c++)
+        if (x->off[c] != y->off[c]) return false;
+    return x->seg == y->seg && x->dtype == y->dtype;
+}
+
+static void print_views(printer *p, const rec_call **view, int n)
+{
+    for (;;) { // a view of a view has its number from this pass
+        int next = -1;
+        for (int i = 0; i < n; i++)
+            if (view[i] && (next < 0 || (unsigned)p->number[view[i]->out[0]] <
+                                            (unsigned)p->number[view[next]->out[0]]))
+                next = i;
+        if (next < 0) return;
+        print_call(p, view[next]);
+        view[next] = NULL;
+    }
+}
+
 void record_print(hb_buf *out, const record *r)
 {
     hb_arena *a = hb_arena_new();
@@ -188,10 +214,18 @@ void record_print(hb_buf *out, const record *r)
     for (int i = 0; i < r->calls.n; i++)
         if (r->calls.p[i].kind < REC_OP) order[n++] = &r->calls.p[i];
     qsort(order, (size_t)n, sizeof *order, compare_calls);
-    for (int i = 0; i < r->calls.n; i++)
-        if (r->calls.p[i].kind >= REC_OP) order[n++] = &r->calls.p[i];
+    const rec_call **view = HB_ARRAY(a, const rec_call *, r->calls.n + 1);
+    int n_views = 0;
+    for (int i = 0; i < r->calls.n; i++) {
+        const rec_call *k = &r->calls.p[i];
+        if (moves_nothing(r, k))
+            view[n_views++] = k;
+        else if (k->kind >= REC_OP)
+            order[n++] = k;
+    }
     for (int i = 0; i < n; i++)
         print_call(&p, order[i]);
+    print_views(&p, view, n_views);
     hb_putn(out, text.p, text.n);
     hb_arena_free(a);
 }

@@ -98,11 +98,11 @@ static bool read_ints(reader *x, const hb_tree *list, int64_t *out)
 static bool keys(reader *x, const char *const *names, int n)
 {
     int before = hb_diag_count(x->d);
-    const char *all[16] = {"i", "line", "call"};
-    hb_assert(n + 3 <= 16);
+    const char *all[16] = {"i", "source", "line", "call"};
+    hb_assert(n + 4 <= 16);
     for (int i = 0; i < n; i++)
-        all[3 + i] = names[i];
-    hb_only_keys(x->line, all, n + 3, x->src, x->d);
+        all[4 + i] = names[i];
+    hb_only_keys(x->line, all, n + 4, x->src, x->d);
     return hb_diag_count(x->d) == before;
 }
 
@@ -464,6 +464,7 @@ static bool read_named(reader *x, hb_str call, bool *known)
                 {"hap_grad", REC_GRAD}};
     rec_call k = {.scratch = -1};
     if (!small_int(x, x->line, "line", &k.line)) return false;
+    if (hb_get(x->line, "source") && !read_text(x, "source", &k.file)) return false;
     for (size_t i = 0; i < sizeof decl / sizeof *decl; i++) {
         if (!hb_str_is(call, decl[i].name)) continue;
         k.kind = decl[i].kind;
@@ -530,7 +531,7 @@ static bool read_call(reader *x)
         return x->classes ? fail(x, NULL, "called twice") : read_classes(x);
     if (hb_str_is(call, "hap_segments"))
         return x->segments ? fail(x, NULL, "called twice") : read_segments(x);
-    if (hb_str_is(call, "hap_at") || hb_str_is(call, "hap_at_layer")) return read_at(x);
+    if (hb_str_is(call, "hap_at")) return read_at(x);
     if (hb_str_is(call, "hap_next_step")) return read_next_step(x);
     if (hb_str_is(call, "hap_finish")) return read_finish(x);
     bool known = true, ok = read_named(x, call, &known);

@@ -8,6 +8,7 @@
 #include "synth/passes/overlap_pairs.h"
 #include "synth/passes/roll.h"
 #include "synth/passes/schedule.h"
+#include "synth/passes/share_moves.h"
 #include "synth/passes/wait_early.h"
 #include "synth/plan/buffer_names.h"
 #include "synth/plan/liveness.h"
@@ -59,6 +60,13 @@ static syn_program *limit_flight(syn_making *x)
     return x->program;
 }
 
+static syn_program *share_moves(syn_making *x)
+{
+    syn_program *shared = syn_with_shared_moves(x->program);
+    if (shared != x->program) x->share = syn_live_share(shared, false);
+    return x->program = shared;
+}
+
 static syn_program *wait_early(syn_making *x)
 {
     syn_wait_early(x->program);
@@ -103,6 +111,7 @@ const syn_pass syn_passes[SYN_N_PASSES] = {
     {"spare scratch", spare_scratch, 'C'},
     {"raise starts", raise_starts, 'S'},
     {"limit flight", limit_flight, 'F'},
+    {"share moves", share_moves, 'H'},
     {"wait early", wait_early, 'E'},
     {"overlap", overlap, 'O'},
     {"fuse", fuse, 'K'},

@@ -85,6 +85,7 @@
 
 // --- memory: when a plan counts as fitting, and prices on bytes (candidates.c) ---
 #define SYN_ROOMY          0.9   // of a capacity: fewer live bytes mostly find a place [tried]
+#define SYN_SHARE_NEAR     16    // instructions: equal conversions so near hold no more memory [set]
 #define SYN_SURELY_FITS    0.7   // of a capacity: below, the plan without pairs is not placed [set]
 #define SYN_HOPELESS       1.5   // times the best: no better memory price is looked for [set]
 #define SYN_PAIR_SLACK     1.01  // times the best: slower plans are not paired [set]

@@ -25,7 +25,7 @@ typedef struct plan {
     ir_graph *g;
     ir_factors *f;
     syn_result r;
-    hb_str program_c, dir;
+    hb_str program_c, buffers_h, dir;
 } plan;
 
 static plan make(const char *graph, const char *cluster, syn_strategy strategy)
@@ -51,9 +51,10 @@ static plan make(const char *graph, const char *cluster, syn_strategy strategy)
                    .version = HB_STR("0"),
                    .graph_path = HB_STR("g"),
                    .cluster_path = HB_STR("c")};
-    hb_buf b = {.arena = p.a};
-    emit_program_c(&b, &e, NULL);
+    hb_buf b = {.arena = p.a}, buffers = {.arena = p.a};
+    emit_program_c(&b, &buffers, &e, NULL);
     p.program_c = hb_done(&b);
+    p.buffers_h = hb_done(&buffers);
     char dir[] = "/tmp/record_test.XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(dir));
     p.dir = hb_str_c(p.a, dir);
@@ -73,6 +74,7 @@ static record *run(plan *p, hb_str text, int cls, bool build)
     ck_assert_ptr_nonnull(b);
     if (build) {
         ck_assert(hb_write_file(hb_fmt(p->a, "%s/program.c", p->dir.p).p, text));
+        ck_assert(hb_write_file(hb_fmt(p->a, "%s/buffers.h", p->dir.p).p, p->buffers_h));
         const char *cc =
             hb_fmt(p->a,
                    "cd %s && PKG_CONFIG_PATH=%s/lib/pkgconfig && export PKG_CONFIG_PATH && "

@@ -58,6 +58,33 @@ static size_t read_args(text_program *p, size_t open, text_call *c)
     return i;
 }
 
+static void read_rows(text_program *p)
+{
+    const char *table = strstr(p->text.p, "hap_place buffers[] = {");
+    if (!table) return;
+    size_t i = (size_t)(strchr(table, '{') - p->text.p) + 1;
+    for (;; i++) {
+        while (strchr(" \n,", p->text.p[i]))
+            i++;
+        if (p->text.p[i] != '{') return;
+        text_call c = {.n = 0};
+        i = read_args(p, i, &c);
+        text_row row = {.n = c.n};
+        hb_assert(c.n >= 3 && c.n <= 4);
+        for (int k = 0; k < c.n; k++)
+            row.part[k] = c.arg[k];
+        HB_PUSH(p->a, &p->rows, row);
+    }
+}
+
+hb_str text_whole(hb_arena *a, hb_str program_c, hb_str buffers_h)
+{
+    const char *include = "#include \"buffers.h\"\n", *at = strstr(program_c.p, include);
+    hb_assert(at);
+    return hb_fmt(a, "%.*s%.*s%s", (int)(at - program_c.p), program_c.p, HB_ARG(buffers_h),
+                  at + strlen(include));
+}
+
 text_program *text_read(hb_arena *a, hb_str program_c)
 {
     text_program *p = HB_NEW(a, text_program);
@@ -67,7 +94,9 @@ text_program *text_read(hb_arena *a, hb_str program_c)
         hb_str rest = {p->text.p + i, p->text.n - i};
         char before = p->text.p[i - 1];
         if (isalnum((unsigned char)before) || before == '_') continue;
-        if (!text_is(rest, "op_") && !text_is(rest, "coll_") && !text_is(rest, "hap_")) continue;
+        if (!text_is(rest, "op_") && !text_is(rest, "coll_") && !text_is(rest, "hap_") &&
+            !text_is(rest, "HAP_CUT("))
+            continue;
         size_t n = 0;
         while (n < rest.n && (isalnum((unsigned char)rest.p[n]) || rest.p[n] == '_'))
             n++;
@@ -84,6 +113,7 @@ text_program *text_read(hb_arena *a, hb_str program_c)
         HB_PUSH(a, &p->calls, c);
         i += n;
     }
+    read_rows(p);
     return p;
 }
 
@@ -105,21 +135,40 @@ hb_str text_edit(const text_program *p, int n, const text_span *span, const hb_s
     return hb_done(&b);
 }
 
-const text_call *text_declared(const text_program *p, hb_str tensor)
+// "EACH(h, ln_1)" for "b->ln_1" and "h[3].ln_1", "ONE(x)" for "x", "LIST(x, 2)" for "x[i]".
+static bool declares(hb_arena *a, hb_str to, hb_str tensor)
 {
-    for (int i = 0; i < p->calls.n; i++) {
-        const text_call *c = &p->calls.p[i];
-        if (!hb_str_is(c->name, "hap_at") && !hb_str_is(c->name, "hap_at_layer")) continue;
-        hb_str s = text_of(p, c->statement);
-        const char *eq = memchr(s.p, '=', s.n);
-        if (!eq) continue;
-        size_t to = (size_t)(eq - s.p);
-        while (to > 0 && s.p[to - 1] == ' ')
-            to--;
-        size_t from = to;
-        while (from > 0 && !strchr(" *", s.p[from - 1]))
-            from--;
-        if (to - from == tensor.n && memcmp(s.p + from, tensor.p, tensor.n) == 0) return c;
-    }
+    if (hb_str_eq(to, hb_fmt(a, "ONE(%.*s)", HB_ARG(tensor)))) return true;
+    const char *dot = memchr(tensor.p, '.', tensor.n), *open = memchr(tensor.p, '[', tensor.n);
+    hb_str member = {0};
+    if (text_is(tensor, "b->"))
+        member = (hb_str){tensor.p + 3, tensor.n - 3};
+    else if (dot)
+        member = (hb_str){dot + 1, tensor.n - (size_t)(dot + 1 - tensor.p)};
+    if (member.n == 0)
+        return open && text_is(to, hb_fmt(a, "LIST(%.*s,", (int)(open - tensor.p), tensor.p).p);
+    const char *comma = memchr(to.p, ',', to.n);
+    if (comma && (text_is(to, "EACH_FROM(") || text_is(to, "ALL_FROM("))) // (1, h, x)
+        comma = memchr(comma + 1, ',', to.n - (size_t)(comma + 1 - to.p));
+    if (text_is(to, "ONE(") || text_is(to, "LIST(") || !comma) return false;
+    hb_str rest = {comma + 2, to.n - (size_t)(comma + 2 - to.p)};
+    return rest.n > member.n && memcmp(rest.p, member.p, member.n) == 0 &&
+           strchr(",)", rest.p[member.n]);
+}
+
+const text_row *text_declared(const text_program *p, hb_str tensor)
+{
+    for (int i = 0; i < p->rows.n; i++)
+        if (declares(p->a, text_of(p, p->rows.p[i].part[0]), tensor)) return &p->rows.p[i];
+    return NULL;
+}
+
+const text_call *text_cut(const text_program *p, hb_str name)
+{
+    hb_str quoted = hb_fmt(p->a, "\"%.*s\"", HB_ARG(name));
+    for (int i = 0; i < p->calls.n; i++)
+        if (hb_str_is(p->calls.p[i].name, "HAP_CUT") &&
+            hb_str_eq(text_of(p, p->calls.p[i].arg[0]), quoted))
+            return &p->calls.p[i];
     return NULL;
 }

@@ -45,6 +45,10 @@ for command in run check explain; do
     code 1 'is no plan folder' $command "$work/none"
 done
 code 2 "did you mean 'check'" chekc
+# What the help takes from the tables of strategies and passes, and what -d makes of a letter.
+code 0 'auto, dp-even, dp-prop, zero, tp, hap' --help
+code 0 'L lower, W place waits' --help
+code 0 '^# after place waits' $g $c -d W
 code 2 "did you mean '--steps'" run "$work" --stpes 3
 code 2 "^hapc: error: --cuda has no key 'grahp' \(graph, .*peers\)$" run "$work" --backend cuda --cuda tune=off,grahp=list
 code 2 "did you mean 'graph'" run "$work" --backend cuda --cuda=tune=off,grahp=list
@@ -88,7 +92,7 @@ code 3 'no feasible plan.*needs? [0-9]+' $g "$work/small.yaml" -o "$work/small"
 code 3 'no feasible plan' $g "$work/small.yaml" --strategy dp-even
 
 code 0 'Predicted' $g $c -o "$work/plan"
-for f in graph.json cluster.yaml program.c plan.json report.txt report.html trace.json; do
+for f in graph.json cluster.yaml program.c buffers.h plan.json report.txt report.html trace.json; do
     [ -s "$work/plan/$f" ] || wrong "no $f in the plan folder"
 done
 grep -q '<svg' "$work/plan/report.html" && ! grep -q 'https*://' "$work/plan/report.html" ||
@@ -127,7 +131,7 @@ for strategy in auto zero; do
     code 0 'state R' explain "$work/pinned" fc2.weight
 done
 sed -i 's/"fc2.weight=R"/"fc2.weight=S(0)"/' "$work/pinned/plan.json"
-code 1 "program.c:[0-9]+: fc2.weight does not lie as --pin 'fc2.weight=S\(0\)'" check "$work/pinned"
+code 1 "buffers.h:[0-9]+: fc2.weight does not lie as --pin 'fc2.weight=S\(0\)'" check "$work/pinned"
 code 0 'Predicted' examples/gpt2-tiny/graph.json $c --pin '*.c_attn.weight=S(h)' --pin 'input_ids=S(b)' \
     --pin '*.mlp.c_fc=R' -o "$work/pinned"
 code 0 '^proved' check "$work/pinned"
@@ -177,7 +181,7 @@ code 0 'block 1 of 3 computed again' examples/gpt2-tiny/graph.json $c --micro-ba
 
 code 0 'Predicted' $g $c --precision bf16 --batch 10 --keep-grads -o "$work/other"
 code 0 '^proved' check "$work/other"
-grep -q 'hap_grad(r, "fc1.weight"' "$work/other/program.c" || wrong "--keep-grads declares no gradient"
+grep -q 'hap_grad(r, "fc1.weight"' "$work/other/buffers.h" || wrong "--keep-grads declares no gradient"
 grep -q 'HAP_BF16' "$work/other/program.c" || wrong "--precision bf16 gives no bf16"
 
 # check: as written; edited but still right; edited and wrong (exit 1, with the line); not C at all.
@@ -192,8 +196,11 @@ line=$(grep -n 'op_tanh(r' "$p" | cut -d: -f1)
 grep -q "program.c:$line" "$work/err" || wrong "check names another line than $line"
 grep -v 'hap_wait' "$work/good.c" >"$p"
 code 1 'program.c' check "$work/plan"
-sed 's/HAP_UNIFORM([^)]*)/HAP_FILL(0)/' "$work/good.c" >"$p"
-code 1 'graph says' check "$work/plan"
+cp "$work/good.c" "$p"
+cp "$work/plan/buffers.h" "$work/good.h"
+sed -i 's/HAP_UNIFORM([^)]*)/HAP_FILL(0)/' "$work/plan/buffers.h"
+code 1 'buffers.h:[0-9]+: .*graph says' check "$work/plan"
+cp "$work/good.h" "$work/plan/buffers.h"
 echo 'int main(void) { return 0 }' >"$p"
 code 5 'does not compile' check "$work/plan"
 code 5 'does not compile' run "$work/plan"

@@ -102,8 +102,8 @@ static void draw(both *x)
                         .kind = kind,
                         .axes = axes};
         bool in = kind == HAP_ALL_GATHER, out = kind == HAP_REDUCE_SCATTER;
-        p->src = hap_tensor_declare(r, SEG_LOCAL, at, 0, NULL, HAP_F32, 3, in ? cut : whole);
-        p->dst = hap_tensor_declare(r, SEG_LOCAL, at, 0, NULL, HAP_F32, 3, out ? cut : whole);
+        p->src = hap_tensor_declare(r, SEG_LOCAL, at, HAP_F32, 3, in ? cut : whole);
+        p->dst = hap_tensor_declare(r, SEG_LOCAL, at, HAP_F32, 3, out ? cut : whole);
         p->most_rows = hap_pair_most_rows(r, p);
     }
 }

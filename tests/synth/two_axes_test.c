@@ -72,8 +72,9 @@ static void build(work *w, const syn_program *p, const char *name, const char *r
                    .cluster_path = HB_STR("c")};
     hb_str why;
     ck_assert_msg(emit_supported(w->a, p, &why), "%.*s", HB_ARG(why));
-    hb_buf text = {.arena = w->a}, rest = {.arena = w->a};
-    emit_program_c(&text, &e, NULL);
+    hb_buf text = {.arena = w->a}, rest = {.arena = w->a}, buffers = {.arena = w->a};
+    emit_program_c(&text, &buffers, &e, NULL);
+    ck_assert(hb_write_file(hb_fmt(w->a, "%s/buffers.h", w->dir).p, hb_done(&buffers)));
     emit_report_text(&rest, &e);
     ck_assert(hb_write_file(hb_fmt(w->a, "%s/%s.c", w->dir, name).p, hb_done(&text)));
     const char *cc =

@@ -46,7 +46,7 @@ done
 
 title "casts stand in program.c, masters are f32"
 grep -q 'op_cast(.*HAP_BF16)' "$work/mlp-f32-laptop/program.c" || fail "no cast to bf16"
-grep -q 'hap_param(.*weight' "$work/mlp-f32-laptop/program.c" || fail "no parameters"
+grep -q 'AS_PARAM(.*weight' "$work/mlp-f32-laptop/buffers.h" || fail "no parameters"
 
 title "a plan says its precision"
 for key in '"precision": *"bf16"' '"grad_dtype": *"bf16"'; do

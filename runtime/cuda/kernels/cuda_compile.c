@@ -15,7 +15,8 @@
 #include "cuda/device/cuda_error.h"
 #include "cuda/kernels/cuda_compile.h"
 
-extern const char hap_text_kernels_cuh[], hap_text_formulas_cuh[], hap_text_group_args_h[];
+extern const char hap_text_kernels_cuh[], hap_text_formulas_cuh[], hap_text_pointwise_h[],
+    hap_text_group_args_h[];
 
 #if CUDART_VERSION >= 12080
 
@@ -51,17 +52,20 @@ static const char *load(nvrtc *n)
     return NULL;
 }
 
+enum { N_HEADERS = 4 };
+static const char *const header_names[N_HEADERS] = {"hap/kernels.cuh", "hap/formulas.cuh",
+                                                    "hap/pointwise.h", "hap/group_args.h"};
+static const char *const header_texts[N_HEADERS] = {hap_text_kernels_cuh, hap_text_formulas_cuh,
+                                                    hap_text_pointwise_h, hap_text_group_args_h};
+
 // The compiled code, malloced; NULL with *why.
 static char *compile(const nvrtc *n, const char *source, int arch, size_t *size, const char **why)
 {
-    const char *const headers[] = {hap_text_kernels_cuh, hap_text_formulas_cuh,
-                                   hap_text_group_args_h};
-    static const char *const names[] = {"hap/kernels.cuh", "hap/formulas.cuh", "hap/group_args.h"};
     char target[32], *code = NULL;
     snprintf(target, sizeof target, "-arch=sm_%d", arch);
     const char *const options[] = {target, "-std=c++17", "-default-device"};
     void *p = NULL;
-    if (n->create(&p, source, "kernels.cu", 3, headers, names) != 0) {
+    if (n->create(&p, source, "kernels.cu", N_HEADERS, header_texts, header_names) != 0) {
         *why = "nvrtcCreateProgram failed";
         return NULL;
     }
@@ -135,9 +139,8 @@ void *cuda_compile(const char *folder, const char *source, const char **why)
     if (*why) return NULL;
     n.version(&version[0], &version[1]);
     uint64_t h = mixed(0xCBF29CE484222325u, source, strlen(source));
-    h = mixed(h, hap_text_kernels_cuh, strlen(hap_text_kernels_cuh));
-    h = mixed(h, hap_text_formulas_cuh, strlen(hap_text_formulas_cuh));
-    h = mixed(h, hap_text_group_args_h, strlen(hap_text_group_args_h));
+    for (int i = 0; i < N_HEADERS; i++)
+        h = mixed(h, header_texts[i], strlen(header_texts[i]));
     h = mixed(h, version, sizeof version);
     char path[4096];
     snprintf(path, sizeof path, "%s/build", folder);

@@ -65,9 +65,8 @@ CUDA_ROW(compare);
 CUDA_ROW(where);
 CUDA_ROW(logical_not);
 CUDA_ROW(cast);
-CUDA_ROW(affine); // neg scale add_scalar
-CUDA_ROW(unary);
-CUDA_ROW(unary_bwd);
+CUDA_ROW(point); // of ops.def's formulas
+CUDA_ROW(gelu);  // gelu gelu_bwd
 CUDA_ROW(dropout);
 CUDA_ROW(sum);
 CUDA_ROW(row_reduce); // row_sum row_max row_m2 row_expsum row_dot
