@@ -96,6 +96,8 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
         long threads = hosts.n == 0 && j->n_ranks > 0 ? cores / j->n_ranks : 1;
         add(&e, "OPENBLAS_NUM_THREADS=%ld", threads < 1 ? 1 : threads);
     }
+    int shown = e.v.n;
+    add(&e, "HAP_HEARTBEAT=%.*s", HB_ARG(j->heartbeat)); // of ranks here alone
     HB_PUSH(a, &e.v, NULL);
     *env = e.v.p;
 
@@ -114,7 +116,7 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
     if (hosts.n > 0) {
         add(&w, open ? "--host" : "-hosts");
         add(&w, "%.*s", HB_ARG(hosts));
-        for (int i = 0; open && e.v.p[i]; i++) {
+        for (int i = 0; open && i < shown; i++) {
             add(&w, "-x");
             add(&w, "%.*s", (int)strcspn(e.v.p[i], "="), e.v.p[i]);
         }
@@ -135,8 +137,6 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
         add(&w, "--peak-seconds");
         add(&w, "%.9g", j->peak_sec);
     }
-    add(&w, "--heartbeat");
-    add(&w, "%.*s", HB_ARG(j->heartbeat));
     HB_PUSH(a, &w.v, NULL);
     return w.v.p;
 }
@@ -146,10 +146,7 @@ hb_str launch_line(hb_arena *a, char *const *argv, char *const *env)
     hb_buf b = {.arena = a};
     for (int pass = 0; pass < 2; pass++)
         for (char *const *w = pass ? argv : env; *w; w++) {
-            if (pass && w[1] && strcmp(*w, "--heartbeat") == 0) { // supervision only
-                w++;
-                continue;
-            }
+            if (!pass && strncmp(*w, "HAP_HEARTBEAT=", 14) == 0) continue; // supervision only
             if (b.n) hb_putc(&b, ' ');
             if ((*w)[0] && !strpbrk(*w, " \t\n'\"\\$`*?[]{}()<>|&;#~!")) {
                 hb_puts(&b, *w);

@@ -23,7 +23,7 @@ const char *hap_beat_start(hap_rank *r)
     char path[1024];
     if (!folder) return NULL;
     int n = snprintf(path, sizeof path, "%s/rank.%d", folder, r->id);
-    if (n >= (int)sizeof path) return "--heartbeat is too long";
+    if (n >= (int)sizeof path) return "HAP_HEARTBEAT is too long";
     int fd = open(path, O_RDWR | O_CREAT, 0644);
     if (fd < 0 && errno == ENOENT)
         return NULL; // the folder is on the host of `hapc run`, not on this one
@@ -32,7 +32,7 @@ const char *hap_beat_start(hap_rank *r)
         map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0) close(fd);
     struct hap_heartbeat *b = calloc(1, sizeof *b);
-    if (map == MAP_FAILED || !b) return "the folder of --heartbeat cannot be written to";
+    if (map == MAP_FAILED || !b) return "the folder of HAP_HEARTBEAT cannot be written to";
     b->map = map;
     b->n_pid = snprintf(b->pid, sizeof b->pid, "%ld ", (long)getpid());
     r->beat = b;

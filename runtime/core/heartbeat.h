@@ -1,6 +1,6 @@
 // Where this rank is, for the supervisor: a file of 128 bytes mapped in memory.
 //
-// Where --heartbeat names a folder, rank N writes FOLDER/rank.N before every call:
+// Where HAP_HEARTBEAT names a folder, rank N writes FOLDER/rank.N before every call:
 //
 //     PID STEP LINE NAME COUNT\n        padded with spaces before the newline to 128 bytes
 //

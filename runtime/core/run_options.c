@@ -148,9 +148,11 @@ static bool text_of(hap_options *o, const char *name, const char *value)
 {
     const struct {
         const char *name, **at;
-    } texts[] = {{"--init", &o->init},     {"--save", &o->save},
-                 {"--trace", &o->trace},   {"--save-grads", &o->save_grads},
-                 {"--folder", &o->folder}, {"--heartbeat", &o->heartbeat}};
+    } texts[] = {{"--init", &o->init},
+                 {"--save", &o->save},
+                 {"--trace", &o->trace},
+                 {"--save-grads", &o->save_grads},
+                 {"--folder", &o->folder}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!strcmp(name, texts[i].name)) {
             *texts[i].at = value;
@@ -202,6 +204,9 @@ bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n)
 {
     *o = (hap_options){.steps = 10};
     o->folder = argc > 0 ? folder_of(argv[0]) : ".";
+    // Not an option, so that it does not go along to other hosts, whose processes nobody here sees.
+    const char *heartbeat = getenv("HAP_HEARTBEAT");
+    o->heartbeat = heartbeat && heartbeat[0] ? heartbeat : NULL;
     for (int i = 1; i < argc; i++) {
         size_t len = strcspn(argv[i], "=");
         const row *r = find(OPTION, argv[i], len);

@@ -137,7 +137,7 @@ breaks 'rank 0 host [^ ]+ program.c:[0-9]+: a tensor ends at byte' 's/LOCAL(6)/L
 
 # Heartbeat and trace.
 mkdir "$dir/beat"
-fit 3 --heartbeat "$dir/beat" --steps 3 --trace "$dir/trace.json"
+HAP_HEARTBEAT="$dir/beat" fit 3 --steps 3 --trace "$dir/trace.json"
 for k in 0 1 2; do
     [ "$(wc -c <"$dir/beat/rank.$k")" = 128 ] || wrong "heartbeat of rank $k is not 128 bytes"
     grep -Eq '^[0-9]+ -1 [0-9]+ end [0-9]+ +$' "$dir/beat/rank.$k" || wrong "heartbeat of rank $k"
