@@ -20,10 +20,9 @@ static bool run_recorder(hb_arena *a, hb_str binary, hb_str *path, int *code)
 {
     hb_str output;
     *path = hb_fmt(a, "%s.record.%ld", binary.p, (long)getpid());
-    hb_str env = hb_fmt(a, "HAP_RECORD=%s", path->p), zero = HB_STR("HAP_RECORD_CLASS=0");
-    char *argv[] = {hb_copy(a, binary.p, binary.n + 1), NULL};
-    char *envs[] = {hb_copy(a, env.p, env.n + 1), hb_copy(a, zero.p, zero.n + 1), NULL};
-    int rc = cli_capture(a, argv, envs, RECORD_SECONDS, &output);
+    char *argv[] = {hb_copy(a, binary.p, binary.n + 1), hb_copy(a, "--record", 9),
+                    hb_copy(a, path->p, path->n + 1), NULL};
+    int rc = cli_capture(a, argv, NULL, RECORD_SECONDS, &output);
     if (rc == 0) return true;
     unlink(path->p);
     *code = CLI_INPUT;
@@ -193,10 +192,15 @@ int cmd_check(int argc, char **argv)
     int n = 0;
     if (!cli_parse(argc, argv, options, 4, &c.dir, 1, &n)) return CLI_USAGE;
     if (help) {
-        puts("hapc check DIR: proves that DIR/program.c, edited or not, computes DIR/graph.json.\n"
-             "  -d l   print the record of the program\n"
-             "Exit: 0 proved, 1 not proved (an edited program, or no plan folder), 4 not proved\n"
-             "though unedited");
+        puts("hapc check DIR: proves that DIR/program.c, edited or not, computes\n"
+             "DIR/graph.json.\n"
+             "\n"
+             "  -d l     print the record of the program\n"
+             "  --json   one object on stdout\n"
+             "  -q       print nothing but errors\n"
+             "\n"
+             "Exit: 0 proved, 1 not proved (an edited program, or no plan folder), 4 not\n"
+             "proved though unedited");
         return CLI_OK;
     }
     if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc check DIR");

@@ -274,7 +274,8 @@ int cmd_explain(int argc, char **argv)
     if (!cli_parse(argc, argv, options, 2, arg, 2, &n)) return CLI_USAGE;
     if (help) {
         puts("hapc explain DIR [NAME]: the report; or one tensor, op, or buffer of program.c\n"
-             "(* and ? match any)\n"
+             "(* and ? match any).\n"
+             "\n"
              "  --no-search   without the prices of alternatives");
         return CLI_OK;
     }

@@ -74,15 +74,13 @@ static hb_str hosts_of(hb_arena *a, const run_job *j, bool counts)
     return hb_done(&b);
 }
 
-// Variables of ours that ranks on other hosts are to have too, and where libraries lie that are
-// loaded at run time (cuDNN, NVRTC).
+// Variables that ranks on other hosts are to have too (docs/environment.md): threads, NCCL's, and
+// where libraries lie that are loaded at run time (cuDNN, NVRTC).
 static bool goes_along(const char *variable)
 {
-    static const char *const ours[] = {"HAP_NAN=",        "HAP_VERBOSE=",          "HAP_CUDA_",
-                                       "HAP_PEERS=",      "OPENBLAS_NUM_THREADS=", "NCCL_",
-                                       "LD_LIBRARY_PATH="};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        if (strncmp(variable, ours[i], strlen(ours[i])) == 0) return true;
+    static const char *const those[] = {"OPENBLAS_NUM_THREADS=", "NCCL_", "LD_LIBRARY_PATH="};
+    for (size_t i = 0; i < sizeof those / sizeof *those; i++)
+        if (strncmp(variable, those[i], strlen(those[i])) == 0) return true;
     return false;
 }
 
@@ -98,11 +96,8 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
         long threads = hosts.n == 0 && j->n_ranks > 0 ? cores / j->n_ranks : 1;
         add(&e, "OPENBLAS_NUM_THREADS=%ld", threads < 1 ? 1 : threads);
     }
-    add(&e, "HAP_FOLDER=%.*s", HB_ARG(j->folder));
-    if (j->tf32) add(&e, "HAP_TF32=1");
     int shown = e.v.n;
-    add(&e, "HAP_HEARTBEAT=%.*s", HB_ARG(j->heartbeat));
-    if (j->peak_sec > 0) add(&e, "HAP_PEAK_SECONDS=%.9g", j->peak_sec);
+    add(&e, "HAP_HEARTBEAT=%.*s", HB_ARG(j->heartbeat)); // of ranks here alone
     HB_PUSH(a, &e.v, NULL);
     *env = e.v.p;
 
@@ -136,6 +131,12 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
     add(&w, "%.*s", HB_ARG(j->binary));
     for (int i = 0; i < j->n_args; i++)
         HB_PUSH(a, &w.v, j->arg[i]);
+    add(&w, "--folder");
+    add(&w, "%.*s", HB_ARG(j->folder));
+    if (j->peak_sec > 0) {
+        add(&w, "--peak-seconds");
+        add(&w, "%.9g", j->peak_sec);
+    }
     HB_PUSH(a, &w.v, NULL);
     return w.v.p;
 }

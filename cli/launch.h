@@ -18,7 +18,6 @@ typedef struct run_job {
     char **arg;       // options of the program
     double step_sec;  // predicted
     double peak_sec;  // its matmuls at the devices' peak, 0 unknown
-    bool tf32;        // f32 products may run in tf32 (devices that have it)
     bool cuda;        // the first pass of the step loads libraries and compiles kernels
     hb_str heartbeat; // folder of the heartbeat files (docs/formats.md)
 } run_job;

@@ -17,23 +17,33 @@
 #include <unistd.h>
 
 #include "cli/launch.h"
+#include "cli/program_options.h"
 
 static const char help[] =
-    "hapc profile [CLUSTER.yaml] [-o OUT.yaml] [options]: measures devices and links into a cluster file\n"
+    "hapc profile [CLUSTER.yaml] [-o OUT.yaml] [options]: measures devices and links\n"
+    "into a cluster file.\n"
     "\n"
-    "  CLUSTER.yaml         machines, devices, hosts, sms and threads to measure; left out: this machine\n"
-    "  -o OUT.yaml          where the cluster goes (cluster.yaml); its curves go beside it, OUT.curves.json\n"
-    "  --backend B          cuda or cpu: that of CLUSTER.yaml's devices, else cuda where there are CUDA devices\n"
-    "  -n RANKS             ranks of this machine: all its CUDA devices, or as many CPU ranks as cores, up to 4\n"
+    "What is measured:\n"
+    "  CLUSTER.yaml         machines, devices, hosts, sms and threads (this machine)\n"
+    "  --backend B          cuda or cpu: that of CLUSTER.yaml's devices, else cuda\n"
+    "                       where there are CUDA devices\n"
+    "  -n RANKS             ranks of this machine: all its CUDA devices, or as many\n"
+    "                       CPU ranks as cores, up to 4\n"
     "  --quick              a few small sizes: to try it out, not to plan with\n"
+    "  --cuda KEY=VALUE,…   how steps run on GPUs, as below\n"
+    "\n"
+    "What is written:\n"
+    "  -o OUT.yaml          the cluster (cluster.yaml), beside it OUT.curves.json\n"
+    "  -v                   what each rank allocates and chooses, on stderr\n"
     "  -q                   no progress and no summary\n"
     "\n"
-    "CPU ranks have the threads that `hapc run` gives them: the cores by the ranks, or OPENBLAS_NUM_THREADS.\n"
-    "Takes about a minute, two on several GPUs; nothing else should run meanwhile.\n";
+    "CPU ranks have the threads that `hapc run` gives them: the cores by the ranks,\n"
+    "or OPENBLAS_NUM_THREADS. It takes about a minute, two on several GPUs; nothing\n"
+    "else should run meanwhile.\n";
 
 typedef struct options {
-    const char *cluster, *out, *backend;
-    bool quick, quiet;
+    const char *cluster, *out, *backend, *cuda;
+    bool quick, quiet, verbose;
     int64_t ranks;
 } options;
 
@@ -181,9 +191,8 @@ static int start_once(session *s, profile_run *r, bool tf32, bool colls, double 
                  .folder = hb_str_c(a, s->folder),
                  .n_ranks = r->n,
                  .rank = HB_ARRAY(a, run_rank, r->n),
-                 .arg = HB_ARRAY(a, char *, 16),
+                 .arg = HB_ARRAY(a, char *, 24),
                  .step_sec = 3, // nothing takes a minute
-                 .tf32 = tf32,
                  .heartbeat = hb_str_c(a, s->folder)};
     for (int k = 0; k < r->n; k++) {
         j.rank[k].device = hb_str_c(a, s->cuda ? "GPU" : "CPU");
@@ -198,6 +207,11 @@ static int start_once(session *s, profile_run *r, bool tf32, bool colls, double 
     if (s->o->quick) j.arg[j.n_args++] = hb_copy(a, "--quick", 8);
     if (tf32) j.arg[j.n_args++] = hb_copy(a, "--tf32", 7);
     if (colls) j.arg[j.n_args++] = hb_copy(a, "--colls", 8);
+    if (s->o->verbose) j.arg[j.n_args++] = hb_copy(a, "-v", 3);
+    if (s->o->cuda) {
+        j.arg[j.n_args++] = hb_copy(a, "--cuda", 7);
+        j.arg[j.n_args++] = hb_copy(a, s->o->cuda, strlen(s->o->cuda) + 1);
+    }
     char *sms = list_of(s, r, false, &any);
     if (any) j.arg[j.n_args++] = hb_copy(a, "--sms", 6), j.arg[j.n_args++] = sms;
     char *hosts = list_of(s, r, true, &any);
@@ -295,7 +309,7 @@ static int write_files(session *s, const char *out)
     hb_diag *d = hb_diag_new(a);
     hb_source *src = HB_NEW(a, hb_source);
     *src = (hb_source){hb_str_c(a, out), text};
-    const cl_cluster *c = cl_read_source(a, src, cli_devices(a), d);
+    cl_cluster *c = cl_read_source(a, src, cli_devices(a), d);
     if (!c) {
         hb_diag_print(d, stderr);
         return cli_error(CLI_BUG, "the cluster file that was made cannot be read; please report");
@@ -310,6 +324,7 @@ static int write_files(session *s, const char *out)
     }
     if (s->o->quiet) return CLI_OK;
     hb_buf b = {.arena = a};
+    cost_apply_curves(read, c);
     cl_print(&b, c);
     hb_printf(&b, "\nWritten to %s and %.*s. Plan with it: hapc GRAPH.json %s\n", out,
               HB_ARG(curves), out);
@@ -335,6 +350,8 @@ static int run(hb_arena *a, const options *o)
     if (o->cluster && !read_machines(a, o->cluster, &p, &backend)) return CLI_INPUT;
     if (!backend) backend = gpus > 0 && program_of(a, "cuda").n ? "cuda" : "cpu";
     s.cuda = strcmp(backend, "cuda") == 0;
+    if (o->cuda && !s.cuda)
+        return cli_error(CLI_USAGE, "--cuda %s: what is measured are CPUs", o->cuda);
     s.program = program_of(a, backend);
     if (!s.program.n)
         return cli_error(CLI_FAILED, "there is no hap-profile-%s beside hapc%s", backend,
@@ -365,15 +382,18 @@ int cmd_profile(int argc, char **argv)
     bool help_wanted = false;
     int n = 0, code = CLI_USAGE;
     const cli_option list[] = {
-        {"-o", &o.out, NULL},   {"--backend", &o.backend, NULL},
-        {"-n", &ranks, NULL},   {"--quick", NULL, &o.quick},
-        {"-q", NULL, &o.quiet}, {"--help", NULL, &help_wanted},
+        {"-o", &o.out, NULL},     {"--backend", &o.backend, NULL},
+        {"-n", &ranks, NULL},     {"--quick", NULL, &o.quick},
+        {"-q", NULL, &o.quiet},   {"--help", NULL, &help_wanted},
+        {"-v", NULL, &o.verbose}, {"--cuda", &o.cuda, NULL},
     };
     if (!cli_parse(argc, argv, list, sizeof list / sizeof *list, &o.cluster, 1, &n)) return code;
     if (help_wanted) {
         fputs(help, stdout);
+        program_cuda_help(stdout);
         return CLI_OK;
     }
+    if (o.cuda && !program_cuda_options(o.cuda)) return code;
     if (ranks && !cli_integer("-n", ranks, 1, &o.ranks)) return code;
     if (o.ranks > 1024) return cli_error(CLI_USAGE, "-n: more than 1024 ranks on one machine");
     hb_arena *a = hb_arena_new();

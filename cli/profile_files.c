@@ -352,24 +352,25 @@ static void put_collectives(hb_buf *out, hb_arena *a, const profile *p)
         }
 }
 
-// {class, two figures of a kind and form, each at least `least`} by class, after others if `any`.
+// {class, figures of a kind and form, each at least `least`} by class, after others if `any`. The
+// first two names are there or nothing is; a third may be.
 static bool put_by_class(hb_buf *out, const profile_run *r, const cl_cluster *c, const char *kind,
-                         const char *form, const char *one, const char *two, double least, bool any)
+                         const char *form, const char *const name[3], double least, bool any)
 {
-    const profile_figure *x[2] = {NULL, NULL};
+    const profile_figure *x[3] = {NULL, NULL, NULL};
     for (int k = 0; k < r->figure.n; k++) {
         const profile_figure *f = &r->figure.p[k];
         if (!hb_str_is(f->kind, kind) || !hb_str_is(f->form, form)) continue;
-        if (hb_str_is(f->name, one)) x[0] = f;
-        if (hb_str_is(f->name, two)) x[1] = f;
+        for (int i = 0; i < 3; i++)
+            if (name[i] && hb_str_is(f->name, name[i])) x[i] = f;
     }
     for (int i = 0; i < c->n_classes && x[0] && x[1]; i++) {
         hb_printf(out, "%s\n  {\"class\":", any ? "," : "");
         hb_put_json(out, c->cls[i].name);
         if (form[0]) hb_printf(out, ",\"form\":\"%s\"", form);
-        hb_printf(out, ",\"%s\":%.4g,\"%s\":%.4g}", one,
-                  fmax(least, mean_of(r, x[0], c->class_of, i)), two,
-                  fmax(least, mean_of(r, x[1], c->class_of, i)));
+        for (int k = 0; k < 3 && x[k]; k++)
+            hb_printf(out, ",\"%s\":%.4g", name[k], fmax(least, mean_of(r, x[k], c->class_of, i)));
+        hb_putc(out, '}');
         any = true;
     }
     return any;
@@ -388,12 +389,14 @@ hb_str profile_curves_text(hb_arena *a, const profile *p, const cl_cluster *c)
     put_collectives(&b, a, p);
     hb_puts(&b, "],\n\"contention\":[");
     for (int push = 0, any = 0; push < 2; push++)
-        any = put_by_class(&b, all, c, "contention", push ? "push" : "", "compute", "communication",
-                           1, any);
+        any = put_by_class(&b, all, c, "contention", push ? "push" : "",
+                           (const char *[]){"compute", "communication", "fresh"}, 1, any);
     hb_puts(&b, "],\n\"pairs\":[");
-    put_by_class(&b, all, c, "pair", "", "gap", "flag", 0, false);
+    put_by_class(&b, all, c, "pair", "", (const char *[3]){"gap", "flag"}, 0, false);
     hb_puts(&b, "],\n\"runs\":[");
-    put_by_class(&b, all, c, "stretch", "", "push", "pack", 0, false);
+    put_by_class(&b, all, c, "stretch", "", (const char *[3]){"push", "pack"}, 0, false);
+    hb_puts(&b, "],\n\"launch_overheads\":[");
+    put_by_class(&b, all, c, "overhead", "", (const char *[3]){"library", "push"}, 0, false);
     hb_puts(&b, "]}\n");
     return hb_done(&b);
 }

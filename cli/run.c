@@ -10,76 +10,75 @@
 #include "cli/build.h"
 #include "cli/cli.h"
 #include "cli/launch.h"
+#include "cli/program_options.h"
 
 static const char help[] =
-    "hapc run DIR [options]: builds DIR/program.c (cc, pkg-config haprt) and runs it on the ranks of the plan\n"
+    "hapc run DIR [options]: builds DIR/program.c (cc, pkg-config haprt) and runs it\n"
+    "on the ranks of the plan.\n"
     "\n"
-    "  --steps N            steps of this run (10)\n"
-    "  --input NAME=F.npy   rows of an input, one option an input\n"
-    "  --init F             start from a checkpoint (safetensors); --save F, --save-every K write one\n"
-    "  --save-grads F       gradients of the last step (plans made with --keep-grads)\n"
-    "  --shuffle --seed S   order of the rows; seed of the initial values\n"
-    "  --check-nan          end at the first instruction that makes a NaN, and name it (slow)\n"
-    "  --trace F            measured timeline (Chrome trace)\n"
-    "  --json               one line a step: {\"step\":0,\"loss\":…,\"ms\":…}\n"
     "  --backend B          cpu (default) or cuda: a CUDA device a rank, NCCL\n"
-    "  --dry-run            print the command that would start the ranks, and end\n";
+    "  --dry-run            print the command that would start the ranks, and end\n"
+    "\n"
+    "The other options are the program's own; one that is started by hand takes them\n"
+    "as well.\n";
 
-// Options that go to the program as they are; those with `value` take one.
-static const struct {
-    const char *name;
-    bool value;
-} passed[] = {{"--steps", true}, {"--input", true},      {"--init", true},
-              {"--save", true},  {"--save-every", true}, {"--seed", true},
-              {"--trace", true}, {"--save-grads", true}, {"--shuffle", false},
-              {"--json", false}, {"--check-nan", false}};
 static const char *const own[] = {"--backend", "--dry-run", "--help", "-q"};
-enum { N_PASSED = sizeof passed / sizeof *passed, N_OWN = sizeof own / sizeof *own };
+enum { MAX_PASSED = 32, N_OWN = sizeof own / sizeof *own };
 
-static int find_passed(const char *arg, size_t len)
+typedef struct run_options {
+    const char *dir, *backend, *cuda; // cuda: the value of --cuda
+    bool dry, help;
+} run_options;
+
+// Option k of the program, at argv[*i]: to the job as it stands, with its value.
+static int pass_on(int argc, char **argv, int *i, int k, run_job *j, run_options *o)
 {
-    for (int i = 0; i < N_PASSED; i++)
-        if (strlen(passed[i].name) == len && memcmp(passed[i].name, arg, len) == 0) return i;
-    return -1;
+    char *arg = argv[*i], *eq = strchr(arg, '='), *value = eq ? eq + 1 : NULL;
+    size_t len = strcspn(arg, "=");
+    bool wants = program_option_wants_value(k);
+    if (!wants && eq) return cli_error(CLI_USAGE, "%.*s takes no value", (int)len, arg);
+    j->arg[j->n_args++] = arg;
+    if (wants && !eq) {
+        if (++*i == argc) return cli_error(CLI_USAGE, "%s wants a value", arg);
+        j->arg[j->n_args++] = value = argv[*i];
+    }
+    if (k == program_option("--cuda", 6)) {
+        if (!program_cuda_options(value)) return CLI_USAGE;
+        o->cuda = value;
+    }
+    return 0;
 }
 
-// Splits argv into the folder, our own options and the program's. 0, or an exit code after an
-// error.
-static int split(hb_arena *a, int argc, char **argv, run_job *j, const char **dir,
-                 const char **backend, bool *dry, bool *help_wanted)
+// Splits argv into our own options and the program's. 0, or an exit code after an error.
+static int split(hb_arena *a, int argc, char **argv, run_job *j, run_options *o)
 {
     j->arg = HB_ARRAY(a, char *, argc + 1);
     for (int i = 0; i < argc; i++) {
         size_t len = strcspn(argv[i], "=");
-        int k = find_passed(argv[i], len);
+        int k = program_option(argv[i], len), code = 0;
         if (k >= 0) {
-            if (!passed[k].value && argv[i][len])
-                return cli_error(CLI_USAGE, "%s takes no value", passed[k].name);
-            j->arg[j->n_args++] = argv[i];
-            if (!passed[k].value || argv[i][len]) continue;
-            if (i + 1 == argc) return cli_error(CLI_USAGE, "%s wants a value", passed[k].name);
-            j->arg[j->n_args++] = argv[++i];
+            code = pass_on(argc, argv, &i, k, j, o);
+            if (code) return code;
         } else if (strcmp(argv[i], "--help") == 0) {
-            *help_wanted = true;
+            o->help = true;
         } else if (strcmp(argv[i], "--dry-run") == 0) {
-            *dry = true;
+            o->dry = true;
         } else if (strcmp(argv[i], "-q") == 0) {
             continue;
         } else if (len == 9 && strncmp(argv[i], "--backend", 9) == 0) {
             if (!argv[i][len] && i + 1 == argc)
                 return cli_error(CLI_USAGE, "--backend wants a value");
-            *backend = argv[i][len] ? argv[i] + len + 1 : argv[++i];
+            o->backend = argv[i][len] ? argv[i] + len + 1 : argv[++i];
         } else if (argv[i][0] == '-') {
-            const char *names[N_PASSED + N_OWN];
-            for (int m = 0; m < N_PASSED; m++)
-                names[m] = passed[m].name;
+            const char *names[MAX_PASSED + N_OWN];
+            int n = program_option_names(names, MAX_PASSED);
             for (int m = 0; m < N_OWN; m++)
-                names[N_PASSED + m] = own[m];
-            return cli_unknown(argv[i], names, N_PASSED + N_OWN);
-        } else if (*dir) {
+                names[n++] = own[m];
+            return cli_unknown(argv[i], names, n);
+        } else if (o->dir) {
             return cli_error(CLI_USAGE, "unexpected argument '%s'", argv[i]);
         } else {
-            *dir = argv[i];
+            o->dir = argv[i];
         }
     }
     return 0;
@@ -120,21 +119,28 @@ int cmd_run(int argc, char **argv)
 {
     hb_arena *a = hb_arena_new();
     run_job j = {0};
-    const char *dir = NULL, *backend = "cpu";
-    bool dry = false, help_wanted = false;
-    int code = split(a, argc, argv, &j, &dir, &backend, &dry, &help_wanted);
+    run_options o = {.backend = "cpu"};
+    int code = split(a, argc, argv, &j, &o);
     if (code) goto done;
-    if (help_wanted) {
+    if (o.help) {
         fputs(help, stdout);
+        program_options_help(stdout);
+        program_cuda_help(stdout);
         goto done;
     }
-    if (!dir) {
+    if (!o.dir) {
         code = cli_error(CLI_USAGE, "wanted: hapc run DIR (see hapc run --help)");
         goto done;
     }
-    bool cuda = strcmp(backend, "cuda") == 0;
-    if (!cuda && strcmp(backend, "cpu") != 0) {
-        code = cli_error(CLI_USAGE, "--backend is cpu or cuda, not '%s'", backend);
+    const char *dir = o.dir;
+    bool cuda = strcmp(o.backend, "cuda") == 0;
+    if (!cuda && strcmp(o.backend, "cpu") != 0) {
+        code = cli_error(CLI_USAGE, "--backend is cpu or cuda, not '%s'", o.backend);
+        goto done;
+    }
+    if (o.cuda && !cuda) {
+        code = cli_error(CLI_USAGE, "--cuda %s: this run is on CPUs; --backend cuda is wanted",
+                         o.cuda);
         goto done;
     }
     code = CLI_INPUT;
@@ -142,9 +148,7 @@ int cmd_run(int argc, char **argv)
     if (!plan || !read_ranks(a, plan, &j)) goto done;
     hb_str binary;
     if (!cli_build(a, dir, cuda ? "haprt-cuda" : "haprt", &binary, &code)) goto done;
-    const hb_tree *precision = hb_get(plan, "precision");
     j.cuda = cuda;
-    j.tf32 = precision && precision->kind == HB_TEXT && hb_str_is(precision->s, "tf32");
     char whole[PATH_MAX], folder[PATH_MAX];
     if (!realpath(binary.p, whole) || !realpath(dir, folder)) {
         code = cli_error(CLI_INPUT, "%s: %s", dir, strerror(errno));
@@ -162,7 +166,7 @@ int cmd_run(int argc, char **argv)
     j.heartbeat = hb_str_c(a, name);
     char **env, **command = launch_command(a, &j, &env);
     hb_str line = launch_line(a, command, env);
-    if (dry) {
+    if (o.dry) {
         printf("%.*s\n", HB_ARG(line));
         code = CLI_OK;
     } else {

@@ -33,6 +33,11 @@ typedef struct cl_class {
     // Seconds that a stretch of memory takes a push, and packing and unpacking: run by run, however
     // few its bytes.
     double run_push, run_pack;
+    // Seconds that a collective takes in a step beyond its time back to back: of the library, by
+    // one-sided puts. As the cluster file says, or measured.
+    double launch_overhead, put_overhead;
+    // How many times longer a put of rows takes that have just been made, beside the next matmul.
+    double fresh_put;
     bool plan_only; // the present toolchain cannot build for it
     int n_ranks;
 } cl_class;

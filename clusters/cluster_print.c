@@ -22,6 +22,24 @@ static void put_class(hb_buf *out, const cl_class *c)
     hb_putc(out, '\n');
 }
 
+// What was measured of computing and communicating in one step, or is said in the file.
+static void put_step(hb_buf *out, const cl_class *c)
+{
+    if (c->launch_overhead > 0)
+        hb_printf(out, "  launch overhead of a collective %.4g us\n", c->launch_overhead * 1e6);
+    if (c->put_overhead > 0)
+        hb_printf(out, "  launch overhead of a one-sided put %.4g us\n", c->put_overhead * 1e6);
+    if (c->compute_beside > 0)
+        hb_printf(out, "  contention with a collective: computing %.4g x, communicating %.4g x\n",
+                  c->compute_beside, c->communication_beside);
+    if (c->compute_beside_push > 0)
+        hb_printf(out,
+                  "  contention with a one-sided put: computing %.4g x, communicating %.4g x\n",
+                  c->compute_beside_push, c->communication_beside_push);
+    if (c->fresh_put > 0)
+        hb_printf(out, "  a one-sided put of rows just made: %.4g x\n", c->fresh_put);
+}
+
 void cl_print(hb_buf *out, const cl_cluster *c)
 {
     hb_printf(out, "cluster %.*s: %d ranks on %d machine%s, %.*s%s\n", HB_ARG(c->name), c->n_ranks,
@@ -31,8 +49,10 @@ void cl_print(hb_buf *out, const cl_cluster *c)
         hb_printf(out, "network %.4g GB/s %.4g us\n", c->network_bandwidth * 1e-9,
                   c->network_latency * 1e6);
     if (c->curves.n) hb_printf(out, "curves %.*s\n", HB_ARG(c->curves));
-    for (int i = 0; i < c->n_classes; i++)
+    for (int i = 0; i < c->n_classes; i++) {
         put_class(out, &c->cls[i]);
+        put_step(out, &c->cls[i]);
+    }
     for (int i = 0; i < c->n_machines; i++) {
         const cl_machine *m = &c->machine[i];
         hb_printf(out, "machine %.*s", HB_ARG(m->name));

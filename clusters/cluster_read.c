@@ -79,7 +79,8 @@ static bool same_class(const cl_class *a, const cl_class *b)
            a->tf32 == b->tf32 && a->bf16 == b->bf16 && a->fp16 == b->fp16 &&
            a->memory_bandwidth == b->memory_bandwidth && a->memory == b->memory &&
            a->reserve == b->reserve && a->sms == b->sms && a->threads == b->threads &&
-           a->link_bandwidth == b->link_bandwidth && a->link_latency == b->link_latency;
+           a->link_bandwidth == b->link_bandwidth && a->link_latency == b->link_latency &&
+           a->launch_overhead == b->launch_overhead && a->put_overhead == b->put_overhead;
 }
 
 // Model and what was set; where that is not unique, a number.
@@ -115,6 +116,8 @@ static int class_at(reader *r, const cl_device *d, link l)
                   .threads = d->threads,
                   .link_bandwidth = l.bandwidth,
                   .link_latency = l.latency,
+                  .launch_overhead = d->launch_overhead,
+                  .put_overhead = d->put_overhead,
                   .emulated = d->sms > 0,
                   .plan_only = d->plan_only};
     for (int i = 0; i < r->cls.n; i++)

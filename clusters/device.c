@@ -256,9 +256,21 @@ static void apply_part(parse *p, bool from_model, cl_device *d)
 bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_catalogue *k,
                     hb_diag *d, cl_device *out)
 {
-    static const char *const common[] = {
-        "count", "memory", "reserve", "sms",  "threads", "model",           "name",
-        "kind",  "f32",    "tf32",    "bf16", "fp16",    "memory_bandwidth"};
+    static const char *const common[] = {"count",
+                                         "memory",
+                                         "reserve",
+                                         "sms",
+                                         "threads",
+                                         "model",
+                                         "name",
+                                         "kind",
+                                         "f32",
+                                         "tf32",
+                                         "bf16",
+                                         "fp16",
+                                         "memory_bandwidth",
+                                         "launch_overhead",
+                                         "put_overhead"};
     static const char *const spelt[] = {"kind", "f32", "tf32", "bf16", "fp16", "memory_bandwidth"};
     (void)a;
     *out = (cl_device){.kind = CL_GPU};
@@ -292,6 +304,8 @@ bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_cata
             wrong(&p, name->at, "expected a name");
         figures(&p, out);
     }
+    quantity(&p, "launch_overhead", CL_SECONDS, false, &out->launch_overhead);
+    quantity(&p, "put_overhead", CL_SECONDS, false, &out->put_overhead);
     apply_part(&p, model != NULL, out);
     if (p.ok && out->reserve >= out->memory)
         wrong(&p, t->at, "'reserve' leaves nothing of the memory");

@@ -54,10 +54,12 @@ static double even(const cost_model *m, cost_coll k, cost_form f, int n, double 
     return sec >= 0 ? sec : formula(k, f, n, bytes, link);
 }
 
-double cost_skew(const cl_class *c, bool push)
+double cost_launch_overhead(const cl_class *c, bool put)
 {
-    if (c->kind != CL_GPU) return 0;
-    return push ? COST_LAUNCH_OVERHEAD + COST_PUT_BREAK : COST_LAUNCH_OVERHEAD;
+    bool gpu = c->kind == CL_GPU;
+    double library = c->launch_overhead > 0 ? c->launch_overhead : gpu ? COST_LAUNCH_OVERHEAD : 0;
+    if (!put) return library;
+    return c->put_overhead > 0 ? c->put_overhead : gpu ? library + COST_PUT_BREAK : library;
 }
 
 void cost_memory_add(cost_memory *x, const cl_class *c)
@@ -67,8 +69,8 @@ void cost_memory_add(cost_memory *x, const cl_class *c)
     x->bandwidth = x->bandwidth > 0 ? fmin(x->bandwidth, bandwidth) : bandwidth;
     x->run_push = fmax(x->run_push, push);
     x->run_pack = fmax(x->run_pack, c->run_pack);
-    x->skew[false] = fmax(x->skew[false], cost_skew(c, false));
-    x->skew[true] = fmax(x->skew[true], cost_skew(c, true));
+    for (int put = 0; put < 2; put++)
+        x->launch_overhead[put] = fmax(x->launch_overhead[put], cost_launch_overhead(c, put));
 }
 
 static double by_runs(cost_coll k, cost_form f, const cost_shards *s, cl_link link,
@@ -108,7 +110,7 @@ double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const co
 {
     double sec = by_bytes(m, k, f, s, link, memory->bandwidth);
     if (s->n == 1 || !isfinite(sec)) return sec;
-    return fmax(sec, by_runs(k, f, s, link, memory)) + memory->skew[cost_is_push(f)];
+    return fmax(sec, by_runs(k, f, s, link, memory)) + memory->launch_overhead[cost_is_push(f)];
 }
 
 bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, int n, bool crosses)

@@ -17,7 +17,8 @@ typedef enum { COST_F32, COST_TF32, COST_BF16 } cost_math;
 // the ops that ops.def counts as DENSE or SDPA, bytes for others (costmodel/curve.h).
 typedef struct cost_curves cost_curves;
 cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d);
-// Fills what the curves know of the classes of a cluster: compute_beside to stream.
+// Fills what the curves know of the classes of a cluster: compute_beside to fresh_put. What the
+// cluster file says itself stays.
 void cost_apply_curves(cost_curves *k, cl_cluster *c);
 
 typedef struct cost_model {
@@ -133,12 +134,13 @@ int cost_cheapest(const cost_forms *x);
 // of packing; of the slowest of the classes that were added, from {0}.
 typedef struct cost_memory {
     double bandwidth, run_push, run_pack;
-    double skew[2]; // of a collective of a step: of the library, by push
+    double launch_overhead[2]; // of a collective: of the library, by one-sided puts
 } cost_memory;
 void cost_memory_add(cost_memory *x, const cl_class *c);
-// Seconds that the members of a class come apart to a collective of a step, and what starting and
-// waiting takes; more of a push, where the captured step breaks.
-double cost_skew(const cl_class *c, bool push);
+// Seconds that a collective takes in a step beyond its time back to back: the members of a class
+// come apart on their way to it, and starting and waiting takes time; more of a one-sided put,
+// where a captured step breaks.
+double cost_launch_overhead(const cl_class *c, bool put);
 // Seconds with pack and unpack: by the curve of kind, form, n and axis kind at cost_even_bytes, or
 // by the formulas above where there is none. A curve has the packing that a cut of the leading
 // factor needs; what others need beyond that passes at the memory's bandwidth. No shorter than what
@@ -186,12 +188,15 @@ typedef struct cost_timeline {
 typedef struct cost_contention {
     double compute, communication;
 } cost_contention;
-// A class of devices beside a collective of the library, and beside a push. Not measured: of GPUs
-// what an H200 showed, of CPUs 1; pushes no more than the library.
+// A class of devices beside a collective of the library, and beside a push. Not measured: as in
+// device_defaults.h, of CPUs 1; pushes no more than the library.
 typedef struct cost_beside {
     cost_contention of[2]; // [is a push]
 } cost_beside;
 cost_beside cost_beside_of(const cl_class *c);
+// Whether nothing slows down beside a collective between machines, if that is so of all members:
+// the library takes little of a device while it waits for a network. Not where it was measured.
+bool cost_quiet_network(const cl_class *c);
 // beside: by class; NULL: nothing slows down. A collective takes sec[0] where no class computes
 // beside it, and ends for all when it has ended for the class that computed most.
 void cost_simulate(hb_arena *a, int n_classes, const cost_beside *beside, const cost_event *e,

@@ -22,7 +22,8 @@ typedef struct known_class { // curve indices + 1, 0 none
     int curve[N_KEYS][N_DTYPES];
 } known_class;
 
-// By class: seconds of pairs (gap, flag), or of stretches of memory (push, pack).
+// By class: seconds of pairs (gap, flag), of runs of memory (push, pack), or of launch overheads
+// (library, push).
 typedef struct two_costs {
     double sec[2];
 } two_costs;
@@ -31,14 +32,19 @@ typedef struct costs_of {
     HB_VEC(two_costs) costs;
 } costs_of;
 
+typedef struct measured_contention {
+    cost_contention of;
+    double fresh; // of rows just made; 0: not measured
+} measured_contention;
+
 struct cost_curves {
     hb_arena *arena;
     hb_map *by_name; // "class/op/dtype": index into curve
     HB_VEC(cost_curve) curve;
     coll_curves coll[N_COLLS][COST_PUSHED + 1][2]; // [crosses machines]
     hb_map *contention_of[2];                      // [beside a push] class: index into contention
-    HB_VEC(cost_contention) contention;
-    costs_of pair, run;
+    HB_VEC(measured_contention) contention;
+    costs_of pair, run, overhead;
     known_class cls[CL_MAX_CLASSES];
 };
 
@@ -173,32 +179,40 @@ static void read_collective(reader *r, const hb_tree *t)
     }
 }
 
+// How many times slower; false after an error.
+static bool read_times(reader *r, const hb_tree *table, const char *key, double *times)
+{
+    const hb_tree *x = hb_get(table, key);
+    bool ok =
+        x && (x->kind == HB_REAL || x->kind == HB_INT) && x->f >= 1 && x->f <= COST_MAX_CONTENTION;
+    if (ok)
+        *times = x->f;
+    else
+        hb_error(r->diag, r->src, x ? x->at : table->at,
+                 "'%s' is how many times slower, at least 1", key);
+    return ok;
+}
+
 static void read_contention(reader *r, const hb_tree *t)
 {
-    static const char *const keys[] = {"class", "compute", "communication", "form"};
+    static const char *const keys[] = {"class", "compute", "communication", "form", "fresh"};
     if (!expect(r, t, HB_TABLE, "{class, compute, communication}")) return;
-    hb_only_keys(t, keys, 4, r->src, r->diag);
+    hb_only_keys(t, keys, 5, r->src, r->diag);
     const hb_tree *name = field(r, t, "class", HB_TEXT, "a class");
-    double factor[2];
-    for (int i = 0; i < 2; i++) {
-        const hb_tree *x = hb_get(t, keys[i + 1]);
-        if (x && (x->kind == HB_REAL || x->kind == HB_INT) && x->f >= 1 &&
-            x->f <= COST_MAX_CONTENTION) {
-            factor[i] = x->f;
-            continue;
-        }
-        hb_error(r->diag, r->src, x ? x->at : t->at, "'%s' is how many times slower, at least 1",
-                 keys[i + 1]);
+    const hb_tree *form = hb_get(t, "form"), *fresh = hb_get(t, "fresh");
+    measured_contention c = {.fresh = 0};
+    if (!read_times(r, t, "compute", &c.of.compute) ||
+        !read_times(r, t, "communication", &c.of.communication) ||
+        (fresh && !read_times(r, t, "fresh", &c.fresh)))
         return;
-    }
-    const hb_tree *form = hb_get(t, "form");
-    if (form && !(form->kind == HB_TEXT && hb_str_is(form->s, "push"))) {
+    if (form && !(form->kind == HB_TEXT && hb_str_is(form->s, "push")))
         hb_error(r->diag, r->src, form->at, "a contention is beside 'push', or names no form");
-        return;
+    else if (fresh && !form)
+        hb_error(r->diag, r->src, fresh->at, "'fresh' is of a contention beside 'push'");
+    else if (name) {
+        hb_map_put(r->curves->contention_of[form != NULL], name->s, r->curves->contention.n);
+        HB_PUSH(r->arena, &r->curves->contention, c);
     }
-    if (!name) return;
-    hb_map_put(r->curves->contention_of[form != NULL], name->s, r->curves->contention.n);
-    HB_PUSH(r->arena, &r->curves->contention, ((cost_contention){factor[0], factor[1]}));
 }
 
 // {class, and two keys in seconds}.
@@ -235,10 +249,16 @@ static void read_run(reader *r, const hb_tree *t)
     read_costs(r, t, keys, "{class, push, pack}", &r->curves->run);
 }
 
+static void read_overhead(reader *r, const hb_tree *t)
+{
+    static const char *const keys[] = {"class", "library", "push"};
+    read_costs(r, t, keys, "{class, library, push}", &r->curves->overhead);
+}
+
 cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
 {
     static const char *const keys[] = {"format",     "version", "classes", "collectives",
-                                       "contention", "pairs",   "runs"};
+                                       "contention", "pairs",   "runs",    "launch_overheads"};
     reader r = {.arena = a, .diag = d};
     const char *why;
     int errors = hb_diag_count(d);
@@ -258,8 +278,9 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
         r.curves->contention_of[push] = hb_map_new(a);
     r.curves->pair.by_class = hb_map_new(a);
     r.curves->run.by_class = hb_map_new(a);
+    r.curves->overhead.by_class = hb_map_new(a);
     if (!expect(&r, t, HB_TABLE, "a table")) return NULL;
-    hb_only_keys(t, keys, 7, src, d);
+    hb_only_keys(t, keys, 8, src, d);
     const hb_tree *format = hb_get(t, "format"), *version = hb_get(t, "version");
     if (!format || format->kind != HB_TEXT || !hb_str_is(format->s, "hap.curves"))
         hb_error(d, src, format ? format->at : t->at, "expected \"format\": \"hap.curves\"");
@@ -271,8 +292,8 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
     else
         hb_error(d, src, t->at, "missing key 'classes'");
     static void (*const read[])(reader *, const hb_tree *) = {read_collective, read_contention,
-                                                              read_pair, read_run};
-    for (int i = 3; i < 7; i++) {
+                                                              read_pair, read_run, read_overhead};
+    for (int i = 3; i < 8; i++) {
         const hb_tree *list = hb_get(t, keys[i]);
         if (!list || !expect(&r, list, HB_LIST, "a list")) continue;
         for (int k = 0; k < list->n; k++)
@@ -370,7 +391,7 @@ bool cost_curve_of_coll(const cost_model *m, cost_coll k, cost_form f, int n, bo
     return list->n > 0;
 }
 
-static const cost_contention *contention_of(const cost_curves *k, const cl_class *x, bool push)
+static const measured_contention *contention_of(const cost_curves *k, const cl_class *x, bool push)
 {
     int at = hb_map_get(k->contention_of[push], x->name);
     if (at < 0) at = hb_map_get(k->contention_of[push], x->model);
@@ -389,6 +410,11 @@ cost_beside cost_beside_of(const cl_class *c)
                                            : fmin(comm, COST_PUT_CONTENTION)}}};
 }
 
+bool cost_quiet_network(const cl_class *c)
+{
+    return c->compute_beside <= 0;
+}
+
 static const two_costs *costs_by_class(const costs_of *k, const cl_class *x)
 {
     int at = hb_map_get(k->by_class, x->name);
@@ -401,17 +427,21 @@ void cost_apply_curves(cost_curves *k, cl_cluster *c)
     cost_model m = {.cluster = c, .curves = k};
     for (int i = 0; i < c->n_classes; i++) {
         cl_class *x = &c->cls[i];
-        const cost_contention *beside = contention_of(k, x, false);
+        const measured_contention *beside = contention_of(k, x, false);
         if (beside) {
-            x->compute_beside = beside->compute;
-            x->communication_beside = beside->communication;
+            x->compute_beside = beside->of.compute;
+            x->communication_beside = beside->of.communication;
         }
         beside = contention_of(k, x, true);
         if (beside) {
-            x->compute_beside_push = beside->compute;
-            x->communication_beside_push = beside->communication;
+            x->compute_beside_push = beside->of.compute;
+            x->communication_beside_push = beside->of.communication;
+            x->fresh_put = beside->fresh;
         }
         const two_costs *pair = costs_by_class(&k->pair, x), *run = costs_by_class(&k->run, x);
+        const two_costs *overhead = costs_by_class(&k->overhead, x);
+        if (overhead && x->launch_overhead <= 0) x->launch_overhead = overhead->sec[0];
+        if (overhead && x->put_overhead <= 0) x->put_overhead = overhead->sec[1];
         if (pair) {
             x->pair_gap = pair->sec[0];
             x->pair_flag = pair->sec[1];

@@ -45,11 +45,11 @@
 
 // --- contention (curves.c, pair_time.c): how many times slower, GPUs; of CPUs 1 ---
 // Beside an all-reduce of NCCL, whose kernel holds processors that a matmul's last wave then waits
-// for. Copies take no processor: matmuls beside them took 0.98 to 1.06 of the longer (TP 4 and 8).
+// for: so also an all-reduce's chunks in an overlapped pair. Copies take no processor: matmuls
+// beside them took 0.98 to 1.06 of the longer (TP 4 and 8).
 #define COST_LIBRARY_COMPUTE       2.3  // times: computing beside NCCL [H200]
 #define COST_LIBRARY_COMMUNICATION 1.03 // times: NCCL beside computing [H200]
 #define COST_PUT_CONTENTION        1.05 // times: computing and copies beside each other [H200]
-#define COST_PAIR_CONTENTION       1.4  // times: both, in a pair with NCCL; 1.1 to 1.4 [H200]
 
 // --- overlapped pairs (pair_team.c, pair_time.c) ---
 // On H200s the next chunk began 5 us behind the one before, 15 us behind the end of its message
@@ -65,7 +65,7 @@
 // where the transfer binds. Chunks of reduce-scatters chosen with it take 1.1 % more than the best
 // measured instead of 2.9 (ten shapes, three calls). It is not in the price: GPT-2 XL, whose
 // reduce-scatters it made too dear for a pair, is 2.6 ms faster with them.
-#define COST_PAIR_CROWDED 1.2 // times: such messages, when chunks are chosen [H200]
+#define COST_FRESH_PUT 1.2 // times: such messages, when chunks are chosen; of CPUs 1 [H200]
 // A device bound by power draws less while it waits, and its matmul may draw more: a share s of the
 // time at a third of the power leaves (1 - s/3) / (1 - s), and power goes with the cube of the
 // clock. Sequences on H200s took at most 3 to 10 % of the matmul less than the sum.

@@ -56,8 +56,7 @@ typedef struct cost_pair {
     double gap;  // seconds by which every group but the first lengthens the product, or what its
                  // rows take beyond their share of all rows, whichever is more
     double flag; // seconds from a message's end until its receiver goes on
-    double skew; // seconds that the pair takes beyond its products and transfers: ranks come apart
-                 // to it, and it breaks a captured step
+    double launch_overhead; // seconds that the pair takes beyond its matmuls and transfers
     // cost_pair_search: of unequal rows, and where crowded > 1 (not if quick), groups are chosen by
     // what they take as all else says, together with what they take where products are done in the
     // share `quickest` of their seconds and a producer's messages take `crowded` times as long

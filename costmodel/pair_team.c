@@ -16,7 +16,7 @@ double cost_team_seconds(const cost_team *t, cost_coll coll, cost_form form, con
                      .apart2 = apart,
                      .item = 1};
     cost_memory memory = t->memory;
-    memory.skew[0] = memory.skew[1] = 0;
+    memory.launch_overhead[0] = memory.launch_overhead[1] = 0;
     cost_measure(&s);
     if (!table) s.entries = s.entries2 = (cost_entries){true, t->n, 1, 1}; // even
     return cost_form_seconds(t->model, coll, form, &s, t->link, &memory);
@@ -73,8 +73,9 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
 {
     // quickest: not in a profile, whose curves are of devices that compute without a rest. crowded
     // is not in the price of a pair, only in the choice of its chunks (device_defaults.h).
-    double gap = 0, flag = 0, launch = 0;
+    double gap = 0, flag = 0, launch = 0, fresh = 0;
     bool whole = t->coll == COST_ALL_REDUCE, push = cost_is_push(t->form), any_gpu = false;
+    bool quiet = t->link.crosses;
     for (int k = 0; k < t->n_kinds; k++) {
         const cl_class *c = &t->model->cluster->cls[t->cls[k]];
         double least = cost_launch(t->model, t->cls[k]);
@@ -82,11 +83,15 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
         any_gpu = any_gpu || gpu;
         launch = fmax(launch, least);
         t->beside[k] = cost_pair_beside(c, t->form);
+        quiet = quiet && cost_quiet_network(c);
+        fresh = fmax(fresh, c->fresh_put > 0 ? c->fresh_put : gpu ? COST_FRESH_PUT : 1);
         gap = fmax(gap, c->pair_gap > 0 ? c->pair_gap
                         : gpu           ? COST_PAIR_GAP
                                         : least / COST_PAIR_LAUNCH_SHARE);
         flag = fmax(flag, c->pair_flag > 0 ? c->pair_flag : gpu ? COST_PAIR_FLAG : least);
     }
+    for (int k = 0; k < t->n_kinds && quiet; k++)
+        t->beside[k] = (cost_contention){1, 1};
     memset(t->after, 0, sizeof *t->after * (size_t)t->n);
     if (t->coll == COST_REDUCE_SCATTER || (whole && push)) sums(t);
     bool crowds = t->coll != COST_ALL_GATHER && !whole && push && any_gpu;
@@ -106,9 +111,9 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
                        .beside = t->beside,
                        .gap = gap,
                        .flag = flag,
-                       .skew = t->memory.skew[push],
+                       .launch_overhead = t->memory.launch_overhead[push],
                        .quickest = COST_PAIR_QUICKEST,
-                       .crowded = crowds ? COST_PAIR_CROWDED : 1,
+                       .crowded = crowds ? fresh : 1,
                        .quick = quick,
                        .doubt = launch};
 }

@@ -12,7 +12,7 @@
 
 typedef struct cost_team {
     const cost_model *model;
-    cost_memory memory; // of its members; the skew is the pair's, not a message's
+    cost_memory memory; // of its members; the launch overhead is the pair's, not a message's
     cl_link link;
     cost_coll coll; // all-gather: its products are consumers
     cost_form form;

@@ -421,9 +421,9 @@ double pair_price(pair_pricer *x, int (*group)[3], int n, cost_pair_time *t)
     pair_parts_of(&g, x->p, group, n);
     memset(t, 0, sizeof *t);
     (x->p->whole ? produce_whole : x->p->consumer ? consume : produce)(x, &g, t);
-    t->total += x->p->skew;
+    t->total += x->p->launch_overhead;
     for (int k = 0; k < x->p->n_kinds; k++)
-        t->end[k] += x->p->skew;
+        t->end[k] += x->p->launch_overhead;
     return t->total;
 }
 
@@ -452,15 +452,11 @@ double cost_pair_seconds(const cost_pair *p, int (*group)[3], int n_groups, cost
 
 cost_contention cost_pair_beside(const cl_class *c, cost_form form)
 {
-    // Copies take no processor: what else is measured there is the device's clock. Where it is not
-    // measured, a library's collective on GPUs takes processors, and both slow down.
+    // Copies take no processor: what else is measured there is the device's clock.
     cost_contention k = cost_beside_of(c).of[cost_is_push(form)];
-    if (cost_is_push(form))
-        return (cost_contention){fmin(k.compute, COST_PUT_CONTENTION),
-                                 fmin(k.communication, COST_PUT_CONTENTION)};
-    return c->kind == CL_GPU && c->compute_beside <= 0
-               ? (cost_contention){COST_PAIR_CONTENTION, COST_PAIR_CONTENTION}
-               : k;
+    if (!cost_is_push(form)) return k;
+    return (cost_contention){fmin(k.compute, COST_PUT_CONTENTION),
+                             fmin(k.communication, COST_PUT_CONTENTION)};
 }
 
 bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int products, double product,

@@ -1,6 +1,6 @@
 // A plan folder, written at once or not at all.
 
-#include "emit/plan_folder.h"
+#include "emit/consts_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -54,7 +54,13 @@ typedef struct ir_attr {
     int64_t v[IR_MAX_RANK + 2];
 } ir_attr;
 
-typedef enum { IR_FLOPS_MOVE, IR_FLOPS_POINT, IR_FLOPS_DENSE, IR_FLOPS_SDPA } ir_flops_kind;
+typedef enum { // none: of composites
+    IR_FLOPS_NONE,
+    IR_FLOPS_MOVE,
+    IR_FLOPS_POINT,
+    IR_FLOPS_DENSE,
+    IR_FLOPS_SDPA
+} ir_flops_kind;
 typedef enum { // of a row; by the table's names
     IR_ROLE_none,
     IR_ROLE_product,
@@ -76,18 +82,18 @@ typedef enum { // of a row; by the table's names
     IR_ROLE_update,     // writes copies of what it updates
     IR_ROLE_mixture     // of experts
 } ir_role;
-enum { // flags of a row
-    IR_IN_PLACE = 1,
-    IR_GATHER = 2,
-    IR_ZERO_COPY = 4,
-    IR_TILES = 8,
-    IR_RANDOM = 16,
-    IR_USER = 32,
-    IR_COMPOSITE = 64,
-    IR_OVER = 128,
-    IR_EACH = 256,
-    IR_ROWS = 512,
-    IR_WIDE = 1024
+enum { // flags of an op
+    IR_IN_PLACE = 1 << 0,
+    IR_GATHER = 1 << 1,
+    IR_ZERO_COPY = 1 << 2,
+    IR_TILES = 1 << 3,
+    IR_RANDOM = 1 << 4,
+    IR_USER = 1 << 5,
+    IR_COMPOSITE = 1 << 6,
+    IR_OVER = 1 << 7,
+    IR_EACH = 1 << 8,
+    IR_ROWS = 1 << 9,
+    IR_WIDE = 1 << 10
 };
 
 // One row of ops.def, parsed (op_table.c).
@@ -100,7 +106,7 @@ typedef struct ir_op_row {
         bool has_default;
         ir_attr value;
     } attr[IR_MAX_ATTR];
-    unsigned linear;
+    unsigned linear;               // bit i: operand i
     const char *reducers, *dtypes; // one letter an output
     const char *reads;             // one letter an operand, the last for all behind it
     ir_flops_kind flops_kind;
@@ -116,6 +122,10 @@ typedef struct ir_op_row {
     // the output, so that with a matrix as operand 1 rows become rows one by one. What may stand in
     // a pair (docs/formats.md).
     unsigned by_rows;
+    struct {
+        unsigned in, out; // bit i: operand i, output i
+    } any_float;
+    const char *point, *text, *note; // NULL where the table has none
 } ir_op_row;
 const ir_op_row *ir_row(ir_op op);
 bool ir_is_dense(ir_op op); // a product or attention: its size is flops

@@ -1,23 +1,6 @@
-// Rows that cost a GPU next to nothing because a neighbour's kernel does their work: what
-// runtime/cuda/cuda_fuse*.c leaves out or joins in every plan, as far as the graph alone tells.
-// Rows that element by element follow each other are groups of a plan instead
-// (synth/passes/fuse.h). What a row may be joined to goes by the `role` of ops.def:
-//
-//     transpose of heads and positions     attention takes strides
-//     split of a product, concat of what   a product a part; attention writes parts
-//         attention made
-//     add of products that nobody else     one product adds them up
-//         reads
-//     add of a lookup's gradient           the lookup adds its sums where they go
-//     sum of all rows of a gradient        the kernel that makes the gradient adds up its columns;
-//                                          not behind a collective, nor of a wide norm's
-//     norm_bwd_params                      norm_bwd reads the same rows, if they are not too wide
-//     sumsq, add of such numbers           two launches for dozens: a sum of squares takes the time
-//                                          of its bytes
-//     cast of a parameter to 16 bits       the update writes it; not where pushes or pairs send or
-//                                          read it, nor where ranks update parts of it
-//     row_max, row_expsum of logits        ce_bwd reads the same rows; not where the vocabulary
-//                                          is cut, which only a plan tells
+// Which ops cost a GPU next to nothing because a neighbour's kernel does their work, as far as the
+// graph alone tells. What is joined stands in runtime/hap/joins.def; joins_<role> is the condition
+// of the graph. An op's role stands in ops.def.
 
 #include "ir/factors.h"
 #include "ir/runtime_limits.h"
@@ -121,37 +104,77 @@ static bool is_square(const graph *x, int tensor)
     return is(maker(x, tensor), IR_ROLE_square);
 }
 
-static bool joins(const graph *x, const ir_node *n)
+static const ir_node *maker_of_first(const graph *x, const ir_node *n)
+{
+    return n->n_in > 0 ? maker(x, n->in[0]) : NULL;
+}
+
+// --- by role ---
+
+static bool joins_heads(const graph *x, const ir_node *n)
+{
+    if (!swaps_heads(n)) return false;
+    if (is_attention(maker_of_first(x, n))) return true;
+    return x->readers[n->out[0]] > 0 && is_attention(&x->g->nodes.p[x->reader[n->out[0]]]);
+}
+
+static bool joins_parts(const graph *x, const ir_node *n)
+{
+    return is(maker_of_first(x, n), IR_ROLE_product) && x->readers[n->in[0]] == 1 &&
+           last_dim(x, n, n->in[0]);
+}
+
+static bool joins_packs(const graph *x, const ir_node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (!from_attention(x, n->in[i])) return false;
+    return last_dim(x, n, n->out[0]);
+}
+
+static bool joins_square(const graph *x, const ir_node *n)
+{
+    (void)x, (void)n;
+    return true;
+}
+
+static bool joins_copy(const graph *x, const ir_node *n)
+{
+    const ir_tensor *from = &x->g->tensors.p[n->in[0]];
+    return from->kind == IR_PARAM && from->dtype == IR_F32 &&
+           is_short(x->g->tensors.p[n->out[0]].dtype);
+}
+
+static bool joins_total(const graph *x, const ir_node *n)
+{
+    return is_square(x, n->in[0]) || is_square(x, n->in[1]) ||
+           (is_summand(x, n->in[0]) && is_summand(x, n->in[1])) || adds_lookup(x, n->in[0]) ||
+           adds_lookup(x, n->in[1]);
+}
+
+static bool joins_columns(const graph *x, const ir_node *n)
 {
     const ir_graph *g = x->g;
-    const ir_node *from = n->n_in > 0 ? maker(x, n->in[0]) : NULL;
+    return g->tensors.p[n->out[0]].rank == 1 && n->attr[0].n == g->tensors.p[n->in[0]].rank - 1 &&
+           sums_columns(x, n->in[0]);
+}
+
+static bool joins_parameters(const graph *x, const ir_node *n)
+{
+    return narrow(x, n);
+}
+
+static bool joins_logits(const graph *x, const ir_node *n)
+{
+    return x->loss[n->in[0]];
+}
+
+static bool joins(const graph *x, const ir_node *n)
+{
     switch ((int)ir_row(n->op)->role) {
-    case IR_ROLE_heads:
-        if (!swaps_heads(n)) return false;
-        if (is_attention(from)) return true;
-        return x->readers[n->out[0]] > 0 && is_attention(&g->nodes.p[x->reader[n->out[0]]]);
-    case IR_ROLE_parts:
-        return is(from, IR_ROLE_product) && x->readers[n->in[0]] == 1 && last_dim(x, n, n->in[0]);
-    case IR_ROLE_packs:
-        for (int i = 0; i < n->n_in; i++)
-            if (!from_attention(x, n->in[i])) return false;
-        return last_dim(x, n, n->out[0]);
-    case IR_ROLE_square:
-        return true;
-    case IR_ROLE_copy:
-        return g->tensors.p[n->in[0]].kind == IR_PARAM && g->tensors.p[n->in[0]].dtype == IR_F32 &&
-               is_short(g->tensors.p[n->out[0]].dtype);
-    case IR_ROLE_total:
-        return is_square(x, n->in[0]) || is_square(x, n->in[1]) ||
-               (is_summand(x, n->in[0]) && is_summand(x, n->in[1])) || adds_lookup(x, n->in[0]) ||
-               adds_lookup(x, n->in[1]);
-    case IR_ROLE_columns:
-        return g->tensors.p[n->out[0]].rank == 1 &&
-               n->attr[0].n == g->tensors.p[n->in[0]].rank - 1 && sums_columns(x, n->in[0]);
-    case IR_ROLE_parameters:
-        return narrow(x, n);
-    case IR_ROLE_logits:
-        return x->loss[n->in[0]];
+#define HAP_JOIN(role, plan, left)                                                                 \
+    case IR_ROLE_##role:                                                                           \
+        return joins_##role(x, n);
+#include "runtime/hap/joins.def"
     default:
         return false;
     }

@@ -9,7 +9,17 @@
 typedef struct {
     ir_flops_kind kind;
     double c;
-} flops_column;
+} flops_field;
+
+// One row as it is written.
+typedef struct {
+    const char *name, *vjp;
+    const char *formula, *attrs, *dtypes, *linear, *reducers, *any_float, *point, *text, *note;
+    flops_field flops;
+    ir_role role;
+    unsigned flags;
+    int min_in, max_in; // of composites
+} source_row;
 
 // clang-format off
 #define MOVE     {IR_FLOPS_MOVE, 0}
@@ -17,37 +27,12 @@ typedef struct {
 #define DENSE(c) {IR_FLOPS_DENSE, c}
 #define SDPA(c)  {IR_FLOPS_SDPA, c}
 // clang-format on
-enum {
-    IN_PLACE = IR_IN_PLACE,
-    GATHER = IR_GATHER,
-    ZERO_COPY = IR_ZERO_COPY,
-    TILES = IR_TILES,
-    RANDOM = IR_RANDOM,
-    OVER = IR_OVER,
-    EACH = IR_EACH,
-    ROWS = IR_ROWS,
-    WIDE = IR_WIDE,
-    USER = IR_USER
-};
-
-static const struct {
-    const char *name, *formula, *attrs;
-    unsigned linear;
-    const char *reducers, *dtypes;
-    flops_column flops;
-    const char *vjp;
-    ir_role role;
-    unsigned flags;
-    int min_in, max_in; // of composites
-} source[IR_N_ALL_OPS] = {
-#define OP(name, formula, attrs, linear, reducers, dtypes, flops, vjp, role, flags)                \
-    [IR_OP_##name] = {#name, formula, attrs,          linear, reducers, dtypes,                    \
-                      flops, #vjp,    IR_ROLE_##role, flags,  0,        0},
+static const source_row source[IR_N_ALL_OPS] = {
+#define OP(op, rule, ...) [IR_OP_##op] = {.name = #op, .vjp = #rule, __VA_ARGS__},
 #define COMPOSITE(op, n_in_min, n_in_max, attributes)                                              \
     [IR_OP_##op] = {.name = #op,                                                                   \
                     .formula = "",                                                                 \
                     .attrs = attributes,                                                           \
-                    .reducers = "-",                                                               \
                     .dtypes = "f -> 0",                                                            \
                     .vjp = "none",                                                                 \
                     .flags = IR_USER | IR_COMPOSITE,                                               \
@@ -96,7 +81,7 @@ static ir_attr_kind attr_kind(char c)
 // "eps:f=1e-5 causal:b=false"
 static void parse_attrs(ir_op_row *r, const char *p)
 {
-    while (*p) {
+    while (p && *p) {
         p += strspn(p, " ");
         size_t n = strcspn(p, ":");
         hb_assert(p[n] == ':' && r->n_attr < IR_MAX_ATTR);
@@ -147,33 +132,74 @@ static bool goes_by_rows(const ir_formula *f)
     return true;
 }
 
+// Operands "ac": a, b, … or, the only one, x.
+static unsigned operands(const ir_op_row *r, const char *letters, size_t n)
+{
+    unsigned bits = 0;
+    for (size_t k = 0; letters && k < n; k++) {
+        int i = r->max_in == 1 && letters[k] == 'x' ? 0 : letters[k] - 'a';
+        hb_assert(i >= 0 && i < r->max_in);
+        bits |= 1u << i;
+    }
+    return bits;
+}
+
+// "ab -> y y1"
+static void parse_any_float(ir_op_row *r, const char *p)
+{
+    if (!p) return;
+    const char *out = strstr(p, " ->");
+    hb_assert(out);
+    r->any_float.in = operands(r, p, (size_t)(out - p));
+    for (p = out + strlen(" ->"); strncmp(p, " y", 2) == 0;) {
+        p += strlen(" y");
+        int i = *p >= '1' && *p <= '9' ? *p++ - '0' : 0;
+        hb_assert(i < r->n_out);
+        r->any_float.out |= 1u << i;
+    }
+    hb_assert(*p == 0);
+}
+
+static void parse_formula(ir_op_row *r, const source_row *s, ir_formulas *f)
+{
+    static const char none[] = "--------";
+    ir_formula_parse(r->formula, f);
+    set_arity(r, f);
+    for (int a = 0; a < f->n && r->flops_kind == IR_FLOPS_DENSE; a++)
+        r->by_rows |= (unsigned)goes_by_rows(&f->alt[a]) << a;
+    r->reducers = s->reducers ? s->reducers : none + sizeof none - 1 - r->n_out;
+    hb_assert((int)strlen(r->reducers) == r->n_out && (int)strlen(r->dtypes) == r->n_out);
+    r->linear = operands(r, s->linear, s->linear ? strlen(s->linear) : 0);
+    parse_any_float(r, s->any_float);
+}
+
 static void build(void)
 {
     for (int op = 0; op < IR_N_ALL_OPS; op++) {
-        if (op == IR_N_OPS) continue; // the enumerator between rows and composites names nothing
+        if (op == IR_N_OPS) continue; // the enumerator between ops and composites names nothing
         ir_op_row *r = &table.row[op];
-        r->name = source[op].name;
-        r->formula = source[op].formula;
-        r->linear = source[op].linear;
-        r->reducers = source[op].reducers;
-        r->dtypes = strstr(source[op].dtypes, " -> ") + strlen(" -> ");
-        r->reads = keep(source[op].dtypes, strcspn(source[op].dtypes, " "));
-        r->flops_kind = source[op].flops.kind;
-        r->flops = source[op].flops.c;
-        r->vjp = source[op].vjp;
-        r->role = source[op].role;
-        r->flags = source[op].flags;
-        parse_attrs(r, source[op].attrs);
+        const source_row *s = &source[op];
+        hb_assert(s->formula && s->dtypes);
+        r->name = s->name;
+        r->formula = s->formula;
+        r->dtypes = strstr(s->dtypes, " -> ") + strlen(" -> ");
+        r->reads = keep(s->dtypes, strcspn(s->dtypes, " "));
+        r->flops_kind = s->flops.kind;
+        r->flops = s->flops.c;
+        r->vjp = s->vjp;
+        r->role = s->role;
+        r->flags = s->flags;
+        r->point = s->point;
+        r->text = s->text;
+        r->note = s->note;
+        parse_attrs(r, s->attrs);
         if (r->flags & IR_COMPOSITE) {
-            r->min_in = source[op].min_in;
-            r->max_in = source[op].max_in;
+            r->min_in = s->min_in;
+            r->max_in = s->max_in;
             r->n_out = 1;
+            r->reducers = "-";
         } else {
-            ir_formula_parse(r->formula, &table.formulas[op]);
-            set_arity(r, &table.formulas[op]);
-            for (int a = 0; a < table.formulas[op].n && r->flops_kind == IR_FLOPS_DENSE; a++)
-                r->by_rows |= (unsigned)goes_by_rows(&table.formulas[op].alt[a]) << a;
-            hb_assert((int)strlen(r->reducers) == r->n_out && (int)strlen(r->dtypes) == r->n_out);
+            parse_formula(r, s, &table.formulas[op]);
         }
     }
     table.ready = true;

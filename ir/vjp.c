@@ -1,4 +1,4 @@
-// Gradient rules, one a row: they build op rows. Operand order of the backward rows: op_notes.def.
+// Gradient rules, one an op: they build ops. Operand order of the gradients' ops: ops.def.
 
 #include "ir/vjp.h"
 
@@ -269,6 +269,12 @@ static bool vjp_relu(ir_back *b, const ir_node *n, const int *dy)
     return true;
 }
 
+static bool vjp_clamp(ir_back *b, const ir_node *n, const int *dy)
+{
+    vjp_give(b, 0, vjp_emit(b, IR_OP_clamp_bwd, "dx", 2, (int[]){DY, n->in[0]}, n->attr));
+    return true;
+}
+
 static bool vjp_gelu(ir_back *b, const ir_node *n, const int *dy)
 {
     vjp_give(b, 0, vjp_emit(b, IR_OP_gelu_bwd, "dx", 2, (int[]){DY, n->in[0]}, n->attr));
@@ -449,9 +455,8 @@ static bool vjp_stat(ir_back *b, const ir_node *n, const int *dy)
 
 #define vjp_none NULL
 static ir_vjp *const rules[IR_N_OPS] = {
-#define OP(name, formula, attrs, linear, reducers, dtypes, flops, vjp, role, flags)                \
-    [IR_OP_##name] = vjp_##vjp,
-#define COMPOSITE(name, n_in_min, n_in_max, attrs)
+#define OP(name, rule, ...) [IR_OP_##name] = vjp_##rule,
+#define COMPOSITE(name, ...)
 #include "ir/ops.def"
 #undef OP
 #undef COMPOSITE

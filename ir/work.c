@@ -97,6 +97,7 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_par
     }
     *bytes = row->flags & IR_ZERO_COPY ? 0 : moved;
     switch (row->flops_kind) {
+    case IR_FLOPS_NONE:
     case IR_FLOPS_MOVE:
         *flops = 0;
         break;

@@ -315,7 +315,7 @@ int main(int argc, char **argv)
     print0("{\"by\":\"bare\",\"device\":\"%s\",\"ranks\":%d,\"cublaslt\":%zu,\"nccl\":%d,\"nccl_max_ctas\":\"%s\"}\n", prop.name,
            n_ranks, cublasLtGetVersion(), version, getenv("NCCL_MAX_CTAS") ? getenv("NCCL_MAX_CTAS") : "default");
     std::vector<shape> all;
-    FILE *f = fopen(argc > 1 ? argv[1] : "bench/shapes.txt", "r");
+    FILE *f = fopen(argc > 1 ? argv[1] : "bench/overlap/shapes.txt", "r");
     if (!f) FAIL("no list of shapes");
     for (char line[256]; fgets(line, sizeof line, f);) {
         char what[8], on[16], name[64];

@@ -5,7 +5,7 @@
 //                                    [--cut A,B,…] [--sms A,B,…] [--lists N] [--turns N]
 //                                    [--scale K] [--seconds S]
 //
-// FILE has the planner's groups by name of the shape (bench/pair_groups), --also any number of
+// FILE has the planner's groups by name of the shape (bench/planner/pair_groups.c), --also any number of
 // lists a shape that are compared to the end; --cut, shares of rows and of columns (AG) or inner
 // entries (RS, AR) by rank; --scale divides sizes. Each method is a program of its own
 // (runtime/profile): a step of repeats on tensors that follow each other in memory. All programs of
@@ -552,11 +552,12 @@ int main(int argc, char **argv)
     double weight[MOST_RANKS], even[MOST_RANKS], began = hap_seconds();
     static int sms[MOST_RANKS];
     r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
-    setenv("HAP_CUDA_GRAPH", "1", 0); // steps that are timed run in one way
+    r->opt.cuda.graph = HAP_CUDA_graph_on; // steps that are timed run in one way
     hap_comm_start(r, &argc, &argv);
     hap_agree(r, HAP_EXIT_USAGE, parse(&o, argc, argv) ? "" : "options of overlap-bench");
     hap_agree(r, HAP_EXIT_USAGE, r->n_ranks <= MOST_RANKS ? "" : "too many ranks");
-    hap_beat_start(r);
+    const char *unheard = hap_beat_start(r);
+    if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
     const char *w = o.cut, *x = o.sms;
     for (int i = 0; i < r->n_ranks; i++) {
         even[i] = 1;

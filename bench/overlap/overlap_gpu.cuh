@@ -1,4 +1,4 @@
-// What the baselines of bench/overlap_base.cu share: a segment of each rank's memory mapped by all,
+// What the baselines of bench/overlap/overlap_base.cu share: a segment of each rank's memory mapped by all,
 // flags in it, products by cuBLASLt, and a clock. One process a GPU, under mpirun; every rank makes
 // the same calls.
 //

@@ -13,7 +13,7 @@ typedef struct group_list {
     char text[256];
 } group_list;
 
-// The planner's for a shape: of the line "KIND NAME FORM GROUPS…" in a file of bench/pair_groups,
+// The planner's for a shape: of the line "KIND NAME FORM GROUPS…" in a file of bench/planner/pair_groups.c,
 // the i-th that is not "sequential"; false: there is none.
 bool groups_planned(group_list *l, hap_form *form, const char *path, const char *kind,
                     const char *name, int i);

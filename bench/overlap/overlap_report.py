@@ -3,7 +3,7 @@
 
     bench/overlap/overlap_report.py FILE.jsonl [--lines | PRICES]
 
---lines: the groupings that were timed, as bench/pair_groups --price takes them; PRICES: what it
+--lines: the groupings that were timed, as bench/`bench/plan groups --price` takes them; PRICES: what it
 says of them, compared with what they took.
 Columns in ms, medians of the slowest rank; behind a slash the time over the limit.
 
@@ -58,7 +58,7 @@ def of(rows, method):
 
 
 def line(x):
-    """A grouping as bench/pair_groups writes it: weights of 1 are left out."""
+    """A grouping as bench/planner/pair_groups.c writes it: weights of 1 are left out."""
     groups = " ".join(g[:-2] if g.endswith("*1") else g for g in x["groups"].split())
     return f"{x['kind']} {x['name']} {x['form'].lower()} {groups}"
 

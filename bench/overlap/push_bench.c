@@ -12,8 +12,8 @@
 // all-to-all: of what all ranks hold together), bf16. Bus bandwidth is what a ring moves over each
 // rank's link, size * (n - 1) / n, twice that of an all-reduce and 1 / n of it of an all-to-all, by
 // time. Before it is timed each method runs once on poisoned memory, and every element is checked.
-// Steps are called, not captured, unless HAP_CUDA_GRAPH says otherwise. Prints a line of JSON a
-// method.
+// Steps are called, not captured, unless --graph (as of --cuda) says otherwise. Prints a line of
+// JSON a method.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -320,14 +320,15 @@ int main(int argc, char **argv)
     static hap_rank rank; // a process is one rank
     static bench b;
     static int class_of[MOST_RANKS];
-    const char *kinds_wanted = NULL, *mib_text = NULL;
+    const char *kinds_wanted = NULL, *mib_text = NULL, *graph = "off";
+    char why[256] = "", option[64];
     hap_rank *r = b.r = b.p.r = &rank;
     double seconds = 1e9;
     int rounds = 20, largest = 0, checked = 1 << 20, mib[MOST_SIZES];
-    setenv("HAP_CUDA_GRAPH", "0", 0);
     r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
     hap_comm_start(r, &argc, &argv);
     for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--graph") == 0) graph = argv[i + 1];
         if (strcmp(argv[i], "--seconds") == 0) seconds = atof(argv[i + 1]);
         if (strcmp(argv[i], "--rounds") == 0) rounds = atoi(argv[i + 1]);
         if (strcmp(argv[i], "--largest") == 0) largest = atoi(argv[i + 1]);
@@ -337,11 +338,15 @@ int main(int argc, char **argv)
     }
     hap_agree(r, HAP_EXIT_USAGE,
               r->n_ranks > 1 && r->n_ranks <= MOST_RANKS ? "" : "2 to 16 ranks, please");
-    hap_beat_start(r);
+    snprintf(option, sizeof option, "graph=%s", graph);
+    hap_cuda_options_parse(&r->opt.cuda, option, why, sizeof why);
+    hap_agree(r, HAP_EXIT_USAGE, why);
+    const char *unheard = hap_beat_start(r);
+    if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
     hap_mesh(r, 1, &r->n_ranks);
     hap_classes(r, class_of);
     hap_backend_device(r, &b.p.device);
-    b.captured = strcmp(getenv("HAP_CUDA_GRAPH"), "0") != 0;
+    b.captured = strcmp(graph, "off") != 0;
     if (largest == 0) largest = b.p.device.gpu ? 512 : 4;
     int64_t zone = (int64_t)largest * 4 << 20; // room for three of a size, and slots
     for (int i = 0; i < 3; i++)
@@ -349,8 +354,8 @@ int main(int argc, char **argv)
     hap_segments(r, zone, &(int64_t){2 * zone});
     measure_step(&b);
     if (r->id == 0)
-        printf("{\"device\":\"%s\",\"ranks\":%d,\"step_us\":%.1f,\"HAP_CUDA_GRAPH\":\"%s\"}\n",
-               b.p.device.name, r->n_ranks, 1e6 * b.p.step_sec, getenv("HAP_CUDA_GRAPH"));
+        printf("{\"device\":\"%s\",\"ranks\":%d,\"step_us\":%.1f,\"graph\":\"%s\"}\n",
+               b.p.device.name, r->n_ranks, 1e6 * b.p.step_sec, graph);
     double start = hap_seconds();
     int n = sizes_of(mib_text, largest, mib), done = 0, n_kinds = 0;
     for (int k = 0; k < N_KINDS; k++)

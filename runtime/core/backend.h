@@ -19,7 +19,7 @@ void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
 void hap_backend_fuse(hap_rank *r, const char *kernel);
 void hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept);
 
-// A pair checked by core (core/pair_calls.h). Its event, to be waited for, if it is a producer; p
+// A pair checked by core (core/pair.h). Its event, to be waited for, if it is a producer; p
 // lives until the call returns.
 hap_event *hap_backend_pair(hap_rank *r, const hap_pair *p);
 

@@ -63,8 +63,6 @@ int64_t hap_push_slot(const hap_rank *r, const hap_coll_call *c, const hap_coll_
 // What member m adds of an all-reduce: elements of the flattened tensor.
 hap_range hap_push_shard(const hap_coll_view *v, int m);
 
-// Checks the whole call: mask, form, every pair, scratch. Fails with a message.
-void hap_coll_check(hap_rank *r, const hap_coll_call *c);
 const char *hap_coll_name(const hap_coll_call *c); // "coll_all_gather"
 
 typedef struct hap_form_text {

@@ -84,16 +84,6 @@ void hap_comm_finish(hap_rank *r)
     MPI_Finalize();
 }
 
-void hap_comm_abort(const hap_rank *r, int code)
-{
-    hap_beat_quit(r, code);
-    int on = 0, off = 0;
-    MPI_Initialized(&on);
-    MPI_Finalized(&off);
-    if (on && !off) MPI_Abort(MPI_COMM_WORLD, code);
-    exit(code);
-}
-
 void hap_agree(hap_rank *r, int code, const char *why)
 {
     int bad = hap_comm_min(r, why[0] ? r->id : r->n_ranks);

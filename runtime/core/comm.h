@@ -12,8 +12,6 @@ void hap_comm_broadcast(hap_rank *r, void *p, int64_t bytes); // from rank 0
 int hap_comm_min(hap_rank *r, int x);
 void hap_comm_barrier(hap_rank *r);
 void hap_comm_finish(hap_rank *r);
-_Noreturn void hap_comm_abort(const hap_rank *r,
-                              int code); // any rank, at any time; also without MPI
 
 double hap_seconds(void); // monotonic
 

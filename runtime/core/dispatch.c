@@ -1,11 +1,13 @@
 // Every call inside the step: checks, heartbeat, trace, progress of collectives, then the backend.
 
 #include "core/backend.h"
+#include "core/coll_check.h"
 #include "core/coll_geometry.h"
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
 #include "core/nan_check.h"
+#include "core/pair_calls.h"
 #include "core/trace.h"
 
 hap_rank *hap_line(hap_rank *r, int line)

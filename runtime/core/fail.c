@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/comm.h"
+#include "core/abort.h"
 
 const hap_step_state *hap_step(const hap_rank *r)
 {

@@ -8,8 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/fail.h"
-
 enum { SIZE = 128 };
 
 struct hap_heartbeat {
@@ -19,26 +17,27 @@ struct hap_heartbeat {
     uint64_t count;
 };
 
-void hap_beat_start(hap_rank *r)
+const char *hap_beat_start(hap_rank *r)
 {
-    const char *folder = getenv("HAP_HEARTBEAT");
+    const char *folder = r->opt.heartbeat;
     char path[1024];
-    if (!folder || !folder[0]) return;
+    if (!folder) return NULL;
     int n = snprintf(path, sizeof path, "%s/rank.%d", folder, r->id);
-    HAP_CK(r, n < (int)sizeof path, "HAP_HEARTBEAT is too long");
+    if (n >= (int)sizeof path) return "HAP_HEARTBEAT is too long";
     int fd = open(path, O_RDWR | O_CREAT, 0644);
     if (fd < 0 && errno == ENOENT)
-        return; // the folder is on the host of `hapc run`, not on this one
+        return NULL; // the folder is on the host of `hapc run`, not on this one
     char *map = MAP_FAILED;
     if (fd >= 0 && ftruncate(fd, SIZE) == 0)
         map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0) close(fd);
-    if (map == MAP_FAILED) hap_fail(r, HAP_EXIT_FAILED, "cannot write %s", path);
-    struct hap_heartbeat *b = hap_alloc(r, sizeof *b);
+    struct hap_heartbeat *b = calloc(1, sizeof *b);
+    if (map == MAP_FAILED || !b) return "the folder of HAP_HEARTBEAT cannot be written to";
     b->map = map;
     b->n_pid = snprintf(b->pid, sizeof b->pid, "%ld ", (long)getpid());
     r->beat = b;
     hap_beat(r, "init");
+    return NULL;
 }
 
 static char *put_number(char *at, int64_t x)

@@ -1,6 +1,6 @@
 // Where this rank is, for the supervisor: a file of 128 bytes mapped in memory.
 //
-// If HAP_HEARTBEAT names a folder, rank N writes FOLDER/rank.N before every call:
+// Where HAP_HEARTBEAT names a folder, rank N writes FOLDER/rank.N before every call:
 //
 //     PID STEP LINE NAME COUNT\n        padded with spaces before the newline to 128 bytes
 //
@@ -15,7 +15,7 @@
 
 #include "core/rank.h"
 
-void hap_beat_start(hap_rank *r);
+const char *hap_beat_start(hap_rank *r);      // NULL, or why not
 void hap_beat(hap_rank *r, const char *name); // also sets r->doing
 void hap_beat_end(hap_rank *r);
 void hap_beat_quit(const hap_rank *r, int code);

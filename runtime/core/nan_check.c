@@ -25,36 +25,6 @@ static bool is_float(hap_dtype t)
     return t == HAP_F32 || t == HAP_BF16 || t == HAP_F16;
 }
 
-// Bits of the largest finite number of the type, sign cleared, are below `infinity`.
-static int64_t first(const void *p, hap_dtype type, int64_t n, bool nan)
-{
-    if (type == HAP_F32) {
-        const uint32_t *x = p, infinity = 0x7F800000u;
-        for (int64_t i = 0; i < n; i++) {
-            uint32_t u = x[i] & 0x7FFFFFFFu;
-            if (nan ? u > infinity : u == infinity) return i;
-        }
-        return -1;
-    }
-    if (!is_float(type)) return -1;
-    const uint16_t *x = p, infinity = type == HAP_BF16 ? 0x7F80u : 0x7C00u;
-    for (int64_t i = 0; i < n; i++) {
-        uint16_t u = x[i] & 0x7FFFu;
-        if (nan ? u > infinity : u == infinity) return i;
-    }
-    return -1;
-}
-
-int64_t hap_first_nan(const void *p, hap_dtype type, int64_t n)
-{
-    return first(p, type, n, true);
-}
-
-int64_t hap_first_infinity(const void *p, hap_dtype type, int64_t n)
-{
-    return first(p, type, n, false);
-}
-
 static bool checked(hap_rank *r)
 {
     if (!r->opt.check_nan || r->rehearsal) return false;

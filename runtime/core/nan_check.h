@@ -1,4 +1,4 @@
-// --check-nan (or HAP_NAN=1): the first instruction that makes a NaN ends the run with its name.
+// --check-nan: the first instruction that makes a NaN ends the run with its name.
 //
 // What a rank reads from outside is checked before a step, the outputs of every op after it, what a
 // collective brought when it is waited for. Each check waits for the device, so ranks stop before
@@ -16,9 +16,5 @@ void hap_nan_after_op(hap_rank *r, const hap_op_call *c);
 void hap_nan_after_move(hap_rank *r, const hap_tensor *y); // a cut, a partial
 void hap_nan_start(hap_rank *r, const hap_coll_call *c, const hap_event *e);
 void hap_nan_wait(hap_rank *r, const hap_event *e); // its collective is done
-
-// Index of the first NaN (infinity) among n elements in host memory, -1 if there is none.
-int64_t hap_first_nan(const void *p, hap_dtype type, int64_t n);
-int64_t hap_first_infinity(const void *p, hap_dtype type, int64_t n);
 
 #endif

@@ -17,11 +17,6 @@ static bool same(const hap_tensor *a, const hap_tensor *b)
            a->rank > 0 && b->rank > 0 && a->local[a->rank - 1] == b->local[b->rank - 1];
 }
 
-hap_coll_call hap_pair_coll(const hap_pair *p)
-{
-    return (hap_coll_call){p->kind, HAP_SUM, p->axes, p->form, 1, &p->dst, &p->src, p->scratch};
-}
-
 void hap_pair_begin(hap_rank *r, int n_groups, const int64_t (*groups)[3])
 {
     HAP_CK(r, !r->pair.open, "a pair stands in another");

@@ -5,7 +5,7 @@
 #ifndef HAP_RUNTIME_RANK_H
 #define HAP_RUNTIME_RANK_H
 
-#include "core/pair_calls.h"
+#include "core/pair.h"
 #include "core/run_options.h"
 #include "core/runtime_core.h"
 
@@ -40,6 +40,7 @@ struct hap_rank {
     int n_classes, class_id;
     const int *class_of;                 // by rank
     const int *device, *sms, *nccl_host; // by rank, as hap_places has them; NULL: not said
+    hap_math_mode math;                  // of f32 matmuls
     bool emulated; // the backend gives some rank of the program other hardware than there is
     char *seg[2];  // by hap_segment; zeroed pages
     int64_t seg_bytes[2];

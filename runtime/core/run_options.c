@@ -1,9 +1,56 @@
 #include "core/run_options.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef struct row {
+    enum { GROUP, OPTION, KEY, VALUE } kind;
+    const char *name, *value, *what;
+    size_t at; // KEY: of its int in hap_cuda_options
+} row;
+
+static const row rows[] = {
+#define HAP_OPTION_GROUP(title)             {GROUP, NULL, NULL, title, 0},
+#define HAP_OPTION(name, value, what)       {OPTION, name, value, what, 0},
+#define HAP_OPTION_INNER(name, value, what) {OPTION, name, value, what, 0},
+#define HAP_CUDA_KEY(key, what)             {KEY, #key, NULL, what, offsetof(hap_cuda_options, key)},
+#define HAP_CUDA_VALUE(key, value, what)    {VALUE, #key, #value, what, 0},
+#include "hap/run_options.def"
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static bool is(const row *r, const char *name, size_t len)
+{
+    return r->name && strlen(r->name) == len && memcmp(r->name, name, len) == 0;
+}
+
+// The first row of a kind with this name; NULL: there is none.
+static const row *find(int kind, const char *name, size_t len)
+{
+    for (int i = 0; i < N_ROWS; i++)
+        if ((int)rows[i].kind == kind && is(&rows[i], name, len)) return &rows[i];
+    return NULL;
+}
+
+// What there is in place of an unknown key (of NULL), or of an unknown value of `key`.
+static void list(const row *key, char *why, int n)
+{
+    int at = (int)strlen(why);
+    const char *between = " (";
+    for (int i = 0; i < N_ROWS && at < n; i++) {
+        bool wanted =
+            key ? rows[i].kind == VALUE && !strcmp(rows[i].name, key->name) : rows[i].kind == KEY;
+        if (!wanted) continue;
+        at += snprintf(why + at, (size_t)(n - at), "%s%s", between,
+                       key ? rows[i].value : rows[i].name);
+        between = ", ";
+    }
+    if (at < n) snprintf(why + at, (size_t)(n - at), ")");
+}
 
 static bool whole_number(const char *s, int64_t *x)
 {
@@ -24,6 +71,49 @@ static bool unsigned_number(const char *s, uint64_t *x)
     return !errno && end != s && !*end;
 }
 
+static bool seconds(const char *s, double *x)
+{
+    char *end = NULL;
+    *x = strtod(s, &end);
+    return end != s && !*end && isfinite(*x) && *x >= 0;
+}
+
+// KEY=VALUE, of n characters.
+static bool cuda_option(hap_cuda_options *o, const char *text, int len, char *why, int n)
+{
+    const char *eq = memchr(text, '=', (size_t)len);
+    size_t key_len = eq ? (size_t)(eq - text) : (size_t)len;
+    const row *key = find(KEY, text, key_len);
+    if (!key) {
+        snprintf(why, (size_t)n, "--cuda has no key '%.*s'", (int)key_len, text);
+        list(NULL, why, n);
+        return false;
+    }
+    size_t value_len = eq ? (size_t)len - key_len - 1 : 0;
+    for (int i = 0, value = 0; eq && i < N_ROWS; i++) {
+        if (rows[i].kind != VALUE || strcmp(rows[i].name, key->name) != 0) continue;
+        if (strlen(rows[i].value) == value_len && !memcmp(rows[i].value, eq + 1, value_len)) {
+            *(int *)(void *)((char *)o + key->at) = value;
+            return true;
+        }
+        value++;
+    }
+    snprintf(why, (size_t)n, "--cuda %s has no value '%.*s'", key->name, (int)value_len,
+             eq ? eq + 1 : "");
+    list(key, why, n);
+    return false;
+}
+
+bool hap_cuda_options_parse(hap_cuda_options *o, const char *text, char *why, int n)
+{
+    for (;;) {
+        int len = (int)strcspn(text, ",");
+        if (!cuda_option(o, text, len, why, n)) return false;
+        if (!text[len]) return true;
+        text += len + 1;
+    }
+}
+
 static bool add_input(hap_options *o, char *text, char *why, int n)
 {
     char *eq = strchr(text, '=');
@@ -41,39 +131,67 @@ static bool add_input(hap_options *o, char *text, char *why, int n)
     return true;
 }
 
-static bool with_value(hap_options *o, const char *key, char *value, char *why, int n)
+static void flag(hap_options *o, const char *name)
+{
+    const struct {
+        const char *name;
+        bool *at;
+    } flags[] = {{"--json", &o->json},
+                 {"--shuffle", &o->shuffle},
+                 {"--check-nan", &o->check_nan},
+                 {"-v", &o->verbose}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (!strcmp(name, flags[i].name)) *flags[i].at = true;
+}
+
+static bool text_of(hap_options *o, const char *name, const char *value)
+{
+    const struct {
+        const char *name, **at;
+    } texts[] = {{"--init", &o->init},
+                 {"--save", &o->save},
+                 {"--trace", &o->trace},
+                 {"--save-grads", &o->save_grads},
+                 {"--folder", &o->folder}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!strcmp(name, texts[i].name)) {
+            *texts[i].at = value;
+            return true;
+        }
+    return false;
+}
+
+static bool with_value(hap_options *o, const char *name, char *value, char *why, int n)
 {
     const char *wanted = NULL;
-    if (!strcmp(key, "steps")) {
+    if (!strcmp(name, "--steps")) {
         if (!whole_number(value, &o->steps)) wanted = "a number of steps";
-    } else if (!strcmp(key, "save-every")) {
+    } else if (!strcmp(name, "--save-every")) {
         if (!whole_number(value, &o->save_every) || o->save_every < 1) wanted = "a number of steps";
-    } else if (!strcmp(key, "seed")) {
+    } else if (!strcmp(name, "--rehearse")) {
+        o->has_rehearse = true;
+        if (!whole_number(value, &o->rehearse)) wanted = "a number of passes";
+    } else if (!strcmp(name, "--seed")) {
         o->has_seed = true;
         if (!unsigned_number(value, &o->seed)) wanted = "a number";
-    } else if (!strcmp(key, "input")) {
+    } else if (!strcmp(name, "--peak-seconds")) {
+        if (!seconds(value, &o->peak_seconds)) wanted = "seconds";
+    } else if (!strcmp(name, "--input")) {
         return add_input(o, value, why, n);
-    } else if (!strcmp(key, "init")) {
-        o->init = value;
-    } else if (!strcmp(key, "save")) {
-        o->save = value;
-    } else if (!strcmp(key, "save-grads")) {
-        o->save_grads = value;
-    } else if (!strcmp(key, "trace")) {
-        o->trace = value;
+    } else if (!strcmp(name, "--cuda")) {
+        return hap_cuda_options_parse(&o->cuda, value, why, n);
+    } else if (!value[0]) {
+        wanted = "a file or folder";
     } else {
-        snprintf(why, (size_t)n, "unknown option --%s", key);
-        return false;
+        return text_of(o, name, value);
     }
-    if (wanted) snprintf(why, (size_t)n, "--%s wants %s, not '%s'", key, wanted, value);
+    if (wanted) snprintf(why, (size_t)n, "%s wants %s, not '%s'", name, wanted, value);
     return !wanted;
 }
 
-// The folder of argv[0], for files that the program names; HAP_FOLDER overrides it.
-static const char *folder_of(char *program)
+// The folder of argv[0], for files that the program names.
+static const char *folder_of(const char *program)
 {
-    const char *env = getenv("HAP_FOLDER");
-    if (env && env[0]) return env;
     static char folder[1024];
     const char *slash = strrchr(program, '/');
     size_t n = slash ? (size_t)(slash - program) : 0;
@@ -85,36 +203,34 @@ static const char *folder_of(char *program)
 bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n)
 {
     *o = (hap_options){.steps = 10};
-    const char *nan = getenv("HAP_NAN");
-    o->check_nan = nan && nan[0] == '1';
     o->folder = argc > 0 ? folder_of(argv[0]) : ".";
+    // Not an option, so that it does not go along to other hosts, whose processes nobody here sees.
+    const char *heartbeat = getenv("HAP_HEARTBEAT");
+    o->heartbeat = heartbeat && heartbeat[0] ? heartbeat : NULL;
     for (int i = 1; i < argc; i++) {
-        char key[32];
-        if (strncmp(argv[i], "--", 2) != 0) {
-            snprintf(why, (size_t)n, "unexpected argument '%s'", argv[i]);
+        size_t len = strcspn(argv[i], "=");
+        const row *r = find(OPTION, argv[i], len);
+        if (!r) {
+            snprintf(why, (size_t)n, "%s '%.*s' (hapc run --help lists them)",
+                     argv[i][0] == '-' ? "unknown option" : "unexpected argument", (int)len,
+                     argv[i]);
             return false;
         }
-        if (!strcmp(argv[i], "--json")) {
-            o->json = true;
-        } else if (!strcmp(argv[i], "--shuffle")) {
-            o->shuffle = true;
-        } else if (!strcmp(argv[i], "--check-nan")) {
-            o->check_nan = true;
-        } else {
-            char *eq = strchr(argv[i], '='), *value = eq             ? eq + 1
-                                                      : i + 1 < argc ? argv[i + 1]
-                                                                     : NULL;
-            size_t len = eq ? (size_t)(eq - argv[i] - 2) : strlen(argv[i]) - 2;
-            if (len >= sizeof key) len = sizeof key - 1;
-            memcpy(key, argv[i] + 2, len);
-            key[len] = 0;
-            if (!value) {
-                snprintf(why, (size_t)n, "--%s wants a value", key);
-                return false;
-            }
-            if (!with_value(o, key, value, why, n)) return false;
-            i += !eq;
+        bool joined = argv[i][len] == '=';
+        if (!r->value && joined) {
+            snprintf(why, (size_t)n, "%s takes no value", r->name);
+            return false;
         }
+        if (!r->value) {
+            flag(o, r->name);
+            continue;
+        }
+        if (!joined && i + 1 == argc) {
+            snprintf(why, (size_t)n, "%s wants a value", r->name);
+            return false;
+        }
+        char *value = joined ? argv[i] + len + 1 : argv[++i];
+        if (!with_value(o, r->name, value, why, n)) return false;
     }
     if (o->save_every && !o->save) {
         snprintf(why, (size_t)n, "--save-every without --save");

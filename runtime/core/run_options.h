@@ -1,4 +1,4 @@
-// Options that every emitted program takes (docs/formats.md, "Running a program").
+// Options that every emitted program takes (hap/run_options.def).
 
 #ifndef HAP_RUNTIME_RUN_OPTIONS_H
 #define HAP_RUNTIME_RUN_OPTIONS_H
@@ -6,7 +6,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { HAP_MAX_INPUTS = 64 };
+
+#define HAP_OPTION_GROUP(title)
+#define HAP_OPTION(name, value, what)
+#define HAP_OPTION_INNER(name, value, what)
+
+// HAP_CUDA_graph_list, …: values of a key count from 0, the usual one.
+enum {
+#define HAP_CUDA_KEY(key, what)          HAP_CUDA_##key##_ = -1,
+#define HAP_CUDA_VALUE(key, value, what) HAP_CUDA_##key##_##value,
+#include "hap/run_options.def"
+#undef HAP_CUDA_KEY
+#undef HAP_CUDA_VALUE
+    HAP_CUDA_VALUES_END
+};
+
+// --cuda: an int a key. On CPUs they have no meaning.
+typedef struct hap_cuda_options {
+#define HAP_CUDA_KEY(key, what) int key;
+#define HAP_CUDA_VALUE(key, value, what)
+#include "hap/run_options.def"
+#undef HAP_CUDA_KEY
+#undef HAP_CUDA_VALUE
+} hap_cuda_options;
+
+#undef HAP_OPTION_GROUP
+#undef HAP_OPTION
+#undef HAP_OPTION_INNER
 
 typedef struct hap_options {
     int64_t steps; // of this run
@@ -16,12 +47,22 @@ typedef struct hap_options {
     } input[HAP_MAX_INPUTS];
     const char *init, *save, *save_grads, *trace;
     int64_t save_every; // 0: only at the end
-    bool json, shuffle, check_nan, has_seed;
+    bool json, shuffle, check_nan, has_seed, has_rehearse, verbose;
     uint64_t seed;
-    const char *folder; // of the program: files of constants are relative to it
+    int64_t rehearse; // has_rehearse: passes ahead of step 0, else as many as the backend wants
+    hap_cuda_options cuda;
+    const char *folder;    // of the program: files of constants are relative to it
+    const char *heartbeat; // folder of the ranks' files, NULL: none (heartbeat.h)
+    double peak_seconds;   // of a step's matmuls at the devices' peak, 0: not known
 } hap_options;
 
 // False with a message in why (of size n) on a usage error.
 bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n);
+// The value of --cuda alone: "graph=list,tune=off".
+bool hap_cuda_options_parse(hap_cuda_options *o, const char *text, char *why, int n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -47,6 +47,11 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c); // by every generated op_ 
 extern const char *const hap_op_names[];              // by hap_op_id
 extern const unsigned hap_op_by_rows[];               // by hap_op_id: what may stand in a pair
 
+typedef struct hap_op_floats {
+    unsigned in, out;
+} hap_op_floats;
+extern const hap_op_floats hap_op_any_float[]; // by hap_op_id: any float type may be there
+
 typedef enum {
     HAP_ALL_GATHER,
     HAP_REDUCE_SCATTER,

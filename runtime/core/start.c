@@ -37,9 +37,17 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
                  n_ranks == 1 ? "" : "s", r->n_ranks);
     hap_agree(r, HAP_EXIT_INPUT, why);
     r->now.seed = r->opt.seed;
-    hap_beat_start(r);
+    const char *unheard = hap_beat_start(r);
+    if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
     r->doing = NULL;
     return r;
+}
+
+void hap_math(hap_rank *r, hap_math_mode mode)
+{
+    HAP_CK(r, r->n_axes == 0, "hap_math after hap_mesh");
+    HAP_CK(r, mode == HAP_MATH_F32 || mode == HAP_MATH_TF32, "there is no math %d", (int)mode);
+    r->math = mode;
 }
 
 void hap_places(hap_rank *r, const int *device, const int *sms, const int *host)
@@ -93,8 +101,7 @@ void hap_segments(hap_rank *r, int64_t sym_bytes, const int64_t *local_bytes)
         r->seg[s] = hap_backend_segment(r, (hap_segment)s, r->seg_bytes[s]);
     }
     // What the tests hold against plan.json.
-    const char *verbose = getenv("HAP_VERBOSE");
-    if (verbose && verbose[0])
+    if (r->opt.verbose)
         fprintf(stderr, "rank %d class %d segments: sym %lld local %lld bytes\n", r->id,
                 r->class_id, (long long)r->seg_bytes[SEG_SYM], (long long)r->seg_bytes[SEG_LOCAL]);
 }

@@ -38,10 +38,9 @@ static void begin(hap_rank *r)
 
 static void end_rehearsals(hap_rank *r)
 {
-    const char *verbose = getenv("HAP_VERBOSE");
     r->rehearsal = 0;
     hap_beat(r, "load");
-    if (verbose && verbose[0])
+    if (r->opt.verbose)
         fprintf(stderr, "rank %d rehearsed %d times in %.3f s\n", r->id, r->rehearsals,
                 hap_seconds() - r->step_start);
     hap_comm_barrier(r); // nobody writes into others' segments any more
@@ -80,8 +79,8 @@ static void report(const hap_rank *r, bool has_loss, double loss, double seconds
         printf("  %.*f ms", seconds < 0.1 ? 2 : 0, seconds * 1e3);
         if (r->batch_rows) printf("  %.0f %s/s", rate, tokens ? "tokens" : "samples");
         // What the step's arithmetic takes at the devices' peak: `hapc run` knows it from the plan.
-        const char *peak = getenv("HAP_PEAK_SECONDS");
-        if (peak && seconds > 0) printf("  %.1f %% of peak", 100 * atof(peak) / seconds);
+        if (r->opt.peak_seconds > 0 && seconds > 0)
+            printf("  %.1f %% of peak", 100 * r->opt.peak_seconds / seconds);
         printf("%s\n", r->emulated ? "  (emulated)" : "");
     }
     fflush(stdout);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/backend.h"
-#include "core/nan_check.h"
 #include "core/tensor.h"
 #include "cpu/cpu.h"
 
@@ -68,9 +67,28 @@ void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
         memmove(y->data, x->data, (size_t)y->bytes);
 }
 
+// Bits of the largest finite number of the type, sign cleared, are below `infinity`.
+static int64_t first_such(const void *p, hap_dtype type, int64_t n, bool nan)
+{
+    if (type == HAP_F32) {
+        const uint32_t *x = p, infinity = 0x7F800000u;
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t u = x[i] & 0x7FFFFFFFu;
+            if (nan ? u > infinity : u == infinity) return i;
+        }
+        return -1;
+    }
+    if (type != HAP_BF16 && type != HAP_F16) return -1;
+    const uint16_t *x = p, infinity = type == HAP_BF16 ? 0x7F80u : 0x7C00u;
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t u = x[i] & 0x7FFFu;
+        if (nan ? u > infinity : u == infinity) return i;
+    }
+    return -1;
+}
+
 int64_t hap_backend_find(hap_rank *r, const hap_tensor *t, bool nan)
 {
     (void)r;
-    return nan ? hap_first_nan(t->data, t->type, t->elements)
-               : hap_first_infinity(t->data, t->type, t->elements);
+    return first_such(t->data, t->type, t->elements, nan);
 }

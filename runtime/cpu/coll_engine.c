@@ -7,6 +7,7 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/trace.h"
+#include "cpu/coll_forms.h"
 
 enum { N_TAGS = 30000 }; // MPI promises tags up to 32767
 
@@ -103,12 +104,6 @@ static void part_init(hap_rank *r, cpu_part *p, const hap_coll_call *c, int k, c
     p->tag = b->coll->next_tag;
     b->coll->next_tag = (b->coll->next_tag + 1) % N_TAGS;
     if (c->form == FORM_TWO_LEVEL && p->src->elements) p->ticket = b->coll->next_ticket++;
-}
-
-MPI_Request *cpu_part_post(hap_rank *r, cpu_part *p)
-{
-    p->req = hap_grow(r, p->req, &p->cap_req, p->n_req + 1, sizeof *p->req);
-    return &p->req[p->n_req++];
 }
 
 hap_event *cpu_coll_open(hap_rank *r, const hap_coll_call *c)

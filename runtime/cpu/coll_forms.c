@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-#include "cpu/coll_engine.h"
+#include "cpu/coll_forms.h"
 #include "cpu/coll_pack.h"
+#include "cpu/coll_push.h"
 
 static void send(hap_rank *r, cpu_part *p, const void *buf, int64_t bytes, int to)
 {

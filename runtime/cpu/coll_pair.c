@@ -15,6 +15,7 @@
 #include "core/trace.h"
 #include "cpu/coll_engine.h"
 #include "cpu/coll_pack.h"
+#include "cpu/coll_push.h"
 #include "cpu/cpu.h"
 
 // The pair's ops on a range of rows.

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "core/float16.h"
-#include "cpu/coll_engine.h"
 #include "cpu/coll_pack.h"
+#include "cpu/coll_push.h"
 
 // `part` of a tensor stored over `held`: rows of the second factor, in runs of the first.
 static MPI_Datatype region(hap_rank *r, const cpu_part *p, const hap_coll_view *v, hap_box held,

@@ -1,12 +1,9 @@
 #include "cpu/mpi_groups.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
-#include "core/backend.h"
 #include "core/fail.h"
 #include "core/float16.h"
-#include "cpu/coll_engine.h"
 
 void cpu_mpi_check(hap_rank *r, int code, const char *call)
 {
@@ -68,10 +65,9 @@ MPI_Op cpu_mpi_op(const hap_rank *r, hap_dtype t, hap_reduce reduce)
     return sum ? MPI_SUM : MPI_MAX;
 }
 
-void hap_backend_mesh(hap_rank *r)
+void cpu_mpi_start(hap_rank *r)
 {
-    cpu_backend *b = hap_alloc(r, sizeof *b);
-    r->backend = b;
+    cpu_backend *b = cpu_of(r);
     for (unsigned mask = 0; mask < 4; mask++) {
         b->group[mask] = MPI_COMM_NULL;
         if (mask >> r->n_axes) continue;
@@ -92,15 +88,11 @@ void hap_backend_mesh(hap_rank *r)
     cpu_mpi_check(r, MPI_Op_create(max_bf16, 1, &b->max_bf16), "MPI_Op_create");
     cpu_mpi_check(r, MPI_Op_create(sum_f16, 1, &b->sum_f16), "MPI_Op_create");
     cpu_mpi_check(r, MPI_Op_create(max_f16, 1, &b->max_f16), "MPI_Op_create");
-    b->coll = cpu_coll_state_new(r);
 }
 
-void hap_backend_finish(hap_rank *r)
+void cpu_mpi_end(hap_rank *r)
 {
     cpu_backend *b = cpu_of(r);
-    if (!b) return;
-    cpu_coll_state_free(b->coll);
-    cpu_segments_free(r);
     for (int mask = 0; mask < 4; mask++) {
         if (b->group[mask] != MPI_COMM_NULL) MPI_Comm_free(&b->group[mask]);
     }
@@ -110,6 +102,4 @@ void hap_backend_finish(hap_rank *r)
     MPI_Op_free(&b->max_bf16);
     MPI_Op_free(&b->sum_f16);
     MPI_Op_free(&b->max_f16);
-    free(b);
-    r->backend = NULL;
 }

@@ -7,7 +7,7 @@
 
 #include "core/rank.h"
 
-typedef struct cpu_coll_state cpu_coll_state; // coll_engine.c
+typedef struct cpu_coll_state cpu_coll_state; // coll_part.h
 
 // r->backend
 typedef struct cpu_backend {
@@ -29,6 +29,7 @@ MPI_Op cpu_mpi_op(const hap_rank *r, hap_dtype t, hap_reduce reduce);
 void cpu_mpi_check(hap_rank *r, int code, const char *call); // MPI's own words on failure
 int cpu_mpi_count(hap_rank *r, int64_t n);                   // MPI counts are int
 
-void cpu_segments_free(hap_rank *r); // segments.c
+void cpu_mpi_start(hap_rank *r); // communicators and reductions
+void cpu_mpi_end(hap_rank *r);
 
 #endif

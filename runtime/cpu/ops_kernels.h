@@ -18,6 +18,7 @@
 
 typedef const char *cpu_kernel(const hap_step_state *s, const hap_op_call *c);
 
+bool hap_cpu_has(hap_op_id op); // a kernel
 const char *hap_cpu_run(const hap_step_state *s, const hap_op_call *c);
 void hap_cpu_op(hap_rank *r, const hap_op_call *c);
 
@@ -95,9 +96,8 @@ CPU_KERNEL(compare); // eq … ge, logical_and, logical_or
 CPU_KERNEL(where);
 CPU_KERNEL(logical_not);
 CPU_KERNEL(cast);
-CPU_KERNEL(linear_unary); // neg scale add_scalar
-CPU_KERNEL(unary);        // pow_scalar exp … silu
-CPU_KERNEL(unary_bwd);
+CPU_KERNEL(point); // of ops.def's formulas
+CPU_KERNEL(gelu);  // gelu gelu_bwd
 CPU_KERNEL(dropout);
 CPU_KERNEL(sum);
 CPU_KERNEL(row_sum);

@@ -3,9 +3,12 @@
 
 #include "cpu/ops_kernels.h"
 #include "cpu/ops_lowprec.h"
+#include "hap/pointwise.h"
 
+#define POINT(op, args) [HAP_OP_##op] = cpu_point,
 static cpu_kernel *const kernels[HAP_N_OPS] = {
-    [HAP_OP_linear] = cpu_linear,
+    HAP_POINTS_1(POINT) HAP_POINTS_2(POINT) // what ops.def has a formula for
+        [HAP_OP_linear] = cpu_linear,
     [HAP_OP_linear_dw] = cpu_linear_dw,
     [HAP_OP_matmul] = cpu_matmul,
     [HAP_OP_sdpa] = cpu_sdpa,
@@ -27,24 +30,8 @@ static cpu_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_logical_or] = cpu_compare,
     [HAP_OP_logical_not] = cpu_logical_not,
     [HAP_OP_cast] = cpu_cast,
-    [HAP_OP_neg] = cpu_linear_unary,
-    [HAP_OP_scale] = cpu_linear_unary,
-    [HAP_OP_add_scalar] = cpu_linear_unary,
-    [HAP_OP_pow_scalar] = cpu_unary,
-    [HAP_OP_exp] = cpu_unary,
-    [HAP_OP_log] = cpu_unary,
-    [HAP_OP_sqrt] = cpu_unary,
-    [HAP_OP_rsqrt] = cpu_unary,
-    [HAP_OP_tanh] = cpu_unary,
-    [HAP_OP_tanh_bwd] = cpu_unary_bwd,
-    [HAP_OP_sigmoid] = cpu_unary,
-    [HAP_OP_sigmoid_bwd] = cpu_unary_bwd,
-    [HAP_OP_relu] = cpu_unary,
-    [HAP_OP_relu_bwd] = cpu_unary_bwd,
-    [HAP_OP_gelu] = cpu_unary,
-    [HAP_OP_gelu_bwd] = cpu_unary_bwd,
-    [HAP_OP_silu] = cpu_unary,
-    [HAP_OP_silu_bwd] = cpu_unary_bwd,
+    [HAP_OP_gelu] = cpu_gelu,
+    [HAP_OP_gelu_bwd] = cpu_gelu,
     [HAP_OP_dropout] = cpu_dropout,
     [HAP_OP_sum] = cpu_sum,
     [HAP_OP_row_sum] = cpu_row_sum,
@@ -86,10 +73,14 @@ static cpu_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_clip_scale] = cpu_clip_scale,
 };
 
+bool hap_cpu_has(hap_op_id op)
+{
+    return (unsigned)op < HAP_N_OPS && kernels[op];
+}
+
 const char *hap_cpu_run(const hap_step_state *s, const hap_op_call *c)
 {
-    if ((unsigned)c->op >= HAP_N_OPS || !kernels[c->op])
-        return cpu_fail("not supported: no kernel of row %d", (int)c->op);
+    if (!hap_cpu_has(c->op)) return cpu_fail("not supported: no kernel of op %d", (int)c->op);
     if (!cpu_is_narrow(c) || cpu_moves_bytes(c->op)) return kernels[c->op](s, c);
     return cpu_run_narrow(kernels[c->op], s, c);
 }

@@ -6,61 +6,104 @@
 
 static const float sqrt_2_over_pi = 0.7978845608028654f, cubic = 0.044715f;
 
-#define LOOP1(name, expr)                                                                          \
-    CPU_WIDE static void name(int64_t n, float *y, const float *x, float c)                        \
+// --- the words of the formulas of ops.def (runtime/hap/formulas.cuh has the device's) ---
+
+CPU_INLINE float times(float a, float b)
+{
+    return a * b;
+}
+CPU_INLINE float plus(float a, float b)
+{
+    return a + b;
+}
+CPU_INLINE float minus(float a, float b)
+{
+    return a - b;
+}
+CPU_INLINE float times_plus(float a, float b, float c) // a b + c
+{
+    return a * b + c;
+}
+CPU_INLINE float exp_of(float x)
+{
+    return cpu_expf(x);
+}
+CPU_INLINE float power(float x, float c)
+{
+    return powf(x, c);
+}
+CPU_INLINE float tanh_of(float x)
+{
+    return cpu_tanhf(x);
+}
+CPU_INLINE float sigmoid_of(float x)
+{
+    return cpu_sigmoidf(x);
+}
+CPU_INLINE float silu_slope(float x)
+{
+    float s = cpu_sigmoidf(x);
+    return s * (1.0f + x * (1.0f - s));
+}
+
+#define HAP_POINT CPU_INLINE
+#include "hap/pointwise.h"
+
+// --- gelu has two formulas ---
+
+CPU_INLINE float hap_gelu_erf(float x)
+{
+    return 0.5f * x * (1.0f + cpu_erff(x * 0.70710678118654752f));
+}
+CPU_INLINE float hap_gelu_tanh(float x)
+{
+    return 0.5f * x * (1.0f + cpu_tanhf(sqrt_2_over_pi * (x + cubic * x * x * x)));
+}
+CPU_INLINE float hap_gelu_erf_bwd(float a, float b) // Phi(b) + b phi(b)
+{
+    return a * (0.5f * (1.0f + cpu_erff(b * 0.70710678118654752f)) +
+                b * 0.3989422804014327f * cpu_expf(-0.5f * b * b));
+}
+CPU_INLINE float hap_gelu_tanh_bwd(float a, float b)
+{
+    float t = cpu_tanhf(sqrt_2_over_pi * (b + cubic * b * b * b));
+    float inner = sqrt_2_over_pi * (1.0f + 3.0f * cubic * b * b);
+    return a * (0.5f * (1.0f + t) + 0.5f * b * (1.0f - t * t) * inner);
+}
+
+// --- loops: u of the first operand, v of the second, k0 and k1 the attributes ---
+
+typedef void loop(int64_t n, float *y, const float *pu, const float *pv, float k0, float k1);
+
+#define LOOP1(op, args)                                                                            \
+    CPU_WIDE static void op##_loop(int64_t n, float *y, const float *pu, const float *pv,          \
+                                   float k0, float k1)                                             \
     {                                                                                              \
-        (void)c;                                                                                   \
+        (void)pv, (void)k0, (void)k1;                                                              \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            float v = x[i];                                                                        \
-            y[i] = (expr);                                                                         \
+            float u = pu[i];                                                                       \
+            y[i] = hap_##op args;                                                                  \
         }                                                                                          \
     }
-LOOP1(neg, -v)
-LOOP1(scale, v *c)
-LOOP1(add_scalar, v + c)
-LOOP1(pow_scalar, powf(v, c))
-LOOP1(square, v *v)
-LOOP1(exp_, cpu_expf(v))
-LOOP1(log_, logf(v))
-LOOP1(sqrt_, sqrtf(v))
-LOOP1(rsqrt, 1.0f / sqrtf(v))
-LOOP1(tanh_, cpu_tanhf(v))
-LOOP1(sigmoid, cpu_sigmoidf(v))
-LOOP1(relu, v < 0.0f ? 0.0f : v)
-LOOP1(gelu_erf, 0.5f * v * (1.0f + cpu_erff(v * 0.70710678118654752f)))
-LOOP1(gelu_tanh, 0.5f * v * (1.0f + cpu_tanhf(sqrt_2_over_pi * (v + cubic * v * v * v))))
-LOOP1(silu, v *cpu_sigmoidf(v))
-
-#define LOOP_BWD(name, expr)                                                                       \
-    CPU_WIDE static void name(int64_t n, float *dx, const float *dy, const float *b)               \
+#define LOOP2(op, args)                                                                            \
+    CPU_WIDE static void op##_loop(int64_t n, float *y, const float *pu, const float *pv,          \
+                                   float k0, float k1)                                             \
     {                                                                                              \
+        (void)k0, (void)k1;                                                                        \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            float g = dy[i], v = b[i];                                                             \
-            dx[i] = (expr);                                                                        \
+            float u = pu[i], v = pv[i];                                                            \
+            y[i] = hap_##op args;                                                                  \
         }                                                                                          \
     }
-LOOP_BWD(tanh_bwd, g *(1.0f - v * v))
-LOOP_BWD(sigmoid_bwd, g *(v *(1.0f - v)))
-LOOP_BWD(relu_bwd, v > 0.0f ? g : 0.0f)
+HAP_POINTS_1(LOOP1)
+HAP_POINTS_2(LOOP2)
+LOOP1(gelu_erf, (u))
+LOOP1(gelu_tanh, (u))
+LOOP2(gelu_erf_bwd, (u, v))
+LOOP2(gelu_tanh_bwd, (u, v))
 
-// Phi(x) + x phi(x)
-LOOP_BWD(gelu_erf_bwd, g *(0.5f * (1.0f + cpu_erff(v * 0.70710678118654752f)) +
-                           v * 0.3989422804014327f * cpu_expf(-0.5f * v * v)))
-
-CPU_INLINE float gelu_tanh_slope(float v)
-{
-    float t = cpu_tanhf(sqrt_2_over_pi * (v + cubic * v * v * v));
-    float inner = sqrt_2_over_pi * (1.0f + 3.0f * cubic * v * v);
-    return 0.5f * (1.0f + t) + 0.5f * v * (1.0f - t * t) * inner;
-}
-LOOP_BWD(gelu_tanh_bwd, g *gelu_tanh_slope(v))
-
-CPU_INLINE float silu_slope(float v)
-{
-    float s = cpu_sigmoidf(v);
-    return s * (1.0f + v * (1.0f - s));
-}
-LOOP_BWD(silu_bwd, g *silu_slope(v))
+#define ENTRY(op, args) [HAP_OP_##op] = op##_loop,
+static loop *const loops[HAP_N_OPS] = {HAP_POINTS_1(ENTRY) HAP_POINTS_2(ENTRY)};
 
 static const char *equal_sizes(const hap_op_call *c)
 {
@@ -71,79 +114,19 @@ static const char *equal_sizes(const hap_op_call *c)
     return NULL;
 }
 
-const char *cpu_unary(const hap_step_state *s, const hap_op_call *c)
+static const char *run_loop(const hap_op_call *c, loop *f)
 {
-    (void)s;
+    float k[2] = {0};
     CPU_TRY(cpu_want_f32(c));
     CPU_TRY(equal_sizes(c));
-    int64_t n = c->out[0]->elements;
-    float *y = c->out[0]->data, k = 0;
-    const float *x = c->in[0]->data;
-    switch ((int)c->op) {
-    case HAP_OP_pow_scalar:
-        k = (float)c->attr[0].f;
-        (k == 2.0f ? square : pow_scalar)(n, y, x, k);
-        return NULL;
-    case HAP_OP_exp:
-        exp_(n, y, x, k);
-        return NULL;
-    case HAP_OP_log:
-        log_(n, y, x, k);
-        return NULL;
-    case HAP_OP_sqrt:
-        sqrt_(n, y, x, k);
-        return NULL;
-    case HAP_OP_rsqrt:
-        rsqrt(n, y, x, k);
-        return NULL;
-    case HAP_OP_tanh:
-        tanh_(n, y, x, k);
-        return NULL;
-    case HAP_OP_sigmoid:
-        sigmoid(n, y, x, k);
-        return NULL;
-    case HAP_OP_relu:
-        relu(n, y, x, k);
-        return NULL;
-    case HAP_OP_gelu:
-        (c->attr[0].i ? gelu_tanh : gelu_erf)(n, y, x, k);
-        return NULL;
-    case HAP_OP_silu:
-        silu(n, y, x, k);
-        return NULL;
-    }
-    return cpu_fail("not a pointwise row");
+    for (int i = 0; i < c->n_attr && i < 2; i++)
+        k[i] = (float)c->attr[i].f;
+    f(c->out[0]->elements, c->out[0]->data, c->in[0]->data, c->n_in > 1 ? c->in[1]->data : NULL,
+      k[0], k[1]);
+    return NULL;
 }
 
-const char *cpu_unary_bwd(const hap_step_state *s, const hap_op_call *c)
-{
-    (void)s;
-    CPU_TRY(cpu_want_f32(c));
-    CPU_TRY(equal_sizes(c));
-    int64_t n = c->out[0]->elements;
-    float *dx = c->out[0]->data;
-    const float *dy = c->in[0]->data, *v = c->in[1]->data;
-    switch ((int)c->op) {
-    case HAP_OP_tanh_bwd:
-        tanh_bwd(n, dx, dy, v);
-        return NULL;
-    case HAP_OP_sigmoid_bwd:
-        sigmoid_bwd(n, dx, dy, v);
-        return NULL;
-    case HAP_OP_relu_bwd:
-        relu_bwd(n, dx, dy, v);
-        return NULL;
-    case HAP_OP_gelu_bwd:
-        (c->attr[0].i ? gelu_tanh_bwd : gelu_erf_bwd)(n, dx, dy, v);
-        return NULL;
-    case HAP_OP_silu_bwd:
-        silu_bwd(n, dx, dy, v);
-        return NULL;
-    }
-    return cpu_fail("not a pointwise gradient row");
-}
-
-// neg, scale, add_scalar: integers too (positions, masks as numbers).
+// neg, scale, add_scalar of integers (positions, masks as numbers).
 #define AFFINE(T)                                                                                  \
     static void affine_##T(int64_t n, T *y, const T *x, T k, T b)                                  \
     {                                                                                              \
@@ -153,32 +136,37 @@ const char *cpu_unary_bwd(const hap_step_state *s, const hap_op_call *c)
 AFFINE(int64_t)
 AFFINE(int32_t)
 
-const char *cpu_linear_unary(const hap_step_state *s, const hap_op_call *c)
+static const char *affine(const hap_op_call *c)
 {
-    (void)s;
     hap_tensor *y = c->out[0], *x = c->in[0];
     CPU_TRY(cpu_want(y, x->type, "the output"));
     CPU_TRY(equal_sizes(c));
     double k = c->op == HAP_OP_neg ? -1 : c->op == HAP_OP_scale ? c->attr[0].f : 1;
     double b = c->op == HAP_OP_add_scalar ? c->attr[0].f : 0;
-    if (x->type == HAP_F32) {
-        if (c->op == HAP_OP_neg)
-            neg(y->elements, y->data, x->data, 0);
-        else if (c->op == HAP_OP_scale)
-            scale(y->elements, y->data, x->data, (float)k);
-        else
-            add_scalar(y->elements, y->data, x->data, (float)b);
-        return NULL;
-    }
     if (k != floor(k) || b != floor(b))
         return cpu_fail("not supported: a fraction times or plus %s", hap_dtype_name(x->type));
     if (x->type == HAP_I64)
         affine_int64_t(y->elements, y->data, x->data, (int64_t)k, (int64_t)b);
-    else if (x->type == HAP_I32)
-        affine_int32_t(y->elements, y->data, x->data, (int32_t)k, (int32_t)b);
     else
-        return cpu_fail("not supported: an operand of type %s", hap_dtype_name(x->type));
+        affine_int32_t(y->elements, y->data, x->data, (int32_t)k, (int32_t)b);
     return NULL;
+}
+
+const char *cpu_point(const hap_step_state *s, const hap_op_call *c)
+{
+    hap_dtype type = c->in[0]->type;
+    bool is_affine = c->op == HAP_OP_neg || c->op == HAP_OP_scale || c->op == HAP_OP_add_scalar;
+    (void)s;
+    if (is_affine && (type == HAP_I64 || type == HAP_I32)) return affine(c);
+    return run_loop(c, loops[c->op]);
+}
+
+const char *cpu_gelu(const hap_step_state *s, const hap_op_call *c)
+{
+    bool is_tanh = c->attr[0].i;
+    (void)s;
+    if (c->op == HAP_OP_gelu) return run_loop(c, is_tanh ? gelu_tanh_loop : gelu_erf_loop);
+    return run_loop(c, is_tanh ? gelu_tanh_bwd_loop : gelu_erf_bwd_loop);
 }
 
 const char *cpu_logical_not(const hap_step_state *s, const hap_op_call *c)

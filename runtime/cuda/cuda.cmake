@@ -41,16 +41,14 @@ enable_language(CUDA)
 list(REMOVE_DUPLICATES cuda_includes)
 # The headers of generated kernels as text, for NVRTC.
 set(cuda_headers ${CMAKE_CURRENT_BINARY_DIR}/cuda_headers.c)
-set(texts "// Generated from runtime/hap.\n")
-foreach(file kernels.cuh formulas.cuh group_args.h)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-                 ${CMAKE_CURRENT_SOURCE_DIR}/hap/${file})
-    file(READ ${CMAKE_CURRENT_SOURCE_DIR}/hap/${file} bytes HEX)
-    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-    string(MAKE_C_IDENTIFIER "hap_text_${file}" name)
-    string(APPEND texts "extern const char ${name}[];\nconst char ${name}[] = {${bytes}0};\n")
+set(texts "")
+foreach(file kernels.cuh formulas.cuh pointwise.h group_args.h)
+    list(APPEND texts ${include_dir}/hap/${file})
 endforeach()
-file(CONFIGURE OUTPUT ${cuda_headers} CONTENT "${texts}" @ONLY)
+add_custom_command(OUTPUT ${cuda_headers}
+    COMMAND ${CMAKE_COMMAND} "-DOUT=${cuda_headers}" "-DFILES=${texts}"
+            -P ${CMAKE_CURRENT_SOURCE_DIR}/cuda/embed.cmake
+    DEPENDS ${texts} ${CMAKE_CURRENT_SOURCE_DIR}/cuda/embed.cmake VERBATIM)
 haprt_library(haprt-cuda ${core_sources} ${cuda_sources} ${cuda_headers})
 list(APPEND cuda_includes ${CUDAToolkit_INCLUDE_DIRS})
 target_include_directories(haprt-cuda SYSTEM PUBLIC "$<BUILD_INTERFACE:${cuda_includes}>")

@@ -7,9 +7,10 @@
 #ifndef HAP_FORMULAS_CUH
 #define HAP_FORMULAS_CUH
 
-namespace hap_formula {
+namespace hap_formula
+{
 
-// --- parts ---
+// --- the words of the formulas of ops.def (runtime/cpu/ops_unary.c has the CPU's), and parts ---
 
 __device__ inline float times(float a, float b)
 {
@@ -26,6 +27,11 @@ __device__ inline float minus(float a, float b)
 __device__ inline float times_plus(float a, float b, float c) // a b + c
 {
     return __fmaf_rn(a, b, c);
+}
+
+__device__ inline float exp_of(float v)
+{
+    return expf(v);
 }
 
 __device__ inline float sigmoid_of(float v)
@@ -99,37 +105,27 @@ __device__ __noinline__ inline float power(float v, float c)
     return powf(v, c);
 }
 
-// --- one operand, one number beside it, gradient and value ---
+// --- pointwise ops: the values that ops.def has, and gelu's two ---
 
-#define HAP_FORMULA_1(name, expr)                                                                  \
-    __device__ inline float name(float v) { return expr; }
-#define HAP_FORMULA_K(name, expr)                                                                  \
-    __device__ inline float name(float v, float c) { return expr; }
-#define HAP_FORMULA_2(name, expr)                                                                  \
-    __device__ inline float name(float u, float v) { return expr; }
+#define HAP_POINT __device__ inline
+#include "hap/pointwise.h"
 
-HAP_FORMULA_1(neg, -v)
-HAP_FORMULA_1(exp, expf(v))
-HAP_FORMULA_1(log, logf(v))
-HAP_FORMULA_1(sqrt, sqrtf(v))
-HAP_FORMULA_1(rsqrt, 1.0f / sqrtf(v))
-HAP_FORMULA_1(tanh, tanh_of(v))
-HAP_FORMULA_1(sigmoid, sigmoid_of(v))
-HAP_FORMULA_1(relu, v < 0.0f ? 0.0f : v)
-HAP_FORMULA_1(gelu_erf, times(times(0.5f, v), erf_part(v)))
-HAP_FORMULA_1(gelu_tanh, times(v, gelu_tanh_gate(v)))
-HAP_FORMULA_1(silu, times(v, sigmoid_of(v)))
-
-HAP_FORMULA_K(scale, times(v, c))
-HAP_FORMULA_K(add_scalar, plus(v, c))
-HAP_FORMULA_K(pow_scalar, c == 2.0f ? times(v, v) : power(v, c))
-
-HAP_FORMULA_2(tanh_bwd, times(u, times_plus(-v, v, 1.0f)))
-HAP_FORMULA_2(sigmoid_bwd, times(u, times(v, minus(1.0f, v))))
-HAP_FORMULA_2(relu_bwd, v > 0.0f ? u : 0.0f)
-HAP_FORMULA_2(gelu_erf_bwd, times(u, gelu_erf_slope(v)))
-HAP_FORMULA_2(gelu_tanh_bwd, times(u, gelu_tanh_slope(v)))
-HAP_FORMULA_2(silu_bwd, times(u, silu_slope(v)))
+__device__ inline float hap_gelu_erf(float x)
+{
+    return times(times(0.5f, x), erf_part(x));
+}
+__device__ inline float hap_gelu_tanh(float x)
+{
+    return times(x, gelu_tanh_gate(x));
+}
+__device__ inline float hap_gelu_erf_bwd(float a, float b)
+{
+    return times(a, gelu_erf_slope(b));
+}
+__device__ inline float hap_gelu_tanh_bwd(float a, float b)
+{
+    return times(a, gelu_tanh_slope(b));
+}
 
 // --- rows: what an entry adds to a statistic t, softmax, layer norm (cpu/ops_norm.c states it) ---
 

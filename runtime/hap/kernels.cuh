@@ -5,9 +5,9 @@
 //     ROW     load_one(p, row)     COLUMN  load_column(w, p, j)     ONE  load_one(p, 0)
 // Values are f32 in registers, as<bf16>(t) is the value that memory of that type would hold; every
 // op's result is rounded to f32 as if it had been stored (formulas.cuh). EACH ops are
-// functions op::NAME; ROWS ops are types op::NAME: made from the row and its statistics, called with
-// entries; those that reduce `add` entries to a sum or maximum, `total` is that of the row. Threads
-// go over a row as in the runtime's own kernels, so sums have the same bits.
+// functions op::NAME; ROWS ops are types op::NAME: made from the row and its statistics, called
+// with entries; those that reduce `add` entries to a sum or maximum, `total` is that of the row.
+// Threads go over a row as in the runtime's own kernels, so sums have the same bits.
 
 #ifndef HAP_KERNELS_CUH
 #define HAP_KERNELS_CUH
@@ -15,8 +15,8 @@
 #include "hap/formulas.cuh"
 #include "hap/group_args.h"
 
-// A kernel over elements, and one over rows. text: the group as synth/passes/fuse.h writes it; the runtime
-// reads it in the source.
+// A kernel over elements, and one over rows. text: the group as synth/passes/fuse.h writes it; the
+// runtime reads it in the source.
 // clang-format off
 #define HAP_KERNEL(name, text)                                                                     \
     extern "C" __global__ void __launch_bounds__(512)                                              \
@@ -24,7 +24,8 @@
 #define HAP_ROW_KERNEL(name, text) HAP_KERNEL(name, text)
 // clang-format on
 
-namespace hap {
+namespace hap
+{
 
 typedef long long i64;
 typedef float f32;
@@ -323,8 +324,8 @@ template <int V> struct width_of<vec<V>> {
 };
 template <class... A> constexpr int widest = 0;
 template <class A, class... B>
-constexpr int widest<A, B...> = width_of<A>::value > widest<B...> ? width_of<A>::value
-                                                                   : widest<B...>;
+constexpr int widest<A, B...> =
+    width_of<A>::value > widest<B...> ? width_of<A>::value : widest<B...>;
 
 template <class F, class... A> __device__ inline auto over(F f, A... a)
 {
@@ -356,7 +357,8 @@ __device__ inline i64 place_of(const hap_group_args &g, i64 i)
 
 } // namespace hap
 
-namespace op {
+namespace op
+{
 
 using hap::each_of;
 using hap::i64;
@@ -366,23 +368,30 @@ using hap::vec;
 
 // --- EACH ---
 
-#define HAP_OP_1(name)                                                                             \
-    template <class A> __device__ inline auto name(A a)                                            \
+// k0 and k1: real attributes, in order.
+#define HAP_EACH_1(name, args)                                                                     \
+    template <class A> __device__ inline auto name(A a, double c0 = 0, double c1 = 0)              \
     {                                                                                              \
-        return over([](float v) { return hap_formula::name(v); }, a);                              \
+        float k0 = (float)c0, k1 = (float)c1;                                                      \
+        (void)k0, (void)k1;                                                                        \
+        return over([=](float u) { return hap_formula::hap_##name args; }, a);                     \
     }
-#define HAP_OP_K(name)                                                                             \
-    template <class A> __device__ inline auto name(A a, double c)                                  \
+#define HAP_EACH_2(name, args)                                                                     \
+    template <class A, class B>                                                                    \
+    __device__ inline auto name(A a, B b, double c0 = 0, double c1 = 0)                            \
     {                                                                                              \
-        float k = (float)c;                                                                        \
-        return over([k](float v) { return hap_formula::name(v, k); }, a);                          \
+        float k0 = (float)c0, k1 = (float)c1;                                                      \
+        (void)k0, (void)k1;                                                                        \
+        return over([=](float u, float v) { return hap_formula::hap_##name args; }, a, b);         \
     }
+HAP_POINTS_1(HAP_EACH_1)
+HAP_POINTS_2(HAP_EACH_2)
+
 #define HAP_OP_2(name, expr)                                                                       \
     template <class A, class B> __device__ inline auto name(A a, B b)                              \
     {                                                                                              \
         return over([](float u, float v) -> float { return expr; }, a, b);                         \
     }
-
 HAP_OP_2(add, hap_formula::plus(u, v))
 HAP_OP_2(sub, hap_formula::minus(u, v))
 HAP_OP_2(mul, hap_formula::times(u, v))
@@ -395,22 +404,6 @@ HAP_OP_2(gt, u > v)
 HAP_OP_2(ge, u >= v)
 HAP_OP_2(logical_and, u != 0.0f && v != 0.0f)
 HAP_OP_2(logical_or, u != 0.0f || v != 0.0f)
-HAP_OP_2(tanh_bwd, hap_formula::tanh_bwd(u, v))
-HAP_OP_2(sigmoid_bwd, hap_formula::sigmoid_bwd(u, v))
-HAP_OP_2(relu_bwd, hap_formula::relu_bwd(u, v))
-HAP_OP_2(silu_bwd, hap_formula::silu_bwd(u, v))
-HAP_OP_1(neg)
-HAP_OP_1(exp)
-HAP_OP_1(log)
-HAP_OP_1(sqrt)
-HAP_OP_1(rsqrt)
-HAP_OP_1(tanh)
-HAP_OP_1(sigmoid)
-HAP_OP_1(relu)
-HAP_OP_1(silu)
-HAP_OP_K(scale)
-HAP_OP_K(add_scalar)
-HAP_OP_K(pow_scalar)
 
 template <class A> __device__ inline auto logical_not(A a)
 {
@@ -429,15 +422,17 @@ template <class A, class B, class C> __device__ inline auto where(A a, B b, C c)
 
 template <bool TANH, class A> __device__ inline auto gelu(A a)
 {
-    return over([](float v) { return TANH ? hap_formula::gelu_tanh(v) : hap_formula::gelu_erf(v); },
-                a);
+    return over(
+        [](float v) { return TANH ? hap_formula::hap_gelu_tanh(v) : hap_formula::hap_gelu_erf(v); },
+        a);
 }
 
 template <bool TANH, class A, class B> __device__ inline auto gelu_bwd(A a, B b)
 {
     return over(
         [](float u, float v) {
-            return TANH ? hap_formula::gelu_tanh_bwd(u, v) : hap_formula::gelu_erf_bwd(u, v);
+            return TANH ? hap_formula::hap_gelu_tanh_bwd(u, v)
+                        : hap_formula::hap_gelu_erf_bwd(u, v);
         },
         a, b);
 }
@@ -557,7 +552,8 @@ struct log_softmax_bwd {
     template <int V> __device__ vec<V> operator()(vec<V> dy, vec<V> y) const
     {
         float s = k;
-        return over([s](float v, float u) { return hap_formula::log_softmax_slope(v, u, s); }, dy, y);
+        return over([s](float v, float u) { return hap_formula::log_softmax_slope(v, u, s); }, dy,
+                    y);
     }
 };
 

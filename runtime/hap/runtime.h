@@ -69,10 +69,13 @@ typedef struct hap_ints {
 
 // --- start ---
 
-// Options of every program: --steps N --input NAME=F.npy --init F --save F --save-every K
-// --save-grads F --trace F --json --seed S --shuffle. Exits with a message if the number of ranks
-// is wrong.
+// Reads the program's options (hap/run_options.def; `hapc run --help` prints them). Exits with a
+// message if one is wrong, or the number of ranks.
 hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks);
+// How f32 matmuls are computed, said before hap_mesh if it is not HAP_MATH_F32: in tf32, with
+// operands rounded to 11 bits, on devices that have it (hapc --precision tf32).
+typedef enum { HAP_MATH_F32, HAP_MATH_TF32 } hap_math_mode;
+void hap_math(hap_rank *r, hap_math_mode mode);
 // Where ranks run, said before hap_mesh if it is not the usual. Static tables of one entry a rank,
 // or NULL. device: of the rank's host (usual: its place among the ranks there). sms: how many SMs
 // it may use, 0 all. host: its host as NCCL is to see it; different ones are joined by sockets. The

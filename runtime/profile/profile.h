@@ -18,13 +18,14 @@ typedef enum {
     PROFILE_COLL,
     PROFILE_CONTENTION,
     PROFILE_PAIR,
-    PROFILE_STRETCH
+    PROFILE_STRETCH,
+    PROFILE_OVERHEAD
 } profile_kind;
 
 // One figure of this rank.
 typedef struct profile_result {
     profile_kind kind;
-    const char *name, *form; // of the op or the collective; COPY, CONTENTION, PAIR, STRETCH: what
+    const char *name, *form; // of the op or the collective; others: what
     const char *dtype;
     double thin, size; // thin: flop per byte of dense rows, else 0; size: flops, else bytes
     double sec;        // CONTENTION: how many times slower
@@ -109,6 +110,7 @@ void profile_rows(profile *p);
 void profile_colls(profile *p);
 void profile_stretches(profile *p);
 void profile_contention(profile *p);
+void profile_in_step(profile *p);
 void profile_pairs(profile *p);
 
 #endif

@@ -1,7 +1,7 @@
 // The measuring program: starts like a program of hapc, measures, and rank 0 writes what all ranks
-// found. Options: --out FILE, --quick, --tf32 (dense rows alone, f32 products in tf32: HAP_TF32 is
-// set), --colls (collectives alone), --sms and --hosts A,B,… (of each rank,
-// as hap_places), --progress FROM,TO (of a bar on stdout).
+// found. Options: --out FILE, --quick, --tf32 (matmuls alone, those of f32 in tf32), --colls
+// (collectives alone), --sms and --hosts A,B,… (of each rank, as hap_places), --progress FROM,TO
+// (of a bar on stdout); the others are those of every program (hap/run_options.def).
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ typedef struct options {
     double from, to;
 } options;
 
-static bool parse(options *o, int argc, char **argv)
+// What is not ours goes to rest, *n_rest words.
+static void parse(options *o, int argc, char **argv, char **rest, int *n_rest)
 {
     for (int i = 1; i < argc; i++) {
         const char *v = i + 1 < argc ? argv[i + 1] : NULL;
@@ -40,9 +41,22 @@ static bool parse(options *o, int argc, char **argv)
         else if (strcmp(argv[i], "--progress") == 0 && v)
             o->progress = sscanf(argv[++i], "%lf,%lf", &o->from, &o->to) == 2;
         else
-            return false;
+            rest[(*n_rest)++] = argv[i];
     }
-    return o->out != NULL;
+}
+
+static void read_options(hap_rank *r, options *o, int argc, char **argv)
+{
+    char why[256] = "", **rest = hap_alloc(r, sizeof *rest * (size_t)(argc + 1));
+    int n = 0;
+    if (argc > 0) rest[n++] = argv[0];
+    parse(o, argc, argv, rest, &n);
+    if (hap_options_parse(&r->opt, n, rest, why, sizeof why) && !o->out)
+        snprintf(why, sizeof why, "the measuring program wants --out");
+    free(rest);
+    hap_agree(r, HAP_EXIT_USAGE, why);
+    // Steps that are timed run in one way.
+    if (r->opt.cuda.graph == HAP_CUDA_graph_usual) r->opt.cuda.graph = HAP_CUDA_graph_on;
 }
 
 // "64,64,132": one a rank. NULL if there is none.
@@ -121,84 +135,95 @@ static void measure_step(profile *p)
     p->step_sec = step > 0 ? step : 0;
 }
 
-void profile_progress(profile *p)
-{
-    enum { WIDTH = 40 };
-    double done = (double)++p->n_cases / p->n_expected;
-    if (!p->shown || p->r->id != 0) return;
-    double percent = p->from + (p->to - p->from) * (done < 1 ? done : 1);
-    int bar = (int)(percent * WIDTH / 100);
-    printf("\rmeasuring [%.*s%*s] %3.0f %%%s", bar, "########################################",
-           WIDTH - bar, "", percent, percent >= 100 ? "\r\033[K" : "");
-    fflush(stdout);
-}
-
-static const char *const kind_name[] = {"op",         "copy", "collective",
-                                        "contention", "pair", "stretch"};
+static const char *const kind_name[] = {"op",   "copy",    "collective", "contention",
+                                        "pair", "stretch", "overhead"};
 
 // One line a figure, with the seconds of all ranks.
-static void write_results(profile *p, const char *path)
+// What all ranks measured, on rank 0.
+typedef struct gathered {
+    hap_device *device;
+    char (*host)[sizeof((hap_rank *)0)->host];
+    double *sec; // [result][rank]
+} gathered;
+
+static void send_results(const profile *p)
+{
+    hap_rank *r = p->r;
+    hap_comm_send(r, 0, &p->device, sizeof p->device);
+    hap_comm_send(r, 0, r->host, sizeof r->host);
+    for (int i = 0; i < p->n_results; i++)
+        hap_comm_send(r, 0, &p->result[i].sec, sizeof(double));
+}
+
+static gathered gather_results(const profile *p)
 {
     hap_rank *r = p->r;
     int n = r->n_ranks;
+    gathered x = {.device = hap_alloc(r, sizeof *x.device * (size_t)n),
+                  .host = hap_alloc(r, sizeof *x.host * (size_t)n),
+                  .sec = hap_alloc(r, sizeof *x.sec * (size_t)(p->n_results * n + 1))};
+    x.device[0] = p->device;
+    memcpy(x.host[0], r->host, sizeof r->host);
+    for (int i = 0; i < p->n_results; i++)
+        x.sec[i * n] = p->result[i].sec;
+    for (int q = 1; q < n; q++) {
+        hap_comm_recv(r, q, &x.device[q], sizeof *x.device);
+        hap_comm_recv(r, q, x.host[q], sizeof *x.host);
+        for (int i = 0; i < p->n_results; i++)
+            hap_comm_recv(r, q, &x.sec[i * n + q], sizeof(double));
+    }
+    return x;
+}
+
+static void print_results(FILE *f, const profile *p, const gathered *x)
+{
+    int n = p->r->n_ranks;
+    fprintf(f, "{\"ranks\":[");
+    for (int q = 0; q < n; q++) {
+        const hap_device *d = &x->device[q];
+        fprintf(f, "%s\n{\"device\":\"", q ? "," : "");
+        for (const char *c = d->name; *c; c++)
+            if (*c != '"' && *c != '\\' && (unsigned char)*c >= ' ') fputc(*c, f);
+        fprintf(f, "\",\"host\":\"%s\",\"gpu\":%s,\"units\":%d,\"memory\":%lld,\"reserve\":%lld}",
+                x->host[q], d->gpu ? "true" : "false", d->units, (long long)d->memory,
+                (long long)d->reserve);
+    }
+    fprintf(f, "],\n\"results\":[");
+    for (int i = 0; i < p->n_results; i++) {
+        const profile_result *y = &p->result[i];
+        fprintf(
+            f,
+            "%s\n{\"kind\":\"%s\",\"name\":\"%s\",\"form\":\"%s\",\"dtype\":\"%s\",\"thin\":%.9g,"
+            "\"size\":%.9g,\"sec\":[",
+            i ? "," : "", kind_name[y->kind], y->name, y->form, y->dtype, y->thin, y->size);
+        for (int q = 0; q < n; q++)
+            fprintf(f, "%s%.6g", q ? "," : "", x->sec[i * n + q]);
+        fprintf(f, "]}");
+    }
+    fprintf(f, "]}\n");
+}
+
+static void write_results(profile *p, const char *path)
+{
+    hap_rank *r = p->r;
     char why[512] = "";
     HAP_CK(r, hap_comm_min(r, p->n_results) == p->n_results, "ranks measured different cases");
     if (r->id > 0) {
-        hap_comm_send(r, 0, &p->device, sizeof p->device);
-        hap_comm_send(r, 0, r->host, sizeof r->host);
-        for (int i = 0; i < p->n_results; i++)
-            hap_comm_send(r, 0, &p->result[i].sec, sizeof(double));
+        send_results(p);
         hap_agree(r, HAP_EXIT_INPUT, why);
         return;
     }
-    hap_device *device = hap_alloc(r, sizeof *device * (size_t)n);
-    char(*host)[sizeof r->host] = hap_alloc(r, sizeof *host * (size_t)n);
-    double *sec = hap_alloc(r, sizeof *sec * (size_t)(p->n_results * n + 1));
-    for (int q = 0; q < n; q++) {
-        if (q == 0) {
-            device[0] = p->device;
-            memcpy(host[0], r->host, sizeof r->host);
-        } else {
-            hap_comm_recv(r, q, &device[q], sizeof *device);
-            hap_comm_recv(r, q, host[q], sizeof *host);
-        }
-        for (int i = 0; i < p->n_results; i++)
-            if (q == 0)
-                sec[i * n] = p->result[i].sec;
-            else
-                hap_comm_recv(r, q, &sec[i * n + q], sizeof(double));
-    }
+    gathered x = gather_results(p);
     FILE *f = fopen(path, "w");
     if (!f) {
         snprintf(why, sizeof why, "%s cannot be written", path);
         hap_agree(r, HAP_EXIT_INPUT, why);
     }
-    fprintf(f, "{\"ranks\":[");
-    for (int q = 0; q < n; q++) {
-        fprintf(f, "%s\n{\"device\":\"", q ? "," : "");
-        for (const char *c = device[q].name; *c; c++)
-            if (*c != '"' && *c != '\\' && (unsigned char)*c >= ' ') fputc(*c, f);
-        fprintf(f, "\",\"host\":\"%s\",\"gpu\":%s,\"units\":%d,\"memory\":%lld,\"reserve\":%lld}",
-                host[q], device[q].gpu ? "true" : "false", device[q].units,
-                (long long)device[q].memory, (long long)device[q].reserve);
-    }
-    fprintf(f, "],\n\"results\":[");
-    for (int i = 0; i < p->n_results; i++) {
-        const profile_result *x = &p->result[i];
-        fprintf(
-            f,
-            "%s\n{\"kind\":\"%s\",\"name\":\"%s\",\"form\":\"%s\",\"dtype\":\"%s\",\"thin\":%.9g,"
-            "\"size\":%.9g,\"sec\":[",
-            i ? "," : "", kind_name[x->kind], x->name, x->form, x->dtype, x->thin, x->size);
-        for (int q = 0; q < n; q++)
-            fprintf(f, "%s%.6g", q ? "," : "", sec[i * n + q]);
-        fprintf(f, "]}");
-    }
-    fprintf(f, "]}\n");
+    print_results(f, p, &x);
     if (ferror(f) | fclose(f)) snprintf(why, sizeof why, "%s cannot be written", path);
-    free(device);
-    free(host);
-    free(sec);
+    free(x.device);
+    free(x.host);
+    free(x.sec);
     hap_agree(r, HAP_EXIT_INPUT, why);
 }
 
@@ -209,10 +234,11 @@ int main(int argc, char **argv)
     options o = {.to = 100};
     profile p = {.r = r};
     r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
-    setenv("HAP_CUDA_GRAPH", "1", 0); // steps that are timed run in one way
     hap_comm_start(r, &argc, &argv);
-    hap_agree(r, HAP_EXIT_USAGE, parse(&o, argc, argv) ? "" : "options of the measuring program");
-    hap_beat_start(r);
+    read_options(r, &o, argc, argv);
+    const char *unheard = hap_beat_start(r);
+    if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
+    if (o.tf32) hap_math(r, HAP_MATH_TF32);
     int *sms = numbers(r, o.sms), *hosts = numbers(r, o.hosts);
     if (sms || hosts) hap_places(r, NULL, sms, hosts);
     hap_mesh(r, 1, &r->n_ranks);
@@ -234,7 +260,7 @@ int main(int argc, char **argv)
     p.peers = (p.device.gpu || p.quick) && one_host(r) && !hosts && r->n_ranks > 1 && !o.tf32;
     p.zone[PROFILE_SYM] = p.peers ? p.zone[PROFILE_IN] / 2 : 0;
     hap_segments(r, p.zone[PROFILE_SYM], &(int64_t){2 * p.zone[PROFILE_IN] + p.ids});
-    p.n_expected = p.quick ? 216 : o.colls ? 140 : o.tf32 ? 60 : 500;
+    p.n_expected = p.quick ? 219 : o.colls ? 143 : o.tf32 ? 60 : 503;
     fill(&p);
     measure_step(&p);
     if (!o.colls) {
@@ -244,6 +270,7 @@ int main(int argc, char **argv)
     profile_colls(&p);
     if (!o.colls) profile_stretches(&p);
     profile_contention(&p);
+    profile_in_step(&p);
     profile_pairs(&p);
     profile_begin(&p);
     if (p.device.gpu)

@@ -97,10 +97,40 @@ static hap_ints ints(profile *p, int n, const int64_t *v)
     return (hap_ints){n, copy};
 }
 
+// Dims, and sizes in them. False for ops without.
+static bool set_dims(profile *p, hap_op_call *c, const extent *e)
+{
+    c->n_attr = 1;
+    switch ((int)c->op) {
+    case HAP_OP_sum:
+        c->n_attr = 2;
+        c->attr[0].v = ints(p, 1, (const int64_t[]){0});
+        return true;
+    case HAP_OP_transpose:
+        c->attr[0].v = ints(p, 4, (const int64_t[]){0, 2, 1, 3});
+        return true;
+    case HAP_OP_split:
+        c->n_attr = 2;
+        c->attr[0].i = 1;
+        c->attr[1].v = ints(p, 2, (const int64_t[]){e->cols, e->cols});
+        return true;
+    case HAP_OP_concat:
+        c->attr[0].i = 1;
+        return true;
+    case HAP_OP_slice:
+        c->n_attr = 3;
+        c->attr[0].i = 1;
+        c->attr[2].i = e->cols;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void set_attributes(profile *p, hap_op_call *c, const extent *e)
 {
     static const double adam[] = {1, 0.9, 0.999, 1e-8, 0.1};
-    c->n_attr = 1;
+    if (set_dims(p, c, e)) return;
     switch ((int)c->op) {
     case HAP_OP_scale:
         c->attr[0].f = 0.5;
@@ -116,10 +146,6 @@ static void set_attributes(profile *p, hap_op_call *c, const extent *e)
         c->n_attr = 3;
         c->attr[0].f = 0.1;
         break;
-    case HAP_OP_sum:
-        c->n_attr = 2;
-        c->attr[0].v = ints(p, 1, (const int64_t[]){0});
-        break;
     case HAP_OP_target_logit:
     case HAP_OP_nll_sum:
     case HAP_OP_ce_bwd:
@@ -133,22 +159,6 @@ static void set_attributes(profile *p, hap_op_call *c, const extent *e)
         break;
     case HAP_OP_embedding_bwd:
         c->attr[0].i = PROFILE_IDS;
-        break;
-    case HAP_OP_transpose:
-        c->attr[0].v = ints(p, 4, (const int64_t[]){0, 2, 1, 3});
-        break;
-    case HAP_OP_split:
-        c->n_attr = 2;
-        c->attr[0].i = 1;
-        c->attr[1].v = ints(p, 2, (const int64_t[]){e->cols, e->cols});
-        break;
-    case HAP_OP_concat:
-        c->attr[0].i = 1;
-        break;
-    case HAP_OP_slice:
-        c->n_attr = 3;
-        c->attr[0].i = 1;
-        c->attr[2].i = e->cols;
         break;
     case HAP_OP_sgd:
         c->n_attr = 2;

@@ -1,16 +1,19 @@
 // Every function of runtime.h, logged instead of done: no MPI, no memory, no arithmetic.
 //
-// Main runs once for each class ($HAP_RECORD_CLASS), pretending to be the first rank of it; whole
-// tables are logged, so the logs of all classes say what every rank does. Shapes, offsets, and what
-// a collective may move are checked as at run time (core/tensor.c, core/coll_geometry.c).
+// Options: --record FILE, where the log goes, and --class K: main pretends to be the first rank of
+// that class (0). Whole tables are logged, so the logs of all classes say what every rank does.
+// Shapes, offsets, and what a collective may move are checked as at run time (core/tensor.c,
+// core/coll_geometry.c).
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/abort.h"
+#include "core/coll_check.h"
 #include "core/coll_geometry.h"
-#include "core/comm.h"
 #include "core/fail.h"
+#include "core/pair_calls.h"
 #include "core/tensor.h"
 #include "record/record_log.h"
 
@@ -49,21 +52,45 @@ hap_rank *hap_line(hap_rank *r, int line)
 
 // --- start ---
 
+static const char *log_path, *wanted_class = "0";
+
+static void read_options(hap_rank *r, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i += 2) {
+        const char **to = !strcmp(argv[i], "--record")  ? &log_path
+                          : !strcmp(argv[i], "--class") ? &wanted_class
+                                                        : NULL;
+        if (!to || i + 1 == argc)
+            hap_fail(r, HAP_EXIT_USAGE, "options of a recording program: --record FILE --class K");
+        *to = argv[i + 1];
+    }
+    if (!log_path)
+        hap_fail(r, HAP_EXIT_USAGE, "--record names no file (the program is linked to record)");
+}
+
 hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
 {
     static hap_rank rank;
     hap_rank *r = &rank;
-    (void)argc;
-    (void)argv;
     r->host[0] = '-';
     r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
     r->n_ranks = n_ranks;
-    rec_open(r);
+    read_options(r, *argc, *argv);
+    rec_open(r, log_path);
     begin(r, "hap_init");
     rec_text("graph", graph_sha);
     rec_int("ranks", n_ranks);
     end(r);
     return r;
+}
+
+void hap_math(hap_rank *r, hap_math_mode mode)
+{
+    HAP_CK(r, r->n_axes == 0, "hap_math after hap_mesh");
+    HAP_CK(r, mode == HAP_MATH_F32 || mode == HAP_MATH_TF32, "there is no math %d", (int)mode);
+    begin(r, "hap_math");
+    rec_text("mode", mode == HAP_MATH_TF32 ? "tf32" : "f32");
+    end(r);
 }
 
 // Where a rank runs changes nothing of what it computes.
@@ -95,12 +122,11 @@ void hap_mesh(hap_rank *r, int n_axes, const int *sizes)
 
 void hap_classes(hap_rank *r, const int *class_of_rank)
 {
-    const char *env = getenv("HAP_RECORD_CLASS");
     char *rest = NULL;
     errno = 0;
-    long wanted = env && env[0] ? strtol(env, &rest, 10) : 0;
+    long wanted = strtol(wanted_class, &rest, 10);
     HAP_CK(r, r->n_axes > 0, "classes before mesh");
-    HAP_CK(r, !errno && (!rest || !*rest), "HAP_RECORD_CLASS is '%s'", env);
+    HAP_CK(r, !errno && rest != wanted_class && !*rest, "--class is '%s'", wanted_class);
     int64_t *logged = hap_alloc(r, (size_t)r->n_ranks * sizeof *logged);
     r->id = -1;
     for (int i = 0; i < r->n_ranks; i++) {

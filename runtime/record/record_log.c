@@ -10,11 +10,8 @@
 static FILE *out;
 static int64_t n_calls;
 
-void rec_open(hap_rank *r)
+void rec_open(hap_rank *r, const char *path)
 {
-    const char *path = getenv("HAP_RECORD");
-    if (!path || !path[0])
-        hap_fail(r, HAP_EXIT_USAGE, "HAP_RECORD names no file (the program is linked to record)");
     out = fopen(path, "w");
     if (!out) hap_fail(r, HAP_EXIT_INPUT, "cannot write %s", path);
 }
@@ -24,7 +21,7 @@ void rec_close(hap_rank *r)
     bool bad = ferror(out) != 0;
     bad |= fclose(out) != 0;
     out = NULL;
-    if (bad) hap_fail(r, HAP_EXIT_INPUT, "cannot write %s", getenv("HAP_RECORD"));
+    if (bad) hap_fail(r, HAP_EXIT_INPUT, "the record cannot be written");
 }
 
 static void string(const char *s)

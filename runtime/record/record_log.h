@@ -1,11 +1,11 @@
-// The log of haprt-record: JSON lines to the file $HAP_RECORD (docs/formats.md, "Record").
+// The log of haprt-record: JSON lines (docs/formats.md, "Record").
 
 #ifndef HAP_RUNTIME_RECORD_LOG_H
 #define HAP_RUNTIME_RECORD_LOG_H
 
 #include "core/rank.h"
 
-void rec_open(hap_rank *r);
+void rec_open(hap_rank *r, const char *path);
 // {"i":N,"line":L,"call":"NAME"   … then fields …   }; "source":"buffers.h" in front of a line of
 // it
 void rec_begin(const hap_rank *r, const char *prefix, const char *name);

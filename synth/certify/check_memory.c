@@ -134,6 +134,10 @@ static bool check_header(chk *c)
     if (!hb_str_eq(r->graph_sha, c->g->sha))
         return chk_fail(c, "hap_init names graph %.*s, this is graph %.*s", HB_ARG(r->graph_sha),
                         HB_ARG(c->g->sha));
+    bool tf32 = c->g->precision == IR_PRECISION_TF32;
+    if (r->tf32 != tf32)
+        return chk_fail(c, "hap_math: f32 matmuls are computed in %s, the plan's precision is %s",
+                        r->tf32 ? "tf32" : "f32", ir_precision_name(c->g->precision));
     return true;
 }
 

@@ -279,20 +279,20 @@ static bool sdpa_bwd(mp *m, const mp_call *c)
     return true;
 }
 
-bool mp_dense(mp *m, const mp_call *c)
+mp_meaning *mp_dense(ir_op op)
 {
-    switch ((int)c->op) {
+    switch ((int)op) {
     case IR_OP_linear:
-        return linear(m, c);
+        return linear;
     case IR_OP_linear_dw:
-        return linear_dw(m, c);
+        return linear_dw;
     case IR_OP_matmul:
-        return matmul(m, c);
+        return matmul;
     case IR_OP_sdpa:
-        return sdpa(m, c);
+        return sdpa;
     case IR_OP_sdpa_bwd:
-        return sdpa_bwd(m, c);
+        return sdpa_bwd;
     default:
-        return false;
+        return NULL;
     }
 }

@@ -13,16 +13,22 @@
 
 #include <string.h>
 
+mp_meaning *mp_meaning_of(ir_op op)
+{
+    mp_meaning *of[] = {mp_point(op), mp_stat(op), mp_dense(op), mp_moe(op)};
+    for (int i = 0; i < 4; i++)
+        if (of[i]) return of[i];
+    return NULL;
+}
+
 bool mp_apply(mp *m, hb_arena *a, const mp_call *c)
 {
+    mp_meaning *meaning = mp_meaning_of(c->op);
     for (int i = 0; i < c->n_out; i++)
         c->out[i].v = HB_ARRAY(a, uint64_t, c->out[i].n + 1);
     m->why = (hb_str){0};
-    if (mp_point(m, c)) return true;
-    if (m->why.n == 0 && mp_stat(m, c)) return true;
-    if (m->why.n == 0 && mp_dense(m, c)) return true;
-    if (m->why.n == 0 && mp_moe(m, c)) return true;
-    return m->why.n > 0 ? false : mp_fail(m, "has no meaning");
+    if (!meaning) return mp_fail(m, "has no meaning");
+    return meaning(m, c);
 }
 
 // --- terms

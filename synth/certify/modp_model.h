@@ -147,8 +147,7 @@ int32_t *mp_align(mp *m, const mp_part *s, int ns, const mp_part *x, int nx, con
 int64_t mp_count(const mp_part *x, int rank); // elements of the leading dims
 int64_t *mp_global(mp *m, const mp_part *x);  // global row-major index of every element
 
-// --- meanings, by hand: out[].v are zeroed, of out[].n elements. False with an empty m->why: the
-// row is not one of this file.
+// --- meanings, by hand: out[].v are zeroed, of out[].n elements. False after mp_fail.
 typedef struct mp_call {
     ir_op op;
     const ir_attr *attr;
@@ -156,10 +155,12 @@ typedef struct mp_call {
     const mp_part *in;
     mp_part *out;
 } mp_call;
-bool mp_point(mp *m, const mp_call *c); // modp_points.c: pointwise rows, optimizer, views
-bool mp_stat(mp *m, const mp_call *c);  // modp_stats.c: reductions, lookups, losses, norms
-bool mp_dense(mp *m, const mp_call *c); // modp_dense.c
-bool mp_moe(mp *m, const mp_call *c);   // modp_moe.c: gates, slots, dispatch, combine
+typedef bool mp_meaning(mp *m, const mp_call *c);
+// Each NULL where the op is not one of the file.
+mp_meaning *mp_point(ir_op op); // modp_points.c: pointwise ops, optimizer, views
+mp_meaning *mp_stat(ir_op op);  // modp_stats.c: reductions, lookups, losses, norms
+mp_meaning *mp_dense(ir_op op); // modp_dense.c
+mp_meaning *mp_moe(ir_op op);   // modp_moe.c: gates, slots, dispatch, combine
 static inline uint64_t mp_get(const mp_part *x, int64_t i) // as a number
 {
     return x->real ? x->v[i] : mp_int((int64_t)x->v[i]);
@@ -179,6 +180,7 @@ typedef struct mp_graph {
 void mp_graph_new(mp *m, mp_graph *x);
 mp_part mp_whole_part(mp *m, int tensor);                // without numbers
 const mp_part *mp_value(mp *m, mp_graph *x, int tensor); // NULL after mp_fail
+mp_meaning *mp_meaning_of(ir_op op);                     // NULL: it has none
 bool mp_apply(mp *m, hb_arena *a, const mp_call *c);     // allocates out[].v
 uint64_t mp_rate(const mp *m, const double *schedule);
 uint64_t mp_term_leaf(const mp *m, hb_str name, const mp_fill *f);

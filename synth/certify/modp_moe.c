@@ -129,21 +129,21 @@ static bool moves(mp *m, const mp_call *c)
     return true;
 }
 
-bool mp_moe(mp *m, const mp_call *c)
+mp_meaning *mp_moe(ir_op op)
 {
-    switch ((int)c->op) {
+    switch ((int)op) {
     case IR_OP_top_gates:
     case IR_OP_top_gates_bwd:
-        return gates(m, c);
+        return gates;
     case IR_OP_expert_slots:
-        return slots(m, c);
+        return slots;
     case IR_OP_expert_slots_bwd:
-        return slots_back(m, c);
+        return slots_back;
     case IR_OP_dispatch:
     case IR_OP_combine:
     case IR_OP_dispatch_dw:
-        return moves(m, c);
+        return moves;
     default:
-        return false;
+        return NULL;
     }
 }

@@ -1,5 +1,5 @@
-// Meanings of pointwise rows, optimizer rows and views. What is no sum or product is a keyed hash
-// of one element.
+// Meanings of pointwise ops, optimizer ops and views. What is no sum or product is a keyed hash of
+// one element.
 
 #include <string.h>
 
@@ -98,14 +98,9 @@ static uint64_t element(const points *x, int64_t e)
     case IR_OP_dropout:
         v = mp_hash(x->m, x->key, (uint64_t)x->global[e]) & 1u;
         return v ? mp_mul(p, mp_hash(x->m, x->key, 1)) : 0;
-    case IR_OP_tanh_bwd:
-    case IR_OP_sigmoid_bwd:
-    case IR_OP_relu_bwd:
-    case IR_OP_gelu_bwd:
-    case IR_OP_silu_bwd:
-        return mp_mul(p, mp_hash(x->m, x->key, q));
-    default: // a function of one element
-        return mp_hash(x->m, x->key, p);
+    default:
+        hb_assert(false);
+        return 0;
     }
 }
 
@@ -122,6 +117,31 @@ static bool pointwise(mp *m, const mp_call *c)
     for (int64_t e = 0; e < y->n; e++)
         y->v[e] = element(&x, e);
     return true;
+}
+
+// y = h(x)
+static bool function(mp *m, const mp_call *c)
+{
+    mp_part *y = &c->out[0];
+    const mp_part *x = &c->in[0];
+    uint64_t key = attr_key(m, c);
+    int32_t *at = mp_align(m, y, y->rank, x, x->rank, NULL, NULL);
+    for (int64_t e = 0; at && e < y->n; e++)
+        y->v[e] = mp_hash(m, key, mp_get(x, at[e]));
+    return at;
+}
+
+// y = dy h(x)
+static bool slope(mp *m, const mp_call *c)
+{
+    mp_part *y = &c->out[0];
+    const mp_part *dy = &c->in[0], *x = &c->in[1];
+    uint64_t key = attr_key(m, c);
+    int32_t *at = mp_align(m, y, y->rank, dy, dy->rank, NULL, NULL);
+    int32_t *of = at ? mp_align(m, y, y->rank, x, x->rank, NULL, NULL) : NULL;
+    for (int64_t e = 0; of && e < y->n; e++)
+        y->v[e] = mp_mul(mp_get(dy, at[e]), mp_hash(m, key, mp_get(x, of[e])));
+    return of;
 }
 
 // Optimizer rows: operands are parameter, moments, gradient, [clip factor]; docs of the kernels.
@@ -232,13 +252,61 @@ static bool view(mp *m, const mp_call *c)
     }
 }
 
-bool mp_point(mp *m, const mp_call *c)
+static mp_meaning *of_elements(ir_op op)
 {
-    switch ((int)c->op) {
+    switch ((int)op) {
+    case IR_OP_add:
+    case IR_OP_sub:
+    case IR_OP_mul:
+    case IR_OP_div:
+    case IR_OP_where:
+    case IR_OP_eq:
+    case IR_OP_ne:
+    case IR_OP_lt:
+    case IR_OP_le:
+    case IR_OP_gt:
+    case IR_OP_ge:
+    case IR_OP_logical_and:
+    case IR_OP_logical_or:
+    case IR_OP_logical_not:
+    case IR_OP_cast:
+    case IR_OP_neg:
+    case IR_OP_scale:
+    case IR_OP_add_scalar:
+    case IR_OP_dropout:
+        return pointwise;
+    case IR_OP_pow_scalar:
+    case IR_OP_exp:
+    case IR_OP_log:
+    case IR_OP_sqrt:
+    case IR_OP_rsqrt:
+    case IR_OP_tanh:
+    case IR_OP_sigmoid:
+    case IR_OP_relu:
+    case IR_OP_clamp:
+    case IR_OP_gelu:
+    case IR_OP_silu:
+    case IR_OP_clip_scale:
+        return function;
+    case IR_OP_tanh_bwd:
+    case IR_OP_sigmoid_bwd:
+    case IR_OP_relu_bwd:
+    case IR_OP_clamp_bwd:
+    case IR_OP_gelu_bwd:
+    case IR_OP_silu_bwd:
+        return slope;
+    default:
+        return NULL;
+    }
+}
+
+mp_meaning *mp_point(ir_op op)
+{
+    switch ((int)op) {
     case IR_OP_sgd:
     case IR_OP_momentum:
     case IR_OP_adam:
-        return update(m, c);
+        return update;
     case IR_OP_reshape:
     case IR_OP_transpose:
     case IR_OP_expand:
@@ -247,11 +315,8 @@ bool mp_point(mp *m, const mp_call *c)
     case IR_OP_slice:
     case IR_OP_pad:
     case IR_OP_full:
-        return view(m, c);
+        return view;
     default:
-        break;
+        return of_elements(op);
     }
-    if (c->op == IR_OP_clip_scale || (c->op >= IR_OP_add && c->op <= IR_OP_dropout))
-        return pointwise(m, c);
-    return false;
 }

@@ -274,37 +274,37 @@ static bool norms(mp *m, const mp_call *c)
     return true;
 }
 
-bool mp_stat(mp *m, const mp_call *c)
+mp_meaning *mp_stat(ir_op op)
 {
-    switch ((int)c->op) {
+    switch ((int)op) {
     case IR_OP_sum:
-        return sum_dims(m, c);
+        return sum_dims;
     case IR_OP_row_sum:
     case IR_OP_row_max:
     case IR_OP_row_m2:
     case IR_OP_row_expsum:
     case IR_OP_row_dot:
-        return row_sums(m, c);
+        return row_sums;
     case IR_OP_softmax_apply:
     case IR_OP_softmax_bwd:
     case IR_OP_log_softmax_apply:
     case IR_OP_log_softmax_bwd:
-        return softmaxes(m, c);
+        return softmaxes;
     case IR_OP_embedding:
     case IR_OP_embedding_bwd:
     case IR_OP_target_logit:
-        return lookups(m, c);
+        return lookups;
     case IR_OP_nll_sum:
     case IR_OP_count:
     case IR_OP_ce_bwd:
     case IR_OP_sumsq:
-        return losses(m, c);
+        return losses;
     case IR_OP_norm_apply:
     case IR_OP_norm_bwd_stats:
     case IR_OP_norm_bwd:
     case IR_OP_norm_bwd_params:
-        return norms(m, c);
+        return norms;
     default:
-        return false;
+        return NULL;
     }
 }

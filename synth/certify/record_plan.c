@@ -268,6 +268,7 @@ record *record_from_plan(hb_arena *a, const syn_program *p)
 {
     record *r = HB_NEW(a, record);
     r->graph_sha = p->g->sha;
+    r->tf32 = p->g->precision == IR_PRECISION_TF32;
     r->n_ranks = p->mesh->n_ranks;
     r->n_axes = p->mesh->n_axes;
     for (int x = 0; x < r->n_axes; x++)

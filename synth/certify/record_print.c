@@ -198,7 +198,8 @@ void record_print(hb_buf *out, const record *r)
     printer p = {.out = &text, .r = r, .number = HB_ARRAY(a, int, r->tensors.n + 1)};
     for (int i = 0; i < r->tensors.n; i++)
         p.number[i] = -1;
-    hb_printf(&text, "graph %.*s\nmesh %d:", HB_ARG(r->graph_sha), r->n_ranks);
+    hb_printf(&text, "graph %.*s%s\nmesh %d:", HB_ARG(r->graph_sha), r->tf32 ? " in tf32" : "",
+              r->n_ranks);
     for (int i = 0; i < r->n_axes; i++)
         hb_printf(&text, " %d", r->size[i]);
     hb_puts(&text, "\nclasses");

@@ -18,7 +18,7 @@ typedef struct reader {
     record *r;
     HB_VEC(int) ids; // by tensor: the program's id
     int step;        // 0 before, 1 inside, 2 behind, 3 finished
-    bool init, mesh, classes, segments;
+    bool init, math, mesh, classes, segments;
 } reader;
 
 static bool fail(reader *x, const hb_tree *at, const char *what)
@@ -205,6 +205,16 @@ static bool read_init(reader *x)
     return KEYS(x, "graph", "ranks") && read_text(x, "graph", &x->r->graph_sha) &&
            small_int(x, x->line, "ranks", &x->r->n_ranks) &&
            (x->r->n_ranks > 0 || fail(x, NULL, "a program of no ranks"));
+}
+
+static bool read_math(reader *x)
+{
+    hb_str mode;
+    x->math = true;
+    if (x->mesh) return fail(x, NULL, "called after hap_mesh");
+    if (!KEYS(x, "mode") || !read_text(x, "mode", &mode)) return false;
+    x->r->tf32 = hb_str_is(mode, "tf32");
+    return x->r->tf32 || hb_str_is(mode, "f32") || fail(x, NULL, "no such mode");
 }
 
 static bool read_mesh(reader *x)
@@ -515,6 +525,7 @@ static bool read_call(reader *x)
     if (x->step == 3) return fail(x, NULL, "a call after hap_finish");
     if (hb_str_is(call, "hap_init")) return x->init ? fail(x, NULL, "called twice") : read_init(x);
     if (!x->init) return fail(x, NULL, "the record does not begin with hap_init");
+    if (hb_str_is(call, "hap_math")) return x->math ? fail(x, NULL, "called twice") : read_math(x);
     if (hb_str_is(call, "hap_mesh")) return x->mesh ? fail(x, NULL, "called twice") : read_mesh(x);
     if (hb_str_is(call, "hap_classes"))
         return x->classes ? fail(x, NULL, "called twice") : read_classes(x);

@@ -58,7 +58,8 @@ static double two_breaks(const syn_program *p)
     double most = 0;
     for (int c = 0; c < p->mesh->n_classes; c++) {
         const cl_class *x = &p->cluster->cls[p->mesh->cluster_class[c]];
-        double sec = x->kind == CL_GPU ? cost_skew(x, true) - cost_skew(x, false) : 0;
+        bool captured = x->kind == CL_GPU;
+        double sec = captured ? cost_launch_overhead(x, true) - cost_launch_overhead(x, false) : 0;
         most = sec > most ? sec : most;
     }
     return 2 * most;

@@ -25,26 +25,6 @@ static const syn_instr *writer(const syn_program *p, const syn_instr *of, int te
     return NULL;
 }
 
-// A split is parts of the product before it only where that makes what the split reads, of a whole
-// weight: not behind a collective.
-static bool splits_product(const syn_program *p, const syn_instr *split)
-{
-    const syn_instr *x = writer(p, split, split->in[0]);
-    if (!x || x->kind != SYN_OP || x->n_in < 2) return false;
-    for (int a = 0; a < p->mesh->n_axes; a++)
-        if (p->tensors.p[x->in[1]].state.ax[a].kind == SYN_S) return false;
-    return true;
-}
-
-// So with sums: of what a collective brings, no kernel adds up the columns while it makes them.
-static bool sums_made(const syn_program *p, const syn_instr *sum)
-{
-    const syn_instr *x = writer(p, sum, sum->in[0]);
-    while (x && role_of(p, x) == IR_ROLE_copy)
-        x = writer(p, x, x->in[0]);
-    return x && x->kind == SYN_OP;
-}
-
 // What an op reads of hap_partial is the operand, or zeros that are made once.
 static bool small_partial(const syn_program *p, const syn_instr *in)
 {
@@ -54,20 +34,6 @@ static bool small_partial(const syn_program *p, const syn_instr *in)
         for (int i = 0; i < x->n_in; i++)
             if (x->in[i] == in->out[0]) return x->kind == SYN_OP;
     return false;
-}
-
-// Whether a GPU does an instruction in a neighbour's kernel. The statistics of a cut vocabulary are
-// reduced before anybody reads them.
-static bool joined(const syn_program *p, const syn_instr *in)
-{
-    if (in->kind == SYN_PARTIAL) return small_partial(p, in);
-    if (in->kind != SYN_OP || !p->f->joined[in->node]) return false;
-    ir_role role = role_of(p, in);
-    if (role == IR_ROLE_parts) return splits_product(p, in);
-    if (role == IR_ROLE_columns) return sums_made(p, in);
-    for (int a = 0; a < p->mesh->n_axes && role == IR_ROLE_logits; a++)
-        if (p->tensors.p[in->out[0]].state.ax[a].kind == SYN_P) return false;
-    return true;
 }
 
 // By tensor: whether an op that writes copies updates all of what a device has of it, and whether a
@@ -93,14 +59,72 @@ static copies copies_of(hb_arena *a, const syn_program *p)
     return x;
 }
 
+// --- conditions of a plan (runtime/hap/joins.def), on class c ---
+
+static bool plan_always(const syn_program *p, copies *x, const syn_instr *in, int c)
+{
+    (void)p, (void)x, (void)in, (void)c;
+    return true;
+}
+
+// A split is parts of the product before it only where that makes what the split reads, of a whole
+// weight: not behind a collective.
+static bool plan_splits_product(const syn_program *p, copies *known, const syn_instr *split, int c)
+{
+    (void)known, (void)c;
+    const syn_instr *x = writer(p, split, split->in[0]);
+    if (!x || x->kind != SYN_OP || x->n_in < 2) return false;
+    for (int a = 0; a < p->mesh->n_axes; a++)
+        if (p->tensors.p[x->in[1]].state.ax[a].kind == SYN_S) return false;
+    return true;
+}
+
+// So with sums: of what a collective brings, no kernel adds up the columns while it makes them.
+static bool plan_sums_made(const syn_program *p, copies *known, const syn_instr *sum, int c)
+{
+    (void)known, (void)c;
+    const syn_instr *x = writer(p, sum, sum->in[0]);
+    while (x && role_of(p, x) == IR_ROLE_copy)
+        x = writer(p, x, x->in[0]);
+    return x && x->kind == SYN_OP;
+}
+
+// The statistics of a cut vocabulary are reduced before anybody reads them.
+static bool plan_whole_rows(const syn_program *p, copies *x, const syn_instr *in, int c)
+{
+    (void)x, (void)c;
+    for (int a = 0; a < p->mesh->n_axes; a++)
+        if (p->tensors.p[in->out[0]].state.ax[a].kind == SYN_P) return false;
+    return true;
+}
+
 // A copy of a parameter stays if the runtime has memory for it.
-static bool copy_stays(const syn_program *p, copies *x, const syn_instr *in, int c)
+static bool plan_copy_stays(const syn_program *p, copies *x, const syn_instr *in, int c)
 {
     double bytes = (double)p->tensors.p[in->out[0]].bytes[c];
     if (!x->updated[in->in[0]] || x->live[in->out[0]] || x->bytes[c] + bytes > IR_CUDA_SPARE)
         return false;
     x->bytes[c] += bytes;
     return true;
+}
+
+// Whether a GPU of class c does an instruction in a neighbour's kernel; *left: the tensor whose
+// bytes it still takes the time of, -1: none.
+static bool joined(const syn_program *p, copies *x, const syn_instr *in, int c, int *left)
+{
+    *left = -1;
+    if (in->kind == SYN_PARTIAL) return small_partial(p, in);
+    if (in->kind != SYN_OP || !p->f->joined[in->node]) return false;
+    const int nothing = -1, operand = in->in[0], result = in->out[0];
+    switch ((int)role_of(p, in)) {
+#define HAP_JOIN(role, plan, bytes)                                                                \
+    case IR_ROLE_##role:                                                                           \
+        *left = bytes;                                                                             \
+        return plan_##plan(p, x, in, c);
+#include "runtime/hap/joins.def"
+    default:
+        return false;
+    }
 }
 
 // The members of a group take their shares of its time; what a neighbour's kernel does takes none.
@@ -113,10 +137,8 @@ static void fuse_events(const syn_program *p, cost_event *e)
         if (cls->kind != CL_GPU) continue;
         for (int i = 0; i < p->instr.n; i++) {
             const syn_instr *in = &p->instr.p[i];
-            if (!joined(p, in)) continue;
-            ir_role role = role_of(p, in);
-            if (role == IR_ROLE_copy && !copy_stays(p, &known, in, c)) continue;
-            int moved = role == IR_ROLE_square ? in->in[0] : role == IR_ROLE_copy ? in->out[0] : -1;
+            int moved;
+            if (!joined(p, &known, in, c, &moved)) continue;
             double sec = moved < 0 ? 0 : cost_stream(cls, (double)p->tensors.p[moved].bytes[c]);
             e[i].sec[c] = fmin(e[i].sec[c], sec);
         }
@@ -217,12 +239,12 @@ static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost
 {
     hb_arena *scratch = hb_arena_new();
     cost_event *e = hb_room(scratch, sizeof *e, p->instr.n);
-    // What the library takes of a device while it waits for a network is little where not measured.
-    bool quiet[4], measured = false;
+    bool quiet[4], quiet_network = true;
     for (int c = 0; c < p->mesh->n_classes; c++)
-        measured = measured || p->cluster->cls[p->mesh->cluster_class[c]].compute_beside > 0;
+        quiet_network =
+            quiet_network && cost_quiet_network(&p->cluster->cls[p->mesh->cluster_class[c]]);
     for (unsigned axes = 1; axes < 4; axes++)
-        quiet[axes] = !measured && crosses(p, axes);
+        quiet[axes] = quiet_network && crosses(p, axes);
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         e[i].kind = in->kind == SYN_START  ? COST_START

@@ -7,6 +7,7 @@
 
 #include "synth/search/synth.h"
 #include "tests/certify/mutate.h"
+#include "tests/support/cases.h"
 
 static const char *const graphs[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",
                                      "examples/bert-tiny/graph.json",
@@ -79,10 +80,10 @@ START_TEST(mutants_of_plans)
         if (r.status == SYN_OK && r.program->mesh->n_ranks > 1) {
             record *rec = record_from_plan(a, r.program);
             for (int k = 0; k < MUT_N; k++)
-                for (uint64_t seed = 1; seed <= 4; seed++) {
+                for (int seed = 1; seed <= test_cases(1, 4, 4); seed++) {
                     hb_arena *one = hb_arena_new();
                     hb_str what, why;
-                    record *w = mutate(one, rec, (mut_kind)k, seed, &what);
+                    record *w = mutate(one, rec, (mut_kind)k, (uint64_t)seed, &what);
                     total += w != NULL;
                     if (w && syn_check(one, l.g, l.f, w, &why)) {
                         accepted++;
@@ -95,7 +96,7 @@ START_TEST(mutants_of_plans)
         hb_arena_free(a);
     }
     ck_assert_msg(accepted == 0, "%d of %d wrong programs were accepted", accepted, total);
-    ck_assert_int_gt(total, 50);
+    ck_assert_int_gt(total, test_cases(12, 50, 50));
 }
 END_TEST
 

@@ -85,9 +85,9 @@ static record *run(plan *p, hb_str text, int cls, bool build)
         ck_assert_int_eq(system(cc), 0);
     }
     hb_str log = hb_fmt(p->a, "%s/log.%d", p->dir.p, cls);
-    const char *start = hb_fmt(p->a, "HAP_RECORD=%s HAP_RECORD_CLASS=%d %s/program 2>%s/err", log.p,
-                               cls, p->dir.p, p->dir.p)
-                            .p;
+    const char *start =
+        hb_fmt(p->a, "%s/program --record %s --class %d 2>%s/err", p->dir.p, log.p, cls, p->dir.p)
+            .p;
     if (system(start) != 0) return NULL;
     hb_diag *d = hb_diag_new(p->a);
     record *r = record_read(p->a, log.p, d);

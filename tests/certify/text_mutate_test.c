@@ -613,8 +613,8 @@ static bool compiles(base *b, hb_str text)
 static bool proved(hb_arena *a, base *b, hb_str *why)
 {
     const char *log = hb_fmt(a, "%s/log", b->dir).p;
-    const char *run = hb_fmt(a, "ASAN_OPTIONS=detect_leaks=0 HAP_RECORD=%s %s/program 2>%s/err",
-                             log, b->dir, b->dir)
+    const char *run = hb_fmt(a, "ASAN_OPTIONS=detect_leaks=0 %s/program --record %s 2>%s/err",
+                             b->dir, log, b->dir)
                           .p;
     if (system(run) != 0) {
         const char *bad = NULL;

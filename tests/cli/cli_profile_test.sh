@@ -21,11 +21,23 @@ wanted() { # CODE MESSAGE OPTION…
 }
 
 wanted 0 'Plan with it: hapc GRAPH.json' --backend cpu -n 2 --quick -o "$work/lab.yaml"
-[ -z "$(ls -A "$work" | grep -v -E '^(lab.yaml|lab.curves.json|out|err)$')" ] || fail "files are left: $(ls "$work")"
+cp "$work/out" "$work/first"
+[ -z "$(ls -A "$work" | grep -v -E '^(lab.yaml|lab.curves.json|out|err|first)$')" ] || fail "files are left: $(ls "$work")"
 "$hapc" examples/gpt2-tiny/graph.json "$work/lab.yaml" --strategy dp-even -o "$work/plan" >"$work/report" 2>&1 ||
     fail "no plan: $(cat "$work/report")"
 grep -Eq '"push":[0-9.]+e-[0-9]+,"pack":[0-9.]+e-[0-9]+}' "$work/lab.curves.json" ||
     fail "stretches of memory: $(sed -n '/"runs"/,$p' "$work/lab.curves.json")"
+grep -Eq '"library":(0\.0|[1-9])[0-9.e-]*,"push":(0\.0|[1-9])[0-9.e-]*}' "$work/lab.curves.json" ||
+    fail "launch overheads: $(sed -n '/"launch_overheads"/,$p' "$work/lab.curves.json")"
+grep -Eq '"form":"push",.*"fresh":[1-3]' "$work/lab.curves.json" ||
+    fail "puts of fresh rows: $(sed -n '/"contention"/,/"pairs"/p' "$work/lab.curves.json")"
+# What was measured is printed, here and of the plan's cluster.
+"$hapc" -d c examples/mlp/graph.json "$work/lab.yaml" --strategy dp-even >"$work/dump" 2>&1
+for figure in 'launch overhead of a collective [0-9.e-]* us' 'launch overhead of a one-sided put [0-9.e-]* us' \
+    'contention with a collective: computing [0-9.]* x' 'a one-sided put of rows just made: [0-9.]* x'; do
+    grep -q "^  $figure" "$work/first" || fail "profile does not print: $figure: $(cat "$work/first")"
+    grep -q "^  $figure" "$work/dump" || fail "-d c does not print: $figure"
+done
 grep -q 'Times are measured curves$' "$work/report" || fail "$(grep Times "$work/report")"
 [ -s "$work/plan/cluster.yaml" ] || fail "no copy of the cluster in the plan folder"
 "$hapc" check "$work/plan" >"$work/out" 2>&1 || fail "check: $(cat "$work/out")"
@@ -53,7 +65,8 @@ classes=$(sed -n 's/.*{"class":"\([^"]*\)".*/\1/p' "$work/mixed.curves.json" | s
 [ "$(wc -l <<<"$classes")" = 2 ] || fail "not two classes: $classes"
 while read -r class; do
     for line in "\"$class\":{" "{\"class\":\"$class\",\"compute\"" "{\"class\":\"$class\",\"form\":\"push\",\"compute\"" \
-        "{\"class\":\"$class\",\"gap\"" "{\"class\":\"$class\",\"push\""; do
+        "{\"class\":\"$class\",\"gap\"" "{\"class\":\"$class\",\"push\"" \
+        "{\"class\":\"$class\",\"library\""; do
         grep -qF "$line" "$work/mixed.curves.json" || fail "no $line in $(cat "$work/mixed.curves.json")"
     done
 done <<<"$classes"

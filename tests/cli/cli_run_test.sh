@@ -40,7 +40,7 @@ ranks() { # pids of the ranks, in order
     done | sort -n
 }
 one_message() { # WHAT
-    [ "$(grep -vc '^[A-Z_0-9]*=.*mpirun' "$work/err")" = 1 ] || fail "$1: not exactly one message: $(cat "$work/err")"
+    [ "$(grep -vcE '^([A-Z_0-9]*=.* )?mpirun ' "$work/err")" = 1 ] || fail "$1: not exactly one message: $(cat "$work/err")"
 }
 broken() { # WHAT MESSAGE [VARIABLE=VALUE…]: a run that cannot start
     local what=$1 message=$2 begin=$SECONDS code
@@ -83,7 +83,7 @@ if [ "$n" = 0 ]; then
 fi
 "${run[@]}" --steps 1 >"$work/out" 2>"$work/err"
 [ $? = 1 ] || fail "a run without its inputs does not exit 1"
-[ "$(grep -vc '^[A-Z_]*=.*mpirun' "$work/err")" = 1 ] || fail "not one message: $(cat "$work/err")"
+[ "$(grep -vcE '^([A-Z_]*=.* )?mpirun ' "$work/err")" = 1 ] || fail "not one message: $(cat "$work/err")"
 grep -q '^error: ' "$work/err" || fail "no error line: $(cat "$work/err")"
 
 "${run[@]}" --steps 3 --json "${inputs[@]}" >"$work/out" 2>"$work/err" || fail "a good run fails: $(cat "$work/err")"
@@ -94,8 +94,10 @@ not_numbers() { # what --check-nan says of good rows and of infinite ones
     "${run[@]}" --steps 3 --check-nan "${inputs[@]}" >"$work/out" 2>"$work/err" || fail "a good run under --check-nan fails: $(cat "$work/err")"
     { head -c 128 "$work/image.npy"; for _ in $(seq $((64 * 784))); do printf '\0\0\200\177'; done; } >"$work/infinite.npy"
     inputs=(--input "image=$work/infinite.npy" --input "label=$work/label.npy")
-    broken "infinite rows" 'linear: makes the first NaN (output 0, element 0 of [0-9]* here); operand 0 holds an infinity$' HAP_NAN=1
+    run+=(--check-nan)
+    broken "infinite rows" 'linear: makes the first NaN (output 0, element 0 of [0-9]* here); operand 0 holds an infinity$'
     inputs=("${good[@]}")
+    unset "run[-1]"
 }
 if [ "${2:-}" = nan ]; then
     not_numbers

@@ -21,16 +21,47 @@ code() {
 }
 g=examples/mlp/graph.json c=clusters/laptop3.yaml
 
+# narrow [COMMAND]: its help fits into 80 columns
+narrow() {
+    local line LC_ALL=C.UTF-8 lines=0
+    "$hapc" "$@" --help >"$work/out" 2>"$work/err"
+    while IFS= read -r line; do
+        lines=$((lines + 1))
+        [ ${#line} -le 80 ] || wrong "hapc $* --help is wider than 80 columns: $line"
+    done <"$work/out"
+    [ $lines -ge 3 ] || wrong "hapc $* --help"
+}
+
 code 2 'hapc plans one training step'
+narrow
+narrow profile
 code 0 'hapc plans one training step' --help
 code 0 '^hapc [0-9]+\.[0-9]+' --version
 for command in run check explain; do
     code 0 'hapc' $command --help
+    narrow $command
     code 2 'wanted: hapc' $command
     code 2 "unknown option '--halp'" $command --halp
     code 1 'is no plan folder' $command "$work/none"
 done
 code 2 "did you mean 'check'" chekc
+# What the help takes from the tables of strategies and passes, and what -d makes of a letter.
+code 0 'auto, dp-even, dp-prop, zero, tp, hap' --help
+code 0 'L lower, W place waits' --help
+code 0 '^# after place waits' $g $c -d W
+code 2 "did you mean '--steps'" run "$work" --stpes 3
+code 2 "^hapc: error: --cuda has no key 'grahp' \(graph, .*peers\)$" run "$work" --backend cuda --cuda tune=off,grahp=list
+code 2 "did you mean 'graph'" run "$work" --backend cuda --cuda=tune=off,grahp=list
+code 2 "^hapc: error: --cuda graph has no value '1' \(usual, on, list, auto, off\)$" run "$work" --backend cuda --cuda graph=1
+code 2 "did you mean 'exact'" run "$work" --backend cuda --cuda fuse=exct
+code 2 "^hapc: error: --cuda fuse has no value '' " run "$work" --backend cuda --cuda fuse
+code 2 "^hapc: error: --cuda has no key '' " run "$work" --backend cuda --cuda fuse=on,
+code 2 'this run is on CPUs; --backend cuda is wanted' run "$work" --cuda fuse=off
+code 2 "^hapc: error: --cuda has no key 'x' " profile --cuda x=1
+code 2 '--json takes no value' run "$work" --json=1
+code 2 '--steps wants a value' run "$work" --steps
+code 2 "unknown option '--seed'" $g $c --seed 3
+code 2 "unknown option '--backend'" $g $c --backend cpu
 code 2 "did you mean '--strategy'" $g $c --stratgy auto
 code 2 "did you mean 'dp-even'" $g $c --strategy dp-evn
 code 2 'precision is fp32' $g $c --precision fp64

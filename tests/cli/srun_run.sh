@@ -83,6 +83,7 @@ npy() { # NAME DESCR SHAPE BYTES
 npy image.npy '<f4' '(64, 784)' $((64 * 784 * 4))
 npy label.npy '<i8' '(64,)' $((64 * 8))
 options=(--input "image=$work/image.npy" --input "label=$work/label.npy" --json)
+folder=(--folder "$work/mlp") # of a program that hapc run does not start
 losses() { sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' "$1"; }
 # Both nodes are this machine, which Open MPI would find out and share memory over it.
 export OMPI_MCA_btl=tcp,self OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -91,20 +92,19 @@ export OPENBLAS_NUM_THREADS=1
 "$hapc" run "$work/mlp" --steps 5 "${options[@]}" >"$work/mpirun.out" 2>"$work/err" || fail "under mpirun: $(cat "$work/err")"
 [ "$(losses "$work/mpirun.out" | wc -l)" = 5 ] || fail "not five losses: $(cat "$work/mpirun.out")"
 program=$(echo "$work"/mlp/build/*/program)
-export HAP_FOLDER=$work/mlp
 
-HAP_VERBOSE=1 timeout 60 srun -N 2 -n 4 --overcommit --mpi=pmix "$program" --steps 5 "${options[@]}" >"$work/srun.out" 2>"$work/err" ||
+timeout 60 srun -N 2 -n 4 --overcommit --mpi=pmix "$program" "${folder[@]}" -v --steps 5 "${options[@]}" >"$work/srun.out" 2>"$work/err" ||
     fail "under srun: $(cat "$work/err")"
 [ "$(grep -c '^rank [0-3] class [0-9] segments' "$work/err")" = 4 ] || fail "not four ranks: $(cat "$work/err")"
 diff <(losses "$work/mpirun.out") <(losses "$work/srun.out") || fail "losses under srun differ"
 
-timeout 60 srun -n 4 --overcommit --mpi=none "$program" --steps 1 "${options[@]}" >"$work/out" 2>"$work/err" && fail "tasks that are not joined run"
+timeout 60 srun -n 4 --overcommit --mpi=none "$program" "${folder[@]}" --steps 1 "${options[@]}" >"$work/out" 2>"$work/err" && fail "tasks that are not joined run"
 
 timeout 60 salloc -Q -N 2 -n 4 --overcommit "$hapc" run "$work/mlp" --steps 5 "${options[@]}" >"$work/salloc.out" 2>"$work/err" ||
     fail "hapc run in an allocation: $(cat "$work/err")"
 diff <(losses "$work/mpirun.out") <(losses "$work/salloc.out") || fail "losses in an allocation differ"
 
-timeout 60 srun -N 2 -n 4 --overcommit --mpi=pmix "$program" --steps 100000000 "${options[@]}" >"$work/out" 2>"$work/err" &
+timeout 60 srun -N 2 -n 4 --overcommit --mpi=pmix "$program" "${folder[@]}" --steps 100000000 "${options[@]}" >"$work/out" 2>"$work/err" &
 job=$!
 for _ in $(seq 300); do
     grep -q '"step":1,' "$work/out" && break

@@ -162,6 +162,25 @@ START_TEST(parts_of_a_device_are_slower)
 }
 END_TEST
 
+START_TEST(launch_overheads_are_a_devices_own)
+{
+    cl_cluster *c = from_text("name: x\n"
+                              "machines:\n"
+                              "  - devices: [{model: T4, count: 2}, {model: T4, launch_overhead: "
+                              "9 us, put_overhead: 40 us}]\n"
+                              "    link: {bandwidth: 10 GB/s, latency: 8 us}\n");
+    ck_assert_int_eq(c->n_classes, 2);
+    ck_assert_double_eq(c->cls[0].launch_overhead, 0);
+    ck_assert_double_eq_tol(c->cls[1].launch_overhead, 9e-6, 1e-18);
+    ck_assert_double_eq_tol(c->cls[1].put_overhead, 40e-6, 1e-18);
+    hb_buf b = {.arena = arena};
+    cl_print(&b, c);
+    hb_str text = hb_done(&b);
+    ck_assert_msg(strstr(text.p, "launch overhead of a collective 9 us\n"), "%s", text.p);
+    ck_assert_msg(strstr(text.p, "launch overhead of a one-sided put 40 us\n"), "%s", text.p);
+}
+END_TEST
+
 START_TEST(classes_are_what_is_interchangeable)
 {
     cl_cluster *c =
@@ -337,6 +356,7 @@ int main(void)
     tcase_add_test(c, every_file_of_the_folder_reads);
     tcase_add_test(c, the_whole_catalogue_reads);
     tcase_add_test(c, parts_of_a_device_are_slower);
+    tcase_add_test(c, launch_overheads_are_a_devices_own);
     tcase_add_test(c, classes_are_what_is_interchangeable);
     tcase_add_test(c, emulated_hosts_are_machines);
     tcase_add_test(c, group_links);

@@ -342,6 +342,52 @@ START_TEST(stretches_reach_the_classes)
 }
 END_TEST
 
+START_TEST(launch_overheads_reach_the_classes)
+{
+    hb_str said;
+    cost_curves *k = curves_of(HEAD "\"classes\":{},\"launch_overheads\":[{\"class\":\"G\","
+                                    "\"library\":8e-6,\"push\":3e-5}]}",
+                               &said);
+    ck_assert_msg(k != NULL, "%s", said.p);
+    // Not measured: of GPUs one default, of CPUs nothing.
+    cl_class gpu = {.kind = CL_GPU}, cpu = {.kind = CL_CPU};
+    ck_assert_double_eq(cost_launch_overhead(&gpu, false), COST_LAUNCH_OVERHEAD);
+    ck_assert_double_eq(cost_launch_overhead(&gpu, true), COST_LAUNCH_OVERHEAD + COST_PUT_BREAK);
+    ck_assert_double_eq(cost_launch_overhead(&cpu, true), 0);
+    cost_apply_curves(k, &cluster);
+    ck_assert_double_eq(cost_launch_overhead(&cls[0], false), 8e-6);
+    ck_assert_double_eq(cost_launch_overhead(&cls[0], true), 3e-5);
+    ck_assert_double_eq(cls[1].launch_overhead, 0);
+    cost_memory memory = {0};
+    cost_memory_add(&memory, &cls[0]); // of two classes the longer
+    cost_memory_add(&memory, &gpu);
+    ck_assert_double_eq(memory.launch_overhead[0], COST_LAUNCH_OVERHEAD);
+    ck_assert_double_eq(memory.launch_overhead[1], COST_LAUNCH_OVERHEAD + COST_PUT_BREAK);
+    // What the cluster file says goes first; a put that was not measured breaks a step as always.
+    cls[0].launch_overhead = 5e-6;
+    cls[0].put_overhead = 0;
+    cost_apply_curves(k, &cluster);
+    ck_assert_double_eq(cls[0].launch_overhead, 5e-6);
+    ck_assert_double_eq(cls[0].put_overhead, 3e-5);
+    gpu.launch_overhead = 1e-6;
+    ck_assert_double_eq(cost_launch_overhead(&gpu, true), 1e-6 + COST_PUT_BREAK);
+}
+END_TEST
+
+START_TEST(fresh_rows_reach_the_classes)
+{
+    hb_str said;
+    cost_curves *k = curves_of(HEAD "\"classes\":{},\"contention\":[{\"class\":\"G\","
+                                    "\"form\":\"push\",\"compute\":1.125,\"communication\":1,"
+                                    "\"fresh\":1.5}]}",
+                               &said);
+    ck_assert_msg(k != NULL, "%s", said.p);
+    cost_apply_curves(k, &cluster);
+    ck_assert_double_eq(cls[0].fresh_put, 1.5);
+    ck_assert_double_eq(cls[1].fresh_put, 0);
+}
+END_TEST
+
 START_TEST(bad_curves_are_errors)
 {
     static const struct {
@@ -380,6 +426,18 @@ START_TEST(bad_curves_are_errors)
         {HEAD "\"classes\":{},\"pairs\":[{\"class\":\"G\",\"gap\":-1,\"flag\":0}]}", "in seconds"},
         {HEAD "\"classes\":{},\"runs\":[{\"class\":\"G\",\"push\":2,\"pack\":0}]}", "in seconds"},
         {HEAD "\"classes\":{},\"runs\":[3]}", "expected {class, push, pack}"},
+        {HEAD "\"classes\":{},\"launch_overheads\":[{\"class\":\"G\",\"library\":2,\"push\":0}]}",
+         "'library' is in seconds, 0 to 1"},
+        {HEAD "\"classes\":{},\"launch_overheads\":[{\"class\":\"G\",\"library\":1e-5}]}",
+         "'push' is in seconds"},
+        {HEAD "\"classes\":{},\"launch_overheads\":[{\"class\":\"G\",\"put\":1}]}",
+         "unknown key 'put'"},
+        {HEAD "\"classes\":{},\"contention\":[{\"class\":\"G\",\"compute\":1,"
+              "\"communication\":1,\"fresh\":1.2}]}",
+         "'fresh' is of a contention beside 'push'"},
+        {HEAD "\"classes\":{},\"contention\":[{\"class\":\"G\",\"form\":\"push\","
+              "\"compute\":1,\"communication\":1,\"fresh\":0.5}]}",
+         "'fresh' is how many times slower"},
         {HEAD "\"classes\":{},\"pairs\":[{\"gap\":1e-6,\"flag\":0}]}", "missing key 'class'"},
         {HEAD "\"classes\":{\"G\":{\"linnear\":{\"f32\":[[1,1]]}}}}", "no row of the op table"},
         {HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[2,1,1],[1,3,1]]}}}}",
@@ -412,6 +470,8 @@ int main(void)
     tcase_add_test(c, contention_reaches_the_classes);
     tcase_add_test(c, pairs_reach_the_classes);
     tcase_add_test(c, stretches_reach_the_classes);
+    tcase_add_test(c, launch_overheads_reach_the_classes);
+    tcase_add_test(c, fresh_rows_reach_the_classes);
     tcase_add_test(c, parts_take_no_less);
     tcase_add_test(c, bad_curves_are_errors);
     suite_add_tcase(s, c);

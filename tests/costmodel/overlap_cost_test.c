@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "costmodel/device_defaults.h"
+#include "costmodel/pair_team.h"
 #include "tests/support/pair_model.h"
 #include "tests/support/pair_via.h"
 
@@ -34,7 +36,7 @@ START_TEST(a_consumer_by_hand)
     p.gap = 0.1;
     near(cost_pair_seconds(&p, each, 4, &t), 20.3);
     near(t.end[0], 20.3);
-    p.skew = 2; // once, however many groups
+    p.launch_overhead = 2; // once, however many groups
     near(cost_pair_seconds(&p, each, 4, &t), 22.3);
     near(t.end[0], 22.3);
 }
@@ -408,6 +410,53 @@ START_TEST(pairs_pay)
 }
 END_TEST
 
+// Not measured: contention as in a step, one default a figure. Measured: the device's own.
+START_TEST(a_team_takes_its_devices_figures)
+{
+    cl_class gpu = {
+        .name = HB_STR("G"), .kind = CL_GPU, .f32 = 1e12, .memory_bandwidth = 1e12, .n_ranks = 2};
+    cl_cluster cluster = {.n_ranks = 2, .n_classes = 1, .cls = &gpu};
+    cost_model m = {.cluster = &cluster};
+    double after[2];
+    cost_team t = {.model = &m,
+                   .link = {.bandwidth = 1e10, .latency = 1e-5, .gpus = true},
+                   .coll = COST_ALL_REDUCE,
+                   .form = COST_FLAT,
+                   .n = 2,
+                   .rows = (int64_t[]){64, 64},
+                   .kind = (int[]){0, 0},
+                   .n_kinds = 1,
+                   .row_bytes = {256},
+                   .after = after};
+    cost_memory_add(&t.memory, &gpu);
+    cost_pair p = cost_team_pair(&t, false);
+    ck_assert_double_eq(p.beside[0].compute, cost_beside_of(&gpu).of[0].compute);
+    ck_assert_double_eq(p.beside[0].compute, COST_LIBRARY_COMPUTE);
+    ck_assert_double_eq(p.beside[0].communication, COST_LIBRARY_COMMUNICATION);
+    ck_assert_double_eq(p.launch_overhead, COST_LAUNCH_OVERHEAD);
+    t.link.crosses = true;
+    p = cost_team_pair(&t, false);
+    ck_assert_double_eq(p.beside[0].compute, 1);
+    gpu.compute_beside = 1.5;
+    gpu.communication_beside = 1.25;
+    p = cost_team_pair(&t, false);
+    ck_assert_double_eq(p.beside[0].compute, 1.5);
+    ck_assert_double_eq(p.beside[0].communication, 1.25);
+    t.link = (cl_link){.bandwidth = 1e10, .latency = 1e-5, .gpus = true, .peer = true};
+    t.coll = COST_REDUCE_SCATTER;
+    t.form = COST_PUSH(1);
+    p = cost_team_pair(&t, false);
+    ck_assert_double_eq(p.crowded, COST_FRESH_PUT);
+    ck_assert_double_eq(p.launch_overhead, COST_LAUNCH_OVERHEAD + COST_PUT_BREAK);
+    gpu.fresh_put = 1.5;
+    gpu.put_overhead = 1e-4;
+    cost_memory_add(&t.memory, &gpu);
+    p = cost_team_pair(&t, false);
+    ck_assert_double_eq(p.crowded, 1.5);
+    ck_assert_double_eq(p.launch_overhead, 1e-4);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("overlap_cost");
@@ -422,6 +471,7 @@ int main(void)
     tcase_add_test(t, sums_by_parts);
     tcase_add_test(t, contention);
     tcase_add_test(t, pairs_pay);
+    tcase_add_test(t, a_team_takes_its_devices_figures);
     tcase_add_test(t, uneven_messages_share_links);
     tcase_add_test(t, small_ranks_pass_on_rows_of_large_ones);
     tcase_add_test(t, passed_on_in_small_steps);

@@ -9,7 +9,7 @@
 
 #include "core/float16.h"
 #include "core/tensor.h"
-#include "cuda/step/cuda_record.h"
+#include "cuda/fuse/cuda_record.h"
 #include "tests/support/run_cuda.h"
 
 static const hap_step_state now = {.step = 2, .lr = 0.01, .seed = 7};

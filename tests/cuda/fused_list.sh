@@ -33,33 +33,33 @@ for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,
         "$HAP_BUILD/tests/libfused_list.a" $(pkg-config --libs haprt) -Wl,--end-group >"$work/cc.out" 2>&1 ||
         { fail "program.c with the list" "$work/cc.out"; continue; }
     ranks=$(sed -n 's/.*hap_init(.*, \([0-9]*\));/\1/p' "$work/$name/program.c")
-    for on in 0 exact 1; do
+    for on in off exact on; do
         # shellcheck disable=SC2046
-        HAP_CUDA_FUSE=$on mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" "$work/$name/listed" --steps 4 --seed 1 \
+        mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" "$work/$name/listed" --cuda fuse=$on --steps 4 --seed 1 \
             --json $(inputs "$model") --save "$work/$name/$on.safetensors" >"$work/$name/$on.out" 2>"$work/$name/$on.err" ||
             fail "fused $on" "$work/$name/$on.err"
         sed 's/,"ms.*//' "$work/$name/$on.out" >"$work/$name/$on.losses"
     done
-    [ "$(wc -l <"$work/$name/1.losses")" = 4 ] || fail "not 4 losses" "$work/$name/1.err"
-    cmp "$work/$name/0.losses" "$work/$name/exact.losses" || fail "losses differ"
-    cmp "$work/$name/0.safetensors" "$work/$name/exact.safetensors" || fail "parameters differ"
-    paste -d' ' "$work/$name/0.losses" "$work/$name/1.losses" | sed 's/[^ ]*"loss"://g' |
+    [ "$(wc -l <"$work/$name/on.losses")" = 4 ] || fail "not 4 losses" "$work/$name/on.err"
+    cmp "$work/$name/off.losses" "$work/$name/exact.losses" || fail "losses differ"
+    cmp "$work/$name/off.safetensors" "$work/$name/exact.safetensors" || fail "parameters differ"
+    paste -d' ' "$work/$name/off.losses" "$work/$name/on.losses" | sed 's/[^ ]*"loss"://g' |
         awk '{ d = ($1 - $2) / $1; if (d < 0) d = -d; if (!(d < 1e-4)) bad = 1 } END { exit bad }' || fail "losses are not near"
-    read -r calls gone <<<"$(sed -n 's/^rank 0 \([0-9]*\) calls, \([0-9]*\) left.*/\1 \2/p' "$work/$name/1.err")"
-    read -r launches updates <<<"$(sed -n 's/^rank 0 .* joined; \([0-9]*\) to update, \([0-9]*\) of.*/\1 \2/p' "$work/$name/1.err")"
+    read -r calls gone <<<"$(sed -n 's/^rank 0 \([0-9]*\) calls, \([0-9]*\) left.*/\1 \2/p' "$work/$name/on.err")"
+    read -r launches updates <<<"$(sed -n 's/^rank 0 .* joined; \([0-9]*\) to update, \([0-9]*\) of.*/\1 \2/p' "$work/$name/on.err")"
     exact=$(sed -n 's/^rank 0 [0-9]* calls, \([0-9]*\) left.*/\1/p' "$work/$name/exact.err")
     echo "  ${calls:-no} calls, ${gone:-none} left out or joined, ${exact:-none} without a rounding less; ${launches:-no} to square gradients and update, ${updates:-none} of them updates"
     read -r pushes ahead <<<"$(sed -n 's/^rank 0 \([0-9]*\) pushes, \([0-9]*\) told.*/\1 \2/p' "$work/$name/exact.err")"
     [[ $cluster != *-peers ]] || echo "  ${pushes:-no} pushes, ${ahead:-none} told ahead"
     [[ $cluster != *-peers ]] || [ "${ahead:-0}" -gt 0 ] || fail "no push is told ahead"
     # shellcheck disable=SC2046
-    [[ $cluster != *-peers ]] || ! HAP_TEST_HASTY=1 HAP_CUDA_FUSE=exact mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" \
-        "$work/$name/listed" --steps 4 --seed 1 --json $(inputs "$model") 2>"$work/$name/hasty.err" | sed 's/,"ms.*//' |
+    [[ $cluster != *-peers ]] || ! HAP_TEST_HASTY=1 mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" \
+        "$work/$name/listed" --cuda fuse=exact --steps 4 --seed 1 --json $(inputs "$model") 2>"$work/$name/hasty.err" | sed 's/,"ms.*//' |
         cmp -s - "$work/$name/exact.losses" || fail "a push that is told too early is not noticed"
     # Steps from a list, in parts, from a list.
     if [[ $cluster == *-peers ]]; then
         # shellcheck disable=SC2046
-        HAP_TEST_WAYS=1 HAP_CUDA_FUSE=exact mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" "$work/$name/listed" --steps 4 --seed 1 \
+        HAP_TEST_WAYS=1 mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" "$work/$name/listed" --cuda fuse=exact --steps 4 --seed 1 \
             --json $(inputs "$model") --save "$work/$name/ways.safetensors" 2>"$work/$name/ways.err" | sed 's/,"ms.*//' >"$work/$name/ways.losses"
         cmp "$work/$name/ways.losses" "$work/$name/exact.losses" || fail "losses differ from way to way" "$work/$name/ways.err"
         cmp "$work/$name/ways.safetensors" "$work/$name/exact.safetensors" || fail "parameters differ from way to way"
@@ -68,7 +68,7 @@ for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,
         echo "  $(sed -n 's/^rank 0 \(.*graphs.*\)/\1/p' "$work/$name/ways.err")"
     fi
     # Where the arena lets a residual's sum join its norm, the norm before is made again: a call more.
-    recorded=$(sed -n 's/^rank 0 \([0-9]*\) calls.*/\1/p' "$work/$name/0.err")
+    recorded=$(sed -n 's/^rank 0 \([0-9]*\) calls.*/\1/p' "$work/$name/off.err")
     [ -z "$batch" ] || [ "${calls:-0}" -ge $((${recorded:-0} + 3)) ] || fail "no norm is made again"
     case $name in bert-tiny-laptop1-*-bf16)
         [ "${gone:-0}" -ge $((${exact:-0} + 8 * 3)) ] || fail "query, key and value are not one product in three layers" ;;

@@ -17,9 +17,10 @@
 #include "core/coll_geometry.h"
 #include "core/pair_rows.h"
 #include "core/tensor.h"
+#include "cuda/comm/cuda_pair.h"
 #include "cuda/comm/cuda_push.h"
-#include "cuda/device/cuda_backend.h"
 #include "cuda/kernels/cuda_shadow.h"
+#include "cuda/step/cuda_program.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_nccl.h"
 #include "tests/support/fake_ranks.h"
@@ -44,6 +45,7 @@ typedef struct item {
 typedef struct rank {
     hap_rank r;
     cuda_backend b;
+    cuda_steps steps;
     item item[ITEMS];
     int step, at, weight;
     cuda_whole whole;
@@ -393,6 +395,7 @@ static void begin(int n_ranks, int steps)
         q->r.size[0] = n_ranks, q->r.size[1] = 1;
         q->r.coord[0] = i;
         q->r.backend = &q->b;
+        q->b.steps = &q->steps;
         q->r.seg_bytes[0] = q->r.seg_bytes[1] = fake.room;
         q->r.seg[SEG_LOCAL] = fake.local[i];
         memset(fake.local[i], 0xA5, (size_t)fake.room);
@@ -400,7 +403,7 @@ static void begin(int n_ranks, int steps)
         cudaStreamCreateWithPriority(&q->b.x.stream, 0, 0);
         cudaStreamCreateWithPriority(&q->b.stream[1], 0, 0);
         q->b.group[1] = fake_comm(0, i);
-        q->b.steps = steps;
+        q->b.warm = steps > 1;
         q->r.seg[SEG_SYM] = cuda_push_start(&q->r, fake.room);
         cuda_pair_start(&q->r);
     }

@@ -24,8 +24,9 @@
 
 #include "core/coll_geometry.h"
 #include "core/tensor.h"
+#include "cuda/comm/cuda_box.h"
 #include "cuda/comm/cuda_push.h"
-#include "cuda/device/cuda_backend.h"
+#include "cuda/step/cuda_program.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_nccl.h"
 #include "tests/support/fake_ranks.h"
@@ -51,6 +52,7 @@ typedef struct item {
 typedef struct rank {
     hap_rank r;
     cuda_backend b;
+    cuda_steps steps;
     item item[ITEMS];
     cudaStream_t aside;
     cuda_room room;
@@ -191,11 +193,12 @@ static void run_by_hand(rank *q, item *x)
                            (k + 1) * part - lo);
         }
     }
-    cuda_check(&q->r, cuda_box_copy(&q->r, s,
-                                    &(hap_coll_view){1, PARTS, 1, 1, WORDS, 4, 0, 0, 0, NULL, NULL,
-                                                     0, 0, 0, 0},
-                                    dst + me * PARTS * part, (hap_box){{0, PARTS}, {0, 1}}, src,
-                                    (hap_box){{0, PARTS}, {0, 1}}, (hap_box){{0, PARTS}, {0, 1}}));
+    cuda_check(&q->r,
+               cuda_box_copy(
+                   s, &(hap_coll_view){1, PARTS, 1, 1, WORDS, 4, 0, 0, 0, NULL, NULL, 0, 0, 0, 0},
+                   dst + me * PARTS * part, (hap_box){{0, PARTS}, {0, 1}}, src,
+                   (hap_box){{0, PARTS}, {0, 1}}, (hap_box){{0, PARTS}, {0, 1}},
+                   cuda_push_sizes_of(&q->r)->run));
     for (int64_t k = first; k < PARTS; k++)
         for (int d = 1; d < n; d++) {
             int from = (me - d + n) % n;
@@ -375,6 +378,7 @@ static void begin(int mesh, const cuda_push_sizes *sizes)
         q->r.coord[0] = m[0] == 2 ? i / m[2] : i;
         q->r.coord[1] = m[0] == 2 ? i % m[2] : 0;
         q->r.backend = &q->b;
+        q->b.steps = &q->steps;
         q->r.seg_bytes[0] = q->r.seg_bytes[1] = fake.room;
         q->r.seg[SEG_LOCAL] = fake.local[i];
         new_stream(&q->b.x.stream);

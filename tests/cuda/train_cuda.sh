@@ -11,8 +11,7 @@ if [ "$gpus" = 0 ]; then
     exit 77
 fi
 . tests/train/train_steps.sh
-export HAP_CUDA_TUNE=0 # the same algorithms of products in every run
-backend=(--backend cuda)
+backend=(--backend cuda --cuda tune=off) # the same algorithms of matmuls in every run
 on_one=true
 [ "${HAP_TRAIN_RANKS:-}" != several ] || on_one=false
 parts_asked=" ${*:-torch bf16 rehearsed} "
@@ -51,10 +50,10 @@ for case in mlp,laptop1,auto gpt2-tiny,laptop1,auto bert-tiny,laptop1,auto \
     run "$name" first --steps 1 --json "${from[@]}" $(inputs "$model") --save-grads "$work/grads" || continue
     compare torch "$ref" "$work/$name.out" "$work/grads" "$work/final" "$start" "$parts"
     if [ "$strategy" = auto ]; then
-        for way in 0,0 1,0 1,exact; do
-            HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} run "$name" again --steps 20 --json "${from[@]}" $(inputs "$model") || continue
+        for way in off,off on,off on,exact; do
+            run "$name" again --cuda "graph=${way%,*},fuse=${way#*,}" --steps 20 --json "${from[@]}" $(inputs "$model") || continue
             sed 's/,"ms.*//' "$work/again.out" >"$work/$name.$way.losses"
-            cmp "$work/$name.0,0.losses" "$work/$name.$way.losses" || fail "losses of graph,fuse $way differ from those of the calls"
+            cmp "$work/$name.off,off.losses" "$work/$name.$way.losses" || fail "losses of graph,fuse $way differ from those of the calls"
         done
     fi
     rm -rf "${work:?}/$name" "$work/final" "$work/grads"
@@ -67,19 +66,19 @@ for model in gpt2-tiny bert-tiny; do
     title "$model on laptop1 in bf16: called, captured, fused"
     plan bf16 "examples/$model/graph.json" laptop1 --precision bf16 || continue
     for attention in cudnn own; do
-        for way in 0,0 1,0 list,exact 1,exact 1,1; do
+        for way in off,off on,off list,exact on,exact on,on; do
             name=bf16.$attention.$way
-            HAP_CUDA_ATTENTION=$attention HAP_CUDA_GRAPH=${way%,*} HAP_CUDA_FUSE=${way#*,} run bf16 "$name" --steps 20 --json --seed 1 \
+            run bf16 "$name" --cuda "attention=$attention,graph=${way%,*},fuse=${way#*,}" --steps 20 --json --seed 1 \
                 $(inputs "$model") || { echo "  that was graph,fuse $way, attention $attention"; continue; }
             sed 's/,"ms.*//' "$work/$name.out" >"$work/$name.losses"
             [ "$(wc -l <"$work/$name.losses")" = 20 ] || fail "not 20 losses"
-            if [ $way = 1,1 ]; then
-                paste -d' ' "$work/bf16.$attention.0,0.losses" "$work/$name.losses" | sed 's/[^ ]*"loss"://g' |
+            if [ $way = on,on ]; then
+                paste -d' ' "$work/bf16.$attention.off,off.losses" "$work/$name.losses" | sed 's/[^ ]*"loss"://g' |
                     awk '{ d = ($1 - $2) / $1; if (d < 0) d = -d; if (!(d < 1e-3)) bad = 1 } END { exit bad }' ||
                     fail "losses of graph,fuse $way, attention $attention, are not near those of the calls"
                 continue
             fi
-            cmp "$work/bf16.$attention.0,0.losses" "$work/$name.losses" ||
+            cmp "$work/bf16.$attention.off,off.losses" "$work/$name.losses" ||
                 fail "losses of graph,fuse $way, attention $attention, differ from those of the calls"
         done
     done
@@ -93,22 +92,20 @@ for case in laptop1,auto laptop,zero laptop-peers,tp; do
     if [ "$case" = laptop1,auto ] && ! $on_one || [ "$case" != laptop1,auto ] && [ "$gpus" -lt 4 ]; then continue; fi
     title "gpt2-tiny on $case, rehearsed"
     plan before examples/gpt2-tiny/graph.json "${case%,*}" --strategy "${case#*,}" --precision bf16 || continue
-    export HAP_CUDA_FUSE=exact
-    HAP_CUDA_REHEARSE=0 run before unrehearsed --steps 12 --json "${rows[@]}" --save "$work/unrehearsed.save" || continue
+    run before unrehearsed --cuda fuse=exact --rehearse 0 --steps 12 --json "${rows[@]}" --save "$work/unrehearsed.save" || continue
     sed 's/,"ms.*//' "$work/unrehearsed.out" >"$work/unrehearsed.losses"
     [ "$(wc -l <"$work/unrehearsed.losses")" = 12 ] || fail "not 12 losses"
-    grep -q '^rank [0-9]* rehearsed' "$work/unrehearsed.err" && fail "rehearsed in spite of HAP_CUDA_REHEARSE=0"
+    grep -q '^rank [0-9]* rehearsed' "$work/unrehearsed.err" && fail "rehearsed in spite of --rehearse 0"
     grep -Eq 'in them: [1-9][0-9]* plans, .*, [1-9][0-9]* graphs$' "$work/unrehearsed.err" || fail "what steps make is not counted"
-    for way in 0,1 list,2 1,3 auto,3; do
-        HAP_CUDA_GRAPH=${way%,*} run before rehearsed --steps 12 --json "${rows[@]}" --save "$work/rehearsed.save" || continue
+    for way in off,1 list,2 on,3 auto,3; do
+        run before rehearsed --cuda "fuse=exact,graph=${way%,*}" --steps 12 --json "${rows[@]}" --save "$work/rehearsed.save" || continue
         all_before rehearsed "${way#*,}"
         sed 's/,"ms.*//' "$work/rehearsed.out" >"$work/rehearsed.losses"
         cmp "$work/unrehearsed.losses" "$work/rehearsed.losses" || fail "losses of graph $way differ"
         cmp "$work/unrehearsed.save" "$work/rehearsed.save" || fail "checkpoints of graph $way differ"
     done
-    unset HAP_CUDA_FUSE
     for way in auto,3 list,2; do
-        HAP_CUDA_TUNE=1 HAP_CUDA_GRAPH=${way%,*} run before tuned --steps 12 --json "${rows[@]}" || continue
+        run before tuned --cuda "tune=on,graph=${way%,*}" --steps 12 --json "${rows[@]}" || continue
         all_before tuned "${way#*,}"
     done
     rm -rf "$work/before"

@@ -50,9 +50,9 @@ for plan in mlp@laptop3 mlp@laptop1 gpt2-tiny@laptop gpt2-tiny@laptop2 bert-tiny
     (cd "$work" && "$hapc" "$graph" "$cluster" ${options[@]+"${options[@]}"} -o "$plan" -q) # again, over the old one
     cmp -s "$work/$plan.c" "$out/program.c" && cmp -s "$work/$plan.h" "$out/buffers.h" ||
         wrong "$plan: not the same twice"
-    ${CC:-cc} $warnings -Iruntime -c "$out/program.c" -o "$work/p.o" || wrong "$plan: does not compile"
+    ${CC:-cc} $warnings -I"$HAP_BUILD/include" -c "$out/program.c" -o "$work/p.o" || wrong "$plan: does not compile"
     if command -v clang-14 >/dev/null; then
-        clang-14 $warnings -Iruntime -c "$out/program.c" -o "$work/p.o" || wrong "$plan: clang"
+        clang-14 $warnings -I"$HAP_BUILD/include" -c "$out/program.c" -o "$work/p.o" || wrong "$plan: clang"
     fi
     layout "$plan" "$out"
     "$hapc" check "$out" -d l >"$work/$plan.log" || wrong "$plan: check"

@@ -43,7 +43,7 @@ if ! "$hapc" "$work/graph.json" clusters/laptop3.yaml -q -o "$work/plan" 2>"$wor
     "$hapc" "$work/graph.json" clusters/laptop3.yaml -q -o "$work/plan" || wrong "no plan"
 fi
 c=$work/plan/program.c
-cc -std=c11 -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror -Iruntime -c "$c" -o "$work/p.o" || wrong "does not compile"
+cc -std=c11 -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror -I"$HAP_BUILD/include" -c "$c" -o "$work/p.o" || wrong "does not compile"
 [ "$(wc -L <"$c")" -le 100 ] && [ "$(wc -L <"$work/plan/buffers.h")" -le 100 ] || wrong "layout"
 "$hapc" check "$work/plan" || wrong "not proved"
 "$hapc" explain "$work/plan" 'int' >/dev/null || wrong "explain"

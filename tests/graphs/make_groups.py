@@ -3,9 +3,13 @@
 input: what fused groups are tried with. Usage: make_groups.py COLUMNS GRAPH.json X.npy"""
 
 import json
+import os
 import random
 import struct
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../ir/export/hap_export"))
+import ops  # the op table alone: hap_export wants PyTorch
 
 cols, graph, npy = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 batch, tokens = 6, 5
@@ -34,6 +38,9 @@ n = op("n", "layer_norm", op("res", "add", d, "x"), "w2", "b2", eps=1e-5)
 sm = op("sm", "softmax", n)
 ls = op("ls", "log_softmax", n)
 o = op("o", "div", op("sl", "mul", sm, ls), op("e2", "add_scalar", e, c=2.0))
+for name, row in ops.table().items():  # every op that ops.def has a value for, at l, which is about 0.7
+    if row.point:
+        o = op(f"{name}.in", "add", o, op(f"{name}.at", name, l, **{k: 0.5 + i / 4 for i, k in enumerate(row.attrs)}))
 op("loss", "scale", op("total", "sum", o, dims=[0, 1, 2]), c=1.0 / (batch * tokens))
 
 

@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 cc=${CC:-cc}
 cxx=${CXX:-c++}
+build=${HAP_BUILD:-build} # has what opsgen prints
 mpi_cflags=${MPI_CFLAGS:-$(pkg-config --cflags mpi-c 2>/dev/null)}
 warnings=(-pedantic -Wall -Wextra -Wshadow -Wundef -Werror)
 bad=0
@@ -15,8 +16,8 @@ count=0
 compile() {
     local header=$1
     shift
-    printf '#include "%s"\n' "$header" |
-        "$@" "${warnings[@]}" -fsyntax-only -I. -Iruntime - || {
+    printf '#include "%s"\ntypedef int of_a_header;\n' "$header" |
+        "$@" "${warnings[@]}" -fsyntax-only -I. -Iruntime -I"$build/include" - || {
         echo "$header does not compile alone ($*)"
         bad=1
     }

@@ -12,6 +12,7 @@
 #include "core/comm.h"
 #include "tests/support/coll_memory.h"
 #include "tests/support/coll_random.h"
+#include "tests/support/test_options.h"
 
 enum { ARENA = 64 << 20, MAX_FLIGHT = 3, POISON = 0xA5 };
 
@@ -223,6 +224,7 @@ int main(int argc, char **argv)
 {
     static hap_rank base;
     hap_comm_start(&base, &argc, &argv);
+    test_options(&base.opt);
     int rounds = argc > 1 ? atoi(argv[1]) : 60;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
     int class_of[64];

@@ -27,8 +27,8 @@ START_TEST(steps)
 {
     hap_rank r = {.n_ranks = 1, .opt.steps = 2, .now.step = 5}; // resumed behind step 4
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    setenv("HAP_HEARTBEAT", folder, 1);
-    hap_beat_start(&r);
+    r.opt.heartbeat = folder;
+    ck_assert_ptr_null(hap_beat_start(&r));
     ck_assert_int_eq(step_said(), -1);
     r.rehearsal = 1;
     hap_beat(&r, "linear");

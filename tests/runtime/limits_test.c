@@ -4,7 +4,8 @@
 #include <check.h>
 #include <stdbool.h>
 
-#include "core/pair_calls.h"
+#include "core/coll_geometry.h"
+#include "core/pair.h"
 #include "core/push_turns.h"
 #include "cuda/device/cuda_limits.h"
 #include "hap/group_args.h"
@@ -24,6 +25,8 @@ typedef struct pair {
 START_TEST(numbers_are_the_same)
 {
     static const pair all[] = {
+        PAIR(SYN_RECORD_GROUPS, HAP_PAIR_GROUPS),
+        PAIR(COST_SCRATCH_ALIGN, HAP_SCRATCH_ALIGN),
         PAIR(IR_CUDA_NORM_COLUMNS, CUDA_NORM_COLUMNS),
         PAIR(IR_CUDA_MAX_CHAIN, CUDA_MAX_CHAIN),
         PAIR(IR_CUDA_SMALL, CUDA_SMALL),

@@ -18,6 +18,7 @@
 #include "core/pair_rows.h"
 #include "tests/support/coll_memory.h"
 #include "tests/support/pair_via.h"
+#include "tests/support/test_options.h"
 
 enum { ARENA = 32 << 20, PAIRS = 12, MAX_OPS = 3, MAX_GROUPS = 64, N_TABLES = 64, POISON = 0xA5 };
 
@@ -414,6 +415,7 @@ int main(int argc, char **argv)
 {
     static hap_rank base;
     hap_comm_start(&base, &argc, &argv);
+    test_options(&base.opt);
     int rounds = argc > 1 ? atoi(argv[1]) : 30;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
     longest_delay = argc > 3 ? atoi(argv[3]) : 50;

@@ -24,6 +24,7 @@
 #include "tests/support/coll_memory.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/pair_via.h"
+#include "tests/support/test_options.h"
 
 enum {
     SYM = 32 << 20,
@@ -543,6 +544,7 @@ int main(int argc, char **argv)
 {
     static hap_rank base;
     hap_comm_start(&base, &argc, &argv);
+    test_options(&base.opt);
     int programs = argc > 1 ? atoi(argv[1]) : 21, steps = argc > 2 ? atoi(argv[2]) : 5;
     uint64_t seed = argc > 3 ? (uint64_t)atoll(argv[3]) : 1, hash = 0;
     int longest = argc > 4 ? atoi(argv[4]) : 50, class_of[64] = {0};

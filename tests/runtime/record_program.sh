@@ -23,7 +23,7 @@ compile()
 # A program that ends in an error frees nothing.
 record()
 {
-    ASAN_OPTIONS=detect_leaks=${leaks:-0} HAP_RECORD="$dir/log" HAP_RECORD_CLASS=$1 "$dir/program" >"$dir/out" 2>"$dir/err"
+    ASAN_OPTIONS=detect_leaks=${leaks:-0} "$dir/program" --record "$dir/log" --class "$1" >"$dir/out" 2>"$dir/err"
     status=$?
 }
 
@@ -51,8 +51,8 @@ for n in 3 4; do
 done
 record 2
 [ $status = 5 ] && grep -q 'no rank has class 2' "$dir/err" || wrong "a class that does not exist"
-env -u HAP_RECORD ASAN_OPTIONS=detect_leaks=0 "$dir/program" 2>"$dir/err"
-[ $? = 2 ] || wrong "no HAP_RECORD"
+ASAN_OPTIONS=detect_leaks=0 "$dir/program" 2>"$dir/err"
+[ $? = 2 ] || wrong "no --record"
 
 rejects 'program.c:[0-9]+: .*table of dim 0 sums to 11 instead of 12' 's/{5, 0, 7}/{5, 0, 6}/'
 rejects 'a tensor ends at byte [0-9]+ of a segment of 8192' 's/LOCAL(6)/LOCAL(8)/'

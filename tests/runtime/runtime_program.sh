@@ -150,7 +150,17 @@ x="--input x=$here/programs/fit_x.npy"
 start 3 fit2 $x
 says 1 'error: the program is for 2 ranks, started on 3' "number of ranks"
 start 2 fit2 --stpes 3
-says 2 'error: unknown option --stpes' "unknown option"
+says 2 "error: unknown option '--stpes' \(hapc run --help lists them\)" "unknown option"
+start 2 fit2 --cuda graph=list,tnue=off
+says 2 "error: --cuda has no key 'tnue' \(graph, tune, .*, peers\)" "unknown key of --cuda"
+start 2 fit2 --cuda graph=maybe
+says 2 "error: --cuda graph has no value 'maybe' \(usual, on, list, auto, off\)" "unknown value of --cuda"
+start 2 fit2 --json=1
+says 2 'error: --json takes no value' "flag with a value"
+start 2 fit2 --rehearse
+says 2 'error: --rehearse wants a value' "option without its value"
+start 2 fit2 --rehearse=-1
+says 2 "error: --rehearse wants a number of passes, not '-1'" "rehearsals under 0"
 start 2 fit2 --steps x
 says 2 "error: --steps wants a number of steps, not 'x'" "malformed number"
 start 2 fit2 $x
@@ -184,7 +194,7 @@ start 3 fit3 $x --input "y=$dir/nan.npy" --check-nan
 says 5 "rank [02] host .*: before step 0 the input 'y' holds a NaN \(element 0 of (15|21) here\)" "NaN of an input"
 { head -c 128 "$here/programs/fit_x.npy"; head -c 960 /dev/zero; } >"$dir/inf.npy" # the last row is infinite, and meets weights of both signs
 for i in 1 2 3 4 5 6 7 8; do printf '\0\0\200\177'; done | dd of="$dir/inf.npy" bs=1 seek=$((128 + 11 * 32)) conv=notrunc 2>/dev/null
-HAP_NAN=1 start 3 fit3 --input "x=$dir/inf.npy" $y
+start 3 fit3 --input "x=$dir/inf.npy" $y --check-nan
 says 5 'rank 2 host .* step 0 program.c:[0-9]+: linear: makes the first NaN \(output 0, element 18 of 21 here\); operand 0 holds an infinity' "first NaN"
 start 3 fit3 $x $y --check-nan
 [ $status = 0 ] || wrong "a good run under --check-nan ends with $status"

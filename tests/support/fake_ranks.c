@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_push.h"
 #include "cuda/comm/cuda_segment.h"
-#include "cuda/device/cuda_backend.h"
+#include "cuda/kernels/cuda_ops.h"
+#include "cuda/kernels/cuda_push_add.h"
 #include "cuda/step/cuda_release.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_streams.h"
@@ -164,6 +166,7 @@ const char *cuda_copy_strided(cudaStream_t s, void *y, const void *x, const cuda
 typedef struct raising {
     char *flags;
     int n;
+    int64_t apart;
     const cuda_order *order;
 } raising;
 
@@ -177,13 +180,13 @@ static bool raise_flags(void *arg, int number)
     const raising *x = arg;
     (void)number;
     for (int i = 0; i < x->n; i++)
-        *(uint32_t *)(void *)(x->flags + (ptrdiff_t)i * CUDA_PUSH_FLAG_BYTES) = x->order->number;
+        *(uint32_t *)(void *)(x->flags + i * x->apart) = x->order->number;
     return x->order->stop;
 }
 
-const char *cuda_raise_flags(cudaStream_t s, void *flags, int n, const cuda_order *o)
+const char *cuda_raise_flags(cudaStream_t s, void *flags, int n, int64_t apart, const cuda_order *o)
 {
-    raising x = {flags, n, o};
+    raising x = {flags, n, apart, o};
     fake_call_own(s, told, raise_flags, &x, sizeof x);
     return NULL;
 }

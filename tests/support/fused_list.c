@@ -1,8 +1,8 @@
 // The CPU backend, with each step run from a list as the CUDA backend fuses it: recorded in the
-// second step, fused (HAP_CUDA_FUSE=0: not), run call by call on CPU kernels from then on. A
+// second step, fused (--cuda fuse=off: not), run call by call on CPU kernels from then on. A
 // program linked with -Wl,--wrap for the eight functions below so runs what cuda_fuse leaves, on
 // any number of ranks; what a chain says that nobody reads is poisoned. So is, unless
-// HAP_CUDA_FUSE=0, what others may write from a call on (cuda_ahead.h). With HAP_TEST_HASTY that
+// --cuda fuse=off, what others may write from a call on (cuda_ahead.h). With HAP_TEST_HASTY that
 // comes a call too early, which is to be noticed. With HAP_TEST_WAYS every second step from the
 // third on runs as if in parts (cuda_live.h): what would be in a graph lets others know of nothing.
 
@@ -15,6 +15,7 @@
 #include "core/fail.h"
 #include "cpu/ops_kernels.h"
 #include "cuda/fuse/cuda_fuse.h"
+#include "cuda/fuse/cuda_list.h"
 #include "cuda/step/cuda_ahead.h"
 #include "cuda/step/cuda_live.h"
 
@@ -212,12 +213,11 @@ static void poison(cuda_record *c, int i)
 }
 
 // Where pushes of which the others may know after call i will write. Returns how many.
-static int poison_ahead(cuda_record *c, int i)
+static int poison_ahead(const hap_rank *r, cuda_record *c, int i)
 {
-    const char *fuse = getenv("HAP_CUDA_FUSE");
     int n = 0;
     if (getenv("HAP_TEST_HASTY")) i++;
-    for (unsigned axes = 1; axes < CUDA_MASKS && !(fuse && fuse[0] == '0'); axes++)
+    for (unsigned axes = 1; axes < CUDA_MASKS && r->opt.cuda.fuse != HAP_CUDA_fuse_off; axes++)
         for (int k; (k = cuda_ahead_next(c, axes, i)) >= 0; n++) {
             const hap_coll_call *coll = &c->call[k].coll;
             for (int j = 0; j < coll->n; j++)
@@ -259,7 +259,7 @@ static void run_list(hap_rank *r, cuda_record *c, const bool *live)
 {
     int pushes = 0, ahead = 0;
     cuda_ahead_begin(c);
-    ahead += poison_ahead(c, -1);
+    ahead += poison_ahead(r, c, -1);
     for (int i = 0; i < c->n; i++) {
         cuda_call *e = &c->call[i];
         switch (e->kind) {
@@ -299,7 +299,7 @@ static void run_list(hap_rank *r, cuda_record *c, const bool *live)
                 break;
             }
         pushes += e->kind == CUDA_START && hap_form_push(e->coll.form);
-        if (!live || live[i]) ahead += poison_ahead(c, i);
+        if (!live || live[i]) ahead += poison_ahead(r, c, i);
     }
     if (!c->begun) fprintf(stderr, "rank %d %d pushes, %d told ahead\n", r->id, pushes, ahead);
     c->begun = true;

@@ -86,8 +86,11 @@ const op_case op_cases[] = {
     CASE(tanh_bwd, "", "f2x6 f2x6", PLAIN),
     CASE(sigmoid, "", "f2x6", PLAIN),
     CASE(sigmoid_bwd, "", "f2x6 f2x6", PLAIN),
-    CASE(relu, "", "f2x6", PLAIN),
-    CASE(relu_bwd, "", "f2x6 f2x6", PLAIN),
+    CASE(relu, "", "k2x6", PLAIN),
+    CASE(relu_bwd, "", "f2x6 k2x6", PLAIN),
+    CASE(clamp, "min=-0.5 max=0.5", "k2x6", PLAIN),
+    CASE(clamp, "max=0.5", "k2x6", PLAIN),
+    CASE(clamp_bwd, "min=-0.5 max=0.5", "f2x6 k2x6", PLAIN),
     CASE(gelu, "tanh=0", "f2x6", PLAIN),
     CASE(gelu, "tanh=1", "f2x6", PLAIN),
     CASE(gelu_bwd, "tanh=0", "f2x6 f2x6", PLAIN),
@@ -308,6 +311,9 @@ void op_case_fill(const op_case *c, int i, hap_tensor *t, uint64_t *state)
         case 'a':
         case 'f':
             *f = (float)test_uniform(state, -1, 1);
+            break;
+        case 'k':
+            *f = (float)(test_below(state, 4) - 2) / 2 + (float)test_uniform(state, 0.0625, 0.4375);
             break;
         case 'd':
         case 'q': { // 1/4, 2/4, ... in a row, begun somewhere and in steps prime to its length

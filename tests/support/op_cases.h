@@ -8,7 +8,8 @@
 #include "tests/support/interp.h"
 
 // in: operands "f2x3x4", one letter for the values, then dims ("f" alone: a scalar), "%n" a limit.
-//     f a  float in [-1, 1)     p  float in [0.5, 1.5)     g  float in [1, 3)     m  0 or -inf
+//     f a  float in [-1, 1)     k  the same, by 1/16 or more off multiples of 1/2, where kinks are
+//     p  float in [0.5, 1.5)     g  float in [1, 3)     m  0 or -inf
 //     (a and m are masks: never parameters)
 //     i  i64 in [0, limit)      l  the same, a quarter of them -100               z  i64 in [-3, 3]
 //     d  float, distinct multiples of 1/4 in a row     q  the same, half of them 0 (never

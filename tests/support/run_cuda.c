@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cuda/kernels/cuda_compute.h"
 #include "cuda/kernels/cuda_shadow.h"
+#include "tests/support/test_options.h"
 
 enum { VECTOR = 16, GUARD = 64, POISON = 0xA5, SKIPPED = 77 };
 
@@ -94,6 +96,15 @@ static const char *moved(const hap_op_call *c, hap_op_call *there, device_tensor
     return NULL;
 }
 
+static const char *start(void)
+{
+    hap_options o;
+    test_options(&o);
+    context.options = o.cuda;
+    context.verbose = o.verbose;
+    return cuda_compute_start(&context, 0);
+}
+
 // As a chain if there is one, and *done says so; else one by one.
 static const char *run_all(const hap_step_state *s, const hap_op_call *c, int n_calls,
                            cuda_chain_kernel *chain, bool *done, hap_op_call *there,
@@ -140,8 +151,7 @@ const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, i
     hap_op_call *there = calloc(n, sizeof *there);
     const hap_op_call **all = calloc(n, sizeof *all);
     const char *why = "out of memory";
-    if (d.on && d.of && d.written && there && all)
-        why = context.stream ? NULL : cuda_context_start(&context, 0);
+    if (d.on && d.of && d.written && there && all) why = context.stream ? NULL : start();
     if (!why) {
         why = run_all(s, c, n_calls, chain, done, there, all, &d);
         cuda_forget_shadows(&context);

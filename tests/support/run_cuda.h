@@ -5,7 +5,7 @@
 #ifndef HAP_TESTS_RUN_CUDA_H
 #define HAP_TESTS_RUN_CUDA_H
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_chains.h"
 
 const char *test_cuda_run(const hap_step_state *s, const hap_op_call *c);
 // Calls one after the other that may share tensors.

@@ -23,6 +23,7 @@
 #include "synth/space/lower.h"
 #include "synth/space/space_build.h"
 #include "synth/space/space_solve.h"
+#include "tests/support/cases.h"
 #include "tests/support/graph_text.h"
 #include "tests/support/random_graph.h"
 
@@ -176,7 +177,7 @@ START_TEST(held_is_in_the_arena)
 {
     int done = 0;
     double most = 0;
-    for (uint64_t seed = 1; seed < 400 && done < 60; seed++) {
+    for (uint64_t seed = 1; seed < 400 && done < test_cases(8, 60, 60); seed++) {
         setting s;
         random_source r = {seed};
         if (!make(&s, seed, 1 + (int)(seed % 4), seed % 4 != 1, 40)) continue;
@@ -299,15 +300,15 @@ static int bound_of(setting *s, bool *raised)
 
 START_TEST(no_plan_that_fits_is_below)
 {
-    int done = 0;
-    for (uint64_t seed = 1; seed < 6000 && done < 40; seed++) {
+    int done = 0, n = test_cases(4, 40, 40);
+    for (uint64_t seed = 1; seed < 6000 && done < n; seed++) {
         setting s;
         bool up = false;
         if (!make(&s, seed, 1 + (int)(seed % 3), seed % 2 == 0, 9)) continue;
         done += bound_of(&s, &up);
         hb_arena_free(s.a);
     }
-    ck_assert_int_ge(done, 30);
+    ck_assert_int_ge(done, 3 * n / 4);
 }
 END_TEST
 

@@ -22,12 +22,13 @@
 #include "synth/space/space.h"
 #include "synth/space/space_build.h"
 #include "synth/space/space_solve.h"
+#include "tests/support/cases.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/small_models.h"
 
 enum { MAX_GROUPS = 64, FINE = 64, N_WEIGHTS = 3, N_STARTS = 3 };
 
-static int n_cases = 40;
+static int n_cases; // 20 each time, 40 at night
 static uint64_t first_seed = 1;
 
 typedef struct trial {
@@ -301,7 +302,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) n_cases = atoi(argv[1]);
+    n_cases = argc > 1 ? atoi(argv[1]) : test_cases(2, 20, 40);
     if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
     Suite *s = suite_create("ratio_grid");
     TCase *c = tcase_create("alternation");

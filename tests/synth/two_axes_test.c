@@ -111,8 +111,7 @@ START_TEST(program_is_the_plan)
     build(&w, p, "program", "haprt-record");
     for (int c = 0; c < o.n_classes; c++) {
         const char *log = hb_fmt(w.a, "%s/log", w.dir).p;
-        const char *run =
-            hb_fmt(w.a, "HAP_RECORD=%s HAP_RECORD_CLASS=%d %s/program", log, c, w.dir).p;
+        const char *run = hb_fmt(w.a, "%s/program --record %s --class %d", w.dir, log, c).p;
         ck_assert_int_eq(system(run), 0);
         hb_diag *d = hb_diag_new(w.a);
         const record *r = record_read(w.a, log, d);

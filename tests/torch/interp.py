@@ -133,7 +133,7 @@ def _order(row) -> list[int]:
 
 
 def top_gates(p, k=2):
-    """Row by row, as op_notes.def says it."""
+    """Row by row, as ops.def says it."""
     rows = []
     for row in p.flatten(0, -2):
         chosen = _order(row)[:k]
@@ -191,6 +191,7 @@ _ROWS = {
     "tanh": torch.tanh,
     "sigmoid": torch.sigmoid,
     "relu": torch.relu,
+    "clamp": lambda x, min=None, max=None: x.clamp(min, max),
     "gelu": lambda x, tanh=False: F.gelu(x, approximate="tanh" if tanh else "none"),
     "silu": F.silu,
     "sum": lambda x, dims, keepdim=False: x.sum(dims, keepdim) if dims else x,

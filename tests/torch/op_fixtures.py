@@ -179,6 +179,8 @@ def pointwise(f: Family) -> None:
     low = {"log": 0.3, "sqrt": 0.3, "rsqrt": 0.3}
     for op in ("neg", "exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "relu", "gelu", "silu"):
         f.case(op, op, [f.param(f"{op}.x", (4, 7), low.get(op))])
+    f.case("clamp", "clamp", [f.param("clamp.x", (4, 7))], min=-0.5, max=0.8)
+    f.case("clamp_min", "clamp", [f.param("clamp_min.x", (4, 7))], min=0.2)
     f.case("gelu_tanh", "gelu", [f.param("gelu_tanh.x", (4, 7))], tanh=True)
     f.case("scale", "scale", [f.param("scale.x", (4, 7))], c=-1.7)
     f.case("add_scalar", "add_scalar", [f.param("add_scalar.x", (4, 7))], c=0.3)

@@ -55,13 +55,22 @@ done
 sed -i 's/"precision": *"bf16"/"precision":"fp32"/' "$work/mlp-f32-laptop/plan.json"
 "$hapc" check "$work/mlp-f32-laptop" >"$work/check.out" 2>&1 && fail "proved as fp32"
 
-title "tf32 is the fp32 graph"
+title "tf32 is the fp32 graph, and a call that the program makes"
 plan fp32 examples/mlp/graph.json laptop && plan tf32 examples/mlp/graph.json laptop --precision tf32 &&
     proved tf32
 for name in fp32 tf32; do # without the heading, which has the command
     sed '1,/^$/d' "$work/$name/program.c" >"$work/$name.c"
 done
-diff "$work/fp32.c" "$work/tf32.c" >"$work/diff.out" || fail "programs differ" "$work/diff.out"
+diff "$work/fp32.c" "$work/tf32.c" | grep '^[<>]' >"$work/diff.out"
+[ "$(sed 's/^> *//' "$work/diff.out")" = 'hap_math(r, HAP_MATH_TF32);' ] || fail "programs differ" "$work/diff.out"
+sed -i '/hap_math(/d' "$work/tf32/program.c"
+sed -i 's/^\( *\)hap_mesh(r/\1hap_math(r, HAP_MATH_TF32);\n&/' "$work/fp32/program.c"
+for case in tf32,f32,tf32 fp32,tf32,fp32; do # the call is what counts, not plan.json
+    IFS=, read -r name math precision <<<"$case"
+    "$hapc" check "$work/$name" >"$work/check.out" 2>&1 && fail "$name: proved"
+    grep -q "hap_math: f32 matmuls are computed in $math, the plan's precision is $precision" "$work/check.out" ||
+        fail "$name: another reason" "$work/check.out"
+done
 
 title "usage"
 for bad in '--precision fp8' '--grad-dtype i64' '--grad-dtype bf16'; do

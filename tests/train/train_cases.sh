@@ -352,7 +352,7 @@ rehearsed()
     shift
     title "$plan $*, rehearsed"
     for n in 0 2; do
-        HAP_REHEARSE=$n run "$plan" pass$n --steps 5 --json --save "$work/pass$n.save" \
+        run "$plan" pass$n --rehearse $n --steps 5 --json --save "$work/pass$n.save" \
             --trace "$work/pass$n.trace" "$@" "${rows[@]}" || return
         sed 's/,"ms.*//' "$work/pass$n.out" >"$work/pass$n.losses"
         grep -o '"name":"[^"]*","pid":[0-9]*' "$work/pass$n.trace" | sort | uniq -c >"$work/pass$n.spans"
@@ -370,7 +370,7 @@ ends()
 {
     local want=$1 pattern=$2 code
     shift 2
-    HAP_REHEARSE=2 "$hapc" run "$work/mlp" --steps 1 "$@" >"$work/bad.out" 2>"$work/bad.err"
+    "$hapc" run "$work/mlp" --rehearse 2 --steps 1 "$@" >"$work/bad.out" 2>"$work/bad.err"
     code=$?
     [ $code = "$want" ] && grep -Eq "$pattern" "$work/bad.err" || fail "exit $code" "$work/bad.err"
 }
@@ -385,7 +385,7 @@ rehearsal()
     run gpt2 half --steps 3 --seed 3 --shuffle --save "$work/half" "${rows[@]}" &&
         rehearsed gpt2 --init "$work/half" --shuffle
     grep -q '"step":7' "$work/pass2.losses" || fail "does not go on behind step 2"
-    HAP_NAN=1 rehearsed gpt2 "${init[@]}"
+    rehearsed gpt2 --check-nan "${init[@]}"
     plan zero $gpt2 laptop2x2 --strategy zero && rehearsed zero "${init[@]}"
     plan peers $gpt2 laptop-peers --strategy tp && rehearsed peers "${init[@]}"
     plan bf16 $gpt2 laptop2 --precision bf16 && rehearsed bf16 "${init[@]}"

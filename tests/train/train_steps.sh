@@ -2,11 +2,10 @@
 # step that fails says so, counts, and gives the files' last lines.
 hapc=${HAP_BUILD:?}/bin/hapc
 measure=$HAP_BUILD/tests/train_compare
-export HAP_VERBOSE=1 # ranks say what they allocate
 unset OPENBLAS_NUM_THREADS # hapc run chooses
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-backend=() # options of every run
+backend=() # options of every run, beside -v: ranks say what they allocate
 fails=0
 done_=0
 
@@ -46,7 +45,7 @@ run()
 {
     local plan=$1 name=$2 code
     shift 2
-    "$hapc" run "$work/$plan" ${backend[@]+"${backend[@]}"} "$@" >"$work/$name.out" 2>"$work/$name.err"
+    "$hapc" run "$work/$plan" -v ${backend[@]+"${backend[@]}"} "$@" >"$work/$name.out" 2>"$work/$name.err"
     code=$?
     [ $code = 0 ] || fail "hapc run $*: exit $code" "$work/$name.err"
 }

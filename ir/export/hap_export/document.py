@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
+from . import ops
 from .graph import ExportError
 
-_OPS = Path(__file__).with_name("ops.json")
 _KINDS = {
-    "int": lambda v: _whole(v),
-    "real": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
-    "bool": lambda v: isinstance(v, bool),
-    "dtype": lambda v: v in ("f32", "bf16", "f16", "i64", "i32", "bool"),
-    "ints": lambda v: isinstance(v, list) and all(_whole(x) for x in v),
+    "i": ("int", lambda v: _whole(v)),
+    "f": ("real", lambda v: isinstance(v, (int, float)) and not isinstance(v, bool)),
+    "b": ("bool", lambda v: isinstance(v, bool)),
+    "d": ("dtype", lambda v: v in ("f32", "bf16", "f16", "i64", "i32", "bool")),
+    "I": ("ints", lambda v: isinstance(v, list) and all(_whole(x) for x in v)),
 }
 
 
@@ -40,31 +39,30 @@ def write(doc: dict) -> str:
 
 
 def check(doc: dict) -> None:
-    """Every node against ops.json (generated from ir/ops.def): op, operand counts, attributes."""
-    table = json.loads(_OPS.read_text())["ops"]
+    """Every node against the op table: op, operand counts, attributes."""
     for node in doc["nodes"]:
-        _check_node(node, table)
+        _check_node(node)
 
 
-def _check_node(node: dict, table: dict) -> None:
+def _check_node(node: dict) -> None:
     def fail(why):
         raise ExportError(f"node {node['name']} ({node.get('from', '')}): {why}")
 
-    row = table.get(node["op"])
-    if row is None:
+    op = ops.table().get(node["op"])
+    if op is None:
         fail(f"op {node['op']} may not stand in a graph file")
-    if not row["min_in"] <= len(node["in"]) <= row["max_in"]:
-        fail(f"{node['op']} takes {row['min_in']} to {row['max_in']} operands, not {len(node['in'])}")
+    if not op.min_in <= len(node["in"]) <= op.max_in:
+        fail(f"{node['op']} takes {op.min_in} to {op.max_in} operands, not {len(node['in'])}")
     attrs = node.get("attrs", {})
-    outs = len(attrs["sizes"]) if row["outs"] == "sizes" else row["outs"]
+    outs = len(attrs["sizes"]) if op.outs is None else op.outs
     if len(node["out"]) != outs:
         fail(f"{node['op']} has {outs} outputs, not {len(node['out'])}")
-    known = row["attrs"]
     for name, value in attrs.items():
-        if name not in known:
+        if name not in op.attrs:
             fail(f"{node['op']} has no attribute {name}")
-        if not _KINDS[known[name]["type"]](value):
-            fail(f"attribute {name} = {value!r} is no {known[name]['type']}")
-    for name, a in known.items():
-        if "default" not in a and name not in attrs:
+        kind, fits = _KINDS[op.attrs[name].type]
+        if not fits(value):
+            fail(f"attribute {name} = {value!r} is no {kind}")
+    for name, attr in op.attrs.items():
+        if attr.default is None and name not in attrs:
             fail(f"{node['op']} needs attribute {name}")

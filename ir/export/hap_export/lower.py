@@ -580,6 +580,16 @@ def _bitwise_not(g, x):
     return g.emit("logical_not", [x], x.shape, torch.bool)
 
 
+@rule("clamp")
+def _clamp(g, x, low=None, high=None):
+    limits = {"min": low, "max": high}
+    limits = {k: scalar(v, shape_of(x)) for k, v in limits.items() if v is not None}
+    if not g.out.dtype.is_floating_point or None in limits.values():
+        g.fail("clamp of integers or by tensors")
+    x, limits = cast(g, x, g.out.dtype), {k: float(v) for k, v in limits.items()}
+    return g.emit("clamp", [x], x.shape, x.dtype, **limits)
+
+
 @rule("gelu")
 def _gelu(g, x, approximate="none"):
     return g.emit("gelu", [x], x.shape, x.dtype, tanh=approximate == "tanh")

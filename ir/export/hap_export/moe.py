@@ -7,7 +7,7 @@
     out = torch.einsum("bsec,ebcd->bsd", combine, y)
 
 The semantics are GShard's (arXiv 2006.16668, algorithm 1) without its auxiliary loss and without a
-random second choice; ir/gen/op_notes.def states them. Both functions run and differentiate as the
+random second choice; ir/ops.def states them. Both functions run and differentiate as the
 PyTorch below; torch.export keeps them whole (hap::top_gates, hap::expert_slots), because a row of the
 op table each is what the planner can reason about.
 """

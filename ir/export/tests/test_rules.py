@@ -55,6 +55,7 @@ POINTWISE = {
     "eq": lambda y: (y != 0) * y,
     "activations": lambda y: F.silu(y) + torch.sigmoid(y) + y.tanh() + F.gelu(y) + F.gelu(y, approximate="tanh"),
     "exp": lambda y: torch.exp(y) + torch.log(y * y + 1) + torch.rsqrt(y * y + 1) + torch.sqrt(y * y + 1),
+    "clamp": lambda y: y.clamp(-0.5, 0.4) + y.clamp(min=0.1) * torch.clamp(y, max=0.3),
     "const": lambda y: y * torch.arange(6.0) + torch.full((6,), 0.5) - torch.ones(1, 1),
 }
 

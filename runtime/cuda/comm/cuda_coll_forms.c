@@ -6,8 +6,11 @@
 
 #include "core/coll_geometry.h"
 #include "core/fail.h"
+#include "cuda/comm/cuda_coll_forms.h"
+#include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_push.h"
 #include "cuda/device/cuda_backend.h"
+#include "cuda/kernels/cuda_ops.h"
 
 typedef struct pair {
     hap_coll_kind kind;

@@ -13,7 +13,7 @@
 
 #include "core/comm.h"
 #include "core/fail.h"
-#include "cuda/comm/cuda_segment.h"
+#include "cuda/comm/cuda_descriptors.h"
 
 enum { SECONDS = 10 };
 

@@ -6,7 +6,7 @@
 
 #include "core/comm.h"
 #include "core/fail.h"
-#include "cuda/device/cuda_backend.h"
+#include "cuda/comm/cuda_nccl.h"
 
 void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *call)
 {

@@ -15,14 +15,18 @@
 //     producer   each group's rows leave when they are made; sums on a stream of their own, by
 //                ranges of rows that come together
 //
-// Ranks that are no peers send point to point by NCCL. HAP_CUDA_PAIRS=0 runs the calls one by one.
+// Ranks that are no peers send point to point by NCCL. --cuda pairs=off runs the calls one by one.
 
 #include <stdlib.h>
 
 #include "core/fail.h"
 #include "core/pair_rows.h"
+#include "cuda/comm/cuda_nccl.h"
+#include "cuda/comm/cuda_pair.h"
 #include "cuda/comm/cuda_push.h"
 #include "cuda/device/cuda_backend.h"
+#include "cuda/kernels/cuda_ops.h"
+#include "cuda/kernels/cuda_push_add.h"
 #include "cuda/kernels/cuda_shadow.h"
 
 // Group k as this rank has it: rows that are multiplied as that, of or for a member; and its part
@@ -133,7 +137,7 @@ static void stand_in(const run *x)
 // Finds the algorithms, each for the very rows of a product: the pair makes the results again.
 static void rehearse(const run *x)
 {
-    if (x->b->steps > 1) return;
+    if (x->b->warm) return;
     if (x->p->consumer) stand_in(x);
     for (int k = 0, n; k < x->p->n_groups; k += n) {
         n = hap_joined_groups(x->p, k);
@@ -499,8 +503,8 @@ static void produce_by_nccl(const run *x, cudaEvent_t done)
 
 bool cuda_pair_overlaps(const hap_rank *r, const hap_pair *p)
 {
-    const char *pairs = getenv("HAP_CUDA_PAIRS");
-    if ((pairs && pairs[0] == '0') || hap_group_size(r, p->axes) == 1) return false;
+    bool off = r->opt.cuda.pairs == HAP_CUDA_pairs_off;
+    if (off || hap_group_size(r, p->axes) == 1) return false;
     if (p->form == FORM_FLAT || cuda_push_peers(r, p->axes)) return true;
     return p->kind == HAP_ALL_GATHER || p->kind == HAP_REDUCE_SCATTER;
 }

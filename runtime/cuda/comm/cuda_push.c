@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "cuda/comm/cuda_box.h"
 #include "cuda/comm/cuda_segment.h"
 #include "cuda/device/cuda_backend.h"
 #include "cuda/device/cuda_driver.h"
@@ -348,8 +349,8 @@ void cuda_push_copy(cuda_push *p, int m, const hap_coll_view *v, const void *fro
 {
     begin(p, m);
     if (hap_box_bytes(v, part) == 0) return;
-    cuda_check(p->r, cuda_box_copy(p->r, cuda_push_stream(p, m), v, there(p, m, to), to_held, from,
-                                   from_held, part));
+    cuda_check(p->r, cuda_box_copy(cuda_push_stream(p, m), v, there(p, m, to), to_held, from,
+                                   from_held, part, pushes_of(p->r)->sizes.run));
 }
 
 void cuda_push_sends_after(cuda_push *p, cudaStream_t s)

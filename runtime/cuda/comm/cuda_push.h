@@ -133,18 +133,6 @@ void cuda_push_run_credit(hap_rank *r, const hap_coll_call *c);
 // The same point to point by NCCL, on the stream.
 void cuda_push_by_nccl(hap_rank *r, const hap_coll_call *c, cudaStream_t s);
 
-// Copies `part` between tensors that are stored over boxes: by a copy engine, which takes up one
-// run of bytes after the other, or, where it lies in short runs in one of them, by a kernel, whose
-// threads take up to 16 bytes each.
-const char *cuda_box_copy(const hap_rank *r, cudaStream_t s, const hap_coll_view *v, void *to,
-                          hap_box to_held, const void *from, hap_box from_held, hap_box part);
-
-// y[i] = the sum over members of element i of their slots, `pitch` bytes apart
-// (core/coll_geometry.h), in the order of coordinates, 16-bit types in f32. own: this member's
-// part, in its slot or elsewhere.
-const char *cuda_push_add(cudaStream_t s, hap_dtype type, void *y, const void *slots, int64_t pitch,
-                          int n_members, int me, const void *own, int64_t elements);
-
 // For steps that are captured with their pushes (cuda_whole.h). All streams of transfers and
 // credits.
 enum { CUDA_PUSH_STREAMS = CUDA_PUSH_MEMBERS + 1 };

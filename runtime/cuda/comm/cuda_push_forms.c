@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "cuda/comm/cuda_box.h"
+#include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_push.h"
 #include "cuda/device/cuda_backend.h"
+#include "cuda/device/cuda_room.h"
+#include "cuda/kernels/cuda_push_add.h"
 
 // One tensor of the list.
 typedef struct item {
@@ -40,75 +44,16 @@ static void nccl(const transfer *t, ncclResult_t e, const char *call)
     cuda_nccl_check(t->r, e, call);
 }
 
+static const char *copy(const transfer *t, const hap_coll_view *v, void *to, hap_box to_held,
+                        const void *from, hap_box from_held, hap_box part)
+{
+    return cuda_box_copy(t->s, v, to, to_held, from, from_held, part,
+                         cuda_push_sizes_of(t->r)->run);
+}
+
 static hap_box flat(hap_range r)
 {
     return (hap_box){r, {0, 1}};
-}
-
-// Bytes before a part in a tensor stored over `held`.
-static int64_t offset_of(const hap_coll_view *v, hap_box held, hap_box part)
-{
-    int64_t rows = (part.f1.lo - held.f1.lo) * v->mid;
-    return (rows * held.f2.n + part.f2.lo - held.f2.lo) * v->inner * v->item;
-}
-
-// Whether the part is one run of bytes there.
-static bool dense(const hap_coll_view *v, hap_box held, hap_box part)
-{
-    bool wide = part.f2.n == held.f2.n;
-    return (wide || part.f1.n * v->mid == 1) && (v->outer == 1 || (wide && part.f1.n == held.f1.n));
-}
-
-// The part's rows are rows of all of the second factor on both sides: one run of each of f1's.
-static bool wide_rows(hap_box to_held, hap_box from_held, hap_box part)
-{
-    return part.f2.n == to_held.f2.n && part.f2.n == from_held.f2.n;
-}
-
-// A copy engine would take up many short runs.
-static bool by_kernel(const hap_rank *r, const hap_coll_view *v, hap_box to_held, hap_box from_held,
-                      hap_box part)
-{
-    int64_t run = part.f2.n * v->inner * v->item;
-    if (dense(v, to_held, part) && dense(v, from_held, part)) return false;
-    if (wide_rows(to_held, from_held, part)) run *= part.f1.n * v->mid;
-    return run < cuda_push_sizes_of(r)->run;
-}
-
-const char *cuda_box_copy(const hap_rank *r, cudaStream_t s, const hap_coll_view *v, void *to,
-                          hap_box to_held, const void *from, hap_box from_held, hap_box part)
-{
-    size_t unit = (size_t)(v->inner * v->item);
-    if (hap_box_bytes(v, part) == 0) return NULL;
-    char *y = (char *)to + offset_of(v, to_held, part);
-    const char *x = (const char *)from + offset_of(v, from_held, part);
-    if (by_kernel(r, v, to_held, from_held, part)) {
-        int64_t rows = part.f1.n * v->mid;
-        int64_t y_step = to_held.f2.n * v->inner, x_step = from_held.f2.n * v->inner;
-        cuda_strided m = {.rank = 3,
-                          .size = {v->outer, rows, part.f2.n * v->inner},
-                          .to = {to_held.f1.n * v->mid * y_step, y_step, 1},
-                          .from = {from_held.f1.n * v->mid * x_step, x_step, 1}};
-        return cuda_copy_strided(s, y, x, &m, v->item);
-    }
-    if (dense(v, to_held, part) && dense(v, from_held, part))
-        return cuda_said(
-            cudaMemcpyAsync(y, x, (size_t)hap_box_bytes(v, part), cudaMemcpyDeviceToDevice, s),
-            "cudaMemcpyAsync");
-    size_t rows = (size_t)(part.f1.n * v->mid);
-    size_t y_row = (size_t)to_held.f2.n * unit, x_row = (size_t)from_held.f2.n * unit;
-    if (wide_rows(to_held, from_held, part))
-        return cuda_said(cudaMemcpy2DAsync(y, (size_t)(to_held.f1.n * v->mid) * y_row, x,
-                                           (size_t)(from_held.f1.n * v->mid) * x_row, rows * y_row,
-                                           (size_t)v->outer, cudaMemcpyDeviceToDevice, s),
-                         "cudaMemcpy2DAsync");
-    struct cudaMemcpy3DParms m = {
-        .srcPtr = {(void *)(uintptr_t)x, x_row, (size_t)part.f2.n * unit,
-                   (size_t)(from_held.f1.n * v->mid)},
-        .dstPtr = {y, y_row, (size_t)part.f2.n * unit, (size_t)(to_held.f1.n * v->mid)},
-        .extent = {(size_t)part.f2.n * unit, rows, (size_t)v->outer},
-        .kind = cudaMemcpyDeviceToDevice};
-    return cuda_said(cudaMemcpy3DAsync(&m, s), "cudaMemcpy3DAsync");
 }
 
 // --- what goes from one member to another ---
@@ -359,23 +304,23 @@ static void by_nccl(transfer *t, way_of *of)
                 way out = of(at, t, t->me, to), in = of(at, t, from, t->me);
                 const hap_coll_view *v = &at->v;
                 int64_t given = hap_box_bytes(v, out.part), taken = hap_box_bytes(v, in.part);
-                bool pack = !dense(v, out.from, out.part), unpack = !dense(v, in.to, in.part);
+                bool pack = !cuda_box_dense(v, out.from, out.part),
+                     unpack = !cuda_box_dense(v, in.to, in.part);
                 char *packed = pack ? bounce(t, given) : NULL;
                 const char *x =
-                    pack ? packed : (const char *)out.x + offset_of(v, out.from, out.part);
-                char *y = unpack ? bounce(t, taken) : (char *)in.y + offset_of(v, in.to, in.part);
+                    pack ? packed : (const char *)out.x + cuda_box_offset(v, out.from, out.part);
+                char *y =
+                    unpack ? bounce(t, taken) : (char *)in.y + cuda_box_offset(v, in.to, in.part);
                 ncclDataType_t type = cuda_nccl_type(at->src->type);
                 if (round == 1 && pack)
-                    check(t, cuda_box_copy(t->r, t->s, v, packed, out.part, out.x, out.from,
-                                           out.part));
+                    check(t, copy(t, v, packed, out.part, out.x, out.from, out.part));
                 if (round == 2 && given)
                     nccl(t, ncclSend(x, (size_t)(given / v->item), type, to, t->comm, t->s),
                          "ncclSend");
                 if (round == 2 && taken)
                     nccl(t, ncclRecv(y, (size_t)(taken / v->item), type, from, t->comm, t->s),
                          "ncclRecv");
-                if (round == 3 && unpack)
-                    check(t, cuda_box_copy(t->r, t->s, v, in.y, in.to, y, in.part, in.part));
+                if (round == 3 && unpack) check(t, copy(t, v, in.y, in.to, y, in.part, in.part));
             }
         }
         if (round == 2) nccl(t, ncclGroupEnd(), "ncclGroupEnd");
@@ -389,7 +334,7 @@ static void keep(transfer *t)
 {
     for (int i = 0; i < t->n; i++) {
         way w = gather_way(&t->at[i], t, t->me, t->me);
-        check(t, cuda_box_copy(t->r, t->s, &w.v, w.y, w.to, w.x, w.from, w.part));
+        check(t, copy(t, &w.v, w.y, w.to, w.x, w.from, w.part));
     }
 }
 
@@ -405,10 +350,10 @@ static void add(transfer *t, way_of *of, const hap_push_turn *turn, int i, int n
         int64_t bytes = hap_box_bytes(&w.v, w.part), all = rows_of(&w), end = all, begin = 0;
         const char *own = at->slots + t->me * at->pitch;
         char *y = at->dst->data;
-        if (dense(&w.v, w.from, w.part))
-            own = (const char *)w.x + offset_of(&w.v, w.from, w.part);
+        if (cuda_box_dense(&w.v, w.from, w.part))
+            own = (const char *)w.x + cuda_box_offset(&w.v, w.from, w.part);
         else if (i == 0)
-            check(t, cuda_box_copy(t->r, t->s, &w.v, w.y, w.to, w.x, w.from, w.part));
+            check(t, copy(t, &w.v, w.y, w.to, w.x, w.from, w.part));
         if (t->c->kind == HAP_ALL_REDUCE) y += w.part.f1.lo * w.v.item;
         if (turn) {
             hap_range rows = piece_of(turn_rows(&w, before, turn), i, n);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/fail.h"
+#include "cuda/comm/cuda_descriptors.h"
 #include "cuda/device/cuda_backend.h"
 #include "cuda/device/cuda_driver.h"
 
@@ -15,7 +16,7 @@ enum { BUS_ID = 32 };
 typedef struct place {
     char host[64], bus[BUS_ID];
     int emulated_host;
-    bool off; // HAP_PEERS=0
+    bool off; // --cuda peers=off
 } place;
 
 static bool reaches(const cuda_backend *b, const place *mine, const place *other)
@@ -52,9 +53,8 @@ static bool any(const bool *row, int n)
 static void find_peers(hap_rank *r, cuda_segment *g, bool *row)
 {
     cuda_backend *b = cuda_of(r);
-    const char *off = getenv("HAP_PEERS");
     place mine = {.emulated_host = r->nccl_host ? r->nccl_host[r->id] : 0,
-                  .off = off && off[0] == '0'};
+                  .off = r->opt.cuda.peers == HAP_CUDA_peers_off};
     place *all = hap_alloc(r, (size_t)r->n_ranks * sizeof *all);
     memcpy(mine.host, r->host, sizeof mine.host);
     cuda_check(

@@ -4,7 +4,7 @@
 // Its descriptor goes to every peer over a Unix socket, and every peer maps it: a peer's tensor
 // lies at the same offset of `at[peer]` as this rank's of `at[me]`. Flags (cuda_push.c) lie behind
 // the tensors. Peers are ranks of one host (hap_places may emulate several), whose devices reach
-// each other's memory, both ways. A rank without any, or HAP_PEERS=0 in its environment, has plain
+// each other's memory, both ways. A rank without any, or --cuda peers=off, has plain
 // memory; so has a program whose SEG_SYM is empty.
 
 #ifndef HAP_RUNTIME_CUDA_SEGMENT_H
@@ -24,9 +24,5 @@ typedef struct cuda_segment {
 char *cuda_segment_start(hap_rank *r, cuda_segment *g, int64_t bytes, int64_t flag_bytes);
 // The others' mappings keep the memory.
 void cuda_segment_end(hap_rank *r, cuda_segment *g);
-
-// cuda_descriptors.c: gives `mine` to every rank with want[rank] and takes theirs to got[rank], -1
-// where none came in time. Called by all ranks of the program.
-void cuda_descriptors_swap(hap_rank *r, int mine, const bool *want, int *got);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cuda/device/cuda_driver.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 
 // The header names the present version of a function by a macro: NAME is that name.
 #define TEXT(name) #name

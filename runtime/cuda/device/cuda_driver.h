@@ -5,7 +5,7 @@
 
 #include <cuda.h>
 
-#include "cuda/device/cuda_context.h"
+#include "cuda/device/cuda_error.h"
 
 #if CUDA_VERSION < 12050 // of a later driver; looked up, so its type is all that is wanted
 CUresult CUDAAPI cuGreenCtxStreamCreate(CUstream *s, CUgreenCtx c, unsigned int flags, int order);

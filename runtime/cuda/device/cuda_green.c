@@ -5,6 +5,7 @@
 // a graph captured from it, stay on its SMs; NCCL and copies have streams of the primary context.
 // Memory and links keep their full speed.
 
+#include "cuda/device/cuda_green.h"
 #include "cuda/device/cuda_driver.h"
 
 #include <stdlib.h>

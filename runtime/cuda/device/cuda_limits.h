@@ -5,6 +5,7 @@
 #define HAP_RUNTIME_CUDA_LIMITS_H
 
 enum {
+    CUDA_MASKS = 4,           // of axes: bits
     CUDA_NORM_COLUMNS = 2048, // of rows that cuda_norm_chain takes, at most
     CUDA_GROUP_OPS = 12,      // of a group that runs as a kernel, at most
     CUDA_MAX_CHAIN = 64,      // calls that are joined to one, at most

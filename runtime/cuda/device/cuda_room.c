@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "cuda/device/cuda_context.h"
-
 void cuda_room_free(cuda_room *m)
 {
     for (cuda_room *old = m->left, *next; old; old = next) {
@@ -44,4 +42,11 @@ const char *cuda_room_take(cuda_context *x, cuda_room *m, cudaStream_t s, int64_
     m->at = p;
     m->bytes = bytes;
     return NULL;
+}
+
+void *cuda_work(cuda_context *x, int64_t bytes, const char **why)
+{
+    const char *e = cuda_room_take(x, &x->work, x->stream, bytes);
+    if (e) *why = e;
+    return e ? NULL : x->work.at;
 }

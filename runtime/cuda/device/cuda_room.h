@@ -7,24 +7,17 @@
 #ifndef HAP_RUNTIME_CUDA_ROOM_H
 #define HAP_RUNTIME_CUDA_ROOM_H
 
-#include <cuda_runtime_api.h>
-#include <stdint.h>
+#include "cuda/device/cuda_context.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct cuda_context;
-
-typedef struct cuda_room {
-    char *at;
-    int64_t bytes;
-    struct cuda_room *left; // where it was before, if graphs may hold that
-} cuda_room;
-
 // Makes m->at at least so many bytes, for what is enqueued on s next. NULL, or why not.
-const char *cuda_room_take(struct cuda_context *x, cuda_room *m, cudaStream_t s, int64_t bytes);
+const char *cuda_room_take(cuda_context *x, cuda_room *m, cudaStream_t s, int64_t bytes);
 void cuda_room_free(cuda_room *m);
+// Workspace of one row: valid until the next row asks. NULL with *why set if it cannot be had.
+void *cuda_work(cuda_context *x, int64_t bytes, const char **why);
 
 #ifdef __cplusplus
 }

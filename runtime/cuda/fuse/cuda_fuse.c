@@ -1,28 +1,11 @@
 // Which casts of a step can go, and which calls one kernel runs.
+//
+// hap_op_any_float says what a kernel reads and writes in any float type: a value rounded by the
+// kernel is the value that a cast of the f32 result rounds.
 
 #include "cuda/fuse/cuda_fuse.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-// Operands that a row's kernel reads in any float type, and outputs that it writes in any: a bit
-// each. A value rounded by the kernel is the value that a cast of the f32 result rounds.
-static const struct {
-    unsigned in, out;
-} any_float[HAP_N_OPS] = {
-    [HAP_OP_add] = {3, 1},        [HAP_OP_sub] = {3, 1},
-    [HAP_OP_mul] = {3, 1},        [HAP_OP_scale] = {1, 1},
-    [HAP_OP_cast] = {1, 0},       [HAP_OP_gelu] = {1, 1},
-    [HAP_OP_gelu_bwd] = {3, 1},   [HAP_OP_relu] = {1, 1},
-    [HAP_OP_relu_bwd] = {3, 1},   [HAP_OP_dropout] = {1, 1},
-    [HAP_OP_sum] = {1, 1},        [HAP_OP_sumsq] = {1, 0},
-    [HAP_OP_row_sum] = {1, 0},    [HAP_OP_row_m2] = {1, 0},
-    [HAP_OP_norm_apply] = {1, 1}, [HAP_OP_norm_bwd_stats] = {3, 0},
-    [HAP_OP_norm_bwd] = {3, 1},   [HAP_OP_norm_bwd_params] = {3, 3},
-    [HAP_OP_embedding] = {1, 1},  [HAP_OP_embedding_bwd] = {1, 1},
-    [HAP_OP_sgd] = {2, 0},        [HAP_OP_momentum] = {4, 0},
-    [HAP_OP_adam] = {8, 0},
-};
+#include "cuda/fuse/cuda_passes.h"
 
 // Call i makes y = cast(x) to a wider type: every reader of y reads x.
 static bool widening_goes(hap_rank *r, cuda_record *c, int i, hap_tensor *y, hap_tensor *x)
@@ -36,7 +19,7 @@ static bool widening_goes(hap_rank *r, cuda_record *c, int i, hap_tensor *y, hap
         for (int o = 0; o < e->op.n_in; o++) {
             const hap_tensor *in = e->op.in[o];
             if (!in || !cuda_meets(in, y)) continue;
-            if (!cuda_same_place(in, y) || !(any_float[e->op.op].in >> o & 1)) return false;
+            if (!cuda_same_place(in, y) || !(hap_op_any_float[e->op.op].in >> o & 1)) return false;
         }
         last = k;
     }
@@ -69,7 +52,7 @@ static bool writer_casts(hap_rank *r, cuda_record *c, int i)
         if (slot >= 0 || !cuda_same_place(writer->out[o], x)) return false;
         slot = o;
     }
-    if (slot < 0 || !(any_float[writer->op].out >> slot & 1)) return false;
+    if (slot < 0 || !(hap_op_any_float[writer->op].out >> slot & 1)) return false;
     int end = cuda_next_write(c, i, x);
     for (int k = from + 1; k <= end && k < c->n; k++)
         if (k != i && cuda_reads(c, k, x)) return false;
@@ -99,8 +82,7 @@ static void group_casts(hap_rank *r, cuda_record *c, int i)
 int cuda_fuse(hap_rank *r, cuda_record *c)
 {
     int gone = 0;
-    const char *on = getenv("HAP_CUDA_FUSE");
-    if (on && on[0] == '0') return 0;
+    if (r->opt.cuda.fuse == HAP_CUDA_fuse_off) return 0;
     for (int i = 0; i < c->n; i++) {
         cuda_call *e = &c->call[i];
         if (e->kind == CUDA_GROUP) group_casts(r, c, i);
@@ -114,7 +96,7 @@ int cuda_fuse(hap_rank *r, cuda_record *c)
                 e->kind = CUDA_DONE;
         }
     }
-    bool exact = on && !strcmp(on, "exact");
+    bool exact = r->opt.cuda.fuse == HAP_CUDA_fuse_exact;
     cuda_fuse_partials(r, c);
     cuda_fuse_heads(r, c);
     if (!exact) cuda_fuse_products(r, c);

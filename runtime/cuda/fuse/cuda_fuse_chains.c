@@ -1,7 +1,7 @@
 // Calls that follow each other, or could, and one kernel runs.
 
-#include "cuda/fuse/cuda_chains.h"
-#include "cuda/fuse/cuda_fuse.h"
+#include "cuda/fuse/cuda_passes.h"
+#include "cuda/kernels/cuda_chains.h"
 
 static const hap_op_call *op_at(const cuda_record *c, int i)
 {
@@ -369,10 +369,8 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
         case HAP_OP_norm_bwd_stats:
             join_norm_bwd(c, i);
             break;
-        case HAP_OP_gelu_bwd:
-        case HAP_OP_relu_bwd:
-        case HAP_OP_tanh_bwd:
-        case HAP_OP_silu_bwd:
+#define HAP_JOIN_SLOPE(op) case HAP_OP_##op:
+#include "hap/joins.def"
             join_slope(c, i);
             break;
         case HAP_OP_row_max:

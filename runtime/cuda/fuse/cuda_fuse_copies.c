@@ -3,7 +3,7 @@
 // once, by the first pass that runs from the list; again only where the parameter is written from
 // outside (hap_backend_close). The copy lies outside the arena, where it outlives the step.
 
-#include "cuda/fuse/cuda_fuse.h"
+#include "cuda/fuse/cuda_passes.h"
 
 // The call that writes x if it is one and updates all of it; -1 else.
 static int update_of(const cuda_record *c, const hap_tensor *x)

@@ -4,6 +4,7 @@
 // is left in another layout, or in another place, must stay there until its last reader.
 
 #include "cuda/fuse/cuda_heads.h"
+#include "cuda/fuse/cuda_passes.h"
 
 int cuda_head_role(const hap_op_call *op, bool out, int slot)
 {

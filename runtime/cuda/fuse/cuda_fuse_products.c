@@ -7,6 +7,7 @@
 // A sum of products is then added up in f32, without a rounding between them.
 
 #include "cuda/fuse/cuda_heads.h"
+#include "cuda/fuse/cuda_passes.h"
 
 enum { MOST = 3, NEAR = 24 };
 

@@ -4,7 +4,7 @@
 
 #include "core/coll_geometry.h"
 #include "core/tensor.h"
-#include "cuda/fuse/cuda_fuse.h"
+#include "cuda/fuse/cuda_passes.h"
 
 // Bytes, elements of an update; bytes that a chain squares: while it does, transfers that are
 // waited for behind it go on.

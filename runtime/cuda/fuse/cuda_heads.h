@@ -3,7 +3,7 @@
 #ifndef HAP_RUNTIME_CUDA_HEADS_H
 #define HAP_RUNTIME_CUDA_HEADS_H
 
-#include "cuda/fuse/cuda_fuse.h"
+#include "cuda/fuse/cuda_list.h"
 
 bool cuda_is_attention(const cuda_call *e);
 // The role in attention of operand (or output) `slot` of a call; -1 if it has none.

@@ -7,7 +7,7 @@
 #ifndef HAP_RUNTIME_CUDA_LIST_H
 #define HAP_RUNTIME_CUDA_LIST_H
 
-#include "cuda/step/cuda_record.h"
+#include "cuda/fuse/cuda_record.h"
 
 bool cuda_meets(const hap_tensor *a, const hap_tensor *b);
 bool cuda_same_place(const hap_tensor *a, const hap_tensor *b); // and type; shapes may differ

@@ -1,7 +1,7 @@
 // Attention of bf16 and f16 heads by cuDNN's graph API (cudnn-frontend, headers alone). libcudnn is
 // loaded when the device starts; without it every head runs on the kernels of cuda_sdpa.cu. A
 // shape's plan is built at its first call and kept. The backward pass is the deterministic one
-// where there is one. HAP_CUDA_ATTENTION=own leaves cuDNN out. Of fewer
+// where there is one. --cuda attention=own leaves cuDNN out. Of fewer
 // queries or keys than a tile its backward kernel (9.19, sm_90) writes whole tiles, past tensors
 // whose heads lie apart; =short gives it such calls all the same, to see that.
 
@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cuda/device/cuda_context.h"
+#include "cuda/kernels/cuda_ops.h"
 #include "cuda/device/cuda_limits.h"
 
 namespace fe = cudnn_frontend;
@@ -135,8 +135,7 @@ plan *plan_of(cuda_context *x, const cuda_heads &h, bool backward)
         const char *why = build(*p, x->attention->handle, deterministic);
         p->refused = why != nullptr;
         if (p->refused && backward && deterministic) continue;
-        const char *verbose = getenv("HAP_VERBOSE");
-        if (verbose && verbose[0])
+        if (x->verbose)
             fprintf(stderr,
                     "attention %s of %lld x %lld heads, %lld queries, %lld keys, %lld wide: %s\n",
                     backward ? "backward" : "forward", (long long)h.b, (long long)h.hq,
@@ -171,8 +170,7 @@ void *open_library()
 
 extern "C" const char *cuda_cudnn_start(cuda_context *x)
 {
-    const char *own = getenv("HAP_CUDA_ATTENTION");
-    if (own && !strcmp(own, "own")) return nullptr;
+    if (x->options.attention == HAP_CUDA_attention_own) return nullptr;
     fe::cudnn_dlhandle = open_library();
     x->no_cudnn = !fe::cudnn_dlhandle;
     if (x->no_cudnn) return nullptr;
@@ -180,7 +178,7 @@ extern "C" const char *cuda_cudnn_start(cuda_context *x)
     if (fe::detail::create_handle(&a->handle) != CUDNN_STATUS_SUCCESS) return nullptr;
     if (fe::detail::set_stream(a->handle, x->stream) != CUDNN_STATUS_SUCCESS)
         return cuda_fail("cuDNN takes no stream");
-    a->takes_short = own && !strcmp(own, "short");
+    a->takes_short = x->options.attention == HAP_CUDA_attention_short;
     x->attention = a.release();
     return nullptr;
 }

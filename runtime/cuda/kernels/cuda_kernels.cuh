@@ -10,7 +10,7 @@
 #include <cuda_fp16.h>
 #include <type_traits>
 
-#include "cuda/device/cuda_context.h"
+#include "cuda/kernels/cuda_ops.h"
 #include "hap/formulas.cuh"
 
 // A tensor's elements; which type they have is known at run time, the same for all threads.

@@ -3,7 +3,7 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_shadow.h"
 

@@ -2,7 +2,8 @@
 // warp an expert of a sequence, the sums over tokens, slots and widths as products.
 
 #include "cuda/kernels/cuda_kernels.cuh"
-#include "cuda/fuse/cuda_product.h"
+#include "cuda/kernels/cuda_copy_rows.h"
+#include "cuda/kernels/cuda_product.h"
 
 enum { THREADS = 256 };
 

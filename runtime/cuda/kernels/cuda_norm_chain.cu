@@ -2,7 +2,8 @@
 // row in registers, N vectors of 8 a lane; values and the order of sums are those of the single
 // calls.
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_chains.h"
+#include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_row.cuh"
 

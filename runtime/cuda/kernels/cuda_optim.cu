@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_chains.h"
+#include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/cuda_kernels.cuh"
-#include "cuda/step/cuda_record.h"
 
 namespace
 {

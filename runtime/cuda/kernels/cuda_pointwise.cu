@@ -1,9 +1,9 @@
 // Pointwise rows: one and two operands, gradients, casts, dropout, where. Values of bf16 and f16
 // are computed in f32, as on the CPU.
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_chains.h"
+#include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/cuda_columns.cuh"
-#include "cuda/step/cuda_record.h"
 
 enum { THREADS = 256 };
 
@@ -36,56 +36,41 @@ __device__ inline float short_gelu_slope(float v)
     return below + v * 0.3989422804014327f * g;
 }
 
-#define UNARY(name, expr)                                                                          \
-    struct name##_op {                                                                             \
-        __device__ static float of(float v, float c)                                               \
+// What a kernel computes of an element: u of the first operand, v of the second, k0 and k1 the
+// attributes.
+#define VALUE(op, value)                                                                           \
+    struct value_##op {                                                                            \
+        __device__ static float of(float u, float v, float k0, float k1)                           \
         {                                                                                          \
-            (void)c;                                                                               \
-            return expr;                                                                           \
+            (void)v, (void)k0, (void)k1;                                                           \
+            return value;                                                                          \
         }                                                                                          \
     };
-UNARY(neg, hap_formula::neg(v))
-UNARY(scale, hap_formula::scale(v, c))
-UNARY(add_scalar, hap_formula::add_scalar(v, c))
-UNARY(pow, hap_formula::pow_scalar(v, c))
-UNARY(exp, hap_formula::exp(v))
-UNARY(log, hap_formula::log(v))
-UNARY(sqrt, hap_formula::sqrt(v))
-UNARY(rsqrt, hap_formula::rsqrt(v))
-UNARY(tanh, hap_formula::tanh(v))
-UNARY(sigmoid, hap_formula::sigmoid(v))
-UNARY(relu, hap_formula::relu(v))
-UNARY(gelu_erf, hap_formula::gelu_erf(v))
-UNARY(gelu_short, short_gelu(v)) // by erf, of 16 bits
-UNARY(gelu_tanh, hap_formula::gelu_tanh(v))
-UNARY(silu, hap_formula::silu(v))
+#define POINT_VALUE(op, args) VALUE(op, hap_formula::hap_##op args)
+HAP_POINTS_1(POINT_VALUE)
+HAP_POINTS_2(POINT_VALUE)
+VALUE(gelu_erf, hap_formula::hap_gelu_erf(u))
+VALUE(gelu_short, short_gelu(u)) // by erf, of 16 bits
+VALUE(gelu_tanh, hap_formula::hap_gelu_tanh(u))
+VALUE(gelu_erf_bwd, hap_formula::hap_gelu_erf_bwd(u, v))
+VALUE(gelu_short_bwd, u *short_gelu_slope(v))
+VALUE(gelu_tanh_bwd, hap_formula::hap_gelu_tanh_bwd(u, v))
 
-#define SLOPE(name, expr)                                                                          \
-    struct name##_slope {                                                                          \
-        __device__ static float of(float g, float v) { return expr; }                              \
-    };
-SLOPE(tanh, hap_formula::tanh_bwd(g, v))
-SLOPE(sigmoid, hap_formula::sigmoid_bwd(g, v))
-SLOPE(relu, hap_formula::relu_bwd(g, v))
-SLOPE(gelu_erf, hap_formula::gelu_erf_bwd(g, v))
-SLOPE(gelu_short, g *short_gelu_slope(v))
-SLOPE(gelu_tanh, hap_formula::gelu_tanh_bwd(g, v))
-SLOPE(silu, hap_formula::silu_bwd(g, v))
-
-template <class F> __global__ void one(int64_t n, view y, view x, float c, bool vec)
+template <class F> __global__ void one(int64_t n, view y, view x, float k0, float k1, bool vec)
 {
     for_all_back(n, vec, [&](auto w, int64_t i) {
         constexpr int V = decltype(w)::value;
-        float v[V];
-        load_vec<V>(x, i, v);
+        float u[V];
+        load_vec<V>(x, i, u);
 #pragma unroll
         for (int k = 0; k < V; k++)
-            v[k] = F::of(v[k], c);
-        store_vec<V>(y, i, v);
+            u[k] = F::of(u[k], 0, k0, k1);
+        store_vec<V>(y, i, u);
     });
 }
 
-template <class F> __global__ void two(int64_t n, view y, view a, view b, bool vec)
+template <class F>
+__global__ void two(int64_t n, view y, view a, view b, float k0, float k1, bool vec)
 {
     for_all(n, vec, [&](auto w, int64_t i) {
         constexpr int V = decltype(w)::value;
@@ -102,59 +87,79 @@ template <class F> __global__ void two(int64_t n, view y, view a, view b, bool v
         }
 #pragma unroll
         for (int k = 0; k < V; k++)
-            u[k] = F::of(u[k], v[k]);
+            u[k] = F::of(u[k], v[k], k0, k1);
         store_vec<V>(y, i, u);
     });
 }
 
-template <class F> static const char *run_one(cuda_context *x, const hap_op_call *c, double k = 0)
+template <class F, int N_IN> static const char *run(cuda_context *x, const hap_op_call *c)
 {
     int64_t n = c->out[0]->elements;
-    if (n == 0) return NULL;
-    one<F><<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
-        n, view_of(c->out[0]), view_of(c->in[0]), (float)k, all_aligned(c));
-    return launched();
-}
-
-template <class F> static const char *run_slope(cuda_context *x, const hap_op_call *c)
-{
-    int64_t n = c->out[0]->elements;
-    if (n == 0) return NULL;
-    two<F><<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
-        n, view_of(c->out[0]), view_of(c->in[0]), view_of(c->in[1]), all_aligned(c));
-    return launched();
-}
-
-CUDA_ROW(unary)
-{
+    float k0 = c->n_attr > 0 ? (float)c->attr[0].f : 0,
+          k1 = c->n_attr > 1 ? (float)c->attr[1].f : 0;
     CUDA_TRY(cuda_want_floats(c));
     CUDA_TRY(cuda_same_elements(c));
-    double k = c->n_attr ? c->attr[0].f : 0;
+    if (n == 0) return NULL;
+    if constexpr (N_IN == 1)
+        one<F><<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
+            n, view_of(c->out[0]), view_of(c->in[0]), k0, k1, all_aligned(c));
+    else
+        two<F><<<blocks_for(n, THREADS, 8), THREADS, 0, x->stream>>>(
+            n, view_of(c->out[0]), view_of(c->in[0]), view_of(c->in[1]), k0, k1, all_aligned(c));
+    return launched();
+}
+
+__global__ void affine_int(int64_t n, view y, view x, int64_t k, int64_t b)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+        store_int(y, i, load_int(x, i) * k + b);
+}
+
+// neg, scale, add_scalar of integers.
+static const char *affine(cuda_context *x, const hap_op_call *c)
+{
+    hap_tensor *y = c->out[0], *a = c->in[0];
+    double k = c->op == HAP_OP_neg ? -1 : c->op == HAP_OP_scale ? c->attr[0].f : 1;
+    double b = c->op == HAP_OP_add_scalar ? c->attr[0].f : 0;
+    CUDA_TRY(cuda_same_elements(c));
+    CUDA_TRY(cuda_want(y, a->type, "the output"));
+    if (k != floor(k) || b != floor(b))
+        return cuda_fail("not supported: a fraction times or plus %s", hap_dtype_name(a->type));
+    if (y->elements == 0) return NULL;
+    affine_int<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+        y->elements, view_of(y), view_of(a), (int64_t)k, (int64_t)b);
+    return launched();
+}
+
+CUDA_ROW(point)
+{
+    hap_dtype type = c->in[0]->type;
+    bool is_affine = c->op == HAP_OP_neg || c->op == HAP_OP_scale || c->op == HAP_OP_add_scalar;
+    if (is_affine && (type == HAP_I64 || type == HAP_I32)) return affine(x, c);
     switch ((int)c->op) {
-    case HAP_OP_pow_scalar:
-        return run_one<pow_op>(x, c, k);
-    case HAP_OP_exp:
-        return run_one<exp_op>(x, c);
-    case HAP_OP_log:
-        return run_one<log_op>(x, c);
-    case HAP_OP_sqrt:
-        return run_one<sqrt_op>(x, c);
-    case HAP_OP_rsqrt:
-        return run_one<rsqrt_op>(x, c);
-    case HAP_OP_tanh:
-        return run_one<tanh_op>(x, c);
-    case HAP_OP_sigmoid:
-        return run_one<sigmoid_op>(x, c);
-    case HAP_OP_relu:
-        return run_one<relu_op>(x, c);
-    case HAP_OP_gelu:
-        return c->attr[0].i                ? run_one<gelu_tanh_op>(x, c)
-               : c->in[0]->type == HAP_F32 ? run_one<gelu_erf_op>(x, c)
-                                           : run_one<gelu_short_op>(x, c);
-    case HAP_OP_silu:
-        return run_one<silu_op>(x, c);
+#define CASE_1(op, args)                                                                           \
+    case HAP_OP_##op:                                                                              \
+        return run<value_##op, 1>(x, c);
+#define CASE_2(op, args)                                                                           \
+    case HAP_OP_##op:                                                                              \
+        return run<value_##op, 2>(x, c);
+        HAP_POINTS_1(CASE_1)
+        HAP_POINTS_2(CASE_2)
     }
-    return cuda_fail("not a pointwise row");
+    return cuda_fail("not a pointwise op");
+}
+
+CUDA_ROW(gelu)
+{
+    bool is_f32 = c->in[c->n_in - 1]->type == HAP_F32;
+    if (c->op == HAP_OP_gelu)
+        return c->attr[0].i ? run<value_gelu_tanh, 1>(x, c)
+               : is_f32     ? run<value_gelu_erf, 1>(x, c)
+                            : run<value_gelu_short, 1>(x, c);
+    return c->attr[0].i ? run<value_gelu_tanh_bwd, 2>(x, c)
+           : is_f32     ? run<value_gelu_erf_bwd, 2>(x, c)
+                        : run<value_gelu_short_bwd, 2>(x, c);
 }
 
 // The gradient, and the sums of its columns. A block has a tile of columns of one part of the rows
@@ -195,7 +200,7 @@ __global__ __launch_bounds__(32 * COLUMN_LANES, 4) void slope_and_sum(int64_t ro
             if constexpr (TYPE != NONE) to.type = TYPE;
 #pragma unroll
             for (int k = 0; k < 8; k++) {
-                u[k] = as_stored(to.type, F::of(u[k], v[k]));
+                u[k] = as_stored(to.type, F::of(u[k], v[k], 0, 0));
                 sum[k] += u[k];
             }
             store_vec<8>(to, at + i * step, u);
@@ -246,64 +251,15 @@ const char *cuda_slope_chain(cuda_context *x, const hap_op_call *const *c, int n
     CUDA_TRY(cuda_same_elements(c[0]));
     switch ((int)c[0]->op) {
     case HAP_OP_relu_bwd:
-        return run_slope_sum<relu_slope>(x, c[0], total);
+        return run_slope_sum<value_relu_bwd>(x, c[0], total);
     case HAP_OP_tanh_bwd:
-        return run_slope_sum<tanh_slope>(x, c[0], total);
+        return run_slope_sum<value_tanh_bwd>(x, c[0], total);
     case HAP_OP_silu_bwd:
-        return run_slope_sum<silu_slope>(x, c[0], total);
+        return run_slope_sum<value_silu_bwd>(x, c[0], total);
     }
-    return c[0]->attr[0].i                ? run_slope_sum<gelu_tanh_slope>(x, c[0], total)
-           : c[0]->in[1]->type == HAP_F32 ? run_slope_sum<gelu_erf_slope>(x, c[0], total)
-                                          : run_slope_sum<gelu_short_slope>(x, c[0], total);
-}
-
-CUDA_ROW(unary_bwd)
-{
-    CUDA_TRY(cuda_want_floats(c));
-    CUDA_TRY(cuda_same_elements(c));
-    switch ((int)c->op) {
-    case HAP_OP_tanh_bwd:
-        return run_slope<tanh_slope>(x, c);
-    case HAP_OP_sigmoid_bwd:
-        return run_slope<sigmoid_slope>(x, c);
-    case HAP_OP_relu_bwd:
-        return run_slope<relu_slope>(x, c);
-    case HAP_OP_gelu_bwd:
-        return c->attr[0].i                ? run_slope<gelu_tanh_slope>(x, c)
-               : c->in[1]->type == HAP_F32 ? run_slope<gelu_erf_slope>(x, c)
-                                           : run_slope<gelu_short_slope>(x, c);
-    case HAP_OP_silu_bwd:
-        return run_slope<silu_slope>(x, c);
-    }
-    return cuda_fail("not a pointwise gradient row");
-}
-
-__global__ void affine_int(int64_t n, view y, view x, int64_t k, int64_t b)
-{
-    int64_t step = (int64_t)gridDim.x * blockDim.x;
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
-        store_int(y, i, load_int(x, i) * k + b);
-}
-
-CUDA_ROW(affine)
-{
-    hap_tensor *y = c->out[0], *a = c->in[0];
-    CUDA_TRY(cuda_same_elements(c));
-    double k = c->op == HAP_OP_neg ? -1 : c->op == HAP_OP_scale ? c->attr[0].f : 1;
-    double b = c->op == HAP_OP_add_scalar ? c->attr[0].f : 0;
-    if (cuda_is_float(a->type) && cuda_is_float(y->type))
-        return c->op == HAP_OP_neg     ? run_one<neg_op>(x, c)
-               : c->op == HAP_OP_scale ? run_one<scale_op>(x, c, k)
-                                       : run_one<add_scalar_op>(x, c, b);
-    CUDA_TRY(cuda_want(y, a->type, "the output"));
-    if (a->type != HAP_I64 && a->type != HAP_I32)
-        return cuda_fail("not supported: an operand of type %s", hap_dtype_name(a->type));
-    if (k != floor(k) || b != floor(b))
-        return cuda_fail("not supported: a fraction times or plus %s", hap_dtype_name(a->type));
-    if (y->elements == 0) return NULL;
-    affine_int<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
-        y->elements, view_of(y), view_of(a), (int64_t)k, (int64_t)b);
-    return launched();
+    return c[0]->attr[0].i                ? run_slope_sum<value_gelu_tanh_bwd>(x, c[0], total)
+           : c[0]->in[1]->type == HAP_F32 ? run_slope_sum<value_gelu_erf_bwd>(x, c[0], total)
+                                          : run_slope_sum<value_gelu_short_bwd>(x, c[0], total);
 }
 
 // --- casts ---

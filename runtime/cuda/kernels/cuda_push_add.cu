@@ -1,7 +1,7 @@
 // Sums of what came by push.
 
 #include "cuda/kernels/cuda_kernels.cuh"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/kernels/cuda_push_add.h"
 
 // Where the parts lie: member m's at slots + m * pitch, this rank's at own.
 struct parts {

@@ -1,7 +1,7 @@
 // Sums over chosen dims and over everything, statistics of rows. Every sum is a fixed tree: the
 // same bits in every run. Threads add in f32 over strides, blocks join in f32 or double.
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_row.cuh"
 #include "cuda/kernels/cuda_shadow.h"

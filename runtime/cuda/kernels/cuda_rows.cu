@@ -3,7 +3,7 @@
 
 #include <cuda_pipeline.h>
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_row.cuh"
 #include "cuda/kernels/cuda_shadow.h"
 

@@ -1,11 +1,13 @@
-// Which kernel runs a row of the op table; every row has one (tests/ir/op_cuts_test.c walks the
-// table).
+// Which kernel runs an op (tests/ir/op_rows_test.c: every op has one).
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_ops.h"
 #include "cuda/kernels/cuda_shadow.h"
+#include "hap/pointwise.h"
 
+#define POINT(op, args) [HAP_OP_##op] = cuda_point,
 static cuda_kernel *const kernels[HAP_N_OPS] = {
-    [HAP_OP_linear] = cuda_linear,
+    HAP_POINTS_1(POINT) HAP_POINTS_2(POINT) // what ops.def has a formula for
+        [HAP_OP_linear] = cuda_linear,
     [HAP_OP_linear_dw] = cuda_linear_dw,
     [HAP_OP_matmul] = cuda_matmul,
     [HAP_OP_sdpa] = cuda_sdpa,
@@ -27,24 +29,8 @@ static cuda_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_logical_or] = cuda_compare,
     [HAP_OP_logical_not] = cuda_logical_not,
     [HAP_OP_cast] = cuda_cast,
-    [HAP_OP_neg] = cuda_affine,
-    [HAP_OP_scale] = cuda_affine,
-    [HAP_OP_add_scalar] = cuda_affine,
-    [HAP_OP_pow_scalar] = cuda_unary,
-    [HAP_OP_exp] = cuda_unary,
-    [HAP_OP_log] = cuda_unary,
-    [HAP_OP_sqrt] = cuda_unary,
-    [HAP_OP_rsqrt] = cuda_unary,
-    [HAP_OP_tanh] = cuda_unary,
-    [HAP_OP_tanh_bwd] = cuda_unary_bwd,
-    [HAP_OP_sigmoid] = cuda_unary,
-    [HAP_OP_sigmoid_bwd] = cuda_unary_bwd,
-    [HAP_OP_relu] = cuda_unary,
-    [HAP_OP_relu_bwd] = cuda_unary_bwd,
-    [HAP_OP_gelu] = cuda_unary,
-    [HAP_OP_gelu_bwd] = cuda_unary_bwd,
-    [HAP_OP_silu] = cuda_unary,
-    [HAP_OP_silu_bwd] = cuda_unary_bwd,
+    [HAP_OP_gelu] = cuda_gelu,
+    [HAP_OP_gelu_bwd] = cuda_gelu,
     [HAP_OP_dropout] = cuda_dropout,
     [HAP_OP_sum] = cuda_sum,
     [HAP_OP_row_sum] = cuda_row_reduce,
@@ -95,19 +81,10 @@ static const struct {
     [HAP_OP_target_logit] = {1, 0}, [HAP_OP_ce_bwd] = {1, 1},     [HAP_OP_sum] = {1, 0},
 };
 
-const char *cuda_call_begins(cuda_context *x, const hap_op_call *c)
-{
-    for (int i = 0; i < c->n_in; i++)
-        if (c->in[i]) CUDA_TRY(cuda_will_read(x, c->in[i]->data, c->in[i]->bytes));
-    for (int i = 0; i < c->n_out; i++)
-        cuda_will_write(x, c->out[i]->data, c->out[i]->bytes);
-    return NULL;
-}
-
 const char *hap_cuda_run(cuda_context *x, const hap_op_call *c)
 {
     if ((unsigned)c->op >= HAP_N_OPS || !kernels[c->op])
-        return cuda_fail("not supported: no kernel of row %d", (int)c->op);
+        return cuda_fail("not supported: no kernel of op %d", (int)c->op);
     bool stays = c->op == HAP_OP_reshape && c->in[0]->data == c->out[0]->data;
     if (stays && c->in[0]->bytes == c->out[0]->bytes) return NULL; // and so do shadows
     for (int i = 0; i < c->n_in; i++)

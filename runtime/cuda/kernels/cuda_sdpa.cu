@@ -6,7 +6,8 @@
 // adds up its own columns (lane, lane + 32, …). Sums have a fixed order: the same bits in every
 // run.
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_chains.h"
+#include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_sdpa_short.h"
 

@@ -5,7 +5,7 @@
 #ifndef HAP_RUNTIME_CUDA_SDPA_SHORT_H
 #define HAP_RUNTIME_CUDA_SDPA_SHORT_H
 
-#include "cuda/device/cuda_context.h"
+#include "cuda/kernels/cuda_ops.h"
 
 #ifdef __cplusplus
 extern "C" {

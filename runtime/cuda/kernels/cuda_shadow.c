@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/fuse/cuda_product.h"
+#include "cuda/kernels/cuda_copy_rows.h"
 
 typedef struct shadow {
     char *own; // the tensor's bytes in the arena
@@ -175,4 +175,13 @@ void cuda_free_shadows(cuda_context *x)
         cudaFree(all->at[i].buffer);
     free(all);
     x->shadows = NULL;
+}
+
+const char *cuda_call_begins(cuda_context *x, const hap_op_call *c)
+{
+    for (int i = 0; i < c->n_in; i++)
+        if (c->in[i]) CUDA_TRY(cuda_will_read(x, c->in[i]->data, c->in[i]->bytes));
+    for (int i = 0; i < c->n_out; i++)
+        cuda_will_write(x, c->out[i]->data, c->out[i]->bytes);
+    return NULL;
 }

@@ -11,8 +11,8 @@
 #ifndef HAP_RUNTIME_CUDA_SHADOW_H
 #define HAP_RUNTIME_CUDA_SHADOW_H
 
-#include "cuda/device/cuda_context.h"
 #include "cuda/device/cuda_limits.h"
+#include "cuda/kernels/cuda_ops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,6 +41,8 @@ const char *cuda_rows_new(cuda_context *x, const hap_tensor *t, cuda_rows *r);
 // from now on.
 const char *cuda_will_read(cuda_context *x, const void *p, int64_t bytes);
 void cuda_will_write(cuda_context *x, const void *p, int64_t bytes);
+// Both, of all that a call reads and writes.
+const char *cuda_call_begins(cuda_context *x, const hap_op_call *c);
 void cuda_forget_shadows(cuda_context *x); // all of them: the step ends
 // The arena has the truth of all tensors from now on.
 const char *cuda_settle_shadows(cuda_context *x);

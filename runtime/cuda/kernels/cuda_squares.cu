@@ -3,9 +3,8 @@
 // numbers in the order of their calls. A tensor has the same blocks whoever stands beside it, so a
 // chain gives the bits of its calls.
 
-#include "cuda/fuse/cuda_chains.h"
+#include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_kernels.cuh"
-#include "cuda/step/cuda_record.h"
 #include "cuda/kernels/cuda_shadow.h"
 
 namespace

@@ -1,6 +1,6 @@
 // Views: bytes move, values stay (cpu/ops_view.c says what the attributes mean).
 
-#include "cuda/device/cuda_context.h"
+#include "cuda/kernels/cuda_ops.h"
 
 CUDA_ROW(reshape)
 {

@@ -14,7 +14,7 @@
 #ifndef HAP_RUNTIME_CUDA_AHEAD_H
 #define HAP_RUNTIME_CUDA_AHEAD_H
 
-#include "cuda/step/cuda_record.h"
+#include "cuda/fuse/cuda_record.h"
 
 void cuda_ahead_find(cuda_record *c);
 void cuda_ahead_begin(cuda_record *c);

@@ -7,6 +7,7 @@
 #include "core/fail.h"
 #include "cuda/comm/cuda_push.h"
 #include "cuda/kernels/cuda_shadow.h"
+#include "cuda/step/cuda_calls.h"
 #include "cuda/step/cuda_live.h"
 
 // Of itself: a pair, and a push between peers.
@@ -38,24 +39,27 @@ static void agree(hap_rank *r, const cuda_record *list, bool *live)
 }
 
 // Live calls that follow one another are one part.
-static void add_part(hap_rank *r, cuda_backend *b, int from, int to, bool live)
+static void add_part(hap_rank *r, int from, int to, bool live)
 {
+    cuda_steps *steps = cuda_steps_of(r);
     if (from == to) return;
-    cuda_part *last = b->n_parts ? &b->part[b->n_parts - 1] : NULL;
+    cuda_part *last = steps->now.n_parts ? &steps->now.part[steps->now.n_parts - 1] : NULL;
     if (last && last->live && live) {
         last->to = to;
         return;
     }
-    b->part = hap_grow(r, b->part, &b->cap_parts, b->n_parts + 1, sizeof *b->part);
-    b->part[b->n_parts++] = (cuda_part){.from = from, .to = to, .live = live};
+    steps->now.part = hap_grow(r, steps->now.part, &steps->now.cap_parts, steps->now.n_parts + 1,
+                               sizeof *steps->now.part);
+    steps->now.part[steps->now.n_parts++] = (cuda_part){.from = from, .to = to, .live = live};
 }
 
-static void say_parts(const hap_rank *r, const cuda_backend *b, const bool *live)
+static void say_parts(const hap_rank *r, const bool *live)
 {
-    const cuda_record *list = &b->list;
+    cuda_steps *steps = cuda_steps_of(r);
+    const cuda_record *list = &steps->now.list;
     int captured = 0, starts = 0, in_graphs = 0, pushes = 0;
-    for (int i = 0; i < b->n_parts; i++)
-        captured += !b->part[i].live;
+    for (int i = 0; i < steps->now.n_parts; i++)
+        captured += !steps->now.part[i].live;
     for (int i = 0; i < list->n; i++) {
         const cuda_call *c = &list->call[i];
         if (c->kind != CUDA_START) continue;
@@ -67,12 +71,13 @@ static void say_parts(const hap_rank *r, const cuda_backend *b, const bool *live
     fprintf(stderr,
             "rank %d step in %d parts, %d of them captured; %d of %d of the library's collectives "
             "in them, %d pushes between\n",
-            r->id, b->n_parts, captured, in_graphs, starts, pushes);
+            r->id, steps->now.n_parts, captured, in_graphs, starts, pushes);
 }
 
-static void find_parts(hap_rank *r, cuda_backend *b)
+static void find_parts(hap_rank *r)
 {
-    const cuda_record *list = &b->list;
+    cuda_steps *steps = cuda_steps_of(r);
+    const cuda_record *list = &steps->now.list;
     bool *live = hap_alloc(r, (size_t)list->n * sizeof *live);
     mark_live(r, list, live);
     cuda_live_close(list, live);
@@ -81,10 +86,9 @@ static void find_parts(hap_rank *r, cuda_backend *b)
         end = i;
         while (end < list->n && live[end] == live[i])
             end++;
-        add_part(r, b, i, end, live[i]);
+        add_part(r, i, end, live[i]);
     }
-    const char *verbose = getenv("HAP_VERBOSE");
-    if (verbose && verbose[0]) say_parts(r, b, live);
+    if (r->opt.verbose) say_parts(r, live);
     free(live);
 }
 
@@ -110,16 +114,17 @@ static void capture(hap_rank *r, cuda_part *p, bool last)
 
 void cuda_run_parts(hap_rank *r)
 {
+    cuda_steps *steps = cuda_steps_of(r);
     cuda_backend *b = cuda_of(r);
-    if (b->n_parts == 0) find_parts(r, b);
-    for (int i = 0; i < b->n_parts; i++) {
-        cuda_part *p = &b->part[i];
+    if (steps->now.n_parts == 0) find_parts(r);
+    for (int i = 0; i < steps->now.n_parts; i++) {
+        cuda_part *p = &steps->now.part[i];
         if (p->live) {
             cuda_run_calls(r, p->from, p->to);
             cuda_check(r, cuda_settle_shadows(&b->x));
             continue;
         }
-        if (!p->graph) capture(r, p, i + 1 == b->n_parts);
+        if (!p->graph) capture(r, p, i + 1 == steps->now.n_parts);
         cuda_check(r, cuda_said(cudaGraphLaunch(p->graph, b->x.stream), "cudaGraphLaunch"));
     }
     r->doing = NULL;
@@ -127,12 +132,13 @@ void cuda_run_parts(hap_rank *r)
 
 void cuda_parts_free(cuda_backend *b)
 {
-    for (int i = 0; i < b->n_parts; i++) {
-        if (!b->part[i].graph) continue;
-        cudaGraphExecDestroy(b->part[i].graph);
+    cuda_steps *steps = b->steps;
+    for (int i = 0; i < steps->now.n_parts; i++) {
+        if (!steps->now.part[i].graph) continue;
+        cudaGraphExecDestroy(steps->now.part[i].graph);
         b->x.graphs--;
     }
-    free(b->part);
-    b->part = NULL;
-    b->n_parts = b->cap_parts = 0;
+    free(steps->now.part);
+    steps->now.part = NULL;
+    steps->now.n_parts = steps->now.cap_parts = 0;
 }

@@ -8,7 +8,7 @@
 #ifndef HAP_RUNTIME_CUDA_CAPTURE_H
 #define HAP_RUNTIME_CUDA_CAPTURE_H
 
-#include "cuda/device/cuda_backend.h"
+#include "cuda/step/cuda_program.h"
 
 typedef struct cuda_part {
     int from, to; // calls of the list
@@ -20,10 +20,5 @@ typedef struct cuda_part {
 // in the same step.
 void cuda_run_parts(hap_rank *r);
 void cuda_parts_free(cuda_backend *b);
-// cuda_steps.c: the list, or calls of it; variables and loss are in the arena, the rest is
-// forgotten.
-void cuda_run_list(hap_rank *r);
-void cuda_run_calls(hap_rank *r, int from, int to);
-void cuda_step_ends(hap_rank *r);
 
 #endif

@@ -12,6 +12,7 @@
 #include "core/fail.h"
 #include "core/heartbeat.h"
 #include "cuda/comm/cuda_push.h"
+#include "cuda/step/cuda_calls.h"
 #include "cuda/step/cuda_capture.h"
 #include "cuda/step/cuda_live.h"
 #include "cuda/step/cuda_release.h"
@@ -19,12 +20,6 @@
 
 static const double least = 2, times = 20; // of a launch: seconds, and times the calls one by one
 enum { RELEASES = 10 };                    // seconds in which what is released is to end
-
-static bool asked(const char *what)
-{
-    const char *litmus = getenv("HAP_CUDA_LITMUS");
-    return litmus && strcmp(litmus, what) == 0;
-}
 
 static bool has_pushes(const hap_rank *r, const cuda_record *list)
 {
@@ -39,9 +34,10 @@ static bool has_pushes(const hap_rank *r, const cuda_record *list)
 // Some rank has pushes, all may, and their lists have the same collectives.
 static bool wanted(hap_rank *r)
 {
-    const cuda_backend *b = cuda_of(r);
-    int starts = cuda_live_starts(&b->list);
-    int most[] = {has_pushes(r, &b->list), asked("0") || !b->use_graph, starts, -starts};
+    const cuda_steps *steps = cuda_steps_of(r);
+    int starts = cuda_live_starts(&steps->now.list);
+    int most[] = {has_pushes(r, &steps->now.list),
+                  r->opt.cuda.litmus == HAP_CUDA_litmus_off || !steps->use_graph, starts, -starts};
     MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return most[0] && !most[1] && most[2] == -most[3];
 }
@@ -83,14 +79,15 @@ static int turns(const hap_rank *r)
 // Whether each launch ends on all ranks; the last one may be under way.
 static bool tried(hap_rank *r, cuda_whole *w)
 {
-    double limit = most_of_all(cuda_of(r)->listed * times), delay = 0;
+    double limit = most_of_all(cuda_steps_of(r)->listed * times), delay = 0;
     if (limit < least) limit = least;
     for (int turn = 0; turn < turns(r); turn++) {
         hap_beat(r, "device");
         MPI_Barrier(MPI_COMM_WORLD);
         double begin = hap_seconds();
         if (late(r, turn)) usleep((useconds_t)(1e6 * delay));
-        cuda_whole_launch(r, w, asked("fail") && r->id == r->n_ranks - 1);
+        cuda_whole_launch(r, w,
+                          r->opt.cuda.litmus == HAP_CUDA_litmus_fail && r->id == r->n_ranks - 1);
         bool ended = ends(r, limit);
         if (hap_comm_min(r, ended) == 0) return false;
         if (turn == 0) delay = 0.01 + most_of_all(hap_seconds() - begin);
@@ -114,7 +111,7 @@ static void resume(hap_rank *r, cuda_release *x)
         cuda_release_rest(x);
         ended = ended || ends(r, 0.5);
     }
-    HAP_CK(r, ended, "a captured step with pushes does not end (HAP_CUDA_LITMUS=0 captures none)");
+    HAP_CK(r, ended, "a captured step with pushes does not end (--cuda litmus=off captures none)");
     MPI_Barrier(MPI_COMM_WORLD); // no graph writes to flags any more
     cuda_release_end(r, x, number);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -122,29 +119,29 @@ static void resume(hap_rank *r, cuda_release *x)
 
 static void say(const hap_rank *r, const cuda_whole *w, bool passed)
 {
-    const char *verbose = getenv("HAP_VERBOSE");
-    if (!verbose || !verbose[0]) return;
+    if (!r->opt.verbose) return;
     fprintf(stderr, "rank %d step as one graph with its pushes, %d nodes of numbers: %s\n", r->id,
             w->n_nodes, passed ? "every trial ended" : "a trial did not end, pushes stay live");
 }
 
 void cuda_litmus(hap_rank *r)
 {
+    cuda_steps *steps = cuda_steps_of(r);
     cuda_backend *b = cuda_of(r);
     cuda_release release;
-    if (b->whole || !wanted(r)) return;
-    b->whole = hap_alloc(r, sizeof *b->whole);
-    cuda_whole_begin(r, b->whole);
+    if (steps->now.whole || !wanted(r)) return;
+    steps->now.whole = hap_alloc(r, sizeof *steps->now.whole);
+    cuda_whole_begin(r, steps->now.whole);
     cuda_run_list(r);
     cuda_step_ends(r);
-    cuda_whole_end(r, b->whole);
+    cuda_whole_end(r, steps->now.whole);
     cuda_release_park(r, &release);
-    bool passed = tried(r, b->whole);
+    bool passed = tried(r, steps->now.whole);
     resume(r, &release);
-    say(r, b->whole, passed);
+    say(r, steps->now.whole, passed);
     if (!passed) cuda_whole_drop(r);
     memset(b->x.trap, 0, sizeof *b->x.trap); // of values that are none
     r->line = 0;
     r->doing = NULL;
-    b->choice.whole = passed;
+    steps->now.choice.whole = passed;
 }

@@ -9,13 +9,13 @@
 // Where a launch did not end the graph is dropped, and pushes stay live.
 //
 // Released, and launched more than once, a step computes nothing of use, so a trial belongs before
-// the first step that counts. HAP_CUDA_LITMUS=0: none is made; =fail: the last rank keeps its
-// flags to itself, so that it fails.
+// the first step that counts. --cuda litmus=off: none is made; =fail: the last rank keeps
+// its flags to itself, so that it fails.
 
 #ifndef HAP_RUNTIME_CUDA_LITMUS_H
 #define HAP_RUNTIME_CUDA_LITMUS_H
 
-#include "cuda/device/cuda_backend.h"
+#include "cuda/step/cuda_program.h"
 
 // Called by all ranks when the list has run, with the device idle; tensors hold anything behind it.
 void cuda_litmus(hap_rank *r);

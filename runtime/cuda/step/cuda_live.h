@@ -21,7 +21,7 @@
 #ifndef HAP_RUNTIME_CUDA_LIVE_H
 #define HAP_RUNTIME_CUDA_LIVE_H
 
-#include "cuda/step/cuda_record.h"
+#include "cuda/fuse/cuda_record.h"
 
 // live[i] for each call: what else is live, by the calls that are.
 void cuda_live_close(const cuda_record *list, bool *live);

@@ -5,7 +5,7 @@
 
 #include "core/fail.h"
 #include "cuda/comm/cuda_push.h"
-#include "cuda/device/cuda_backend.h"
+#include "cuda/step/cuda_program.h"
 
 static void check(hap_rank *r, cudaError_t e, const char *call)
 {
@@ -16,7 +16,7 @@ static void launch(hap_rank *r, const cuda_release *x)
 {
     int n = 0;
     void *flags = cuda_push_flags(r, &n);
-    cuda_check(r, cuda_raise_flags(x->stream, flags, n, x->order));
+    cuda_check(r, cuda_raise_flags(x->stream, flags, n, CUDA_PUSH_FLAG_BYTES, x->order));
 }
 
 static bool idle(hap_rank *r, const cuda_release *x)

@@ -17,14 +17,11 @@
 #define HAP_RUNTIME_CUDA_RELEASE_H
 
 #include "cuda/device/cuda_context.h"
+#include "cuda/kernels/cuda_raise.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct cuda_order {
-    volatile uint32_t go, stop, number;
-} cuda_order;
 
 typedef struct cuda_release {
     cudaStream_t stream;
@@ -35,9 +32,6 @@ void cuda_release_park(hap_rank *r, cuda_release *x);
 void cuda_release_raise(hap_rank *r, const cuda_release *x, uint32_t number);
 void cuda_release_rest(const cuda_release *x);
 void cuda_release_end(hap_rank *r, cuda_release *x, uint32_t number);
-
-// The kernel: n flags, CUDA_PUSH_FLAG_BYTES apart, at least once.
-const char *cuda_raise_flags(cudaStream_t s, void *flags, int n, const cuda_order *o);
 
 #ifdef __cplusplus
 }

@@ -52,12 +52,13 @@ static void order(hap_rank *r, const cuda_whole *w, bool forks)
 
 void cuda_whole_begin(hap_rank *r, cuda_whole *w)
 {
+    cuda_steps *steps = cuda_steps_of(r);
     cuda_backend *b = cuda_of(r);
     *w = (cuda_whole){0};
     for (unsigned a = 0; a < CUDA_MASKS; a++)
         w->set[a] = cuda_push_taken(r, a);
     cuda(r, cudaEventCreateWithFlags(&w->forks, cudaEventDisableTiming), "cudaEventCreate");
-    b->x.capturing = b->whole_step = true;
+    b->x.capturing = steps->whole_step = true;
     cuda(r, cudaStreamBeginCapture(b->x.stream, cudaStreamCaptureModeRelaxed),
          "cudaStreamBeginCapture");
     order(r, w, true);
@@ -119,10 +120,11 @@ static void find_nodes(hap_rank *r, cuda_whole *w)
 
 void cuda_whole_end(hap_rank *r, cuda_whole *w)
 {
+    cuda_steps *steps = cuda_steps_of(r);
     cuda_backend *b = cuda_of(r);
     order(r, w, false);
     cuda(r, cudaStreamEndCapture(b->x.stream, &w->graph), "cudaStreamEndCapture");
-    b->x.capturing = b->whole_step = false;
+    b->x.capturing = steps->whole_step = false;
     cuda(r, cudaGraphInstantiate(&w->exec, w->graph, 0), "cudaGraphInstantiate");
     cuda(r, cudaGraphUpload(w->exec, b->x.stream), "cudaGraphUpload");
     b->x.graphs++;
@@ -193,9 +195,9 @@ void cuda_whole_free(hap_rank *r, cuda_whole *w)
 
 void cuda_whole_drop(hap_rank *r)
 {
-    cuda_backend *b = cuda_of(r);
-    if (!b->whole) return;
-    cuda_whole_free(r, b->whole);
-    free(b->whole);
-    b->whole = NULL;
+    cuda_steps *steps = cuda_steps_of(r);
+    if (!steps->now.whole) return;
+    cuda_whole_free(r, steps->now.whole);
+    free(steps->now.whole);
+    steps->now.whole = NULL;
 }

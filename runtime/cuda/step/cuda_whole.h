@@ -21,7 +21,7 @@
 #ifndef HAP_RUNTIME_CUDA_WHOLE_H
 #define HAP_RUNTIME_CUDA_WHOLE_H
 
-#include "cuda/device/cuda_backend.h"
+#include "cuda/step/cuda_program.h"
 
 typedef struct cuda_whole {
     cudaGraph_t graph;

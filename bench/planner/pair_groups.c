@@ -1,0 +1,221 @@
+// The planner's groups for the shapes of bench/overlap/shapes.txt on a cluster: costmodel/pair_team.h asked
+// as synth/price/pair_cost.c asks it, products and messages by the cluster's curves.
+//
+//     pair_groups CLUSTER.yaml SHAPES [--cut] [--price GROUPS]
+//
+// A line a shape that is run on as many ranks as the cluster has: its name, the form, and the
+// groups that overlap-bench takes; or "sequential". Behind # the predicted ms of pair, sequence,
+// product, transfer. --cut: rows and the weight in proportion to peak rates instead of even.
+// --price: the predicted ms of each of these groups instead, lines as this program writes them.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clusters/cluster.h"
+#include "costmodel/cost.h"
+#include "costmodel/pair_team.h"
+
+typedef struct shape {
+    char kind[4], name[64];
+    long long m, n, k;
+} shape;
+
+typedef struct team {
+    cost_team is; // kind: class of the cluster
+    shape s;
+    bool ag;
+    int kind[COST_MAX_PAIR_RANKS], rank_of[CL_MAX_CLASSES]; // rank_of: a kind
+    int64_t rows[COST_MAX_PAIR_RANKS], all_rows[1], inner[COST_MAX_PAIR_RANKS];
+    double after[COST_MAX_PAIR_RANKS];
+} team;
+
+static double product(void *ctx, int kind, int64_t rows)
+{
+    const team *t = ctx;
+    int r = t->rank_of[kind];
+    double in = (double)(t->ag ? t->s.k : t->inner[r]),
+           out = (double)(t->ag ? t->inner[r] : t->s.n);
+    return cost_op(t->is.model, t->is.cls[kind], IR_OP_linear, 2 * (double)rows * in * out,
+                   2 * ((double)rows * (in + out) + in * out));
+}
+
+static double slowest(team *t)
+{
+    double most = 0;
+    for (int r = 0; r < t->is.n; r++)
+        most = fmax(most, product(t, t->kind[r], t->s.m));
+    return most;
+}
+
+// By the cheapest form.
+static double collective(team *t)
+{
+    double transfer = (double)INFINITY, bytes = t->is.row_bytes[t->kind[0]] * (double)t->s.m;
+    const cost_forms forms = cost_forms_of(t->is.coll, t->is.n, true);
+    for (int i = 0; i < forms.n; i++)
+        if (forms.form[i] != COST_TWO_LEVEL)
+            transfer = fmin(
+                transfer, cost_team_seconds(&t->is, t->is.coll, forms.form[i], t->rows, bytes, 1));
+    return transfer;
+}
+
+static void choose(team *t)
+{
+    int group[COST_MAX_GROUPS][3], best[COST_MAX_GROUPS][3], n_best = 0;
+    double most = slowest(t), transfer = collective(t), alone = most + transfer, least = alone;
+    cost_pair_time time = {0}, at = {0};
+    cost_form form = COST_EVEN;
+    const cost_forms forms = cost_forms_of(t->is.coll, t->is.n, true);
+    for (int i = 0; i < forms.n; i++) {
+        cost_form f = forms.form[i];
+        if (!cost_pairs_in(&t->is, f)) continue;
+        t->is.form = f;
+        cost_pair p = cost_team_pair(&t->is, false);
+        int n = cost_pair_search(&p, COST_MAX_GROUPS, group, &time);
+        cl_kind on = t->is.model->cluster->cls[t->is.cls[0]].kind;
+        if (n == 0 || time.total >= least) continue;
+        if (!cost_pair_pays(&p, on, time.total, cost_pair_products(group, n), most, transfer))
+            continue;
+        least = time.total;
+        at = time;
+        form = f;
+        n_best = n;
+        memcpy(best, group, sizeof best);
+    }
+    printf("%s %s %s", t->s.kind, t->s.name, n_best ? cost_form_name(form).s : "sequential");
+    for (int i = 0; i < n_best; i++) {
+        printf(" %d", best[i][0]);
+        if (best[i][1] != 1) printf("*%d", best[i][1]);
+        if (best[i][2]) printf("/%d", best[i][2]);
+    }
+    printf(" # %.3f %.3f %.3f %.3f\n", 1e3 * least, 1e3 * alone,
+           1e3 * product(t, t->kind[0], t->s.m), 1e3 * at.transfer);
+}
+
+// Of every line of the file that names the shape.
+static void price(team *t, const char *path)
+{
+    FILE *in = fopen(path, "r");
+    for (char line[512], kind[4], name[64], form[16]; in && fgets(line, sizeof line, in);) {
+        int group[COST_MAX_GROUPS][3], n = 0, used = 0;
+        if (sscanf(line, "%3s %63s %15s%n", kind, name, form, &used) != 3 ||
+            strcmp(kind, t->s.kind) != 0 || strcmp(name, t->s.name) != 0)
+            continue;
+        const char *at = line + used;
+        for (int d; n < COST_MAX_GROUPS && sscanf(at, "%d%n", &d, &used) == 1; n++) {
+            at += used;
+            group[n][0] = d;
+            group[n][1] = 1;
+            group[n][2] = 0;
+            if (sscanf(at, "*%d%n", &group[n][1], &used) == 1) at += used;
+            if (sscanf(at, "/%d%n", &group[n][2], &used) == 1) at += used;
+        }
+        line[strcspn(line, "#\n")] = 0;
+        const cost_forms forms = cost_forms_of(t->is.coll, t->is.n, true);
+        for (int i = 0; n > 0 && i < forms.n; i++) {
+            cost_form f = forms.form[i];
+            cost_pair_time time;
+            if (!cost_pairs_in(&t->is, f) || strcmp(form, cost_form_name(f).s) != 0) continue;
+            t->is.form = f;
+            cost_pair p = cost_team_pair(&t->is, false);
+            printf("%s # %.4f\n", line, 1e3 * cost_pair_seconds(&p, group, n, &time));
+        }
+        if (strcmp(form, "sequential") == 0)
+            printf("%s # %.4f\n", line, 1e3 * (slowest(t) + collective(t)));
+    }
+    if (in) fclose(in);
+}
+
+// n in parts in proportion to weights, multiples of `unit` but for the last.
+static void cut(int n_ranks, int64_t *table, int64_t n, int64_t unit, const double *weight)
+{
+    double sum = 0, before = 0;
+    int64_t from = 0;
+    for (int i = 0; i < n_ranks; i++)
+        sum += weight[i];
+    for (int i = 0; i < n_ranks; i++) {
+        before += weight[i];
+        int64_t to =
+            i + 1 == n_ranks ? n : (int64_t)((double)n * before / sum / (double)unit + 0.5) * unit;
+        table[i] = to - from;
+        from = to;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *devices = getenv("HAPC_DEVICES");
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    bool uneven = false, usage = argc < 3;
+    const char *prices = NULL;
+    for (int i = 3; i < argc; i++) {
+        bool cuts = strcmp(argv[i], "--cut") == 0;
+        if (cuts)
+            uneven = true;
+        else if (strcmp(argv[i], "--price") == 0 && i + 1 < argc)
+            prices = argv[++i];
+        else
+            usage = true;
+    }
+    if (usage) {
+        fprintf(stderr, "usage: pair_groups CLUSTER.yaml SHAPES [--cut] [--price GROUPS]\n");
+        return 2;
+    }
+    cl_cluster *c = cl_read(a, argv[1], devices ? devices : "clusters/devices.yaml", d);
+    cost_curves *curves = c && c->curves.n ? cost_curves_read(a, c->curves.p, d) : NULL;
+    FILE *f = fopen(argv[2], "r");
+    bool fits = c && c->n_ranks >= 2 && c->n_ranks <= COST_MAX_PAIR_RANKS;
+    if (!fits || !f || hb_diag_count(d)) {
+        hb_diag_print(d, stderr);
+        if (c && !fits) fprintf(stderr, "a pair has 2 to %d ranks\n", COST_MAX_PAIR_RANKS);
+        if (!f) perror(argv[2]);
+        return 1;
+    }
+    if (curves) cost_apply_curves(curves, c);
+    cost_model model = {.cluster = c, .curves = curves, .math = COST_BF16};
+    team t = {.is = {.model = &model, .n = c->n_ranks, .n_kinds = c->n_classes}};
+    cost_team *is = &t.is;
+    int ranks[COST_MAX_PAIR_RANKS];
+    double weight[COST_MAX_PAIR_RANKS];
+    is->kind = t.kind;
+    is->after = t.after;
+    is->product = product;
+    is->ctx = &t;
+    for (int r = 0; r < is->n; r++) {
+        int cls = t.kind[r] = c->class_of[r];
+        ranks[r] = r;
+        is->cls[cls] = cls;
+        t.rank_of[cls] = r;
+        weight[r] = uneven ? c->cls[cls].bf16 : 1;
+        cost_memory_add(&is->memory, &c->cls[cls]);
+    }
+    memset(is->memory.launch_overhead, 0,
+           sizeof is->memory.launch_overhead); // in loops of their own
+    is->link = cl_group_link(c, ranks, is->n, 1);
+    for (char line[256], on[32]; fgets(line, sizeof line, f);) {
+        shape *s = &t.s;
+        if (line[0] == '#' || sscanf(line, "%3s %lld %lld %lld %31s %63s", s->kind, &s->m, &s->n,
+                                     &s->k, on, s->name) != 6)
+            continue;
+        hb_str want = hb_fmt(a, "%d", is->n);
+        if (is->n > 3 && !strstr(on, want.p)) continue;
+        t.ag = s->kind[1] == 'G';
+        bool whole = s->kind[1] == 'R';
+        is->coll = t.ag ? COST_ALL_GATHER : whole ? COST_ALL_REDUCE : COST_REDUCE_SCATTER;
+        for (int k = 0; k < is->n_kinds; k++)
+            is->row_bytes[k] = 2 * (double)(t.ag ? s->k : s->n);
+        cut(is->n, t.rows, s->m, 1, weight);
+        cut(is->n, t.inner, t.ag ? s->n : s->k, 64, weight);
+        t.all_rows[0] = s->m;
+        is->rows = whole ? t.all_rows : t.rows;
+        if (prices)
+            price(&t, prices);
+        else
+            choose(&t);
+    }
+    fclose(f);
+    hb_arena_free(a);
+    return 0;
+}

@@ -1,0 +1,170 @@
+"""Steps that measure: hapc and PyTorch on the same models in one call, predictions against both."""
+
+import json
+import os
+import shutil
+
+from steps import models
+from steps.models import go, plan, rows_of, tokens_of
+
+WAYS = ["graph=on,fuse=on", "graph=on,fuse=off", "graph=off,fuse=off"]
+
+
+def line(m, text):
+    print(text, flush=True)
+    with open(m.path("figures.txt"), "a") as f:
+        f.write(text + "\n")
+
+
+def counts(m):
+    return [1] + ([m.gpus] if m.gpus > 1 else [])
+
+
+def trace(m, model, folder, name, cuda=""):
+    """Milliseconds by op of a step, each call waited for."""
+    events = m.path("trace.json")
+    go(m, f"{name}.traced", folder, "--steps", "3", "--trace", events, "--seed", "1",
+       *models.inputs(m.path(f"{model}.npy")), cuda=cuda, limit=120)
+    done = m.run(f"{name}.ops", ["python3", "bench/steps/trace_ops.py", events, m.path(f"{name}.tsv")], 60)
+    print("\n".join("    " + x for x in done.tail(26)), flush=True)
+    if os.path.exists(events):
+        os.remove(events)
+
+
+def speed(m):
+    """steps of the models in bf16, on one GPU and on all, and the time by op on one"""
+    for model in m.models:
+        rows, folder = models.inputs(models.ids(m, model)), None
+        for n in counts(m):
+            name = f"{model}.{n}"
+            folder = plan(m, name, models.graph_of(m, model), models.cluster(m, n), "--batch",
+                          str(rows_of(model) * n), "--precision", "bf16")
+            if not folder:
+                continue
+            print("\n".join("    " + x for x in models.plan_said(m, name, "[Pp]redicted", "peak")))
+            for way in m.o.ways or WAYS[:1]:
+                run = go(m, f"run.{name}.{way}", folder, "--steps", str(m.o.steps), "--seed", "1", *rows,
+                         cuda=way)
+                line(m, f"hapc {model}, {n} GPU, {rows_of(model) * n} x {tokens_of(model)} tokens, {way}: "
+                        f"{run.median()} ms/step, losses {run.some_losses()}")
+                print("\n".join("    " + x for x in run.said("workspace|segments|device 0|rehearsed")))
+        first = m.path(f"plan.{model}.1")
+        if os.path.isdir(first):
+            trace(m, model, first, f"trace.{model}")
+
+
+def torch(m):
+    """compiled PyTorch on the models of `speed`, DDP on several GPUs"""
+    for model in m.models:
+        for n in counts(m):
+            start = ["python3"] if n == 1 else ["torchrun", "--nproc-per-node", str(n)]
+            done = m.run(f"torch.{model}.{n}", [*start, "bench/torch/torch_step.py", model,
+                                                str(rows_of(model) * n)], 240, plain=True)
+            for x in [x for x in done.text().splitlines() if "ms/step" in x or "Error" in x][-3:]:
+                line(m, x)
+
+
+def gemm(m):
+    """the matmuls of the language model's head, odd and padded, by torch"""
+    done = m.run("gemm", ["python3", "bench/torch/torch_gemm.py"], 60, plain=True)
+    print("\n".join(done.tail(12)))
+
+
+def losses(m):
+    """GPT-2 on 8 x 1024 tokens of a text, bf16 and fp32, against PyTorch: 50 steps"""
+    text, tokens, rows = m.path("text"), m.path("tokens"), m.path("gpt2.npy")
+    sources = "cat docs/*.md README.md runtime/*/*.c runtime/*/*/*.c runtime/*/*/*.cu synth/*/*.c ir/*.c"
+    made = m.run("tokens.made", ["bash", "-c", f"{sources} >{text} && cc -O2 -o {tokens} examples/tokens.c && "
+                                               f"{tokens} {text} 1024 {rows}"], 60)
+    if not made.ok:
+        m.failed("losses", made.tail(3))
+        return
+    with open(models.graph_of(m, "gpt2")) as f:
+        graph = json.load(f)
+    graph["optimizer"]["schedule"] = {"warmup": 20}
+    warm = m.path("warm.json")
+    with open(warm, "w") as f:
+        json.dump(graph, f)
+    start = m.path("start.safetensors")
+    for precision in ("fp32", "bf16"):
+        folder = plan(m, f"warm.{precision}", warm, models.cluster(m, 1), "--batch", "8", "--precision",
+                      precision, "-q")
+        if not folder:
+            return
+        if precision == "fp32":
+            go(m, "start", folder, "--steps", "0", "--seed", "1", "--save", start, *models.inputs(rows))
+        go(m, f"hapc.{precision}", folder, "--steps", "50", "--init", start, *models.inputs(rows),
+           cuda="tune=off")
+    done = m.run("losses", ["python3", "bench/torch/torch_losses.py", m.work], 150, plain=True)
+    print("\n".join(done.tail(60 if m.o.verbose else 5)))
+    for path in (start, text, rows):
+        os.remove(path)
+
+
+def profile(m):
+    """hapc profile on all GPUs: the cluster file that later steps plan by"""
+    measured(m, "profiled", ["-n", str(m.gpus)])
+
+
+def measured(m, name, what):
+    path = m.path(name + ".yaml")
+    done = m.run(f"profile.{name}", [m.hapc, "profile", "--backend", m.backend, *what, "-o", path], 170)
+    print("\n".join(x[:300] for x in done.tail(8)))
+    line(m, f"hapc profile {' '.join(what)}: exit {done.code}, {done.seconds:.0f} s")
+    return path if done.ok else None
+
+
+def cluster_file(m):
+    """--cluster, or what `profile` measured, measured now if it was not."""
+    path = m.o.cluster or m.path("profiled.yaml")
+    if not os.path.exists(path):
+        profile(m)
+    return path
+
+
+def predicted(m):
+    """plans of several strategies by the measured cluster: predicted and measured ms"""
+    cluster = cluster_file(m)
+    single = m.path("profiled1.yaml")
+    with open(cluster) as f, open(single, "w") as to:
+        for x in f:
+            if "link:" not in x:
+                to.write(x.replace(f"count: {m.gpus}", "count: 1"))
+    for curves in [x for x in os.listdir(os.path.dirname(cluster)) if x.endswith(".curves.json")]:
+        if os.path.dirname(cluster) != m.work:
+            shutil.copy(os.path.join(os.path.dirname(cluster), curves), m.work)
+    for n in reversed(counts(m)):
+        for model in m.models:
+            rows = models.ids(m, model)
+            strategies = "auto" if n == 1 else "auto,dp-even,dp-prop,zero,tp"
+            done = m.run(f"predicted.{model}.{n}",
+                         ["python3", "bench/planner/predicted.py", m.hapc, models.graph_of(m, model),
+                          single if n == 1 else cluster, "--strategies", strategies, "--backend", m.backend,
+                          f"--plan=--batch={rows_of(model) * n}", "--plan=--precision=bf16", "--timeout", "60",
+                          f"--run=--input=input_ids={rows}", f"--run=--input=labels={rows}"], 300)
+            for x in done.text().splitlines():
+                line(m, x)
+
+
+def groups_speed(m):
+    """the models with fused groups of kernels.cu off, on and all, in turns"""
+    for model in m.models:
+        rows = models.inputs(models.ids(m, model))
+        folder = plan(m, f"groups.{model}", models.graph_of(m, model), models.cluster(m, 1), "--batch",
+                      str(rows_of(model)), "--precision", "bf16")
+        for on in ("off", "on", "all") * 2 if folder else ():
+            run = go(m, f"groups.{model}.{on}", folder, "--steps", str(m.o.steps), "--seed", "1", *rows,
+                     cuda=f"groups={on}")
+            line(m, f"groups {on} {model}: {run.median()} ms/step, losses {run.some_losses()}")
+        for on in ("off", "all") if folder else ():
+            trace(m, model, folder, f"groups.{model}.{on}", cuda=f"groups={on}")
+
+
+def put_speed(m):
+    """one-sided puts and the library on 2 and 4 GPUs, captured"""
+    for n in [n for n in (2, 4) if n <= m.gpus]:
+        done = m.run(f"put-speed.{n}", m.mpirun(n, os.path.join(m.pack, "bin/push-bench-cuda"), "--graph",
+                                                "on", "--seconds", str(m.o.each)), m.o.each + 60)
+        report = m.run(f"put-speed.{n}.table", ["python3", "bench/overlap/push_report.py", done.log], 30)
+        for x in report.text().splitlines():
+            line(m, x)

@@ -1,0 +1,59 @@
+"""Steps on four GPUs of unequal speed: two of them compute on 64 of their 132 SMs (green contexts:
+emulated; memory, links and NCCL keep their speed), over NVLink and as two emulated hosts on sockets."""
+
+import re
+
+from steps import models
+from steps.models import go, plan, rows_of
+from steps.speed import line
+
+SMS = "132,132,64,64"
+CLUSTERS = {"nvlink": "clusters/h200x4-mixed.yaml", "sockets": "clusters/h200x4-mixed-sockets.yaml"}
+# strategy, dtype of gradients
+PLANS = ["auto,f32", "dp-even,f32", "dp-prop,f32", "auto,bf16", "dp-even,bf16", "dp-prop,bf16"]
+
+
+def wrong(first, losses):
+    """How many of two runs' first 20 losses differ by more than 1 in 500."""
+    if not losses:
+        return "all"
+    return sum(not (a > 0 and b > 0 and abs(a - b) < a / 500) for a, b in zip(first[:20], losses))
+
+
+def unequal(m):
+    """hapc's plans for GPT-2 128 x 1024 and BERT 256 x 128, by strategy and dtype of gradients"""
+    if m.gpus < 4:
+        print("unequal: wants 4 GPUs")
+        return
+    for model in m.models:
+        rows = models.inputs(models.ids(m, model))
+        for link in m.o.links:
+            first = None
+            for what in m.o.plans or PLANS:
+                strategy, grad = what.split(",")
+                name = f"unequal.{model}.{link}.{strategy}.{grad}"
+                folder = plan(m, name, models.graph_of(m, model), CLUSTERS[link], "--batch",
+                              str(4 * rows_of(model)), "--precision", "bf16", "--strategy", strategy,
+                              "--grad-dtype", grad)
+                if not folder:
+                    continue
+                run = go(m, name, folder, "--steps", str(m.o.steps), "--seed", "1", *rows)
+                first = first or run.losses
+                emulated = sum(x.get("emulated", False) for x in run.lines)
+                said = " ".join(models.plan_said(m, name, "^Predicted"))
+                predicted = re.search(r"Predicted ([0-9.]+ ms)", said)
+                line(m, f"hapc {model} {link} {what}: {run.median()} ms/step (emulated: {emulated} lines), "
+                        f"predicted {predicted.group(1) if predicted else '?'}, "
+                        f"#wrong {wrong(first, run.losses)}, losses {run.some_losses()}")
+
+
+def unequal_torch(m):
+    """PyTorch DDP on the same SMs: even and proportional shares"""
+    for model in m.models if m.gpus >= 4 else []:
+        for link in m.o.links:
+            done = m.run(f"torch.{model}.{link}", ["torchrun", "--nproc-per-node", "4",
+                                                   "bench/torch/torch_unequal.py", model, link, SMS],
+                         280, plain=True)
+            for x in done.text().splitlines():
+                if "ms/step" in x or "TFLOP" in x or "Error" in x:
+                    line(m, x)

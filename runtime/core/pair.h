@@ -1,0 +1,46 @@
+// A pair: a collective and the products that it feeds or that feed it, as hap_overlap to
+// hap_overlapped bracket them. Core collects and checks its calls and gives it whole to the
+// backend.
+//
+//     consumer   start of an all-gather, its wait, 1 to HAP_PAIR_OPS products that read its dst
+//     producer   one product, start of a reduce-scatter, all-to-all or all-reduce of its output;
+//                the event is waited for later
+//
+// A product is row by row (hap_op_by_rows, from the formulas of the op table): linear, or matmul of
+// an operand that is not transposed with one of two dims. Its rows are all dims but the last,
+// flattened. The moved factor is the outermost of them in local memory, so that what a member holds
+// is one range of rows. All tensors of a pair that any of its calls writes lie apart from all
+// others of it: its calls run at the same time.
+
+#ifndef HAP_RUNTIME_PAIR_H
+#define HAP_RUNTIME_PAIR_H
+
+#include "core/runtime_core.h"
+
+enum { HAP_PAIR_OPS = 8, HAP_PAIR_GROUPS = 256 };
+
+typedef struct hap_pair {
+    bool open, consumer, waited;
+    int n_groups;
+    const int64_t (*group)[3]; // distance, weight (negative: joined to the group before), via
+    int line;                  // of hap_overlap
+    // The collective, of one tensor.
+    bool started;
+    hap_coll_kind kind;
+    unsigned axes;
+    hap_form form;
+    hap_tensor *dst, *src, *scratch;
+    int64_t most_rows; // core/pair_rows.h
+    int coll_line;
+    hap_event *event; // consumer: what its start returned
+    int n_ops;
+    hap_op_call op[HAP_PAIR_OPS];
+    int op_line[HAP_PAIR_OPS];
+} hap_pair;
+
+static inline hap_coll_call hap_pair_coll(const hap_pair *p) // points into p
+{
+    return (hap_coll_call){p->kind, HAP_SUM, p->axes, p->form, 1, &p->dst, &p->src, p->scratch};
+}
+
+#endif

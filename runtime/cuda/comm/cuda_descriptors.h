@@ -1,0 +1,12 @@
+// File descriptors from rank to rank of a host.
+
+#ifndef HAP_RUNTIME_CUDA_DESCRIPTORS_H
+#define HAP_RUNTIME_CUDA_DESCRIPTORS_H
+
+#include "core/rank.h"
+
+// Gives `mine` to every rank with want[rank] and takes theirs to got[rank], -1
+// where none came in time. Called by all ranks of the program.
+void cuda_descriptors_swap(hap_rank *r, int mine, const bool *want, int *got);
+
+#endif

@@ -1,0 +1,14 @@
+// NCCL: communicators by axis mask, element types, errors.
+
+#ifndef HAP_RUNTIME_CUDA_NCCL_H
+#define HAP_RUNTIME_CUDA_NCCL_H
+
+#include "cuda/device/cuda_backend.h"
+
+void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *call);
+void cuda_nccl_start(hap_rank *r);
+void cuda_nccl_end(hap_rank *r);
+void cuda_nccl_poll(hap_rank *r); // fails on an error of a communicator
+ncclDataType_t cuda_nccl_type(hap_dtype t);
+
+#endif

@@ -1,0 +1,10 @@
+# Writes files as C strings: hap_text_kernels_cuh of kernels.cuh. Usage: cmake -DOUT=… -DFILES=a;b -P
+set(texts "// Generated from runtime/hap.\n")
+foreach(file IN LISTS FILES)
+    file(READ ${file} bytes HEX)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+    cmake_path(GET file FILENAME name)
+    string(MAKE_C_IDENTIFIER "hap_text_${name}" name)
+    string(APPEND texts "extern const char ${name}[];\nconst char ${name}[] = {${bytes}0};\n")
+endforeach()
+file(WRITE ${OUT} "${texts}")

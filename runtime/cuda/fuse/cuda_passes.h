@@ -1,0 +1,27 @@
+// The passes of cuda_fuse (cuda_fuse.h) over a recorded step. Each leaves a list that gives the
+// same values; unless `exact`, some with a rounding less.
+
+#ifndef HAP_RUNTIME_CUDA_PASSES_H
+#define HAP_RUNTIME_CUDA_PASSES_H
+
+#include "cuda/fuse/cuda_list.h"
+
+// Attention reads and writes the layouts of the products around it: transposes of heads, splits of
+// a packed query, key and value, and the concat of their gradients leave the list
+// (cuda_fuse_heads.c).
+void cuda_fuse_heads(hap_rank *r, cuda_record *c);
+// Products of what one tensor holds are one product (cuda_fuse_products.c).
+void cuda_fuse_products(hap_rank *r, cuda_record *c);
+// hap_partial of a small tensor that ops read: they read the operand, or zeros that are made once
+// (cuda_fuse_update.c).
+void cuda_fuse_partials(hap_rank *r, cuda_record *c);
+// Sums of squares, what adds them up, and updates are few chains (cuda_fuse_update.c).
+void cuda_fuse_update(hap_rank *r, cuda_record *c);
+// Updates write the copies that casts make of parameters (cuda_fuse_copies.c).
+void cuda_fuse_copies(hap_rank *r, cuda_record *c);
+// Splits of a product's columns, after those (cuda_fuse_heads.c).
+void cuda_fuse_splits(hap_rank *r, cuda_record *c);
+// Calls that one kernel runs (cuda_fuse_chains.c).
+void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact);
+
+#endif

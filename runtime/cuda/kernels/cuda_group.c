@@ -1,0 +1,300 @@
+#include "cuda/kernels/cuda_group.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/tensor.h"
+#include "cuda/kernels/cuda_compile.h"
+#include "cuda/kernels/cuda_shadow.h"
+
+static char *read_source(const char *folder)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/kernels.cu", folder);
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    if (!f) return NULL;
+    if (fseek(f, 0, SEEK_END) == 0) {
+        long n = ftell(f);
+        rewind(f);
+        text = n >= 0 ? calloc((size_t)n + 1, 1) : NULL;
+        if (text && fread(text, 1, (size_t)n, f) != (size_t)n) {
+            free(text);
+            text = NULL;
+        }
+    }
+    fclose(f);
+    return text;
+}
+
+void cuda_groups_start(hap_rank *r, cuda_groups *g)
+{
+    if (g->started) return;
+    g->started = true;
+    const hap_cuda_options *o = &r->opt.cuda;
+    g->off = o->fuse == HAP_CUDA_fuse_off || o->groups == HAP_CUDA_groups_off || r->opt.check_nan;
+    g->all = o->groups == HAP_CUDA_groups_all;
+}
+
+// When the first group comes that is to run as a kernel.
+static void load(hap_rank *r, cuda_groups *g)
+{
+    if (g->loaded || g->off) return;
+    g->loaded = true;
+    const char *why = NULL;
+    g->source = read_source(r->opt.folder);
+    if (!g->source)
+        why = "there is no kernels.cu beside the program";
+    else
+        g->library = cuda_compile(r->opt.folder, g->source, &why);
+    g->off = !g->library;
+    if (g->off && r->id == 0) fprintf(stderr, "note: groups run op by op: %s\n", why);
+}
+
+void cuda_groups_end(cuda_groups *g)
+{
+#if CUDART_VERSION >= 12080
+    if (g->library) cudaLibraryUnload(g->library);
+#endif
+    free(g->source);
+    *g = (cuda_groups){0};
+}
+
+// --- a kernel's text beside a group's calls ---
+
+// The text that stands with kernel `name`, malloced, its literals joined; NULL if there is none.
+static char *text_of(const char *source, const char *name, bool *rows)
+{
+    size_t n = strlen(name);
+    for (const char *p = source; (p = strstr(p, "KERNEL("));) {
+        *rows = p - source >= 8 && memcmp(p - 8, "HAP_ROW_", 8) == 0;
+        p += 7;
+        if (strncmp(p, name, n) != 0 || p[n] != ',') continue;
+        char *text = calloc(strlen(p) + 1, 1);
+        size_t used = 0;
+        bool quoted = false;
+        for (p += n + 1; text && *p && (quoted || *p != ')'); p++) {
+            if (*p == '"')
+                quoted = !quoted;
+            else if (quoted)
+                text[used++] = *p;
+        }
+        return text;
+    }
+    return NULL;
+}
+
+typedef struct matching {
+    const char *at; // rest of the text
+    cuda_group *out;
+    int n_kept;
+    hap_tensor *const *kept;
+    hap_tensor *domain;
+} matching;
+
+static bool word(matching *m, const char *w)
+{
+    size_t n = strlen(w);
+    while (*m->at == ' ')
+        m->at++;
+    if (strncmp(m->at, w, n) != 0) return false;
+    m->at += n;
+    return true;
+}
+
+static bool is_kept(const matching *m, const hap_tensor *t)
+{
+    for (int i = 0; i < m->n_kept; i++)
+        if (m->kept[i] == t) return true;
+    return false;
+}
+
+static bool fits(matching *m, const hap_tensor *t, hap_tensor *full)
+{
+    if (word(m, ":full")) {
+        if (t->rank == 0) return false;
+        if (!m->domain) m->domain = full;
+        return cuda_same_shape(t, m->domain);
+    }
+    const hap_tensor *d = m->domain;
+    if (word(m, ":row")) return d && t->elements == cuda_entries(d, 0, d->rank - 1);
+    if (word(m, ":column")) return d && t->elements == d->local[d->rank - 1];
+    return word(m, ":one") && t->elements == 1;
+}
+
+// "4" of a tensor that was there, "4:row:f32:kept" of a new one.
+static bool tensor(matching *m, hap_tensor *t, bool made)
+{
+    cuda_group *g = m->out;
+    char *end;
+    while (*m->at == ' ')
+        m->at++;
+    if (!isdigit((unsigned char)*m->at) || !t) return false;
+    long k = strtol(m->at, &end, 10);
+    m->at = end;
+    if (k < 0 || k > g->n_tensors || k >= HAP_GROUP_TENSORS) return false;
+    if (k < g->n_tensors) return !made && g->tensor[k].t == t;
+    for (int i = 0; i < k; i++)
+        if (g->tensor[i].t == t) return false;
+    bool kept = made && is_kept(m, t);
+    if (!fits(m, t, t) || !word(m, ":") || !word(m, hap_dtype_name(t->type))) return false;
+    if (word(m, ":kept") != kept) return false;
+    g->tensor[k].t = t;
+    g->tensor[k].read = !made;
+    g->tensor[k].written = kept;
+    g->tensor[k].cast_of = -1;
+    g->args.tensor[k] = !made || kept ? t->data : NULL;
+    g->n_tensors++;
+    return true;
+}
+
+static bool one_op(matching *m, const hap_op_call *c, bool last, int *n_attr)
+{
+    cuda_group *g = m->out;
+    if (!word(m, hap_op_names[c->op])) return false;
+    while (*m->at == '.') { // ".1=0": an attribute that the kernel is made for
+        char *end;
+        long k = strtol(m->at + 1, &end, 10), v = *end == '=' ? strtol(end + 1, &end, 10) : -1;
+        if (k < 0 || k >= c->n_attr || c->attr[k].i != v) return false;
+        m->at = end;
+    }
+    if (*m->at != ' ' || *n_attr + c->n_attr > HAP_GROUP_ATTRS) return false;
+    for (int k = 0; k < c->n_attr; k++) {
+        g->args.attr[*n_attr].f = c->attr[k].f;
+        g->args.attr[(*n_attr)++].i = c->attr[k].i;
+    }
+    for (int i = 0; i < c->n_in && c->in[i]; i++)
+        if (!tensor(m, c->in[i], false)) return false;
+    if (!word(m, ">")) return false;
+    for (int o = 0; o < c->n_out; o++)
+        if (!tensor(m, c->out[o], true)) return false;
+    if (c->op == HAP_OP_cast && g->tensor[g->n_tensors - 1].written)
+        for (int i = 0; i < g->n_tensors; i++)
+            if (g->tensor[i].t == c->in[0] && g->tensor[i].read)
+                g->tensor[g->n_tensors - 1].cast_of = i;
+    return last ? *m->at == '\0' : word(m, ";");
+}
+
+static bool meets(const hap_tensor *a, const hap_tensor *b)
+{
+    const char *p = a->data, *q = b->data;
+    return p < q + b->bytes && q < p + a->bytes;
+}
+
+// What is written lies apart from what is read, or takes its place element by element.
+static bool apart(const cuda_group *g)
+{
+    for (int i = 0; i < g->n_tensors; i++)
+        for (int k = 0; k < g->n_tensors; k++) {
+            const hap_tensor *a = g->tensor[i].t, *b = g->tensor[k].t;
+            if (!g->tensor[i].written || i == k) continue;
+            if (!(g->tensor[k].read || g->tensor[k].written) || !meets(a, b)) continue;
+            if (g->tensor[k].written || a->data != b->data || a->type != b->type ||
+                !cuda_same_shape(a, b))
+                return false;
+        }
+    return true;
+}
+
+static void place(hap_group_args *a, const hap_tensor *d)
+{
+    long long stride = 1;
+    a->rows = cuda_entries(d, 0, d->rank - 1);
+    a->cols = d->local[d->rank - 1];
+    a->rank = d->rank;
+    a->straight = 1;
+    for (int i = d->rank - 1; i >= 0; i--) {
+        cuda_axis x = cuda_axis_of(d, i);
+        a->dim[i].block = x.block;
+        a->dim[i].first = x.first;
+        a->dim[i].part = x.part;
+        a->dim[i].whole = cuda_axis_size(&x);
+        a->dim[i].local = d->local[i];
+        if (i > 0 ? d->local[i] != a->dim[i].whole : x.outer != 1) a->straight = 0;
+        if (i == d->rank - 1) a->n = (double)a->dim[i].whole;
+        if (i == 0) a->offset = x.first * stride;
+        stride *= a->dim[i].whole;
+    }
+}
+
+// cuda_fuse joins these with what stands around them.
+static bool left_to_joins(const cuda_groups *g, int n_kept, hap_tensor *const *kept)
+{
+    int casts = 0;
+    bool whole = false;
+    for (int k = 0; k < g->n; k++) {
+        hap_op_id op = g->op[k].op;
+        if (op == HAP_OP_norm_apply || op == HAP_OP_norm_bwd) return true;
+        casts += op == HAP_OP_cast;
+    }
+    for (int i = 0; i < n_kept; i++)
+        whole |= kept[i]->elements == g->op[0].in[0]->elements;
+    return g->n - casts < 2 || !whole;
+}
+
+bool cuda_group_find(hap_rank *r, cuda_groups *g, int n_kept, hap_tensor *const *kept,
+                     cuda_group *out)
+{
+#if CUDART_VERSION >= 12080
+    static bool said;
+    *out = (cuda_group){.name = g->open};
+    matching m = {.out = out, .n_kept = n_kept, .kept = kept};
+    if (!g->all && left_to_joins(g, n_kept, kept)) return false;
+    load(r, g);
+    char *text = g->off || g->too_long ? NULL : text_of(g->source, g->open, &out->rows);
+    int n_attr = 0, n_written = 0;
+    bool ok = text && g->n > 0;
+    m.at = text;
+    for (int k = 0; ok && k < g->n; k++)
+        ok = one_op(&m, &g->op[k], k == g->n - 1, &n_attr);
+    for (int i = 0; ok && i < out->n_tensors; i++)
+        n_written += out->tensor[i].written;
+    ok = ok && m.domain && n_written == n_kept && apart(out);
+    free(text);
+    cudaKernel_t kernel = NULL;
+    ok = ok && cudaLibraryGetKernel(&kernel, g->library, g->open) == cudaSuccess;
+    if (!ok && !g->off && !said && r->id == 0) {
+        said = true;
+        fprintf(stderr,
+                "note: program.c:%d: the group does not read as %s of kernels.cu: its ops "
+                "run one by one\n",
+                r->line, g->open);
+    }
+    if (!ok) return false;
+    out->kernel = kernel;
+    place(&out->args, m.domain);
+    return true;
+#else
+    (void)r, (void)g, (void)n_kept, (void)kept, (void)out;
+    return false;
+#endif
+}
+
+const char *cuda_group_run(cuda_context *x, const cuda_group *g)
+{
+    hap_group_args a = g->args;
+    for (int i = 0; i < g->n_tensors; i++) {
+        const hap_tensor *t = g->tensor[i].t;
+        if (g->tensor[i].read) CUDA_TRY(cuda_will_read(x, t->data, t->bytes));
+    }
+    for (int i = 0; i < g->n_tensors; i++)
+        if (g->tensor[i].written) cuda_will_write(x, g->tensor[i].t->data, g->tensor[i].t->bytes);
+    a.step = (const hap_group_step *)x->step;
+    dim3 block = {256, 1, 1}, grid = {1, 1, 1};
+    long long n = a.rows * a.cols;
+    if (g->rows) { // as row_block
+        if (a.rows == 0) return NULL;
+        block.x = a.cols <= 2048 ? 32 : 512;
+        block.y = a.cols <= 2048 ? 8 : 1;
+        grid.x = (unsigned)((a.rows + block.y - 1) / block.y);
+    } else {
+        if (n == 0) return NULL;
+        long long blocks = (n + 256 * 8 - 1) / (256 * 8);
+        grid.x = (unsigned)(blocks > 132 * 32 ? 132 * 32 : blocks);
+    }
+    void *args[] = {&a};
+    return cuda_said(cudaLaunchKernel(g->kernel, grid, block, args, 0, x->stream), g->name);
+}

@@ -1,0 +1,310 @@
+#include "cuda/step/cuda_calls.h"
+
+#include <sched.h>
+
+#include "core/coll_geometry.h"
+#include "core/comm.h"
+#include "core/fail.h"
+#include "core/trace.h"
+#include "cuda/comm/cuda_coll_forms.h"
+#include "cuda/comm/cuda_nccl.h"
+#include "cuda/comm/cuda_pair.h"
+#include "cuda/comm/cuda_push.h"
+#include "cuda/kernels/cuda_chains.h"
+#include "cuda/kernels/cuda_shadow.h"
+#include "cuda/step/cuda_ahead.h"
+
+void cuda_wait_for(hap_rank *r, cudaStream_t s)
+{
+    for (unsigned turn = 1;; turn++) {
+        cudaError_t e = cudaStreamQuery(s);
+        if (e == cudaSuccess) return;
+        if (e != cudaErrorNotReady) cuda_check(r, cuda_said(e, "the device"));
+        if (turn % 256 == 0) cuda_nccl_poll(r);
+        sched_yield();
+    }
+}
+
+// With --trace each call is waited for, so that its time is its own.
+void cuda_traced(hap_rank *r, cudaStream_t s)
+{
+    if (r->trace) cuda_wait_for(r, s);
+}
+
+// --- calls, launched ---
+
+void cuda_run_op(hap_rank *r, const hap_op_call *c)
+{
+    cuda_backend *b = cuda_of(r);
+    b->x.line = r->line;
+    cuda_check(r, hap_cuda_run(&b->x, c));
+}
+
+static void move_begins(hap_rank *r, const hap_tensor *y, const hap_tensor *x)
+{
+    cuda_backend *b = cuda_of(r);
+    cuda_check(r, cuda_will_read(&b->x, x->data, x->bytes));
+    cuda_will_write(&b->x, y->data, y->bytes);
+}
+
+void cuda_run_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)
+{
+    cuda_remap m = {0};
+    move_begins(r, y, x);
+    cuda_check(r, cuda_move_remapped(cuda_of(r)->x.stream, y, x, &m));
+}
+
+void cuda_run_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
+{
+    cudaStream_t s = cuda_of(r)->x.stream;
+    move_begins(r, y, x);
+    cuda_check(r, keep ? cuda_copy(s, y->data, x->data, y->bytes) : cuda_fill(s, y, 0));
+}
+
+static hap_event *event_new(hap_rank *r)
+{
+    cuda_steps *steps = cuda_steps_of(r);
+    hap_event *e = steps->free;
+    if (e) {
+        steps->free = e->next;
+        return e;
+    }
+    e = hap_alloc(r, sizeof *e);
+    cuda_check(r, cuda_said(cudaEventCreateWithFlags(&e->ready, cudaEventDisableTiming),
+                            "cudaEventCreate"));
+    cuda_check(r, cuda_said(cudaEventCreateWithFlags(&e->done, cudaEventDisableTiming),
+                            "cudaEventCreate"));
+    return e;
+}
+
+// The event stands in the list of those not waited for.
+hap_event *cuda_event_open(hap_rank *r, const hap_coll_call *c)
+{
+    cuda_steps *steps = cuda_steps_of(r);
+    hap_event *e = event_new(r);
+    e->active = true;
+    e->at_once = false;
+    e->line = r->line;
+    e->name = hap_coll_name(c);
+    e->start = hap_seconds();
+    e->next = NULL;
+    *(steps->last ? &steps->last->next : &steps->first) = e;
+    steps->last = e;
+    return e;
+}
+
+void cuda_event_close(cuda_backend *b, hap_event *e)
+{
+    cuda_steps *steps = b->steps;
+    hap_event **at = &steps->first, *before = NULL;
+    while (*at != e) {
+        before = *at;
+        at = &(*at)->next;
+    }
+    *at = e->next;
+    if (steps->last == e) steps->last = before;
+    e->active = false;
+    e->next = steps->free;
+    steps->free = e;
+}
+
+static void will_write(hap_rank *r, const hap_coll_call *c)
+{
+    cuda_context *x = &cuda_of(r)->x;
+    for (int i = 0; i < c->n; i++)
+        cuda_will_write(x, c->dst[i]->data, c->dst[i]->bytes);
+    if (c->scratch) cuda_will_write(x, c->scratch->data, c->scratch->bytes);
+}
+
+static bool by_push(const hap_rank *r, const hap_coll_call *c)
+{
+    return hap_form_push(c->form) && cuda_push_peers(r, c->axes);
+}
+
+// at_once: its wait is the next call. Then a push needs no stream beside the compute stream, from
+// which and to which each step would take microseconds.
+hap_event *cuda_run_start(hap_rank *r, const hap_coll_call *c, bool at_once)
+{
+    cuda_backend *b = cuda_of(r);
+    cudaStream_t s = b->stream[c->axes];
+    for (int i = 0; i < c->n; i++)
+        cuda_check(r, cuda_will_read(&b->x, c->src[i]->data, c->src[i]->bytes));
+    will_write(r, c);
+    hap_event *e = cuda_event_open(r, c);
+    if (at_once && by_push(r, c)) {
+        e->at_once = true;
+        cuda_push_run(r, c, b->x.stream, NULL);
+        return e;
+    }
+    cuda_check(r, cuda_said(cudaEventRecord(e->ready, b->x.stream), "cudaEventRecord"));
+    cuda_check(r, cuda_said(cudaStreamWaitEvent(s, e->ready, 0), "cudaStreamWaitEvent"));
+    if (by_push(r, c)) {
+        cuda_push_run(r, c, s, e->done);
+        return e;
+    }
+    cuda_coll_run(r, c, s);
+    cuda_check(r, cuda_said(cudaEventRecord(e->done, s), "cudaEventRecord"));
+    return e;
+}
+
+void cuda_run_wait(hap_rank *r, hap_event *e)
+{
+    cuda_backend *b = cuda_of(r);
+    if (!e->at_once)
+        cuda_check(r,
+                   cuda_said(cudaStreamWaitEvent(b->x.stream, e->done, 0), "cudaStreamWaitEvent"));
+    cuda_traced(r, b->x.stream);
+    if (r->trace) hap_trace_add(r, HAP_TRACE_COMM, e->name, e->line, e->start, hap_seconds());
+    cuda_event_close(b, e);
+}
+
+static hap_event *run_in_order(hap_rank *r, const hap_pair *p)
+{
+    hap_coll_call c = hap_pair_coll(p);
+    for (int i = 0; i < p->n_ops && !p->consumer; i++)
+        cuda_run_op(r, &p->op[i]);
+    hap_event *e = cuda_run_start(r, &c, false);
+    if (!p->consumer) return e;
+    cuda_run_wait(r, e);
+    for (int i = 0; i < p->n_ops; i++)
+        cuda_run_op(r, &p->op[i]);
+    return NULL;
+}
+
+hap_event *cuda_run_pair(hap_rank *r, const hap_pair *p)
+{
+    hap_coll_call c = hap_pair_coll(p);
+    if (!cuda_pair_overlaps(r, p)) return run_in_order(r, p);
+    hap_event *e = cuda_event_open(r, &c);
+    cuda_pair_run(r, p, e->done);
+    cuda_traced(r, cuda_of(r)->x.stream);
+    if (!p->consumer) return e;
+    if (r->trace) hap_trace_add(r, HAP_TRACE_COMM, e->name, p->coll_line, e->start, hap_seconds());
+    cuda_event_close(cuda_of(r), e);
+    return NULL;
+}
+
+// --- the list ---
+
+// The op, with those that are joined to it.
+static void run_chain(hap_rank *r, const cuda_call *c)
+{
+    static cuda_chain_kernel *const kernel[] = {
+        [CUDA_ALONE] = NULL,
+#define HAP_CHAIN(name, kernel) [CUDA_##name] = cuda_##kernel##_chain,
+#include "hap/joins.def"
+    };
+    cuda_context *x = &cuda_of(r)->x;
+    const hap_op_call *op[CUDA_MAX_UPDATES + 1];
+    int n = c->n_joined + 1;
+    bool done = false;
+    const char *why = NULL;
+    for (int k = 0; k < n; k++)
+        op[k] = &c[k].op;
+    if (c->at)
+        why = cuda_attention_at(x, op[0], c->at), done = true;
+    else if (kernel[c->chain])
+        why = kernel[c->chain](x, op, n, c->unread, &done);
+    cuda_check(r, why);
+    for (int k = 0; k < n && !done; k++)
+        cuda_run_op(r, op[k]);
+}
+
+// Credits of pushes to come, once call i has been launched. A captured part gives none; a step that
+// is captured whole its own.
+static void give_ahead(hap_rank *r, cuda_record *list, int i)
+{
+    if (cuda_of(r)->x.capturing && !cuda_steps_of(r)->whole_step) return;
+    for (unsigned axes = 1; axes < CUDA_MASKS; axes++)
+        for (int k; (k = cuda_ahead_next(list, axes, i)) >= 0;) {
+            const hap_coll_call *c = &list->call[k].coll;
+            if (!by_push(r, c)) continue;
+            will_write(r, c); // what is put off is done before others write there
+            cuda_push_run_credit(r, c);
+        }
+}
+
+static bool waited_at_once(const cuda_record *list, int i)
+{
+    int k = i + 1;
+    while (k < list->n && list->call[k].kind == CUDA_DONE)
+        k++;
+    return k == list->call[i].other;
+}
+
+static void run_call(hap_rank *r, cuda_record *list, int i)
+{
+    cuda_call *c = &list->call[i];
+    if (c->once && list->begun) return;
+    switch (c->kind) {
+    case CUDA_DONE:
+    case CUDA_JOINED:
+        return;
+    case CUDA_OP:
+        run_chain(r, c);
+        break;
+    case CUDA_GROUP:
+        cuda_check(r, cuda_group_run(&cuda_of(r)->x, c->group));
+        break;
+    case CUDA_CUT:
+        cuda_run_cut(r, c->op.out[0], c->op.in[0]);
+        break;
+    case CUDA_PARTIAL:
+        cuda_run_partial(r, c->keep, c->op.out[0], c->op.in[0]);
+        break;
+    case CUDA_START:
+        c->event = cuda_run_start(r, &c->coll, waited_at_once(list, i));
+        break;
+    case CUDA_PAIR:
+        c->event = cuda_run_pair(r, c->pair);
+        break;
+    case CUDA_WAIT:
+        cuda_run_wait(r, list->call[c->other].event);
+        break;
+    }
+    give_ahead(r, list, i);
+}
+
+void cuda_run_calls(hap_rank *r, int from, int to)
+{
+    cuda_steps *steps = cuda_steps_of(r);
+    cuda_backend *b = cuda_of(r);
+    for (int i = from; i < to; i++) {
+        cuda_call *c = &steps->now.list.call[i];
+        double start = r->trace ? hap_seconds() : 0;
+        r->line = c->line;
+        r->doing = c->name;
+        run_call(r, &steps->now.list, i);
+        if (!r->trace || c->kind == CUDA_DONE || c->kind == CUDA_JOINED || c->kind == CUDA_START ||
+            c->kind == CUDA_WAIT)
+            continue;
+        cuda_traced(r, b->x.stream);
+        hap_trace_add(r, HAP_TRACE_COMPUTE, c->name, c->line, start, hap_seconds());
+    }
+    r->doing = NULL;
+    steps->now.list.begun = true;
+}
+
+void cuda_list_begins(hap_rank *r)
+{
+    cuda_steps *steps = cuda_steps_of(r);
+    cuda_ahead_begin(&steps->now.list);
+    give_ahead(r, &steps->now.list, -1);
+}
+
+void cuda_run_list(hap_rank *r)
+{
+    cuda_list_begins(r);
+    cuda_run_calls(r, 0, cuda_steps_of(r)->now.list.n);
+}
+
+// What is read after the step is in the arena: the variables and the loss.
+void cuda_step_ends(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    for (int i = 0; i < r->n_vars; i++)
+        cuda_check(r, cuda_will_read(&b->x, r->var[i].t->data, r->var[i].t->bytes));
+    if (r->loss) cuda_check(r, cuda_will_read(&b->x, r->loss->data, r->loss->bytes));
+    cuda_check(r, cuda_columns_settle(&b->x));
+    cuda_forget_shadows(&b->x);
+}
