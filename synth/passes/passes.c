@@ -60,13 +60,6 @@ static syn_program *limit_flight(syn_making *x)
     return x->program;
 }
 
-static syn_program *share_moves(syn_making *x)
-{
-    syn_program *shared = syn_with_shared_moves(x->program);
-    if (shared != x->program) x->share = syn_live_share(shared, false);
-    return x->program = shared;
-}
-
 static syn_program *wait_early(syn_making *x)
 {
     syn_wait_early(x->program);
@@ -91,6 +84,28 @@ static syn_program *simulate(syn_making *x)
     return x->program;
 }
 
+// Only of the plan that wins, so that the search compares what it always did. Ops are fused anew.
+static syn_program *share_moves(syn_making *x)
+{
+    syn_program *p = x->program;
+    int groups = p->groups.n;
+    if (p->pairs.n > 0) return p; // a pair names its collective
+    p->groups.n = 0;
+    syn_program *shared = syn_with_shared_moves(p);
+    if (shared != p) {
+        cost_timeline t;
+        syn_fuse(shared);
+        double sec = syn_simulate(shared, &t, false);
+        if (sec <= x->sec * (1 + SYN_ROUNDING)) {
+            x->sec = sec;
+            x->timeline = t;
+            return x->program = shared;
+        }
+    }
+    p->groups.n = groups;
+    return p;
+}
+
 // Of groups and pairs those are left that loops allow: then the step is another.
 static syn_program *roll_up(syn_making *x)
 {
@@ -111,11 +126,11 @@ const syn_pass syn_passes[SYN_N_PASSES] = {
     {"spare scratch", spare_scratch, 'C'},
     {"raise starts", raise_starts, 'S'},
     {"limit flight", limit_flight, 'F'},
-    {"share moves", share_moves, 'H'},
     {"wait early", wait_early, 'E'},
     {"overlap", overlap, 'O'},
     {"fuse", fuse, 'K'},
     {"simulate", simulate, 'T'},
+    {"share moves", share_moves, 'H'},
     {"roll", roll_up, 'R'},
     {"memory", memory, 'M'},
 };

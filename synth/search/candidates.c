@@ -40,8 +40,21 @@ static void run_passes(candidate *c, syn_pass_id first, syn_pass_id last)
 {
     syn_making x = {.program = c->program, .sec = c->sec, .timeline = c->timeline};
     syn_passes_run(&x, first, last);
+    c->program = x.program;
     c->sec = x.sec;
     c->timeline = x.timeline;
+}
+
+void pool_share_moves(pool *p, candidate *c)
+{
+    candidate *known[] = {&p->best, &p->paired};
+    const syn_program *before = c->program;
+    if (!before || c->rolled || c->placed) return;
+    run_passes(c, SYN_PASS_SHARE_MOVES, SYN_PASS_SHARE_MOVES);
+    if (c->program == before) return;
+    c->share = syn_live_share(c->program, false);
+    for (int i = 0; i < 2; i++)
+        if (known[i]->program == before) *known[i] = *c;
 }
 
 void pool_roll(candidate *c)
@@ -124,8 +137,7 @@ static candidate judge(pool *p, hb_arena *arena, const syn_space *space, const s
     // save about the same in all plans, hence plans are compared before.
     bool all = p->enough <= 0 || space->strategy != SYN_AUTO;
     x.enough = all ? HUGE_VAL : SYN_PAIR_SLACK * p->enough;
-    if (x.share <= 1 && !p->opt->no_pairs)
-        syn_passes_run(&x, SYN_PASS_OVERLAP, SYN_PASS_OVERLAP);
+    if (x.share <= 1 && !p->opt->no_pairs) syn_passes_run(&x, SYN_PASS_OVERLAP, SYN_PASS_OVERLAP);
     syn_passes_run(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
     candidate c = {.program = x.program,
                    .paired = x.paired,

@@ -61,6 +61,7 @@ static void perfect(pool *p, candidate *c, const candidate *like)
 {
     if (!c->program || c->polished) return;
     const syn_mesh *searched = c->program->mesh;
+    pool_share_moves(p, c);
     pool_roll(c);
     if (p->opt->strategy == SYN_AUTO) { // the others are what their names say
         bool alike = like && like->program && same_choice(c, like);
