@@ -3,7 +3,7 @@
 // safetensors: u64 little-endian header length, JSON header {name: {dtype, shape, data_offsets}},
 // data.
 
-#include "emit/plan_folder.h"
+#include "emit/consts_file.h"
 
 #include <stdio.h>
 #include <string.h>

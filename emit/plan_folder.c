@@ -1,6 +1,6 @@
 // A plan folder, written at once or not at all.
 
-#include "emit/plan_folder.h"
+#include "emit/consts_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,10 +15,9 @@
 
 // Every file that a plan may have. Nothing else is ever deleted: what stands beside these in an old
 // plan folder (checkpoints, the programs of build/) moves to the new one, or all stays as it was.
-static const char *const ours[] = {"graph.json", "cluster.yaml", "program.c",
-                                   "plan.json",  "report.txt",   "trace.json",
-                                   "kernels.cu", "report.html",  "consts.safetensors",
-                                   "buffers.h"};
+static const char *const ours[] = {
+    "graph.json", "cluster.yaml", "program.c",   "plan.json",          "report.txt",
+    "trace.json", "kernels.cu",   "report.html", "consts.safetensors", "buffers.h"};
 enum { N_OURS = sizeof ours / sizeof *ours };
 
 typedef HB_VEC(hb_str) names;

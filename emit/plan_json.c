@@ -272,79 +272,92 @@ static void put_what_if(js *j, const emit_plan *e)
     close_(j, ']');
 }
 
+// What was asked for: files, batch, precision, strategy, pins.
+static void put_request(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where)
+{
+    const syn_program *p = e->p;
+    text(j, "format", HB_STR("hap.plan"));
+    integer(j, "version", 1);
+    text(j, "producer", hb_fmt(a, "hapc %.*s", HB_ARG(e->version)));
+    text(j, "command", e->command);
+    text(j, "graph", p->g->sha);
+    text(j, "graph_path", e->graph_path);
+    if (where) text(j, "program", where->sha);
+    text(j, "cluster", p->cluster->sha);
+    text(j, "cluster_path", e->cluster_path);
+    text(j, "cluster_name", p->cluster->name);
+    flag(j, "emulated", p->cluster->emulated);
+    integer(j, "batch", p->g->batch);
+    integer(j, "batch_option", e->batch);
+    integer(j, "micro_batches", p->g->micro_batches > 1 ? p->g->micro_batches : 1);
+    key(j, "recomputed");
+    open_(j, '[');
+    for (int k = 0; k < p->g->recomputed.n; k++) {
+        sep(j);
+        hb_printf(j->b, "%d", p->g->recomputed.p[k]);
+    }
+    close_(j, ']');
+    text(j, "precision", hb_str_c(a, ir_precision_name(p->g->precision)));
+    text(j, "grad_dtype", hb_str_c(a, ir_dtype_name(p->g->grad_dtype)));
+    text(j, "strategy", p->strategy);
+    text(j, "strategy_option", e->strategy);
+    flag(j, "keep_grads", p->keep_grads);
+    flag(j, "pairs", !e->no_pairs);
+    key(j, "pins");
+    open_(j, '[');
+    for (int k = 0; e->pins && k < e->pins->n; k++) {
+        sep(j);
+        hb_put_json(j->b, e->pins->pin[k].text);
+    }
+    close_(j, ']');
+}
+
+// What was found: mesh, times and bounds, baselines.
+static void put_verdict(js *j, const emit_plan *e)
+{
+    const syn_program *p = e->p;
+    const syn_result *r = e->res;
+    const cost_timeline *t = &r->timeline;
+    key(j, "mesh");
+    open_(j, '[');
+    for (int x = 0; x < p->mesh->n_axes; x++) {
+        sep(j);
+        hb_printf(j->b, "%d", p->mesh->size[x]);
+    }
+    close_(j, ']');
+    integer(j, "n_ranks", p->mesh->n_ranks);
+    real(j, "predicted_ms", t->total * 1e3);
+    real(j, "peak_ms", syn_peak_seconds(p) * 1e3);
+    real(j, "communication_ms", t->comm * 1e3);
+    real(j, "hidden_ms", t->hidden * 1e3);
+    if (r->additive_sec >= 0) real(j, "additive_ms", r->additive_sec * 1e3);
+    if (r->additive_bound_sec >= 0) real(j, "additive_bound_ms", r->additive_bound_sec * 1e3);
+    if (r->additive_sec >= 0 && r->additive_bound_sec > 0)
+        real(j, "gap", r->additive_sec / r->additive_bound_sec - 1);
+    if (r->lower_bound_sec >= 0) real(j, "lower_bound_ms", r->lower_bound_sec * 1e3);
+    integer(j, "sym_bytes", p->sym_bytes);
+    put_what_if(j, e);
+    key(j, "baselines");
+    open_(j, '{');
+    for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
+        if (r->baseline_sec[s] >= 0) {
+            real(j, syn_strategy_name((syn_strategy)s), r->baseline_sec[s] * 1e3);
+        } else {
+            key(j, syn_strategy_name((syn_strategy)s));
+            hb_puts(j->b, "null");
+        }
+    }
+    close_(j, '}');
+    hb_putc(j->b, '\n');
+}
+
 void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
 {
     hb_arena *a = out->arena;
-    const syn_program *p = e->p;
-    const cost_timeline *t = &e->res->timeline;
     js j = {out, true};
     open_(&j, '{');
-    text(&j, "format", HB_STR("hap.plan"));
-    integer(&j, "version", 1);
-    text(&j, "producer", hb_fmt(a, "hapc %.*s", HB_ARG(e->version)));
-    text(&j, "command", e->command);
-    text(&j, "graph", p->g->sha);
-    text(&j, "graph_path", e->graph_path);
-    if (where) text(&j, "program", where->sha);
-    text(&j, "cluster", p->cluster->sha);
-    text(&j, "cluster_path", e->cluster_path);
-    text(&j, "cluster_name", p->cluster->name);
-    flag(&j, "emulated", p->cluster->emulated);
-    integer(&j, "batch", p->g->batch);
-    integer(&j, "batch_option", e->batch);
-    integer(&j, "micro_batches", p->g->micro_batches > 1 ? p->g->micro_batches : 1);
-    key(&j, "recomputed");
-    open_(&j, '[');
-    for (int k = 0; k < p->g->recomputed.n; k++) {
-        sep(&j);
-        hb_printf(out, "%d", p->g->recomputed.p[k]);
-    }
-    close_(&j, ']');
-    text(&j, "precision", hb_str_c(a, ir_precision_name(p->g->precision)));
-    text(&j, "grad_dtype", hb_str_c(a, ir_dtype_name(p->g->grad_dtype)));
-    text(&j, "strategy", p->strategy);
-    text(&j, "strategy_option", e->strategy);
-    flag(&j, "keep_grads", p->keep_grads);
-    flag(&j, "pairs", !e->no_pairs);
-    key(&j, "pins");
-    open_(&j, '[');
-    for (int k = 0; e->pins && k < e->pins->n; k++) {
-        sep(&j);
-        hb_put_json(out, e->pins->pin[k].text);
-    }
-    close_(&j, ']');
-    key(&j, "mesh");
-    open_(&j, '[');
-    for (int x = 0; x < p->mesh->n_axes; x++) {
-        sep(&j);
-        hb_printf(out, "%d", p->mesh->size[x]);
-    }
-    close_(&j, ']');
-    integer(&j, "n_ranks", p->mesh->n_ranks);
-    real(&j, "predicted_ms", t->total * 1e3);
-    real(&j, "peak_ms", syn_peak_seconds(p) * 1e3);
-    real(&j, "communication_ms", t->comm * 1e3);
-    real(&j, "hidden_ms", t->hidden * 1e3);
-    if (e->res->additive_sec >= 0) real(&j, "additive_ms", e->res->additive_sec * 1e3);
-    if (e->res->additive_bound_sec >= 0)
-        real(&j, "additive_bound_ms", e->res->additive_bound_sec * 1e3);
-    if (e->res->additive_sec >= 0 && e->res->additive_bound_sec > 0)
-        real(&j, "gap", e->res->additive_sec / e->res->additive_bound_sec - 1);
-    if (e->res->lower_bound_sec >= 0) real(&j, "lower_bound_ms", e->res->lower_bound_sec * 1e3);
-    integer(&j, "sym_bytes", p->sym_bytes);
-    put_what_if(&j, e);
-    key(&j, "baselines");
-    open_(&j, '{');
-    for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
-        if (e->res->baseline_sec[s] >= 0)
-            real(&j, syn_strategy_name((syn_strategy)s), e->res->baseline_sec[s] * 1e3);
-        else {
-            key(&j, syn_strategy_name((syn_strategy)s));
-            hb_puts(out, "null");
-        }
-    }
-    close_(&j, '}');
-    hb_putc(out, '\n');
+    put_request(&j, a, e, where);
+    put_verdict(&j, e);
     put_classes(&j, e);
     put_ranks(&j, a, e);
     put_cuts(&j, a, e);

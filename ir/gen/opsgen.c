@@ -159,6 +159,41 @@ static void print_header(void)
     fputs("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n", stdout);
 }
 
+static void print_call(const ir_op_row *r)
+{
+    char text[256];
+    putchar('\n');
+    snprintf(text, sizeof text, "void(op_%s)(", r->name);
+    signature(r, text, ")");
+    printf("\n{\n    hap_op_call o = {.op = HAP_OP_%s};\n", r->name);
+    bool place = r->flags & IR_IN_PLACE;
+    if (r->list_out) {
+        fputs("    for (o.n_out = 0; o.n_out < n && o.n_out < HAP_MAX_OUT; o.n_out++)\n"
+              "        o.out[o.n_out] = ys[o.n_out];\n",
+              stdout);
+    } else {
+        printf("    o.n_out = %d;\n", r->n_out);
+        for (int i = 0; i < r->n_out; i++)
+            printf("    o.out[%d] = %s;\n", i, place ? in_name(r, i) : outs[i]);
+    }
+    if (r->list_in) {
+        fputs("    for (o.n_in = 0; o.n_in < n && o.n_in < HAP_MAX_IN; o.n_in++)\n"
+              "        o.in[o.n_in] = xs[o.n_in];\n",
+              stdout);
+    } else if (r->max_in > 0) {
+        printf("    o.n_in = %d;\n", r->max_in);
+        for (int i = 0; i < r->max_in; i++)
+            printf("    o.in[%d] = %s;\n", i, in_name(r, i));
+    }
+    if (r->n_attr > 0) printf("    o.n_attr = %d;\n", r->n_attr);
+    for (int i = 0; i < r->n_attr; i++) {
+        static const char *const field[] = {"i", "f", "i", "i", "v"};
+        printf("    o.attr[%d].%s = %s%s;\n", i, field[r->attr[i].kind],
+               r->attr[i].kind == IR_ATTR_DTYPE ? "(int64_t)" : "", r->attr[i].name);
+    }
+    fputs("    call(r, &o);\n}\n", stdout);
+}
+
 static void print_calls(void)
 {
     fputs(
@@ -193,40 +228,8 @@ static void print_calls(void)
           "    while (c->n_in > 0 && !c->in[c->n_in - 1])\n        c->n_in--;\n"
           "    hap_dispatch(r, c);\n}\n",
           stdout);
-    for (int op = 0; op < IR_N_OPS; op++) {
-        const ir_op_row *r = ir_row((ir_op)op);
-        char text[256];
-        putchar('\n');
-        snprintf(text, sizeof text, "void(op_%s)(", r->name);
-        signature(r, text, ")");
-        printf("\n{\n    hap_op_call o = {.op = HAP_OP_%s};\n", r->name);
-        bool place = r->flags & IR_IN_PLACE;
-        if (r->list_out) {
-            fputs("    for (o.n_out = 0; o.n_out < n && o.n_out < HAP_MAX_OUT; o.n_out++)\n"
-                  "        o.out[o.n_out] = ys[o.n_out];\n",
-                  stdout);
-        } else {
-            printf("    o.n_out = %d;\n", r->n_out);
-            for (int i = 0; i < r->n_out; i++)
-                printf("    o.out[%d] = %s;\n", i, place ? in_name(r, i) : outs[i]);
-        }
-        if (r->list_in) {
-            fputs("    for (o.n_in = 0; o.n_in < n && o.n_in < HAP_MAX_IN; o.n_in++)\n"
-                  "        o.in[o.n_in] = xs[o.n_in];\n",
-                  stdout);
-        } else if (r->max_in > 0) {
-            printf("    o.n_in = %d;\n", r->max_in);
-            for (int i = 0; i < r->max_in; i++)
-                printf("    o.in[%d] = %s;\n", i, in_name(r, i));
-        }
-        if (r->n_attr > 0) printf("    o.n_attr = %d;\n", r->n_attr);
-        for (int i = 0; i < r->n_attr; i++) {
-            static const char *const field[] = {"i", "f", "i", "i", "v"};
-            printf("    o.attr[%d].%s = %s%s;\n", i, field[r->attr[i].kind],
-                   r->attr[i].kind == IR_ATTR_DTYPE ? "(int64_t)" : "", r->attr[i].name);
-        }
-        fputs("    call(r, &o);\n}\n", stdout);
-    }
+    for (int op = 0; op < IR_N_OPS; op++)
+        print_call(ir_row((ir_op)op));
 }
 
 // Real attributes, in order; others have no place in a pointwise value.

@@ -139,68 +139,91 @@ static const char *const kind_name[] = {"op",   "copy",    "collective", "conten
                                         "pair", "stretch", "overhead"};
 
 // One line a figure, with the seconds of all ranks.
-static void write_results(profile *p, const char *path)
+// What all ranks measured, on rank 0.
+typedef struct gathered {
+    hap_device *device;
+    char (*host)[sizeof((hap_rank *)0)->host];
+    double *sec; // [result][rank]
+} gathered;
+
+static void send_results(const profile *p)
+{
+    hap_rank *r = p->r;
+    hap_comm_send(r, 0, &p->device, sizeof p->device);
+    hap_comm_send(r, 0, r->host, sizeof r->host);
+    for (int i = 0; i < p->n_results; i++)
+        hap_comm_send(r, 0, &p->result[i].sec, sizeof(double));
+}
+
+static gathered gather_results(const profile *p)
 {
     hap_rank *r = p->r;
     int n = r->n_ranks;
+    gathered x = {.device = hap_alloc(r, sizeof *x.device * (size_t)n),
+                  .host = hap_alloc(r, sizeof *x.host * (size_t)n),
+                  .sec = hap_alloc(r, sizeof *x.sec * (size_t)(p->n_results * n + 1))};
+    x.device[0] = p->device;
+    memcpy(x.host[0], r->host, sizeof r->host);
+    for (int i = 0; i < p->n_results; i++)
+        x.sec[i * n] = p->result[i].sec;
+    for (int q = 1; q < n; q++) {
+        hap_comm_recv(r, q, &x.device[q], sizeof *x.device);
+        hap_comm_recv(r, q, x.host[q], sizeof *x.host);
+        for (int i = 0; i < p->n_results; i++)
+            hap_comm_recv(r, q, &x.sec[i * n + q], sizeof(double));
+    }
+    return x;
+}
+
+static void print_results(FILE *f, const profile *p, const gathered *x)
+{
+    int n = p->r->n_ranks;
+    fprintf(f, "{\"ranks\":[");
+    for (int q = 0; q < n; q++) {
+        const hap_device *d = &x->device[q];
+        fprintf(f, "%s\n{\"device\":\"", q ? "," : "");
+        for (const char *c = d->name; *c; c++)
+            if (*c != '"' && *c != '\\' && (unsigned char)*c >= ' ') fputc(*c, f);
+        fprintf(f, "\",\"host\":\"%s\",\"gpu\":%s,\"units\":%d,\"memory\":%lld,\"reserve\":%lld}",
+                x->host[q], d->gpu ? "true" : "false", d->units, (long long)d->memory,
+                (long long)d->reserve);
+    }
+    fprintf(f, "],\n\"results\":[");
+    for (int i = 0; i < p->n_results; i++) {
+        const profile_result *y = &p->result[i];
+        fprintf(
+            f,
+            "%s\n{\"kind\":\"%s\",\"name\":\"%s\",\"form\":\"%s\",\"dtype\":\"%s\",\"thin\":%.9g,"
+            "\"size\":%.9g,\"sec\":[",
+            i ? "," : "", kind_name[y->kind], y->name, y->form, y->dtype, y->thin, y->size);
+        for (int q = 0; q < n; q++)
+            fprintf(f, "%s%.6g", q ? "," : "", x->sec[i * n + q]);
+        fprintf(f, "]}");
+    }
+    fprintf(f, "]}\n");
+}
+
+static void write_results(profile *p, const char *path)
+{
+    hap_rank *r = p->r;
     char why[512] = "";
     HAP_CK(r, hap_comm_min(r, p->n_results) == p->n_results, "ranks measured different cases");
     if (r->id > 0) {
-        hap_comm_send(r, 0, &p->device, sizeof p->device);
-        hap_comm_send(r, 0, r->host, sizeof r->host);
-        for (int i = 0; i < p->n_results; i++)
-            hap_comm_send(r, 0, &p->result[i].sec, sizeof(double));
+        send_results(p);
         hap_agree(r, HAP_EXIT_INPUT, why);
         return;
     }
-    hap_device *device = hap_alloc(r, sizeof *device * (size_t)n);
-    char(*host)[sizeof r->host] = hap_alloc(r, sizeof *host * (size_t)n);
-    double *sec = hap_alloc(r, sizeof *sec * (size_t)(p->n_results * n + 1));
-    for (int q = 0; q < n; q++) {
-        if (q == 0) {
-            device[0] = p->device;
-            memcpy(host[0], r->host, sizeof r->host);
-        } else {
-            hap_comm_recv(r, q, &device[q], sizeof *device);
-            hap_comm_recv(r, q, host[q], sizeof *host);
-        }
-        for (int i = 0; i < p->n_results; i++)
-            if (q == 0)
-                sec[i * n] = p->result[i].sec;
-            else
-                hap_comm_recv(r, q, &sec[i * n + q], sizeof(double));
-    }
+    gathered x = gather_results(p);
     FILE *f = fopen(path, "w");
     if (!f) {
         snprintf(why, sizeof why, "%s cannot be written", path);
         hap_agree(r, HAP_EXIT_INPUT, why);
     }
-    fprintf(f, "{\"ranks\":[");
-    for (int q = 0; q < n; q++) {
-        fprintf(f, "%s\n{\"device\":\"", q ? "," : "");
-        for (const char *c = device[q].name; *c; c++)
-            if (*c != '"' && *c != '\\' && (unsigned char)*c >= ' ') fputc(*c, f);
-        fprintf(f, "\",\"host\":\"%s\",\"gpu\":%s,\"units\":%d,\"memory\":%lld,\"reserve\":%lld}",
-                host[q], device[q].gpu ? "true" : "false", device[q].units,
-                (long long)device[q].memory, (long long)device[q].reserve);
-    }
-    fprintf(f, "],\n\"results\":[");
-    for (int i = 0; i < p->n_results; i++) {
-        const profile_result *x = &p->result[i];
-        fprintf(
-            f,
-            "%s\n{\"kind\":\"%s\",\"name\":\"%s\",\"form\":\"%s\",\"dtype\":\"%s\",\"thin\":%.9g,"
-            "\"size\":%.9g,\"sec\":[",
-            i ? "," : "", kind_name[x->kind], x->name, x->form, x->dtype, x->thin, x->size);
-        for (int q = 0; q < n; q++)
-            fprintf(f, "%s%.6g", q ? "," : "", sec[i * n + q]);
-        fprintf(f, "]}");
-    }
-    fprintf(f, "]}\n");
+    print_results(f, p, &x);
     if (ferror(f) | fclose(f)) snprintf(why, sizeof why, "%s cannot be written", path);
-    free(device);
-    free(host);
-    free(sec);
+    free(x.device);
+    free(x.host);
+    free(x.sec);
     hap_agree(r, HAP_EXIT_INPUT, why);
 }
 

@@ -252,7 +252,7 @@ static bool view(mp *m, const mp_call *c)
     }
 }
 
-mp_meaning *mp_point(ir_op op)
+static mp_meaning *of_elements(ir_op op)
 {
     switch ((int)op) {
     case IR_OP_add:
@@ -295,6 +295,14 @@ mp_meaning *mp_point(ir_op op)
     case IR_OP_gelu_bwd:
     case IR_OP_silu_bwd:
         return slope;
+    default:
+        return NULL;
+    }
+}
+
+mp_meaning *mp_point(ir_op op)
+{
+    switch ((int)op) {
     case IR_OP_sgd:
     case IR_OP_momentum:
     case IR_OP_adam:
@@ -309,6 +317,6 @@ mp_meaning *mp_point(ir_op op)
     case IR_OP_full:
         return view;
     default:
-        return NULL;
+        return of_elements(op);
     }
 }

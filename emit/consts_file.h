@@ -1,7 +1,7 @@
-// The files of a plan folder that are not printed from the plan.
+// The file of a plan folder that is not printed from the plan: its constants.
 
-#ifndef HAP_EMIT_PLAN_FOLDER_H
-#define HAP_EMIT_PLAN_FOLDER_H
+#ifndef HAP_EMIT_CONSTS_FILE_H
+#define HAP_EMIT_CONSTS_FILE_H
 
 #include "emit/emit.h"
 
