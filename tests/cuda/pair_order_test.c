@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "core/coll_geometry.h"
+#include "core/pair_calls.h"
 #include "core/pair_rows.h"
 #include "core/tensor.h"
 #include "cuda/comm/cuda_pair.h"
