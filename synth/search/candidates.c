@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "synth/passes/overlap_pairs.h"
 #include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
@@ -45,18 +46,6 @@ static void run_passes(candidate *c, syn_pass_id first, syn_pass_id last)
     c->timeline = x.timeline;
 }
 
-void pool_share_moves(pool *p, candidate *c)
-{
-    candidate *known[] = {&p->best, &p->paired};
-    const syn_program *before = c->program;
-    if (!before || c->rolled || c->placed) return;
-    run_passes(c, SYN_PASS_SHARE_MOVES, SYN_PASS_SHARE_MOVES);
-    if (c->program == before) return;
-    c->share = syn_live_share(c->program, false);
-    for (int i = 0; i < 2; i++)
-        if (known[i]->program == before) *known[i] = *c;
-}
-
 void pool_roll(candidate *c)
 {
     if (!c->rolled) run_passes(c, SYN_PASS_ROLL, SYN_PASS_ROLL);
@@ -79,6 +68,35 @@ void pool_try_place(pool *p, candidate *c)
     pool_place(c);
     double waste = (1 + pool_overflow(c->program)) / c->share;
     if (*least == 0 || waste < *least) *least = waste;
+}
+
+// Pairs of a program whose equal conversions are made once: another candidate with pairs.
+static void pair_shared(pool *p, const candidate *c)
+{
+    syn_program bare = *c->program;
+    memset(&bare.groups, 0, sizeof bare.groups);
+    candidate x = *c;
+    double alone;
+    x.program = syn_with_pairs(&bare, pool_board_of(p, c->space->mesh)->costs, HUGE_VAL, &alone);
+    if (!x.program) return;
+    run_passes(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
+    x.share = syn_live_share(x.program, false);
+    x.fits = x.share <= SYN_ROOMY;
+    if (p->careful) pool_try_place(p, &x);
+    if (x.fits && (!p->paired.program || x.sec < p->paired.sec)) p->paired = x;
+}
+
+void pool_share_moves(pool *p, candidate *c)
+{
+    candidate *known[] = {&p->best, &p->paired};
+    const syn_program *before = c->program;
+    if (!before || c->rolled || c->placed) return;
+    run_passes(c, SYN_PASS_SHARE_MOVES, SYN_PASS_SHARE_MOVES);
+    if (c->program == before) return;
+    c->share = syn_live_share(c->program, false);
+    for (int i = 0; i < 2; i++)
+        if (known[i]->program == before) *known[i] = *c;
+    if (!p->opt->no_pairs && c->program->pairs.n == 0) pair_shared(p, c);
 }
 
 candidate *pool_leader(pool *p)

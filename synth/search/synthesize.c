@@ -280,6 +280,8 @@ static void note_end(candidate *known, const candidate *c)
 static void end(pool *p, ending *e)
 {
     perfect(p, &e->plain, NULL);
+    const candidate *paired = &p->paired; // with equal conversions made once, perhaps
+    if (paired->program && (!e->other.program || paired->sec < e->other.sec)) e->other = *paired;
     perfect(p, &e->other, &e->plain);
     bool ahead = e->other.program && (!e->plain.program || e->other.sec < e->plain.sec);
     if (ahead) place(p, &e->other);

@@ -186,7 +186,7 @@ START_TEST(examples_have_pairs)
     hb_arena_free(p.a);
     p = (planned){0};
     s = (seen){0};
-    read_example(&p, "bert-tiny", "laptop", 0); // no peers: all-reduces of the library in parts
+    read_example(&p, "bert-tiny", "laptop", 16); // no peers: all-reduces of the library in parts
     search(&p, syn_strategy_named("tp"), NULL, false);
     look(p.r.program, &s);
     ck_assert_int_gt(s.sums, 0);
@@ -492,14 +492,14 @@ static void refuse_all(const planned *p, refusals *s)
     }
 }
 
-// Columns [3 4 e] of 64 x 32 rows become rows: a message has 12 stretches a row. At 100 ns each
+// Columns [3 4 e] of 16 x 32 rows become rows: a message has 12 stretches a row. At 100 ns each
 // they are what the transfer takes.
 START_TEST(short_stretches_of_an_all_to_all)
 {
     planned p = {0};
-    read_example(&p, "gpt2-tiny", "laptop-peers", 64);
+    read_example(&p, "gpt2-tiny", "laptop-peers", 16);
     hb_diag *d = hb_diag_new(p.a);
-    hb_str pin[3] = {HB_STR("transformer.h.*.add*=R"), HB_STR("transformer.h.*.attn.c_attn=S(e)"),
+    hb_str pin[3] = {HB_STR("transformer.h.*.ln_1=R"), HB_STR("transformer.h.*.attn.c_attn=S(e)"),
                      HB_STR("transformer.h.*.attn.sdpa=S(0)")};
     search(&p, SYN_AUTO, syn_pins_read(p.a, p.g, p.f, pin, 3, d), false);
     ck_assert_int_eq(p.r.status, SYN_OK);
@@ -560,7 +560,7 @@ START_TEST(only_pairs_are_refused)
 {
     planned p = {0};
     refusals bad = {0};
-    read_example(&p, "gpt2-tiny", "laptop-peers", 0);
+    read_example(&p, "gpt2-tiny", "laptop-peers", 16);
     search(&p, SYN_AUTO, megatron(&p), false);
     refuse_all(&p, &bad);
     hb_arena_free(p.a);
