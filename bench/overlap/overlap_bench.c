@@ -5,9 +5,9 @@
 //                                    [--cut A,B,…] [--sms A,B,…] [--lists N] [--turns N]
 //                                    [--scale K] [--seconds S]
 //
-// FILE has the planner's groups by name of the shape (bench/planner/pair_groups.c), --also any number of
-// lists a shape that are compared to the end; --cut, shares of rows and of columns (AG) or inner
-// entries (RS, AR) by rank; --scale divides sizes. Each method is a program of its own
+// FILE has the planner's groups by name of the shape (bench/planner/pair_groups.c), --also any
+// number of lists a shape that are compared to the end; --cut, shares of rows and of columns (AG)
+// or inner entries (RS, AR) by rank; --scale divides sizes. Each method is a program of its own
 // (runtime/profile): a step of repeats on tensors that follow each other in memory. All programs of
 // a shape, once warm, go on in turns, a sample each: a pause, a barrier, a step, whose own overhead
 // is taken off; the slowest rank's. A device that power binds is as fast as what it did before lets

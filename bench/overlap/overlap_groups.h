@@ -13,8 +13,8 @@ typedef struct group_list {
     char text[256];
 } group_list;
 
-// The planner's for a shape: of the line "KIND NAME FORM GROUPS…" in a file of bench/planner/pair_groups.c,
-// the i-th that is not "sequential"; false: there is none.
+// The planner's for a shape: of the line "KIND NAME FORM GROUPS…" in a file of
+// bench/planner/pair_groups.c, the i-th that is not "sequential"; false: there is none.
 bool groups_planned(group_list *l, hap_form *form, const char *path, const char *kind,
                     const char *name, int i);
 // The i-th that is tried on pairs of a kind (AG, RS, AR); false: there are no more.

@@ -1,5 +1,6 @@
-// The planner's groups for the shapes of bench/overlap/shapes.txt on a cluster: costmodel/pair_team.h asked
-// as synth/price/pair_cost.c asks it, products and messages by the cluster's curves.
+// The planner's groups for the shapes of bench/overlap/shapes.txt on a cluster:
+// costmodel/pair_team.h asked as synth/price/pair_cost.c asks it, products and messages by the
+// cluster's curves.
 //
 //     pair_groups CLUSTER.yaml SHAPES [--cut] [--price GROUPS]
 //

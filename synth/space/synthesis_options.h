@@ -30,7 +30,7 @@ typedef struct syn_options {
     bool loose;      // what fits with nothing in flight alone does not count (another variant may)
     double beat_sec; // of a plan at hand, 0: none. Starts far behind it are left
     const char *dump_after; // letters of passes behind which plans are printed (passes.h); NULL
-    FILE *log;       // NULL, or where every plan that is judged gets a line
+    FILE *log;              // NULL, or where every plan that is judged gets a line
     void (*judged)(void *ctx, const syn_program *p, double sec); // NULL, or told of each of them
     void *judged_ctx;
 } syn_options;
