@@ -360,9 +360,10 @@ static void declare_function(tables *w)
         for (int i = 0; i < x->fields.n; i++)
             for (int e = 0; e < x->count && x->fields.p[i].linked; e++)
                 if (x->fields.p[i].member[e] >= 0)
-                    lines_text(&t->l, 4, "%.*s[%d].%.*s = %.*s;", HB_ARG(x->name), e,
-                               HB_ARG(x->fields.p[i].name),
-                               HB_ARG(t->b->id[x->fields.p[i].member[e]]));
+                    lines_fill(&t->l, 4,
+                               hb_fmt(t->a, "%.*s[%d].%.*s = ", HB_ARG(x->name), e,
+                                      HB_ARG(x->fields.p[i].name)),
+                               &t->b->id[x->fields.p[i].member[e]], 1, ";", NULL);
     }
     lines_text(&t->l, 0, "}");
 }
@@ -387,7 +388,8 @@ static void variables(tables *w)
         lines_text(&t->l, 0, "typedef struct %.*s {", HB_ARG(x->type));
         lines_fill(&t->l, 4, HB_STR("hap_tensor "), field.p, field.n, ";", NULL);
         lines_text(&t->l, 0, "} %.*s;", HB_ARG(x->type));
-        lines_text(&t->l, 0, "static %.*s %.*s[%d];", HB_ARG(x->type), HB_ARG(x->name), x->count);
+        hb_str array = hb_fmt(t->a, "%.*s[%d]", HB_ARG(x->name), x->count);
+        lines_fill(&t->l, 0, hb_fmt(t->a, "static %.*s ", HB_ARG(x->type)), &array, 1, ";", NULL);
         lines_blank(&t->l);
     }
     for (int i = 0; i < p->tensors.n; i++)

@@ -530,10 +530,13 @@ static void loop_function(pt *t, int loop)
                &note);
     lines_text(&t->l, 0, "static void %.*s(hap_rank *r, int i)", HB_ARG(bl->function));
     lines_text(&t->l, 0, "{");
-    if (s.uses_b)
-        lines_text(&t->l, 4, "const %.*s *b = &%.*s[i];", HB_ARG(k->type), HB_ARG(k->name));
-    else if (!s.uses_i)
+    if (s.uses_b) {
+        hb_str block = hb_fmt(t->a, "&%.*s[i]", HB_ARG(k->name));
+        lines_fill(&t->l, 4, hb_fmt(t->a, "const %.*s *b = ", HB_ARG(k->type)), &block, 1, ";",
+                   NULL);
+    } else if (!s.uses_i) {
         lines_text(&t->l, 4, "(void)i;");
+    }
     print_body(&s, first, l->len);
     for (int it = 0; it < l->count; it++)
         for (int j = 0; j < l->len; j++)
