@@ -88,9 +88,9 @@ static syn_program *simulate(syn_making *x)
 static syn_program *share_moves(syn_making *x)
 {
     syn_program *p = x->program;
-    int groups = p->groups.n;
+    int groups = p->fusions.n;
     if (p->pairs.n > 0) return p; // a pair names its collective
-    p->groups.n = 0;
+    p->fusions.n = 0;
     syn_program *shared = syn_with_shared_moves(p);
     if (shared != p) {
         cost_timeline t;
@@ -102,7 +102,7 @@ static syn_program *share_moves(syn_making *x)
             return x->program = shared;
         }
     }
-    p->groups.n = groups;
+    p->fusions.n = groups;
     return p;
 }
 
@@ -110,7 +110,7 @@ static syn_program *share_moves(syn_making *x)
 static syn_program *roll_up(syn_making *x)
 {
     syn_roll(x->program);
-    return x->program->groups.n + x->program->pairs.n > 0 ? simulate(x) : x->program;
+    return x->program->fusions.n + x->program->pairs.n > 0 ? simulate(x) : x->program;
 }
 
 static syn_program *memory(syn_making *x)

@@ -220,7 +220,7 @@ static syn_program *copy_of(const syn_program *p)
 syn_program *syn_with_shared_moves(syn_program *p)
 {
     static const int reaches[] = {INT_MAX, SYN_SHARE_NEAR};
-    hb_assert(p->pairs.n == 0 && p->groups.n == 0 && p->loops.n == 0);
+    hb_assert(p->pairs.n == 0 && p->fusions.n == 0 && p->loops.n == 0);
     double alone = -1, share = 0;
     for (int k = 0, before = 0; k < 2; k++) {
         hb_arena *a = hb_arena_new();

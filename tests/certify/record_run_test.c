@@ -1,5 +1,5 @@
 // What the checker accepts computes the graph: random plans, proved, are run on all ranks in one
-// process and every op's outputs are compared with a run on one rank. Every row of the op table,
+// process and every op's outputs are compared with a run on one rank. Every op of the table,
 // random graphs, and whole training steps.
 
 #include <check.h>
@@ -75,7 +75,7 @@ static void run_record(const ir_graph *g, const interp *before, const interp *af
             double d = off_by(x, k, op, g, i, after, move);
             ck_assert_msg(d <= 1,
                           "%s, call %d op_%s (%.*s), output %d: off by %g of what rounding may do",
-                          name, c, ir_row((ir_op)k->op)->name,
+                          name, c, ir_op_of((ir_op)k->op)->name,
                           HB_ARG(g->tensors.p[g->nodes.p[op->node].out[i]].name), i, d);
         }
     }
@@ -115,7 +115,7 @@ static interp *reference(hb_arena *a, const ir_graph *g, interp *before)
 START_TEST(every_row)
 {
     const op_case *c = &op_cases[_i];
-    if (ir_row(c->op)->flags & IR_IN_PLACE) return; // stand in the training steps below
+    if (ir_op_of(c->op)->flags & IR_IN_PLACE) return; // stand in the training steps below
     hb_arena *a = hb_arena_new();
     int node;
     uint64_t rng = 99;
@@ -224,7 +224,7 @@ START_TEST(faults_are_found)
                                 IR_OP_sdpa_bwd, IR_OP_norm_bwd_stats, IR_OP_norm_bwd, IR_OP_adam};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         ck_assert_msg(n.tried[all[i]] > 0 && n.found[all[i]] == n.tried[all[i]],
-                      "op_%s: %d of %d faults", ir_row(all[i])->name, n.found[all[i]],
+                      "op_%s: %d of %d faults", ir_op_of(all[i])->name, n.found[all[i]],
                       n.tried[all[i]]);
 }
 END_TEST
