@@ -56,10 +56,10 @@ static void print_pair(const view *v, int i)
             const hb_tree *t = hb_get(x, keys[j]);
             ms[j] = t ? t->f : 0;
         }
-        const hb_tree *groups = hb_get(x, "groups");
-        printf("        in a pair of %lld calls, %d groups of rows: products %.3g ms, transfer "
+        const hb_tree *chunks = hb_get(x, "chunks");
+        printf("        in a pair of %lld calls, %d chunks of rows: matmuls %.3g ms, transfer "
                "%.3g, together %.3g; one after the other %.3g; %.3g hidden\n",
-               (long long)cli_plan_int(x, "length", 0), groups ? groups->n : 0, ms[0], ms[1], ms[2],
+               (long long)cli_plan_int(x, "length", 0), chunks ? chunks->n : 0, ms[0], ms[1], ms[2],
                ms[3], ms[4]);
     }
 }

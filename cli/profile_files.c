@@ -104,7 +104,7 @@ static double best_rate(const profile *p, int rank, const char *kind, const char
 // the bandwidth of one-sided puts where they were measured and reach more.
 static bool link_of(const profile *p, bool crosses, double *bandwidth, double *latency)
 {
-    static const char *const forms[] = {"even", "push(1)"};
+    static const char *const forms[] = {"even", "put(1)"};
     const profile_run *best = NULL;
     for (int i = 0; i < p->run.n; i++) {
         const profile_run *r = &p->run.p[i];
@@ -134,7 +134,7 @@ static bool peers(const profile *p)
 {
     for (int i = 0; i < p->run.n; i++)
         for (int f = 0; f < p->run.p[i].figure.n; f++)
-            if (hb_str_is(p->run.p[i].figure.p[f].form, "push(1)")) return true;
+            if (hb_str_is(p->run.p[i].figure.p[f].form, "put(1)")) return true;
     return false;
 }
 
@@ -389,14 +389,14 @@ hb_str profile_curves_text(hb_arena *a, const profile *p, const cl_cluster *c)
     put_collectives(&b, a, p);
     hb_puts(&b, "],\n\"contention\":[");
     for (int put = 0, any = 0; put < 2; put++)
-        any = put_by_class(&b, all, c, "contention", put ? "push" : "",
+        any = put_by_class(&b, all, c, "contention", put ? "put" : "",
                            (const char *[]){"compute", "communication", "fresh"}, 1, any);
     hb_puts(&b, "],\n\"pairs\":[");
     put_by_class(&b, all, c, "pair", "", (const char *[3]){"gap", "flag"}, 0, false);
     hb_puts(&b, "],\n\"runs\":[");
-    put_by_class(&b, all, c, "run", "", (const char *[3]){"push", "pack"}, 0, false);
+    put_by_class(&b, all, c, "run", "", (const char *[3]){"put", "pack"}, 0, false);
     hb_puts(&b, "],\n\"launch_overheads\":[");
-    put_by_class(&b, all, c, "overhead", "", (const char *[3]){"library", "push"}, 0, false);
+    put_by_class(&b, all, c, "overhead", "", (const char *[3]){"library", "put"}, 0, false);
     hb_puts(&b, "]}\n");
     return hb_done(&b);
 }

@@ -110,16 +110,18 @@ static void read_classes(reader *r, const hb_tree *classes)
     }
 }
 
-// Files of before one-sided puts had a number of copies in flight say "push" for one, and "put_all"
-// for one to every other member.
-static bool read_form(hb_str s, int64_t n, cost_form *f)
+// Older files spell a one-sided put "push": push(k), "push" for one copy in flight, "push_all" for
+// one to every other member.
+static bool read_form(hb_arena *a, hb_str s, int64_t n, cost_form *f)
 {
     static const char *const name[COST_PUTS + 1] = {"even",      "padded", "grouped",   "sendrecv",
-                                                    "even_flat", "flat",   "two_level", "push"};
+                                                    "even_flat", "flat",   "two_level", "put"};
     if (hb_str_is(s, "push"))
         *f = COST_PUT(1);
     else if (hb_str_is(s, "push_all"))
         *f = COST_PUT(n - 1);
+    else if (s.n > 5 && memcmp(s.p, "push(", 5) == 0)
+        return cost_form_read(hb_fmt(a, "put%.*s", (int)(s.n - 4), s.p + 4), name, f);
     else
         return cost_form_read(s, name, f);
     return true;
@@ -154,7 +156,8 @@ static void read_collective(reader *r, const hb_tree *t)
     cost_form f = COST_EVEN;
     while (k < N_COLLS && !hb_str_is(kind->s, cost_coll_name((cost_coll)k)))
         k++;
-    bool known = read_form(form->s, n->i, &f);
+    if (hb_str_is(kind->s, "recut")) k = COST_RESHARD; // as older files say
+    bool known = read_form(r->arena, form->s, n->i, &f);
     bool crosses = hb_str_is(axis->s, "between");
     if (k == N_COLLS)
         hb_error(r->diag, r->src, kind->at, "no collective '%.*s'", HB_ARG(kind->s));
@@ -205,26 +208,31 @@ static void read_contention(reader *r, const hb_tree *t)
         !read_times(r, t, "communication", &c.of.communication) ||
         (fresh && !read_times(r, t, "fresh", &c.fresh)))
         return;
-    if (form && !(form->kind == HB_TEXT && hb_str_is(form->s, "push")))
-        hb_error(r->diag, r->src, form->at, "a contention is beside 'push', or names no form");
+    bool put =
+        form && form->kind == HB_TEXT && (hb_str_is(form->s, "put") || hb_str_is(form->s, "push"));
+    if (form && !put)
+        hb_error(r->diag, r->src, form->at, "a contention is beside 'put', or names no form");
     else if (fresh && !form)
-        hb_error(r->diag, r->src, fresh->at, "'fresh' is of a contention beside 'push'");
+        hb_error(r->diag, r->src, fresh->at, "'fresh' is of a contention beside 'put'");
     else if (name) {
         hb_map_put(r->curves->contention_of[form != NULL], name->s, r->curves->contention.n);
         HB_PUSH(r->arena, &r->curves->contention, c);
     }
 }
 
-// {class, and two keys in seconds}.
+// {class, and two keys in seconds}. Older files say push for put.
 static void read_costs(reader *r, const hb_tree *t, const char *const keys[3], const char *what,
                        costs_of *to)
 {
     if (!expect(r, t, HB_TABLE, what)) return;
-    hb_only_keys(t, keys, 3, r->src, r->diag);
+    const char *const known[] = {keys[0], keys[1], keys[2], "push"};
+    bool puts = strcmp(keys[1], "put") == 0 || strcmp(keys[2], "put") == 0;
+    hb_only_keys(t, known, puts ? 4 : 3, r->src, r->diag);
     const hb_tree *name = field(r, t, "class", HB_TEXT, "a class");
     two_costs c;
     for (int i = 0; i < 2; i++) {
         const hb_tree *x = hb_get(t, keys[i + 1]);
+        if (!x && strcmp(keys[i + 1], "put") == 0) x = hb_get(t, "push");
         if (x && (x->kind == HB_REAL || x->kind == HB_INT) && x->f >= 0 && x->f <= 1) {
             c.sec[i] = x->f;
             continue;
@@ -245,14 +253,14 @@ static void read_pair(reader *r, const hb_tree *t)
 
 static void read_run(reader *r, const hb_tree *t)
 {
-    static const char *const keys[] = {"class", "push", "pack"};
-    read_costs(r, t, keys, "{class, push, pack}", &r->curves->run);
+    static const char *const keys[] = {"class", "put", "pack"};
+    read_costs(r, t, keys, "{class, put, pack}", &r->curves->run);
 }
 
 static void read_overhead(reader *r, const hb_tree *t)
 {
-    static const char *const keys[] = {"class", "library", "push"};
-    read_costs(r, t, keys, "{class, library, push}", &r->curves->overhead);
+    static const char *const keys[] = {"class", "library", "put"};
+    read_costs(r, t, keys, "{class, library, put}", &r->curves->overhead);
 }
 
 cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)

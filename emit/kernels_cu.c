@@ -357,7 +357,7 @@ bool emit_kernels(hb_buf *out, const emit_plan *e)
     const syn_program *p = e->p;
     int next = 0;
     if (p->fusions.n == 0) return false;
-    hb_puts(out, " kernels.cu: the fusions of program.c as CUDA kernels, by hapc ");
+    hb_puts(out, "// kernels.cu: the fusions of program.c as CUDA kernels, by hapc ");
     hb_printf(
         out,
         "%.*s.\n//\n// t is a tensor of the fusion in the order of its text (op, operands > "

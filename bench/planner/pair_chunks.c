@@ -2,7 +2,7 @@
 // costmodel/pair_team.h asked as synth/price/pair_cost.c asks it, matmuls and messages by the
 // cluster's curves.
 //
-//     pair_groups CLUSTER.yaml SHAPES [--cut] [--price GROUPS]
+//     pair_chunks CLUSTER.yaml SHAPES [--cut] [--price CHUNKS]
 //
 // A line a shape that is run on as many ranks as the cluster has: its name, the form, and the
 // chunks that overlap-bench takes; or "sequential". Behind # the predicted ms of pair, sequence,
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
             usage = true;
     }
     if (usage) {
-        fprintf(stderr, "usage: pair_groups CLUSTER.yaml SHAPES [--cut] [--price GROUPS]\n");
+        fprintf(stderr, "usage: pair_chunks CLUSTER.yaml SHAPES [--cut] [--price CHUNKS]\n");
         return 2;
     }
     cl_cluster *c = cl_read(a, argv[1], devices ? devices : "clusters/devices.yaml", d);

@@ -28,7 +28,7 @@ def several(m, least=2):
 def groups_of(m, cluster, name, *options):
     """The planner's groups for the shapes, a file."""
     path = m.path(name)
-    m.run(name, [os.path.join(m.pack, "bin/pair_groups"), cluster, SHAPES, *options], 30, out=path,
+    m.run(name, [os.path.join(m.pack, "bin/pair_chunks"), cluster, SHAPES, *options], 30, out=path,
           env={"HAPC_DEVICES": "clusters/devices.yaml"})
     return path
 

@@ -29,8 +29,8 @@ static const way library[] = {
     {HAP_ALL_REDUCE, "all_reduce", FORM_FLAT, "flat"},
     {HAP_ALL_TO_ALL, "all_to_all", FORM_EVEN, "even"},
     {HAP_ALL_TO_ALL, "all_to_all", FORM_SENDRECV, "sendrecv"},
-    {HAP_RESHARD, "recut", FORM_EVEN, "even"},
-    {HAP_RESHARD, "recut", FORM_SENDRECV, "sendrecv"},
+    {HAP_RESHARD, "reshard", FORM_EVEN, "even"},
+    {HAP_RESHARD, "reshard", FORM_SENDRECV, "sendrecv"},
 };
 static const way put[] = {{HAP_ALL_GATHER, "all_gather", FORM_PUT(1), NULL},
                           {HAP_REDUCE_SCATTER, "reduce_scatter", FORM_PUT(1), NULL},
@@ -125,7 +125,7 @@ void profile_colls(profile *p)
             static char name[3][20]; // until results are written
             char *text = name[copies == n - 1 && copies > 2 ? 2 : copies - 1];
             way w = put[i];
-            snprintf(text, sizeof *name, "push(%d)", copies);
+            snprintf(text, sizeof *name, "put(%d)", copies);
             w.form = FORM_PUT(copies);
             w.form_name = text;
             for (const double *b = sizes; *b > 0; b++)
@@ -154,7 +154,7 @@ void profile_runs(profile *p)
     static const struct {
         const char *name;
         hap_form form;
-    } by[] = {{"push", FORM_PUT(1)}, {"pack", FORM_EVEN}};
+    } by[] = {{"put", FORM_PUT(1)}, {"pack", FORM_EVEN}};
     int n = p->r->n_ranks;
     int64_t part = p->quick ? 1 << 13 : p->device.gpu ? 1 << 18 : 1 << 14;
     if (n < 2 || p->only_dense) return;
@@ -236,9 +236,9 @@ static void contention(profile *p, bool one_sided)
     r = r < 1.0 / 3 ? 1.0 / 3 : r > 3 ? 3 : r; // further apart is noise
     double compute = b + 1 / r, communication = a + r;
     // Where noise says that one gains beside the other, it does not lose.
-    profile_keep(p, (profile_result){PROFILE_CONTENTION, "compute", one_sided ? "push" : "", "", 0,
+    profile_keep(p, (profile_result){PROFILE_CONTENTION, "compute", one_sided ? "put" : "", "", 0,
                                      0, compute < 1 ? 1 : compute});
-    profile_keep(p, (profile_result){PROFILE_CONTENTION, "communication", one_sided ? "push" : "",
+    profile_keep(p, (profile_result){PROFILE_CONTENTION, "communication", one_sided ? "put" : "",
                                      "", 0, 0, communication < 1 ? 1 : communication});
     profile_progress(p);
 }

@@ -126,11 +126,11 @@ void profile_in_step(profile *p)
     for (int put = 0; put < 2; put++) {
         double sec = !put || p->peers ? overhead(p, put ? FORM_PUT(1) : FORM_EVEN) : 0;
         profile_keep(
-            p, (profile_result){PROFILE_OVERHEAD, put ? "push" : "library", "", "", 0, 0, sec});
+            p, (profile_result){PROFILE_OVERHEAD, put ? "put" : "library", "", "", 0, 0, sec});
         profile_progress(p);
     }
     double times = p->peers ? fresh(p) : 0;
     if (times > 0)
-        profile_keep(p, (profile_result){PROFILE_CONTENTION, "fresh", "push", "", 0, 0, times});
+        profile_keep(p, (profile_result){PROFILE_CONTENTION, "fresh", "put", "", 0, 0, times});
     profile_progress(p);
 }

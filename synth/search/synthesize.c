@@ -16,7 +16,7 @@
 #include "synth/search/synth.h"
 
 // Integer moves on a candidate that was rolled, on tables of its own.
-static void polish(pool *p, candidate *c)
+static void search_locally(pool *p, candidate *c)
 {
     syn_program *prog = c->program;
     syn_mesh *before = prog->mesh;
@@ -67,7 +67,7 @@ static void perfect(pool *p, candidate *c, const candidate *like)
     if (p->opt->strategy == SYN_AUTO) { // the others are what their names say
         bool alike = like && like->program && same_choice(c, like);
         if (alike) search_alike(p, c, like);
-        if (!alike || p->g->nodes.n <= SYN_LARGE) polish(p, c);
+        if (!alike || p->g->nodes.n <= SYN_LARGE) search_locally(p, c);
     }
     if (c->program->pairs.n > 0) {
         hb_arena *a = hb_arena_new();

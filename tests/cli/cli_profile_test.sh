@@ -25,11 +25,11 @@ cp "$work/out" "$work/first"
 [ -z "$(ls -A "$work" | grep -v -E '^(lab.yaml|lab.curves.json|out|err|first)$')" ] || fail "files are left: $(ls "$work")"
 "$hapc" examples/gpt2-tiny/graph.json "$work/lab.yaml" --strategy dp-even -o "$work/plan" >"$work/report" 2>&1 ||
     fail "no plan: $(cat "$work/report")"
-grep -Eq '"push":[0-9.]+e-[0-9]+,"pack":[0-9.]+e-[0-9]+}' "$work/lab.curves.json" ||
+grep -Eq '"put":[0-9.]+e-[0-9]+,"pack":[0-9.]+e-[0-9]+}' "$work/lab.curves.json" ||
     fail "stretches of memory: $(sed -n '/"runs"/,$p' "$work/lab.curves.json")"
-grep -Eq '"library":(0\.0|[1-9])[0-9.e-]*,"push":(0\.0|[1-9])[0-9.e-]*}' "$work/lab.curves.json" ||
+grep -Eq '"library":(0\.0|[1-9])[0-9.e-]*,"put":(0\.0|[1-9])[0-9.e-]*}' "$work/lab.curves.json" ||
     fail "launch overheads: $(sed -n '/"launch_overheads"/,$p' "$work/lab.curves.json")"
-grep -Eq '"form":"push",.*"fresh":[1-3]' "$work/lab.curves.json" ||
+grep -Eq '"form":"put",.*"fresh":[1-3]' "$work/lab.curves.json" ||
     fail "puts of fresh rows: $(sed -n '/"contention"/,/"pairs"/p' "$work/lab.curves.json")"
 # What was measured is printed, here and of the plan's cluster.
 "$hapc" -d c examples/mlp/graph.json "$work/lab.yaml" --strategy dp-even >"$work/dump" 2>&1
@@ -64,8 +64,8 @@ wanted 0 '4 ranks on 1 machine' "$work/two.yaml" --quick -o "$work/mixed.yaml"
 classes=$(sed -n 's/.*{"class":"\([^"]*\)".*/\1/p' "$work/mixed.curves.json" | sort -u)
 [ "$(wc -l <<<"$classes")" = 2 ] || fail "not two classes: $classes"
 while read -r class; do
-    for line in "\"$class\":{" "{\"class\":\"$class\",\"compute\"" "{\"class\":\"$class\",\"form\":\"push\",\"compute\"" \
-        "{\"class\":\"$class\",\"gap\"" "{\"class\":\"$class\",\"push\"" \
+    for line in "\"$class\":{" "{\"class\":\"$class\",\"compute\"" "{\"class\":\"$class\",\"form\":\"put\",\"compute\"" \
+        "{\"class\":\"$class\",\"gap\"" "{\"class\":\"$class\",\"put\"" \
         "{\"class\":\"$class\",\"library\""; do
         grep -qF "$line" "$work/mixed.curves.json" || fail "no $line in $(cat "$work/mixed.curves.json")"
     done

@@ -142,11 +142,11 @@ code 0 '^proved' check "$work/hap"
 tp=(--pin 'transformer.h.*.mlp.c_fc=S(2)' --pin 'transformer.h.*.add*=S(0)')
 peers=clusters/laptop-peers.yaml tiny=examples/gpt2-tiny/graph.json
 code 0 '^Pairs' $tiny $peers "${tp[@]}" -o "$work/pairs"
-grep -Eq ' 3  behind all_gather +push\(1\) +transformer.h.\*.mlp.c_fc ' "$work/pairs/report.txt" || wrong "the report has no pair of c_fc"
+grep -Eq ' 3  behind all_gather +put\(1\) +transformer.h.\*.mlp.c_fc ' "$work/pairs/report.txt" || wrong "the report has no pair of c_fc"
 grep -q '"pairs":true,' "$work/pairs/plan.json" || wrong "plan.json does not say that there are pairs"
-grep -q '"overlap":{"length":3,"groups":\[\[0,1\],\[1,1\],\[2,1\]\],"ms":' "$work/pairs/plan.json" ||
+grep -q '"overlap":{"length":3,"chunks":\[\[0,1\],\[1,1\],\[2,1\]\],"ms":' "$work/pairs/plan.json" ||
     wrong "no pair in plan.json"
-code 0 'in a pair of 3 calls, 3 groups of rows: products [0-9.]+ ms, transfer' \
+code 0 'in a pair of 3 calls, 3 chunks of rows: matmuls [0-9.]+ ms, transfer' \
     explain "$work/pairs" transformer.h.1.mlp.c_fc --no-search
 code 0 '^proved' check "$work/pairs"
 code 0 'Predicted' $tiny $peers "${tp[@]}" --pairs off -o "$work/pairs"

@@ -11,7 +11,7 @@ python3 tests/graphs/make_groups.py 13 "$work/rows.json" "$work/rows.npy" || exi
 for graph in examples/{gpt2-tiny,bert-tiny,vit-tiny,bert-moe-tiny,mlp,branches}/graph.json tests/graphs/gpt2-dropout.json; do
     for precision in fp32 bf16; do
         "$hapc" "$graph" clusters/h200x4.yaml --precision $precision -o "$work/plan" -q || { echo "FAILED: $graph: no plan"; status=1; continue; }
-        [ -e "$work/plan/kernels.cu" ] || { echo "$graph: no groups"; continue; }
+        [ -e "$work/plan/kernels.cu" ] || { echo "$graph: no fusions"; continue; }
         cat "$work/plan/kernels.cu" >>"$work/all.$precision.cu"
         sed -i "s/^\(HAP[A-Z_]*KERNEL\)(k\([0-9]*\),/\1(k\2_$((++n)),/" "$work/all.$precision.cu"
     done

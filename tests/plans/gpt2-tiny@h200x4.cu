@@ -1,4 +1,4 @@
- kernels.cu: the fusions of program.c as CUDA kernels, by hapc 0.1.0.
+// kernels.cu: the fusions of program.c as CUDA kernels, by hapc 0.1.0.
 //
 // t is a tensor of the fusion in the order of its text (op, operands > outputs), p its memory, o
 // an op over rows, a what it adds up. A fusion that does not read as its text runs op by op.

@@ -7,7 +7,7 @@
 #   tests/train/train_cases.sh dropout     the same mask under every plan
 #   tests/train/train_cases.sh variants    micro-batches and recomputation; also with dropout
 #   tests/train/train_cases.sh pushes      collectives by copies into other ranks' memory
-#   tests/train/train_cases.sh pairs       collectives beside the products that they feed or that feed them
+#   tests/train/train_cases.sh pairs       collectives beside the matmuls that they feed or that feed them
 #   tests/train/train_cases.sh experts     rows cut before and after the experts, experts cut between
 #   tests/train/train_cases.sh rehearsal   nothing stays of passes ahead of the first step
 set -u
@@ -243,7 +243,7 @@ joined()
     grep -q 'hap_overlap(.*, -[0-9]' "$work/$1/program.c"
 }
 
-# gaps.yaml: laptop-peers where each further group of a pair costs a product 10 us, so that to join
+# gaps.yaml: laptop-peers where each further chunk of a pair costs a matmul 10 us, so that to join
 # members is often worth it
 cluster_of_gaps()
 {
@@ -255,7 +255,7 @@ cluster_of_gaps()
     sed 's/^source:.*/source: measured 2026-11-21\nmeasured: gaps.json/' clusters/laptop-peers.yaml >"$work/gaps.yaml"
 }
 
-# passes PLAN: a pair has rows that another member passes on, whose distance is a group's third number
+# passes PLAN: a pair has rows that another member passes on, whose distance is a chunk's third number
 passes()
 {
     grep -Eq '(hap_overlap\(.*|^ *)\{[1-9], -?[0-9]+, [1-9]\}' "$work/$1/program.c"
@@ -275,12 +275,12 @@ pairs()
     from=(--init $torch/gpt2-tiny/init.safetensors)
     one gpt2 examples/gpt2-tiny/graph.json gpt2-tiny 10
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop-peers auto $tp
-    paired laptop-peers-auto all_gather PUSH
-    paired laptop-peers-auto reduce_scatter PUSH
+    paired laptop-peers-auto all_gather PUT
+    paired laptop-peers-auto reduce_scatter PUT
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop2x2-peers auto --mesh machine \
         --pin 'transformer.h.*.mlp.c_fc=S(0),S(2)' --pin 'transformer.h.*.add*=S(0),S(0)' \
         --pin 'transformer.h.*.attn.c_attn=S(0),S(2)'
-    paired laptop2x2-peers-auto all_gather PUSH
+    paired laptop2x2-peers-auto all_gather PUT
     grep -q 'all_gather_start(r, AXIS(1), FORM_PUT' "$work/laptop2x2-peers-auto/program.c" ||
         fail "not inside machines: this tests nothing"
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop-peers auto $tp --pairs off
@@ -301,7 +301,7 @@ pairs()
     tp+=' --pin transformer.h.*.mlp.c_proj*=S(0) --pin transformer.h.*.mlp.act*=S(0)'
     one b64 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 64
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b64 laptop-peers auto $tp --batch 64
-    paired laptop-peers-auto all_to_all PUSH
+    paired laptop-peers-auto all_to_all PUT
     cluster_of_gaps
     for batch in 17 8 12 20 32; do
         plan joins examples/gpt2-tiny/graph.json "$work/gaps.yaml" $tp --batch $batch || return
