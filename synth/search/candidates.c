@@ -45,16 +45,14 @@ static void run_passes(candidate *c, syn_pass_id first, syn_pass_id last)
     c->timeline = x.timeline;
 }
 
-void pool_share_moves(pool *p, candidate *c)
+bool pool_share_moves(candidate *c)
 {
-    candidate *known[] = {&p->best, &p->paired};
     const syn_program *before = c->program;
-    if (!before || c->rolled || c->placed) return;
+    if (c->rolled || c->placed) return false;
     run_passes(c, SYN_PASS_SHARE_MOVES, SYN_PASS_SHARE_MOVES);
-    if (c->program == before) return;
+    if (c->program == before) return false;
     c->share = syn_live_share(c->program, false);
-    for (int i = 0; i < 2; i++)
-        if (known[i]->program == before) *known[i] = *c;
+    return true;
 }
 
 void pool_roll(candidate *c)

@@ -97,8 +97,8 @@ candidate *pool_leader(pool *p); // of best and paired the faster one
 // or more does not help, then half way back. keep, if not NULL, stays in memory.
 bool pool_search_within_memory(pool *p, const search_options *s, const candidate *keep,
                                candidate *out);
-// Makes equal conversions once, in a candidate that is the plan and in what the pool knows of it.
-void pool_share_moves(pool *p, candidate *c);
+// Makes equal conversions once; false: there are none worth it.
+bool pool_share_moves(candidate *c);
 void pool_roll(candidate *c);                  // finds loops; prices again
 void pool_place(candidate *c);                 // rolls, places every buffer
 void pool_try_place(pool *p, candidate *c);    // unless it cannot fit, by what others wasted

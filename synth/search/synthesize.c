@@ -56,12 +56,10 @@ static bool same_choice(const candidate *a, const candidate *b)
     return a->space == b->space && a->choice.form == b->choice.form;
 }
 
-// What may make a candidate faster yet; `like`, if not NULL, is the best without pairs, polished.
-static void perfect(pool *p, candidate *c, const candidate *like)
+// `like`, if not NULL, is the best without pairs, polished.
+static void refine(pool *p, candidate *c, const candidate *like)
 {
-    if (!c->program || c->polished) return;
     const syn_mesh *searched = c->program->mesh;
-    pool_share_moves(p, c);
     pool_roll(c);
     if (p->opt->strategy == SYN_AUTO) { // the others are what their names say
         bool alike = like && like->program && same_choice(c, like);
@@ -77,6 +75,21 @@ static void perfect(pool *p, candidate *c, const candidate *like)
     }
     c->polished = true;
     c->placed = c->placed && c->program->mesh == searched;
+}
+
+// What may make a candidate faster yet: equal conversions made once, if that is so after refinement
+// as well.
+static void perfect(pool *p, candidate *c, const candidate *like)
+{
+    if (!c->program || c->polished) return;
+    candidate as_found = *c, *known[] = {&p->best, &p->paired};
+    bool shared = pool_share_moves(c);
+    refine(p, c, like);
+    if (!shared) return;
+    refine(p, &as_found, like);
+    for (int i = 0; i < 2; i++)
+        if (known[i]->program == as_found.program && c->sec <= as_found.sec) *known[i] = *c;
+    if (c->sec > as_found.sec) *c = as_found;
 }
 
 // Places a candidate; where its last tables do not fit, at those it was searched with.
