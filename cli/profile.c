@@ -2,7 +2,7 @@
 // and writes a cluster file with curves.
 //
 // The program is started several times: on all ranks, where it measures rows, collectives and what
-// they cost each other; again for products in tf32 (GPUs); and on groups of fewer ranks, where it
+// they cost each other; again for matmuls in tf32 (GPUs); and on groups of fewer ranks, where it
 // measures collectives alone.
 
 #include "cli/profile_figures.h"

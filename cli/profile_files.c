@@ -101,7 +101,7 @@ static double best_rate(const profile *p, int rank, const char *kind, const char
 }
 
 // Latency and bandwidth that all-gathers of even parts show: (n - 1) (latency + part / bandwidth);
-// the bandwidth of pushes where they were measured and reach more.
+// the bandwidth of one-sided puts where they were measured and reach more.
 static bool link_of(const profile *p, bool crosses, double *bandwidth, double *latency)
 {
     static const char *const forms[] = {"even", "push(1)"};
@@ -388,13 +388,13 @@ hb_str profile_curves_text(hb_arena *a, const profile *p, const cl_cluster *c)
     hb_puts(&b, "},\n\"collectives\":[");
     put_collectives(&b, a, p);
     hb_puts(&b, "],\n\"contention\":[");
-    for (int push = 0, any = 0; push < 2; push++)
-        any = put_by_class(&b, all, c, "contention", push ? "push" : "",
+    for (int put = 0, any = 0; put < 2; put++)
+        any = put_by_class(&b, all, c, "contention", put ? "push" : "",
                            (const char *[]){"compute", "communication", "fresh"}, 1, any);
     hb_puts(&b, "],\n\"pairs\":[");
     put_by_class(&b, all, c, "pair", "", (const char *[3]){"gap", "flag"}, 0, false);
     hb_puts(&b, "],\n\"runs\":[");
-    put_by_class(&b, all, c, "stretch", "", (const char *[3]){"push", "pack"}, 0, false);
+    put_by_class(&b, all, c, "run", "", (const char *[3]){"push", "pack"}, 0, false);
     hb_puts(&b, "],\n\"launch_overheads\":[");
     put_by_class(&b, all, c, "overhead", "", (const char *[3]){"library", "push"}, 0, false);
     hb_puts(&b, "]}\n");

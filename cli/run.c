@@ -115,66 +115,67 @@ static void remove_heartbeats(const run_job *j)
     rmdir(j->heartbeat.p);
 }
 
-int cmd_run(int argc, char **argv)
+// Where the ranks' heartbeats go while they run.
+static bool make_heartbeats(hb_arena *a, run_job *j)
 {
-    hb_arena *a = hb_arena_new();
-    run_job j = {0};
-    run_options o = {.backend = "cpu"};
-    int code = split(a, argc, argv, &j, &o);
-    if (code) goto done;
-    if (o.help) {
-        fputs(help, stdout);
-        program_options_help(stdout);
-        program_cuda_help(stdout);
-        goto done;
-    }
-    if (!o.dir) {
-        code = cli_error(CLI_USAGE, "wanted: hapc run DIR (see hapc run --help)");
-        goto done;
-    }
-    const char *dir = o.dir;
-    bool cuda = strcmp(o.backend, "cuda") == 0;
-    if (!cuda && strcmp(o.backend, "cpu") != 0) {
-        code = cli_error(CLI_USAGE, "--backend is cpu or cuda, not '%s'", o.backend);
-        goto done;
-    }
-    if (o.cuda && !cuda) {
-        code = cli_error(CLI_USAGE, "--cuda %s: this run is on CPUs; --backend cuda is wanted",
-                         o.cuda);
-        goto done;
-    }
-    code = CLI_INPUT;
-    const hb_tree *plan = cli_plan(a, dir);
-    if (!plan || !read_ranks(a, plan, &j)) goto done;
-    hb_str binary;
-    if (!cli_build(a, dir, cuda ? "haprt-cuda" : "haprt", &binary, &code)) goto done;
-    j.cuda = cuda;
-    char whole[PATH_MAX], folder[PATH_MAX];
-    if (!realpath(binary.p, whole) || !realpath(dir, folder)) {
-        code = cli_error(CLI_INPUT, "%s: %s", dir, strerror(errno));
-        goto done;
-    }
-    j.binary = hb_str_c(a, whole);
-    j.folder = hb_str_c(a, folder);
     const char *tmp = getenv("TMPDIR");
     hb_str beats = hb_fmt(a, "%s/hapc-XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
     char *name = hb_copy(a, beats.p, beats.n + 1);
     if (!mkdtemp(name)) {
-        code = cli_error(CLI_INPUT, "%s: %s", name, strerror(errno));
-        goto done;
+        cli_error(CLI_INPUT, "%s: %s", name, strerror(errno));
+        return false;
     }
-    j.heartbeat = hb_str_c(a, name);
-    char **env, **command = launch_command(a, &j, &env);
+    j->heartbeat = hb_str_c(a, name);
+    return true;
+}
+
+static int run_plan(hb_arena *a, const run_options *o, run_job *j)
+{
+    int code = CLI_INPUT;
+    const hb_tree *plan = cli_plan(a, o->dir);
+    hb_str binary;
+    if (!plan || !read_ranks(a, plan, j)) return CLI_INPUT;
+    if (!cli_build(a, o->dir, j->cuda ? "haprt-cuda" : "haprt", &binary, &code)) return code;
+    char whole[PATH_MAX], folder[PATH_MAX];
+    if (!realpath(binary.p, whole) || !realpath(o->dir, folder))
+        return cli_error(CLI_INPUT, "%s: %s", o->dir, strerror(errno));
+    j->binary = hb_str_c(a, whole);
+    j->folder = hb_str_c(a, folder);
+    if (!make_heartbeats(a, j)) return CLI_INPUT;
+    char **env, **command = launch_command(a, j, &env);
     hb_str line = launch_line(a, command, env);
-    if (o.dry) {
-        printf("%.*s\n", HB_ARG(line));
-        code = CLI_OK;
-    } else {
-        fprintf(stderr, "%.*s\n", HB_ARG(line));
-        code = supervise(a, &j, command, env);
+    fprintf(o->dry ? stdout : stderr, "%.*s\n", HB_ARG(line));
+    code = o->dry ? CLI_OK : supervise(a, j, command, env);
+    remove_heartbeats(j);
+    return code;
+}
+
+static int run(hb_arena *a, int argc, char **argv)
+{
+    run_job j = {0};
+    run_options o = {.backend = "cpu"};
+    int code = split(a, argc, argv, &j, &o);
+    if (code) return code;
+    if (o.help) {
+        fputs(help, stdout);
+        program_options_help(stdout);
+        program_cuda_help(stdout);
+        return CLI_OK;
     }
-    remove_heartbeats(&j);
-done:
+    if (!o.dir) return cli_error(CLI_USAGE, "wanted: hapc run DIR (see hapc run --help)");
+    j.cuda = strcmp(o.backend, "cuda") == 0;
+    if (!j.cuda && strcmp(o.backend, "cpu") != 0)
+        return cli_error(CLI_USAGE, "--backend is cpu or cuda, not '%s'", o.backend);
+    if (o.cuda && !j.cuda)
+        return cli_error(CLI_USAGE, "--cuda %s: this run is on CPUs; --backend cuda is wanted",
+                         o.cuda);
+    return run_plan(a, &o, &j);
+}
+
+int cmd_run(int argc, char **argv)
+{
+    hb_arena *a = hb_arena_new();
+    int code = run(a, argc, argv);
     hb_arena_free(a);
     return code;
 }

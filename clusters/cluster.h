@@ -25,14 +25,15 @@ typedef struct cl_class {
     bool emulated;                       // sms given
     // Measured; 0: not known. How many times slower computing is beside communication and the other
     // way round; seconds of the smallest kernel; bytes/s that a kernel moves.
-    double compute_beside, communication_beside, launch, stream;
-    double compute_beside_push, communication_beside_push; // the same beside copies (pushes)
-    // Seconds, of overlapped pairs: that a further group adds to a product; from when a message has
-    // arrived until its product begins.
+    double compute_contention, communication_contention, launch, stream;
+    double compute_contention_put,
+        communication_contention_put; // the same beside copies (one-sided puts)
+    // Seconds, of overlapped pairs: that a further group adds to a matmul; from when a message has
+    // arrived until its matmul begins.
     double pair_gap, pair_flag;
-    // Seconds that a stretch of memory takes a push, and packing and unpacking: run by run, however
-    // few its bytes.
-    double run_push, run_pack;
+    // Seconds that a run of memory takes a one-sided put, and packing and unpacking: run by run,
+    // however few its bytes.
+    double run_put, run_pack;
     // Seconds that a collective takes in a step beyond its time back to back: of the library, by
     // one-sided puts. As the cluster file says, or measured.
     double launch_overhead, put_overhead;

@@ -29,13 +29,13 @@ static void put_step(hb_buf *out, const cl_class *c)
         hb_printf(out, "  launch overhead of a collective %.4g us\n", c->launch_overhead * 1e6);
     if (c->put_overhead > 0)
         hb_printf(out, "  launch overhead of a one-sided put %.4g us\n", c->put_overhead * 1e6);
-    if (c->compute_beside > 0)
+    if (c->compute_contention > 0)
         hb_printf(out, "  contention with a collective: computing %.4g x, communicating %.4g x\n",
-                  c->compute_beside, c->communication_beside);
-    if (c->compute_beside_push > 0)
+                  c->compute_contention, c->communication_contention);
+    if (c->compute_contention_put > 0)
         hb_printf(out,
                   "  contention with a one-sided put: computing %.4g x, communicating %.4g x\n",
-                  c->compute_beside_push, c->communication_beside_push);
+                  c->compute_contention_put, c->communication_contention_put);
     if (c->fresh_put > 0)
         hb_printf(out, "  a one-sided put of rows just made: %.4g x\n", c->fresh_put);
 }

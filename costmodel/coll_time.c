@@ -3,10 +3,10 @@
 // A curve is of even shards. Uneven ones stand at the bytes that the form would move as long for
 // (cost_even_bytes): the number of messages, and so the latency in the curve, stays the same. A
 // curve of another number of ranks is scaled as the formulas of the two. k groups on one network
-// link have a k-th of it each: a curve between machines is read at k times the bytes. A push whose
-// number of copies in flight was not measured takes what the nearest one that was does.
+// link have a k-th of it each: a curve between machines is read at k times the bytes. A one-sided
+// put whose number of copies in flight was not measured takes what the nearest one that was does.
 //
-// Curves are of parts in long stretches. Copies and packing kernels go stretch by stretch: shorter
+// Curves are of parts in long runs. Copies and packing kernels go run by run: shorter
 // ones take a time each, whatever their bytes.
 
 #include <math.h>
@@ -19,7 +19,7 @@ static double formula(cost_coll k, cost_form f, int n, double bytes, cl_link lin
 {
     double share = bytes / n, rate = cost_rate(f, n, link), wait = cost_parts_latency(f, n, link);
     if (k == COST_ALL_TO_ALL) return wait + (n - 1) * share / n / rate;
-    if (k == COST_RECUT) return (f == COST_SENDRECV ? 1 : n - 1) * link.latency + bytes / rate;
+    if (k == COST_RESHARD) return (f == COST_SENDRECV ? 1 : n - 1) * link.latency + bytes / rate;
     if (f == COST_GROUPED) return link.latency + wait + (n - 1) * share / rate;
     return (k == COST_ALL_REDUCE ? 2 : 1) * (wait + (n - 1) * share / rate);
 }
@@ -42,8 +42,8 @@ static double measured(const cost_model *m, cost_coll k, cost_form f, int n, dou
                        cl_link link)
 {
     double sec = by_curve(m, k, f, n, bytes, link);
-    if (sec < 0 || !cost_is_push(f) || cost_copies(f) == 1) return sec;
-    double one = by_curve(m, k, COST_PUSH(1), n, bytes, link);
+    if (sec < 0 || !cost_is_put(f) || cost_copies(f) == 1) return sec;
+    double one = by_curve(m, k, COST_PUT(1), n, bytes, link);
     return fmax(sec, fmin(COST_BAD_LUCK * sec, COST_NO_LUCK * one));
 }
 
@@ -64,10 +64,10 @@ double cost_launch_overhead(const cl_class *c, bool put)
 
 void cost_memory_add(cost_memory *x, const cl_class *c)
 {
-    double push = c->run_push > 0 ? c->run_push : COST_PUT_RUN;
+    double one_sided = c->run_put > 0 ? c->run_put : COST_PUT_RUN;
     double bandwidth = c->stream > 0 ? c->stream : c->memory_bandwidth;
     x->bandwidth = x->bandwidth > 0 ? fmin(x->bandwidth, bandwidth) : bandwidth;
-    x->run_push = fmax(x->run_push, push);
+    x->run_put = fmax(x->run_put, one_sided);
     x->run_pack = fmax(x->run_pack, c->run_pack);
     for (int put = 0; put < 2; put++)
         x->launch_overhead[put] = fmax(x->launch_overhead[put], cost_launch_overhead(c, put));
@@ -76,7 +76,7 @@ void cost_memory_add(cost_memory *x, const cl_class *c)
 static double by_runs(cost_coll k, cost_form f, const cost_shards *s, cl_link link,
                       const cost_memory *memory)
 {
-    double each = cost_is_push(f) ? memory->run_push : memory->run_pack;
+    double each = cost_is_put(f) ? memory->run_put : memory->run_pack;
     double runs = each > 0 ? cost_runs(k, s) : 0;
     return runs > 0 ? cost_parts_latency(f, s->n, link) + runs * each : 0;
 }
@@ -110,7 +110,7 @@ double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const co
 {
     double sec = by_bytes(m, k, f, s, link, memory->bandwidth);
     if (s->n == 1 || !isfinite(sec)) return sec;
-    return fmax(sec, by_runs(k, f, s, link, memory)) + memory->launch_overhead[cost_is_push(f)];
+    return fmax(sec, by_runs(k, f, s, link, memory)) + memory->launch_overhead[cost_is_put(f)];
 }
 
 bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, int n, bool crosses)

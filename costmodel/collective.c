@@ -16,21 +16,22 @@
 //       EVEN, PADDED   (N-1) (a + max b / B)
 //       GROUPED        N a + (sum b - min b) / B
 //       SENDRECV       (N-1) a + max_i max((N-1) b_i, sum b - b_i) / B
-//       EVEN_FLAT      as EVEN at sum b / N, and a re-cut from even boundaries to those of the
+//       EVEN_FLAT      as EVEN at sum b / N, and a reshard from even boundaries to those of the
 //       table
 //     all_reduce
 //       FLAT           reduce_scatter and all_gather, even
 //       TWO_LEVEL      even reduce_scatter inside, FLAT of a shard between, even all_gather inside
-//     all_to_all, recut: m_ij bytes from i to j
+//     all_to_all, reshard: m_ij bytes from i to j
 //       EVEN           (N-1) a + max_i max(sent_i, received_i) / B
 //       SENDRECV       the same with as many a as the busiest rank has partners
 //
-// Pushes, by copies into the other members' memory, exist between peers and not for recut:
+// One-sided puts, by copies into the other members' memory, exist between peers and not for
+// reshard:
 //
-//       PUSH(k)        as SENDRECV with COST_PUT_FIRST for a, COST_PUT_MORE for each copy in flight
+//       PUT(k)        as SENDRECV with COST_PUT_FIRST for a, COST_PUT_MORE for each copy in flight
 //                      but the first
-//       PUSH(1) of an all_gather between GPUs: who has less to send passes on parts of who has more
-//                      (runtime/core/push_turns.c), so that mostly what is received binds
+//       PUT(1) of an all_gather between GPUs: who has less to send passes on parts of who has more
+//                      (runtime/core/put_turns.c), so that mostly what is received binds
 //       all_reduce     reduce_scatter and all_gather, even
 //
 // Between peers B is what copies reach, and each form has its share of it (device_defaults.h);
@@ -40,46 +41,46 @@
 const char *cost_coll_name(cost_coll k)
 {
     static const char *const name[] = {"all_gather", "reduce_scatter", "all_reduce", "all_to_all",
-                                       "recut"};
+                                       "reshard"};
     return name[k];
 }
 
-static const char *const form_name[COST_PUSHED] = {"even",      "padded", "grouped",  "sendrecv",
-                                                   "even_flat", "flat",   "two_level"};
+static const char *const form_name[COST_PUTS] = {"even",      "padded", "grouped",  "sendrecv",
+                                                 "even_flat", "flat",   "two_level"};
 
 cost_form_text cost_form_name(cost_form f)
 {
     cost_form_text t;
-    if (cost_is_push(f))
-        snprintf(t.s, sizeof t.s, "push(%d)", cost_copies(f));
+    if (cost_is_put(f))
+        snprintf(t.s, sizeof t.s, "put(%d)", cost_copies(f));
     else
-        snprintf(t.s, sizeof t.s, "%s", (unsigned)f < COST_PUSHED ? form_name[f] : "?");
+        snprintf(t.s, sizeof t.s, "%s", (unsigned)f < COST_PUTS ? form_name[f] : "?");
     return t;
 }
 
-bool cost_form_read(hb_str s, const char *const name[COST_PUSHED + 1], cost_form *f)
+bool cost_form_read(hb_str s, const char *const name[COST_PUTS + 1], cost_form *f)
 {
     int64_t copies = 0;
-    size_t at = strlen(name[COST_PUSHED]) + 1;
-    for (int i = COST_EVEN; i < COST_PUSHED; i++)
+    size_t at = strlen(name[COST_PUTS]) + 1;
+    for (int i = COST_EVEN; i < COST_PUTS; i++)
         if (hb_str_is(s, name[i])) {
             *f = (cost_form)i;
             return true;
         }
-    if (s.n < at + 2 || s.n > at + 7 || memcmp(s.p, name[COST_PUSHED], at - 1) != 0 ||
+    if (s.n < at + 2 || s.n > at + 7 || memcmp(s.p, name[COST_PUTS], at - 1) != 0 ||
         s.p[at - 1] != '(' || s.p[s.n - 1] != ')')
         return false;
     for (; at < s.n - 1; at++) {
         if (s.p[at] < '0' || s.p[at] > '9') return false;
         copies = 10 * copies + (s.p[at] - '0');
     }
-    *f = COST_PUSH(copies);
+    *f = COST_PUT(copies);
     return true;
 }
 
-bool cost_is_push(cost_form f)
+bool cost_is_put(cost_form f)
 {
-    return ((unsigned)f & 15u) == COST_PUSHED;
+    return ((unsigned)f & 15u) == COST_PUTS;
 }
 
 int cost_copies(cost_form f)
@@ -90,12 +91,12 @@ int cost_copies(cost_form f)
 // For a switch.
 static cost_form kind_of(cost_form f)
 {
-    return cost_is_push(f) ? COST_PUSHED : f;
+    return cost_is_put(f) ? COST_PUTS : f;
 }
 
 bool cost_form_exists(cost_coll k, cost_form f)
 {
-    if (cost_is_push(f)) return k != COST_RECUT && cost_copies(f) > 0;
+    if (cost_is_put(f)) return k != COST_RESHARD && cost_copies(f) > 0;
     switch (k) {
     case COST_ALL_GATHER:
         return f <= COST_SENDRECV;
@@ -104,7 +105,7 @@ bool cost_form_exists(cost_coll k, cost_form f)
     case COST_ALL_REDUCE:
         return f == COST_FLAT || f == COST_TWO_LEVEL;
     case COST_ALL_TO_ALL:
-    case COST_RECUT:
+    case COST_RESHARD:
         return f == COST_EVEN || f == COST_SENDRECV;
     }
     return false;
@@ -188,7 +189,7 @@ static void step(walk *w)
 // Each rank's range of one table becomes its range of another: what is not in both comes or goes.
 // One merge of the two rows of ranges, which both ascend; a partner is another rank whose range of
 // the other table meets this one. Overlaps under eps are rounding.
-static traffic recut_traffic(const cost_shards *s, const int64_t *from, const int64_t *to)
+static traffic reshard_traffic(const cost_shards *s, const int64_t *from, const int64_t *to)
 {
     traffic t = {0, 0};
     double eps = COST_ROUNDING * s->bytes, kept_a = 0, kept_b = 0;
@@ -246,7 +247,7 @@ static int copies_of(cost_form f, int n)
 double cost_rate(cost_form f, int n, cl_link link)
 {
     double share = COST_LIBRARY_SHARE;
-    if (cost_is_push(f)) {
+    if (cost_is_put(f)) {
         double all = n > 2 ? (copies_of(f, n) - 1) / (n - 2.0) : 0;
         share = (1 - all) * COST_ONE_COPY + all * COST_ALL_COPIES;
     }
@@ -255,7 +256,7 @@ double cost_rate(cost_form f, int n, cl_link link)
 
 double cost_parts_latency(cost_form f, int n, cl_link link)
 {
-    if (!cost_is_push(f) || n == 1) return (n - 1) * link.latency;
+    if (!cost_is_put(f) || n == 1) return (n - 1) * link.latency;
     int copies = copies_of(f, n);
     return (n - copies) * COST_PUT_FIRST + (copies - 1) * COST_PUT_MORE;
 }
@@ -266,22 +267,22 @@ static double even_steps(cost_form f, int n, double shard, cl_link link)
 }
 
 // Bytes that the busiest link carries where messages go from member to member: of a sender all it
-// has for others, of a receiver all that it lacks. In an all-gather by push of GPUs a member that
-// has less to send passes on what it got (runtime/core/push_turns.c; here are its amounts): as long
-// as one has more to send than any receives, the one that has least takes over some of its
-// messages, but not the one to itself, and helps nobody else; who is helped has one helper. Not all
-// of that is won, as the helper must have it before: of 605 random cuts between 2 to 8 members this
-// is 0.70 to 1.23 of what the turns take, simulated, 1.02 on average and 5 % off, where nothing
-// passed on would be 15 % off (tests/runtime/push_turns_test.c). On four H200s rows of .337 .337
-// .163 .163 took .84 of the tensor at the rate of even ones, here .91, and 1.01 before any was
-// passed on.
+// has for others, of a receiver all that it lacks. In an all-gather by one-sided puts of GPUs a
+// member that has less to send passes on what it got (runtime/core/put_turns.c; here are its
+// amounts): as long as one has more to send than any receives, the one that has least takes over
+// some of its messages, but not the one to itself, and helps nobody else; who is helped has one
+// helper. Not all of that is won, as the helper must have it before: of 605 random cuts between 2
+// to 8 members this is 0.70 to 1.23 of what the turns take, simulated, 1.02 on average and 5 % off,
+// where nothing passed on would be 15 % off (tests/runtime/put_turns_test.c). On four H200s rows of
+// .337 .337 .163 .163 took .84 of the tensor at the rate of even ones, here .91, and 1.01 before
+// any was passed on.
 static double busiest(cost_coll k, cost_form f, const cost_shards *s, cl_link link)
 {
     static const double least = IR_CUDA_TURN; // of a message: pieces are no smaller
     cut c = cut_of(s, s->table);
     double most = s->bytes - c.smallest, own = (s->n - 1) * c.largest, row[IR_TURN_MEMBERS];
     bool helped[IR_TURN_MEMBERS] = {false}, helps[IR_TURN_MEMBERS] = {false};
-    if (k != COST_ALL_GATHER || f != COST_PUSH(1) || !link.gpus || s->n > IR_TURN_MEMBERS ||
+    if (k != COST_ALL_GATHER || f != COST_PUT(1) || !link.gpus || s->n > IR_TURN_MEMBERS ||
         own - most < least)
         return own > most ? own : most;
     for (int i = 0; i < s->n; i++)
@@ -319,11 +320,11 @@ static double shard_seconds(cost_coll k, cost_form f, const cost_shards *s, cl_l
     case COST_GROUPED:
         return n * link.latency + (s->bytes - c.smallest) / rate;
     case COST_SENDRECV:
-    case COST_PUSHED:
+    case COST_PUTS:
         return cost_parts_latency(f, s->n, link) + busiest(k, f, s, link) / rate;
     case COST_EVEN_FLAT:
         hb_assert(k == COST_REDUCE_SCATTER);
-        t = recut_traffic(s, NULL, s->table);
+        t = reshard_traffic(s, NULL, s->table);
         return even_steps(f, s->n, s->bytes / n, link) + t.partners * link.latency + t.bytes / rate;
     case COST_FLAT:
     case COST_TWO_LEVEL:
@@ -346,11 +347,11 @@ static double all_reduce_seconds(cost_form f, const cost_shards *s, cl_link link
 double cost_collective(cost_coll k, cost_form f, const cost_shards *s, cl_link link)
 {
     hb_assert(s->n >= 1);
-    if (!cost_form_exists(k, f) || (cost_is_push(f) && !link.peer)) return (double)INFINITY;
+    if (!cost_form_exists(k, f) || (cost_is_put(f) && !link.peer)) return (double)INFINITY;
     if (s->n == 1) return 0;
     if (k == COST_ALL_REDUCE) return all_reduce_seconds(f, s, link);
     if (k == COST_ALL_GATHER || k == COST_REDUCE_SCATTER) return shard_seconds(k, f, s, link);
-    traffic t = k == COST_RECUT ? recut_traffic(s, s->table, s->table2) : all_to_all_traffic(s);
+    traffic t = k == COST_RESHARD ? reshard_traffic(s, s->table, s->table2) : all_to_all_traffic(s);
     int messages = f == COST_EVEN ? s->n - 1 : t.partners;
     return cost_parts_latency(f, messages + 1, link) + t.bytes / cost_rate(f, s->n, link);
 }
@@ -359,7 +360,7 @@ double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s, cl_link l
 {
     double n = s->n;
     if (s->n == 1 || k == COST_ALL_REDUCE) return s->bytes;
-    if (k == COST_RECUT) return recut_traffic(s, s->table, s->table2).bytes;
+    if (k == COST_RESHARD) return reshard_traffic(s, s->table, s->table2).bytes;
     if (k == COST_ALL_TO_ALL) return all_to_all_traffic(s).bytes * n * n / (n - 1);
     cut c = cut_of(s, s->table);
     switch (kind_of(f)) {
@@ -369,7 +370,7 @@ double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s, cl_link l
     case COST_GROUPED:
         return (s->bytes - c.smallest) * n / (n - 1);
     case COST_SENDRECV:
-    case COST_PUSHED:
+    case COST_PUTS:
         return busiest(k, f, s, link) * n / (n - 1);
     case COST_EVEN_FLAT:
     case COST_FLAT:
@@ -380,16 +381,16 @@ double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s, cl_link l
 }
 
 // Each copy reads and writes; SENDRECV's reduce_scatter also adds N - 1 received shards to its own,
-// one after the other, a push's all N at once. A push packs nothing, but copies strided parts about
-// as slowly as packing them.
+// one after the other, a one-sided put's all N at once. A one-sided put packs nothing, but copies
+// strided parts about as slowly as packing them.
 double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s)
 {
     if (!cost_form_exists(k, f) || s->n == 1) return 0;
-    if (k == COST_ALL_REDUCE && cost_is_push(f)) return (s->n + 1) * s->bytes / s->n;
+    if (k == COST_ALL_REDUCE && cost_is_put(f)) return (s->n + 1) * s->bytes / s->n;
     if (k == COST_ALL_REDUCE)
         return f == COST_TWO_LEVEL && s->n_inner > 0 ? 2 * s->bytes / s->n_inner : 0;
     cut c = cut_of(s, s->table);
-    if (k == COST_ALL_TO_ALL || k == COST_RECUT) {
+    if (k == COST_ALL_TO_ALL || k == COST_RESHARD) {
         double busiest = 0;
         cut d = cut_of(s, s->table2);
         for (int i = 0; i < s->n; i++) {
@@ -406,7 +407,7 @@ double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s)
         return whole + (k == COST_REDUCE_SCATTER ? 3 * (s->n - 1) * c.largest : 0);
     case COST_EVEN_FLAT:
         return 2 * s->bytes + 2 * c.largest;
-    case COST_PUSHED:
+    case COST_PUTS:
         return whole + (k == COST_REDUCE_SCATTER ? (s->n + 1) * c.largest : 0);
     case COST_EVEN:
     case COST_GROUPED:
@@ -417,8 +418,8 @@ double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s)
     return whole;
 }
 
-// All stretches of a gathered or scattered part go to, or come from, each other member. Of two
-// factors the minor one (it has the other before it) is apart in more stretches; a member's share
+// All runs of a gathered or scattered part go to, or come from, each other member. Of two
+// factors the minor one (it has the other before it) is apart in more runs; a member's share
 // of these is that of the major one, whose part it sends to all, or gets from each.
 double cost_runs(cost_coll k, const cost_shards *s)
 {
@@ -440,7 +441,7 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s)
 {
     if (!cost_form_exists(k, f)) return 0;
     double item = s->item > 0 ? (double)s->item : 4, bytes = 0;
-    if (cost_is_push(f)) {
+    if (cost_is_put(f)) {
         // A slot for each member's part.
         if (k == COST_ALL_GATHER || k == COST_ALL_TO_ALL) return 0;
         double part = k == COST_ALL_REDUCE ? ceil(round(s->bytes / item) / s->n) * item
@@ -452,7 +453,7 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s)
         return (int64_t)up(bytes, COST_SCRATCH_ALIGN);
     }
     double largest = cut_of(s, s->table).largest, packed = s->apart == 1 ? 0 : s->bytes;
-    if (k == COST_ALL_TO_ALL || k == COST_RECUT)
+    if (k == COST_ALL_TO_ALL || k == COST_RESHARD)
         bytes = largest + cut_of(s, s->table2).largest;
     else if (f == COST_PADDED)
         bytes = (s->n + 1) * largest;
@@ -466,16 +467,16 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s)
     return (int64_t)up(round(bytes), COST_SCRATCH_ALIGN);
 }
 
-cost_forms cost_forms_of(cost_coll k, int n, bool pushes)
+cost_forms cost_forms_of(cost_coll k, int n, bool puts_)
 {
     cost_forms x = {.n = 0};
-    for (cost_form f = COST_EVEN; f < COST_PUSHED; f++)
+    for (cost_form f = COST_EVEN; f < COST_PUTS; f++)
         if (cost_form_exists(k, f)) x.form[x.n++] = f;
-    if (!pushes || k == COST_RECUT) return x;
-    x.form[x.n++] = COST_PUSH(1);
-    if (n > 2) x.form[x.n++] = COST_PUSH(n - 1);
+    if (!puts_ || k == COST_RESHARD) return x;
+    x.form[x.n++] = COST_PUT(1);
+    if (n > 2) x.form[x.n++] = COST_PUT(n - 1);
     for (int copies = 2; copies < n - 1 && x.n < COST_MAX_FORMS; copies *= 2)
-        x.form[x.n++] = COST_PUSH(copies);
+        x.form[x.n++] = COST_PUT(copies);
     return x;
 }
 

@@ -17,7 +17,7 @@ typedef enum { COST_F32, COST_TF32, COST_BF16 } cost_math;
 // the ops that ops.def counts as DENSE or SDPA, bytes for others (costmodel/curve.h).
 typedef struct cost_curves cost_curves;
 cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d);
-// Fills what the curves know of the classes of a cluster: compute_beside to fresh_put. What the
+// Fills what the curves know of the classes of a cluster: compute_contention to fresh_put. What the
 // cluster file says itself stays.
 void cost_apply_curves(cost_curves *k, cl_cluster *c);
 
@@ -49,7 +49,7 @@ typedef enum {
     COST_REDUCE_SCATTER,
     COST_ALL_REDUCE,
     COST_ALL_TO_ALL,
-    COST_RECUT
+    COST_RESHARD
 } cost_coll;
 // Same order as hap_form in runtime/hap/runtime.h.
 typedef enum {
@@ -60,23 +60,23 @@ typedef enum {
     COST_EVEN_FLAT,
     COST_FLAT,
     COST_TWO_LEVEL,
-    COST_PUSHED // COST_PUSH(copies): copies into the other members' memory, so many in flight
+    COST_PUTS // COST_PUT(copies): copies into the other members' memory, so many in flight
 } cost_form;
-#define COST_PUSH(copies) ((cost_form)(COST_PUSHED | (unsigned)(copies) << 4))
+#define COST_PUT(copies) ((cost_form)(COST_PUTS | (unsigned)(copies) << 4))
 typedef struct cost_form_text {
     char s[20];
 } cost_form_text;
 const char *cost_coll_name(cost_coll k);
-cost_form_text cost_form_name(cost_form f); // "even", "push(2)"
-// The other way: by names of the forms up to COST_PUSHED, that with its copies behind it.
-bool cost_form_read(hb_str s, const char *const name[COST_PUSHED + 1], cost_form *f);
+cost_form_text cost_form_name(cost_form f); // "even", "put(2)"
+// The other way: by names of the forms up to COST_PUTS, that with its copies behind it.
+bool cost_form_read(hb_str s, const char *const name[COST_PUTS + 1], cost_form *f);
 bool cost_form_exists(cost_coll k, cost_form f);
-bool cost_is_push(cost_form f);
-int cost_copies(cost_form f); // of a push
+bool cost_is_put(cost_form f);
+int cost_copies(cost_form f); // of a one-sided put
 
 // One collective on n ranks. The tensor is [outer, size, inner bytes] with the middle factor cut by
-// table (and by table2 afterwards for RECUT; ALL_TO_ALL: table cuts the source, table2 the result,
-// of the *other* factor, and `bytes` are spread accordingly).
+// table (and by table2 afterwards for RESHARD; ALL_TO_ALL: table cuts the source, table2 the
+// result, of the *other* factor, and `bytes` are spread accordingly).
 typedef struct cost_entries { // of one table
     bool known;
     int64_t sum, most, least;
@@ -84,9 +84,9 @@ typedef struct cost_entries { // of one table
 typedef struct cost_shards {
     int n;                 // ranks in the group
     const int64_t *table;  // entries of the cut factor per rank; NULL for ALL_REDUCE
-    const int64_t *table2; // RECUT, ALL_TO_ALL
+    const int64_t *table2; // RESHARD, ALL_TO_ALL
     double bytes;          // whole tensor
-    // Stretches of memory that the parts of one coordinate lie in, all members' tensors whole: what
+    // Runs of memory that the parts of one coordinate lie in, all members' tensors whole: what
     // stands before the cut factor (table / table2). 1: nothing, so that no pack is needed; 0:
     // something, not counted.
     double apart, apart2;
@@ -101,15 +101,15 @@ typedef struct cost_shards {
 // not.
 void cost_measure(cost_shards *s);
 // Seconds without pack and unpack; +inf where the form does not apply (EVEN on unequal shards,
-// pushes where the members are no peers).
+// one-sided puts where the members are no peers).
 double cost_collective(cost_coll k, cost_form f, const cost_shards *s, cl_link link);
-// The whole tensor's bytes that would take as long with even shards (RECUT: what the busiest rank
+// The whole tensor's bytes that would take as long with even shards (RESHARD: what the busiest rank
 // sends or receives), by what the form moves.
 double cost_even_bytes(cost_coll k, cost_form f, const cost_shards *s, cl_link link);
 // Bytes that pass through memory for packing and unpacking, and for the sums of received parts, on
 // the busiest rank.
 double cost_pack_bytes(cost_coll k, cost_form f, const cost_shards *s);
-// Stretches of memory, one after the other, that the busiest rank's parts for others come from or
+// Runs of memory, one after the other, that the busiest rank's parts for others come from or
 // go to; 0 where that is not counted or parts are whole.
 double cost_runs(cost_coll k, const cost_shards *s);
 // Scratch bytes the runtime needs (docs/formats.md, "Scratch": the same rule as
@@ -122,18 +122,18 @@ typedef struct cost_forms {
     cost_form form[COST_MAX_FORMS];
     double sec[COST_MAX_FORMS];
 } cost_forms;
-// Those that are looked at among n ranks: of the library; then, with `pushes`, 1, n - 1, and powers
-// of two between them of copies in flight. What lies between comes last: where it was not measured
-// it takes what one before it does.
-cost_forms cost_forms_of(cost_coll k, int n, bool pushes);
+// Those that are looked at among n ranks: of the library; then, with `one-sided puts`, 1, n - 1,
+// and powers of two between them of copies in flight. What lies between comes last: where it was
+// not measured it takes what one before it does.
+cost_forms cost_forms_of(cost_coll k, int n, bool puts_);
 // Index of the cheapest; of equal ones, up to rounding, the first, so that even shards take the
 // native form.
 int cost_cheapest(const cost_forms *x);
 
-// How the members' memory is read and written in pieces: bytes/s, seconds a stretch of a push and
-// of packing; of the slowest of the classes that were added, from {0}.
+// How the members' memory is read and written in pieces: bytes/s, seconds a run of a one-sided put
+// and of packing; of the slowest of the classes that were added, from {0}.
 typedef struct cost_memory {
-    double bandwidth, run_push, run_pack;
+    double bandwidth, run_put, run_pack;
     double launch_overhead[2]; // of a collective: of the library, by one-sided puts
 } cost_memory;
 void cost_memory_add(cost_memory *x, const cl_class *c);
@@ -144,7 +144,7 @@ double cost_launch_overhead(const cl_class *c, bool put);
 // Seconds with pack and unpack: by the curve of kind, form, n and axis kind at cost_even_bytes, or
 // by the formulas above where there is none. A curve has the packing that a cut of the leading
 // factor needs; what others need beyond that passes at the memory's bandwidth. No shorter than what
-// stretch by stretch takes.
+// run by run takes.
 double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const cost_shards *s,
                          cl_link link, const cost_memory *memory);
 // By a curve of its own; with any number of ranks, all copies in flight of all.
@@ -155,7 +155,7 @@ bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, int n, bo
 // sec[class]. START hands a collective to the communication stream: it begins when every class has
 // reached it, when the stream is free, and takes sec[0]. WAIT blocks each class until event `of`
 // has ended.
-// PAIR is a START and products that overlap with it (overlap.h): when every class has reached it
+// PAIR is a START and matmuls that overlap with it (overlap.h): when every class has reached it
 // and, for a consumer, the stream is free, each class goes on `sec` later, of which it computes
 // `busy`, the last of it at the end; what it computes before anything has arrived, `own`, it may
 // have done by then where it was there earlier; a producer's class goes on at once, computes for
@@ -173,7 +173,7 @@ typedef struct cost_event {
     double sec[CL_MAX_CLASSES]; // COMPUTE, PAIR: by class; START: sec[0]
     const cost_pair_event *pair;
     int stream; // START, PAIR: communication stream (one per axis)
-    bool push;  // START: by copies, which take no processor
+    bool put;   // START: by copies, which take no processor
     bool quiet; // START: nothing slows beside it
 } cost_event;
 typedef struct cost_timeline {
@@ -188,18 +188,18 @@ typedef struct cost_timeline {
 typedef struct cost_contention {
     double compute, communication;
 } cost_contention;
-// A class of devices beside a collective of the library, and beside a push. Not measured: as in
-// device_defaults.h, of CPUs 1; pushes no more than the library.
-typedef struct cost_beside {
-    cost_contention of[2]; // [is a push]
-} cost_beside;
-cost_beside cost_beside_of(const cl_class *c);
+// A class of devices beside a collective of the library, and beside a one-sided put. Not measured:
+// as in device_defaults.h, of CPUs 1; one-sided puts no more than the library.
+typedef struct cost_contentions {
+    cost_contention of[2]; // [is a one-sided put]
+} cost_contentions;
+cost_contentions cost_contentions_of(const cl_class *c);
 // Whether nothing slows down beside a collective between machines, if that is so of all members:
 // the library takes little of a device while it waits for a network. Not where it was measured.
 bool cost_quiet_network(const cl_class *c);
 // beside: by class; NULL: nothing slows down. A collective takes sec[0] where no class computes
 // beside it, and ends for all when it has ended for the class that computed most.
-void cost_simulate(hb_arena *a, int n_classes, const cost_beside *beside, const cost_event *e,
+void cost_simulate(hb_arena *a, int n_classes, const cost_contentions *beside, const cost_event *e,
                    int n, bool keep_times, cost_timeline *t);
 
 #endif

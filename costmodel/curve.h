@@ -33,9 +33,9 @@ double cost_curve_rate(const cost_curve *c, double size);
 const cost_curve *cost_curve_of_op(const cost_model *m, int cls, ir_op op);
 const cost_curve *cost_curve_of_copy(const cost_model *m, int cls);
 
-// Of a collective: a curve of some ranks stands for other numbers of ranks, too; one of a push for
-// as many copies in flight, or for one to every other member if it is of that, and if there is none
-// of these for the nearest number of copies. False: not measured.
+// Of a collective: a curve of some ranks stands for other numbers of ranks, too; one of a one-sided
+// put for as many copies in flight, or for one to every other member if it is of that, and if there
+// is none of these for the nearest number of copies. False: not measured.
 typedef struct cost_coll_curve {
     const cost_curve *curve;
     int n;          // ranks

@@ -7,7 +7,7 @@
 
 // What a curves file holds, by name; and, once a class was asked for, its curves by op.
 
-enum { N_COLLS = COST_RECUT + 1, N_DTYPES = 3, OTHER = IR_N_OPS, COPY, N_KEYS };
+enum { N_COLLS = COST_RESHARD + 1, N_DTYPES = 3, OTHER = IR_N_OPS, COPY, N_KEYS };
 
 typedef struct coll_curve {
     int n; // ranks
@@ -15,15 +15,15 @@ typedef struct coll_curve {
     cost_curve curve;
 } coll_curve;
 
-typedef HB_VEC(coll_curve) coll_curves; // of a form ascending n; pushes are one list
+typedef HB_VEC(coll_curve) coll_curves; // of a form ascending n; one-sided puts are one list
 
 typedef struct known_class { // curve indices + 1, 0 none
     const char *name;        // of the cluster's class, NULL not yet looked up
     int curve[N_KEYS][N_DTYPES];
 } known_class;
 
-// By class: seconds of pairs (gap, flag), of runs of memory (push, pack), or of launch overheads
-// (library, push).
+// By class: seconds of pairs (gap, flag), of runs of memory (one-sided put, pack), or of launch
+// overheads (library, one-sided put).
 typedef struct two_costs {
     double sec[2];
 } two_costs;
@@ -41,8 +41,8 @@ struct cost_curves {
     hb_arena *arena;
     hb_map *by_name; // "class/op/dtype": index into curve
     HB_VEC(cost_curve) curve;
-    coll_curves coll[N_COLLS][COST_PUSHED + 1][2]; // [crosses machines]
-    hb_map *contention_of[2];                      // [beside a push] class: index into contention
+    coll_curves coll[N_COLLS][COST_PUTS + 1][2]; // [crosses machines]
+    hb_map *contention_of[2]; // [beside a one-sided put] class: index into contention
     HB_VEC(measured_contention) contention;
     costs_of pair, run, overhead;
     known_class cls[CL_MAX_CLASSES];
@@ -110,16 +110,16 @@ static void read_classes(reader *r, const hb_tree *classes)
     }
 }
 
-// Files of before pushes had a number of copies in flight say "push" for one, and "push_all" for
-// one to every other member.
+// Files of before one-sided puts had a number of copies in flight say "push" for one, and "put_all"
+// for one to every other member.
 static bool read_form(hb_str s, int64_t n, cost_form *f)
 {
-    static const char *const name[COST_PUSHED + 1] = {
-        "even", "padded", "grouped", "sendrecv", "even_flat", "flat", "two_level", "push"};
+    static const char *const name[COST_PUTS + 1] = {"even",      "padded", "grouped",   "sendrecv",
+                                                    "even_flat", "flat",   "two_level", "push"};
     if (hb_str_is(s, "push"))
-        *f = COST_PUSH(1);
+        *f = COST_PUT(1);
     else if (hb_str_is(s, "push_all"))
-        *f = COST_PUSH(n - 1);
+        *f = COST_PUT(n - 1);
     else
         return cost_form_read(s, name, f);
     return true;
@@ -127,7 +127,7 @@ static bool read_form(hb_str s, int64_t n, cost_form *f)
 
 static coll_curves *curves_of(cost_curves *c, cost_coll k, cost_form f, bool crosses)
 {
-    return &c->coll[k][cost_is_push(f) ? COST_PUSHED : f][crosses];
+    return &c->coll[k][cost_is_put(f) ? COST_PUTS : f][crosses];
 }
 
 // Ranks of the last curve of a form, 0: none.
@@ -161,7 +161,7 @@ static void read_collective(reader *r, const hb_tree *t)
     else if (n->i < 2 || n->i > COST_MAX_RANKS)
         hb_error(r->diag, r->src, n->at, "a group has 2 ranks or more");
     else if (!known || !cost_form_exists((cost_coll)k, f) ||
-             (cost_is_push(f) && cost_copies(f) >= n->i))
+             (cost_is_put(f) && cost_copies(f) >= n->i))
         hb_error(r->diag, r->src, form->at, "no form '%.*s' of %s of %d ranks", HB_ARG(form->s),
                  cost_coll_name((cost_coll)k), (int)n->i);
     else if (!crosses && !hb_str_is(axis->s, "inside"))
@@ -274,8 +274,8 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
     r.curves = HB_NEW(a, cost_curves);
     r.curves->arena = a;
     r.curves->by_name = hb_map_new(a);
-    for (int push = 0; push < 2; push++)
-        r.curves->contention_of[push] = hb_map_new(a);
+    for (int put = 0; put < 2; put++)
+        r.curves->contention_of[put] = hb_map_new(a);
     r.curves->pair.by_class = hb_map_new(a);
     r.curves->run.by_class = hb_map_new(a);
     r.curves->overhead.by_class = hb_map_new(a);
@@ -320,7 +320,7 @@ static void look_up(cost_curves *k, const cl_class *cls, known_class *x)
 {
     x->name = cls->name.p;
     for (int op = 0; op < N_KEYS; op++) {
-        const char *name = op == OTHER ? "other" : op == COPY ? "copy" : ir_row((ir_op)op)->name;
+        const char *name = op == OTHER ? "other" : op == COPY ? "copy" : ir_op_of((ir_op)op)->name;
         bool dense = op < IR_N_OPS && ir_is_dense((ir_op)op);
         for (int t = 0; t < N_DTYPES; t++)
             x->curve[op][t] = find(k, cls, name, dtypes[t]);
@@ -364,8 +364,8 @@ static double far(int a, int b)
     return a > b ? (double)a / b : (double)b / a;
 }
 
-// Which number of copies in flight of n ranks a curve of a push stands for: one to every other rank
-// for the same; of two ranks, which is either, for what is nearer to `copies`.
+// Which number of copies in flight of n ranks a curve of a one-sided put stands for: one to every
+// other rank for the same; of two ranks, which is either, for what is nearer to `copies`.
 static int stands_for(const coll_curve *c, int copies, int n)
 {
     int own = cost_copies(c->form);
@@ -378,41 +378,42 @@ bool cost_curve_of_coll(const cost_model *m, cost_coll k, cost_form f, int n, bo
 {
     if (!m->curves) return false;
     const coll_curves *list = curves_of(m->curves, k, f, crosses);
-    int copies = cost_is_push(f) ? cost_copies(f) : 1;
+    int copies = cost_is_put(f) ? cost_copies(f) : 1;
     double best[2] = {(double)INFINITY, (double)INFINITY};
     for (int i = 0; i < list->n; i++) { // nearest copies, then ranks, the smaller of two
         const coll_curve *c = &list->p[i];
-        int as = cost_is_push(f) ? stands_for(c, copies, n) : copies;
+        int as = cost_is_put(f) ? stands_for(c, copies, n) : copies;
         double off[2] = {far(as, copies), far(c->n, n)};
         if (off[0] > best[0] || (off[0] >= best[0] && off[1] >= best[1])) continue;
         memcpy(best, off, sizeof best);
-        *out = (cost_coll_curve){&c->curve, c->n, c->form, cost_is_push(f) ? COST_PUSH(as) : f};
+        *out = (cost_coll_curve){&c->curve, c->n, c->form, cost_is_put(f) ? COST_PUT(as) : f};
     }
     return list->n > 0;
 }
 
-static const measured_contention *contention_of(const cost_curves *k, const cl_class *x, bool push)
+static const measured_contention *contention_of(const cost_curves *k, const cl_class *x, bool put)
 {
-    int at = hb_map_get(k->contention_of[push], x->name);
-    if (at < 0) at = hb_map_get(k->contention_of[push], x->model);
+    int at = hb_map_get(k->contention_of[put], x->name);
+    if (at < 0) at = hb_map_get(k->contention_of[put], x->model);
     return at < 0 ? NULL : &k->contention.p[at];
 }
 
-cost_beside cost_beside_of(const cl_class *c)
+cost_contentions cost_contentions_of(const cl_class *c)
 {
-    bool guess = c->kind == CL_GPU && c->compute_beside <= 0;
-    double compute = guess ? COST_LIBRARY_COMPUTE : fmax(c->compute_beside, 1),
-           comm = guess ? COST_LIBRARY_COMMUNICATION : fmax(c->communication_beside, 1);
-    return (cost_beside){
+    bool guess = c->kind == CL_GPU && c->compute_contention <= 0;
+    double compute = guess ? COST_LIBRARY_COMPUTE : fmax(c->compute_contention, 1),
+           comm = guess ? COST_LIBRARY_COMMUNICATION : fmax(c->communication_contention, 1);
+    return (cost_contentions){
         {{compute, comm},
-         {c->compute_beside_push > 0 ? c->compute_beside_push : fmin(compute, COST_PUT_CONTENTION),
-          c->communication_beside_push > 0 ? c->communication_beside_push
-                                           : fmin(comm, COST_PUT_CONTENTION)}}};
+         {c->compute_contention_put > 0 ? c->compute_contention_put
+                                        : fmin(compute, COST_PUT_CONTENTION),
+          c->communication_contention_put > 0 ? c->communication_contention_put
+                                              : fmin(comm, COST_PUT_CONTENTION)}}};
 }
 
 bool cost_quiet_network(const cl_class *c)
 {
-    return c->compute_beside <= 0;
+    return c->compute_contention <= 0;
 }
 
 static const two_costs *costs_by_class(const costs_of *k, const cl_class *x)
@@ -429,13 +430,13 @@ void cost_apply_curves(cost_curves *k, cl_cluster *c)
         cl_class *x = &c->cls[i];
         const measured_contention *beside = contention_of(k, x, false);
         if (beside) {
-            x->compute_beside = beside->of.compute;
-            x->communication_beside = beside->of.communication;
+            x->compute_contention = beside->of.compute;
+            x->communication_contention = beside->of.communication;
         }
         beside = contention_of(k, x, true);
         if (beside) {
-            x->compute_beside_push = beside->of.compute;
-            x->communication_beside_push = beside->of.communication;
+            x->compute_contention_put = beside->of.compute;
+            x->communication_contention_put = beside->of.communication;
             x->fresh_put = beside->fresh;
         }
         const two_costs *pair = costs_by_class(&k->pair, x), *run = costs_by_class(&k->run, x);
@@ -447,7 +448,7 @@ void cost_apply_curves(cost_curves *k, cl_cluster *c)
             x->pair_flag = pair->sec[1];
         }
         if (run) {
-            x->run_push = run->sec[0];
+            x->run_put = run->sec[0];
             x->run_pack = run->sec[1];
         }
         const cost_curve *other = curve_of(&m, i, OTHER);

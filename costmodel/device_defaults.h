@@ -28,7 +28,7 @@
 #define COST_PUT_FIRST     7e-6   // s: launch of a copy, a flag raised there and seen [H200]
 #define COST_PUT_MORE      5e-6   // s: each copy in flight but the first [H200]
 #define COST_PUT_RUN       0.5e-9 // s a run of bytes: one a clock of a copy engine, 1.98 GHz [H200]
-#define COST_PASSED_SHARE  0.6    // of what relays could save, simulated (push_turns.c) [guess]
+#define COST_PASSED_SHARE  0.6    // of what relays could save, simulated (put_turns.c) [guess]
 // Three copies in flight took 0.97 to 1.63 times what one took, by which copy engines the driver
 // gave the streams: the same form in one process the one, in the next the other.
 #define COST_BAD_LUCK 1.2 // times: several copies in flight, against their curve [H200]

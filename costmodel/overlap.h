@@ -1,31 +1,31 @@
-// An overlapped pair: a product (one or more matmuls that share their rows) beside the transfer of
+// An overlapped pair: a matmul (one or more matmuls that share their rows) beside the transfer of
 // its operand (*consumer*: an all-gather before it) or of its result (*producer*: a reduce-scatter,
-// all-to-all or all-reduce behind it), in groups of rows.
+// all-to-all or all-reduce behind it), in chunks of rows.
 //
-// A group is {distance, weight, via}. Consumer: rows that came from coordinate (me - distance) mod
+// A chunk is {distance, weight, via}. Consumer: rows that came from coordinate (me - distance) mod
 // n; producer: rows that go to coordinate (me + distance) mod n; distance 0 are the own rows, which
-// need no transfer. Groups of one distance share its rows: of a coordinate with most rows, M, in
+// need no transfer. Chunks of one distance share its rows: of a coordinate with most rows, M, in
 // proportion to their weights, part k ends at floor(M (w_1 + ... + w_k) / sum); others have of a
 // part what they have rows for, so that parts are as large on all ranks and small ones end early.
-// Groups are worked on in their order on every rank,
-// and messages leave in that order. A *whole* pair (all-reduce) has distance 0 only: its groups are
+// Chunks are worked on in their order on every rank,
+// and messages leave in that order. A *whole* pair (all-reduce) has distance 0 only: its chunks are
 // parts of all rows, each reduced over all ranks when the last of them has made it.
 //
-//      consumer, n = 3, groups {0,1} {1,1} {2,1}       producer {1,1} {2,1} {0,1}
-//      product   |--0--|  |--1--|..|--2--|             |--1--|--2--|--0--|
+//      consumer, n = 3, chunks {0,1} {1,1} {2,1}       producer {1,1} {2,1} {0,1}
+//      matmul   |--0--|  |--1--|..|--2--|             |--1--|--2--|--0--|
 //      transfer  |----1----|----2----|                       |--1--|..|--2--| + add
 //
-// A negative weight, -w, is w and joins the group to the one before: the product of both is one,
+// A negative weight, -w, is w and joins the chunk to the one before: the product of both is one,
 // once all its rows are there, of as few ranges of rows as they are; their messages are what they
 // were. A whole pair has none.
 //
 // Via, of a consumer: who has more rows than coordinate (own + via) sends these to that one alone,
-// which passes them on once they have come; 0: straight. Groups of distance `via` that they are in
+// which passes them on once they have come; 0: straight. Chunks of distance `via` that they are in
 // stand before.
 //
 // A link is busy with so many messages at once (`copies`), which share it; what leaves a rank and
 // what arrives at one each take their time, and where ranks have unequal rows, those who send to
-// one rank at a time share its link (pair_links.h). A product beside a transfer and the transfer go
+// one rank at a time share its link (pair_links.h). A matmul beside a transfer and the transfer go
 // on at their slower rates (contention), rank by rank.
 
 #ifndef HAP_COSTMODEL_OVERLAP_H
@@ -42,57 +42,57 @@ typedef struct cost_pair {
     const int64_t *rows; // by coordinate: that came from it or go to it; whole: rows[0], all
     int n_kinds;         // ranks of one kind take the same time for the same rows
     const int *kind;     // by coordinate; whole: not read
-    // Seconds of the product on some rows, of a link with one message of some rows (whole: of the
+    // Seconds of the matmul on some rows, of a link with one message of some rows (whole: of the
     // all-reduce of some rows, or of one of its two ways; kind 0), from a rank of a kind. Asked
-    // once for each number of rows. A part of a product takes no less than its share of the whole:
-    // large products may be slower by the flop as they heat the device, which parts do as well.
-    double (*product)(void *ctx, int kind, int64_t rows);
+    // once for each number of rows. A part of a matmul takes no less than its share of the whole:
+    // large matmuls may be slower by the flop as they heat the device, which parts do as well.
+    double (*matmul)(void *ctx, int kind, int64_t rows);
     double (*message)(void *ctx, int kind, int64_t rows);
     void *ctx;
     const double *after; // producer: by coordinate, seconds of adding all its rows (whole: [0], its
                          // share of all rows), range by range once all parts of it are there;
                          // NULL: none
     const cost_contention *beside; // by kind
-    double gap;  // seconds by which every group but the first lengthens the product, or what its
+    double gap;  // seconds by which every chunk but the first lengthens the matmul, or what its
                  // rows take beyond their share of all rows, whichever is more
     double flag; // seconds from a message's end until its receiver goes on
     double launch_overhead; // seconds that the pair takes beyond its matmuls and transfers
-    // cost_pair_search: of unequal rows, and where crowded > 1 (not if quick), groups are chosen by
-    // what they take as all else says, together with what they take where products are done in the
+    // cost_pair_search: of unequal rows, and where crowded > 1 (not if quick), chunks are chosen by
+    // what they take as all else says, together with what they take where matmuls are done in the
     // share `quickest` of their seconds and a producer's messages take `crowded` times as long
     // beside them; quickest 0: by the former alone.
     double quickest, crowded;
     bool quick;   // cost_pair_search: looks at a few groupings only
-    double doubt; // seconds that one more product must bring to be worth it: what gaps may vary by
+    double doubt; // seconds that one more matmul must bring to be worth it: what gaps may vary by
 } cost_pair;
 
 typedef struct cost_pair_time {
-    double total;                // until all products, transfers and sums of all ranks are done
-    double end[CL_MAX_CLASSES];  // by kind: until its last product is done
-    double busy[CL_MAX_CLASSES]; // by kind: products alone, gaps and contention included
+    double total;                // until all matmuls, transfers and sums of all ranks are done
+    double end[CL_MAX_CLASSES];  // by kind: until its last matmul is done
+    double busy[CL_MAX_CLASSES]; // by kind: matmuls alone, gaps and contention included
     double own[CL_MAX_CLASSES];  // by kind, consumer: of these what needs no transfer, at least
     double transfer;             // of the busiest link, and the sums behind it
 } cost_pair_time;
 
-int cost_pair_products(int (*group)[3], int n); // joined groups are one
-double cost_pair_seconds(const cost_pair *p, int (*group)[3], int n_groups, cost_pair_time *t);
+int cost_pair_matmuls(int (*chunk)[3], int n); // joined chunks are one
+double cost_pair_seconds(const cost_pair *p, int (*chunk)[3], int n_chunks, cost_pair_time *t);
 // What cost_pair_search chooses by, least first: seconds with `doubt` and, see there, `crowded`. To
-// compare groups of one pair.
-double cost_pair_choice(const cost_pair *p, int (*group)[3], int n_groups);
-// Products on a class beside the transfer of a form.
-cost_contention cost_pair_beside(const cl_class *c, cost_form form);
-// Whether a pair of `products` calls is clearly faster than its members one after the other: what
-// the slowest rank's product takes and the collective in its best form.
-bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int products, double product,
+// compare chunks of one pair.
+double cost_pair_choice(const cost_pair *p, int (*chunk)[3], int n_chunks);
+// Matmuls on a class beside the transfer of a form.
+cost_contention cost_pair_contention(const cl_class *c, cost_form form);
+// Whether a pair of `matmuls` calls is clearly faster than its members one after the other: what
+// the slowest rank's matmul takes and the collective in its best form.
+bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int matmuls, double matmul,
                     double transfer);
-// The transfer in one piece, and the product before or behind it.
+// The transfer in one piece, and the matmul before or behind it.
 double cost_pair_sequential(const cost_pair *p);
-// The best grouping of a family: own rows first (consumer) or last, the others by distance, the
+// The best chunking of a family: own rows first (consumer) or last, the others by distance, the
 // first, the last and all between split alike in up to 6 parts, or joined, equal, growing or
-// shrinking; whole: 2 to 8 such parts. Then rows move from part to part by small steps, and groups
+// shrinking; whole: 2 to 8 such parts. Then rows move from part to part by small steps, and chunks
 // of unequal rows to other places or, where who has most would send more than anybody gets, by way
-// of others. Returns the number of groups, at most max; 0: none is faster
+// of others. Returns the number of chunks, at most max; 0: none is faster
 // than the sequence.
-int cost_pair_search(const cost_pair *p, int max, int (*group)[3], cost_pair_time *t);
+int cost_pair_search(const cost_pair *p, int max, int (*chunk)[3], cost_pair_time *t);
 
 #endif

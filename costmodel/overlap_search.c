@@ -1,4 +1,4 @@
-// Groups of a pair: which members are multiplied together, into which parts the others split, and
+// Chunks of a pair: which members are multiplied together, into which parts the others split, and
 // in which order they go where ranks have unequal rows.
 
 #include <math.h>
@@ -36,24 +36,24 @@ enum { N_SPLITS = sizeof splits / sizeof *splits };
 typedef struct best {
     pair_pricer *x;
     int max, n;
-    int group[COST_MAX_GROUPS][3];
+    int chunk[COST_MAX_CHUNKS][3];
     double sec; // with doubt
     cost_pair_time t;
 } best;
 
-int cost_pair_products(int (*group)[3], int n)
+int cost_pair_matmuls(int (*chunk)[3], int n)
 {
-    int products = 0;
+    int matmuls = 0;
     for (int k = 0; k < n; k++)
-        products += group[k][1] > 0;
-    return products;
+        matmuls += chunk[k][1] > 0;
+    return matmuls;
 }
 
-static int passed(int (*group)[3], int n)
+static int passed(int (*chunk)[3], int n)
 {
     int n_passed = 0;
     for (int k = 0; k < n; k++)
-        n_passed += group[k][2] != 0;
+        n_passed += chunk[k][2] != 0;
     return n_passed;
 }
 
@@ -66,49 +66,49 @@ static bool uneven(const cost_pair *p)
 }
 
 // Whom messages of unequal ranks meet at one receiver hangs on when they are made, and how much of
-// a producer's is left behind the last product on how long they took beside the others: what is
-// good at one speed of products and messages alone is not taken.
-static double choice(pair_pricer *x, int (*group)[3], int n, cost_pair_time *t)
+// a producer's is left behind the last matmul on how long they took beside the others: what is
+// good at one speed of matmuls and messages alone is not taken.
+static double choice(pair_pricer *x, int (*chunk)[3], int n, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     cost_pair_time quick;
     double sec =
-        pair_price(x, group, n, t) + (cost_pair_products(group, n) + passed(group, n)) * p->doubt;
+        pair_price(x, chunk, n, t) + (cost_pair_matmuls(chunk, n) + passed(chunk, n)) * p->doubt;
     if (p->quickest > 0 && (uneven(p) || (p->crowded > 1 && !p->quick))) {
         x->quicker = p->quickest;
         x->crowded = fmax(p->crowded, 1);
-        sec += pair_price(x, group, n, &quick);
+        sec += pair_price(x, chunk, n, &quick);
         x->quicker = x->crowded = 1;
     }
     return sec;
 }
 
-double cost_pair_choice(const cost_pair *p, int (*group)[3], int n_groups)
+double cost_pair_choice(const cost_pair *p, int (*chunk)[3], int n_chunks)
 {
     hb_arena *a = hb_arena_new();
     cost_pair_time t;
-    double sec = choice(pair_pricer_new(a, p), group, n_groups, &t);
+    double sec = choice(pair_pricer_new(a, p), chunk, n_chunks, &t);
     hb_arena_free(a);
     return sec;
 }
 
-static bool offer(best *b, int (*group)[3], int n)
+static bool offer(best *b, int (*chunk)[3], int n)
 {
     cost_pair_time t;
-    if (n > b->max || (passed(group, n) > 0 && !pair_in_order(b->x->p, group, n))) return false;
-    double sec = choice(b->x, group, n, &t);
+    if (n > b->max || (passed(chunk, n) > 0 && !pair_in_order(b->x->p, chunk, n))) return false;
+    double sec = choice(b->x, chunk, n, &t);
     if (b->n > 0 && sec >= b->sec * (1 - COST_ROUNDING)) return false;
     b->sec = sec;
     b->t = t;
     b->n = n;
-    memcpy(b->group, group, sizeof *group * (size_t)n);
+    memcpy(b->chunk, chunk, sizeof *chunk * (size_t)n);
     return true;
 }
 
 static void in_units(best *b)
 {
     for (int k = 0; k < b->n; k++)
-        b->group[k][1] *= COST_PAIR_UNITS;
+        b->chunk[k][1] *= COST_PAIR_UNITS;
 }
 
 // Units from one part of a distance to another as long as that helps.
@@ -119,12 +119,12 @@ static void move_units(best *b)
             better = false;
             for (int i = 0; i < b->n; i++)
                 for (int k = 0; k < b->n; k++) {
-                    int group[COST_MAX_GROUPS][3];
-                    memcpy(group, b->group, sizeof group);
-                    if (i == k || group[i][0] != group[k][0] || group[i][1] <= step) continue;
-                    group[i][1] -= step;
-                    group[k][1] += step;
-                    better = offer(b, group, b->n) || better;
+                    int chunk[COST_MAX_CHUNKS][3];
+                    memcpy(chunk, b->chunk, sizeof chunk);
+                    if (i == k || chunk[i][0] != chunk[k][0] || chunk[i][1] <= step) continue;
+                    chunk[i][1] -= step;
+                    chunk[k][1] += step;
+                    better = offer(b, chunk, b->n) || better;
                 }
         }
 }
@@ -136,7 +136,7 @@ static void improve(best *b)
 }
 
 // Where the messages are unequal, by distance they meet at one rank, which another order avoids:
-// one group to another place as long as that helps. Joined groups stay where they are.
+// one chunk to another place as long as that helps. Joined chunks stay where they are.
 static void reorder(best *b)
 {
     int passes = b->x->p->quick ? 1 : COST_PAIR_ORDERS;
@@ -144,21 +144,21 @@ static void reorder(best *b)
         better = false;
         for (int i = 0; i < b->n; i++)
             for (int k = 0; k < b->n; k++) {
-                int group[COST_MAX_GROUPS][3], way = i < k ? 1 : -1;
+                int chunk[COST_MAX_CHUNKS][3], way = i < k ? 1 : -1;
                 bool apart = i != k;
-                memcpy(group, b->group, sizeof group);
+                memcpy(chunk, b->chunk, sizeof chunk);
                 for (int j = i; apart && j != k + way; j += way)
-                    apart = b->group[j][0] != 0 && b->group[j][1] > 0;
+                    apart = b->chunk[j][0] != 0 && b->chunk[j][1] > 0;
                 if (!apart) continue;
                 for (int j = i; j != k; j += way)
-                    memcpy(group[j], b->group[j + way], sizeof *group);
-                memcpy(group[k], b->group[i], sizeof *group);
-                better = offer(b, group, b->n) || better;
+                    memcpy(chunk[j], b->chunk[j + way], sizeof *chunk);
+                memcpy(chunk[k], b->chunk[i], sizeof *chunk);
+                better = offer(b, chunk, b->n) || better;
             }
     }
 }
 
-// How remote members, in the order of work, are joined into one product: not; all; all behind the
+// How remote members, in the order of work, are joined into one matmul: not; all; all behind the
 // first; all before the last; 1, 2, 4 and so on of them; in two halves.
 enum { APART, ALL, BEHIND_FIRST, BEFORE_LAST, DOUBLING, HALVES, N_JOINS };
 
@@ -188,7 +188,7 @@ typedef struct shape {
 static bool offer_shape(best *b, const shape *s)
 {
     const cost_pair *p = b->x->p;
-    int group[COST_PAIR_MAX_SPLIT * COST_MAX_PAIR_RANKS][3], n = 0;
+    int chunk[COST_PAIR_MAX_SPLIT * COST_MAX_PAIR_RANKS][3], n = 0;
     for (int k = 0; k < p->n; k++) {
         int d = p->consumer ? k : (k + 1) % p->n;
         const int *split = splits[d == 0 ? 0 : s->split[d == p->n - 1 ? 2 : d == 1 ? 0 : 1]];
@@ -196,12 +196,12 @@ static bool offer_shape(best *b, const shape *s)
         if (join || (d > 0 && d < p->n - 1 && joins_before(s->join, d, p->n - 1)))
             split = splits[0];
         for (int i = 1; i <= split[0]; i++, n++) {
-            group[n][0] = d;
-            group[n][1] = join ? -split[i] : split[i];
-            group[n][2] = 0;
+            chunk[n][0] = d;
+            chunk[n][1] = join ? -split[i] : split[i];
+            chunk[n][2] = 0;
         }
     }
-    return offer(b, group, n);
+    return offer(b, chunk, n);
 }
 
 // One of the three splits at a time, from a start.
@@ -241,18 +241,18 @@ static bool sending_binds(const cost_pair *p)
     return (p->n - 1) * most > all - least;
 }
 
-// Then members with fewer rows pass some on: one group by way of another member, or straight, as
+// Then members with fewer rows pass some on: one chunk by way of another member, or straight, as
 // long as that helps.
 static void pass_on(best *b)
 {
     const cost_pair *p = b->x->p;
     for (int k = 0; k < b->n && p->consumer && sending_binds(p); k++)
-        for (int via = 0; via < p->n && b->group[k][0] != 0; via++) {
-            int group[COST_MAX_GROUPS][3];
-            if (via == b->group[k][0] || via == b->group[k][2]) continue;
-            memcpy(group, b->group, sizeof group);
-            group[k][2] = via;
-            offer(b, group, b->n);
+        for (int via = 0; via < p->n && b->chunk[k][0] != 0; via++) {
+            int chunk[COST_MAX_CHUNKS][3];
+            if (via == b->chunk[k][0] || via == b->chunk[k][2]) continue;
+            memcpy(chunk, b->chunk, sizeof chunk);
+            chunk[k][2] = via;
+            offer(b, chunk, b->n);
         }
 }
 
@@ -261,18 +261,18 @@ static void pass_on(best *b)
 static void offer_layers(best *b, int parts, int first, bool down)
 {
     const cost_pair *p = b->x->p;
-    int group[COST_MAX_GROUPS][3] = {{0}}, n = 0;
-    if (parts * (p->n - 1) + 1 > COST_MAX_GROUPS) return;
-    if (p->consumer) group[n][0] = 0, group[n++][1] = 1;
+    int chunk[COST_MAX_CHUNKS][3] = {{0}}, n = 0;
+    if (parts * (p->n - 1) + 1 > COST_MAX_CHUNKS) return;
+    if (p->consumer) chunk[n][0] = 0, chunk[n++][1] = 1;
     for (int layer = 0; layer < parts; layer++)
         for (int i = 0; i < p->n - 1; i++, n++) {
             int at = layer % 2 ? p->n - 2 - i : i;
-            group[n][0] = 1 + (first + (down ? p->n - 1 - at : at)) % (p->n - 1);
-            group[n][1] = 1;
+            chunk[n][0] = 1 + (first + (down ? p->n - 1 - at : at)) % (p->n - 1);
+            chunk[n][1] = 1;
         }
-    if (!p->consumer) group[n][0] = 0, group[n++][1] = 1;
+    if (!p->consumer) chunk[n][0] = 0, chunk[n++][1] = 1;
     best own = {.x = b->x, .max = b->max};
-    if (!offer(&own, group, n)) return;
+    if (!offer(&own, chunk, n)) return;
     in_units(&own);
     for (int i = 0; i < COST_PAIR_ROUNDS && !p->quick; i++) {
         double before = own.sec;
@@ -281,7 +281,7 @@ static void offer_layers(best *b, int parts, int first, bool down)
         move_units(&own);
         if (own.sec > before * (1 - COST_PAIR_GAIN)) break;
     }
-    offer(b, own.group, own.n);
+    offer(b, own.chunk, own.n);
 }
 
 static void search_layers(best *b)
@@ -320,7 +320,7 @@ static void search_members(best *b)
         int join = start < N_JOINS ? start : APART, half = start == N_JOINS;
         if (b->x->p->n < 3 + (join > ALL) && join != APART) continue;
         descend(&other, (shape){{half, half, half}, join});
-        if (other.n > 0) offer(b, other.group, other.n);
+        if (other.n > 0) offer(b, other.chunk, other.n);
     }
     search_layers(b);
 }
@@ -329,8 +329,8 @@ static void search_whole(best *b)
 {
     bool quick = b->x->p->quick;
     int most = quick ? COST_PAIR_WHOLE_QUICK : COST_PAIR_WHOLE_CHUNKS,
-        group[COST_MAX_GROUPS][3] = {{0, 1}};
-    offer(b, group, 1);
+        chunk[COST_MAX_CHUNKS][3] = {{0, 1}};
+    offer(b, chunk, 1);
     for (int n = 2; n <= most; n++) {
         best own = {.x = b->x, .max = b->max};
         for (int bend = -2; bend <= 2; bend++) { // growing, equal, shrinking
@@ -340,13 +340,13 @@ static void search_whole(best *b)
             for (int k = 0; k < n; k++) {
                 double w = pow(1 + COST_PAIR_WHOLE_BEND * abs(bend), bend < 0 ? k : n - 1 - k) /
                            sum * COST_PAIR_WHOLE_UNITS;
-                group[k][0] = 0;
-                group[k][1] = w < 1 ? 1 : (int)lround(w);
+                chunk[k][0] = 0;
+                chunk[k][1] = w < 1 ? 1 : (int)lround(w);
             }
-            offer(&own, group, n);
+            offer(&own, chunk, n);
         }
         if (!quick) improve(&own);
-        if (own.n > 0) offer(b, own.group, own.n);
+        if (own.n > 0) offer(b, own.chunk, own.n);
         if (own.sec > b->sec * COST_PAIR_WHOLE_WORSE) break;
     }
 }
@@ -362,29 +362,29 @@ static int common_divisor(int a, int b)
 }
 
 // Weights of one distance without a common factor.
-static void reduce_weights(int (*group)[3], int n)
+static void reduce_weights(int (*chunk)[3], int n)
 {
     for (int k = 0; k < n; k++) {
         int d = 0;
         for (int j = 0; j < n; j++)
-            if (group[j][0] == group[k][0]) d = common_divisor(abs(group[j][1]), d);
+            if (chunk[j][0] == chunk[k][0]) d = common_divisor(abs(chunk[j][1]), d);
         for (int j = n - 1; j >= k; j--)
-            if (group[j][0] == group[k][0]) group[j][1] /= d;
+            if (chunk[j][0] == chunk[k][0]) chunk[j][1] /= d;
     }
 }
 
-int cost_pair_search(const cost_pair *p, int max, int (*group)[3], cost_pair_time *t)
+int cost_pair_search(const cost_pair *p, int max, int (*chunk)[3], cost_pair_time *t)
 {
     hb_arena *a = hb_arena_new();
-    best b = {.x = pair_pricer_new(a, p), .max = max < COST_MAX_GROUPS ? max : COST_MAX_GROUPS};
+    best b = {.x = pair_pricer_new(a, p), .max = max < COST_MAX_CHUNKS ? max : COST_MAX_CHUNKS};
     double alone = pair_sequential(b.x);
     if (p->whole)
         search_whole(&b);
     else
         search_members(&b);
     int n = b.n > 0 && b.t.total < alone ? b.n : 0;
-    reduce_weights(b.group, n);
-    memcpy(group, b.group, sizeof *group * (size_t)n);
+    reduce_weights(b.chunk, n);
+    memcpy(chunk, b.chunk, sizeof *chunk * (size_t)n);
     *t = b.t;
     hb_arena_free(a);
     return n;

@@ -10,7 +10,7 @@
 #define HAP_COSTMODEL_PAIR_LIMITS_H
 
 // clang-format off
-#define COST_MAX_GROUPS        24   // chunks of a pair [size]
+#define COST_MAX_CHUNKS        24   // chunks of a pair [size]
 #define COST_MAX_PAIR_RANKS    16   // members of a pair, but of an all-reduce's [size]
 #define COST_PAIR_KNOWN        256  // times of rows that are kept, a power of two [tried]
 #define COST_PAIR_MAX_SPLIT    6    // chunks of one member's rows [size]

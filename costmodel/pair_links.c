@@ -6,14 +6,14 @@
 #include "costmodel/device_defaults.h"
 
 typedef struct state {
-    int made, sent;       // how many
-    double product, left; // of the next product and of the next message
-    uint32_t came;        // groups, as bits
+    int made, sent;      // how many
+    double matmul, left; // of the next matmul and of the next message
+    uint32_t came;       // chunks, as bits
 } state;
 
 static bool computes(const pair_sender *p, const state *s)
 {
-    return s->made < p->n_products;
+    return s->made < p->n_matmuls;
 }
 
 static bool sends(const pair_sender *p, const state *s)
@@ -28,14 +28,14 @@ static double there(const pair_sender *p, const state *s, int r, double flag,
     uint32_t after = p->message[s->sent].after;
     double last = 0;
     if (after & ~s->came) return (double)INFINITY;
-    for (int k = 0; k < COST_MAX_GROUPS && after; k++)
+    for (int k = 0; k < COST_MAX_CHUNKS && after; k++)
         if (after >> k & 1) last = fmax(last, ends[k][r] + flag);
     return last;
 }
 
-static void next_product(const pair_sender *p, state *s)
+static void next_matmul(const pair_sender *p, state *s)
 {
-    if (computes(p, s)) s->product = p->product[s->made];
+    if (computes(p, s)) s->matmul = p->matmul[s->made];
 }
 
 static void next_message(const pair_sender *p, state *s)
@@ -51,7 +51,7 @@ void pair_links_run(int n, pair_sender *rank, double flag, double (*ends)[COST_M
     memset(all, 0, sizeof all);
     for (int r = 0; r < n; r++) {
         rank[r].made = rank[r].sent = 0;
-        next_product(&rank[r], &all[r]);
+        next_matmul(&rank[r], &all[r]);
         next_message(&rank[r], &all[r]);
     }
     for (;;) {
@@ -70,7 +70,7 @@ void pair_links_run(int n, pair_sender *rank, double flag, double (*ends)[COST_M
             bool both = computing[r] && sending[r];
             slow[r][0] = both ? rank[r].beside.compute : 1;
             slow[r][1] = both ? rank[r].beside.communication : 1;
-            if (computing[r]) dt = fmin(dt, all[r].product * slow[r][0]);
+            if (computing[r]) dt = fmin(dt, all[r].matmul * slow[r][0]);
             if (!sending[r]) continue;
             slow[r][1] *= into[rank[r].message[all[r].sent].to];
             dt = fmin(dt, all[r].left * slow[r][1]);
@@ -81,17 +81,17 @@ void pair_links_run(int n, pair_sender *rank, double flag, double (*ends)[COST_M
         for (int r = 0; r < n; r++) {
             pair_sender *p = &rank[r];
             state *s = &all[r];
-            if (computing[r]) s->product -= dt / slow[r][0];
+            if (computing[r]) s->matmul -= dt / slow[r][0];
             if (sending[r]) s->left -= dt / slow[r][1];
-            if (computing[r] && s->product <= least) {
+            if (computing[r] && s->matmul <= least) {
                 p->made = now;
                 s->made++;
-                next_product(p, s);
+                next_matmul(p, s);
             }
             if (sending[r] && s->left <= least) {
                 const pair_message *m = &p->message[s->sent++];
-                ends[m->group][m->to] = p->sent = now;
-                all[m->to].came |= UINT32_C(1) << m->group;
+                ends[m->chunk][m->to] = p->sent = now;
+                all[m->to].came |= UINT32_C(1) << m->chunk;
                 next_message(p, s);
             }
         }

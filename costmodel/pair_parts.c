@@ -2,36 +2,36 @@
 
 #include <stdlib.h>
 
-void pair_parts_of(pair_parts *x, const cost_pair *p, int (*group)[3], int n)
+void pair_parts_of(pair_parts *x, const cost_pair *p, int (*chunk)[3], int n)
 {
-    hb_assert(n >= 1 && n <= COST_MAX_GROUPS);
+    hb_assert(n >= 1 && n <= COST_MAX_CHUNKS);
     x->n = n;
     x->most = p->rows[0];
     for (int r = 1; r < p->n && !p->whole; r++)
         x->most = p->rows[r] > x->most ? p->rows[r] : x->most;
     for (int k = 0; k < n; k++) {
-        x->distance[k] = group[k][0];
-        x->via[k] = group[k][2];
+        x->distance[k] = chunk[k][0];
+        x->via[k] = chunk[k][2];
         x->from[k] = x->of[k] = 0;
         for (int j = 0; j < n; j++) {
-            if (group[j][0] != group[k][0]) continue;
-            if (j < k) x->from[k] += abs(group[j][1]);
-            x->of[k] += abs(group[j][1]);
+            if (chunk[j][0] != chunk[k][0]) continue;
+            if (j < k) x->from[k] += abs(chunk[j][1]);
+            x->of[k] += abs(chunk[j][1]);
         }
-        x->to[k] = x->from[k] + abs(group[k][1]);
+        x->to[k] = x->from[k] + abs(chunk[k][1]);
         hb_assert(x->via[k] >= 0 && x->via[k] < (p->whole ? 1 : p->n));
         hb_assert(x->via[k] == 0 || (x->via[k] != x->distance[k] && x->distance[k] != 0));
-        hb_assert(group[k][1] >= (k ? INT32_MIN + 1 : 1) && group[k][1] != 0);
+        hb_assert(chunk[k][1] >= (k ? INT32_MIN + 1 : 1) && chunk[k][1] != 0);
         x->run[k] = 1;
     }
     for (int k = n - 1; k > 0; k--)
-        if (group[k][1] < 0) {
+        if (chunk[k][1] < 0) {
             x->run[k - 1] += x->run[k];
             x->run[k] = 0;
         }
 }
 
-// Whether group j brings rows that are passed on as group k.
+// Whether chunk j brings rows that are passed on as chunk k.
 static bool brings(const pair_parts *x, int j, int k)
 {
     return x->via[k] != 0 && x->distance[j] == x->via[k] &&
@@ -41,16 +41,16 @@ static bool brings(const pair_parts *x, int j, int k)
 
 uint32_t pair_passed(const pair_parts *x, int k, int64_t rows)
 {
-    uint32_t groups = 0;
+    uint32_t chunks = 0;
     for (int j = 0; j < x->n; j++)
-        if (brings(x, j, k) && pair_rows_of(x, j, rows) > 0) groups |= UINT32_C(1) << j;
-    return groups;
+        if (brings(x, j, k) && pair_rows_of(x, j, rows) > 0) chunks |= UINT32_C(1) << j;
+    return chunks;
 }
 
-bool pair_in_order(const cost_pair *p, int (*group)[3], int n)
+bool pair_in_order(const cost_pair *p, int (*chunk)[3], int n)
 {
     pair_parts x;
-    pair_parts_of(&x, p, group, n);
+    pair_parts_of(&x, p, chunk, n);
     for (int k = 0; k < n; k++)
         for (int j = k + 1; j < n; j++)
             if (brings(&x, j, k)) return false;
@@ -90,7 +90,7 @@ int pair_ranges(const pair_parts *g, const cost_pair *p, int k, int r, const int
 // Parts of one distance lie end to end: where one begins or the rows are over, another ends.
 int pair_sums(const pair_parts *g, int64_t rows, pair_added *sums)
 {
-    int64_t from[COST_MAX_GROUPS], to[COST_MAX_GROUPS];
+    int64_t from[COST_MAX_CHUNKS], to[COST_MAX_CHUNKS];
     int n = 0;
     for (int k = 0; k < g->n; k++) {
         from[k] = pair_rows_before(g, k, g->from[k], rows);

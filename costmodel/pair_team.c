@@ -27,12 +27,12 @@ static const int64_t even[COST_MAX_PAIR_RANKS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 
 double cost_team_message(const cost_team *t, int kind, int64_t rows)
 {
     double bytes = t->row_bytes[kind] * (double)rows;
-    if (t->coll == COST_ALL_REDUCE && cost_is_push(t->form)) // there, as it comes back
+    if (t->coll == COST_ALL_REDUCE && cost_is_put(t->form)) // there, as it comes back
         return cost_team_seconds(t, COST_ALL_GATHER, t->form, NULL, bytes, 1);
     if (t->coll == COST_ALL_REDUCE) return cost_team_seconds(t, t->coll, t->form, NULL, bytes, 1);
     if (t->coll == COST_ALL_TO_ALL)
         return cost_team_seconds(t, t->coll, t->form, even, t->n * t->n * bytes,
-                                 t->n * (double)rows * t->stretches) /
+                                 t->n * (double)rows * t->runs) /
                (t->n - 1);
     return cost_team_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes, 1) / (t->n - 1);
 }
@@ -42,10 +42,10 @@ static double message(void *ctx, int kind, int64_t rows)
     return cost_team_message(ctx, kind, rows);
 }
 
-static double product(void *ctx, int kind, int64_t rows)
+static double matmul(void *ctx, int kind, int64_t rows)
 {
     const cost_team *t = ctx;
-    return t->product(t->ctx, kind, rows);
+    return t->matmul(t->ctx, kind, rows);
 }
 
 // What ranks take to add their rows: of an all-reduce, all members' parts read and the sums
@@ -63,8 +63,8 @@ static void sums(cost_team *t)
     for (int i = 0; i < t->n; i++)
         most = t->rows[i] > most ? t->rows[i] : most;
     double bytes = t->row_bytes[0] * (double)most * t->n;
-    double sec = cost_team_seconds(t, COST_REDUCE_SCATTER, COST_PUSH(1), even, bytes, 1) -
-                 cost_team_seconds(t, COST_ALL_GATHER, COST_PUSH(1), even, bytes, 1);
+    double sec = cost_team_seconds(t, COST_REDUCE_SCATTER, COST_PUT(1), even, bytes, 1) -
+                 cost_team_seconds(t, COST_ALL_GATHER, COST_PUT(1), even, bytes, 1);
     for (int i = 0; i < t->n && most > 0; i++)
         t->after[i] = fmax(sec, 0) * (double)t->rows[i] / (double)most;
 }
@@ -74,7 +74,7 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
     // quickest: not in a profile, whose curves are of devices that compute without a rest. crowded
     // is not in the price of a pair, only in the choice of its chunks (device_defaults.h).
     double gap = 0, flag = 0, launch = 0, fresh = 0;
-    bool whole = t->coll == COST_ALL_REDUCE, push = cost_is_push(t->form), any_gpu = false;
+    bool whole = t->coll == COST_ALL_REDUCE, put = cost_is_put(t->form), any_gpu = false;
     bool quiet = t->link.crosses;
     for (int k = 0; k < t->n_kinds; k++) {
         const cl_class *c = &t->model->cluster->cls[t->cls[k]];
@@ -82,7 +82,7 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
         bool gpu = c->kind == CL_GPU;
         any_gpu = any_gpu || gpu;
         launch = fmax(launch, least);
-        t->beside[k] = cost_pair_beside(c, t->form);
+        t->beside[k] = cost_pair_contention(c, t->form);
         quiet = quiet && cost_quiet_network(c);
         fresh = fmax(fresh, c->fresh_put > 0 ? c->fresh_put : gpu ? COST_FRESH_PUT : 1);
         gap = fmax(gap, c->pair_gap > 0 ? c->pair_gap
@@ -93,25 +93,25 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
     for (int k = 0; k < t->n_kinds && quiet; k++)
         t->beside[k] = (cost_contention){1, 1};
     memset(t->after, 0, sizeof *t->after * (size_t)t->n);
-    if (t->coll == COST_REDUCE_SCATTER || (whole && push)) sums(t);
-    bool crowds = t->coll != COST_ALL_GATHER && !whole && push && any_gpu;
+    if (t->coll == COST_REDUCE_SCATTER || (whole && put)) sums(t);
+    bool crowds = t->coll != COST_ALL_GATHER && !whole && put && any_gpu;
     return (cost_pair){.consumer = t->coll == COST_ALL_GATHER,
                        .whole = whole,
-                       .back = whole && push,
-                       .late = whole && !push && any_gpu,
-                       .copies = push ? cost_copies(t->form) : 1,
+                       .back = whole && put,
+                       .late = whole && !put && any_gpu,
+                       .copies = put ? cost_copies(t->form) : 1,
                        .n = t->n,
                        .rows = t->rows,
                        .n_kinds = t->n_kinds,
                        .kind = t->kind,
-                       .product = product,
+                       .matmul = matmul,
                        .message = message,
                        .ctx = t,
                        .after = t->after,
                        .beside = t->beside,
                        .gap = gap,
                        .flag = flag,
-                       .launch_overhead = t->memory.launch_overhead[push],
+                       .launch_overhead = t->memory.launch_overhead[put],
                        .quickest = COST_PAIR_QUICKEST,
                        .crowded = crowds ? fresh : 1,
                        .quick = quick,
@@ -121,5 +121,5 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
 bool cost_pairs_in(const cost_team *t, cost_form form)
 {
     return cost_form_exists(t->coll, form) &&
-           (cost_is_push(form) || (t->coll == COST_ALL_REDUCE && form == COST_FLAT));
+           (cost_is_put(form) || (t->coll == COST_ALL_REDUCE && form == COST_FLAT));
 }

@@ -20,7 +20,7 @@ static double known_seconds(pair_pricer *x, bool message, int kind, int64_t rows
         if (k->message == message && k->kind == kind && k->rows == rows) return k->sec;
         at = (at + 1) % COST_PAIR_KNOWN;
     }
-    double sec = (message ? p->message : p->product)(p->ctx, kind, rows);
+    double sec = (message ? p->message : p->matmul)(p->ctx, kind, rows);
     if (!message && sec < x->whole[kind] * (double)rows) sec = x->whole[kind] * (double)rows;
     hb_assert(sec >= 0);
     if (x->n_known < COST_PAIR_KNOWN / 2) {
@@ -36,9 +36,9 @@ static double seconds(pair_pricer *x, bool message, int kind, int64_t rows)
     return message ? sec : sec * x->quicker;
 }
 
-// --- one product beside one queue of messages ---
+// --- one matmul beside one queue of messages ---
 
-// Messages of a rank as its product sees them: `done` of them is over, `left` is to come; beside
+// Messages of a rank as its matmul sees them: `done` of them is over, `left` is to come; beside
 // each other both slow down.
 typedef struct beside {
     double t;          // now
@@ -59,9 +59,9 @@ static void compute(beside *b, double sec)
     b->done += sec;
 }
 
-// --- products of groups ---
+// --- products of chunks ---
 
-// A part that follows another: its own seconds, or its share of the whole product and the gap,
+// A part that follows another: its own seconds, or its share of the whole matmul and the gap,
 // whichever is more. What a gap was measured to take has in it what parts lose to the whole; so
 // have the seconds of few rows.
 static double further(const pair_pricer *x, int kind, double sec, int64_t rows)
@@ -70,13 +70,13 @@ static double further(const pair_pricer *x, int kind, double sec, int64_t rows)
     return rows > 0 && sec < least ? least : sec;
 }
 
-// Seconds of the product of joined groups k to k + run on rank r, whose members' rows begin at
-// first[]: one call a range of rows. `leads`: no group was before it.
+// Seconds of the product of joined chunks k to k + run on rank r, whose members' rows begin at
+// first[]: one call a range of rows. `leads`: no chunk was before it.
 static double joined(pair_pricer *x, const pair_parts *g, int k, int r, const int64_t *first,
                      bool leads)
 {
     const cost_pair *p = x->p;
-    pair_range range[COST_MAX_GROUPS];
+    pair_range range[COST_MAX_CHUNKS];
     int64_t rows = 0;
     int kind = p->kind[r];
     double sec = 0;
@@ -99,13 +99,13 @@ static double joined(pair_pricer *x, const pair_parts *g, int k, int r, const in
 // work[i] of stream[i]; the link is shared evenly.
 static void share_link(int n, const int *stream, const double *work, double *end)
 {
-    double left[COST_MAX_GROUPS], t = 0;
-    bool over[COST_MAX_GROUPS] = {false};
+    double left[COST_MAX_CHUNKS], t = 0;
+    bool over[COST_MAX_CHUNKS] = {false};
     memcpy(left, work, sizeof *work * (size_t)n);
     for (int rest = n; rest > 0;) {
         int active = 0;
         double least = (double)INFINITY;
-        bool taken[COST_MAX_PAIR_RANKS] = {false}, runs[COST_MAX_GROUPS] = {false};
+        bool taken[COST_MAX_PAIR_RANKS] = {false}, runs[COST_MAX_CHUNKS] = {false};
         for (int i = 0; i < n; i++) {
             if (over[i] || taken[stream[i]]) continue;
             taken[stream[i]] = runs[i] = true;
@@ -129,9 +129,9 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-typedef double table[COST_MAX_GROUPS][COST_MAX_PAIR_RANKS];
+typedef double table[COST_MAX_CHUNKS][COST_MAX_PAIR_RANKS];
 
-// Do ranks that work on one group send to one member each, for as long?
+// Do ranks that work on one chunk send to one member each, for as long?
 static bool even(const cost_pair *p)
 {
     bool same = p->n_kinds == 1;
@@ -140,7 +140,7 @@ static bool even(const cost_pair *p)
     return same || p->copies > 1;
 }
 
-// What a rank sends, in order; behind[k]: products before group k is sent.
+// What a rank sends, in order; behind[k]: matmuls before chunk k is sent.
 static void add_messages(pair_pricer *x, const pair_parts *g, int r, const int *behind,
                          pair_sender *s)
 {
@@ -162,14 +162,14 @@ static void add_messages(pair_pricer *x, const pair_parts *g, int r, const int *
     }
 }
 
-// When the messages of every group end, by receiver, if all are ready from the start; and by rank
+// When the messages of every chunk end, by receiver, if all are ready from the start; and by rank
 // when its link is free. Even messages, and those of which several are under way, end when the
 // sender's link and the receiver's are through.
 static void arrivals(pair_pricer *x, const pair_parts *g, table at, double *busy)
 {
     const cost_pair *p = x->p;
-    double out[COST_MAX_GROUPS], in[COST_MAX_GROUPS];
-    int stream[COST_MAX_GROUPS], of[COST_MAX_GROUPS];
+    double out[COST_MAX_CHUNKS], in[COST_MAX_CHUNKS];
+    int stream[COST_MAX_CHUNKS], of[COST_MAX_CHUNKS];
     table sent;
     if (!even(p)) {
         pair_sender rank[COST_MAX_PAIR_RANKS];
@@ -188,7 +188,7 @@ static void arrivals(pair_pricer *x, const pair_parts *g, table at, double *busy
     memset(busy, 0, sizeof *busy * (size_t)p->n);
     for (int r = 0; r < p->n; r++) {
         int n = 0;
-        double sum_out = 0, sum_in = 0, end_out[COST_MAX_GROUPS], end_in[COST_MAX_GROUPS];
+        double sum_out = 0, sum_in = 0, end_out[COST_MAX_CHUNKS], end_in[COST_MAX_CHUNKS];
         for (int k = 0; k < g->n; k++) {
             int d = g->distance[k], from = (r + p->n - d) % p->n;
             if (d == 0) continue;
@@ -275,8 +275,8 @@ static void send_made(pair_pricer *x, const pair_parts *g, int r, const int64_t 
 {
     const cost_pair *p = x->p;
     beside b = {.c = beside_made(x, r)};
-    double ends[COST_MAX_GROUPS], queued = 0; // in the clock of `done`, or 0
-    int of[COST_MAX_GROUPS], n = 0;           // messages that are on their way
+    double ends[COST_MAX_CHUNKS], queued = 0; // in the clock of `done`, or 0
+    int of[COST_MAX_CHUNKS], n = 0;           // messages that are on their way
     bool first = true;
     for (int k = 0; k < g->n; k++) {
         double made = g->run[k] ? joined(x, g, k, r, begin, first) : 0;
@@ -319,13 +319,13 @@ static void send_shared(pair_pricer *x, const pair_parts *g, const int64_t *begi
     memset(rank, 0, sizeof *rank * (size_t)p->n);
     for (int r = 0; r < p->n; r++) {
         pair_sender *s = &rank[r];
-        int behind[COST_MAX_GROUPS];
+        int behind[COST_MAX_CHUNKS];
         s->beside = beside_made(x, r);
         for (int k = 0; k < g->n; k += g->run[k]) {
-            double made = joined(x, g, k, r, begin, s->n_products == 0);
-            if (made > 0) s->product[s->n_products++] = made;
+            double made = joined(x, g, k, r, begin, s->n_matmuls == 0);
+            if (made > 0) s->matmul[s->n_matmuls++] = made;
             for (int i = k; i < k + g->run[k]; i++)
-                behind[i] = s->n_products;
+                behind[i] = s->n_matmuls;
         }
         add_messages(x, g, r, behind, s);
     }
@@ -337,11 +337,11 @@ static void send_shared(pair_pricer *x, const pair_parts *g, const int64_t *begi
     }
 }
 
-// When a rank has added what came for it, group k at came[k], all of it in `sec`: in the order in
-// which the last parts of others come. What a sum takes of a product that runs is not in it.
+// When a rank has added what came for it, chunk k at came[k], all of it in `sec`: in the order in
+// which the last parts of others come. What a sum takes of a matmul that runs is not in it.
 static double add_up(const pair_parts *g, int64_t rows, const double *came, double sec)
 {
-    pair_added sums[2 * COST_MAX_GROUPS];
+    pair_added sums[2 * COST_MAX_CHUNKS];
     int n = rows > 0 && sec > 0 ? pair_sums(g, rows, sums) : 0;
     double now = 0, last = 0;
     for (int k = -1; k < g->n; k++) {
@@ -359,7 +359,7 @@ static double add_up(const pair_parts *g, int64_t rows, const double *came, doub
 static void produce(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
-    table at; // [group][receiver]
+    table at; // [chunk][receiver]
     int64_t begin[COST_MAX_PAIR_RANKS];
     bool shared = !even(p);
     memset(at, 0, sizeof at);
@@ -369,7 +369,7 @@ static void produce(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
         send_made(x, g, r, begin, at, t);
     double total = t->total;
     for (int r = 0; r < p->n; r++) {
-        double in = 0, out = 0, sum = 0, came[COST_MAX_GROUPS] = {0};
+        double in = 0, out = 0, sum = 0, came[COST_MAX_CHUNKS] = {0};
         for (int k = 0; k < g->n; k++) {
             int d = g->distance[k], from = (r + p->n - d) % p->n;
             int64_t rows = pair_rows_of(g, k, p->rows[r]);
@@ -405,7 +405,7 @@ static void produce_whole(pair_pricer *x, const pair_parts *g, cost_pair_time *t
         if (p->back && p->after) w.sum[k] = p->after[0] * (double)rows / (double)p->rows[0];
         for (int c = 0; c < p->n_kinds; c++) {
             double sec = seconds(x, false, c, rows);
-            w.product[k][c] = k ? further(x, c, sec, rows) : sec;
+            w.matmul[k][c] = k ? further(x, c, sec, rows) : sec;
         }
     }
     pair_whole_run(&w);
@@ -415,10 +415,10 @@ static void produce_whole(pair_pricer *x, const pair_parts *g, cost_pair_time *t
     t->total = w.total;
 }
 
-double pair_price(pair_pricer *x, int (*group)[3], int n, cost_pair_time *t)
+double pair_price(pair_pricer *x, int (*chunk)[3], int n, cost_pair_time *t)
 {
     pair_parts g;
-    pair_parts_of(&g, x->p, group, n);
+    pair_parts_of(&g, x->p, chunk, n);
     memset(t, 0, sizeof *t);
     (x->p->whole ? produce_whole : x->p->consumer ? consume : produce)(x, &g, t);
     t->total += x->p->launch_overhead;
@@ -438,39 +438,39 @@ pair_pricer *pair_pricer_new(hb_arena *a, const cost_pair *p)
     for (int r = 1; r < p->n && !p->whole; r++)
         all += p->rows[r];
     for (int k = 0; k < p->n_kinds && all > 0; k++)
-        x->whole[k] = p->product(p->ctx, k, all) / (double)all;
+        x->whole[k] = p->matmul(p->ctx, k, all) / (double)all;
     return x;
 }
 
-double cost_pair_seconds(const cost_pair *p, int (*group)[3], int n_groups, cost_pair_time *t)
+double cost_pair_seconds(const cost_pair *p, int (*chunk)[3], int n_chunks, cost_pair_time *t)
 {
     hb_arena *a = hb_arena_new();
-    pair_price(pair_pricer_new(a, p), group, n_groups, t);
+    pair_price(pair_pricer_new(a, p), chunk, n_chunks, t);
     hb_arena_free(a);
     return t->total;
 }
 
-cost_contention cost_pair_beside(const cl_class *c, cost_form form)
+cost_contention cost_pair_contention(const cl_class *c, cost_form form)
 {
     // Copies take no processor: what else is measured there is the device's clock.
-    cost_contention k = cost_beside_of(c).of[cost_is_push(form)];
-    if (!cost_is_push(form)) return k;
+    cost_contention k = cost_contentions_of(c).of[cost_is_put(form)];
+    if (!cost_is_put(form)) return k;
     return (cost_contention){fmin(k.compute, COST_PUT_CONTENTION),
                              fmin(k.communication, COST_PUT_CONTENTION)};
 }
 
-bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int products, double product,
+bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int matmuls, double matmul,
                     double transfer)
 {
-    // A device bound by power draws less while it waits for its collective, and its product may
+    // A device bound by power draws less while it waits for its collective, and its matmul may
     // draw more, but no more than the clock has left. A pair that gains next to nothing may lose.
     bool gpu = kind == CL_GPU;
-    double rests = transfer + product > 0 ? transfer / (transfer + product) : 0, rested = 1;
+    double rests = transfer + matmul > 0 ? transfer / (transfer + matmul) : 0, rested = 1;
     if (gpu) rested = fmax(cbrt((1 - rests) / (1 - COST_IDLE_POWER * rests)), COST_COOLEST);
     double margin = !gpu       ? COST_PAIR_MARGIN_CPU
                     : p->whole ? COST_PAIR_MARGIN_WHOLE
                                : COST_PAIR_MARGIN_GPU;
-    return total + p->doubt * products < (transfer + rested * product) * (1 - margin);
+    return total + p->doubt * matmuls < (transfer + rested * matmul) * (1 - margin);
 }
 
 // --- the sequence ---

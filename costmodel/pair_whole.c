@@ -17,7 +17,7 @@ typedef struct state {
     device of[CL_MAX_CLASSES];    // by kind
     int next;                     // message
     double left;                  // of the one under way; negative: none is
-    double came[COST_MAX_GROUPS]; // when the owners see a part's rows
+    double came[COST_MAX_CHUNKS]; // when the owners see a part's rows
 } state;
 
 static int messages(const pair_whole *x)
@@ -53,7 +53,7 @@ static void begin(const pair_whole *x, state *s)
             d->left = x->sum[d->added];
         } else if (d->made < x->n) {
             d->now = PRODUCT;
-            d->left = x->product[d->made][c];
+            d->left = x->matmul[d->made][c];
         }
     }
     bool sums;

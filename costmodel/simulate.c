@@ -41,14 +41,14 @@ static double hidden_under(const span *compute, int n_compute, const span *comm,
 // ended; ends `sec` later, and as much later again as computing beside it held it up.
 typedef struct coll {
     int event;
-    bool push, quiet;
+    bool put, quiet;
     double reached, sec, held_up;
     double begin, end;
 } coll;
 
 typedef struct state {
     int n_classes, n_streams, n_events, n_colls; // collectives of all streams together
-    const cost_beside *beside;
+    const cost_contentions *beside;
     double clock[CL_MAX_CLASSES];
     coll *coll; // [stream][n_colls], n_coll[stream] of them
     int *n_coll;
@@ -81,7 +81,7 @@ static void place_from(state *s, int stream, int i)
 static const cost_contention *slowed(const state *s, int c, const coll *k)
 {
     static const cost_contention none = {1, 1};
-    return k->quiet ? &none : &s->beside[c].of[k->push];
+    return k->quiet ? &none : &s->beside[c].of[k->put];
 }
 
 // Whether nothing communicates beside class c from its clock until `end`.
@@ -170,7 +170,7 @@ static void start(state *s, const cost_event *e, int i)
 {
     coll *k = &s->coll[e->stream * s->n_colls + s->n_coll[e->stream]];
     hb_assert(e->sec[0] >= 0);
-    *k = (coll){.event = i, .push = e->push, .quiet = e->quiet, .sec = e->sec[0]};
+    *k = (coll){.event = i, .put = e->put, .quiet = e->quiet, .sec = e->sec[0]};
     for (int c = 0; c < s->n_classes; c++)
         if (s->clock[c] > k->reached) k->reached = s->clock[c];
     s->place[i] = s->n_coll[e->stream]++;
@@ -235,7 +235,7 @@ static void close(state *s, cost_timeline *t, double *free_at)
     }
 }
 
-void cost_simulate(hb_arena *a, int n_classes, const cost_beside *beside, const cost_event *e,
+void cost_simulate(hb_arena *a, int n_classes, const cost_contentions *beside, const cost_event *e,
                    int n, bool keep_times, cost_timeline *t)
 {
     hb_assert(n_classes >= 1 && n_classes <= CL_MAX_CLASSES);

@@ -40,7 +40,7 @@ bool emit_supported(hb_arena *a, const syn_program *p, hb_str *why);
 
 // program.c, and buffers.h that it includes; where may be NULL.
 void emit_program_c(hb_buf *out, hb_buf *buffers, const emit_plan *e, emit_lines *where);
-bool emit_kernels(hb_buf *out, const emit_plan *e); // kernels.cu; false: there are no groups
+bool emit_kernels(hb_buf *out, const emit_plan *e); // kernels.cu; false: there are no fusions
 void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 // For the report: what the collectives that take longest are worth (one search each; none on large
 // graphs).

@@ -1,7 +1,7 @@
-// kernels.cu: one CUDA kernel for each group of the plan that differs from the others by more than
+// kernels.cu: one CUDA kernel for each fusion of the plan that differs from the others by more than
 // its buffers and layer, written with runtime/hap/kernels.cuh.
 //
-// A group whose members are all EACH goes over elements once. Else a kernel goes over each row in
+// A fusion whose members are all EACH goes over elements once. Else a kernel goes over each row in
 // passes: a sum or maximum over the row is known behind the pass that makes it, so a value's level
 // is how many passes stand before it. What a pass needs is computed anew from memory, which is then
 // in the cache; what is kept is written in the last pass, so that it may lie where it is read.
@@ -13,13 +13,13 @@
 typedef struct writer {
     hb_buf *out;
     const syn_program *p;
-    const syn_group *g;
+    const syn_fusion *g;
     syn_parts s;
-    int in[SYN_MAX_GROUP][IR_MAX_IN], made[SYN_MAX_GROUP][IR_MAX_OUT]; // parts
-    int first_attr[SYN_MAX_GROUP];
+    int in[SYN_MAX_FUSION][IR_MAX_IN], made[SYN_MAX_FUSION][IR_MAX_OUT]; // parts
+    int first_attr[SYN_MAX_FUSION];
     int level[SYN_MAX_PARTS];
-    bool known[SYN_MAX_PARTS]; // ROW, ONE: its variable is there
-    bool ready[SYN_MAX_GROUP]; // ROWS: its object is there
+    bool known[SYN_MAX_PARTS];  // ROW, ONE: its variable is there
+    bool ready[SYN_MAX_FUSION]; // ROWS: its object is there
 } writer;
 
 static const syn_instr *member(const writer *w, int m)
@@ -32,9 +32,9 @@ static const ir_node *node_of(const writer *w, int m)
     return &w->p->g->nodes.p[member(w, m)->node];
 }
 
-static const ir_op_row *row_of(const writer *w, int m)
+static const ir_op_info *row_of(const writer *w, int m)
 {
-    return ir_row(node_of(w, m)->op);
+    return ir_op_of(node_of(w, m)->op);
 }
 
 static bool is_rows(const writer *w, int m)
@@ -65,7 +65,7 @@ static int part_at(const writer *w, int buffer)
 static void look(writer *w)
 {
     int attrs = 0;
-    syn_group_parts(w->p, w->g, &w->s);
+    syn_fusion_parts(w->p, w->g, &w->s);
     for (int m = 0; m < w->g->len; m++) {
         const syn_instr *in = member(w, m);
         int level = 0;
@@ -87,7 +87,7 @@ static void look(writer *w)
 // Numbers of a member as arguments: reals, and whole numbers of random rows.
 static void put_attrs(writer *w, int m)
 {
-    const ir_op_row *row = row_of(w, m);
+    const ir_op_info *row = row_of(w, m);
     for (int k = 0; k < row->n_attr; k++) {
         if (row->attr[k].kind == IR_ATTR_REAL)
             hb_printf(w->out, ", g.attr[%d].f", w->first_attr[m] + k);
@@ -100,7 +100,7 @@ static void put_attrs(writer *w, int m)
 // "op::gelu<true>"; of ROWS the object that was made.
 static void put_name(writer *w, int m)
 {
-    const ir_op_row *row = row_of(w, m);
+    const ir_op_info *row = row_of(w, m);
     int n = 0;
     if (is_rows(w, m)) {
         hb_printf(w->out, "o%d", m);
@@ -161,7 +161,8 @@ static void put_load(writer *w, int part, int indent)
 static void put_store(writer *w, int part, int indent)
 {
     int m = w->s.part[part].made;
-    bool copy = ir_row(node_of(w, m)->op)->role == IR_ROLE_copy && w->s.part[w->in[m][0]].made < 0;
+    bool copy =
+        ir_op_of(node_of(w, m)->op)->role == IR_ROLE_copy && w->s.part[w->in[m][0]].made < 0;
     hb_printf(w->out, "%*s", indent, "");
     if (copy) hb_printf(w->out, "if (p%d) ", part);
     hb_printf(w->out, "store(p%d, i, t%d);\n", part, part);
@@ -316,7 +317,7 @@ static void put_rows(writer *w)
     hb_puts(w->out, "    }\n");
 }
 
-// The group's text as one literal a member.
+// The fusion's text as one literal a member.
 static void put_text(hb_buf *out, hb_str text)
 {
     size_t from = 0;
@@ -329,7 +330,7 @@ static void put_text(hb_buf *out, hb_str text)
     }
 }
 
-static void put_kernel(hb_buf *out, const syn_program *p, const syn_group *g, int count)
+static void put_kernel(hb_buf *out, const syn_program *p, const syn_fusion *g, int count)
 {
     writer w = {.out = out, .p = p, .g = g};
     look(&w);
@@ -341,7 +342,7 @@ static void put_kernel(hb_buf *out, const syn_program *p, const syn_group *g, in
     hb_puts(out, ")\n");
     hb_printf(out, "%s(k%d,\n           ", w.s.rows ? "HAP_ROW_KERNEL" : "HAP_KERNEL",
               g->kernel + 1);
-    put_text(out, syn_group_text(out->arena, p, g));
+    put_text(out, syn_fusion_text(out->arena, p, g));
     hb_puts(out, ")\n{\n");
     put_pointers(&w);
     if (w.s.rows)
@@ -355,19 +356,20 @@ bool emit_kernels(hb_buf *out, const emit_plan *e)
 {
     const syn_program *p = e->p;
     int next = 0;
-    if (p->groups.n == 0) return false;
-    hb_puts(out, "// kernels.cu: the groups of program.c as CUDA kernels, by hapc ");
-    hb_printf(out,
-              "%.*s.\n//\n// t is a tensor of the group in the order of its text (op, operands > "
-              "outputs), p its memory, o\n// an op over rows, a what it adds up. A group that does "
-              "not read as its text runs op by op.\n\n#include \"hap/kernels.cuh\"\n",
-              HB_ARG(e->version));
-    for (int g = 0; g < p->groups.n; g++) {
+    if (p->fusions.n == 0) return false;
+    hb_puts(out, " kernels.cu: the fusions of program.c as CUDA kernels, by hapc ");
+    hb_printf(
+        out,
+        "%.*s.\n//\n// t is a tensor of the fusion in the order of its text (op, operands > "
+        "outputs), p its memory, o\n// an op over rows, a what it adds up. A fusion that does "
+        "not read as its text runs op by op.\n\n#include \"hap/kernels.cuh\"\n",
+        HB_ARG(e->version));
+    for (int g = 0; g < p->fusions.n; g++) {
         int count = 0;
-        if (p->groups.p[g].kernel != next) continue;
-        for (int k = g; k < p->groups.n; k++)
-            count += p->groups.p[k].kernel == next;
-        put_kernel(out, p, &p->groups.p[g], count);
+        if (p->fusions.p[g].kernel != next) continue;
+        for (int k = g; k < p->fusions.n; k++)
+            count += p->fusions.p[k].kernel == next;
+        put_kernel(out, p, &p->fusions.p[g], count);
         next++;
     }
     return true;

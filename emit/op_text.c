@@ -14,8 +14,8 @@ static hb_str alternative(const ir_node *n, const char *p)
 hb_str emit_op_formula(hb_arena *a, const ir_node *n)
 {
     hb_buf b = {.arena = a};
-    hb_assert(ir_row(n->op)->text);
-    hb_str s = alternative(n, ir_row(n->op)->text);
+    hb_assert(ir_op_of(n->op)->text);
+    hb_str s = alternative(n, ir_op_of(n->op)->text);
     bool skip = false;
     for (const char *p = s.p; p < s.p + s.n; p++) {
         if (*p == '[' && (p[1] == ' ')) { // "[ + c]": the letter before ']' says which operand

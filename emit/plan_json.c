@@ -203,12 +203,12 @@ static void put_overlap(js *j, const syn_program *p, const syn_pair *x)
     key(j, "overlap");
     open_(j, '{');
     integer(j, "length", x->len);
-    key(j, "groups");
+    key(j, "chunks");
     open_(j, '[');
-    for (int k = 0; k < x->n_groups; k++) {
+    for (int k = 0; k < x->n_chunks; k++) {
         sep(j);
-        hb_printf(j->b, "[%d,%d", x->group[k][0], x->group[k][1]);
-        if (x->group[k][2]) hb_printf(j->b, ",%d", x->group[k][2]);
+        hb_printf(j->b, "[%d,%d", x->chunk[k][0], x->chunk[k][1]);
+        if (x->chunk[k][2]) hb_printf(j->b, ",%d", x->chunk[k][2]);
         hb_putc(j->b, ']');
     }
     close_(j, ']');
@@ -266,7 +266,7 @@ static void put_what_if(js *j, const emit_plan *e)
         if (w->cls >= 0) text(j, "class", e->p->cluster->cls[w->cls].name);
         if (w->axis >= 0) integer(j, "axis", w->axis);
         real(j, "ms", w->gain_sec * 1e3);
-        text(j, "by", w->what == SYN_MEMORY ? HB_STR("prices") : HB_STR("judge"));
+        text(j, "by", w->what == SYN_MEMORY ? HB_STR("prices") : HB_STR("simulator"));
         close_(j, '}');
     }
     close_(j, ']');

@@ -237,7 +237,7 @@ static void name_functions(finder *f)
             waits += in->kind == SYN_WAIT;
             if (in->kind != SYN_OP) continue;
             sums += p->g->nodes.p[in->node].op == IR_OP_sumsq;
-            updates += (ir_row(p->g->nodes.p[in->node].op)->flags & IR_IN_PLACE) != 0;
+            updates += (ir_op_of(p->g->nodes.p[in->node].op)->flags & IR_IN_PLACE) != 0;
         }
         if (phase == IR_UPDATE && sums > 0 && updates == 0) word = "norm";
         if (waits == lp->len) word = "wait";

@@ -55,7 +55,7 @@ typedef struct pb_blocks {
     int *events_of;     // by instr: index into events, -1 (local variable)
     int *event_at;      // by instr: index into start
     const int *loop_of; // by instr: -1 outside
-    const int *part_of; // by instr: number of the stretch of the step outside of loops, -1 inside
+    const int *part_of; // by instr: number of the run of the step outside of loops, -1 inside
     hb_str *id;         // by buffer: its expression outside of block functions
 } pb_blocks;
 

@@ -218,7 +218,7 @@ static hb_str class_word(hb_arena *a, const ir_class *c)
     static const struct {
         const char *letter, *word;
     } words[] = {
-        {"t", "positions"}, {"h", "heads"}, {"v", "vocab"}, {"e", "head_dim"}, {"g", "groups"}};
+        {"t", "positions"}, {"h", "heads"}, {"v", "vocab"}, {"e", "head_dim"}, {"g", "fusions"}};
     if (c->batch) return HB_STR("rows");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(c->letter, words[i].letter) == 0)
@@ -346,14 +346,14 @@ hb_str emit_instr_name(hb_arena *a, const syn_program *p, int instr)
     const syn_instr *i = &p->instr.p[instr];
     switch (i->kind) {
     case SYN_OP:
-        return hb_fmt(a, "op_%s", ir_row(p->g->nodes.p[i->node].op)->name);
+        return hb_fmt(a, "op_%s", ir_op_of(p->g->nodes.p[i->node].op)->name);
     case SYN_SLICE:
         return HB_STR("hap_cut");
     case SYN_PARTIAL:
         return HB_STR("hap_partial");
     case SYN_START: {
         static const char *const names[] = {"all_gather", "reduce_scatter", "all_reduce",
-                                            "all_to_all", "recut"};
+                                            "all_to_all", "reshard"};
         return hb_fmt(a, "coll_%s%s_start", names[i->coll], i->reduce_max ? "_max" : "");
     }
     case SYN_WAIT:

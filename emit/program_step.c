@@ -55,7 +55,7 @@ static hb_str event_of(place *s, int start)
     return used(s, pb_event(t->a, t->p, t->b, s->loop, s->j));
 }
 
-static hb_str attr_text(pt *t, const ir_op_row *row, int k, const ir_attr *v)
+static hb_str attr_text(pt *t, const ir_op_info *row, int k, const ir_attr *v)
 {
     static const char *const trans[] = {"HAP_NN", "HAP_NT", "HAP_TN"};
     static const char *const types[IR_N_DTYPES] = {"HAP_F32", "HAP_BF16", "HAP_F16",
@@ -132,11 +132,11 @@ static hb_str key_text(place *s, int k)
                : hb_fmt(t->a, "%.*s[i]", HB_ARG(name));
 }
 
-// The group that instruction `index` is of, NULL: none.
-static const syn_group *group_of(const syn_program *p, int index)
+// The fusion that instruction `index` is of, NULL: none.
+static const syn_fusion *fusion_of(const syn_program *p, int index)
 {
-    for (int k = 0; k < p->groups.n; k++) { // groups are few beside what is printed
-        const syn_group *g = &p->groups.p[k];
+    for (int k = 0; k < p->fusions.n; k++) { // fusions are few beside what is printed
+        const syn_fusion *g = &p->fusions.p[k];
         if (index >= g->first && index < g->first + g->len) return g;
     }
     return NULL;
@@ -165,7 +165,7 @@ static void print_op(place *s, int index)
     pt *t = s->t;
     const syn_instr *i = &t->p->instr.p[index];
     const ir_node *n = &t->p->g->nodes.p[i->node];
-    const ir_op_row *row = ir_row(n->op);
+    const ir_op_info *row = ir_op_of(n->op);
     hb_str arg[IR_MAX_OUT + IR_MAX_IN + IR_MAX_ATTR + 4];
     int k = 0;
     arg[k++] = HB_STR("r");
@@ -187,7 +187,7 @@ static void print_op(place *s, int index)
         arg[k++] = s->loop >= 0 && strcmp(row->attr[o].name, "key") == 0
                        ? key_text(s, o)
                        : attr_text(t, row, o, &n->attr[o]);
-    double sec = group_of(t->p, index) ? -1 : emit_slowest(t->p, i); // a group has one price
+    double sec = fusion_of(t->p, index) ? -1 : emit_slowest(t->p, i); // a fusion has one price
     lines_note note =
         note_of(s, emit_op_formula(t->a, n), i->n_out > 0 ? i->out[0] : i->in[0], sec);
     t->line[index] = lines_call(&t->l, s->indent, hb_fmt(t->a, "op_%s(", row->name), arg, k, &note);
@@ -245,13 +245,13 @@ static int wait_at_once(const place *s, int index)
 // Prints a START, and the wait with it if that follows at once.
 static void print_start(place *s, int index)
 {
-    static const char *const forms[COST_PUSHED] = {
-        "FORM_EVEN",      "FORM_PADDED", "FORM_GROUPED",  "FORM_SENDRECV",
-        "FORM_EVEN_FLAT", "FORM_FLAT",   "FORM_TWO_LEVEL"};
+    static const char *const forms[COST_PUTS] = {"FORM_EVEN",     "FORM_PADDED",    "FORM_GROUPED",
+                                                 "FORM_SENDRECV", "FORM_EVEN_FLAT", "FORM_FLAT",
+                                                 "FORM_TWO_LEVEL"};
     pt *t = s->t;
     const syn_instr *i = &t->p->instr.p[index];
-    hb_str form = cost_is_push(i->form) ? hb_fmt(t->a, "FORM_PUSH(%d)", cost_copies(i->form))
-                                        : text_of(forms[i->form]);
+    hb_str form = cost_is_put(i->form) ? hb_fmt(t->a, "FORM_PUT(%d)", cost_copies(i->form))
+                                       : text_of(forms[i->form]);
     hb_str to = list_text(s, i, 0, i->n_out, "to", 0);
     bool same = i->n_out == i->n_in && memcmp(i->out, i->in, sizeof *i->in * (size_t)i->n_in) == 0;
     hb_str from = same ? to : list_text(s, i, i->n_out, i->n_in, "from", 0);
@@ -326,12 +326,12 @@ static void print_local(place *s, int index)
         k, &note);
 }
 
-// Where a group begins: what it takes as a kernel.
-static void print_fuse(place *s, const syn_group *g)
+// Where a fusion begins: what it takes as a kernel.
+static void print_fuse(place *s, const syn_fusion *g)
 {
     pt *t = s->t;
     double sec[CL_MAX_CLASSES], most = 0;
-    syn_group_seconds(t->p, g, sec);
+    syn_fusion_seconds(t->p, g, sec);
     for (int c = 0; c < t->p->mesh->n_classes; c++)
         most = sec[c] > most ? sec[c] : most;
     hb_str arg[2] = {HB_STR("r"), hb_fmt(t->a, "\"k%d\"", g->kernel + 1)};
@@ -339,10 +339,10 @@ static void print_fuse(place *s, const syn_group *g)
     lines_call(&t->l, s->indent, HB_STR("hap_fuse("), arg, 2, &note);
 }
 
-static void print_fused(place *s, const syn_group *g)
+static void print_fused(place *s, const syn_fusion *g)
 {
     pt *t = s->t;
-    hb_str item[SYN_MAX_GROUP * IR_MAX_OUT];
+    hb_str item[SYN_MAX_FUSION * IR_MAX_OUT];
     hb_buf list = {.arena = t->a};
     int n = 0, last = s->j;
     for (int m = 0; m < g->len; m++) {
@@ -365,29 +365,29 @@ static void print_fused(place *s, const syn_group *g)
     lines_call(&t->l, s->indent, HB_STR("hap_fused("), arg, 3, NULL);
 }
 
-static hb_str group_text(hb_arena *a, const int *g)
+static hb_str chunk_text(hb_arena *a, const int *g)
 {
     return g[2] ? hb_fmt(a, "{%d, %d, %d}", g[0], g[1], g[2]) : hb_fmt(a, "{%d, %d}", g[0], g[1]);
 }
 
-// Where a pair begins: its groups of rows, and what they take.
+// Where a pair begins: its chunks of rows, and what they take.
 static void print_overlap(place *s, const syn_pair *x)
 {
     pt *t = s->t;
     hb_buf list = {.arena = t->a};
-    hb_str *item = HB_ARRAY(t->a, hb_str, x->n_groups);
+    hb_str *item = HB_ARRAY(t->a, hb_str, x->n_chunks);
     hb_puts(&list, "(const int64_t[][3]){");
-    for (int k = 0; k < x->n_groups; k++) {
-        item[k] = group_text(t->a, x->group[k]);
+    for (int k = 0; k < x->n_chunks; k++) {
+        item[k] = chunk_text(t->a, x->chunk[k]);
         hb_printf(&list, "%s%.*s", k ? ", " : "", HB_ARG(item[k]));
     }
     hb_putc(&list, '}');
-    hb_str arg[3] = {HB_STR("r"), hb_fmt(t->a, "%d", x->n_groups), hb_done(&list)};
+    hb_str arg[3] = {HB_STR("r"), hb_fmt(t->a, "%d", x->n_chunks), hb_done(&list)};
     if (list.n > 60) {
-        arg[2] = emit_unique(t->a, s->locals, HB_STR("groups"));
+        arg[2] = emit_unique(t->a, s->locals, HB_STR("fusions"));
         lines_fill(&t->l, s->indent,
                    hb_fmt(t->a, "static const int64_t %.*s[][3] = {", HB_ARG(arg[2])), item,
-                   x->n_groups, "};", NULL);
+                   x->n_chunks, "};", NULL);
     }
     lines_note note = {.number = pt_ms(t->a, x->total)};
     note.text[1] = hb_fmt(t->a, "%.*s one after the other", HB_ARG(pt_ms(t->a, x->sequential)));
@@ -417,7 +417,7 @@ static void print_one(place *s, int index)
 
 static void print_instr(place *s, int index)
 {
-    const syn_group *g = group_of(s->t->p, index);
+    const syn_fusion *g = fusion_of(s->t->p, index);
     const syn_pair *x = pair_of(s->t->p, index);
     hb_str r = HB_STR("r");
     if (g && index == g->first) print_fuse(s, g);
@@ -579,7 +579,7 @@ static hb_str part_name(const pt *t, const pt_part *x)
         ops++;
         clip += p->g->nodes.p[in->node].op == IR_OP_clip_scale;
         sums += p->g->nodes.p[in->node].op == IR_OP_sumsq;
-        updates += (ir_row(p->g->nodes.p[in->node].op)->flags & IR_IN_PLACE) != 0;
+        updates += (ir_op_of(p->g->nodes.p[in->node].op)->flags & IR_IN_PLACE) != 0;
         loss = loss || (in->n_out > 0 && in->out[0] == p->loss);
     }
     for (int i = 0; i < t->parts.n; i++)
@@ -603,7 +603,7 @@ static hb_str part_name(const pt *t, const pt_part *x)
     return hb_fmt(t->a, "%.*s_%s", HB_ARG(emit_identifier(t->a, m)), phases[phase]);
 }
 
-// Stretches of the step between loops, cut where the phase changes; a group or pair is not cut.
+// Runs of the step between loops, cut where the phase changes; a fusion or pair is not cut.
 void pt_find_parts(pt *t)
 {
     const syn_program *p = t->p;
@@ -616,7 +616,7 @@ void pt_find_parts(pt *t)
             t->loop_of[p->loops.p[l].first + i] = l;
     for (int i = 0; i < p->instr.n; i++) {
         if (t->loop_of[i] >= 0) continue;
-        const syn_group *g = group_of(p, i);
+        const syn_fusion *g = fusion_of(p, i);
         const syn_pair *x = pair_of(p, i);
         bool begins = i == 0 || t->loop_of[i - 1] >= 0;
         if (!begins && p->instr.p[i].kind != SYN_WAIT && !(g && g->first < i) &&

@@ -7,7 +7,7 @@
 #include "emit/lines.h"
 #include "emit/program_blocks.h"
 
-// A stretch of the step outside of loops: one function.
+// A run of the step outside of loops: one function.
 typedef struct pt_part {
     int first, end;
     hb_str function;

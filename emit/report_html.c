@@ -44,9 +44,9 @@ typedef struct legend {
 
 enum { FORWARD, BACKWARD, UPDATE, CONVERT, GATHER, SCATTER, REDUCE, EXCHANGE, N_COLOURS };
 static const legend colours[N_COLOURS] = {
-    {"forward", "#4c78a8"},      {"backward", "#72b7b2"},          {"update", "#b8b8b8"},
-    {"local copies", "#eeca3b"}, {"all-gather", "#e45756"},        {"reduce-scatter", "#f58518"},
-    {"all-reduce", "#b279a2"},   {"all-to-all, re-cut", "#54a24b"}};
+    {"forward", "#4c78a8"},      {"backward", "#72b7b2"},           {"update", "#b8b8b8"},
+    {"local copies", "#eeca3b"}, {"all-gather", "#e45756"},         {"reduce-scatter", "#f58518"},
+    {"all-reduce", "#b279a2"},   {"all-to-all, reshard", "#54a24b"}};
 
 static int colour_of(const syn_program *p, const syn_instr *in)
 {

@@ -44,7 +44,7 @@ static void put_what_if(hb_buf *out, hb_arena *a, const emit_plan *e)
     if (r->n_what_if == 0) return;
     hb_puts(out,
             "\nWhat 10 % more would bring (ms of the step; memory: by the prices of the additive "
-            "bound, else this plan judged again)\n");
+            "bound, else this plan simulated again)\n");
     for (int i = 0; i < (SYN_LINK + 1) * r->n_what_if; i++) {
         const struct syn_what_if *w = &r->what_if[i % r->n_what_if];
         if ((int)w->what != i / r->n_what_if) continue;
@@ -70,7 +70,8 @@ static hb_str device_text(hb_arena *a, const emit_plan *e, const cl_class *k, in
     }
     int c = p->mesh->class_of[r];
     hb_str used = emit_bytes(a, (double)p->peak_bytes[c]);
-    hb_str left = emit_bytes(a, (double)(k->capacity - p->peak_bytes[c] - syn_beside_bytes(p, c)));
+    hb_str left =
+        emit_bytes(a, (double)(k->capacity - p->peak_bytes[c] - syn_workspace_bytes(p, c)));
     hb_printf(&out, "  %5.3f  %8s %8s  %10.*s  %11.*s", ratio, ms(a, t->busy[c]),
               ms(a, t->stalled[c]), HB_ARG(used), HB_ARG(left));
     put_binds(&out, e, p->mesh->cluster_class[c]);
@@ -85,7 +86,7 @@ static void put_memory(hb_buf *out, hb_arena *a, const emit_plan *e)
     const syn_program *p = e->p;
     for (int c = 0; c < p->mesh->n_classes; c++) {
         const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
-        if (syn_beside_bytes(p, c) == 0) continue;
+        if (syn_workspace_bytes(p, c) == 0) continue;
         hb_printf(out,
                   "  memory of %.*s: arena %.*s + padded copies %.*s + workspace %.*s + reserve "
                   "%.*s of %.*s\n",
@@ -194,17 +195,17 @@ static void put_tensors(hb_buf *out, hb_arena *a, const emit_plan *e)
     static const struct {
         syn_role role;
         const char *title;
-    } groups[] = {{SYN_ROLE_HOME, "Parameters and their state"},
+    } chunks[] = {{SYN_ROLE_HOME, "Parameters and their state"},
                   {SYN_ROLE_INPUT, "Inputs"},
                   {SYN_ROLE_CONST, "Constants"},
                   {SYN_ROLE_VALUE, "Values of the step"}};
     const syn_program *p = e->p;
     hb_str *names = emit_table_names(a, p);
-    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+    for (size_t g = 0; g < sizeof chunks / sizeof *chunks; g++) {
         rows r = {.a = a, .at = hb_map_new(a)};
         for (int i = 0; i < p->tensors.n; i++) {
             const syn_tensor *t = &p->tensors.p[i];
-            if (t->role != groups[g].role || t->value < 0) continue;
+            if (t->role != chunks[g].role || t->value < 0) continue;
             hb_str key =
                 hb_fmt(a, "%-50.*s %.*s", HB_ARG(emit_pattern(a, p->g->tensors.p[t->value].name)),
                        HB_ARG(emit_shape(a, p, i, names)));
@@ -216,7 +217,7 @@ static void put_tensors(hb_buf *out, hb_arena *a, const emit_plan *e)
         hb_printf(
             out,
             "\n%s (number, name, shape with @cut and + for partial sums, bytes on the largest part)\n",
-            groups[g].title);
+            chunks[g].title);
         for (int i = 0; i < r.rows.n; i++)
             hb_printf(out, "  %4d  %-84.*s %10.*s\n", r.rows.p[i].count, HB_ARG(r.rows.p[i].key),
                       HB_ARG(emit_bytes(a, r.rows.p[i].bytes)));
@@ -224,7 +225,7 @@ static void put_tensors(hb_buf *out, hb_arena *a, const emit_plan *e)
 }
 
 // Whom a collective joins: "4 ranks", on two axes "2 machines", "2 devices", "2 x 2".
-static hb_str group_text(hb_arena *a, const syn_mesh *m, unsigned axes)
+static hb_str chunk_text(hb_arena *a, const syn_mesh *m, unsigned axes)
 {
     if (m->n_axes == 1) return hb_fmt(a, "%d ranks", m->n_ranks);
     if (axes == 3) return hb_fmt(a, "%d x %d", m->size[0], m->size[1]);
@@ -245,7 +246,7 @@ static rows collective_rows(hb_arena *a, const emit_plan *e)
         hb_str call = emit_instr_name(a, p, w->start); // coll_X_start
         hb_str key = hb_fmt(
             a, "%-15.*s %-9s %-12.*s %-44.*s %.*s -> %.*s", (int)call.n - 11, call.p + 5,
-            cost_form_name(s->form).s, HB_ARG(group_text(a, p->mesh, s->axes)), HB_ARG(what),
+            cost_form_name(s->form).s, HB_ARG(chunk_text(a, p->mesh, s->axes)), HB_ARG(what),
             HB_ARG(emit_shape(a, p, s->in[0], names)), HB_ARG(emit_shape(a, p, s->out[0], names)));
         row *k = row_of(&r, key, w->start);
         k->count++;
@@ -315,15 +316,15 @@ static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
     }
 }
 
-static hb_str groups_text(hb_arena *a, const syn_pair *x)
+static hb_str chunks_text(hb_arena *a, const syn_pair *x)
 {
     hb_buf b = {.arena = a};
-    for (int k = 0; k < x->n_groups; k++) {
-        bool next = k == 0 || x->group[k][0] != x->group[k - 1][0];
-        int w = x->group[k][1];
-        if (next) hb_printf(&b, "%s%d:", w < 0 ? "+" : k ? " " : "", x->group[k][0]);
+    for (int k = 0; k < x->n_chunks; k++) {
+        bool next = k == 0 || x->chunk[k][0] != x->chunk[k - 1][0];
+        int w = x->chunk[k][1];
+        if (next) hb_printf(&b, "%s%d:", w < 0 ? "+" : k ? " " : "", x->chunk[k][0]);
         hb_printf(&b, "%s%d", next ? "" : w < 0 ? "+" : ",", w < 0 ? -w : w);
-        if (x->group[k][2]) hb_printf(&b, "/%d", x->group[k][2]);
+        if (x->chunk[k][2]) hb_printf(&b, "/%d", x->chunk[k][2]);
     }
     return hb_done(&b);
 }
@@ -348,13 +349,13 @@ static void put_pairs(hb_buf *out, hb_arena *a, const emit_plan *e)
                             consumer ? "behind" : "before", cost_coll_name(s->coll),
                             cost_form_name(s->form).s, HB_ARG(ops), ms(a, busy), ms(a, x->transfer),
                             ms(a, x->total), ms(a, x->sequential), 100 * syn_pair_hidden(p, x),
-                            HB_ARG(groups_text(a, x)));
+                            HB_ARG(chunks_text(a, x)));
         row_of(&r, key, i)->count++;
     }
     if (r.rows.n == 0) return;
-    hb_puts(out, "\nPairs (number, product before or behind which collective, form; each: ms of "
-                 "products, transfer, both together, one after the other, share of the transfer "
-                 "hidden; groups as distance:weights, + joins)\n");
+    hb_puts(out, "\nPairs (number, matmul before or behind which collective, form; each: ms of "
+                 "matmuls, transfer, both together, one after the other, share of the transfer "
+                 "hidden; chunks as distance:weights, + joins)\n");
     for (int i = 0; i < r.rows.n; i++)
         hb_printf(out, "  %4d  %.*s\n", r.rows.p[i].count, HB_ARG(r.rows.p[i].key));
 }
@@ -366,7 +367,7 @@ static void put_baselines(hb_buf *out, hb_arena *a, const emit_plan *e)
     for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++)
         any = any || r->baseline_sec[s] >= 0;
     if (!any) return;
-    hb_puts(out, "\nOther strategies on the same judge\n");
+    hb_puts(out, "\nOther strategies on the same simulator\n");
     for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
         hb_printf(out, "  %-10s", syn_strategy_name((syn_strategy)s));
         if (r->baseline_sec[s] >= 0)

@@ -62,7 +62,7 @@ void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
                     if (in->axes & (1u << x)) tid = 1 + x;
                 at = i * n;
             }
-            // Of a pair one product shows the time of all.
+            // Of a pair one matmul shows the time of all.
             if (t->end[at] > 0)
                 event(out, &first, name, what, c, tid, t->begin[at], t->end[at], hidden);
         }

@@ -90,7 +90,7 @@ static bool common_dtype(const ir_graph *g, const ir_node *n, ir_dtype *common)
 static void cast_operands(casting *c, ir_node *n)
 {
     const ir_graph *g = c->g;
-    const ir_op_row *row = ir_row(n->op);
+    const ir_op_info *row = ir_op_of(n->op);
     bool dense = ir_is_dense(n->op), wide = row->flags & IR_WIDE;
     ir_dtype want = dense ? IR_BF16 : IR_F32;
     if (!dense && !wide && !(strpbrk(row->reads, "FN*") && common_dtype(g, n, &want))) return;

@@ -49,7 +49,7 @@ static void last(expansion *e, ir_op op, int n_in, const int *in, const ir_attr 
     n.n_in = n_in;
     memcpy(n.in, in, sizeof(int) * (size_t)n_in);
     memset(n.attr, 0, sizeof n.attr);
-    for (int i = 0; i < ir_row(op)->n_attr; i++)
+    for (int i = 0; i < ir_op_of(op)->n_attr; i++)
         n.attr[i] = attrs[i];
     n.forward = g->nodes.n;
     ir_tensor t = {0};
@@ -106,7 +106,7 @@ bool ir_expand(ir_graph *g, hb_diag *d)
     g->nodes.p = NULL;
     g->nodes.n = g->nodes.cap = 0;
     for (int i = 0; i < n_old; i++) {
-        if (ir_row(old[i].op)->flags & IR_COMPOSITE) {
+        if (ir_op_of(old[i].op)->flags & IR_COMPOSITE) {
             expand_one(&(expansion){g, names, &old[i]});
         } else {
             ir_node n = old[i];

@@ -159,8 +159,8 @@ static void leaves_of(const ir_atoms *s, int n, const int *atoms, ir_leaves *out
         if (atoms[i] >= 0) ir_atom_leaves(s, atoms[i], out);
 }
 
-// Moves both indices past a stretch without a common boundary inside.
-static void skip_stretch(const ir_atoms *s, const ir_leaves *a, int *i, const ir_leaves *b, int *j)
+// Moves both indices past a run without a common boundary inside.
+static void skip_run(const ir_atoms *s, const ir_leaves *a, int *i, const ir_leaves *b, int *j)
 {
     int64_t pa = s->v.p[a->atom[*i]].size, pb = s->v.p[b->atom[*j]].size;
     while (pa != pb) {
@@ -195,7 +195,7 @@ static bool walk(ir_atoms *s, const ir_leaves *a, const ir_leaves *b, bool *chan
             *changed = true;
             return true;
         } else {
-            skip_stretch(s, a, &i, b, &j);
+            skip_run(s, a, &i, b, &j);
         }
     }
     hb_assert(i == a->n && j == b->n);
@@ -223,7 +223,7 @@ void ir_match(const ir_atoms *s, const ir_leaves *a, const ir_leaves *b, int *pa
         if (a->atom[i] == b->atom[j])
             pair[i++] = j++;
         else
-            skip_stretch(s, a, &i, b, &j);
+            skip_run(s, a, &i, b, &j);
     }
     hb_assert(i == a->n && j == b->n);
 }

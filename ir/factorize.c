@@ -119,7 +119,7 @@ static void number_classes(work *w)
                 df->cls[i] = class_of(w, l.atom[i]);
         }
     }
-    // Letters' leaves that no dim shows (unmatched stretches) are classes of their own.
+    // Letters' leaves that no dim shows (unmatched runs) are classes of their own.
     for (int i = 0; i < g->nodes.n; i++) {
         for (int k = 0; k < w->frame[i].n; k++) {
             ir_leaves l = {0};

@@ -3,8 +3,8 @@
 // Each dim of each tensor is a list of factors, major to minor (GPT-2's fused qkv dim of 2304 is
 // k3 . h12 . e64). Factors are found by propagating through all nodes both ways to a fixed point,
 // refining by common divisors at reshape, split and slice; dims that a view cannot align stay
-// whole. A factor *class* is an equivalence class of factors over all nodes; palettes of cuts and
-// the groups of the ratio LP hang on classes.
+// whole. A factor *class* is an equivalence class of factors over all nodes; candidate partitions
+// of cuts and the groups of the ratio LP hang on classes.
 //
 // An ir_rule is one node's formula with every letter replaced by its factors: local factor numbers
 // in every dim of every operand and output. It is all that strategies, checker and tests need;

@@ -35,7 +35,7 @@ static void print_rule(hb_buf *out, const ir_graph *g, const ir_factors *f, int 
 {
     const ir_node *n = &g->nodes.p[node];
     const ir_rule *r = &f->rule[node];
-    hb_printf(out, "%.*s: %s  ", HB_ARG(n->name), ir_row(n->op)->name);
+    hb_printf(out, "%.*s: %s  ", HB_ARG(n->name), ir_op_of(n->op)->name);
     for (int i = 0; i < n->n_in; i++) {
         if (i) hb_puts(out, r->term[i] != r->term[i - 1] ? " + " : ", ");
         print_rule_dims(out, r->in[i], g->tensors.p[n->in[i]].rank);

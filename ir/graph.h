@@ -9,7 +9,7 @@
 //
 // Steps of the front end, each from one printed structure to the next (`hapc -d` dumps them):
 //     ir_read      graph.json -> graph of user ops      (read_graph.c: positions, verifier)
-//     ir_expand    composites -> op rows                (composites.c)
+//     ir_expand    composites -> ops                (composites.c)
 //     ir_casts     inserts casts, if --precision wants  (casts.c)
 //     ir_autodiff  appends the backward pass            (autodiff.c, vjp.c)
 //     ir_optimize  appends clip and optimizer nodes     (optimizer.c)
@@ -63,8 +63,8 @@ typedef enum { // none: of composites
 } ir_flops_kind;
 typedef enum { // of a row; by the table's names
     IR_ROLE_none,
-    IR_ROLE_product,
-    IR_ROLE_product_dw, // of a weight's gradient
+    IR_ROLE_matmul,
+    IR_ROLE_matmul_dw, // of a weight's gradient
     IR_ROLE_attention,
     IR_ROLE_attention_bwd,
     IR_ROLE_heads,      // may swap heads and positions
@@ -97,7 +97,7 @@ enum { // flags of an op
 };
 
 // One row of ops.def, parsed (op_table.c).
-typedef struct ir_op_row {
+typedef struct ir_op_info {
     const char *name, *formula;
     int n_attr;
     struct {
@@ -126,9 +126,9 @@ typedef struct ir_op_row {
         unsigned in, out; // bit i: operand i, output i
     } any_float;
     const char *point, *text, *note; // NULL where the table has none
-} ir_op_row;
-const ir_op_row *ir_row(ir_op op);
-bool ir_is_dense(ir_op op); // a product or attention: its size is flops
+} ir_op_info;
+const ir_op_info *ir_op_of(ir_op op);
+bool ir_is_dense(ir_op op); // a matmul or attention: its size is flops
 // Does an op of these attributes go row by row: operand 0 of rank_x dims, operand 1 of rank_w?
 bool ir_by_rows(ir_op op, const ir_attr *attr, int rank_x, int rank_w);
 int ir_op_parse(hb_str name);                  // ir_op or -1 (composites included)
@@ -197,7 +197,7 @@ typedef struct ir_optimizer { // defaults overridden by groups, first match wins
     double lr, beta1, beta2, eps, weight_decay, momentum, clip_norm; // clip_norm 0: none
     bool nesterov;
     int n_groups;
-    struct ir_group {
+    struct ir_parameter_group {
         int n_match;
         hb_str *match; // globs over parameter names
         double lr_scale, weight_decay;

@@ -6,7 +6,7 @@
 
 ir_graph *ir_graph_new(hb_arena *a)
 {
-    ir_row(IR_OP_linear); // parses the table
+    ir_op_of(IR_OP_linear); // parses the table
     ir_graph *g = HB_NEW(a, ir_graph);
     g->arena = a;
     g->loss = -1;
@@ -29,7 +29,7 @@ int ir_add_tensor(ir_graph *g, hb_str name, ir_kind kind, ir_dtype dtype, int ra
 int ir_add_node(ir_graph *g, hb_str name, ir_op op, ir_phase phase, int n_in, const int *in,
                 const ir_attr *attrs)
 {
-    const ir_op_row *r = ir_row(op);
+    const ir_op_info *r = ir_op_of(op);
     int id = g->nodes.n;
     ir_node n = {.name = name, .op = op, .phase = phase, .n_in = n_in};
     n.forward = phase == IR_FORWARD ? id : -1;

@@ -22,7 +22,7 @@ static bool bind_letter(const ir_node *n, ir_binding *b, int *from, char letter,
         from[k] = i;
     } else if (b->size[k] != size) {
         *why = hb_fmt(a, "%s: dim %c is %lld in operand %d but %lld in operand %d",
-                      ir_row(n->op)->name, letter, (long long)b->size[k], from[k] + 1,
+                      ir_op_of(n->op)->name, letter, (long long)b->size[k], from[k] + 1,
                       (long long)size, i + 1);
         return false;
     }
@@ -47,7 +47,7 @@ static bool bind_star(const ir_graph *g, const ir_node *n, const ir_formula *f, 
             if (*have == 1) {
                 *have = size;
             } else if (size != 1 && size != *have) {
-                *why = hb_fmt(a, "%s: shapes %.*s and %.*s do not broadcast", ir_row(n->op)->name,
+                *why = hb_fmt(a, "%s: shapes %.*s and %.*s do not broadcast", ir_op_of(n->op)->name,
                               HB_ARG(ir_shape_text(a, b->n_star, b->star)),
                               HB_ARG(ir_shape_text(a, m, t->dim)));
                 return false;
@@ -85,8 +85,8 @@ static bool bind_compounds(const ir_graph *g, const ir_node *n, const ir_formula
             if (unknown == 26) continue;
             if (size % known != 0 || (unknown < 0 && size != known)) {
                 *why = hb_fmt(a, "%s: dim %d of operand %d is %lld, not a multiple of %lld",
-                              ir_row(n->op)->name, t->rank - f->in[i].n + d, i + 1, (long long)size,
-                              (long long)known);
+                              ir_op_of(n->op)->name, t->rank - f->in[i].n + d, i + 1,
+                              (long long)size, (long long)known);
                 return false;
             }
             if (unknown >= 0) b->size[unknown] = size / known;
@@ -100,8 +100,8 @@ bool ir_bind(const ir_graph *g, const ir_node *n, ir_binding *b, hb_arena *a, hb
     const ir_formula *f = ir_node_formula(n);
     memset(b, 0, sizeof *b);
     if (!f) {
-        *why = hb_fmt(a, "%s: %s = %lld is out of range", ir_row(n->op)->name,
-                      ir_row(n->op)->attr[0].name, (long long)n->attr[0].i);
+        *why = hb_fmt(a, "%s: %s = %lld is out of range", ir_op_of(n->op)->name,
+                      ir_op_of(n->op)->attr[0].name, (long long)n->attr[0].i);
         return false;
     }
     int from[26] = {0};
@@ -110,7 +110,7 @@ bool ir_bind(const ir_graph *g, const ir_node *n, ir_binding *b, hb_arena *a, hb
         const ir_foperand *o = &f->in[i];
         if (t->rank < o->n || (!o->star && t->rank != o->n)) {
             *why = hb_fmt(a, "%s: operand %d has shape %.*s but must have %s%d dim%s",
-                          ir_row(n->op)->name, i + 1, HB_ARG(ir_shape_text(a, t->rank, t->dim)),
+                          ir_op_of(n->op)->name, i + 1, HB_ARG(ir_shape_text(a, t->rank, t->dim)),
                           o->star ? "at least " : "", o->n, o->n == 1 ? "" : "s");
             return false;
         }
@@ -145,7 +145,7 @@ static bool is_int(ir_dtype t)
 
 static bool check_dtypes(const ir_graph *g, const ir_node *n, hb_arena *a, hb_str *why)
 {
-    const char *kinds = ir_row(n->op)->reads;
+    const char *kinds = ir_op_of(n->op)->reads;
     int first = -1, n_kinds = (int)strlen(kinds);
     for (int i = 0; i < n->n_in; i++) {
         ir_dtype t = operand(g, n, i)->dtype;
@@ -162,7 +162,7 @@ static bool check_dtypes(const ir_graph *g, const ir_node *n, hb_arena *a, hb_st
         else if (k == 'm' && t != IR_BOOL && !is_float(t))
             want = "bool or a float";
         if (want) {
-            *why = hb_fmt(a, "%s: operand %d is %s but must be %s", ir_row(n->op)->name, i + 1,
+            *why = hb_fmt(a, "%s: operand %d is %s but must be %s", ir_op_of(n->op)->name, i + 1,
                           ir_dtype_name(t), want);
             return false;
         }
@@ -171,7 +171,7 @@ static bool check_dtypes(const ir_graph *g, const ir_node *n, hb_arena *a, hb_st
             ir_dtype other = operand(g, n, first)->dtype;
             if (t != other) {
                 *why = hb_fmt(a, "%s: operand %d is %s but operand %d is %s (insert a cast)",
-                              ir_row(n->op)->name, i + 1, ir_dtype_name(t), first + 1,
+                              ir_op_of(n->op)->name, i + 1, ir_dtype_name(t), first + 1,
                               ir_dtype_name(other));
                 return false;
             }
@@ -182,7 +182,7 @@ static bool check_dtypes(const ir_graph *g, const ir_node *n, hb_arena *a, hb_st
 
 static ir_dtype out_dtype(const ir_graph *g, const ir_node *n, int i)
 {
-    const ir_op_row *r = ir_row(n->op);
+    const ir_op_info *r = ir_op_of(n->op);
     char c = r->dtypes[r->list_out ? 0 : i];
     if (c == 'f') return IR_F32;
     if (c == 'w') {
@@ -202,7 +202,7 @@ static void put_dim(ir_tensor *t, int64_t size)
 
 bool ir_infer(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_arena *a, hb_str *why)
 {
-    const ir_op_row *r = ir_row(n->op);
+    const ir_op_info *r = ir_op_of(n->op);
     if (n->n_in < r->min_in || n->n_in > r->max_in) {
         *why = hb_fmt(a, "%s: takes %d to %d operands, not %d", r->name, r->min_in, r->max_in,
                       n->n_in);

@@ -20,7 +20,7 @@ static const ir_node *maker(const graph *x, int tensor)
 
 static bool is(const ir_node *n, ir_role role)
 {
-    return n && ir_row(n->op)->role == role;
+    return n && ir_op_of(n->op)->role == role;
 }
 
 static bool is_attention(const ir_node *n)
@@ -30,13 +30,13 @@ static bool is_attention(const ir_node *n)
 
 static bool is_reshape(const ir_node *n)
 {
-    return n && ir_row(n->op)->flags & IR_ZERO_COPY;
+    return n && ir_op_of(n->op)->flags & IR_ZERO_COPY;
 }
 
 // A gradient whose rows need all of their columns.
 static bool is_norm(const ir_node *n)
 {
-    return is(n, IR_ROLE_gradient) && ir_row(n->op)->flags & IR_ROWS;
+    return is(n, IR_ROLE_gradient) && ir_op_of(n->op)->flags & IR_ROWS;
 }
 
 static bool swaps_heads(const ir_node *n)
@@ -80,13 +80,13 @@ static bool from_attention(const graph *x, int tensor)
     return n && swaps_heads(n) && is_attention(maker(x, n->in[0]));
 }
 
-// A product, or a sum of products, that is read once: what is added to another of its kind.
+// A matmul, or a sum of matmuls, that is read once: what is added to another of its kind.
 static bool is_summand(const graph *x, int tensor)
 {
     const ir_node *n = maker(x, tensor);
     if (!n || x->readers[tensor] != 1) return false;
     if (is(n, IR_ROLE_total)) return is_summand(x, n->in[0]) && is_summand(x, n->in[1]);
-    return is(n, IR_ROLE_product) && n->n_in == 2;
+    return is(n, IR_ROLE_matmul) && n->n_in == 2;
 }
 
 static bool adds_lookup(const graph *x, int tensor)
@@ -120,7 +120,7 @@ static bool joins_heads(const graph *x, const ir_node *n)
 
 static bool joins_parts(const graph *x, const ir_node *n)
 {
-    return is(maker_of_first(x, n), IR_ROLE_product) && x->readers[n->in[0]] == 1 &&
+    return is(maker_of_first(x, n), IR_ROLE_matmul) && x->readers[n->in[0]] == 1 &&
            last_dim(x, n, n->in[0]);
 }
 
@@ -170,7 +170,7 @@ static bool joins_logits(const graph *x, const ir_node *n)
 
 static bool joins(const graph *x, const ir_node *n)
 {
-    switch ((int)ir_row(n->op)->role) {
+    switch ((int)ir_op_of(n->op)->role) {
 #define HAP_JOIN(role, plan, left)                                                                 \
     case IR_ROLE_##role:                                                                           \
         return joins_##role(x, n);

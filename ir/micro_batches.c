@@ -137,7 +137,7 @@ static bool may_chunk(const splitting *s, int node)
         k = i;
     }
     if (k < 0 || n->phase == IR_UPDATE || counts_along(s, node, k)) return false;
-    if (ir_row(n->op)->flags & IR_RANDOM && !mask_is_run(s, node)) return false;
+    if (ir_op_of(n->op)->flags & IR_RANDOM && !mask_is_run(s, node)) return false;
     for (int o = 0; o < n->n_out; o++) {
         if (holds(r->out[o], s->g->tensors.p[n->out[o]].rank, k)) continue;
         if (r->reducer[o] != 's') return false;

@@ -45,7 +45,7 @@ static const source_row source[IR_N_ALL_OPS] = {
 
 static struct {
     bool ready;
-    ir_op_row row[IR_N_ALL_OPS];
+    ir_op_info row[IR_N_ALL_OPS];
     ir_formulas formulas[IR_N_ALL_OPS];
     char text[4096]; // attribute names, operands' dtypes
     size_t n_text;
@@ -79,7 +79,7 @@ static ir_attr_kind attr_kind(char c)
 }
 
 // "eps:f=1e-5 causal:b=false"
-static void parse_attrs(ir_op_row *r, const char *p)
+static void parse_attrs(ir_op_info *r, const char *p)
 {
     while (p && *p) {
         p += strspn(p, " ");
@@ -105,7 +105,7 @@ static void parse_attrs(ir_op_row *r, const char *p)
     }
 }
 
-static void set_arity(ir_op_row *r, const ir_formulas *f)
+static void set_arity(ir_op_info *r, const ir_formulas *f)
 {
     if (f->n > 0) {
         r->max_in = f->alt[0].n_in;
@@ -133,7 +133,7 @@ static bool goes_by_rows(const ir_formula *f)
 }
 
 // Operands "ac": a, b, … or, the only one, x.
-static unsigned operands(const ir_op_row *r, const char *letters, size_t n)
+static unsigned operands(const ir_op_info *r, const char *letters, size_t n)
 {
     unsigned bits = 0;
     for (size_t k = 0; letters && k < n; k++) {
@@ -145,7 +145,7 @@ static unsigned operands(const ir_op_row *r, const char *letters, size_t n)
 }
 
 // "ab -> y y1"
-static void parse_any_float(ir_op_row *r, const char *p)
+static void parse_any_float(ir_op_info *r, const char *p)
 {
     if (!p) return;
     const char *out = strstr(p, " ->");
@@ -160,7 +160,7 @@ static void parse_any_float(ir_op_row *r, const char *p)
     hb_assert(*p == 0);
 }
 
-static void parse_formula(ir_op_row *r, const source_row *s, ir_formulas *f)
+static void parse_formula(ir_op_info *r, const source_row *s, ir_formulas *f)
 {
     static const char none[] = "--------";
     ir_formula_parse(r->formula, f);
@@ -177,7 +177,7 @@ static void build(void)
 {
     for (int op = 0; op < IR_N_ALL_OPS; op++) {
         if (op == IR_N_OPS) continue; // the enumerator between ops and composites names nothing
-        ir_op_row *r = &table.row[op];
+        ir_op_info *r = &table.row[op];
         const source_row *s = &source[op];
         hb_assert(s->formula && s->dtypes);
         r->name = s->name;
@@ -205,7 +205,7 @@ static void build(void)
     table.ready = true;
 }
 
-const ir_op_row *ir_row(ir_op op)
+const ir_op_info *ir_op_of(ir_op op)
 {
     if (!table.ready) build();
     hb_assert((int)op >= 0 && op < IR_N_ALL_OPS && op != IR_N_OPS);
@@ -214,7 +214,7 @@ const ir_op_row *ir_row(ir_op op)
 
 const ir_formulas *ir_row_formulas(ir_op op)
 {
-    ir_row(op);
+    ir_op_of(op);
     hb_assert(op < IR_N_OPS);
     return &table.formulas[op];
 }
@@ -230,13 +230,13 @@ const ir_formula *ir_node_formula(const ir_node *n)
 
 bool ir_is_dense(ir_op op)
 {
-    ir_flops_kind k = ir_row(op)->flops_kind;
+    ir_flops_kind k = ir_op_of(op)->flops_kind;
     return k == IR_FLOPS_DENSE || k == IR_FLOPS_SDPA;
 }
 
 bool ir_by_rows(ir_op op, const ir_attr *attr, int rank_x, int rank_w)
 {
-    const ir_op_row *r = ir_row(op);
+    const ir_op_info *r = ir_op_of(op);
     int64_t alternative = table.formulas[op].n > 1 ? attr[0].i : 0;
     if (rank_x < 2 || rank_w != 2 || alternative < 0 || alternative >= IR_MAX_ALTS) return false;
     return r->by_rows >> alternative & 1;
@@ -251,7 +251,7 @@ int ir_op_parse(hb_str name)
 
 int ir_attr_index(ir_op op, const char *name)
 {
-    const ir_op_row *r = ir_row(op);
+    const ir_op_info *r = ir_op_of(op);
     for (int k = 0; k < r->n_attr; k++)
         if (strcmp(r->attr[k].name, name) == 0) return k;
     hb_assert(false && "no such attribute");

@@ -60,7 +60,7 @@ static int add_state(updates *u, int param, const char *what)
 }
 
 // The first group with a matching glob; NULL: the defaults.
-static const struct ir_group *group_of(const ir_optimizer *o, hb_str name)
+static const struct ir_parameter_group *group_of(const ir_optimizer *o, hb_str name)
 {
     for (int i = 0; i < o->n_groups; i++)
         for (int k = 0; k < o->group[i].n_match; k++)
@@ -82,10 +82,10 @@ static void update_param(updates *u, ir_op op, int param, int grad)
 {
     ir_graph *g = u->g;
     const ir_optimizer *o = &g->opt;
-    const struct ir_group *group = group_of(o, g->tensors.p[param].name);
+    const struct ir_parameter_group *group = group_of(o, g->tensors.p[param].name);
     ir_attr attrs[IR_MAX_ATTR] = {0};
-    for (int i = 0; i < ir_row(op)->n_attr; i++)
-        attrs[i] = ir_row(op)->attr[i].value;
+    for (int i = 0; i < ir_op_of(op)->n_attr; i++)
+        attrs[i] = ir_op_of(op)->attr[i].value;
     set_real(op, attrs, "lr_scale", group ? group->lr_scale : 1);
     set_real(op, attrs, "wd", group ? group->weight_decay : o->weight_decay);
     int in[5] = {param}, n_in = 1; // parameter, moments, gradient, [clip factor]

@@ -60,7 +60,7 @@ static void print_attr(hb_buf *out, const char *name, const ir_attr *a)
 
 static void print_node(hb_buf *out, const ir_graph *g, const ir_node *n)
 {
-    const ir_op_row *r = ir_row(n->op);
+    const ir_op_info *r = ir_op_of(n->op);
     hb_puts(out, "  ");
     for (int i = 0; i < n->n_out; i++)
         hb_printf(out, "%s%.*s", i ? ", " : "", HB_ARG(g->tensors.p[n->out[i]].name));

@@ -11,8 +11,8 @@ static void hint_op(ir_reader *r, hb_str name)
     const char *names[IR_N_ALL_OPS];
     int n = 0;
     for (int op = 0; op < IR_N_ALL_OPS; op++)
-        if (op != IR_N_OPS && (ir_row((ir_op)op)->flags & IR_USER))
-            names[n++] = ir_row((ir_op)op)->name;
+        if (op != IR_N_OPS && (ir_op_of((ir_op)op)->flags & IR_USER))
+            names[n++] = ir_op_of((ir_op)op)->name;
     const char *near = hb_nearest(name, names, n);
     if (near) hb_hint(r->d, "did you mean '%s'?", near);
 }
@@ -54,7 +54,7 @@ static bool read_op(ir_reader *r, const hb_tree *node, ir_op *op)
         return false;
     }
     *op = (ir_op)found;
-    if (!(ir_row(*op)->flags & IR_USER)) {
+    if (!(ir_op_of(*op)->flags & IR_USER)) {
         rd_error(r, t->at, "op '%.*s' is hapc's own and may not stand in a graph file",
                  HB_ARG(t->s));
         return false;
@@ -64,7 +64,7 @@ static bool read_op(ir_reader *r, const hb_tree *node, ir_op *op)
 
 static bool read_operands(ir_reader *r, const hb_tree *node, ir_node *n)
 {
-    const ir_op_row *row = ir_row(n->op);
+    const ir_op_info *row = ir_op_of(n->op);
     const hb_tree *t = hb_get(node, "in");
     bool good = true;
     if (t && !rd_is(r, t, HB_LIST)) return false;
@@ -89,7 +89,7 @@ static bool read_operands(ir_reader *r, const hb_tree *node, ir_node *n)
 
 static bool read_attrs(ir_reader *r, const hb_tree *node, ir_node *n)
 {
-    const ir_op_row *row = ir_row(n->op);
+    const ir_op_info *row = ir_op_of(n->op);
     const hb_tree *t = hb_get(node, "attrs");
     const char *names[IR_MAX_ATTR];
     bool good = true;
@@ -116,7 +116,7 @@ static bool read_attrs(ir_reader *r, const hb_tree *node, ir_node *n)
 static void count_from_end(const ir_graph *g, ir_node *n)
 {
     int64_t rank = n->n_in > 0 ? g->tensors.p[n->in[0]].rank : 0;
-    const ir_op_row *row = ir_row(n->op);
+    const ir_op_info *row = ir_op_of(n->op);
     for (int i = 0; i < row->n_attr; i++) {
         const char *name = row->attr[i].name;
         if (strcmp(name, "dim") == 0 && n->attr[i].i < 0) n->attr[i].i += rank;
@@ -130,7 +130,7 @@ static void count_from_end(const ir_graph *g, ir_node *n)
 // plan.
 static void give_key(ir_node *n, int index)
 {
-    if (!(ir_row(n->op)->flags & IR_RANDOM)) return;
+    if (!(ir_op_of(n->op)->flags & IR_RANDOM)) return;
     double p = n->attr[ir_attr_index(n->op, n->op == IR_OP_dropout ? "p" : "dropout")].f;
     int64_t *key = &n->attr[ir_attr_index(n->op, "key")].i;
     if (p > 0 && *key == 0) *key = index + 1;
@@ -251,7 +251,7 @@ static void read_node(ir_reader *r, const hb_tree *node, int index)
     }
     n.n_out = ir_node_outs(&n);
     if (outs->n < 1 || outs->n > n.n_out) {
-        rd_error(r, outs->at, "%s has %d output%s, not %d", ir_row(n.op)->name, n.n_out,
+        rd_error(r, outs->at, "%s has %d output%s, not %d", ir_op_of(n.op)->name, n.n_out,
                  n.n_out == 1 ? "" : "s", outs->n);
         poison(r, outs);
         return;

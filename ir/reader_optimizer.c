@@ -28,7 +28,8 @@ static void read_betas(ir_reader *r, const hb_tree *table, ir_optimizer *o)
     below_one(r, t->v[1], &o->beta2);
 }
 
-static void read_group(ir_reader *r, const hb_tree *t, ir_optimizer *o, struct ir_group *group)
+static void read_group(ir_reader *r, const hb_tree *t, ir_optimizer *o,
+                       struct ir_parameter_group *group)
 {
     static const char *const keys[] = {"match", "weight_decay", "lr", "lr_scale"};
     group->lr_scale = 1;
@@ -118,7 +119,7 @@ void rd_optimizer(ir_reader *r, const hb_tree *t)
     const hb_tree *groups = hb_get(t, "groups"), *schedule = hb_get(t, "schedule");
     if (groups && rd_is(r, groups, HB_LIST)) {
         o->n_groups = groups->n;
-        o->group = HB_ARRAY(r->a, struct ir_group, groups->n);
+        o->group = HB_ARRAY(r->a, struct ir_parameter_group, groups->n);
         for (int i = 0; i < groups->n; i++)
             read_group(r, groups->v[i], o, &o->group[i]);
     }

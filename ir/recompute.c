@@ -1,7 +1,7 @@
 // Recomputation by blocks.
 //
 // Blocks are found by structure alone: forward nodes are interned by row, attributes and the shapes
-// and kinds of what they read and write; a stretch in which they repeat with a period is cut into
+// and kinds of what they read and write; a run in which they repeat with a period is cut into
 // blocks of one period. Of the places where the first block may begin the one is taken where least
 // goes over from block to block (between two layers of a transformer: the residual stream). Layers
 // may differ in sizes: where more nodes repeat without them than with them, blocks are the former.
@@ -22,9 +22,9 @@
 
 enum { MAX_PERIOD = 4096 };
 
-typedef struct stretch {
+typedef struct run {
     int from, to, len; // nodes [from, to) repeat with period len
-} stretch;
+} run;
 
 typedef struct block {
     int from, to;
@@ -37,7 +37,7 @@ typedef struct finder {
     int *shape;      // by forward node
     int64_t *across; // by forward node: bytes made before it that forward nodes from it on read
     bool *taken;
-    HB_VEC(stretch) found;
+    HB_VEC(run) found;
     HB_VEC(block) blocks;
 } finder;
 
@@ -59,7 +59,7 @@ static void shapes(finder *f, bool sizes)
     f->shape = HB_ARRAY(f->a, int, f->n + 1);
     for (int i = 0; i < f->n; i++) {
         const ir_node *n = &g->nodes.p[i];
-        const ir_op_row *row = ir_row(n->op);
+        const ir_op_info *row = ir_op_of(n->op);
         hb_buf b = {.arena = f->a};
         int64_t head[3] = {n->op, n->n_in, n->n_out};
         hb_putn(&b, (const char *)head, sizeof head);
@@ -82,17 +82,17 @@ static void shapes(finder *f, bool sizes)
     }
 }
 
-static int saved(const stretch *x)
+static int saved(const run *x)
 {
     int count = (x->to - x->from) / x->len;
     return count < 2 ? 0 : (count - 1) * x->len;
 }
 
-static void find_stretches(finder *f)
+static void find_runs(finder *f)
 {
     for (int len = 1; len <= f->n / 2 && len <= MAX_PERIOD; len++)
         for (int i = 0; i + len < f->n;) {
-            stretch x = {i, i, len};
+            run x = {i, i, len};
             while (i + len < f->n && f->shape[i] == f->shape[i + len])
                 i++;
             x.to = i + len;
@@ -104,11 +104,11 @@ static void find_stretches(finder *f)
 }
 
 // The largest part that no blocks have yet.
-static stretch free_part(const finder *f, const stretch *x)
+static run free_part(const finder *f, const run *x)
 {
-    stretch best = {x->from, x->from, x->len};
+    run best = {x->from, x->from, x->len};
     for (int i = x->from; i < x->to; i++) {
-        stretch y = {i, i, x->len};
+        run y = {i, i, x->len};
         while (i < x->to && !f->taken[i])
             i++;
         y.to = i;
@@ -138,15 +138,15 @@ static void crossings(finder *f)
         f->across[i] += f->across[i - 1];
 }
 
-// A block computes something: products with parameters, attention.
-static bool dense(const finder *f, const stretch *x)
+// A block computes something: matmuls with parameters, attention.
+static bool dense(const finder *f, const run *x)
 {
     for (int i = x->from; i < x->from + x->len; i++)
         if (ir_is_dense(f->g->nodes.p[i].op)) return true;
     return false;
 }
 
-static void take(finder *f, const stretch *x)
+static void take(finder *f, const run *x)
 {
     int count = (x->to - x->from) / x->len, begin = x->from;
     int64_t least = INT64_MAX;
@@ -181,7 +181,7 @@ static finder find_blocks(hb_arena *a, const ir_graph *g, bool sizes)
     f.taken = HB_ARRAY(a, bool, f.n + 1);
     shapes(&f, sizes);
     crossings(&f);
-    find_stretches(&f);
+    find_runs(&f);
     for (;;) { // most nodes first; of equals the shortest period, which comes first
         int best = -1, most = 0;
         for (int i = 0; i < f.found.n; i++)
@@ -190,7 +190,7 @@ static finder find_blocks(hb_arena *a, const ir_graph *g, bool sizes)
                 best = i;
             }
         if (best < 0) break;
-        stretch x = free_part(&f, &f.found.p[best]);
+        run x = free_part(&f, &f.found.p[best]);
         if (saved(&x) < most) {
             f.found.p[best] = x;
             continue;

@@ -106,7 +106,7 @@ static void rule_flat(builder *b, const ir_graph *g, const ir_node *n, const ir_
 // Partial sums are floats: a bool or an integer (an index, a mask, a cast that truncates) is none.
 static unsigned linear_of(const ir_graph *g, const ir_node *n)
 {
-    unsigned linear = ir_row(n->op)->linear;
+    unsigned linear = ir_op_of(n->op)->linear;
     for (int i = 0; i < n->n_in; i++) {
         ir_dtype t = g->tensors.p[n->in[i]].dtype;
         if (t == IR_I64 || t == IR_I32 || t == IR_BOOL) linear &= ~(1u << i);
@@ -130,7 +130,7 @@ void ir_rule_of(const ir_graph *g, int node, const ir_frame *f, const ir_atoms *
                 const ir_dim_atoms *dims, const int *cls, ir_rule *r)
 {
     const ir_node *n = &g->nodes.p[node];
-    const ir_op_row *row = ir_row(n->op);
+    const ir_op_info *row = ir_op_of(n->op);
     builder b = {.r = r, .s = s, .cls = cls};
     memset(r, 0, sizeof *r);
     memset(b.of_letter, -1, sizeof b.of_letter);

@@ -1,5 +1,5 @@
 // Numbers of the CUDA runtime that planning depends on. Folders see no runtime, so they stand here
-// once more: runtime/cuda/device/cuda_limits.h (of turns: core/push_turns.h) says what each is,
+// once more: runtime/cuda/device/cuda_limits.h (of turns: core/put_turns.h) says what each is,
 // tests/runtime/limits_test.c compares the two.
 
 #ifndef HAP_IR_RUNTIME_LIMITS_H

@@ -23,6 +23,6 @@ hb_str ir_shape_text(hb_arena *a, int rank, const int64_t *dim)
 
 int ir_node_outs(const ir_node *n)
 {
-    const ir_op_row *r = ir_row(n->op);
+    const ir_op_info *r = ir_op_of(n->op);
     return r->list_out ? n->attr[ir_attr_index(n->op, "sizes")].n : r->n_out;
 }

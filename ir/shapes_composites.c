@@ -13,7 +13,7 @@ bool ir_infer_composite(const ir_graph *g, const ir_node *n, ir_tensor *out, hb_
                         hb_str *why)
 {
     const ir_tensor *x = &g->tensors.p[n->in[0]];
-    const char *op = ir_row(n->op)->name;
+    const char *op = ir_op_of(n->op)->name;
     out->dtype = x->dtype;
     out->rank = x->rank;
     memcpy(out->dim, x->dim, sizeof out->dim);

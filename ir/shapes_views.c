@@ -170,7 +170,7 @@ static bool infer_sum(const view *v, ir_tensor *y)
 
 bool ir_infer_view(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_arena *a, hb_str *why)
 {
-    view v = {g, n, n->n_in ? &g->tensors.p[n->in[0]] : NULL, ir_row(n->op)->name, a, why};
+    view v = {g, n, n->n_in ? &g->tensors.p[n->in[0]] : NULL, ir_op_of(n->op)->name, a, why};
     if (n->op == IR_OP_reshape) return infer_reshape(&v, outs);
     if (n->op == IR_OP_transpose) return infer_transpose(&v, outs);
     if (n->op == IR_OP_split) return infer_split(&v, outs);

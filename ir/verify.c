@@ -56,7 +56,7 @@ static bool verify_node(const ir_graph *g, int id, hb_str *why)
     const ir_node *n = &g->nodes.p[id];
     if ((int)n->op < 0 || n->op >= IR_N_ALL_OPS || (int)n->op == IR_N_OPS)
         WRONG("node %.*s: op %d", HB_ARG(n->name), (int)n->op);
-    const ir_op_row *r = ir_row(n->op);
+    const ir_op_info *r = ir_op_of(n->op);
     if (n->n_in < r->min_in || n->n_in > r->max_in)
         WRONG("node %.*s: %d operands", HB_ARG(n->name), n->n_in);
     for (int i = 0; i < n->n_in; i++) {

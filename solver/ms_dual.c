@@ -181,12 +181,12 @@ static void stride(double *restrict x, double *restrict old, size_t n, bool know
     }
 }
 
-void ms_dual_passes(ms_dual *d, int n, bool stretch)
+void ms_dual_passes(ms_dual *d, int n, bool overstep)
 {
-    if (stretch && !d->old) d->old = HB_ARRAY(d->arena, double, d->m->n);
+    if (overstep && !d->old) d->old = HB_ARRAY(d->arena, double, d->m->n);
     for (int i = 0; i < n; i++) {
         pass(d, i & 1, i == n - 1);
-        if (stretch && (i & 1) && i < n - 1) stride(d->m->all, d->old, d->m->n, i > 1);
+        if (overstep && (i & 1) && i < n - 1) stride(d->m->all, d->old, d->m->n, i > 1);
     }
     ms_dual_sum(d);
 }

@@ -62,10 +62,10 @@ void ms_dual_messages(ms_dual *d, const ms_dual_edge *e, const double *A, const 
                       double *to_a, double *to_b);
 void ms_dual_shake(ms_dual *d, ms_dual_edge *e, bool flip);
 void ms_dual_sweep(ms_dual *d, bool back);
-// n passes over the variables (TRW-S: Kolmogorov, PAMI 2006), forward and back; with stretch, steps
+// n passes over the variables (TRW-S: Kolmogorov, PAMI 2006), forward and back; with run, steps
 // are taken twice as far, which needs a third of the passes but may lower the bound. The bound
 // holds after the next sweep.
-void ms_dual_passes(ms_dual *d, int n, bool stretch);
+void ms_dual_passes(ms_dual *d, int n, bool overstep);
 double ms_dual_bound(const ms_dual *d);
 // What state i of each variable costs at least above the bound: slack[v][i].
 void ms_dual_slacks(const ms_dual *d, double **slack);

@@ -40,7 +40,7 @@ static bool before(const entry *a, const entry *b)
     return a->var < b->var;
 }
 
-static void push(graph *g, entry e)
+static void put(graph *g, entry e)
 {
     HB_PUSH(g->arena, &g->heap, e);
     entry *h = g->heap.p;
@@ -105,7 +105,7 @@ static void rate(graph *g, int v)
     entry *e = &g->last[v];
     if (g->stamp[v] > 0 && e->score == score && e->depth == g->depth[v]) return;
     *e = (entry){score, g->depth[v], v, ++g->stamp[v]};
-    push(g, *e);
+    put(g, *e);
 }
 
 // near[u] = near[u] + near[v] without u and v; whether it grew.

@@ -130,10 +130,10 @@ static void read_off(const ms_dual *d, int *x)
 // Raises the bound until it creeps or meets an assignment; whether it is finite.
 static bool raise_bound(ms_dual *d, int most, int *x, state *s)
 {
-    bool stretch = true;
+    bool overstep = true;
     for (int done = 0; done < most; done += MS_BATCH) {
         double before = s->lower;
-        ms_dual_passes(d, MS_BATCH, stretch);
+        ms_dual_passes(d, MS_BATCH, overstep);
         ms_dual_sweep(d, false);
         s->lower = ms_dual_bound(d);
         if (s->lower >= d->big) return false;
@@ -144,8 +144,8 @@ static bool raise_bound(ms_dual *d, int most, int *x, state *s)
             memcpy(s->best, x, sizeof *x * (size_t)d->p->n_vars);
         }
         if (s->value <= s->lower + MS_MET * fabs(s->lower)) break;
-        stretch = gain >= -noise(d);
-        if (stretch && gain < MS_CREEP * fabs(s->lower)) break;
+        overstep = gain >= -noise(d);
+        if (overstep && gain < MS_CREEP * fabs(s->lower)) break;
     }
     return true;
 }

@@ -6,31 +6,31 @@
 #include "solver/minsum_parts.h"
 #include "solver/solver_limits.h"
 
-// Variables stand in program order, so that the layers of a training step are a few *stretches* of
+// Variables stand in program order, so that the layers of a training step are a few *runs* of
 // the list of variables (forward; backward, layers in reverse; update), each of equal *blocks*:
 //
 //     embed F0 F1 F2 ... F95 loss B95 ... B1 B0 U0 U1 ... U95
 //
 //   1. a variable is described by a hash of its domain, its unary's and its tables' pointers and
-//      its neighbours' domains and unaries. A stretch is a run i with hash[i] == hash[i + period];
-//   2. edges between stretches say how their blocks correspond, so that every variable of a stretch
+//      its neighbours' domains and unaries. A run is a run i with hash[i] == hash[i + period];
+//   2. edges between runs say how their blocks correspond, so that every variable of a run
 //      gets a layer;
 //   3. the layers cut..cut + gone - 1 are taken out; an edge that led from a layer below into them
 //      leads to the layer that is `gone` higher instead.
 
-typedef struct stretch {
+typedef struct run {
     int start, period, blocks;
     bool placed;
     int sign, zero; // layer = zero + sign * block
-} stretch;
+} run;
 
 typedef struct tiling {
     hb_arena *arena;
     const ms_problem *p;
     uint64_t *hash;
-    stretch s[MS_TILE_RUNS];
+    run s[MS_TILE_RUNS];
     int n;
-    int *in, *layer; // by variable: its stretch, -1 none or not placed; its layer
+    int *in, *layer; // by variable: its run, -1 none or not placed; its layer
     int cut, gone;
     int *small_of; // by variable of the whole, -1 taken out
 } tiling;
@@ -61,7 +61,7 @@ static void describe(tiling *t)
     }
 }
 
-// --- stretches ---
+// --- runs ---
 
 typedef struct seen {
     uint64_t hash;
@@ -98,7 +98,7 @@ static int periods(const tiling *t, int *out, int most)
     return n_out;
 }
 
-static void find_stretches(tiling *t)
+static void find_runs(tiling *t)
 {
     int n = t->p->n_vars, period[MS_TILE_RUNS], n_periods = periods(t, period, MS_TILE_RUNS);
     for (int k = 0; k < n_periods; k++) {
@@ -109,7 +109,7 @@ static void find_stretches(tiling *t)
                 i++;
             int blocks = (i - from) / d + 1;
             if (blocks < MS_TILE_LEAST || t->n == MS_TILE_RUNS) continue;
-            t->s[t->n] = (stretch){.start = from, .period = d, .blocks = blocks};
+            t->s[t->n] = (run){.start = from, .period = d, .blocks = blocks};
             for (int v = from; v < from + blocks * d; v++)
                 t->in[v] = t->n;
             t->n++;
@@ -118,12 +118,12 @@ static void find_stretches(tiling *t)
     }
 }
 
-// A stretch may repeat several times a layer: take so many blocks of it as one.
+// A run may repeat several times a layer: take so many blocks of it as one.
 static void join_blocks(tiling *t, int main)
 {
     int layers = t->s[main].blocks;
     for (int k = 0; k < t->n; k++) {
-        stretch *s = &t->s[k];
+        run *s = &t->s[k];
         int times = (s->blocks + layers / 2) / layers;
         if (times < 2) continue;
         s->period *= times;
@@ -135,7 +135,7 @@ static void join_blocks(tiling *t, int main)
 
 static int block_of(const tiling *t, int v)
 {
-    const stretch *s = &t->s[t->in[v]];
+    const run *s = &t->s[t->in[v]];
     return (v - s->start) / s->period;
 }
 
@@ -151,7 +151,7 @@ static void widen(range *r, int x)
     r->most = x > r->most ? x : r->most;
 }
 
-// Places the stretches that meet a placed one in its middle blocks; whether there was any.
+// Places the runs that meet a placed one in its middle blocks; whether there was any.
 static bool place_more(tiling *t)
 {
     const range none = {INT32_MAX, INT32_MIN};
@@ -167,7 +167,7 @@ static bool place_more(tiling *t)
             a = b;
             b = c;
         }
-        const stretch *s = &t->s[t->in[a]];
+        const run *s = &t->s[t->in[a]];
         int i = block_of(t, a), j = block_of(t, b), l = s->zero + s->sign * i;
         if (i < s->blocks / 2 - MS_TILE_MIDDLE || i > s->blocks / 2 + MS_TILE_MIDDLE) continue;
         widen(&sum[t->in[b]], l + j);
@@ -187,7 +187,7 @@ static bool place_more(tiling *t)
 }
 
 // Gives variables their layers and chooses the cut; false if too few layers are common to all
-// stretches.
+// runs.
 static bool place(tiling *t)
 {
     int main = 0;
@@ -199,7 +199,7 @@ static bool place(tiling *t)
     while (place_more(t)) {}
     int low = 0, high = t->s[main].blocks;
     for (int k = 0; k < t->n; k++) {
-        const stretch *s = &t->s[k];
+        const run *s = &t->s[k];
         if (!s->placed) continue;
         int first = s->sign > 0 ? s->zero : s->zero - s->blocks + 1;
         low = first > low ? first : low;
@@ -209,7 +209,7 @@ static bool place(tiling *t)
     t->gone = high - low - 2 * MS_TILE_SIDE;
     for (int v = 0; v < t->p->n_vars; v++) {
         if (t->in[v] < 0) continue;
-        const stretch *s = &t->s[t->in[v]];
+        const run *s = &t->s[t->in[v]];
         if (s->placed)
             t->layer[v] = s->zero + s->sign * block_of(t, v);
         else
@@ -222,7 +222,7 @@ static bool place(tiling *t)
 static int shifted(const tiling *t, int v, int by)
 {
     if (t->in[v] < 0) return v;
-    const stretch *s = &t->s[t->in[v]];
+    const run *s = &t->s[t->in[v]];
     int block = block_of(t, v) + s->sign * by;
     return block < 0 || block >= s->blocks ? -1 : v + s->sign * by * s->period;
 }
@@ -237,7 +237,7 @@ static place_of where(const tiling *t, int v)
     return t->layer[v] < t->cut ? BELOW : t->layer[v] < t->cut + t->gone ? GONE : ABOVE;
 }
 
-// A variable of no layer that meets layers to be taken out meets all of them, or else a stretch was
+// A variable of no layer that meets layers to be taken out meets all of them, or else a run was
 // missed.
 static bool globals_meet_all(const tiling *t)
 {
@@ -380,7 +380,7 @@ ms_tile *ms_tile_find(hb_arena *a, const ms_problem *p)
     for (int v = 0; v < p->n_vars; v++)
         t.in[v] = -1;
     describe(&t);
-    find_stretches(&t);
+    find_runs(&t);
     if (t.n == 0 || !place(&t)) return NULL;
     ms_tile *out = HB_NEW(a, ms_tile);
     return cut_vars(&t, out) && cut_edges(&t, out) ? out : NULL;

@@ -1,15 +1,15 @@
-// Products beside collectives on the GPUs of one host without hapc: what each takes alone, one after
+// Matmuls beside collectives on the GPUs of one host without hapc: what each takes alone, one after
 // the other, in equal chunks on two streams by NCCL, beside an independent collective, and in one
-// group a member by bare pushes of the copy engine. Prints a line of JSON a method.
+// chunk a member by bare one-sided puts of the copy engine. Prints a line of JSON a method.
 //
 //     mpirun -n W overlap-base SHAPES [SECONDS]
 
 #include "overlap_gpu.cuh"
 
-struct group {
+struct chunk {
     int d, w;
 };
-typedef std::vector<group> groups;
+typedef std::vector<chunk> chunks;
 static ncclComm_t comm;
 static unsigned epoch;
 
@@ -24,15 +24,15 @@ struct shape {
 };
 static shape S;
 static i64 rows;          // of a rank's shard
-static i64 nl, kl;        // of the product here
-static product P;
+static i64 nl, kl;        // of the matmul here
+static matmul P;
 static bf16 *x[2], *w[2], *y[2], *out[2], *ref; // x AG: own rows, else [m, kl]; out: RS, AR results
 static size_t sym[2];     // offsets in the segment: the gathered tensor, or slots by source
 static size_t sym_out[2]; // AR: the result
 static i64 width() { return S.what == AG ? S.k : S.n; } // elements of a row that travels
 static bf16 *there(int j, size_t off) { return (bf16 *)(peer[j] + off); }
 
-static i64 bound(i64 n, const groups &g, size_t i, int *part, i64 *hi)
+static i64 bound(i64 n, const chunks &g, size_t i, int *part, i64 *hi)
 {
     i64 sum = 0, before = 0;
     *part = 0;
@@ -76,17 +76,17 @@ static void sum_rows(int i, i64 lo, i64 hi, cudaStream_t t)
                                        y[i] + (me * rows + lo) * S.n, me, n_ranks, (hi - lo) * S.n);
 }
 
-// --- pushes: how ---
+// --- one-sided puts: how ---
 struct how {
     bool all;      // a stream a peer
-    bool products;
+    bool matmuls;
 };
 
 struct flight { // a collective under way
     bool began[8], credited[8];
     cudaEvent_t from;
 };
-static flight begin_push()
+static flight begin_put()
 {
     flight f = {{}, {}, record(s)};
     epoch++;
@@ -104,18 +104,18 @@ static void send(flight *f, const how &h, int d, int part, const bf16 *from, siz
     if (elements) CR(cudaMemcpyAsync(there(j, off), from, elements * 2, cudaMemcpyDeviceToDevice, t));
     raise_flag(t, part_flag(j, me, part), epoch);
 }
-static void end_push(flight *f)
+static void end_put(flight *f)
 {
     for (int q = 0; q < 8; q++)
         if (f->began[q]) join(s, to[q]);
     join(s, credit);
 }
 
-static void ag_push(int i, const groups &g, const how &h)
+static void ag_put(int i, const chunks &g, const how &h)
 {
     i64 K = S.k, hi;
     int part;
-    flight f = begin_push();
+    flight f = begin_put();
     for (size_t q = 0; q < g.size(); q++) {
         if (g[q].d == 0) continue;
         i64 lo = bound(rows, g, q, &part, &hi);
@@ -127,45 +127,45 @@ static void ag_push(int i, const groups &g, const how &h)
         i64 lo = bound(rows, g, q, &part, &hi);
         int src = (me - g[q].d + n_ranks) % n_ranks;
         if (g[q].d) await(s, part_flag(me, src, part), epoch);
-        if (h.products)
+        if (h.matmuls)
             multiply(&P, hi - lo, (g[q].d ? there(me, sym[i]) + src * rows * K : x[i]) + lo * K, w[i],
                      y[i] + (src * rows + lo) * nl, s);
     }
     join(s, own);
-    end_push(&f);
+    end_put(&f);
 }
 
-static void rs_push(int i, const groups &g, const how &h)
+static void rs_put(int i, const chunks &g, const how &h)
 {
     i64 N = S.n, hi;
     int part, n_parts[8] = {};
-    flight f = begin_push();
+    flight f = begin_put();
     for (size_t q = 0; q < g.size(); q++) {
         i64 lo = bound(rows, g, q, &part, &hi);
         int j = (me + g[q].d) % n_ranks;
-        if (h.products) multiply(&P, hi - lo, x[i] + (j * rows + lo) * kl, w[i], y[i] + (j * rows + lo) * N, s);
+        if (h.matmuls) multiply(&P, hi - lo, x[i] + (j * rows + lo) * kl, w[i], y[i] + (j * rows + lo) * N, s);
         if (g[q].d)
             send(&f, h, g[q].d, part, y[i] + (j * rows + lo) * N, sym[i] + (me * rows + lo) * N * 2,
-                 (hi - lo) * N, h.products ? record(s) : NULL);
+                 (hi - lo) * N, h.matmuls ? record(s) : NULL);
         n_parts[g[q].d]++;
     }
     for (int d = 1; d < n_ranks; d++)
         for (int p = 0; p < n_parts[d]; p++) await(s, part_flag(me, (me - d + n_ranks) % n_ranks, p), epoch);
     sum_rows(i, 0, rows, s);
-    end_push(&f);
+    end_put(&f);
 }
-static void pushed(int i, const groups &g, const how &h)
+static void put(int i, const chunks &g, const how &h)
 {
-    (S.what == AG ? ag_push : rs_push)(i, g, h);
+    (S.what == AG ? ag_put : rs_put)(i, g, h);
 }
 
-// --- without pushes ---
+// --- without one-sided puts ---
 
-static void product_whole(int i, cudaStream_t t)
+static void matmul_whole(int i, cudaStream_t t)
 {
     multiply(&P, S.m, S.what == AG ? there(me, sym[i]) : x[i], w[i], y[i], t);
 }
-// Rows [lo, hi) of every shard (AG), or of the product, one after the other in the result.
+// Rows [lo, hi) of every shard (AG), or of the matmul, one after the other in the result.
 static void nccl(int i, i64 lo, i64 hi, cudaStream_t t)
 {
     i64 n = hi - lo;
@@ -180,7 +180,7 @@ static void nccl(int i, i64 lo, i64 hi, cudaStream_t t)
 static void sequential(int i)
 {
     if (S.what == AG) nccl(i, 0, rows, s);
-    product_whole(i, s);
+    matmul_whole(i, s);
     if (S.what != AG) nccl(i, 0, rows, s);
 }
 // Equal chunks on two streams. Rows of an all-gather lie chunk by chunk, so does its result; a
@@ -258,31 +258,31 @@ static void run_shape(double until)
     CR(cudaDeviceSynchronize());
     CR(cudaMemcpy(ref, result(0), result_elements() * 2, cudaMemcpyDeviceToDevice));
 
-    groups one;
+    chunks one;
     for (int d = S.what == RS; d < n_ranks + (S.what == RS); d++) one.push_back({d % n_ranks, 1});
     std::vector<method> m;
     auto add = [&](const char *name, std::function<void(int)> f) { m.push_back({name, f, {}, {}, 0}); };
     add("seq", sequential);
-    if (S.what != AR) add("push pair", [=](int i) { pushed(i, one, {false, true}); });
+    if (S.what != AR) add("one-sided put pair", [=](int i) { put(i, one, {false, true}); });
     for (auto &t : m) check(&t);
-    add("matmul", [](int i) { product_whole(i, s); });
+    add("matmul", [](int i) { matmul_whole(i, s); });
     add("nccl", [](int i) { nccl(i, 0, rows, s); });
-    if (S.what != AR) add("push", [=](int i) { pushed(i, one, {false, false}); });
-    if (S.what != AR) add("push all", [=](int i) { pushed(i, one, {true, false}); });
+    if (S.what != AR) add("one-sided put", [=](int i) { put(i, one, {false, false}); });
+    if (S.what != AR) add("one-sided put all", [=](int i) { put(i, one, {true, false}); });
     add("chunks 2", [](int i) { chunks(i, 2); });
     add("chunks 4", [](int i) { chunks(i, 4); });
     if (n_ranks != 4 && n_ranks != 2) add("chunks W", [](int i) { chunks(i, n_ranks); });
     if (S.what != AR)
-        add("beside push", [=](int i) { // independent: the other set's tensors
+        add("beside one-sided put", [=](int i) { // independent: the other set's tensors
             after(s2, record(s));
-            product_whole(!i, s2);
-            pushed(i, one, {false, false});
+            matmul_whole(!i, s2);
+            put(i, one, {false, false});
             join(s, s2);
         });
     add("beside nccl", [](int i) {
         join(to[0], s);
         nccl(i, 0, rows, to[0]);
-        product_whole(!i, s);
+        matmul_whole(!i, s);
         join(s, to[0]);
     });
     run_methods(m, until);

@@ -1,18 +1,18 @@
-// Pairs of a product and a collective as programs of hapc run them: each alone, one after the
-// other, and in groups. One process a rank:
+// Pairs of a matmul and a collective as programs of hapc run them: each alone, one after the
+// other, and in chunks. One process a rank:
 //
-//     mpirun -n W overlap-bench-cuda SHAPES [--groups FILE] [--also FILE] [--only AG]
+//     mpirun -n W overlap-bench-cuda SHAPES [--chunks FILE] [--also FILE] [--only AG]
 //                                    [--cut A,B,…] [--sms A,B,…] [--lists N] [--turns N]
 //                                    [--scale K] [--seconds S]
 //
-// FILE has the planner's groups by name of the shape (bench/planner/pair_groups.c), --also any number of
-// lists a shape that are compared to the end; --cut, shares of rows and of columns (AG) or inner
-// entries (RS, AR) by rank; --scale divides sizes. Each method is a program of its own
+// FILE has the planner's chunks by name of the shape (bench/planner/pair_chunks.c), --also any
+// number of lists a shape that are compared to the end; --cut, shares of rows and of columns (AG)
+// or inner entries (RS, AR) by rank; --scale divides sizes. Each method is a program of its own
 // (runtime/profile): a step of repeats on tensors that follow each other in memory. All programs of
 // a shape, once warm, go on in turns, a sample each: a pause, a barrier, a step, whose own overhead
 // is taken off; the slowest rank's. A device that power binds is as fast as what it did before lets
 // it be: in turns all find it the same, each behind another one from turn to turn. The first turns
-// are of all methods, the rest of those that are compared: product, collectives, sequences, the
+// are of all methods, the rest of those that are compared: matmul, collectives, sequences, the
 // planner's pair, and the fastest of the other groupings so far. Operands are normal numbers that
 // no two ranks share; after the turns results are poisoned and every element compared with what the
 // sequence makes. Prints a line of JSON a method.
@@ -27,7 +27,7 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
-#include "overlap_groups.h"
+#include "overlap_chunks.h"
 #include "profile/profile.h"
 
 enum {
@@ -74,7 +74,7 @@ typedef struct bench {
 } bench;
 
 typedef struct options {
-    const char *shapes, *groups, *also, *cut, *sms, *only;
+    const char *shapes, *chunks, *also, *cut, *sms, *only;
     int lists, scale, turns;
     double seconds;
 } options;
@@ -149,9 +149,9 @@ static bool add(bench *b, const method *m)
     int64_t all = total(b, b->rows), cut = total(b, b->inner);
     hap_dim rows = CUT(0, all, b->rows), inner = CUT(0, cut, b->inner);
     hap_dim whole = WHOLE(all), k = WHOLE(b->s.k), n = WHOLE(b->s.n);
-    const int64_t(*groups)[3] = (const int64_t(*)[3])m->list.group;
+    const int64_t(*chunks)[3] = (const int64_t(*)[3])m->list.chunk;
     hap_coll_call c = {.axes = AXIS(0), .form = m->form};
-    bool push = hap_form_push(m->form);
+    bool put = hap_form_put(m->form);
     bool pair = m->what == SEQUENCE || m->what == PAIR;
     if (b->ag) {
         hap_tensor *x = profile_cut(p, PROFILE_IN, HAP_BF16, 2, (hap_dim[]){rows, k});
@@ -162,8 +162,8 @@ static bool add(bench *b, const method *m)
         if (!x || !w || !full || !y) return false;
         if (!b->result) b->result = y;
         c.kind = HAP_ALL_GATHER;
-        if (m->what == MATMUL) profile_add_product(p, y, full, w);
-        if (pair) profile_add_gathered(p, m->form, m->list.n, groups, full, x, w, y);
+        if (m->what == MATMUL) profile_add_matmul(p, y, full, w);
+        if (pair) profile_add_gathered(p, m->form, m->list.n, chunks, full, x, w, y);
         if (m->what == COLLECTIVE) {
             profile_add_coll(p, &c, full, x);
             profile_add(p, CALL_WAIT);
@@ -176,12 +176,12 @@ static bool add(bench *b, const method *m)
     hap_tensor *w = profile_cut(p, PROFILE_IN, HAP_BF16, 2, (hap_dim[]){inner, n});
     hap_tensor *y = profile_cut(p, m->what == COLLECTIVE ? PROFILE_IN : PROFILE_OUT, HAP_BF16, 2,
                                 (hap_dim[]){whole, n});
-    hap_tensor *dst = profile_cut(p, reduce && push ? PROFILE_SYM : PROFILE_OUT, HAP_BF16, 2,
+    hap_tensor *dst = profile_cut(p, reduce && put ? PROFILE_SYM : PROFILE_OUT, HAP_BF16, 2,
                                   (hap_dim[]){reduce ? whole : rows, n});
     if (!x || !w || !y || !dst) return false;
     if (!b->result) b->result = dst;
-    if (m->what == MATMUL) profile_add_product(p, y, x, w);
-    if (pair) profile_add_scattered(p, &c, m->list.n, groups, dst, y, x, w);
+    if (m->what == MATMUL) profile_add_matmul(p, y, x, w);
+    if (pair) profile_add_scattered(p, &c, m->list.n, chunks, dst, y, x, w);
     if (m->what == COLLECTIVE) {
         profile_add_coll(p, &c, dst, y);
         profile_add(p, CALL_WAIT);
@@ -355,12 +355,12 @@ static void check(bench *b, method *m, method *poison)
 
 // --- methods ---
 
-static method *add_method(bench *b, what w, hap_form form, const char *by, const group_list *groups)
+static method *add_method(bench *b, what w, hap_form form, const char *by, const group_list *chunks)
 {
     if (b->n_methods == MOST_METHODS) return NULL;
     method *m = &b->method[b->n_methods++];
     *m = (method){.what = w, .form = form, .by = by, .program = (int)(m - b->method)};
-    if (groups) m->list = *groups;
+    if (chunks) m->list = *chunks;
     return m;
 }
 
@@ -370,7 +370,7 @@ static void add_tried(bench *b, int most)
     bool reduce = b->s.kind[1] == 'R';
     group_list l;
     for (int i = 0; i < most && groups_tried(&l, b->s.kind, b->r->n_ranks, i); i++) {
-        hap_form form = reduce ? FORM_FLAT : FORM_PUSH(1);
+        hap_form form = reduce ? FORM_FLAT : FORM_PUT(1);
         bool planned = false;
         for (int k = 0; k < b->n_methods; k++)
             planned = planned || (b->method[k].form == form && groups_same(&b->method[k].list, &l));
@@ -394,7 +394,7 @@ static void report(bench *b, method *m)
     if (b->r->id != 0) return;
     printf(
         "{\"by\":\"hapc\",\"kind\":\"%s\",\"m\":%lld,\"n\":%lld,\"k\":%lld,\"ranks\":%d,\"name\":\"%s\","
-        "\"method\":\"%s\",\"form\":\"%s\",\"chosen\":\"%s\",\"groups\":\"%s\"",
+        "\"method\":\"%s\",\"form\":\"%s\",\"chosen\":\"%s\",\"chunks\":\"%s\"",
         b->s.kind, (long long)b->s.m, (long long)b->s.n, (long long)b->s.k, b->r->n_ranks,
         b->s.name, what_name[m->what], m->what == MATMUL ? "" : hap_form_name(m->form).s, m->by,
         m->list.text);
@@ -427,12 +427,12 @@ static void run_shape(bench *b, const options *o, double until)
     hap_form library = reduce ? FORM_FLAT : b->uneven ? FORM_GROUPED : FORM_EVEN;
     profile_begin(&b->p);
     method *once = add_method(b, SEQUENCE, library, "", NULL);
-    add_method(b, SEQUENCE, FORM_PUSH(1), "", NULL);
+    add_method(b, SEQUENCE, FORM_PUT(1), "", NULL);
     add_method(b, MATMUL, library, "", NULL);
     add_method(b, COLLECTIVE, library, "", NULL);
-    add_method(b, COLLECTIVE, FORM_PUSH(1), "", NULL);
-    if (b->r->n_ranks > 2) add_method(b, COLLECTIVE, FORM_PUSH(b->r->n_ranks - 1), "", NULL);
-    add_listed(b, o->groups, "planner", 1);
+    add_method(b, COLLECTIVE, FORM_PUT(1), "", NULL);
+    if (b->r->n_ranks > 2) add_method(b, COLLECTIVE, FORM_PUT(b->r->n_ranks - 1), "", NULL);
+    add_listed(b, o->chunks, "planner", 1);
     add_listed(b, o->also, "also", MOST_METHODS);
     add_tried(b, o->lists);
     build(b, once, 1);
@@ -503,8 +503,8 @@ static bool parse(options *o, int argc, char **argv)
         const char *v = i + 1 < argc ? argv[i + 1] : "";
         if (argv[i][0] != '-')
             o->shapes = argv[i];
-        else if (strcmp(argv[i], "--groups") == 0)
-            o->groups = v, i++;
+        else if (strcmp(argv[i], "--chunks") == 0)
+            o->chunks = v, i++;
         else if (strcmp(argv[i], "--also") == 0)
             o->also = v, i++;
         else if (strcmp(argv[i], "--cut") == 0)

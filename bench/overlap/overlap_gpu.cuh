@@ -1,5 +1,5 @@
 // What the baselines of bench/overlap/overlap_base.cu share: a segment of each rank's memory mapped by all,
-// flags in it, products by cuBLASLt, and a clock. One process a GPU, under mpirun; every rank makes
+// flags in it, matmuls by cuBLASLt, and a clock. One process a GPU, under mpirun; every rank makes
 // the same calls.
 //
 // Timing: everything that is timed is enqueued behind a gate that the host opens when all ranks have
@@ -126,7 +126,7 @@ static void segment_make(size_t bytes)
 
 // --- streams ---
 
-static cudaStream_t s, s2, own, credit, to[8]; // products, own rows, credits, transfers
+static cudaStream_t s, s2, own, credit, to[8]; // matmuls, own rows, credits, transfers
 static void streams_make()
 {
     int least, most;
@@ -170,10 +170,10 @@ static void raise_all(cudaStream_t t, int k, unsigned v) // flag k of every othe
     if (n) CK(drv.cuStreamBatchMemOp_(t, n, op, 0));
 }
 
-// --- products ---
+// --- matmuls ---
 
 // C [m, n] = A [m, k] B [k, n], bf16, sums in f32, by the fastest of cuBLASLt's proposals for this m.
-struct product {
+struct matmul {
     i64 n, k;
     std::map<i64, cublasLtMatmulAlgo_t> best;
     std::map<i64, double> sec;
@@ -208,7 +208,7 @@ struct lt_call {
 };
 
 // Tunes on the operands given; timed back to back.
-static void tune(product *p, i64 m, const bf16 *x, const bf16 *w, bf16 *y)
+static void tune(matmul *p, i64 m, const bf16 *x, const bf16 *w, bf16 *y)
 {
     if (m == 0 || p->best.count(m)) return;
     lt_call c(m, p->n, p->k);
@@ -243,7 +243,7 @@ static void tune(product *p, i64 m, const bf16 *x, const bf16 *w, bf16 *y)
     cudaEventDestroy(from);
     cudaEventDestroy(till);
 }
-static void multiply(product *p, i64 m, const bf16 *x, const bf16 *w, bf16 *y, cudaStream_t t)
+static void multiply(matmul *p, i64 m, const bf16 *x, const bf16 *w, bf16 *y, cudaStream_t t)
 {
     if (m == 0) return;
     auto at = p->best.find(m);

@@ -58,7 +58,7 @@ def of(rows, method):
 
 
 def line(x):
-    """A grouping as bench/planner/pair_groups.c writes it: weights of 1 are left out."""
+    """A grouping as bench/planner/pair_chunks.c writes it: weights of 1 are left out."""
     groups = " ".join(g[:-2] if g.endswith("*1") else g for g in x["groups"].split())
     return f"{x['kind']} {x['name']} {x['form'].lower()} {groups}"
 
@@ -91,7 +91,7 @@ def compare_prices(path, shapes):
               f"{math.exp(low):.3f} ({of_low}) to {math.exp(high):.3f} ({of_high})")  # fmt: skip
 
 
-def by_push(form):
+def by_put(form):
     return form.startswith("PUSH")
 
 
@@ -119,8 +119,8 @@ def main():
         bare = [x for x in rows if x["by"] == "bare"]
         theirs = [x for x in rows if x["by"] == "torch"]
         product = least(ours, method="matmul")
-        nccl = least(ours, method="collective", form=lambda f: not by_push(f))
-        push = least(ours, method="collective", form=by_push)
+        nccl = least(ours, method="collective", form=lambda f: not by_put(f))
+        push = least(ours, method="collective", form=by_put)
         if not product or not (nccl or push):
             print(f"| {kind} {m} {n} {k} /{ranks} {name} | not measured |")
             continue
@@ -129,7 +129,7 @@ def main():
         moved = [x["ms"] for x in rows if x["method"] in ("collective", "nccl", "push", "push all") and "ms" in x]
         lowest = max(alone, min(moved))
         sequential = least(ours, method="sequential")
-        library = least(ours, method="sequential", form=lambda f: not by_push(f))
+        library = least(ours, method="sequential", form=lambda f: not by_put(f))
         torch = least(theirs, method="fused")
         pairs = [x for x in ours if x["method"] == "pair"]
         planned, best = least(pairs, chosen="planner"), least(pairs)

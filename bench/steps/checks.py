@@ -31,7 +31,7 @@ def generated(m):
     if not folder:
         return None
     command = [m.hapc, "run", folder, "--backend", "cuda", "--steps", "4", "--seed", "1", "--input",
-               f"x={rows}", "--cuda", "groups=all,attention=own,tune=off"]
+               f"x={rows}", "--cuda", "fusions=all,attention=own,tune=off"]
     m.run("rows.built", command, 60)
     shown = m.run("rows.command", [*command, "--dry-run"], 30).text().splitlines()
     return ["bash", "-c", shown[-1]] if shown else None
@@ -110,7 +110,7 @@ def hashes(m, names):
 
 def puts(m):
     """programs of one-sided puts run in each way: the same bits; without credits, which is noticed"""
-    stress = m.test("push_stress_cuda")
+    stress = m.test("put_stress_cuda")
     for n in (1, 2, 4):
         if n > m.gpus:
             continue
@@ -183,7 +183,7 @@ def same_groups(m, name, folder, *options):
     for on in ("off", "on", "all"):
         saved = m.path(f"{name}.{on}.safetensors")
         run = go(m, f"{name}.{on}", folder, "--seed", "1", "--steps", "8", "--save", saved, *options,
-                 cuda=f"groups={on},tune=off")
+                 cuda=f"fusions={on},tune=off")
         kept[on] = (write_losses(m, f"{name}.{on}", run), saved, run.losses)
         for line in run.said("note|left out", 3):
             print("   ", line)

@@ -154,10 +154,10 @@ def groups_speed(m):
                       str(rows_of(model)), "--precision", "bf16")
         for on in ("off", "on", "all") * 2 if folder else ():
             run = go(m, f"groups.{model}.{on}", folder, "--steps", str(m.o.steps), "--seed", "1", *rows,
-                     cuda=f"groups={on}")
+                     cuda=f"fusions={on}")
             line(m, f"groups {on} {model}: {run.median()} ms/step, losses {run.some_losses()}")
         for on in ("off", "all") if folder else ():
-            trace(m, model, folder, f"groups.{model}.{on}", cuda=f"groups={on}")
+            trace(m, model, folder, f"groups.{model}.{on}", cuda=f"fusions={on}")
 
 
 def put_speed(m):
@@ -165,6 +165,6 @@ def put_speed(m):
     for n in [n for n in (2, 4) if n <= m.gpus]:
         done = m.run(f"put-speed.{n}", m.mpirun(n, os.path.join(m.pack, "bin/push-bench-cuda"), "--graph",
                                                 "on", "--seconds", str(m.o.each)), m.o.each + 60)
-        report = m.run(f"put-speed.{n}.table", ["python3", "bench/overlap/push_report.py", done.log], 30)
+        report = m.run(f"put-speed.{n}.table", ["python3", "bench/overlap/put_report.py", done.log], 30)
         for x in report.text().splitlines():
             line(m, x)

@@ -15,7 +15,7 @@
 static const char *const outs[IR_MAX_OUT] = {"y", "y1", "y2", "y3", "y4", "y5", "y6", "y7"};
 static const char *const ins[IR_MAX_IN] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
 
-static const char *in_name(const ir_op_row *r, int i)
+static const char *in_name(const ir_op_info *r, int i)
 {
     hb_assert(i >= 0 && i < IR_MAX_IN);
     return r->max_in == 1 ? "x" : ins[i];
@@ -67,7 +67,7 @@ static void comment(const char *text)
 }
 
 // .note, or .text without the marks of attributes and what .note adds to it.
-static void meaning(const ir_op_row *r)
+static void meaning(const ir_op_info *r)
 {
     char text[1024];
     size_t n = 0;
@@ -96,7 +96,7 @@ static const char *attr_type(ir_attr_kind k)
 }
 
 // void op_NAME(hap_rank *r, …) without what follows; `open` is "void op_add(" or "void (op_add)(".
-static void signature(const ir_op_row *r, const char *open, const char *end)
+static void signature(const ir_op_info *r, const char *open, const char *end)
 {
     char text[80];
     words w = {(int)strlen(open), (int)strlen(open), 100, true};
@@ -142,10 +142,10 @@ static void print_header(void)
         "typedef enum hap_op_id {\n",
         stdout);
     for (int op = 0; op < IR_N_OPS; op++)
-        printf("    HAP_OP_%s,\n", ir_row((ir_op)op)->name);
+        printf("    HAP_OP_%s,\n", ir_op_of((ir_op)op)->name);
     fputs("    HAP_N_OPS\n} hap_op_id;\n", stdout);
     for (int op = 0; op < IR_N_OPS; op++) {
-        const ir_op_row *r = ir_row((ir_op)op);
+        const ir_op_info *r = ir_op_of((ir_op)op);
         char text[256];
         putchar('\n');
         snprintf(text, sizeof text, "%s: %s", r->name, r->formula);
@@ -159,7 +159,7 @@ static void print_header(void)
     fputs("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n", stdout);
 }
 
-static void print_call(const ir_op_row *r)
+static void print_call(const ir_op_info *r)
 {
     char text[256];
     putchar('\n');
@@ -203,22 +203,23 @@ static void print_calls(void)
         "const char *const hap_op_names[] = {\n",
         stdout);
     for (int op = 0; op < IR_N_OPS; op++)
-        printf("    \"%s\",\n", ir_row((ir_op)op)->name);
+        printf("    \"%s\",\n", ir_op_of((ir_op)op)->name);
     fputs("};\n\n"
           "// Bit a: with a as first attribute (0: it has none), rows of the first operand become\n"
           "// rows of the output one by one, given a matrix as second operand.\n"
           "const unsigned hap_op_by_rows[HAP_N_OPS] = {\n",
           stdout);
     for (int op = 0; op < IR_N_OPS; op++)
-        if (ir_row((ir_op)op)->by_rows)
-            printf("    [HAP_OP_%s] = %u,\n", ir_row((ir_op)op)->name, ir_row((ir_op)op)->by_rows);
+        if (ir_op_of((ir_op)op)->by_rows)
+            printf("    [HAP_OP_%s] = %u,\n", ir_op_of((ir_op)op)->name,
+                   ir_op_of((ir_op)op)->by_rows);
     fputs(
         "};\n\n"
         "// What its CUDA kernel reads and writes in any float type: a bit an operand and output.\n"
         "const hap_op_floats hap_op_any_float[HAP_N_OPS] = {\n",
         stdout);
     for (int op = 0; op < IR_N_OPS; op++) {
-        const ir_op_row *r = ir_row((ir_op)op);
+        const ir_op_info *r = ir_op_of((ir_op)op);
         if (r->any_float.in || r->any_float.out)
             printf("    [HAP_OP_%s] = {%u, %u},\n", r->name, r->any_float.in, r->any_float.out);
     }
@@ -229,11 +230,11 @@ static void print_calls(void)
           "    hap_dispatch(r, c);\n}\n",
           stdout);
     for (int op = 0; op < IR_N_OPS; op++)
-        print_call(ir_row((ir_op)op));
+        print_call(ir_op_of((ir_op)op));
 }
 
 // Real attributes, in order; others have no place in a pointwise value.
-static int n_real(const ir_op_row *r)
+static int n_real(const ir_op_info *r)
 {
     for (int i = 0; i < r->n_attr; i++)
         hb_assert(r->attr[i].kind == IR_ATTR_REAL);
@@ -253,7 +254,7 @@ static void print_points(void)
     for (int n_in = 1; n_in <= 2; n_in++) {
         printf("\n#define HAP_POINTS_%d(X)", n_in);
         for (int op = 0; op < IR_N_OPS; op++) {
-            const ir_op_row *r = ir_row((ir_op)op);
+            const ir_op_info *r = ir_op_of((ir_op)op);
             if (!r->point || r->max_in != n_in) continue;
             printf(" \\\n    X(%s, (u%s", r->name, n_in == 2 ? ", v" : "");
             for (int i = 0; i < n_real(r); i++)
@@ -264,7 +265,7 @@ static void print_points(void)
     }
     fputs("\n#ifdef HAP_POINT\n", stdout);
     for (int op = 0; op < IR_N_OPS; op++) {
-        const ir_op_row *r = ir_row((ir_op)op);
+        const ir_op_info *r = ir_op_of((ir_op)op);
         if (!r->point) continue;
         hb_assert(r->flags & IR_EACH && r->max_in <= 2 && n_real(r) <= 2);
         printf("HAP_POINT float hap_%s(", r->name);
@@ -281,8 +282,8 @@ static void print_points(void)
 static void print_user(void)
 {
     for (int op = 0; op < IR_N_ALL_OPS; op++) {
-        if (op == IR_N_OPS || !(ir_row((ir_op)op)->flags & IR_USER)) continue;
-        const ir_op_row *r = ir_row((ir_op)op);
+        if (op == IR_N_OPS || !(ir_op_of((ir_op)op)->flags & IR_USER)) continue;
+        const ir_op_info *r = ir_op_of((ir_op)op);
         printf("%s %d %d ", r->name, r->min_in, r->max_in);
         fputs(r->list_out ? "sizes" : "", stdout);
         if (!r->list_out) printf("%d", r->n_out);

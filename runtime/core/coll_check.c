@@ -4,28 +4,27 @@
 #include "core/fail.h"
 
 // Which forms a call can have, as bits.
-static unsigned forms_of(const hap_coll_call *c)
+static unsigned shardings_of(const hap_coll_call *c)
 {
-    const unsigned push = 1u << FORM_PUSHED;
+    const unsigned put = 1u << FORM_PUTS;
     switch (c->kind) {
     case HAP_ALL_GATHER:
-        return 1u << FORM_EVEN | 1u << FORM_PADDED | 1u << FORM_GROUPED | 1u << FORM_SENDRECV |
-               push;
+        return 1u << FORM_EVEN | 1u << FORM_PADDED | 1u << FORM_GROUPED | 1u << FORM_SENDRECV | put;
     case HAP_REDUCE_SCATTER:
         return 1u << FORM_EVEN | 1u << FORM_PADDED | 1u << FORM_GROUPED | 1u << FORM_SENDRECV |
-               1u << FORM_EVEN_FLAT | push;
+               1u << FORM_EVEN_FLAT | put;
     case HAP_ALL_REDUCE:
-        return 1u << FORM_FLAT | 1u << FORM_TWO_LEVEL | (c->reduce == HAP_SUM ? push : 0);
+        return 1u << FORM_FLAT | 1u << FORM_TWO_LEVEL | (c->reduce == HAP_SUM ? put : 0);
     case HAP_ALL_TO_ALL:
-        return 1u << FORM_EVEN | 1u << FORM_SENDRECV | push;
-    case HAP_RECUT:
+        return 1u << FORM_EVEN | 1u << FORM_SENDRECV | put;
+    case HAP_RESHARD:
         return 1u << FORM_EVEN | 1u << FORM_SENDRECV;
     }
     return 0;
 }
 
 // Each copy goes to another member. What other ranks write into lies in SEG_SYM.
-static void check_push(hap_rank *r, const hap_coll_call *c)
+static void check_put(hap_rank *r, const hap_coll_call *c)
 {
     int n = hap_group_size(r, c->axes), copies = hap_form_copies(c->form);
     int most = n > 1 ? n - 1 : 1;
@@ -53,8 +52,8 @@ void hap_coll_check(hap_rank *r, const hap_coll_call *c)
     unsigned all = r->n_axes == 2 ? 3u : 1u;
     HAP_CK(r, c->axes != 0 && (c->axes & ~all) == 0, "axis mask %u of a mesh of %d axes", c->axes,
            r->n_axes);
-    unsigned form = hap_form_push(c->form) ? FORM_PUSHED : c->form;
-    HAP_CK(r, form <= FORM_PUSHED && (forms_of(c) >> form & 1u), "there is no form %s of it",
+    unsigned form = hap_form_put(c->form) ? FORM_PUTS : c->form;
+    HAP_CK(r, form <= FORM_PUTS && (shardings_of(c) >> form & 1u), "there is no form %s of it",
            hap_form_name(c->form).s);
     HAP_CK(r, c->form != FORM_TWO_LEVEL || c->axes == 3u, "form TWO_LEVEL needs both axes");
     HAP_CK(r, c->n >= 1, "an empty list");
@@ -75,7 +74,7 @@ void hap_coll_check(hap_rank *r, const hap_coll_call *c)
         int64_t one = hap_scratch_of(r, c, &v);
         need += (one + HAP_SCRATCH_ALIGN - 1) / HAP_SCRATCH_ALIGN * HAP_SCRATCH_ALIGN;
     }
-    if (hap_form_push(c->form)) check_push(r, c);
+    if (hap_form_put(c->form)) check_put(r, c);
     int64_t have = c->scratch ? c->scratch->bytes : 0;
     HAP_CK(r, have >= need, "form %s needs %lld bytes of scratch, the plan gives %lld",
            hap_form_name(c->form).s, (long long)need, (long long)have);

@@ -16,8 +16,8 @@ const char *hap_coll_name(const hap_coll_call *c)
         return c->reduce == HAP_MAX ? "coll_all_reduce_max" : "coll_all_reduce";
     case HAP_ALL_TO_ALL:
         return "coll_all_to_all";
-    case HAP_RECUT:
-        return "coll_recut";
+    case HAP_RESHARD:
+        return "coll_reshard";
     }
     return "coll";
 }
@@ -27,10 +27,10 @@ hap_form_text hap_form_name(hap_form f)
     static const char *const name[] = {"EVEN",      "PADDED", "GROUPED",  "SENDRECV",
                                        "EVEN_FLAT", "FLAT",   "TWO_LEVEL"};
     hap_form_text t;
-    if (hap_form_push(f))
-        snprintf(t.s, sizeof t.s, "PUSH(%d)", hap_form_copies(f));
+    if (hap_form_put(f))
+        snprintf(t.s, sizeof t.s, "PUT(%d)", hap_form_copies(f));
     else
-        snprintf(t.s, sizeof t.s, "%s", (unsigned)f < FORM_PUSHED ? name[f] : "?");
+        snprintf(t.s, sizeof t.s, "%s", (unsigned)f < FORM_PUTS ? name[f] : "?");
     return t;
 }
 
@@ -198,11 +198,11 @@ const char *hap_coll_view_of(const hap_rank *r, const hap_coll_call *c, int k, h
         v->n1 = src->elements;
         return NULL;
     case HAP_ALL_TO_ALL:
-    case HAP_RECUT:
+    case HAP_RESHARD:
         if (i < 0 || j < 0) return "src and dst must both be cut over the group";
         if (i == j && same_factor(&src->dim[i], &dst->dim[i]))
             return one_factor(r, c, src, dst, i, true, true, v, buf, n);
-        if (c->kind == HAP_RECUT) return "src and dst must be cut on the same factor";
+        if (c->kind == HAP_RESHARD) return "src and dst must be cut on the same factor";
         return two_factors(r, c, src, dst, i, j, v, buf, n);
     }
     return "no such kind";
@@ -281,9 +281,9 @@ int64_t hap_max_dst_bytes(const hap_rank *r, const hap_coll_view *v)
     return max;
 }
 
-bool hap_form_push(hap_form f)
+bool hap_form_put(hap_form f)
 {
-    return ((unsigned)f & 15u) == FORM_PUSHED;
+    return ((unsigned)f & 15u) == FORM_PUTS;
 }
 
 int hap_form_copies(hap_form f)

@@ -4,7 +4,7 @@
 //     all_gather      src's cut factor          1
 //     reduce_scatter  dst's cut factor          1
 //     all_reduce      all elements              1
-//     recut           the factor, cut in both   1
+//     reshard           the factor, cut in both   1
 //     all_to_all      the major of the two cut factors, and the minor one
 //
 // n1 and n2 are what the members of the group hold together: less than the whole factor where it is
@@ -54,20 +54,20 @@ enum { HAP_SCRATCH_ALIGN = 256 };
 int64_t hap_scratch_of(const hap_rank *r, const hap_coll_call *c, const hap_coll_view *v);
 int64_t hap_coll_scratch_bytes(const hap_rank *r, const hap_coll_call *c);
 
-// Form PUSH, whose transfers go straight to where the data is wanted. Partial sums go to slots in
+// Form PUT, whose transfers go straight to where the data is wanted. Partial sums go to slots in
 // the owner's scratch, one a member in the order of coordinates; the owner adds them in that order
 // (16-bit types in f32), so that every backend gives the same bits.
-bool hap_form_push(hap_form f);
-int hap_form_copies(hap_form f); // of a push: in flight at a time, of one rank
-int64_t hap_push_slot(const hap_rank *r, const hap_coll_call *c, const hap_coll_view *v); // bytes
+bool hap_form_put(hap_form f);
+int hap_form_copies(hap_form f); // of a one-sided put: in flight at a time, of one rank
+int64_t hap_put_slot(const hap_rank *r, const hap_coll_call *c, const hap_coll_view *v); // bytes
 // What member m adds of an all-reduce: elements of the flattened tensor.
-hap_range hap_push_shard(const hap_coll_view *v, int m);
+hap_range hap_put_shard(const hap_coll_view *v, int m);
 
 const char *hap_coll_name(const hap_coll_call *c); // "coll_all_gather"
 
 typedef struct hap_form_text {
     char s[20];
 } hap_form_text;
-hap_form_text hap_form_name(hap_form f); // "EVEN", "PUSH(2)"
+hap_form_text hap_form_name(hap_form f); // "EVEN", "PUT(2)"
 
 #endif

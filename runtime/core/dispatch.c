@@ -23,9 +23,9 @@ static double begin(hap_rank *r, const char *name)
     return r->trace ? hap_seconds() : 0;
 }
 
-static void outside_groups(hap_rank *r)
+static void outside_fusions(hap_rank *r)
 {
-    HAP_CK(r, !r->in_group, "stands in a group, which is of ops alone");
+    HAP_CK(r, !r->in_fusion, "stands in a fusion, which is of ops alone");
 }
 
 static void outside_pairs(hap_rank *r)
@@ -65,7 +65,7 @@ void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
 {
     double start = begin(r, "hap_cut");
     char why[160], a[128], b[128];
-    outside_groups(r);
+    outside_fusions(r);
     outside_pairs(r);
     HAP_CK(r, y && x, "a tensor is NULL");
     const char *bad = hap_cut_check(r, y, x, why, sizeof why);
@@ -81,7 +81,7 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
 {
     double start = begin(r, "hap_partial");
     bool keep = true;
-    outside_groups(r);
+    outside_fusions(r);
     outside_pairs(r);
     HAP_CK(r, y && x, "a tensor is NULL");
     hap_partial_check(r, axes, y, x);
@@ -97,9 +97,9 @@ void(hap_fuse)(hap_rank *r, const char *kernel)
 {
     begin(r, "hap_fuse");
     HAP_CK(r, kernel, "the kernel has no name");
-    HAP_CK(r, !r->in_group, "a group stands in another");
+    HAP_CK(r, !r->in_fusion, "a fusion stands in another");
     outside_pairs(r);
-    r->in_group = true;
+    r->in_fusion = true;
     hap_backend_fuse(r, kernel);
     r->doing = NULL;
 }
@@ -107,10 +107,10 @@ void(hap_fuse)(hap_rank *r, const char *kernel)
 void(hap_fused)(hap_rank *r, int n, hap_tensor *const *kept)
 {
     double start = begin(r, "hap_fused");
-    HAP_CK(r, r->in_group, "no group was begun");
+    HAP_CK(r, r->in_fusion, "no fusion was begun");
     for (int i = 0; i < n; i++)
         HAP_CK(r, kept[i], "kept tensor %d is NULL", i);
-    r->in_group = false;
+    r->in_fusion = false;
     hap_backend_fused(r, n, kept);
     end(r, start);
 }
@@ -121,7 +121,7 @@ static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsig
 {
     hap_coll_call c = {kind, reduce, axes, form, n, dst, src, scratch};
     begin(r, hap_coll_name(&c));
-    outside_groups(r);
+    outside_fusions(r);
     hap_coll_check(r, &c);
     if (r->pair.open) hap_pair_start(r, &c);
     // The event of a consumer pair is waited for inside the pair: any address will do.
@@ -146,12 +146,12 @@ COLL(coll_reduce_scatter_start, HAP_REDUCE_SCATTER, HAP_SUM)
 COLL(coll_all_reduce_start, HAP_ALL_REDUCE, HAP_SUM)
 COLL(coll_all_reduce_max_start, HAP_ALL_REDUCE, HAP_MAX)
 COLL(coll_all_to_all_start, HAP_ALL_TO_ALL, HAP_SUM)
-COLL(coll_recut_start, HAP_RECUT, HAP_SUM)
+COLL(coll_reshard_start, HAP_RESHARD, HAP_SUM)
 
 void(hap_wait)(hap_rank *r, hap_event *e)
 {
     double start = begin(r, "hap_wait");
-    outside_groups(r);
+    outside_fusions(r);
     HAP_CK(r, e, "there is no event");
     if (r->pair.open) hap_pair_wait(r, e);
     if (collected(r)) {
@@ -163,10 +163,10 @@ void(hap_wait)(hap_rank *r, hap_event *e)
     end(r, start);
 }
 
-void(hap_overlap)(hap_rank *r, int n_groups, const int64_t (*groups)[3])
+void(hap_overlap)(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
 {
     begin(r, "hap_overlap");
-    hap_pair_begin(r, n_groups, groups);
+    hap_pair_begin(r, n_chunks, chunks);
     r->doing = NULL;
 }
 

@@ -1,12 +1,12 @@
-// A pair: a collective and the products that it feeds or that feed it, as hap_overlap to
+// A pair: a collective and the matmuls that it feeds or that feed it, as hap_overlap to
 // hap_overlapped bracket them. Core collects and checks its calls and gives it whole to the
 // backend.
 //
-//     consumer   start of an all-gather, its wait, 1 to HAP_PAIR_OPS products that read its dst
-//     producer   one product, start of a reduce-scatter, all-to-all or all-reduce of its output;
+//     consumer   start of an all-gather, its wait, 1 to HAP_PAIR_OPS matmuls that read its dst
+//     producer   one matmul, start of a reduce-scatter, all-to-all or all-reduce of its output;
 //                the event is waited for later
 //
-// A product is row by row (hap_op_by_rows, from the formulas of the op table): linear, or matmul of
+// A matmul is row by row (hap_op_by_rows, from the formulas of the op table): linear, or matmul of
 // an operand that is not transposed with one of two dims. Its rows are all dims but the last,
 // flattened. The moved factor is the outermost of them in local memory, so that what a member holds
 // is one range of rows. All tensors of a pair that any of its calls writes lie apart from all
@@ -17,12 +17,12 @@
 
 #include "core/runtime_core.h"
 
-enum { HAP_PAIR_OPS = 8, HAP_PAIR_GROUPS = 256 };
+enum { HAP_PAIR_OPS = 8, HAP_PAIR_CHUNKS = 256 };
 
 typedef struct hap_pair {
     bool open, consumer, waited;
-    int n_groups;
-    const int64_t (*group)[3]; // distance, weight (negative: joined to the group before), via
+    int n_chunks;
+    const int64_t (*chunk)[3]; // distance, weight (negative: joined to the chunk before), via
     int line;                  // of hap_overlap
     // The collective, of one tensor.
     bool started;

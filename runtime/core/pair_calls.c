@@ -17,25 +17,25 @@ static bool same(const hap_tensor *a, const hap_tensor *b)
            a->rank > 0 && b->rank > 0 && a->local[a->rank - 1] == b->local[b->rank - 1];
 }
 
-void hap_pair_begin(hap_rank *r, int n_groups, const int64_t (*groups)[3])
+void hap_pair_begin(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
 {
     HAP_CK(r, !r->pair.open, "a pair stands in another");
-    HAP_CK(r, !r->in_group, "stands in a group, which is of ops alone");
-    HAP_CK(r, n_groups >= 1 && groups, "a pair without groups");
-    HAP_CK(r, n_groups <= HAP_PAIR_GROUPS, "a pair of %d groups", n_groups);
-    HAP_CK(r, groups[0][1] >= 0, "the first group of a pair is joined to one before");
-    for (int k = 0; k < n_groups; k++)
+    HAP_CK(r, !r->in_fusion, "stands in a fusion, which is of ops alone");
+    HAP_CK(r, n_chunks >= 1 && chunks, "a pair without chunks");
+    HAP_CK(r, n_chunks <= HAP_PAIR_CHUNKS, "a pair of %d chunks", n_chunks);
+    HAP_CK(r, chunks[0][1] >= 0, "the first chunk of a pair is joined to one before");
+    for (int k = 0; k < n_chunks; k++)
         HAP_CK(r,
-               groups[k][0] >= 0 && groups[k][1] != 0 && groups[k][1] <= INT32_MAX &&
-                   groups[k][1] >= -INT32_MAX,
-               "group %d has distance %lld and weight %lld", k, (long long)groups[k][0],
-               (long long)groups[k][1]);
-    for (int k = 0; k < n_groups; k++)
+               chunks[k][0] >= 0 && chunks[k][1] != 0 && chunks[k][1] <= INT32_MAX &&
+                   chunks[k][1] >= -INT32_MAX,
+               "chunk %d has distance %lld and weight %lld", k, (long long)chunks[k][0],
+               (long long)chunks[k][1]);
+    for (int k = 0; k < n_chunks; k++)
         HAP_CK(r,
-               groups[k][2] == 0 ||
-                   (groups[k][2] > 0 && groups[k][0] != 0 && groups[k][0] != groups[k][2]),
-               "group %d goes by way of %lld", k, (long long)groups[k][2]);
-    r->pair = (hap_pair){.open = true, .n_groups = n_groups, .group = groups, .line = r->line};
+               chunks[k][2] == 0 ||
+                   (chunks[k][2] > 0 && chunks[k][0] != 0 && chunks[k][0] != chunks[k][2]),
+               "chunk %d goes by way of %lld", k, (long long)chunks[k][2]);
+    r->pair = (hap_pair){.open = true, .n_chunks = n_chunks, .chunk = chunks, .line = r->line};
 }
 
 // Why the op does not go row by row from in[0] to out[0]; NULL if it does.
@@ -43,10 +43,10 @@ static const char *not_by_rows(const hap_op_call *c)
 {
     const hap_tensor *x = c->in[0], *w = c->n_in > 1 ? c->in[1] : NULL, *y = c->out[0];
     int64_t trans = c->attr[0].i;
-    if (!hap_op_by_rows[c->op]) return "is no product";
+    if (!hap_op_by_rows[c->op]) return "is no matmul";
     if (!x || !w || x->rank < 2 || y->rank < 2) return "has an operand of one dim";
     if (trans < 0 || trans > HAP_TN || !(hap_op_by_rows[c->op] >> trans & 1) || w->rank != 2)
-        return "is not one product of rows with a matrix";
+        return "is not one matmul of rows with a matrix";
     int64_t rows_x = 1, rows_y = 1;
     for (int i = 0; i + 1 < x->rank; i++)
         rows_x *= x->local[i];
@@ -62,47 +62,47 @@ void hap_pair_op(hap_rank *r, const hap_op_call *c)
     HAP_CK(r, !why, "stands in a pair, but %s", why);
     if (p->consumer) {
         HAP_CK(r, p->waited, "stands in a pair before the wait of its all-gather");
-        HAP_CK(r, p->n_ops < HAP_PAIR_OPS, "a pair of more than %d products", HAP_PAIR_OPS);
+        HAP_CK(r, p->n_ops < HAP_PAIR_OPS, "a pair of more than %d matmuls", HAP_PAIR_OPS);
         HAP_CK(r, same(c->in[0], p->dst), "stands in a pair, but does not read what it gathers");
     } else {
-        HAP_CK(r, p->n_ops == 0, "a second product before the collective of a pair");
+        HAP_CK(r, p->n_ops == 0, "a second matmul before the collective of a pair");
     }
     p->op_line[p->n_ops] = r->line;
     p->op[p->n_ops++] = *c;
 }
 
-// Every distance has a group, and none else.
-static void check_groups(hap_rank *r, const hap_pair *p)
+// Every distance has a chunk, and none else.
+static void check_chunks(hap_rank *r, const hap_pair *p)
 {
     int64_t n = p->kind == HAP_ALL_REDUCE ? 1 : hap_group_size(r, p->axes);
-    for (int k = 0; k < p->n_groups; k++)
-        HAP_CK(r, p->group[k][0] < n, "group %d of the pair has distance %lld among %lld", k,
-               (long long)p->group[k][0], (long long)n);
+    for (int k = 0; k < p->n_chunks; k++)
+        HAP_CK(r, p->chunk[k][0] < n, "chunk %d of the pair has distance %lld among %lld", k,
+               (long long)p->chunk[k][0], (long long)n);
     for (int64_t d = 0; d < n; d++) {
         bool there = false;
         int64_t all = 0;
-        for (int k = 0; k < p->n_groups; k++) {
-            if (p->group[k][0] != d) continue;
+        for (int k = 0; k < p->n_chunks; k++) {
+            if (p->chunk[k][0] != d) continue;
             there = true;
-            all += llabs(p->group[k][1]);
+            all += llabs(p->chunk[k][1]);
         }
-        HAP_CK(r, there, "the pair has no group of distance %lld", (long long)d);
+        HAP_CK(r, there, "the pair has no chunk of distance %lld", (long long)d);
         HAP_CK(r, all <= INT32_MAX, "the pair's weights of distance %lld are %lld together",
                (long long)d, (long long)all);
     }
 }
 
-// What is passed on comes to who passes it on with groups before.
+// What is passed on comes to who passes it on with chunks before.
 static void check_passed(hap_rank *r, const hap_pair *p)
 {
-    for (int k = 0; k < p->n_groups; k++) {
-        if (p->group[k][2] == 0) continue;
-        HAP_CK(r, p->consumer, "group %d goes by way of another, and the pair gathers nothing", k);
-        HAP_CK(r, p->group[k][2] < hap_group_size(r, p->axes), "group %d goes by way of %lld", k,
-               (long long)p->group[k][2]);
-        for (int i = k + 1; i < p->n_groups; i++)
+    for (int k = 0; k < p->n_chunks; k++) {
+        if (p->chunk[k][2] == 0) continue;
+        HAP_CK(r, p->consumer, "chunk %d goes by way of another, and the pair gathers nothing", k);
+        HAP_CK(r, p->chunk[k][2] < hap_group_size(r, p->axes), "chunk %d goes by way of %lld", k,
+               (long long)p->chunk[k][2]);
+        for (int i = k + 1; i < p->n_chunks; i++)
             HAP_CK(r, !hap_pair_brings(p, i, k),
-                   "group %d is passed on before group %d has brought it there", k, i);
+                   "chunk %d is passed on before chunk %d has brought it there", k, i);
     }
 }
 
@@ -118,7 +118,7 @@ static void check_geometry(hap_rank *r, const hap_pair *p, const hap_coll_call *
     int at = (int)((p->consumer ? v.src_dim : v.dst_dim) - side->dim);
     int factor = p->consumer ? v.src_factor : v.dst_factor;
     HAP_CK(r, at < t->rank - 1 && factor == 1 && v.outer <= 1,
-           "the moved factor of a pair is not the outermost of the product's rows");
+           "the moved factor of a pair is not the outermost of the matmul's rows");
     HAP_CK(r, p->kind != HAP_ALL_TO_ALL || v.src_dim == &p->src->dim[p->src->rank - 1],
            "not supported: a pair of an all_to_all from a cut of rows");
 }
@@ -151,9 +151,9 @@ void hap_pair_start(hap_rank *r, const hap_coll_call *c)
     HAP_CK(r, !p->started, "a second collective in a pair");
     HAP_CK(r, c->n == 1, "a pair moves one tensor");
     bool flat = c->kind == HAP_ALL_REDUCE && c->form == FORM_FLAT;
-    HAP_CK(r, flat || hap_form_push(c->form), "there is no pair of form %s",
+    HAP_CK(r, flat || hap_form_put(c->form), "there is no pair of form %s",
            hap_form_name(c->form).s);
-    HAP_CK(r, c->kind != HAP_RECUT && c->reduce == HAP_SUM, "there is no pair of it");
+    HAP_CK(r, c->kind != HAP_RESHARD && c->reduce == HAP_SUM, "there is no pair of it");
     p->started = true;
     p->consumer = c->kind == HAP_ALL_GATHER;
     p->kind = c->kind;
@@ -164,11 +164,11 @@ void hap_pair_start(hap_rank *r, const hap_coll_call *c)
     p->scratch = c->scratch;
     p->coll_line = r->line;
     HAP_CK(r, p->consumer == (p->n_ops == 0),
-           p->consumer ? "a product stands before the all-gather of a pair"
-                       : "no product stands before it in the pair");
+           p->consumer ? "a matmul stands before the all-gather of a pair"
+                       : "no matmul stands before it in the pair");
     if (!p->consumer)
-        HAP_CK(r, same(p->op[0].out[0], p->src), "does not move what the pair's product makes");
-    check_groups(r, p);
+        HAP_CK(r, same(p->op[0].out[0], p->src), "does not move what the pair's matmul makes");
+    check_chunks(r, p);
     check_passed(r, p);
     check_geometry(r, p, c);
     p->most_rows = hap_pair_most_rows(r, p);
@@ -188,7 +188,7 @@ void hap_pair_end(hap_rank *r)
     hap_pair *p = &r->pair;
     HAP_CK(r, p->open, "no pair was begun");
     HAP_CK(r, p->started, "a pair without a collective");
-    HAP_CK(r, p->n_ops > 0, "a pair without a product");
+    HAP_CK(r, p->n_ops > 0, "a pair without a matmul");
     if (p->consumer) check_apart(r, p);
     p->open = false;
 }

@@ -5,7 +5,7 @@
 
 #include "core/rank.h"
 
-void hap_pair_begin(hap_rank *r, int n_groups, const int64_t (*groups)[3]);
+void hap_pair_begin(hap_rank *r, int n_chunks, const int64_t (*chunks)[3]);
 void hap_pair_op(hap_rank *r, const hap_op_call *c);
 void hap_pair_start(hap_rank *r, const hap_coll_call *c); // after hap_coll_check
 void hap_pair_wait(hap_rank *r, const hap_event *e);

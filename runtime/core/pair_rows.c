@@ -72,15 +72,15 @@ hap_box hap_pair_dst(const hap_rank *r, const hap_pair *p, int member)
 
 static int64_t weight(const hap_pair *p, int k)
 {
-    return p->group[k][1] < 0 ? -p->group[k][1] : p->group[k][1];
+    return p->chunk[k][1] < 0 ? -p->chunk[k][1] : p->chunk[k][1];
 }
 
-// Of its distance's weights group k is [*from, *to) of *all.
+// Of its distance's weights chunk k is [*from, *to) of *all.
 static void share_of(const hap_pair *p, int k, int64_t *from, int64_t *to, int64_t *all)
 {
     *from = *all = 0;
-    for (int i = 0; i < p->n_groups; i++) {
-        if (p->group[i][0] != p->group[k][0]) continue;
+    for (int i = 0; i < p->n_chunks; i++) {
+        if (p->chunk[i][0] != p->chunk[k][0]) continue;
         if (i < k) *from += weight(p, i);
         *all += weight(p, i);
     }
@@ -104,23 +104,23 @@ static int at_distance(const hap_rank *r, const hap_pair *p, int64_t d)
     return (int)((hap_group_member(r, p->axes) + d + n) % n);
 }
 
-void hap_group_rows(const hap_rank *r, const hap_pair *p, int k, int *member, int64_t *lo,
+void hap_chunk_rows(const hap_rank *r, const hap_pair *p, int k, int *member, int64_t *lo,
                     int64_t *hi)
 {
-    int64_t d = p->group[k][0];
+    int64_t d = p->chunk[k][0];
     *member = at_distance(r, p, p->consumer ? -d : d);
     hap_part_rows(r, p, k, *member, lo, hi);
 }
 
 int hap_pair_other(const hap_rank *r, const hap_pair *p, int k)
 {
-    int64_t d = p->group[k][0];
+    int64_t d = p->chunk[k][0];
     return at_distance(r, p, p->consumer ? d : -d);
 }
 
 int hap_pair_sender(const hap_rank *r, const hap_pair *p, int k, int owner)
 {
-    int via = (int)((owner + p->group[k][2]) % hap_group_size(r, p->axes));
+    int via = (int)((owner + p->chunk[k][2]) % hap_group_size(r, p->axes));
     if (via == owner) return owner;
     return member_rows(r, p, via).n < member_rows(r, p, owner).n ? via : owner;
 }
@@ -128,7 +128,7 @@ int hap_pair_sender(const hap_rank *r, const hap_pair *p, int k, int owner)
 bool hap_pair_brings(const hap_pair *p, int i, int k)
 {
     int64_t from, to, all, from_k, to_k, all_k;
-    if (p->group[k][2] == 0 || p->group[i][0] != p->group[k][2]) return false;
+    if (p->chunk[k][2] == 0 || p->chunk[i][0] != p->chunk[k][2]) return false;
     share_of(p, i, &from, &to, &all);
     share_of(p, k, &from_k, &to_k, &all_k);
     return from * all_k < to_k * all && from_k * all < to * all_k;
@@ -136,20 +136,20 @@ bool hap_pair_brings(const hap_pair *p, int i, int k)
 
 hap_passed hap_pair_passed(const hap_rank *r, const hap_pair *p, int k)
 {
-    hap_passed x = {.owner = at_distance(r, p, -p->group[k][2])};
+    hap_passed x = {.owner = at_distance(r, p, -p->chunk[k][2])};
     int64_t lo, hi;
     int me = hap_group_member(r, p->axes);
     if (x.owner == me || hap_pair_sender(r, p, k, x.owner) != me) return x;
     hap_part_rows(r, p, k, x.owner, &lo, &hi);
-    x.to = at_distance(r, p, p->group[k][0] - p->group[k][2]);
+    x.to = at_distance(r, p, p->chunk[k][0] - p->chunk[k][2]);
     x.rows = (hap_range){lo, hi - lo};
     return x;
 }
 
-int hap_joined_groups(const hap_pair *p, int k)
+int hap_joined_chunks(const hap_pair *p, int k)
 {
     int n = 1;
-    while (k + n < p->n_groups && p->group[k + n][1] < 0)
+    while (k + n < p->n_chunks && p->chunk[k + n][1] < 0)
         n++;
     return n;
 }
@@ -160,7 +160,7 @@ int hap_joined_rows(const hap_rank *r, const hap_pair *p, int k, int n, hap_rang
     for (int i = k; i < k + n; i++) {
         int64_t lo, hi;
         int member, at = n_rows;
-        hap_group_rows(r, p, i, &member, &lo, &hi);
+        hap_chunk_rows(r, p, i, &member, &lo, &hi);
         if (lo == hi) continue;
         for (; at > 0 && rows[at - 1].lo > lo; at--)
             rows[at] = rows[at - 1];
@@ -192,9 +192,9 @@ static int by_last(const void *a, const void *b)
 
 int hap_pair_sums(const hap_rank *r, const hap_pair *p, hap_pair_sum *sums)
 {
-    int64_t end[2 * HAP_PAIR_GROUPS], part[2 * HAP_PAIR_GROUPS];
-    int n = 2 * p->n_groups, n_sums = 0, me = hap_group_member(r, p->axes);
-    for (int k = 0; k < p->n_groups; k++) {
+    int64_t end[2 * HAP_PAIR_CHUNKS], part[2 * HAP_PAIR_CHUNKS];
+    int n = 2 * p->n_chunks, n_sums = 0, me = hap_group_member(r, p->axes);
+    for (int k = 0; k < p->n_chunks; k++) {
         hap_part_rows(r, p, k, me, &part[2 * k], &part[2 * k + 1]);
         end[2 * k] = part[2 * k], end[2 * k + 1] = part[2 * k + 1];
     }
@@ -202,9 +202,9 @@ int hap_pair_sums(const hap_rank *r, const hap_pair *p, hap_pair_sum *sums)
     for (int i = 0; i + 1 < n; i++) {
         if (end[i] == end[i + 1]) continue;
         hap_pair_sum s = {{end[i], end[i + 1] - end[i]}, -1, -1};
-        for (int k = 0; k < p->n_groups; k++)
+        for (int k = 0; k < p->n_chunks; k++)
             if (part[2 * k] <= end[i] && end[i] < part[2 * k + 1])
-                *(p->group[k][0] == 0 ? &s.own : &s.last) = k;
+                *(p->chunk[k][0] == 0 ? &s.own : &s.last) = k;
         sums[n_sums++] = s;
     }
     qsort(sums, (size_t)n_sums, sizeof *sums, by_last);

@@ -1,4 +1,4 @@
-// Which rows a group of a pair is, and who has them. The planner has code of its own for the same;
+// Which rows a chunk of a pair is, and who has them. The planner has code of its own for the same;
 // tests/costmodel/pair_parts_test.c compares the two.
 
 #ifndef HAP_RUNTIME_PAIR_ROWS_H
@@ -14,33 +14,33 @@ hap_box hap_pair_src(const hap_rank *r, const hap_pair *p, int member);
 hap_box hap_pair_dst(const hap_rank *r, const hap_pair *p, int member);
 // Of the member that has most: what the parts of a distance are shares of.
 int64_t hap_pair_most_rows(const hap_rank *r, const hap_pair *p);
-// Rows [lo, hi) of `member`'s entries that are group k's of them, as far as it has so many:
+// Rows [lo, hi) of `member`'s entries that are chunk k's of them, as far as it has so many:
 // consumer, rows of dst; producer, rows of src.
 void hap_part_rows(const hap_rank *r, const hap_pair *p, int k, int member, int64_t *lo,
                    int64_t *hi);
-// Who sends the rows that `owner` has of group k: the owner, or the member that passes them on,
+// Who sends the rows that `owner` has of chunk k: the owner, or the member that passes them on,
 // which has fewer rows.
 int hap_pair_sender(const hap_rank *r, const hap_pair *p, int k, int owner);
-// Does group i bring the member that passes on some of the rows of group k?
+// Does chunk i bring the member that passes on some of the rows of chunk k?
 bool hap_pair_brings(const hap_pair *p, int i, int k);
-// What this rank passes on as group k: rows of dst, of `owner` for `to`; none: no rows.
+// What this rank passes on as chunk k: rows of dst, of `owner` for `to`; none: no rows.
 typedef struct hap_passed {
     hap_range rows;
     int owner, to;
 } hap_passed;
 hap_passed hap_pair_passed(const hap_rank *r, const hap_pair *p, int k);
-// What group k is on this rank: the member its rows come from (consumer) or go to (producer).
-void hap_group_rows(const hap_rank *r, const hap_pair *p, int k, int *member, int64_t *lo,
+// What chunk k is on this rank: the member its rows come from (consumer) or go to (producer).
+void hap_chunk_rows(const hap_rank *r, const hap_pair *p, int k, int *member, int64_t *lo,
                     int64_t *hi);
-// How many groups from k on are joined: their rows are multiplied together, once all are there.
-int hap_joined_groups(const hap_pair *p, int k);
+// How many chunks from k on are joined: their rows are multiplied together, once all are there.
+int hap_joined_chunks(const hap_pair *p, int k);
 // Their rows on this rank, ascending, neighbours as one range; returns how many (at most n).
 int hap_joined_rows(const hap_rank *r, const hap_pair *p, int k, int n, hap_range *rows);
 // The member at distance d that this rank's rows go to in a consumer pair, come from in a producer.
 int hap_pair_other(const hap_rank *r, const hap_pair *p, int k);
 // Of a producer that reduces: rows of this rank that are added together, those between any two ends
-// of groups; the group that brings the last of others' parts of them (-1: none), and that as which
-// this rank makes its own. In the order of `last`; at most 2 * HAP_PAIR_GROUPS. Returns how many.
+// of chunks; the chunk that brings the last of others' parts of them (-1: none), and that as which
+// this rank makes its own. In the order of `last`; at most 2 * HAP_PAIR_CHUNKS. Returns how many.
 typedef struct hap_pair_sum {
     hap_range rows;
     int last, own;

@@ -50,7 +50,7 @@ struct hap_rank {
     int line;           // of it
     const char *doing;  // name of the call
     hap_step_state now; // step (a resumed run goes on counting), learning rate, seed
-    bool in_step, in_group;
+    bool in_step, in_fusion;
     hap_pair pair; // the open one
 
     // Declarations.

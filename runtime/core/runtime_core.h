@@ -57,7 +57,7 @@ typedef enum {
     HAP_REDUCE_SCATTER,
     HAP_ALL_REDUCE,
     HAP_ALL_TO_ALL,
-    HAP_RECUT
+    HAP_RESHARD
 } hap_coll_kind;
 
 typedef struct hap_coll_call {

@@ -100,7 +100,7 @@ static void part_init(hap_rank *r, cpu_part *p, const hap_coll_call *c, int k, c
         p->req = hap_alloc(r, (size_t)p->cap_req * sizeof *req);
         p->counts = hap_alloc(r, 4 * (size_t)r->n_ranks * sizeof *counts);
     }
-    if (hap_form_push(c->form)) p->slot = hap_push_slot(r, c, &p->v);
+    if (hap_form_put(c->form)) p->slot = hap_put_slot(r, c, &p->v);
     p->tag = b->coll->next_tag;
     b->coll->next_tag = (b->coll->next_tag + 1) % N_TAGS;
     if (c->form == FORM_TWO_LEVEL && p->src->elements) p->ticket = b->coll->next_ticket++;

@@ -294,7 +294,7 @@ static bool reduce_two_level(hap_rank *r, cpu_part *p)
     return true;
 }
 
-// --- all-to-all and re-cut ---
+// --- all-to-all and reshard ---
 
 static bool exchange_step(hap_rank *r, cpu_part *p)
 {
@@ -343,7 +343,7 @@ static bool exchange_step(hap_rank *r, cpu_part *p)
 
 bool cpu_part_step(hap_rank *r, cpu_part *p)
 {
-    if (hap_form_push(p->form)) return cpu_push_step(r, p);
+    if (hap_form_put(p->form)) return cpu_put_step(r, p);
     switch (p->kind) {
     case HAP_ALL_GATHER:
         return gather_step(r, p);
@@ -352,7 +352,7 @@ bool cpu_part_step(hap_rank *r, cpu_part *p)
     case HAP_ALL_REDUCE:
         return p->form == FORM_TWO_LEVEL ? reduce_two_level(r, p) : reduce_flat(r, p);
     case HAP_ALL_TO_ALL:
-    case HAP_RECUT:
+    case HAP_RESHARD:
         return exchange_step(r, p);
     }
     return finish(p);

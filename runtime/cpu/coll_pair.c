@@ -1,8 +1,8 @@
-// Pairs on the CPU: messages part by part, products of row ranges between them.
+// Pairs on the CPU: messages part by part, matmuls of row ranges between them.
 //
 // All receives are posted first, so that a part is taken whenever it comes; messages between two
-// ranks match in the order of the groups, which both have. MPI moves them on while this rank tests
-// its requests: before and after each product. Sends go in the order of the groups, too: behind
+// ranks match in the order of the chunks, which both have. MPI moves them on while this rank tests
+// its requests: before and after each matmul. Sends go in the order of the chunks, too: behind
 // what is passed on they wait until that is there.
 
 #include <sched.h>
@@ -36,10 +36,10 @@ static void multiply(hap_rank *r, const hap_pair *p, hap_range range)
     hap_backend_poll(r);
 }
 
-// The products of the n groups from k on.
+// The products of the n chunks from k on.
 static void compute(hap_rank *r, const hap_pair *p, int k, int n)
 {
-    hap_range rows[HAP_PAIR_GROUPS];
+    hap_range rows[HAP_PAIR_CHUNKS];
     int n_rows = hap_joined_rows(r, p, k, n, rows);
     for (int i = 0; i < n_rows; i++)
         multiply(r, p, rows[i]);
@@ -64,8 +64,8 @@ typedef struct consumer {
     cpu_part *part;
     hap_coll_view v;
     hap_box all, mine;
-    int request[HAP_PAIR_GROUPS]; // that brings group k here; -1: none does
-    int sent;                     // groups
+    int request[HAP_PAIR_CHUNKS]; // that brings chunk k here; -1: none does
+    int sent;                     // chunks
 } consumer;
 
 static hap_box rows_of(hap_range rows)
@@ -82,11 +82,11 @@ static bool came(const consumer *x, int k)
     return there;
 }
 
-// Sends group after group, as far as what is passed on is there. No rank waits for good: what it
-// passes on comes with groups before, which all ranks send before that one.
+// Sends chunk after chunk, as far as what is passed on is there. No rank waits for good: what it
+// passes on comes with chunks before, which all ranks send before that one.
 static void send(consumer *x)
 {
-    for (; x->sent < x->p->n_groups; x->sent++) {
+    for (; x->sent < x->p->n_chunks; x->sent++) {
         int k = x->sent, to = hap_pair_other(x->r, x->p, k);
         int64_t lo, hi;
         hap_passed w = hap_pair_passed(x->r, x->p, k);
@@ -112,7 +112,7 @@ static void take_rows(consumer *x, int k)
 {
     int64_t lo, hi;
     int owner, before = x->part->n_req;
-    hap_group_rows(x->r, x->p, k, &owner, &lo, &hi);
+    hap_chunk_rows(x->r, x->p, k, &owner, &lo, &hi);
     if (owner != x->v.me)
         cpu_part_take(x->r, x->part, &x->v, x->p->dst->data, x->all,
                       rows_of((hap_range){lo, hi - lo}), hap_pair_sender(x->r, x->p, k, owner));
@@ -125,19 +125,19 @@ static void consume(hap_rank *r, const hap_pair *p)
     consumer x = {.r = r, .p = p, .part = &e->part[0], .v = hap_pair_view(r, p)};
     x.all = hap_pair_dst(r, p, x.v.me);
     x.mine = hap_pair_src(r, p, x.v.me);
-    for (int k = 0; k < p->n_groups; k++)
+    for (int k = 0; k < p->n_chunks; k++)
         take_rows(&x, k);
     send(&x);
     cpu_move(&x.v, p->dst->data, x.all, p->src->data, x.mine, x.mine);
-    for (int k = 0, n; k < p->n_groups; k += n) {
-        n = hap_joined_groups(p, k);
+    for (int k = 0, n; k < p->n_chunks; k += n) {
+        n = hap_joined_chunks(p, k);
         for (int i = k; i < k + n; i++)
             while (!came(&x, i))
                 move_on(&x);
         send(&x);
         compute(r, p, k, n);
     }
-    while (x.sent < p->n_groups)
+    while (x.sent < p->n_chunks)
         move_on(&x);
     x.part->filling = false;
     x.part->step = 1; // what is left are sends
@@ -151,13 +151,13 @@ static hap_box piece_of(const hap_pair *p, const hap_coll_view *v, hap_range row
 {
     int64_t cols = p->src->local[p->src->rank - 1];
     hap_box elements = {{rows.lo * cols, rows.n * cols}, {0, 1}};
-    return hap_box_common(elements, (hap_box){hap_push_shard(v, m), {0, 1}});
+    return hap_box_common(elements, (hap_box){hap_put_shard(v, m), {0, 1}});
 }
 
 static void give_pieces(hap_rank *r, const hap_pair *p, cpu_part *part, hap_range rows)
 {
     const hap_coll_view *v = &part->v;
-    hap_box all = {{0, v->n1}, {0, 1}}, mine = {hap_push_shard(v, v->me), {0, 1}};
+    hap_box all = {{0, v->n1}, {0, 1}}, mine = {hap_put_shard(v, v->me), {0, 1}};
     for (int m = 0; m < v->n_members; m++)
         if (m != v->me) cpu_part_give(r, part, v, p->src->data, all, piece_of(p, v, rows, m), m);
     cpu_move(v, part->scratch + v->me * part->slot, mine, p->src->data, all,
@@ -167,7 +167,7 @@ static void give_pieces(hap_rank *r, const hap_pair *p, cpu_part *part, hap_rang
 static void take_pieces(hap_rank *r, const hap_pair *p, cpu_part *part, hap_range rows)
 {
     const hap_coll_view *v = &part->v;
-    hap_box mine = {hap_push_shard(v, v->me), {0, 1}};
+    hap_box mine = {hap_put_shard(v, v->me), {0, 1}};
     for (int m = 0; m < v->n_members; m++)
         if (m != v->me)
             cpu_part_take(r, part, v, part->scratch + m * part->slot, mine,
@@ -186,7 +186,7 @@ static void reduce_rows(hap_rank *r, const hap_pair *p, cpu_part *part, hap_rang
                   "MPI_Iallreduce");
 }
 
-// What comes to this rank as group k of the member that sends it.
+// What comes to this rank as chunk k of the member that sends it.
 static void take(hap_rank *r, const hap_pair *p, cpu_part *part, const hap_coll_view *v, int k)
 {
     int64_t lo, hi;
@@ -203,7 +203,7 @@ static void take(hap_rank *r, const hap_pair *p, cpu_part *part, const hap_coll_
     }
 }
 
-// Group k of the product goes out.
+// Chunk k of the matmul goes out.
 static void give(hap_rank *r, const hap_pair *p, cpu_part *part, const hap_coll_view *v, int to,
                  hap_range rows)
 {
@@ -228,15 +228,15 @@ static hap_event *produce(hap_rank *r, const hap_pair *p)
     hap_event *e = open(r, p);
     cpu_part *part = &e->part[0];
     hap_coll_view v = hap_pair_view(r, p);
-    for (int k = 0; k < p->n_groups; k++)
+    for (int k = 0; k < p->n_chunks; k++)
         take(r, p, part, &v, k);
-    for (int k = 0, n; k < p->n_groups; k += n) {
-        n = hap_joined_groups(p, k);
+    for (int k = 0, n; k < p->n_chunks; k += n) {
+        n = hap_joined_chunks(p, k);
         compute(r, p, k, n);
         for (int i = k; i < k + n; i++) {
             int64_t lo, hi;
             int to;
-            hap_group_rows(r, p, i, &to, &lo, &hi);
+            hap_chunk_rows(r, p, i, &to, &lo, &hi);
             give(r, p, part, &v, to, (hap_range){lo, hi - lo});
         }
     }

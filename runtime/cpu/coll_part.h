@@ -17,7 +17,7 @@ typedef struct cpu_part {
     hap_tensor *src, *dst;
     hap_coll_view v;
     char *scratch; // of this pair
-    int64_t slot;  // bytes of a slot in it: forms PUSH
+    int64_t slot;  // bytes of a slot in it: forms PUT
     MPI_Comm comm;
     MPI_Datatype type;
     MPI_Op op;

@@ -1,4 +1,4 @@
-// Which kernel runs a row. Every row of the op table has one (tests/ir/op_cuts_test.c walks the
+// Which kernel runs a row. Every op of the table has one (tests/ir/op_cuts_test.c walks the
 // table).
 
 #include "cpu/ops_kernels.h"

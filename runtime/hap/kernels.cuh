@@ -1,6 +1,6 @@
 // What generated kernels (kernels.cu of a plan folder) are written with.
 //
-// A kernel does the ops of a group on this rank's part of its domain: rows of `cols` entries.
+// A kernel does the ops of a fusion on this rank's part of its domain: rows of `cols` entries.
 //     FULL    load(w, p, i)        entries i .. i + V of the domain; V = 8 (16-byte accesses) or 1
 //     ROW     load_one(p, row)     COLUMN  load_column(w, p, j)     ONE  load_one(p, 0)
 // Values are f32 in registers, as<bf16>(t) is the value that memory of that type would hold; every
@@ -13,14 +13,14 @@
 #define HAP_KERNELS_CUH
 
 #include "hap/formulas.cuh"
-#include "hap/group_args.h"
+#include "hap/fusion_args.h"
 
-// A kernel over elements, and one over rows. text: the group as synth/passes/fuse.h writes it; the
+// A kernel over elements, and one over rows. text: the fusion as synth/passes/fuse.h writes it; the
 // runtime reads it in the source.
 // clang-format off
 #define HAP_KERNEL(name, text)                                                                     \
     extern "C" __global__ void __launch_bounds__(512)                                              \
-    name(const __grid_constant__ hap_group_args g)
+    name(const __grid_constant__ hap_fusion_args g)
 #define HAP_ROW_KERNEL(name, text) HAP_KERNEL(name, text)
 // clang-format on
 
@@ -104,7 +104,7 @@ template <class T, int V> __device__ inline vec<V> as(vec<V> v)
     return v;
 }
 
-template <class T> __device__ inline T *at(const hap_group_args &g, int k)
+template <class T> __device__ inline T *at(const hap_fusion_args &g, int k)
 {
     return (T *)g.tensor[k];
 }
@@ -210,7 +210,7 @@ template <int V, class T> __device__ inline vec<V> load_column(width<V> w, const
 // --- loops ---
 
 // body(w, i) for all elements of the domain.
-template <class Body> __device__ inline void each_element(const hap_group_args &g, Body body)
+template <class Body> __device__ inline void each_element(const hap_fusion_args &g, Body body)
 {
     i64 n = g.rows * g.cols, t = (i64)blockIdx.x * blockDim.x + threadIdx.x,
         step = (i64)gridDim.x * blockDim.x;
@@ -221,7 +221,7 @@ template <class Body> __device__ inline void each_element(const hap_group_args &
 }
 
 // body(w, i, row, j): the same, with the place in the row.
-template <class Body> __device__ inline void each_entry(const hap_group_args &g, Body body)
+template <class Body> __device__ inline void each_entry(const hap_fusion_args &g, Body body)
 {
     i64 n = g.rows * g.cols, t = (i64)blockIdx.x * blockDim.x + threadIdx.x,
         step = (i64)gridDim.x * blockDim.x;
@@ -244,7 +244,7 @@ struct row {
     i64 at, cols;
     double n;
     bool here;
-    __device__ explicit row(const hap_group_args &g) : at(0), cols(g.cols), n(g.n)
+    __device__ explicit row(const hap_fusion_args &g) : at(0), cols(g.cols), n(g.n)
     {
         i64 own = (i64)blockIdx.x * blockDim.y + threadIdx.y;
         here = own < g.rows;
@@ -342,7 +342,7 @@ template <class F, class... A> __device__ inline auto over(F f, A... a)
 }
 
 // Global index of element i of the domain.
-__device__ inline i64 place_of(const hap_group_args &g, i64 i)
+__device__ inline i64 place_of(const hap_fusion_args &g, i64 i)
 {
     if (g.straight) return g.offset + i;
     i64 e = 0, stride = 1;
@@ -439,7 +439,7 @@ template <bool TANH, class A, class B> __device__ inline auto gelu_bwd(A a, B b)
 
 // Entries i.. of the domain.
 template <int V>
-__device__ inline vec<V> dropout(vec<V> a, double p, i64 key, i64 first, const hap_group_args &g,
+__device__ inline vec<V> dropout(vec<V> a, double p, i64 key, i64 first, const hap_fusion_args &g,
                                  i64 i)
 {
     unsigned long long k = hap_formula::random_key(g.step->seed, (unsigned long long)g.step->step,

@@ -180,7 +180,7 @@ void hap_schedule(hap_rank *r, hap_lr lr);
 bool hap_next_step(hap_rank *r);
 int hap_finish(hap_rank *r); // saves, closes; the program's exit code
 
-// --- ops: one function a row of the op table, outputs first (generated) ---
+// --- ops: one function a op of the table, outputs first (generated) ---
 #include "hap/ops.h"
 
 // --- changes of state without communication ---
@@ -205,10 +205,10 @@ typedef enum {
     FORM_EVEN_FLAT, // even over the flattened tensor, then neighbours exchange the difference
     FORM_FLAT,      // all-reduce in one piece
     FORM_TWO_LEVEL, // reduce-scatter inside, all-reduce between, all-gather inside
-    FORM_PUSHED     // FORM_PUSH(copies): every part straight into the memory of its owner
+    FORM_PUTS       // FORM_PUT(copies): every part straight into the memory of its owner
 } hap_form;
 // At most so many copies of a rank in flight: 1, one after the other, to one to every other member.
-#define FORM_PUSH(copies) ((hap_form)(FORM_PUSHED | (unsigned)(copies) << 4))
+#define FORM_PUT(copies) ((hap_form)(FORM_PUTS | (unsigned)(copies) << 4))
 typedef enum { HAP_SUM, HAP_MAX } hap_reduce;
 
 hap_event *coll_all_gather_start(hap_rank *r, unsigned axes, hap_form form, int n,
@@ -228,21 +228,21 @@ hap_event *coll_all_to_all_start(hap_rank *r, unsigned axes, hap_form form, int 
                                  hap_tensor *const *dst, hap_tensor *const *src,
                                  hap_tensor *scratch);
 // Same factor, another table.
-hap_event *coll_recut_start(hap_rank *r, unsigned axes, hap_form form, int n,
-                            hap_tensor *const *dst, hap_tensor *const *src, hap_tensor *scratch);
+hap_event *coll_reshard_start(hap_rank *r, unsigned axes, hap_form form, int n,
+                              hap_tensor *const *dst, hap_tensor *const *src, hap_tensor *scratch);
 void hap_wait(hap_rank *r, hap_event *e);
 
-// --- pairs: a collective beside the products that it feeds, or the product that feeds it ---
+// --- pairs: a collective beside the matmuls that it feeds, or the matmul that feeds it ---
 // The calls from hap_overlap to hap_overlapped mean what they mean without these two. They are the
-// start of an all-gather, its wait and up to 8 products (linear, matmul) of what it gathers; or one
-// product and the start of a reduce-scatter, all-reduce or all-to-all of what it makes, whose wait
-// stands later. A group is {distance, weight}: rows of the product that come from coordinate
+// start of an all-gather, its wait and up to 8 matmuls (linear, matmul) of what it gathers; or one
+// matmul and the start of a reduce-scatter, all-reduce or all-to-all of what it makes, whose wait
+// stands later. A group is {distance, weight}: rows of the matmul that come from coordinate
 // (own - distance), or go to coordinate (own + distance), 0 the own rows; groups of one distance
 // share its rows in the order given, in proportion to their weights where the coordinate has most
 // rows; others have of each part as many as they have left. Every distance has a group; of an
 // all-reduce there is distance 0 alone, of all rows. Work is done in the order of the groups, each
 // once its rows are there, and what it makes is sent at once. A weight -w joins its group to the
-// one before: their rows are one product. {distance, weight, via} of an all-gather: rows of a
+// one before: their rows are one matmul. {distance, weight, via} of an all-gather: rows of a
 // coordinate that has more of them than the one `via` (not 0, not the distance) behind it come by
 // way of that one, which passes them on when it has got them itself; the groups of distance `via`
 // that these rows are in stand before.
@@ -276,7 +276,7 @@ hap_rank *hap_line(hap_rank *r, int line); // remembers the source line of the c
 #define coll_all_reduce_max_start(r, ...)                                                          \
     coll_all_reduce_max_start(hap_line(r, __LINE__), __VA_ARGS__)
 #define coll_all_to_all_start(r, ...) coll_all_to_all_start(hap_line(r, __LINE__), __VA_ARGS__)
-#define coll_recut_start(r, ...)      coll_recut_start(hap_line(r, __LINE__), __VA_ARGS__)
+#define coll_reshard_start(r, ...)    coll_reshard_start(hap_line(r, __LINE__), __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-// The measuring program (`hapc profile`): what rows of the op table and collectives take, as a
+// The measuring program (`hapc profile`): what ops of the table and collectives take, as a
 // program of hapc runs them.
 //
 // A case is a list of calls, made inside a step through core's own dispatch, several times over on
@@ -44,16 +44,16 @@ typedef struct profile_call {
     hap_op_call op; // CUT: out[0] and in[0]
     hap_coll_call coll;
     hap_tensor *dst, *src; // of coll
-    int n_groups;          // OVERLAP
-    const int64_t (*groups)[3];
+    int n_chunks;          // OVERLAP
+    const int64_t (*chunks)[3];
 } profile_call;
 
 typedef struct profile {
     hap_rank *r;
     hap_device device;
     bool quick, only_dense;
-    const char *dense_dtype; // what f32 products are called here: "f32" or "tf32"
-    bool peers;              // ranks are of one host, which pushes are for
+    const char *dense_dtype; // what f32 matmuls are called here: "f32" or "tf32"
+    bool peers;              // ranks are of one host, which one-sided puts are for
     // The segments: local, two zones, of what cases read and what they write, and one of indices;
     // and one of what other ranks write. Tensors take the next place in their zone, and go round.
     int64_t zone[3], at[3], ids;
@@ -84,14 +84,14 @@ void *profile_own(profile *p, size_t bytes); // until the next case
 profile_call *profile_add(profile *p, profile_call_kind kind);
 void profile_add_coll(profile *p, const hap_coll_call *c, hap_tensor *dst, hap_tensor *src);
 
-void profile_add_product(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w); // y = x w
-// An all-gather of x and y = x w beside it, in groups; without groups one
+void profile_add_matmul(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w); // y = x w
+// An all-gather of x and y = x w beside it, in chunks; without chunks one
 // after the other. `form` as for coll_all_gather_start.
-void profile_add_gathered(profile *p, hap_form form, int n_groups, const int64_t (*groups)[3],
+void profile_add_gathered(profile *p, hap_form form, int n_chunks, const int64_t (*chunks)[3],
                           hap_tensor *full, hap_tensor *x, hap_tensor *w, hap_tensor *y);
 // y = x w, then a collective of y to dst.
-void profile_add_scattered(profile *p, const hap_coll_call *c, int n_groups,
-                           const int64_t (*groups)[3], hap_tensor *dst, hap_tensor *y,
+void profile_add_scattered(profile *p, const hap_coll_call *c, int n_chunks,
+                           const int64_t (*chunks)[3], hap_tensor *dst, hap_tensor *y,
                            hap_tensor *x, hap_tensor *w);
 
 // Seconds of the calls, from a barrier to when the device is done, the step's own overhead taken
@@ -108,7 +108,7 @@ void profile_progress(profile *p); // a case is done
 void profile_dense(profile *p);
 void profile_rows(profile *p);
 void profile_colls(profile *p);
-void profile_stretches(profile *p);
+void profile_runs(profile *p);
 void profile_contention(profile *p);
 void profile_in_step(profile *p);
 void profile_pairs(profile *p);

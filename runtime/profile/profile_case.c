@@ -83,23 +83,23 @@ void profile_add_coll(profile *p, const hap_coll_call *coll, hap_tensor *dst, ha
     c->coll.n = 1;
     c->dst = dst;
     c->src = src;
-    bool push = hap_form_push(coll->form);
+    bool put = hap_form_put(coll->form);
     if (scratch > 0)
-        c->coll.scratch = profile_tensor(p, push ? PROFILE_SYM : PROFILE_OUT, HAP_F32, 1,
+        c->coll.scratch = profile_tensor(p, put ? PROFILE_SYM : PROFILE_OUT, HAP_F32, 1,
                                          &(int64_t){(scratch + 3) / 4});
     HAP_CK(p->r, scratch == 0 || c->coll.scratch, "scratch of %lld bytes does not fit its zone",
            (long long)scratch);
 }
 
-static void bracket(profile *p, profile_call_kind kind, int n_groups, const int64_t (*groups)[3])
+static void bracket(profile *p, profile_call_kind kind, int n_chunks, const int64_t (*chunks)[3])
 {
-    if (n_groups == 0) return;
+    if (n_chunks == 0) return;
     profile_call *c = profile_add(p, kind);
-    c->n_groups = n_groups;
-    c->groups = groups;
+    c->n_chunks = n_chunks;
+    c->chunks = chunks;
 }
 
-void profile_add_product(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w)
+void profile_add_matmul(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w)
 {
     profile_add(p, CALL_OP)->op = (hap_op_call){.op = HAP_OP_linear,
                                                 .n_in = 2,
@@ -110,25 +110,25 @@ void profile_add_product(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w
                                                 .attr = {{.i = HAP_NN}}};
 }
 
-void profile_add_gathered(profile *p, hap_form form, int n_groups, const int64_t (*groups)[3],
+void profile_add_gathered(profile *p, hap_form form, int n_chunks, const int64_t (*chunks)[3],
                           hap_tensor *full, hap_tensor *x, hap_tensor *w, hap_tensor *y)
 {
     hap_coll_call c = {.kind = HAP_ALL_GATHER, .axes = AXIS(0), .form = form};
-    bracket(p, CALL_OVERLAP, n_groups, groups);
+    bracket(p, CALL_OVERLAP, n_chunks, chunks);
     profile_add_coll(p, &c, full, x);
     profile_add(p, CALL_WAIT);
-    profile_add_product(p, y, full, w);
-    bracket(p, CALL_OVERLAPPED, n_groups, groups);
+    profile_add_matmul(p, y, full, w);
+    bracket(p, CALL_OVERLAPPED, n_chunks, chunks);
 }
 
-void profile_add_scattered(profile *p, const hap_coll_call *c, int n_groups,
-                           const int64_t (*groups)[3], hap_tensor *dst, hap_tensor *y,
+void profile_add_scattered(profile *p, const hap_coll_call *c, int n_chunks,
+                           const int64_t (*chunks)[3], hap_tensor *dst, hap_tensor *y,
                            hap_tensor *x, hap_tensor *w)
 {
-    bracket(p, CALL_OVERLAP, n_groups, groups);
-    profile_add_product(p, y, x, w);
+    bracket(p, CALL_OVERLAP, n_chunks, chunks);
+    profile_add_matmul(p, y, x, w);
     profile_add_coll(p, c, dst, y);
-    bracket(p, CALL_OVERLAPPED, n_groups, groups);
+    bracket(p, CALL_OVERLAPPED, n_chunks, chunks);
     profile_add(p, CALL_WAIT);
 }
 
@@ -148,8 +148,8 @@ static void start(hap_rank *r, profile_call *c, hap_event **e)
     case HAP_ALL_TO_ALL:
         *e = coll_all_to_all_start(r, k->axes, k->form, 1, &c->dst, &c->src, k->scratch);
         break;
-    case HAP_RECUT:
-        *e = coll_recut_start(r, k->axes, k->form, 1, &c->dst, &c->src, k->scratch);
+    case HAP_RESHARD:
+        *e = coll_reshard_start(r, k->axes, k->form, 1, &c->dst, &c->src, k->scratch);
         break;
     }
 }
@@ -178,7 +178,7 @@ double profile_step(profile *p)
             hap_wait(r, e);
             break;
         case CALL_OVERLAP:
-            hap_overlap(r, c->n_groups, c->groups);
+            hap_overlap(r, c->n_chunks, c->chunks);
             break;
         case CALL_OVERLAPPED:
             hap_overlapped(r);

@@ -1,4 +1,4 @@
-// Dense rows: families of square products [m, w] x [w, w] by width w, and attention by length.
+// Dense rows: families of square matmuls [m, w] x [w, w] by width w, and attention by length.
 
 #include "core/fail.h"
 #include "profile/profile.h"
@@ -26,8 +26,8 @@ static bool complete(const hap_op_call *c)
     return true;
 }
 
-// The k-th repetition of a product: forward with its bias and the gradient of its input take turns.
-static bool product(profile *p, hap_op_id op, hap_dtype t, shape s, int k)
+// The k-th repetition of a matmul: forward with its bias and the gradient of its input take turns.
+static bool matmul(profile *p, hap_op_id op, hap_dtype t, shape s, int k)
 {
     profile_call *call = profile_add(p, CALL_OP);
     hap_op_call c = {.op = op, .n_out = 1};
@@ -67,14 +67,14 @@ static const char *name_of(const profile *p, hap_dtype t)
     return t == HAP_F32 ? p->dense_dtype : "bf16";
 }
 
-static void products(profile *p, hap_op_id op, hap_dtype t)
+static void matmuls(profile *p, hap_op_id op, hap_dtype t)
 {
     static const int64_t gpu_w[] = {64, 256, 768, 2048, 8192, 0}, cpu_w[] = {32, 128, 512, 0},
                          quick_w[] = {32, 128, 0};
     static const int64_t gpu_m[] = {512, 4096, 32768, 262144, 0}, cpu_m[] = {64, 512, 4096, 0},
                          quick_m[] = {64, 256, 0};
     const int64_t *w = p->quick ? quick_w : p->device.gpu ? gpu_w : cpu_w;
-    // Of one product: 32768 x 8192 x 8192, in f32 proper 4096.
+    // Of one matmul: 32768 x 8192 x 8192, in f32 proper 4096.
     double most = t == HAP_F32 && !p->only_dense ? 6e11 : 5e12;
     const int64_t *ms = p->quick ? quick_m : p->device.gpu ? gpu_m : cpu_m;
     for (; *w; w++)
@@ -86,7 +86,7 @@ static void products(profile *p, hap_op_id op, hap_dtype t)
             int n = profile_times(p, flops, 4 * 3 * (double)*m * (double)*w);
             n += op != HAP_OP_linear_dw && n % 2; // both layouts
             for (int k = 0; fits && k < n; k++) {
-                fits = product(p, op, t, (shape){*m, *w}, k);
+                fits = matmul(p, op, t, (shape){*m, *w}, k);
                 if (fits) bytes += bytes_of(&p->call[p->n_calls - 1].op) / n;
             }
             if (!fits) continue;
@@ -139,7 +139,7 @@ void profile_dense(profile *p)
     int n_types = p->device.gpu && !p->only_dense ? 2 : 1;
     for (int t = 0; t < n_types; t++) {
         for (int i = 0; i < 3; i++)
-            products(p, row[i], type[t]);
+            matmuls(p, row[i], type[t]);
         for (int back = 0; back < 2; back++)
             for (const int64_t *l = p->device.gpu ? gpu_length : cpu_length; *l; l++)
                 for (const int64_t *k = p->device.gpu ? gpu_tokens : cpu_tokens; *k; k++) {

@@ -30,7 +30,7 @@ static hap_tensor *compute(profile *p, const in_step *c, const hap_dim *rows)
     hap_tensor *x = rows_of(p, PROFILE_IN, rows, c->k), *y = rows_of(p, PROFILE_OUT, rows, c->n),
                *w = profile_tensor(p, PROFILE_IN, t, 2, (int64_t[]){c->k, c->n});
     if (!x || !y || !w) return NULL;
-    profile_add_product(p, y, x, w);
+    profile_add_matmul(p, y, x, w);
     return y;
 }
 
@@ -39,7 +39,7 @@ static bool gather(profile *p, const in_step *c, const hap_dim *rows, hap_tensor
     hap_coll_call call = {.kind = HAP_ALL_GATHER, .axes = AXIS(0), .form = c->form};
     hap_dim whole = WHOLE(c->part * p->r->n_ranks);
     hap_tensor *from = c->fresh ? made : rows_of(p, PROFILE_IN, rows, c->n);
-    hap_tensor *to = rows_of(p, hap_form_push(c->form) ? PROFILE_SYM : PROFILE_OUT, &whole, c->n);
+    hap_tensor *to = rows_of(p, hap_form_put(c->form) ? PROFILE_SYM : PROFILE_OUT, &whole, c->n);
     if (!from || !to) return false;
     profile_add_coll(p, &call, to, from);
     return true;
@@ -103,7 +103,7 @@ static double overhead(profile *p, hap_form form)
 static double fresh(profile *p)
 {
     bool gpu = p->device.gpu;
-    in_step made = {.form = FORM_PUSH(1),
+    in_step made = {.form = FORM_PUT(1),
                     .part = gpu ? 8192 : 256,
                     .k = gpu ? 1024 : 16,
                     .n = gpu ? 4096 : 256,
@@ -124,7 +124,7 @@ void profile_in_step(profile *p)
 {
     if (p->r->n_ranks < 2 || p->only_dense) return;
     for (int put = 0; put < 2; put++) {
-        double sec = !put || p->peers ? overhead(p, put ? FORM_PUSH(1) : FORM_EVEN) : 0;
+        double sec = !put || p->peers ? overhead(p, put ? FORM_PUT(1) : FORM_EVEN) : 0;
         profile_keep(
             p, (profile_result){PROFILE_OVERHEAD, put ? "push" : "library", "", "", 0, 0, sec});
         profile_progress(p);

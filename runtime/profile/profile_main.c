@@ -106,7 +106,7 @@ static void fill(profile *p)
     hap_tensor_free_all(r);
 }
 
-// Pushes are measured between ranks of one host alone.
+// One-sided puts are measured between ranks of one host alone.
 static bool one_host(hap_rank *r)
 {
     char first[sizeof r->host];
@@ -135,8 +135,8 @@ static void measure_step(profile *p)
     p->step_sec = step > 0 ? step : 0;
 }
 
-static const char *const kind_name[] = {"op",   "copy",    "collective", "contention",
-                                        "pair", "stretch", "overhead"};
+static const char *const kind_name[] = {"op",   "copy", "collective", "contention",
+                                        "pair", "run",  "overhead"};
 
 // One line a figure, with the seconds of all ranks.
 // What all ranks measured, on rank 0.
@@ -268,7 +268,7 @@ int main(int argc, char **argv)
         profile_rows(&p);
     }
     profile_colls(&p);
-    if (!o.colls) profile_stretches(&p);
+    if (!o.colls) profile_runs(&p);
     profile_contention(&p);
     profile_in_step(&p);
     profile_pairs(&p);

@@ -177,7 +177,7 @@ hap_tensor *(hap_at)(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype
 
 // --- views: to the checker a reshape right behind what makes their bytes ---
 
-// Those of what the calls of an open group or pair, or a collective under way, have made.
+// Those of what the calls of an open chunk or pair, or a collective under way, have made.
 static hap_tensor **made;
 static int n_made, cap_made;
 
@@ -201,7 +201,7 @@ static void make(hap_rank *r, int n, hap_tensor *const *t)
 {
     for (int i = 0; i < n; i++) {
         if (!t[i]->views) continue;
-        if (!r->in_group && !r->pair.open) {
+        if (!r->in_fusion && !r->pair.open) {
             record_views(r, t[i]);
             continue;
         }
@@ -396,7 +396,7 @@ void(hap_fuse)(hap_rank *r, const char *kernel)
     begin(r, "hap_fuse");
     rec_text("kernel", kernel);
     end(r);
-    r->in_group = true;
+    r->in_fusion = true;
 }
 
 void(hap_fused)(hap_rank *r, int n, hap_tensor *const *kept)
@@ -408,7 +408,7 @@ void(hap_fused)(hap_rank *r, int n, hap_tensor *const *kept)
     begin(r, "hap_fused");
     rec_tensors("kept", n, kept);
     end(r);
-    r->in_group = false;
+    r->in_fusion = false;
     make_all(r);
 }
 
@@ -449,7 +449,7 @@ COLL(coll_reduce_scatter_start, HAP_REDUCE_SCATTER, HAP_SUM)
 COLL(coll_all_reduce_start, HAP_ALL_REDUCE, HAP_SUM)
 COLL(coll_all_reduce_max_start, HAP_ALL_REDUCE, HAP_MAX)
 COLL(coll_all_to_all_start, HAP_ALL_TO_ALL, HAP_SUM)
-COLL(coll_recut_start, HAP_RECUT, HAP_SUM)
+COLL(coll_reshard_start, HAP_RESHARD, HAP_SUM)
 
 void(hap_wait)(hap_rank *r, hap_event *e)
 {
@@ -463,13 +463,13 @@ void(hap_wait)(hap_rank *r, hap_event *e)
     make(r, e->n, e->dst);
 }
 
-void(hap_overlap)(hap_rank *r, int n_groups, const int64_t (*groups)[3])
+void(hap_overlap)(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
 {
     r->doing = "hap_overlap";
     HAP_CK(r, r->in_step, "called outside the step");
-    hap_pair_begin(r, n_groups, groups);
+    hap_pair_begin(r, n_chunks, chunks);
     begin(r, "hap_overlap");
-    rec_groups("groups", n_groups, groups);
+    rec_chunks("chunks", n_chunks, chunks);
     end(r);
 }
 

@@ -102,7 +102,7 @@ void rec_ints(const char *key, int n, const int64_t *v)
     ints(n, v);
 }
 
-void rec_groups(const char *key, int n, const int64_t (*v)[3])
+void rec_chunks(const char *key, int n, const int64_t (*v)[3])
 {
     key_of(key);
     putc('[', out);

@@ -17,7 +17,7 @@ void rec_real(const char *key, double x); // round-trips; infinities and NaN as 
 void rec_bool(const char *key, bool x);
 void rec_text(const char *key, const char *s);
 void rec_ints(const char *key, int n, const int64_t *v);
-void rec_groups(const char *key, int n,
+void rec_chunks(const char *key, int n,
                 const int64_t (*v)[3]);                // [[1,2],[3,4,1]]: a last 0 is left out
 void rec_tensor(const char *key, const hap_tensor *t); // its id or null
 void rec_tensors(const char *key, int n, hap_tensor *const *t);

@@ -9,7 +9,7 @@
 //     reduce_scatter  P(sum) -> S
 //     all_reduce      P -> R, by the same reducer
 //     all_to_all      S of one factor -> S of another
-//     recut           S -> S of the same factor by another table
+//     reshard           S -> S of the same factor by another table
 //
 // A factor cut over both axes is S on each of them: over axis 0 by the sums of its table, over axis
 // 1 by the part of the table that belongs to the machine. So it changes over axis 1 alone, where
@@ -17,9 +17,9 @@
 // ranks of a group hold no run of it.
 //
 // A form must be one that the runtime has for these tables, the scratch as large as docs/formats.md
-// ("Scratch") says; what a push writes into another rank's memory lies in SEG_SYM. What a pair of
-// ranks exchanges is computed once from the sender's tables and once from the receiver's; the sums
-// must be the parts they hold.
+// ("Scratch") says; what a one-sided put writes into another rank's memory lies in SEG_SYM. What a
+// pair of ranks exchanges is computed once from the sender's tables and once from the receiver's;
+// the sums must be the parts they hold.
 //
 // All ranks run one straight-line program, so the total order of collectives is the order of the
 // calls on every rank, and every wait names an earlier start: program order and waits have no
@@ -207,17 +207,17 @@ static bool form_exists(cost_coll coll, cost_form form)
 {
     unsigned shards =
         1u << COST_EVEN | 1u << COST_PADDED | 1u << COST_GROUPED | 1u << COST_SENDRECV;
-    bool push = cost_is_push(form), one = form < COST_PUSHED;
+    bool put = cost_is_put(form), one = form < COST_PUTS;
     switch (coll) {
     case COST_ALL_GATHER:
-        return push || (one && (shards >> form & 1u));
+        return put || (one && (shards >> form & 1u));
     case COST_REDUCE_SCATTER:
-        return push || (one && ((shards | 1u << COST_EVEN_FLAT) >> form & 1u));
+        return put || (one && ((shards | 1u << COST_EVEN_FLAT) >> form & 1u));
     case COST_ALL_REDUCE:
-        return push || form == COST_FLAT || form == COST_TWO_LEVEL;
+        return put || form == COST_FLAT || form == COST_TWO_LEVEL;
     case COST_ALL_TO_ALL:
-        return push || form == COST_EVEN || form == COST_SENDRECV;
-    case COST_RECUT:
+        return put || form == COST_EVEN || form == COST_SENDRECV;
+    case COST_RESHARD:
         return form == COST_EVEN || form == COST_SENDRECV;
     }
     return false;
@@ -231,7 +231,7 @@ static int64_t group_size(const chk *c, unsigned axes)
 
 // Each copy in flight goes to another member. Other ranks write into dst, but for sums: those are
 // added up from the scratch.
-static bool check_push(const move *m)
+static bool check_put(const move *m)
 {
     const rec_call *k = m->call;
     const cost_form_text text = cost_form_name(k->form);
@@ -257,7 +257,7 @@ static bool check_form(move *m)
     if (!form_exists(k->coll, k->form)) return chk_fail(c, "has no form %s", name);
     if (k->form == COST_TWO_LEVEL && k->axes != 3u)
         return chk_fail(c, "form %s needs a mesh of two axes and both of them", name);
-    if (cost_is_push(k->form)) return check_push(m);
+    if (cost_is_put(k->form)) return check_put(m);
     bool shards = k->coll == COST_ALL_GATHER || k->coll == COST_REDUCE_SCATTER;
     if (k->form != COST_EVEN || !shards) return true; // the native all-to-all takes any parts
     const rec_dim *side[2] = {m->from, m->to};
@@ -291,7 +291,7 @@ static bool cross_bytes(const move *m, const parts *from, const parts *to)
     return true;
 }
 
-// A re-cut's i sends j what both ranges hold: one merge of the two rows of ranges.
+// A reshard's i sends j what both ranges hold: one merge of the two rows of ranges.
 static bool range_bytes(const move *m, const parts *from, const parts *to)
 {
     int i = 0, j = 0;
@@ -323,7 +323,7 @@ static bool check_bytes(const move *m)
 {
     const chk *c = m->c;
     unsigned axes = m->call->axes;
-    if (m->call->coll != COST_ALL_TO_ALL && m->call->coll != COST_RECUT) return true;
+    if (m->call->coll != COST_ALL_TO_ALL && m->call->coll != COST_RESHARD) return true;
     bool alike = axes == 3u || (!joint(m->from) && !joint(m->to)); // all groups?
     for (int i = 0; i < (alike ? 1 : c->r->size[0]); i++) {        // else those of the machines
         int rank = i * (c->r->n_axes == 2 ? c->r->size[1] : 1);
@@ -361,12 +361,12 @@ static int64_t scratch_bytes(const move *m, int rank)
     const chk *c = m->c;
     const rec_tensor *t = m->src->t;
     int64_t item = ir_dtype_bytes(t->dtype);
-    bool push = cost_is_push(m->call->form);
+    bool put = cost_is_put(m->call->form);
     if (m->call->coll == COST_ALL_REDUCE) {
         if (m->call->form == COST_FLAT) return 0;
-        int64_t n = !push ? c->r->size[1] : group_size(c, m->call->axes);
+        int64_t n = !put ? c->r->size[1] : group_size(c, m->call->axes);
         int64_t part = (chk_local(c, t, rank) + n - 1) / n * item;
-        return push ? n * round_up(part, COST_SCRATCH_ALIGN) : part;
+        return put ? n * round_up(part, COST_SCRATCH_ALIGN) : part;
     }
     // The tensor as the group holds it together; dims that no member cuts are as this rank has
     // them.
@@ -389,17 +389,17 @@ static int64_t scratch_bytes(const move *m, int rank)
     int64_t most_to = to.sum > 0 ? full / to.sum * largest(m->c, m->to, &to) : 0;
     switch (m->call->coll) {
     case COST_ALL_GATHER:
-        if (push) return 0;
+        if (put) return 0;
         return m->call->form == COST_PADDED ? (n + 1) * most_from : packed;
     case COST_REDUCE_SCATTER:
-        if (push) return n * round_up(most_to, COST_SCRATCH_ALIGN);
+        if (put) return n * round_up(most_to, COST_SCRATCH_ALIGN);
         if (m->call->form == COST_PADDED) return (n + 1) * most_to;
         if (m->call->form == COST_SENDRECV) return packed + most_to;
         if (m->call->form == COST_EVEN_FLAT) return (n + 1) * ((full / item + n - 1) / n) * item;
         return packed;
     case COST_ALL_TO_ALL:
-    case COST_RECUT:
-        return push ? 0 : most_from + most_to;
+    case COST_RESHARD:
+        return put ? 0 : most_from + most_to;
     case COST_ALL_REDUCE:
         break;
     }
@@ -503,7 +503,7 @@ static bool transition(move *m, char *partial)
         if (!m->from || !m->to || same_factor(m))
             return wrong_states(m, "S to S of another factor");
         break;
-    case COST_RECUT:
+    case COST_RESHARD:
         if (!m->from || !m->to || !same_factor(m))
             return wrong_states(m, "S to S of the same factor");
         break;

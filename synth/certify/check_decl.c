@@ -202,7 +202,7 @@ static bool declaration(chk *c, const rec_call *k, counts *n)
 static bool uses_schedule(const ir_graph *g)
 {
     for (int n = 0; n < g->nodes.n; n++)
-        if (ir_row(g->nodes.p[n].op)->flags & IR_IN_PLACE) return true;
+        if (ir_op_of(g->nodes.p[n].op)->flags & IR_IN_PLACE) return true;
     return false;
 }
 

@@ -50,12 +50,12 @@ typedef struct chk {
     hb_str *why;
     // values (check_values.c)
     int n_values;
-    int *value_of;   // by graph tensor
-    int *tensor_of;  // by value: the first tensor that has it
-    int *equal_next; // by tensor: the next one of the same value, -1
-    int *group_head; // by group of equal nodes: first node
-    int *group_next; // by node: next equal node, -1
-    hb_map *groups;  // key of (op, operand values, attributes) -> group
+    int *value_of;    // by graph tensor
+    int *tensor_of;   // by value: the first tensor that has it
+    int *equal_next;  // by tensor: the next one of the same value, -1
+    int *alike_first; // by alike of equal nodes: first node
+    int *alike_next;  // by node: next equal node, -1
+    hb_map *alike;    // key of (op, operand values, attributes) -> alike
     // buffers
     int n_buffers;
     chk_buffer *buf;          // by record tensor
@@ -69,8 +69,8 @@ typedef struct chk {
     hb_map *declared; // by kind and name: graph tensor that no node makes
     int *home;        // by graph tensor: buffer that declares it, -1
     int next_content;
-    int group, pair; // calls that began the group and the pair that are open, -1
-    int at;          // index of the call being checked, n_calls at the end of the step
+    int fusion, pair; // calls that began the fusion and the pair that are open, -1
+    int at;           // index of the call being checked, n_calls at the end of the step
 } chk;
 
 // --- check_print.c: messages. Every function that can fail returns false after chk_fail filled
@@ -84,7 +84,7 @@ hb_str chk_cut_text(const chk *c, int dim, const rec_dim *d);  // "S(d2 3x[12]x6
 
 // --- check_values.c
 void chk_number(chk *c);
-// Group of nodes that a call stands for, -1 if none: then *why_not says how the nearest node
+// Equal nodes that a call stands for, -1 if none: then *why_not says how the nearest node
 // differs.
 int chk_find(chk *c, const rec_call *call, const int *in_values, hb_str *why_not);
 bool chk_attr_eq(const ir_attr *a, const ir_attr *b);
@@ -124,7 +124,7 @@ bool chk_slice(chk *c, const rec_call *call);
 bool chk_partial(chk *c, const rec_call *call);
 bool chk_start(chk *c, const rec_call *call);
 
-// --- check_group.c: a group's calls are run by one kernel
+// --- check_fusion.c: a fusion's calls are run by one kernel
 bool chk_fuse(chk *c);
 bool chk_fused(chk *c, const rec_call *call);
 

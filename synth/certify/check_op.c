@@ -161,7 +161,7 @@ static bool check_terms(op_call *o, int axis, int held, bool must)
     return true;
 }
 
-static bool cut_form(op_call *o, int axis, int k, const rec_dim *table)
+static bool cut_sharding(op_call *o, int axis, int k, const rec_dim *table)
 {
     bool leaves_partial = false, all_sums = true;
     for (int i = 0; i < o->call->n_in; i++) {
@@ -204,7 +204,7 @@ static bool cut_form(op_call *o, int axis, int k, const rec_dim *table)
     return check_terms(o, axis, k, leaves_partial);
 }
 
-static bool through_form(op_call *o, int axis)
+static bool through_sharding(op_call *o, int axis)
 {
     bool partial = false;
     for (int i = 0; i < o->call->n_in; i++)
@@ -220,7 +220,7 @@ static bool through_form(op_call *o, int axis)
     return true;
 }
 
-static bool axis_form(op_call *o, int axis)
+static bool axis_sharding(op_call *o, int axis)
 {
     int k = -1;
     const rec_dim *table = NULL;
@@ -228,7 +228,7 @@ static bool axis_form(op_call *o, int axis)
         if (!see_cut(o, axis, false, i, &k, &table)) return false;
     for (int i = 0; i < o->n->n_out; i++)
         if (!see_cut(o, axis, true, i, &k, &table)) return false;
-    return k >= 0 ? cut_form(o, axis, k, table) : through_form(o, axis);
+    return k >= 0 ? cut_sharding(o, axis, k, table) : through_sharding(o, axis);
 }
 
 static bool as_node(op_call *o, int node)
@@ -246,14 +246,14 @@ static bool as_node(op_call *o, int node)
         if (!chk_fits(o->c, o->call->out[i], o->n->out[i], NULL))
             return chk_fits(o->c, o->call->out[i], o->n->out[i], operand_text(o, true, i));
     for (int a = 0; a < o->c->r->n_axes; a++)
-        if (!axis_form(o, a)) return false;
+        if (!axis_sharding(o, a)) return false;
     return true;
 }
 
 // Element i of the output takes the place of element i of the operand.
 static bool lies_over(const op_call *o, const chk_buffer *x, const chk_buffer *y)
 {
-    return ir_row(o->n->op)->flags & IR_OVER && x->t->dtype == y->t->dtype &&
+    return ir_op_of(o->n->op)->flags & IR_OVER && x->t->dtype == y->t->dtype &&
            x->elements == y->elements && chk_same_range(o->c, x, y);
 }
 
@@ -262,7 +262,7 @@ static bool lies_over(const op_call *o, const chk_buffer *x, const chk_buffer *y
 static bool check_aliasing(op_call *o, int *content)
 {
     chk *c = o->c;
-    const ir_op_row *row = ir_row(o->n->op);
+    const ir_op_info *row = ir_op_of(o->n->op);
     bool in_place = row->flags & IR_IN_PLACE;
     *content = 0;
     for (int i = 0; i < o->n->n_out; i++) {
@@ -305,7 +305,7 @@ bool chk_op(chk *c, const rec_call *call)
     if (head < 0) return chk_fail(c, "is no node of the graph: %.*s", HB_ARG(why_not));
     hb_str first = {0};
     int node = head;
-    for (; node >= 0; node = c->group_next[node]) { // equal nodes may have finer or coarser factors
+    for (; node >= 0; node = c->alike_next[node]) { // equal nodes may have finer or coarser factors
         if (as_node(&o, node)) break;
         if (first.n == 0) first = *c->why;
     }

@@ -1,13 +1,13 @@
-// Pairs: the calls between hap_overlap and hap_overlapped, which run at the same time, group of
-// rows by group of rows.
+// Pairs: the calls between hap_overlap and hap_overlapped, which run at the same time, chunk of
+// rows by chunk of rows.
 //
 // One by one they are proved like all calls. Beside each other they must be a collective and
-// products whose rows it moves: the start of an all-gather, its wait and products of what it
-// gathers, or one product and the start of the collective that moves what it makes. Whatever one of
+// matmuls whose rows it moves: the start of an all-gather, its wait and products of what it
+// gathers, or one matmul and the start of the collective that moves what it makes. Whatever one of
 // them writes lies apart from all else that they read or write (an all-reduce in place exactly on
 // its source), so that rows may be written while others are read. What a member holds of the moved
-// factor is one range of rows, in every rank's memory, and every rank's rows have a group. What one
-// member passes on to another came to it with groups before, whatever rows an owner has: parts of
+// factor is one range of rows, in every rank's memory, and every rank's rows have a chunk. What one
+// member passes on to another came to it with chunks before, whatever rows an owner has: parts of
 // two distances of which no share is the same have no row in common.
 
 #include <stdlib.h>
@@ -21,11 +21,11 @@ bool chk_pair(chk *c)
     return true;
 }
 
-static bool is_product(chk *c, const rec_call *k)
+static bool is_matmul(chk *c, const rec_call *k)
 {
-    const char *name = k->kind == REC_OP ? ir_row((ir_op)k->op)->name : "call";
-    if (k->kind != REC_OP || !ir_row((ir_op)k->op)->by_rows)
-        return chk_fail(c, "%s%s in a pair, where products stand", k->kind == REC_OP ? "op_" : "a ",
+    const char *name = k->kind == REC_OP ? ir_op_of((ir_op)k->op)->name : "call";
+    if (k->kind != REC_OP || !ir_op_of((ir_op)k->op)->by_rows)
+        return chk_fail(c, "%s%s in a pair, where matmuls stand", k->kind == REC_OP ? "op_" : "a ",
                         name);
     const rec_tensor *x = c->buf[k->in[0]].t, *w = c->buf[k->in[1]].t;
     return ir_by_rows((ir_op)k->op, k->attr, x->rank, w->rank) ||
@@ -38,59 +38,59 @@ static int64_t group_size(const chk *c, unsigned axes)
     return c->r->size[axes == 2u ? 1 : 0];
 }
 
-// Of its distance's weights, which group k is: [*from, *to) of *all.
+// Of its distance's weights, which chunk k is: [*from, *to) of *all.
 static void share_of(const rec_call *overlap, int k, int64_t *from, int64_t *to, int64_t *all)
 {
     *from = *all = 0;
-    for (int i = 0; i < overlap->n_groups; i++) {
-        if (overlap->group[i][0] != overlap->group[k][0]) continue;
-        if (i < k) *from += llabs(overlap->group[i][1]);
-        *all += llabs(overlap->group[i][1]);
+    for (int i = 0; i < overlap->n_chunks; i++) {
+        if (overlap->chunk[i][0] != overlap->chunk[k][0]) continue;
+        if (i < k) *from += llabs(overlap->chunk[i][1]);
+        *all += llabs(overlap->chunk[i][1]);
     }
-    *to = *from + llabs(overlap->group[k][1]);
+    *to = *from + llabs(overlap->chunk[k][1]);
 }
 
 static bool check_passed(chk *c, const rec_call *overlap, const rec_call *start, int64_t n)
 {
-    for (int k = 0; k < overlap->n_groups; k++) {
-        const int64_t *g = overlap->group[k];
+    for (int k = 0; k < overlap->n_chunks; k++) {
+        const int64_t *g = overlap->chunk[k];
         int64_t from, to, all;
         if (g[2] == 0) continue;
         if (start->coll != COST_ALL_GATHER || g[2] < 0 || g[2] >= n || g[0] == 0 || g[0] == g[2])
-            return chk_fail(c, "group %d of the pair goes by way of %lld", k, (long long)g[2]);
+            return chk_fail(c, "chunk %d of the pair goes by way of %lld", k, (long long)g[2]);
         share_of(overlap, k, &from, &to, &all);
-        for (int i = k + 1; i < overlap->n_groups; i++) {
+        for (int i = k + 1; i < overlap->n_chunks; i++) {
             int64_t lo, hi, sum;
             share_of(overlap, i, &lo, &hi, &sum);
-            if (overlap->group[i][0] == g[2] && lo * all < to * sum && from * sum < hi * all)
-                return chk_fail(c, "group %d of the pair is passed on before group %d has come", k,
+            if (overlap->chunk[i][0] == g[2] && lo * all < to * sum && from * sum < hi * all)
+                return chk_fail(c, "chunk %d of the pair is passed on before chunk %d has come", k,
                                 i);
         }
     }
     return true;
 }
 
-static bool check_groups(chk *c, const rec_call *overlap, const rec_call *start)
+static bool check_chunks(chk *c, const rec_call *overlap, const rec_call *start)
 {
     int64_t n = start->coll == COST_ALL_REDUCE ? 1 : group_size(c, start->axes);
     bool *there = HB_ARRAY(c->a, bool, n);
     int64_t from, to, all;
-    if (overlap->n_groups > SYN_RECORD_GROUPS)
-        return chk_fail(c, "a pair of %d groups", overlap->n_groups);
-    for (int k = 0; k < overlap->n_groups; k++) {
-        int64_t d = overlap->group[k][0], w = overlap->group[k][1];
+    if (overlap->n_chunks > SYN_RECORD_GROUPS)
+        return chk_fail(c, "a pair of %d chunks", overlap->n_chunks);
+    for (int k = 0; k < overlap->n_chunks; k++) {
+        int64_t d = overlap->chunk[k][0], w = overlap->chunk[k][1];
         if (d < 0 || d >= n || w < (k > 0 ? -INT32_MAX : 1) || w == 0 || w > INT32_MAX)
-            return chk_fail(c, "group %d of the pair has distance %lld and weight %lld", k,
+            return chk_fail(c, "chunk %d of the pair has distance %lld and weight %lld", k,
                             (long long)d, (long long)w);
         there[d] = true;
     }
     for (int64_t d = 0; d < n; d++)
-        if (!there[d]) return chk_fail(c, "the pair has no group of distance %lld", (long long)d);
-    for (int k = 0; k < overlap->n_groups; k++) {
+        if (!there[d]) return chk_fail(c, "the pair has no chunk of distance %lld", (long long)d);
+    for (int k = 0; k < overlap->n_chunks; k++) {
         share_of(overlap, k, &from, &to, &all);
         if (all > INT32_MAX)
             return chk_fail(c, "the pair's weights of distance %lld are %lld together",
-                            (long long)overlap->group[k][0], (long long)all);
+                            (long long)overlap->chunk[k][0], (long long)all);
     }
     return check_passed(c, overlap, start, n);
 }
@@ -125,7 +125,7 @@ static bool outermost(chk *c, const rec_call *start)
     for (int k = 0; k < c->n_kinds && first; k++)
         for (int d = 0; d < at; d++)
             first = first && held(c, &t->dim[d], c->rank_of_kind[k]) <= 1;
-    return first || chk_fail(c, "what the pair moves is not the outermost of the product's rows");
+    return first || chk_fail(c, "what the pair moves is not the outermost of the matmul's rows");
 }
 
 // Buffers of a pair.
@@ -164,11 +164,11 @@ static bool check_apart(chk *c, const pair_use *u, const rec_call *start)
 static bool check_collective(chk *c, const rec_call *overlap, const rec_call *start)
 {
     bool flat = start->coll == COST_ALL_REDUCE && start->form == COST_FLAT;
-    if (start->n_in != 1 || start->reduce_max || start->coll == COST_RECUT ||
-        !(flat || cost_is_push(start->form)))
+    if (start->n_in != 1 || start->reduce_max || start->coll == COST_RESHARD ||
+        !(flat || cost_is_put(start->form)))
         return chk_fail(c, "there is no pair of this %s, form %s", cost_coll_name(start->coll),
                         cost_form_name(start->form).s);
-    return check_groups(c, overlap, start) && outermost(c, start);
+    return check_chunks(c, overlap, start) && outermost(c, start);
 }
 
 bool chk_paired(chk *c)
@@ -181,19 +181,19 @@ bool chk_paired(chk *c)
     if (consumer ? n < 3 || n > 2 + SYN_PAIR_OPS || call[0].coll != COST_ALL_GATHER ||
                        call[1].kind != REC_WAIT || call[1].event != call[0].event
                  : n != 2 || call[1].kind != REC_START || call[1].coll == COST_ALL_GATHER)
-        return chk_fail(c, "ends what is neither an all-gather, its wait and products nor a "
-                           "product and the collective behind it");
+        return chk_fail(c, "ends what is neither an all-gather, its wait and matmuls nor a "
+                           "matmul and the collective behind it");
     const rec_call *start = &call[consumer ? 0 : 1];
     if (!check_collective(c, overlap, start)) return false;
     use(&u, start->in[0], false);
     use(&u, start->out[0], true);
     use(&u, start->scratch, true);
     for (int i = consumer ? 2 : 0; i < (consumer ? n : 1); i++) {
-        if (!is_product(c, &call[i])) return false;
+        if (!is_matmul(c, &call[i])) return false;
         if (consumer && call[i].in[0] != start->out[0])
             return chk_fail(c, "a product of the pair does not read what is gathered");
         if (!consumer && call[i].out[0] != start->in[0])
-            return chk_fail(c, "the pair does not move what its product makes");
+            return chk_fail(c, "the pair does not move what its matmul makes");
         for (int k = 0; k < call[i].n_in; k++)
             use(&u, call[i].in[k], false);
         use(&u, call[i].out[0], true);

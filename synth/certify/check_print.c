@@ -34,7 +34,7 @@ hb_str chk_where(const chk *c, int call)
     else
         hb_printf(&b, "call %d: ", call);
     if (k->kind == REC_OP)
-        hb_printf(&b, "op_%s", ir_row((ir_op)k->op)->name);
+        hb_printf(&b, "op_%s", ir_op_of((ir_op)k->op)->name);
     else if (k->kind == REC_START)
         hb_printf(&b, "%s%s", cost_coll_name(k->coll), k->reduce_max ? " (max)" : "");
     else

@@ -39,7 +39,7 @@ static void put(hb_buf *b, const void *p, size_t n)
 
 static hb_str key_of(hb_arena *a, int op, int n_in, const int *in, const ir_attr *attr)
 {
-    const ir_op_row *row = ir_row((ir_op)op);
+    const ir_op_info *row = ir_op_of((ir_op)op);
     hb_buf b = {.arena = a};
     put(&b, &op, sizeof op);
     put(&b, &n_in, sizeof n_in);
@@ -91,11 +91,11 @@ void chk_number(chk *c)
     int n_t = g->tensors.n, n_n = g->nodes.n;
     c->value_of = HB_ARRAY(c->a, int, n_t + 1);
     c->tensor_of = HB_ARRAY(c->a, int, n_t + 1);
-    c->group_head = HB_ARRAY(c->a, int, n_n + 1);
-    c->group_next = HB_ARRAY(c->a, int, n_n + 1);
+    c->alike_first = HB_ARRAY(c->a, int, n_n + 1);
+    c->alike_next = HB_ARRAY(c->a, int, n_n + 1);
     c->equal_next = HB_ARRAY(c->a, int, n_t + 1);
     int *tail = HB_ARRAY(c->a, int, n_n + 1);
-    c->groups = hb_map_new(c->a);
+    c->alike = hb_map_new(c->a);
     for (int t = 0; t < n_t; t++) {
         c->value_of[t] = -1;
         if (g->tensors.p[t].producer < 0) {
@@ -103,26 +103,26 @@ void chk_number(chk *c)
             c->value_of[t] = c->n_values++;
         }
     }
-    int n_groups = 0;
+    int n_alike = 0;
     for (int n = 0; n < n_n; n++) {
         const ir_node *v = &g->nodes.p[n];
         int in[IR_MAX_IN];
         for (int i = 0; i < v->n_in; i++)
             in[i] = c->value_of[v->in[i]];
         hb_str key = key_of(c->a, v->op, v->n_in, in, v->attr);
-        int group = hb_map_get(c->groups, key);
-        c->group_next[n] = -1;
-        if (group >= 0) {
-            const ir_node *first = &g->nodes.p[c->group_head[group]];
-            c->group_next[tail[group]] = n;
-            tail[group] = n;
+        int alike = hb_map_get(c->alike, key);
+        c->alike_next[n] = -1;
+        if (alike >= 0) {
+            const ir_node *first = &g->nodes.p[c->alike_first[alike]];
+            c->alike_next[tail[alike]] = n;
+            tail[alike] = n;
             for (int o = 0; o < v->n_out && o < first->n_out; o++)
                 c->value_of[v->out[o]] = c->value_of[first->out[o]];
             continue;
         }
-        hb_map_put(c->groups, key, n_groups);
-        c->group_head[n_groups] = tail[n_groups] = n;
-        n_groups++;
+        hb_map_put(c->alike, key, n_alike);
+        c->alike_first[n_alike] = tail[n_alike] = n;
+        n_alike++;
         for (int o = 0; o < v->n_out; o++) {
             c->tensor_of[c->n_values] = v->out[o];
             c->value_of[v->out[o]] = c->n_values++;
@@ -159,7 +159,7 @@ static hb_str attr_text(hb_arena *a, const ir_attr *v)
 static int distance(chk *c, int n, const rec_call *call, const int *in, hb_str *what)
 {
     const ir_node *v = &c->g->nodes.p[n];
-    const ir_op_row *row = ir_row(v->op);
+    const ir_op_info *row = ir_op_of(v->op);
     int score = 0;
     bool said = false;
     for (int i = 0; i < v->n_in && i < call->n_in; i++) {
@@ -191,8 +191,8 @@ static int distance(chk *c, int n, const rec_call *call, const int *in, hb_str *
 
 int chk_find(chk *c, const rec_call *call, const int *in_values, hb_str *why_not)
 {
-    int group = hb_map_get(c->groups, key_of(c->a, call->op, call->n_in, in_values, call->attr));
-    if (group >= 0) return c->group_head[group];
+    int alike = hb_map_get(c->alike, key_of(c->a, call->op, call->n_in, in_values, call->attr));
+    if (alike >= 0) return c->alike_first[alike];
     int best = -1;
     *why_not = HB_STR("the graph has no such node");
     for (int n = 0; n < c->g->nodes.n; n++) {

@@ -47,9 +47,9 @@ static bool start(chk *c, flights *f, const rec_call *k)
 
 static bool step(chk *c, flights *f, const rec_call *k)
 {
-    if (c->group >= 0 && k->kind != REC_OP && k->kind != REC_FUSED)
-        return chk_fail(c, "stands in the group that begins at %.*s",
-                        HB_ARG(chk_where(c, c->group)));
+    if (c->fusion >= 0 && k->kind != REC_OP && k->kind != REC_FUSED)
+        return chk_fail(c, "stands in the fusion that begins at %.*s",
+                        HB_ARG(chk_where(c, c->fusion)));
     if (c->pair >= 0 && k->kind != REC_OP && k->kind != REC_START && k->kind != REC_WAIT &&
         k->kind != REC_OVERLAPPED)
         return chk_fail(c, "stands in the pair that begins at %.*s", HB_ARG(chk_where(c, c->pair)));
@@ -91,7 +91,7 @@ bool syn_check(hb_arena *a, const ir_graph *g, const ir_factors *f, const record
 {
     hb_arena *own = hb_arena_new();
     hb_str text = {0};
-    chk c = {.a = own, .g = g, .f = f, .r = r, .why = &text, .group = -1, .pair = -1};
+    chk c = {.a = own, .g = g, .f = f, .r = r, .why = &text, .fusion = -1, .pair = -1};
     flights flying = {0};
     chk_number(&c);
     bool ok = chk_layout(&c) && chk_declarations(&c);
@@ -103,9 +103,9 @@ bool syn_check(hb_arena *a, const ir_graph *g, const ir_factors *f, const record
         c.at = flying.p[0].call;
         ok = chk_fail(&c, "is never waited for");
     }
-    if (ok && c.group >= 0) {
-        c.at = c.group;
-        ok = chk_fail(&c, "begins a group that does not end");
+    if (ok && c.fusion >= 0) {
+        c.at = c.fusion;
+        ok = chk_fail(&c, "begins a fusion that does not end");
     }
     if (ok && c.pair >= 0) {
         c.at = c.pair;

@@ -70,7 +70,7 @@ static uint64_t attr_term(const mp *m, uint64_t h, const ir_attr *v, ir_attr_kin
 
 uint64_t mp_term_op(const mp *m, ir_op op, const ir_attr *attr, int n_in, const uint64_t *in)
 {
-    const ir_op_row *row = ir_row(op);
+    const ir_op_info *row = ir_op_of(op);
     uint64_t h = mp_mix(m->seed + (uint64_t)op);
     for (int i = 0; i < row->n_attr; i++)
         h = attr_term(m, h, &attr[i], row->attr[i].kind);

@@ -8,7 +8,7 @@
 static uint64_t attr_key(const mp *m, const mp_call *c)
 {
     uint64_t key = (uint64_t)c->op;
-    for (int i = 0; i < ir_row(c->op)->n_attr; i++)
+    for (int i = 0; i < ir_op_of(c->op)->n_attr; i++)
         key = mp_mix(key ^ mp_const(m, c->attr[i].f) ^ (uint64_t)c->attr[i].i);
     return key;
 }

@@ -43,7 +43,7 @@ typedef struct run {
 static bool call_fail(run *x)
 {
     const rec_call *k = &x->r->calls.p[x->at];
-    const char *what = k->kind == REC_OP ? ir_row((ir_op)k->op)->name : "a change of state";
+    const char *what = k->kind == REC_OP ? ir_op_of((ir_op)k->op)->name : "a change of state";
     hb_str why = x->m->why;
     if (k->line > 0) return mp_fail(x->m, "program.c:%d: %s %.*s", k->line, what, HB_ARG(why));
     return mp_fail(x->m, "call %d: %s %.*s", x->at, what, HB_ARG(why));
@@ -124,7 +124,7 @@ static void key_operand(run *x, hb_buf *key, const int *ids, int i)
 }
 
 // A random row's key of its own seeds a hash: what holds for one holds for all.
-static bool is_seed(const ir_op_row *row, int attr)
+static bool is_seed(const ir_op_info *row, int attr)
 {
     return strcmp(row->attr[attr].name, "key") == 0;
 }
@@ -132,7 +132,7 @@ static bool is_seed(const ir_op_row *row, int attr)
 static hb_str op_key(run *x, const rec_call *k)
 {
     hb_buf key = {.arena = x->m->tmp};
-    const ir_op_row *row = ir_row((ir_op)k->op);
+    const ir_op_info *row = ir_op_of((ir_op)k->op);
     key_int(&key, k->op | (int64_t)k->n_in << 16 | (int64_t)k->n_out << 24);
     for (int i = 0; i < row->n_attr; i++) {
         const ir_attr *v = &k->attr[i];
@@ -209,7 +209,7 @@ static bool op(run *x, const rec_call *k)
     }
     const ir_node *n = &x->m->g->nodes.p[node];
     for (int i = 0; i < k->n_out; i++) {
-        bool view = (ir_row((ir_op)k->op)->flags & IR_ZERO_COPY) && k->n_in > 0;
+        bool view = (ir_op_of((ir_op)k->op)->flags & IR_ZERO_COPY) && k->n_in > 0;
         out[i].tensor = k->out[i];
         int t = mp_tensor_of(&x->graph, x->graph.term[n->out[i]]);
         for (; t >= 0; t = x->graph.tensor_next[t])
@@ -269,12 +269,12 @@ static bool can_do(run *x, const rec_call *k, int pair)
         ok = !from && !to;
         break;
     case COST_ALL_TO_ALL:
-    case COST_RECUT: { // a re-cut changes the table of one factor, an all-to-all the factor
+    case COST_RESHARD: { // a reshard changes the table of one factor, an all-to-all the factor
         bool same = from && to && s->rank == d->rank;
         for (int i = 0; same && i < s->rank; i++)
             same = s->dim[i].axis == d->dim[i].axis && s->dim[i].n == d->dim[i].n &&
                    s->dim[i].outer == d->dim[i].outer;
-        ok = from && to && same == (k->coll == COST_RECUT);
+        ok = from && to && same == (k->coll == COST_RESHARD);
         break;
     }
     }

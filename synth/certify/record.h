@@ -41,9 +41,9 @@ typedef enum { // declarations first, then the step
     REC_PARTIAL,
     REC_START,
     REC_WAIT,
-    REC_FUSE,      // a group begins: name its kernel's
+    REC_FUSE,      // a fusion begins: name its kernel's
     REC_FUSED,     // it ends: in are the tensors that are kept
-    REC_OVERLAP,   // a pair begins: its groups
+    REC_OVERLAP,   // a pair begins: its chunks
     REC_OVERLAPPED // it ends
 } rec_kind;
 
@@ -65,8 +65,8 @@ typedef struct rec_call {
     unsigned axes;
     int scratch;         // tensor id or -1
     int event;           // START gives it, WAIT names it
-    int n_groups;        // OVERLAP
-    int64_t (*group)[3]; // {distance, weight, via}
+    int n_chunks;        // OVERLAP
+    int64_t (*chunk)[3]; // {distance, weight, via}
 } rec_call;
 
 typedef struct record {

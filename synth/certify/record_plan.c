@@ -171,7 +171,7 @@ static rec_call call_of(hb_arena *a, const syn_program *p, const syn_instr *i, c
     return k;
 }
 
-static rec_call fused(hb_arena *a, const syn_program *p, const syn_group *g)
+static rec_call fused(hb_arena *a, const syn_program *p, const syn_fusion *g)
 {
     rec_call k = {.kind = REC_FUSED, .scratch = -1, .in = HB_ARRAY(a, int, g->len *IR_MAX_OUT)};
     for (int m = 0; m < g->len; m++)
@@ -182,11 +182,11 @@ static rec_call fused(hb_arena *a, const syn_program *p, const syn_group *g)
 
 static rec_call overlap(hb_arena *a, const syn_pair *x)
 {
-    rec_call k = {.kind = REC_OVERLAP, .scratch = -1, .n_groups = x->n_groups};
-    k.group = hb_alloc(a, sizeof *k.group * (size_t)x->n_groups);
-    for (int i = 0; i < x->n_groups; i++)
+    rec_call k = {.kind = REC_OVERLAP, .scratch = -1, .n_chunks = x->n_chunks};
+    k.chunk = hb_alloc(a, sizeof *k.chunk * (size_t)x->n_chunks);
+    for (int i = 0; i < x->n_chunks; i++)
         for (int j = 0; j < 3; j++)
-            k.group[i][j] = x->group[i][j];
+            k.chunk[i][j] = x->chunk[i][j];
     return k;
 }
 
@@ -197,20 +197,20 @@ typedef struct {
     int *event;             // by START instr: its number
     bool *view;             // by instr
     HB_VEC(int) * views_of; // by buffer: the reshapes that are views of it
-    HB_VEC(int) made;       // inside a group or pair: buffers that have views
+    HB_VEC(int) made;       // inside a chunk or pair: buffers that have views
 } writer;
 
-static void push_views(writer *w, int buffer)
+static void put_views(writer *w, int buffer)
 {
     for (int k = 0; k < w->views_of[buffer].n; k++) {
         const syn_instr *v = &w->p->instr.p[w->views_of[buffer].p[k]];
         HB_PUSH(w->a, &w->r->calls, call_of(w->a, w->p, v, w->event));
-        push_views(w, v->out[0]);
+        put_views(w, v->out[0]);
     }
 }
 
-// One call, and the views of what it makes: behind the group or pair that it is in.
-static void push_instr(writer *w, int index, bool inside)
+// One call, and the views of what it makes: behind the chunk or pair that it is in.
+static void put_instr(writer *w, int index, bool inside)
 {
     const syn_instr *in = &w->p->instr.p[index];
     if (w->view[index]) return;
@@ -222,14 +222,14 @@ static void push_instr(writer *w, int index, bool inside)
         if (inside)
             HB_PUSH(w->a, &w->made, in->out[k]);
         else
-            push_views(w, in->out[k]);
+            put_views(w, in->out[k]);
     }
 }
 
-static void push_made(writer *w)
+static void put_made(writer *w)
 {
     for (int k = 0; k < w->made.n; k++)
-        push_views(w, w->made.p[k]);
+        put_views(w, w->made.p[k]);
     w->made.n = 0;
 }
 
@@ -242,23 +242,23 @@ static void step(hb_arena *a, const syn_program *p, record *r)
         if (p->instr.p[i].kind == SYN_START) w.event[i] = n++;
         if (w.view[i]) HB_PUSH(a, &w.views_of[p->instr.p[i].in[0]], i);
     }
-    const syn_group *g = p->groups.p, *end = g + p->groups.n;
+    const syn_fusion *g = p->fusions.p, *end = g + p->fusions.n;
     const syn_pair *x = p->pairs.p, *last = x + p->pairs.n;
     for (int i = 0; i < p->instr.n; i++) {
-        bool in_group = g < end && i >= g->first, in_pair = x < last && i >= x->first;
+        bool in_fusion = g < end && i >= g->first, in_pair = x < last && i >= x->first;
         if (in_pair && i == x->first) HB_PUSH(a, &r->calls, overlap(a, x));
-        if (in_group && i == g->first)
+        if (in_fusion && i == g->first)
             HB_PUSH(a, &r->calls,
                     (rec_call){
                         .kind = REC_FUSE, .name = hb_fmt(a, "k%d", g->kernel + 1), .scratch = -1});
-        push_instr(&w, i, in_group || in_pair);
-        if (in_group && i == g->first + g->len - 1) {
+        put_instr(&w, i, in_fusion || in_pair);
+        if (in_fusion && i == g->first + g->len - 1) {
             HB_PUSH(a, &r->calls, fused(a, p, g++));
-            push_made(&w);
+            put_made(&w);
         }
         if (in_pair && i == x->first + x->len - 1) {
             HB_PUSH(a, &r->calls, (rec_call){.kind = REC_OVERLAPPED, .scratch = -1});
-            push_made(&w);
+            put_made(&w);
             x++;
         }
     }
@@ -286,7 +286,7 @@ record *record_from_plan(hb_arena *a, const syn_program *p)
     HB_ROOM(a, &r->tensors, p->tensors.n);
     for (int i = 0; i < p->tensors.n; i++)
         r->tensors.p[r->tensors.n++] = tensor_of(p, tables, i);
-    HB_ROOM(a, &r->calls, p->instr.n + 2 * p->groups.n + 2 * p->pairs.n + p->g->tensors.n + 8);
+    HB_ROOM(a, &r->calls, p->instr.n + 2 * p->fusions.n + 2 * p->pairs.n + p->g->tensors.n + 8);
     declarations(a, p, r);
     step(a, p, r);
     return r;

@@ -91,7 +91,7 @@ static void print_id(const printer *p, int id)
 
 static void print_attrs(const printer *p, const rec_call *k)
 {
-    const ir_op_row *row = ir_row((ir_op)k->op);
+    const ir_op_info *row = ir_op_of((ir_op)k->op);
     for (int i = 0; i < row->n_attr; i++) {
         const ir_attr *v = &k->attr[i];
         hb_printf(p->out, " %s=", row->attr[i].name);
@@ -129,7 +129,7 @@ static void print_call(printer *p, const rec_call *k)
         declare(p, k->out[i]);
     if (k->kind == REC_START) declare(p, k->scratch);
     hb_puts(p->out, kind_names[k->kind]);
-    if (k->kind == REC_OP) hb_printf(p->out, " %s", ir_row((ir_op)k->op)->name);
+    if (k->kind == REC_OP) hb_printf(p->out, " %s", ir_op_of((ir_op)k->op)->name);
     if (k->kind == REC_START) {
         hb_printf(p->out, " %s%s %s axes %u", cost_coll_name(k->coll), k->reduce_max ? "_max" : "",
                   cost_form_name(k->form).s, k->axes);
@@ -154,8 +154,8 @@ static void print_call(printer *p, const rec_call *k)
         hb_puts(p->out, " scratch");
         print_id(p, k->scratch);
     }
-    for (int i = 0; i < k->n_groups; i++)
-        hb_printf(p->out, " %lld:%lld", (long long)k->group[i][0], (long long)k->group[i][1]);
+    for (int i = 0; i < k->n_chunks; i++)
+        hb_printf(p->out, " %lld:%lld", (long long)k->chunk[i][0], (long long)k->chunk[i][1]);
     if (k->kind == REC_WAIT) hb_printf(p->out, " %d", event_number(p, k->event));
     bool fill =
         (k->kind == REC_PARAM || k->kind == REC_BUFFER || k->kind == REC_CONST) && k->text.n == 0;

@@ -265,7 +265,7 @@ static bool read_segments(reader *x)
 
 // --- calls
 
-static bool push(reader *x, const rec_call *k)
+static bool put(reader *x, const rec_call *k)
 {
     HB_PUSH(x->a, &x->r->calls, *k);
     return true;
@@ -295,7 +295,7 @@ static bool read_declaration(reader *x, rec_call *k, bool file)
     k->n_in = 1;
     k->in = HB_ARRAY(x->a, int, 1);
     return known && read_text(x, "name", &k->name) && read_tensor(x, "tensor", false, k->in) &&
-           (!fill || read_fill(x, k)) && (!file || read_text(x, "file", &k->text)) && push(x, k);
+           (!fill || read_fill(x, k)) && (!file || read_text(x, "file", &k->text)) && put(x, k);
 }
 
 static bool read_attr(reader *x, const hb_tree *v, ir_attr_kind kind, ir_attr *out)
@@ -324,7 +324,7 @@ static bool read_op(reader *x, hb_str name)
 {
     rec_call k = {.kind = REC_OP, .op = ir_op_parse(name), .scratch = -1};
     if (k.op < 0 || k.op >= IR_N_OPS) return fail(x, hb_get(x->line, "call"), "no such op");
-    const ir_op_row *row = ir_row((ir_op)k.op);
+    const ir_op_info *row = ir_op_of((ir_op)k.op);
     const hb_tree *attrs = need(x, x->line, "attrs", HB_LIST);
     if (!KEYS(x, "out", "in", "attrs") || !attrs || !small_int(x, x->line, "line", &k.line) ||
         !read_tensors(x, "out", IR_MAX_OUT, false, &k.n_out, &k.out) ||
@@ -335,7 +335,7 @@ static bool read_op(reader *x, hb_str name)
     if (attrs->n != row->n_attr) return fail(x, attrs, "the op has another number of attributes");
     for (int i = 0; i < attrs->n; i++)
         if (!read_attr(x, attrs->v[i], row->attr[i].kind, &attr[i])) return false;
-    return push(x, &k);
+    return put(x, &k);
 }
 
 static bool read_axes(reader *x, rec_call *k)
@@ -353,13 +353,13 @@ static bool read_local(reader *x, rec_kind kind)
     return known && (kind != REC_PARTIAL || read_axes(x, &k)) &&
            small_int(x, x->line, "line", &k.line) &&
            read_tensors(x, "out", 1, false, &k.n_out, &k.out) &&
-           read_tensors(x, "in", 1, false, &k.n_in, &k.in) && push(x, &k);
+           read_tensors(x, "in", 1, false, &k.n_in, &k.in) && put(x, &k);
 }
 
 static bool read_start(reader *x, cost_coll coll, bool max)
 {
-    static const char *const forms[COST_PUSHED + 1] = {
-        "EVEN", "PADDED", "GROUPED", "SENDRECV", "EVEN_FLAT", "FLAT", "TWO_LEVEL", "PUSH"};
+    static const char *const forms[COST_PUTS + 1] = {"EVEN",      "PADDED", "GROUPED",   "SENDRECV",
+                                                     "EVEN_FLAT", "FLAT",   "TWO_LEVEL", "PUT"};
     rec_call k = {.kind = REC_START, .coll = coll, .reduce_max = max};
     hb_str form;
     if (!KEYS(x, "axes", "form", "dst", "src", "scratch", "event", "stream") || !read_axes(x, &k) ||
@@ -370,55 +370,55 @@ static bool read_start(reader *x, cost_coll coll, bool max)
         return false;
     if (!cost_form_read(form, forms, &k.form))
         return fail(x, hb_get(x->line, "form"), "no such form");
-    return push(x, &k);
+    return put(x, &k);
 }
 
 static bool read_wait(reader *x)
 {
     rec_call k = {.kind = REC_WAIT, .scratch = -1};
     return KEYS(x, "event") && small_int(x, x->line, "line", &k.line) &&
-           small_int(x, x->line, "event", &k.event) && push(x, &k);
+           small_int(x, x->line, "event", &k.event) && put(x, &k);
 }
 
 static bool read_fuse(reader *x)
 {
     rec_call k = {.kind = REC_FUSE, .scratch = -1};
     return KEYS(x, "kernel") && small_int(x, x->line, "line", &k.line) &&
-           read_text(x, "kernel", &k.name) && push(x, &k);
+           read_text(x, "kernel", &k.name) && put(x, &k);
 }
 
 static bool read_fused(reader *x)
 {
     rec_call k = {.kind = REC_FUSED, .scratch = -1};
     return KEYS(x, "kept") && small_int(x, x->line, "line", &k.line) &&
-           read_tensors(x, "kept", SYN_MAX_GROUP * IR_MAX_OUT, false, &k.n_in, &k.in) &&
-           push(x, &k);
+           read_tensors(x, "kept", SYN_MAX_FUSION * IR_MAX_OUT, false, &k.n_in, &k.in) &&
+           put(x, &k);
 }
 
 // [[distance, weight], [distance, weight, via] ...]
 static bool read_overlap(reader *x)
 {
     rec_call k = {.kind = REC_OVERLAP, .scratch = -1};
-    const hb_tree *list = need(x, x->line, "groups", HB_LIST);
-    if (!list || !KEYS(x, "groups") || !small_int(x, x->line, "line", &k.line)) return false;
-    k.n_groups = list->n;
-    k.group = hb_alloc(x->a, sizeof *k.group * (size_t)(list->n + 1));
+    const hb_tree *list = need(x, x->line, "chunks", HB_LIST);
+    if (!list || !KEYS(x, "chunks") || !small_int(x, x->line, "line", &k.line)) return false;
+    k.n_chunks = list->n;
+    k.chunk = hb_alloc(x->a, sizeof *k.chunk * (size_t)(list->n + 1));
     for (int i = 0; i < list->n; i++) {
         const hb_tree *g = list->v[i];
         bool ints = g->kind == HB_LIST && (g->n == 2 || g->n == 3);
         for (int j = 0; ints && j < g->n; j++)
             ints = g->v[j]->kind == HB_INT;
-        if (!ints) return fail(x, g, "a group is [distance, weight] or [distance, weight, via]");
+        if (!ints) return fail(x, g, "a chunk is [distance, weight] or [distance, weight, via]");
         for (int j = 0; j < 3; j++)
-            k.group[i][j] = j < g->n ? g->v[j]->i : 0;
+            k.chunk[i][j] = j < g->n ? g->v[j]->i : 0;
     }
-    return push(x, &k);
+    return put(x, &k);
 }
 
 static bool read_overlapped(reader *x)
 {
     rec_call k = {.kind = REC_OVERLAPPED, .scratch = -1};
-    return keys(x, NULL, 0) && small_int(x, x->line, "line", &k.line) && push(x, &k);
+    return keys(x, NULL, 0) && small_int(x, x->line, "line", &k.line) && put(x, &k);
 }
 
 static bool read_numbers(reader *x, rec_call *k)
@@ -426,9 +426,9 @@ static bool read_numbers(reader *x, rec_call *k)
     if (k->kind == REC_SCHEDULE)
         return KEYS(x, "lr", "warmup", "cosine", "min_lr") && read_real(x, "lr", &k->num[0]) &&
                read_real(x, "warmup", &k->num[1]) && read_real(x, "cosine", &k->num[2]) &&
-               read_real(x, "min_lr", &k->num[3]) && push(x, k);
+               read_real(x, "min_lr", &k->num[3]) && put(x, k);
     return KEYS(x, "rows", "tokens_per_row") && read_real(x, "rows", &k->num[0]) &&
-           read_real(x, "tokens_per_row", &k->num[1]) && push(x, k);
+           read_real(x, "tokens_per_row", &k->num[1]) && put(x, k);
 }
 
 static bool read_next_step(reader *x)
@@ -473,13 +473,13 @@ static bool read_named(reader *x, hb_str call, bool *known)
     if (hb_str_is(call, "hap_alias")) {
         k.kind = REC_ALIAS;
         return KEYS(x, "name", "of") && read_text(x, "name", &k.name) &&
-               read_text(x, "of", &k.text) && push(x, &k);
+               read_text(x, "of", &k.text) && put(x, &k);
     }
     if (hb_str_is(call, "hap_loss")) {
         k.kind = REC_LOSS;
         k.n_in = 1;
         k.in = HB_ARRAY(x->a, int, 1);
-        return KEYS(x, "tensor") && read_tensor(x, "tensor", false, k.in) && push(x, &k);
+        return KEYS(x, "tensor") && read_tensor(x, "tensor", false, k.in) && put(x, &k);
     }
     if (hb_str_is(call, "hap_batch") || hb_str_is(call, "hap_schedule")) {
         k.kind = hb_str_is(call, "hap_batch") ? REC_BATCH : REC_SCHEDULE;
@@ -500,7 +500,7 @@ static bool read_step_call(reader *x, hb_str call, bool *known)
                 {"coll_all_reduce_start", COST_ALL_REDUCE, false},
                 {"coll_all_reduce_max_start", COST_ALL_REDUCE, true},
                 {"coll_all_to_all_start", COST_ALL_TO_ALL, false},
-                {"coll_recut_start", COST_RECUT, false}};
+                {"coll_reshard_start", COST_RESHARD, false}};
     if (starts_with(call, "op_")) return read_op(x, (hb_str){call.p + 3, call.n - 3});
     for (size_t i = 0; i < sizeof coll / sizeof *coll; i++)
         if (hb_str_is(call, coll[i].name)) return read_start(x, coll[i].coll, coll[i].max);

@@ -167,7 +167,7 @@ static bool like(const syn_program *p, int x, int y)
 
 static bool is_sum(const syn_program *p, const syn_instr *in)
 {
-    return in->kind == SYN_OP && ir_row(p->g->nodes.p[in->node].op)->flags & IR_OVER;
+    return in->kind == SYN_OP && ir_op_of(p->g->nodes.p[in->node].op)->flags & IR_OVER;
 }
 
 // The operand of a sum that ends there, -1 none.
@@ -211,7 +211,7 @@ void arena_alias(arena_live *l)
         for (int i = 0; i < p->instr.n; i++) {
             const syn_instr *in = &p->instr.p[i];
             bool view =
-                in->kind == SYN_OP && ir_row(p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY;
+                in->kind == SYN_OP && ir_op_of(p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY;
             if (is_sum(p, in) && pass == 1 && a.pair[in->out[0]].in >= 0) try_pair(&a, in->out[0]);
             if (!view && !(in->kind == SYN_START && in->coll == COST_ALL_REDUCE)) continue;
             for (int k = 0; k < in->n_out && k < in->n_in; k++) {

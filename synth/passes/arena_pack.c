@@ -26,9 +26,9 @@ typedef struct placed {
 
 typedef enum { PAIR_UNKNOWN, PAIR_APART, PAIR_MEET, PAIR_MIXED } pack_pair;
 
-typedef struct stretch {
+typedef struct run {
     int64_t from, to;
-} stretch;
+} run;
 
 typedef struct ranked {
     double key, key2;
@@ -56,7 +56,7 @@ struct arena_pack {
     int n_at;
     int *mixed;        // numbers in `at`, of one search for a place
     int64_t *clear;    // of those: the base at which it was found to be clear of them
-    stretch *closed;   // bytes that one unit cannot have
+    run *closed;       // bytes that one unit cannot have
     ranked *rank;      // of one order
     int *good, n_good; // the best order so far
 };
@@ -137,7 +137,7 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
     k->at = HB_ARRAY(a, placed, n_units + 1);
     k->mixed = HB_ARRAY(a, int, n_units + 1);
     k->clear = HB_ARRAY(a, int64_t, n_units + 1);
-    k->closed = HB_ARRAY(a, stretch, n_units + k->n_chunks + 1);
+    k->closed = HB_ARRAY(a, run, n_units + k->n_chunks + 1);
     k->hull = HB_ARRAY(a, arena_span, n_units + 1);
     k->common = HB_ARRAY(a, arena_span, n_units + 1);
     k->pair = HB_ARRAY(a, uint8_t *, n_units + 1);
@@ -295,7 +295,7 @@ static void close_bytes(arena_pack *k, int *n, int64_t from, int64_t to)
     int i = (*n)++;
     for (; i > 0 && k->closed[i - 1].from > from; i--)
         k->closed[i] = k->closed[i - 1];
-    k->closed[i] = (stretch){from, to};
+    k->closed[i] = (run){from, to};
 }
 
 // The tightest gap for a unit of one chunk; above everything if none.
@@ -313,7 +313,7 @@ static int64_t tightest(arena_pack *k, int u, int64_t size, int64_t floor)
                 close_bytes(k, &n, p->from + p->size * d, p->from + p->size * (d + 1));
     }
     for (int i = 0; i < n; i++) {
-        const stretch *p = &k->closed[i];
+        const run *p = &k->closed[i];
         if (p->from - end >= size && p->from - end - size < slack) {
             best = end;
             slack = p->from - end - size;

@@ -202,6 +202,6 @@ void syn_arena(syn_program *p)
         p->local_bytes[c] = size.local[c];
         p->peak_bytes[c] = size.sym + size.local[c];
     }
-    syn_beside(p);
+    syn_workspace(p);
     hb_arena_free(arena);
 }

@@ -1,5 +1,5 @@
-// Groups are grown greedily: from an instruction that may begin one, over those behind it in the
-// same stretch without communication. One that fits joins if it shares a value with the group and
+// Fusions are grown greedily: from an instruction that may begin one, over those behind it in the
+// same run without communication. One that fits joins if it shares a value with the fusion and
 // nothing that is passed over stands in its way. Time is linear in instructions, SYN_FUSE_REACH at
 // most for each.
 
@@ -17,7 +17,7 @@ typedef struct fuser {
     bool *paired; // by instruction
 } fuser;
 
-// --- stretches ---
+// --- runs ---
 
 static bool writes(const syn_instr *x, int t)
 {
@@ -38,9 +38,9 @@ static bool in_the_way(const syn_instr *x, const syn_instr *y)
     return false;
 }
 
-// Groups of the n instructions from `first` on, none of them a collective's. order[k]: which of
+// Fusions of the n instructions from `first` on, none of them a collective's. order[k]: which of
 // them stands at place k. Returns how many; their places and lengths are in at and len.
-static int find_groups(const syn_program *p, int first, int n, int *order, int *at, int *len)
+static int find_fusions(const syn_program *p, int first, int n, int *order, int *at, int *len)
 {
     const syn_instr *in = &p->instr.p[first];
     int found = 0;
@@ -50,7 +50,7 @@ static int find_groups(const syn_program *p, int first, int n, int *order, int *
         syn_parts s = {.domain = -1};
         if (!syn_may_fuse(p, &in[order[k]]) || !syn_parts_join(p, &s, &in[order[k]], 0)) continue;
         int members = 1;
-        for (int j = k + 1; j < n && j <= k + members + SYN_FUSE_REACH && members < SYN_MAX_GROUP;
+        for (int j = k + 1; j < n && j <= k + members + SYN_FUSE_REACH && members < SYN_MAX_FUSION;
              j++) {
             int next = order[j];
             bool free = syn_may_fuse(p, &in[next]);
@@ -69,34 +69,34 @@ static int find_groups(const syn_program *p, int first, int n, int *order, int *
     return found;
 }
 
-static void add_groups(fuser *f, int first, int n, const int *order, int found, const int *at,
-                       const int *len)
+static void add_fusions(fuser *f, int first, int n, const int *order, int found, const int *at,
+                        const int *len)
 {
     syn_program *p = f->p;
     syn_instr *old = hb_copy(f->arena, &p->instr.p[first], sizeof *old * (size_t)n);
     for (int k = 0; k < n; k++)
         p->instr.p[first + k] = old[order[k]];
     for (int k = 0; k < found; k++)
-        HB_PUSH(p->arena, &p->groups, (syn_group){.first = first + at[k], .len = len[k]});
+        HB_PUSH(p->arena, &p->fusions, (syn_fusion){.first = first + at[k], .len = len[k]});
 }
 
-// A stretch of n instructions that stands `count` times, `step` apart: grouped alike, or not.
-static void fuse_stretch(fuser *f, int first, int n, int step, int count)
+// A run of n instructions that stands `count` times, `step` apart: grouped alike, or not.
+static void fuse_run(fuser *f, int first, int n, int step, int count)
 {
     int *order = HB_ARRAY(f->arena, int, n), *at = HB_ARRAY(f->arena, int, n),
         *len = HB_ARRAY(f->arena, int, n), *order_2 = HB_ARRAY(f->arena, int, n),
         *at_2 = HB_ARRAY(f->arena, int, n), *len_2 = HB_ARRAY(f->arena, int, n);
     size_t bytes = sizeof(int) * (size_t)n;
-    int found = find_groups(f->p, first, n, order, at, len);
+    int found = find_fusions(f->p, first, n, order, at, len);
     for (int r = 1; r < count && found > 0; r++) {
-        int again = find_groups(f->p, first + r * step, n, order_2, at_2, len_2);
+        int again = find_fusions(f->p, first + r * step, n, order_2, at_2, len_2);
         size_t used = sizeof(int) * (size_t)found;
         if (again != found || memcmp(order, order_2, bytes) != 0 || memcmp(at, at_2, used) != 0 ||
             memcmp(len, len_2, used) != 0)
             return;
     }
     for (int r = 0; r < count && found > 0; r++)
-        add_groups(f, first + r * step, n, order, found, at, len);
+        add_fusions(f, first + r * step, n, order, found, at, len);
 }
 
 // "transformer.h.3" of "transformer.h.3.ln_1"; empty: in no numbered layer.
@@ -142,13 +142,13 @@ static void fuse_range(fuser *f, int from, int to, int step, int count)
         hb_str layer = layer_of(p, first);
         while (i < to && is_free(f, i) && in_layer(p, i, layer))
             i++;
-        if (i - first > 1) fuse_stretch(f, first, i - first, step, count);
+        if (i - first > 1) fuse_run(f, first, i - first, step, count);
     }
 }
 
 static int by_place(const void *x, const void *y)
 {
-    const syn_group *a = x, *b = y;
+    const syn_fusion *a = x, *b = y;
     return a->first - b->first;
 }
 
@@ -164,7 +164,7 @@ static void count_uses(fuser *f)
     if (p->loss >= 0) f->uses[p->loss]++;
 }
 
-static void find_kept(fuser *f, syn_group *g)
+static void find_kept(fuser *f, syn_fusion *g)
 {
     const syn_program *p = f->p;
     for (int m = 0; m < g->len; m++) {
@@ -186,8 +186,8 @@ static void keep_alike(syn_program *p)
     for (int l = 0; l < p->loops.n; l++) {
         const syn_loop *loop = &p->loops.p[l];
         for (int pass = 0; pass < 2; pass++) // gathers in the first repetition, spreads from it
-            for (int g = 0; g < p->groups.n; g++) {
-                syn_group *x = &p->groups.p[g], *y = x;
+            for (int g = 0; g < p->fusions.n; g++) {
+                syn_fusion *x = &p->fusions.p[g], *y = x;
                 int off = x->first - loop->first;
                 if (off < 0 || off >= loop->len * loop->count) continue;
                 while (y->first > loop->first + off % loop->len)
@@ -203,11 +203,11 @@ void syn_name_kernels(syn_program *p)
     hb_arena *a = hb_arena_new();
     hb_map *known = hb_map_new(a);
     int n = 0;
-    for (int g = 0; g < p->groups.n; g++) {
-        hb_str text = syn_group_text(a, p, &p->groups.p[g]);
+    for (int g = 0; g < p->fusions.n; g++) {
+        hb_str text = syn_fusion_text(a, p, &p->fusions.p[g]);
         int k = hb_map_get(known, text);
         if (k < 0) hb_map_put(known, text, k = n++);
-        p->groups.p[g].kernel = k;
+        p->fusions.p[g].kernel = k;
     }
     hb_arena_free(a);
 }
@@ -221,7 +221,7 @@ static bool any_gpu(const syn_program *p)
 
 void syn_fuse(syn_program *p)
 {
-    p->groups.n = 0;
+    p->fusions.n = 0;
     if (!any_gpu(p)) return;
     fuser f = {.arena = hb_arena_new(), .p = p};
     f.paired = HB_ARRAY(f.arena, bool, p->instr.n + 1);
@@ -236,10 +236,10 @@ void syn_fuse(syn_program *p)
         at = loop->first + loop->len * loop->count;
     }
     fuse_range(&f, at, p->instr.n, 0, 1);
-    if (p->groups.n > 1) qsort(p->groups.p, (size_t)p->groups.n, sizeof *p->groups.p, by_place);
+    if (p->fusions.n > 1) qsort(p->fusions.p, (size_t)p->fusions.n, sizeof *p->fusions.p, by_place);
     count_uses(&f);
-    for (int g = 0; g < p->groups.n; g++)
-        find_kept(&f, &p->groups.p[g]);
+    for (int g = 0; g < p->fusions.n; g++)
+        find_kept(&f, &p->fusions.p[g]);
     keep_alike(p);
     hb_arena_free(f.arena);
 }

@@ -66,7 +66,7 @@ static bool is_value(const syn_program *p, int buffer)
     return p->tensors.p[buffer].role == SYN_ROLE_VALUE;
 }
 
-static bool is_product(const syn_program *p, const syn_instr *in)
+static bool is_matmul(const syn_program *p, const syn_instr *in)
 {
     if (in->kind != SYN_OP || !is_value(p, in->out[0]) || in->n_in < 2 || in->in[0] < 0 ||
         in->in[1] < 0)
@@ -77,7 +77,7 @@ static bool is_product(const syn_program *p, const syn_instr *in)
                                                 p->g->tensors.p[w->value].rank);
 }
 
-// Does the collective move rows of a product, in the direction that is asked for?
+// Does the collective move rows of a matmul, in the direction that is asked for?
 static bool moves_rows(const syn_program *p, const syn_instr *in, bool consumer)
 {
     if (in->kind != SYN_START || in->n_in != 1 || in->reduce_max || in->in[0] == in->out[0])
@@ -98,7 +98,7 @@ static bool moves_rows(const syn_program *p, const syn_instr *in, bool consumer)
     }
     case COST_ALL_REDUCE:
         return true;
-    case COST_RECUT:
+    case COST_RESHARD:
         break;
     }
     return false;
@@ -133,7 +133,7 @@ static bool consumer_at(pairing *s, int start, candidate_pair *x)
     if (!is_value(p, p->instr.p[start].in[0])) return false;
     for (int i = x->wait + 1; i < p->instr.n && i <= x->wait + SYN_PAIR_REACH; i++) {
         const syn_instr *in = &p->instr.p[i];
-        if (s->taken[i] || !is_product(p, in) || in->in[0] != dst || in->in[1] == dst) continue;
+        if (s->taken[i] || !is_matmul(p, in) || in->in[0] != dst || in->in[1] == dst) continue;
         if (x->m.n_ops == SYN_PAIR_OPS || !may_rise(p, i, x->wait)) continue;
         x->m.op[x->m.n_ops++] = i;
     }
@@ -144,7 +144,7 @@ static bool producer_at(pairing *s, int start, candidate_pair *x)
 {
     const syn_program *p = s->p;
     int op = s->made_by[p->instr.p[start].in[0]];
-    if (op < 0 || op > start || s->taken[op] || !is_product(p, &p->instr.p[op])) return false;
+    if (op < 0 || op > start || s->taken[op] || !is_matmul(p, &p->instr.p[op])) return false;
     *x = (candidate_pair){.wait = s->wait_of[start], .anchor = op};
     x->m = (syn_members){.start = start, .n_ops = 1, .op = {op}};
     return true;
@@ -182,7 +182,7 @@ static void find(pairing *s)
         candidate_pair x;
         if (!s->worth[i] || !(gathers(in) ? consumer_at : producer_at)(s, i, &x)) continue;
         x.best = syn_best_pair(p, s->c, &x.m);
-        if (x.best->n_groups == 0) continue;
+        if (x.best->n_chunks == 0) continue;
         take(s, &x, true);
         HB_PUSH(s->arena, &s->all, x);
     }
@@ -190,11 +190,11 @@ static void find(pairing *s)
 
 // --- what they bring ---
 
-// Consumer: the products and what is waited for become the pair. Producer: behind the pair's
-// products the rest of its transfer hides under the work that hid the collective.
+// Consumer: the matmuls and what is waited for become the pair. Producer: behind the pair's
+// matmuls the rest of its transfer hides under the work that hid the collective.
 static double gain_of(const syn_program *p, const candidate_pair *x, double exposed)
 {
-    double now = syn_products_seconds(p, &x->m) + exposed, sec = p->instr.p[x->m.start].sec[0];
+    double now = syn_matmuls_seconds(p, &x->m) + exposed, sec = p->instr.p[x->m.start].sec[0];
     if (x->m.consumer) return now - x->best->total;
     double busy = syn_slowest(p, x->best->end), rest = x->best->total - busy;
     return now - busy - fmax(0, rest - (exposed > 0 ? sec - exposed : sec));
@@ -280,7 +280,7 @@ static void arrange(pairing *s)
         syn_pair pair = *x->best;
         pair.first = at;
         pair.len = x->m.n_ops + (x->m.consumer ? 2 : 1);
-        pair.group = hb_copy(p->arena, pair.group, sizeof *pair.group * (size_t)pair.n_groups);
+        pair.chunk = hb_copy(p->arena, pair.chunk, sizeof *pair.chunk * (size_t)pair.n_chunks);
         if (x->m.consumer) {
             to[x->m.start] = at++;
             to[x->wait] = at++;
@@ -322,7 +322,7 @@ static syn_program *copy_of(const syn_program *p)
 syn_program *syn_with_pairs(const syn_program *p, syn_costs *c, double enough, double *sec)
 {
     *sec = HUGE_VAL;
-    hb_assert(p->pairs.n == 0 && p->groups.n == 0 && p->loops.n == 0);
+    hb_assert(p->pairs.n == 0 && p->fusions.n == 0 && p->loops.n == 0);
     if (p->mesh->n_ranks == 1 || !any_moves_rows(p)) return NULL;
     hb_arena *arena = hb_arena_new();
     int n = p->instr.n;

@@ -1,9 +1,9 @@
-// Pairs: a collective beside the products that it feeds (*consumer*: the start of an all-gather,
-// its wait, the products that read what it gathers) or the product that feeds it (*producer*: the
-// product, the start of a reduce-scatter, all-reduce or all-to-all of what it makes). Products are
+// Pairs: a collective beside the matmuls that it feeds (*consumer*: the start of an all-gather,
+// its wait, the matmuls that read what it gathers) or the matmul that feeds it (*producer*: the
+// matmul, the start of a reduce-scatter, all-reduce or all-to-all of what it makes). Matmuls are
 // linear, or matmul with one matrix; the moved factor is the outermost of their rows in memory. The
 // members follow each other within one layer and one repetition of a loop; nothing else stands
-// between. costmodel/overlap.h says how their groups of rows run and what that takes.
+// between. costmodel/overlap.h says how their chunks of rows run and what that takes.
 
 #ifndef HAP_SYNTH_OVERLAP_PAIRS_H
 #define HAP_SYNTH_OVERLAP_PAIRS_H
@@ -12,7 +12,7 @@
 #include "synth/price/costs.h"
 
 // A priced and scheduled program again with the pairs that make its step shorter: their members
-// brought together, forms and groups chosen; buffers and instructions are its own. NULL without
+// brought together, forms and chunks chosen; buffers and instructions are its own. NULL without
 // such pairs, or if they cannot be expected to bring the step down to `enough` seconds. *sec: of
 // the step with pairs, or else of p if there may be some; HUGE_VAL if not.
 syn_program *syn_with_pairs(const syn_program *p, syn_costs *c, double enough, double *sec);

@@ -88,26 +88,29 @@ static syn_program *simulate(syn_making *x)
 static syn_program *share_moves(syn_making *x)
 {
     syn_program *p = x->program;
+    int groups = p->fusions.n;
     if (p->pairs.n > 0) return p; // a pair names its collective
-    int groups = p->groups.n;
-    p->groups.n = 0;
+    p->fusions.n = 0;
     syn_program *shared = syn_with_shared_moves(p);
-    p->groups.n = groups;
-    if (shared == p) return p;
-    cost_timeline t;
-    syn_fuse(shared);
-    double sec = syn_simulate(shared, &t, false);
-    if (sec > x->sec * (1 + SYN_ROUNDING)) return p;
-    x->sec = sec;
-    x->timeline = t;
-    return x->program = shared;
+    if (shared != p) {
+        cost_timeline t;
+        syn_fuse(shared);
+        double sec = syn_simulate(shared, &t, false);
+        if (sec <= x->sec * (1 + SYN_ROUNDING)) {
+            x->sec = sec;
+            x->timeline = t;
+            return x->program = shared;
+        }
+    }
+    p->fusions.n = groups;
+    return p;
 }
 
 // Of groups and pairs those are left that loops allow: then the step is another.
 static syn_program *roll_up(syn_making *x)
 {
     syn_roll(x->program);
-    return x->program->groups.n + x->program->pairs.n > 0 ? simulate(x) : x->program;
+    return x->program->fusions.n + x->program->pairs.n > 0 ? simulate(x) : x->program;
 }
 
 static syn_program *memory(syn_making *x)

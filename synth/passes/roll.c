@@ -1,4 +1,4 @@
-// Loops: stretches of the instruction list that repeat.
+// Loops: runs of the instruction list that repeat.
 //
 // With shapes interned, a loop of period P is a run where shape[i] == shape[i + P]. Where enough
 // instructions meet their like P later, all runs are found by comparing the list with itself

@@ -1,4 +1,4 @@
-// Loops: stretches of the instruction list that repeat.
+// Loops: runs of the instruction list that repeat.
 
 #ifndef HAP_SYNTH_ROLL_H
 #define HAP_SYNTH_ROLL_H

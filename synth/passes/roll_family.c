@@ -5,7 +5,7 @@
 // one's input; what the forward loop saves the backward loop reads from the last to the first), so
 // a sequence is laid along the chain that holds its first known member, and extends it. A buffer
 // that looks different from the others (other shape, segment, role or initial value) is left out; a
-// sequence that contradicts a chain is ignored. A chain's unbroken stretches, of
+// sequence that contradicts a chain is ignored. A chain's unbroken runs, of
 // buffers that live alike, become families.
 
 #include "synth/passes/roll_family.h"

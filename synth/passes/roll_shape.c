@@ -108,7 +108,7 @@ static void put_buffer(roll *r, hb_buf *b, const syn_tensor *t, bool look)
 static void put_op(roll *r, hb_buf *b, const syn_instr *in)
 {
     const ir_node *n = &r->p->g->nodes.p[in->node];
-    const ir_op_row *row = ir_row(n->op);
+    const ir_op_info *row = ir_op_of(n->op);
     put(b, n->op);
     put(b, n->phase);
     for (int i = 0; i < row->n_attr; i++) {
@@ -142,8 +142,8 @@ void roll_shapes(roll *r)
         while (x < end && i >= x->first + x->len)
             x++;
         put(&b, x < end && i >= x->first ? i - x->first + 1 : 0);
-        for (int k = 0; x < end && i == x->first && k < 2 * x->n_groups; k++)
-            put(&b, x->group[k / 2][k % 2]);
+        for (int k = 0; x < end && i == x->first && k < 2 * x->n_chunks; k++)
+            put(&b, x->chunk[k / 2][k % 2]);
         put(&b, in->kind);
         if (in->kind == SYN_WAIT) put(&b, r->shape[in->start]);
         if (in->kind == SYN_OP) put_op(r, &b, in);

@@ -214,14 +214,14 @@ static syn_program *copy_of(const syn_program *p)
     q->instr.p = hb_copy(p->arena, p->instr.p, sizeof *p->instr.p * (size_t)p->instr.n);
     q->tensors.cap = p->tensors.n;
     q->instr.cap = p->instr.n;
-    memset(&q->groups, 0, sizeof q->groups); // its own, once it is fused
+    memset(&q->fusions, 0, sizeof q->fusions); // its own, once it is fused
     return q;
 }
 
 syn_program *syn_with_shared_moves(syn_program *p)
 {
     static const int reaches[] = {INT_MAX, SYN_SHARE_NEAR};
-    hb_assert(p->pairs.n == 0 && p->groups.n == 0 && p->loops.n == 0);
+    hb_assert(p->pairs.n == 0 && p->fusions.n == 0 && p->loops.n == 0);
     double alone = -1, share = 0;
     for (int k = 0, before = 0; k < 2; k++) {
         hb_arena *a = hb_arena_new();

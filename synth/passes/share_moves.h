@@ -5,8 +5,8 @@
 
 #include "synth/plan/program.h"
 
-// A scheduled program without groups and pairs in which no tensor is brought into the same state twice, where that takes no
-// longer and its live bytes fit; p itself where there is no such thing.
+// A scheduled program without groups and pairs in which no tensor is brought into the same state
+// twice, where that takes no longer and its live bytes fit; p itself where there is no such thing.
 syn_program *syn_with_shared_moves(syn_program *p);
 
 // Its step: takes out the conversions that an earlier one can stand for, if that one's result is

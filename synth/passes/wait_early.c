@@ -1,8 +1,9 @@
-// Waits that go ahead of pushes and pairs.
+// Waits that go ahead of one-sided puts and pairs.
 //
-// A GPU replays a step as graphs. Pushes and pairs wait for numbers that grow from step to step and
-// so run live between them, and with them whatever is under way beside one: its start and its wait
-// break the step as well (runtime/cuda/step/cuda_capture.c). What has ended by then need not.
+// A GPU replays a step as graphs. One-sided puts and pairs wait for numbers that grow from step to
+// step and so run live between them, and with them whatever is under way beside one: its start and
+// its wait break the step as well (runtime/cuda/step/cuda_capture.c). What has ended by then need
+// not.
 
 #include "synth/passes/wait_early.h"
 
@@ -24,7 +25,7 @@ static calls calls_of(hb_arena *a, const syn_program *p)
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (in->kind == SYN_WAIT) c.wait_of[in->start] = i;
-        live[i] = in->kind == SYN_START && cost_is_push(in->form);
+        live[i] = in->kind == SYN_START && cost_is_put(in->form);
         c.alone[i] = in->kind == SYN_START && !live[i];
     }
     for (int k = 0; k < p->pairs.n; k++) {

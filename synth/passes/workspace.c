@@ -121,7 +121,7 @@ static void takes(walk *w, int64_t bytes)
 
 // --- rows of the table
 
-// A matrix of a product: stored [rows, cols], wanted [more_rows, more_cols].
+// A matrix of a matmul: stored [rows, cols], wanted [more_rows, more_cols].
 typedef struct matrix {
     int t;
     int64_t rows, cols, more_rows, more_cols;
@@ -133,7 +133,7 @@ static matrix stored(int t, bool turned, int64_t m, int64_t n, int64_t more_m, i
 }
 
 // y[m,n] = a b; a is stored [k,m] if a_t, b is stored [n,k] if b_t.
-static void product(walk *w, const syn_instr *in, bool a_t, bool b_t)
+static void matmul(walk *w, const syn_instr *in, bool a_t, bool b_t)
 {
     int a = in->in[0], b = in->in[1], y = in->out[0];
     int64_t k = a_t ? rows(w, a) : last(w, a), m = a_t ? last(w, a) : rows(w, a), n = last(w, y);
@@ -183,14 +183,14 @@ static void op(walk *w, const syn_instr *in)
 {
     const ir_node *n = &w->p->g->nodes.p[in->node];
     int64_t y = in->n_out ? last(w, in->out[0]) : 0;
-    const ir_op_row *row = ir_row(n->op);
+    const ir_op_info *row = ir_op_of(n->op);
     if (row->flags & IR_ZERO_COPY && meet(w, in->in[0], in->out[0])) return; // copies stay, too
     switch ((int)row->role) {
-    case IR_ROLE_product:
-        product(w, in, false, n->attr[0].i == 1);
+    case IR_ROLE_matmul:
+        matmul(w, in, false, n->attr[0].i == 1);
         return;
-    case IR_ROLE_product_dw:
-        product(w, in, true, false);
+    case IR_ROLE_matmul_dw:
+        matmul(w, in, true, false);
         return;
     case IR_ROLE_loss:
         if (find(w, in->in[0])) {
@@ -240,7 +240,7 @@ static void step(walk *w)
     }
 }
 
-void syn_beside(syn_program *p)
+void syn_workspace(syn_program *p)
 {
     const syn_mesh *m = p->mesh;
     hb_arena *arena = hb_arena_new();

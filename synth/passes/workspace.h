@@ -6,7 +6,7 @@
 // GiB).
 //
 // The rules are the runtime's and must follow them (their numbers: ir/runtime_limits.h):
-// cuda_padded.cu (which products are rounded up), cuda_shadow.c (when a copy ends, which buffer it
+// cuda_padded.cu (which matmuls are rounded up), cuda_shadow.c (when a copy ends, which buffer it
 // takes), calls of cuda_work. Workspaces of cuDNN's attention are as asked for by 9.19 on an H200.
 
 #ifndef HAP_SYNTH_WORKSPACE_H
@@ -15,9 +15,9 @@
 #include "synth/plan/program.h"
 
 // Fills padded_bytes and work_bytes of a placed program; 0 on CPUs.
-void syn_beside(syn_program *p);
+void syn_workspace(syn_program *p);
 
-static inline int64_t syn_beside_bytes(const syn_program *p, int c)
+static inline int64_t syn_workspace_bytes(const syn_program *p, int c)
 {
     return p->padded_bytes[c] + p->work_bytes[c];
 }

@@ -130,7 +130,7 @@ static bool rows_fit(const syn_program *p, syn_parts *s, const syn_instr *in, in
 bool syn_may_fuse(const syn_program *p, const syn_instr *in)
 {
     if (in->kind != SYN_OP) return false;
-    return (ir_row(p->g->nodes.p[in->node].op)->flags & (IR_EACH | IR_ROWS)) != 0;
+    return (ir_op_of(p->g->nodes.p[in->node].op)->flags & (IR_EACH | IR_ROWS)) != 0;
 }
 
 bool syn_parts_join(const syn_program *p, syn_parts *s, const syn_instr *in, int member)
@@ -143,7 +143,7 @@ bool syn_parts_join(const syn_program *p, syn_parts *s, const syn_instr *in, int
     for (int i = 0; i < s->n; i++)
         for (int k = 0; k < in->n_out; k++)
             if (in->out[k] == s->part[i].buffer) return false; // written in place
-    bool each = ir_row(p->g->nodes.p[in->node].op)->flags & IR_EACH;
+    bool each = ir_op_of(p->g->nodes.p[in->node].op)->flags & IR_EACH;
     if (!(each ? each_fits(p, &next, in, member) : rows_fit(p, &next, in, member))) return false;
     bool shares = member == 0;
     for (int i = 0; i < s->n && !shares; i++)
@@ -153,7 +153,7 @@ bool syn_parts_join(const syn_program *p, syn_parts *s, const syn_instr *in, int
     return shares;
 }
 
-void syn_group_parts(const syn_program *p, const syn_group *g, syn_parts *out)
+void syn_fusion_parts(const syn_program *p, const syn_fusion *g, syn_parts *out)
 {
     *out = (syn_parts){.domain = -1};
     for (int m = 0; m < g->len; m++) {
@@ -166,17 +166,17 @@ void syn_group_parts(const syn_program *p, const syn_group *g, syn_parts *out)
     }
 }
 
-hb_str syn_group_text(hb_arena *a, const syn_program *p, const syn_group *g)
+hb_str syn_fusion_text(hb_arena *a, const syn_program *p, const syn_fusion *g)
 {
     static const char *const shapes[] = {"full", "row", "column", "one"};
     hb_buf b = {.arena = a};
     syn_parts s;
     int seen = 0;
-    syn_group_parts(p, g, &s);
+    syn_fusion_parts(p, g, &s);
     for (int m = 0; m < g->len; m++) {
         const syn_instr *in = &p->instr.p[g->first + m];
         const ir_node *n = &p->g->nodes.p[in->node];
-        const ir_op_row *row = ir_row(n->op);
+        const ir_op_info *row = ir_op_of(n->op);
         hb_printf(&b, "%s%s", m ? "; " : "", row->name);
         for (int k = 0; k < row->n_attr; k++)
             if (row->attr[k].kind == IR_ATTR_BOOL)

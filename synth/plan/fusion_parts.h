@@ -1,6 +1,6 @@
 // What a fused group is made of.
 //
-// The members of a group are rows of the op table of kind EACH or ROWS on one *domain*: the local
+// The members of a group are ops of the table of kind EACH or ROWS on one *domain*: the local
 // shape of the tensors that they make, rows of a last dim. Every tensor of a group has a shape
 // beside the domain (syn_shape); a value that only members read is not written to memory, the
 // others are *kept*. A group stands within one layer and one repetition of a loop, between two
@@ -35,9 +35,9 @@ typedef struct syn_parts {
 bool syn_may_fuse(const syn_program *p, const syn_instr *in);
 // in becomes member number `member`, or s stays as it is.
 bool syn_parts_join(const syn_program *p, syn_parts *s, const syn_instr *in, int member);
-void syn_group_parts(const syn_program *p, const syn_group *g, syn_parts *out);
+void syn_fusion_parts(const syn_program *p, const syn_fusion *g, syn_parts *out);
 // How a kernel is made: ops, wiring, shapes, types and what is kept, as
-// runtime/cuda/step/cuda_group.c reads it. Groups of one text share a kernel.
-hb_str syn_group_text(hb_arena *a, const syn_program *p, const syn_group *g);
+// runtime/cuda/step/cuda_fusion.c reads it. Groups of one text share a kernel.
+hb_str syn_fusion_text(hb_arena *a, const syn_program *p, const syn_fusion *g);
 
 #endif

@@ -3,7 +3,7 @@
 //     HOME, CONST   always
 //     INPUT         from before the step to its last read
 //     VALUE         from its first write to its last use; START holds source, destination, scratch
-//                   to WAIT; what a group reads from memory is used to its end; what a pair
+//                   to WAIT; what a fusion reads from memory is used to its end; what a pair
 //                   touches is alive from its begin to its end
 //     loss, kept    to the end of the step and until the next inputs come (hap_next_step reports
 //     gradients     the loss before it loads them)
@@ -80,7 +80,7 @@ static void instructions(arena_live *l)
         end[i] = p->instr.p[i].kind == SYN_START ? p->instr.n : i;
     for (int i = 0; i < p->instr.n; i++)
         if (p->instr.p[i].kind == SYN_WAIT) end[p->instr.p[i].start] = i;
-    const syn_group *g = p->groups.p, *past = g + p->groups.n;
+    const syn_fusion *g = p->fusions.p, *past = g + p->fusions.n;
     const syn_pair *x = p->pairs.p, *last = x + p->pairs.n;
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];

@@ -1,6 +1,6 @@
-// A plan: the SPMD program as data. What the judge prices, the arena places, the checker proves and
-// emit prints. Straight-line: every repeated block stands unrolled in `instr`; `loops` says which
-// stretches repeat, so that emit can print them as functions and the arena can place them once.
+// A plan: the SPMD program as data. What the simulator prices, the arena places, the checker proves
+// and emit prints. Straight-line: every repeated block stands unrolled in `instr`; `loops` says
+// which runs repeat, so that emit can print them as functions and the arena can place them once.
 //
 // Tensors here are *buffers*: one value of the graph in one state. A value that exists in two
 // states has two buffers. Loop-carried buffers (parameters, moments, buffers) are read and written
@@ -82,19 +82,19 @@ typedef struct syn_family {
 } syn_family;
 
 // Instructions that one kernel does on a GPU (fusion_parts.h).
-typedef struct syn_group {
+typedef struct syn_fusion {
     int first, len;
-    int kernel;                  // from 0; "k1" and so on in what is printed
-    uint8_t kept[SYN_MAX_GROUP]; // by member: bit o, its output o is written to memory
-} syn_group;
+    int kernel;                   // from 0; "k1" and so on in what is printed
+    uint8_t kept[SYN_MAX_FUSION]; // by member: bit o, its output o is written to memory
+} syn_fusion;
 
-// A collective beside products, in groups of rows (overlap_pairs.h).
+// A collective beside matmuls, in chunks of rows (overlap_pairs.h).
 typedef struct syn_pair {
-    int first, len; // start, wait, products; or product, start
+    int first, len; // start, wait, matmuls; or matmul, start
     cost_form form; // of the collective
-    int n_groups;
-    int (*group)[3]; // {distance, weight, via}
-    // Predicted seconds, from the begin on: until a class's products are done; of these computing;
+    int n_chunks;
+    int (*chunk)[3]; // {distance, weight, via}
+    // Predicted seconds, from the begin on: until a class's matmuls are done; of these computing;
     // of these before anything has arrived; until all is done; of the busiest link; of the members
     // one after the other, in the form the collective would have alone.
     double end[CL_MAX_CLASSES], busy[CL_MAX_CLASSES], own[CL_MAX_CLASSES], total, transfer,
@@ -111,14 +111,14 @@ typedef struct syn_program {
     HB_VEC(syn_instr) instr;
     HB_VEC(syn_loop) loops; // in order, disjoint
     HB_VEC(syn_family) families;
-    HB_VEC(syn_group) groups; // in order, disjoint, in no part of two repetitions
-    HB_VEC(syn_pair) pairs;   // as groups, and in none of them
-    int *home;                // by graph tensor: HOME, INPUT or CONST buffer, -1
-    int loss;                 // buffer of the loss, state R
+    HB_VEC(syn_fusion) fusions; // in order, disjoint, in no part of two repetitions
+    HB_VEC(syn_pair) pairs;     // as fusions, and in none of them
+    int *home;                  // by graph tensor: HOME, INPUT or CONST buffer, -1
+    int loss;                   // buffer of the loss, state R
     int *grad; // by graph tensor (parameter): buffer of its gradient at the end, or -1
     bool keep_grads;
-    bool has_sym;                                   // some buffer lies in SEG_SYM (transport.c)
-    bool no_push;                                   // was made without pushes, for want of memory
+    bool has_sym; // some buffer lies in SEG_SYM (transport.c)
+    bool no_put;  // was made without one-sided puts, for want of memory
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
     int64_t peak_bytes[CL_MAX_CLASSES];             // sym + local
     int64_t padded_bytes[CL_MAX_CLASSES],

@@ -20,7 +20,7 @@ static void print_list(hb_buf *out, const syn_program *p, const int *v, int n)
 
 static void print_instr(hb_buf *out, const syn_program *p, const syn_instr *in)
 {
-    const char *name = in->kind == SYN_OP        ? ir_row(p->g->nodes.p[in->node].op)->name
+    const char *name = in->kind == SYN_OP        ? ir_op_of(p->g->nodes.p[in->node].op)->name
                        : in->kind == SYN_SLICE   ? "cut"
                        : in->kind == SYN_PARTIAL ? "partial"
                        : in->kind == SYN_START   ? cost_coll_name(in->coll)
@@ -44,8 +44,8 @@ static void print_instr(hb_buf *out, const syn_program *p, const syn_instr *in)
 static void print_pair(hb_buf *out, const syn_pair *x)
 {
     hb_puts(out, "pair");
-    for (int k = 0; k < x->n_groups; k++)
-        hb_printf(out, " %d:%d", x->group[k][0], x->group[k][1]);
+    for (int k = 0; k < x->n_chunks; k++)
+        hb_printf(out, " %d:%d", x->chunk[k][0], x->chunk[k][1]);
     hb_putc(out, '\n');
 }
 

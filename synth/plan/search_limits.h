@@ -23,12 +23,12 @@
 #define SYN_SAME_BLOCK     1e-6  // of seconds, bytes: blocks that are alike [float]
 
 // --- what a plan may hold ---
-#define SYN_MAX_GROUP     12  // ops of a fusion [runtime]
+#define SYN_MAX_FUSION     12  // ops of a fusion [runtime]
 #define SYN_MAX_PARTS     24  // tensors of a fusion [runtime]
 #define SYN_PAIR_OPS      8   // matmuls of an overlapped pair [runtime]
-#define SYN_PAIR_GROUPS   12  // chunks that the planner gives a pair; the runtime takes 256 [set]
+#define SYN_PAIR_CHUNKS   12  // chunks that the planner gives a pair; the runtime takes 256 [set]
 #define SYN_RECORD_GROUPS 256 // chunks of a pair that the checker takes [runtime]
-#define SYN_MAX_PALETTE   4   // candidate partitions of a set on one axis [size]
+#define SYN_MAX_PARTITIONS   4   // candidate partitions of a set on one axis [size]
 #define SYN_MAX_STRATEGIES 16   // rows of the table of strategies [size]
 #define SYN_MAX_PINS      64  // --pin options [size]
 #define SYN_AXIS_STATES   128 // states of a tensor on one axis [size]

@@ -53,8 +53,8 @@ bool *syn_views(hb_arena *a, const syn_program *p)
         view[i] = written[in->in[0]] == 1 && written[in->out[0]] == 1 && plain(p, in) &&
                   in_place(p, x, y) && (x->family < 0) == (y->family < 0) && x->index == y->index;
     }
-    for (int g = 0; g < p->groups.n; g++)
-        memset(view + p->groups.p[g].first, 0, (size_t)p->groups.p[g].len);
+    for (int g = 0; g < p->fusions.n; g++)
+        memset(view + p->fusions.p[g].first, 0, (size_t)p->fusions.p[g].len);
     for (int x = 0; x < p->pairs.n; x++)
         memset(view + p->pairs.p[x].first, 0, (size_t)p->pairs.p[x].len);
     // All or none of a loop's statement, and of a family's buffers, which one row declares.

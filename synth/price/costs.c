@@ -175,7 +175,7 @@ static double part_seconds(const syn_costs *c, int node, const syn_node_cut *cut
 // Does the work depend on where a part begins? A causal attention's does, if its queries are cut.
 static bool by_place(const syn_costs *c, int node, const syn_node_cut *cut)
 {
-    if (ir_row(c->g->nodes.p[node].op)->flops_kind != IR_FLOPS_SDPA) return false;
+    if (ir_op_of(c->g->nodes.p[node].op)->flops_kind != IR_FLOPS_SDPA) return false;
     for (int a = 0; a < c->mesh->n_axes; a++) {
         if (cut->factor[a] < 0) continue;
         double first, last, bytes;

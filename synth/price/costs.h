@@ -1,5 +1,5 @@
 // What things cost on a mesh: seconds of nodes with factors cut, bytes of local parts, and moves of
-// tensors between states. The search and the judge both ask here, so that they agree.
+// tensors between states. The search and the simulator both ask here, so that they agree.
 
 #ifndef HAP_SYNTH_COSTS_H
 #define HAP_SYNTH_COSTS_H
@@ -28,7 +28,7 @@ typedef struct syn_costs {
     const ir_factors *f;
     cost_memory memory; // of the slowest class
     double passing;     // of a price on memory, what an op reads and makes costs while it runs
-    bool no_push;       // memory leaves no room for what pushes write into
+    bool no_put;        // memory leaves no room for what one-sided puts write into
     cl_link all;        // of all ranks
     cl_link *group_link[SYN_MAX_AXES]; // two axes: of every group of an axis
     cl_link slowest[4];                // of the groups over a mask of axes

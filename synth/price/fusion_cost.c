@@ -2,10 +2,10 @@
 
 #include "synth/plan/fusion_parts.h"
 
-void syn_group_seconds(const syn_program *p, const syn_group *g, double *sec)
+void syn_fusion_seconds(const syn_program *p, const syn_fusion *g, double *sec)
 {
     syn_parts s;
-    syn_group_parts(p, g, &s);
+    syn_fusion_parts(p, g, &s);
     for (int c = 0; c < p->mesh->n_classes; c++) {
         double alone = 0, bytes = 0, moved = 0;
         int n = 0;

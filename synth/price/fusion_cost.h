@@ -6,6 +6,6 @@
 #include "synth/plan/program.h"
 
 // Of a group by class, from the seconds of its members alone.
-void syn_group_seconds(const syn_program *p, const syn_group *g, double *sec);
+void syn_fusion_seconds(const syn_program *p, const syn_fusion *g, double *sec);
 
 #endif

@@ -48,7 +48,7 @@ static bool same_factor(const syn_axis_state *x, const syn_axis_state *y)
     return x->dim == y->dim && x->pos == y->pos;
 }
 
-// What stands before the cut factor: stretches of memory that a part is in.
+// What stands before the cut factor: runs of memory that a part is in.
 static double apart(const syn_costs *c, int tensor, const syn_axis_state *x)
 {
     const ir_tensor *t = &c->g->tensors.p[tensor];
@@ -95,7 +95,7 @@ static syn_move kind_of(const syn_axis_state *x, const syn_axis_state *y)
     } else if (y->kind == SYN_P || (same_factor(x, y) ? x->cut == y->cut : x->dim == y->dim)) {
         m.kind = SYN_MOVE_NONE;
     } else {
-        m.coll = same_factor(x, y) ? COST_RECUT : COST_ALL_TO_ALL;
+        m.coll = same_factor(x, y) ? COST_RESHARD : COST_ALL_TO_ALL;
     }
     return m;
 }
@@ -148,7 +148,7 @@ static void group_shards(const syn_costs *c, const syn_move *move, int group, co
     for (int i = 0; i < 2; i++) {
         if (!sides[i]) continue;
         const syn_cut *k = &mesh->cuts.p[sides[i]->cut];
-        // Inside one machine a cut over both axes is that machine's stretch of the table.
+        // Inside one machine a cut over both axes is that machine's run of the table.
         const int64_t *table =
             k->table + (k->axis == SYN_BOTH && move->axes == AXIS1 ? group * mesh->size[1] : 0);
         if (i == 0) sh->table = table;
@@ -219,7 +219,7 @@ static void price_forms(const syn_costs *c, const syn_move *m, const syn_transfe
             sum = sh;
             sum.bytes += so_far;
             for (int f = 0; f < x->n; f++) {
-                bool together = m->coll == COST_ALL_REDUCE && !cost_is_push(x->form[f]);
+                bool together = m->coll == COST_ALL_REDUCE && !cost_is_put(x->form[f]);
                 if (!together)
                     sec[f] += form_seconds(c, m, x->form[f], &sh, link);
                 else if (k == n - 1)
@@ -231,12 +231,12 @@ static void price_forms(const syn_costs *c, const syn_move *m, const syn_transfe
     }
 }
 
-// Of all forms that there are between the members; pushes: or without them.
-static cost_forms all_forms(const syn_costs *c, const syn_move *m, bool pushes,
+// Of all forms that there are between the members; one-sided puts: or without them.
+static cost_forms all_forms(const syn_costs *c, const syn_move *m, bool puts_,
                             const syn_transfer *list, int n)
 {
-    pushes = pushes && !m->reduce_max && syn_axes_link(c, m->axes).peer;
-    cost_forms x = cost_forms_of(m->coll, syn_group_size(c->mesh, m->axes), pushes);
+    puts_ = puts_ && !m->reduce_max && syn_axes_link(c, m->axes).peer;
+    cost_forms x = cost_forms_of(m->coll, syn_group_size(c->mesh, m->axes), puts_);
     price_forms(c, m, list, n, &x);
     return x;
 }
@@ -244,7 +244,7 @@ static cost_forms all_forms(const syn_costs *c, const syn_move *m, bool pushes,
 void syn_list_forms(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n,
                     cost_forms *out)
 {
-    *out = all_forms(c, m, !c->no_push, list, n);
+    *out = all_forms(c, m, !c->no_put, list, n);
 }
 
 double syn_list_seconds(const syn_costs *c, const syn_move *m, const syn_transfer *list, int n)
@@ -260,21 +260,21 @@ void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const sy
     syn_transfer t = {tensor, c->g->tensors.p[tensor].dtype, *a, *b};
     cost_form best[2];
     cost_forms x = all_forms(c, m, true, &t, 1);
-    // Small all-reduces travel together (bucket.c): what a push saves of the latency of one is no
-    // reason to go axis by axis instead of over both at once.
+    // Small all-reduces travel together (bucket.c): what a one-sided put saves of the latency of
+    // one is no reason to go axis by axis instead of over both at once.
     cl_link link = syn_axes_link(c, m->axes);
     bool both = m->coll == COST_ALL_REDUCE && c->mesh->n_axes == 2;
     for (int f = 1; both && f < x.n; f++) // the first is FLAT
-        if (cost_is_push(x.form[f]) && x.sec[f] + link.latency > x.sec[0]) x.sec[f] = HUGE_VAL;
-    for (int pushes = 1; pushes >= 0; pushes--) {
+        if (cost_is_put(x.form[f]) && x.sec[f] + link.latency > x.sec[0]) x.sec[f] = HUGE_VAL;
+    for (int puts_ = 1; puts_ >= 0; puts_--) {
         int i = cost_cheapest(&x);
-        best[pushes] = x.form[i];
-        m->sec_with[pushes] = x.sec[i];
-        while (cost_is_push(x.form[x.n - 1])) // which come last
+        best[puts_] = x.form[i];
+        m->sec_with[puts_] = x.sec[i];
+        while (cost_is_put(x.form[x.n - 1])) // which come last
             x.n--;
     }
-    m->form = best[!c->no_push];
-    m->sec = m->sec_with[!c->no_push];
+    m->form = best[!c->no_put];
+    m->sec = m->sec_with[!c->no_put];
     m->scratch = syn_list_scratch(c, m, &t, 1);
 }
 

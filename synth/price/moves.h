@@ -34,7 +34,7 @@ typedef struct syn_transfer {
     syn_state from, to;
 } syn_transfer;
 // Seconds of a collective over a list, on the slowest group, packing included. All-reduces of the
-// library travel as one message; other tensors, and pushes, follow each other.
+// library travel as one message; other tensors, and one-sided puts, follow each other.
 double syn_list_seconds(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n);
 // The same of every form that there is between the members; +inf where one does not apply.
 void syn_list_forms(const syn_costs *c, const syn_move *move, const syn_transfer *list, int n,

@@ -74,8 +74,8 @@ static rank_kind kind_of(const team *t, int rank)
     return k;
 }
 
-// What stands before the factor that an all-to-all's product is cut by, in its last dim.
-static double stretches_of_row(const syn_program *p, const syn_instr *start)
+// What stands before the factor that an all-to-all's matmul is cut by, in its last dim.
+static double runs_of_row(const syn_program *p, const syn_instr *start)
 {
     const syn_tensor *x = &p->tensors.p[start->in[0]];
     int last = p->g->tensors.p[x->value].rank - 1;
@@ -121,7 +121,7 @@ static bool gather(hb_arena *a, team *t, unsigned axes, int group)
     return true;
 }
 
-static double product(void *ctx, int kind, int64_t rows)
+static double matmul(void *ctx, int kind, int64_t rows)
 {
     const team *t = ctx;
     const rank_kind *k = &t->rank[kind];
@@ -199,8 +199,8 @@ static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const s
                            .coll = start->coll,
                            .form = start->form,
                            .n = n,
-                           .stretches = stretches_of_row(p, start),
-                           .product = product,
+                           .runs = runs_of_row(p, start),
+                           .matmul = matmul,
                            .ctx = t}};
         if (!gather(all->arena, t, start->axes, g)) return false;
         size_t ranks = (size_t)n;
@@ -226,7 +226,7 @@ static void times_of(teams *all, syn_pair *x)
         cost_pair_time time;
         t->is.form = x->form;
         cost_pair p = cost_team_pair(&t->is, false);
-        cost_pair_seconds(&p, x->group, x->n_groups, &time);
+        cost_pair_seconds(&p, x->chunk, x->n_chunks, &time);
         x->total = fmax(x->total, time.total);
         x->transfer = fmax(x->transfer, time.transfer);
         for (int k = 0; k < t->is.n_kinds; k++) {
@@ -246,7 +246,7 @@ double syn_slowest(const syn_program *p, const double *sec)
     return most;
 }
 
-double syn_products_seconds(const syn_program *p, const syn_members *m)
+double syn_matmuls_seconds(const syn_program *p, const syn_members *m)
 {
     double most = 0;
     for (int c = 0; c < p->mesh->n_classes; c++) {
@@ -258,13 +258,13 @@ double syn_products_seconds(const syn_program *p, const syn_members *m)
     return most;
 }
 
-// Seconds that the groups beyond need not bring, as gaps vary.
+// Seconds that the chunks beyond need not bring, as gaps vary.
 static double doubted(const teams *all, const syn_pair *x)
 {
-    return x->total + all->doubt * cost_pair_products(x->group, x->n_groups);
+    return x->total + all->doubt * cost_pair_matmuls(x->chunk, x->n_chunks);
 }
 
-// The team whose products take longest.
+// The team whose matmuls take longest.
 static team *slowest(teams *all)
 {
     team *last = &all->v[0];
@@ -275,7 +275,7 @@ static team *slowest(teams *all)
         for (int r = 1; r < t->is.n && t->is.coll != COST_ALL_REDUCE; r++)
             rows += t->is.rows[r];
         for (int k = 0; k < t->is.n_kinds; k++) {
-            double sec = product(t, k, rows);
+            double sec = matmul(t, k, rows);
             if (sec <= most) continue;
             most = sec;
             last = t;
@@ -295,26 +295,26 @@ static double transfer_of(cost_team *t, cost_form form)
     return (t->n - 1) * cost_team_message(t, 0, most);
 }
 
-// The best groups for the slowest team, in the teams' arena, and what they take of all. False:
+// The best chunks for the slowest team, in the teams' arena, and what they take of all. False:
 // none.
-static bool best_groups(teams *all, cost_form form, bool quick, syn_pair *x)
+static bool best_chunks(teams *all, cost_form form, bool quick, syn_pair *x)
 {
     cost_pair_time time;
-    int group[SYN_PAIR_GROUPS][3];
+    int chunk[SYN_PAIR_CHUNKS][3];
     team *t = slowest(all);
     t->is.form = form;
     cost_pair pair = cost_team_pair(&t->is, quick);
     all->doubt = pair.doubt;
-    int n = cost_pair_search(&pair, SYN_PAIR_GROUPS, group, &time);
+    int n = cost_pair_search(&pair, SYN_PAIR_CHUNKS, chunk, &time);
     if (n == 0) return false;
     x->form = form;
-    x->n_groups = n;
-    x->group = hb_copy(all->arena, group, sizeof *group * (size_t)n);
+    x->n_chunks = n;
+    x->chunk = hb_copy(all->arena, chunk, sizeof *chunk * (size_t)n);
     times_of(all, x);
     return true;
 }
 
-// What groups are chosen by, of the team that it is most of.
+// What chunks are chosen by, of the team that it is most of.
 static double chosen_by(teams *all, const syn_pair *x)
 {
     double most = 0;
@@ -322,7 +322,7 @@ static double chosen_by(teams *all, const syn_pair *x)
         cost_team *t = &all->v[i].is;
         t->form = x->form;
         cost_pair p = cost_team_pair(t, false);
-        most = fmax(most, cost_pair_choice(&p, x->group, x->n_groups));
+        most = fmax(most, cost_pair_choice(&p, x->chunk, x->n_chunks));
     }
     return most;
 }
@@ -332,31 +332,31 @@ static void search(teams *all, const syn_program *p, const syn_members *m, hb_ar
                    syn_pair *best)
 {
     const syn_instr *start = &p->instr.p[m->start];
-    double most = syn_products_seconds(p, m), push = HUGE_VAL;
+    double most = syn_matmuls_seconds(p, m), put = HUGE_VAL;
     best->sequential = most + start->sec[0];
-    const cost_forms forms = cost_forms_of(start->coll, all->v[0].is.n, !p->no_push);
+    const cost_forms forms = cost_forms_of(start->coll, all->v[0].is.n, !p->no_put);
     for (int i = 0; i < forms.n; i++) {
         cost_form f = forms.form[i];
         if (!cost_pairs_in(&all->v[0].is, f)) continue;
         double transfer = transfer_of(&all->v[0].is, f);
-        // The products or the transfer alone are too much; or more copies in flight are no faster.
+        // The matmuls or the transfer alone are too much; or more copies in flight are no faster.
         if (fmax(most, transfer) >= best->sequential) continue;
-        if (cost_is_push(f) && transfer >= push) continue;
-        if (cost_is_push(f)) push = transfer;
+        if (cost_is_put(f) && transfer >= put) continue;
+        if (cost_is_put(f)) put = transfer;
         syn_pair x = *best;
-        if (best_groups(all, f, true, &x) &&
-            (best->n_groups == 0 || doubted(all, &x) < doubted(all, best)))
+        if (best_chunks(all, f, true, &x) &&
+            (best->n_chunks == 0 || doubted(all, &x) < doubted(all, best)))
             *best = x;
     }
-    if (best->n_groups == 0) return;
-    best->group = hb_copy(keep, best->group, sizeof *best->group * (size_t)best->n_groups);
+    if (best->n_chunks == 0) return;
+    best->chunk = hb_copy(keep, best->chunk, sizeof *best->chunk * (size_t)best->n_chunks);
     bool gpu = false;
     for (int c = 0; c < p->mesh->n_classes; c++)
         gpu = gpu || p->cluster->cls[p->mesh->cluster_class[c]].kind == CL_GPU;
     cost_pair as = {.whole = start->coll == COST_ALL_REDUCE, .doubt = all->doubt};
     if (!cost_pair_pays(&as, gpu ? CL_GPU : CL_CPU, best->total,
-                        cost_pair_products(best->group, best->n_groups), most, start->sec[0]))
-        best->n_groups = 0;
+                        cost_pair_matmuls(best->chunk, best->n_chunks), most, start->sec[0]))
+        best->n_chunks = 0;
 }
 
 // --- known pairs ---
@@ -393,7 +393,7 @@ static hb_str key_of(hb_buf *b, int ask, const syn_program *p, const syn_members
     b->n = 0;
     put(b, ask);
     put(b, (int64_t)start->coll << 32 | (int64_t)start->form << 8 | start->axes |
-               (int64_t)p->no_push << 4);
+               (int64_t)p->no_put << 4);
     put_buffer(b, p, start->in[0]);
     put_buffer(b, p, start->out[0]);
     for (int i = 0; i < m->n_ops; i++) {
@@ -403,9 +403,9 @@ static hb_str key_of(hb_buf *b, int ask, const syn_program *p, const syn_members
             put_buffer(b, p, op->in[k]);
         put_buffer(b, p, op->out[0]);
     }
-    for (int k = 0; at && k < at->n_groups; k++)
+    for (int k = 0; at && k < at->n_chunks; k++)
         for (int i = 0; i < 3; i++)
-            put(b, at->group[k][i]);
+            put(b, at->chunk[k][i]);
     return (hb_str){b->p, b->n};
 }
 
@@ -429,7 +429,7 @@ const syn_pair *syn_best_pair(const syn_program *p, syn_costs *c, const syn_memb
     hb_str key = key_of(&b, ASK_BEST, p, m, NULL);
     const syn_pair *best = known(c, key);
     if (!best) {
-        syn_pair x = {.n_groups = 0};
+        syn_pair x = {.n_chunks = 0};
         if (gather_teams(&all, p, c, m)) search(&all, p, m, c->arena, &x);
         best = remember(c, key, &x);
     }
@@ -466,17 +466,17 @@ void syn_refine_pair(const syn_program *p, syn_costs *c, const syn_members *m, s
     const syn_pair *same = known(c, key);
     if (!same) {
         syn_pair now = *x, closer = *x;
-        if (gather_teams(&all, p, c, m) && best_groups(&all, x->form, false, &closer) &&
+        if (gather_teams(&all, p, c, m) && best_chunks(&all, x->form, false, &closer) &&
             chosen_by(&all, &closer) < chosen_by(&all, x))
             now = closer;
-        now.group = hb_copy(c->arena, now.group, sizeof *now.group * (size_t)now.n_groups);
+        now.chunk = hb_copy(c->arena, now.chunk, sizeof *now.chunk * (size_t)now.n_chunks);
         same = remember(c, key, &now);
     }
     int first = x->first, len = x->len;
     *x = *same;
     x->first = first;
     x->len = len;
-    x->group = hb_copy(p->arena, x->group, sizeof *x->group * (size_t)x->n_groups);
+    x->chunk = hb_copy(p->arena, x->chunk, sizeof *x->chunk * (size_t)x->n_chunks);
     hb_arena_free(all.arena);
 }
 

@@ -1,4 +1,4 @@
-// The judge: a program with its cuts becomes events, and the events are simulated (costmodel).
+// The simulator: a program with its cuts becomes events, and the events are simulated (costmodel).
 
 #include "synth/price/simulate_plan.h"
 
@@ -13,7 +13,7 @@
 
 static ir_role role_of(const syn_program *p, const syn_instr *in)
 {
-    return in->kind == SYN_OP ? ir_row(p->g->nodes.p[in->node].op)->role : IR_ROLE_none;
+    return in->kind == SYN_OP ? ir_op_of(p->g->nodes.p[in->node].op)->role : IR_ROLE_none;
 }
 
 // What writes an operand of an instruction; NULL if the step does not.
@@ -37,7 +37,7 @@ static bool small_partial(const syn_program *p, const syn_instr *in)
 }
 
 // By tensor: whether an op that writes copies updates all of what a device has of it, and whether a
-// push or a pair reads it.
+// one-sided put or a pair reads it.
 typedef struct copies {
     bool *updated, *live;
     double bytes[CL_MAX_CLASSES]; // of those that stay, so far
@@ -49,7 +49,7 @@ static copies copies_of(hb_arena *a, const syn_program *p)
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (role_of(p, in) == IR_ROLE_update) x.updated[in->in[0]] = true;
-        for (int k = 0; in->kind == SYN_START && cost_is_push(in->form) && k < in->n_in; k++)
+        for (int k = 0; in->kind == SYN_START && cost_is_put(in->form) && k < in->n_in; k++)
             x.live[in->in[k]] = true;
     }
     for (int k = 0; k < p->pairs.n; k++)
@@ -67,9 +67,9 @@ static bool plan_always(const syn_program *p, copies *x, const syn_instr *in, in
     return true;
 }
 
-// A split is parts of the product before it only where that makes what the split reads, of a whole
+// A split is parts of the matmul before it only where that makes what the split reads, of a whole
 // weight: not behind a collective.
-static bool plan_splits_product(const syn_program *p, copies *known, const syn_instr *split, int c)
+static bool plan_splits_matmul(const syn_program *p, copies *known, const syn_instr *split, int c)
 {
     (void)known, (void)c;
     const syn_instr *x = writer(p, split, split->in[0]);
@@ -127,7 +127,7 @@ static bool joined(const syn_program *p, copies *x, const syn_instr *in, int c, 
     }
 }
 
-// The members of a group take their shares of its time; what a neighbour's kernel does takes none.
+// The members of a fusion take their shares of its time; what a neighbour's kernel does takes none.
 static void fuse_events(const syn_program *p, cost_event *e)
 {
     hb_arena *scratch = hb_arena_new();
@@ -143,10 +143,10 @@ static void fuse_events(const syn_program *p, cost_event *e)
             e[i].sec[c] = fmin(e[i].sec[c], sec);
         }
     }
-    for (int k = 0; k < p->groups.n; k++) {
-        const syn_group *g = &p->groups.p[k];
+    for (int k = 0; k < p->fusions.n; k++) {
+        const syn_fusion *g = &p->fusions.p[k];
         double sec[CL_MAX_CLASSES];
-        syn_group_seconds(p, g, sec);
+        syn_fusion_seconds(p, g, sec);
         for (int c = 0; c < p->mesh->n_classes; c++) {
             double alone = 0;
             for (int m = 0; m < g->len; m++)
@@ -252,7 +252,7 @@ static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost
                                            : COST_COMPUTE;
         e[i].of = in->start;
         e[i].pair = NULL;
-        e[i].push = in->kind == SYN_START && cost_is_push(in->form);
+        e[i].put = in->kind == SYN_START && cost_is_put(in->form);
         e[i].quiet = in->kind == SYN_START && quiet[in->axes];
         e[i].stream = in->axes == 2 ? 1 : 0; // the axis inside machines has links of its own
         memcpy(e[i].sec, in->sec, sizeof e[i].sec[0] * (size_t)p->mesh->n_classes);
@@ -260,13 +260,13 @@ static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost
     fuse_events(p, e);
     cost_pair_event *pairs = pair_events(scratch, p, e);
     if (s) scale_events(p, s, e, pairs);
-    cost_beside beside[CL_MAX_CLASSES];
+    cost_contentions beside[CL_MAX_CLASSES];
     bool contended = false;
     for (int c = 0; c < p->mesh->n_classes; c++) {
-        beside[c] = cost_beside_of(&p->cluster->cls[p->mesh->cluster_class[c]]);
-        for (int push = 0; push < 2; push++)
+        beside[c] = cost_contentions_of(&p->cluster->cls[p->mesh->cluster_class[c]]);
+        for (int put = 0; put < 2; put++)
             contended =
-                contended || beside[c].of[push].compute > 1 || beside[c].of[push].communication > 1;
+                contended || beside[c].of[put].compute > 1 || beside[c].of[put].communication > 1;
     }
     cost_simulate(a, p->mesh->n_classes, contended ? beside : NULL, e, p->instr.n, keep_times, t);
     hb_arena_free(scratch);
@@ -289,7 +289,7 @@ double syn_simulate_if(const syn_program *p, int cls, int axis, double scale)
     return simulate(p->arena, p, &(scaling){cls, axis, scale}, &t, false);
 }
 
-double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t)
+double syn_simulate_plan(syn_program *p, const cost_model *m, cost_timeline *t)
 {
     hb_arena *a = hb_arena_new();
     syn_costs *c = syn_costs_new(a, m, p->mesh, p->g, p->f);
@@ -309,9 +309,9 @@ hb_str syn_unmeasured(hb_arena *a, const syn_program *p, const cost_model *m)
         if (in->kind == SYN_OP) {
             ir_op op = p->g->nodes.p[in->node].op;
             bool known = true;
-            for (int c = 0; c < p->mesh->n_classes && !(ir_row(op)->flags & IR_ZERO_COPY); c++)
+            for (int c = 0; c < p->mesh->n_classes && !(ir_op_of(op)->flags & IR_ZERO_COPY); c++)
                 known = known && cost_op_measured(m, p->mesh->cluster_class[c], op);
-            if (!known) name = hb_str_c(a, ir_row(op)->name);
+            if (!known) name = hb_str_c(a, ir_op_of(op)->name);
         } else if (in->kind == SYN_START && in->form != COST_TWO_LEVEL &&
                    !cost_coll_measured(m, in->coll, in->form, syn_group_size(p->mesh, in->axes),
                                        crosses(p, in->axes))) {

@@ -6,7 +6,7 @@
 #include "synth/plan/program.h"
 
 // Prices every instruction, then simulates. Fills instr[].sec.
-double syn_judge(syn_program *p, const cost_model *m, cost_timeline *t);
+double syn_simulate_plan(syn_program *p, const cost_model *m, cost_timeline *t);
 double syn_simulate(const syn_program *p, cost_timeline *t, bool keep_times); // its second half
 double syn_simulate_in(hb_arena *a, const syn_program *p, cost_timeline *t, bool keep_times);
 // How long the step takes if what class c of the cluster (-1: none) computes, or what the streams

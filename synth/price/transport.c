@@ -1,9 +1,9 @@
 // Which form each collective of a program has, and where its buffers lie for it.
 //
 // What a transport writes from another rank lies in SEG_SYM, as large on every rank as on the class
-// that needs most: dst of an all-gather or all-to-all by push, scratch of a reduce-scatter, both of
-// an all-reduce. The source of an all-reduce lies there too, so that it can be done in place; so do
-// views of such buffers, which are the same bytes.
+// that needs most: dst of an all-gather or all-to-all by one-sided puts, scratch of a
+// reduce-scatter, both of an all-reduce. The source of an all-reduce lies there too, so that it can
+// be done in place; so do views of such buffers, which are the same bytes.
 
 #include "synth/price/transport.h"
 
@@ -101,10 +101,10 @@ void syn_set_form(syn_program *p, const syn_costs *c, syn_instr *in, cost_form f
     hb_arena_free(scratch);
 }
 
-bool syn_has_pushes(const syn_program *p)
+bool syn_has_puts(const syn_program *p)
 {
     for (int i = 0; i < p->instr.n; i++)
-        if (p->instr.p[i].kind == SYN_START && cost_is_push(p->instr.p[i].form)) return true;
+        if (p->instr.p[i].kind == SYN_START && cost_is_put(p->instr.p[i].form)) return true;
     return false;
 }
 
@@ -119,7 +119,7 @@ static cost_form smallest_form(syn_program *p, const syn_costs *c, const syn_ins
     cost_forms x;
     syn_list_forms(c, &move, list, in->n_in, &x);
     for (int f = 0; f < x.n; f++) {
-        if (cost_is_push(x.form[f]) || isinf(x.sec[f])) continue;
+        if (cost_is_put(x.form[f]) || isinf(x.sec[f])) continue;
         move.form = x.form[f];
         int64_t takes = syn_list_scratch(c, &move, list, in->n_in);
         if (best >= 0 && (takes > *bytes || (takes == *bytes && x.sec[f] >= x.sec[best]))) continue;
@@ -181,7 +181,7 @@ bool syn_spare_scratch(syn_program *p, const syn_costs *c)
     smalls known = {.arena = arena, .at = hb_map_new(arena)};
     for (int i = 0; i < p->instr.n; i++) {
         syn_instr *in = &p->instr.p[i];
-        if (in->kind != SYN_START || !cost_is_push(in->form)) continue;
+        if (in->kind != SYN_START || !cost_is_put(in->form)) continue;
         int64_t mine = in->scratch >= 0 ? p->tensors.p[in->scratch].bytes[0] : 0;
         if (in->coll != COST_REDUCE_SCATTER) mine += uneven_bytes(p, in);
         small x = find_smallest(&known, p, c, in);
@@ -214,7 +214,7 @@ static void share(syn_program *p, int from, int to)
 
 static bool is_view(const syn_program *p, const syn_instr *in)
 {
-    return in->kind == SYN_OP && ir_row(p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY;
+    return in->kind == SYN_OP && ir_op_of(p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY;
 }
 
 void syn_drop_scratch(syn_program *p)
@@ -249,11 +249,11 @@ void syn_place_sym(syn_program *p)
 {
     for (int t = 0; p->has_sym && t < p->tensors.n; t++)
         p->tensors.p[t].sym = false;
-    p->has_sym = syn_has_pushes(p);
+    p->has_sym = syn_has_puts(p);
     if (!p->has_sym) return;
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
-        if (in->kind != SYN_START || !cost_is_push(in->form)) continue;
+        if (in->kind != SYN_START || !cost_is_put(in->form)) continue;
         for (int k = 0; k < in->n_out && in->coll != COST_REDUCE_SCATTER; k++)
             p->tensors.p[in->out[k]].sym = true;
         if (in->scratch >= 0) p->tensors.p[in->scratch].sym = true;

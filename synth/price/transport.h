@@ -20,9 +20,9 @@ void syn_set_form(syn_program *p, const syn_costs *c, syn_instr *in, cost_form f
 // other ranks into SEG_SYM, and what shares its bytes.
 void syn_drop_scratch(syn_program *p);
 void syn_place_sym(syn_program *p);
-bool syn_has_pushes(const syn_program *p);
-// Takes back pushes that take more memory than another form: what stands in for them has the form
-// of the least scratch. Whether there was any.
+bool syn_has_puts(const syn_program *p);
+// Takes back one-sided puts that take more memory than another form: what stands in for them has
+// the form of the least scratch. Whether there was any.
 bool syn_spare_scratch(syn_program *p, const syn_costs *c);
 
 #endif

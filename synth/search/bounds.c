@@ -22,7 +22,7 @@ typedef syn_place place;
 typedef syn_plane plane;
 
 typedef struct dual {
-    syn_held *h;
+    syn_live_bound *h;
     hb_arena *arena;
     double room; // share of a capacity that may be held
     int n_places;
@@ -30,7 +30,7 @@ typedef struct dual {
     HB_VEC(plane) planes;
 } dual;
 
-static uint64_t counted(const dual *d, const syn_held_term *t)
+static uint64_t counted(const dual *d, const syn_live_term *t)
 {
     uint64_t mask = 0;
     for (int k = 0; k < d->n_places; k++)
@@ -42,7 +42,7 @@ static uint64_t counted(const dual *d, const syn_held_term *t)
 // The problem with memory paid for: equal kinds under equal prices share a table.
 static ms_problem priced(const dual *d, hb_arena *a)
 {
-    const syn_held *h = d->h;
+    const syn_live_bound *h = d->h;
     ms_problem p = h->s->problem;
     const double **unary = hb_copy(a, p.unary, sizeof *unary * (size_t)p.n_vars);
     ms_edge *edge = HB_ARRAY(a, ms_edge, p.n_edges + h->terms.n + 1);
@@ -50,8 +50,8 @@ static ms_problem priced(const dual *d, hb_arena *a)
     hb_map *seen = hb_map_new(a);
     HB_VEC(const double *) tables = {0};
     for (int i = 0; i < h->terms.n; i++) {
-        const syn_held_term *t = &h->terms.p[i];
-        int na = syn_held_domain(h, t->a), nb = syn_held_domain(h, t->b);
+        const syn_live_term *t = &h->terms.p[i];
+        int na = syn_live_domain(h, t->a), nb = syn_live_domain(h, t->b);
         // A priced unary is a table of the costs it adds to, the bytes and the prices.
         const void *base = t->b < 0 ? (const void *)unary[t->a] : NULL;
         uint64_t key[3] = {(uint64_t)(uintptr_t)t->bytes, counted(d, t), (uint64_t)(uintptr_t)base};
@@ -141,7 +141,7 @@ static plane *add_plane(dual *d, const int *x, double additive)
     const syn_space *s = d->h->s;
     plane p = {.x = hb_copy(d->arena, x, sizeof *x * (size_t)s->problem.n_vars),
                .additive = additive,
-               .held = syn_held_by(d->h, d->arena, x),
+               .held = syn_live_by(d->h, d->arena, x),
                .share = -1};
     add_place(d, &p);
     HB_PUSH(d->arena, &d->planes, p);
@@ -149,7 +149,7 @@ static plane *add_plane(dual *d, const int *x, double additive)
 }
 
 // One search at the prices; what it proves (0 if that is not asked for), < 0 if nothing. A choice
-// that may fit is judged.
+// that may fit is simulated.
 static double search(dual *d, bool prove, const syn_bound_calls *calls, double *feasible)
 {
     hb_arena *scratch = hb_arena_new();
@@ -169,7 +169,7 @@ static double search(dual *d, bool prove, const syn_bound_calls *calls, double *
         proved -= d->place[k].price * d->place[k].capacity;
     plane *last = add_plane(d, x, ms_value(&d->h->s->problem, x));
     if (!worst_place(d, last, &at) && last->additive < *feasible)
-        syn_judge_plane(d->h->s, last, calls, feasible);
+        syn_simulate_plane(d->h->s, last, calls, feasible);
     hb_arena_free(scratch);
     return proved;
 }
@@ -187,7 +187,7 @@ static void look_again(dual *d, const syn_bound_calls *calls, double feasible)
 {
     for (int i = 0; i < d->planes.n; i++) {
         const plane *p = &d->planes.p[i];
-        if (p->share > 1) d->room = fmin(syn_most_held(d->h->s, p->held) / p->share, 1);
+        if (p->share > 1) d->room = fmin(syn_most_live(d->h->s, p->held) / p->share, 1);
     }
     if (d->room == 1) return;
     for (int k = 0; k < d->n_places; k++)
@@ -198,14 +198,14 @@ static void look_again(dual *d, const syn_bound_calls *calls, double feasible)
         if (next_prices(d, feasible) < 0 || search(d, false, calls, &feasible) < 0) break;
         if (d->planes.p[d->planes.n - 1].fits) break;
     }
-    (void)syn_mix(d->h, d->planes.n, d->planes.p, d->n_places, d->place, calls, feasible);
+    (void)syn_interpolate(d->h, d->planes.n, d->planes.p, d->n_places, d->place, calls, feasible);
 }
 
 double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
                           const syn_bound_calls *calls)
 {
     hb_arena *arena = hb_arena_new();
-    dual d = {.h = syn_held_new(arena, s), .arena = arena, .room = 1};
+    dual d = {.h = syn_live_bound_new(arena, s), .arena = arena, .room = 1};
     double bound = start->lower, feasible = start->feasible, proved = 0;
     add_plane(&d, syn_assignment_of(arena, s, start->optimum), start->optimum->additive);
     if (start->fits) {
@@ -219,7 +219,8 @@ double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
         double top = beyond == 0 ? next_prices(&d, feasible) : 0;
         if (top < bound * (1 + SYN_BOUND_GAP)) {
             // The planes have met: between them or a little beyond, choices begin to fit.
-            if (syn_mix(d.h, d.planes.n, d.planes.p, d.n_places, d.place, calls, feasible) ||
+            if (syn_interpolate(d.h, d.planes.n, d.planes.p, d.n_places, d.place, calls,
+                                feasible) ||
                 beyond++ == SYN_BOUND_BEYOND)
                 break;
             for (int k = 0; k < d.n_places; k++)

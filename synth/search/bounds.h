@@ -15,7 +15,7 @@ typedef struct syn_bound_start {
     double *worth; // NULL, or by class of the mesh: seconds that as much memory again is worth, at
                    // the prices that proved the bound
 } syn_bound_start;
-// Choices that it comes by and that may fit are judged.
+// Choices that it comes by and that may fit are simulated.
 double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
                           const syn_bound_calls *calls);
 

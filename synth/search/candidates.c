@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "synth/passes/overlap_pairs.h"
 #include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
@@ -29,7 +30,7 @@ double pool_overflow(const syn_program *p)
     double worst = -1;
     for (int c = 0; c < p->mesh->n_classes; c++) {
         double cap = (double)p->cluster->cls[p->mesh->cluster_class[c]].capacity;
-        double over = (double)(p->peak_bytes[c] + syn_beside_bytes(p, c)) / cap - 1;
+        double over = (double)(p->peak_bytes[c] + syn_workspace_bytes(p, c)) / cap - 1;
         worst = over > worst ? over : worst;
     }
     return worst;
@@ -43,16 +44,6 @@ static void run_passes(candidate *c, syn_pass_id first, syn_pass_id last)
     c->program = x.program;
     c->sec = x.sec;
     c->timeline = x.timeline;
-}
-
-bool pool_share_moves(candidate *c)
-{
-    const syn_program *before = c->program;
-    if (c->rolled || c->placed) return false;
-    run_passes(c, SYN_PASS_SHARE_MOVES, SYN_PASS_SHARE_MOVES);
-    if (c->program == before) return false;
-    c->share = syn_live_share(c->program, false);
-    return true;
 }
 
 void pool_roll(candidate *c)
@@ -77,6 +68,35 @@ void pool_try_place(pool *p, candidate *c)
     pool_place(c);
     double waste = (1 + pool_overflow(c->program)) / c->share;
     if (*least == 0 || waste < *least) *least = waste;
+}
+
+// Pairs of a program whose equal conversions are made once: another candidate with pairs.
+static void pair_shared(pool *p, const candidate *c)
+{
+    syn_program bare = *c->program;
+    memset(&bare.fusions, 0, sizeof bare.fusions);
+    candidate x = *c;
+    double alone;
+    x.program = syn_with_pairs(&bare, pool_board_of(p, c->space->mesh)->costs, HUGE_VAL, &alone);
+    if (!x.program) return;
+    run_passes(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
+    x.share = syn_live_share(x.program, false);
+    x.fits = x.share <= SYN_ROOMY;
+    if (p->careful) pool_try_place(p, &x);
+    if (x.fits && (!p->paired.program || x.sec < p->paired.sec)) p->paired = x;
+}
+
+void pool_share_moves(pool *p, candidate *c)
+{
+    candidate *known[] = {&p->best, &p->paired};
+    const syn_program *before = c->program;
+    if (!before || c->rolled || c->placed) return;
+    run_passes(c, SYN_PASS_SHARE_MOVES, SYN_PASS_SHARE_MOVES);
+    if (c->program == before) return;
+    c->share = syn_live_share(c->program, false);
+    for (int i = 0; i < 2; i++)
+        if (known[i]->program == before) *known[i] = *c;
+    if (!p->opt->no_pairs && c->program->pairs.n == 0) pair_shared(p, c);
 }
 
 candidate *pool_leader(pool *p)
@@ -118,8 +138,8 @@ void pool_offer(pool *p, candidate *c)
 
 // Makes a program of a choice, finishes it for a simulation and places it where memory is near.
 // scheduled: false to wait for every collective at once, as lowered.
-static candidate judge(pool *p, hb_arena *arena, const syn_space *space, const syn_choice *choice,
-                       bool scheduled)
+static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
+                          const syn_choice *choice, bool scheduled)
 {
     syn_making x = {.arena = arena,
                     .costs = p->b->costs,
@@ -156,7 +176,7 @@ static candidate judge(pool *p, hb_arena *arena, const syn_space *space, const s
                 c.share * 100);
     // Of a large graph that has a plan, other variants are planned only if asked for.
     bool settled = p->best.program && p->g->nodes.n > SYN_LARGE && !p->opt->vary_blocks;
-    if (p->opt->judged && !settled) p->opt->judged(p->opt->judged_ctx, c.program, c.sec);
+    if (p->opt->simulated && !settled) p->opt->simulated(p->opt->simulated_ctx, c.program, c.sec);
     return c;
 }
 
@@ -219,8 +239,8 @@ static bool homes_fit(pool *p, const syn_space *s)
                 for (int i = 0; i < s->keeps[t]->n; i++)
                     least_share(s, t, s->keeps[t]->keep[i].state, *slot);
             else
-                for (int i = 0; i < s->forms[node]->n; i++)
-                    least_share(s, t, s->forms[node]->form[i].in[in], *slot);
+                for (int i = 0; i < s->shardings[node]->n; i++)
+                    least_share(s, t, s->shardings[node]->sharding[i].in[in], *slot);
         }
         for (int c = 0; c < classes; c++)
             need[c] += (*slot)[c] * (double)(ir_elements(ten) * ir_dtype_bytes(ten->dtype));
@@ -239,23 +259,23 @@ static bool homes_fit(pool *p, const syn_space *s)
     return fit;
 }
 
-candidate pool_judge(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice)
+candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice)
 {
-    candidate c = judge(p, arena, space, choice, true);
+    candidate c = simulate(p, arena, space, choice, true);
     double additive = c.additive;
     bool looked = c.placed || c.share > 1 || p->careful;
     if (!c.fits && looked && c.program->has_sym && syn_live_share(c.program, true) <= 1) {
         // Two segments take more than one: what one of them leaves free the other cannot use.
-        p->b->costs->no_push = true;
-        c = judge(p, arena, space, choice, true);
-        p->b->costs->no_push = false;
+        p->b->costs->no_put = true;
+        c = simulate(p, arena, space, choice, true);
+        p->b->costs->no_put = false;
     }
     if (!c.fits && p->spare) {
         // As lowered: nothing is in flight beside anything.
-        p->b->costs->no_push = true;
-        candidate still = judge(p, arena, space, choice, false);
+        p->b->costs->no_put = true;
+        candidate still = simulate(p, arena, space, choice, false);
         if (still.fits || still.share < c.share) c = still;
-        p->b->costs->no_push = false;
+        p->b->costs->no_put = false;
     }
     c.arena = arena;
     c.space = space;
@@ -272,14 +292,14 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     double *price = o->price > 0 ? HB_ARRAY(arena, double, mesh->n_classes) : NULL;
     for (int c = 0; price && c < mesh->n_classes; c++)
         price[c] = o->price / (double)p->m->cluster->cls[mesh->cluster_class[c]].capacity;
-    // Where memory is short, pushes are what a plan may have, and nothing that it rests on.
-    p->b->costs->no_push = o->price > 0 && !p->thrifty;
+    // Where memory is short, one-sided puts are what a plan may have, and nothing that it rests on.
+    p->b->costs->no_put = o->price > 0 && !p->thrifty;
     p->b->costs->passing = p->spare ? 1.0 / p->g->nodes.n : 0;
     syn_space *space = syn_space_build(
-        arena, p->b->costs, syn_palette_copy(arena, p->b->palette), o->strategy, o->opt,
+        arena, p->b->costs, syn_partitions_copy(arena, p->b->partitions), o->strategy, o->opt,
         hb_copy(arena, o->weight, sizeof *o->weight * (size_t)mesh->n_classes), o->comm, price,
         &p->why);
-    p->b->costs->no_push = false;
+    p->b->costs->no_put = false;
     p->b->costs->passing = 0;
     syn_choice choice;
     double lower = 0;
@@ -297,7 +317,7 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     for (int v = 0; v < space->problem.n_vars; v++)
         states += space->problem.domain[v];
     p->n_states = states > p->n_states ? states : p->n_states;
-    *out = pool_judge(p, arena, space, &choice);
+    *out = pool_simulate(p, arena, space, &choice);
     out->lower = lower;
     out->priced = price != NULL && !p->thrifty;
     out->exact = o->strategy == p->opt->strategy && o->opt == p->opt && !price && o->comm == 1 &&

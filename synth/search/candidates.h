@@ -1,8 +1,8 @@
-// The pool of a synthesis: searches, the plans they gave, judged, and the best of them. Inside
-// synth only: candidates.c searches and judges, explore.c decides what to search, synthesize.c
+// The pool of a synthesis: searches, the plans they gave, simulated, and the best of them. Inside
+// synth only: candidates.c searches and simulates, explore.c decides what to search, synthesize.c
 // makes the result.
 //
-// Plans are judged without pairs and, where that may make them the best, with them too. What is
+// Plans are simulated without pairs and, where that may make them the best, with them too. What is
 // searched next follows the former alone, so that a synthesis with pairs sees every plan that one
 // without would see.
 
@@ -11,21 +11,21 @@
 
 #include "synth/space/space.h"
 
-// One plan that was judged.
+// One plan that was simulated.
 typedef struct candidate {
     syn_program *program;
     syn_program *paired; // the same plan with pairs, neither fused nor placed; NULL: none
     double
         paired_alone;  // the step before rows are fused, with the pairs, if any; HUGE_VAL: unknown
-    double sec_paired; // as judged, if that fits; else HUGE_VAL
+    double sec_paired; // as simulated, if that fits; else HUGE_VAL
     cost_timeline timeline;
     double sec;
-    double share;    // of the fullest class's capacity: live bytes at most, each buffer for itself
-    bool fits;       // as placed, or far enough below every capacity to be sure enough until it is
-    bool rolled;     // with loops
-    bool placed;     // and with an arena
-    bool polished;   // as far as its strategy allows
-    hb_arena *arena; // its space and program
+    double share; // of the fullest class's capacity: live bytes at most, each buffer for itself
+    bool fits;    // as placed, or far enough below every capacity to be sure enough until it is
+    bool rolled;  // with loops
+    bool placed;  // and with an arena
+    bool searched_locally; // as far as its strategy allows
+    hb_arena *arena;       // its space and program
     syn_space *space;
     double additive; // without memory prices
     bool exact;      // additive is the optimum of space
@@ -37,9 +37,9 @@ typedef struct candidate {
 // A mesh, the cuts in play on it, and what they cost.
 typedef struct board {
     syn_mesh *mesh;
-    syn_palette *palette;
+    syn_partitions *partitions;
     syn_costs *costs;
-    HB_VEC(uint64_t) tried; // palettes that were searched
+    HB_VEC(uint64_t) tried; // candidate partitions that were searched
     double price;           // on memory, that the last plan wanted
     ms_warm *warm[SYN_MAX_STRATEGIES];
     const ms_tile *repeats[SYN_MAX_STRATEGIES];
@@ -60,13 +60,13 @@ typedef struct pool {
     // [with pairs][in two segments] least ratio of an arena's peak to the live bytes that was seen;
     // 0 none
     double waste[2][2];
-    double quickest; // seconds of the fastest that was judged, whether it fits or not; 0 none
+    double quickest; // seconds of the fastest that was simulated, whether it fits or not; 0 none
     hb_str why;
     double baseline[SYN_MAX_STRATEGIES]; // < 0: none that fits, or not asked for yet
     bool asked[SYN_MAX_STRATEGIES];      // whether the baseline's plan within memory was looked for
     bool careful;                        // place every candidate at once
-    // Nothing fits otherwise: plans that are too large are judged without anything in flight, too,
-    // and prices on memory rise to the end.
+    // Nothing fits otherwise: plans that are too large are simulated without anything in flight,
+    // too, and prices on memory rise to the end.
     bool spare;
     bool thrifty;           // memory has a price although there is enough
     HB_VEC(board *) boards; // the first n_whole of them over all devices
@@ -88,8 +88,8 @@ typedef struct search_options {
 } search_options;
 // One search at the cuts of p->b. False if there is no plan at all; p->why then.
 bool pool_search(pool *p, const search_options *s, candidate *out);
-// Lowers and judges one choice of a space that lies in `arena`.
-candidate pool_judge(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice);
+// Lowers and simulates one choice of a space that lies in `arena`.
+candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice);
 // For the best, without pairs and with them; fills sec_paired.
 void pool_offer(pool *p, candidate *c);
 candidate *pool_leader(pool *p); // of best and paired the faster one
@@ -97,8 +97,9 @@ candidate *pool_leader(pool *p); // of best and paired the faster one
 // or more does not help, then half way back. keep, if not NULL, stays in memory.
 bool pool_search_within_memory(pool *p, const search_options *s, const candidate *keep,
                                candidate *out);
-// Makes equal conversions once; false: there are none worth it.
-bool pool_share_moves(candidate *c);
+// Makes equal conversions once, in a candidate that is the plan and in what the pool knows of it;
+// and its pairs anew: p->paired, if that is the fastest.
+void pool_share_moves(pool *p, candidate *c);
 void pool_roll(candidate *c);                  // finds loops; prices again
 void pool_place(candidate *c);                 // rolls, places every buffer
 void pool_try_place(pool *p, candidate *c);    // unless it cannot fit, by what others wasted

@@ -14,7 +14,7 @@ static hb_str state_text(hb_arena *a, const syn_space *s, int tensor, int i)
     return hb_done(&b);
 }
 
-static hb_str form_text(hb_arena *a, const syn_space *s, int node, const syn_form *f)
+static hb_str sharding_text(hb_arena *a, const syn_space *s, int node, const syn_sharding *f)
 {
     hb_buf b = {.arena = a};
     const ir_node *n = &s->g->nodes.p[node];
@@ -28,7 +28,7 @@ static hb_str form_text(hb_arena *a, const syn_space *s, int node, const syn_for
 
 static hb_str option_text(hb_arena *a, const syn_space *s, bool is_node, int id, int k)
 {
-    if (is_node) return form_text(a, s, id, &s->forms[id]->form[k]);
+    if (is_node) return sharding_text(a, s, id, &s->shardings[id]->sharding[k]);
     syn_keep keep = s->keeps[id]->keep[k];
     if (keep.copy < 0) return state_text(a, s, id, keep.state);
     return hb_fmt(a, "%.*s and a copy %.*s", HB_ARG(state_text(a, s, id, keep.state)),
@@ -100,7 +100,7 @@ static hb_str way_text(hb_arena *a, const syn_space *s, const syn_choice *c, int
     bool var = s->tensor_var[t] >= 0;
     int made = c->keep[t].state, kept = c->keep[t].state;
     if (ten->producer >= 0) {
-        made = s->forms[ten->producer]->form[c->form[ten->producer]].out[ten->out];
+        made = s->shardings[ten->producer]->sharding[c->sharding[ten->producer]].out[ten->out];
         if (!var) kept = made;
     }
     syn_state_print(&out, s->mesh, s->f, t, &st->s[made]);
@@ -113,7 +113,8 @@ static hb_str way_text(hb_arena *a, const syn_space *s, const syn_choice *c, int
     seen[kept] = true;
     if (var && c->keep[t].copy >= 0) seen[c->keep[t].copy] = true;
     for (int u = s->first_use[t], n = 0; u < s->first_use[t + 1]; u++) {
-        int want = s->forms[s->uses[u][0]]->form[c->form[s->uses[u][0]]].in[s->uses[u][1]];
+        int want =
+            s->shardings[s->uses[u][0]]->sharding[c->sharding[s->uses[u][0]]].in[s->uses[u][1]];
         if (seen[want]) continue;
         seen[want] = true;
         if (n++ > 0) hb_puts(&out, ",");

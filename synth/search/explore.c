@@ -1,5 +1,5 @@
-// What a synthesis searches: meshes, starting cuts (rays), alternation of search and ratio LP,
-// other weights of communication, fewer devices, and what others do (baselines).
+// What a synthesis searches: meshes, starting cuts (starting ratios), alternation of search and
+// ratio LP, other weights of communication, fewer devices, and what others do (baselines).
 
 #include "synth/search/explore.h"
 
@@ -22,31 +22,33 @@ static bool large(const pool *p)
     return p->g->nodes.n > SYN_LARGE;
 }
 
-static void add_ray(pool *p, syn_ray ray)
+static void add_starting_ratio(pool *p, syn_starting_ratio starting)
 {
     board *b = p->b;
     double *w = HB_ARRAY(p->arena, double, b->mesh->n_ranks);
-    syn_ray_weights(p->m, b->mesh, ray, w);
-    syn_palette_add_ranks(p->arena, b->palette, b->mesh, -1, w,
-                          hb_str_c(p->arena, syn_ray_name(ray)));
+    syn_starting_ratio_weights(p->m, b->mesh, starting, w);
+    syn_partitions_add_ranks(p->arena, b->partitions, b->mesh, -1, w,
+                             hb_str_c(p->arena, syn_starting_ratio_name(starting)));
 }
 
-// The bandwidth ray stands beside the compute ray: what is bound by the one and by the other may be
-// cut differently, with a re-cut between. On two axes, whose states multiply, it stands alone.
-static void set_ray(pool *p, syn_ray ray)
+// The bandwidth starting ratio stands beside the compute starting ratio: what is bound by the one
+// and by the other may be cut differently, with a reshard between. On two axes, whose states
+// multiply, it stands alone.
+static void set_starting_ratio(pool *p, syn_starting_ratio starting)
 {
-    syn_palette_clear(p->b->palette);
-    if (ray == SYN_RAY_BANDWIDTH && p->b->mesh->n_axes == 1) add_ray(p, SYN_RAY_COMPUTE);
-    add_ray(p, ray);
+    syn_partitions_clear(p->b->partitions);
+    if (starting == SYN_STARTING_BANDWIDTH && p->b->mesh->n_axes == 1)
+        add_starting_ratio(p, SYN_STARTING_COMPUTE);
+    add_starting_ratio(p, starting);
 }
 
-// The LP's cuts beside the ray's. On two axes, whose states multiply, in its place where the LP has
-// any of the group.
+// The LP's cuts beside the starting ratio's. On two axes, whose states multiply, in its place where
+// the LP has any of the set.
 static void add_lp_cuts(pool *p, const syn_ratios *lp)
 {
     board *b = p->b;
     for (int i = 0; b->mesh->n_axes == 2 && i < lp->n; i++) {
-        struct syn_palette_group *q = &b->palette->group[lp->v[i].group];
+        struct syn_partition_set *q = &b->partitions->set[lp->v[i].set];
         q->n[lp->v[i].axis] = 0;
         if (lp->v[i].axis == SYN_BOTH) q->n[0] = 0; // its sums are there
         if (lp->v[i].axis == 0) q->n[SYN_BOTH] = 0;
@@ -54,8 +56,8 @@ static void add_lp_cuts(pool *p, const syn_ratios *lp)
     for (int both = 1; both >= 0; both--)
         for (int i = 0; i < lp->n; i++)
             if ((lp->v[i].axis == SYN_BOTH) == both)
-                syn_palette_add(p->arena, b->palette, b->mesh, lp->v[i].group, lp->v[i].axis,
-                                lp->v[i].share, HB_STR("lp"));
+                syn_partitions_add(p->arena, b->partitions, b->mesh, lp->v[i].set, lp->v[i].axis,
+                                   lp->v[i].share, HB_STR("lp"));
 }
 
 static double *even_weights(const pool *p)
@@ -66,15 +68,15 @@ static double *even_weights(const pool *p)
     return w;
 }
 
-// Whether the palette, as a ray or an LP left it, was there before.
+// Whether the candidate partitions, as a starting ratio or an LP left it, was there before.
 static bool tried_before(pool *p)
 {
     board *b = p->b;
     uint64_t h = 0;
-    for (int k = 0; k < b->palette->n_groups; k++)
+    for (int k = 0; k < b->partitions->n_sets; k++)
         for (int axis = 0; axis <= SYN_BOTH; axis++) {
-            const struct syn_palette_group *q = &b->palette->group[k];
-            int key[3 + SYN_MAX_PALETTE] = {k, axis, q->n[axis]};
+            const struct syn_partition_set *q = &b->partitions->set[k];
+            int key[3 + SYN_MAX_PARTITIONS] = {k, axis, q->n[axis]};
             memcpy(key + 3, q->cut[axis], sizeof *key * (size_t)q->n[axis]);
             h += hb_hash_key(key, sizeof *key * (size_t)(3 + q->n[axis]));
         }
@@ -89,13 +91,13 @@ static bool near_by(double a, double b)
     return fabs(a - b) <= SYN_SAME_PLACE * fabs(b);
 }
 
-// Is a ray's first plan worth its rounds of ratios, where others stand at `best`?
+// Is a starting ratio's first plan worth its rounds of ratios, where others stand at `best`?
 static bool promising(const pool *p, const candidate *c, double best)
 {
     if (best <= 0) return true;
     if (!c->fits) return c->sec < best * SYN_FIRST_FAR;
-    // No better than where another ray ended, and so close to it that its ratios would end there
-    // too.
+    // No better than where another starting ratio ended, and so close to it that its ratios would
+    // end there too.
     if (c->sec >= best && c->sec < best * (1 + SYN_START_NEAR)) return false;
     bool fewer = p->b->mesh->n_ranks < p->m->cluster->n_ranks;
     return c->sec < best * (large(p) ? 1 : fewer ? SYN_FEWER_FAR : SYN_FIRST_FAR);
@@ -109,11 +111,12 @@ static search_options quick_options(const pool *p, double *weight)
     return (search_options){SYN_AUTO, quick, weight, 1, 0, SYN_SEARCH_GAP};
 }
 
-// The plan at the cuts of a ray. False if there is none, or the cuts were searched before.
-static bool first_plan(pool *p, syn_ray ray, const candidate *keep, candidate *out)
+// The plan at the cuts of a starting ratio. False if there is none, or the cuts were searched
+// before.
+static bool first_plan(pool *p, syn_starting_ratio starting, const candidate *keep, candidate *out)
 {
     search_options o = quick_options(p, even_weights(p));
-    set_ray(p, ray);
+    set_starting_ratio(p, starting);
     return !tried_before(p) && pool_search_within_memory(p, &o, keep, out);
 }
 
@@ -122,9 +125,9 @@ static double best_of(const pool *p)
     return p->best.program ? p->best.sec : p->opt->beat_sec;
 }
 
-// Ratio LP and search in turn, from the plan of one ray, until the judge sees no improvement or the
-// plan is where others (at `best`; 0: nowhere) already are.
-static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
+// Ratio LP and search in turn, from the plan of one starting ratio, until the simulator sees no
+// improvement or the plan is where others (at `best`; 0: nowhere) already are.
+static void alternate(pool *p, syn_starting_ratio starting, const candidate *first, double best)
 {
     double trust = SYN_TRUST, *weight = even_weights(p);
     double missed = 0; // where the last round without gain ended
@@ -138,10 +141,10 @@ static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
         syn_ratios lp;
         if (round > 0 && best > 0 && cur.fits && cur.sec > SYN_LATER_FAR * best) return;
         if (best > 0 && cur.fits && near_by(cur.sec, best)) return;
-        if (!syn_ratio_lp(p->arena, cur.program, b->palette, b->costs, &cur.timeline, trust, NULL,
-                          &lp))
+        if (!syn_ratio_lp(p->arena, cur.program, b->partitions, b->costs, &cur.timeline, trust,
+                          NULL, &lp))
             return;
-        set_ray(p, ray);
+        set_starting_ratio(p, starting);
         add_lp_cuts(p, &lp);
         if (tried_before(p) && b->mesh->n_axes == 2) return;
         // Classes that bind count most, but no class is free.
@@ -167,18 +170,18 @@ static void alternate(pool *p, syn_ray ray, const candidate *first, double best)
     }
 }
 
-// Everything from one ray on the present mesh.
-static void follow(pool *p, syn_ray ray)
+// Everything from one starting ratio on the present mesh.
+static void follow(pool *p, syn_starting_ratio starting)
 {
     candidate first;
     double best = best_of(p);
-    if (first_plan(p, ray, NULL, &first)) alternate(p, ray, &first, best);
+    if (first_plan(p, starting, NULL, &first)) alternate(p, starting, &first, best);
     pool_forget(p, NULL, NULL);
 }
 
-// Plans that the judge may like better than the additive model does: communication, which may hide
-// or stand beside products, at a discount. In a large graph the larger one, if the step waits for
-// any; in a small one that, too, where memory has no price.
+// Plans that the simulator may like better than the additive model does: communication, which may
+// hide or stand beside matmuls, at a discount. In a large graph the larger one, if the step waits
+// for any; in a small one that, too, where memory has no price.
 static void discounts(pool *p)
 {
     static const double comm[] = {SYN_DISCOUNT, SYN_DEEP_DISCOUNT};
@@ -187,7 +190,7 @@ static void discounts(pool *p)
     if (large(p) && t->comm - t->hidden < SYN_DISCOUNT_WAITS * t->total) return;
     const syn_space *won = p->best.space;
     p->b = pool_board_of(p, won->mesh);
-    *p->b->palette = *syn_palette_copy(p->arena, won->palette);
+    *p->b->partitions = *syn_partitions_copy(p->arena, won->partitions);
     for (size_t i = large(p); i < sizeof comm / sizeof *comm && !pool_out_of_time(p); i++) {
         search_options o = {SYN_AUTO, won->opt, won->weight, comm[i], p->b->price, SYN_ROUGH_GAP};
         candidate c;
@@ -234,7 +237,7 @@ void pool_baseline(pool *p, syn_strategy s)
         if (p->b->mesh->n_axes == 2 && row->one_axis) continue;
         search_options o = baseline_options(p, s);
         for (int k = 0; k < row->n_start; k++) {
-            set_ray(p, row->start[k]);
+            set_starting_ratio(p, row->start[k]);
             if (baseline_within_memory(p, &o, &c)) note_baseline(p, s, &c);
             pool_forget(p, NULL, NULL);
         }
@@ -251,12 +254,12 @@ void pool_refine_baseline(pool *p)
          round++) {
         candidate cur = p->best, next;
         syn_ratios lp;
-        *b->palette = *syn_palette_copy(p->arena, cur.space->palette);
-        if (!syn_ratio_lp(p->arena, cur.program, b->palette, b->costs, &cur.timeline, SYN_TRUST,
+        *b->partitions = *syn_partitions_copy(p->arena, cur.space->partitions);
+        if (!syn_ratio_lp(p->arena, cur.program, b->partitions, b->costs, &cur.timeline, SYN_TRUST,
                           NULL, &lp))
             return;
         for (int i = 0; i < lp.n; i++)
-            b->palette->group[lp.v[i].group].n[lp.v[i].axis] = 0;
+            b->partitions->set[lp.v[i].set].n[lp.v[i].axis] = 0;
         add_lp_cuts(p, &lp);
         if (!pool_search_within_memory(p, &o, &cur, &next)) return;
         bool better = next.fits && next.sec < cur.sec * (1 - SYN_SAME_PLACE);
@@ -269,7 +272,7 @@ static void add_board(pool *p, syn_mesh *mesh)
 {
     if (!mesh) return;
     board *b = HB_NEW(p->arena, board);
-    *b = (board){.mesh = mesh, .palette = syn_palette_new(p->arena, p->g, p->f)};
+    *b = (board){.mesh = mesh, .partitions = syn_partitions_new(p->arena, p->g, p->f)};
     b->costs = syn_costs_new(p->arena, p->m, mesh, p->g, p->f);
     HB_PUSH(p->arena, &p->boards, b);
 }
@@ -361,7 +364,8 @@ static double least_seconds(const pool *p, const bool *keep)
     return kept > 0 ? peak * used / kept / (p->m->curves ? 1 : COST_PEAK_SHARE) : HUGE_VAL;
 }
 
-// Do fewer devices do better? One search from the compute ray each; ratios where it comes near.
+// Do fewer devices do better? One search from the compute starting ratio each; ratios where it
+// comes near.
 static void drop_devices(pool *p)
 {
     bool *keep[SYN_MAX_SUBSETS];
@@ -376,17 +380,17 @@ static void drop_devices(pool *p)
         for (int k = first; k < p->boards.n && !pool_out_of_time(p); k++) {
             if (choose && p->boards.p[k]->mesh->n_axes != axes) continue;
             p->b = p->boards.p[k];
-            follow(p, SYN_RAY_COMPUTE);
+            follow(p, SYN_STARTING_COMPUTE);
         }
     }
 }
 
-// Meshes over all devices: first a plan on each, then, best first, what the rays lead to, on those
-// whose first plan is not behind what was found by then.
+// Meshes over all devices: first a plan on each, then, best first, what the starting ratios lead
+// to, on those whose first plan is not behind what was found by then.
 static void explore_meshes(pool *p)
 {
     const syn_strategy_row *row = syn_strategy_of(SYN_AUTO);
-    const syn_ray *order = row->start;
+    const syn_starting_ratio *order = row->start;
     candidate first[SYN_MAX_MESHES] = {{0}};
     bool have[SYN_MAX_MESHES] = {false};
     double at[SYN_MAX_MESHES];
@@ -407,14 +411,14 @@ static void explore_meshes(pool *p)
             double beat = p->opt->beat_sec;
             bool other = p->boards.n == 2 && have[1 - i] && first[1 - i].fits;
             if (other) beat = beat > 0 ? fmin(beat, at[1 - i]) : at[1 - i];
-            syn_ray ray = order[0];
+            syn_starting_ratio starting = order[0];
             candidate second;
             if (few_starts(p) && first_plan(p, order[1], &first[i], &second) && second.fits &&
                 second.sec < at[i]) { // ratios from the better of two starts
                 first[i] = second;
-                ray = order[1];
+                starting = order[1];
             }
-            alternate(p, ray, &first[i], beat);
+            alternate(p, starting, &first[i], beat);
         }
         pool_forget(p, NULL, NULL);
         if (k > 0 && !behind) { // its first plan is forgotten by now
@@ -422,14 +426,15 @@ static void explore_meshes(pool *p)
             follow(p, order[0]);
         }
         // Two axes multiply the states, and ratios of machines and devices differ less.
-        int rays = few_starts(p) || p->b->mesh->n_axes == 2 ? 2 : row->n_start;
-        for (int ray = 1; ray < rays && !behind && !pool_out_of_time(p); ray++)
-            follow(p, order[ray]); // of few starts: was there before
+        int startings = few_starts(p) || p->b->mesh->n_axes == 2 ? 2 : row->n_start;
+        for (int starting = 1; starting < startings && !behind && !pool_out_of_time(p); starting++)
+            follow(p, order[starting]); // of few starts: was there before
     }
 }
 
-// Where memory does not bind, once more from the compute ray of every mesh, with a price on it:
-// other choices, which the judge may like better than the additive model does, and other ratios.
+// Where memory does not bind, once more from the compute starting ratio of every mesh, with a price
+// on it: other choices, which the simulator may like better than the additive model does, and other
+// ratios.
 static void be_thrifty(pool *p)
 {
     if (!p->best.program || few_starts(p) || p->best.priced) return;
@@ -439,7 +444,7 @@ static void be_thrifty(pool *p)
         double price = b->price;
         b->tried.n = 0;
         b->price = SYN_THRIFTY_PRICE * p->best.sec / p->best.share;
-        follow(p, SYN_RAY_COMPUTE);
+        follow(p, SYN_STARTING_COMPUTE);
         b->price = price;
     }
     p->thrifty = false;

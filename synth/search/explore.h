@@ -9,8 +9,8 @@
 void pool_explore(pool *p);
 // The baseline of one strategy, whatever its time.
 void pool_baseline(pool *p, syn_strategy s);
-// If the best plan is a baseline, its forms at the LP's cuts instead of a ray's, where that is
-// faster.
+// If the best plan is a baseline, its forms at the LP's cuts instead of a starting ratio's, where
+// that is faster.
 void pool_refine_baseline(pool *p);
 
 #endif

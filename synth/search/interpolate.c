@@ -6,7 +6,7 @@
 
 typedef struct mix {
     hb_arena *arena;
-    const syn_held *h;
+    const syn_live_bound *h;
     const syn_space *s;
     int n_places;
     const syn_place *place;
@@ -16,12 +16,12 @@ typedef struct mix {
 } mix;
 
 // Variables of these depths are as in the rich end, the others as in the lean one.
-typedef struct stretch {
+typedef struct run {
     const syn_plane *rich, *lean;
     int from, to; // from <= depth < to
-    bool judged;
+    bool simulated;
     double additive, held; // if its seams are sharp; held: the largest share of a capacity
-} stretch;
+} run;
 
 // An update lies with its parameter, any other node behind all that it reads.
 static int node_depth(const ir_graph *g, const ir_node *x, const int *tensor)
@@ -61,29 +61,29 @@ int *syn_depths(hb_arena *a, const syn_space *s)
     return var;
 }
 
-void syn_judge_plane(const syn_space *s, syn_plane *p, const syn_bound_calls *calls,
-                     double *feasible)
+void syn_simulate_plane(const syn_space *s, syn_plane *p, const syn_bound_calls *calls,
+                        double *feasible)
 {
     hb_arena *scratch = hb_arena_new();
     syn_choice c;
     syn_choice_decode(scratch, s, p->x, &c);
     c.additive = p->additive;
-    double additive = calls->judge(calls->ctx, &c, &p->share);
+    double additive = calls->simulate(calls->ctx, &c, &p->share);
     p->fits = isfinite(additive);
     *feasible = fmin(*feasible, additive);
     hb_arena_free(scratch);
 }
 
 // What the plan takes beyond what is surely held, as a share.
-static double beyond_held(const syn_space *s, const syn_plane *p)
+static double beyond_live(const syn_space *s, const syn_plane *p)
 {
-    return fmax(p->share - syn_most_held(s, p->held), 0);
+    return fmax(p->share - syn_most_live(s, p->held), 0);
 }
 
 // Additive cost where the line between the two ends meets the capacity.
 static double between(const syn_space *s, const syn_plane *rich, const syn_plane *lean)
 {
-    double part = 1, room = 1 - beyond_held(s, lean);
+    double part = 1, room = 1 - beyond_live(s, lean);
     for (int c = 0; c < s->mesh->n_classes; c++) {
         double cap = (double)s->m->cluster->cls[s->mesh->cluster_class[c]].capacity;
         for (int i = 0; i < s->g->nodes.n; i++) {
@@ -95,26 +95,26 @@ static double between(const syn_space *s, const syn_plane *rich, const syn_plane
     return lean->additive + part * (rich->additive - lean->additive);
 }
 
-static bool is_rich(const mix *m, const stretch *w, int var)
+static bool is_rich(const mix *m, const run *w, int var)
 {
     return m->depth[var] >= w->from && m->depth[var] < w->to;
 }
 
-static void mix_sharply(const mix *m, const stretch *w, int *x)
+static void interpolate_sharply(const mix *m, const run *w, int *x)
 {
     for (int v = 0; v < m->s->problem.n_vars; v++)
         x[v] = is_rich(m, w, v) ? w->rich->x[v] : w->lean->x[v];
 }
 
-// --- the search at a stretch ---
+// --- the search at a run ---
 
-static double price_at(const mix *m, const stretch *w, int place, int var)
+static double price_at(const mix *m, const run *w, int place, int var)
 {
     return m->place[place].price * (is_rich(m, w, var) ? 1 / SYN_MIX_STEP : SYN_MIX_STEP);
 }
 
 // Numbers the variables whose states differ.
-static int index_free(const mix *m, const stretch *w)
+static int index_free(const mix *m, const run *w)
 {
     int n = 0;
     for (int v = 0; v < m->s->problem.n_vars; v++)
@@ -124,20 +124,20 @@ static int index_free(const mix *m, const stretch *w)
 
 typedef struct restricted {
     hb_arena *arena;
-    const stretch *w;
+    const run *w;
     double *unary; // [variable][2]
     HB_VEC(ms_edge) edges;
 } restricted;
 
 // State i (0: the rich end's) of a variable.
-static int state_of(const stretch *w, int var, int i)
+static int state_of(const run *w, int var, int i)
 {
     return var < 0 ? 0 : i == 0 ? w->rich->x[var] : w->lean->x[var];
 }
 
 static void add_table(const mix *m, restricted *r, int a, int b, const double *table, double scale)
 {
-    int nb = syn_held_domain(m->h, b), ia = m->index[a], ib = b < 0 ? -1 : m->index[b];
+    int nb = syn_live_domain(m->h, b), ia = m->index[a], ib = b < 0 ? -1 : m->index[b];
     double cell[2][2];
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++)
@@ -154,7 +154,7 @@ static void add_table(const mix *m, restricted *r, int a, int b, const double *t
 }
 
 // The best of all assignments whose states are each one of the two ends'.
-static bool solve_at(const mix *m, const stretch *w, hb_arena *a, int *x)
+static bool solve_at(const mix *m, const run *w, hb_arena *a, int *x)
 {
     const ms_problem *p = &m->s->problem;
     int n_free = index_free(m, w);
@@ -167,8 +167,8 @@ static bool solve_at(const mix *m, const stretch *w, hb_arena *a, int *x)
         if (m->index[e->a] >= 0 || m->index[e->b] >= 0) add_table(m, &r, e->a, e->b, e->table, 1);
     }
     for (int i = 0; i < m->h->terms.n; i++) {
-        const syn_held_term *t = &m->h->terms.p[i];
-        int cells = syn_held_domain(m->h, t->a) * syn_held_domain(m->h, t->b);
+        const syn_live_term *t = &m->h->terms.p[i];
+        int cells = syn_live_domain(m->h, t->a) * syn_live_domain(m->h, t->b);
         if (m->index[t->a] < 0 && (t->b < 0 || m->index[t->b] < 0)) continue;
         for (int k = 0; k < m->n_places; k++)
             if (m->place[k].price > 0 && t->from < m->place[k].node && m->place[k].node < t->to)
@@ -192,9 +192,9 @@ static bool solve_at(const mix *m, const stretch *w, hb_arena *a, int *x)
     return true;
 }
 
-// --- which stretch ---
+// --- which run ---
 
-// The mix while the stretch grows: what it costs and holds, kept up to date variable by variable.
+// The mix while the run grows: what it costs and holds, kept up to date variable by variable.
 typedef struct walk {
     const mix *m;
     int *x;
@@ -212,7 +212,7 @@ static void index_incident(walk *w, hb_arena *a)
     w->incident = HB_ARRAY(a, int, 2 * n + 1);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < n; i++) {
-            const syn_held_term *t = &w->m->h->terms.p[i - (i < p->n_edges ? i : p->n_edges)];
+            const syn_live_term *t = &w->m->h->terms.p[i - (i < p->n_edges ? i : p->n_edges)];
             int end[2] = {i < p->n_edges ? p->edge[i].a : t->a,
                           i < p->n_edges ? p->edge[i].b : t->b};
             for (int k = 0; k < 2; k++) {
@@ -250,8 +250,8 @@ static void count_variable(walk *w, int var, int sign)
             count(w, e->table[w->x[e->a] * p->domain[e->b] + w->x[e->b]], sign);
             continue;
         }
-        const syn_held_term *t = &w->m->h->terms.p[i - p->n_edges];
-        int na = syn_held_domain(w->m->h, t->a), nb = syn_held_domain(w->m->h, t->b);
+        const syn_live_term *t = &w->m->h->terms.p[i - p->n_edges];
+        int na = syn_live_domain(w->m->h, t->a), nb = syn_live_domain(w->m->h, t->b);
         int at = w->x[t->a] * nb + (t->b < 0 ? 0 : w->x[t->b]);
         for (int c = 0; c < s->mesh->n_classes; c++) {
             double bytes = sign * t->bytes[c * na * nb + at];
@@ -276,8 +276,8 @@ static double most_now(const walk *w)
     return most;
 }
 
-// Appends the stretches that grow from an empty one, deeper (step 1) or less deep (-1).
-static void grow(const mix *m, stretch like, int step, stretch *list, int *n)
+// Appends the runs that grow from an empty one, deeper (step 1) or less deep (-1).
+static void grow(const mix *m, run like, int step, run *list, int *n)
 {
     hb_arena *a = hb_arena_new();
     const ms_problem *p = &m->s->problem;
@@ -318,66 +318,66 @@ static void grow(const mix *m, stretch like, int step, stretch *list, int *n)
     hb_arena_free(a);
 }
 
-// The mix of a stretch: with sharp seams, or what the search finds, if that is better and as sure
+// The mix of a run: with sharp seams, or what the search finds, if that is better and as sure
 // to fit.
-static syn_plane plane_of(const mix *m, const stretch *w, double room)
+static syn_plane plane_of(const mix *m, const run *w, double room)
 {
     hb_arena *scratch = hb_arena_new();
     const ms_problem *p = &m->s->problem;
     int *sharp = HB_ARRAY(m->arena, int, p->n_vars + 1),
         *x = HB_ARRAY(m->arena, int, p->n_vars + 1);
     syn_plane y = {.x = sharp, .share = -1};
-    mix_sharply(m, w, sharp);
+    interpolate_sharply(m, w, sharp);
     y.additive = ms_value(p, sharp);
-    y.held = syn_held_by(m->h, m->arena, sharp);
+    y.held = syn_live_by(m->h, m->arena, sharp);
     if (solve_at(m, w, scratch, x) && ms_value(p, x) < y.additive) {
-        const double *held = syn_held_by(m->h, m->arena, x);
-        if (syn_most_held(m->s, held) <= room) y = (syn_plane){x, ms_value(p, x), held, -1, false};
+        const double *held = syn_live_by(m->h, m->arena, x);
+        if (syn_most_live(m->s, held) <= room) y = (syn_plane){x, ms_value(p, x), held, -1, false};
     }
     hb_arena_free(scratch);
     return y;
 }
 
-// The cheapest that was not judged and seems to fit, if plans take `beyond` more than is held.
-static stretch *cheapest(stretch *list, int n, double room, double beyond, double feasible)
+// The cheapest that was not simulated and seems to fit, if plans take `beyond` more than is held.
+static run *cheapest(run *list, int n, double room, double beyond, double feasible)
 {
-    stretch *best = NULL;
+    run *best = NULL;
     for (int k = 0; k < n; k++)
-        if (!list[k].judged && list[k].held + beyond <= room && list[k].additive < feasible &&
+        if (!list[k].simulated && list[k].held + beyond <= room && list[k].additive < feasible &&
             (!best || list[k].additive < best->additive))
             best = &list[k];
     return best;
 }
 
-// Judges stretches, cheapest first of those that seem to fit, until none promises more. most,
+// Simulates runs, cheapest first of those that seem to fit, until none promises more. most,
 // least: what plans take that is not surely held; after the first it is what that one took.
-static bool try_stretches(const mix *m, stretch *list, int n, const syn_bound_calls *calls,
-                          double most, double least, double feasible)
+static bool try_runs(const mix *m, run *list, int n, const syn_bound_calls *calls, double most,
+                     double least, double feasible)
 {
     bool large = m->s->g->nodes.n > SYN_LARGE, any = false;
     double room = large ? SYN_MIX_NEARLY : SYN_MIX_FULL, beyond = most;
     for (int i = 0; i < SYN_MIX_JUDGED && !calls->stop(calls->ctx); i++) {
-        stretch *best = cheapest(list, n, room, beyond, feasible);
+        run *best = cheapest(list, n, room, beyond, feasible);
         if (!best && i == 0) best = cheapest(list, n, room, beyond = least, feasible);
         if (!best) break;
-        best->judged = true;
+        best->simulated = true;
         syn_plane p = plane_of(m, best, room - beyond);
-        syn_judge_plane(m->s, &p, calls, &feasible);
-        beyond = beyond_held(m->s, &p);
+        syn_simulate_plane(m->s, &p, calls, &feasible);
+        beyond = beyond_live(m->s, &p);
         any = any || p.fits;
         if (large && p.fits && p.share > SYN_MIX_ENOUGH) break;
     }
     return any;
 }
 
-bool syn_mix(const syn_held *h, int n_planes, const syn_plane *plane, int n_places,
-             const syn_place *place, const syn_bound_calls *calls, double feasible)
+bool syn_interpolate(const syn_live_bound *h, int n_planes, const syn_plane *plane, int n_places,
+                     const syn_place *place, const syn_bound_calls *calls, double feasible)
 {
     mix m = {.arena = hb_arena_new(), .h = h, .s = h->s, .n_places = n_places, .place = place};
-    stretch pair[SYN_MIX_PAIRS];
+    run pair[SYN_MIX_PAIRS];
     int n_pairs = 0, most = m.s->g->nodes.n > SYN_LARGE ? 1 : SYN_MIX_PAIRS, n = 0;
     for (int i = 0; i < n_planes * n_planes; i++) {
-        stretch w = {.rich = &plane[i / n_planes], .lean = &plane[i % n_planes]};
+        run w = {.rich = &plane[i / n_planes], .lean = &plane[i % n_planes]};
         if (w.rich->fits || !w.lean->fits) continue;
         w.additive = between(m.s, w.rich, w.lean);
         if (w.additive >= feasible) continue;
@@ -391,7 +391,7 @@ bool syn_mix(const syn_held *h, int n_planes, const syn_plane *plane, int n_plac
         m.deepest = m.depth[v] >= m.deepest ? m.depth[v] + 1 : m.deepest;
     m.index = HB_ARRAY(m.arena, int, m.s->problem.n_vars + 1);
     int d = m.deepest, starts = d <= SYN_MIX_SHALLOW ? d : 1;
-    stretch *list = HB_ARRAY(m.arena, stretch, n_pairs * (starts + 1) * d + 1);
+    run *list = HB_ARRAY(m.arena, run, n_pairs * (starts + 1) * d + 1);
     for (int i = 0; i < n_pairs; i++) {
         for (pair[i].from = 0; pair[i].from < starts; pair[i].from++) {
             pair[i].to = pair[i].from;
@@ -400,13 +400,13 @@ bool syn_mix(const syn_held *h, int n_planes, const syn_plane *plane, int n_plac
         pair[i].from = pair[i].to = d;
         if (starts == 1) grow(&m, pair[i], -1, list, &n);
     }
-    double beyond[2] = {0, HUGE_VAL}; // as planes were judged: most, least
+    double beyond[2] = {0, HUGE_VAL}; // as planes were simulated: most, least
     for (int i = 0; i < n_planes; i++) {
         if (plane[i].share < 0) continue;
-        beyond[0] = fmax(beyond[0], beyond_held(m.s, &plane[i]));
-        beyond[1] = fmin(beyond[1], beyond_held(m.s, &plane[i]));
+        beyond[0] = fmax(beyond[0], beyond_live(m.s, &plane[i]));
+        beyond[1] = fmin(beyond[1], beyond_live(m.s, &plane[i]));
     }
-    bool any = try_stretches(&m, list, n, calls, beyond[0], beyond[1], feasible);
+    bool any = try_runs(&m, list, n, calls, beyond[0], beyond[1], feasible);
     hb_arena_free(m.arena);
     return any;
 }

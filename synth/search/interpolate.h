@@ -3,7 +3,7 @@
 //
 // Under one price on memory equal layers choose alike, and all change at once. The bound's planes
 // end in a cheap choice that does not fit and a dear one that does; a plan on the line between them
-// has the first in a stretch of the depth of the graph and the second in the rest. All stretches
+// has the first in a run of the depth of the graph and the second in the rest. All runs
 // that grow from one end of the graph (from anywhere in a shallow one) are priced; at the chosen
 // one a search over the states of the two choices, with a low price on memory inside and a high one
 // outside, may find something better.
@@ -19,7 +19,7 @@ typedef struct syn_bound_calls {
     bool (*stop)(void *ctx); // no more searches?
     // A choice that may fit: its additive cost if it does, else +inf. share: what it takes of the
     // fullest memory.
-    double (*judge)(void *ctx, const syn_choice *c, double *share);
+    double (*simulate)(void *ctx, const syn_choice *c, double *share);
 } syn_bound_calls;
 
 typedef struct syn_place { // where memory is paid for
@@ -31,15 +31,15 @@ typedef struct syn_plane { // an assignment
     const int *x;
     double additive;
     const double *held; // [class][node]
-    double share;       // of the fullest memory, as judged; < 0: was not
-    bool fits;          // as judged
+    double share;       // of the fullest memory, as simulated; < 0: was not
+    bool fits;          // as simulated
 } syn_plane;
 
-void syn_judge_plane(const syn_space *s, syn_plane *p, const syn_bound_calls *calls,
-                     double *feasible);
-// Judges mixes of the planes that promise less than `feasible`. Did one fit?
-bool syn_mix(const syn_held *h, int n_planes, const syn_plane *plane, int n_places,
-             const syn_place *place, const syn_bound_calls *calls, double feasible);
+void syn_simulate_plane(const syn_space *s, syn_plane *p, const syn_bound_calls *calls,
+                        double *feasible);
+// Simulates interpolated plans of the planes that promise less than `feasible`. Did one fit?
+bool syn_interpolate(const syn_live_bound *h, int n_planes, const syn_plane *plane, int n_places,
+                     const syn_place *place, const syn_bound_calls *calls, double feasible);
 
 // How deep in the graph each variable lies: by how many parameters the forward pass has read on the
 // way there; a backward node lies with the node it differentiates, an update with its parameter.

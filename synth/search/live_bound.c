@@ -5,10 +5,10 @@
 
 #include "costmodel/device_defaults.h"
 
-typedef syn_held held;
-typedef syn_held_term term;
+typedef syn_live_bound held;
+typedef syn_live_term term;
 
-int syn_held_domain(const held *h, int var)
+int syn_live_domain(const held *h, int var)
 {
     return var < 0 ? 1 : h->s->problem.domain[var];
 }
@@ -66,12 +66,13 @@ static double cell(held *h, what w, const reader *r, int cls, int i, int j)
     const syn_states *st = s->states[r->t];
     const double *least = least_of(h, r->t) + cls * st->n * st->n;
     bool alone = w == MOMENT_BYTES || w == OPERAND_BYTES || w == RESULT_BYTES;
-    const syn_form *form = r->node >= 0 ? &s->forms[r->node]->form[alone ? i : j] : NULL;
-    int want = !form ? 0 : w == RESULT_BYTES ? form->out[r->in] : form->in[r->in];
+    const syn_sharding *sharding =
+        r->node >= 0 ? &s->shardings[r->node]->sharding[alone ? i : j] : NULL;
+    int want = !sharding ? 0 : w == RESULT_BYTES ? sharding->out[r->in] : sharding->in[r->in];
     if (alone) return least[want * st->n + want];
     if (w == DIRECT_BYTES) {
         const ir_tensor *ten = &s->g->tensors.p[r->t];
-        return least[s->forms[ten->producer]->form[i].out[ten->out] * st->n + want];
+        return least[s->shardings[ten->producer]->sharding[i].out[ten->out] * st->n + want];
     }
     syn_keep k = s->keeps[r->t]->keep[i];
     double own = least[k.state * st->n + k.state];
@@ -99,7 +100,7 @@ static const double *table_of(held *h, what w, const reader *r, int a, int b)
                   w == DIRECT_BYTES ? k->node[p] : -1,
                   w == DIRECT_BYTES ? out : -1};
     hb_str name = {(const char *)key, sizeof key};
-    int at = hb_map_get(h->tables, name), na = syn_held_domain(h, a), nb = syn_held_domain(h, b);
+    int at = hb_map_get(h->tables, name), na = syn_live_domain(h, a), nb = syn_live_domain(h, b);
     if (at >= 0) return h->known.p[at];
     double *bytes = HB_ARRAY(h->arena, double, h->s->mesh->n_classes *na *nb);
     for (int c = 0; c < h->s->mesh->n_classes; c++)
@@ -115,7 +116,7 @@ static const double *table_of(held *h, what w, const reader *r, int a, int b)
 
 static bool zero_copy(const ir_graph *g, int node)
 {
-    return ir_row(g->nodes.p[node].op)->flags & IR_ZERO_COPY;
+    return ir_op_of(g->nodes.p[node].op)->flags & IR_ZERO_COPY;
 }
 
 // The tensor that t is a view of, through all views.
@@ -187,7 +188,8 @@ static void add_value(held *h, int t, term *of)
     const syn_space *s = h->s;
     const ir_tensor *ten = &s->g->tensors.p[t];
     int p = ten->producer, u = s->first_use[t + 1] - 1;
-    if (u < s->first_use[t] || (p >= 0 && ir_row(s->g->nodes.p[p].op)->flags & IR_IN_PLACE)) return;
+    if (u < s->first_use[t] || (p >= 0 && ir_op_of(s->g->nodes.p[p].op)->flags & IR_IN_PLACE))
+        return;
     reader r = {t, s->uses[u][0], s->uses[u][1]};
     bool kept = s->tensor_var[t] >= 0;
     int a = kept ? s->tensor_var[t] : s->node_var[p], b = s->node_var[r.node];
@@ -203,7 +205,7 @@ static void add_own(held *h, int node, const int *best, const term *of)
 {
     const syn_space *s = h->s;
     const ir_node *n = &s->g->nodes.p[node];
-    unsigned flags = ir_row(n->op)->flags;
+    unsigned flags = ir_op_of(n->op)->flags;
     int v = s->node_var[node], roots[IR_MAX_IN];
     if (flags & IR_ZERO_COPY) return;
     for (int o = 0; o < n->n_out && !(flags & (IR_IN_PLACE | IR_OVER)); o++) {
@@ -226,13 +228,13 @@ static void add_own(held *h, int node, const int *best, const term *of)
         }
         const term *later = &of[best[root]];
         bool updated =
-            ten->producer >= 0 && ir_row(s->g->nodes.p[ten->producer].op)->flags & IR_IN_PLACE;
+            ten->producer >= 0 && ir_op_of(s->g->nodes.p[ten->producer].op)->flags & IR_IN_PLACE;
         if (updated || (later->from < node && node < later->to)) continue;
         add_term(h, v, -1, node - 1, node + 1, table_of(h, OPERAND_BYTES, &r, v, -1));
     }
 }
 
-syn_held *syn_held_new(hb_arena *a, const syn_space *s)
+syn_live_bound *syn_live_bound_new(hb_arena *a, const syn_space *s)
 {
     const ir_graph *g = s->g;
     held *h = HB_NEW(a, held);
@@ -262,13 +264,13 @@ syn_held *syn_held_new(hb_arena *a, const syn_space *s)
     return h;
 }
 
-double *syn_held_by(const held *h, hb_arena *a, const int *x)
+double *syn_live_by(const held *h, hb_arena *a, const int *x)
 {
     int n = h->s->g->nodes.n, classes = h->s->mesh->n_classes;
     double *sum = HB_ARRAY(a, double, classes *(n + 1));
     for (int i = 0; i < h->terms.n; i++) {
         const term *t = &h->terms.p[i];
-        int na = syn_held_domain(h, t->a), nb = syn_held_domain(h, t->b);
+        int na = syn_live_domain(h, t->a), nb = syn_live_domain(h, t->b);
         int at = x[t->a] * nb + (t->b < 0 ? 0 : x[t->b]);
         for (int c = 0; c < classes; c++) {
             double bytes = t->bytes[c * na * nb + at];
@@ -282,7 +284,7 @@ double *syn_held_by(const held *h, hb_arena *a, const int *x)
     return sum;
 }
 
-double syn_most_held(const syn_space *s, const double *bytes)
+double syn_most_live(const syn_space *s, const double *bytes)
 {
     double most = 0;
     for (int c = 0; c < s->mesh->n_classes; c++) {
@@ -297,7 +299,7 @@ int *syn_assignment_of(hb_arena *a, const syn_space *s, const syn_choice *c)
 {
     int *x = HB_ARRAY(a, int, s->problem.n_vars + 1);
     for (int n = 0; n < s->g->nodes.n; n++)
-        x[s->node_var[n]] = c->form[n];
+        x[s->node_var[n]] = c->sharding[n];
     for (int t = 0; t < s->g->tensors.n; t++)
         for (int k = 0; s->tensor_var[t] >= 0 && k < s->keeps[t]->n; k++)
             if (s->keeps[t]->keep[k].state == c->keep[t].state &&

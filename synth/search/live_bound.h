@@ -16,27 +16,27 @@
 #include "synth/space/space.h"
 
 // Bytes over one variable or an edge, counted while node p runs, from < p < to.
-typedef struct syn_held_term {
+typedef struct syn_live_term {
     int a, b;            // variables; b = -1: unary
     int from, to;        // nodes
     const double *bytes; // [class][domain a][domain b], shared between equal kinds
-} syn_held_term;
+} syn_live_term;
 
-typedef struct syn_held {
+typedef struct syn_live_bound {
     hb_arena *arena;
     const syn_space *s;
-    HB_VEC(syn_held_term) terms;
+    HB_VEC(syn_live_term) terms;
     hb_map *tables;
     HB_VEC(const double *) known;
     const double **least; // by kind of tensor: [class][n][n], smallest buffer on the way
-} syn_held;
+} syn_live_bound;
 
-syn_held *syn_held_new(hb_arena *a, const syn_space *s);
-int syn_held_domain(const syn_held *h, int var); // of the space's variable; 1 for -1
+syn_live_bound *syn_live_bound_new(hb_arena *a, const syn_space *s);
+int syn_live_domain(const syn_live_bound *h, int var); // of the space's variable; 1 for -1
 // Bytes of an assignment of the space's variables while each node runs: [class][n_nodes + 1].
-double *syn_held_by(const syn_held *h, hb_arena *a, const int *x);
+double *syn_live_by(const syn_live_bound *h, hb_arena *a, const int *x);
 // Of that the largest share of a capacity.
-double syn_most_held(const syn_space *s, const double *bytes);
+double syn_most_live(const syn_space *s, const double *bytes);
 // The assignment that a choice stands for.
 int *syn_assignment_of(hb_arena *a, const syn_space *s, const syn_choice *c);
 

@@ -8,15 +8,15 @@
 #include "synth/price/simulate_plan.h"
 #include "synth/price/transport.h"
 
-typedef struct polisher {
+typedef struct local_searcher {
     syn_program *p;
     syn_costs *costs;
     const int *kind;
     int64_t *table, *sums; // as they were before a move
     double work;
-    bool stale; // prices are of a table that was judged and not taken
+    bool stale; // prices are of a table that was simulated and not taken
     const volatile int *interrupted;
-} polisher;
+} local_searcher;
 
 static bool uses_cut(const syn_tensor *t, int cut)
 {
@@ -74,7 +74,7 @@ void syn_refresh(syn_program *p, const cost_model *m)
     hb_arena_free(a);
 }
 
-static double judge_cut(polisher *q, int cut)
+static double simulate_cut(local_searcher *q, int cut)
 {
     cost_timeline t;
     q->work += q->p->instr.n;
@@ -129,8 +129,8 @@ static bool shift_all(const syn_program *p, syn_cut *c, int from_class, int to_c
     return true;
 }
 
-// Shifts, n at a time, as long as the judge sees a gain.
-static double move(polisher *q, int cut, int from_class, int to_class, int64_t step, int n,
+// Shifts, n at a time, as long as the simulator sees a gain.
+static double move(local_searcher *q, int cut, int from_class, int to_class, int64_t step, int n,
                    double sec)
 {
     syn_cut *c = &q->p->mesh->cuts.p[cut],
@@ -143,7 +143,7 @@ static double move(polisher *q, int cut, int from_class, int to_class, int64_t s
         bool moved = shift_all(q->p, c, from_class, to_class, step, n);
         double next = !moved || table_taken(q->p, cut) || (sums && table_taken(q->p, c->coarse))
                           ? HUGE_VAL
-                          : judge_cut(q, cut);
+                          : simulate_cut(q, cut);
         if (next < sec * (1 - SYN_ROUNDING)) {
             sec = next;
             q->stale = false;
@@ -192,16 +192,16 @@ static void own_table(syn_program *p, int cut)
     c->table = hb_copy(p->arena, c->table, sizeof *c->table * (size_t)c->n);
 }
 
-double syn_polish(syn_program *p, const cost_model *m, const int *kind, double sec,
-                  const volatile int *interrupted)
+double syn_local_search(syn_program *p, const cost_model *m, const int *kind, double sec,
+                        const volatile int *interrupted)
 {
     hb_arena *scratch = hb_arena_new();
-    polisher q = {.p = p,
-                  .costs = syn_costs_new(scratch, m, p->mesh, p->g, p->f),
-                  .kind = kind,
-                  .table = HB_ARRAY(scratch, int64_t, p->mesh->n_ranks),
-                  .sums = HB_ARRAY(scratch, int64_t, p->mesh->n_ranks),
-                  .interrupted = interrupted};
+    local_searcher q = {.p = p,
+                        .costs = syn_costs_new(scratch, m, p->mesh, p->g, p->f),
+                        .kind = kind,
+                        .table = HB_ARRAY(scratch, int64_t, p->mesh->n_ranks),
+                        .sums = HB_ARRAY(scratch, int64_t, p->mesh->n_ranks),
+                        .interrupted = interrupted};
     bool *used = HB_ARRAY(scratch, bool, p->mesh->cuts.n);
     for (int t = 0; t < p->tensors.n; t++)
         for (int a = 0; p->tensors.p[t].value >= 0 && a < SYN_MAX_AXES; a++)

@@ -1,6 +1,6 @@
-// No plan of this graph on this cluster is faster in the eyes of the judge.
+// No plan of this graph on this cluster is faster in the eyes of the simulator.
 //
-// The judge's time is at least what any class's compute stream is busy, so at least any mean of
+// The simulator's time is at least what any class's compute stream is busy, so at least any mean of
 // them; a stream is busy for as long as its slowest rank, so at least for the mean of its ranks.
 // With weights u on classes (of n ranks), sum 1, every rank weighs u / n, and every op costs at
 // least
@@ -39,7 +39,7 @@ static void least_work(const ir_graph *g, const ir_factors *f, int node, double 
 {
     const ir_rule *r = &f->rule[node];
     ir_node_work(g, f, node, NULL, 0, flops, bytes);
-    if (ir_row(g->nodes.p[node].op)->flops_kind != IR_FLOPS_SDPA) return;
+    if (ir_op_of(g->nodes.p[node].op)->flops_kind != IR_FLOPS_SDPA) return;
     for (int k = 0; k < r->n_factors; k++) {
         double by_place, same;
         ir_part all = {k, r->factor[k].size, 0};
@@ -57,7 +57,7 @@ double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors 
     for (int n = 0; n < g->nodes.n; n++) {
         double flops, bytes;
         group x = {.count = 1};
-        unsigned flags = ir_row(g->nodes.p[n].op)->flags;
+        unsigned flags = ir_op_of(g->nodes.p[n].op)->flags;
         least_work(g, f, n, &flops, &bytes);
         for (int c = 0; c < cl->n_classes; c++) {
             double launch, n_c = cl->cls[c].n_ranks;
@@ -105,5 +105,5 @@ double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors 
         bound += least * groups.p[k].count;
     }
     hb_arena_free(a);
-    return bound * (1 - SYN_ROUNDING); // sums in another order than the judge's
+    return bound * (1 - SYN_ROUNDING); // sums in another order than the simulator's
 }

@@ -10,12 +10,12 @@ void pool_sweep(pool *p)
     // Of a large graph that has a plan, other variants are planned only if asked for.
     if (p->best.program && large && !p->opt->vary_blocks) return;
     // Where memory cost the best plan nothing, one price does: what it leads to may please the
-    // judge.
+    // simulator.
     bool binds = !p->best.program || p->best.priced || p->best.sec > p->quickest;
     double low = binds ? SYN_SWEEP_FROM : SYN_SWEEP_FREE,
            high = binds ? SYN_SWEEP_TO : SYN_SWEEP_FREE;
     p->b = pool_board_of(p, from->space->mesh);
-    *p->b->palette = *syn_palette_copy(p->arena, from->space->palette);
+    *p->b->partitions = *syn_partitions_copy(p->arena, from->space->partitions);
     syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
     quick->copy_bytes = INT64_MAX;
     size_t weights = sizeof *from->space->weight * (size_t)p->b->mesh->n_classes;

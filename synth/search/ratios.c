@@ -2,10 +2,10 @@
 //
 //     minimize   sum_s m_s T_s + sum_q k_q M_q
 //     T_s  >= sum_{ops of stage s} (a + b x_{q,c})     for every class c
-//     M_q  >= x_{q,c}                                  padded collectives of cut group q
+//     M_q  >= x_{q,c}                                  padded collectives of cut set q
 //     sum_c n_c x_{q,c} = 1
 //     bytes_c(x) <= capacity_c                         at the class's fullest moment
-//     a hair's weight on the largest growth of each group, so that a group without influence stays
+//     a hair's weight on the largest growth of each set, so that a set without influence stays
 //     as it is
 //
 // On two axes every cut has its own columns, one for each class of coordinates; a time that depends
@@ -34,14 +34,14 @@ typedef struct stage {
 typedef struct ratio_lp {
     hb_arena *arena;
     const syn_program *p;
-    const syn_palette *pal;
+    const syn_partitions *pal;
     syn_costs *m;
     int n_classes, n_slots, n_cols; // columns of the slot with the most
     struct slot {
-        int group, cut, axis, n; // n columns
-        double *x0;              // present share of one coordinate, by column
-        double padded;           // seconds per unit of the largest share
-        int *col, *count, stay;  // LP column and coordinates, by column
+        int set, cut, axis, n;  // n columns
+        double *x0;             // present share of one coordinate, by column
+        double padded;          // seconds per unit of the largest share
+        int *col, *count, stay; // LP column and coordinates, by column
     } * slot;
     HB_VEC(stage) stages;
     stage open;
@@ -55,14 +55,14 @@ typedef struct use {
     bool sum;
 } use;
 
-static int slot_of(ratio_lp *l, int group, int cut)
+static int slot_of(ratio_lp *l, int set, int cut)
 {
     for (int i = 0; i < l->n_slots; i++)
-        if (l->slot[i].group == group && l->slot[i].cut == cut) return i;
+        if (l->slot[i].set == set && l->slot[i].cut == cut) return i;
     struct slot *s = &l->slot[l->n_slots];
     const syn_mesh *mesh = l->p->mesh;
     const syn_cut *c = &mesh->cuts.p[cut];
-    *s = (struct slot){.group = group, .cut = cut, .axis = c->axis};
+    *s = (struct slot){.set = set, .cut = cut, .axis = c->axis};
     s->n = mesh->n_coord_classes[c->axis];
     s->x0 = HB_ARRAY(l->arena, double, s->n);
     s->col = HB_ARRAY(l->arena, int, s->n);
@@ -87,10 +87,10 @@ static int tensor_uses(ratio_lp *l, const syn_tensor *t, use u[SYN_MAX_AXES])
     for (int a = joint ? 1 : 0; a < mesh->n_axes; a++) {
         const syn_axis_state *x = &t->state.ax[a];
         if (x->kind != SYN_S) continue;
-        int group = l->pal->group_of[l->p->f->dim[t->value][x->dim].cls[x->pos]], cut = x->cut;
+        int set = l->pal->set_of[l->p->f->dim[t->value][x->dim].cls[x->pos]], cut = x->cut;
         for (int i = 0; i < mesh->cuts.n; i++)
             if (l->joint[i] && mesh->cuts.p[i].coarse == x->cut) cut = i;
-        u[n++] = (use){slot_of(l, group, cut), cut != x->cut};
+        u[n++] = (use){slot_of(l, set, cut), cut != x->cut};
     }
     return n;
 }
@@ -249,7 +249,7 @@ static void collect(ratio_lp *l, const cost_timeline *t)
         if (in->kind == SYN_START) {
             started[i] = since;
             bool padded =
-                (in->form == COST_PADDED || in->form == COST_EVEN || cost_is_push(in->form)) &&
+                (in->form == COST_PADDED || in->form == COST_EVEN || cost_is_put(in->form)) &&
                 (in->coll == COST_ALL_GATHER || in->coll == COST_REDUCE_SCATTER);
             for (int k = 0; padded && k < in->n_in; k++)
                 add_padded(l, in, k, exposed);
@@ -316,28 +316,28 @@ static void share_columns(ratio_lp *l, lp *q, struct slot *x, const cost_timelin
     const syn_mesh *mesh = l->p->mesh;
     hb_str cut = mesh->cuts.p[x->cut].name;
     int axis = x->axis;
-    int sum = lp_row(q, hb_fmt(a, "whole.g%d.a%d.%.*s", x->group, axis, HB_ARG(cut)).p, 1, 1);
+    int sum = lp_row(q, hb_fmt(a, "whole.g%d.a%d.%.*s", x->set, axis, HB_ARG(cut)).p, 1, 1);
     int most = x->padded > 0
-                   ? lp_col(q, hb_fmt(a, "most.g%d.a%d.%.*s", x->group, axis, HB_ARG(cut)).p, 0, 1,
+                   ? lp_col(q, hb_fmt(a, "most.g%d.a%d.%.*s", x->set, axis, HB_ARG(cut)).p, 0, 1,
                             x->padded)
                    : -1;
     // Where nothing is gained, shares stay as they are: a hair's weight on the largest growth.
-    x->stay = lp_col(q, hb_fmt(a, "stay.g%d.a%d.%.*s", x->group, axis, HB_ARG(cut)).p, 0, HUGE_VAL,
+    x->stay = lp_col(q, hb_fmt(a, "stay.g%d.a%d.%.*s", x->set, axis, HB_ARG(cut)).p, 0, HUGE_VAL,
                      SYN_STAY * t->total);
     for (int k = 0; k < x->n; k++) {
         double even = 1.0 / syn_extent(mesh, axis),
                room =
                    trust * (x->x0[k] > SYN_TRUST_FLOOR * even ? x->x0[k] : SYN_TRUST_FLOOR * even);
         double lo = x->x0[k] - room, hi = x->x0[k] + room;
-        x->col[k] = lp_col(q, hb_fmt(a, "x.g%d.a%d.%.*s.c%d", x->group, axis, HB_ARG(cut), k).p,
+        x->col[k] = lp_col(q, hb_fmt(a, "x.g%d.a%d.%.*s.c%d", x->set, axis, HB_ARG(cut), k).p,
                            lo > 0 ? lo : 0, hi < 1 ? hi : 1, 0);
         lp_term(q, sum, x->col[k], x->count[k]);
         if (most >= 0) {
-            int row = lp_row(q, hb_fmt(a, "pad.g%d.c%d", x->group, k).p, 0, HUGE_VAL);
+            int row = lp_row(q, hb_fmt(a, "pad.g%d.c%d", x->set, k).p, 0, HUGE_VAL);
             lp_term(q, row, most, 1);
             lp_term(q, row, x->col[k], -1);
         }
-        int row = lp_row(q, hb_fmt(a, "stay.g%d.c%d", x->group, k).p, 0, HUGE_VAL);
+        int row = lp_row(q, hb_fmt(a, "stay.g%d.c%d", x->set, k).p, 0, HUGE_VAL);
         lp_term(q, row, x->stay, 1);
         lp_term(q, row, x->col[k], x->x0[k] > 0 ? -1 / x->x0[k] : -1 / even);
     }
@@ -373,13 +373,13 @@ static void read_weights(const ratio_lp *l, lp *q, syn_ratios *out)
         out->weight[c] = all > 0 ? out->weight[c] / all : 1.0 / l->n_classes;
 }
 
-static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, const syn_palette *pal,
-                         syn_costs *m, const cost_timeline *t, double trust, const char *dump,
-                         syn_ratios *out)
+static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p,
+                         const syn_partitions *pal, syn_costs *m, const cost_timeline *t,
+                         double trust, const char *dump, syn_ratios *out)
 {
     const syn_mesh *mesh = p->mesh;
     ratio_lp l = {.arena = a, .p = p, .pal = pal, .m = m, .n_classes = mesh->n_classes};
-    l.slot = hb_alloc(a, sizeof *l.slot * (size_t)(mesh->cuts.n * pal->n_groups + 1));
+    l.slot = hb_alloc(a, sizeof *l.slot * (size_t)(mesh->cuts.n * pal->n_sets + 1));
     l.joint = HB_ARRAY(a, bool, mesh->cuts.n + 1);
     for (int r = mesh->n_ranks - 1; r >= 0; r--)
         l.rank_of[mesh->class_of[r]] = r;
@@ -411,14 +411,14 @@ static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p, cons
     for (int s = 0; s < l.n_slots; s++) {
         const struct slot *x = &l.slot[s];
         int n = syn_extent(mesh, x->axis);
-        out->v[s] = (syn_ratio){x->group, x->cut, x->axis, HB_ARRAY(keep, double, n)};
+        out->v[s] = (syn_ratio){x->set, x->cut, x->axis, HB_ARRAY(keep, double, n)};
         for (int i = 0; i < n; i++)
             out->v[s].share[i] = fmax(0, lp_value(q, x->col[mesh->coord_class[x->axis][i]]));
     }
     return true;
 }
 
-bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_palette *pal, syn_costs *m,
+bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_partitions *pal, syn_costs *m,
                   const cost_timeline *t, double trust, const char *dump, syn_ratios *out)
 {
     hb_arena *scratch = hb_arena_new();

@@ -1,7 +1,7 @@
 // Synthesis: from graph and cluster to the best program found.
 //
-//     strategies -> rays of cuts -> [search <-> ratio LP]* -> pool -> judge -> roll, arena ->
-//     certificate
+//     strategies -> starting ratios of cuts -> [search <-> ratio LP]* -> pool -> simulator -> roll,
+//     arena -> certificate
 //
 // See docs/theory.md sections 3-6. A search with nothing feasible says why in numbers.
 
@@ -38,10 +38,10 @@ typedef struct syn_result {
     double baseline_sec[SYN_MAX_STRATEGIES]; // < 0: infeasible or not asked for
     struct syn_what_if { // what a tenth more of one resource would bring, of each a line
         syn_resource what;
-        int cls;  // class of the cluster: COMPUTE, MEMORY
-        int axis; // LINK
-        double
-            gain_sec; // COMPUTE, LINK: this plan judged again; MEMORY: prices of the additive bound
+        int cls;         // class of the cluster: COMPUTE, MEMORY
+        int axis;        // LINK
+        double gain_sec; // COMPUTE, LINK: this plan simulated again; MEMORY: prices of the additive
+                         // bound
     } what_if[2 * CL_MAX_CLASSES + 2];
     int n_what_if;
     const struct syn_space *space; // the search that found the program: for syn_explain
@@ -55,7 +55,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
                           const syn_options *o);
 
 // As syn_synthesize, of the step (with its blocks marked) or of a variant of it (ir/variant.h), as
-// the options say or, where memory binds and no pins are given, as the judge likes best: the
+// the options say or, where memory binds and no pins are given, as the simulator likes best: the
 // result's program names its graph and factors.
 syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o);
 

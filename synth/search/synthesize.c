@@ -23,7 +23,7 @@ static void polish(pool *p, candidate *c)
     prog->mesh = hb_copy(p->arena, before, sizeof *before);
     prog->mesh->cuts.p =
         hb_copy(p->arena, before->cuts.p, sizeof *before->cuts.p * (size_t)before->cuts.n);
-    double sec = syn_polish(prog, p->m, c->space->kinds->node, c->sec, p->opt->interrupted);
+    double sec = syn_local_search(prog, p->m, c->space->kinds->node, c->sec, p->opt->interrupted);
     if (sec >= c->sec)
         prog->mesh = before;
     else
@@ -40,7 +40,7 @@ static double set_tables(pool *p, candidate *c, syn_mesh *tables)
 
 // The same choice with pairs: where other tables are better without them, they mostly are with
 // them.
-static void polish_alike(pool *p, candidate *c, const candidate *plain)
+static void search_alike(pool *p, candidate *c, const candidate *plain)
 {
     syn_mesh *before = c->program->mesh;
     if (plain->program->mesh == before) return;
@@ -53,17 +53,20 @@ static void polish_alike(pool *p, candidate *c, const candidate *plain)
 
 static bool same_choice(const candidate *a, const candidate *b)
 {
-    return a->space == b->space && a->choice.form == b->choice.form;
+    return a->space == b->space && a->choice.sharding == b->choice.sharding;
 }
 
-// `like`, if not NULL, is the best without pairs, polished.
-static void refine(pool *p, candidate *c, const candidate *like)
+// What may make a candidate faster yet; `like`, if not NULL, is the best without pairs, searched
+// locally.
+static void perfect(pool *p, candidate *c, const candidate *like)
 {
+    if (!c->program || c->searched_locally) return;
     const syn_mesh *searched = c->program->mesh;
+    pool_share_moves(p, c);
     pool_roll(c);
     if (p->opt->strategy == SYN_AUTO) { // the others are what their names say
         bool alike = like && like->program && same_choice(c, like);
-        if (alike) polish_alike(p, c, like);
+        if (alike) search_alike(p, c, like);
         if (!alike || p->g->nodes.n <= SYN_LARGE) polish(p, c);
     }
     if (c->program->pairs.n > 0) {
@@ -73,23 +76,8 @@ static void refine(pool *p, candidate *c, const candidate *like)
         c->sec = syn_simulate_in(a, c->program, &c->timeline, false);
         hb_arena_free(a);
     }
-    c->polished = true;
+    c->searched_locally = true;
     c->placed = c->placed && c->program->mesh == searched;
-}
-
-// What may make a candidate faster yet: equal conversions made once, if that is so after refinement
-// as well.
-static void perfect(pool *p, candidate *c, const candidate *like)
-{
-    if (!c->program || c->polished) return;
-    candidate as_found = *c, *known[] = {&p->best, &p->paired};
-    bool shared = pool_share_moves(c);
-    refine(p, c, like);
-    if (!shared) return;
-    refine(p, &as_found, like);
-    for (int i = 0; i < 2; i++)
-        if (known[i]->program == as_found.program && c->sec <= as_found.sec) *known[i] = *c;
-    if (c->sec > as_found.sec) *c = as_found;
 }
 
 // Places a candidate; where its last tables do not fit, at those it was searched with.
@@ -112,7 +100,7 @@ static hb_str explain_overflow(pool *p)
     hb_puts(&b, "no plan fits in memory:");
     for (int c = 0; c < s->mesh->n_classes; c++) {
         const cl_class *k = &p->m->cluster->cls[s->mesh->cluster_class[c]];
-        int64_t beside = syn_beside_bytes(s, c), bytes = s->peak_bytes[c] + beside;
+        int64_t beside = syn_workspace_bytes(s, c), bytes = s->peak_bytes[c] + beside;
         if (bytes <= k->capacity) continue;
         hb_puts(&b, " rank");
         for (int r = 0, n = 0; r < s->mesh->n_ranks; r++) {
@@ -154,10 +142,10 @@ static bool stop_bounding(void *ctx)
     return pool_out_of_time(((bounding *)ctx)->p);
 }
 
-static double judge_for_bound(void *ctx, const syn_choice *choice, double *share)
+static double simulate_for_bound(void *ctx, const syn_choice *choice, double *share)
 {
     bounding *b = ctx;
-    candidate c = pool_judge(b->p, b->optimum->arena, b->optimum->space, choice);
+    candidate c = pool_simulate(b->p, b->optimum->arena, b->optimum->space, choice);
     c.priced = true;
     pool_try_place(b->p, &c);
     if (c.placed)
@@ -213,7 +201,7 @@ static double additive_in(const pool *p, const syn_space *s, const syn_choice *c
 }
 
 // The bounds, at the cuts and class weights of a plan. The additive optimum without memory and what
-// memory prices lead to are judged too, and may be better plans.
+// memory prices lead to are simulated too, and may be better plans.
 static candidate bounds(pool *p, candidate won, syn_result *r)
 {
     candidate optimum = won;
@@ -221,11 +209,11 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
     r->lower_bound_sec = syn_lower_bound(p->m, p->g, p->f);
     if (!optimum.exact) {
         p->b = pool_board_of(p, won.space->mesh);
-        *p->b->palette = *syn_palette_copy(p->arena, won.space->palette);
+        *p->b->partitions = *syn_partitions_copy(p->arena, won.space->partitions);
         search_options o = {p->opt->strategy, p->opt, won.space->weight, 1, 0, 0};
         if (!pool_search(p, &o, &optimum)) return (candidate){0};
     }
-    // The chosen plan's cost in the optimum's space: its choice, where that has its forms and
+    // The chosen plan's cost in the optimum's space: its choice, where that has its shardings and
     // states (where any parameter may be cut, small ones may lie in states that the space lacks).
     bool shared = won.fits && won.space->strategy == optimum.space->strategy;
     bool inside =
@@ -241,7 +229,7 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
         syn_additive_bound(optimum.space,
                            &(syn_bound_start){&optimum.choice, optimum.lower, b.additive,
                                               shared ? &won.choice : NULL, won.share, worth},
-                           &(syn_bound_calls){&b, stop_bounding, judge_for_bound});
+                           &(syn_bound_calls){&b, stop_bounding, simulate_for_bound});
     r->additive_sec = isfinite(b.additive) ? b.additive : -1;
     if (fabs(r->additive_bound_sec - r->additive_sec) <= SYN_ROUNDING * r->additive_sec)
         r->additive_bound_sec = r->additive_sec;
@@ -253,7 +241,7 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
 
 static bool same_cuts(const syn_space *a, const syn_space *b)
 {
-    return a->mesh == b->mesh && syn_palette_same(a->palette, b->palette) &&
+    return a->mesh == b->mesh && syn_partitions_same(a->partitions, b->partitions) &&
            memcmp(a->weight, b->weight, sizeof *a->weight * (size_t)a->mesh->n_classes) == 0;
 }
 
@@ -293,6 +281,8 @@ static void note_end(candidate *known, const candidate *c)
 static void end(pool *p, ending *e)
 {
     perfect(p, &e->plain, NULL);
+    const candidate *paired = &p->paired; // with equal conversions made once, perhaps
+    if (paired->program && (!e->other.program || paired->sec < e->other.sec)) e->other = *paired;
     perfect(p, &e->other, &e->plain);
     bool ahead = e->other.program && (!e->plain.program || e->other.sec < e->plain.sec);
     if (ahead) place(p, &e->other);
@@ -340,7 +330,7 @@ static void finish(pool *p, syn_result *r)
     r->program = other && e.other.sec < r->plain_sec ? e.other.program : e.plain.program;
     syn_name_buffers(r->program);
     syn_name_kernels(r->program);
-    r->predicted_sec = syn_judge(r->program, p->m, &r->timeline);
+    r->predicted_sec = syn_simulate_plan(r->program, p->m, &r->timeline);
     what_speed_brings(r);
     certify(p, r);
 }
@@ -358,7 +348,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .begin = begin,
               .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
     pool_explore(&p);
-    if (o->judged) pool_sweep(&p);
+    if (o->simulated) pool_sweep(&p);
     if (p.boards.n == 0) {
         r.status = SYN_INFEASIBLE;
         r.why = HB_STR("a mesh of machines x devices wants two machines or more, with the same "

@@ -1,11 +1,11 @@
 // Micro-batches and recomputation as the planner's choice: where memory binds, other graphs of the
-// same step are planned too (ir/variant.h), and the best judged plan wins.
+// same step are planned too (ir/variant.h), and the best simulated plan wins.
 //
 // For each number of chunks the graph without recomputation comes first. Of every plan that is
-// judged on the way, fit or not, synth/search/blocks.h says which blocks it would compute again to
-// fit, and in what time: a wish. Wishes are planned, the quickest first, while they promise less
-// than the best plan takes; what is judged then makes wishes of its own, so blocks come and go as
-// forms, cuts and memory prices change.
+// simulated on the way, fit or not, synth/search/blocks.h says which blocks it would compute again
+// to fit, and in what time: a wish. Wishes are planned, the quickest first, while they promise less
+// than the best plan takes; what is simulated then makes wishes of its own, so blocks come and go
+// as forms, cuts and memory prices change.
 
 #include <math.h>
 #include <string.h>
@@ -129,8 +129,8 @@ static bool plan(planner *p, int64_t chunks, const bool *again)
     p->g = g;
     if (!o.again && !o.pins && o.strategy == SYN_AUTO && p->step->n_blocks > 0) {
         p->parts = ir_again_of(p->a, g);
-        o.judged = listen;
-        o.judged_ctx = p;
+        o.simulated = listen;
+        o.simulated_ctx = p;
         wish_of(p, chunks, again)->done = true;
     }
     syn_result r = syn_synthesize(p->a, g, ir_factorize(p->a, g), p->m, &o);

@@ -43,7 +43,7 @@ static bool may_hold_copy(const syn_space *s, int t, const syn_state *kept)
     if (s->kinds->part && s->kinds->part[t] != SYN_PART_VALUE) return false;
     if (is_whole(kept) || (ten->kind != IR_PARAM && ten->kind != IR_VALUE)) return false;
     return ten->kind == IR_PARAM ||
-           (bytes >= (double)s->opt->copy_bytes && syn_held_long(s->g, s->kinds, t));
+           (bytes >= (double)s->opt->copy_bytes && syn_long_lived(s->g, s->kinds, t));
 }
 
 // Which second copies the space has beside a kept state: on one axis any that is not partial; on
@@ -104,7 +104,7 @@ syn_keeps *syn_keeps_build(hb_arena *a, const syn_space *s, int t)
     for (int i = 0; i < n; i++) {
         bool copied = keep[i].copy >= 0;
         if (copied) out->cost[i] += st->cost[keep[i].state * st->n + keep[i].copy];
-        if (input || syn_held_long(s->g, s->kinds, t))
+        if (input || syn_long_lived(s->g, s->kinds, t))
             out->cost[i] += st->bytes[keep[i].state] + (copied ? st->bytes[keep[i].copy] : 0);
     }
     return out;

@@ -30,7 +30,7 @@ typedef struct maker {
     hb_arena *arena;
     const ir_graph *g;
     const ir_factors *f;
-    const syn_palette *palette;
+    const syn_partitions *partitions;
     syn_strategy strategy;
     const syn_options *opt;
     syn_kinds *k;
@@ -125,7 +125,7 @@ bool syn_is_small(const ir_graph *g, const syn_options *opt, int tensor)
     return t->rank < 2 || ir_elements(t) < opt->small_param;
 }
 
-bool syn_held_long(const ir_graph *g, const syn_kinds *k, int tensor)
+bool syn_long_lived(const ir_graph *g, const syn_kinds *k, int tensor)
 {
     const ir_tensor *t = &g->tensors.p[tensor];
     if (t->kind == IR_PARAM || t->kind == IR_BUFFER) return true;
@@ -146,7 +146,7 @@ bool syn_feeds_update(const ir_graph *g, const syn_kinds *k, int tensor)
 bool syn_writes_home(const ir_graph *g, int node, int operand)
 {
     const ir_node *n = &g->nodes.p[node];
-    return (ir_row(n->op)->flags & IR_IN_PLACE) && operand < n->n_out;
+    return (ir_op_of(n->op)->flags & IR_IN_PLACE) && operand < n->n_out;
 }
 
 // --- kinds ---
@@ -185,7 +185,7 @@ static void number_tensors(const maker *m)
             key[n++] = df->n;
             for (int p = 0; p < df->n; p++) {
                 key[n++] = m->f->cls[df->cls[p]].size;
-                key[n++] = k->cuttable[df->cls[p]] ? m->palette->group_of[df->cls[p]] : -1;
+                key[n++] = k->cuttable[df->cls[p]] ? m->partitions->set_of[df->cls[p]] : -1;
             }
         }
         k->tensor[t] = number_of(&kinds, key, sizeof *key * (size_t)n, &fresh);
@@ -193,7 +193,7 @@ static void number_tensors(const maker *m)
         k->kept[t] = -1;
         if (!is_variable(m, t)) continue;
         uint64_t keep[4] = {(uint64_t)k->tensor[t], ten->kind,
-                            syn_is_small(m->g, m->opt, t) | syn_held_long(m->g, k, t) << 1 |
+                            syn_is_small(m->g, m->opt, t) | syn_long_lived(m->g, k, t) << 1 |
                                 syn_feeds_update(m->g, k, t) << 2,
                             m->opt->pins ? m->opt->pins->of[t] : 0};
         k->kept[t] = number_of(&kept, keep, sizeof keep, &fresh);
@@ -216,7 +216,7 @@ static int node_key(const maker *m, int node, uint64_t *key)
     for (int i = 0; i < r->n_factors; i++) {
         key[at++] = (uint64_t)r->factor[i].size;
         key[at++] =
-            (uint64_t)r->factor[i].whole << 32 | (uint64_t)m->palette->group_of[r->factor[i].cls];
+            (uint64_t)r->factor[i].whole << 32 | (uint64_t)m->partitions->set_of[r->factor[i].cls];
     }
     for (int i = 0; i < n->n_in + n->n_out; i++) {
         bool out = i >= n->n_in;
@@ -230,8 +230,8 @@ static int node_key(const maker *m, int node, uint64_t *key)
             key[at++] = factors;
         }
     }
-    for (int i = 0; i < ir_row(n->op)->n_attr; i++) {
-        if (strcmp(ir_row(n->op)->attr[i].name, "key") == 0)
+    for (int i = 0; i < ir_op_of(n->op)->n_attr; i++) {
+        if (strcmp(ir_op_of(n->op)->attr[i].name, "key") == 0)
             continue; // which dropout it is does not matter for forms and prices
         uint64_t real = 0;
         memcpy(&real, &n->attr[i].f, sizeof real);
@@ -340,7 +340,7 @@ static void list_edges(const maker *m)
         int t = g->updates.p[u].tensor, next = g->updates.p[u].next,
             p = g->tensors.p[next].producer;
         if (g->tensors.p[t].kind == IR_STATE || p < 0 || k->tensor_var[t] < 0 ||
-            (ir_row(g->nodes.p[p].op)->flags & IR_IN_PLACE))
+            (ir_op_of(g->nodes.p[p].op)->flags & IR_IN_PLACE))
             continue;
         add_edge(&s, k->node_var[p], k->tensor_var[t],
                  (syn_table){SYN_EDGE_UPDATE, g->tensors.p[next].out, 0, k->node[p], -1, k->kept[t],
@@ -353,11 +353,11 @@ static void list_edges(const maker *m)
 }
 
 const syn_kinds *syn_kinds_new(hb_arena *a, const ir_graph *g, const ir_factors *f,
-                               const syn_palette *palette, syn_strategy strategy,
+                               const syn_partitions *partitions, syn_strategy strategy,
                                const syn_options *opt)
 {
     syn_kinds *k = HB_NEW(a, syn_kinds);
-    maker m = {a, g, f, palette, strategy, opt, k};
+    maker m = {a, g, f, partitions, strategy, opt, k};
     k->cuttable = find_cuttable(&m);
     k->part = syn_strategy_of(strategy)->may_move ? find_parts(&m) : NULL;
     index_uses(a, g, k);

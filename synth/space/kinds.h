@@ -43,9 +43,9 @@ typedef struct syn_kinds {
     } * edge;
 } syn_kinds;
 
-// palette: its groups alone matter.
+// candidate partitions: its sets alone matter.
 const syn_kinds *syn_kinds_new(hb_arena *a, const ir_graph *g, const ir_factors *f,
-                               const syn_palette *palette, syn_strategy strategy,
+                               const syn_partitions *partitions, syn_strategy strategy,
                                const syn_options *opt);
 
 // What a tensor may be partial by: 's', 'm' or 0.
@@ -53,7 +53,7 @@ char syn_partial_of(const ir_graph *g, const ir_factors *f, int tensor);
 bool syn_is_small(const ir_graph *g, const syn_options *opt, int tensor); // a parameter kept whole
 // Does the tensor take memory at the turn of the step: parameters, what is saved for the backward
 // pass, gradients that wait for the update?
-bool syn_held_long(const ir_graph *g, const syn_kinds *k, int tensor);
+bool syn_long_lived(const ir_graph *g, const syn_kinds *k, int tensor);
 bool syn_feeds_update(const ir_graph *g, const syn_kinds *k, int tensor);
 // Is this operand written in place (an optimizer's parameter or moment)?
 bool syn_writes_home(const ir_graph *g, int node, int operand);

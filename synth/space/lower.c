@@ -1,5 +1,5 @@
 // From a choice to the program it means: nodes in order, each operand brought into the state its
-// form wants, each conversion one or more explicit instructions.
+// sharding wants, each conversion one or more explicit instructions.
 
 #include "synth/space/lower.h"
 
@@ -69,8 +69,8 @@ static void emit_move(lowering *l, const syn_move *move, int from, int to, int n
     HB_PUSH(l->arena, &l->p->instr, wait);
 }
 
-// The direct move between two states of a list, with its form. Tensors of one list move alike, so
-// that each is priced once.
+// The direct move between two states of a list, with its sharding. Tensors of one list move alike,
+// so that each is priced once.
 static syn_move direct_move(lowering *l, int value, const syn_states *st, int i, int k)
 {
     struct {
@@ -121,9 +121,9 @@ static syn_role role_of(const ir_tensor *t)
     return SYN_ROLE_VALUE;
 }
 
-static const syn_form *form_of(const lowering *l, int node)
+static const syn_sharding *sharding_of(const lowering *l, int node)
 {
-    return &l->s->forms[node]->form[l->c->form[node]];
+    return &l->s->shardings[node]->sharding[l->c->sharding[node]];
 }
 
 static void declare_homes(lowering *l)
@@ -137,7 +137,7 @@ static void declare_homes(lowering *l)
         int state = l->c->keep[t].state;
         if (ten->kind == IR_STATE && used) {
             const int *u = l->s->uses[l->s->first_use[t]];
-            state = form_of(l, u[0])->in[u[1]];
+            state = sharding_of(l, u[0])->in[u[1]];
         }
         l->kept[t] = new_buffer(l, t, &l->s->states[t]->s[state < 0 ? 0 : state], role_of(ten));
         l->p->home[t] = l->kept[t];
@@ -148,7 +148,7 @@ static void declare_homes(lowering *l)
 static int operand(lowering *l, int node, int i)
 {
     const ir_graph *g = l->p->g;
-    int t = g->nodes.p[node].in[i], want = form_of(l, node)->in[i];
+    int t = g->nodes.p[node].in[i], want = sharding_of(l, node)->in[i];
     const syn_states *st = l->s->states[t];
     if (g->tensors.p[t].kind == IR_STATE) return l->kept[t];
     if (l->s->tensor_var[t] < 0) // one consumer: straight from the producer
@@ -170,7 +170,7 @@ static void reduce_early(lowering *l, int t, int node)
     int u = l->s->first_use[t];
     if ((have->ax[0].kind != SYN_P && have->ax[1].kind != SYN_P) || l->s->first_use[t + 1] != u + 1)
         return;
-    int want = form_of(l, l->s->uses[u][0])->in[l->s->uses[u][1]];
+    int want = sharding_of(l, l->s->uses[u][0])->in[l->s->uses[u][1]];
     l->kept[t] = convert(l, l->kept[t], l->state[t], want, -1, node);
     l->state[t] = want;
 }
@@ -179,8 +179,8 @@ static void lower_node(lowering *l, int node)
 {
     const ir_graph *g = l->p->g;
     const ir_node *n = &g->nodes.p[node];
-    const syn_form *form = form_of(l, node);
-    bool in_place = ir_row(n->op)->flags & IR_IN_PLACE;
+    const syn_sharding *sharding = sharding_of(l, node);
+    bool in_place = ir_op_of(n->op)->flags & IR_IN_PLACE;
     syn_instr op = {.kind = SYN_OP,
                     .node = node,
                     .n_in = n->n_in,
@@ -192,24 +192,25 @@ static void lower_node(lowering *l, int node)
     for (int i = 0; i < n->n_in; i++)
         op.in[i] = operand(l, node, i);
     for (int o = 0; o < n->n_out; o++)
-        op.out[o] = in_place ? op.in[o]
-                             : new_buffer(l, n->out[o], &l->s->states[n->out[o]]->s[form->out[o]],
-                                          SYN_ROLE_VALUE);
+        op.out[o] = in_place
+                        ? op.in[o]
+                        : new_buffer(l, n->out[o], &l->s->states[n->out[o]]->s[sharding->out[o]],
+                                     SYN_ROLE_VALUE);
     for (int c = 0; c < l->p->mesh->n_classes; c++)
-        op.sec[c] = l->s->forms[node]->sec[l->c->form[node] * l->p->mesh->n_classes + c];
+        op.sec[c] = l->s->shardings[node]->sec[l->c->sharding[node] * l->p->mesh->n_classes + c];
     HB_PUSH(l->arena, &l->p->instr, op);
     for (int o = 0; o < n->n_out; o++) {
         int t = n->out[o];
         if (in_place) { // back home if the optimizer worked in another state
             int old = n->in[o];
             if (op.in[o] != l->kept[old])
-                convert(l, op.in[o], form->in[o], l->c->keep[old].state, l->kept[old], node);
+                convert(l, op.in[o], sharding->in[o], l->c->keep[old].state, l->kept[old], node);
             l->kept[t] = l->kept[old];
         } else if (l->s->tensor_var[t] >= 0) {
-            l->kept[t] = convert(l, op.out[o], form->out[o], l->c->keep[t].state, -1, node);
+            l->kept[t] = convert(l, op.out[o], sharding->out[o], l->c->keep[t].state, -1, node);
         } else {
             l->kept[t] = op.out[o];
-            l->state[t] = form->out[o];
+            l->state[t] = sharding->out[o];
             reduce_early(l, t, node);
         }
     }
@@ -255,7 +256,7 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
     p->mesh->cuts.cap = s->mesh->cuts.n;
     p->loss = -1;
     p->keep_grads = s->opt->keep_grads;
-    p->no_push = s->costs->no_push;
+    p->no_put = s->costs->no_put;
     p->dump_after = s->opt->dump_after;
     p->strategy = hb_str_c(a, syn_strategy_name(s->strategy));
     p->home = HB_ARRAY(a, int, g->tensors.n);

@@ -1,8 +1,8 @@
-// Palettes: which cuts each factor class may use.
+// Candidate partitions: which cuts each factor class may use.
 //
 // Classes that play the same part in repeated blocks (same size, letter and uses) share one
-// palette group, so that equal layers keep equal tables and the ratio LP has one column set a
-// group.
+// candidate partitions set, so that equal layers keep equal tables and the ratio LP has one column
+// set a set.
 
 #ifndef HAP_SYNTH_PARTITIONS_H
 #define HAP_SYNTH_PARTITIONS_H
@@ -11,40 +11,41 @@
 #include "synth/plan/search_limits.h"
 #include "synth/plan/state.h"
 
-typedef struct syn_palette {
-    int n_groups;
-    int *group_of; // by factor class
-    struct syn_palette_group {
+typedef struct syn_partitions {
+    int n_sets;
+    int *set_of; // by factor class
+    struct syn_partition_set {
         int64_t size, grain;
         bool batch;
         // By axis of the cuts (SYN_BOTH: over both): indices in mesh->cuts. The sums by machine of
         // every cut over both axes are among those of axis 0.
-        int n[SYN_MAX_AXES + 1], cut[SYN_MAX_AXES + 1][SYN_MAX_PALETTE];
-    } * group;
-} syn_palette;
+        int n[SYN_MAX_AXES + 1], cut[SYN_MAX_AXES + 1][SYN_MAX_PARTITIONS];
+    } * set;
+} syn_partitions;
 
-// A ray: relative speed or capacity per class of the mesh.
+// A starting ratio: relative speed or capacity per class of the mesh.
 typedef enum {
-    SYN_RAY_EVEN,
-    SYN_RAY_COMPUTE,
-    SYN_RAY_MEMORY,
-    SYN_RAY_BANDWIDTH,
-    SYN_N_RAYS
-} syn_ray;
-const char *syn_ray_name(syn_ray r);
-void syn_ray_weights(const cost_model *m, const syn_mesh *mesh, syn_ray ray, double *per_rank);
+    SYN_STARTING_EVEN,
+    SYN_STARTING_COMPUTE,
+    SYN_STARTING_MEMORY,
+    SYN_STARTING_BANDWIDTH,
+    SYN_N_STARTING_RATIOS
+} syn_starting_ratio;
+const char *syn_starting_ratio_name(syn_starting_ratio r);
+void syn_starting_ratio_weights(const cost_model *m, const syn_mesh *mesh,
+                                syn_starting_ratio starting, double *per_rank);
 
-syn_palette *syn_palette_new(hb_arena *a, const ir_graph *g, const ir_factors *f);
-syn_palette *syn_palette_copy(hb_arena *a, const syn_palette *p);
-void syn_palette_clear(syn_palette *p);
-bool syn_palette_same(const syn_palette *a, const syn_palette *b); // of one mesh and graph
-// Adds one cut of an axis to one group (-1: to all), rounded from weights per coordinate; equal
+syn_partitions *syn_partitions_new(hb_arena *a, const ir_graph *g, const ir_factors *f);
+syn_partitions *syn_partitions_copy(hb_arena *a, const syn_partitions *p);
+void syn_partitions_clear(syn_partitions *p);
+bool syn_partitions_same(const syn_partitions *a, const syn_partitions *b); // of one mesh and graph
+// Adds one cut of an axis to one set (-1: to all), rounded from weights per coordinate; equal
 // tables are added once. A factor with so few granules that half of the coordinates or more would
 // be left without is not cut there, unless it is the batch.
-void syn_palette_add(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group, int axis,
-                     const double *weight, hb_str name);
+void syn_partitions_add(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set, int axis,
+                        const double *weight, hb_str name);
 // The cuts of every axis that weights per rank mean.
-void syn_palette_add_ranks(hb_arena *a, syn_palette *p, syn_mesh *mesh, int group,
-                           const double *per_rank, hb_str name);
+void syn_partitions_add_ranks(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set,
+                              const double *per_rank, hb_str name);
 
 #endif

@@ -129,7 +129,7 @@ static hb_str why_whole(const reader *r, int cls)
         for (int k = 0; k < r->f->rule[n].n_factors; k++)
             if (r->f->rule[n].factor[k].cls == cls && r->f->rule[n].factor[k].whole)
                 return hb_fmt(r->arena, "%s of %.*s, or a view behind it, needs it whole",
-                              ir_row(r->g->nodes.p[n].op)->name, HB_ARG(r->g->nodes.p[n].name));
+                              ir_op_of(r->g->nodes.p[n].op)->name, HB_ARG(r->g->nodes.p[n].name));
     return HB_STR("views keep it whole");
 }
 
@@ -191,7 +191,7 @@ static bool matches(hb_arena *a, const ir_graph *g, hb_str pattern, int t)
     if (ten->kind == IR_STATE) return false;
     if (ten->producer < 0) return named(a, pattern, ten->name);
     const ir_node *n = &g->nodes.p[ten->producer];
-    if (ir_row(n->op)->flags & IR_IN_PLACE) return false;
+    if (ir_op_of(n->op)->flags & IR_IN_PLACE) return false;
     return named(a, pattern, ten->name) || named(a, pattern, n->name);
 }
 

@@ -1,9 +1,9 @@
-// The declared space of one search: what forms every node may take, what states every tensor may be
-// kept in, and what every choice costs. One mesh axis or two, jointly; palettes and class weights
-// are given.
+// The declared space of one search: what shardings every node may take, what states every tensor
+// may be kept in, and what every choice costs. One mesh axis or two, jointly; candidate partitions
+// and class weights are given.
 //
 // Variables, as docs/theory.md section 5 says:
-//     node      its form: none, one factor by one cut, or a set of partial operands
+//     node      its sharding: none, one factor by one cut, or a set of partial operands
 //     tensor    (parameters, inputs, constants, values with several consumers) the state it is kept
 //     in, and for
 //               parameters and large saved values a second copy
@@ -32,17 +32,17 @@ typedef struct syn_states {
     double *bytes; // [n] local bytes weighted by the memory prices, 0 without them
 } syn_states;
 
-typedef struct syn_form {
+typedef struct syn_sharding {
     syn_node_cut cut;
     uint16_t in[IR_MAX_IN], out[IR_MAX_OUT]; // states, as indices into the tensors' lists
-} syn_form;
+} syn_sharding;
 
-typedef struct syn_forms {
+typedef struct syn_shardings {
     int n;
-    syn_form *form;
+    syn_sharding *sharding;
     double *cost; // weighted seconds, with what the optimizer state's memory costs
     double *sec;  // [n][classes of the mesh] seconds of the op alone
-} syn_forms;
+} syn_shardings;
 
 // What a tensor variable may be: kept in `state`, and in a second copy (-1 none).
 typedef struct syn_keep {
@@ -62,27 +62,27 @@ typedef struct syn_space {
     const cost_model *m;
     const syn_mesh *mesh;
     syn_costs *costs;
-    const syn_palette *palette;
+    const syn_partitions *partitions;
     syn_strategy strategy;
     const syn_options *opt;
     const syn_kinds *kinds;
-    const double *weight;       // by class of the mesh, sums to 1
-    double weight_comm;         // w_M
-    const double *memory_price; // by class: seconds per byte, NULL none
-    syn_states **states;        // by tensor
-    syn_forms **forms;          // by node
-    syn_keeps **keeps;          // by tensor; NULL where the tensor is no variable
-    int *node_var, *tensor_var; // variable of the min-sum problem, -1
-    syn_states **states_of;     // by kind of tensor
-    syn_forms **forms_of;       // by kind of node
-    syn_keeps **keeps_of;       // by kind of kept tensor
-    int (*uses)[2];             // all uses sorted by tensor: {node, operand}
-    int *first_use;             // by tensor, n_tensors + 1 entries: range in uses
+    const double *weight;         // by class of the mesh, sums to 1
+    double weight_comm;           // w_M
+    const double *memory_price;   // by class: seconds per byte, NULL none
+    syn_states **states;          // by tensor
+    syn_shardings **shardings;    // by node
+    syn_keeps **keeps;            // by tensor; NULL where the tensor is no variable
+    int *node_var, *tensor_var;   // variable of the min-sum problem, -1
+    syn_states **states_of;       // by kind of tensor
+    syn_shardings **shardings_of; // by kind of node
+    syn_keeps **keeps_of;         // by kind of kept tensor
+    int (*uses)[2];               // all uses sorted by tensor: {node, operand}
+    int *first_use;               // by tensor, n_tensors + 1 entries: range in uses
     ms_problem problem;
 } syn_space;
 
 typedef struct syn_choice {
-    int *form;       // by node
+    int *sharding;   // by node
     syn_keep *keep;  // by tensor; {-1, -1} where it is no variable
     double additive; // the search's value
 } syn_choice;

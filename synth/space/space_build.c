@@ -2,30 +2,30 @@
 
 #include <math.h>
 
-#include "synth/space/forms.h"
 #include "synth/space/keeps.h"
+#include "synth/space/shardings.h"
 
 #include "synth/space/states.h"
 
 // --- edge tables ---
 
-static double *producer_table(hb_arena *a, const syn_forms *f, int out, const syn_keeps *k,
+static double *producer_table(hb_arena *a, const syn_shardings *f, int out, const syn_keeps *k,
                               const syn_states *st)
 {
     double *t = HB_ARRAY(a, double, f->n * k->n);
     for (int i = 0; i < f->n; i++)
         for (int j = 0; j < k->n; j++)
-            t[i * k->n + j] = st->cost[f->form[i].out[out] * st->n + k->keep[j].state];
+            t[i * k->n + j] = st->cost[f->sharding[i].out[out] * st->n + k->keep[j].state];
     return t;
 }
 
-static double *consumer_table(hb_arena *a, const syn_keeps *k, const syn_forms *f, int in,
+static double *consumer_table(hb_arena *a, const syn_keeps *k, const syn_shardings *f, int in,
                               const syn_states *st, bool in_place)
 {
     double *t = HB_ARRAY(a, double, k->n * f->n);
     for (int j = 0; j < k->n; j++)
         for (int i = 0; i < f->n; i++) {
-            int want = f->form[i].in[in], kept = k->keep[j].state, copy = k->keep[j].copy;
+            int want = f->sharding[i].in[in], kept = k->keep[j].state, copy = k->keep[j].copy;
             double c = st->cost[kept * st->n + want];
             if (in_place)
                 c += st->cost[want * st->n + kept];
@@ -36,20 +36,20 @@ static double *consumer_table(hb_arena *a, const syn_keeps *k, const syn_forms *
     return t;
 }
 
-static double *direct_table(hb_arena *a, const syn_forms *p, int out, const syn_forms *c, int in,
-                            const syn_states *st)
+static double *direct_table(hb_arena *a, const syn_shardings *p, int out, const syn_shardings *c,
+                            int in, const syn_states *st)
 {
     double *t = HB_ARRAY(a, double, p->n * c->n);
     for (int i = 0; i < p->n; i++)
         for (int j = 0; j < c->n; j++)
-            t[i * c->n + j] = st->cost[p->form[i].out[out] * st->n + c->form[j].in[in]];
+            t[i * c->n + j] = st->cost[p->sharding[i].out[out] * st->n + c->sharding[j].in[in]];
     return t;
 }
 
 static double *edge_table(hb_arena *a, const syn_space *s, const syn_table *t, const syn_states *st)
 {
-    const syn_forms *p = t->producer >= 0 ? s->forms_of[t->producer] : NULL;
-    const syn_forms *c = t->consumer >= 0 ? s->forms_of[t->consumer] : NULL;
+    const syn_shardings *p = t->producer >= 0 ? s->shardings_of[t->producer] : NULL;
+    const syn_shardings *c = t->consumer >= 0 ? s->shardings_of[t->consumer] : NULL;
     const syn_keeps *k = t->kept >= 0 ? s->keeps_of[t->kept] : NULL;
     switch (t->kind) {
     case SYN_EDGE_MADE:
@@ -80,30 +80,30 @@ static hb_str no_state(hb_arena *a, const syn_space *s, int t)
                   syn_strategy_name(s->strategy), HB_ARG(name));
 }
 
-// States, forms and keep lists of every kind, handed out to tensors and nodes.
+// States, shardings and keep lists of every kind, handed out to tensors and nodes.
 static bool build_lists(hb_arena *a, syn_space *s, hb_str *why)
 {
     const ir_graph *g = s->g;
     const syn_kinds *k = s->kinds;
     s->states_of = HB_ARRAY(a, syn_states *, k->n_tensors + 1);
-    s->forms_of = HB_ARRAY(a, syn_forms *, k->n_nodes + 1);
+    s->shardings_of = HB_ARRAY(a, syn_shardings *, k->n_nodes + 1);
     s->keeps_of = HB_ARRAY(a, syn_keeps *, k->n_kept + 1);
     s->states = HB_ARRAY(a, syn_states *, g->tensors.n + 1);
-    s->forms = HB_ARRAY(a, syn_forms *, g->nodes.n + 1);
+    s->shardings = HB_ARRAY(a, syn_shardings *, g->nodes.n + 1);
     s->keeps = HB_ARRAY(a, syn_keeps *, g->tensors.n + 1);
     for (int i = 0; i < k->n_tensors; i++)
         s->states_of[i] = syn_states_build(a, s, k->a_tensor[i]);
     for (int t = 0; t < g->tensors.n; t++)
         s->states[t] = s->states_of[k->tensor[t]];
     for (int i = 0; i < k->n_nodes; i++) {
-        s->forms_of[i] = syn_forms_build(a, s, k->a_node[i]);
-        if (s->forms_of[i]->n > 0) continue;
-        *why = hb_fmt(a, "strategy %s leaves no form for %.*s", syn_strategy_name(s->strategy),
+        s->shardings_of[i] = syn_shardings_build(a, s, k->a_node[i]);
+        if (s->shardings_of[i]->n > 0) continue;
+        *why = hb_fmt(a, "strategy %s leaves no sharding for %.*s", syn_strategy_name(s->strategy),
                       HB_ARG(g->nodes.p[k->a_node[i]].name));
         return false;
     }
     for (int n = 0; n < g->nodes.n; n++)
-        s->forms[n] = s->forms_of[k->node[n]];
+        s->shardings[n] = s->shardings_of[k->node[n]];
     for (int i = 0; i < k->n_kept; i++) {
         s->keeps_of[i] = syn_keeps_build(a, s, k->a_kept[i]);
         if (s->keeps_of[i]->n > 0) continue;
@@ -123,9 +123,10 @@ static void want_loss(hb_arena *a, const syn_space *s, const double **unary)
     int p = g->tensors.p[g->loss].producer, out = g->tensors.p[g->loss].out;
     const syn_states *st = s->states[g->loss];
     if (s->tensor_var[g->loss] < 0) {
-        double *cost = HB_ARRAY(a, double, s->forms[p]->n);
-        for (int i = 0; i < s->forms[p]->n; i++)
-            cost[i] = s->forms[p]->cost[i] + st->cost[s->forms[p]->form[i].out[out] * st->n];
+        double *cost = HB_ARRAY(a, double, s->shardings[p]->n);
+        for (int i = 0; i < s->shardings[p]->n; i++)
+            cost[i] =
+                s->shardings[p]->cost[i] + st->cost[s->shardings[p]->sharding[i].out[out] * st->n];
         unary[s->node_var[p]] = cost;
         return;
     }
@@ -143,8 +144,8 @@ static void build_problem(hb_arena *a, syn_space *s)
     int *domain = HB_ARRAY(a, int, k->n_vars + 1);
     const double **unary = hb_alloc(a, sizeof *unary * (size_t)(k->n_vars + 1));
     for (int n = 0; n < g->nodes.n; n++) {
-        domain[k->node_var[n]] = s->forms[n]->n;
-        unary[k->node_var[n]] = s->forms[n]->cost;
+        domain[k->node_var[n]] = s->shardings[n]->n;
+        unary[k->node_var[n]] = s->shardings[n]->cost;
     }
     for (int t = 0; t < g->tensors.n; t++)
         if (k->tensor_var[t] >= 0) {
@@ -170,7 +171,7 @@ static int *first_of_kind(hb_arena *a, const ir_graph *g, const syn_kinds *k)
     return first;
 }
 
-syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *palette,
+syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_partitions *partitions,
                            syn_strategy strategy, const syn_options *opt, const double *weight,
                            double weight_comm, const double *memory_price, hb_str *why)
 {
@@ -182,7 +183,7 @@ syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *pal
                      .m = costs->m,
                      .mesh = costs->mesh,
                      .costs = costs,
-                     .palette = palette,
+                     .partitions = partitions,
                      .strategy = strategy,
                      .opt = opt,
                      .weight = weight,
@@ -191,7 +192,8 @@ syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *pal
     if (!costs->kinds)
         costs->kinds = hb_alloc(costs->arena, sizeof *costs->kinds * (size_t)syn_n_strategies);
     if (!costs->kinds[strategy])
-        costs->kinds[strategy] = syn_kinds_new(costs->arena, g, costs->f, palette, strategy, opt);
+        costs->kinds[strategy] =
+            syn_kinds_new(costs->arena, g, costs->f, partitions, strategy, opt);
     const syn_kinds *k = s->kinds = costs->kinds[strategy];
     if (!costs->like) costs->like = first_of_kind(costs->arena, g, k);
     s->node_var = k->node_var;

@@ -5,9 +5,9 @@
 
 #include "synth/space/space.h"
 
-// NULL when some node has no form left, or a pinned tensor no state: *why names it, and what
+// NULL when some node has no sharding left, or a pinned tensor no state: *why names it, and what
 // forbids it.
-syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_palette *palette,
+syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_partitions *partitions,
                            syn_strategy strategy, const syn_options *opt, const double *weight,
                            double weight_comm, const double *memory_price, hb_str *why);
 // The same space, in which one tensor (not the loss) is never moved from a state of its list

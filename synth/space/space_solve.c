@@ -17,13 +17,13 @@ hb_str syn_space_clash(hb_arena *a, const syn_space *s)
                 if (s->node_var[n] == other)
                     return hb_fmt(a,
                                   "%.*s clashes with %.*s, which under strategy %s has no such "
-                                  "form",
+                                  "sharding",
                                   HB_ARG(syn_pins_text(a, s->opt->pins, t)),
                                   HB_ARG(s->g->nodes.p[n].name), syn_strategy_name(s->strategy));
         }
     }
     if (!s->opt->pins) return (hb_str){0};
-    return hb_fmt(a, "%.*s clashes with strategy %s, whose forms leave no plan with it",
+    return hb_fmt(a, "%.*s clashes with strategy %s, whose shardings leave no plan with it",
                   HB_ARG(syn_pins_text(a, s->opt->pins, -1)), syn_strategy_name(s->strategy));
 }
 
@@ -52,10 +52,10 @@ ms_status syn_space_solve(hb_arena *a, const syn_space *s, syn_choice *out)
 
 void syn_choice_decode(hb_arena *a, const syn_space *s, const int *x, syn_choice *out)
 {
-    out->form = HB_ARRAY(a, int, s->g->nodes.n);
+    out->sharding = HB_ARRAY(a, int, s->g->nodes.n);
     out->keep = HB_ARRAY(a, syn_keep, s->g->tensors.n);
     for (int n = 0; n < s->g->nodes.n; n++)
-        out->form[n] = x[s->node_var[n]];
+        out->sharding[n] = x[s->node_var[n]];
     for (int t = 0; t < s->g->tensors.n; t++)
         out->keep[t] =
             s->tensor_var[t] >= 0 ? s->keeps[t]->keep[x[s->tensor_var[t]]] : (syn_keep){-1, -1};

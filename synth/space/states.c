@@ -16,7 +16,7 @@ typedef struct syn_moves {
     struct one_move {
         int16_t from, to;
         syn_move_kind kind;
-        double sec[2];   // without pushes, and with
+        double sec[2];   // without one-sided puts, and with
         int64_t scratch; // of the form of the former
     } * v;
 } syn_moves;
@@ -36,9 +36,9 @@ static double local_seconds(const syn_space *s, const syn_state *to, double byte
     return sec;
 }
 
-static const struct syn_palette_group *group_of(const syn_space *s, int cls)
+static const struct syn_partition_set *set_of(const syn_space *s, int cls)
 {
-    return &s->palette->group[s->palette->group_of[cls]];
+    return &s->partitions->set[s->partitions->set_of[cls]];
 }
 
 static int list_axis(const syn_space *s, int tensor, int axis, syn_axis_state *buf)
@@ -52,7 +52,7 @@ static int list_axis(const syn_space *s, int tensor, int axis, syn_axis_state *b
         for (int p = 0; p < s->f->dim[tensor][d].n; p++) {
             int cls = s->f->dim[tensor][d].cls[p];
             if (!s->kinds->cuttable[cls]) continue;
-            const struct syn_palette_group *q = group_of(s, cls);
+            const struct syn_partition_set *q = set_of(s, cls);
             syn_axis_state x = {.kind = SYN_S, .dim = (uint8_t)d, .pos = (uint8_t)p};
             hb_assert(n + q->n[axis] + q->n[SYN_BOTH] <= SYN_AXIS_STATES);
             for (int c = 0; c < q->n[axis]; c++) {
@@ -100,7 +100,7 @@ static void list_states(hb_arena *a, const syn_space *s, int tensor, syn_states 
 static uint64_t signature(const syn_space *s, int tensor)
 {
     const ir_tensor *t = &s->g->tensors.p[tensor];
-    int64_t key[4 + IR_MAX_RANK * (IR_MAX_FACTORS * (2 + 3 * SYN_MAX_PALETTE) + 1)];
+    int64_t key[4 + IR_MAX_RANK * (IR_MAX_FACTORS * (2 + 3 * SYN_MAX_PARTITIONS) + 1)];
     int n = 0;
     key[n++] = t->dtype;
     key[n++] = t->rank;
@@ -112,7 +112,7 @@ static uint64_t signature(const syn_space *s, int tensor)
         for (int p = 0; p < df->n; p++) {
             key[n++] = s->f->cls[df->cls[p]].size;
             bool may = s->kinds->cuttable[df->cls[p]];
-            const struct syn_palette_group *q = group_of(s, df->cls[p]);
+            const struct syn_partition_set *q = set_of(s, df->cls[p]);
             for (int axis = 0; axis <= SYN_BOTH; axis++) {
                 key[n++] = may ? q->n[axis] : -1;
                 for (int c = 0; may && c < q->n[axis]; c++)
@@ -131,8 +131,8 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
         syn_strategy_of(s->strategy)->may_move;
     syn_part part = s->kinds->part ? s->kinds->part[tensor] : SYN_PART_VALUE;
     int cap = 0;
-    bool no_push = c->no_push;
-    c->no_push = true; // decides whose scratch it is
+    bool no_put = c->no_put;
+    c->no_put = true; // decides whose scratch it is
     for (int i = 0; i < st->n; i++)
         for (int j = 0; j < st->n; j++) {
             syn_move move = syn_move_between(c, tensor, &st->s[i], &st->s[j]);
@@ -146,7 +146,7 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
                                              {move.sec_with[0], move.sec_with[1]},
                                              move.scratch};
         }
-    c->no_push = no_push;
+    c->no_put = no_put;
     return m;
 }
 
@@ -189,7 +189,7 @@ static void find_paths(const syn_space *s, int tensor, syn_states *st, int from,
         const struct one_move *v = &m->v[k];
         if (v->from == from && v->to == to) continue;
         st->cost[v->from * n + v->to] = v->kind == SYN_MOVE_COLL
-                                            ? s->weight_comm * v->sec[!s->costs->no_push]
+                                            ? s->weight_comm * v->sec[!s->costs->no_put]
                                             : local_seconds(s, &st->s[v->to], bytes);
         st->cost[v->from * n + v->to] += passing_price(s, st, v);
     }

@@ -58,7 +58,7 @@ static int hap_rule(const syn_form_facts *f)
     bool whole = f->cuts == 0;
     if (f->reads_partial) return whole && n->op == IR_OP_add;
     if (whole || n->phase != IR_FORWARD) return true;
-    if (ir_row(n->op)->flops_kind == IR_FLOPS_SDPA) return f->batch_cuts > 0;
+    if (ir_op_of(n->op)->flops_kind == IR_FLOPS_SDPA) return f->batch_cuts > 0;
     return !f->makes_partial || n->op == IR_OP_sum || n->op == IR_OP_matmul ||
            n->op == IR_OP_nll_sum || n->op == IR_OP_count;
 }
@@ -80,14 +80,15 @@ static const syn_strategy_row rows[] = {
     // Everything, from every starting ratio.
     {.name = "auto",
      .n_start = 4,
-     .start = {SYN_RAY_COMPUTE, SYN_RAY_EVEN, SYN_RAY_MEMORY, SYN_RAY_BANDWIDTH},
+     .start = {SYN_STARTING_COMPUTE, SYN_STARTING_EVEN, SYN_STARTING_MEMORY,
+               SYN_STARTING_BANDWIDTH},
      .params = SYN_CUT_LARGE,
      .buckets = true,
      .multi_hop = true},
     // Data parallel, with equal parts of the batch.
     {.name = "dp-even",
      .n_start = 1,
-     .start = {SYN_RAY_EVEN},
+     .start = {SYN_STARTING_EVEN},
      .may_cut = cuts_batch,
      .params = SYN_CUT_NONE,
      .prefer_cut = KIND(IR_INPUT),
@@ -97,7 +98,7 @@ static const syn_strategy_row rows[] = {
     // Data parallel, with parts of the batch by speed.
     {.name = "dp-prop",
      .n_start = 1,
-     .start = {SYN_RAY_COMPUTE},
+     .start = {SYN_STARTING_COMPUTE},
      .may_cut = cuts_batch,
      .params = SYN_CUT_NONE,
      .prefer_cut = KIND(IR_INPUT),
@@ -107,7 +108,7 @@ static const syn_strategy_row rows[] = {
     // ZeRO: data parallel, with large parameters and their moments stored and updated in parts.
     {.name = "zero",
      .n_start = 1,
-     .start = {SYN_RAY_COMPUTE},
+     .start = {SYN_STARTING_COMPUTE},
      .may_cut = cuts_batch_and_params,
      .may_keep = keeps_params_cuts,
      .params = SYN_CUT_LARGE,
@@ -118,7 +119,7 @@ static const syn_strategy_row rows[] = {
     // Tensor parallel: matmuls and attention are cut, and not by the batch.
     {.name = "tp",
      .n_start = 1,
-     .start = {SYN_RAY_COMPUTE},
+     .start = {SYN_STARTING_COMPUTE},
      .may_cut = cuts_no_inputs,
      .params = SYN_CUT_LARGE,
      .rank = cuts_dense,
@@ -127,7 +128,7 @@ static const syn_strategy_row rows[] = {
     // HAP (alibaba/hap), with its forms and its conversions; each gradient on its own.
     {.name = "hap",
      .n_start = 1,
-     .start = {SYN_RAY_COMPUTE},
+     .start = {SYN_STARTING_COMPUTE},
      .params = SYN_CUT_ANY,
      .rank = hap_rule,
      .may_move = hap_moves,

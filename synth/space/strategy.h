@@ -49,7 +49,7 @@ typedef enum { SYN_CUT_NONE, SYN_CUT_LARGE, SYN_CUT_ANY } syn_cut_params;
 typedef struct syn_strategy_row {
     const char *name;
     int n_start; // starting ratios, the first one first
-    syn_ray start[SYN_N_RAYS];
+    syn_starting_ratio start[SYN_N_STARTING_RATIOS];
     // What may be cut and kept; NULL: whatever can be.
     bool (*may_cut)(const syn_class_facts *c);
     bool (*may_keep)(const syn_keep_facts *k);

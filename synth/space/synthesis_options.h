@@ -18,7 +18,7 @@ typedef struct syn_options {
     syn_mesh_choice mesh;
     bool keep_grads;
     bool no_pairs;                   // collectives and products follow each other
-    bool baselines;                  // also judge the other strategies, for the report
+    bool baselines;                  // also simulate the other strategies, for the report
     double time_limit_sec;           // 0: none
     int64_t small_param;             // parameters with fewer elements stay R (65536)
     int64_t copy_bytes;              // tensors of at least this size may hold a second copy (1 MiB)
@@ -30,9 +30,9 @@ typedef struct syn_options {
     bool loose;      // what fits with nothing in flight alone does not count (another variant may)
     double beat_sec; // of a plan at hand, 0: none. Starts far behind it are left
     const char *dump_after; // letters of passes behind which plans are printed (passes.h); NULL
-    FILE *log;       // NULL, or where every plan that is judged gets a line
-    void (*judged)(void *ctx, const syn_program *p, double sec); // NULL, or told of each of them
-    void *judged_ctx;
+    FILE *log;              // NULL, or where every plan that is simulated gets a line
+    void (*simulated)(void *ctx, const syn_program *p, double sec); // NULL, or told of each of them
+    void *simulated_ctx;
 } syn_options;
 syn_options syn_default_options(void);
 

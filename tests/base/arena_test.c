@@ -128,7 +128,7 @@ START_TEST(json_text_is_escaped)
 }
 END_TEST
 
-START_TEST(vector_keeps_what_was_pushed)
+START_TEST(vector_keeps_what_was_put)
 {
     HB_VEC(int) v = {0};
     for (int i = 0; i < 1000; i++)
@@ -231,7 +231,7 @@ int main(void)
     tcase_add_loop_test(t, glob_matches, 0, sizeof globs / sizeof *globs);
     tcase_add_test(t, buffer_formats_and_grows);
     tcase_add_test(t, json_text_is_escaped);
-    tcase_add_test(t, vector_keeps_what_was_pushed);
+    tcase_add_test(t, vector_keeps_what_was_put);
     tcase_add_test(t, map_finds_all_and_only_its_keys);
     tcase_add_test(t, hash_is_fnv1a);
     tcase_add_test(t, sha256_gives_the_standard_vectors);

@@ -33,8 +33,8 @@ static bool joint(const rec_tensor *t)
 
 START_TEST(random_plans)
 {
-    int over_both[COST_RECUT + 1] = {0}, within[COST_RECUT + 1] = {0}; // of cuts over both axes
-    int seen[REC_WAIT + 1] = {0}, coll[COST_RECUT + 1] = {0};
+    int over_both[COST_RESHARD + 1] = {0}, within[COST_RESHARD + 1] = {0}; // of cuts over both axes
+    int seen[REC_WAIT + 1] = {0}, coll[COST_RESHARD + 1] = {0};
     hb_arena *a = hb_arena_new();
     hb_diag *d = hb_diag_new(a);
     ir_graph *g = ir_build(a, graphs[_i], &(ir_options){0}, d);
@@ -63,13 +63,13 @@ START_TEST(random_plans)
             }
             hb_arena_free(one);
         }
-    for (int k = 0; k <= COST_RECUT; k++) // the plans do use everything
+    for (int k = 0; k <= COST_RESHARD; k++) // the plans do use everything
         ck_assert_msg(coll[k] > 0, "%s: no %s in any plan", graphs[_i],
                       cost_coll_name((cost_coll)k));
-    for (int k = 0; k <= COST_RECUT; k++) {
+    for (int k = 0; k <= COST_RESHARD; k++) {
         ck_assert_msg(over_both[k] > 0, "%s: no %s over both axes", graphs[_i],
                       cost_coll_name((cost_coll)k));
-        bool none = k == COST_ALL_REDUCE || k == COST_RECUT;
+        bool none = k == COST_ALL_REDUCE || k == COST_RESHARD;
         ck_assert_msg(none || within[k] > 0, "%s: no %s of a joint cut over axis 1", graphs[_i],
                       cost_coll_name((cost_coll)k));
     }

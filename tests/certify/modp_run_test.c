@@ -214,11 +214,11 @@ START_TEST(wrong_rules_are_found)
                 ck_assert_msg(!syn_modp(a, l.g, lie, r, seed, &why), "op %d, seed %d", k,
                               (int)seed);
                 if (getenv("MODP_PRINT"))
-                    printf("wrong %s: %.*s\n", ir_row(wrong[k])->name, HB_ARG(why));
+                    printf("wrong %s: %.*s\n", ir_op_of(wrong[k])->name, HB_ARG(why));
             }
             hb_arena_free(a);
         }
-        ck_assert_msg(lied > 0, "no plan used the wrong rule of %s", ir_row(wrong[k])->name);
+        ck_assert_msg(lied > 0, "no plan used the wrong rule of %s", ir_op_of(wrong[k])->name);
     }
 }
 END_TEST

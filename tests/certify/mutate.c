@@ -72,7 +72,7 @@ const uint64_t *mut_walk(mut *m, int upto)
         uint64_t h = mix(0, (uint64_t)k->op);
         for (int i = 0; i < k->n_in; i++)
             h = mix(h, m->term[k->in[i]]);
-        for (int i = 0; i < ir_row((ir_op)k->op)->n_attr; i++) {
+        for (int i = 0; i < ir_op_of((ir_op)k->op)->n_attr; i++) {
             const ir_attr *v = &k->attr[i];
             uint64_t bits;
             memcpy(&bits, &v->f, sizeof bits);
@@ -206,14 +206,14 @@ bool mut_is_start(mut *m, int c)
 
 bool mut_in_place(const rec_call *k)
 {
-    return k->kind == REC_OP && (ir_row((ir_op)k->op)->flags & IR_IN_PLACE);
+    return k->kind == REC_OP && (ir_op_of((ir_op)k->op)->flags & IR_IN_PLACE);
 }
 
 // Not a view that may lie on its operand: dropping that one changes nothing.
 bool mut_droppable(mut *m, int c)
 {
     const rec_call *k = mut_call(m, c);
-    bool view = k->kind == REC_OP && (ir_row((ir_op)k->op)->flags & IR_ZERO_COPY);
+    bool view = k->kind == REC_OP && (ir_op_of((ir_op)k->op)->flags & IR_ZERO_COPY);
     bool makes = k->kind == REC_OP || k->kind == REC_SLICE || k->kind == REC_PARTIAL;
     return makes && m->needed[c] && !view;
 }

@@ -61,14 +61,15 @@
     X(MISALIGNED, misaligned)           /* an offset off by 64 bytes */                            \
     X(OUTSIDE, outside)                 /* an offset at the segment's end */                       \
     X(NOT_SYMMETRIC, not_symmetric)     /* a symmetric buffer with different offsets */            \
-    X(PUSH_TO_LOCAL, push_to_local)     /* what a push writes in other ranks lies in SEG_LOCAL */  \
-    X(WRONG_FILL, wrong_fill)           /* other initial values */                                 \
-    X(WRONG_RATE, wrong_rate)           /* another schedule */                                     \
-    X(WRONG_BATCH, wrong_batch)         /* another number of rows in the batch */                  \
-    X(SWAP_NAMES, swap_names)           /* two parameters trade names */                           \
-    X(NO_DECLARATION, no_declaration)   /* a parameter, moment or the loss is not declared */      \
-    X(WRONG_LOSS, wrong_loss)           /* the loss is another buffer with another term */         \
-    X(WRONG_GRADIENT, wrong_gradient)   /* a saved gradient is another buffer with another term */
+    X(PUT_TO_LOCAL,                                                                                \
+      put_to_local)             /* what a one-sided put writes in other ranks lies in SEG_LOCAL */ \
+    X(WRONG_FILL, wrong_fill)   /* other initial values */                                         \
+    X(WRONG_RATE, wrong_rate)   /* another schedule */                                             \
+    X(WRONG_BATCH, wrong_batch) /* another number of rows in the batch */                          \
+    X(SWAP_NAMES, swap_names)   /* two parameters trade names */                                   \
+    X(NO_DECLARATION, no_declaration) /* a parameter, moment or the loss is not declared */        \
+    X(WRONG_LOSS, wrong_loss)         /* the loss is another buffer with another term */           \
+    X(WRONG_GRADIENT, wrong_gradient) /* a saved gradient is another buffer with another term */
 
 typedef enum {
 #define X(name, function) MUT_##name,

@@ -286,9 +286,9 @@ static bool always_scratch(mut *m, int c)
 {
     const rec_call *k = mut_call(m, c);
     if (!has_scratch(m, c)) return false;
-    // A push sums in slots of scratch, and writes all else where it belongs.
-    if (cost_is_push(k->form)) return true;
-    return k->coll == COST_ALL_TO_ALL || k->coll == COST_RECUT || k->form == COST_PADDED ||
+    // A one-sided put sums in slots of scratch, and writes all else where it belongs.
+    if (cost_is_put(k->form)) return true;
+    return k->coll == COST_ALL_TO_ALL || k->coll == COST_RESHARD || k->form == COST_PADDED ||
            k->form == COST_EVEN_FLAT || k->form == COST_TWO_LEVEL;
 }
 
@@ -337,14 +337,14 @@ bool mut_not_symmetric(mut *m)
     return true;
 }
 
-static bool is_push(mut *m, int c)
+static bool is_put(mut *m, int c)
 {
-    return mut_is_start(m, c) && cost_is_push(mut_call(m, c)->form);
+    return mut_is_start(m, c) && cost_is_put(mut_call(m, c)->form);
 }
 
-bool mut_push_to_local(mut *m)
+bool mut_put_to_local(mut *m)
 {
-    int c = mut_choose(m, is_push);
+    int c = mut_choose(m, is_put);
     if (c < 0) return false;
     const rec_call *k = mut_call(m, c);
     bool sums = k->scratch >= 0 && (k->coll == COST_REDUCE_SCATTER || mut_pick(m, 2) == 0);

@@ -246,12 +246,12 @@ bool mut_wrong_op(mut *m)
     int c = mut_choose(m, mut_is_op);
     if (c < 0) return false;
     rec_call *k = mut_call(m, c);
-    const ir_op_row *row = ir_row((ir_op)k->op);
+    const ir_op_info *row = ir_op_of((ir_op)k->op);
     if (row->n_attr > 0) return false;
     int at = mut_pick(m, IR_N_OPS);
     for (int i = 0; i < IR_N_OPS; i++) {
         int o = (at + i) % IR_N_OPS;
-        const ir_op_row *other = ir_row((ir_op)o);
+        const ir_op_info *other = ir_op_of((ir_op)o);
         if (o == k->op || other->n_attr > 0 || other->n_out != row->n_out ||
             k->n_in < other->min_in || k->n_in > other->max_in)
             continue;
@@ -266,7 +266,7 @@ bool mut_wrong_attr(mut *m)
     int c = mut_choose(m, mut_is_op);
     if (c < 0) return false;
     rec_call *k = mut_call(m, c);
-    const ir_op_row *row = ir_row((ir_op)k->op);
+    const ir_op_info *row = ir_op_of((ir_op)k->op);
     if (row->n_attr == 0) return false;
     int i = mut_pick(m, row->n_attr);
     ir_attr *own = hb_copy(m->a, k->attr, sizeof *k->attr * (size_t)row->n_attr), *v = &own[i];
@@ -316,19 +316,19 @@ bool mut_wrong_form(mut *m)
                                    [COST_REDUCE_SCATTER] = 0x9f,
                                    [COST_ALL_REDUCE] = 0xe0,
                                    [COST_ALL_TO_ALL] = 0x89,
-                                   [COST_RECUT] = 0x9};
+                                   [COST_RESHARD] = 0x9};
     int c = mut_choose(m, mut_is_start);
     if (c < 0) return false;
     rec_call *k = mut_call(m, c);
-    cost_form f = (cost_form)mut_pick(m, COST_PUSHED + 1);
+    cost_form f = (cost_form)mut_pick(m, COST_PUTS + 1);
     bool exists = has[k->coll] >> f & 1u;
     if (f == COST_TWO_LEVEL && k->coll == COST_ALL_REDUCE) exists = k->axes == 3u;
-    if (f == COST_PUSHED) { // none in flight, or one more than there are others, or any number
+    if (f == COST_PUTS) { // none in flight, or one more than there are others, or any number
         int n = (k->axes & 1u ? m->r->size[0] : 1) *
                 (k->axes & 2u && m->r->n_axes == 2 ? m->r->size[1] : 1);
         int copies = mut_pick(m, 3) == 0 ? 0 : mut_pick(m, 2) ? n : 1 + mut_pick(m, n + 2);
         exists = exists && copies > 0 && copies < (n > 1 ? n : 2) && !k->reduce_max;
-        f = COST_PUSH(copies);
+        f = COST_PUT(copies);
     }
     if (f == COST_EVEN && (k->coll == COST_ALL_GATHER || k->coll == COST_REDUCE_SCATTER)) {
         int axis = k->axes == 2u ? 1 : 0;
@@ -361,7 +361,7 @@ bool mut_wrong_coll(mut *m)
     int c = mut_choose(m, mut_is_start);
     if (c < 0) return false;
     rec_call *k = mut_call(m, c);
-    k->coll = (cost_coll)(((int)k->coll + 1 + mut_pick(m, COST_RECUT)) % (COST_RECUT + 1));
+    k->coll = (cost_coll)(((int)k->coll + 1 + mut_pick(m, COST_RESHARD)) % (COST_RESHARD + 1));
     k->reduce_max = false;
     return true;
 }

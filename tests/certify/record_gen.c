@@ -258,14 +258,14 @@ static cost_form pick_form(gen *x, cost_coll coll, bool max, unsigned axes, cons
             even = even && table[i] == table[0];
     }
     for (;;) {
-        // Pushes with one copy in flight, or with any number.
+        // One-sided puts with one copy in flight, or with any number.
         int most = group_size(x, axes) > 1 ? group_size(x, axes) - 1 : 1;
-        int i = pick(x, COST_PUSHED + 2);
-        cost_form f = i < COST_PUSHED    ? (cost_form)i
-                      : i == COST_PUSHED ? COST_PUSH(1)
-                                         : COST_PUSH(1 + x->r->calls.n % most);
+        int i = pick(x, COST_PUTS + 2);
+        cost_form f = i < COST_PUTS    ? (cost_form)i
+                      : i == COST_PUTS ? COST_PUT(1)
+                                       : COST_PUT(1 + x->r->calls.n % most);
         if (!cost_form_exists(coll, f) || (f == COST_TWO_LEVEL && axes != 3u)) continue;
-        if ((f == COST_EVEN && !even) || (max && cost_is_push(f))) continue;
+        if ((f == COST_EVEN && !even) || (max && cost_is_put(f))) continue;
         return f;
     }
 }
@@ -347,7 +347,7 @@ static int direct(gen *x, const copy *c, int axis, const gax *to, gst *now)
     } else if (to->kind == 'R') {
         coll = COST_ALL_GATHER;
     } else if (to->kind == 'S' && same_factor(from, to)) {
-        coll = COST_RECUT;
+        coll = COST_RESHARD;
     } else if (to->kind == 'S' && from->dim != to->dim) {
         coll = COST_ALL_TO_ALL;
     } else {
@@ -383,7 +383,7 @@ static int from_joint(gen *x, copy c, const gst *to)
     sums.ax[1] = to->ax[1];
     bool exchange = sums.ax[1].kind == 'S' && sums.ax[1].dim != sums.ax[0].dim && !joint(to);
     if (joint(to) && same_factor(&c.s.ax[1], &to->ax[1]))
-        return collect(x, &c, COST_RECUT, 3u, false, to).id;
+        return collect(x, &c, COST_RESHARD, 3u, false, to).id;
     if (joint(to) && c.s.ax[1].dim != to->ax[1].dim && pick(x, 2))
         return collect(x, &c, COST_ALL_TO_ALL, 3u, false, to).id;
     if (exchange && pick(x, 2)) // axis 0 keeps the sums
@@ -579,7 +579,7 @@ static void form_update(gen *x, const ir_node *n, const ir_rule *r, int axis, fo
 
 static void choose(gen *x, const ir_node *n, const ir_rule *r, form *forms)
 {
-    bool update = ir_row(n->op)->flags & IR_IN_PLACE;
+    bool update = ir_op_of(n->op)->flags & IR_IN_PLACE;
     for (int try = 0; !update && try < 4 && x->o->n_axes == 2 && r->n_factors > 0; try++) {
         if (pick(x, 100) >= x->o->cut_percent / 2) continue;
         int k = pick(x, r->n_factors);
@@ -612,7 +612,7 @@ static void add_node(gen *x, int node)
 {
     const ir_node *n = &x->g->nodes.p[node];
     const ir_rule *r = &x->f->rule[node];
-    bool update = ir_row(n->op)->flags & IR_IN_PLACE;
+    bool update = ir_op_of(n->op)->flags & IR_IN_PLACE;
     form forms[SYN_MAX_AXES];
     int in[IR_MAX_IN], out[IR_MAX_OUT];
     choose(x, n, r, forms);

@@ -202,11 +202,11 @@ static const struct {
     {"", "{\"i\":6,\"line\":3,\"call\":\"hap_wait\",\"event\":\"e\"}\n", false},
     {"", "{\"i\":6,\"line\":3,\"call\":\"hap_wait\"\n", false},
     {"",
-     "{\"i\":6,\"line\":3,\"call\":\"coll_recut_start\",\"axes\":1,\"form\":\"EVEN\",\"dst\":[7],"
+     "{\"i\":6,\"line\":3,\"call\":\"coll_reshard_start\",\"axes\":1,\"form\":\"EVEN\",\"dst\":[7],"
      "\"src\":[7],\"scratch\":null,\"event\":0,\"stream\":\"communication\"}\n",
      true},
     {"",
-     "{\"i\":6,\"line\":3,\"call\":\"coll_recut_start\",\"axes\":1,\"form\":\"ODD\",\"dst\":[7],"
+     "{\"i\":6,\"line\":3,\"call\":\"coll_reshard_start\",\"axes\":1,\"form\":\"ODD\",\"dst\":[7],"
      "\"src\":[7],\"scratch\":null,\"event\":0,\"stream\":\"communication\"}\n",
      false},
 };

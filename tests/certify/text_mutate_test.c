@@ -281,8 +281,8 @@ static bool wrong_collective(mut *m)
         {"coll_reduce_scatter_start", "coll_all_gather_start"},
         {"coll_all_reduce_start", "coll_all_reduce_max_start"},
         {"coll_all_reduce_max_start", "coll_all_reduce_start"},
-        {"coll_all_to_all_start", "coll_recut_start"},
-        {"coll_recut_start", "coll_all_to_all_start"},
+        {"coll_all_to_all_start", "coll_reshard_start"},
+        {"coll_reshard_start", "coll_all_to_all_start"},
     };
     const text_call *c = choose(m, is_start);
     for (size_t i = 0; c && i < sizeof to / sizeof *to; i++)

@@ -55,7 +55,7 @@ broken() { # WHAT MESSAGE [VARIABLE=VALUE…]: a run that cannot start
 }
 if [ "$pushes" ]; then
     "$hapc" examples/mlp/graph.json clusters/laptop-peers.yaml --strategy tp -q -o "$work/mlp" || exit 1
-    grep -q 'AXIS(0), FORM_PUSH' "$work/mlp/program.c" || fail "no pushes in the program"
+    grep -q 'AXIS(0), FORM_PUT' "$work/mlp/program.c" || fail "no pushes in the program"
 else
     "$hapc" examples/mlp/graph.json clusters/laptop$((n ? n : 2)).yaml --strategy dp-even -q -o "$work/mlp" || exit 1
 fi

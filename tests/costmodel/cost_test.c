@@ -74,7 +74,7 @@ START_TEST(all_reduce)
 }
 END_TEST
 
-START_TEST(all_to_all_and_recut)
+START_TEST(all_to_all_and_reshard)
 {
     static const int64_t rows[] = {3, 1}, heads[] = {1, 1};
     cost_shards s = {.n = 2, .table = rows, .table2 = heads, .bytes = 80e3};
@@ -85,22 +85,22 @@ START_TEST(all_to_all_and_recut)
     cost_shards r = {.n = 5, .table = from, .table2 = to, .bytes = 100e3};
     // 40 30 20 10 0 -> 20 each. Rank 0 gives 20; rank 1: [40,70) -> [20,40) gives 30 gets 20; rank
     // 2: [70,90) -> [40,60) all new; rank 3: [90,100) -> [60,80); rank 4: nothing -> [80,100).
-    near(wire(COST_RECUT, COST_EVEN, &r), 4 * 10e-6 + 30e-6);
+    near(wire(COST_RESHARD, COST_EVEN, &r), 4 * 10e-6 + 30e-6);
     // Rank 1 sends to 2 and 3, rank 2 to 3 and 4, rank 3 receives from 1 and 2.
-    near(wire(COST_RECUT, COST_SENDRECV, &r), 2 * 10e-6 + 30e-6);
+    near(wire(COST_RESHARD, COST_SENDRECV, &r), 2 * 10e-6 + 30e-6);
     r.table2 = from;
-    ck_assert_double_eq(wire(COST_RECUT, COST_SENDRECV, &r), 0);
-    ck_assert(isinf(wire(COST_RECUT, COST_PADDED, &r)));
+    ck_assert_double_eq(wire(COST_RESHARD, COST_SENDRECV, &r), 0);
+    ck_assert(isinf(wire(COST_RESHARD, COST_PADDED, &r)));
     // Empty sides exchange nothing.
     static const int64_t all[] = {8, 0}, none[] = {0, 8};
     cost_shards e = {.n = 2, .table = all, .table2 = none, .bytes = 80e3};
     near(wire(COST_ALL_TO_ALL, COST_SENDRECV, &e), 10e-6 + 80e-6);
-    near(wire(COST_RECUT, COST_SENDRECV, &e), 10e-6 + 80e-6);
+    near(wire(COST_RESHARD, COST_SENDRECV, &e), 10e-6 + 80e-6);
 }
 END_TEST
 
 // Boundaries of many ranks against a direct count.
-START_TEST(recut_by_brute_force)
+START_TEST(reshard_by_brute_force)
 {
     uint64_t state = 11;
     for (int round = 0; round < 300; round++) {
@@ -141,7 +141,7 @@ START_TEST(recut_by_brute_force)
             }
         }
         cost_shards s = {.n = n, .table = from, .table2 = to, .bytes = 24.0 * (double)sum};
-        ck_assert_double_eq_tol(wire(COST_RECUT, COST_SENDRECV, &s),
+        ck_assert_double_eq_tol(wire(COST_RESHARD, COST_SENDRECV, &s),
                                 partners * 10e-6 + 24e-9 * (double)most, 1e-12);
     }
 }
@@ -157,7 +157,7 @@ START_TEST(packing)
     s.apart = 0;
     ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_EVEN, &s), 8000);
     ck_assert_double_eq(cost_pack_bytes(COST_REDUCE_SCATTER, COST_SENDRECV, &s), 8000 + 9000);
-    ck_assert_double_eq(cost_pack_bytes(COST_RECUT, COST_EVEN, &s), 2 * (3000 + 2000));
+    ck_assert_double_eq(cost_pack_bytes(COST_RESHARD, COST_EVEN, &s), 2 * (3000 + 2000));
     ck_assert_double_eq(cost_pack_bytes(COST_ALL_REDUCE, COST_FLAT, &s), 0);
 }
 END_TEST
@@ -188,11 +188,11 @@ START_TEST(scratch)
         {COST_REDUCE_SCATTER, COST_EVEN_FLAT, true, 6912}, // 4 * 417 elements * 4 = 6672
         {COST_ALL_REDUCE, COST_FLAT, true, 0},
         {COST_ALL_TO_ALL, COST_EVEN, true, 6144}, // 3000 + 3000
-        {COST_ALL_GATHER, COST_PUSH(1), false, 0},
-        {COST_ALL_TO_ALL, COST_PUSH(2), true, 0},
-        {COST_REDUCE_SCATTER, COST_PUSH(1), false, 9216}, // 3 slots of 3000 up to 256
-        {COST_ALL_REDUCE, COST_PUSH(2), true, 5376},      // 3 slots of 417 * 4 up to 256
-        {COST_RECUT, COST_SENDRECV, true, 6144},
+        {COST_ALL_GATHER, COST_PUT(1), false, 0},
+        {COST_ALL_TO_ALL, COST_PUT(2), true, 0},
+        {COST_REDUCE_SCATTER, COST_PUT(1), false, 9216}, // 3 slots of 3000 up to 256
+        {COST_ALL_REDUCE, COST_PUT(2), true, 5376},      // 3 slots of 417 * 4 up to 256
+        {COST_RESHARD, COST_SENDRECV, true, 6144},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         s.apart = row[i].leading;
@@ -204,40 +204,40 @@ START_TEST(scratch)
 }
 END_TEST
 
-// Between peers: one push at a time has 0.95 of the link and 7 us each; one to every other rank at
-// a time 0.54 and 5 us for each but the first; what lies between in proportion; the library 0.8.
-START_TEST(pushes)
+// Between peers: one one-sided put at a time has 0.95 of the link and 7 us each; one to every other
+// rank at a time 0.54 and 5 us for each but the first; what lies between in proportion; the library
+// 0.8.
+START_TEST(puts_)
 {
     static const int64_t table[] = {4, 3, 2, 1}, to[] = {1, 1, 1, 1};
     static const cl_link near_by = {.bandwidth = 1e9, .latency = 1e-5, .peer = true};
     cost_shards s = {.n = 4, .table = table, .table2 = to, .bytes = 100e3, .apart = 1};
-    for (cost_coll k = COST_ALL_GATHER; k <= COST_RECUT; k++) {
-        ck_assert(isinf(wire(k, COST_PUSH(1), &s)) && isinf(wire(k, COST_PUSH(3), &s)));
-        ck_assert_int_eq(isinf(cost_collective(k, COST_PUSH(1), &s, near_by)), k == COST_RECUT);
+    for (cost_coll k = COST_ALL_GATHER; k <= COST_RESHARD; k++) {
+        ck_assert(isinf(wire(k, COST_PUT(1), &s)) && isinf(wire(k, COST_PUT(3), &s)));
+        ck_assert_int_eq(isinf(cost_collective(k, COST_PUT(1), &s, near_by)), k == COST_RESHARD);
     }
     for (cost_coll k = COST_ALL_GATHER; k <= COST_REDUCE_SCATTER; k++) {
-        near(cost_collective(k, COST_PUSH(1), &s, near_by), 3 * 7e-6 + 120e-6 / 0.95);
-        near(cost_collective(k, COST_PUSH(3), &s, near_by), 17e-6 + 120e-6 / 0.54);
-        near(cost_collective(k, COST_PUSH(2), &s, near_by), 19e-6 + 120e-6 / 0.745);
+        near(cost_collective(k, COST_PUT(1), &s, near_by), 3 * 7e-6 + 120e-6 / 0.95);
+        near(cost_collective(k, COST_PUT(3), &s, near_by), 17e-6 + 120e-6 / 0.54);
+        near(cost_collective(k, COST_PUT(2), &s, near_by), 19e-6 + 120e-6 / 0.745);
         near(cost_collective(k, COST_PADDED, &s, near_by), 3 * 10e-6 + 120e-6 / 0.8);
-        near(cost_even_bytes(k, COST_PUSH(1), &s, near_by), 160e3);
+        near(cost_even_bytes(k, COST_PUT(1), &s, near_by), 160e3);
     }
-    near(cost_collective(COST_ALL_REDUCE, COST_PUSH(1), &s, near_by),
-         2 * (3 * 7e-6 + 75e-6 / 0.95));
+    near(cost_collective(COST_ALL_REDUCE, COST_PUT(1), &s, near_by), 2 * (3 * 7e-6 + 75e-6 / 0.95));
     near(cost_collective(COST_ALL_REDUCE, COST_FLAT, &s, near_by), 2 * (3 * 10e-6 + 75e-6 / 0.8));
-    near(cost_collective(COST_ALL_REDUCE, COST_PUSH(2), &s, near_by), 2 * (19e-6 + 75e-6 / 0.745));
+    near(cost_collective(COST_ALL_REDUCE, COST_PUT(2), &s, near_by), 2 * (19e-6 + 75e-6 / 0.745));
     // Rank 0 holds 40 kB of one cut and 25 kB of the other, 10 of them of both.
-    near(cost_collective(COST_ALL_TO_ALL, COST_PUSH(3), &s, near_by), 17e-6 + 30e-6 / 0.54);
-    ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_PUSH(1), &s), 0);
-    near(cost_pack_bytes(COST_REDUCE_SCATTER, COST_PUSH(1), &s), 5 * 40e3); // reads 4, writes 1
-    near(cost_pack_bytes(COST_ALL_REDUCE, COST_PUSH(1), &s), 5 * 25e3);
+    near(cost_collective(COST_ALL_TO_ALL, COST_PUT(3), &s, near_by), 17e-6 + 30e-6 / 0.54);
+    ck_assert_double_eq(cost_pack_bytes(COST_ALL_GATHER, COST_PUT(1), &s), 0);
+    near(cost_pack_bytes(COST_REDUCE_SCATTER, COST_PUT(1), &s), 5 * 40e3); // reads 4, writes 1
+    near(cost_pack_bytes(COST_ALL_REDUCE, COST_PUT(1), &s), 5 * 25e3);
     s = (cost_shards){.n = 2, .bytes = 80e3}; // to one peer one is all
-    near(cost_collective(COST_ALL_REDUCE, COST_PUSH(1), &s, near_by), 2 * (7e-6 + 40e-6 / 0.95));
+    near(cost_collective(COST_ALL_REDUCE, COST_PUT(1), &s, near_by), 2 * (7e-6 + 40e-6 / 0.95));
 }
 END_TEST
 
 // Two ranks' rows [4, 4] of [8 rows, 6, 8 heads, 8] become heads [3, 5] and the other way round.
-START_TEST(stretches_of_memory)
+START_TEST(runs_of_memory)
 {
     static const int64_t rows[] = {6, 2}, heads[] = {3, 5};
     cost_shards s = {.n = 2, .table = rows, .table2 = heads, .bytes = 8 * 6 * 8 * 8.0};
@@ -262,7 +262,7 @@ START_TEST(stretches_of_memory)
 }
 END_TEST
 
-// A push copies stretch by stretch: half a nanosecond each where it was not measured.
+// A one-sided put copies run by run: half a nanosecond each where it was not measured.
 START_TEST(short_stretches_take_a_time_each)
 {
     static const int64_t even[] = {4, 4, 4, 4};
@@ -272,25 +272,25 @@ START_TEST(short_stretches_take_a_time_each)
     cost_memory_add(&memory, &c);
     cost_model m = {.cluster = &cluster};
     cost_shards s = {.n = 4, .table = even, .table2 = even, .bytes = 1.6e8, .apart = 1};
-    // 30 MB leave a rank: in stretches of 1600 bytes, then of 16.
+    // 30 MB leave a rank: in runs of 1600 bytes, then of 16.
     double few = 1e5, many = 1e7, bytes = 3 * 7e-6 + 30e6 / (0.95 * 400e9) + 2 * 80e6 / 4e12;
     s.apart2 = few;
-    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH(1), &s, fast, &memory), bytes);
+    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUT(1), &s, fast, &memory), bytes);
     s.apart2 = many;
-    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH(1), &s, fast, &memory),
+    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUT(1), &s, fast, &memory),
          3 * 7e-6 + 0.75 * many * 0.5e-9);
     near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_EVEN, &s, fast, &memory),
          3 * 1e-6 + 30e6 / (0.8 * 400e9) + 2 * 80e6 / 4e12);
     // Measured on one of two classes; the slowest counts, and packing.
     cl_class measured = {
-        .memory_bandwidth = 2e12, .stream = 1e12, .run_push = 2e-9, .run_pack = 1e-9};
+        .memory_bandwidth = 2e12, .stream = 1e12, .run_put = 2e-9, .run_pack = 1e-9};
     cost_memory_add(&memory, &measured);
     near(memory.bandwidth, 1e12); // what kernels were seen to move
-    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH(3), &s, fast, &memory),
+    near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUT(3), &s, fast, &memory),
          72e-6 + 17e-6 + 0.75 * many * 2e-9);
     near(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_SENDRECV, &s, fast, &memory),
          12e-6 + 3 * 1e-6 + 0.75 * many * 1e-9); // GPUs come apart to it
-    ck_assert(isinf(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUSH(1), &s, line, &memory)));
+    ck_assert(isinf(cost_form_seconds(&m, COST_ALL_TO_ALL, COST_PUT(1), &s, line, &memory)));
 }
 END_TEST
 
@@ -343,32 +343,32 @@ END_TEST
 
 START_TEST(names_and_existence)
 {
-    static const char *const name[COST_PUSHED + 1] = {"A", "B", "C", "D", "E", "F", "G", "PUSH"};
+    static const char *const name[COST_PUTS + 1] = {"A", "B", "C", "D", "E", "F", "G", "PUT"};
     int n = 0;
-    for (cost_coll k = COST_ALL_GATHER; k <= COST_RECUT; k++)
-        for (int i = COST_EVEN; i <= COST_PUSHED; i++)
-            n += cost_form_exists(k, i < COST_PUSHED ? (cost_form)i : COST_PUSH(3));
-    ck_assert_int_eq(n, 5 + 6 + 3 + 3 + 2); // pushes of all but recut
-    ck_assert(!cost_form_exists(COST_ALL_GATHER, COST_PUSH(0)));
-    ck_assert(!cost_form_exists(COST_ALL_GATHER, COST_PUSH(-1)));
-    ck_assert_str_eq(cost_coll_name(COST_RECUT), "recut");
-    ck_assert_str_eq(cost_form_name(COST_PUSH(3)).s, "push(3)");
+    for (cost_coll k = COST_ALL_GATHER; k <= COST_RESHARD; k++)
+        for (int i = COST_EVEN; i <= COST_PUTS; i++)
+            n += cost_form_exists(k, i < COST_PUTS ? (cost_form)i : COST_PUT(3));
+    ck_assert_int_eq(n, 5 + 6 + 3 + 3 + 2); // one-sided puts of all but reshard
+    ck_assert(!cost_form_exists(COST_ALL_GATHER, COST_PUT(0)));
+    ck_assert(!cost_form_exists(COST_ALL_GATHER, COST_PUT(-1)));
+    ck_assert_str_eq(cost_coll_name(COST_RESHARD), "reshard");
+    ck_assert_str_eq(cost_form_name(COST_PUT(3)).s, "put(3)");
     ck_assert_str_eq(cost_form_name(COST_TWO_LEVEL).s, "two_level");
     static const struct {
         const char *text;
         int form; // -1: none
     } row[] = {{"A", COST_EVEN},
                {"G", COST_TWO_LEVEL},
-               {"PUSH(1)", COST_PUSH(1)},
-               {"PUSH(0)", COST_PUSH(0)},
-               {"PUSH(65535)", COST_PUSH(65535)},
-               {"PUSH", -1},
-               {"PUSH()", -1},
-               {"PUSH(2", -1},
-               {"PUSH(-1)", -1},
-               {"PUSH(2) ", -1},
-               {"PUSH(2x)", -1},
-               {"PUSH(99999999)", -1},
+               {"PUT(1)", COST_PUT(1)},
+               {"PUT(0)", COST_PUT(0)},
+               {"PUT(65535)", COST_PUT(65535)},
+               {"PUT", -1},
+               {"PUT()", -1},
+               {"PUT(2", -1},
+               {"PUT(-1)", -1},
+               {"PUT(2) ", -1},
+               {"PUT(2x)", -1},
+               {"PUT(99999999)", -1},
                {"PUSX(2)", -1},
                {"", -1}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -391,13 +391,13 @@ START_TEST(which_forms_are_looked_at)
         int k = 2;
         ck_assert(x.form[0] == COST_FLAT && x.form[1] == COST_TWO_LEVEL);
         for (; k < x.n; k++)
-            ck_assert_int_eq(x.form[k], COST_PUSH(want[i][k - 1]));
+            ck_assert_int_eq(x.form[k], COST_PUT(want[i][k - 1]));
         ck_assert(k > 6 || want[i][k - 1] == 0);
     }
     ck_assert_int_eq(cost_forms_of(COST_ALL_REDUCE, 8, false).n, 2);
-    ck_assert_int_eq(cost_forms_of(COST_RECUT, 8, true).n, 2);
+    ck_assert_int_eq(cost_forms_of(COST_RESHARD, 8, true).n, 2);
     cost_forms most = cost_forms_of(COST_REDUCE_SCATTER, 1 << 20, true);
-    ck_assert(most.n <= COST_MAX_FORMS && most.form[most.n - 1] >= COST_PUSH(1 << 14));
+    ck_assert(most.n <= COST_MAX_FORMS && most.form[most.n - 1] >= COST_PUT(1 << 14));
 }
 END_TEST
 
@@ -409,11 +409,11 @@ int main(void)
     tcase_add_test(c, ops_by_roofline);
     tcase_add_test(c, gather_and_scatter);
     tcase_add_test(c, all_reduce);
-    tcase_add_test(c, pushes);
-    tcase_add_test(c, stretches_of_memory);
+    tcase_add_test(c, puts_);
+    tcase_add_test(c, runs_of_memory);
     tcase_add_test(c, short_stretches_take_a_time_each);
-    tcase_add_test(c, all_to_all_and_recut);
-    tcase_add_test(c, recut_by_brute_force);
+    tcase_add_test(c, all_to_all_and_reshard);
+    tcase_add_test(c, reshard_by_brute_force);
     tcase_add_test(c, packing);
     tcase_add_test(c, scratch);
     tcase_add_test(c, the_cheapest_form);

@@ -110,7 +110,7 @@ START_TEST(parts_take_no_less)
             sum +=
                 cost_op(&m, 0, op, flops * fmin(share, left), bytes * fmin(share, left)) - launch;
         ck_assert_msg(sum >= least * (1 - 1e-9), "%s of %g: parts of %g take %g, least %g",
-                      ir_row(op)->name, flops, share, sum, least);
+                      ir_op_of(op)->name, flops, share, sum, least);
         ck_assert(least + launch <= cost_op(&m, 0, op, flops, bytes) * (1 + 1e-9));
     }
     double launch;
@@ -162,7 +162,8 @@ START_TEST(collectives_by_curve)
     near(form(&m, COST_ALL_GATHER, COST_SENDRECV, &s, line), 1e-5 * pow(160, 2.0 / 3));
     // What crosses afterwards is by formula: 20 kB and one partner.
     near(form(&m, COST_REDUCE_SCATTER, COST_EVEN_FLAT, &s, line), at1e5 + 10e-6 + 20e-6);
-    near(form(&m, COST_RECUT, COST_EVEN, &s, line), 1e-5 * pow(20, 2.0 / 3)); // the busiest: 20 kB
+    near(form(&m, COST_RESHARD, COST_EVEN, &s, line),
+         1e-5 * pow(20, 2.0 / 3)); // the busiest: 20 kB
     // Only the packing that a leading cut does not need comes on top.
     s.apart = 0;
     near(form(&m, COST_ALL_GATHER, COST_GROUPED, &s, line), 1e-5 * pow(120, 2.0 / 3) + 2e5 / 1e9);
@@ -186,85 +187,85 @@ START_TEST(collectives_by_curve)
     near(form(&m, COST_ALL_REDUCE, COST_TWO_LEVEL, &s, far),
          at1e5 + (10e-6 + 100e-6) * (1 + 1e-5 * pow(200, 2.0 / 3) / (3 * (10e-6 + 50e-6))) +
              cost_pack_bytes(COST_ALL_REDUCE, COST_TWO_LEVEL, &s) / 1e9);
-    ck_assert(cost_coll_measured(&m, COST_RECUT, COST_EVEN, 2, false) &&
-              !cost_coll_measured(&m, COST_RECUT, COST_EVEN, 2, true));
+    ck_assert(cost_coll_measured(&m, COST_RESHARD, COST_EVEN, 2, false) &&
+              !cost_coll_measured(&m, COST_RESHARD, COST_EVEN, 2, true));
     m.curves = NULL;
     near(form(&m, COST_ALL_REDUCE, COST_FLAT, &s, line), 2 * 3 * (10e-6 + 50e-6));
 }
 END_TEST
 
-// Of a number of ranks, of pushes: seconds of 100 kB.
-#define PUSHED(form, n, sec)                                                                       \
+// Of a number of ranks, of one-sided puts: seconds of 100 kB.
+#define PUTS(form, n, sec)                                                                         \
     "{\"kind\":\"all_gather\",\"form\":\"" form "\",\"n\":" n                                      \
     ",\"axis_kind\":\"inside\",\"points\":[[1e5," sec "]]}"
 
-static double pushed(const cost_model *m, int copies, int n)
+static double put(const cost_model *m, int copies, int n)
 {
     static const cl_link near_by = {.bandwidth = 1e9, .latency = 1e-5, .peer = true};
     static const int64_t even[] = {5, 5, 5, 5, 5, 5, 5, 5};
     cost_shards s = {.n = n, .table = even, .bytes = 1e5, .apart = 1};
-    return form(m, COST_ALL_GATHER, COST_PUSH(copies), &s, near_by);
+    return form(m, COST_ALL_GATHER, COST_PUT(copies), &s, near_by);
 }
 
 // By formula; 100 kB among n ranks.
-static double pushed_by_formula(int copies, int n)
+static double put_by_formula(int copies, int n)
 {
     cost_model m = {.cluster = &cluster};
-    return pushed(&m, copies, n);
+    return put(&m, copies, n);
 }
 
 static bool is_measured(const cost_model *m, int copies, int n)
 {
-    return cost_coll_measured(m, COST_ALL_GATHER, COST_PUSH(copies), n, false);
+    return cost_coll_measured(m, COST_ALL_GATHER, COST_PUT(copies), n, false);
 }
 
 // By its own curve, by that of the nearest number of copies, or, of other ranks, by that as the
 // formulas say; all copies of some ranks stand for all of others.
-START_TEST(pushes_by_curve)
+START_TEST(puts_by_curve)
 {
     hb_str said;
     cost_model m = {.cluster = &cluster};
     m.curves =
-        curves_of(HEAD "\"classes\":{},\"collectives\":[" PUSHED("push(1)", "4", "1e-3") "," PUSHED(
-                      "push(2)", "4", "2e-3") "," PUSHED("push(3)", "4", "3e-3") "]}",
+        curves_of(HEAD "\"classes\":{},\"collectives\":[" PUTS("push(1)", "4", "1e-3") "," PUTS(
+                      "push(2)", "4", "2e-3") "," PUTS("push(3)", "4", "3e-3") "]}",
                   &said);
     ck_assert_msg(m.curves != NULL, "%s", said.p);
     for (int k = 1; k <= 3; k++) {
-        near(pushed(&m, k, 4), 1e-3 * k);
+        near(put(&m, k, 4), 1e-3 * k);
         ck_assert(is_measured(&m, k, 4));
     }
-    near(pushed(&m, 1, 8), 1e-3 * pushed_by_formula(1, 8) / pushed_by_formula(1, 4));
-    near(pushed(&m, 2, 8), 2e-3 * pushed_by_formula(2, 8) / pushed_by_formula(2, 4));
-    near(pushed(&m, 7, 8), 3e-3 * pushed_by_formula(7, 8) / pushed_by_formula(3, 4));
-    near(pushed(&m, 3, 8), 2e-3 * pushed_by_formula(2, 8) / pushed_by_formula(2, 4));
-    near(pushed(&m, 4, 8), pushed(&m, 7, 8));
+    near(put(&m, 1, 8), 1e-3 * put_by_formula(1, 8) / put_by_formula(1, 4));
+    near(put(&m, 2, 8), 2e-3 * put_by_formula(2, 8) / put_by_formula(2, 4));
+    near(put(&m, 7, 8), 3e-3 * put_by_formula(7, 8) / put_by_formula(3, 4));
+    near(put(&m, 3, 8), 2e-3 * put_by_formula(2, 8) / put_by_formula(2, 4));
+    near(put(&m, 4, 8), put(&m, 7, 8));
     ck_assert(is_measured(&m, 2, 8) && is_measured(&m, 7, 8));
     ck_assert(!is_measured(&m, 3, 8) && !is_measured(&m, 4, 8));
     // By the names of before: one, and all. Two ranks have both, of which the first counts.
     m.curves = curves_of(
-        HEAD "\"classes\":{},\"collectives\":[" PUSHED("push", "2", "1e-3") "," PUSHED(
-            "push", "4", "2e-3") "," PUSHED("push_all", "2",
-                                            "3e-3") "," PUSHED("push_all", "3",
-                                                               "4e-3") "," PUSHED("push_all", "4",
-                                                                                  "5e-3") "]}",
+        HEAD "\"classes\":{},\"collectives\":[" PUTS("push", "2", "1e-3") "," PUTS(
+            "push", "4", "2e-3") "," PUTS("push_all", "2",
+                                          "3e-3") "," PUTS("push_all", "3",
+                                                           "4e-3") "," PUTS("push_all", "4",
+                                                                            "5e-3") "]}",
         &said);
     ck_assert_msg(m.curves != NULL, "%s", said.p);
-    near(pushed(&m, 1, 2), 1e-3);
-    near(pushed(&m, 2, 3), 4e-3);
-    near(pushed(&m, 1, 4), 2e-3);
-    near(pushed(&m, 3, 4), 5e-3);
-    near(pushed(&m, 2, 4), 5e-3); // 3 is nearer to 2 than 1 is
+    near(put(&m, 1, 2), 1e-3);
+    near(put(&m, 2, 3), 4e-3);
+    near(put(&m, 1, 4), 2e-3);
+    near(put(&m, 3, 4), 5e-3);
+    near(put(&m, 2, 4), 5e-3); // 3 is nearer to 2 than 1 is
     ck_assert(is_measured(&m, 3, 4) && !is_measured(&m, 2, 4));
     cost_forms x = cost_forms_of(COST_ALL_GATHER, 4, true);
     for (int i = 0; i < x.n; i++) // what was not measured is not chosen before what was
-        x.sec[i] = cost_is_push(x.form[i]) ? pushed(&m, 3, 4) : 1;
+        x.sec[i] = cost_is_put(x.form[i]) ? put(&m, 3, 4) : 1;
     x.sec[x.n - 3] = 1;
-    ck_assert_int_eq(x.form[cost_cheapest(&x)], COST_PUSH(3));
+    ck_assert_int_eq(x.form[cost_cheapest(&x)], COST_PUT(3));
     // Of two ranks alone: what is nearer.
-    m.curves = curves_of(
-        HEAD "\"classes\":{},\"collectives\":[" PUSHED("push(1)", "2", "1e-3") "]}", &said);
-    near(pushed(&m, 1, 4), 1e-3 * pushed_by_formula(1, 4) / pushed_by_formula(1, 2));
-    near(pushed(&m, 3, 4), 1e-3 * pushed_by_formula(3, 4) / pushed_by_formula(1, 2));
+    m.curves =
+        curves_of(HEAD "\"classes\":{},\"collectives\":[" PUTS("push(1)", "2", "1e-3") "]}", &said);
+    near(put(&m, 1, 4), 1e-3 * put_by_formula(1, 4) / put_by_formula(1, 2));
+    near(put(&m, 3, 4), 1e-3 * put_by_formula(3, 4) / put_by_formula(1, 2));
 }
 END_TEST
 
@@ -274,13 +275,13 @@ START_TEST(copies_by_luck)
     hb_str said;
     cost_model m = {.cluster = &cluster};
     m.curves =
-        curves_of(HEAD "\"classes\":{},\"collectives\":[" PUSHED("push(1)", "4", "1e-3") "," PUSHED(
-                      "push(2)", "4", "5e-4") "," PUSHED("push(3)", "4", "97e-5") "]}",
+        curves_of(HEAD "\"classes\":{},\"collectives\":[" PUTS("push(1)", "4", "1e-3") "," PUTS(
+                      "push(2)", "4", "5e-4") "," PUTS("push(3)", "4", "97e-5") "]}",
                   &said);
     ck_assert_msg(m.curves != NULL, "%s", said.p);
-    near(pushed(&m, 1, 4), 1e-3);
-    near(pushed(&m, 2, 4), 6e-4);
-    near(pushed(&m, 3, 4), 11e-4);
+    near(put(&m, 1, 4), 1e-3);
+    near(put(&m, 2, 4), 6e-4);
+    near(put(&m, 3, 4), 11e-4);
 }
 END_TEST
 
@@ -293,15 +294,15 @@ START_TEST(contention_reaches_the_classes)
                   &said);
     ck_assert_msg(k != NULL, "%s", said.p);
     cost_apply_curves(k, &cluster);
-    ck_assert_double_eq(cls[0].compute_beside, 1.25); // by its model
-    ck_assert_double_eq(cls[0].communication_beside, 1.5);
-    ck_assert_double_eq(cls[1].compute_beside, 0);
-    cost_beside b = cost_beside_of(&cls[0]), none = cost_beside_of(&cls[1]);
+    ck_assert_double_eq(cls[0].compute_contention, 1.25); // by its model
+    ck_assert_double_eq(cls[0].communication_contention, 1.5);
+    ck_assert_double_eq(cls[1].compute_contention, 0);
+    cost_contentions b = cost_contentions_of(&cls[0]), none = cost_contentions_of(&cls[1]);
     ck_assert_double_eq(b.of[0].compute, 1.25);
-    ck_assert_double_eq(b.of[1].compute, 1.05); // what pushes were seen to cost elsewhere
+    ck_assert_double_eq(b.of[1].compute, 1.05); // what one-sided puts were seen to cost elsewhere
     ck_assert_double_eq(none.of[0].compute, 1);
     ck_assert_double_eq(none.of[1].communication, 1);
-    none = cost_beside_of(&(cl_class){.kind = CL_GPU}); // what an H200 showed
+    none = cost_contentions_of(&(cl_class){.kind = CL_GPU}); // what an H200 showed
     ck_assert_double_eq(none.of[0].compute, 2.3);
     ck_assert_double_eq(none.of[1].compute, 1.05);
     k = curves_of(HEAD "\"classes\":{},\"contention\":[{\"class\":\"G\",\"form\":\"push\","
@@ -309,7 +310,7 @@ START_TEST(contention_reaches_the_classes)
                   &said);
     ck_assert_msg(k != NULL, "%s", said.p);
     cost_apply_curves(k, &cluster);
-    b = cost_beside_of(&cls[0]);
+    b = cost_contentions_of(&cls[0]);
     ck_assert_double_eq(b.of[0].compute, 1.25);
     ck_assert_double_eq(b.of[1].compute, 1.125);
     ck_assert_double_eq(b.of[1].communication, 1);
@@ -336,9 +337,9 @@ START_TEST(stretches_reach_the_classes)
         HEAD "\"classes\":{},\"runs\":[{\"class\":\"G\",\"push\":6e-10,\"pack\":2e-10}]}", &said);
     ck_assert_msg(k != NULL, "%s", said.p);
     cost_apply_curves(k, &cluster);
-    ck_assert_double_eq(cls[0].run_push, 6e-10);
+    ck_assert_double_eq(cls[0].run_put, 6e-10);
     ck_assert_double_eq(cls[0].run_pack, 2e-10);
-    ck_assert_double_eq(cls[1].run_push, 0);
+    ck_assert_double_eq(cls[1].run_put, 0);
 }
 END_TEST
 
@@ -462,7 +463,7 @@ int main(void)
     Suite *s = suite_create("curve_file");
     TCase *c = tcase_create("curves");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, pushes_by_curve);
+    tcase_add_test(c, puts_by_curve);
     tcase_add_test(c, copies_by_luck);
     tcase_add_test(c, curves_are_interpolated);
     tcase_add_test(c, curves_have_families_and_stand_ins);

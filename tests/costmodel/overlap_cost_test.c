@@ -1,5 +1,5 @@
 // One overlapped pair: closed forms, and messages that share links against small steps. The search
-// for groups: overlap_search_test.c.
+// for chunks: overlap_search_test.c.
 
 #include "costmodel/overlap.h"
 
@@ -12,7 +12,7 @@
 #include "tests/support/pair_model.h"
 #include "tests/support/pair_via.h"
 
-//     product   |-0-|--1--|--2--|--3--|      own rows 1, messages 3 each: the transfer binds
+//     matmul   |-0-|--1--|--2--|--3--|      own rows 1, messages 3 each: the transfer binds
 //     transfer  |---1---|---2---|---3---|
 START_TEST(a_consumer_by_hand)
 {
@@ -31,12 +31,12 @@ START_TEST(a_consumer_by_hand)
     p.flag = 0.5;
     near(cost_pair_seconds(&p, split, 5, &t), 9 + 0.5 + 0.25);
     p.flag = 0;
-    m.step[0] = 0.05; // the product binds: never idle
+    m.step[0] = 0.05; // the matmul binds: never idle
     near(cost_pair_seconds(&p, each, 4, &t), 20);
     p.gap = 0.1;
     near(cost_pair_seconds(&p, each, 4, &t), 20.3);
     near(t.end[0], 20.3);
-    p.launch_overhead = 2; // once, however many groups
+    p.launch_overhead = 2; // once, however many chunks
     near(cost_pair_seconds(&p, each, 4, &t), 22.3);
     near(t.end[0], 22.3);
 }
@@ -93,7 +93,7 @@ START_TEST(uneven_shards)
 }
 END_TEST
 
-// Joined members are one product, of one range of rows or of two around the own ones.
+// Joined members are one matmul, of one range of rows or of two around the own ones.
 START_TEST(joined_members)
 {
     model m = {.fixed = {1}, .step = {0.01}, .per_row = 0.001, .tile = 1};
@@ -134,7 +134,7 @@ START_TEST(a_producer_by_hand)
     near(cost_pair_seconds(&p, split, 4, &t), 0.25 + 6);
     m.step[0] = 0.05;
     near(cost_pair_seconds(&p, each, 3, &t), 15); // the last message ends at 13
-    m.step[0] = 0.02;                             // ends: product 6, messages 2 + 3 + 3
+    m.step[0] = 0.02;                             // ends: matmul 6, messages 2 + 3 + 3
     near(cost_pair_seconds(&p, each, 3, &t), 8);
 }
 END_TEST
@@ -157,14 +157,14 @@ START_TEST(an_all_reduce_in_parts)
     near(t.end[0], 4.2);
     near(t.end[1], 8.2);
     near(t.transfer, 1.7 + 0.7);
-    // On a GPU the library's kernel of a part waits for the product that began behind its rows.
+    // On a GPU the library's kernel of a part waits for the matmul that began behind its rows.
     p.late = true;
     int halves[2][3] = {{0, 1}, {0, 1}}, fourths[4][3] = {{0, 1}, {0, 1}, {0, 1}, {0, 1}};
     near(cost_pair_seconds(&p, two, 2, &t), 8.2 + 1.7 + 0.7);
     p.n_kinds = 1;
     near(cost_pair_seconds(&p, fourths, 4, &t), 4.4 + 2 * 0.7); // from 2.2, 3.3, 4.4 and then on
-    // By pushes: 2.1 and 2.1 of product, 1 a way, 0.2 a sum. Rows until 3.1 and 5.2, the first sum
-    // when the second part is made at 4.2; back from 5.2 and 6.2.
+    // By one-sided puts: 2.1 and 2.1 of matmul, 1 a way, 0.2 a sum. Rows until 3.1 and 5.2, the
+    // first sum when the second part is made at 4.2; back from 5.2 and 6.2.
     p.late = false;
     p.back = true;
     m.latency = 0;
@@ -175,7 +175,7 @@ START_TEST(an_all_reduce_in_parts)
     near(cost_pair_seconds(&p, halves, 2, &t), 7.2);
     near(t.transfer, 4);
     near(t.end[0], 4.2);
-    m.per_row = 0.001; // rows until 2.3: the sum comes between the products at 4.2, then rows
+    m.per_row = 0.001; // rows until 2.3: the sum comes between the matmuls at 4.2, then rows
     near(cost_pair_seconds(&p, halves, 2, &t), 4.2 + 0.2 + 0.2 + 0.2);
     after[0] = 4; // the owner adds for longer than rows and sums are on their way
     near(cost_pair_seconds(&p, halves, 2, &t), 4.2 + 2 + 2 + 0.2);
@@ -214,7 +214,7 @@ END_TEST
 
 START_TEST(contention)
 {
-    // Product of 4 beside a transfer of 6 at half and 2/3 speed: after 8 seconds the product is
+    // Product of 4 beside a transfer of 6 at half and 2/3 speed: after 8 seconds the matmul is
     // done, 5.33 of the transfer.
     model m = {.step = {0.01}, .per_row = 0.06, .tile = 1};
     int64_t rows[] = {100, 100, 100};
@@ -223,7 +223,7 @@ START_TEST(contention)
     p.beside = beside;
     cost_pair_time t;
     int produce[3][3] = {{1, 1}, {2, 1}, {0, 1}};
-    // 1 alone; messages of 6 each; the rest of the product, 2, takes 4 beside them.
+    // 1 alone; messages of 6 each; the rest of the matmul, 2, takes 4 beside them.
     near(cost_pair_seconds(&p, produce, 3, &t), 1 + 4 + (12 - 4 / 1.5));
     near(t.end[0], 5);
     p.consumer = true;
@@ -243,7 +243,7 @@ START_TEST(uneven_messages_share_links)
     cost_pair p = pair_of(&m, 3, rows);
     p.consumer = true;
     cost_pair_time t;
-    int each[3][3] = {{0, 1}, {1, 1}, {2, 1}}, group[8][3];
+    int each[3][3] = {{0, 1}, {1, 1}, {2, 1}}, chunk[8][3];
     ck_assert_double_eq_tol(cost_pair_seconds(&p, each, 3, &t), 5, 1e-3);
     near(t.transfer, 5);
     // Parts are as large on all ranks: those with 100 rows have none in the second half of 200.
@@ -252,7 +252,7 @@ START_TEST(uneven_messages_share_links)
     near(cost_pair_sequential(&p), 4 + 400e-6);
     m.step[0] = 0.005; // rank 2 multiplies rank 0's rows from 5 on
     near(cost_pair_seconds(&p, each, 3, &t), 6);
-    ck_assert_int_gt(cost_pair_search(&p, 8, group, &t), 3);
+    ck_assert_int_gt(cost_pair_search(&p, 8, chunk, &t), 3);
     ck_assert(t.total > 3 && t.total < 4); // rank 1 or 2 passes some on
     p.consumer = false; // rank 0 gets all that others make: 4, and the others get 3
     int made[3][3] = {{1, 1}, {2, 1}, {0, 1}};
@@ -269,7 +269,7 @@ START_TEST(small_ranks_pass_on_rows_of_large_ones)
     cost_pair p = pair_of(&m, 3, rows);
     p.consumer = true;
     cost_pair_time t;
-    int halves[5][3] = {{0, 1}, {1, 1}, {2, 1}, {2, 1}, {1, 1}}, group[8][3];
+    int halves[5][3] = {{0, 1}, {1, 1}, {2, 1}, {2, 1}, {1, 1}}, chunk[8][3];
     ck_assert_double_eq_tol(cost_pair_seconds(&p, halves, 5, &t), 4, 1e-3);
     halves[2][2] = 1;
     ck_assert_double_eq_tol(cost_pair_seconds(&p, halves, 5, &t), 3, 1e-3);
@@ -277,7 +277,7 @@ START_TEST(small_ranks_pass_on_rows_of_large_ones)
     ck_assert_double_eq_tol(cost_pair_seconds(&p, halves, 5, &t), 3.5 + 1.5, 1e-3);
     near(t.transfer, 3.5);
     p.flag = 0.01;
-    ck_assert_int_gt(cost_pair_search(&p, 8, group, &t), 3);
+    ck_assert_int_gt(cost_pair_search(&p, 8, chunk, &t), 3);
     ck_assert_double_lt(t.total, 3.3);
     rows[1] = rows[2] = 200; // who has as many rows passes nothing on
     halves[2][2] = 0;
@@ -290,35 +290,35 @@ END_TEST
 // --- messages on links, in small steps ---
 
 typedef struct queued {
-    int owner, to, group, sender;
+    int owner, to, chunk, sender;
     int64_t lo, hi; // of the owner's rows
     double left;
 } queued;
 
-// By the definition: everybody sends its messages in the order of the groups, who send to one rank
+// By the definition: everybody sends its messages in the order of the chunks, who send to one rank
 // share its link, and what is passed on leaves `flag` after the last of its rows has come. Returns
 // when all of them have come.
-static double in_small_steps(const cost_pair *p, const model *m, int (*group)[3], int n_groups,
+static double in_small_steps(const cost_pair *p, const model *m, int (*chunk)[3], int n_chunks,
                              double step)
 {
-    queued all[COST_MAX_GROUPS * 8];
-    double came[8][8][COST_MAX_GROUPS], now = 0, last = 0; // [owner][to][group]
+    queued all[COST_MAX_CHUNKS * 8];
+    double came[8][8][COST_MAX_CHUNKS], now = 0, last = 0; // [owner][to][chunk]
     int n = 0;
     int64_t most = 0;
     for (int r = 0; r < p->n; r++)
         most = p->rows[r] > most ? p->rows[r] : most;
-    for (int k = 0; k < n_groups; k++)
+    for (int k = 0; k < n_chunks; k++)
         for (int r = 0; r < p->n; r++) {
-            int d = group[k][0], via = (r + group[k][2]) % p->n;
+            int d = chunk[k][0], via = (r + chunk[k][2]) % p->n;
             int64_t before = 0, sum = 0;
-            for (int i = 0; i < n_groups; i++) {
-                if (group[i][0] != d) continue;
-                before += i < k ? group[i][1] : 0;
-                sum += group[i][1];
+            for (int i = 0; i < n_chunks; i++) {
+                if (chunk[i][0] != d) continue;
+                before += i < k ? chunk[i][1] : 0;
+                sum += chunk[i][1];
             }
             queued q = {r, (r + d) % p->n, k, p->rows[via] < p->rows[r] ? via : r, 0, 0, 0};
             q.lo = most * before / sum;
-            q.hi = most * (before + group[k][1]) / sum;
+            q.hi = most * (before + chunk[k][1]) / sum;
             q.hi = q.hi < p->rows[r] ? q.hi : p->rows[r];
             q.left = m->latency + m->per_row * (double)(q.hi - q.lo);
             came[r][q.to][k] = HUGE_VAL;
@@ -328,14 +328,14 @@ static double in_small_steps(const cost_pair *p, const model *m, int (*group)[3]
         int into[8] = {0}, next[8];
         for (int r = 0; r < p->n; r++) {
             next[r] = -1;
-            for (int i = n - 1; i >= 0; i--) // of a group the own rows before another's
+            for (int i = n - 1; i >= 0; i--) // of a chunk the own rows before another's
                 if (all[i].sender == r && all[i].left > 0 &&
-                    (next[r] < 0 || all[i].group < all[next[r]].group || all[i].owner == r))
+                    (next[r] < 0 || all[i].chunk < all[next[r]].chunk || all[i].owner == r))
                     next[r] = i;
             const queued *q = &all[next[r] < 0 ? 0 : next[r]];
             for (int i = 0; i < n && next[r] >= 0 && q->owner != r; i++)
                 if (all[i].owner == q->owner && all[i].to == r && all[i].lo < q->hi &&
-                    q->lo < all[i].hi && came[q->owner][r][all[i].group] + p->flag > now)
+                    q->lo < all[i].hi && came[q->owner][r][all[i].chunk] + p->flag > now)
                     next[r] = -1;
             if (next[r] >= 0) into[q->to]++;
         }
@@ -344,7 +344,7 @@ static double in_small_steps(const cost_pair *p, const model *m, int (*group)[3]
             if (next[r] < 0) continue;
             q->left -= step / into[q->to];
             if (q->left > 0) continue;
-            came[q->owner][q->to][q->group] = last = now + step;
+            came[q->owner][q->to][q->chunk] = last = now + step;
             left--;
         }
         ck_assert_double_lt(now, 1e3);
@@ -358,8 +358,8 @@ START_TEST(passed_on_in_small_steps)
     seed = 17;
     for (int i = 0; i < 150; i++) {
         model m = {.step = {1e-9}, .per_row = 0.01, .latency = uniform(0, 0.2), .tile = 1};
-        int n = 3 + i % 3, n_groups = 1, group[COST_MAX_GROUPS][3] = {{0, 1}};
-        int64_t rows[5], wide[COST_MAX_GROUPS][3];
+        int n = 3 + i % 3, n_chunks = 1, chunk[COST_MAX_CHUNKS][3] = {{0, 1}};
+        int64_t rows[5], wide[COST_MAX_CHUNKS][3];
         for (int r = 0; r < n; r++)
             rows[r] = uniform(0, 1) < 0.1 ? 0 : (int64_t)uniform(1, 400);
         cost_pair p = pair_of(&m, n, rows);
@@ -367,25 +367,25 @@ START_TEST(passed_on_in_small_steps)
         p.flag = uniform(0, 0.5);
         for (int d = 1; d < n; d++)
             for (int parts = 1 + (int)uniform(0, 3); parts > 0; parts--) {
-                int at = n_groups++, to = 1 + (int)uniform(0, at);
+                int at = n_chunks++, to = 1 + (int)uniform(0, at);
                 for (int j = 0; j < 2; j++)
-                    group[at][j] = group[to][j];
-                group[to][0] = d;
-                group[to][1] = 1 + (int)uniform(0, 5);
+                    chunk[at][j] = chunk[to][j];
+                chunk[to][0] = d;
+                chunk[to][1] = 1 + (int)uniform(0, 5);
             }
-        double straight = cost_pair_seconds(&p, group, n_groups, &(cost_pair_time){0});
-        for (int k = 0; k < n_groups; k++) {
+        double straight = cost_pair_seconds(&p, chunk, n_chunks, &(cost_pair_time){0});
+        for (int k = 0; k < n_chunks; k++) {
             int via = (int)uniform(0, n);
-            for (int j = 0; j < n_groups; j++)
+            for (int j = 0; j < n_chunks; j++)
                 for (int e = 0; e < 3; e++)
-                    wide[j][e] = group[j][e];
-            if (!pair_via_fits((const int64_t(*)[3])wide, n_groups, k, via)) continue;
-            group[k][2] = via;
+                    wide[j][e] = chunk[j][e];
+            if (!pair_via_fits((const int64_t(*)[3])wide, n_chunks, k, via)) continue;
+            chunk[k][2] = via;
             n_passed += via > 0;
         }
         cost_pair_time t;
-        double want = in_small_steps(&p, &m, group, n_groups, 1e-3);
-        double got = cost_pair_seconds(&p, group, n_groups, &t);
+        double want = in_small_steps(&p, &m, chunk, n_chunks, 1e-3);
+        double got = cost_pair_seconds(&p, chunk, n_chunks, &t);
         matters += fabs(got - straight) > 0.05 * straight;
         ck_assert_msg(fabs(t.transfer - want) < 0.05 + 0.01 * want, "round %d: %g, in steps %g", i,
                       t.transfer, want);
@@ -430,21 +430,21 @@ START_TEST(a_team_takes_its_devices_figures)
                    .after = after};
     cost_memory_add(&t.memory, &gpu);
     cost_pair p = cost_team_pair(&t, false);
-    ck_assert_double_eq(p.beside[0].compute, cost_beside_of(&gpu).of[0].compute);
+    ck_assert_double_eq(p.beside[0].compute, cost_contentions_of(&gpu).of[0].compute);
     ck_assert_double_eq(p.beside[0].compute, COST_LIBRARY_COMPUTE);
     ck_assert_double_eq(p.beside[0].communication, COST_LIBRARY_COMMUNICATION);
     ck_assert_double_eq(p.launch_overhead, COST_LAUNCH_OVERHEAD);
     t.link.crosses = true;
     p = cost_team_pair(&t, false);
     ck_assert_double_eq(p.beside[0].compute, 1);
-    gpu.compute_beside = 1.5;
-    gpu.communication_beside = 1.25;
+    gpu.compute_contention = 1.5;
+    gpu.communication_contention = 1.25;
     p = cost_team_pair(&t, false);
     ck_assert_double_eq(p.beside[0].compute, 1.5);
     ck_assert_double_eq(p.beside[0].communication, 1.25);
     t.link = (cl_link){.bandwidth = 1e10, .latency = 1e-5, .gpus = true, .peer = true};
     t.coll = COST_REDUCE_SCATTER;
-    t.form = COST_PUSH(1);
+    t.form = COST_PUT(1);
     p = cost_team_pair(&t, false);
     ck_assert_double_eq(p.crowded, COST_FRESH_PUT);
     ck_assert_double_eq(p.launch_overhead, COST_LAUNCH_OVERHEAD + COST_PUT_BREAK);

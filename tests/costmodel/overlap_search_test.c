@@ -1,5 +1,5 @@
-// The search for groups of an overlapped pair: against all groupings of a small grid, limits, and
-// what it loses where products are quicker, or messages longer, than it is told.
+// The search for chunks of an overlapped pair: against all groupings of a small grid, limits, and
+// what it loses where matmuls are quicker, or messages longer, than it is told.
 
 #include "costmodel/overlap.h"
 
@@ -63,48 +63,48 @@ static double brute_force(const cost_pair *p, int units)
     for (int i = 0; i < members; i++)
         all *= masks;
     for (long x = 0; x < all; x++) {
-        int group[COST_MAX_GROUPS][3] = {{0}}, n = 0;
+        int chunk[COST_MAX_CHUNKS][3] = {{0}}, n = 0;
         long rest = x;
-        if (p->consumer) group[n][0] = 0, group[n++][1] = 1;
+        if (p->consumer) chunk[n][0] = 0, chunk[n++][1] = 1;
         for (int d = 1; d <= members; d++) {
             int mask = (int)(rest % masks), width = 1;
             rest /= masks;
             for (int u = 0; u < units; u++, width++)
                 if (u == units - 1 || mask >> u & 1) {
-                    group[n][0] = p->whole ? 0 : d;
-                    group[n++][1] = width;
+                    chunk[n][0] = p->whole ? 0 : d;
+                    chunk[n++][1] = width;
                     width = 0;
                 }
         }
-        if (!p->consumer && !p->whole) group[n][0] = 0, group[n++][1] = 1;
+        if (!p->consumer && !p->whole) chunk[n][0] = 0, chunk[n++][1] = 1;
         cost_pair_time t;
-        best = fmin(best, cost_pair_seconds(p, group, n, &t));
+        best = fmin(best, cost_pair_seconds(p, chunk, n, &t));
     }
     return best;
 }
 
-// Every group straight or by way of any member, from group k on.
-static double brute_force_ways(const cost_pair *p, int (*group)[3], int n, int k)
+// Every chunk straight or by way of any member, from chunk k on.
+static double brute_force_ways(const cost_pair *p, int (*chunk)[3], int n, int k)
 {
     cost_pair_time t;
-    if (k == n) return cost_pair_seconds(p, group, n, &t);
-    group[k][2] = 0;
-    double best = brute_force_ways(p, group, n, k + 1);
+    if (k == n) return cost_pair_seconds(p, chunk, n, &t);
+    chunk[k][2] = 0;
+    double best = brute_force_ways(p, chunk, n, k + 1);
     for (int via = 1; via < p->n; via++) {
-        int64_t wide[COST_MAX_GROUPS][3];
+        int64_t wide[COST_MAX_CHUNKS][3];
         for (int i = 0; i < n; i++)
             for (int j = 0; j < 3; j++)
-                wide[i][j] = group[i][j];
+                wide[i][j] = chunk[i][j];
         if (!pair_via_fits((const int64_t(*)[3])wide, n, k, via)) continue;
-        group[k][2] = via;
-        best = fmin(best, brute_force_ways(p, group, n, k + 1));
+        chunk[k][2] = via;
+        best = fmin(best, brute_force_ways(p, chunk, n, k + 1));
     }
-    group[k][2] = 0;
+    chunk[k][2] = 0;
     return best;
 }
 
-// The same in any order of the remote members' parts: what is left of each goes on behind group n.
-static double brute_force_orders(const cost_pair *p, const int *left, bool ways, int (*group)[3],
+// The same in any order of the remote members' parts: what is left of each goes on behind chunk n.
+static double brute_force_orders(const cost_pair *p, const int *left, bool ways, int (*chunk)[3],
                                  int n)
 {
     double best = HUGE_VAL;
@@ -114,43 +114,43 @@ static double brute_force_orders(const cost_pair *p, const int *left, bool ways,
             int rest[COST_MAX_PAIR_RANKS];
             for (int i = 1; i < p->n; i++)
                 rest[i] = left[i] - (i == d ? width : 0);
-            group[n][0] = d;
-            group[n][1] = width;
-            best = fmin(best, brute_force_orders(p, rest, ways, group, n + 1));
+            chunk[n][0] = d;
+            chunk[n][1] = width;
+            best = fmin(best, brute_force_orders(p, rest, ways, chunk, n + 1));
             over = false;
         }
     if (!over) return best;
-    if (!p->consumer) group[n][0] = 0, group[n++][1] = 1;
-    return brute_force_ways(p, group, n, p->consumer && ways ? 0 : n);
+    if (!p->consumer) chunk[n][0] = 0, chunk[n++][1] = 1;
+    return brute_force_ways(p, chunk, n, p->consumer && ways ? 0 : n);
 }
 
-// what: 0 consumer, 1 producer, 2 all-reduce, 3 by pushes. Within 2 % of the best of all groupings
-// of the grid.
+// what: 0 consumer, 1 producer, 2 all-reduce, 3 by one-sided puts. Within 2 % of the best of all
+// groupings of the grid.
 static void search_is_near(int n, int what, int units, int draws)
 {
     double worst = 0;
     for (int i = 0; i < test_cases(draws / 10, draws, draws); i++) {
         random_pair x;
         cost_pair_time t;
-        int group[12][3];
+        int chunk[12][3];
         draw(&x, n, what);
-        int found = cost_pair_search(&x.p, 12, group, &t);
+        int found = cost_pair_search(&x.p, 12, chunk, &t);
         double alone = cost_pair_sequential(&x.p), least = brute_force(&x.p, units);
         double got = found ? t.total : alone;
         if (found) {
             cost_pair_time again;
             ck_assert_double_lt(got, alone);
-            near(cost_pair_seconds(&x.p, group, found, &again), got);
+            near(cost_pair_seconds(&x.p, chunk, found, &again), got);
             for (int d = 0; d < (what >= 2 ? 1 : n); d++) {
                 bool there = false;
                 for (int k = 0; k < found; k++)
-                    there = there || group[k][0] == d;
+                    there = there || chunk[k][0] == d;
                 ck_assert(there);
             }
         }
         worst = fmax(worst, got / fmin(least, alone));
     }
-    ck_assert_msg(worst < 1.02, "search %.4f of the best grouping (n %d, what %d)", worst, n, what);
+    ck_assert_msg(worst < 1.02, "search %.4f of the best chunking (n %d, what %d)", worst, n, what);
 }
 
 START_TEST(search_against_all_groupings)
@@ -172,11 +172,11 @@ START_TEST(search_against_all_orders)
     for (int i = 0; i < test_cases(8, 120, 120); i++) {
         random_pair x;
         cost_pair_time t;
-        int n = 3 + i % 2, group[16][3], any[24][3] = {{0, 1}};
+        int n = 3 + i % 2, chunk[16][3], any[24][3] = {{0, 1}};
         int units[COST_MAX_PAIR_RANKS] = {0, 3 - i % 2, 3 - i % 2, 3 - i % 2};
         draw(&x, n, i / 2 % 2);
         x.p.copies = 1;
-        int found = cost_pair_search(&x.p, 16, group, &t);
+        int found = cost_pair_search(&x.p, 16, chunk, &t);
         double alone = cost_pair_sequential(&x.p);
         double least = brute_force_orders(&x.p, units, false, any, x.p.consumer ? 1 : 0);
         double got = found ? t.total : alone;
@@ -195,11 +195,11 @@ START_TEST(search_against_all_ways)
     for (int i = 0; i < 60; i++) {
         random_pair x;
         cost_pair_time t;
-        int n = 3 + i % 2, group[16][3], any[24][3] = {{0, 1}};
+        int n = 3 + i % 2, chunk[16][3], any[24][3] = {{0, 1}};
         int units[COST_MAX_PAIR_RANKS] = {0, n == 3 ? 3 : 2, n == 3 ? 3 : 2, n == 3 ? 0 : 2};
         draw(&x, n, 0);
         if (x.p.copies > 1 || x.rows[0] == x.rows[1]) continue;
-        int found = cost_pair_search(&x.p, 16, group, &t);
+        int found = cost_pair_search(&x.p, 16, chunk, &t);
         double alone = cost_pair_sequential(&x.p);
         double least = fmin(brute_force_orders(&x.p, units, true, any, 1), alone);
         double got = (found ? t.total : alone) / least;
@@ -215,7 +215,7 @@ START_TEST(search_against_all_ways)
 }
 END_TEST
 
-// By how much what is found takes longer than it need where products are as quick as they may be
+// By how much what is found takes longer than it need where matmuls are as quick as they may be
 // and a producer's messages take `crowded` times as long beside them; `told`: the search knows of
 // that. Uneven rows of both, or, crowded, even rows of a producer.
 static double over_least(double crowded, bool told, double *worst)
@@ -228,14 +228,14 @@ static double over_least(double crowded, bool told, double *worst)
     while (n_cases < 80) {
         random_pair x;
         cost_pair_time t;
-        int group[16][3], other[16][3];
+        int chunk[16][3], other[16][3];
         draw(&x, 4, crowds ? 1 : n_cases % 2);
         if (x.p.copies > 1 || (x.rows[0] == x.rows[1]) != crowds) continue;
         n_cases++;
         double quickest = x.p.quickest;
         x.p.crowded = crowded;
         if (!told) x.p.quickest = 0;
-        int found = cost_pair_search(&x.p, 16, group, &t);
+        int found = cost_pair_search(&x.p, 16, chunk, &t);
         if (!found) continue;
         for (int c = 0; c < 2; c++) {
             x.m.fixed[c] *= quickest;
@@ -245,7 +245,7 @@ static double over_least(double crowded, bool told, double *worst)
         x.p.gap *= quickest;
         x.p.quickest = quickest;
         x.p.crowded = 1;
-        double got = cost_pair_seconds(&x.p, group, found, &t);
+        double got = cost_pair_seconds(&x.p, chunk, found, &t);
         if (cost_pair_search(&x.p, 16, other, &t) == 0) continue;
         double over = got / t.total - 1;
         sum += over;
@@ -254,7 +254,7 @@ static double over_least(double crowded, bool told, double *worst)
     return sum / n_cases;
 }
 
-START_TEST(quicker_products_than_curves)
+START_TEST(quicker_matmuls_than_curves)
 {
     double worst, untold, mean = over_least(1, true, &worst);
     ck_assert_msg(mean < 0.004 && worst < 0.05, "%.4f on average, worst %.4f", mean, worst);
@@ -263,7 +263,7 @@ START_TEST(quicker_products_than_curves)
 }
 END_TEST
 
-START_TEST(longer_messages_beside_products)
+START_TEST(longer_messages_beside_matmuls)
 {
     double worst, untold, mean = over_least(1.2, true, &worst);
     ck_assert_msg(mean < 0.004 && worst < 0.05, "%.4f on average, worst %.4f", mean, worst);
@@ -272,7 +272,7 @@ START_TEST(longer_messages_beside_products)
 }
 END_TEST
 
-// Whatever the grouping: at least the products and the transfers of each rank alone; as found never
+// Whatever the chunking: at least the matmuls and the transfers of each rank alone; as found never
 // more than the sequence.
 START_TEST(limits)
 {
@@ -280,9 +280,9 @@ START_TEST(limits)
     for (int i = 0; i < test_cases(60, 600, 600); i++) {
         random_pair x;
         cost_pair_time t;
-        int what = i % 3, n = what == 2 ? 4 : 2 + i % 3, group[12][3];
+        int what = i % 3, n = what == 2 ? 4 : 2 + i % 3, chunk[12][3];
         draw(&x, n, what);
-        int found = cost_pair_search(&x.p, 12, group, &t);
+        int found = cost_pair_search(&x.p, 12, chunk, &t);
         if (!found) continue;
         ck_assert_double_lt(t.total, cost_pair_sequential(&x.p));
         int64_t sum = 0;
@@ -301,7 +301,7 @@ START_TEST(limits)
 }
 END_TEST
 
-// With all rows at once and no rank slower, one group a member and the fewest messages is what
+// With all rows at once and no rank slower, one chunk a member and the fewest messages is what
 // remains where gaps cost more than they bring.
 START_TEST(gaps_decide)
 {
@@ -309,25 +309,25 @@ START_TEST(gaps_decide)
     int64_t rows[] = {2048, 2048, 2048, 2048};
     cost_pair p = pair_of(&m, 4, rows);
     cost_pair_time t;
-    int group[12][3];
+    int chunk[12][3];
     p.consumer = true;
     p.gap = 3e-6;
-    int fine = cost_pair_search(&p, 12, group, &t);
+    int fine = cost_pair_search(&p, 12, chunk, &t);
     ck_assert_int_gt(fine, 4);
     p.gap = 1e-4;
-    ck_assert_int_eq(cost_pair_search(&p, 12, group, &t), 4);
+    ck_assert_int_eq(cost_pair_search(&p, 12, chunk, &t), 4);
     p.gap = 1e-2;
-    ck_assert_int_eq(cost_pair_search(&p, 12, group, &t), 0);
+    ck_assert_int_eq(cost_pair_search(&p, 12, chunk, &t), 0);
     p.gap = 3e-6;
     p.doubt = 1e-4; // what may vary counts against splitting, too
-    ck_assert_int_eq(cost_pair_search(&p, 12, group, &t), 4);
+    ck_assert_int_eq(cost_pair_search(&p, 12, chunk, &t), 4);
 }
 END_TEST
 
 int main(void)
 {
     Suite *s = suite_create("overlap_search");
-    TCase *t = tcase_create("groups");
+    TCase *t = tcase_create("chunks");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, limits);
     tcase_add_test(t, gaps_decide);
@@ -335,8 +335,8 @@ int main(void)
     tcase_add_test(t, search_against_all_orders);
     if (!TEST_SANITIZED) { // averages of many cases
         tcase_add_test(t, search_against_all_ways);
-        tcase_add_test(t, quicker_products_than_curves);
-        tcase_add_test(t, longer_messages_beside_products);
+        tcase_add_test(t, quicker_matmuls_than_curves);
+        tcase_add_test(t, longer_messages_beside_matmuls);
     }
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -1,5 +1,5 @@
-// Rows of a pair's groups as the planner prices them and as the runtime multiplies, sends and adds
-// them: random meshes, cuts, weights, orders and joined groups.
+// Rows of a pair's chunks as the planner prices them and as the runtime multiplies, sends and adds
+// them: random meshes, cuts, weights, orders and joined chunks.
 
 #include <check.h>
 #include <stdlib.h>
@@ -12,44 +12,44 @@
 
 enum { MOST = 8 };
 
-// The same pair twice. One rank of its program stands for each member of one group.
+// The same pair twice. One rank of its program stands for each member of one chunk.
 typedef struct both {
     hap_rank rank[MOST];
     hap_pair run[MOST];
     cost_pair plan;
-    int64_t rows[MOST], first[MOST], group[COST_MAX_GROUPS][3];
-    int plan_group[COST_MAX_GROUPS][3];
+    int64_t rows[MOST], first[MOST], chunk[COST_MAX_CHUNKS][3];
+    int plan_group[COST_MAX_CHUNKS][3];
     pair_parts parts;
     int64_t local; // rows of an entry of the cut factor
 } both;
 
 // Every distance in one to three parts, in any order; of a whole pair one distance. Of a consumer
 // some by way of another member.
-static int draw_groups(both *x)
+static int draw_chunks(both *x)
 {
     int n = 0, distances = x->plan.whole ? 1 : x->plan.n;
     for (int d = 0; d < distances; d++)
-        for (int64_t parts = 1 + coll_below(3); parts > 0 && n < COST_MAX_GROUPS - MOST + d;
+        for (int64_t parts = 1 + coll_below(3); parts > 0 && n < COST_MAX_CHUNKS - MOST + d;
              parts--) {
             int at = n++, to = (int)coll_below(at + 1);
-            memcpy(x->group[at], x->group[to], sizeof x->group[at]);
-            x->group[to][0] = d;
-            x->group[to][1] = 1 + coll_below(coll_chance(50) ? 3 : 40);
+            memcpy(x->chunk[at], x->chunk[to], sizeof x->chunk[at]);
+            x->chunk[to][0] = d;
+            x->chunk[to][1] = 1 + coll_below(coll_chance(50) ? 3 : 40);
         }
     for (int k = 1; k < n && !x->plan.whole; k++)
-        if (coll_chance(40)) x->group[k][1] *= -1;
+        if (coll_chance(40)) x->chunk[k][1] *= -1;
     for (int k = 0; k < n && x->plan.consumer; k++)
-        if (x->group[k][0] != 0 && coll_chance(50)) {
-            x->group[k][2] = coll_below(x->plan.n);
-            if (x->group[k][2] == x->group[k][0]) x->group[k][2] = 0;
+        if (x->chunk[k][0] != 0 && coll_chance(50)) {
+            x->chunk[k][2] = coll_below(x->plan.n);
+            if (x->chunk[k][2] == x->chunk[k][0]) x->chunk[k][2] = 0;
         }
     for (int k = 0; k < n; k++)
         for (int i = 0; i < 3; i++)
-            x->plan_group[k][i] = (int)x->group[k][i];
+            x->plan_group[k][i] = (int)x->chunk[k][i];
     return n;
 }
 
-// The member's id in a mesh where the group is that of coordinate `other` on the other axis.
+// The member's id in a mesh where the chunk is that of coordinate `other` on the other axis.
 static void place(hap_rank *r, int n_axes, const int *size, unsigned axes, int member, int other)
 {
     *r = (hap_rank){.n_ranks = size[0] * (n_axes > 1 ? size[1] : 1),
@@ -89,16 +89,16 @@ static void draw(both *x)
     for (int m = 0; m < n; m++)
         x->rows[m] = table[m] * x->local;
     if (x->plan.whole) x->rows[0] = entries * x->local;
-    int n_groups = draw_groups(x);
-    pair_parts_of(&x->parts, &x->plan, x->plan_group, n_groups);
+    int n_chunks = draw_chunks(x);
+    pair_parts_of(&x->parts, &x->plan, x->plan_group, n_chunks);
     if (!x->plan.whole) pair_first_rows(&x->plan, x->first);
     for (int m = 0; m < n; m++) {
         hap_rank *r = &x->rank[m];
         hap_pair *p = &x->run[m];
         place(r, n_axes, size, axes, m, other);
         *p = (hap_pair){.consumer = x->plan.consumer,
-                        .n_groups = n_groups,
-                        .group = (const int64_t(*)[3])x->group,
+                        .n_chunks = n_chunks,
+                        .chunk = (const int64_t(*)[3])x->chunk,
                         .kind = kind,
                         .axes = axes};
         bool in = kind == HAP_ALL_GATHER, out = kind == HAP_REDUCE_SCATTER;
@@ -120,10 +120,10 @@ static void same_parts(const both *x, int m)
     const hap_pair *p = &x->run[m];
     int n = x->plan.n;
     ck_assert_int_eq(p->most_rows, x->parts.most);
-    for (int k = 0; k < p->n_groups; k++) {
-        int d = (int)x->group[k][0], member, of = (m + (x->plan.consumer ? n - d : d)) % n;
+    for (int k = 0; k < p->n_chunks; k++) {
+        int d = (int)x->chunk[k][0], member, of = (m + (x->plan.consumer ? n - d : d)) % n;
         int64_t lo, hi, rows = x->rows[x->plan.whole ? 0 : of];
-        hap_group_rows(r, p, k, &member, &lo, &hi);
+        hap_chunk_rows(r, p, k, &member, &lo, &hi);
         ck_assert_int_eq(member, of);
         ck_assert_int_eq(hap_pair_other(r, p, k), (m + (x->plan.consumer ? d : n - d)) % n);
         int64_t before = pair_rows_before(&x->parts, k, x->parts.from[k], rows);
@@ -132,13 +132,13 @@ static void same_parts(const both *x, int m)
     }
 }
 
-static void same_products(const both *x, int m)
+static void same_matmuls(const both *x, int m)
 {
     const hap_pair *p = &x->run[m];
-    for (int k = 0, run; k < p->n_groups; k += run) {
-        pair_range plan[COST_MAX_GROUPS];
-        hap_range rows[COST_MAX_GROUPS];
-        run = hap_joined_groups(p, k);
+    for (int k = 0, run; k < p->n_chunks; k += run) {
+        pair_range plan[COST_MAX_CHUNKS];
+        hap_range rows[COST_MAX_CHUNKS];
+        run = hap_joined_chunks(p, k);
         ck_assert_int_eq(run, x->parts.run[k]);
         int n = pair_ranges(&x->parts, &x->plan, k, m, x->first, plan);
         ck_assert_int_eq(hap_joined_rows(&x->rank[m], p, k, run, rows), n);
@@ -149,13 +149,13 @@ static void same_products(const both *x, int m)
     }
 }
 
-// Groups that come in no order are drawn as well: both know them.
+// Chunks that come in no order are drawn as well: both know them.
 static bool in_order(const both *x)
 {
     bool fits = true, plan = pair_in_order(&x->plan, (int(*)[3])x->plan_group, x->parts.n);
     bool run = true;
     for (int k = 0; k < x->parts.n; k++) {
-        fits = fits && pair_via_fits((const int64_t(*)[3])x->group, x->parts.n, k, x->group[k][2]);
+        fits = fits && pair_via_fits((const int64_t(*)[3])x->chunk, x->parts.n, k, x->chunk[k][2]);
         for (int i = k + 1; i < x->parts.n; i++)
             run = run && !hap_pair_brings(&x->run[0], i, k);
     }
@@ -170,8 +170,8 @@ static int same_ways(const both *x, int m)
     const hap_rank *r = &x->rank[m];
     const hap_pair *p = &x->run[m];
     int n = x->plan.n, passed = 0;
-    for (int k = 0; k < p->n_groups; k++) {
-        int via = (int)x->group[k][2], owner = (m - via + n) % n;
+    for (int k = 0; k < p->n_chunks; k++) {
+        int via = (int)x->chunk[k][2], owner = (m - via + n) % n;
         for (int o = 0; o < n; o++)
             ck_assert_int_eq(hap_pair_sender(r, p, k, o),
                              pair_sender_of(&x->parts, &x->plan, k, o));
@@ -184,14 +184,14 @@ static int same_ways(const both *x, int m)
         hap_part_rows(r, p, k, owner, &lo, &hi);
         ck_assert_int_eq(w.rows.lo, lo);
         ck_assert_int_eq(w.owner, owner);
-        ck_assert_int_eq(w.to, (owner + (int)x->group[k][0]) % n);
+        ck_assert_int_eq(w.to, (owner + (int)x->chunk[k][0]) % n);
         uint32_t bring = pair_passed(&x->parts, k, x->rows[owner]);
-        for (int i = 0; i < p->n_groups; i++) {
+        for (int i = 0; i < p->n_chunks; i++) {
             hap_part_rows(r, p, i, owner, &lo, &hi);
             ck_assert_int_eq(bring >> i & 1, lo < hi && hap_pair_brings(p, i, k));
             // All rows that are passed on are in those.
             bool common = lo < hi && lo < w.rows.lo + w.rows.n && w.rows.lo < hi;
-            if (x->group[i][0] == via && common) ck_assert(bring >> i & 1);
+            if (x->chunk[i][0] == via && common) ck_assert(bring >> i & 1);
         }
     }
     return passed;
@@ -203,13 +203,13 @@ static int by_rows(const void *a, const void *b)
     return (p->rows.lo > q->rows.lo) - (p->rows.lo < q->rows.lo);
 }
 
-// The same ranges; and where one group brings the last parts of several, the planner, which takes
+// The same ranges; and where one chunk brings the last parts of several, the planner, which takes
 // them by rows, takes them as the runtime does.
 static void same_sums(const both *x, int m)
 {
-    pair_added plan[2 * COST_MAX_GROUPS];
-    hap_pair_sum run[2 * HAP_PAIR_GROUPS];
-    int n = pair_sums(&x->parts, x->rows[m], plan), own[COST_MAX_GROUPS + 1];
+    pair_added plan[2 * COST_MAX_CHUNKS];
+    hap_pair_sum run[2 * HAP_PAIR_CHUNKS];
+    int n = pair_sums(&x->parts, x->rows[m], plan), own[COST_MAX_CHUNKS + 1];
     ck_assert_int_eq(hap_pair_sums(&x->rank[m], &x->run[m], run), n);
     for (int i = 1; i < n; i++)
         ck_assert_int_le(run[i - 1].last, run[i].last);
@@ -238,7 +238,7 @@ START_TEST(planner_and_runtime_mean_the_same_rows)
         draw(&x);
         for (int m = 0; m < x.plan.n; m++) {
             same_parts(&x, m);
-            if (!x.plan.whole) same_products(&x, m);
+            if (!x.plan.whole) same_matmuls(&x, m);
             if (!x.plan.whole && !x.plan.consumer) same_sums(&x, m);
             if (!x.plan.whole) passed += same_ways(&x, m);
         }

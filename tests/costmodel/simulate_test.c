@@ -69,7 +69,7 @@ START_TEST(a_consumer_ends_as_a_whole)
     RUN(2, t, work(2, 1), both(&p, 4, 3.75), member, work(1, 1));
     ck_assert_double_eq(t.begin[1 * 2], 2); // the transfer
     ck_assert_double_eq(t.end[1 * 2], 5.5);
-    ck_assert_double_eq(t.begin[2 * 2], 3); // the products
+    ck_assert_double_eq(t.begin[2 * 2], 3); // the matmuls
     ck_assert_double_eq(t.end[2 * 2], 6);
     ck_assert_double_eq(t.end[2 * 2 + 1], 5.75);
     ck_assert_double_eq(t.total, 7);
@@ -307,7 +307,7 @@ END_TEST
 // Computing is 1.5 times slower beside communication, communication twice.
 START_TEST(contention_slows_both)
 {
-    static const cost_beside k[] = {{{{1.5, 2}, {1, 1}}}, {{{1, 1}, {1, 1}}}};
+    static const cost_contentions k[] = {{{{1.5, 2}, {1, 1}}}, {{{1, 1}, {1, 1}}}};
     cost_timeline t;
     // 4 s of communication take 8 beside computing, which does 8 / 1.5 meanwhile and 10 - 5.33
     // then.
@@ -337,17 +337,17 @@ START_TEST(contention_slows_both)
 END_TEST
 
 // Copies take no processor: beside them computing hardly slows down.
-START_TEST(pushes_slow_less)
+START_TEST(puts_slow_less)
 {
-    static const cost_beside k[] = {{{{1.5, 2}, {1.25, 1}}}};
-    cost_event push = {.kind = COST_START, .sec = {4}, .push = true};
+    static const cost_contentions k[] = {{{{1.5, 2}, {1.25, 1}}}};
+    cost_event put = {.kind = COST_START, .sec = {4}, .put = true};
     cost_timeline t;
-    BESIDE(k, 1, t, push, work(2, 0), until(0));
+    BESIDE(k, 1, t, put, work(2, 0), until(0));
     ck_assert_double_eq_tol(t.end[1], 2.5, 1e-9);
     ck_assert_double_eq_tol(t.end[0], 4, 1e-9);
     // Beside both kinds, on two streams, it goes as beside the worse.
-    push.stream = 1;
-    BESIDE(k, 1, t, begin(0, 4), push, work(2, 0), until(0), until(1));
+    put.stream = 1;
+    BESIDE(k, 1, t, begin(0, 4), put, work(2, 0), until(0), until(1));
     ck_assert_double_eq_tol(t.end[2], 3, 1e-9);
     ck_assert_double_eq_tol(t.end[0], 3 + 2.5, 1e-9);
     ck_assert_double_eq_tol(t.end[1], 4, 1e-9);
@@ -357,7 +357,7 @@ END_TEST
 // What nothing slows beside takes its time, and so does what computes beside it.
 START_TEST(a_quiet_collective_slows_nothing)
 {
-    static const cost_beside k[] = {{{{1.5, 2}, {1, 1}}}};
+    static const cost_contentions k[] = {{{{1.5, 2}, {1, 1}}}};
     for (int quiet = 0; quiet < 2; quiet++) {
         cost_event e[] = {{.kind = COST_START, .sec = {4}, .quiet = quiet > 0},
                           {.kind = COST_COMPUTE, .sec = {10}},
@@ -377,16 +377,16 @@ START_TEST(contention_lies_between)
     for (int round = 0; round < 2000; round++) {
         cost_event e[EVENTS];
         int n = 1 + draw(EVENTS), n_classes = 1 + draw(3), started[EVENTS], n_started = 0;
-        cost_beside none[3], k[3];
+        cost_contentions none[3], k[3];
         for (int c = 0; c < 3; c++)
-            for (int push = 0; push < 2; push++) {
-                none[c].of[push] = (cost_contention){1, 1};
-                k[c].of[push] = (cost_contention){1 + draw(4) / 8.0, 1 + draw(8) / 8.0};
+            for (int put = 0; put < 2; put++) {
+                none[c].of[put] = (cost_contention){1, 1};
+                k[c].of[put] = (cost_contention){1 + draw(4) / 8.0, 1 + draw(8) / 8.0};
             }
         double in_a_row = 0;
         for (int i = 0; i < n; i++) {
             int kind = draw(n_started ? 3 : 2);
-            e[i] = (cost_event){.kind = (cost_event_kind)kind, .stream = 0, .push = draw(2) > 0};
+            e[i] = (cost_event){.kind = (cost_event_kind)kind, .stream = 0, .put = draw(2) > 0};
             for (int c = 0; c < n_classes; c++)
                 e[i].sec[c] = draw(6);
             if (kind == COST_START) started[n_started++] = i;
@@ -435,7 +435,7 @@ int main(void)
     tcase_add_test(c, nothing_takes_no_time);
     tcase_add_test(c, random_programs_equal_time_steps);
     tcase_add_test(c, contention_slows_both);
-    tcase_add_test(c, pushes_slow_less);
+    tcase_add_test(c, puts_slow_less);
     tcase_add_test(c, a_quiet_collective_slows_nothing);
     tcase_add_test(c, contention_lies_between);
     tcase_add_exit_test(c, a_wait_for_what_did_not_start_is_a_bug, 4);

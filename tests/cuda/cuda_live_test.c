@@ -103,16 +103,16 @@ static void graphs_of(const rank *x, int n, int *graph)
     }
 }
 
-// A program: starts, each waited for before or behind later ones, some of them pushes or pairs. On
-// each rank as many ops between as come, and small starts moved before waits.
+// A program: starts, each waited for before or behind later ones, some of them one-sided puts or
+// pairs. On each rank as many ops between as come, and small starts moved before waits.
 static int draw(int ranks)
 {
     int n = 2 + below(MOST_STARTS - 2), wait_at[MOST_STARTS];
     cuda_call_kind kind[MOST_STARTS];
-    bool push[MOST_STARTS], small[MOST_STARTS];
+    bool put[MOST_STARTS], small[MOST_STARTS];
     for (int k = 0; k < n; k++) {
         kind[k] = below(10) == 0 ? CUDA_PAIR : CUDA_START;
-        push[k] = below(6) == 0;
+        put[k] = below(6) == 0;
         small[k] = below(3) == 0;
         wait_at[k] = k + (below(3) ? 0 : below(4)); // behind that start
     }
@@ -129,7 +129,7 @@ static int draw(int ranks)
                 if ((turn == 0) == early) {
                     add(x, kind[k], 1);
                     at[k] = x->list.n - 1;
-                    x->live[at[k]] = kind[k] == CUDA_PAIR || push[k];
+                    x->live[at[k]] = kind[k] == CUDA_PAIR || put[k];
                     continue;
                 }
                 for (int j = 0; j < k; j++)

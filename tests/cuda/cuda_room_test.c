@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda/device/cuda_context.h"
+#include "cuda/device/cuda_room.h"
 
 // --- what the file under test calls ---
 

@@ -1,4 +1,4 @@
-// Rows of the op table on a GPU in bf16 and f32 against the CPU kernels, at sizes past vectors,
+// Ops of the table on a GPU in bf16 and f32 against the CPU kernels, at sizes past vectors,
 // warps and blocks, with odd row lengths and unaligned rows. Small shapes and every cut of them are
 // in op_cuts_test.
 

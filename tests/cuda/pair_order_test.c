@@ -1,4 +1,4 @@
-// What pairs on the device wait for (cuda/comm/cuda_pair.c): that file and cuda_push.c as they are,
+// What pairs on the device wait for (cuda/comm/cuda_pair.c): that file and cuda_put.c as they are,
 // for several ranks in one process, on streams that run in orders drawn at random
 // (support/fake_streams.h).
 //
@@ -6,7 +6,7 @@
 //
 // A program is some pairs; a producer's wait comes when a later pair has been enqueued, or at once.
 // Operands are made on the compute stream just before a pair and overwritten there just behind it,
-// results when they have been looked at. A product takes several steps. Every value is to be right,
+// results when they have been looked at. A matmul takes several steps. Every value is to be right,
 // also of steps as one graph (cuda/step/cuda_whole.h) in turns with live ones; where one stream
 // does not wait for another, some are to be wrong: each of these waits matters.
 
@@ -15,10 +15,11 @@
 #include <string.h>
 
 #include "core/coll_geometry.h"
+#include "core/pair_calls.h"
 #include "core/pair_rows.h"
 #include "core/tensor.h"
 #include "cuda/comm/cuda_pair.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/step/cuda_program.h"
 #include "tests/support/coll_random.h"
@@ -33,10 +34,10 @@ enum { ITEMS = 6, OPEN = 2, ROOM = 1 << 16, CALLS = 2 * ITEMS, OPS = 2, GROUPS =
 // A pair of one rank.
 typedef struct item {
     struct rank *q;
-    int number, room, n_ops, n_groups;
-    int64_t group[GROUPS][3];
+    int number, room, n_ops, n_chunks;
+    int64_t chunk[GROUPS][3];
     hap_coll_call call;
-    hap_tensor *x, *w[OPS], *y[OPS]; // operand, matrices, results of the products
+    hap_tensor *x, *w[OPS], *y[OPS]; // operand, matrices, results of the matmuls
     hap_tensor *dst, *src;
     hap_pair pair;
     cudaEvent_t done;
@@ -87,16 +88,16 @@ ncclResult_t ncclAllReduce(const void *x, void *y, size_t n, ncclDataType_t type
     abort();
 }
 
-typedef struct product {
+typedef struct matmul {
     const float *x, *w;
     float *y;
     int64_t rows, k, n;
-} product;
+} matmul;
 
 // Half of the rows a step.
 static bool multiply_some(void *arg, int number)
 {
-    const product *m = arg;
+    const matmul *m = arg;
     int64_t half = m->rows / 2;
     for (int64_t i = number ? half : 0; i < (number ? m->rows : half); i++)
         for (int64_t j = 0; j < m->n; j++) {
@@ -111,7 +112,7 @@ static bool multiply_some(void *arg, int number)
 const char *hap_cuda_run(cuda_context *x, const hap_op_call *c)
 {
     const hap_tensor *in = c->in[0], *w = c->in[1], *y = c->out[0];
-    product m = {in->data, w->data, y->data, in->local[0], in->local[1], y->local[1]};
+    matmul m = {in->data, w->data, y->data, in->local[0], in->local[1], y->local[1]};
     fake_call_own(x->stream, NULL, multiply_some, &m, sizeof m);
     return NULL;
 }
@@ -261,22 +262,22 @@ static hap_tensor *take(rank *q, int number, int at, int64_t end[2], hap_segment
     return (hap_at)(&q->r, seg, &offset[number][at], HAP_F32, 2, dims);
 }
 
-static void draw_groups(item *x, int n, bool gathered)
+static void draw_chunks(item *x, int n, bool gathered)
 {
-    x->n_groups = 0;
+    x->n_chunks = 0;
     for (int d = 0; d < n; d++)
         for (int64_t k = 1 + coll_below(3); k > 0; k--) {
-            int at = x->n_groups++, to = (int)coll_below(at + 1);
-            memcpy(x->group[at], x->group[to], sizeof x->group[at]);
-            x->group[to][0] = d;
-            x->group[to][1] = 1 + coll_below(4);
+            int at = x->n_chunks++, to = (int)coll_below(at + 1);
+            memcpy(x->chunk[at], x->chunk[to], sizeof x->chunk[at]);
+            x->chunk[to][0] = d;
+            x->chunk[to][1] = 1 + coll_below(4);
         }
-    for (int k = 1; k < x->n_groups; k++)
-        if (coll_chance(40)) x->group[k][1] *= -1;
-    for (int k = 0; k < x->n_groups && gathered; k++) {
+    for (int k = 1; k < x->n_chunks; k++)
+        if (coll_chance(40)) x->chunk[k][1] *= -1;
+    for (int k = 0; k < x->n_chunks && gathered; k++) {
         int64_t via = coll_below(n);
-        if (!pair_via_fits((const int64_t(*)[3])x->group, x->n_groups, k, via)) continue;
-        x->group[k][2] = via;
+        if (!pair_via_fits((const int64_t(*)[3])x->chunk, x->n_chunks, k, via)) continue;
+        x->chunk[k][2] = via;
     }
 }
 
@@ -288,8 +289,8 @@ static void draw_item(rank *q, int number, int room, int64_t end[2])
     item *x = &q->item[number];
     *x = (item){.q = q, .number = number, .room = room, .n_ops = 1};
     hap_coll_kind kind = kinds[coll_below(fake.by_nccl ? 3 : 5)];
-    hap_form form = coll_push(&q->r, 1);
-    draw_groups(x, kind == HAP_ALL_REDUCE ? 1 : fake.n, kind == HAP_ALL_GATHER);
+    hap_form form = coll_put(&q->r, 1);
+    draw_chunks(x, kind == HAP_ALL_REDUCE ? 1 : fake.n, kind == HAP_ALL_GATHER);
     int64_t n_rows = 1 + coll_below(40), cols = 4 * (1 + coll_below(3));
     hap_dim rows = WHOLE(n_rows), cut = CUT(0, n_rows, coll_table(n_rows, fake.n, false));
     hap_dim k = WHOLE(4 * (1 + coll_below(2))), n = WHOLE(cols), of_n = n;
@@ -327,7 +328,7 @@ static void collect(item *x)
 {
     hap_rank *r = &x->q->r;
     hap_op_call op = {.op = HAP_OP_matmul, .n_out = 1, .n_in = 2, .n_attr = 1};
-    hap_pair_begin(r, x->n_groups, (const int64_t(*)[3])x->group);
+    hap_pair_begin(r, x->n_chunks, (const int64_t(*)[3])x->chunk);
     if (gathers(x)) {
         hap_pair_start(r, &x->call);
         hap_pair_wait(r, NULL);
@@ -402,9 +403,9 @@ static void begin(int n_ranks, int steps)
         memset(fake.sym[i], 0xA5, (size_t)fake.room);
         cudaStreamCreateWithPriority(&q->b.x.stream, 0, 0);
         cudaStreamCreateWithPriority(&q->b.stream[1], 0, 0);
-        q->b.group[1] = fake_comm(0, i);
+        q->b.chunk[1] = fake_comm(0, i);
         q->b.warm = steps > 1;
-        q->r.seg[SEG_SYM] = cuda_push_start(&q->r, fake.room);
+        q->r.seg[SEG_SYM] = cuda_put_start(&q->r, fake.room);
         cuda_pair_start(&q->r);
     }
 }
@@ -419,10 +420,10 @@ static void end(void)
         for (int k = 0; k < ITEMS; k++)
             cudaEventDestroy(q->item[k].done);
         cuda_pair_end(&q->r);
-        cuda_push_end(&q->r);
+        cuda_put_end(&q->r);
         cudaStreamDestroy(q->b.x.stream);
         cudaStreamDestroy(q->b.stream[1]);
-        fake_comm_free(q->b.group[1]);
+        fake_comm_free(q->b.chunk[1]);
         hap_tensor_free_all(&q->r);
         free(q->r.tensor);
     }
@@ -532,7 +533,7 @@ static role role_of(cudaStream_t s)
         if (s == b->beside) return BESIDE;
         if (s == b->waits) return WAITS;
     }
-    return OTHER; // of pushes
+    return OTHER; // of one-sided puts
 }
 
 static role waits_not, for_what;
@@ -542,15 +543,14 @@ static bool rash(cudaStream_t s, cudaStream_t recorded)
     return role_of(s) == waits_not && role_of(recorded) == for_what;
 }
 
-// Streams of pushes do not wait for what is to be passed on.
+// Streams of one-sided puts do not wait for what is to be passed on.
 static bool deaf(cudaStream_t s, const uint32_t *at)
 {
     for (int i = 0; i < fake.n; i++) {
-        int64_t flag = ((const char *)at - fake.sym[i] - fake.room) / CUDA_PUSH_FLAG_BYTES;
+        int64_t flag = ((const char *)at - fake.sym[i] - fake.room) / CUDA_PUT_FLAG_BYTES;
         bool here = (const char *)at >= fake.sym[i] + fake.room &&
                     (const char *)at < fake.sym[i] + fake.room + FAKE_FLAGS;
-        if (here)
-            return role_of(s) == OTHER && flag / fake.n % CUDA_PUSH_KINDS == CUDA_PUSH_ARRIVED;
+        if (here) return role_of(s) == OTHER && flag / fake.n % CUDA_PUT_KINDS == CUDA_PUT_ARRIVED;
     }
     return false;
 }
@@ -559,7 +559,7 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *what;
-        int steps; // 1: products are rehearsed
+        int steps; // 1: matmuls are rehearsed
         role waits_not, for_what;
         how_captured captured;
         bool deaf, by_nccl;
@@ -567,9 +567,9 @@ int main(int argc, char **argv)
         {"as it is", 2, OTHER, OTHER, LIVE, false, false},
         {"by NCCL", 2, OTHER, OTHER, LIVE, false, true},
         {"rehearsed", 1, OTHER, OTHER, LIVE, false, false},
-        {"products before rows have come", 2, COMPUTE, WAITS, LIVE, false, false},
+        {"matmuls before rows have come", 2, COMPUTE, WAITS, LIVE, false, false},
         {"what follows before sums and copies", 2, COMPUTE, BESIDE, LIVE, false, false},
-        {"pushes before rows are made", 2, OTHER, COMPUTE, LIVE, false, false},
+        {"one-sided puts before rows are made", 2, OTHER, COMPUTE, LIVE, false, false},
         {"sums and copies before rows are made", 2, BESIDE, COMPUTE, LIVE, false, false},
         {"passed on before rows have come", 2, OTHER, OTHER, LIVE, true, false},
         {"captured", 2, OTHER, OTHER, CAPTURED, false, false},

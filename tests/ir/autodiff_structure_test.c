@@ -27,7 +27,7 @@ static const char *nodes(const ir_graph *g, ir_phase phase)
     for (int i = 0; i < g->nodes.n; i++) {
         const ir_node *n = &g->nodes.p[i];
         if (n->phase != phase) continue;
-        hb_printf(&b, "%.*s=%s(", HB_ARG(n->name), ir_row(n->op)->name);
+        hb_printf(&b, "%.*s=%s(", HB_ARG(n->name), ir_op_of(n->op)->name);
         for (int k = 0; k < n->n_in; k++)
             hb_printf(&b, "%s%.*s", k ? ", " : "", HB_ARG(g->tensors.p[n->in[k]].name));
         hb_puts(&b, ")\n");
@@ -164,7 +164,8 @@ static const char *block_nodes(const ir_graph *g, int block, int *count)
     for (int i = 0; i < g->nodes.n; i++) {
         const ir_node *n = &g->nodes.p[i];
         if (strncmp(n->name.p, prefix, strlen(prefix)) != 0) continue;
-        hb_printf(&b, "%d %s %s\n", (int)n->phase, ir_row(n->op)->name, n->name.p + strlen(prefix));
+        hb_printf(&b, "%d %s %s\n", (int)n->phase, ir_op_of(n->op)->name,
+                  n->name.p + strlen(prefix));
         ++*count;
     }
     return hb_done(&b).p;
@@ -232,7 +233,7 @@ START_TEST(optimizers)
         int s = ir_add_node(g, HB_STR("s"), IR_OP_sum, IR_FORWARD, 1, &t, a);
         g->loss = g->nodes.p[s].out[0];
         hb_str glob = HB_STR("*.bias");
-        struct ir_group group = {1, &glob, 0.5, 0};
+        struct ir_parameter_group group = {1, &glob, 0.5, 0};
         g->opt = (ir_optimizer){.lr = 0.1,
                                 .beta1 = 0.8,
                                 .beta2 = 0.7,

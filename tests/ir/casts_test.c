@@ -30,7 +30,7 @@ static const char *nodes(const ir_graph *g, ir_phase phase)
         const ir_node *n = &g->nodes.p[i];
         if (n->phase != phase) continue;
         hb_printf(&b, "%.*s:%s=%s(", HB_ARG(n->name), ir_dtype_name(g->tensors.p[n->out[0]].dtype),
-                  ir_row(n->op)->name);
+                  ir_op_of(n->op)->name);
         for (int k = 0; k < n->n_in; k++)
             hb_printf(&b, "%s%.*s", k ? ", " : "", HB_ARG(g->tensors.p[n->in[k]].name));
         hb_puts(&b, ")\n");
@@ -188,7 +188,7 @@ START_TEST(invariants_of_examples)
     int *copies = HB_ARRAY(arena, int, g->tensors.n), dense = 0;
     for (int i = 0; i < g->nodes.n; i++) {
         const ir_node *n = &g->nodes.p[i];
-        const ir_op_row *row = ir_row(n->op);
+        const ir_op_info *row = ir_op_of(n->op);
         const ir_tensor *y = &g->tensors.p[n->out[0]];
         bool is_dense = row->flops_kind == IR_FLOPS_DENSE || row->flops_kind == IR_FLOPS_SDPA;
         dense += is_dense;
@@ -337,7 +337,7 @@ START_TEST(random_graphs)
             loss[k] = (double)interp_loss(x);
             grads[k] = g->grads.n;
             for (int i = 0; k && i < g->nodes.n; i++)
-                dense += ir_row(g->nodes.p[i].op)->flops_kind == IR_FLOPS_DENSE;
+                dense += ir_op_of(g->nodes.p[i].op)->flops_kind == IR_FLOPS_DENSE;
         }
         ck_assert_int_eq(grads[0], grads[1]);
         near += fabs(loss[0] - loss[1]) <= 0.02 * (1 + fabs(loss[0]));
@@ -414,7 +414,7 @@ static int row_agrees(const op_case *c, hap_dtype type, bool wide_out, uint64_t 
     ir_graph *g = op_case_graph(arena, c, false, &node);
     const ir_node *n = &g->nodes.p[node];
     interp *x = interp_new(arena, g, 1);
-    bool in_place = ir_row(n->op)->flags & IR_IN_PLACE;
+    bool in_place = ir_op_of(n->op)->flags & IR_IN_PLACE;
     hap_tensor narrow[IR_MAX_IN + IR_MAX_OUT], *in[2][IR_MAX_IN], *out[2][IR_MAX_OUT];
     int n_narrow = 0;
     for (int i = 0; i < n->n_in; i++) {
@@ -468,7 +468,7 @@ START_TEST(rows_on_narrow_storage)
     uint64_t rng = (uint64_t)_i + 1;
     int floats = 0, n_more = (int)(sizeof more_cases / sizeof *more_cases);
     bool logical = _i == IR_OP_logical_and || _i == IR_OP_logical_or || _i == IR_OP_logical_not;
-    const char *left = ir_row((ir_op)_i)->dtypes;
+    const char *left = ir_op_of((ir_op)_i)->dtypes;
     for (int i = 0; i < n_op_cases + n_more; i++) {
         const op_case *c = i < n_op_cases ? &op_cases[i] : &more_cases[i - n_op_cases];
         if (c->op != (ir_op)_i) continue;
@@ -476,7 +476,7 @@ START_TEST(rows_on_narrow_storage)
         floats += row_agrees(c, HAP_F16, false, &rng);
         if (strspn(left, "fw") == strlen(left)) row_agrees(c, HAP_BF16, true, &rng);
     }
-    ck_assert_msg(floats > 0 || logical, "row %s was not run on floats", ir_row((ir_op)_i)->name);
+    ck_assert_msg(floats > 0 || logical, "row %s was not run on floats", ir_op_of((ir_op)_i)->name);
 }
 END_TEST
 

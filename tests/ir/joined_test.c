@@ -38,7 +38,7 @@ START_TEST(attention_is_not_moved)
         {"examples/gpt2-tiny/graph.json", IR_OP_split, 3, 3},
         {"examples/gpt2-tiny/graph.json", IR_OP_concat, 3, 3},
         {"examples/gpt2-tiny/graph.json", IR_OP_norm_bwd_params, 7, 7},
-        // Biases: of the products before gelu and of those into the residual sums; not of the
+        // Biases: of the matmuls before gelu and of those into the residual sums; not of the
         // packed
         // query, key and value, nor where no norm comes after the sum.
         {"examples/gpt2-tiny/graph.json", IR_OP_sum, 13, 9},
@@ -57,12 +57,12 @@ START_TEST(attention_is_not_moved)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         counts n = count(row[i].graph, row[i].op);
         ck_assert_msg(n.all == row[i].all && n.joined == row[i].joined, "%s %s: %d of %d",
-                      row[i].graph, ir_row(row[i].op)->name, n.joined, n.all);
+                      row[i].graph, ir_op_of(row[i].op)->name, n.joined, n.all);
     }
 }
 END_TEST
 
-// What the judge takes for an op of a plan, and what made its first operand.
+// What the simulator takes for an op of a plan, and what made its first operand.
 typedef struct priced {
     const syn_program *p;
     const syn_instr *in, *from;
@@ -123,7 +123,7 @@ START_TEST(sums_behind_collectives)
 }
 END_TEST
 
-// count: parts of a product, or copies.
+// count: parts of a matmul, or copies.
 static void look_at_split(const priced *x, bool joined, int *count)
 {
     (void)joined;
@@ -133,16 +133,16 @@ static void look_at_split(const priced *x, bool joined, int *count)
     count[!parts]++;
 }
 
-// What a plan makes of the split of query, key and value: nothing behind a product with the whole
+// What a plan makes of the split of query, key and value: nothing behind a matmul with the whole
 // weight, a copy behind one with a part, or behind a collective.
-START_TEST(splits_of_whole_products)
+START_TEST(splits_of_whole_matmuls)
 {
     each_priced(IR_OP_split, look_at_split, (int[2]){0});
 }
 END_TEST
 
 // Squares of gradients take the time of their bytes, and so do the copies of parameters that
-// updates write; not those that a push sends, nor of what ranks update in parts.
+// updates write; not those that a one-sided put sends, nor of what ranks update in parts.
 START_TEST(squares_and_copies)
 {
     hb_arena *a = hb_arena_new();
@@ -175,7 +175,7 @@ START_TEST(squares_and_copies)
                 bool adam = x->kind == SYN_OP && g->nodes.p[x->node].op == IR_OP_adam;
                 whole |= adam && x->in[0] == in->in[0];
                 for (int j = 0; x->kind == SYN_START && j < x->n_in; j++)
-                    sent |= cost_is_push(x->form) && x->in[j] == in->out[0];
+                    sent |= cost_is_put(x->form) && x->in[j] == in->out[0];
             }
             ck_assert_msg((sec < in->sec[0] / 2) == (whole && !sent), "cast %d: %g of %g s", i, sec,
                           in->sec[0]);
@@ -193,7 +193,7 @@ int main(void)
     Suite *s = suite_create("joined");
     TCase *c = tcase_create("joined");
     tcase_add_test(c, attention_is_not_moved);
-    tcase_add_test(c, splits_of_whole_products);
+    tcase_add_test(c, splits_of_whole_matmuls);
     tcase_add_test(c, sums_behind_collectives);
     tcase_add_test(c, squares_and_copies);
     suite_add_tcase(s, c);

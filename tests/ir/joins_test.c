@@ -31,7 +31,7 @@ static bool only_memory(int role)
 START_TEST(ops_have_their_roles)
 {
     for (int i = 0; i < N_ROWS; i++) {
-        const ir_op_row *op = ir_row((ir_op)rows[i].op);
+        const ir_op_info *op = ir_op_of((ir_op)rows[i].op);
         ck_assert_msg((int)op->role == rows[i].role, "%s has another role in ops.def", op->name);
         if (rows[i].role != IR_ROLE_gradient) continue;
         // A slope is made element by element, the gradient of a norm by whole rows.
@@ -46,8 +46,8 @@ START_TEST(roles_have_their_ops)
         int n = 0;
         for (int i = 0; i < N_ROWS; i++)
             n += rows[i].op == op;
-        bool joins = !only_memory((int)ir_row((ir_op)op)->role);
-        ck_assert_msg(n == joins, "%s stands in joins.def %d times", ir_row((ir_op)op)->name, n);
+        bool joins = !only_memory((int)ir_op_of((ir_op)op)->role);
+        ck_assert_msg(n == joins, "%s stands in joins.def %d times", ir_op_of((ir_op)op)->name, n);
     }
 }
 END_TEST
@@ -61,7 +61,7 @@ START_TEST(updates_write_in_place)
 #include "runtime/hap/joins.def"
     };
     for (size_t i = 0; i < sizeof update / sizeof *update; i++)
-        ck_assert_int_eq(ir_row((ir_op)update[i].op)->n_out, update[i].places);
+        ck_assert_int_eq(ir_op_of((ir_op)update[i].op)->n_out, update[i].places);
 }
 END_TEST
 

@@ -192,7 +192,7 @@ static void give(const config *f, int i, const cut *c, bool last, hap_tensor *t,
 static void run_rank(const config *f, const int *coord, double *rest[], double *sum[], int *hits[])
 {
     const ir_node *n = f->n;
-    bool in_place = (ir_row(n->op)->flags & IR_IN_PLACE) != 0;
+    bool in_place = (ir_op_of(n->op)->flags & IR_IN_PLACE) != 0;
     bool last = coord[0] == f->ranks[0] - 1 && coord[1] == f->ranks[1] - 1;
     hap_tensor in[IR_MAX_IN], out[IR_MAX_OUT], *pin[IR_MAX_IN], *pout[IR_MAX_OUT];
     for (int i = 0; i < n->n_in; i++) {
@@ -425,7 +425,7 @@ static void run_case(const op_case *c)
     for (int o = 0; o < f.n->n_out; o++) {
         f.want[o] = x->t[f.n->out[o]];
         out[o] = &f.want[o];
-        if (ir_row(c->op)->flags & IR_IN_PLACE) {
+        if (ir_op_of(c->op)->flags & IR_IN_PLACE) {
             memcpy(f.want[o].data, f.in[o].data, (size_t)f.in[o].bytes);
             in[o] = out[o];
         }
@@ -462,7 +462,7 @@ START_TEST(cuts_of_a_row)
             found = true;
             run_case(&op_cases[i]);
         }
-    const ir_op_row *row = ir_row((ir_op)_i);
+    const ir_op_info *row = ir_op_of((ir_op)_i);
     ck_assert_msg(found, "row %s has no case in op_cases.c", row->name);
     // A formula whose factors all came out whole would pass unseen. (clip_scale has numbers alone.)
     if (_i != IR_OP_clip_scale)

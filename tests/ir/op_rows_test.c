@@ -36,12 +36,12 @@ static bool says(const char *text, const char *before, const char *op, const cha
 START_TEST(every_op_is_complete)
 {
     arena = hb_arena_new();
-    const char *cuda = text_of("runtime/cuda/kernels/cuda_rows_table.c"),
+    const char *cuda = text_of("runtime/cuda/kernels/cuda_op_table.c"),
                *groups = text_of("runtime/hap/kernels.cuh"),
                *lower = text_of("ir/export/hap_export/lower.py");
     for (int op = 0; op < IR_N_ALL_OPS; op++) {
         if (op == IR_N_OPS) continue;
-        const ir_op_row *r = ir_row((ir_op)op);
+        const ir_op_info *r = ir_op_of((ir_op)op);
         const char *name = r->name;
         if (r->flags & IR_USER && op != IR_OP_full) // which the exporter writes as a constant
             want(says(lower, "\"", name, "\""), name,
@@ -56,7 +56,7 @@ START_TEST(every_op_is_complete)
              "modular meaning (synth/certify/modp_points.c and others)");
         want(hap_cpu_has((hap_op_id)op), name, "kernel (runtime/cpu/ops_table.c)");
         want(r->point || says(cuda, "[HAP_OP_", name, "] ="), name,
-             "kernel (runtime/cuda/kernels/cuda_rows_table.c)");
+             "kernel (runtime/cuda/kernels/cuda_op_table.c)");
         if (r->flags & (IR_EACH | IR_ROWS))
             want(r->point || says(groups, "HAP_OP_2(", name, ",") ||
                      says(groups, "struct ", name, " ") || says(groups, "auto ", name, "(") ||

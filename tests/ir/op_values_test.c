@@ -302,7 +302,7 @@ static bool has_float_operand(const op_case *c)
 
 START_TEST(rows_by_differences)
 {
-    const ir_op_row *row = ir_row((ir_op)_i);
+    const ir_op_info *row = ir_op_of((ir_op)_i);
     bool in_composite = !(row->flags & IR_USER);
     if (strcmp(row->vjp, "none") == 0 || strcmp(row->vjp, "stat") == 0 || in_composite) return;
     int checked = 0;
@@ -324,7 +324,7 @@ START_TEST(rows_of_composites)
     static const char *const reached[] = {"softmax_apply", "log_softmax_apply", "nll_sum",
                                           "norm_apply"};
     for (int op = 0; op < IR_N_OPS; op++) {
-        const ir_op_row *row = ir_row((ir_op)op);
+        const ir_op_info *row = ir_op_of((ir_op)op);
         if (row->flags & IR_USER || !strcmp(row->vjp, "none") || !strcmp(row->vjp, "stat"))
             continue;
         bool found = false;

@@ -23,7 +23,7 @@ static void teardown(void)
 
 START_TEST(table)
 {
-    const ir_op_row *r = ir_row(IR_OP_sdpa);
+    const ir_op_info *r = ir_op_of(IR_OP_sdpa);
     ck_assert_str_eq(r->name, "sdpa");
     ck_assert_int_eq(r->min_in, 3);
     ck_assert_int_eq(r->max_in, 4);
@@ -32,19 +32,19 @@ START_TEST(table)
     ck_assert_str_eq(r->attr[1].name, "scale");
     ck_assert(r->attr[2].has_default && r->attr[2].kind == IR_ATTR_REAL);
     ck_assert(r->flags == (IR_USER | IR_RANDOM));
-    r = ir_row(IR_OP_adam);
+    r = ir_op_of(IR_OP_adam);
     ck_assert_double_eq(r->attr[ir_attr_index(IR_OP_adam, "beta2")].value.f, 0.999);
     ck_assert_int_eq(r->attr[ir_attr_index(IR_OP_adam, "decoupled")].value.i, 1);
     ck_assert_int_eq(r->min_in, 4);
-    ck_assert_int_eq(ir_row(IR_OP_dropout)->attr[0].has_default, 0);
-    ck_assert_int_eq(ir_row(IR_OP_clip_scale)->max_in, 1); // one scalar
-    ck_assert_int_eq(ir_row(IR_OP_full)->max_in, 0);
-    ck_assert_int_eq(ir_row(IR_OP_ce_bwd)->min_in, 5);
-    ck_assert_int_eq(ir_row(IR_OP_layer_norm)->max_in, 3);
-    ck_assert(ir_row(IR_OP_layer_norm)->flags & IR_COMPOSITE);
+    ck_assert_int_eq(ir_op_of(IR_OP_dropout)->attr[0].has_default, 0);
+    ck_assert_int_eq(ir_op_of(IR_OP_clip_scale)->max_in, 1); // one scalar
+    ck_assert_int_eq(ir_op_of(IR_OP_full)->max_in, 0);
+    ck_assert_int_eq(ir_op_of(IR_OP_ce_bwd)->min_in, 5);
+    ck_assert_int_eq(ir_op_of(IR_OP_layer_norm)->max_in, 3);
+    ck_assert(ir_op_of(IR_OP_layer_norm)->flags & IR_COMPOSITE);
     for (int op = 0; op < IR_N_ALL_OPS; op++)
         if (op != IR_N_OPS)
-            ck_assert_int_eq(ir_op_parse(hb_str_c(arena, ir_row((ir_op)op)->name)), op);
+            ck_assert_int_eq(ir_op_parse(hb_str_c(arena, ir_op_of((ir_op)op)->name)), op);
     ck_assert_int_eq(ir_op_parse(HB_STR("Linear")), -1);
 }
 END_TEST
@@ -243,8 +243,8 @@ static void run(const example *e)
         n.in[n.n_in] = ir_add_tensor(g, hb_fmt(arena, "t%d", n.n_in), IR_INPUT, type, rank, dim);
         n.n_in++;
     }
-    for (int i = 0; i < ir_row(n.op)->n_attr; i++)
-        n.attr[i] = ir_row(n.op)->attr[i].value;
+    for (int i = 0; i < ir_op_of(n.op)->n_attr; i++)
+        n.attr[i] = ir_op_of(n.op)->attr[i].value;
     p = hb_copy(arena, e->attrs, strlen(e->attrs) + 1);
     while (*p) {
         const char *key = token(&p, "=");
@@ -265,7 +265,7 @@ static void run(const example *e)
     hb_str why = {0};
     hb_buf b = {.arena = arena};
     if (ir_infer(g, &n, outs, arena, &why)) {
-        int count = ir_row(n.op)->flags & IR_COMPOSITE ? 1 : ir_node_outs(&n);
+        int count = ir_op_of(n.op)->flags & IR_COMPOSITE ? 1 : ir_node_outs(&n);
         for (int i = 0; i < count; i++)
             hb_printf(&b, "%s%s %s", i ? ", " : "", ir_dtype_name(outs[i].dtype),
                       ir_shape_text(arena, outs[i].rank, outs[i].dim).p);
@@ -283,7 +283,7 @@ START_TEST(inference)
 }
 END_TEST
 
-static bool inferred_alike(const ir_op_row *a, const ir_op_row *b)
+static bool inferred_alike(const ir_op_info *a, const ir_op_info *b)
 {
     if (a == b) return true;
     return a->formula[0] && a->formula[0] != '@' && strcmp(a->formula, b->formula) == 0 &&
@@ -297,9 +297,9 @@ START_TEST(every_op_has_a_case)
         if (op == IR_N_OPS) continue;
         for (int i = 0; i < N_EXAMPLES && !seen; i++) {
             int other = ir_op_parse(hb_str_c(arena, examples[i].op));
-            seen = inferred_alike(ir_row((ir_op)op), ir_row((ir_op)other));
+            seen = inferred_alike(ir_op_of((ir_op)op), ir_op_of((ir_op)other));
         }
-        ck_assert_msg(seen, "no case for %s", ir_row((ir_op)op)->name);
+        ck_assert_msg(seen, "no case for %s", ir_op_of((ir_op)op)->name);
     }
 }
 END_TEST

@@ -189,7 +189,7 @@ static void chunk_by_chunk(const ir_graph *v)
     for (int i = 0; i < v->nodes.n; i++) {
         const ir_node *n = &v->nodes.p[i];
         const char *mark = memchr(n->name.p, '#', n->name.n);
-        if (!mark || mark[1] == '.' || ir_row(n->op)->flops_kind != IR_FLOPS_DENSE) continue;
+        if (!mark || mark[1] == '.' || ir_op_of(n->op)->flops_kind != IR_FLOPS_DENSE) continue;
         int chunk = atoi(mark + 1);
         ck_assert_int_ge(chunk, last);
         last = chunk;
@@ -277,7 +277,7 @@ START_TEST(recomputed)
         // just before its block, behind the blocks that come before it on the way back
         ck_assert_int_gt(again, graph_node(v, "transformer.h.1.ln_1'dx"));
         ck_assert_int_lt(again, graph_node(v, "transformer.h.0.mlp.c_proj'dw"));
-        // nothing that the backward pass does not read: the block's last product
+        // nothing that the backward pass does not read: the block's last matmul
         for (int i = 0; i < v->nodes.n; i++)
             ck_assert(!hb_str_is(v->nodes.p[i].name, "transformer.h.0.mlp.c_proj'again"));
     }
@@ -340,7 +340,7 @@ START_TEST(whole_again)
 }
 END_TEST
 
-// A bf16 product that sums over the batch: its chunks are added up in f32. The parameter that holds
+// A bf16 matmul that sums over the batch: its chunks are added up in f32. The parameter that holds
 // the batch is cut into chunks, its gradient put together from them.
 START_TEST(narrow_sums)
 {
@@ -442,7 +442,7 @@ START_TEST(unlike)
         ir_graph *v = ir_variant(a, g, 1, blocks(a, 3, set), hb_diag_new(a));
         must_verify(v, "layers that differ");
         ck_assert_int_eq(v->nodes.n, g->nodes.n + (int)(set & 1) + (int)(set >> 1 & 1) +
-                                         (int)(set >> 2)); // the product, not the gelu
+                                         (int)(set >> 2)); // the matmul, not the gelu
         ck_assert(difference(a, g, v, 3) < 1e-5);
     }
     hb_arena_free(a);

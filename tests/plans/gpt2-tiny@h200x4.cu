@@ -1,7 +1,7 @@
-// kernels.cu: the groups of program.c as CUDA kernels, by hapc 0.1.0.
+ kernels.cu: the fusions of program.c as CUDA kernels, by hapc 0.1.0.
 //
-// t is a tensor of the group in the order of its text (op, operands > outputs), p its memory, o
-// an op over rows, a what it adds up. A group that does not read as its text runs op by op.
+// t is a tensor of the fusion in the order of its text (op, operands > outputs), p its memory, o
+// an op over rows, a what it adds up. A fusion that does not read as its text runs op by op.
 
 #include "hap/kernels.cuh"
 

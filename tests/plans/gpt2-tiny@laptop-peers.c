@@ -137,7 +137,7 @@ static void loss_forward(hap_rank *r)
 
     // h.2.add
     op_add(r, h[2].add, h[2].attn_c_proj, h_add_2[2]);        // y = a + b                     0.009
-    hap_wait(r, coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &h_2_add_all, &h[2].add,
+    hap_wait(r, coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &h_2_add_all, &h[2].add,
         NULL));                                               // @rows -> whole  64.0 KiB      0.027
     hap_cut(r, h_2_add_cut, h_2_add_all);                     // [8 32@cut_32 64]              0.005
 
@@ -169,7 +169,7 @@ static void loss_forward(hap_rank *r)
     hap_cut(r, slice_cut, slice);                             // whole -> @cut_32              0.001
     op_target_logit(r, ce_sum_target, lm_head, slice_cut, -100); // y = a[label]               0.001
     op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, slice_cut, -100); // []+   0.001
-    hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_PUSH(2), 1, &ce_sum_all,
+    hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_PUT(2), 1, &ce_sum_all,
         &ce_sum, ce_sum_all_scratch);                         // + -> whole  []  4 B           0.024
     op_count(r, count, slice, -100);                          // y = count x                   0.001
     hap_wait(r, e_ce_sum_all);
@@ -193,26 +193,26 @@ static void loss_backward(hap_rank *r)
     op_norm_bwd(r, ln_f_dx, lm_head_dx, h_2_add_2, ln_f_sum, ln_f_m2, ln_f_sum_u, ln_f_sum_ux,
         ln_f_weight, 1e-05);                                  // [8 32@cut_32 64]              0.008
     op_norm_bwd_params(r, ln_f_dw, ln_f_db, lm_head_dx, h_2_add_2, ln_f_sum, ln_f_m2, 1e-05);
-    ln_f_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &ln_f_dw_cut,
+    ln_f_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1, &ln_f_dw_cut,
         &ln_f_dw, ln_f_dw_cut_scratch);                       // + -> @cut_64  256 B           0.012
-    ln_f_db_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &ln_f_db_cut,
+    ln_f_db_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1, &ln_f_db_cut,
         &ln_f_db, ln_f_db_cut_scratch);                       // + -> @cut_64  256 B           0.012
 
     // h.2.mlp
     op_linear(r, h[2].mlp_c_proj_dx, ln_f_dx, h[2].mlp_c_proj_weight, NULL, HAP_NT); //        0.061
     op_linear_dw(r, h[2].mlp_c_proj_dw, h[2].mlp_act, ln_f_dx); // [192 64]+                   0.061
-    h_mlp_c_proj_dw_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_mlp_c_proj_dw_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &h[2].mlp_c_proj_dw_cut, &h[2].mlp_c_proj_dw, h[2].mlp_c_proj_dw_cut_scratch); //      0.033
     op_sum(r, h[2].mlp_c_proj_db, ln_f_dx, HAP_INTS(0, 1), false); // y = sum x  [64]+         0.003
-    h_mlp_c_proj_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_mlp_c_proj_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &h[2].mlp_c_proj_db_cut, &h[2].mlp_c_proj_db, h[2].mlp_c_proj_db_cut_scratch); //      0.012
     op_gelu_bwd(r, h[2].mlp_act_dx, h[2].mlp_c_proj_dx, h[2].mlp_c_fc, true); //               0.022
     op_linear(r, h[2].mlp_c_fc_dx, h[2].mlp_act_dx, h[2].mlp_c_fc_weight, NULL, HAP_NT); //    0.061
     op_linear_dw(r, h[2].mlp_c_fc_dw, h[2].ln_2, h[2].mlp_act_dx); // [64 192]+                0.061
-    h_mlp_c_fc_dw_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_mlp_c_fc_dw_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &h[2].mlp_c_fc_dw_cut, &h[2].mlp_c_fc_dw, h[2].mlp_c_fc_dw_cut_scratch); // 48.0 KiB   0.034
     op_sum(r, h[2].mlp_c_fc_db, h[2].mlp_act_dx, HAP_INTS(0, 1), false); // y = sum x  [192]+  0.008
-    h_mlp_c_fc_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_mlp_c_fc_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &h[2].mlp_c_fc_db_cut, &h[2].mlp_c_fc_db, h[2].mlp_c_fc_db_cut_scratch); // 768 B      0.012
 
     // h.2.ln_2
@@ -221,13 +221,13 @@ static void loss_backward(hap_rank *r)
     op_norm_bwd(r, h[2].ln_2_dx, h[2].mlp_c_fc_dx, h_2_add_cut, h[2].ln_2_sum, h[2].ln_2_m2,
         h[2].ln_2_sum_u, h[2].ln_2_sum_ux, h[2].ln_2_weight, 1e-05); // [8 32@cut_32 64]       0.008
     op_add(r, h[2].ln_2_dsum, ln_f_dx, h[2].ln_2_dx);         // y = a + b                     0.008
-    hap_event *e_h_2_ln_2_dsum_by_rows = coll_all_to_all_start(r, AXIS(0), FORM_PUSH(1), 1,
+    hap_event *e_h_2_ln_2_dsum_by_rows = coll_all_to_all_start(r, AXIS(0), FORM_PUT(1), 1,
         &h_2_ln_2_dsum_by_rows, &h[2].ln_2_dsum, NULL);       // @cut_32 -> @rows  64.0 KiB    0.032
     op_norm_bwd_params(r, h[2].ln_2_dw, h[2].ln_2_db, h[2].mlp_c_fc_dx, h_2_add_cut, h[2].ln_2_sum,
         h[2].ln_2_m2, 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
-    h_ln_2_dw_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_ln_2_dw_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &h[2].ln_2_dw_cut, &h[2].ln_2_dw, h[2].ln_2_dw_cut_scratch); // + -> @cut_64  256 B    0.012
-    h_ln_2_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_ln_2_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &h[2].ln_2_db_cut, &h[2].ln_2_db, h[2].ln_2_db_cut_scratch); // + -> @cut_64  256 B    0.012
     hap_wait(r, e_h_2_ln_2_dsum_by_rows);
 
@@ -235,11 +235,11 @@ static void loss_backward(hap_rank *r)
     op_linear(r, h[2].attn_c_proj_dx, h_2_ln_2_dsum_by_rows, h[2].attn_c_proj_weight, NULL,
         HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.023
     op_linear_dw(r, h[2].attn_c_proj_dw, h[2].attn_reshape_4, h_2_ln_2_dsum_by_rows); //       0.023
-    h_attn_c_proj_dw_by_heads_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_attn_c_proj_dw_by_heads_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &h[2].attn_c_proj_dw_by_heads, &h[2].attn_c_proj_dw,
         h[2].attn_c_proj_dw_by_heads_scratch);                // + -> @heads  16.0 KiB         0.022
     op_sum(r, h[2].attn_c_proj_db, h_2_ln_2_dsum_by_rows, HAP_INTS(0, 1), false); // [64]+     0.004
-    h_attn_c_proj_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_attn_c_proj_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &h[2].attn_c_proj_db_cut, &h[2].attn_c_proj_db, h[2].attn_c_proj_db_cut_scratch); //   0.012
     op_transpose(r, h[2].attn_transpose_4_dx, h[2].attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3));
     op_sdpa_bwd(r, h[2].attn_sdpa_dq, h[2].attn_sdpa_dk, h[2].attn_sdpa_dv,
@@ -254,10 +254,10 @@ static void loss_backward(hap_rank *r)
     op_linear(r, h[2].attn_c_attn_dx, h[2].attn_split_dx, h[2].attn_c_attn_weight, NULL,
         HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.067
     op_linear_dw(r, h[2].attn_c_attn_dw, h[2].ln_1, h[2].attn_split_dx); // [64 192]+          0.067
-    h_attn_c_attn_dw_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_attn_c_attn_dw_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &h[2].attn_c_attn_dw_cut, &h[2].attn_c_attn_dw, h[2].attn_c_attn_dw_cut_scratch); //   0.034
     op_sum(r, h[2].attn_c_attn_db, h[2].attn_split_dx, HAP_INTS(0, 1), false); // [192]+       0.009
-    h_attn_c_attn_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_attn_c_attn_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &h[2].attn_c_attn_db_cut, &h[2].attn_c_attn_db, h[2].attn_c_attn_db_cut_scratch); //   0.012
 
     // h.2.ln_1
@@ -268,9 +268,9 @@ static void loss_backward(hap_rank *r)
     op_add(r, h_ln_1_dsum[2], h_2_ln_2_dsum_by_rows, h[2].ln_1_dx); // y = a + b               0.009
     op_norm_bwd_params(r, h[2].ln_1_dw, h[2].ln_1_db, h[2].attn_c_attn_dx, h_add_2[2],
         h[2].ln_1_sum, h[2].ln_1_m2, 1e-05);                  // y, y1 = dweight, dbias  [64]+ 0.006
-    h_ln_1_dw_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_ln_1_dw_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &h[2].ln_1_dw_cut, &h[2].ln_1_dw, h[2].ln_1_dw_cut_scratch); // + -> @cut_64  256 B    0.012
-    h_ln_1_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_ln_1_db_cut_ready[2] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &h[2].ln_1_db_cut, &h[2].ln_1_db, h[2].ln_1_db_cut_scratch); // + -> @cut_64  256 B    0.012
 }
 
@@ -281,18 +281,18 @@ static void h_backward(hap_rank *r, int i)
     // mlp
     op_linear(r, b->mlp_c_proj_dx, h_ln_1_dsum[i + 1], b->mlp_c_proj_weight, NULL, HAP_NT); // 0.067
     op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, h_ln_1_dsum[i + 1]); // [192 64]+            0.067
-    h_mlp_c_proj_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_mlp_c_proj_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->mlp_c_proj_dw_cut, &b->mlp_c_proj_dw, b->mlp_c_proj_dw_cut_scratch); // 48.0 KiB   0.033
     op_sum(r, b->mlp_c_proj_db, h_ln_1_dsum[i + 1], HAP_INTS(0, 1), false); // [64]+           0.004
-    h_mlp_c_proj_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_mlp_c_proj_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &b->mlp_c_proj_db_cut, &b->mlp_c_proj_db, b->mlp_c_proj_db_cut_scratch); // 256 B      0.012
     op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true); // [8@rows 32 192]     0.024
     op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight, NULL, HAP_NT); //          0.067
     op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2, b->mlp_act_dx);  // y = sum rows a' b  [64 192]+  0.067
-    h_mlp_c_fc_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_mlp_c_fc_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->mlp_c_fc_dw_cut, &b->mlp_c_fc_dw, b->mlp_c_fc_dw_cut_scratch); // 48.0 KiB         0.034
     op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // y = sum x  [192]+      0.009
-    h_mlp_c_fc_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_mlp_c_fc_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &b->mlp_c_fc_db_cut, &b->mlp_c_fc_db, b->mlp_c_fc_db_cut_scratch); // 768 B            0.012
 
     // ln_2
@@ -303,19 +303,19 @@ static void h_backward(hap_rank *r, int i)
     op_add(r, b->ln_2_dsum, h_ln_1_dsum[i + 1], b->ln_2_dx);  // y = a + b                     0.009
     op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_db, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2,
         1e-05);                                               // y, y1 = dweight, dbias  [64]+ 0.006
-    h_ln_2_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_dw_cut,
+    h_ln_2_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_2_dw_cut,
         &b->ln_2_dw, b->ln_2_dw_cut_scratch);                 // + -> @cut_64  256 B           0.012
-    h_ln_2_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_db_cut,
+    h_ln_2_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_2_db_cut,
         &b->ln_2_db, b->ln_2_db_cut_scratch);                 // + -> @cut_64  256 B           0.012
 
     // attn
     op_linear(r, b->attn_c_proj_dx, b->ln_2_dsum, b->attn_c_proj_weight, NULL, HAP_NT); //     0.023
     op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_dsum); // [64 64]+           0.023
-    h_attn_c_proj_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_attn_c_proj_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->attn_c_proj_dw_by_heads, &b->attn_c_proj_dw,
         b->attn_c_proj_dw_by_heads_scratch);                  // + -> @heads  16.0 KiB         0.022
     op_sum(r, b->attn_c_proj_db, b->ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+     0.004
-    h_attn_c_proj_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_attn_c_proj_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &b->attn_c_proj_db_cut, &b->attn_c_proj_db, b->attn_c_proj_db_cut_scratch); // 256 B   0.012
     op_transpose(r, b->attn_transpose_4_dx, b->attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //    0.006
     op_sdpa_bwd(r, b->attn_sdpa_dq, b->attn_sdpa_dk, b->attn_sdpa_dv, b->attn_transpose_4_dx,
@@ -328,10 +328,10 @@ static void h_backward(hap_rank *r, int i)
     op_concat(r, b->attn_split_dx, 3, parts, 2);              // y = xs  [8@rows 32 192]       0.016
     op_linear(r, b->attn_c_attn_dx, b->attn_split_dx, b->attn_c_attn_weight, NULL, HAP_NT); // 0.067
     op_linear_dw(r, b->attn_c_attn_dw, b->ln_1, b->attn_split_dx); // [64 192]+                0.067
-    h_attn_c_attn_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_attn_c_attn_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->attn_c_attn_dw_cut, &b->attn_c_attn_dw, b->attn_c_attn_dw_cut_scratch); //         0.034
     op_sum(r, b->attn_c_attn_db, b->attn_split_dx, HAP_INTS(0, 1), false); // [192]+           0.009
-    h_attn_c_attn_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_attn_c_attn_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &b->attn_c_attn_db_cut, &b->attn_c_attn_db, b->attn_c_attn_db_cut_scratch); // 768 B   0.012
 
     // ln_1
@@ -342,9 +342,9 @@ static void h_backward(hap_rank *r, int i)
     op_add(r, h_ln_1_dsum[i], b->ln_2_dsum, b->ln_1_dx);      // y = a + b                     0.009
     op_norm_bwd_params(r, b->ln_1_dw, b->ln_1_db, b->attn_c_attn_dx, h_add_2[i], b->ln_1_sum,
         b->ln_1_m2, 1e-05);                                   // y, y1 = dweight, dbias  [64]+ 0.006
-    h_ln_1_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_dw_cut,
+    h_ln_1_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_1_dw_cut,
         &b->ln_1_dw, b->ln_1_dw_cut_scratch);                 // + -> @cut_64  256 B           0.012
-    h_ln_1_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_db_cut,
+    h_ln_1_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_1_db_cut,
         &b->ln_1_db, b->ln_1_db_cut_scratch);                 // + -> @cut_64  256 B           0.012
 }
 
@@ -354,14 +354,14 @@ static void wte_backward(hap_rank *r)
 
     // wpe
     op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32);    // y[b] += a  [32 64]+           0.004
-    wpe_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(2), 1, &wpe_dw_cut, &wpe_dw,
+    wpe_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1, &wpe_dw_cut, &wpe_dw,
         wpe_dw_cut_scratch);                                  // + -> @cut_32  8.00 KiB        0.017
 
     // wte
     op_embedding_bwd(r, wte_dw, h_ln_1_dsum[0], input_ids, 211); // y[b] += a  [211 64]+       0.012
     op_add(r, wte_dsum, lm_head_dw, wte_dw);                  // y = a + b                     0.026
-    hap_wait(r, coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(1), 1, &wte_dsum_by_vocab,
-        &wte_dsum, wte_dsum_by_vocab_scratch));               // + -> @vocab  52.8 KiB         0.036
+    hap_wait(r, coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1, &wte_dsum_by_vocab, &wte_dsum,
+        wte_dsum_by_vocab_scratch));                          // + -> @vocab  52.8 KiB         0.036
 }
 
 static void norm(hap_rank *r)
@@ -427,18 +427,18 @@ static void update(hap_rank *r)
     hap_wait(r, ln_f_db_cut_ready);                           // 0.012 hidden
     op_sumsq(r, ln_f_bias_sumsq, ln_f_db_cut);                // y = sum x^2                   0.001
     op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // y = a + b                 0.001
-    hap_wait(r, coll_all_reduce_start(r, AXIS(0), FORM_PUSH(2), 1, &ln_f_bias_norm_all,
+    hap_wait(r, coll_all_reduce_start(r, AXIS(0), FORM_PUT(2), 1, &ln_f_bias_norm_all,
         &ln_f_bias_norm, ln_f_bias_norm_all_scratch));        // + -> whole  []  4 B           0.024
     op_clip_scale(r, clip, ln_f_bias_norm_all, 1);            // y = min(1, 1 / sqrt x)        0.001
     hap_cut(r, wte_weight_by_vocab, wte_weight);              // [211@vocab 64]                0.004
     op_adam(r, wte_weight_by_vocab, wte_weight_m, wte_weight_v, wte_dsum_by_vocab, clip, 1, 0.9,
         0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.016
-    wte_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &wte_weight,
+    wte_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &wte_weight,
         &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.025
     hap_cut(r, wpe_weight_cut, wpe_weight);                   // [32@cut_32 64]                0.001
     op_adam(r, wpe_weight_cut, wpe_weight_m, wpe_weight_v, wpe_dw_cut, clip, 1, 0.9, 0.95, 1e-08,
         0.1, true);                                           // a -= lr b / sqrt c            0.003
-    wpe_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &wpe_weight,
+    wpe_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &wpe_weight,
         &wpe_weight_cut, NULL);                               // @cut_32 -> whole  8.00 KiB    0.015
 }
 
@@ -449,62 +449,62 @@ static void h_update(hap_rank *r, int i)
     hap_cut(r, b->ln_1_weight_cut, b->ln_1_weight);           // whole -> @cut_64  [64@cut_64] 0.001
     op_adam(r, b->ln_1_weight_cut, b->ln_1_weight_m, b->ln_1_weight_v, b->ln_1_dw_cut, clip, 1, 0.9,
         0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
-    h_ln_1_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_weight,
+    h_ln_1_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_1_weight,
         &b->ln_1_weight_cut, NULL);                           // @cut_64 -> whole  [64]  256 B 0.012
     hap_cut(r, b->ln_1_bias_cut, b->ln_1_bias);               // whole -> @cut_64  [64@cut_64] 0.001
     op_adam(r, b->ln_1_bias_cut, b->ln_1_bias_m, b->ln_1_bias_v, b->ln_1_db_cut, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
-    h_ln_1_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_1_bias,
+    h_ln_1_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_1_bias,
         &b->ln_1_bias_cut, NULL);                             // @cut_64 -> whole  [64]  256 B 0.012
     hap_cut(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight); // [64@cut_64 192]           0.004
     op_adam(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight_m, b->attn_c_attn_weight_v,
         b->attn_c_attn_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    0.014
-    h_attn_c_attn_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_attn_c_attn_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->attn_c_attn_weight, &b->attn_c_attn_weight_cut, NULL); // 48.0 KiB                 0.024
     hap_cut(r, b->attn_c_attn_bias_cut, b->attn_c_attn_bias); // whole -> @cut_3  [192@cut_3]  0.001
     op_adam(r, b->attn_c_attn_bias_cut, b->attn_c_attn_bias_m, b->attn_c_attn_bias_v,
         b->attn_c_attn_db_cut, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c      0.001
-    h_attn_c_attn_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_attn_c_attn_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
         &b->attn_c_attn_bias, &b->attn_c_attn_bias_cut, NULL); // @cut_3 -> whole  768 B       0.012
     hap_cut(r, b->attn_c_proj_weight_by_heads, b->attn_c_proj_weight); // [64@heads 64]        0.002
     op_adam(r, b->attn_c_proj_weight_by_heads, b->attn_c_proj_weight_m, b->attn_c_proj_weight_v,
         b->attn_c_proj_dw_by_heads, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); //                  0.005
-    h_attn_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_attn_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->attn_c_proj_weight, &b->attn_c_proj_weight_by_heads, NULL); // 16.0 KiB            0.018
     hap_cut(r, b->attn_c_proj_bias_cut, b->attn_c_proj_bias); // whole -> @cut_64  [64@cut_64] 0.001
     op_adam(r, b->attn_c_proj_bias_cut, b->attn_c_proj_bias_m, b->attn_c_proj_bias_v,
         b->attn_c_proj_db_cut, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c      0.001
-    h_attn_c_proj_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_attn_c_proj_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
         &b->attn_c_proj_bias, &b->attn_c_proj_bias_cut, NULL); // @cut_64 -> whole  256 B      0.012
     hap_cut(r, b->ln_2_weight_cut, b->ln_2_weight);           // whole -> @cut_64  [64@cut_64] 0.001
     op_adam(r, b->ln_2_weight_cut, b->ln_2_weight_m, b->ln_2_weight_v, b->ln_2_dw_cut, clip, 1, 0.9,
         0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
-    h_ln_2_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_weight,
+    h_ln_2_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_2_weight,
         &b->ln_2_weight_cut, NULL);                           // @cut_64 -> whole  [64]  256 B 0.012
     hap_cut(r, b->ln_2_bias_cut, b->ln_2_bias);               // whole -> @cut_64  [64@cut_64] 0.001
     op_adam(r, b->ln_2_bias_cut, b->ln_2_bias_m, b->ln_2_bias_v, b->ln_2_db_cut, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
-    h_ln_2_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->ln_2_bias,
+    h_ln_2_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_2_bias,
         &b->ln_2_bias_cut, NULL);                             // @cut_64 -> whole  [64]  256 B 0.012
     hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight);   // [64@cut_64 192]               0.004
     op_adam(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight_m, b->mlp_c_fc_weight_v,
         b->mlp_c_fc_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c       0.014
-    h_mlp_c_fc_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_mlp_c_fc_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut, NULL);  // @cut_64 -> whole  48.0 KiB    0.024
     hap_cut(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias);       // [192@cut_192]                 0.001
     op_adam(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias_m, b->mlp_c_fc_bias_v, b->mlp_c_fc_db_cut,
         clip, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c            0.001
-    h_mlp_c_fc_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &b->mlp_c_fc_bias,
+    h_mlp_c_fc_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &b->mlp_c_fc_bias,
         &b->mlp_c_fc_bias_cut, NULL);                         // @cut_192 -> whole  768 B      0.012
     hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]            0.004
     op_adam(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight_m, b->mlp_c_proj_weight_v,
         b->mlp_c_proj_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c     0.015
-    h_mlp_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1,
+    h_mlp_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->mlp_c_proj_weight, &b->mlp_c_proj_weight_cut, NULL); // 48.0 KiB                   0.024
     hap_cut(r, b->mlp_c_proj_bias_cut, b->mlp_c_proj_bias);   // whole -> @cut_64  [64@cut_64] 0.001
     op_adam(r, b->mlp_c_proj_bias_cut, b->mlp_c_proj_bias_m, b->mlp_c_proj_bias_v,
         b->mlp_c_proj_db_cut, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c       0.001
-    h_mlp_c_proj_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1,
+    h_mlp_c_proj_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
         &b->mlp_c_proj_bias, &b->mlp_c_proj_bias_cut, NULL);  // @cut_64 -> whole  [64]  256 B 0.012
 }
 
@@ -513,12 +513,12 @@ static void update_2(hap_rank *r)
     hap_cut(r, ln_f_weight_cut, ln_f_weight);                 // whole -> @cut_64  [64@cut_64] 0.001
     op_adam(r, ln_f_weight_cut, ln_f_weight_m, ln_f_weight_v, ln_f_dw_cut, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
-    ln_f_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &ln_f_weight,
+    ln_f_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &ln_f_weight,
         &ln_f_weight_cut, NULL);                              // @cut_64 -> whole  [64]  256 B 0.012
     hap_cut(r, ln_f_bias_cut, ln_f_bias);                     // whole -> @cut_64  [64@cut_64] 0.001
     op_adam(r, ln_f_bias_cut, ln_f_bias_m, ln_f_bias_v, ln_f_db_cut, clip, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c            0.001
-    ln_f_bias_ready = coll_all_gather_start(r, AXIS(0), FORM_PUSH(2), 1, &ln_f_bias, &ln_f_bias_cut,
+    ln_f_bias_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &ln_f_bias, &ln_f_bias_cut,
         NULL);                                                // @cut_64 -> whole  [64]  256 B 0.012
     hap_wait(r, wte_weight_ready);                            // 0.025 hidden
     hap_wait(r, wpe_weight_ready);                            // 0.015 hidden

@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 #else
         GROUPS({0, 1}, {1, 3}, {2, 1}, {1, -2}, {3, 1, 1});
 #endif
-        hap_event *e = coll_all_gather_start(r, AXIS(0), FORM_PUSH(1), 1, &xf, &x, NULL);
+        hap_event *e = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &xf, &x, NULL);
         hap_wait(r, e);
         op_linear(r, h, xf, w1, NULL, HAP_NN);
         END;
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         GROUPS({1, 3}, {2, 1}, {3, 1}, {0, 1}, {0, 1});
 #endif
         op_linear(r, yp, g, w2, NULL, HAP_NN);
-        e = coll_reduce_scatter_start(r, AXIS(0), FORM_PUSH(N > 2 ? N - 1 : 1), 1, &y, &yp, slots);
+        e = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(N > 2 ? N - 1 : 1), 1, &y, &yp, slots);
         END;
         op_scale(r, x, x, 0.5);
         hap_wait(r, e);

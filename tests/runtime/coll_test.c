@@ -19,12 +19,12 @@ enum { ARENA = 64 << 20, MAX_FLIGHT = 3, POISON = 0xA5 };
 // --- the mesh and memory of a round ---
 static hap_rank *r;
 static int failures;
-static int seen[HAP_RECUT + 1][FORM_PUSHED + 1][4]; // on meshes of two real axes, by mask
+static int seen[HAP_RESHARD + 1][FORM_PUTS + 1][4]; // on meshes of two real axes, by mask
 enum { MOST_COPIES = 3 };
-static int seen_copies[HAP_RECUT + 1][MOST_COPIES + 1];
-static int seen_joint[HAP_RECUT + 1]; // over axis 1, of a factor that axis 0 cuts as well
-static int64_t bump[2];               // by segment
-static int64_t offsets[256];          // by class, which here is the rank; all the same
+static int seen_copies[HAP_RESHARD + 1][MOST_COPIES + 1];
+static int seen_joint[HAP_RESHARD + 1]; // over axis 1, of a factor that axis 0 cuts as well
+static int64_t bump[2];                 // by segment
+static int64_t offsets[256];            // by class, which here is the rank; all the same
 
 static void fail(const char *what, const hap_coll_call *c, const hap_tensor *dst, int64_t at)
 {
@@ -83,15 +83,15 @@ static void launch(flight *f)
     coll_call(r, c, &type);
     c->dst = f->dst;
     c->src = f->src;
-    bool push = hap_form_push(c->form);
+    bool put = hap_form_put(c->form);
     for (int k = 0; k < c->n; k++) {
         coll_shape s;
         coll_shapes(r, c, &s);
         for (int i = 0; i < s.rank && c->axes == 2u; i++)
             seen_joint[c->kind] += s.src[i].axis == HAP_BOTH || s.dst[i].axis == HAP_BOTH;
         bool in_place = c->kind == HAP_ALL_REDUCE && coll_chance(50);
-        // Of the library some lie where pushes go, and their operands do not.
-        bool sym = push ? c->kind != HAP_REDUCE_SCATTER : coll_chance(30);
+        // Of the library some lie where one-sided puts go, and their operands do not.
+        bool sym = put ? c->kind != HAP_REDUCE_SCATTER : coll_chance(30);
         hap_segment at = sym ? SEG_SYM : SEG_LOCAL;
         f->hs[k] = declare(in_place ? at : SEG_LOCAL, type, s.rank, s.src);
         f->hd[k] = in_place ? f->hs[k] : declare(at, type, s.rank, s.dst);
@@ -105,14 +105,14 @@ static void launch(flight *f)
         memcpy(f->src_copy[k], f->hs[k].host.data, (size_t)f->hs[k].room);
     }
     if (r->n_axes == 2 && r->size[0] > 1 && r->size[1] > 1)
-        seen[c->kind][push ? FORM_PUSHED : c->form][c->axes]++;
-    if (push && hap_form_copies(c->form) <= MOST_COPIES)
+        seen[c->kind][put ? FORM_PUTS : c->form][c->axes]++;
+    if (put && hap_form_copies(c->form) <= MOST_COPIES)
         seen_copies[c->kind][hap_form_copies(c->form)]++;
     // Groups whose parts of other dims are larger need more; it lies at one place on all ranks.
     int64_t need = -hap_comm_min(r, -(int)hap_coll_scratch_bytes(r, c));
     if (need > 0) {
         hap_dim d = WHOLE(need);
-        f->hx = declare(push ? SEG_SYM : SEG_LOCAL, HAP_BOOL, 1, &d);
+        f->hx = declare(put ? SEG_SYM : SEG_LOCAL, HAP_BOOL, 1, &d);
         c->scratch = f->hx.t;
     }
     f->event = coll_start(r, c);
@@ -163,9 +163,9 @@ static void check(flight *f)
 static int check_seen(void)
 {
     int missing = 0;
-    for (int k = 0; k <= HAP_RECUT; k++) {
+    for (int k = 0; k <= HAP_RESHARD; k++) {
         missing += k != HAP_ALL_REDUCE && seen_joint[k] == 0;
-        for (int copies = 1; copies <= MOST_COPIES && k != HAP_RECUT; copies++)
+        for (int copies = 1; copies <= MOST_COPIES && k != HAP_RESHARD; copies++)
             missing += seen_copies[k][copies] == 0;
         for (int i = 0; i < COLL_N_FORMS; i++)
             for (unsigned mask = 1; mask < 4; mask++)

@@ -6,9 +6,9 @@
 
 #include "core/coll_geometry.h"
 #include "core/pair.h"
-#include "core/push_turns.h"
+#include "core/put_turns.h"
 #include "cuda/device/cuda_limits.h"
-#include "hap/group_args.h"
+#include "hap/fusion_args.h"
 #include "ir/graph.h"
 #include "ir/runtime_limits.h"
 #include "synth/plan/program.h"
@@ -25,7 +25,7 @@ typedef struct pair {
 START_TEST(numbers_are_the_same)
 {
     static const pair all[] = {
-        PAIR(SYN_RECORD_GROUPS, HAP_PAIR_GROUPS),
+        PAIR(SYN_RECORD_GROUPS, HAP_PAIR_CHUNKS),
         PAIR(COST_SCRATCH_ALIGN, HAP_SCRATCH_ALIGN),
         PAIR(IR_CUDA_NORM_COLUMNS, CUDA_NORM_COLUMNS),
         PAIR(IR_CUDA_MAX_CHAIN, CUDA_MAX_CHAIN),
@@ -51,7 +51,7 @@ START_TEST(numbers_are_the_same)
         PAIR(COST_REDUCE_SCATTER, HAP_REDUCE_SCATTER),
         PAIR(COST_ALL_REDUCE, HAP_ALL_REDUCE),
         PAIR(COST_ALL_TO_ALL, HAP_ALL_TO_ALL),
-        PAIR(COST_RECUT, HAP_RECUT),
+        PAIR(COST_RESHARD, HAP_RESHARD),
         PAIR(COST_EVEN, FORM_EVEN),
         PAIR(COST_PADDED, FORM_PADDED),
         PAIR(COST_GROUPED, FORM_GROUPED),
@@ -59,8 +59,8 @@ START_TEST(numbers_are_the_same)
         PAIR(COST_EVEN_FLAT, FORM_EVEN_FLAT),
         PAIR(COST_FLAT, FORM_FLAT),
         PAIR(COST_TWO_LEVEL, FORM_TWO_LEVEL),
-        PAIR(COST_PUSH(1), FORM_PUSH(1)),
-        PAIR(COST_PUSH(7), FORM_PUSH(7)),
+        PAIR(COST_PUT(1), FORM_PUT(1)),
+        PAIR(COST_PUT(7), FORM_PUT(7)),
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         ck_assert_msg(all[i].plan == all[i].run, "%s: %lld and %lld", all[i].what, all[i].plan,
@@ -71,9 +71,9 @@ END_TEST
 START_TEST(plans_stay_within_the_runtime)
 {
     static const pair all[] = {
-        PAIR(SYN_PAIR_OPS, HAP_PAIR_OPS),    PAIR(SYN_PAIR_GROUPS, HAP_PAIR_GROUPS),
-        PAIR(SYN_MAX_GROUP, CUDA_GROUP_OPS), PAIR(SYN_MAX_PARTS, HAP_GROUP_TENSORS),
-        PAIR(IR_MAX_RANK, HAP_GROUP_RANK),
+        PAIR(SYN_PAIR_OPS, HAP_PAIR_OPS),      PAIR(SYN_PAIR_CHUNKS, HAP_PAIR_CHUNKS),
+        PAIR(SYN_MAX_FUSION, CUDA_FUSION_OPS), PAIR(SYN_MAX_PARTS, HAP_FUSION_TENSORS),
+        PAIR(IR_MAX_RANK, HAP_FUSION_RANK),
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         ck_assert_msg(all[i].plan <= all[i].run, "%s: %lld and %lld", all[i].what, all[i].plan,

@@ -1,6 +1,6 @@
 // Pairs (hap_overlap) of every kind on random shapes, cuts with zero rows, groupings, types, meshes
 // and delays, against the same calls without brackets: the same bits. Values are small integers,
-// whose sums are exact, so that neither the order of a sum nor the rows of a product matter.
+// whose sums are exact, so that neither the order of a sum nor the rows of a matmul matter.
 //
 //     mpirun -n 4 pair_test [rounds] [seed] [microseconds of the longest delay] [pairs a round]
 //
@@ -47,7 +47,7 @@ static hap_rank *r;
 static int failures, longest_delay, n_pairs = PAIRS, dies_at = -1;
 enum { MOST_COPIES = 8 };
 // By copies in flight; 0: FLAT.
-static int seen[HAP_RECUT][MOST_COPIES], split, empty_parts, passed;
+static int seen[HAP_RESHARD][MOST_COPIES], split, empty_parts, passed;
 static int64_t bump[2]; // by segment
 static int64_t offsets[64];
 static int64_t tables[N_TABLES][64];
@@ -118,8 +118,8 @@ typedef struct sample {
     hap_form form;
     unsigned axes;
     hap_dtype type;
-    int n_groups;
-    int64_t group[MAX_GROUPS][3];
+    int n_chunks;
+    int64_t chunk[MAX_GROUPS][3];
     hap_tensor *src; // consumer: what is gathered; producer: x
     int n_ops, trans;
     bool as_matmul;
@@ -138,23 +138,23 @@ typedef struct result {
 // Every distance once or more, in any order; some by way of another member.
 static void random_groups(sample *s, int n)
 {
-    s->n_groups = 0;
+    s->n_chunks = 0;
     for (int d = 0; d < n; d++)
         for (int64_t k = 1 + (chance(50) ? below(3) : 0); k > 0; k--) {
-            int at = s->n_groups++, to = (int)below(at + 1);
-            s->group[at][0] = s->group[to][0];
-            s->group[at][1] = s->group[to][1];
-            s->group[to][0] = d;
-            s->group[to][1] = 1 + below(4);
+            int at = s->n_chunks++, to = (int)below(at + 1);
+            s->chunk[at][0] = s->chunk[to][0];
+            s->chunk[at][1] = s->chunk[to][1];
+            s->chunk[to][0] = d;
+            s->chunk[to][1] = 1 + below(4);
         }
-    for (int k = 1; k < s->n_groups; k++)
-        if (chance(20)) s->group[k][1] *= -1;
-    for (int k = 0; k < s->n_groups && s->consumer; k++) {
+    for (int k = 1; k < s->n_chunks; k++)
+        if (chance(20)) s->chunk[k][1] *= -1;
+    for (int k = 0; k < s->n_chunks && s->consumer; k++) {
         int64_t via = below(n);
-        if (!pair_via_fits((const int64_t(*)[3])s->group, s->n_groups, k, via)) continue;
-        s->group[k][2] = via;
+        if (!pair_via_fits((const int64_t(*)[3])s->chunk, s->n_chunks, k, via)) continue;
+        s->chunk[k][2] = via;
     }
-    split += s->n_groups > n;
+    split += s->n_chunks > n;
 }
 
 // Of rows: mostly few; of columns: `few` of them, in vectors or not.
@@ -179,7 +179,7 @@ static void random_sample(sample *s)
     s->consumer = s->kind == HAP_ALL_GATHER;
     s->axes = r->n_axes == 2 ? (unsigned)(1 + below(3)) : 1u;
     int others = hap_group_size(r, s->axes) - 1;
-    s->form = FORM_PUSH(1 + below(others > 1 ? others : 1));
+    s->form = FORM_PUT(1 + below(others > 1 ? others : 1));
     if (s->kind == HAP_ALL_REDUCE && chance(50)) s->form = FORM_FLAT;
     s->type = chance(50) ? HAP_F32 : chance(70) ? HAP_BF16 : HAP_F16;
     int axis = s->axes == 3u ? HAP_BOTH : s->axes == 2u ? 1 : 0;
@@ -204,7 +204,7 @@ static void random_sample(sample *s)
     if (s->consumer) {
         s->src_dims[at] = moved;
     } else {
-        s->src_dims[s->rank - 1] = s->dst_dims[s->rank - 1] = cols; // src: what the product makes
+        s->src_dims[s->rank - 1] = s->dst_dims[s->rank - 1] = cols; // src: what the matmul makes
         if (s->kind != HAP_ALL_REDUCE) s->dst_dims[at] = moved;
     }
     if (wide) { // cut in its columns, o x c x i of them
@@ -230,7 +230,7 @@ static void random_sample(sample *s)
     }
 }
 
-static void product(const sample *s, int i, hap_tensor *y, hap_tensor *x)
+static void matmul(const sample *s, int i, hap_tensor *y, hap_tensor *x)
 {
     if (s->as_matmul)
         op_matmul(r, y, x, s->w[i], (hap_trans)s->trans);
@@ -249,7 +249,7 @@ static hap_event *start(const sample *s, hap_tensor *dst, hap_tensor *src, hap_t
         return coll_all_reduce_start(r, s->axes, s->form, 1, &dst, &src, scratch);
     case HAP_ALL_TO_ALL:
         return coll_all_to_all_start(r, s->axes, s->form, 1, &dst, &src, scratch);
-    case HAP_RECUT:
+    case HAP_RESHARD:
         break;
     }
     return NULL;
@@ -262,8 +262,8 @@ static void check_parts(const sample *s)
     int n = s->kind == HAP_ALL_REDUCE ? 1 : hap_group_size(r, s->axes);
     for (int d = 0; d < n; d++) {
         int64_t rows[64] = {0}, begin[64] = {0}, most = 0, sum = 0, before = 0;
-        for (int k = 0; k < s->n_groups; k++) {
-            if (s->group[k][0] != d) continue;
+        for (int k = 0; k < s->n_chunks; k++) {
+            if (s->chunk[k][0] != d) continue;
             for (int m = 0; m < n; m++) {
                 int64_t lo, hi;
                 hap_part_rows(r, &r->pair, k, m, &lo, &hi);
@@ -272,11 +272,11 @@ static void check_parts(const sample *s)
                 rows[m] += hi - lo;
                 if (rows[m] > most) most = rows[m];
             }
-            sum += llabs(s->group[k][1]);
+            sum += llabs(s->chunk[k][1]);
         }
-        for (int k = 0; k < s->n_groups; k++) {
-            if (s->group[k][0] != d) continue;
-            before += llabs(s->group[k][1]);
+        for (int k = 0; k < s->n_chunks; k++) {
+            if (s->chunk[k][0] != d) continue;
+            before += llabs(s->chunk[k][1]);
             for (int m = 0; m < n; m++) {
                 int64_t lo, hi, end = most * before / sum;
                 hap_part_rows(r, &r->pair, k, m, &lo, &hi);
@@ -309,18 +309,18 @@ static result run(const sample *s, bool pair, bool in_place)
     if (need > 0) scratch = declare(SEG_SYM, HAP_BOOL, 1, HAP_DIMS(WHOLE(need)));
     if (longest_delay)
         coll_memory_delay(r, (int)(mix(state + (uint64_t)r->id) % (uint64_t)longest_delay));
-    if (pair) hap_overlap(r, s->n_groups, s->group);
+    if (pair) hap_overlap(r, s->n_chunks, s->chunk);
     if (s->consumer) {
         hap_wait(r, start(s, dst, src, scratch));
         for (int i = 0; i < s->n_ops; i++)
-            product(s, i, y[i], dst);
+            matmul(s, i, y[i], dst);
     } else {
-        product(s, 0, src, s->src);
+        matmul(s, 0, src, s->src);
         z.event = start(s, dst, src, scratch);
     }
     if (pair) {
         hap_overlapped(r);
-        for (int k = 0; k < s->n_groups; k++)
+        for (int k = 0; k < s->n_chunks; k++)
             passed += hap_pair_passed(r, &r->pair, k).rows.n > 0;
         check_parts(s);
     }
@@ -374,8 +374,8 @@ static void round_of(void)
         result plain = run(&s, false, in_place);
         if (plain.event) hap_wait(r, plain.event);
         result pair = run(&s, true, in_place);
-        seen[s.kind][hap_form_push(s.form) ? hap_form_copies(s.form) % MOST_COPIES : 0]++;
-        for (int i = 0; i < s.n_groups; i++)
+        seen[s.kind][hap_form_put(s.form) ? hap_form_copies(s.form) % MOST_COPIES : 0]++;
+        for (int i = 0; i < s.n_chunks; i++)
             empty_parts += s.consumer && pair.t[0]->elements == 0;
         if (open.event) {
             hap_wait(r, open.event);

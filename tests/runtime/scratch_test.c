@@ -49,9 +49,9 @@ START_TEST(leading)
     // 4000 elements in pieces of 1334, four of them: 21344 bytes
     ck_assert_int_eq(scratch(HAP_REDUCE_SCATTER, FORM_EVEN_FLAT, 1, &all, &cut), 21504);
     ck_assert_int_eq(scratch(HAP_ALL_REDUCE, FORM_FLAT, 1, &all, &all), 0);
-    ck_assert_int_eq(scratch(HAP_ALL_GATHER, FORM_PUSH(1), 1, &cut, &all), 0);
-    ck_assert_int_eq(scratch(HAP_REDUCE_SCATTER, FORM_PUSH(1), 1, &all, &cut), 36096); // 3 * 12032
-    ck_assert_int_eq(scratch(HAP_ALL_REDUCE, FORM_PUSH(2), 1, &all, &all), 16128);     // 3 * 5376
+    ck_assert_int_eq(scratch(HAP_ALL_GATHER, FORM_PUT(1), 1, &cut, &all), 0);
+    ck_assert_int_eq(scratch(HAP_REDUCE_SCATTER, FORM_PUT(1), 1, &all, &cut), 36096); // 3 * 12032
+    ck_assert_int_eq(scratch(HAP_ALL_REDUCE, FORM_PUT(2), 1, &all, &all), 16128);     // 3 * 5376
 }
 END_TEST
 
@@ -67,12 +67,12 @@ START_TEST(inside)
     ck_assert_int_eq(scratch(HAP_REDUCE_SCATTER, FORM_SENDRECV, 1, &all, &cut),
                      5888);                                                     // 3360 + 2400
     ck_assert_int_eq(scratch(HAP_ALL_TO_ALL, FORM_EVEN, 1, &cut, &rows), 5120); // 2400 + 2520
-    ck_assert_int_eq(scratch(HAP_ALL_GATHER, FORM_PUSH(1), 1, &cut, &all), 0);
-    ck_assert_int_eq(scratch(HAP_ALL_TO_ALL, FORM_PUSH(2), 1, &cut, &rows), 0);
-    ck_assert_int_eq(scratch(HAP_REDUCE_SCATTER, FORM_PUSH(2), 1, &all, &cut), 7680); // 3 * 2560
+    ck_assert_int_eq(scratch(HAP_ALL_GATHER, FORM_PUT(1), 1, &cut, &all), 0);
+    ck_assert_int_eq(scratch(HAP_ALL_TO_ALL, FORM_PUT(2), 1, &cut, &rows), 0);
+    ck_assert_int_eq(scratch(HAP_REDUCE_SCATTER, FORM_PUT(2), 1, &all, &cut), 7680); // 3 * 2560
     static const int64_t other[] = {2, 4, 1};
-    hap_tensor recut = tensor(HAP_BF16, 2, HAP_DIMS(WHOLE(40), CUT_IN(0, 2, 7, 3, other)));
-    ck_assert_int_eq(scratch(HAP_RECUT, FORM_SENDRECV, 1, &cut, &recut), 4352); // 2400 + 1920
+    hap_tensor reshard = tensor(HAP_BF16, 2, HAP_DIMS(WHOLE(40), CUT_IN(0, 2, 7, 3, other)));
+    ck_assert_int_eq(scratch(HAP_RESHARD, FORM_SENDRECV, 1, &cut, &reshard), 4352); // 2400 + 1920
 }
 END_TEST
 

@@ -78,7 +78,7 @@ static bool overlap(replay *r, int x, int y)
 
 static void run_op(replay *r, const syn_instr *in)
 {
-    unsigned flags = in->kind == SYN_OP ? ir_row(r->p->g->nodes.p[in->node].op)->flags : 0;
+    unsigned flags = in->kind == SYN_OP ? ir_op_of(r->p->g->nodes.p[in->node].op)->flags : 0;
     for (int i = 0; i < in->n_in; i++)
         check_read(r, in->in[i]);
     for (int o = 0; o < in->n_out; o++) {
@@ -293,8 +293,9 @@ static bool instr_alike(const syn_program *p, const syn_instr *x, const syn_inst
     if (x->kind != SYN_OP) return x->axes == y->axes;
     const ir_node *n = &p->g->nodes.p[x->node], *m = &p->g->nodes.p[y->node];
     if (n->op != m->op || n->phase != m->phase) return false;
-    for (int i = 0; i < ir_row(n->op)->n_attr; i++)
-        if (strcmp(ir_row(n->op)->attr[i].name, "key") != 0 && !same_attr(&n->attr[i], &m->attr[i]))
+    for (int i = 0; i < ir_op_of(n->op)->n_attr; i++)
+        if (strcmp(ir_op_of(n->op)->attr[i].name, "key") != 0 &&
+            !same_attr(&n->attr[i], &m->attr[i]))
             return false;
     return true;
 }

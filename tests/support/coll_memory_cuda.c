@@ -1,9 +1,10 @@
 // The backend's own memory. Without enough devices for the ranks the test is skipped.
 //
-// Sizes from which pushes go in pieces or by kernels differ from one coll_memory_begin to the next.
-// Every other one is as if in a later step: pairs do not rehearse, which makes what they are to
-// make. With HAP_TEST_CREDITS=0 nobody waits for credits of pushes, which tests are to notice:
-// waits are dropped between the runtime and the driver (linked with --wrap=cuda_driver_get).
+// Sizes from which one-sided puts go in pieces or by kernels differ from one coll_memory_begin to
+// the next. Every other one is as if in a later step: pairs do not rehearse, which makes what they
+// are to make. With HAP_TEST_CREDITS=0 nobody waits for credits of one-sided puts, which tests are
+// to notice: waits are dropped between the runtime and the driver (linked with
+// --wrap=cuda_driver_get).
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_backend.h"
 #include "cuda/device/cuda_driver.h"
 #include "tests/support/coll_memory.h"
@@ -34,10 +35,10 @@ static hap_rank *rank;
 
 void coll_memory_begin(hap_rank *r)
 {
-    static const cuda_push_sizes sizes[] = {{64, 256, 4096}, {1, 0, 1}};
+    static const cuda_put_sizes sizes[] = {{64, 256, 4096}, {1, 0, 1}};
     static unsigned n;
     rank = r;
-    if (n % 3 < 2) *cuda_push_sizes_of(r) = sizes[n % 3];
+    if (n % 3 < 2) *cuda_put_sizes_of(r) = sizes[n % 3];
     cuda_of(r)->warm = n % 2;
     n++;
 }
@@ -86,8 +87,8 @@ static const cuda_driver *driver;
 static bool is_credit(CUdeviceptr at)
 {
     const char *flags = rank->seg[SEG_SYM] + rank->seg_bytes[SEG_SYM];
-    int64_t i = ((char *)(uintptr_t)at - flags) / CUDA_PUSH_FLAG_BYTES;
-    return i / rank->n_ranks % CUDA_PUSH_KINDS == CUDA_PUSH_CREDIT;
+    int64_t i = ((char *)(uintptr_t)at - flags) / CUDA_PUT_FLAG_BYTES;
+    return i / rank->n_ranks % CUDA_PUT_KINDS == CUDA_PUT_CREDIT;
 }
 
 static CUresult without_credits(CUstream s, unsigned n, CUstreamBatchMemOpParams *op,

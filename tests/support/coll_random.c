@@ -51,21 +51,21 @@ void coll_mesh(int n_ranks, int *n_axes, int *size)
 // --- calls and shapes ---
 
 const hap_form coll_forms[][COLL_N_FORMS] = {
-    [HAP_ALL_GATHER] = {FORM_EVEN, FORM_PADDED, FORM_GROUPED, FORM_SENDRECV, FORM_PADDED,
-                        FORM_PUSHED, FORM_PUSHED},
+    [HAP_ALL_GATHER] = {FORM_EVEN, FORM_PADDED, FORM_GROUPED, FORM_SENDRECV, FORM_PADDED, FORM_PUTS,
+                        FORM_PUTS},
     [HAP_REDUCE_SCATTER] = {FORM_EVEN, FORM_PADDED, FORM_GROUPED, FORM_SENDRECV, FORM_EVEN_FLAT,
-                            FORM_PUSHED, FORM_PUSHED},
-    [HAP_ALL_REDUCE] = {FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT,
-                        FORM_PUSHED, FORM_PUSHED},
-    [HAP_ALL_TO_ALL] = {FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_PUSHED,
-                        FORM_PUSHED},
-    [HAP_RECUT] = {FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV,
-                   FORM_EVEN}};
+                            FORM_PUTS, FORM_PUTS},
+    [HAP_ALL_REDUCE] = {FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT, FORM_TWO_LEVEL, FORM_FLAT, FORM_PUTS,
+                        FORM_PUTS},
+    [HAP_ALL_TO_ALL] = {FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_PUTS,
+                        FORM_PUTS},
+    [HAP_RESHARD] = {FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV, FORM_EVEN, FORM_SENDRECV,
+                     FORM_EVEN}};
 
-hap_form coll_push(const hap_rank *r, unsigned axes)
+hap_form coll_put(const hap_rank *r, unsigned axes)
 {
     int n = hap_group_size(r, axes), most = n > 1 ? n - 1 : 1;
-    return FORM_PUSH(1 + coll_below(most));
+    return FORM_PUT(1 + coll_below(most));
 }
 
 void coll_call(const hap_rank *r, hap_coll_call *c, hap_dtype *type)
@@ -73,14 +73,14 @@ void coll_call(const hap_rank *r, hap_coll_call *c, hap_dtype *type)
     hap_coll_kind kind = (hap_coll_kind)coll_below(5);
     unsigned axes = r->n_axes == 2 ? (unsigned)(1 + coll_below(3)) : 1u;
     hap_form form = coll_forms[kind][coll_below(COLL_N_FORMS)];
-    bool push = hap_form_push(form);
+    bool put = hap_form_put(form);
     if (form == FORM_TWO_LEVEL && r->n_axes == 1) form = FORM_FLAT;
     if (form == FORM_TWO_LEVEL) axes = 3u;
     *type = (hap_dtype)coll_below(6);
-    bool max = kind == HAP_ALL_REDUCE && !push && (*type == HAP_BOOL || coll_chance(50));
-    if (kind == HAP_ALL_REDUCE && push && *type == HAP_BOOL) *type = HAP_BF16;
+    bool max = kind == HAP_ALL_REDUCE && !put && (*type == HAP_BOOL || coll_chance(50));
+    if (kind == HAP_ALL_REDUCE && put && *type == HAP_BOOL) *type = HAP_BF16;
     if (kind == HAP_REDUCE_SCATTER && *type == HAP_BOOL) *type = HAP_F32;
-    if (push) form = coll_push(r, axes);
+    if (put) form = coll_put(r, axes);
     *c = (hap_coll_call){.kind = kind, .axes = axes, .form = form};
     c->reduce = max ? HAP_MAX : HAP_SUM;
     c->n = (int)(1 + coll_below(COLL_MOST_LIST));
@@ -125,7 +125,7 @@ static hap_dim factor(int64_t n, bool inner_too)
     return d;
 }
 
-// A dim cut over the group, and what the group holds of it together.
+// A dim cut over the chunk, and what the chunk holds of it together.
 static void cut_dim(const hap_rank *r, unsigned axes, bool even, hap_dim *cut, hap_dim *full)
 {
     int axis = axes == 3u ? HAP_BOTH : axes == 2u ? 1 : 0, parts = axis_parts(r, axis);
@@ -205,7 +205,7 @@ void coll_shapes(const hap_rank *r, const hap_coll_call *c, coll_shape *s)
         break;
     case HAP_ALL_REDUCE:
         break;
-    case HAP_RECUT:
+    case HAP_RESHARD:
         cut = factor(coll_below(9), true);
         cut.axis = both;
         cut.table = coll_table(cut.n, axis_parts(r, both), false);
@@ -270,8 +270,8 @@ hap_event *coll_start(hap_rank *r, const hap_coll_call *c)
                    : coll_all_reduce_start(r, c->axes, c->form, c->n, c->dst, c->src, c->scratch);
     case HAP_ALL_TO_ALL:
         return coll_all_to_all_start(r, c->axes, c->form, c->n, c->dst, c->src, c->scratch);
-    case HAP_RECUT:
-        return coll_recut_start(r, c->axes, c->form, c->n, c->dst, c->src, c->scratch);
+    case HAP_RESHARD:
+        return coll_reshard_start(r, c->axes, c->form, c->n, c->dst, c->src, c->scratch);
     }
     return NULL;
 }

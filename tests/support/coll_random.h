@@ -24,9 +24,9 @@ void coll_mesh(int n_ranks, int *n_axes, int *size);
 // n entries over the coordinates: even, or at random with zeros.
 const int64_t *coll_table(int64_t n, int parts, bool even);
 
-// Forms of a kind, some twice; FORM_PUSHED: with some number of copies in flight.
+// Forms of a kind, some twice; FORM_PUTS: with some number of copies in flight.
 extern const hap_form coll_forms[][COLL_N_FORMS];
-hap_form coll_push(const hap_rank *r, unsigned axes); // any
+hap_form coll_put(const hap_rank *r, unsigned axes); // any
 // Kind, reduction, axes, form and length of the list; the rest of c is zero.
 void coll_call(const hap_rank *r, hap_coll_call *c, hap_dtype *type);
 void coll_shapes(const hap_rank *r, const hap_coll_call *c, coll_shape *s);
@@ -39,7 +39,7 @@ double coll_get(const hap_tensor *t, int64_t i);                    // t->data i
 void coll_set(hap_tensor *t, int64_t i, int x);
 // Index in the global tensor of a local element, dim by dim from the definition of a cut.
 int64_t coll_global(const hap_tensor *t, int64_t local);
-bool coll_member(const hap_rank *r, int rank, unsigned axes); // does it share r's group?
+bool coll_member(const hap_rank *r, int rank, unsigned axes); // does it share r's chunk?
 // What the collective makes of the values of `item` at a global index.
 double coll_expected(const hap_rank *r, const hap_coll_call *c, hap_dtype type, int64_t global,
                      int item);

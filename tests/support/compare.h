@@ -3,7 +3,7 @@
 // A parameter whose true gradient is zero (softmax ignores what attention's key bias adds) moves by
 // AdamW's normalised rounding errors alone; where the reference's gradient is that small, the
 // distance of parameters leaves it out. A bias of several projections in one (GPT-2's q, k, v) is
-// judged part by part: `parts` says how many equal parts the names that match have.
+// simulated part by part: `parts` says how many equal parts the names that match have.
 
 #ifndef HAP_TESTS_COMPARE_H
 #define HAP_TESTS_COMPARE_H

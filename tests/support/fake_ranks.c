@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "cuda/comm/cuda_nccl.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/comm/cuda_segment.h"
 #include "cuda/kernels/cuda_ops.h"
-#include "cuda/kernels/cuda_push_add.h"
+#include "cuda/kernels/cuda_put_add.h"
 #include "cuda/step/cuda_release.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_streams.h"
@@ -126,8 +126,8 @@ static bool add_half(void *arg, int number)
     return number == 1;
 }
 
-const char *cuda_push_add(cudaStream_t stream, hap_dtype type, void *y, const void *slots,
-                          int64_t pitch, int n_members, int me, const void *own, int64_t elements)
+const char *cuda_put_add(cudaStream_t stream, hap_dtype type, void *y, const void *slots,
+                         int64_t pitch, int n_members, int me, const void *own, int64_t elements)
 {
     sum s = {type, y, slots, own, pitch, elements, n_members, me};
     fake_call_own(stream, NULL, add_half, &s, sizeof s);

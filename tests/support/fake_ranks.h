@@ -1,4 +1,4 @@
-// What cuda_push.c, cuda_push_forms.c and cuda_pair.c call besides streams, for several ranks in
+// What cuda_put.c, cuda_put_forms.c and cuda_pair.c call besides streams, for several ranks in
 // one process: segments that all of them see, sums and strided copies as work of a stream
 // (fake_streams.h). Any error ends the process.
 

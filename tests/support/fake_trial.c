@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_backend.h"
 #include "cuda/step/cuda_release.h"
 #include "tests/support/fake_streams.h"
@@ -37,7 +37,7 @@ bool fake_trial(hap_rank *const *r, cuda_whole *w, void (*enqueue)(int rank), bo
     bool passed = all_ended(r);
     for (int i = 0; i < fake.n; i++)
         for (unsigned a = 0; a < CUDA_MASKS; a++)
-            if (cuda_push_taken(r[i], a) > number) number = cuda_push_taken(r[i], a);
+            if (cuda_put_taken(r[i], a) > number) number = cuda_put_taken(r[i], a);
     for (int turn = 0; turn < RELEASES && !all_ended(r); turn++) {
         for (int i = 0; i < fake.n; i++)
             cuda_release_raise(r[i], &release[i], number);

@@ -1,6 +1,7 @@
 // HAP_TEST_FEW=1: each kernel of ours on a few small calls, and no kernel of a library's. For
-// compute-sanitizer's racecheck, under which a launch takes milliseconds and which judges cuBLAS's
-// own kernels wrongly (bench/device.sh sanitize; attention: HAP_TEST_OPTIONS="--cuda attention=own" beside it).
+// compute-sanitizer's racecheck, under which a launch takes milliseconds and which simulates
+// cuBLAS's own kernels wrongly (bench/device.sh sanitize; attention: HAP_TEST_OPTIONS="--cuda
+// attention=own" beside it).
 
 #ifndef HAP_TESTS_SUPPORT_FEW_H
 #define HAP_TESTS_SUPPORT_FEW_H

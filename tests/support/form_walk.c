@@ -5,7 +5,7 @@
 
 // A tensor is touched by its producer and by its consumers, in the order of nodes. What a touch
 // costs depends on the form of its node, through the states of its operands alone (classes of
-// forms), and on what the tensor is kept in (for a tensor that is no variable: the state it was
+// shardings), and on what the tensor is kept in (for a tensor that is no variable: the state it was
 // made in). So a tensor costs
 //
 //     min over kept k of  base[k] + sum over touches j of touch j's cost[class][k]
@@ -16,13 +16,13 @@
 // touches after others.
 typedef struct touch {
     int node, n_classes;
-    int *class_of;  // by form
-    int *form_of;   // by class: one of them
-    double *cost;   // [class][kept]
-    double *rest;   // [kept] of all later touches
-    double *values; // [classes of the touches before][class], rows filled when first asked for;
-    bool *filled;   // NULL: too large
-    double *row;    // where values is NULL
+    int *class_of;    // by sharding
+    int *sharding_of; // by class: one of them
+    double *cost;     // [class][kept]
+    double *rest;     // [kept] of all later touches
+    double *values;   // [classes of the touches before][class], rows filled when first asked for;
+    bool *filled;     // NULL: too large
+    double *row;      // where values is NULL
 } touch;
 
 typedef struct value {
@@ -44,7 +44,7 @@ struct form_walk {
     int n;             // nodes
     HB_VEC(hold) * of; // by node
     double *root;      // by node: what it costs at least, if no tensor has it in its rest
-    int *form;
+    int *sharding;
     double bound, best, seen;
     long steps, most;
 };
@@ -71,10 +71,10 @@ static double made_cost(const syn_space *s, int t, const syn_keep *keep, int mad
     return s->states[t]->cost[made * s->states[t]->n + keep->state];
 }
 
-static double form_cost(const syn_space *s, int t, const syn_keep *keep, int node, int form)
+static double form_cost(const syn_space *s, int t, const syn_keep *keep, int node, int sharding)
 {
     const ir_tensor *ten = &s->g->tensors.p[t];
-    const syn_form *f = &s->forms[node]->form[form];
+    const syn_sharding *f = &s->shardings[node]->sharding[sharding];
     double sum = ten->producer == node ? made_cost(s, t, keep, f->out[ten->out]) : 0;
     for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++)
         if (s->uses[u][0] == node)
@@ -82,7 +82,8 @@ static double form_cost(const syn_space *s, int t, const syn_keep *keep, int nod
     return sum;
 }
 
-static bool same_states(const syn_space *s, int t, int node, const syn_form *x, const syn_form *y)
+static bool same_states(const syn_space *s, int t, int node, const syn_sharding *x,
+                        const syn_sharding *y)
 {
     const ir_tensor *ten = &s->g->tensors.p[t];
     if (ten->producer == node && x->out[ten->out] != y->out[ten->out]) return false;
@@ -94,22 +95,22 @@ static bool same_states(const syn_space *s, int t, int node, const syn_form *x, 
 static void make_touch(form_walk *w, int t, int node, const syn_keep *keep, int n_kept, touch *out)
 {
     const syn_space *s = w->s;
-    const syn_forms *forms = s->forms[node];
+    const syn_shardings *shardings = s->shardings[node];
     *out = (touch){.node = node,
-                   .class_of = HB_ARRAY(w->arena, int, forms->n),
-                   .form_of = HB_ARRAY(w->arena, int, forms->n)};
-    for (int i = 0; i < forms->n; i++) {
+                   .class_of = HB_ARRAY(w->arena, int, shardings->n),
+                   .sharding_of = HB_ARRAY(w->arena, int, shardings->n)};
+    for (int i = 0; i < shardings->n; i++) {
         int c = 0;
-        while (c < out->n_classes &&
-               !same_states(s, t, node, &forms->form[i], &forms->form[out->form_of[c]]))
+        while (c < out->n_classes && !same_states(s, t, node, &shardings->sharding[i],
+                                                  &shardings->sharding[out->sharding_of[c]]))
             c++;
-        if (c == out->n_classes) out->form_of[out->n_classes++] = i;
+        if (c == out->n_classes) out->sharding_of[out->n_classes++] = i;
         out->class_of[i] = c;
     }
     out->cost = HB_ARRAY(w->arena, double, out->n_classes *n_kept);
     for (int c = 0; c < out->n_classes; c++)
         for (int k = 0; k < n_kept; k++)
-            out->cost[c * n_kept + k] = form_cost(s, t, &keep[k], node, out->form_of[c]);
+            out->cost[c * n_kept + k] = form_cost(s, t, &keep[k], node, out->sharding_of[c]);
     out->rest = HB_ARRAY(w->arena, double, n_kept);
     out->row = HB_ARRAY(w->arena, double, out->n_classes);
 }
@@ -172,8 +173,8 @@ static void first_costs(form_walk *w, const value *v, double *by_class)
 
 static void send_back(form_walk *w, int node)
 {
-    int n = w->s->forms[node]->n, later = 0;
-    double *all = hb_copy(w->arena, w->s->forms[node]->cost, sizeof *all * (size_t)n);
+    int n = w->s->shardings[node]->n, later = 0;
+    double *all = hb_copy(w->arena, w->s->shardings[node]->cost, sizeof *all * (size_t)n);
     for (int h = 0; h < w->of[node].n; h++) {
         const hold *x = &w->of[node].p[h];
         later += x->j > 0;
@@ -210,7 +211,7 @@ form_walk *form_walk_new(hb_arena *a, const syn_space *s)
     *w = (form_walk){.arena = a, .s = s, .n = s->g->nodes.n};
     w->of = hb_alloc(a, sizeof *w->of * (size_t)(w->n + 1));
     w->root = HB_ARRAY(a, double, w->n + 1);
-    w->form = HB_ARRAY(a, int, w->n + 1);
+    w->sharding = HB_ARRAY(a, int, w->n + 1);
     for (int t = 0; t < s->g->tensors.n; t++)
         make_value(w, t);
     for (int node = w->n - 1; node >= 0; node--)
@@ -222,10 +223,10 @@ form_walk *form_walk_new(hb_arena *a, const syn_space *s)
 
 double form_walk_combinations(const form_walk *w)
 {
-    double product = 1;
+    double matmul = 1;
     for (int n = 0; n < w->n; n++)
-        product *= w->s->forms[n]->n;
-    return product;
+        matmul *= w->s->shardings[n]->n;
+    return matmul;
 }
 
 double form_walk_bound(const form_walk *w)
@@ -254,7 +255,7 @@ static const double *row_of(form_walk *w, const hold *h)
         sum[k] = v->base[k] + x->rest[k];
     for (int j = 0; j < h->j; j++) {
         const touch *y = &v->touch[j];
-        const double *cost = y->cost + y->class_of[w->form[y->node]] * v->n_kept;
+        const double *cost = y->cost + y->class_of[w->sharding[y->node]] * v->n_kept;
         for (int k = 0; k < v->n_kept; k++)
             sum[k] += cost[k];
     }
@@ -270,13 +271,13 @@ static const double *row_of(form_walk *w, const hold *h)
 }
 
 // Fixes the form of a node, or takes it back.
-static void enter(form_walk *w, int node, int form)
+static void enter(form_walk *w, int node, int sharding)
 {
-    w->form[node] = form;
+    w->sharding[node] = sharding;
     for (int h = 0; h < w->of[node].n; h++) {
         const hold *x = &w->of[node].p[h];
         const touch *t = &x->v->touch[x->j];
-        x->v->at = x->v->at * t->n_classes + t->class_of[form];
+        x->v->at = x->v->at * t->n_classes + t->class_of[sharding];
     }
 }
 
@@ -288,12 +289,12 @@ static void leave(form_walk *w, int node)
     }
 }
 
-// cost[form]: of the node and of the tensors that it touches last.
+// cost[sharding]: of the node and of the tensors that it touches last.
 static void settle(form_walk *w, int node, double so_far, double *cost)
 {
-    int n = w->s->forms[node]->n;
+    int n = w->s->shardings[node]->n;
     for (int i = 0; i < n; i++)
-        cost[i] = so_far + w->s->forms[node]->cost[i];
+        cost[i] = so_far + w->s->shardings[node]->cost[i];
     for (int h = 0; h < w->of[node].n; h++) {
         const hold *x = &w->of[node].p[h];
         if (x->j + 1 < x->v->n_touches) continue;
@@ -307,7 +308,7 @@ static void settle(form_walk *w, int node, double so_far, double *cost)
 static void every(form_walk *w, int node, double so_far)
 {
     double cost[MAX_FORMS];
-    int n = w->s->forms[node]->n;
+    int n = w->s->shardings[node]->n;
     hb_assert(n <= MAX_FORMS);
     settle(w, node, so_far, cost);
     if (node == w->n - 1) {
@@ -336,12 +337,12 @@ void form_walk_all(form_walk *w, double *best)
 // touches to come, or at the root.
 static void bounds_of(form_walk *w, int node, double bound, const double **rows, double *out)
 {
-    int n = w->s->forms[node]->n;
+    int n = w->s->shardings[node]->n;
     bound -= w->root[node];
     for (int h = 0; h < w->of[node].n; h++)
         if (w->of[node].p[h].j > 0) bound -= w->of[node].p[h].v->now;
     for (int i = 0; i < n; i++)
-        out[i] = bound + w->s->forms[node]->cost[i];
+        out[i] = bound + w->s->shardings[node]->cost[i];
     for (int h = 0; h < w->of[node].n; h++) {
         const hold *x = &w->of[node].p[h];
         rows[h] = row_of(w, x);
@@ -360,7 +361,7 @@ static bool some(form_walk *w, int node, double bound)
         w->seen++;
         return true;
     }
-    int n = w->s->forms[node]->n, n_touched = w->of[node].n;
+    int n = w->s->shardings[node]->n, n_touched = w->of[node].n;
     hb_assert(n <= MAX_FORMS && n_touched <= MAX_TOUCHED);
     bounds_of(w, node, bound, rows, out);
     for (int h = 0; h < n_touched; h++)

@@ -212,7 +212,7 @@ static void poison(cuda_record *c, int i)
     }
 }
 
-// Where pushes of which the others may know after call i will write. Returns how many.
+// Where one-sided puts of which the others may know after call i will write. Returns how many.
 static int poison_ahead(const hap_rank *r, cuda_record *c, int i)
 {
     int n = 0;
@@ -234,7 +234,7 @@ static void find_live(hap_rank *r, const cuda_record *c, bool *live)
     int *in = hap_alloc(r, (size_t)n * sizeof *in);
     for (int i = 0; i < c->n; i++)
         live[i] = c->call[i].kind == CUDA_PAIR ||
-                  (c->call[i].kind == CUDA_START && hap_form_push(c->call[i].coll.form));
+                  (c->call[i].kind == CUDA_START && hap_form_put(c->call[i].coll.form));
     cuda_live_close(c, live);
     for (int news = 1; news;) {
         cuda_live_tell(c, live, in);
@@ -257,14 +257,14 @@ static void find_live(hap_rank *r, const cuda_record *c, bool *live)
 // live: of the calls that are no part of a graph; NULL: all.
 static void run_list(hap_rank *r, cuda_record *c, const bool *live)
 {
-    int pushes = 0, ahead = 0;
+    int puts_ = 0, ahead = 0;
     cuda_ahead_begin(c);
     ahead += poison_ahead(r, c, -1);
     for (int i = 0; i < c->n; i++) {
         cuda_call *e = &c->call[i];
         switch (e->kind) {
         case CUDA_DONE:
-        case CUDA_GROUP: // there are no kernels of groups here: their ops come one by one
+        case CUDA_FUSION: // there are no kernels of fusions here: their ops come one by one
             break;
         case CUDA_OP:
         case CUDA_JOINED:
@@ -298,10 +298,11 @@ static void run_list(hap_rank *r, cuda_record *c, const bool *live)
                 if (c->call[first].kind == CUDA_OP && c->call[first].chain) poison(c, first);
                 break;
             }
-        pushes += e->kind == CUDA_START && hap_form_push(e->coll.form);
+        puts_ += e->kind == CUDA_START && hap_form_put(e->coll.form);
         if (!live || live[i]) ahead += poison_ahead(r, c, i);
     }
-    if (!c->begun) fprintf(stderr, "rank %d %d pushes, %d told ahead\n", r->id, pushes, ahead);
+    if (!c->begun)
+        fprintf(stderr, "rank %d %d one-sided puts, %d told ahead\n", r->id, puts_, ahead);
     c->begun = true;
 }
 

@@ -91,8 +91,8 @@ static void add(ir_graph *g, char *name, char *p)
     while (*args)
         in[n++] = graph_tensor(g, next(&args, ", "));
     ir_attr attrs[IR_MAX_ATTR];
-    for (int i = 0; i < ir_row((ir_op)op)->n_attr; i++)
-        attrs[i] = ir_row((ir_op)op)->attr[i].value;
+    for (int i = 0; i < ir_op_of((ir_op)op)->n_attr; i++)
+        attrs[i] = ir_op_of((ir_op)op)->attr[i].value;
     while (*p) {
         char *key = next(&p, "=");
         set_attr((ir_op)op, attrs, key, next(&p, " "));

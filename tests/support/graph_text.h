@@ -1,7 +1,7 @@
 // Small graphs for tests, written as a line of text a node:
 //
 //     x: input f32 8 16             declares (kinds input, param, const; dtype; dims)
-//     y = linear(x, w) trans=1      op row or composite with attributes; further outputs y.1, y.2
+//     y = linear(x, w) trans=1      op or composite with attributes; further outputs y.1, y.2
 //     loss y                        names the loss
 //
 // graph_text runs ir_expand, ir_autodiff and ir_optimize (adamw) if there is a loss. It is

@@ -63,7 +63,7 @@ void shard_free(hap_tensor *t)
 
 hap_op_call interp_call(const ir_node *n, hap_tensor *const *in, hap_tensor *const *out)
 {
-    const ir_op_row *row = ir_row(n->op);
+    const ir_op_info *row = ir_op_of(n->op);
     hap_op_call c = {.op = (hap_op_id)n->op, .n_out = n->n_out, .n_attr = row->n_attr};
     c.n_in = n->n_in > row->max_in ? n->n_in : row->max_in;
     if (n->op == IR_OP_concat) c.n_in = n->n_in;
@@ -174,7 +174,7 @@ const char *interp_run_node(interp *x, int node)
         in[i] = &x->t[n->in[i]];
     for (int i = 0; i < n->n_out; i++)
         out[i] = &x->t[n->out[i]];
-    if (ir_row(n->op)->flags & IR_IN_PLACE)
+    if (ir_op_of(n->op)->flags & IR_IN_PLACE)
         for (int i = 0; i < n->n_out; i++) { // the graph is SSA: the next value has its own memory
             memcpy(out[i]->data, in[i]->data, (size_t)in[i]->bytes);
             in[i] = out[i];
@@ -182,7 +182,7 @@ const char *interp_run_node(interp *x, int node)
     hap_op_call c = interp_call(n, in, out);
     const char *why = hap_cpu_run(&x->now, &c);
     if (!why) return NULL;
-    return hb_fmt(x->arena, "%.*s (%s): %s", HB_ARG(n->name), ir_row(n->op)->name, why).p;
+    return hb_fmt(x->arena, "%.*s (%s): %s", HB_ARG(n->name), ir_op_of(n->op)->name, why).p;
 }
 
 const char *interp_run_until(interp *x, ir_phase last)

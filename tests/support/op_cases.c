@@ -215,7 +215,7 @@ static ir_dtype dtype_of(char letter)
 
 static void attrs_of(ir_op op, const char *text, ir_attr *attrs)
 {
-    const ir_op_row *row = ir_row(op);
+    const ir_op_info *row = ir_op_of(op);
     for (int i = 0; i < row->n_attr; i++)
         attrs[i] = row->attr[i].value, attrs[i].kind = row->attr[i].kind;
     while (*text) {
@@ -361,7 +361,7 @@ void op_case_fill(const op_case *c, int i, hap_tensor *t, uint64_t *state)
 const char *op_case_text(const op_case *c)
 {
     static char text[256];
-    snprintf(text, sizeof text, "%s %s (%s)%s%s", ir_row(c->op)->name, c->attrs, c->in,
+    snprintf(text, sizeof text, "%s %s (%s)%s%s", ir_op_of(c->op)->name, c->attrs, c->in,
              c->before ? " of " : "", c->before ? c->before : "");
     return text;
 }

@@ -1,4 +1,4 @@
-// One or more cases for every row of the op table: shapes and attributes small enough to run under
+// One or more cases for every op of the table: shapes and attributes small enough to run under
 // every cut, large enough to have the factors that matter (compound dims, broadcasts, grouped
 // heads). Shared by the tests of cuts and of gradients.
 

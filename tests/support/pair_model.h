@@ -1,4 +1,4 @@
-// A pair whose products and messages take what simple formulas say.
+// A pair whose matmuls and messages take what simple formulas say.
 
 #ifndef HAP_TESTS_PAIR_MODEL_H
 #define HAP_TESTS_PAIR_MODEL_H
@@ -15,7 +15,7 @@ typedef struct model {
     int64_t tile;
 } model;
 
-static inline double product(void *ctx, int kind, int64_t rows)
+static inline double matmul(void *ctx, int kind, int64_t rows)
 {
     const model *m = ctx;
     return m->fixed[kind] + m->step[kind] * (double)((rows + m->tile - 1) / m->tile);
@@ -38,7 +38,7 @@ static inline cost_pair pair_of(model *m, int n, const int64_t *rows)
                        .rows = rows,
                        .n_kinds = 1,
                        .kind = same,
-                       .product = product,
+                       .matmul = matmul,
                        .message = message,
                        .ctx = m,
                        .beside = undisturbed};

@@ -33,7 +33,7 @@ cl_cluster *small_cluster(hb_arena *a, int n_machines, int n_devices, const devi
         x->link_bandwidth = d[r].link_gbps * 1e9;
         x->link_latency = d[r].link_us * 1e-6;
         x->launch = 5e-6;
-        x->compute_beside = x->communication_beside = 1; // transfers disturb nothing
+        x->compute_contention = x->communication_contention = 1; // transfers disturb nothing
         x->memory = x->capacity = (int64_t)((d[r].mib > 0 ? d[r].mib : 1e6) * 1048576);
     }
     return c;
@@ -103,7 +103,7 @@ const syn_instr *fact_update(const syn_program *p, const char *param)
     int t = fact_value(p, param);
     for (int n = 0; n < p->g->nodes.n; n++)
         if (p->g->nodes.p[n].phase == IR_UPDATE && p->g->nodes.p[n].in[0] == t &&
-            (ir_row(p->g->nodes.p[n].op)->flags & IR_IN_PLACE))
+            (ir_op_of(p->g->nodes.p[n].op)->flags & IR_IN_PLACE))
             return op_of(p, n);
     hb_assert(false && "an op that updates the parameter");
     return NULL;

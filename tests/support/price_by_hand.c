@@ -94,7 +94,7 @@ typedef struct group {
 } group;
 
 // Groups of the ranks that agree in the coordinates of the axes outside the mask.
-static int find_groups(const syn_mesh *m, unsigned axes, group *g)
+static int find_fusions(const syn_mesh *m, unsigned axes, group *g)
 {
     int n = 0, key[MAX_RANKS];
     for (int r = 0; r < m->n_ranks; r++) {
@@ -131,7 +131,7 @@ static cl_link link_of(const syn_program *p, const group *g, int n_groups, int k
 static cl_link slowest_link(const syn_program *p, unsigned axes)
 {
     group g[MAX_RANKS];
-    int n = find_groups(p->mesh, axes, g);
+    int n = find_fusions(p->mesh, axes, g);
     cl_link worst = link_of(p, g, n, 0);
     for (int i = 1; i < n; i++) {
         cl_link l = link_of(p, g, n, i);
@@ -144,8 +144,8 @@ static cl_link slowest_link(const syn_program *p, unsigned axes)
 }
 
 // Of a group whose other coordinate holds `share` of what axis `other` cuts (NULL: nothing).
-static double stretches(const syn_program *p, const syn_tensor *t, const syn_axis_state *x,
-                        const syn_axis_state *other, double share)
+static double runs(const syn_program *p, const syn_tensor *t, const syn_axis_state *x,
+                   const syn_axis_state *other, double share)
 {
     const ir_tensor *v = &p->g->tensors.p[t->value];
     int64_t before = 1;
@@ -169,7 +169,7 @@ double hand_collective(const syn_program *p, const cost_model *m, const syn_inst
     hb_assert(in->n_in == 1);
     for (int r = 0; r < mesh->n_ranks; r++)
         cost_memory_add(&memory, &p->cluster->cls[p->cluster->class_of[mesh->cluster_rank[r]]]);
-    n_groups = find_groups(mesh, in->axes, g);
+    n_groups = find_fusions(mesh, in->axes, g);
     for (int i = 0; i < n_groups; i++) {
         int64_t of_from[MAX_RANKS], of_to[MAX_RANKS];
         const syn_axis_state *x = &from->state.ax[axis], *y = &to->state.ax[axis], *other = NULL;
@@ -191,11 +191,11 @@ double hand_collective(const syn_program *p, const cost_model *m, const syn_inst
         bool cut_before = x->kind == SYN_S, cut_after = y->kind == SYN_S;
         if (cut_before || cut_after) {
             s.table = cut_before ? of_from : of_to;
-            s.apart = stretches(p, from, cut_before ? x : y, other, share);
+            s.apart = runs(p, from, cut_before ? x : y, other, share);
         }
         if (cut_before && cut_after) {
             s.table2 = of_to;
-            s.apart2 = stretches(p, from, y, other, share);
+            s.apart2 = runs(p, from, y, other, share);
         }
         if (in->coll == COST_ALL_REDUCE && in->axes == 3) {
             s.n_inner = mesh->size[1];
@@ -210,20 +210,20 @@ double hand_collective(const syn_program *p, const cost_model *m, const syn_inst
 
 double hand_cheapest(const syn_program *p, const cost_model *m, const syn_instr *in)
 {
-    double best = HUGE_VAL, pushed = HUGE_VAL;
+    double best = HUGE_VAL, put = HUGE_VAL;
     group g[MAX_RANKS];
-    find_groups(p->mesh, in->axes, g);
+    find_fusions(p->mesh, in->axes, g);
     int n = g[0].n;
-    for (cost_form f = COST_EVEN; f < COST_PUSHED; f++)
+    for (cost_form f = COST_EVEN; f < COST_PUTS; f++)
         if (cost_form_exists(in->coll, f)) best = fmin(best, hand_collective(p, m, in, f));
     // One copy in flight, two, four, and so on, and one to every other member.
-    for (int k = 1; k < n && in->coll != COST_RECUT && !in->reduce_max; k++)
+    for (int k = 1; k < n && in->coll != COST_RESHARD && !in->reduce_max; k++)
         if ((k & (k - 1)) == 0 || k == n - 1)
-            pushed = fmin(pushed, hand_collective(p, m, in, COST_PUSH(k)));
-    // On two axes a push of an all-reduce must gain a latency at least.
+            put = fmin(put, hand_collective(p, m, in, COST_PUT(k)));
+    // On two axes a one-sided put of an all-reduce must gain a latency at least.
     bool gains = in->coll != COST_ALL_REDUCE || p->mesh->n_axes == 1 ||
-                 pushed + slowest_link(p, in->axes).latency <= hand_collective(p, m, in, COST_FLAT);
-    return gains ? fmin(best, pushed) : best;
+                 put + slowest_link(p, in->axes).latency <= hand_collective(p, m, in, COST_FLAT);
+    return gains ? fmin(best, put) : best;
 }
 
 static void hand_seconds(const syn_program *p, const cost_model *m, const syn_instr *in,

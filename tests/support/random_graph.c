@@ -31,7 +31,7 @@ static hb_str fresh(maker *m, const char *what)
 
 static int node(maker *m, ir_op op, int n_in, const int *in, const ir_attr *attrs)
 {
-    int id = ir_add_node(m->g, fresh(m, ir_row(op)->name), op, IR_FORWARD, n_in, in, attrs);
+    int id = ir_add_node(m->g, fresh(m, ir_op_of(op)->name), op, IR_FORWARD, n_in, in, attrs);
     return m->g->nodes.p[id].out[0];
 }
 
@@ -285,8 +285,8 @@ static bool make_sdpa(maker *m) // grouped heads: k and v are parameters with on
     int k = param(m, 4, (int64_t[]){q.dim[0], heads, keys, q.dim[3]});
     int v = param(m, 4, (int64_t[]){q.dim[0], heads, keys, width});
     ir_attr a[IR_MAX_ATTR];
-    for (int i = 0; i < ir_row(IR_OP_sdpa)->n_attr; i++)
-        a[i] = ir_row(IR_OP_sdpa)->attr[i].value;
+    for (int i = 0; i < ir_op_of(IR_OP_sdpa)->n_attr; i++)
+        a[i] = ir_op_of(IR_OP_sdpa)->attr[i].value;
     a[0].i = random_below(&m->r, 2);
     keep(m, node(m, IR_OP_sdpa, 3, (int[]){x, k, v}, a));
     return true;

@@ -4,7 +4,7 @@
 //     ir_graph *g = random_graph(a, 42, (random_graph_options){.n_ops = 6, .train = true});
 //
 // n_ops counts rows of the forward pass up to the loss, roughly: rows that come in groups (softmax,
-// layer norm) are finished. Dims are small (2 to 6) products with common divisors, so that reshape,
+// layer norm) are finished. Dims are small (2 to 6) matmuls with common divisors, so that reshape,
 // split and slice meet both aligned and unaligned cases.
 
 #ifndef HAP_TESTS_RANDOM_GRAPH_H

@@ -266,7 +266,7 @@ static bool miss(const hap_op_call *c)
 static const char *run_op(exec *x, const rec_call *k, int rank)
 {
     hap_op_call c = {.op = (hap_op_id)k->op, .n_out = k->n_out, .n_in = k->n_in};
-    c.n_attr = ir_row((ir_op)k->op)->n_attr;
+    c.n_attr = ir_op_of((ir_op)k->op)->n_attr;
     for (int i = 0; i < k->n_in; i++)
         c.in[i] = part(x, rank, k->in[i]);
     for (int i = 0; i < k->n_out; i++)

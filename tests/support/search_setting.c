@@ -60,28 +60,29 @@ static void random_weights(random_source *r, double *w, int n, bool even)
     w[random_below(r, n)] += 1;
 }
 
-static void random_palette(setting *s, random_source *r, const setting_options *o)
+static void random_partitions(setting *s, random_source *r, const setting_options *o)
 {
     double w[CL_MAX_CLASSES];
-    s->palette = syn_palette_new(s->a, s->g, s->f);
+    s->partitions = syn_partitions_new(s->a, s->g, s->f);
     if (o->n_axes == 1) {
         int cuts = o->one_cut ? 1 : 1 + random_below(r, 3);
         for (int c = 0; c < cuts; c++) {
             random_weights(r, w, s->mesh->n_ranks, c == 0 && random_below(r, 2));
-            syn_palette_add(s->a, s->palette, s->mesh, -1, 0, w, hb_fmt(s->a, "c%d", c));
+            syn_partitions_add(s->a, s->partitions, s->mesh, -1, 0, w, hb_fmt(s->a, "c%d", c));
         }
         return;
     }
-    // As a ray adds them (one over both axes, its sums, one of the devices), or axis by axis.
+    // As a starting ratio adds them (one over both axes, its sums, one of the devices), or axis by
+    // axis.
     if (!o->one_cut && random_below(r, 2)) {
         random_weights(r, w, s->mesh->n_ranks, random_below(r, 3) == 0);
-        syn_palette_add_ranks(s->a, s->palette, s->mesh, -1, w, HB_STR("ray"));
+        syn_partitions_add_ranks(s->a, s->partitions, s->mesh, -1, w, HB_STR("starting ratio"));
     }
     for (int axis = 0; axis <= SYN_BOTH; axis++) {
         int cuts = axis == SYN_BOTH ? random_below(r, 2) : o->one_cut ? 1 : 1 + random_below(r, 2);
         for (int c = 0; c < cuts; c++) {
             random_weights(r, w, syn_extent(s->mesh, axis), c == 0 && random_below(r, 2));
-            syn_palette_add(s->a, s->palette, s->mesh, -1, axis, w, hb_fmt(s->a, "c%d", c));
+            syn_partitions_add(s->a, s->partitions, s->mesh, -1, axis, w, hb_fmt(s->a, "c%d", c));
         }
     }
 }
@@ -102,8 +103,8 @@ static void random_pins(setting *s, random_source *r)
     hb_str why = {0};
     syn_choice c;
     syn_space *sp =
-        syn_space_build(s->a, syn_costs_new(s->a, &s->m, s->mesh, s->g, s->f), s->palette, SYN_AUTO,
-                        &s->opt, s->weight, s->weight_comm, NULL, &why);
+        syn_space_build(s->a, syn_costs_new(s->a, &s->m, s->mesh, s->g, s->f), s->partitions,
+                        SYN_AUTO, &s->opt, s->weight, s->weight_comm, NULL, &why);
     if (!sp || syn_space_solve(s->a, sp, &c) != MS_OPTIMAL) s->opt.pins = NULL;
 }
 
@@ -122,7 +123,7 @@ bool setting_make(setting *s, uint64_t seed, const setting_options *o)
                              : syn_mesh_flat(s->a, &s->cluster, NULL);
     hb_assert(s->mesh);
     s->costs = syn_costs_new(s->a, &s->m, s->mesh, s->g, s->f);
-    random_palette(s, &r, o);
+    random_partitions(s, &r, o);
     s->opt = syn_default_options();
     s->opt.small_param = random_below(&r, 2) ? 0 : 16;
     s->opt.copy_bytes = random_below(&r, 2) ? 0 : 64;
@@ -144,7 +145,7 @@ void setting_free(setting *s)
 syn_space *setting_space(setting *s)
 {
     hb_str why = {0};
-    syn_space *sp = syn_space_build(s->a, s->costs, s->palette, SYN_AUTO, &s->opt, s->weight,
+    syn_space *sp = syn_space_build(s->a, s->costs, s->partitions, SYN_AUTO, &s->opt, s->weight,
                                     s->weight_comm, NULL, &why);
     hb_assert(sp);
     return sp;

@@ -1,10 +1,10 @@
-// A random search: a small graph, an unequal cluster, a mesh, palettes of cuts and class weights.
-// The same seed and options give the same search.
+// A random search: a small graph, an unequal cluster, a mesh, candidate partitions of cuts and
+// class weights. The same seed and options give the same search.
 //
 // One axis: 2 to 4 ranks of one machine. Two axes: 2x2, 2x3 or 3x2 machines x devices, with links
-// inside, a network and classes drawn apart from each other. Palettes hold 1 to 2 cuts an axis,
-// some of them over both axes; tables are drawn, so that ranks of one class may have unequal parts
-// and parts may be empty. Half of the settings pin one or two values to drawn states.
+// inside, a network and classes drawn apart from each other. Candidate partitions hold 1 to 2 cuts
+// an axis, some of them over both axes; tables are drawn, so that ranks of one class may have
+// unequal parts and parts may be empty. Half of the settings pin one or two values to drawn states.
 
 #ifndef HAP_TESTS_SEARCH_SETTING_H
 #define HAP_TESTS_SEARCH_SETTING_H
@@ -21,7 +21,7 @@ typedef struct setting {
     cost_model m;
     syn_mesh *mesh;
     syn_costs *costs;
-    syn_palette *palette;
+    syn_partitions *partitions;
     syn_options opt;
     double weight[CL_MAX_CLASSES], weight_comm;
 } setting;

@@ -53,8 +53,8 @@ int toy_buffer(toy *t, syn_role role, const char *name, int64_t bytes)
     return t->p->tensors.n - 1;
 }
 
-static int push(toy *t, syn_instr in, int n_out, const int *out, int n_in, const int *from,
-                const char *name, ir_op op, ir_phase phase)
+static int put(toy *t, syn_instr in, int n_out, const int *out, int n_in, const int *from,
+               const char *name, ir_op op, ir_phase phase)
 {
     ir_node n = {.name = hb_str_c(t->arena, name), .op = op, .phase = phase};
     in.node = t->g->nodes.n;
@@ -71,7 +71,7 @@ int toy_op(toy *t, ir_op op, ir_phase phase, const char *name, int n_out, const 
            const int *in)
 {
     syn_instr i = {.kind = SYN_OP, .scratch = -1, .start = -1};
-    return push(t, i, n_out, out, n_in, in, name, op, phase);
+    return put(t, i, n_out, out, n_in, in, name, op, phase);
 }
 
 int toy_op1(toy *t, ir_op op, const char *name, int in)
@@ -86,7 +86,7 @@ int toy_start(toy *t, cost_coll coll, const char *name, int in, int out, int scr
     syn_instr i = {.kind = SYN_START, .coll = coll, .axes = 1, .scratch = scratch, .start = -1};
     i.form = coll == COST_ALL_REDUCE ? COST_FLAT : COST_PADDED;
     t->p->tensors.p[in].sym = t->p->tensors.p[out].sym = true;
-    return push(t, i, 1, &out, 1, &in, name, IR_OP_add, IR_FORWARD);
+    return put(t, i, 1, &out, 1, &in, name, IR_OP_add, IR_FORWARD);
 }
 
 int toy_wait(toy *t, int start)

@@ -1,5 +1,5 @@
-// No strategy, on any mesh, is judged faster than `auto`: random small training steps on clusters
-// of one and of two machines, alike and unequal.
+// No strategy, on any mesh, is simulated faster than `auto`: random small training steps on
+// clusters of one and of two machines, alike and unequal.
 
 #include <check.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 // Bounds against programs: what a choice is said to hold is in every arena; no plan that fits has a
-// smaller additive cost than the bound under memory; no plan is judged faster than the lower bound.
+// smaller additive cost than the bound under memory; no plan is simulated faster than the lower
+// bound.
 //
 // Random graphs and unequal clusters of one axis (2 to 4 ranks) and two (2 x 2), spaces small
 // enough to lower every choice, capacities between what the thriftiest and the cheapest plan need.
@@ -35,7 +36,7 @@ typedef struct setting {
     cost_model m;
     syn_mesh *mesh;
     syn_costs *costs;
-    syn_palette *palette;
+    syn_partitions *partitions;
     syn_options opt;
     double weight[CL_MAX_CLASSES];
 } setting;
@@ -82,11 +83,11 @@ static void make_plans_of(setting *s, uint64_t seed, bool two, bool peers)
     s->mesh =
         two ? syn_mesh_machines(s->a, &s->cluster, NULL) : syn_mesh_flat(s->a, &s->cluster, NULL);
     s->costs = syn_costs_new(s->a, &s->m, s->mesh, s->g, s->f);
-    s->palette = syn_palette_new(s->a, s->g, s->f);
+    s->partitions = syn_partitions_new(s->a, s->g, s->f);
     double w[4];
     for (int i = 0; i < s->mesh->n_ranks; i++)
         w[i] = 1 + random_below(&r, 5);
-    syn_palette_add_ranks(s->a, s->palette, s->mesh, -1, w, HB_STR("cut"));
+    syn_partitions_add_ranks(s->a, s->partitions, s->mesh, -1, w, HB_STR("cut"));
     s->opt = syn_default_options();
     s->opt.small_param = random_below(&r, 3) ? 0 : 16;
     s->opt.copy_bytes = random_below(&r, 3) ? 0 : 64;
@@ -110,7 +111,7 @@ static syn_space *space_of(setting *s)
 {
     hb_str why = {0};
     syn_space *sp =
-        syn_space_build(s->a, s->costs, s->palette, SYN_AUTO, &s->opt, s->weight, 1, NULL, &why);
+        syn_space_build(s->a, s->costs, s->partitions, SYN_AUTO, &s->opt, s->weight, 1, NULL, &why);
     ck_assert_ptr_nonnull(sp);
     return sp;
 }
@@ -141,7 +142,7 @@ static void drop_idle_copies(const syn_space *sp, syn_choice *c)
         if (sp->tensor_var[t] < 0 || k->copy < 0) continue;
         for (int u = sp->first_use[t]; u < sp->first_use[t + 1]; u++) {
             int node = sp->uses[u][0], in = sp->uses[u][1];
-            int want = sp->forms[node]->form[c->form[node]].in[in];
+            int want = sp->shardings[node]->sharding[c->sharding[node]].in[in];
             readers += !syn_writes_home(sp->g, node, in) &&
                        st->cost[k->copy * st->n + want] < st->cost[k->state * st->n + want];
         }
@@ -150,7 +151,7 @@ static void drop_idle_copies(const syn_space *sp, syn_choice *c)
 }
 
 typedef struct plan {
-    double additive, judged;
+    double additive, simulated;
     int64_t peak[CL_MAX_CLASSES];
 } plan;
 
@@ -165,7 +166,7 @@ static plan plan_of(setting *s, syn_space *sp, const syn_choice *c, int schedule
     if (schedule > 1) syn_bucket(p, s->costs);
     if (schedule > 2) syn_raise_starts(p);
     if (schedule > 3) syn_limit_flight(p);
-    out.judged = syn_simulate(p, &t, false);
+    out.simulated = syn_simulate(p, &t, false);
     syn_roll(p);
     syn_arena(p);
     for (int k = 0; k < p->mesh->n_classes; k++)
@@ -199,7 +200,7 @@ START_TEST(held_is_in_the_arena)
             plan q = plan_of(&s, sp, &c, tried % 5);
             tried++;
             const double *held =
-                syn_held_by(syn_held_new(s.a, sp), s.a, syn_assignment_of(s.a, sp, &c));
+                syn_live_by(syn_live_bound_new(s.a, sp), s.a, syn_assignment_of(s.a, sp, &c));
             for (int at = 0; at < s.g->nodes.n; at++) {
                 for (int k2 = 0; k2 < s.mesh->n_classes; k2++) {
                     double bytes = held[k2 * (s.g->nodes.n + 1) + at];
@@ -239,7 +240,7 @@ static bool fits(const setting *s, const plan *p)
     return share_of(s, p) <= 1;
 }
 
-static double judge(void *ctx, const syn_choice *c, double *share)
+static double simulate(void *ctx, const syn_choice *c, double *share)
 {
     judging *j = ctx;
     plan p = plan_of(j->s, j->sp, c, 4);
@@ -276,8 +277,8 @@ static int bound_of(setting *s, bool *raised)
     plan cheapest = plan_of(s, sp, &first, 4);
     double fast = syn_lower_bound(&s->m, s->g, s->f);
     for (int i = 0; i < plans.n; i++)
-        ck_assert_msg(plans.p[i].judged >= fast * (1 - 1e-9), "judged %g below %g",
-                      plans.p[i].judged, fast);
+        ck_assert_msg(plans.p[i].simulated >= fast * (1 - 1e-9), "simulated %g below %g",
+                      plans.p[i].simulated, fast);
     for (int step = 0; step < 3; step++) {
         for (int k = 0; k < s->mesh->n_classes;
              k++) // classes of the cluster: the last one's counts
@@ -289,7 +290,7 @@ static int bound_of(setting *s, bool *raised)
         judging j = {s, sp, HUGE_VAL};
         double bound = syn_additive_bound(
             sp, &(syn_bound_start){&first, first.additive, HUGE_VAL, NULL, 0, NULL},
-            &(syn_bound_calls){.ctx = &j, .stop = never, .judge = judge});
+            &(syn_bound_calls){.ctx = &j, .stop = never, .simulate = simulate});
         ck_assert_msg(bound <= best * (1 + 1e-9) + 1e-15, "bound %.12g above a plan of %.12g",
                       bound, best);
         ck_assert(bound >= first.additive * (1 - 1e-9));
@@ -349,15 +350,15 @@ static syn_choice choice_at(setting *s, syn_space *sp, double price)
     for (int k = 0; k < CL_MAX_CLASSES; k++)
         each[k] = price;
     syn_space *paid =
-        syn_space_build(s->a, s->costs, s->palette, SYN_AUTO, &s->opt, s->weight, 1, each, &why);
+        syn_space_build(s->a, s->costs, s->partitions, SYN_AUTO, &s->opt, s->weight, 1, each, &why);
     ck_assert_int_eq(syn_space_solve(s->a, paid, &c), MS_OPTIMAL);
     c.additive = ms_value(&sp->problem, syn_assignment_of(s->a, sp, &c));
     return c;
 }
 
-// Every layer as in the one choice or as in the other: all 2^LAYERS mixes, of those that fit the
-// cheapest.
-static double best_mix(setting *s, syn_space *sp, const int *x, const int *y)
+// Every layer as in the one choice or as in the other: all 2^LAYERS interpolated plans, of those
+// that fit the cheapest.
+static double best_interpolation(setting *s, syn_space *sp, const int *x, const int *y)
 {
     int n = sp->problem.n_vars, *z = HB_ARRAY(s->a, int, n), *depth = syn_depths(s->a, sp);
     double best = HUGE_VAL;
@@ -400,13 +401,13 @@ START_TEST(equal_layers_are_mixed)
                     least.peak[k] + (most.peak[k] - least.peak[k]) * step / 6;
             if (share_of(&s, &most) <= 1 || share_of(&s, &least) > 1) continue;
             judging j = {&s, sp, lean.additive};
-            double bound =
-                syn_additive_bound(sp,
-                                   &(syn_bound_start){&fast, fast.additive, lean.additive, &lean,
-                                                      share_of(&s, &least), NULL},
-                                   &(syn_bound_calls){.ctx = &j, .stop = never, .judge = judge});
-            double mix = best_mix(&s, sp, syn_assignment_of(s.a, sp, &fast),
-                                  syn_assignment_of(s.a, sp, &lean));
+            double bound = syn_additive_bound(
+                sp,
+                &(syn_bound_start){&fast, fast.additive, lean.additive, &lean, share_of(&s, &least),
+                                   NULL},
+                &(syn_bound_calls){.ctx = &j, .stop = never, .simulate = simulate});
+            double mix = best_interpolation(&s, sp, syn_assignment_of(s.a, sp, &fast),
+                                            syn_assignment_of(s.a, sp, &lean));
             ck_assert_double_le(bound, mix * (1 + 1e-9));
             ck_assert_double_le(j.best, mix * 1.05);
             ck_assert_double_le(j.best, before * (1 + 1e-9));

@@ -1,5 +1,5 @@
-// Groups: what may stand in one, that finding them moves nothing past what it needs, what they
-// keep, what they cost, and that the checker refuses a group that leaves out what is read later.
+// Fusions: what may stand in one, that finding them moves nothing past what it needs, what they
+// keep, what they cost, and that the checker refuses a fusion that leaves out what is read later.
 
 #include <check.h>
 #include <math.h>
@@ -59,21 +59,21 @@ static bool read_after(const syn_program *p, int from, int buffer)
 
 static void look_at_groups(const syn_program *p)
 {
-    for (int k = 0; k < p->groups.n; k++) {
-        const syn_group *g = &p->groups.p[k];
+    for (int k = 0; k < p->fusions.n; k++) {
+        const syn_fusion *g = &p->fusions.p[k];
         syn_parts s;
         ck_assert_int_ge(g->len, 2);
-        ck_assert_int_le(g->len, SYN_MAX_GROUP);
+        ck_assert_int_le(g->len, SYN_MAX_FUSION);
         if (k > 0) ck_assert_int_ge(g->first, g[-1].first + g[-1].len);
         for (int m = 0; m < g->len; m++) {
             const syn_instr *in = &p->instr.p[g->first + m];
             ck_assert_int_eq(in->kind, SYN_OP);
-            ck_assert(ir_row(p->g->nodes.p[in->node].op)->flags & (IR_EACH | IR_ROWS));
+            ck_assert(ir_op_of(p->g->nodes.p[in->node].op)->flags & (IR_EACH | IR_ROWS));
             for (int o = 0; o < in->n_out; o++)
                 ck_assert_int_eq(g->kept[m] >> o & 1, read_after(p, g->first + g->len, in->out[o]));
         }
         // As large on every rank as the shapes say.
-        syn_group_parts(p, g, &s);
+        syn_fusion_parts(p, g, &s);
         for (int r = 0; r < p->mesh->n_ranks; r++) {
             const syn_tensor *d = &p->tensors.p[s.domain];
             int64_t n = syn_local_elements(p->mesh, p->g, p->f, d->value, &d->state, r);
@@ -119,7 +119,7 @@ static void look_at_order(int i)
             for (int k = i + 1; k < n; k++)
                 if (must_follow(&old[i], &old[k])) ck_assert_int_lt(now[i], now[k]);
         look_at_groups(p);
-        groups_seen += p->groups.n;
+        groups_seen += p->fusions.n;
     }
     setting_free(&s);
 }
@@ -173,7 +173,7 @@ static bool read_later(const record *r, int from, int id)
     return false;
 }
 
-// Groups without one of their marks, or with one call too many.
+// Fusions without one of their marks, or with one call too many.
 static void refuses_marks(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r,
                           int at)
 {
@@ -183,11 +183,11 @@ static void refuses_marks(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     x.calls.n--;
     memmove(&x.calls.p[at], &x.calls.p[at + 1], sizeof *x.calls.p * (size_t)(x.calls.n - at));
     ck_assert(!syn_check(a, g, f, &x, &why));
-    bool comm = false; // the group goes on over a collective
+    bool comm = false; // the fusion goes on over a collective
     for (int k = at + 1; k < r->calls.n && !comm; k++)
         comm = r->calls.p[k].kind == REC_START || r->calls.p[k].kind == REC_WAIT ||
                r->calls.p[k].kind == REC_FUSE;
-    if (comm) ck_assert_ptr_nonnull(strstr(why.p, "stands in the group"));
+    if (comm) ck_assert_ptr_nonnull(strstr(why.p, "stands in the fusion"));
 }
 
 START_TEST(checker_refuses)
@@ -202,7 +202,7 @@ START_TEST(checker_refuses)
     int dropped = 0;
     if (r) {
         look_at_groups(res.program);
-        ck_assert_int_gt(res.program->groups.n, 0);
+        ck_assert_int_gt(res.program->fusions.n, 0);
         ck_assert_msg(syn_check(a, g, f, r, &why), "%.*s", HB_ARG(why));
     }
     for (int k = 0; r && k < r->calls.n; k++) {
@@ -230,7 +230,7 @@ START_TEST(checker_refuses)
 }
 END_TEST
 
-// A residual sum and the layer norm behind it are one group, priced by what it moves.
+// A residual sum and the layer norm behind it are one fusion, priced by what it moves.
 START_TEST(norm_group)
 {
     hb_arena *a = hb_arena_new();
@@ -242,14 +242,14 @@ START_TEST(norm_group)
     const char *want = "add 0:full:f32 1:full:f32 > 2:full:f32:kept; row_sum 2 > 3:row:f32:kept; "
                        "row_m2 2 3 > 4:row:f32:kept; "
                        "norm_apply 2 3 4 5:column:f32 6:column:f32 > 7:full:f32:kept";
-    const syn_group *found = NULL;
-    for (int k = 0; k < p->groups.n; k++)
-        if (hb_str_is(syn_group_text(a, p, &p->groups.p[k]), want)) found = &p->groups.p[k];
+    const syn_fusion *found = NULL;
+    for (int k = 0; k < p->fusions.n; k++)
+        if (hb_str_is(syn_fusion_text(a, p, &p->fusions.p[k]), want)) found = &p->fusions.p[k];
     ck_assert_ptr_nonnull(found);
     double sec[CL_MAX_CLASSES], moved = 0;
-    syn_group_seconds(p, found, sec);
+    syn_fusion_seconds(p, found, sec);
     syn_parts s;
-    syn_group_parts(p, found, &s);
+    syn_fusion_parts(p, found, &s);
     for (int i = 0; i < s.n; i++)
         moved += (double)p->tensors.p[s.part[i].buffer].bytes[0];
     const cl_class *c = &p->cluster->cls[p->mesh->cluster_class[0]];
@@ -275,7 +275,7 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("fuse");
-    TCase *t = tcase_create("groups");
+    TCase *t = tcase_create("fusions");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, order_is_kept, 0, 150);
     tcase_add_test(t, some_were_seen);

@@ -73,14 +73,14 @@ static hb_str random_curves(hb_arena *a, const cl_cluster *c, bool all)
     }
     hb_puts(&b, "},\"collectives\":[");
     bool any = false;
-    for (int k = 0; k <= COST_RECUT && all; k++)
-        for (int i = 0; i < COST_PUSHED + 3; i++)
+    for (int k = 0; k <= COST_RESHARD && all; k++)
+        for (int i = 0; i < COST_PUTS + 3; i++)
             for (int crosses = 0; crosses < 2; crosses++)
                 for (int n = 2; n <= 4; n += 2) {
-                    // Of pushes between four not those with two copies in flight.
-                    cost_form f = i < COST_PUSHED ? (cost_form)i : COST_PUSH(i - COST_PUSHED + 1);
+                    // Of one-sided puts between four not those with two copies in flight.
+                    cost_form f = i < COST_PUTS ? (cost_form)i : COST_PUT(i - COST_PUTS + 1);
                     if (!cost_form_exists((cost_coll)k, f)) continue;
-                    if (i >= COST_PUSHED && (f == COST_PUSH(2) || cost_copies(f) >= n)) continue;
+                    if (i >= COST_PUTS && (f == COST_PUT(2) || cost_copies(f) >= n)) continue;
                     hb_printf(&b,
                               "%s{\"kind\":\"%s\",\"form\":\"%s\",\"n\":%d,\"axis_kind\":\"%s\","
                               "\"points\":",
@@ -117,7 +117,7 @@ static void plan(const char *graph, const char *cluster, uint64_t seed, bool all
     hb_diag_print(d, stderr);
     ck_assert_ptr_nonnull(m.curves);
     cost_apply_curves(m.curves, c);
-    ck_assert_double_ge(c->cls[0].compute_beside, 1);
+    ck_assert_double_ge(c->cls[0].compute_contention, 1);
     syn_options o = syn_default_options();
     o.baselines = true;
     syn_result r = syn_synthesize(a, g, ir_factorize(a, g), &m, &o);

@@ -116,7 +116,7 @@ static double on_four(int graph, int devices, bool measured, double mib, double 
     cl_cluster *c =
         devices == 2 ? small_cluster(a, 2, 2, d, 2, 50) : small_cluster(a, 1, 4, d, 0, 0);
     for (int k = 0; k < c->n_classes && !measured; k++)
-        c->cls[k].launch = c->cls[k].compute_beside = c->cls[k].communication_beside = 0;
+        c->cls[k].launch = c->cls[k].compute_contention = c->cls[k].communication_contention = 0;
     double sec = planned_on(a, small_graph(a, graph), c, share);
     hb_arena_free(a);
     return sec;

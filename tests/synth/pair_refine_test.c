@@ -1,4 +1,4 @@
-// Which groups a planned pair gets does not hang on those that it had: of the whole family they are
+// Which chunks a planned pair gets does not hang on those that it had: of the whole family they are
 // the best by what cost_pair_search chooses by, not by the price alone.
 
 #include <check.h>
@@ -30,25 +30,25 @@ static void plan(planned *x, int64_t batch)
     x->m = (cost_model){.math = COST_BF16};
     x->m.cluster = cl_read(x->a, "clusters/h200x4.yaml", NULL, d);
     ck_assert_ptr_nonnull(x->m.cluster);
-    x->m.cluster->cls[0].pair_gap = 10e-6; // as an H200's profile says, so that groups are joined
+    x->m.cluster->cls[0].pair_gap = 10e-6; // as an H200's profile says, so that chunks are joined
     x->m.cluster->cls[0].pair_flag = 3e-6;
     syn_result r = syn_synthesize(x->a, x->g, x->f, &x->m, &s);
     ck_assert_int_eq(r.status, SYN_OK);
     x->p = r.program;
 }
 
-// Groups of the whole family for a pair that has one of each other member; bit i: the one at i + 1
+// Chunks of the whole family for a pair that has one of each other member; bit i: the one at i + 1
 // is joined to the one before it.
 static const syn_pair *refined(planned *x, int k, unsigned joined)
 {
     syn_pair *pair = &x->p->pairs.p[k];
     int n = syn_group_size(x->p->mesh, x->p->instr.p[syn_pair_start(x->p, pair)].axes);
-    pair->n_groups = n;
-    pair->group = hb_alloc(x->a, sizeof *pair->group * (size_t)n);
+    pair->n_chunks = n;
+    pair->chunk = hb_alloc(x->a, sizeof *pair->chunk * (size_t)n);
     for (int i = 0; i < n; i++) {
-        pair->group[i][0] = (i + 1) % n;
-        pair->group[i][1] = i > 0 && i < n - 1 && joined >> (i - 1) & 1 ? -1 : 1;
-        pair->group[i][2] = 0;
+        pair->chunk[i][0] = (i + 1) % n;
+        pair->chunk[i][1] = i > 0 && i < n - 1 && joined >> (i - 1) & 1 ? -1 : 1;
+        pair->chunk[i][2] = 0;
     }
     syn_costs *c = syn_costs_new(x->a, &x->m, x->p->mesh, x->g, x->f);
     syn_price_pairs(x->p, c);
@@ -58,10 +58,10 @@ static const syn_pair *refined(planned *x, int k, unsigned joined)
 
 static void same_groups(const syn_pair *x, const syn_pair *y)
 {
-    ck_assert_int_eq(x->n_groups, y->n_groups);
-    for (int i = 0; i < x->n_groups; i++)
+    ck_assert_int_eq(x->n_chunks, y->n_chunks);
+    for (int i = 0; i < x->n_chunks; i++)
         for (int j = 0; j < 3; j++)
-            ck_assert_int_eq(x->group[i][j], y->group[i][j]);
+            ck_assert_int_eq(x->chunk[i][j], y->chunk[i][j]);
 }
 
 START_TEST(groups_do_not_hang_on_those_before)
@@ -76,7 +76,7 @@ START_TEST(groups_do_not_hang_on_those_before)
             for (unsigned joined = 1; joined < 4; joined++)
                 same_groups(first, refined(&x, k, joined));
             producers++;
-            apart += first->group[1][1] > 0;
+            apart += first->chunk[1][1] > 0;
         }
         hb_arena_free(x.a);
     }
@@ -88,7 +88,7 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("pair_refine");
-    TCase *t = tcase_create("groups");
+    TCase *t = tcase_create("chunks");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, groups_do_not_hang_on_those_before);
     suite_add_tcase(s, t);

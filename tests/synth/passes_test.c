@@ -51,7 +51,7 @@ static int waited_at_once(hb_str text)
         p += *p == '\n';
         n += started && strncmp(p, "wait ", 5) == 0;
         started = strncmp(p, "all_", 4) == 0 || strncmp(p, "reduce_", 7) == 0 ||
-                  strncmp(p, "recut", 5) == 0;
+                  strncmp(p, "reshard", 5) == 0;
     }
     return n;
 }

@@ -1,7 +1,7 @@
 // Ways of parallelism that people know by name fall out of one search: for each a small training
 // step and a cluster on which plain `auto` finds it. What is asserted is what the program does, not
 // what it is called, and that plans that are forbidden to do so (by a pin, a mesh or another
-// strategy) are judged slower.
+// strategy) are simulated slower.
 //
 //     patterns_test show      prints the programs
 
@@ -43,7 +43,7 @@ static double plan(world *w, const syn_options *o, const syn_program **p)
 static cl_cluster *in_world(int i, cl_cluster *c)
 {
     for (int k = 0; k < c->n_classes && i == 1; k++)
-        c->cls[k].launch = c->cls[k].compute_beside = c->cls[k].communication_beside = 0;
+        c->cls[k].launch = c->cls[k].compute_contention = c->cls[k].communication_contention = 0;
     return c;
 }
 
@@ -138,20 +138,20 @@ static double least_updated(const world *w, const char *param, bool cut)
     syn_options o = syn_default_options();
     syn_mesh *mesh = syn_mesh_flat(w->a, w->m.cluster, NULL);
     syn_costs *costs = syn_costs_new(w->a, &w->m, mesh, w->g, w->f);
-    syn_palette *palette = syn_palette_new(w->a, w->g, w->f);
+    syn_partitions *partitions = syn_partitions_new(w->a, w->g, w->f);
     double even[CL_MAX_CLASSES], weight[] = {1};
     ck_assert(mesh->n_classes == 1 && mesh->n_ranks <= CL_MAX_CLASSES);
     for (int r = 0; r < mesh->n_ranks; r++)
         even[r] = 1;
-    syn_palette_add_ranks(w->a, palette, mesh, -1, even, HB_STR("even"));
+    syn_partitions_add_ranks(w->a, partitions, mesh, -1, even, HB_STR("even"));
     hb_str why;
-    syn_space *s = syn_space_build(w->a, costs, palette, SYN_AUTO, &o, weight, 1, NULL, &why);
+    syn_space *s = syn_space_build(w->a, costs, partitions, SYN_AUTO, &o, weight, 1, NULL, &why);
     ck_assert_ptr_nonnull(s);
     int node = fact_update(w->p, param)->node, t = w->g->nodes.p[node].in[0];
-    const syn_forms *forms = s->forms[node];
+    const syn_shardings *forms = s->shardings[node];
     double *cost = hb_copy(w->a, forms->cost, sizeof *cost * (size_t)forms->n);
     for (int i = 0; i < forms->n; i++)
-        if (cut == fact_whole(&s->states[t]->s[forms->form[i].in[0]])) cost[i] = HUGE_VAL;
+        if (cut == fact_whole(&s->states[t]->s[forms->sharding[i].in[0]])) cost[i] = HUGE_VAL;
     const double **unary =
         hb_copy(w->a, s->problem.unary, sizeof *unary * (size_t)s->problem.n_vars);
     unary[s->node_var[node]] = cost;
@@ -206,7 +206,7 @@ START_TEST(zero_1)
     ck_assert(slice && slice->kind == SYN_SLICE && slice->in[0] == reduce->out[0]);
     scatter.coll = COST_REDUCE_SCATTER;
     scatter.out[0] = slice->out[0];
-    for (cost_form f = COST_EVEN; f < COST_PUSHED; f++) {
+    for (cost_form f = COST_EVEN; f < COST_PUTS; f++) {
         double sec = hand_collective(w.p, &w.m, &scatter, f), now = reduce->sec[0] + slice->sec[0];
         if (cost_form_exists(COST_REDUCE_SCATTER, f))
             ck_assert_msg(sec > 1.1 * now, "%s takes %g, now %g", cost_form_name(f).s, sec, now);
@@ -292,7 +292,7 @@ START_TEST(megatron_pair)
         ck_assert(fact_cut(fact_state(w.p, pairs[i][2]), 0, 1));
         ck_assert_int_eq(fact_state(w.p, pairs[i][3])->ax[0].kind, SYN_P);
         for (int k = 0; k < 2; k++)
-            for (cost_coll c = COST_ALL_GATHER; c <= COST_RECUT; c++)
+            for (cost_coll c = COST_ALL_GATHER; c <= COST_RESHARD; c++)
                 ck_assert_int_eq(fact_moves(w.p, c, fact_grad(w.p, pairs[i][k]), 0), 0);
     }
     slower_as(&w, syn_strategy_named("dp-prop"));
@@ -325,7 +325,7 @@ START_TEST(vocabulary_parallel)
     ck_assert_int_eq(fact_state(w.p, "ce.max")->ax[0].reducer, 'm');
     ck_assert_int_eq(fact_state(w.p, "ce.expsum")->ax[0].kind, SYN_P);
     ck_assert_int_eq(fact_state(w.p, "ce.target")->ax[0].kind, SYN_P);
-    for (cost_coll c = COST_ALL_GATHER; c <= COST_RECUT; c++)
+    for (cost_coll c = COST_ALL_GATHER; c <= COST_RESHARD; c++)
         ck_assert_int_eq(fact_moves(w.p, c, fact_value(w.p, "f"), 0), 0);
     slower_as(&w, syn_strategy_named("dp-prop"));
     slower_as(&w, syn_strategy_named("hap"));
@@ -420,7 +420,7 @@ START_TEST(sufficient_factors)
         ck_assert(fact_whole(fact_reads(w.p, node, i)));
         ck_assert_int_eq(fact_moves(w.p, COST_ALL_GATHER, t, 0), 1);
     }
-    for (cost_coll c = COST_ALL_GATHER; c <= COST_RECUT; c++)
+    for (cost_coll c = COST_ALL_GATHER; c <= COST_RESHARD; c++)
         ck_assert_int_eq(fact_moves(w.p, c, grad, 0), 0);
     slower_as(&w, syn_strategy_named("dp-prop"));
     slower_as(&w, syn_strategy_named("tp"));
@@ -455,7 +455,7 @@ START_TEST(expert_parallel)
     for (int i = 0; i < 3; i++)
         ck_assert(fact_batch_cut(w.p, fact_value(w.p, rows[i]), fact_state(w.p, rows[i]), 0));
     ck_assert_int_eq(fact_moves(w.p, COST_ALL_TO_ALL, -1, 0), 4);
-    for (cost_coll c = COST_ALL_GATHER; c <= COST_RECUT; c++) {
+    for (cost_coll c = COST_ALL_GATHER; c <= COST_RESHARD; c++) {
         ck_assert_int_eq(fact_moves(w.p, c, fact_grad(w.p, "w1"), 0), 0);
         ck_assert_int_eq(fact_moves(w.p, c, fact_value(w.p, "w1"), 0), 0);
     }
@@ -495,7 +495,7 @@ START_TEST(machines_and_devices)
                                  fact_moves(w.p, COST_REDUCE_SCATTER, grad, 0),
                              1);
         }
-        for (cost_coll c = COST_ALL_GATHER; c <= COST_RECUT; c++)
+        for (cost_coll c = COST_ALL_GATHER; c <= COST_RESHARD; c++)
             ck_assert_int_eq(fact_moves(w.p, c, fact_value(w.p, n[3]), 1) +
                                  fact_moves(w.p, c, fact_value(w.p, n[3]), 3),
                              0);
@@ -511,7 +511,7 @@ START_TEST(machines_and_devices)
 END_TEST
 
 // Two parts of a model, one bound by arithmetic, one by memory, on devices each better at one of
-// them: each part has its own cut of the batch, with a re-cut between. (The maxima over a row of
+// them: each part has its own cut of the batch, with a reshard between. (The maxima over a row of
 // the second part are whole, so that nothing but the batch can be cut there.)
 START_TEST(ratios_in_parts)
 {
@@ -529,8 +529,8 @@ START_TEST(ratios_in_parts)
     ck_assert(fact_batch_cut(w.p, fact_value(w.p, "g1"), two, 0));
     ck_assert_int_gt(fact_part(w.p, one, 0, 0), 2 * fact_part(w.p, one, 0, 1));
     ck_assert_int_gt(fact_part(w.p, two, 0, 1), 2 * fact_part(w.p, two, 0, 0));
-    ck_assert_int_eq(fact_moves(w.p, COST_RECUT, fact_value(w.p, "f2"), 0), 1);
-    ck_assert_int_eq(fact_moves(w.p, COST_RECUT, -1, 0), 2);
+    ck_assert_int_eq(fact_moves(w.p, COST_RESHARD, fact_value(w.p, "f2"), 0), 1);
+    ck_assert_int_eq(fact_moves(w.p, COST_RESHARD, -1, 0), 2);
     for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++)
         slower_as(&w, (syn_strategy)s);
     slower_with(&w, "f2=R");
@@ -538,18 +538,19 @@ START_TEST(ratios_in_parts)
 }
 END_TEST
 
-// The form of a gather follows the skew of its parts, as memory makes them: near-equal ones go from
-// every rank to every other at once (send/recv), unequal ones rank by rank (grouped). Padding,
-// which is copied in and out, costs more than send/recv at any skew by the formulas.
+// The form of a gather follows the launch overhead of its parts, as memory makes them: near-equal
+// ones go from every rank to every other at once (send/recv), unequal ones rank by rank (grouped).
+// Padding, which is copied in and out, costs more than send/recv at any launch overhead by the
+// formulas.
 START_TEST(gather_forms)
 {
-    static const double skew[] = {1, 4, 8}, ratio[] = {1, 1.25, 4};
+    static const double launch_overhead[] = {1, 4, 8}, ratio[] = {1, 1.25, 4};
     for (int i = 0; i < 3; i++) {
         hb_arena *a = hb_arena_new();
         device d[6];
         alike(d, 6, (device){4, 100, 10, 5, 36});
         for (int k = 3; k < 6; k++)
-            d[k].mib /= skew[i];
+            d[k].mib /= launch_overhead[i];
         world w = found(a, small_mlp(a, 2048, 4, (int64_t[]){512, 512, 512, 512, 512}),
                         in_world(_i, small_cluster(a, 1, 6, d, 0, 0)));
         for (int k = 0; k < 4; k++) {
@@ -578,7 +579,7 @@ START_TEST(gather_forms_measured)
 {
     static const struct {
         int n_large;
-        double skew;
+        double launch_overhead;
         cost_form form;
     } row[] = {{4, 1, COST_EVEN}, {3, 6, COST_PADDED}, {1, 4, COST_GROUPED}};
     for (int i = 0; i < 3; i++) {
@@ -590,7 +591,7 @@ START_TEST(gather_forms_measured)
         device d[4];
         alike(d, 4, (device){4, 100, 3, 5, 44});
         for (int k = row[i].n_large; k < 4; k++)
-            d[k].mib /= row[i].skew;
+            d[k].mib /= row[i].launch_overhead;
         world w = found_by(a, small_mlp(a, 2048, 4, (int64_t[]){512, 512, 512, 512, 512}),
                            in_world(_i, small_cluster(a, 1, 4, d, 0, 0)), curves);
         for (int k = 0; k < 4; k++) {
@@ -600,7 +601,7 @@ START_TEST(gather_forms_measured)
             const syn_state *s = operand_state(w.p, in, 0);
             ck_assert(fact_cut(s, 0, 0));
             int64_t most = fact_part(w.p, s, 0, 0), least = fact_part(w.p, s, 0, 3);
-            ck_assert(row[i].skew > 1 ? most > 2 * least : most == least);
+            ck_assert(row[i].launch_overhead > 1 ? most > 2 * least : most == least);
             ck_assert_int_eq(in->form, row[i].form);
             for (cost_form f = COST_EVEN; f <= COST_SENDRECV; f++)
                 if (f != in->form && !(in->form == COST_EVEN && f == COST_PADDED))

@@ -31,7 +31,7 @@ static setting load(const char *graph, const char *cluster)
 
 static bool in_place(const ir_graph *g, int node)
 {
-    return ir_row(g->nodes.p[node].op)->flags & IR_IN_PLACE;
+    return ir_op_of(g->nodes.p[node].op)->flags & IR_IN_PLACE;
 }
 
 // Reads a buffer of the producer's that is not in the pinned state?
@@ -233,7 +233,7 @@ START_TEST(hap_keeps_its_rules)
             for (int k = 1; k < s.g->grads.n; k += 2)
                 if (s.g->grads.p[k] == t)
                     ck_assert(in->kind == SYN_START && in->coll == COST_ALL_REDUCE);
-            ck_assert(in->kind == SYN_SLICE || in->coll != COST_RECUT);
+            ck_assert(in->kind == SYN_SLICE || in->coll != COST_RESHARD);
             collectives += in->kind == SYN_START;
         }
         int64_t size[64]; // one ratio vector: one table a size and grain

@@ -1,8 +1,8 @@
 // Alternation of search and ratio LP against a fine grid of ratios: small training steps on random
-// clusters of two classes, one mesh axis. A grid point gives every palette group the share of the
-// first class (any of 0, 1/16, ..., 1; near the best in 64ths); there the search is exact, its
-// program is scheduled and judged as the planner does. The grid is walked group by group from the
-// three best points of equal shares, for class weights of three kinds.
+// clusters of two classes, one mesh axis. A grid point gives every candidate partitions set the
+// share of the first class (any of 0, 1/16, ..., 1; near the best in 64ths); there the search is
+// exact, its program is scheduled and simulated as the planner does. The grid is walked set by set
+// from the three best points of equal shares, for class weights of three kinds.
 //
 //     ratio_grid_test [cases] [first seed]      prints every case more than 1 % behind the grid
 
@@ -97,8 +97,8 @@ static void random_cluster(trial *t, random_source *r, bool plain)
         t->cls[i] = (cl_class){.name = i ? HB_STR("slow") : HB_STR("fast"),
                                .kind = CL_GPU,
                                .launch = plain ? 0 : 5e-6,
-                               .compute_beside = !plain,
-                               .communication_beside = !plain,
+                               .compute_contention = !plain,
+                               .communication_contention = !plain,
                                .memory = (int64_t)1 << 40,
                                .capacity = (int64_t)1 << 40,
                                .n_ranks = n[i]};
@@ -142,23 +142,23 @@ typedef struct grid {
     trial *t;
     syn_mesh *mesh;
     syn_costs *costs;
-    syn_palette *palette;
+    syn_partitions *partitions;
     int searches;
 } grid;
 
 static void cut_groups(grid *q, const point *x)
 {
     int n0 = q->t->cls[0].n_ranks, n = q->mesh->n_ranks;
-    syn_palette_clear(q->palette);
-    for (int k = 0; k < q->palette->n_groups; k++) {
+    syn_partitions_clear(q->partitions);
+    for (int k = 0; k < q->partitions->n_sets; k++) {
         double w[8], share = (double)x->share[k] / FINE;
         for (int r = 0; r < n; r++)
             w[r] = r < n0 ? share / n0 : (1 - share) / (n - n0);
-        syn_palette_add(q->t->a, q->palette, q->mesh, k, 0, w, HB_STR("grid"));
+        syn_partitions_add(q->t->a, q->partitions, q->mesh, k, 0, w, HB_STR("grid"));
     }
 }
 
-static void judge(grid *q, point *x)
+static void simulate(grid *q, point *x)
 {
     static const double weights[N_WEIGHTS][2] = {{0.5, 0.5}, {0.85, 0.15}, {0.15, 0.85}};
     hb_arena *a = hb_arena_new();
@@ -166,7 +166,7 @@ static void judge(grid *q, point *x)
     syn_choice choice;
     cost_timeline line;
     cut_groups(q, x);
-    syn_space *s = syn_space_build(a, q->costs, syn_palette_copy(a, q->palette), SYN_AUTO,
+    syn_space *s = syn_space_build(a, q->costs, syn_partitions_copy(a, q->partitions), SYN_AUTO,
                                    &q->t->opt, weights[x->weights], 1, NULL, &why);
     hb_assert(s && syn_space_solve(a, s, &choice) == MS_OPTIMAL);
     syn_program *p = syn_lower(a, s, &choice);
@@ -186,18 +186,18 @@ static bool take(point *best, const point *x)
     return true;
 }
 
-// Other shares of one group: all 16ths, or 64ths near the present one.
-static bool move_group(grid *q, point *best, int group, bool fine)
+// Other shares of one set: all 16ths, or 64ths near the present one.
+static bool move_group(grid *q, point *best, int set, bool fine)
 {
     point from = *best;
     bool better = false;
     for (int i = 0; i <= 16; i++) {
         point x = from;
-        x.share[group] = fine ? from.share[group] + i - 8 : i * FINE / 16;
-        if (x.share[group] < 0 || x.share[group] > FINE || x.share[group] == from.share[group] ||
+        x.share[set] = fine ? from.share[set] + i - 8 : i * FINE / 16;
+        if (x.share[set] < 0 || x.share[set] > FINE || x.share[set] == from.share[set] ||
             (fine && abs(i - 8) > 3))
             continue;
-        judge(q, &x);
+        simulate(q, &x);
         better = take(best, &x) || better;
     }
     return better;
@@ -208,12 +208,12 @@ static void descend(grid *q, point *best)
     for (int fine = 0; fine < 2; fine++)
         for (int round = 0, better = 1; round < 3 && better; round++) {
             better = 0;
-            for (int k = 0; k < q->palette->n_groups; k++)
-                if (q->palette->group[k].n[0] > 0) better |= move_group(q, best, k, fine);
+            for (int k = 0; k < q->partitions->n_sets; k++)
+                if (q->partitions->set[k].n[0] > 0) better |= move_group(q, best, k, fine);
             for (int w = 0; w < N_WEIGHTS; w++) {
                 point x = *best;
                 x.weights = w;
-                judge(q, &x);
+                simulate(q, &x);
                 better |= take(best, &x);
             }
         }
@@ -224,8 +224,8 @@ static point grid_best(trial *t, int *searches)
     grid q = {.t = t};
     q.mesh = syn_mesh_flat(t->a, &t->cluster, NULL);
     q.costs = syn_costs_new(t->a, &t->m, q.mesh, t->g, t->f);
-    q.palette = syn_palette_new(t->a, t->g, t->f);
-    hb_assert(q.palette->n_groups <= MAX_GROUPS);
+    q.partitions = syn_partitions_new(t->a, t->g, t->f);
+    hb_assert(q.partitions->n_sets <= MAX_GROUPS);
     point start[N_STARTS], best = {.sec = HUGE_VAL};
     for (int i = 0; i < N_STARTS; i++)
         start[i].sec = HUGE_VAL;
@@ -233,9 +233,9 @@ static point grid_best(trial *t, int *searches)
         point here = {.sec = HUGE_VAL};
         for (int w = 0; w < N_WEIGHTS; w++) {
             point x = {.weights = w};
-            for (int k = 0; k < q.palette->n_groups; k++)
+            for (int k = 0; k < q.partitions->n_sets; k++)
                 x.share[k] = share * FINE / 16;
-            judge(&q, &x);
+            simulate(&q, &x);
             take(&here, &x);
         }
         int last = N_STARTS - 1;
@@ -263,9 +263,9 @@ static void print_case(const trial *t, uint64_t seed, double planned, const poin
            c[1].f32 / 1e12, c[0].memory_bandwidth / 1e9, c[1].memory_bandwidth / 1e9,
            c[0].link_bandwidth / 1e9, c[0].link_latency * 1e6, planned * 1e3, p->sec * 1e3,
            (planned / p->sec - 1) * 100);
-    const syn_palette *pal = syn_palette_new(t->a, t->g, t->f);
-    for (int k = 0; k < pal->n_groups; k++)
-        printf(" %lld:%d", (long long)pal->group[k].size, p->share[k]);
+    const syn_partitions *pal = syn_partitions_new(t->a, t->g, t->f);
+    for (int k = 0; k < pal->n_sets; k++)
+        printf(" %lld:%d", (long long)pal->set[k].size, p->share[k]);
     printf(" weights %d\n", p->weights);
 }
 

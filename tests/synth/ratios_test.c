@@ -2,7 +2,7 @@
 //
 // Where memory traffic costs nothing, an op's time is affine in its share, so the LP's model is
 // exact and its rounded answer must be as good as the best of all tables under the simulation, up
-// to one granule. Graphs: MLPs of one and three cut groups on two unequal ranks, and of one group
+// to one granule. Graphs: MLPs of one and three cut sets on two unequal ranks, and of one set
 // on three.
 
 #include <check.h>
@@ -53,7 +53,7 @@ typedef struct bench {
     cost_model m;
     syn_mesh *mesh;
     syn_costs *costs;
-    syn_palette *palette;
+    syn_partitions *partitions;
     syn_options opt;
     double weight[3];
     syn_program *p;
@@ -93,9 +93,9 @@ static void setup(bench *b, int n_ranks, const double *speed, syn_strategy strat
                               .cls = b->cls};
     b->m = (cost_model){.cluster = &b->cluster, .math = COST_F32};
     b->mesh = syn_mesh_flat(b->a, &b->cluster, NULL);
-    b->palette = syn_palette_new(b->a, b->g, b->f);
+    b->partitions = syn_partitions_new(b->a, b->g, b->f);
     double even[3] = {1, 1, 1};
-    syn_palette_add_ranks(b->a, b->palette, b->mesh, -1, even, HB_STR("even"));
+    syn_partitions_add_ranks(b->a, b->partitions, b->mesh, -1, even, HB_STR("even"));
     b->costs = syn_costs_new(b->a, &b->m, b->mesh, b->g, b->f);
     b->opt = syn_default_options();
     b->opt.small_param = 0;
@@ -103,7 +103,7 @@ static void setup(bench *b, int n_ranks, const double *speed, syn_strategy strat
         b->weight[i] = 1.0 / n_ranks;
     hb_str why = {0};
     syn_space *s =
-        syn_space_build(b->a, b->costs, b->palette, strategy, &b->opt, b->weight, 1, NULL, &why);
+        syn_space_build(b->a, b->costs, b->partitions, strategy, &b->opt, b->weight, 1, NULL, &why);
     syn_choice c;
     ck_assert_int_eq(syn_space_solve(b->a, s, &c), MS_OPTIMAL);
     b->p = syn_lower(b->a, s, &c);
@@ -155,7 +155,7 @@ static double brute_force(bench *b, const int *cut, int n)
 }
 
 // granule: what rounding to whole entries may cost (local_search.c makes up for it under the
-// judge).
+// simulator).
 static void compare(int n_ranks, const double *speed, syn_strategy strategy, int want_cuts,
                     double granule, int k, int h1, int h2)
 {
@@ -166,7 +166,7 @@ static void compare(int n_ranks, const double *speed, syn_strategy strategy, int
     ck_assert_int_eq(n, want_cuts);
     syn_ratios r;
     // No trust region: shares may go anywhere (even shares of 1/n times n are 1).
-    ck_assert(syn_ratio_lp(b.a, b.p, b.palette, b.costs, &b.t, n_ranks, NULL, &r));
+    ck_assert(syn_ratio_lp(b.a, b.p, b.partitions, b.costs, &b.t, n_ranks, NULL, &r));
     double dual = 0;
     for (int c = 0; c < n_ranks; c++)
         dual += r.weight[c];

@@ -1,7 +1,7 @@
 // Which blocks to compute again, against every subset of them: models of 4 to 6 blocks that differ
 // in size and in what they free a second, on one device and on unequal ones, at capacities between
 // what the step takes with nothing computed again and with all. Each subset is planned as a graph
-// of its own; what syn_plan chose must be within 1 % of the best judged of all of them.
+// of its own; what syn_plan chose must be within 1 % of the best simulated of all of them.
 //
 //  choice   syn_blocks_choose against all subsets of random blocks: the same least time
 //  subsets  the planner

@@ -3,14 +3,15 @@
 //  every_choice  every assignment of a space: programs of some of them must be priced at the
 //  space's
 //                value, and the smallest must be what the search returns
-//  every_form    every combination of the nodes' forms (to 7 rows on one axis, 4 on two); tensor
-//                states are independent once the forms are fixed, so each tensor takes its own
+//  every_form    every combination of the nodes' shardings (to 7 rows on one axis, 4 on two);
+//  tensor
+//                states are independent once the shardings are fixed, so each tensor takes its own
 //                minimum
 //  bounded       the same without those that a lower bound excludes: to 7 rows on two axes, and
 //                training steps with gradients and optimizer
 //
-// A program is priced twice, as the judge does and by hand (support/price_by_hand.h); programs are
-// certified (syn_check). Random settings: support/search_setting.h; walks: support/form_walk.h.
+// A program is priced twice, as the simulator does and by hand (support/price_by_hand.h); programs
+// are certified (syn_check). Random settings: support/search_setting.h; walks: support/form_walk.h.
 //
 //     search_oracle_test [graphs] [first seed]     graphs: 300, shared out over the tests below;
 //                                                  limits grow with it
@@ -70,7 +71,7 @@ static double price(setting *s, const syn_space *sp, const int *x, bool check)
     syn_program *p = syn_lower(s->a, sp, &c);
     syn_price(p, s->costs);
     double sum = syn_additive(sp, p), hand = hand_additive(p, &s->m, sp->weight, sp->weight_comm);
-    ck_assert_msg(close_to(sum, hand), "judge's price %.12g, by hand %.12g", sum, hand);
+    ck_assert_msg(close_to(sum, hand), "simulator's price %.12g, by hand %.12g", sum, hand);
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (in->kind != SYN_START) continue;
@@ -211,14 +212,14 @@ static bool every_choice(setting *s)
     return true;
 }
 
-// --- forms only ---
+// --- shardings only ---
 
 // The assignment that a choice came from.
 static int *assignment_of(setting *s, const syn_space *sp, const syn_choice *c)
 {
     int *x = HB_ARRAY(s->a, int, sp->problem.n_vars);
     for (int n = 0; n < sp->g->nodes.n; n++)
-        x[sp->node_var[n]] = c->form[n];
+        x[sp->node_var[n]] = c->sharding[n];
     for (int t = 0; t < sp->g->tensors.n; t++)
         for (int k = 0; sp->tensor_var[t] >= 0 && k < sp->keeps[t]->n; k++)
             if (sp->keeps[t]->keep[k].state == c->keep[t].state &&
@@ -283,7 +284,7 @@ static bool by_form(setting *s, bool exhaustive)
     double best, all;
     ck_assert_int_eq(syn_space_solve(s->a, sp, &c), MS_OPTIMAL);
     if (!form_walk_bounded(w, HUGE_VAL, at_length() ? 300000000 : 1000000, &best)) return false;
-    ck_assert_msg(close_to(best, c.additive), "search %.12g, forms %.12g", c.additive, best);
+    ck_assert_msg(close_to(best, c.additive), "search %.12g, shardings %.12g", c.additive, best);
     ck_assert(close_to(price(s, sp, assignment_of(s, sp, &c), true), c.additive));
     ck_assert(form_walk_bound(w) <= best * (1 + 1e-9));
     check_near(s, sp, best);
@@ -323,8 +324,8 @@ static const series all[] = {
     {"every choice, one axis", 1, 1, 3, 7, false, false, 30, every_choice},
     {"every choice, one axis, training", 1, 1, 1, 9, true, true, 10, every_choice},
     {"every choice, two axes", 2, 1, 3, 4, false, true, 40, every_choice},
-    {"every form, one axis", 1, 2, 7, 7, false, false, 50, every_form},
-    {"every form, two axes", 2, 1, 4, 4, false, false, 50, every_form},
+    {"every sharding, one axis", 1, 2, 7, 7, false, false, 50, every_form},
+    {"every sharding, two axes", 2, 1, 4, 4, false, false, 50, every_form},
     {"bounded, one axis, training", 1, 1, 5, 40, true, false, 40, bounded},
     {"bounded, two axes", 2, 3, 7, 7, false, false, 50, bounded},
     {"bounded, two axes, training", 2, 1, 3, 20, true, false, 30, bounded},

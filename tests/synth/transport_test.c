@@ -1,4 +1,4 @@
-// Pushes in plans: where their buffers lie, and what memory does to them.
+// One-sided puts in plans: where their buffers lie, and what memory does to them.
 
 #include <check.h>
 #include <math.h>
@@ -21,7 +21,7 @@ static int start(toy *t, cost_coll coll, cost_form form, int in, int out, int sc
 }
 
 // What others write into lies in SEG_SYM, the source of a sum in place too, and views of these.
-START_TEST(what_pushes_write_is_symmetric)
+START_TEST(what_puts_write_is_symmetric)
 {
     toy *t = toy_new(3);
     syn_program *p = t->p;
@@ -29,13 +29,13 @@ START_TEST(what_pushes_write_is_symmetric)
     int seen = toy_op1(t, IR_OP_reshape, "seen", part);
     int sum = toy_buffer(t, SYN_ROLE_VALUE, "sum", 4096);
     int slots = toy_buffer(t, SYN_ROLE_SCRATCH, "slots", 8192);
-    int s = start(t, COST_ALL_REDUCE, COST_PUSH(1), seen, sum, slots);
+    int s = start(t, COST_ALL_REDUCE, COST_PUT(1), seen, sum, slots);
     int view = toy_op1(t, IR_OP_reshape, "view", sum), y = toy_op1(t, IR_OP_relu, "y", view);
     int all = toy_buffer(t, SYN_ROLE_VALUE, "all", 12288);
-    int g = start(t, COST_ALL_GATHER, COST_PUSH(2), y, all, -1);
+    int g = start(t, COST_ALL_GATHER, COST_PUT(2), y, all, -1);
     int z = toy_op1(t, IR_OP_relu, "z", all), own = toy_buffer(t, SYN_ROLE_VALUE, "own", 4096);
     int more = toy_buffer(t, SYN_ROLE_SCRATCH, "more", 12288);
-    int r = start(t, COST_REDUCE_SCATTER, COST_PUSH(1), z, own, more);
+    int r = start(t, COST_REDUCE_SCATTER, COST_PUT(1), z, own, more);
     int total = toy_buffer(t, SYN_ROLE_VALUE, "total", 4096);
     start(t, COST_ALL_REDUCE, COST_FLAT, own, total, -1);
     p->has_sym = true; // toy_start marks buffers of its own
@@ -50,13 +50,13 @@ START_TEST(what_pushes_write_is_symmetric)
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < 4; i++)
             ck_assert_int_eq(p->tensors.p[same[i]].off[k], p->tensors.p[seen].off[0]);
-    ck_assert(syn_has_pushes(p));
+    ck_assert(syn_has_puts(p));
     p->instr.p[s].form = COST_FLAT;
     p->instr.p[g].form = p->instr.p[r].form = COST_PADDED;
     syn_place_sym(p);
     for (int i = 0; i < p->tensors.n; i++)
         ck_assert(!p->tensors.p[i].sym);
-    ck_assert(!syn_has_pushes(p) && !p->has_sym);
+    ck_assert(!syn_has_puts(p) && !p->has_sym);
     toy_free(t);
 }
 END_TEST
@@ -94,11 +94,11 @@ static bool inside_machines(const syn_program *p, unsigned axes)
     return p->cluster->n_machines == 1 || (p->mesh->n_axes == 2 && axes == 2u);
 }
 
-START_TEST(pushes_of_plans)
+START_TEST(puts_of_plans)
 {
     static const char *const graphs[] = {"mlp", "gpt2-tiny", "bert-moe-tiny"};
     static const char *const clusters[] = {"laptop-peers", "laptop2x2-peers"};
-    int pushes = 0, library = 0;
+    int puts_ = 0, library = 0;
     for (int i = 0; i < 6; i++) {
         setting s = read_setting(graphs[i / 2], clusters[i % 2]);
         for (int k = SYN_AUTO + 1; k < syn_n_strategies; k++) {
@@ -108,12 +108,12 @@ START_TEST(pushes_of_plans)
             for (int n = 0; n < p->instr.n; n++) {
                 const syn_instr *in = &p->instr.p[n];
                 if (in->kind != SYN_START) continue;
-                if (!cost_is_push(in->form)) {
+                if (!cost_is_put(in->form)) {
                     library++;
                     continue;
                 }
-                pushes++;
-                ck_assert(in->coll != COST_RECUT && !in->reduce_max);
+                puts_++;
+                ck_assert(in->coll != COST_RESHARD && !in->reduce_max);
                 ck_assert(inside_machines(p, in->axes));
                 for (int j = 0; j < in->n_out && in->coll != COST_REDUCE_SCATTER; j++)
                     ck_assert(p->tensors.p[in->out[j]].sym);
@@ -132,14 +132,15 @@ START_TEST(pushes_of_plans)
         }
         hb_arena_free(s.a);
     }
-    ck_assert_int_ge(pushes, 200);
-    ck_assert_int_ge(library, 20); // between machines, and what pushes have not
+    ck_assert_int_ge(puts_, 200);
+    ck_assert_int_ge(library, 20); // between machines, and what one-sided puts have not
 }
 END_TEST
 
-// Two segments take more than one, but whatever fits without pushes has a plan with them: those
-// that do not fit are taken back. A search within memory is no proof, so that a plan may be slower.
-START_TEST(memory_takes_pushes_back)
+// Two segments take more than one, but whatever fits without one-sided puts has a plan with them:
+// those that do not fit are taken back. A search within memory is no proof, so that a plan may be
+// slower.
+START_TEST(memory_takes_puts_back)
 {
     static const char *const graphs[] = {"mlp", "gpt2-tiny", "bert-tiny"};
     int feasible = 0, without = 0, n = test_cases(1, 6, 6);
@@ -152,7 +153,7 @@ START_TEST(memory_takes_pushes_back)
             full = fmax(full, (double)free_plan.program->peak_bytes[k]);
         for (int step = 0; step < 5; step++) {
             double sec[2];
-            bool pushes = false;
+            bool puts_ = false;
             hb_arena *a = hb_arena_new();
             for (int k = 0; k < s.c->n_classes; k++)
                 s.c->cls[k].capacity = (int64_t)(full * (0.5 + 0.12 * step));
@@ -161,7 +162,7 @@ START_TEST(memory_takes_pushes_back)
                     s.c->machine[m].peer = peer;
                 syn_result r = plan(a, &s, SYN_AUTO);
                 sec[peer] = r.status == SYN_OK ? r.predicted_sec : HUGE_VAL;
-                if (peer && r.status == SYN_OK) pushes = syn_has_pushes(r.program);
+                if (peer && r.status == SYN_OK) puts_ = syn_has_puts(r.program);
                 for (int k = 0; r.status == SYN_OK && k < r.program->mesh->n_classes; k++)
                     ck_assert(r.program->peak_bytes[k] <= s.c->cls[0].capacity);
             }
@@ -170,14 +171,14 @@ START_TEST(memory_takes_pushes_back)
                           sec[0]);
             if (isfinite(sec[0])) ratio += log(sec[1] / sec[0]);
             feasible += isfinite(sec[0]);
-            without += isfinite(sec[1]) && !pushes;
+            without += isfinite(sec[1]) && !puts_;
             hb_arena_free(a);
         }
         hb_arena_free(s.a);
     }
     ck_assert_int_ge(feasible, 3 * n);
     ck_assert_double_le(ratio, 0);
-    printf("%d capacities with a plan, %d without pushes\n", feasible, without);
+    printf("%d capacities with a plan, %d without one-sided puts\n", feasible, without);
 }
 END_TEST
 
@@ -186,9 +187,9 @@ int main(void)
     Suite *s = suite_create("transport");
     TCase *c = tcase_create("transport");
     tcase_set_timeout(c, 300);
-    tcase_add_test(c, what_pushes_write_is_symmetric);
-    tcase_add_test(c, pushes_of_plans);
-    tcase_add_test(c, memory_takes_pushes_back);
+    tcase_add_test(c, what_puts_write_is_symmetric);
+    tcase_add_test(c, puts_of_plans);
+    tcase_add_test(c, memory_takes_puts_back);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -1,5 +1,5 @@
-// How many graphs a captured step is, counted as the runtime does it, with waits ahead of pushes
-// and without.
+// How many graphs a captured step is, counted as the runtime does it, with waits ahead of one-sided
+// puts and without.
 
 #include <check.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static world planned(const char *graph, const char *cluster, int64_t batch, syn_
     w.c = cl_read(w.a, cluster, "clusters/devices.yaml", d);
     hb_diag_print(d, stderr);
     ck_assert(w.g && w.c);
-    w.c->cls[0].link_bandwidth = 100e9; // transfers are long: pushes are worth their breaks
+    w.c->cls[0].link_bandwidth = 100e9; // transfers are long: one-sided puts are worth their breaks
     w.m = (cost_model){.cluster = w.c, .math = COST_BF16};
     syn_options o = syn_default_options();
     o.strategy = s;
@@ -52,7 +52,7 @@ static int wait_of(const syn_program *p, int start)
     return -1;
 }
 
-// Call by call: what is live makes what spans it live. Then stretches of four calls and more that
+// Call by call: what is live makes what spans it live. Then runs of four calls and more that
 // are not are graphs. *crossing: collectives of the library that are live.
 static int graphs(const syn_program *p, int *crossing)
 {
@@ -61,7 +61,7 @@ static int graphs(const syn_program *p, int *crossing)
     *crossing = 0;
     for (int i = 0; i < n; i++)
         live[i] =
-            in_pair(p, i) || (p->instr.p[i].kind == SYN_START && cost_is_push(p->instr.p[i].form));
+            in_pair(p, i) || (p->instr.p[i].kind == SYN_START && cost_is_put(p->instr.p[i].form));
     while (more) {
         more = false;
         for (int i = 0; i < n; i++) {
@@ -81,7 +81,7 @@ static int graphs(const syn_program *p, int *crossing)
             const syn_instr *in = &p->instr.p[k];
             bool nothing =
                 in->kind == SYN_OP && (p->f->joined[in->node] ||
-                                       ir_row(p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY);
+                                       ir_op_of(p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY);
             calls += !nothing;
         }
         all += !live[i] && calls >= 4;
@@ -91,15 +91,16 @@ static int graphs(const syn_program *p, int *crossing)
     return all;
 }
 
-// Of zero all gradients' reduce-scatters are waited for by updates behind the last one's push.
-START_TEST(waits_go_ahead_of_pushes)
+// Of zero all gradients' reduce-scatters are waited for by updates behind the last one's one-sided
+// put.
+START_TEST(waits_go_ahead_of_puts)
 {
     world w = planned("examples/bert/graph.json", "clusters/h200x4.yaml", 256,
                       syn_strategy_named("zero"));
     int early, late, back;
     cost_timeline t;
     syn_program p = *w.p;
-    p.loops.n = p.groups.n = 0;
+    p.loops.n = p.fusions.n = 0;
     int few = graphs(&p, &early);
     double before = syn_simulate(&p, &t, false);
     syn_sink_waits(&p);
@@ -118,7 +119,7 @@ int main(void)
     Suite *s = suite_create("wait_early");
     TCase *t = tcase_create("wait_early");
     tcase_set_timeout(t, 120);
-    tcase_add_test(t, waits_go_ahead_of_pushes);
+    tcase_add_test(t, waits_go_ahead_of_puts);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

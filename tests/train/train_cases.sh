@@ -224,7 +224,7 @@ experts()
 # pushed PLAN KIND: a collective of the kind is a push
 pushed()
 {
-    grep -Eq "coll_$2_start\(r, AXIS\([01]\)( \| AXIS\(1\))?, FORM_PUSH" "$work/$1/program.c" && kinds+=($2)
+    grep -Eq "coll_$2_start\(r, AXIS\([01]\)( \| AXIS\(1\))?, FORM_PUT" "$work/$1/program.c" && kinds+=($2)
 }
 
 # paired PLAN COLLECTIVE FORM: a pair of the collective, inside or outside of a block's function
@@ -281,7 +281,7 @@ pairs()
         --pin 'transformer.h.*.mlp.c_fc=S(0),S(2)' --pin 'transformer.h.*.add*=S(0),S(0)' \
         --pin 'transformer.h.*.attn.c_attn=S(0),S(2)'
     paired laptop2x2-peers-auto all_gather PUSH
-    grep -q 'all_gather_start(r, AXIS(1), FORM_PUSH' "$work/laptop2x2-peers-auto/program.c" ||
+    grep -q 'all_gather_start(r, AXIS(1), FORM_PUT' "$work/laptop2x2-peers-auto/program.c" ||
         fail "not inside machines: this tests nothing"
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop-peers auto $tp --pairs off
     grep -q hap_overlap "$work/laptop-peers-auto/program.c" && fail "pairs in spite of --pairs off"

@@ -200,7 +200,7 @@ static void two_checkpoints(char **arg)
 
 // What a CUDA rank says at its end, against the plan's class: copies and workspace as counted
 // there, all else within the reserve.
-static void same_beside(const char *path, hb_tree *c, const char *line)
+static void same_contention(const char *path, hb_tree *c, const char *line)
 {
     int rank;
     long long work, padded, heads, used, planned_work = need(path, c, "work_bytes")->i,
@@ -236,7 +236,7 @@ static void same_arena(char **arg)
         long long got_sym, got_local;
         for (int i = 0; i < ranks->n && sscanf(line, "rank %d workspace", &rank) == 1; i++)
             if (need(arg[0], ranks->v[i], "rank")->i == rank)
-                same_beside(arg[0], classes->v[need(arg[0], ranks->v[i], "class")->i], line);
+                same_contention(arg[0], classes->v[need(arg[0], ranks->v[i], "class")->i], line);
         if (sscanf(line, "rank %d class %d segments: sym %lld local %lld bytes", &rank, &class_id,
                    &got_sym, &got_local) != 4)
             continue;

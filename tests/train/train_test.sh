@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A model of tests/torch trained for 20 steps on one to four unequal ranks under every strategy:
+# A model of tests/torch trained for 20 steps on one to four unequal ranks under every strategy (two
+# more clusters at night: HAP_NIGHTLY=1):
 # losses, gradients of the first step and parameters of the last equal PyTorch's (design.md, 6); the
 # program as written is proved again; every rank's arena is as large as the plan says.
 #
@@ -8,7 +9,8 @@ set -u
 . tests/train/train_steps.sh
 model=$1
 shift
-clusters=${*:-laptop1 laptop2 laptop3 laptop laptop2x2}
+clusters=${*:-laptop1 laptop laptop2x2}
+[ "${HAP_NIGHTLY:-}" != 1 ] || clusters='laptop1 laptop2 laptop3 laptop laptop2x2'
 ref=tests/torch/$model
 parts=-
 case $model in

@@ -8,7 +8,7 @@
 #include "core/fail.h"
 #include "cuda/comm/cuda_coll_forms.h"
 #include "cuda/comm/cuda_nccl.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_backend.h"
 #include "cuda/kernels/cuda_ops.h"
 
@@ -278,7 +278,7 @@ static void two_level_post(const context *x, const pair *p, int phase)
     }
 }
 
-// --- all-to-all and re-cut ---
+// --- all-to-all and reshard ---
 
 static void exchange_pack(const context *x, const pair *p)
 {
@@ -341,7 +341,7 @@ static void pack(const context *x, const pair *p, int phase)
     }
     if (p->kind == HAP_ALL_GATHER) gather_pack(x, p);
     if (p->kind == HAP_REDUCE_SCATTER) scatter_pack(x, p);
-    if (p->kind == HAP_ALL_TO_ALL || p->kind == HAP_RECUT) exchange_pack(x, p);
+    if (p->kind == HAP_ALL_TO_ALL || p->kind == HAP_RESHARD) exchange_pack(x, p);
 }
 
 static void post(const context *x, const pair *p, int phase)
@@ -368,7 +368,7 @@ static void post(const context *x, const pair *p, int phase)
                   "ncclAllReduce");
         return;
     case HAP_ALL_TO_ALL:
-    case HAP_RECUT:
+    case HAP_RESHARD:
         exchange_post(x, p);
         return;
     }
@@ -377,7 +377,7 @@ static void post(const context *x, const pair *p, int phase)
 static void unpack(const context *x, const pair *p, int phase)
 {
     if (p->kind == HAP_ALL_GATHER) gather_unpack(x, p);
-    if (p->kind == HAP_ALL_TO_ALL || p->kind == HAP_RECUT) exchange_unpack(x, p);
+    if (p->kind == HAP_ALL_TO_ALL || p->kind == HAP_RESHARD) exchange_unpack(x, p);
     if (p->kind != HAP_REDUCE_SCATTER) return;
     if (p->form == FORM_SENDRECV) scatter_round(x, p, phase + 1, false);
     if (p->form == FORM_PADDED)
@@ -398,8 +398,8 @@ static void alone(const context *x, const pair *p)
 
 void cuda_coll_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
 {
-    if (hap_form_push(c->form)) {
-        cuda_push_by_nccl(r, c, s);
+    if (hap_form_put(c->form)) {
+        cuda_put_by_nccl(r, c, s);
         return;
     }
     context x = {r, cuda_of(r), s};

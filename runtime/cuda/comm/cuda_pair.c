@@ -1,18 +1,18 @@
-// Pairs on the device: transfers by push on their streams, products of row ranges on the compute
-// stream, each waiting for nothing but its rows.
+// Pairs on the device: transfers by one-sided puts on their streams, matmuls of row ranges on the
+// compute stream, each waiting for nothing but its rows.
 //
-// A pair's products stand on one stream: of two streams of one priority the device takes up blocks
-// in turn, so that an earlier group ends with the later one
+// A pair's matmuls stand on one stream: of two streams of one priority the device takes up blocks
+// in turn, so that an earlier chunk ends with the later one
 // (bench/results/2026-11-21-pair-streams-h200x4.txt).
 //
-// A pair is captured with its step as pushes are (cuda_whole.h), or not at all. The algorithms of
-// all its products are found in the first pass, before it opens. Everything of this rank that
-// others wait for is enqueued before anything that waits for others.
+// A pair is captured with its step as one-sided puts are (cuda_whole.h), or not at all. The
+// algorithms of all its matmuls are found in the first pass, before it opens. Everything of this
+// rank that others wait for is enqueued before anything that waits for others.
 //
 //     consumer   transfers in the order in which the receivers work, those of others' rows that
 //                this rank passes on behind the flags that say that it has them; own rows are
 //                multiplied from the source, while a copy engine brings them to dst
-//     producer   each group's rows leave when they are made; sums on a stream of their own, by
+//     producer   each chunk's rows leave when they are made; sums on a stream of their own, by
 //                ranges of rows that come together
 //
 // Ranks that are no peers send point to point by NCCL. --cuda pairs=off runs the calls one by one.
@@ -23,18 +23,18 @@
 #include "core/pair_rows.h"
 #include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_pair.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_backend.h"
 #include "cuda/kernels/cuda_ops.h"
-#include "cuda/kernels/cuda_push_add.h"
+#include "cuda/kernels/cuda_put_add.h"
 #include "cuda/kernels/cuda_shadow.h"
 
-// Group k as this rank has it: rows that are multiplied as that, of or for a member; and its part
-// of this rank's own rows, which another member has as its group k.
-typedef struct group {
+// Chunk k as this rank has it: rows that are multiplied as that, of or for a member; and its part
+// of this rank's own rows, which another member has as its chunk k.
+typedef struct chunk {
     hap_range rows, own;
     int member, other, sender; // sender: of `rows`; of a producer's own rows not looked at
-} group;
+} chunk;
 
 typedef struct run {
     hap_rank *r;
@@ -43,12 +43,12 @@ typedef struct run {
     hap_coll_call coll;
     hap_coll_view v; // [rows, columns]
     int me;
-    int64_t row;     // bytes of a row of what is moved
-    cudaStream_t s;  // of transfers by NCCL, of sums and copies
-    cuda_push *push; // NULL: by NCCL
-    int64_t slot;    // bytes of a slot of a sum in scratch
-    hap_range mine;  // the rows of the moved factor that this rank holds or will hold
-    group g[HAP_PAIR_GROUPS];
+    int64_t row;    // bytes of a row of what is moved
+    cudaStream_t s; // of transfers by NCCL, of sums and copies
+    cuda_put *put;  // NULL: by NCCL
+    int64_t slot;   // bytes of a slot of a sum in scratch
+    hap_range mine; // the rows of the moved factor that this rank holds or will hold
+    chunk g[HAP_PAIR_CHUNKS];
 } run;
 
 static void check(const run *x, const char *why)
@@ -89,7 +89,7 @@ static char *row_of(const run *x, const hap_tensor *t, int64_t row)
     return (char *)t->data + row * x->row;
 }
 
-// --- products ---
+// --- matmuls ---
 
 // The pair's ops on a range of rows; in: where row 0 of their operand would lie, NULL: in its
 // place.
@@ -107,7 +107,7 @@ static void multiply(const run *x, hap_range range, char *in)
 // Of a consumer: this rank's rows are read where they come from.
 static void multiply_joined(const run *x, int k, int n)
 {
-    hap_range rows[HAP_PAIR_GROUPS];
+    hap_range rows[HAP_PAIR_CHUNKS];
     const hap_range mine = x->mine;
     int n_rows = n == 1 && x->g[k].rows.n ? 1 : hap_joined_rows(x->r, x->p, k, n, rows);
     if (n == 1) rows[0] = x->g[k].rows;
@@ -119,7 +119,7 @@ static void multiply_joined(const run *x, int k, int n)
 }
 
 // Rows of others that have not come yet, as copies of this rank's: numbers of the same kind, for
-// what a product takes goes with them (zeros take less power).
+// what a matmul takes goes with them (zeros take less power).
 static void stand_in(const run *x)
 {
     const hap_pair *p = x->p;
@@ -134,23 +134,23 @@ static void stand_in(const run *x)
     }
 }
 
-// Finds the algorithms, each for the very rows of a product: the pair makes the results again.
+// Finds the algorithms, each for the very rows of a matmul: the pair makes the results again.
 static void rehearse(const run *x)
 {
     if (x->b->warm) return;
     if (x->p->consumer) stand_in(x);
-    for (int k = 0, n; k < x->p->n_groups; k += n) {
-        n = hap_joined_groups(x->p, k);
+    for (int k = 0, n; k < x->p->n_chunks; k += n) {
+        n = hap_joined_chunks(x->p, k);
         multiply_joined(x, k, n);
     }
 }
 
-// Whether the n groups from k on hold rows of this rank and of others in one range.
-static bool mixes_own(const run *x, int k, int n)
+// Whether the n chunks from k on hold rows of this rank and of others in one range.
+static bool joins_own(const run *x, int k, int n)
 {
     bool own = false, other = false;
     for (int i = k; i < k + n; i++) {
-        if (x->p->group[i][0] == 0)
+        if (x->p->chunk[i][0] == 0)
             own = true;
         else
             other = true;
@@ -160,19 +160,19 @@ static bool mixes_own(const run *x, int k, int n)
 
 // --- consumer ---
 
-// Group k on its way: this rank's part to the member that takes it as that.
+// Chunk k on its way: this rank's part to the member that takes it as that.
 static void send_part(const run *x, int k)
 {
-    const group *g = &x->g[k];
+    const chunk *g = &x->g[k];
     if (g->other == x->me || g->own.n == 0 || x->row == 0) return;
     if (hap_pair_sender(x->r, x->p, k, x->me) != x->me) return;
-    cuda_push_send(x->push, g->other, k, row_of(x, x->p->src, g->own.lo - x->mine.lo),
-                   row_of(x, x->p->dst, g->own.lo), g->own.n * x->row);
+    cuda_put_send(x->put, g->other, k, row_of(x, x->p->src, g->own.lo - x->mine.lo),
+                  row_of(x, x->p->dst, g->own.lo), g->own.n * x->row);
 }
 
-// Another's part of group k, from where it came to here. Nothing blocks for good: what is waited
-// for came with groups before, which all members send before group k. So by induction over the
-// groups, whose order is the same on all members, each of them is sent.
+// Another's part of chunk k, from where it came to here. Nothing blocks for good: what is waited
+// for came with chunks before, which all members send before chunk k. So by induction over the
+// chunks, whose order is the same on all members, each of them is sent.
 static void pass_on(const run *x, int k)
 {
     hap_passed w = hap_pair_passed(x->r, x->p, k);
@@ -182,18 +182,18 @@ static void pass_on(const run *x, int k)
         if (!hap_pair_brings(x->p, i, k)) continue;
         hap_part_rows(x->r, x->p, i, w.owner, &lo, &hi);
         if (lo < hi)
-            cuda_push_await(x->push, cuda_push_stream(x->push, w.to),
-                            hap_pair_sender(x->r, x->p, i, w.owner), i);
+            cuda_put_await(x->put, cuda_put_stream(x->put, w.to),
+                           hap_pair_sender(x->r, x->p, i, w.owner), i);
     }
     char *rows = row_of(x, x->p->dst, w.rows.lo);
-    cuda_push_send(x->push, w.to, k, rows, rows, w.rows.n * x->row);
+    cuda_put_send(x->put, w.to, k, rows, rows, w.rows.n * x->row);
 }
 
-// What b->waits does next comes behind the n groups from k on: of each sender the last of them.
+// What b->waits does next comes behind the n chunks from k on: of each sender the last of them.
 // Whether there are any.
 static bool await_turn(const run *x, int k, int n)
 {
-    int member[HAP_PAIR_GROUPS], part[HAP_PAIR_GROUPS], n_waits = 0;
+    int member[HAP_PAIR_CHUNKS], part[HAP_PAIR_CHUNKS], n_waits = 0;
     for (int i = k; i < k + n; i++) {
         int m = x->g[i].sender, at = 0;
         if (m == x->me || x->g[i].rows.n == 0 || x->row == 0) continue;
@@ -202,7 +202,7 @@ static bool await_turn(const run *x, int k, int n)
         member[at] = m, part[at] = i;
         n_waits += at == n_waits;
     }
-    if (n_waits) cuda_push_await_all(x->push, x->b->waits, n_waits, member, part);
+    if (n_waits) cuda_put_await_all(x->put, x->b->waits, n_waits, member, part);
     return n_waits > 0;
 }
 
@@ -213,68 +213,68 @@ static void consume(const run *x, cudaEvent_t done)
     const hap_pair *p = x->p;
     cudaStream_t s = x->b->x.stream;
     char *own = row_of(x, p->dst, x->mine.lo);
-    for (int k = 0; k < p->n_groups; k++) {
+    for (int k = 0; k < p->n_chunks; k++) {
         send_part(x, k);
         pass_on(x, k);
     }
     bool copies = own != p->src->data && p->src->bytes;
     if (copies) {
-        after(x, x->s, cuda_push_opened(x->push));
+        after(x, x->s, cuda_put_opened(x->put));
         check(x, cuda_copy(x->s, own, p->src->data, p->src->bytes));
         cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
     }
-    for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
-        n = hap_joined_groups(p, k);
-        if (copies && mixes_own(x, k, n)) after(x, s, done);
+    for (int k = 0, n, turn = 0; k < p->n_chunks; k += n, turn++) {
+        n = hap_joined_chunks(p, k);
+        if (copies && joins_own(x, k, n)) after(x, s, done);
         if (await_turn(x, k, n)) after(x, s, mark_on(x, 1 + turn, x->b->waits));
         multiply_joined(x, k, n);
     }
-    cuda_push_close(x->push, x->s, done);
+    cuda_put_close(x->put, x->s, done);
     after(x, s, done);
 }
 
 // --- producer ---
 
-// Group k, made when `made` has come, to whom it is for.
+// Chunk k, made when `made` has come, to whom it is for.
 static void give_part(const run *x, int k, cudaEvent_t made)
 {
     const hap_pair *p = x->p;
     hap_range rows = x->g[k].rows;
     int to = x->g[k].member;
     if (to == x->me || rows.n == 0 || x->row == 0) return;
-    after(x, cuda_push_stream(x->push, to), made);
+    after(x, cuda_put_stream(x->put, to), made);
     hap_box theirs = hap_pair_dst(x->r, p, to), held = hap_pair_src(x->r, p, x->me);
     if (p->kind == HAP_REDUCE_SCATTER) {
         char *slot = (char *)p->scratch->data + x->me * x->slot;
-        cuda_push_send(x->push, to, k, row_of(x, p->src, rows.lo),
-                       slot + (rows.lo - theirs.f1.lo) * x->row, rows.n * x->row);
+        cuda_put_send(x->put, to, k, row_of(x, p->src, rows.lo),
+                      slot + (rows.lo - theirs.f1.lo) * x->row, rows.n * x->row);
         return;
     }
     hap_box part = {rows, held.f2};
-    cuda_push_copy(x->push, to, &x->v, p->src->data, held, p->dst->data, theirs, part);
-    cuda_push_raise(x->push, to, k);
+    cuda_put_copy(x->put, to, &x->v, p->src->data, held, p->dst->data, theirs, part);
+    cuda_put_raise(x->put, to, k);
 }
 
-// made[k]: the event behind which group k of this rank is made. Rows are added in the order in
+// made[k]: the event behind which chunk k of this rank is made. Rows are added in the order in
 // which their last parts come.
 static void add_rows(const run *x, const cudaEvent_t *made)
 {
     const hap_pair *p = x->p;
-    hap_pair_sum sums[2 * HAP_PAIR_GROUPS];
+    hap_pair_sum sums[2 * HAP_PAIR_CHUNKS];
     int n = hap_pair_sums(x->r, p, sums), k = 0;
     int64_t cols = x->row / x->v.item;
-    bool awaited[HAP_PAIR_GROUPS] = {false}; // of own groups
+    bool awaited[HAP_PAIR_CHUNKS] = {false}; // of own chunks
     for (int i = 0; i < n; i++) {
         for (; k <= sums[i].last; k++)
             if (x->g[k].other != x->me && x->g[k].own.n && x->row)
-                cuda_push_await(x->push, x->s, x->g[k].other, k);
+                cuda_put_await(x->put, x->s, x->g[k].other, k);
         int own = sums[i].own;
         if (!awaited[own]) after(x, x->s, made[own]);
         awaited[own] = true;
         int64_t at = (sums[i].rows.lo - x->mine.lo) * x->row;
-        check(x, cuda_push_add(x->s, p->dst->type, (char *)p->dst->data + at,
-                               (char *)p->scratch->data + at, x->slot, x->v.n_members, x->me,
-                               row_of(x, p->src, sums[i].rows.lo), sums[i].rows.n * cols));
+        check(x, cuda_put_add(x->s, p->dst->type, (char *)p->dst->data + at,
+                              (char *)p->scratch->data + at, x->slot, x->v.n_members, x->me,
+                              row_of(x, p->src, sums[i].rows.lo), sums[i].rows.n * cols));
     }
 }
 
@@ -285,8 +285,8 @@ static void keep_rows(const run *x, const cudaEvent_t *made)
     const hap_coll_view *v = &x->v;
     hap_box src = hap_pair_src(x->r, p, x->me), dst = hap_pair_dst(x->r, p, x->me);
     hap_box part = {dst.f1, src.f2};
-    for (int k = 0; k < p->n_groups; k++)
-        if (p->group[k][0] == 0) after(x, x->s, made[k]);
+    for (int k = 0; k < p->n_chunks; k++)
+        if (p->chunk[k][0] == 0) after(x, x->s, made[k]);
     if (hap_box_bytes(v, part)) {
         int64_t some = src.f2.n * v->inner, all = v->n2 * v->inner;
         cuda_strided m = {.rank = 3,
@@ -296,20 +296,19 @@ static void keep_rows(const run *x, const cudaEvent_t *made)
         check(x, cuda_copy_strided(x->s, (char *)p->dst->data + src.f2.lo * v->inner * v->item,
                                    row_of(x, p->src, dst.f1.lo), &m, v->item));
     }
-    for (int k = 0; k < p->n_groups; k++) {
+    for (int k = 0; k < p->n_chunks; k++) {
         int from = x->g[k].other;
         if (from == x->me || x->g[k].own.n == 0) continue;
-        if (hap_pair_src(x->r, p, from).f2.n * v->inner > 0)
-            cuda_push_await(x->push, x->s, from, k);
+        if (hap_pair_src(x->r, p, from).f2.n * v->inner > 0) cuda_put_await(x->put, x->s, from, k);
     }
 }
 
 static void produce(const run *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
-    cudaEvent_t made[HAP_PAIR_GROUPS];
-    for (int k = 0, n, turn = 0; k < p->n_groups; k += n, turn++) {
-        n = hap_joined_groups(p, k);
+    cudaEvent_t made[HAP_PAIR_CHUNKS];
+    for (int k = 0, n, turn = 0; k < p->n_chunks; k += n, turn++) {
+        n = hap_joined_chunks(p, k);
         multiply_joined(x, k, n);
         cudaEvent_t e = mark(x, 1 + turn);
         for (int i = k; i < k + n; i++) {
@@ -321,7 +320,7 @@ static void produce(const run *x, cudaEvent_t done)
         add_rows(x, made);
     else
         keep_rows(x, made);
-    cuda_push_close(x->push, x->s, done);
+    cuda_put_close(x->put, x->s, done);
 }
 
 // --- all-reduce ---
@@ -351,9 +350,9 @@ static void reduce_out(const run *x, int k, cudaEvent_t made)
         hap_share s = share_of(x, k, to);
         if (s.n == 0) continue;
         char *slot = (char *)p->scratch->data + x->me * x->slot;
-        after(x, cuda_push_stream(x->push, to), made);
-        cuda_push_send(x->push, to, part_of_rows(k), (char *)p->src->data + s.at * x->v.item,
-                       slot + s.slot * x->v.item, s.n * x->v.item);
+        after(x, cuda_put_stream(x->put, to), made);
+        cuda_put_send(x->put, to, part_of_rows(k), (char *)p->src->data + s.at * x->v.item,
+                      slot + s.slot * x->v.item, s.n * x->v.item);
     }
 }
 
@@ -366,24 +365,24 @@ static void reduce_back(const run *x, int k, cudaEvent_t made)
     char *to = (char *)p->dst->data + mine.at * x->v.item;
     after(x, x->s, made);
     for (int d = 1; d < n; d++)
-        cuda_push_await(x->push, x->s, (x->me - d + n) % n, part_of_rows(k));
-    check(x, cuda_push_add(x->s, p->dst->type, to, (char *)p->scratch->data + mine.slot * x->v.item,
-                           x->slot, n, x->me, (char *)p->src->data + mine.at * x->v.item, mine.n));
+        cuda_put_await(x->put, x->s, (x->me - d + n) % n, part_of_rows(k));
+    check(x, cuda_put_add(x->s, p->dst->type, to, (char *)p->scratch->data + mine.slot * x->v.item,
+                          x->slot, n, x->me, (char *)p->src->data + mine.at * x->v.item, mine.n));
     cuda(x, cudaEventRecord(made, x->s), "cudaEventRecord");
     for (int d = 1; d < n; d++) {
         int m = (x->me + d) % n;
-        after(x, cuda_push_stream(x->push, m), made);
-        cuda_push_send(x->push, m, part_of_sums(k, x->p->n_groups), to, to, mine.n * x->v.item);
+        after(x, cuda_put_stream(x->put, m), made);
+        cuda_put_send(x->put, m, part_of_sums(k, x->p->n_chunks), to, to, mine.n * x->v.item);
     }
 }
 
 static void produce_all(const run *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
-    cudaEvent_t made[HAP_PAIR_GROUPS];
+    cudaEvent_t made[HAP_PAIR_CHUNKS];
     int n = x->v.n_members;
-    for (int k = 0, joined; k < p->n_groups; k += joined) {
-        joined = hap_joined_groups(p, k);
+    for (int k = 0, joined; k < p->n_chunks; k += joined) {
+        joined = hap_joined_chunks(p, k);
         multiply_joined(x, k, joined);
         for (int i = k; i < k + joined; i++) {
             made[i] = mark(x, i);
@@ -391,14 +390,14 @@ static void produce_all(const run *x, cudaEvent_t done)
             if (i > 0) reduce_back(x, i - 1, made[i - 1]);
         }
     }
-    reduce_back(x, p->n_groups - 1, made[p->n_groups - 1]);
-    for (int k = 0; k < p->n_groups; k++)
+    reduce_back(x, p->n_chunks - 1, made[p->n_chunks - 1]);
+    for (int k = 0; k < p->n_chunks; k++)
         for (int d = 1; d < n; d++) {
             int from = (x->me + d) % n;
             if (share_of(x, k, from).n)
-                cuda_push_await(x->push, x->s, from, part_of_sums(k, p->n_groups));
+                cuda_put_await(x->put, x->s, from, part_of_sums(k, p->n_chunks));
         }
-    cuda_push_close(x->push, x->s, done);
+    cuda_put_close(x->put, x->s, done);
 }
 
 // --- by NCCL ---
@@ -428,12 +427,12 @@ static void take_rows(const run *x, char *rows, int64_t n, int from)
              "ncclRecv");
 }
 
-// Group k to whom this rank sends it and from whom it comes, at once. What it passes on came with
-// a group before.
+// Chunk k to whom this rank sends it and from whom it comes, at once. What it passes on came with
+// a chunk before.
 static void exchange(const run *x, int k)
 {
     const hap_pair *p = x->p;
-    const group *g = &x->g[k];
+    const chunk *g = &x->g[k];
     hap_passed w = hap_pair_passed(x->r, p, k);
     nccl(x, ncclGroupStart(), "ncclGroupStart");
     if (hap_pair_sender(x->r, p, k, x->me) == x->me)
@@ -446,15 +445,15 @@ static void exchange(const run *x, int k)
 static void consume_by_nccl(const run *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
-    after(x, x->s, mark(x, p->n_groups));
+    after(x, x->s, mark(x, p->n_chunks));
     check(x, cuda_copy(x->s, row_of(x, p->dst, x->mine.lo), p->src->data, p->src->bytes));
-    for (int k = 0; k < p->n_groups; k++) {
+    for (int k = 0; k < p->n_chunks; k++) {
         if (x->g[k].member != x->me) exchange(x, k);
         cuda(x, cudaEventRecord(x->b->mark[k], x->s), "cudaEventRecord");
     }
     cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
-    for (int k = 0, n; k < p->n_groups; k += n) {
-        n = hap_joined_groups(p, k);
+    for (int k = 0, n; k < p->n_chunks; k += n) {
+        n = hap_joined_chunks(p, k);
         after(x, x->b->x.stream, x->b->mark[k + n - 1]);
         multiply_joined(x, k, n);
     }
@@ -474,17 +473,17 @@ static void reduce_rows(const run *x, hap_range rows)
 static void produce_by_nccl(const run *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
-    hap_range rows[HAP_PAIR_GROUPS];
+    hap_range rows[HAP_PAIR_CHUNKS];
     char *slots = p->scratch ? p->scratch->data : NULL;
-    for (int k = 0, n; k < p->n_groups; k += n) {
-        n = hap_joined_groups(p, k);
+    for (int k = 0, n; k < p->n_chunks; k += n) {
+        n = hap_joined_chunks(p, k);
         multiply_joined(x, k, n);
         after(x, x->s, mark(x, 0));
         int n_rows = p->kind == HAP_ALL_REDUCE ? hap_joined_rows(x->r, p, k, n, rows) : 0;
         for (int i = 0; i < n_rows; i++)
             reduce_rows(x, rows[i]);
         for (int i = k; i < k + n && p->kind == HAP_REDUCE_SCATTER; i++) {
-            const group *g = &x->g[i];
+            const chunk *g = &x->g[i];
             if (g->member == x->me) continue;
             nccl(x, ncclGroupStart(), "ncclGroupStart");
             send_rows(x, row_of(x, p->src, g->rows.lo), g->rows.n, g->member);
@@ -494,8 +493,8 @@ static void produce_by_nccl(const run *x, cudaEvent_t done)
         }
     }
     if (p->kind == HAP_REDUCE_SCATTER)
-        check(x, cuda_push_add(x->s, p->dst->type, p->dst->data, slots, x->slot, x->v.n_members,
-                               x->me, row_of(x, p->src, x->mine.lo), p->dst->elements));
+        check(x, cuda_put_add(x->s, p->dst->type, p->dst->data, slots, x->slot, x->v.n_members,
+                              x->me, row_of(x, p->src, x->mine.lo), p->dst->elements));
     cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
 }
 
@@ -505,7 +504,7 @@ bool cuda_pair_overlaps(const hap_rank *r, const hap_pair *p)
 {
     bool off = r->opt.cuda.pairs == HAP_CUDA_pairs_off;
     if (off || hap_group_size(r, p->axes) == 1) return false;
-    if (p->form == FORM_FLAT || cuda_push_peers(r, p->axes)) return true;
+    if (p->form == FORM_FLAT || cuda_put_peers(r, p->axes)) return true;
     return p->kind == HAP_ALL_GATHER || p->kind == HAP_REDUCE_SCATTER;
 }
 
@@ -514,7 +513,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
     cuda_backend *b = cuda_of(r);
     const hap_tensor *moved = p->consumer ? p->dst : p->src;
     run x;
-    x.r = r, x.b = b, x.p = p, x.push = NULL;
+    x.r = r, x.b = b, x.p = p, x.put = NULL;
     x.coll = hap_pair_coll(p);
     x.v = hap_pair_view(r, p);
     x.me = x.v.me;
@@ -522,12 +521,12 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
     hap_coll_view v; // of the collective itself
     char why[160];
     hap_coll_view_of(r, &x.coll, 0, &v, why, sizeof why);
-    x.slot = hap_push_slot(r, &x.coll, &v);
+    x.slot = hap_put_slot(r, &x.coll, &v);
     x.mine = p->consumer ? hap_pair_src(r, p, x.me).f1 : hap_pair_dst(r, p, x.me).f1;
-    for (int k = 0; k < p->n_groups; k++) {
-        group *g = &x.g[k];
+    for (int k = 0; k < p->n_chunks; k++) {
+        chunk *g = &x.g[k];
         int64_t lo, hi;
-        hap_group_rows(r, p, k, &g->member, &lo, &hi);
+        hap_chunk_rows(r, p, k, &g->member, &lo, &hi);
         g->rows = (hap_range){lo, hi - lo};
         hap_part_rows(r, p, k, x.me, &lo, &hi);
         g->own = (hap_range){lo, hi - lo};
@@ -537,7 +536,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
     check(&x, cuda_will_read(&b->x, p->src->data, p->src->bytes));
     cuda_will_write(&b->x, p->dst->data, p->dst->bytes);
     if (p->scratch) cuda_will_write(&b->x, p->scratch->data, p->scratch->bytes);
-    bool by_nccl = p->form == FORM_FLAT || !cuda_push_peers(r, p->axes);
+    bool by_nccl = p->form == FORM_FLAT || !cuda_put_peers(r, p->axes);
     rehearse(&x);
     if (by_nccl) {
         x.s = b->stream[p->axes];
@@ -548,7 +547,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
         return;
     }
     x.s = b->beside;
-    x.push = cuda_push_open(r, &x.coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_groups : p->n_groups);
+    x.put = cuda_put_open(r, &x.coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_chunks : p->n_chunks);
     if (p->consumer)
         consume(&x, done);
     else if (p->kind == HAP_ALL_REDUCE)

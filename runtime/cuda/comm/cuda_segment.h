@@ -2,7 +2,7 @@
 //
 // Where a rank has peers, its SEG_SYM is one allocation of the driver's virtual memory interface.
 // Its descriptor goes to every peer over a Unix socket, and every peer maps it: a peer's tensor
-// lies at the same offset of `at[peer]` as this rank's of `at[me]`. Flags (cuda_push.c) lie behind
+// lies at the same offset of `at[peer]` as this rank's of `at[me]`. Flags (cuda_put.c) lie behind
 // the tensors. Peers are ranks of one host (hap_places may emulate several), whose devices reach
 // each other's memory, both ways. A rank without any, or --cuda peers=off, has plain
 // memory; so has a program whose SEG_SYM is empty.

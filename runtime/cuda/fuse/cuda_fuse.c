@@ -64,10 +64,10 @@ static bool writer_casts(hap_rank *r, cuda_record *c, int i)
     return true;
 }
 
-// Casts that a group's kernel keeps for others.
-static void group_casts(hap_rank *r, cuda_record *c, int i)
+// Casts that a fusion's kernel keeps for others.
+static void fusion_casts(hap_rank *r, cuda_record *c, int i)
 {
-    cuda_group *g = c->call[i].group;
+    cuda_fusion *g = c->call[i].fusion;
     for (int k = 0; k < g->n_tensors; k++) {
         if (!g->tensor[k].written || g->tensor[k].cast_of < 0) continue;
         hap_tensor *y = g->tensor[k].t, *x = g->tensor[g->tensor[k].cast_of].t;
@@ -85,7 +85,7 @@ int cuda_fuse(hap_rank *r, cuda_record *c)
     if (r->opt.cuda.fuse == HAP_CUDA_fuse_off) return 0;
     for (int i = 0; i < c->n; i++) {
         cuda_call *e = &c->call[i];
-        if (e->kind == CUDA_GROUP) group_casts(r, c, i);
+        if (e->kind == CUDA_FUSION) fusion_casts(r, c, i);
         if (e->kind != CUDA_OP) continue;
         hap_tensor *x = e->op.n_in ? e->op.in[0] : NULL, *y = e->op.out[0];
         if (e->op.op == HAP_OP_reshape) { // one in place moves nothing
@@ -99,7 +99,7 @@ int cuda_fuse(hap_rank *r, cuda_record *c)
     bool exact = r->opt.cuda.fuse == HAP_CUDA_fuse_exact;
     cuda_fuse_partials(r, c);
     cuda_fuse_heads(r, c);
-    if (!exact) cuda_fuse_products(r, c);
+    if (!exact) cuda_fuse_gemms(r, c);
     cuda_fuse_copies(r, c);
     cuda_fuse_splits(r, c);
     cuda_fuse_update(r, c);

@@ -215,20 +215,20 @@ static void join_slope(cuda_record *c, int i)
         c->call[i].chain = CUDA_SLOPE;
 }
 
-// A product whose result is added to y, in y's place, and read by nobody else adds to it.
+// A matmul whose result is added to y, in y's place, and read by nobody else adds to it.
 static void join_adds(const hap_rank *r, cuda_record *c, int i)
 {
-    const hap_op_call *product = op_at(c, i);
-    const hap_tensor *t = product->out[0];
+    const hap_op_call *matmul = op_at(c, i);
+    const hap_tensor *t = matmul->out[0];
     int at = cuda_reader_near(c, i, HAP_OP_add, t);
-    if (at < 0 || (product->n_in > 2 && product->in[2]) || cuda_outlives(r, t)) return;
+    if (at < 0 || (matmul->n_in > 2 && matmul->in[2]) || cuda_outlives(r, t)) return;
     const hap_op_call *add = op_at(c, at);
     const hap_tensor *y = add->out[0], *other = add->in[cuda_same_place(add->in[0], t) ? 1 : 0];
     int end = cuda_next_write(c, i, t);
     for (int k = i + 1; k <= end && k < c->n; k++)
         if (k != at && cuda_reads(c, k, t)) return;
     if (!cuda_same_place(other, y) || y->type != t->type || y->elements != t->elements ||
-        cuda_meets(y, t) || cuda_meets(y, product->in[0]) || cuda_meets(y, product->in[1]))
+        cuda_meets(y, t) || cuda_meets(y, matmul->in[0]) || cuda_meets(y, matmul->in[1]))
         return;
     if (cuda_joins(c, i, at)) c->call[i].chain = CUDA_ADDS;
 }

@@ -1,4 +1,4 @@
-// Attention wants heads before positions, products leave positions before heads; between them stand
+// Attention wants heads before positions, matmuls leave positions before heads; between them stand
 // transposes of [b, s, h, e] and [b, h, s, e], a split of the packed query, key and value, a concat
 // of their gradients. Attention kernels take strides, so these calls can go if memory allows: what
 // is left in another layout, or in another place, must stay there until its last reader.
@@ -279,7 +279,7 @@ static bool concat_goes(hap_rank *r, cuda_record *c, int i)
     return true;
 }
 
-// A product whose result is split by columns, and read by nobody else, is a product a part.
+// A matmul whose result is split by columns, and read by nobody else, is a matmul a part.
 static bool split_goes(hap_rank *r, cuda_record *c, int i)
 {
     const hap_op_call *op = &c->call[i].op;
@@ -289,15 +289,15 @@ static bool split_goes(hap_rank *r, cuda_record *c, int i)
         c->call[from].chain || cuda_outlives(r, y) ||
         !cuda_same_place(c->call[from].op.out[0], y) || !packs_last(op, y, op->out, op->n_out))
         return false;
-    const hap_op_call *product = &c->call[from].op;
-    const hap_tensor *w = product->in[1];
+    const hap_op_call *matmul = &c->call[from].op;
+    const hap_tensor *w = matmul->in[1];
     if (w->dim[0].axis >= 0 || w->dim[1].axis >= 0) return false;
     for (int k = from + 1; k <= end && k < c->n; k++)
         if (k != i && cuda_reads(c, k, y)) return false;
     for (int k = 0; k < op->n_out; k++) {
         if (op->out[k]->local[op->out[k]->rank - 1] % 8) return false; // vectors
-        for (int o = 0; o < product->n_in; o++)
-            if (product->in[o] && cuda_meets(product->in[o], op->out[k])) return false;
+        for (int o = 0; o < matmul->n_in; o++)
+            if (matmul->in[o] && cuda_meets(matmul->in[o], op->out[k])) return false;
     }
     if (!cuda_joins(c, from, i)) return false;
     c->call[from].chain = CUDA_PARTS;

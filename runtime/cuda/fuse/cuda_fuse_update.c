@@ -146,7 +146,7 @@ static void bring_apart(hap_rank *r, cuda_record *c, int i)
 {
     cuda_call *e = &c->call[i];
     int wait = e->other, last;
-    if (wait < 0 || hap_form_push(e->coll.form) || bytes_of(&e->coll) > SMALL) return;
+    if (wait < 0 || hap_form_put(e->coll.form) || bytes_of(&e->coll) > SMALL) return;
     for (int k = 0; k < e->coll.n; k++) {
         const hap_tensor *t = e->coll.dst[k];
         hap_tensor there = *t;
@@ -198,7 +198,7 @@ static void join_updates(cuda_record *c, int i)
             break;
         case CUDA_CUT:
         case CUDA_PARTIAL:
-        case CUDA_GROUP:
+        case CUDA_FUSION:
         case CUDA_PAIR:
             break;
         }

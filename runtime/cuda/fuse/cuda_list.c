@@ -49,8 +49,8 @@ static bool op_reads(const hap_op_call *o, const hap_tensor *t)
 bool cuda_reads(const cuda_record *c, int i, const hap_tensor *t)
 {
     const cuda_call *e = &c->call[i];
-    for (int k = 0; e->kind == CUDA_GROUP && k < e->group->n_tensors; k++)
-        if (e->group->tensor[k].read && cuda_meets(e->group->tensor[k].t, t)) return true;
+    for (int k = 0; e->kind == CUDA_FUSION && k < e->fusion->n_tensors; k++)
+        if (e->fusion->tensor[k].read && cuda_meets(e->fusion->tensor[k].t, t)) return true;
     const hap_coll_call *coll = coll_of(c, i);
     for (int k = 0; e->kind == CUDA_PAIR && k < e->pair->n_ops; k++)
         if (op_reads(&e->pair->op[k], t)) return true;
@@ -62,8 +62,8 @@ bool cuda_reads(const cuda_record *c, int i, const hap_tensor *t)
 bool cuda_writes(const cuda_record *c, int i, const hap_tensor *t)
 {
     const cuda_call *e = &c->call[i];
-    for (int k = 0; e->kind == CUDA_GROUP && k < e->group->n_tensors; k++)
-        if (e->group->tensor[k].written && cuda_meets(e->group->tensor[k].t, t)) return true;
+    for (int k = 0; e->kind == CUDA_FUSION && k < e->fusion->n_tensors; k++)
+        if (e->fusion->tensor[k].written && cuda_meets(e->fusion->tensor[k].t, t)) return true;
     const hap_coll_call *coll = coll_of(c, i);
     for (int k = 0; e->kind == CUDA_PAIR && k < e->pair->n_ops; k++)
         if (cuda_meets(e->pair->op[k].out[0], t)) return true;
@@ -139,7 +139,7 @@ static bool src_within(const hap_coll_call *c, const hap_tensor *t)
 {
     for (int i = 0; i < c->n; i++)
         if (cuda_meets(c->src[i], t) && !within(c->src[i], t)) return false;
-    return !hap_form_push(c->form) && !coll_writes(c, t);
+    return !hap_form_put(c->form) && !coll_writes(c, t);
 }
 
 static bool known_readers(const cuda_record *c, int from, const hap_tensor *t, bool colls,

@@ -6,12 +6,12 @@
 
 #include "cuda/fuse/cuda_list.h"
 
-// Attention reads and writes the layouts of the products around it: transposes of heads, splits of
+// Attention reads and writes the layouts of the matmuls around it: transposes of heads, splits of
 // a packed query, key and value, and the concat of their gradients leave the list
 // (cuda_fuse_heads.c).
 void cuda_fuse_heads(hap_rank *r, cuda_record *c);
-// Products of what one tensor holds are one product (cuda_fuse_products.c).
-void cuda_fuse_products(hap_rank *r, cuda_record *c);
+// Products of what one tensor holds are one matmul (cuda_fuse_gemms.c).
+void cuda_fuse_gemms(hap_rank *r, cuda_record *c);
 // hap_partial of a small tensor that ops read: they read the operand, or zeros that are made once
 // (cuda_fuse_update.c).
 void cuda_fuse_partials(hap_rank *r, cuda_record *c);
@@ -19,7 +19,7 @@ void cuda_fuse_partials(hap_rank *r, cuda_record *c);
 void cuda_fuse_update(hap_rank *r, cuda_record *c);
 // Updates write the copies that casts make of parameters (cuda_fuse_copies.c).
 void cuda_fuse_copies(hap_rank *r, cuda_record *c);
-// Splits of a product's columns, after those (cuda_fuse_heads.c).
+// Splits of a matmul's columns, after those (cuda_fuse_heads.c).
 void cuda_fuse_splits(hap_rank *r, cuda_record *c);
 // Calls that one kernel runs (cuda_fuse_chains.c).
 void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact);

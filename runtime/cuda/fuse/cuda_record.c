@@ -33,10 +33,10 @@ void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op)
                 cuda_record_own(r, c, op->attr[i].v.v, (size_t)op->attr[i].v.n * sizeof(int64_t));
 }
 
-void cuda_record_group(hap_rank *r, cuda_record *c, const cuda_group *g)
+void cuda_record_fusion(hap_rank *r, cuda_record *c, const cuda_fusion *g)
 {
-    cuda_group *own = cuda_record_own(r, c, g, sizeof *g);
-    add(r, c, CUDA_GROUP, g->name)->group = own;
+    cuda_fusion *own = cuda_record_own(r, c, g, sizeof *g);
+    add(r, c, CUDA_FUSION, g->name)->fusion = own;
 }
 
 void cuda_record_move(hap_rank *r, cuda_record *c, cuda_call_kind kind, bool keep, hap_tensor *y,
@@ -64,7 +64,7 @@ int cuda_record_start(hap_rank *r, cuda_record *c, const hap_coll_call *coll)
 int cuda_record_pair(hap_rank *r, cuda_record *c, const hap_pair *p)
 {
     hap_pair *own = cuda_record_own(r, c, p, sizeof *p);
-    own->group = cuda_record_own(r, c, p->group, (size_t)p->n_groups * sizeof *p->group);
+    own->fusion = cuda_record_own(r, c, p->fusion, (size_t)p->n_fusions * sizeof *p->fusion);
     cuda_call *e = add(r, c, CUDA_PAIR, "hap_overlap");
     e->pair = own;
     e->coll = hap_pair_coll(own);

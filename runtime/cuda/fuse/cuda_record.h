@@ -10,18 +10,18 @@
 #include "core/backend.h"
 #include "cuda/device/cuda_limits.h"
 #include "cuda/kernels/cuda_chains.h"
-#include "cuda/kernels/cuda_group.h"
+#include "cuda/kernels/cuda_fusion.h"
 #include "cuda/kernels/cuda_ops.h"
 
 typedef enum {
     CUDA_DONE, // left out
     CUDA_OP,
     CUDA_JOINED, // an op that runs with the first op of its chain, before it in the list
-    CUDA_GROUP,  // ops as one generated kernel
+    CUDA_FUSION, // ops as one generated kernel
     CUDA_CUT,
     CUDA_PARTIAL,
     CUDA_START, // a collective
-    CUDA_PAIR,  // one with its products
+    CUDA_PAIR,  // one with its matmuls
     CUDA_WAIT
 } cuda_call_kind;
 
@@ -39,18 +39,19 @@ typedef struct cuda_call {
     hap_op_call op;   // OP; of CUT and PARTIAL out[0] and in[0]
     cuda_chain chain; // OP: with the n_joined calls that follow
     int n_joined;
-    unsigned unread;   // OP: bit k: out[0] of call k of the chain is read by no call outside it
-    cuda_head_at *at;  // OP, attention: where its operands' heads lie, by role; NULL: dense
-    bool once;         // what it writes stays: OP, a parameter's cast, whose update writes the copy
-                       // from then on; PARTIAL of nothing
-    bool keep;         // PARTIAL
-    cuda_group *group; // GROUP
-    hap_coll_call coll; // START, PAIR
-    hap_pair *pair;     // PAIR
-    int other;          // START, PAIR of a producer: its wait, else -1; WAIT: its start
-    hap_event *event;   // START, PAIR: while the list runs
-    int free_from;      // START of a push: the first call from which on none touches what it writes
-    int next;           // of these and of PAIRs on the same axes, -1: none (cuda_ahead.h)
+    unsigned unread;  // OP: bit k: out[0] of call k of the chain is read by no call outside it
+    cuda_head_at *at; // OP, attention: where its operands' heads lie, by role; NULL: dense
+    bool once;        // what it writes stays: OP, a parameter's cast, whose update writes the copy
+                      // from then on; PARTIAL of nothing
+    bool keep;        // PARTIAL
+    cuda_fusion *fusion; // GROUP
+    hap_coll_call coll;  // START, PAIR
+    hap_pair *pair;      // PAIR
+    int other;           // START, PAIR of a producer: its wait, else -1; WAIT: its start
+    hap_event *event;    // START, PAIR: while the list runs
+    int free_from; // START of a one-sided put: the first call from which on none touches what it
+                   // writes
+    int next;      // of these and of PAIRs on the same axes, -1: none (cuda_ahead.h)
 } cuda_call;
 
 typedef struct cuda_record {
@@ -72,7 +73,7 @@ enum { CUDA_ROOM = 16 << 20 }; // bytes at most
 
 // Copies what the call points to; the tensors are the program's.
 void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op);
-void cuda_record_group(hap_rank *r, cuda_record *c, const cuda_group *g);
+void cuda_record_fusion(hap_rank *r, cuda_record *c, const cuda_fusion *g);
 void cuda_record_move(hap_rank *r, cuda_record *c, cuda_call_kind kind, bool keep, hap_tensor *y,
                       hap_tensor *x);
 int cuda_record_start(hap_rank *r, cuda_record *c, const hap_coll_call *coll);

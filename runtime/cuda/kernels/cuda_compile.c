@@ -16,7 +16,7 @@
 #include "cuda/kernels/cuda_compile.h"
 
 extern const char hap_text_kernels_cuh[], hap_text_formulas_cuh[], hap_text_pointwise_h[],
-    hap_text_group_args_h[];
+    hap_text_fusion_args_h[];
 
 #if CUDART_VERSION >= 12080
 
@@ -54,9 +54,9 @@ static const char *load(nvrtc *n)
 
 enum { N_HEADERS = 4 };
 static const char *const header_names[N_HEADERS] = {"hap/kernels.cuh", "hap/formulas.cuh",
-                                                    "hap/pointwise.h", "hap/group_args.h"};
+                                                    "hap/pointwise.h", "hap/fusion_args.h"};
 static const char *const header_texts[N_HEADERS] = {hap_text_kernels_cuh, hap_text_formulas_cuh,
-                                                    hap_text_pointwise_h, hap_text_group_args_h};
+                                                    hap_text_pointwise_h, hap_text_fusion_args_h};
 
 // The compiled code, malloced; NULL with *why.
 static char *compile(const nvrtc *n, const char *source, int arch, size_t *size, const char **why)

@@ -2,7 +2,7 @@
 // begin with them.
 
 #include "cuda/kernels/cuda_chains.h"
-#include "cuda/kernels/cuda_product.h"
+#include "cuda/kernels/cuda_gemm.h"
 #include "cuda/kernels/cuda_shadow.h"
 
 // Operands of one type; the result of that type or f32.
@@ -35,7 +35,7 @@ CUDA_ROW(linear)
         CUDA_TRY(cuda_fill(x->stream, y, 0));
     }
     if (k > 0) {
-        cuda_product p = cuda_product_of(rows, n, k, false, nk, a->type, y->type);
+        cuda_gemm p = cuda_gemm_of(rows, n, k, false, nk, a->type, y->type);
         p.has_bias = bias && !narrow_bias;
         p.bias_type = p.has_bias ? bias->type : y->type;
         CUDA_TRY(cuda_multiply_rows(x, p, a, w, p.has_bias ? bias->data : NULL, y));
@@ -63,12 +63,12 @@ const char *cuda_adds_chain(cuda_context *x, const hap_op_call *const *c, int n_
     CUDA_TRY(types_fit(a, w, y));
     CUDA_TRY(cuda_call_begins(x, c[0]));
     CUDA_TRY(cuda_call_begins(x, c[1]));
-    cuda_product p = cuda_product_of(rows, n, k, false, nk, a->type, y->type);
+    cuda_gemm p = cuda_gemm_of(rows, n, k, false, nk, a->type, y->type);
     p.adds = true;
     return cuda_multiply(x, p, a->data, w->data, NULL, y->data);
 }
 
-// linear, then split of its columns: a product a part, straight to where the part is wanted.
+// linear, then split of its columns: a matmul a part, straight to where the part is wanted.
 const char *cuda_parts_chain(cuda_context *x, const hap_op_call *const *c, int n_calls,
                              unsigned unread, bool *done)
 {
@@ -89,7 +89,7 @@ const char *cuda_parts_chain(cuda_context *x, const hap_op_call *const *c, int n
     for (int i = 0; i < c[1]->n_out; i++) {
         hap_tensor *y = c[1]->out[i];
         int64_t cols = y->local[y->rank - 1];
-        cuda_product p = cuda_product_of(rows, cols, k, false, nk, a->type, y->type);
+        cuda_gemm p = cuda_gemm_of(rows, cols, k, false, nk, a->type, y->type);
         if (!nk) p.lb = n;
         p.has_bias = bias != NULL;
         CUDA_TRY(cuda_multiply(x, p, a->data, (char *)w->data + col * (nk ? k : 1) * elem,
@@ -112,7 +112,7 @@ CUDA_ROW(linear_dw)
         cuda_will_write(x, y->data, y->bytes);
         return cuda_fill(x->stream, y, 0);
     }
-    cuda_product p = cuda_product_of(k, n, rows, true, false, a->type, y->type);
+    cuda_gemm p = cuda_gemm_of(k, n, rows, true, false, a->type, y->type);
     return cuda_multiply_rows(x, p, a, b, NULL, y);
 }
 
@@ -149,10 +149,10 @@ CUDA_ROW(matmul)
             size[dims] = s, sa[dims] = ta, sb[dims] = tb, dims++;
         }
     }
-    cuda_product p = cuda_product_of(m, n, k, at, bt, a->type, y->type);
+    cuda_gemm p = cuda_gemm_of(m, n, k, at, bt, a->type, y->type);
     p.step_y = m * n;
     if (dims > 0) p.batch = size[0], p.step_a = sa[0], p.step_b = sb[0];
-    if (dims == 1 && !at && sb[0] == 0) // one b for all of a: one tall product
+    if (dims == 1 && !at && sb[0] == 0) // one b for all of a: one tall matmul
         p.m *= p.batch, p.batch = 1, p.step_a = p.step_b = 0, p.step_y = 0;
     int64_t elem = hap_dtype_bytes(a->type), y_elem = hap_dtype_bytes(y->type), calls = 1;
     for (int d = 1; d < dims; d++)

@@ -1,9 +1,9 @@
 // Rows of a mixture of experts (cpu/ops_moe.c states them): gates by a thread a token, slots by a
-// warp an expert of a sequence, the sums over tokens, slots and widths as products.
+// warp an expert of a sequence, the sums over tokens, slots and widths as matmuls.
 
 #include "cuda/kernels/cuda_kernels.cuh"
 #include "cuda/kernels/cuda_copy_rows.h"
-#include "cuda/kernels/cuda_product.h"
+#include "cuda/kernels/cuda_gemm.h"
 
 enum { THREADS = 256 };
 
@@ -178,7 +178,7 @@ CUDA_ROW(dispatch)
     CUDA_TRY(parts_of("dispatch", w, t, y, y, &p));
     if (y->elements == 0) return NULL;
     if (p.s == 0) return cuda_fill(x->stream, y, 0);
-    cuda_product m = cuda_product_of(p.c, p.d, p.s, true, false, p.type, p.type);
+    cuda_gemm m = cuda_gemm_of(p.c, p.d, p.s, true, false, p.type, p.type);
     m.la = p.e * p.c;
     m.batch = p.e, m.step_a = p.c, m.step_y = p.b * p.c * p.d;
     for (int64_t b = 0; b < p.b; b++)
@@ -200,8 +200,8 @@ CUDA_ROW(combine)
     const char *why = NULL;
     if (narrow) sum = cuda_work(x, y->elements * (int64_t)sizeof(float), &why);
     if (why) return why;
-    cuda_product m =
-        cuda_product_of(p.s, p.d, p.c, false, false, p.type, narrow ? HAP_F32 : p.type);
+    cuda_gemm m =
+        cuda_gemm_of(p.s, p.d, p.c, false, false, p.type, narrow ? HAP_F32 : p.type);
     m.la = p.e * p.c;
     m.batch = p.b, m.step_a = p.s * p.e * p.c, m.step_b = p.c * p.d, m.step_y = p.s * p.d;
     for (int64_t e = 0; e < p.e; e++) {
@@ -220,7 +220,7 @@ CUDA_ROW(dispatch_dw)
     CUDA_TRY(parts_of("dispatch_dw", y, t, z, y, &p));
     if (y->elements == 0) return NULL;
     if (p.d == 0) return cuda_fill(x->stream, y, 0);
-    cuda_product m = cuda_product_of(p.s, p.c, p.d, false, true, p.type, p.type);
+    cuda_gemm m = cuda_gemm_of(p.s, p.c, p.d, false, true, p.type, p.type);
     m.ly = p.e * p.c;
     m.batch = p.e, m.step_b = p.b * p.c * p.d, m.step_y = p.c;
     for (int64_t b = 0; b < p.b; b++)

@@ -1,6 +1,6 @@
 // Matmuls by cuBLASLt.
 //
-// cuBLASLt is column-major, so y = a b is computed as y' = b' a': its first operand is b. Products
+// cuBLASLt is column-major, so y = a b is computed as y' = b' a': its first operand is b. Matmuls
 // accumulate in f32; f32 operands multiply in f32, or in tf32 if the plan says so. Which algorithm
 // runs a shape is found at its first call, by timing the heuristic's first few on its operands, and
 // kept; each rank finds its own, as devices and shapes may differ. With --cuda tune=off the
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/kernels/cuda_product.h"
+#include "cuda/kernels/cuda_gemm.h"
 
 enum { N_TRIED = 16, SPACE = 64 << 20 }; // SPACE: bytes of cuBLASLt's own workspace
 
 typedef struct dense_plan {
-    cuda_product p;
+    cuda_gemm p;
     cublasLtMatmulDesc_t op;
     cublasLtMatrixLayout_t a, b, y; // as cuBLASLt names them: a is our b
     cublasLtMatmulAlgo_t algo;
@@ -96,7 +96,7 @@ static const char *set(cublasLtMatmulDesc_t op, cublasLtMatmulDescAttributes_t a
 
 static const char *describe(const cuda_context *x, dense_plan *d)
 {
-    const cuda_product *p = &d->p;
+    const cuda_gemm *p = &d->p;
     cublasComputeType_t compute =
         p->type == HAP_F32 && x->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     cublasOperation_t plain = CUBLAS_OP_N, turned = CUBLAS_OP_T;
@@ -126,7 +126,7 @@ static cublasStatus_t run(cuda_context *x, const dense_plan *d, const cublasLtMa
                           d->y, y, d->y, algo, x->dense->space, SPACE, x->stream);
 }
 
-static bool same_product(const cuda_product *a, const cuda_product *b);
+static bool same_gemm(const cuda_gemm *a, const cuda_gemm *b);
 
 // Ms of one of `runs` runs.
 static const char *time_runs(cuda_context *x, const dense_plan *d, const cublasLtMatmulAlgo_t *algo,
@@ -195,7 +195,7 @@ static const char *choose_by_time(cuda_context *x, dense_plan *d,
     return NULL;
 }
 
-// The quickest of the heuristic's candidates on these operands; y is overwritten. A product that
+// The quickest of the heuristic's candidates on these operands; y is overwritten. A matmul that
 // adds to y runs as the one that does not.
 static const char *choose(cuda_context *x, dense_plan *d, const void *a, const void *b, void *y)
 {
@@ -220,10 +220,10 @@ static const char *choose(cuda_context *x, dense_plan *d, const void *a, const v
                          (long long)d->p.m, (long long)d->p.n, (long long)d->p.k,
                          hap_dtype_name(d->p.type));
     d->algo = found[0].algo;
-    cuda_product fresh = d->p;
+    cuda_gemm fresh = d->p;
     fresh.adds = false;
     for (int i = 0; i < x->dense->n && d->p.adds; i++)
-        if (x->dense->plan[i].align == d->align && same_product(&x->dense->plan[i].p, &fresh))
+        if (x->dense->plan[i].align == d->align && same_gemm(&x->dense->plan[i].p, &fresh))
             d->algo = x->dense->plan[i].algo;
     if (!x->dense->timed || x->capturing || d->p.adds ||
         (double)d->p.m * (double)d->p.n * (double)d->p.k < 1e8)
@@ -231,7 +231,7 @@ static const char *choose(cuda_context *x, dense_plan *d, const void *a, const v
     return choose_by_time(x, d, found, n, a, b, y);
 }
 
-static bool same_product(const cuda_product *a, const cuda_product *b)
+static bool same_gemm(const cuda_gemm *a, const cuda_gemm *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->batch == b->batch &&
            a->step_a == b->step_a && a->step_b == b->step_b && a->step_y == b->step_y &&
@@ -248,14 +248,14 @@ static int alignment(const void *a, const void *b, const void *y)
     return 1;
 }
 
-const char *cuda_multiply(cuda_context *x, cuda_product p, const void *a, const void *b,
+const char *cuda_multiply(cuda_context *x, cuda_gemm p, const void *a, const void *b,
                           const void *bias, void *y)
 {
     struct cuda_dense *d = x->dense;
     int align = alignment(a, b, y);
     dense_plan *plan = NULL;
     for (int i = 0; i < d->n && !plan; i++)
-        if (d->plan[i].align == align && same_product(&d->plan[i].p, &p)) plan = &d->plan[i];
+        if (d->plan[i].align == align && same_gemm(&d->plan[i].p, &p)) plan = &d->plan[i];
     bool fresh = !plan;
     if (fresh) {
         if (d->n == d->cap) {

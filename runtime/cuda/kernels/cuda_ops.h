@@ -13,7 +13,7 @@ extern "C" {
 
 #include "core/tensor.h"
 
-// One row of the op table on this rank's shards: launches, does not wait. NULL, or why not.
+// One op of the table on this rank's shards: launches, does not wait. NULL, or why not.
 typedef const char *cuda_kernel(cuda_context *x, const hap_op_call *c);
 const char *hap_cuda_run(cuda_context *x, const hap_op_call *c);
 

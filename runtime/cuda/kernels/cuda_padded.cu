@@ -4,10 +4,10 @@
 
 #include "cuda/kernels/cuda_copy_rows.h"
 #include "cuda/kernels/cuda_kernels.cuh"
-#include "cuda/kernels/cuda_product.h"
+#include "cuda/kernels/cuda_gemm.h"
 #include "cuda/kernels/cuda_shadow.h"
 
-// One matrix of a product: stored [rows, cols], wanted [more_rows, more_cols].
+// One matrix of a matmul: stored [rows, cols], wanted [more_rows, more_cols].
 struct matrix {
     const hap_tensor *t;
     int64_t rows, cols, more_rows, more_cols;
@@ -20,7 +20,7 @@ static int64_t work_bytes(const matrix &m)
     return ceil_div(m.more_rows * m.cols * hap_dtype_bytes(m.t->type), 256) * 256;
 }
 
-static const char *as_it_is(cuda_context *x, cuda_product p, const hap_tensor *a,
+static const char *as_it_is(cuda_context *x, cuda_gemm p, const hap_tensor *a,
                             const hap_tensor *b, const void *bias, const hap_tensor *y)
 {
     cuda_rows ra, rb;
@@ -31,7 +31,7 @@ static const char *as_it_is(cuda_context *x, cuda_product p, const hap_tensor *a
     return cuda_multiply(x, p, ra.data, rb.data, bias, y->data);
 }
 
-const char *cuda_multiply_rows(cuda_context *x, cuda_product p, const hap_tensor *a,
+const char *cuda_multiply_rows(cuda_context *x, cuda_gemm p, const hap_tensor *a,
                                const hap_tensor *b, const void *bias, const hap_tensor *y)
 {
     // Columns of a, b or y are rounded: m as those of a, k as those of a or b, n as those of y.

@@ -73,7 +73,7 @@ __device__ inline int64_t visible(const attention &o, int64_t i)
     return g < o.k ? g : o.k;
 }
 
-// The score of query i and key j from their product: scaled, masked.
+// The score of query i and key j from their matmul: scaled, masked.
 __device__ inline float masked(const attention &o, int64_t b, int64_t h, int64_t i, int64_t j,
                                float dot)
 {
@@ -346,7 +346,7 @@ __global__ void key_grads(attention o, backward_args t)
 }
 
 // What a fourth output wants, [3, h e] in f32: sums over samples and positions of dq, dk and dv,
-// which lie by positions, with like extents and distances (cuda_fuse_products.c).
+// which lie by positions, with like extents and distances (cuda_fuse_gemms.c).
 static const char *sum_grads(cuda_context *x, const attention &o, const hap_op_call *c)
 {
     if (c->n_out < 4) return NULL;

@@ -1,5 +1,5 @@
 // The gradient of attention over at most 128 positions of heads 64 wide, bf16 or f16, without mask
-// and dropout: a block has all of a head in shared memory, so that every product is made once and
+// and dropout: a block has all of a head in shared memory, so that every matmul is made once and
 // nothing is added up in memory. cuDNN's kernels for long sequences leave half of their time there.
 //
 // A warp has 16 keys. By 32 queries at a time it makes s' = k q' and dp' = v dy' on the tensor

@@ -4,9 +4,9 @@
 // A shadow holds one tensor [rows, cols] of the arena in a buffer of its own, rows `ld` elements
 // apart; ld and the rows of the buffer are rounded up, and what lies outside the tensor is 0. While
 // a shadow is `truth`, the arena's bytes of the tensor are stale. Rows that `know` shadows
-// (cuda_rows_table.c) read and write them; before any other call the arena is brought up to date. A
+// (cuda_op_table.c) read and write them; before any other call the arena is brought up to date. A
 // write to a tensor's bytes ends its shadow, and so does the end of the step; buffers stay for the
-// next step. Without memory for a buffer there is no shadow, and products run on what there is.
+// next step. Without memory for a buffer there is no shadow, and matmuls run on what there is.
 
 #ifndef HAP_RUNTIME_CUDA_SHADOW_H
 #define HAP_RUNTIME_CUDA_SHADOW_H

@@ -38,9 +38,9 @@ void cuda_ahead_find(cuda_record *c)
         next[a] = -1;
     for (int i = c->n - 1; i >= 0; i--) {
         cuda_call *e = &c->call[i];
-        bool push = e->kind == CUDA_START && hap_form_push(e->coll.form);
-        if (!push && e->kind != CUDA_PAIR) continue;
-        e->free_from = push ? free_from(c, i) : i + 1;
+        bool put = e->kind == CUDA_START && hap_form_put(e->coll.form);
+        if (!put && e->kind != CUDA_PAIR) continue;
+        e->free_from = put ? free_from(c, i) : i + 1;
         e->next = next[e->coll.axes];
         next[e->coll.axes] = i;
     }

@@ -9,7 +9,7 @@
 #include "cuda/comm/cuda_coll_forms.h"
 #include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_pair.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/step/cuda_ahead.h"
@@ -116,13 +116,13 @@ static void will_write(hap_rank *r, const hap_coll_call *c)
     if (c->scratch) cuda_will_write(x, c->scratch->data, c->scratch->bytes);
 }
 
-static bool by_push(const hap_rank *r, const hap_coll_call *c)
+static bool by_put(const hap_rank *r, const hap_coll_call *c)
 {
-    return hap_form_push(c->form) && cuda_push_peers(r, c->axes);
+    return hap_form_put(c->form) && cuda_put_peers(r, c->axes);
 }
 
-// at_once: its wait is the next call. Then a push needs no stream beside the compute stream, from
-// which and to which each step would take microseconds.
+// at_once: its wait is the next call. Then a one-sided put needs no stream beside the compute
+// stream, from which and to which each step would take microseconds.
 hap_event *cuda_run_start(hap_rank *r, const hap_coll_call *c, bool at_once)
 {
     cuda_backend *b = cuda_of(r);
@@ -131,15 +131,15 @@ hap_event *cuda_run_start(hap_rank *r, const hap_coll_call *c, bool at_once)
         cuda_check(r, cuda_will_read(&b->x, c->src[i]->data, c->src[i]->bytes));
     will_write(r, c);
     hap_event *e = cuda_event_open(r, c);
-    if (at_once && by_push(r, c)) {
+    if (at_once && by_put(r, c)) {
         e->at_once = true;
-        cuda_push_run(r, c, b->x.stream, NULL);
+        cuda_put_run(r, c, b->x.stream, NULL);
         return e;
     }
     cuda_check(r, cuda_said(cudaEventRecord(e->ready, b->x.stream), "cudaEventRecord"));
     cuda_check(r, cuda_said(cudaStreamWaitEvent(s, e->ready, 0), "cudaStreamWaitEvent"));
-    if (by_push(r, c)) {
-        cuda_push_run(r, c, s, e->done);
+    if (by_put(r, c)) {
+        cuda_put_run(r, c, s, e->done);
         return e;
     }
     cuda_coll_run(r, c, s);
@@ -210,17 +210,17 @@ static void run_chain(hap_rank *r, const cuda_call *c)
         cuda_run_op(r, op[k]);
 }
 
-// Credits of pushes to come, once call i has been launched. A captured part gives none; a step that
-// is captured whole its own.
+// Credits of one-sided puts to come, once call i has been launched. A captured part gives none; a
+// step that is captured whole its own.
 static void give_ahead(hap_rank *r, cuda_record *list, int i)
 {
     if (cuda_of(r)->x.capturing && !cuda_steps_of(r)->whole_step) return;
     for (unsigned axes = 1; axes < CUDA_MASKS; axes++)
         for (int k; (k = cuda_ahead_next(list, axes, i)) >= 0;) {
             const hap_coll_call *c = &list->call[k].coll;
-            if (!by_push(r, c)) continue;
+            if (!by_put(r, c)) continue;
             will_write(r, c); // what is put off is done before others write there
-            cuda_push_run_credit(r, c);
+            cuda_put_run_credit(r, c);
         }
 }
 
@@ -243,8 +243,8 @@ static void run_call(hap_rank *r, cuda_record *list, int i)
     case CUDA_OP:
         run_chain(r, c);
         break;
-    case CUDA_GROUP:
-        cuda_check(r, cuda_group_run(&cuda_of(r)->x, c->group));
+    case CUDA_FUSION:
+        cuda_check(r, cuda_fusion_run(&cuda_of(r)->x, c->fusion));
         break;
     case CUDA_CUT:
         cuda_run_cut(r, c->op.out[0], c->op.in[0]);

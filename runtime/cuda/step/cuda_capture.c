@@ -5,18 +5,18 @@
 #include <stdlib.h>
 
 #include "core/fail.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/step/cuda_calls.h"
 #include "cuda/step/cuda_live.h"
 
-// Of itself: a pair, and a push between peers.
+// Of itself: a pair, and a one-sided put between peers.
 static void mark_live(const hap_rank *r, const cuda_record *list, bool *live)
 {
     for (int i = 0; i < list->n; i++) {
         const cuda_call *c = &list->call[i];
-        bool push = c->kind == CUDA_START && hap_form_push(c->coll.form);
-        live[i] = c->kind == CUDA_PAIR || (push && cuda_push_peers(r, c->coll.axes));
+        bool put = c->kind == CUDA_START && hap_form_put(c->coll.form);
+        live[i] = c->kind == CUDA_PAIR || (put && cuda_put_peers(r, c->coll.axes));
     }
 }
 
@@ -57,21 +57,21 @@ static void say_parts(const hap_rank *r, const bool *live)
 {
     cuda_steps *steps = cuda_steps_of(r);
     const cuda_record *list = &steps->now.list;
-    int captured = 0, starts = 0, in_graphs = 0, pushes = 0;
+    int captured = 0, starts = 0, in_graphs = 0, puts_ = 0;
     for (int i = 0; i < steps->now.n_parts; i++)
         captured += !steps->now.part[i].live;
     for (int i = 0; i < list->n; i++) {
         const cuda_call *c = &list->call[i];
         if (c->kind != CUDA_START) continue;
-        bool push = hap_form_push(c->coll.form) && cuda_push_peers(r, c->coll.axes);
-        pushes += push;
-        starts += !push;
-        in_graphs += !push && !live[i];
+        bool put = hap_form_put(c->coll.form) && cuda_put_peers(r, c->coll.axes);
+        puts_ += put;
+        starts += !put;
+        in_graphs += !put && !live[i];
     }
     fprintf(stderr,
             "rank %d step in %d parts, %d of them captured; %d of %d of the library's collectives "
-            "in them, %d pushes between\n",
-            r->id, steps->now.n_parts, captured, in_graphs, starts, pushes);
+            "in them, %d one-sided puts between\n",
+            r->id, steps->now.n_parts, captured, in_graphs, starts, puts_);
 }
 
 static void find_parts(hap_rank *r)

@@ -1,5 +1,5 @@
-// Which way a recorded step is run: as graphs, call by call, or as one graph with its pushes in it
-// (cuda_whole.h), where there is one. Chosen by time.
+// Which way a recorded step is run: as graphs, call by call, or as one graph with its one-sided
+// puts in it (cuda_whole.h), where there is one. Chosen by time.
 //
 // A graph spares the host its launches (4 us each) but costs the device some 20 us for each of the
 // library's collectives in it, and 50 us for each of its breaks where they follow one another:

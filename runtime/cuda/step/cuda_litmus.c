@@ -11,7 +11,7 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/step/cuda_calls.h"
 #include "cuda/step/cuda_capture.h"
 #include "cuda/step/cuda_live.h"
@@ -21,22 +21,22 @@
 static const double least = 2, times = 20; // of a launch: seconds, and times the calls one by one
 enum { RELEASES = 10 };                    // seconds in which what is released is to end
 
-static bool has_pushes(const hap_rank *r, const cuda_record *list)
+static bool has_puts(const hap_rank *r, const cuda_record *list)
 {
     for (int i = 0; i < list->n; i++) {
         const cuda_call *c = &list->call[i];
-        bool push = c->kind == CUDA_START && hap_form_push(c->coll.form);
-        if ((c->kind == CUDA_PAIR || push) && cuda_push_peers(r, c->coll.axes)) return true;
+        bool put = c->kind == CUDA_START && hap_form_put(c->coll.form);
+        if ((c->kind == CUDA_PAIR || put) && cuda_put_peers(r, c->coll.axes)) return true;
     }
     return false;
 }
 
-// Some rank has pushes, all may, and their lists have the same collectives.
+// Some rank has one-sided puts, all may, and their lists have the same collectives.
 static bool wanted(hap_rank *r)
 {
     const cuda_steps *steps = cuda_steps_of(r);
     int starts = cuda_live_starts(&steps->now.list);
-    int most[] = {has_pushes(r, &steps->now.list),
+    int most[] = {has_puts(r, &steps->now.list),
                   r->opt.cuda.litmus == HAP_CUDA_litmus_off || !steps->use_graph, starts, -starts};
     MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return most[0] && !most[1] && most[2] == -most[3];
@@ -102,7 +102,7 @@ static void resume(hap_rank *r, cuda_release *x)
 {
     uint32_t number = 0;
     for (unsigned a = 0; a < CUDA_MASKS; a++)
-        number = cuda_push_taken(r, a) > number ? cuda_push_taken(r, a) : number;
+        number = cuda_put_taken(r, a) > number ? cuda_put_taken(r, a) : number;
     MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_UINT32_T, MPI_MAX, MPI_COMM_WORLD);
     bool ended = ends(r, 0);
     for (int turn = 0; turn < RELEASES && !ended; turn++) {
@@ -111,7 +111,8 @@ static void resume(hap_rank *r, cuda_release *x)
         cuda_release_rest(x);
         ended = ended || ends(r, 0.5);
     }
-    HAP_CK(r, ended, "a captured step with pushes does not end (--cuda litmus=off captures none)");
+    HAP_CK(r, ended,
+           "a captured step with one-sided puts does not end (--cuda litmus=off captures none)");
     MPI_Barrier(MPI_COMM_WORLD); // no graph writes to flags any more
     cuda_release_end(r, x, number);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -120,8 +121,9 @@ static void resume(hap_rank *r, cuda_release *x)
 static void say(const hap_rank *r, const cuda_whole *w, bool passed)
 {
     if (!r->opt.verbose) return;
-    fprintf(stderr, "rank %d step as one graph with its pushes, %d nodes of numbers: %s\n", r->id,
-            w->n_nodes, passed ? "every trial ended" : "a trial did not end, pushes stay live");
+    fprintf(stderr, "rank %d step as one graph with its one-sided puts, %d nodes of numbers: %s\n",
+            r->id, w->n_nodes,
+            passed ? "every trial ended" : "a trial did not end, one-sided puts stay live");
 }
 
 void cuda_litmus(hap_rank *r)

@@ -1,4 +1,4 @@
-// Whether a step is run as one graph with its pushes in it (cuda_whole.h): found by trial.
+// Whether a step is run as one graph with its one-sided puts in it (cuda_whole.h): found by trial.
 //
 // The step is captured and launched some times, bounded: by 2 s, or 20 times what the same calls
 // took one by one. First all ranks launch it at once, then some late, so that of any two each is
@@ -6,7 +6,7 @@
 // over when it is come to. If a launch does not end on some rank, the ranks agree on that and each
 // raises all flags of its own past what anyone waits for, until its graph has ended
 // (cuda_release.h). In any case all then take one number as that which all masks have come to.
-// Where a launch did not end the graph is dropped, and pushes stay live.
+// Where a launch did not end the graph is dropped, and one-sided puts stay live.
 //
 // Released, and launched more than once, a step computes nothing of use, so a trial belongs before
 // the first step that counts. --cuda litmus=off: none is made; =fail: the last rank keeps

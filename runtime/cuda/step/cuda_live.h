@@ -1,9 +1,9 @@
 // Which calls of a step's list stand outside graphs: they are *live*.
 //
-// A transfer by push waits for numbers that grow from step to step, and a pair is made of them; so
-// they are live but in a step that is captured whole (cuda_whole.h). A collective that is under way
-// while something live is, is live too, for a graph joins all that it starts; and so is a run of a
-// few calls, which are launched sooner than a graph.
+// A transfer by one-sided puts waits for numbers that grow from step to step, and a pair is made of
+// them; so they are live but in a step that is captured whole (cuda_whole.h). A collective that is
+// under way while something live is, is live too, for a graph joins all that it starts; and so is a
+// run of a few calls, which are launched sooner than a graph.
 //
 // NCCL asks that an operation be captured on all ranks of it or on none. What is live follows from
 // a rank's own list (a run of few calls; a small start that has moved, cuda_fuse_update.c), so

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/fail.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/step/cuda_program.h"
 
@@ -25,7 +25,7 @@ static char *allocate(hap_rank *r, int64_t bytes)
 
 char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes)
 {
-    char *p = seg == SEG_SYM ? cuda_push_start(r, bytes) : NULL;
+    char *p = seg == SEG_SYM ? cuda_put_start(r, bytes) : NULL;
     if (p) return p;
     p = allocate(r, bytes);
     if (seg == SEG_SYM) cuda_of(r)->own_sym = p;

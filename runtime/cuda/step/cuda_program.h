@@ -4,14 +4,14 @@
 // recorded (cuda_record.h) and its end runs what is left of the list; from the third on calls
 // inside the step only pass core's checks, and the step's end runs the list: as a CUDA graph
 // captured in the third, in parts between what cannot be captured (cuda_capture.h), or call by
-// call; or whole, with its pushes (cuda_whole.h), where a trial in the third pass says that it may
-// be (cuda_litmus.h). These passes are rehearsals (core/step.c), so that step 0 and those behind it
-// make no plan, take no memory and wait for the device at their end alone; --rehearse 0:
+// call; or whole, with its one-sided puts (cuda_whole.h), where a trial in the third pass says that
+// it may be (cuda_litmus.h). These passes are rehearsals (core/step.c), so that step 0 and those
+// behind it make no plan, take no memory and wait for the device at their end alone; --rehearse 0:
 // they are the first steps. Several ranks find by time which of the ways it is to be, in the first
 // steps (cuda_choice.h), unless tune=off (of --cuda); one rank takes the graph. graph=on takes
 // graphs, =list, as --trace does, calls, =auto finds out on one rank and without tuning as well;
 // =off runs every step as called. fuse=off leaves the list as recorded, =exact gives the same bits
-// (cuda_fuse.h); off also runs groups op by op (cuda_group.h).
+// (cuda_fuse.h); off also runs fusions op by op (cuda_fusion.h).
 
 #ifndef HAP_RUNTIME_CUDA_PROGRAM_H
 #define HAP_RUNTIME_CUDA_PROGRAM_H
@@ -54,7 +54,7 @@ typedef struct cuda_steps {
     int n_others, k;
     bool use_list, use_graph, chooses; // the same on all ranks; chooses: between the two
     cuda_step_mode mode;
-    cuda_groups groups;
+    cuda_fusions fusions;
     hap_event *first, *last, *free; // not waited for; free list
     hap_event passed;               // what a start returns where calls pass by
     bool whole_step;                // is being captured as one graph

@@ -7,7 +7,7 @@
 #include "core/fail.h"
 #include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_pair.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_room.h"
 #include "cuda/kernels/cuda_compute.h"
 #include "cuda/step/cuda_capture.h"
@@ -98,7 +98,7 @@ void hap_backend_finish(hap_rank *r)
     cuda_whole_drop(r);
     cuda_record_free(&steps->now.list);
     free(steps->others); // of programs that were forgotten
-    cuda_groups_end(&steps->groups);
+    cuda_fusions_end(&steps->fusions);
     cuda_pair_end(r);
     cuda_nccl_end(r);
     for (hap_event *e = steps->free; e;) {
@@ -112,7 +112,7 @@ void hap_backend_finish(hap_rank *r)
     cudaFree(r->seg[SEG_LOCAL]);
     for (int axes = 0; axes < CUDA_MASKS; axes++)
         cuda_room_free(&b->bounce[axes]);
-    cuda_push_end(r);
+    cuda_put_end(r);
     r->seg[SEG_SYM] = r->seg[SEG_LOCAL] = NULL;
     if (b->staging) cudaFreeHost(b->staging);
     cuda_compute_end(&b->x);

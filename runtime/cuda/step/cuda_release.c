@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/fail.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/step/cuda_program.h"
 
 static void check(hap_rank *r, cudaError_t e, const char *call)
@@ -15,8 +15,8 @@ static void check(hap_rank *r, cudaError_t e, const char *call)
 static void launch(hap_rank *r, const cuda_release *x)
 {
     int n = 0;
-    void *flags = cuda_push_flags(r, &n);
-    cuda_check(r, cuda_raise_flags(x->stream, flags, n, CUDA_PUSH_FLAG_BYTES, x->order));
+    void *flags = cuda_put_flags(r, &n);
+    cuda_check(r, cuda_raise_flags(x->stream, flags, n, CUDA_PUT_FLAG_BYTES, x->order));
 }
 
 static bool idle(hap_rank *r, const cuda_release *x)
@@ -31,7 +31,7 @@ void cuda_release_park(hap_rank *r, cuda_release *x)
     int n = 0;
     void *order = NULL;
     *x = (cuda_release){0};
-    if (!cuda_push_flags(r, &n)) return;
+    if (!cuda_put_flags(r, &n)) return;
     check(r, cudaHostAlloc(&order, sizeof *x->order, cudaHostAllocMapped), "cudaHostAlloc");
     memset(order, 0, sizeof *x->order);
     x->order = order;
@@ -62,7 +62,7 @@ void cuda_release_rest(const cuda_release *x)
 void cuda_release_end(hap_rank *r, cuda_release *x, uint32_t number)
 {
     for (unsigned a = 0; a < CUDA_MASKS; a++)
-        cuda_push_take(r, a, number);
+        cuda_put_take(r, a, number);
     if (!x->order) return;
     for (int turn = 0; turn < 2; turn++) { // one that is under way, if any; and one behind it
         cuda_release_raise(r, x, number);

@@ -79,11 +79,11 @@ static void say_choice(const cuda_choice *c, const double sec[CUDA_WAYS])
 {
     static const char *const name[] = {[CUDA_BY_CALLS] = "calls",
                                        [CUDA_BY_GRAPHS] = "graphs",
-                                       [CUDA_BY_WHOLE] = "one graph with its pushes"};
+                                       [CUDA_BY_WHOLE] = "one graph with its one-sided puts"};
     fprintf(stderr, "step by graphs %.3f ms, by calls %.3f ms", 1e3 * sec[CUDA_BY_GRAPHS],
             1e3 * sec[CUDA_BY_CALLS]);
     if (c->whole)
-        fprintf(stderr, ", by one graph with its pushes %.3f ms", 1e3 * sec[CUDA_BY_WHOLE]);
+        fprintf(stderr, ", by one graph with its one-sided puts %.3f ms", 1e3 * sec[CUDA_BY_WHOLE]);
     fprintf(stderr, ": by %s from here on\n", name[c->way]);
 }
 
@@ -144,33 +144,33 @@ static void call_op(hap_rank *r, cuda_backend *b, const hap_op_call *c)
     cuda_traced(r, b->x.stream);
 }
 
-// The ops of the open group, one by one.
-static void call_group_ops(hap_rank *r, cuda_backend *b)
+// The ops of the open fusion, one by one.
+static void call_fusion_ops(hap_rank *r, cuda_backend *b)
 {
     cuda_steps *steps = cuda_steps_of(r);
     int line = r->line;
-    for (int k = 0; k < steps->groups.n; k++) {
-        r->line = steps->groups.line[k];
-        call_op(r, b, &steps->groups.op[k]);
+    for (int k = 0; k < steps->fusions.n; k++) {
+        r->line = steps->fusions.line[k];
+        call_op(r, b, &steps->fusions.op[k]);
     }
     r->line = line;
-    steps->groups.n = 0;
+    steps->fusions.n = 0;
 }
 
 void hap_backend_op(hap_rank *r, const hap_op_call *c)
 {
     cuda_steps *steps = cuda_steps_of(r);
     cuda_backend *b = cuda_of(r);
-    cuda_groups *g = &steps->groups;
+    cuda_fusions *g = &steps->fusions;
     if (steps->mode >= CUDA_STEP_LISTED) return;
-    if (g->open && !g->too_long && g->n < CUDA_GROUP_OPS) {
+    if (g->open && !g->too_long && g->n < CUDA_FUSION_OPS) {
         g->line[g->n] = r->line;
         g->op[g->n++] = *c;
         return;
     }
     if (g->open && !g->too_long) {
         g->too_long = true;
-        call_group_ops(r, b);
+        call_fusion_ops(r, b);
     }
     call_op(r, b, c);
 }
@@ -179,28 +179,28 @@ void hap_backend_fuse(hap_rank *r, const char *kernel)
 {
     cuda_steps *steps = cuda_steps_of(r);
     if (steps->mode >= CUDA_STEP_LISTED) return;
-    cuda_groups_start(r, &steps->groups);
-    if (steps->groups.off) return;
-    steps->groups.open = kernel;
-    steps->groups.too_long = false;
-    steps->groups.n = 0;
+    cuda_fusions_start(r, &steps->fusions);
+    if (steps->fusions.off) return;
+    steps->fusions.open = kernel;
+    steps->fusions.too_long = false;
+    steps->fusions.n = 0;
 }
 
 void hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept)
 {
     cuda_steps *steps = cuda_steps_of(r);
     cuda_backend *b = cuda_of(r);
-    cuda_group group;
-    if (!steps->groups.open) return;
-    if (!cuda_group_find(r, &steps->groups, n, kept, &group)) {
-        call_group_ops(r, b);
+    cuda_fusion fusion;
+    if (!steps->fusions.open) return;
+    if (!cuda_fusion_find(r, &steps->fusions, n, kept, &fusion)) {
+        call_fusion_ops(r, b);
     } else if (steps->mode == CUDA_STEP_RECORDED) {
-        cuda_record_group(r, &steps->now.list, &group);
+        cuda_record_fusion(r, &steps->now.list, &fusion);
     } else {
-        cuda_check(r, cuda_group_run(&b->x, &group));
+        cuda_check(r, cuda_fusion_run(&b->x, &fusion));
         cuda_traced(r, b->x.stream);
     }
-    steps->groups.open = NULL;
+    steps->fusions.open = NULL;
 }
 
 void hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "core/fail.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_driver.h"
 
-// A node of the graph; where an operation is none of pushes, mask is -1.
+// A node of the graph; where an operation is none of one-sided puts, mask is -1.
 typedef struct cuda_numbers {
     CUgraphNode node;
     CUDA_BATCH_MEM_OP_NODE_PARAMS p;
@@ -33,13 +33,13 @@ static void cuda(hap_rank *r, cudaError_t e, const char *name)
     cuda_check(r, cuda_said(e, name));
 }
 
-// What the streams of pushes and pairs are given next comes behind the compute stream; or what that
-// is given, behind them.
+// What the streams of one-sided puts and pairs are given next comes behind the compute stream; or
+// what that is given, behind them.
 static void order(hap_rank *r, const cuda_whole *w, bool forks)
 {
     cuda_backend *b = cuda_of(r);
-    cudaStream_t s[CUDA_PUSH_STREAMS + 2];
-    int n = cuda_push_streams(r, s);
+    cudaStream_t s[CUDA_PUT_STREAMS + 2];
+    int n = cuda_put_streams(r, s);
     s[n++] = b->beside;
     s[n++] = b->waits;
     for (int i = 0; i < n; i++) {
@@ -56,7 +56,7 @@ void cuda_whole_begin(hap_rank *r, cuda_whole *w)
     cuda_backend *b = cuda_of(r);
     *w = (cuda_whole){0};
     for (unsigned a = 0; a < CUDA_MASKS; a++)
-        w->set[a] = cuda_push_taken(r, a);
+        w->set[a] = cuda_put_taken(r, a);
     cuda(r, cudaEventCreateWithFlags(&w->forks, cudaEventDisableTiming), "cudaEventCreate");
     b->x.capturing = steps->whole_step = true;
     cuda(r, cudaStreamBeginCapture(b->x.stream, cudaStreamCaptureModeRelaxed),
@@ -75,10 +75,10 @@ static int mask_of(const hap_rank *r, const CUstreamBatchMemOpParams *op)
     bool wait = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32;
     if (!wait && op->operation != CU_STREAM_MEM_OP_WRITE_VALUE_32) return -1;
     CUdeviceptr at = wait ? op->waitValue.address : op->writeValue.address;
-    return cuda_push_mask_at(r, (const void *)(uintptr_t)at);
+    return cuda_put_mask_at(r, (const void *)(uintptr_t)at);
 }
 
-// Those of the node that are of pushes; a library may have put others there.
+// Those of the node that are of one-sided puts; a library may have put others there.
 static void add_node(hap_rank *r, cuda_whole *w, CUgraphNode node)
 {
     numbers n = {.node = node};
@@ -131,8 +131,8 @@ void cuda_whole_end(hap_rank *r, cuda_whole *w)
     b->x.made[b->x.phase].graphs++;
     find_nodes(r, w);
     for (unsigned a = 0; a < CUDA_MASKS; a++) {
-        w->step[a] = cuda_push_taken(r, a) - w->set[a];
-        cuda_push_take(r, a, w->set[a]); // nothing has run
+        w->step[a] = cuda_put_taken(r, a) - w->set[a];
+        cuda_put_take(r, a, w->set[a]); // nothing has run
     }
 }
 
@@ -141,7 +141,7 @@ static void set_numbers(hap_rank *r, cuda_whole *w)
 {
     uint32_t further[CUDA_MASKS], any = 0;
     for (unsigned a = 0; a < CUDA_MASKS; a++) {
-        further[a] = cuda_push_taken(r, a) - w->set[a];
+        further[a] = cuda_put_taken(r, a) - w->set[a];
         w->set[a] += further[a];
         any |= further[a];
     }
@@ -174,7 +174,7 @@ void cuda_whole_launch(hap_rank *r, cuda_whole *w, bool silent)
     order(r, w, false); // behind what live steps have left there: credits
     cuda(r, cudaGraphLaunch(w->exec, cuda_of(r)->x.stream), "cudaGraphLaunch");
     for (unsigned a = 0; a < CUDA_MASKS; a++)
-        cuda_push_take(r, a, w->set[a] + w->step[a]);
+        cuda_put_take(r, a, w->set[a] + w->step[a]);
 }
 
 void cuda_whole_free(hap_rank *r, cuda_whole *w)

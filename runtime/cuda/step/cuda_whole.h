@@ -1,18 +1,18 @@
-// A step as one captured graph, its pushes and pairs in it.
+// A step as one captured graph, its one-sided puts and pairs in it.
 //
-// What streams of pushes and pairs are given while the step is captured forks from the compute
-// stream and joins it, so the graph holds each stream's order, and their waits for one another. The
-// numbers that a push waits for and writes (cuda_push.h) are values of the graph's memory
-// operations. Every step takes as many of them, so before a launch each operation is set to its
-// value in the captured step and how far the count of its axis mask has come since: 0.2 us of the
-// host a node.
+// What streams of one-sided puts and pairs are given while the step is captured forks from the
+// compute stream and joins it, so the graph holds each stream's order, and their waits for one
+// another. The numbers that a one-sided put waits for and writes (cuda_put.h) are values of the
+// graph's memory operations. Every step takes as many of them, so before a launch each operation is
+// set to its value in the captured step and how far the count of its axis mask has come since: 0.2
+// us of the host a node.
 //
 //     cuda_whole_begin(r, &w);
 //     …                                // enqueues the step
 //     cuda_whole_end(r, &w);
 //     cuda_whole_launch(r, &w);        // each step, mixed with live ones as one likes
 //
-// That a launched graph ends does not follow from the proof of cuda_push.h. It orders what each
+// That a launched graph ends does not follow from the proof of cuda_put.h. It orders what each
 // stream is given; of a graph the driver knows nodes and what each stands behind, and puts those
 // without order between them into queues of its choice. Where a wait for a number stands in one
 // queue before what another rank waits for, both may wait for good. So a trial decides whether the
@@ -27,7 +27,7 @@ typedef struct cuda_whole {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     cudaEvent_t forks;
-    struct cuda_numbers *node; // memory operations of pushes
+    struct cuda_numbers *node; // memory operations of one-sided puts
     int n_nodes, cap_nodes;
     uint32_t set[CUDA_MASKS];  // their numbers are of a step before which so many were taken
     uint32_t step[CUDA_MASKS]; // numbers of a step, by axis mask

@@ -1,14 +1,15 @@
-// Collectives by the library and by pushes, one process a rank:
+// Collectives by the library and by one-sided puts, one process a rank:
 //
-//     mpirun -n W push-bench-cuda [--seconds S] [--rounds N] [--largest MIB] [--checked MIB]
+//     mpirun -n W one-sided put-bench-cuda [--seconds S] [--rounds N] [--largest MIB] [--checked
+//     MIB]
 //                                 [--mib M,M…] [--kinds KIND,KIND…]
 //
 // --checked: sizes above are timed alone.
 //
-// Of each kind and size the methods (the library, pushes of 1, 2 and W - 1 copies in flight) are
-// cases of the measuring program, timed in turn over rounds, forth and back (A B C C B A), so that
-// none of them finds the devices cooler than another. A sample is the slowest rank's step of
-// several repeats, the step's own overhead taken off. Sizes are of the whole tensor (of an
+// Of each kind and size the methods (the library, one-sided puts of 1, 2 and W - 1 copies in
+// flight) are cases of the measuring program, timed in turn over rounds, forth and back (A B C C B
+// A), so that none of them finds the devices cooler than another. A sample is the slowest rank's
+// step of several repeats, the step's own overhead taken off. Sizes are of the whole tensor (of an
 // all-to-all: of what all ranks hold together), bf16. Bus bandwidth is what a ring moves over each
 // rank's link, size * (n - 1) / n, twice that of an all-reduce and 1 / n of it of an all-to-all, by
 // time. Before it is timed each method runs once on poisoned memory, and every element is checked.
@@ -82,7 +83,7 @@ static bool add(bench *b, hap_form form)
     hap_dim from[2] = {gather || a2a ? cut : whole, wide};
     hap_dim to[2] = {b->kind == HAP_REDUCE_SCATTER ? cut : whole, a2a ? narrow : wide};
     hap_tensor *src = profile_cut(p, PROFILE_IN, HAP_BF16, 2, from);
-    bool there = hap_form_push(form) && b->kind != HAP_REDUCE_SCATTER;
+    bool there = hap_form_put(form) && b->kind != HAP_REDUCE_SCATTER;
     hap_tensor *dst = profile_cut(p, there ? PROFILE_SYM : PROFILE_OUT, HAP_BF16, 2, to);
     if (!src || !dst) return false;
     if (!b->src) b->src = src, b->dst = dst;
@@ -232,7 +233,7 @@ static void run_size(bench *b, int kind, int64_t bytes, bool checked, int rounds
     b->method[0] = (method){.form = kinds[kind].library};
     b->n_methods = 1;
     for (int copies = 1; copies < n; copies = copies == 1 ? 2 : copies < n - 1 ? n - 1 : n)
-        b->method[b->n_methods++] = (method){.form = FORM_PUSH(copies)};
+        b->method[b->n_methods++] = (method){.form = FORM_PUT(copies)};
     int last = b->n_methods - 1;
     for (int i = 0; i < n; i++) {
         b->rows[i] = bytes / 2 / COLS / n / n;

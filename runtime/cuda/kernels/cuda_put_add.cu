@@ -1,7 +1,7 @@
-// Sums of what came by push.
+// Sums of what came by one-sided puts.
 
 #include "cuda/kernels/cuda_kernels.cuh"
-#include "cuda/kernels/cuda_push_add.h"
+#include "cuda/kernels/cuda_put_add.h"
 
 // Where the parts lie: member m's at slots + m * pitch, this rank's at own.
 struct parts {
@@ -118,7 +118,7 @@ template <typename V> static bool add(cudaStream_t s, void *y, const parts &p, i
     return false;
 }
 
-extern "C" const char *cuda_push_add(cudaStream_t s, hap_dtype type, void *y, const void *slots,
+extern "C" const char *cuda_put_add(cudaStream_t s, hap_dtype type, void *y, const void *slots,
                                      int64_t pitch, int n_members, int me, const void *own,
                                      int64_t elements)
 {

@@ -6,6 +6,6 @@
 #include "synth/space/space.h"
 
 // Forms of one node; never empty unless the strategy forbids all.
-syn_forms *syn_forms_build(hb_arena *a, const syn_space *s, int node);
+syn_shardings *syn_shardings_build(hb_arena *a, const syn_space *s, int node);
 
 #endif

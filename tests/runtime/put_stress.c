@@ -1,14 +1,14 @@
-// Random programs of pushes and of the library's collectives, in loops of steps: bounded, with
-// delays of their own on each rank, and every element of what they make checked.
+// Random programs of one-sided puts and of the library's collectives, in loops of steps: bounded,
+// with delays of their own on each rank, and every element of what they make checked.
 //
-//     mpirun -n 4 push_stress [programs] [steps a program] [seed] [longest delay in microseconds]
+//     mpirun -n 4 put_stress [programs] [steps a program] [seed] [longest delay in microseconds]
 //
 // A program is a list of calls, made once and then run as steps of one emitted program are, so that
 // on a GPU the first is called, the second recorded, then it is captured and the others replayed.
 // Memory that collectives write is taken again as soon as the program has copied what lies there,
-// without any wait of the host, so that a push before its owner's credit shows; collectives stay
-// under way over others; products of odd widths make what is sent and read what comes, some of them
-// as pairs.
+// without any wait of the host, so that a one-sided put before its owner's credit shows;
+// collectives stay under way over others; products of odd widths make what is sent and read what
+// comes, some of them as pairs.
 //
 // Prints a hash of all that was made, which says whether other ways to run a step give the same.
 
@@ -34,7 +34,7 @@ enum {
     MOST_CALLS = 400,
     MOST_TENSORS = 400,
     MOST_OPEN = 3,
-    MOST_GROUPS = 24,    // of a pair
+    MOST_CHUNKS = 24,    // of a pair
     MOST_WIDE = 1 << 19, // elements of a large tensor
     MESHES = 3,
     WATCH = 40 // seconds that a step may take
@@ -69,8 +69,8 @@ typedef struct item {
     bool feeds;                // the product makes what is moved, else it reads it
     bool pair;                 // and is overlapped with it
     hap_tensor *y, *x, *w;     // then: the product
-    int n_groups;
-    int64_t group[MOST_GROUPS][3];
+    int n_chunks;
+    int64_t chunk[MOST_CHUNKS][3];
     hap_event *event;
     int left; // items until it is waited for; -1: closed
     int n_rooms;
@@ -169,18 +169,18 @@ static void product(hap_tensor *y, hap_tensor *x, hap_tensor *w)
 static void start(item *x)
 {
     hap_coll_call *c = &x->call;
-    // Groups whose parts of other dims are larger need more; it lies at one place on all ranks.
+    // Chunks whose parts of other dims are larger need more; it lies at one place on all ranks.
     int64_t need = -hap_comm_min(r, -(int)hap_coll_scratch_bytes(r, c));
     hap_dim d = WHOLE(need);
     if (need > 0)
-        c->scratch = take(x, hap_form_push(c->form) ? SEG_SYM : SEG_LOCAL, HAP_BOOL, 1, &d);
+        c->scratch = take(x, hap_form_put(c->form) ? SEG_SYM : SEG_LOCAL, HAP_BOOL, 1, &d);
     add(x->pair ? PAIR : START)->item = p.n_items - 1;
 }
 
-// Where others may write, of a push, and else anywhere.
+// Where others may write, of a one-sided put, and else anywhere.
 static hap_segment place_of(const hap_coll_call *c, bool written)
 {
-    if (hap_form_push(c->form) && written && c->kind != HAP_REDUCE_SCATTER) return SEG_SYM;
+    if (hap_form_put(c->form) && written && c->kind != HAP_REDUCE_SCATTER) return SEG_SYM;
     return coll_chance(25) ? SEG_SYM : SEG_LOCAL;
 }
 
@@ -201,8 +201,8 @@ static void make_any(item *x)
     hap_coll_call *c = &x->call;
     hap_dtype type;
     coll_call(r, c, &type);
-    if (c->kind != HAP_RECUT && c->reduce != HAP_MAX && coll_chance(50)) {
-        c->form = coll_push(r, c->axes);
+    if (c->kind != HAP_RESHARD && c->reduce != HAP_MAX && coll_chance(50)) {
+        c->form = coll_put(r, c->axes);
         if (coll_sums(c) && type == HAP_BOOL) type = HAP_F16;
     }
     c->dst = x->dst;
@@ -224,20 +224,20 @@ static void make_any(item *x)
     start(x);
 }
 
-static void draw_groups(item *x, int n)
+static void draw_chunks(item *x, int n)
 {
-    x->n_groups = 0;
+    x->n_chunks = 0;
     for (int d = 0; d < n; d++)
         for (int64_t k = 1 + coll_below(3); k > 0; k--) {
-            int at = x->n_groups++, to = (int)coll_below(at + 1);
-            memcpy(x->group[at], x->group[to], sizeof x->group[at]);
-            x->group[to][0] = d;
-            x->group[to][1] = (1 + coll_below(4)) * (at && coll_chance(30) ? -1 : 1);
+            int at = x->n_chunks++, to = (int)coll_below(at + 1);
+            memcpy(x->chunk[at], x->chunk[to], sizeof x->chunk[at]);
+            x->chunk[to][0] = d;
+            x->chunk[to][1] = (1 + coll_below(4)) * (at && coll_chance(30) ? -1 : 1);
         }
-    x->group[0][1] = llabs(x->group[0][1]); // there is none before it
-    for (int k = 0; k < x->n_groups && x->call.kind == HAP_ALL_GATHER; k++) {
+    x->chunk[0][1] = llabs(x->chunk[0][1]); // there is none before it
+    for (int k = 0; k < x->n_chunks && x->call.kind == HAP_ALL_GATHER; k++) {
         int64_t via = coll_below(n);
-        if (pair_via_fits((const int64_t(*)[3])x->group, x->n_groups, k, via)) x->group[k][2] = via;
+        if (pair_via_fits((const int64_t(*)[3])x->chunk, x->n_chunks, k, via)) x->chunk[k][2] = via;
     }
 }
 
@@ -249,7 +249,7 @@ static void multiply(item *x, hap_tensor *y, hap_tensor *in, hap_tensor *w)
 }
 
 // A factor in one dim and what multiplies it: y = x w, w on each rank its own.
-static void make_product(item *x)
+static void make_matmul(item *x)
 {
     static const hap_dtype types[] = {HAP_BF16, HAP_F32, HAP_F16};
     hap_coll_call *c = &x->call;
@@ -261,11 +261,11 @@ static void make_product(item *x)
     x->inner = 1 + coll_below(14) * 2;
     x->cols = 1 + coll_below(12) * 2;
     x->feeds = coll_chance(60);
-    x->pair = parts * 3 <= MOST_GROUPS && coll_chance(40);
+    x->pair = parts * 3 <= MOST_CHUNKS && coll_chance(40);
     hap_dim rows = CUT(axis, x->rows, coll_table(x->rows, parts, false)), all = WHOLE(x->rows);
     hap_dim inner = WHOLE(x->inner), cols = WHOLE(x->cols);
     *c = (hap_coll_call){.axes = axes, .n = 1, .dst = x->dst, .src = x->src};
-    c->form = coll_push(r, c->axes);
+    c->form = coll_put(r, c->axes);
     held *a = hold(0, false, type, 2, (hap_dim[]){x->feeds ? all : rows, inner});
     held *w = hold(1, false, type, 2, (hap_dim[]){inner, cols});
     a->partial = x->feeds;
@@ -288,7 +288,7 @@ static void make_product(item *x)
         if (x->pair)
             multiply(x, take(x, SEG_LOCAL, type, 2, (hap_dim[]){all, cols}), x->dst[0], w->t);
     }
-    draw_groups(x, c->kind == HAP_ALL_REDUCE ? 1 : parts);
+    draw_chunks(x, c->kind == HAP_ALL_REDUCE ? 1 : parts);
     start(x);
 }
 
@@ -347,7 +347,7 @@ static void make_program(void)
         item *x = &p.item[p.n_items++];
         *x = (item){.left = (int)coll_below(MOST_OPEN)};
         if (coll_chance(30))
-            make_product(x);
+            make_matmul(x);
         else
             make_any(x);
         if (coll_chance(30)) add(BURN)->item = p.n_items;
@@ -366,7 +366,7 @@ static int value_of(const held *h, int64_t global, int rank, int step)
 }
 
 // Row i, column k of what rank q multiplies.
-static double product_at(const item *x, int i, int64_t row, int64_t col, int q, int step)
+static double matmul_at(const item *x, int i, int64_t row, int64_t col, int q, int step)
 {
     held a = {.t = x->src[0], .item = i, .number = 0}, w = {.t = x->src[0], .item = i, .number = 1};
     double sum = 0;
@@ -384,7 +384,7 @@ static double wanted(const held *h, int64_t global, int step)
     double sum = 0;
     for (int q = 0; q < r->n_ranks; q++)
         if (x->feeds ? coll_member(r, q, x->call.axes) : q == r->id)
-            sum += product_at(x, h->item, global / x->cols, global % x->cols, q, step);
+            sum += matmul_at(x, h->item, global / x->cols, global % x->cols, q, step);
     return sum;
 }
 
@@ -478,7 +478,7 @@ static void burn(int number, int longest)
 
 static void run_pair(item *x)
 {
-    hap_overlap(r, x->n_groups, (const int64_t(*)[3])x->group);
+    hap_overlap(r, x->n_chunks, (const int64_t(*)[3])x->chunk);
     if (x->feeds) {
         op_linear(r, x->y, x->x, x->w, NULL, HAP_NN);
         x->event = coll_start(r, &x->call);
@@ -548,7 +548,7 @@ int main(int argc, char **argv)
     int programs = argc > 1 ? atoi(argv[1]) : 21, steps = argc > 2 ? atoi(argv[2]) : 5;
     uint64_t seed = argc > 3 ? (uint64_t)atoll(argv[3]) : 1, hash = 0;
     int longest = argc > 4 ? atoi(argv[4]) : 50, class_of[64] = {0};
-    int64_t pushes = 0, others = 0, done = 0;
+    int64_t puts_ = 0, others = 0, done = 0;
     int64_t local = WORK + IO + (int64_t)base.n_ranks * (1 << 20) + 4096;
     double begin = hap_seconds();
     p.mirror = malloc(IO);
@@ -571,7 +571,7 @@ int main(int argc, char **argv)
             coll_seed(seed * 7919 + (uint64_t)program);
             make_program();
             for (int i = 0; i < p.n_items; i++)
-                *(hap_form_push(p.item[i].call.form) ? &pushes : &others) +=
+                *(hap_form_put(p.item[i].call.form) ? &puts_ : &others) +=
                     p.large && steps > 6 ? 6 : steps;
             for (step_of_it = 0; step_of_it < steps && (!p.large || step_of_it < 6); step_of_it++) {
                 alarm(WATCH);
@@ -596,11 +596,12 @@ int main(int argc, char **argv)
     int hash_min = hap_comm_min(&base, (int)(hash >> 34)),
         hash_max = -hap_comm_min(&base, -(int)(hash >> 34));
     if (base.id == 0)
-        printf("push_stress: %lld pushes and %lld other collectives in %lld steps on %d ranks, "
-               "%.1f s, hash %08x %08x, %s\n",
-               (long long)pushes, (long long)others, (long long)done, base.n_ranks,
-               hap_seconds() - begin, (unsigned)hash_min, (unsigned)hash_max,
-               all ? "FAILED" : "all right");
+        printf(
+            "put_stress: %lld one-sided puts and %lld other collectives in %lld steps on %d ranks, "
+            "%.1f s, hash %08x %08x, %s\n",
+            (long long)puts_, (long long)others, (long long)done, base.n_ranks,
+            hap_seconds() - begin, (unsigned)hash_min, (unsigned)hash_max,
+            all ? "FAILED" : "all right");
     hap_comm_finish(&base);
     return all ? 1 : 0;
 }

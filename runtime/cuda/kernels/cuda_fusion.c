@@ -1,4 +1,4 @@
-#include "cuda/kernels/cuda_group.h"
+#include "cuda/kernels/cuda_fusion.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -30,17 +30,17 @@ static char *read_source(const char *folder)
     return text;
 }
 
-void cuda_groups_start(hap_rank *r, cuda_groups *g)
+void cuda_fusions_start(hap_rank *r, cuda_fusions *g)
 {
     if (g->started) return;
     g->started = true;
     const hap_cuda_options *o = &r->opt.cuda;
-    g->off = o->fuse == HAP_CUDA_fuse_off || o->groups == HAP_CUDA_groups_off || r->opt.check_nan;
-    g->all = o->groups == HAP_CUDA_groups_all;
+    g->off = o->fuse == HAP_CUDA_fuse_off || o->fusions == HAP_CUDA_fusions_off || r->opt.check_nan;
+    g->all = o->fusions == HAP_CUDA_fusions_all;
 }
 
-// When the first group comes that is to run as a kernel.
-static void load(hap_rank *r, cuda_groups *g)
+// When the first fusion comes that is to run as a kernel.
+static void load(hap_rank *r, cuda_fusions *g)
 {
     if (g->loaded || g->off) return;
     g->loaded = true;
@@ -51,19 +51,19 @@ static void load(hap_rank *r, cuda_groups *g)
     else
         g->library = cuda_compile(r->opt.folder, g->source, &why);
     g->off = !g->library;
-    if (g->off && r->id == 0) fprintf(stderr, "note: groups run op by op: %s\n", why);
+    if (g->off && r->id == 0) fprintf(stderr, "note: fusions run op by op: %s\n", why);
 }
 
-void cuda_groups_end(cuda_groups *g)
+void cuda_fusions_end(cuda_fusions *g)
 {
 #if CUDART_VERSION >= 12080
     if (g->library) cudaLibraryUnload(g->library);
 #endif
     free(g->source);
-    *g = (cuda_groups){0};
+    *g = (cuda_fusions){0};
 }
 
-// --- a kernel's text beside a group's calls ---
+// --- a kernel's text beside a fusion's calls ---
 
 // The text that stands with kernel `name`, malloced, its literals joined; NULL if there is none.
 static char *text_of(const char *source, const char *name, bool *rows)
@@ -89,7 +89,7 @@ static char *text_of(const char *source, const char *name, bool *rows)
 
 typedef struct matching {
     const char *at; // rest of the text
-    cuda_group *out;
+    cuda_fusion *out;
     int n_kept;
     hap_tensor *const *kept;
     hap_tensor *domain;
@@ -128,14 +128,14 @@ static bool fits(matching *m, const hap_tensor *t, hap_tensor *full)
 // "4" of a tensor that was there, "4:row:f32:kept" of a new one.
 static bool tensor(matching *m, hap_tensor *t, bool made)
 {
-    cuda_group *g = m->out;
+    cuda_fusion *g = m->out;
     char *end;
     while (*m->at == ' ')
         m->at++;
     if (!isdigit((unsigned char)*m->at) || !t) return false;
     long k = strtol(m->at, &end, 10);
     m->at = end;
-    if (k < 0 || k > g->n_tensors || k >= HAP_GROUP_TENSORS) return false;
+    if (k < 0 || k > g->n_tensors || k >= HAP_FUSION_TENSORS) return false;
     if (k < g->n_tensors) return !made && g->tensor[k].t == t;
     for (int i = 0; i < k; i++)
         if (g->tensor[i].t == t) return false;
@@ -153,7 +153,7 @@ static bool tensor(matching *m, hap_tensor *t, bool made)
 
 static bool one_op(matching *m, const hap_op_call *c, bool last, int *n_attr)
 {
-    cuda_group *g = m->out;
+    cuda_fusion *g = m->out;
     if (!word(m, hap_op_names[c->op])) return false;
     while (*m->at == '.') { // ".1=0": an attribute that the kernel is made for
         char *end;
@@ -161,7 +161,7 @@ static bool one_op(matching *m, const hap_op_call *c, bool last, int *n_attr)
         if (k < 0 || k >= c->n_attr || c->attr[k].i != v) return false;
         m->at = end;
     }
-    if (*m->at != ' ' || *n_attr + c->n_attr > HAP_GROUP_ATTRS) return false;
+    if (*m->at != ' ' || *n_attr + c->n_attr > HAP_FUSION_ATTRS) return false;
     for (int k = 0; k < c->n_attr; k++) {
         g->args.attr[*n_attr].f = c->attr[k].f;
         g->args.attr[(*n_attr)++].i = c->attr[k].i;
@@ -185,7 +185,7 @@ static bool meets(const hap_tensor *a, const hap_tensor *b)
 }
 
 // What is written lies apart from what is read, or takes its place element by element.
-static bool apart(const cuda_group *g)
+static bool apart(const cuda_fusion *g)
 {
     for (int i = 0; i < g->n_tensors; i++)
         for (int k = 0; k < g->n_tensors; k++) {
@@ -199,7 +199,7 @@ static bool apart(const cuda_group *g)
     return true;
 }
 
-static void place(hap_group_args *a, const hap_tensor *d)
+static void place(hap_fusion_args *a, const hap_tensor *d)
 {
     long long stride = 1;
     a->rows = cuda_entries(d, 0, d->rank - 1);
@@ -221,7 +221,7 @@ static void place(hap_group_args *a, const hap_tensor *d)
 }
 
 // cuda_fuse joins these with what stands around them.
-static bool left_to_joins(const cuda_groups *g, int n_kept, hap_tensor *const *kept)
+static bool left_to_joins(const cuda_fusions *g, int n_kept, hap_tensor *const *kept)
 {
     int casts = 0;
     bool whole = false;
@@ -235,12 +235,12 @@ static bool left_to_joins(const cuda_groups *g, int n_kept, hap_tensor *const *k
     return g->n - casts < 2 || !whole;
 }
 
-bool cuda_group_find(hap_rank *r, cuda_groups *g, int n_kept, hap_tensor *const *kept,
-                     cuda_group *out)
+bool cuda_fusion_find(hap_rank *r, cuda_fusions *g, int n_kept, hap_tensor *const *kept,
+                      cuda_fusion *out)
 {
 #if CUDART_VERSION >= 12080
     static bool said;
-    *out = (cuda_group){.name = g->open};
+    *out = (cuda_fusion){.name = g->open};
     matching m = {.out = out, .n_kept = n_kept, .kept = kept};
     if (!g->all && left_to_joins(g, n_kept, kept)) return false;
     load(r, g);
@@ -259,7 +259,7 @@ bool cuda_group_find(hap_rank *r, cuda_groups *g, int n_kept, hap_tensor *const 
     if (!ok && !g->off && !said && r->id == 0) {
         said = true;
         fprintf(stderr,
-                "note: program.c:%d: the group does not read as %s of kernels.cu: its ops "
+                "note: program.c:%d: the fusion does not read as %s of kernels.cu: its ops "
                 "run one by one\n",
                 r->line, g->open);
     }
@@ -273,16 +273,16 @@ bool cuda_group_find(hap_rank *r, cuda_groups *g, int n_kept, hap_tensor *const 
 #endif
 }
 
-const char *cuda_group_run(cuda_context *x, const cuda_group *g)
+const char *cuda_fusion_run(cuda_context *x, const cuda_fusion *g)
 {
-    hap_group_args a = g->args;
+    hap_fusion_args a = g->args;
     for (int i = 0; i < g->n_tensors; i++) {
         const hap_tensor *t = g->tensor[i].t;
         if (g->tensor[i].read) CUDA_TRY(cuda_will_read(x, t->data, t->bytes));
     }
     for (int i = 0; i < g->n_tensors; i++)
         if (g->tensor[i].written) cuda_will_write(x, g->tensor[i].t->data, g->tensor[i].t->bytes);
-    a.step = (const hap_group_step *)x->step;
+    a.step = (const hap_fusion_step *)x->step;
     dim3 block = {256, 1, 1}, grid = {1, 1, 1};
     long long n = a.rows * a.cols;
     if (g->rows) { // as row_block

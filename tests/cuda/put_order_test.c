@@ -1,15 +1,15 @@
-// The protocol of pushes (cuda/comm/cuda_push.h) without a device: cuda_push.c and
-// cuda_push_forms.c as they are, for several ranks in one process, on streams that run in orders
+// The protocol of one-sided puts (cuda/comm/cuda_put.h) without a device: cuda_put.c and
+// cuda_put_forms.c as they are, for several ranks in one process, on streams that run in orders
 // drawn at random (support/fake_streams.h), what a program enqueues mixed with what runs.
 //
-//     push_order_test [programs each] [seed]
+//     put_order_test [programs each] [seed]
 //
 // Of a rank as many copies of a collective are in flight as its form says, and at times all of
 // them.
 //
 // A program is some collectives, up to three under way at a time, in memory that is taken again as
 // soon as what came there has been looked at, and filled with something else first. Whatever goes
-// in pieces and whatever by kernels (cuda_push_sizes), and whatever credits each rank gives ahead,
+// in pieces and whatever by kernels (cuda_put_sizes), and whatever credits each rank gives ahead,
 // each is to give every value, and to end; so are steps of it as one graph
 // (cuda/step/cuda_whole.h), in turns with live ones, and where the trial of the graph did not end.
 // Where one rank does not wait for another's credits, or for its flags, where parts are copied by
@@ -25,7 +25,7 @@
 #include "core/coll_geometry.h"
 #include "core/tensor.h"
 #include "cuda/comm/cuda_box.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/step/cuda_program.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_nccl.h"
@@ -176,7 +176,7 @@ static void run_by_hand(rank *q, item *x)
     int n = hap_group_size(&q->r, x->call.axes), me = hap_group_member(&q->r, x->call.axes);
     int64_t part = WORDS * (int64_t)sizeof(float), first = x->number % 2;
     cudaStream_t s = q->b.stream[x->call.axes];
-    cuda_push *p = cuda_push_open(&q->r, &x->call, PARTS);
+    cuda_put *p = cuda_put_open(&q->r, &x->call, PARTS);
     char *src = x->src[0]->data, *dst = x->dst[0]->data;
     for (int64_t k = first; k < PARTS; k++) {
         int64_t lo = k == first ? 0 : k * part;
@@ -188,9 +188,9 @@ static void run_by_hand(rank *q, item *x)
         }
         for (int d = 1; d < n; d++) {
             int to = (me + d) % n;
-            if (x->makes) cudaStreamWaitEvent(cuda_push_stream(p, to), x->made, 0);
-            cuda_push_send(p, to, (int)k, src + lo, dst + me * PARTS * part + lo,
-                           (k + 1) * part - lo);
+            if (x->makes) cudaStreamWaitEvent(cuda_put_stream(p, to), x->made, 0);
+            cuda_put_send(p, to, (int)k, src + lo, dst + me * PARTS * part + lo,
+                          (k + 1) * part - lo);
         }
     }
     cuda_check(&q->r,
@@ -198,18 +198,18 @@ static void run_by_hand(rank *q, item *x)
                    s, &(hap_coll_view){1, PARTS, 1, 1, WORDS, 4, 0, 0, 0, NULL, NULL, 0, 0, 0, 0},
                    dst + me * PARTS * part, (hap_box){{0, PARTS}, {0, 1}}, src,
                    (hap_box){{0, PARTS}, {0, 1}}, (hap_box){{0, PARTS}, {0, 1}},
-                   cuda_push_sizes_of(&q->r)->run));
+                   cuda_put_sizes_of(&q->r)->run));
     for (int64_t k = first; k < PARTS; k++)
         for (int d = 1; d < n; d++) {
             int from = (me - d + n) % n;
             glance g = {x, from * PARTS * WORDS + (k == first ? 0 : k * WORDS),
                         (from * PARTS + k + 1) * WORDS};
-            cuda_push_await(p, q->aside, from, (int)k);
+            cuda_put_await(p, q->aside, from, (int)k);
             fake_call_own(q->aside, NULL, check_part, &g, sizeof g);
         }
     cudaEventRecord(x->seen, q->aside);
     cudaStreamWaitEvent(s, x->seen, 0);
-    cuda_push_close(p, s, x->done);
+    cuda_put_close(p, s, x->done);
 }
 
 static bool hasty; // credits are given while the memory is in use
@@ -232,9 +232,9 @@ static void give_ahead(rank *q)
         if (start && !is_free(q, k)) return;
         q->given = k + 1;
         if (start && x->by_hand)
-            cuda_push_credit(&q->r, x->call.axes, PARTS);
+            cuda_put_credit(&q->r, x->call.axes, PARTS);
         else if (start)
-            cuda_push_run_credit(&q->r, &x->call);
+            cuda_put_run_credit(&q->r, &x->call);
     }
 }
 
@@ -253,7 +253,7 @@ static void enqueue(rank *q)
     if (!x->makes) fake_call(compute, fill, x);
     x->at_once = !x->by_hand && !fake.by_nccl && program[q->at].item == x->number && fake_draw(2);
     if (x->at_once) {
-        cuda_push_run(&q->r, &x->call, compute, NULL);
+        cuda_put_run(&q->r, &x->call, compute, NULL);
         return;
     }
     cudaEventRecord(x->ready, compute);
@@ -261,13 +261,13 @@ static void enqueue(rank *q)
     if (fake.by_nccl) {
         cuda_room *m = &q->b.bounce[x->call.axes];
         if (one_room) *m = q->room;
-        cuda_push_by_nccl(&q->r, &x->call, s);
+        cuda_put_by_nccl(&q->r, &x->call, s);
         cudaEventRecord(x->done, s);
         if (one_room) q->room = *m, *m = (cuda_room){0};
     } else if (x->by_hand) {
         run_by_hand(q, x);
     } else {
-        cuda_push_run(&q->r, &x->call, s, x->done);
+        cuda_put_run(&q->r, &x->call, s, x->done);
     }
 }
 
@@ -279,7 +279,7 @@ static int64_t take(int64_t *end, hap_dtype type, int n, const hap_dim *dims)
     for (int i = 0; i < n; i++)
         bytes *= hap_dim_size(&dims[i]);
     *end += (bytes + 255) / 256 * 256;
-    if (*end > ROOM) exit(printf("push_order_test: a program does not fit\n") > 0);
+    if (*end > ROOM) exit(printf("put_order_test: a program does not fit\n") > 0);
     return at;
 }
 
@@ -291,11 +291,11 @@ static void draw_item(rank *q, int number, int room, int64_t end[2], int64_t *sc
     *x = (item){.r = &q->r, .number = number, .room = room};
     do {
         coll_call(&q->r, c, &x->type);
-    } while (c->kind == HAP_RECUT || (c->kind == HAP_ALL_REDUCE && c->reduce == HAP_MAX));
+    } while (c->kind == HAP_RESHARD || (c->kind == HAP_ALL_REDUCE && c->reduce == HAP_MAX));
     x->by_hand = !fake.by_nccl && coll_chance(25);
     x->makes = x->by_hand && coll_chance(50);
     if (x->by_hand) *c = (hap_coll_call){.kind = HAP_ALL_GATHER, .axes = c->axes, .n = 1};
-    c->form = coll_push(&q->r, c->axes);
+    c->form = coll_put(&q->r, c->axes);
     if (coll_sums(c) && x->type == HAP_BOOL) x->type = HAP_F16;
     if (x->by_hand) x->type = HAP_F32;
     c->dst = x->dst;
@@ -363,7 +363,7 @@ static void new_stream(cudaStream_t *s)
     cudaStreamCreateWithPriority(s, 0, 0);
 }
 
-static void begin(int mesh, const cuda_push_sizes *sizes)
+static void begin(int mesh, const cuda_put_sizes *sizes)
 {
     static const int meshes[][3] = {{1, 2, 1}, {1, 3, 1}, {1, 4, 1}, {2, 2, 2}};
     static const int weights[] = {1, 8, 64};
@@ -389,8 +389,8 @@ static void begin(int mesh, const cuda_push_sizes *sizes)
             new_stream(&q->b.stream[a]);
             q->b.group[a] = fake_comm(group, hap_group_member(&q->r, (unsigned)a));
         }
-        q->r.seg[SEG_SYM] = cuda_push_start(&q->r, fake.room);
-        if (sizes) *cuda_push_sizes_of(&q->r) = *sizes;
+        q->r.seg[SEG_SYM] = cuda_put_start(&q->r, fake.room);
+        if (sizes) *cuda_put_sizes_of(&q->r) = *sizes;
     }
 }
 
@@ -407,7 +407,7 @@ static void end(void)
             cudaEventDestroy(q->item[k].seen);
             cudaEventDestroy(q->item[k].made);
         }
-        cuda_push_end(&q->r);
+        cuda_put_end(&q->r);
         cuda_room_free(&q->room);
         cudaStreamDestroy(q->b.x.stream);
         cudaStreamDestroy(q->aside);
@@ -507,7 +507,7 @@ static void try_graph(how_captured how, int queues)
 }
 
 // False: it does not end.
-static bool run(int mesh, const cuda_push_sizes *sizes, how_captured how, int queues, uint64_t seed)
+static bool run(int mesh, const cuda_put_sizes *sizes, how_captured how, int queues, uint64_t seed)
 {
     fake_seed(seed);
     memset(&steps, 0, sizeof steps);
@@ -531,16 +531,16 @@ static bool run(int mesh, const cuda_push_sizes *sizes, how_captured how, int qu
     return ended;
 }
 
-static cuda_push_flag unheard;
+static cuda_put_flag unheard;
 
 // Rank 0 does not wait for what rank 1 tells it.
 static bool deaf(cudaStream_t s, const uint32_t *at)
 {
     (void)s;
-    int64_t i = ((const char *)at - fake.sym[0] - fake.room) / CUDA_PUSH_FLAG_BYTES;
+    int64_t i = ((const char *)at - fake.sym[0] - fake.room) / CUDA_PUT_FLAG_BYTES;
     bool here =
         (const char *)at >= fake.sym[0] && (const char *)at < fake.sym[0] + fake.room + FAKE_FLAGS;
-    return here && i % fake.n == 1 && i / fake.n % CUDA_PUSH_KINDS == unheard;
+    return here && i % fake.n == 1 && i / fake.n % CUDA_PUT_KINDS == unheard;
 }
 
 // Streams that send do not wait for what is to come before it is passed on.
@@ -553,22 +553,22 @@ static bool rash(cudaStream_t s, const uint32_t *at)
             if (s == q->b.stream[a]) return false;
     }
     for (int r = 0; r < fake.n; r++) {
-        int64_t i = ((const char *)at - fake.sym[r] - fake.room) / CUDA_PUSH_FLAG_BYTES;
+        int64_t i = ((const char *)at - fake.sym[r] - fake.room) / CUDA_PUT_FLAG_BYTES;
         bool here = (const char *)at >= fake.sym[r] &&
                     (const char *)at < fake.sym[r] + fake.room + FAKE_FLAGS;
-        if (here) return i / fake.n % CUDA_PUSH_KINDS == CUDA_PUSH_ARRIVED;
+        if (here) return i / fake.n % CUDA_PUT_KINDS == CUDA_PUT_ARRIVED;
     }
     return false;
 }
 
 int main(int argc, char **argv)
 {
-    enum { NONE = -1, FENCE = CUDA_PUSH_KINDS, RASH, STALE, RUN = OPEN * ROOM };
+    enum { NONE = -1, FENCE = CUDA_PUT_KINDS, RASH, STALE, RUN = OPEN * ROOM };
     enum { AHEAD = 1, HASTY = 2, BY_NCCL = 4, ONE_ROOM = 8 };
     static const struct {
         const char *what;
         int missing; // a kind of flag, the fences, waits of streams that send, or new numbers
-        cuda_push_sizes sizes;
+        cuda_put_sizes sizes;
         unsigned how;
         how_captured captured;
         int queues; // 0: as many as nodes
@@ -580,8 +580,8 @@ int main(int argc, char **argv)
         {"in pieces, by kernels", NONE, {1, RUN, 1}, AHEAD, LIVE, 0},
         {"by NCCL, packed by copy engines", NONE, {1, 0, 1}, BY_NCCL, LIVE, 0},
         {"by NCCL, packed by kernels", NONE, {1, RUN, 1}, BY_NCCL, LIVE, 0},
-        {"one rank ignores one other's credits", CUDA_PUSH_CREDIT, {0, 0, 0}, AHEAD, LIVE, 0},
-        {"one rank ignores one other's flags", CUDA_PUSH_ARRIVED, {0, 0, 0}, AHEAD, LIVE, 0},
+        {"one rank ignores one other's credits", CUDA_PUT_CREDIT, {0, 0, 0}, AHEAD, LIVE, 0},
+        {"one rank ignores one other's flags", CUDA_PUT_ARRIVED, {0, 0, 0}, AHEAD, LIVE, 0},
         {"numbers are no fences, by kernels", FENCE, {1, RUN, 1}, AHEAD, LIVE, 0},
         {"what is to come is passed on", RASH, {1, 0, 1}, AHEAD, LIVE, 0},
         {"credits while the memory is in use", NONE, {0, 0, 0}, AHEAD | HASTY, LIVE, 0},
@@ -596,12 +596,12 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
     fake_ranks_new((int64_t)OPEN * ROOM);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        const cuda_push_sizes *sizes = cases[c].sizes.piece ? &cases[c].sizes : NULL;
+        const cuda_put_sizes *sizes = cases[c].sizes.piece ? &cases[c].sizes : NULL;
         int missing = cases[c].missing, stuck = 0, bad = 0;
         fake_deaf(missing == RASH ? rash : missing >= 0 && missing < FENCE ? deaf : NULL);
         fake_loose(missing == FENCE);
         fake_stale(missing == STALE);
-        unheard = (cuda_push_flag)missing;
+        unheard = (cuda_put_flag)missing;
         ahead = cases[c].how & AHEAD;
         hasty = cases[c].how & HASTY;
         fake.by_nccl = cases[c].how & BY_NCCL;

@@ -1,4 +1,4 @@
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "cuda/device/cuda_driver.h"
 #include "cuda/device/cuda_limits.h"
 
-enum { FLAG_BYTES = CUDA_PUSH_FLAG_BYTES, MEMBERS = CUDA_PUSH_MEMBERS };
+enum { FLAG_BYTES = CUDA_PUT_FLAG_BYTES, MEMBERS = CUDA_PUT_MEMBERS };
 
-struct cuda_push {
+struct cuda_put {
     hap_rank *r;
     unsigned axes;
     uint32_t first;
@@ -26,32 +26,32 @@ typedef struct batch {
     CUstreamBatchMemOpParams op[MEMBERS];
 } batch;
 
-typedef struct cuda_pushes {
+typedef struct cuda_puts {
     const cuda_driver *driver;
     cuda_segment segment;
-    cuda_push_sizes sizes;
+    cuda_put_sizes sizes;
     uint32_t count[CUDA_MASKS]; // numbers taken, by axis mask
     uint32_t given[CUDA_MASKS]; // of which credits are given: as many, or more
     cudaStream_t stream[MEMBERS], credits;
     cudaEvent_t ready, left, free;
-    int copies[CUDA_MASKS]; // of the mask's last push
-    cuda_push open;
+    int copies[CUDA_MASKS]; // of the mask's last one-sided put
+    cuda_put open;
     batch batch;
-    hap_push_turns **turns;
+    hap_put_turns **turns;
     int n_turns, cap_turns;
-} cuda_pushes;
+} cuda_puts;
 
-static cuda_pushes *pushes_of(const hap_rank *r)
+static cuda_puts *puts_of(const hap_rank *r)
 {
-    return cuda_of(r)->pushes;
+    return cuda_of(r)->puts_;
 }
 
-static void call(const cuda_push *p, CUresult e, const char *name)
+static void call(const cuda_put *p, CUresult e, const char *name)
 {
-    if (e) cuda_check(p->r, cuda_driver_said(pushes_of(p->r)->driver, e, name));
+    if (e) cuda_check(p->r, cuda_driver_said(puts_of(p->r)->driver, e, name));
 }
 
-static void cuda(const cuda_push *p, cudaError_t e, const char *name)
+static void cuda(const cuda_put *p, cudaError_t e, const char *name)
 {
     cuda_check(p->r, cuda_said(e, name));
 }
@@ -62,21 +62,21 @@ static void new_event(hap_rank *r, cudaEvent_t *e)
                cuda_said(cudaEventCreateWithFlags(e, cudaEventDisableTiming), "cudaEventCreate"));
 }
 
-cuda_push_sizes *cuda_push_sizes_of(const hap_rank *r)
+cuda_put_sizes *cuda_put_sizes_of(const hap_rank *r)
 {
-    return &pushes_of(r)->sizes;
+    return &puts_of(r)->sizes;
 }
 
-char *cuda_push_start(hap_rank *r, int64_t bytes)
+char *cuda_put_start(hap_rank *r, int64_t bytes)
 {
     const char *why = NULL;
     int low = 0, high = 0;
-    cuda_pushes *g = hap_alloc(r, sizeof *g);
+    cuda_puts *g = hap_alloc(r, sizeof *g);
     int64_t begin = (bytes + FLAG_BYTES - 1) / FLAG_BYTES * FLAG_BYTES;
     char *p = cuda_segment_start(r, &g->segment, bytes ? begin : 0,
-                                 (int64_t)CUDA_MASKS * CUDA_PUSH_KINDS * r->n_ranks * FLAG_BYTES);
-    cuda_of(r)->pushes = g;
-    g->sizes = (cuda_push_sizes){.piece = 4 << 20, .run = 256, .turn = CUDA_TURN};
+                                 (int64_t)CUDA_MASKS * CUDA_PUT_KINDS * r->n_ranks * FLAG_BYTES);
+    cuda_of(r)->puts_ = g;
+    g->sizes = (cuda_put_sizes){.piece = 4 << 20, .run = 256, .turn = CUDA_TURN};
     if (!p) return NULL;
     g->driver = cuda_driver_get(&why);
     cuda_check(r, why);
@@ -92,9 +92,9 @@ char *cuda_push_start(hap_rank *r, int64_t bytes)
     return p;
 }
 
-void cuda_push_end(hap_rank *r)
+void cuda_put_end(hap_rank *r)
 {
-    cuda_pushes *g = pushes_of(r);
+    cuda_puts *g = puts_of(r);
     if (!g) return;
     for (int i = 0; i < MEMBERS; i++)
         if (g->stream[i]) cudaStreamDestroy(g->stream[i]);
@@ -107,7 +107,7 @@ void cuda_push_end(hap_rank *r)
         free(g->turns[i]);
     free(g->turns);
     free(g);
-    cuda_of(r)->pushes = NULL;
+    cuda_of(r)->puts_ = NULL;
 }
 
 // The rank that is member m of this rank's group.
@@ -123,9 +123,9 @@ static int rank_of(const hap_rank *r, unsigned axes, int m)
     return rank;
 }
 
-bool cuda_push_peers(const hap_rank *r, unsigned axes)
+bool cuda_put_peers(const hap_rank *r, unsigned axes)
 {
-    const cuda_pushes *g = pushes_of(r);
+    const cuda_puts *g = puts_of(r);
     int n = hap_group_size(r, axes);
     if (!g || !g->segment.peer || n == 1 || n > MEMBERS) return false;
     for (int i = 0; i < n; i++)
@@ -136,14 +136,14 @@ bool cuda_push_peers(const hap_rank *r, unsigned axes)
 }
 
 // In the owner's segment, raised by `source`.
-static CUdeviceptr flag(const cuda_push *p, int owner, cuda_push_flag kind, int source)
+static CUdeviceptr flag(const cuda_put *p, int owner, cuda_put_flag kind, int source)
 {
-    const cuda_segment *g = &pushes_of(p->r)->segment;
-    int64_t i = ((int64_t)p->axes * CUDA_PUSH_KINDS + kind) * p->r->n_ranks + source;
+    const cuda_segment *g = &puts_of(p->r)->segment;
+    int64_t i = ((int64_t)p->axes * CUDA_PUT_KINDS + kind) * p->r->n_ranks + source;
     return (CUdeviceptr)(uintptr_t)(g->at[owner] + g->bytes + i * FLAG_BYTES);
 }
 
-static int member_rank(const cuda_push *p, int m)
+static int member_rank(const cuda_put *p, int m)
 {
     return rank_of(p->r, p->axes, m);
 }
@@ -151,32 +151,32 @@ static int member_rank(const cuda_push *p, int m)
 // --- streams ---
 
 // What stream s does next comes behind what `before` has been given.
-static void follow(const cuda_push *p, cudaStream_t s, cudaStream_t before)
+static void follow(const cuda_put *p, cudaStream_t s, cudaStream_t before)
 {
-    cuda_pushes *g = pushes_of(p->r);
+    cuda_puts *g = puts_of(p->r);
     cuda(p, cudaEventRecord(g->left, before), "cudaEventRecord");
     cuda(p, cudaStreamWaitEvent(s, g->left, 0), "cudaStreamWaitEvent");
 }
 
 // Gives the stream the operations.
-static void issue(const cuda_push *p, cudaStream_t s)
+static void issue(const cuda_put *p, cudaStream_t s)
 {
-    cuda_pushes *g = pushes_of(p->r);
+    cuda_puts *g = puts_of(p->r);
     if (g->batch.n)
         call(p, g->driver->cuStreamBatchMemOp_(s, (unsigned)g->batch.n, g->batch.op, 0),
              "cuStreamBatchMemOp");
     g->batch.n = 0;
 }
 
-static CUstreamBatchMemOpParams *next(const cuda_push *p)
+static CUstreamBatchMemOpParams *next(const cuda_put *p)
 {
-    batch *b = &pushes_of(p->r)->batch;
+    batch *b = &puts_of(p->r)->batch;
     CUstreamBatchMemOpParams *op = &b->op[b->n++];
     memset(op, 0, sizeof *op);
     return op;
 }
 
-static void add_write(const cuda_push *p, CUdeviceptr at, uint32_t number)
+static void add_write(const cuda_put *p, CUdeviceptr at, uint32_t number)
 {
     CUstreamBatchMemOpParams *op = next(p);
     op->writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
@@ -185,7 +185,7 @@ static void add_write(const cuda_push *p, CUdeviceptr at, uint32_t number)
     op->writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
 }
 
-static void add_wait(const cuda_push *p, CUdeviceptr at, uint32_t number)
+static void add_wait(const cuda_put *p, CUdeviceptr at, uint32_t number)
 {
     CUstreamBatchMemOpParams *op = next(p);
     op->waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
@@ -194,21 +194,21 @@ static void add_wait(const cuda_push *p, CUdeviceptr at, uint32_t number)
     op->waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
 }
 
-static int stream_of(const cuda_push *p, int member)
+static int stream_of(const cuda_put *p, int member)
 {
     return ((member - p->me + p->n) % p->n - 1) % p->copies;
 }
 
-cudaStream_t cuda_push_stream(const cuda_push *p, int member)
+cudaStream_t cuda_put_stream(const cuda_put *p, int member)
 {
-    return pushes_of(p->r)->stream[stream_of(p, member)];
+    return puts_of(p->r)->stream[stream_of(p, member)];
 }
 
 // Flags of a mask are raised in the order of its collectives, also where other streams raise them
 // than before.
-static void join_streams(const cuda_push *p)
+static void join_streams(const cuda_put *p)
 {
-    const cudaStream_t *s = pushes_of(p->r)->stream;
+    const cudaStream_t *s = puts_of(p->r)->stream;
     for (int i = 1; i < p->n - 1; i++) // s[0] gathers what all have been given; all wait for it
         follow(p, s[0], s[i]);
     for (int i = 1; i < p->n - 1; i++)
@@ -217,20 +217,20 @@ static void join_streams(const cuda_push *p)
 
 // --- turns ---
 
-const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, int copies,
-                                      bool gathers)
+const hap_put_turns *cuda_put_turns(hap_rank *r, int n, const int64_t *bytes, int copies,
+                                    bool gathers)
 {
-    cuda_pushes *g = pushes_of(r);
+    cuda_puts *g = puts_of(r);
     int64_t least = copies > 1 ? INT64_MAX : g->sizes.turn;
     for (int i = 0; i < g->n_turns; i++) {
-        const hap_push_turns *x = g->turns[i];
+        const hap_put_turns *x = g->turns[i];
         if (x->n == n && x->least == least && x->gathers == gathers &&
             memcmp(x->bytes, bytes, sizeof *bytes * (size_t)n * (size_t)n) == 0)
             return x;
     }
-    g->turns = hap_grow(r, g->turns, &g->cap_turns, g->n_turns + 1, sizeof(hap_push_turns *));
-    hap_push_turns *x = hap_push_turns_of(n, bytes, least, gathers);
-    HAP_CK(r, x, "no memory for the order of pushes");
+    g->turns = hap_grow(r, g->turns, &g->cap_turns, g->n_turns + 1, sizeof(hap_put_turns *));
+    hap_put_turns *x = hap_put_turns_of(n, bytes, least, gathers);
+    HAP_CK(r, x, "no memory for the order of one-sided puts");
     g->turns[g->n_turns++] = x;
     return x;
 }
@@ -240,37 +240,37 @@ const hap_push_turns *cuda_push_turns(hap_rank *r, int n, const int64_t *bytes, 
 // Beside the compute stream, which each write would hold up; behind `free`.
 static void give(hap_rank *r, unsigned axes, int n_parts, cudaEvent_t free)
 {
-    cuda_pushes *g = pushes_of(r);
-    cuda_push p = {.r = r, .axes = axes};
+    cuda_puts *g = puts_of(r);
+    cuda_put p = {.r = r, .axes = axes};
     int n = hap_group_size(r, axes), me = hap_group_member(r, axes);
     cuda(&p, cudaStreamWaitEvent(g->credits, free, 0), "cudaStreamWaitEvent");
     for (int k = 1; k < n; k++) {
         int m = (me - k + n) % n; // who sends here first gets its credit first
-        add_write(&p, flag(&p, member_rank(&p, m), CUDA_PUSH_CREDIT, r->id), g->given[axes] + 1);
+        add_write(&p, flag(&p, member_rank(&p, m), CUDA_PUT_CREDIT, r->id), g->given[axes] + 1);
     }
     issue(&p, g->credits);
     g->given[axes] += (uint32_t)n_parts + 1;
 }
 
-void cuda_push_credit(hap_rank *r, unsigned axes, int n_parts)
+void cuda_put_credit(hap_rank *r, unsigned axes, int n_parts)
 {
-    cuda_pushes *g = pushes_of(r);
+    cuda_puts *g = puts_of(r);
     cuda_check(r, cuda_said(cudaEventRecord(g->free, cuda_of(r)->x.stream), "cudaEventRecord"));
     give(r, axes, n_parts, g->free);
 }
 
-cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
+cuda_put *cuda_put_open(hap_rank *r, const hap_coll_call *c, int n_parts)
 {
-    cuda_pushes *g = pushes_of(r);
-    cuda_push *p = &g->open;
+    cuda_puts *g = puts_of(r);
+    cuda_put *p = &g->open;
     int copies = hap_form_copies(c->form);
     bool changed = g->copies[c->axes] != copies;
-    *p = (cuda_push){.r = r,
-                     .axes = c->axes,
-                     .first = g->count[c->axes] + 1,
-                     .n = hap_group_size(r, c->axes),
-                     .me = hap_group_member(r, c->axes),
-                     .copies = copies};
+    *p = (cuda_put){.r = r,
+                    .axes = c->axes,
+                    .first = g->count[c->axes] + 1,
+                    .n = hap_group_size(r, c->axes),
+                    .me = hap_group_member(r, c->axes),
+                    .copies = copies};
     g->copies[c->axes] = copies;
     if (changed) join_streams(p);
     cuda(p, cudaEventRecord(g->ready, cuda_of(r)->x.stream), "cudaEventRecord");
@@ -279,49 +279,49 @@ cuda_push *cuda_push_open(hap_rank *r, const hap_coll_call *c, int n_parts)
     return p;
 }
 
-cudaEvent_t cuda_push_opened(const cuda_push *p)
+cudaEvent_t cuda_put_opened(const cuda_put *p)
 {
-    return pushes_of(p->r)->ready;
+    return puts_of(p->r)->ready;
 }
 
 // Before the first send by the stream that sends to m: for all to whom it sends.
-static void begin(cuda_push *p, int m)
+static void begin(cuda_put *p, int m)
 {
-    cudaStream_t s = cuda_push_stream(p, m);
+    cudaStream_t s = cuda_put_stream(p, m);
     if (p->began[stream_of(p, m)]) return;
     p->began[stream_of(p, m)] = true;
     // Credits first: a wait for numbers takes 2 us of the stream even where they are there.
     for (int k = 1; k < p->n; k++) {
         int to = (p->me + k) % p->n;
         if (stream_of(p, to) == stream_of(p, m))
-            add_wait(p, flag(p, p->r->id, CUDA_PUSH_CREDIT, member_rank(p, to)), p->first);
+            add_wait(p, flag(p, p->r->id, CUDA_PUT_CREDIT, member_rank(p, to)), p->first);
     }
     issue(p, s);
-    cuda(p, cudaStreamWaitEvent(s, pushes_of(p->r)->ready, 0), "cudaStreamWaitEvent");
+    cuda(p, cudaStreamWaitEvent(s, puts_of(p->r)->ready, 0), "cudaStreamWaitEvent");
 }
 
 // Where the member has what this rank has at `to`.
-static char *there(const cuda_push *p, int m, const void *to)
+static char *there(const cuda_put *p, int m, const void *to)
 {
-    const cuda_segment *g = &pushes_of(p->r)->segment;
+    const cuda_segment *g = &puts_of(p->r)->segment;
     int64_t off = (const char *)to - g->at[p->r->id];
-    HAP_CK(p->r, off >= 0 && off < g->bytes, "a push to outside SEG_SYM");
+    HAP_CK(p->r, off >= 0 && off < g->bytes, "a one-sided put to outside SEG_SYM");
     return g->at[member_rank(p, m)] + off;
 }
 
-static CUdeviceptr arrived(const cuda_push *p, int m)
+static CUdeviceptr arrived(const cuda_put *p, int m)
 {
-    return flag(p, member_rank(p, m), CUDA_PUSH_ARRIVED, p->r->id);
+    return flag(p, member_rank(p, m), CUDA_PUT_ARRIVED, p->r->id);
 }
 
-void cuda_push_raise(cuda_push *p, int m, int part)
+void cuda_put_raise(cuda_put *p, int m, int part)
 {
     begin(p, m);
     add_write(p, arrived(p, m), p->first + (uint32_t)part);
-    issue(p, cuda_push_stream(p, m));
+    issue(p, cuda_put_stream(p, m));
 }
 
-void cuda_push_raise_all(cuda_push *p, int n, const int *member, const int *part)
+void cuda_put_raise_all(cuda_put *p, int n, const int *member, const int *part)
 {
     for (int s = 0; s < p->copies; s++) {
         for (int i = 0; i < n; i++) {
@@ -329,68 +329,68 @@ void cuda_push_raise_all(cuda_push *p, int n, const int *member, const int *part
             begin(p, member[i]);
             add_write(p, arrived(p, member[i]), p->first + (uint32_t)part[i]);
         }
-        issue(p, pushes_of(p->r)->stream[s]);
+        issue(p, puts_of(p->r)->stream[s]);
     }
 }
 
-void cuda_push_send(cuda_push *p, int m, int part, const void *from, void *to, int64_t bytes)
+void cuda_put_send(cuda_put *p, int m, int part, const void *from, void *to, int64_t bytes)
 {
     begin(p, m);
     if (bytes)
         cuda(p,
              cudaMemcpyAsync(there(p, m, to), from, (size_t)bytes, cudaMemcpyDeviceToDevice,
-                             cuda_push_stream(p, m)),
+                             cuda_put_stream(p, m)),
              "cudaMemcpyAsync");
-    cuda_push_raise(p, m, part);
+    cuda_put_raise(p, m, part);
 }
 
-void cuda_push_copy(cuda_push *p, int m, const hap_coll_view *v, const void *from,
-                    hap_box from_held, void *to, hap_box to_held, hap_box part)
+void cuda_put_copy(cuda_put *p, int m, const hap_coll_view *v, const void *from, hap_box from_held,
+                   void *to, hap_box to_held, hap_box part)
 {
     begin(p, m);
     if (hap_box_bytes(v, part) == 0) return;
-    cuda_check(p->r, cuda_box_copy(cuda_push_stream(p, m), v, there(p, m, to), to_held, from,
-                                   from_held, part, pushes_of(p->r)->sizes.run));
+    cuda_check(p->r, cuda_box_copy(cuda_put_stream(p, m), v, there(p, m, to), to_held, from,
+                                   from_held, part, puts_of(p->r)->sizes.run));
 }
 
-void cuda_push_sends_after(cuda_push *p, cudaStream_t s)
+void cuda_put_sends_after(cuda_put *p, cudaStream_t s)
 {
-    cuda_pushes *g = pushes_of(p->r);
+    cuda_puts *g = puts_of(p->r);
     cuda(p, cudaEventRecord(g->left, s), "cudaEventRecord");
     for (int i = 0; i < p->copies; i++)
         cuda(p, cudaStreamWaitEvent(g->stream[i], g->left, 0), "cudaStreamWaitEvent");
 }
 
-static CUdeviceptr arrived_here(const cuda_push *p, int m)
+static CUdeviceptr arrived_here(const cuda_put *p, int m)
 {
-    return flag(p, p->r->id, CUDA_PUSH_ARRIVED, member_rank(p, m));
+    return flag(p, p->r->id, CUDA_PUT_ARRIVED, member_rank(p, m));
 }
 
-void cuda_push_await(cuda_push *p, cudaStream_t s, int m, int part)
+void cuda_put_await(cuda_put *p, cudaStream_t s, int m, int part)
 {
     add_wait(p, arrived_here(p, m), p->first + (uint32_t)part);
     issue(p, s);
 }
 
-void cuda_push_await_all(cuda_push *p, cudaStream_t s, int n, const int *member, const int *part)
+void cuda_put_await_all(cuda_put *p, cudaStream_t s, int n, const int *member, const int *part)
 {
     for (int i = 0; i < n; i++)
         add_wait(p, arrived_here(p, member[i]), p->first + (uint32_t)part[i]);
     issue(p, s);
 }
 
-void cuda_push_close(cuda_push *p, cudaStream_t s, cudaEvent_t done)
+void cuda_put_close(cuda_put *p, cudaStream_t s, cudaEvent_t done)
 {
     for (int i = 0; i < p->copies; i++)
-        if (p->began[i]) follow(p, s, pushes_of(p->r)->stream[i]);
+        if (p->began[i]) follow(p, s, puts_of(p->r)->stream[i]);
     if (done) cuda(p, cudaEventRecord(done, s), "cudaEventRecord");
 }
 
 // --- captured steps ---
 
-int cuda_push_streams(const hap_rank *r, cudaStream_t s[CUDA_PUSH_STREAMS])
+int cuda_put_streams(const hap_rank *r, cudaStream_t s[CUDA_PUT_STREAMS])
 {
-    const cuda_pushes *g = pushes_of(r);
+    const cuda_puts *g = puts_of(r);
     int n = 0;
     if (!g || !g->credits) return 0;
     s[n++] = g->credits;
@@ -399,38 +399,38 @@ int cuda_push_streams(const hap_rank *r, cudaStream_t s[CUDA_PUSH_STREAMS])
     return n;
 }
 
-uint32_t cuda_push_taken(const hap_rank *r, unsigned axes)
+uint32_t cuda_put_taken(const hap_rank *r, unsigned axes)
 {
-    const cuda_pushes *g = pushes_of(r);
+    const cuda_puts *g = puts_of(r);
     return g ? g->count[axes] : 0;
 }
 
-void cuda_push_take(hap_rank *r, unsigned axes, uint32_t number)
+void cuda_put_take(hap_rank *r, unsigned axes, uint32_t number)
 {
-    cuda_pushes *g = pushes_of(r);
+    cuda_puts *g = puts_of(r);
     if (g) g->count[axes] = g->given[axes] = number;
 }
 
 static int n_flags(const hap_rank *r)
 {
-    return CUDA_MASKS * CUDA_PUSH_KINDS * r->n_ranks;
+    return CUDA_MASKS * CUDA_PUT_KINDS * r->n_ranks;
 }
 
-int cuda_push_mask_at(const hap_rank *r, const void *at)
+int cuda_put_mask_at(const hap_rank *r, const void *at)
 {
-    const cuda_pushes *g = pushes_of(r);
+    const cuda_puts *g = puts_of(r);
     for (int j = 0; g && g->segment.at && j < r->n_ranks; j++) {
         const char *flags = g->segment.at[j] ? g->segment.at[j] + g->segment.bytes : NULL;
         if (!flags || (const char *)at < flags) continue;
         int64_t i = ((const char *)at - flags) / FLAG_BYTES;
-        if (i < n_flags(r)) return (int)(i / (CUDA_PUSH_KINDS * r->n_ranks));
+        if (i < n_flags(r)) return (int)(i / (CUDA_PUT_KINDS * r->n_ranks));
     }
     return -1;
 }
 
-void *cuda_push_flags(const hap_rank *r, int *n)
+void *cuda_put_flags(const hap_rank *r, int *n)
 {
-    const cuda_pushes *g = pushes_of(r);
+    const cuda_puts *g = puts_of(r);
     *n = n_flags(r);
     return g && g->credits ? g->segment.at[r->id] + g->segment.bytes : NULL;
 }

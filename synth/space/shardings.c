@@ -1,4 +1,4 @@
-// Forms of a node: what its index structure (ir_rule) allows. On each axis
+// Shardings of a node: what its index structure (ir_rule) allows. On each axis
 //
 //     none     every operand and output whole
 //     factor   one local factor cut by one table: operands and outputs that hold it are S; an
@@ -9,15 +9,15 @@
 // On two axes, every pair of these whose states exist together. A factor cut over both axes is a
 // pair of a cut over both and of its sums by machine.
 //
-// A strategy is the same list with forms taken away.
+// A strategy is the same list with shardings taken away.
 
-#include "synth/space/forms.h"
+#include "synth/space/shardings.h"
 
-// A form on one axis; states are indices into the tensors' lists of that axis.
-typedef struct axis_form {
+// A sharding on one axis; states are indices into the tensors' lists of that axis.
+typedef struct axis_sharding {
     int factor, cut; // -1 none
     uint16_t in[IR_MAX_IN], out[IR_MAX_OUT];
-} axis_form;
+} axis_sharding;
 
 typedef struct builder {
     hb_arena *arena;
@@ -26,8 +26,8 @@ typedef struct builder {
     const ir_node *n;
     const ir_rule *r;
     int axis;
-    HB_VEC(axis_form) on[SYN_MAX_AXES];
-    HB_VEC(syn_form) v;
+    HB_VEC(axis_sharding) on[SYN_MAX_AXES];
+    HB_VEC(syn_sharding) v;
 } builder;
 
 static const syn_states *states_of(const builder *b, bool out, int i)
@@ -69,11 +69,11 @@ static int cut_state(const builder *b, bool out, int i, int k, int cut)
 static void try_cut(builder *b, int k, int cut)
 {
     bool contracted = false, held[IR_MAX_IN] = {false}, present[IR_MAX_IN] = {false};
-    axis_form form = {.factor = k, .cut = cut};
+    axis_sharding sharding = {.factor = k, .cut = cut};
     for (int i = 0; i < b->n->n_in; i++) {
         int at = cut_state(b, false, i, k, cut);
         if (at == -2) return;
-        form.in[i] = (uint16_t)(at < 0 ? 0 : at);
+        sharding.in[i] = (uint16_t)(at < 0 ? 0 : at);
         present[b->r->term[i]] = true;
         held[b->r->term[i]] |= at >= 0;
     }
@@ -84,7 +84,7 @@ static void try_cut(builder *b, int k, int cut)
             at = b->r->reducer[o] == '-' ? -2 : partial_state(b, true, o, b->r->reducer[o]);
         }
         if (at < 0) return;
-        form.out[o] = (uint16_t)at;
+        sharding.out[o] = (uint16_t)at;
     }
     for (int t = 0; contracted && t < b->r->n_terms; t++) {
         if (!present[t] || held[t]) continue;
@@ -92,9 +92,9 @@ static void try_cut(builder *b, int k, int cut)
         for (; i < b->n->n_in && p < 0; i++)
             if (b->r->term[i] == t && (b->r->linear >> i & 1)) p = partial_state(b, false, i, 's');
         if (p < 0) return;
-        form.in[i - 1] = (uint16_t)p;
+        sharding.in[i - 1] = (uint16_t)p;
     }
-    HB_PUSH(b->arena, &b->on[b->axis], form);
+    HB_PUSH(b->arena, &b->on[b->axis], sharding);
 }
 
 static bool all_sum(const builder *b)
@@ -105,10 +105,10 @@ static bool all_sum(const builder *b)
 }
 
 // One linear operand of every term from `term` on.
-static void partial_forms(builder *b, int term, axis_form *form)
+static void partial_shardings(builder *b, int term, axis_sharding *sharding)
 {
     if (term == b->r->n_terms) {
-        HB_PUSH(b->arena, &b->on[b->axis], *form);
+        HB_PUSH(b->arena, &b->on[b->axis], *sharding);
         return;
     }
     bool present = false;
@@ -118,39 +118,39 @@ static void partial_forms(builder *b, int term, axis_form *form)
         if (!(b->r->linear >> i & 1)) continue;
         int p = partial_state(b, false, i, 's');
         if (p < 0) continue;
-        form->in[i] = (uint16_t)p;
-        partial_forms(b, term + 1, form);
-        form->in[i] = 0;
+        sharding->in[i] = (uint16_t)p;
+        partial_shardings(b, term + 1, sharding);
+        sharding->in[i] = 0;
     }
-    if (!present) partial_forms(b, term + 1, form);
+    if (!present) partial_shardings(b, term + 1, sharding);
 }
 
-static void add_partial_forms(builder *b)
+static void add_partial_shardings(builder *b)
 {
     if (!all_sum(b)) return;
-    axis_form form = {.factor = -1, .cut = -1};
+    axis_sharding sharding = {.factor = -1, .cut = -1};
     for (int o = 0; o < b->n->n_out; o++) {
         int p = partial_state(b, true, o, 's');
         if (p < 0) return;
-        form.out[o] = (uint16_t)p;
+        sharding.out[o] = (uint16_t)p;
     }
-    partial_forms(b, 0, &form);
+    partial_shardings(b, 0, &sharding);
 }
 
-static void list_axis_forms(builder *b)
+static void list_axis_shardings(builder *b)
 {
     const syn_space *s = b->s;
-    HB_PUSH(b->arena, &b->on[b->axis], (axis_form){.factor = -1, .cut = -1});
+    HB_PUSH(b->arena, &b->on[b->axis], (axis_sharding){.factor = -1, .cut = -1});
     for (int k = 0; k < b->r->n_factors; k++) {
         int cls = b->r->factor[k].cls;
         if (b->r->factor[k].whole || !s->kinds->cuttable[cls]) continue;
-        const struct syn_palette_group *q = &s->palette->group[s->palette->group_of[cls]];
+        const struct syn_partition_set *q = &s->partitions->set[s->partitions->set_of[cls]];
         for (int c = 0; c < q->n[b->axis]; c++)
             try_cut(b, k, q->cut[b->axis][c]);
         for (int c = 0; b->axis == 1 && c < q->n[SYN_BOTH]; c++)
             try_cut(b, k, q->cut[SYN_BOTH][c]);
     }
-    add_partial_forms(b);
+    add_partial_shardings(b);
 }
 
 // The state that two axes' states make, -1 if they do not go together.
@@ -162,7 +162,7 @@ static bool pair_state(const builder *b, bool out, int i, int x, int y, uint16_t
     return at >= 0;
 }
 
-static void pair(builder *b, const axis_form *x, const axis_form *y)
+static void pair(builder *b, const axis_sharding *x, const axis_sharding *y)
 {
     const syn_mesh *mesh = b->s->mesh;
     const syn_cut *joint =
@@ -170,12 +170,12 @@ static void pair(builder *b, const axis_form *x, const axis_form *y)
     if (joint ? x->factor != y->factor || x->cut != joint->coarse
               : x->factor >= 0 && x->factor == y->factor)
         return;
-    syn_form form = {{{x->factor, y->factor}, {x->cut, y->cut}}, {0}, {0}};
+    syn_sharding sharding = {{{x->factor, y->factor}, {x->cut, y->cut}}, {0}, {0}};
     for (int i = 0; i < b->n->n_in; i++)
-        if (!pair_state(b, false, i, x->in[i], y->in[i], &form.in[i])) return;
+        if (!pair_state(b, false, i, x->in[i], y->in[i], &sharding.in[i])) return;
     for (int o = 0; o < b->n->n_out; o++)
-        if (!pair_state(b, true, o, x->out[o], y->out[o], &form.out[o])) return;
-    HB_PUSH(b->arena, &b->v, form);
+        if (!pair_state(b, true, o, x->out[o], y->out[o], &sharding.out[o])) return;
+    HB_PUSH(b->arena, &b->v, sharding);
 }
 
 static bool any_partial(const syn_state *s)
@@ -183,11 +183,11 @@ static bool any_partial(const syn_state *s)
     return s->ax[0].kind == SYN_P || s->ax[1].kind == SYN_P;
 }
 
-static syn_form_facts facts_of(const builder *b, const syn_form *f)
+static syn_form_facts facts_of(const builder *b, const syn_sharding *f)
 {
     const syn_space *s = b->s;
     syn_form_facts x = {.node = b->n};
-    x.large_update = b->n->phase == IR_UPDATE && (ir_row(b->n->op)->flags & IR_IN_PLACE) &&
+    x.large_update = b->n->phase == IR_UPDATE && (ir_op_of(b->n->op)->flags & IR_IN_PLACE) &&
                      ir_elements(&s->g->tensors.p[b->n->in[0]]) >= s->opt->small_param;
     for (int a = 0; a < SYN_MAX_AXES; a++) {
         if (f->cut.factor[a] < 0) continue;
@@ -201,7 +201,7 @@ static syn_form_facts facts_of(const builder *b, const syn_form *f)
     return x;
 }
 
-// Keeps the forms that the strategy ranks highest, if any ranks above 0.
+// Keeps the shardings that the strategy ranks highest, if any ranks above 0.
 static void apply_strategy(builder *b)
 {
     int (*rank)(const syn_form_facts *) = syn_strategy_of(b->s->strategy)->rank;
@@ -219,42 +219,42 @@ static void apply_strategy(builder *b)
 
 // What memory costs of the optimizer state that lies with the node itself, and of what is there
 // while it runs.
-static double state_price(const builder *b, const syn_form *form)
+static double state_price(const builder *b, const syn_sharding *sharding)
 {
     double sec = 0, passing = b->s->costs->passing;
     for (int i = 0; b->s->memory_price && i < b->n->n_in; i++) {
         bool moment = b->s->g->tensors.p[b->n->in[i]].kind == IR_STATE;
         if (moment || passing > 0)
-            sec += (moment ? 1 : passing) * states_of(b, false, i)->bytes[form->in[i]];
+            sec += (moment ? 1 : passing) * states_of(b, false, i)->bytes[sharding->in[i]];
     }
     for (int i = 0; b->s->memory_price && passing > 0 && i < b->n->n_out; i++)
-        sec += passing * states_of(b, true, i)->bytes[form->out[i]];
+        sec += passing * states_of(b, true, i)->bytes[sharding->out[i]];
     return sec;
 }
 
-syn_forms *syn_forms_build(hb_arena *a, const syn_space *s, int node)
+syn_shardings *syn_shardings_build(hb_arena *a, const syn_space *s, int node)
 {
     builder b = {
         .arena = a, .s = s, .node = node, .n = &s->g->nodes.p[node], .r = &s->f->rule[node]};
     for (b.axis = 0; b.axis < s->mesh->n_axes; b.axis++)
-        list_axis_forms(&b);
-    if (s->mesh->n_axes == 1) HB_PUSH(a, &b.on[1], (axis_form){.factor = -1, .cut = -1});
+        list_axis_shardings(&b);
+    if (s->mesh->n_axes == 1) HB_PUSH(a, &b.on[1], (axis_sharding){.factor = -1, .cut = -1});
     for (int i = 0; i < b.on[0].n; i++)
         for (int j = 0; j < b.on[1].n; j++)
             pair(&b, &b.on[0].p[i], &b.on[1].p[j]);
     apply_strategy(&b);
-    syn_forms *out = HB_NEW(a, syn_forms);
+    syn_shardings *out = HB_NEW(a, syn_shardings);
     out->n = b.v.n;
-    out->form = b.v.p;
+    out->sharding = b.v.p;
     int classes = s->mesh->n_classes;
     out->cost = HB_ARRAY(a, double, out->n);
     out->sec = HB_ARRAY(a, double, out->n *classes);
     for (int i = 0; i < out->n; i++) {
-        const syn_form *form = &out->form[i];
-        syn_node_seconds(s->costs, node, &form->cut, &out->sec[i * classes]);
+        const syn_sharding *sharding = &out->sharding[i];
+        syn_node_seconds(s->costs, node, &sharding->cut, &out->sec[i * classes]);
         for (int c = 0; c < classes; c++)
             out->cost[i] += s->weight[c] * out->sec[i * classes + c];
-        out->cost[i] += state_price(&b, form);
+        out->cost[i] += state_price(&b, sharding);
     }
     return out;
 }

@@ -1,4 +1,4 @@
-#include "overlap_groups.h"
+#include "overlap_chunks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,22 +8,22 @@ static void parse(group_list *l, const char *t)
 {
     *l = (group_list){.n = 0};
     snprintf(l->text, sizeof l->text, "%s", t);
-    for (int d, w, used; l->n < MOST_GROUPS && sscanf(t, "%d%n", &d, &used) == 1; l->n++) {
+    for (int d, w, used; l->n < MOST_CHUNKS && sscanf(t, "%d%n", &d, &used) == 1; l->n++) {
         t += used;
         w = 1;
         if (sscanf(t, "*%d%n", &w, &used) == 1) t += used;
-        l->group[l->n][0] = d;
-        l->group[l->n][1] = w;
-        l->group[l->n][2] = 0;
+        l->chunk[l->n][0] = d;
+        l->chunk[l->n][1] = w;
+        l->chunk[l->n][2] = 0;
         if (sscanf(t, "/%d%n", &w, &used) != 1) continue;
         t += used;
-        l->group[l->n][2] = w;
+        l->chunk[l->n][2] = w;
     }
 }
 
 bool groups_same(const group_list *a, const group_list *b)
 {
-    return a->n == b->n && memcmp(a->group, b->group, sizeof *a->group * (size_t)a->n) == 0;
+    return a->n == b->n && memcmp(a->chunk, b->chunk, sizeof *a->chunk * (size_t)a->n) == 0;
 }
 
 bool groups_planned(group_list *l, hap_form *form, const char *path, const char *kind,
@@ -39,8 +39,8 @@ bool groups_planned(group_list *l, hap_form *form, const char *path, const char 
             continue;
         line[strcspn(line, "#\n")] = 0;
         int copies = 0;
-        if (sscanf(by, "push(%d)", &copies) != 1 && strcmp(by, "flat") != 0) continue;
-        *form = copies ? FORM_PUSH(copies) : FORM_FLAT;
+        if (sscanf(by, "put(%d)", &copies) != 1 && strcmp(by, "flat") != 0) continue;
+        *form = copies ? FORM_PUT(copies) : FORM_FLAT;
         parse(l, line + used);
         found = true;
     }

@@ -1,20 +1,20 @@
-// Groups of a pair as the benchmark takes them: the planner's, by file, and a few that are tried on
+// Chunks of a pair as the benchmark takes them: the planner's, by file, and a few that are tried on
 // every shape.
 #ifndef HAP_BENCH_OVERLAP_GROUPS_H
 #define HAP_BENCH_OVERLAP_GROUPS_H
 
 #include "hap/runtime.h"
 
-enum { MOST_GROUPS = 64 };
+enum { MOST_CHUNKS = 64 };
 
 typedef struct group_list {
     int n;
-    int64_t group[MOST_GROUPS][3]; // {distance, weight, via}, as costmodel/overlap.h has them
+    int64_t chunk[MOST_CHUNKS][3]; // {distance, weight, via}, as costmodel/overlap.h has them
     char text[256];
 } group_list;
 
-// The planner's for a shape: of the line "KIND NAME FORM GROUPS…" in a file of bench/planner/pair_groups.c,
-// the i-th that is not "sequential"; false: there is none.
+// The planner's for a shape: of the line "KIND NAME FORM GROUPS…" in a file of
+// bench/planner/pair_chunks.c, the i-th that is not "sequential"; false: there is none.
 bool groups_planned(group_list *l, hap_form *form, const char *path, const char *kind,
                     const char *name, int i);
 // The i-th that is tried on pairs of a kind (AG, RS, AR); false: there are no more.

@@ -1,5 +1,5 @@
-// Form PUSH of whole collectives (core/coll_geometry.h): between peers by push, else point to point
-// by NCCL into the same places, with the same sums.
+// Form PUT of whole collectives (core/coll_geometry.h): between peers by one-sided puts, else point
+// to point by NCCL into the same places, with the same sums.
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "core/fail.h"
 #include "cuda/comm/cuda_box.h"
 #include "cuda/comm/cuda_nccl.h"
-#include "cuda/comm/cuda_push.h"
+#include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_backend.h"
 #include "cuda/device/cuda_room.h"
-#include "cuda/kernels/cuda_push_add.h"
+#include "cuda/kernels/cuda_put_add.h"
 
 // One tensor of the list.
 typedef struct item {
@@ -26,10 +26,10 @@ typedef struct transfer {
     cudaStream_t s;
     item *at;
     int n, members, me;
-    cuda_push *push; // NULL: by NCCL
+    cuda_put *put; // NULL: by NCCL
     bool sums;
-    int parts;                   // numbers of the first messages
-    const hap_push_turns *turns; // of the messages under way
+    int parts;                  // numbers of the first messages
+    const hap_put_turns *turns; // of the messages under way
     ncclComm_t comm;
     int64_t packed; // bytes of the room that are taken
 } transfer;
@@ -47,8 +47,7 @@ static void nccl(const transfer *t, ncclResult_t e, const char *call)
 static const char *copy(const transfer *t, const hap_coll_view *v, void *to, hap_box to_held,
                         const void *from, hap_box from_held, hap_box part)
 {
-    return cuda_box_copy(t->s, v, to, to_held, from, from_held, part,
-                         cuda_push_sizes_of(t->r)->run);
+    return cuda_box_copy(t->s, v, to, to_held, from, from_held, part, cuda_put_sizes_of(t->r)->run);
 }
 
 static hap_box flat(hap_range r)
@@ -80,14 +79,14 @@ static way scatter_way(const item *i, const transfer *t, int from, int to)
 
 static way reduce_way(const item *i, const transfer *t, int from, int to)
 {
-    hap_box y = flat(hap_push_shard(&i->v, to));
+    hap_box y = flat(hap_put_shard(&i->v, to));
     (void)t;
     return (way){i->src->data, i->slots + from * i->pitch, hap_view_box(&i->v), y, y, i->v};
 }
 
 static way return_way(const item *i, const transfer *t, int from, int to)
 {
-    hap_box all = hap_view_box(&i->v), x = flat(hap_push_shard(&i->v, from));
+    hap_box all = hap_view_box(&i->v), x = flat(hap_put_shard(&i->v, from));
     (void)t;
     (void)to;
     return (way){i->dst->data, i->dst->data, all, all, x, i->v};
@@ -98,7 +97,7 @@ typedef way way_of(const item *i, const transfer *t, int from, int to);
 // --- messages in turns ---
 // A message is what goes to one member: of each tensor a part, whose rows are those of the first
 // factor, or, where something stands before that, of what stands there. It is sent in the turns
-// that core/push_turns.h finds; a turn is a range of the message's bytes, in whole rows.
+// that core/put_turns.h finds; a turn is a range of the message's bytes, in whole rows.
 //
 // Where parts are added, the last turn of the message that comes last goes in halves if it is
 // large: its owner adds what has come of it, and of all others, while the next piece comes. Of the
@@ -146,15 +145,15 @@ static int64_t rows_in(const way *w, int64_t bytes)
 }
 
 // The rows of a turn, of a part that lies `before` bytes behind the begin of the message.
-static hap_range turn_rows(const way *w, int64_t before, const hap_push_turn *turn)
+static hap_range turn_rows(const way *w, int64_t before, const hap_put_turn *turn)
 {
     int64_t lo = rows_in(w, turn->first - before);
     return (hap_range){lo, rows_in(w, turn->first + turn->count - before) - lo};
 }
 
-static const hap_push_turn *last_turn(const transfer *t, int from, int to)
+static const hap_put_turn *last_turn(const transfer *t, int from, int to)
 {
-    const hap_push_turns *x = t->turns;
+    const hap_put_turns *x = t->turns;
     int k = x->begin[from + 1] - 1;
     while (x->turn[k].to != to)
         k--;
@@ -179,7 +178,7 @@ static int pieces_of(const transfer *t, int to, int *from)
     if (*from < 0) return 1;
     for (int i = 0; i < t->n; i++)
         if (t->at[i].v.outer != 1) return 1;
-    int64_t n = last_turn(t, *from, to)->count / cuda_push_sizes_of(t->r)->piece;
+    int64_t n = last_turn(t, *from, to)->count / cuda_put_sizes_of(t->r)->piece;
     return n < 1 ? 1 : n < PIECES ? (int)n : PIECES;
 }
 
@@ -193,7 +192,7 @@ static way pass_way(const item *i, const transfer *t, int of, int to)
 }
 
 // Piece i of n of a turn.
-static void push_turn(transfer *t, way_of *of, const hap_push_turn *turn, int i, int n)
+static void put_turn(transfer *t, way_of *of, const hap_put_turn *turn, int i, int n)
 {
     int64_t before = 0;
     for (int k = 0; k < t->n; k++) {
@@ -202,78 +201,78 @@ static void push_turn(transfer *t, way_of *of, const hap_push_turn *turn, int i,
         hap_range rows = piece_of(turn_rows(&w, before, turn), i, n);
         before += hap_box_bytes(&w.v, w.part);
         w = some_of(w, rows);
-        if (rows.n) cuda_push_copy(t->push, turn->to, &w.v, w.x, w.from, w.y, w.to, w.part);
+        if (rows.n) cuda_put_copy(t->put, turn->to, &w.v, w.x, w.from, w.y, w.to, w.part);
     }
 }
 
 // What goes from member to member, as the ways say.
 static void find_turns(transfer *t, way_of *of)
 {
-    int64_t bytes[CUDA_PUSH_MEMBERS * CUDA_PUSH_MEMBERS];
+    int64_t bytes[CUDA_PUT_MEMBERS * CUDA_PUT_MEMBERS];
     int n = t->members;
     memset(bytes, 0, sizeof *bytes * (size_t)n * (size_t)n);
     for (int k = 0; k < t->n; k++) {
         const hap_coll_view *v = &t->at[k].v;
-        hap_box gives[CUDA_PUSH_MEMBERS], gets[CUDA_PUSH_MEMBERS];
+        hap_box gives[CUDA_PUT_MEMBERS], gets[CUDA_PUT_MEMBERS];
         for (int m = 0; m < n; m++) {
             gives[m] = gets[m] = hap_view_box(v);
             if (of == gather_way) gives[m] = hap_src_box(t->r, v, m);
-            if (of == return_way) gives[m] = flat(hap_push_shard(v, m));
+            if (of == return_way) gives[m] = flat(hap_put_shard(v, m));
             if (of == gather_way || of == scatter_way) gets[m] = hap_dst_box(t->r, v, m);
-            if (of == reduce_way) gets[m] = flat(hap_push_shard(v, m));
+            if (of == reduce_way) gets[m] = flat(hap_put_shard(v, m));
         }
         for (int i = 0; i < n; i++)
             for (int j = 0; j < n; j++)
                 if (i != j) bytes[i * n + j] += hap_box_bytes(v, hap_box_common(gives[i], gets[j]));
     }
     t->turns =
-        cuda_push_turns(t->r, n, bytes, hap_form_copies(t->c->form), t->c->kind == HAP_ALL_GATHER);
+        cuda_put_turns(t->r, n, bytes, hap_form_copies(t->c->form), t->c->kind == HAP_ALL_GATHER);
 }
 
-// Parts [first, first + numbers) of the push, of each message the last one, of one in pieces the
-// last of them. Of an all-gather the first says that the receiver has what it is to pass on, for
-// which its sends wait.
-static void push_parts(transfer *t, int first, int numbers, way_of *of)
+// Parts [first, first + numbers) of the one-sided put, of each message the last one, of one in
+// pieces the last of them. Of an all-gather the first says that the receiver has what it is to pass
+// on, for which its sends wait.
+static void put_parts(transfer *t, int first, int numbers, way_of *of)
 {
-    const hap_push_turns *x = t->turns;
-    int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], waiting = 0;
+    const hap_put_turns *x = t->turns;
+    int member[CUDA_PUT_MEMBERS], part[CUDA_PUT_MEMBERS], waiting = 0;
     bool told = false;
     for (int k = x->begin[t->me]; k < x->begin[t->me + 1]; k++) {
-        const hap_push_turn *turn = &x->turn[k];
+        const hap_put_turn *turn = &x->turn[k];
         int to = turn->to, from = t->me, n = t->sums && numbers > 1 ? pieces_of(t, to, &from) : 1;
         bool ends = turn == last_turn(t, t->me, to);
         if (!ends || from != t->me) n = 1;
         if (turn->of != t->me && !told) {
-            cuda_push_await(t->push, cuda_push_stream(t->push, to), turn->of, first);
+            cuda_put_await(t->put, cuda_put_stream(t->put, to), turn->of, first);
             told = true;
         }
-        push_turn(t, of, turn, 0, n);
-        if (turn->tells) cuda_push_raise(t->push, to, first);
+        put_turn(t, of, turn, 0, n);
+        if (turn->tells) cuda_put_raise(t->put, to, first);
         if (!ends) continue;
         member[waiting] = to;
         part[waiting++] = first + numbers - n;
         if (n == 1) continue;
-        cuda_push_raise_all(t->push, waiting, member, part);
+        cuda_put_raise_all(t->put, waiting, member, part);
         waiting = 0;
         for (int i = 1; i < n; i++) {
-            push_turn(t, of, turn, i, n);
-            cuda_push_raise(t->push, to, first + numbers - n + i);
+            put_turn(t, of, turn, i, n);
+            cuda_put_raise(t->put, to, first + numbers - n + i);
         }
     }
-    cuda_push_raise_all(t->push, waiting, member, part);
+    cuda_put_raise_all(t->put, waiting, member, part);
 }
 
 // Piece i of n of what comes last, `from` one member; with the first, all of the others.
 static void await_parts(transfer *t, int first, int numbers, int from, int i, int n)
 {
-    int member[CUDA_PUSH_MEMBERS], part[CUDA_PUSH_MEMBERS], some = 0;
+    int member[CUDA_PUT_MEMBERS], part[CUDA_PUT_MEMBERS], some = 0;
     for (int k = 1; k < t->members; k++) {
         int m = (t->me - k + t->members) % t->members;
         if (i > 0 && m != from) continue;
         member[some] = m;
         part[some++] = first + numbers - (m == from ? n - i : 1);
     }
-    cuda_push_await_all(t->push, t->s, some, member, part);
+    cuda_put_await_all(t->put, t->s, some, member, part);
 }
 
 // --- by NCCL: parts that are no run of bytes pass through a room of the stream ---
@@ -341,7 +340,7 @@ static void keep(transfer *t)
 // What there is to add of the own part once piece i of n of a turn has come, and was not before;
 // without a turn all. The own part is added where it lies if it is one run of bytes, else from its
 // slot.
-static void add(transfer *t, way_of *of, const hap_push_turn *turn, int i, int n)
+static void add(transfer *t, way_of *of, const hap_put_turn *turn, int i, int n)
 {
     int64_t before = 0;
     for (int k = 0; k < t->n; k++) {
@@ -363,36 +362,36 @@ static void add(transfer *t, way_of *of, const hap_push_turn *turn, int i, int n
         before += bytes;
         if (begin == end) continue;
         int64_t row = bytes / all, from = begin * row;
-        check(t, cuda_push_add(t->s, at->dst->type, y + from, at->slots + from, at->pitch,
-                               t->members, t->me, own + from, (end - begin) * row / w.v.item));
+        check(t, cuda_put_add(t->s, at->dst->type, y + from, at->slots + from, at->pitch,
+                              t->members, t->me, own + from, (end - begin) * row / w.v.item));
     }
 }
 
-static void push_sums(transfer *t, way_of *of)
+static void put_sums(transfer *t, way_of *of)
 {
     find_turns(t, of);
     int from, n = pieces_of(t, t->me, &from);
-    const hap_push_turn *turn = from < 0 ? NULL : last_turn(t, from, t->me);
-    push_parts(t, 0, t->parts, of);
+    const hap_put_turn *turn = from < 0 ? NULL : last_turn(t, from, t->me);
+    put_parts(t, 0, t->parts, of);
     for (int i = 0; i < n; i++) {
         await_parts(t, 0, t->parts, from, i, n);
         add(t, of, turn, i, n);
     }
     if (t->c->kind != HAP_ALL_REDUCE) return;
-    cuda_push_sends_after(t->push, t->s);
+    cuda_put_sends_after(t->put, t->s);
     find_turns(t, return_way);
-    push_parts(t, t->parts, 1, return_way);
+    put_parts(t, t->parts, 1, return_way);
     await_parts(t, t->parts, 1, -1, 0, 1);
 }
 
 static void run(transfer *t)
 {
     way_of *of = t->c->kind == HAP_ALL_REDUCE ? reduce_way : t->sums ? scatter_way : gather_way;
-    if (t->push && t->sums) {
-        push_sums(t, of);
-    } else if (t->push) {
+    if (t->put && t->sums) {
+        put_sums(t, of);
+    } else if (t->put) {
         find_turns(t, of);
-        push_parts(t, 0, t->parts, of);
+        put_parts(t, 0, t->parts, of);
         keep(t);
         await_parts(t, 0, t->parts, -1, 0, 1);
     } else {
@@ -426,7 +425,7 @@ static transfer begin(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
         char why[160];
         *i = (item){.src = c->src[k], .dst = c->dst[k], .slots = scratch};
         hap_coll_view_of(r, c, k, &i->v, why, sizeof why); // checked by core
-        i->pitch = hap_push_slot(r, c, &i->v);
+        i->pitch = hap_put_slot(r, c, &i->v);
         scratch += hap_scratch_of(r, c, &i->v); // a multiple of HAP_SCRATCH_ALIGN
         if (hap_view_bytes(&i->v) > 0) t.n++;
     }
@@ -444,22 +443,22 @@ static int parts_of(const hap_coll_call *c)
     return first_parts(c) + (c->kind == HAP_ALL_REDUCE);
 }
 
-void cuda_push_run_credit(hap_rank *r, const hap_coll_call *c)
+void cuda_put_run_credit(hap_rank *r, const hap_coll_call *c)
 {
-    cuda_push_credit(r, c->axes, parts_of(c));
+    cuda_put_credit(r, c->axes, parts_of(c));
 }
 
-void cuda_push_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent_t done)
+void cuda_put_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent_t done)
 {
     transfer t = begin(r, c, s);
     t.parts = first_parts(c);
-    t.push = cuda_push_open(r, c, parts_of(c));
+    t.put = cuda_put_open(r, c, parts_of(c));
     run(&t);
-    cuda_push_close(t.push, s, done);
+    cuda_put_close(t.put, s, done);
     free(t.at);
 }
 
-void cuda_push_by_nccl(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
+void cuda_put_by_nccl(hap_rank *r, const hap_coll_call *c, cudaStream_t s)
 {
     transfer t = begin(r, c, s);
     run(&t);

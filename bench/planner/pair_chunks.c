@@ -1,12 +1,13 @@
-// The planner's groups for the shapes of bench/overlap/shapes.txt on a cluster: costmodel/pair_team.h asked
-// as synth/price/pair_cost.c asks it, products and messages by the cluster's curves.
+// The planner's chunks for the shapes of bench/overlap/shapes.txt on a cluster:
+// costmodel/pair_team.h asked as synth/price/pair_cost.c asks it, matmuls and messages by the
+// cluster's curves.
 //
 //     pair_groups CLUSTER.yaml SHAPES [--cut] [--price GROUPS]
 //
 // A line a shape that is run on as many ranks as the cluster has: its name, the form, and the
-// groups that overlap-bench takes; or "sequential". Behind # the predicted ms of pair, sequence,
-// product, transfer. --cut: rows and the weight in proportion to peak rates instead of even.
-// --price: the predicted ms of each of these groups instead, lines as this program writes them.
+// chunks that overlap-bench takes; or "sequential". Behind # the predicted ms of pair, sequence,
+// matmul, transfer. --cut: rows and the weight in proportion to peak rates instead of even.
+// --price: the predicted ms of each of these chunks instead, lines as this program writes them.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ typedef struct team {
     double after[COST_MAX_PAIR_RANKS];
 } team;
 
-static double product(void *ctx, int kind, int64_t rows)
+static double matmul(void *ctx, int kind, int64_t rows)
 {
     const team *t = ctx;
     int r = t->rank_of[kind];
@@ -44,7 +45,7 @@ static double slowest(team *t)
 {
     double most = 0;
     for (int r = 0; r < t->is.n; r++)
-        most = fmax(most, product(t, t->kind[r], t->s.m));
+        most = fmax(most, matmul(t, t->kind[r], t->s.m));
     return most;
 }
 
@@ -62,7 +63,7 @@ static double collective(team *t)
 
 static void choose(team *t)
 {
-    int group[COST_MAX_GROUPS][3], best[COST_MAX_GROUPS][3], n_best = 0;
+    int chunk[COST_MAX_CHUNKS][3], best[COST_MAX_CHUNKS][3], n_best = 0;
     double most = slowest(t), transfer = collective(t), alone = most + transfer, least = alone;
     cost_pair_time time = {0}, at = {0};
     cost_form form = COST_EVEN;
@@ -72,16 +73,16 @@ static void choose(team *t)
         if (!cost_pairs_in(&t->is, f)) continue;
         t->is.form = f;
         cost_pair p = cost_team_pair(&t->is, false);
-        int n = cost_pair_search(&p, COST_MAX_GROUPS, group, &time);
+        int n = cost_pair_search(&p, COST_MAX_CHUNKS, chunk, &time);
         cl_kind on = t->is.model->cluster->cls[t->is.cls[0]].kind;
         if (n == 0 || time.total >= least) continue;
-        if (!cost_pair_pays(&p, on, time.total, cost_pair_products(group, n), most, transfer))
+        if (!cost_pair_pays(&p, on, time.total, cost_pair_matmuls(chunk, n), most, transfer))
             continue;
         least = time.total;
         at = time;
         form = f;
         n_best = n;
-        memcpy(best, group, sizeof best);
+        memcpy(best, chunk, sizeof best);
     }
     printf("%s %s %s", t->s.kind, t->s.name, n_best ? cost_form_name(form).s : "sequential");
     for (int i = 0; i < n_best; i++) {
@@ -90,7 +91,7 @@ static void choose(team *t)
         if (best[i][2]) printf("/%d", best[i][2]);
     }
     printf(" # %.3f %.3f %.3f %.3f\n", 1e3 * least, 1e3 * alone,
-           1e3 * product(t, t->kind[0], t->s.m), 1e3 * at.transfer);
+           1e3 * matmul(t, t->kind[0], t->s.m), 1e3 * at.transfer);
 }
 
 // Of every line of the file that names the shape.
@@ -98,18 +99,18 @@ static void price(team *t, const char *path)
 {
     FILE *in = fopen(path, "r");
     for (char line[512], kind[4], name[64], form[16]; in && fgets(line, sizeof line, in);) {
-        int group[COST_MAX_GROUPS][3], n = 0, used = 0;
+        int chunk[COST_MAX_CHUNKS][3], n = 0, used = 0;
         if (sscanf(line, "%3s %63s %15s%n", kind, name, form, &used) != 3 ||
             strcmp(kind, t->s.kind) != 0 || strcmp(name, t->s.name) != 0)
             continue;
         const char *at = line + used;
-        for (int d; n < COST_MAX_GROUPS && sscanf(at, "%d%n", &d, &used) == 1; n++) {
+        for (int d; n < COST_MAX_CHUNKS && sscanf(at, "%d%n", &d, &used) == 1; n++) {
             at += used;
-            group[n][0] = d;
-            group[n][1] = 1;
-            group[n][2] = 0;
-            if (sscanf(at, "*%d%n", &group[n][1], &used) == 1) at += used;
-            if (sscanf(at, "/%d%n", &group[n][2], &used) == 1) at += used;
+            chunk[n][0] = d;
+            chunk[n][1] = 1;
+            chunk[n][2] = 0;
+            if (sscanf(at, "*%d%n", &chunk[n][1], &used) == 1) at += used;
+            if (sscanf(at, "/%d%n", &chunk[n][2], &used) == 1) at += used;
         }
         line[strcspn(line, "#\n")] = 0;
         const cost_forms forms = cost_forms_of(t->is.coll, t->is.n, true);
@@ -119,7 +120,7 @@ static void price(team *t, const char *path)
             if (!cost_pairs_in(&t->is, f) || strcmp(form, cost_form_name(f).s) != 0) continue;
             t->is.form = f;
             cost_pair p = cost_team_pair(&t->is, false);
-            printf("%s # %.4f\n", line, 1e3 * cost_pair_seconds(&p, group, n, &time));
+            printf("%s # %.4f\n", line, 1e3 * cost_pair_seconds(&p, chunk, n, &time));
         }
         if (strcmp(form, "sequential") == 0)
             printf("%s # %.4f\n", line, 1e3 * (slowest(t) + collective(t)));
@@ -181,7 +182,7 @@ int main(int argc, char **argv)
     double weight[COST_MAX_PAIR_RANKS];
     is->kind = t.kind;
     is->after = t.after;
-    is->product = product;
+    is->matmul = matmul;
     is->ctx = &t;
     for (int r = 0; r < is->n; r++) {
         int cls = t.kind[r] = c->class_of[r];

@@ -1,10 +1,10 @@
-// Products of one tensor with several weights are one product with the weights side by side: the
+// Products of one tensor with several weights are one matmul with the weights side by side: the
 // query, key and value of attention, forward, the gradient of what they read, and their weights'
-// and biases' gradients. What the products read and write comes to lie side by side for that,
+// and biases' gradients. What the matmuls read and write comes to lie side by side for that,
 // outside the arena: weights and biases that casts make, [k n, m] and [k n]; heads, as columns of
 // one [rows, k n] that attention finds by its strides; gradients that ops alone read.
 //
-// A sum of products is then added up in f32, without a rounding between them.
+// A sum of matmuls is then added up in f32, without a rounding between them.
 
 #include "cuda/fuse/cuda_heads.h"
 #include "cuda/fuse/cuda_passes.h"
@@ -127,7 +127,7 @@ static bool alike(const hap_op_call *a, const hap_op_call *b)
 }
 
 // Products of what call i reads.
-static group products_of(const cuda_record *c, int i)
+static group matmuls_of(const cuda_record *c, int i)
 {
     group g = {1, {i}};
     const hap_tensor *x = op_at(c, i)->in[0];
@@ -168,7 +168,7 @@ static bool heads_of(hap_rank *r, cuda_record *c, int i, int to, const hap_tenso
 
 static bool join_forward(hap_rank *r, cuda_record *c, int i)
 {
-    group g = products_of(c, i);
+    group g = matmuls_of(c, i);
     if (g.n < 2) return false;
     int end = g.at[g.n - 1], last[MOST], latest = end;
     bool bias = op_at(c, i)->n_in > 2 && op_at(c, i)->in[2];
@@ -214,7 +214,7 @@ static bool join_forward(hap_rank *r, cuda_record *c, int i)
 
 enum { DX, DW, DB, READERS };
 
-// The ops that read t, an output of call i: a product with weights of [n, m], a weight's gradient,
+// The ops that read t, an output of call i: a matmul with weights of [n, m], a weight's gradient,
 // a bias's gradient or none (-1).
 static bool gradient_readers(hap_rank *r, const cuda_record *c, int i, const hap_tensor *t,
                              int at[READERS])
@@ -251,15 +251,15 @@ static bool sums_rows(const hap_op_call *o)
     return o->attr[0].v.n == x->rank - 1 && o->out[0]->elements == last_dim(x);
 }
 
-// Adds that make one sum of the products at[k]: the last of them; all are put down in `add`. -1 if
+// Adds that make one sum of the matmuls at[k]: the last of them; all are put down in `add`. -1 if
 // something else reads a part of the sum.
-static int sum_of(const hap_rank *r, const cuda_record *c, const group *product, group *add)
+static int sum_of(const hap_rank *r, const cuda_record *c, const group *matmul, group *add)
 {
-    int live[MOST], n = product->n;
+    int live[MOST], n = matmul->n;
     for (int k = 0; k < n; k++)
-        live[k] = product->at[k];
+        live[k] = matmul->at[k];
     add->n = 0;
-    for (int i = live[0] + 1; n > 1 && i < c->n && i < product->at[product->n - 1] + NEAR; i++) {
+    for (int i = live[0] + 1; n > 1 && i < c->n && i < matmul->at[matmul->n - 1] + NEAR; i++) {
         const hap_op_call *o = op_at(c, i);
         if (c->call[i].kind != CUDA_OP || o->op != HAP_OP_add) continue;
         int part[2] = {-1, -1};
@@ -398,10 +398,10 @@ static void replace_calls(hap_rank *r, cuda_record *c, backward *x, char *z, voi
     int64_t cols = x->cols;
     hap_tensor *rows_x = op_at(c, x->dx.at[0])->in[0], *wide_w = op_at(c, x->dx.at[0])->in[1],
                *sum = op_at(c, x->end)->out[0];
-    hap_op_call product = *op_at(c, x->dx.at[0]);
-    product.in[0] = resized(r, c, rows_x, rows_x->rank - 1, cols, z);
-    product.in[1] = resized(r, c, wide_w, 0, cols, x->w[0]->data);
-    product.out[0] = sum;
+    hap_op_call matmul = *op_at(c, x->dx.at[0]);
+    matmul.in[0] = resized(r, c, rows_x, rows_x->rank - 1, cols, z);
+    matmul.in[1] = resized(r, c, wide_w, 0, cols, x->w[0]->data);
+    matmul.out[0] = sum;
     hap_op_call *d = op_at(c, x->end_w), *s = op_at(c, x->end_b);
     d->in[0] = resized(r, c, d->in[0], d->in[0]->rank - 1, cols, z);
     d->out[0] = resized(r, c, d->out[0], 0, cols, at_w);
@@ -422,7 +422,7 @@ static void replace_calls(hap_rank *r, cuda_record *c, backward *x, char *z, voi
         c->call[x->end_b].kind = CUDA_DONE;
     }
     c->call[x->end].kind = CUDA_OP;
-    c->call[x->end].op = product;
+    c->call[x->end].op = matmul;
     c->call[x->end].name = c->call[x->dx.at[0]].name;
 }
 
@@ -449,7 +449,7 @@ static bool join_backward(hap_rank *r, cuda_record *c, int i)
     return true;
 }
 
-void cuda_fuse_products(hap_rank *r, cuda_record *c)
+void cuda_fuse_gemms(hap_rank *r, cuda_record *c)
 {
     for (int i = 0; i < c->n; i++)
         if (c->call[i].kind == CUDA_OP && !c->call[i].at && op_at(c, i)->op == HAP_OP_linear)

@@ -1,16 +1,16 @@
-// Groups: the calls between hap_fuse and hap_fused, which one kernel may run.
+// Fusions: the calls between hap_fuse and hap_fused, which one kernel may run.
 //
 // One by one they are proved like all calls. As one kernel they read and write at the same time and
-// leave what is not kept unwritten. So nothing but ops of kind EACH and ROWS stands in a group;
-// what is kept holds its value at the end and lies apart from all that the group reads from memory,
-// unless it takes the place of such a buffer exactly, element by element; and what is not kept is
-// lost.
+// leave what is not kept unwritten. So nothing but ops of kind EACH and ROWS stands in a fusion;
+// what is kept holds its value at the end and lies apart from all that the fusion reads from
+// memory, unless it takes the place of such a buffer exactly, element by element; and what is not
+// kept is lost.
 
 #include "synth/certify/check_model.h"
 
 bool chk_fuse(chk *c)
 {
-    c->group = c->at;
+    c->fusion = c->at;
     return true;
 }
 
@@ -42,13 +42,13 @@ static bool apart(chk *c, int kept, int read)
 
 bool chk_fused(chk *c, const rec_call *call)
 {
-    int from = c->group + 1;
-    if (c->group < 0) return chk_fail(c, "ends no group");
+    int from = c->fusion + 1;
+    if (c->fusion < 0) return chk_fail(c, "ends no fusion");
     for (int k = from; k < c->at; k++) {
         const rec_call *v = &c->r->calls.p[k];
-        const ir_op_row *row = ir_row((ir_op)v->op);
+        const ir_op_info *row = ir_op_of((ir_op)v->op);
         if (!(row->flags & (IR_EACH | IR_ROWS)))
-            return chk_fail(c, "op_%s cannot be in a group", row->name);
+            return chk_fail(c, "op_%s cannot be in a fusion", row->name);
         for (int i = 0; i < v->n_in; i++) {
             if (made_between(c, from, k, v->in[i])) continue;
             for (int o = 0; o < call->n_in; o++)
@@ -57,7 +57,7 @@ bool chk_fused(chk *c, const rec_call *call)
     }
     for (int o = 0; o < call->n_in; o++) {
         if (!made_between(c, from, c->at, call->in[o]))
-            return chk_fail(c, "tensor %d is kept, no op of the group makes it", call->in[o]);
+            return chk_fail(c, "tensor %d is kept, no op of the fusion makes it", call->in[o]);
         if (!chk_read(c, call->in[o], "kept tensor", o)) return false;
     }
     for (int k = from; k < c->at; k++) {
@@ -70,6 +70,6 @@ bool chk_fused(chk *c, const rec_call *call)
             chk_delist(c, v->out[o]);
         }
     }
-    c->group = -1;
+    c->fusion = -1;
     return true;
 }

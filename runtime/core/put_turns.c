@@ -1,4 +1,4 @@
-#include "core/push_turns.h"
+#include "core/put_turns.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -339,22 +339,22 @@ static void join(shop *s, double most)
 
 // --- turns ---
 
-static hap_push_turns *turns_new(int n, int64_t least, int n_turns)
+static hap_put_turns *turns_new(int n, int64_t least, int n_turns)
 {
-    size_t bytes = sizeof(hap_push_turns) + sizeof(hap_push_turn) * (size_t)n_turns +
+    size_t bytes = sizeof(hap_put_turns) + sizeof(hap_put_turn) * (size_t)n_turns +
                    sizeof(int64_t) * (size_t)n * (size_t)n + sizeof(int) * (2 * (size_t)n + 1);
-    hap_push_turns *x = malloc(bytes);
+    hap_put_turns *x = malloc(bytes);
     if (!x) return NULL;
-    *x = (hap_push_turns){.n = n, .least = least, .turn = (hap_push_turn *)(x + 1)};
+    *x = (hap_put_turns){.n = n, .least = least, .turn = (hap_put_turn *)(x + 1)};
     x->bytes = (int64_t *)(x->turn + n_turns);
     x->begin = (int *)(x->bytes + (size_t)n * (size_t)n);
     x->last = x->begin + n + 1;
     return x;
 }
 
-static hap_push_turns *turns_by_distance(int n, const int64_t *bytes, int64_t least)
+static hap_put_turns *turns_by_distance(int n, const int64_t *bytes, int64_t least)
 {
-    hap_push_turns *x = turns_new(n, least, n * (n - 1));
+    hap_put_turns *x = turns_new(n, least, n * (n - 1));
     if (!x) return NULL;
     memcpy(x->bytes, bytes, sizeof *bytes * (size_t)n * (size_t)n);
     for (int i = 0; i < n; i++) {
@@ -362,19 +362,19 @@ static hap_push_turns *turns_by_distance(int n, const int64_t *bytes, int64_t le
         x->last[i] = (i + 1) % n;
         for (int d = 1; d < n; d++) {
             int to = (i + d) % n;
-            x->turn[i * (n - 1) + d - 1] = (hap_push_turn){to, i, 0, bytes[i * n + to], false};
+            x->turn[i * (n - 1) + d - 1] = (hap_put_turn){to, i, 0, bytes[i * n + to], false};
         }
     }
     x->begin[n] = n * (n - 1);
     return x;
 }
 
-static hap_push_turns *turns_of(const shop *s)
+static hap_put_turns *turns_of(const shop *s)
 {
     int n = s->n, n_turns = 0;
     for (int i = 0; i < n; i++)
         n_turns += s->n_pieces[i] + 2 * n; // one more for each empty message, and for each edge
-    hap_push_turns *x = turns_new(n, s->least, n_turns);
+    hap_put_turns *x = turns_new(n, s->least, n_turns);
     if (!x) return NULL;
     memcpy(x->bytes, s->bytes, sizeof *s->bytes * (size_t)n * (size_t)n);
     course c = run(s, 0);
@@ -387,7 +387,7 @@ static hap_push_turns *turns_of(const shop *s)
         while (step(s, i, &w)) {
             int64_t edge = edge_of(s, i, w.to);
             bool passes = s->passed[i][w.to] > 0 && w.first >= edge;
-            x->turn[at++] = (hap_push_turn){
+            x->turn[at++] = (hap_put_turn){
                 .to = w.to,
                 .of = passes ? s->owner[i] : i,
                 .first = passes ? w.first - edge : w.first + s->skipped[i][w.to],
@@ -397,7 +397,7 @@ static hap_push_turns *turns_of(const shop *s)
             seen[w.to] = true;
         }
         for (int d = 1; d < n; d++)
-            if (!seen[(i + d) % n]) x->turn[at++] = (hap_push_turn){.to = (i + d) % n, .of = i};
+            if (!seen[(i + d) % n]) x->turn[at++] = (hap_put_turn){.to = (i + d) % n, .of = i};
     }
     x->begin[n] = at;
     return x;
@@ -504,7 +504,7 @@ static void order(shop *s, bool gathers)
     improve(s, sums(&s[1], row, column), least_message);
 }
 
-hap_push_turns *hap_push_turns_of(int n, const int64_t *bytes, int64_t least, bool gathers)
+hap_put_turns *hap_put_turns_of(int n, const int64_t *bytes, int64_t least, bool gathers)
 {
     if (n > M) return turns_by_distance(n, bytes, least);
     shop *s = malloc(3 * sizeof *s);
@@ -513,7 +513,7 @@ hap_push_turns *hap_push_turns_of(int n, const int64_t *bytes, int64_t least, bo
     s->bytes = bytes;
     s->least = least;
     order(s, gathers);
-    hap_push_turns *x = turns_of(s);
+    hap_put_turns *x = turns_of(s);
     if (x) x->gathers = gathers;
     free(s);
     return x;

@@ -1,4 +1,4 @@
-"""Tables of push_bench: python3 push_report.py LOG
+"""Tables of put_bench: python3 put_report.py LOG
 
 Of each kind a row for the library and for pushes by copies in flight: bus GB/s and, in brackets, times the library's at each size; then the fit of
 the sizes from 16 MiB on, ms = a + bytes / bandwidth, least squares of relative errors: a in us, GB/s of the fit."""

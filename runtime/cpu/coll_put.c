@@ -1,4 +1,4 @@
-// Form PUSH (core/coll_geometry.h), which is point to point here: parts go from where they lie in
+// Form PUT (core/coll_geometry.h), which is point to point here: parts go from where they lie in
 // the source straight to where they belong, as regions of both tensors. All are posted at once,
 // however many copies are to be in flight: MPI takes them as it likes.
 
@@ -130,7 +130,7 @@ static bool scatter(hap_rank *r, cpu_part *p)
 static bool reduce(hap_rank *r, cpu_part *p)
 {
     const hap_coll_view *v = &p->v;
-    hap_box all = hap_view_box(v), mine = {hap_push_shard(v, v->me), {0, 1}};
+    hap_box all = hap_view_box(v), mine = {hap_put_shard(v, v->me), {0, 1}};
     char *sums = (char *)p->dst->data + mine.f1.lo * v->item;
     if (p->step > 1 || v->n1 == 0) return finish(p);
     if (p->step == 1)
@@ -139,7 +139,7 @@ static bool reduce(hap_rank *r, cpu_part *p)
         cpu_pack(v, p->scratch + v->me * p->slot, p->src->data, all, mine);
     for (int k = 1; k < v->n_members; k++) {
         int to = (v->me + k) % v->n_members, from = (v->me - k + v->n_members) % v->n_members;
-        hap_box out = {hap_push_shard(v, to), {0, 1}}, in = {hap_push_shard(v, from), {0, 1}};
+        hap_box out = {hap_put_shard(v, to), {0, 1}}, in = {hap_put_shard(v, from), {0, 1}};
         if (p->step == 0) {
             cpu_part_take(r, p, v, p->scratch + from * p->slot, mine, mine, from);
             cpu_part_give(r, p, v, p->src->data, all, out, to);
@@ -152,7 +152,7 @@ static bool reduce(hap_rank *r, cpu_part *p)
     return true;
 }
 
-bool cpu_push_step(hap_rank *r, cpu_part *p)
+bool cpu_put_step(hap_rank *r, cpu_part *p)
 {
     if (p->kind == HAP_REDUCE_SCATTER) return scatter(r, p);
     return p->kind == HAP_ALL_REDUCE ? reduce(r, p) : exchange(r, p);

@@ -1,27 +1,27 @@
 // What a kernel of kernels.cu is called with. Read by the runtime (C), nvcc and NVRTC: no header
 // stands above it.
 
-#ifndef HAP_GROUP_ARGS_H
-#define HAP_GROUP_ARGS_H
+#ifndef HAP_FUSION_ARGS_H
+#define HAP_FUSION_ARGS_H
 
-enum { HAP_GROUP_TENSORS = 24, HAP_GROUP_ATTRS = 40, HAP_GROUP_RANK = 6 };
+enum { HAP_FUSION_TENSORS = 24, HAP_FUSION_ATTRS = 40, HAP_FUSION_RANK = 6 };
 
 // What changes from step to step, on the device; as cuda_step.
-typedef struct hap_group_step {
+typedef struct hap_fusion_step {
     double lr;
     long long step;
     unsigned long long seed;
-} hap_group_step;
+} hap_fusion_step;
 
-typedef struct hap_group_args {
+typedef struct hap_fusion_args {
     long long rows, cols; // of this rank's part of the domain
     double n;             // columns of all ranks
-    void *tensor[HAP_GROUP_TENSORS];
+    void *tensor[HAP_FUSION_TENSORS];
     struct {
         double f;
         long long i;
-    } attr[HAP_GROUP_ATTRS]; // of the ops one after the other
-    const hap_group_step *step;
+    } attr[HAP_FUSION_ATTRS]; // of the ops one after the other
+    const hap_fusion_step *step;
     // Where the domain's elements lie in the whole tensor: element i is `offset` + i, or (unless
     // straight) each dim is outer blocks of `block` entries of which this rank has `part` from
     // `first` on.
@@ -29,7 +29,7 @@ typedef struct hap_group_args {
     int straight, rank;
     struct {
         long long block, first, part, whole, local;
-    } dim[HAP_GROUP_RANK];
-} hap_group_args;
+    } dim[HAP_FUSION_RANK];
+} hap_fusion_args;
 
 #endif

@@ -1,9 +1,9 @@
 // An all-gather among the GPUs of one process, by copy engines and by stores of a kernel: each
 // device's part goes into the memory of all others, a flag behind it, and a round begins when all
 // parts of the one before have come. Nothing else: no credits, no other stream, rounds captured. So
-// what a push could take at best. Every word is checked.
+// what a one-sided put could take at best. Every word is checked.
 //
-//     push-stores [ROUNDS]
+//     one-sided put-stores [ROUNDS]
 
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -36,7 +36,7 @@ static CUresult (*batch_mem_op)(CUstream, unsigned, CUstreamBatchMemOpParams *, 
 static void ok(int failed, const char *what)
 {
     if (!failed) return;
-    fprintf(stderr, "push-stores: %s: error %d\n", what, failed);
+    fprintf(stderr, "one-sided put-stores: %s: error %d\n", what, failed);
     exit(1);
 }
 

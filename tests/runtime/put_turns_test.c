@@ -1,4 +1,4 @@
-// The turns of pushes against the bound and a simulation of their own, tick by tick.
+// The turns of one-sided puts against the bound and a simulation of their own, tick by tick.
 
 #include <check.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/push_turns.h"
+#include "core/put_turns.h"
 #include "costmodel/cost.h"
 
 enum { LEAST = 1 << 20, MOST = 20, TICK = 1 << 18 };
@@ -40,7 +40,7 @@ typedef struct course {
 } course;
 
 // In each tick a member sends what its share of the receiver's link lets through.
-static course simulate(const hap_push_turns *x)
+static course simulate(const hap_put_turns *x)
 {
     course c = {0};
     int at[MOST], n = x->n;
@@ -72,7 +72,7 @@ static course simulate(const hap_push_turns *x)
 }
 
 // Every byte of every message once, in ascending order, and each other member at least once.
-static void check_whole(const hap_push_turns *x, const int64_t *bytes)
+static void check_whole(const hap_put_turns *x, const int64_t *bytes)
 {
     int n = x->n;
     ck_assert_int_eq(x->begin[0], 0);
@@ -80,7 +80,7 @@ static void check_whole(const hap_push_turns *x, const int64_t *bytes)
         int64_t done[MOST] = {0};
         int turns[MOST] = {0};
         for (int k = x->begin[i]; k < x->begin[i + 1]; k++) {
-            const hap_push_turn *t = &x->turn[k];
+            const hap_put_turn *t = &x->turn[k];
             ck_assert(t->to != i && t->to >= 0 && t->to < n);
             ck_assert_int_eq(t->first, done[t->to]);
             done[t->to] += t->count;
@@ -95,9 +95,9 @@ static void check_whole(const hap_push_turns *x, const int64_t *bytes)
     }
 }
 
-static hap_push_turns *turns_of(int n, const int64_t *bytes)
+static hap_put_turns *turns_of(int n, const int64_t *bytes)
 {
-    hap_push_turns *x = hap_push_turns_of(n, bytes, LEAST, false);
+    hap_put_turns *x = hap_put_turns_of(n, bytes, LEAST, false);
     ck_assert_ptr_nonnull(x);
     ck_assert_int_eq(x->n, n);
     ck_assert_int_eq(memcmp(x->bytes, bytes, sizeof *bytes * (size_t)(n * n)), 0);
@@ -107,15 +107,15 @@ static hap_push_turns *turns_of(int n, const int64_t *bytes)
 
 static double end_by_distance(int n, const int64_t *bytes)
 {
-    hap_push_turn turn[MOST * MOST];
+    hap_put_turn turn[MOST * MOST];
     int begin[MOST + 1];
-    hap_push_turns x = {.n = n, .begin = begin, .turn = turn};
+    hap_put_turns x = {.n = n, .begin = begin, .turn = turn};
     for (int i = 0; i <= n; i++)
         begin[i] = i * (n - 1);
     for (int i = 0; i < n; i++)
         for (int d = 1; d < n; d++)
             turn[begin[i] + d - 1] =
-                (hap_push_turn){(i + d) % n, i, 0, bytes[i * n + (i + d) % n], false};
+                (hap_put_turn){(i + d) % n, i, 0, bytes[i * n + (i + d) % n], false};
     return simulate(&x).end;
 }
 
@@ -144,7 +144,7 @@ START_TEST(equal_messages_go_by_distance)
                 int64_t bytes[MOST * MOST] = {0};
                 for (int i = 0; i < n * n; i++)
                     bytes[i] = i / n == i % n ? 0 : sizes[s] + (spread ? 1 + below(8191) : 0);
-                hap_push_turns *x = turns_of(n, bytes);
+                hap_put_turns *x = turns_of(n, bytes);
                 for (int i = 0; i < n; i++) {
                     ck_assert_int_eq(x->begin[i], i * (n - 1));
                     for (int d = 1; d < n; d++)
@@ -181,7 +181,7 @@ START_TEST(known_cuts)
             for (int i = 0; i < n; i++)
                 part[i] = known[c].part[i] * (k == BOTH ? 100000000 : 30000000);
             messages(k, n, part, bytes);
-            hap_push_turns *x = turns_of(n, bytes);
+            hap_put_turns *x = turns_of(n, bytes);
             double end = simulate(x).end / (double)bound(n, bytes);
             ck_assert_msg(end <= known[c].within[k] + 0.01, "cut %zu kind %d: %.3f", c, (int)k,
                           end);
@@ -208,7 +208,7 @@ START_TEST(random_cuts)
         messages(k, n, part, bytes);
         int64_t least = bound(n, bytes);
         if (least < 400000000) continue;
-        hap_push_turns *x = turns_of(n, bytes);
+        hap_put_turns *x = turns_of(n, bytes);
         course c = simulate(x);
         double end = c.end / (double)least, distance = end_by_distance(n, bytes) / (double)least;
         ck_assert_msg(end >= 0.999, "round %d: %.3f of the bound", round, end);
@@ -227,7 +227,7 @@ END_TEST
 
 // Of an all-gather in which some pass on what they got: every byte comes to everybody once, what is
 // passed on is there before, on whoever's list that stands. Ticks as above. Returns the end.
-static double simulate_passing(const hap_push_turns *x, const int64_t *part)
+static double simulate_passing(const hap_put_turns *x, const int64_t *part)
 {
     int at[MOST], n = x->n;
     double left[MOST], end = 0;
@@ -242,13 +242,13 @@ static double simulate_passing(const hap_push_turns *x, const int64_t *part)
         bool sends[MOST] = {false}, any = false;
         for (int i = 0; i < n; i++) {
             while (at[i] < x->begin[i + 1] && left[i] <= 0) {
-                const hap_push_turn *t = &x->turn[at[i]];
+                const hap_put_turn *t = &x->turn[at[i]];
                 got[t->of][t->to] += t->count;
                 told[i] |= t->tells;
                 if (++at[i] < x->begin[i + 1]) left[i] += (double)x->turn[at[i]].count;
             }
             if (at[i] == x->begin[i + 1]) continue;
-            const hap_push_turn *t = &x->turn[at[i]];
+            const hap_put_turn *t = &x->turn[at[i]];
             sends[i] = t->of == i || told[t->of];
             ck_assert(!sends[i] || t->of == i || got[t->of][i] >= t->first + t->count);
             any |= sends[i];
@@ -268,19 +268,19 @@ static double simulate_passing(const hap_push_turns *x, const int64_t *part)
 }
 
 // Whose bytes a member sends another: ranges that follow one another and are of each whole.
-static void check_ranges(const hap_push_turns *x, const int64_t *part)
+static void check_ranges(const hap_put_turns *x, const int64_t *part)
 {
     for (int j = 0; j < x->n; j++)
         for (int of = 0; of < x->n; of++) {
             int64_t sum = 0;
             if (of == j) continue;
             for (int k = 0; k < x->begin[x->n]; k++) {
-                const hap_push_turn *t = &x->turn[k];
+                const hap_put_turn *t = &x->turn[k];
                 if (t->to != j || t->of != of) continue;
                 ck_assert(t->first >= 0 && t->first + t->count <= part[of]);
                 sum += t->count;
                 for (int l = 0; l < k; l++) {
-                    const hap_push_turn *u = &x->turn[l];
+                    const hap_put_turn *u = &x->turn[l];
                     if (u->to == j && u->of == of && u->count && t->count)
                         ck_assert(u->first + u->count <= t->first ||
                                   t->first + t->count <= u->first);
@@ -307,7 +307,7 @@ START_TEST(parts_are_passed_on)
         for (int i = 0; i < known[c].n; i++)
             sum += part[i] = known[c].part[i] * 10000000 + i;
         messages(GATHER, known[c].n, part, bytes);
-        hap_push_turns *x = hap_push_turns_of(known[c].n, bytes, LEAST, true);
+        hap_put_turns *x = hap_put_turns_of(known[c].n, bytes, LEAST, true);
         check_ranges(x, part);
         double end = simulate_passing(x, part) / (double)sum;
         ck_assert_msg(end <= known[c].within, "cut %zu: %.3f", c, end);
@@ -319,7 +319,7 @@ START_TEST(parts_are_passed_on)
         for (int i = 0; i < n; i++)
             part[i] = (below(3) ? classes[below(2)] : below(50)) * 8000000 + below(4096);
         messages(GATHER, n, part, bytes);
-        hap_push_turns *x = hap_push_turns_of(n, bytes, LEAST, true), *y = turns_of(n, bytes);
+        hap_put_turns *x = hap_put_turns_of(n, bytes, LEAST, true), *y = turns_of(n, bytes);
         check_ranges(x, part);
         double end = simulate_passing(x, part);
         ck_assert_double_le(end, simulate(y).end * 1.005 + 4 * TICK);
@@ -341,7 +341,7 @@ START_TEST(random_messages)
         int64_t most = round % 3 ? 20000000 : 3000000;
         for (int i = 0; i < n * n; i++)
             if (i / n != i % n && below(4)) bytes[i] = below(most);
-        hap_push_turns *x = turns_of(n, bytes);
+        hap_put_turns *x = turns_of(n, bytes);
         double end = simulate(x).end, distance = end_by_distance(n, bytes);
         ck_assert_double_le(end, distance * 1.06 + TICK);
         if (n > HAP_TURN_MEMBERS) ck_assert_double_eq(end, distance);
@@ -358,14 +358,14 @@ START_TEST(last_comes_last)
     for (kind k = GATHER; k <= BOTH; k++) {
         int64_t bytes[16];
         messages(k, 4, part, bytes);
-        hap_push_turns *x = turns_of(4, bytes);
+        hap_put_turns *x = turns_of(4, bytes);
         course c = simulate(x);
         for (int i = 0; i < 4; i++)
             ck_assert_int_eq(c.last[i], x->last[i]);
         free(x);
     }
     int64_t none[9] = {0, 0, 5000000, 0, 0, 5000000, 0, 0, 0};
-    hap_push_turns *x = turns_of(3, none);
+    hap_put_turns *x = turns_of(3, none);
     ck_assert_int_eq(x->last[0], -1);
     ck_assert_int_eq(x->last[1], -1);
     ck_assert_int_ge(x->last[2], 0);
@@ -390,17 +390,17 @@ START_TEST(prices_of_gathers)
             all += part[i] = (below(3) ? classes[below(2)] : below(50)) * 8000000 + below(4096);
         if (all < 400000000) continue;
         messages(GATHER, n, part, bytes);
-        hap_push_turns *x = hap_push_turns_of(n, bytes, LEAST, true);
+        hap_put_turns *x = hap_put_turns_of(n, bytes, LEAST, true);
         cost_shards s = {.n = n, .table = part, .bytes = (double)all, .apart = 1};
         double took = simulate_passing(x, part);
-        double price = cost_collective(COST_ALL_GATHER, COST_PUSH(1), &s, gpus) / took;
+        double price = cost_collective(COST_ALL_GATHER, COST_PUT(1), &s, gpus) / took;
         ck_assert_msg(price > 0.68 && price < 1.25, "round %d: %.3f", round, price);
-        ck_assert_double_eq_tol(cost_even_bytes(COST_ALL_GATHER, COST_PUSH(1), &s, gpus) * (n - 1) /
+        ck_assert_double_eq_tol(cost_even_bytes(COST_ALL_GATHER, COST_PUT(1), &s, gpus) * (n - 1) /
                                     n,
                                 price * took, 1e-4 * took); // but for latency
         sum += price;
         off += fabs(price - 1);
-        off_alone += fabs(cost_collective(COST_ALL_GATHER, COST_PUSH(1), &s, alone) / took - 1);
+        off_alone += fabs(cost_collective(COST_ALL_GATHER, COST_PUT(1), &s, alone) / took - 1);
         n_cases++;
         free(x);
     }
@@ -412,7 +412,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("push turns");
+    Suite *s = suite_create("one-sided put turns");
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, equal_messages_go_by_distance);
