@@ -275,12 +275,12 @@ pairs()
     from=(--init $torch/gpt2-tiny/init.safetensors)
     one gpt2 examples/gpt2-tiny/graph.json gpt2-tiny 10
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop-peers auto $tp
-    paired laptop-peers-auto all_gather PUSH
-    paired laptop-peers-auto reduce_scatter PUSH
+    paired laptop-peers-auto all_gather PUT
+    paired laptop-peers-auto reduce_scatter PUT
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop2x2-peers auto --mesh machine \
         --pin 'transformer.h.*.mlp.c_fc=S(0),S(2)' --pin 'transformer.h.*.add*=S(0),S(0)' \
         --pin 'transformer.h.*.attn.c_attn=S(0),S(2)'
-    paired laptop2x2-peers-auto all_gather PUSH
+    paired laptop2x2-peers-auto all_gather PUT
     grep -q 'all_gather_start(r, AXIS(1), FORM_PUT' "$work/laptop2x2-peers-auto/program.c" ||
         fail "not inside machines: this tests nothing"
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 gpt2 laptop-peers auto $tp --pairs off
@@ -301,7 +301,7 @@ pairs()
     tp+=' --pin transformer.h.*.mlp.c_proj*=S(0) --pin transformer.h.*.mlp.act*=S(0)'
     one b64 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 64
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b64 laptop-peers auto $tp --batch 64
-    paired laptop-peers-auto all_to_all PUSH
+    paired laptop-peers-auto all_to_all PUT
     cluster_of_gaps
     for batch in 17 8 12 20 32; do
         plan joins examples/gpt2-tiny/graph.json "$work/gaps.yaml" $tp --batch $batch || return
