@@ -25,7 +25,7 @@ struct shape {
 static shape S;
 static i64 rows;          // of a rank's shard
 static i64 nl, kl;        // of the product here
-static product P;
+static matmul P;
 static bf16 *x[2], *w[2], *y[2], *out[2], *ref; // x AG: own rows, else [m, kl]; out: RS, AR results
 static size_t sym[2];     // offsets in the segment: the gathered tensor, or slots by source
 static size_t sym_out[2]; // AR: the result

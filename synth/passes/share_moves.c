@@ -214,6 +214,7 @@ static syn_program *copy_of(const syn_program *p)
     q->instr.p = hb_copy(p->arena, p->instr.p, sizeof *p->instr.p * (size_t)p->instr.n);
     q->tensors.cap = p->tensors.n;
     q->instr.cap = p->instr.n;
+    memset(&q->fusions, 0, sizeof q->fusions); // its own, once it is fused
     return q;
 }
 

@@ -2,7 +2,7 @@
 # What the CUDA backend makes of a step (runtime/cuda/fuse/cuda_fuse.h), on CPU kernels: tiny models in fp32
 # and bf16 on one rank and on four run from the list as recorded and as fused. Losses, parameters and
 # moments are the same bits, and in bf16 on one rank under half of the calls are left. Where roundings
-# are saved (products that are one) losses are near.
+# are saved (matmuls that are one) losses are near.
 set -u
 . tests/train/train_steps.sh
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
@@ -49,13 +49,13 @@ for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,
     read -r launches updates <<<"$(sed -n 's/^rank 0 .* joined; \([0-9]*\) to update, \([0-9]*\) of.*/\1 \2/p' "$work/$name/on.err")"
     exact=$(sed -n 's/^rank 0 [0-9]* calls, \([0-9]*\) left.*/\1/p' "$work/$name/exact.err")
     echo "  ${calls:-no} calls, ${gone:-none} left out or joined, ${exact:-none} without a rounding less; ${launches:-no} to square gradients and update, ${updates:-none} of them updates"
-    read -r pushes ahead <<<"$(sed -n 's/^rank 0 \([0-9]*\) pushes, \([0-9]*\) told.*/\1 \2/p' "$work/$name/exact.err")"
+    read -r pushes ahead <<<"$(sed -n 's/^rank 0 \([0-9]*\) one-sided puts, \([0-9]*\) told.*/\1 \2/p' "$work/$name/exact.err")"
     [[ $cluster != *-peers ]] || echo "  ${pushes:-no} pushes, ${ahead:-none} told ahead"
-    [[ $cluster != *-peers ]] || [ "${ahead:-0}" -gt 0 ] || fail "no push is told ahead"
+    [[ $cluster != *-peers ]] || [ "${ahead:-0}" -gt 0 ] || fail "no one-sided put is told ahead"
     # shellcheck disable=SC2046
     [[ $cluster != *-peers ]] || ! HAP_TEST_HASTY=1 mpirun --allow-run-as-root --oversubscribe --bind-to none -n "$ranks" \
         "$work/$name/listed" --cuda fuse=exact --steps 4 --seed 1 --json $(inputs "$model") 2>"$work/$name/hasty.err" | sed 's/,"ms.*//' |
-        cmp -s - "$work/$name/exact.losses" || fail "a push that is told too early is not noticed"
+        cmp -s - "$work/$name/exact.losses" || fail "a one-sided put that is told too early is not noticed"
     # Steps from a list, in parts, from a list.
     if [[ $cluster == *-peers ]]; then
         # shellcheck disable=SC2046
@@ -71,7 +71,7 @@ for case in mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,
     recorded=$(sed -n 's/^rank 0 \([0-9]*\) calls.*/\1/p' "$work/$name/off.err")
     [ -z "$batch" ] || [ "${calls:-0}" -ge $((${recorded:-0} + 3)) ] || fail "no norm is made again"
     case $name in bert-tiny-laptop1-*-bf16)
-        [ "${gone:-0}" -ge $((${exact:-0} + 8 * 3)) ] || fail "query, key and value are not one product in three layers" ;;
+        [ "${gone:-0}" -ge $((${exact:-0} + 8 * 3)) ] || fail "query, key and value are not one matmul in three layers" ;;
     esac
     [ "$ranks" != 1 ] || [ "$precision" = fp32 ] || [ $((2 * ${gone:-0})) -gt "${calls:-1}" ] || fail "few calls are left out"
     # One chain updates and one squares, or two where there are many gradients; with uneven cuts transfers keep some apart.

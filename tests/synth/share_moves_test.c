@@ -144,6 +144,30 @@ START_TEST(programs_mean_the_same)
 }
 END_TEST
 
+// The program that is changed is another one: what is fused there leaves the first one as it was.
+START_TEST(the_other_program_is_left_alone)
+{
+    toy *t = toy_new(1);
+    int x = toy_buffer(t, SYN_ROLE_INPUT, "x", 4096), out[2];
+    for (int k = 0; k < 2; k++) {
+        out[k] = toy_buffer(t, SYN_ROLE_VALUE, k ? "b" : "a", 4096);
+        toy_wait(t, toy_start(t, COST_ALL_GATHER, k ? "g" : "f", x, out[k], -1));
+        toy_op1(t, IR_OP_relu, k ? "p" : "q", out[k]);
+    }
+    t->p->home = HB_ARRAY(t->arena, int, t->g->tensors.n);
+    memset(t->p->home, -1, sizeof *t->p->home * (size_t)t->g->tensors.n);
+    t->p->cluster->cls->capacity = 1 << 20;
+    HB_ROOM(t->arena, &t->p->fusions, 4);
+    int n = t->p->instr.n;
+    syn_program *q = syn_with_shared_moves(t->p);
+    ck_assert_ptr_ne(q, t->p);
+    ck_assert_int_eq(t->p->instr.n, n);
+    ck_assert_int_eq(q->instr.n, n - 2);
+    ck_assert_ptr_ne(q->fusions.p, t->p->fusions.p);
+    toy_free(t);
+}
+END_TEST
+
 // --- plans
 
 static const struct {
@@ -193,6 +217,7 @@ int main(void)
     TCase *t = tcase_create("share_moves");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, programs_mean_the_same);
+    tcase_add_test(t, the_other_program_is_left_alone);
     tcase_add_loop_test(t, no_gather_is_made_twice, 0, (int)(sizeof plans / sizeof *plans));
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -299,8 +299,8 @@ pairs()
     # Rows that go from columns to all ranks; members whose rows are multiplied together.
     tp='--pin transformer.h.*.add*=R --pin transformer.h.*.ln_2*=R --pin transformer.h.*.mlp.c_fc=S(2)'
     tp+=' --pin transformer.h.*.mlp.c_proj*=S(0) --pin transformer.h.*.mlp.act*=S(0)'
-    one b64 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 64
-    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b64 laptop-peers auto $tp --batch 64
+    one b32 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 32
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b32 laptop-peers auto $tp --batch 32
     paired laptop-peers-auto all_to_all PUT
     cluster_of_gaps
     for batch in 17 8 12 20 32; do

@@ -64,7 +64,7 @@ int cuda_record_start(hap_rank *r, cuda_record *c, const hap_coll_call *coll)
 int cuda_record_pair(hap_rank *r, cuda_record *c, const hap_pair *p)
 {
     hap_pair *own = cuda_record_own(r, c, p, sizeof *p);
-    own->fusion = cuda_record_own(r, c, p->fusion, (size_t)p->n_fusions * sizeof *p->fusion);
+    own->chunk = cuda_record_own(r, c, p->chunk, (size_t)p->n_chunks * sizeof *p->chunk);
     cuda_call *e = add(r, c, CUDA_PAIR, "hap_overlap");
     e->pair = own;
     e->coll = hap_pair_coll(own);
