@@ -59,7 +59,7 @@ def of(rows, method):
 
 def line(x):
     """A grouping as bench/planner/pair_chunks.c writes it: weights of 1 are left out."""
-    groups = " ".join(g[:-2] if g.endswith("*1") else g for g in x["groups"].split())
+    groups = " ".join(g[:-2] if g.endswith("*1") else g for g in x["chunks"].split())
     return f"{x['kind']} {x['name']} {x['form'].lower()} {groups}"
 
 
@@ -92,7 +92,7 @@ def compare_prices(path, shapes):
 
 
 def by_put(form):
-    return form.startswith("PUSH")
+    return form.startswith("PUT")
 
 
 def cell(x, limit):
@@ -142,7 +142,7 @@ def main():
             + f" | {limit:.3f} | "
             + " | ".join(cell(x, limit) for x in (sequential, chunks, least(bare, method="beside push"), torch,
                                                   least(bare, method="push pair"), chosen, best))
-            + f" | {planned['groups'].strip() if planned else 'sequential'} | {best['groups'].strip() if best else '-'} |"
+            + f" | {planned['chunks'].strip() if planned else 'sequential'} | {best['chunks'].strip() if best else '-'} |"
         )  # fmt: skip
         for what, x, over in (
             ("planner's / limit", chosen, limit),
