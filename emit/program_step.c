@@ -31,7 +31,7 @@ static hb_str used(place *s, hb_str x)
 {
     if (x.n > 3 && memcmp(x.p, "b->", 3) == 0)
         s->uses_b = true;
-    else if (memchr(x.p, '[', x.n))
+    else if (x.n > 0 && memchr(x.p, '[', x.n))
         s->uses_i = true;
     return x;
 }
