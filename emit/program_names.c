@@ -334,7 +334,7 @@ hb_str emit_module(hb_arena *a, const ir_graph *g, int node)
         }
     static const char *const stats[] = {"max", "expsum", "target", "sum", "m2"};
     for (size_t i = 0; n == 2 && i < sizeof stats / sizeof *stats; i++)
-        if (hb_str_is(c[1], stats[i])) keep = 1; // a row of the composite c[0]
+        if (hb_str_is(c[1], stats[i])) keep = 1; // an op of the composite c[0]
     hb_buf b = {.arena = a};
     for (int i = 0; i < keep && i < n; i++)
         hb_printf(&b, "%s%.*s", i ? "." : "", HB_ARG(c[i]));

@@ -1,4 +1,4 @@
-// Reverse-mode differentiation: walks the forward nodes backwards and lets each row's rule (vjp.c)
+// Reverse-mode differentiation: walks the forward nodes backwards and lets each op's rule (vjp.c)
 // append its gradient nodes. Gradients of a tensor with several consumers are explicit adds,
 // emitted right after the consumer that contributed the later part and named after that consumer,
 // so that repeated blocks give the same nodes up to their index.
@@ -14,7 +14,7 @@ static bool is_float(ir_dtype t)
     return t == IR_F32 || t == IR_BF16 || t == IR_F16;
 }
 
-// Which tensors depend on a parameter through differentiable rows.
+// Which tensors depend on a parameter through differentiable ops.
 static bool *find_needs(const ir_graph *g)
 {
     bool *needs = HB_ARRAY(g->arena, bool, g->tensors.n);

@@ -1,5 +1,5 @@
 // --precision bf16: inserts the casts that torch.autocast(dtype=bfloat16) would make, on the
-// expanded forward pass; autodiff then differentiates casts like any row.
+// expanded forward pass; autodiff then differentiates casts like any op.
 //
 //     dense        linear, matmul, sdpa, dispatch, combine: float operands in bf16 (a mask stays as
 //                  it is)
@@ -90,10 +90,10 @@ static bool common_dtype(const ir_graph *g, const ir_node *n, ir_dtype *common)
 static void cast_operands(casting *c, ir_node *n)
 {
     const ir_graph *g = c->g;
-    const ir_op_info *row = ir_op_of(n->op);
-    bool dense = ir_is_dense(n->op), wide = row->flags & IR_WIDE;
+    const ir_op_info *info = ir_op_of(n->op);
+    bool dense = ir_is_dense(n->op), wide = info->flags & IR_WIDE;
     ir_dtype want = dense ? IR_BF16 : IR_F32;
-    if (!dense && !wide && !(strpbrk(row->reads, "FN*") && common_dtype(g, n, &want))) return;
+    if (!dense && !wide && !(strpbrk(info->reads, "FN*") && common_dtype(g, n, &want))) return;
     for (int i = 0; i < n->n_in; i++) {
         bool mask = n->op == IR_OP_sdpa && i == 3;
         if (is_float(g->tensors.p[n->in[i]].dtype) && !mask)

@@ -1,4 +1,4 @@
-// Composites: what a graph file says in one word and the rows say in several, because whatever has
+// Composites: what a graph file says in one word and the ops say in several, because whatever has
 // a reduction inside must show it (docs/theory.md 1: the statistic of a cut dim is a partial sum).
 //
 //     layer_norm  -> row_sum, row_m2, norm_apply
@@ -6,7 +6,7 @@
 //     ce_sum      -> row_max, row_expsum, target_logit, nll_sum
 //     mean        -> sum, scale by 1 / n (n = product of the global sizes: a constant)
 //
-// The last row keeps the composite's name and its output tensor; the others are NAME.max and so on.
+// The last op keeps the composite's name and its output tensor; the others are NAME.max and so on.
 
 #include "ir/names.h"
 #include "ir/shapes.h"
@@ -29,7 +29,7 @@ static void inherit(ir_graph *g, int id, const ir_node *from)
         g->tensors.p[n->out[i]].at = from->at;
 }
 
-// A row before the last; returns its output tensor.
+// An op before the last; returns its output tensor.
 static int stat(expansion *e, const char *what, ir_op op, int n_in, const int *in,
                 const ir_attr *attrs)
 {
@@ -39,7 +39,7 @@ static int stat(expansion *e, const char *what, ir_op op, int n_in, const int *i
     return e->g->nodes.p[id].out[0];
 }
 
-// The last row: writes the composite's own output.
+// The last op: writes the composite's own output.
 static void last(expansion *e, ir_op op, int n_in, const int *in, const ir_attr *attrs)
 {
     ir_graph *g = e->g;

@@ -40,8 +40,8 @@ typedef struct ir_formulas {
 } ir_formulas;
 
 void ir_formula_parse(const char *text, ir_formulas *out);
-// The parsed formula of a row, and the alternative that a node's first attribute picks (NULL: the
-// attribute is out of range, or the row has a C function).
+// The parsed formula of an op, and the alternative that a node's first attribute picks (NULL: the
+// attribute is out of range, or the op has a C function).
 const ir_formulas *ir_row_formulas(ir_op op);
 const ir_formula *ir_node_formula(const ir_node *n);
 

@@ -61,7 +61,7 @@ typedef enum { // none: of composites
     IR_FLOPS_DENSE,
     IR_FLOPS_SDPA
 } ir_flops_kind;
-typedef enum { // of a row; by the table's names
+typedef enum { // of an op; by the table's names
     IR_ROLE_none,
     IR_ROLE_matmul,
     IR_ROLE_matmul_dw, // of a weight's gradient
@@ -96,7 +96,7 @@ enum { // flags of an op
     IR_WIDE = 1 << 10
 };
 
-// One row of ops.def, parsed (op_table.c).
+// One op of ops.def, parsed (op_table.c).
 typedef struct ir_op_info {
     const char *name, *formula;
     int n_attr;
@@ -118,7 +118,7 @@ typedef struct ir_op_info {
     // Operands come as a list, of 1 to IR_MAX_IN; so do outputs, as many as attribute `sizes` has
     // entries, all as the table says of one (n_out is 1).
     bool list_in, list_out;
-    // Dense rows: bit a, in alternative a of the formula the leading dims of operand 0 are those of
+    // Dense ops: bit a, in alternative a of the formula the leading dims of operand 0 are those of
     // the output, so that with a matrix as operand 1 rows become rows one by one. What may stand in
     // a pair (docs/formats.md).
     unsigned by_rows;
@@ -179,7 +179,7 @@ typedef struct ir_node {
     ir_phase phase;
     int n_in, in[IR_MAX_IN]; // tensor ids; an absent optional operand is left out at the end
     int n_out, out[IR_MAX_OUT];
-    ir_attr attr[IR_MAX_ATTR]; // in the row's order, defaults filled in
+    ir_attr attr[IR_MAX_ATTR]; // in the table's order, defaults filled in
     hb_str from;               // the user's source line
     int forward; // backward node: the node it differentiates; update node: -1; forward node: itself
     bool again;  // backward node that computes once more what `forward` did (recompute.c)
@@ -206,7 +206,7 @@ typedef struct ir_optimizer { // defaults overridden by groups, first match wins
     double min_lr;          // floor of the cosine, as a share of lr
 } ir_optimizer;
 
-// What dense rows compute in. TF32 changes no graph: it is how the hardware multiplies f32.
+// What dense ops compute in. TF32 changes no graph: it is how the hardware multiplies f32.
 typedef enum {
     IR_PRECISION_FP32,
     IR_PRECISION_TF32,

@@ -7,7 +7,7 @@
 //                   dw#0, dw#1 -> dw#..1, dw#2 -> dw#..2, dw#3 -> dw
 //               Partial sums over ranks pass through add, so one reduction can serve all chunks.
 //     ONCE      it has no batch, or needs the batch whole (a maximum over it, a view that does not
-//               align with it, rows that count positions along it)
+//               align with it, ops that count positions along it)
 // A ONCE node reads chunks through concat; a chunk of what is not chunked (inputs) is a slice.
 //
 // Order: chunk by chunk, each in the step's own order, with the rest of the step behind the last;
@@ -15,7 +15,8 @@
 // backward pass follows its forward pass, while a sum over the whole batch (the number of tokens
 // that a mean is divided by) pulls forward what it needs of the other chunks, and no more.
 //
-// Random rows index their mask by the element of the whole tensor: a chunk says where it begins.
+// Random ops index their mask by the element of the whole tensor: a micro-batch says where it
+// begins.
 
 #include "ir/variant.h"
 
@@ -116,7 +117,7 @@ static bool counts_along(const splitting *s, int node, int k)
     return holds(d, 1, k);
 }
 
-// A random row's chunk must be a run of the mask: the batch is the outermost factor.
+// A random op's micro-batch must be a run of the mask: the batch is the outermost factor.
 static bool mask_is_run(const splitting *s, int node)
 {
     const ir_node *n = &s->g->nodes.p[node];

@@ -1,4 +1,4 @@
-// The rows of ops.def as data. Parsed once, on first use (ir_graph_new asks for a row, so the table
+// The ops of ops.def as data. Parsed once, on first use (ir_graph_new asks for an op, so the table
 // is there before any thread of the search starts).
 
 #include "ir/formula.h"
@@ -11,7 +11,7 @@ typedef struct {
     double c;
 } flops_field;
 
-// One row as it is written.
+// One op as it is written.
 typedef struct {
     const char *name, *vjp;
     const char *formula, *attrs, *dtypes, *linear, *reducers, *any_float, *point, *text, *note;

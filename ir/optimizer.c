@@ -1,7 +1,7 @@
 // The update: clipping and optimizer nodes, in parameter order, after the backward pass.
 //
 // Clipping (torch.nn.utils.clip_grad_norm_): the sum of squares of every gradient, a chain of adds,
-// then clip_scale = min(1, max_norm / (sqrt(total) + 1e-6)), which the optimizer rows multiply into
+// then clip_scale = min(1, max_norm / (sqrt(total) + 1e-6)), which the optimizer ops multiply into
 // the gradient, so the gradients themselves stay unclipped. Moments are state tensors named
 // PARAM.exp_avg, PARAM.exp_avg_sq (Adam) and PARAM.momentum. A parameter without a gradient stays.
 

@@ -64,19 +64,19 @@ static bool read_op(ir_reader *r, const hb_tree *node, ir_op *op)
 
 static bool read_operands(ir_reader *r, const hb_tree *node, ir_node *n)
 {
-    const ir_op_info *row = ir_op_of(n->op);
+    const ir_op_info *info = ir_op_of(n->op);
     const hb_tree *t = hb_get(node, "in");
     bool good = true;
     if (t && !rd_is(r, t, HB_LIST)) return false;
     int count = t ? t->n : 0;
-    if (count < row->min_in || count > row->max_in) {
+    if (count < info->min_in || count > info->max_in) {
         hb_pos at = t ? t->at : node->at;
-        if (row->min_in == row->max_in)
-            rd_error(r, at, "%s takes %d operand%s, not %d", row->name, row->min_in,
-                     row->min_in == 1 ? "" : "s", count);
+        if (info->min_in == info->max_in)
+            rd_error(r, at, "%s takes %d operand%s, not %d", info->name, info->min_in,
+                     info->min_in == 1 ? "" : "s", count);
         else
-            rd_error(r, at, "%s takes %d to %d operands, not %d", row->name, row->min_in,
-                     row->max_in, count);
+            rd_error(r, at, "%s takes %d to %d operands, not %d", info->name, info->min_in,
+                     info->max_in, count);
         return false;
     }
     for (int i = 0; i < count; i++) {
@@ -89,23 +89,23 @@ static bool read_operands(ir_reader *r, const hb_tree *node, ir_node *n)
 
 static bool read_attrs(ir_reader *r, const hb_tree *node, ir_node *n)
 {
-    const ir_op_info *row = ir_op_of(n->op);
+    const ir_op_info *info = ir_op_of(n->op);
     const hb_tree *t = hb_get(node, "attrs");
     const char *names[IR_MAX_ATTR];
     bool good = true;
     if (t && !rd_is(r, t, HB_TABLE)) return false;
-    for (int i = 0; i < row->n_attr; i++)
-        names[i] = row->attr[i].name;
+    for (int i = 0; i < info->n_attr; i++)
+        names[i] = info->attr[i].name;
     int before = hb_diag_count(r->d);
-    if (t) hb_only_keys(t, names, row->n_attr, r->src, r->d);
+    if (t) hb_only_keys(t, names, info->n_attr, r->src, r->d);
     good = hb_diag_count(r->d) == before;
-    for (int i = 0; i < row->n_attr; i++) {
-        n->attr[i] = row->attr[i].value;
+    for (int i = 0; i < info->n_attr; i++) {
+        n->attr[i] = info->attr[i].value;
         const hb_tree *v = t ? hb_get(t, names[i]) : NULL;
         if (v) {
             good = rd_attr(r, v, &n->attr[i]) && good;
-        } else if (!row->attr[i].has_default) {
-            rd_error(r, t ? t->at : node->at, "%s needs the attribute '%s'", row->name, names[i]);
+        } else if (!info->attr[i].has_default) {
+            rd_error(r, t ? t->at : node->at, "%s needs the attribute '%s'", info->name, names[i]);
             good = false;
         }
     }
@@ -116,9 +116,9 @@ static bool read_attrs(ir_reader *r, const hb_tree *node, ir_node *n)
 static void count_from_end(const ir_graph *g, ir_node *n)
 {
     int64_t rank = n->n_in > 0 ? g->tensors.p[n->in[0]].rank : 0;
-    const ir_op_info *row = ir_op_of(n->op);
-    for (int i = 0; i < row->n_attr; i++) {
-        const char *name = row->attr[i].name;
+    const ir_op_info *info = ir_op_of(n->op);
+    for (int i = 0; i < info->n_attr; i++) {
+        const char *name = info->attr[i].name;
         if (strcmp(name, "dim") == 0 && n->attr[i].i < 0) n->attr[i].i += rank;
         if (strcmp(name, "dims") == 0 || strcmp(name, "perm") == 0)
             for (int k = 0; k < n->attr[i].n; k++)

@@ -1,6 +1,6 @@
 // Recomputation by blocks.
 //
-// Blocks are found by structure alone: forward nodes are interned by row, attributes and the shapes
+// Blocks are found by structure alone: forward nodes are interned by op, attributes and the shapes
 // and kinds of what they read and write; a run in which they repeat with a period is cut into
 // blocks of one period. Of the places where the first block may begin the one is taken where least
 // goes over from block to block (between two layers of a transformer: the residual stream). Layers
@@ -59,12 +59,12 @@ static void shapes(finder *f, bool sizes)
     f->shape = HB_ARRAY(f->a, int, f->n + 1);
     for (int i = 0; i < f->n; i++) {
         const ir_node *n = &g->nodes.p[i];
-        const ir_op_info *row = ir_op_of(n->op);
+        const ir_op_info *info = ir_op_of(n->op);
         hb_buf b = {.arena = f->a};
         int64_t head[3] = {n->op, n->n_in, n->n_out};
         hb_putn(&b, (const char *)head, sizeof head);
-        for (int k = 0; sizes && k < row->n_attr; k++) {
-            if (strcmp(row->attr[k].name, "key") == 0) continue;
+        for (int k = 0; sizes && k < info->n_attr; k++) {
+            if (strcmp(info->attr[k].name, "key") == 0) continue;
             hb_putn(&b, (const char *)&n->attr[k].i, sizeof n->attr[k].i);
             hb_putn(&b, (const char *)&n->attr[k].f, sizeof n->attr[k].f);
             hb_putn(&b, (const char *)&n->attr[k].n, sizeof n->attr[k].n);

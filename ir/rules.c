@@ -130,7 +130,7 @@ void ir_rule_of(const ir_graph *g, int node, const ir_frame *f, const ir_atoms *
                 const ir_dim_atoms *dims, const int *cls, ir_rule *r)
 {
     const ir_node *n = &g->nodes.p[node];
-    const ir_op_info *row = ir_op_of(n->op);
+    const ir_op_info *info = ir_op_of(n->op);
     builder b = {.r = r, .s = s, .cls = cls};
     memset(r, 0, sizeof *r);
     memset(b.of_letter, -1, sizeof b.of_letter);
@@ -138,7 +138,7 @@ void ir_rule_of(const ir_graph *g, int node, const ir_frame *f, const ir_atoms *
     memcpy(r->term, f->term, sizeof r->term);
     r->linear = linear_of(g, n);
     for (int i = 0; i < n->n_out; i++)
-        r->reducer[i] = row->reducers[row->list_out ? 0 : i];
+        r->reducer[i] = info->reducers[info->list_out ? 0 : i];
     if (f->flat) {
         rule_flat(&b, g, n, dims);
         return;

@@ -16,7 +16,7 @@ typedef struct ir_binding {
 } ir_binding;
 
 bool ir_bind(const ir_graph *g, const ir_node *n, ir_binding *b, hb_arena *a, hb_str *why);
-// The C functions of the view rows (shapes_views.c); shapes only.
+// The C functions of the view ops (shapes_views.c); shapes only.
 bool ir_infer_view(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_arena *a, hb_str *why);
 // The shapes of composites (shapes_composites.c).
 bool ir_infer_composite(const ir_graph *g, const ir_node *n, ir_tensor *out, hb_arena *a,

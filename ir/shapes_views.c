@@ -1,4 +1,4 @@
-// Output shapes of the rows with a C function in place of a formula.
+// Output shapes of the ops with a C function in place of a formula.
 
 #include "ir/shapes.h"
 

@@ -446,7 +446,7 @@ static bool vjp_expand(ir_back *b, const ir_node *n, const int *dy)
     return true;
 }
 
-// Statistics: the rule of the row that reads them covers their gradient.
+// Statistics: the rule of the op that reads them covers their gradient.
 static bool vjp_stat(ir_back *b, const ir_node *n, const int *dy)
 {
     (void)b, (void)n, (void)dy;

@@ -8,7 +8,7 @@
 
 #include "ir/vjp_emit.h"
 
-// dy[i]: gradient of output i, -1 if nothing depends on it (never so for a row with one output).
+// dy[i]: gradient of output i, -1 if nothing depends on it (never so for an op with one output).
 typedef bool ir_vjp(ir_back *b, const ir_node *n, const int *dy);
 ir_vjp *ir_vjp_of(ir_op op); // NULL: not differentiable, or a statistic
 bool ir_vjp_is_stat(ir_op op);

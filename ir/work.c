@@ -39,7 +39,7 @@ static double elements(const cut *c, const ir_rule_dim *dims, int rank)
     return n;
 }
 
-// Product of a dense row's letters: its output's and those that only the first operand has
+// Product of a dense op's letters: its output's and those that only the first operand has
 // (summed).
 static double dense_work(const cut *c, const ir_tensor *x, const ir_tensor *y)
 {
@@ -78,7 +78,7 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_par
                   int n_parts, double *flops, double *bytes)
 {
     const ir_node *nd = &g->nodes.p[node];
-    const ir_op_info *row = ir_op_of(nd->op);
+    const ir_op_info *info = ir_op_of(nd->op);
     cut c = {&f->rule[node], part, n_parts};
     double largest = 0, moved = 0;
     for (int i = 0; i < nd->n_out; i++) {
@@ -90,25 +90,25 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_par
     for (int i = 0; i < nd->n_in; i++) {
         const ir_tensor *t = &g->tensors.p[nd->in[i]];
         double e = elements(&c, c.r->in[i], t->rank);
-        bool gather = i == 0 && row->flags & IR_GATHER; // reads as many entries as it writes
+        bool gather = i == 0 && info->flags & IR_GATHER; // reads as many entries as it writes
         if (gather) e = elements(&c, c.r->out[0], g->tensors.p[nd->out[0]].rank);
         largest = e > largest ? e : largest;
         moved += e * (double)ir_dtype_bytes(t->dtype);
     }
-    *bytes = row->flags & IR_ZERO_COPY ? 0 : moved;
-    switch (row->flops_kind) {
+    *bytes = info->flags & IR_ZERO_COPY ? 0 : moved;
+    switch (info->flops_kind) {
     case IR_FLOPS_NONE:
     case IR_FLOPS_MOVE:
         *flops = 0;
         break;
     case IR_FLOPS_POINT:
-        *flops = row->flops * largest;
+        *flops = info->flops * largest;
         break;
     case IR_FLOPS_DENSE:
-        *flops = row->flops * dense_work(&c, &g->tensors.p[nd->in[0]], &g->tensors.p[nd->out[0]]);
+        *flops = info->flops * dense_work(&c, &g->tensors.p[nd->in[0]], &g->tensors.p[nd->out[0]]);
         break;
     case IR_FLOPS_SDPA:
-        *flops = row->flops * sdpa_work(&c, nd);
+        *flops = info->flops * sdpa_work(&c, nd);
         break;
     }
 }

@@ -257,7 +257,7 @@ static bool lies_over(const op_call *o, const chk_buffer *x, const chk_buffer *y
            x->elements == y->elements && chk_same_range(o->c, x, y);
 }
 
-// Outputs apart from each other and from operands, but for rows that write in place or over an
+// Outputs apart from each other and from operands, but for ops that write in place or over an
 // operand, and for views of the same bytes. *content: what the bytes of output 0 become, 0 new.
 static bool check_aliasing(op_call *o, int *content)
 {

@@ -1,7 +1,7 @@
 // The graph's values: their terms, and numbers for them on one rank.
 //
 // A term is a keyed hash of an op, its attributes and the terms of its operands, down to the names
-// and fills of what is declared; rows that read the learning rate have its schedule in it. Values
+// and fills of what is declared; ops that read the learning rate have its schedule in it. Values
 // with one term are made in the same way, so they are equal.
 //
 // Numbers of a float are drawn by its term: a call is to be right for any (but for values that turn

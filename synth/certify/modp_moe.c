@@ -1,4 +1,4 @@
-// Meanings of the rows of a mixture of experts, loop by loop. Choices go by the order of numbers as
+// Meanings of the ops of a mixture of experts, loop by loop. Choices go by the order of numbers as
 // integers (mp_more), which is the same on all ranks; sums are over the entries a rank holds.
 
 #include <string.h>

@@ -123,7 +123,7 @@ static void key_operand(run *x, hb_buf *key, const int *ids, int i)
             b->held.partial[0] | b->held.partial[1] << 8 | (int64_t)x->graph.null[b->tensor] << 16);
 }
 
-// A random row's key of its own seeds a hash: what holds for one holds for all.
+// A random op's key of its own seeds a hash: what holds for one holds for all.
 static bool is_seed(const ir_op_info *row, int attr)
 {
     return strcmp(row->attr[attr].name, "key") == 0;

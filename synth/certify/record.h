@@ -56,7 +56,7 @@ typedef struct rec_call {
     double
         num[4]; // fills {kind, a, b}; schedule {lr, warmup, cosine, min_lr}; batch {rows, tokens}
     int op;     // OP: ir_op
-    const ir_attr *attr; // OP: as many as the row has; a plan's are the graph's own
+    const ir_attr *attr; // OP: as many as the op has; a plan's are the graph's own
     int n_out, n_in;
     int *out, *in;  // tensor ids; -1 = absent optional operand. Declarations: in[0]
     cost_coll coll; // START

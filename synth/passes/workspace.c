@@ -119,7 +119,7 @@ static void takes(walk *w, int64_t bytes)
     if (bytes > w->work) w->work = bytes;
 }
 
-// --- rows of the table
+// --- ops of the table
 
 // A matrix of a matmul: stored [rows, cols], wanted [more_rows, more_cols].
 typedef struct matrix {

@@ -51,7 +51,7 @@ static int cuts_dense(const syn_form_facts *f)
 
 // HAP's rules (alibaba/hap, hap.rs analyze_rgraph): only add takes partial values; forward, only
 // whole sums, the loss and products without a parameter's rule contract a cut factor, and attention
-// is cut by the batch. Backward, the adjoints of these are whatever the rows allow.
+// is cut by the batch. Backward, the adjoints of these are whatever the ops allow.
 static int hap_rule(const syn_form_facts *f)
 {
     const ir_node *n = f->node;

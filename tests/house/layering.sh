@@ -15,8 +15,6 @@ cuda="runtime/cuda/device runtime/cuda/kernels runtime/cuda/comm runtime/cuda/fu
 # Rooms that see less than all to their left: the solver is mathematics, the checker takes nothing
 # from what made the plan.
 less="solver=ir/base synth/certify=ir/base,ir,clusters,costmodel,synth/plan"
-# Where circles and arrows back may still be.
-to_come="emit runtime/hap"
 
 folders="ir clusters costmodel solver synth emit cli runtime"
 work=$(mktemp -d)
@@ -33,7 +31,7 @@ if [ -f "${HAP_BUILD:-}/compile_commands.json" ]; then
     (cd "$HAP_BUILD" && nm -AP $objects 2>/dev/null) >"$work/symbols"
 fi
 
-awk -v compiler="$compiler" -v cuda="$cuda" -v less="$less" -v to_come="$to_come" \
+awk -v compiler="$compiler" -v cuda="$cuda" -v less="$less" \
     -v arrows="$work/arrows" '
 function complain(where, what) { print where ": " what; bad = 1 }
 # The room of a path: the longest name above that it begins with; runtime for all else of it.
@@ -52,11 +50,6 @@ function external_ok(file, name) {
     if (name ~ "^(mpi|nccl|nvrtc|cuda.*|cublas.*|cudnn.*|cu_.*)[.]h$") return file ~ "^runtime/"
     return 1
 }
-function waits(path,    i) {
-    for (i = 1; i <= n_to_come; i++)
-        if (index(path, late[i] "/") == 1) return 1
-    return 0
-}
 # How `file` comes by `other`, a file of ours: is that lawful?
 function check_arrow(file, other, where, how,    a, b) {
     a = room_of(file)
@@ -66,7 +59,7 @@ function check_arrow(file, other, where, how,    a, b) {
         if (other ~ "^runtime/hap/[^/]*[.]def$") return # a table that both sides share
         if (b !~ "^runtime") complain(where, "the runtime sees no compiler folder (" how ")")
         else if (a !~ "^runtime") complain(where, "the compiler does not see the runtime (" how ")")
-        else if (a in cuda_rank && b in cuda_rank && cuda_rank[b] > cuda_rank[a] && !waits(file))
+        else if (a in cuda_rank && b in cuda_rank && cuda_rank[b] > cuda_rank[a])
             complain(where, a " may not see " b " (" how ")")
         return
     }
@@ -74,7 +67,7 @@ function check_arrow(file, other, where, how,    a, b) {
     else if (a in only && !in_list(only[a], b)) complain(where, a " takes nothing from " b " (" how ")")
 }
 function arrow(from, to) {
-    if (from != to && !waits(from) && !waits(to)) drawn[from " " to] = 1
+    if (from != to) drawn[from " " to] = 1
 }
 
 BEGIN {
@@ -84,7 +77,6 @@ BEGIN {
     for (i = 1; i <= n; i++) cuda_rank[word[i]] = i
     n = split(less, word, " ")
     for (i = 1; i <= n; i++) only[substr(word[i], 1, index(word[i], "=") - 1)] = substr(word[i], index(word[i], "=") + 1)
-    n_to_come = split(to_come, late, " ")
 }
 
 FILENAME ~ "/files$" {
