@@ -403,7 +403,7 @@ static void begin(int n_ranks, int steps)
         memset(fake.sym[i], 0xA5, (size_t)fake.room);
         cudaStreamCreateWithPriority(&q->b.x.stream, 0, 0);
         cudaStreamCreateWithPriority(&q->b.stream[1], 0, 0);
-        q->b.chunk[1] = fake_comm(0, i);
+        q->b.group[1] = fake_comm(0, i);
         q->b.warm = steps > 1;
         q->r.seg[SEG_SYM] = cuda_put_start(&q->r, fake.room);
         cuda_pair_start(&q->r);
@@ -423,7 +423,7 @@ static void end(void)
         cuda_put_end(&q->r);
         cudaStreamDestroy(q->b.x.stream);
         cudaStreamDestroy(q->b.stream[1]);
-        fake_comm_free(q->b.chunk[1]);
+        fake_comm_free(q->b.group[1]);
         hap_tensor_free_all(&q->r);
         free(q->r.tensor);
     }
