@@ -5,7 +5,10 @@ Such a reshape moves nothing, so where it stands in the step means nothing; buff
 by their first use without it. What hapc prints since programs have views is left as it is.
 """
 import re
+import signal
 import sys
+
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # diff -q ends early
 
 declared, number, views = {}, {}, []
 
