@@ -467,12 +467,12 @@ int64_t cost_scratch(cost_coll k, cost_form f, const cost_shards *s)
     return (int64_t)up(round(bytes), COST_SCRATCH_ALIGN);
 }
 
-cost_forms cost_forms_of(cost_coll k, int n, bool puts_)
+cost_forms cost_forms_of(cost_coll k, int n, bool with_puts)
 {
     cost_forms x = {.n = 0};
     for (cost_form f = COST_EVEN; f < COST_PUTS; f++)
         if (cost_form_exists(k, f)) x.form[x.n++] = f;
-    if (!puts_ || k == COST_RESHARD) return x;
+    if (!with_puts || k == COST_RESHARD) return x;
     x.form[x.n++] = COST_PUT(1);
     if (n > 2) x.form[x.n++] = COST_PUT(n - 1);
     for (int copies = 2; copies < n - 1 && x.n < COST_MAX_FORMS; copies *= 2)

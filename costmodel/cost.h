@@ -125,7 +125,7 @@ typedef struct cost_forms {
 // Those that are looked at among n ranks: of the library; then, with `one-sided puts`, 1, n - 1,
 // and powers of two between them of copies in flight. What lies between comes last: where it was
 // not measured it takes what one before it does.
-cost_forms cost_forms_of(cost_coll k, int n, bool puts_);
+cost_forms cost_forms_of(cost_coll k, int n, bool with_puts);
 // Index of the cheapest; of equal ones, up to rounding, the first, so that even shards take the
 // native form.
 int cost_cheapest(const cost_forms *x);

@@ -295,22 +295,22 @@ static void table(tables *w)
     static const struct {
         syn_role role;
         const char *title;
-    } groups[] = {{SYN_ROLE_INPUT, "Inputs"},
-                  {SYN_ROLE_HOME, "Parameters and what the step carries over"},
-                  {SYN_ROLE_CONST, "Constants"},
-                  {SYN_ROLE_VALUE, "Values of the step"},
-                  {SYN_ROLE_SCRATCH, "Scratch of collectives"}};
+    } section[] = {{SYN_ROLE_INPUT, "Inputs"},
+                   {SYN_ROLE_HOME, "Parameters and what the step carries over"},
+                   {SYN_ROLE_CONST, "Constants"},
+                   {SYN_ROLE_VALUE, "Values of the step"},
+                   {SYN_ROLE_SCRATCH, "Scratch of collectives"}};
     pt *t = w->t;
     const syn_program *p = t->p;
     lines_text(&t->l, 0, "static const hap_place buffers[] = {");
-    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+    for (size_t g = 0; g < sizeof section / sizeof *section; g++) {
         bool first = true;
         for (int pass = 0; pass < 2; pass++) // families behind
             for (int i = 0; i < p->tensors.n; i++) {
                 const syn_tensor *s = &p->tensors.p[i];
-                if (s->role != groups[g].role || (s->family < 0) != (pass == 0)) continue;
+                if (s->role != section[g].role || (s->family < 0) != (pass == 0)) continue;
                 if (w->of[i] >= 0 || !first_of(w, i)) continue;
-                title(t, &first, groups[g].title);
+                title(t, &first, section[g].title);
                 row(w, i);
             }
     }

@@ -1,6 +1,6 @@
 // Collectives by the library and by one-sided puts, one process a rank:
 //
-//     mpirun -n W one-sided put-bench-cuda [--seconds S] [--rounds N] [--largest MIB] [--checked
+//     mpirun -n W push-bench-cuda [--seconds S] [--rounds N] [--largest MIB] [--checked
 //     MIB]
 //                                 [--mib M,M…] [--kinds KIND,KIND…]
 //

@@ -3,7 +3,7 @@
 // parts of the one before have come. Nothing else: no credits, no other stream, rounds captured. So
 // what a one-sided put could take at best. Every word is checked.
 //
-//     one-sided put-stores [ROUNDS]
+//     push-stores [ROUNDS]
 
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -36,7 +36,7 @@ static CUresult (*batch_mem_op)(CUstream, unsigned, CUstreamBatchMemOpParams *, 
 static void ok(int failed, const char *what)
 {
     if (!failed) return;
-    fprintf(stderr, "one-sided put-stores: %s: error %d\n", what, failed);
+    fprintf(stderr, "put-stores: %s: error %d\n", what, failed);
     exit(1);
 }
 

@@ -88,7 +88,7 @@ static syn_program *simulate(syn_making *x)
 static syn_program *share_moves(syn_making *x)
 {
     syn_program *p = x->program;
-    int groups = p->fusions.n;
+    int fusions = p->fusions.n;
     if (p->pairs.n > 0) return p; // a pair names its collective
     p->fusions.n = 0;
     syn_program *shared = syn_with_shared_moves(p);
@@ -102,11 +102,11 @@ static syn_program *share_moves(syn_making *x)
             return x->program = shared;
         }
     }
-    p->fusions.n = groups;
+    p->fusions.n = fusions;
     return p;
 }
 
-// Of groups and pairs those are left that loops allow: then the step is another.
+// Of fusions and pairs those are left that loops allow: then the step is another.
 static syn_program *roll_up(syn_making *x)
 {
     syn_roll(x->program);

@@ -5,7 +5,7 @@
 
 #include "synth/plan/program.h"
 
-// Finds repetitions and families, and groups (fuse.h) as the loops allow.
+// Finds repetitions and families, and fusions (fuse.h) as the loops allow.
 void syn_roll(syn_program *p);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "synth/plan/program.h"
 
-// A scheduled program without groups and pairs in which no tensor is brought into the same state
+// A scheduled program without fusions and pairs in which no tensor is brought into the same state
 // twice, where that takes no longer and its live bytes fit; p itself where there is no such thing.
 syn_program *syn_with_shared_moves(syn_program *p);
 

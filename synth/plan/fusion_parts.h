@@ -1,9 +1,9 @@
-// What a fused group is made of.
+// What a fusion is made of.
 //
-// The members of a group are ops of the table of kind EACH or ROWS on one *domain*: the local
-// shape of the tensors that they make, rows of a last dim. Every tensor of a group has a shape
+// The members of a fusion are ops of the table of kind EACH or ROWS on one *domain*: the local
+// shape of the tensors that they make, rows of a last dim. Every tensor of a fusion has a shape
 // beside the domain (syn_shape); a value that only members read is not written to memory, the
-// others are *kept*. A group stands within one layer and one repetition of a loop, between two
+// others are *kept*. A fusion stands within one layer and one repetition of a loop, between two
 // collectives; its members follow each other. The CPU runs them one by one.
 
 #ifndef HAP_SYNTH_FUSION_PARTS_H
@@ -19,7 +19,7 @@ typedef enum {
     SYN_ONE
 } syn_shape;
 
-// The tensors of a group, by first appearance: of each member its operands, then its outputs.
+// The tensors of a fusion, by first appearance: of each member its operands, then its outputs.
 typedef struct syn_parts {
     int n, domain; // buffer; -1: no member yet
     bool rows;     // a member is of kind ROWS
@@ -31,7 +31,7 @@ typedef struct syn_parts {
     } part[SYN_MAX_PARTS];
 } syn_parts;
 
-// May the instruction be a member of a group at all?
+// May the instruction be a member of a fusion at all?
 bool syn_may_fuse(const syn_program *p, const syn_instr *in);
 // in becomes member number `member`, or s stays as it is.
 bool syn_parts_join(const syn_program *p, syn_parts *s, const syn_instr *in, int member);

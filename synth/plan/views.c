@@ -1,7 +1,7 @@
 // Views: reshapes that are no call of the program but another declaration of the same bytes.
 //
 // Such a reshape moves nothing, and its result is there as soon as its operand is. So the operand
-// must be made by one call alone, and in a loop all repetitions must agree. What stands in a group
+// must be made by one call alone, and in a loop all repetitions must agree. What stands in a fusion
 // or an overlapped pair is left: those name their calls.
 
 #include "synth/plan/views.h"

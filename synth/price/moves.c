@@ -232,11 +232,11 @@ static void price_forms(const syn_costs *c, const syn_move *m, const syn_transfe
 }
 
 // Of all forms that there are between the members; one-sided puts: or without them.
-static cost_forms all_forms(const syn_costs *c, const syn_move *m, bool puts_,
+static cost_forms all_forms(const syn_costs *c, const syn_move *m, bool with_puts,
                             const syn_transfer *list, int n)
 {
-    puts_ = puts_ && !m->reduce_max && syn_axes_link(c, m->axes).peer;
-    cost_forms x = cost_forms_of(m->coll, syn_group_size(c->mesh, m->axes), puts_);
+    with_puts = with_puts && !m->reduce_max && syn_axes_link(c, m->axes).peer;
+    cost_forms x = cost_forms_of(m->coll, syn_group_size(c->mesh, m->axes), with_puts);
     price_forms(c, m, list, n, &x);
     return x;
 }
@@ -266,10 +266,10 @@ void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const sy
     bool both = m->coll == COST_ALL_REDUCE && c->mesh->n_axes == 2;
     for (int f = 1; both && f < x.n; f++) // the first is FLAT
         if (cost_is_put(x.form[f]) && x.sec[f] + link.latency > x.sec[0]) x.sec[f] = HUGE_VAL;
-    for (int puts_ = 1; puts_ >= 0; puts_--) {
+    for (int with_puts = 1; with_puts >= 0; with_puts--) {
         int i = cost_cheapest(&x);
-        best[puts_] = x.form[i];
-        m->sec_with[puts_] = x.sec[i];
+        best[with_puts] = x.form[i];
+        m->sec_with[with_puts] = x.sec[i];
         while (cost_is_put(x.form[x.n - 1])) // which come last
             x.n--;
     }

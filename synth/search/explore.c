@@ -426,8 +426,8 @@ static void explore_meshes(pool *p)
             follow(p, order[0]);
         }
         // Two axes multiply the states, and ratios of machines and devices differ less.
-        int startings = few_starts(p) || p->b->mesh->n_axes == 2 ? 2 : row->n_start;
-        for (int starting = 1; starting < startings && !behind && !pool_out_of_time(p); starting++)
+        int n_starting = few_starts(p) || p->b->mesh->n_axes == 2 ? 2 : row->n_start;
+        for (int starting = 1; starting < n_starting && !behind && !pool_out_of_time(p); starting++)
             follow(p, order[starting]); // of few starts: was there before
     }
 }

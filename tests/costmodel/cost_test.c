@@ -207,7 +207,7 @@ END_TEST
 // Between peers: one one-sided put at a time has 0.95 of the link and 7 us each; one to every other
 // rank at a time 0.54 and 5 us for each but the first; what lies between in proportion; the library
 // 0.8.
-START_TEST(puts_)
+START_TEST(one_sided_puts)
 {
     static const int64_t table[] = {4, 3, 2, 1}, to[] = {1, 1, 1, 1};
     static const cl_link near_by = {.bandwidth = 1e9, .latency = 1e-5, .peer = true};
@@ -409,7 +409,7 @@ int main(void)
     tcase_add_test(c, ops_by_roofline);
     tcase_add_test(c, gather_and_scatter);
     tcase_add_test(c, all_reduce);
-    tcase_add_test(c, puts_);
+    tcase_add_test(c, one_sided_puts);
     tcase_add_test(c, runs_of_memory);
     tcase_add_test(c, short_stretches_take_a_time_each);
     tcase_add_test(c, all_to_all_and_reshard);

@@ -548,7 +548,7 @@ int main(int argc, char **argv)
     int programs = argc > 1 ? atoi(argv[1]) : 21, steps = argc > 2 ? atoi(argv[2]) : 5;
     uint64_t seed = argc > 3 ? (uint64_t)atoll(argv[3]) : 1, hash = 0;
     int longest = argc > 4 ? atoi(argv[4]) : 50, class_of[64] = {0};
-    int64_t puts_ = 0, others = 0, done = 0;
+    int64_t n_puts = 0, others = 0, done = 0;
     int64_t local = WORK + IO + (int64_t)base.n_ranks * (1 << 20) + 4096;
     double begin = hap_seconds();
     p.mirror = malloc(IO);
@@ -571,7 +571,7 @@ int main(int argc, char **argv)
             coll_seed(seed * 7919 + (uint64_t)program);
             make_program();
             for (int i = 0; i < p.n_items; i++)
-                *(hap_form_put(p.item[i].call.form) ? &puts_ : &others) +=
+                *(hap_form_put(p.item[i].call.form) ? &n_puts : &others) +=
                     p.large && steps > 6 ? 6 : steps;
             for (step_of_it = 0; step_of_it < steps && (!p.large || step_of_it < 6); step_of_it++) {
                 alarm(WATCH);
@@ -599,7 +599,7 @@ int main(int argc, char **argv)
         printf(
             "put_stress: %lld one-sided puts and %lld other collectives in %lld steps on %d ranks, "
             "%.1f s, hash %08x %08x, %s\n",
-            (long long)puts_, (long long)others, (long long)done, base.n_ranks,
+            (long long)n_puts, (long long)others, (long long)done, base.n_ranks,
             hap_seconds() - begin, (unsigned)hash_min, (unsigned)hash_max,
             all ? "FAILED" : "all right");
     hap_comm_finish(&base);

@@ -257,7 +257,7 @@ static void find_live(hap_rank *r, const cuda_record *c, bool *live)
 // live: of the calls that are no part of a graph; NULL: all.
 static void run_list(hap_rank *r, cuda_record *c, const bool *live)
 {
-    int puts_ = 0, ahead = 0;
+    int n_puts = 0, ahead = 0;
     cuda_ahead_begin(c);
     ahead += poison_ahead(r, c, -1);
     for (int i = 0; i < c->n; i++) {
@@ -298,11 +298,11 @@ static void run_list(hap_rank *r, cuda_record *c, const bool *live)
                 if (c->call[first].kind == CUDA_OP && c->call[first].chain) poison(c, first);
                 break;
             }
-        puts_ += e->kind == CUDA_START && hap_form_put(e->coll.form);
+        n_puts += e->kind == CUDA_START && hap_form_put(e->coll.form);
         if (!live || live[i]) ahead += poison_ahead(r, c, i);
     }
     if (!c->begun)
-        fprintf(stderr, "rank %d %d one-sided puts, %d told ahead\n", r->id, puts_, ahead);
+        fprintf(stderr, "rank %d %d one-sided puts, %d told ahead\n", r->id, n_puts, ahead);
     c->begun = true;
 }
 

@@ -98,7 +98,7 @@ START_TEST(puts_of_plans)
 {
     static const char *const graphs[] = {"mlp", "gpt2-tiny", "bert-moe-tiny"};
     static const char *const clusters[] = {"laptop-peers", "laptop2x2-peers"};
-    int puts_ = 0, library = 0;
+    int n_puts = 0, library = 0;
     for (int i = 0; i < 6; i++) {
         setting s = read_setting(graphs[i / 2], clusters[i % 2]);
         for (int k = SYN_AUTO + 1; k < syn_n_strategies; k++) {
@@ -112,7 +112,7 @@ START_TEST(puts_of_plans)
                     library++;
                     continue;
                 }
-                puts_++;
+                n_puts++;
                 ck_assert(in->coll != COST_RESHARD && !in->reduce_max);
                 ck_assert(inside_machines(p, in->axes));
                 for (int j = 0; j < in->n_out && in->coll != COST_REDUCE_SCATTER; j++)
@@ -132,7 +132,7 @@ START_TEST(puts_of_plans)
         }
         hb_arena_free(s.a);
     }
-    ck_assert_int_ge(puts_, 200);
+    ck_assert_int_ge(n_puts, 200);
     ck_assert_int_ge(library, 20); // between machines, and what one-sided puts have not
 }
 END_TEST
@@ -153,7 +153,7 @@ START_TEST(memory_takes_puts_back)
             full = fmax(full, (double)free_plan.program->peak_bytes[k]);
         for (int step = 0; step < 5; step++) {
             double sec[2];
-            bool puts_ = false;
+            bool has_puts = false;
             hb_arena *a = hb_arena_new();
             for (int k = 0; k < s.c->n_classes; k++)
                 s.c->cls[k].capacity = (int64_t)(full * (0.5 + 0.12 * step));
@@ -162,7 +162,7 @@ START_TEST(memory_takes_puts_back)
                     s.c->machine[m].peer = peer;
                 syn_result r = plan(a, &s, SYN_AUTO);
                 sec[peer] = r.status == SYN_OK ? r.predicted_sec : HUGE_VAL;
-                if (peer && r.status == SYN_OK) puts_ = syn_has_puts(r.program);
+                if (peer && r.status == SYN_OK) has_puts = syn_has_puts(r.program);
                 for (int k = 0; r.status == SYN_OK && k < r.program->mesh->n_classes; k++)
                     ck_assert(r.program->peak_bytes[k] <= s.c->cls[0].capacity);
             }
@@ -171,7 +171,7 @@ START_TEST(memory_takes_puts_back)
                           sec[0]);
             if (isfinite(sec[0])) ratio += log(sec[1] / sec[0]);
             feasible += isfinite(sec[0]);
-            without += isfinite(sec[1]) && !puts_;
+            without += isfinite(sec[1]) && !has_puts;
             hb_arena_free(a);
         }
         hb_arena_free(s.a);

@@ -43,7 +43,7 @@ typedef struct cuda_puts {
 
 static cuda_puts *puts_of(const hap_rank *r)
 {
-    return cuda_of(r)->puts_;
+    return cuda_of(r)->puts;
 }
 
 static void call(const cuda_put *p, CUresult e, const char *name)
@@ -75,7 +75,7 @@ char *cuda_put_start(hap_rank *r, int64_t bytes)
     int64_t begin = (bytes + FLAG_BYTES - 1) / FLAG_BYTES * FLAG_BYTES;
     char *p = cuda_segment_start(r, &g->segment, bytes ? begin : 0,
                                  (int64_t)CUDA_MASKS * CUDA_PUT_KINDS * r->n_ranks * FLAG_BYTES);
-    cuda_of(r)->puts_ = g;
+    cuda_of(r)->puts = g;
     g->sizes = (cuda_put_sizes){.piece = 4 << 20, .run = 256, .turn = CUDA_TURN};
     if (!p) return NULL;
     g->driver = cuda_driver_get(&why);
@@ -107,7 +107,7 @@ void cuda_put_end(hap_rank *r)
         free(g->turns[i]);
     free(g->turns);
     free(g);
-    cuda_of(r)->puts_ = NULL;
+    cuda_of(r)->puts = NULL;
 }
 
 // The rank that is member m of this rank's group.

@@ -57,21 +57,21 @@ static void say_parts(const hap_rank *r, const bool *live)
 {
     cuda_steps *steps = cuda_steps_of(r);
     const cuda_record *list = &steps->now.list;
-    int captured = 0, starts = 0, in_graphs = 0, puts_ = 0;
+    int captured = 0, starts = 0, in_graphs = 0, n_puts = 0;
     for (int i = 0; i < steps->now.n_parts; i++)
         captured += !steps->now.part[i].live;
     for (int i = 0; i < list->n; i++) {
         const cuda_call *c = &list->call[i];
         if (c->kind != CUDA_START) continue;
         bool put = hap_form_put(c->coll.form) && cuda_put_peers(r, c->coll.axes);
-        puts_ += put;
+        n_puts += put;
         starts += !put;
         in_graphs += !put && !live[i];
     }
     fprintf(stderr,
             "rank %d step in %d parts, %d of them captured; %d of %d of the library's collectives "
             "in them, %d one-sided puts between\n",
-            r->id, steps->now.n_parts, captured, in_graphs, starts, puts_);
+            r->id, steps->now.n_parts, captured, in_graphs, starts, n_puts);
 }
 
 static void find_parts(hap_rank *r)
