@@ -42,6 +42,10 @@
 #define SYN_MANY_NODES 700  // nodes: with more, ratios start from the better of two plans [tried]
 #define SYN_LARGE      1500 // nodes: with more, few starts, and variants when asked for [tried]
 
+#define SYN_FEW_LAYERS 3    // layers that stay at each end of a run of equal ones [tried]
+#define SYN_ENDINGS    3    // of searches among few layers that are planned whole [tried]
+#define SYN_ENDING_FAR 1.1  // times the best: an ending this slow is not [tried]
+
 // --- additive searches: how near the optimum (candidates.c, explore.c) ---
 #define SYN_SEARCH_GAP 1e-3 // share: searches on the way; the chosen plan's is closed [tried]
 #define SYN_ROUGH_GAP  0.01 // share: searches with communication at a discount [tried]
@@ -85,6 +89,7 @@
 
 // --- memory: when a plan counts as fitting, and prices on bytes (candidates.c) ---
 #define SYN_ROOMY          0.9   // of a capacity: fewer live bytes mostly find a place [tried]
+#define SYN_FEW_FIT        0.97  // of a capacity: the same of live bytes among few layers [tried]
 #define SYN_SHARE_NEAR     16    // instructions: equal conversions so near hold no more memory [set]
 #define SYN_SURELY_FITS    0.7   // of a capacity: below, the plan without pairs is not placed [set]
 #define SYN_HOPELESS       1.5   // times the best: no better memory price is looked for [set]

@@ -64,6 +64,10 @@ void pool_place(candidate *c)
 void pool_try_place(pool *p, candidate *c)
 {
     double *least = &p->waste[c->program->pairs.n > 0][c->program->has_sym];
+    if (p->g->few_of) { // has no arena: what stands for several layers is one buffer
+        c->fits = c->share <= SYN_FEW_FIT;
+        return;
+    }
     if (c->placed || c->share > 1 || (!p->spare && c->share * *least > 1)) return;
     pool_place(c);
     double waste = (1 + pool_overflow(c->program)) / c->share;
@@ -243,7 +247,8 @@ static bool homes_fit(pool *p, const syn_space *s)
                     least_share(s, t, s->shardings[node]->sharding[i].in[in], *slot);
         }
         for (int c = 0; c < classes; c++)
-            need[c] += (*slot)[c] * (double)(ir_elements(ten) * ir_dtype_bytes(ten->dtype));
+            need[c] += (*slot)[c] * ir_tensor_times(s->g, t) *
+                       (double)(ir_elements(ten) * ir_dtype_bytes(ten->dtype));
     }
     bool fit = true;
     for (int c = 0; c < classes && fit; c++) {

@@ -284,6 +284,73 @@ static void add_boards(pool *p, const bool *keep)
     if (p->opt->mesh != SYN_MESH_MACHINES) add_board(p, syn_mesh_flat(p->arena, c, keep));
 }
 
+// The set of a folded step that is set k of the whole; -1: none is.
+static int lead_set(const syn_partitions *to, const syn_partitions *from, int k)
+{
+    const struct syn_partition_set *x = &to->set[k];
+    int nth = 0; // of those that nothing tells apart, in order
+    for (int i = 0; i < k; i++)
+        nth += to->set[i].size == x->size && to->set[i].like == x->like;
+    for (int i = 0; i < from->n_sets; i++)
+        if (from->set[i].size == x->size && from->set[i].like == x->like && nth-- == 0) return i;
+    return -1;
+}
+
+// The cuts of a lead; the compute starting ratio's of a set that it does not have.
+static void set_lead_cuts(pool *p, const syn_lead *lead)
+{
+    syn_partitions *to = p->b->partitions;
+    const syn_partitions *from = lead->partitions;
+    set_starting_ratio(p, SYN_STARTING_COMPUTE);
+    for (int k = 0; k < to->n_sets; k++) {
+        int of = lead_set(to, from, k);
+        if (of >= 0) memset(to->set[k].n, 0, sizeof to->set[k].n);
+        for (int axis = SYN_BOTH; of >= 0 && axis >= 0; axis--)
+            for (int i = 0; i < from->set[of].n[axis]; i++) {
+                const syn_cut *cut = &lead->mesh->cuts.p[from->set[of].cut[axis][i]];
+                double *share = HB_ARRAY(p->arena, double, cut->n + 1);
+                for (int c = 0; c < cut->n; c++)
+                    share[c] = (double)cut->table[c];
+                syn_partitions_add(p->arena, to, p->b->mesh, k, axis, share, cut->name);
+            }
+    }
+}
+
+static bool same_devices(const syn_mesh *a, const syn_mesh *b)
+{
+    if (a->n_axes != b->n_axes || a->n_ranks != b->n_ranks) return false;
+    return memcmp(a->cluster_rank, b->cluster_rank, sizeof *a->cluster_rank * (size_t)a->n_ranks) ==
+           0;
+}
+
+static board *lead_board(pool *p, const syn_lead *lead)
+{
+    bool *keep = HB_ARRAY(p->arena, bool, p->m->cluster->n_ranks + 1);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < p->boards.n; i++)
+            if (same_devices(p->boards.p[i]->mesh, lead->mesh)) return p->boards.p[i];
+        for (int r = 0; r < lead->mesh->n_ranks; r++)
+            keep[lead->mesh->cluster_rank[r]] = true;
+        if (pass == 0) add_boards(p, keep);
+    }
+    hb_bug("a board of the lead", __FILE__, __LINE__);
+}
+
+// From where the search among few layers ended.
+static void follow_lead(pool *p, const syn_lead *lead)
+{
+    candidate first;
+    p->b = lead_board(p, lead);
+    double *weight =
+        hb_copy(p->arena, lead->weight, sizeof *weight * (size_t)p->b->mesh->n_classes);
+    search_options o = quick_options(p, weight);
+    p->b->price = lead->price;
+    set_lead_cuts(p, lead);
+    if (!tried_before(p) && pool_search_within_memory(p, &o, NULL, &first))
+        alternate(p, SYN_STARTING_COMPUTE, &first, 0);
+    pool_forget(p, NULL, NULL);
+}
+
 static double speed(const pool *p, int rank)
 {
     const cl_class *c = &p->m->cluster->cls[p->m->cluster->class_of[rank]];
@@ -468,6 +535,11 @@ void pool_explore(pool *p)
         return;
     }
     p->boards.n = p->n_whole; // without those of fewer devices, if this is not the first time
+    if (o->lead) {
+        follow_lead(p, o->lead);
+        discounts(p);
+        return;
+    }
     explore_meshes(p);
     discounts(p);
     drop_devices(p);
