@@ -44,7 +44,8 @@
 
 #define SYN_FEW_LAYERS 3    // layers that stay at each end of a run of equal ones [tried]
 #define SYN_ENDINGS    3    // of searches among few layers that are planned whole [tried]
-#define SYN_ENDING_FAR 1.1  // times the best: an ending this slow is not [tried]
+#define SYN_GIANT      50000 // nodes in all chunks: only where nothing smaller fits [tried]
+#define SYN_BROKEN_PROMISE 1.05 // times what few layers promised: then they are looked at again [set]
 
 // --- additive searches: how near the optimum (candidates.c, explore.c) ---
 #define SYN_SEARCH_GAP 1e-3 // share: searches on the way; the chosen plan's is closed [tried]

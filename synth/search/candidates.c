@@ -65,7 +65,13 @@ void pool_try_place(pool *p, candidate *c)
 {
     double *least = &p->waste[c->program->pairs.n > 0][c->program->has_sym];
     if (p->g->few_of) { // has no arena: what stands for several layers is one buffer
-        c->fits = c->share <= SYN_FEW_FIT;
+        double beside = 0;
+        if (p->opt->wary) syn_workspace(c->program);
+        for (int k = 0; k < c->program->mesh->n_classes && p->opt->wary; k++) {
+            const cl_class *cls = &p->m->cluster->cls[c->program->mesh->cluster_class[k]];
+            beside = fmax(beside, (double)syn_workspace_bytes(c->program, k) / (double)cls->capacity);
+        }
+        c->fits = c->share + beside <= SYN_FEW_FIT;
         return;
     }
     if (c->placed || c->share > 1 || (!p->spare && c->share * *least > 1)) return;

@@ -346,6 +346,7 @@ static void follow_lead(pool *p, const syn_lead *lead)
     search_options o = quick_options(p, weight);
     p->b->price = lead->price;
     set_lead_cuts(p, lead);
+    p->b->tried.n = 0;
     if (!tried_before(p) && pool_search_within_memory(p, &o, NULL, &first))
         alternate(p, SYN_STARTING_COMPUTE, &first, 0);
     pool_forget(p, NULL, NULL);

@@ -328,45 +328,50 @@ static bool same_place(const ending *x, const ending *y)
                0;
 }
 
-// The quickest ending that was not planned whole yet, but for those much behind and those that are
-// like one that was: on the same devices with as many chunks.
-static ending *next_ending(planner *few, const bool *done)
+// Of endings that may be the best, the one that promises most; those of so many chunks that the
+// whole would be a giant come last. Not one on the same devices with as many chunks as one before.
+static ending *next_ending(const planner *whole, planner *few, const bool *done)
 {
     ending *next = NULL;
-    double best = HUGE_VAL;
-    for (int i = 0; i < few->endings.n; i++)
-        best = fmin(best, few->endings.p[i].sec);
-    for (int i = 0; i < few->endings.n; i++) {
-        ending *e = &few->endings.p[i];
-        bool like = done[i] || e->sec > best * SYN_ENDING_FAR;
-        for (int k = 0; k < few->endings.n && !like; k++)
-            like = done[k] && few->endings.p[k].chunks == e->chunks &&
-                   same_place(&few->endings.p[k], e);
-        if (!like && (!next || e->sec < next->sec)) next = e;
-    }
+    for (int pass = 0; pass < 2 && !next; pass++)
+        for (int i = 0; i < few->endings.n; i++) {
+            ending *e = &few->endings.p[i];
+            bool giant = e->chunks * whole->step->nodes.n > SYN_GIANT;
+            bool skip = done[i] || (giant && (pass == 0 || fitting(whole)));
+            skip = skip || (fitting(whole) && e->sec * (1 + SYN_WISH_GAIN) > whole->plain_sec);
+            for (int k = 0; k < few->endings.n && !skip; k++)
+                skip = done[k] && few->endings.p[k].chunks == e->chunks &&
+                       same_place(&few->endings.p[k], e);
+            if (!skip && (!next || e->sec < next->sec)) next = e;
+        }
     return next;
 }
 
-// The problem of few layers first; where that ends, the whole begins.
-static void plan_from_few(planner *p, ir_graph *few_step)
+// The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
+// the arena counts among few layers, too, though it is known only roughly there. Returns the
+// seconds that were promised.
+static double plan_from_few(planner *p, ir_graph *few_step, bool wary)
 {
-    planner few = {.a = p->a, .step = few_step, .m = p->m, .o = p->o};
     syn_options quick = *p->o;
     quick.no_pairs = true;
     quick.baselines = false;
-    few.o = &quick;
+    quick.wary = wary;
+    if (quick.time_limit_sec > 0) quick.time_limit_sec = fmax(quick.time_limit_sec - p->spent, 0);
+    planner few = {.a = p->a, .step = few_step, .m = p->m, .o = &quick};
+    if (over(p)) return 0;
     plan_variants(&few);
     p->spent += few.spent;
     bool *done = HB_ARRAY(p->a, bool, few.endings.n + 1);
     bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
     for (int n = 0; n < SYN_ENDINGS; n++) {
-        ending *e = next_ending(&few, done);
-        if (!e || (fitting(p) && e->sec * (1 - SYN_WISH_GAIN) > p->plain_sec)) return;
+        ending *e = next_ending(p, &few, done);
+        if (!e) break;
         done[e - few.endings.p] = true;
         for (int b = 0; b < p->step->n_blocks; b++)
             again[b] = e->again[few_step->few_of[b]];
         plan(p, e->chunks, again, &e->lead);
     }
+    return fitting(&few) ? few.plain_sec : 0;
 }
 
 syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o)
@@ -374,7 +379,11 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     planner p = {.a = a, .step = step, .m = m, .o = o};
     bool may_fold = o->strategy == SYN_AUTO && !o->pins && !o->again && step->nodes.n > SYN_LARGE;
     ir_graph *few = may_fold ? ir_fold(a, step, SYN_FEW_LAYERS) : NULL;
-    if (few) plan_from_few(&p, few);
+    if (few) {
+        double promised = plan_from_few(&p, few, false);
+        if (!fitting(&p) || p.plain_sec > promised * SYN_BROKEN_PROMISE)
+            plan_from_few(&p, few, true);
+    }
     if (!fitting(&p)) plan_variants(&p);
     return result_of(&p);
 }

@@ -36,6 +36,7 @@ typedef struct syn_options {
     const bool *again;               // syn_plan: blocks to compute again; NULL: its choice
     bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
     const syn_lead *lead; // NULL: none
+    bool wary;            // of few layers: workspace counts, as far as it is known
     bool loose;      // what fits with nothing in flight alone does not count (another variant may)
     double beat_sec; // of a plan at hand, 0: none. Starts far behind it are left
     const char *dump_after; // letters of passes behind which plans are printed (passes.h); NULL
