@@ -14,9 +14,9 @@ typedef struct folding {
     hb_arena *a;
     const ir_graph *g;
     ir_graph *out;
-    int n;       // forward nodes
-    span *block; // by block, from 0 on
-    int *stand;  // by block: the one that stands for it where a later node reads it; itself: stays
+    int n;        // forward nodes
+    span *block;  // by block, from 0 on
+    int *stand;   // by block: the one that stands for it where a later node reads it; itself: stays
     double *more; // by block that stays
     int *few;     // by block: the one of out that has its place
     int *tensor;  // by tensor of g: of out, -1

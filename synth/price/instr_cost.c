@@ -43,14 +43,14 @@ void syn_price_one(syn_program *p, syn_costs *c, syn_instr *in)
     case SYN_SLICE:
     case SYN_PARTIAL:
         for (int k = 0; k < p->mesh->n_classes; k++)
-            in->sec[k] = times_of(p, in) *
-                         syn_copy_seconds(c, k, (double)p->tensors.p[in->out[0]].bytes[k]);
+            in->sec[k] =
+                times_of(p, in) * syn_copy_seconds(c, k, (double)p->tensors.p[in->out[0]].bytes[k]);
         break;
     case SYN_START:
         scratch = hb_arena_new();
         move = syn_move_of(in);
-        in->sec[0] = times_of(p, in) *
-                     syn_list_seconds(c, &move, syn_transfers(scratch, p, in), in->n_in);
+        in->sec[0] =
+            times_of(p, in) * syn_list_seconds(c, &move, syn_transfers(scratch, p, in), in->n_in);
         hb_arena_free(scratch);
         break;
     case SYN_WAIT:

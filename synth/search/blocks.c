@@ -87,8 +87,8 @@ static void find_bytes(measure *m, const int *birth, const int *death)
         bool there = from->again ? birth[t] <= done[k] && death[t] > done[k]
                                  : birth[t] <= m->left[k] && death[t] >= m->met[k];
         for (int c = 0; there && c < classes; c++)
-            sum[k * classes + c] += (double)p->tensors.p[t].bytes[c] *
-                                    ir_tensor_times(p->g, p->tensors.p[t].value);
+            sum[k * classes + c] +=
+                (double)p->tensors.p[t].bytes[c] * ir_tensor_times(p->g, p->tensors.p[t].value);
     }
     for (int b = 0; b < n; b++)
         for (int k = 0; k < m->n_chunks; k++)

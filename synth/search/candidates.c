@@ -69,7 +69,8 @@ void pool_try_place(pool *p, candidate *c)
         if (p->opt->wary) syn_workspace(c->program);
         for (int k = 0; k < c->program->mesh->n_classes && p->opt->wary; k++) {
             const cl_class *cls = &p->m->cluster->cls[c->program->mesh->cluster_class[k]];
-            beside = fmax(beside, (double)syn_workspace_bytes(c->program, k) / (double)cls->capacity);
+            beside =
+                fmax(beside, (double)syn_workspace_bytes(c->program, k) / (double)cls->capacity);
         }
         c->fits = c->share + beside <= SYN_FEW_FIT;
         return;

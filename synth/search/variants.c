@@ -55,6 +55,7 @@ typedef struct planner {
     ir_again parts;
     // Among few layers: where the plans ended that are to be planned whole.
     HB_VEC(ending) endings;
+    bool kept; // the whole takes about what few layers promised
 } planner;
 
 static wish *wish_of(planner *p, int64_t chunks, const bool *again)
@@ -348,9 +349,9 @@ static ending *next_ending(const planner *whole, planner *few, const bool *done)
 }
 
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
-// the arena counts among few layers, too, though it is known only roughly there. Returns the
-// seconds that were promised.
-static double plan_from_few(planner *p, ir_graph *few_step, bool wary)
+// the arena counts among few layers, too, though it is known only roughly there. Whether
+// it is worth another look.
+static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
 {
     syn_options quick = *p->o;
     quick.no_pairs = true;
@@ -358,7 +359,7 @@ static double plan_from_few(planner *p, ir_graph *few_step, bool wary)
     quick.wary = wary;
     if (quick.time_limit_sec > 0) quick.time_limit_sec = fmax(quick.time_limit_sec - p->spent, 0);
     planner few = {.a = p->a, .step = few_step, .m = p->m, .o = &quick};
-    if (over(p)) return 0;
+    if (over(p)) return false;
     plan_variants(&few);
     p->spent += few.spent;
     bool *done = HB_ARRAY(p->a, bool, few.endings.n + 1);
@@ -371,7 +372,8 @@ static double plan_from_few(planner *p, ir_graph *few_step, bool wary)
             again[b] = e->again[few_step->few_of[b]];
         plan(p, e->chunks, again, &e->lead);
     }
-    return fitting(&few) ? few.plain_sec : 0;
+    p->kept = fitting(p) && fitting(&few) && p->plain_sec <= few.plain_sec * SYN_BROKEN_PROMISE;
+    return !p->kept;
 }
 
 syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o)
@@ -379,11 +381,14 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     planner p = {.a = a, .step = step, .m = m, .o = o};
     bool may_fold = o->strategy == SYN_AUTO && !o->pins && !o->again && step->nodes.n > SYN_LARGE;
     ir_graph *few = may_fold ? ir_fold(a, step, SYN_FEW_LAYERS) : NULL;
-    if (few) {
-        double promised = plan_from_few(&p, few, false);
-        if (!fitting(&p) || p.plain_sec > promised * SYN_BROKEN_PROMISE)
-            plan_from_few(&p, few, true);
+    if (few && plan_from_few(&p, few, false)) plan_from_few(&p, few, true);
+    if (!few || !p.kept) {
+        planner whole = {.a = a, .step = step, .m = m, .o = o, .spent = p.spent};
+        plan_variants(&whole);
+        whole.kept = p.kept;
+        if (!fitting(&p) || (fitting(&whole) && whole.best.predicted_sec < p.best.predicted_sec))
+            p = whole;
+        p.spent = whole.spent;
     }
-    if (!fitting(&p)) plan_variants(&p);
     return result_of(&p);
 }

@@ -218,8 +218,7 @@ syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
     for (int i = 0; s->memory_price && i < n; i++) {
         const double *share = syn_state_shares(s->costs, &st->s[i]);
         for (int c = 0; c < s->mesh->n_classes; c++)
-            st->bytes[i] +=
-                s->memory_price[c] * bytes * share[c] * ir_tensor_times(s->g, tensor);
+            st->bytes[i] += s->memory_price[c] * bytes * share[c] * ir_tensor_times(s->g, tensor);
     }
     find_paths(s, tensor, st, -1, -1);
     return st;
