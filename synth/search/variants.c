@@ -292,6 +292,7 @@ static void plan_variants(planner *p)
     p->loose = !o->pins && o->strategy == SYN_AUTO;
     plan(p, first, o->again ? o->again : none, NULL);
     if (p->least_share <= 0) return; // parameters and moments alone do not fit
+    bool plain_fits = fitting(p);
     bool enough = fitting(p) && large(p);
     if (o->pins || o->strategy != SYN_AUTO || !(p->best.tight || next_wish(p, first))) return;
     bool choose = !o->again && step->n_blocks > 0 && !(enough && !o->vary_blocks);
@@ -313,8 +314,10 @@ static void plan_variants(planner *p)
         if (choose && !large(p)) give_up(p);
         weary = fitting(p) && k > first && p->plain == before ? weary + 1 : 0;
     }
-    // None fits: now what took least, with every effort.
     p->loose = false;
+    // Others do: with every effort the step as it is may fit, too, and be quicker.
+    if (!plain_fits && fitting(p)) plan(p, first, least, NULL);
+    // None fits: now what took least.
     for (int i = 0; i < p->wishes.n; i++)
         p->wishes.p[i].done = false;
     if (p->best.status == SYN_INFEASIBLE && plan(p, p->lean_chunks, p->lean_again, NULL) && choose)
