@@ -175,7 +175,6 @@ static void lists(tile_call *c, const tile_shape *s)
 
 static void run(const tile_call *c, const tile_shape *s)
 {
-    if (getenv("PROGRESS")) fprintf(stderr, "%s %lld %lld %lld\n", s->name, (long long)c->p.m, (long long)c->p.n, (long long)c->p.k);
     if (c->y != c->add) OK(cudaMemset(c->y, 0xFF, (size_t)bytes_of(c) + 64));
     if (c->before) OK(cudaMemset(c->before, 0xFF, (size_t)bytes_of(c) + 64));
     OK(cudaDeviceSynchronize());
@@ -230,6 +229,7 @@ START_TEST(shapes)
         int64_t k = 1 + below(i % 5 ? 300 : 1300);
         if (i % 6 == 0) m = (m + 127) / 128 * 128, n = (n + 7) / 8 * 8, k = (k + 63) / 64 * 64;
         bool wide = i % 4 == 3;
+        n = wide ? (n + 3) / 4 * 4 : (n + 7) / 8 * 8;
         tile_call c = call_of(m, n, k, way[0], way[1], wide);
         if (i % 3 == 1)
             c.bias = i % 2 ? (void *)bias_wide : bias, c.p.bias_type = i % 2 ? HAP_F32 : HAP_BF16;
@@ -357,7 +357,7 @@ END_TEST
 
 START_TEST(late_flag)
 {
-    tile_call c = call_of(300, 300, 100, false, true, false);
+    tile_call c = call_of(300, 304, 100, false, true, false);
     with_flags(&c, &tile_shapes[0], list, false);
     c.patience = 1000000;
     OK(cudaMemset(flags, 0, FLAGS * 4));
@@ -382,6 +382,8 @@ START_TEST(refused)
     d = c, d.p.la = 68;
     refuses(d, "16 bytes");
     d = c, d.y = y + 8;
+    refuses(d, "16 bytes");
+    d = c, d.p.n = 63;
     refuses(d, "16 bytes");
     d = c, d.p.a_t = d.p.b_t = true;
     refuses(d, "turn one");

@@ -6,12 +6,13 @@
 #include "cuda/kernels/tile_kernel.h"
 
 const tile_shape tile_shapes[TILE_SHAPES] = {
-    {"128x256", 128, 256, 2}, {"128x192", 128, 192, 2}, {"128x128", 128, 128, 2},
-    {"192x192", 192, 192, 3}, {"256x128", 256, 128, 2}, {"128x128 in turns", 128, 128, 1},
+    {"128x256", 128, 256, 2},          {"128x192", 128, 192, 2}, {"128x128", 128, 128, 2},
+    {"192x192", 192, 192, 3},          {"256x128", 256, 128, 2}, {"128x128 in turns", 128, 128, 1},
+    {"128x192 in turns", 128, 192, 1},
 };
 static tile_launch *const launches[TILE_SHAPES] = {
-    tile_launch_128x256, tile_launch_128x192, tile_launch_128x128,
-    tile_launch_192x192, tile_launch_256x128, tile_launch_turns_128x128,
+    tile_launch_128x256, tile_launch_128x192,       tile_launch_128x128,       tile_launch_192x192,
+    tile_launch_256x128, tile_launch_turns_128x128, tile_launch_turns_128x192,
 };
 
 static bool is_hopper(void)
@@ -35,18 +36,21 @@ const char *tile_why_not(const tile_call *c)
         p->n > INT32_MAX / 2 || p->k > INT32_MAX / 2)
         return cuda_fail("not supported: tile kernels take one matmul that is not empty");
     if (p->a_t && p->b_t) return cuda_fail("not supported: tile kernels turn one operand");
-    if (all % 16 || p->la % 8 || p->lb % 8 || p->ly % (wide ? 4 : 8))
-        return cuda_fail("not supported: tile kernels want rows at multiples of 16 bytes");
+    if (all % 16 || p->la % 8 || p->lb % 8 || p->ly % (wide ? 4 : 8) ||
+        p->n % (wide ? 4 : 8)) // stores are clipped in such steps
+        return cuda_fail("not supported: tile kernels want rows of multiples of 16 bytes");
     if (wide && c->activation != TILE_NONE)
         return cuda_fail("not supported: tile kernels have activations of 16-bit values alone");
     if (c->bias && p->bias_type != HAP_F32 && p->bias_type != HAP_BF16)
         return cuda_fail("not supported: tile kernels take a bias in f32 or bf16");
+    if (c->bias && (uintptr_t)c->bias % (p->bias_type == HAP_F32 ? 8 : 4))
+        return cuda_fail("not supported: tile kernels take a bias two by two");
     if (c->before && c->activation == TILE_NONE)
         return cuda_fail("not supported: two results without an activation");
     return NULL;
 }
 
-// Rows of tiles that a group of the list has: the tiles in flight then make about a square.
+// Rows of clusters that a group of the list has: those in flight then make about a square.
 static int group_rows(int rows, int cols, int clusters)
 {
     int g = 1;
@@ -55,19 +59,29 @@ static int group_rows(int rows, int cols, int clusters)
     return g;
 }
 
+// A cluster's tiles lie so that they share their larger operand. What is left over at the last row,
+// or column, of tiles is paired along it.
 int tile_list(const tile_shape *s, int64_t m, int64_t n, int sms, tile_entry *list)
 {
-    int down = (int)((m + s->rows - 1) / s->rows), right = (int)((n + s->cols - 1) / s->cols);
-    int pairs = down / 2, count = 0, group = group_rows(2 * s->rows, s->cols, sms / 2);
-    for (int from = 0; from < pairs; from += group)
-        for (int col = 0; col < right; col++)
-            for (int row = from; row < pairs && row < from + group; row++, count++)
+    const int down = (int)((m + s->rows - 1) / s->rows), right = (int)((n + s->cols - 1) / s->cols);
+    const bool side = s->rows > s->cols;
+    const int tall = side ? 1 : 2, wide = side ? 2 : 1; // a cluster's tiles
+    const int rows = down / tall, cols = right / wide;
+    const int group = group_rows(tall * s->rows, wide * s->cols, sms / 2);
+    int count = 0;
+    for (int from = 0; from < rows; from += group)
+        for (int col = 0; col < cols; col++)
+            for (int row = from; row < rows && row < from + group; row++, count++)
                 if (list)
-                    list[count] = (tile_entry){2 * row * s->rows, col * s->cols, 0, -1, 0, -1};
-    // A last row of tiles without one below: pairs side by side.
-    for (int col = 0; col < right && down % 2; col += 2, count++)
+                    list[count] = (tile_entry){.row = row * tall * s->rows,
+                                               .col = col * wide * s->cols,
+                                               .kind = side ? TILE_RIGHT : 0};
+    const int left = side ? right % 2 * down : down % 2 * right;
+    for (int i = 0; i < left; i += 2, count++)
         if (list)
-            list[count] = (tile_entry){(down - 1) * s->rows, col * s->cols, TILE_RIGHT, -1, 0, -1};
+            list[count] = (tile_entry){.row = (side ? i : down - 1) * s->rows,
+                                       .col = (side ? right - 1 : i) * s->cols,
+                                       .kind = side ? 0 : TILE_RIGHT};
     return count;
 }
 

@@ -39,7 +39,7 @@ typedef struct tile_shape {
     const char *name;
     int rows, cols, parts;
 } tile_shape;
-enum { TILE_SHAPES = 6 };
+enum { TILE_SHAPES = 7 };
 extern const tile_shape tile_shapes[TILE_SHAPES];
 
 typedef enum { TILE_NONE, TILE_GELU_TANH, TILE_GELU_ERF } tile_activation;

@@ -29,7 +29,9 @@ template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS
     static constexpr int BLOCKS = ROWS / 64 / (TURNS ? 1 : GROUPS);    // of 64 rows a group has
     static constexpr int A_BYTES = ROWS * K_STEP * 2, B_BYTES = COLS * K_STEP * 2;
     static constexpr int THREADS = 128 * (1 + GROUPS);
-    static constexpr int MOVERS = GROUPS == 3 ? 32 : 40, OTHERS = GROUPS == 3 ? 160 : 232;
+    static constexpr bool FULL = BLOCKS * COLS > 256; // of registers: 192 results a thread
+    static constexpr int MOVERS = GROUPS == 3 ? 32 : FULL ? 24 : 40;
+    static constexpr int OTHERS = GROUPS == 3 ? 160 : FULL ? 240 : 232;
     static constexpr int BARRIERS = 8 * (2 * STAGES + 2 * GROUPS * SLOTS);
     static constexpr int SHARED =
         1024 + STAGES * (A_BYTES + B_BYTES) + GROUPS * SLOTS * SLOT + BARRIERS;
@@ -161,39 +163,31 @@ template <class F> __device__ inline int first_row(const my_tile<F> &e, int g, i
     return e.row + 64 * (F::TURNS ? b : g * F::BLOCKS + b);
 }
 
-// One thread: what group g puts into its slots goes to y in the same order. One store may be under
-// way when the next is issued.
+// One thread: what group g puts into its slots goes to y in the same order. Stores from all slots
+// but one may be under way when the next is issued.
 template <class F>
 __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g, uint32_t block)
 {
     ring<F::SLOTS> slot;
     const int width = p.wide ? 32 : 64, maps = p.has_before ? 2 : 1;
+    int issued = 0;
     for (int t = (int)blockIdx.x / 2, n = 0; t < p.entries; t += (int)gridDim.x / 2, n++) {
         if (F::TURNS && n % F::GROUPS != g) continue;
         const my_tile<F> e(p, t, block);
         if (!e.inside) continue;
-        int before = -1;
         for (int b = 0; b < F::BLOCKS; b++) {
             const int row = first_row(e, g, b);
             if (row >= p.m) break;
             for (int c = 0; c < F::COLS && e.col + c < p.n; c += width)
-                for (int k = 0; k < maps; k++, slot.next()) {
+                for (int k = 0; k < maps; k++) {
                     barrier_wait(m.filled(g, slot.at), slot.parity);
                     store_box(k + 1 < maps ? &p.before : &p.y, m.slot(g, slot.at), e.col + c, row);
-                    if (F::SLOTS == 1) {
-                        stores_read<0>();
-                        barrier_arrive(m.stored(g, slot.at));
-                        continue;
-                    }
-                    if (before >= 0) {
-                        stores_read<1>();
-                        barrier_arrive(m.stored(g, before));
-                    }
-                    before = slot.at;
+                    slot.next();
+                    if (++issued < F::SLOTS) continue;
+                    stores_read<F::SLOTS - 1>();
+                    barrier_arrive(m.stored(g, slot.at)); // the oldest
                 }
         }
-        stores_read<0>();
-        if (before >= 0) barrier_arrive(m.stored(g, before));
         if (e.kind & TILE_SIGNALS) {
             stores_done();
             fence_all();
@@ -209,17 +203,16 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
 template <int N> __device__ inline void add_bias(const tile_args &p, int col, float *d)
 {
 #pragma unroll
-    for (int j = 0; j < N; j++)
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const int at = col + 8 * j + i;
-            const float v = at >= p.n ? 0.0f
-                            : p.bias_is_wide
-                                ? __ldg((const float *)p.bias + at)
-                                : __bfloat162float(((const __nv_bfloat16 *)p.bias)[at]);
-            d[4 * j + i] += v;
-            d[4 * j + i + 2] += v;
-        }
+    for (int j = 0; j < N; j++) {
+        const int at = col + 8 * j;
+        float2 v = {0, 0};
+        if (at < p.n && p.bias_is_wide) v = __ldg((const float2 *)((const float *)p.bias + at));
+        if (at < p.n && !p.bias_is_wide)
+            v = __bfloat1622float2(
+                __ldg((const __nv_bfloat162 *)((const __nv_bfloat16 *)p.bias + at)));
+        d[4 * j] += v.x, d[4 * j + 1] += v.y;
+        d[4 * j + 2] += v.x, d[4 * j + 3] += v.y;
+    }
 }
 
 template <int N> __device__ inline void add_before(const tile_args &p, int row, int col, float *d)
@@ -259,22 +252,57 @@ template <class F> struct putter {
         if (lane == 0) barrier_arrive(m.filled(group, slot.at));
         slot.next();
     }
-    __device__ void meet() const { threads_wait(1 + group, 128); }
 
-    // 64 columns of bf16, eight blocks of 8.
-    __device__ void put(const float *d)
+    // 64 columns of bf16, eight blocks of 8: pairs of a row, then of the row 8 below.
+    __device__ void put_pairs(const uint32_t (&v)[16])
     {
         const uint32_t to = take();
         const int i = lane / 8, row = warp * 16 + i % 2 * 8 + lane % 8;
 #pragma unroll
         for (int j = 0; j < 8; j += 2)
-            store_matrices(to + row * 128 + (((j + i / 2) ^ (row & 7)) << 4),
-                           pack_bf16(d[4 * j], d[4 * j + 1]), pack_bf16(d[4 * j + 2], d[4 * j + 3]),
-                           pack_bf16(d[4 * j + 4], d[4 * j + 5]),
-                           pack_bf16(d[4 * j + 6], d[4 * j + 7]));
-        if (p.activation) activate(to);
+            store_matrices(to + row * 128 + (((j + i / 2) ^ (row & 7)) << 4), v[2 * j],
+                           v[2 * j + 1], v[2 * j + 2], v[2 * j + 3]);
         give();
     }
+    __device__ void put(const float *d)
+    {
+        uint32_t v[16];
+        pack(d, v);
+        put_pairs(v);
+    }
+    // The activation is of the rounded values: its bits are those of the op that reads them.
+    __device__ void put_activated(const float *d)
+    {
+        uint32_t v[16];
+        pack(d, v);
+        if (p.has_before) put_pairs(v);
+        if (p.activation == TILE_GELU_TANH) {
+#pragma unroll
+            for (int i = 0; i < 16; i++)
+                v[i] = pack_bf16(hap_formula::hap_gelu_tanh(low(v[i])),
+                                 hap_formula::hap_gelu_tanh(high(v[i])));
+        } else {
+#pragma unroll
+            for (int i = 0; i < 16; i++)
+                v[i] = pack_bf16(short_gelu(low(v[i])), short_gelu(high(v[i])));
+        }
+        put_pairs(v);
+    }
+    __device__ static void pack(const float *d, uint32_t (&v)[16])
+    {
+#pragma unroll
+        for (int i = 0; i < 16; i++)
+            v[i] = pack_bf16(d[2 * i], d[2 * i + 1]);
+    }
+    __device__ static float low(uint32_t v)
+    {
+        return __uint_as_float(v << 16);
+    }
+    __device__ static float high(uint32_t v)
+    {
+        return __uint_as_float(v & 0xFFFF0000u);
+    }
+
     // 32 columns of f32, four blocks of 8.
     __device__ void put_wide(const float *d)
     {
@@ -288,49 +316,53 @@ template <class F> struct putter {
         }
         give();
     }
-    // The activation of the slot's values in their place, or in the next slot, if they are wanted
-    // as well. Eight values at a time, not in a warpgroup's registers: there it would be unrolled
-    // once an element.
-    __device__ void activate(uint32_t from)
+    __device__ void add_all(int row, int col, float *d) const
     {
-        uint32_t to = from;
-        meet();
-        if (p.has_before) {
-            give();
-            to = take();
-        }
-#pragma unroll 1
-        for (int i = thread * 16; i < SLOT; i += 128 * 16) {
-            uint32_t v[4];
-            load_shared(from + i, v);
-#pragma unroll
-            for (int q = 0; q < 4; q++)
-                v[q] = pack_bf16(value(__uint_as_float(v[q] << 16)),
-                                 value(__uint_as_float(v[q] & 0xFFFF0000u)));
-            store_shared(to + i, v);
-        }
-        if (p.has_before) meet(); // `from` is read before it is filled again
-    }
-    __device__ float value(float v) const
-    {
-        return p.activation == TILE_GELU_TANH ? hap_formula::hap_gelu_tanh(v) : short_gelu(v);
+        col += lane % 4 * 2;
+        if (p.bias) add_bias<8>(p, col, d);
+        if (p.add) add_before<8>(p, row + warp * 16 + lane / 4, col, d);
     }
 
-    // A block of 64 rows from `row` on.
-    __device__ void rows(const my_tile<F> &e, int row, float (&d)[F::COLS / 2])
+    // A tile's results.
+    __device__ void tile(const my_tile<F> &e, float (&d)[F::BLOCKS][F::COLS / 2])
     {
-        const int first = row + warp * 16 + lane / 4, col = e.col + lane % 4 * 2;
+        if (p.activation != TILE_NONE) {
+            activated(e, d);
+            return;
+        }
 #pragma unroll
-        for (int c = 0; c < F::COLS; c += 64) {
-            if (e.col + c >= p.n) break;
-            if (p.bias) add_bias<8>(p, col + c, d + c / 2);
-            if (p.add) add_before<8>(p, first, col + c, d + c / 2);
-            if (!p.wide) {
-                put(d + c / 2);
-                continue;
+        for (int b = 0; b < F::BLOCKS; b++) {
+            const int row = first_row(e, group, b);
+            if (row >= p.m) break;
+#pragma unroll
+            for (int c = 0; c < F::COLS; c += 64) {
+                if (e.col + c >= p.n) break;
+                float *at = d[b] + c / 2;
+                add_all(row, e.col + c, at);
+                if (!p.wide) {
+                    put(at);
+                    continue;
+                }
+                put_wide(at);
+                if (e.col + c + 32 < p.n) put_wide(at + 16);
             }
-            put_wide(d + c / 2);
-            if (e.col + c + 32 < p.n) put_wide(d + c / 2 + 16);
+        }
+    }
+    // One piece of code for all columns, or fetching it would take longer than it runs: what comes
+    // next moves to the first registers.
+    __device__ void activated(const my_tile<F> &e, float (&d)[F::BLOCKS][F::COLS / 2])
+    {
+        constexpr int N = F::COLS / 2, PIECES = F::COLS / 64;
+#pragma unroll 1
+        for (int i = 0; i < F::BLOCKS * PIECES; i++) {
+            const int row = first_row(e, group, i / PIECES), col = e.col + i % PIECES * 64;
+            if (row < p.m && col < p.n) {
+                add_all(row, col, d[0]);
+                put_activated(d[0]);
+            }
+#pragma unroll
+            for (int k = 0; k < F::BLOCKS * N - 32; k++)
+                d[k / N][k % N] = d[(k + 32) / N][(k + 32) % N];
         }
     }
 };
@@ -387,19 +419,12 @@ __device__ inline void multiply_tiles(const tile_args &p, const memory<F> &m, in
         const my_tile<F> e(p, t, block);
         if (F::TURNS) threads_wait(4 + g, 256);
         multiply<F, A_T, B_T>(p, m, stage, g, thread, d);
-        if (!e.inside) continue;
-#pragma unroll
-        for (int b = 0; b < F::BLOCKS; b++) {
-            const int row = first_row(e, g, b);
-            if (row >= p.m) break;
-            put.rows(e, row, d[b]);
-        }
+        if (e.inside) put.tile(e, d);
     }
 }
 
 template <class F, bool A_T, bool B_T>
-__global__ void __launch_bounds__(F::THREADS, 1) __cluster_dims__(2, 1, 1)
-    kernel(const __grid_constant__ tile_args p)
+__global__ void __launch_bounds__(F::THREADS, 1) kernel(const __grid_constant__ tile_args p)
 {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     extern __shared__ char shared[];
@@ -437,10 +462,16 @@ __global__ void __launch_bounds__(F::THREADS, 1) __cluster_dims__(2, 1, 1)
 template <class F, bool A_T, bool B_T>
 const char *launch(const tile_args *p, int clusters, cudaStream_t stream)
 {
+    cudaLaunchConfig_t c = {};
+    cudaLaunchAttribute pairs = {};
+    pairs.id = cudaLaunchAttributeClusterDimension;
+    pairs.val.clusterDim.x = 2, pairs.val.clusterDim.y = pairs.val.clusterDim.z = 1;
+    c.gridDim = dim3((unsigned)clusters * 2), c.blockDim = dim3(F::THREADS);
+    c.dynamicSmemBytes = F::SHARED, c.stream = stream;
+    c.attrs = &pairs, c.numAttrs = 1;
     CUDA_CALL(cudaFuncSetAttribute(kernel<F, A_T, B_T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    F::SHARED));
-    kernel<F, A_T, B_T><<<(unsigned)clusters * 2, F::THREADS, F::SHARED, stream>>>(*p);
-    return cuda_said(cudaGetLastError(), "tile kernel");
+    return cuda_said(cudaLaunchKernelEx(&c, kernel<F, A_T, B_T>, *p), "tile kernel");
 }
 
 // The three products of a linear layer: y = x w', y = x w (and dx = dy w'), dw = x' dy.

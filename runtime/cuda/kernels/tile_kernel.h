@@ -30,7 +30,7 @@ typedef struct tile_args {
 typedef const char *tile_launch(const tile_args *p, bool a_t, bool b_t, int clusters,
                                 cudaStream_t s);
 tile_launch tile_launch_128x256, tile_launch_128x192, tile_launch_128x128, tile_launch_192x192,
-    tile_launch_256x128, tile_launch_turns_128x128;
+    tile_launch_256x128, tile_launch_turns_128x128, tile_launch_turns_128x192;
 
 #ifdef __cplusplus
 }
