@@ -20,7 +20,7 @@
 
 namespace tile
 {
-enum { K_STEP = 64, SLOT = 8192, MAPS = 1024, MOST_SHARED = 232448 };
+enum { K_STEP = 64, SLOT = 8192, MOST_SHARED = 232448 };
 
 template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS_> struct form {
     static constexpr int ROWS = ROWS_, COLS = COLS_, GROUPS = GROUPS_; // GROUPS: that multiply
@@ -34,7 +34,7 @@ template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS
     static constexpr int OTHERS = GROUPS == 3 ? 160 : FULL ? 240 : 232;
     static constexpr int BARRIERS = 8 * (2 * STAGES + 2 * GROUPS * SLOTS);
     static constexpr int SHARED =
-        1024 + STAGES * (A_BYTES + B_BYTES) + GROUPS * SLOTS * SLOT + BARRIERS;
+        STAGES * (A_BYTES + B_BYTES) + GROUPS * (SLOTS * SLOT + COLS * 4) + BARRIERS;
     static_assert(SHARED <= MOST_SHARED, "");
 };
 
@@ -56,17 +56,19 @@ template <int N> struct ring {
 
 // Addresses in shared memory.
 template <class F> struct memory {
-    uint32_t a, b, slots, barriers;
+    uint32_t a, b, slots, biases, barriers;
     __device__ memory(uint32_t from)
     {
-        a = (from + 1023) & ~1023u;
+        a = from;
         b = a + F::STAGES * F::A_BYTES;
         slots = b + F::STAGES * F::B_BYTES;
-        barriers = slots + F::GROUPS * F::SLOTS * SLOT;
+        biases = slots + F::GROUPS * F::SLOTS * SLOT;
+        barriers = biases + F::GROUPS * F::COLS * 4;
     }
     __device__ uint32_t full(int s) const { return barriers + 16 * s; }
     __device__ uint32_t empty(int s) const { return barriers + 16 * s + 8; }
     __device__ uint32_t slot(int g, int s) const { return slots + (g * F::SLOTS + s) * SLOT; }
+    __device__ uint32_t bias(int g) const { return biases + g * F::COLS * 4; }
     __device__ uint32_t filled(int g, int s) const
     {
         return barriers + 16 * (F::STAGES + g * F::SLOTS + s);
@@ -199,22 +201,7 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
 
 // --- results ---
 
-// bias and add, to the N columns of a thread's blocks of 8 from block j on.
-template <int N> __device__ inline void add_bias(const tile_args &p, int col, float *d)
-{
-#pragma unroll
-    for (int j = 0; j < N; j++) {
-        const int at = col + 8 * j;
-        float2 v = {0, 0};
-        if (at < p.n && p.bias_is_wide) v = __ldg((const float2 *)((const float *)p.bias + at));
-        if (at < p.n && !p.bias_is_wide)
-            v = __bfloat1622float2(
-                __ldg((const __nv_bfloat162 *)((const __nv_bfloat16 *)p.bias + at)));
-        d[4 * j] += v.x, d[4 * j + 1] += v.y;
-        d[4 * j + 2] += v.x, d[4 * j + 3] += v.y;
-    }
-}
-
+// The elements of `add` to N blocks of 8 columns.
 template <int N> __device__ inline void add_before(const tile_args &p, int row, int col, float *d)
 {
 #pragma unroll
@@ -316,11 +303,34 @@ template <class F> struct putter {
         }
         give();
     }
-    __device__ void add_all(int row, int col, float *d) const
+    // The bias of the tile's columns to shared memory, while others multiply.
+    __device__ void keep_bias(int col) const
     {
-        col += lane % 4 * 2;
-        if (p.bias) add_bias<8>(p, col, d);
-        if (p.add) add_before<8>(p, row + warp * 16 + lane / 4, col, d);
+        threads_wait(1 + group, 128); // that of the tile before is read
+        for (int i = 2 * thread; i < F::COLS; i += 256) {
+            float2 v = {0, 0};
+            if (col + i < p.n && p.bias_is_wide)
+                v = __ldg((const float2 *)((const float *)p.bias + col + i));
+            if (col + i < p.n && !p.bias_is_wide)
+                v = __bfloat1622float2(
+                    __ldg((const __nv_bfloat162 *)((const __nv_bfloat16 *)p.bias + col + i)));
+            store_shared(m.bias(group) + 4 * i, v.x, v.y);
+        }
+        threads_wait(1 + group, 128);
+    }
+    __device__ void add_bias(int col, float *d) const
+    {
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            const float2 v = load_shared(m.bias(group) + 4 * (col + 8 * j));
+            d[4 * j] += v.x, d[4 * j + 1] += v.y;
+            d[4 * j + 2] += v.x, d[4 * j + 3] += v.y;
+        }
+    }
+    __device__ void add_all(const my_tile<F> &e, int row, int col, float *d) const
+    {
+        if (p.bias) add_bias(col - e.col + lane % 4 * 2, d);
+        if (p.add) add_before<8>(p, row + warp * 16 + lane / 4, col + lane % 4 * 2, d);
     }
 
     // A tile's results.
@@ -338,7 +348,7 @@ template <class F> struct putter {
             for (int c = 0; c < F::COLS; c += 64) {
                 if (e.col + c >= p.n) break;
                 float *at = d[b] + c / 2;
-                add_all(row, e.col + c, at);
+                add_all(e, row, e.col + c, at);
                 if (!p.wide) {
                     put(at);
                     continue;
@@ -357,7 +367,7 @@ template <class F> struct putter {
         for (int i = 0; i < F::BLOCKS * PIECES; i++) {
             const int row = first_row(e, group, i / PIECES), col = e.col + i % PIECES * 64;
             if (row < p.m && col < p.n) {
-                add_all(row, col, d[0]);
+                add_all(e, row, col, d[0]);
                 put_activated(d[0]);
             }
 #pragma unroll
@@ -417,6 +427,7 @@ __device__ inline void multiply_tiles(const tile_args &p, const memory<F> &m, in
             continue;
         }
         const my_tile<F> e(p, t, block);
+        if (p.bias) put.keep_bias(e.col);
         if (F::TURNS) threads_wait(4 + g, 256);
         multiply<F, A_T, B_T>(p, m, stage, g, thread, d);
         if (e.inside) put.tile(e, d);
@@ -427,8 +438,9 @@ template <class F, bool A_T, bool B_T>
 __global__ void __launch_bounds__(F::THREADS, 1) kernel(const __grid_constant__ tile_args p)
 {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    extern __shared__ char shared[];
+    extern __shared__ __align__(1024) char shared[];
     const memory<F> m(shared_address(shared));
+    if (m.a % 1024) __trap(); // swizzles go by addresses
     const uint32_t block = block_of_cluster();
     const int group = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128;
     if (threadIdx.x == 0) {

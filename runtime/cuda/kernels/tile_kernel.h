@@ -4,8 +4,10 @@
 #define HAP_RUNTIME_CUDA_TILE_KERNEL_H
 
 #include <cuda.h>
+#include <stdbool.h>
 
-#include "cuda/kernels/tile_gemm.h"
+#include "cuda/device/cuda_error.h"
+#include "cuda/kernels/tile_list.h"
 
 #ifdef __cplusplus
 extern "C" {
