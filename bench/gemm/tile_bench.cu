@@ -353,6 +353,45 @@ static int wrong_of(const problem &p, const ours &o, const tensors &t)
     return n != 0;
 }
 
+// cuBLASLt's time / that of each form, in their order.
+static std::string ratios(double lt_ms, const std::vector<method> &tiles,
+                          const std::vector<ours> &forms)
+{
+    std::string quick;
+    for (const ours &o : forms)
+        for (auto &m : tiles)
+            if (m.name == std::string("tile ") + o.shape->name) {
+                char text[32];
+                snprintf(text, sizeof text, " %5.3f", lt_ms / m.median);
+                quick += text;
+            }
+    return quick;
+}
+
+static void report(const problem &p, const std::vector<method> &turns, const std::string &quick,
+                   int proposals, totals *sum)
+{
+    double ltm = median_of(turns, "lt"), tm = median_of(turns, "tile"),
+           sig = median_of(turns, "signals");
+    const method *best = NULL;
+    for (auto &m : turns)
+        if (m.name.rfind("tile", 0) == 0 && (!best || m.median < best->median)) best = &m;
+    printf(
+        "%-22s %6lld %6lld %6lld %c%c%s %8.4f %8.4f %5.0f TF  %.3f  signals %+5.1f %%  %-16s |%s",
+        p.name.c_str(), (long long)p.m, (long long)p.n, (long long)p.k, p.a_t ? 'T' : 'N',
+        p.b_t ? 'T' : 'N', p.wide ? " f32" : "    ", ltm, tm,
+        2e-9 * (double)p.m * (double)p.n * (double)p.k / tm, ltm / tm, 100 * (sig / tm - 1),
+        best->name.c_str() + 5, quick.c_str());
+    if (p.gelu)
+        printf(" | cuBLASLt bias, then gelu %.4f ms: %.3f", median_of(turns, "then"),
+               median_of(turns, "then") / tm);
+    printf(" (%d proposals)\n", proposals);
+    fflush(stdout);
+    sum->log_ratio += log(ltm / tm), sum->log_signals += log(sig / tm), sum->n++;
+    sum->least = std::min(sum->least, ltm / tm);
+    sum->under += ltm / tm < 0.88;
+}
+
 static void run_problem(const problem &p, totals *sum)
 {
     tensors t;
@@ -385,14 +424,7 @@ static void run_problem(const problem &p, totals *sum)
     look(lts, p, t.sets);
     look(tiles, p, t.sets);
     if (p.gelu) look(both, p, t.sets);
-    std::string quick;
-    for (const ours &o : forms)
-        for (auto &m : tiles)
-            if (m.name == std::string("tile ") + o.shape->name) {
-                char text[32];
-                snprintf(text, sizeof text, " %5.3f", lts[0].median / m.median);
-                quick += text;
-            }
+    const std::string quick = ratios(lts[0].median, tiles, forms);
     for (auto *from : {&lts, &tiles, &both})
         for (size_t i = 0; i < from->size() && i < FINALISTS; i++) {
             turns.push_back((*from)[i]);
@@ -407,25 +439,7 @@ static void run_problem(const problem &p, totals *sum)
                 turns.push_back(m);
             }
     run_turns(turns, TURNS);
-    double ltm = median_of(turns, "lt"), tm = median_of(turns, "tile"),
-           sig = median_of(turns, "signals");
-    const method *best = NULL;
-    for (auto &m : turns)
-        if (m.name.rfind("tile", 0) == 0 && (!best || m.median < best->median)) best = &m;
-    printf(
-        "%-22s %6lld %6lld %6lld %c%c%s %8.4f %8.4f %5.0f TF  %.3f  signals %+5.1f %%  %-16s |%s",
-        p.name.c_str(), (long long)p.m, (long long)p.n, (long long)p.k, p.a_t ? 'T' : 'N',
-        p.b_t ? 'T' : 'N', p.wide ? " f32" : "    ", ltm, tm,
-        2e-9 * (double)p.m * (double)p.n * (double)p.k / tm, ltm / tm, 100 * (sig / tm - 1),
-        best->name.c_str() + 5, quick.c_str());
-    if (p.gelu)
-        printf(" | cuBLASLt bias, then gelu %.4f ms: %.3f", median_of(turns, "then"),
-               median_of(turns, "then") / tm);
-    printf(" (%d proposals)\n", l.n);
-    fflush(stdout);
-    sum->log_ratio += log(ltm / tm), sum->log_signals += log(sig / tm), sum->n++;
-    sum->least = std::min(sum->least, ltm / tm);
-    sum->under += ltm / tm < 0.88;
+    report(p, turns, quick, l.n, sum);
     for (auto &m : turns)
         if (m.name.rfind("signals", 0) == 0) cudaGraphExecDestroy(m.graph);
     forget(lts), forget(tiles), forget(both);
