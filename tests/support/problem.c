@@ -1,7 +1,9 @@
 #include "tests/support/problem.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 double random_real(random_source *r, double least, double most)
 {
@@ -26,10 +28,10 @@ static problem_model random_model(random_source *r, bool run)
     problem_model m = {.kind = kinds[random_below(r, 5)], .clip = random_below(r, 2)};
     bool text = m.kind == PROBLEM_GPT || m.kind == PROBLEM_MOE;
     bool unlike = random_below(r, 4) == 0;
-    m.width = text ? ONE_OF(r, 128, 256, 512, 768, 1024) : ONE_OF(r, 256, 512, 1024, 2048, 4096);
+    m.width = text ? ONE_OF(r, 128, 256, 512, 768, 1024) : ONE_OF(r, 512, 1024, 2048, 4096);
     m.heads = m.width / 64 < 3 ? 4 : m.width / 64;
     m.vocabulary = text ? ONE_OF(r, 512, 4096, 30522, 50257) : ONE_OF(r, 10, 1000, 4096);
-    m.batch = text ? ONE_OF(r, 4, 8, 16, 32, 64, 24) : ONE_OF(r, 64, 512, 2048, 8192, 16384);
+    m.batch = text ? ONE_OF(r, 4, 8, 16, 32, 64, 24) : ONE_OF(r, 256, 1024, 2048, 8192, 16384);
     m.tokens = ONE_OF(r, 32, 128, 512, 1024);
     m.experts = ONE_OF(r, 4, 8, 16);
     m.tied = m.kind == PROBLEM_GPT && random_below(r, 2);
@@ -37,14 +39,14 @@ static problem_model random_model(random_source *r, bool run)
                  : m.kind == PROBLEM_MLP ? 2 + random_below(r, 9)
                                          : 2 + random_below(r, 3);
     if (random_below(r, 20) == 0) m.n_layers = 8 + random_below(r, 13);
-    if (run) {
-        m.width = ONE_OF(r, 32, 48, 64);
-        m.heads = ONE_OF(r, 2, 4);
-        m.vocabulary = ONE_OF(r, 10, 97, 211);
+    if (run) { // parameters of more and of fewer elements than stay whole
+        m.width = ONE_OF(r, 64, 128, 256);
+        m.heads = 4;
+        m.vocabulary = ONE_OF(r, 97, 521, 1031);
         m.batch = ONE_OF(r, 4, 8, 12, 24);
         m.tokens = ONE_OF(r, 8, 16, 24);
         m.experts = 4;
-        m.n_layers = m.n_layers > 6 ? 6 : m.n_layers;
+        m.n_layers = m.n_layers > 5 ? 5 : m.n_layers;
     }
     for (int i = 0; i <= m.n_layers && i <= PROBLEM_LAYERS; i++)
         m.hidden[i] = text ? 4 * m.width : m.width;
@@ -59,7 +61,8 @@ static problem_model random_model(random_source *r, bool run)
 static const problem_class gpus[] = {{67, 141, 4800},  {67, 80, 3350},  {19.5, 80, 2000},
                                      {19.5, 40, 1555}, {15.7, 32, 900}, {15.7, 16, 900},
                                      {9.5, 16, 732},   {8.1, 16, 320},  {30.3, 24, 300}};
-static const problem_class cpus[] = {{0.08, 16, 16}, {0.06, 12, 12}, {0.04, 8, 8}, {0.02, 4, 4}};
+// Slow ones, so that small models are worth several of them.
+static const problem_class cpus[] = {{2e-3, 16, 4}, {1.5e-3, 12, 3}, {1e-3, 8, 2}, {3e-4, 4, 1}};
 
 problem_class problem_random_class(random_source *r, bool cpu)
 {
@@ -69,7 +72,7 @@ problem_class problem_random_class(random_source *r, bool cpu)
 void problem_random_link(random_source *r, bool cpu, problem_machine *m)
 {
     static const double gbps[] = {12, 20, 50, 150, 240, 370};
-    m->gbps = cpu ? 4 : gbps[random_below(r, 6)];
+    m->gbps = cpu ? random_real(r, 0.05, 10) : gbps[random_below(r, 6)];
     m->us = random_real(r, 4, 15);
 }
 
@@ -105,7 +108,7 @@ static problem_cluster random_cluster(random_source *r, problem_sizes s)
         c.machine[i] = random_machine(r, s.run, c.n_classes, devices);
         left -= devices;
     }
-    c.net_gbit = s.run ? 8 : net[random_below(r, 6)];
+    c.net_gbit = s.run ? random_real(r, 0.2, 80) : net[random_below(r, 6)];
     c.net_us = random_below(r, 12) ? random_real(r, 5, 300) : 1e4;
     return c;
 }
@@ -160,8 +163,10 @@ hb_str problem_yaml(hb_arena *a, const problem_cluster *c)
         }
         hb_printf(&b, "    link: {bandwidth: %.9g GB/s, latency: %.9g us}\n", m->gbps, m->us);
     }
-    hb_printf(&b, "network: {bandwidth: %.9g Gbit/s, latency: %.9g us}\nsource: datasheet\n",
-              c->net_gbit, c->net_us);
+    if (c->n_machines > 1)
+        hb_printf(&b, "network: {bandwidth: %.9g Gbit/s, latency: %.9g us}\n", c->net_gbit,
+                  c->net_us);
+    hb_puts(&b, "source: datasheet\n");
     return hb_done(&b);
 }
 
@@ -209,4 +214,16 @@ hb_str problem_write(hb_arena *a, const problem *p, const char *base)
     hb_assert(good && "the folder can be written");
     return hb_fmt(a, "hapc %.*s %.*s%.*s --json", HB_ARG(json), HB_ARG(yaml),
                   HB_ARG(problem_words(a, &p->options)));
+}
+
+uint64_t problem_number(const char *text)
+{
+    return strtoull(text, NULL, 10);
+}
+
+uint64_t problem_fresh_seed(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return ((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000) * 10000;
 }

@@ -101,6 +101,10 @@ const char *problem_weight(hb_arena *a, const problem_model *m, int i);
 // saves.
 double problem_bytes(const problem_model *m);
 
+// Numbers of cases: as typed, and another one each time.
+uint64_t problem_number(const char *text);
+uint64_t problem_fresh_seed(void);
+
 extern int problem_seconds; // of processor time, that a plan may take: 20
 
 // Plans as `hapc GRAPH CLUSTER OPTIONS` does, in a child with a limit of processor time.

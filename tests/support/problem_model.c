@@ -1,4 +1,5 @@
-// The graphs of problem.h as hap.graph JSON.
+// The graphs of problem.h as hap.graph JSON. Their activations have no kink, so that two runs of a
+// step differ by rounding alone.
 
 #include <math.h>
 
@@ -131,7 +132,7 @@ static const char *experts(maker *m, const problem_model *p, int i, const char *
              hb_fmt(m->a, ", \"attrs\": {\"shape\": [%lld, \"%lld*B\", %lld]}", e, room, d).p);
     y = node(m, "matmul", name(m, "h", i, "ffn.mm1"), pair(m, y, w1),
              ", \"attrs\": {\"trans\": 0}");
-    y = node(m, "relu", name(m, "h", i, "ffn.relu"), y, "");
+    y = node(m, "gelu", name(m, "h", i, "ffn.act"), y, "");
     y = node(m, "matmul", name(m, "h", i, "ffn.mm2"), pair(m, y, w2),
              ", \"attrs\": {\"trans\": 0}");
     y = node(m, "reshape", name(m, "h", i, "ffn.r2"), y,
@@ -167,7 +168,7 @@ static const char *perceptron(maker *m, const problem_model *p)
     long long in = p->width;
     for (int i = 0; i < p->n_layers; i++) {
         x = linear(m, name(m, "fc", i, "l"), x, in, p->hidden[i], true);
-        x = node(m, "relu", name(m, "fc", i, "relu"), x, "");
+        x = node(m, "gelu", name(m, "fc", i, "act"), x, "");
         in = p->hidden[i];
     }
     return linear(m, "head", x, in, p->vocabulary, true);
@@ -183,7 +184,7 @@ static const char *branches(maker *m, const problem_model *p)
         for (int k = 0; k < depth; k++) {
             long long out = k + 1 == depth ? p->width : p->hidden[c];
             x = linear(m, hb_fmt(m->a, "chain.%d.%d", c, k).p, x, in, out, true);
-            x = node(m, "relu", hb_fmt(m->a, "chain.%d.relu%d", c, k).p, x, "");
+            x = node(m, "gelu", hb_fmt(m->a, "chain.%d.act%d", c, k).p, x, "");
             in = out;
         }
         sum = sum ? node(m, "add", name(m, "chain", c, "add"), pair(m, sum, x), "") : x;

@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tests/support/cases.h"
 #include "tests/support/problem.h"
@@ -328,27 +327,19 @@ static int sweep(int cases, uint64_t seed, const char *dir)
     return all.slower + all.late + all.died > 0 || all.compared < cases;
 }
 
-static uint64_t number_of(const char *text)
-{
-    return strtoull(text, NULL, 10);
-}
-
 int main(int argc, char **argv)
 {
     if (argc > 2 && strcmp(argv[1], "--case") == 0) {
-        test_case t = run(number_of(argv[2]));
-        print_case(number_of(argv[2]), &t);
+        test_case t = run(problem_number(argv[2]));
+        print_case(problem_number(argv[2]), &t);
         if (argc > 3) write_case(&t, argv[3], "");
         return violation(&t) != NULL;
     }
     if (argc > 5 && strcmp(argv[1], "--list") == 0) problem_seconds = atoi(argv[5]);
     if (argc > 4 && strcmp(argv[1], "--list") == 0)
-        return sweep(atoi(argv[2]), number_of(argv[3]), argv[4]);
+        return sweep(atoi(argv[2]), problem_number(argv[3]), argv[4]);
     int cases = argc > 1 ? atoi(argv[1]) : test_cases(10, 200, 5000);
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t fresh = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-    uint64_t seed = argc > 2 ? number_of(argv[2]) : fresh * 10000;
+    uint64_t seed = argc > 2 ? problem_number(argv[2]) : problem_fresh_seed();
     printf("monotone_test %d %llu\n", cases, (unsigned long long)seed);
     return sweep(cases, seed, NULL);
 }
