@@ -11,9 +11,10 @@
 #include "ir/factors.h"
 #include "ir/variant.h"
 #include "synth/search/synth.h"
+#include "tests/support/cases.h"
 #include "tests/support/problem.h"
 
-int problem_seconds = 20;
+int problem_seconds = TEST_SANITIZED ? 400 : 20;
 
 static void say(problem_answer *x, hb_str why)
 {

@@ -327,6 +327,25 @@ static int sweep(int cases, uint64_t seed, const char *dir)
     return all.slower + all.late + all.died > 0 || all.compared < cases;
 }
 
+// Cases that were violations, by cause, run each time. A change of tests/support/problem*.c makes
+// other cases of these numbers.
+static const uint64_t kept[] = {
+    10018, 10032, 10056, 10062, // under study
+};
+
+static int run_kept(void)
+{
+    int bad = 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        test_case t = run(kept[i]);
+        if (!violation(&t)) continue;
+        print_case(kept[i], &t);
+        bad++;
+    }
+    printf("%d of %zu kept cases are violated\n", bad, sizeof kept / sizeof *kept);
+    return bad;
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 2 && strcmp(argv[1], "--case") == 0) {
@@ -338,8 +357,9 @@ int main(int argc, char **argv)
     if (argc > 5 && strcmp(argv[1], "--list") == 0) problem_seconds = atoi(argv[5]);
     if (argc > 4 && strcmp(argv[1], "--list") == 0)
         return sweep(atoi(argv[2]), problem_number(argv[3]), argv[4]);
-    int cases = argc > 1 ? atoi(argv[1]) : test_cases(10, 200, 5000);
+    int cases = argc > 1 ? atoi(argv[1]) : test_cases(10, 200, 200);
     uint64_t seed = argc > 2 ? problem_number(argv[2]) : problem_fresh_seed();
     printf("monotone_test %d %llu\n", cases, (unsigned long long)seed);
-    return sweep(cases, seed, NULL);
+    int bad = run_kept();
+    return sweep(cases, seed, NULL) || bad > 0;
 }
