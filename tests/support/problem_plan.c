@@ -86,6 +86,20 @@ static syn_result solve(hb_arena *a, const problem_options *p, const hb_source *
     return choose ? syn_plan(a, g, m, &o) : syn_synthesize(a, g, ir_factorize(a, g), m, &o);
 }
 
+static void describe(problem_answer *x, const syn_program *p)
+{
+    int at =
+        snprintf(x->plan, sizeof x->plan, "%d of %d ranks", p->mesh->n_ranks, p->cluster->n_ranks);
+    if (p->mesh->n_axes > 1)
+        at += snprintf(x->plan + at, sizeof x->plan - (size_t)at, ", %dx%d", p->mesh->size[0],
+                       p->mesh->size[1]);
+    if (p->g->micro_batches > 1)
+        at += snprintf(x->plan + at, sizeof x->plan - (size_t)at, ", %d micro-batches",
+                       p->g->micro_batches);
+    if (p->g->recomputed.n > 0)
+        snprintf(x->plan + at, sizeof x->plan - (size_t)at, ", %d recomputed", p->g->recomputed.n);
+}
+
 static problem_answer answer(const problem *p)
 {
     problem_answer x = {.status = PROBLEM_BAD, .sec = HUGE_VAL};
@@ -108,6 +122,7 @@ static problem_answer answer(const problem *p)
     } else if (r.status == SYN_OK) {
         x.status = PROBLEM_PLANNED;
         x.sec = r.predicted_sec;
+        describe(&x, r.program);
         for (int k = 0; k < r.program->mesh->n_classes; k++)
             x.peak_bytes = fmax(x.peak_bytes, (double)r.program->peak_bytes[k]);
     } else {

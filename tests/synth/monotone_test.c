@@ -267,6 +267,7 @@ static void print_case(uint64_t number, const test_case *t)
            what ? what : "ok", t->ratio, changes[t->change].name, t->slow.sec * 1e3,
            t->fast.sec * 1e3, t->slow.cpu_sec, t->fast.cpu_sec, (unsigned long long)number,
            HB_ARG(problem_summary(a, &t->worse)));
+    if (t->ratio > 0) printf("    %s -> %s\n", t->slow.plan, t->fast.plan);
     if (t->slow.why[0]) printf("    worse: %s\n", t->slow.why);
     if (t->fast.why[0]) printf("    better: %s\n", t->fast.why);
     hb_arena_free(a);

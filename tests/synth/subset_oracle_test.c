@@ -165,7 +165,9 @@ static void print_verdict(uint64_t number, const verdict *v)
         "%llu\n    %.*s\n",
         far(v) ? "MISSED" : "ok    ", v->ratio, v->got.sec * 1e3, v->could.sec * 1e3, v->subsets,
         v->late, v->seconds, (unsigned long long)number, HB_ARG(problem_summary(a, &v->whole)));
-    if (far(v)) printf("    best: %.*s\n", HB_ARG(problem_summary(a, &v->best)));
+    if (far(v))
+        printf("    %s; best: %s of %.*s\n", v->got.plan, v->could.plan,
+               HB_ARG(problem_summary(a, &v->best)));
     if (v->got.why[0]) printf("    %s\n", v->got.why);
     hb_arena_free(a);
 }
