@@ -80,7 +80,7 @@ typedef struct problem_answer {
     double sec;        // predicted; HUGE_VAL without a plan
     double cpu_sec;    // user and system time
     double peak_bytes; // of the fullest device
-    char plan[64];         // "6 of 8 ranks, 2x3, 4 micro-batches, 2 recomputed"
+    char plan[64];     // "6 of 8 ranks, 2x3, 4 micro-batches, 2 recomputed"
     char why[240];
 } problem_answer;
 
