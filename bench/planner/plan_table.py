@@ -138,7 +138,7 @@ def named(r):
         text += f"  best {r['best']:>7g}"
         text += f"  x {r['ms'] / r['best']:.3f}" if r["exit"] == 0 else "         "
         text += "  ABOVE" if above(r) else ""
-    return f"{text}  {r['name']}" + (f"  exit {r['exit']}: {r['why']}" if r["exit"] else "")
+    return f"{text}  {r['name']} ({r['why_here']})" + (f"  exit {r['exit']}: {r['why']}" if r["exit"] else "")
 
 
 def above(r):
