@@ -345,6 +345,10 @@ static const struct kept {
     {10184, "fewer devices were searched less than a cluster of them alone"},
     {10234, "a pinned head was faster"},
     {10251, "a class within a machine was not left out"},
+    {20034, "one machine of two on two axes, after a third came"},
+    {20071, "micro-batches on fewer devices, and 10 ms between machines"},
+    {20098, "all of more devices, slower than all of fewer"},
+    {20099, "two machines alike, slower than one"},
 };
 
 static int run_kept(void)
