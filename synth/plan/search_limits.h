@@ -38,14 +38,13 @@
 #define SYN_SMALL_PARAM 65536     // elements: smaller parameters stay replicated; an option [set]
 #define SYN_COPY_BYTES  (1 << 20) // bytes: larger tensors may hold a second copy; an option [set]
 
-// --- large graphs: what costs too much planning time there is left out ---
-#define SYN_MANY_NODES 700  // nodes: with more, ratios start from the better of two plans [tried]
-#define SYN_LARGE      1500 // nodes: with more, few starts, and variants when asked for [tried]
-
-#define SYN_FEW_LAYERS 3    // layers that stay at each end of a run of equal ones [tried]
-#define SYN_ENDINGS    3    // of searches among few layers that are planned whole [tried]
-#define SYN_GIANT      50000 // nodes in all chunks: only where nothing smaller fits [tried]
-#define SYN_BROKEN_PROMISE 1.05 // times what few layers promised: then they are looked at again [set]
+// --- large graphs ---
+#define SYN_MANY_NODES 700   // nodes: with more, ratios start from the better of two plans [tried]
+#define SYN_LARGE      1500  // nodes: with more, few layers are searched first, then all [tried]
+#define SYN_FEW_LAYERS 3     // layers that stay at each end of a run of equal ones [tried]
+#define SYN_ENDINGS    3     // searches among few layers whose ends are planned whole [set]
+#define SYN_GIANT      50000 // nodes of all micro-batches: whole only if nothing else fits [tried]
+#define SYN_PROMISE    1.05  // times what few layers promised: more, and they are searched again [set]
 
 // --- additive searches: how near the optimum (candidates.c, explore.c) ---
 #define SYN_SEARCH_GAP 1e-3 // share: searches on the way; the chosen plan's is closed [tried]

@@ -375,7 +375,7 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
             again[b] = e->again[few_step->few_of[b]];
         plan(p, e->chunks, again, &e->lead);
     }
-    p->kept = fitting(p) && fitting(&few) && p->plain_sec <= few.plain_sec * SYN_BROKEN_PROMISE;
+    p->kept = fitting(p) && fitting(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
     return !p->kept;
 }
 
