@@ -117,6 +117,7 @@
 #define SYN_BLOCK_GRAINS 1024         // parts of a capacity, in which blocks are chosen [oracle]
 #define SYN_PATIENCE     3            // wishes in a row that are no faster: the last ones [tried]
 #define SYN_WEARY        2            // numbers of micro-batches in a row, once one fits [set]
+#define SYN_TIGHT_FAR    2.0          // times what more memory would allow: not weary yet [set]
 #define SYN_MAX_CHUNKS   32           // micro-batches [set]
 #define SYN_GIVE_UP_SIZE 1.2          // of a capacity: what shardings may bring down to it [set]
 #define SYN_VARIANT_GAIN 1e-4         // share: less is no reason to do more work [set]

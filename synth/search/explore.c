@@ -448,16 +448,21 @@ static void add_machines(device_sets *s, order by)
     }
 }
 
-// Where machines have unequal numbers of devices, the best few of each.
-static void add_equal_counts(device_sets *s, order by)
+static int fewest_devices(const cl_cluster *c)
 {
-    const cl_cluster *c = s->c;
     int fewest = c->n_ranks;
-    bool *keep = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
     for (int i = 0; i < c->n_machines; i++)
         fewest = c->machine[i].n_ranks < fewest ? c->machine[i].n_ranks : fewest;
+    return fewest;
+}
+
+// The best few of each machine, as many of one as of another.
+static void add_equal_counts(device_sets *s, order by, int count)
+{
+    const cl_cluster *c = s->c;
+    bool *keep = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
     for (int i = 0; i < c->n_machines; i++)
-        for (int k = 0; k < fewest; k++) {
+        for (int k = 0; k < count; k++) {
             int pick = -1;
             for (int r = c->machine[i].first_rank;
                  r < c->machine[i].first_rank + c->machine[i].n_ranks; r++)
@@ -468,15 +473,18 @@ static void add_equal_counts(device_sets *s, order by)
 }
 
 // Sets of devices that may do better than all: by several orders, without the classes or machines
-// that are worth least; each machine alone; equal numbers of each machine.
+// that are worth least; each machine alone; equal numbers of each machine, and fewer yet.
 static device_sets find_sets(const pool *p)
 {
     device_sets s = {.p = p, .c = p->m->cluster};
     for (order by = BY_SPEED; by < N_ORDERS; by++) {
         add_class_prefixes(&s, by);
         if (s.c->n_machines > 1) add_machines(&s, by);
-        if (s.c->n_machines > 1) add_equal_counts(&s, by);
+        if (s.c->n_machines > 1) add_equal_counts(&s, by, fewest_devices(s.c));
     }
+    // Fewer of equal devices: half of them, a quarter, and so on.
+    for (int k = fewest_devices(s.c) / 2; k > 0; k /= 2)
+        add_equal_counts(&s, BY_SPEED, k);
     return s;
 }
 
@@ -607,7 +615,9 @@ void pool_explore(pool *p)
     }
     explore_meshes(p);
     discounts(p);
+    const syn_mesh *whole = p->best.program ? p->best.space->mesh : NULL;
     drop_devices(p);
+    if (p->best.program && p->best.space->mesh != whole) discounts(p);
     be_thrifty(p);
     for (int s = SYN_AUTO + 1; p->spare && !pool_leader(p)->program && s < syn_n_strategies; s++)
         pool_baseline(p, (syn_strategy)s);

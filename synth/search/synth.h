@@ -48,6 +48,7 @@ typedef struct syn_result {
     double space_value;
     int n_solved, n_states; // searches, and states of the largest
     bool tight;             // memory shaped the plan, or left none
+    double quickest_sec;    // of all that were simulated, whether they fit or not
     double least_share;     // of the fullest memory, of the plan that took least
 } syn_result;
 

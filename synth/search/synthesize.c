@@ -318,6 +318,7 @@ static void finish(pool *p, syn_result *r)
     pool_keep_all(p, &e.optimum, &e.plain);
     r->tight = !e.plain.program || e.plain.sec > p->quickest;
     r->least_share = p->smallest.share;
+    r->quickest_sec = p->quickest;
     bool plain = e.plain.program && e.plain.fits,
          other = e.other.program && e.other.fits && e.other.placed;
     if (!plain && !other) {
@@ -343,6 +344,7 @@ static void end_among_few(pool *p, syn_result *r)
     pool_keep_all(p, lead, &p->smallest);
     r->tight = !lead->program || lead->sec > p->quickest;
     r->least_share = p->smallest.share;
+    r->quickest_sec = p->quickest;
     if (!lead->program) {
         r->status = SYN_INFEASIBLE;
         r->why = p->why;

@@ -45,6 +45,7 @@ typedef struct planner {
     // The best plan without pairs, which alone decides what is planned next: pairs only add plans.
     const syn_program *plain; // NULL: none fits
     double plain_sec;
+    double quickest;                // of all that were simulated, whether they fit or not; 0: none
     double least_share, lean_bytes; // of the plan that took least, and what its forward pass saved
     int64_t lean_chunks;
     const bool *lean_again;
@@ -160,6 +161,8 @@ static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *
     syn_result r = syn_synthesize(p->a, g, ir_factorize(p->a, g), p->m, &o);
     p->spent += r.plan_sec;
     if (p->step->few_of && r.status == SYN_OK) note_ending(p, chunks, again, &r);
+    if (r.quickest_sec > 0 && (p->quickest <= 0 || r.quickest_sec < p->quickest))
+        p->quickest = r.quickest_sec;
     if (r.least_share > 0 && (p->least_share <= 0 || r.least_share < p->least_share)) {
         p->least_share = r.least_share;
         p->lean_bytes = ir_saved_bytes(g);
@@ -312,7 +315,8 @@ static void plan_variants(planner *p)
         if (choose && !fitting(p) && may_fit(p, lean / (double)k) && plan(p, k, all, NULL))
             pursue(p, k); // what it wishes for keeps more
         if (choose && !large(p)) give_up(p);
-        weary = fitting(p) && k > first && p->plain == before ? weary + 1 : 0;
+        bool far = p->plain_sec > p->quickest * SYN_TIGHT_FAR;
+        weary = fitting(p) && k > first && p->plain == before && !far ? weary + 1 : 0;
     }
     p->loose = false;
     // Others do: with every effort the step as it is may fit, too, and be quicker.
