@@ -121,17 +121,19 @@ static void offer_paired(pool *p, candidate *c)
     if (p->opt->log)
         fprintf(p->opt->log, "%.3f s: with pairs: %.6g ms, %.0f %% of the fullest memory\n",
                 pool_now() - p->begin, x.sec * 1e3, x.share * 100);
-    if (!x.fits) return;
+    bool first = !p->paired.program || x.sec < p->paired.sec;
+    if (!x.fits || (first && !pool_admits(p, &x))) return;
     c->sec_paired = x.sec;
     p->enough = p->enough > 0 ? fmin(p->enough, c->paired_alone) : c->paired_alone;
-    if (!p->paired.program || x.sec < p->paired.sec) p->paired = x;
+    if (first) p->paired = x;
 }
 
 void pool_offer(pool *p, candidate *c)
 {
     if (p->quickest <= 0 || c->sec < p->quickest) p->quickest = c->sec;
     if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
-    if (c->fits && (!p->best.program || c->sec < p->best.sec)) p->best = *c;
+    bool first = c->fits && (!p->best.program || c->sec < p->best.sec);
+    if (first && pool_admits(p, c)) p->best = *c;
     c->sec_paired = HUGE_VAL;
     if (c->paired) offer_paired(p, c);
 }

@@ -472,6 +472,7 @@ void pool_explore(pool *p)
     discounts(p);
     drop_devices(p);
     be_thrifty(p);
-    for (int s = SYN_AUTO + 1; p->spare && !pool_leader(p)->program && s < syn_n_strategies; s++)
+    for (int s = SYN_AUTO + 1;
+         (p->spare || p->doubtful) && !pool_leader(p)->program && s < syn_n_strategies; s++)
         pool_baseline(p, (syn_strategy)s);
 }

@@ -2,10 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/certify/modp.h"
-#include "synth/passes/fuse.h"
 #include "synth/passes/workspace.h"
-#include "synth/plan/buffer_names.h"
 #include "synth/price/pair_cost.h"
 #include "synth/price/simulate_plan.h"
 #include "synth/search/bounds.h"
@@ -60,7 +57,7 @@ static bool same_choice(const candidate *a, const candidate *b)
 // locally.
 static void perfect(pool *p, candidate *c, const candidate *like)
 {
-    if (!c->program || c->searched_locally) return;
+    if (!c->program || c->searched_locally || p->doubtful) return; // doubtful: proved as it is
     const syn_mesh *searched = c->program->mesh;
     pool_share_moves(p, c);
     pool_roll(c);
@@ -120,15 +117,6 @@ static hb_str explain_overflow(pool *p)
     b.p[b.n - 1] = '\0';
     b.n--;
     return hb_done(&b);
-}
-
-static void certify(pool *p, syn_result *r)
-{
-    const record *rec = record_from_plan(p->arena, r->program);
-    bool ran;
-    if (!syn_check(p->arena, p->g, p->f, rec, &r->why) ||
-        !syn_check_modp(p->arena, p->g, p->f, rec, &ran, &r->why))
-        r->status = SYN_FAILED_CHECK;
 }
 
 typedef struct bounding {
@@ -301,38 +289,57 @@ static bool search_again(pool *p, const ending *e)
     return p->careful != careful || p->spare != spare;
 }
 
-// The pool's leader as a finished, proved program, or why there is none.
+// The best plans of what was explored, placed; all is searched again until they fit.
+static void end_all(pool *p, syn_result *r, ending *e)
+{
+    end_search(p, r, e);
+    end(p, e);
+    while (search_again(p, e)) {
+        pool_explore(p);
+        end_search(p, r, e);
+        end(p, e);
+    }
+    note_end(&p->best, &e->plain);
+    note_end(&p->best, &e->other);
+    note_end(&p->paired, &e->other);
+    pool_keep_all(p, &e->optimum, &e->plain);
+    r->tight = !e->plain.program || e->plain.sec > p->quickest;
+    r->least_share = p->smallest.share;
+}
+
+static void no_plan(pool *p, syn_result *r)
+{
+    r->status = p->doubtful ? SYN_FAILED_CHECK : SYN_INFEASIBLE;
+    r->why = p->doubtful ? p->rejected : explain_overflow(p);
+    r->program = NULL;
+    r->plain = NULL;
+}
+
+// The pool's leader as a finished, proved program, or why there is none. Where the certificate
+// rejects it, all is searched once more and whatever takes the lead is proved before it does.
 static void finish(pool *p, syn_result *r)
 {
     ending e;
-    end_search(p, r, &e);
-    end(p, &e);
-    while (search_again(p, &e)) {
-        pool_explore(p);
-        end_search(p, r, &e);
-        end(p, &e);
-    }
-    note_end(&p->best, &e.plain);
-    note_end(&p->best, &e.other);
-    note_end(&p->paired, &e.other);
-    pool_keep_all(p, &e.optimum, &e.plain);
-    r->tight = !e.plain.program || e.plain.sec > p->quickest;
-    r->least_share = p->smallest.share;
+    end_all(p, r, &e);
     bool plain = e.plain.program && e.plain.fits,
          other = e.other.program && e.other.fits && e.other.placed;
     if (!plain && !other) {
-        r->status = SYN_INFEASIBLE;
-        r->why = explain_overflow(p);
+        no_plan(p, r);
         return;
     }
     r->plain = plain ? e.plain.program : NULL;
     r->plain_sec = plain ? e.plain.sec : HUGE_VAL;
     r->program = other && e.other.sec < r->plain_sec ? e.other.program : e.plain.program;
-    syn_name_buffers(r->program);
-    syn_name_kernels(r->program);
-    r->predicted_sec = syn_simulate_plan(r->program, p->m, &r->timeline);
-    what_speed_brings(r);
-    certify(p, r);
+    if (pool_prove(p, r->program)) {
+        r->predicted_sec = syn_simulate_plan(r->program, p->m, &r->timeline);
+        what_speed_brings(r);
+    } else if (!p->doubtful) {
+        p->doubtful = p->careful = true;
+        pool_explore(p);
+        finish(p, r);
+    } else {
+        no_plan(p, r);
+    }
 }
 
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,

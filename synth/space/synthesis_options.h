@@ -13,6 +13,8 @@ typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice
 
 bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
 
+struct record; // synth/certify/record.h
+
 typedef struct syn_options {
     syn_strategy strategy;
     syn_mesh_choice mesh;
@@ -33,6 +35,11 @@ typedef struct syn_options {
     FILE *log;              // NULL, or where every plan that is simulated gets a line
     void (*simulated)(void *ctx, const syn_program *p, double sec); // NULL, or told of each of them
     void *simulated_ctx;
+    // NULL, or told of plans that were dropped: they did not pass the certificate, in the checker's
+    // words. A bug of the planner or of the checker.
+    void (*rejected)(void *ctx, hb_str why);
+    void (*before_check)(void *ctx, struct record *r); // tests alone: spoils what is checked
+    void *check_ctx;
 } syn_options;
 syn_options syn_default_options(void);
 
