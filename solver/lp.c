@@ -144,6 +144,12 @@ static void escape(void *info)
     longjmp(*(jmp_buf *)info, 1);
 }
 
+// GLPK aborts where there is no memory for its environment, unless it is made beforehand.
+static bool have_glpk(void)
+{
+    return glp_init_env() <= 1; // 1: it is there
+}
+
 static void enter_glpk(jmp_buf *back)
 {
     glp_error_hook(escape, back);
@@ -236,6 +242,7 @@ lp_status lp_solve(lp *p)
     p->value = p->dual = NULL;
     if (p->bad) return LP_FAILED;
     if (crossed(p->col.p, p->col.n) || crossed(p->row.p, p->row.n)) return LP_INFEASIBLE;
+    if (!have_glpk()) return LP_FAILED;
     hb_arena *scratch = hb_arena_new();
     volatile lp_status status = LP_FAILED;
     jmp_buf back;
@@ -275,6 +282,7 @@ double lp_objective(const lp *p)
 bool lp_write(const lp *p, const char *path)
 {
     if (p->bad || crossed(p->col.p, p->col.n) || crossed(p->row.p, p->row.n)) return false;
+    if (!have_glpk()) return false;
     hb_arena *scratch = hb_arena_new();
     volatile bool done = false;
     jmp_buf back;
