@@ -305,6 +305,7 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     p->b->costs->passing = 0;
     syn_choice choice;
     double lower = 0;
+    if (space) space->problem.stop = p->stop;
     if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);
     if (!space || !homes_fit(p, space)) return false;
     const ms_tile **repeats = o->gap > 0 ? &p->b->repeats[o->strategy] : NULL;

@@ -53,6 +53,7 @@ typedef struct pool {
     const syn_options *opt;
     board *b; // the one that is searched
     double begin, deadline;
+    hb_stop *stop;      // pool_out_of_time of this pool; never, once it is gone
     candidate best;     // fastest without pairs that fits
     candidate paired;   // fastest with pairs that fits
     double enough;      // least paired_alone of those that fit; 0: none

@@ -115,6 +115,7 @@ static search_options quick_options(const pool *p, double *weight)
 // before.
 static bool first_plan(pool *p, syn_starting_ratio starting, const candidate *keep, candidate *out)
 {
+    if (p->n_solved > 0 && pool_out_of_time(p)) return false;
     search_options o = quick_options(p, even_weights(p));
     set_starting_ratio(p, starting);
     return !tried_before(p) && pool_search_within_memory(p, &o, keep, out);

@@ -20,7 +20,7 @@ static void search_locally(pool *p, candidate *c)
     prog->mesh = hb_copy(p->arena, before, sizeof *before);
     prog->mesh->cuts.p =
         hb_copy(p->arena, before->cuts.p, sizeof *before->cuts.p * (size_t)before->cuts.n);
-    double sec = syn_local_search(prog, p->m, c->space->kinds->node, c->sec, p->opt->interrupted);
+    double sec = syn_local_search(prog, p->m, c->space->kinds->node, c->sec, p->stop);
     if (sec >= c->sec)
         prog->mesh = before;
     else
@@ -91,6 +91,11 @@ static void place(pool *p, candidate *c)
 static hb_str explain_overflow(pool *p)
 {
     hb_buf b = {.arena = p->arena};
+    if (p->smallest.program && pool_out_of_time(p))
+        return hb_fmt(p->arena,
+                      "the time was over before a plan that fits was found; the one that takes "
+                      "least fills its fullest memory to %.0f %%",
+                      100 * p->smallest.share);
     if (p->smallest.program) pool_place(&p->smallest);
     const syn_program *s = p->smallest.program;
     if (!s) return p->why.n ? p->why : HB_STR("no plan exists under this strategy");
@@ -195,6 +200,10 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
     candidate optimum = won;
     r->additive_bound_sec = -1;
     r->lower_bound_sec = syn_lower_bound(p->m, p->g, p->f);
+    r->additive_sec = won.additive;
+    r->space = won.space;
+    r->space_value = won.additive;
+    if (pool_out_of_time(p)) return (candidate){0}; // no bound, then
     if (!optimum.exact) {
         p->b = pool_board_of(p, won.space->mesh);
         *p->b->partitions = *syn_partitions_copy(p->arena, won.space->partitions);
@@ -342,6 +351,11 @@ static void finish(pool *p, syn_result *r)
     }
 }
 
+static bool out_of_time(const void *p)
+{
+    return pool_out_of_time(p);
+}
+
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
                           const syn_options *o)
 {
@@ -354,6 +368,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .opt = o,
               .begin = begin,
               .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
+    p.stop = HB_NEW(a, hb_stop);
+    *p.stop = (hb_stop){out_of_time, &p};
     pool_explore(&p);
     if (o->simulated) pool_sweep(&p);
     if (p.boards.n == 0) {
@@ -366,7 +382,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     r.plan_sec = pool_now() - begin;
     const syn_program *best = p.best.program, *paired = p.paired.program;
     // What the others do, for the report; should one be faster after all, it is the plan.
-    for (int s = SYN_AUTO + 1; o->baselines && r.status != SYN_FAILED_CHECK && s < syn_n_strategies;
+    for (int s = SYN_AUTO + 1; o->baselines && r.status != SYN_FAILED_CHECK &&
+                               s < syn_n_strategies && !pool_out_of_time(&p);
          s++)
         if (!p.asked[s]) pool_baseline(&p, (syn_strategy)s);
     bool known = r.status != SYN_INFEASIBLE;
@@ -380,6 +397,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
         finish(&p, &r);
         r.plan_sec = pool_now() - begin;
     }
+    *p.stop = (hb_stop){NULL, NULL}; // the result's space has it
     r.n_solved = p.n_solved;
     r.n_states = p.n_states;
     for (int i = 0; i < p.arenas.n; i++)
