@@ -8,6 +8,7 @@
 #include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
+#include "synth/search/prove.h"
 #include "synth/space/space_build.h"
 #include "synth/space/space_solve.h"
 
@@ -99,6 +100,13 @@ void pool_share_moves(pool *p, candidate *c)
     if (!p->opt->no_pairs && c->program->pairs.n == 0) pair_shared(p, c);
 }
 
+// May it lead? Once plans are doubted: is it proved?
+static bool admitted(pool *p, const candidate *c)
+{
+    if (!p->doubtful) return true;
+    return c->placed && syn_prove(p->arena, c->program, p->opt, &p->rejected);
+}
+
 candidate *pool_leader(pool *p)
 {
     bool paired = p->paired.program && (!p->best.program || p->paired.sec < p->best.sec);
@@ -122,7 +130,7 @@ static void offer_paired(pool *p, candidate *c)
         fprintf(p->opt->log, "%.3f s: with pairs: %.6g ms, %.0f %% of the fullest memory\n",
                 pool_now() - p->begin, x.sec * 1e3, x.share * 100);
     bool first = !p->paired.program || x.sec < p->paired.sec;
-    if (!x.fits || (first && !pool_admits(p, &x))) return;
+    if (!x.fits || (first && !admitted(p, &x))) return;
     c->sec_paired = x.sec;
     p->enough = p->enough > 0 ? fmin(p->enough, c->paired_alone) : c->paired_alone;
     if (first) p->paired = x;
@@ -133,7 +141,7 @@ void pool_offer(pool *p, candidate *c)
     if (p->quickest <= 0 || c->sec < p->quickest) p->quickest = c->sec;
     if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
     bool first = c->fits && (!p->best.program || c->sec < p->best.sec);
-    if (first && pool_admits(p, c)) p->best = *c;
+    if (first && admitted(p, c)) p->best = *c;
     c->sec_paired = HUGE_VAL;
     if (c->paired) offer_paired(p, c);
 }

@@ -95,10 +95,6 @@ bool pool_search(pool *p, const search_options *s, candidate *out);
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice);
 // For the best, without pairs and with them; fills sec_paired.
 void pool_offer(pool *p, candidate *c);
-bool pool_admits(pool *p, const candidate *c); // may it lead? Once plans are doubted: is it proved?
-// The certificate of a placed program. A rejection is told to the options' `rejected`, once if it
-// repeats.
-bool pool_prove(pool *p, syn_program *prog);
 candidate *pool_leader(pool *p); // of best and paired the faster one
 // As pool_search, and when the plan does not fit, with a price on memory: rising until a plan fits
 // or more does not help, then half way back. keep, if not NULL, stays in memory.

@@ -10,6 +10,7 @@
 #include "synth/search/local_search.h"
 #include "synth/search/lower_bound.h"
 #include "synth/search/memory_prices.h"
+#include "synth/search/prove.h"
 #include "synth/search/synth.h"
 
 // Integer moves on a candidate that was rolled, on tables of its own.
@@ -339,7 +340,7 @@ static void finish(pool *p, syn_result *r)
     r->plain = plain ? e.plain.program : NULL;
     r->plain_sec = plain ? e.plain.sec : HUGE_VAL;
     r->program = other && e.other.sec < r->plain_sec ? e.other.program : e.plain.program;
-    if (pool_prove(p, r->program)) {
+    if (syn_prove(p->arena, r->program, p->opt, &p->rejected)) {
         r->predicted_sec = syn_simulate_plan(r->program, p->m, &r->timeline);
         what_speed_brings(r);
     } else if (!p->doubtful) {
