@@ -325,7 +325,7 @@ static lp *read_program(FILE *f, glp_prob *g)
 // which GLPK 5.0's primal simplex ends: on what is left it goes round in circles (200,000 pivots).
 START_TEST(a_program_on_which_the_primal_simplex_cycles_is_solved)
 {
-    FILE *f = fopen(hb_fmt(arena, "%s/tests/solver/cycling_lp.txt", getenv("HAPC_DATA")).p, "r");
+    FILE *f = fopen("tests/solver/cycling_lp.txt", "r");
     ck_assert_ptr_nonnull(f);
     glp_prob *g = glp_create_prob();
     lp *p = read_program(f, g);
