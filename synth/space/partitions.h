@@ -17,6 +17,7 @@ typedef struct syn_partitions {
     struct syn_partition_set {
         int64_t size, grain;
         bool batch;
+        bool causal; // queries of an attention under a causal mask
         // By axis of the cuts (SYN_BOTH: over both): indices in mesh->cuts. The sums by machine of
         // every cut over both axes are among those of axis 0.
         int n[SYN_MAX_AXES + 1], cut[SYN_MAX_AXES + 1][SYN_MAX_PARTITIONS];
@@ -44,7 +45,9 @@ bool syn_partitions_same(const syn_partitions *a, const syn_partitions *b); // o
 // be left without is not cut there, unless it is the batch.
 void syn_partitions_add(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set, int axis,
                         const double *weight, hb_str name);
-// The cuts of every axis that weights per rank mean.
+// The cuts of every axis that weights per rank mean. Queries under a causal mask get, beside the cut
+// by weights, one whose parts cover areas of the mask by weights, where the batch cannot be cut
+// over the axis (if it can, nothing is won by cutting queries).
 void syn_partitions_add_ranks(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set,
                               const double *per_rank, hb_str name);
 

@@ -8,9 +8,11 @@
 #include "core/pair.h"
 #include "core/put_turns.h"
 #include "cuda/device/cuda_limits.h"
+#include "cuda/kernels/cuda_head_split.h"
 #include "hap/fusion_args.h"
 #include "ir/graph.h"
 #include "ir/runtime_limits.h"
+#include "synth/passes/workspace.h"
 #include "synth/plan/program.h"
 
 typedef struct pair {
@@ -41,6 +43,8 @@ START_TEST(numbers_are_the_same)
         PAIR(IR_CUDA_NUMBER_PARTS, CUDA_NUMBER_PARTS),
         PAIR(IR_CUDA_HEAD_ROWS, CUDA_HEAD_ROWS),
         PAIR(IR_CUDA_HEAD_WIDTH, CUDA_HEAD_WIDTH),
+        PAIR(IR_CUDA_HEAD_TILE, CUDA_HEAD_TILE),
+        PAIR(IR_CUDA_HEAD_ROOM, CUDA_HEAD_ROOM),
         PAIR(IR_TURN_MEMBERS, HAP_TURN_MEMBERS),
         PAIR(IR_MAX_RANK, HAP_MAX_RANK),
         PAIR(IR_MAX_IN, HAP_MAX_IN),
@@ -68,6 +72,27 @@ START_TEST(numbers_are_the_same)
 }
 END_TEST
 
+// Workspace of attention's backward pass: what the planner counts is what the runtime's calls take,
+// and never grows with the square of the sequence beyond its limit.
+START_TEST(attention_takes_what_is_counted)
+{
+    static const int64_t lengths[] = {64, 100, 1024, 2048, 8192, 16384, 23000, 32768, 131072};
+    static const int64_t heads[][3] = {{1, 1, 1}, {32, 12, 1}, {1, 32, 1}, {3, 7, 4}, {8, 2, 16}};
+    int64_t limit = (int64_t)CUDA_HEAD_ROOM << 20;
+    for (size_t i = 0; i < 9 * 9 * 5 * 2; i++) {
+        int64_t q = lengths[i % 9], k = lengths[i / 9 % 9], e = i / 405 ? 128 : 64;
+        int64_t b = heads[i / 81 % 5][0], hk = heads[i / 81 % 5][1], group = heads[i / 81 % 5][2];
+        cuda_head_split s = cuda_heads_at_once(b, hk, group, q, k, e);
+        ck_assert(b % s.b == 0 && hk % s.hk == 0 && (s.hk == hk || s.b == 1));
+        int64_t rows = s.b * s.hk * group * q, tiles = (k + CUDA_HEAD_TILE - 1) / CUDA_HEAD_TILE;
+        int64_t parts = (s.ordered ? tiles : 1) * rows * e * 4;
+        ck_assert_int_eq(syn_attention_room(b, hk, group, q, k, e), parts + rows * 4 + 256);
+        ck_assert(s.ordered ? parts <= limit : rows == b * hk * group * q);
+        ck_assert(s.ordered || tiles * group * q * e * 4 > limit); // not one key head has room
+    }
+}
+END_TEST
+
 START_TEST(plans_stay_within_the_runtime)
 {
     static const pair all[] = {
@@ -86,6 +111,7 @@ int main(void)
     Suite *s = suite_create("limits");
     TCase *t = tcase_create("limits");
     tcase_add_test(t, numbers_are_the_same);
+    tcase_add_test(t, attention_takes_what_is_counted);
     tcase_add_test(t, plans_stay_within_the_runtime);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
