@@ -62,7 +62,7 @@ def torch(m):
                 done = m.run(f"torch.{model}.{n}.{kernels}",
                              [*start, "bench/torch/torch_step.py", model, str(rows_of(model) * n), kernels], 240,
                              plain=True)
-                for x in [x for x in done.text().splitlines() if "ms/step" in x or "Error" in x][-3:]:
+                for x in [x for x in done.text().splitlines() if "ms/step" in x or "Error" in x or " calls " in x][-9:]:
                     line(m, x)
 
 

@@ -7,8 +7,8 @@ kernels that F.scaled_dot_product_attention may take: flash or cudnn; without, P
     python3 bench/torch/torch_step.py gpt2|long|bert ROWS [flash|cudnn]
 """
 
-import contextlib
 import os
+import re
 import sys
 import time
 
@@ -16,11 +16,11 @@ import torch
 import torch.distributed as dist
 import transformers
 from long_model import TOKENS, WORDS, Long
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 name, rows = sys.argv[1], int(sys.argv[2])
 kernels = sys.argv[3] if len(sys.argv) > 3 else "any"
-allowed = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}.get(kernels)
+for one in ("flash", "cudnn", "mem_efficient", "math") if kernels != "any" else ():
+    getattr(torch.backends.cuda, f"enable_{one}_sdp")(one == kernels)
 rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 torch.cuda.set_device(rank)
 if world > 1:
@@ -48,12 +48,8 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), we
 ids = torch.randint(1, words, (rows // world, tokens), device="cuda")
 
 
-def chosen():
-    return contextlib.nullcontext() if allowed is None else sdpa_kernel(allowed)
-
-
 def step():
-    with torch.autocast("cuda", torch.bfloat16), chosen():
+    with torch.autocast("cuda", torch.bfloat16):
         loss = run(input_ids=ids, labels=ids)
         loss = loss if name == "long" else loss.loss
     loss.backward()
@@ -73,6 +69,13 @@ for _ in range(25):
     torch.cuda.synchronize()
     times.append(time.perf_counter() - start)
 times.sort()
+if rank == 0 and kernels != "any":  # which they were, and their time
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        step()
+        torch.cuda.synchronize()
+    for x in sorted(profile.key_averages(), key=lambda x: -x.self_device_time_total):
+        if re.search("flash|fmha|sdpa|cudnn", x.key):
+            print(f"    {x.self_device_time_total / 1e3:9.2f} ms {x.count:4} calls {x.key[:110]}", flush=True)
 if rank == 0:
     peak = torch.cuda.max_memory_allocated() / 2**30
     print(f"PyTorch {torch.__version__} compiled, {name}, attention {kernels}, {world} GPU, {rows} x {tokens} tokens: "

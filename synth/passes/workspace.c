@@ -176,13 +176,19 @@ static void matmul(walk *w, const syn_instr *in, bool a_t, bool b_t)
 
 int64_t syn_attention_room(int64_t b, int64_t hk, int64_t group, int64_t q, int64_t k, int64_t e)
 {
+    const int64_t mib = 1 << 20;
     if (b * hk * group * q * k * e == 0) return 0;
-    int64_t stats = group * q * 4, dq = stats * e; // of one key head
-    int64_t parts = (k + IR_CUDA_HEAD_TILE - 1) / IR_CUDA_HEAD_TILE * dq;
-    int64_t most = ((int64_t)IR_CUDA_HEAD_ROOM << 20) / parts, heads = b * hk;
-    if (most < 1) return heads * (dq + stats) + COST_CUDA_ALIGN;
-    heads = most < hk ? divisor(hk, most) : divisor(b, most / hk) * hk;
-    return heads * (parts + stats) + COST_CUDA_ALIGN;
+    int64_t scores = round_up(q, IR_CUDA_HEAD_ROWS) * round_up(k, IR_CUDA_HEAD_KEYS) * 2;
+    int64_t most = IR_CUDA_HEAD_ROOM * mib / (scores * group), each = scores;
+    if (scores > IR_CUDA_HEAD_SCORES * mib || most < 1)
+        each = q * e * 4; // dq
+    else if (most < hk)
+        b = 1, hk = divisor(hk, most);
+    else
+        b = divisor(b, most / hk);
+    if (group > 1) each += 2 * k * e * 2; // dk and dv of every query head
+    int64_t lengths = q % IR_CUDA_HEAD_KEYS ? b * 8 : 0;
+    return b * hk * group * (each + q * 4) + lengths + COST_CUDA_ALIGN;
 }
 
 // Queries of a part that begins at `first`: what their gradient takes.

@@ -150,8 +150,8 @@ static void add_by_area(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set,
     for (int k = 0; k < p->n_sets; k++) {
         struct syn_partition_set *q = &p->set[k];
         if (!q->causal || (set >= 0 && k != set)) continue;
-        bool tiles = q->grain == 1 && least * (double)q->size >= IR_CUDA_HEAD_TILE;
-        add_rounded(a, q, mesh, axis, width, tiles ? IR_CUDA_HEAD_TILE : q->grain,
+        bool tiles = q->grain == 1 && least * (double)q->size >= IR_CUDA_HEAD_KEYS;
+        add_rounded(a, q, mesh, axis, width, tiles ? IR_CUDA_HEAD_KEYS : q->grain,
                     hb_fmt(a, "%.*s area", HB_ARG(name)));
     }
 }

@@ -128,7 +128,7 @@ const char *build(plan &p, cudnnHandle_t handle, bool ordered)
 
 cuda_head_split split_of(const cuda_heads &h)
 {
-    return cuda_heads_at_once(h.b, h.hk, h.hq / h.hk, h.q, h.k, h.e);
+    return cuda_heads_at_once(h.b, h.hk, h.hq / h.hk, h.q, h.k);
 }
 
 // The plan of a shape; one that cuDNN refuses is remembered as such. Of a backward pass the shape
