@@ -195,6 +195,22 @@ static void hear(watch *w, const char *s)
     w->heard_from = w->in_banner ? 2 : 1;
 }
 
+// What Open MPI says by itself, behind its prefix: "[host:01234] …", from mpirun and its helpers,
+// or
+// "[host][[job,1],rank][file.c:line:function] …", from its transports in a rank that loses another.
+// NULL for other lines.
+static const char *mpi_talk(const char *s)
+{
+    const char *end = s[0] == '[' ? strchr(s, ']') : NULL, *colon = strchr(s, ':');
+    if (!end || !colon) return NULL;
+    if (strncmp(end, "][[", 3) == 0 && strstr(end, ".c:"))
+        end = strstr(end, "] ");
+    else if (colon > end || !isdigit((unsigned char)colon[1]))
+        return NULL;
+    if (!end) return NULL;
+    return end + 1 + (end[1] == ' ');
+}
+
 // One line of the ranks' or mpirun's stderr. mpirun's banners are read, not shown; of the ranks'
 // own last words only the first are shown.
 static void take_line(watch *w, const char *s)
@@ -211,12 +227,9 @@ static void take_line(watch *w, const char *s)
     if ((at = strstr(s, "EXIT CODE: "))) w->banner_signal = atoi(at + 11);
     if (w->in_banner) hear(w, s);
     if (w->in_banner || (w->said && !*s)) return;
-    if (s[0] == '[') { // "[host:01234] …": mpirun and its helpers
-        const char *end = strchr(s, ']'), *colon = strchr(s, ':');
-        if (end && colon && colon < end && isdigit((unsigned char)colon[1])) {
-            hear(w, end[1] == ' ' ? end + 2 : end + 1);
-            return;
-        }
+    if ((at = mpi_talk(s))) {
+        hear(w, at);
+        return;
     }
     if (strncmp(s, "mpirun", 6) == 0 || strncmp(s, "prterun", 7) == 0) {
         hear(w, s);

@@ -7,6 +7,7 @@
 
 #include "tests/certify/mutate.h"
 #include "tests/certify/record_gen.h"
+#include "tests/support/cases.h"
 
 static const struct {
     const char *graph;
@@ -58,7 +59,7 @@ START_TEST(every_fault_is_rejected)
         bool right = syn_check(a, g, f, r, &why);
         ck_assert_msg(right, "%s: %.*s", bases[b].graph, HB_ARG(why));
         for (int k = 0; k < MUT_N; k++)
-            for (int s = 1; s <= bases[b].seeds; s++) {
+            for (int s = 1; s <= test_cases(4, bases[b].seeds, 4 * bases[b].seeds); s++) {
                 hb_arena *one = hb_arena_new();
                 hb_str what;
                 record *w = mutate(one, r, (mut_kind)k, (uint64_t)s, &what);
@@ -79,8 +80,9 @@ START_TEST(every_fault_is_rejected)
     }
     ck_assert_msg(accepted == 0, "%d of %d wrong programs were accepted", accepted, total);
     for (int k = 0; k < MUT_N; k++)
-        ck_assert_msg(made[k] >= 5, "only %d mutants of kind %s", made[k], mutate_names[k]);
-    ck_assert_int_ge(total, 500);
+        ck_assert_msg(made[k] >= test_cases(1, 5, 5), "only %d mutants of kind %s", made[k],
+                      mutate_names[k]);
+    ck_assert_int_ge(total, test_cases(60, 500, 500));
     printf("%d wrong programs of %d kinds rejected\n", total, MUT_N);
 }
 END_TEST

@@ -106,7 +106,7 @@ int main(void)
     TCase *t = tcase_create("plans");
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, plans_are_proved, 0, N_GRAPHS * N_CLUSTERS);
-    tcase_add_loop_test(t, mutants_of_plans, 0, N_GRAPHS * 2);
+    tcase_add_loop_test(t, mutants_of_plans, 0, N_GRAPHS * test_cases(1, 2, 2));
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

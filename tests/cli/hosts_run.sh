@@ -3,6 +3,7 @@
 # stand-in for ssh that opens a clean shell here, so the ranks there get only what the launch line
 # hands on, and have no heartbeat. (Two hosts for real are not tested.)
 set -u
+. tests/cli/one_message.sh
 mpirun --version 2>/dev/null | grep -Eq 'Open MPI|OpenRTE' || { echo "skipped: not Open MPI"; exit 77; }
 hapc=$HAP_BUILD/bin/hapc
 work=$(mktemp -d)
@@ -82,7 +83,7 @@ finish() { # WHAT SECONDS MESSAGE
     [ $((SECONDS - begin)) -le "$2" ] || fail "$1: took $((SECONDS - begin)) s"
     sleep 1
     [ -z "$(pids here)$(pids there)" ] || fail "$1: ranks are left: $(pids here) $(pids there)"
-    [ "$(grep -vcE '^([A-Z_0-9]*=.* )?mpirun ' "$work/err")" = 1 ] || fail "$1: not exactly one message: $(cat "$work/err")"
+    one_message "$1"
     grep -Eq "$3" "$work/err" || fail "$1: $(cat "$work/err")"
 }
 

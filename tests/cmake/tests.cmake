@@ -12,7 +12,7 @@
 # run in the repository root; HAP_BUILD names the build folder.
 #
 # TIMEOUT stands where a test takes over 50 s on two quiet cores, and is at least six times that
-# (script/test_costs). libcheck's own limits never bind: CK_TIMEOUT_MULTIPLIER.
+# (script/test_costs); such tests start first. libcheck's own limits never bind: CK_TIMEOUT_MULTIPLIER.
 set(HAP_TIMEOUT 300)
 set(HAP_LABELS unit golden numeric multi fuzz-smoke gpu)
 
@@ -62,10 +62,11 @@ function(hap_test_properties name label)
     if(T_TIMEOUT)
         set(timeout ${T_TIMEOUT})
     endif()
+    set(cost ${timeout})
     if(HAP_SANITIZE)
         math(EXPR timeout "${timeout} * 3")
     endif()
-    set_tests_properties(${name} PROPERTIES LABELS "${label};${ARGN}" TIMEOUT ${timeout}
+    set_tests_properties(${name} PROPERTIES LABELS "${label};${ARGN}" TIMEOUT ${timeout} COST ${cost}
         ENVIRONMENT "${HAP_TEST_ENV};${T_ENV}" SKIP_RETURN_CODE 77)
 endfunction()
 

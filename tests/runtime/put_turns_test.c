@@ -8,6 +8,7 @@
 
 #include "core/put_turns.h"
 #include "costmodel/cost.h"
+#include "tests/support/cases.h"
 
 enum { LEAST = 1 << 20, MOST = 20, TICK = 1 << 18 };
 
@@ -195,7 +196,7 @@ START_TEST(random_cuts)
 {
     double sum[3] = {0};
     int n_cases[3] = {0};
-    for (int round = 0; round < 90; round++) {
+    for (int round = 0; round < test_cases(15, 90, 90); round++) {
         kind k = (kind)(round % 3);
         int n = 2 + (int)below(7);
         int64_t part[MOST], bytes[MOST * MOST], classes[2] = {below(50), below(50)};
@@ -313,7 +314,7 @@ START_TEST(parts_are_passed_on)
         ck_assert_msg(end <= known[c].within, "cut %zu: %.3f", c, end);
         free(x);
     }
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < test_cases(12, 60, 60); round++) {
         int n = 2 + (int)below(7);
         int64_t part[MOST], bytes[MOST * MOST], classes[2] = {below(50), below(50)};
         for (int i = 0; i < n; i++)
@@ -328,14 +329,14 @@ START_TEST(parts_are_passed_on)
         free(x);
         free(y);
     }
-    ck_assert_int_gt(passed, 10);
+    ck_assert_int_gt(passed, test_cases(0, 10, 10));
 }
 END_TEST
 
 // Any matrix.
 START_TEST(random_messages)
 {
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < test_cases(12, 60, 60); round++) {
         int n = 2 + (int)below(MOST - 2);
         int64_t bytes[MOST * MOST] = {0};
         int64_t most = round % 3 ? 20000000 : 3000000;
@@ -382,7 +383,7 @@ START_TEST(prices_of_gathers)
     double sum = 0, off = 0, off_alone = 0;
     int n_cases = 0;
     seed = 5;
-    for (int round = 0; round < 120; round++) {
+    for (int round = 0; round < test_cases(20, 120, 120); round++) {
         int n = 2 + (int)below(7);
         int64_t part[MOST], bytes[MOST * MOST], all = 0,
                                                 classes[2] = {1 + below(50), 1 + below(50)};

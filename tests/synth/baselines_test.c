@@ -4,6 +4,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "tests/support/cases.h"
 #include "tests/support/plan_facts.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/small_models.h"
@@ -71,7 +72,7 @@ int main(void)
     Suite *s = suite_create("baselines");
     TCase *t = tcase_create("auto");
     tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, never_behind, 0, 60);
+    tcase_add_loop_test(t, never_behind, 0, test_cases(12, 60, 600));
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

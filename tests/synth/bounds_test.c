@@ -486,7 +486,7 @@ int main(void)
     tcase_add_test(c, no_plan_that_fits_is_below);
     tcase_add_test(c, memory_raises_the_bound);
     tcase_add_test(c, equal_layers_are_mixed);
-    tcase_add_loop_test(c, samples, 0, 8);
+    tcase_add_loop_test(c, samples, 0, test_cases(2, 8, 8));
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

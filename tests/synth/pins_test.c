@@ -8,6 +8,7 @@
 
 #include "synth/certify/record.h"
 #include "synth/search/synth.h"
+#include "tests/support/cases.h"
 
 typedef struct setting {
     hb_arena *a;
@@ -145,21 +146,21 @@ static void every_pin(const char *graph, const char *cluster, int step)
             }
         }
     }
-    ck_assert_int_gt(planned, 20);
+    ck_assert_int_gt(planned, test_cases(2, 20, 20));
     ck_assert_int_gt(refused, step < 10 ? 0 : -1);
     hb_arena_free(s.a);
 }
 
 START_TEST(every_pin_of_mlp)
 {
-    every_pin("examples/mlp/graph.json", "clusters/laptop3.yaml", 1);
+    every_pin("examples/mlp/graph.json", "clusters/laptop3.yaml", test_cases(9, 1, 1));
 }
 END_TEST
 
 START_TEST(some_pins_of_models)
 {
     every_pin(_i ? "examples/bert-tiny/graph.json" : "examples/gpt2-tiny/graph.json",
-              "clusters/laptop3.yaml", 41 + 6 * _i);
+              "clusters/laptop3.yaml", test_cases(160, 41 + 6 * _i, 41 + 6 * _i));
 }
 END_TEST
 
@@ -298,11 +299,11 @@ int main(void)
     TCase *t = tcase_create("pins");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, every_pin_of_mlp);
-    tcase_add_loop_test(t, some_pins_of_models, 0, 2);
+    tcase_add_loop_test(t, some_pins_of_models, 0, test_cases(1, 2, 2));
     tcase_add_test(t, many_pins_at_once);
     tcase_add_test(t, clashes);
     tcase_add_test(t, bad_pins);
-    tcase_add_loop_test(t, hap_keeps_its_rules, 0, 3);
+    tcase_add_loop_test(t, hap_keeps_its_rules, 0, test_cases(1, 3, 3));
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

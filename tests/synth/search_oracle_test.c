@@ -28,11 +28,12 @@
 #include "synth/space/lower.h"
 #include "synth/space/space_build.h"
 #include "synth/space/space_solve.h"
+#include "tests/support/cases.h"
 #include "tests/support/form_walk.h"
 #include "tests/support/price_by_hand.h"
 #include "tests/support/search_setting.h"
 
-static int n_graphs = 300;
+static int n_graphs;
 static uint64_t first_seed = 1;
 
 // What a test has seen, for its line of output.
@@ -361,7 +362,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) n_graphs = atoi(argv[1]);
+    n_graphs = argc > 1 ? atoi(argv[1]) : test_cases(60, 300, 300);
     if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
     Suite *s = suite_create("search_oracle");
     TCase *c = tcase_create("exact");

@@ -5,7 +5,7 @@
 #   tests/train/train_cases.sh batch       other batches than the graph's
 #   tests/train/train_cases.sh resume      checkpoints: half a run, saved, resumed, on the same and on other ranks
 #   tests/train/train_cases.sh dropout     the same mask under every plan
-#   tests/train/train_cases.sh variants    micro-batches and recomputation; also with dropout
+#   tests/train/train_cases.sh variants    micro-batches (four at night too) and recomputation; also with dropout
 #   tests/train/train_cases.sh pushes      collectives by copies into other ranks' memory
 #   tests/train/train_cases.sh pairs       collectives beside the matmuls that they feed or that feed them
 #   tests/train/train_cases.sh experts     rows cut before and after the experts, experts cut between
@@ -180,11 +180,12 @@ as_torch()
 
 variants()
 {
-    local k graph=tests/graphs/gpt2-dropout.json
+    local k counts=2 graph=tests/graphs/gpt2-dropout.json
     title "mlp's start"
     plan start examples/mlp/graph.json laptop1 &&
         run start start --steps 0 --seed 1 --save "$work/mlp.start" $(inputs mlp) || exit 1
-    for k in 2 4; do
+    [ "${HAP_NIGHTLY:-}" != 1 ] || counts='2 4'
+    for k in $counts; do
         as_torch mlp laptop1 auto --micro-batches $k
         as_torch mlp laptop dp-prop --micro-batches $k
         as_torch mlp laptop auto --micro-batches $k
