@@ -140,7 +140,7 @@ static void add_by_area(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set,
     int n = syn_extent(mesh, axis);
     double all = 0, before = 0, least = 1, *width = HB_ARRAY(a, double, n);
     for (int k = 0; k < p->n_sets; k++)
-        if (p->set[k].batch && p->set[k].size / p->set[k].grain >= n) return;
+        if (p->set[k].batch && p->set[k].size > p->set[k].grain) return;
     for (int i = 0; i < n; i++)
         all += weight[i];
     for (int i = 0; i < n; before += weight[i++]) {

@@ -45,9 +45,9 @@ bool syn_partitions_same(const syn_partitions *a, const syn_partitions *b); // o
 // be left without is not cut there, unless it is the batch.
 void syn_partitions_add(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set, int axis,
                         const double *weight, hb_str name);
-// The cuts of every axis that weights per rank mean. Queries under a causal mask get, beside the cut
-// by weights, one whose parts cover areas of the mask by weights, where the batch cannot be cut
-// over the axis (if it can, nothing is won by cutting queries).
+// The cuts of every axis that weights per rank mean. Queries under a causal mask get, beside the
+// cut by weights, one whose parts cover areas of the mask by weights, where the batch cannot be
+// cut.
 void syn_partitions_add_ranks(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set,
                               const double *per_rank, hb_str name);
 
