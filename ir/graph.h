@@ -169,6 +169,7 @@ typedef struct ir_tensor {
     int of;                   // IR_STATE: its parameter; else -1
     ir_init init;             // PARAM, STATE, BUFFER, CONST
     hb_pos at;                // where graph.json declares or first produces it
+    double more; // it stands for so many others that are equal to it (fold.h); mostly 0
 } ir_tensor;
 
 typedef enum { IR_FORWARD, IR_BACKWARD, IR_UPDATE } ir_phase;
@@ -186,6 +187,7 @@ typedef struct ir_node {
     int block;   // of the forward pass, from 1 on, of forward and `again` nodes; 0: none
     int chunk;   // micro-batch it works on; 0 where it serves all
     hb_pos at;
+    double more; // it stands for so many others that are equal to it (fold.h); mostly 0
 } ir_node;
 
 typedef struct ir_update {
@@ -238,6 +240,7 @@ typedef struct ir_graph {
     int n_blocks;           // of the forward pass (recompute.c), marked in its nodes
     int micro_batches;      // as a variant (variant.h): chunks (0: one)
     HB_VEC(int) recomputed; // and the blocks that are computed again, from 0 on, ascending
+    const int *few_of; // of a folded step (fold.h), by block of the whole one: that in its place
 } ir_graph;
 
 typedef struct ir_options {

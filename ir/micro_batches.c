@@ -165,9 +165,12 @@ static int add(splitting *s, hb_str name, ir_op op, ir_phase phase, int n_in, co
     if (origin >= 0) {
         n->from = s->g->nodes.p[origin].from;
         n->at = s->g->nodes.p[origin].at;
+        n->more = s->g->nodes.p[origin].more;
     }
-    for (int o = 0; o < n->n_out; o++)
+    for (int o = 0; o < n->n_out; o++) {
         s->out->tensors.p[n->out[o]].at = n->at;
+        s->out->tensors.p[n->out[o]].more = n->more;
+    }
     HB_PUSH(s->out->arena, &s->origin, origin);
     HB_PUSH(s->out->arena, &s->chunk, chunk);
     return id;

@@ -26,7 +26,7 @@ double ir_saved_bytes(const ir_graph *g)
             if (t->producer < 0 || g->nodes.p[t->producer].phase != IR_FORWARD) continue;
             if (seen[n->in[k]]) continue;
             seen[n->in[k]] = true;
-            bytes += (double)ir_elements(t) * (double)ir_dtype_bytes(t->dtype);
+            bytes += (double)ir_elements(t) * (double)ir_dtype_bytes(t->dtype) * (1 + t->more);
         }
     }
     hb_arena_free(a);

@@ -10,7 +10,7 @@ import numpy as np
 from steps import models
 from steps.models import go, plan
 
-OPS = ["chains", "ops_bf16", "op_blocks", "op_values", "op_cuts"]
+OPS = ["chains", "tile", "ops_bf16", "op_blocks", "op_values", "op_cuts"]
 
 
 def given(options):

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 
 from steps import models
 from steps.models import go, plan, rows_of, tokens_of
@@ -70,6 +71,16 @@ def gemm(m):
     """the matmuls of the language model's head, odd and padded, by torch"""
     done = m.run("gemm", ["python3", "bench/torch/torch_gemm.py"], 60, plain=True)
     print("\n".join(done.tail(12)))
+
+
+def tile(m):
+    """tile kernels beside cuBLASLt, matmul by matmul: of bench/overlap's list, drawn at random, of models"""
+    done = m.run("tile", [os.path.join(m.pack, "bin/tile-bench"), "bench/overlap/shapes.txt",
+                          str(int(time.time())), "120"], 150)
+    for x in done.text().splitlines():
+        line(m, x)
+    if not done.ok:
+        m.failed("tile", done.tail(3))
 
 
 def losses(m):

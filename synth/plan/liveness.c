@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "costmodel/device_defaults.h"
+#include "ir/fold.h"
 
 int arena_root(arena_live *l, int buffer)
 {
@@ -173,10 +174,30 @@ void syn_lifetimes(const syn_program *p, int *birth, int *death)
     }
 }
 
+double *syn_held_times(hb_arena *a, const syn_program *p, const int *birth, const int *death)
+{
+    double *times = HB_ARRAY(a, double, p->tensors.n + 1);
+    int *part = HB_ARRAY(a, int, p->instr.n + 2); // of the step, counted up at each change of phase
+    for (int i = 0, phase = -1, n = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        int now = in->kind == SYN_OP ? (int)p->g->nodes.p[in->node].phase : phase;
+        n += now != phase;
+        phase = now;
+        part[i] = n;
+        part[i + 1] = n;
+    }
+    for (int t = 0; t < p->tensors.n; t++) {
+        const syn_tensor *x = &p->tensors.p[t];
+        bool held = birth[t] <= death[t] && part[birth[t]] != part[death[t]];
+        times[t] = held && x->value >= 0 ? ir_tensor_times(p->g, x->value) : 1;
+    }
+    return times;
+}
+
 // The most that buffers take at any instruction, each for itself: of class c (those in SEG_SYM,
 // too, if `both`), or (c < 0) in SEG_SYM, which is the same for all.
 static int64_t live_bytes(const syn_program *prog, const int *birth, const int *death, int c,
-                          bool both, int64_t *delta)
+                          bool both, const double *times, int64_t *delta)
 {
     int n = prog->instr.n;
     int64_t live = 0, most = 0;
@@ -188,6 +209,7 @@ static int64_t live_bytes(const syn_program *prog, const int *birth, const int *
         for (int k = 1; c < 0 && k < prog->mesh->n_classes; k++)
             bytes = x->bytes[k] > bytes ? x->bytes[k] : bytes;
         if (c < 0) bytes = (bytes + COST_SYM_ALIGN - 1) / COST_SYM_ALIGN * COST_SYM_ALIGN;
+        if (times[t] != 1) bytes = (int64_t)((double)bytes * times[t]);
         delta[birth[t]] += bytes;
         delta[death[t] + 1] -= bytes;
     }
@@ -208,10 +230,11 @@ double syn_live_share(const syn_program *prog, bool one)
     int64_t *delta = HB_ARRAY(arena, int64_t, prog->instr.n + 2);
     double worst = 0;
     syn_lifetimes(prog, birth, death);
+    const double *times = syn_held_times(arena, prog, birth, death);
     one = one || !prog->has_sym;
-    int64_t sym = one ? 0 : live_bytes(prog, birth, death, -1, false, delta);
+    int64_t sym = one ? 0 : live_bytes(prog, birth, death, -1, false, times, delta);
     for (int c = 0; c < prog->mesh->n_classes; c++) {
-        int64_t most = sym + live_bytes(prog, birth, death, c, one, delta);
+        int64_t most = sym + live_bytes(prog, birth, death, c, one, times, delta);
         double share =
             (double)most / (double)prog->cluster->cls[prog->mesh->cluster_class[c]].capacity;
         worst = share > worst ? share : worst;

@@ -42,6 +42,11 @@
 #define SYN_MANY_NODES 700  // nodes: with more, ratios start from the better of two plans [tried]
 #define SYN_LARGE      1500 // nodes: with more, few starts, and variants when asked for [tried]
 
+#define SYN_FEW_LAYERS 3    // layers that stay at each end of a run of equal ones [tried]
+#define SYN_ENDINGS    3    // of searches among few layers that are planned whole [tried]
+#define SYN_GIANT      50000 // nodes in all chunks: only where nothing smaller fits [tried]
+#define SYN_BROKEN_PROMISE 1.05 // times what few layers promised: then they are looked at again [set]
+
 // --- additive searches: how near the optimum (candidates.c, explore.c) ---
 #define SYN_SEARCH_GAP 1e-3 // share: searches on the way; the chosen plan's is closed [tried]
 #define SYN_ROUGH_GAP  0.01 // share: searches with communication at a discount [tried]
@@ -59,7 +64,8 @@
 #define SYN_RATIO_ROUNDS    8    // of ratio LP and search in turn [set]
 #define SYN_RATIO_FAILS     2    // rounds without gain, one after the other, that end it [set]
 #define SYN_BASELINE_ROUNDS 3    // the same of a baseline that was asked for [set]
-#define SYN_MAX_SUBSETS     6    // sets of fewer devices [size]
+#define SYN_MAX_SUBSETS     48   // sets of fewer devices [size]
+#define SYN_MACHINE_PREFIXES 8   // machines, the best ones first, that are taken together [set]
 #define SYN_MAX_MESHES      2    // meshes over one set of devices [size]
 #define SYN_UNFIT           1e3  // times: a first plan that does not fit counts as so slow [set]
 #define SYN_DISCOUNT        0.3  // of communication's price: a search that lets it hide [tried]
@@ -85,6 +91,7 @@
 
 // --- memory: when a plan counts as fitting, and prices on bytes (candidates.c) ---
 #define SYN_ROOMY          0.9   // of a capacity: fewer live bytes mostly find a place [tried]
+#define SYN_FEW_FIT        0.97  // of a capacity: the same of live bytes among few layers [tried]
 #define SYN_SHARE_NEAR     16    // instructions: equal conversions so near hold no more memory [set]
 #define SYN_SURELY_FITS    0.7   // of a capacity: below, the plan without pairs is not placed [set]
 #define SYN_HOPELESS       1.5   // times the best: no better memory price is looked for [set]

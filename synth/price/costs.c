@@ -188,7 +188,7 @@ static bool by_place(const syn_costs *c, int node, const syn_node_cut *cut)
     return false;
 }
 
-static void compute_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *sec)
+static void seconds_of_one(syn_costs *c, int node, const syn_node_cut *cut, double *sec)
 {
     const syn_mesh *mesh = c->mesh;
     bool joint = syn_cut_is_joint(mesh, cut->cut);
@@ -219,6 +219,13 @@ static void compute_seconds(syn_costs *c, int node, const syn_node_cut *cut, dou
         sec[x.cls] = fmax(sec[x.cls], part_seconds(c, node, cut, joint, x.cls, x.n, x.lo));
         last = x;
     }
+}
+
+static void compute_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *sec)
+{
+    seconds_of_one(c, node, cut, sec);
+    for (int k = 0; k < c->mesh->n_classes; k++)
+        sec[k] *= ir_node_times(c->g, node);
 }
 
 void syn_node_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *sec)

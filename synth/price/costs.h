@@ -5,6 +5,7 @@
 #define HAP_SYNTH_COSTS_H
 
 #include "costmodel/cost.h"
+#include "ir/fold.h"
 #include "synth/plan/state.h"
 
 // The local sizes that a pair of cuts leads to: one entry for every class and size that differ. -1
@@ -64,7 +65,7 @@ void syn_local_bytes(syn_costs *c, int tensor, const syn_state *s, int64_t *byte
 typedef struct syn_node_cut {
     int factor[SYN_MAX_AXES], cut[SYN_MAX_AXES];
 } syn_node_cut;
-// Seconds of a node on the slowest rank of every class.
+// Seconds of a node, and of those it stands for (ir/fold.h), on the slowest rank of every class.
 void syn_node_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *sec);
 
 // Seconds a class of the mesh needs to copy bytes inside its memory.

@@ -1,11 +1,13 @@
 #include "synth/price/fusion_cost.h"
 
+#include "ir/fold.h"
 #include "synth/plan/fusion_parts.h"
 
 void syn_fusion_seconds(const syn_program *p, const syn_fusion *g, double *sec)
 {
     syn_parts s;
     syn_fusion_parts(p, g, &s);
+    const double times = ir_node_times(p->g, p->instr.p[g->first].node);
     for (int c = 0; c < p->mesh->n_classes; c++) {
         double alone = 0, bytes = 0, moved = 0;
         int n = 0;
@@ -22,6 +24,6 @@ void syn_fusion_seconds(const syn_program *p, const syn_fusion *g, double *sec)
             if (s.part[i].made < 0 || s.part[i].kept)
                 moved += (double)p->tensors.p[s.part[i].buffer].bytes[c];
         const cl_class *cls = &p->cluster->cls[p->mesh->cluster_class[c]];
-        sec[c] = cost_fused(cls, alone, n, bytes - moved, moved);
+        sec[c] = times * cost_fused(cls, alone / times, n, bytes - moved, moved);
     }
 }

@@ -139,7 +139,9 @@ static void fuse_events(const syn_program *p, cost_event *e)
             const syn_instr *in = &p->instr.p[i];
             int moved;
             if (!joined(p, &known, in, c, &moved)) continue;
-            double sec = moved < 0 ? 0 : cost_stream(cls, (double)p->tensors.p[moved].bytes[c]);
+            double sec = moved < 0 ? 0
+                                   : ir_node_times(p->g, in->node) *
+                                         cost_stream(cls, (double)p->tensors.p[moved].bytes[c]);
             e[i].sec[c] = fmin(e[i].sec[c], sec);
         }
     }
@@ -331,7 +333,7 @@ double syn_peak_seconds(const syn_program *p)
         double f = 0, bytes = 0;
         if (p->g->nodes.p[n].again) continue; // by convention the step's own arithmetic
         if (ir_is_dense(p->g->nodes.p[n].op)) ir_node_work(p->g, p->f, n, NULL, 0, &f, &bytes);
-        flops += f;
+        flops += f * ir_node_times(p->g, n);
     }
     for (int r = 0; r < p->mesh->n_ranks; r++) {
         const cl_class *c = &p->cluster->cls[p->mesh->cluster_class[p->mesh->class_of[r]]];

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/fold.h"
 #include "synth/plan/liveness.h"
 
 typedef struct measure {
@@ -86,7 +87,8 @@ static void find_bytes(measure *m, const int *birth, const int *death)
         bool there = from->again ? birth[t] <= done[k] && death[t] > done[k]
                                  : birth[t] <= m->left[k] && death[t] >= m->met[k];
         for (int c = 0; there && c < classes; c++)
-            sum[k * classes + c] += (double)p->tensors.p[t].bytes[c];
+            sum[k * classes + c] +=
+                (double)p->tensors.p[t].bytes[c] * ir_tensor_times(p->g, p->tensors.p[t].value);
     }
     for (int b = 0; b < n; b++)
         for (int k = 0; k < m->n_chunks; k++)
@@ -98,6 +100,7 @@ static void find_bytes(measure *m, const int *birth, const int *death)
 // At each instruction the first j blocks are between their passes.
 static void find_room(measure *m, const int *birth, const int *death)
 {
+    const double *times = syn_held_times(m->arena, m->p, birth, death);
     const syn_program *p = m->p;
     syn_blocks *b = m->out;
     int n = p->instr.n, classes = b->n_classes;
@@ -131,8 +134,9 @@ static void find_room(measure *m, const int *birth, const int *death)
         memset(delta, 0, sizeof *delta * (size_t)(n + 2));
         for (int t = 0; t < p->tensors.n; t++) {
             if (birth[t] > death[t]) continue;
-            delta[birth[t]] += (double)p->tensors.p[t].bytes[c];
-            delta[death[t] + 1] -= (double)p->tensors.p[t].bytes[c];
+            double bytes = (double)p->tensors.p[t].bytes[c] * times[t];
+            delta[birth[t]] += bytes;
+            delta[death[t] + 1] -= bytes;
         }
         double live = 0;
         for (int i = 0; i <= n; i++) {

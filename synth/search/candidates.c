@@ -64,6 +64,17 @@ void pool_place(candidate *c)
 void pool_try_place(pool *p, candidate *c)
 {
     double *least = &p->waste[c->program->pairs.n > 0][c->program->has_sym];
+    if (p->g->few_of) { // has no arena: what stands for several layers is one buffer
+        double beside = 0;
+        if (p->opt->wary) syn_workspace(c->program);
+        for (int k = 0; k < c->program->mesh->n_classes && p->opt->wary; k++) {
+            const cl_class *cls = &p->m->cluster->cls[c->program->mesh->cluster_class[k]];
+            beside =
+                fmax(beside, (double)syn_workspace_bytes(c->program, k) / (double)cls->capacity);
+        }
+        c->fits = c->share + beside <= SYN_FEW_FIT;
+        return;
+    }
     if (c->placed || c->share > 1 || (!p->spare && c->share * *least > 1)) return;
     pool_place(c);
     double waste = (1 + pool_overflow(c->program)) / c->share;
@@ -243,7 +254,8 @@ static bool homes_fit(pool *p, const syn_space *s)
                     least_share(s, t, s->shardings[node]->sharding[i].in[in], *slot);
         }
         for (int c = 0; c < classes; c++)
-            need[c] += (*slot)[c] * (double)(ir_elements(ten) * ir_dtype_bytes(ten->dtype));
+            need[c] += (*slot)[c] * ir_tensor_times(s->g, t) *
+                       (double)(ir_elements(ten) * ir_dtype_bytes(ten->dtype));
     }
     bool fit = true;
     for (int c = 0; c < classes && fit; c++) {

@@ -228,17 +228,20 @@ static bool baseline_within_memory(pool *p, const search_options *o, candidate *
 void pool_baseline(pool *p, syn_strategy s)
 {
     const syn_strategy_row *row = syn_strategy_of(s);
+    const candidate *leader = pool_leader(p);
+    const syn_mesh *lead = leader->program ? leader->space->mesh : NULL;
     p->asked[s] = true;
     for (int i = 0; i < p->boards.n; i++) {
         candidate c;
         p->b = p->boards.p[i];
-        // The baselines are what others do: on all devices.
-        if (p->b->mesh->n_ranks < p->m->cluster->n_ranks) continue;
+        // What others do is said of all devices; where fewer do better, it may be a plan of theirs.
+        bool all = p->b->mesh->n_ranks == p->m->cluster->n_ranks;
+        if (!all && (!lead || p->b->mesh != lead)) continue;
         if (p->b->mesh->n_axes == 2 && row->one_axis) continue;
         search_options o = baseline_options(p, s);
         for (int k = 0; k < row->n_start; k++) {
             set_starting_ratio(p, row->start[k]);
-            if (baseline_within_memory(p, &o, &c)) note_baseline(p, s, &c);
+            if (baseline_within_memory(p, &o, &c) && all) note_baseline(p, s, &c);
             pool_forget(p, NULL, NULL);
         }
     }
@@ -284,6 +287,74 @@ static void add_boards(pool *p, const bool *keep)
     if (p->opt->mesh != SYN_MESH_MACHINES) add_board(p, syn_mesh_flat(p->arena, c, keep));
 }
 
+// The set of a folded step that is set k of the whole; -1: none is.
+static int lead_set(const syn_partitions *to, const syn_partitions *from, int k)
+{
+    const struct syn_partition_set *x = &to->set[k];
+    int nth = 0; // of those that nothing tells apart, in order
+    for (int i = 0; i < k; i++)
+        nth += to->set[i].size == x->size && to->set[i].like == x->like;
+    for (int i = 0; i < from->n_sets; i++)
+        if (from->set[i].size == x->size && from->set[i].like == x->like && nth-- == 0) return i;
+    return -1;
+}
+
+// The cuts of a lead; the compute starting ratio's of a set that it does not have.
+static void set_lead_cuts(pool *p, const syn_lead *lead)
+{
+    syn_partitions *to = p->b->partitions;
+    const syn_partitions *from = lead->partitions;
+    set_starting_ratio(p, SYN_STARTING_COMPUTE);
+    for (int k = 0; k < to->n_sets; k++) {
+        int of = lead_set(to, from, k);
+        if (of >= 0) memset(to->set[k].n, 0, sizeof to->set[k].n);
+        for (int axis = SYN_BOTH; of >= 0 && axis >= 0; axis--)
+            for (int i = 0; i < from->set[of].n[axis]; i++) {
+                const syn_cut *cut = &lead->mesh->cuts.p[from->set[of].cut[axis][i]];
+                double *share = HB_ARRAY(p->arena, double, cut->n + 1);
+                for (int c = 0; c < cut->n; c++)
+                    share[c] = (double)cut->table[c];
+                syn_partitions_add(p->arena, to, p->b->mesh, k, axis, share, cut->name);
+            }
+    }
+}
+
+static bool same_devices(const syn_mesh *a, const syn_mesh *b)
+{
+    if (a->n_axes != b->n_axes || a->n_ranks != b->n_ranks) return false;
+    return memcmp(a->cluster_rank, b->cluster_rank, sizeof *a->cluster_rank * (size_t)a->n_ranks) ==
+           0;
+}
+
+static board *lead_board(pool *p, const syn_lead *lead)
+{
+    bool *keep = HB_ARRAY(p->arena, bool, p->m->cluster->n_ranks + 1);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < p->boards.n; i++)
+            if (same_devices(p->boards.p[i]->mesh, lead->mesh)) return p->boards.p[i];
+        for (int r = 0; r < lead->mesh->n_ranks; r++)
+            keep[lead->mesh->cluster_rank[r]] = true;
+        if (pass == 0) add_boards(p, keep);
+    }
+    hb_bug("a board of the lead", __FILE__, __LINE__);
+}
+
+// From where the search among few layers ended.
+static void follow_lead(pool *p, const syn_lead *lead)
+{
+    candidate first;
+    p->b = lead_board(p, lead);
+    double *weight =
+        hb_copy(p->arena, lead->weight, sizeof *weight * (size_t)p->b->mesh->n_classes);
+    search_options o = quick_options(p, weight);
+    p->b->price = lead->price;
+    set_lead_cuts(p, lead);
+    p->b->tried.n = 0;
+    if (!tried_before(p) && pool_search_within_memory(p, &o, NULL, &first))
+        alternate(p, SYN_STARTING_COMPUTE, &first, 0);
+    pool_forget(p, NULL, NULL);
+}
+
 static double speed(const pool *p, int rank)
 {
     const cl_class *c = &p->m->cluster->cls[p->m->cluster->class_of[rank]];
@@ -291,60 +362,122 @@ static double speed(const pool *p, int rank)
     return fast > 0 ? fast : c->f32;
 }
 
-// Every subset of devices that may do better than all: without the slower classes, the fastest
-// machine alone, and, where machines have unequal numbers of devices, the fastest few of each.
-// keep: n subsets of n_ranks flags.
-static int subsets(const pool *p, bool **keep, int max)
+// What devices, and machines by their sums, are ranked by.
+typedef enum { BY_SPEED, BY_MEMORY, BY_MEMORY_BANDWIDTH, BY_LINK, N_ORDERS } order;
+
+static double worth(const pool *p, int rank, order by)
 {
-    const cl_cluster *c = p->m->cluster;
-    int n = 0;
-    double level[CL_MAX_CLASSES];
-    int levels = 0;
-    for (int r = 0; r < c->n_ranks; r++) { // distinct speeds, fastest first
-        double x = speed(p, r);
-        int at = 0;
-        while (at < levels && level[at] > x)
-            at++;
-        if (at < levels && level[at] == x) continue;
-        memmove(&level[at + 1], &level[at], sizeof *level * (size_t)(levels - at));
-        level[at] = x;
-        levels++;
+    const cl_class *c = &p->m->cluster->cls[p->m->cluster->class_of[rank]];
+    return by == BY_SPEED    ? speed(p, rank)
+           : by == BY_MEMORY ? (double)c->capacity
+           : by == BY_LINK   ? c->link_bandwidth
+                             : c->memory_bandwidth;
+}
+
+typedef struct device_sets {
+    const pool *p;
+    const cl_cluster *c;
+    int n;
+    bool *keep[SYN_MAX_SUBSETS];
+} device_sets;
+
+// A set of some devices, not all, that was not there before.
+static void add_set(device_sets *s, const bool *keep)
+{
+    size_t bytes = sizeof *keep * (size_t)s->c->n_ranks;
+    int kept = 0;
+    for (int r = 0; r < s->c->n_ranks; r++)
+        kept += keep[r];
+    if (kept == 0 || kept == s->c->n_ranks || s->n == SYN_MAX_SUBSETS) return;
+    for (int i = 0; i < s->n; i++)
+        if (memcmp(s->keep[i], keep, bytes) == 0) return;
+    s->keep[s->n++] = hb_copy(s->p->arena, keep, bytes);
+}
+
+static int descending(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a < b) - (a > b);
+}
+
+// Without the classes that are worth least, step by step; fastest few first.
+static void add_class_prefixes(device_sets *s, order by)
+{
+    int n = s->c->n_ranks;
+    double *level = HB_ARRAY(s->p->arena, double, n + 1);
+    bool *keep = HB_ARRAY(s->p->arena, bool, n + 1);
+    for (int r = 0; r < n; r++)
+        level[r] = worth(s->p, r, by);
+    qsort(level, (size_t)n, sizeof *level, descending);
+    for (int k = n - 1; k > 0; k--) {
+        if (level[k] == level[k - 1]) continue;
+        for (int r = 0; r < n; r++)
+            keep[r] = worth(s->p, r, by) >= level[k - 1];
+        add_set(s, keep);
     }
-    for (int k = levels - 1; k >= 1 && n < max; k--, n++) {
-        keep[n] = HB_ARRAY(p->arena, bool, c->n_ranks);
-        for (int r = 0; r < c->n_ranks; r++)
-            keep[n][r] = speed(p, r) >= level[k - 1];
+}
+
+static double machine_worth(const pool *p, int machine, order by)
+{
+    const cl_machine *x = &p->m->cluster->machine[machine];
+    double sum = 0;
+    for (int r = 0; r < x->n_ranks; r++)
+        sum += worth(p, x->first_rank + r, by);
+    return sum;
+}
+
+// Whole machines: the best alone, the best two, and so on; and each alone.
+static void add_machines(device_sets *s, order by)
+{
+    int n = s->c->n_machines;
+    bool *keep = HB_ARRAY(s->p->arena, bool, s->c->n_ranks + 1),
+         *taken = HB_ARRAY(s->p->arena, bool, n + 1);
+    for (int k = 0; k < n && k < SYN_MACHINE_PREFIXES; k++) {
+        int best = -1;
+        for (int i = 0; i < n; i++)
+            if (!taken[i] &&
+                (best < 0 || machine_worth(s->p, i, by) > machine_worth(s->p, best, by)))
+                best = i;
+        taken[best] = true;
+        const cl_machine *x = &s->c->machine[best];
+        memset(keep + x->first_rank, true, (size_t)x->n_ranks);
+        add_set(s, keep);
+        bool *alone = HB_ARRAY(s->p->arena, bool, s->c->n_ranks + 1);
+        memset(alone + x->first_rank, true, (size_t)x->n_ranks);
+        add_set(s, alone);
     }
-    int fastest = 0, fewest = c->n_ranks, most = 0;
-    double best = 0;
-    for (int i = 0; i < c->n_machines; i++) {
-        double sum = 0;
-        for (int r = 0; r < c->machine[i].n_ranks; r++)
-            sum += speed(p, c->machine[i].first_rank + r);
-        if (sum > best) fastest = i;
-        best = fmax(best, sum);
+}
+
+// Where machines have unequal numbers of devices, the best few of each.
+static void add_equal_counts(device_sets *s, order by)
+{
+    const cl_cluster *c = s->c;
+    int fewest = c->n_ranks;
+    bool *keep = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
+    for (int i = 0; i < c->n_machines; i++)
         fewest = c->machine[i].n_ranks < fewest ? c->machine[i].n_ranks : fewest;
-        most = c->machine[i].n_ranks > most ? c->machine[i].n_ranks : most;
+    for (int i = 0; i < c->n_machines; i++)
+        for (int k = 0; k < fewest; k++) {
+            int pick = -1;
+            for (int r = c->machine[i].first_rank;
+                 r < c->machine[i].first_rank + c->machine[i].n_ranks; r++)
+                if (!keep[r] && (pick < 0 || worth(s->p, r, by) > worth(s->p, pick, by))) pick = r;
+            keep[pick] = true;
+        }
+    add_set(s, keep);
+}
+
+// Sets of devices that may do better than all: by several orders, without the classes or machines
+// that are worth least; each machine alone; equal numbers of each machine.
+static device_sets find_sets(const pool *p)
+{
+    device_sets s = {.p = p, .c = p->m->cluster};
+    for (order by = BY_SPEED; by < N_ORDERS; by++) {
+        add_class_prefixes(&s, by);
+        if (s.c->n_machines > 1) add_machines(&s, by);
+        if (s.c->n_machines > 1) add_equal_counts(&s, by);
     }
-    if (c->n_machines > 1 && n < max) {
-        keep[n] = HB_ARRAY(p->arena, bool, c->n_ranks);
-        for (int r = 0; r < c->machine[fastest].n_ranks; r++)
-            keep[n][c->machine[fastest].first_rank + r] = true;
-        n++;
-    }
-    if (c->n_machines > 1 && fewest < most && fewest > 1 && n < max) {
-        keep[n] = HB_ARRAY(p->arena, bool, c->n_ranks);
-        for (int i = 0; i < c->n_machines; i++)
-            for (int k = 0; k < fewest; k++) {
-                int pick = -1;
-                for (int r = c->machine[i].first_rank;
-                     r < c->machine[i].first_rank + c->machine[i].n_ranks; r++)
-                    if (!keep[n][r] && (pick < 0 || speed(p, r) > speed(p, pick))) pick = r;
-                keep[n][pick] = true;
-            }
-        n++;
-    }
-    return n;
+    return s;
 }
 
 // Seconds that the arithmetic of a step takes at least, if the kept devices run as fast as an op
@@ -368,12 +501,11 @@ static double least_seconds(const pool *p, const bool *keep)
 // comes near.
 static void drop_devices(pool *p)
 {
-    bool *keep[SYN_MAX_SUBSETS];
-    int n = large(p) ? 0 : subsets(p, keep, SYN_MAX_SUBSETS);
-    for (int i = 0; i < n && !pool_out_of_time(p); i++) {
-        if (p->best.program && least_seconds(p, keep[i]) >= p->best.sec) continue;
+    device_sets sets = find_sets(p);
+    for (int i = 0; i < sets.n && !large(p) && !pool_out_of_time(p); i++) {
+        if (p->best.program && least_seconds(p, sets.keep[i]) >= p->best.sec) continue;
         int first = p->boards.n;
-        add_boards(p, keep[i]);
+        add_boards(p, sets.keep[i]);
         // For many nodes only on the kind of mesh that does best so far.
         bool choose = p->best.program && p->boards.n - first == 2 && few_starts(p);
         int axes = choose ? p->best.program->mesh->n_axes : 0;
@@ -390,7 +522,7 @@ static void drop_devices(pool *p)
 static void explore_meshes(pool *p)
 {
     const syn_strategy_row *row = syn_strategy_of(SYN_AUTO);
-    const syn_starting_ratio *order = row->start;
+    const syn_starting_ratio *start = row->start;
     candidate first[SYN_MAX_MESHES] = {{0}};
     bool have[SYN_MAX_MESHES] = {false};
     double at[SYN_MAX_MESHES];
@@ -398,7 +530,7 @@ static void explore_meshes(pool *p)
     for (int i = 0; i < p->boards.n; i++) {
         p->b = p->boards.p[i];
         p->b->tried.n = 0;
-        have[i] = first_plan(p, order[0], i > 0 && have[0] ? &first[0] : NULL, &first[i]);
+        have[i] = first_plan(p, start[0], i > 0 && have[0] ? &first[0] : NULL, &first[i]);
         at[i] = have[i] ? first[i].sec * (first[i].fits ? 1 : SYN_UNFIT) : HUGE_VAL;
     }
     bool swap = p->boards.n == 2 && at[1] < at[0];
@@ -411,24 +543,24 @@ static void explore_meshes(pool *p)
             double beat = p->opt->beat_sec;
             bool other = p->boards.n == 2 && have[1 - i] && first[1 - i].fits;
             if (other) beat = beat > 0 ? fmin(beat, at[1 - i]) : at[1 - i];
-            syn_starting_ratio starting = order[0];
+            syn_starting_ratio starting = start[0];
             candidate second;
-            if (few_starts(p) && first_plan(p, order[1], &first[i], &second) && second.fits &&
+            if (few_starts(p) && first_plan(p, start[1], &first[i], &second) && second.fits &&
                 second.sec < at[i]) { // ratios from the better of two starts
                 first[i] = second;
-                starting = order[1];
+                starting = start[1];
             }
             alternate(p, starting, &first[i], beat);
         }
         pool_forget(p, NULL, NULL);
         if (k > 0 && !behind) { // its first plan is forgotten by now
             p->b->tried.n = 0;
-            follow(p, order[0]);
+            follow(p, start[0]);
         }
         // Two axes multiply the states, and ratios of machines and devices differ less.
         int n_starting = few_starts(p) || p->b->mesh->n_axes == 2 ? 2 : row->n_start;
         for (int starting = 1; starting < n_starting && !behind && !pool_out_of_time(p); starting++)
-            follow(p, order[starting]); // of few starts: was there before
+            follow(p, start[starting]); // of few starts: was there before
     }
 }
 
@@ -468,6 +600,11 @@ void pool_explore(pool *p)
         return;
     }
     p->boards.n = p->n_whole; // without those of fewer devices, if this is not the first time
+    if (o->lead) {
+        follow_lead(p, o->lead);
+        discounts(p);
+        return;
+    }
     explore_meshes(p);
     discounts(p);
     drop_devices(p);

@@ -169,7 +169,8 @@ static void add_op(ratio_lp *l, const syn_instr *in)
     int n = instr_uses(l, in, u);
     double whole[CL_MAX_CLASSES] = {-1};
     for (int c = 0; c < l->n_classes; c++) {
-        double launch = cost_launch(l->m->m, l->p->mesh->cluster_class[c]);
+        double launch = ir_node_times(l->p->g, in->node >= 0 ? in->node : 0) *
+                        cost_launch(l->m->m, l->p->mesh->cluster_class[c]);
         bool idle = false;
         for (int i = 0; i < n; i++)
             idle |= present(l, &u[i], c) <= 0;
@@ -225,6 +226,7 @@ static void add_padded(ratio_lp *l, const syn_instr *in, int k, double exposed)
     int n = tensor_uses(l, cut, u);
     cl_link link = syn_axes_link(l->m, in->axes);
     double bytes =
+        ir_tensor_times(l->p->g, src->value) *
         (double)(ir_elements(&l->p->g->tensors.p[src->value]) * ir_dtype_bytes(src->dtype));
     for (int i = 0; i < n; i++) {
         int axis = l->slot[u[i].slot].axis;
@@ -274,13 +276,15 @@ static void memory_rows(ratio_lp *l, lp *q)
     int *birth = HB_ARRAY(l->arena, int, p->tensors.n),
         *death = HB_ARRAY(l->arena, int, p->tensors.n);
     syn_lifetimes(p, birth, death);
+    const double *times = syn_held_times(l->arena, p, birth, death);
     for (int c = 0; c < l->n_classes; c++) {
         int64_t *delta = HB_ARRAY(l->arena, int64_t, n + 2), live = 0, most = -1;
         int peak = 0;
         for (int t = 0; t < p->tensors.n; t++) {
             if (birth[t] > death[t]) continue;
-            delta[birth[t]] += p->tensors.p[t].bytes[c];
-            delta[death[t] + 1] -= p->tensors.p[t].bytes[c];
+            int64_t bytes = (int64_t)((double)p->tensors.p[t].bytes[c] * times[t]);
+            delta[birth[t]] += bytes;
+            delta[death[t] + 1] -= bytes;
         }
         for (int i = 0; i <= n; i++) {
             live += delta[i];
@@ -295,7 +299,8 @@ static void memory_rows(ratio_lp *l, lp *q)
             if (birth[t] > peak || death[t] < peak) continue;
             use u[SYN_MAX_AXES];
             int n_uses = tensor_uses(l, &p->tensors.p[t], u);
-            fixed += spread(l, u, n_uses, c, (double)p->tensors.p[t].bytes[c], 0, slope, l->n_cols);
+            fixed += spread(l, u, n_uses, c, (double)p->tensors.p[t].bytes[c] * times[t], 0, slope,
+                            l->n_cols);
             any |= n_uses > 0;
         }
         if (!any) continue;

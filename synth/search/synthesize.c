@@ -335,6 +335,25 @@ static void finish(pool *p, syn_result *r)
     certify(p, r);
 }
 
+// Among few layers the search ends with the plan that leads: it is not placed, rolled or proved,
+// and has no bounds.
+static void end_among_few(pool *p, syn_result *r)
+{
+    candidate *lead = pool_leader(p);
+    pool_keep_all(p, lead, &p->smallest);
+    r->tight = !lead->program || lead->sec > p->quickest;
+    r->least_share = p->smallest.share;
+    if (!lead->program) {
+        r->status = SYN_INFEASIBLE;
+        r->why = p->why;
+        return;
+    }
+    r->program = lead->program;
+    r->plain = lead->program;
+    r->predicted_sec = r->plain_sec = lead->sec;
+    r->space = lead->space;
+}
+
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
                           const syn_options *o)
 {
@@ -353,6 +372,11 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
         r.status = SYN_INFEASIBLE;
         r.why = HB_STR("a mesh of machines x devices wants two machines or more, with the same "
                        "number of devices, two or more, in each");
+        return r;
+    }
+    if (g->few_of) {
+        end_among_few(&p, &r);
+        r.plan_sec = pool_now() - begin;
         return r;
     }
     finish(&p, &r);

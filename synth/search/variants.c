@@ -10,8 +10,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/fold.h"
 #include "synth/search/blocks.h"
 #include "synth/search/synth.h"
+#include "synth/space/space.h"
 
 typedef struct wish {
     int64_t chunks;
@@ -19,6 +21,14 @@ typedef struct wish {
     double sec;
     bool done;
 } wish;
+
+// Where a search among few layers ended.
+typedef struct ending {
+    int64_t chunks;
+    const bool *again;
+    double sec;
+    syn_lead lead;
+} ending;
 
 // A block that was given up in vain.
 struct failed {
@@ -43,6 +53,9 @@ typedef struct planner {
     HB_VEC(wish) wishes;
     const ir_graph *g; // that is planned
     ir_again parts;
+    // Among few layers: where the plans ended that are to be planned whole.
+    HB_VEC(ending) endings;
+    bool kept; // the whole takes about what few layers promised
 } planner;
 
 static wish *wish_of(planner *p, int64_t chunks, const bool *again)
@@ -116,12 +129,23 @@ static int count(const planner *p, const bool *again)
     return n;
 }
 
+static void note_ending(planner *p, int64_t chunks, const bool *again, const syn_result *r)
+{
+    const syn_space *s = r->space;
+    const cl_class *first = &p->m->cluster->cls[s->mesh->cluster_class[0]];
+    double price = s->memory_price ? s->memory_price[0] * (double)first->capacity : 0;
+    syn_lead lead = {s->mesh, s->partitions, s->weight, price};
+    const bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
+    HB_PUSH(p->a, &p->endings, (ending){chunks, own, r->predicted_sec, lead});
+}
+
 // Plans one variant; true if it is the best so far.
-static bool plan(planner *p, int64_t chunks, const bool *again)
+static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead)
 {
     syn_options o = *p->o;
     if (over(p)) return false;
     o.loose = p->loose;
+    o.lead = lead;
     if (o.time_limit_sec > 0) o.time_limit_sec -= p->spent;
     if (fitting(p) && large(p)) o.beat_sec = p->plain_sec;
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
@@ -135,6 +159,7 @@ static bool plan(planner *p, int64_t chunks, const bool *again)
     }
     syn_result r = syn_synthesize(p->a, g, ir_factorize(p->a, g), p->m, &o);
     p->spent += r.plan_sec;
+    if (p->step->few_of && r.status == SYN_OK) note_ending(p, chunks, again, &r);
     if (r.least_share > 0 && (p->least_share <= 0 || r.least_share < p->least_share)) {
         p->least_share = r.least_share;
         p->lean_bytes = ir_saved_bytes(g);
@@ -181,7 +206,7 @@ static void pursue(planner *p, int64_t chunks)
     for (int worse = 0; worse < patience && !over(p);) {
         const bool *again = next_wish(p, chunks);
         if (!again) return;
-        worse = plan(p, chunks, again) ? 0 : worse + 1;
+        worse = plan(p, chunks, again, NULL) ? 0 : worse + 1;
     }
 }
 
@@ -218,7 +243,7 @@ static void give_up(planner *p)
         if (one < 0) return;
         again[one] = false;
         failed = (struct failed){b.sec[one], b.bytes[one * b.n_classes]};
-        if (plan(p, chunks_of(prog->g), again)) {
+        if (plan(p, chunks_of(prog->g), again, NULL)) {
             failed = (struct failed){0};
             worse = 0;
         } else {
@@ -255,43 +280,118 @@ static syn_result result_of(planner *p)
     return p->best;
 }
 
-syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o)
+// What of the options is asked for, or all that may fit.
+static void plan_variants(planner *p)
 {
-    planner p = {.a = a, .step = step, .m = m, .o = o};
+    const syn_options *o = p->o;
+    ir_graph *step = p->step;
     int64_t first = o->micro_batches > 1 ? o->micro_batches : 1;
-    bool *all = HB_ARRAY(a, bool, step->n_blocks + 1),
-         *none = HB_ARRAY(a, bool, step->n_blocks + 1);
+    bool *all = HB_ARRAY(p->a, bool, step->n_blocks + 1),
+         *none = HB_ARRAY(p->a, bool, step->n_blocks + 1);
     memset(all, true, (size_t)step->n_blocks);
-    p.loose = !o->pins && o->strategy == SYN_AUTO;
-    plan(&p, first, o->again ? o->again : none);
-    if (p.least_share <= 0) return result_of(&p); // parameters and moments alone do not fit
-    bool enough = fitting(&p) && large(&p);
-    if (o->pins || o->strategy != SYN_AUTO || !(p.best.tight || next_wish(&p, first)))
-        return result_of(&p);
+    p->loose = !o->pins && o->strategy == SYN_AUTO;
+    plan(p, first, o->again ? o->again : none, NULL);
+    if (p->least_share <= 0) return; // parameters and moments alone do not fit
+    bool plain_fits = fitting(p);
+    bool enough = fitting(p) && large(p);
+    if (o->pins || o->strategy != SYN_AUTO || !(p->best.tight || next_wish(p, first))) return;
     bool choose = !o->again && step->n_blocks > 0 && !(enough && !o->vary_blocks);
-    double plain = ir_saved_bytes(p.g) * (double)first, lean = plain; // in one chunk
-    if (choose) lean = ir_saved_bytes(ir_recompute(a, step, all));
+    double plain = ir_saved_bytes(p->g) * (double)first, lean = plain; // in one chunk
+    if (choose) lean = ir_saved_bytes(ir_recompute(p->a, step, all));
     int64_t last = o->micro_batches > 0 ? first : SYN_MAX_CHUNKS;
     const bool *least = o->again ? o->again : none;
     int weary = 0;
     for (int64_t k = first; k <= last && weary < SYN_WEARY && step->batch % k == 0; k *= 2) {
-        const syn_program *before = p.plain;
-        if (k > first && fitting(&p) && large(&p) && !o->vary_chunks) break;
-        if (k > first && may_fit(&p, plain / (double)k))
-            plan(&p, k, least);
-        else if (k > first && fitting(&p))
-            plan(&p, k, set_of(&p));
-        if (choose) pursue(&p, k);
-        if (choose && !fitting(&p) && may_fit(&p, lean / (double)k) && plan(&p, k, all))
-            pursue(&p, k); // what it wishes for keeps more
-        if (choose && !large(&p)) give_up(&p);
-        weary = fitting(&p) && k > first && p.plain == before ? weary + 1 : 0;
+        const syn_program *before = p->plain;
+        if (k > first && fitting(p) && large(p) && !o->vary_chunks) break;
+        if (k > first && may_fit(p, plain / (double)k))
+            plan(p, k, least, NULL);
+        else if (k > first && fitting(p))
+            plan(p, k, set_of(p), NULL);
+        if (choose) pursue(p, k);
+        if (choose && !fitting(p) && may_fit(p, lean / (double)k) && plan(p, k, all, NULL))
+            pursue(p, k); // what it wishes for keeps more
+        if (choose && !large(p)) give_up(p);
+        weary = fitting(p) && k > first && p->plain == before ? weary + 1 : 0;
     }
-    // None fits: now what took least, with every effort.
-    p.loose = false;
-    for (int i = 0; i < p.wishes.n; i++)
-        p.wishes.p[i].done = false;
-    if (p.best.status == SYN_INFEASIBLE && plan(&p, p.lean_chunks, p.lean_again) && choose)
-        pursue(&p, p.lean_chunks);
+    p->loose = false;
+    // Others do: with every effort the step as it is may fit, too, and be quicker.
+    if (!plain_fits && fitting(p)) plan(p, first, least, NULL);
+    // None fits: now what took least.
+    for (int i = 0; i < p->wishes.n; i++)
+        p->wishes.p[i].done = false;
+    if (p->best.status == SYN_INFEASIBLE && plan(p, p->lean_chunks, p->lean_again, NULL) && choose)
+        pursue(p, p->lean_chunks);
+}
+
+static bool same_place(const ending *x, const ending *y)
+{
+    const syn_mesh *a = x->lead.mesh, *b = y->lead.mesh;
+    return a->n_axes == b->n_axes && a->n_ranks == b->n_ranks &&
+           memcmp(a->cluster_rank, b->cluster_rank, sizeof *a->cluster_rank * (size_t)a->n_ranks) ==
+               0;
+}
+
+// Of endings that may be the best, the one that promises most; those of so many chunks that the
+// whole would be a giant come last. Not one on the same devices with as many chunks as one before.
+static ending *next_ending(const planner *whole, planner *few, const bool *done)
+{
+    ending *next = NULL;
+    for (int pass = 0; pass < 2 && !next; pass++)
+        for (int i = 0; i < few->endings.n; i++) {
+            ending *e = &few->endings.p[i];
+            bool giant = e->chunks * whole->step->nodes.n > SYN_GIANT;
+            bool skip = done[i] || (giant && (pass == 0 || fitting(whole)));
+            skip = skip || (fitting(whole) && e->sec * (1 + SYN_WISH_GAIN) > whole->plain_sec);
+            for (int k = 0; k < few->endings.n && !skip; k++)
+                skip = done[k] && few->endings.p[k].chunks == e->chunks &&
+                       same_place(&few->endings.p[k], e);
+            if (!skip && (!next || e->sec < next->sec)) next = e;
+        }
+    return next;
+}
+
+// The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
+// the arena counts among few layers, too, though it is known only roughly there. Whether
+// it is worth another look.
+static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
+{
+    syn_options quick = *p->o;
+    quick.no_pairs = true;
+    quick.baselines = false;
+    quick.wary = wary;
+    if (quick.time_limit_sec > 0) quick.time_limit_sec = fmax(quick.time_limit_sec - p->spent, 0);
+    planner few = {.a = p->a, .step = few_step, .m = p->m, .o = &quick};
+    if (over(p)) return false;
+    plan_variants(&few);
+    p->spent += few.spent;
+    bool *done = HB_ARRAY(p->a, bool, few.endings.n + 1);
+    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
+    for (int n = 0; n < SYN_ENDINGS; n++) {
+        ending *e = next_ending(p, &few, done);
+        if (!e) break;
+        done[e - few.endings.p] = true;
+        for (int b = 0; b < p->step->n_blocks; b++)
+            again[b] = e->again[few_step->few_of[b]];
+        plan(p, e->chunks, again, &e->lead);
+    }
+    p->kept = fitting(p) && fitting(&few) && p->plain_sec <= few.plain_sec * SYN_BROKEN_PROMISE;
+    return !p->kept;
+}
+
+syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o)
+{
+    planner p = {.a = a, .step = step, .m = m, .o = o};
+    bool may_fold = o->strategy == SYN_AUTO && !o->pins && !o->again && step->nodes.n > SYN_LARGE;
+    ir_graph *few = may_fold ? ir_fold(a, step, SYN_FEW_LAYERS) : NULL;
+    if (few && plan_from_few(&p, few, false)) plan_from_few(&p, few, true);
+    if (!few || !p.kept) {
+        planner whole = {.a = a, .step = step, .m = m, .o = o, .spent = p.spent};
+        plan_variants(&whole);
+        whole.kept = p.kept;
+        if (!fitting(&p) || (fitting(&whole) && whole.best.predicted_sec < p.best.predicted_sec))
+            p = whole;
+        p.spent = whole.spent;
+    }
     return result_of(&p);
 }

@@ -173,13 +173,14 @@ static void number_tensors(const maker *m)
     k->kept = HB_ARRAY(m->arena, int, m->g->tensors.n + 1);
     for (int t = 0; t < m->g->tensors.n; t++) {
         const ir_tensor *ten = &m->g->tensors.p[t];
-        int64_t key[4 + IR_MAX_RANK * (IR_MAX_FACTORS * 2 + 1)];
+        int64_t key[5 + IR_MAX_RANK * (IR_MAX_FACTORS * 2 + 1)];
         int n = 0;
         bool fresh;
         key[n++] = ten->dtype;
         key[n++] = ten->rank;
         key[n++] = syn_partial_of(m->g, m->f, t);
         key[n++] = k->part ? k->part[t] : 0;
+        memcpy(&key[n++], &ten->more, sizeof ten->more);
         for (int d = 0; d < ten->rank; d++) {
             const ir_dim_factors *df = &m->f->dim[t][d];
             key[n++] = df->n;
@@ -213,6 +214,7 @@ static int node_key(const maker *m, int node, uint64_t *key)
     int at = 0;
     key[at++] = (uint64_t)n->op << 32 | (uint64_t)n->phase;
     key[at++] = (uint64_t)n->n_in << 8 | (uint64_t)n->n_out;
+    memcpy(&key[at++], &n->more, sizeof n->more);
     for (int i = 0; i < r->n_factors; i++) {
         key[at++] = (uint64_t)r->factor[i].size;
         key[at++] =
@@ -245,7 +247,7 @@ static int node_key(const maker *m, int node, uint64_t *key)
 static void number_nodes(const maker *m)
 {
     enum {
-        LONGEST = 2 + 2 * IR_MAX_RULE_FACTORS + (IR_MAX_IN + IR_MAX_OUT) * (IR_MAX_RANK + 1) +
+        LONGEST = 3 + 2 * IR_MAX_RULE_FACTORS + (IR_MAX_IN + IR_MAX_OUT) * (IR_MAX_RANK + 1) +
                   3 * IR_MAX_ATTR
     };
     syn_kinds *k = m->k;

@@ -59,12 +59,16 @@ syn_partitions *syn_partitions_new(hb_arena *a, const ir_graph *g, const ir_fact
     p->set_of = HB_ARRAY(a, int, f->n_classes);
     p->set = hb_alloc(a, sizeof *p->set * (size_t)(f->n_classes + 1));
     uint64_t *places = HB_ARRAY(a, uint64_t, f->n_classes);
+    struct kinds_of_places { // whether there is such a place, however often
+        uint64_t bit[4];
+    } *kinds = HB_ARRAY(a, struct kinds_of_places, f->n_classes + 1);
     for (int n = 0; n < g->nodes.n; n++) {
         const ir_rule *r = &f->rule[n];
         for (int k = 0; k < r->n_factors; k++) {
             int key[2] = {(int)g->nodes.p[n].op, k};
-            places[r->factor[k].cls] +=
-                hb_hash_key(key, sizeof key); // a sum: order does not matter
+            uint64_t h = hb_hash_key(key, sizeof key);
+            places[r->factor[k].cls] += h; // a sum: order does not matter
+            kinds[r->factor[k].cls].bit[h >> 6 & 3] |= (uint64_t)1 << (h & 63);
         }
     }
     uint64_t *sig = HB_ARRAY(a, uint64_t, f->n_classes + 1);
@@ -78,6 +82,7 @@ syn_partitions *syn_partitions_new(hb_arena *a, const ir_graph *g, const ir_fact
             p->set[k].size = f->cls[c].size;
             p->set[k].grain = f->cls[c].grain > 0 ? f->cls[c].grain : 1;
             p->set[k].batch = f->cls[c].batch;
+            p->set[k].like = hb_hash_key(&kinds[c], sizeof kinds[c]);
             p->n_sets++;
         }
         p->set_of[c] = k;

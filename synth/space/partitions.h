@@ -18,6 +18,8 @@ typedef struct syn_partitions {
         int64_t size, grain;
         bool batch;
         bool causal; // queries of an attention under a causal mask
+        uint64_t like; // of the places that its classes have, however often: a folded step's set
+                       // is the whole's of equal size and `like`
         // By axis of the cuts (SYN_BOTH: over both): indices in mesh->cuts. The sums by machine of
         // every cut over both axes are among those of axis 0.
         int n[SYN_MAX_AXES + 1], cut[SYN_MAX_AXES + 1][SYN_MAX_PARTITIONS];

@@ -191,6 +191,7 @@ static void find_paths(const syn_space *s, int tensor, syn_states *st, int from,
         st->cost[v->from * n + v->to] = v->kind == SYN_MOVE_COLL
                                             ? s->weight_comm * v->sec[!s->costs->no_put]
                                             : local_seconds(s, &st->s[v->to], bytes);
+        st->cost[v->from * n + v->to] *= ir_tensor_times(s->g, tensor);
         st->cost[v->from * n + v->to] += passing_price(s, st, v);
     }
     for (int k = 0; k < n && syn_strategy_of(s->strategy)->multi_hop; k++)
@@ -217,7 +218,7 @@ syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
     for (int i = 0; s->memory_price && i < n; i++) {
         const double *share = syn_state_shares(s->costs, &st->s[i]);
         for (int c = 0; c < s->mesh->n_classes; c++)
-            st->bytes[i] += s->memory_price[c] * bytes * share[c];
+            st->bytes[i] += s->memory_price[c] * bytes * share[c] * ir_tensor_times(s->g, tensor);
     }
     find_paths(s, tensor, st, -1, -1);
     return st;

@@ -13,6 +13,14 @@ typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice
 
 bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
 
+// Where the search among few layers (ir/fold.h) ended: the search among all begins there.
+typedef struct syn_lead {
+    const struct syn_mesh *mesh;             // on which devices, on one axis or two
+    const struct syn_partitions *partitions; // its cuts, of the folded step's sets
+    const double *weight;                    // by class of the mesh
+    double price; // on memory: seconds for a full one of each class; 0: none
+} syn_lead;
+
 typedef struct syn_options {
     syn_strategy strategy;
     syn_mesh_choice mesh;
@@ -27,6 +35,8 @@ typedef struct syn_options {
     int64_t micro_batches;           // syn_plan: so many; 0: its choice
     const bool *again;               // syn_plan: blocks to compute again; NULL: its choice
     bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
+    const syn_lead *lead; // NULL: none
+    bool wary;            // of few layers: workspace counts, as far as it is known
     bool loose;      // what fits with nothing in flight alone does not count (another variant may)
     double beat_sec; // of a plan at hand, 0: none. Starts far behind it are left
     const char *dump_after; // letters of passes behind which plans are printed (passes.h); NULL

@@ -11,10 +11,12 @@
 # they are not NAME.c alone, and [LIBS …]. All programs find tests/support (hap_test_support). Tests
 # run in the repository root; HAP_BUILD names the build folder.
 #
+# NIGHTLY: left out of a plain run of ctest; script/nightly runs them (ctest -C nightly -L nightly).
+#
 # TIMEOUT stands where a test takes over 50 s on two quiet cores, and is at least six times that
 # (script/test_costs); such tests start first. libcheck's own limits never bind: CK_TIMEOUT_MULTIPLIER.
 set(HAP_TIMEOUT 300)
-set(HAP_LABELS unit golden numeric multi fuzz-smoke gpu)
+set(HAP_LABELS unit golden numeric multi fuzz-smoke gpu nightly)
 
 set(HAP_TEST_ENV
     HAP_BUILD=${PROJECT_BINARY_DIR} OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
@@ -33,9 +35,14 @@ endif()
 
 # The arguments of all kinds of test, as T_* of the caller.
 macro(hap_test_arguments name)
-    cmake_parse_arguments(T "" "LABEL;TIMEOUT;SEEDS" "LIBS;ENV;ARGS;SOURCES;NRANKS;COMMAND" ${ARGN})
+    cmake_parse_arguments(T "NIGHTLY" "LABEL;TIMEOUT;SEEDS" "LIBS;ENV;ARGS;SOURCES;NRANKS;COMMAND" ${ARGN})
     if(T_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "test ${name}: unknown argument ${T_UNPARSED_ARGUMENTS}")
+    endif()
+    set(when "")
+    if(T_NIGHTLY)
+        set(when CONFIGURATIONS nightly)
+        set(T_LABEL nightly)
     endif()
 endmacro()
 
@@ -88,7 +95,7 @@ function(hap_check_test name)
     hap_test_arguments(${name} ${ARGN})
     hap_test_program(${name})
     target_link_libraries(${name} PRIVATE PkgConfig::CHECK)
-    add_test(NAME ${name} COMMAND ${name} ${T_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    add_test(NAME ${name} COMMAND ${name} ${T_ARGS} ${when} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     hap_program_properties(${name} unit)
 endfunction()
 

@@ -28,7 +28,8 @@ CUresult CUDAAPI cuGreenCtxStreamCreate(CUstream *s, CUgreenCtx c, unsigned int 
     F(cuMemRelease)                                                                                \
     F(cuMemSetAccess)                                                                              \
     F(cuMemUnmap)                                                                                  \
-    F(cuStreamBatchMemOp)
+    F(cuStreamBatchMemOp)                                                                          \
+    F(cuTensorMapEncodeTiled)
 // Green contexts: NULL where the driver is older than they are.
 #define CUDA_DRIVER_GREEN(F)                                                                       \
     F(cuDeviceGetDevResource)                                                                      \

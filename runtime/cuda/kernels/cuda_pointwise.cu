@@ -4,37 +4,11 @@
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/cuda_columns.cuh"
+#include "cuda/kernels/cuda_gelu.cuh"
 
 enum { THREADS = 256 };
 
 // --- one operand ---
-
-// The normal distribution's integral up to v, and g = exp(-v^2 / 2): 1.5e-7 off (Abramowitz and
-// Stegun 7.1.26), for values of 16 bits.
-__device__ inline float normal_below(float v, float *g)
-{
-    float t = quick_inverse(1.0f + 0.3275911f * 0.70710678118654752f * fabsf(v));
-    float q = 1.061405429f;
-    q = q * t - 1.453152027f;
-    q = q * t + 1.421413741f;
-    q = q * t - 0.284496736f;
-    q = q * t + 0.254829592f;
-    *g = quick_exp2(-0.5f * 1.4426950408889634f * (v * v));
-    float tail = 0.5f * q * t * *g;
-    return v < 0.0f ? tail : 1.0f - tail;
-}
-
-__device__ inline float short_gelu(float v)
-{
-    float g;
-    return v * normal_below(v, &g);
-}
-
-__device__ inline float short_gelu_slope(float v)
-{
-    float g, below = normal_below(v, &g);
-    return below + v * 0.3989422804014327f * g;
-}
 
 // What a kernel computes of an element: u of the first operand, v of the second, k0 and k1 the
 // attributes.

@@ -1,0 +1,233 @@
+#include "ir/fold.h"
+
+#include <string.h>
+
+typedef struct span { // forward nodes of a block
+    int from, to;
+} span;
+
+typedef struct run { // blocks [from, to) that are equal
+    int from, to;
+} run;
+
+typedef struct folding {
+    hb_arena *a;
+    const ir_graph *g;
+    ir_graph *out;
+    int n;        // forward nodes
+    span *block;  // by block, from 0 on
+    int *stand;   // by block: the one that stands for it where a later node reads it; itself: stays
+    double *more; // by block that stays
+    int *few;     // by block: the one of out that has its place
+    int *tensor;  // by tensor of g: of out, -1
+} folding;
+
+static bool find_spans(folding *f)
+{
+    const ir_graph *g = f->g;
+    f->block = HB_ARRAY(f->a, span, g->n_blocks + 1);
+    while (f->n < g->nodes.n && g->nodes.p[f->n].phase == IR_FORWARD)
+        f->n++;
+    for (int i = 0; i < f->n; i++) {
+        int b = g->nodes.p[i].block - 1;
+        if (b < 0) continue;
+        if (f->block[b].to == 0) f->block[b].from = i;
+        if (f->block[b].to != 0 && f->block[b].to != i) return false; // not in one piece
+        f->block[b].to = i + 1;
+    }
+    return true;
+}
+
+static bool same_tensor(const ir_tensor *x, const ir_tensor *y)
+{
+    return x->kind == y->kind && x->dtype == y->dtype && x->rank == y->rank &&
+           memcmp(x->dim, y->dim, sizeof *x->dim * (size_t)x->rank) == 0;
+}
+
+static bool same_node(const ir_graph *g, const ir_node *x, const ir_node *y)
+{
+    const ir_op_info *info = ir_op_of(x->op);
+    if (x->op != y->op || x->n_in != y->n_in || x->n_out != y->n_out) return false;
+    for (int k = 0; k < info->n_attr; k++) {
+        const ir_attr *p = &x->attr[k], *q = &y->attr[k];
+        if (strcmp(info->attr[k].name, "key") == 0) continue;
+        if (p->i != q->i || p->f != q->f || p->n != q->n ||
+            memcmp(p->v, q->v, sizeof *p->v * (size_t)p->n) != 0)
+            return false;
+    }
+    for (int k = 0; k < x->n_in; k++)
+        if (!same_tensor(&g->tensors.p[x->in[k]], &g->tensors.p[y->in[k]])) return false;
+    for (int k = 0; k < x->n_out; k++)
+        if (!same_tensor(&g->tensors.p[x->out[k]], &g->tensors.p[y->out[k]])) return false;
+    return true;
+}
+
+static bool same_block(const folding *f, int x, int y)
+{
+    const span *p = &f->block[x], *q = &f->block[y];
+    if (p->to - p->from != q->to - q->from || p->to != q->from) return false;
+    for (int i = 0; i < p->to - p->from; i++)
+        if (!same_node(f->g, &f->g->nodes.p[p->from + i], &f->g->nodes.p[q->from + i]))
+            return false;
+    return true;
+}
+
+// Which blocks stay, and for what. False if all do.
+static bool choose(folding *f, int keep)
+{
+    int n = f->g->n_blocks;
+    bool any = false;
+    f->stand = HB_ARRAY(f->a, int, n + 1);
+    f->more = HB_ARRAY(f->a, double, n + 1);
+    f->few = HB_ARRAY(f->a, int, n + 1);
+    for (int from = 0, to, first = 0; from < n; from = to) {
+        for (to = from + 1; to < n && same_block(f, to - 1, to);)
+            to++;
+        bool fold = to - from > 3 * keep;
+        any = any || fold;
+        for (int b = from; b < to; b++) {
+            bool left_out = fold && b >= from + keep && b < to - keep;
+            f->stand[b] = left_out ? from + keep - 1 : b;
+            f->more[b] = fold ? (double)(to - from) / (2 * keep) - 1 : 0;
+            f->few[b] = first + (fold ? (b - from) * 2 * keep / (to - from) : b - from);
+        }
+        first += fold ? 2 * keep : to - from;
+    }
+    return any;
+}
+
+static bool stays(const folding *f, int node)
+{
+    int b = f->g->nodes.p[node].block - 1;
+    return b < 0 || f->stand[b] == b;
+}
+
+// The tensor that a node that stays reads instead.
+static int read_instead(const folding *f, int t)
+{
+    const ir_tensor *x = &f->g->tensors.p[t];
+    if (x->producer < 0 || stays(f, x->producer)) return t;
+    int b = f->g->nodes.p[x->producer].block - 1, to = f->stand[b];
+    int at = f->block[to].from + x->producer - f->block[b].from;
+    return f->g->nodes.p[at].out[x->out];
+}
+
+static int take_tensor(folding *f, int t, double more)
+{
+    if (f->tensor[t] >= 0) return f->tensor[t];
+    ir_tensor x = f->g->tensors.p[t];
+    x.more = more;
+    f->tensor[t] = f->out->tensors.n;
+    HB_PUSH(f->out->arena, &f->out->tensors, x);
+    return f->tensor[t];
+}
+
+// Parameters, constants and buffers that one block alone reads are the block's.
+static int *owners(const folding *f)
+{
+    int *own = HB_ARRAY(f->a, int, f->g->tensors.n + 1); // block + 1; -1: of none or several
+    for (int i = 0; i < f->n; i++) {
+        const ir_node *n = &f->g->nodes.p[i];
+        for (int k = 0; k < n->n_in; k++) {
+            int *o = &own[n->in[k]];
+            *o = *o == 0 ? (n->block > 0 ? n->block : -1) : *o == n->block ? *o : -1;
+        }
+    }
+    return own;
+}
+
+static void take_nodes(folding *f)
+{
+    const int *own = owners(f);
+    int n_blocks = 0, last = -1;
+    for (int i = 0; i < f->n; i++) {
+        if (!stays(f, i)) continue;
+        ir_node n = f->g->nodes.p[i];
+        int b = n.block - 1;
+        n.more = b >= 0 ? f->more[b] : 0;
+        if (b >= 0 && b != last) n_blocks++;
+        if (b >= 0) last = b;
+        n.block = b >= 0 ? n_blocks : 0;
+        for (int k = 0; k < n.n_in; k++) {
+            int t = read_instead(f, n.in[k]);
+            n.in[k] = take_tensor(f, t, own[t] > 0 ? f->more[own[t] - 1] : 0);
+        }
+        n.forward = f->out->nodes.n;
+        for (int k = 0; k < n.n_out; k++) {
+            n.out[k] = take_tensor(f, n.out[k], n.more);
+            f->out->tensors.p[n.out[k]].producer = f->out->nodes.n;
+        }
+        HB_PUSH(f->out->arena, &f->out->nodes, n);
+    }
+    f->out->n_blocks = n_blocks;
+}
+
+// Backward nodes count as what they differentiate, updates as their parameter.
+static void spread(ir_graph *g)
+{
+    for (int i = 0; i < g->nodes.n; i++) {
+        ir_node *n = &g->nodes.p[i];
+        if (n->phase == IR_BACKWARD) n->more = g->nodes.p[n->forward].more;
+        if (n->phase == IR_UPDATE && n->n_in > 0 && n->op != IR_OP_add)
+            n->more = g->tensors.p[n->in[0]].more;
+        for (int k = 0; k < n->n_out; k++)
+            g->tensors.p[n->out[k]].more = n->more;
+    }
+    for (int t = 0; t < g->tensors.n; t++)
+        if (g->tensors.p[t].of >= 0) g->tensors.p[t].more = g->tensors.p[g->tensors.p[t].of].more;
+}
+
+static bool carry_over(folding *f)
+{
+    const ir_graph *g = f->g;
+    ir_graph *out = f->out;
+    if (g->loss < 0 || f->tensor[g->loss] < 0) return false;
+    out->loss = f->tensor[g->loss];
+    for (int i = 0; i < g->updates.n; i++) { // buffers; the optimizer's come again
+        int t = f->tensor[g->updates.p[i].tensor], next = f->tensor[g->updates.p[i].next];
+        if (t >= 0 && next >= 0) HB_PUSH(out->arena, &out->updates, (ir_update){t, next});
+    }
+    int n = 0;
+    out->alias = hb_copy(out->arena, g->alias, sizeof *g->alias * (size_t)g->n_alias);
+    for (int i = 0; i < g->n_alias; i++) {
+        int t = f->tensor[g->alias[i].tensor];
+        if (t >= 0) out->alias[n++] = (struct ir_alias){g->alias[i].name, t};
+    }
+    out->n_alias = n;
+    return true;
+}
+
+static ir_graph *empty_like(hb_arena *a, const ir_graph *step)
+{
+    ir_graph *out = hb_copy(a, step, sizeof *step);
+    out->arena = a;
+    out->tensors.p = NULL;
+    out->nodes.p = NULL;
+    out->updates.p = NULL;
+    out->grads.p = NULL;
+    out->tensors.n = out->tensors.cap = out->nodes.n = out->nodes.cap = 0;
+    out->updates.n = out->updates.cap = out->grads.n = out->grads.cap = 0;
+    return out;
+}
+
+ir_graph *ir_fold(hb_arena *a, const ir_graph *step, int keep)
+{
+    hb_assert(step->recomputed.n == 0 && step->micro_batches < 2 && !step->few_of);
+    folding f = {.a = hb_arena_new(), .g = step};
+    ir_graph *out = NULL;
+    if (find_spans(&f) && choose(&f, keep)) {
+        f.out = out = empty_like(a, step);
+        f.tensor = HB_ARRAY(f.a, int, step->tensors.n + 1);
+        memset(f.tensor, -1, sizeof *f.tensor * (size_t)(step->tensors.n + 1));
+        take_nodes(&f);
+        hb_str why;
+        hb_diag *d = hb_diag_new(a);
+        out->few_of = hb_copy(a, f.few, sizeof *f.few * (size_t)(step->n_blocks + 1));
+        if (carry_over(&f) && ir_autodiff(out, d) && ir_optimize(out, d) && ir_verify(out, &why))
+            spread(out);
+        else
+            out = NULL;
+    }
+    hb_arena_free(f.a);
+    return out;
+}

@@ -1,0 +1,7 @@
+#include "cuda/kernels/tile_kernel.cuh"
+
+const char *tile_launch_256x128(const tile_args *p, bool a_t, bool b_t, int clusters,
+                                cudaStream_t s)
+{
+    return tile::launch_any<tile::form<256, 128, 2, false, 4, 2>>(p, a_t, b_t, clusters, s);
+}

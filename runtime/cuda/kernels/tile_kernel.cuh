@@ -1,0 +1,499 @@
+// The kernel of tile_gemm.h. A block has a warpgroup whose warps move data and two or three that
+// multiply:
+//
+//   warp 0            loads: operands of the list's tiles, k steps of 64, into a ring of stages
+//   warps 1, 2 (, 3)  store: one a multiplying warpgroup, from its ring of slots to y, then signal
+//   other warpgroups  multiply from the stages, and put results into their slots
+//
+// Together the multiplying warpgroups have 64 rows of a tile each (or 128), or, ping-pong, a whole
+// tile in turns, so that one multiplies while another ends its tile.
+//
+// A stage holds a [rows, 64] and b [cols, 64] of the tile in boxes of 128 bytes by so many rows,
+// swizzled. Where rows of the operand are steps of k, a box is 64 of its columns by 64 k.
+
+#ifndef HAP_RUNTIME_CUDA_TILE_KERNEL_CUH
+#define HAP_RUNTIME_CUDA_TILE_KERNEL_CUH
+
+#include "cuda/kernels/cuda_gelu.cuh"
+#include "cuda/kernels/tile_kernel.h"
+#include "cuda/kernels/tile_ptx.cuh"
+
+namespace tile
+{
+enum { K_STEP = 64, SLOT = 8192, MOST_SHARED = 232448 };
+
+template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS_> struct form {
+    static constexpr int ROWS = ROWS_, COLS = COLS_, GROUPS = GROUPS_; // GROUPS: that multiply
+    static constexpr bool TURNS = TURNS_;                              // ping-pong
+    static constexpr int STAGES = STAGES_, SLOTS = SLOTS_;             // SLOTS: of a group
+    static constexpr int BLOCKS = ROWS / 64 / (TURNS ? 1 : GROUPS);    // of 64 rows a group has
+    static constexpr int A_BYTES = ROWS * K_STEP * 2, B_BYTES = COLS * K_STEP * 2;
+    static constexpr int THREADS = 128 * (1 + GROUPS);
+    static constexpr bool FULL = BLOCKS * COLS > 256; // of registers: 192 results a thread
+    static constexpr int MOVERS = GROUPS == 3 ? 32 : FULL ? 24 : 40;
+    static constexpr int OTHERS = GROUPS == 3 ? 160 : FULL ? 240 : 232;
+    static constexpr int BARRIERS = 8 * (2 * STAGES + 2 * GROUPS * SLOTS);
+    static constexpr int SHARED =
+        STAGES * (A_BYTES + B_BYTES) + GROUPS * (SLOTS * SLOT + COLS * 4) + BARRIERS;
+    static_assert(SHARED <= MOST_SHARED, "");
+};
+
+// A place in a ring of N and the parity of its round.
+template <int N> struct ring {
+    int at = 0;
+    uint32_t parity = 0;
+    __device__ void next()
+    {
+        if (++at == N) at = 0, parity ^= 1;
+    }
+    __device__ void skip(int steps)
+    {
+        int to = at + steps;
+        parity ^= (uint32_t)(to / N) & 1;
+        at = to % N;
+    }
+};
+
+// Addresses in shared memory.
+template <class F> struct memory {
+    uint32_t a, b, slots, biases, barriers;
+    __device__ memory(uint32_t from)
+    {
+        a = from;
+        b = a + F::STAGES * F::A_BYTES;
+        slots = b + F::STAGES * F::B_BYTES;
+        biases = slots + F::GROUPS * F::SLOTS * SLOT;
+        barriers = biases + F::GROUPS * F::COLS * 4;
+    }
+    __device__ uint32_t full(int s) const { return barriers + 16 * s; }
+    __device__ uint32_t empty(int s) const { return barriers + 16 * s + 8; }
+    __device__ uint32_t slot(int g, int s) const { return slots + (g * F::SLOTS + s) * SLOT; }
+    __device__ uint32_t bias(int g) const { return biases + g * F::COLS * 4; }
+    __device__ uint32_t filled(int g, int s) const
+    {
+        return barriers + 16 * (F::STAGES + g * F::SLOTS + s);
+    }
+    __device__ uint32_t stored(int g, int s) const { return filled(g, s) + 8; }
+};
+
+// This block's tile of an entry.
+template <class F> struct my_tile {
+    int row, col, kind, wait, until, signal;
+    bool inside;
+    __device__ my_tile(const tile_args &p, int t, uint32_t block)
+    {
+        const int2 *e = (const int2 *)(p.list + t);
+        int2 at = __ldg(e), what = __ldg(e + 1), flags = __ldg(e + 2);
+        row = at.x, col = at.y, kind = what.x, wait = what.y, until = flags.x, signal = flags.y;
+        if (block && kind & TILE_RIGHT) col += F::COLS;
+        if (block && !(kind & TILE_RIGHT)) row += F::ROWS;
+        inside = row < p.m && col < p.n;
+    }
+};
+
+// --- loads ---
+
+// Until a flag has counted as far. It gives up after a while: the host then ends the job.
+__device__ inline void wait_flag(const tile_args &p, int flag, uint32_t until)
+{
+    const uint32_t *at = p.flags + (int64_t)flag * TILE_FLAG_APART;
+    uint64_t begin = 0;
+    for (int n = 1; (int32_t)(read_flag(at) - p.epoch * until) < 0; n++) {
+        if (n % 256) continue;
+        if (!begin) begin = nanoseconds();
+        if (nanoseconds() - begin < p.patience) continue;
+        *(volatile uint32_t *)p.late = 1 + (uint32_t)flag;
+        break;
+    }
+    fence_all(); // the copies that follow see what was written before the flag
+}
+
+// Half of an operand's part of a stage, R rows (T: columns) by 64 k; `both`: for both blocks.
+template <int R, bool T>
+__device__ inline void load_half(const CUtensorMap *map, uint32_t to, int half, int at, int k,
+                                 bool both, uint32_t barrier)
+{
+#pragma unroll
+    for (int q = 0; q < (T ? R / 64 : 1); q++) {
+        uint32_t there = to + (T ? q * 8192 + half * 4096 : half * (R / 2) * 128);
+        int x = T ? at + q * 64 : k, y = T ? k + half * 32 : at + half * (R / 2);
+        if (both)
+            load_box_both(there, map, x, y, barrier);
+        else
+            load_box(there, map, x, y, barrier);
+    }
+}
+
+template <int R, bool T>
+__device__ inline void load_part(const CUtensorMap *map, uint32_t to, int at, int k, bool shared,
+                                 uint32_t block, uint32_t barrier)
+{
+    if (shared) {
+        load_half<R, T>(map, to, (int)block, at, k, true, barrier);
+    } else {
+        load_half<R, T>(map, to, 0, at, k, false, barrier);
+        load_half<R, T>(map, to, 1, at, k, false, barrier);
+    }
+}
+
+template <class F, bool A_T, bool B_T>
+__device__ inline void load_tiles(const tile_args &p, const memory<F> &m, uint32_t block)
+{
+    ring<F::STAGES> stage;
+    for (int t = (int)blockIdx.x / 2; t < p.entries; t += (int)gridDim.x / 2) {
+        const my_tile<F> e(p, t, block);
+        const bool right = e.kind & TILE_RIGHT;
+        if (e.kind & TILE_WAITS) wait_flag(p, e.wait, (uint32_t)e.until);
+        for (int k = 0; k < p.k_steps; k++, stage.next()) {
+            const int s = stage.at;
+            const uint32_t full = m.full(s);
+            barrier_wait(m.empty(s), stage.parity ^ 1);
+            barrier_expect(full, F::A_BYTES + F::B_BYTES);
+            load_part<F::ROWS, A_T>(&p.a, m.a + s * F::A_BYTES, e.row, k * K_STEP, right, block,
+                                    full);
+            load_part<F::COLS, B_T>(&p.b, m.b + s * F::B_BYTES, e.col, k * K_STEP, !right, block,
+                                    full);
+        }
+    }
+}
+
+// --- stores ---
+
+// Of the tile's blocks of 64 rows group g has b = 0, 1, …: the first row.
+template <class F> __device__ inline int first_row(const my_tile<F> &e, int g, int b)
+{
+    return e.row + 64 * (F::TURNS ? b : g * F::BLOCKS + b);
+}
+
+// One thread: what group g puts into its slots goes to y in the same order. Stores from all slots
+// but one may be under way when the next is issued.
+template <class F>
+__device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g, uint32_t block)
+{
+    ring<F::SLOTS> slot;
+    const int width = p.wide ? 32 : 64, maps = p.has_before ? 2 : 1;
+    int issued = 0;
+    for (int t = (int)blockIdx.x / 2, n = 0; t < p.entries; t += (int)gridDim.x / 2, n++) {
+        if (F::TURNS && n % F::GROUPS != g) continue;
+        const my_tile<F> e(p, t, block);
+        if (!e.inside) continue;
+        for (int b = 0; b < F::BLOCKS; b++) {
+            const int row = first_row(e, g, b);
+            if (row >= p.m) break;
+            for (int c = 0; c < F::COLS && e.col + c < p.n; c += width)
+                for (int k = 0; k < maps; k++) {
+                    barrier_wait(m.filled(g, slot.at), slot.parity);
+                    store_box(k + 1 < maps ? &p.before : &p.y, m.slot(g, slot.at), e.col + c, row);
+                    slot.next();
+                    if (++issued < F::SLOTS) continue;
+                    stores_read<F::SLOTS - 1>();
+                    barrier_arrive(m.stored(g, slot.at)); // the oldest
+                }
+        }
+        if (e.kind & TILE_SIGNALS) {
+            stores_done();
+            fence_all();
+            count_flag(p.flags + (int64_t)e.signal * TILE_FLAG_APART);
+        }
+    }
+    stores_done();
+}
+
+// --- results ---
+
+// The elements of `add` to N blocks of 8 columns.
+template <int N> __device__ inline void add_before(const tile_args &p, int row, int col, float *d)
+{
+#pragma unroll
+    for (int j = 0; j < N; j++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int r = row + 8 * (i / 2), c = col + 8 * j + i % 2;
+            const int64_t at = r * p.add_row + c;
+            if (r >= p.m || c >= p.n) continue;
+            d[4 * j + i] += p.wide ? ((const float *)p.add)[at]
+                                   : __bfloat162float(((const __nv_bfloat16 *)p.add)[at]);
+        }
+}
+
+// A warpgroup's slots: 64 rows of 128 bytes, swizzled. Lane and warp are of the group.
+template <class F> struct putter {
+    const tile_args &p;
+    const memory<F> &m;
+    const int group, thread, lane, warp;
+    ring<F::SLOTS> slot;
+
+    __device__ putter(const tile_args &p_, const memory<F> &m_, int g, int t)
+        : p(p_), m(m_), group(g), thread(t), lane(t % 32), warp(t / 32)
+    {
+    }
+    __device__ uint32_t take() // the slot that is next, once it is free
+    {
+        barrier_wait(m.stored(group, slot.at), slot.parity ^ 1);
+        return m.slot(group, slot.at);
+    }
+    __device__ void give()
+    {
+        fence_shared();
+        __syncwarp();
+        if (lane == 0) barrier_arrive(m.filled(group, slot.at));
+        slot.next();
+    }
+
+    // 64 columns of bf16, eight blocks of 8: pairs of a row, then of the row 8 below.
+    __device__ void put_pairs(const uint32_t (&v)[16])
+    {
+        const uint32_t to = take();
+        const int i = lane / 8, row = warp * 16 + i % 2 * 8 + lane % 8;
+#pragma unroll
+        for (int j = 0; j < 8; j += 2)
+            store_matrices(to + row * 128 + (((j + i / 2) ^ (row & 7)) << 4), v[2 * j],
+                           v[2 * j + 1], v[2 * j + 2], v[2 * j + 3]);
+        give();
+    }
+    __device__ void put(const float *d)
+    {
+        uint32_t v[16];
+        pack(d, v);
+        put_pairs(v);
+    }
+    // The activation is of the rounded values: its bits are those of the op that reads them.
+    __device__ void put_activated(const float *d)
+    {
+        uint32_t v[16];
+        pack(d, v);
+        if (p.has_before) put_pairs(v);
+        if (p.activation == TILE_GELU_TANH) {
+#pragma unroll
+            for (int i = 0; i < 16; i++)
+                v[i] = pack_bf16(hap_formula::hap_gelu_tanh(low(v[i])),
+                                 hap_formula::hap_gelu_tanh(high(v[i])));
+        } else {
+#pragma unroll
+            for (int i = 0; i < 16; i++)
+                v[i] = pack_bf16(short_gelu(low(v[i])), short_gelu(high(v[i])));
+        }
+        put_pairs(v);
+    }
+    __device__ static void pack(const float *d, uint32_t (&v)[16])
+    {
+#pragma unroll
+        for (int i = 0; i < 16; i++)
+            v[i] = pack_bf16(d[2 * i], d[2 * i + 1]);
+    }
+    __device__ static float low(uint32_t v)
+    {
+        return __uint_as_float(v << 16);
+    }
+    __device__ static float high(uint32_t v)
+    {
+        return __uint_as_float(v & 0xFFFF0000u);
+    }
+
+    // 32 columns of f32, four blocks of 8.
+    __device__ void put_wide(const float *d)
+    {
+        const uint32_t to = take();
+        const int row = warp * 16 + lane / 4;
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            const uint32_t at = (((2 * j + lane % 4 / 2) ^ (row & 7)) << 4) + lane % 2 * 8;
+            store_shared(to + row * 128 + at, d[4 * j], d[4 * j + 1]);
+            store_shared(to + (row + 8) * 128 + at, d[4 * j + 2], d[4 * j + 3]);
+        }
+        give();
+    }
+    // The bias of the tile's columns to shared memory, while others multiply.
+    __device__ void keep_bias(int col) const
+    {
+        threads_wait(1 + group, 128); // that of the tile before is read
+        for (int i = 2 * thread; i < F::COLS; i += 256) {
+            float2 v = {0, 0};
+            if (col + i < p.n && p.bias_is_wide)
+                v = __ldg((const float2 *)((const float *)p.bias + col + i));
+            if (col + i < p.n && !p.bias_is_wide)
+                v = __bfloat1622float2(
+                    __ldg((const __nv_bfloat162 *)((const __nv_bfloat16 *)p.bias + col + i)));
+            store_shared(m.bias(group) + 4 * i, v.x, v.y);
+        }
+        threads_wait(1 + group, 128);
+    }
+    __device__ void add_bias(int col, float *d) const
+    {
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            const float2 v = load_shared(m.bias(group) + 4 * (col + 8 * j));
+            d[4 * j] += v.x, d[4 * j + 1] += v.y;
+            d[4 * j + 2] += v.x, d[4 * j + 3] += v.y;
+        }
+    }
+    __device__ void add_all(const my_tile<F> &e, int row, int col, float *d) const
+    {
+        if (p.bias) add_bias(col - e.col + lane % 4 * 2, d);
+        if (p.add) add_before<8>(p, row + warp * 16 + lane / 4, col + lane % 4 * 2, d);
+    }
+
+    // A tile's results.
+    __device__ void tile(const my_tile<F> &e, float (&d)[F::BLOCKS][F::COLS / 2])
+    {
+        if (p.activation != TILE_NONE) {
+            activated(e, d);
+            return;
+        }
+#pragma unroll
+        for (int b = 0; b < F::BLOCKS; b++) {
+            const int row = first_row(e, group, b);
+            if (row >= p.m) break;
+#pragma unroll
+            for (int c = 0; c < F::COLS; c += 64) {
+                if (e.col + c >= p.n) break;
+                float *at = d[b] + c / 2;
+                add_all(e, row, e.col + c, at);
+                if (!p.wide) {
+                    put(at);
+                    continue;
+                }
+                put_wide(at);
+                if (e.col + c + 32 < p.n) put_wide(at + 16);
+            }
+        }
+    }
+    // One piece of code for all columns, or fetching it would take longer than it runs: what comes
+    // next moves to the first registers.
+    __device__ void activated(const my_tile<F> &e, float (&d)[F::BLOCKS][F::COLS / 2])
+    {
+        constexpr int N = F::COLS / 2, PIECES = F::COLS / 64;
+#pragma unroll 1
+        for (int i = 0; i < F::BLOCKS * PIECES; i++) {
+            const int row = first_row(e, group, i / PIECES), col = e.col + i % PIECES * 64;
+            if (row < p.m && col < p.n) {
+                add_all(e, row, col, d[0]);
+                put_activated(d[0]);
+            }
+#pragma unroll
+            for (int k = 0; k < F::BLOCKS * N - 32; k++)
+                d[k / N][k % N] = d[(k + 32) / N][(k + 32) % N];
+        }
+    }
+};
+
+// --- matmuls ---
+
+// One tile's k steps into d; a stage is given back to both blocks one step late.
+template <class F, bool A_T, bool B_T>
+__device__ inline void multiply(const tile_args &p, const memory<F> &m, ring<F::STAGES> &stage,
+                                int g, int thread, float (&d)[F::BLOCKS][F::COLS / 2])
+{
+    // In units of 16 bytes: steps of 16 k and blocks of 64 rows; in rows of k a step is 16 rows.
+    constexpr int A_K = A_T ? 128 : 2, B_K = B_T ? 128 : 2, ROWS64 = 8192 / 16;
+    const uint64_t a0 = operand_at(m.a + (F::TURNS ? 0 : g * F::BLOCKS) * 8192, 8192);
+    const uint64_t b0 = operand_at(m.b, 8192);
+    int last = -1;
+    for (int k = 0; k < p.k_steps; k++, stage.next()) {
+        barrier_wait(m.full(stage.at), stage.parity);
+        const uint64_t a = a0 + (uint32_t)(stage.at * (F::A_BYTES / 16));
+        const uint64_t b = b0 + (uint32_t)(stage.at * (F::B_BYTES / 16));
+        matmul_begin();
+#pragma unroll
+        for (int i = 0; i < K_STEP / 16; i++)
+#pragma unroll
+            for (int r = 0; r < F::BLOCKS; r++)
+                matmul_step<A_T, B_T>(d[r], a + (r * ROWS64 + i * A_K), b + i * B_K, k | i);
+        matmul_commit();
+        matmul_wait<1>();
+        if (last >= 0 && thread < 2) barrier_arrive_at(m.empty(last), (uint32_t)thread);
+        last = stage.at;
+    }
+    // Ping-pong: the other group's turn begins while the last step runs.
+    if (F::TURNS) threads_come(4 + (g ^ 1), 256);
+    matmul_wait<0>();
+#pragma unroll
+    for (int r = 0; r < F::BLOCKS; r++)
+        matmul_results(d[r]);
+    if (thread < 2) barrier_arrive_at(m.empty(last), (uint32_t)thread);
+}
+
+template <class F, bool A_T, bool B_T>
+__device__ inline void multiply_tiles(const tile_args &p, const memory<F> &m, int g, int thread,
+                                      uint32_t block)
+{
+    float d[F::BLOCKS][F::COLS / 2];
+    ring<F::STAGES> stage;
+    putter<F> put(p, m, g, thread);
+    if (F::TURNS && g == 1) threads_come(4, 256); // the first turn
+    for (int t = (int)blockIdx.x / 2, n = 0; t < p.entries; t += (int)gridDim.x / 2, n++) {
+        if (F::TURNS && n % F::GROUPS != g) {
+            stage.skip(p.k_steps);
+            continue;
+        }
+        const my_tile<F> e(p, t, block);
+        if (p.bias) put.keep_bias(e.col);
+        if (F::TURNS) threads_wait(4 + g, 256);
+        multiply<F, A_T, B_T>(p, m, stage, g, thread, d);
+        if (e.inside) put.tile(e, d);
+    }
+}
+
+template <class F, bool A_T, bool B_T>
+__global__ void __launch_bounds__(F::THREADS, 1) kernel(const __grid_constant__ tile_args p)
+{
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    extern __shared__ __align__(1024) char shared[];
+    const memory<F> m(shared_address(shared));
+    if (m.a % 1024) __trap(); // swizzles go by addresses
+    const uint32_t block = block_of_cluster();
+    const int group = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128;
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < F::STAGES; s++) {
+            barrier_init(m.full(s), 1);
+            barrier_init(m.empty(s), 2 * (F::TURNS ? 1 : F::GROUPS));
+        }
+        for (int g = 0; g < F::GROUPS; g++)
+            for (int s = 0; s < F::SLOTS; s++) {
+                barrier_init(m.filled(g, s), 4);
+                barrier_init(m.stored(g, s), 1);
+            }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    cluster_wait();
+    if (group == 0) {
+        registers_down<F::MOVERS>();
+        if (thread == 0)
+            load_tiles<F, A_T, B_T>(p, m, block);
+        else if (thread % 32 == 0 && thread / 32 <= F::GROUPS)
+            store_tiles<F>(p, m, thread / 32 - 1, block);
+    } else {
+        registers_up<F::OTHERS>();
+        multiply_tiles<F, A_T, B_T>(p, m, group - 1, thread, block);
+    }
+    __syncwarp();
+    cluster_wait(); // the other block may still write into this one's memory
+#endif
+}
+
+template <class F, bool A_T, bool B_T>
+const char *launch(const tile_args *p, int clusters, cudaStream_t stream)
+{
+    cudaLaunchConfig_t c = {};
+    cudaLaunchAttribute pairs = {};
+    pairs.id = cudaLaunchAttributeClusterDimension;
+    pairs.val.clusterDim.x = 2, pairs.val.clusterDim.y = pairs.val.clusterDim.z = 1;
+    c.gridDim = dim3((unsigned)clusters * 2), c.blockDim = dim3(F::THREADS);
+    c.dynamicSmemBytes = F::SHARED, c.stream = stream;
+    c.attrs = &pairs, c.numAttrs = 1;
+    CUDA_CALL(cudaFuncSetAttribute(kernel<F, A_T, B_T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   F::SHARED));
+    return cuda_said(cudaLaunchKernelEx(&c, kernel<F, A_T, B_T>, *p), "tile kernel");
+}
+
+// The three products of a linear layer: y = x w', y = x w (and dx = dy w'), dw = x' dy.
+template <class F>
+const char *launch_any(const tile_args *p, bool a_t, bool b_t, int clusters, cudaStream_t stream)
+{
+    if (a_t) return launch<F, true, true>(p, clusters, stream);
+    if (b_t) return launch<F, false, true>(p, clusters, stream);
+    return launch<F, false, false>(p, clusters, stream);
+}
+} // namespace tile
+
+#endif

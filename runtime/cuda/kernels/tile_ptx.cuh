@@ -1,0 +1,262 @@
+// Instructions of sm_90a that CUDA C++ has no words for: barriers in shared memory, tensor copies,
+// warpgroup matmuls. Compiled for that architecture alone.
+
+#ifndef HAP_RUNTIME_CUDA_TILE_PTX_CUH
+#define HAP_RUNTIME_CUDA_TILE_PTX_CUH
+
+#include <cstdint>
+#include <cuda.h>
+#include <cuda_bf16.h>
+
+// --- barriers in shared memory ---
+// Arrivals and waits are unqualified: those that name a scope of the cluster put a fence of the
+// whole device, or an invalidation of L1, into every step of the main loop.
+
+__device__ inline uint32_t shared_address(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+__device__ inline void barrier_init(uint32_t barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals)
+                 : "memory");
+}
+
+__device__ inline void barrier_arrive(uint32_t barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+// Arrives once and lets the phase end when so many bytes have come, too.
+__device__ inline void barrier_expect(uint32_t barrier, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
+}
+
+// At the barrier of the cluster's block `block` that lies where `barrier` does here.
+__device__ inline void barrier_arrive_at(uint32_t barrier, uint32_t block)
+{
+    uint32_t there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(barrier), "r"(block));
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+}
+
+// Until the phase of this parity has ended.
+__device__ inline void barrier_wait(uint32_t barrier, uint32_t parity)
+{
+    asm volatile("{\n.reg .pred done;\n"
+                 "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again;\n}" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+
+// Named barriers of a block: wait for n threads, or only count as come.
+__device__ inline void threads_wait(int barrier, int n)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(n) : "memory");
+}
+__device__ inline void threads_come(int barrier, int n)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(n) : "memory");
+}
+
+__device__ inline void cluster_wait()
+{
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
+__device__ inline uint32_t block_of_cluster()
+{
+    uint32_t rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+template <int N> __device__ inline void registers_up()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
+}
+template <int N> __device__ inline void registers_down()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
+}
+
+// --- tensor copies ---
+
+__device__ inline void prefetch_map(const CUtensorMap *map)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+// The box of the map at column x, row y to shared memory; its bytes count at the barrier.
+__device__ inline void load_box(uint32_t to, const CUtensorMap *map, int x, int y, uint32_t barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+                 "l"(map), "r"(x), "r"(y), "r"(barrier)
+                 : "memory");
+}
+
+// The same to both blocks of the cluster, and to the barriers of both.
+__device__ inline void load_box_both(uint32_t to, const CUtensorMap *map, int x, int y,
+                                     uint32_t barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
+                 "l"(map), "r"(x), "r"(y), "r"(barrier), "h"((uint16_t)3)
+                 : "memory");
+}
+
+__device__ inline void store_box(const CUtensorMap *map, uint32_t from, int x, int y)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
+                 "\ncp.async.bulk.commit_group;" ::"l"(map),
+                 "r"(x), "r"(y), "r"(from)
+                 : "memory");
+}
+
+// Until all but the last N stores of this thread have read shared memory.
+template <int N> __device__ inline void stores_read()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+
+// Until all stores of this thread are done.
+__device__ inline void stores_done()
+{
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+// What threads wrote to shared memory is seen by copies and matmuls that start behind this.
+__device__ inline void fence_shared()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+__device__ inline void fence_all()
+{
+    asm volatile("fence.proxy.async;" ::: "memory");
+}
+
+// --- flags in global memory ---
+
+__device__ inline uint32_t read_flag(const uint32_t *flag)
+{
+    uint32_t v;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(flag) : "memory");
+    return v;
+}
+
+__device__ inline void count_flag(uint32_t *flag)
+{
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(flag) : "memory");
+}
+
+__device__ inline uint64_t nanoseconds()
+{
+    uint64_t t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
+
+// --- matmuls of a warpgroup ---
+
+// Where an operand lies: swizzled by 128 bytes, 8 rows of 128 bytes after one another; blocks of 64
+// columns of an operand whose rows are steps of k lie `apart` bytes from each other.
+__device__ inline uint64_t operand_at(uint32_t address, int apart)
+{
+    return (uint64_t)((address & 0x3FFFF) >> 4) | (uint64_t)(apart >> 4) << 16 |
+           (uint64_t)(1024 >> 4) << 32 | 1ull << 62;
+}
+
+__device__ inline void matmul_begin()
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ inline void matmul_commit()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+template <int N> __device__ inline void matmul_wait() // until all but N groups are done
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+
+// Registers that matmuls write are not to be read before this.
+template <int N> __device__ inline void matmul_results(float (&d)[N])
+{
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        asm volatile("" : "+f"(d[i])::"memory");
+}
+
+// d [64, N] = a [64, 16] b [16, N] (+ d if `adds`), bf16; A_T, B_T: rows of the operand are steps
+// of k. A thread holds of columns 8 j + 2 (lane mod 4) and the next one, d[4 j] and d[4 j + 1] of
+// row 16 warp + lane / 4, then those of 8 rows below.
+#define TILE_T(t)                                                                                  \
+    "%" #t "0,%" #t "1,%" #t "2,%" #t "3,%" #t "4,%" #t "5,%" #t "6,%" #t "7,%" #t "8,%" #t "9,"
+#define TILE_TO_60 TILE_T() TILE_T(1) TILE_T(2) TILE_T(3) TILE_T(4) TILE_T(5)
+#define TILE_TO_64 TILE_TO_60 "%60,%61,%62,%63"
+#define TILE_TO_96 TILE_TO_60 TILE_T(6) TILE_T(7) TILE_T(8) "%90,%91,%92,%93,%94,%95"
+#define TILE_TO_128                                                                                \
+    TILE_TO_60 TILE_T(6) TILE_T(7) TILE_T(8) TILE_T(9) TILE_T(10)                                  \
+        TILE_T(11) "%120,%121,%122,%123,%124,%125,%126,%127"
+#define TILE_D4(i)  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define TILE_D16(i) TILE_D4(i), TILE_D4(i + 4), TILE_D4(i + 8), TILE_D4(i + 12)
+#define TILE_D64(i) TILE_D16(i), TILE_D16(i + 16), TILE_D16(i + 32), TILE_D16(i + 48)
+#define TILE_MATMUL(n, texts, A, B, ADDS, AT, BT, ...)                                             \
+    asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, " ADDS ", 0;\n"                           \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" texts "}, " A ", " B \
+                 ", adds, 1, 1, " AT ", " BT ";\n}"                                                \
+                 : __VA_ARGS__                                                                     \
+                 : "l"(a), "l"(b), "r"(adds), "n"(A_T), "n"(B_T))
+
+template <int A_T, int B_T>
+__device__ inline void matmul_step(float (&d)[64], uint64_t a, uint64_t b, int adds)
+{
+    TILE_MATMUL(128, TILE_TO_64, "%64", "%65", "%66", "%67", "%68", TILE_D64(0));
+}
+template <int A_T, int B_T>
+__device__ inline void matmul_step(float (&d)[96], uint64_t a, uint64_t b, int adds)
+{
+    TILE_MATMUL(192, TILE_TO_96, "%96", "%97", "%98", "%99", "%100", TILE_D64(0), TILE_D16(64),
+                TILE_D16(80));
+}
+template <int A_T, int B_T>
+__device__ inline void matmul_step(float (&d)[128], uint64_t a, uint64_t b, int adds)
+{
+    TILE_MATMUL(256, TILE_TO_128, "%128", "%129", "%130", "%131", "%132", TILE_D64(0),
+                TILE_D64(64));
+}
+
+// --- elements to shared memory ---
+
+__device__ inline uint32_t pack_bf16(float low, float high)
+{
+    __nv_bfloat162 v = __floats2bfloat162_rn(low, high);
+    return *(uint32_t *)&v;
+}
+
+// Four 8 x 8 matrices of 16-bit elements; a lane's address is that of row lane mod 8 of matrix
+// lane / 8.
+__device__ inline void store_matrices(uint32_t to, uint32_t v0, uint32_t v1, uint32_t v2,
+                                      uint32_t v3)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
+                 "r"(v0), "r"(v1), "r"(v2), "r"(v3)
+                 : "memory");
+}
+__device__ inline void store_shared(uint32_t to, float x, float y)
+{
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(x), "f"(y) : "memory");
+}
+__device__ inline float2 load_shared(uint32_t from)
+{
+    float2 v;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(from) : "memory");
+    return v;
+}
+
+#endif
