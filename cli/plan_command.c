@@ -43,6 +43,15 @@ static void put_word(hb_buf *b, const char *w)
     hb_putc(b, '\'');
 }
 
+static void tell_rejected(void *ctx, hb_str why)
+{
+    (void)ctx;
+    fprintf(stderr,
+            "hapc: warning: a plan did not pass its own certificate and was dropped; the next best "
+            "is taken.\nThis is a bug; please report it with the graph and the cluster:\n%.*s\n",
+            HB_ARG(why));
+}
+
 static void print_json(hb_arena *a, const emit_plan *e)
 {
     const syn_program *p = e->p;
@@ -215,6 +224,7 @@ static bool understand(request *q)
     q->syn.keep_grads = q->keep;
     q->syn.baselines = true;
     q->syn.interrupted = &interrupted;
+    q->syn.rejected = tell_rejected;
     q->syn.log = q->verbose ? stderr : NULL;
     return true;
 }
@@ -256,10 +266,9 @@ static syn_result plan(hb_arena *a, const request *q, const cli_inputs *in, bool
 static int no_plan(const syn_result *res)
 {
     if (res->status == SYN_FAILED_CHECK)
-        return cli_error(
-            CLI_BUG,
-            "the plan does not pass its own certificate, which is a bug; please report:\n%.*s",
-            HB_ARG(res->why));
+        return cli_error(CLI_BUG,
+                         "no plan passes its own certificate, which is a bug; please report:\n%.*s",
+                         HB_ARG(res->why));
     if (interrupted) return cli_error(CLI_INTERRUPTED, "interrupted before a plan was found");
     return cli_error(CLI_INFEASIBLE, "no feasible plan: %.*s", HB_ARG(res->why));
 }

@@ -144,29 +144,42 @@ static bool put_curves(hb_arena *a, const emit_plan *e, const char *dir, hb_str 
     return put(a, dir, slash ? slash + 1 : path.p, text, why);
 }
 
-static bool put_all(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
+// The texts of a plan folder. They are made before the folder, so that what ends the process while
+// they are made, such as memory that runs out, leaves none.
+typedef struct texts {
+    hb_buf program, buffers, kernels, plan, report, page, trace;
+    bool has_kernels;
+} texts;
+
+static void make_texts(hb_arena *a, const emit_plan *e, texts *t)
 {
-    hb_buf program = {.arena = a}, plan = {.arena = a}, report = {.arena = a}, trace = {.arena = a},
-           page = {.arena = a}, kernels = {.arena = a}, buffers = {.arena = a}, both = {.arena = a};
+    hb_buf both = {.arena = a};
     emit_lines where = {0};
-    bool any;
-    emit_program_c(&program, &buffers, e, &where);
-    hb_printf(&both, "%.*s%.*s", HB_ARG(hb_done(&program)), HB_ARG(hb_done(&buffers)));
+    *t = (texts){{.arena = a}, {.arena = a}, {.arena = a}, {.arena = a},
+                 {.arena = a}, {.arena = a}, {.arena = a}, false};
+    emit_program_c(&t->program, &t->buffers, e, &where);
+    hb_printf(&both, "%.*s%.*s", HB_ARG(hb_done(&t->program)), HB_ARG(hb_done(&t->buffers)));
     where.sha = hb_sha256_hex(a, hb_done(&both));
-    emit_plan_json(&plan, e, &where);
-    emit_report_text(&report, e);
-    emit_report_html(&page, e);
-    emit_trace_json(&trace, e, &where);
+    emit_plan_json(&t->plan, e, &where);
+    emit_report_text(&t->report, e);
+    emit_report_html(&t->page, e);
+    emit_trace_json(&t->trace, e, &where);
+    t->has_kernels = emit_kernels(&t->kernels, e);
+}
+
+static bool put_all(hb_arena *a, const emit_plan *e, const texts *t, const char *dir, hb_str *why)
+{
+    bool any;
     hb_str consts = hb_fmt(a, "%s/consts.safetensors", dir);
     return put(a, dir, "graph.json", e->p->g->src.text, why) &&
            put(a, dir, "cluster.yaml", e->p->cluster->text, why) &&
-           put(a, dir, "program.c", hb_done(&program), why) &&
-           put(a, dir, "buffers.h", hb_done(&buffers), why) &&
-           (!emit_kernels(&kernels, e) || put(a, dir, "kernels.cu", hb_done(&kernels), why)) &&
-           put(a, dir, "plan.json", hb_done(&plan), why) &&
-           put(a, dir, "report.txt", hb_done(&report), why) &&
-           put(a, dir, "report.html", hb_done(&page), why) &&
-           put(a, dir, "trace.json", hb_done(&trace), why) && put_curves(a, e, dir, why) &&
+           put(a, dir, "program.c", hb_done(&t->program), why) &&
+           put(a, dir, "buffers.h", hb_done(&t->buffers), why) &&
+           (!t->has_kernels || put(a, dir, "kernels.cu", hb_done(&t->kernels), why)) &&
+           put(a, dir, "plan.json", hb_done(&t->plan), why) &&
+           put(a, dir, "report.txt", hb_done(&t->report), why) &&
+           put(a, dir, "report.html", hb_done(&t->page), why) &&
+           put(a, dir, "trace.json", hb_done(&t->trace), why) && put_curves(a, e, dir, why) &&
            emit_consts(a, e, consts.p, &any, why);
 }
 
@@ -210,12 +223,14 @@ bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
         *why = hb_fmt(a, "%s exists and is no plan folder: it is left alone", target.p);
         return false;
     }
+    texts t;
+    make_texts(a, e, &t);
     hb_str tmp = hb_fmt(a, "%s.tmp%ld", target.p, (long)getpid());
     if (mkdir(tmp.p, 0777) != 0) {
         *why = hb_fmt(a, "%s: %s", tmp.p, strerror(errno));
         return false;
     }
-    if (put_all(a, e, tmp.p, why) && swap_in(a, tmp.p, target.p, replace, why)) return true;
+    if (put_all(a, e, &t, tmp.p, why) && swap_in(a, tmp.p, target.p, replace, why)) return true;
     remove_plan(a, tmp.p);
     return false;
 }

@@ -144,6 +144,12 @@ static void escape(void *info)
     longjmp(*(jmp_buf *)info, 1);
 }
 
+// GLPK aborts where there is no memory for its environment, unless it is made beforehand.
+static bool have_glpk(void)
+{
+    return glp_init_env() <= 1; // 1: it is there
+}
+
 static void enter_glpk(jmp_buf *back)
 {
     glp_error_hook(escape, back);
@@ -170,23 +176,47 @@ static lp_status status_of(glp_prob *g)
     }
 }
 
-// Simplex from an advanced basis; where that fails numerically, exact arithmetic from the standard
-// one.
-static lp_status optimize(glp_prob *g)
+static int size_of(glp_prob *g)
+{
+    return glp_get_num_rows(g) + glp_get_num_cols(g);
+}
+
+// How GLPK is to work. A simplex ends after a number of pivots that grows with the program: where
+// values are degenerate to the last digit GLPK may go round in circles.
+static glp_smcp method(glp_prob *g, int meth)
 {
     glp_smcp how;
     glp_init_smcp(&how);
     how.msg_lev = GLP_MSG_OFF;
-    how.tm_lim = LP_TIME;
-    glp_scale_prob(g, GLP_SF_AUTO);
+    how.meth = meth;
+    how.it_lim = LP_PIVOTS_LEAST + LP_PIVOTS * size_of(g);
+    return how;
+}
+
+static lp_status simplex(glp_prob *g, int meth)
+{
+    glp_smcp how = method(g, meth);
     glp_adv_basis(g, 0);
-    if (glp_simplex(g, &how) == 0) {
-        lp_status s = status_of(g);
-        if (s != LP_FAILED) return s;
-    }
+    return glp_simplex(g, &how) == 0 ? status_of(g) : LP_FAILED;
+}
+
+static lp_status exact(glp_prob *g)
+{
+    glp_smcp how = method(g, GLP_PRIMAL);
     glp_unscale_prob(g);
     glp_std_basis(g);
     return glp_exact(g, &how) == 0 ? status_of(g) : LP_FAILED;
+}
+
+// The primal simplex; where it fails numerically or does not end, the dual simplex, which takes
+// another way; then exact arithmetic, if the program is small enough for it.
+static lp_status optimize(glp_prob *g)
+{
+    glp_scale_prob(g, GLP_SF_AUTO);
+    lp_status s = simplex(g, GLP_PRIMAL);
+    if (s == LP_FAILED) s = simplex(g, GLP_DUALP);
+    if (s == LP_FAILED && size_of(g) <= LP_EXACT) s = exact(g);
+    return s;
 }
 
 static lp_status take(lp *p, glp_prob *g, lp_status s)
@@ -212,6 +242,7 @@ lp_status lp_solve(lp *p)
     p->value = p->dual = NULL;
     if (p->bad) return LP_FAILED;
     if (crossed(p->col.p, p->col.n) || crossed(p->row.p, p->row.n)) return LP_INFEASIBLE;
+    if (!have_glpk()) return LP_FAILED;
     hb_arena *scratch = hb_arena_new();
     volatile lp_status status = LP_FAILED;
     jmp_buf back;
@@ -251,6 +282,7 @@ double lp_objective(const lp *p)
 bool lp_write(const lp *p, const char *path)
 {
     if (p->bad || crossed(p->col.p, p->col.n) || crossed(p->row.p, p->row.n)) return false;
+    if (!have_glpk()) return false;
     hb_arena *scratch = hb_arena_new();
     volatile bool done = false;
     jmp_buf back;

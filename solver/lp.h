@@ -7,7 +7,8 @@
 //     lp_status s = lp_solve(p);      // minimizes
 //
 // NaN anywhere is rejected before GLPK sees it. GLPK's aborts are caught (error hook + longjmp) and
-// become LP_FAILED.
+// become LP_FAILED, and so does a program that takes too many pivots: a solution never hangs on how
+// fast the machine is.
 
 #ifndef HAP_SOLVER_LP_H
 #define HAP_SOLVER_LP_H

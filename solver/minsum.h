@@ -8,6 +8,7 @@
 #define HAP_SOLVER_MINSUM_H
 
 #include "ir/base/arena.h"
+#include "ir/base/stop.h"
 
 typedef struct ms_edge {
     int a, b;            // variables, a != b; several edges between the same pair add up
@@ -20,6 +21,7 @@ typedef struct ms_problem {
     const double *const *unary; // by variable; NULL = zeros
     int n_edges;
     const ms_edge *edge;
+    const hb_stop *stop; // NULL, or when to end with the best assignment so far (MS_TOO_LARGE)
 } ms_problem;
 
 typedef enum { MS_OPTIMAL, MS_INFEASIBLE, MS_TOO_LARGE } ms_status;

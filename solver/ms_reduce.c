@@ -397,6 +397,7 @@ static void write_rest(ms_reduced *r)
             e[r->rest.n_edges++] =
                 (ms_edge){index[g->a], index[g->b], ms_grid_at(r->grids, g->table).p};
     }
+    r->rest.stop = r->p->stop;
     r->rest.domain = domain;
     r->rest.unary = unary;
     r->rest.edge = e;

@@ -127,6 +127,12 @@ static void read_off(const ms_dual *d, int *x)
     }
 }
 
+// Whether what there is must do.
+static bool must_do(const ms_problem *p, const state *s)
+{
+    return !isinf(s->value) && hb_stopped(p->stop);
+}
+
 // Raises the bound until it creeps or meets an assignment; whether it is finite.
 static bool raise_bound(ms_dual *d, int most, int *x, state *s)
 {
@@ -143,7 +149,7 @@ static bool raise_bound(ms_dual *d, int most, int *x, state *s)
             s->value = value;
             memcpy(s->best, x, sizeof *x * (size_t)d->p->n_vars);
         }
-        if (s->value <= s->lower + MS_MET * fabs(s->lower)) break;
+        if (s->value <= s->lower + MS_MET * fabs(s->lower) || must_do(d->p, s)) break;
         overstep = gain >= -noise(d);
         if (overstep && gain < MS_CREEP * fabs(s->lower)) break;
     }
@@ -169,7 +175,7 @@ static bool try_rooms(ms_dual *d, double **slack, uint64_t max_cells, double max
             return true;
         }
         if (s->value <= s->lower + gap * scale) return true;
-        if (t == MS_TOO_LARGE) return false;
+        if (t == MS_TOO_LARGE || must_do(d->p, s)) return false;
     }
     double room = s->value - s->lower + noise(d);
     if (isinf(room) || try_room(d, slack, room, max_cells, max_work, x, s) != MS_OPTIMAL)
@@ -192,6 +198,7 @@ static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int round
          round++, work = work < MS_MOST_WORK / MS_MOST_GROWN ? MS_WORK_GROWTH * work : work) {
         if ((round || !started) && !raise_bound(d, MS_PASSES, x, s)) return MS_INFEASIBLE;
         if (s->value <= s->lower + MS_MET * fabs(s->lower)) return MS_OPTIMAL;
+        if (must_do(d->p, s)) break;
         ms_dual_slacks(d, slack);
         if (try_rooms(d, slack, max_cells, work, gap, x, s)) return MS_OPTIMAL;
     }
@@ -205,7 +212,8 @@ static void tighten(ms_dual *d, const ms_tile *tile, double value, double gap)
     for (int i = 0; i < MS_TILE_BATCHES; i++) {
         double before = lower;
         lower = ms_tile_sweeps(tile, d, MS_TILE_BATCH);
-        if (lower > value - (gap + MS_ROUNDING) * fabs(lower)) break;
+        if (lower > value - (gap + MS_ROUNDING) * fabs(lower) || hb_stopped(tile->small.stop))
+            break;
         if (i > 1 && lower - before < MS_TILE_CREEP * (value - before)) break;
     }
 }
@@ -278,7 +286,7 @@ ms_status ms_solve_bound(const ms_problem *p, uint64_t max_cells, double cheap, 
     bool once = hard && p->n_vars > MS_TILE_DEEPER * tile->small.n_vars;
     status = close_gap(&d, max_cells, gap, once ? 1 : MS_ROUNDS, &s);
     if (!tile) ms_warm_save(warm, p, names, m);
-    if (status == MS_TOO_LARGE) {
+    if (status == MS_TOO_LARGE && !must_do(p, &s)) {
         int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
         status = ms_solve_within(p, max_cells, once ? MS_HARD_WORK : MS_LAST_WORK * MS_MOST_WORK, x,
                                  value);

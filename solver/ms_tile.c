@@ -287,6 +287,7 @@ static bool cut_vars(tiling *t, ms_tile *out)
     out->times = t->gone + 1;
     out->n_vars = p->n_vars;
     out->n_edges = p->n_edges;
+    out->small.stop = p->stop;
     out->small.domain = domain;
     out->small.unary = unary;
     return true;

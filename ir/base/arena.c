@@ -26,10 +26,14 @@ struct hb_arena {
     size_t next_cap;
 };
 
+// Exit code 3, as where no plan exists: hapc could make none.
 static _Noreturn void out_of_memory(size_t bytes)
 {
-    fprintf(stderr, "hapc: out of memory (asked for %zu bytes)\n", bytes);
-    abort();
+    fprintf(stderr,
+            "hapc: error: out of memory: %zu bytes more were asked for. Planning takes less with "
+            "fewer layers or with --strategy, --mesh, --micro-batches or --recompute given.\n",
+            bytes);
+    exit(3);
 }
 
 static void *taken(size_t bytes)

@@ -1,7 +1,8 @@
 // Memory of the compiler half: arenas, strings, growing vectors.
 //
 // Everything hapc allocates lives in an arena and dies with it; nothing is freed one by one. Memory
-// comes zeroed and is never NULL (out of memory aborts with a message). One arena a phase.
+// comes zeroed and is never NULL (out of memory ends the process, with a message and exit code
+// 3). One arena a phase.
 //
 //     hb_arena *a = hb_arena_new();
 //     int *v = HB_ARRAY(a, int, 10);

@@ -4,7 +4,10 @@
 // A cut operand is the slices of its value, a whole one the value everywhere, a partial sum random
 // numbers that add up to it, a partial maximum the value on one rank of the group and less on the
 // others. A result may be all of the value on every coordinate of an axis that does not cut it, or
-// a partial sum or maximum over it: the first of these that holds for every element.
+// a partial sum or maximum over it: the first of these that holds for every element. It can be
+// partial only over an axis along which an operand is cut or partial, or parts are set to zero:
+// else all computed the same. (A count over halves of one axis is half of the value on all ranks,
+// and would look like a sum over the other axis.)
 
 #include "synth/certify/modp_model.h"
 
@@ -99,14 +102,25 @@ static bool is(mp *m, const mp_part *whole, const mp_part *part, unsigned axes, 
     return true;
 }
 
-static bool find_state(mp *m, const mp_part *whole, const mp_part *part, mp_held *h)
+// The axes along which an operand differs.
+static unsigned unlike_axes(const mp *m, const mp_held *h)
+{
+    unsigned axes = 0;
+    for (int a = 0; a < m->r->n_axes; a++)
+        if (h->partial[a] || cut_on(&m->r->tensors.p[h->tensor], a)) axes |= 1u << a;
+    return axes;
+}
+
+// unlike: axes along which parts may be unlike.
+static bool find_state(mp *m, const mp_part *whole, const mp_part *part, unsigned unlike,
+                       mp_held *h)
 {
     static const char hows[] = "sm";
-    unsigned free = 0;
+    unsigned free = unlike;
     memset(h->partial, 0, sizeof h->partial);
     if (is(m, whole, part, 0, 0)) return true;
     for (int a = 0; a < m->r->n_axes; a++)
-        if (m->n_kept[a] > 1 && !cut_on(&m->r->tensors.p[h->tensor], a)) free |= 1u << a;
+        if (m->n_kept[a] == 1 || cut_on(&m->r->tensors.p[h->tensor], a)) free &= ~(1u << a);
     for (int k = 0; k < 2; k++)
         for (unsigned axes = 1; axes < 1u << m->r->n_axes; axes++) {
             if ((axes & ~free) || !is(m, whole, part, axes, hows[k])) continue;
@@ -138,11 +152,14 @@ bool mp_prove_op(mp *m, mp_graph *x, const rec_call *k, int node, const mp_held 
     const ir_node *n = &m->g->nodes.p[node];
     const mp_part *operand[IR_MAX_IN];
     mp_part *part[IR_MAX_IN + IR_MAX_OUT], want[IR_MAX_OUT];
+    unsigned unlike = 0;
     if (!alone(m, x, k, n, operand, want)) return false;
     for (int i = 0; i < k->n_in + k->n_out; i++)
         part[i] = HB_ARRAY(m->tmp, mp_part, m->n_ranks);
-    for (int i = 0; i < k->n_in; i++)
+    for (int i = 0; i < k->n_in; i++) {
         if (!give(m, n->in[i], operand[i], &in[i], part[i])) return false;
+        unlike |= unlike_axes(m, &in[i]);
+    }
     for (int rank = 0; rank < m->n_ranks; rank++) {
         mp_part a[IR_MAX_IN], b[IR_MAX_OUT];
         for (int i = 0; i < k->n_in; i++)
@@ -159,7 +176,7 @@ bool mp_prove_op(mp *m, mp_graph *x, const rec_call *k, int node, const mp_held 
         out[i].null = want[i].real;
         for (int64_t e = 0; e < want[i].n; e++)
             out[i].null = out[i].null && want[i].v[e] == 0;
-        if (!find_state(m, &want[i], part[k->n_in + i], &out[i]))
+        if (!find_state(m, &want[i], part[k->n_in + i], unlike, &out[i]))
             return mp_fail(m,
                            "run modulo 2^61-1, leaves parts of %.*s that do not make what one "
                            "rank computes",
@@ -201,7 +218,7 @@ bool mp_prove_move(mp *m, mp_graph *x, int t, unsigned axes, char how, unsigned 
             gone = gone || ((zero >> a & 1u) && m->coord[rank * MP_COORDS + a] != 0);
         if (gone) memset(to[rank].v, 0, sizeof *to[rank].v * (size_t)to[rank].n);
     }
-    return find_state(m, whole, to, out) ||
+    return find_state(m, whole, to, unlike_axes(m, in) | zero, out) ||
            mp_fail(m, "run modulo 2^61-1, leaves parts of %.*s that do not make it up",
                    HB_ARG(m->g->tensors.p[t].name));
 }

@@ -8,6 +8,7 @@
 #include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
+#include "synth/search/prove.h"
 #include "synth/space/space_build.h"
 #include "synth/space/space_solve.h"
 
@@ -110,6 +111,13 @@ void pool_share_moves(pool *p, candidate *c)
     if (!p->opt->no_pairs && c->program->pairs.n == 0) pair_shared(p, c);
 }
 
+// May it lead? Once plans are doubted: is it proved?
+static bool admitted(pool *p, const candidate *c)
+{
+    if (!p->doubtful) return true;
+    return c->placed && syn_prove(p->arena, c->program, p->opt, &p->rejected);
+}
+
 candidate *pool_leader(pool *p)
 {
     bool paired = p->paired.program && (!p->best.program || p->paired.sec < p->best.sec);
@@ -132,17 +140,19 @@ static void offer_paired(pool *p, candidate *c)
     if (p->opt->log)
         fprintf(p->opt->log, "%.3f s: with pairs: %.6g ms, %.0f %% of the fullest memory\n",
                 pool_now() - p->begin, x.sec * 1e3, x.share * 100);
-    if (!x.fits) return;
+    bool first = !p->paired.program || x.sec < p->paired.sec;
+    if (!x.fits || (first && !admitted(p, &x))) return;
     c->sec_paired = x.sec;
     p->enough = p->enough > 0 ? fmin(p->enough, c->paired_alone) : c->paired_alone;
-    if (!p->paired.program || x.sec < p->paired.sec) p->paired = x;
+    if (first) p->paired = x;
 }
 
 void pool_offer(pool *p, candidate *c)
 {
     if (p->quickest <= 0 || c->sec < p->quickest) p->quickest = c->sec;
     if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
-    if (c->fits && (!p->best.program || c->sec < p->best.sec)) p->best = *c;
+    bool first = c->fits && (!p->best.program || c->sec < p->best.sec);
+    if (first && admitted(p, c)) p->best = *c;
     c->sec_paired = HUGE_VAL;
     if (c->paired) offer_paired(p, c);
 }
@@ -315,6 +325,7 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     p->b->costs->passing = 0;
     syn_choice choice;
     double lower = 0;
+    if (space) space->problem.stop = p->stop;
     if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);
     if (!space || !homes_fit(p, space)) return false;
     const ms_tile **repeats = o->gap > 0 ? &p->b->repeats[o->strategy] : NULL;

@@ -53,6 +53,7 @@ typedef struct pool {
     const syn_options *opt;
     board *b; // the one that is searched
     double begin, deadline;
+    hb_stop *stop;      // pool_out_of_time of this pool; never, once it is gone
     candidate best;     // fastest without pairs that fits
     candidate paired;   // fastest with pairs that fits
     double enough;      // least paired_alone of those that fit; 0: none
@@ -68,6 +69,8 @@ typedef struct pool {
     // Nothing fits otherwise: plans that are too large are simulated without anything in flight,
     // too, and prices on memory rise to the end.
     bool spare;
+    bool doubtful; // a plan was rejected by its certificate: leaders are placed and proved at once
+    hb_str rejected;        // the checker's last words, if a plan was
     bool thrifty;           // memory has a price although there is enough
     HB_VEC(board *) boards; // the first n_whole of them over all devices
     int n_whole;

@@ -115,6 +115,7 @@ static search_options quick_options(const pool *p, double *weight)
 // before.
 static bool first_plan(pool *p, syn_starting_ratio starting, const candidate *keep, candidate *out)
 {
+    if (p->n_solved > 0 && pool_out_of_time(p)) return false;
     search_options o = quick_options(p, even_weights(p));
     set_starting_ratio(p, starting);
     return !tried_before(p) && pool_search_within_memory(p, &o, keep, out);
@@ -505,12 +506,25 @@ static double least_seconds(const pool *p, const bool *keep)
     return kept > 0 ? peak * used / kept / (p->m->curves ? 1 : COST_PEAK_SHARE) : HUGE_VAL;
 }
 
+// Where fewer devices do better: the other starting ratios and discounts there, too.
+static void follow_fewer(pool *p, const syn_mesh *all)
+{
+    const syn_strategy_row *row = syn_strategy_of(SYN_AUTO);
+    if (!p->best.program || p->best.space->mesh == all) return;
+    for (int k = 1; k < row->n_start && !pool_out_of_time(p); k++) {
+        p->b = pool_board_of(p, p->best.space->mesh);
+        follow(p, row->start[k]);
+    }
+    discounts(p);
+}
+
 // Do fewer devices do better? One search from the compute starting ratio each; ratios where it
 // comes near.
 static void drop_devices(pool *p)
 {
     device_sets sets = find_sets(p);
-    for (int i = 0; i < sets.n && !large(p) && !pool_out_of_time(p); i++) {
+    const syn_mesh *all = p->best.program ? p->best.space->mesh : NULL;
+    for (int i = 0; i < sets.n && !large(p) && !p->opt->all_devices && !pool_out_of_time(p); i++) {
         if (p->best.program && least_seconds(p, sets.keep[i]) >= p->best.sec) continue;
         int first = p->boards.n;
         add_boards(p, sets.keep[i]);
@@ -523,6 +537,7 @@ static void drop_devices(pool *p)
             follow(p, SYN_STARTING_COMPUTE);
         }
     }
+    follow_fewer(p, all);
 }
 
 // Meshes over all devices: first a plan on each, then, best first, what the starting ratios lead
@@ -615,10 +630,9 @@ void pool_explore(pool *p)
     }
     explore_meshes(p);
     discounts(p);
-    const syn_mesh *whole = p->best.program ? p->best.space->mesh : NULL;
     drop_devices(p);
-    if (p->best.program && p->best.space->mesh != whole) discounts(p);
     be_thrifty(p);
-    for (int s = SYN_AUTO + 1; p->spare && !pool_leader(p)->program && s < syn_n_strategies; s++)
+    for (int s = SYN_AUTO + 1;
+         (p->spare || p->doubtful) && !pool_leader(p)->program && s < syn_n_strategies; s++)
         pool_baseline(p, (syn_strategy)s);
 }

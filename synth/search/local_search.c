@@ -15,7 +15,7 @@ typedef struct local_searcher {
     int64_t *table, *sums; // as they were before a move
     double work;
     bool stale; // prices are of a table that was simulated and not taken
-    const volatile int *interrupted;
+    const hb_stop *stop;
 } local_searcher;
 
 static bool uses_cut(const syn_tensor *t, int cut)
@@ -135,8 +135,7 @@ static double move(local_searcher *q, int cut, int from_class, int to_class, int
 {
     syn_cut *c = &q->p->mesh->cuts.p[cut],
             *sums = c->coarse >= 0 ? &q->p->mesh->cuts.p[c->coarse] : NULL;
-    for (int tries = 0; tries < SYN_LOCAL_MOVES && q->work < SYN_LOCAL_WORK &&
-                        !(q->interrupted && *q->interrupted);
+    for (int tries = 0; tries < SYN_LOCAL_MOVES && q->work < SYN_LOCAL_WORK && !hb_stopped(q->stop);
          tries++) {
         memcpy(q->table, c->table, sizeof *c->table * (size_t)c->n);
         if (sums) memcpy(q->sums, sums->table, sizeof *sums->table * (size_t)sums->n);
@@ -193,7 +192,7 @@ static void own_table(syn_program *p, int cut)
 }
 
 double syn_local_search(syn_program *p, const cost_model *m, const int *kind, double sec,
-                        const volatile int *interrupted)
+                        const hb_stop *stop)
 {
     hb_arena *scratch = hb_arena_new();
     local_searcher q = {.p = p,
@@ -201,7 +200,7 @@ double syn_local_search(syn_program *p, const cost_model *m, const int *kind, do
                         .kind = kind,
                         .table = HB_ARRAY(scratch, int64_t, p->mesh->n_ranks),
                         .sums = HB_ARRAY(scratch, int64_t, p->mesh->n_ranks),
-                        .interrupted = interrupted};
+                        .stop = stop};
     bool *used = HB_ARRAY(scratch, bool, p->mesh->cuts.n);
     for (int t = 0; t < p->tensors.n; t++)
         for (int a = 0; p->tensors.p[t].value >= 0 && a < SYN_MAX_AXES; a++)

@@ -25,7 +25,8 @@ typedef enum { SYN_OK, SYN_INFEASIBLE, SYN_FAILED_CHECK } syn_status;
 
 typedef struct syn_result {
     syn_status status;
-    hb_str why; // INFEASIBLE: what does not fit where, in bytes; FAILED_CHECK: the checker's words
+    hb_str why; // INFEASIBLE: what does not fit where, in bytes; FAILED_CHECK: the checker's words,
+                // of the last plan; none was left that passes
     syn_program *program; // rolled, placed, checked
     // The best plan without pairs and its seconds, also if `program` is another: what a synthesis
     // with no_pairs would return. NULL: none fits

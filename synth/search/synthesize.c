@@ -2,10 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/certify/modp.h"
-#include "synth/passes/fuse.h"
 #include "synth/passes/workspace.h"
-#include "synth/plan/buffer_names.h"
 #include "synth/price/pair_cost.h"
 #include "synth/price/simulate_plan.h"
 #include "synth/search/bounds.h"
@@ -13,6 +10,7 @@
 #include "synth/search/local_search.h"
 #include "synth/search/lower_bound.h"
 #include "synth/search/memory_prices.h"
+#include "synth/search/prove.h"
 #include "synth/search/synth.h"
 
 // Integer moves on a candidate that was rolled, on tables of its own.
@@ -23,7 +21,7 @@ static void search_locally(pool *p, candidate *c)
     prog->mesh = hb_copy(p->arena, before, sizeof *before);
     prog->mesh->cuts.p =
         hb_copy(p->arena, before->cuts.p, sizeof *before->cuts.p * (size_t)before->cuts.n);
-    double sec = syn_local_search(prog, p->m, c->space->kinds->node, c->sec, p->opt->interrupted);
+    double sec = syn_local_search(prog, p->m, c->space->kinds->node, c->sec, p->stop);
     if (sec >= c->sec)
         prog->mesh = before;
     else
@@ -60,7 +58,7 @@ static bool same_choice(const candidate *a, const candidate *b)
 // locally.
 static void perfect(pool *p, candidate *c, const candidate *like)
 {
-    if (!c->program || c->searched_locally) return;
+    if (!c->program || c->searched_locally || p->doubtful) return; // doubtful: proved as it is
     const syn_mesh *searched = c->program->mesh;
     pool_share_moves(p, c);
     pool_roll(c);
@@ -94,6 +92,11 @@ static void place(pool *p, candidate *c)
 static hb_str explain_overflow(pool *p)
 {
     hb_buf b = {.arena = p->arena};
+    if (p->smallest.program && pool_out_of_time(p))
+        return hb_fmt(p->arena,
+                      "the time was over before a plan that fits was found; the one that takes "
+                      "least fills its fullest memory to %.0f %%",
+                      100 * p->smallest.share);
     if (p->smallest.program) pool_place(&p->smallest);
     const syn_program *s = p->smallest.program;
     if (!s) return p->why.n ? p->why : HB_STR("no plan exists under this strategy");
@@ -120,15 +123,6 @@ static hb_str explain_overflow(pool *p)
     b.p[b.n - 1] = '\0';
     b.n--;
     return hb_done(&b);
-}
-
-static void certify(pool *p, syn_result *r)
-{
-    const record *rec = record_from_plan(p->arena, r->program);
-    bool ran;
-    if (!syn_check(p->arena, p->g, p->f, rec, &r->why) ||
-        !syn_check_modp(p->arena, p->g, p->f, rec, &ran, &r->why))
-        r->status = SYN_FAILED_CHECK;
 }
 
 typedef struct bounding {
@@ -207,6 +201,10 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
     candidate optimum = won;
     r->additive_bound_sec = -1;
     r->lower_bound_sec = syn_lower_bound(p->m, p->g, p->f);
+    r->additive_sec = won.additive;
+    r->space = won.space;
+    r->space_value = won.additive;
+    if (pool_out_of_time(p)) return (candidate){0}; // no bound, then
     if (!optimum.exact) {
         p->b = pool_board_of(p, won.space->mesh);
         *p->b->partitions = *syn_partitions_copy(p->arena, won.space->partitions);
@@ -301,39 +299,63 @@ static bool search_again(pool *p, const ending *e)
     return p->careful != careful || p->spare != spare;
 }
 
-// The pool's leader as a finished, proved program, or why there is none.
+// The best plans of what was explored, placed; all is searched again until they fit.
+static void end_all(pool *p, syn_result *r, ending *e)
+{
+    end_search(p, r, e);
+    end(p, e);
+    while (search_again(p, e)) {
+        pool_explore(p);
+        end_search(p, r, e);
+        end(p, e);
+    }
+    note_end(&p->best, &e->plain);
+    note_end(&p->best, &e->other);
+    note_end(&p->paired, &e->other);
+    pool_keep_all(p, &e->optimum, &e->plain);
+    r->tight = !e->plain.program || e->plain.sec > p->quickest;
+    r->least_share = p->smallest.share;
+    r->quickest_sec = p->quickest;
+}
+
+static void no_plan(pool *p, syn_result *r)
+{
+    r->status = p->doubtful ? SYN_FAILED_CHECK : SYN_INFEASIBLE;
+    r->why = p->doubtful ? p->rejected : explain_overflow(p);
+    r->program = NULL;
+    r->plain = NULL;
+}
+
+// The pool's leader as a finished, proved program, or why there is none. Where the certificate
+// rejects it, all is searched once more and whatever takes the lead is proved before it does.
 static void finish(pool *p, syn_result *r)
 {
     ending e;
-    end_search(p, r, &e);
-    end(p, &e);
-    while (search_again(p, &e)) {
-        pool_explore(p);
-        end_search(p, r, &e);
-        end(p, &e);
-    }
-    note_end(&p->best, &e.plain);
-    note_end(&p->best, &e.other);
-    note_end(&p->paired, &e.other);
-    pool_keep_all(p, &e.optimum, &e.plain);
-    r->tight = !e.plain.program || e.plain.sec > p->quickest;
-    r->least_share = p->smallest.share;
-    r->quickest_sec = p->quickest;
+    end_all(p, r, &e);
     bool plain = e.plain.program && e.plain.fits,
          other = e.other.program && e.other.fits && e.other.placed;
     if (!plain && !other) {
-        r->status = SYN_INFEASIBLE;
-        r->why = explain_overflow(p);
+        no_plan(p, r);
         return;
     }
     r->plain = plain ? e.plain.program : NULL;
     r->plain_sec = plain ? e.plain.sec : HUGE_VAL;
     r->program = other && e.other.sec < r->plain_sec ? e.other.program : e.plain.program;
-    syn_name_buffers(r->program);
-    syn_name_kernels(r->program);
-    r->predicted_sec = syn_simulate_plan(r->program, p->m, &r->timeline);
-    what_speed_brings(r);
-    certify(p, r);
+    if (syn_prove(p->arena, r->program, p->opt, &p->rejected)) {
+        r->predicted_sec = syn_simulate_plan(r->program, p->m, &r->timeline);
+        what_speed_brings(r);
+    } else if (!p->doubtful) {
+        p->doubtful = p->careful = true;
+        pool_explore(p);
+        finish(p, r);
+    } else {
+        no_plan(p, r);
+    }
+}
+
+static bool out_of_time(const void *p)
+{
+    return pool_out_of_time(p);
 }
 
 // Among few layers the search ends with the plan that leads: it is not placed, rolled or proved,
@@ -368,6 +390,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .opt = o,
               .begin = begin,
               .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
+    p.stop = HB_NEW(a, hb_stop);
+    *p.stop = (hb_stop){out_of_time, &p};
     pool_explore(&p);
     if (o->simulated) pool_sweep(&p);
     if (p.boards.n == 0) {
@@ -385,7 +409,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     r.plan_sec = pool_now() - begin;
     const syn_program *best = p.best.program, *paired = p.paired.program;
     // What the others do, for the report; should one be faster after all, it is the plan.
-    for (int s = SYN_AUTO + 1; o->baselines && r.status != SYN_FAILED_CHECK && s < syn_n_strategies;
+    for (int s = SYN_AUTO + 1; o->baselines && r.status != SYN_FAILED_CHECK &&
+                               s < syn_n_strategies && !pool_out_of_time(&p);
          s++)
         if (!p.asked[s]) pool_baseline(&p, (syn_strategy)s);
     bool known = r.status != SYN_INFEASIBLE;
@@ -399,6 +424,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
         finish(&p, &r);
         r.plan_sec = pool_now() - begin;
     }
+    *p.stop = (hb_stop){NULL, NULL}; // the result's space has it
     r.n_solved = p.n_solved;
     r.n_states = p.n_states;
     for (int i = 0; i < p.arenas.n; i++)

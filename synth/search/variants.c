@@ -108,8 +108,7 @@ static void listen(void *ctx, const syn_program *prog, double sec)
 static bool over(const planner *p)
 {
     return (p->o->interrupted && *p->o->interrupted) ||
-           (p->o->time_limit_sec > 0 && p->spent >= p->o->time_limit_sec) ||
-           p->best.status == SYN_FAILED_CHECK;
+           (p->o->time_limit_sec > 0 && p->spent >= p->o->time_limit_sec);
 }
 
 static bool fitting(const planner *p)
@@ -182,7 +181,8 @@ static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *
     bool best =
         r.status == SYN_OK &&
         (!had || r.predicted_sec < p->best.predicted_sec * (better ? 1 : 1 - SYN_VARIANT_GAIN));
-    if (p->any && !best && r.status != SYN_FAILED_CHECK) return better;
+    bool worth_saying = r.status == SYN_FAILED_CHECK && !had;
+    if (p->any && !best && !worth_saying) return better;
     // What other strategies do is said of the first.
     for (int s = 0; had && s < syn_n_strategies; s++)
         r.baseline_sec[s] = p->best.baseline_sec[s];

@@ -13,6 +13,8 @@ typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice
 
 bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
 
+struct record; // synth/certify/record.h
+
 // Where the search among few layers (ir/fold.h) ended: the search among all begins there.
 typedef struct syn_lead {
     const struct syn_mesh *mesh;             // on which devices, on one axis or two
@@ -35,14 +37,20 @@ typedef struct syn_options {
     int64_t micro_batches;           // syn_plan: so many; 0: its choice
     const bool *again;               // syn_plan: blocks to compute again; NULL: its choice
     bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
-    const syn_lead *lead; // NULL: none
-    bool wary;            // of few layers: workspace counts, as far as it is known
+    const syn_lead *lead;            // NULL: none
+    bool all_devices;                // none is left out
+    bool wary;                       // of few layers: workspace counts, as far as it is known
     bool loose;      // what fits with nothing in flight alone does not count (another variant may)
     double beat_sec; // of a plan at hand, 0: none. Starts far behind it are left
     const char *dump_after; // letters of passes behind which plans are printed (passes.h); NULL
     FILE *log;              // NULL, or where every plan that is simulated gets a line
     void (*simulated)(void *ctx, const syn_program *p, double sec); // NULL, or told of each of them
     void *simulated_ctx;
+    // NULL, or told of plans that were dropped: they did not pass the certificate, in the checker's
+    // words. A bug of the planner or of the checker.
+    void (*rejected)(void *ctx, hb_str why);
+    void (*before_check)(void *ctx, struct record *r); // tests alone: spoils what is checked
+    void *check_ctx;
 } syn_options;
 syn_options syn_default_options(void);
 

@@ -71,7 +71,7 @@ static ms_problem draw(hb_arena *a, dice *r, const style *s)
             s->n_tables ? shared[below(r, s->n_tables)] : table(a, r, s, domain[x] * domain[y]);
         e[n_edges++] = (ms_edge){x, y, t};
     }
-    return (ms_problem){s->n_vars, domain, unary, n_edges, e};
+    return (ms_problem){s->n_vars, domain, unary, n_edges, e, NULL};
 }
 
 static void compare(hb_arena *a, const ms_problem *p, bool exhaustive, ms_warm **warm, double gap)
@@ -180,7 +180,7 @@ static ms_problem draw_layers(hb_arena *a, dice *r, int layers, int width, int s
         if (tied) e[n_edges++] = (ms_edge){n - 1, l * width, t[inside + between]};
     }
     if (tied) domain[n - 1] = states;
-    return (ms_problem){n, domain, unary, n_edges, e};
+    return (ms_problem){n, domain, unary, n_edges, e, NULL};
 }
 
 START_TEST(layers_against_elimination)
@@ -201,6 +201,40 @@ END_TEST
 
 // What the reduction leaves has the same minimum, and its assignments extend to ones of equal
 // value.
+static bool at_once(const void *asked)
+{
+    ++*(int *)(uintptr_t)asked;
+    return true;
+}
+
+// A search that is to end at once gives the first assignment that it meets, with an honest bound,
+// and asks no more than a few times.
+START_TEST(a_stopped_search_has_an_assignment)
+{
+    dice r = {7};
+    int worse = 0, stopped = 0;
+    for (int i = 0; i < 100; i++) {
+        hb_arena *a = hb_arena_new();
+        ms_problem p = draw_layers(a, &r, 3 + below(&r, 20), 5, 3 + below(&r, 4), false);
+        int *x = HB_ARRAY(a, int, p.n_vars), *y = HB_ARRAY(a, int, p.n_vars), asked = 0;
+        double least, value, lower;
+        ms_status s = ms_solve_dual(a, &p, 0, NULL, x, &least, NULL);
+        hb_stop stop = {at_once, &asked};
+        p.stop = &stop;
+        ms_status t = ms_solve_bound(&p, 0, -1, 0, NULL, NULL, y, &value, &lower);
+        ck_assert_int_eq(s, MS_OPTIMAL);
+        ck_assert(t == MS_OPTIMAL || t == MS_TOO_LARGE);
+        ck_assert_double_eq_tol(value, ms_value(&p, y), 1e-9 * fabs(value));
+        ck_assert(value >= least * (1 - 1e-9) && lower <= least * (1 + 1e-9));
+        if (t == MS_OPTIMAL) ck_assert_double_eq_tol(value, least, 1e-9 * fabs(least));
+        worse += value > least * (1 + 1e-9);
+        stopped += asked > 0;
+        hb_arena_free(a);
+    }
+    ck_assert(worse > 0 && stopped > 0);
+}
+END_TEST
+
 START_TEST(reduction_keeps_the_minimum)
 {
     dice r = {4};
@@ -245,6 +279,7 @@ int main(void)
     tcase_add_test(t, small_against_every_assignment);
     tcase_add_test(t, loopy_against_elimination);
     tcase_add_test(t, layers_against_elimination);
+    tcase_add_test(t, a_stopped_search_has_an_assignment);
     tcase_add_test(t, reduction_keeps_the_minimum);
     suite_add_tcase(s, t);
     SRunner *run = srunner_create(s);

@@ -1,0 +1,24 @@
+#include "synth/search/prove.h"
+
+#include "synth/certify/modp.h"
+#include "synth/passes/fuse.h"
+#include "synth/plan/buffer_names.h"
+
+bool syn_prove(hb_arena *a, syn_program *p, const syn_options *o, hb_str *rejected)
+{
+    hb_arena *scratch = hb_arena_new();
+    hb_str why;
+    bool ran;
+    syn_name_buffers(p);
+    syn_name_kernels(p);
+    record *rec = record_from_plan(scratch, p);
+    if (o->before_check) o->before_check(o->check_ctx, rec);
+    bool ok = syn_check(scratch, p->g, p->f, rec, &why) &&
+              syn_check_modp(scratch, p->g, p->f, rec, &ran, &why);
+    if (!ok && !hb_str_eq(why, *rejected)) {
+        *rejected = hb_str_n(a, why.p, why.n);
+        if (o->rejected) o->rejected(o->check_ctx, *rejected);
+    }
+    hb_arena_free(scratch);
+    return ok;
+}
