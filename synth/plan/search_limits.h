@@ -43,6 +43,8 @@
 #define SYN_LARGE      1500 // nodes: with more, few starts, and variants when asked for [tried]
 
 #define SYN_FEW_LAYERS 3    // layers that stay at each end of a run of equal ones [tried]
+#define SYN_FEW_TIME   0.5  // of --time-limit, for the problem of few layers [set]
+#define SYN_LEAST_TIME 1e-3 // seconds: a search that begins after the limit has no more [set]
 #define SYN_ENDINGS    3    // of searches among few layers that are planned whole [tried]
 #define SYN_GIANT      50000 // nodes in all chunks: only where nothing smaller fits [tried]
 #define SYN_BROKEN_PROMISE 1.05 // times what few layers promised: then they are looked at again [set]
