@@ -84,7 +84,6 @@
 #define COST_SCRATCH_ALIGN 256       // bytes: of a part of scratch, HAP_SCRATCH_ALIGN [runtime]
 #define COST_CUDA_ALIGN    256       // bytes: of a part of CUDA's workspace [runtime]
 #define COST_CUDA_SORT     (1 << 20) // bytes: of cub's sort in a lookup's gradient [runtime]
-#define COST_CUDNN_KEYS    128       // keys of a tile of cuDNN's backward attention [field]
 
 // --- limits ---
 #define COST_MAX_FORMS      24        // forms of one collective that are priced [size]

@@ -7,9 +7,10 @@ import statistics
 
 import numpy as np
 
-# rows a device, tokens, ids from … to, graph (None: of the pack)
+# rows a device, tokens, ids from … to, graph (of the pack, if it has no folder)
 MODELS = {
-    "gpt2": (32, 1024, 0, 50257, None),
+    "gpt2": (32, 1024, 0, 50257, "gpt2-1024.json"),
+    "long": (1, 32768, 0, 50257, "long.json"),
     "bert": (64, 128, 1, 30522, "examples/bert/graph.json"),
     "gpt2-tiny": (8, 32, 1, 190, "examples/gpt2-tiny/graph.json"),
     "bert-tiny": (8, 32, 1, 190, "examples/bert-tiny/graph.json"),
@@ -25,7 +26,8 @@ def tokens_of(model):
 
 
 def graph_of(m, model):
-    return MODELS[model][4] or os.path.join(m.pack, "gpt2-1024.json")
+    graph = MODELS[model][4]
+    return graph if "/" in graph else os.path.join(m.pack, graph)
 
 
 def ids(m, model, n_rows=None):

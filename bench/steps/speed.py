@@ -48,7 +48,7 @@ def speed(m):
                          cuda=way)
                 line(m, f"hapc {model}, {n} GPU, {rows_of(model) * n} x {tokens_of(model)} tokens, {way}: "
                         f"{run.median()} ms/step, losses {run.some_losses()}")
-                print("\n".join("    " + x for x in run.said("workspace|segments|device 0|rehearsed")))
+                print("\n".join("    " + x for x in run.said("workspace|segments|device 0|rehearsed|attention", 8)))
         first = m.path(f"plan.{model}.1")
         if os.path.isdir(first):
             trace(m, model, first, f"trace.{model}")
@@ -59,10 +59,12 @@ def torch(m):
     for model in m.models:
         for n in counts(m):
             start = ["python3"] if n == 1 else ["torchrun", "--nproc-per-node", str(n)]
-            done = m.run(f"torch.{model}.{n}", [*start, "bench/torch/torch_step.py", model,
-                                                str(rows_of(model) * n)], 240, plain=True)
-            for x in [x for x in done.text().splitlines() if "ms/step" in x or "Error" in x][-3:]:
-                line(m, x)
+            for kernels in ("flash", "cudnn") if model == "long" else ("any",):
+                done = m.run(f"torch.{model}.{n}.{kernels}",
+                             [*start, "bench/torch/torch_step.py", model, str(rows_of(model) * n), kernels], 240,
+                             plain=True)
+                for x in [x for x in done.text().splitlines() if "ms/step" in x or "Error" in x or " calls " in x][-9:]:
+                    line(m, x)
 
 
 def gemm(m):

@@ -1,27 +1,35 @@
 #!/usr/bin/env python3
-"""Compiled PyTorch steps of GPT-2 124M on rows of 1024 tokens, or of BERT-base (masked language model) on
-rows of 128: bf16 autocast, fused AdamW, no dropout, DDP if started by torchrun on several GPUs. Prints
-the median of 25 steps and the first losses.
+"""Compiled PyTorch steps of GPT-2 124M on rows of 1024 tokens, of `long` (long_model.py) on rows of 32768, or
+of BERT-base (masked language model) on rows of 128: bf16 autocast, fused AdamW, no dropout, DDP if started
+by torchrun on several GPUs. Prints the median of 25 steps and the first losses. A third word names the
+kernels that F.scaled_dot_product_attention may take: flash or cudnn; without, PyTorch chooses.
 
-    python3 bench/torch/torch_step.py gpt2|bert ROWS
+    python3 bench/torch/torch_step.py gpt2|long|bert ROWS [flash|cudnn]
 """
 
 import os
+import re
 import sys
 import time
 
 import torch
 import torch.distributed as dist
 import transformers
+from long_model import TOKENS, WORDS, Long
 
 name, rows = sys.argv[1], int(sys.argv[2])
+kernels = sys.argv[3] if len(sys.argv) > 3 else "any"
+for one in ("flash", "cudnn", "mem_efficient", "math") if kernels != "any" else ():
+    getattr(torch.backends.cuda, f"enable_{one}_sdp")(one == kernels)
 rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 torch.cuda.set_device(rank)
 if world > 1:
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
 torch.manual_seed(0)
 torch.set_float32_matmul_precision("high")
-if name == "gpt2":
+if name == "long":
+    tokens, words, model = TOKENS, WORDS, Long()
+elif name == "gpt2":
     tokens = 1024
     config = transformers.GPT2Config(attn_pdrop=0, embd_pdrop=0, resid_pdrop=0, use_cache=False)
     model = transformers.GPT2LMHeadModel(config)
@@ -30,17 +38,20 @@ else:
     config = transformers.BertConfig(
         hidden_dropout_prob=0, attention_probs_dropout_prob=0, max_position_embeddings=tokens)
     model = transformers.BertForMaskedLM(config)
+if name != "long":
+    words = config.vocab_size
 model = model.cuda().train()
 run = torch.nn.parallel.DistributedDataParallel(
     model, device_ids=[rank], gradient_as_bucket_view=True) if world > 1 else model
 run = torch.compile(run)
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-ids = torch.randint(1, config.vocab_size, (rows // world, tokens), device="cuda")
+ids = torch.randint(1, words, (rows // world, tokens), device="cuda")
 
 
 def step():
     with torch.autocast("cuda", torch.bfloat16):
-        loss = run(input_ids=ids, labels=ids).loss
+        loss = run(input_ids=ids, labels=ids)
+        loss = loss if name == "long" else loss.loss
     loss.backward()
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
@@ -58,9 +69,16 @@ for _ in range(25):
     torch.cuda.synchronize()
     times.append(time.perf_counter() - start)
 times.sort()
+if rank == 0 and kernels != "any":  # which they were, and their time
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        step()
+        torch.cuda.synchronize()
+    for x in sorted(profile.key_averages(), key=lambda x: -x.self_device_time_total):
+        if re.search("flash|fmha|sdpa|cudnn", x.key):
+            print(f"    {x.self_device_time_total / 1e3:9.2f} ms {x.count:4} calls {x.key[:110]}", flush=True)
 if rank == 0:
     peak = torch.cuda.max_memory_allocated() / 2**30
-    print(f"PyTorch {torch.__version__} compiled, {name}, {world} GPU, {rows} x {tokens} tokens: "
+    print(f"PyTorch {torch.__version__} compiled, {name}, attention {kernels}, {world} GPU, {rows} x {tokens} tokens: "
           f"{times[12] * 1e3:.2f} ms/step, {peak:.1f} GiB, losses {losses[0]:.4f} {losses[-1]:.4f}", flush=True)
 if world > 1:
     dist.destroy_process_group()

@@ -56,6 +56,15 @@ static int64_t rows(const walk *w, int t)
     return n;
 }
 
+// The largest divisor of n that is at most `most`.
+static int64_t divisor(int64_t n, int64_t most)
+{
+    int64_t d = most < n ? most : n;
+    while (d > 1 && n % d)
+        d--;
+    return d;
+}
+
 static int64_t elem(const walk *w, int t)
 {
     return ir_dtype_bytes(tensor(w, t)->dtype);
@@ -165,18 +174,62 @@ static void matmul(walk *w, const syn_instr *in, bool a_t, bool b_t)
     takes(w, work);
 }
 
-// q and dq, k: operands of the backward pass.
+int64_t syn_attention_room(int64_t b, int64_t hk, int64_t group, int64_t q, int64_t k, int64_t e)
+{
+    const int64_t mib = 1 << 20;
+    if (b * hk * group * q * k * e == 0) return 0;
+    int64_t scores = round_up(q, IR_CUDA_HEAD_ROWS) * round_up(k, IR_CUDA_HEAD_KEYS) * 2;
+    int64_t most = IR_CUDA_HEAD_ROOM * mib / (scores * group), each = scores;
+    if (scores > IR_CUDA_HEAD_SCORES * mib || most < 1)
+        each = q * e * 4; // dq
+    else if (most < hk)
+        b = 1, hk = divisor(hk, most);
+    else
+        b = divisor(b, most / hk);
+    if (group > 1) each += 2 * k * e * 2; // dk and dv of every query head
+    int64_t lengths = q % IR_CUDA_HEAD_KEYS ? b * 8 : 0;
+    return b * hk * group * (each + q * 4) + lengths + COST_CUDA_ALIGN;
+}
+
+// Queries of a part that begins at `first`: what their gradient takes.
+static void attention_part(walk *w, const syn_instr *in, int64_t first, int64_t n_q)
+{
+    const ir_node *n = &w->p->g->nodes.p[in->node];
+    int q = in->in[1], k = in->in[2];
+    int64_t b = dim(w, q, 0), hq = dim(w, q, 1), hk = dim(w, k, 1), e = dim(w, q, 3);
+    int64_t n_k = dim(w, k, 2);
+    bool causal = n->attr[ir_attr_index(n->op, "causal")].i, narrow;
+    narrow = elem(w, q) == 2 && in->n_in < 7 && n->attr[ir_attr_index(n->op, "dropout")].f == 0 &&
+             e % (IR_CUDA_VECTOR / 2) == 0 && e <= IR_CUDA_HEAD_WIDTH && e == dim(w, in->in[3], 3);
+    if (causal && first + n_q <= n_k)
+        n_k = first + n_q;
+    else
+        narrow &= !causal || first == 0;
+    takes(w, b * hq * n_q * 4);
+    if (narrow && hk && n_q >= IR_CUDA_HEAD_ROWS && n_k >= IR_CUDA_HEAD_ROWS)
+        takes(w, syn_attention_room(b, hk, hq / hk, n_q, n_k, e));
+}
+
 static void attention_bwd(walk *w, const syn_instr *in)
 {
-    int q = in->in[1], k = in->in[2];
-    int64_t heads = dim(w, q, 0) * dim(w, q, 1), n_q = dim(w, q, 2), e = dim(w, q, 3);
-    int64_t n_k = dim(w, k, 2), stats = heads * n_q * 4;
-    bool narrow = elem(w, q) == 2 && e % (IR_CUDA_VECTOR / 2) == 0 && e <= IR_CUDA_HEAD_WIDTH &&
-                  n_q >= IR_CUDA_HEAD_ROWS && n_k >= IR_CUDA_HEAD_ROWS;
-    takes(w, stats);
-    if (narrow)
-        takes(w,
-              (n_k + COST_CUDNN_KEYS - 1) / COST_CUDNN_KEYS * stats * e + stats + COST_CUDA_ALIGN);
+    int q = in->in[1];
+    const syn_mesh *m = w->p->mesh;
+    const syn_cut *cut = NULL;
+    for (int a = 0; a < m->n_axes; a++) {
+        const syn_axis_state *s = &tensor(w, q)->state.ax[a];
+        if (s->kind == SYN_S && s->dim == 2) cut = &m->cuts.p[s->cut];
+    }
+    if (!cut) {
+        attention_part(w, in, 0, dim(w, q, 2));
+        return;
+    }
+    int64_t first = 0;
+    for (int at = 0; at < cut->n; first += cut->table[at++]) {
+        bool here = false;
+        for (int r = 0; r < m->n_ranks && !here; r++)
+            here = m->class_of[r] == w->c && syn_coord(m, r, cut->axis) == at;
+        if (here && cut->table[at] > 0) attention_part(w, in, first, cut->table[at]);
+    }
 }
 
 static void op(walk *w, const syn_instr *in)

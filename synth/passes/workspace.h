@@ -17,6 +17,10 @@
 // Fills padded_bytes and work_bytes of a placed program; 0 on CPUs.
 void syn_workspace(syn_program *p);
 
+// Workspace of one call of cuDNN's backward attention: b samples of hk key heads, each with `group`
+// query heads of q queries and k keys, e wide (cuda_head_split.h says which heads a call takes).
+int64_t syn_attention_room(int64_t b, int64_t hk, int64_t group, int64_t q, int64_t k, int64_t e);
+
 static inline int64_t syn_workspace_bytes(const syn_program *p, int c)
 {
     return p->padded_bytes[c] + p->work_bytes[c];

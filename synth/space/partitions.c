@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/runtime_limits.h"
 #include "solver/lp.h"
 
 const char *syn_starting_ratio_name(syn_starting_ratio r)
@@ -41,6 +42,17 @@ static uint64_t class_signature(const ir_graph *g, const ir_factors *f, int cls,
     return hb_hash_key(key, sizeof key);
 }
 
+// The class of an attention's queries, if they are one and the mask is causal; else -1.
+static int causal_queries(const ir_graph *g, const ir_factors *f, int node)
+{
+    const ir_node *n = &g->nodes.p[node];
+    if (ir_op_of(n->op)->flops_kind != IR_FLOPS_SDPA) return -1;
+    if (!n->attr[ir_attr_index(n->op, "causal")].i) return -1;
+    const ir_rule *r = &f->rule[node];
+    const ir_rule_dim *q = &r->in[n->op == IR_OP_sdpa ? 0 : 1][2];
+    return q->n == 1 && q->f[0] >= 0 ? r->factor[q->f[0]].cls : -1;
+}
+
 syn_partitions *syn_partitions_new(hb_arena *a, const ir_graph *g, const ir_factors *f)
 {
     syn_partitions *p = HB_NEW(a, syn_partitions);
@@ -75,6 +87,10 @@ syn_partitions *syn_partitions_new(hb_arena *a, const ir_graph *g, const ir_fact
         }
         p->set_of[c] = k;
     }
+    for (int n = 0; n < g->nodes.n; n++) {
+        int c = causal_queries(g, f, n);
+        if (c >= 0) p->set[p->set_of[c]].causal = true;
+    }
     return p;
 }
 
@@ -98,21 +114,50 @@ static void add_cut(struct syn_partition_set *q, int axis, int id)
     if (q->n[axis] < SYN_MAX_PARTITIONS) q->cut[axis][q->n[axis]++] = id;
 }
 
-void syn_partitions_add(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set, int axis,
-                        const double *weight, hb_str name)
+static void add_rounded(hb_arena *a, struct syn_partition_set *q, syn_mesh *mesh, int axis,
+                        const double *weight, int64_t grain, hb_str name)
 {
     int n = syn_extent(mesh, axis);
     if (mesh->n_ranks == 1) return; // nothing is cut
+    if (q->n[axis] == SYN_MAX_PARTITIONS || q->size < 2) return;
+    if (axis == SYN_BOTH && q->n[0] == SYN_MAX_PARTITIONS) return;
+    if (!q->batch && 2 * (q->size / q->grain) <= n) return;
     int64_t *table = HB_ARRAY(a, int64_t, n);
+    lp_round(q->size, grain, n, weight, table);
+    int id = syn_cut_intern(a, mesh, axis, q->size, table, name);
+    if (axis == SYN_BOTH) add_cut(q, 0, mesh->cuts.p[id].coarse);
+    add_cut(q, axis, id);
+}
+
+void syn_partitions_add(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set, int axis,
+                        const double *weight, hb_str name)
+{
+    for (int k = 0; k < p->n_sets; k++)
+        if (set < 0 || k == set)
+            add_rounded(a, &p->set[k], mesh, axis, weight, p->set[k].grain, name);
+}
+
+// Parts of queries cover areas of a causal mask by weights: the area in front of a boundary goes
+// with its square. Boundaries lie between tiles of attention's kernels if every part has one.
+static void add_by_area(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set, int axis,
+                        const double *weight, hb_str name)
+{
+    int n = syn_extent(mesh, axis);
+    double all = 0, before = 0, least = 1, *width = HB_ARRAY(a, double, n);
+    for (int k = 0; k < p->n_sets; k++)
+        if (p->set[k].batch && p->set[k].size > p->set[k].grain) return;
+    for (int i = 0; i < n; i++)
+        all += weight[i];
+    for (int i = 0; i < n; before += weight[i++]) {
+        width[i] = sqrt((before + weight[i]) / all) - sqrt(before / all);
+        least = fmin(least, width[i]);
+    }
     for (int k = 0; k < p->n_sets; k++) {
         struct syn_partition_set *q = &p->set[k];
-        if ((set >= 0 && k != set) || q->n[axis] == SYN_MAX_PARTITIONS || q->size < 2) continue;
-        if (axis == SYN_BOTH && q->n[0] == SYN_MAX_PARTITIONS) continue;
-        if (!q->batch && 2 * (q->size / q->grain) <= n) continue;
-        lp_round(q->size, q->grain, n, weight, table);
-        int id = syn_cut_intern(a, mesh, axis, q->size, table, name);
-        if (axis == SYN_BOTH) add_cut(q, 0, mesh->cuts.p[id].coarse);
-        add_cut(q, axis, id);
+        if (!q->causal || (set >= 0 && k != set)) continue;
+        bool tiles = q->grain == 1 && least * (double)q->size >= IR_CUDA_HEAD_KEYS;
+        add_rounded(a, q, mesh, axis, width, tiles ? IR_CUDA_HEAD_KEYS : q->grain,
+                    hb_fmt(a, "%.*s area", HB_ARG(name)));
     }
 }
 
@@ -121,6 +166,7 @@ void syn_partitions_add_ranks(hb_arena *a, syn_partitions *p, syn_mesh *mesh, in
 {
     if (mesh->n_axes == 1) {
         syn_partitions_add(a, p, mesh, set, 0, per_rank, name);
+        add_by_area(a, p, mesh, set, 0, per_rank, name);
         return;
     }
     syn_partitions_add(a, p, mesh, set, SYN_BOTH, per_rank, name);
@@ -131,7 +177,9 @@ void syn_partitions_add_ranks(hb_arena *a, syn_partitions *p, syn_mesh *mesh, in
         for (int k = 0; k < p->n_sets; k++) // sums of a cut over both axes serve axis 0
             if ((set < 0 || k == set) && p->set[k].n[axis] == 0)
                 syn_partitions_add(a, p, mesh, k, axis, sum, name);
+        if (axis == 1) add_by_area(a, p, mesh, set, axis, sum, name);
     }
+    add_by_area(a, p, mesh, set, SYN_BOTH, per_rank, name);
 }
 
 bool syn_partitions_same(const syn_partitions *a, const syn_partitions *b)

@@ -17,6 +17,7 @@ typedef struct syn_partitions {
     struct syn_partition_set {
         int64_t size, grain;
         bool batch;
+        bool causal; // queries of an attention under a causal mask
         uint64_t like; // of the places that its classes have, however often: a folded step's set
                        // is the whole's of equal size and `like`
         // By axis of the cuts (SYN_BOTH: over both): indices in mesh->cuts. The sums by machine of
@@ -46,7 +47,9 @@ bool syn_partitions_same(const syn_partitions *a, const syn_partitions *b); // o
 // be left without is not cut there, unless it is the batch.
 void syn_partitions_add(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set, int axis,
                         const double *weight, hb_str name);
-// The cuts of every axis that weights per rank mean.
+// The cuts of every axis that weights per rank mean. Queries under a causal mask get, beside the
+// cut by weights, one whose parts cover areas of the mask by weights, where the batch cannot be
+// cut.
 void syn_partitions_add_ranks(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set,
                               const double *per_rank, hb_str name);
 

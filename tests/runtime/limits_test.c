@@ -8,9 +8,11 @@
 #include "core/pair.h"
 #include "core/put_turns.h"
 #include "cuda/device/cuda_limits.h"
+#include "cuda/kernels/cuda_head_split.h"
 #include "hap/fusion_args.h"
 #include "ir/graph.h"
 #include "ir/runtime_limits.h"
+#include "synth/passes/workspace.h"
 #include "synth/plan/program.h"
 
 typedef struct pair {
@@ -40,7 +42,10 @@ START_TEST(numbers_are_the_same)
         PAIR(IR_CUDA_MOST_SUMS, CUDA_MOST_SUMS),
         PAIR(IR_CUDA_NUMBER_PARTS, CUDA_NUMBER_PARTS),
         PAIR(IR_CUDA_HEAD_ROWS, CUDA_HEAD_ROWS),
+        PAIR(IR_CUDA_HEAD_KEYS, CUDA_HEAD_KEYS),
         PAIR(IR_CUDA_HEAD_WIDTH, CUDA_HEAD_WIDTH),
+        PAIR(IR_CUDA_HEAD_SCORES, CUDA_HEAD_SCORES),
+        PAIR(IR_CUDA_HEAD_ROOM, CUDA_HEAD_ROOM),
         PAIR(IR_TURN_MEMBERS, HAP_TURN_MEMBERS),
         PAIR(IR_MAX_RANK, HAP_MAX_RANK),
         PAIR(IR_MAX_IN, HAP_MAX_IN),
@@ -68,6 +73,74 @@ START_TEST(numbers_are_the_same)
 }
 END_TEST
 
+// Workspace of a call of attention's backward pass: as cuDNN 9.19 asks for it on an H200 (verbose
+// runs print it).
+START_TEST(attention_takes_what_is_counted)
+{
+    static const int64_t asked[][7] = {
+        // samples, key heads, query heads of each, queries, keys, width; bytes
+        // clang-format off
+        {1, 1, 1, 128, 128, 128, 33536},
+        {1, 1, 1, 128, 256, 128, 66304},
+        {1, 1, 1, 128, 384, 128, 99072},
+        {1, 1, 1, 200, 301, 128, 197672},
+        {1, 1, 1, 200, 128, 128, 66600},
+        {1, 1, 1, 256, 640, 128, 328960},
+        {1, 1, 2, 1024, 1024, 128, 5251328},
+        {1, 1, 1, 200, 301, 80, 197672},
+        {1, 1, 1, 200, 128, 80, 66600},
+        {1, 1, 2, 1024, 1024, 80, 4858112},
+        {1, 1, 1, 200, 301, 8, 197672},
+        {1, 1, 1, 200, 128, 8, 66600},
+        {1, 1, 2, 1024, 1024, 8, 4268288},
+        {2, 2, 1, 200, 200, 128, 527760},
+        {2, 2, 1, 200, 301, 128, 789904},
+        {1, 1, 1, 1024, 1024, 128, 2101504},
+        {1, 8, 1, 2048, 2048, 128, 67174656},
+        {1, 6, 1, 8192, 8192, 128, 805503232},
+        {1, 2, 2, 1024, 1024, 64, 9453824},
+        {1, 2, 4, 1024, 1024, 64, 18907392},
+        {1, 2, 2, 100, 177, 64, 445256},
+        {1, 1, 1, 16416, 16384, 64, 4268424},
+        {1, 2, 2, 16384, 16384, 64, 33816832},
+        {1, 2, 2, 16384, 24000, 128, 82968832},
+        {2, 2, 1, 16400, 16400, 64, 17056272},
+        {1, 1, 1, 16400, 24001, 80, 5313864},
+        {1, 1, 16, 1024, 1024, 64, 37814528},
+        {1, 16, 1, 32768, 32768, 64, 136315136},
+        {2, 2, 2, 160, 160, 64, 1119504},
+        {2, 3, 1, 64, 128, 64, 100112},
+        // clang-format on
+    };
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const int64_t *x = asked[i];
+        ck_assert_int_eq(syn_attention_room(x[0], x[1], x[2], x[3], x[4], x[5]), x[6]);
+    }
+}
+END_TEST
+
+// Whatever the shape, the planner counts one call of those that the runtime makes; none grows with
+// the square of the sequence beyond a limit.
+START_TEST(attention_is_called_as_counted)
+{
+    static const int64_t lengths[] = {64, 100, 1024, 2048, 8192, 16384, 23000, 32768, 131072};
+    static const int64_t heads[][3] = {{1, 1, 1}, {32, 12, 1}, {1, 32, 1}, {3, 7, 4}, {8, 2, 64}};
+    for (size_t i = 0; i < 9 * 9 * 5 * 2; i++) {
+        int64_t q = lengths[i % 9], k = lengths[i / 9 % 9], e = i / 405 ? 128 : 64;
+        int64_t b = heads[i / 81 % 5][0], hk = heads[i / 81 % 5][1], group = heads[i / 81 % 5][2];
+        cuda_head_split s = cuda_heads_at_once(b, hk, group, q, k);
+        ck_assert(b % s.b == 0 && hk % s.hk == 0 && (s.hk == hk || s.b == 1));
+        int64_t bytes = syn_attention_room(b, hk, group, q, k, e), n = s.b * s.hk * group;
+        ck_assert_int_eq(bytes, syn_attention_room(s.b, s.hk, group, q, k, e));
+        int64_t linear = 4 * n * (q * (e + 1) + k * e) + 8 * b + 256, scores = q * k * 2;
+        if (!s.ordered) ck_assert(s.b == b && s.hk == hk && bytes <= linear);
+        ck_assert_int_le(bytes, linear + ((int64_t)CUDA_HEAD_ROOM << 20));
+        if (scores > (int64_t)CUDA_HEAD_SCORES << 20) ck_assert(!s.ordered);
+        if (scores * group < (int64_t)CUDA_HEAD_SCORES << 19) ck_assert(s.ordered);
+    }
+}
+END_TEST
+
 START_TEST(plans_stay_within_the_runtime)
 {
     static const pair all[] = {
@@ -86,6 +159,8 @@ int main(void)
     Suite *s = suite_create("limits");
     TCase *t = tcase_create("limits");
     tcase_add_test(t, numbers_are_the_same);
+    tcase_add_test(t, attention_takes_what_is_counted);
+    tcase_add_test(t, attention_is_called_as_counted);
     tcase_add_test(t, plans_stay_within_the_runtime);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -395,6 +395,55 @@ START_TEST(head_parallel)
 }
 END_TEST
 
+// One long sequence and fewer heads than devices: attention by parts of the queries that cover
+// equal areas of the causal mask, over gathered keys and values, whose gradients are reduced and
+// scattered; all else by equal parts of the positions.
+START_TEST(query_parallel)
+{
+    hb_arena *a = hb_arena_new();
+    device d[4];
+    alike(d, 4, (device){20, 1000, 100, 2, 0});
+    small_transformer m = {.batch = 1,
+                           .tokens = 32768,
+                           .width = 256,
+                           .heads = 2,
+                           .hidden = 1024,
+                           .vocabulary = 64,
+                           .n_layers = 1};
+    world w = found(a, small_attention(a, &m), in_world(_i, small_cluster(a, 1, 4, d, 0, 0)));
+    const syn_state *s = fact_state(w.p, "s0");
+    ck_assert(fact_cut(s, 0, 2));
+    double before = 0, n = (double)m.tokens;
+    for (int r = 0; r < 4; r++) {
+        double part = (double)fact_part(w.p, s, 0, r), area = (2 * before + part) * part / (n * n);
+        ck_assert_msg(fabs(area - 0.25) < 0.02, "part %d has %g of the mask", r, area);
+        before += part;
+    }
+    for (int i = 1; i < 3; i++)
+        ck_assert(fact_whole(fact_reads(w.p, "s0", i)));
+    // Of tensors as large as keys: gathered are keys and values, reduced and scattered their
+    // gradients.
+    int n_moves[COST_RESHARD + 1] = {0};
+    for (int i = 0; i < w.p->instr.n; i++) {
+        const syn_instr *in = &w.p->instr.p[i];
+        if (in->kind != SYN_START) continue;
+        const ir_tensor *t = &w.g->tensors.p[w.p->tensors.p[in->out[0]].value];
+        int64_t size = 1;
+        for (int k = 0; k < t->rank; k++)
+            size *= t->dim[k];
+        n_moves[in->coll] += size == m.tokens * m.width;
+    }
+    ck_assert_int_eq(n_moves[COST_ALL_GATHER], 2);
+    ck_assert_int_eq(n_moves[COST_REDUCE_SCATTER], 2);
+    ck_assert_int_eq(n_moves[COST_RESHARD], 4); // queries, result and the gradients of both
+    ck_assert_int_eq(fact_part(w.p, fact_state(w.p, "u0"), 0, 0), m.tokens / 4);
+    slower_with(&w, "s0=S(1)");
+    slower_with(&w, "s0=R");
+    slower_as(&w, syn_strategy_named("tp"));
+    hb_arena_free(a);
+}
+END_TEST
+
 // The factors of a weight's gradient (a layer's input and its output's gradient) are gathered, and
 // every rank computes the whole gradient, which never travels.
 START_TEST(sufficient_factors)
@@ -627,6 +676,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, vocabulary_parallel, 0, 2);
     tcase_add_loop_test(t, sequence_parallel, 0, 2);
     tcase_add_loop_test(t, head_parallel, 0, 2);
+    tcase_add_loop_test(t, query_parallel, 0, 2);
     tcase_add_test(t, sufficient_factors);
     tcase_add_test(t, expert_parallel);
     tcase_add_loop_test(t, machines_and_devices, 0, 2);

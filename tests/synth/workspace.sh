@@ -35,6 +35,21 @@ else
     grep -q 'of them beside the arena' "$work/out" || fail "no plan: $(cat "$work/out")"
 fi
 
+# Attention of 131072 tokens: f32 gradients of 4 heads' queries (16 wide) and their statistics, of the
+# longest of eight parts; or of all queries of a head on each of four. Scores would be 32 GiB a head.
+sed 's/\b32\b/131072/g; s/\b33\b/131073/g' examples/gpt2-tiny/graph.json >"$work/long.json"
+long() { # DEVICES STATE
+    cluster '80 GB'
+    sed -i "s/model: H200, count: 1/model: H200, count: $1/; s/^source/    link: {bandwidth: 370 GB\/s, latency: 8 us}\n&/" "$work/one.yaml"
+    plan "$work/long.json" "$work/one.yaml" --batch 1 --precision bf16 --pin "*.attn.sdpa=$2" || fail "$*: $(cat "$work/out")"
+}
+long 8 'S(2)'
+queries=$(sed -n 's/.*"from": *"[a-z]* area"[^[]*\[\([0-9]*\),.*/\1/p' "$work/plan/plan.json" | head -n 1)
+[ "${queries:-0}" -gt 40000 ] || fail "no cut by area: ${queries:-none}"
+[ "$(of work_bytes)" = $((queries * 4 * (16 + 1) * 4 + 256)) ] || fail "128k tokens by positions: $(of work_bytes)"
+long 4 'S(1)'
+[ "$(of work_bytes)" = $((131072 * (16 + 1) * 4 + 256)) ] || fail "128k tokens by heads: $(of work_bytes)"
+
 plan examples/bert/graph.json clusters/laptop.yaml --batch 8 || fail "$(cat "$work/out")"
 [ "$(of padded_bytes),$(of work_bytes)" = 0,0 ] || fail "on CPUs: $(of padded_bytes),$(of work_bytes)"
 

@@ -9,6 +9,7 @@
 #   tests/train/train_cases.sh pushes      collectives by copies into other ranks' memory
 #   tests/train/train_cases.sh pairs       collectives beside the matmuls that they feed or that feed them
 #   tests/train/train_cases.sh experts     rows cut before and after the experts, experts cut between
+#   tests/train/train_cases.sh positions   one sequence cut over ranks, in attention by area of the causal mask
 #   tests/train/train_cases.sh rehearsal   nothing stays of passes ahead of the first step
 set -u
 . tests/train/train_steps.sh
@@ -222,6 +223,40 @@ experts()
     same_on_one $graph bert-moe-tiny 20 moe laptop dp-prop --micro-batches 2
 }
 
+# cluster_of MACHINES FAST SLOW: ranks so slow that what they compute counts and links are free
+cluster_of()
+{
+    local machine name=$work/slow$1$2$3.yaml
+    echo "name: slow
+machines:" >"$name"
+    for machine in $(seq "$1"); do
+        echo "  - name: m$machine
+    devices:
+      - {name: slow, kind: cpu, count: $2, f32: 1 GFLOP/s, memory: 4 GB, memory_bandwidth: 100 GB/s}
+      - {name: slower, kind: cpu, count: $3, f32: 0.6 GFLOP/s, memory: 4 GB, memory_bandwidth: 100 GB/s}
+    link: {bandwidth: 100 GB/s, latency: 0.01 us}" | sed '/count: 0/d' >>"$name"
+    done
+    echo "network: {bandwidth: 100 GB/s, latency: 0.01 us}
+source: datasheet" >>"$name"
+    echo "$name"
+}
+
+positions()
+{
+    local graph=examples/gpt2-tiny/graph.json cluster pin='transformer.h.*.attn.sdpa=S(2)'
+    from=(--init $torch/gpt2-tiny/init.safetensors)
+    one single $graph gpt2-tiny 10 --batch 1
+    for cluster in $(cluster_of 1 2 0) $(cluster_of 1 2 1) $(cluster_of 1 3 1); do
+        same_on_one $graph gpt2-tiny 10 single "$cluster" auto --batch 1 --pin "$pin"
+        grep -q '"from":"[a-z]* area"' "$work/$(basename "$cluster" .yaml)-auto/plan.json" ||
+            fail "no cut by area: this tests nothing"
+    done
+    same_on_one $graph gpt2-tiny 10 single "$(cluster_of 2 1 1)" auto --batch 1 --mesh machine --pin "$pin"
+    from=(--seed 5)
+    one drops tests/graphs/gpt2-dropout.json gpt2-tiny 10 --batch 1
+    same_on_one tests/graphs/gpt2-dropout.json gpt2-tiny 10 drops "$(cluster_of 1 2 1)" auto --batch 1 --pin "$pin"
+}
+
 # pushed PLAN KIND: a collective of the kind is a push
 pushed()
 {
@@ -404,9 +439,9 @@ rehearsal()
 
 case ${1:-} in
 zero-rows) zero_rows ;;
-batch | resume | dropout | variants | experts | pushes | pairs | rehearsal) "$1" ;;
+batch | resume | dropout | variants | experts | positions | pushes | pairs | rehearsal) "$1" ;;
 *)
-    echo "usage: tests/train/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|pushes|pairs|rehearsal"
+    echo "usage: tests/train/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|positions|pushes|pairs|rehearsal"
     exit 2
     ;;
 esac

@@ -20,7 +20,10 @@ enum {
     CUDA_MOST_SUMS = 4,       // tensors whose columns are summed at once
     CUDA_NUMBER_PARTS = 264,  // of a tensor that is summed to one number, at most
     CUDA_HEAD_ROWS = 64,      // queries, and keys, of attention by cuDNN, at least: a tile's
-    CUDA_HEAD_WIDTH = 128     // of its heads, at most
+    CUDA_HEAD_KEYS = 128,     // keys of a tile of its ordered backward pass
+    CUDA_HEAD_WIDTH = 128,    // of its heads, at most
+    CUDA_HEAD_SCORES = 256,   // MiB of scores that pass may write of one head
+    CUDA_HEAD_ROOM = 2048     // MiB of them that one call may
 };
 
 #endif

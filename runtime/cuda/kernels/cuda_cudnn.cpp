@@ -1,9 +1,10 @@
 // Attention of bf16 and f16 heads by cuDNN's graph API (cudnn-frontend, headers alone). libcudnn is
 // loaded when the device starts; without it every head runs on the kernels of cuda_sdpa.cu. A
-// shape's plan is built at its first call and kept. The backward pass is the deterministic one
-// where there is one. --cuda attention=own leaves cuDNN out. Of fewer
-// queries or keys than a tile its backward kernel (9.19, sm_90) writes whole tiles, past tensors
-// whose heads lie apart; =short gives it such calls all the same, to see that.
+// shape's plan is built at its first call and kept. The backward pass is the ordered
+// (deterministic) one where there is one and its workspace allows (cuda_head_split.h). --cuda
+// attention=own leaves cuDNN out. Of fewer queries or keys than a tile its backward kernel (9.19,
+// sm_90) writes whole tiles, past tensors whose heads lie apart; =short gives it such calls all the
+// same, to see that.
 
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #include <cstdio>
@@ -15,8 +16,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cuda/kernels/cuda_ops.h"
 #include "cuda/device/cuda_limits.h"
+#include "cuda/kernels/cuda_head_split.h"
+#include "cuda/kernels/cuda_ops.h"
 
 namespace fe = cudnn_frontend;
 
@@ -39,8 +41,8 @@ struct plan {
 bool same(const cuda_heads &a, const cuda_heads &b)
 {
     return a.b == b.b && a.hq == b.hq && a.hk == b.hk && a.q == b.q && a.k == b.k && a.e == b.e &&
-           a.d == b.d && a.type == b.type && a.causal == b.causal && a.scale == b.scale &&
-           !memcmp(a.at, b.at, sizeof a.at);
+           a.d == b.d && a.type == b.type && a.causal == b.causal && a.bottom == b.bottom &&
+           a.scale == b.scale && !memcmp(a.at, b.at, sizeof a.at);
 }
 } // namespace
 
@@ -77,7 +79,14 @@ const char *built(fe::error_t e)
     return e.is_good() ? nullptr : cuda_fail("cuDNN attention: %.300s", e.get_message().c_str());
 }
 
-const char *build(plan &p, cudnnHandle_t handle, bool deterministic)
+template <typename attributes> attributes &masked(attributes &of, const cuda_heads &h)
+{
+    of.set_attn_scale(h.scale);
+    return h.causal && h.bottom ? of.set_causal_mask_bottom_right(true)
+                                : of.set_causal_mask(h.causal);
+}
+
+const char *build(plan &p, cudnnHandle_t handle, bool ordered)
 {
     const cuda_heads &h = p.h;
     fe::graph::Graph &g = p.graph;
@@ -91,12 +100,9 @@ const char *build(plan &p, cudnnHandle_t handle, bool deterministic)
     auto q = tensor(g, "q", Q, of_q, h.at[CUDA_Q]), k = tensor(g, "k", K, of_k, h.at[CUDA_K]);
     auto v = tensor(g, "v", V, of_v, h.at[CUDA_V]);
     if (!p.backward) {
-        auto [o, stats] = g.sdpa(q, k, v,
-                                 fe::graph::SDPA_attributes()
-                                     .set_name("sdpa")
-                                     .set_generate_stats(true)
-                                     .set_causal_mask(h.causal)
-                                     .set_attn_scale(h.scale));
+        fe::graph::SDPA_attributes of;
+        of.set_name("sdpa").set_generate_stats(true);
+        auto [o, stats] = g.sdpa(q, k, v, masked(of, h));
         output(o, O, of_y, h.at[CUDA_Y]);
         output(stats, STATS, of_stats, dense_stats);
         stats->set_data_type(fe::DataType_t::FLOAT);
@@ -105,12 +111,9 @@ const char *build(plan &p, cudnnHandle_t handle, bool deterministic)
              d_o = tensor(g, "do", DO, of_y, h.at[CUDA_DY]);
         auto stats = tensor(g, "stats", STATS, of_stats, dense_stats);
         stats->set_data_type(fe::DataType_t::FLOAT);
-        auto [dq, dk, dv] = g.sdpa_backward(q, k, v, o, d_o, stats,
-                                            fe::graph::SDPA_backward_attributes()
-                                                .set_name("sdpa_backward")
-                                                .set_causal_mask(h.causal)
-                                                .set_attn_scale(h.scale)
-                                                .set_deterministic_algorithm(deterministic));
+        fe::graph::SDPA_backward_attributes of;
+        of.set_name("sdpa_backward").set_deterministic_algorithm(ordered);
+        auto [dq, dk, dv] = g.sdpa_backward(q, k, v, o, d_o, stats, masked(of, h));
         output(dq, DQ, of_q, h.at[CUDA_DQ]);
         output(dk, DK, of_k, h.at[CUDA_DK]);
         output(dv, DV, of_v, h.at[CUDA_DV]);
@@ -123,27 +126,41 @@ const char *build(plan &p, cudnnHandle_t handle, bool deterministic)
     return built(g.get_workspace_size(p.bytes));
 }
 
-// The plan of a shape; one that cuDNN refuses is remembered as such.
-plan *plan_of(cuda_context *x, const cuda_heads &h, bool backward)
+cuda_head_split split_of(const cuda_heads &h)
 {
+    return cuda_heads_at_once(h.b, h.hk, h.hq / h.hk, h.q, h.k);
+}
+
+// The plan of a shape; one that cuDNN refuses is remembered as such. Of a backward pass the shape
+// is that of one call.
+plan *plan_of(cuda_context *x, cuda_heads h, bool backward)
+{
+    const cuda_head_split split = split_of(h);
+    if (backward) {
+        h.hq = h.hq / h.hk * split.hk;
+        h.b = split.b, h.hk = split.hk;
+    }
     for (auto &p : x->attention->plans)
         if (p->backward == backward && same(p->h, h)) return p.get();
-    for (bool deterministic : {true, false}) {
+    for (bool ordered : {true, false}) {
+        if (ordered && backward && !split.ordered) continue;
         auto p = std::make_unique<plan>();
         p->h = h;
         p->backward = backward;
-        const char *why = build(*p, x->attention->handle, deterministic);
+        const char *why = build(*p, x->attention->handle, ordered);
         p->refused = why != nullptr;
-        if (p->refused && backward && deterministic) continue;
+        if (p->refused && backward && ordered) continue;
         if (x->verbose)
             fprintf(stderr,
-                    "attention %s of %lld x %lld heads, %lld queries, %lld keys, %lld wide: %s\n",
+                    "attention %s of %lld x %lld heads, %lld queries, %lld keys, %lld wide: %s, "
+                    "workspace %lld bytes\n",
                     backward ? "backward" : "forward", (long long)h.b, (long long)h.hq,
                     (long long)h.q, (long long)h.k, (long long)h.e,
-                    why             ? why
-                    : !backward     ? "by cuDNN"
-                    : deterministic ? "by cuDNN, deterministic"
-                                    : "by cuDNN, not deterministic");
+                    why         ? why
+                    : !backward ? "by cuDNN"
+                    : ordered   ? "by cuDNN, deterministic"
+                                : "by cuDNN, not deterministic",
+                    (long long)p->bytes);
         x->attention->plans.push_back(std::move(p));
         x->made[x->phase].plans++;
         break;
@@ -217,14 +234,24 @@ extern "C" const char *cuda_cudnn_backward(cuda_context *x, const cuda_heads *h,
                                            const cuda_head_grads *g)
 {
     plan *p = plan_of(x, *h, true);
-    std::unordered_map<int64_t, void *> pack = {{Q, const_cast<void *>(g->q)},
-                                                {K, const_cast<void *>(g->k)},
-                                                {V, const_cast<void *>(g->v)},
-                                                {O, const_cast<void *>(g->o)},
-                                                {DO, const_cast<void *>(g->dout)},
-                                                {STATS, const_cast<void *>(g->lse)},
-                                                {DQ, g->dq},
-                                                {DK, g->dk},
-                                                {DV, g->dv}};
-    return execute(x, p, pack);
+    const cuda_head_split one = split_of(*h);
+    const int64_t group = h->hq / h->hk;
+    for (int64_t b = 0; b < h->b; b += one.b) {
+        for (int64_t head = 0; head < h->hk; head += one.hk) {
+            auto at = [&](const void *t, int role, int64_t first) -> void * {
+                int64_t n = b * h->at[role].b + first * h->at[role].h;
+                return (char *)const_cast<void *>(t) + n * hap_dtype_bytes(h->type);
+            };
+            int64_t first = head * group; // of the queries
+            float *lse = (float *)const_cast<void *>(g->lse) + (b * h->hq + first) * h->q;
+            std::unordered_map<int64_t, void *> pack = {
+                {Q, at(g->q, CUDA_Q, first)},      {K, at(g->k, CUDA_K, head)},
+                {V, at(g->v, CUDA_V, head)},       {O, at(g->o, CUDA_Y, first)},
+                {DO, at(g->dout, CUDA_DY, first)}, {STATS, lse},
+                {DQ, at(g->dq, CUDA_DQ, first)},   {DK, at(g->dk, CUDA_DK, head)},
+                {DV, at(g->dv, CUDA_DV, head)}};
+            CUDA_TRY(execute(x, p, pack));
+        }
+    }
+    return nullptr;
 }

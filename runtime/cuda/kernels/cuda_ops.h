@@ -115,7 +115,7 @@ void cuda_columns_end(cuda_context *x);
 typedef struct cuda_heads {
     int64_t b, hq, hk, q, k, e, d; // local sizes
     hap_dtype type;
-    bool causal;
+    bool causal, bottom; // bottom: the last query sees the last key, not the first the first
     float scale;
     cuda_head_at at[CUDA_HEAD_ROLES];
 } cuda_heads;

@@ -1,5 +1,9 @@
 // Attention, forward and backward, on own kernels in f32 arithmetic: what cuDNN does not take (f32,
-// masks, dropout, queries cut by position, wide heads). cpu/ops_sdpa.c states the formulas.
+// masks, dropout, wide heads). cpu/ops_sdpa.c states the formulas.
+//
+// Queries cut by position: under a causal mask the last query of a part sees the last key that any
+// of the part sees. So cuDNN gets the keys up to there and a mask aligned at their ends; the keys
+// behind get no gradient from this part.
 //
 // A warp works on one query row (forward, dq) or one key row (dk, dv) and walks over the other side
 // in tiles of 32 that its block has in shared memory: lane j scores tile row j, then every lane
@@ -7,9 +11,9 @@
 // run.
 
 #include "cuda/kernels/cuda_chains.h"
-#include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_sdpa_short.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 enum { WARPS = 8, TILE = 32, MAX_WIDTH = 256, SLOTS = MAX_WIDTH / 32 };
 
@@ -185,12 +189,17 @@ __global__ void forward(attention o, forward_args t)
 
 static cuda_heads heads_of(const attention &o, hap_dtype type)
 {
-    cuda_heads h = {o.b, o.hq, o.hk, o.q, o.k, o.e, o.d, type, o.causal, o.scale, {}};
+    int64_t seen = o.aq.first + o.q;
+    bool part = o.causal && seen <= o.k;
+    cuda_heads h = {o.b, o.hq, o.hk,     o.q, part ? seen : o.k, o.e,
+                    o.d, type, o.causal, {},  o.scale,           {}};
+    h.bottom = part && o.aq.first > 0;
     memcpy(h.at, o.at, sizeof h.at);
     return h;
 }
 
-// Calls without mask and dropout on queries that start at 0, all of one narrow type, in vectors.
+// Calls without mask and dropout, all of one narrow type, in vectors. Under a causal mask, queries
+// that start behind 0 see no further than there are keys.
 static bool plain(const attention &o, const hap_op_call *c, int n_in, const hap_tensor *q,
                   const hap_tensor *lse)
 {
@@ -200,8 +209,8 @@ static bool plain(const attention &o, const hap_op_call *c, int n_in, const hap_
         if (c->out[i] != lse && (c->out[i]->type != q->type || !aligned(c->out[i]))) return false;
     for (int role = 0; role < CUDA_HEAD_ROLES; role++)
         if (o.at[role].b % 8 || o.at[role].h % 8 || o.at[role].s % 8) return false;
-    return !o.mask.p && o.dropout <= 0 && o.aq.first == 0 && o.aq.outer == 1 &&
-           lse->type == HAP_F32;
+    bool placed = !o.causal || (o.aq.outer == 1 && (o.aq.first == 0 || o.aq.first + o.q <= o.k));
+    return !o.mask.p && o.dropout <= 0 && placed && lse->type == HAP_F32;
 }
 
 static const char *sdpa_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at)
@@ -361,6 +370,26 @@ static const char *sum_grads(cuda_context *x, const attention &o, const hap_op_c
     return cuda_sum_rows(x, c->out[0]->type, from, 3, o.b * o.q, cols, o.at[CUDA_DQ].s, to);
 }
 
+// Gradients of keys that no query of the part sees, from `seen` on: 0. One thread an element.
+__global__ void no_grads(attention o, int64_t seen, int64_t n, view dk, view dv)
+{
+    int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= n) return;
+    int64_t c = at % o.e, row = at / o.e, s = seen + row % (o.k - seen), bh = row / (o.k - seen);
+    store(dk, row_at(o, CUDA_DK, bh / o.hk, bh % o.hk, s) + c, 0.0f);
+    store(dv, row_at(o, CUDA_DV, bh / o.hk, bh % o.hk, s) + c, 0.0f);
+}
+
+static const char *keys_behind(cuda_context *x, const attention &o, int64_t seen, hap_tensor *dk,
+                               hap_tensor *dv)
+{
+    int64_t n = o.b * o.hk * (o.k - seen) * o.e; // e = d
+    if (n == 0) return NULL;
+    no_grads<<<(unsigned)ceil_div(n, 256), 256, 0, x->stream>>>(o, seen, n, view_of(dk),
+                                                                view_of(dv));
+    return launched();
+}
+
 static const char *sdpa_bwd_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at)
 {
     hap_tensor *dy = c->in[0], *q = c->in[1], *k = c->in[2], *v = c->in[3], *y = c->in[4];
@@ -387,9 +416,10 @@ static const char *sdpa_bwd_at(cuda_context *x, const hap_op_call *c, const cuda
         cuda_heads h = heads_of(o, q->type);
         cuda_head_grads g = {dy->data,  q->data,  k->data,  v->data, y->data,
                              lse->data, dq->data, dk->data, dv->data};
-        if (cuda_short_takes(&h))
-            return cuda_short_backward(x, &h, &g, c->n_out > 3 ? c->out[3] : NULL);
-        if (cuda_cudnn_usable(x, &h, true)) {
+        bool brief = cuda_short_takes(&h);
+        if (brief || cuda_cudnn_usable(x, &h, true)) {
+            CUDA_TRY(keys_behind(x, o, h.k, dk, dv));
+            if (brief) return cuda_short_backward(x, &h, &g, c->n_out > 3 ? c->out[3] : NULL);
             CUDA_TRY(cuda_cudnn_backward(x, &h, &g));
             return sum_grads(x, o, c);
         }

@@ -289,7 +289,7 @@ extern "C" bool cuda_short_takes(const cuda_heads *h)
 {
     return (h->type == HAP_BF16 || h->type == HAP_F16) && h->e == WIDE && h->d == WIDE &&
            h->hq == h->hk && h->q <= LONGEST && h->k <= LONGEST && h->q > 0 && h->k > 0 &&
-           h->b * h->hq <= INT32_MAX;
+           h->b * h->hq <= INT32_MAX && !h->bottom;
 }
 
 extern "C" const char *cuda_short_backward(cuda_context *x, const cuda_heads *h,
