@@ -143,10 +143,10 @@ static void note_ending(planner *p, int64_t chunks, const bool *again, const syn
 static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead)
 {
     syn_options o = *p->o;
-    if (over(p)) return false;
+    if (p->any && over(p)) return false; // the first has one search, whatever the time
     o.loose = p->loose;
     o.lead = lead;
-    if (o.time_limit_sec > 0) o.time_limit_sec -= p->spent;
+    if (o.time_limit_sec > 0) o.time_limit_sec = fmax(o.time_limit_sec - p->spent, SYN_LEAST_TIME);
     if (fitting(p) && large(p)) o.beat_sec = p->plain_sec;
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
     if (!g) return false;
@@ -364,7 +364,8 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     quick.no_pairs = true;
     quick.baselines = false;
     quick.wary = wary;
-    if (quick.time_limit_sec > 0) quick.time_limit_sec = fmax(quick.time_limit_sec - p->spent, 0);
+    if (quick.time_limit_sec > 0) // the rest is for all layers
+        quick.time_limit_sec = SYN_FEW_TIME * fmax(quick.time_limit_sec - p->spent, SYN_LEAST_TIME);
     planner few = {.a = p->a, .step = few_step, .m = p->m, .o = &quick};
     if (over(p)) return false;
     plan_variants(&few);
@@ -389,7 +390,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     bool may_fold = o->strategy == SYN_AUTO && !o->pins && !o->again && step->nodes.n > SYN_LARGE;
     ir_graph *few = may_fold ? ir_fold(a, step, SYN_FEW_LAYERS) : NULL;
     if (few && plan_from_few(&p, few, false)) plan_from_few(&p, few, true);
-    if (!few || !p.kept) {
+    if (!few || !(p.kept || (fitting(&p) && over(&p)))) {
         planner whole = {.a = a, .step = step, .m = m, .o = o, .spent = p.spent};
         plan_variants(&whole);
         whole.kept = p.kept;

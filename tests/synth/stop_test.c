@@ -58,12 +58,39 @@ START_TEST(little_is_searched_after_a_stop)
 }
 END_TEST
 
+// A large graph, whose few layers are planned first: stopped before all of it is.
+START_TEST(a_large_graph_has_a_plan_or_a_reason)
+{
+    for (int i = 0; i < 3; i++) {
+        hb_arena *a = hb_arena_new();
+        hb_diag *d = hb_diag_new(a);
+        ir_graph *g = ir_build(a, "examples/gpt3-175b/graph.json", &(ir_options){0}, d);
+        cl_cluster *c = cl_read(a, "clusters/gpu1024.yaml", "clusters/devices.yaml", d);
+        ck_assert_ptr_nonnull(g);
+        ck_assert_ptr_nonnull(c);
+        cost_model m = {.cluster = c};
+        watch w = {.stop = i == 0, .after = i == 1 ? 12 : 0};
+        syn_options o = syn_default_options();
+        o.baselines = true;
+        o.interrupted = &w.stop;
+        o.simulated = simulated;
+        o.simulated_ctx = &w;
+        if (i == 2) o.time_limit_sec = 1e-9;
+        syn_result r = syn_plan(a, g, &m, &o);
+        ck_assert(r.status == SYN_OK || r.status == SYN_INFEASIBLE);
+        ck_assert(r.status == SYN_OK ? r.program != NULL : r.why.n > 0);
+        hb_arena_free(a);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("stop");
     TCase *t = tcase_create("stop");
     tcase_set_timeout(t, 300);
     tcase_add_test(t, little_is_searched_after_a_stop);
+    tcase_add_test(t, a_large_graph_has_a_plan_or_a_reason);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
