@@ -147,7 +147,7 @@ static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *
     o.loose = p->loose;
     o.lead = lead;
     if (o.time_limit_sec > 0) o.time_limit_sec = fmax(o.time_limit_sec - p->spent, SYN_LEAST_TIME);
-    if (fitting(p) && large(p)) o.beat_sec = p->plain_sec;
+    if (fitting(p) && (large(p) || p->step->few_of)) o.beat_sec = p->plain_sec;
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
     if (!g) return false;
     p->g = g;

@@ -17,7 +17,7 @@ typedef struct syn_partitions {
     struct syn_partition_set {
         int64_t size, grain;
         bool batch;
-        bool causal; // queries of an attention under a causal mask
+        bool causal;   // queries of an attention under a causal mask
         uint64_t like; // of the places that its classes have, however often: a folded step's set
                        // is the whole's of equal size and `like`
         // By axis of the cuts (SYN_BOTH: over both): indices in mesh->cuts. The sums by machine of
