@@ -13,6 +13,7 @@
 #include "ir/variant.h"
 #include "synth/plan/search_limits.h"
 #include "synth/search/synth.h"
+#include "tests/support/cases.h"
 #include "tests/support/plan_facts.h"
 #include "tests/support/small_models.h"
 
@@ -130,9 +131,9 @@ int main(void)
     Suite *s = suite_create("few_layers");
     TCase *c = tcase_create("few_layers");
     tcase_set_timeout(c, 0);
-    tcase_add_loop_test(c, counts, 0, 6);
+    tcase_add_loop_test(c, counts, 0, test_cases(2, 6, 6));
     tcase_add_test(c, refused);
-    tcase_add_loop_test(c, deep, 0, 2);
+    tcase_add_loop_test(c, deep, 0, test_cases(1, 2, 2));
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

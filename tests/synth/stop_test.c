@@ -64,8 +64,8 @@ START_TEST(a_large_graph_has_a_plan_or_a_reason)
     for (int i = 0; i < 3; i++) {
         hb_arena *a = hb_arena_new();
         hb_diag *d = hb_diag_new(a);
-        ir_graph *g = ir_build(a, "examples/gpt3-175b/graph.json", &(ir_options){0}, d);
-        cl_cluster *c = cl_read(a, "clusters/gpu1024.yaml", "clusters/devices.yaml", d);
+        ir_graph *g = ir_build(a, "examples/gpt2-xl/graph.json", &(ir_options){0}, d);
+        cl_cluster *c = cl_read(a, "clusters/hap-paper.yaml", "clusters/devices.yaml", d);
         ck_assert_ptr_nonnull(g);
         ck_assert_ptr_nonnull(c);
         cost_model m = {.cluster = c};
