@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "synth/search/synth.h"
+#include "tests/support/cases.h"
 
 typedef struct watch {
     volatile int stop;
@@ -44,7 +45,7 @@ START_TEST(little_is_searched_after_a_stop)
     syn_result whole = plan(a, &all);
     ck_assert_int_eq(whole.status, SYN_OK);
     ck_assert_int_gt(all.seen, 20);
-    for (int after = 1; after < all.seen; after = 2 * after + 1) {
+    for (int after = 1; after < all.seen; after = test_cases(9, 2, 2) * after + 1) {
         hb_arena *b = hb_arena_new();
         watch w = {.after = after};
         syn_result r = plan(b, &w);
@@ -61,7 +62,7 @@ END_TEST
 // A large graph, whose few layers are planned first: stopped before all of it is.
 START_TEST(a_large_graph_has_a_plan_or_a_reason)
 {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 3 - test_cases(1, 3, 3); i < 3; i++) {
         hb_arena *a = hb_arena_new();
         hb_diag *d = hb_diag_new(a);
         ir_graph *g = ir_build(a, "examples/gpt2-xl/graph.json", &(ir_options){0}, d);
