@@ -6,10 +6,6 @@ typedef struct span { // forward nodes of a block
     int from, to;
 } span;
 
-typedef struct run { // blocks [from, to) that are equal
-    int from, to;
-} run;
-
 typedef struct folding {
     hb_arena *a;
     const ir_graph *g;
@@ -168,8 +164,9 @@ static void spread(ir_graph *g)
     for (int i = 0; i < g->nodes.n; i++) {
         ir_node *n = &g->nodes.p[i];
         if (n->phase == IR_BACKWARD) n->more = g->nodes.p[n->forward].more;
-        if (n->phase == IR_UPDATE && n->n_in > 0 && n->op != IR_OP_add)
-            n->more = g->tensors.p[n->in[0]].more;
+        // What joins several parameters, as the chain of a norm does, counts once.
+        bool of_one = n->n_in == 1 || (n->n_in > 1 && g->tensors.p[n->in[0]].kind == IR_PARAM);
+        if (n->phase == IR_UPDATE && of_one) n->more = g->tensors.p[n->in[0]].more;
         for (int k = 0; k < n->n_out; k++)
             g->tensors.p[n->out[k]].more = n->more;
     }
