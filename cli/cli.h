@@ -24,6 +24,7 @@ int cmd_synthesize(int argc, char **argv); // argv[0] is the first argument of t
 int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 
 // "hapc: error: …"; returns the code.

@@ -10,10 +10,12 @@
 static const char help[] =
     "hapc plans one training step for devices that differ, as a C program.\n"
     "\n"
-    "  hapc GRAPH.json CLUSTER.yaml [-o DIR]   plan, write DIR, print the report\n"
+    "  hapc GRAPH.json CLUSTER.yaml [-o DIR]   plan, write DIR, print the verdict\n"
     "  hapc run DIR [options]                  build DIR/program.c and run its ranks\n"
     "  hapc check DIR                          prove again that DIR/program.c\n"
     "                                          computes DIR/graph.json\n"
+    "  hapc report DIR [--open] [--full]       the verdict, the page in a browser,\n"
+    "                                          all tables\n"
     "  hapc explain DIR [NAME]                 why a tensor or an op lies as it does,\n"
     "                                          and what else would cost\n"
     "  hapc profile [CLUSTER.yaml] [-o OUT]    measure devices and links into a\n"
@@ -52,7 +54,8 @@ static const char help[] =
     "What is written:\n"
     "  -o DIR              write graph.json, cluster.yaml, program.c, buffers.h,\n"
     "                      plan.json, report.txt, report.html, trace.json\n"
-    "  --json              one object on stdout instead of the report\n"
+    "  --full              all tables instead of the verdict\n"
+    "  --json              one object on stdout instead of the verdict\n"
     "  -d LETTERS          print: r graph as read, x ops, m with casts, a with\n"
     "                      gradients, o whole step, v its variant (micro-batches,\n"
     "                      recomputation), f factors, c cluster, p plan, l record;\n"
@@ -92,8 +95,11 @@ static int print_help(FILE *to)
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {
-    {"run", cmd_run}, {"check", cmd_check}, {"explain", cmd_explain}, {"profile", cmd_profile}};
+} commands[] = {{"run", cmd_run},
+                {"check", cmd_check},
+                {"report", cmd_report},
+                {"explain", cmd_explain},
+                {"profile", cmd_profile}};
 
 int main(int argc, char **argv)
 {

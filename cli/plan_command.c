@@ -152,7 +152,7 @@ typedef struct request {
     const char *out, *batch, *strategy, *limit, *dumps, *precision, *micro, *recompute, *grad,
         *mesh, *pairs;
     const char **pin; // ended by NULL
-    bool json, quiet, verbose, keep, help, pinned;
+    bool full, json, quiet, verbose, keep, help, pinned;
     const char *file[2]; // graph, cluster
     int n_files;
     ir_options front;
@@ -174,6 +174,7 @@ static bool read_options(request *q, int argc, char **argv)
         {"--grad-dtype", &q->grad, NULL},
         {"--mesh", &q->mesh, NULL},
         {"--pairs", &q->pairs, NULL},
+        {"--full", NULL, &q->full},
         {"--json", NULL, &q->json},
         {"-q", NULL, &q->quiet},
         {"-v", NULL, &q->verbose},
@@ -295,12 +296,12 @@ static int write_out(hb_arena *a, const request *q, emit_plan *e)
         print_json(a, e);
     } else if (!q->quiet) {
         hb_buf report = {.arena = a};
-        emit_report_text(&report, e);
+        if (q->full)
+            emit_report_text(&report, e);
+        else
+            emit_verdict_text(&report, e, q->out);
         fputs(report.p, stdout);
-        bool gpus = e->p->cluster->cls[e->p->mesh->cluster_class[0]].kind == CL_GPU;
-        if (q->out)
-            printf("\nWritten to %s. Run it with: hapc run %s%s\n", q->out, q->out,
-                   gpus ? " --backend cuda" : "");
+        if (!q->full && !q->out) puts("\nAll of it: --full; a page and a program: -o DIR");
     }
     if (q->verbose) fprintf(stderr, "planned in %.2f s; proved\n", e->res->plan_sec);
     return fflush(stdout) == 0 ? CLI_OK : cli_error(CLI_INPUT, "cannot write to stdout");

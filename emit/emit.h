@@ -46,7 +46,10 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 // graphs).
 void emit_price_moves(hb_arena *a, emit_plan *e);
 void emit_report_text(hb_buf *out, const emit_plan *e);
-void emit_report_html(hb_buf *out, const emit_plan *e); // the same and the timeline, one file
+// The page: one file that reads no other. where may be NULL.
+void emit_report_html(hb_buf *out, const emit_plan *e, const emit_lines *where);
+// The verdict, at most 24 lines of 80 columns; dir: the plan folder, NULL if nothing was written.
+void emit_verdict_text(hb_buf *out, const emit_plan *e, const char *dir);
 void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 
 // Writes DIR at once: into a temporary folder beside it, then by rename. An existing DIR is

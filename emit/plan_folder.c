@@ -162,7 +162,7 @@ static void make_texts(hb_arena *a, const emit_plan *e, texts *t)
     where.sha = hb_sha256_hex(a, hb_done(&both));
     emit_plan_json(&t->plan, e, &where);
     emit_report_text(&t->report, e);
-    emit_report_html(&t->page, e);
+    emit_report_html(&t->page, e, &where);
     emit_trace_json(&t->trace, e, &where);
     t->has_kernels = emit_kernels(&t->kernels, e);
 }

@@ -1,94 +1,12 @@
 // plan.json: everything of the plan that a program may want to read. It is never executed.
 
 #include "emit/emit.h"
+#include "emit/json_out.h"
+#include "emit/memory_kinds.h"
+#include "emit/page_data.h"
+#include "emit/verdict.h"
 #include "synth/price/pair_cost.h"
 #include "synth/price/simulate_plan.h"
-
-typedef struct {
-    hb_buf *b;
-    bool first; // of the object or list that is open
-} js;
-
-static void sep(js *j)
-{
-    if (!j->first) hb_putc(j->b, ',');
-    j->first = false;
-}
-
-static void key(js *j, const char *name)
-{
-    sep(j);
-    hb_printf(j->b, "\"%s\":", name);
-}
-
-static void open_(js *j, char c)
-{
-    hb_putc(j->b, c);
-    j->first = true;
-}
-
-static void close_(js *j, char c)
-{
-    hb_putc(j->b, c);
-    j->first = false;
-}
-
-static void text(js *j, const char *name, hb_str s)
-{
-    key(j, name);
-    hb_put_json(j->b, s);
-}
-
-static void integer(js *j, const char *name, int64_t v)
-{
-    key(j, name);
-    hb_printf(j->b, "%lld", (long long)v);
-}
-
-static void real(js *j, const char *name, double v)
-{
-    key(j, name);
-    hb_printf(j->b, "%.9g", v);
-}
-
-static void flag(js *j, const char *name, bool v)
-{
-    key(j, name);
-    hb_puts(j->b, v ? "true" : "false");
-}
-
-static void ints(js *j, const char *name, const int64_t *v, int n)
-{
-    key(j, name);
-    open_(j, '[');
-    for (int i = 0; i < n; i++) {
-        sep(j);
-        hb_printf(j->b, "%lld", (long long)v[i]);
-    }
-    close_(j, ']');
-}
-
-static void reals(js *j, const char *name, const double *v, int n, double scale)
-{
-    key(j, name);
-    open_(j, '[');
-    for (int i = 0; i < n; i++) {
-        sep(j);
-        hb_printf(j->b, "%.9g", v[i] * scale);
-    }
-    close_(j, ']');
-}
-
-static void ids(js *j, const char *name, const int *v, int n)
-{
-    key(j, name);
-    open_(j, '[');
-    for (int i = 0; i < n; i++) {
-        sep(j);
-        hb_printf(j->b, "%d", v[i]);
-    }
-    close_(j, ']');
-}
 
 static void put_ranks(js *j, hb_arena *a, const emit_plan *e)
 {
@@ -100,67 +18,155 @@ static void put_ranks(js *j, hb_arena *a, const emit_plan *e)
         mesh_rank[r] = -1;
     for (int r = 0; r < p->mesh->n_ranks; r++)
         mesh_rank[p->mesh->cluster_rank[r]] = r;
-    key(j, "ranks");
-    open_(j, '[');
+    js_key(j, "ranks");
+    js_open(j, '[');
     for (int r = 0; r < c->n_ranks; r++) {
         const cl_machine *m = &c->machine[c->machine_of[r]];
-        sep(j);
-        open_(j, '{');
-        integer(j, "rank", mesh_rank[r]);
-        integer(j, "cluster_rank", r);
-        text(j, "device", c->cls[c->class_of[r]].name);
-        text(j, "machine", m->name);
-        text(j, "host", m->host);
-        if (mesh_rank[r] >= 0) integer(j, "class", p->mesh->class_of[mesh_rank[r]]);
-        real(j, "ratio", mesh_rank[r] < 0 ? 0 : ratio[mesh_rank[r]]);
-        flag(j, "dropped", mesh_rank[r] < 0);
-        close_(j, '}');
+        js_sep(j);
+        js_open(j, '{');
+        js_integer(j, "rank", mesh_rank[r]);
+        js_integer(j, "cluster_rank", r);
+        js_text(j, "device", c->cls[c->class_of[r]].name);
+        js_text(j, "machine", m->name);
+        js_text(j, "host", m->host);
+        if (mesh_rank[r] >= 0) js_integer(j, "class", p->mesh->class_of[mesh_rank[r]]);
+        js_real(j, "ratio", mesh_rank[r] < 0 ? 0 : ratio[mesh_rank[r]]);
+        js_flag(j, "dropped", mesh_rank[r] < 0);
+        const double *with = e->res->others.with_sec;
+        if (mesh_rank[r] < 0) js_text(j, "dropped_because", HB_STR("faster without it"));
+        if (mesh_rank[r] < 0 && with && with[r] > 0) js_real(j, "with_ms", with[r] * 1e3);
+        js_close(j, '}');
     }
-    close_(j, ']');
+    js_close(j, ']');
 }
 
-static void put_classes(js *j, const emit_plan *e)
+static void put_class_memory(js *j, const emit_plan *e, const step_times *t, int c)
+{
+    memory_kinds m = memory_kinds_of(j->b->arena, e, t, c);
+    js_key(j, "memory");
+    js_open(j, '{');
+    for (int k = 0; k < MEM_N_KINDS; k++)
+        js_real(j, memory_kind_name[k], m.peak[k]);
+    js_real(j, "gaps", m.gaps);
+    js_real(j, "peak_at_ms", m.peak_sec * 1e3);
+    js_key(j, "over_step");
+    js_open(j, '[');
+    for (int b = 0; b < MEM_N_BINS; b++) {
+        js_sep(j);
+        js_open(j, '[');
+        for (int k = 0; k < MEM_N_KINDS; k++) {
+            js_sep(j);
+            hb_printf(j->b, "%.0f", m.curve[b][k]);
+        }
+        js_close(j, ']');
+    }
+    js_close(j, ']');
+    js_close(j, '}');
+}
+
+// What this class's devices do with the step; the sum of computing and waiting is the step.
+static void put_class_times(js *j, const class_times *t)
+{
+    js_real(j, "exposed_ms", t->exposed * 1e3);
+    js_real(j, "waiting_ms", t->waiting * 1e3);
+    js_reals(j, "phases_ms", t->phase, 3, 1e3);
+}
+
+static void put_classes(js *j, const emit_plan *e, const wording *w)
 {
     const syn_program *p = e->p;
-    key(j, "classes");
-    open_(j, '[');
+    js_key(j, "classes");
+    js_open(j, '[');
     for (int c = 0; c < p->mesh->n_classes; c++) {
         const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
-        sep(j);
-        open_(j, '{');
-        text(j, "name", k->name);
-        integer(j, "capacity_bytes", k->capacity);
-        integer(j, "reserve_bytes", k->reserve);
-        integer(j, "peak_bytes", p->peak_bytes[c]);
-        integer(j, "padded_bytes", p->padded_bytes[c]);
-        integer(j, "work_bytes", p->work_bytes[c]);
-        integer(j, "local_bytes", p->local_bytes[c]);
-        real(j, "compute_ms", e->res->timeline.busy[c] * 1e3);
-        real(j, "idle_ms", e->res->timeline.stalled[c] * 1e3);
-        flag(j, "emulated", k->emulated);
-        flag(j, "plan_only", k->plan_only);
-        close_(j, '}');
+        js_sep(j);
+        js_open(j, '{');
+        js_text(j, "name", k->name);
+        js_integer(j, "capacity_bytes", k->capacity);
+        js_integer(j, "reserve_bytes", k->reserve);
+        js_integer(j, "peak_bytes", p->peak_bytes[c]);
+        js_integer(j, "padded_bytes", p->padded_bytes[c]);
+        js_integer(j, "work_bytes", p->work_bytes[c]);
+        js_integer(j, "local_bytes", p->local_bytes[c]);
+        js_real(j, "compute_ms", e->res->timeline.busy[c] * 1e3);
+        js_real(j, "idle_ms", e->res->timeline.stalled[c] * 1e3);
+        js_integer(j, "count", w->n_of[c]);
+        js_real(j, "flops", words_peak_flops(p->g, k));
+        js_integer(j, "memory_bytes", k->memory);
+        js_real(j, "memory_bandwidth", k->memory_bandwidth);
+        put_class_times(j, &w->t->of[c]);
+        put_class_memory(j, e, w->t, c);
+        js_flag(j, "emulated", k->emulated);
+        js_flag(j, "plan_only", k->plan_only);
+        js_close(j, '}');
     }
-    close_(j, ']');
+    js_close(j, ']');
 }
 
-static void put_cuts(js *j, hb_arena *a, const emit_plan *e)
+static void put_machines(js *j, const cl_cluster *c)
+{
+    js_key(j, "machines");
+    js_open(j, '[');
+    for (int m = 0; m < c->n_machines; m++) {
+        js_sep(j);
+        js_open(j, '{');
+        js_text(j, "name", c->machine[m].name);
+        js_integer(j, "first_rank", c->machine[m].first_rank);
+        js_integer(j, "ranks", c->machine[m].n_ranks);
+        js_real(j, "link_bandwidth", c->machine[m].link_bandwidth);
+        js_real(j, "link_latency", c->machine[m].link_latency);
+        js_flag(j, "peer", c->machine[m].peer);
+        js_close(j, '}');
+    }
+    js_close(j, ']');
+    js_key(j, "network");
+    js_open(j, '{');
+    js_real(j, "bandwidth", c->network_bandwidth);
+    js_real(j, "latency", c->network_latency);
+    js_close(j, '}');
+}
+
+// The letters of the factors that a cut divides, and what it is called in words.
+static void put_cut_words(js *j, const wording *w, int cut)
+{
+    const syn_program *p = w->p;
+    hb_str word = {"", 0};
+    bool *seen = HB_ARRAY(w->a, bool, p->f->n_classes + 1);
+    js_key(j, "letters");
+    js_open(j, '[');
+    for (int i = 0; i < p->tensors.n; i++)
+        for (int x = 0; p->tensors.p[i].value >= 0 && x < p->mesh->n_axes; x++) {
+            const syn_axis_state *s = &p->tensors.p[i].state.ax[x];
+            if (s->kind != SYN_S || s->cut != cut) continue;
+            int cls = p->f->dim[p->tensors.p[i].value][s->dim].cls[s->pos];
+            if (seen[cls]) continue;
+            seen[cls] = true;
+            if (word.n == 0) word = w->cut_by[cls];
+            js_sep(j);
+            hb_printf(j->b, "\"%s\"", p->f->cls[cls].letter);
+        }
+    js_close(j, ']');
+    js_text(j, "word", word.n ? word : HB_STR("features"));
+}
+
+static void put_cuts(js *j, hb_arena *a, const emit_plan *e, const wording *w)
 {
     const syn_mesh *m = e->p->mesh;
     hb_str *names = emit_table_names(a, e->p);
-    key(j, "cuts");
-    open_(j, '[');
+    js_key(j, "cuts");
+    js_open(j, '[');
     for (int c = 0; c < m->cuts.n; c++) {
-        sep(j);
-        open_(j, '{');
-        text(j, "table", names[c]);
-        text(j, "from", m->cuts.p[c].name);
-        integer(j, "axis", m->cuts.p[c].axis);
-        integer(j, "size", m->cuts.p[c].size);
-        ints(j, "entries", m->cuts.p[c].table, m->cuts.p[c].n);
-        close_(j, '}');
+        js_sep(j);
+        js_open(j, '{');
+        js_text(j, "table", names[c]);
+        js_text(j, "from", m->cuts.p[c].name);
+        js_integer(j, "axis", m->cuts.p[c].axis);
+        js_integer(j, "size", m->cuts.p[c].size);
+        js_int64s(j, "entries", m->cuts.p[c].table, m->cuts.p[c].n);
+        put_cut_words(j, w, c);
+        js_close(j, '}');
     }
-    close_(j, ']');
+    js_close(j, ']');
 }
 
 static void put_tensors(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where)
@@ -168,31 +174,35 @@ static void put_tensors(js *j, hb_arena *a, const emit_plan *e, const emit_lines
     static const char *const roles[] = {"value", "home", "input", "const", "scratch"};
     const syn_program *p = e->p;
     hb_str *names = emit_names(a, p);
-    key(j, "tensors");
-    open_(j, '[');
+    js_key(j, "tensors");
+    js_open(j, '[');
     for (int i = 0; i < p->tensors.n; i++) {
         const syn_tensor *t = &p->tensors.p[i];
-        sep(j);
+        js_sep(j);
         hb_putc(j->b, '\n');
-        open_(j, '{');
-        text(j, "id", names[i]);
-        if (where) text(j, "c", where->expr[i]);
-        text(j, "role", hb_str_c(a, roles[t->role]));
+        js_open(j, '{');
+        js_text(j, "id", names[i]);
+        if (where) js_text(j, "c", where->expr[i]);
+        js_text(j, "role", hb_str_c(a, roles[t->role]));
         if (t->value >= 0) {
             const ir_tensor *g = &p->g->tensors.p[t->value];
             hb_buf s = {.arena = a};
             syn_state_print(&s, p->mesh, p->f, t->value, &t->state);
-            text(j, "name", g->name);
-            ints(j, "shape", g->dim, g->rank);
-            text(j, "state", hb_done(&s));
+            js_text(j, "name", g->name);
+            js_int64s(j, "shape", g->dim, g->rank);
+            js_text(j, "state", hb_done(&s));
+            int cut[SYN_MAX_AXES];
+            for (int x = 0; x < p->mesh->n_axes; x++)
+                cut[x] = t->state.ax[x].kind == SYN_S ? t->state.ax[x].cut : -1;
+            js_ints(j, "cuts", cut, p->mesh->n_axes);
         }
-        text(j, "dtype", hb_str_c(a, ir_dtype_name(t->dtype)));
-        text(j, "segment", t->sym ? HB_STR("sym") : HB_STR("local"));
-        ints(j, "bytes", t->bytes, p->mesh->n_classes);
-        ints(j, "offset", t->off, p->mesh->n_classes);
-        close_(j, '}');
+        js_text(j, "dtype", hb_str_c(a, ir_dtype_name(t->dtype)));
+        js_text(j, "segment", t->sym ? HB_STR("sym") : HB_STR("local"));
+        js_int64s(j, "bytes", t->bytes, p->mesh->n_classes);
+        js_int64s(j, "offset", t->off, p->mesh->n_classes);
+        js_close(j, '}');
     }
-    close_(j, ']');
+    js_close(j, ']');
 }
 
 static void put_overlap(js *j, const syn_program *p, const syn_pair *x)
@@ -200,116 +210,136 @@ static void put_overlap(js *j, const syn_program *p, const syn_pair *x)
     double busy = 0;
     for (int c = 0; c < p->mesh->n_classes; c++)
         busy = x->busy[c] > busy ? x->busy[c] : busy;
-    key(j, "overlap");
-    open_(j, '{');
-    integer(j, "length", x->len);
-    key(j, "chunks");
-    open_(j, '[');
+    js_key(j, "overlap");
+    js_open(j, '{');
+    js_integer(j, "length", x->len);
+    js_key(j, "chunks");
+    js_open(j, '[');
     for (int k = 0; k < x->n_chunks; k++) {
-        sep(j);
+        js_sep(j);
         hb_printf(j->b, "[%d,%d", x->chunk[k][0], x->chunk[k][1]);
         if (x->chunk[k][2]) hb_printf(j->b, ",%d", x->chunk[k][2]);
         hb_putc(j->b, ']');
     }
-    close_(j, ']');
-    real(j, "ms", x->total * 1e3);
-    real(j, "compute_ms", busy * 1e3);
-    real(j, "transfer_ms", x->transfer * 1e3);
-    real(j, "hidden_ms", syn_pair_hidden(p, x) * x->transfer * 1e3);
-    real(j, "sequential_ms", x->sequential * 1e3);
-    close_(j, '}');
+    js_close(j, ']');
+    js_real(j, "ms", x->total * 1e3);
+    js_real(j, "compute_ms", busy * 1e3);
+    js_real(j, "transfer_ms", x->transfer * 1e3);
+    js_real(j, "hidden_ms", syn_pair_hidden(p, x) * x->transfer * 1e3);
+    js_real(j, "sequential_ms", x->sequential * 1e3);
+    js_close(j, '}');
 }
 
-static void put_instructions(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where)
+// When an instruction runs: by class, of a collective one entry.
+static void put_when(js *j, const emit_plan *e, const step_times *t, int i)
+{
+    static const char *const phases[] = {"forward", "backward", "update"};
+    const syn_program *p = e->p;
+    const cost_timeline *line = &e->res->timeline;
+    int n = p->mesh->n_classes, block;
+    bool sends = p->instr.p[i].kind == SYN_START;
+    js_text(j, "phase", hb_str_c(j->b->arena, phases[step_phase(p, i)]));
+    (void)page_block(p->g->nodes.p[p->instr.p[i].node].name, &block);
+    if (block >= 0) js_integer(j, "block", block);
+    if (p->instr.p[i].kind == SYN_WAIT) return;
+    js_reals(j, "begin_ms", line->begin + i * n, sends ? 1 : n, 1e3);
+    js_reals(j, "end_ms", line->end + i * n, sends ? 1 : n, 1e3);
+    if (sends) js_real(j, "exposed_ms", t->exposed[i] * 1e3);
+    if (sends && p->instr.p[i].scratch >= 0) js_integer(j, "scratch", p->instr.p[i].scratch);
+}
+
+static void put_instructions(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where,
+                             const step_times *t)
 {
     const syn_program *p = e->p;
-    key(j, "instructions");
-    open_(j, '[');
+    js_key(j, "instructions");
+    js_open(j, '[');
     const syn_pair *x = p->pairs.p, *end = x + p->pairs.n;
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
-        sep(j);
+        js_sep(j);
         hb_putc(j->b, '\n');
-        open_(j, '{');
-        if (where) integer(j, "line", where->line[i]);
-        text(j, "call", emit_instr_name(a, p, i));
-        text(j, "node", p->g->nodes.p[in->node].name);
+        js_open(j, '{');
+        if (where) js_integer(j, "line", where->line[i]);
+        js_text(j, "call", emit_instr_name(a, p, i));
+        js_text(j, "node", p->g->nodes.p[in->node].name);
         if (in->kind == SYN_WAIT) {
-            integer(j, "start", in->start);
+            js_integer(j, "start", in->start);
         } else {
-            ids(j, "out", in->out, in->n_out);
-            ids(j, "in", in->in, in->n_in);
-            reals(j, "ms", in->sec, in->kind == SYN_START ? 1 : p->mesh->n_classes, 1e3);
+            js_ints(j, "out", in->out, in->n_out);
+            js_ints(j, "in", in->in, in->n_in);
+            js_reals(j, "ms", in->sec, in->kind == SYN_START ? 1 : p->mesh->n_classes, 1e3);
         }
         if (in->kind == SYN_START) {
-            text(j, "form", hb_str_c(a, cost_form_name(in->form).s));
-            integer(j, "axes", in->axes);
-            real(j, "bytes", emit_coll_bytes(p, in));
+            js_text(j, "form", hb_str_c(a, cost_form_name(in->form).s));
+            js_integer(j, "axes", in->axes);
+            js_real(j, "bytes", emit_coll_bytes(p, in));
         }
+        put_when(j, e, t, i);
         if (x < end && i == x->first) put_overlap(j, p, x++);
-        close_(j, '}');
+        js_close(j, '}');
     }
-    close_(j, ']');
+    js_close(j, ']');
 }
 
 // Milliseconds that a tenth more of each resource would save.
 static void put_what_if(js *j, const emit_plan *e)
 {
     static const char *const names[] = {"compute", "memory", "link"};
-    key(j, "what_if");
-    open_(j, '[');
+    js_key(j, "what_if");
+    js_open(j, '[');
     for (int i = 0; i < e->res->n_what_if; i++) {
         const struct syn_what_if *w = &e->res->what_if[i];
-        sep(j);
-        open_(j, '{');
-        text(j, "resource", hb_str_c(j->b->arena, names[w->what]));
-        if (w->cls >= 0) text(j, "class", e->p->cluster->cls[w->cls].name);
-        if (w->axis >= 0) integer(j, "axis", w->axis);
-        real(j, "ms", w->gain_sec * 1e3);
-        text(j, "by", w->what == SYN_MEMORY ? HB_STR("prices") : HB_STR("simulator"));
-        close_(j, '}');
+        js_sep(j);
+        js_open(j, '{');
+        js_text(j, "resource", hb_str_c(j->b->arena, names[w->what]));
+        if (w->cls >= 0) js_text(j, "class", e->p->cluster->cls[w->cls].name);
+        if (w->axis >= 0) js_integer(j, "axis", w->axis);
+        js_real(j, "ms", w->gain_sec * 1e3);
+        js_text(j, "by", w->what == SYN_MEMORY ? HB_STR("prices") : HB_STR("simulator"));
+        js_close(j, '}');
     }
-    close_(j, ']');
+    js_close(j, ']');
 }
 
 // What was asked for: files, batch, precision, strategy, pins.
 static void put_request(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where)
 {
     const syn_program *p = e->p;
-    text(j, "format", HB_STR("hap.plan"));
-    integer(j, "version", 1);
-    text(j, "producer", hb_fmt(a, "hapc %.*s", HB_ARG(e->version)));
-    text(j, "command", e->command);
-    text(j, "graph", p->g->sha);
-    text(j, "graph_path", e->graph_path);
-    if (where) text(j, "program", where->sha);
-    text(j, "cluster", p->cluster->sha);
-    text(j, "cluster_path", e->cluster_path);
-    text(j, "cluster_name", p->cluster->name);
-    flag(j, "emulated", p->cluster->emulated);
-    integer(j, "batch", p->g->batch);
-    integer(j, "batch_option", e->batch);
-    integer(j, "micro_batches", p->g->micro_batches > 1 ? p->g->micro_batches : 1);
-    key(j, "recomputed");
-    open_(j, '[');
+    js_text(j, "format", HB_STR("hap.plan"));
+    js_integer(j, "version", 1);
+    js_text(j, "producer", hb_fmt(a, "hapc %.*s", HB_ARG(e->version)));
+    js_text(j, "command", e->command);
+    js_text(j, "graph", p->g->sha);
+    js_text(j, "graph_path", e->graph_path);
+    if (where) js_text(j, "program", where->sha);
+    js_text(j, "cluster", p->cluster->sha);
+    js_text(j, "cluster_path", e->cluster_path);
+    js_text(j, "cluster_name", p->cluster->name);
+    js_flag(j, "emulated", p->cluster->emulated);
+    js_integer(j, "batch", p->g->batch);
+    js_integer(j, "batch_option", e->batch);
+    js_integer(j, "micro_batches", p->g->micro_batches > 1 ? p->g->micro_batches : 1);
+    js_key(j, "recomputed");
+    js_open(j, '[');
     for (int k = 0; k < p->g->recomputed.n; k++) {
-        sep(j);
+        js_sep(j);
         hb_printf(j->b, "%d", p->g->recomputed.p[k]);
     }
-    close_(j, ']');
-    text(j, "precision", hb_str_c(a, ir_precision_name(p->g->precision)));
-    text(j, "grad_dtype", hb_str_c(a, ir_dtype_name(p->g->grad_dtype)));
-    text(j, "strategy", p->strategy);
-    text(j, "strategy_option", e->strategy);
-    flag(j, "keep_grads", p->keep_grads);
-    flag(j, "pairs", !e->no_pairs);
-    key(j, "pins");
-    open_(j, '[');
+    js_close(j, ']');
+    js_text(j, "precision", hb_str_c(a, ir_precision_name(p->g->precision)));
+    js_text(j, "grad_dtype", hb_str_c(a, ir_dtype_name(p->g->grad_dtype)));
+    js_text(j, "strategy", p->strategy);
+    js_text(j, "strategy_option", e->strategy);
+    js_flag(j, "keep_grads", p->keep_grads);
+    js_flag(j, "pairs", !e->no_pairs);
+    js_key(j, "pins");
+    js_open(j, '[');
     for (int k = 0; e->pins && k < e->pins->n; k++) {
-        sep(j);
+        js_sep(j);
         hb_put_json(j->b, e->pins->pin[k].text);
     }
-    close_(j, ']');
+    js_close(j, ']');
 }
 
 // What was found: mesh, times and bounds, baselines.
@@ -318,36 +348,87 @@ static void put_verdict(js *j, const emit_plan *e)
     const syn_program *p = e->p;
     const syn_result *r = e->res;
     const cost_timeline *t = &r->timeline;
-    key(j, "mesh");
-    open_(j, '[');
+    js_key(j, "mesh");
+    js_open(j, '[');
     for (int x = 0; x < p->mesh->n_axes; x++) {
-        sep(j);
+        js_sep(j);
         hb_printf(j->b, "%d", p->mesh->size[x]);
     }
-    close_(j, ']');
-    integer(j, "n_ranks", p->mesh->n_ranks);
-    real(j, "predicted_ms", t->total * 1e3);
-    real(j, "peak_ms", syn_peak_seconds(p) * 1e3);
-    real(j, "communication_ms", t->comm * 1e3);
-    real(j, "hidden_ms", t->hidden * 1e3);
-    if (r->additive_sec >= 0) real(j, "additive_ms", r->additive_sec * 1e3);
-    if (r->additive_bound_sec >= 0) real(j, "additive_bound_ms", r->additive_bound_sec * 1e3);
+    js_close(j, ']');
+    js_integer(j, "n_ranks", p->mesh->n_ranks);
+    js_real(j, "predicted_ms", t->total * 1e3);
+    js_real(j, "peak_ms", syn_peak_seconds(p) * 1e3);
+    js_real(j, "communication_ms", t->comm * 1e3);
+    js_real(j, "hidden_ms", t->hidden * 1e3);
+    if (r->additive_sec >= 0) js_real(j, "additive_ms", r->additive_sec * 1e3);
+    if (r->additive_bound_sec >= 0) js_real(j, "additive_bound_ms", r->additive_bound_sec * 1e3);
     if (r->additive_sec >= 0 && r->additive_bound_sec > 0)
-        real(j, "gap", r->additive_sec / r->additive_bound_sec - 1);
-    if (r->lower_bound_sec >= 0) real(j, "lower_bound_ms", r->lower_bound_sec * 1e3);
-    integer(j, "sym_bytes", p->sym_bytes);
+        js_real(j, "gap", r->additive_sec / r->additive_bound_sec - 1);
+    if (r->lower_bound_sec >= 0) js_real(j, "lower_bound_ms", r->lower_bound_sec * 1e3);
+    js_integer(j, "sym_bytes", p->sym_bytes);
     put_what_if(j, e);
-    key(j, "baselines");
-    open_(j, '{');
+    js_key(j, "baselines");
+    js_open(j, '{');
     for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
         if (r->baseline_sec[s] >= 0) {
-            real(j, syn_strategy_name((syn_strategy)s), r->baseline_sec[s] * 1e3);
+            js_real(j, syn_strategy_name((syn_strategy)s), r->baseline_sec[s] * 1e3);
         } else {
-            key(j, syn_strategy_name((syn_strategy)s));
+            js_key(j, syn_strategy_name((syn_strategy)s));
             hb_puts(j->b, "null");
         }
     }
-    close_(j, '}');
+    js_close(j, '}');
+}
+
+// What it is compared with beyond the baselines on all devices, and why some of those have no time.
+static void put_others(js *j, const wording *w, const verdict *v)
+{
+    const syn_result *r = w->e->res;
+    js_key(j, "baselines_why");
+    js_open(j, '{');
+    for (int i = 0; i < v->n_alt; i++)
+        if (v->alt[i].sec < 0 && !v->alt[i].kept)
+            js_text(j, syn_strategy_name(v->alt[i].strategy), v->alt[i].why);
+    js_close(j, '}');
+    js_key(j, "baselines_kept");
+    js_open(j, '{');
+    for (int s = SYN_AUTO + 1; v->kept_known && s < syn_n_strategies; s++)
+        js_real_or_null(j, syn_strategy_name((syn_strategy)s), r->others.baseline_sec[s], 1e3);
+    js_close(j, '}');
+    if (r->others.one_class >= 0 && r->others.one_sec > 0) {
+        js_key(j, "one_device");
+        js_open(j, '{');
+        js_text(j, "device", w->p->cluster->cls[r->others.one_class].name);
+        js_real(j, "ms", r->others.one_sec * 1e3);
+        js_close(j, '}');
+    }
+    js_key(j, "verdict");
+    js_open(j, '{');
+    js_text(j, "decided", v->decided);
+    js_text(j, "brings", v->brings);
+    js_text(j, "limits", v->limits);
+    js_close(j, '}');
+}
+
+// How far to trust it: where times come from, the proof, the search.
+static void put_trust(js *j, const wording *w)
+{
+    const emit_plan *e = w->e;
+    js_key(j, "times");
+    js_open(j, '{');
+    js_text(j, "from",
+            e->curves_missing ? HB_STR("datasheet")
+            : e->unmeasured.n ? HB_STR("mixed")
+                              : HB_STR("measured"));
+    js_text(j, "formulas_for", e->unmeasured);
+    js_close(j, '}');
+    js_text(j, "certificate", HB_STR("proved")); // else there is no plan
+    js_key(j, "search");
+    js_open(j, '{');
+    js_integer(j, "searches", e->res->n_solved);
+    js_integer(j, "states", e->res->n_states);
+    js_close(j, '}');
+    js_real(j, "repeated", w->repeated);
     hb_putc(j->b, '\n');
 }
 
@@ -355,14 +436,18 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
 {
     hb_arena *a = out->arena;
     js j = {out, true};
-    open_(&j, '{');
+    const wording *w = wording_of(a, e, step_times_of(a, e));
+    js_open(&j, '{');
     put_request(&j, a, e, where);
     put_verdict(&j, e);
-    put_classes(&j, e);
+    put_others(&j, w, verdict_of(w));
+    put_trust(&j, w);
+    put_machines(&j, e->p->cluster);
+    put_classes(&j, e, w);
     put_ranks(&j, a, e);
-    put_cuts(&j, a, e);
+    put_cuts(&j, a, e, w);
     put_tensors(&j, a, e, where);
-    put_instructions(&j, a, e, where);
-    close_(&j, '}');
+    put_instructions(&j, a, e, where, w->t);
+    js_close(&j, '}');
     hb_putc(out, '\n');
 }

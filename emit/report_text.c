@@ -1,6 +1,6 @@
-// report.txt: why the work is cut as it is, for a terminal.
+// report.txt, and `hapc … --full`: the verdict, then every table behind it.
 
-#include "emit/emit.h"
+#include "emit/words.h"
 #include "synth/passes/workspace.h"
 #include "synth/price/pair_cost.h"
 #include "synth/search/blocks.h"
@@ -65,7 +65,7 @@ static hb_str device_text(hb_arena *a, const emit_plan *e, const cl_class *k, in
     hb_buf out = {.arena = a};
     hb_printf(&out, "  %-16.*s", HB_ARG(k->name));
     if (r < 0) {
-        hb_puts(&out, "  dropped: faster without it");
+        hb_puts(&out, "  unused: faster without it");
         return hb_done(&out);
     }
     int c = p->mesh->class_of[r];
@@ -76,7 +76,7 @@ static hb_str device_text(hb_arena *a, const emit_plan *e, const cl_class *k, in
               ms(a, t->stalled[c]), HB_ARG(used), HB_ARG(left));
     put_binds(&out, e, p->mesh->cluster_class[c]);
     if (k->emulated) hb_puts(&out, "  emulated");
-    if (k->plan_only) hb_puts(&out, "  plan only here");
+    if (k->plan_only) hb_puts(&out, "  plan only: not for the installed CUDA");
     return hb_done(&out);
 }
 
@@ -404,7 +404,7 @@ static void put_recomputed(hb_buf *out, const syn_program *p)
               g->n_blocks, ms(a, sec), HB_ARG(emit_bytes(a, most)));
 }
 
-void emit_report_text(hb_buf *out, const emit_plan *e)
+static void put_tables(hb_buf *out, const emit_plan *e)
 {
     hb_arena *a = out->arena;
     const syn_program *p = e->p;
@@ -427,8 +427,8 @@ void emit_report_text(hb_buf *out, const emit_plan *e)
     if (r->additive_sec >= 0 && r->additive_bound_sec > 0)
         hb_printf(
             out,
-            "Additive cost: best that fits %s ms; none that fits is below %s ms on these cuts "
-            "(gap %.2f %%)\n",
+            "Search: of costs added up without overlap, which are no predicted times, the best "
+            "that fits has %s ms and none on these cuts is below %s ms (gap %.2f %%)\n",
             ms(a, r->additive_sec), ms(a, r->additive_bound_sec),
             100 * (r->additive_sec / r->additive_bound_sec - 1));
     if (r->lower_bound_sec >= 0)
@@ -448,4 +448,17 @@ void emit_report_text(hb_buf *out, const emit_plan *e)
     put_collectives(out, a, e);
     put_pairs(out, a, e);
     put_tensors(out, a, e);
+}
+
+void emit_report_text(hb_buf *out, const emit_plan *e)
+{
+    hb_buf tables = {.arena = out->arena};
+    put_tables(&tables, e);
+    emit_verdict_text(out, e, NULL);
+    hb_puts(out, "\n---\n\n");
+    for (size_t i = 0, end; i < tables.n; i = end + 1) {
+        for (end = i; end < tables.n && tables.p[end] != '\n'; end++) {}
+        hb_str line = say_name(out->arena, (hb_str){tables.p + i, end - i});
+        hb_printf(out, "%.*s\n", HB_ARG(line));
+    }
 }

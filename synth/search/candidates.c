@@ -147,6 +147,17 @@ static void offer_paired(pool *p, candidate *c)
     if (first) p->paired = x;
 }
 
+// The fastest plan of each device.
+static void note_devices(pool *p, const candidate *c)
+{
+    double sec = fmin(c->fits ? c->sec : HUGE_VAL, c->sec_paired);
+    const syn_mesh *m = c->program->mesh;
+    for (int r = 0; p->with_sec && isfinite(sec) && r < m->n_ranks; r++) {
+        double *with = &p->with_sec[m->cluster_rank[r]];
+        if (*with <= 0 || sec < *with) *with = sec;
+    }
+}
+
 void pool_offer(pool *p, candidate *c)
 {
     if (p->quickest <= 0 || c->sec < p->quickest) p->quickest = c->sec;
@@ -155,6 +166,7 @@ void pool_offer(pool *p, candidate *c)
     if (first && admitted(p, c)) p->best = *c;
     c->sec_paired = HUGE_VAL;
     if (c->paired) offer_paired(p, c);
+    note_devices(p, c);
 }
 
 // Makes a program of a choice, finishes it for a simulation and places it where memory is near.

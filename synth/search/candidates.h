@@ -9,6 +9,7 @@
 #ifndef HAP_SYNTH_CANDIDATES_H
 #define HAP_SYNTH_CANDIDATES_H
 
+#include "synth/search/synth.h"
 #include "synth/space/space.h"
 
 // One plan that was simulated.
@@ -65,7 +66,9 @@ typedef struct pool {
     hb_str why;
     double baseline[SYN_MAX_STRATEGIES]; // < 0: none that fits, or not asked for yet
     bool asked[SYN_MAX_STRATEGIES];      // whether the baseline's plan within memory was looked for
-    bool careful;                        // place every candidate at once
+    syn_others others;
+    double *with_sec; // others.with_sec; NULL: of no interest
+    bool careful;     // place every candidate at once
     // Nothing fits otherwise: plans that are too large are simulated without anything in flight,
     // too, and prices on memory rise to the end.
     bool spare;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "costmodel/device_defaults.h"
+#include "ir/fold.h"
 #include "synth/plan/mesh.h"
 #include "synth/price/simulate_plan.h"
 #include "synth/search/ratios.h"
@@ -209,10 +210,17 @@ static search_options baseline_options(const pool *p, syn_strategy s)
                             1, 0,      s == p->opt->strategy ? 0 : SYN_SEARCH_GAP};
 }
 
-static void note_baseline(pool *p, syn_strategy s, const candidate *c)
+static void note_sec(const candidate *c, double *least)
 {
     double sec = fmin(c->fits ? c->sec : HUGE_VAL, c->sec_paired);
-    if (isfinite(sec) && (p->baseline[s] < 0 || sec < p->baseline[s])) p->baseline[s] = sec;
+    if (isfinite(sec) && (*least < 0 || sec < *least)) *least = sec;
+}
+
+// A clause of how much is missing.
+static hb_str lack(hb_arena *a, const candidate *c)
+{
+    if (c->share <= 1) return HB_STR("its buffers do not fit in memory");
+    return hb_fmt(a, "it needs %.3g times the memory of the fullest device", c->share);
 }
 
 // With something in flight, if such a plan fits.
@@ -242,10 +250,14 @@ void pool_baseline(pool *p, syn_strategy s)
         search_options o = baseline_options(p, s);
         for (int k = 0; k < row->n_start; k++) {
             set_starting_ratio(p, row->start[k]);
-            if (baseline_within_memory(p, &o, &c) && all) note_baseline(p, s, &c);
+            bool found = baseline_within_memory(p, &o, &c);
+            if (found && all) note_sec(&c, &p->baseline[s]);
+            if (all) p->others.why[s] = found ? lack(p->arena, &c) : p->why;
             pool_forget(p, NULL, NULL);
         }
     }
+    if (p->baseline[s] < 0 && pool_out_of_time(p))
+        p->others.why[s] = HB_STR("the time for the search was over");
 }
 
 void pool_refine_baseline(pool *p)
@@ -504,6 +516,83 @@ static double least_seconds(const pool *p, const bool *keep)
     for (int r = 0; r < mesh->n_ranks; r++)
         used += speed(p, mesh->cluster_rank[r]);
     return kept > 0 ? peak * used / kept / (p->m->curves ? 1 : COST_PEAK_SHARE) : HUGE_VAL;
+}
+
+// Parameters and moments of the whole model alone, in bytes.
+static double home_bytes(const ir_graph *g)
+{
+    double sum = 0;
+    for (int t = 0; t < g->tensors.n; t++) {
+        const ir_tensor *x = &g->tensors.p[t];
+        if (x->kind == IR_PARAM || x->kind == IR_STATE)
+            sum += (double)(ir_elements(x) * ir_dtype_bytes(x->dtype)) * ir_tensor_times(g, t);
+    }
+    return sum;
+}
+
+// A device of each class that could hold the model, alone.
+static void single_devices(pool *p)
+{
+    const cl_cluster *c = p->m->cluster;
+    double need = home_bytes(p->g);
+    for (int k = 0; k < c->n_classes && !pool_out_of_time(p); k++) {
+        bool *keep = HB_ARRAY(p->arena, bool, c->n_ranks + 1);
+        int rank = 0, first = p->boards.n;
+        while (rank < c->n_ranks && c->class_of[rank] != k)
+            rank++;
+        if (rank == c->n_ranks || need > (double)c->cls[k].capacity) continue;
+        keep[rank] = true;
+        if (p->opt->mesh != SYN_MESH_MACHINES) add_board(p, syn_mesh_flat(p->arena, c, keep));
+        double sec = -1;
+        for (int i = first; i < p->boards.n; i++) {
+            candidate found;
+            p->b = p->boards.p[i];
+            set_starting_ratio(p, SYN_STARTING_EVEN);
+            search_options o = baseline_options(p, SYN_AUTO);
+            if (pool_search(p, &o, &found)) note_sec(&found, &sec);
+            pool_forget(p, NULL, NULL);
+        }
+        if (sec < 0 || (p->others.one_sec >= 0 && p->others.one_sec <= sec)) continue;
+        p->others.one_sec = sec;
+        p->others.one_class = k;
+    }
+}
+
+void pool_others(pool *p)
+{
+    const candidate *leader = pool_leader(p);
+    const cl_cluster *c = p->m->cluster;
+    p->others.one_sec = -1;
+    p->others.one_class = -1;
+    for (int s = 0; s < syn_n_strategies; s++)
+        p->others.baseline_sec[s] = -1;
+    if (!leader->program || p->opt->all_devices || c->n_ranks == 1) return;
+    const syn_mesh *kept = leader->program->mesh;
+    int first = p->boards.n;
+    if (kept->n_ranks < c->n_ranks && kept->n_ranks > 1 && !large(p)) {
+        bool *keep = HB_ARRAY(p->arena, bool, c->n_ranks + 1);
+        for (int r = 0; r < kept->n_ranks; r++)
+            keep[kept->cluster_rank[r]] = true;
+        p->others.kept = kept->cluster_rank;
+        p->others.n_kept = kept->n_ranks;
+        add_boards(p, keep);
+    }
+    int last = p->boards.n;
+    for (int i = first; i < last; i++)
+        for (int s = SYN_AUTO + 1; s < syn_n_strategies && !pool_out_of_time(p); s++) {
+            const syn_strategy_row *row = syn_strategy_of(s);
+            p->b = p->boards.p[i];
+            if (p->b->mesh->n_axes == 2 && row->one_axis) continue;
+            search_options o = baseline_options(p, s);
+            for (int k = 0; k < row->n_start; k++) {
+                candidate found;
+                set_starting_ratio(p, row->start[k]);
+                if (baseline_within_memory(p, &o, &found))
+                    note_sec(&found, &p->others.baseline_sec[s]);
+                pool_forget(p, NULL, NULL);
+            }
+        }
+    single_devices(p);
 }
 
 // Where fewer devices do better: the other starting ratios and discounts there, too.

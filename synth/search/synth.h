@@ -23,6 +23,17 @@ typedef enum { SYN_COMPUTE, SYN_MEMORY, SYN_LINK } syn_resource;
 
 typedef enum { SYN_OK, SYN_INFEASIBLE, SYN_FAILED_CHECK } syn_status;
 
+// What the plan is compared with, for the report. Seconds are those of the simulator.
+typedef struct syn_others {
+    double baseline_sec[SYN_MAX_STRATEGIES]; // on the devices of the plan alone; < 0: none
+    hb_str why[SYN_MAX_STRATEGIES]; // of result.baseline_sec < 0: why there is none, a clause
+    const int *kept; // whose they are: n_kept ranks of the cluster; NULL: not asked for, all kept
+    int n_kept;
+    double one_sec;         // of the best device alone; < 0: fits on none, or not asked for
+    int one_class;          // its class of the cluster; -1: none
+    const double *with_sec; // by rank of the cluster: the fastest plan seen that uses it; 0: none
+} syn_others;
+
 typedef struct syn_result {
     syn_status status;
     hb_str why; // INFEASIBLE: what does not fit where, in bytes; FAILED_CHECK: the checker's words,
@@ -37,6 +48,7 @@ typedef struct syn_result {
         lower_bound_sec;                     // bounds: < 0 = not computed
     double plan_sec;                         // search to certificate
     double baseline_sec[SYN_MAX_STRATEGIES]; // < 0: infeasible or not asked for
+    syn_others others;
     struct syn_what_if { // what a tenth more of one resource would bring, of each a line
         syn_resource what;
         int cls;         // class of the cluster: COMPUTE, MEMORY

@@ -390,6 +390,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .opt = o,
               .begin = begin,
               .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
+    if (o->baselines) p.with_sec = HB_ARRAY(a, double, m->cluster->n_ranks + 1);
+    p.others = (syn_others){.with_sec = p.with_sec, .one_sec = -1, .one_class = -1};
     p.stop = HB_NEW(a, hb_stop);
     *p.stop = (hb_stop){out_of_time, &p};
     pool_explore(&p);
@@ -413,6 +415,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
                                s < syn_n_strategies && !pool_out_of_time(&p);
          s++)
         if (!p.asked[s]) pool_baseline(&p, (syn_strategy)s);
+    if (o->baselines && r.status != SYN_FAILED_CHECK) pool_others(&p);
     bool known = r.status != SYN_INFEASIBLE;
     bool better =
         p.best.program != best && (!known || p.best.sec < r.plain_sec * (1 - SYN_ROUNDING));
@@ -430,5 +433,6 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     for (int i = 0; i < p.arenas.n; i++)
         hb_arena_free(p.arenas.p[i]);
     memcpy(r.baseline_sec, p.baseline, sizeof p.baseline);
+    r.others = p.others;
     return r;
 }

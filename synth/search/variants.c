@@ -186,6 +186,7 @@ static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *
     // What other strategies do is said of the first.
     for (int s = 0; had && s < syn_n_strategies; s++)
         r.baseline_sec[s] = p->best.baseline_sec[s];
+    if (had) r.others = p->best.others;
     p->best = r;
     p->any = true;
     return better;

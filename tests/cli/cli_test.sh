@@ -91,12 +91,21 @@ code 3 'no feasible plan.*needs? [0-9]+' $g "$work/small.yaml" -o "$work/small"
 [ -e "$work/small" ] && wrong "an infeasible plan leaves a folder"
 code 3 'no feasible plan' $g "$work/small.yaml" --strategy dp-even
 
-code 0 'Predicted' $g $c -o "$work/plan"
+code 0 '^Decided' $g $c -o "$work/plan"
 for f in graph.json cluster.yaml program.c buffers.h plan.json report.txt report.html trace.json; do
     [ -s "$work/plan/$f" ] || wrong "no $f in the plan folder"
 done
-grep -q '<svg' "$work/plan/report.html" && ! grep -q 'https*://' "$work/plan/report.html" ||
-    wrong "report.html has no timeline, or reads from a network"
+[ "$(wc -l <"$work/out")" -le 24 ] && [ "$(wc -L <"$work/out")" -le 80 ] || wrong "the verdict is long: $(wc -lL <"$work/out")"
+grep -q "^Page     hapc report $work/plan --open" "$work/out" || wrong "the verdict does not name the page"
+code 0 '^Decided' report "$work/plan"
+[ "$(grep -c '' "$work/out")" -le 24 ] && grep -q "^Page     file://.*/report.html$" "$work/out" || wrong "report is no verdict"
+code 0 '^Collectives' report "$work/plan" --full
+code 0 '^Collectives' $g $c --full
+BROWSER=echo code 0 "/plan/report.html$" report "$work/plan" --open
+(PATH=/nowhere BROWSER=/nowhere/x exec "$hapc" report "$work/plan" --open) >"$work/out" 2>"$work/err"
+grep -q "^file://.*/plan/report.html$" "$work/out" || wrong "without a browser the page is not named"
+code 1 'nothing' report "$work/nothing"
+code 2 'wanted: hapc report DIR' report
 cmp -s $g "$work/plan/graph.json" && cmp -s $c "$work/plan/cluster.yaml" || wrong "copies differ"
 [ -z "$(ls -d "$work"/plan.* 2>/dev/null)" ] || wrong "temporary folders are left"
 code 0 '"predicted_ms":[0-9.]+.*"certificate":"proved".*"baselines":\{"dp-even".*"hap":[0-9.]+\}' $g $c --json
@@ -122,7 +131,7 @@ code 3 "--pin 'fc1.weight=R' and --pin 'fc\*.weight=S\(0\)' leave no state for f
 code 3 "--pin 'fc1.weight=S\(0\)' clashes with strategy dp-even" $g $c --strategy dp-even --pin 'fc1.weight=S(0)'
 code 3 "--pin 'fc1.weight=S\(1\)' clashes with fc1," $g $c --strategy hap --pin 'fc1.weight=S(1)'
 for strategy in auto zero; do
-    code 0 'Predicted' $g $c --strategy $strategy --pin 'fc1.weight=S(1)' --pin fc2.weight=R -o "$work/pinned"
+    code 0 '^Decided' $g $c --strategy $strategy --pin 'fc1.weight=S(1)' --pin fc2.weight=R -o "$work/pinned"
     grep -q '"pins":\["fc1.weight=S(1)","fc2.weight=R"\]' "$work/pinned/plan.json" || wrong "no pins in plan.json"
     code 0 '^proved' check "$work/pinned"
     code 0 'state S\(1:' explain "$work/pinned" fc1.weight
@@ -132,16 +141,16 @@ for strategy in auto zero; do
 done
 sed -i 's/"fc2.weight=R"/"fc2.weight=S(0)"/' "$work/pinned/plan.json"
 code 1 "buffers.h:[0-9]+: fc2.weight does not lie as --pin 'fc2.weight=S\(0\)'" check "$work/pinned"
-code 0 'Predicted' examples/gpt2-tiny/graph.json $c --pin '*.c_attn.weight=S(h)' --pin 'input_ids=S(b)' \
+code 0 '^Decided' examples/gpt2-tiny/graph.json $c --pin '*.c_attn.weight=S(h)' --pin 'input_ids=S(b)' \
     --pin '*.mlp.c_fc=R' -o "$work/pinned"
 code 0 '^proved' check "$work/pinned"
-code 0 'strategy hap' $g $c --strategy hap -o "$work/hap"
+code 0 'strategy hap' $g $c --strategy hap --full -o "$work/hap"
 code 0 '^proved' check "$work/hap"
 
 # Pairs: in the report, in plan.json, explained; none where none are wanted.
 tp=(--pin 'transformer.h.*.mlp.c_fc=S(2)' --pin 'transformer.h.*.add*=S(0)')
 peers=clusters/laptop-peers.yaml tiny=examples/gpt2-tiny/graph.json
-code 0 '^Pairs' $tiny $peers "${tp[@]}" -o "$work/pairs"
+code 0 '^Decided' $tiny $peers "${tp[@]}" -o "$work/pairs"
 grep -Eq ' 3  behind all_gather +put\(1\) +transformer.h.\*.mlp.c_fc ' "$work/pairs/report.txt" || wrong "the report has no pair of c_fc"
 grep -q '"pairs":true,' "$work/pairs/plan.json" || wrong "plan.json does not say that there are pairs"
 grep -q '"overlap":{"length":3,"chunks":\[\[0,1\],\[1,1\],\[2,1\]\],"ms":' "$work/pairs/plan.json" ||
@@ -149,8 +158,8 @@ grep -q '"overlap":{"length":3,"chunks":\[\[0,1\],\[1,1\],\[2,1\]\],"ms":' "$wor
 code 0 'in a pair of 3 calls, 3 chunks of rows: matmuls [0-9.]+ ms, transfer' \
     explain "$work/pairs" transformer.h.1.mlp.c_fc --no-search
 code 0 '^proved' check "$work/pairs"
-code 0 'Predicted' $tiny $peers "${tp[@]}" --pairs off -o "$work/pairs"
-grep -q '^Pairs' "$work/out" && wrong "pairs in spite of --pairs off"
+code 0 '^Decided' $tiny $peers "${tp[@]}" --pairs off -o "$work/pairs"
+grep -q '^Pairs' "$work/pairs/report.txt" && wrong "pairs in spite of --pairs off"
 grep -q '"pairs":false,' "$work/pairs/plan.json" || wrong "plan.json does not say that there are no pairs"
 code 2 "--pairs is auto or off, not 'on'" $tiny $peers --pairs on
 
@@ -159,27 +168,27 @@ mkdir "$work/mine" && echo precious >"$work/mine/file"
 code 1 'no plan folder' $g $c -o "$work/mine"
 [ "$(cat "$work/mine/file")" = precious ] && [ "$(ls "$work/mine")" = file ] || wrong "a foreign folder was touched"
 echo weights >"$work/plan/weights.safetensors"
-code 0 'Predicted' $g $c -o "$work/plan/"
+code 0 '^Decided' $g $c -o "$work/plan/"
 [ "$(cat "$work/plan/weights.safetensors")" = weights ] || wrong "a checkpoint in the plan folder is lost"
 
 # plan.json remembers what the graph was read with.
-code 0 '2 micro-batches of 4' examples/gpt2-tiny/graph.json $c --micro-batches 2 --recompute 1 \
+code 0 '2 micro-batches of 4' --full examples/gpt2-tiny/graph.json $c --micro-batches 2 --recompute 1 \
     --pin 'transformer.h.0.mlp.act=S(b)' -o "$work/variant"
 code 0 'proved: ' check "$work/variant"
 code 0 'c_fc#1' explain "$work/variant" 'transformer.h.1.mlp.c_fc#1'
 grep -q '"micro_batches":2,"recomputed":\[0\],' "$work/variant/plan.json" || wrong "plan.json does not say the variant"
 grep -q 'hap_batch(r, 8, 32)' "$work/variant/program.c" || wrong "the batch is not the whole"
 rm -rf "$work/variant"
-code 0 'blocks 0, 2 of 3 computed again' examples/gpt2-tiny/graph.json $c --recompute 0,2 -o "$work/variant"
+code 0 'blocks 0, 2 of 3 computed again' --full examples/gpt2-tiny/graph.json $c --recompute 0,2 -o "$work/variant"
 code 0 'proved: ' check "$work/variant"
 grep -q '"recomputed":\[0,2\],' "$work/variant/plan.json" || wrong "plan.json does not say which blocks"
 rm -rf "$work/variant"
 code 1 'no block 3: 3 blocks repeat' examples/gpt2-tiny/graph.json $c --recompute 1,3
 code 1 '3 micro-batches do not divide' examples/gpt2-tiny/graph.json $c --micro-batches 3 --recompute auto
-code 0 '2 micro-batches of 4' examples/gpt2-tiny/graph.json $c --micro-batches 2 --recompute auto
-code 0 'block 1 of 3 computed again' examples/gpt2-tiny/graph.json $c --micro-batches auto --recompute 1-1
+code 0 '2 micro-batches of 4' --full examples/gpt2-tiny/graph.json $c --micro-batches 2 --recompute auto
+code 0 'block 1 of 3 computed again' --full examples/gpt2-tiny/graph.json $c --micro-batches auto --recompute 1-1
 
-code 0 'Predicted' $g $c --precision bf16 --batch 10 --keep-grads -o "$work/other"
+code 0 '^Decided' $g $c --precision bf16 --batch 10 --keep-grads -o "$work/other"
 code 0 '^proved' check "$work/other"
 grep -q 'hap_grad(r, "fc1.weight"' "$work/other/buffers.h" || wrong "--keep-grads declares no gradient"
 grep -q 'HAP_BF16' "$work/other/program.c" || wrong "--precision bf16 gives no bf16"
@@ -214,7 +223,7 @@ code 1 'error: ' run "$work/plan" --input image=/nonexistent --input label=/none
 
 # A plan for GPUs, where computing slows communication down: the report and the predicted timeline say
 # what share of each collective is hidden, and how to run it.
-code 0 'Run it with: hapc run .*/gpus --backend cuda$' examples/gpt2/graph.json clusters/h200x4.yaml --strategy tp --precision bf16 --batch 32 -o "$work/gpus"
+code 0 '^Run +hapc run .*/gpus --backend cuda$' examples/gpt2/graph.json clusters/h200x4.yaml --strategy tp --precision bf16 --batch 32 -o "$work/gpus"
 shares=$(sed -n '/^Collectives/,/^$/s/.* ms  *\([0-9]*\) %$/\1/p' "$work/gpus/report.txt")
 [ -n "$shares" ] || wrong "no hidden shares in the report"
 for s in $shares; do [ "$s" -le 100 ] || wrong "$s % hidden"; done

@@ -1,0 +1,93 @@
+// hapc report: the verdict of a plan folder, all of it, or its page in a browser.
+
+#include "cli/cli.h"
+
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static bool print_file(hb_arena *a, const char *dir, const char *name)
+{
+    hb_str path = hb_fmt(a, "%s/%s", dir, name), text;
+    const char *why = NULL;
+    if (!hb_read_file(a, path.p, &text, &why)) {
+        cli_error(CLI_INPUT, "%.*s: %s", HB_ARG(path), why);
+        return false;
+    }
+    fwrite(text.p, 1, text.n, stdout);
+    return true;
+}
+
+// The text up to its first table: what the terminal showed.
+static bool print_verdict(hb_arena *a, const char *dir)
+{
+    hb_str path = hb_fmt(a, "%s/report.txt", dir), text;
+    const char *why = NULL;
+    if (!hb_read_file(a, path.p, &text, &why)) {
+        cli_error(CLI_INPUT, "%.*s: %s", HB_ARG(path), why);
+        return false;
+    }
+    const char *end = strstr(text.p, "\n---\n");
+    fwrite(text.p, 1, end ? (size_t)(end + 1 - text.p) : text.n, stdout);
+    return true;
+}
+
+// By what opens files on this system: $BROWSER, else xdg-open or open.
+static bool open_page(const char *page)
+{
+    const char *const programs[] = {getenv("BROWSER"), "xdg-open", "open"};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        if (!programs[i] || !programs[i][0]) continue;
+        char *program = strdup(programs[i]), *file = strdup(page);
+        char *argv[] = {program, file, NULL};
+        pid_t pid;
+        int status = 1;
+        bool started =
+            program && file && posix_spawnp(&pid, program, NULL, NULL, argv, environ) == 0;
+        if (started) waitpid(pid, &status, 0);
+        free(program);
+        free(file);
+        if (started && WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+    }
+    return false;
+}
+
+static int report(hb_arena *a, const char *dir, bool full, bool open)
+{
+    if (!cli_plan(a, dir)) return CLI_INPUT;
+    char *path = realpath(hb_fmt(a, "%s/report.html", dir).p, NULL);
+    if (!path) return cli_error(CLI_INPUT, "%s has no report.html: plan it again", dir);
+    bool shown = full ? print_file(a, dir, "report.txt") : open || print_verdict(a, dir);
+    if (!open) printf("\nPage     file://%s\n", path);
+    if (open && !open_page(path))
+        printf("No browser opened it. The page is a file:\nfile://%s\n", path);
+    free(path);
+    return shown ? CLI_OK : CLI_INPUT;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    bool help = false, full = false, open = false;
+    const cli_option options[] = {
+        {"--help", NULL, &help}, {"--full", NULL, &full}, {"--open", NULL, &open}};
+    const char *dir[1] = {NULL};
+    int n = 0;
+    if (!cli_parse(argc, argv, options, 3, dir, 1, &n)) return CLI_USAGE;
+    if (help) {
+        puts("hapc report DIR: what was decided, what it brings, what limits it\n"
+             "\n"
+             "  --open   show the page DIR/report.html in a browser ($BROWSER)\n"
+             "  --full   all tables: devices, cuts, collectives, tensors");
+        return CLI_OK;
+    }
+    if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc report DIR [--open] [--full]");
+    hb_arena *a = hb_arena_new();
+    int code = report(a, dir[0], full, open);
+    hb_arena_free(a);
+    return code;
+}

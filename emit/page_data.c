@@ -1,0 +1,139 @@
+#include "emit/page_data.h"
+
+#include <string.h>
+
+static void put_head(page *g)
+{
+    const syn_program *p = g->p;
+    js *j = &g->j;
+    js_text(j, "model", g->v->model);
+    js_text(j, "cluster", g->v->cluster);
+    js_text(j, "command", say_name(g->a, g->e->command));
+    js_text(j, "producer", hb_fmt(g->a, "hapc %.*s", HB_ARG(g->e->version)));
+    js_text(j, "graph", p->g->sha);
+    js_integer(j, "batch", p->g->batch);
+    js_text(j, "precision", hb_str_c(g->a, ir_precision_name(p->g->precision)));
+    js_integer(j, "micro_batches", p->g->micro_batches > 1 ? p->g->micro_batches : 1);
+    js_integer(j, "recomputed", p->g->recomputed.n);
+    js_text(j, "device", hb_str_c(g->a, g->w->device));
+    js_integer(j, "kept", p->mesh->n_ranks);
+    js_integer(j, "all", p->cluster->n_ranks);
+    js_ints(j, "mesh", p->mesh->size, p->mesh->n_axes);
+    js_integer(j, "busiest", g->t->busiest);
+    js_real(j, "ms", g->t->total * 1e3);
+    js_key(j, "verdict");
+    js_open(j, '[');
+    const hb_str said[] = {g->v->decided, g->v->brings, g->v->limits};
+    for (int i = 0; i < 3; i++) {
+        js_sep(j);
+        hb_put_json(j->b, said[i]);
+    }
+    js_close(j, ']');
+    js_text(j, "note", g->v->note);
+}
+
+static void put_alternatives(page *g)
+{
+    js *j = &g->j;
+    js_key(j, "alternatives");
+    js_open(j, '[');
+    for (int i = 0; i < g->v->n_alt; i++) {
+        const alternative *x = &g->v->alt[i];
+        js_sep(j);
+        js_open(j, '{');
+        const char *id = x->strategy == SYN_AUTO ? "one" : syn_strategy_name(x->strategy);
+        js_text(j, "id", hb_str_c(g->a, id));
+        js_text(j, "name", x->name);
+        js_text(j, "where", x->where);
+        js_real_or_null(j, "ms", x->sec, 1e3);
+        if (x->sec < 0) js_text(j, "why", say_name(g->a, x->why));
+        js_flag(j, "kept", x->kept);
+        js_flag(j, "simple", x->simple);
+        js_close(j, '}');
+    }
+    js_close(j, ']');
+    js_real_or_null(j, "lower_ms", g->e->res->lower_bound_sec, 1e3);
+}
+
+static void put_what_if(page *g)
+{
+    js *j = &g->j;
+    js_key(j, "what_if");
+    js_open(j, '[');
+    for (int i = 0; i < g->e->res->n_what_if; i++) {
+        const struct syn_what_if *x = &g->e->res->what_if[i];
+        js_sep(j);
+        js_open(j, '{');
+        js_text(j, "name", verdict_resource(g->w, x));
+        js_real(j, "ms", x->gain_sec > 0 ? x->gain_sec * 1e3 : 0);
+        js_flag(j, "simulated", x->what != SYN_MEMORY);
+        js_close(j, '}');
+    }
+    js_close(j, ']');
+}
+
+static void put_trust(page *g)
+{
+    const syn_result *r = g->e->res;
+    js *j = &g->j;
+    js_key(j, "trust");
+    js_open(j, '{');
+    js_text(j, "times",
+            g->e->curves_missing     ? HB_STR("datasheet")
+            : g->e->unmeasured.n > 0 ? HB_STR("mixed")
+                                     : HB_STR("measured"));
+    js_text(j, "said", g->v->times);
+    js_real_or_null(j, "additive_ms", r->additive_sec, 1e3);
+    js_real_or_null(j, "additive_bound_ms", r->additive_bound_sec, 1e3);
+    js_flag(j, "emulated", g->p->cluster->emulated);
+    js_integer(j, "searches", r->n_solved);
+    js_close(j, '}');
+}
+
+static void put_shares(page *g)
+{
+    js *j = &g->j;
+    js_key(j, "shares");
+    js_open(j, '[');
+    for (int i = 0; i < g->w->n_shares; i++) {
+        const hb_str *by = g->w->share[i].by;
+        hb_str words =
+            by[1].n == 0 || hb_str_eq(by[0], by[1])
+                ? by[0]
+                : hb_fmt(g->a, "%.*s across machines, %.*s inside", HB_ARG(by[0]), HB_ARG(by[1]));
+        js_sep(j);
+        js_open(j, '{');
+        js_text(j, "w", words);
+        js_real(j, "share", g->w->share[i].share);
+        js_close(j, '}');
+    }
+    js_close(j, ']');
+    js_real(j, "repeated", g->w->repeated);
+}
+
+void page_data(hb_buf *out, const emit_plan *e, const emit_lines *where)
+{
+    hb_arena *a = out->arena;
+    hb_buf text = {.arena = a};
+    page g = {.j = {&text, true}, .a = a, .e = e, .p = e->p};
+    g.t = step_times_of(a, e);
+    g.w = wording_of(a, e, g.t);
+    g.v = verdict_of(g.w);
+    js_open(&g.j, '{');
+    js_integer(&g.j, "version", 1);
+    put_head(&g);
+    put_alternatives(&g);
+    page_cluster(&g);
+    page_timeline(&g, where);
+    page_model(&g);
+    page_collectives(&g);
+    put_what_if(&g);
+    put_trust(&g);
+    put_shares(&g);
+    js_close(&g.j, '}');
+    for (size_t i = 0; i < text.n; i++) // nothing ends the script that it stands in
+        if (text.p[i] == '<')
+            hb_puts(out, "\\u003c");
+        else
+            hb_putc(out, text.p[i]);
+}

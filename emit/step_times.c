@@ -1,0 +1,203 @@
+#include "emit/step_times.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "synth/price/pair_cost.h"
+
+typedef struct interval {
+    double from, to;
+} interval;
+
+typedef struct intervals {
+    interval *p;
+    int n;
+} intervals;
+
+ir_phase step_phase(const syn_program *p, int instr)
+{
+    return p->g->nodes.p[p->instr.p[instr].node].phase;
+}
+
+static int by_begin(const void *x, const void *y)
+{
+    const step_span *a = x, *b = y;
+    if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
+    return (a->instr > b->instr) - (a->instr < b->instr);
+}
+
+static void add_span(step_times *t, int lane, step_span s)
+{
+    if (s.end > s.begin) t->span[lane][t->n_spans[lane]++] = s;
+}
+
+// What runs when, by class and by stream.
+static void find_spans(hb_arena *a, const emit_plan *e, step_times *t)
+{
+    const syn_program *p = e->p;
+    const cost_timeline *line = &e->res->timeline;
+    int n = p->mesh->n_classes;
+    for (int lane = 0; lane < n + p->mesh->n_axes; lane++)
+        t->span[lane] = HB_ARRAY(a, step_span, p->instr.n + 1);
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind == SYN_WAIT) {
+            t->wait[in->start] = i;
+        } else if (in->kind == SYN_START) {
+            int lane = n + (in->axes == 2 && p->mesh->n_axes == 2);
+            add_span(t, lane, (step_span){i, -1, line->begin[i * n], line->end[i * n]});
+        } else {
+            for (int c = 0; c < n; c++)
+                add_span(t, c, (step_span){i, c, line->begin[i * n + c], line->end[i * n + c]});
+        }
+    }
+    for (int lane = 0; lane < n + p->mesh->n_axes; lane++)
+        qsort(t->span[lane], (size_t)t->n_spans[lane], sizeof(step_span), by_begin);
+}
+
+// The union of some lanes.
+static intervals join(hb_arena *a, const step_times *t, int first, int n_lanes)
+{
+    int all = 0, k = 0;
+    for (int lane = first; lane < first + n_lanes; lane++)
+        all += t->n_spans[lane];
+    step_span *s = HB_ARRAY(a, step_span, all + 1);
+    for (int lane = first; lane < first + n_lanes; k += t->n_spans[lane++])
+        memcpy(s + k, t->span[lane], sizeof *s * (size_t)t->n_spans[lane]);
+    qsort(s, (size_t)all, sizeof *s, by_begin);
+    intervals u = {HB_ARRAY(a, interval, all + 1), 0};
+    for (int i = 0; i < all; i++) {
+        if (u.n > 0 && s[i].begin <= u.p[u.n - 1].to)
+            u.p[u.n - 1].to = fmax(u.p[u.n - 1].to, s[i].end);
+        else
+            u.p[u.n++] = (interval){s[i].begin, s[i].end};
+    }
+    return u;
+}
+
+// [0, total] without u.
+static intervals gaps(hb_arena *a, const intervals *u, double total)
+{
+    intervals g = {HB_ARRAY(a, interval, u->n + 1), 0};
+    double at = 0;
+    for (int i = 0; i < u->n; i++) {
+        if (u->p[i].from > at) g.p[g.n++] = (interval){at, u->p[i].from};
+        at = fmax(at, u->p[i].to);
+    }
+    if (at < total) g.p[g.n++] = (interval){at, total};
+    return g;
+}
+
+static double both(const intervals *x, const intervals *y)
+{
+    double sum = 0;
+    for (int i = 0, k = 0; i < x->n && k < y->n;) {
+        double from = fmax(x->p[i].from, y->p[k].from), to = fmin(x->p[i].to, y->p[k].to);
+        if (to > from) sum += to - from;
+        if (x->p[i].to < y->p[k].to)
+            i++;
+        else
+            k++;
+    }
+    return sum;
+}
+
+// Of what the busiest class waits for data, each collective its share.
+typedef struct edge {
+    double at;
+    int instr;
+    bool on;
+} edge;
+
+static int by_time(const void *x, const void *y)
+{
+    const edge *a = x, *b = y;
+    if (a->at != b->at) return a->at < b->at ? -1 : 1;
+    if (a->on != b->on) return a->on ? 1 : -1;
+    return (a->instr > b->instr) - (a->instr < b->instr);
+}
+
+static void share_exposed(hb_arena *a, step_times *t, int n_axes, const intervals *idle)
+{
+    int n = 0, active = 0, k = 0;
+    for (int x = 0; x < n_axes; x++)
+        n += t->n_spans[t->n_classes + x];
+    edge *e = HB_ARRAY(a, edge, 2 * n + 1);
+    int *open = HB_ARRAY(a, int, n + 1);
+    n = 0;
+    for (int x = 0; x < n_axes; x++)
+        for (int i = 0; i < t->n_spans[t->n_classes + x]; i++) {
+            const step_span *s = &t->span[t->n_classes + x][i];
+            e[n++] = (edge){s->begin, s->instr, true};
+            e[n++] = (edge){s->end, s->instr, false};
+        }
+    qsort(e, (size_t)n, sizeof *e, by_time);
+    for (int i = 0; i < n; i++) {
+        double from = i ? e[i - 1].at : 0, to = e[i].at, waited = 0;
+        while (k < idle->n && idle->p[k].to <= from)
+            k++;
+        for (int q = k; q < idle->n && idle->p[q].from < to; q++)
+            waited += fmax(0, fmin(to, idle->p[q].to) - fmax(from, idle->p[q].from));
+        for (int o = 0; o < active && waited > 0; o++)
+            t->exposed[open[o]] += waited / active;
+        if (e[i].on) {
+            open[active++] = e[i].instr;
+        } else {
+            int o = 0;
+            while (open[o] != e[i].instr)
+                o++;
+            open[o] = open[--active];
+        }
+    }
+}
+
+// In a pair a class's span is longer than its matmuls compute: the rest is waiting for data.
+static void inside_pairs(const syn_program *p, step_times *t)
+{
+    for (int k = 0; k < p->pairs.n; k++) {
+        const syn_pair *x = &p->pairs.p[k];
+        for (int c = 0; c < t->n_classes; c++)
+            for (int i = 0; i < t->n_spans[c]; i++) {
+                const step_span *s = &t->span[c][i];
+                if (s->instr < x->first || s->instr >= x->first + x->len) continue;
+                double waits = fmax(0, s->end - s->begin - x->busy[c]);
+                t->of[c].compute -= waits;
+                t->of[c].phase[step_phase(p, s->instr)] -= waits;
+                t->of[c].exposed += waits;
+                if (c == t->busiest) t->exposed[syn_pair_start(p, x)] += waits;
+            }
+    }
+}
+
+step_times *step_times_of(hb_arena *a, const emit_plan *e)
+{
+    const syn_program *p = e->p;
+    step_times *t = HB_NEW(a, step_times);
+    int n = p->mesh->n_classes;
+    *t = (step_times){.total = e->res->timeline.total, .n_classes = n};
+    t->exposed = HB_ARRAY(a, double, p->instr.n + 1);
+    t->wait = HB_ARRAY(a, int, p->instr.n + 1);
+    hb_assert(e->res->timeline.begin);
+    find_spans(a, e, t);
+    intervals sends = join(a, t, n, p->mesh->n_axes), idle = {0};
+    for (int c = 0; c < n; c++) {
+        class_times *k = &t->of[c];
+        intervals busy = join(a, t, c, 1), gap = gaps(a, &busy, t->total);
+        double idles = 0;
+        for (int i = 0; i < gap.n; i++)
+            idles += gap.p[i].to - gap.p[i].from;
+        k->compute = t->total - idles;
+        k->exposed = both(&gap, &sends);
+        k->waiting = fmax(0, idles - k->exposed);
+        for (int i = 0; i < t->n_spans[c]; i++)
+            k->phase[step_phase(p, t->span[c][i].instr)] += t->span[c][i].end - t->span[c][i].begin;
+        if (c == 0 || k->compute > t->of[t->busiest].compute) {
+            t->busiest = c;
+            idle = gap;
+        }
+    }
+    share_exposed(a, t, p->mesh->n_axes, &idle);
+    inside_pairs(p, t);
+    return t;
+}

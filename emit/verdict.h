@@ -1,0 +1,44 @@
+// The verdict on a plan: what was decided, what it brings, what limits it; what it is compared
+// with. The same sentences stand on the terminal and on the page.
+
+#ifndef HAP_EMIT_VERDICT_H
+#define HAP_EMIT_VERDICT_H
+
+#include "emit/words.h"
+
+// The step done in another way, by the same simulator.
+typedef struct alternative {
+    syn_strategy strategy; // SYN_AUTO: one device alone
+    hb_str name, where;    // "Data parallel, equal batches", "on all 4 GPUs"
+    double sec;            // < 0: none
+    hb_str why;            // < 0: why
+    bool kept;             // on the devices of the plan alone, where it leaves some out
+    bool simple;           // what people do by hand
+} alternative;
+
+// Devices that are alike: a class in use, or one that is left out.
+typedef struct device_row {
+    int cls; // of the mesh; -1: unused
+    int cluster_cls;
+    int count;
+    double share;    // of the work that is cut, all of them together
+    double with_sec; // unused: the fastest plan seen that uses one of them; 0: none
+} device_row;
+
+typedef struct verdict {
+    hb_str model, cluster; // names, harmless
+    hb_str decided, brings, limits;
+    hb_str note;      // of repeated work; empty
+    hb_str times;     // where the times come from, a sentence
+    alternative *alt; // fastest first, those without a time last
+    int n_alt;
+    bool kept_known;         // the baselines of others are of the devices of the plan
+    const alternative *best; // the best simple one; NULL: none is known
+    device_row *device;
+    int n_devices;
+} verdict;
+
+verdict *verdict_of(const wording *w);
+hb_str verdict_resource(const wording *w, const struct syn_what_if *x); // "speed of the V100"
+
+#endif
