@@ -1,6 +1,6 @@
 // The cluster on the page: classes of devices in use, machines that are alike, the network.
 
-#include "emit/page_data.h"
+#include "emit/page.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 #include "emit/page_data.h"
 
+#include "emit/page.h"
+
 #include <string.h>
 
 static void put_head(page *g)

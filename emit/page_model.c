@@ -1,6 +1,6 @@
 // The model on the page, module by module, and what is sent: things that are alike are one row.
 
-#include "emit/page_data.h"
+#include "emit/page.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // The timeline on the page: one row an instruction that takes time, and lanes of when each runs.
 // Times are ticks, so that equal layers are equal numbers (packed_list.h).
 
-#include "emit/page_data.h"
+#include "emit/page.h"
 
 #include <math.h>
 #include <string.h>

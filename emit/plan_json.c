@@ -3,7 +3,7 @@
 #include "emit/emit.h"
 #include "emit/json_out.h"
 #include "emit/memory_kinds.h"
-#include "emit/page_data.h"
+#include "emit/page.h"
 #include "emit/verdict.h"
 #include "synth/price/pair_cost.h"
 #include "synth/price/simulate_plan.h"

@@ -3,6 +3,7 @@
 
 #include "emit/page_assets.h"
 #include "emit/page_data.h"
+#include "emit/verdict.h"
 
 #include <string.h>
 

@@ -1,0 +1,29 @@
+// The parts of what report.html shows; page_data.h is the whole.
+
+#ifndef HAP_EMIT_PAGE_H
+#define HAP_EMIT_PAGE_H
+
+#include "emit/json_out.h"
+#include "emit/memory_kinds.h"
+#include "emit/packed_list.h"
+#include "emit/verdict.h"
+
+typedef struct page {
+    js j;
+    hb_arena *a;
+    const emit_plan *e;
+    const syn_program *p;
+    const step_times *t;
+    const wording *w;
+    const verdict *v;
+} page;
+
+// Each writes keys of the open object.
+void page_cluster(page *g);                           // classes, machines, network (page_cluster.c)
+void page_timeline(page *g, const emit_lines *where); // lanes of events (page_timeline.c)
+void page_model(page *g);                             // modules and tensors (page_model.c)
+void page_collectives(page *g);                       // rows of collectives, pairs (page_model.c)
+
+hb_str page_block(hb_str name, int *index); // "h" and 3 of "transformer.h.3.mlp"; -1: in none
+
+#endif
