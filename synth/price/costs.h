@@ -21,6 +21,13 @@ typedef struct syn_sizes {
     double share[CL_MAX_CLASSES]; // largest product of shares in the class
 } syn_sizes;
 
+// Transfers of a tensor may hide for so long, and what hides is counted at a price, a share of what
+// it takes.
+typedef struct syn_slack {
+    const double *sec; // by tensor
+    double price;
+} syn_slack;
+
 typedef struct syn_costs {
     hb_arena *arena;
     const cost_model *m;
@@ -29,8 +36,9 @@ typedef struct syn_costs {
     const ir_factors *f;
     cost_memory memory; // of the slowest class
     double passing;     // of a price on memory, what an op reads and makes costs while it runs
-    bool no_put;        // memory leaves no room for what one-sided puts write into
-    cl_link all;        // of all ranks
+    const struct syn_slack *slack;     // of searches in which transfers may hide; else NULL
+    bool no_put;                       // memory leaves no room for what one-sided puts write into
+    cl_link all;                       // of all ranks
     cl_link *group_link[SYN_MAX_AXES]; // two axes: of every group of an axis
     cl_link slowest[4];                // of the groups over a mask of axes
     // Known parts by pair of cuts (`near`: small cut numbers, else the map), and known moves by

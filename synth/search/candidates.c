@@ -164,6 +164,7 @@ void pool_offer(pool *p, candidate *c)
     if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
     bool first = c->fits && (!p->best.program || c->sec < p->best.sec);
     if (first && admitted(p, c)) p->best = *c;
+    if (c->fits && (p->b->best <= 0 || c->sec < p->b->best)) p->b->best = c->sec;
     c->sec_paired = HUGE_VAL;
     if (c->paired) offer_paired(p, c);
     note_devices(p, c);
@@ -219,7 +220,8 @@ void pool_forget(pool *p, const candidate *one, const candidate *two)
     for (int i = 0; i < p->arenas.n; i++) {
         hb_arena *x = p->arenas.p[i];
         if (x == p->best.arena || x == p->paired.arena || x == p->smallest.arena ||
-            (one && x == one->arena) || (two && x == two->arena))
+            (one && x == one->arena) || (p->held && x == p->held->arena) ||
+            (two && x == two->arena))
             p->arenas.p[n++] = x;
         else
             hb_arena_free(x);
@@ -329,12 +331,14 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     // Where memory is short, one-sided puts are what a plan may have, and nothing that it rests on.
     p->b->costs->no_put = o->price > 0 && !p->thrifty;
     p->b->costs->passing = p->spare ? 1.0 / p->g->nodes.n : 0;
+    p->b->costs->slack = o->slack;
     syn_space *space = syn_space_build(
         arena, p->b->costs, syn_partitions_copy(arena, p->b->partitions), o->strategy, o->opt,
         hb_copy(arena, o->weight, sizeof *o->weight * (size_t)mesh->n_classes), o->comm, price,
         &p->why);
     p->b->costs->no_put = false;
     p->b->costs->passing = 0;
+    p->b->costs->slack = NULL;
     syn_choice choice;
     double lower = 0;
     if (space) space->problem.stop = p->stop;
@@ -356,7 +360,7 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     out->lower = lower;
     out->priced = price != NULL && !p->thrifty;
     out->exact = o->strategy == p->opt->strategy && o->opt == p->opt && !price && o->comm == 1 &&
-                 lower >= choice.additive * (1 - SYN_ROUNDING);
+                 !o->slack && lower >= choice.additive * (1 - SYN_ROUNDING);
     pool_offer(p, out);
     return true;
 }

@@ -42,6 +42,7 @@ typedef struct board {
     syn_costs *costs;
     HB_VEC(uint64_t) tried; // candidate partitions that were searched
     double price;           // on memory, that the last plan wanted
+    double best;            // seconds of the fastest plan that fits; 0: none
     ms_warm *warm[SYN_MAX_STRATEGIES];
     const ms_tile *repeats[SYN_MAX_STRATEGIES];
 } board;
@@ -54,11 +55,12 @@ typedef struct pool {
     const syn_options *opt;
     board *b; // the one that is searched
     double begin, deadline;
-    hb_stop *stop;      // pool_out_of_time of this pool; never, once it is gone
-    candidate best;     // fastest without pairs that fits
-    candidate paired;   // fastest with pairs that fits
-    double enough;      // least paired_alone of those that fit; 0: none
-    candidate smallest; // least share, for the message when nothing fits
+    hb_stop *stop;         // pool_out_of_time of this pool; never, once it is gone
+    candidate best;        // fastest without pairs that fits
+    candidate paired;      // fastest with pairs that fits
+    const candidate *held; // must not be forgotten either; NULL: none
+    double enough;         // least paired_alone of those that fit; 0: none
+    candidate smallest;    // least share, for the message when nothing fits
     // [with pairs][in two segments] least ratio of an arena's peak to the live bytes that was seen;
     // 0 none
     double waste[2][2];
@@ -87,10 +89,11 @@ bool pool_out_of_time(const pool *p);
 typedef struct search_options {
     syn_strategy strategy;
     const syn_options *opt;
-    const double *weight; // by class
-    double comm;          // w_M
-    double price;         // on memory: steps' time for a full one
-    double gap;           // near enough to the additive optimum
+    const double *weight;   // by class
+    double comm;            // w_M
+    double price;           // on memory: steps' time for a full one
+    double gap;             // near enough to the additive optimum
+    const syn_slack *slack; // transfers that may hide; NULL: none
 } search_options;
 // One search at the cuts of p->b. False if there is no plan at all; p->why then.
 bool pool_search(pool *p, const search_options *s, candidate *out);

@@ -12,6 +12,7 @@
 #include "synth/plan/mesh.h"
 #include "synth/price/simulate_plan.h"
 #include "synth/search/ratios.h"
+#include "synth/search/slack.h"
 
 static bool few_starts(const pool *p)
 {
@@ -105,11 +106,12 @@ static bool promising(const pool *p, const candidate *c, double best)
 }
 
 // Copies of saved values widen the space and hardly move the cuts: the last search has them.
-static search_options quick_options(const pool *p, double *weight)
+static search_options quick_options(const pool *p, const double *weight)
 {
     syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
     quick->copy_bytes = INT64_MAX;
-    return (search_options){SYN_AUTO, quick, weight, 1, 0, SYN_SEARCH_GAP};
+    return (search_options){
+        .strategy = SYN_AUTO, .opt = quick, .weight = weight, .comm = 1, .gap = SYN_SEARCH_GAP};
 }
 
 // The plan at the cuts of a starting ratio. False if there is none, or the cuts were searched
@@ -129,47 +131,100 @@ static double best_of(const pool *p)
 
 // Ratio LP and search in turn, from the plan of one starting ratio, until the simulator sees no
 // improvement or the plan is where others (at `best`; 0: nowhere) already are.
-static void alternate(pool *p, syn_starting_ratio starting, const candidate *first, double best)
+static const syn_slack *slack_of(pool *p, const candidate *c, double price)
+{
+    return syn_slack_of(p->arena, c->program, c->space->kinds, price);
+}
+
+static void take_rounds(pool *p, syn_starting_ratio starting, candidate *cur, double best)
 {
     double trust = SYN_TRUST, *weight = even_weights(p);
     double missed = 0; // where the last round without gain ended
     int failed = 0;    // rounds, one behind the other
     search_options o = quick_options(p, weight);
     board *b = p->b;
-    candidate cur = *first, next;
-    if (!promising(p, &cur, best)) return;
+    candidate next;
     for (int round = 0; round < SYN_RATIO_ROUNDS && trust > SYN_TRUST_LEAST && !pool_out_of_time(p);
          round++) {
         syn_ratios lp;
-        if (round > 0 && best > 0 && cur.fits && cur.sec > SYN_LATER_FAR * best) return;
-        if (best > 0 && cur.fits && near_by(cur.sec, best)) return;
-        if (!syn_ratio_lp(p->arena, cur.program, b->partitions, b->costs, &cur.timeline, trust,
+        if (round > 0 && best > 0 && cur->fits && cur->sec > SYN_LATER_FAR * best) return;
+        if (best > 0 && cur->fits && near_by(cur->sec, best)) return;
+        if (!syn_ratio_lp(p->arena, cur->program, b->partitions, b->costs, &cur->timeline, trust,
                           NULL, &lp))
             return;
         set_starting_ratio(p, starting);
         add_lp_cuts(p, &lp);
         if (tried_before(p) && b->mesh->n_axes == 2) return;
+        o.slack = cur->space->slack ? slack_of(p, cur, cur->space->slack->price) : NULL;
         // Classes that bind count most, but no class is free.
         for (int c = 0; c < b->mesh->n_classes; c++)
             weight[c] = SYN_BINDING * lp.weight[c] + SYN_EVEN_REST / b->mesh->n_classes;
-        if (!pool_search_within_memory(p, &o, &cur, &next)) return;
-        if (next.fits && cur.fits && near_by(next.sec, cur.sec)) return;
-        if (next.fits && (!cur.fits || next.sec < cur.sec)) {
-            cur = next;
+        if (!pool_search_within_memory(p, &o, cur, &next)) return;
+        if (next.fits && cur->fits && near_by(next.sec, cur->sec)) return;
+        if (next.fits && (!cur->fits || next.sec < cur->sec)) {
+            *cur = next;
             failed = 0;
         } else {
             // Smaller steps helped in 3 of 80 such rounds of the examples, and in none after the
             // second or after a leap; where memory has a price they do.
-            bool priced = cur.priced || next.priced;
+            bool priced = cur->priced || next.priced;
             if (!priced &&
-                (++failed == SYN_RATIO_FAILS || !next.fits || next.sec > SYN_LATER_FAR * cur.sec))
+                (++failed == SYN_RATIO_FAILS || !next.fits || next.sec > SYN_LATER_FAR * cur->sec))
                 return;
             if (fabs(next.sec - missed) < SYN_ALIKE_ROUNDS * missed) return;
             missed = next.sec;
             trust *= SYN_TRUST_SHRINK;
         }
-        pool_forget(p, &cur, NULL);
+        pool_forget(p, cur, NULL);
     }
+}
+
+// Transfers that a plan leaves time for hide in the simulator: searches in which they cost little,
+// at the same cuts, by other prices at every second look. Whether one is better.
+static bool hide_transfers(pool *p, candidate *cur, int look)
+{
+    static const double price[][2] = {{SYN_HIDDEN}, {SYN_HIDDEN_LATER}};
+    const candidate from = *cur;
+    const syn_space *s = from.space;
+    if (!from.fits || s->mesh->n_ranks == 1) return false;
+    p->held = &from;
+    *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
+    for (size_t i = 0; i < 2 && !pool_out_of_time(p); i++) {
+        search_options o = quick_options(p, s->weight);
+        candidate next;
+        o.price = p->b->price;
+        o.slack = slack_of(p, &from, price[look % 2][i]);
+        if (!pool_search(p, &o, &next)) break;
+        if (next.fits && next.sec < cur->sec * (1 - SYN_SAME_PLACE)) *cur = next;
+        pool_forget(p, cur, NULL);
+    }
+    p->held = NULL;
+    pool_forget(p, cur, NULL);
+    return cur->space != s;
+}
+
+// The best plan's transfers once more, on whatever devices it stands.
+static void polish(pool *p)
+{
+    candidate cur = p->best;
+    for (int round = 0; round < SYN_HIDE_ROUNDS && cur.program && !pool_out_of_time(p); round++) {
+        p->b = pool_board_of(p, cur.space->mesh);
+        if (!hide_transfers(p, &cur, round) && round > 0) return;
+    }
+}
+
+// From the first plan of a starting ratio, if it is worth it, where others stand at `best` (0:
+// nowhere).
+static void alternate(pool *p, syn_starting_ratio starting, const candidate *first, double best)
+{
+    candidate cur = *first;
+    bool look = !few_starts(p) && cur.fits && best > 0 && cur.sec < best * SYN_FIRST_FAR;
+    if (look) (void)hide_transfers(p, &cur, 0);
+    if (!promising(p, &cur, best)) return;
+    if (!look) (void)hide_transfers(p, &cur, 0);
+    take_rounds(p, starting, &cur, best);
+    if (cur.sec < best_of(p) * SYN_FIRST_FAR && hide_transfers(p, &cur, 1))
+        take_rounds(p, starting, &cur, 0);
 }
 
 // Everything from one starting ratio on the present mesh.
@@ -194,7 +249,12 @@ static void discounts(pool *p)
     p->b = pool_board_of(p, won->mesh);
     *p->b->partitions = *syn_partitions_copy(p->arena, won->partitions);
     for (size_t i = large(p); i < sizeof comm / sizeof *comm && !pool_out_of_time(p); i++) {
-        search_options o = {SYN_AUTO, won->opt, won->weight, comm[i], p->b->price, SYN_ROUGH_GAP};
+        search_options o = {.strategy = SYN_AUTO,
+                            .opt = won->opt,
+                            .weight = won->weight,
+                            .comm = comm[i],
+                            .price = p->b->price,
+                            .gap = SYN_ROUGH_GAP};
         candidate c;
         if (i > 0 && !large(p) && o.price > 0) return;
         (void)pool_search(p, &o, &c);
@@ -206,8 +266,11 @@ static void discounts(pool *p)
 
 static search_options baseline_options(const pool *p, syn_strategy s)
 {
-    return (search_options){s, p->opt, even_weights(p),
-                            1, 0,      s == p->opt->strategy ? 0 : SYN_SEARCH_GAP};
+    return (search_options){.strategy = s,
+                            .opt = p->opt,
+                            .weight = even_weights(p),
+                            .comm = 1,
+                            .gap = s == p->opt->strategy ? 0 : SYN_SEARCH_GAP};
 }
 
 static void note_sec(const candidate *c, double *least)
@@ -245,7 +308,8 @@ void pool_baseline(pool *p, syn_strategy s)
         p->b = p->boards.p[i];
         // What others do is said of all devices; where fewer do better, it may be a plan of theirs.
         bool all = p->b->mesh->n_ranks == p->m->cluster->n_ranks;
-        if (!all && (!lead || p->b->mesh != lead)) continue;
+        bool near = p->b->best > 0 && p->b->best < SYN_LATER_FAR * leader->sec;
+        if (!all && (!lead || (p->b->mesh != lead && !near))) continue;
         if (p->b->mesh->n_axes == 2 && row->one_axis) continue;
         search_options o = baseline_options(p, s);
         for (int k = 0; k < row->n_start; k++) {
@@ -265,7 +329,8 @@ void pool_refine_baseline(pool *p)
     if (!p->best.program) return; // with pairs alone it fits
     const syn_strategy s = p->best.space->strategy;
     board *b = p->b = pool_board_of(p, p->best.space->mesh);
-    search_options o = {s, p->opt, even_weights(p), 1, 0, SYN_SEARCH_GAP};
+    search_options o = {
+        .strategy = s, .opt = p->opt, .weight = even_weights(p), .comm = 1, .gap = SYN_SEARCH_GAP};
     for (int round = 0; s != SYN_AUTO && round < SYN_BASELINE_ROUNDS && !pool_out_of_time(p);
          round++) {
         candidate cur = p->best, next;
@@ -721,6 +786,7 @@ void pool_explore(pool *p)
     discounts(p);
     drop_devices(p);
     be_thrifty(p);
+    polish(p);
     for (int s = SYN_AUTO + 1;
          (p->spare || p->doubtful) && !pool_leader(p)->program && s < syn_n_strategies; s++)
         pool_baseline(p, (syn_strategy)s);

@@ -19,8 +19,11 @@ void pool_sweep(pool *p)
     syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
     quick->copy_bytes = INT64_MAX;
     size_t weights = sizeof *from->space->weight * (size_t)p->b->mesh->n_classes;
-    search_options o = {SYN_AUTO, quick, hb_copy(p->arena, from->space->weight, weights),
-                        1,        0,     SYN_SWEEP_GAP};
+    search_options o = {.strategy = SYN_AUTO,
+                        .opt = quick,
+                        .weight = hb_copy(p->arena, from->space->weight, weights),
+                        .comm = 1,
+                        .gap = SYN_SWEEP_GAP};
     double step = from->sec;
     for (double price = low; price <= high;
          price *= large ? SYN_SWEEP_TIMES_LARGE : SYN_SWEEP_TIMES) {

@@ -208,7 +208,8 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
     if (!optimum.exact) {
         p->b = pool_board_of(p, won.space->mesh);
         *p->b->partitions = *syn_partitions_copy(p->arena, won.space->partitions);
-        search_options o = {p->opt->strategy, p->opt, won.space->weight, 1, 0, 0};
+        search_options o = {
+            .strategy = p->opt->strategy, .opt = p->opt, .weight = won.space->weight, .comm = 1};
         if (!pool_search(p, &o, &optimum)) return (candidate){0};
     }
     // The chosen plan's cost in the optimum's space: its choice, where that has its shardings and

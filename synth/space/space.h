@@ -68,6 +68,7 @@ typedef struct syn_space {
     const syn_kinds *kinds;
     const double *weight;         // by class of the mesh, sums to 1
     double weight_comm;           // w_M
+    const syn_slack *slack;       // what may hide; NULL: nothing
     const double *memory_price;   // by class: seconds per byte, NULL none
     syn_states **states;          // by tensor
     syn_shardings **shardings;    // by node

@@ -188,6 +188,7 @@ syn_space *syn_space_build(hb_arena *a, syn_costs *costs, const syn_partitions *
                      .opt = opt,
                      .weight = weight,
                      .weight_comm = weight_comm,
+                     .slack = costs->slack,
                      .memory_price = memory_price};
     if (!costs->kinds)
         costs->kinds = hb_alloc(costs->arena, sizeof *costs->kinds * (size_t)syn_n_strategies);

@@ -174,6 +174,13 @@ static double passing_price(const syn_space *s, const syn_states *st, const stru
     return s->costs->passing * sec;
 }
 
+// What a transfer costs: what may hide, at a discount.
+static double sending_cost(const syn_space *s, int tensor, double sec)
+{
+    double hidden = s->slack ? fmin(sec, s->slack->sec[tensor]) : 0;
+    return s->weight_comm * (sec - hidden + (s->slack ? s->slack->price * hidden : 0));
+}
+
 // All-pairs costs along the best paths of direct moves, but for the one from `from` to `to`.
 static void find_paths(const syn_space *s, int tensor, syn_states *st, int from, int to)
 {
@@ -189,7 +196,7 @@ static void find_paths(const syn_space *s, int tensor, syn_states *st, int from,
         const struct one_move *v = &m->v[k];
         if (v->from == from && v->to == to) continue;
         st->cost[v->from * n + v->to] = v->kind == SYN_MOVE_COLL
-                                            ? s->weight_comm * v->sec[!s->costs->no_put]
+                                            ? sending_cost(s, tensor, v->sec[!s->costs->no_put])
                                             : local_seconds(s, &st->s[v->to], bytes);
         st->cost[v->from * n + v->to] *= ir_tensor_times(s->g, tensor);
         st->cost[v->from * n + v->to] += passing_price(s, st, v);

@@ -1,0 +1,63 @@
+#include "synth/search/slack.h"
+
+#include <math.h>
+
+static double seconds(const syn_program *p, const syn_instr *in)
+{
+    double most = 0;
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        most = fmax(most, in->sec[c]);
+    return most;
+}
+
+static bool is_home(const ir_graph *g, int value)
+{
+    int kind = g->tensors.p[value].kind;
+    return kind == IR_PARAM || kind == IR_STATE;
+}
+
+// By value: when it is made, when it is first read; both < 0: never. A parameter's update makes it.
+static double note_times(const syn_program *p, double *made, double *read)
+{
+    double now = 0;
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_OP) {
+            if (in->kind == SYN_SLICE || in->kind == SYN_PARTIAL) now += seconds(p, in);
+            continue;
+        }
+        for (int k = 0; k < in->n_in; k++) {
+            int v = p->tensors.p[in->in[k]].value;
+            if (v >= 0 && read[v] < 0) read[v] = now;
+        }
+        now += seconds(p, in);
+        for (int k = 0; k < in->n_out; k++) {
+            int v = p->tensors.p[in->out[k]].value;
+            if (v >= 0 && made[v] < 0) made[v] = now;
+        }
+    }
+    return now;
+}
+
+syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kinds, double price)
+{
+    int n = p->g->tensors.n;
+    double *made = HB_ARRAY(a, double, n + 1), *read = HB_ARRAY(a, double, n + 1),
+           *slack = HB_ARRAY(a, double, n + 1), *sum = HB_ARRAY(a, double, kinds->n_tensors + 1);
+    int *count = HB_ARRAY(a, int, kinds->n_tensors + 1);
+    for (int v = 0; v < n; v++)
+        made[v] = read[v] = -1;
+    double end = note_times(p, made, read);
+    for (int v = 0; v < n; v++) {
+        if (is_home(p->g, v))
+            slack[v] = fmax(read[v], made[v] < 0 ? 0 : end - made[v]);
+        else if (made[v] >= 0)
+            slack[v] = (read[v] < 0 ? end : read[v]) - made[v];
+        slack[v] = fmax(slack[v], 0);
+        sum[kinds->tensor[v]] += slack[v];
+        count[kinds->tensor[v]]++;
+    }
+    for (int v = 0; v < n; v++)
+        slack[v] = sum[kinds->tensor[v]] / count[kinds->tensor[v]];
+    return hb_copy(a, &(syn_slack){slack, price}, sizeof(syn_slack));
+}
