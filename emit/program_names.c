@@ -332,7 +332,7 @@ hb_str emit_module(hb_arena *a, const ir_graph *g, int node)
             keep = i + 2;
             break;
         }
-    static const char *const stats[] = {"max", "expsum", "target", "sum", "m2"};
+    static const char *const stats[] = {"max", "expsum", "target", "sum", "m2", "sq"};
     for (size_t i = 0; n == 2 && i < sizeof stats / sizeof *stats; i++)
         if (hb_str_is(c[1], stats[i])) keep = 1; // an op of the composite c[0]
     hb_buf b = {.arena = a};

@@ -2,6 +2,7 @@
 // a reduction inside must show it (docs/theory.md 1: the statistic of a cut dim is a partial sum).
 //
 //     layer_norm  -> row_sum, row_m2, norm_apply
+//     rms_norm    -> row_sq, rms_apply
 //     softmax     -> row_max, row_expsum, softmax_apply        (log_softmax likewise)
 //     ce_sum      -> row_max, row_expsum, target_logit, nll_sum
 //     mean        -> sum, scale by 1 / n (n = product of the global sizes: a constant)
@@ -72,6 +73,10 @@ static void expand_one(expansion *e)
         for (int i = 1; i < n->n_in; i++)
             in[2 + i] = n->in[i];
         last(e, IR_OP_norm_apply, n->n_in + 2, in, n->attr);
+    } else if (n->op == IR_OP_rms_norm) {
+        in[1] = stat(e, "sq", IR_OP_row_sq, 1, in, NULL);
+        if (n->n_in > 1) in[2] = n->in[1];
+        last(e, IR_OP_rms_apply, n->n_in + 1, in, n->attr);
     } else if (n->op == IR_OP_softmax || n->op == IR_OP_log_softmax) {
         in[1] = stat(e, "max", IR_OP_row_max, 1, in, NULL);
         in[2] = stat(e, "expsum", IR_OP_row_expsum, 2, in, NULL);

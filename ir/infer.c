@@ -231,6 +231,11 @@ bool ir_infer(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_arena *a,
                       (long long)b.size['e' - 'a']);
         return false;
     }
+    if (n->op == IR_OP_rotary && b.size['c' - 'a'] % 2) {
+        *why = hb_fmt(a, "%s: rows of %lld entries, an odd number", r->name,
+                      (long long)b.size['c' - 'a']);
+        return false;
+    }
     for (int i = 0; i < n_out; i++) {
         const ir_foperand *o = &f->out[i];
         if ((o->star ? b.n_star : 0) + o->n > IR_MAX_RANK) {

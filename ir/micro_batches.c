@@ -109,6 +109,10 @@ static bool counts_along(const splitting *s, int node, int k)
     case IR_OP_norm_bwd_stats:
     case IR_OP_norm_bwd:
     case IR_OP_norm_bwd_params:
+    case IR_OP_rms_apply:
+    case IR_OP_rms_bwd_stats:
+    case IR_OP_rms_bwd:
+    case IR_OP_rms_bwd_params:
         d = &r->in[0][last];
         break;
     default:

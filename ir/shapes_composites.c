@@ -31,10 +31,11 @@ bool ir_infer_composite(const ir_graph *g, const ir_node *n, ir_tensor *out, hb_
         return false;
     }
     int64_t c = x->dim[x->rank - 1];
-    for (int i = 1; n->op == IR_OP_layer_norm && i < n->n_in; i++) {
+    bool is_norm = n->op == IR_OP_layer_norm || n->op == IR_OP_rms_norm;
+    for (int i = 1; is_norm && i < n->n_in; i++) {
         const ir_tensor *w = &g->tensors.p[n->in[i]];
         if (w->rank != 1 || w->dim[0] != c || w->dtype != x->dtype) {
-            *why = hb_fmt(a, "layer_norm: operand %d must be %s [%lld], not %s %.*s", i + 1,
+            *why = hb_fmt(a, "%s: operand %d must be %s [%lld], not %s %.*s", op, i + 1,
                           ir_dtype_name(x->dtype), (long long)c, ir_dtype_name(w->dtype),
                           HB_ARG(ir_shape_text(a, w->rank, w->dim)));
             return false;

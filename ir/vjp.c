@@ -161,10 +161,22 @@ static bool vjp_sub(ir_back *b, const ir_node *n, const int *dy)
     return true;
 }
 
+// The same activation, once more if the gradient of the op that made it reads its input: then that
+// is kept, and the activation need not be. On a GPU it costs nothing, in the gradients' own kernel.
+static int again(ir_back *b, int t)
+{
+    int made = tensor(b, t)->producer;
+    const ir_node *n = made < 0 ? NULL : &b->g->nodes.p[made];
+    if (!n || !b->needs[t] || (n->op != IR_OP_silu && n->op != IR_OP_gelu)) return t;
+    ir_attr attr[IR_MAX_ATTR];
+    memcpy(attr, n->attr, sizeof attr);
+    return vjp_emit(b, n->op, "again", 1, (int[]){n->in[0]}, attr);
+}
+
 static bool vjp_mul(ir_back *b, const ir_node *n, const int *dy)
 {
-    if (vjp_wants(b, 0)) vjp_give(b, 0, binary(b, IR_OP_mul, "da", DY, n->in[1]));
-    if (vjp_wants(b, 1)) vjp_give(b, 1, binary(b, IR_OP_mul, "db", DY, n->in[0]));
+    if (vjp_wants(b, 0)) vjp_give(b, 0, binary(b, IR_OP_mul, "da", DY, again(b, n->in[1])));
+    if (vjp_wants(b, 1)) vjp_give(b, 1, binary(b, IR_OP_mul, "db", DY, again(b, n->in[0])));
     return true;
 }
 
@@ -218,7 +230,7 @@ static bool vjp_add_scalar(ir_back *b, const ir_node *n, const int *dy)
 static bool vjp_pow_scalar(ir_back *b, const ir_node *n, const int *dy)
 {
     double c = n->attr[0].f;
-    int t = with_real(b, IR_OP_pow_scalar, "pow", n->in[0], c - 1);
+    int t = c == 2 ? n->in[0] : with_real(b, IR_OP_pow_scalar, "pow", n->in[0], c - 1);
     t = with_real(b, IR_OP_scale, "slope", t, c);
     vjp_give(b, 0, binary(b, IR_OP_mul, "dx", DY, t));
     return true;
@@ -354,6 +366,43 @@ static bool vjp_norm_apply(ir_back *b, const ir_node *n, const int *dy)
         const ir_node params = b->g->nodes.p[b->g->nodes.n - 1];
         vjp_give(b, 3, params.out[0]);
         if (n->n_in > 4) vjp_give(b, 4, params.out[1]);
+    }
+    return true;
+}
+
+static bool vjp_rms_apply(ir_back *b, const ir_node *n, const int *dy)
+{
+    int x = n->in[0], sq = n->in[1], has_w = n->n_in > 2, w = has_w ? n->in[2] : -1;
+    if (vjp_wants(b, 0)) {
+        int stats =
+            vjp_emit(b, IR_OP_rms_bwd_stats, "stats", 3 + has_w, (int[]){DY, x, sq, w}, n->attr);
+        vjp_give(
+            b, 0,
+            vjp_emit(b, IR_OP_rms_bwd, "dx", 4 + has_w, (int[]){DY, x, sq, stats, w}, n->attr));
+    }
+    if (vjp_wants(b, 2))
+        vjp_give(b, 2, vjp_emit(b, IR_OP_rms_bwd_params, "dw", 3, (int[]){DY, x, sq}, n->attr));
+    return true;
+}
+
+// y = x cos + rot(x) sin; rot(x) is rotary of cos 0 and sin 1.
+static bool vjp_rotary(ir_back *b, const ir_node *n, const int *dy)
+{
+    const ir_tensor x = *tensor(b, n->in[0]);
+    int64_t last = x.dim[x.rank - 1];
+    ir_attr back[] = {n->attr[0], n->attr[1]};
+    back[1].i = !back[1].i;
+    if (vjp_wants(b, 0))
+        vjp_give(b, 0, vjp_emit(b, IR_OP_rotary, "dx", 3, (int[]){DY, n->in[1], n->in[2]}, back));
+    if (vjp_wants(b, 1)) vjp_give(b, 1, binary(b, IR_OP_mul, "dcos", DY, n->in[0]));
+    if (vjp_wants(b, 2)) {
+        int zero = full(b, "zero", 1, &last, 0, x.dtype),
+            one = full(b, "one", 1, &last, 1, x.dtype);
+        // Of the gradient, the tables stand before the turn.
+        int of = n->attr[1].i ? DY : n->in[0], by = n->attr[1].i ? n->in[0] : DY;
+        ir_attr plain[] = {n->attr[0], {.kind = IR_ATTR_BOOL}};
+        int turned = vjp_emit(b, IR_OP_rotary, "turned", 3, (int[]){of, zero, one}, plain);
+        vjp_give(b, 2, binary(b, IR_OP_mul, "dsin", by, turned));
     }
     return true;
 }

@@ -242,3 +242,41 @@ const char *cpu_where(const hap_step_state *st, const hap_op_call *c)
     }
     return cpu_fail("not supported: where of type %s", hap_dtype_name(y->type));
 }
+
+// Entries p and q of a row turn by the cos and sin of theirs; back: by the transpose of that.
+static void turn(float *y, const float *x, const float *cosine, const float *sine, int64_t p,
+                 int64_t q, bool back)
+{
+    float a = x[p], b = x[q];
+    y[p] = back ? a * cosine[p] + b * sine[q] : a * cosine[p] - b * sine[p];
+    y[q] = back ? b * cosine[q] - a * sine[p] : b * cosine[q] + a * sine[q];
+}
+
+const char *cpu_rotary(const hap_step_state *st, const hap_op_call *c)
+{
+    (void)st;
+    spread s;
+    hap_tensor *y = c->out[0];
+    CPU_TRY(cpu_want_f32(c));
+    CPU_TRY(spread_of(&s, y, 3, c->in));
+    int64_t d = y->local[y->rank - 1], n = s.size[s.n - 1], idx[HAP_MAX_RANK] = {0}, at[3] = {0};
+    bool pairs = c->attr[0].i, back = c->attr[1].i;
+    for (int i = 0; i < 3; i++)
+        if (c->in[i]->local[c->in[i]->rank - 1] != d)
+            return cpu_fail("rotary: rows of another length");
+    if (d % 2) return cpu_fail("rotary: rows of %lld entries, an odd number", (long long)d);
+    if (y->elements == 0) return NULL;
+    float *to = y->data;
+    do {
+        for (int64_t r = 0; r < n; r += d) {
+            const float *x = (float *)c->in[0]->data + at[0] + r;
+            const float *cosine = (float *)c->in[1]->data + at[1] + r;
+            const float *sine = (float *)c->in[2]->data + at[2] + r;
+            for (int64_t i = 0; i < d / 2; i++)
+                turn(to + r, x, cosine, sine, pairs ? 2 * i : i, pairs ? 2 * i + 1 : i + d / 2,
+                     back);
+        }
+        to += n;
+    } while (spread_next(&s, 3, idx, at));
+    return NULL;
+}

@@ -163,6 +163,21 @@ const char *cpu_row_m2(const hap_step_state *s, const hap_op_call *c)
     return NULL;
 }
 
+const char *cpu_row_sq(const hap_step_state *s, const hap_op_call *c)
+{
+    (void)s;
+    rows r;
+    CPU_TRY(rows_of(&r, c, false));
+    for (int64_t i = 0; i < r.n; i++) {
+        const float *x = r.x + i * r.cols;
+        double t[4] = {0};
+        for (int64_t j = 0; j < r.cols; j++)
+            t[j & 3] += (double)x[j] * (double)x[j];
+        r.y[i] = (float)((t[0] + t[1]) + (t[2] + t[3]));
+    }
+    return NULL;
+}
+
 CPU_WIDE static double expsum_of(const float *x, int64_t n, float max)
 {
     double total = 0;

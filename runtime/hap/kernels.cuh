@@ -493,6 +493,16 @@ struct row_m2 {
     }
 };
 
+struct row_sq {
+    __device__ explicit row_sq(const row &) {}
+    template <int V> __device__ void add(float &t, vec<V> x) const
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            t = hap_formula::m2_add(t, x.x[k], 0);
+    }
+};
+
 struct row_expsum {
     float max;
     __device__ row_expsum(const row &, float m) : max(m) {}
@@ -619,6 +629,33 @@ struct norm_bwd : norm_row {
     template <int V> __device__ vec<V> operator()(vec<V> dy, vec<V> x, vec<V> w) const
     {
         return (*this)(by(dy, w), x);
+    }
+};
+
+// --- ROWS: RMS norm, layer norm of mean 0 ---
+
+struct rms_apply : norm_apply {
+    __device__ rms_apply(const row &r, float sq, double eps) : norm_apply(r, 0, sq, eps) {}
+};
+
+struct rms_bwd_stats : norm_row {
+    __device__ rms_bwd_stats(const row &r, float sq, double eps) : norm_row(r, 0, sq, eps) {}
+    template <int V> __device__ void add(float &t, vec<V> u, vec<V> x) const
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            t = hap_formula::times_plus(u.x[k], hap_formula::norm_hat(x.x[k], 0, rstd), t);
+    }
+    template <int V> __device__ void add(float &t, vec<V> dy, vec<V> x, vec<V> w) const
+    {
+        add(t, by(dy, w), x);
+    }
+};
+
+struct rms_bwd : norm_bwd {
+    __device__ rms_bwd(const row &r, float sq, float dot, double eps)
+        : norm_bwd(r, 0, sq, 0, dot, eps)
+    {
     }
 };
 

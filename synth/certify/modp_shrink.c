@@ -87,6 +87,10 @@ static bool settle(mp *m, const ir_node *n) // true: something changed
             more = pin_dim(m, y, d) || more;
         return more;
     }
+    if (n->op == IR_OP_rotary) { // halves
+        int last = m->g->tensors.p[x].rank - 1;
+        return mp_small_dim(m, x, last) % 2 ? pin_dim(m, x, last) : false;
+    }
     int d = (int)n->attr[0].i;
     if (n->op == IR_OP_slice) return nest(m, x, y, d, n->attr[1].i);
     if (n->op == IR_OP_pad) return nest(m, y, x, d, n->attr[1].i);

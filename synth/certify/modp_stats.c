@@ -3,7 +3,7 @@
 
 #include "synth/certify/modp_model.h"
 
-enum { EXP = 0x1001, LOG, RSTD };
+enum { EXP = 0x1001, LOG, RSTD, RRMS };
 
 // Offsets of x by the rows of s (its first `lead` dims); the operand has nx such dims.
 static int32_t *by_row(mp *m, const mp_part *s, int lead, const mp_part *x, int nx)
@@ -74,6 +74,9 @@ static bool row_sums(mp *m, const mp_call *c)
             switch ((int)c->op) {
             case IR_OP_row_sum:
                 s = mp_add(s, v);
+                break;
+            case IR_OP_row_sq:
+                s = mp_add(s, mp_mul(v, v));
                 break;
             case IR_OP_row_max:
                 s = mp_more(v, s) ? v : s;
@@ -274,6 +277,76 @@ static bool norms(mp *m, const mp_call *c)
     return true;
 }
 
+// Operands: rms_apply x, sq, [w]; the others dy, x, sq, (stats), [w].
+static bool rms_norms(mp *m, const mp_call *c)
+{
+    bool apply = c->op == IR_OP_rms_apply, stats = c->op == IR_OP_rms_bwd_stats;
+    bool params = c->op == IR_OP_rms_bwd_params, bwd = c->op == IR_OP_rms_bwd;
+    const mp_part *in = c->in, *x = &in[!apply], *dy = &in[0], *sq = &in[apply ? 1 : 2];
+    mp_part *y = &c->out[0];
+    int lead = x->rank - 1, w_at = apply ? 2 : 3 + bwd;
+    bool has_w = !params && c->n_in > w_at;
+    int64_t w = last(x);
+    int32_t *st, *dot = NULL, *cw = NULL, *rd, *cd, *to = NULL, *co = NULL;
+    MUST(st, by_row(m, x, lead, sq, sq->rank));
+    if (bwd) MUST(dot, by_row(m, x, lead, &in[3], in[3].rank));
+    MUST(rd, by_row(m, x, lead, dy, dy->rank - 1));
+    MUST(cd, by_entry(m, x, dy));
+    if (has_w) MUST(cw, by_entry(m, x, &in[w_at]));
+    if (!params) MUST(to, by_row(m, x, lead, y, stats ? y->rank : y->rank - 1));
+    if (!stats) MUST(co, by_entry(m, x, y));
+    uint64_t over_n = mp_inverse(mp_int(x->ix[lead]->g));
+    uint64_t key = mp_mix(RRMS ^ mp_const(m, c->attr[0].f));
+    for (int64_t r = 0; r < mp_count(x, lead); r++) {
+        uint64_t rrms = mp_hash(m, key, mp_get(sq, st[r]));
+        for (int64_t i = 0; i < w; i++) {
+            uint64_t hat = mp_mul(mp_get(x, r * w + i), rrms);
+            uint64_t d = mp_get(dy, (int64_t)rd[r] * last(dy) + cd[i]);
+            uint64_t weight = has_w ? mp_get(&in[w_at], cw[i]) : 1, u = mp_mul(d, weight);
+            if (apply) {
+                y->v[to[r] * last(y) + co[i]] = mp_mul(hat, weight);
+            } else if (stats) {
+                y->v[to[r]] = mp_add(y->v[to[r]], mp_mul(u, hat));
+            } else if (params) {
+                y->v[co[i]] = mp_add(y->v[co[i]], mp_mul(d, hat));
+            } else {
+                uint64_t b = mp_mul(hat, mp_mul(mp_get(&in[3], dot[r]), over_n));
+                y->v[to[r] * last(y) + co[i]] = mp_mul(rrms, mp_sub(u, b));
+            }
+        }
+    }
+    return true;
+}
+
+// A row is whole on a rank, entries in the order of the dim.
+static bool rotary(mp *m, const mp_call *c)
+{
+    mp_part *y = &c->out[0];
+    int lead = y->rank - 1;
+    int64_t d = last(y);
+    bool pairs = c->attr[0].i, back = c->attr[1].i;
+    int32_t *at[3];
+    for (int i = 0; i < 3; i++) {
+        MUST(at[i], by_row(m, y, lead, &c->in[i], c->in[i].rank - 1));
+        if (last(&c->in[i]) != d || y->ix[lead]->g != d || d % 2)
+            return mp_fail(m, "rows of rotary are cut or of odd length");
+    }
+    for (int64_t r = 0; r < mp_count(y, lead); r++)
+        for (int64_t i = 0; i < d / 2; i++) {
+            int64_t p = pairs ? 2 * i : i, q = pairs ? 2 * i + 1 : i + d / 2;
+            uint64_t a = mp_get(&c->in[0], at[0][r] * d + p);
+            uint64_t b = mp_get(&c->in[0], at[0][r] * d + q);
+            uint64_t cp = mp_get(&c->in[1], at[1][r] * d + p);
+            uint64_t cq = mp_get(&c->in[1], at[1][r] * d + q);
+            uint64_t sp = mp_get(&c->in[2], at[2][r] * d + p);
+            uint64_t sq = mp_get(&c->in[2], at[2][r] * d + q);
+            uint64_t ac = mp_mul(a, cp), bc = mp_mul(b, cq);
+            y->v[r * d + p] = back ? mp_add(ac, mp_mul(b, sq)) : mp_sub(ac, mp_mul(b, sp));
+            y->v[r * d + q] = back ? mp_sub(bc, mp_mul(a, sp)) : mp_add(bc, mp_mul(a, sq));
+        }
+    return true;
+}
+
 mp_meaning *mp_stat(ir_op op)
 {
     switch ((int)op) {
@@ -282,6 +355,7 @@ mp_meaning *mp_stat(ir_op op)
     case IR_OP_row_sum:
     case IR_OP_row_max:
     case IR_OP_row_m2:
+    case IR_OP_row_sq:
     case IR_OP_row_expsum:
     case IR_OP_row_dot:
         return row_sums;
@@ -304,6 +378,13 @@ mp_meaning *mp_stat(ir_op op)
     case IR_OP_norm_bwd:
     case IR_OP_norm_bwd_params:
         return norms;
+    case IR_OP_rms_apply:
+    case IR_OP_rms_bwd_stats:
+    case IR_OP_rms_bwd:
+    case IR_OP_rms_bwd_params:
+        return rms_norms;
+    case IR_OP_rotary:
+        return rotary;
     default:
         return NULL;
     }

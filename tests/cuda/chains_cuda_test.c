@@ -113,12 +113,26 @@ static hap_tensor *add_calls(calls *s, hap_dtype a, hap_dtype b, int64_t rows, i
 
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
 
+// A norm's application to x: layer norm's, or RMS norm's, which has no row sum and no bias.
+static void applied(hap_op_call *c, bool rms, hap_tensor *x, hap_tensor *sum, hap_tensor *m2)
+{
+    int64_t cols = x->local[1], n = 0;
+    c->op = rms ? HAP_OP_rms_apply : HAP_OP_norm_apply;
+    c->in[n++] = x;
+    if (!rms) c->in[n++] = sum;
+    c->in[n++] = m2;
+    c->in[n++] = make(HAP_F32, cols, 0, .5, 1.5);
+    if (!rms) c->in[n++] = make(HAP_F32, cols, 0, -1, 1);
+    c->n_in = (int)n, c->n_attr = 1, c->attr[0].f = 1e-5;
+}
+
 START_TEST(norms_forward)
 {
     static const hap_dtype types[][2] = {{HAP_F32, HAP_BF16}, {HAP_BF16, HAP_F32},
                                          {HAP_F32, HAP_F32},  {HAP_F32, HAP_I64},
                                          {HAP_BF16, HAP_F32}, {HAP_F32, HAP_F32}};
-    widths w = sizes[_i];
+    widths w = sizes[_i / 2];
+    bool rms = _i % 2;
     for (int k = 0; k < 6; k++) { // 3: no sum before; 4 and 5: of what another norm makes
         calls s = {.n = 0};
         hap_op_call *again = k > 3 ? next(&s, HAP_OP_norm_apply, 1, 5) : NULL;
@@ -126,12 +140,9 @@ START_TEST(norms_forward)
                             ? make(HAP_F32, w.rows, w.cols, -1, 2)
                             : add_calls(&s, types[k][0], types[k][1], w.rows, w.cols);
         if (again) {
-            again->in[0] = make(HAP_F32, w.rows, w.cols, -1, 2);
-            again->in[1] = make(HAP_F32, w.rows, 0, -.2, .2);
-            again->in[2] = make(HAP_F32, w.rows, 0, (double)w.cols, 2 * (double)w.cols);
-            again->in[3] = make(HAP_F32, w.cols, 0, .5, 1.5);
-            again->in[4] = make(HAP_F32, w.cols, 0, -1, 1);
-            again->n_attr = 1, again->attr[0].f = 1e-5;
+            applied(again, rms, make(HAP_F32, w.rows, w.cols, -1, 2),
+                    rms ? NULL : make(HAP_F32, w.rows, 0, -.2, .2),
+                    make(HAP_F32, w.rows, 0, (double)w.cols, 2 * (double)w.cols));
             hap_op_call *add = again + 1;
             if (k == 5) { // a sum has no order
                 hap_tensor *swap = add->in[0];
@@ -139,14 +150,13 @@ START_TEST(norms_forward)
             }
             again->out[0] = add->in[k == 5 ? 0 : 1];
         }
-        hap_op_call *sum = next(&s, HAP_OP_row_sum, 1, 1), *m2 = next(&s, HAP_OP_row_m2, 1, 2),
-                    *apply = next(&s, HAP_OP_norm_apply, 1, 5);
-        sum->in[0] = m2->in[0] = apply->in[0] = x;
-        sum->out[0] = m2->in[1] = apply->in[1] = make(HAP_F32, w.rows, 0, 0, 0);
-        m2->out[0] = apply->in[2] = make(HAP_F32, w.rows, 0, 0, 0);
-        apply->in[3] = make(HAP_F32, w.cols, 0, .5, 1.5);
-        apply->in[4] = make(HAP_F32, w.cols, 0, -1, 1);
-        apply->n_attr = 1, apply->attr[0].f = 1e-5;
+        hap_op_call *sum = rms ? NULL : next(&s, HAP_OP_row_sum, 1, 1);
+        hap_op_call *m2 = next(&s, rms ? HAP_OP_row_sq : HAP_OP_row_m2, 1, rms ? 1 : 2);
+        hap_op_call *apply = next(&s, HAP_OP_norm_apply, 1, 5);
+        m2->in[0] = x;
+        m2->out[0] = make(HAP_F32, w.rows, 0, 0, 0);
+        if (sum) sum->in[0] = x, sum->out[0] = m2->in[1] = make(HAP_F32, w.rows, 0, 0, 0);
+        applied(apply, rms, x, sum ? sum->out[0] : NULL, m2->out[0]);
         apply->out[0] = make(k % 2 ? HAP_BF16 : HAP_F32, w.rows, w.cols, 0, 0);
         if (k % 2 == 0) {
             hap_op_call *cast = next(&s, HAP_OP_cast, 1, 1);
@@ -167,33 +177,38 @@ START_TEST(norms_backward)
                  {HAP_F32, HAP_I64, HAP_I64},  {HAP_F32, HAP_I64, HAP_F32},
                  {HAP_F32, HAP_BF16, HAP_I64}, {HAP_BF16, HAP_F32, HAP_I64},
                  {HAP_F32, HAP_F32, HAP_I64}};
-    widths w = sizes[_i];
+    widths w = sizes[_i / 2];
+    bool rms = _i % 2;
+    int n_stats = rms ? 1 : 2, n_in = 2 + n_stats; // gradient, input, statistics
     for (int k = 0; k < 7; k++) {
         calls s = {.n = 0};
         hap_tensor *dy = types[k].before == HAP_I64
                              ? make(types[k].dy, w.rows, w.cols, -1, 1)
                              : add_calls(&s, types[k].dy, types[k].before, w.rows, w.cols);
         hap_tensor *x = make(HAP_F32, w.rows, w.cols, -1, 2);
-        hap_tensor *sum = make(HAP_F32, w.rows, 0, -.2, .2),
+        hap_tensor *sum = rms ? NULL : make(HAP_F32, w.rows, 0, -.2, .2),
                    *weight = make(HAP_F32, w.cols, 0, .5, 1.5);
         hap_tensor *m2 = make(HAP_F32, w.rows, 0, (double)w.cols, 2 * (double)w.cols);
-        hap_op_call *stats = next(&s, HAP_OP_norm_bwd_stats, 2, 5),
-                    *bwd = next(&s, HAP_OP_norm_bwd, 1, 7);
+        hap_op_call *stats =
+            next(&s, rms ? HAP_OP_rms_bwd_stats : HAP_OP_norm_bwd_stats, n_stats, n_in + 1);
+        hap_op_call *bwd = next(&s, rms ? HAP_OP_rms_bwd : HAP_OP_norm_bwd, 1, n_in + n_stats + 1);
         hap_op_call *both[] = {stats, bwd};
         for (int i = 0; i < 2; i++) {
-            both[i]->in[0] = dy, both[i]->in[1] = x, both[i]->in[2] = sum, both[i]->in[3] = m2;
+            both[i]->in[0] = dy, both[i]->in[1] = x, both[i]->in[n_in - 1] = m2;
+            if (sum) both[i]->in[2] = sum;
             both[i]->n_attr = 1, both[i]->attr[0].f = 1e-5;
         }
-        stats->in[4] = bwd->in[6] = weight;
-        stats->out[0] = bwd->in[4] = make(HAP_F32, w.rows, 0, 0, 0);
-        stats->out[1] = bwd->in[5] = make(HAP_F32, w.rows, 0, 0, 0);
+        stats->in[n_in] = bwd->in[n_in + n_stats] = weight;
+        for (int i = 0; i < n_stats; i++)
+            stats->out[i] = bwd->in[n_in + i] = make(HAP_F32, w.rows, 0, 0, 0);
         hap_tensor *dx = bwd->out[0] = make(HAP_F32, w.rows, w.cols, 0, 0);
         if (k != 2) {
-            hap_op_call *params = next(&s, HAP_OP_norm_bwd_params, 2, 4);
-            memcpy(params->in, stats->in, 4 * sizeof *params->in);
+            hap_op_call *params =
+                next(&s, rms ? HAP_OP_rms_bwd_params : HAP_OP_norm_bwd_params, n_stats, n_in);
+            memcpy(params->in, stats->in, (size_t)n_in * sizeof *params->in);
             params->n_attr = 1, params->attr[0].f = 1e-5;
-            params->out[0] = make(HAP_F32, w.cols, 0, 0, 0);
-            params->out[1] = make(HAP_F32, w.cols, 0, 0, 0);
+            for (int i = 0; i < n_stats; i++)
+                params->out[i] = make(HAP_F32, w.cols, 0, 0, 0);
         }
         if (types[k].more == HAP_F32) {
             hap_op_call *add = next(&s, HAP_OP_add, 1, 2);
@@ -547,8 +562,8 @@ int main(void)
     Suite *suite = suite_create("chains_cuda");
     TCase *t = tcase_create("bits");
     tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, norms_forward, 0, N_SIZES);
-    tcase_add_loop_test(t, norms_backward, 0, N_SIZES);
+    tcase_add_loop_test(t, norms_forward, 0, 2 * N_SIZES);
+    tcase_add_loop_test(t, norms_backward, 0, 2 * N_SIZES);
     tcase_add_loop_test(t, slopes, 0, 5);
     tcase_add_loop_test(t, cross_entropy, 0, 2);
     tcase_add_loop_test(t, sums, 0, 8);

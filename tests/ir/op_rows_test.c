@@ -38,13 +38,14 @@ START_TEST(every_op_is_complete)
     arena = hb_arena_new();
     const char *cuda = text_of("runtime/cuda/kernels/cuda_op_table.c"),
                *groups = text_of("runtime/hap/kernels.cuh"),
-               *lower = text_of("ir/export/hap_export/lower.py");
+               *lower = text_of("ir/export/hap_export/lower.py"),
+               *patterns = text_of("ir/export/hap_export/patterns.py");
     for (int op = 0; op < IR_N_ALL_OPS; op++) {
         if (op == IR_N_OPS) continue;
         const ir_op_info *r = ir_op_of((ir_op)op);
         const char *name = r->name;
         if (r->flags & IR_USER && op != IR_OP_full) // which the exporter writes as a constant
-            want(says(lower, "\"", name, "\""), name,
+            want(says(lower, "\"", name, "\"") || says(patterns, "\"", name, "\""), name,
                  "exporter rule (ir/export/hap_export/lower.py)");
         if (r->flags & IR_COMPOSITE) continue;
         bool has_case = false;

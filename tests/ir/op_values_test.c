@@ -280,6 +280,8 @@ static const op_case composites[] = {
     {IR_OP_layer_norm, "eps=0.01", "f2x3x5", NULL, NULL},
     {IR_OP_layer_norm, "", "f2x3x5 f5", NULL, NULL},
     {IR_OP_layer_norm, "", "f6x5 f5 f5", NULL, NULL},
+    {IR_OP_rms_norm, "eps=0.01", "f2x3x5", NULL, NULL},
+    {IR_OP_rms_norm, "", "f6x5 f5", NULL, NULL},
     {IR_OP_softmax, "", "f2x3x5", NULL, NULL},
     {IR_OP_log_softmax, "", "f6x5", NULL, NULL},
     {IR_OP_ce_sum, "", "f2x5x7 l2x5%7", NULL, NULL},
@@ -322,7 +324,7 @@ END_TEST
 START_TEST(rows_of_composites)
 {
     static const char *const reached[] = {"softmax_apply", "log_softmax_apply", "nll_sum",
-                                          "norm_apply"};
+                                          "norm_apply", "rms_apply"};
     for (int op = 0; op < IR_N_OPS; op++) {
         const ir_op_info *row = ir_op_of((ir_op)op);
         if (row->flags & IR_USER || !strcmp(row->vjp, "none") || !strcmp(row->vjp, "stat"))

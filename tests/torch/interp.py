@@ -114,6 +114,19 @@ def ce_sum(x, labels, ignore=-100):
     return F.cross_entropy(x.flatten(0, -2), labels.flatten(), ignore_index=ignore, reduction="sum")
 
 
+def rms_norm(x, g=None, eps=1e-6):
+    return F.rms_norm(x, x.shape[-1:], g, eps)
+
+
+def rotary(x, cos, sin, pairs=False):
+    if pairs:
+        turned = torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2)
+    else:
+        first, second = x.chunk(2, -1)
+        turned = torch.cat((-second, first), -1)
+    return x * cos + turned * sin
+
+
 def layer_norm(x, g=None, b=None, eps=1e-5):
     return F.layer_norm(x, x.shape[-1:], g, b, eps)
 
@@ -206,6 +219,8 @@ _ROWS = {
     "expand": lambda x, shape: x.expand(shape),
     "full": lambda shape, value, dtype: torch.full(shape, value, dtype=dtype),
     "layer_norm": layer_norm,
+    "rms_norm": rms_norm,
+    "rotary": rotary,
     "softmax": lambda x: x.softmax(-1),
     "log_softmax": lambda x: x.log_softmax(-1),
     "ce_sum": ce_sum,

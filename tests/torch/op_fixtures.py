@@ -64,6 +64,12 @@ class Family:
         self.values[name] = torch.from_numpy(x)
         return name
 
+    def data(self, name: str, shape) -> str:
+        """Numbers that have no gradient."""
+        self.tensors[name] = {"kind": "input", "dtype": "f32", "shape": ["B", *shape[1:]], "batch": 0}
+        self.values[name] = torch.from_numpy(_random(name, shape))
+        return name
+
     def node(self, name: str, op: str, ins, n_out: int = 1, outs=None, **attrs) -> str:
         outs = outs or [name] + [f"{name}.{i}" for i in range(1, n_out)]
         node = {"name": name, "op": op, "in": list(ins), "out": outs}
@@ -197,6 +203,11 @@ def reductions(f: Family) -> None:
             f.case(f"{op}_{what}", op, [x(f"{op}_{what}")], dims=dims, keepdim=keep)
     f.case("softmax", "softmax", [x("softmax")])
     f.case("log_softmax", "log_softmax", [x("log_softmax")])
+    f.case("rms_norm", "rms_norm", [x("rms_norm"), f.param("rms_norm.g", (5,))])
+    f.case("rms_norm_plain", "rms_norm", [x("rms_norm_plain")], eps=1e-2)
+    for name, pairs in (("rotary", False), ("rotary_pairs", True)):
+        tables = [f.data(f"{name}.{t}", (4, 1, 6)) for t in ("cos", "sin")]
+        f.case(name, "rotary", [f.param(f"{name}.x", (4, 3, 6)), *tables], pairs=pairs)
     gain, bias = f.param("layer_norm.g", (5,)), f.param("layer_norm.b", (5,))
     f.case("layer_norm", "layer_norm", [x("layer_norm"), gain, bias])
     f.case("layer_norm_gain", "layer_norm", [x("layer_norm_gain"), f.param("layer_norm_gain.g", (5,))], eps=1e-12)

@@ -24,7 +24,8 @@ static bool fits(const cuda_record *c, int first, int j)
     int n = 0;
     for (int k = first; k <= first + c->call[first].n_joined; k++) {
         const hap_op_call *o = op_at(c, k);
-        if (o->op != HAP_OP_norm_bwd_params && o->op != HAP_OP_sum)
+        if (o->op != HAP_OP_norm_bwd_params && o->op != HAP_OP_rms_bwd_params &&
+            o->op != HAP_OP_sum)
             all[n++] = o;
         else if (outputs_meet(o, op_at(c, j)))
             return false;
@@ -44,7 +45,8 @@ static bool appends(cuda_record *c, int first, int j)
 static bool appends_sums(cuda_record *c, int first, int j)
 {
     for (int k = first; j >= 0 && k <= first + c->call[first].n_joined; k++)
-        if (op_at(c, k)->op != HAP_OP_norm_bwd_stats && outputs_meet(op_at(c, k), op_at(c, j)))
+        if (op_at(c, k)->op != HAP_OP_norm_bwd_stats && op_at(c, k)->op != HAP_OP_rms_bwd_stats &&
+            outputs_meet(op_at(c, k), op_at(c, j)))
             return false;
     return j >= 0 && cuda_joins(c, first, j);
 }
@@ -75,6 +77,11 @@ static int narrowing_near(const cuda_record *c, int i, const hap_tensor *t)
     return k >= 0 && t->type == HAP_F32 && cuda_is_float(op_at(c, k)->out[0]->type) ? k : -1;
 }
 
+static bool applies_norm(const hap_op_call *o)
+{
+    return o->op == HAP_OP_norm_apply || o->op == HAP_OP_rms_apply;
+}
+
 // What the residual's sum at the head of chain i adds, if an earlier norm made it and nobody else
 // reads it as it is: the op that makes it. The chain makes it again from what the backward pass
 // keeps anyway, so that the earlier chain need not write it.
@@ -84,7 +91,7 @@ static const hap_op_call *made_by_norm(const hap_rank *r, const cuda_record *c, 
     for (int s = 0; s < 2; s++) {
         const hap_tensor *t = add->in[s];
         int w = cuda_last_write(c, i, t), head = w, end = cuda_next_write(c, w, t);
-        if (w < 0 || op_at(c, w)->op != HAP_OP_norm_apply || t->type != HAP_F32 ||
+        if (w < 0 || !applies_norm(op_at(c, w)) || t->type != HAP_F32 ||
             !cuda_same_place(op_at(c, w)->out[0], t) || cuda_outlives(r, t) ||
             t->local[t->rank - 1] % 8 || t->local[t->rank - 1] > CUDA_NORM_COLUMNS)
             continue;
@@ -107,47 +114,77 @@ static const hap_op_call *made_by_norm(const hap_rank *r, const cuda_record *c, 
     return NULL;
 }
 
+// The ops of a norm over rows: its statistics, each of which reads the input and those before it.
+typedef struct norm_kind {
+    hap_op_id stat[2], apply, bwd_stats, bwd, params;
+    int n_stats;
+} norm_kind;
+static const norm_kind layer_norm = {{HAP_OP_row_sum, HAP_OP_row_m2}, HAP_OP_norm_apply,
+                                     HAP_OP_norm_bwd_stats,           HAP_OP_norm_bwd,
+                                     HAP_OP_norm_bwd_params,          2};
+static const norm_kind rms_norm = {{HAP_OP_row_sq}, HAP_OP_rms_apply,      HAP_OP_rms_bwd_stats,
+                                   HAP_OP_rms_bwd,  HAP_OP_rms_bwd_params, 1};
+
+// Calls of a norm of x: statistics at[0..], then its application. Returns how many, 0 if they are
+// not there. at[0] is given.
+static int norm_calls(const cuda_record *c, const norm_kind *kind, const hap_tensor *x, int *at)
+{
+    for (int n = 1; n <= kind->n_stats; n++) {
+        const hap_tensor *made = op_at(c, at[n - 1])->out[0];
+        hap_op_id next = n < kind->n_stats ? kind->stat[n] : kind->apply;
+        at[n] = cuda_reader_near(c, at[n - 1], next, made);
+        if (at[n] < 0 || made->type != HAP_F32 || !cuda_same_place(op_at(c, at[n])->in[0], x))
+            return 0;
+        for (int k = 0; k < n; k++)
+            if (!cuda_same_place(op_at(c, at[n])->in[k + 1], op_at(c, at[k])->out[0])) return 0;
+    }
+    return kind->n_stats + 1;
+}
+
+// All calls at[], in order, follow call start as its chain, or none does.
+static bool joins_all(cuda_record *c, int start, const int *at, int n)
+{
+    const hap_op_call *all[CUDA_MAX_CHAIN + 1];
+    int n_all = 0;
+    if (at[0] > start) all[n_all++] = op_at(c, start);
+    for (int i = 0; i < n; i++)
+        all[n_all++] = op_at(c, at[i]);
+    if (!cuda_apart(all, n_all)) return false;
+    for (int i = n - 1; i > 0; i--) // all of them may move
+        for (int k = start + 1; k < at[i]; k++) {
+            bool one_of_them = false;
+            for (int o = 0; o < i; o++)
+                one_of_them |= k == at[o];
+            if (!one_of_them && cuda_ordered(c, k, at[i])) return false;
+        }
+    bool joined = at[0] == start || cuda_joins(c, start, at[0]);
+    for (int i = 1; joined && i < n; i++)
+        joined = cuda_joins(c, start, at[i]);
+    if (joined) return true;
+    for (int k = start + 1; k <= start + c->call[start].n_joined; k++)
+        c->call[k].kind = CUDA_OP;
+    c->call[start].n_joined = 0;
+    return false;
+}
+
 // (add,) row_sum, row_m2, norm_apply (, cast), from the first of them on; before the sum
-// norm_apply, once more.
+// norm_apply, once more. The same of an RMS norm: (add,) row_sq, rms_apply (, cast).
 static void join_norm(hap_rank *r, cuda_record *c, int i)
 {
-    int start = i, sum = i;
-    if (op_at(c, i)->op == HAP_OP_add) {
-        if (!adds_alike(op_at(c, i))) return;
-        sum = cuda_reader_near(c, i, HAP_OP_row_sum, op_at(c, i)->out[0]);
-        if (sum < 0) return;
+    const norm_kind *const kinds[] = {&layer_norm, &rms_norm};
+    int start = i, at[3], n = 0;
+    const hap_op_call *add = op_at(c, i)->op == HAP_OP_add ? op_at(c, i) : NULL;
+    if (add && !adds_alike(add)) return;
+    for (int k = 0; k < 2 && n == 0; k++) {
+        at[0] = add ? cuda_reader_near(c, i, kinds[k]->stat[0], add->out[0]) : i;
+        if (at[0] >= 0 && op_at(c, at[0])->op == kinds[k]->stat[0])
+            n = norm_calls(c, kinds[k], op_at(c, at[0])->in[0], at);
     }
-    const hap_op_call *first = op_at(c, sum);
-    const hap_tensor *x = first->in[0];
-    int m2 = cuda_reader_near(c, sum, HAP_OP_row_m2, first->out[0]);
-    if (m2 < 0) return;
-    const hap_op_call *second = op_at(c, m2);
-    int apply = cuda_reader_near(c, m2, HAP_OP_norm_apply, second->out[0]);
-    if (apply < 0) return;
-    const hap_op_call *third = op_at(c, apply);
-    if (!cuda_same_place(second->in[0], x) || !cuda_same_place(second->in[1], first->out[0]) ||
-        !cuda_same_place(third->in[0], x) || !cuda_same_place(third->in[1], first->out[0]) ||
-        !cuda_same_place(third->in[2], second->out[0]) || first->out[0]->type != HAP_F32 ||
-        second->out[0]->type != HAP_F32)
-        return;
-    const hap_op_call *all[] = {op_at(c, start), first, second, third};
-    if (!cuda_apart(all, 4)) return;
-    // All of them may move, or none does.
-    for (int k = start + 1; k < apply; k++)
-        if (k != sum && k != m2 && cuda_ordered(c, k, apply)) return;
-    for (int k = start + 1; k < m2; k++)
-        if (k != sum && cuda_ordered(c, k, m2)) return;
-    if (sum > start && !cuda_joins(c, start, sum)) return;
-    if (!cuda_joins(c, start, m2) || !cuda_joins(c, start, apply)) {
-        for (int k = start + 1; k <= start + c->call[start].n_joined; k++)
-            c->call[k].kind = CUDA_OP;
-        c->call[start].n_joined = 0;
-        return;
-    }
+    if (n == 0 || !joins_all(c, start, at, n)) return;
     c->call[start].chain = CUDA_NORM;
     int end = start + c->call[start].n_joined;
     appends(c, start, narrowing_near(c, end, op_at(c, end)->out[0]));
-    const hap_op_call *again = sum > start ? made_by_norm(r, c, start) : NULL;
+    const hap_op_call *again = add ? made_by_norm(r, c, start) : NULL;
     if (!again) return;
     const hap_op_call copy = *again;
     cuda_insert(r, c, start, &copy);
@@ -159,7 +196,8 @@ static void join_norm(hap_rank *r, cuda_record *c, int i)
     head[1].n_joined = 0;
 }
 
-// (add,) norm_bwd_stats, norm_bwd (, norm_bwd_params) (, add) (, cast) (, sum).
+// (add,) norm_bwd_stats, norm_bwd (, norm_bwd_params) (, add) (, cast) (, sum), or those of an RMS
+// norm.
 static void join_norm_bwd(cuda_record *c, int i)
 {
     const hap_op_call *stats = op_at(c, i);
@@ -171,15 +209,17 @@ static void join_norm_bwd(cuda_record *c, int i)
         start = before;
     i = start + c->call[start].n_joined;
     stats = op_at(c, i);
-    int at = cuda_reader_near(c, i, HAP_OP_norm_bwd, stats->out[0]);
+    const norm_kind *kind = stats->op == rms_norm.bwd_stats ? &rms_norm : &layer_norm;
+    int n_stats = kind->n_stats, n_in = 2 + n_stats; // gradient, input, statistics
+    int at = cuda_reader_near(c, i, kind->bwd, stats->out[0]);
     const hap_op_call *bwd = at < 0 ? NULL : op_at(c, at);
-    bool same = bwd && cuda_same_place(bwd->in[4], stats->out[0]) &&
-                cuda_same_place(bwd->in[5], stats->out[1]) && stats->out[0]->type == HAP_F32 &&
-                stats->out[1]->type == HAP_F32;
-    for (int k = 0; same && k < 4; k++)
+    bool same = bwd;
+    for (int k = 0; same && k < n_stats; k++)
+        same = cuda_same_place(bwd->in[n_in + k], stats->out[k]) && stats->out[k]->type == HAP_F32;
+    for (int k = 0; same && k < n_in; k++)
         same = cuda_same_place(stats->in[k], bwd->in[k]);
-    const hap_tensor *w = stats->n_in > 4 ? stats->in[4] : NULL;
-    const hap_tensor *w2 = same && bwd->n_in > 6 ? bwd->in[6] : NULL;
+    const hap_tensor *w = stats->n_in > n_in ? stats->in[n_in] : NULL;
+    const hap_tensor *w2 = same && bwd->n_in > n_in + n_stats ? bwd->in[n_in + n_stats] : NULL;
     same = same && !w == !w2 && (!w || cuda_same_place(w, w2));
     if (!same || !appends(c, start, at)) {
         for (int k = start + 1; k <= i; k++)
@@ -190,11 +230,11 @@ static void join_norm_bwd(cuda_record *c, int i)
     c->call[start].chain = CUDA_NORM_BWD;
     int end = i + 1;
     const hap_tensor *dx = op_at(c, end)->out[0];
-    int params = cuda_reader_near(c, end, HAP_OP_norm_bwd_params, stats->in[0]);
+    int params = cuda_reader_near(c, end, kind->params, stats->in[0]);
     if (params >= 0) {
         const hap_op_call *o = op_at(c, params);
         same = true;
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < n_in; k++)
             same = same && cuda_same_place(op_at(c, i)->in[k], o->in[k]);
         if (same && appends_sums(c, start, params)) end++;
     }
@@ -364,9 +404,11 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
         switch ((int)op_at(c, i)->op) {
         case HAP_OP_add:
         case HAP_OP_row_sum:
+        case HAP_OP_row_sq:
             join_norm(r, c, i);
             break;
         case HAP_OP_norm_bwd_stats:
+        case HAP_OP_rms_bwd_stats:
             join_norm_bwd(c, i);
             break;
 #define HAP_JOIN_SLOPE(op) case HAP_OP_##op:

@@ -1,7 +1,7 @@
 // Copies between rows of different lengths.
 
-#include "cuda/kernels/cuda_kernels.cuh"
 #include "cuda/kernels/cuda_copy_rows.h"
+#include "cuda/kernels/cuda_kernels.cuh"
 
 // 16 bytes from any even address: two aligned vectors that overlap them, shifted. Both hold bytes
 // that are wanted, so nothing outside the tensor's vectors is read.

@@ -227,7 +227,9 @@ static bool left_to_joins(const cuda_fusions *g, int n_kept, hap_tensor *const *
     bool whole = false;
     for (int k = 0; k < g->n; k++) {
         hap_op_id op = g->op[k].op;
-        if (op == HAP_OP_norm_apply || op == HAP_OP_norm_bwd) return true;
+        if (op == HAP_OP_norm_apply || op == HAP_OP_norm_bwd || op == HAP_OP_rms_apply ||
+            op == HAP_OP_rms_bwd)
+            return true;
         casts += op == HAP_OP_cast;
     }
     for (int i = 0; i < n_kept; i++)

@@ -1,9 +1,9 @@
 // Rows of a mixture of experts (cpu/ops_moe.c states them): gates by a thread a token, slots by a
 // warp an expert of a sequence, the sums over tokens, slots and widths as matmuls.
 
-#include "cuda/kernels/cuda_kernels.cuh"
 #include "cuda/kernels/cuda_copy_rows.h"
 #include "cuda/kernels/cuda_gemm.h"
+#include "cuda/kernels/cuda_kernels.cuh"
 
 enum { THREADS = 256 };
 
@@ -200,8 +200,7 @@ CUDA_ROW(combine)
     const char *why = NULL;
     if (narrow) sum = cuda_work(x, y->elements * (int64_t)sizeof(float), &why);
     if (why) return why;
-    cuda_gemm m =
-        cuda_gemm_of(p.s, p.d, p.c, false, false, p.type, narrow ? HAP_F32 : p.type);
+    cuda_gemm m = cuda_gemm_of(p.s, p.d, p.c, false, false, p.type, narrow ? HAP_F32 : p.type);
     m.la = p.e * p.c;
     m.batch = p.b, m.step_a = p.s * p.e * p.c, m.step_b = p.c * p.d, m.step_y = p.s * p.d;
     for (int64_t e = 0; e < p.e; e++) {

@@ -1,4 +1,4 @@
-// Layer norm from the statistics of rows, and its gradients.
+// Layer norm and RMS norm from the statistics of rows, and their gradients.
 
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_row.cuh"
@@ -22,8 +22,8 @@ __global__ void norm_apply(norm_row o, view y, view x, view bias, bool vec)
 CUDA_ROW(norm_apply)
 {
     norm_row o;
-    CUDA_TRY(norm_of(&o, c, 0, 1, 3));
-    const hap_tensor *b = cuda_in(c, 4);
+    CUDA_TRY(norm_of(&o, c, 0, 3, 2));
+    const hap_tensor *b = is_rms(c->op) ? NULL : cuda_in(c, 4);
     if (b && b->elements != o.r.cols) return cuda_fail("norm: bias of another length");
     if (c->out[0]->elements == 0) return NULL;
     dim3 block = row_block(o.r.cols), grid((unsigned)ceil_div(o.r.rows, block.y));
@@ -52,19 +52,23 @@ __global__ void norm_stats(norm_row o, view s1, view s2, view dy, view x, bool v
     }
     a = over_block<join_sum>(a);
     b = over_block<join_sum>(b);
-    if (here && threadIdx.x == 0) store(s1, row, a), store(s2, row, b);
+    if (here && threadIdx.x == 0) {
+        if (s1.p) store(s1, row, a);
+        store(s2, row, b);
+    }
 }
 
 CUDA_ROW(norm_bwd_stats)
 {
     norm_row o;
-    CUDA_TRY(norm_of(&o, c, 1, 2, 4));
-    CUDA_TRY(stat_fits(o.r, c->out[0]));
-    CUDA_TRY(stat_fits(o.r, c->out[1]));
+    CUDA_TRY(norm_of(&o, c, 1, 4, 3));
+    const hap_tensor *sum = is_rms(c->op) ? NULL : c->out[0], *dot = c->out[sum ? 1 : 0];
+    if (sum) CUDA_TRY(stat_fits(o.r, sum));
+    CUDA_TRY(stat_fits(o.r, dot));
     if (o.r.rows == 0) return NULL;
     dim3 block = row_block(o.r.cols), grid((unsigned)ceil_div(o.r.rows, block.y));
-    norm_stats<<<grid, block, 0, x->stream>>>(o, view_of(c->out[0]), view_of(c->out[1]),
-                                              view_of(c->in[0]), view_of(c->in[1]), all_aligned(c));
+    norm_stats<<<grid, block, 0, x->stream>>>(o, view_of(sum), view_of(dot), view_of(c->in[0]),
+                                              view_of(c->in[1]), all_aligned(c));
     return launched();
 }
 
@@ -74,7 +78,8 @@ __global__ void norm_grad(norm_row o, view dx, view dy, view x, view s1, view s2
     if (row >= o.r.rows) return;
     float mean, rstd;
     row_stats(o, row, &mean, &rstd);
-    float a = (float)((double)load(s1, row) / o.n), b = (float)((double)load(s2, row) / o.n);
+    float a = s1.p ? (float)((double)load(s1, row) / o.n) : 0,
+          b = (float)((double)load(s2, row) / o.n);
     for_row(row * o.r.cols, o.r.cols, vec, threadIdx.x, blockDim.x,
             [&](auto w, int64_t i, int64_t j) {
                 constexpr int V = decltype(w)::value;
@@ -90,14 +95,15 @@ __global__ void norm_grad(norm_row o, view dx, view dy, view x, view s1, view s2
 CUDA_ROW(norm_bwd)
 {
     norm_row o;
-    CUDA_TRY(norm_of(&o, c, 1, 2, 6));
-    CUDA_TRY(stat_fits(o.r, c->in[4]));
-    CUDA_TRY(stat_fits(o.r, c->in[5]));
+    CUDA_TRY(norm_of(&o, c, 1, 6, 4));
+    const hap_tensor *sum = is_rms(c->op) ? NULL : c->in[4], *dot = c->in[sum ? 5 : 3];
+    if (sum) CUDA_TRY(stat_fits(o.r, sum));
+    CUDA_TRY(stat_fits(o.r, dot));
     if (c->out[0]->elements == 0) return NULL;
     dim3 block = row_block(o.r.cols), grid((unsigned)ceil_div(o.r.rows, block.y));
     norm_grad<<<grid, block, 0, x->stream>>>(o, view_of(c->out[0]), view_of(c->in[0]),
-                                             view_of(c->in[1]), view_of(c->in[4]),
-                                             view_of(c->in[5]), all_aligned(c));
+                                             view_of(c->in[1]), view_of(sum), view_of(dot),
+                                             all_aligned(c));
     return launched();
 }
 
@@ -141,21 +147,21 @@ __global__ void norm_param_parts(norm_row o, view dy, view x, const float2 *stat
         for (int k = 1; k < COLUMN_LANES; k++)
             w[e] += sw[k][e * 32 + threadIdx.x], b[e] += sb[k][e * 32 + threadIdx.x];
         part[blockIdx.y * cols + col + e] = w[e];
-        part[(gridDim.y + blockIdx.y) * cols + col + e] = b[e];
+        if (o.sum.p) part[(gridDim.y + blockIdx.y) * cols + col + e] = b[e];
     }
 }
 
 CUDA_ROW(norm_bwd_params)
 {
     norm_row o;
-    CUDA_TRY(norm_of(&o, c, 1, 2, -1));
-    hap_tensor *dw = c->out[0], *db = c->out[1];
-    if (dw->elements != o.r.cols || db->elements != o.r.cols)
+    CUDA_TRY(norm_of(&o, c, 1, -1, -1));
+    hap_tensor *dw = c->out[0], *db = is_rms(c->op) ? NULL : c->out[1];
+    if (dw->elements != o.r.cols || (db && db->elements != o.r.cols))
         return cuda_fail("norm: gradients of weight and bias have another length");
     if (o.r.cols == 0) return NULL;
     if (o.r.rows == 0) {
         CUDA_TRY(cuda_fill(x->stream, dw, 0));
-        return cuda_fill(x->stream, db, 0);
+        return db ? cuda_fill(x->stream, db, 0) : NULL;
     }
     bool wide = o.r.cols % 8 == 0 && o.r.rows >= 1024 && aligned(c->in[0]) && aligned(c->in[1]);
     column_order order = column_order_of(o.r.rows);
@@ -174,5 +180,5 @@ CUDA_ROW(norm_bwd_params)
     else
         norm_param_parts<1><<<grid, block, 0, x->stream>>>(o, dy, a, stat, order.each, part);
     view to[] = {view_of(dw), view_of(db)};
-    return columns_end(x, order, o.r.cols, part, 2, to);
+    return columns_end(x, order, o.r.cols, part, db ? 2 : 1, to);
 }

@@ -1,11 +1,11 @@
-// Layer norm as chains: the calls between two products in one pass over the memory. A warp holds a
-// row in registers, N vectors of 8 a lane; values and the order of sums are those of the single
-// calls.
+// Layer norm and RMS norm as chains: the calls between two products in one pass over the memory. A
+// warp holds a row in registers, N vectors of 8 a lane; values and the order of sums are those of
+// the single calls.
 
 #include "cuda/kernels/cuda_chains.h"
-#include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_row.cuh"
+#include "cuda/kernels/cuda_shadow.h"
 
 // Rows of a block; vectors that a thread has of a row, at most: of all kernels, and of backward
 // ones that hold their sums in registers.
@@ -84,15 +84,18 @@ __global__ __launch_bounds__(32 * ROWS, N <= 2   ? 4
             v[k][e] = __fadd_rn(v[k][e], u[e]);
         if (t.x.p) store_vec<8>(t.x, at + j, v[k]);
     });
-    each_vector<N>(cols, [&](int k, int64_t) {
-        for (int e = 0; e < 8; e++)
-            sum = __fadd_rn(sum, v[k][e]);
-    });
-    sum = over_warp<join_sum>(sum);
-    mean = (float)((double)sum / o.n);
+    if (o.sum.p) {
+        each_vector<N>(cols, [&](int k, int64_t) {
+            for (int e = 0; e < 8; e++)
+                sum = __fadd_rn(sum, v[k][e]);
+        });
+        sum = over_warp<join_sum>(sum);
+        if (threadIdx.x == 0) store(o.sum, row, sum);
+    }
+    mean = o.sum.p ? (float)((double)sum / o.n) : 0;
     each_vector<N>(cols, [&](int k, int64_t) { m2_vec<8>(v[k], mean, &m2); });
     m2 = over_warp<join_sum>(m2);
-    if (threadIdx.x == 0) store(o.sum, row, sum), store(o.m2, row, m2);
+    if (threadIdx.x == 0) store(o.m2, row, m2);
     stats_of(o, sum, m2, &mean, &rstd);
     each_vector<N>(cols, [&](int k, int64_t j) {
         apply_vec<8>(o, t.bias, mean, rstd, j, v[k]);
@@ -119,17 +122,19 @@ const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n,
     CUDA_TRY(begin(x, c, n, &vec));
     for (int k = 0; k < n; k++) {
         bool read = !(unread >> k & 1);
-        if (c[k]->op == HAP_OP_norm_apply && k == 0) again = c[k], writes_b = read;
+        bool applies = c[k]->op == HAP_OP_norm_apply || c[k]->op == HAP_OP_rms_apply;
+        if (applies && k == 0) again = c[k], writes_b = read;
         if (c[k]->op == HAP_OP_add) add = c[k], writes_x = read;
-        if (c[k]->op == HAP_OP_norm_apply && k > 0) apply = c[k], writes_y = read;
+        if (applies && k > 0) apply = c[k], writes_y = read;
         if (c[k]->op == HAP_OP_cast) cast = c[k];
     }
-    CUDA_TRY(norm_of(&t.o, apply, 0, 1, 3));
-    const hap_tensor *bias = cuda_in(apply, 4), *other = add ? add->in[1] : NULL;
+    CUDA_TRY(norm_of(&t.o, apply, 0, 3, 2));
+    const hap_tensor *bias = is_rms(apply->op) ? NULL : cuda_in(apply, 4),
+                     *other = add ? add->in[1] : NULL;
     *done = vec && holds(t.o) && (!bias || bias->elements == t.o.r.cols);
     if (*done && again) {
-        const hap_tensor *z_bias = cuda_in(again, 4);
-        CUDA_TRY(norm_of(&t.of_z, again, 0, 1, 3));
+        const hap_tensor *z_bias = is_rms(again->op) ? NULL : cuda_in(again, 4);
+        CUDA_TRY(norm_of(&t.of_z, again, 0, 3, 2));
         t.z = view_of(again->in[0]), t.z_bias = view_of(z_bias);
         other = again->out[0];
         *done = t.of_z.r.rows == t.o.r.rows && t.of_z.r.cols == t.o.r.cols &&
@@ -169,18 +174,30 @@ const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n,
 // --- backward ---
 //
 // dy = a (+ b); s1, s2 = sum dy w, sum dy w xhat; dx = rstd (dy w - s1/n - xhat s2/n); y = dx +
-// more; narrow = y; dw = sum rows dy xhat, db = sum rows dy, total = sum rows narrow. A block has
-// one part of the rows (cuda_columns.cuh), each warp a lane of it.
+// more; narrow = y; dw = sum rows dy xhat, db = sum rows dy, total = sum rows narrow. Of RMS norm
+// there is no s1 and no db. A block has one part of the rows (cuda_columns.cuh), each warp a lane
+// of it.
 
 struct backward_args {
     norm_row o;
     const void *a, *b, *x, *more;
     view dy, s1, s2, dx, y, narrow; // but for s1 and s2 they may be nothing
-    bool has_params, has_total;
+    int n_params;                   // 2: dw and db, 1: dw
+    bool has_total;
     int64_t each;
     float *part; // [dw, db, total][parts, cols], those that there are
     int total_type;
 };
+
+// The row's sums, kept and then as means.
+__device__ inline void leave_stats(const backward_args &t, int64_t row, float *a, float *b)
+{
+    if (threadIdx.x == 0) {
+        if (t.s1.p) store(t.s1, row, *a);
+        store(t.s2, row, *b);
+    }
+    *a = t.s1.p ? (float)((double)*a / t.o.n) : 0, *b = (float)((double)*b / t.o.n);
+}
 
 // A, B: types of a and b; B and MORE may be NONE. While a row is worked on, the next one is
 // fetched.
@@ -203,7 +220,7 @@ __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward(backward_args t)
             if constexpr (B != NONE) rb[k].fetch(t.b, row * cols + j);
             if constexpr (MORE != NONE) rm[k].fetch(t.more, row * cols + j);
         });
-        sum = load(o.sum, row), m2 = load(o.m2, row);
+        sum = o.sum.p ? load(o.sum, row) : 0, m2 = load(o.m2, row);
     };
     if (r0 + threadIdx.y < r1) fetch(r0 + threadIdx.y);
     for (int64_t row = r0 + threadIdx.y; row < r1; row += ROWS) {
@@ -224,14 +241,13 @@ __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward(backward_args t)
         if (row + ROWS < r1) fetch(row + ROWS); // while the statistics are worked out
         stats_of(o, own_sum, own_m2, &mean, &rstd);
         each_vector<N>(cols, [&](int k, int64_t j) {
-            if (t.has_params) param_vec<8>(u[k], v[k], mean, rstd, dw[k], db[k]);
+            if (t.n_params) param_vec<8>(u[k], v[k], mean, rstd, dw[k], db[k]);
             weigh_vec<8>(o, j, u[k]);
             stats_vec<8>(u[k], v[k], mean, rstd, &a, &b);
         });
         a = over_warp<join_sum>(a);
         b = over_warp<join_sum>(b);
-        if (threadIdx.x == 0) store(t.s1, row, a), store(t.s2, row, b);
-        a = (float)((double)a / o.n), b = (float)((double)b / o.n);
+        leave_stats(t, row, &a, &b);
         each_vector<N>(cols, [&](int k, int64_t j) {
             grad_vec<8>(u[k], v[k], mean, rstd, a, b);
             if (t.dx.p) store_vec<8>(t.dx, at + j, u[k]);
@@ -263,7 +279,8 @@ __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward(backward_args t)
         __syncthreads();
         to += gridDim.x * cols;
     };
-    if (t.has_params) leave(dw), leave(db);
+    if (t.n_params > 0) leave(dw);
+    if (t.n_params > 1) leave(db);
     if (t.has_total) leave(total);
 }
 
@@ -280,8 +297,8 @@ __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward_wide(backward_args
     int64_t cols = o.r.cols, r0 = blockIdx.x * t.each;
     int64_t r1 = r0 + t.each < o.r.rows ? r0 + t.each : o.r.rows;
     float4 *dw = sums + threadIdx.y * OWN + threadIdx.x, *db = dw + ALL;
-    float4 *total = t.has_params ? db + ALL : dw;
-    int n = 2 * t.has_params + t.has_total;
+    float4 *total = dw + t.n_params * ALL;
+    int n = t.n_params + t.has_total;
     for (int k = 0; k < n * 2 * N; k++)
         dw[k / (2 * N) * ALL + k % (2 * N) * 32] = make_float4(0, 0, 0, 0);
     auto get = [&](const float4 *from, int k, float(&x)[8]) {
@@ -334,19 +351,20 @@ __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward_wide(backward_args
             rx[k].unpack(v);
             if constexpr (B != NONE)
                 if (t.dy.p) store_vec<8>(t.dy, at + j, u);
-            if (t.has_params) {
-                float w[8], c[8];
-                get(dw, k, w), get(db, k, c);
+            if (t.n_params) {
+                float w[8], c[8] = {};
+                get(dw, k, w);
+                if (t.n_params > 1) get(db, k, c);
                 param_vec<8>(u, v, mean, rstd, w, c);
-                put(dw, k, w), put(db, k, c);
+                put(dw, k, w);
+                if (t.n_params > 1) put(db, k, c);
             }
             weigh_vec<8>(o, j, u);
             stats_vec<8>(u, v, mean, rstd, &a, &b);
         });
         a = over_warp<join_sum>(a);
         b = over_warp<join_sum>(b);
-        if (threadIdx.x == 0) store(t.s1, row, a), store(t.s2, row, b);
-        a = (float)((double)a / o.n), b = (float)((double)b / o.n);
+        leave_stats(t, row, &a, &b);
         each_vector<N>(cols, [&](int k, int64_t j) {
             float u[8], v[8];
             gradient(k, u);
@@ -385,8 +403,8 @@ __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward_wide(backward_args
 // Bytes of shared memory that rows of N vectors want.
 static int shared_of(const backward_args &t, int n)
 {
-    if (n <= MOST_HELD) return (int)(ROWS * t.o.r.cols * (int64_t)sizeof(float));  // at most 32 KiB
-    return (2 * t.has_params + t.has_total) * ROWS * 64 * n * (int)sizeof(float4); // 192 KiB
+    if (n <= MOST_HELD) return (int)(ROWS * t.o.r.cols * (int64_t)sizeof(float)); // at most 32 KiB
+    return (t.n_params + t.has_total) * ROWS * 64 * n * (int)sizeof(float4);      // 192 KiB
 }
 
 // Of two widths; the next that there is.
@@ -482,13 +500,16 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
             written[bwd ? 2 : 0] = read;
             break;
         case HAP_OP_norm_bwd_stats:
+        case HAP_OP_rms_bwd_stats:
             stats = c[k];
             break;
         case HAP_OP_norm_bwd:
+        case HAP_OP_rms_bwd:
             bwd = c[k];
             written[1] = read;
             break;
         case HAP_OP_norm_bwd_params:
+        case HAP_OP_rms_bwd_params:
             params = c[k];
             break;
         case HAP_OP_cast:
@@ -498,7 +519,7 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
             sum = c[k];
         }
     }
-    CUDA_TRY(norm_of(&t.o, stats, 1, 2, 4));
+    CUDA_TRY(norm_of(&t.o, stats, 1, 4, 3));
     const hap_tensor *wide = before ? before->in[0] : stats->in[0],
                      *other = before ? before->in[1] : NULL, *more = NULL;
     if (other && wide->type != HAP_F32) { // a sum has no order
@@ -508,18 +529,19 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
     if (after) more = after->in[after->in[0]->data == bwd->out[0]->data ? 1 : 0];
     backward_kernel *run = backward_of((int)wide->type, other ? (int)other->type : (int)NONE,
                                        more ? (int)more->type : (int)NONE);
-    t.has_params = params, t.has_total = sum;
+    bool rms = is_rms(stats->op);
+    t.n_params = params ? params->n_out : 0, t.has_total = sum;
     *done = vec && holds(t.o) && run && stats->in[1]->type == HAP_F32 && has_room(t);
     if (!*done) return NULL;
     t.a = wide->data, t.b = other ? other->data : NULL, t.more = more ? more->data : NULL;
     t.x = stats->in[1]->data;
     t.dy = view_of(written[0] ? before->out[0] : NULL);
-    t.s1 = view_of(stats->out[0]), t.s2 = view_of(stats->out[1]);
+    t.s1 = view_of(rms ? NULL : stats->out[0]), t.s2 = view_of(stats->out[rms ? 0 : 1]);
     t.dx = view_of(written[1] ? bwd->out[0] : NULL);
     t.y = view_of(written[2] ? after->out[0] : NULL);
     t.narrow = view_of(cast ? cast->out[0] : NULL);
     if (sum) t.total_type = (int)sum->in[0]->type;
-    int n_parts = 2 * (params != NULL) + (sum != NULL);
+    int n_parts = t.n_params + t.has_total;
     column_order order = column_order_of(t.o.r.rows);
     const char *why = NULL;
     if (n_parts) {
@@ -530,7 +552,8 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
     CUDA_TRY(run(x, t, (unsigned)order.parts));
     view to[3];
     int k = 0;
-    if (params) to[k++] = view_of(params->out[0]), to[k++] = view_of(params->out[1]);
+    for (int i = 0; i < t.n_params; i++)
+        to[k++] = view_of(params->out[i]);
     if (sum) to[k++] = view_of(sum->out[0]);
     return n_parts ? columns_end(x, order, t.o.r.cols, t.part, n_parts, to) : NULL;
 }

@@ -36,6 +36,7 @@ static cuda_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_row_sum] = cuda_row_reduce,
     [HAP_OP_row_max] = cuda_row_reduce,
     [HAP_OP_row_m2] = cuda_row_reduce,
+    [HAP_OP_row_sq] = cuda_row_reduce,
     [HAP_OP_row_expsum] = cuda_row_reduce,
     [HAP_OP_row_dot] = cuda_row_reduce,
     [HAP_OP_softmax_apply] = cuda_softmax,
@@ -50,6 +51,11 @@ static cuda_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_norm_bwd_stats] = cuda_norm_bwd_stats,
     [HAP_OP_norm_bwd] = cuda_norm_bwd,
     [HAP_OP_norm_bwd_params] = cuda_norm_bwd_params,
+    [HAP_OP_rms_apply] = cuda_norm_apply,
+    [HAP_OP_rms_bwd_stats] = cuda_norm_bwd_stats,
+    [HAP_OP_rms_bwd] = cuda_norm_bwd,
+    [HAP_OP_rms_bwd_params] = cuda_norm_bwd_params,
+    [HAP_OP_rotary] = cuda_rotary,
     [HAP_OP_top_gates] = cuda_top_gates,
     [HAP_OP_top_gates_bwd] = cuda_top_gates_bwd,
     [HAP_OP_expert_slots] = cuda_expert_slots,
@@ -76,9 +82,10 @@ static cuda_kernel *const kernels[HAP_N_OPS] = {
 static const struct {
     unsigned in, out;
 } knows[HAP_N_OPS] = {
-    [HAP_OP_linear] = {3, 1},       [HAP_OP_linear_dw] = {3, 1},  [HAP_OP_row_sum] = {1, 0},
-    [HAP_OP_row_max] = {1, 0},      [HAP_OP_row_expsum] = {1, 0}, [HAP_OP_row_m2] = {1, 0},
-    [HAP_OP_target_logit] = {1, 0}, [HAP_OP_ce_bwd] = {1, 1},     [HAP_OP_sum] = {1, 0},
+    [HAP_OP_linear] = {3, 1},  [HAP_OP_linear_dw] = {3, 1},    [HAP_OP_row_sum] = {1, 0},
+    [HAP_OP_row_max] = {1, 0}, [HAP_OP_row_expsum] = {1, 0},   [HAP_OP_row_m2] = {1, 0},
+    [HAP_OP_row_sq] = {1, 0},  [HAP_OP_target_logit] = {1, 0}, [HAP_OP_ce_bwd] = {1, 1},
+    [HAP_OP_sum] = {1, 0},
 };
 
 const char *hap_cuda_run(cuda_context *x, const hap_op_call *c)

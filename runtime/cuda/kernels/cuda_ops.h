@@ -69,15 +69,16 @@ CUDA_ROW(point); // of ops.def's formulas
 CUDA_ROW(gelu);  // gelu gelu_bwd
 CUDA_ROW(dropout);
 CUDA_ROW(sum);
-CUDA_ROW(row_reduce); // row_sum row_max row_m2 row_expsum row_dot
+CUDA_ROW(row_reduce); // row_sum row_max row_m2 row_sq row_expsum row_dot
 CUDA_ROW(softmax);    // softmax_apply softmax_bwd log_softmax_apply log_softmax_bwd
 CUDA_ROW(nll_sum);
 CUDA_ROW(count);
 CUDA_ROW(ce_bwd);
-CUDA_ROW(norm_apply);
+CUDA_ROW(norm_apply); // and rms_apply; so the three below
 CUDA_ROW(norm_bwd_stats);
 CUDA_ROW(norm_bwd);
 CUDA_ROW(norm_bwd_params);
+CUDA_ROW(rotary);
 CUDA_ROW(top_gates);
 CUDA_ROW(top_gates_bwd);
 CUDA_ROW(expert_slots);

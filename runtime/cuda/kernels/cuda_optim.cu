@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "cuda/kernels/cuda_chains.h"
-#include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/cuda_kernels.cuh"
+#include "cuda/kernels/cuda_shadow.h"
 
 namespace
 {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "cuda/kernels/cuda_copy_rows.h"
-#include "cuda/kernels/cuda_kernels.cuh"
 #include "cuda/kernels/cuda_gemm.h"
+#include "cuda/kernels/cuda_kernels.cuh"
 #include "cuda/kernels/cuda_shadow.h"
 
 // One matrix of a matmul: stored [rows, cols], wanted [more_rows, more_cols].
@@ -20,8 +20,8 @@ static int64_t work_bytes(const matrix &m)
     return ceil_div(m.more_rows * m.cols * hap_dtype_bytes(m.t->type), 256) * 256;
 }
 
-static const char *as_it_is(cuda_context *x, cuda_gemm p, const hap_tensor *a,
-                            const hap_tensor *b, const void *bias, const hap_tensor *y)
+static const char *as_it_is(cuda_context *x, cuda_gemm p, const hap_tensor *a, const hap_tensor *b,
+                            const void *bias, const hap_tensor *y)
 {
     cuda_rows ra, rb;
     CUDA_TRY(cuda_rows_of(x, a, &ra));

@@ -2,9 +2,9 @@
 // are computed in f32, as on the CPU.
 
 #include "cuda/kernels/cuda_chains.h"
-#include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_gelu.cuh"
+#include "cuda/kernels/cuda_shadow.h"
 
 enum { THREADS = 256 };
 
@@ -620,5 +620,82 @@ CUDA_ROW(dropout)
     dropout<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
         y->elements, view_of(y), view_of(a), at, (float)c->attr[0].f, x->step, c->attr[1].i,
         c->attr[2].i);
+    return launched();
+}
+
+// --- rotary position embedding ---
+
+// Entries u, v of a row turn by the cos and sin of theirs; back: by the transpose of that.
+__device__ inline void turn(float &u, float &v, const float2 &cosine, const float2 &sine, bool back)
+{
+    float a = u * cosine.x, b = v * cosine.y;
+    a += back ? v * sine.y : -v * sine.x;
+    b += back ? -u * sine.x : u * sine.y;
+    u = a, v = b;
+}
+
+// Pair i of a row of d entries: where its first entry is. Of halves, the second is d / 2 further.
+template <bool PAIRS>
+__global__ void rotary(int64_t n, int64_t d, view y, view x, view cosine, view sine, spread s,
+                       bool back)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x, half = PAIRS ? 1 : d / 2;
+    for (int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; t < n; t += step) {
+        int64_t i = t / (d / 2) * d + t % (d / 2) * (PAIRS ? 2 : 1), at[3];
+        spread_at<3>(s, i, at);
+        float u = load(x, at[0]), v = load(x, at[0] + half);
+        turn(u, v, make_float2(load(cosine, at[1]), load(cosine, at[1] + half)),
+             make_float2(load(sine, at[2]), load(sine, at[2] + half)), back);
+        store(y, i, u), store(y, i + half, v);
+    }
+}
+
+// The same, vectors of 8 a thread: one of each half, or one of four pairs.
+template <bool PAIRS>
+__global__ void rotary_vec(int64_t n, int64_t d, view y, view x, view cosine, view sine, spread s,
+                           bool back)
+{
+    constexpr int H = PAIRS ? 1 : 2;
+    int64_t step = (int64_t)gridDim.x * blockDim.x, each = d / H / 8;
+    for (int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; t < n; t += step) {
+        int64_t i = t / each * d + t % each * 8, at[3];
+        float a[H][8], c[H][8], b[H][8];
+        spread_at<3>(s, i, at);
+#pragma unroll
+        for (int h = 0; h < H; h++) {
+            load_vec<8>(x, at[0] + h * (d / 2), a[h]);
+            load_vec<8>(cosine, at[1] + h * (d / 2), c[h]);
+            load_vec<8>(sine, at[2] + h * (d / 2), b[h]);
+        }
+#pragma unroll
+        for (int k = 0; k < 8; k += H == 1 ? 2 : 1) {
+            int q = H == 1 ? k + 1 : k;
+            turn(a[0][k], a[H - 1][q], make_float2(c[0][k], c[H - 1][q]),
+                 make_float2(b[0][k], b[H - 1][q]), back);
+        }
+#pragma unroll
+        for (int h = 0; h < H; h++)
+            store_vec<8>(y, i + h * (d / 2), a[h]);
+    }
+}
+
+CUDA_ROW(rotary)
+{
+    spread s;
+    hap_tensor *y = c->out[0];
+    int64_t d = y->local[y->rank - 1];
+    CUDA_TRY(cuda_want_floats(c));
+    CUDA_TRY(spread_of(&s, y, 3, c->in));
+    for (int i = 0; i < 3; i++)
+        if (c->in[i]->local[c->in[i]->rank - 1] != d)
+            return cuda_fail("rotary: rows of another length");
+    if (d % 2) return cuda_fail("rotary: rows of %lld entries, an odd number", (long long)d);
+    if (y->elements == 0) return NULL;
+    bool pairs = c->attr[0].i, vec = all_aligned(c) && d % (pairs ? 8 : 16) == 0;
+    int64_t n = y->elements / (!vec ? 2 : pairs ? 8 : 16);
+    auto *run = vec ? (pairs ? rotary_vec<true> : rotary_vec<false>)
+                    : (pairs ? rotary<true> : rotary<false>);
+    run<<<blocks_for(n, THREADS), THREADS, 0, x->stream>>>(
+        n, d, view_of(y), view_of(c->in[0]), view_of(c->in[1]), view_of(c->in[2]), s, c->attr[1].i);
     return launched();
 }

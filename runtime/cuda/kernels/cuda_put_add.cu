@@ -119,8 +119,8 @@ template <typename V> static bool add(cudaStream_t s, void *y, const parts &p, i
 }
 
 extern "C" const char *cuda_put_add(cudaStream_t s, hap_dtype type, void *y, const void *slots,
-                                     int64_t pitch, int n_members, int me, const void *own,
-                                     int64_t elements)
+                                    int64_t pitch, int n_members, int me, const void *own,
+                                    int64_t elements)
 {
     enum { THREADS = 512 };
     parts p = {(const char *)slots, (const char *)own, pitch, n_members, me};

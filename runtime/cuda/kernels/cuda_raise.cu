@@ -25,8 +25,7 @@ static __global__ void raise_flags(char *flags, int n, int64_t apart, const cuda
     } while (!o->stop && nanoseconds() - begin < longest);
 }
 
-const char *cuda_raise_flags(cudaStream_t s, void *flags, int n, int64_t apart,
-                             const cuda_order *o)
+const char *cuda_raise_flags(cudaStream_t s, void *flags, int n, int64_t apart, const cuda_order *o)
 {
     raise_flags<<<1, 256, 0, s>>>((char *)flags, n, apart, o);
     return cuda_said(cudaGetLastError(), "raise_flags");

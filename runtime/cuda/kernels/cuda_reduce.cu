@@ -326,6 +326,15 @@ struct m2_stat {
         return (float)((double)load(a.stat, row) / a.n);
     }
 };
+struct sq_stat {
+    typedef join_sum join;
+    template <int V>
+    __device__ static void add(float &t, const float (&v)[V], const row_args &, int64_t, float)
+    {
+        m2_vec<V>(v, 0, &t);
+    }
+    __device__ static float of_row(const row_args &, int64_t) { return 0; }
+};
 struct exp_stat {
     typedef join_sum join;
     template <int V>
@@ -398,6 +407,8 @@ CUDA_ROW(row_reduce)
         return run_stat<max_stat>(x, r);
     case HAP_OP_row_m2:
         return run_stat<m2_stat>(x, r);
+    case HAP_OP_row_sq:
+        return run_stat<sq_stat>(x, r);
     case HAP_OP_row_expsum:
         return run_stat<exp_stat>(x, r);
     case HAP_OP_row_dot:

@@ -29,27 +29,33 @@ static inline const char *stat_fits(row_size r, const hap_tensor *stat)
     return cuda_fail("a row statistic does not have one float a row");
 }
 
-// --- layer norm ---
+// --- layer norm, and RMS norm: the same with mean 0, no row sum, no bias ---
 
 struct norm_row {
     row_size r;
     double n, eps;
-    view sum, m2, w; // w.p may be NULL
+    view sum, m2, w; // sum.p is NULL of RMS norm, w.p may be
 };
 
-static inline const char *norm_of(norm_row *o, const hap_op_call *c, int i_x, int i_sum, int i_w)
+static inline bool is_rms(hap_op_id op)
+{
+    return op == HAP_OP_rms_apply || op == HAP_OP_rms_bwd_stats || op == HAP_OP_rms_bwd ||
+           op == HAP_OP_rms_bwd_params;
+}
+
+// x is operand i_x, its statistics follow it; the weight is operand i_w, of RMS norm i_w_rms.
+static inline const char *norm_of(norm_row *o, const hap_op_call *c, int i_x, int i_w, int i_w_rms)
 {
     CUDA_TRY(cuda_want_floats(c));
-    const hap_tensor *x = c->in[i_x], *w = i_w < 0 ? NULL : cuda_in(c, i_w);
+    bool rms = is_rms(c->op);
+    int at = rms ? i_w_rms : i_w;
+    const hap_tensor *x = c->in[i_x], *w = at < 0 ? NULL : cuda_in(c, at);
+    const hap_tensor *sum = rms ? NULL : c->in[i_x + 1], *m2 = c->in[rms ? i_x + 1 : i_x + 2];
     cuda_axis a = cuda_axis_of(x, x->rank - 1);
-    *o = {rows_of(x),
-          (double)cuda_axis_size(&a),
-          c->attr[0].f,
-          view_of(c->in[i_sum]),
-          view_of(c->in[i_sum + 1]),
+    *o = {rows_of(x), (double)cuda_axis_size(&a), c->attr[0].f, view_of(sum), view_of(m2),
           view_of(w)};
-    CUDA_TRY(stat_fits(o->r, c->in[i_sum]));
-    CUDA_TRY(stat_fits(o->r, c->in[i_sum + 1]));
+    if (!rms) CUDA_TRY(stat_fits(o->r, sum));
+    CUDA_TRY(stat_fits(o->r, m2));
     if (w && w->elements != o->r.cols)
         return cuda_fail("norm: weight of %lld entries, rows of %lld", (long long)w->elements,
                          (long long)o->r.cols);
@@ -58,13 +64,13 @@ static inline const char *norm_of(norm_row *o, const hap_op_call *c, int i_x, in
 
 __device__ inline void stats_of(const norm_row &o, float sum, float m2, float *mean, float *rstd)
 {
-    *mean = (float)((double)sum / o.n);
+    *mean = o.sum.p ? (float)((double)sum / o.n) : 0;
     *rstd = (float)(1.0 / sqrt((double)m2 / o.n + o.eps));
 }
 
 __device__ inline void row_stats(const norm_row &o, int64_t row, float *mean, float *rstd)
 {
-    stats_of(o, load(o.sum, row), load(o.m2, row), mean, rstd);
+    stats_of(o, o.sum.p ? load(o.sum, row) : 0, load(o.m2, row), mean, rstd);
 }
 
 // Entries j.. of a vector of the row's length; it is dense, and aligned where j is a multiple of 8.
