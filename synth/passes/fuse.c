@@ -1,7 +1,8 @@
 // Fusions are grown greedily: from an instruction that may begin one, over those behind it in the
 // same run without communication. One that fits joins if it shares a value with the fusion and
-// nothing that is passed over stands in its way. Time is linear in instructions, SYN_FUSE_REACH at
-// most for each.
+// nothing that is passed over stands in its way. An instruction that nothing joins goes down to its
+// first reader, if that may be fused with it: the gate of an MLP, past the matmul beside it. Time
+// is linear in instructions, SYN_FUSE_REACH at most for each.
 
 #include "synth/passes/fuse.h"
 
@@ -14,6 +15,7 @@ typedef struct fuser {
     hb_arena *arena;
     syn_program *p;
     int *uses;    // by buffer: operands that read it in the whole step
+    int *last;    // by buffer: the last instruction that reads it, found once; -1: none
     bool *paired; // by instruction
 } fuser;
 
@@ -38,10 +40,30 @@ static bool in_the_way(const syn_instr *x, const syn_instr *y)
     return false;
 }
 
+// How many places of order[] x, which stands at k, can go down to stand before its first reader and
+// be fused with it; 0 if that may not be, or would keep what x reads in memory for longer.
+static int sinks(const fuser *f, int first, int n, const int *order, int k)
+{
+    const syn_program *p = f->p;
+    const syn_instr *in = &p->instr.p[first], *x = &in[order[k]];
+    int j = k + 1;
+    while (j < n && j <= k + SYN_FUSE_REACH && !in_the_way(x, &in[order[j]]))
+        j++;
+    if (j == n || j > k + SYN_FUSE_REACH || !syn_may_fuse(p, &in[order[j]])) return 0;
+    syn_parts s = {.domain = -1};
+    if (!syn_parts_join(p, &s, x, 0) || !syn_parts_join(p, &s, &in[order[j]], 1)) return 0;
+    for (int i = 0; i < x->n_in; i++)
+        if (x->in[i] >= 0 && p->tensors.p[x->in[i]].role == SYN_ROLE_VALUE &&
+            f->last[x->in[i]] <= first + order[j])
+            return 0;
+    return j - k - 1;
+}
+
 // Fusions of the n instructions from `first` on, none of them a collective's. order[k]: which of
 // them stands at place k. Returns how many; their places and lengths are in at and len.
-static int find_fusions(const syn_program *p, int first, int n, int *order, int *at, int *len)
+static int find_fusions(const fuser *f, int first, int n, int *order, int *at, int *len)
 {
+    const syn_program *p = f->p;
     const syn_instr *in = &p->instr.p[first];
     int found = 0;
     for (int k = 0; k < n; k++)
@@ -60,6 +82,12 @@ static int find_fusions(const syn_program *p, int first, int n, int *order, int 
             memmove(&order[k + members + 1], &order[k + members],
                     (size_t)(j - k - members) * sizeof *order);
             order[k + members++] = next;
+        }
+        int down = members == 1 ? sinks(f, first, n, order, k) : 0;
+        if (down > 0) { // and look again at what comes up here
+            int x = order[k];
+            memmove(&order[k], &order[k + 1], (size_t)down * sizeof *order);
+            order[k-- + down] = x;
         }
         if (members == 1) continue;
         at[found] = k;
@@ -87,9 +115,9 @@ static void fuse_run(fuser *f, int first, int n, int step, int count)
         *len = HB_ARRAY(f->arena, int, n), *order_2 = HB_ARRAY(f->arena, int, n),
         *at_2 = HB_ARRAY(f->arena, int, n), *len_2 = HB_ARRAY(f->arena, int, n);
     size_t bytes = sizeof(int) * (size_t)n;
-    int found = find_fusions(f->p, first, n, order, at, len);
+    int found = find_fusions(f, first, n, order, at, len);
     for (int r = 1; r < count && found > 0; r++) {
-        int again = find_fusions(f->p, first + r * step, n, order_2, at_2, len_2);
+        int again = find_fusions(f, first + r * step, n, order_2, at_2, len_2);
         size_t used = sizeof(int) * (size_t)found;
         if (again != found || memcmp(order, order_2, bytes) != 0 || memcmp(at, at_2, used) != 0 ||
             memcmp(len, len_2, used) != 0)
@@ -150,6 +178,17 @@ static int by_place(const void *x, const void *y)
 {
     const syn_fusion *a = x, *b = y;
     return a->first - b->first;
+}
+
+static void find_last(fuser *f)
+{
+    const syn_program *p = f->p;
+    f->last = HB_ARRAY(f->arena, int, p->tensors.n + 1);
+    for (int t = 0; t < p->tensors.n; t++)
+        f->last[t] = -1;
+    for (int i = 0; i < p->instr.n; i++)
+        for (int k = 0; k < p->instr.p[i].n_in; k++)
+            if (p->instr.p[i].in[k] >= 0) f->last[p->instr.p[i].in[k]] = i;
 }
 
 static void count_uses(fuser *f)
@@ -228,6 +267,7 @@ void syn_fuse(syn_program *p)
     for (int k = 0; k < p->pairs.n; k++)
         for (int i = 0; i < p->pairs.p[k].len; i++)
             f.paired[p->pairs.p[k].first + i] = true;
+    find_last(&f);
     int at = 0;
     for (int l = 0; l < p->loops.n; l++) {
         const syn_loop *loop = &p->loops.p[l];
