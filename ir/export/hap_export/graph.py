@@ -38,6 +38,7 @@ class Tensor:
     path: str = ""  # const: module it was made in
     producer: "Node | None" = None
     trained: bool = False  # depends on a parameter
+    views: dict[tuple[int, ...], "Tensor"] = field(default_factory=dict)  # const: itself in other shapes
 
 
 @dataclass(eq=False)

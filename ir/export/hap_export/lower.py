@@ -414,6 +414,14 @@ def _layer_norm(g, x, shape, weight=None, bias=None, eps=1e-5, _cudnn=True):
     return g.emit("layer_norm", ins, g.out.shape, g.out.dtype, eps=eps)
 
 
+@rule("rms_norm")
+def _rms_norm(g, x, shape, weight=None, eps=None):
+    if len(shape) != 1:
+        g.fail("rms_norm over more than the last dim")
+    eps = torch.finfo(x.dtype).eps if eps is None else eps
+    return g.emit("rms_norm", [x] + ([] if weight is None else [weight]), g.out.shape, g.out.dtype, eps=eps)
+
+
 def _last_dim(g, op, x, dim):
     rank = len(x.shape)
     x = cast(g, x, g.out.dtype)

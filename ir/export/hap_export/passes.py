@@ -8,7 +8,7 @@
     matmul or linear of a transposed matrix  ->  its `trans` attribute
     x/2 (1 + tanh(sqrt(2/pi)(x + .044715x³))) ->  gelu(tanh=true)
 
-Then nodes that no result needs are dropped. Every rewrite looks at a node and its producers only, so
+and those of patterns.py. Then nodes that no result needs are dropped. Every rewrite looks at a node and its producers only, so
 one sweep in program order sees operands that are already rewritten; sweeps repeat until nothing
 changes.
 """
@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import math
 
+from . import patterns
 from .consts import closed_form
 from .graph import Graph, Node, Tensor
+from .patterns import emit, made_by
 
 
 def simplify(g: Graph) -> None:
@@ -105,19 +107,6 @@ def _spanned(node: Node, i: int, d: int) -> bool:
 # -- helpers -------------------------------------------------------------------------------------
 
 
-def _emit(g: Graph, like: Node, op: str, ins, shape, /, **attrs) -> Tensor:
-    node = Node(op, list(ins), [], attrs, like.path, like.src)
-    t = Tensor("value", like.outs[0].dtype, tuple(shape), producer=node)
-    t.trained = any(x.trained for x in ins)
-    node.outs = [t]
-    g.nodes.append(node)
-    return t
-
-
-def _made_by(t: Tensor, op: str) -> Node | None:
-    return t.producer if t.producer is not None and t.producer.op == op else None
-
-
 def _swaps_last(node: Node | None) -> bool:
     """A transpose of the last two dims alone."""
     if node is None:
@@ -133,58 +122,58 @@ def _swaps_last(node: Node | None) -> bool:
 def _reshape(g: Graph, node: Node, n_uses):
     if node.ins[0].shape == node.outs[0].shape:
         return node.ins[0]
-    inner = _made_by(node.ins[0], "reshape")
+    inner = made_by(node.ins[0], "reshape")
     if inner is None:
         return None
     if inner.ins[0].shape == node.outs[0].shape:
         return inner.ins[0]
-    return _emit(g, inner, "reshape", inner.ins, node.outs[0].shape, shape=node.attrs["shape"])
+    return emit(g, inner, "reshape", inner.ins, node.outs[0].shape, shape=node.attrs["shape"])
 
 
 def _reshape_linear(g: Graph, node: Node, n_uses):
     """A view after a linear on viewed rows: one view before it."""
-    linear = _made_by(node.ins[0], "linear")
-    flat = _made_by(linear.ins[0], "reshape") if linear is not None else None
+    linear = made_by(node.ins[0], "linear")
+    flat = made_by(linear.ins[0], "reshape") if linear is not None else None
     out = node.outs[0].shape
     if flat is None or n_uses.get(linear.outs[0]) != 1 or out[-1:] != linear.outs[0].shape[-1:]:
         return None
     rows = out[:-1] + flat.outs[0].shape[-1:]
-    x = _emit(g, flat, "reshape", flat.ins, rows, shape=list(rows))
-    return _emit(g, linear, "linear", [x] + linear.ins[1:], out, **linear.attrs)
+    x = emit(g, flat, "reshape", flat.ins, rows, shape=list(rows))
+    return emit(g, linear, "linear", [x] + linear.ins[1:], out, **linear.attrs)
 
 
 def _transpose(g: Graph, node: Node, n_uses):
-    inner = _made_by(node.ins[0], "transpose")
+    inner = made_by(node.ins[0], "transpose")
     if inner is None:
         return None
     perm = [inner.attrs["perm"][p] for p in node.attrs["perm"]]
     if perm == sorted(perm):
         return inner.ins[0]
-    return _emit(g, node, "transpose", inner.ins, node.outs[0].shape, perm=perm)
+    return emit(g, node, "transpose", inner.ins, node.outs[0].shape, perm=perm)
 
 
 def _linear_rows(g: Graph, node: Node, n_uses):
-    flat = _made_by(node.ins[0], "reshape")
+    flat = made_by(node.ins[0], "reshape")
     if flat is None or flat.ins[0].shape[-1:] != flat.outs[0].shape[-1:]:
         return None
     x, out = flat.ins[0], node.outs[0]
-    y = _emit(g, node, "linear", [x] + node.ins[1:], x.shape[:-1] + out.shape[-1:], **node.attrs)
-    return _emit(g, node, "reshape", [y], out.shape, shape=list(out.shape))
+    y = emit(g, node, "linear", [x] + node.ins[1:], x.shape[:-1] + out.shape[-1:], **node.attrs)
+    return emit(g, node, "reshape", [y], out.shape, shape=list(out.shape))
 
 
 def _linear_trans(g: Graph, node: Node, n_uses):
-    w = _made_by(node.ins[1], "transpose")
+    w = made_by(node.ins[1], "transpose")
     if not _swaps_last(w):
         return None
     ins = [node.ins[0], w.ins[0]] + node.ins[2:]
-    return _emit(g, node, "linear", ins, node.outs[0].shape, trans=1 - node.attrs["trans"])
+    return emit(g, node, "linear", ins, node.outs[0].shape, trans=1 - node.attrs["trans"])
 
 
 def _matmul_trans(g: Graph, node: Node, n_uses):
     if node.attrs["trans"]:
         return None
     for i, trans in ((1, 1), (0, 2)):
-        t = _made_by(node.ins[i], "transpose")
+        t = made_by(node.ins[i], "transpose")
         perm = list(t.attrs["perm"]) if t is not None else []
         perm[-2:] = perm[-2:][::-1]
         if not perm or perm[-1] != len(perm) - 1:  # would not leave the last dim where it is
@@ -192,29 +181,29 @@ def _matmul_trans(g: Graph, node: Node, n_uses):
         ins = list(node.ins)
         ins[i] = t.ins[0]
         if perm != sorted(perm):
-            ins[i] = _emit(g, t, "transpose", t.ins, [t.ins[0].shape[p] for p in perm], perm=perm)
-        return _emit(g, node, "matmul", ins, node.outs[0].shape, trans=trans)
+            ins[i] = emit(g, t, "transpose", t.ins, [t.ins[0].shape[p] for p in perm], perm=perm)
+        return emit(g, node, "matmul", ins, node.outs[0].shape, trans=trans)
     return None
 
 
 def _ce_rows(g: Graph, node: Node, n_uses):
-    x, labels = (_made_by(t, "reshape") for t in node.ins)
+    x, labels = (made_by(t, "reshape") for t in node.ins)
     if x is None or labels is None:
         return None
     x, labels = x.ins[0], labels.ins[0]
     if x.shape[-1:] != node.ins[0].shape[-1:] or x.shape[:-1] != labels.shape:
         return None
-    return _emit(g, node, "ce_sum", [x, labels], (), **node.attrs)
+    return emit(g, node, "ce_sum", [x, labels], (), **node.attrs)
 
 
 def _ce_log_softmax(g: Graph, node: Node, n_uses):
-    inner = _made_by(node.ins[0], "log_softmax")
-    return None if inner is None else _emit(g, node, "ce_sum", inner.ins + node.ins[1:], (), **node.attrs)
+    inner = made_by(node.ins[0], "log_softmax")
+    return None if inner is None else emit(g, node, "ce_sum", inner.ins + node.ins[1:], (), **node.attrs)
 
 
 def _count_rows(g: Graph, node: Node, n_uses):
-    labels = _made_by(node.ins[0], "reshape")
-    return None if labels is None else _emit(g, node, "count", labels.ins, (), **node.attrs)
+    labels = made_by(node.ins[0], "reshape")
+    return None if labels is None else emit(g, node, "count", labels.ins, (), **node.attrs)
 
 
 def _near(c: float, want: float) -> bool:
@@ -222,25 +211,25 @@ def _near(c: float, want: float) -> bool:
 
 
 def _scaled(t: Tensor, c: float) -> Tensor | None:
-    node = _made_by(t, "scale")
+    node = made_by(t, "scale")
     return node.ins[0] if node is not None and _near(node.attrs["c"], c) else None
 
 
 def _gelu_tanh(g: Graph, node: Node, n_uses):
     for half, one in (node.ins, node.ins[::-1]):
         x = _scaled(half, 0.5)
-        one = _made_by(one, "add_scalar")
+        one = made_by(one, "add_scalar")
         if x is None or one is None or one.attrs["c"] != 1:
             continue
-        tanh = _made_by(one.ins[0], "tanh")
+        tanh = made_by(one.ins[0], "tanh")
         inner = _scaled(tanh.ins[0], math.sqrt(2 / math.pi)) if tanh else None
-        add = _made_by(inner, "add") if inner is not None else None
+        add = made_by(inner, "add") if inner is not None else None
         if add is None or x not in add.ins:
             continue
         cube = _scaled(add.ins[1] if add.ins[0] is x else add.ins[0], 0.044715)
-        power = _made_by(cube, "pow_scalar") if cube is not None else None
+        power = made_by(cube, "pow_scalar") if cube is not None else None
         if power is not None and power.attrs["c"] == 3 and power.ins[0] is x:
-            return _emit(g, node, "gelu", [x], x.shape, tanh=True)
+            return emit(g, node, "gelu", [x], x.shape, tanh=True)
     return None
 
 
@@ -251,5 +240,8 @@ _REWRITES = {
     "matmul": (_matmul_trans,),
     "ce_sum": (_ce_rows, _ce_log_softmax),
     "count": (_count_rows,),
-    "mul": (_gelu_tanh,),
+    "mul": (_gelu_tanh, patterns.rms_norm, patterns.rms_norm_weight),
+    "add": (patterns.rotary,),
+    "rotary": (patterns.rotary_transpose,),
+    "sdpa": (patterns.few_heads,),
 }

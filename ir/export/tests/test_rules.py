@@ -379,3 +379,73 @@ def test_a_square_input_beside_a_batch_of_its_size(tmp_path):
     assert not (tmp_path / "g.json").exists()
     doc = export(Model(), args, tmp_path / "g.json", batch_inputs=["x"])
     assert doc["tensors"]["mix"]["shape"] == [4, 4] and doc["tensors"]["mix"]["batch"] == -1
+
+
+def _rms(x, eps=1e-6):
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+
+
+def ops_of(f, tmp_path, *shape):
+    return ops(check(f, tmp_path, *shape, module=f if isinstance(f, torch.nn.Module) else None))
+
+
+def test_rms_norm_spelt_out(tmp_path):
+    assert ops_of(_rms, tmp_path).count("rms_norm") == 1
+    assert "rms_norm" not in ops_of(lambda y: y * torch.rsqrt(y.pow(2).mean(0, keepdim=True) + 1), tmp_path)
+    assert "rms_norm" not in ops_of(lambda y: y * torch.rsqrt((y + 1).pow(2).mean(-1, keepdim=True) + 1), tmp_path)
+
+    class Weighted(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight, self.norm = torch.nn.Parameter(torch.rand(6)), torch.nn.RMSNorm(6, eps=1e-3)
+
+        def forward(self, x):
+            return (self.norm(self.weight * _rms(x)) + F.rms_norm(x, (6,))).sum()
+
+    got = ops_of(Weighted(), tmp_path)
+    assert got.count("rms_norm") == 3 and "rsqrt" not in got
+
+
+def _turned(x):
+    first, second = x.chunk(2, -1)
+    return torch.cat((-second, first), -1)
+
+
+def test_rotary_embedding(tmp_path):
+    angles = torch.arange(30.0).reshape(5, 6) / 7
+    cos, sin = angles.cos(), angles.sin()
+    got = ops_of(lambda y: y * cos + _turned(y) * sin, tmp_path, 5)
+    assert got.count("rotary") == 1 and "concat" not in got
+    wrong = {
+        "other rows": lambda y: y * cos + _turned(y + 1) * sin,
+        "unturned": lambda y: y * cos + torch.cat((y[..., 3:], y[..., :3]), -1) * sin,
+        "unequal parts": lambda y: y * cos + torch.cat((-y[..., 2:], y[..., :2]), -1) * sin,
+    }
+    for f in wrong.values():
+        assert "rotary" not in ops_of(f, tmp_path, 5)
+
+
+def _heads(y, n):
+    return y.unflatten(-1, (n, -1)).transpose(1, 2)
+
+
+def test_rotary_before_its_heads_are_swapped(tmp_path):
+    angles = torch.arange(30.0).reshape(5, 6) / 7
+
+    def f(y):
+        q = _heads(torch.cat((y, y * 2), -1), 2)
+        return F.scaled_dot_product_attention(q * angles.cos() + _turned(q) * angles.sin(), q, q)
+
+    doc = check(f, tmp_path, 5)
+    made = {t: n for n in doc["nodes"] for t in n["out"]}
+    query = next(n for n in doc["nodes"] if n["op"] == "sdpa")["in"][0]
+    assert made[query]["op"] == "transpose" and made[made[query]["in"][0]]["op"] == "rotary"
+
+
+def test_repeated_keys(tmp_path):
+    def f(y):
+        again = lambda k: k[:, :, None].expand(-1, 3, 2, 5, 1).reshape(-1, 6, 5, 1)  # noqa: E731
+        k, v = _heads(y[..., :3], 3), _heads(y[..., 3:], 3)
+        return F.scaled_dot_product_attention(_heads(y, 6), again(k), again(v))
+
+    assert "expand" not in ops_of(f, tmp_path, 5)
