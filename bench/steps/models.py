@@ -9,8 +9,10 @@ import numpy as np
 
 # rows a device, tokens, ids from … to, graph (of the pack, if it has no folder)
 MODELS = {
-    "gpt2": (32, 1024, 0, 50257, "gpt2-1024.json"),
+    "gpt2": (32, 1024, 0, 50257, "gpt2.json"),
     "long": (1, 32768, 0, 50257, "long.json"),
+    "llama": (8, 2048, 0, 128256, "llama.json"),
+    "qwen": (16, 1024, 0, 151936, "qwen.json"),
     "bert": (64, 128, 1, 30522, "examples/bert/graph.json"),
     "gpt2-tiny": (8, 32, 1, 190, "examples/gpt2-tiny/graph.json"),
     "bert-tiny": (8, 32, 1, 190, "examples/bert-tiny/graph.json"),

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Compiled PyTorch steps of GPT-2 124M on rows of 1024 tokens, of `long` (long_model.py) on rows of 32768, or
-of BERT-base (masked language model) on rows of 128: bf16 autocast, fused AdamW, no dropout, DDP if started
+"""Compiled PyTorch steps of a model of bench_models.py: bf16 autocast, fused AdamW, no dropout, DDP if started
 by torchrun on several GPUs. Prints the median of 25 steps and the first losses. A third word names the
 kernels that F.scaled_dot_product_attention may take: flash or cudnn; without, PyTorch chooses.
 
-    python3 bench/torch/torch_step.py gpt2|long|bert ROWS [flash|cudnn]
+    python3 bench/torch/torch_step.py NAME ROWS [flash|cudnn]
 """
 
 import os
@@ -14,8 +13,7 @@ import time
 
 import torch
 import torch.distributed as dist
-import transformers
-from long_model import TOKENS, WORDS, Long
+from bench_models import MODELS
 
 name, rows = sys.argv[1], int(sys.argv[2])
 kernels = sys.argv[3] if len(sys.argv) > 3 else "any"
@@ -27,19 +25,8 @@ if world > 1:
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
 torch.manual_seed(0)
 torch.set_float32_matmul_precision("high")
-if name == "long":
-    tokens, words, model = TOKENS, WORDS, Long()
-elif name == "gpt2":
-    tokens = 1024
-    config = transformers.GPT2Config(attn_pdrop=0, embd_pdrop=0, resid_pdrop=0, use_cache=False)
-    model = transformers.GPT2LMHeadModel(config)
-else:
-    tokens = 128
-    config = transformers.BertConfig(
-        hidden_dropout_prob=0, attention_probs_dropout_prob=0, max_position_embeddings=tokens)
-    model = transformers.BertForMaskedLM(config)
-if name != "long":
-    words = config.vocab_size
+model, tokens = MODELS[name]()
+words = next(model.parameters()).shape[0]  # of the embedding
 model = model.cuda().train()
 run = torch.nn.parallel.DistributedDataParallel(
     model, device_ids=[rank], gradient_as_bucket_view=True) if world > 1 else model
