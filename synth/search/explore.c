@@ -186,7 +186,8 @@ static bool hide_transfers(pool *p, candidate *cur, int look)
     static const double price[][2] = {{SYN_HIDDEN}, {SYN_HIDDEN_LATER}};
     const candidate from = *cur;
     const syn_space *s = from.space;
-    if (!from.fits || s->mesh->n_ranks == 1) return false;
+    double waits = from.timeline.comm - from.timeline.hidden;
+    if (!from.fits || waits < SYN_HIDE_WAITS * from.timeline.total) return false;
     p->held = &from;
     *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
     for (size_t i = 0; i < 2 && !pool_out_of_time(p); i++) {

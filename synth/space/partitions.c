@@ -114,19 +114,46 @@ static void add_cut(struct syn_partition_set *q, int axis, int id)
     if (q->n[axis] < SYN_MAX_PARTITIONS) q->cut[axis][q->n[axis]++] = id;
 }
 
+static void add_table(hb_arena *a, struct syn_partition_set *q, syn_mesh *mesh, int axis,
+                      int64_t *table, hb_str name)
+{
+    if (q->n[axis] == SYN_MAX_PARTITIONS) return;
+    if (axis == SYN_BOTH && q->n[0] == SYN_MAX_PARTITIONS) return;
+    int id = syn_cut_intern(a, mesh, axis, q->size, table, name);
+    if (axis == SYN_BOTH) add_cut(q, 0, mesh->cuts.p[id].coarse);
+    add_cut(q, axis, id);
+}
+
+// Few rows over both axes, rounded by rank, may all lie in the first machines: their sums by
+// machine are then no cut of axis 0 that is any use. Rounded by machine first, every machine has
+// its share, and its devices divide that.
+static void add_by_machine(hb_arena *a, struct syn_partition_set *q, syn_mesh *mesh,
+                           const double *weight, int64_t grain, hb_str name)
+{
+    int machines = mesh->size[0], devices = mesh->size[1];
+    double *sum = HB_ARRAY(a, double, machines);
+    int64_t *rows = HB_ARRAY(a, int64_t, machines), *table = HB_ARRAY(a, int64_t, mesh->n_ranks);
+    for (int r = 0; r < mesh->n_ranks; r++)
+        sum[r / devices] += weight[r];
+    lp_round(q->size, grain, machines, sum, rows);
+    for (int i = 0; i < machines; i++)
+        if (rows[i] > 0)
+            lp_round(rows[i], grain, devices, weight + i * devices, table + i * devices);
+    add_table(a, q, mesh, SYN_BOTH, table, hb_fmt(a, "%.*s by machine", HB_ARG(name)));
+}
+
 static void add_rounded(hb_arena *a, struct syn_partition_set *q, syn_mesh *mesh, int axis,
                         const double *weight, int64_t grain, hb_str name)
 {
     int n = syn_extent(mesh, axis);
+    int64_t granules = q->size / q->grain;
     if (mesh->n_ranks == 1) return; // nothing is cut
-    if (q->n[axis] == SYN_MAX_PARTITIONS || q->size < 2) return;
-    if (axis == SYN_BOTH && q->n[0] == SYN_MAX_PARTITIONS) return;
-    if (!q->batch && 2 * (q->size / q->grain) <= n) return;
+    if (q->size < 2 || (!q->batch && 2 * granules <= n)) return;
     int64_t *table = HB_ARRAY(a, int64_t, n);
     lp_round(q->size, grain, n, weight, table);
-    int id = syn_cut_intern(a, mesh, axis, q->size, table, name);
-    if (axis == SYN_BOTH) add_cut(q, 0, mesh->cuts.p[id].coarse);
-    add_cut(q, axis, id);
+    add_table(a, q, mesh, axis, table, name);
+    if (axis == SYN_BOTH && q->batch && granules < 2 * n)
+        add_by_machine(a, q, mesh, weight, grain, name);
 }
 
 void syn_partitions_add(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set, int axis,
