@@ -16,7 +16,7 @@ enum {
     CUDA_ROUND = 64,          // elements: extents that are odd are rounded up to a multiple
     CUDA_WORTH = 1000000000,  // matmuls under so many multiplications run as they are
     CUDA_SHADOWS = 16,        // padded copies at a time, at most
-    CUDA_COLUMN_PARTS = 132,  // of rows whose columns are summed, at most
+    CUDA_COLUMN_PARTS = 264,  // of rows whose columns are summed, at most
     CUDA_MOST_SUMS = 4,       // tensors whose columns are summed at once
     CUDA_NUMBER_PARTS = 264,  // of a tensor that is summed to one number, at most
     CUDA_HEAD_ROWS = 64,      // queries, and keys, of attention by cuDNN, at least: a tile's

@@ -2,7 +2,7 @@
 // parts of `each`; of a part, lane k of COLUMN_LANES adds rows k, k + COLUMN_LANES, … in turn, and
 // the lanes are added in order; the parts' sums, [parts, cols], likewise. So a
 // kernel that makes a tensor can leave its column sums beside it, bit for bit those of `sum`. The
-// number of parts (a part a processor of an H200) does not depend on the device.
+// number of parts (two a processor of an H200) does not depend on the device.
 
 #ifndef HAP_RUNTIME_CUDA_COLUMNS_CUH
 #define HAP_RUNTIME_CUDA_COLUMNS_CUH

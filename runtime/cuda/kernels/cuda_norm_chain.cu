@@ -8,8 +8,8 @@
 #include "cuda/kernels/cuda_shadow.h"
 
 // Rows of a block; vectors that a thread has of a row, at most: of all kernels, and of backward
-// ones that hold their sums in registers.
-enum { ROWS = COLUMN_LANES, MOST = 8, MOST_HELD = 4 };
+// ones of which two blocks share a processor.
+enum { ROWS = COLUMN_LANES, MOST = 8, TWICE = 4 };
 
 static int vectors_of(int64_t cols)
 {
@@ -199,97 +199,12 @@ __device__ inline void leave_stats(const backward_args &t, int64_t row, float *a
     *a = t.s1.p ? (float)((double)*a / t.o.n) : 0, *b = (float)((double)*b / t.o.n);
 }
 
-// A, B: types of a and b; B and MORE may be NONE. While a row is worked on, the next one is
-// fetched.
+// A, B: types of a and b; B and MORE may be NONE. The sums of columns lie in shared memory, a
+// thread's own, so that two blocks share a processor where rows are not wide; while a row is worked
+// on the next one comes nearer, to the second level of caches. What was fetched is unpacked twice,
+// before the statistics and behind them.
 template <int N, int A, int B, int MORE>
-__global__ __launch_bounds__(32 * ROWS, 1) void norm_backward(backward_args t)
-{
-    extern __shared__ __align__(16) float lane[]; // [ROWS, cols]
-    const norm_row &o = t.o;
-    int64_t cols = o.r.cols, r0 = blockIdx.x * t.each;
-    int64_t r1 = r0 + t.each < o.r.rows ? r0 + t.each : o.r.rows;
-    float dw[N][8] = {}, db[N][8] = {}, total[N][8] = {}, sum = 0, m2 = 0;
-    typed_vec<A> ra[N];
-    typed_vec<B> rb[N];
-    typed_vec<HAP_F32> rx[N];
-    typed_vec<MORE> rm[N];
-    auto fetch = [&](int64_t row) {
-        each_vector<N>(cols, [&](int k, int64_t j) {
-            ra[k].fetch(t.a, row * cols + j);
-            rx[k].fetch(t.x, row * cols + j);
-            if constexpr (B != NONE) rb[k].fetch(t.b, row * cols + j);
-            if constexpr (MORE != NONE) rm[k].fetch(t.more, row * cols + j);
-        });
-        sum = o.sum.p ? load(o.sum, row) : 0, m2 = load(o.m2, row);
-    };
-    if (r0 + threadIdx.y < r1) fetch(r0 + threadIdx.y);
-    for (int64_t row = r0 + threadIdx.y; row < r1; row += ROWS) {
-        int64_t at = row * cols;
-        float u[N][8], v[N][8], m[N][8], mean, rstd, a = 0, b = 0, own_sum = sum, own_m2 = m2;
-        each_vector<N>(cols, [&](int k, int64_t j) {
-            ra[k].unpack(u[k]);
-            rx[k].unpack(v[k]);
-            if constexpr (MORE != NONE) rm[k].unpack(m[k]);
-            if constexpr (B != NONE) {
-                float w[8];
-                rb[k].unpack(w);
-                for (int e = 0; e < 8; e++)
-                    u[k][e] = __fadd_rn(u[k][e], w[e]);
-                if (t.dy.p) store_vec<8>(t.dy, at + j, u[k]);
-            }
-        });
-        if (row + ROWS < r1) fetch(row + ROWS); // while the statistics are worked out
-        stats_of(o, own_sum, own_m2, &mean, &rstd);
-        each_vector<N>(cols, [&](int k, int64_t j) {
-            if (t.n_params) param_vec<8>(u[k], v[k], mean, rstd, dw[k], db[k]);
-            weigh_vec<8>(o, j, u[k]);
-            stats_vec<8>(u[k], v[k], mean, rstd, &a, &b);
-        });
-        a = over_warp<join_sum>(a);
-        b = over_warp<join_sum>(b);
-        leave_stats(t, row, &a, &b);
-        each_vector<N>(cols, [&](int k, int64_t j) {
-            grad_vec<8>(u[k], v[k], mean, rstd, a, b);
-            if (t.dx.p) store_vec<8>(t.dx, at + j, u[k]);
-            if constexpr (MORE != NONE) {
-                for (int e = 0; e < 8; e++)
-                    u[k][e] = __fadd_rn(u[k][e], m[k][e]);
-                if (t.y.p) store_vec<8>(t.y, at + j, u[k]);
-            }
-            if (t.narrow.p) store_vec<8>(t.narrow, at + j, u[k]);
-            if (t.has_total)
-                for (int e = 0; e < 8; e++)
-                    total[k][e] = __fadd_rn(total[k][e], as_stored(t.total_type, u[k][e]));
-        });
-    }
-    float *to = t.part + blockIdx.x * cols;
-    auto leave = [&](const float(&mine)[N][8]) {
-        each_vector<N>(cols, [&](int k, int64_t j) {
-            float4 *own = (float4 *)(lane + threadIdx.y * cols + j);
-            own[0] = make_float4(mine[k][0], mine[k][1], mine[k][2], mine[k][3]);
-            own[1] = make_float4(mine[k][4], mine[k][5], mine[k][6], mine[k][7]);
-        });
-        __syncthreads();
-        for (int64_t j = threadIdx.y * 32 + threadIdx.x; j < cols; j += 32 * ROWS) {
-            float s = lane[j];
-            for (int k = 1; k < ROWS; k++)
-                s += lane[k * cols + j];
-            to[j] = s;
-        }
-        __syncthreads();
-        to += gridDim.x * cols;
-    };
-    if (t.n_params > 0) leave(dw);
-    if (t.n_params > 1) leave(db);
-    if (t.has_total) leave(total);
-}
-
-// The same of rows so wide that a thread's registers hold one of them and no more: the sums of
-// columns lie in shared memory, a thread's own, and while a row is worked on the next one comes
-// nearer, to the second level of caches. What was fetched is unpacked twice, before the statistics
-// and behind them.
-template <int N, int A, int B, int MORE>
-__global__ __launch_bounds__(32 * ROWS, 1) void norm_backward_wide(backward_args t)
+__global__ __launch_bounds__(32 * ROWS, N <= TWICE ? 2 : 1) void norm_backward(backward_args t)
 {
     extern __shared__ float4 sums[]; // [dw, db, total, those that there are][ROWS, N, 2, 32]
     enum { OWN = 64 * N, ALL = ROWS * OWN };
@@ -403,8 +318,7 @@ __global__ __launch_bounds__(32 * ROWS, 1) void norm_backward_wide(backward_args
 // Bytes of shared memory that rows of N vectors want.
 static int shared_of(const backward_args &t, int n)
 {
-    if (n <= MOST_HELD) return (int)(ROWS * t.o.r.cols * (int64_t)sizeof(float)); // at most 32 KiB
-    return (t.n_params + t.has_total) * ROWS * 64 * n * (int)sizeof(float4);      // 192 KiB
+    return (t.n_params + t.has_total) * ROWS * 64 * n * (int)sizeof(float4); // at most 192 KiB
 }
 
 // Of two widths; the next that there is.
@@ -417,44 +331,35 @@ static int vectors_for(const backward_args &t)
 static bool has_room(const backward_args &t)
 {
     int device, most;
-    return vectors_for(t) <= MOST_HELD ||
-           (cudaGetDevice(&device) == cudaSuccess &&
-            cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
-                cudaSuccess &&
-            shared_of(t, vectors_for(t)) <= most);
-}
-
-template <int N, int A, int B, int MORE> static auto *backward_kernel_of()
-{
-    if constexpr (N <= MOST_HELD)
-        return norm_backward<N, A, B, MORE>;
-    else
-        return norm_backward_wide<N, A, B, MORE>;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+               cudaSuccess &&
+           shared_of(t, vectors_for(t)) <= most;
 }
 
 template <int A, int B, int MORE>
 static const char *run_backward(cuda_context *x, const backward_args &t, unsigned blocks)
 {
-    auto *run = backward_kernel_of<8, A, B, MORE>();
+    auto *run = norm_backward<8, A, B, MORE>;
     int shared = shared_of(t, vectors_for(t));
     switch (vectors_for(t)) {
     case 1:
-        run = backward_kernel_of<1, A, B, MORE>();
+        run = norm_backward<1, A, B, MORE>;
         break;
     case 2:
-        run = backward_kernel_of<2, A, B, MORE>();
+        run = norm_backward<2, A, B, MORE>;
         break;
     case 3:
-        run = backward_kernel_of<3, A, B, MORE>();
+        run = norm_backward<3, A, B, MORE>;
         break;
     case 4:
-        run = backward_kernel_of<4, A, B, MORE>();
+        run = norm_backward<4, A, B, MORE>;
         break;
     case 5:
-        run = backward_kernel_of<5, A, B, MORE>();
+        run = norm_backward<5, A, B, MORE>;
         break;
     case 7:
-        run = backward_kernel_of<7, A, B, MORE>();
+        run = norm_backward<7, A, B, MORE>;
     }
     if (shared > 48 << 10)
         CUDA_TRY(cuda_said(
