@@ -214,7 +214,7 @@ function drawAxis(y) {
     pen.fillStyle = colours.sub;
     pen.font = '11px system-ui,sans-serif';
     for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
-        const text = view.to >= 1e4 ? +(t / 1e3).toPrecision(6) + ' s' : view.to >= 1 ? +t.toPrecision(6) + ' ms' : +(t * 1e3).toPrecision(6) + ' µs';
+        const text = view.to >= 1e3 ? +(t / 1e3).toPrecision(6) + ' s' : view.to >= 1 ? +t.toPrecision(6) + ' ms' : +(t * 1e3).toPrecision(6) + ' µs';
         const x = xOf(t), width = pen.measureText(text).width;
         pen.fillRect(x, y - 4, 1, 5);
         if (x + width < view.width) pen.fillText(text, x + (x > 1 ? -width / 2 : 0), y + 9);
