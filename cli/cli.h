@@ -24,6 +24,7 @@ int cmd_synthesize(int argc, char **argv); // argv[0] is the first argument of t
 int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 
@@ -59,6 +60,9 @@ typedef struct cli_inputs {
 } cli_inputs;
 bool cli_load(hb_arena *a, const char *graph, const char *cluster, const ir_options *o,
               cli_inputs *out);
+// The same of a cluster file with values changed (cl_read_changed).
+bool cli_load_changed(hb_arena *a, const char *graph, const char *cluster, const hb_str *change,
+                      int n_changes, const ir_options *o, cli_inputs *out);
 
 // A plan folder's plan.json, read and checked for being one. NULL after an error was printed.
 hb_tree *cli_plan(hb_arena *a, const char *dir);

@@ -51,11 +51,17 @@ static cost_math math_of(ir_precision p)
 bool cli_load(hb_arena *a, const char *graph, const char *cluster, const ir_options *o,
               cli_inputs *out)
 {
+    return cli_load_changed(a, graph, cluster, NULL, 0, o, out);
+}
+
+bool cli_load_changed(hb_arena *a, const char *graph, const char *cluster, const hb_str *change,
+                      int n_changes, const ir_options *o, cli_inputs *out)
+{
     hb_diag *d = hb_diag_new(a);
     out->g = graph ? ir_build(a, graph, o, d) : NULL;
     bool bad = graph && !out->g;
     if (cluster) {
-        out->cluster = cl_read(a, cluster, cli_devices(a), d);
+        out->cluster = cl_read_changed(a, cluster, cli_devices(a), change, n_changes, d);
         bad = bad || !out->cluster;
         out->model = (cost_model){.cluster = out->cluster, .math = math_of(o->precision)};
         if (out->cluster && out->cluster->curves.n > 0) {

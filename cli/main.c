@@ -18,6 +18,7 @@ static const char help[] =
     "                                          all tables\n"
     "  hapc explain DIR [NAME]                 why a tensor or an op lies as it does,\n"
     "                                          and what else would cost\n"
+    "  hapc compare DIR TRACE                  measured times beside predicted ones\n"
     "  hapc profile [CLUSTER.yaml] [-o OUT]    measure devices and links into a\n"
     "                                          cluster file\n"
     "\n"
@@ -50,6 +51,12 @@ static const char help[] =
     "                      or S(dim) cut; S,S on machines and inside them. May be\n"
     "                      repeated\n"
     "  --time-limit S      stop searching after S seconds and keep the best plan\n"
+    "\n"
+    "Questions:\n"
+    "  --what-if CHANGE    plan again with one thing changed, beside the plan:\n"
+    "                      batch=64, machines.old.count=0, or another value of the\n"
+    "                      cluster file, as 'network.bandwidth=100 Gbit/s'. May be\n"
+    "                      repeated\n"
     "\n"
     "What is written:\n"
     "  -o DIR              write graph.json, cluster.yaml, program.c, buffers.h,\n"
@@ -95,11 +102,8 @@ static int print_help(FILE *to)
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {{"run", cmd_run},
-                {"check", cmd_check},
-                {"report", cmd_report},
-                {"explain", cmd_explain},
-                {"profile", cmd_profile}};
+} commands[] = {{"run", cmd_run},         {"check", cmd_check},     {"report", cmd_report},
+                {"compare", cmd_compare}, {"explain", cmd_explain}, {"profile", cmd_profile}};
 
 int main(int argc, char **argv)
 {

@@ -151,8 +151,9 @@ static bool asked_for(hb_arena *a, ir_graph *step, const ir_options *asked, syn_
 typedef struct request {
     const char *out, *batch, *strategy, *limit, *dumps, *precision, *micro, *recompute, *grad,
         *mesh, *pairs;
-    const char **pin; // ended by NULL
-    bool full, json, quiet, verbose, keep, help, pinned;
+    const char **pin, **what_if; // ended by NULL
+    hb_str change;               // of the cluster file, of one what-if
+    bool full, asks, json, quiet, verbose, keep, help, pinned;
     const char *file[2]; // graph, cluster
     int n_files;
     ir_options front;
@@ -169,6 +170,7 @@ static bool read_options(request *q, int argc, char **argv)
         {"-d", &q->dumps, NULL},
         {"--precision", &q->precision, NULL},
         {"--pin", q->pin, &q->pinned},
+        {"--what-if", q->what_if, &q->asks},
         {"--micro-batches", &q->micro, NULL},
         {"--recompute", &q->recompute, NULL},
         {"--grad-dtype", &q->grad, NULL},
@@ -238,7 +240,8 @@ static bool load(hb_arena *a, request *q, bool choose, ir_options *whole, cli_in
         whole->micro_batches = 0;
         whole->recompute = NULL;
     }
-    if (!cli_load(a, q->file[0], q->file[1], whole, in)) return false;
+    if (!cli_load_changed(a, q->file[0], q->file[1], &q->change, q->change.n > 0, whole, in))
+        return false;
     if (choose && (q->micro || q->recompute) && !asked_for(a, in->g, &q->front, &q->syn))
         return false;
     int n = 0;
@@ -262,6 +265,60 @@ static syn_result plan(hb_arena *a, const request *q, const cli_inputs *in, bool
                             : syn_synthesize(a, in->g, in->f, &in->model, &q->syn);
     sigaction(SIGINT, &before, NULL);
     return res;
+}
+
+// Whether the planner chooses the variant.
+static bool chooses(const request *q)
+{
+    return (!q->micro && !q->recompute) || q->syn.vary_chunks || q->syn.vary_blocks;
+}
+
+// The request with one thing changed: an option, or a value of the cluster file.
+static bool change_one(const request *q, const char *text, request *out)
+{
+    *out = *q;
+    const struct {
+        const char *name, **value;
+    } options[] = {{"batch=", &out->batch},         {"precision=", &out->precision},
+                   {"strategy=", &out->strategy},   {"mesh=", &out->mesh},
+                   {"pairs=", &out->pairs},         {"micro-batches=", &out->micro},
+                   {"recompute=", &out->recompute}, {"grad-dtype=", &out->grad}};
+    out->quiet = true;
+    out->front = (ir_options){0};
+    out->change = (hb_str){text, strlen(text)};
+    for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+        size_t n = strlen(options[k].name);
+        if (strncmp(text, options[k].name, n) != 0) continue;
+        *options[k].value = text + n;
+        out->change = (hb_str){"", 0};
+    }
+    if (!understand(out)) return false;
+    out->syn.baselines = false;
+    return true;
+}
+
+// Plans again for each --what-if, or only reads what it needs. False after an error.
+static bool ask(hb_arena *a, const request *q, bool only_read, emit_asked *rows)
+{
+    for (int i = 0; q->what_if[i] && !interrupted; i++) {
+        hb_arena *own = hb_arena_new();
+        request changed;
+        cli_inputs in = {0};
+        ir_options whole;
+        const char *text = q->what_if[i];
+        bool ok =
+            change_one(q, text, &changed) && load(own, &changed, chooses(&changed), &whole, &in);
+        if (ok && !only_read) {
+            syn_result r = plan(own, &changed, &in, chooses(&changed));
+            rows[i] = emit_asked_of(own, (hb_str){text, strlen(text)}, in.cluster, &r);
+            rows[i].change = hb_str_n(a, rows[i].change.p, rows[i].change.n);
+            rows[i].why = hb_str_n(a, rows[i].why.p, rows[i].why.n);
+            rows[i].cut = hb_str_n(a, rows[i].cut.p, rows[i].cut.n);
+        }
+        hb_arena_free(own);
+        if (!ok) return false;
+    }
+    return true;
 }
 
 static int no_plan(const syn_result *res)
@@ -300,6 +357,7 @@ static int write_out(hb_arena *a, const request *q, emit_plan *e)
             emit_report_text(&report, e);
         else
             emit_verdict_text(&report, e, q->out);
+        emit_asked_text(&report, e);
         fputs(report.p, stdout);
         if (!q->full && !q->out) puts("\nAll of it: --full; a page and a program: -o DIR");
     }
@@ -309,7 +367,9 @@ static int write_out(hb_arena *a, const request *q, emit_plan *e)
 
 static int synthesize(hb_arena *a, int argc, char **argv)
 {
-    request q = {.dumps = "", .pin = HB_ARRAY(a, const char *, argc + 1)};
+    request q = {.dumps = "",
+                 .pin = HB_ARRAY(a, const char *, argc + 1),
+                 .what_if = HB_ARRAY(a, const char *, argc + 1)};
     if (!read_options(&q, argc, argv)) return CLI_USAGE;
     if (q.help) {
         puts("hapc GRAPH.json CLUSTER.yaml [-o DIR] [options]; see hapc --help");
@@ -319,14 +379,19 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         return cli_error(CLI_USAGE,
                          "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
     if (!understand(&q)) return CLI_USAGE;
-    bool choose = (!q.micro && !q.recompute) || q.syn.vary_chunks || q.syn.vary_blocks;
+    bool choose = chooses(&q);
     cli_inputs in = {0};
     ir_options whole;
-    if (!load(a, &q, choose, &whole, &in)) return CLI_INPUT;
+    emit_asked *asked = HB_ARRAY(a, emit_asked, argc + 1);
+    if (!load(a, &q, choose, &whole, &in) || !ask(a, &q, true, NULL)) return CLI_INPUT;
     dump_front(a, q.dumps, q.file[0], &whole, in.g);
     syn_result res = plan(a, &q, &in, choose);
     dump(a, q.dumps, &in, res.program);
     if (res.status != SYN_OK) return no_plan(&res);
+    int n_asked = 0;
+    if (!ask(a, &q, false, asked)) return CLI_INPUT;
+    while (asked[n_asked].change.n > 0)
+        n_asked++;
     emit_plan e = {.p = res.program,
                    .res = &res,
                    .command = command_line(a, argc, argv),
@@ -338,7 +403,9 @@ static int synthesize(hb_arena *a, int argc, char **argv)
                    .pins = q.syn.pins,
                    .no_pairs = q.syn.no_pairs,
                    .curves_missing = !in.model.curves,
-                   .unmeasured = syn_unmeasured(a, res.program, &in.model)};
+                   .unmeasured = syn_unmeasured(a, res.program, &in.model),
+                   .asked = asked,
+                   .n_asked = n_asked};
     return write_out(a, &q, &e);
 }
 

@@ -71,6 +71,10 @@ typedef struct cl_cluster {
 cl_cluster *cl_read(hb_arena *a, const char *path, const char *devices_path, hb_diag *d);
 // The same of a text at hand; src (name: its path) is pointed to by diagnostics and the result.
 cl_cluster *cl_read_source(hb_arena *a, const hb_source *src, const char *devices_path, hb_diag *d);
+// As cl_read, of the file with n values changed: "machines.old.count=0" (which takes the machine
+// away), "network.bandwidth=100 Gbit/s", "machines.new.devices.H200.memory=80 GiB".
+cl_cluster *cl_read_changed(hb_arena *a, const char *path, const char *devices_path,
+                            const hb_str *change, int n, hb_diag *d);
 void cl_print(hb_buf *out, const cl_cluster *c);
 // The catalogue's GPU that a driver calls `name` ("NVIDIA A100-SXM4-40GB": A100-40GB); empty: none.
 hb_str cl_model_of(hb_arena *a, const char *devices_path, hb_str name);

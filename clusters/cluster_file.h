@@ -1,4 +1,5 @@
-// Inside of the cluster reader: one device, spelt out or from the catalogue (devices.yaml).
+// Inside of the cluster reader: one device, spelt out or from the catalogue (devices.yaml), and
+// changes of what the file says.
 
 #ifndef HAP_CLUSTERS_CLUSTER_FILE_H
 #define HAP_CLUSTERS_CLUSTER_FILE_H
@@ -20,6 +21,10 @@ typedef struct cl_device {
 // The catalogue is read when the first model is looked up.
 typedef struct cl_catalogue cl_catalogue;
 cl_catalogue *cl_catalogue_new(hb_arena *a, const char *path, hb_str cluster_path, hb_diag *d);
+
+// Carries out one change of cl_read_changed on the file's tree; measured: its times are curves.
+// False after an error, located in the change.
+bool cl_change(hb_arena *a, hb_tree *root, hb_str text, bool measured, hb_diag *d);
 
 // An entry of a machine's `devices`, `count` apart. False after errors.
 bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_catalogue *k,

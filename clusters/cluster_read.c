@@ -358,11 +358,14 @@ static void read_root(reader *r, const hb_tree *t)
     }
 }
 
-cl_cluster *cl_read_source(hb_arena *a, const hb_source *src, const char *devices_path, hb_diag *d)
+static cl_cluster *read_changed(hb_arena *a, const hb_source *src, const char *devices_path,
+                                const hb_str *change, int n, hb_diag *d)
 {
     int errors = hb_diag_count(d);
-    const hb_tree *t = hb_yaml_read(a, src, d);
+    hb_tree *t = hb_yaml_read(a, src, d);
     if (!t) return NULL;
+    for (int i = 0; i < n; i++)
+        if (!cl_change(a, t, change[i], hb_get(t, "measured") != NULL, d)) return NULL;
     reader r = {.arena = a, .src = src, .diag = d, .out = HB_NEW(a, cl_cluster)};
     r.catalogue = cl_catalogue_new(a, devices_path, src->name, d);
     read_root(&r, t);
@@ -386,12 +389,24 @@ cl_cluster *cl_read_source(hb_arena *a, const hb_source *src, const char *device
     return c;
 }
 
+cl_cluster *cl_read_source(hb_arena *a, const hb_source *src, const char *devices_path, hb_diag *d)
+{
+    return read_changed(a, src, devices_path, NULL, 0, d);
+}
+
 cl_cluster *cl_read(hb_arena *a, const char *path, const char *devices_path, hb_diag *d)
+{
+    return cl_read_changed(a, path, devices_path, NULL, 0, d);
+}
+
+cl_cluster *cl_read_changed(hb_arena *a, const char *path, const char *devices_path,
+                            const hb_str *change, int n, hb_diag *d)
 {
     hb_source *src = HB_NEW(a, hb_source);
     const char *why;
     src->name = hb_str_c(a, path);
-    if (hb_read_file(a, path, &src->text, &why)) return cl_read_source(a, src, devices_path, d);
+    if (hb_read_file(a, path, &src->text, &why))
+        return read_changed(a, src, devices_path, change, n, d);
     hb_error(d, src, (hb_pos){0, 0}, "cannot be read: %s", why);
     return NULL;
 }

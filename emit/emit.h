@@ -11,6 +11,16 @@
 
 #include "synth/search/synth.h"
 
+// The same planned again with one thing changed (--what-if).
+typedef struct emit_asked {
+    hb_str change; // "batch=64", "machines.old.count=0"
+    double sec;    // of a step; < 0: no plan, and why
+    hb_str why;
+    int used, all; // devices
+    double filled; // of the fullest memory, as a share
+    hb_str cut;    // " The computing is cut by …."
+} emit_asked;
+
 typedef struct emit_plan {
     const syn_program *p;  // rolled and placed
     const syn_result *res; // times, baselines, bounds
@@ -24,6 +34,8 @@ typedef struct emit_plan {
     bool curves_missing;             // no measured curves: times are datasheet formulas
     hb_str unmeasured;               // what has no curve where there are some, empty: nothing
     const syn_alternative *instead;  // by instruction, as emit_price_moves left it; NULL: not asked
+    const emit_asked *asked;         // --what-if, as typed; n_asked of them
+    int n_asked;
 } emit_plan;
 
 // Where program.c has an instruction of the plan: line of the call, 0 of a view, which is none.
@@ -51,6 +63,11 @@ void emit_report_html(hb_buf *out, const emit_plan *e, const emit_lines *where);
 // The verdict, at most 24 lines of 80 columns; dir: the plan folder, NULL if nothing was written.
 void emit_verdict_text(hb_buf *out, const emit_plan *e, const char *dir);
 void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
+
+// What a result says to a change; its strings are a's.
+emit_asked emit_asked_of(hb_arena *a, hb_str change, const cl_cluster *c, const syn_result *r);
+// The table of what was asked, below the verdict; nothing if nothing was.
+void emit_asked_text(hb_buf *out, const emit_plan *e);
 
 // Writes DIR at once: into a temporary folder beside it, then by rename. An existing DIR is
 // replaced only if it is empty or a plan folder (it holds program.c and plan.json).

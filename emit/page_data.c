@@ -74,6 +74,27 @@ static void put_what_if(page *g)
     js_close(j, ']');
 }
 
+static void put_asked(page *g)
+{
+    js *j = &g->j;
+    js_key(j, "asked");
+    js_open(j, '[');
+    for (int i = 0; i < g->e->n_asked; i++) {
+        const emit_asked *x = &g->e->asked[i];
+        js_sep(j);
+        js_open(j, '{');
+        js_text(j, "change", say_name(g->a, x->change));
+        js_real_or_null(j, "ms", x->sec, 1e3);
+        if (x->sec < 0) js_text(j, "why", say_name(g->a, verdict_readable(g->a, x->why)));
+        js_integer(j, "devices", x->used);
+        js_integer(j, "of", x->all);
+        js_real(j, "filled", x->filled);
+        js_text(j, "cut", x->cut);
+        js_close(j, '}');
+    }
+    js_close(j, ']');
+}
+
 static void put_trust(page *g)
 {
     const syn_result *r = g->e->res;
@@ -130,6 +151,7 @@ void page_data(hb_buf *out, const emit_plan *e, const emit_lines *where)
     page_model(&g);
     page_collectives(&g);
     put_what_if(&g);
+    put_asked(&g);
     put_trust(&g);
     put_shares(&g);
     js_close(&g.j, '}');

@@ -410,6 +410,25 @@ static void put_others(js *j, const wording *w, const verdict *v)
     js_close(j, '}');
 }
 
+static void put_asked(js *j, const emit_plan *e)
+{
+    js_key(j, "asked");
+    js_open(j, '[');
+    for (int i = 0; i < e->n_asked; i++) {
+        const emit_asked *x = &e->asked[i];
+        js_sep(j);
+        js_open(j, '{');
+        js_text(j, "change", x->change);
+        js_real_or_null(j, "ms", x->sec, 1e3);
+        if (x->sec < 0) js_text(j, "why", x->why);
+        js_integer(j, "devices", x->used);
+        js_integer(j, "of", x->all);
+        js_real(j, "filled", x->filled);
+        js_close(j, '}');
+    }
+    js_close(j, ']');
+}
+
 // How far to trust it: where times come from, the proof, the search.
 static void put_trust(js *j, const wording *w)
 {
@@ -441,6 +460,7 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     put_request(&j, a, e, where);
     put_verdict(&j, e);
     put_others(&j, w, verdict_of(w));
+    put_asked(&j, e);
     put_trust(&j, w);
     put_machines(&j, e->p->cluster);
     put_classes(&j, e, w);

@@ -134,7 +134,7 @@ static hb_str all_of(const wording *w, int n)
 }
 
 // "7.2 GiB" for "7730941133 bytes": long numbers as the search's reasons have them.
-static hb_str readable(hb_arena *a, hb_str s)
+hb_str verdict_readable(hb_arena *a, hb_str s)
 {
     enum { LONG = 7 };
     hb_buf b = {.arena = a};
@@ -181,7 +181,7 @@ static void find_alternatives(const wording *w, verdict *v)
     v->alt = HB_ARRAY(w->a, alternative, 2 * syn_n_strategies + 2);
     bool kept = v->kept_known = m->n_ranks > 1 && same_devices(o, m);
     for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
-        hb_str why = o->why[s].n ? readable(w->a, o->why[s]) : HB_STR("not tried");
+        hb_str why = o->why[s].n ? verdict_readable(w->a, o->why[s]) : HB_STR("not tried");
         alternative x = {s,
                          strategy_title(w->a, s),
                          all_of(w, w->p->cluster->n_ranks),
@@ -213,7 +213,7 @@ static void find_alternatives(const wording *w, verdict *v)
 
 // --- sentences ---
 
-static hb_str cut_sentence(const wording *w)
+hb_str verdict_cut(const wording *w)
 {
     hb_arena *a = w->a;
     hb_str word[4];
@@ -268,7 +268,7 @@ static hb_str decided(const wording *w, const verdict *v)
         else
             hb_puts(&b, " was faster.");
     }
-    hb_str cut = cut_sentence(w);
+    hb_str cut = verdict_cut(w);
     hb_putn(&b, cut.p, cut.n);
     return hb_done(&b);
 }
@@ -420,7 +420,7 @@ static size_t word_end(hb_str text, size_t at)
 }
 
 // A heading and words behind it, wrapped; at most `lines` of them.
-static void put_wrapped(hb_buf *out, const char *head, hb_str text, int lines)
+void verdict_wrapped(hb_buf *out, const char *head, hb_str text, int lines)
 {
     hb_printf(out, "%-*s", HANG, head);
     int at = HANG, line = 1;
@@ -492,12 +492,12 @@ void emit_verdict_text(hb_buf *out, const emit_plan *e, const char *dir)
     if (g->recomputed.n > 0)
         hb_printf(&who, ", %.*s recomputed", HB_ARG(say_things(a, g->recomputed.n, "block")));
     if (w->p->cluster->emulated) hb_puts(&who, ", emulated");
-    put_wrapped(out, "Plan", hb_done(&who), 1);
+    verdict_wrapped(out, "Plan", hb_done(&who), 1);
     hb_putc(out, '\n');
-    put_wrapped(out, "Decided", v->decided, 4);
-    put_wrapped(out, "Brings", v->brings, 4);
-    put_wrapped(out, "Limits", v->limits, 3);
-    put_wrapped(out, "Times", v->times, 2);
+    verdict_wrapped(out, "Decided", v->decided, 4);
+    verdict_wrapped(out, "Brings", v->brings, 4);
+    verdict_wrapped(out, "Limits", v->limits, 3);
+    verdict_wrapped(out, "Times", v->times, 2);
     hb_printf(out, "\n  %-25s%6s  %8s  %8s  %s\n", "Devices", "share", "computes", "waits",
               "memory");
     for (int i = 0; i < v->n_devices && i < DEVICE_ROWS; i++)

@@ -39,6 +39,10 @@ typedef struct verdict {
 } verdict;
 
 verdict *verdict_of(const wording *w);
+// A heading and words behind it from column 9 on, wrapped at 80; at most `lines` of them.
+void verdict_wrapped(hb_buf *out, const char *head, hb_str text, int lines);
+hb_str verdict_cut(const wording *w); // " The computing is cut by …."; empty: nothing to say
+hb_str verdict_readable(hb_arena *a, hb_str why); // a reason of the search, long numbers as sizes
 hb_str verdict_resource(const wording *w, const struct syn_what_if *x); // "speed of the V100"
 
 #endif

@@ -66,7 +66,21 @@ function helpColumn() {
         shown.map(q => h('div', {class: 'wi'}, h('div', {}, q.name), h('div', {class: 'track'},
             h('i', {style: `width:calc((100% - 130px)*${q.ms / most})`}), h('b', {}, ms(q.ms)),
             h('em', {}, percent(q.ms / T))))),
-        rest.length ? h('p', {class: 'small'}, `Nothing, or under 0.02\xa0%: ${rest.map(q => q.name).join(', ')}.`) : null);
+        rest.length ? h('p', {class: 'small'}, `Nothing, or under 0.02\xa0%: ${rest.map(q => q.name).join(', ')}.`) : null,
+        D.asked.length ? askedTable() : null);
+}
+
+// --what-if: planned again with one thing changed.
+function askedTable() {
+    const row = (name, x, cut) => h('tr', {}, h('td', {}, h('span', {class: 'name'}, name), cut ? h('small', {}, cut) : ''),
+        x.ms == null ? h('td', {colspan: 3}, 'no plan: ' + x.why)
+                     : [h('td', {class: 'r'}, ms(x.ms), h('small', {}, x.ms === T ? '' : times(x.ms / T))),
+                        h('td', {class: 'r opt'}, `${whole(x.devices)} of ${whole(x.of)}`), h('td', {class: 'r opt'}, percent(x.filled))]);
+    const filled = Math.max(...C.map(c => (c.arena + c.workspace) / c.capacity));
+    return h('div', {}, h('h3', {}, 'What if, planned again'), h('table', {},
+        h('thead', {}, h('tr', {}, h('th', {scope: 'col'}, 'Changed'), h('th', {scope: 'col', class: 'r'}, 'A step'),
+          h('th', {scope: 'col', class: 'r opt'}, 'Devices'), h('th', {scope: 'col', class: 'r opt'}, 'Memory'))),
+        h('tbody', {}, row('as it is', {ms: T, devices: D.kept, of: D.all, filled}), D.asked.map(x => row(x.change, x, x.cut)))));
 }
 
 function trustColumn() {

@@ -1,0 +1,101 @@
+#!/bin/bash
+# Questions to a plan. --what-if says what planning of the changed request says; hapc compare finds
+# nothing between a trace and itself, what was made slower in another, and every call of a real run.
+set -u
+hapc=$HAP_BUILD/bin/hapc
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+wrong() {
+    echo "FAILED: $*"
+    cat "$work/out" "$work/err"
+    status=1
+}
+g=examples/gpt2-tiny/graph.json c=clusters/a100x2-v100x2.yaml
+command -v python3 >/dev/null || {
+    echo "skipped: no python3"
+    exit 77
+}
+
+# what CHANGE ARGS…: the row of a what-if is the plan of ARGS
+what() {
+    local change=$1
+    shift
+    "$hapc" $g $c --what-if "$change" -q -o "$work/asked" 2>"$work/err" || wrong "--what-if '$change'"
+    "$hapc" "$@" --json >"$work/out" 2>"$work/err" || wrong "$*"
+    python3 - "$work" <<'P' || wrong "--what-if '$change' is not what 'hapc $*' plans"
+import json, sys
+asked = json.load(open(sys.argv[1] + "/asked/plan.json"))["asked"][0]
+plan = json.load(open(sys.argv[1] + "/out"))
+used = sum("dropped" not in r for r in plan["ranks"])
+print(f"{asked['change']}: {asked['ms']:.4g} ms on {asked['devices']} of {asked['of']}")
+sys.exit(not (abs(asked["ms"] - plan["predicted_ms"]) < 1e-6 * asked["ms"] and asked["devices"] == used
+              and asked["of"] == len(plan["ranks"])))
+P
+}
+# Edited by hand: without the old machine; a faster network; less memory.
+sed '/name: old/,/link:/d' $c >"$work/new.yaml"
+sed 's|10 Gbit/s|100 Gbit/s|' $c >"$work/fast.yaml"
+sed 's|model: V100-16GB, count: 2|model: V100-16GB, count: 1|' $c >"$work/one.yaml"
+what machines.old.count=0 $g "$work/new.yaml"
+what 'network.bandwidth=100 Gbit/s' $g "$work/fast.yaml"
+what machines.1.devices.V100-16GB.count=1 $g "$work/one.yaml"
+what batch=32 $g $c --batch 32
+what strategy=zero $g $c --strategy zero
+what precision=bf16 $g $c --precision bf16
+"$hapc" $g $c --what-if batch=4 --what-if 'machines.new.devices.A100-40GB.memory=1100 MiB' >"$work/out" 2>"$work/err" ||
+    wrong "two questions"
+grep -q '^  batch=4 .* of 4' "$work/out" && grep -q 'as it is' "$work/out" || wrong "no table of what was asked"
+
+# bad CODE PATTERN CHANGE
+bad() {
+    "$hapc" $g $c --what-if "$3" -o "$work/bad" >"$work/out" 2>"$work/err"
+    [ $? = "$1" ] || wrong "--what-if '$3': another exit code than $1"
+    grep -Eq -- "$2" "$work/err" || wrong "--what-if '$3': no '$2'"
+    [ ! -e "$work/bad" ] || wrong "--what-if '$3' leaves a folder"
+}
+bad 1 "--what-if:1:10: error: the cluster has no 'odl' here" machines.odl.count=0
+bad 1 "did you mean 'old'" machines.odl.count=0
+bad 1 "did you mean 'network'" netwrk.bandwidth=1
+bad 1 "there is: A100-40GB" machines.new.devices.H200.count=0
+bad 1 "did you mean 'bandwidth'" 'network.bandwith=1 GB/s'
+bad 1 "unknown unit 'foo'" 'network.bandwidth=3 foo'
+bad 1 'a place of the cluster file' nothing
+bad 1 'a place of the cluster file' =3
+bad 1 'expected one value' 'network.bandwidth=[1]'
+bad 1 'a whole number of at least 1' batch=0
+bad 1 "unknown strategy 'ddp'" strategy=ddp
+"$hapc" $g clusters/hap-profiled.yaml --what-if 'machines.0.link.bandwidth=1 GB/s' >"$work/out" 2>"$work/err" &&
+    wrong "rates of measured curves change"
+grep -q 'not supported: .*measured curves' "$work/err" || wrong "measured curves"
+
+# compare: each class is one device, so the predicted trace is a measured one.
+"$hapc" $g clusters/laptop3.yaml -q -o "$work/plan" || wrong "no plan"
+"$hapc" compare "$work/plan" "$work/plan/trace.json" >"$work/out" 2>"$work/err" || wrong "compare with itself"
+grep -q '^1 steps on 3 devices' "$work/out" || wrong "not one step"
+grep -E '^  (op|coll|hap)_|^  step' "$work/out" | grep -vE ' 0 ms +\+0 % ' && wrong "a trace differs from itself"
+sed -E 's/("name":"op_(gelu|sdpa):[^}]*"dur":)([0-9.]+)/\19\3/' "$work/plan/trace.json" >"$work/slow.json"
+"$hapc" compare "$work/plan" "$work/slow.json" >"$work/out" 2>"$work/err" || wrong "compare with a slower one"
+grep -Eq '^Largest differences: op_(gelu, op_sdpa|sdpa, op_gelu),' "$work/out" || wrong "what is slower is not named"
+echo '{"traceEvents":[]}' >"$work/empty.json"
+"$hapc" compare "$work/plan" "$work/empty.json" >"$work/out" 2>"$work/err"
+[ $? = 1 ] && grep -q 'no event of it is a call' "$work/err" || wrong "an empty trace"
+"$hapc" compare "$work/plan" "$work/plan/cluster.yaml" >"$work/out" 2>"$work/err"
+[ $? = 1 ] || wrong "no trace at all"
+"$hapc" compare "$work/plan" >"$work/out" 2>"$work/err"
+[ $? = 2 ] || wrong "compare without a trace"
+
+# A real run: its calls are those of the plan, as often as there are steps.
+npy() { # NAME DESCR SHAPE BYTES
+    printf "\x93NUMPY\x01\x00\x76\x00%-117s\n" "{'descr': '$2', 'fortran_order': False, 'shape': $3, }" >"$work/$1"
+    head -c "$4" /dev/zero >>"$work/$1"
+}
+npy image.npy '<f4' '(64, 784)' $((64 * 784 * 4))
+npy label.npy '<i8' '(64,)' $((64 * 8))
+"$hapc" examples/mlp/graph.json clusters/laptop2.yaml --strategy tp -q -o "$work/mlp" || wrong "no plan"
+"$hapc" run "$work/mlp" --steps 3 --trace "$work/trace" --input "image=$work/image.npy" --input "label=$work/label.npy" \
+    >"$work/out" 2>"$work/err" || wrong "no run"
+"$hapc" compare "$work/mlp" "$work/trace" >"$work/out" 2>"$work/err" || wrong "compare with a run"
+grep -q '^3 steps on 2 devices' "$work/out" && ! grep -q 'are no calls of this plan' "$work/out" ||
+    wrong "the run's calls are others"
+exit $status
