@@ -3,9 +3,11 @@
 //     tile-bench SHAPES [SEED [SECONDS]]
 //
 // SHAPES: bench/overlap/shapes.txt, whose local matmuls are run; then as many drawn at random, then
-// those of GPT-2 and BERT. For each: the best of cuBLASLt's proposals (at least 8 where it has so
-// many) and of our forms, found by a first look at all; then the best two of each, and ours with a
-// signal a tile, in turns. Operands are random normals and rotate through sets that exceed L2; a
+// those of GPT-2 and BERT; before them those with gelu, and with its gradient, behind them. For
+// each: the best of cuBLASLt's proposals (at least 8 where it has so many) and of our forms, tiles
+// whole and (form /P:N: P clusters share N) in parts of k, found by a first look at all; then the best
+// two of each, and ours with a signal a tile, in turns. `priced`: the best of the PRICED that
+// tile_ways puts first. Operands are random normals and rotate through sets that exceed L2; a
 // method is timed as a CUDA graph of several calls; medians of turns. Every element of every form's
 // result is compared with cuBLASLt's in f32. Ratios are cuBLASLt's time / ours.
 
@@ -23,11 +25,13 @@
 #include <vector>
 
 #include "core/run_options.h"
+#include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_compute.h"
 #include "cuda/kernels/tile_gemm.h"
 
 typedef __nv_bfloat16 bf16;
 enum { PROPOSALS = 16, SETS = 8, FINALISTS = 2, TURNS = 9, WORKSPACE = 64 << 20 };
+enum { PRICED = 6, SHARED = 8, TILE_WAYS = 200 }; // ways by price; those of them with parts that are tried
 
 #define FAIL(...)                                                                                  \
     do {                                                                                           \
@@ -58,6 +62,7 @@ static cublasLtHandle_t lt;
 static void *space;
 static int sms;
 static uint32_t *flags, *late;
+static void *room;
 static uint64_t state;
 static double began, seconds = 1e9;
 
@@ -107,16 +112,18 @@ static __global__ void differs(const void *y, bool wide, const float *ref, int64
 
 // --- one matmul ---
 
+enum behind { NOTHING, GELU, SLOPE };
 struct problem {
     std::string name;
     int64_t m, n, k;
-    bool a_t, b_t, wide, gelu;
+    bool a_t, b_t, wide;
+    behind what;
 };
 struct tensors {
     bf16 *a[SETS], *b[SETS];
     char *y[SETS], *before[SETS];
     bf16 *bias;
-    float *ref;
+    float *ref, *sums;
     int sets;
     unsigned long long *bad;
 };
@@ -138,12 +145,14 @@ static void make_tensors(const problem &p, tensors *t)
         CR(cudaMalloc(&t->b[i], (size_t)(p.k * p.n * 2)));
         CR(cudaMalloc(&t->y[i], (size_t)out));
         t->before[i] = NULL;
-        if (p.gelu) CR(cudaMalloc(&t->before[i], (size_t)out));
+        if (p.what) CR(cudaMalloc(&t->before[i], (size_t)out));
+        if (p.what) normal<<<1056, 256, 0, s>>>((bf16 *)t->before[i], p.m * p.n, 99, 1);
         normal<<<1056, 256, 0, s>>>(t->a[i], p.m * p.k, 2 * i + 1, 1);
         normal<<<1056, 256, 0, s>>>(t->b[i], p.k * p.n, 2 * i + 2, 1 / sqrtf((float)p.k));
     }
     CR(cudaMalloc(&t->ref, (size_t)(p.m * p.n * 4)));
     CR(cudaMalloc(&t->bias, (size_t)(p.n * 2)));
+    CR(cudaMalloc(&t->sums, (size_t)((p.m + 63) / 64 * p.n * 4)));
     CR(cudaMalloc(&t->bad, 8));
     normal<<<1056, 256, 0, s>>>(t->bias, p.n, 77, 1);
 }
@@ -153,7 +162,7 @@ static void free_tensors(tensors *t)
         cudaFree(t->a[i]), cudaFree(t->b[i]), cudaFree(t->y[i]);
         if (t->before[i]) cudaFree(t->before[i]);
     }
-    cudaFree(t->ref), cudaFree(t->bias), cudaFree(t->bad);
+    cudaFree(t->ref), cudaFree(t->bias), cudaFree(t->bad), cudaFree(t->sums);
 }
 
 // --- cuBLASLt ---
@@ -215,25 +224,54 @@ static void lt_free(lt_matmul *l)
 // --- ours ---
 
 struct ours {
+    std::string name;
     const tile_shape *shape;
     tile_entry *list, *signalling;
     int entries;
 };
-static ours ours_make(const problem &p, const tile_shape *shape)
+static std::string name_of(const tile_shape *shape, tile_share share)
 {
-    ours o = {shape, NULL, NULL, tile_list(shape, p.m, p.n, sms, NULL)};
+    std::string name = shape->name;
+    return share.tiles ? name + " /" + std::to_string(share.clusters) + ":" + std::to_string(share.tiles) : name;
+}
+static ours ours_make(const problem &p, const tile_shape *shape, tile_share share)
+{
+    ours o = {name_of(shape, share), shape, NULL, NULL, 0};
+    o.entries = tile_list(shape, p.m, p.n, p.k, sms, share, NULL);
     size_t bytes = (size_t)o.entries * sizeof(tile_entry);
     std::vector<tile_entry> l((size_t)o.entries);
-    tile_list(shape, p.m, p.n, sms, l.data());
+    tile_list(shape, p.m, p.n, p.k, sms, share, l.data());
     CR(cudaMalloc(&o.list, bytes));
     CR(cudaMalloc(&o.signalling, bytes));
     CR(cudaMemcpy(o.list, l.data(), bytes, cudaMemcpyHostToDevice));
     for (tile_entry &e : l) {
+        if (e.row >= p.m) continue;
         e.kind |= TILE_SIGNALS;
         e.signal = e.row / 512;
     }
     CR(cudaMemcpy(o.signalling, l.data(), bytes, cudaMemcpyHostToDevice));
     return o;
+}
+// All forms with whole tiles, and those with parts that have the best price.
+static std::vector<ours> ours_all(const problem &p)
+{
+    std::vector<ours> all;
+    tile_way way[TILE_WAYS];
+    for (auto &shape : tile_shapes)
+        if (!p.what || shape.parts == 1) all.push_back(ours_make(p, &shape, {0, 0}));
+    int n = tile_ways(p.m, p.n, p.k, sms, !p.what, TILE_WAYS, way), shared = 0;
+    for (int i = 0; i < n && shared < SHARED; i++)
+        if (way[i].share.tiles) all.push_back(ours_make(p, way[i].shape, way[i].share)), shared++;
+    return all;
+}
+static bool is_priced(const problem &p, const std::string &name)
+{
+    tile_way way[PRICED];
+    int n = tile_ways(p.m, p.n, p.k, sms, !p.what, p.what ? TILE_WAYS : PRICED, way);
+    for (int i = 0; i < n; i++) {
+        if (name_of(way[i].shape, way[i].share) == name) return true;
+    }
+    return false;
 }
 static void ours_run(const problem &p, const ours &o, const tensors &t, int set, bool signals,
                      void *y)
@@ -243,10 +281,13 @@ static void ours_run(const problem &p, const ours &o, const tensors &t, int set,
     c.a = t.a[set], c.b = t.b[set], c.y = y;
     c.list = signals ? o.signalling : o.list;
     c.entries = o.entries, c.sms = sms;
-    c.flags = flags, c.epoch = 1, c.late = late;
-    if (p.gelu) {
+    c.flags = flags, c.epoch = 1, c.late = late, c.room = room;
+    if (p.what == GELU) {
         c.bias = t.bias, c.before = t.before[set];
         c.activation = TILE_GELU_TANH;
+    } else if (p.what == SLOPE) {
+        c.with = t.before[set], c.sums = t.sums;
+        c.activation = TILE_GELU_TANH_SLOPE;
     }
     HAP(tile_run(&c, o.shape, s));
 }
@@ -317,20 +358,39 @@ static void forget(std::vector<method> &all)
         cudaGraphExecDestroy(m.graph);
 }
 
-static void run_gelu(void *before, void *y, const problem &p)
+static hap_tensor tensor_of(void *data, hap_dtype type, int64_t m, int64_t n)
 {
-    hap_tensor x = {}, z;
-    x.type = HAP_BF16, x.rank = 2, x.local[0] = p.m, x.local[1] = p.n;
-    x.elements = p.m * p.n, x.bytes = x.elements * 2, x.data = before;
-    z = x, z.data = y;
-    hap_op_call c = {};
-    c.op = HAP_OP_gelu, c.n_out = c.n_in = c.n_attr = 1;
-    c.out[0] = &z, c.in[0] = &x, c.attr[0].i = 1;
-    HAP(hap_cuda_run(&ctx, &c));
+    hap_tensor x = {};
+    x.type = type, x.rank = m ? 2 : 1;
+    x.local[0] = m ? m : n, x.local[1] = n;
+    x.elements = (m ? m : 1) * n, x.bytes = x.elements * (type == HAP_F32 ? 4 : 2), x.data = data;
+    return x;
+}
+// What a step runs behind a matmul that has no such epilogue: gelu of `from`; or its gradient, from
+// being that of its result and `at` what it was taken of, with the sums of its columns.
+static void run_behind(void *from, void *at, void *y, const tensors &t, const problem &p)
+{
+    hap_tensor x = tensor_of(from, HAP_BF16, p.m, p.n), z = tensor_of(y, HAP_BF16, p.m, p.n);
+    hap_tensor b = tensor_of(at, HAP_BF16, p.m, p.n), sum = tensor_of(t.sums, HAP_F32, 0, p.n);
+    static const int64_t dims[1] = {0};
+    hap_op_call c = {}, total = {};
+    c.op = p.what == GELU ? HAP_OP_gelu : HAP_OP_gelu_bwd;
+    c.n_out = c.n_attr = 1, c.n_in = p.what == GELU ? 1 : 2;
+    c.out[0] = &z, c.in[0] = &x, c.in[1] = &b, c.attr[0].i = 1;
+    if (p.what == GELU) {
+        HAP(hap_cuda_run(&ctx, &c));
+        return;
+    }
+    total.op = HAP_OP_sum, total.n_out = total.n_in = 1;
+    total.out[0] = &sum, total.in[0] = &z, total.attr[0].v.n = 1, total.attr[0].v.v = dims;
+    const hap_op_call *both[] = {&c, &total};
+    bool done = false;
+    HAP(cuda_slope_chain(&ctx, both, 2, 0, &done));
+    if (!done) FAIL("the slope's kernel does not take %s", p.name.c_str());
 }
 
 struct totals {
-    double log_ratio, log_signals, least;
+    double log_ratio, log_priced, log_signals, least;
     int n, under;
 };
 static int all_wrong;
@@ -339,7 +399,7 @@ static int wrong_of(const problem &p, const ours &o, const tensors &t)
 {
     unsigned long long n;
     problem plain = p;
-    plain.gelu = false;
+    plain.what = NOTHING;
     CR(cudaMemsetAsync(t.y[0], 0xFF, (size_t)(p.m * p.n * (p.wide ? 4 : 2)), s));
     CR(cudaMemsetAsync(t.bad, 0, 8, s));
     ours_run(plain, o, t, 0, false, t.y[0]);
@@ -347,7 +407,7 @@ static int wrong_of(const problem &p, const ours &o, const tensors &t)
     CR(cudaMemcpyAsync(&n, t.bad, 8, cudaMemcpyDeviceToHost, s));
     CR(cudaStreamSynchronize(s));
     if (n)
-        printf("WRONG: %s by %s: %llu of %lld elements\n", p.name.c_str(), o.shape->name, n,
+        printf("WRONG: %s by %s: %llu of %lld elements\n", p.name.c_str(), o.name.c_str(), n,
                (long long)(p.m * p.n));
     all_wrong += n != 0;
     return n != 0;
@@ -360,16 +420,27 @@ static std::string ratios(double lt_ms, const std::vector<method> &tiles,
     std::string quick;
     for (const ours &o : forms)
         for (auto &m : tiles)
-            if (m.name == std::string("tile ") + o.shape->name) {
-                char text[32];
-                snprintf(text, sizeof text, " %5.3f", lt_ms / m.median);
+            if (m.name == "tile " + o.name) {
+                char text[64];
+                snprintf(text, sizeof text, " %s: %.3f", o.name.c_str(), lt_ms / m.median);
                 quick += text;
             }
     return quick;
 }
 
+// Of the first look: the best / the best of those that the price puts first.
+static double priced_of(const problem &p, const std::vector<method> &tiles)
+{
+    double best = 1e30, priced = 1e30;
+    for (auto &m : tiles) {
+        best = std::min(best, m.median);
+        if (is_priced(p, m.name.substr(5))) priced = std::min(priced, m.median);
+    }
+    return best / priced;
+}
+
 static void report(const problem &p, const std::vector<method> &turns, const std::string &quick,
-                   int proposals, totals *sum)
+                   double priced, int proposals, totals *sum)
 {
     double ltm = median_of(turns, "lt"), tm = median_of(turns, "tile"),
            sig = median_of(turns, "signals");
@@ -377,16 +448,17 @@ static void report(const problem &p, const std::vector<method> &turns, const std
     for (auto &m : turns)
         if (m.name.rfind("tile", 0) == 0 && (!best || m.median < best->median)) best = &m;
     printf(
-        "%-22s %6lld %6lld %6lld %c%c%s %8.4f %8.4f %5.0f TF  %.3f  signals %+5.1f %%  %-16s |%s",
+        "%-22s %6lld %6lld %6lld %c%c%s %8.4f %8.4f %5.0f TF  %.3f  priced %.3f  signals %+5.1f %%  %-20s |%s",
         p.name.c_str(), (long long)p.m, (long long)p.n, (long long)p.k, p.a_t ? 'T' : 'N',
         p.b_t ? 'T' : 'N', p.wide ? " f32" : "    ", ltm, tm,
-        2e-9 * (double)p.m * (double)p.n * (double)p.k / tm, ltm / tm, 100 * (sig / tm - 1),
-        best->name.c_str() + 5, quick.c_str());
-    if (p.gelu)
-        printf(" | cuBLASLt bias, then gelu %.4f ms: %.3f", median_of(turns, "then"),
-               median_of(turns, "then") / tm);
+        2e-9 * (double)p.m * (double)p.n * (double)p.k / tm, ltm / tm, ltm / tm * priced,
+        100 * (sig / tm - 1), best->name.c_str() + 5, quick.c_str());
+    if (p.what)
+        printf(" | cuBLASLt%s %.4f ms: %.3f", p.what == GELU ? " bias, then gelu" : ", then slope",
+               median_of(turns, "then"), median_of(turns, "then") / tm);
     printf(" (%d proposals)\n", proposals);
     fflush(stdout);
+    sum->log_priced += log(ltm / tm * priced);
     sum->log_ratio += log(ltm / tm), sum->log_signals += log(sig / tm), sum->n++;
     sum->least = std::min(sum->least, ltm / tm);
     sum->under += ltm / tm < 0.88;
@@ -398,32 +470,32 @@ static void run_problem(const problem &p, totals *sum)
     if (now() - began > seconds) return;
     make_tensors(p, &t);
     lt_matmul l =
-        lt_make(p, p.wide, p.gelu ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_DEFAULT, t);
+        lt_make(p, p.wide, p.what == GELU ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_DEFAULT, t);
     lt_matmul exact = lt_make(p, true, CUBLASLT_EPILOGUE_DEFAULT, t);
     lt_matmul biased =
-        lt_make(p, p.wide, p.gelu ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT, t);
+        lt_make(p, p.wide, p.what == GELU ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT, t);
     LT(lt_run(exact, 0, t.a[0], t.b[0], t.ref));
-    std::vector<ours> forms;
+    if (p.what) run_behind(t.y[0], t.before[0], t.y[1], t, p); // takes its memory
+    const std::vector<ours> forms = ours_all(p);
     std::vector<method> lts, tiles, both, turns;
     for (int i = 0; i < l.n; i++)
         if (lt_run(l, i, t.a[0], t.b[0], t.y[0]) == CUBLAS_STATUS_SUCCESS)
             lts.push_back({"lt " + std::to_string(i),
                            [&, i](int set) { LT(lt_run(l, i, t.a[set], t.b[set], t.y[set])); }});
-    for (int i = 0; p.gelu && i < biased.n; i++)
+    for (int i = 0; p.what && i < biased.n; i++)
         if (lt_run(biased, i, t.a[0], t.b[0], t.y[0]) == CUBLAS_STATUS_SUCCESS)
             both.push_back({"then " + std::to_string(i), [&, i](int set) {
-                                LT(lt_run(biased, i, t.a[set], t.b[set], t.before[set]));
-                                run_gelu(t.before[set], t.y[set], p);
+                                void *from = p.what == GELU ? t.before[set] : t.y[set];
+                                LT(lt_run(biased, i, t.a[set], t.b[set], from));
+                                run_behind(from, t.before[set], t.y[set], t, p);
                             }});
-    for (int i = 0; i < TILE_SHAPES; i++)
-        forms.push_back(ours_make(p, &tile_shapes[i]));
     for (const ours &o : forms)
         if (!wrong_of(p, o, t))
-            tiles.push_back({std::string("tile ") + o.shape->name,
+            tiles.push_back({"tile " + o.name,
                              [&](int set) { ours_run(p, o, t, set, false, t.y[set]); }});
     look(lts, p, t.sets);
     look(tiles, p, t.sets);
-    if (p.gelu) look(both, p, t.sets);
+    if (p.what) look(both, p, t.sets);
     const std::string quick = ratios(lts[0].median, tiles, forms);
     for (auto *from : {&lts, &tiles, &both})
         for (size_t i = 0; i < from->size() && i < FINALISTS; i++) {
@@ -432,37 +504,36 @@ static void run_problem(const problem &p, totals *sum)
         }
     for (size_t i = 0; i < tiles.size() && i < FINALISTS; i++)
         for (const ours &o : forms)
-            if (tiles[i].name == std::string("tile ") + o.shape->name) {
+            if (tiles[i].name == "tile " + o.name) {
                 method m = {"signals " + tiles[i].name,
                             [&](int set) { ours_run(p, o, t, set, true, t.y[set]); }};
                 capture(&m, t.sets, tiles[i].calls);
                 turns.push_back(m);
             }
     run_turns(turns, TURNS);
-    report(p, turns, quick, l.n, sum);
+    report(p, turns, quick, priced_of(p, tiles), l.n, sum);
     for (auto &m : turns)
         if (m.name.rfind("signals", 0) == 0) cudaGraphExecDestroy(m.graph);
     forget(lts), forget(tiles), forget(both);
-    for (ours &o : forms)
+    for (const ours &o : forms)
         cudaFree(o.list), cudaFree(o.signalling);
     lt_free(&l), lt_free(&exact), lt_free(&biased);
+    cuda_columns_forget(&ctx); // sums that were put off went to these tensors
     free_tensors(&t);
 }
 
 static void run_all(const char *title, const std::vector<problem> &all)
 {
-    totals sum = {0, 0, 1e30, 0, 0};
-    printf(
-        "== %s: M N K, a and b as they lie, ms of cuBLASLt's best and of ours, ratio; behind | the ratio of",
-        title);
-    for (auto &t : tile_shapes)
-        printf(" %s,", t.name);
-    printf(" by a first look\n");
+    totals sum = {0, 0, 0, 1e30, 0, 0};
+    printf("== %s: M N K, a and b as they lie, ms of cuBLASLt's best and of ours, ratio; behind | the ratio "
+           "of each form by a first look\n",
+           title);
     for (const problem &p : all)
         run_problem(p, &sum);
     if (sum.n)
-        printf("%s: %d matmuls, geometric mean %.3f, least %.3f, %d under 0.88, signals %+.2f %%\n",
-               title, sum.n, exp(sum.log_ratio / sum.n), sum.least, sum.under,
+        printf("%s: %d matmuls, geometric mean %.3f (priced %.3f), least %.3f, %d under 0.88, signals %+.2f %%\n",
+               title, sum.n, exp(sum.log_ratio / sum.n), exp(sum.log_priced / sum.n), sum.least,
+               sum.under,
                100 * (exp(sum.log_signals / sum.n) - 1));
     fflush(stdout);
 }
@@ -484,7 +555,7 @@ static std::vector<problem> listed(const char *path)
             int w = atoi(at);
             bool ag = !strcmp(kind, "AG");
             all.push_back({std::string(name) + "/" + at, m, ag ? n / w : n, ag ? k : k / w, false,
-                           false, false, false});
+                           false, false, NOTHING});
         }
     }
     fclose(f);
@@ -501,7 +572,7 @@ static std::vector<problem> drawn(int n)
                      false,
                      false,
                      false,
-                     false};
+                     NOTHING};
         if (uniform() < 0.5)
             p.n = std::max<int64_t>(8, p.n / 4 / 8 * 8);
         else
@@ -525,14 +596,14 @@ static std::vector<problem> of_models()
         {"qkv", 2304, 768}, {"proj", 768, 768}, {"fc", 3072, 768}, {"mlp proj", 768, 3072}};
     for (const layer &l : layers) {
         std::string gpt = std::string("gpt2 ") + l.name, bert = std::string("bert ") + l.name;
-        all.push_back({gpt, 32768, l.n, l.k, false, false, false, false});
-        all.push_back({gpt + " dx", 32768, l.k, l.n, false, true, false, false});
-        all.push_back({gpt + " dw", l.k, l.n, 32768, true, false, false, false});
-        all.push_back({bert, 8192, l.n, l.k, false, true, false, false});
-        all.push_back({bert + " dx", 8192, l.k, l.n, false, false, false, false});
+        all.push_back({gpt, 32768, l.n, l.k, false, false, false, NOTHING});
+        all.push_back({gpt + " dx", 32768, l.k, l.n, false, true, false, NOTHING});
+        all.push_back({gpt + " dw", l.k, l.n, 32768, true, false, false, NOTHING});
+        all.push_back({bert, 8192, l.n, l.k, false, true, false, NOTHING});
+        all.push_back({bert + " dx", 8192, l.k, l.n, false, false, false, NOTHING});
     }
-    all.push_back({"gpt2 head", 32768, 50304, 768, false, true, false, false});
-    all.push_back({"gpt2 fc dw f32", 768, 3072, 32768, true, false, true, false});
+    all.push_back({"gpt2 head", 32768, 50304, 768, false, true, false, NOTHING});
+    all.push_back({"gpt2 fc dw f32", 768, 3072, 32768, true, false, true, NOTHING});
     return all;
 }
 
@@ -552,16 +623,26 @@ int main(int argc, char **argv)
     CR(cudaMemset(flags, 0, 1 << 20));
     CR(cudaHostAlloc(&late, 4, cudaHostAllocMapped));
     CR(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
+    int64_t most = 0;
+    for (auto &shape : tile_shapes)
+        most = std::max(most, tile_room(&shape, sms));
+    CR(cudaMalloc(&room, (size_t)most));
+    CR(cudaMemset(room, 0, (size_t)most));
     cudaDeviceProp prop;
     CR(cudaGetDeviceProperties(&prop, 0));
     printf("%s, %d processors, seed %llu, cuBLASLt %zu\n", prop.name, sms, (unsigned long long)seed,
            cublasLtGetVersion());
     std::vector<problem> gelus;
     for (int64_t m : {16384, 32768})
-        gelus.push_back({"gpt2 fc gelu", m, 3072, 768, false, false, false, true});
-    gelus.push_back({"gpt2-xl fc gelu", 16384, 6400, 1600, false, false, false, true});
-    gelus.push_back({"bert fc gelu (tanh)", 8192, 3072, 768, false, true, false, true});
+        gelus.push_back({"gpt2 fc gelu", m, 3072, 768, false, false, false, GELU});
+    gelus.push_back({"gpt2-xl fc gelu", 16384, 6400, 1600, false, false, false, GELU});
+    gelus.push_back({"bert fc gelu (tanh)", 8192, 3072, 768, false, true, false, GELU});
     run_all("gelu", gelus);
+    std::vector<problem> slopes;
+    slopes.push_back({"gpt2 mlp dx gelu'", 32768, 3072, 768, false, true, false, SLOPE});
+    slopes.push_back({"gpt2-xl mlp dx gelu'", 16384, 6400, 1600, false, true, false, SLOPE});
+    slopes.push_back({"bert mlp dx gelu'", 8192, 3072, 768, false, false, false, SLOPE});
+    run_all("slope", slopes);
     std::vector<problem> list = listed(argv[1]);
     run_all("list", list);
     run_all("random", drawn(24));

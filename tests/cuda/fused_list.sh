@@ -80,6 +80,10 @@ for case in $cases; do
         [ "${gone:-0}" -ge $((${exact:-0} + 8 * 3)) ] || fail "query, key and value are not one matmul in three layers" ;;
     esac
     [ "$ranks" != 1 ] || [ "$precision" = fp32 ] || [ $((2 * ${gone:-0})) -gt "${calls:-1}" ] || fail "few calls are left out"
+    read -r gelus slopes <<<"$(sed -n 's/^rank 0 .* of them updates; \([0-9]*\) gelus, \([0-9]*\) .*/\1 \2/p' "$work/$name/on.err")"
+    echo "  ${gelus:-no} gelus, ${slopes:-no} gradients of gelu with a matmul"
+    # Where the arena lets a gradient lie beside the matmul's operands.
+    [ "$name${batch:-}" != bert-tiny-laptop1-auto-bf16 ] || [ "${gelus:-0}${slopes:-0}" = 43 ] || fail "gelu and its gradient are not joined to matmuls"
     # One chain updates and one squares, or two where there are many gradients; with uneven cuts transfers keep some apart.
     most=3
     case $cluster in

@@ -1,6 +1,6 @@
 // Tile kernels (kernels/tile_gemm.h) against sums in f64: every element of random shapes with
-// ragged ends, all ways that operands may lie, all epilogues, all forms; what lies beside a result
-// stays as it was. Flags: each tile counts once an epoch, one kernel reads behind the counts of
+// ragged ends, all ways that operands may lie, all epilogues, all forms, tiles whole and in parts of
+// k, by any number of clusters; what lies beside a result stays as it was. Flags: each tile counts once an epoch, one kernel reads behind the counts of
 // another, a flag that never comes is told.
 
 #include <check.h>
@@ -20,8 +20,9 @@ enum { MOST = 1 << 22, FLAGS = 4096, SKIPPED = 77 }; // elements of an operand; 
 static int sms;
 static cudaStream_t stream, second;
 static bf16 *a, *b, *bias;
-static char *y, *again, *before, *add;
-static float *bias_wide;
+static char *y, *again, *before, *with;
+static void *room;
+static float *bias_wide, *sums;
 static tile_entry *list, *list2;
 static uint32_t *flags, *late;
 static double *worst; // largest error, in units of what is allowed
@@ -77,7 +78,13 @@ static void set_up(void)
     OK(cudaMalloc(&y, MOST * 4));
     OK(cudaMalloc(&again, MOST * 4));
     OK(cudaMalloc(&before, MOST * 4));
-    OK(cudaMalloc(&add, MOST * 4));
+    OK(cudaMalloc(&with, MOST * 4));
+    OK(cudaMalloc(&sums, MOST * 4));
+    int64_t most = 0;
+    for (int i = 0; i < TILE_SHAPES; i++)
+        if (tile_room(&tile_shapes[i], sms) > most) most = tile_room(&tile_shapes[i], sms);
+    OK(cudaMalloc(&room, (size_t)most));
+    OK(cudaMemset(room, 0, (size_t)most));
     OK(cudaMalloc(&list, 1 << 20));
     OK(cudaMalloc(&list2, 1 << 20));
     OK(cudaMalloc(&flags, FLAGS * 4));
@@ -106,6 +113,35 @@ static __device__ void compare(double got, double want, int64_t k, bool wide, do
     atomicMax((unsigned long long *)most, (unsigned long long)__double_as_longlong(off));
 }
 
+// y is rounded twice: the sum, and the product with the slope.
+static __device__ void check_slope(tile_call c, int64_t i, double sum, double *most)
+{
+    double x = element(c.with, i, false), cdf = normcdf(x);
+    double slope = cdf + x * exp(-x * x / 2) * 0.39894228040143268;
+    if (c.activation == TILE_GELU_TANH_SLOPE) {
+        double u = 0.79788456080286536 * (x + 0.044715 * x * x * x), t = tanh(u);
+        slope = (1 + t) / 2 +
+                x * (1 - t * t) / 2 * 0.79788456080286536 * (1 + 3 * 0.044715 * x * x);
+    }
+    double may = (fabs(sum * slope) / 128) + 2e-5 * sqrt((double)c.p.k) + 3e-6 * fabs(sum) + 1e-6;
+    double off = fabs(element(c.y, i, false) - sum * slope) / may;
+    if (!(off <= 1)) off = isnan(off) ? 1e30 : off;
+    atomicMax((unsigned long long *)most, (unsigned long long)__double_as_longlong(off));
+}
+
+// Of each 64 rows of y, as it is stored, in f32.
+static __global__ void check_sums(tile_call c, double *most)
+{
+    int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, part = i / c.p.n, col = i % c.p.n;
+    double sum = 0, all = 0;
+    if (part >= (c.p.m + 63) / 64) return;
+    for (int64_t r = part * 64; r < part * 64 + 64 && r < c.p.m; r++) {
+        double v = element(c.y, r * c.p.ly + col, false);
+        sum += v, all += fabs(v);
+    }
+    if (!(fabs(c.sums[i] - sum) <= 1e-6 * all + 1e-30)) compare(1e30, 0, 1, true, most);
+}
+
 static __global__ void check(tile_call c, double *most)
 {
     const cuda_gemm p = c.p;
@@ -122,7 +158,11 @@ static __global__ void check(tile_call c, double *most)
         sum += element(c.a, p.a_t ? k * p.la + row : row * p.la + k, false) *
                element(c.b, p.b_t ? col * p.lb + k : k * p.lb + col, false);
     if (c.bias) sum += element(c.bias, col, p.bias_type == HAP_F32);
-    if (c.add) sum += element(c.add, i, wide);
+    if (c.activation >= TILE_GELU_TANH_SLOPE) {
+        check_slope(c, i, sum, most);
+        return;
+    }
+    if (c.with) sum += element(c.with, i, wide);
     if (!c.activation) {
         compare(element(c.y, i, wide), sum, p.k, wide, most);
         return;
@@ -141,6 +181,8 @@ static double error_of(const tile_call *c)
     int64_t n = c->p.m * c->p.ly;
     OK(cudaMemset(worst, 0, 8));
     check<<<(unsigned)((n + 255) / 256), 256>>>(*c, worst);
+    if (c->sums)
+        check_sums<<<(unsigned)(((c->p.m + 63) / 64 * c->p.n + 255) / 256), 256>>>(*c, worst);
     OK(cudaMemcpy(&off, worst, 8, cudaMemcpyDeviceToHost));
     return off;
 }
@@ -160,22 +202,23 @@ static tile_call call_of(int64_t m, int64_t n, int64_t k, bool a_t, bool b_t, bo
     c.p.la = (c.p.la + 7) / 8 * 8 + 8 * below(3);
     c.p.lb = (c.p.lb + 7) / 8 * 8 + 8 * below(3);
     c.p.ly = (c.p.ly + 7) / 8 * 8 + 8 * below(3);
-    c.a = a, c.b = b, c.y = y, c.list = list, c.flags = flags, c.late = late;
+    c.a = a, c.b = b, c.y = y, c.list = list, c.flags = flags, c.late = late, c.room = room;
     c.sms = sms, c.epoch = 1;
     return c;
 }
 
-static void lists(tile_call *c, const tile_shape *s)
+static void lists(tile_call *c, const tile_shape *s, tile_share share = {0, 0})
 {
     tile_entry *host = (tile_entry *)malloc(1 << 20);
-    c->entries = tile_list(s, c->p.m, c->p.n, c->sms, host);
+    c->entries = tile_list(s, c->p.m, c->p.n, c->p.k, c->sms, share, host);
+    ck_assert_int_le(c->entries, (1 << 20) / (int)sizeof *host);
     OK(cudaMemcpy(list, host, (size_t)c->entries * sizeof *host, cudaMemcpyHostToDevice));
     free(host);
 }
 
 static void run(const tile_call *c, const tile_shape *s)
 {
-    if (c->y != c->add) OK(cudaMemset(c->y, 0xFF, (size_t)bytes_of(c) + 64));
+    if (c->y != c->with) OK(cudaMemset(c->y, 0xFF, (size_t)bytes_of(c) + 64));
     if (c->before) OK(cudaMemset(c->before, 0xFF, (size_t)bytes_of(c) + 64));
     OK(cudaDeviceSynchronize());
     const char *why = tile_run(c, s, stream);
@@ -194,22 +237,24 @@ static bool same(const void *p, const void *q, int64_t bytes)
     return yes;
 }
 
-static void is_right(tile_call *c, const tile_shape *s)
+static void is_right(tile_call *c, const tile_shape *s, tile_share share = {0, 0})
 {
-    lists(c, s);
+    lists(c, s, share);
+    if (c->sums) OK(cudaMemset(c->sums, 0xFF, (size_t)((c->p.m + 63) / 64 * c->p.n * 4)));
     run(c, s);
+    ck_assert_uint_eq(*late, 0);
     double off = error_of(c);
     const cuda_gemm *p = &c->p;
     ck_assert_msg(off <= 1,
                   "%s, %lld x %lld x %lld, a_t %d b_t %d to %s, rows of %lld %lld %lld, %d "
-                  "processors, activation %d%s%s%s: off by %g of what it may",
+                  "processors, activation %d%s%s%s, %d share %d: off by %g of what it may",
                   s->name, (long long)p->m, (long long)p->n, (long long)p->k, p->a_t, p->b_t,
                   hap_dtype_name(p->y_type), (long long)p->la, (long long)p->lb, (long long)p->ly,
-                  c->sms, c->activation, c->bias ? ", bias" : "", c->add ? ", add" : "",
-                  c->before ? ", both" : "", off);
+                  c->sms, c->activation, c->bias ? ", bias" : "", c->with ? ", with" : "",
+                  c->before ? ", both" : "", share.clusters, share.tiles, off);
     tile_call twice = *c; // the same bits, run after run, however many processors
     twice.y = again;
-    twice.sms = 2 + 2 * (int)below(sms / 2);
+    if (!share.tiles) twice.sms = 2 + 2 * (int)below(sms / 2);
     run(&twice, s);
     ck_assert_msg(same(y, again, bytes_of(c)), "%s: other bits in a second run", s->name);
     if (!c->before) return;
@@ -234,10 +279,9 @@ START_TEST(shapes)
         if (i % 3 == 1)
             c.bias = i % 2 ? (void *)bias_wide : bias, c.p.bias_type = i % 2 ? HAP_F32 : HAP_BF16;
         if (i % 8 >= 6) {
-            fill(add, m * c.p.ly, wide);
-            c.add = add;
-        }
-        if (!wide && i % 4 != 2) {
+            fill(with, m * c.p.ly, wide);
+            c.with = with;
+        } else if (!wide && i % 4 != 2 && s->parts == 1 && !way[0]) {
             c.activation = i % 4 == 1 ? TILE_GELU_TANH : TILE_GELU_ERF;
             c.before = before;
         }
@@ -257,20 +301,71 @@ START_TEST(tall)
 }
 END_TEST
 
+static void is_sloped(int64_t m, int64_t n, int64_t k, const bool *way, const tile_shape *s, int i)
+{
+    tile_call c = call_of(m, n, k, way[0], way[1], false);
+    fill(with, m * c.p.ly, false);
+    c.with = with;
+    c.activation = i % 2 ? TILE_GELU_TANH_SLOPE : TILE_GELU_ERF_SLOPE;
+    if (i % 3) c.sums = sums;
+    is_right(&c, s);
+}
+
+START_TEST(slopes)
+{
+    const tile_shape *s = &tile_shapes[_i];
+    if (s->parts != 1) return;
+    for (int i = 0; i < 8; i++)
+        is_sloped(1 + below(700), 8 + below(90) * 8, 1 + below(300), ways[i % 2], s, i);
+    is_sloped(2100, 3072, 200, ways[0], s, 1);
+}
+END_TEST
+
+// Few tiles, a round that does not come out even, many parts of a tile, parts of one step.
+START_TEST(parts)
+{
+    const tile_shape *s = &tile_shapes[_i % TILE_SHAPES];
+    const bool *way = ways[_i / TILE_SHAPES];
+    int shared = 0;
+    for (int i = 0; i < 16; i++) {
+        int64_t m = 1 + below(i % 4 ? 500 : 1900), n = 8 + 8 * below(i % 3 ? 60 : 250);
+        int64_t k = 1 + below(i % 2 ? 1000 : 2800);
+        bool wide = i % 4 == 3;
+        if (i == 5) m = n = 64, k = 64 * sms;
+        if (m * k > MOST - 4096 || k * n > MOST - 4096) k = (MOST - 4096) / (m > n ? m : n) - 24;
+        tile_call c = call_of(m, n, k, way[0], way[1], wide);
+        c.sms = i % 5 == 4 ? 2 * (1 + (int)below(sms / 2)) : sms;
+        tile_way best[64];
+        int n_ways = tile_ways(m, n, k, c.sms, true, 64, best);
+        tile_share share = {2 + (int)below(20), 1 + (int)below(4)}; // one that fits, or none
+        for (int w = (int)below(n_ways), tried = 0; tried < n_ways; tried++, w = (w + 1) % n_ways)
+            if (best[w].shape == s && best[w].share.tiles) share = best[w].share;
+        shared += tile_list(s, m, n, k, c.sms, share, NULL) != tile_list(s, m, n, k, c.sms, {0, 0}, NULL);
+        if (i % 3 == 1) c.bias = bias, c.p.bias_type = HAP_BF16;
+        if (i % 4 == 2) {
+            fill(with, m * c.p.ly, false);
+            c.with = with;
+        }
+        is_right(&c, s, share);
+    }
+    ck_assert_int_ge(shared, s->parts == 1 ? 0 : 4);
+}
+END_TEST
+
 START_TEST(added_in_place)
 {
     const tile_shape *s = &tile_shapes[_i];
     for (int wide = 0; wide < 2; wide++) {
         tile_call c = call_of(517, 776, 200, false, false, wide);
-        fill(add, c.p.m * c.p.ly, wide);
-        OK(cudaMemcpy(y, add, (size_t)bytes_of(&c), cudaMemcpyDeviceToDevice));
+        fill(with, c.p.m * c.p.ly, wide);
+        OK(cudaMemcpy(y, with, (size_t)bytes_of(&c), cudaMemcpyDeviceToDevice));
         lists(&c, s);
-        c.add = c.y;
+        c.with = c.y;
         run(&c, s);
         for (int64_t r = 0; r < c.p.m; r++) // `check` wants what was between rows
             OK(cudaMemset((char *)y + (r * c.p.ly + c.p.n) * (wide ? 4 : 2), 0xFF,
                           (size_t)(c.p.ly - c.p.n) * (wide ? 4 : 2)));
-        c.add = add;
+        c.with = with;
         ck_assert_msg(error_of(&c) <= 1, "%s to %s", s->name, wide ? "f32" : "bf16");
     }
 }
@@ -284,7 +379,7 @@ static void with_flags(tile_call *c, const tile_shape *s, tile_entry *to, bool s
     tile_entry *host = (tile_entry *)malloc(1 << 20);
     int cols = (int)((c->p.n + s->cols - 1) / s->cols),
         rows = (int)((c->p.m + s->rows - 1) / s->rows);
-    c->entries = tile_list(s, c->p.m, c->p.n, c->sms, host);
+    c->entries = tile_list(s, c->p.m, c->p.n, c->p.k, c->sms, {0, 0}, host);
     for (int i = 0; i < c->entries; i++) {
         tile_entry *e = &host[i];
         int pair = e->row / (2 * s->rows), tall = rows - 2 * pair > 1 ? 2 : 1;
@@ -393,8 +488,16 @@ START_TEST(refused)
     refuses(d, "one matmul");
     d = c, d.p.y_type = HAP_F32, d.activation = TILE_GELU_ERF;
     refuses(d, "activations");
+    d = c, d.activation = TILE_GELU_ERF;
+    refuses(d, "in turns");
     d = c, d.before = before;
     refuses(d, "two results");
+    d = c, d.activation = TILE_GELU_ERF, d.with = with;
+    refuses(d, "a slope");
+    d = c, d.activation = TILE_GELU_ERF_SLOPE;
+    refuses(d, "a slope");
+    d = c, d.sums = sums;
+    refuses(d, "sums");
     d = c, d.sms = 1;
     refuses(d, "processors");
 }
@@ -408,6 +511,8 @@ int main(void)
     tcase_add_unchecked_fixture(t, set_up, NULL);
     tcase_add_loop_test(t, shapes, 0, 3 * TILE_SHAPES);
     tcase_add_loop_test(t, tall, 0, TILE_SHAPES);
+    tcase_add_loop_test(t, slopes, 0, TILE_SHAPES);
+    tcase_add_loop_test(t, parts, 0, 3 * TILE_SHAPES);
     tcase_add_loop_test(t, added_in_place, 0, TILE_SHAPES);
     tcase_add_loop_test(t, signals, 0, TILE_SHAPES);
     tcase_add_test(t, late_flag);

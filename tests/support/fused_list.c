@@ -324,14 +324,25 @@ static int to_update(const cuda_record *c, int *updates)
     return n + *updates;
 }
 
+static int chains(const cuda_record *c, cuda_chain which)
+{
+    int n = 0;
+    for (int i = 0; i < c->n; i++)
+        n += c->call[i].kind == CUDA_OP && c->call[i].chain == which;
+    return n;
+}
+
 void __wrap_hap_backend_sync(hap_rank *r)
 {
     if (r->in_step && own.mode == RECORDING) {
         int gone = cuda_fuse(r, &own.list), updates, launches = to_update(&own.list, &updates);
         cuda_ahead_find(&own.list);
-        fprintf(stderr,
-                "rank %d %d calls, %d left out or joined; %d to update, %d of them updates\n",
-                r->id, own.list.n, gone, launches, updates);
+        fprintf(
+            stderr,
+            "rank %d %d calls, %d left out or joined; %d to update, %d of them updates; %d gelus, "
+            "%d gradients of gelu with a matmul\n",
+            r->id, own.list.n, gone, launches, updates, chains(&own.list, CUDA_GELU),
+            chains(&own.list, CUDA_DENSE_SLOPE));
     }
     bool parts = getenv("HAP_TEST_WAYS") && own.mode == LISTED && own.steps % 2 == 1;
     if (r->in_step && parts && !own.live) {

@@ -162,3 +162,12 @@ const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, i
     free(d.on), free(d.of), free(d.written), free(there), free(all);
     return why;
 }
+
+bool test_cuda_is_hopper(void)
+{
+    int device, major = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess)
+        return false;
+    return major == 9;
+}

@@ -16,5 +16,6 @@ const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, i
 // Whether tensors lie on the device as far behind a multiple of 16 bytes as on the host; at one
 // else.
 void test_cuda_keep_offsets(bool keep);
+bool test_cuda_is_hopper(void);
 
 #endif

@@ -44,7 +44,8 @@ typedef struct cuda_made {
     int graphs;
 } cuda_made;
 
-struct cuda_dense;     // cuda_dense.c
+struct cuda_dense;     // cuda_multiply.c
+struct cuda_tiles;     // cuda_tiles.cu
 struct cuda_attention; // cuda_cudnn.cpp
 struct cuda_shadows;   // cuda_shadow.c
 struct cuda_columns;   // cuda_columns.cu
@@ -72,6 +73,7 @@ typedef struct cuda_context {
     int64_t *found;  // device: of cuda_find
     int line;        // of the call being made, for traps
     struct cuda_dense *dense;
+    struct cuda_tiles *tiles;
     struct cuda_attention *attention;
     bool no_cudnn, missed_cudnn; // the library was not found; a head that it takes came
     struct cuda_shadows *shadows;

@@ -255,6 +255,45 @@ static void join_slope(cuda_record *c, int i)
         c->call[i].chain = CUDA_SLOPE;
 }
 
+// A matmul's kernel may write y, and reads what lies where it does: not what else it reads.
+static bool beside_operands(const hap_op_call *linear, const hap_tensor *y)
+{
+    for (int k = 0; k < linear->n_in; k++)
+        if (linear->in[k] && cuda_meets(y, linear->in[k])) return false;
+    return true;
+}
+
+// linear, gelu of its result, which may be read by others.
+static void join_gelu(cuda_record *c, int i)
+{
+    const hap_op_call *linear = op_at(c, i);
+    const hap_tensor *t = linear->out[0];
+    int at = cuda_reader_near(c, i, HAP_OP_gelu, t);
+    if (at < 0) return;
+    const hap_tensor *y = op_at(c, at)->out[0];
+    if (!cuda_meets(y, t) && beside_operands(linear, y) && cuda_joins(c, i, at))
+        c->call[i].chain = CUDA_GELU;
+}
+
+// linear, gelu_bwd of its result, which nobody else reads (, sum): the linear comes down to it.
+static void join_dense_slope(const hap_rank *r, cuda_record *c, int i)
+{
+    const hap_op_call *slope = op_at(c, i);
+    const hap_tensor *dy = slope->in[0], *y = slope->out[0];
+    int w = cuda_last_write(c, i, dy);
+    if (w < 0 || c->call[w].kind != CUDA_OP || c->call[w].chain) return;
+    const hap_op_call *linear = op_at(c, w);
+    if (linear->op != HAP_OP_linear || (linear->n_in > 2 && linear->in[2]) ||
+        !cuda_same_place(linear->out[0], dy) || cuda_outlives(r, dy) ||
+        !cuda_only_reads(c, w, i, dy) || cuda_meets(y, slope->in[1]))
+        return;
+    for (int k = i; k <= i + c->call[i].n_joined; k++)
+        if (!beside_operands(linear, op_at(c, k)->out[0]) ||
+            cuda_meets(op_at(c, k)->out[0], slope->in[1]))
+            return;
+    if (cuda_leads(c, w, i)) c->call[i - 1].chain = CUDA_DENSE_SLOPE;
+}
+
 // A matmul whose result is added to y, in y's place, and read by nobody else adds to it.
 static void join_adds(const hap_rank *r, cuda_record *c, int i)
 {
@@ -414,12 +453,14 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
 #define HAP_JOIN_SLOPE(op) case HAP_OP_##op:
 #include "hap/joins.def"
             join_slope(c, i);
+            if (!exact && op_at(c, i)->op == HAP_OP_gelu_bwd) join_dense_slope(r, c, i);
             break;
         case HAP_OP_row_max:
             join_ce(r, c, i);
             break;
         case HAP_OP_linear:
-            if (!exact) join_adds(r, c, i);
+            if (!exact) join_gelu(c, i);
+            if (!exact && !c->call[i].chain) join_adds(r, c, i);
             break;
         case HAP_OP_embedding_bwd:
             join_lookup(c, i);

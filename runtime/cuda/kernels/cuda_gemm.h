@@ -30,6 +30,8 @@ static inline cuda_gemm cuda_gemm_of(int64_t m, int64_t n, int64_t k, bool a_t, 
     return p;
 }
 
+bool cuda_same_gemm(const cuda_gemm *a, const cuda_gemm *b);
+
 const char *cuda_multiply(cuda_context *x, cuda_gemm p, const void *a, const void *b,
                           const void *bias, void *y);
 

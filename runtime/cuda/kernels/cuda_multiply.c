@@ -126,8 +126,6 @@ static cublasStatus_t run(cuda_context *x, const dense_plan *d, const cublasLtMa
                           d->y, y, d->y, algo, x->dense->space, SPACE, x->stream);
 }
 
-static bool same_gemm(const cuda_gemm *a, const cuda_gemm *b);
-
 // Ms of one of `runs` runs.
 static const char *time_runs(cuda_context *x, const dense_plan *d, const cublasLtMatmulAlgo_t *algo,
                              const void *a, const void *b, void *y, int runs, float *ms)
@@ -223,7 +221,7 @@ static const char *choose(cuda_context *x, dense_plan *d, const void *a, const v
     cuda_gemm fresh = d->p;
     fresh.adds = false;
     for (int i = 0; i < x->dense->n && d->p.adds; i++)
-        if (x->dense->plan[i].align == d->align && same_gemm(&x->dense->plan[i].p, &fresh))
+        if (x->dense->plan[i].align == d->align && cuda_same_gemm(&x->dense->plan[i].p, &fresh))
             d->algo = x->dense->plan[i].algo;
     if (!x->dense->timed || x->capturing || d->p.adds ||
         (double)d->p.m * (double)d->p.n * (double)d->p.k < 1e8)
@@ -231,7 +229,7 @@ static const char *choose(cuda_context *x, dense_plan *d, const void *a, const v
     return choose_by_time(x, d, found, n, a, b, y);
 }
 
-static bool same_gemm(const cuda_gemm *a, const cuda_gemm *b)
+bool cuda_same_gemm(const cuda_gemm *a, const cuda_gemm *b)
 {
     return a->m == b->m && a->n == b->n && a->k == b->k && a->batch == b->batch &&
            a->step_a == b->step_a && a->step_b == b->step_b && a->step_y == b->step_y &&
@@ -255,7 +253,7 @@ const char *cuda_multiply(cuda_context *x, cuda_gemm p, const void *a, const voi
     int align = alignment(a, b, y);
     dense_plan *plan = NULL;
     for (int i = 0; i < d->n && !plan; i++)
-        if (d->plan[i].align == align && same_gemm(&d->plan[i].p, &p)) plan = &d->plan[i];
+        if (d->plan[i].align == align && cuda_same_gemm(&d->plan[i].p, &p)) plan = &d->plan[i];
     bool fresh = !plan;
     if (fresh) {
         if (d->n == d->cap) {

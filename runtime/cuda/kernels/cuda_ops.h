@@ -103,6 +103,8 @@ CUDA_ROW(clip_scale);
 // --- parts with state of their own ---
 const char *cuda_dense_start(cuda_context *x);
 void cuda_dense_end(cuda_context *x);
+const char *cuda_tiles_start(cuda_context *x);
+void cuda_tiles_end(cuda_context *x);
 
 // Sums of columns that are put off (cuda_columns.cu): all are done; whether one goes to these
 // bytes; none is any more.

@@ -3,12 +3,18 @@
 // stored. So what makes an operand, or takes a result, runs beside the matmul and not before or
 // behind it.
 //
-//   y[m,n] = activation(a b + bias (+ add))       bf16 in, sums in f32, bf16 or f32 out
+//   y[m,n] = activation(a b + bias (+ with))      bf16 in, sums in f32, bf16 or f32 out
 //
 // The list is taken from its front by clusters of two blocks. The two share the operand that their
-// tiles have in common: each loads half of it for both. No block waits for another's tile, so a
-// list ends if what its flags wait for does not wait for the list; with flags of the own list's
-// counts, tiles that wait stand behind those that they wait for.
+// tiles have in common: each loads half of it for both. A list ends if what its flags wait for does
+// not wait for the list; with flags of the own list's counts, tiles that wait stand behind those
+// that they wait for.
+//
+// Where tiles are few, or a last round of them would leave processors idle, clusters have parts of
+// a tile's k: all but the first part of k go to slots, in f32, and who has the first adds them in
+// the order of k. Parts stand first in a cluster's share of the list, and what adds them last: it
+// waits for clusters of lower number alone, whose parts wait for nobody. Bits are the list's, not
+// the number of processors'.
 
 #ifndef HAP_RUNTIME_CUDA_TILE_GEMM_H
 #define HAP_RUNTIME_CUDA_TILE_GEMM_H
@@ -20,7 +26,8 @@
 extern "C" {
 #endif
 
-// Forms of the kernel. A block's tile is rows x cols; `parts` times it counts at its flag.
+// Forms of the kernel. A block's tile is rows x cols; `parts` times it counts at its flag. Forms in
+// turns (parts 1) alone have activations, and they alone no parts of k.
 typedef struct tile_shape {
     const char *name;
     int rows, cols, parts;
@@ -32,23 +39,47 @@ typedef struct tile_call {
     cuda_gemm p;                // one matrix; not its `adds` and has_bias: bias and add
     tile_activation activation; // of the rounded value; of bf16 results alone
     const void *a, *b, *bias;   // bias [n] of bias_type
-    const void *add;            // as y lies, may be y; added before the rounding
-    void *y, *before;           // before: as y lies, gets what the activation is taken of; or NULL
-    const tile_entry *list;     // on the device
+    const void *with;       // as y lies, may be y: added before the rounding, or where a slope is
+                            // taken
+    void *y, *before;       // before: as y lies, gets what the activation is taken of; or NULL
+    float *sums;            // of a slope's results: of each 64 rows, [rows / 64, n]; or NULL
+    const tile_entry *list; // on the device
     int entries;
     int sms;         // that the kernel takes
     uint32_t *flags; // on the device, where a tile waits or signals
     uint32_t epoch;
+    void *room;       // tile_room bytes on the device for lists with parts; zero at first, and not
+                      // of two calls at a time
     uint32_t *late;   // host memory, mapped: 1 + the flag that did not come in time
     int64_t patience; // ns; a wait that takes longer ends, with a wrong result. 0: 30 s
 } tile_call;
 
 // NULL if the kernel takes such a call on this device, else why not.
 const char *tile_why_not(const tile_call *c);
+// How those tiles that do not come out even are shared: each `tiles` of them by `clusters`
+// clusters, more than they, in equal parts of their k. Few clusters to a share read different k at
+// a time, so that the others find operands in L2. {0, 0}: not shared; nor are tiles of forms in
+// turns.
+typedef struct tile_share {
+    int clusters, tiles;
+} tile_share;
+
 // The list of all tiles of an m x n result for clusters of `sms` processors, without waits and
 // signals: groups of rows, as many that the operands of the tiles in flight are few. Returns the
 // entries, which are written if `list` is not NULL.
-int tile_list(const tile_shape *s, int64_t m, int64_t n, int sms, tile_entry *list);
+int tile_list(const tile_shape *s, int64_t m, int64_t n, int64_t k, int sms, tile_share share,
+              tile_entry *list);
+int64_t tile_room(const tile_shape *s, int sms);
+
+// Ways to run a matmul, by a small price: what the cluster with most to do takes.
+typedef struct tile_way {
+    const tile_shape *shape;
+    tile_share share;
+    double cycles; // of a processor
+} tile_way;
+// The best `most`, cheapest first; with_parts: also those that share. Returns how many there are.
+int tile_ways(int64_t m, int64_t n, int64_t k, int sms, bool with_parts, int most, tile_way *way);
+// Activations: by forms in turns, of a that is not turned.
 const char *tile_run(const tile_call *c, const tile_shape *s, cudaStream_t stream);
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 //   other warpgroups  multiply from the stages, and put results into their slots
 //
 // Together the multiplying warpgroups have 64 rows of a tile each (or 128), or, ping-pong, a whole
-// tile in turns, so that one multiplies while another ends its tile.
+// tile in turns, so that one multiplies while others end their tiles.
 //
 // A stage holds a [rows, 64] and b [cols, 64] of the tile in boxes of 128 bytes by so many rows,
 // swizzled. Where rows of the operand are steps of k, a box is 64 of its columns by 64 k.
@@ -21,6 +21,10 @@
 namespace tile
 {
 enum { K_STEP = 64, SLOT = 8192, MOST_SHARED = 232448 };
+enum { BIAS_BARRIER = 1, TURN_BARRIER = 4 }; // one a multiplying warpgroup
+// What a kernel does with its results, built apart: each has registers for its own alone. Forms in
+// turns have all three, the others PLAIN and parts of k.
+enum ending { PLAIN, GELU, SLOPE };
 
 template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS_> struct form {
     static constexpr int ROWS = ROWS_, COLS = COLS_, GROUPS = GROUPS_; // GROUPS: that multiply
@@ -33,8 +37,10 @@ template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS
     static constexpr int MOVERS = GROUPS == 3 ? 32 : FULL ? 24 : 40;
     static constexpr int OTHERS = GROUPS == 3 ? 160 : FULL ? 240 : 232;
     static constexpr int BARRIERS = 8 * (2 * STAGES + 2 * GROUPS * SLOTS);
+    static constexpr int FLOATS = COLS > 256 ? COLS : 256; // a group's: a bias, or sums of columns
     static constexpr int SHARED =
-        STAGES * (A_BYTES + B_BYTES) + GROUPS * (SLOTS * SLOT + COLS * 4) + BARRIERS;
+        STAGES * (A_BYTES + B_BYTES) + GROUPS * (SLOTS * SLOT + FLOATS * 4) + BARRIERS;
+    static constexpr int BEHIND = SLOTS > 2; // stores that still read their slot
     static_assert(SHARED <= MOST_SHARED, "");
 };
 
@@ -63,12 +69,12 @@ template <class F> struct memory {
         b = a + F::STAGES * F::A_BYTES;
         slots = b + F::STAGES * F::B_BYTES;
         biases = slots + F::GROUPS * F::SLOTS * SLOT;
-        barriers = biases + F::GROUPS * F::COLS * 4;
+        barriers = biases + F::GROUPS * F::FLOATS * 4;
     }
     __device__ uint32_t full(int s) const { return barriers + 16 * s; }
     __device__ uint32_t empty(int s) const { return barriers + 16 * s + 8; }
     __device__ uint32_t slot(int g, int s) const { return slots + (g * F::SLOTS + s) * SLOT; }
-    __device__ uint32_t bias(int g) const { return biases + g * F::COLS * 4; }
+    __device__ uint32_t bias(int g) const { return biases + g * F::FLOATS * 4; }
     __device__ uint32_t filled(int g, int s) const
     {
         return barriers + 16 * (F::STAGES + g * F::SLOTS + s);
@@ -78,33 +84,40 @@ template <class F> struct memory {
 
 // This block's tile of an entry.
 template <class F> struct my_tile {
-    int row, col, kind, wait, until, signal;
+    int row, col, kind, wait, until, signal, from, steps, slot, slots;
     bool inside;
     __device__ my_tile(const tile_args &p, int t, uint32_t block)
     {
         const int2 *e = (const int2 *)(p.list + t);
         int2 at = __ldg(e), what = __ldg(e + 1), flags = __ldg(e + 2);
+        int2 k = __ldg(e + 3), sums = __ldg(e + 4);
         row = at.x, col = at.y, kind = what.x, wait = what.y, until = flags.x, signal = flags.y;
+        from = k.x, steps = k.y, slot = sums.x, slots = sums.y;
         if (block && kind & TILE_RIGHT) col += F::COLS;
         if (block && !(kind & TILE_RIGHT)) row += F::ROWS;
         inside = row < p.m && col < p.n;
     }
 };
 
-// --- loads ---
-
 // Until a flag has counted as far. It gives up after a while: the host then ends the job.
-__device__ inline void wait_flag(const tile_args &p, int flag, uint32_t until)
+__device__ inline void wait_number(const tile_args &p, const uint32_t *at, uint32_t until,
+                                   uint32_t name)
 {
-    const uint32_t *at = p.flags + (int64_t)flag * TILE_FLAG_APART;
     uint64_t begin = 0;
-    for (int n = 1; (int32_t)(read_flag(at) - p.epoch * until) < 0; n++) {
+    for (int n = 1; (int32_t)(read_flag(at) - until) < 0; n++) {
         if (n % 256) continue;
         if (!begin) begin = nanoseconds();
         if (nanoseconds() - begin < p.patience) continue;
-        *(volatile uint32_t *)p.late = 1 + (uint32_t)flag;
+        *(volatile uint32_t *)p.late = name;
         break;
     }
+}
+
+// --- loads ---
+
+__device__ inline void wait_flag(const tile_args &p, int flag, uint32_t until)
+{
+    wait_number(p, p.flags + (int64_t)flag * TILE_FLAG_APART, p.epoch * until, 1 + (uint32_t)flag);
     fence_all(); // the copies that follow see what was written before the flag
 }
 
@@ -144,7 +157,7 @@ __device__ inline void load_tiles(const tile_args &p, const memory<F> &m, uint32
         const my_tile<F> e(p, t, block);
         const bool right = e.kind & TILE_RIGHT;
         if (e.kind & TILE_WAITS) wait_flag(p, e.wait, (uint32_t)e.until);
-        for (int k = 0; k < p.k_steps; k++, stage.next()) {
+        for (int k = e.from; k < e.from + e.steps; k++, stage.next()) {
             const int s = stage.at;
             const uint32_t full = m.full(s);
             barrier_wait(m.empty(s), stage.parity ^ 1);
@@ -165,18 +178,66 @@ template <class F> __device__ inline int first_row(const my_tile<F> &e, int g, i
     return e.row + 64 * (F::TURNS ? b : g * F::BLOCKS + b);
 }
 
-// One thread: what group g puts into its slots goes to y in the same order. Stores from all slots
-// but one may be under way when the next is issued.
+// The boxes of p.with that a group's slots get, in the order of its stores.
+template <class F> struct boxes {
+    const tile_args &p;
+    const int g, width;
+    const uint32_t block;
+    int t, n = -1, b, row, col; // tile; the box: which block of rows, where
+    int first, last;            // columns of the tile
+    __device__ boxes(const tile_args &p_, int g_, uint32_t block_)
+        : p(p_), g(g_), width(p_.wide ? 32 : 64), block(block_),
+          t((int)blockIdx.x / 2 - (int)gridDim.x / 2)
+    {
+        tile();
+    }
+    __device__ bool there() const { return t < p.entries; }
+    __device__ void tile() // the next one that has a box
+    {
+        for (;;) {
+            t += (int)gridDim.x / 2, n++;
+            if (!there()) return;
+            if (F::TURNS && n % F::GROUPS != g) continue;
+            const my_tile<F> e(p, t, block);
+            row = first_row(e, g, 0), first = col = e.col, b = 0;
+            last = min(e.col + F::COLS, p.n);
+            if (e.inside && !(e.kind & TILE_PART) && row < p.m) return;
+        }
+    }
+    __device__ void next()
+    {
+        if ((col += width) < last) return;
+        col = first, row += 64;
+        if (++b == F::BLOCKS || row >= p.m) tile();
+    }
+};
+
+// One thread: what group g puts into its slots goes to y in the same order. A slot is free, or has
+// its box of p.with, as soon as its store has read it.
 template <class F>
 __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g, uint32_t block)
 {
-    ring<F::SLOTS> slot;
+    ring<F::SLOTS> slot, freed;
     const int width = p.wide ? 32 : 64, maps = p.has_before ? 2 : 1;
+    boxes<F> with(p, g, block);
+    auto free_slot = [&]() {
+        const uint32_t stored = m.stored(g, freed.at);
+        if (!p.has_with) {
+            barrier_arrive(stored);
+        } else if (with.there()) {
+            barrier_expect(stored, SLOT);
+            load_box(m.slot(g, freed.at), &p.with, with.col, with.row, stored);
+            with.next();
+        }
+        freed.next();
+    };
+    for (int i = 0; i < F::SLOTS && p.has_with; i++)
+        free_slot();
     int issued = 0;
     for (int t = (int)blockIdx.x / 2, n = 0; t < p.entries; t += (int)gridDim.x / 2, n++) {
         if (F::TURNS && n % F::GROUPS != g) continue;
         const my_tile<F> e(p, t, block);
-        if (!e.inside) continue;
+        if (!e.inside || e.kind & TILE_PART) continue;
         for (int b = 0; b < F::BLOCKS; b++) {
             const int row = first_row(e, g, b);
             if (row >= p.m) break;
@@ -185,9 +246,9 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
                     barrier_wait(m.filled(g, slot.at), slot.parity);
                     store_box(k + 1 < maps ? &p.before : &p.y, m.slot(g, slot.at), e.col + c, row);
                     slot.next();
-                    if (++issued < F::SLOTS) continue;
-                    stores_read<F::SLOTS - 1>();
-                    barrier_arrive(m.stored(g, slot.at)); // the oldest
+                    if (++issued <= F::BEHIND) continue;
+                    stores_read<F::BEHIND>();
+                    free_slot();
                 }
         }
         if (e.kind & TILE_SIGNALS) {
@@ -201,23 +262,8 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
 
 // --- results ---
 
-// The elements of `add` to N blocks of 8 columns.
-template <int N> __device__ inline void add_before(const tile_args &p, int row, int col, float *d)
-{
-#pragma unroll
-    for (int j = 0; j < N; j++)
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const int r = row + 8 * (i / 2), c = col + 8 * j + i % 2;
-            const int64_t at = r * p.add_row + c;
-            if (r >= p.m || c >= p.n) continue;
-            d[4 * j + i] += p.wide ? ((const float *)p.add)[at]
-                                   : __bfloat162float(((const __nv_bfloat16 *)p.add)[at]);
-        }
-}
-
 // A warpgroup's slots: 64 rows of 128 bytes, swizzled. Lane and warp are of the group.
-template <class F> struct putter {
+template <class F, ending END> struct putter {
     const tile_args &p;
     const memory<F> &m;
     const int group, thread, lane, warp;
@@ -229,7 +275,7 @@ template <class F> struct putter {
     }
     __device__ uint32_t take() // the slot that is next, once it is free
     {
-        barrier_wait(m.stored(group, slot.at), slot.parity ^ 1);
+        barrier_wait(m.stored(group, slot.at), slot.parity ^ (p.has_with ? 0 : 1));
         return m.slot(group, slot.at);
     }
     __device__ void give()
@@ -241,28 +287,43 @@ template <class F> struct putter {
     }
 
     // 64 columns of bf16, eight blocks of 8: pairs of a row, then of the row 8 below.
-    __device__ void put_pairs(const uint32_t (&v)[16])
+    __device__ uint32_t pairs_at(uint32_t slot, int j) const
     {
-        const uint32_t to = take();
         const int i = lane / 8, row = warp * 16 + i % 2 * 8 + lane % 8;
+        return slot + row * 128 + (((j + i / 2) ^ (row & 7)) << 4);
+    }
+    __device__ void get_pairs(uint32_t from, uint32_t (&v)[16]) const
+    {
 #pragma unroll
         for (int j = 0; j < 8; j += 2)
-            store_matrices(to + row * 128 + (((j + i / 2) ^ (row & 7)) << 4), v[2 * j],
-                           v[2 * j + 1], v[2 * j + 2], v[2 * j + 3]);
+            load_matrices(pairs_at(from, j), v + 2 * j);
+    }
+    __device__ void put_pairs(uint32_t to, const uint32_t (&v)[16])
+    {
+#pragma unroll
+        for (int j = 0; j < 8; j += 2)
+            store_matrices(pairs_at(to, j), v[2 * j], v[2 * j + 1], v[2 * j + 2], v[2 * j + 3]);
         give();
     }
-    __device__ void put(const float *d)
+    __device__ void put(float *d)
     {
+        const uint32_t to = take();
         uint32_t v[16];
+        if (p.has_with) {
+            get_pairs(to, v);
+#pragma unroll
+            for (int i = 0; i < 16; i++)
+                d[2 * i] += low(v[i]), d[2 * i + 1] += high(v[i]);
+        }
         pack(d, v);
-        put_pairs(v);
+        put_pairs(to, v);
     }
     // The activation is of the rounded values: its bits are those of the op that reads them.
     __device__ void put_activated(const float *d)
     {
         uint32_t v[16];
         pack(d, v);
-        if (p.has_before) put_pairs(v);
+        if (p.has_before) put_pairs(take(), v);
         if (p.activation == TILE_GELU_TANH) {
 #pragma unroll
             for (int i = 0; i < 16; i++)
@@ -273,7 +334,63 @@ template <class F> struct putter {
             for (int i = 0; i < 16; i++)
                 v[i] = pack_bf16(short_gelu(low(v[i])), short_gelu(high(v[i])));
         }
-        put_pairs(v);
+        put_pairs(take(), v);
+    }
+    // The slope at what lies in the slot, times the rounded value: the bits of the op. sums: of this
+    // row of blocks, from its column on.
+    __device__ void put_sloped(const float *d, float *sums, int cols)
+    {
+        const uint32_t to = take();
+        uint32_t v[16];
+        float s[16];
+        get_pairs(to, v);
+        if (p.activation == TILE_GELU_TANH_SLOPE)
+            slopes(d, v, s, [](float x) { return hap_formula::gelu_tanh_slope(x); });
+        else
+            slopes(d, v, s, [](float x) { return short_gelu_slope(x); });
+        put_pairs(to, v);
+        if (p.sums) add_columns(s, sums, cols);
+    }
+    template <class S>
+    __device__ static void slopes(const float *d, uint32_t (&v)[16], float (&s)[16], S slope)
+    {
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            const uint32_t by = pack_bf16(d[2 * i], d[2 * i + 1]);
+            v[i] = pack_bf16(__fmul_rn(low(by), slope(low(v[i]))),
+                             __fmul_rn(high(by), slope(high(v[i]))));
+            if (i % 2)
+                s[i - 1] += low(v[i]), s[i] += high(v[i]);
+            else
+                s[i] = low(v[i]), s[i + 1] = high(v[i]);
+        }
+    }
+    // Between lanes of different rows: each keeps the sums of half the columns.
+    template <int N> __device__ void halve(float (&s)[16]) const
+    {
+        const bool upper = lane & 2 * N;
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            const float mine = upper ? s[i + N] : s[i], other = upper ? s[i] : s[i + N];
+            s[i] = mine + __shfl_xor_sync(~0u, other, 2 * N);
+        }
+    }
+    // s[2 j], s[2 j + 1]: a thread's sums of columns 8 j + 2 (lane mod 4) and the next. A lane is
+    // left with columns 2 lane and 2 lane + 1 of its warp's 16 rows; then the four warps, in order.
+    __device__ void add_columns(float (&s)[16], float *sums, int cols) const
+    {
+        halve<8>(s);
+        halve<4>(s);
+        halve<2>(s);
+        threads_wait(BIAS_BARRIER + group, 128); // those before are read
+        store_shared(m.bias(group) + warp * 256 + lane * 8, s[0], s[1]);
+        threads_wait(BIAS_BARRIER + group, 128);
+        if (thread >= 64 || thread >= cols) return;
+        float sum = 0;
+#pragma unroll
+        for (int w = 0; w < 4; w++)
+            sum += load_shared_one(m.bias(group) + w * 256 + thread * 4);
+        sums[thread] = sum;
     }
     __device__ static void pack(const float *d, uint32_t (&v)[16])
     {
@@ -296,17 +413,19 @@ template <class F> struct putter {
         const uint32_t to = take();
         const int row = warp * 16 + lane / 4;
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
-            const uint32_t at = (((2 * j + lane % 4 / 2) ^ (row & 7)) << 4) + lane % 2 * 8;
-            store_shared(to + row * 128 + at, d[4 * j], d[4 * j + 1]);
-            store_shared(to + (row + 8) * 128 + at, d[4 * j + 2], d[4 * j + 3]);
+        for (int j = 0; j < 8; j++) { // four blocks; of each a row and the row 8 below
+            const uint32_t at = to + (row + j % 2 * 8) * 128 + lane % 2 * 8 +
+                                (((j / 2 * 2 + lane % 4 / 2) ^ (row & 7)) << 4);
+            float2 v = {0, 0};
+            if (p.has_with) v = load_shared(at);
+            store_shared(at, d[2 * j] + v.x, d[2 * j + 1] + v.y);
         }
         give();
     }
     // The bias of the tile's columns to shared memory, while others multiply.
     __device__ void keep_bias(int col) const
     {
-        threads_wait(1 + group, 128); // that of the tile before is read
+        threads_wait(BIAS_BARRIER + group, 128); // that of the tile before is read
         for (int i = 2 * thread; i < F::COLS; i += 256) {
             float2 v = {0, 0};
             if (col + i < p.n && p.bias_is_wide)
@@ -316,7 +435,7 @@ template <class F> struct putter {
                     __ldg((const __nv_bfloat162 *)((const __nv_bfloat16 *)p.bias + col + i)));
             store_shared(m.bias(group) + 4 * i, v.x, v.y);
         }
-        threads_wait(1 + group, 128);
+        threads_wait(BIAS_BARRIER + group, 128);
     }
     __device__ void add_bias(int col, float *d) const
     {
@@ -327,18 +446,24 @@ template <class F> struct putter {
             d[4 * j + 2] += v.x, d[4 * j + 3] += v.y;
         }
     }
-    __device__ void add_all(const my_tile<F> &e, int row, int col, float *d) const
+    __device__ void add_bias_of(const my_tile<F> &e, int col, float *d) const
     {
         if (p.bias) add_bias(col - e.col + lane % 4 * 2, d);
-        if (p.add) add_before<8>(p, row + warp * 16 + lane / 4, col + lane % 4 * 2, d);
     }
 
     // A tile's results.
     __device__ void tile(const my_tile<F> &e, float (&d)[F::BLOCKS][F::COLS / 2])
     {
-        if (p.activation != TILE_NONE) {
+        if constexpr (END != PLAIN) {
             activated(e, d);
             return;
+        }
+        if constexpr (!F::TURNS) {
+            if (e.kind & TILE_PART) {
+                put_part(e, d);
+                return;
+            }
+            if (e.slots) add_parts(e, d);
         }
 #pragma unroll
         for (int b = 0; b < F::BLOCKS; b++) {
@@ -348,7 +473,7 @@ template <class F> struct putter {
             for (int c = 0; c < F::COLS; c += 64) {
                 if (e.col + c >= p.n) break;
                 float *at = d[b] + c / 2;
-                add_all(e, row, e.col + c, at);
+                add_bias_of(e, e.col + c, at);
                 if (!p.wide) {
                     put(at);
                     continue;
@@ -358,21 +483,73 @@ template <class F> struct putter {
             }
         }
     }
-    // One piece of code for all columns, or fetching it would take longer than it runs: what comes
-    // next moves to the first registers.
+    // One piece of code for all blocks of rows, or fetching it would take longer than it runs: the
+    // next block moves to the first registers.
     __device__ void activated(const my_tile<F> &e, float (&d)[F::BLOCKS][F::COLS / 2])
     {
-        constexpr int N = F::COLS / 2, PIECES = F::COLS / 64;
 #pragma unroll 1
-        for (int i = 0; i < F::BLOCKS * PIECES; i++) {
-            const int row = first_row(e, group, i / PIECES), col = e.col + i % PIECES * 64;
-            if (row < p.m && col < p.n) {
-                add_all(e, row, col, d[0]);
-                put_activated(d[0]);
+        for (int b = 0; b < F::BLOCKS; b++) {
+            const int row = first_row(e, group, b);
+            if (row >= p.m) break;
+#pragma unroll
+            for (int c = 0; c < F::COLS; c += 64) {
+                const int col = e.col + c;
+                float *at = d[0] + c / 2;
+                if (col >= p.n) break;
+                if constexpr (END == SLOPE) {
+                    put_sloped(at, p.sums + row / 64 * (int64_t)p.n + col, p.n - col);
+                } else {
+                    add_bias_of(e, col, at);
+                    put_activated(at);
+                }
             }
 #pragma unroll
-            for (int k = 0; k < F::BLOCKS * N - 32; k++)
-                d[k / N][k % N] = d[(k + 32) / N][(k + 32) % N];
+            for (int k = 0; k < (F::BLOCKS - 1) * F::COLS / 2; k++)
+                d[k / (F::COLS / 2)][k % (F::COLS / 2)] =
+                    d[k / (F::COLS / 2) + 1][k % (F::COLS / 2)];
+        }
+    }
+
+    // --- sums of a part of k, a thread's beside those of the next one ---
+
+    __device__ float4 *part_at(int slot) const
+    {
+        const int at = (slot * 2 + (int)block_of_cluster()) * F::ROWS * F::COLS;
+        return (float4 *)(p.slots + at) + group * F::BLOCKS * F::COLS / 8 * 128 + thread;
+    }
+    __device__ uint32_t *part_flag(int slot) const
+    {
+        return p.slot_flags + slot * TILE_SLOT_FLAGS + ((int)block_of_cluster() * 4 + group) * 32;
+    }
+    __device__ void put_part(const my_tile<F> &e, const float (&d)[F::BLOCKS][F::COLS / 2])
+    {
+        float4 *to = part_at(e.slot);
+#pragma unroll
+        for (int i = 0; i < F::BLOCKS * F::COLS / 8; i++) {
+            const float *at = &d[i / (F::COLS / 8)][i % (F::COLS / 8) * 4];
+            __stcg(to + i * 128, make_float4(at[0], at[1], at[2], at[3]));
+        }
+        __threadfence();
+        threads_wait(BIAS_BARRIER + group, 128);
+        if (thread == 0) count_flag(part_flag(e.slot));
+    }
+    // In the order of the slots. Who adds a part takes its flag back: the next kernel finds all at 0.
+    __device__ void add_parts(const my_tile<F> &e, float (&d)[F::BLOCKS][F::COLS / 2])
+    {
+#pragma unroll 1
+        for (int slot = e.slot; slot < e.slot + e.slots; slot++) {
+            if (thread == 0) {
+                wait_number(p, part_flag(slot), 1, 1u << 31 | (uint32_t)slot);
+                *part_flag(slot) = 0;
+            }
+            threads_wait(BIAS_BARRIER + group, 128);
+            const float4 *from = part_at(slot);
+#pragma unroll
+            for (int i = 0; i < F::BLOCKS * F::COLS / 8; i++) {
+                float *at = &d[i / (F::COLS / 8)][i % (F::COLS / 8) * 4];
+                const float4 v = __ldcg(from + i * 128);
+                at[0] += v.x, at[1] += v.y, at[2] += v.z, at[3] += v.w;
+            }
         }
     }
 };
@@ -381,18 +558,18 @@ template <class F> struct putter {
 
 // One tile's k steps into d; a stage is given back to both blocks one step late.
 template <class F, bool A_T, bool B_T>
-__device__ inline void multiply(const tile_args &p, const memory<F> &m, ring<F::STAGES> &stage,
-                                int g, int thread, float (&d)[F::BLOCKS][F::COLS / 2])
+__device__ inline void multiply(const memory<F> &m, ring<F::STAGES> &stage, int steps, int g,
+                                int thread, float (&d)[F::BLOCKS][F::COLS / 2])
 {
     // In units of 16 bytes: steps of 16 k and blocks of 64 rows; in rows of k a step is 16 rows.
     constexpr int A_K = A_T ? 128 : 2, B_K = B_T ? 128 : 2, ROWS64 = 8192 / 16;
-    const uint64_t a0 = operand_at(m.a + (F::TURNS ? 0 : g * F::BLOCKS) * 8192, 8192);
-    const uint64_t b0 = operand_at(m.b, 8192);
+    const uint32_t a0 = operand_at(m.a + (F::TURNS ? 0 : g * F::BLOCKS) * 8192, 8192);
+    const uint32_t b0 = operand_at(m.b, 8192);
     int last = -1;
-    for (int k = 0; k < p.k_steps; k++, stage.next()) {
+    for (int k = 0; k < steps; k++, stage.next()) {
         barrier_wait(m.full(stage.at), stage.parity);
-        const uint64_t a = a0 + (uint32_t)(stage.at * (F::A_BYTES / 16));
-        const uint64_t b = b0 + (uint32_t)(stage.at * (F::B_BYTES / 16));
+        const uint32_t a = a0 + (uint32_t)(stage.at * (F::A_BYTES / 16));
+        const uint32_t b = b0 + (uint32_t)(stage.at * (F::B_BYTES / 16));
         matmul_begin();
 #pragma unroll
         for (int i = 0; i < K_STEP / 16; i++)
@@ -404,37 +581,37 @@ __device__ inline void multiply(const tile_args &p, const memory<F> &m, ring<F::
         if (last >= 0 && thread < 2) barrier_arrive_at(m.empty(last), (uint32_t)thread);
         last = stage.at;
     }
-    // Ping-pong: the other group's turn begins while the last step runs.
-    if (F::TURNS) threads_come(4 + (g ^ 1), 256);
+    // Ping-pong: the next group's turn begins while the last step runs.
+    if (F::TURNS) threads_come(TURN_BARRIER + (g + 1) % F::GROUPS, 256);
     matmul_wait<0>();
 #pragma unroll
     for (int r = 0; r < F::BLOCKS; r++)
         matmul_results(d[r]);
-    if (thread < 2) barrier_arrive_at(m.empty(last), (uint32_t)thread);
+    if (last >= 0 && thread < 2) barrier_arrive_at(m.empty(last), (uint32_t)thread);
 }
 
-template <class F, bool A_T, bool B_T>
+template <class F, ending END, bool A_T, bool B_T>
 __device__ inline void multiply_tiles(const tile_args &p, const memory<F> &m, int g, int thread,
                                       uint32_t block)
 {
     float d[F::BLOCKS][F::COLS / 2];
     ring<F::STAGES> stage;
-    putter<F> put(p, m, g, thread);
-    if (F::TURNS && g == 1) threads_come(4, 256); // the first turn
+    putter<F, END> put(p, m, g, thread);
+    if (F::TURNS && g == F::GROUPS - 1) threads_come(TURN_BARRIER, 256); // the first turn
     for (int t = (int)blockIdx.x / 2, n = 0; t < p.entries; t += (int)gridDim.x / 2, n++) {
         if (F::TURNS && n % F::GROUPS != g) {
-            stage.skip(p.k_steps);
+            stage.skip(__ldg(&p.list[t].steps));
             continue;
         }
         const my_tile<F> e(p, t, block);
         if (p.bias) put.keep_bias(e.col);
-        if (F::TURNS) threads_wait(4 + g, 256);
-        multiply<F, A_T, B_T>(p, m, stage, g, thread, d);
+        if (F::TURNS) threads_wait(TURN_BARRIER + g, 256);
+        multiply<F, A_T, B_T>(m, stage, e.steps, g, thread, d);
         if (e.inside) put.tile(e, d);
     }
 }
 
-template <class F, bool A_T, bool B_T>
+template <class F, ending END, bool A_T, bool B_T>
 __global__ void __launch_bounds__(F::THREADS, 1) kernel(const __grid_constant__ tile_args p)
 {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -464,35 +641,43 @@ __global__ void __launch_bounds__(F::THREADS, 1) kernel(const __grid_constant__ 
             store_tiles<F>(p, m, thread / 32 - 1, block);
     } else {
         registers_up<F::OTHERS>();
-        multiply_tiles<F, A_T, B_T>(p, m, group - 1, thread, block);
+        multiply_tiles<F, END, A_T, B_T>(p, m, group - 1, thread, block);
     }
     __syncwarp();
     cluster_wait(); // the other block may still write into this one's memory
 #endif
 }
 
-template <class F, bool A_T, bool B_T>
+template <class F, ending END, bool A_T, bool B_T>
 const char *launch(const tile_args *p, int clusters, cudaStream_t stream)
 {
     cudaLaunchConfig_t c = {};
     cudaLaunchAttribute pairs = {};
+    auto *const k = kernel<F, END, A_T, B_T>;
     pairs.id = cudaLaunchAttributeClusterDimension;
     pairs.val.clusterDim.x = 2, pairs.val.clusterDim.y = pairs.val.clusterDim.z = 1;
     c.gridDim = dim3((unsigned)clusters * 2), c.blockDim = dim3(F::THREADS);
     c.dynamicSmemBytes = F::SHARED, c.stream = stream;
     c.attrs = &pairs, c.numAttrs = 1;
-    CUDA_CALL(cudaFuncSetAttribute(kernel<F, A_T, B_T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   F::SHARED));
-    return cuda_said(cudaLaunchKernelEx(&c, kernel<F, A_T, B_T>, *p), "tile kernel");
+    CUDA_CALL(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, F::SHARED));
+    return cuda_said(cudaLaunchKernelEx(&c, k, *p), "tile kernel");
 }
 
 // The three products of a linear layer: y = x w', y = x w (and dx = dy w'), dw = x' dy.
 template <class F>
 const char *launch_any(const tile_args *p, bool a_t, bool b_t, int clusters, cudaStream_t stream)
 {
-    if (a_t) return launch<F, true, true>(p, clusters, stream);
-    if (b_t) return launch<F, false, true>(p, clusters, stream);
-    return launch<F, false, false>(p, clusters, stream);
+    if constexpr (F::TURNS) {
+        if (p->activation && p->has_with)
+            return b_t ? launch<F, SLOPE, false, true>(p, clusters, stream)
+                       : launch<F, SLOPE, false, false>(p, clusters, stream);
+        if (p->activation)
+            return b_t ? launch<F, GELU, false, true>(p, clusters, stream)
+                       : launch<F, GELU, false, false>(p, clusters, stream);
+    }
+    if (a_t) return launch<F, PLAIN, true, true>(p, clusters, stream);
+    if (b_t) return launch<F, PLAIN, false, true>(p, clusters, stream);
+    return launch<F, PLAIN, false, false>(p, clusters, stream);
 }
 } // namespace tile
 

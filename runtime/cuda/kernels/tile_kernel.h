@@ -16,16 +16,18 @@ extern "C" {
 // Boxes of the maps, as the kernel loads and stores them: a by half a tile's rows, b by half its
 // columns, 64 k each; 64 columns by 32 k where rows are steps of k; results 64 rows by 128 bytes.
 typedef struct tile_args {
-    CUtensorMap a, b, y, before;
+    CUtensorMap a, b, y, before, with;
     const tile_entry *list;
-    int entries, k_steps; // k_steps: of 64
+    int entries;
     int m, n;
-    const void *bias, *add;
-    int64_t add_row; // elements
+    const void *bias;
+    float *sums; // of columns, [rows / 64, n]
     int activation;
-    bool wide, bias_is_wide, has_before; // wide: f32
+    bool wide, bias_is_wide, has_before, has_with; // wide: f32
     uint32_t *flags, epoch, *late;
-    uint64_t patience; // ns
+    uint32_t *slot_flags; // TILE_SLOT_FLAGS a slot
+    float *slots;         // two tiles a slot
+    uint64_t patience;    // ns
 } tile_args;
 
 // a_t, b_t: rows of the operand are steps of k.

@@ -149,6 +149,7 @@ __device__ inline uint32_t read_flag(const uint32_t *flag)
     return v;
 }
 
+// What other threads of the block wrote before a barrier is released, too.
 __device__ inline void count_flag(uint32_t *flag)
 {
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(flag) : "memory");
@@ -164,11 +165,11 @@ __device__ inline uint64_t nanoseconds()
 // --- matmuls of a warpgroup ---
 
 // Where an operand lies: swizzled by 128 bytes, 8 rows of 128 bytes after one another; blocks of 64
-// columns of an operand whose rows are steps of k lie `apart` bytes from each other.
-__device__ inline uint64_t operand_at(uint32_t address, int apart)
+// columns of an operand whose rows are steps of k lie `apart` bytes from each other. The upper half
+// is the same for all.
+__device__ inline uint32_t operand_at(uint32_t address, int apart)
 {
-    return (uint64_t)((address & 0x3FFFF) >> 4) | (uint64_t)(apart >> 4) << 16 |
-           (uint64_t)(1024 >> 4) << 32 | 1ull << 62;
+    return (address & 0x3FFFF) >> 4 | (uint32_t)(apart >> 4) << 16;
 }
 
 __device__ inline void matmul_begin()
@@ -207,25 +208,26 @@ template <int N> __device__ inline void matmul_results(float (&d)[N])
 #define TILE_D16(i) TILE_D4(i), TILE_D4(i + 4), TILE_D4(i + 8), TILE_D4(i + 12)
 #define TILE_D64(i) TILE_D16(i), TILE_D16(i + 16), TILE_D16(i + 32), TILE_D16(i + 48)
 #define TILE_MATMUL(n, texts, A, B, ADDS, AT, BT, ...)                                             \
-    asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, " ADDS ", 0;\n"                           \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" texts "}, " A ", " B \
+    asm volatile("{\n.reg .pred adds;\n.reg .b64 a, b;\nsetp.ne.b32 adds, " ADDS ", 0;\n"          \
+                 "mov.b64 a, {" A ", 0x40000040};\nmov.b64 b, {" B ", 0x40000040};\n"              \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" texts "}, a, b"      \
                  ", adds, 1, 1, " AT ", " BT ";\n}"                                                \
                  : __VA_ARGS__                                                                     \
-                 : "l"(a), "l"(b), "r"(adds), "n"(A_T), "n"(B_T))
+                 : "r"(a), "r"(b), "r"(adds), "n"(A_T), "n"(B_T))
 
 template <int A_T, int B_T>
-__device__ inline void matmul_step(float (&d)[64], uint64_t a, uint64_t b, int adds)
+__device__ inline void matmul_step(float (&d)[64], uint32_t a, uint32_t b, int adds)
 {
     TILE_MATMUL(128, TILE_TO_64, "%64", "%65", "%66", "%67", "%68", TILE_D64(0));
 }
 template <int A_T, int B_T>
-__device__ inline void matmul_step(float (&d)[96], uint64_t a, uint64_t b, int adds)
+__device__ inline void matmul_step(float (&d)[96], uint32_t a, uint32_t b, int adds)
 {
     TILE_MATMUL(192, TILE_TO_96, "%96", "%97", "%98", "%99", "%100", TILE_D64(0), TILE_D16(64),
                 TILE_D16(80));
 }
 template <int A_T, int B_T>
-__device__ inline void matmul_step(float (&d)[128], uint64_t a, uint64_t b, int adds)
+__device__ inline void matmul_step(float (&d)[128], uint32_t a, uint32_t b, int adds)
 {
     TILE_MATMUL(256, TILE_TO_128, "%128", "%129", "%130", "%131", "%132", TILE_D64(0),
                 TILE_D64(64));
@@ -247,6 +249,20 @@ __device__ inline void store_matrices(uint32_t to, uint32_t v0, uint32_t v1, uin
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
                  "r"(v0), "r"(v1), "r"(v2), "r"(v3)
                  : "memory");
+}
+// Where store_matrices put them.
+__device__ inline void load_matrices(uint32_t from, uint32_t *v)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
+                 : "r"(from)
+                 : "memory");
+}
+__device__ inline float load_shared_one(uint32_t from)
+{
+    float v;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(from) : "memory");
+    return v;
 }
 __device__ inline void store_shared(uint32_t to, float x, float y)
 {
