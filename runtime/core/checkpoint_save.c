@@ -1,9 +1,12 @@
+// What a run leaves behind: one file, or a folder a step whose weights transformers reads.
+
+#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/backend.h"
@@ -11,208 +14,298 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
-#include "core/safetensors.h"
-#include "core/slice.h"
+#include "core/json_text.h"
+#include "core/safe_file.h"
+#include "core/shard_file.h"
 
-enum { N_SCALARS = 3 };
-
-// The file being written; on rank 0 alone it has a map.
-typedef struct saving {
-    const char *path;
-    char temp[1100];
-    const hap_var **var;
-    int n;
-    bool scalars;
-    char *map;
-    int64_t bytes, data; // all; where the tensors' bytes begin
-    int fd;
-} saving;
-
-static int64_t global_bytes(const hap_tensor *t)
+static bool is_file_name(const char *path)
 {
-    int64_t bytes = hap_dtype_bytes(t->type);
-    for (int i = 0; i < t->rank; i++)
-        bytes *= hap_dim_size(&t->dim[i]);
-    return bytes;
+    static const char end[] = ".safetensors";
+    size_t n = strlen(path), m = sizeof end - 1;
+    return n > m && !strcmp(path + n - m, end);
 }
 
-static _Noreturn void give_up(hap_rank *r, saving *s)
+static bool is_weight(hap_var_kind k)
+{
+    return k == HAP_VAR_PARAM || k == HAP_VAR_BUFFER;
+}
+
+static hap_saved saved_of(const hap_rank *r)
+{
+    hap_saved s = {true, r->now.step, r->cursor, r->samples, r->now.seed, r->opt.shuffle, ""};
+    snprintf(s.graph, sizeof s.graph, "%s", r->graph_sha);
+    return s;
+}
+
+static _Noreturn void give_up(hap_rank *r, const char *path, const char *temp)
 {
     int error = errno;
-    unlink(s->temp);
-    hap_fail(r, HAP_EXIT_FAILED, "%s: %s", s->path, strerror(error));
+    if (unlink(temp) != 0) hap_remove_folder(temp);
+    hap_fail(r, HAP_EXIT_FAILED, "%s: %s", path, strerror(error));
 }
 
-// A growing text; the header is short beside the data.
-typedef struct text {
-    char *p;
-    size_t n, cap;
-} text;
+// --- one file ---
 
-static void put(hap_rank *r, text *t, const char *s, size_t n)
+static void save_file(hap_rank *r, const char *path, bool grads)
 {
-    if (t->n + n + 1 > t->cap) {
-        t->cap = 2 * (t->cap + n + 64);
-        char *p = realloc(t->p, t->cap);
-        HAP_CK(r, p, "out of memory");
-        t->p = p;
-    }
-    memcpy(t->p + t->n, s, n);
-    t->n += n;
-    t->p[t->n] = 0;
-}
-
-static void put_name(hap_rank *r, text *t, const char *name)
-{
-    put(r, t, "\"", 1);
-    for (; *name; name++) {
-        char code[8];
-        unsigned char c = (unsigned char)*name;
-        if (c == '"' || c == '\\' || c < 0x20)
-            put(r, t, code, (size_t)snprintf(code, sizeof code, "\\u%04x", c));
-        else
-            put(r, t, name, 1);
-    }
-    put(r, t, "\"", 1);
-}
-
-static void put_entry(hap_rank *r, text *t, const char *name, const char *type, const hap_tensor *x,
-                      int64_t begin, int64_t end)
-{
-    char buf[128];
-    put(r, t, t->n ? "," : "{", 1);
-    put_name(r, t, name);
-    put(r, t, buf, (size_t)snprintf(buf, sizeof buf, ":{\"dtype\":\"%s\",\"shape\":[", type));
-    for (int i = 0; x && i < x->rank; i++)
-        put(r, t, buf,
-            (size_t)snprintf(buf, sizeof buf, "%s%lld", i ? "," : "",
-                             (long long)hap_dim_size(&x->dim[i])));
-    put(r, t, buf,
-        (size_t)snprintf(buf, sizeof buf, "],\"data_offsets\":[%lld,%lld]}", (long long)begin,
-                         (long long)end));
-}
-
-// Rank 0: the header, and room for the data.
-static void open_file(hap_rank *r, saving *s)
-{
-    static const char *const scalar[N_SCALARS] = {"hap.step", "hap.seed", "hap.cursor"};
-    text t = {NULL, 0, 0};
-    int64_t at = 0;
-    for (int i = 0; s->scalars && i < N_SCALARS; i++, at += 8)
-        put_entry(r, &t, scalar[i], "I64", NULL, at, at + 8);
-    for (int i = 0; i < s->n; i++) {
-        int64_t bytes = global_bytes(s->var[i]->t);
-        put_entry(r, &t, s->var[i]->name, hap_st_type_name(s->var[i]->t->type), s->var[i]->t, at,
-                  at + bytes);
-        at += bytes;
-    }
-    put(r, &t, t.n ? "}" : "{}", t.n ? 1 : 2);
-    while (t.n % 8) // the data begins at a multiple of 8
-        put(r, &t, " ", 1);
-    s->data = 8 + (int64_t)t.n;
-    s->bytes = s->data + at;
-
-    snprintf(s->temp, sizeof s->temp, "%.1000s.tmp%ld", s->path, (long)getpid());
-    s->fd = open(s->temp, O_RDWR | O_CREAT | O_TRUNC, 0644);
-    if (s->fd < 0) give_up(r, s);
-    errno = posix_fallocate(s->fd, 0, s->bytes); // a full disk says so here, not in a page fault
-    if (errno) give_up(r, s);
-    s->map = mmap(NULL, (size_t)s->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
-    if (s->map == MAP_FAILED) give_up(r, s);
-    for (int i = 0; i < 8; i++)
-        s->map[i] = (char)((uint64_t)t.n >> (8 * i) & 0xFF);
-    memcpy(s->map + 8, t.p, t.n);
-    free(t.p);
-    if (s->scalars) {
-        int64_t value[N_SCALARS] = {r->now.step, (int64_t)r->now.seed, r->cursor};
-        memcpy(s->map + s->data, value, sizeof value);
-    }
-}
-
-// Rank 0 puts every owner's part in its place, one part at a time.
-static void gather(hap_rank *r, saving *s)
-{
-    int64_t at = s->data + (s->scalars ? 8 * N_SCALARS : 0), room = 0;
-    char *part = NULL;
-    for (int i = 0; i < s->n; i++) {
-        hap_tensor *t = s->var[i]->t;
-        int64_t item = hap_dtype_bytes(t->type);
-        hap_beat(r, "save");
-        for (int q = 0; q < r->n_ranks; q++) {
-            hap_range range[HAP_MAX_RANK];
-            int64_t bytes = hap_slice_of(r, t, q, range) * item;
-            if (!hap_slice_owner(r, t, q) || bytes == 0 || (r->id != 0 && r->id != q)) continue;
-            void *own = r->id == q ? hap_backend_open(r, t, false) : NULL;
-            if (r->id != 0) {
-                hap_comm_send(r, 0, own, bytes);
-            } else if (q == 0) {
-                hap_slice_write(r, t, q, own, s->map + at);
-            } else {
-                if (bytes > room) {
-                    free(part);
-                    part = hap_alloc(r, (size_t)bytes);
-                    room = bytes;
-                }
-                hap_comm_recv(r, q, part, bytes);
-                hap_slice_write(r, t, q, part, s->map + at);
-            }
-            if (own) hap_backend_close(r, t, own, false);
-        }
-        at += global_bytes(t);
-    }
-    free(part);
-}
-
-static void save(hap_rank *r, const char *path, bool grads)
-{
-    saving s = {.path = path, .scalars = !grads, .fd = -1};
-    hap_beat(r, "save");
-    s.var = hap_alloc(r, (size_t)(r->n_vars + 1) * sizeof *s.var);
+    char temp[2400];
+    hap_saved saved = saved_of(r);
+    const hap_var **var = hap_alloc(r, (size_t)(r->n_vars + 1) * sizeof *var);
+    int n = 0;
     for (int i = 0; i < r->n_vars; i++) {
         hap_var_kind k = r->var[i].kind;
-        bool wanted = grads ? k == HAP_VAR_GRAD
-                            : k == HAP_VAR_PARAM || k == HAP_VAR_STATE || k == HAP_VAR_BUFFER;
-        if (wanted) s.var[s.n++] = &r->var[i];
+        if (grads ? k == HAP_VAR_GRAD : k == HAP_VAR_STATE || is_weight(k)) var[n++] = &r->var[i];
     }
-    hap_backend_sync(r);
-    if (r->id == 0) open_file(r, &s);
-    gather(r, &s);
+    hap_temp_name(path, r->host, temp, sizeof temp);
+    bool ok = hap_shard_write(r, temp, n, var, grads ? NULL : &saved);
+    if (r->id == 0 && !(ok && hap_publish(temp, path, r->host))) give_up(r, path, temp);
+    free(var);
+}
+
+// --- a folder ---
+
+// Weights, or moments, as files of at most --shard-size bytes, but for a tensor that is longer.
+typedef struct file_set {
+    const char *base; // "model", "optimizer"
+    const hap_var **var;
+    int n, n_files;
+    int *first; // of each file, in var
+    int64_t bytes;
+} file_set;
+
+static file_set divide(hap_rank *r, bool weights)
+{
+    file_set s = {.base = weights ? "model" : "optimizer"};
+    int64_t in_file = 0;
+    s.var = hap_alloc(r, (size_t)(r->n_vars + 1) * sizeof *s.var);
+    s.first = hap_alloc(r, (size_t)(r->n_vars + 2) * sizeof *s.first);
+    for (int i = 0; i < r->n_vars; i++) {
+        hap_var_kind k = r->var[i].kind;
+        int64_t bytes = hap_global_bytes(r->var[i].t);
+        if (weights ? !is_weight(k) : k != HAP_VAR_STATE) continue;
+        if (s.n_files == 0 || in_file + bytes > r->opt.shard_size) {
+            s.first[s.n_files++] = s.n;
+            in_file = 0;
+        }
+        in_file += bytes;
+        s.bytes += bytes;
+        s.var[s.n++] = &r->var[i];
+    }
+    s.first[s.n_files] = s.n;
+    return s;
+}
+
+static void file_name(const file_set *s, int k, char *name, size_t n)
+{
+    if (s->n_files == 1)
+        snprintf(name, n, "%s.safetensors", s->base);
+    else
+        snprintf(name, n, "%s-%05d-of-%05d.safetensors", s->base, k + 1, s->n_files);
+}
+
+static bool write_index(const file_set *s, const char *folder)
+{
+    hap_text t = {0};
+    char path[2600], name[64];
+    hap_text_put(&t, "{\n  \"metadata\": {\"total_size\": %" PRId64 "},\n  \"weight_map\": {",
+                 s->bytes);
+    for (int k = 0; k < s->n_files; k++) {
+        file_name(s, k, name, sizeof name);
+        for (int i = s->first[k]; i < s->first[k + 1]; i++) {
+            hap_text_put(&t, "%s\n    ", i ? "," : "");
+            hap_text_name(&t, s->var[i]->name);
+            hap_text_put(&t, ": \"%s\"", name);
+        }
+    }
+    hap_text_put(&t, "\n  }\n}\n");
+    snprintf(path, sizeof path, "%s/%s.safetensors.index.json", folder, s->base);
+    errno = ENOMEM;
+    bool ok = !t.none && hap_write_text(path, t.p, t.n);
+    free(t.p);
+    return ok;
+}
+
+static bool write_set(hap_rank *r, const char *folder, const file_set *s, const hap_saved *saved)
+{
+    bool ok = true;
+    for (int k = 0; k < s->n_files; k++) {
+        char name[64], path[2600];
+        file_name(s, k, name, sizeof name);
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        ok = hap_shard_write(r, path, s->first[k + 1] - s->first[k], s->var + s->first[k], saved) &&
+             ok;
+    }
+    if (ok && s->n_files > 1 && r->id == 0) ok = write_index(s, folder);
+    return ok;
+}
+
+// What stands beside the weights that the run began with and belongs to the model: its
+// configuration and its tokenizer.
+static bool copy_companions(const char *from, const char *to)
+{
+    static const char *const ends[] = {".json", ".txt", ".model", ".jinja", ".tiktoken"};
+    enum { LONGEST = 64 << 20 };
+    DIR *d = from[0] ? opendir(from) : NULL;
+    bool ok = true;
+    for (const struct dirent *e; d && ok && (e = readdir(d));) {
+        char a[2600], b[2800];
+        struct stat st;
+        size_t n = strlen(e->d_name);
+        bool wanted = false;
+        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+            wanted |= n > strlen(ends[i]) && !strcmp(e->d_name + n - strlen(ends[i]), ends[i]);
+        if (!wanted || e->d_name[0] == '.' || strstr(e->d_name, ".index.json")) continue;
+        snprintf(a, sizeof a, "%s/%s", from, e->d_name);
+        snprintf(b, sizeof b, "%s/%s", to, e->d_name);
+        if (stat(a, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= LONGEST)
+            ok = hap_copy_file(a, b);
+    }
+    if (d) closedir(d);
+    return ok;
+}
+
+// Of DIR's step-N all but the `keep` newest go.
+static void prune(const hap_rank *r)
+{
+    for (;;) {
+        int64_t oldest = -1, n = 0;
+        char path[2400];
+        DIR *d = opendir(r->opt.save);
+        if (!d) return;
+        for (const struct dirent *e; (e = readdir(d));) {
+            int64_t step = hap_step_of_name(e->d_name);
+            if (step < 0) continue;
+            n++;
+            if (oldest < 0 || step < oldest) oldest = step;
+        }
+        closedir(d);
+        if (n <= r->opt.keep) return;
+        snprintf(path, sizeof path, "%s/step-%" PRId64, r->opt.save, oldest);
+        if (!hap_remove_folder(path)) return; // something of somebody else is in it
+    }
+}
+
+static void save_folder(hap_rank *r)
+{
+    char path[2200], temp[2400];
+    hap_saved saved = saved_of(r);
+    file_set weights = divide(r, true), moments = divide(r, false);
+    snprintf(path, sizeof path, "%s/step-%" PRId64, r->opt.save, r->now.step);
+    hap_temp_name(path, r->host, temp, sizeof temp);
+    if (r->id == 0 && mkdir(temp, 0755) != 0) give_up(r, temp, temp);
+    bool ok = write_set(r, temp, &weights, &saved);
+    if (r->id == 0 && !ok) give_up(r, path, temp);
+    ok = write_set(r, temp, &moments, &saved);
     if (r->id == 0) {
-        munmap(s.map, (size_t)s.bytes);
-        if (fsync(s.fd) != 0 || close(s.fd) != 0 || rename(s.temp, s.path) != 0) give_up(r, &s);
+        ok = ok && copy_companions(r->init_folder, temp) && hap_sync_folder(temp) &&
+             hap_publish(temp, path, r->host);
+        if (!ok) give_up(r, path, temp);
+        if (r->opt.keep) prune(r);
+        snprintf(r->saved_to, sizeof r->saved_to, "%s", path);
     }
-    free(s.var);
+    free(weights.var);
+    free(weights.first);
+    free(moments.var);
+    free(moments.first);
+}
+
+void hap_checkpoint_save(hap_rank *r)
+{
+    hap_beat(r, "save");
+    hap_backend_sync(r);
+    if (is_file_name(r->opt.save)) {
+        save_file(r, r->opt.save, false);
+        snprintf(r->saved_to, sizeof r->saved_to, "%s", r->opt.save);
+    } else {
+        save_folder(r);
+    }
+    r->saved_step = r->now.step;
     r->doing = NULL;
 }
 
-void hap_checkpoint_save(hap_rank *r, const char *path)
+void hap_checkpoint_save_grads(hap_rank *r)
 {
-    save(r, path, false);
+    hap_beat(r, "save");
+    hap_backend_sync(r);
+    save_file(r, r->opt.save_grads, true);
+    r->doing = NULL;
 }
 
-void hap_checkpoint_save_grads(hap_rank *r, const char *path)
+// --- before the first step ---
+
+static void sweep_beside(const hap_rank *r, const char *path)
 {
-    save(r, path, true);
+    char folder[2200];
+    const char *slash = strrchr(path, '/');
+    hap_folder_of(path, folder, sizeof folder);
+    hap_temp_sweep(folder, slash ? slash + 1 : path, r->host);
+}
+
+static void check_folder(const hap_rank *r, char *why, int n)
+{
+    const char *path = r->opt.save;
+    struct stat st;
+    if (stat(path, &st) != 0 && (errno != ENOENT || mkdir(path, 0777) != 0)) {
+        snprintf(why, (size_t)n, "%s: %s", path, strerror(errno));
+    } else if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode)) {
+        snprintf(why, (size_t)n, "%s: %s (the name of a single file ends in .safetensors)", path,
+                 S_ISREG(st.st_mode) ? "a file, where checkpoints want a folder" : "no folder");
+    } else if (access(path, W_OK) != 0) {
+        snprintf(why, (size_t)n, "%s: %s", path, strerror(errno));
+    } else {
+        hap_temp_sweep(path, NULL, r->host);
+    }
+}
+
+static void check_written(const char *path, char *why, int n)
+{
+    char folder[2200];
+    struct stat st;
+    hap_folder_of(path, folder, sizeof folder);
+    bool there = stat(path, &st) == 0;
+    if (there && S_ISDIR(st.st_mode))
+        snprintf(why, (size_t)n, "%s: a folder", path);
+    else if (access(there ? path : folder, W_OK) != 0)
+        snprintf(why, (size_t)n, "%s: %s", path, strerror(errno));
 }
 
 void hap_checkpoint_check(const hap_rank *r, char *why, int n)
 {
-    const char *files[] = {r->opt.save, r->opt.save_grads, r->opt.trace};
-    if (r->id == 0) {
-        for (int i = 0; i < 3 && !why[0]; i++) {
-            char folder[1024];
-            if (!files[i]) continue;
-            const char *slash = strrchr(files[i], '/');
-            int len = slash == files[i] ? 1 : slash ? (int)(slash - files[i]) : 1;
-            snprintf(folder, sizeof folder, "%.*s", len, slash ? files[i] : ".");
-            if (access(folder, W_OK) != 0)
-                snprintf(why, (size_t)n, "%s: %s", files[i], strerror(errno));
-        }
+    const hap_options *o = &r->opt;
+    bool file = o->save && is_file_name(o->save), grads = false;
+    if (o->keep && (!o->save || file)) snprintf(why, (size_t)n, "--keep wants --save FOLDER");
+    if (r->id == 0 && o->save && !why[0]) {
+        if (file)
+            hap_file_check(o->save, why, n);
+        else
+            check_folder(r, why, n);
+        if (file && !why[0]) sweep_beside(r, o->save);
     }
-    bool grads = false;
+    if (r->id == 0 && o->save_grads && !why[0]) {
+        hap_file_check(o->save_grads, why, n);
+        if (!why[0]) sweep_beside(r, o->save_grads);
+    }
+    if (r->id == 0 && o->trace && !why[0]) check_written(o->trace, why, n);
     for (int i = 0; i < r->n_vars; i++)
         grads |= r->var[i].kind == HAP_VAR_GRAD;
-    if (r->opt.save_grads && !grads && !why[0])
+    if (o->save_grads && !grads && !why[0])
         snprintf(why, (size_t)n,
                  "--save-grads: the program keeps no gradients (hapc --keep-grads)");
+}
+
+// Checkpoints of a later step in --save FOLDER are another run's, which this one would mix with
+// its own.
+void hap_checkpoint_check_steps(const hap_rank *r, char *why, int n)
+{
+    if (r->id != 0 || !r->opt.save || is_file_name(r->opt.save)) return;
+    DIR *d = opendir(r->opt.save);
+    int64_t last = -1;
+    for (const struct dirent *e; d && (e = readdir(d));)
+        if (hap_step_of_name(e->d_name) > last) last = hap_step_of_name(e->d_name);
+    if (d) closedir(d);
+    if (last > r->now.step)
+        snprintf(why, (size_t)n,
+                 "--save %s: step-%" PRId64 " is in it, and this run begins at step %" PRId64
+                 ": --init %s goes on from there; else name another folder",
+                 r->opt.save, last, r->now.step, r->opt.save);
 }

@@ -81,6 +81,7 @@ static void open_one(hap_rank *r, struct hap_inputs *all, const hap_var *v, char
     in->per_step = hap_dim_size(&v->t->dim[0]);
     if (r->batch_rows && in->per_step % r->batch_rows == 0)
         in->per_sample = in->per_step / r->batch_rows;
+    if (in->per_sample) r->samples = in->file.shape[0] / in->per_sample;
     if (!r->opt.shuffle || !in->per_sample) return;
     int64_t rows = in->file.shape[0];
     if (rows % in->per_sample) {

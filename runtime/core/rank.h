@@ -72,7 +72,11 @@ struct hap_rank {
     bool loaded;
     int64_t steps_done; // in this run
     int64_t cursor;     // rows of the batch read since the start of training
-    double step_start;  // seconds
+    int64_t samples;    // of the data, 0: no input is of the batch
+    int64_t saved_step; // of the last checkpoint that was written; -1: none
+    char saved_to[2200];
+    char init_folder[2304]; // of --init, if that is a folder of transformers' layout; else ""
+    double step_start;      // seconds
     struct hap_inputs *inputs;
     struct hap_trace *trace;
     struct hap_heartbeat *beat;

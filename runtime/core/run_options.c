@@ -78,6 +78,28 @@ static bool seconds(const char *s, double *x)
     return end != s && !*end && isfinite(*x) && *x >= 0;
 }
 
+// "500MB", "2GiB", "1000000".
+static bool bytes(const char *s, int64_t *x)
+{
+    static const struct {
+        const char *name;
+        double bytes;
+    } units[] = {{"", 1},       {"KB", 1e3},
+                 {"MB", 1e6},   {"GB", 1e9},
+                 {"KiB", 1024}, {"MiB", 1024.0 * 1024},
+                 {"B", 1},      {"GiB", 1024.0 * 1024 * 1024}};
+    char *end = NULL;
+    double v = strtod(s, &end);
+    if (end == s || !isfinite(v)) return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        double all = v * units[i].bytes;
+        if (strcmp(end, units[i].name) != 0 || all < 1 || all > 1e15) continue;
+        *x = (int64_t)all;
+        return true;
+    }
+    return false;
+}
+
 // KEY=VALUE, of n characters.
 static bool cuda_option(hap_cuda_options *o, const char *text, int len, char *why, int n)
 {
@@ -138,6 +160,7 @@ static void flag(hap_options *o, const char *name)
         bool *at;
     } flags[] = {{"--json", &o->json},
                  {"--shuffle", &o->shuffle},
+                 {"--fresh", &o->fresh},
                  {"--check-nan", &o->check_nan},
                  {"-v", &o->verbose}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
@@ -168,6 +191,10 @@ static bool with_value(hap_options *o, const char *name, char *value, char *why,
         if (!whole_number(value, &o->steps)) wanted = "a number of steps";
     } else if (!strcmp(name, "--save-every")) {
         if (!whole_number(value, &o->save_every) || o->save_every < 1) wanted = "a number of steps";
+    } else if (!strcmp(name, "--keep")) {
+        if (!whole_number(value, &o->keep) || o->keep < 1) wanted = "a number of checkpoints";
+    } else if (!strcmp(name, "--shard-size")) {
+        if (!bytes(value, &o->shard_size)) wanted = "bytes (500MB, 5GB)";
     } else if (!strcmp(name, "--rehearse")) {
         o->has_rehearse = true;
         if (!whole_number(value, &o->rehearse)) wanted = "a number of passes";
@@ -202,7 +229,7 @@ static const char *folder_of(const char *program)
 
 bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n)
 {
-    *o = (hap_options){.steps = 10};
+    *o = (hap_options){.steps = 10, .shard_size = 5000000000};
     o->folder = argc > 0 ? folder_of(argv[0]) : ".";
     // Not an option, so that it does not go along to other hosts, whose processes nobody here sees.
     const char *heartbeat = getenv("HAP_HEARTBEAT");
@@ -234,6 +261,10 @@ bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n)
     }
     if (o->save_every && !o->save) {
         snprintf(why, (size_t)n, "--save-every without --save");
+        return false;
+    }
+    if (o->fresh && !o->init) {
+        snprintf(why, (size_t)n, "--fresh without --init");
         return false;
     }
     return true;

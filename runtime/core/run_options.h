@@ -47,6 +47,9 @@ typedef struct hap_options {
     } input[HAP_MAX_INPUTS];
     const char *init, *save, *save_grads, *trace;
     int64_t save_every; // 0: only at the end
+    int64_t keep;       // checkpoints; 0: all
+    int64_t shard_size; // bytes
+    bool fresh;         // of --init the weights alone
     bool json, shuffle, check_nan, has_seed, has_rehearse, verbose;
     uint64_t seed;
     int64_t rehearse; // has_rehearse: passes ahead of step 0, else as many as the backend wants

@@ -37,6 +37,7 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
                  n_ranks == 1 ? "" : "s", r->n_ranks);
     hap_agree(r, HAP_EXIT_INPUT, why);
     r->now.seed = r->opt.seed;
+    r->saved_step = -1;
     const char *unheard = hap_beat_start(r);
     if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
     r->doing = NULL;
@@ -117,11 +118,8 @@ hap_tensor *(hap_at)(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype
 int hap_finish(hap_rank *r)
 {
     HAP_CK(r, !r->in_step, "hap_finish inside the step");
-    if (r->opt.save && r->opt.save_every && r->steps_done % r->opt.save_every == 0 &&
-        r->steps_done > 0)
-        r->opt.save = NULL; // the last step has saved already
-    if (r->opt.save) hap_checkpoint_save(r, r->opt.save);
-    if (r->opt.save_grads) hap_checkpoint_save_grads(r, r->opt.save_grads);
+    if (r->opt.save && r->saved_step != r->now.step) hap_checkpoint_save(r);
+    if (r->opt.save_grads) hap_checkpoint_save_grads(r);
     if (r->trace) hap_trace_write(r);
     hap_inputs_close(r);
     hap_backend_finish(r);

@@ -121,8 +121,7 @@ static void end_step(hap_rank *r)
     r->now.step++;
     r->steps_done++;
     r->cursor += r->batch_rows ? r->batch_rows : 1;
-    if (r->opt.save_every && r->steps_done % r->opt.save_every == 0)
-        hap_checkpoint_save(r, r->opt.save);
+    if (r->opt.save_every && r->steps_done % r->opt.save_every == 0) hap_checkpoint_save(r);
 }
 
 bool hap_next_step(hap_rank *r)

@@ -39,16 +39,16 @@ for case in mlp,laptop1,auto gpt2-tiny,laptop1,auto bert-tiny,laptop1,auto \
     from=(--init "$ref/init.safetensors")
     start=$ref/init.safetensors
     if [ ! -f "$start" ]; then
-        start=$work/$model.start.safetensors
+        start=$work/$model-start.safetensors
         from=(--seed 1)
         [ -f "$start" ] || { plan start "$graph" laptop1 &&
             run start start --steps 0 --seed 1 --save "$start" $(inputs "$model"); } || continue
     fi
-    run "$name" "$name" --steps 20 --json "${from[@]}" $(inputs "$model") --save "$work/final" || continue
+    run "$name" "$name" --steps 20 --json "${from[@]}" $(inputs "$model") --save "$work/final.safetensors" || continue
     compare arena "$work/$name/plan.json" "$work/$name.err"
     all_before "$name" 3
-    run "$name" first --steps 1 --json "${from[@]}" $(inputs "$model") --save-grads "$work/grads" || continue
-    compare torch "$ref" "$work/$name.out" "$work/grads" "$work/final" "$start" "$parts"
+    run "$name" first --steps 1 --json "${from[@]}" $(inputs "$model") --save-grads "$work/grads.safetensors" || continue
+    compare torch "$ref" "$work/$name.out" "$work/grads.safetensors" "$work/final.safetensors" "$start" "$parts"
     if [ "$strategy" = auto ]; then
         for way in off,off on,off on,exact; do
             run "$name" again --cuda "graph=${way%,*},fuse=${way#*,}" --steps 20 --json "${from[@]}" $(inputs "$model") || continue
@@ -56,7 +56,7 @@ for case in mlp,laptop1,auto gpt2-tiny,laptop1,auto bert-tiny,laptop1,auto \
             cmp "$work/$name.off,off.losses" "$work/$name.$way.losses" || fail "losses of graph,fuse $way differ from those of the calls"
         done
     fi
-    rm -rf "${work:?}/$name" "$work/final" "$work/grads"
+    rm -rf "${work:?}/$name" "$work/final.safetensors" "$work/grads.safetensors"
 done
 # In bf16 a step gives the very losses of one run as called: captured, without its casts
 # (cuda_fuse.c) and with joined calls, from the list or captured, and on own kernels of attention.
@@ -92,17 +92,17 @@ for case in laptop1,auto laptop,zero laptop-peers,tp; do
     if [ "$case" = laptop1,auto ] && ! $on_one || [ "$case" != laptop1,auto ] && [ "$gpus" -lt 4 ]; then continue; fi
     title "gpt2-tiny on $case, rehearsed"
     plan before examples/gpt2-tiny/graph.json "${case%,*}" --strategy "${case#*,}" --precision bf16 || continue
-    run before unrehearsed --cuda fuse=exact --rehearse 0 --steps 12 --json "${rows[@]}" --save "$work/unrehearsed.save" || continue
+    run before unrehearsed --cuda fuse=exact --rehearse 0 --steps 12 --json "${rows[@]}" --save "$work/unrehearsed.safetensors" || continue
     sed 's/,"ms.*//' "$work/unrehearsed.out" >"$work/unrehearsed.losses"
     [ "$(wc -l <"$work/unrehearsed.losses")" = 12 ] || fail "not 12 losses"
     grep -q '^rank [0-9]* rehearsed' "$work/unrehearsed.err" && fail "rehearsed in spite of --rehearse 0"
     grep -Eq 'in them: [1-9][0-9]* plans, .*, [1-9][0-9]* graphs$' "$work/unrehearsed.err" || fail "what steps make is not counted"
     for way in off,1 list,2 on,3 auto,3; do
-        run before rehearsed --cuda "fuse=exact,graph=${way%,*}" --steps 12 --json "${rows[@]}" --save "$work/rehearsed.save" || continue
+        run before rehearsed --cuda "fuse=exact,graph=${way%,*}" --steps 12 --json "${rows[@]}" --save "$work/rehearsed.safetensors" || continue
         all_before rehearsed "${way#*,}"
         sed 's/,"ms.*//' "$work/rehearsed.out" >"$work/rehearsed.losses"
         cmp "$work/unrehearsed.losses" "$work/rehearsed.losses" || fail "losses of graph $way differ"
-        cmp "$work/unrehearsed.save" "$work/rehearsed.save" || fail "checkpoints of graph $way differ"
+        cmp "$work/unrehearsed.safetensors" "$work/rehearsed.safetensors" || fail "checkpoints of graph $way differ"
     done
     for way in auto,3 list,2; do
         run before tuned --cuda "tune=on,graph=${way%,*}" --steps 12 --json "${rows[@]}" || continue

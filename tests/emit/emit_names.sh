@@ -49,10 +49,10 @@ cc -std=c11 -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror -I"$HAP_BUILD/
 "$hapc" explain "$work/plan" 'int' >/dev/null || wrong "explain"
 printf "\x93NUMPY\x01\x00\x76\x00%-117s\n" "{'descr': '<f4', 'fortran_order': False, 'shape': (6, 8), }" >"$work/r.npy"
 head -c 192 /dev/zero >>"$work/r.npy"
-"$hapc" run "$work/plan" --steps 3 --input "r=$work/r.npy" --json --save "$work/weights" >"$work/out" 2>"$work/err" || {
+"$hapc" run "$work/plan" --steps 3 --input "r=$work/r.npy" --json --save "$work/weights.safetensors" >"$work/out" 2>"$work/err" || {
     wrong "run"
     cat "$work/err"
 }
 [ "$(grep -c '"loss"' "$work/out")" = 3 ] || wrong "three losses"
-grep -q 'größe' "$work/weights" || wrong "the checkpoint does not hold the user's name"
+grep -q 'größe' "$work/weights.safetensors" || wrong "the checkpoint does not hold the user's name"
 exit $status

@@ -10,6 +10,7 @@
 
 #include "core/npy.h"
 #include "core/safetensors.h"
+#include "core/xxh64.h"
 
 static char path[64];
 
@@ -258,6 +259,23 @@ START_TEST(st_mutated)
 }
 END_TEST
 
+// Sums of the bytes 0, 7, 14, …, by the library of XXH64's author.
+static const struct {
+    int n;
+    uint64_t sum;
+} sums[] = {{0, 0xef46db3751d8e999u},  {1, 0xe934a84adb052768u},  {3, 0x9ff70a635a6209abu},
+            {4, 0xae5acdc00a55ac41u},  {14, 0x8b3c6f96512c86a1u}, {31, 0xf187c62b1e722b7u},
+            {32, 0x91b0cb0931a8c629u}, {33, 0x931b043cf8d65b94u}, {100, 0x8e2272c08247d5dbu}};
+
+START_TEST(checksum)
+{
+    unsigned char bytes[100];
+    for (int i = 0; i < 100; i++)
+        bytes[i] = (unsigned char)(i * 7);
+    ck_assert_uint_eq(hap_xxh64(bytes, sums[_i].n), sums[_i].sum);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("files");
@@ -271,6 +289,7 @@ int main(void)
     tcase_add_loop_test(t, st_wrong, 0, sizeof st_bad / sizeof *st_bad);
     tcase_add_test(t, st_truncated);
     tcase_add_test(t, st_mutated);
+    tcase_add_loop_test(t, checksum, 0, sizeof sums / sizeof *sums);
     suite_add_tcase(s, t);
     SRunner *run = srunner_create(s);
     srunner_run_all(run, CK_NORMAL);

@@ -29,15 +29,15 @@ for n in 1 2 3 4; do
     program "$here/programs/pair.c" $n "$dir/pair$n" haprt
     program "$here/programs/pair.c" $n "$dir/plain$n" haprt -DPLAIN
     for way in pair plain; do
-        mpirun $flags -n $n "$dir/$way$n" --steps 5 --seed 3 --save "$dir/$way$n.end" >"$dir/out" 2>&1 ||
+        mpirun $flags -n $n "$dir/$way$n" --steps 5 --seed 3 --save "$dir/$way$n.safetensors" >"$dir/out" 2>&1 ||
             { wrong "$way on $n ranks"; cat "$dir/out"; }
     done
-    cmp "$dir/pair$n.end" "$dir/plain$n.end" || wrong "brackets change values on $n ranks"
+    cmp "$dir/pair$n.safetensors" "$dir/plain$n.safetensors" || wrong "brackets change values on $n ranks"
 done
-mpirun $flags -n 3 "$dir/pair3" --steps 0 --seed 3 --save "$dir/start" >"$dir/out" 2>&1
-cmp -s "$dir/start" "$dir/pair3.end" && wrong "the steps change nothing"
-mpirun $flags -n 3 "$dir/pair3" --steps 5 --seed 3 --check-nan --save "$dir/nan.end" --trace "$dir/trace.json" >"$dir/out" 2>&1
-cmp "$dir/nan.end" "$dir/plain3.end" || wrong "--check-nan changes values"
+mpirun $flags -n 3 "$dir/pair3" --steps 0 --seed 3 --save "$dir/start.safetensors" >"$dir/out" 2>&1
+cmp -s "$dir/start.safetensors" "$dir/pair3.safetensors" && wrong "the steps change nothing"
+mpirun $flags -n 3 "$dir/pair3" --steps 5 --seed 3 --check-nan --save "$dir/nan.safetensors" --trace "$dir/trace.json" >"$dir/out" 2>&1
+cmp "$dir/nan.safetensors" "$dir/plain3.safetensors" || wrong "--check-nan changes values"
 mpirun $flags -n 3 "$dir/pair3" --steps 1 --trace "$dir/trace.json" >"$dir/out" 2>&1
 [ "$(grep -c '"op_linear:[0-9]*","pid":2,"tid":0' "$dir/trace.json")" = 5 ] || wrong "products in the trace"
 [ "$(grep -c '"coll_all_gather:[0-9]*","pid":1,"tid":1' "$dir/trace.json")" = 1 ] || wrong "the collective in the trace"

@@ -57,13 +57,13 @@ done
 
 # The first values do not depend on the plan; neither does the file. Losses agree with one rank's.
 for n in 1 2 3 4; do
-    fit $n --steps 0 --seed 5 --save "$dir/init$n"
-    cmp -s "$dir/init1" "$dir/init$n" || wrong "initial checkpoint of $n ranks differs"
-    fit $n --steps 20 --json --save "$dir/end$n" --save-grads "$dir/grads$n"
+    fit $n --steps 0 --seed 5 --save "$dir/init$n.safetensors"
+    cmp -s "$dir/init1.safetensors" "$dir/init$n.safetensors" || wrong "initial checkpoint of $n ranks differs"
+    fit $n --steps 20 --json --save "$dir/end$n.safetensors" --save-grads "$dir/grads$n"
     losses >"$dir/losses$n"
     [ "$(wc -l <"$dir/losses$n")" = 20 ] || wrong "$n ranks: not 20 lines"
     cmp -s "$dir/losses1" "$dir/losses$n" || { wrong "losses of $n ranks differ"; diff "$dir/losses1" "$dir/losses$n"; }
-    [ "$(wc -c <"$dir/end$n")" = "$(wc -c <"$dir/end1")" ] || wrong "checkpoint size of $n ranks"
+    [ "$(wc -c <"$dir/end$n.safetensors")" = "$(wc -c <"$dir/end1.safetensors")" ] || wrong "checkpoint size of $n ranks"
     [ "$(wc -c <"$dir/grads$n")" = "$(wc -c <"$dir/grads1")" ] || wrong "gradients' size of $n ranks"
     fit $n --steps 20 --json --shuffle
     losses >"$dir/shuffled$n"
@@ -74,35 +74,35 @@ grep -q '^19 ' "$dir/losses1" || wrong "last step is not 19"
 
 # Resuming: bit for bit on the same ranks, same losses on others; --save-every leaves the same file.
 for n in 1 3; do
-    fit $n --steps 12 --save "$dir/part$n"
-    fit $n --steps 8 --json --init "$dir/part$n" --save "$dir/again$n"
-    cmp -s "$dir/end$n" "$dir/again$n" || wrong "12 + 8 steps differ from 20 on $n ranks"
+    fit $n --steps 12 --save "$dir/part$n.safetensors"
+    fit $n --steps 8 --json --init "$dir/part$n.safetensors" --save "$dir/again$n.safetensors"
+    cmp -s "$dir/end$n.safetensors" "$dir/again$n.safetensors" || wrong "12 + 8 steps differ from 20 on $n ranks"
     tail -n 8 "$dir/losses1" >"$dir/tail"
     losses | cmp -s "$dir/tail" - || wrong "losses after resuming on $n ranks"
 done
-fit 4 --steps 8 --json --init "$dir/part1"
+fit 4 --steps 8 --json --init "$dir/part1.safetensors"
 losses | cmp -s "$dir/tail" - || wrong "losses after resuming on other ranks"
-fit 2 --steps 20 --save "$dir/every" --save-every 10
-cmp -s "$dir/every" "$dir/end2" || wrong "--save-every"
+fit 2 --steps 20 --save "$dir/every.safetensors" --save-every 10
+cmp -s "$dir/every.safetensors" "$dir/end2.safetensors" || wrong "--save-every"
 ls "$dir" | grep -q tmp && wrong "a temporary file is left"
 
 # A parameter under its other name.
-sed 's/"fc.weight"/"tied.weight"/' "$dir/init1" >"$dir/short" # two bytes more in the header
-head -c 8 "$dir/init1" | od -An -tu8 | awk '{printf "%d", $1 + 2}' >"$dir/size"
+sed 's/"fc.weight"/"tied.weight"/' "$dir/init1.safetensors" >"$dir/short" # two bytes more in the header
+head -c 8 "$dir/init1.safetensors" | od -An -tu8 | awk '{printf "%d", $1 + 2}' >"$dir/size"
 awk -v n="$(cat "$dir/size")" 'BEGIN {for (i = 0; i < 8; i++) {printf "\\%03o", n % 256; n = int(n / 256)}}' >"$dir/oct"
 { printf "$(cat "$dir/oct")"; tail -c +9 "$dir/short"; } >"$dir/alias"
-fit 2 --steps 20 --json --seed 0 --init "$dir/alias" --save "$dir/aliased"
-fit 2 --steps 20 --json --seed 0 --init "$dir/init2" --save "$dir/named"
-cmp -s "$dir/aliased" "$dir/named" || wrong "a parameter under its alias"
+fit 2 --steps 20 --json --seed 0 --init "$dir/alias" --save "$dir/aliased.safetensors"
+fit 2 --steps 20 --json --seed 0 --init "$dir/init2.safetensors" --save "$dir/named.safetensors"
+cmp -s "$dir/aliased.safetensors" "$dir/named.safetensors" || wrong "a parameter under its alias"
 
 # Constants and fills.
 for n in 1 3; do
     cc -std=c11 -DN=$n "$here/programs/fills.c" $(pkg-config --cflags --libs haprt) -o "$dir/fills$n" || exit 1
-    cp "$dir/init1" "$dir/init"
-    start $n fills$n --steps 1 --seed 3 --save "$dir/filled$n"
+    cp "$dir/init1.safetensors" "$dir/init"
+    start $n fills$n --steps 1 --seed 3 --save "$dir/filled$n.safetensors"
     [ $status = 0 ] || { wrong "fills on $n ranks"; cat "$dir/err"; }
 done
-cmp -s "$dir/filled1" "$dir/filled3" || wrong "fills depend on the number of ranks"
+cmp -s "$dir/filled1.safetensors" "$dir/filled3.safetensors" || wrong "fills depend on the number of ranks"
 # tensor NAME FILE: where its bytes are by the header, as hexadecimal
 tensor()
 {
@@ -111,12 +111,12 @@ tensor()
         sed 's/.*"'"$1"'":{[^}]*"data_offsets":\[\([0-9]*\),\([0-9]*\)\].*/\1 \2/')
     tail -c +$((9 + size + ${range% *})) "$2" | head -c $((${range#* } - ${range% *})) | od -An -v "$3" | tr -s ' \n' ' '
 }
-[ "$(tensor iota.out "$dir/filled3" -tf4)" = ' 10 12 14 16 18 10 12 14 16 18 ' ] || wrong "iota"
-[ "$(tensor wide "$dir/filled3" -td8)" = ' -1 0 1 2 3 -1 0 1 2 3 ' ] || wrong "iota of integers"
-[ "$(tensor truth "$dir/filled3" -tu1)" = ' 1 1 1 1 1 1 1 1 1 1 ' ] || wrong "bool"
-[ "$(tensor stored.out "$dir/filled3" -tx4)" = "$(tensor fc.weight "$dir/init" -tx4)" ] || wrong "constant of a file"
-start 3 fills3 --init "$dir/init1"
-says 1 "error: .*init1: there is no tensor 'half' \(bf16 \[8/3 3\]\)" "another model's checkpoint"
+[ "$(tensor iota.out "$dir/filled3.safetensors" -tf4)" = ' 10 12 14 16 18 10 12 14 16 18 ' ] || wrong "iota"
+[ "$(tensor wide "$dir/filled3.safetensors" -td8)" = ' -1 0 1 2 3 -1 0 1 2 3 ' ] || wrong "iota of integers"
+[ "$(tensor truth "$dir/filled3.safetensors" -tu1)" = ' 1 1 1 1 1 1 1 1 1 1 ' ] || wrong "bool"
+[ "$(tensor stored.out "$dir/filled3.safetensors" -tx4)" = "$(tensor fc.weight "$dir/init" -tx4)" ] || wrong "constant of a file"
+start 3 fills3 --init "$dir/init1.safetensors"
+says 1 "error: .*init1.safetensors: there is no tensor 'half' \(bf16 \[8/3 3\]\)" "another model's checkpoint"
 rm "$dir/init"
 start 3 fills3
 says 1 'error: .*/init: No such file' "no file of constants"
@@ -172,15 +172,15 @@ says 1 'error: --input z: the program has no such input; it has x y' "unknown in
 start 2 fit2 $x --input y=/nowhere
 says 1 'error: /nowhere: No such file' "no such file"
 y="--input y=$here/programs/fit_y.npy"
-head -c 300 "$dir/end1" >"$dir/cut"
+head -c 300 "$dir/end1.safetensors" >"$dir/cut"
 start 2 fit2 $x $y --init "$dir/cut"
 says 1 'error: .*cut: .*truncated' "truncated checkpoint"
 start 2 fit2 $x $y --init "$dir/grads1"
 [ $status = 0 ] || wrong "a file without moments is no --init" # optional: they start at zero
-sed 's/"fc.bias"/"fc.bits"/' "$dir/init1" >"$dir/lacks"
+sed 's/"fc.bias"/"fc.bits"/' "$dir/init1.safetensors" >"$dir/lacks"
 start 2 fit2 $x $y --init "$dir/lacks"
 says 1 "error: .*lacks: there is no tensor 'fc.bias' \(f32 \[3/2\]\)" "missing tensor"
-sed 's/\[8,3\]/[3,8]/' "$dir/init1" >"$dir/turned"
+sed 's/\[8,3\]/[3,8]/' "$dir/init1.safetensors" >"$dir/turned"
 start 2 fit2 $x $y --init "$dir/turned"
 says 1 "turned: tensor 'fc.weight(.exp_avg)?' is F32 \[3 8\], the program wants F32 \[8 3\]" "wrong shape in a checkpoint"
 start 2 fit2 $x $y --save /nowhere/f

@@ -27,9 +27,9 @@ same_on_one()
     run "$name" "$name" --steps "$steps" --json "${from[@]}" $(inputs "$model") || return
     compare arena "$work/$name/plan.json" "$work/$name.err"
     compare losses "$work/$name.out" "$work/$one.out"
-    run "$name" first --steps 1 --json "${from[@]}" $(inputs "$model") --save-grads "$work/grads" || return
-    compare grads "$work/grads" "$work/$one.grads"
-    rm -f "$work/grads"
+    run "$name" first --steps 1 --json "${from[@]}" $(inputs "$model") --save-grads "$work/grads.safetensors" || return
+    compare grads "$work/grads.safetensors" "$work/$one-grads.safetensors"
+    rm -f "$work/grads.safetensors"
 }
 
 # one NAME GRAPH MODEL STEPS OPTIONS…: the run on one rank, kept as $work/NAME.out and NAME.grads
@@ -39,7 +39,7 @@ one()
     shift 4
     title "$graph $* on one rank"
     plan "$name" "$graph" laptop1 --strategy dp-even --keep-grads "$@" &&
-        run "$name" first --steps 1 --json "${from[@]}" $(inputs "$model") --save-grads "$work/$name.grads" &&
+        run "$name" first --steps 1 --json "${from[@]}" $(inputs "$model") --save-grads "$work/$name-grads.safetensors" &&
         run "$name" "$name" --steps "$steps" --json "${from[@]}" $(inputs "$model") || exit 1
 }
 
@@ -88,7 +88,7 @@ batch()
 twenty()
 {
     cat "$work/half.out" "$work/$1.out" >"$work/both.out"
-    compare torch $torch/gpt2-tiny "$work/both.out" - "$work/$1.end" \
+    compare torch $torch/gpt2-tiny "$work/both.out" - "$work/$1.safetensors" \
         $torch/gpt2-tiny/init.safetensors '*.attn.c_attn.bias=3'
 }
 
@@ -101,22 +101,22 @@ resume()
     for strategy in auto tp; do
         title "10 + 10 steps on laptop, $strategy: the same bytes as 20"
         plan four $graph laptop --strategy $strategy || continue
-        run four all --steps 20 "${train[@]}" "${init[@]}" --save "$work/all.end"
-        run four half --steps 10 "${train[@]}" "${init[@]}" --save "$work/half.end"
-        run four rest --steps 10 "${train[@]}" --init "$work/half.end" --save "$work/rest.end"
+        run four all --steps 20 "${train[@]}" "${init[@]}" --save "$work/all.safetensors"
+        run four half --steps 10 "${train[@]}" "${init[@]}" --save "$work/half.safetensors"
+        run four rest --steps 10 "${train[@]}" --init "$work/half.safetensors" --save "$work/rest.safetensors"
         cat "$work/half.out" "$work/rest.out" | sed 's/,"ms.*//' >"$work/both"
         sed 's/,"ms.*//' "$work/all.out" | cmp - "$work/both" || fail "losses differ"
-        cmp "$work/all.end" "$work/rest.end" || fail "checkpoints differ"
+        cmp "$work/all.safetensors" "$work/rest.safetensors" || fail "checkpoints differ"
         twenty rest
         title "... saved by four ranks, resumed by one"
-        run one single --steps 10 "${train[@]}" --init "$work/half.end" --save "$work/single.end" && twenty single
+        run one single --steps 10 "${train[@]}" --init "$work/half.safetensors" --save "$work/single.safetensors" && twenty single
     done
     title "saved by one rank, resumed by four (two machines of two, zero)"
-    run one half --steps 10 "${train[@]}" "${init[@]}" --save "$work/half.end" &&
-        run zero rest --steps 10 "${train[@]}" --init "$work/half.end" --save "$work/rest.end" && twenty rest
+    run one half --steps 10 "${train[@]}" "${init[@]}" --save "$work/half.safetensors" &&
+        run zero rest --steps 10 "${train[@]}" --init "$work/half.safetensors" --save "$work/rest.safetensors" && twenty rest
     title "--save-every 10 in a run of 20 leaves the last"
-    run zero all --steps 20 "${train[@]}" "${init[@]}" --save "$work/every.end" --save-every 10
-    compare torch $torch/gpt2-tiny "$work/all.out" - "$work/every.end" \
+    run zero all --steps 20 "${train[@]}" "${init[@]}" --save "$work/every.safetensors" --save-every 10
+    compare torch $torch/gpt2-tiny "$work/all.out" - "$work/every.safetensors" \
         $torch/gpt2-tiny/init.safetensors '*.attn.c_attn.bias=3'
 
     graph=examples/mlp/graph.json
@@ -125,13 +125,13 @@ resume()
     plan one $graph laptop1
     plan two $graph laptop2 --strategy dp-prop
     plan four $graph laptop --strategy auto
-    run one start --steps 0 --seed 3 $(inputs mlp) --save "$work/start.end"
-    run one all --steps 20 "${train[@]}" --seed 3 --save "$work/all.end"
-    run two half --steps 10 "${train[@]}" --seed 3 --save "$work/half.end"
-    run four rest --steps 10 "${train[@]}" --init "$work/half.end" --save "$work/rest.end"
+    run one start --steps 0 --seed 3 $(inputs mlp) --save "$work/start.safetensors"
+    run one all --steps 20 "${train[@]}" --seed 3 --save "$work/all.safetensors"
+    run two half --steps 10 "${train[@]}" --seed 3 --save "$work/half.safetensors"
+    run four rest --steps 10 "${train[@]}" --init "$work/half.safetensors" --save "$work/rest.safetensors"
     cat "$work/half.out" "$work/rest.out" >"$work/both.out"
     compare losses "$work/both.out" "$work/all.out"
-    compare params "$work/rest.end" "$work/all.end" "$work/start.end"
+    compare params "$work/rest.safetensors" "$work/all.safetensors" "$work/start.safetensors"
 }
 
 dropout()
@@ -143,11 +143,11 @@ dropout()
     sed -E 's/"(p|dropout)": 0\.1/"\1": 0.0/' $graph >"$work/without.json"
     plan without "$work/without.json" laptop1 && run without without --steps 10 --json "${from[@]}" $(inputs gpt2-tiny)
     compare differ "$work/with.out" "$work/without.out"
-    run with zero --steps 0 "${from[@]}" $(inputs gpt2-tiny) --save "$work/zero.end"
-    grep -aq hap.seed "$work/zero.end" || fail "no hap.seed in a checkpoint"
-    run with other --steps 10 --json --init "$work/zero.end" --seed 6 $(inputs gpt2-tiny)
+    run with zero --steps 0 "${from[@]}" $(inputs gpt2-tiny) --save "$work/zero.safetensors"
+    grep -aq hap.seed "$work/zero.safetensors" || fail "no hap.seed in a checkpoint"
+    run with other --steps 10 --json --init "$work/zero.safetensors" --seed 6 $(inputs gpt2-tiny)
     compare differ "$work/with.out" "$work/other.out"
-    run with same --steps 10 --json --init "$work/zero.end" $(inputs gpt2-tiny)
+    run with same --steps 10 --json --init "$work/zero.safetensors" $(inputs gpt2-tiny)
     compare losses "$work/same.out" "$work/with.out"
     for strategy in auto dp-even dp-prop zero tp hap; do
         same_on_one $graph gpt2-tiny 10 with laptop $strategy
@@ -161,7 +161,7 @@ as_torch()
     local model=$1 cluster=$2 strategy=$3 name=$2-$3 start parts=-
     shift 3
     title "$model $* on $cluster, $strategy"
-    start=$work/$model.start
+    start=$work/$model-start.safetensors
     case $model in
     gpt2*)
         start=$torch/$model/init.safetensors
@@ -170,11 +170,11 @@ as_torch()
     esac
     plan "$name" examples/$model/graph.json "$cluster" --strategy "$strategy" --keep-grads "$@" || return
     proved "$name"
-    run "$name" "$name" --steps 20 --json --init "$start" $(inputs $model) --save "$work/final" || return
+    run "$name" "$name" --steps 20 --json --init "$start" $(inputs $model) --save "$work/final.safetensors" || return
     compare arena "$work/$name/plan.json" "$work/$name.err"
-    run "$name" first --steps 1 --json --init "$start" $(inputs $model) --save-grads "$work/grads" || return
-    compare torch "$torch/$model" "$work/$name.out" "$work/grads" "$work/final" "$start" "$parts"
-    rm -rf "$work/final" "$work/grads"
+    run "$name" first --steps 1 --json --init "$start" $(inputs $model) --save-grads "$work/grads.safetensors" || return
+    compare torch "$torch/$model" "$work/$name.out" "$work/grads.safetensors" "$work/final.safetensors" "$start" "$parts"
+    rm -rf "$work/final.safetensors" "$work/grads.safetensors"
     [ -n "${as_torch_keeps:-}" ] || rm -rf "${work:?}/$name"
 }
 
@@ -183,7 +183,7 @@ variants()
     local k counts=2 graph=tests/graphs/gpt2-dropout.json
     title "mlp's start"
     plan start examples/mlp/graph.json laptop1 &&
-        run start start --steps 0 --seed 1 --save "$work/mlp.start" $(inputs mlp) || exit 1
+        run start start --steps 0 --seed 1 --save "$work/mlp-start.safetensors" $(inputs mlp) || exit 1
     [ "${HAP_NIGHTLY:-}" != 1 ] || counts='2 4'
     for k in $counts; do
         as_torch mlp laptop1 auto --micro-batches $k
@@ -358,7 +358,7 @@ pushes()
     local way kind kinds=() graph=examples/bert-moe-tiny/graph.json moe=layers.1.ffn
     as_torch_keeps=1
     plan start examples/mlp/graph.json laptop1 &&
-        run start start --steps 0 --seed 1 --save "$work/mlp.start" $(inputs mlp) || exit 1
+        run start start --steps 0 --seed 1 --save "$work/mlp-start.safetensors" $(inputs mlp) || exit 1
     for way in mlp:laptop-peers:auto mlp:laptop-peers:dp-prop mlp:laptop-peers:tp gpt2-tiny:laptop-peers:auto \
         gpt2-tiny:laptop-peers:zero gpt2-tiny:laptop-peers:tp gpt2-tiny:laptop2x2-peers:zero \
         gpt2-tiny:laptop2x2-peers:dp-prop; do
@@ -388,7 +388,7 @@ rehearsed()
     shift
     title "$plan $*, rehearsed"
     for n in 0 2; do
-        run "$plan" pass$n --rehearse $n --steps 5 --json --save "$work/pass$n.save" \
+        run "$plan" pass$n --rehearse $n --steps 5 --json --save "$work/pass$n.safetensors" \
             --trace "$work/pass$n.trace" "$@" "${rows[@]}" || return
         sed 's/,"ms.*//' "$work/pass$n.out" >"$work/pass$n.losses"
         grep -o '"name":"[^"]*","pid":[0-9]*' "$work/pass$n.trace" | sort | uniq -c >"$work/pass$n.spans"
@@ -397,7 +397,7 @@ rehearsed()
     grep -q ' rehearsed ' "$work/pass0.err" && fail "rehearsed without being asked"
     [ "$(wc -l <"$work/pass2.losses")" = 5 ] || fail "not 5 losses"
     cmp "$work/pass0.losses" "$work/pass2.losses" || fail "losses differ"
-    cmp "$work/pass0.save" "$work/pass2.save" || fail "checkpoints differ"
+    cmp "$work/pass0.safetensors" "$work/pass2.safetensors" || fail "checkpoints differ"
     cmp "$work/pass0.spans" "$work/pass2.spans" || fail "spans differ"
 }
 
@@ -418,8 +418,8 @@ rehearsal()
     plan gpt2 $gpt2 laptop2 || return
     rehearsed gpt2 "${init[@]}"
     rehearsed gpt2 --seed 3 --shuffle --save-every 2
-    run gpt2 half --steps 3 --seed 3 --shuffle --save "$work/half" "${rows[@]}" &&
-        rehearsed gpt2 --init "$work/half" --shuffle
+    run gpt2 half --steps 3 --seed 3 --shuffle --save "$work/half.safetensors" "${rows[@]}" &&
+        rehearsed gpt2 --init "$work/half.safetensors" --shuffle
     grep -q '"step":7' "$work/pass2.losses" || fail "does not go on behind step 2"
     rehearsed gpt2 --check-nan "${init[@]}"
     plan zero $gpt2 laptop2x2 --strategy zero && rehearsed zero "${init[@]}"

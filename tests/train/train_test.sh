@@ -42,11 +42,11 @@ for cluster in $clusters; do
         title "$model on $cluster, $way"
         plan "$name" "$graph" "$cluster" --strategy "$strategy" --mesh $mesh --keep-grads || continue
         proved "$name"
-        run "$name" "$name" --steps 20 --json "${from[@]}" $(inputs $model) --save "$work/final" || continue
+        run "$name" "$name" --steps 20 --json "${from[@]}" $(inputs $model) --save "$work/final.safetensors" || continue
         compare arena "$work/$name/plan.json" "$work/$name.err"
-        run "$name" first --steps 1 --json "${from[@]}" $(inputs $model) --save-grads "$work/grads" || continue
-        compare torch "$ref" "$work/$name.out" "$work/grads" "$work/final" "$start" "$parts"
-        rm -rf "${work:?}/$name" "$work/final" "$work/grads"
+        run "$name" first --steps 1 --json "${from[@]}" $(inputs $model) --save-grads "$work/grads.safetensors" || continue
+        compare torch "$ref" "$work/$name.out" "$work/grads.safetensors" "$work/final.safetensors" "$start" "$parts"
+        rm -rf "${work:?}/$name" "$work/final.safetensors" "$work/grads.safetensors"
     done
 done
 finish
