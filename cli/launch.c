@@ -137,6 +137,10 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
         add(&w, "--peak-seconds");
         add(&w, "%.9g", j->peak_sec);
     }
+    if (j->step_sec > 0 && j->cuda == j->on_gpus) { // what was predicted of these devices
+        add(&w, "--predicted-seconds");
+        add(&w, "%.9g", j->step_sec);
+    }
     HB_PUSH(a, &w.v, NULL);
     return w.v.p;
 }

@@ -17,6 +17,7 @@ typedef struct run_job {
     int n_args;
     char **arg;       // options of the program
     double step_sec;  // predicted
+    bool on_gpus;     // what the plan is for
     double peak_sec;  // its matmuls at the devices' peak, 0 unknown
     bool cuda;        // the first pass of the step loads libraries and compiles kernels
     hb_str heartbeat; // folder of the heartbeat files (docs/formats.md)

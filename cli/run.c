@@ -16,7 +16,7 @@ static const char help[] =
     "hapc run DIR [options]: builds DIR/program.c (cc, pkg-config haprt) and runs it\n"
     "on the ranks of the plan.\n"
     "\n"
-    "  --backend B          cpu (default) or cuda: a CUDA device a rank, NCCL\n"
+    "  --backend B          cpu or cuda: a CUDA device a rank, NCCL (the plan's)\n"
     "  --dry-run            print the command that would start the ranks, and end\n"
     "\n"
     "The other options are the program's own; one that is started by hand takes them\n"
@@ -26,7 +26,7 @@ static const char *const own[] = {"--backend", "--dry-run", "--help", "-q"};
 enum { MAX_PASSED = 32, N_OWN = sizeof own / sizeof *own };
 
 typedef struct run_options {
-    const char *dir, *backend, *cuda; // cuda: the value of --cuda
+    const char *dir, *backend, *cuda; // backend: NULL the plan's; cuda: the value of --cuda
     bool dry, help;
 } run_options;
 
@@ -91,6 +91,8 @@ static bool read_ranks(hb_arena *a, const hb_tree *plan, run_job *j)
     const hb_tree *peak = hb_get(plan, "peak_ms");
     j->peak_sec = peak && (peak->kind == HB_REAL || peak->kind == HB_INT) ? peak->f / 1e3 : 0;
     j->n_ranks = (int)cli_plan_int(plan, "n_ranks", 0);
+    const hb_tree *backend = hb_get(plan, "backend");
+    j->on_gpus = backend && backend->kind == HB_TEXT && hb_str_is(backend->s, "cuda");
     j->step_sec = ms && (ms->kind == HB_REAL || ms->kind == HB_INT) ? ms->f / 1e3 : 0;
     bool ok = j->n_ranks > 0 && list && list->kind == HB_LIST && list->n >= j->n_ranks;
     if (ok) j->rank = HB_ARRAY(a, run_rank, j->n_ranks);
@@ -129,13 +131,25 @@ static bool make_heartbeats(hb_arena *a, run_job *j)
     return true;
 }
 
+static int on_cpus(const run_options *o)
+{
+    return cli_error(CLI_USAGE, "--cuda %s: this run is on CPUs; --backend cuda is wanted",
+                     o->cuda);
+}
+
 static int run_plan(hb_arena *a, const run_options *o, run_job *j)
 {
     int code = CLI_INPUT;
     const hb_tree *plan = cli_plan(a, o->dir);
     hb_str binary;
     if (!plan || !read_ranks(a, plan, j)) return CLI_INPUT;
-    if (!cli_build(a, o->dir, j->cuda ? "haprt-cuda" : "haprt", &binary, &code)) return code;
+    j->cuda = o->backend ? strcmp(o->backend, "cuda") == 0 : j->on_gpus;
+    if (o->cuda && !j->cuda) return on_cpus(o);
+    if (!cli_build(a, o->dir, j->cuda ? "haprt-cuda" : "haprt", &binary, &code)) {
+        if (j->cuda && !o->backend)
+            fprintf(stderr, "hint: the plan is for GPUs; --backend cpu runs it on CPU ranks\n");
+        return code;
+    }
     char whole[PATH_MAX], folder[PATH_MAX];
     if (!realpath(binary.p, whole) || !realpath(o->dir, folder))
         return cli_error(CLI_INPUT, "%s: %s", o->dir, strerror(errno));
@@ -153,7 +167,7 @@ static int run_plan(hb_arena *a, const run_options *o, run_job *j)
 static int run(hb_arena *a, int argc, char **argv)
 {
     run_job j = {0};
-    run_options o = {.backend = "cpu"};
+    run_options o = {0};
     int code = split(a, argc, argv, &j, &o);
     if (code) return code;
     if (o.help) {
@@ -163,12 +177,9 @@ static int run(hb_arena *a, int argc, char **argv)
         return CLI_OK;
     }
     if (!o.dir) return cli_error(CLI_USAGE, "wanted: hapc run DIR (see hapc run --help)");
-    j.cuda = strcmp(o.backend, "cuda") == 0;
-    if (!j.cuda && strcmp(o.backend, "cpu") != 0)
+    if (o.backend && strcmp(o.backend, "cpu") != 0 && strcmp(o.backend, "cuda") != 0)
         return cli_error(CLI_USAGE, "--backend is cpu or cuda, not '%s'", o.backend);
-    if (o.cuda && !j.cuda)
-        return cli_error(CLI_USAGE, "--cuda %s: this run is on CPUs; --backend cuda is wanted",
-                         o.cuda);
+    if (o.cuda && o.backend && strcmp(o.backend, "cuda") != 0) return on_cpus(&o);
     return run_plan(a, &o, &j);
 }
 

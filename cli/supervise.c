@@ -18,7 +18,8 @@
 
 #include "cli/cli.h"
 
-enum { LINE_MAX_BYTES = 4096, TICK_MS = 100, START_SECONDS = 60, REHEARSAL = -2 };
+enum { LINE_MAX_BYTES = 4096, TICK_MS = 100, REHEARSAL = -2 };
+enum { START_SECONDS = 60, FILE_SECONDS = 600 };
 
 typedef struct beat {
     long pid;              // 0: no heartbeat yet
@@ -36,7 +37,10 @@ typedef struct watch {
     double moved;         // when some rank's count last changed
     long long first_step; // of this run; -1: not begun
     bool said;            // the one message was printed
-    int dead;             // rank whose process is gone without an "end", -1
+    bool asked;           // the ranks were told to end after their step
+    char waits_for[48];   // what ranks were last said to do before their first step
+    double waits_since;
+    int dead; // rank whose process is gone without an "end", -1
     double dead_since;
     int banner_rank, banner_signal; // from mpirun's own notice, -1
     long banner_pid;
@@ -47,11 +51,12 @@ typedef struct watch {
     size_t n_line;
 } watch;
 
-static volatile sig_atomic_t stop_signal;
+static volatile sig_atomic_t stop_signals; // so many of SIGINT, SIGTERM, SIGHUP
 
 static void on_signal(int sig)
 {
-    stop_signal = sig;
+    (void)sig;
+    stop_signals++;
 }
 
 static double now(void)
@@ -366,6 +371,14 @@ static bool starting(const watch *w)
     return !begun;
 }
 
+// A rank reads or writes a checkpoint: other ranks wait, and disks take what they take.
+static bool at_files(const watch *w)
+{
+    for (int r = 0; r < w->j->n_ranks; r++)
+        if (!strcmp(w->beat[r].name, "save") || !strcmp(w->beat[r].name, "load")) return true;
+    return false;
+}
+
 static int ranks_away(const watch *w)
 {
     int n = 0;
@@ -389,7 +402,7 @@ static const char *signal_text(int sig)
 static int how_it_ended(watch *w, int status)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (code == 0) return CLI_OK;
+    if (code == 0) return w->asked ? CLI_INTERRUPTED : CLI_OK;
     if (w->said && quit_code(w) >= 0) code = quit_code(w);
     int rank = w->banner_rank;
     for (int r = 0; r < w->j->n_ranks && rank < 0 && w->banner_pid > 0; r++)
@@ -430,6 +443,55 @@ static pid_t start(char *const *argv, char *const *env, int err)
     _exit(127);
 }
 
+// The first signal: the ranks end after their step and save. False: they have not begun one, so
+// that there is nothing to save.
+static bool ask_to_end(watch *w)
+{
+    int n = 0;
+    bool begun = false;
+    for (int r = 0; r < w->j->n_ranks; r++)
+        begun = begun || w->beat[r].step >= 0 || is_away(w, r);
+    fflush(stdout);
+    fprintf(stderr, "hapc: interrupted%s\n",
+            begun ? ": ends after this step (once more: at once)" : "");
+    if (!begun) return false;
+    for (int r = 0; r < w->j->n_ranks; r++)
+        if (w->beat[r].pid > 0 && is_rank(w, w->beat[r].pid))
+            n += kill((pid_t)w->beat[r].pid, SIGUSR1) == 0;
+    if (n == 0) kill(w->mpirun, SIGUSR1); // which passes it on, to ranks on other hosts
+    w->asked = true;
+    return true;
+}
+
+// What takes long before the first step is said once.
+static void say_what_is_done(watch *w)
+{
+    static const struct {
+        const char *beat, *said;
+    } known[] = {{"", "starts the ranks"},
+                 {"init", "ranks join each other"},
+                 {"load", "reads what the run starts from"},
+                 {"input", "reads the first rows"}};
+    const double patient = 3;
+    const beat *b = NULL;
+    if (w->first_step >= 0 || w->said) return;
+    for (int r = 0; r < w->j->n_ranks && !b; r++)
+        if (!is_away(w, r) && w->beat[r].step < 0) b = &w->beat[r];
+    if (!b) return;
+    const char *said =
+        b->step == REHEARSAL ? "rehearses the step: compiles, tunes, captures" : NULL;
+    for (size_t i = 0; i < sizeof known / sizeof *known && !said; i++)
+        if (!strcmp(b->name, known[i].beat)) said = known[i].said;
+    if (!said) return;
+    if (strncmp(w->waits_for, said, sizeof w->waits_for - 1) != 0) {
+        snprintf(w->waits_for, sizeof w->waits_for, "%s", said);
+        w->waits_since = now();
+    } else if (w->waits_since > 0 && now() - w->waits_since > patient) {
+        fprintf(stderr, "hapc: %s\n", said);
+        w->waits_since = 0;
+    }
+}
+
 // Looks after a run until it has ended (-1) or must be ended: the exit code for it then.
 static int look_after(watch *w, int fd, int *status, bool *ended)
 {
@@ -445,14 +507,13 @@ static int look_after(watch *w, int fd, int *status, bool *ended)
             if (n == 0) open_ = false;
             take_bytes(w, text, (size_t)n);
         }
-        if (stop_signal) {
-            say(w, "hapc: interrupted");
-            return CLI_INTERRUPTED;
-        }
         read_beats(w);
         if (!*ended) look_for_dead(w);
         reap(w, status, ended);
         if (*ended) return -1;
+        if (stop_signals > 0 && !w->asked && !ask_to_end(w)) return CLI_INTERRUPTED;
+        if (stop_signals > 1) return CLI_INTERRUPTED;
+        say_what_is_done(w);
         if (w->dead >= 0 && now() - w->dead_since > patience(w)) { // mpirun has not seen it
             say(w, "%s: the process died", place(w, w->dead).p);
             return CLI_FAILED;
@@ -462,6 +523,7 @@ static int look_after(watch *w, int fd, int *status, bool *ended)
         int r = slowest(w, &stopped), away = ranks_away(w);
         if (away == w->j->n_ranks) continue; // nobody is watched
         if (!stopped && starting(w) && now() - w->moved <= START_SECONDS) continue;
+        if (!stopped && at_files(w) && now() - w->moved <= FILE_SECONDS) continue;
         say(w, "%s: %s for %.0f s%s", place(w, r).p,
             stopped ? "stopped (suspended process)" : "no progress", now() - w->moved,
             away && !stopped ? "; ranks on other hosts are not watched, one of them may be it"

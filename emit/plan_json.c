@@ -462,6 +462,9 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     put_others(&j, w, verdict_of(w));
     put_asked(&j, e);
     put_trust(&j, w);
+    js_text(&j, "backend",
+            e->p->cluster->cls[e->p->mesh->cluster_class[0]].kind == CL_GPU ? HB_STR("cuda")
+                                                                            : HB_STR("cpu"));
     put_machines(&j, e->p->cluster);
     put_classes(&j, e, w);
     put_ranks(&j, a, e);

@@ -506,7 +506,5 @@ void emit_verdict_text(hb_buf *out, const emit_plan *e, const char *dir)
         hb_printf(out, "  and %.*s more\n",
                   HB_ARG(say_things(a, v->n_devices - DEVICE_ROWS, "kind")));
     if (!dir) return;
-    bool gpus = w->p->cluster->cls[w->p->mesh->cluster_class[0]].kind == CL_GPU;
-    hb_printf(out, "\nPage     hapc report %s --open\nRun      hapc run %s%s\n", dir, dir,
-              gpus ? " --backend cuda" : "");
+    hb_printf(out, "\nPage     hapc report %s --open\nRun      hapc run %s\n", dir, dir);
 }

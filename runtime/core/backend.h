@@ -42,6 +42,9 @@ void hap_backend_close(hap_rank *r, hap_tensor *t, void *host, bool write);
 int hap_backend_rehearsals(hap_rank *r);
 void hap_backend_begin(hap_rank *r); // a step begins: inputs and hap_step are set
 void hap_backend_sync(hap_rank *r);  // waits for the device
+// What the last clip_scale of the step that has ended found: the norm of all gradients. -1: the
+// program has none.
+double hap_backend_norm(const hap_rank *r);
 void hap_backend_finish(hap_rank *r);
 
 // --- for the measuring program (runtime/profile) ---

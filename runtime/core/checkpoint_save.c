@@ -286,6 +286,7 @@ void hap_checkpoint_check(const hap_rank *r, char *why, int n)
         if (!why[0]) sweep_beside(r, o->save_grads);
     }
     if (r->id == 0 && o->trace && !why[0]) check_written(o->trace, why, n);
+    if (r->id == 0 && o->metrics && !why[0]) check_written(o->metrics, why, n);
     for (int i = 0; i < r->n_vars; i++)
         grads |= r->var[i].kind == HAP_VAR_GRAD;
     if (o->save_grads && !grads && !why[0])

@@ -71,6 +71,36 @@ int hap_comm_min(hap_rank *r, int x)
     return x;
 }
 
+int hap_comm_max(hap_rank *r, int x)
+{
+    return -hap_comm_min(r, -x);
+}
+
+void hap_comm_max_bytes(hap_rank *r, unsigned char *p, int n)
+{
+    (void)r;
+    MPI_Allreduce(MPI_IN_PLACE, p, n, MPI_UNSIGNED_CHAR, MPI_MAX, host_comm);
+}
+
+static struct {
+    int mine, all;
+    MPI_Request request;
+} vote;
+
+void hap_comm_vote_start(hap_rank *r, int x)
+{
+    (void)r;
+    vote.mine = x;
+    MPI_Iallreduce(&vote.mine, &vote.all, 1, MPI_INT, MPI_MAX, host_comm, &vote.request);
+}
+
+int hap_comm_vote_end(hap_rank *r)
+{
+    (void)r;
+    MPI_Wait(&vote.request, MPI_STATUS_IGNORE);
+    return vote.all;
+}
+
 void hap_comm_barrier(hap_rank *r)
 {
     (void)r;

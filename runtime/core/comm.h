@@ -10,6 +10,11 @@ void hap_comm_send(hap_rank *r, int to, const void *p, int64_t bytes);
 void hap_comm_recv(hap_rank *r, int from, void *p, int64_t bytes);
 void hap_comm_broadcast(hap_rank *r, void *p, int64_t bytes); // from rank 0
 int hap_comm_min(hap_rank *r, int x);
+int hap_comm_max(hap_rank *r, int x);
+void hap_comm_max_bytes(hap_rank *r, unsigned char *p, int n); // element by element
+// A maximum that is found while other things are done: all ranks start it, then end it.
+void hap_comm_vote_start(hap_rank *r, int x);
+int hap_comm_vote_end(hap_rank *r);
 void hap_comm_barrier(hap_rank *r);
 void hap_comm_finish(hap_rank *r);
 

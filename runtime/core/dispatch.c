@@ -4,6 +4,7 @@
 #include "core/coll_check.h"
 #include "core/coll_geometry.h"
 #include "core/comm.h"
+#include "core/evaluate.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
 #include "core/nan_check.h"
@@ -46,7 +47,7 @@ static void end(hap_rank *r, double start)
     hap_backend_poll(r);
 }
 
-void hap_dispatch(hap_rank *r, const hap_op_call *c)
+static void dispatch(hap_rank *r, const hap_op_call *c)
 {
     double start = begin(r, hap_op_names[c->op]);
     for (int i = 0; i < c->n_out; i++)
@@ -61,8 +62,19 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c)
     end(r, start);
 }
 
+void hap_dispatch(hap_rank *r, const hap_op_call *c)
+{
+    if (!r->evaluating) {
+        dispatch(r, c);
+    } else if (hap_eval_op(r, c)) {
+        hap_op_call same = hap_eval_without_dropout(*c);
+        dispatch(r, &same);
+    }
+}
+
 void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
 {
+    if (r->evaluating && !hap_eval_move(r, y, x)) return;
     double start = begin(r, "hap_cut");
     char why[160], a[128], b[128];
     outside_fusions(r);
@@ -79,6 +91,7 @@ void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
 
 void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
 {
+    if (r->evaluating && !hap_eval_move(r, y, x)) return;
     double start = begin(r, "hap_partial");
     bool keep = true;
     outside_fusions(r);
@@ -95,6 +108,7 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
 
 void(hap_fuse)(hap_rank *r, const char *kernel)
 {
+    if (r->evaluating && !hap_eval_group(r, true)) return;
     begin(r, "hap_fuse");
     HAP_CK(r, kernel, "the kernel has no name");
     HAP_CK(r, !r->in_fusion, "a fusion stands in another");
@@ -106,6 +120,7 @@ void(hap_fuse)(hap_rank *r, const char *kernel)
 
 void(hap_fused)(hap_rank *r, int n, hap_tensor *const *kept)
 {
+    if (r->evaluating && !hap_eval_group(r, false)) return;
     double start = begin(r, "hap_fused");
     HAP_CK(r, r->in_fusion, "no fusion was begun");
     for (int i = 0; i < n; i++)
@@ -120,6 +135,7 @@ static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsig
                        hap_tensor *scratch)
 {
     hap_coll_call c = {kind, reduce, axes, form, n, dst, src, scratch};
+    if (r->evaluating && !hap_eval_coll(r, &c)) return hap_eval_event(r);
     begin(r, hap_coll_name(&c));
     outside_fusions(r);
     hap_coll_check(r, &c);
@@ -150,6 +166,7 @@ COLL(coll_reshard_start, HAP_RESHARD, HAP_SUM)
 
 void(hap_wait)(hap_rank *r, hap_event *e)
 {
+    if (r->evaluating && !hap_eval_wait(r, e)) return;
     double start = begin(r, "hap_wait");
     outside_fusions(r);
     HAP_CK(r, e, "there is no event");
@@ -165,6 +182,7 @@ void(hap_wait)(hap_rank *r, hap_event *e)
 
 void(hap_overlap)(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
 {
+    if (r->evaluating && !hap_eval_group(r, true)) return;
     begin(r, "hap_overlap");
     hap_pair_begin(r, n_chunks, chunks);
     r->doing = NULL;
@@ -172,6 +190,7 @@ void(hap_overlap)(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
 
 void(hap_overlapped)(hap_rank *r)
 {
+    if (r->evaluating && !hap_eval_group(r, false)) return;
     begin(r, "hap_overlapped");
     bool all = collected(r);
     hap_pair_end(r);

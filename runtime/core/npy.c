@@ -72,13 +72,25 @@ static const char *take_shape(text *t, hap_npy *f)
     return NULL;
 }
 
-static bool type_of(const char *descr, hap_dtype *type)
+const char *hap_item_name(hap_item type)
+{
+    return type == HAP_ITEM_U8    ? "u8"
+           : type == HAP_ITEM_U16 ? "u16"
+                                  : hap_dtype_name((hap_dtype)type);
+}
+
+int64_t hap_item_bytes(hap_item type)
+{
+    return type == HAP_ITEM_U8 ? 1 : type == HAP_ITEM_U16 ? 2 : hap_dtype_bytes((hap_dtype)type);
+}
+
+static bool type_of(const char *descr, hap_item *type)
 {
     static const struct {
         const char *descr;
-        hap_dtype type;
-    } known[] = {
-        {"<f4", HAP_F32}, {"<i8", HAP_I64}, {"<i4", HAP_I32}, {"|b1", HAP_BOOL}, {"<f2", HAP_F16}};
+        hap_item type;
+    } known[] = {{"<f4", HAP_F32}, {"<i8", HAP_I64},     {"<i4", HAP_I32},     {"|b1", HAP_BOOL},
+                 {"<f2", HAP_F16}, {"|u1", HAP_ITEM_U8}, {"<u2", HAP_ITEM_U16}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (!strcmp(descr, known[i].descr)) {
             *type = known[i].type;
@@ -135,8 +147,8 @@ static const char *parse(hap_npy *f, char *buf, int n)
     const char *bad = read_header((text){start, start + head}, f, descr, sizeof descr);
     if (bad) return bad;
     if (!type_of(descr, &f->type)) {
-        snprintf(buf, (size_t)n, "not supported: elements of type '%s' (f32, i64, i32, bool, f16)",
-                 descr);
+        snprintf(buf, (size_t)n,
+                 "not supported: elements of type '%s' (f32, f16, i64, i32, u16, u8, bool)", descr);
         return buf;
     }
     f->elements = 1;
@@ -145,7 +157,7 @@ static const char *parse(hap_npy *f, char *buf, int n)
         f->elements *= f->shape[i];
     }
     f->data = p + at + head;
-    int64_t want = f->elements * hap_dtype_bytes(f->type), have = size - at - head;
+    int64_t want = f->elements * hap_item_bytes(f->type), have = size - at - head;
     if (have < want) {
         snprintf(buf, (size_t)n, "truncated: %lld bytes of data where its shape needs %lld",
                  (long long)have, (long long)want);
@@ -164,6 +176,22 @@ bool hap_npy_open(hap_npy *f, const char *path, char *why, int n)
     snprintf(why, (size_t)n, "%s: %s", path, bad);
     hap_npy_close(f);
     return false;
+}
+
+bool hap_bin_open(hap_npy *f, const char *path, hap_item type, char *why, int n)
+{
+    *f = (hap_npy){.type = type, .rank = 1};
+    if (!hap_map_file(&f->map, path, why, n)) return false;
+    int64_t item = hap_item_bytes(type);
+    if (f->map.bytes % item) {
+        snprintf(why, (size_t)n, "%s: %lld bytes are no whole number of %s tokens (--tokens)", path,
+                 (long long)f->map.bytes, hap_item_name(type));
+        hap_npy_close(f);
+        return false;
+    }
+    f->data = f->map.p;
+    f->elements = f->shape[0] = f->map.bytes / item;
+    return true;
 }
 
 void hap_npy_close(hap_npy *f)

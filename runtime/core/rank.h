@@ -70,18 +70,25 @@ struct hap_rank {
     int rehearsals; // that the backend asks for ahead of the first step (core/step.c)
     int rehearsal;  // the one under way, 1 at first; 0: none, what runs are steps
     bool loaded;
-    int64_t steps_done; // in this run
-    int64_t cursor;     // rows of the batch read since the start of training
-    int64_t samples;    // of the data, 0: no input is of the batch
-    int64_t saved_step; // of the last checkpoint that was written; -1: none
+    int64_t steps_done;            // in this run
+    int64_t cursor;                // rows of the batch read since the start of training
+    int64_t samples, eval_samples; // of the data, 0: no input is of the batch
+    int64_t saved_step;            // of the last checkpoint that was written; -1: none
     char saved_to[2200];
-    char init_folder[2304]; // of --init, if that is a folder of transformers' layout; else ""
-    double step_start;      // seconds
+    char init_folder[2304];  // of --init, if that is a folder of transformers' layout; else ""
+    double step_start;       // seconds
+    double norm;             // of the last step's gradients; -1: the program finds none
+    bool stopped;            // this step is the last one (hap_stop_asked, on any rank)
+    bool evaluating, noting; // core/evaluate.h
+    struct hap_eval *eval;
+    struct hap_report *report;
     struct hap_inputs *inputs;
     struct hap_trace *trace;
     struct hap_heartbeat *beat;
     struct hap_nan_check *nan_check;
     void *backend; // the backend's own state
 };
+
+bool hap_stop_asked(void); // this process was sent SIGUSR1
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/items.h"
+
 typedef struct row {
     enum { GROUP, OPTION, KEY, VALUE } kind;
     const char *name, *value, *what;
@@ -136,21 +138,63 @@ bool hap_cuda_options_parse(hap_cuda_options *o, const char *text, char *why, in
     }
 }
 
-static bool add_input(hap_options *o, char *text, char *why, int n)
+static bool add_file(const char *option, int *count, hap_named_file *list, char *text, char *why,
+                     int n)
 {
     char *eq = strchr(text, '=');
     if (!eq || eq == text || !eq[1]) {
-        snprintf(why, (size_t)n, "--input wants NAME=FILE.npy, not '%s'", text);
+        snprintf(why, (size_t)n, "%s wants NAME=FILE.npy, not '%s'", option, text);
         return false;
     }
-    if (o->n_inputs == HAP_MAX_INPUTS) {
-        snprintf(why, (size_t)n, "more than %d --input", HAP_MAX_INPUTS);
+    if (*count == HAP_MAX_INPUTS) {
+        snprintf(why, (size_t)n, "more than %d %s (FILE may be a pattern: 'data/*.bin')",
+                 HAP_MAX_INPUTS, option);
         return false;
     }
     *eq = 0; // argv's strings are ours to change and live as long as the program
-    o->input[o->n_inputs].name = text;
-    o->input[o->n_inputs++].file = eq + 1;
+    for (int i = 0; i < *count; i++)
+        if (!strcmp(list[i].name, text) && !strcmp(list[i].file, eq + 1)) {
+            snprintf(why, (size_t)n, "%s %s=%s is given twice", option, text, eq + 1);
+            return false;
+        }
+    list[(*count)++] = (hap_named_file){text, eq + 1};
     return true;
+}
+
+static bool token_type(hap_options *o, const char *name)
+{
+    static const struct {
+        const char *name;
+        hap_item type;
+    } types[] = {{"u8", HAP_ITEM_U8}, {"u16", HAP_ITEM_U16}, {"i32", HAP_I32}, {"i64", HAP_I64}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(name, types[i].name)) {
+            o->tokens = types[i].type;
+            return true;
+        }
+    return false;
+}
+
+// Is the option one of a whole number? *wanted: what the value should have been.
+static bool number_of(hap_options *o, const char *name, const char *value, const char **wanted)
+{
+    const struct {
+        const char *name, *what;
+        int64_t *at, least;
+    } numbers[] = {{"--steps", "a number of steps", &o->steps, 0},
+                   {"--epochs", "a number of epochs", &o->epochs, 1},
+                   {"--save-every", "a number of steps", &o->save_every, 1},
+                   {"--keep", "a number of checkpoints", &o->keep, 1},
+                   {"--eval-every", "a number of steps", &o->eval_every, 1},
+                   {"--eval-batches", "a number of batches", &o->eval_batches, 1},
+                   {"--rehearse", "a number of passes", &o->rehearse, 0}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (strcmp(name, numbers[i].name) != 0) continue;
+        if (!whole_number(value, numbers[i].at) || *numbers[i].at < numbers[i].least)
+            *wanted = numbers[i].what;
+        return true;
+    }
+    return false;
 }
 
 static void flag(hap_options *o, const char *name)
@@ -174,6 +218,7 @@ static bool text_of(hap_options *o, const char *name, const char *value)
     } texts[] = {{"--init", &o->init},
                  {"--save", &o->save},
                  {"--trace", &o->trace},
+                 {"--metrics", &o->metrics},
                  {"--save-grads", &o->save_grads},
                  {"--folder", &o->folder}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -187,24 +232,25 @@ static bool text_of(hap_options *o, const char *name, const char *value)
 static bool with_value(hap_options *o, const char *name, char *value, char *why, int n)
 {
     const char *wanted = NULL;
-    if (!strcmp(name, "--steps")) {
-        if (!whole_number(value, &o->steps)) wanted = "a number of steps";
-    } else if (!strcmp(name, "--save-every")) {
-        if (!whole_number(value, &o->save_every) || o->save_every < 1) wanted = "a number of steps";
-    } else if (!strcmp(name, "--keep")) {
-        if (!whole_number(value, &o->keep) || o->keep < 1) wanted = "a number of checkpoints";
+    o->has_steps |= !strcmp(name, "--steps");
+    o->has_rehearse |= !strcmp(name, "--rehearse");
+    if (number_of(o, name, value, &wanted)) {
+        ;
     } else if (!strcmp(name, "--shard-size")) {
         if (!bytes(value, &o->shard_size)) wanted = "bytes (500MB, 5GB)";
-    } else if (!strcmp(name, "--rehearse")) {
-        o->has_rehearse = true;
-        if (!whole_number(value, &o->rehearse)) wanted = "a number of passes";
+    } else if (!strcmp(name, "--tokens")) {
+        if (!token_type(o, value)) wanted = "u8, u16, i32 or i64";
+    } else if (!strcmp(name, "--predicted-seconds")) {
+        if (!seconds(value, &o->predicted_seconds)) wanted = "seconds";
     } else if (!strcmp(name, "--seed")) {
         o->has_seed = true;
         if (!unsigned_number(value, &o->seed)) wanted = "a number";
     } else if (!strcmp(name, "--peak-seconds")) {
         if (!seconds(value, &o->peak_seconds)) wanted = "seconds";
     } else if (!strcmp(name, "--input")) {
-        return add_input(o, value, why, n);
+        return add_file(name, &o->n_inputs, o->input, value, why, n);
+    } else if (!strcmp(name, "--eval")) {
+        return add_file(name, &o->n_evals, o->eval, value, why, n);
     } else if (!strcmp(name, "--cuda")) {
         return hap_cuda_options_parse(&o->cuda, value, why, n);
     } else if (!value[0]) {
@@ -229,7 +275,7 @@ static const char *folder_of(const char *program)
 
 bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n)
 {
-    *o = (hap_options){.steps = 10, .shard_size = 5000000000};
+    *o = (hap_options){.steps = 10, .shard_size = 5000000000, .tokens = HAP_ITEM_U16};
     o->folder = argc > 0 ? folder_of(argv[0]) : ".";
     // Not an option, so that it does not go along to other hosts, whose processes nobody here sees.
     const char *heartbeat = getenv("HAP_HEARTBEAT");
@@ -261,6 +307,15 @@ bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n)
     }
     if (o->save_every && !o->save) {
         snprintf(why, (size_t)n, "--save-every without --save");
+        return false;
+    }
+    if (o->epochs && o->has_steps) {
+        snprintf(why, (size_t)n, "--epochs and --steps both say when the run ends");
+        return false;
+    }
+    if ((o->eval_every || o->eval_batches) && !o->n_evals) {
+        snprintf(why, (size_t)n, "%s without --eval",
+                 o->eval_every ? "--eval-every" : "--eval-batches");
         return false;
     }
     if (o->fresh && !o->init) {

@@ -39,24 +39,31 @@ typedef struct hap_cuda_options {
 #undef HAP_OPTION
 #undef HAP_OPTION_INNER
 
+typedef struct hap_named_file {
+    const char *name, *file;
+} hap_named_file;
+
 typedef struct hap_options {
-    int64_t steps; // of this run
-    int n_inputs;
-    struct {
-        const char *name, *file;
-    } input[HAP_MAX_INPUTS];
-    const char *init, *save, *save_grads, *trace;
+    int64_t steps;  // of this run
+    int64_t epochs; // since training began, 0: steps count
+    int n_inputs, n_evals;
+    hap_named_file input[HAP_MAX_INPUTS], eval[HAP_MAX_INPUTS];
+    int64_t eval_every;   // 0: only at the end
+    int64_t eval_batches; // 0: all
+    int tokens;           // type of .bin files: hap_item of npy.h
+    const char *init, *save, *save_grads, *trace, *metrics;
     int64_t save_every; // 0: only at the end
     int64_t keep;       // checkpoints; 0: all
     int64_t shard_size; // bytes
     bool fresh;         // of --init the weights alone
-    bool json, shuffle, check_nan, has_seed, has_rehearse, verbose;
+    bool json, shuffle, check_nan, has_seed, has_steps, has_rehearse, verbose;
     uint64_t seed;
     int64_t rehearse; // has_rehearse: passes ahead of step 0, else as many as the backend wants
     hap_cuda_options cuda;
-    const char *folder;    // of the program: files of constants are relative to it
-    const char *heartbeat; // folder of the ranks' files, NULL: none (heartbeat.h)
-    double peak_seconds;   // of a step's matmuls at the devices' peak, 0: not known
+    const char *folder;       // of the program: files of constants are relative to it
+    const char *heartbeat;    // folder of the ranks' files, NULL: none (heartbeat.h)
+    double peak_seconds;      // of a step's matmuls at the devices' peak, 0: not known
+    double predicted_seconds; // of a step, 0: not known
 } hap_options;
 
 // False with a message in why (of size n) on a usage error.

@@ -1,16 +1,33 @@
 // From main to the first step: ranks, options, mesh, classes, segments; and the end of a program.
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/backend.h"
 #include "core/checkpoint.h"
 #include "core/comm.h"
+#include "core/evaluate.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
 #include "core/inputs.h"
+#include "core/report.h"
 #include "core/tensor.h"
 #include "core/trace.h"
+
+// SIGUSR1: the step under way is the last one; what is to be saved at the end is saved.
+static volatile sig_atomic_t stop_asked;
+
+static void ask_to_stop(int sig)
+{
+    (void)sig;
+    stop_asked = 1;
+}
+
+bool hap_stop_asked(void)
+{
+    return stop_asked != 0;
+}
 
 hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
 {
@@ -38,6 +55,9 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
     hap_agree(r, HAP_EXIT_INPUT, why);
     r->now.seed = r->opt.seed;
     r->saved_step = -1;
+    r->norm = -1;
+    struct sigaction act = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
+    sigaction(SIGUSR1, &act, NULL);
     const char *unheard = hap_beat_start(r);
     if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
     r->doing = NULL;
@@ -121,6 +141,8 @@ int hap_finish(hap_rank *r)
     if (r->opt.save && r->saved_step != r->now.step) hap_checkpoint_save(r);
     if (r->opt.save_grads) hap_checkpoint_save_grads(r);
     if (r->trace) hap_trace_write(r);
+    hap_report_end(r);
+    hap_eval_close(r);
     hap_inputs_close(r);
     hap_backend_finish(r);
     hap_tensor_free_all(r);

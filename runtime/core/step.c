@@ -1,4 +1,4 @@
-// The loop around a step: rehearses, loads, schedules, reports, saves; when to stop.
+// The loop around a step: rehearses, loads, schedules, reports, saves, evaluates; when to stop.
 //
 // A rehearsal is a pass of the loop's body that is no step: the program's own calls on the rows of
 // the first batch, at a learning rate of 0, with numbers that stand in for parameters. A backend
@@ -14,12 +14,14 @@
 #include "core/backend.h"
 #include "core/checkpoint.h"
 #include "core/comm.h"
+#include "core/evaluate.h"
 #include "core/fail.h"
 #include "core/float16.h"
 #include "core/heartbeat.h"
 #include "core/inputs.h"
 #include "core/learning_rate.h"
 #include "core/nan_check.h"
+#include "core/report.h"
 #include "core/trace.h"
 
 static void begin(hap_rank *r)
@@ -51,7 +53,12 @@ static void load(hap_rank *r)
 {
     if (r->rehearsals > 0) end_rehearsals(r);
     hap_checkpoint_load(r);
+    if (r->opt.epochs) { // those that are left, in whole steps
+        int64_t left = r->opt.epochs * r->samples - r->cursor;
+        r->opt.steps = left > 0 ? left / r->batch_rows : 0;
+    }
     r->loaded = true;
+    hap_report_start(r);
     if (r->opt.trace) hap_trace_start(r);
 }
 
@@ -63,27 +70,6 @@ static bool read_loss(hap_rank *r, double *loss)
                                      : (double)hap_bf16_to_f32(*(const uint16_t *)p);
     hap_backend_close(r, r->loss, p, false);
     return true;
-}
-
-static void report(const hap_rank *r, bool has_loss, double loss, double seconds)
-{
-    if (r->opt.json) {
-        printf("{\"step\":%lld", (long long)r->now.step);
-        if (has_loss) printf(",\"loss\":%.9g", loss);
-        printf(",\"ms\":%.3f%s}\n", seconds * 1e3, r->emulated ? ",\"emulated\":true" : "");
-    } else {
-        bool tokens = r->tokens_per_row > 1;
-        double rate = (double)r->batch_rows * (double)(tokens ? r->tokens_per_row : 1) / seconds;
-        printf("step %lld", (long long)r->now.step);
-        if (has_loss) printf("  loss %.4f", loss);
-        printf("  %.*f ms", seconds < 0.1 ? 2 : 0, seconds * 1e3);
-        if (r->batch_rows) printf("  %.0f %s/s", rate, tokens ? "tokens" : "samples");
-        // What the step's arithmetic takes at the devices' peak: `hapc run` knows it from the plan.
-        if (r->opt.peak_seconds > 0 && seconds > 0)
-            printf("  %.1f %% of peak", 100 * r->opt.peak_seconds / seconds);
-        printf("%s\n", r->emulated ? "  (emulated)" : "");
-    }
-    fflush(stdout);
 }
 
 // The loss is whole on every rank, so all see it; rank 0 speaks.
@@ -115,18 +101,43 @@ static void end_step(hap_rank *r)
     double loss = 0;
     end_pass(r);
     double seconds = hap_seconds() - r->step_start;
+    r->stopped = hap_comm_vote_end(r) != 0;
     bool has_loss = read_loss(r, &loss);
     if (has_loss && !isfinite(loss)) not_finite(r, loss);
-    if (r->id == 0) report(r, has_loss, loss, seconds);
+    r->norm = hap_backend_norm(r);
+    hap_report_step(r, has_loss, loss, seconds);
     r->now.step++;
     r->steps_done++;
     r->cursor += r->batch_rows ? r->batch_rows : 1;
-    if (r->opt.save_every && r->steps_done % r->opt.save_every == 0) hap_checkpoint_save(r);
+    if (r->opt.save_every && r->now.step % r->opt.save_every == 0) hap_checkpoint_save(r);
+}
+
+static void end_evaluation(hap_rank *r)
+{
+    double loss = 0;
+    if (!r->noting) {
+        end_pass(r);
+        r->stopped = hap_comm_vote_end(r) != 0;
+        read_loss(r, &loss);
+    }
+    hap_eval_end(r, loss);
+}
+
+// The rows are there: what is left to do before a pass of the loop's body.
+static void begin_pass(hap_rank *r)
+{
+    r->doing = NULL;
+    hap_nan_before_step(r);
+    hap_backend_begin(r);
+    r->in_step = true;
+    if (r->loaded) hap_comm_vote_start(r, hap_stop_asked());
 }
 
 bool hap_next_step(hap_rank *r)
 {
-    if (r->loaded)
+    if (r->evaluating)
+        end_evaluation(r);
+    else if (r->loaded)
         end_step(r);
     else if (r->rehearsal)
         end_pass(r);
@@ -137,14 +148,15 @@ bool hap_next_step(hap_rank *r)
     } else if (!r->loaded) {
         load(r);
     }
-    if (r->steps_done == r->opt.steps) return false;
+    if (r->loaded && hap_eval_begin(r)) {
+        if (!r->noting) begin_pass(r);
+        return true;
+    }
+    if (r->steps_done == r->opt.steps || r->stopped) return false;
     if (!r->rehearsal) r->step_start = hap_seconds();
     hap_beat(r, "input");
     hap_inputs_load(r);
     r->now.lr = r->rehearsal ? 0 : hap_lr_at(r->schedule, r->now.step);
-    r->doing = NULL;
-    hap_nan_before_step(r);
-    hap_backend_begin(r);
-    r->in_step = true;
+    begin_pass(r);
     return true;
 }

@@ -1,14 +1,22 @@
 // What a rank does alone: ops, keeping its part of a whole tensor, turning whole into partial.
 
+#include <math.h>
 #include <string.h>
 
 #include "core/backend.h"
 #include "core/tensor.h"
 #include "cpu/cpu.h"
+#include "cpu/mpi_groups.h"
 
 void hap_backend_op(hap_rank *r, const hap_op_call *c)
 {
     hap_cpu_op(r, c);
+    if (c->op == HAP_OP_clip_scale) cpu_of(r)->norm = sqrt((double)*(const float *)c->in[0]->data);
+}
+
+double hap_backend_norm(const hap_rank *r)
+{
+    return cpu_of(r)->norm;
 }
 
 void hap_backend_fuse(hap_rank *r, const char *kernel)

@@ -10,6 +10,7 @@
 void hap_backend_mesh(hap_rank *r)
 {
     r->backend = hap_alloc(r, sizeof(cpu_backend));
+    cpu_of(r)->norm = -1;
     cpu_mpi_start(r);
     cpu_of(r)->coll = cpu_coll_state_new(r);
 }

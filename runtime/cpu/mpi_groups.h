@@ -17,6 +17,7 @@ typedef struct cpu_backend {
     MPI_Comm between, spread;
     MPI_Op sum_bf16, max_bf16, sum_f16, max_f16;
     cpu_coll_state *coll;
+    double norm; // of the gradients, by clip_scale; -1
 } cpu_backend;
 
 static inline cpu_backend *cpu_of(const hap_rank *r)

@@ -56,7 +56,7 @@ code 2 "^hapc: error: --cuda graph has no value '1' \(usual, on, list, auto, off
 code 2 "did you mean 'exact'" run "$work" --backend cuda --cuda fuse=exct
 code 2 "^hapc: error: --cuda fuse has no value '' " run "$work" --backend cuda --cuda fuse
 code 2 "^hapc: error: --cuda has no key '' " run "$work" --backend cuda --cuda fuse=on,
-code 2 'this run is on CPUs; --backend cuda is wanted' run "$work" --cuda fuse=off
+code 2 'this run is on CPUs; --backend cuda is wanted' run "$work" --backend cpu --cuda fuse=off
 code 2 "^hapc: error: --cuda has no key 'x' " profile --cuda x=1
 code 2 '--json takes no value' run "$work" --json=1
 code 2 '--steps wants a value' run "$work" --steps
@@ -223,7 +223,7 @@ code 1 'error: ' run "$work/plan" --input image=/nonexistent --input label=/none
 
 # A plan for GPUs, where computing slows communication down: the report and the predicted timeline say
 # what share of each collective is hidden, and how to run it.
-code 0 '^Run +hapc run .*/gpus --backend cuda$' examples/gpt2/graph.json clusters/h200x4.yaml --strategy tp --precision bf16 --batch 32 -o "$work/gpus"
+code 0 '^Run +hapc run .*/gpus$' examples/gpt2/graph.json clusters/h200x4.yaml --strategy tp --precision bf16 --batch 32 -o "$work/gpus"
 shares=$(sed -n '/^Collectives/,/^$/s/.* ms  *\([0-9]*\) %$/\1/p' "$work/gpus/report.txt")
 [ -n "$shares" ] || wrong "no hidden shares in the report"
 for s in $shares; do [ "$s" -le 100 ] || wrong "$s % hidden"; done

@@ -74,8 +74,8 @@ for form in run last.safetensors; do
         if [ $form = run ]; then cp -r "$dir/run" "$dir/try/run"; else cp "$dir/step4.safetensors" "$dir/try/$form"; fi
         keep=()
         [ $form = run ] && keep=(--keep 2)
-        (CRASH_AT=$at "$dir/crash" "${rows[@]}" --init "$dir/try/$form" --steps 4 --save "$dir/try/$form" \
-            --save-every 2 "${keep[@]}" >"$dir/out" 2>"$dir/err") 2>/dev/null
+        { CRASH_AT=$at "$dir/crash" "${rows[@]}" --init "$dir/try/$form" --steps 4 --save "$dir/try/$form" \
+            --save-every 2 "${keep[@]}" >"$dir/out" 2>"$dir/err"; } 2>/dev/null # the shell's own "Killed"
         status=$?
         [ $status = 0 ] || [ $status = 137 ] || { wrong "at call $at: status $status"; cat "$dir/err"; }
         left=$(find "$dir/try" -name '.*tmp-*' | wc -l)

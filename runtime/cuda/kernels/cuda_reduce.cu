@@ -84,16 +84,18 @@ CUDA_ROW(count)
 }
 
 // As torch.nn.utils.clip_grad_norm_: min(1, max_norm / (norm + 1e-6)).
-__global__ void clip(view y, view x, double max_norm)
+__global__ void clip(view y, view x, double max_norm, cuda_trap *seen)
 {
-    double k = max_norm / (sqrt((double)load(x, 0)) + 1e-6);
+    double norm = sqrt((double)load(x, 0)), k = max_norm / (norm + 1e-6);
     store(y, 0, k > 1 ? 1.0f : (float)k);
+    if (seen) seen->norm = norm; // the host's, for its report of the step
 }
 
 CUDA_ROW(clip_scale)
 {
     CUDA_TRY(cuda_want_floats(c));
-    clip<<<1, 1, 0, x->stream>>>(view_of(c->out[0]), view_of(c->in[0]), c->attr[0].f);
+    clip<<<1, 1, 0, x->stream>>>(view_of(c->out[0]), view_of(c->in[0]), c->attr[0].f,
+                                    x->trap);
     return launched();
 }
 

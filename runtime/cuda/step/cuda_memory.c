@@ -57,6 +57,12 @@ void hap_backend_clear(hap_rank *r)
     cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
 }
 
+double hap_backend_norm(const hap_rank *r)
+{
+    const cuda_trap *seen = cuda_of(r)->x.trap;
+    return seen && seen->norm > 0 ? seen->norm : -1;
+}
+
 int64_t hap_backend_find(hap_rank *r, const hap_tensor *t, bool nan)
 {
     cuda_backend *b = cuda_of(r);
