@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/explain_things.h"
 
 enum { MAX_PRICED = 3, MAX_ALTERNATIVES = 12, MAX_PAIR_OPS = 8 };
 
@@ -169,7 +170,12 @@ static void suggest(const view *v, hb_str name)
     for (int i = 0; i < v->instr->n; i++)
         names[n++] =
             hb_str_n(v->a, text_of(v->instr->v[i], "node").p, text_of(v->instr->v[i], "node").n).p;
-    const char *near = hb_nearest(name, names, n);
+    const hb_tree *ranks = hb_get(v->plan, "ranks"), *cuts = hb_get(v->plan, "cuts");
+    int more = (ranks ? 2 * ranks->n : 0) + (cuts ? cuts->n : 0);
+    const char **all = HB_ARRAY(v->a, const char *, n + more + 1);
+    memcpy(all, names, sizeof *all * (size_t)n);
+    explain_names(v->plan, all, &n);
+    const char *near = hb_nearest(name, all, n);
     if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
 }
 
@@ -245,6 +251,38 @@ static int print_report(hb_arena *a, const char *dir)
     return CLI_OK;
 }
 
+// The calls of a line, or of a block ("h.3"); false if there are none.
+static bool explain_calls(const view *v, hb_str name, int64_t line)
+{
+    bool any = false;
+    hb_str block = hb_fmt(v->a, "*.%.*s.*", HB_ARG(name)),
+           first = hb_fmt(v->a, "%.*s.*", HB_ARG(name));
+    for (int i = 0; i < v->instr->n; i++) {
+        hb_str node = text_of(v->instr->v[i], "node");
+        if (hb_get(v->instr->v[i], "start")) continue;
+        bool here = line >= 0 ? cli_plan_int(v->instr->v[i], "line", -1) == line
+                              : hb_glob(block, node) || hb_glob(first, node);
+        if (!here) continue;
+        print_instr(v, i);
+        any = true;
+    }
+    return any;
+}
+
+// What is neither a tensor nor an op.
+static bool explain_other(const view *v, hb_str name)
+{
+    hb_str id[1];
+    if (matches(v->tensors, "name", name, id, 1) || matches(v->instr, "node", name, id, 1) ||
+        matches(v->tensors, "id", name, id, 1))
+        return false;
+    int64_t line = explain_line(name);
+    if (line >= 0) return explain_calls(v, name, line);
+    bool known = explain_device(v->a, v->plan, name);
+    known = explain_cut(v->a, v->plan, name) || known;
+    return known || (!memchr(name.p, '*', name.n) && name.n > 0 && explain_calls(v, name, -1));
+}
+
 // pattern NULL: the report.
 static int explain(hb_arena *a, const char *dir, const char *pattern, bool fast)
 {
@@ -256,6 +294,7 @@ static int explain(hb_arena *a, const char *dir, const char *pattern, bool fast)
     if (!v.tensors || v.tensors->kind != HB_LIST || !v.instr || v.instr->kind != HB_LIST)
         return cli_error(CLI_INPUT, "%s/plan.json is broken", dir);
     found f = {0};
+    if (explain_other(&v, (hb_str){pattern, strlen(pattern)})) return CLI_OK;
     if (!find(&v, pattern, &f)) return CLI_INPUT;
     cli_inputs in = {0};
     syn_result r = {0};
@@ -274,7 +313,8 @@ int cmd_explain(int argc, char **argv)
     if (!cli_parse(argc, argv, options, 2, arg, 2, &n)) return CLI_USAGE;
     if (help) {
         puts("hapc explain DIR [NAME]: the report; or one tensor, op, or buffer of program.c\n"
-             "(* and ? match any).\n"
+             "(* and ? match any), a block (h.3), a line (program.c:83), a cut (heads), a\n"
+             "device (V100-16GB), a machine, or 'rank 3'.\n"
              "\n"
              "  --no-search   without the prices of alternatives");
         return CLI_OK;

@@ -69,6 +69,25 @@ bad 1 "unknown strategy 'ddp'" strategy=ddp
     wrong "rates of measured curves change"
 grep -q 'not supported: .*measured curves' "$work/err" || wrong "measured curves"
 
+# explain: names that are no tensor and no op.
+"$hapc" examples/gpt2/graph.json $c -q -o "$work/gpt2" || wrong "no plan"
+line=$(grep -n 'op_linear(r' "$work/gpt2/program.c" | head -n 1 | cut -d: -f1)
+# says NAME PATTERN
+says() {
+    "$hapc" explain "$work/gpt2" "$1" --no-search >"$work/out" 2>"$work/err" || wrong "explain '$1'"
+    grep -Eq -- "$2" "$work/out" || wrong "explain '$1': no '$2'"
+}
+says V100-16GB '^ranks 2-3 of the cluster: V100-16GB on old$'
+says old '^  the fastest plan with it that the search saw takes [0-9.]+ ms a step, this one [0-9.]+ ms$'
+says 'rank 0' '^  computes [0-9.]+ ms of the step, waits '
+says heads '^heads: a cut of 12 heads over axis 0'
+says "program.c:$line" "program.c:$line +op_linear  of "
+says h.3 'of transformer.h.3.mlp.c_fc '
+[ "$(grep -c '  of ' "$work/out")" = "$(grep '  of ' "$work/out" | grep -c 'transformer\.h\.3\.')" ] || wrong "h.3 is more than block 3"
+"$hapc" explain "$work/gpt2" V100-16G --no-search >"$work/out" 2>"$work/err" && wrong "a device that is not there"
+grep -q "did you mean 'V100-16GB'" "$work/err" || wrong "no hint of a device"
+"$hapc" explain "$work/gpt2" program.c:99999 --no-search >"$work/out" 2>"$work/err" && wrong "a line that is not there"
+
 # compare: each class is one device, so the predicted trace is a measured one.
 "$hapc" $g clusters/laptop3.yaml -q -o "$work/plan" || wrong "no plan"
 "$hapc" compare "$work/plan" "$work/plan/trace.json" >"$work/out" 2>"$work/err" || wrong "compare with itself"
