@@ -50,6 +50,7 @@ static void put_alternatives(page *g)
         js_real_or_null(j, "ms", x->sec, 1e3);
         if (x->sec < 0) js_text(j, "why", say_name(g->a, x->why));
         js_flag(j, "kept", x->kept);
+        js_flag(j, "other", x->other);
         js_flag(j, "simple", x->simple);
         js_close(j, '}');
     }
@@ -120,10 +121,7 @@ static void put_shares(page *g)
     js_open(j, '[');
     for (int i = 0; i < g->w->n_shares; i++) {
         const hb_str *by = g->w->share[i].by;
-        hb_str words =
-            by[1].n == 0 || hb_str_eq(by[0], by[1])
-                ? by[0]
-                : hb_fmt(g->a, "%.*s across machines, %.*s inside", HB_ARG(by[0]), HB_ARG(by[1]));
+        hb_str words = words_both(g->w, by);
         js_sep(j);
         js_open(j, '{');
         js_text(j, "w", words);

@@ -395,6 +395,17 @@ static void put_others(js *j, const wording *w, const verdict *v)
     for (int s = SYN_AUTO + 1; v->kept_known && s < syn_n_strategies; s++)
         js_real_or_null(j, syn_strategy_name((syn_strategy)s), r->others.baseline_sec[s], 1e3);
     js_close(j, '}');
+    js_key(j, "baselines_best");
+    js_open(j, '{');
+    for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
+        if (r->others.near_sec[s] < 0 || r->others.near_n[s] == 0) continue;
+        js_key(j, syn_strategy_name((syn_strategy)s));
+        js_open(j, '{');
+        js_real(j, "ms", r->others.near_sec[s] * 1e3);
+        js_integer(j, "devices", r->others.near_n[s]);
+        js_close(j, '}');
+    }
+    js_close(j, '}');
     if (r->others.one_class >= 0 && r->others.one_sec > 0) {
         js_key(j, "one_device");
         js_open(j, '{');

@@ -162,7 +162,7 @@ static void join_equal(const wording *w, verdict *v)
         alternative *x = &v->alt[i], *y = NULL;
         for (int k = 0; k < n && strcmp(syn_strategy_name(x->strategy), "dp-prop") == 0; k++)
             if (strcmp(syn_strategy_name(v->alt[k].strategy), "dp-even") == 0 &&
-                v->alt[k].kept == x->kept)
+                v->alt[k].kept == x->kept && v->alt[k].other == x->other)
                 y = &v->alt[k];
         bool same = y && x->sec > 0 && fabs(y->sec - x->sec) < (SAME - 1) * x->sec;
         if (same)
@@ -178,22 +178,32 @@ static void find_alternatives(const wording *w, verdict *v)
     const syn_result *r = w->e->res;
     const syn_others *o = &r->others;
     const syn_mesh *m = w->p->mesh;
-    v->alt = HB_ARRAY(w->a, alternative, 2 * syn_n_strategies + 2);
+    v->alt = HB_ARRAY(w->a, alternative, 3 * syn_n_strategies + 2);
     bool kept = v->kept_known = m->n_ranks > 1 && same_devices(o, m);
     for (int s = SYN_AUTO + 1; s < syn_n_strategies; s++) {
         hb_str why = o->why[s].n ? verdict_readable(w->a, o->why[s]) : HB_STR("not tried");
-        alternative x = {s,
-                         strategy_title(w->a, s),
-                         all_of(w, w->p->cluster->n_ranks),
-                         r->baseline_sec[s],
-                         why,
-                         false,
-                         is_simple(s)};
+        alternative x = {.strategy = s,
+                         .name = strategy_title(w->a, s),
+                         .where = all_of(w, w->p->cluster->n_ranks),
+                         .sec = r->baseline_sec[s],
+                         .why = why,
+                         .simple = is_simple(s)};
         v->alt[v->n_alt++] = x;
-        if (!kept || o->baseline_sec[s] < 0) continue;
-        x.sec = o->baseline_sec[s];
+        double least = x.sec;
         x.kept = true;
-        x.where = hb_fmt(w->a, "on the same %.*s", HB_ARG(say_things(w->a, m->n_ranks, w->device)));
+        if (kept && o->baseline_sec[s] >= 0) {
+            x.sec = o->baseline_sec[s];
+            x.where =
+                hb_fmt(w->a, "on the same %.*s", HB_ARG(say_things(w->a, m->n_ranks, w->device)));
+            v->alt[v->n_alt++] = x;
+            least = least < 0 || x.sec < least ? x.sec : least;
+        }
+        double near = o->near_sec[s]; // on other devices, if these do better
+        if (near < 0 || o->near_n[s] == 0 || (least >= 0 && near * NEAR > least)) continue;
+        x.sec = near;
+        x.other = true;
+        x.where = hb_fmt(w->a, "on %.*s of the %.*s", HB_ARG(say_count(w->a, o->near_n[s])),
+                         HB_ARG(say_things(w->a, w->p->cluster->n_ranks, w->device)));
         v->alt[v->n_alt++] = x;
     }
     if (o->one_class >= 0 && w->p->cluster->n_ranks > 1)
@@ -225,10 +235,8 @@ hb_str verdict_cut(const wording *w)
         if (hb_str_is(by[0], "repeated") && (by[1].n == 0 || hb_str_is(by[1], "repeated")))
             continue;
         samples = samples || hb_str_is(by[0], "samples");
-        word[n++] = by[1].n == 0 || hb_str_eq(by[0], by[1])
-                        ? by[0]
-                        : hb_fmt(a, "%.*s across machines and %.*s inside them", HB_ARG(by[0]),
-                                 HB_ARG(by[1]));
+        bool same = w->same_inside > MOSTLY && hb_str_is(by[0], "repeated");
+        word[n++] = same ? by[1] : words_both(w, by);
     }
     if (w->p->mesh->n_ranks == 1) return HB_STR("");
     if (w->repeated > MOSTLY && n == 0)
@@ -240,6 +248,9 @@ hb_str verdict_cut(const wording *w)
                       HB_ARG(say_list(a, word, n)));
     if (n == 1 && samples) return HB_STR(" The batch is shared out (data parallel).");
     if (n == 0) return HB_STR("");
+    if (w->same_inside > MOSTLY)
+        return hb_fmt(a, " Every machine does the same work, cut by %.*s.",
+                      HB_ARG(say_list(a, word, n)));
     return hb_fmt(a, " The computing is cut by %.*s.", HB_ARG(say_list(a, word, n)));
 }
 
@@ -384,6 +395,11 @@ verdict *verdict_of(const wording *w)
                          "%.*s of the computing is the same work done on every device: the search "
                          "found nothing faster that divides it.",
                          HB_ARG(say_percent(w->a, w->repeated)));
+    if (w->same_inside > REPEATED)
+        v->note = hb_fmt(w->a,
+                         "%.*s of the computing is the same work done on every machine: more than "
+                         "one brings little here.",
+                         HB_ARG(say_percent(w->a, w->same_inside)));
     return v;
 }
 

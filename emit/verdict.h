@@ -12,7 +12,8 @@ typedef struct alternative {
     hb_str name, where;    // "Data parallel, equal batches", "on all 4 GPUs"
     double sec;            // < 0: none
     hb_str why;            // < 0: why
-    bool kept;             // on the devices of the plan alone, where it leaves some out
+    bool kept;             // on fewer devices than all: those of the plan,
+    bool other;            // or others that do better with it
     bool simple;           // what people do by hand
 } alternative;
 

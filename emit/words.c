@@ -171,7 +171,10 @@ static void find_shares(wording *w)
         bool all = true;
         for (int x = 0; x < w->p->mesh->n_axes; x++)
             all = all && hb_str_is(w->share[k].by[x], "repeated");
-        if (all) w->repeated = w->share[k].share;
+        if (all)
+            w->repeated = w->share[k].share;
+        else if (w->p->mesh->n_axes == 2 && hb_str_is(w->share[k].by[0], "repeated"))
+            w->same_inside += w->share[k].share;
         for (int i = k; i > 0 && w->share[i].share > w->share[i - 1].share; i--) {
             hb_str by[SYN_MAX_AXES];
             double share = w->share[i].share;
@@ -197,6 +200,15 @@ wording *wording_of(hb_arena *a, const emit_plan *e, const step_times *t)
     find_cut_words(w);
     find_shares(w);
     return w;
+}
+
+hb_str words_both(const wording *w, const hb_str *by)
+{
+    if (by[1].n == 0 || hb_str_eq(by[0], by[1])) return by[0];
+    if (hb_str_is(by[0], "repeated"))
+        return hb_fmt(w->a, "%.*s inside each machine", HB_ARG(by[1]));
+    if (hb_str_is(by[1], "repeated")) return hb_fmt(w->a, "%.*s across machines", HB_ARG(by[0]));
+    return hb_fmt(w->a, "%.*s across machines with %.*s inside them", HB_ARG(by[0]), HB_ARG(by[1]));
 }
 
 // --- states ---

@@ -33,9 +33,13 @@ typedef struct wording {
         hb_str by[SYN_MAX_AXES]; // "repeated": on every coordinate
         double share;
     } * share;
-    double repeated; // share that every device does in full
+    double repeated;    // share that every device does in full
+    double same_inside; // share that every machine does in full, its devices each a part
 } wording;
 wording *wording_of(hb_arena *a, const emit_plan *e, const step_times *t);
+
+// "positions across machines, features inside them", "samples inside each machine".
+hb_str words_both(const wording *w, const hb_str *by);
 
 // Equal parts in a row along a tensor.
 typedef struct part_run {

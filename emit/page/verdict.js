@@ -48,7 +48,7 @@ function showAlternatives() {
     const lead = [timed.length ? 'The same step done in other ways, by the same simulator. '
                                : 'No simple alternative has a time for a model of this size. '];
     if (D.kept < D.all && timed.some(a => a.kept))
-        lead.push(h('b', {}, `Blue: on the ${things(D.kept)} that this plan uses, or on one. Grey: on all ${whole(D.all)}.`));
+        lead.push(h('b', {}, `Blue: on the ${things(D.kept)} that this plan uses, or on fewer. Grey: on all ${whole(D.all)}.`));
     section('alternatives', 'Against the alternatives', lead, rows.map(a => alternativeRow(a, most)),
             legend([['fwd', `${C[D.busiest].name} computes`], ['exp', 'waits for data'],
                     ...(C[D.busiest].waiting_ms > 0.003 * T ? [['wait', 'waits for others', 'hatch']] : [])]));

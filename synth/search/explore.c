@@ -280,6 +280,14 @@ static void note_sec(const candidate *c, double *least)
     if (isfinite(sec) && (*least < 0 || sec < *least)) *least = sec;
 }
 
+// What a baseline takes on some devices.
+static void note_near(pool *p, syn_strategy s, const candidate *c)
+{
+    double before = p->others.near_sec[s];
+    note_sec(c, &p->others.near_sec[s]);
+    if (p->others.near_sec[s] != before) p->others.near_n[s] = c->program->mesh->n_ranks;
+}
+
 // A clause of how much is missing.
 static hb_str lack(hb_arena *a, const candidate *c)
 {
@@ -317,6 +325,7 @@ void pool_baseline(pool *p, syn_strategy s)
             set_starting_ratio(p, row->start[k]);
             bool found = baseline_within_memory(p, &o, &c);
             if (found && all) note_sec(&c, &p->baseline[s]);
+            if (found) note_near(p, s, &c);
             if (all) p->others.why[s] = found ? lack(p->arena, &c) : p->why;
             pool_forget(p, NULL, NULL);
         }
@@ -653,8 +662,10 @@ void pool_others(pool *p)
             for (int k = 0; k < row->n_start; k++) {
                 candidate found;
                 set_starting_ratio(p, row->start[k]);
-                if (baseline_within_memory(p, &o, &found))
+                if (baseline_within_memory(p, &o, &found)) {
                     note_sec(&found, &p->others.baseline_sec[s]);
+                    note_near(p, (syn_strategy)s, &found);
+                }
                 pool_forget(p, NULL, NULL);
             }
         }

@@ -29,6 +29,8 @@ typedef struct syn_others {
     hb_str why[SYN_MAX_STRATEGIES]; // of result.baseline_sec < 0: why there is none, a clause
     const int *kept; // whose they are: n_kept ranks of the cluster; NULL: not asked for, all kept
     int n_kept;
+    double near_sec[SYN_MAX_STRATEGIES]; // on whichever devices it was fastest; < 0: none
+    int near_n[SYN_MAX_STRATEGIES];      // how many these are
     double one_sec;         // of the best device alone; < 0: fits on none, or not asked for
     int one_class;          // its class of the cluster; -1: none
     const double *with_sec; // by rank of the cluster: the fastest plan seen that uses it; 0: none

@@ -393,6 +393,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
     if (o->baselines) p.with_sec = HB_ARRAY(a, double, m->cluster->n_ranks + 1);
     p.others = (syn_others){.with_sec = p.with_sec, .one_sec = -1, .one_class = -1};
+    for (int s = 0; s < syn_n_strategies; s++)
+        p.others.near_sec[s] = -1;
     p.stop = HB_NEW(a, hb_stop);
     *p.stop = (hb_stop){out_of_time, &p};
     pool_explore(&p);

@@ -164,10 +164,10 @@ def check_page(p, d):
             near(mine[key], theirs[key], f"page: {key} of {mine['name']}", 1e-8)
     if d["verdict"] != list(p["verdict"].values()):
         wrong("page: another verdict")
-    here = {(a["id"], a["kept"]): a["ms"] for a in d["alternatives"]}
-    for (name, kept), ms in here.items():
-        theirs = p["one_device"]["ms"] if name == "one" else \
-            p["baselines_kept" if kept else "baselines"][name]
+    here = {(a["id"], a["kept"], a["other"]): a["ms"] for a in d["alternatives"]}
+    for (name, kept, other), ms in here.items():
+        theirs = p["one_device"]["ms"] if name == "one" else p["baselines_best"][name]["ms"] \
+            if other else p["baselines_kept" if kept else "baselines"][name]
         if (ms is None) != (theirs is None) or (ms is not None and abs(ms - theirs) > 1e-6 * ms):
             wrong(f"page: {name} takes {ms}, in plan.json {theirs}")
     sends = [i for i in p["instructions"] if i["call"].startswith("coll_")]
