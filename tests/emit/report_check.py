@@ -170,6 +170,10 @@ def check_page(p, d):
             if other else p["baselines_kept" if kept else "baselines"][name]
         if (ms is None) != (theirs is None) or (ms is not None and abs(ms - theirs) > 1e-6 * ms):
             wrong(f"page: {name} takes {ms}, in plan.json {theirs}")
+    simple = [a for a in d["alternatives"] if a["simple"] and a["ms"] is not None]
+    best = min(simple, key=lambda a: a["ms"], default=None)
+    if best and best["where"] not in p["verdict"]["brings"]:
+        wrong(f"the verdict does not compare with {best['name']}, {best['where']}")
     sends = [i for i in p["instructions"] if i["call"].startswith("coll_")]
     near(sum(c["exposed_ms"] for c in d["colls"]), sum(i["exposed_ms"] for i in sends),
          "page: exposed", 1e-6)
