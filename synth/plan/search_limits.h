@@ -66,6 +66,8 @@
 #define SYN_RATIO_FAILS     2    // rounds without gain, one after the other, that end it [set]
 #define SYN_BASELINE_ROUNDS 3    // the same of a baseline that was asked for [set]
 #define SYN_MAX_SUBSETS     48   // sets of fewer devices [size]
+#define SYN_FEW_MACHINES    4    // machines, each of which is left out for once [set]
+#define SYN_FEW_DEVICES     16   // devices, one of which of each class is left out [set]
 #define SYN_MACHINE_PREFIXES 8   // machines, the best ones first, that are taken together [set]
 #define SYN_MAX_MESHES      2    // meshes over one set of devices [size]
 #define SYN_UNFIT           1e3  // times: a first plan that does not fit counts as so slow [set]

@@ -188,6 +188,7 @@ static bool hide_transfers(pool *p, candidate *cur, int look)
     const syn_space *s = from.space;
     double waits = from.timeline.comm - from.timeline.hidden;
     if (!from.fits || waits < SYN_HIDE_WAITS * from.timeline.total) return false;
+    if (p->g->few_of && from.priced) return false; // hardly pays, and is searched often
     p->held = &from;
     *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
     for (size_t i = 0; i < 2 && !pool_out_of_time(p); i++) {
@@ -536,6 +537,41 @@ static void add_machines(device_sets *s, order by)
     }
 }
 
+// Of machines of several classes, and of few machines: one class of a machine alone, the machine
+// without it, all devices without it; of few devices, all without one of it.
+static void add_classes_of_machines(device_sets *s)
+{
+    const cl_cluster *c = s->c;
+    bool *alone = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1),
+         *without = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1),
+         *rest = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
+    for (int i = 0; i < c->n_machines && i < SYN_MACHINE_PREFIXES; i++) {
+        int first = c->machine[i].first_rank, end = first + c->machine[i].n_ranks;
+        for (int k = first; k < end; k++) {
+            bool seen = false;
+            for (int r = first; r < k; r++)
+                seen = seen || c->class_of[r] == c->class_of[k];
+            bool one = true; // class in the machine
+            for (int r = first; r < end; r++)
+                one = one && c->class_of[r] == c->class_of[k];
+            if (seen || (one && c->n_machines > SYN_FEW_MACHINES)) continue;
+            for (int r = 0; r < c->n_ranks; r++) {
+                bool here = r >= first && r < end;
+                alone[r] = here && c->class_of[r] == c->class_of[k];
+                without[r] = !alone[r];
+                rest[r] = here && !alone[r];
+            }
+            add_set(s, rest);
+            add_set(s, without);
+            add_set(s, alone);
+            if (c->n_ranks > SYN_FEW_DEVICES) continue;
+            memset(without, true, (size_t)c->n_ranks);
+            without[k] = false;
+            add_set(s, without);
+        }
+    }
+}
+
 static int fewest_devices(const cl_cluster *c)
 {
     int fewest = c->n_ranks;
@@ -570,6 +606,7 @@ static device_sets find_sets(const pool *p)
         if (s.c->n_machines > 1) add_machines(&s, by);
         if (s.c->n_machines > 1) add_equal_counts(&s, by, fewest_devices(s.c));
     }
+    add_classes_of_machines(&s);
     // Fewer of equal devices: half of them, a quarter, and so on.
     for (int k = fewest_devices(s.c) / 2; k > 0; k /= 2)
         add_equal_counts(&s, BY_SPEED, k);
