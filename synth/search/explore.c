@@ -323,6 +323,7 @@ void pool_baseline(pool *p, syn_strategy s)
         if (p->b->mesh->n_axes == 2 && row->one_axis) continue;
         search_options o = baseline_options(p, s);
         for (int k = 0; k < row->n_start; k++) {
+            if (p->n_solved > 0 && pool_out_of_time(p)) break;
             set_starting_ratio(p, row->start[k]);
             bool found = baseline_within_memory(p, &o, &c);
             if (found && all) note_sec(&c, &p->baseline[s]);
