@@ -137,7 +137,9 @@ static const char *blocks_of_plan(hb_arena *a, const hb_tree *plan)
 bool cli_plan_options(hb_arena *a, const hb_tree *plan, ir_options *o)
 {
     const hb_tree *p = hb_get(plan, "precision"), *g = hb_get(plan, "grad_dtype");
-    *o = (ir_options){.batch = cli_plan_int(plan, "batch_option", 0),
+    const hb_tree *keep = hb_get(plan, "keep_grads");
+    *o = (ir_options){.only_trained = !keep || !keep->b,
+                      .batch = cli_plan_int(plan, "batch_option", 0),
                       .micro_batches = cli_plan_int(plan, "micro_batches", 1),
                       .recompute = blocks_of_plan(a, plan)};
     bool good = !p || (p->kind == HB_TEXT && ir_precision_parse(p->s, &o->precision));

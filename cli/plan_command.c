@@ -225,6 +225,7 @@ static bool understand(request *q)
         !parse_strategy(q->strategy, &q->syn.strategy))
         return false;
     q->syn.keep_grads = q->keep;
+    q->front.only_trained = !q->keep;
     q->syn.baselines = true;
     q->syn.interrupted = &interrupted;
     q->syn.rejected = tell_rejected;

@@ -225,11 +225,13 @@ static void print_main(pt *t)
                (long long)rec_tokens_per_row(g));
     if (g->opt.name.n > 0) {
         hb_buf lr = {.arena = t->a};
-        hb_printf(&lr, "(hap_lr){.lr = %.*s", HB_ARG(pt_number(t->a, g->opt.lr)));
-        if (g->opt.warmup) hb_printf(&lr, ", .warmup = %lld", (long long)g->opt.warmup);
-        if (g->opt.cosine) hb_printf(&lr, ", .cosine = %lld", (long long)g->opt.cosine);
-        if (g->opt.min_lr != 0)
-            hb_printf(&lr, ", .min_lr = %.*s", HB_ARG(pt_number(t->a, g->opt.min_lr)));
+        double num[IR_SCHEDULE];
+        ir_schedule(&g->opt, num);
+        hb_printf(&lr, "(hap_lr){.lr = %.*s", HB_ARG(pt_number(t->a, num[0])));
+        for (int i = 1; i < IR_SCHEDULE; i++)
+            if (num[i] != 0)
+                hb_printf(&lr, ", .%s = %.*s", ir_schedule_names[i],
+                          HB_ARG(pt_number(t->a, num[i])));
         lines_text(l, 4, "hap_schedule(r, %s});", lr.p);
     }
     lines_text(l, 4, "declare_buffers(r); // buffers.h");

@@ -206,9 +206,12 @@ def vit(layers=12, gpus=8) -> Example:
         return _hap(hap_models.Vision(layers), _images(32 * gpus, 32), 10)
 
 
+_META = {"*.bias": {"const": 0.0}, "*": {"normal": 0.02}}  # of modules without weights
+
+
 def branches(k=8) -> Example:
     with torch.device("meta"):
-        return Example(hap_models.Branches(k, 1024), {"x": torch.zeros(8192, 1024)}, adamw(["*.bias"]))
+        return Example(hap_models.Branches(k, 1024), {"x": torch.zeros(8192, 1024)}, adamw(["*.bias"]), _META)
 
 
 def bert_moe_tiny() -> Example:

@@ -45,6 +45,11 @@ static bool differentiate_node(ir_back *b, int id)
     }
     for (int i = 0; i < b->n.n_in; i++)
         wanted = wanted || vjp_wants(b, i);
+    if (any && wanted && ir_vjp_is_stat(b->n.op)) { // of a graph file: ours have it in their users'
+        hb_error(b->d, &b->g->src, b->n.at, "not supported: the gradient of %s, of '%.*s'",
+                 ir_op_of(b->n.op)->name, HB_ARG(b->n.name));
+        return false;
+    }
     if (!rule || !any || !wanted) return true;
     for (int i = 0; i < b->n.n_out && b->n.op != IR_OP_cast; i++) {
         char what[16];

@@ -204,9 +204,14 @@ typedef struct ir_optimizer { // defaults overridden by groups, first match wins
         hb_str *match; // globs over parameter names
         double lr_scale, weight_decay;
     } * group;
-    int64_t warmup, cosine; // schedule in steps, 0 = none (formats.md)
-    double min_lr;          // floor of the cosine, as a share of lr
+    int64_t warmup, stable, cosine, linear, inverse_sqrt; // steps, 0 = none (formats.md)
+    bool has_start;
+    double start, min_lr; // shares of lr: at step 0, at the end of the decay
 } ir_optimizer;
+
+enum { IR_SCHEDULE = 9 }; // rows of runtime/hap/schedule.def
+extern const char *const ir_schedule_names[IR_SCHEDULE];
+void ir_schedule(const ir_optimizer *o, double *num); // IR_SCHEDULE numbers, in that order
 
 // What dense ops compute in. TF32 changes no graph: it is how the hardware multiplies f32.
 typedef enum {
@@ -249,6 +254,7 @@ typedef struct ir_options {
     ir_dtype grad_dtype;   // IR_F32 or IR_BF16
     int64_t micro_batches; // variant.h; 0 and 1: the whole batch at once
     const char *recompute; // blocks: "all", "3" the first three, "0,2,5-7" these; NULL: none
+    bool only_trained;     // a graph without an optimizer has no backward pass
 } ir_options;
 
 // Reads, verifies and shape-checks a graph file. NULL after errors were added to d.

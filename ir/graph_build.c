@@ -18,8 +18,9 @@ ir_graph *ir_build(hb_arena *a, const char *path, const ir_options *o, hb_diag *
     ir_graph *g = ir_read(a, path, o, d);
     if (!g) return NULL;
     must_hold(g);
-    if (!ir_expand(g, d) || !ir_casts(g, d) || !ir_autodiff(g, d) || !ir_optimize(g, d))
-        return NULL;
+    bool forward = o && o->only_trained && g->opt.name.n == 0;
+    if (!ir_expand(g, d) || !ir_casts(g, d)) return NULL;
+    if (!forward && (!ir_autodiff(g, d) || !ir_optimize(g, d))) return NULL;
     must_hold(g);
     ir_blocks(g);
     if (!o) return g;

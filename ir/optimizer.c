@@ -9,6 +9,21 @@
 
 #include <string.h>
 
+#define SCHEDULE(name, kind) #name,
+const char *const ir_schedule_names[IR_SCHEDULE] = {
+#include "runtime/hap/schedule.def"
+};
+#undef SCHEDULE
+
+void ir_schedule(const ir_optimizer *o, double *num)
+{
+    int n = 0;
+#define SCHEDULE(name, kind) num[n++] = (double)o->name;
+#include "runtime/hap/schedule.def"
+#undef SCHEDULE
+    hb_assert(n == IR_SCHEDULE);
+}
+
 typedef struct {
     ir_graph *g;
     ir_names *names;

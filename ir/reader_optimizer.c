@@ -59,17 +59,27 @@ static void read_group(ir_reader *r, const hb_tree *t, ir_optimizer *o,
 
 static void read_schedule(ir_reader *r, const hb_tree *t, ir_optimizer *o)
 {
-    static const char *const keys[] = {"warmup", "cosine", "min_lr"};
+    enum { STEPS = 5 };
+    static const char *const keys[] = {"warmup",       "stable", "cosine", "linear",
+                                       "inverse_sqrt", "start",  "min_lr"};
     if (!rd_is(r, t, HB_TABLE)) return;
-    hb_only_keys(t, keys, 3, r->src, r->d);
-    int64_t *const into[] = {&o->warmup, &o->cosine};
-    for (int i = 0; i < 2; i++) {
+    hb_only_keys(t, keys, 7, r->src, r->d);
+    int64_t *const into[STEPS] = {&o->warmup, &o->stable, &o->cosine, &o->linear,
+                                  &o->inverse_sqrt};
+    for (int i = 0; i < STEPS; i++) {
         const hb_tree *v = hb_get(t, keys[i]);
         if (!v || !rd_is(r, v, HB_INT)) continue;
         if (rd_int(r, v, into[i]) && *into[i] < 0)
             rd_error(r, v->at, "a number of steps is not negative");
     }
     at_least(r, t, "min_lr", 0, &o->min_lr);
+    at_least(r, t, "start", 0, &o->start);
+    o->has_start = hb_get(t, "start") != NULL;
+    if ((o->cosine > 0) + (o->linear > 0) + (o->inverse_sqrt > 0) > 1)
+        rd_error(r, t->at, "a schedule has one of cosine, linear and inverse_sqrt");
+    int64_t end = o->cosine > 0 ? o->cosine : o->linear;
+    if (o->stable > 0 && end <= o->warmup + o->stable)
+        rd_error(r, t->at, "behind a stable part comes a cosine or linear that ends later");
 }
 
 void rd_optimizer(ir_reader *r, const hb_tree *t)

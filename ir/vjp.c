@@ -281,6 +281,38 @@ static bool vjp_relu(ir_back *b, const ir_node *n, const int *dy)
     return true;
 }
 
+static bool vjp_sin(ir_back *b, const ir_node *n, const int *dy)
+{
+    vjp_give(b, 0, binary(b, IR_OP_mul, "dx", DY, unary(b, IR_OP_cos, "cos", n->in[0])));
+    return true;
+}
+
+static bool vjp_cos(ir_back *b, const ir_node *n, const int *dy)
+{
+    int d = binary(b, IR_OP_mul, "dsin", DY, unary(b, IR_OP_sin, "sin", n->in[0]));
+    vjp_give(b, 0, unary(b, IR_OP_neg, "dx", d));
+    return true;
+}
+
+static bool vjp_abs(ir_back *b, const ir_node *n, const int *dy)
+{
+    vjp_give(b, 0, binary(b, IR_OP_abs_bwd, "dx", DY, n->in[0]));
+    return true;
+}
+
+static bool vjp_cumsum(ir_back *b, const ir_node *n, const int *dy)
+{
+    ir_attr reverse = {.kind = IR_ATTR_BOOL, .i = !n->attr[0].i};
+    vjp_give(b, 0, vjp_emit(b, IR_OP_cumsum, "dx", 1, dy, &reverse));
+    return true;
+}
+
+static bool vjp_softplus(ir_back *b, const ir_node *n, const int *dy)
+{
+    vjp_give(b, 0, binary(b, IR_OP_mul, "dx", DY, unary(b, IR_OP_sigmoid, "slope", n->in[0])));
+    return true;
+}
+
 static bool vjp_clamp(ir_back *b, const ir_node *n, const int *dy)
 {
     vjp_give(b, 0, vjp_emit(b, IR_OP_clamp_bwd, "dx", 2, (int[]){DY, n->in[0]}, n->attr));

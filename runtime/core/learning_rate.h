@@ -4,8 +4,14 @@
 
 #include "hap/runtime.h"
 
-// Linear over `warmup` steps, lr (s + 1) / warmup; then a cosine from lr down to min_lr * lr at
-// step `cosine` (counted from the start of training), and that from there on. Without cosine: lr.
+// Of step s = 0, 1, …, counted from the start of training:
+//
+//   s < warmup       lr (s + 1) / warmup; has_start: from start * lr at step 0 in a line to lr
+//   inverse_sqrt T   lr sqrt(T / (T + s - warmup))
+//   s < warmup + stable                 lr
+//   cosine or linear N                  from there down to min_lr * lr at step N, along a half
+//                                       cosine or a line, and that from there on
+//   none of them     lr
 double hap_lr_at(hap_lr lr, int64_t step);
 
 #endif

@@ -106,6 +106,7 @@ CPU_KERNEL(row_m2);
 CPU_KERNEL(row_sq);
 CPU_KERNEL(row_expsum);
 CPU_KERNEL(row_dot);
+CPU_KERNEL(cumsum);
 CPU_KERNEL(softmax_apply);
 CPU_KERNEL(softmax_bwd);
 CPU_KERNEL(log_softmax_apply);

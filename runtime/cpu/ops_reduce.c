@@ -201,6 +201,27 @@ const char *cpu_row_expsum(const hap_step_state *s, const hap_op_call *c)
     return NULL;
 }
 
+const char *cpu_cumsum(const hap_step_state *s, const hap_op_call *c)
+{
+    (void)s;
+    CPU_TRY(cpu_want_f32(c));
+    const hap_tensor *x = c->in[0];
+    if (!cpu_same_shape(x, c->out[0])) return cpu_fail("cumsum: shapes differ");
+    int64_t n_rows = cpu_entries(x, 0, x->rank - 1), n = x->local[x->rank - 1];
+    bool reverse = c->attr[0].i;
+    for (int64_t i = 0; i < n_rows; i++) {
+        const float *p = (const float *)x->data + i * n;
+        float *q = (float *)c->out[0]->data + i * n;
+        double total = 0;
+        for (int64_t k = 0; k < n; k++) {
+            int64_t j = reverse ? n - 1 - k : k;
+            total += (double)p[j];
+            q[j] = (float)total;
+        }
+    }
+    return NULL;
+}
+
 const char *cpu_row_dot(const hap_step_state *s, const hap_op_call *c)
 {
     (void)s;

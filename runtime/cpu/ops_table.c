@@ -39,6 +39,7 @@ static cpu_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_row_m2] = cpu_row_m2,
     [HAP_OP_row_sq] = cpu_row_sq,
     [HAP_OP_row_expsum] = cpu_row_expsum,
+    [HAP_OP_cumsum] = cpu_cumsum,
     [HAP_OP_row_dot] = cpu_row_dot,
     [HAP_OP_softmax_apply] = cpu_softmax_apply,
     [HAP_OP_softmax_bwd] = cpu_softmax_bwd,

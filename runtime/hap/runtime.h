@@ -168,10 +168,13 @@ void hap_alias(hap_rank *r, const char *name,
 void hap_loss(hap_rank *r, hap_tensor *t); // whole on every rank
 void hap_batch(hap_rank *r, int64_t rows, int64_t tokens_per_row);
 
-typedef struct hap_lr {
+typedef struct hap_lr { // core/learning_rate.h says what they mean
     double lr;
     int64_t warmup, cosine; // steps; 0 = none
-    double min_lr;          // share of lr at the end of the cosine
+    double min_lr;          // share of lr at the end of the decay
+    bool has_start;
+    double start; // share of lr at step 0, if has_start
+    int64_t stable, linear, inverse_sqrt;
 } hap_lr;
 void hap_schedule(hap_rank *r, hap_lr lr);
 

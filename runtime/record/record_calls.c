@@ -305,10 +305,13 @@ void(hap_batch)(hap_rank *r, int64_t rows, int64_t tokens_per_row)
 void(hap_schedule)(hap_rank *r, hap_lr lr)
 {
     begin(r, "hap_schedule");
-    rec_real("lr", lr.lr);
-    rec_int("warmup", lr.warmup);
-    rec_int("cosine", lr.cosine);
-    rec_real("min_lr", lr.min_lr);
+#define R rec_real
+#define I rec_int
+#define SCHEDULE(name, kind) kind(#name, lr.name);
+#include "hap/schedule.def"
+#undef SCHEDULE
+#undef R
+#undef I
     end(r);
 }
 

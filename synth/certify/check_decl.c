@@ -119,12 +119,12 @@ static bool declare(chk *c, const rec_call *k, ir_kind kind)
 
 static bool check_schedule(chk *c, const rec_call *k)
 {
-    const ir_optimizer *o = &c->g->opt;
-    double want[4] = {o->lr, (double)o->warmup, (double)o->cosine, o->min_lr};
-    static const char *const names[4] = {"lr", "warmup", "cosine", "min_lr"};
-    for (int i = 0; i < 4; i++)
+    double want[IR_SCHEDULE];
+    ir_schedule(&c->g->opt, want);
+    for (int i = 0; i < IR_SCHEDULE; i++)
         if (!same_real(k->num[i], want[i]))
-            return chk_fail(c, "%s is %.17g, the graph says %.17g", names[i], k->num[i], want[i]);
+            return chk_fail(c, "%s is %.17g, the graph says %.17g", ir_schedule_names[i],
+                            k->num[i], want[i]);
     return true;
 }
 

@@ -36,7 +36,7 @@ bool mp_apply(mp *m, hb_arena *a, const mp_call *c)
 uint64_t mp_rate(const mp *m, const double *num)
 {
     uint64_t key = 0x3001;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < IR_SCHEDULE; i++)
         key = mp_mix(key ^ mp_const(m, num[i]));
     return mp_hash(m, key, 0);
 }
@@ -136,8 +136,9 @@ void mp_graph_new(mp *m, mp_graph *x)
     x->asked = HB_ARRAY(m->a, bool, g->nodes.n + 1);
     x->term = HB_ARRAY(m->a, uint64_t, n + 1);
     x->tensor_next = HB_ARRAY(m->a, int, n + 1);
-    m->rate = mp_rate(
-        m, (double[4]){g->opt.lr, (double)g->opt.warmup, (double)g->opt.cosine, g->opt.min_lr});
+    double schedule[IR_SCHEDULE];
+    ir_schedule(&g->opt, schedule);
+    m->rate = mp_rate(m, schedule);
     name_all(m, x);
 }
 

@@ -89,6 +89,8 @@ static uint64_t element(const points *x, int64_t e)
         return truth(a, i) ? b->v[j] : c->in[2].v[x->at[2][e]];
     case IR_OP_cast:
         return y->real ? p : !a->real ? a->v[i] : mp_hash(x->m, x->key, p) & 1u;
+    case IR_OP_detach:
+        return p;
     case IR_OP_neg:
         return whole ? 0 - a->v[i] : mp_sub(0, p);
     case IR_OP_scale:
@@ -273,6 +275,7 @@ static mp_meaning *of_elements(ir_op op)
     case IR_OP_neg:
     case IR_OP_scale:
     case IR_OP_add_scalar:
+    case IR_OP_detach:
     case IR_OP_dropout:
         return pointwise;
     case IR_OP_pow_scalar:
@@ -284,6 +287,10 @@ static mp_meaning *of_elements(ir_op op)
     case IR_OP_sigmoid:
     case IR_OP_relu:
     case IR_OP_clamp:
+    case IR_OP_sin:
+    case IR_OP_cos:
+    case IR_OP_abs:
+    case IR_OP_softplus:
     case IR_OP_gelu:
     case IR_OP_silu:
     case IR_OP_clip_scale:
@@ -292,6 +299,7 @@ static mp_meaning *of_elements(ir_op op)
     case IR_OP_sigmoid_bwd:
     case IR_OP_relu_bwd:
     case IR_OP_clamp_bwd:
+    case IR_OP_abs_bwd:
     case IR_OP_gelu_bwd:
     case IR_OP_silu_bwd:
         return slope;

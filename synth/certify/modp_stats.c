@@ -98,6 +98,24 @@ static bool row_sums(mp *m, const mp_call *c)
     return true;
 }
 
+static bool sums_so_far(mp *m, const mp_call *c)
+{
+    const mp_part *x = &c->in[0];
+    mp_part *y = &c->out[0];
+    int64_t w = last(y);
+    int32_t *at;
+    MUST(at, by_row(m, y, y->rank - 1, x, x->rank - 1));
+    if (last(x) != w) return mp_fail(m, "has rows of other lengths");
+    for (int64_t r = 0; r < mp_count(y, y->rank - 1); r++) {
+        uint64_t s = 0;
+        for (int64_t k = 0; k < w; k++) {
+            int64_t i = c->attr[0].i ? w - 1 - k : k;
+            y->v[r * w + i] = s = mp_add(s, mp_get(x, at[r] * w + i));
+        }
+    }
+    return true;
+}
+
 static bool softmaxes(mp *m, const mp_call *c)
 {
     mp_part *y = &c->out[0];
@@ -359,6 +377,8 @@ mp_meaning *mp_stat(ir_op op)
     case IR_OP_row_expsum:
     case IR_OP_row_dot:
         return row_sums;
+    case IR_OP_cumsum:
+        return sums_so_far;
     case IR_OP_softmax_apply:
     case IR_OP_softmax_bwd:
     case IR_OP_log_softmax_apply:

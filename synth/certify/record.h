@@ -53,8 +53,7 @@ typedef struct rec_call {
     int line;    // of it; 0 unknown
     hb_str name; // declarations: the global name; CONST: also `text`; ALIAS: text = the other name
     hb_str text;
-    double
-        num[4]; // fills {kind, a, b}; schedule {lr, warmup, cosine, min_lr}; batch {rows, tokens}
+    double num[IR_SCHEDULE]; // fills {kind, a, b}; schedule.def; batch {rows, tokens}
     int op;     // OP: ir_op
     const ir_attr *attr; // OP: as many as the op has; a plan's are the graph's own
     int n_out, n_in;

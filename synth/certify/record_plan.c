@@ -113,11 +113,9 @@ static void declarations(hb_arena *a, const syn_program *p, record *r)
     HB_PUSH(
         a, &r->calls,
         (rec_call){.kind = REC_BATCH, .num = {(double)g->batch, (double)rec_tokens_per_row(g)}});
-    if (g->opt.name.n > 0)
-        HB_PUSH(a, &r->calls,
-                (rec_call){.kind = REC_SCHEDULE,
-                           .num = {g->opt.lr, (double)g->opt.warmup, (double)g->opt.cosine,
-                                   g->opt.min_lr}});
+    rec_call schedule = {.kind = REC_SCHEDULE};
+    ir_schedule(&g->opt, schedule.num);
+    if (g->opt.name.n > 0) HB_PUSH(a, &r->calls, schedule);
 }
 
 int64_t rec_tokens_per_row(const ir_graph *g)

@@ -159,7 +159,7 @@ static void print_call(printer *p, const rec_call *k)
     if (k->kind == REC_WAIT) hb_printf(p->out, " %d", event_number(p, k->event));
     bool fill =
         (k->kind == REC_PARAM || k->kind == REC_BUFFER || k->kind == REC_CONST) && k->text.n == 0;
-    int n_num = k->kind == REC_SCHEDULE ? 4 : fill ? 3 : k->kind == REC_BATCH ? 2 : 0;
+    int n_num = k->kind == REC_SCHEDULE ? IR_SCHEDULE : fill ? 3 : k->kind == REC_BATCH ? 2 : 0;
     for (int i = 0; i < n_num; i++)
         hb_printf(p->out, " %.17g", k->num[i] + 0.0);
     hb_putc(p->out, '\n');

@@ -423,10 +423,12 @@ static bool read_overlapped(reader *x)
 
 static bool read_numbers(reader *x, rec_call *k)
 {
-    if (k->kind == REC_SCHEDULE)
-        return KEYS(x, "lr", "warmup", "cosine", "min_lr") && read_real(x, "lr", &k->num[0]) &&
-               read_real(x, "warmup", &k->num[1]) && read_real(x, "cosine", &k->num[2]) &&
-               read_real(x, "min_lr", &k->num[3]) && put(x, k);
+    if (k->kind == REC_SCHEDULE) {
+        bool good = keys(x, ir_schedule_names, IR_SCHEDULE);
+        for (int i = 0; good && i < IR_SCHEDULE; i++)
+            good = read_real(x, ir_schedule_names[i], &k->num[i]);
+        return good && put(x, k);
+    }
     return KEYS(x, "rows", "tokens_per_row") && read_real(x, "rows", &k->num[0]) &&
            read_real(x, "tokens_per_row", &k->num[1]) && put(x, k);
 }

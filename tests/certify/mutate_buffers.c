@@ -383,7 +383,7 @@ bool mut_wrong_rate(mut *m)
 {
     rec_call *k = declaration(m, 1u << REC_SCHEDULE);
     if (!k) return false;
-    k->num[mut_pick(m, 4)] += 1;
+    k->num[mut_pick(m, IR_SCHEDULE)] += 1;
     return true;
 }
 

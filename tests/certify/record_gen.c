@@ -783,11 +783,9 @@ record *gen_record(hb_arena *a, const ir_graph *g, const ir_factors *f, const ge
                            .text = g->tensors.p[g->alias[i].tensor].name});
     HB_PUSH(a, &r->calls,
             (rec_call){.kind = REC_BATCH, .num = {(double)g->batch, 1}, .scratch = -1});
-    HB_PUSH(a, &r->calls,
-            (rec_call){
-                .kind = REC_SCHEDULE,
-                .scratch = -1,
-                .num = {g->opt.lr, (double)g->opt.warmup, (double)g->opt.cosine, g->opt.min_lr}});
+    rec_call schedule = {.kind = REC_SCHEDULE, .scratch = -1};
+    ir_schedule(&g->opt, schedule.num);
+    HB_PUSH(a, &r->calls, schedule);
     for (int i = 0; trace && i < trace->ops.n; i++)
         trace->ops.p[i].call += r->calls.n;
     for (int i = 0; i < x.step.n; i++)

@@ -163,6 +163,7 @@ static const example examples[] = {
     {"row_max", "f32 3", "", "f32 []"},
     {"row_m2", "f32 2 3; f32 2", "", "f32 [2]"},
     {"row_expsum", "f32 2 3; f32 2", "", "f32 [2]"},
+    {"cumsum", "f32 2 3", "reverse=1", "f32 [2, 3]"},
     {"row_dot", "f32 2 3; f32 2 3", "", "f32 [2]"},
     {"softmax_apply", "bf16 2 3; f32 2; f32 2", "", "bf16 [2, 3]"},
     {"softmax_bwd", "f32 2 3; f32 2 3; f32 2", "", "f32 [2, 3]"},

@@ -94,6 +94,15 @@ START_TEST(schedule)
     ck_assert_double_eq_tol(hap_lr_at(lr, 1000), 0.2, 1e-15);
     ck_assert_double_eq_tol(hap_lr_at((hap_lr){.lr = 3}, 1000), 3, 1e-15);
     ck_assert_double_eq_tol(hap_lr_at((hap_lr){.lr = 3, .warmup = 2}, 0), 1.5, 1e-15);
+    lr = (hap_lr){.lr = 2, .warmup = 4, .has_start = true, .start = 0.5, .stable = 6, .linear = 20};
+    ck_assert_double_eq_tol(hap_lr_at(lr, 0), 1, 1e-15);
+    ck_assert_double_eq_tol(hap_lr_at(lr, 2), 1.5, 1e-15);
+    ck_assert_double_eq_tol(hap_lr_at(lr, 10), 2, 1e-15);
+    ck_assert_double_eq_tol(hap_lr_at(lr, 15), 1, 1e-15);
+    ck_assert_double_eq_tol(hap_lr_at(lr, 30), 0, 1e-15);
+    lr = (hap_lr){.lr = 2, .warmup = 4, .inverse_sqrt = 4};
+    ck_assert_double_eq_tol(hap_lr_at(lr, 4), 2, 1e-15);
+    ck_assert_double_eq_tol(hap_lr_at(lr, 16), 1, 1e-15);
 }
 END_TEST
 

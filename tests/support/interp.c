@@ -106,7 +106,11 @@ static void fill(hb_arena *a, hap_tensor *t, const ir_tensor *s, uint64_t seed)
 
 static double lr_of(const ir_graph *g, int64_t step)
 {
-    hap_lr lr = {g->opt.lr, g->opt.warmup, g->opt.cosine, g->opt.min_lr};
+    hap_lr lr = {
+#define SCHEDULE(name, kind) .name = g->opt.name,
+#include "hap/schedule.def"
+#undef SCHEDULE
+    };
     return hap_lr_at(lr, step);
 }
 

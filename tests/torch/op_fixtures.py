@@ -188,6 +188,10 @@ def pointwise(f: Family) -> None:
     f.case("clamp", "clamp", [f.param("clamp.x", (4, 7))], min=-0.5, max=0.8)
     f.case("clamp_min", "clamp", [f.param("clamp_min.x", (4, 7))], min=0.2)
     f.case("gelu_tanh", "gelu", [f.param("gelu_tanh.x", (4, 7))], tanh=True)
+    for op in ("sin", "cos", "abs", "softplus"):
+        f.case(op, op, [f.param(f"{op}.x", (4, 7))])
+    f.node("detach.still", "detach", [f.param("detach.x", (4, 7))])
+    f.case("detach", "mul", ["detach.still", "detach.x"])
     f.case("scale", "scale", [f.param("scale.x", (4, 7))], c=-1.7)
     f.case("add_scalar", "add_scalar", [f.param("add_scalar.x", (4, 7))], c=0.3)
     for name, c, at_least in (("pow_3", 3.0, None), ("pow_2", 2.0, None), ("pow_half", -0.5, 0.3)):
@@ -201,6 +205,10 @@ def reductions(f: Family) -> None:
             ("first", [0], False), ("last", [2], True), ("outer", [0, 1], False), ("all", [0, 1, 2], False),
         ):  # fmt: skip
             f.case(f"{op}_{what}", op, [x(f"{op}_{what}")], dims=dims, keepdim=keep)
+    f.node("row_max.x", "cast", [f.input("row_max.i", (4, 3, 5), -9, 9)], dtype="f32")
+    f.case("row_max", "row_max", ["row_max.x"])
+    f.case("cumsum", "cumsum", [x("cumsum")])
+    f.case("cumsum_back", "cumsum", [x("cumsum_back")], reverse=True)
     f.case("softmax", "softmax", [x("softmax")])
     f.case("log_softmax", "log_softmax", [x("log_softmax")])
     f.case("rms_norm", "rms_norm", [x("rms_norm"), f.param("rms_norm.g", (5,))])

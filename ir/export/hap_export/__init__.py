@@ -1,32 +1,38 @@
 """hap_export: a PyTorch module's training step as a hap.graph file.
 
+    import torch, transformers
     from hap_export import export, load_into
-    export(model, (), "graph.json", kwargs=dict(input_ids=ids, labels=ids),
-           optimizer={"name": "adamw", "lr": 3e-4}, weights="init.safetensors")
-    ...                                  # hapc graph.json cluster.yaml; hapc run ... --save trained
-    load_into(model, "trained.safetensors")
 
-The module's first output must be a scalar loss (a Hugging Face model given labels has one). A mixture
-of experts is written with top_gates and expert_slots of moe.py.
+    model = transformers.AutoModelForCausalLM.from_config(transformers.GPT2Config(n_layer=2))
+    ids = torch.randint(0, 50257, (8, 128))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
+    export(model, (), "graph.json", kwargs=dict(input_ids=ids, labels=ids), optimizer=optimizer)
+
+Then `hapc graph.json cluster.yaml`, `hapc run … --save trained.safetensors`, and in Python again
+`load_into(model, "trained.safetensors")`.
+
+The module is taken as it is: what it returns beside its loss (caches, hidden states) is ignored. A mixture
+of experts is written with top_gates and expert_slots of moe.py. What is supported: docs/coverage.md.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
 import traceback
 import warnings
 
 import torch
 
-from . import batch as batches, document, names, optimizer as opt, passes, safetensors
+from . import batch as batches, document, front, meta, names, optimizer as opt, passes, safetensors
 from .graph import ExportError
-from .init import init_rules
+from .init import from_meta, init_rules
 from .moe import expert_slots, top_gates
 from .trace import is_torch, trace
 
 __version__ = "0.1"
 __all__ = ["export", "load_into", "save_weights", "top_gates", "expert_slots", "ExportError"]
+
+_ASK = object()  # no optimizer given
 
 
 def export(
@@ -34,44 +40,66 @@ def export(
     args: tuple,
     path,
     kwargs: dict | None = None,
-    optimizer: dict | None = None,
+    optimizer=_ASK,
     batch_inputs: list[str] | None = None,
     weights=None,
     init: dict | None = None,
     batch: int | None = None,
+    loss=None,
+    scheduler=None,
+    clip_norm: float | None = None,
 ) -> dict:
     """Writes the training step of `module` on `args`, `kwargs` to `path`, and returns what it wrote.
 
-    optimizer     the "optimizer" of docs/formats.md
+    optimizer     a torch.optim object (SGD, Adam, AdamW; its groups too; parameters it does not hold are
+                  not trained), the "optimizer" of docs/formats.md, or None: evaluation, no backward pass
+    scheduler     its torch scheduler, or the "schedule" of docs/formats.md
+    clip_norm     the greatest norm of all gradients together (torch.nn.utils.clip_grad_norm_)
+    loss          which output is the loss, by name; or a function of what the module returns, whose
+                  further parameters are inputs by name: loss=lambda out, target: …; None: the output
+                  "loss", else the first number among the outputs
     batch_inputs  names of the inputs whose dim 0 is the batch; None: every tensor whose dim 0 is as
                   long as the first tensor's
     weights       a safetensors file to write the present weights to; constants without a closed form
                   go to NAME.consts.safetensors beside NAME.json, which says their hash
     init          {glob over parameter names: {"normal": s} | {"uniform": [a, b]} | {"const": c}};
-                  what no glob matches is read off the weights
+                  what no glob matches is read off the weights, or, on the meta device, off the
+                  module's init code
     batch         B of the file, if other than the inputs': a large batch need not be traced
 
-    The module is traced at two batch sizes, so that its integers can be written in B.
+    The module is traced at two batch sizes, so that its integers can be written in B. Parameters may be
+    on the meta device: no memory is taken for them.
     """
-    kwargs = dict(kwargs or {})
-    named = dict(zip(inspect.signature(module.forward).parameters, args)) | kwargs
-    b1 = _batch_size(named, batch_inputs)
+    if optimizer is _ASK:
+        raise ExportError(
+            "no optimizer: give a torch.optim object or the dict of docs/formats.md; optimizer=None is a graph "
+            "for evaluation, without a backward pass"
+        )
+    call = front.Call(module, tuple(args), dict(kwargs or {}), loss, batch_inputs)
+    b1 = call.batch if 2 <= call.batch <= 8 else 3
     b2 = 2 * b1 + 1
     notes: set[str] = set()
+    recorded, buffers = from_meta(module, notes)
     graphs = []
-    for b in (b1, b2):
-        k = _resize(named, b1, b, batch_inputs)
-        a = tuple(k.pop(n) for n in list(k)[: len(args)])
-        try:
-            g = trace(module, a, k, b, batch_inputs, notes)
-        except Exception as e:
-            if b == b1 or isinstance(e, ExportError):
-                raise
-            raise ExportError(_why_not(e, named, b1, b2, batch_inputs)) from e
-        passes.simplify(g)
+    with meta.fake_weights(module, buffers) as fakes:
+        ids = {fakes.get(i, i) for i in opt.trained_by(optimizer) or ()} or None
+        inputs = list(zip(call.names, call.batched))
+        for b in (b1, b2):
+            try:
+                g = trace(front.Front(module, call), meta.inputs(fakes, call.tensors(b)), module, inputs, ids, buffers, notes)
+            except Exception as e:
+                if b == b1 or isinstance(e, ExportError):
+                    raise
+                raise ExportError(_why_not(e, call, b1, b2)) from e
+            passes.simplify(g)
+            graphs.append(g)
+    batches.reconcile(*graphs, b1, b2)
+    for g in graphs:
         names.assign(g, {id(t): n for n, t in g.buffers.items()})
-        graphs.append(g)
-    rules = init_rules(module, init)
+    if optimizer is not None and not graphs[0].loss.trained:
+        raise ExportError("the loss depends on no parameter that is trained")
+    wanted = list(dict.fromkeys(t.name for g in graphs for t in g.leaves() if t.kind in ("param", "buffer")))
+    rules = init_rules(module, init, recorded, wanted, notes)
     for g in graphs:
         for t in g.leaves():
             if t.kind in ("param", "buffer"):
@@ -80,15 +108,15 @@ def export(
     two = batches.Two(b1, b2, os.path.basename(consts))
     doc = {"format": "hap.graph", "version": 1}
     doc["producer"] = f"hap_export {__version__} (torch {torch.__version__.partition('+')[0]})"
-    doc.update(two.document(*graphs))
-    if batch is not None:
-        doc["batch"]["B"] = batch
+    doc.update(two.document(*graphs, batch or call.batch))
     params = [n for n, t in doc["tensors"].items() if t["kind"] == "param"]
     if optimizer is not None:
-        doc["optimizer"] = opt.checked(optimizer, params)
+        named = {id(p): n for n, p in module.named_parameters()}
+        doc["optimizer"] = opt.described(optimizer, scheduler, clip_norm, named, params)
     document.check(doc)
+    moved = opt.trained_by(optimizer)
     for name, p in module.named_parameters():
-        if p.requires_grad and name not in doc["tensors"]:
+        if p.requires_grad and name not in doc["tensors"] and (moved is None or id(p) in moved):
             notes.add(f"{name}: the loss does not depend on it; left out")
     for note in sorted(notes):
         warnings.warn(note, stacklevel=2)
@@ -130,37 +158,13 @@ def load_into(module: torch.nn.Module, file) -> list[str]:
     return [n for n, p in module.named_parameters() if id(p) not in loaded]
 
 
-def _batch_size(inputs: dict, batch_inputs) -> int:
-    for name in batch_inputs or inputs:
-        t = inputs.get(name)
-        if isinstance(t, torch.Tensor) and t.dim() > 0:
-            return t.shape[0]
-    raise ExportError("no input has a batch dim")
-
-
-def _why_not(e: Exception, inputs: dict, b1: int, b2: int, batch_inputs) -> str:
+def _why_not(e: Exception, call: front.Call, b1: int, b2: int) -> str:
     """The module runs at batch b1 and fails at b2: what was taken for the batch, where it failed."""
-    taken = [f"{n} {list(t.shape)}" for n, t in inputs.items() if _batched(n, t, b1, batch_inputs)]
     lines = [f for f in traceback.extract_tb(e.__traceback__) if not is_torch(f.filename)]
     own = [f for f in lines if os.path.dirname(os.path.abspath(f.filename)) != os.path.dirname(__file__)]
     where = f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno})" if own else ""
     what = str(e).strip().partition("\n")[0].rstrip(".")
     return (
         f"not supported: the module runs at batch {b1} and not at {b2}{where}: {what}. Dim 0 was taken "
-        f"for the batch in {', '.join(taken)}; where it is not, name those where it is: batch_inputs=[…]"
+        f"for the batch in {call.taken()}; where it is not, name those where it is: batch_inputs=[…]"
     )
-
-
-def _batched(name: str, t, b1: int, batch_inputs) -> bool:
-    if not isinstance(t, torch.Tensor) or t.dim() == 0 or t.shape[0] != b1:
-        return False
-    return batch_inputs is None or name in batch_inputs
-
-
-def _resize(inputs: dict, b1: int, b2: int, batch_inputs) -> dict:
-    """The inputs at batch size b2: rows repeated."""
-    out = dict(inputs)
-    for name, t in inputs.items():
-        if b1 != b2 and _batched(name, t, b1, batch_inputs):
-            out[name] = t[torch.arange(b2, device=t.device) % b1]
-    return out

@@ -6,11 +6,82 @@ a > 0, b >= 0 (a product of two batch dims fails this: its b is negative).
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from . import safetensors
 from .consts import closed_form
 from .graph import DTYPES, ExportError, Graph, Node, Tensor
+
+
+def reconcile(g1: Graph, g2: Graph, b1: int, b2: int) -> None:
+    """Rewrites what differs between the two graphs by more than integers, where it can be said in B:
+    a factor c/B or c*B, and a constant that every row of the batch repeats."""
+    if len(g1.nodes) != len(g2.nodes):
+        return
+    for n1, n2 in zip(list(g1.nodes), list(g2.nodes)):
+        if n1.op == n2.op == "scale" and n1.attrs["c"] != n2.attrs["c"]:
+            _scale_by_batch(g1, n1, g2, n2, b1, b2)
+    for t1, t2 in zip(g1.leaves(), g2.leaves()):
+        if t1.kind == t2.kind == "const" and t1.shape != t2.shape:
+            form = closed_form(t1.value)
+            if form is None or form != closed_form(t2.value):
+                _row_of_batch(g1, t1, g2, t2, b1, b2)
+
+
+def _scale_by_batch(g1: Graph, n1: Node, g2: Graph, n2: Node, b1: int, b2: int) -> None:
+    c1, c2 = n1.attrs["c"], n2.attrs["c"]
+    if math.isclose(c1 * b1, c2 * b2, rel_tol=1e-9):
+        op, rest = "div", c1 * b1
+    elif math.isclose(c1 / b1, c2 / b2, rel_tol=1e-9):
+        op, rest = "mul", c1 / b1
+    else:
+        return
+    for g, node, b in ((g1, n1, b1), (g2, n2, b2)):
+        at, f32 = g.nodes.index(node), torch.float32
+        ones = Node("full", [], [], {"shape": [b], "value": 1.0, "dtype": f32}, node.path, node.src)
+        ones.outs = [Tensor("value", f32, (b,), producer=ones)]
+        rows = Node("sum", ones.outs, [], {"dims": [0], "keepdim": False}, node.path, node.src)
+        rows.outs = [Tensor("value", f32, (), producer=rows)]
+        by = Node(op, [node.ins[0], rows.outs[0]], [], {}, node.path, node.src)
+        by.outs = [Tensor("value", f32, node.ins[0].shape, producer=by, trained=node.ins[0].trained)]
+        node.ins, node.attrs["c"] = [by.outs[0]], rest
+        g.nodes[at:at] = [ones, rows, by]
+
+
+def _row_of_batch(g1: Graph, t1: Tensor, g2: Graph, t2: Tensor, b1: int, b2: int) -> None:
+    """[B*a, …] of the same `a` entries in every row: a constant [1, a, …] (or [a, 1, …], if it is each
+    entry that repeats), expanded and reshaped."""
+    dims = [d for d, (x, y) in enumerate(zip(t1.shape, t2.shape)) if x != y]
+    if t1.value.dim() != t2.value.dim() or len(dims) != 1:
+        return
+    d = dims[0]
+    a, rest = divmod(t1.shape[d], b1)
+    if rest or t2.shape[d] != a * b2 or t1.value.dim() > 5:
+        return
+    for at in (d, d + 1):
+        parts = []
+        for t, b in ((t1, b1), (t2, b2)):
+            sizes = (b, a) if at == d else (a, b)
+            parts.append(t.value.reshape(t.shape[:d] + sizes + t.shape[d + 1 :]))
+        ones = [p.narrow(at, 0, 1) for p in parts]
+        if torch.equal(*ones) and all(bool((p == o).all()) for p, o in zip(parts, ones)):
+            for g, t, p, o in zip((g1, g2), (t1, t2), parts, ones):
+                _expanded(g, t, tuple(p.shape), o)
+            return
+
+
+def _expanded(g: Graph, t: Tensor, shape: tuple, one: torch.Tensor) -> None:
+    user = next(n for n in g.nodes if t in n.ins)
+    base = Tensor("const", t.dtype, tuple(one.shape), value=one, path=t.path)
+    grow = Node("expand", [base], [], {"shape": list(shape)}, user.path, user.src)
+    grow.outs = [Tensor("value", t.dtype, shape, producer=grow)]
+    flat = Node("reshape", grow.outs, [], {"shape": list(t.shape)}, user.path, user.src)
+    flat.outs = [Tensor("value", t.dtype, t.shape, producer=flat)]
+    at = g.nodes.index(user)
+    g.replace(t, flat.outs[0])
+    g.nodes[at:at] = [grow, flat]
 
 
 class Two:
@@ -20,6 +91,7 @@ class Two:
         self.b1, self.b2 = b1, b2
         self.consts = consts  # file name of what is stored
         self.stored: dict[str, torch.Tensor] = {}
+        self.held: dict[tuple, str] = {}  # by content: which of them holds it
 
     def integer(self, n1: int, n2: int, what: str):
         if n1 == n2:
@@ -68,8 +140,10 @@ class Two:
         if form != form2 or (form is None and not torch.equal(t1.value, t2.value)):
             raise ExportError(f"not supported: the constant {t1.name} depends on the batch size")
         if form is None:
-            self.stored[t1.name] = t1.value
-            return {"stored": f"{self.consts}#{t1.name}", "sha256": safetensors.sha256(t1.value)}
+            digest = safetensors.sha256(t1.value)
+            held = self.held.setdefault((digest, t1.dtype, t1.shape), t1.name)
+            self.stored.setdefault(held, t1.value)
+            return {"stored": f"{self.consts}#{held}", "sha256": digest}
         return form
 
     def node(self, n1: Node, n2: Node) -> dict:
@@ -88,15 +162,15 @@ class Two:
             out["from"] = n1.src
         return out
 
-    def document(self, g1: Graph, g2: Graph) -> dict:
-        """The "tensors", "nodes", "loss", "updates" and "alias" of a hap.graph."""
+    def document(self, g1: Graph, g2: Graph, rows: int) -> dict:
+        """The "tensors", "batch", "nodes", "loss", "updates" and "alias" of a hap.graph; `rows` is B."""
         l1, l2 = g1.leaves(), g2.leaves()
         if len(l1) != len(l2) or len(g1.nodes) != len(g2.nodes):
             raise ExportError("not supported: the number of ops depends on the batch size")
         order = {"input": 0, "param": 1, "buffer": 2, "const": 3}
         pairs = sorted(zip(l1, l2), key=lambda p: order[p[0].kind])
         doc = {"tensors": {a.name: self.tensor(a, b) for a, b in pairs}}
-        doc["batch"] = {"B": self.b1}
+        doc["batch"] = {"B": rows}
         doc["nodes"] = [self.node(a, b) for a, b in zip(g1.nodes, g2.nodes)]
         for i, node in enumerate(doc["nodes"]):  # which random numbers a node reads: its own
             if node["op"] == "dropout" or "dropout" in node.get("attrs", {}):

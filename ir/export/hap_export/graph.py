@@ -22,13 +22,17 @@ DTYPES = {
 }
 
 
+# Of ir/graph.h: operands and outputs of one node, dims of a tensor.
+MAX_IN, MAX_OUT, MAX_RANK = 10, 8, 6
+
+
 class ExportError(Exception):
     """The module holds something a hap.graph cannot say."""
 
 
 @dataclass(eq=False)
 class Tensor:
-    kind: str  # input | param | buffer | const | value
+    kind: str  # input | param | buffer | const | value; while tracing also uniform: torch.rand() + value
     dtype: torch.dtype
     shape: tuple[int, ...]
     name: str | None = None

@@ -11,8 +11,8 @@ import torch
 import interp
 import models
 import philox
-from conftest import ROOT
-from hap_export import ExportError, export, load_into, safetensors, save_weights
+from conftest import ROOT, export
+from hap_export import ExportError, load_into, safetensors, save_weights
 
 transformers = pytest.importorskip("transformers")
 

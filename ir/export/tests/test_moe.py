@@ -7,7 +7,8 @@ from torch import nn
 
 import hap_models
 import interp
-from hap_export import ExportError, expert_slots, export, top_gates
+from conftest import export
+from hap_export import ExportError, expert_slots, top_gates
 from test_models import assert_same, ops
 from test_rules import check, data, refuses
 

@@ -39,6 +39,7 @@ static cuda_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_row_sq] = cuda_row_reduce,
     [HAP_OP_row_expsum] = cuda_row_reduce,
     [HAP_OP_row_dot] = cuda_row_reduce,
+    [HAP_OP_cumsum] = cuda_cumsum,
     [HAP_OP_softmax_apply] = cuda_softmax,
     [HAP_OP_softmax_bwd] = cuda_softmax,
     [HAP_OP_log_softmax_apply] = cuda_softmax,

@@ -418,3 +418,36 @@ CUDA_ROW(row_reduce)
     }
     return cuda_fail("not a statistic of rows");
 }
+
+// A warp a row: 32 entries at a time, each lane's sum of those up to it, and what was before.
+__global__ void sums_so_far(int64_t rows, int64_t n, bool reverse, view y, view x)
+{
+    int64_t row = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
+    int lane = (int)threadIdx.x;
+    double before = 0;
+    if (row >= rows) return; // a whole warp
+    for (int64_t k0 = 0; k0 < n; k0 += 32) {
+        int64_t k = k0 + lane, at = row * n + (reverse ? n - 1 - k : k);
+        double v = k < n ? (double)load(x, at) : 0;
+        for (int step = 1; step < 32; step *= 2) {
+            double other = __shfl_up_sync(0xFFFFFFFFu, v, step);
+            if (lane >= step) v += other;
+        }
+        if (k < n) store(y, at, (float)(before + v));
+        before += __shfl_sync(0xFFFFFFFFu, v, 31);
+    }
+}
+
+CUDA_ROW(cumsum)
+{
+    CUDA_TRY(cuda_want_floats(c));
+    const hap_tensor *a = c->in[0];
+    hap_tensor *y = c->out[0];
+    if (!cuda_same_shape(a, y)) return cuda_fail("cumsum: shapes differ");
+    if (y->elements == 0) return NULL;
+    int64_t n = a->local[a->rank - 1], rows = cuda_entries(a, 0, a->rank - 1);
+    dim3 block(32, 8);
+    sums_so_far<<<(unsigned)ceil_div(rows, block.y), block, 0, x->stream>>>(
+        rows, n, c->attr[0].i != 0, view_of(y), view_of(a));
+    return launched();
+}

@@ -1,0 +1,270 @@
+"""Op rules: matmuls, attention, lookups, patches, normalisation."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from .consts import mask_meaning
+from .graph import Tensor
+from .rules import cast, detach, iota, reshape, rule, shape_of, slice_, swap, transpose
+
+
+@rule("linear")
+def _linear(g, x, w, b=None):
+    return g.emit("linear", [x, w] + ([b] if b is not None else []), g.out.shape, g.out.dtype, trans=1)
+
+
+@rule("addmm")
+def _addmm(g, b, x, w, beta=1, alpha=1):
+    if beta != 1 or alpha != 1:
+        g.fail(f"addmm with beta {beta}, alpha {alpha}")
+    if len(shape_of(b)) == 1:
+        return g.emit("linear", [x, w, b], g.out.shape, g.out.dtype, trans=0)
+    return g.emit("add", [g.emit("matmul", [x, w], g.out.shape, g.out.dtype, trans=0), b], g.out.shape, g.out.dtype)
+
+
+@rule("matmul", "mm", "bmm", "mv", "dot")
+def _matmul(g, a, b):
+    a, b = cast(g, a, g.out.dtype), cast(g, b, g.out.dtype)
+    if min(len(shape_of(a)), len(shape_of(b))) < 2:  # a vector is a row or a column
+        row = reshape(g, a, (1,) + tuple(a.shape)) if len(a.shape) == 1 else a
+        column = reshape(g, b, tuple(b.shape) + (1,)) if len(b.shape) == 1 else b
+        shape = torch.broadcast_shapes(row.shape[:-2], column.shape[:-2]) + (row.shape[-2], column.shape[-1])
+        return reshape(g, g.emit("matmul", [row, column], shape, g.out.dtype, trans=0), g.out.shape)
+    if isinstance(b, Tensor) and b.kind == "param" and len(b.shape) == 2:
+        return g.emit("linear", [a, b], g.out.shape, g.out.dtype, trans=0)
+    return g.emit("matmul", [a, b], g.out.shape, g.out.dtype, trans=0)
+
+
+@rule("baddbmm")
+def _baddbmm(g, c, a, b, beta=1, alpha=1):
+    def times(x, k):
+        if isinstance(x, torch.Tensor):
+            return x * k
+        return x if k == 1 else g.emit("scale", [x], x.shape, x.dtype, c=float(k))
+
+    y = times(g.emit("matmul", [a, b], g.out.shape, g.out.dtype, trans=0), alpha)
+    return y if beta == 0 else g.emit("add", [y, times(c, beta)], g.out.shape, g.out.dtype)
+
+
+def _isomorphic(spec: list[str], pattern: list[str]) -> dict | None:
+    """{letter of the pattern: letter of the spec}, if the operands are those of the pattern."""
+    if [len(s) for s in spec] != [len(s) for s in pattern]:
+        return None
+    pairs = set(zip("".join(pattern), "".join(spec)))
+    one_to_one = len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+    return dict(pairs) if one_to_one else None
+
+
+@rule("einsum")
+def _einsum(g, equation, operands, path=None):
+    """Two operands: a row of the mixture of experts, or one matmul between views."""
+    spec, arrow, out = equation.replace(" ", "").partition("->")
+    spec = spec.split(",")
+    if not arrow or len(spec) != 2 or "." in equation or any(len(set(s)) < len(s) for s in [*spec, out]):
+        g.fail(f'einsum "{equation}"')
+    for op, pattern, result in (("dispatch", "bsec,bsd", "ebcd"), ("combine", "bsec,ebcd", "bsd")):
+        for ins, letters in ((operands, spec), (operands[::-1], spec[::-1])):
+            named = _isomorphic(letters, pattern.split(","))
+            made = "".join(named.get(c, " ") for c in result) if named else ""
+            if made and sorted(made) == sorted(out):
+                size = dict(zip(out, g.out.shape))
+                y = g.emit(op, [cast(g, t, g.out.dtype) for t in ins], [size[c] for c in made], g.out.dtype)
+                return transpose(g, y, [made.index(c) for c in out])
+    return _einsum_matmul(g, equation, operands, spec, out)
+
+
+def _einsum_matmul(g, equation, operands, spec, out):
+    """Letters of both operands and the result lead, those of both operands alone are summed."""
+    a, b = spec
+    size = dict(zip(a, shape_of(operands[0]))) | dict(zip(b, shape_of(operands[1])))
+    lead = [c for c in a if c in b and c in out]
+    k = [c for c in a if c in b and c not in out]
+    m, n = [c for c in a if c not in b], [c for c in b if c not in a]
+    if set(m + n + lead) != set(out):
+        g.fail(f'einsum "{equation}": a letter is summed in one operand')
+
+    def grouped(x, letters, groups):
+        x = transpose(g, cast(g, x, g.out.dtype), [letters.index(c) for group in groups for c in group])
+        return reshape(g, x, [size[c] for c in groups[0]] + [math.prod(size[c] for c in s) for s in groups[1:]])
+
+    x, y = grouped(operands[0], a, (lead, m, k)), grouped(operands[1], b, (lead, k, n))
+    shape = [size[c] for c in lead] + [shape_of(x)[-2], shape_of(y)[-1]]
+    z = g.emit("matmul", [x, y], shape, g.out.dtype, trans=0)
+    made = lead + m + n
+    z = reshape(g, z, [size[c] for c in made])
+    return transpose(g, z, [made.index(c) for c in out])
+
+
+@rule("hap.top_gates")
+def _top_gates(g, p, k):
+    return g.emit("top_gates", [p], p.shape, p.dtype, k=k)
+
+
+@rule("hap.expert_slots")
+def _expert_slots(g, gates, capacity):
+    return g.emit("expert_slots", [gates], g.out.shape, gates.dtype, capacity=capacity)
+
+
+@rule("scaled_dot_product_attention")
+def _sdpa(g, q, k, v, mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    if len(q.shape) != 4:
+        g.fail("attention whose operands are not [batch, heads, length, width]")
+    if q.shape[1] != k.shape[1] and k.shape[1] != 1 and not enable_gqa:
+        g.fail("attention with fewer key heads than query heads but without enable_gqa")
+    causal = bool(is_causal)
+    if isinstance(mask, torch.Tensor):
+        meaning = mask_meaning(mask)
+        if meaning != "other":
+            causal, mask = causal or meaning == "causal", None
+    if isinstance(mask, (Tensor, torch.Tensor)) and len(mask.shape) < 4:
+        mask = reshape(g, mask, (1,) * (4 - len(mask.shape)) + tuple(mask.shape))
+    if isinstance(mask, Tensor) and mask.trained:
+        return _attention_spelt_out(g, q, k, v, mask, causal, scale, dropout_p)
+    attrs = {"causal": causal, "scale": float(scale or 0) or 1 / math.sqrt(q.shape[-1])}
+    if dropout_p:
+        attrs["dropout"] = float(dropout_p)
+    ins = [q, k, v] + ([mask] if mask is not None else [])
+    outs = [(tuple(g.out.shape), g.out.dtype), (tuple(q.shape[:3]), torch.float32)]
+    return g.emit_many("sdpa", ins, outs, **attrs)[0]
+
+
+def _attention_spelt_out(g, q, k, v, bias, causal, scale, dropout_p):
+    """sdpa has no gradient for its mask: with a trained bias, matmul, add, softmax, matmul."""
+    b, h, n, e = q.shape
+    if k.shape[1] != h:
+        g.fail("grouped-query attention with a trained bias")
+    s = g.emit("matmul", [q, k], (b, h, n, k.shape[2]), q.dtype, trans=1)
+    s = g.emit("scale", [s], s.shape, s.dtype, c=float(scale or 1 / math.sqrt(e)))
+    s = g.emit("add", [s, bias], s.shape, s.dtype)
+    if causal:
+        later = iota(k.shape[2]) > iota(n)[:, None]
+        s = g.emit("where", [later, torch.tensor(torch.finfo(s.dtype).min), s], s.shape, s.dtype)
+    p = g.emit("softmax", [s], s.shape, s.dtype)
+    if dropout_p:
+        p = g.emit("dropout", [p], p.shape, p.dtype, p=float(dropout_p))
+    return g.emit("matmul", [p, v], g.out.shape, g.out.dtype, trans=0)
+
+
+@rule("conv1d", "conv2d", "convolution")
+def _conv(g, x, w, bias=None, stride=1, padding=0, dilation=1, *more):
+    """Of patches that do not overlap: a linear of each patch."""
+    rank = len(w.shape) - 2
+    each = [list(v) if isinstance(v, (list, tuple)) else [v] * rank for v in (stride, padding, dilation)]
+    step, pads, holes = [v * rank if len(v) == 1 else v for v in each]
+    kernel = list(w.shape[2:])
+    groups = more[-1] if more else 1
+    if step != kernel or any(pads) or (holes != [1] * rank and kernel != [1] * rank) or groups != 1 or any(more[:-2]):
+        g.fail(
+            f"a convolution of kernel {kernel}, stride {step}, padding {pads}, {groups} groups",
+            "convolutions are supported where stride = kernel and nothing is padded (patches)",
+        )
+    b, c = x.shape[:2]
+    grid = [n // k for n, k in zip(x.shape[2:], kernel)]
+    for i, (n, k) in enumerate(zip(grid, kernel)):
+        x = slice_(g, x, 2 + i, 0, n * k)
+    parts = [n for pair in zip(grid, kernel) for n in pair]
+    x = reshape(g, x, [b, c] + parts)
+    x = transpose(g, x, [0] + [2 + 2 * i for i in range(rank)] + [1] + [3 + 2 * i for i in range(rank)])
+    width = c * math.prod(kernel)
+    x = reshape(g, x, [b] + grid + [width])
+    ins = [x, reshape(g, w, (w.shape[0], width))] + ([bias] if bias is not None else [])
+    y = g.emit("linear", ins, [b] + grid + [w.shape[0]], g.out.dtype, trans=1)
+    return transpose(g, y, [0, rank + 1] + list(range(1, rank + 1)))
+
+
+# -- lookups, normalisation ----------------------------------------------------------------------
+
+
+@rule("embedding")
+def _embedding(g, w, ids, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    if scale_grad_by_freq or sparse:
+        g.fail("embedding with scale_grad_by_freq or sparse")
+    ids = cast(g, ids, torch.int64)
+    own = padding_idx >= 0 and isinstance(w, Tensor) and w.trained
+    if own and isinstance(ids, Tensor) and ids.producer is not None:  # the model itself pads
+        y = g.emit("embedding", [w, ids], g.out.shape, g.out.dtype)
+        column = reshape(g, ids, tuple(ids.shape) + (1,))
+        pads = g.emit("eq", [column, torch.tensor(padding_idx)], column.shape, torch.bool)
+        return g.emit("where", [pads, detach(g, y), y], y.shape, y.dtype)
+    if own:
+        g.notes.add(
+            f"{w.name}: row {padding_idx} is a padding row, which PyTorch gives no gradient through the "
+            "lookup; a hap.graph gives it one: the same only if the inputs never hold this id"
+        )
+    return g.emit("embedding", [w, ids], g.out.shape, g.out.dtype)
+
+
+@rule("embedding_bag", "_embedding_bag")
+def _embedding_bag(g, w, ids, offsets, scale_grad=False, mode=0, sparse=False, weights=None, last=False, padding=None):
+    n = offsets.shape[0] - int(bool(last)) if isinstance(offsets, torch.Tensor) else 0
+    length = ids.shape[0] // n if n else 0
+    even = isinstance(offsets, torch.Tensor) and torch.equal(offsets[:n].long(), length * torch.arange(n))
+    if not even or n * length != ids.shape[0] or mode == 2 or scale_grad or (padding or -1) >= 0:
+        g.fail("bags of unequal length, of maxima or with a padding id", "give ids as [batch, ids a bag]")
+    ids = reshape(g, cast(g, ids, torch.int64), (n, length))
+    y = g.emit("embedding", [w, ids], (n, length, w.shape[1]), w.dtype)
+    if weights is not None:
+        y = g.emit("mul", [y, reshape(g, weights, (n, length, 1))], y.shape, y.dtype)
+    y = g.emit("mean" if mode == 1 else "sum", [y], (n, w.shape[1]), w.dtype, dims=[1], keepdim=False)
+    return [y, None, None, None]
+
+
+@rule("layer_norm")
+def _layer_norm(g, x, shape, weight=None, bias=None, eps=1e-5, _cudnn=True):
+    if len(shape) != 1:
+        g.fail("layer_norm over more than the last dim")
+    if weight is None and bias is not None:
+        g.fail("layer_norm with a bias and no weight")
+    ins = [x] + [t for t in (weight, bias) if t is not None]
+    return g.emit("layer_norm", ins, g.out.shape, g.out.dtype, eps=eps)
+
+
+def _last_dim(g, op, x, dim):
+    rank = len(x.shape)
+    x = cast(g, x, g.out.dtype)
+    perm = swap(rank, dim % rank, rank - 1)
+    y = transpose(g, x, perm)
+    return transpose(g, g.emit(op, [y], y.shape, y.dtype), perm)
+
+
+@rule("softmax", "_softmax")
+def _softmax(g, x, dim, _dtype=None):
+    return _last_dim(g, "softmax", x, dim)
+
+
+@rule("log_softmax", "_log_softmax")
+def _log_softmax(g, x, dim, _dtype=None):
+    return _last_dim(g, "log_softmax", x, dim)
+
+
+@rule("rms_norm", "_fused_rms_norm")
+def _rms_norm(g, x, shape, weight=None, eps=None):
+    if len(shape) != 1:
+        g.fail("rms_norm over more than the last dim")
+    eps = torch.finfo(x.dtype).eps if eps is None else eps
+    return g.emit("rms_norm", [x] + ([] if weight is None else [weight]), g.out.shape, g.out.dtype, eps=eps)
+
+
+@rule("group_norm", "native_group_norm")
+def _group_norm(g, x, groups, weight=None, bias=None, eps=1e-5, *_):
+    """Over a group's channels and places, which one row holds."""
+    b, c = x.shape[:2]
+    n = math.prod(x.shape[1:]) // groups
+    y = reshape(g, x, (b, groups, n))
+    y = reshape(g, g.emit("layer_norm", [y], y.shape, y.dtype, eps=eps), x.shape)
+    one = (c,) + (1,) * (len(x.shape) - 2)
+    y = y if weight is None else g.emit("mul", [y, reshape(g, weight, one)], y.shape, y.dtype)
+    return y if bias is None else g.emit("add", [y, reshape(g, bias, one)], y.shape, y.dtype)
+
+
+@rule("dropout", "native_dropout", "feature_dropout")
+def _dropout(g, x, p, train=True):
+    if not train or p == 0:
+        return [x, None] if "native" in str(g.fx.target) else x
+    if "feature" in str(g.fx.target):
+        g.fail("dropout of whole features")
+    y = g.emit("dropout", [x], x.shape, x.dtype, p=float(p))
+    return [y, None] if "native" in str(g.fx.target) else y

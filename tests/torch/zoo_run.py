@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""The models of zoo.py, exported, planned, proved and trained beside PyTorch.
+
+    zoo_run.py [FAMILY…] [--hapc build-release/bin/hapc] [--strategies auto,dp-prop,zero,tp]
+               [--cluster clusters/laptop.yaml] [--write docs/coverage.md]
+
+For each family and strategy: 8 steps of AdamW on 4 unequal CPU ranks. Losses must be PyTorch's to 1e-5
+of themselves, `hapc check` must prove the plan, and the gradients of step 1 (of the first strategy) must
+be PyTorch's. Modules are in eval mode (dropout has PyTorch's own random numbers); --export also exports
+each in train mode, with the dropout of its configuration, and plans that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+for folder in (HERE, os.path.join(ROOT, "ir", "export")):
+    sys.path.insert(0, folder)
+warnings.filterwarnings("ignore")
+
+import zoo  # noqa: E402
+from hap_export import export, safetensors  # noqa: E402
+from hap_export.front import Call  # noqa: E402
+
+STEPS, RATE = 8, 1e-3
+CLOSE = 1e-5  # of a loss
+GRADIENT = 1e-4  # of a gradient's norm, beside 1e-6 of all gradients' norm
+
+
+class Wrong(Exception):
+    pass
+
+
+def prepared(name: str, train=False):
+    group, make, how = zoo.FAMILIES[name]
+    module, inputs = make()
+    module.train(train or how.get("train", False))
+    return module, inputs, how.get("loss")
+
+
+def optimizer_of(module):
+    return torch.optim.AdamW([p for p in module.parameters() if p.requires_grad], lr=RATE, weight_decay=0.01)
+
+
+def by_torch(module, inputs, loss):
+    """Losses of all steps, gradients of the first; the module is trained."""
+    call = Call(module, (), inputs, loss, None)
+    tensors = call.tensors(call.batch)
+    optimizer = optimizer_of(module)
+    losses, grads = [], {}
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        value = call.run(module, tensors)
+        value.backward()
+        if step == 0:
+            grads = {n: p.grad.clone() for n, p in module.named_parameters() if p.grad is not None}
+        losses.append(value.item())
+        optimizer.step()
+    return losses, grads
+
+
+def hapc(*args, cwd=None) -> str:
+    done = subprocess.run([str(a) for a in args], capture_output=True, text=True, cwd=cwd)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise Wrong(f"{os.path.basename(str(args[0]))} {args[1]}: exit {done.returncode}: " + " ".join(said[-3:]))
+    return done.stdout
+
+
+class Family:
+    """One family in a folder of its own: graph, weights and inputs as files, and what PyTorch says."""
+
+    def __init__(self, name: str, folder: str, options):
+        self.name, self.folder, self.options = name, folder, options
+        module, inputs, loss = prepared(name)
+        trained = copy.deepcopy(module)
+        self.doc = export(
+            module, (), self.at("graph.json"), kwargs=inputs, loss=loss,
+            optimizer=optimizer_of(module), weights=self.at("init.safetensors"),
+        )  # fmt: skip
+        call = Call(module, (), inputs, loss, None)
+        self.inputs = []
+        for n, t in zip(call.names, call.tensors(call.batch)):
+            if self.doc["tensors"].get(n, {}).get("kind") == "input":
+                np.save(self.at(f"{n}.npy"), t.numpy())
+                self.inputs += ["--input", f"{n}={self.at(n)}.npy"]
+        self.losses, self.grads = by_torch(trained, inputs, loss)
+
+    def at(self, file: str) -> str:
+        return os.path.join(self.folder, file)
+
+    def train(self, strategy: str, grads: bool) -> float:
+        """The largest relative difference of a loss."""
+        o, plan = self.options, self.at(f"plan-{strategy}")
+        keep = ["--keep-grads"] if grads else []
+        hapc(o.hapc, self.at("graph.json"), o.cluster, "-q", "-o", plan, "--strategy", strategy, *keep)
+        hapc(o.hapc, "check", plan)
+        init = ["--init", self.at("init.safetensors"), *self.inputs]
+        out = hapc(o.hapc, "run", plan, "--steps", STEPS, "--json", *init)
+        lines = [json.loads(x) for x in out.splitlines() if x.startswith('{"step"')]
+        losses = [x["loss"] for x in lines]
+        if len(losses) != STEPS:
+            raise Wrong(f"{strategy}: {len(losses)} steps")
+        worst = max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(losses, self.losses))
+        if not worst <= CLOSE:
+            raise Wrong(f"{strategy}: a loss is {worst:.1e} from PyTorch's: {losses} {self.losses}")
+        if grads:
+            hapc(o.hapc, "run", plan, "--steps", 1, "--json", *init, "--save-grads", self.at("grads"))
+            self.compare(safetensors.load(self.at("grads")), strategy)
+        return worst
+
+    def compare(self, mine: dict, strategy: str) -> None:
+        total = torch.stack([g.norm() for g in self.grads.values()]).norm()
+        for name, g in self.grads.items():
+            if name not in mine:
+                if g.norm() > 1e-6 * total:
+                    raise Wrong(f"{strategy}: no gradient of {name}")
+                continue
+            if (mine[name] - g).norm() > GRADIENT * g.norm() + 1e-6 * total:
+                raise Wrong(f"{strategy}: the gradient of {name} is {float((mine[name] - g).norm() / g.norm()):.1e} off")
+
+
+def try_family(name: str, options) -> dict:
+    """{"nodes": …, strategy: difference}, or "wrong": why."""
+    out: dict = {}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            family = Family(name, folder, options)
+            out["nodes"] = len(family.doc["nodes"])
+            out["ops"] = sorted({n["op"] for n in family.doc["nodes"]})
+            for i, strategy in enumerate(options.strategies):
+                out[strategy] = family.train(strategy, i == 0)
+            if options.export:
+                module, inputs, loss = prepared(name, train=True)
+                graph = os.path.join(folder, "train.json")
+                export(module, (), graph, kwargs=inputs, loss=loss, optimizer=optimizer_of(module))
+                hapc(options.hapc, graph, options.cluster, "-q", "-o", os.path.join(folder, "train"))
+        except Exception as e:
+            out["wrong"] = f"{type(e).__name__}: {e}"
+    return out
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("families", nargs="*")
+    parser.add_argument("--hapc", default=os.path.join(os.environ.get("HAP_BUILD", "build-release"), "bin", "hapc"))
+    parser.add_argument("--cluster", default=os.path.join(ROOT, "clusters", "laptop.yaml"))
+    parser.add_argument("--strategies", type=lambda s: [x for x in s.split(",") if x], default=["auto", "dp-prop", "zero", "tp"])
+    parser.add_argument("--export", action="store_true", help="also with dropout: exported and planned")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    for name in options.families:
+        if name not in zoo.FAMILIES:
+            parser.error(f"no family {name!r}: {', '.join(zoo.FAMILIES)}")
+    wrong = 0
+    for name in options.families or zoo.FAMILIES:
+        out = try_family(name, options)
+        wrong += "wrong" in out
+        worst = max([out[s] for s in options.strategies if s in out], default=None)
+        said = out.get("wrong") or f"{out['nodes']} nodes" + ("" if worst is None else f", {worst:.1e}")
+        print(f"{name}: {said}", flush=True)
+    print(f"{len(options.families or zoo.FAMILIES)} families, {wrong} wrong")
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
