@@ -64,8 +64,7 @@ static void read_schedule(ir_reader *r, const hb_tree *t, ir_optimizer *o)
                                        "inverse_sqrt", "start",  "min_lr"};
     if (!rd_is(r, t, HB_TABLE)) return;
     hb_only_keys(t, keys, 7, r->src, r->d);
-    int64_t *const into[STEPS] = {&o->warmup, &o->stable, &o->cosine, &o->linear,
-                                  &o->inverse_sqrt};
+    int64_t *const into[STEPS] = {&o->warmup, &o->stable, &o->cosine, &o->linear, &o->inverse_sqrt};
     for (int i = 0; i < STEPS; i++) {
         const hb_tree *v = hb_get(t, keys[i]);
         if (!v || !rd_is(r, v, HB_INT)) continue;

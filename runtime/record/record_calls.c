@@ -305,8 +305,8 @@ void(hap_batch)(hap_rank *r, int64_t rows, int64_t tokens_per_row)
 void(hap_schedule)(hap_rank *r, hap_lr lr)
 {
     begin(r, "hap_schedule");
-#define R rec_real
-#define I rec_int
+#define R                    rec_real
+#define I                    rec_int
 #define SCHEDULE(name, kind) kind(#name, lr.name);
 #include "hap/schedule.def"
 #undef SCHEDULE

@@ -123,8 +123,8 @@ static bool check_schedule(chk *c, const rec_call *k)
     ir_schedule(&c->g->opt, want);
     for (int i = 0; i < IR_SCHEDULE; i++)
         if (!same_real(k->num[i], want[i]))
-            return chk_fail(c, "%s is %.17g, the graph says %.17g", ir_schedule_names[i],
-                            k->num[i], want[i]);
+            return chk_fail(c, "%s is %.17g, the graph says %.17g", ir_schedule_names[i], k->num[i],
+                            want[i]);
     return true;
 }
 

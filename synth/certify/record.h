@@ -54,8 +54,8 @@ typedef struct rec_call {
     hb_str name; // declarations: the global name; CONST: also `text`; ALIAS: text = the other name
     hb_str text;
     double num[IR_SCHEDULE]; // fills {kind, a, b}; schedule.def; batch {rows, tokens}
-    int op;     // OP: ir_op
-    const ir_attr *attr; // OP: as many as the op has; a plan's are the graph's own
+    int op;                  // OP: ir_op
+    const ir_attr *attr;     // OP: as many as the op has; a plan's are the graph's own
     int n_out, n_in;
     int *out, *in;  // tensor ids; -1 = absent optional operand. Declarations: in[0]
     cost_coll coll; // START

@@ -47,8 +47,7 @@ START_TEST(every_op_is_complete)
 {
     arena = hb_arena_new();
     const char *cuda = text_of("runtime/cuda/kernels/cuda_op_table.c"),
-               *groups = text_of("runtime/hap/kernels.cuh"),
-               *lower = rules();
+               *groups = text_of("runtime/hap/kernels.cuh"), *lower = rules();
     for (int op = 0; op < IR_N_ALL_OPS; op++) {
         if (op == IR_N_OPS) continue;
         const ir_op_info *r = ir_op_of((ir_op)op);

@@ -31,7 +31,7 @@ for folder in (HERE, os.path.join(ROOT, "ir", "export")):
 warnings.filterwarnings("ignore")
 
 import zoo  # noqa: E402
-from hap_export import export, safetensors  # noqa: E402
+from hap_export import ExportError, export, safetensors  # noqa: E402
 from hap_export.front import Call  # noqa: E402
 
 STEPS, RATE = 8, 1e-3
@@ -147,6 +147,11 @@ def try_family(name: str, options) -> dict:
                 graph = os.path.join(folder, "train.json")
                 export(module, (), graph, kwargs=inputs, loss=loss, optimizer=optimizer_of(module))
                 hapc(options.hapc, graph, options.cluster, "-q", "-o", os.path.join(folder, "train"))
+            if "refused" in zoo.FAMILIES[name][2]:
+                out["wrong"] = "is exported, and zoo.py says that it is refused"
+        except ExportError as e:
+            why = zoo.FAMILIES[name][2].get("refused")
+            out["refused" if why and why in str(e) else "wrong"] = str(e)
         except Exception as e:
             out["wrong"] = f"{type(e).__name__}: {e}"
     return out
@@ -169,7 +174,8 @@ def main() -> int:
         out = try_family(name, options)
         wrong += "wrong" in out
         worst = max([out[s] for s in options.strategies if s in out], default=None)
-        said = out.get("wrong") or f"{out['nodes']} nodes" + ("" if worst is None else f", {worst:.1e}")
+        said = f"{out.get('nodes')} nodes" + ("" if worst is None else f", {worst:.1e}")
+        said = out.get("wrong") or (f"refused: {out['refused']}" if "refused" in out else said)
         print(f"{name}: {said}", flush=True)
     print(f"{len(options.families or zoo.FAMILIES)} families, {wrong} wrong")
     return wrong > 0

@@ -71,7 +71,7 @@ CUDA_ROW(dropout);
 CUDA_ROW(sum);
 CUDA_ROW(row_reduce); // row_sum row_max row_m2 row_sq row_expsum row_dot
 CUDA_ROW(cumsum);
-CUDA_ROW(softmax);    // softmax_apply softmax_bwd log_softmax_apply log_softmax_bwd
+CUDA_ROW(softmax); // softmax_apply softmax_bwd log_softmax_apply log_softmax_bwd
 CUDA_ROW(nll_sum);
 CUDA_ROW(count);
 CUDA_ROW(ce_bwd);

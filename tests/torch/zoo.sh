@@ -1,0 +1,12 @@
+#!/bin/sh
+# Models of the zoo (zoo.py) trained beside PyTorch, where there is a Python with torch and transformers
+# (HAP_PYTHON names one); skipped elsewhere. A few under one strategy; at night all of them, under four.
+for python in "$HAP_PYTHON" .venv/bin/python ../venv/bin/python python3; do
+    [ -n "$python" ] || continue
+    if "$python" -c 'import torch, transformers' 2>/dev/null; then
+        [ "$HAP_NIGHTLY" = 1 ] && exec "$python" tests/torch/zoo_run.py --export
+        exec "$python" tests/torch/zoo_run.py --strategies auto Llama BART CLIP DLRM "buffers that forward updates"
+    fi
+done
+echo "skipped: no Python with torch and transformers (set HAP_PYTHON)"
+exit 77
