@@ -167,14 +167,16 @@ typedef struct cost_pair_event {
     double busy[CL_MAX_CLASSES], own[CL_MAX_CLASSES], transfer, total;
     int shown; // member at which the times of its computing are kept
 } cost_pair_event;
+typedef enum { COST_EACH_ROUND, COST_FIRST_ROUND, COST_LAST_ROUND } cost_round;
 typedef struct cost_event {
     cost_event_kind kind;
     int of;                     // WAIT: index of the START
     double sec[CL_MAX_CLASSES]; // COMPUTE, PAIR: by class; START: sec[0]
     const cost_pair_event *pair;
-    int stream; // START, PAIR: communication stream (one per axis)
-    bool put;   // START: by copies, which take no processor
-    bool quiet; // START: nothing slows beside it
+    int stream;       // START, PAIR: communication stream (one per axis)
+    bool put;         // START: by copies, which take no processor
+    bool quiet;       // START: nothing slows beside it
+    cost_round round; // of events gone through several times
 } cost_event;
 typedef struct cost_timeline {
     double total;                   // seconds, all classes done
@@ -183,6 +185,7 @@ typedef struct cost_timeline {
     double comm,
         hidden; // communication seconds; of these hidden behind compute (mean over classes)
     double *begin, *end; // by event; COMPUTE: [event * n_classes + class]; others at class 0
+    double round;        // seconds from one round to the next, of events gone through several times
 } cost_timeline;
 // How many times slower each becomes beside the other, at least 1.
 typedef struct cost_contention {
@@ -199,7 +202,14 @@ cost_contentions cost_contentions_of(const cl_class *c);
 bool cost_quiet_network(const cl_class *c);
 // beside: by class; NULL: nothing slows down. A collective takes sec[0] where no class computes
 // beside it, and ends for all when it has ended for the class that computed most.
+// again: events that are gone through several times, and what is started there is waited for there,
+// but for what is of one round alone; NULL: none. The first two rounds are simulated and the last
+// one; those between take what the second took: exact where the second leaves the classes as far
+// apart as the first did. Times kept are the last's.
+typedef struct cost_again {
+    int first, end, times; // of the events
+} cost_again;
 void cost_simulate(hb_arena *a, int n_classes, const cost_contentions *beside, const cost_event *e,
-                   int n, bool keep_times, cost_timeline *t);
+                   int n, const cost_again *again, bool keep_times, cost_timeline *t);
 
 #endif

@@ -91,6 +91,7 @@
 #define COST_MAX_RANKS      (1 << 16) // ranks of a measured collective [size]
 #define COST_MAX_CONTENTION 1e3       // times: a larger figure in a file is an error [guess]
 #define COST_ROUNDING       1e-9      // of a sum: the same terms in another order [float]
+#define COST_ROUNDS         3         // simulated of many: the first, the second, the last [size]
 #define COST_ROUNDING_FEW   1e-12     // of a sum of few terms [float]
 // clang-format on
 

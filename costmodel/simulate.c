@@ -58,6 +58,10 @@ typedef struct state {
     span *compute;   // [class][event], n_compute[class] of them; without a pause it is one
     int n_compute[CL_MAX_CLASSES];
     span *comm; // [n_colls]
+    double
+        more; // rounds that are not simulated; they are as the second one, begun at clock `from`:
+    double from, busy[CL_MAX_CLASSES];
+    int *first, *end; // [stream]: its collectives
 } state;
 
 static void keep(cost_timeline *t, int event, int n_classes, int cls, double begin, double end)
@@ -217,6 +221,33 @@ static void wait(state *s, cost_timeline *t, const cost_event *e, int i, int str
     keep(t, i, s->n_classes, 0, first, last);
 }
 
+static double last_clock(const state *s)
+{
+    double last = 0;
+    for (int c = 0; c < s->n_classes; c++)
+        last = fmax(last, s->clock[c]);
+    return last;
+}
+
+static void begin_second(state *s, const cost_timeline *t)
+{
+    s->from = last_clock(s);
+    memcpy(s->busy, t->busy, sizeof s->busy);
+    memcpy(s->first, s->n_coll, sizeof *s->first * (size_t)s->n_streams);
+}
+
+// The later rounds, after the second.
+static void go_on(state *s, cost_timeline *t, double more)
+{
+    double sec = more * (last_clock(s) - s->from);
+    s->more = more;
+    memcpy(s->end, s->n_coll, sizeof *s->end * (size_t)s->n_streams);
+    for (int c = 0; c < s->n_classes; c++) {
+        s->clock[c] += sec;
+        t->busy[c] += more * (t->busy[c] - s->busy[c]);
+    }
+}
+
 // Collectives as they were in the end.
 static void close(state *s, cost_timeline *t, double *free_at)
 {
@@ -228,62 +259,108 @@ static void close(state *s, cost_timeline *t, double *free_at)
             keep(t, list[i].event, s->n_classes, 0, list[i].begin, list[i].end);
             *free_at = fmax(*free_at, list[i].end);
         }
-        for (int c = 0; c < s->n_classes; c++)
-            t->hidden +=
-                hidden_under(s->compute + c * s->n_events, s->n_compute[c], s->comm, s->n_coll[k]) /
-                s->n_classes;
+        for (int i = s->first[k]; i < s->end[k]; i++)
+            t->comm += s->more * (list[i].end - list[i].begin);
+        for (int c = 0; c < s->n_classes; c++) {
+            const span *busy = s->compute + c * s->n_events;
+            double hidden = hidden_under(busy, s->n_compute[c], s->comm, s->n_coll[k]);
+            if (s->more > 0)
+                hidden += s->more * hidden_under(busy, s->n_compute[c], s->comm + s->first[k],
+                                                 s->end[k] - s->first[k]);
+            t->hidden += hidden / s->n_classes;
+        }
     }
 }
 
-void cost_simulate(hb_arena *a, int n_classes, const cost_contentions *beside, const cost_event *e,
-                   int n, bool keep_times, cost_timeline *t)
+static void event(state *s, cost_timeline *t, const cost_event *e, int i)
 {
-    hb_assert(n_classes >= 1 && n_classes <= CL_MAX_CLASSES);
-    hb_arena *scratch = hb_arena_new();
-    state s = {.n_classes = n_classes, .n_streams = 1, .n_events = n, .beside = beside};
+    switch (e[i].kind) {
+    case COST_COMPUTE:
+        compute(s, t, &e[i], i);
+        break;
+    case COST_START:
+        start(s, &e[i], i);
+        break;
+    case COST_WAIT:
+        hb_assert(e[i].of >= 0 && e[i].of < i &&
+                  (e[e[i].of].kind == COST_START || e[e[i].of].kind == COST_PAIR));
+        wait(s, t, &e[i], i, e[e[i].of].stream);
+        break;
+    case COST_PAIR:
+        pair(s, t, &e[i], i);
+        break;
+    case COST_MEMBER:
+        break;
+    }
+}
+
+static bool is_coll(const cost_event *e)
+{
+    return e->kind == COST_START || e->kind == COST_PAIR;
+}
+
+// A round that is not the last.
+static void round_of(state *s, cost_timeline *t, const cost_event *e, const cost_again *again,
+                     bool first)
+{
+    for (int k = again->first; k < again->end; k++)
+        if (e[k].round == COST_EACH_ROUND || (first && e[k].round == COST_FIRST_ROUND))
+            event(s, t, e, k);
+}
+
+static void make_room(state *s, hb_arena *a, const cost_event *e, int n, const cost_again *again)
+{
     for (int i = 0; i < n; i++) {
         hb_assert(e[i].stream >= 0);
-        if (e[i].kind != COST_START && e[i].kind != COST_PAIR) continue;
-        s.n_colls++;
-        if (e[i].stream >= s.n_streams) s.n_streams = e[i].stream + 1;
+        if (!is_coll(&e[i])) continue;
+        s->n_colls += again && i >= again->first && i < again->end ? COST_ROUNDS : 1;
+        if (e[i].stream >= s->n_streams) s->n_streams = e[i].stream + 1;
     }
-    s.n_coll = HB_ARRAY(scratch, int, s.n_streams);
-    s.coll = hb_room(scratch, sizeof *s.coll, s.n_streams * s.n_colls + 1);
-    s.place = hb_room(scratch, sizeof *s.place, n);
-    s.compute = hb_room(scratch, sizeof *s.compute, n_classes * n);
-    s.comm = hb_room(scratch, sizeof *s.comm, s.n_colls + 1);
-    if (beside) {
-        s.next = HB_ARRAY(scratch, int, n_classes *s.n_streams);
-        s.held_up = HB_ARRAY(scratch, double, n_classes *s.n_streams *s.n_colls + 1);
-    }
+    s->n_coll = HB_ARRAY(a, int, s->n_streams);
+    s->first = HB_ARRAY(a, int, s->n_streams);
+    s->end = HB_ARRAY(a, int, s->n_streams);
+    s->coll = hb_room(a, sizeof *s->coll, s->n_streams * s->n_colls + 1);
+    s->place = hb_room(a, sizeof *s->place, n);
+    s->compute = hb_room(a, sizeof *s->compute, s->n_classes * s->n_events);
+    s->comm = hb_room(a, sizeof *s->comm, s->n_colls + 1);
+    if (!s->beside) return;
+    s->next = HB_ARRAY(a, int, s->n_classes * s->n_streams);
+    s->held_up = HB_ARRAY(a, double, s->n_classes * s->n_streams * s->n_colls + 1);
+}
+
+void cost_simulate(hb_arena *a, int n_classes, const cost_contentions *beside, const cost_event *e,
+                   int n, const cost_again *again, bool keep_times, cost_timeline *t)
+{
+    hb_assert(n_classes >= 1 && n_classes <= CL_MAX_CLASSES);
+    if (again && again->times < 2) again = NULL;
+    hb_arena *scratch = hb_arena_new();
+    state s = {.n_classes = n_classes,
+               .n_streams = 1,
+               .n_events = n + (again ? (COST_ROUNDS - 1) * (again->end - again->first) : 0),
+               .beside = beside};
+    make_room(&s, scratch, e, n, again);
     memset(t, 0, sizeof *t);
     if (keep_times) {
         t->begin = HB_ARRAY(a, double, n *n_classes);
         t->end = HB_ARRAY(a, double, n *n_classes);
     }
-    for (int i = 0; i < n; i++) {
-        switch (e[i].kind) {
-        case COST_COMPUTE:
-            compute(&s, t, &e[i], i);
-            break;
-        case COST_START:
-            start(&s, &e[i], i);
-            break;
-        case COST_WAIT:
-            hb_assert(e[i].of >= 0 && e[i].of < i &&
-                      (e[e[i].of].kind == COST_START || e[e[i].of].kind == COST_PAIR));
-            wait(&s, t, &e[i], i, e[e[i].of].stream);
-            break;
-        case COST_PAIR:
-            pair(&s, t, &e[i], i);
-            break;
-        case COST_MEMBER:
-            break;
+    for (int i = 0; i <= n; i++) {
+        if (again && i == again->first) {
+            double before = last_clock(&s);
+            round_of(&s, t, e, again, true);
+            t->round = last_clock(&s) - before;
+            if (again->times > 2) {
+                begin_second(&s, t);
+                round_of(&s, t, e, again, false);
+                t->round = last_clock(&s) - s.from;
+                go_on(&s, t, again->times - 3);
+            }
         }
+        bool last = again && i >= again->first && i < again->end;
+        if (i < n && !(last && e[i].round == COST_FIRST_ROUND)) event(&s, t, e, i);
     }
     close(&s, t, &t->total);
-    for (int c = 0; c < n_classes; c++)
-        if (s.clock[c] > t->total) t->total = s.clock[c];
+    t->total = fmax(t->total, last_clock(&s));
     for (int c = 0; c < n_classes; c++)
         t->stalled[c] = t->total - t->busy[c];
     hb_arena_free(scratch);

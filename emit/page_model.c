@@ -306,8 +306,9 @@ static void put_collectives(page *g)
         (void)page_block(name, &block);
         if (r->n_blocks == r->cap) r->blocks = hb_grow(g->a, r->blocks, &r->cap, sizeof *r->blocks);
         r->blocks[r->n_blocks++] = block;
-        r->bytes += emit_coll_bytes(p, s);
-        r->sec += line->end[i * p->mesh->n_classes] - line->begin[i * p->mesh->n_classes];
+        int times = syn_instr_slots(p, s);
+        r->bytes += times * emit_coll_bytes(p, s);
+        r->sec += times * (line->end[i * p->mesh->n_classes] - line->begin[i * p->mesh->n_classes]);
         r->exposed += g->t->exposed[i];
     }
     js_key(&g->j, "colls");

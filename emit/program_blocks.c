@@ -480,6 +480,7 @@ static void find_links(finder *f)
 static bool local_event(const syn_program *p, const pb_blocks *b, int start, int wait)
 {
     int l = b->loop_of[wait];
+    if (syn_once(p, &b->slot, start) && wait != start + 1) return false; // a block of its own
     if (l != b->loop_of[start]) return false;
     if (l < 0) return b->part_of[start] == b->part_of[wait];
     const syn_loop *lp = &p->loops.p[l];
@@ -561,6 +562,7 @@ static void find_events(finder *f)
 {
     const syn_program *p = f->p;
     pb_blocks *b = f->b;
+    b->slot = syn_slot_of(p);
     bool *crosses = HB_ARRAY(f->a, bool, p->instr.n + 1);
     for (int i = 0; i < p->instr.n; i++)
         b->events_of[i] = -1;

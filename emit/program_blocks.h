@@ -56,7 +56,8 @@ typedef struct pb_blocks {
     int *event_at;      // by instr: index into start
     const int *loop_of; // by instr: -1 outside
     const int *part_of; // by instr: number of the run of the step outside of loops, -1 inside
-    hb_str *id;         // by buffer: its expression outside of block functions
+    syn_slot slot;
+    hb_str *id; // by buffer: its expression outside of block functions
 } pb_blocks;
 
 // `used`: identifiers taken at file scope; names: emit_names; loop_of and part_of as above.

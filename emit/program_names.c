@@ -10,35 +10,28 @@ enum { MAX_IDENTIFIER = 56 };
 // What an identifier must not be: words of C, what an emitted program names itself, library
 // functions.
 static const char *const reserved[] = {
-    "auto",     "break",     "case",
-    "char",     "const",     "continue",
-    "default",  "do",        "double",
-    "else",     "enum",      "extern",
-    "float",    "for",       "goto",
-    "if",       "inline",    "int",
-    "long",     "register",  "restrict",
-    "return",   "short",     "signed",
-    "sizeof",   "static",    "struct",
-    "switch",   "typedef",   "union",
-    "unsigned", "void",      "volatile",
-    "while",    "bool",      "true",
-    "false",    "main",      "argc",
-    "argv",     "r",         "b",
-    "i",        "asm",       "typeof",
-    "unix",     "linux",     "exp",
-    "log",      "sqrt",      "tanh",
-    "pow",      "fabs",      "floor",
-    "ceil",     "round",     "abs",
-    "index",    "y0",        "y1",
-    "j0",       "j1",        "gamma",
-    "printf",   "malloc",    "free",
-    "exit",     "signal",    "offsetof",
-    "sin",      "cos",       "tan",
-    "cuts",     "buffers",   "ONE",
-    "EACH",     "ALL",       "SOME",
-    "LIST",     "AT",        "VIEW",
-    "VIEWS",    "AT_SYM",    "VIEW_LIST",
-    "ALL_FROM", "EACH_FROM", "declare_buffers",
+    "auto",      "break",    "case",      "char",
+    "const",     "continue", "default",   "do",
+    "double",    "else",     "enum",      "extern",
+    "float",     "for",      "goto",      "if",
+    "inline",    "int",      "long",      "register",
+    "restrict",  "return",   "short",     "signed",
+    "sizeof",    "static",   "struct",    "switch",
+    "typedef",   "union",    "unsigned",  "void",
+    "volatile",  "while",    "bool",      "true",
+    "false",     "main",     "argc",      "argv",
+    "r",         "b",        "m",         "i",
+    "asm",       "typeof",   "unix",      "linux",
+    "exp",       "log",      "sqrt",      "tanh",
+    "pow",       "fabs",     "floor",     "ceil",
+    "round",     "abs",      "index",     "y0",
+    "y1",        "j0",       "j1",        "gamma",
+    "printf",    "malloc",   "free",      "exit",
+    "signal",    "offsetof", "sin",       "cos",
+    "tan",       "cuts",     "buffers",   "ONE",
+    "EACH",      "ALL",      "SOME",      "LIST",
+    "AT",        "VIEW",     "VIEWS",     "AT_SYM",
+    "VIEW_LIST", "ALL_FROM", "EACH_FROM", "declare_buffers",
 };
 
 // Families of names that are not free; a "t_" before them makes them so.
@@ -379,7 +372,7 @@ double emit_slowest(const syn_program *p, const syn_instr *i)
     int n = i->kind == SYN_START ? 1 : p->mesh->n_classes;
     for (int c = 0; c < n; c++)
         if (i->sec[c] > sec) sec = i->sec[c];
-    return sec;
+    return sec / syn_instr_slots(p, i);
 }
 
 // How an op is divided: on each axis by the first of its outputs and operands that is cut there,
@@ -448,7 +441,7 @@ double *emit_ratios(hb_arena *a, const syn_program *p)
             hb_map_put(known, hb_str_n(a, name.p, name.n), at);
             HB_PUSH(a, &all, (division){.state = by});
         }
-        all.p[at].work += flops > 0 ? flops : bytes;
+        all.p[at].work += syn_instr_slots(p, in) * (flops > 0 ? flops : bytes);
     }
     for (int i = 0; i < all.n; i++) {
         total += all.p[i].work;

@@ -3,6 +3,7 @@
 
 #include "emit/op_text.h"
 #include "emit/program_text.h"
+#include "ir/variant.h"
 #include "synth/price/fusion_cost.h"
 #include "synth/price/pair_cost.h"
 
@@ -19,6 +20,7 @@ typedef struct {
     int indent;
     double sec; // of the function
     bool uses_b, uses_i;
+    ir_turn turn; // IR_SLOT: of no block that one micro-batch alone does
 } place;
 
 static hb_str text_of(const char *c)
@@ -103,6 +105,14 @@ static hb_str list_text(place *s, const syn_instr *i, int from, int n, const cha
     return name;
 }
 
+// An attribute that grows from one micro-batch m to the next.
+static hb_str slot_text(hb_arena *a, int64_t base, int64_t step)
+{
+    if (base == 0) return hb_fmt(a, "m * %lld", (long long)step);
+    if (base == step) return hb_fmt(a, "(m + 1) * %lld", (long long)step);
+    return hb_fmt(a, "%lld + m * %lld", (long long)base, (long long)step);
+}
+
 // The key of a random row in a block's function: every entry of the block has its own.
 static hb_str key_text(place *s, int k)
 {
@@ -183,10 +193,12 @@ static void print_op(place *s, int index)
         for (int o = 0; o < row->max_in; o++)
             arg[k++] = o < i->n_in ? operand(s, i, i->n_out + o) : HB_STR("NULL");
     }
-    for (int o = 0; o < row->n_attr; o++)
-        arg[k++] = s->loop >= 0 && strcmp(row->attr[o].name, "key") == 0
-                       ? key_text(s, o)
-                       : attr_text(t, row, o, &n->attr[o]);
+    for (int o = 0; o < row->n_attr; o++) {
+        int64_t step = ir_slot_attr(n, o, 1).i - n->attr[o].i;
+        arg[k++] = s->loop >= 0 && strcmp(row->attr[o].name, "key") == 0 ? key_text(s, o)
+                   : step != 0 ? slot_text(t->a, n->attr[o].i, step)
+                               : attr_text(t, row, o, &n->attr[o]);
+    }
     double sec = fusion_of(t->p, index) ? -1 : emit_slowest(t->p, i); // a fusion has one price
     lines_note note =
         note_of(s, emit_op_formula(t->a, n), i->n_out > 0 ? i->out[0] : i->in[0], sec);
@@ -299,7 +311,8 @@ static void print_wait(place *s, int index)
     hb_str event = event_of(s, i->start);
     if (event.n == 0) event = s->event[i->start];
     lines_note note = {.minor = false};
-    double hidden = emit_hidden(t->e, i->start, index) * t->p->instr.p[i->start].sec[0];
+    double hidden =
+        emit_hidden(t->e, i->start, index) * emit_slowest(t->p, &t->p->instr.p[i->start]);
     if (hidden > 0) note.text[0] = hb_fmt(t->a, "%.*s hidden", HB_ARG(pt_ms(t->a, hidden)));
     hb_str arg[2] = {HB_STR("r"), event};
     t->line[index] = lines_call(&t->l, s->indent, HB_STR("hap_wait("), arg, 2, &note);
@@ -334,6 +347,7 @@ static void print_fuse(place *s, const syn_fusion *g)
     syn_fusion_seconds(t->p, g, sec);
     for (int c = 0; c < t->p->mesh->n_classes; c++)
         most = sec[c] > most ? sec[c] : most;
+    most /= syn_instr_slots(t->p, &t->p->instr.p[g->first]);
     hb_str arg[2] = {HB_STR("r"), hb_fmt(t->a, "\"k%d\"", g->kernel + 1)};
     lines_note note = {.text = {HB_STR("one kernel to hap_fused")}, .number = pt_ms(t->a, most)};
     lines_call(&t->l, s->indent, HB_STR("hap_fuse("), arg, 2, &note);
@@ -459,6 +473,27 @@ static int statements(const place *s, int index)
     return n;
 }
 
+// Done in the first or the last micro-batch alone?
+static bool is_once(const pt *t, int index)
+{
+    return syn_once(t->p, &t->slot, index);
+}
+
+// What is done in one micro-batch alone stands in a block. turn: of the next statement.
+static void enter(place *s, ir_turn turn)
+{
+    if (turn == s->turn) return;
+    if (s->turn != IR_SLOT) {
+        s->indent -= 4;
+        lines_text(&s->t->l, s->indent, "}");
+    }
+    if (turn == IR_BEFORE) lines_text(&s->t->l, s->indent, "if (m == 0) { // the first");
+    if (turn == IR_AFTER)
+        lines_text(&s->t->l, s->indent, "if (m == %d) { // the last", s->t->slot.times - 1);
+    if (turn != IR_SLOT) s->indent += 4;
+    s->turn = turn;
+}
+
 // The statements of one function. A module of one statement has no heading of its own.
 static void print_body(place *s, int first, int len)
 {
@@ -472,11 +507,13 @@ static void print_body(place *s, int first, int len)
     s->event = HB_ARRAY(t->a, hb_str, t->p->instr.n + 1);
     s->end = first + len;
     s->indent = 4;
+    s->turn = IR_SLOT;
     s->sec = 0;
     for (int i = first; i < s->end; i++)
         if (t->p->instr.p[i].kind != SYN_START) s->sec += emit_slowest(t->p, &t->p->instr.p[i]);
     for (s->j = 0; s->j < len; s->j++) {
         int index = first + s->j;
+        enter(s, is_once(t, index) ? t->p->instr.p[index].turn : IR_SLOT);
         hb_str h = heading(s, index);
         if (states(s, index) && !hb_str_eq(h, last) && statements(s, index) > 1) {
             if (s->j > 0) lines_blank(&t->l);
@@ -485,6 +522,7 @@ static void print_body(place *s, int first, int len)
         }
         print_instr(s, index);
     }
+    enter(s, IR_SLOT);
 }
 
 // Milliseconds of what a function computes, empty for nothing.
@@ -497,6 +535,24 @@ static hb_str computes(const pt *t, int first, int len)
 }
 
 // --- functions
+
+// What a function is given: its block's number, and that of the micro-batch if an attribute hangs
+// on it.
+static bool needs_m(const pt *t, int first, int len)
+{
+    for (int i = first; i < first + len; i++) {
+        const syn_instr *in = &t->p->instr.p[i];
+        if (in->kind == SYN_OP && t->p->g->nodes.p[in->node].step != 0) return true;
+        if (is_once(t, i)) return true;
+    }
+    return false;
+}
+
+static hb_str head(const pt *t, hb_str name, bool block, int first, int len)
+{
+    return hb_fmt(t->a, "%.*s(hap_rank *r%s%s)", HB_ARG(name), block ? ", int i" : "",
+                  needs_m(t, first, len) ? ", int64_t m" : "");
+}
 
 // Prints what `print` prints, but nowhere: to learn what it needs.
 static void rehearse(place *s, int first, int len)
@@ -528,7 +584,7 @@ static void loop_function(pt *t, int loop)
                    : hb_fmt(t->a, "// One of %d of the %d blocks %.*s.*", l->count, k->count,
                             HB_ARG(layers)),
                &note);
-    lines_text(&t->l, 0, "static void %.*s(hap_rank *r, int i)", HB_ARG(bl->function));
+    lines_text(&t->l, 0, "static void %.*s", HB_ARG(head(t, bl->function, true, first, l->len)));
     lines_text(&t->l, 0, "{");
     if (s.uses_b) {
         hb_str block = hb_fmt(t->a, "&%.*s[i]", HB_ARG(k->name));
@@ -548,7 +604,7 @@ static void loop_function(pt *t, int loop)
 static bool waits_alone(const pt *t, const pt_part *x)
 {
     for (int i = x->first; i < x->end; i++)
-        if (t->p->instr.p[i].kind != SYN_WAIT) return false;
+        if (t->p->instr.p[i].kind != SYN_WAIT || is_once(t, i)) return false;
     return true;
 }
 
@@ -556,19 +612,37 @@ static void part_function(pt *t, const pt_part *x)
 {
     if (waits_alone(t, x)) return; // main has them
     place s = {.t = t, .loop = -1};
-    lines_text(&t->l, 0, "static void %.*s(hap_rank *r)", HB_ARG(x->function));
+    lines_text(&t->l, 0, "static void %.*s",
+               HB_ARG(head(t, x->function, false, x->first, x->end - x->first)));
     lines_text(&t->l, 0, "{");
     print_body(&s, x->first, x->end - x->first);
     lines_text(&t->l, 0, "}");
     lines_blank(&t->l);
 }
 
+static ir_turn turn_of(const pt *t, int index)
+{
+    return is_once(t, index) ? IR_SLOT : t->p->instr.p[index].turn;
+}
+
+// What a part does: a phase of the step; with micro-batches, what stands before or behind them.
+enum { BEFORE = IR_UPDATE + 1, AFTER };
+static int kind_of(const pt *t, int first, int end)
+{
+    const syn_program *p = t->p;
+    ir_phase phase = pb_phase(p, first, end);
+    ir_turn turn = turn_of(t, first);
+    if (p->g->micro_batches < 2 || turn == IR_SLOT || phase == IR_UPDATE) return (int)phase;
+    return turn == IR_BEFORE ? BEFORE : AFTER;
+}
+
 // The name of a part: what it does among the parts of its phase.
 static hb_str part_name(const pt *t, const pt_part *x)
 {
-    static const char *const phases[] = {"forward", "backward", "update"};
+    static const char *const phases[] = {"forward", "backward", "update", "before_batches",
+                                         "after_batches"};
     const syn_program *p = t->p;
-    ir_phase phase = pb_phase(p, x->first, x->end);
+    int phase = kind_of(t, x->first, x->end);
     int clip = 0, updates = 0, sums = 0, ops = 0, first = -1, last = -1;
     bool loss = false, alone = true;
     for (int i = x->first; i < x->end; i++) {
@@ -584,11 +658,11 @@ static hb_str part_name(const pt *t, const pt_part *x)
     }
     for (int i = 0; i < t->parts.n; i++)
         if (t->parts.p[i].first != x->first)
-            alone = alone && pb_phase(p, t->parts.p[i].first, t->parts.p[i].end) != phase;
+            alone = alone && kind_of(t, t->parts.p[i].first, t->parts.p[i].end) != phase;
     for (int l = 0; l < p->loops.n; l++)
         alone = alone &&
-                pb_phase(p, p->loops.p[l].first, p->loops.p[l].first + p->loops.p[l].len) != phase;
-    if (alone) return text_of(phases[phase]);
+                kind_of(t, p->loops.p[l].first, p->loops.p[l].first + p->loops.p[l].len) != phase;
+    if (alone || phase >= BEFORE) return text_of(phases[phase]);
     if (ops == 0) return HB_STR("convert");
     if (phase == IR_UPDATE)
         return updates > 0 ? HB_STR("update")
@@ -607,6 +681,7 @@ static hb_str part_name(const pt *t, const pt_part *x)
 void pt_find_parts(pt *t)
 {
     const syn_program *p = t->p;
+    t->slot = syn_slot_of(p);
     t->loop_of = HB_ARRAY(t->a, int, p->instr.n + 1);
     t->part_of = HB_ARRAY(t->a, int, p->instr.n + 1);
     for (int i = 0; i < p->instr.n; i++)
@@ -621,8 +696,8 @@ void pt_find_parts(pt *t)
         bool begins = i == 0 || t->loop_of[i - 1] >= 0;
         if (!begins && p->instr.p[i].kind != SYN_WAIT && !(g && g->first < i) &&
             !(x && x->first < i))
-            begins = p->g->nodes.p[p->instr.p[i].node].phase !=
-                     pb_phase(p, t->parts.p[t->parts.n - 1].first, i + 1);
+            begins = kind_of(t, i, i + 1) != kind_of(t, t->parts.p[t->parts.n - 1].first, i + 1);
+        if (i > 0 && turn_of(t, i) != turn_of(t, i - 1)) begins = true;
         if (begins) HB_PUSH(t->a, &t->parts, (pt_part){.first = i});
         t->parts.p[t->parts.n - 1].end = i + 1;
         t->part_of[i] = t->parts.n - 1;
@@ -651,37 +726,54 @@ void pt_prototypes(pt *t)
         int l = t->loop_of[i];
         if (l >= 0)
             HB_PUSH(t->a, &item,
-                    hb_fmt(t->a, "%.*s(hap_rank *r, int i)", HB_ARG(t->b->loop[l].function)));
+                    head(t, t->b->loop[l].function, true, t->p->loops.p[l].first,
+                         t->p->loops.p[l].len));
         else if (!waits_alone(t, x))
-            HB_PUSH(t->a, &item, hb_fmt(t->a, "%.*s(hap_rank *r)", HB_ARG(x->function)));
+            HB_PUSH(t->a, &item, head(t, x->function, false, x->first, x->end - x->first));
         i = l < 0 ? x++->end
                   : t->p->loops.p[l].first + t->p->loops.p[l].len * t->p->loops.p[l].count;
     }
     lines_fill(&t->l, 0, HB_STR("static void "), item.p, item.n, ";", NULL);
 }
 
-static void call(pt *t, int loop, const pt_part *x)
+static void call_one(pt *t, int loop, const pt_part *x, int indent)
 {
     lines_note note = {.minor = false};
     if (x && waits_alone(t, x)) {
-        place s = {.t = t, .loop = -1, .indent = 8};
+        place s = {.t = t, .loop = -1, .indent = indent};
         for (int i = x->first; i < x->end; i++)
             print_wait(&s, i);
         return;
     }
     if (x) {
         note.number = computes(t, x->first, x->end - x->first);
-        lines_code(&t->l, 8, hb_fmt(t->a, "%.*s(r);", HB_ARG(x->function)), &note);
+        const char *m = needs_m(t, x->first, x->end - x->first) ? ", m" : "";
+        lines_code(&t->l, indent, hb_fmt(t->a, "%.*s(r%s);", HB_ARG(x->function), m), &note);
         return;
     }
     const syn_loop *l = &t->p->loops.p[loop];
     const pb_loop *b = &t->b->loop[loop];
     note.number = computes(t, l->first, l->len * l->count);
     if (b->dir > 0)
-        lines_text(&t->l, 8, "for (int i = %d; i < %d; i++)", b->first, b->first + l->count);
+        lines_text(&t->l, indent, "for (int i = %d; i < %d; i++)", b->first, b->first + l->count);
     else
-        lines_text(&t->l, 8, "for (int i = %d; i >= %d; i--)", b->first, b->first - l->count + 1);
-    lines_code(&t->l, 12, hb_fmt(t->a, "%.*s(r, i);", HB_ARG(b->function)), &note);
+        lines_text(&t->l, indent, "for (int i = %d; i >= %d; i--)", b->first,
+                   b->first - l->count + 1);
+    const char *m = needs_m(t, l->first, l->len) ? ", m" : "";
+    lines_code(&t->l, indent + 4, hb_fmt(t->a, "%.*s(r, i%s);", HB_ARG(b->function), m), &note);
+}
+
+static void call(pt *t, int loop, const pt_part *x)
+{
+    int first = x ? x->first : t->p->loops.p[loop].first;
+    int end = x ? x->end : first + t->p->loops.p[loop].len * t->p->loops.p[loop].count;
+    const syn_slot slot = t->slot;
+    bool inside = slot.times > 1 && first >= slot.first && first < slot.end;
+    int indent = inside ? 12 : 8;
+    if (inside && first == slot.first)
+        lines_text(&t->l, 8, "for (int64_t m = 0; m < %d; m++) { // micro-batches", slot.times);
+    call_one(t, loop, x, indent);
+    if (inside && end == slot.end) lines_text(&t->l, 8, "}");
 }
 
 void pt_loop_body(pt *t)

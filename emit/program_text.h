@@ -26,6 +26,7 @@ typedef struct pt {
     HB_VEC(pt_part) parts;
     int *loop_of, *part_of; // by instr, -1 none
     int *line;              // by instr
+    syn_slot slot;
 } pt;
 
 hb_str pt_quote(hb_arena *a, hb_str s);  // a C string literal

@@ -249,8 +249,8 @@ static rows collective_rows(hb_arena *a, const emit_plan *e)
             cost_form_name(s->form).s, HB_ARG(chunk_text(a, p->mesh, s->axes)), HB_ARG(what),
             HB_ARG(emit_shape(a, p, s->in[0], names)), HB_ARG(emit_shape(a, p, s->out[0], names)));
         row *k = row_of(&r, key, w->start);
-        k->count++;
-        k->bytes += emit_coll_bytes(p, s);
+        k->count += syn_instr_slots(p, s);
+        k->bytes += syn_instr_slots(p, s) * emit_coll_bytes(p, s);
         k->sec += s->sec[0];
         k->hidden += emit_hidden(e, w->start, i) * s->sec[0];
     }

@@ -32,14 +32,39 @@ static void add_span(step_times *t, int lane, step_span s)
     if (s.end > s.begin) t->span[lane][t->n_spans[lane]++] = s;
 }
 
+// Of what runs in several micro-batches the times of the last are known: the others before it, none
+// over the next.
+static void add_earlier(const emit_plan *e, step_times *t, int lane)
+{
+    double first = HUGE_VAL, last = 0;
+    const syn_program *p = e->p;
+    int n = t->n_spans[lane];
+    for (int i = 0; i < n; i++) {
+        const step_span *s = &t->span[lane][i];
+        if (p->instr.p[s->instr].turn != IR_SLOT) continue;
+        first = fmin(first, s->begin);
+        last = fmax(last, s->end);
+    }
+    double round = fmax(e->res->timeline.round, last - first);
+    for (int i = 0; i < n; i++)
+        for (int back = syn_instr_slots(p, &p->instr.p[t->span[lane][i].instr]) - 1; back > 0;
+             back--) {
+            step_span s = t->span[lane][i];
+            s.begin = fmax(0, s.begin - back * round);
+            s.end -= back * round;
+            add_span(t, lane, s);
+        }
+}
+
 // What runs when, by class and by stream.
 static void find_spans(hb_arena *a, const emit_plan *e, step_times *t)
 {
     const syn_program *p = e->p;
     const cost_timeline *line = &e->res->timeline;
-    int n = p->mesh->n_classes;
+    const syn_slot slot = syn_slot_of(p);
+    int n = p->mesh->n_classes, most = p->instr.n + (slot.times - 1) * (slot.end - slot.first);
     for (int lane = 0; lane < n + p->mesh->n_axes; lane++)
-        t->span[lane] = HB_ARRAY(a, step_span, p->instr.n + 1);
+        t->span[lane] = HB_ARRAY(a, step_span, most + 1);
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (in->kind == SYN_WAIT) {
@@ -52,8 +77,10 @@ static void find_spans(hb_arena *a, const emit_plan *e, step_times *t)
                 add_span(t, c, (step_span){i, c, line->begin[i * n + c], line->end[i * n + c]});
         }
     }
-    for (int lane = 0; lane < n + p->mesh->n_axes; lane++)
+    for (int lane = 0; lane < n + p->mesh->n_axes; lane++) {
+        add_earlier(e, t, lane);
         qsort(t->span[lane], (size_t)t->n_spans[lane], sizeof(step_span), by_begin);
+    }
 }
 
 // The union of some lanes.

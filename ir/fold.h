@@ -15,11 +15,12 @@
 // ones. NULL where there is no such run. step: with its blocks marked, no variant.
 ir_graph *ir_fold(hb_arena *a, const ir_graph *step, int keep);
 
-// How many equal ones a node or a tensor stands for, itself among them.
+// How often what a node does is done in a step: for all that it stands for, in every micro-batch.
 static inline double ir_node_times(const ir_graph *g, int node)
 {
-    return 1 + g->nodes.p[node].more;
+    return (1 + g->nodes.p[node].more) * ir_node_slots(g, node);
 }
+// How many equal ones a tensor stands for, itself among them.
 static inline double ir_tensor_times(const ir_graph *g, int tensor)
 {
     return 1 + g->tensors.p[tensor].more;

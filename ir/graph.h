@@ -4,8 +4,8 @@
 // tensor has at most one producer. After ir_build (graph_build.c) the graph is a whole training
 // step: forward, backward, optimizer; `updates` names which tensor a parameter, moment or buffer
 // becomes.
-// Forward, backward and update nodes follow each other; in micro-batches forward and backward do so
-// chunk by chunk.
+// Forward, backward and update nodes follow each other; with micro-batches (variant.h) they do so
+// before them, in each of them, and behind the last.
 //
 // Steps of the front end, each from one printed structure to the next (`hapc -d` dumps them):
 //     ir_read      graph.json -> graph of user ops      (read_graph.c: positions, verifier)
@@ -174,6 +174,10 @@ typedef struct ir_tensor {
 
 typedef enum { IR_FORWARD, IR_BACKWARD, IR_UPDATE } ir_phase;
 
+// Where a node stands if the batch is cut in time (variant.h): before the micro-batches, in the
+// slot, which is done once for each of them, or behind the last. Else all stand before.
+typedef enum { IR_BEFORE, IR_SLOT, IR_AFTER } ir_turn;
+
 typedef struct ir_node {
     hb_str name; // "h.0.ln_1"; backward nodes: the forward node's name + "'" + what, "h.0.ln_1'dx"
     ir_op op;
@@ -185,9 +189,11 @@ typedef struct ir_node {
     int forward; // backward node: the node it differentiates; update node: -1; forward node: itself
     bool again;  // backward node that computes once more what `forward` did (recompute.c)
     int block;   // of the forward pass, from 1 on, of forward and `again` nodes; 0: none
-    int chunk;   // micro-batch it works on; 0 where it serves all
     hb_pos at;
     double more; // it stands for so many others that are equal to it (fold.h); mostly 0
+    ir_turn turn;
+    bool adds;    // slot: its first operand and its output are one sum over the micro-batches
+    int64_t step; // slot: a slice's range, a random op's `first` grow by so much a micro-batch
 } ir_node;
 
 typedef struct ir_update {
@@ -243,7 +249,8 @@ typedef struct ir_graph {
     ir_precision precision; // as the options say; ir_casts carries it out
     ir_dtype grad_dtype;    // of the parameters' gradients: IR_F32, or IR_BF16
     int n_blocks;           // of the forward pass (recompute.c), marked in its nodes
-    int micro_batches;      // as a variant (variant.h): chunks (0: one)
+    int micro_batches; // as a variant (variant.h): how often the slot is done; 0: no slot, 1: what
+                       // it stands for stands there instead (ir_unroll)
     HB_VEC(int) recomputed; // and the blocks that are computed again, from 0 on, ascending
     const int *few_of; // of a folded step (fold.h), by block of the whole one: that in its place
 } ir_graph;
@@ -256,6 +263,12 @@ typedef struct ir_options {
     const char *recompute; // blocks: "all", "3" the first three, "0,2,5-7" these; NULL: none
     bool only_trained;     // a graph without an optimizer has no backward pass
 } ir_options;
+
+// How often a node is done in a step.
+static inline int ir_node_slots(const ir_graph *g, int node)
+{
+    return g->nodes.p[node].turn == IR_SLOT ? g->micro_batches : 1;
+}
 
 // Reads, verifies and shape-checks a graph file. NULL after errors were added to d.
 ir_graph *ir_read(hb_arena *a, const char *path, const ir_options *o, hb_diag *d);

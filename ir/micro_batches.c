@@ -1,22 +1,24 @@
 // Micro-batches: the batch cut in time.
 //
-// By the factors of the step (factors.h) every node is one of
-//     CHUNKED   its rule holds the batch and may cut it: done K times on chunks of the batch, its
-//               sizes in attributes adapted. An output that the batch is summed out of is the sum
-//               of its K results, added in a chain as they come:
-//                   dw#0, dw#1 -> dw#..1, dw#2 -> dw#..2, dw#3 -> dw
-//               Partial sums over ranks pass through add, so one reduction can serve all chunks.
-//     ONCE      it has no batch, or needs the batch whole (a maximum over it, a view that does not
-//               align with it, ops that count positions along it)
-// A ONCE node reads chunks through concat; a chunk of what is not chunked (inputs) is a slice.
+// The step of one micro-batch, in three parts:
+//     before   what micro-batches share and no sum over the batch enters: casts of parameters,
+//              counts of labels
+//     slot     done K times, on chunks of the batch, its sizes in attributes adapted
+//     after    what reads sums over the batch, and the update
+// By the factors of the step (factors.h) a node may stand in the slot if its rule holds the batch
+// and may cut it. An output that the batch is summed out of is added up:
+//     before   dw#zero = full 0
+//     slot     dw#part = matmul_dw ...; dw = dw#zero + dw#part      (node.adds)
+// where in every slot but the first dw#zero stands for dw of the slot before. Sums go in the order
+// of the micro-batches. Partial sums over ranks pass through add, so one reduction serves all.
 //
-// Order: chunk by chunk, each in the step's own order, with the rest of the step behind the last;
-// what a node needs and is not there yet is done just before it (depth first). So a chunk's
-// backward pass follows its forward pass, while a sum over the whole batch (the number of tokens
-// that a mean is divided by) pulls forward what it needs of the other chunks, and no more.
+// A node that may stand in the slot does not if something outside of it needs what it makes batch
+// by batch (a maximum over the batch, a view that does not align with it), or if another slot node
+// needs a sum of it (statistics of the whole batch): then it, and what it is made from, is done
+// before, on the whole batch at once. A chunk of what is whole (inputs) is a slice.
 //
-// Random ops index their mask by the element of the whole tensor: a micro-batch says where it
-// begins.
+// What hangs on the number i of the micro-batch is an attribute, base + i * step: where a slice
+// begins and ends, and the element of the whole mask with which a random op begins.
 
 #include "ir/variant.h"
 
@@ -31,14 +33,13 @@ typedef struct splitting {
     ir_graph *out;
     ir_names *names;
     int n_chunks;
-    bool *batch;   // by class of f
-    bool *chunked; // by node of g
-    int *whole; // by tensor of g: the tensor of out, -1 none yet; a chain's total so far is in sum
-    int *sum;   // by tensor of g that the batch is summed out of: the chunks so far
-    int *part;  // [tensor of g][chunk]: -1 none yet
-    bool *busy; // [node of g][chunk]: begun
-    HB_VEC(int) origin; // by node of out: the node of g that it stands for or serves
-    HB_VEC(int) chunk;  // by node of out: its chunk, -1 all
+    bool *batch;        // by class of f
+    bool *chunked;      // by node of g: stands in the slot
+    bool *after;        // by node of g that does not: stands behind it
+    int *whole;         // by tensor of g: the tensor of out; of a sum, its total; -1 none yet
+    int *part;          // by tensor of g that has the batch: of out, a chunk; -1 none yet
+    int *zero;          // by tensor of g that slots sum up: of out, where the sum begins
+    HB_VEC(int) origin; // by node of out: the node of g that it stands for or serves, -1
 } splitting;
 
 // --- where the batch is ---
@@ -159,13 +160,90 @@ static bool may_chunk(const splitting *s, int node)
     return true;
 }
 
+// --- which nodes stand in the slot ---
+
+// A sum over the micro-batches.
+static bool is_total(const splitting *s, int t)
+{
+    int p = s->g->tensors.p[t].producer;
+    return p >= 0 && s->chunked[p] && batch_dim(s, t) < 0;
+}
+
+// The node is done on the whole batch, and so is all that it is made from.
+static void take_out(splitting *s, int node)
+{
+    const ir_node *n = &s->g->nodes.p[node];
+    s->chunked[node] = false;
+    for (int i = 0; i < n->n_in; i++) {
+        int p = s->g->tensors.p[n->in[i]].producer;
+        if (p >= 0 && (s->chunked[p] || s->after[p])) take_out(s, p);
+    }
+    s->after[node] = false;
+}
+
+// What is read outside of the slot, of the whole batch, is made outside.
+static bool make_whole(splitting *s, int t)
+{
+    int p = s->g->tensors.p[t].producer;
+    if (p < 0 || !s->chunked[p] || batch_dim(s, t) < 0) return false;
+    take_out(s, p);
+    return true;
+}
+
+// One look at all nodes; true if one left the slot.
+static bool settle(splitting *s)
+{
+    const ir_graph *g = s->g;
+    bool left = false;
+    memset(s->after, 0, (size_t)g->nodes.n);
+    for (int k = 0; k < g->nodes.n; k++) {
+        const ir_node *n = &g->nodes.p[k];
+        s->after[k] = n->phase == IR_UPDATE;
+        for (int i = 0; i < n->n_in; i++) {
+            int t = n->in[i], p = g->tensors.p[t].producer;
+            bool late = is_total(s, t) || (p >= 0 && s->after[p]);
+            if (!s->chunked[k]) {
+                left = make_whole(s, t) || left;
+                s->after[k] = s->after[k] || late;
+            } else if (late) { // it needs a sum before the last micro-batch
+                take_out(s, p);
+                left = true;
+            }
+        }
+    }
+    if (g->loss >= 0) left = make_whole(s, g->loss) || left;
+    for (int i = 0; i < g->grads.n; i++)
+        left = make_whole(s, g->grads.p[i]) || left;
+    for (int i = 0; i < g->updates.n; i++)
+        left = make_whole(s, g->updates.p[i].next) || left;
+    return left;
+}
+
+// What is done before the slot and read behind it alone is done there.
+static void sink(splitting *s)
+{
+    const ir_graph *g = s->g;
+    bool *early = HB_ARRAY(s->out->arena, bool, g->tensors.n + 1); // is read before or in the slot
+    for (int k = g->nodes.n - 1; k >= 0; k--) {
+        const ir_node *n = &g->nodes.p[k];
+        bool read = false;
+        for (int o = 0; o < n->n_out; o++)
+            read = read || early[n->out[o]];
+        if (!s->chunked[k] && !read) s->after[k] = true;
+        for (int i = 0; i < n->n_in && !s->after[k]; i++)
+            early[n->in[i]] = true;
+    }
+}
+
 // --- building ---
 
-static int add(splitting *s, hb_str name, ir_op op, ir_phase phase, int n_in, const int *in,
-               const ir_attr *attr, int origin, int chunk)
+static int add(splitting *s, hb_str name, ir_op op, ir_turn turn, int n_in, const int *in,
+               const ir_attr *attr, int origin)
 {
-    int id = ir_add_node(s->out, name, op, phase, n_in, in, attr);
+    int id = ir_add_node(s->out, name, op, origin < 0 ? IR_FORWARD : s->g->nodes.p[origin].phase,
+                         n_in, in, attr);
     ir_node *n = &s->out->nodes.p[id];
+    n->turn = turn;
     if (origin >= 0) {
         n->from = s->g->nodes.p[origin].from;
         n->at = s->g->nodes.p[origin].at;
@@ -176,98 +254,43 @@ static int add(splitting *s, hb_str name, ir_op op, ir_phase phase, int n_in, co
         s->out->tensors.p[n->out[o]].more = n->more;
     }
     HB_PUSH(s->out->arena, &s->origin, origin);
-    HB_PUSH(s->out->arena, &s->chunk, chunk);
     return id;
 }
 
-// The mark stands behind the name of the forward node: fc1#0, fc1#0'dw.
-static hb_str chunk_name(splitting *s, hb_str name, const char *mark, int chunk)
+// The mark stands behind the name of the forward node: fc1#part, fc1#part'dw.
+static hb_str marked(splitting *s, hb_str name, const char *mark)
 {
     const char *of = memchr(name.p, '\'', name.n);
     int n = of ? (int)(of - name.p) : (int)name.n;
-    return ir_names_take(s->names, hb_fmt(s->out->arena, "%.*s%s%d%.*s", n, name.p, mark, chunk,
+    return ir_names_take(s->names, hb_fmt(s->out->arena, "%.*s#%s%.*s", n, name.p, mark,
                                           (int)name.n - n, name.p + n));
 }
 
-static ir_phase phase_of(const splitting *s, int t)
+static int slice(splitting *s, int t)
 {
-    int p = s->g->tensors.p[t].producer;
-    return p < 0 ? IR_FORWARD : s->g->nodes.p[p].phase;
-}
-
-static int whole_of(splitting *s, int t);
-
-static int slice(splitting *s, int t, int chunk)
-{
-    int d = batch_dim(s, t), from = whole_of(s, t);
+    int d = batch_dim(s, t);
     int64_t n = chunk_dim(s, t, d);
     ir_attr attr[3] = {{.kind = IR_ATTR_INT, .i = d},
-                       {.kind = IR_ATTR_INT, .i = chunk * n},
-                       {.kind = IR_ATTR_INT, .i = (chunk + 1) * n}};
-    int id = add(s, chunk_name(s, s->g->tensors.p[t].name, "#", chunk), IR_OP_slice, phase_of(s, t),
-                 1, &from, attr, s->g->tensors.p[t].producer, chunk);
+                       {.kind = IR_ATTR_INT, .i = 0},
+                       {.kind = IR_ATTR_INT, .i = n}};
+    int id = add(s, marked(s, s->g->tensors.p[t].name, "part"), IR_OP_slice, IR_SLOT, 1,
+                 &s->whole[t], attr, s->g->tensors.p[t].producer);
+    s->out->nodes.p[id].step = n;
     return s->out->nodes.p[id].out[0];
 }
 
-static void make(splitting *s, int node, int chunk);
-
-static int part_of(splitting *s, int t, int chunk)
+static int part_of(splitting *s, int t)
 {
-    if (batch_dim(s, t) < 0) return whole_of(s, t);
-    int *part = &s->part[t * s->n_chunks + chunk], producer = s->g->tensors.p[t].producer;
-    if (*part >= 0) return *part;
-    if (producer >= 0 && s->chunked[producer])
-        make(s, producer, chunk);
-    else
-        *part = slice(s, t, chunk);
-    return *part;
+    if (batch_dim(s, t) < 0) return s->whole[t];
+    if (s->part[t] < 0) s->part[t] = slice(s, t);
+    return s->part[t];
 }
 
-// Chunks one after the other, by as many concats as their operands need.
-static int join(splitting *s, int t)
-{
-    int n = s->n_chunks, *piece = HB_ARRAY(s->out->arena, int, n),
-        producer = s->g->tensors.p[t].producer;
-    for (int k = 0; k < n; k++)
-        piece[k] = part_of(s, t, k);
-    ir_attr dim = {.kind = IR_ATTR_INT, .i = batch_dim(s, t)};
-    while (n > 1) {
-        int m = 0;
-        for (int k = 0; k < n; k += IR_MAX_IN) {
-            int some = n - k < IR_MAX_IN ? n - k : IR_MAX_IN;
-            bool last = n <= IR_MAX_IN;
-            hb_str name = s->g->tensors.p[t].name;
-            if (!last) name = chunk_name(s, name, "#+", k);
-            int id =
-                add(s, name, IR_OP_concat, phase_of(s, t), some, &piece[k], &dim, producer, -1);
-            piece[m++] = s->out->nodes.p[id].out[0];
-        }
-        n = m;
-    }
-    return piece[0];
-}
-
-static int whole_of(splitting *s, int t)
-{
-    int producer = s->g->tensors.p[t].producer;
-    if (s->whole[t] >= 0) return s->whole[t];
-    hb_assert(producer >= 0);
-    if (!s->chunked[producer]) {
-        make(s, producer, -1);
-    } else if (batch_dim(s, t) >= 0) {
-        s->whole[t] = join(s, t);
-    } else {
-        for (int k = 0; k < s->n_chunks; k++)
-            make(s, producer, k);
-    }
-    hb_assert(s->whole[t] >= 0);
-    return s->whole[t];
-}
-
-// What the attributes of a chunk say instead: sizes of the outputs, starts along the batch.
-static void adapt(const splitting *s, const ir_node *n, int chunk, ir_attr *attr)
+// What the attributes of a chunk say instead, and by how much they grow from one to the next.
+static int64_t adapt(const splitting *s, const ir_node *n, ir_attr *attr)
 {
     int y = n->out[0], rank = s->g->tensors.p[y].rank, d = (int)attr[0].i;
+    int64_t size = 1;
     switch ((int)n->op) {
     case IR_OP_reshape:
     case IR_OP_expand:
@@ -285,90 +308,99 @@ static void adapt(const splitting *s, const ir_node *n, int chunk, ir_attr *attr
         attr[1].i /= s->n_chunks;
         attr[2].i /= s->n_chunks;
         break;
-    case IR_OP_dropout: {
-        int64_t size = 1;
+    case IR_OP_dropout:
         for (int i = 0; i < rank; i++)
             size *= chunk_dim(s, y, i);
-        attr[ir_attr_index(n->op, "first")].i += chunk * size;
-        break;
-    }
+        return size;
     case IR_OP_sdpa:
     case IR_OP_sdpa_bwd: { // the mask is [b, heads, queries, keys]
         int q = n->in[n->op == IR_OP_sdpa ? 0 : 1], key = n->in[n->op == IR_OP_sdpa ? 1 : 2];
-        int64_t size = s->g->tensors.p[key].dim[2];
+        size = s->g->tensors.p[key].dim[2];
         for (int i = 0; i < 3; i++)
             size *= chunk_dim(s, q, i);
-        if (attr[ir_attr_index(n->op, "dropout")].f > 0)
-            attr[ir_attr_index(n->op, "first")].i += chunk * size;
-        break;
+        return attr[ir_attr_index(n->op, "dropout")].f > 0 ? size : 0;
     }
     default:
         break;
     }
+    return 0;
 }
 
-static int as_dtype(splitting *s, int t, ir_dtype dtype, hb_str name, int origin, int chunk)
+static bool is_narrow(ir_dtype t)
 {
-    if (s->out->tensors.p[t].dtype == dtype) return t;
-    int id = add(s, name, IR_OP_cast, s->g->nodes.p[origin].phase, 1, &t,
-                 &(ir_attr){.kind = IR_ATTR_DTYPE, .i = (int64_t)dtype}, origin, chunk);
-    return s->out->nodes.p[id].out[0];
+    return t == IR_BF16 || t == IR_F16;
 }
 
-// One more chunk of a sum. Sums of bf16 and f16 are kept in f32 until the last.
-static void accumulate(splitting *s, int t, int made, int chunk)
+// Where the sum of t over the micro-batches begins. Sums of bf16 and f16 are kept in f32.
+static void begin_sum(splitting *s, int t)
 {
     const ir_tensor *x = &s->g->tensors.p[t];
-    int producer = x->producer;
-    ir_dtype dtype = x->dtype, wide = dtype == IR_BF16 || dtype == IR_F16 ? IR_F32 : dtype;
-    bool last = chunk == s->n_chunks - 1, narrow = wide != dtype;
-    if (narrow)
-        made = as_dtype(s, made, wide, chunk_name(s, x->name, "#f32.", chunk), producer, chunk);
-    if (s->sum[t] >= 0) {
-        hb_str name = last && !narrow ? x->name : chunk_name(s, x->name, "#..", chunk);
-        int id = add(s, name, IR_OP_add, s->g->nodes.p[producer].phase, 2, (int[]){s->sum[t], made},
-                     NULL, producer, chunk);
-        made = s->out->nodes.p[id].out[0];
-    }
-    s->sum[t] = made;
-    if (last) s->whole[t] = narrow ? as_dtype(s, made, dtype, x->name, producer, -1) : made;
+    ir_attr attr[3] = {{.kind = IR_ATTR_INTS, .n = x->rank}, {.kind = IR_ATTR_REAL}, {0}};
+    for (int d = 0; d < x->rank; d++)
+        attr[0].v[d] = x->dim[d];
+    attr[2] = (ir_attr){.kind = IR_ATTR_DTYPE, .i = is_narrow(x->dtype) ? IR_F32 : x->dtype};
+    int id = add(s, marked(s, x->name, "zero"), IR_OP_full, IR_BEFORE, 0, NULL, attr, x->producer);
+    s->zero[t] = s->out->nodes.p[id].out[0];
 }
 
-// Node of the step on one chunk; ONCE nodes: chunk -1.
-static void make(splitting *s, int node, int chunk)
+static void add_up(splitting *s, int t, int made)
+{
+    const ir_tensor *x = &s->g->tensors.p[t];
+    bool narrow = is_narrow(x->dtype);
+    if (narrow) {
+        ir_attr wide = {.kind = IR_ATTR_DTYPE, .i = IR_F32};
+        int id =
+            add(s, marked(s, x->name, "wide"), IR_OP_cast, IR_SLOT, 1, &made, &wide, x->producer);
+        made = s->out->nodes.p[id].out[0];
+    }
+    int id = add(s, narrow ? marked(s, x->name, "sum") : x->name, IR_OP_add, IR_SLOT, 2,
+                 (int[]){s->zero[t], made}, NULL, x->producer);
+    s->out->nodes.p[id].adds = true;
+    s->whole[t] = s->out->nodes.p[id].out[0];
+}
+
+// A sum of bf16 or f16 in its own type again.
+static void narrow_sum(splitting *s, int t)
+{
+    const ir_tensor *x = &s->g->tensors.p[t];
+    ir_attr dtype = {.kind = IR_ATTR_DTYPE, .i = (int64_t)x->dtype};
+    int id = add(s, x->name, IR_OP_cast, IR_AFTER, 1, &s->whole[t], &dtype, x->producer);
+    s->whole[t] = s->out->nodes.p[id].out[0];
+}
+
+static void make(splitting *s, int node)
 {
     const ir_node *n = &s->g->nodes.p[node];
-    bool *busy = &s->busy[node * s->n_chunks + (chunk < 0 ? 0 : chunk)];
-    if (*busy) return;
-    *busy = true;
-    int in[IR_MAX_IN];
+    bool chunked = s->chunked[node];
+    int in[IR_MAX_IN], out[IR_MAX_OUT];
     for (int i = 0; i < n->n_in; i++)
-        in[i] = chunk < 0 ? whole_of(s, n->in[i]) : part_of(s, n->in[i], chunk);
+        in[i] = chunked ? part_of(s, n->in[i]) : s->whole[n->in[i]];
     ir_attr attr[IR_MAX_ATTR];
     memcpy(attr, n->attr, sizeof attr);
-    if (chunk >= 0) adapt(s, n, chunk, attr);
-    hb_str name = chunk < 0 ? n->name : chunk_name(s, n->name, "#", chunk);
-    int id = add(s, name, n->op, n->phase, n->n_in, in, attr, node, chunk);
-    s->out->nodes.p[id].again = n->again;
-    s->out->nodes.p[id].block = n->block;
-    s->out->nodes.p[id].chunk = chunk < 0 ? 0 : chunk;
-    int out[IR_MAX_OUT];
-    memcpy(out, s->out->nodes.p[id].out, sizeof out);
+    int64_t step = chunked ? adapt(s, n, attr) : 0;
+    hb_str name = chunked && is_total(s, n->out[0]) ? marked(s, n->name, "part") : n->name;
+    int id = add(s, name, n->op,
+                 chunked          ? IR_SLOT
+                 : s->after[node] ? IR_AFTER
+                                  : IR_BEFORE,
+                 n->n_in, in, attr, node);
+    ir_node *made = &s->out->nodes.p[id];
+    made->again = n->again;
+    made->block = n->block;
+    made->step = step;
+    memcpy(out, made->out, sizeof out);
     for (int o = 0; o < n->n_out; o++) {
         int t = n->out[o];
         ir_tensor *y = &s->out->tensors.p[out[o]];
         y->at = s->g->tensors.p[t].at;
-        if (chunk < 0)
+        if (!is_total(s, t))
             y->name = s->g->tensors.p[t].name;
-        else if (!hb_str_eq(s->g->tensors.p[t].name, n->name))
-            y->name = chunk_name(s, s->g->tensors.p[t].name, "#", chunk);
-        if (chunk < 0)
-            s->whole[t] = out[o];
-        else if (batch_dim(s, t) >= 0)
-            s->part[t * s->n_chunks + chunk] = out[o];
+        else if (o > 0)
+            y->name = marked(s, s->g->tensors.p[t].name, "part");
+        *(chunked && !is_total(s, t) ? &s->part[t] : &s->whole[t]) = out[o];
     }
-    for (int o = 0; o < n->n_out && chunk >= 0; o++)
-        if (batch_dim(s, n->out[o]) < 0) accumulate(s, n->out[o], out[o], chunk);
+    for (int o = 0; o < n->n_out; o++)
+        if (is_total(s, n->out[o])) add_up(s, n->out[o], out[o]);
 }
 
 // --- the whole ---
@@ -384,58 +416,44 @@ static void leaves(splitting *s)
     }
 }
 
-// What outlives the step and is made before the update.
-static void results(splitting *s)
-{
-    if (s->g->loss >= 0) whole_of(s, s->g->loss);
-    for (int i = 0; i < s->g->grads.n; i++)
-        whole_of(s, s->g->grads.p[i]);
-    for (int i = 0; i < s->g->updates.n; i++)
-        if (phase_of(s, s->g->updates.p[i].next) != IR_UPDATE) whole_of(s, s->g->updates.p[i].next);
-}
-
 static void order(splitting *s)
 {
-    bool update = false;
-    for (int k = 0; k < s->n_chunks; k++)
-        for (int n = 0; n < s->g->nodes.n; n++) {
-            if (s->g->nodes.p[n].phase == IR_UPDATE && k == s->n_chunks - 1 && !update) {
-                update = true;
-                results(s);
-            }
-            if (s->chunked[n])
-                make(s, n, k);
-            else if (k == s->n_chunks - 1)
-                make(s, n, -1);
-        }
+    const ir_graph *g = s->g;
+    for (int n = 0; n < g->nodes.n; n++)
+        if (!s->chunked[n] && !s->after[n]) make(s, n);
+    for (int t = 0; t < g->tensors.n; t++)
+        if (is_total(s, t)) begin_sum(s, t);
+    for (int n = 0; n < g->nodes.n; n++)
+        if (s->chunked[n]) make(s, n);
+    for (int t = 0; t < g->tensors.n; t++)
+        if (is_total(s, t) && is_narrow(g->tensors.p[t].dtype)) narrow_sum(s, t);
+    for (int n = 0; n < g->nodes.n; n++)
+        if (s->after[n]) make(s, n);
 }
 
-// `forward` of every node: the node of the same chunk, or the one that serves all.
+// `forward` of every node.
 static void link_forward(splitting *s)
 {
     ir_graph *out = s->out;
-    int *of = HB_ARRAY(out->arena, int, s->g->nodes.n * s->n_chunks + 1);
+    int *of = HB_ARRAY(out->arena, int, s->g->nodes.n + 1);
     for (int n = out->nodes.n - 1; n >= 0; n--)
         if (s->origin.p[n] >= 0 && out->nodes.p[n].op == s->g->nodes.p[s->origin.p[n]].op)
-            of[s->origin.p[n] * s->n_chunks + (s->chunk.p[n] < 0 ? 0 : s->chunk.p[n])] = n;
-    for (int n = 0; n < out->nodes.n; n++) {
-        if (out->nodes.p[n].phase != IR_BACKWARD) continue;
-        int forward = s->g->nodes.p[s->origin.p[n]].forward;
-        int k = s->chunk.p[n] >= 0 && s->chunked[forward] ? s->chunk.p[n] : 0;
-        out->nodes.p[n].forward = of[forward * s->n_chunks + k];
-    }
+            of[s->origin.p[n]] = n;
+    for (int n = 0; n < out->nodes.n; n++)
+        if (out->nodes.p[n].phase == IR_BACKWARD)
+            out->nodes.p[n].forward = of[s->g->nodes.p[s->origin.p[n]].forward];
 }
 
 static void finish(splitting *s)
 {
     ir_graph *out = s->out;
-    if (s->g->loss >= 0) out->loss = whole_of(s, s->g->loss);
+    if (s->g->loss >= 0) out->loss = s->whole[s->g->loss];
     for (int i = 0; i < s->g->updates.n; i++) {
         ir_update u = s->g->updates.p[i];
-        HB_PUSH(out->arena, &out->updates, (ir_update){whole_of(s, u.tensor), whole_of(s, u.next)});
+        HB_PUSH(out->arena, &out->updates, (ir_update){s->whole[u.tensor], s->whole[u.next]});
     }
     for (int i = 0; i < s->g->grads.n; i++)
-        HB_PUSH(out->arena, &out->grads, whole_of(s, s->g->grads.p[i]));
+        HB_PUSH(out->arena, &out->grads, s->whole[s->g->grads.p[i]]);
     out->alias = hb_copy(out->arena, s->g->alias, sizeof *out->alias * (size_t)s->g->n_alias);
     for (int i = 0; i < out->n_alias; i++)
         out->alias[i].tensor = s->whole[s->g->alias[i].tensor];
@@ -497,6 +515,16 @@ static bool classify(splitting *s, hb_diag *d)
     }
     for (int n = 0; n < g->nodes.n; n++)
         s->chunked[n] = may_chunk(s, n);
+    while (settle(s)) {}
+    sink(s);
+    bool any = false;
+    for (int n = 0; n < g->nodes.n; n++)
+        any = any || s->chunked[n];
+    if (!any) {
+        hb_error(d, &g->src, (hb_pos){0},
+                 "not supported: micro-batches, as every op needs the batch whole");
+        return false;
+    }
     for (int n = 0; n < g->nodes.n && good; n++)
         for (int i = 0; i < g->nodes.p[n].n_in && good; i++)
             good = convertible(s, g->nodes.p[n].in[i], s->chunked[n], d);
@@ -514,7 +542,7 @@ ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, int64_t k, hb_diag
     }
     ir_graph *out = HB_NEW(a, ir_graph);
     splitting s = {.g = step, .f = ir_factorize(a, step), .out = out, .n_chunks = (int)k};
-    int n_t = step->tensors.n, n_n = step->nodes.n, n_k = (int)k;
+    int n_t = step->tensors.n, n_n = step->nodes.n;
     *out = *step;
     out->arena = a;
     out->tensors.p = NULL;
@@ -523,17 +551,16 @@ ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, int64_t k, hb_diag
     out->grads.p = NULL;
     out->tensors.n = out->tensors.cap = out->nodes.n = out->nodes.cap = 0;
     out->updates.n = out->updates.cap = out->grads.n = out->grads.cap = 0;
-    out->micro_batches = n_k;
+    out->micro_batches = (int)k;
     s.names = ir_names_new(a, step);
     s.batch = HB_ARRAY(a, bool, s.f->n_classes + 1);
     s.chunked = HB_ARRAY(a, bool, n_n + 1);
-    s.busy = HB_ARRAY(a, bool, n_n *n_k + 1);
+    s.after = HB_ARRAY(a, bool, n_n + 1);
     s.whole = HB_ARRAY(a, int, n_t + 1);
-    s.sum = HB_ARRAY(a, int, n_t + 1);
-    s.part = HB_ARRAY(a, int, n_t *n_k + 1);
+    s.part = HB_ARRAY(a, int, n_t + 1);
+    s.zero = HB_ARRAY(a, int, n_t + 1);
     memset(s.whole, -1, sizeof(int) * (size_t)(n_t + 1));
-    memset(s.sum, -1, sizeof(int) * (size_t)(n_t + 1));
-    memset(s.part, -1, sizeof(int) * (size_t)(n_t * n_k + 1));
+    memset(s.part, -1, sizeof(int) * (size_t)(n_t + 1));
     if (!find_batch(&s, d) || !classify(&s, d)) return NULL;
     leaves(&s);
     order(&s);

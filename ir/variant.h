@@ -1,12 +1,14 @@
 // Other graphs of the same step, which take less memory: micro-batches and recomputation.
 //
-// A variant is an ordinary ir_graph that computes what the step computes, so search, certificate,
-// emit and runtime know nothing about it:
-//     micro-batches K   the batch is cut in time into K equal chunks; what holds the batch is done
-//                       chunk by chunk, forward and backward, what sums over it is added up in a
-//                       chain, the rest (parameters' casts, the update) is done once
-//     recompute       in each block that is asked for, what the backward pass reads of the block is
-//                     not kept but computed again, just before, from the block's inputs
+// A variant computes what the step computes:
+//     micro-batches K   the batch is cut in time into K equal chunks. The graph holds the work of
+//     one
+//                       of them, forward and backward, between what is done before them (casts of
+//                       parameters) and behind the last (the update): node.turn. Sums over the
+//                       batch are added up from one to the next: node.adds
+//     recompute         in each block that is asked for, what the backward pass reads of the block
+//     is
+//                       not kept but computed again, just before, from the block's inputs
 // The two go together: each chunk then recomputes its blocks.
 //
 //     ir_graph *step = ir_build(a, path, &options, d);     // no variant
@@ -14,9 +16,8 @@
 //     ir_graph *v = ir_variant(a, step, 4, again, d);      // 4 chunks, two blocks recomputed
 //
 // A variant costs about as much time as ir_factorize; `step` stays as it is and is shared in part
-// (strings, initial values), so it must live as long. Names: chunk k of fc1 is fc1#k, of fc1'dw it
-// is fc1#k'dw, the sum of its chunks up to k fc1#..k'dw and their total fc1'dw; what is computed
-// again is NAME'again.
+// (strings, initial values), so it must live as long. Names: a part of ids, or of a sum fc1'dw, is
+// ids#part, fc1#part'dw; the sum begins with fc1#zero'dw; what is computed again is NAME'again.
 
 #ifndef HAP_IR_VARIANT_H
 #define HAP_IR_VARIANT_H
@@ -50,5 +51,13 @@ double ir_saved_bytes(const ir_graph *g);
 // The two halves of ir_variant, in the order in which it takes them.
 ir_graph *ir_recompute(hb_arena *a, const ir_graph *step, const bool *again);
 ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, int64_t k, hb_diag *d);
+
+// --- micro-batches ---
+
+// What a graph with micro-batches means: the same without a slot, with the nodes of `n` of them one
+// after the other. n: all of them, or fewer (then it is no step, but as good a meaning of a loop).
+ir_graph *ir_unroll(hb_arena *a, const ir_graph *g, int n);
+// Attribute k of a node in micro-batch i (0: of the graph).
+ir_attr ir_slot_attr(const ir_node *n, int k, int i);
 
 #endif

@@ -30,7 +30,7 @@ double ir_saved_bytes(const ir_graph *g)
         }
     }
     hb_arena_free(a);
-    return bytes / (g->micro_batches > 1 ? g->micro_batches : 1);
+    return bytes;
 }
 
 static bool number(const char **text, int64_t *out)

@@ -51,6 +51,27 @@ static bool verify_tensor(const ir_graph *g, int id, hb_map *names, hb_str *why)
     return true;
 }
 
+// What a slot makes, the next one makes anew, but for sums: nothing else is read behind the slots.
+static bool verify_turn(const ir_graph *g, const ir_node *n, hb_str *why)
+{
+    for (int i = 0; i < n->n_in; i++) {
+        int p = g->tensors.p[n->in[i]].producer;
+        const ir_node *of = p >= 0 ? &g->nodes.p[p] : NULL;
+        if (n->turn == IR_AFTER && of && of->turn == IR_SLOT && !of->adds)
+            WRONG("node %.*s reads '%.*s' of one micro-batch behind them", HB_ARG(n->name),
+                  HB_ARG(g->tensors.p[n->in[i]].name));
+        if (n->turn == IR_SLOT && of && of->adds)
+            WRONG("node %.*s reads '%.*s' before the last micro-batch", HB_ARG(n->name),
+                  HB_ARG(g->tensors.p[n->in[i]].name));
+    }
+    if (n->adds &&
+        (n->turn != IR_SLOT || n->op != IR_OP_add || g->tensors.p[n->in[0]].producer < 0 ||
+         g->nodes.p[g->tensors.p[n->in[0]].producer].op != IR_OP_full))
+        WRONG("node %.*s adds up nothing that begins with zero", HB_ARG(n->name));
+    if (n->step != 0 && n->turn != IR_SLOT) WRONG("node %.*s: a step outside", HB_ARG(n->name));
+    return true;
+}
+
 static bool verify_node(const ir_graph *g, int id, hb_str *why)
 {
     const ir_node *n = &g->nodes.p[id];
@@ -82,8 +103,12 @@ static bool verify_node(const ir_graph *g, int id, hb_str *why)
                   i + 1);
     }
     ir_phase before = id > 0 ? g->nodes.p[id - 1].phase : IR_FORWARD;
-    if (n->phase < before && (before == IR_UPDATE || g->micro_batches < 2))
+    ir_turn turn = id > 0 ? g->nodes.p[id - 1].turn : IR_BEFORE;
+    if (n->phase < before && (before == IR_UPDATE || g->micro_batches == 0))
         WRONG("node %.*s: forward, backward, update must follow each other", HB_ARG(n->name));
+    if (n->turn < turn || (n->turn != IR_BEFORE && g->micro_batches < 2))
+        WRONG("node %.*s: before, slot and after must follow each other", HB_ARG(n->name));
+    if (!verify_turn(g, n, why)) return false;
     if (n->phase == IR_FORWARD  ? n->forward != id
         : n->phase == IR_UPDATE ? n->forward != -1
                                 : false)

@@ -14,6 +14,8 @@
 // both axes is a cut on each of them, by one table on both: its parts are what the ranks hold, and
 // what it leaves partial is P on both.
 
+#include <math.h>
+
 #include "synth/certify/check_model.h"
 
 typedef struct op_call {
@@ -122,17 +124,28 @@ static bool see_cut(op_call *o, int axis, bool out, int i, int *k, const rec_dim
     return true;
 }
 
+// Zeros are as well whole as parts of a sum.
+static bool is_zero(const op_call *o, int i)
+{
+    int value = in_buffer(o, i)->value, t = value >= 0 ? o->c->tensor_of[value] : -1;
+    int p = t >= 0 ? o->c->g->tensors.p[t].producer : -1;
+    const ir_node *n = p >= 0 ? &o->c->g->nodes.p[p] : NULL;
+    return n && n->op == IR_OP_full &&
+           fpclassify(n->attr[ir_attr_index(IR_OP_full, "value")].f) == FP_ZERO;
+}
+
 // Every term from a set must have exactly one P(sum) operand, linear in it; all other operands R.
 // held: factor that exempts a term (-1: none does).
 static bool check_terms(op_call *o, int axis, int held, bool must)
 {
     for (int t = 0; t < o->r->n_terms; t++) {
         int partial = -1;
-        bool present = false, exempt = false;
+        bool present = false, exempt = false, zero = false;
         for (int i = 0; i < o->call->n_in; i++) {
             if (o->r->term[i] != t) continue;
             present = true;
             exempt = exempt || (held >= 0 && in_holds(o, i, held));
+            zero = zero || ((o->r->linear >> i & 1u) && is_zero(o, i));
             if (!in_buffer(o, i)->partial[axis]) continue;
             if (in_buffer(o, i)->partial[axis] != 's' || !(o->r->linear >> i & 1u))
                 return chk_fail(o->c, "%s is %.*s on axis %d, the op needs it whole",
@@ -147,7 +160,7 @@ static bool check_terms(op_call *o, int axis, int held, bool must)
         if (partial >= 0 && (exempt || !must))
             return chk_fail(o->c, "%s is P(sum) on axis %d, the op needs R",
                             operand_text(o, false, partial), axis);
-        if (partial < 0 && !exempt && must) {
+        if (partial < 0 && !exempt && !zero && must) {
             int i = 0;
             while (o->r->term[i] != t)
                 i++;
@@ -278,7 +291,7 @@ static bool check_aliasing(op_call *o, int *content)
             if (in_place && k == i) continue;
             bool same = o->call->in[k] == o->call->out[i];
             if (!same && !chk_overlap(c, in_buffer(o, k), out_buffer(o, i))) continue;
-            if (!same && lies_over(o, in_buffer(o, k), out_buffer(o, i))) continue;
+            if (lies_over(o, in_buffer(o, k), out_buffer(o, i))) continue;
             if (!same && (row->flags & IR_ZERO_COPY) &&
                 chk_same_range(c, in_buffer(o, k), out_buffer(o, i))) {
                 *content = in_buffer(o, k)->content;

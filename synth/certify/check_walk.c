@@ -9,6 +9,7 @@
 // It stops at the first call that does not hold. Time is linear in calls, but for a logarithm of
 // the buffers.
 
+#include "ir/variant.h"
 #include "synth/certify/check_model.h"
 
 // Starts in flight, by event.
@@ -91,6 +92,10 @@ bool syn_check(hb_arena *a, const ir_graph *g, const ir_factors *f, const record
 {
     hb_arena *own = hb_arena_new();
     hb_str text = {0};
+    if (g->micro_batches > 1) {
+        g = ir_unroll(own, g, g->micro_batches);
+        f = ir_factorize(own, g);
+    }
     chk c = {.a = own, .g = g, .f = f, .r = r, .why = &text, .fusion = -1, .pair = -1};
     flights flying = {0};
     chk_number(&c);

@@ -4,6 +4,8 @@
 // Tensor ids are the program's tensor indices; event numbers count the starts.
 
 #include "synth/certify/record.h"
+
+#include "ir/variant.h"
 #include "synth/plan/views.h"
 
 // The hap_dim of one dim of a buffer: whole, or cut at one factor on one axis or on both.
@@ -131,7 +133,17 @@ int64_t rec_tokens_per_row(const ir_graph *g)
     return most;
 }
 
-static rec_call call_of(hb_arena *a, const syn_program *p, const syn_instr *i, const int *event)
+static const ir_attr *attributes(hb_arena *a, const ir_node *n, int slot)
+{
+    if (slot == 0 || n->step == 0) return n->attr;
+    ir_attr *v = HB_ARRAY(a, ir_attr, IR_MAX_ATTR);
+    for (int k = 0; k < ir_op_of(n->op)->n_attr; k++)
+        v[k] = ir_slot_attr(n, k, slot);
+    return v;
+}
+
+static rec_call call_of(hb_arena *a, const syn_program *p, const syn_instr *i, const int *event,
+                        int slot)
 {
     rec_call k = {.n_out = i->n_out,
                   .n_in = i->n_in,
@@ -142,7 +154,7 @@ static rec_call call_of(hb_arena *a, const syn_program *p, const syn_instr *i, c
     case SYN_OP:
         k.kind = REC_OP;
         k.op = (int)p->g->nodes.p[i->node].op;
-        k.attr = p->g->nodes.p[i->node].attr;
+        k.attr = attributes(a, &p->g->nodes.p[i->node], i->turn == IR_SLOT ? slot : 0);
         break;
     case SYN_SLICE:
         k.kind = REC_SLICE;
@@ -192,7 +204,8 @@ typedef struct {
     hb_arena *a;
     const syn_program *p;
     record *r;
-    int *event;             // by START instr: its number
+    int *event;             // by START instr: its number, in the micro-batch at hand
+    int n_events, slot;     // micro-batch
     bool *view;             // by instr
     HB_VEC(int) * views_of; // by buffer: the reshapes that are views of it
     HB_VEC(int) made;       // inside a chunk or pair: buffers that have views
@@ -202,7 +215,7 @@ static void put_views(writer *w, int buffer)
 {
     for (int k = 0; k < w->views_of[buffer].n; k++) {
         const syn_instr *v = &w->p->instr.p[w->views_of[buffer].p[k]];
-        HB_PUSH(w->a, &w->r->calls, call_of(w->a, w->p, v, w->event));
+        HB_PUSH(w->a, &w->r->calls, call_of(w->a, w->p, v, w->event, w->slot));
         put_views(w, v->out[0]);
     }
 }
@@ -212,7 +225,8 @@ static void put_instr(writer *w, int index, bool inside)
 {
     const syn_instr *in = &w->p->instr.p[index];
     if (w->view[index]) return;
-    HB_PUSH(w->a, &w->r->calls, call_of(w->a, w->p, in, w->event));
+    if (in->kind == SYN_START) w->event[index] = w->n_events++;
+    HB_PUSH(w->a, &w->r->calls, call_of(w->a, w->p, in, w->event, w->slot));
     if (in->kind == SYN_START) return;
     if (in->kind == SYN_WAIT) in = &w->p->instr.p[in->start];
     for (int k = 0; k < in->n_out; k++) {
@@ -231,35 +245,51 @@ static void put_made(writer *w)
     w->made.n = 0;
 }
 
-static void step(hb_arena *a, const syn_program *p, record *r)
+static void put_range(writer *w, int first, int end)
 {
-    writer w = {.a = a, .p = p, .r = r, .event = HB_ARRAY(a, int, p->instr.n + 1)};
-    w.view = syn_views(a, p);
-    w.views_of = hb_alloc(a, sizeof *w.views_of * (size_t)(p->tensors.n + 1));
-    for (int i = 0, n = 0; i < p->instr.n; i++) {
-        if (p->instr.p[i].kind == SYN_START) w.event[i] = n++;
-        if (w.view[i]) HB_PUSH(a, &w.views_of[p->instr.p[i].in[0]], i);
-    }
-    const syn_fusion *g = p->fusions.p, *end = g + p->fusions.n;
+    const syn_program *p = w->p;
+    const syn_fusion *g = p->fusions.p, *past = g + p->fusions.n;
     const syn_pair *x = p->pairs.p, *last = x + p->pairs.n;
-    for (int i = 0; i < p->instr.n; i++) {
-        bool in_fusion = g < end && i >= g->first, in_pair = x < last && i >= x->first;
-        if (in_pair && i == x->first) HB_PUSH(a, &r->calls, overlap(a, x));
+    while (g < past && g->first < first)
+        g++;
+    while (x < last && x->first < first)
+        x++;
+    for (int i = first; i < end; i++) {
+        if (p->instr.p[i].turn == IR_AFTER && w->slot + 1 < p->g->micro_batches) continue;
+        if (p->instr.p[i].turn == IR_BEFORE && w->slot > 0 && w->slot < p->g->micro_batches)
+            continue;
+        bool in_fusion = g < past && i >= g->first, in_pair = x < last && i >= x->first;
+        if (in_pair && i == x->first) HB_PUSH(w->a, &w->r->calls, overlap(w->a, x));
         if (in_fusion && i == g->first)
-            HB_PUSH(a, &r->calls,
-                    (rec_call){
-                        .kind = REC_FUSE, .name = hb_fmt(a, "k%d", g->kernel + 1), .scratch = -1});
-        put_instr(&w, i, in_fusion || in_pair);
+            HB_PUSH(w->a, &w->r->calls,
+                    (rec_call){.kind = REC_FUSE,
+                               .name = hb_fmt(w->a, "k%d", g->kernel + 1),
+                               .scratch = -1});
+        put_instr(w, i, in_fusion || in_pair);
         if (in_fusion && i == g->first + g->len - 1) {
-            HB_PUSH(a, &r->calls, fused(a, p, g++));
-            put_made(&w);
+            HB_PUSH(w->a, &w->r->calls, fused(w->a, p, g++));
+            put_made(w);
         }
         if (in_pair && i == x->first + x->len - 1) {
-            HB_PUSH(a, &r->calls, (rec_call){.kind = REC_OVERLAPPED, .scratch = -1});
-            put_made(&w);
+            HB_PUSH(w->a, &w->r->calls, (rec_call){.kind = REC_OVERLAPPED, .scratch = -1});
+            put_made(w);
             x++;
         }
     }
+}
+
+static void step(hb_arena *a, const syn_program *p, record *r)
+{
+    writer w = {.a = a, .p = p, .r = r, .event = HB_ARRAY(a, int, p->instr.n + 1)};
+    const syn_slot slot = syn_slot_of(p);
+    w.view = syn_views(a, p);
+    w.views_of = hb_alloc(a, sizeof *w.views_of * (size_t)(p->tensors.n + 1));
+    for (int i = 0; i < p->instr.n; i++)
+        if (w.view[i]) HB_PUSH(a, &w.views_of[p->instr.p[i].in[0]], i);
+    put_range(&w, 0, slot.first);
+    for (w.slot = 0; w.slot < slot.times; w.slot++)
+        put_range(&w, slot.first, slot.end);
+    put_range(&w, slot.end, p->instr.n);
 }
 
 record *record_from_plan(hb_arena *a, const syn_program *p)

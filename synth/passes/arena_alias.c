@@ -36,22 +36,24 @@ static bool same_size(const aliasing *a, int x, int y)
 static bool may_view(const arena_cell *a, const arena_cell *b, int at)
 {
     if (b->def != at || a->def >= at) return false;
+    if (a->through && b->first_over != INT_MAX) return false; // the next micro-batch needs it
     bool kept = a->last_over <= at || (a->first_over > at && b->last < a->first_over);
     bool held =
         a->held_from < at && at < a->held_to; // no write, even of the same bytes, while it is sent
     return kept && !held && !(b->first_over <= a->last);
 }
 
-static bool may_replace(const arena_cell *a, const arena_cell *b, int at)
+static bool may_replace(const aliasing *x, const arena_cell *a, const arena_cell *b, int at)
 {
+    if (a->through && x->l->p->instr.p[at].turn == IR_SLOT) return false;
     int last = a->last_by == at ? a->before : a->last;
     return last < at && a->def < at && b->def == at && !a->wraps;
 }
 
-static bool apart(const arena_cell *a, const arena_cell *b)
+static bool apart(const arena_live *l, const arena_cell *a, const arena_cell *b)
 {
     if (a->wraps || b->wraps) return false;
-    return a->last < b->def || b->last < a->def;
+    return arena_last(l, a) < b->def || arena_last(l, b) < a->def;
 }
 
 // x and y are roots. Where one takes the other's place, the birth of the later is a write over the
@@ -74,6 +76,7 @@ static void join(aliasing *a, int x, int y, bool view)
     if (d->held_from < c->held_from) c->held_from = d->held_from;
     if (d->held_to > c->held_to) c->held_to = d->held_to;
     c->wraps = c->wraps || d->wraps;
+    c->through = c->through || d->through;
     if (view) return;
     if (over < c->first_over) c->first_over = over;
     if (over > c->last_over) c->last_over = over;
@@ -82,7 +85,7 @@ static void join(aliasing *a, int x, int y, bool view)
 static bool may_join(aliasing *a, const alias_pair *pair, int x, int y)
 {
     const arena_cell *c = &a->l->cell[x], *d = &a->l->cell[y];
-    return pair->view ? may_view(c, d, pair->at) : may_replace(c, d, pair->at);
+    return pair->view ? may_view(c, d, pair->at) : may_replace(a, c, d, pair->at);
 }
 
 // Cell k of the two units: joined by a pair of the two families, or apart in time. Null: may not be
@@ -96,7 +99,7 @@ static bool joins_at(aliasing *a, int family_in, int family_out, int k, int x, i
         *by = &a->pair[g->member[k]];
         return may_join(a, *by, x, y);
     }
-    return apart(&a->l->cell[x], &a->l->cell[y]);
+    return apart(a->l, &a->l->cell[x], &a->l->cell[y]);
 }
 
 static void join_units(aliasing *a, int in, int out)
@@ -187,7 +190,7 @@ void arena_sums(syn_program *p)
     bool *later = HB_ARRAY(p->arena, bool, p->tensors.n + 1); // is used behind this place
     for (int i = p->instr.n - 1; i >= 0; i--) {
         const syn_instr *in = &p->instr.p[i];
-        bool sym = is_sum(p, in) && p->tensors.p[in->out[0]].sym;
+        bool sym = is_sum(p, in) && in->in[0] != in->out[0] && p->tensors.p[in->out[0]].sym;
         for (int k = 0; k < in->n_in && sym; k++) {
             if (later[in->in[k]] || !like(p, in->in[k], in->out[0])) continue;
             p->tensors.p[in->in[k]].sym = true;
@@ -205,7 +208,7 @@ void arena_alias(arena_live *l)
     for (int t = 0; t < p->tensors.n; t++)
         a.pair[t].in = -1;
     for (int i = 0; i < p->instr.n; i++)
-        if (is_sum(p, &p->instr.p[i]))
+        if (is_sum(p, &p->instr.p[i]) && p->instr.p[i].in[0] != p->instr.p[i].out[0])
             a.pair[p->instr.p[i].out[0]] = (alias_pair){ends_in(l, i), i, false};
     for (int pass = 0; pass < 2; pass++) // families ask for all their pairs: know them before
         for (int i = 0; i < p->instr.n; i++) {

@@ -154,6 +154,8 @@ arena_size arena_plan(hb_arena *arena, const syn_program *p, bool families,
 {
     planner a = {.arena = arena, .p = p, .live = arena_live_new(arena, p, families)};
     arena_alias(a.live);
+    for (int t = 0; t < p->tensors.n; t++)
+        a.live->cell[t].last = arena_last(a.live, &a.live->cell[t]);
     make_units(&a);
     arena_size size = {0};
     arena_pack *local = arena_pack_new(arena, a.n[1], a.unit[1]);

@@ -91,7 +91,7 @@ static void merge(syn_program *p, bucket *b, const int *wait_of, bool *dead)
 static bool follows(const syn_program *p, const bucket *b, int i, double least)
 {
     const syn_instr *in = &p->instr.p[i], *prev = &p->instr.p[b->start.p[b->start.n - 1]];
-    if (b->need < i || prev->reduce_max != in->reduce_max) return false;
+    if (b->need < i || prev->reduce_max != in->reduce_max || prev->turn != in->turn) return false;
     bool full = b->bytes >= least || (b->blocks >= SYN_BUCKET_BLOCKS && least < HUGE_VAL);
     return !full || hb_str_eq(block_of(p, prev), block_of(p, in));
 }

@@ -168,7 +168,8 @@ static void fuse_range(fuser *f, int from, int to, int step, int count)
         }
         int first = i++;
         hb_str layer = layer_of(p, first);
-        while (i < to && is_free(f, i) && in_layer(p, i, layer))
+        while (i < to && is_free(f, i) && in_layer(p, i, layer) &&
+               p->instr.p[i].turn == p->instr.p[first].turn)
             i++;
         if (i - first > 1) fuse_run(f, first, i - first, step, count);
     }

@@ -134,6 +134,7 @@ static bool consumer_at(pairing *s, int start, candidate_pair *x)
     for (int i = x->wait + 1; i < p->instr.n && i <= x->wait + SYN_PAIR_REACH; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (s->taken[i] || !is_matmul(p, in) || in->in[0] != dst || in->in[1] == dst) continue;
+        if (in->turn != p->instr.p[start].turn) continue;
         if (x->m.n_ops == SYN_PAIR_OPS || !may_rise(p, i, x->wait)) continue;
         x->m.op[x->m.n_ops++] = i;
     }
@@ -145,6 +146,7 @@ static bool producer_at(pairing *s, int start, candidate_pair *x)
     const syn_program *p = s->p;
     int op = s->made_by[p->instr.p[start].in[0]];
     if (op < 0 || op > start || s->taken[op] || !is_matmul(p, &p->instr.p[op])) return false;
+    if (p->instr.p[op].turn != p->instr.p[start].turn) return false;
     *x = (candidate_pair){.wait = s->wait_of[start], .anchor = op};
     x->m = (syn_members){.start = start, .n_ops = 1, .op = {op}};
     return true;
@@ -190,14 +192,16 @@ static void find(pairing *s)
 
 // --- what they bring ---
 
-// Consumer: the matmuls and what is waited for become the pair. Producer: behind the pair's
-// matmuls the rest of its transfer hides under the work that hid the collective.
+// In all micro-batches. Consumer: the matmuls and what is waited for become the pair. Producer:
+// behind the pair's matmuls the rest of its transfer hides under the work that hid the collective.
 static double gain_of(const syn_program *p, const candidate_pair *x, double exposed)
 {
-    double now = syn_matmuls_seconds(p, &x->m) + exposed, sec = p->instr.p[x->m.start].sec[0];
-    if (x->m.consumer) return now - x->best->total;
+    const syn_instr *start = &p->instr.p[x->m.start];
+    double now = syn_matmuls_seconds(p, &x->m) + exposed, times = syn_instr_slots(p, start);
+    double sec = start->sec[0] / times;
+    if (x->m.consumer) return times * (now - x->best->total);
     double busy = syn_slowest(p, x->best->end), rest = x->best->total - busy;
-    return now - busy - fmax(0, rest - (exposed > 0 ? sec - exposed : sec));
+    return times * (now - busy - fmax(0, rest - (exposed > 0 ? sec - exposed : sec)));
 }
 
 // Equal members are chosen if together they gain. Returns what all that are chosen gain.
@@ -244,7 +248,8 @@ static void expose(pairing *s)
         if (in->kind != SYN_WAIT) continue;
         s->wait_of[in->start] = i;
         s->exposed[in->start] = t.end[at] - t.begin[at];
-        if (s->worth[in->start]) sum[like[in->start]] += s->exposed[in->start];
+        if (s->worth[in->start])
+            sum[like[in->start]] += syn_instr_slots(p, in) * s->exposed[in->start];
     }
     for (int i = 0; i < p->instr.n; i++)
         s->worth[i] = s->worth[i] && sum[like[i]] > SYN_PAIR_WAITED * s->alone;

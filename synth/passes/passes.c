@@ -49,6 +49,10 @@ static syn_program *raise_starts(syn_making *x)
 {
     syn_raise_starts(x->program);
     x->share = syn_live_share(x->program, false);
+    if (x->share > SYN_ROOMY && x->program->g->micro_batches > 1) {
+        syn_behind_slot(x->program);
+        x->share = syn_live_share(x->program, false);
+    }
     return x->program;
 }
 

@@ -111,6 +111,7 @@ static void put_op(roll *r, hb_buf *b, const syn_instr *in)
     const ir_op_info *row = ir_op_of(n->op);
     put(b, n->op);
     put(b, n->phase);
+    put(b, n->step);
     for (int i = 0; i < row->n_attr; i++) {
         if (strcmp(row->attr[i].name, "key") == 0) continue;
         put(b, n->attr[i].i);
@@ -145,6 +146,7 @@ void roll_shapes(roll *r)
         for (int k = 0; x < end && i == x->first && k < 2 * x->n_chunks; k++)
             put(&b, x->chunk[k / 2][k % 2]);
         put(&b, in->kind);
+        put(&b, in->turn);
         if (in->kind == SYN_WAIT) put(&b, r->shape[in->start]);
         if (in->kind == SYN_OP) put_op(r, &b, in);
         if (in->kind == SYN_START) {

@@ -13,6 +13,7 @@
 typedef struct scheduler {
     hb_arena *arena; // of one rearrangement: dies with `reorder`
     syn_program *p;
+    syn_slot slot;
     int *stamp; // by buffer: last mark
     int mark;
 } scheduler;
@@ -57,6 +58,7 @@ static int rise(scheduler *s, int at)
     for (int i = at - 1; i >= 0; i--) {
         const syn_instr *in = &s->p->instr.p[i];
         if (hidden >= start->sec[0]) return i + 1;
+        if (i < s->slot.first && start->turn != IR_BEFORE) return i + 1;
         s->mark++;
         mark_all(s, start, true);
         if (in->kind == SYN_START) return i + 1;
@@ -69,7 +71,7 @@ static int rise(scheduler *s, int at)
         s->mark++;
         mark_all(s, start, false); // what it writes must not be read any more
         if (reads_marked(s, in)) return i + 1;
-        hidden += busy_seconds(s->p, in);
+        hidden += busy_seconds(s->p, in) * syn_instr_slots(s->p, start) / syn_instr_slots(s->p, in);
     }
     return 0;
 }
@@ -113,7 +115,7 @@ static void reorder(scheduler *s, const int *before)
 
 static scheduler begin(syn_program *p, int **before)
 {
-    scheduler s = {.arena = hb_arena_new(), .p = p};
+    scheduler s = {.arena = hb_arena_new(), .p = p, .slot = syn_slot_of(p)};
     s.stamp = HB_ARRAY(s.arena, int, p->tensors.n);
     *before = HB_ARRAY(s.arena, int, p->instr.n);
     memset(*before, -1, sizeof(int) * (size_t)p->instr.n);
@@ -154,6 +156,11 @@ void syn_sink_waits(syn_program *p)
     const int *need = first_needs(&s);
     for (int i = 0; i < p->instr.n; i++)
         if (p->instr.p[i].kind == SYN_WAIT) before[i] = need[p->instr.p[i].start];
+    const syn_slot slot = s.slot;
+    for (int i = 0; i < p->instr.n && slot.times > 1; i++) { // none lasts into the next micro-batch
+        bool inside = p->instr.p[i].turn == IR_SLOT;
+        if (inside && before[i] > slot.end) before[i] = slot.end;
+    }
     reorder(&s, before);
 }
 
@@ -167,6 +174,24 @@ void syn_raise_starts(syn_program *p)
             before[i] = to < i ? to : -1;
         }
     reorder(&s, before);
+}
+
+void syn_behind_slot(syn_program *p)
+{
+    hb_arena *a = hb_arena_new();
+    const syn_slot slot = syn_slot_of(p);
+    int n = slot.end - slot.first, at = slot.first, *to = HB_ARRAY(a, int, p->instr.n + 1);
+    const syn_instr *old = hb_copy(a, p->instr.p + slot.first, sizeof *old * (size_t)n);
+    for (int i = 0; i < p->instr.n; i++)
+        to[i] = i;
+    for (int behind = 0; behind < 2; behind++)
+        for (int i = 0; i < n; i++)
+            if ((old[i].turn == IR_AFTER) == (behind == 1)) to[slot.first + i] = at++;
+    for (int i = 0; i < n; i++)
+        p->instr.p[to[slot.first + i]] = old[i];
+    for (int i = 0; i < p->instr.n; i++)
+        if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
+    hb_arena_free(a);
 }
 
 // Largest share of a class's capacity that the sources and results of a collective take.

@@ -7,6 +7,8 @@
 
 void syn_sink_waits(syn_program *p);   // wait as late as possible
 void syn_raise_starts(syn_program *p); // start early enough to hide
+// Where memory is short: what belongs behind the micro-batches stands there, not in the last one.
+void syn_behind_slot(syn_program *p);
 // Where memory is short: what a collective holds is let go once others are under way behind it.
 void syn_limit_flight(syn_program *p);
 

@@ -45,8 +45,8 @@ static hb_str key_of(const sharing *s, const syn_instr *in)
 {
     const syn_state *x = &s->p->tensors.p[in->out[0]].state;
     hb_buf b = {.arena = s->arena};
-    hb_printf(&b, "%d %d.%d %d %d %d %u", (int)in->kind, in->in[0], s->version[in->in[0]],
-              (int)in->coll, (int)in->form, in->reduce_max, in->axes);
+    hb_printf(&b, "%d %d %d.%d %d %d %d %u", (int)in->turn, (int)in->kind, in->in[0],
+              s->version[in->in[0]], (int)in->coll, (int)in->form, in->reduce_max, in->axes);
     for (int a = 0; a < s->p->mesh->n_axes; a++)
         hb_printf(&b, " %d %d %d %d %d", (int)x->ax[a].kind, (int)x->ax[a].dim, (int)x->ax[a].pos,
                   x->ax[a].cut, (int)x->ax[a].reducer);

@@ -129,7 +129,7 @@ static bool rows_fit(const syn_program *p, syn_parts *s, const syn_instr *in, in
 
 bool syn_may_fuse(const syn_program *p, const syn_instr *in)
 {
-    if (in->kind != SYN_OP) return false;
+    if (in->kind != SYN_OP || p->g->nodes.p[in->node].adds) return false; // a sum grows in place
     return (ir_op_of(p->g->nodes.p[in->node].op)->flags & (IR_EACH | IR_ROWS)) != 0;
 }
 

@@ -5,6 +5,7 @@
 //     VALUE         from its first write to its last use; START holds source, destination, scratch
 //                   to WAIT; what a fusion reads from memory is used to its end; what a pair
 //                   touches is alive from its begin to its end
+//     in the slot   what is made before the micro-batches and used in them: to the end of the last
 //     loss, kept    to the end of the step and until the next inputs come (hap_next_step reports
 //     gradients     the loss before it loads them)
 
@@ -73,9 +74,15 @@ static void to_the_end(arena_live *l, int buffer)
     l->cell[buffer].wraps = true;
 }
 
+int arena_last(const arena_live *l, const arena_cell *c)
+{
+    return c->through && c->last < l->slot.end ? l->slot.end - 1 : c->last;
+}
+
 static void instructions(arena_live *l)
 {
     const syn_program *p = l->p;
+    const syn_slot slot = l->slot = syn_slot_of(p);
     int *end = HB_ARRAY(l->arena, int, p->instr.n + 1);
     for (int i = 0; i < p->instr.n; i++)
         end[i] = p->instr.p[i].kind == SYN_START ? p->instr.n : i;
@@ -99,6 +106,7 @@ static void instructions(arena_live *l)
         for (int k = 0; k < in->n_in; k++) {
             if (in->in[k] < 0) continue;
             arena_cell *c = &l->cell[in->in[k]];
+            c->through = c->through || (i >= slot.first && i < slot.end && c->def < slot.first);
             bool twice = in->kind == SYN_START && c->last_by == i; // a source of two pairs
             bool from_memory = fused && c->def < g->first;
             use(c, twice ? INT_MAX : i, from_memory ? g->first + g->len - 1 : until);
@@ -172,6 +180,10 @@ void syn_lifetimes(const syn_program *p, int *birth, int *death)
             touch(what->out[k], i, birth, death);
         touch(what->scratch, i, birth, death);
     }
+    const syn_slot slot = syn_slot_of(p);
+    for (int t = 0; slot.times > 1 && t < p->tensors.n; t++)
+        if (birth[t] < slot.first && death[t] >= slot.first && death[t] < slot.end)
+            death[t] = slot.end - 1;
 }
 
 double *syn_held_times(hb_arena *a, const syn_program *p, const int *birth, const int *death)

@@ -17,6 +17,7 @@ typedef struct arena_cell {
     int first_over,
         last_over; // writes that take the place of an earlier value of the cell; INT_MAX, INT_MIN
     int held_from, held_to; // from the first start to the last wait of collectives that read it
+    bool through;           // used in the slot and made before it: all micro-batches need it
     bool wraps;             // read after the end of the step, before the next inputs come
     int unit, index;        // cell `index` of the unit
 } arena_cell;
@@ -26,6 +27,7 @@ typedef struct arena_live {
     const syn_program *p;
     int *parent;      // by buffer: union-find; the root stands for the cell
     arena_cell *cell; // by buffer, valid at roots
+    syn_slot slot;
     int n_units;
     struct arena_members {
         int n;
@@ -36,6 +38,7 @@ typedef struct arena_live {
 
 // families: false to place every buffer for itself.
 arena_live *arena_live_new(hb_arena *a, const syn_program *p, bool families);
+int arena_last(const arena_live *l, const arena_cell *c); // with the micro-batches to come
 int arena_root(arena_live *l, int buffer);
 
 // First and last instruction at which a buffer of the program is in use (birth > death: never);

@@ -1,6 +1,9 @@
 // A plan: the SPMD program as data. What the simulator prices, the arena places, the checker proves
-// and emit prints. Straight-line: every repeated block stands unrolled in `instr`; `loops` says
-// which runs repeat, so that emit can print them as functions and the arena can place them once.
+// and emit prints. Every repeated block stands unrolled in `instr`; `loops` says which runs repeat,
+// so that emit can print them as functions and the arena can place them once. The work of a
+// micro-batch stands once, however many there are (syn_slot_of): what it makes lies on the same
+// bytes in each, and its sums, read and written in place, last from before the first to behind the
+// last.
 //
 // Tensors here are *buffers*: one value of the graph in one state. A value that exists in two
 // states has two buffers. Loop-carried buffers (parameters, moments, buffers) are read and written
@@ -48,6 +51,7 @@ typedef struct syn_instr {
     int node; // OP: its graph node. Others: the node they serve (headings, prints)
     int n_out, n_in;
     int *out, *in; // tensor indices of the program
+    ir_turn turn;  // before, in or behind the micro-batches; or among them (syn_once)
     // START
     cost_coll coll;
     cost_form form;
@@ -56,8 +60,8 @@ typedef struct syn_instr {
     int scratch; // tensor index or -1
     // WAIT
     int start;                  // index of its START
-    double sec[CL_MAX_CLASSES]; // predicted: OP, SLICE, PARTIAL by class; START sec[0] = transfer +
-                                // pack
+    double sec[CL_MAX_CLASSES]; // predicted, of all micro-batches together: OP, SLICE, PARTIAL by
+                                // class; START sec[0] = transfer + pack
 } syn_instr;
 
 // instr[first .. first + len * count) is `count` repetitions of `len` instructions with the same
@@ -127,5 +131,33 @@ typedef struct syn_program {
     hb_str dumps;           // what was printed
     hb_str strategy;        // which strategy found it
 } syn_program;
+
+// instr[first .. end) is done `times` times in a step, once for each micro-batch, but what belongs
+// before the micro-batches (a wait for what the first one needs later) in the first alone, and what
+// belongs behind them (reductions of sums) in the last, beside what is left of the backward pass:
+// syn_once. times 1: there are none, and the range is empty.
+typedef struct syn_slot {
+    int first, end, times;
+} syn_slot;
+static inline syn_slot syn_slot_of(const syn_program *p)
+{
+    syn_slot s = {0, p->instr.n, p->g->micro_batches};
+    if (s.times < 2) return (syn_slot){0, 0, 1};
+    while (s.first < p->instr.n && p->instr.p[s.first].turn == IR_BEFORE)
+        s.first++;
+    while (s.end > s.first && p->instr.p[s.end - 1].turn != IR_SLOT)
+        s.end--;
+    return s;
+}
+// Is an instruction of the range done in the first or the last micro-batch alone?
+static inline bool syn_once(const syn_program *p, const syn_slot *s, int instr)
+{
+    return p->instr.p[instr].turn != IR_SLOT && instr >= s->first && instr < s->end;
+}
+// How often an instruction is done in a step.
+static inline int syn_instr_slots(const syn_program *p, const syn_instr *in)
+{
+    return in->turn == IR_SLOT ? p->g->micro_batches : 1;
+}
 
 #endif

@@ -45,7 +45,6 @@
 #define SYN_FEW_TIME   0.5   // of --time-limit, for the problem of few layers [set]
 #define SYN_LEAST_TIME 1e-3  // seconds: a search that begins after the limit has no more [set]
 #define SYN_ENDINGS    3     // searches among few layers whose ends are planned whole [set]
-#define SYN_GIANT      50000 // nodes of all micro-batches: whole only if nothing else fits [tried]
 #define SYN_PROMISE    1.05  // times what few layers promised: more, and they are searched again [set]
 
 // --- additive searches: how near the optimum (candidates.c, explore.c) ---
@@ -185,6 +184,7 @@
 #define SYN_PACK_MOD     4    // places that a loop's buffers may share in turn [set]
 
 // --- checker (certify/) ---
+#define SYN_PROVED_SLOTS  3          // micro-batches of a plan that is proved; beyond, they repeat [set]
 #define SYN_MODP_ELEMENTS 33554432.0 // 2^25: beyond, the modular run is left out [set]
 #define SYN_MODP_ALWAYS   1e300      // elements: no limit, where hapc check asks for it [set]
 #define SYN_MODP_INPUTS   (1 << 20)  // tensors of one call [size]

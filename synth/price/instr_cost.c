@@ -21,13 +21,13 @@ syn_node_cut syn_cut_of_op(const syn_program *p, const syn_instr *in)
     return c;
 }
 
-// What a conversion of several tensors stands for on average.
+// What a conversion of several tensors stands for on average, in all micro-batches.
 static double times_of(const syn_program *p, const syn_instr *in)
 {
     double sum = 0;
     for (int k = 0; k < in->n_in; k++)
         sum += ir_tensor_times(p->g, p->tensors.p[in->in[k]].value);
-    return sum / in->n_in;
+    return sum / in->n_in * syn_instr_slots(p, in);
 }
 
 void syn_price_one(syn_program *p, syn_costs *c, syn_instr *in)

@@ -252,7 +252,7 @@ double syn_matmuls_seconds(const syn_program *p, const syn_members *m)
     for (int c = 0; c < p->mesh->n_classes; c++) {
         double sec = 0;
         for (int i = 0; i < m->n_ops; i++)
-            sec += p->instr.p[m->op[i]].sec[c];
+            sec += p->instr.p[m->op[i]].sec[c] / syn_instr_slots(p, &p->instr.p[m->op[i]]);
         most = fmax(most, sec);
     }
     return most;
@@ -333,7 +333,8 @@ static void search(teams *all, const syn_program *p, const syn_members *m, hb_ar
 {
     const syn_instr *start = &p->instr.p[m->start];
     double most = syn_matmuls_seconds(p, m), put = HUGE_VAL;
-    best->sequential = most + start->sec[0];
+    double alone = start->sec[0] / syn_instr_slots(p, start);
+    best->sequential = most + alone;
     const cost_forms forms = cost_forms_of(start->coll, all->v[0].is.n, !p->no_put);
     for (int i = 0; i < forms.n; i++) {
         cost_form f = forms.form[i];
@@ -355,7 +356,7 @@ static void search(teams *all, const syn_program *p, const syn_members *m, hb_ar
         gpu = gpu || p->cluster->cls[p->mesh->cluster_class[c]].kind == CL_GPU;
     cost_pair as = {.whole = start->coll == COST_ALL_REDUCE, .doubt = all->doubt};
     if (!cost_pair_pays(&as, gpu ? CL_GPU : CL_CPU, best->total,
-                        cost_pair_matmuls(best->chunk, best->n_chunks), most, start->sec[0]))
+                        cost_pair_matmuls(best->chunk, best->n_chunks), most, alone))
         best->n_chunks = 0;
 }
 

@@ -254,12 +254,19 @@ static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost
                                            : COST_COMPUTE;
         e[i].of = in->start;
         e[i].pair = NULL;
+        e[i].round = in->turn == IR_BEFORE  ? COST_FIRST_ROUND
+                     : in->turn == IR_AFTER ? COST_LAST_ROUND
+                                            : COST_EACH_ROUND;
         e[i].put = in->kind == SYN_START && cost_is_put(in->form);
         e[i].quiet = in->kind == SYN_START && quiet[in->axes];
         e[i].stream = in->axes == 2 ? 1 : 0; // the axis inside machines has links of its own
         memcpy(e[i].sec, in->sec, sizeof e[i].sec[0] * (size_t)p->mesh->n_classes);
     }
     fuse_events(p, e);
+    const syn_slot slot = syn_slot_of(p);
+    for (int i = slot.first; i < slot.end; i++)
+        for (int c = 0; c < p->mesh->n_classes && !syn_once(p, &slot, i); c++)
+            e[i].sec[c] /= slot.times; // one micro-batch
     cost_pair_event *pairs = pair_events(scratch, p, e);
     if (s) scale_events(p, s, e, pairs);
     cost_contentions beside[CL_MAX_CLASSES];
@@ -270,7 +277,9 @@ static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost
             contended =
                 contended || beside[c].of[put].compute > 1 || beside[c].of[put].communication > 1;
     }
-    cost_simulate(a, p->mesh->n_classes, contended ? beside : NULL, e, p->instr.n, keep_times, t);
+    cost_simulate(a, p->mesh->n_classes, contended ? beside : NULL, e, p->instr.n,
+                  slot.times > 1 ? &(cost_again){slot.first, slot.end, slot.times} : NULL,
+                  keep_times, t);
     hb_arena_free(scratch);
     return t->total;
 }

@@ -86,7 +86,7 @@ void syn_choose_form(syn_program *p, const syn_costs *c, syn_instr *in)
         if ((x.form[f] == COST_TWO_LEVEL) != (in->form == COST_TWO_LEVEL)) x.sec[f] = HUGE_VAL;
     int best = cost_cheapest(&x);
     in->form = x.form[best];
-    in->sec[0] = x.sec[best];
+    in->sec[0] = syn_instr_slots(p, in) * x.sec[best];
     set_scratch(p, in, syn_scratch_bytes(p, c, in));
     hb_arena_free(scratch);
 }
@@ -96,7 +96,8 @@ void syn_set_form(syn_program *p, const syn_costs *c, syn_instr *in, cost_form f
     in->form = form;
     hb_arena *scratch = hb_arena_new();
     syn_move move = syn_move_of(in);
-    in->sec[0] = syn_list_seconds(c, &move, syn_transfers(scratch, p, in), in->n_in);
+    in->sec[0] = syn_instr_slots(p, in) *
+                 syn_list_seconds(c, &move, syn_transfers(scratch, p, in), in->n_in);
     set_scratch(p, in, syn_scratch_bytes(p, c, in));
     hb_arena_free(scratch);
 }
@@ -127,7 +128,7 @@ static cost_form smallest_form(syn_program *p, const syn_costs *c, const syn_ins
         *bytes = takes;
     }
     hb_assert(best >= 0);
-    *seconds = x.sec[best];
+    *seconds = syn_instr_slots(p, in) * x.sec[best];
     hb_arena_free(scratch);
     return x.form[best];
 }
@@ -147,7 +148,7 @@ typedef struct smalls {
 
 static small find_smallest(smalls *k, syn_program *p, const syn_costs *c, const syn_instr *in)
 {
-    uint64_t h = syn_move_key(p, in);
+    uint64_t h = syn_move_key(p, in) + (uint64_t)in->turn;
     hb_str key = {(const char *)&h, sizeof h};
     int at = in->n_in == 1 ? hb_map_get(k->at, key) : -1;
     if (at >= 0) return k->known.p[at];

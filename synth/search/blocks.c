@@ -12,19 +12,13 @@ typedef struct measure {
     const syn_program *p;
     const ir_again *parts;
     syn_blocks *out;
-    int n_chunks;
-    int *left, *met; // [block * n_chunks + chunk]: last instruction of its forward pass, first that
-                     // needs what it holds; -1, n_instr
+    int *left, *met; // by block: last instruction of its forward pass, first that needs what it
+                     // holds; -1, n_instr
 } measure;
 
 static const ir_node *node_of(const measure *m, const syn_instr *in)
 {
     return in->node >= 0 ? &m->p->g->nodes.p[in->node] : NULL;
-}
-
-static int place_of(const measure *m, const ir_node *n)
-{
-    return (n->block - 1) * m->n_chunks + n->chunk;
 }
 
 // Where a block's values are made: its forward node, or the one that does it again.
@@ -46,7 +40,7 @@ static double seconds_of(const measure *m, const syn_instr *in)
 static void find_places(measure *m)
 {
     const syn_program *p = m->p;
-    int n = m->out->n * m->n_chunks;
+    int n = m->out->n;
     m->left = HB_ARRAY(m->arena, int, n + 1);
     m->met = HB_ARRAY(m->arena, int, n + 1);
     for (int k = 0; k < n; k++) {
@@ -59,11 +53,11 @@ static void find_places(measure *m)
         if (x->block > 0 && m->parts->redo[p->instr.p[i].node])
             m->out->sec[x->block - 1] += seconds_of(m, &p->instr.p[i]);
         if (p->instr.p[i].kind != SYN_OP) continue;
-        if (x->block > 0 && x->phase == IR_FORWARD) m->left[place_of(m, x)] = i;
-        if (x->block > 0 && x->again && i < m->met[place_of(m, x)]) m->met[place_of(m, x)] = i;
+        if (x->block > 0 && x->phase == IR_FORWARD) m->left[x->block - 1] = i;
+        if (x->block > 0 && x->again && i < m->met[x->block - 1]) m->met[x->block - 1] = i;
         for (int k = 0; x->phase != IR_FORWARD && k < x->n_in; k++) {
             const ir_node *from = maker_of(m, x->in[k]);
-            if (from && i < m->met[place_of(m, from)]) m->met[place_of(m, from)] = i;
+            if (from && i < m->met[from->block - 1]) m->met[from->block - 1] = i;
         }
     }
 }
@@ -74,27 +68,23 @@ static void find_bytes(measure *m, const int *birth, const int *death)
 {
     const syn_program *p = m->p;
     int n = m->out->n, classes = m->out->n_classes;
-    double *sum = HB_ARRAY(m->arena, double, n * m->n_chunks * classes + 1);
-    int *done = HB_ARRAY(m->arena, int, n * m->n_chunks + 1);
+    double *sum = HB_ARRAY(m->arena, double, n *classes + 1);
+    int *done = HB_ARRAY(m->arena, int, n + 1);
     for (int i = 0; i < p->instr.n; i++) {
         const ir_node *x = node_of(m, &p->instr.p[i]);
-        if (x && p->instr.p[i].kind == SYN_OP && x->again) done[place_of(m, x)] = i;
+        if (x && p->instr.p[i].kind == SYN_OP && x->again) done[x->block - 1] = i;
     }
     for (int t = 0; t < p->tensors.n; t++) {
         const ir_node *from = maker_of(m, p->tensors.p[t].value);
         if (!from || birth[t] > death[t]) continue;
-        int k = place_of(m, from);
+        int k = from->block - 1;
         bool there = from->again ? birth[t] <= done[k] && death[t] > done[k]
                                  : birth[t] <= m->left[k] && death[t] >= m->met[k];
         for (int c = 0; there && c < classes; c++)
             sum[k * classes + c] +=
                 (double)p->tensors.p[t].bytes[c] * ir_tensor_times(p->g, p->tensors.p[t].value);
     }
-    for (int b = 0; b < n; b++)
-        for (int k = 0; k < m->n_chunks; k++)
-            for (int c = 0; c < classes; c++)
-                m->out->bytes[b * classes + c] =
-                    fmax(m->out->bytes[b * classes + c], sum[(b * m->n_chunks + k) * classes + c]);
+    memcpy(m->out->bytes, sum, sizeof *sum * (size_t)(n * classes));
 }
 
 // At each instruction the first j blocks are between their passes.
@@ -106,8 +96,8 @@ static void find_room(measure *m, const int *birth, const int *death)
     int n = p->instr.n, classes = b->n_classes;
     int *between = HB_ARRAY(m->arena, int, n + 1);
     int *change = HB_ARRAY(m->arena, int, b->n + 1), *first = HB_ARRAY(m->arena, int, n + 2);
-    int *who = HB_ARRAY(m->arena, int, 2 * b->n * m->n_chunks + 1);
-    for (int k = 0; k < b->n * m->n_chunks; k++) { // sorted by position
+    int *who = HB_ARRAY(m->arena, int, 2 * b->n + 1);
+    for (int k = 0; k < b->n; k++) { // sorted by position
         if (m->left[k] < 0 || m->met[k] <= m->left[k] + 1) continue;
         first[m->left[k] + 2]++;
         first[m->met[k] + 1]++;
@@ -115,14 +105,14 @@ static void find_room(measure *m, const int *birth, const int *death)
     for (int i = 0; i <= n; i++)
         first[i + 1] += first[i];
     int *next = hb_copy(m->arena, first, sizeof *first * (size_t)(n + 2));
-    for (int k = 0; k < b->n * m->n_chunks; k++) {
+    for (int k = 0; k < b->n; k++) {
         if (m->left[k] < 0 || m->met[k] <= m->left[k] + 1) continue;
         who[next[m->left[k] + 1]++] = k + 1;
         who[next[m->met[k]]++] = -(k + 1);
     }
     for (int i = 0, j = 0; i <= n; i++) {
         for (int e = first[i]; e < first[i + 1]; e++)
-            change[(abs(who[e]) - 1) / m->n_chunks] += who[e] > 0 ? 1 : -1;
+            change[abs(who[e]) - 1] += who[e] > 0 ? 1 : -1;
         if (first[i] < first[i + 1])
             for (j = 0; j < b->n && change[j] > 0; j++) {}
         between[i] = j;
@@ -164,8 +154,7 @@ syn_blocks syn_blocks_of(hb_arena *a, const syn_program *p, const ir_again *part
     for (int i = 0; i < (n + 1) * classes; i++)
         b.room[i] = b.capacity[i % classes];
     hb_arena *scratch = hb_arena_new();
-    measure m = {scratch, p,   parts, &b, p->g->micro_batches > 1 ? p->g->micro_batches : 1,
-                 NULL,    NULL};
+    measure m = {scratch, p, parts, &b, NULL, NULL};
     int *birth = HB_ARRAY(scratch, int, p->tensors.n + 1),
         *death = HB_ARRAY(scratch, int, p->tensors.n + 1);
     syn_lifetimes(p, birth, death);

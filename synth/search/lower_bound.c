@@ -63,6 +63,7 @@ double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors 
             double launch, n_c = cl->cls[c].n_ranks;
             x.sec[c] = cost_op_least(m, c, g->nodes.p[n].op, flops, bytes, &launch) / n_c;
             x.sec[c] += cl->n_machines > 1 ? launch / n_c : launch;
+            x.sec[c] *= ir_node_slots(g, n);
             // In a group such an op may cost no more than what others pay for it.
             bool cheap = flags & (IR_EACH | IR_ROWS) || f->joined[n];
             if (cheap && cl->cls[c].kind == CL_GPU) x.sec[c] = 0;

@@ -169,7 +169,9 @@ static void add_op(ratio_lp *l, const syn_instr *in)
     int n = instr_uses(l, in, u);
     double whole[CL_MAX_CLASSES] = {-1};
     for (int c = 0; c < l->n_classes; c++) {
-        double launch = ir_node_times(l->p->g, in->node >= 0 ? in->node : 0) *
+        int node = in->node >= 0 ? in->node : 0; // a conversion may stand before its node
+        double launch = ir_node_times(l->p->g, node) / ir_node_slots(l->p->g, node) *
+                        syn_instr_slots(l->p, in) *
                         cost_launch(l->m->m, l->p->mesh->cluster_class[c]);
         bool idle = false;
         for (int i = 0; i < n; i++)
@@ -226,7 +228,7 @@ static void add_padded(ratio_lp *l, const syn_instr *in, int k, double exposed)
     int n = tensor_uses(l, cut, u);
     cl_link link = syn_axes_link(l->m, in->axes);
     double bytes =
-        ir_tensor_times(l->p->g, src->value) *
+        ir_tensor_times(l->p->g, src->value) * syn_instr_slots(l->p, in) *
         (double)(ir_elements(&l->p->g->tensors.p[src->value]) * ir_dtype_bytes(src->dtype));
     for (int i = 0; i < n; i++) {
         int axis = l->slot[u[i].slot].axis;

@@ -337,22 +337,20 @@ static bool same_place(const ending *x, const ending *y)
                0;
 }
 
-// Of endings that may be the best, the one that promises most; those of so many chunks that the
-// whole would be a giant come last. Not one on the same devices with as many chunks as one before.
+// Of endings that may be the best, the one that promises most. Not one on the same devices with as
+// many chunks as one before.
 static ending *next_ending(const planner *whole, planner *few, const bool *done)
 {
     ending *next = NULL;
-    for (int pass = 0; pass < 2 && !next; pass++)
-        for (int i = 0; i < few->endings.n; i++) {
-            ending *e = &few->endings.p[i];
-            bool giant = e->chunks * whole->step->nodes.n > SYN_GIANT;
-            bool skip = done[i] || (giant && (pass == 0 || fitting(whole)));
-            skip = skip || (fitting(whole) && e->sec * (1 + SYN_WISH_GAIN) > whole->plain_sec);
-            for (int k = 0; k < few->endings.n && !skip; k++)
-                skip = done[k] && few->endings.p[k].chunks == e->chunks &&
-                       same_place(&few->endings.p[k], e);
-            if (!skip && (!next || e->sec < next->sec)) next = e;
-        }
+    for (int i = 0; i < few->endings.n; i++) {
+        ending *e = &few->endings.p[i];
+        bool skip = done[i];
+        skip = skip || (fitting(whole) && e->sec * (1 + SYN_WISH_GAIN) > whole->plain_sec);
+        for (int k = 0; k < few->endings.n && !skip; k++)
+            skip = done[k] && few->endings.p[k].chunks == e->chunks &&
+                   same_place(&few->endings.p[k], e);
+        if (!skip && (!next || e->sec < next->sec)) next = e;
+    }
     return next;
 }
 

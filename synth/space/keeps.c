@@ -103,7 +103,9 @@ syn_keeps *syn_keeps_build(hb_arena *a, const syn_space *s, int t)
     bool input = s->costs->passing > 0 && s->g->tensors.p[t].kind == IR_INPUT;
     for (int i = 0; i < n; i++) {
         bool copied = keep[i].copy >= 0;
-        if (copied) out->cost[i] += st->cost[keep[i].state * st->n + keep[i].copy];
+        if (copied)
+            out->cost[i] +=
+                syn_made_times(s->g, t) * st->cost[keep[i].state * st->n + keep[i].copy];
         if (input || syn_long_lived(s->g, s->kinds, t))
             out->cost[i] += st->bytes[keep[i].state] + (copied ? st->bytes[keep[i].copy] : 0);
     }

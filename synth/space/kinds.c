@@ -131,9 +131,17 @@ bool syn_long_lived(const ir_graph *g, const syn_kinds *k, int tensor)
     if (t->kind == IR_PARAM || t->kind == IR_BUFFER) return true;
     if (t->producer < 0) return false;
     ir_phase born = g->nodes.p[t->producer].phase;
+    ir_turn turn = g->nodes.p[t->producer].turn;
     for (int u = k->first_use[tensor]; u < k->first_use[tensor + 1]; u++)
-        if (g->nodes.p[k->uses[u][0]].phase > born) return true;
+        if (g->nodes.p[k->uses[u][0]].phase > born || g->nodes.p[k->uses[u][0]].turn > turn)
+            return true;
     return false;
+}
+
+int syn_made_times(const ir_graph *g, int tensor)
+{
+    int p = g->tensors.p[tensor].producer;
+    return p < 0 || g->nodes.p[p].adds ? 1 : ir_node_slots(g, p);
 }
 
 bool syn_feeds_update(const ir_graph *g, const syn_kinds *k, int tensor)
@@ -195,7 +203,8 @@ static void number_tensors(const maker *m)
         if (!is_variable(m, t)) continue;
         uint64_t keep[4] = {(uint64_t)k->tensor[t], ten->kind,
                             syn_is_small(m->g, m->opt, t) | syn_long_lived(m->g, k, t) << 1 |
-                                syn_feeds_update(m->g, k, t) << 2,
+                                syn_feeds_update(m->g, k, t) << 2 |
+                                (syn_made_times(m->g, t) > 1) << 3,
                             m->opt->pins ? m->opt->pins->of[t] : 0};
         k->kept[t] = number_of(&kept, keep, sizeof keep, &fresh);
         if (fresh) HB_PUSH(m->arena, &first_kept, t);
@@ -212,7 +221,8 @@ static int node_key(const maker *m, int node, uint64_t *key)
     const ir_node *n = &m->g->nodes.p[node];
     const ir_rule *r = &m->f->rule[node];
     int at = 0;
-    key[at++] = (uint64_t)n->op << 32 | (uint64_t)n->phase;
+    key[at++] = (uint64_t)n->op << 32 | (uint64_t)n->phase << 8 | (uint64_t)n->turn << 1 |
+                (uint64_t)n->adds;
     key[at++] = (uint64_t)n->n_in << 8 | (uint64_t)n->n_out;
     memcpy(&key[at++], &n->more, sizeof n->more);
     for (int i = 0; i < r->n_factors; i++) {

@@ -54,6 +54,9 @@ bool syn_is_small(const ir_graph *g, const syn_options *opt, int tensor); // a p
 // Does the tensor take memory at the turn of the step: parameters, what is saved for the backward
 // pass, gradients that wait for the update?
 bool syn_long_lived(const ir_graph *g, const syn_kinds *k, int tensor);
+// How often a conversion of the tensor is made, where it is made: in every micro-batch, but for
+// what they share and for their sums.
+int syn_made_times(const ir_graph *g, int tensor);
 bool syn_feeds_update(const ir_graph *g, const syn_kinds *k, int tensor);
 // Is this operand written in place (an optimizer's parameter or moment)?
 bool syn_writes_home(const ir_graph *g, int node, int operand);

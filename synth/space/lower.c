@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "synth/price/instr_cost.h"
 #include "synth/price/transport.h"
 
 typedef struct lowering {
@@ -15,6 +16,8 @@ typedef struct lowering {
     int *kept, *copy; // by graph tensor: buffer, -1
     int *state;       // by graph tensor without a variable: the state its buffer is in
     int *gradient;    // by parameter: graph tensor, -1
+    int *maker;       // by graph tensor: the instruction that makes it
+    ir_turn turn;     // of the instructions that are made
     hb_map *known;    // (list of states, from, to) -> moves
     HB_VEC(syn_move) moves;
 } lowering;
@@ -46,6 +49,7 @@ static int *one(lowering *l, int i)
 static void emit_move(lowering *l, const syn_move *move, int from, int to, int node)
 {
     syn_instr in = {.node = node,
+                    .turn = l->turn,
                     .n_in = 1,
                     .n_out = 1,
                     .in = one(l, from),
@@ -65,7 +69,8 @@ static void emit_move(lowering *l, const syn_move *move, int from, int to, int n
     in.reduce_max = move->reduce_max;
     if (move->scratch > 0) in.scratch = new_scratch(l, move->scratch);
     HB_PUSH(l->arena, &l->p->instr, in);
-    syn_instr wait = {.kind = SYN_WAIT, .node = node, .scratch = -1, .start = l->p->instr.n - 1};
+    syn_instr wait = {
+        .kind = SYN_WAIT, .node = node, .turn = l->turn, .scratch = -1, .start = l->p->instr.n - 1};
     HB_PUSH(l->arena, &l->p->instr, wait);
 }
 
@@ -144,6 +149,36 @@ static void declare_homes(lowering *l)
     }
 }
 
+// Where what is made of a tensor belongs that all its readers share: with the tensor, but that sums
+// are complete behind the last micro-batch.
+static ir_turn turn_of(const ir_graph *g, int t)
+{
+    int p = g->tensors.p[t].producer;
+    return p < 0 ? IR_BEFORE : g->nodes.p[p].adds ? IR_AFTER : g->nodes.p[p].turn;
+}
+
+static int convert_in(lowering *l, ir_turn turn, int buffer, int i, int j, int node)
+{
+    ir_turn now = l->turn;
+    l->turn = turn;
+    buffer = convert(l, buffer, i, j, -1, node);
+    l->turn = now;
+    return buffer;
+}
+
+// A sum over micro-batches begins with zeros, which are made in the state that it is in: zeros are
+// parts of a sum, too.
+static int zeros(lowering *l, int t, int want)
+{
+    syn_instr *full = &l->p->instr.p[l->maker[t]];
+    syn_tensor *x = &l->p->tensors.p[l->kept[t]];
+    x->state = l->s->states[t]->s[want];
+    syn_local_bytes(l->s->costs, t, &x->state, x->bytes);
+    syn_node_cut cut = syn_cut_of_op(l->p, full);
+    syn_node_seconds(l->s->costs, full->node, &cut, full->sec);
+    return l->kept[t];
+}
+
 // The buffer an operand reads, converted from whichever of the kept ones is nearest.
 static int operand(lowering *l, int node, int i)
 {
@@ -151,14 +186,16 @@ static int operand(lowering *l, int node, int i)
     int t = g->nodes.p[node].in[i], want = sharding_of(l, node)->in[i];
     const syn_states *st = l->s->states[t];
     if (g->tensors.p[t].kind == IR_STATE) return l->kept[t];
+    if (g->nodes.p[node].adds && i == 0) return zeros(l, t, want);
     if (l->s->tensor_var[t] < 0) // one consumer: straight from the producer
-        return convert(l, l->kept[t], l->state[t], want, -1, node);
+        return convert_in(l, turn_of(g, t), l->kept[t], l->state[t], want, node);
     syn_keep keep = l->c->keep[t];
     double from_kept = st->cost[keep.state * st->n + want];
     if (keep.copy < 0 || syn_writes_home(g, node, i) ||
         from_kept <= st->cost[keep.copy * st->n + want])
         return convert(l, l->kept[t], keep.state, want, -1, node);
-    if (l->copy[t] < 0) l->copy[t] = convert(l, l->kept[t], keep.state, keep.copy, -1, node);
+    if (l->copy[t] < 0)
+        l->copy[t] = convert_in(l, turn_of(g, t), l->kept[t], keep.state, keep.copy, node);
     return convert(l, l->copy[t], keep.copy, want, -1, node);
 }
 
@@ -171,7 +208,7 @@ static void reduce_early(lowering *l, int t, int node)
     if ((have->ax[0].kind != SYN_P && have->ax[1].kind != SYN_P) || l->s->first_use[t + 1] != u + 1)
         return;
     int want = sharding_of(l, l->s->uses[u][0])->in[l->s->uses[u][1]];
-    l->kept[t] = convert(l, l->kept[t], l->state[t], want, -1, node);
+    l->kept[t] = convert_in(l, turn_of(l->p->g, t), l->kept[t], l->state[t], want, node);
     l->state[t] = want;
 }
 
@@ -181,8 +218,10 @@ static void lower_node(lowering *l, int node)
     const ir_node *n = &g->nodes.p[node];
     const syn_sharding *sharding = sharding_of(l, node);
     bool in_place = ir_op_of(n->op)->flags & IR_IN_PLACE;
+    l->turn = n->turn;
     syn_instr op = {.kind = SYN_OP,
                     .node = node,
+                    .turn = n->turn,
                     .n_in = n->n_in,
                     .n_out = n->n_out,
                     .scratch = -1,
@@ -192,22 +231,25 @@ static void lower_node(lowering *l, int node)
     for (int i = 0; i < n->n_in; i++)
         op.in[i] = operand(l, node, i);
     for (int o = 0; o < n->n_out; o++)
-        op.out[o] = in_place
+        op.out[o] = in_place || n->adds
                         ? op.in[o]
                         : new_buffer(l, n->out[o], &l->s->states[n->out[o]]->s[sharding->out[o]],
                                      SYN_ROLE_VALUE);
+    if (n->adds) l->p->tensors.p[op.out[0]].value = n->out[0];
     for (int c = 0; c < l->p->mesh->n_classes; c++)
         op.sec[c] = l->s->shardings[node]->sec[l->c->sharding[node] * l->p->mesh->n_classes + c];
     HB_PUSH(l->arena, &l->p->instr, op);
     for (int o = 0; o < n->n_out; o++) {
         int t = n->out[o];
+        l->maker[t] = l->p->instr.n - 1;
         if (in_place) { // back home if the optimizer worked in another state
             int old = n->in[o];
             if (op.in[o] != l->kept[old])
                 convert(l, op.in[o], sharding->in[o], l->c->keep[old].state, l->kept[old], node);
             l->kept[t] = l->kept[old];
         } else if (l->s->tensor_var[t] >= 0) {
-            l->kept[t] = convert(l, op.out[o], sharding->out[o], l->c->keep[t].state, -1, node);
+            l->kept[t] = convert_in(l, turn_of(g, t), op.out[o], sharding->out[o],
+                                    l->c->keep[t].state, node);
         } else {
             l->kept[t] = op.out[o];
             l->state[t] = sharding->out[o];
@@ -239,6 +281,30 @@ static void close_updates(lowering *l)
     }
 }
 
+// What becomes of a sum stands with its last addend, where the rest of the backward pass may hide
+// it.
+static ir_turn place_of(const syn_program *p, const syn_instr *in)
+{
+    return in->turn == IR_AFTER ? p->g->nodes.p[in->node].turn : in->turn;
+}
+
+// What stands before the micro-batches, in them and behind them, each in the order it was made.
+static void in_turn(syn_program *p)
+{
+    if (p->g->micro_batches < 2) return;
+    hb_arena *a = hb_arena_new();
+    int n = p->instr.n, *to = HB_ARRAY(a, int, n + 1), at = 0;
+    const syn_instr *old = hb_copy(a, p->instr.p, sizeof *old * (size_t)n);
+    for (ir_turn turn = IR_BEFORE; turn <= IR_AFTER; turn++)
+        for (int i = 0; i < n; i++)
+            if (place_of(p, &old[i]) == turn) to[i] = at++;
+    for (int i = 0; i < n; i++) {
+        p->instr.p[to[i]] = old[i];
+        if (old[i].kind == SYN_WAIT) p->instr.p[to[i]].start = to[old[i].start];
+    }
+    hb_arena_free(a);
+}
+
 syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
 {
     const ir_graph *g = s->g;
@@ -265,6 +331,7 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
     l.copy = HB_ARRAY(a, int, g->tensors.n);
     l.state = HB_ARRAY(a, int, g->tensors.n);
     l.gradient = HB_ARRAY(a, int, g->tensors.n);
+    l.maker = HB_ARRAY(a, int, g->tensors.n);
     for (int t = 0; t < g->tensors.n; t++)
         p->home[t] = p->grad[t] = l.kept[t] = l.copy[t] = l.gradient[t] = -1;
     for (int k = 0; k < g->grads.n; k += 2)
@@ -274,10 +341,12 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
     declare_homes(&l);
     for (int n = 0; n < g->nodes.n; n++)
         lower_node(&l, n);
+    l.turn = g->micro_batches > 1 ? IR_AFTER : IR_BEFORE;
     close_updates(&l);
     if (g->loss >= 0)
         p->loss = convert(&l, l.kept[g->loss], value_state(&l, g->loss), 0, -1,
                           g->tensors.p[g->loss].producer);
+    in_turn(p);
     syn_place_sym(p);
     return p;
 }

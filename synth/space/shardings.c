@@ -217,8 +217,8 @@ static void apply_strategy(builder *b)
     if (n > 0) b->v.n = n;
 }
 
-// What memory costs of the optimizer state that lies with the node itself, and of what is there
-// while it runs.
+// What memory costs of the optimizer state or the sum that lies with the node itself, and of what
+// is there while it runs.
 static double state_price(const builder *b, const syn_sharding *sharding)
 {
     double sec = 0, passing = b->s->costs->passing;
@@ -227,6 +227,8 @@ static double state_price(const builder *b, const syn_sharding *sharding)
         if (moment || passing > 0)
             sec += (moment ? 1 : passing) * states_of(b, false, i)->bytes[sharding->in[i]];
     }
+    if (b->s->memory_price && b->n->adds) // a sum is there through all micro-batches
+        sec += states_of(b, true, 0)->bytes[sharding->out[0]];
     for (int i = 0; b->s->memory_price && passing > 0 && i < b->n->n_out; i++)
         sec += passing * states_of(b, true, i)->bytes[sharding->out[i]];
     return sec;

@@ -46,7 +46,7 @@ static double *direct_table(hb_arena *a, const syn_shardings *p, int out, const 
     return t;
 }
 
-static double *edge_table(hb_arena *a, const syn_space *s, const syn_table *t, const syn_states *st)
+static double *one_table(hb_arena *a, const syn_space *s, const syn_table *t, const syn_states *st)
 {
     const syn_shardings *p = t->producer >= 0 ? s->shardings_of[t->producer] : NULL;
     const syn_shardings *c = t->consumer >= 0 ? s->shardings_of[t->consumer] : NULL;
@@ -62,6 +62,35 @@ static double *edge_table(hb_arena *a, const syn_space *s, const syn_table *t, c
         return direct_table(a, p, t->out, c, t->in, st);
     }
     return NULL;
+}
+
+// How often a conversion of this table is made in a step (lower.c: what is read straight from its
+// maker is converted where it is made).
+static int table_times(const syn_space *s, const syn_table *t)
+{
+    int producer = t->producer >= 0 ? s->kinds->a_node[t->producer] : -1;
+    int consumer = t->consumer >= 0 ? s->kinds->a_node[t->consumer] : -1;
+    if (producer < 0) return ir_node_slots(s->g, consumer);
+    return s->g->nodes.p[producer].adds ? 1 : ir_node_slots(s->g, producer);
+}
+
+static double *edge_table(hb_arena *a, const syn_space *s, const syn_table *t, const syn_states *st)
+{
+    double *table = one_table(a, s, t, st);
+    int n = table_times(s, t), size = 0;
+    // A sum's zeros are made as it wants them.
+    bool zeros = t->kind == SYN_EDGE_DIRECT && t->in == 0 &&
+                 s->g->nodes.p[s->kinds->a_node[t->consumer]].adds;
+    if (n == 1 && !zeros) return table;
+    if (t->kind == SYN_EDGE_MADE)
+        size = s->shardings_of[t->producer]->n * s->keeps_of[t->kept]->n;
+    else if (t->kind == SYN_EDGE_DIRECT)
+        size = s->shardings_of[t->producer]->n * s->shardings_of[t->consumer]->n;
+    else
+        size = s->keeps_of[t->kept]->n * s->shardings_of[t->consumer]->n;
+    for (int i = 0; i < size; i++)
+        table[i] = zeros ? 0 : n * table[i];
+    return table;
 }
 
 // Two facts that leave a pinned tensor no state: its pins, or a pin and the strategy.
@@ -237,7 +266,9 @@ syn_space *syn_space_without(hb_arena *a, const syn_space *s, int t, int from, i
         syn_keep keep = s->keeps[t]->keep[k];
         if (keep.copy < 0) continue;
         int way = keep.state * st->n + keep.copy;
-        cost[k] = isinf(st->cost[way]) ? HUGE_VAL : cost[k] + st->cost[way] - old->cost[way];
+        cost[k] = isinf(st->cost[way])
+                      ? HUGE_VAL
+                      : cost[k] + syn_made_times(s->g, t) * (st->cost[way] - old->cost[way]);
     }
     unary[var] = cost;
     p->unary = unary;

@@ -171,6 +171,7 @@ static double passing_price(const syn_space *s, const syn_states *st, const stru
     if (!s->memory_price || s->costs->passing <= 0) return 0;
     for (int c = 0; c < s->mesh->n_classes; c++)
         sec += s->memory_price[c] * (double)m->scratch;
+    if (s->g->micro_batches > 1) sec /= s->g->micro_batches; // costs count for each, memory for all
     return s->costs->passing * sec;
 }
 

@@ -34,7 +34,8 @@ static cost_event until(int of)
 #define RUN(n_classes, t, ...)                                                                     \
     do {                                                                                           \
         cost_event e_[] = {__VA_ARGS__};                                                           \
-        cost_simulate(arena, (n_classes), NULL, e_, (int)(sizeof e_ / sizeof *e_), true, &(t));    \
+        cost_simulate(arena, (n_classes), NULL, e_, (int)(sizeof e_ / sizeof *e_), NULL, true,     \
+                      &(t));                                                                       \
     } while (0)
 
 START_TEST(one_class_in_a_row)
@@ -180,7 +181,7 @@ START_TEST(nothing_takes_no_time)
 {
     cost_timeline t;
     cost_event none[1] = {{0}};
-    cost_simulate(arena, 3, NULL, none, 0, false, &t);
+    cost_simulate(arena, 3, NULL, none, 0, NULL, false, &t);
     ck_assert_double_eq(t.total, 0);
     ck_assert_ptr_null(t.begin);
     RUN(1, t, work(0, 0), begin(0, 0), until(1));
@@ -288,7 +289,7 @@ START_TEST(random_programs_equal_time_steps)
             if (kind == COST_WAIT) e[i].of = started[draw(n_started)];
         }
         cost_timeline t;
-        cost_simulate(arena, n_classes, NULL, e, n, false, &t);
+        cost_simulate(arena, n_classes, NULL, e, n, NULL, false, &t);
         by_steps(n_classes, e, n, &total, stalled, &hidden);
         ck_assert_double_eq(t.total, total);
         for (int c = 0; c < n_classes; c++)
@@ -301,7 +302,8 @@ END_TEST
 #define BESIDE(k, n_classes, t, ...)                                                               \
     do {                                                                                           \
         cost_event e_[] = {__VA_ARGS__};                                                           \
-        cost_simulate(arena, (n_classes), (k), e_, (int)(sizeof e_ / sizeof *e_), true, &(t));     \
+        cost_simulate(arena, (n_classes), (k), e_, (int)(sizeof e_ / sizeof *e_), NULL, true,      \
+                      &(t));                                                                       \
     } while (0)
 
 // Computing is 1.5 times slower beside communication, communication twice.
@@ -363,7 +365,7 @@ START_TEST(a_quiet_collective_slows_nothing)
                           {.kind = COST_COMPUTE, .sec = {10}},
                           {.kind = COST_WAIT, .of = 0}};
         cost_timeline t;
-        cost_simulate(arena, 1, k, e, 3, false, &t);
+        cost_simulate(arena, 1, k, e, 3, NULL, false, &t);
         // Beside each other for 8, of which the op gets 16 / 3 done.
         ck_assert_double_eq_tol(t.total, quiet ? 10 : 8 + 10 - 16 / 3.0, 1e-12);
         ck_assert_double_eq_tol(t.comm, quiet ? 4 : 8, 1e-12);
@@ -393,9 +395,9 @@ START_TEST(contention_lies_between)
             if (kind == COST_WAIT) e[i].of = started[draw(n_started)];
         }
         cost_timeline free_t, one, t;
-        cost_simulate(arena, n_classes, NULL, e, n, false, &free_t);
-        cost_simulate(arena, n_classes, none, e, n, false, &one);
-        cost_simulate(arena, n_classes, k, e, n, false, &t);
+        cost_simulate(arena, n_classes, NULL, e, n, NULL, false, &free_t);
+        cost_simulate(arena, n_classes, none, e, n, NULL, false, &one);
+        cost_simulate(arena, n_classes, k, e, n, NULL, false, &t);
         ck_assert_double_eq_tol(one.total, free_t.total, 1e-9);
         ck_assert_double_eq_tol(one.hidden, free_t.hidden, 1e-9);
         ck_assert_double_ge(t.total, free_t.total - 1e-9);
