@@ -488,7 +488,8 @@ static void put_device(hb_buf *out, const wording *w, const device_row *d)
     const class_times *t = &w->t->of[d->cls];
     const cl_class *k = &w->p->cluster->cls[d->cluster_cls];
     double used = (double)(w->p->peak_bytes[d->cls] + syn_workspace_bytes(w->p, d->cls));
-    hb_printf(out, "%6.*s  %8.*s  %8.*s  %8.*s of %.*s\n", HB_ARG(say_percent(a, d->share)),
+    hb_str share = d->share > 0 && d->share < 1e-3 ? HB_STR("<0.1 %") : say_percent(a, d->share);
+    hb_printf(out, "%6.*s  %8.*s  %8.*s  %8.*s of %.*s\n", HB_ARG(share),
               HB_ARG(say_sec(a, t->compute)), HB_ARG(say_sec(a, t->exposed + t->waiting)),
               HB_ARG(emit_bytes(a, used)), HB_ARG(emit_bytes(a, (double)k->capacity)));
 }
