@@ -197,6 +197,26 @@ static void inside_pairs(const syn_program *p, step_times *t)
     }
 }
 
+// Of micro-batches the timeline shows some and counts all: what is seen, in proportion to that.
+static void count_rounds(const emit_plan *e, step_times *t)
+{
+    const cost_timeline *line = &e->res->timeline;
+    for (int c = 0; c < t->n_classes && line->round > 0; c++) {
+        class_times *k = &t->of[c];
+        double idle = k->exposed + k->waiting, more = t->total - line->busy[c];
+        double seen = k->phase[0] + k->phase[1] + k->phase[2];
+        double work = seen > 0 ? line->busy[c] / seen : 1;
+        double wait = idle > 0 ? fmax(0, more) / idle : 0;
+        k->compute = line->busy[c];
+        for (int phase = 0; phase < 3; phase++)
+            k->phase[phase] *= work;
+        k->exposed *= wait;
+        k->waiting *= wait;
+        for (int i = 0; c == t->busiest && i < e->p->instr.n; i++)
+            t->exposed[i] *= wait;
+    }
+}
+
 step_times *step_times_of(hb_arena *a, const emit_plan *e)
 {
     const syn_program *p = e->p;
@@ -226,5 +246,6 @@ step_times *step_times_of(hb_arena *a, const emit_plan *e)
     }
     share_exposed(a, t, p->mesh->n_axes, &idle);
     inside_pairs(p, t);
+    count_rounds(e, t);
     return t;
 }

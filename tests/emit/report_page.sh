@@ -50,6 +50,7 @@ plan moe examples/bert-moe/graph.json clusters/hap-paper.yaml
 plan two-axes examples/mlp/graph.json clusters/laptop2x2.yaml --mesh machine
 plan one examples/mlp/graph.json clusters/laptop1.yaml
 plan variant examples/gpt2-tiny/graph.json clusters/laptop3.yaml --micro-batches 2 --recompute 1
+plan four examples/gpt2-tiny/graph.json clusters/laptop3.yaml --micro-batches 4
 plan pairs examples/gpt2-tiny/graph.json clusters/laptop-peers.yaml --pin 'transformer.h.*.mlp.c_fc=S(2)' \
     --pin 'transformer.h.*.add*=S(0)'
 grep -q '"consumer":true' "$work/pairs/report.html" || {
