@@ -232,6 +232,18 @@ static void attention_bwd(walk *w, const syn_instr *in)
     }
 }
 
+// Sums of as many columns that one kernel may do together with `in`, itself among them.
+static int64_t sums_alike(const walk *w, const syn_instr *in)
+{
+    int64_t n = 0, y = last(w, in->out[0]);
+    for (int i = 0; i < w->p->instr.n && n < IR_CUDA_MOST_SUMS; i++) {
+        const syn_instr *x = &w->p->instr.p[i];
+        if (x->kind == SYN_OP && x->n_out > 0 && last(w, x->out[0]) == y)
+            n += ir_op_of(w->p->g->nodes.p[x->node].op)->role == IR_ROLE_columns;
+    }
+    return n;
+}
+
 static void op(walk *w, const syn_instr *in)
 {
     const ir_node *n = &w->p->g->nodes.p[in->node];
@@ -264,7 +276,8 @@ static void op(walk *w, const syn_instr *in)
         break;
     case IR_ROLE_columns: { // with others beside it
         int64_t cells = rows(w, in->out[0]) * y, parts = IR_CUDA_COLUMN_PARTS * y;
-        takes(w, IR_CUDA_MOST_SUMS * (cells > parts ? cells : parts) * 4);
+        int64_t one = (cells > parts ? cells : parts) * 4;
+        if (IR_CUDA_MOST_SUMS * one > w->work) takes(w, sums_alike(w, in) * one);
         break;
     }
     case IR_ROLE_square: // with others and what adds them up

@@ -73,6 +73,7 @@
 #define SYN_DISCOUNT        0.3  // of communication's price: a search that lets it hide [tried]
 #define SYN_DEEP_DISCOUNT   0.1  // the same again [tried]
 #define SYN_HIDDEN          0.5, 0.25 // of the price of a transfer that may hide [tried]
+#define SYN_PUT_SHARE       0.8  // of memory, from which plans without one-sided puts are searched for [set]
 #define SYN_HIDE_WAITS      0.02 // of the step: plans that wait less have nothing to hide [tried]
 #define SYN_HIDE_ROUNDS     3    // such looks at the best plan, while they gain [set]
 #define SYN_HIDDEN_LATER    0.35, 0.15 // the same at a second look [tried]

@@ -297,6 +297,7 @@ static bool homes_fit(pool *p, const syn_space *s)
 
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice)
 {
+    p->b->costs->no_put = p->no_put;
     candidate c = simulate(p, arena, space, choice, true);
     double additive = c.additive;
     bool looked = c.placed || c.share > 1 || p->careful;
@@ -311,8 +312,8 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
         p->b->costs->no_put = true;
         candidate still = simulate(p, arena, space, choice, false);
         if (still.fits || still.share < c.share) c = still;
-        p->b->costs->no_put = false;
     }
+    p->b->costs->no_put = false;
     c.arena = arena;
     c.space = space;
     c.additive = additive;
@@ -329,7 +330,7 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     for (int c = 0; price && c < mesh->n_classes; c++)
         price[c] = o->price / (double)p->m->cluster->cls[mesh->cluster_class[c]].capacity;
     // Where memory is short, one-sided puts are what a plan may have, and nothing that it rests on.
-    p->b->costs->no_put = o->price > 0 && !p->thrifty;
+    p->b->costs->no_put = p->no_put || (o->price > 0 && !p->thrifty);
     p->b->costs->passing = p->spare ? 1.0 / p->g->nodes.n : 0;
     p->b->costs->slack = o->slack;
     syn_space *space = syn_space_build(

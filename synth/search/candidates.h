@@ -77,6 +77,7 @@ typedef struct pool {
     bool doubtful; // a plan was rejected by its certificate: leaders are placed and proved at once
     hb_str rejected;        // the checker's last words, if a plan was
     bool thrifty;           // memory has a price although there is enough
+    bool no_put;            // no one-sided puts, whatever memory costs
     HB_VEC(board *) boards; // the first n_whole of them over all devices
     int n_whole;
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted

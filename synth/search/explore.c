@@ -753,22 +753,22 @@ static void explore_meshes(pool *p)
     candidate first[SYN_MAX_MESHES] = {{0}};
     bool have[SYN_MAX_MESHES] = {false};
     double at[SYN_MAX_MESHES];
-    hb_assert(p->boards.n <= SYN_MAX_MESHES);
-    for (int i = 0; i < p->boards.n; i++) {
+    hb_assert(p->n_whole <= SYN_MAX_MESHES);
+    for (int i = 0; i < p->n_whole; i++) {
         p->b = p->boards.p[i];
         p->b->tried.n = 0;
         have[i] = first_plan(p, start[0], i > 0 && have[0] ? &first[0] : NULL, &first[i]);
         at[i] = have[i] ? first[i].sec * (first[i].fits ? 1 : SYN_UNFIT) : HUGE_VAL;
     }
-    bool swap = p->boards.n == 2 && at[1] < at[0];
-    for (int k = 0; k < p->boards.n; k++) {
+    bool swap = p->n_whole == 2 && at[1] < at[0];
+    for (int k = 0; k < p->n_whole; k++) {
         int i = swap ? 1 - k : k;
         bool behind =
             k > 0 && p->best.program && at[i] > p->best.sec * (large(p) ? 1 : SYN_MESH_BEHIND);
         p->b = p->boards.p[i];
         if (k == 0 && have[i]) {
             double beat = p->opt->beat_sec;
-            bool other = p->boards.n == 2 && have[1 - i] && first[1 - i].fits;
+            bool other = p->n_whole == 2 && have[1 - i] && first[1 - i].fits;
             if (other) beat = beat > 0 ? fmin(beat, at[1 - i]) : at[1 - i];
             syn_starting_ratio starting = start[0];
             candidate second;
@@ -809,6 +809,23 @@ static void be_thrifty(pool *p)
     p->thrifty = false;
 }
 
+// Where memory binds, once more without one-sided puts: what they write lies in a segment of its
+// own, so that prices on memory end elsewhere.
+static void without_puts(pool *p)
+{
+    bool any = false;
+    for (int m = 0; m < p->m->cluster->n_machines; m++)
+        any = any || p->m->cluster->machine[m].peer;
+    if (!any || few_starts(p) || (p->best.program && p->best.share < SYN_PUT_SHARE)) return;
+    p->no_put = true;
+    for (int i = 0; i < p->n_whole; i++) {
+        p->boards.p[i]->tried.n = 0;
+        p->boards.p[i]->price = 0;
+    }
+    explore_meshes(p);
+    p->no_put = false;
+}
+
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
@@ -836,6 +853,7 @@ void pool_explore(pool *p)
     discounts(p);
     drop_devices(p);
     be_thrifty(p);
+    without_puts(p);
     polish(p);
     for (int s = SYN_AUTO + 1;
          (p->spare || p->doubtful) && !pool_leader(p)->program && s < syn_n_strategies; s++)

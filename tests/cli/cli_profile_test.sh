@@ -38,11 +38,11 @@ for figure in 'launch overhead of a collective [0-9.e-]* us' 'launch overhead of
     grep -q "^  $figure" "$work/first" || fail "profile does not print: $figure: $(cat "$work/first")"
     grep -q "^  $figure" "$work/dump" || fail "-d c does not print: $figure"
 done
-grep -q 'Times are measured curves$' "$work/report" || fail "$(grep Times "$work/report")"
+grep -q 'Times are simulated from measured curves' "$work/report" || fail "$(grep Times "$work/report")"
 [ -s "$work/plan/cluster.yaml" ] || fail "no copy of the cluster in the plan folder"
 "$hapc" check "$work/plan" >"$work/out" 2>&1 || fail "check: $(cat "$work/out")"
 "$hapc" examples/gpt2-tiny/graph.json "$work/lab.yaml" --strategy dp-even --precision bf16 >"$work/report" 2>&1
-grep -q 'but for datasheet formulas of.*linear' "$work/report" || fail "bf16: $(grep Times "$work/report")"
+grep -q 'but for datasheet estimates of.*linear' "$work/report" || fail "bf16: $(grep Times "$work/report")"
 
 # The same machines again, from the file that was written; what it wrote may be overwritten.
 wanted 0 '2 ranks on 1 machine' "$work/lab.yaml" --backend cpu --quick -o "$work/again.yaml"
@@ -71,7 +71,7 @@ while read -r class; do
     done
 done <<<"$classes"
 "$hapc" examples/gpt2-tiny/graph.json "$work/mixed.yaml" --strategy dp-prop -o "$work/plan" >"$work/report" 2>&1 || fail "no plan: $(cat "$work/report")"
-grep -q 'Times are measured curves$' "$work/report" || fail "$(grep Times "$work/report")"
+grep -q 'Times are simulated from measured curves' "$work/report" || fail "$(grep Times "$work/report")"
 
 printf 'name: mine\nsource: datasheet\n' >"$work/mine.yaml"
 wanted 1 'was not made by hapc profile' -n 1 --quick -o "$work/mine.yaml"

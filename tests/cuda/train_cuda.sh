@@ -27,15 +27,15 @@ all_before()
         grep -q ' made before the steps: [1-9]' "$err" || fail "not all was made in $2 rehearsals" "$err"
 }
 
-for case in mlp,laptop1,auto gpt2-tiny,laptop1,auto bert-tiny,laptop1,auto \
+for case in mlp,laptop1,auto gpt2-tiny,laptop1,auto bert-tiny,laptop1,auto gpt2-tiny,laptop1,auto,4 \
     mlp,laptop,dp-prop gpt2-tiny,laptop,auto gpt2-tiny,laptop,zero gpt2-tiny,laptop,tp bert-tiny,laptop2x2,auto; do
     asked torch || break
-    IFS=, read -r model cluster strategy <<<"$case"
+    IFS=, read -r model cluster strategy micro <<<"$case"
     if [ "$cluster" = laptop1 ] && ! $on_one || [ "$cluster" != laptop1 ] && [ "$gpus" -lt 4 ]; then continue; fi
-    ref=tests/torch/$model name=$model-$cluster-$strategy parts=- graph=examples/$model/graph.json
+    ref=tests/torch/$model name=$model-$cluster-$strategy${micro:+-$micro} parts=- graph=examples/$model/graph.json
     case $model in gpt2*) parts='*.attn.c_attn.bias=3' ;; esac
-    title "$model on $cluster, $strategy"
-    plan "$name" "$graph" "$cluster" --strategy "$strategy" --keep-grads || continue
+    title "$model on $cluster, $strategy${micro:+, $micro micro-batches}"
+    plan "$name" "$graph" "$cluster" --strategy "$strategy" --keep-grads ${micro:+--micro-batches "$micro"} || continue
     from=(--init "$ref/init.safetensors")
     start=$ref/init.safetensors
     if [ ! -f "$start" ]; then

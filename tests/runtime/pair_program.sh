@@ -65,8 +65,10 @@ break_one() # PATTERN SED FOLDER
     program "$3/edited.c" 3 "$3/edited" haprt
     mpirun $flags -n 3 "$3/edited" --steps 1 >"$3/out" 2>"$3/err"
     [ $? = 5 ] || { wrong "$2: not status 5"; cat "$3/err"; }
-    [ "$(grep -Ec '^(error:|rank [0-9]+ host)' "$3/err")" = 1 ] || { wrong "$2: not one message"; cat "$3/err"; }
-    grep -Eq "program.c:[0-9]+: $1" "$3/err" || { wrong "$2: no '$1' in"; cat "$3/err"; }
+    # One rank speaks, or on a busy machine some, all of the same.
+    said=$(grep -Ec '^(error:|rank [0-9]+ host)' "$3/err")
+    [ "$said" -ge 1 ] && [ "$(grep -Ec "^rank [0-9]+ host .*program.c:[0-9]+: $1" "$3/err")" = "$said" ] ||
+        { wrong "$2: not '$1' alone in"; cat "$3/err"; }
     program "$3/edited.c" 3 "$3/edited" haprt-record
     "$3/edited" --record "$3/record" >"$3/out" 2>"$3/err"
     [ $? = 5 ] || { wrong "$2, recorded: not status 5"; cat "$3/err"; }
