@@ -183,29 +183,14 @@ static int check_folder(checked *c)
 
 int cmd_check(int argc, char **argv)
 {
-    bool help = false;
     checked c = {.dumps = ""};
-    const cli_option options[] = {{"--help", NULL, &help},
-                                  {"-q", NULL, &c.quiet},
-                                  {"--json", NULL, &c.json},
-                                  {"-d", &c.dumps, NULL}};
-    int n = 0;
-    if (!cli_parse(argc, argv, options, 4, &c.dir, 1, &n)) return CLI_USAGE;
-    if (help) {
-        puts("hapc check DIR: proves that DIR/program.c, edited or not, computes\n"
-             "DIR/graph.json.\n"
-             "\n"
-             "  -d l     print the record of the program\n"
-             "  --json   one object on stdout\n"
-             "  -q       print nothing but errors\n"
-             "\n"
-             "Exit: 0 proved, 1 not proved (an edited program, or no plan folder), 4 not\n"
-             "proved though unedited");
-        return CLI_OK;
-    }
-    if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc check DIR");
+    const cli_option options[] = {
+        {"-q", NULL, &c.quiet}, {"--json", NULL, &c.json}, {"-d", &c.dumps, NULL}};
+    cli_line line = {.least = 1, .most = 1, .rest = &c.dir};
+    int code = cli_parse("check", argc, argv, options, 3, &line);
+    if (code != CLI_GO) return code;
     c.a = hb_arena_new();
-    int code = check_folder(&c);
+    code = check_folder(&c);
     hb_arena_free(c.a);
     return code;
 }

@@ -53,18 +53,6 @@ static call *call_of(hb_arena *a, calls *c, hb_str name)
     return &c->list.p[at];
 }
 
-static hb_str text_at(const hb_tree *t, const char *key)
-{
-    const hb_tree *v = hb_get(t, key);
-    return v && v->kind == HB_TEXT ? v->s : (hb_str){"", 0};
-}
-
-static double number_at(const hb_tree *t, const char *key)
-{
-    const hb_tree *v = hb_get(t, key);
-    return v && (v->kind == HB_INT || v->kind == HB_REAL) ? v->f : (double)NAN;
-}
-
 // "op_linear" of "op_linear:83".
 static hb_str kind_of(hb_str name)
 {
@@ -81,13 +69,13 @@ static void read_predicted(comparison *x)
                       *end = hb_get(in, "end_ms");
         int64_t line = cli_plan_int(in, "line", 0);
         if (!begin || !end || line == 0) continue;
-        hb_str name = text_at(in, "call");
+        hb_str name = cli_text_at(in, "call");
         static const char tail[] = "_start";
         size_t n = sizeof tail - 1;
         if (name.n > n && memcmp(name.p + name.n - n, tail, n) == 0) name.n -= n;
         call *c =
             call_of(x->a, &x->lines, hb_fmt(x->a, "%.*s:%lld", HB_ARG(name), (long long)line));
-        c->what = text_at(in, "node");
+        c->what = cli_text_at(in, "node");
         for (int r = 0; r < ranks->n; r++) {
             int64_t cls = cli_plan_int(ranks->v[r], "class", -1);
             if (cls < 0) continue;
@@ -109,11 +97,11 @@ static bool read_measured(comparison *x, const hb_tree *trace, const char *path)
     double first = HUGE_VAL, last = -HUGE_VAL;
     for (int i = 0; i < events->n; i++) {
         const hb_tree *e = events->v[i];
-        double begin = number_at(e, "ts"), took = number_at(e, "dur");
-        if (!hb_str_is(text_at(e, "ph"), "X") || isnan(begin) || isnan(took)) continue;
+        double begin = cli_number_at(e, "ts"), took = cli_number_at(e, "dur");
+        if (!hb_str_is(cli_text_at(e, "ph"), "X") || isnan(begin) || isnan(took)) continue;
         first = fmin(first, begin);
         last = fmax(last, begin + took);
-        hb_str name = text_at(e, "name");
+        hb_str name = cli_text_at(e, "name");
         if (name.n > 9 && memcmp(name.p, "hap_wait:", 9) == 0)
             continue; // what a rank waits is not what a call takes
         int at = hb_map_get(x->lines.at, name);
@@ -209,7 +197,7 @@ static void print(comparison *x)
     printf("%.0f steps on %d devices; times a step, on the average of the devices\n\n", x->steps,
            x->n_ranks);
     printf("  %-26s %10s %10s %10s %8s\n", "", "predicted", "measured", "differs", "by");
-    print_row(x->a, HB_STR("step"), HB_STR(""), number_at(x->plan, "predicted_ms"), x->step_ms);
+    print_row(x->a, HB_STR("step"), HB_STR(""), cli_number_at(x->plan, "predicted_ms"), x->step_ms);
     qsort(x->kinds.list.p, (size_t)x->kinds.list.n, sizeof *x->kinds.list.p, by_difference);
     printf("\nLargest differences: ");
     for (; n < x->kinds.list.n && n < 3; n++)
@@ -257,21 +245,12 @@ static int compare(hb_arena *a, const char *dir, const char *path)
 
 int cmd_compare(int argc, char **argv)
 {
-    bool help = false;
-    const cli_option options[] = {{"--help", NULL, &help}};
     const char *arg[2] = {NULL, NULL};
-    int n = 0;
-    if (!cli_parse(argc, argv, options, 1, arg, 2, &n)) return CLI_USAGE;
-    if (help) {
-        puts("hapc compare DIR TRACE: what `hapc run DIR --trace TRACE` measured beside what\n"
-             "the plan predicts; by kind of call and by call, largest differences first\n"
-             "\n"
-             "On GPUs a traced run waits for each call: a step takes longer than untraced.");
-        return CLI_OK;
-    }
-    if (n < 2) return cli_error(CLI_USAGE, "wanted: hapc compare DIR TRACE");
+    cli_line line = {.least = 2, .most = 2, .rest = arg};
+    int code = cli_parse("compare", argc, argv, NULL, 0, &line);
+    if (code != CLI_GO) return code;
     hb_arena *a = hb_arena_new();
-    int code = compare(a, arg[0], arg[1]);
+    code = compare(a, arg[0], arg[1]);
     hb_arena_free(a);
     return code;
 }

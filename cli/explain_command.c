@@ -17,12 +17,6 @@ typedef struct {
     const hb_tree *plan, *tensors, *instr;
 } view;
 
-static hb_str text_of(const hb_tree *t, const char *key)
-{
-    const hb_tree *v = hb_get(t, key);
-    return v && v->kind == HB_TEXT ? v->s : (hb_str){"", 0};
-}
-
 static bool holds(const hb_tree *list, int64_t id)
 {
     for (int i = 0; list && list->kind == HB_LIST && i < list->n; i++)
@@ -68,7 +62,8 @@ static void print_pair(const view *v, int i)
 static void print_instr(const view *v, int i)
 {
     const hb_tree *in = v->instr->v[i];
-    hb_str call = text_of(in, "call"), node = text_of(in, "node"), form = text_of(in, "form");
+    hb_str call = cli_text_at(in, "call"), node = cli_text_at(in, "node"),
+           form = cli_text_at(in, "form");
     printf("    program.c:%-5lld %.*s", (long long)cli_plan_int(in, "line", 0), HB_ARG(call));
     if (form.n) {
         const hb_tree *bytes = hb_get(in, "bytes");
@@ -82,8 +77,8 @@ static void print_instr(const view *v, int i)
         for (int k = 0; list && list->kind == HB_LIST && k < list->n; k++) {
             if (list->v[k]->i < 0 || list->v[k]->i >= v->tensors->n) continue;
             const hb_tree *t = v->tensors->v[list->v[k]->i];
-            printf("        %-3s  %-40.*s %.*s\n", sides[s], HB_ARG(text_of(t, "c")),
-                   HB_ARG(text_of(t, "state")));
+            printf("        %-3s  %-40.*s %.*s\n", sides[s], HB_ARG(cli_text_at(t, "c")),
+                   HB_ARG(cli_text_at(t, "state")));
         }
     }
 }
@@ -93,17 +88,18 @@ static void explain_tensor(const view *v, hb_str name)
     printf("%.*s\n", HB_ARG(name));
     for (int t = 0; t < v->tensors->n; t++) {
         const hb_tree *x = v->tensors->v[t];
-        if (!hb_str_eq(text_of(x, "name"), name)) continue;
-        printf("  %.*s  (%.*s)  state %.*s  shape [%.*s] %.*s\n", HB_ARG(text_of(x, "c")),
-               HB_ARG(text_of(x, "role")), HB_ARG(text_of(x, "state")),
-               HB_ARG(numbers(v->a, hb_get(x, "shape"), "%lld")), HB_ARG(text_of(x, "dtype")));
+        if (!hb_str_eq(cli_text_at(x, "name"), name)) continue;
+        printf("  %.*s  (%.*s)  state %.*s  shape [%.*s] %.*s\n", HB_ARG(cli_text_at(x, "c")),
+               HB_ARG(cli_text_at(x, "role")), HB_ARG(cli_text_at(x, "state")),
+               HB_ARG(numbers(v->a, hb_get(x, "shape"), "%lld")), HB_ARG(cli_text_at(x, "dtype")));
         printf("    bytes by class %.*s in the %.*s segment\n",
-               HB_ARG(numbers(v->a, hb_get(x, "bytes"), "%lld")), HB_ARG(text_of(x, "segment")));
+               HB_ARG(numbers(v->a, hb_get(x, "bytes"), "%lld")),
+               HB_ARG(cli_text_at(x, "segment")));
         for (int i = 0; i < v->instr->n; i++) {
             const hb_tree *in = v->instr->v[i];
             bool made = holds(hb_get(in, "out"), t), read = holds(hb_get(in, "in"), t);
             if (!made && !read) continue;
-            hb_str call = text_of(in, "call");
+            hb_str call = cli_text_at(in, "call");
             bool converts = call.n > 3 && memcmp(call.p, "op_", 3) != 0;
             if (converts) {
                 print_instr(v, i);
@@ -114,7 +110,7 @@ static void explain_tensor(const view *v, hb_str name)
                    made && read ? "updated"
                    : made       ? "made"
                                 : "read",
-                   HB_ARG(call), HB_ARG(text_of(in, "node")),
+                   HB_ARG(call), HB_ARG(cli_text_at(in, "node")),
                    HB_ARG(numbers(v->a, hb_get(in, "ms"), "%.3g")));
         }
     }
@@ -124,7 +120,8 @@ static void explain_node(const view *v, hb_str name)
 {
     printf("%.*s\n", HB_ARG(name));
     for (int i = 0; i < v->instr->n; i++)
-        if (hb_str_eq(text_of(v->instr->v[i], "node"), name) && !hb_get(v->instr->v[i], "start"))
+        if (hb_str_eq(cli_text_at(v->instr->v[i], "node"), name) &&
+            !hb_get(v->instr->v[i], "start"))
             print_instr(v, i);
 }
 
@@ -148,7 +145,7 @@ static int matches(const hb_tree *list, const char *key, hb_str pattern, hb_str 
 {
     int n = 0;
     for (int i = 0; i < list->n && n < max; i++) {
-        hb_str s = text_of(list->v[i], key);
+        hb_str s = cli_text_at(list->v[i], key);
         if (s.n == 0 || !hb_glob(pattern, s)) continue;
         bool known = false;
         for (int k = 0; k < n; k++)
@@ -163,13 +160,14 @@ static void suggest(const view *v, hb_str name)
     const char **names = HB_ARRAY(v->a, const char *, v->tensors->n + v->instr->n + 1);
     int n = 0;
     for (int i = 0; i < v->tensors->n; i++)
-        if (text_of(v->tensors->v[i], "name").n)
-            names[n++] = hb_str_n(v->a, text_of(v->tensors->v[i], "name").p,
-                                  text_of(v->tensors->v[i], "name").n)
+        if (cli_text_at(v->tensors->v[i], "name").n)
+            names[n++] = hb_str_n(v->a, cli_text_at(v->tensors->v[i], "name").p,
+                                  cli_text_at(v->tensors->v[i], "name").n)
                              .p;
     for (int i = 0; i < v->instr->n; i++)
-        names[n++] =
-            hb_str_n(v->a, text_of(v->instr->v[i], "node").p, text_of(v->instr->v[i], "node").n).p;
+        names[n++] = hb_str_n(v->a, cli_text_at(v->instr->v[i], "node").p,
+                              cli_text_at(v->instr->v[i], "node").n)
+                         .p;
     const hb_tree *ranks = hb_get(v->plan, "ranks"), *cuts = hb_get(v->plan, "cuts");
     int more = (ranks ? 2 * ranks->n : 0) + (cuts ? cuts->n : 0);
     const char **all = HB_ARRAY(v->a, const char *, n + more + 1);
@@ -190,7 +188,8 @@ static bool search_again(hb_arena *a, const char *dir, const hb_tree *plan, cli_
         !cli_load(a, hb_fmt(a, "%s/graph.json", dir).p, hb_fmt(a, "%s/cluster.yaml", dir).p, &front,
                   in))
         return false;
-    if (!syn_strategy_parse(text_of(plan, "strategy_option"), &o.strategy)) o.strategy = SYN_AUTO;
+    if (!syn_strategy_parse(cli_text_at(plan, "strategy_option"), &o.strategy))
+        o.strategy = SYN_AUTO;
     o.keep_grads = keep && keep->b;
     const hb_tree *pairs = hb_get(plan, "pairs");
     o.no_pairs = pairs && pairs->kind == HB_BOOL && !pairs->b;
@@ -216,8 +215,8 @@ static bool find(const view *v, const char *pattern, found *out)
     out->n_nodes = matches(v->instr, "node", name, out->node, MAX_MATCHES);
     if (out->n_tensors + out->n_nodes == 0 && matches(v->tensors, "id", name, id, 1))
         for (int i = 0; i < v->tensors->n && out->n_tensors == 0; i++)
-            if (hb_str_eq(text_of(v->tensors->v[i], "id"), id[0]))
-                out->tensor[out->n_tensors++] = text_of(v->tensors->v[i], "name");
+            if (hb_str_eq(cli_text_at(v->tensors->v[i], "id"), id[0]))
+                out->tensor[out->n_tensors++] = cli_text_at(v->tensors->v[i], "name");
     if (out->n_tensors + out->n_nodes > 0) return true;
     cli_error(CLI_INPUT, "nothing in the plan is called '%s'", pattern);
     suggest(v, name);
@@ -258,7 +257,7 @@ static bool explain_calls(const view *v, hb_str name, int64_t line)
     hb_str block = hb_fmt(v->a, "*.%.*s.*", HB_ARG(name)),
            first = hb_fmt(v->a, "%.*s.*", HB_ARG(name));
     for (int i = 0; i < v->instr->n; i++) {
-        hb_str node = text_of(v->instr->v[i], "node");
+        hb_str node = cli_text_at(v->instr->v[i], "node");
         if (hb_get(v->instr->v[i], "start")) continue;
         bool here = line >= 0 ? cli_plan_int(v->instr->v[i], "line", -1) == line
                               : hb_glob(block, node) || hb_glob(first, node);
@@ -306,22 +305,14 @@ static int explain(hb_arena *a, const char *dir, const char *pattern, bool fast)
 
 int cmd_explain(int argc, char **argv)
 {
-    bool help = false, fast = false;
-    const cli_option options[] = {{"--help", NULL, &help}, {"--no-search", NULL, &fast}};
+    bool fast = false;
+    const cli_option options[] = {{"--no-search", NULL, &fast}};
     const char *arg[2] = {NULL, NULL};
-    int n = 0;
-    if (!cli_parse(argc, argv, options, 2, arg, 2, &n)) return CLI_USAGE;
-    if (help) {
-        puts("hapc explain DIR [NAME]: the report; or one tensor, op, or buffer of program.c\n"
-             "(* and ? match any), a block (h.3), a line (program.c:83), a cut (heads), a\n"
-             "device (V100-16GB), a machine, or 'rank 3'.\n"
-             "\n"
-             "  --no-search   without the prices of alternatives");
-        return CLI_OK;
-    }
-    if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc explain DIR [NAME]");
+    cli_line line = {.least = 1, .most = 2, .rest = arg};
+    int code = cli_parse("explain", argc, argv, options, 1, &line);
+    if (code != CLI_GO) return code;
     hb_arena *a = hb_arena_new();
-    int code = explain(a, arg[0], arg[1], fast);
+    code = explain(a, arg[0], arg[1], fast);
     hb_arena_free(a);
     return code;
 }

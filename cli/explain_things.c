@@ -7,39 +7,21 @@
 #include "cli/cli.h"
 #include "emit/words.h"
 
-static hb_str text_at(const hb_tree *t, const char *key)
-{
-    const hb_tree *v = hb_get(t, key);
-    return v && v->kind == HB_TEXT ? v->s : (hb_str){"", 0};
-}
-
-static double number_at(const hb_tree *t, const char *key)
-{
-    const hb_tree *v = hb_get(t, key);
-    return v && (v->kind == HB_INT || v->kind == HB_REAL) ? v->f : 0;
-}
-
-static const hb_tree *list_at(const hb_tree *t, const char *key)
-{
-    static const hb_tree empty = {.kind = HB_LIST};
-    const hb_tree *v = hb_get(t, key);
-    return v && v->kind == HB_LIST ? v : &empty;
-}
-
 static bool is_rank(hb_arena *a, const hb_tree *rank, hb_str name)
 {
     int64_t n = cli_plan_int(rank, "cluster_rank", -1);
-    return hb_glob(name, text_at(rank, "device")) || hb_glob(name, text_at(rank, "machine")) ||
+    return hb_glob(name, cli_text_at(rank, "device")) ||
+           hb_glob(name, cli_text_at(rank, "machine")) ||
            hb_str_eq(hb_fmt(a, "rank %lld", (long long)n), name);
 }
 
 static void print_use(hb_arena *a, const hb_tree *plan, const hb_tree *rank)
 {
-    const hb_tree *classes = list_at(plan, "classes");
+    const hb_tree *classes = cli_list_at(plan, "classes");
     int64_t k = cli_plan_int(rank, "class", -1);
     if (k < 0 || k >= classes->n) {
-        double with = number_at(rank, "with_ms"), step = number_at(plan, "predicted_ms");
-        printf("  unused: %.*s\n", HB_ARG(text_at(rank, "dropped_because")));
+        double with = cli_number_at(rank, "with_ms"), step = cli_number_at(plan, "predicted_ms");
+        printf("  unused: %.*s\n", HB_ARG(cli_text_at(rank, "dropped_because")));
         if (with > step)
             printf("  the fastest plan with it that the search saw takes %.*s a step, this one "
                    "%.*s\n",
@@ -48,47 +30,47 @@ static void print_use(hb_arena *a, const hb_tree *plan, const hb_tree *rank)
     }
     const hb_tree *c = classes->v[k], *memory = hb_get(c, "memory");
     printf("  computes %.*s of the step, waits %.*s for data and %.*s for others\n",
-           HB_ARG(say_sec(a, number_at(c, "compute_ms") / 1e3)),
-           HB_ARG(say_sec(a, number_at(c, "exposed_ms") / 1e3)),
-           HB_ARG(say_sec(a, number_at(c, "waiting_ms") / 1e3)));
+           HB_ARG(say_sec(a, cli_number_at(c, "compute_ms") / 1e3)),
+           HB_ARG(say_sec(a, cli_number_at(c, "exposed_ms") / 1e3)),
+           HB_ARG(say_sec(a, cli_number_at(c, "waiting_ms") / 1e3)));
     printf("  share of the work that is cut: %.*s\n",
-           HB_ARG(say_percent(a, number_at(rank, "ratio"))));
-    double used =
-        number_at(c, "peak_bytes") + number_at(c, "padded_bytes") + number_at(c, "work_bytes");
+           HB_ARG(say_percent(a, cli_number_at(rank, "ratio"))));
+    double used = cli_number_at(c, "peak_bytes") + cli_number_at(c, "padded_bytes") +
+                  cli_number_at(c, "work_bytes");
     printf("  memory: %.*s of %.*s; at the fullest moment", HB_ARG(emit_bytes(a, used)),
-           HB_ARG(emit_bytes(a, number_at(c, "capacity_bytes"))));
+           HB_ARG(emit_bytes(a, cli_number_at(c, "capacity_bytes"))));
     static const char *const kinds[] = {"parameters", "optimizer", "activations", "gradients",
                                         "sending"};
     for (int i = 0; i < 5; i++)
         printf("%s %s %.*s", i ? "," : "", kinds[i],
-               HB_ARG(emit_bytes(a, number_at(memory, kinds[i]))));
+               HB_ARG(emit_bytes(a, cli_number_at(memory, kinds[i]))));
     printf("\n");
-    const hb_tree *what_if = list_at(plan, "what_if");
+    const hb_tree *what_if = cli_list_at(plan, "what_if");
     for (int i = 0; i < what_if->n; i++)
-        if (hb_str_eq(text_at(what_if->v[i], "class"), text_at(c, "name")))
+        if (hb_str_eq(cli_text_at(what_if->v[i], "class"), cli_text_at(c, "name")))
             printf("  10 %% more %.*s of its class would save %.*s a step\n",
-                   HB_ARG(text_at(what_if->v[i], "resource")),
-                   HB_ARG(say_sec(a, number_at(what_if->v[i], "ms") / 1e3)));
+                   HB_ARG(cli_text_at(what_if->v[i], "resource")),
+                   HB_ARG(say_sec(a, cli_number_at(what_if->v[i], "ms") / 1e3)));
 }
 
 // Ranks in a row that say the same are one entry.
 bool explain_device(hb_arena *a, const hb_tree *plan, hb_str name)
 {
-    const hb_tree *ranks = list_at(plan, "ranks");
+    const hb_tree *ranks = cli_list_at(plan, "ranks");
     bool any = false;
     for (int i = 0, end; i < ranks->n; i = end) {
         const hb_tree *r = ranks->v[i];
         end = i + 1;
         if (!is_rank(a, r, name)) continue;
         while (end < ranks->n && is_rank(a, ranks->v[end], name) &&
-               hb_str_eq(text_at(ranks->v[end], "device"), text_at(r, "device")) &&
-               hb_str_eq(text_at(ranks->v[end], "machine"), text_at(r, "machine")) &&
+               hb_str_eq(cli_text_at(ranks->v[end], "device"), cli_text_at(r, "device")) &&
+               hb_str_eq(cli_text_at(ranks->v[end], "machine"), cli_text_at(r, "machine")) &&
                cli_plan_int(ranks->v[end], "class", -1) == cli_plan_int(r, "class", -1))
             end++;
         printf("%s %d", end > i + 1 ? "ranks" : "rank", i);
         if (end > i + 1) printf("-%d", end - 1);
-        printf(" of the cluster: %.*s on %.*s\n", HB_ARG(say_name(a, text_at(r, "device"))),
-               HB_ARG(say_name(a, text_at(r, "machine"))));
+        printf(" of the cluster: %.*s on %.*s\n", HB_ARG(say_name(a, cli_text_at(r, "device"))),
+               HB_ARG(say_name(a, cli_text_at(r, "machine"))));
         print_use(a, plan, r);
         any = true;
     }
@@ -97,18 +79,18 @@ bool explain_device(hb_arena *a, const hb_tree *plan, hb_str name)
 
 bool explain_cut(hb_arena *a, const hb_tree *plan, hb_str name)
 {
-    const hb_tree *cuts = list_at(plan, "cuts"), *tensors = list_at(plan, "tensors");
+    const hb_tree *cuts = cli_list_at(plan, "cuts"), *tensors = cli_list_at(plan, "tensors");
     bool any = false;
     for (int i = 0; i < cuts->n; i++) {
-        const hb_tree *c = cuts->v[i], *entries = list_at(c, "entries");
-        if (!hb_str_eq(text_at(c, "table"), name) || name.n == 0) continue;
+        const hb_tree *c = cuts->v[i], *entries = cli_list_at(c, "entries");
+        if (!hb_str_eq(cli_text_at(c, "table"), name) || name.n == 0) continue;
         int64_t axis = cli_plan_int(c, "axis", 0);
         printf("%.*s: a cut of %lld %.*s over %s, from '%.*s'\n ", HB_ARG(name),
-               (long long)cli_plan_int(c, "size", 0), HB_ARG(text_at(c, "word")),
+               (long long)cli_plan_int(c, "size", 0), HB_ARG(cli_text_at(c, "word")),
                axis == 2   ? "both axes"
                : axis == 0 ? "axis 0"
                            : "axis 1",
-               HB_ARG(text_at(c, "from")));
+               HB_ARG(cli_text_at(c, "from")));
         for (int k = 0, run; k < entries->n; k += run) {
             for (run = 1; k + run < entries->n && entries->v[k + run]->i == entries->v[k]->i;
                  run++) {}
@@ -118,11 +100,11 @@ bool explain_cut(hb_arena *a, const hb_tree *plan, hb_str name)
         int n = 0;
         hb_str first = {"", 0};
         for (int t = 0; t < tensors->n; t++) {
-            const hb_tree *of = list_at(tensors->v[t], "cuts");
+            const hb_tree *of = cli_list_at(tensors->v[t], "cuts");
             bool has = false;
             for (int x = 0; x < of->n; x++)
                 has = has || of->v[x]->i == i;
-            if (has && n++ == 0) first = text_at(tensors->v[t], "name");
+            if (has && n++ == 0) first = cli_text_at(tensors->v[t], "name");
         }
         printf("  %d buffers lie so, the first of %.*s\n", n, HB_ARG(say_name(a, first)));
         any = true;
@@ -145,11 +127,11 @@ int64_t explain_line(hb_str name)
 
 void explain_names(const hb_tree *plan, const char **names, int *n)
 {
-    const hb_tree *ranks = list_at(plan, "ranks"), *cuts = list_at(plan, "cuts");
+    const hb_tree *ranks = cli_list_at(plan, "ranks"), *cuts = cli_list_at(plan, "cuts");
     for (int i = 0; i < ranks->n; i++) {
-        names[(*n)++] = text_at(ranks->v[i], "device").p;
-        names[(*n)++] = text_at(ranks->v[i], "machine").p;
+        names[(*n)++] = cli_text_at(ranks->v[i], "device").p;
+        names[(*n)++] = cli_text_at(ranks->v[i], "machine").p;
     }
     for (int i = 0; i < cuts->n; i++)
-        if (text_at(cuts->v[i], "table").n) names[(*n)++] = text_at(cuts->v[i], "table").p;
+        if (cli_text_at(cuts->v[i], "table").n) names[(*n)++] = cli_text_at(cuts->v[i], "table").p;
 }

@@ -2,6 +2,8 @@
 
 #include "cli/cli.h"
 
+#include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +34,36 @@ const char *cli_devices(hb_arena *a)
                       ? hb_fmt(a, "%s/clusters/devices.yaml", data)
                       : hb_fmt(a, "%s/%s/clusters/devices.yaml", cli_self_dir(a), HAP_REL_DATA);
     return access(path.p, R_OK) == 0 ? path.p : NULL;
+}
+
+// Names of the samples beside the catalogue, with room for max.
+static int samples(hb_arena *a, const char *folder, const char **names, int max)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && n < max && (e = readdir(d));) {
+        size_t len = strlen(e->d_name);
+        if (len <= 5 || strcmp(e->d_name + len - 5, ".yaml") != 0) continue;
+        hb_str name = hb_str_n(a, e->d_name, len - 5);
+        if (!hb_str_is(name, "devices")) names[n++] = name.p;
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+const char *cli_cluster_file(hb_arena *a, const char *name)
+{
+    enum { MAX_SAMPLES = 256 };
+    const char *catalogue = cli_devices(a), *names[MAX_SAMPLES];
+    if (access(name, F_OK) == 0 || strpbrk(name, "./") || !catalogue) return name;
+    hb_str folder = hb_str_n(a, catalogue, strlen(catalogue) - strlen("/devices.yaml"));
+    hb_str path = hb_fmt(a, "%.*s/%s.yaml", HB_ARG(folder), name);
+    if (strcmp(name, "devices") != 0 && access(path.p, R_OK) == 0) return path.p;
+    int n = samples(a, folder.p, names, MAX_SAMPLES);
+    const char *near = hb_nearest((hb_str){name, strlen(name)}, names, n);
+    cli_error(CLI_INPUT, "'%s' is no file and none of the samples in %.*s", name, HB_ARG(folder));
+    if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
+    return NULL;
 }
 
 static bool failed(const hb_diag *d)
@@ -99,6 +131,25 @@ int64_t cli_plan_int(const hb_tree *plan, const char *key, int64_t otherwise)
 {
     const hb_tree *v = hb_get(plan, key);
     return v && v->kind == HB_INT ? v->i : otherwise;
+}
+
+hb_str cli_text_at(const hb_tree *t, const char *key)
+{
+    const hb_tree *v = hb_get(t, key);
+    return v && v->kind == HB_TEXT ? v->s : (hb_str){"", 0};
+}
+
+double cli_number_at(const hb_tree *t, const char *key)
+{
+    const hb_tree *v = hb_get(t, key);
+    return v && (v->kind == HB_INT || v->kind == HB_REAL) ? v->f : (double)NAN;
+}
+
+const hb_tree *cli_list_at(const hb_tree *t, const char *key)
+{
+    static const hb_tree empty = {.kind = HB_LIST};
+    const hb_tree *v = hb_get(t, key);
+    return v && v->kind == HB_LIST ? v : &empty;
 }
 
 bool cli_pins(hb_arena *a, const cli_inputs *in, const hb_str *text, int n, const syn_pins **out)

@@ -5,112 +5,46 @@
 #include <sys/stat.h>
 
 #include "cli/cli.h"
-#include "synth/passes/passes.h"
+#include "cli/commands.h"
 
-static const char help[] =
-    "hapc plans one training step for devices that differ, as a C program.\n"
-    "\n"
-    "  hapc GRAPH.json CLUSTER.yaml [-o DIR]   plan, write DIR, print the verdict\n"
-    "  hapc run DIR [options]                  build DIR/program.c and run its ranks\n"
-    "  hapc check DIR                          prove again that DIR/program.c\n"
-    "                                          computes DIR/graph.json\n"
-    "  hapc report DIR [--open] [--full]       the verdict, the page in a browser,\n"
-    "                                          all tables\n"
-    "  hapc explain DIR [NAME]                 why a tensor or an op lies as it does,\n"
-    "                                          and what else would cost\n"
-    "  hapc compare DIR TRACE                  measured times beside predicted ones\n"
-    "  hapc profile [CLUSTER.yaml] [-o OUT]    measure devices and links into a\n"
-    "                                          cluster file\n"
-    "\n"
-    "  hapc COMMAND --help, hapc --version\n"
-    "\n"
-    "The step that is planned:\n"
-    "  --batch N           size of the batch, instead of the graph's\n"
-    "  --precision P       fp32 (default), tf32, bf16 (f32 master weights; casts as\n"
-    "                      torch.autocast makes them)\n"
-    "  --grad-dtype D      f32 (default), bf16: gradients may be summed as bf16\n"
-    "  --keep-grads        keep reduced gradients for `hapc run --save-grads`\n"
-    "\n"
-    "Memory (without these two options the planner chooses where memory binds; for a\n"
-    "large graph that has a plan, auto makes it choose):\n"
-    "  --micro-batches K   the batch in K parts one after the other, gradients added\n"
-    "                      up: the same numbers; auto\n"
-    "  --recompute B       blocks B keep only their inputs for the backward pass and\n"
-    "                      are computed again there: all, none, 3 (the first three),\n"
-    "                      0,2,5-7 (these), auto\n"
-    "\n"
-    "The plan:\n"
-    "  --strategy NAME     %s\n"
-    "                      (default: auto)\n"
-    "  --mesh M            auto (default), flat: one axis over all devices,\n"
-    "                      machine: machines x devices\n"
-    "  --pairs P           auto (default): matmuls overlap with collectives where\n"
-    "                      that pays; off\n"
-    "  --pin 'NAME=S'      the values that NAME names (* and ? match any) stand in\n"
-    "                      state S where ops read them: R whole, P partial, S(letter)\n"
-    "                      or S(dim) cut; S,S on machines and inside them. May be\n"
-    "                      repeated\n"
-    "  --time-limit S      stop searching after S seconds and keep the best plan\n"
-    "\n"
-    "Questions:\n"
-    "  --what-if CHANGE    plan again with one thing changed, beside the plan:\n"
-    "                      batch=64, machines.old.count=0, or another value of the\n"
-    "                      cluster file, as 'network.bandwidth=100 Gbit/s'. May be\n"
-    "                      repeated\n"
-    "\n"
-    "What is written:\n"
-    "  -o DIR              write graph.json, cluster.yaml, program.c, buffers.h,\n"
-    "                      plan.json, report.txt, report.html, trace.json\n"
-    "  --full              all tables instead of the verdict\n"
-    "  --json              one object on stdout instead of the verdict\n"
-    "  -d LETTERS          print: r graph as read, x ops, m with casts, a with\n"
-    "                      gradients, o whole step, v its variant (micro-batches,\n"
-    "                      recomputation), f factors, c cluster, p plan, l record;\n"
-    "                      the plan after a pass:%s\n"
-    "  -q, -v              say less, say more\n"
-    "\n"
-    "Exit: 0 done, 1 bad input, 2 usage, 3 no feasible plan, 4 bug, 5 the run failed,\n"
-    "130 interrupted\n";
-
-// " L lower, W place waits, ...", in lines as wide as the help's.
-static const char *pass_letters(hb_arena *a)
+static int cmd_completion(int argc, char **argv)
 {
-    enum { WIDTH = 78 };
-    hb_buf b = {.arena = a};
-    int line = WIDTH;
-    for (int k = 0; k < SYN_N_PASSES; k++) {
-        const char *end = k + 1 < SYN_N_PASSES ? "," : "";
-        hb_str word = hb_fmt(a, " %c %s%s", syn_passes[k].letter, syn_passes[k].name, end);
-        line += (int)word.n;
-        if (line > WIDTH) {
-            hb_puts(&b, "\n                     ");
-            line = 21 + (int)word.n;
-        }
-        hb_putn(&b, word.p, word.n);
-    }
-    return hb_done(&b).p;
+    const char *shell[1];
+    cli_line l = {.least = 1, .most = 1, .rest = shell};
+    int code = cli_parse("completion", argc, argv, NULL, 0, &l);
+    if (code != CLI_GO) return code;
+    if (cli_print_completion(stdout, shell[0])) return CLI_OK;
+    return cli_error(CLI_USAGE, "there is completion for bash, zsh and fish, not '%s'", shell[0]);
 }
 
-static int print_help(FILE *to)
+static int cmd_man(int argc, char **argv)
 {
-    hb_arena *a = hb_arena_new();
-    fprintf(to, help, syn_strategy_names(a).p, pass_letters(a));
-    hb_arena_free(a);
-    return to == stdout ? CLI_OK : CLI_USAGE;
+    cli_line l = {0};
+    int code = cli_parse("man", argc, argv, NULL, 0, &l);
+    if (code == CLI_GO) cli_print_man(stdout);
+    return code == CLI_GO ? CLI_OK : code;
 }
 
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {{"run", cmd_run},         {"check", cmd_check},     {"report", cmd_report},
-                {"compare", cmd_compare}, {"explain", cmd_explain}, {"profile", cmd_profile}};
+                {"explain", cmd_explain}, {"diff", cmd_diff},       {"compare", cmd_compare},
+                {"profile", cmd_profile}, {"devices", cmd_devices}, {"completion", cmd_completion},
+                {"man", cmd_man}};
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) return print_help(stderr);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_help(stdout);
+    if (argc < 2) {
+        cli_print_help(stderr, "");
+        return CLI_USAGE;
+    }
     if (strcmp(argv[1], "--version") == 0) {
+#ifdef HAP_COMMIT
+        printf("hapc %s (%s)\n", cli_version(), HAP_COMMIT);
+#else
         printf("hapc %s\n", cli_version());
+#endif
         return CLI_OK;
     }
     enum { N = sizeof commands / sizeof *commands };

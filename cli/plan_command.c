@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -153,14 +154,13 @@ typedef struct request {
         *mesh, *pairs;
     const char **pin, **what_if; // ended by NULL
     hb_str change;               // of the cluster file, of one what-if
-    bool full, asks, json, quiet, verbose, keep, help, pinned;
+    bool full, asks, json, quiet, verbose, keep, only_check, pinned;
     const char *file[2]; // graph, cluster
-    int n_files;
     ir_options front;
     syn_options syn;
 } request;
 
-static bool read_options(request *q, int argc, char **argv)
+static int read_options(request *q, int argc, char **argv)
 {
     const cli_option options[] = {
         {"-o", &q->out, NULL},
@@ -181,22 +181,10 @@ static bool read_options(request *q, int argc, char **argv)
         {"-q", NULL, &q->quiet},
         {"-v", NULL, &q->verbose},
         {"--keep-grads", NULL, &q->keep},
-        {"--help", NULL, &q->help},
+        {"--check-only", NULL, &q->only_check},
     };
-    return cli_parse(argc, argv, options, sizeof options / sizeof *options, q->file, 2,
-                     &q->n_files);
-}
-
-static bool parse_strategy(const char *text, syn_strategy *out)
-{
-    if (!text || syn_strategy_parse((hb_str){text, strlen(text)}, out)) return true;
-    const char *names[SYN_MAX_STRATEGIES];
-    for (int s = 0; s < syn_n_strategies; s++)
-        names[s] = syn_strategy_name((syn_strategy)s);
-    const char *near = hb_nearest((hb_str){text, strlen(text)}, names, syn_n_strategies);
-    cli_error(CLI_USAGE, "unknown strategy '%s'", text);
-    if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
-    return false;
+    cli_line line = {.least = 2, .most = 2, .rest = q->file};
+    return cli_parse("", argc, argv, options, sizeof options / sizeof *options, &line);
 }
 
 // Fills front and syn from the words of the command line. False after an error (exit 2).
@@ -211,18 +199,12 @@ static bool understand(request *q)
     if (!cli_precision(q->precision, q->grad, &q->front) ||
         !cli_variant(q->micro, q->recompute, &q->front))
         return false;
-    if (q->mesh && !syn_mesh_parse((hb_str){q->mesh, strlen(q->mesh)}, &q->syn.mesh)) {
-        cli_error(CLI_USAGE, "--mesh is auto, flat or machine, not '%s'", q->mesh);
-        return false;
-    }
+    if (q->mesh) (void)syn_mesh_parse((hb_str){q->mesh, strlen(q->mesh)}, &q->syn.mesh);
+    if (q->strategy)
+        (void)syn_strategy_parse((hb_str){q->strategy, strlen(q->strategy)}, &q->syn.strategy);
     q->syn.no_pairs = q->pairs && strcmp(q->pairs, "off") == 0;
-    if (q->pairs && !q->syn.no_pairs && strcmp(q->pairs, "auto") != 0) {
-        cli_error(CLI_USAGE, "--pairs is auto or off, not '%s'", q->pairs);
-        return false;
-    }
     if ((q->batch && !cli_integer("--batch", q->batch, 1, &q->front.batch)) ||
-        (q->limit && !cli_real("--time-limit", q->limit, &q->syn.time_limit_sec)) ||
-        !parse_strategy(q->strategy, &q->syn.strategy))
+        (q->limit && !cli_real("--time-limit", q->limit, &q->syn.time_limit_sec)))
         return false;
     q->syn.keep_grads = q->keep;
     q->front.only_trained = !q->keep;
@@ -268,6 +250,58 @@ static syn_result plan(hb_arena *a, const request *q, const cli_inputs *in, bool
     return res;
 }
 
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+// file: graph and cluster. Samples get their path; what stands in the other's place is named.
+static bool find_files(hb_arena *a, const char **file)
+{
+    struct stat s;
+    if (ends_in(file[0], ".yaml") && ends_in(file[1], ".json")) {
+        cli_error(CLI_INPUT, "the graph comes first, then the cluster");
+        fprintf(stderr, "hint: hapc %s %s\n", file[1], file[0]);
+        return false;
+    }
+    if (stat(file[0], &s) == 0 && S_ISDIR(s.st_mode)) {
+        hb_str inside = hb_fmt(a, "%s/graph.json", file[0]);
+        cli_error(CLI_INPUT, "%s is a folder; a graph is wanted", file[0]);
+        if (access(inside.p, R_OK) == 0) fprintf(stderr, "hint: %.*s\n", HB_ARG(inside));
+        return false;
+    }
+    file[1] = cli_cluster_file(a, file[1]);
+    return file[1] != NULL;
+}
+
+// --check-only: what the files hold.
+static int say_inputs(const request *q, const cli_inputs *in)
+{
+    const ir_graph *g = in->g;
+    const cl_cluster *c = in->cluster;
+    int64_t params = 0, n_params = 0;
+    for (int i = 0; i < g->tensors.n; i++) {
+        const ir_tensor *t = &g->tensors.p[i];
+        if (t->kind != IR_PARAM) continue;
+        n_params++;
+        params += ir_elements(t);
+    }
+    if (q->quiet) return CLI_OK;
+    printf("%s: good. Batch %lld, %lld parameters in %lld tensors, %d ops a step\n", q->file[0],
+           (long long)g->batch, (long long)params, (long long)n_params, g->nodes.n);
+    printf("%s: good. %d devices on %d machine%s:", q->file[1], c->n_ranks, c->n_machines,
+           c->n_machines == 1 ? "" : "s");
+    for (int k = 0; k < c->n_classes; k++) {
+        int n = 0;
+        for (int r = 0; r < c->n_ranks; r++)
+            n += c->class_of[r] == k;
+        printf("%s %d x %.*s", k ? "," : "", n, HB_ARG(c->cls[k].name));
+    }
+    putchar('\n');
+    return CLI_OK;
+}
+
 // Whether the planner chooses the variant.
 static bool chooses(const request *q)
 {
@@ -280,17 +314,18 @@ static bool change_one(const request *q, const char *text, request *out)
     *out = *q;
     const struct {
         const char *name, **value;
-    } options[] = {{"batch=", &out->batch},         {"precision=", &out->precision},
-                   {"strategy=", &out->strategy},   {"mesh=", &out->mesh},
-                   {"pairs=", &out->pairs},         {"micro-batches=", &out->micro},
-                   {"recompute=", &out->recompute}, {"grad-dtype=", &out->grad}};
+    } options[] = {{"--batch", &out->batch},         {"--precision", &out->precision},
+                   {"--strategy", &out->strategy},   {"--mesh", &out->mesh},
+                   {"--pairs", &out->pairs},         {"--micro-batches", &out->micro},
+                   {"--recompute", &out->recompute}, {"--grad-dtype", &out->grad}};
     out->quiet = true;
     out->front = (ir_options){0};
     out->change = (hb_str){text, strlen(text)};
     for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
-        size_t n = strlen(options[k].name);
-        if (strncmp(text, options[k].name, n) != 0) continue;
-        *options[k].value = text + n;
+        size_t n = strlen(options[k].name) - 2;
+        if (strncmp(text, options[k].name + 2, n) != 0 || text[n] != '=') continue;
+        *options[k].value = text + n + 1;
+        if (!cli_choice("", options[k].name, text + n + 1)) return false;
         out->change = (hb_str){"", 0};
     }
     if (!understand(out)) return false;
@@ -371,14 +406,9 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     request q = {.dumps = "",
                  .pin = HB_ARRAY(a, const char *, argc + 1),
                  .what_if = HB_ARRAY(a, const char *, argc + 1)};
-    if (!read_options(&q, argc, argv)) return CLI_USAGE;
-    if (q.help) {
-        puts("hapc GRAPH.json CLUSTER.yaml [-o DIR] [options]; see hapc --help");
-        return CLI_OK;
-    }
-    if (q.n_files < 2)
-        return cli_error(CLI_USAGE,
-                         "wanted: hapc GRAPH.json CLUSTER.yaml [-o DIR] (see hapc --help)");
+    int code = read_options(&q, argc, argv);
+    if (code != CLI_GO) return code;
+    if (!find_files(a, q.file)) return CLI_INPUT;
     if (!understand(&q)) return CLI_USAGE;
     bool choose = chooses(&q);
     cli_inputs in = {0};
@@ -386,6 +416,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     emit_asked *asked = HB_ARRAY(a, emit_asked, argc + 1);
     if (!load(a, &q, choose, &whole, &in) || !ask(a, &q, true, NULL)) return CLI_INPUT;
     dump_front(a, q.dumps, q.file[0], &whole, in.g);
+    if (q.only_check) return say_inputs(&q, &in);
     syn_result res = plan(a, &q, &in, choose);
     dump(a, q.dumps, &in, res.program);
     if (res.status != SYN_OK) return no_plan(&res);

@@ -17,29 +17,6 @@
 #include <unistd.h>
 
 #include "cli/launch.h"
-#include "cli/program_options.h"
-
-static const char help[] =
-    "hapc profile [CLUSTER.yaml] [-o OUT.yaml] [options]: measures devices and links\n"
-    "into a cluster file.\n"
-    "\n"
-    "What is measured:\n"
-    "  CLUSTER.yaml         machines, devices, hosts, sms and threads (this machine)\n"
-    "  --backend B          cuda or cpu: that of CLUSTER.yaml's devices, else cuda\n"
-    "                       where there are CUDA devices\n"
-    "  -n RANKS             ranks of this machine: all its CUDA devices, or as many\n"
-    "                       CPU ranks as cores, up to 4\n"
-    "  --quick              a few small sizes: to try it out, not to plan with\n"
-    "  --cuda KEY=VALUE,…   how steps run on GPUs, as below\n"
-    "\n"
-    "What is written:\n"
-    "  -o OUT.yaml          the cluster (cluster.yaml), beside it OUT.curves.json\n"
-    "  -v                   what each rank allocates and chooses, on stderr\n"
-    "  -q                   no progress and no summary\n"
-    "\n"
-    "CPU ranks have the threads that `hapc run` gives them: the cores by the ranks,\n"
-    "or OPENBLAS_NUM_THREADS. It takes about a minute, two on several GPUs; nothing\n"
-    "else should run meanwhile.\n";
 
 typedef struct options {
     const char *cluster, *out, *backend, *cuda;
@@ -343,8 +320,6 @@ static int run(hb_arena *a, const options *o)
     p.date = hb_str_c(a, date);
     const char *backend = o->backend;
     int gpus = count_gpus();
-    if (backend && strcmp(backend, "cuda") != 0 && strcmp(backend, "cpu") != 0)
-        return cli_error(CLI_USAGE, "--backend is cpu or cuda, not '%s'", backend);
     if (o->cluster && o->ranks)
         return cli_error(CLI_USAGE, "-n and a cluster file exclude each other");
     if (o->cluster && !read_machines(a, o->cluster, &p, &backend)) return CLI_INPUT;
@@ -379,21 +354,16 @@ int cmd_profile(int argc, char **argv)
 {
     options o = {0};
     const char *ranks = NULL;
-    bool help_wanted = false;
-    int n = 0, code = CLI_USAGE;
     const cli_option list[] = {
-        {"-o", &o.out, NULL},     {"--backend", &o.backend, NULL},
-        {"-n", &ranks, NULL},     {"--quick", NULL, &o.quick},
-        {"-q", NULL, &o.quiet},   {"--help", NULL, &help_wanted},
-        {"-v", NULL, &o.verbose}, {"--cuda", &o.cuda, NULL},
+        {"-o", &o.out, NULL},     {"--backend", &o.backend, NULL}, {"-n", &ranks, NULL},
+        {"-q", NULL, &o.quiet},   {"--quick", NULL, &o.quick},     {"--cuda", &o.cuda, NULL},
+        {"-v", NULL, &o.verbose},
     };
-    if (!cli_parse(argc, argv, list, sizeof list / sizeof *list, &o.cluster, 1, &n)) return code;
-    if (help_wanted) {
-        fputs(help, stdout);
-        program_cuda_help(stdout);
-        return CLI_OK;
-    }
-    if (o.cuda && !program_cuda_options(o.cuda)) return code;
+    cli_line line = {.most = 1, .rest = &o.cluster};
+    int code = cli_parse("profile", argc, argv, list, sizeof list / sizeof *list, &line);
+    if (code != CLI_GO) return code;
+    code = CLI_USAGE;
+    if (o.cuda && !cli_cuda_options(o.cuda)) return code;
     if (ranks && !cli_integer("-n", ranks, 1, &o.ranks)) return code;
     if (o.ranks > 1024) return cli_error(CLI_USAGE, "-n: more than 1024 ranks on one machine");
     hb_arena *a = hb_arena_new();

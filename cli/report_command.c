@@ -72,22 +72,14 @@ static int report(hb_arena *a, const char *dir, bool full, bool open)
 
 int cmd_report(int argc, char **argv)
 {
-    bool help = false, full = false, open = false;
-    const cli_option options[] = {
-        {"--help", NULL, &help}, {"--full", NULL, &full}, {"--open", NULL, &open}};
+    bool full = false, open = false;
+    const cli_option options[] = {{"--full", NULL, &full}, {"--open", NULL, &open}};
     const char *dir[1] = {NULL};
-    int n = 0;
-    if (!cli_parse(argc, argv, options, 3, dir, 1, &n)) return CLI_USAGE;
-    if (help) {
-        puts("hapc report DIR: what was decided, what it brings, what limits it\n"
-             "\n"
-             "  --open   show the page DIR/report.html in a browser ($BROWSER)\n"
-             "  --full   all tables: devices, cuts, collectives, tensors");
-        return CLI_OK;
-    }
-    if (n < 1) return cli_error(CLI_USAGE, "wanted: hapc report DIR [--open] [--full]");
+    cli_line line = {.least = 1, .most = 1, .rest = dir};
+    int code = cli_parse("report", argc, argv, options, 2, &line);
+    if (code != CLI_GO) return code;
     hb_arena *a = hb_arena_new();
-    int code = report(a, dir[0], full, open);
+    code = report(a, dir[0], full, open);
     hb_arena_free(a);
     return code;
 }

@@ -10,79 +10,11 @@
 #include "cli/build.h"
 #include "cli/cli.h"
 #include "cli/launch.h"
-#include "cli/program_options.h"
-
-static const char help[] =
-    "hapc run DIR [options]: builds DIR/program.c (cc, pkg-config haprt) and runs it\n"
-    "on the ranks of the plan.\n"
-    "\n"
-    "  --backend B          cpu or cuda: a CUDA device a rank, NCCL (the plan's)\n"
-    "  --dry-run            print the command that would start the ranks, and end\n"
-    "\n"
-    "The other options are the program's own; one that is started by hand takes them\n"
-    "as well.\n";
-
-static const char *const own[] = {"--backend", "--dry-run", "--help", "-q"};
-enum { MAX_PASSED = 32, N_OWN = sizeof own / sizeof *own };
 
 typedef struct run_options {
     const char *dir, *backend, *cuda; // backend: NULL the plan's; cuda: the value of --cuda
-    bool dry, help;
+    bool dry, quiet;
 } run_options;
-
-// Option k of the program, at argv[*i]: to the job as it stands, with its value.
-static int pass_on(int argc, char **argv, int *i, int k, run_job *j, run_options *o)
-{
-    char *arg = argv[*i], *eq = strchr(arg, '='), *value = eq ? eq + 1 : NULL;
-    size_t len = strcspn(arg, "=");
-    bool wants = program_option_wants_value(k);
-    if (!wants && eq) return cli_error(CLI_USAGE, "%.*s takes no value", (int)len, arg);
-    j->arg[j->n_args++] = arg;
-    if (wants && !eq) {
-        if (++*i == argc) return cli_error(CLI_USAGE, "%s wants a value", arg);
-        j->arg[j->n_args++] = value = argv[*i];
-    }
-    if (k == program_option("--cuda", 6)) {
-        if (!program_cuda_options(value)) return CLI_USAGE;
-        o->cuda = value;
-    }
-    return 0;
-}
-
-// Splits argv into our own options and the program's. 0, or an exit code after an error.
-static int split(hb_arena *a, int argc, char **argv, run_job *j, run_options *o)
-{
-    j->arg = HB_ARRAY(a, char *, argc + 1);
-    for (int i = 0; i < argc; i++) {
-        size_t len = strcspn(argv[i], "=");
-        int k = program_option(argv[i], len), code = 0;
-        if (k >= 0) {
-            code = pass_on(argc, argv, &i, k, j, o);
-            if (code) return code;
-        } else if (strcmp(argv[i], "--help") == 0) {
-            o->help = true;
-        } else if (strcmp(argv[i], "--dry-run") == 0) {
-            o->dry = true;
-        } else if (strcmp(argv[i], "-q") == 0) {
-            continue;
-        } else if (len == 9 && strncmp(argv[i], "--backend", 9) == 0) {
-            if (!argv[i][len] && i + 1 == argc)
-                return cli_error(CLI_USAGE, "--backend wants a value");
-            o->backend = argv[i][len] ? argv[i] + len + 1 : argv[++i];
-        } else if (argv[i][0] == '-') {
-            const char *names[MAX_PASSED + N_OWN];
-            int n = program_option_names(names, MAX_PASSED);
-            for (int m = 0; m < N_OWN; m++)
-                names[n++] = own[m];
-            return cli_unknown(argv[i], names, n);
-        } else if (o->dir) {
-            return cli_error(CLI_USAGE, "unexpected argument '%s'", argv[i]);
-        } else {
-            o->dir = argv[i];
-        }
-    }
-    return 0;
-}
 
 // Ranks of the mesh with their devices, from plan.json.
 static bool read_ranks(hb_arena *a, const hb_tree *plan, run_job *j)
@@ -158,7 +90,7 @@ static int run_plan(hb_arena *a, const run_options *o, run_job *j)
     if (!make_heartbeats(a, j)) return CLI_INPUT;
     char **env, **command = launch_command(a, j, &env);
     hb_str line = launch_line(a, command, env);
-    fprintf(o->dry ? stdout : stderr, "%.*s\n", HB_ARG(line));
+    if (o->dry || !o->quiet) fprintf(o->dry ? stdout : stderr, "%.*s\n", HB_ARG(line));
     code = o->dry ? CLI_OK : supervise(a, j, command, env);
     remove_heartbeats(j);
     return code;
@@ -166,19 +98,17 @@ static int run_plan(hb_arena *a, const run_options *o, run_job *j)
 
 static int run(hb_arena *a, int argc, char **argv)
 {
-    run_job j = {0};
+    run_job j = {.arg = HB_ARRAY(a, char *, argc + 1)};
     run_options o = {0};
-    int code = split(a, argc, argv, &j, &o);
-    if (code) return code;
-    if (o.help) {
-        fputs(help, stdout);
-        program_options_help(stdout);
-        program_cuda_help(stdout);
-        return CLI_OK;
-    }
-    if (!o.dir) return cli_error(CLI_USAGE, "wanted: hapc run DIR (see hapc run --help)");
-    if (o.backend && strcmp(o.backend, "cpu") != 0 && strcmp(o.backend, "cuda") != 0)
-        return cli_error(CLI_USAGE, "--backend is cpu or cuda, not '%s'", o.backend);
+    const cli_option options[] = {{"--backend", &o.backend, NULL},
+                                  {"--dry-run", NULL, &o.dry},
+                                  {"-q", NULL, &o.quiet},
+                                  {"--cuda", &o.cuda, NULL}};
+    cli_line line = {.least = 1, .most = 1, .rest = &o.dir, .passed = j.arg};
+    int code = cli_parse("run", argc, argv, options, 4, &line);
+    if (code != CLI_GO) return code;
+    j.n_args = line.n_passed;
+    if (o.cuda && !cli_cuda_options(o.cuda)) return CLI_USAGE;
     if (o.cuda && o.backend && strcmp(o.backend, "cuda") != 0) return on_cpus(&o);
     return run_plan(a, &o, &j);
 }

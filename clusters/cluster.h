@@ -78,6 +78,18 @@ cl_cluster *cl_read_changed(hb_arena *a, const char *path, const char *devices_p
 void cl_print(hb_buf *out, const cl_cluster *c);
 // The catalogue's GPU that a driver calls `name` ("NVIDIA A100-SXM4-40GB": A100-40GB); empty: none.
 hb_str cl_model_of(hb_arena *a, const char *devices_path, hb_str name);
+// A device of the catalogue: peaks in flop/s (0: not supported), memory in bytes and bytes/s.
+typedef struct cl_card {
+    hb_str name, arch, source;
+    cl_kind kind;
+    double f32, tf32, bf16, fp16, memory_bandwidth;
+    double nvlink; // one way of one link; 0: not said
+    int64_t memory;
+    int units;      // SMs, or cores
+    bool plan_only; // as of cl_class
+} cl_card;
+// All of them, in the file's order; -1 after errors were added to d.
+int cl_cards(hb_arena *a, const char *devices_path, cl_card **out, hb_diag *d);
 bool cl_in_catalogue(hb_arena *a, const char *devices_path, hb_str model);
 
 // A group of ranks that communicate: the slowest link on the way, and its latency.

@@ -12,6 +12,7 @@ typedef struct cl_device {
     cl_kind kind;
     double f32, tf32, bf16, fp16, memory_bandwidth; // of the part that `sms` or `threads` leaves
     double launch_overhead, put_overhead;           // seconds, 0 = not said
+    double nvlink;                                  // bytes/s one way of one link, 0 = not said
     int64_t memory, reserve;
     int sms, threads; // as given in the cluster, 0 = all
     int units;        // catalogue: SMs or cores its figures are for, 0 = not said
@@ -19,8 +20,22 @@ typedef struct cl_device {
 } cl_device;
 
 // The catalogue is read when the first model is looked up.
-typedef struct cl_catalogue cl_catalogue;
+typedef struct cl_catalogue {
+    hb_arena *arena;
+    const char *path; // NULL: search
+    hb_str cluster_path;
+    hb_diag *diag;
+    bool tried;
+    hb_source *src;
+    hb_tree *tree; // NULL: not there or not readable, said already
+} cl_catalogue;
 cl_catalogue *cl_catalogue_new(hb_arena *a, const char *path, hb_str cluster_path, hb_diag *d);
+
+// Reads it, once; `at` of `asking` is what needs it.
+void cl_catalogue_load(cl_catalogue *k, hb_pos at, const hb_source *asking);
+// The model that a text names. False after errors.
+bool cl_from_catalogue(cl_catalogue *k, const hb_tree *model, const hb_source *asking,
+                       cl_device *d);
 
 // Carries out one change of cl_read_changed on the file's tree; measured: its times are curves.
 // False after an error, located in the change.

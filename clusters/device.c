@@ -1,116 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "clusters/cluster_file.h"
 #include "clusters/units.h"
 
 // Oldest architecture that CUDA 13 builds for.
 enum { OLDEST_ARCH = 75 };
-
-struct cl_catalogue {
-    hb_arena *arena;
-    const char *path; // NULL: search
-    hb_str cluster_path;
-    hb_diag *diag;
-    bool tried;
-    hb_source *src;
-    hb_tree *tree; // NULL: not there or not readable, said already
-};
-
-cl_catalogue *cl_catalogue_new(hb_arena *a, const char *path, hb_str cluster_path, hb_diag *d)
-{
-    cl_catalogue *k = HB_NEW(a, cl_catalogue);
-    *k = (cl_catalogue){.arena = a, .path = path, .cluster_path = cluster_path, .diag = d};
-    return k;
-}
-
-// $HAPC_DATA/clusters, share/hapc next to the folder of this program, the cluster file's folder.
-static const char *search(cl_catalogue *k)
-{
-    hb_str place[3] = {{0}};
-    const char *data = getenv("HAPC_DATA");
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self);
-    if (data && *data) place[0] = hb_fmt(k->arena, "%s/clusters/devices.yaml", data);
-    if (n > 0 && n < (ssize_t)sizeof self) {
-        while (n > 0 && self[n - 1] != '/')
-            n--;
-        place[1] = hb_fmt(k->arena, "%.*s../share/hapc/clusters/devices.yaml", (int)n, self);
-    }
-    size_t dir = k->cluster_path.n;
-    while (dir && k->cluster_path.p[dir - 1] != '/')
-        dir--;
-    place[2] = hb_fmt(k->arena, "%.*sdevices.yaml", (int)dir, k->cluster_path.p);
-    for (int i = 0; i < 3; i++)
-        if (place[i].n && access(place[i].p, R_OK) == 0) return place[i].p;
-    return NULL;
-}
-
-static void load(cl_catalogue *k, hb_pos at, const hb_source *asking)
-{
-    const char *why;
-    if (k->tried) return;
-    k->tried = true;
-    if (!k->path) k->path = search(k);
-    if (!k->path) {
-        hb_error(k->diag, asking, at, "no device catalogue (devices.yaml) for this model");
-        hb_hint(k->diag, "set HAPC_DATA to the folder that holds clusters/devices.yaml");
-        return;
-    }
-    k->src = HB_NEW(k->arena, hb_source);
-    k->src->name = hb_str_c(k->arena, k->path);
-    if (!hb_read_file(k->arena, k->path, &k->src->text, &why)) {
-        hb_error(k->diag, k->src, (hb_pos){0, 0}, "cannot be read: %s", why);
-        return;
-    }
-    k->tree = hb_yaml_read(k->arena, k->src, k->diag);
-    if (k->tree && k->tree->kind != HB_TABLE) {
-        hb_error(k->diag, k->src, k->tree->at, "expected a table of devices");
-        k->tree = NULL;
-    }
-}
-
-// Whether each word of the key (between '-') is a word of the name (between ' ' and '-').
-static bool is_called(hb_str key, hb_str name)
-{
-    for (size_t at = 0; at < key.n;) {
-        size_t end = at;
-        while (end < key.n && key.p[end] != '-')
-            end++;
-        bool found = false;
-        for (size_t i = 0; i < name.n && !found;) {
-            size_t stop = i;
-            while (stop < name.n && name.p[stop] != ' ' && name.p[stop] != '-')
-                stop++;
-            found = stop - i == end - at && memcmp(name.p + i, key.p + at, end - at) == 0;
-            i = stop + 1;
-        }
-        if (!found) return false;
-        at = end + 1;
-    }
-    return key.n > 0;
-}
-
-hb_str cl_model_of(hb_arena *a, const char *devices_path, hb_str name)
-{
-    hb_diag *d = hb_diag_new(a);
-    cl_catalogue *k = cl_catalogue_new(a, devices_path, (hb_str){0}, d);
-    hb_str best = {0};
-    load(k, (hb_pos){0, 0}, HB_NEW(a, hb_source));
-    for (int i = 0; k->tree && i < k->tree->n; i++)
-        if (is_called(k->tree->key[i], name) && k->tree->key[i].n > best.n) best = k->tree->key[i];
-    return best;
-}
-
-bool cl_in_catalogue(hb_arena *a, const char *devices_path, hb_str model)
-{
-    cl_catalogue *k = cl_catalogue_new(a, devices_path, (hb_str){0}, hb_diag_new(a));
-    load(k, (hb_pos){0, 0}, HB_NEW(a, hb_source));
-    for (int i = 0; k->tree && i < k->tree->n; i++)
-        if (hb_str_eq(k->tree->key[i], model)) return true;
-    return false;
-}
 
 typedef struct parse {
     const hb_tree *table;
@@ -163,13 +58,15 @@ static void figures(parse *p, cl_device *d)
     quantity(p, "memory_bandwidth", CL_BYTES_PER_SEC, true, &d->memory_bandwidth);
     quantity(p, "memory", CL_BYTES, true, &memory);
     quantity(p, "reserve", CL_BYTES, false, &reserve);
+    quantity(p, "nvlink", CL_BYTES_PER_SEC, false, &d->nvlink);
     d->memory = (int64_t)memory;
     d->reserve = (int64_t)reserve;
 }
 
-// "sm_70" -> 70; -1 if it is not written so.
+// "sm_70" -> 70; AMD's "gfx942" -> 0; -1 if it is not written so.
 static int arch_number(const hb_tree *t)
 {
+    if (t->kind == HB_TEXT && t->s.n > 3 && strncmp(t->s.p, "gfx", 3) == 0) return 0;
     if (t->kind != HB_TEXT || t->s.n < 5 || t->s.n > 6 || strncmp(t->s.p, "sm_", 3) != 0) return -1;
     int n = 0;
     for (size_t i = 3; i < t->s.n; i++) {
@@ -179,13 +76,12 @@ static int arch_number(const hb_tree *t)
     return n;
 }
 
-static bool from_catalogue(cl_catalogue *k, const hb_tree *model, const hb_source *asking,
-                           cl_device *d)
+bool cl_from_catalogue(cl_catalogue *k, const hb_tree *model, const hb_source *asking, cl_device *d)
 {
     static const char *const keys[] = {
-        "kind", "f32",   "tf32", "bf16",    "fp16",  "memory", "memory_bandwidth",
-        "sms",  "cores", "arch", "reserve", "source"};
-    load(k, model->at, asking);
+        "kind", "f32",   "tf32", "bf16",    "fp16",   "memory", "memory_bandwidth",
+        "sms",  "cores", "arch", "reserve", "source", "nvlink"};
+    cl_catalogue_load(k, model->at, asking);
     if (!k->tree) return false;
     const char **names = HB_ARRAY(k->arena, const char *, k->tree->n);
     const hb_tree *entry = NULL;
@@ -217,7 +113,8 @@ static bool from_catalogue(cl_catalogue *k, const hb_tree *model, const hb_sourc
     int sms = whole_number(&p, "sms"), cores = whole_number(&p, "cores");
     d->units = d->kind == CL_GPU ? sms : cores;
     const hb_tree *arch = hb_get(entry, "arch");
-    if (arch && arch_number(arch) < 0) wrong(&p, arch->at, "'arch' is written like sm_90");
+    if (arch && arch_number(arch) < 0)
+        wrong(&p, arch->at, "'arch' is written like sm_90 or gfx942");
     d->plan_only = arch && arch_number(arch) < OLDEST_ARCH;
     if (!hb_get(entry, "source")) wrong(&p, entry->at, "missing key 'source'");
     return p.ok && hb_diag_count(k->diag) == before;
@@ -292,7 +189,7 @@ bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_cata
             hb_hint(d, "a device of your own has 'name' instead of 'model'");
         }
         double memory = 0, reserve = -1;
-        if (!from_catalogue(k, model, src, out)) return false;
+        if (!cl_from_catalogue(k, model, src, out)) return false;
         quantity(&p, "memory", CL_BYTES, false, &memory);
         quantity(&p, "reserve", CL_BYTES, false, &reserve);
         if (memory > 0) out->memory = (int64_t)memory;

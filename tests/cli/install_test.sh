@@ -49,6 +49,31 @@ cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
 # What hapc profile starts finds its libraries (in a CUDA build NVIDIA's too).
 if ldd "$prefix"/bin/hap-profile-* | grep 'not found'; then exit 1; fi
 
+# Man page and completion lie where shells look; uninstall takes all of it away.
+for file in man/man1/hapc.1 bash-completion/completions/hapc zsh/site-functions/_hapc fish/vendor_completions.d/hapc.fish; do
+    [ -s "$prefix/share/$file" ] || {
+        echo "no share/$file"
+        exit 1
+    }
+done
+cmake --install "$HAP_BUILD" --prefix "$work/gone" >/dev/null
+cmake -D MANIFEST="$HAP_BUILD/install_manifest.txt" -P script/uninstall.cmake >/dev/null 2>&1
+if find "$work/gone" ! -type d | grep .; then exit 1; fi
+
+# Debian packages: what they hold, unpacked, plans.
+if command -v dpkg-deb >/dev/null && command -v cpack >/dev/null; then
+    (cd "$HAP_BUILD" && cpack -G DEB -B "$work/deb") >"$work/log" 2>&1 || {
+        cat "$work/log"
+        exit 1
+    }
+    [ "$(find "$work/deb" -maxdepth 1 -name '*.deb' | wc -l)" = 3 ]
+    for package in "$work/deb"/*.deb; do dpkg-deb -x "$package" "$work/root"; done
+    "$work/root/usr/bin/hapc" examples/mlp/graph.json laptop3 | grep -q '^Decided'
+    dpkg-deb -f "$work/deb"/hapc_*.deb Depends | grep -q libglpk
+    if dpkg-deb -f "$work/deb"/haprt-dev_*.deb Depends | grep glpk; then exit 1; fi
+    [ -f "$(find "$work/root" -name haprt.pc)" ] && [ -f "$work/root/usr/include/hap/runtime.h" ]
+fi
+
 version=$("$prefix/bin/hapc" --version)
 [[ $version == *0.1.0* ]] || {
     echo "hapc --version says '$version'"

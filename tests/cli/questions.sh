@@ -64,7 +64,7 @@ bad 1 'a place of the cluster file' nothing
 bad 1 'a place of the cluster file' =3
 bad 1 'expected one value' 'network.bandwidth=[1]'
 bad 1 'a whole number of at least 1' batch=0
-bad 1 "unknown strategy 'ddp'" strategy=ddp
+bad 1 "hint: .*DDP is data parallelism.*: --strategy dp-even" strategy=ddp
 "$hapc" $g clusters/hap-profiled.yaml --what-if 'machines.0.link.bandwidth=1 GB/s' >"$work/out" 2>"$work/err" &&
     wrong "rates of measured curves change"
 grep -q 'not supported: .*measured curves' "$work/err" || wrong "measured curves"

@@ -1,0 +1,11 @@
+# Removes the files that MANIFEST names. `cmake --build DIR --target uninstall` runs it.
+if(NOT EXISTS "${MANIFEST}")
+    message(FATAL_ERROR "${MANIFEST}: nothing was installed from this build folder")
+endif()
+file(STRINGS "${MANIFEST}" files)
+foreach(file IN LISTS files)
+    if(EXISTS "$ENV{DESTDIR}${file}" OR IS_SYMLINK "$ENV{DESTDIR}${file}")
+        message(STATUS "removed: $ENV{DESTDIR}${file}")
+        file(REMOVE "$ENV{DESTDIR}${file}")
+    endif()
+endforeach()
