@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "cli/cli.h"
+#include "cli/plan_words.h"
 #include "emit/words.h"
 
 extern char **environ;
@@ -169,23 +170,6 @@ static void say_classes(two *t)
 
 // --- how tensors are stored, and what is sent ---
 
-// "transformer.h.3.mlp" as "transformer.h.*.mlp": numbers between dots.
-static hb_str pattern(hb_arena *a, hb_str name)
-{
-    hb_buf b = {.arena = a};
-    for (size_t i = 0; i < name.n;) {
-        size_t n = strspn(name.p + i, "0123456789");
-        bool whole =
-            n > 0 && (i == 0 || name.p[i - 1] == '.') && (i + n == name.n || name.p[i + n] == '.');
-        if (whole)
-            hb_putc(&b, '*');
-        else
-            hb_putn(&b, name.p + i, n ? n : 1);
-        i += n ? n : 1;
-    }
-    return b.n ? hb_done(&b) : HB_STR("");
-}
-
 // What a row says, and in how many tensors or calls.
 typedef struct row {
     hb_str name, side[2];
@@ -207,43 +191,6 @@ static row *row_of(hb_arena *a, table *t, hb_str key)
         HB_PUSH(a, &t->rows, (row){0});
     }
     return &t->rows.p[at];
-}
-
-// Of one axis: "whole", "in parts of a sum", "cut by heads 6 / 6".
-static hb_str on_axis(hb_arena *a, const hb_tree *plan, hb_str state, int64_t cut)
-{
-    enum { MOST_ENTRIES = 8 };
-    const hb_tree *cuts = cli_list_at(plan, "cuts");
-    if (state.n > 0 && state.p[0] == 'P') return HB_STR("in parts of a sum");
-    if (state.n == 0 || state.p[0] != 'S' || cut < 0 || cut >= cuts->n) return HB_STR("whole");
-    const hb_tree *entries = cli_list_at(cuts->v[cut], "entries");
-    hb_str word = cli_text_at(cuts->v[cut], "word");
-    hb_buf b = {.arena = a};
-    hb_printf(&b, "cut by %.*s", HB_ARG(word.n ? word : HB_STR("rows")));
-    for (int i = 0; i < entries->n && entries->n <= MOST_ENTRIES; i++)
-        hb_printf(&b, "%s%lld", i ? " / " : " ", (long long)entries->v[i]->i);
-    return hb_done(&b);
-}
-
-// How a tensor lies, in words: of its state "S(1:h@t),R" and its cuts, an axis each.
-static hb_str state_of(hb_arena *a, const hb_tree *plan, const hb_tree *tensor)
-{
-    hb_str s = cli_text_at(tensor, "state"), axis[2] = {{0}};
-    const hb_tree *cuts = cli_list_at(tensor, "cuts");
-    int n = 0;
-    for (size_t from = 0; from < s.n && n < 2; n++) {
-        size_t end = from, depth = 0;
-        for (; end < s.n && (depth > 0 || s.p[end] != ','); end++)
-            depth += (s.p[end] == '(') - (s.p[end] == ')');
-        axis[n] =
-            on_axis(a, plan, (hb_str){s.p + from, end - from}, n < cuts->n ? cuts->v[n]->i : -1);
-        from = end + 1;
-    }
-    if (n < 2 || hb_str_eq(axis[0], axis[1])) return axis[0];
-    size_t word = strcspn(axis[0].p, "0123456789");
-    if (axis[0].p[0] == 'c' && strncmp(axis[0].p, axis[1].p, word) == 0)
-        return axis[1]; // one cut over both
-    return hb_fmt(a, "%.*s across machines, %.*s inside", HB_ARG(axis[0]), HB_ARG(axis[1]));
 }
 
 // Whether a moment lies as its parameter in both plans: no row of its own.
@@ -272,14 +219,14 @@ static void say_stored(two *t)
             if (!hb_str_is(role, "home") && !hb_str_is(role, "input")) continue;
             row *r = row_of(t->a, &homes, cli_text_at(list->v[i], "name"));
             r->name = cli_text_at(list->v[i], "name");
-            r->side[side] = state_of(t->a, t->plan[side], list->v[i]);
+            r->side[side] = plan_state_words(t->a, t->plan[side], list->v[i]);
         }
     }
     for (int i = 0; i < homes.rows.n; i++) {
         const row *h = &homes.rows.p[i];
         if (!h->side[0].n || !h->side[1].n || hb_str_eq(h->side[0], h->side[1])) continue;
         if (follows_parameter(t->a, &homes, h)) continue;
-        hb_str name = pattern(t->a, h->name);
+        hb_str name = plan_pattern(t->a, h->name);
         row *r = row_of(
             t->a, &changed,
             hb_fmt(t->a, "%.*s %.*s %.*s", HB_ARG(name), HB_ARG(h->side[0]), HB_ARG(h->side[1])));

@@ -9,6 +9,8 @@
 
 #include "cli/cli.h"
 #include "cli/explain_things.h"
+#include "cli/plan_words.h"
+#include "emit/words.h"
 
 enum { MAX_PRICED = 3, MAX_ALTERNATIVES = 12, MAX_PAIR_OPS = 8 };
 
@@ -83,61 +85,233 @@ static void print_instr(const view *v, int i)
     }
 }
 
-static void explain_tensor(const view *v, hb_str name)
-{
-    printf("%.*s\n", HB_ARG(name));
-    for (int t = 0; t < v->tensors->n; t++) {
-        const hb_tree *x = v->tensors->v[t];
-        if (!hb_str_eq(cli_text_at(x, "name"), name)) continue;
-        printf("  %.*s  (%.*s)  state %.*s  shape [%.*s] %.*s\n", HB_ARG(cli_text_at(x, "c")),
-               HB_ARG(cli_text_at(x, "role")), HB_ARG(cli_text_at(x, "state")),
-               HB_ARG(numbers(v->a, hb_get(x, "shape"), "%lld")), HB_ARG(cli_text_at(x, "dtype")));
-        printf("    bytes by class %.*s in the %.*s segment\n",
-               HB_ARG(numbers(v->a, hb_get(x, "bytes"), "%lld")),
-               HB_ARG(cli_text_at(x, "segment")));
-        for (int i = 0; i < v->instr->n; i++) {
-            const hb_tree *in = v->instr->v[i];
-            bool made = holds(hb_get(in, "out"), t), read = holds(hb_get(in, "in"), t);
-            if (!made && !read) continue;
-            hb_str call = cli_text_at(in, "call");
-            bool converts = call.n > 3 && memcmp(call.p, "op_", 3) != 0;
-            if (converts) {
-                print_instr(v, i);
-                continue;
-            }
-            printf("    program.c:%-5lld %s by %.*s of %.*s  %.*s ms\n",
-                   (long long)cli_plan_int(in, "line", 0),
-                   made && read ? "updated"
-                   : made       ? "made"
-                                : "read",
-                   HB_ARG(call), HB_ARG(cli_text_at(in, "node")),
-                   HB_ARG(numbers(v->a, hb_get(in, "ms"), "%.3g")));
-        }
-    }
-}
-
-static void explain_node(const view *v, hb_str name)
-{
-    printf("%.*s\n", HB_ARG(name));
-    for (int i = 0; i < v->instr->n; i++)
-        if (hb_str_eq(cli_text_at(v->instr->v[i], "node"), name) &&
-            !hb_get(v->instr->v[i], "start"))
-            print_instr(v, i);
-}
-
-static void print_alternatives(hb_arena *a, const syn_result *r, bool is_node, int id)
-{
+// What there is to say of a tensor or an op.
+typedef struct item {
+    hb_str name, lies, why; // lies, why: sentences, perhaps empty
+    bool is_op;
+    HB_VEC(int) buffers, calls; // of plan.json
     syn_alternative alt[MAX_ALTERNATIVES];
-    int n = syn_explain(a, r, is_node, id, alt, MAX_ALTERNATIVES);
-    if (n == 0) {
-        printf("  it has no choice of its own: one op makes it, one reads it\n");
-        return;
+    int n_alt; // -1: not priced
+} item;
+
+static hb_str call_at(const view *v, int i)
+{
+    return cli_text_at(v->instr->v[i], "call");
+}
+
+static bool is_op_call(const view *v, int i)
+{
+    hb_str call = call_at(v, i);
+    return call.n > 3 && memcmp(call.p, "op_", 3) == 0;
+}
+
+// Buffers of the name, calls that make or read them; of an op its calls.
+static void gather(const view *v, item *x)
+{
+    for (int t = 0; t < v->tensors->n && !x->is_op; t++)
+        if (hb_str_eq(cli_text_at(v->tensors->v[t], "name"), x->name))
+            HB_PUSH(v->a, &x->buffers, t);
+    for (int i = 0; i < v->instr->n; i++) {
+        const hb_tree *in = v->instr->v[i];
+        bool of = x->is_op && hb_str_eq(cli_text_at(in, "node"), x->name) && !hb_get(in, "start");
+        for (int k = 0; k < x->buffers.n; k++)
+            of = of || holds(hb_get(in, "out"), x->buffers.p[k]) ||
+                 holds(hb_get(in, "in"), x->buffers.p[k]);
+        if (of) HB_PUSH(v->a, &x->calls, i);
     }
-    printf(
-        "  alternatives, everything else chosen again (additive cost on these cuts, without memory):\n");
-    for (int i = 0; i < n; i++)
-        printf("    %+10.4g ms  %.*s%s\n", alt[i].delta_sec * 1e3, HB_ARG(alt[i].what),
-               alt[i].chosen ? "   <- cheapest" : "");
+}
+
+// The states of a call as the search prints them: "R S(0:b@t) -> S(0:b@t)".
+static hb_str states_of_call(const view *v, int i)
+{
+    static const char *const sides[] = {"in", "out"};
+    hb_buf b = {.arena = v->a};
+    for (int s = 0; s < 2; s++) {
+        const hb_tree *list = cli_list_at(v->instr->v[i], sides[s]);
+        if (s == 1) hb_puts(&b, " -> ");
+        for (int k = 0; k < list->n; k++)
+            if (list->v[k]->i >= 0 && list->v[k]->i < v->tensors->n)
+                hb_printf(&b, "%s%.*s", k ? " " : "",
+                          HB_ARG(cli_text_at(v->tensors->v[list->v[k]->i], "state")));
+    }
+    return b.n ? hb_done(&b) : HB_STR("");
+}
+
+// The states that the plan has it in, as the search prints them; empty: it has no call, no buffer.
+static hb_str states_of(const view *v, const item *x)
+{
+    for (int i = 0; x->is_op && i < x->calls.n; i++)
+        if (is_op_call(v, x->calls.p[i])) return states_of_call(v, x->calls.p[i]);
+    if (!x->is_op && x->buffers.n > 0) return cli_text_at(v->tensors->v[x->buffers.p[0]], "state");
+    return HB_STR("");
+}
+
+static hb_str lies_text(const view *v, const item *x)
+{
+    if (x->is_op) {
+        hb_str states = states_of(v, x);
+        return states.n ? hb_fmt(v->a, "It is computed so: %.*s.",
+                                 HB_ARG(plan_text_words(v->a, v->plan, states)))
+                        : HB_STR("It is no call of its own.");
+    }
+    if (x->buffers.n == 0) return HB_STR("");
+    const hb_tree *t = v->tensors->v[x->buffers.p[0]];
+    bool home = hb_str_is(cli_text_at(t, "role"), "home");
+    return hb_fmt(v->a, "It is %s %.*s.", home ? "stored" : "made",
+                  HB_ARG(plan_state_words(v->a, v->plan, t)));
+}
+
+// The class whose memory is fullest, if it is short at all: what a tenth more is worth, or over 90
+// %.
+static hb_str short_of_memory(const view *v)
+{
+    const hb_tree *what_if = cli_list_at(v->plan, "what_if"),
+                  *classes = cli_list_at(v->plan, "classes");
+    hb_str name = {"", 0};
+    double most = 0;
+    for (int i = 0; i < what_if->n; i++)
+        if (hb_str_is(cli_text_at(what_if->v[i], "resource"), "memory") &&
+            cli_number_at(what_if->v[i], "ms") > most) {
+            most = cli_number_at(what_if->v[i], "ms");
+            name = cli_text_at(what_if->v[i], "class");
+        }
+    for (int i = 0; i < classes->n && most == 0; i++) {
+        const hb_tree *c = classes->v[i];
+        double used = cli_number_at(c, "peak_bytes") + cli_number_at(c, "padded_bytes") +
+                      cli_number_at(c, "work_bytes");
+        if (used > 0.9 * cli_number_at(c, "capacity_bytes")) name = cli_text_at(c, "name");
+    }
+    return name;
+}
+
+// Up to two other ways and what they would cost more.
+static void put_others(hb_buf *b, const view *v, const item *x, int chosen)
+{
+    int n = 0;
+    for (int i = 0; i < x->n_alt && n < 2; i++) {
+        hb_str what = x->alt[i].what;
+        double more = x->alt[i].delta_sec - x->alt[chosen].delta_sec;
+        if (i == chosen || more < 0 || strstr(what.p, " and a copy ")) continue;
+        hb_str words = plan_text_words(v->a, v->plan, what);
+        if (n++ == 0)
+            hb_printf(b, " Otherwise, all else chosen again: %.*s", HB_ARG(words));
+        else
+            hb_printf(b, "; %.*s", HB_ARG(words));
+        if (more > 0)
+            hb_printf(b, ", %.*s a step more", HB_ARG(say_sec(v->a, more)));
+        else
+            hb_puts(b, ", which costs the same");
+    }
+    if (n > 0) hb_puts(b, ".");
+}
+
+// Who or what makes it so: a pin, its neighbours, prices, somebody's memory.
+static hb_str why_text(const view *v, const item *x)
+{
+    hb_buf b = {.arena = v->a};
+    const hb_tree *pins = cli_list_at(v->plan, "pins");
+    for (int i = 0; i < pins->n; i++) {
+        hb_str pin = pins->v[i]->s;
+        const char *eq = pin.n ? memchr(pin.p, '=', pin.n) : NULL;
+        if (eq && hb_glob((hb_str){pin.p, (size_t)(eq - pin.p)}, x->name))
+            hb_printf(&b, " --pin '%.*s' asks for it.", HB_ARG(pin));
+    }
+    if (x->n_alt == 0) hb_puts(&b, " It has no choice of its own: one op makes it, one reads it.");
+    if (x->n_alt <= 0) return b.n ? (hb_str){b.p + 1, b.n - 1} : HB_STR("");
+    hb_str states = states_of(v, x), memory = short_of_memory(v);
+    int chosen = -1;
+    for (int i = 0; i < x->n_alt; i++)
+        if (chosen < 0 && hb_str_eq(x->alt[i].what, states)) chosen = i;
+    double more = chosen >= 0 ? x->alt[chosen].delta_sec : 0;
+    if (chosen < 0)
+        hb_puts(&b, " The search that is run for the prices ends at other cuts than the plan.");
+    else if (more == 0)
+        hb_puts(&b, " Nothing is cheaper.");
+    else if (memory.n > 0)
+        hb_printf(&b, " %.*s would be %.*s a step cheaper, but memory is short: that of %.*s.",
+                  HB_ARG(plan_text_words(v->a, v->plan, x->alt[0].what)),
+                  HB_ARG(say_sec(v->a, more)), HB_ARG(memory));
+    else
+        hb_printf(
+            &b,
+            " Where costs are added up, %.*s is %.*s a step cheaper; the simulated step, which "
+            "overlaps, is no faster so.",
+            HB_ARG(plan_text_words(v->a, v->plan, x->alt[0].what)), HB_ARG(say_sec(v->a, more)));
+    put_others(&b, v, x, chosen >= 0 ? chosen : 0);
+    return (hb_str){b.p + 1, b.n - 1};
+}
+
+static void print_buffer(const view *v, const item *x, int t)
+{
+    const hb_tree *of = v->tensors->v[t];
+    printf("  %.*s  (%.*s)  state %.*s  shape [%.*s] %.*s\n", HB_ARG(cli_text_at(of, "c")),
+           HB_ARG(cli_text_at(of, "role")), HB_ARG(cli_text_at(of, "state")),
+           HB_ARG(numbers(v->a, hb_get(of, "shape"), "%lld")), HB_ARG(cli_text_at(of, "dtype")));
+    printf("    bytes by class %.*s in the %.*s segment\n",
+           HB_ARG(numbers(v->a, hb_get(of, "bytes"), "%lld")), HB_ARG(cli_text_at(of, "segment")));
+    for (int k = 0; k < x->calls.n; k++) {
+        int i = x->calls.p[k];
+        const hb_tree *in = v->instr->v[i];
+        bool made = holds(hb_get(in, "out"), t), read = holds(hb_get(in, "in"), t);
+        if (!made && !read) continue;
+        if (!is_op_call(v, i)) {
+            print_instr(v, i);
+            continue;
+        }
+        printf("    program.c:%-5lld %s by %.*s of %.*s  %.*s ms\n",
+               (long long)cli_plan_int(in, "line", 0),
+               made && read ? "updated"
+               : made       ? "made"
+                            : "read",
+               HB_ARG(call_at(v, i)), HB_ARG(cli_text_at(in, "node")),
+               HB_ARG(numbers(v->a, hb_get(in, "ms"), "%.3g")));
+    }
+}
+
+static void print_item(const view *v, const item *x)
+{
+    printf("%.*s\n", HB_ARG(x->name));
+    if (x->lies.n) printf("  %.*s\n", HB_ARG(x->lies));
+    if (x->why.n) printf("  %.*s\n", HB_ARG(x->why));
+    for (int k = 0; k < x->buffers.n; k++)
+        print_buffer(v, x, x->buffers.p[k]);
+    for (int k = 0; x->is_op && k < x->calls.n; k++)
+        print_instr(v, x->calls.p[k]);
+    if (x->n_alt > 0)
+        puts("  alternatives, everything else chosen again (additive cost on these cuts, without "
+             "memory):");
+    for (int i = 0; i < x->n_alt; i++)
+        printf("    %+10.4g ms  %.*s%s\n", x->alt[i].delta_sec * 1e3, HB_ARG(x->alt[i].what),
+               x->alt[i].chosen ? "   <- cheapest" : "");
+}
+
+static void put_item(hb_buf *b, const view *v, const item *x)
+{
+    hb_printf(b, "{\"kind\":\"%s\",\"name\":", x->is_op ? "op" : "tensor");
+    hb_put_json(b, x->name);
+    hb_puts(b, ",\"lies\":");
+    hb_put_json(b, x->lies);
+    hb_puts(b, ",\"why\":");
+    hb_put_json(b, x->why);
+    hb_puts(b, ",\"buffers\":[");
+    for (int k = 0; k < x->buffers.n; k++) {
+        if (k) hb_putc(b, ',');
+        plan_put_json(b, v->tensors->v[x->buffers.p[k]]);
+    }
+    hb_puts(b, "],\"calls\":[");
+    for (int k = 0; k < x->calls.n; k++) {
+        if (k) hb_putc(b, ',');
+        plan_put_json(b, v->instr->v[x->calls.p[k]]);
+    }
+    hb_puts(b, "],\"alternatives\":[");
+    for (int i = 0; i < x->n_alt; i++) {
+        hb_printf(b, "%s{\"ms\":%.9g,\"states\":", i ? "," : "", x->alt[i].delta_sec * 1e3);
+        hb_put_json(b, x->alt[i].what);
+        hb_puts(b, ",\"words\":");
+        hb_put_json(b, plan_text_words(v->a, v->plan, x->alt[i].what));
+        hb_putc(b, '}');
+    }
+    hb_puts(b, "]}");
 }
 
 // Distinct values of one text field of a list that match; at most max.
@@ -223,21 +397,41 @@ static bool find(const view *v, const char *pattern, found *out)
     return false;
 }
 
-// Everything of what was found; priced: with the alternatives of the search that r holds.
-static void explain_found(const view *v, const found *f, const cli_inputs *in, const syn_result *r,
-                          bool priced)
+// An item; with the alternatives of the search that r holds, if it holds one.
+static item *explain_one(const view *v, hb_str name, bool is_op, const cli_inputs *in,
+                         const syn_result *r)
 {
-    for (int i = 0; i < f->n_tensors; i++) {
-        explain_tensor(v, f->tensor[i]);
-        for (int t = 0; priced && t < in->g->tensors.n; t++)
-            if (hb_str_eq(in->g->tensors.p[t].name, f->tensor[i]))
-                print_alternatives(v->a, r, false, t);
+    item *x = HB_NEW(v->a, item);
+    *x = (item){.name = name, .is_op = is_op, .n_alt = -1};
+    gather(v, x);
+    int n = !r ? 0 : is_op ? in->g->nodes.n : in->g->tensors.n;
+    for (int t = 0; t < n; t++) {
+        hb_str of = is_op ? in->g->nodes.p[t].name : in->g->tensors.p[t].name;
+        if (hb_str_eq(of, name))
+            x->n_alt = syn_explain(v->a, r, is_op, t, x->alt, MAX_ALTERNATIVES);
     }
-    for (int i = 0; i < f->n_nodes; i++) {
-        explain_node(v, f->node[i]);
-        for (int t = 0; priced && t < in->g->nodes.n; t++)
-            if (hb_str_eq(in->g->nodes.p[t].name, f->node[i])) print_alternatives(v->a, r, true, t);
+    x->lies = lies_text(v, x);
+    x->why = why_text(v, x);
+    return x;
+}
+
+// Everything of what was found.
+static void explain_found(const view *v, const found *f, const cli_inputs *in, const syn_result *r,
+                          bool json)
+{
+    hb_buf b = {.arena = v->a};
+    for (int i = 0; i < f->n_tensors + f->n_nodes; i++) {
+        bool is_op = i >= f->n_tensors;
+        hb_str name = is_op ? f->node[i - f->n_tensors] : f->tensor[i];
+        const item *x = explain_one(v, name, is_op, in, r);
+        if (!json) {
+            print_item(v, x);
+            continue;
+        }
+        hb_puts(&b, i ? "," : "{\"found\":[");
+        put_item(&b, v, x);
     }
+    if (json) printf("%s]}\n", b.p);
 }
 
 static int print_report(hb_arena *a, const char *dir)
@@ -251,7 +445,7 @@ static int print_report(hb_arena *a, const char *dir)
 }
 
 // The calls of a line, or of a block ("h.3"); false if there are none.
-static bool explain_calls(const view *v, hb_str name, int64_t line)
+static bool explain_calls(const view *v, hb_str name, int64_t line, hb_buf *json)
 {
     bool any = false;
     hb_str block = hb_fmt(v->a, "*.%.*s.*", HB_ARG(name)),
@@ -262,57 +456,71 @@ static bool explain_calls(const view *v, hb_str name, int64_t line)
         bool here = line >= 0 ? cli_plan_int(v->instr->v[i], "line", -1) == line
                               : hb_glob(block, node) || hb_glob(first, node);
         if (!here) continue;
-        print_instr(v, i);
+        if (!json) {
+            print_instr(v, i);
+        } else {
+            hb_puts(json, any ? "," : "{\"kind\":\"calls\",\"calls\":[");
+            plan_put_json(json, v->instr->v[i]);
+        }
         any = true;
     }
+    if (any && json) hb_puts(json, "]}");
     return any;
 }
 
-// What is neither a tensor nor an op.
-static bool explain_other(const view *v, hb_str name)
+// What is neither a tensor nor an op: printed, or put into json if that is given.
+static bool explain_other(const view *v, hb_str name, hb_buf *json)
 {
     hb_str id[1];
     if (matches(v->tensors, "name", name, id, 1) || matches(v->instr, "node", name, id, 1) ||
         matches(v->tensors, "id", name, id, 1))
         return false;
     int64_t line = explain_line(name);
-    if (line >= 0) return explain_calls(v, name, line);
-    bool known = explain_device(v->a, v->plan, name);
-    known = explain_cut(v->a, v->plan, name) || known;
-    return known || (!memchr(name.p, '*', name.n) && name.n > 0 && explain_calls(v, name, -1));
+    if (line >= 0) return explain_calls(v, name, line, json);
+    bool known = explain_device(v->a, v->plan, name, json);
+    if (known && json) return true;
+    known = explain_cut(v->a, v->plan, name, json) || known;
+    return known ||
+           (!memchr(name.p, '*', name.n) && name.n > 0 && explain_calls(v, name, -1, json));
 }
 
 // pattern NULL: the report.
-static int explain(hb_arena *a, const char *dir, const char *pattern, bool fast)
+static int explain(hb_arena *a, const char *dir, const char *pattern, bool fast, bool json)
 {
     view v = {.a = a, .plan = cli_plan(a, dir)};
     if (!v.plan) return CLI_INPUT;
+    if (!pattern && json)
+        return cli_error(CLI_USAGE, "--json wants a NAME; all is in %s/plan.json", dir);
     if (!pattern) return print_report(a, dir);
     v.tensors = hb_get(v.plan, "tensors");
     v.instr = hb_get(v.plan, "instructions");
     if (!v.tensors || v.tensors->kind != HB_LIST || !v.instr || v.instr->kind != HB_LIST)
         return cli_error(CLI_INPUT, "%s/plan.json is broken", dir);
     found f = {0};
-    if (explain_other(&v, (hb_str){pattern, strlen(pattern)})) return CLI_OK;
+    hb_buf b = {.arena = a};
+    if (explain_other(&v, (hb_str){pattern, strlen(pattern)}, json ? &b : NULL)) {
+        if (json) printf("{\"found\":[%s]}\n", b.p);
+        return CLI_OK;
+    }
     if (!find(&v, pattern, &f)) return CLI_INPUT;
     cli_inputs in = {0};
     syn_result r = {0};
     bool priced =
         !fast && f.n_tensors + f.n_nodes <= MAX_PRICED && search_again(a, dir, v.plan, &in, &r);
-    explain_found(&v, &f, &in, &r, priced);
+    explain_found(&v, &f, &in, priced ? &r : NULL, json);
     return CLI_OK;
 }
 
 int cmd_explain(int argc, char **argv)
 {
-    bool fast = false;
-    const cli_option options[] = {{"--no-search", NULL, &fast}};
+    bool fast = false, json = false;
+    const cli_option options[] = {{"--no-search", NULL, &fast}, {"--json", NULL, &json}};
     const char *arg[2] = {NULL, NULL};
     cli_line line = {.least = 1, .most = 2, .rest = arg};
-    int code = cli_parse("explain", argc, argv, options, 1, &line);
+    int code = cli_parse("explain", argc, argv, options, 2, &line);
     if (code != CLI_GO) return code;
     hb_arena *a = hb_arena_new();
-    code = explain(a, arg[0], arg[1], fast);
+    code = explain(a, arg[0], arg[1], fast, json);
     hb_arena_free(a);
     return code;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/plan_words.h"
 #include "emit/words.h"
 
 static bool is_rank(hb_arena *a, const hb_tree *rank, hb_str name)
@@ -54,8 +55,31 @@ static void print_use(hb_arena *a, const hb_tree *plan, const hb_tree *rank)
 }
 
 // Ranks in a row that say the same are one entry.
-bool explain_device(hb_arena *a, const hb_tree *plan, hb_str name)
+// The ranks of the name and the class of each, as plan.json has them.
+static bool put_devices(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json)
 {
+    const hb_tree *ranks = cli_list_at(plan, "ranks"), *classes = cli_list_at(plan, "classes");
+    bool any = false;
+    for (int i = 0; i < ranks->n; i++) {
+        if (!is_rank(a, ranks->v[i], name)) continue;
+        int64_t k = cli_plan_int(ranks->v[i], "class", -1);
+        hb_puts(json, any ? ",{\"rank\":" : "{\"kind\":\"devices\",\"devices\":[{\"rank\":");
+        plan_put_json(json, ranks->v[i]);
+        hb_puts(json, ",\"class\":");
+        if (k >= 0 && k < classes->n)
+            plan_put_json(json, classes->v[k]);
+        else
+            hb_puts(json, "null");
+        hb_putc(json, '}');
+        any = true;
+    }
+    if (any) hb_puts(json, "]}");
+    return any;
+}
+
+bool explain_device(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json)
+{
+    if (json) return put_devices(a, plan, name, json);
     const hb_tree *ranks = cli_list_at(plan, "ranks");
     bool any = false;
     for (int i = 0, end; i < ranks->n; i = end) {
@@ -77,13 +101,21 @@ bool explain_device(hb_arena *a, const hb_tree *plan, hb_str name)
     return any;
 }
 
-bool explain_cut(hb_arena *a, const hb_tree *plan, hb_str name)
+bool explain_cut(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json)
 {
     const hb_tree *cuts = cli_list_at(plan, "cuts"), *tensors = cli_list_at(plan, "tensors");
     bool any = false;
     for (int i = 0; i < cuts->n; i++) {
         const hb_tree *c = cuts->v[i], *entries = cli_list_at(c, "entries");
-        if (!hb_str_eq(cli_text_at(c, "table"), name) || name.n == 0) continue;
+        if (name.n == 0 ||
+            (!hb_str_eq(cli_text_at(c, "table"), name) && !hb_str_eq(cli_text_at(c, "word"), name)))
+            continue;
+        if (json) {
+            hb_puts(json, any ? "," : "{\"kind\":\"cuts\",\"cuts\":[");
+            plan_put_json(json, c);
+            any = true;
+            continue;
+        }
         int64_t axis = cli_plan_int(c, "axis", 0);
         printf("%.*s: a cut of %lld %.*s over %s, from '%.*s'\n ", HB_ARG(name),
                (long long)cli_plan_int(c, "size", 0), HB_ARG(cli_text_at(c, "word")),
@@ -109,6 +141,7 @@ bool explain_cut(hb_arena *a, const hb_tree *plan, hb_str name)
         printf("  %d buffers lie so, the first of %.*s\n", n, HB_ARG(say_name(a, first)));
         any = true;
     }
+    if (any && json) hb_puts(json, "]}");
     return any;
 }
 

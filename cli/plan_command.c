@@ -265,6 +265,10 @@ static bool find_files(hb_arena *a, const char **file)
         fprintf(stderr, "hint: hapc %s %s\n", file[1], file[0]);
         return false;
     }
+    if (ends_in(file[1], ".json")) {
+        cli_error(CLI_INPUT, "%s is no cluster file (.yaml)", file[1]);
+        return false;
+    }
     if (stat(file[0], &s) == 0 && S_ISDIR(s.st_mode)) {
         hb_str inside = hb_fmt(a, "%s/graph.json", file[0]);
         cli_error(CLI_INPUT, "%s is a folder; a graph is wanted", file[0]);

@@ -227,7 +227,7 @@ bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
     make_texts(a, e, &t);
     hb_str tmp = hb_fmt(a, "%s.tmp%ld", target.p, (long)getpid());
     if (mkdir(tmp.p, 0777) != 0) {
-        *why = hb_fmt(a, "%s: %s", tmp.p, strerror(errno));
+        *why = hb_fmt(a, "%s cannot be made there: %s", target.p, strerror(errno));
         return false;
     }
     if (put_all(a, e, &t, tmp.p, why) && swap_in(a, tmp.p, target.p, replace, why)) return true;

@@ -163,7 +163,9 @@ static bool possible(const reader *r, const syn_pin_state *p, size_t at, int t)
               hb_fmt(r->arena, "%.*s has no factor '%.*s'; it has: %.*s", HB_ARG(ten->name),
                      HB_ARG(p->letter), HB_ARG(letters_of(r, t))));
     else
-        wrong(r, in, hb_fmt(r->arena, "%.*s has %d dims", HB_ARG(ten->name), ten->rank));
+        wrong(r, in,
+              hb_fmt(r->arena, "%.*s has %d dim%s", HB_ARG(ten->name), ten->rank,
+                     ten->rank == 1 ? "" : "s"));
     return false;
 }
 
@@ -185,13 +187,19 @@ static bool named(hb_arena *a, hb_str pattern, hb_str name)
     return !ours && hb_glob(pattern, name);
 }
 
+// Moments and what an update leaves lie as their parameter.
+static bool may_be_pinned(const ir_graph *g, const ir_tensor *t)
+{
+    bool updated = t->producer >= 0 && (ir_op_of(g->nodes.p[t->producer].op)->flags & IR_IN_PLACE);
+    return t->kind != IR_STATE && !updated;
+}
+
 static bool matches(hb_arena *a, const ir_graph *g, hb_str pattern, int t)
 {
     const ir_tensor *ten = &g->tensors.p[t];
-    if (ten->kind == IR_STATE) return false;
+    if (!may_be_pinned(g, ten)) return false;
     if (ten->producer < 0) return named(a, pattern, ten->name);
     const ir_node *n = &g->nodes.p[ten->producer];
-    if (ir_op_of(n->op)->flags & IR_IN_PLACE) return false;
     return named(a, pattern, ten->name) || named(a, pattern, n->name);
 }
 
@@ -200,7 +208,12 @@ static void hint(const reader *r, hb_str name)
     const char **names = HB_ARRAY(r->arena, const char *, r->g->tensors.n + 1);
     int n = 0;
     for (int t = 0; t < r->g->tensors.n; t++)
-        if (r->g->tensors.p[t].kind != IR_STATE)
+        if (!may_be_pinned(r->g, &r->g->tensors.p[t]) && hb_str_eq(r->g->tensors.p[t].name, name)) {
+            hb_hint(r->d, "it lies as the parameter that it updates or belongs to: pin that");
+            return;
+        }
+    for (int t = 0; t < r->g->tensors.n; t++)
+        if (may_be_pinned(r->g, &r->g->tensors.p[t]))
             names[n++] = hb_str_n(r->arena, r->g->tensors.p[t].name.p, r->g->tensors.p[t].name.n).p;
     const char *near = hb_nearest(name, names, n);
     if (near) hb_hint(r->d, "did you mean '%s'?", near);

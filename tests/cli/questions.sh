@@ -84,6 +84,43 @@ says heads '^heads: a cut of 12 heads over axis 0'
 says "program.c:$line" "program.c:$line +op_linear  of "
 says h.3 'of transformer.h.3.mlp.c_fc '
 [ "$(grep -c '  of ' "$work/out")" = "$(grep '  of ' "$work/out" | grep -c 'transformer\.h\.3\.')" ] || wrong "h.3 is more than block 3"
+# In words: how it lies, and who makes it so. As JSON: what plan.json says of it, and the same words.
+why() { # NAME PATTERN ARGS…: planned with ARGS, explained with prices
+    local name=$1 pattern=$2
+    shift 2
+    "$hapc" examples/gpt2-tiny/graph.json clusters/laptop3.yaml "$@" -q -o "$work/why" 2>"$work/err" || wrong "plan for why"
+    "$hapc" explain "$work/why" "$name" >"$work/out" 2>"$work/err" || wrong "explain '$name'"
+    grep -Eq -- "$pattern" "$work/out" || wrong "explain '$name' says no '$pattern'"
+}
+weight=transformer.h.1.mlp.c_fc.weight
+why $weight "^  --pin '\*\.mlp\.c_fc\.weight=S\(1\)' asks for it\." --pin '*.mlp.c_fc.weight=S(1)'
+grep -Eq '^  It is stored cut by features [0-9]+ / [0-9]+ / [0-9]+\.$' "$work/out" || wrong "how it lies"
+why transformer.h.1.mlp.c_fc '^  It is computed so: .* -> ' --strategy tp
+grep -q 'Otherwise, all else chosen again: .* a step more' "$work/out" || wrong "no other way of c_fc"
+why $weight '^  It is stored whole\.$' --strategy dp-even
+for name in $weight transformer.h.1.mlp.c_fc cpu3 'rank 1' features h.1; do
+    "$hapc" explain "$work/why" "$name" --json >"$work/out" 2>"$work/err" || wrong "explain '$name' --json"
+    python3 - "$work" "$name" <<'P' || wrong "explain '$name' --json is not what plan.json says"
+import json, sys
+found = json.load(open(sys.argv[1] + "/out"))["found"]
+plan = json.load(open(sys.argv[1] + "/why/plan.json"))
+name = sys.argv[2]
+kinds = {f["kind"] for f in found}
+ok = len(found) > 0
+for f in found:
+    ok &= all(b in plan["tensors"] for b in f.get("buffers", []))
+    ok &= all(c in plan["instructions"] for c in f.get("calls", []))
+    ok &= all(d["rank"] in plan["ranks"] for d in f.get("devices", []))
+    ok &= all(c in plan["cuts"] for c in f.get("cuts", []))
+    if f["kind"] in ("tensor", "op"):
+        ok &= f["name"] == name and f["lies"] != "" and f["why"] != ""
+        ok &= all({"ms", "states", "words"} <= set(a) for a in f["alternatives"])
+sys.exit(not ok)
+P
+done
+"$hapc" explain "$work/why" --json >"$work/out" 2>"$work/err" && wrong "--json without a name"
+grep -q -- '--json wants a NAME' "$work/err" || wrong "--json without a name: no message"
+
 "$hapc" explain "$work/gpt2" V100-16G --no-search >"$work/out" 2>"$work/err" && wrong "a device that is not there"
 grep -q "did you mean 'V100-16GB'" "$work/err" || wrong "no hint of a device"
 "$hapc" explain "$work/gpt2" program.c:99999 --no-search >"$work/out" 2>"$work/err" && wrong "a line that is not there"
