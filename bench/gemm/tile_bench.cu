@@ -61,7 +61,7 @@ static cudaStream_t s;
 static cublasLtHandle_t lt;
 static void *space;
 static int sms;
-static uint32_t *flags, *late;
+static uint32_t *flags, *tallies, *late;
 static void *room;
 static uint64_t state;
 static double began, seconds = 1e9;
@@ -244,10 +244,14 @@ static ours ours_make(const problem &p, const tile_shape *shape, tile_share shar
     CR(cudaMalloc(&o.list, bytes));
     CR(cudaMalloc(&o.signalling, bytes));
     CR(cudaMemcpy(o.list, l.data(), bytes, cudaMemcpyHostToDevice));
+    std::vector<int> count((size_t)p.m / 512 + 1);
+    for (tile_entry &e : l)
+        if (e.row < p.m && !(e.kind & TILE_PART)) count[(size_t)e.row / 512] += tile_arrivals(shape, &e);
     for (tile_entry &e : l) {
         if (e.row >= p.m) continue;
         e.kind |= TILE_SIGNALS;
-        e.signal = e.row / 512;
+        e.signal = e.tally = e.row / 512;
+        e.count = count[(size_t)e.tally];
     }
     CR(cudaMemcpy(o.signalling, l.data(), bytes, cudaMemcpyHostToDevice));
     return o;
@@ -281,7 +285,7 @@ static void ours_run(const problem &p, const ours &o, const tensors &t, int set,
     c.a = t.a[set], c.b = t.b[set], c.y = y;
     c.list = signals ? o.signalling : o.list;
     c.entries = o.entries, c.sms = sms;
-    c.flags = flags, c.epoch = 1, c.late = late, c.room = room;
+    c.flags = flags, c.tallies = tallies, c.number = 1, c.late = late, c.room = room;
     if (p.what == GELU) {
         c.bias = t.bias, c.before = t.before[set];
         c.activation = TILE_GELU_TANH;
@@ -621,6 +625,8 @@ int main(int argc, char **argv)
     CR(cudaMalloc(&space, WORKSPACE));
     CR(cudaMalloc(&flags, 1 << 20));
     CR(cudaMemset(flags, 0, 1 << 20));
+    CR(cudaMalloc(&tallies, 1 << 20));
+    CR(cudaMemset(tallies, 0, 1 << 20));
     CR(cudaHostAlloc(&late, 4, cudaHostAllocMapped));
     CR(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
     int64_t most = 0;

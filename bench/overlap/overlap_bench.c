@@ -3,7 +3,7 @@
 //
 //     mpirun -n W overlap-bench-cuda SHAPES [--chunks FILE] [--also FILE] [--only AG]
 //                                    [--cut A,B,…] [--sms A,B,…] [--lists N] [--turns N]
-//                                    [--scale K] [--seconds S]
+//                                    [--scale K] [--seconds S] [-v]
 //
 // FILE has the planner's chunks by name of the shape (bench/planner/pair_chunks.c), --also any
 // number of lists a shape that are compared to the end; --cut, shares of rows and of columns (AG)
@@ -51,6 +51,7 @@ typedef struct method {
     const char *by; // planner, also, tried
     hap_form form;
     group_list list;
+    bool tiles;          // a pair that may run as one list of tiles, where that is quicker
     bool fits, compared; // compared: in the turns that follow the first ones
     int program, repeats, n_calls;
     profile_call *call;
@@ -76,6 +77,7 @@ typedef struct bench {
 typedef struct options {
     const char *shapes, *chunks, *also, *cut, *sms, *only;
     int lists, scale, turns;
+    bool verbose; // what the runtime chose
     double seconds;
 } options;
 
@@ -193,6 +195,7 @@ static bool add(bench *b, const method *m)
 static void take(bench *b, method *m)
 {
     hap_backend_program(b->r, m->program);
+    b->r->opt.cuda.tiles = m->tiles ? HAP_CUDA_tiles_on : HAP_CUDA_tiles_off;
     b->p.call = m->call;
     b->p.n_calls = m->n_calls;
 }
@@ -269,18 +272,21 @@ static double median(method *m)
     return m->ms[m->n_samples / 2];
 }
 
-// After the first turns: which methods go on; their samples begin again.
+// After the first turns: which methods go on, of groupings tried the best in chunks and the best that
+// may run by tiles; their samples begin again.
 static void choose(bench *b)
 {
-    int best = -1;
+    int best[2] = {-1, -1};
     for (int i = 0; i < b->n_methods; i++) {
         method *m = &b->method[i];
         bool tried = m->what == PAIR && strcmp(m->by, "tried") == 0;
         m->compared = !tried && !(m->what == COLLECTIVE && hap_form_copies(m->form) > 1);
-        if (tried && m->fits && (best < 0 || median(m) < median(&b->method[best]))) best = i;
+        int *first = &best[m->tiles];
+        if (tried && m->fits && (*first < 0 || median(m) < median(&b->method[*first]))) *first = i;
     }
-    hap_comm_broadcast(b->r, &best, sizeof best);
-    if (best >= 0) b->method[best].compared = true;
+    hap_comm_broadcast(b->r, best, sizeof best);
+    for (int i = 0; i < 2; i++)
+        if (best[i] >= 0) b->method[best[i]].compared = true;
     for (int i = 0; i < b->n_methods; i++)
         if (b->method[i].compared) b->method[i].n_samples = 0;
 }
@@ -364,6 +370,15 @@ static method *add_method(bench *b, what w, hap_form form, const char *by, const
     return m;
 }
 
+// In chunks, and as the runtime likes.
+static void add_pair(bench *b, hap_form form, const char *by, const group_list *chunks)
+{
+    for (int tiles = 0; tiles < (b->p.device.gpu ? 2 : 1); tiles++) {
+        method *m = add_method(b, PAIR, form, by, chunks);
+        if (m) m->tiles = tiles;
+    }
+}
+
 // Not what the planner has chosen.
 static void add_tried(bench *b, int most)
 {
@@ -374,7 +389,7 @@ static void add_tried(bench *b, int most)
         bool planned = false;
         for (int k = 0; k < b->n_methods; k++)
             planned = planned || (b->method[k].form == form && groups_same(&b->method[k].list, &l));
-        if (!planned) add_method(b, PAIR, form, "tried", &l);
+        if (!planned) add_pair(b, form, "tried", &l);
     }
 }
 
@@ -383,7 +398,7 @@ static void add_listed(bench *b, const char *path, const char *by, int most)
     group_list l;
     hap_form form;
     for (int i = 0; i < most && groups_planned(&l, &form, path, b->s.kind, b->s.name, i); i++)
-        add_method(b, PAIR, form, by, &l);
+        add_pair(b, form, by, &l);
 }
 
 static const char *const what_name[] = {"matmul", "collective", "sequential", "pair"};
@@ -394,10 +409,10 @@ static void report(bench *b, method *m)
     if (b->r->id != 0) return;
     printf(
         "{\"by\":\"hapc\",\"kind\":\"%s\",\"m\":%lld,\"n\":%lld,\"k\":%lld,\"ranks\":%d,\"name\":\"%s\","
-        "\"method\":\"%s\",\"form\":\"%s\",\"chosen\":\"%s\",\"chunks\":\"%s\"",
+        "\"method\":\"%s\",\"form\":\"%s\",\"chosen\":\"%s\",\"chunks\":\"%s\",\"tiles\":%s",
         b->s.kind, (long long)b->s.m, (long long)b->s.n, (long long)b->s.k, b->r->n_ranks,
         b->s.name, what_name[m->what], m->what == MATMUL ? "" : hap_form_name(m->form).s, m->by,
-        m->list.text);
+        m->list.text, m->tiles ? "true" : "false");
     if (m->n_samples > 0) printf(",\"ms\":%.4f,\"p95\":%.4f", ms, m->ms[m->n_samples * 95 / 100]);
     printf(",\"compared\":%s,\"samples\":%d,\"wrong\":%lld}\n", m->compared ? "true" : "false",
            m->n_samples, (long long)m->wrong);
@@ -503,6 +518,8 @@ static bool parse(options *o, int argc, char **argv)
         const char *v = i + 1 < argc ? argv[i + 1] : "";
         if (argv[i][0] != '-')
             o->shapes = argv[i];
+        else if (strcmp(argv[i], "-v") == 0)
+            o->verbose = true;
         else if (strcmp(argv[i], "--chunks") == 0)
             o->chunks = v, i++;
         else if (strcmp(argv[i], "--also") == 0)
@@ -556,6 +573,7 @@ int main(int argc, char **argv)
     hap_comm_start(r, &argc, &argv);
     hap_agree(r, HAP_EXIT_USAGE, parse(&o, argc, argv) ? "" : "options of overlap-bench");
     hap_agree(r, HAP_EXIT_USAGE, r->n_ranks <= MOST_RANKS ? "" : "too many ranks");
+    r->opt.verbose = o.verbose;
     const char *unheard = hap_beat_start(r);
     if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
     const char *w = o.cut, *x = o.sms;

@@ -241,7 +241,7 @@ static void enqueue(rank *q)
     cudaStream_t compute = q->b.x.stream;
     if (program[q->at++].kind == START) {
         fake_call(compute, fill, x);
-        cuda_pair_run(&q->r, &x->pair, x->done);
+        cuda_pair_run(&q->r, &x->pair, true, x->done);
         fake_call(compute, spoil_operands, x); // the memory is another's
         return;
     }
@@ -405,6 +405,7 @@ static void begin(int n_ranks, int steps)
         cudaStreamCreateWithPriority(&q->b.stream[1], 0, 0);
         q->b.group[1] = fake_comm(0, i);
         q->b.warm = steps > 1;
+        q->r.opt.cuda.tiles = HAP_CUDA_tiles_off;
         q->r.seg[SEG_SYM] = cuda_put_start(&q->r, fake.room);
         cuda_pair_start(&q->r);
     }

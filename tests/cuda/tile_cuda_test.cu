@@ -1,7 +1,8 @@
 // Tile kernels (kernels/tile_gemm.h) against sums in f64: every element of random shapes with
 // ragged ends, all ways that operands may lie, all epilogues, all forms, tiles whole and in parts of
-// k, by any number of clusters; what lies beside a result stays as it was. Flags: each tile counts once an epoch, one kernel reads behind the counts of
-// another, a flag that never comes is told.
+// k, by any number of clusters; what lies beside a result stays as it was. Places: rows of several
+// matmuls in one list. Sums: of what members made, once it is there, bit by bit. Flags: one kernel
+// reads behind another's, launch after launch; a flag that never comes is told.
 
 #include <check.h>
 #include <cuda_bf16.h>
@@ -24,7 +25,8 @@ static char *y, *again, *before, *with;
 static void *room;
 static float *bias_wide, *sums;
 static tile_entry *list, *list2;
-static uint32_t *flags, *late;
+static uint32_t *flags, *tallies, *late;
+static tile_wait *waits; // for flag i, at i
 static double *worst; // largest error, in units of what is allowed
 static uint64_t state = 7;
 
@@ -88,6 +90,13 @@ static void set_up(void)
     OK(cudaMalloc(&list, 1 << 20));
     OK(cudaMalloc(&list2, 1 << 20));
     OK(cudaMalloc(&flags, FLAGS * 4));
+    OK(cudaMalloc(&tallies, FLAGS * 4));
+    OK(cudaMemset(tallies, 0, FLAGS * 4));
+    tile_wait each[FLAGS / TILE_FLAG_APART];
+    for (int i = 0; i < FLAGS / TILE_FLAG_APART; i++)
+        each[i] = tile_wait{i, 0};
+    OK(cudaMalloc(&waits, sizeof each));
+    OK(cudaMemcpy(waits, each, sizeof each, cudaMemcpyHostToDevice));
     OK(cudaMalloc(&worst, 8));
     OK(cudaHostAlloc(&late, 4, cudaHostAllocMapped));
     *late = 0;
@@ -203,7 +212,7 @@ static tile_call call_of(int64_t m, int64_t n, int64_t k, bool a_t, bool b_t, bo
     c.p.lb = (c.p.lb + 7) / 8 * 8 + 8 * below(3);
     c.p.ly = (c.p.ly + 7) / 8 * 8 + 8 * below(3);
     c.a = a, c.b = b, c.y = y, c.list = list, c.flags = flags, c.late = late, c.room = room;
-    c.sms = sms, c.epoch = 1;
+    c.sms = sms, c.number = 1, c.tallies = tallies, c.waits = waits;
     return c;
 }
 
@@ -373,26 +382,29 @@ END_TEST
 
 // --- flags ---
 
-// Entries count at the flag of their row of tiles, or wait until all of that row have counted.
+// Entries count for the flag of their row of tiles, or wait for it.
 static void with_flags(tile_call *c, const tile_shape *s, tile_entry *to, bool signals)
 {
     tile_entry *host = (tile_entry *)malloc(1 << 20);
-    int cols = (int)((c->p.n + s->cols - 1) / s->cols),
-        rows = (int)((c->p.m + s->rows - 1) / s->rows);
+    int count[FLAGS] = {0};
     c->entries = tile_list(s, c->p.m, c->p.n, c->p.k, c->sms, {0, 0}, host);
+    for (int i = 0; i < c->entries; i++)
+        count[host[i].row / (2 * s->rows)] += tile_arrivals(s, &host[i]);
     for (int i = 0; i < c->entries; i++) {
         tile_entry *e = &host[i];
-        int pair = e->row / (2 * s->rows), tall = rows - 2 * pair > 1 ? 2 : 1;
-        e->kind |= signals ? TILE_SIGNALS : TILE_WAITS;
-        e->signal = e->wait = pair;
-        e->until = tall * cols * s->parts;
+        int pair = e->row / (2 * s->rows);
+        if (signals)
+            e->kind |= TILE_SIGNALS, e->signal = e->tally = pair, e->count = count[pair];
+        else
+            e->wait = pair, e->waits = 1;
     }
     OK(cudaMemcpy(to, host, (size_t)c->entries * sizeof *host, cudaMemcpyHostToDevice));
     c->list = to;
     free(host);
 }
 
-// y1 = a b counts; y2 = y1 b waits for the rows that it reads, and was started first.
+// y1 = a b signals; y2 = y1 b waits for the rows that it reads, and was started first. Every other
+// launch reads its number on the device.
 START_TEST(signals)
 {
     const tile_shape *s = &tile_shapes[_i];
@@ -405,47 +417,142 @@ START_TEST(signals)
     d.a = y, d.y = again;
     with_flags(&c, s, list, true);
     with_flags(&d, s, list2, false);
-    // As many columns of tiles count as c has.
-    tile_entry *host = (tile_entry *)malloc(1 << 20);
-    OK(cudaMemcpy(host, list2, (size_t)d.entries * sizeof *host, cudaMemcpyDeviceToHost));
-    int cols = (int)((c.p.n + s->cols - 1) / s->cols),
-        mine = (int)((d.p.n + s->cols - 1) / s->cols);
-    for (int i = 0; i < d.entries; i++)
-        host[i].until = host[i].until / mine * cols;
-    OK(cudaMemcpy(list2, host, (size_t)d.entries * sizeof *host, cudaMemcpyHostToDevice));
-    free(host);
     OK(cudaMemset(flags, 0, FLAGS * 4));
-    for (uint32_t epoch = 1; epoch <= 20; epoch++) {
+    uint32_t *const number_at = flags + FLAGS - 1;
+    enum { FROM = 0xFFFFFFF8, LAUNCHES = 20 }; // numbers go round
+    for (int launch = 1; launch <= LAUNCHES; launch++) {
+        const uint32_t number = (uint32_t)FROM + (uint32_t)launch;
         OK(cudaMemset(y, 0xFF, (size_t)bytes_of(&c)));
         OK(cudaMemset(again, 0xFF, (size_t)bytes_of(&d)));
+        if (launch == 1) { // where flags start
+            uint32_t before = number - 1;
+            for (int i = 0; i < FLAGS; i++)
+                OK(cudaMemcpy(flags + i, &before, 4, cudaMemcpyHostToDevice));
+        }
+        OK(cudaMemcpy(number_at, &number, 4, cudaMemcpyHostToDevice));
         OK(cudaDeviceSynchronize());
-        c.epoch = d.epoch = epoch;
+        c.number = d.number = number;
+        c.number_at = launch % 2 ? number_at : NULL;
         const char *why = tile_run(&d, s, second);
         ck_assert_msg(!why, "%s", why);
-        if (epoch % 2) usleep(200);
+        if (launch % 2) usleep(200);
         why = tile_run(&c, s, stream);
         ck_assert_msg(!why, "%s", why);
         OK(cudaDeviceSynchronize());
         ck_assert_uint_eq(*late, 0);
         tile_call seen = d;
         seen.y = again;
-        if (epoch % 10 == 1) {
-            ck_assert_msg(error_of(&c) <= 1, "%s: what counts, epoch %u", s->name, epoch);
+        if (launch % 10 == 1) {
+            ck_assert_msg(error_of(&c) <= 1, "%s: what signals, launch %d", s->name, launch);
             double off = error_of(&seen) * 2e-5 / 2e-2; // sums of numbers far above 1
-            ck_assert_msg(off <= 1, "%s: what waits, epoch %u: %g", s->name, epoch, off);
+            ck_assert_msg(off <= 1, "%s: what waits, launch %d: %g", s->name, launch, off);
         }
     }
-    uint32_t counted[FLAGS];
-    OK(cudaMemcpy(counted, flags, sizeof counted, cudaMemcpyDeviceToHost));
-    int rows = (int)((c.p.m + s->rows - 1) / s->rows);
-    for (int i = 0; i < FLAGS; i++) {
-        int pair = i / TILE_FLAG_APART, left = rows - 2 * pair,
-            tall = left > 1   ? 2
-                   : left > 0 ? left
-                              : 0;
-        uint32_t want = i % TILE_FLAG_APART ? 0 : (uint32_t)(20 * tall * cols * s->parts);
-        ck_assert_msg(counted[i] == want, "%s: number %d is %u, not %u", s->name, i, counted[i],
-                      want);
+    uint32_t raised[FLAGS], left[FLAGS];
+    OK(cudaMemcpy(raised, flags, sizeof raised, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(left, tallies, sizeof left, cudaMemcpyDeviceToHost));
+    int pairs = (int)((c.p.m + 2 * s->rows - 1) / (2 * s->rows));
+    for (int i = 0; i < FLAGS - 1; i++) {
+        bool is_flag = i % TILE_FLAG_APART == 0 && i / TILE_FLAG_APART < pairs;
+        ck_assert_uint_eq(left[i], 0);
+        ck_assert_msg(raised[i] == (uint32_t)FROM + (is_flag ? LAUNCHES : 0), "%s: number %d is %u",
+                      s->name, i, raised[i]);
+    }
+}
+END_TEST
+
+static uint16_t *fetch(const void *p, int64_t n)
+{
+    uint16_t *host = (uint16_t *)malloc((size_t)n * 2 + 2);
+    OK(cudaMemcpy(host, p, (size_t)n * 2, cudaMemcpyDeviceToHost));
+    return host;
+}
+
+// Two places of one list, with the same b and results one under the other: this member's rows, of
+// which `members` parts are added when a flag comes late; and rows of others, which signal.
+static void is_summed(const tile_shape *s, int members, int me, int64_t own, int64_t other,
+                      int64_t n, int64_t k, bool b_t, bool biased)
+{
+    tile_call c = call_of(own, n, k, false, b_t, false), o;
+    c.p.ly = n, c.p.la = k = (k + 7) / 8 * 8;
+    c.p.k = k;
+    if (biased) c.bias = bias, c.p.bias_type = HAP_BF16, c.has_bias = true;
+    o = c;
+    o.p.m = other, o.a = a + own * k, o.y = y + own * n * 2;
+    char *host = (char *)calloc(1, 1 << 20), *at = (char *)list;
+    tile_entry *e = (tile_entry *)host;
+    int n_other = tile_list(s, other, n, k, sms, {0, 0}, e), count = 0;
+    int n_own = tile_list(s, own, n, k, sms, {0, 0}, e + n_other);
+    for (int i = 0; i < n_other; i++)
+        count += tile_arrivals(s, &e[i]);
+    for (int i = 0; i < n_other + n_own; i++) {
+        e[i].place = i < n_other;
+        if (i < n_other)
+            e[i].kind |= TILE_SIGNALS, e[i].signal = e[i].tally = 5, e[i].count = count;
+        else
+            e[i].kind |= TILE_SUMS, e[i].wait = 3, e[i].waits = 2;
+    }
+    int64_t places = 1 << 19, parts = places + 2 * tile_place_bytes();
+    const char *why = tile_place_make(&c, s, (struct tile_place *)(host + places));
+    if (!why)
+        why = tile_place_make(&o, s, (struct tile_place *)(host + places + tile_place_bytes()));
+    for (int m = 0; m < members && !why; m++)
+        why = tile_part_make(&c, m == me ? before : with + m * own * n * 2,
+                             (struct tile_part *)(host + parts + m * tile_part_bytes()));
+    ck_assert_msg(!why, "%s", why);
+    OK(cudaMemcpy(list, host, 1 << 20, cudaMemcpyHostToDevice));
+    free(host);
+    tile_sums sum = {(const struct tile_part *)(at + parts), members, me};
+    tile_call both = c;
+    both.list = list, both.entries = n_other + n_own, both.sum = &sum;
+    both.places = (const struct tile_place *)(at + places);
+    OK(cudaMemset(flags, 0, FLAGS * 4));
+    OK(cudaMemset(with, 0xFF, (size_t)(members * own * n * 2)));
+    OK(cudaMemset(y, 0xFF, (size_t)((own + other) * n * 2)));
+    OK(cudaMemset(before, 0xFF, (size_t)(own * n * 2) + 64));
+    OK(cudaDeviceSynchronize());
+    why = tile_run(&both, s, stream);
+    ck_assert_msg(!why, "%s", why);
+    int64_t slots = members * own * n; // others' parts come while it runs
+    uint16_t *part = (uint16_t *)malloc((size_t)slots * 2);
+    for (int64_t i = 0; i < slots; i++)
+        part[i] = hap_f32_to_bf16((float)(below(2001) - 1000) / 100);
+    uint32_t up = 1;
+    OK(cudaMemcpyAsync(with, part, (size_t)slots * 2, cudaMemcpyHostToDevice, second));
+    for (int f = 3; f < 5; f++)
+        OK(cudaMemcpyAsync(flags + f * TILE_FLAG_APART, &up, 4, cudaMemcpyHostToDevice, second));
+    OK(cudaDeviceSynchronize());
+    ck_assert_uint_eq(*late, 0);
+    OK(cudaMemcpy(&up, flags + 5 * TILE_FLAG_APART, 4, cudaMemcpyDeviceToHost));
+    ck_assert_uint_eq(up, 1);
+    tile_call whole = c;
+    whole.p.m = own + other;
+    ck_assert_msg(error_of(&whole) <= 1, "%s: parts of %lld and %lld x %lld x %lld", s->name,
+                  (long long)own, (long long)other, (long long)n, (long long)k);
+    uint16_t *mine = fetch(y, own * n), *got = fetch(before, own * n + 32);
+    for (int64_t i = 0; i < own * n; i++) {
+        float want = -0.f;
+        for (int m = 0; m < members; m++)
+            want += hap_bf16_to_f32(m == me ? mine[i] : part[m * own * n + i]);
+        ck_assert_msg(got[i] == hap_f32_to_bf16(want),
+                      "%s: member %d of %d, %lld x %lld x %lld: row %lld column %lld", s->name, me,
+                      members, (long long)own, (long long)n, (long long)k, (long long)(i / n),
+                      (long long)(i % n));
+    }
+    for (int64_t i = own * n; i < own * n + 32; i++)
+        ck_assert_uint_eq(got[i], 0xFFFF);
+    free(mine);
+    free(got);
+    free(part);
+}
+
+START_TEST(members)
+{
+    const tile_shape *s = &tile_shapes[_i];
+    for (int i = 0; i < 10; i++) {
+        int members = 2 + (int)below(i % 2 ? 1 : 7), me = (int)below(members);
+        is_summed(s, members, me, 1 + below(i % 3 ? 500 : 1200), 1 + below(600), 8 + 8 * below(50),
+                  8 + below(400), i % 4 < 2, i % 3 == 1);
     }
 }
 END_TEST
@@ -455,6 +562,7 @@ START_TEST(late_flag)
     tile_call c = call_of(300, 304, 100, false, true, false);
     with_flags(&c, &tile_shapes[0], list, false);
     c.patience = 1000000;
+    c.number = 7;
     OK(cudaMemset(flags, 0, FLAGS * 4));
     *late = 0;
     run(&c, &tile_shapes[0]);
@@ -515,6 +623,7 @@ int main(void)
     tcase_add_loop_test(t, parts, 0, 3 * TILE_SHAPES);
     tcase_add_loop_test(t, added_in_place, 0, TILE_SHAPES);
     tcase_add_loop_test(t, signals, 0, TILE_SHAPES);
+    tcase_add_loop_test(t, members, 0, TILE_SHAPES);
     tcase_add_test(t, late_flag);
     tcase_add_test(t, refused);
     suite_add_tcase(s, t);

@@ -15,19 +15,26 @@
 //     producer   each chunk's rows leave when they are made; sums on a stream of their own, by
 //                ranges of rows that come together
 //
+// Or all matmuls are one launch of a tile kernel, whose tiles wait for parts and tell which are made
+// (cuda_pair_tiles.h). The first pass finds the quickest way, on the pair's own operands: all
+// members of a group time as many runs, and each keeps what was quickest there.
+//
 // Ranks that are no peers send point to point by NCCL. --cuda pairs=off runs the calls one by one.
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/fail.h"
 #include "core/pair_rows.h"
 #include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_pair.h"
+#include "cuda/comm/cuda_pair_tiles.h"
 #include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_backend.h"
 #include "cuda/kernels/cuda_ops.h"
 #include "cuda/kernels/cuda_put_add.h"
 #include "cuda/kernels/cuda_shadow.h"
+#include "cuda/kernels/tile_gemm.h"
 
 // Chunk k as this rank has it: rows that are multiplied as that, of or for a member; and its part
 // of this rank's own rows, which another member has as its chunk k.
@@ -48,6 +55,10 @@ typedef struct run {
     cuda_put *put;  // NULL: by NCCL
     int64_t slot;   // bytes of a slot of a sum in scratch
     hap_range mine; // the rows of the moved factor that this rank holds or will hold
+    bool alone;     // no other collective is under way
+    const cuda_pair_tiled *tiled; // NULL: chunk by chunk
+    const cuda_pair_list *list;   // its
+    bool sums;                    // are added in the kernel
     chunk g[HAP_PAIR_CHUNKS];
 } run;
 
@@ -82,6 +93,14 @@ static cudaEvent_t mark_on(const run *x, int i, cudaStream_t s)
 static cudaEvent_t mark(const run *x, int i)
 {
     return mark_on(x, i, x->b->x.stream);
+}
+
+// Stream s goes on when chunk k is made.
+static void after_made(const run *x, cudaStream_t s, int k, cudaEvent_t made)
+{
+    for (int i = 0; i < 2 && x->list; i++)
+        if (x->list->made[k][i] >= 0) cuda_put_await_made(x->put, s, x->list->made[k][i]);
+    if (!x->list) after(x, s, made);
 }
 
 static char *row_of(const run *x, const hap_tensor *t, int64_t row)
@@ -223,7 +242,8 @@ static void consume(const run *x, cudaEvent_t done)
         check(x, cuda_copy(x->s, own, p->src->data, p->src->bytes));
         cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
     }
-    for (int k = 0, n, turn = 0; k < p->n_chunks; k += n, turn++) {
+    if (x->tiled) cuda_pair_tiles_run(x->r, x->tiled, x->put);
+    for (int k = 0, n, turn = 0; k < p->n_chunks && !x->tiled; k += n, turn++) {
         n = hap_joined_chunks(p, k);
         if (copies && joins_own(x, k, n)) after(x, s, done);
         if (await_turn(x, k, n)) after(x, s, mark_on(x, 1 + turn, x->b->waits));
@@ -242,7 +262,7 @@ static void give_part(const run *x, int k, cudaEvent_t made)
     hap_range rows = x->g[k].rows;
     int to = x->g[k].member;
     if (to == x->me || rows.n == 0 || x->row == 0) return;
-    after(x, cuda_put_stream(x->put, to), made);
+    after_made(x, cuda_put_stream(x->put, to), k, made);
     hap_box theirs = hap_pair_dst(x->r, p, to), held = hap_pair_src(x->r, p, x->me);
     if (p->kind == HAP_REDUCE_SCATTER) {
         char *slot = (char *)p->scratch->data + x->me * x->slot;
@@ -269,7 +289,7 @@ static void add_rows(const run *x, const cudaEvent_t *made)
             if (x->g[k].other != x->me && x->g[k].own.n && x->row)
                 cuda_put_await(x->put, x->s, x->g[k].other, k);
         int own = sums[i].own;
-        if (!awaited[own]) after(x, x->s, made[own]);
+        if (!awaited[own]) after_made(x, x->s, own, made[own]);
         awaited[own] = true;
         int64_t at = (sums[i].rows.lo - x->mine.lo) * x->row;
         check(x, cuda_put_add(x->s, p->dst->type, (char *)p->dst->data + at,
@@ -286,7 +306,7 @@ static void keep_rows(const run *x, const cudaEvent_t *made)
     hap_box src = hap_pair_src(x->r, p, x->me), dst = hap_pair_dst(x->r, p, x->me);
     hap_box part = {dst.f1, src.f2};
     for (int k = 0; k < p->n_chunks; k++)
-        if (p->chunk[k][0] == 0) after(x, x->s, made[k]);
+        if (p->chunk[k][0] == 0) after_made(x, x->s, k, made[k]);
     if (hap_box_bytes(v, part)) {
         int64_t some = src.f2.n * v->inner, all = v->n2 * v->inner;
         cuda_strided m = {.rank = 3,
@@ -307,16 +327,19 @@ static void produce(const run *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
     cudaEvent_t made[HAP_PAIR_CHUNKS];
+    if (x->tiled) cuda_pair_tiles_run(x->r, x->tiled, x->put);
     for (int k = 0, n, turn = 0; k < p->n_chunks; k += n, turn++) {
         n = hap_joined_chunks(p, k);
-        multiply_joined(x, k, n);
-        cudaEvent_t e = mark(x, 1 + turn);
+        if (!x->tiled) multiply_joined(x, k, n);
+        cudaEvent_t e = mark(x, 1 + (x->tiled ? 0 : turn));
         for (int i = k; i < k + n; i++) {
             made[i] = e;
             give_part(x, i, e);
         }
     }
-    if (p->kind == HAP_REDUCE_SCATTER)
+    if (x->sums)
+        after(x, x->s, made[0]); // the kernel
+    else if (p->kind == HAP_REDUCE_SCATTER)
         add_rows(x, made);
     else
         keep_rows(x, made);
@@ -350,7 +373,7 @@ static void reduce_out(const run *x, int k, cudaEvent_t made)
         hap_share s = share_of(x, k, to);
         if (s.n == 0) continue;
         char *slot = (char *)p->scratch->data + x->me * x->slot;
-        after(x, cuda_put_stream(x->put, to), made);
+        after_made(x, cuda_put_stream(x->put, to), k, made);
         cuda_put_send(x->put, to, part_of_rows(k), (char *)p->src->data + s.at * x->v.item,
                       slot + s.slot * x->v.item, s.n * x->v.item);
     }
@@ -363,7 +386,7 @@ static void reduce_back(const run *x, int k, cudaEvent_t made)
     hap_share mine = share_of(x, k, x->me);
     if (mine.n == 0) return;
     char *to = (char *)p->dst->data + mine.at * x->v.item;
-    after(x, x->s, made);
+    after_made(x, x->s, k, made);
     for (int d = 1; d < n; d++)
         cuda_put_await(x->put, x->s, (x->me - d + n) % n, part_of_rows(k));
     check(x, cuda_put_add(x->s, p->dst->type, to, (char *)p->scratch->data + mine.slot * x->v.item,
@@ -381,9 +404,10 @@ static void produce_all(const run *x, cudaEvent_t done)
     const hap_pair *p = x->p;
     cudaEvent_t made[HAP_PAIR_CHUNKS];
     int n = x->v.n_members;
+    if (x->tiled) cuda_pair_tiles_run(x->r, x->tiled, x->put);
     for (int k = 0, joined; k < p->n_chunks; k += joined) {
         joined = hap_joined_chunks(p, k);
-        multiply_joined(x, k, joined);
+        if (!x->tiled) multiply_joined(x, k, joined);
         for (int i = k; i < k + joined; i++) {
             made[i] = mark(x, i);
             reduce_out(x, i, made[i]);
@@ -508,12 +532,97 @@ bool cuda_pair_overlaps(const hap_rank *r, const hap_pair *p)
     return p->kind == HAP_ALL_GATHER || p->kind == HAP_REDUCE_SCATTER;
 }
 
-void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
+// By puts, in that way.
+static void execute(run *x, cuda_pair_way way, cudaEvent_t done)
+{
+    const hap_pair *p = x->p;
+    x->tiled = way.shape ? cuda_pair_tiled_of(x->r, p, way) : NULL;
+    x->list = x->tiled ? cuda_pair_list_of(x->tiled) : NULL;
+    x->sums = x->tiled && way.sums;
+    x->put = cuda_put_open(x->r, &x->coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_chunks : p->n_chunks);
+    if (p->consumer)
+        consume(x, done);
+    else if (p->kind == HAP_ALL_REDUCE)
+        produce_all(x, done);
+    else
+        produce(x, done);
+}
+
+static float seconds_of(run *x, cuda_pair_way way, cudaEvent_t done, const cudaEvent_t from_to[2])
+{
+    float ms;
+    cudaStream_t s = x->b->x.stream;
+    cuda(x, cudaEventRecord(from_to[0], s), "cudaEventRecord");
+    execute(x, way, done);
+    after(x, s, done);
+    cuda(x, cudaEventRecord(from_to[1], s), "cudaEventRecord");
+    cuda(x, cudaEventSynchronize(from_to[1]), "cudaEventSynchronize");
+    cuda(x, cudaEventElapsedTime(&ms, from_to[0], from_to[1]), "cudaEventElapsedTime");
+    return ms;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+// Chunks and tiles in turns, there and back; medians. All members take part in as many runs, whatever
+// ways each has.
+static cuda_pair_way quickest(run *x, cudaEvent_t done)
+{
+    enum { WAYS = 4, TURNS = 7 };
+    static const float worth = 0.99f; // of the chunks' time
+    cuda_pair_way way[WAYS] = {{0}};
+    float ms[WAYS][TURNS];
+    cudaEvent_t from_to[2];
+    int n = 1 + cuda_pair_ways(x->r, x->p, x->alone, WAYS - 1, way + 1), best = 0;
+    for (int i = 0; i < 2; i++)
+        cuda(x, cudaEventCreate(&from_to[i]), "cudaEventCreate");
+    for (int i = 0; i < WAYS; i++) // warm
+        seconds_of(x, way[i], done, from_to);
+    for (int t = 0; t < TURNS; t++)
+        for (int i = 0; i < WAYS; i++) {
+            int k = t % 2 ? WAYS - 1 - i : i;
+            ms[k][t] = seconds_of(x, way[k], done, from_to);
+        }
+    for (int i = 0; i < 2; i++)
+        cudaEventDestroy(from_to[i]);
+    for (int i = 0; i < WAYS; i++)
+        qsort(ms[i], TURNS, sizeof *ms[i], by_time);
+    for (int i = 1; i < n; i++)
+        if (ms[i][TURNS / 2] < (best ? 1 : worth) * ms[best][TURNS / 2]) best = i;
+    if (cuda_pair_late(x->r)) best = 0;
+    for (int i = 0; i < n && x->b->x.verbose; i++)
+        fprintf(stderr, "rank %d pair of line %d: by %s%s %.4f ms%s\n", x->r->id, x->p->line,
+                way[i].shape ? way[i].shape->name : "chunks", way[i].sums ? " with sums" : "",
+                (double)ms[i][TURNS / 2], i == best ? ", kept" : "");
+    return way[best];
+}
+
+static cuda_pair_way way_of(run *x, cudaEvent_t done)
+{
+    const hap_cuda_options *o = &x->r->opt.cuda;
+    cuda_pair_way way = {0};
+    const cuda_pair_way *kept = cuda_pair_way_of(x->r, x->p, x->alone);
+    if (kept) return *kept;
+    if (o->tiles == HAP_CUDA_tiles_all)
+        cuda_pair_ways(x->r, x->p, x->alone, 1, &way);
+    else if (o->tiles == HAP_CUDA_tiles_off || o->tune != HAP_CUDA_tune_on || x->b->warm)
+        return way;
+    else
+        way = quickest(x, done);
+    cuda_pair_way_put(x->r, x->p, x->alone, way);
+    return way;
+}
+
+void cuda_pair_run(hap_rank *r, const hap_pair *p, bool alone, cudaEvent_t done)
 {
     cuda_backend *b = cuda_of(r);
     const hap_tensor *moved = p->consumer ? p->dst : p->src;
     run x;
-    x.r = r, x.b = b, x.p = p, x.put = NULL;
+    x.r = r, x.b = b, x.p = p, x.put = NULL, x.alone = alone;
+    x.tiled = NULL, x.list = NULL, x.sums = false;
     x.coll = hap_pair_coll(p);
     x.v = hap_pair_view(r, p);
     x.me = x.v.me;
@@ -547,13 +656,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, cudaEvent_t done)
         return;
     }
     x.s = b->beside;
-    x.put = cuda_put_open(r, &x.coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_chunks : p->n_chunks);
-    if (p->consumer)
-        consume(&x, done);
-    else if (p->kind == HAP_ALL_REDUCE)
-        produce_all(&x, done);
-    else
-        produce(&x, done);
+    execute(&x, way_of(&x, done), done);
 }
 
 static void new_stream(hap_rank *r, cudaStream_t *s)
@@ -573,6 +676,7 @@ void cuda_pair_start(hap_rank *r)
 void cuda_pair_end(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
+    cuda_pair_tiles_end(r);
     if (b->beside) cudaStreamDestroy(b->beside);
     if (b->waits) cudaStreamDestroy(b->waits);
     for (int i = 0; i < b->n_marks; i++)

@@ -41,6 +41,12 @@ typedef struct cuda_puts {
     int n_turns, cap_turns;
 } cuda_puts;
 
+// Flags that are raised; behind them the numbers of launches.
+static int n_flags(const hap_rank *r)
+{
+    return CUDA_MASKS * (CUDA_PUT_KINDS * r->n_ranks + HAP_PAIR_CHUNKS);
+}
+
 static cuda_puts *puts_of(const hap_rank *r)
 {
     return cuda_of(r)->puts;
@@ -74,7 +80,7 @@ char *cuda_put_start(hap_rank *r, int64_t bytes)
     cuda_puts *g = hap_alloc(r, sizeof *g);
     int64_t begin = (bytes + FLAG_BYTES - 1) / FLAG_BYTES * FLAG_BYTES;
     char *p = cuda_segment_start(r, &g->segment, bytes ? begin : 0,
-                                 (int64_t)CUDA_MASKS * CUDA_PUT_KINDS * r->n_ranks * FLAG_BYTES);
+                                 (int64_t)(n_flags(r) + CUDA_MASKS) * FLAG_BYTES);
     cuda_of(r)->puts = g;
     g->sizes = (cuda_put_sizes){.piece = 4 << 20, .run = 256, .turn = CUDA_TURN};
     if (!p) return NULL;
@@ -379,6 +385,43 @@ void cuda_put_await_all(cuda_put *p, cudaStream_t s, int n, const int *member, c
     issue(p, s);
 }
 
+// --- kernels that make or read parts ---
+
+int cuda_put_arrived_flag(const hap_rank *r, unsigned axes, int member)
+{
+    return ((int)axes * CUDA_PUT_KINDS + CUDA_PUT_ARRIVED) * r->n_ranks + rank_of(r, axes, member);
+}
+
+int cuda_put_made_flag(const hap_rank *r, unsigned axes, int part)
+{
+    return CUDA_MASKS * CUDA_PUT_KINDS * r->n_ranks + (int)axes * HAP_PAIR_CHUNKS + part;
+}
+
+uint32_t cuda_put_number(const cuda_put *p)
+{
+    return p->first;
+}
+
+static CUdeviceptr own_flag(const cuda_put *p, int i)
+{
+    const cuda_segment *g = &puts_of(p->r)->segment;
+    return (CUdeviceptr)(uintptr_t)(g->at[p->r->id] + g->bytes + (int64_t)i * FLAG_BYTES);
+}
+
+const uint32_t *cuda_put_number_at(cuda_put *p, cudaStream_t s)
+{
+    CUdeviceptr at = own_flag(p, n_flags(p->r) + (int)p->axes);
+    add_write(p, at, p->first);
+    issue(p, s);
+    return (const uint32_t *)(uintptr_t)at;
+}
+
+void cuda_put_await_made(cuda_put *p, cudaStream_t s, int part)
+{
+    add_wait(p, own_flag(p, cuda_put_made_flag(p->r, p->axes, part)), p->first + (uint32_t)part);
+    issue(p, s);
+}
+
 void cuda_put_close(cuda_put *p, cudaStream_t s, cudaEvent_t done)
 {
     for (int i = 0; i < p->copies; i++)
@@ -411,11 +454,6 @@ void cuda_put_take(hap_rank *r, unsigned axes, uint32_t number)
     if (g) g->count[axes] = g->given[axes] = number;
 }
 
-static int n_flags(const hap_rank *r)
-{
-    return CUDA_MASKS * CUDA_PUT_KINDS * r->n_ranks;
-}
-
 int cuda_put_mask_at(const hap_rank *r, const void *at)
 {
     const cuda_puts *g = puts_of(r);
@@ -423,7 +461,10 @@ int cuda_put_mask_at(const hap_rank *r, const void *at)
         const char *flags = g->segment.at[j] ? g->segment.at[j] + g->segment.bytes : NULL;
         if (!flags || (const char *)at < flags) continue;
         int64_t i = ((const char *)at - flags) / FLAG_BYTES;
-        if (i < n_flags(r)) return (int)(i / (CUDA_PUT_KINDS * r->n_ranks));
+        int by_rank = CUDA_MASKS * CUDA_PUT_KINDS * r->n_ranks;
+        if (i < by_rank) return (int)(i / (CUDA_PUT_KINDS * r->n_ranks));
+        if (i < n_flags(r)) return (int)((i - by_rank) / HAP_PAIR_CHUNKS);
+        if (i < n_flags(r) + CUDA_MASKS) return (int)i - n_flags(r);
     }
     return -1;
 }

@@ -33,6 +33,9 @@
 //                                 before it, for all that its stream comes behind.
 //     B's flag of A, CREDIT       by A's stream of credits alone, in the order of the opens. Each
 //                                 write waits for A's compute stream alone, at the open or before.
+//     A's flag MADE of a part     by A's kernel that makes it, once in the collective, with a
+//                                 release of the system behind all stores of the part; A's streams
+//                                 wait for it before they send the part.
 //     sources                     by B once `done` of the close has come: behind all of its copies.
 //
 // Nothing blocks for good: a stream waits only for events and for numbers, and of what a collective
@@ -66,8 +69,8 @@ extern "C" {
 typedef struct cuda_put cuda_put;
 enum { CUDA_PUT_MEMBERS = 64 }; // of a group, at most
 
-// Behind the tensors of SEG_SYM lie flags, [axis mask][kind][source rank], CUDA_PUT_FLAG_BYTES
-// apart.
+// Behind the tensors of SEG_SYM lie flags, [axis mask][kind][source rank], then [axis mask][part],
+// MADE, and [axis mask], NUMBER, CUDA_PUT_FLAG_BYTES apart.
 typedef enum { CUDA_PUT_CREDIT, CUDA_PUT_ARRIVED, CUDA_PUT_KINDS } cuda_put_flag;
 enum { CUDA_PUT_FLAG_BYTES = 128 };
 
@@ -121,6 +124,16 @@ void cuda_put_sends_after(cuda_put *p, cudaStream_t s);
 // What stream s does next waits for that part of the member.
 void cuda_put_await(cuda_put *p, cudaStream_t s, int member, int part);
 void cuda_put_await_all(cuda_put *p, cudaStream_t s, int n, const int *member, const int *part);
+
+// A kernel of this rank that makes parts, or reads them as they come (cuda_pair_tiles.h). Flags by
+// number from those of cuda_put_flags on; part k's value is cuda_put_number + k. Part k is made when
+// the kernel has raised its flag; sends to the member are to wait for it. The number is an argument
+// of the kernel; in a captured step it is written where cuda_put_number_at says, before the kernel.
+int cuda_put_arrived_flag(const hap_rank *r, unsigned axes, int member);
+int cuda_put_made_flag(const hap_rank *r, unsigned axes, int part);
+uint32_t cuda_put_number(const cuda_put *p);
+const uint32_t *cuda_put_number_at(cuda_put *p, cudaStream_t s);
+void cuda_put_await_made(cuda_put *p, cudaStream_t s, int part);
 
 // Stream s goes on when all that was sent has left; done: and what it has been given has run. NULL:
 // nobody asks.

@@ -27,6 +27,7 @@ typedef struct cuda_backend {
     cudaStream_t beside, waits; // of pairs: copies and sums; waits for flags
     cudaEvent_t *mark;          // of the pair that is being enqueued
     int n_marks, cap_marks;
+    struct cuda_pair_tiles *tiles; // cuda_pair_tiles.c
     struct cuda_steps *steps; // step/cuda_program.h
 } cuda_backend;
 

@@ -23,8 +23,8 @@ namespace tile
 enum { K_STEP = 64, SLOT = 8192, MOST_SHARED = 232448 };
 enum { BIAS_BARRIER = 1, TURN_BARRIER = 4 }; // one a multiplying warpgroup
 // What a kernel does with its results, built apart: each has registers for its own alone. Forms in
-// turns have all three, the others PLAIN and parts of k.
-enum ending { PLAIN, GELU, SLOPE };
+// turns have all, the others PLAIN with parts of k, and SUMS.
+enum ending { PLAIN, GELU, SLOPE, SUMS };
 
 template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS_> struct form {
     static constexpr int ROWS = ROWS_, COLS = COLS_, GROUPS = GROUPS_; // GROUPS: that multiply
@@ -82,20 +82,31 @@ template <class F> struct memory {
     __device__ uint32_t stored(int g, int s) const { return filled(g, s) + 8; }
 };
 
+// The compiler takes a choice between an argument and memory for one kind of address.
+__device__ inline const tile_place *place_of(const tile_args &p, int place)
+{
+    const tile_place *at;
+    asm("mov.b64 %0, %1;" : "=l"(at) : "l"(&p.one));
+    return p.places ? p.places + place : at;
+}
+
 // This block's tile of an entry.
 template <class F> struct my_tile {
-    int row, col, kind, wait, until, signal, from, steps, slot, slots;
+    int row, col, kind, rows, cols, from, steps, slot, slots, wait, waits, signal, tally, count,
+        raise;
+    const tile_place *place;
     bool inside;
     __device__ my_tile(const tile_args &p, int t, uint32_t block)
     {
-        const int2 *e = (const int2 *)(p.list + t);
-        int2 at = __ldg(e), what = __ldg(e + 1), flags = __ldg(e + 2);
-        int2 k = __ldg(e + 3), sums = __ldg(e + 4);
-        row = at.x, col = at.y, kind = what.x, wait = what.y, until = flags.x, signal = flags.y;
-        from = k.x, steps = k.y, slot = sums.x, slots = sums.y;
+        const int4 *e = (const int4 *)(p.list + t);
+        const int4 at = __ldg(e), k = __ldg(e + 1), more = __ldg(e + 2), flags = __ldg(e + 3);
+        row = at.x, col = at.y, kind = at.z, place = place_of(p, at.w);
+        rows = k.x, cols = k.y, from = k.z, steps = k.w;
+        slot = more.x, slots = more.y, wait = more.z, waits = more.w;
+        signal = flags.x, tally = flags.y, count = flags.z, raise = flags.w;
         if (block && kind & TILE_RIGHT) col += F::COLS;
         if (block && !(kind & TILE_RIGHT)) row += F::ROWS;
-        inside = row < p.m && col < p.n;
+        inside = row < rows && col < cols;
     }
 };
 
@@ -115,10 +126,35 @@ __device__ inline void wait_number(const tile_args &p, const uint32_t *at, uint3
 
 // --- loads ---
 
-__device__ inline void wait_flag(const tile_args &p, int flag, uint32_t until)
+__device__ inline uint32_t number_of(const tile_args &p)
 {
-    wait_number(p, p.flags + (int64_t)flag * TILE_FLAG_APART, p.epoch * until, 1 + (uint32_t)flag);
-    fence_all(); // the copies that follow see what was written before the flag
+    uint32_t number = p.number;
+    if (p.number_at) number = read_flag(p.number_at);
+    return number;
+}
+
+// All that a tile waits for.
+template <class F>
+__device__ inline void wait_flags(const tile_args &p, const my_tile<F> &e, uint32_t number)
+{
+    for (int i = e.wait; i < e.wait + e.waits; i++) {
+        const int2 w = __ldg((const int2 *)(p.waits + i));
+        wait_number(p, p.flags + (int64_t)w.x * TILE_FLAG_APART, number + (uint32_t)w.y,
+                    1 + (uint32_t)w.x);
+    }
+    fence_all(); // the copies that follow see what was written before the flags
+}
+
+// The tile is stored.
+template <class F>
+__device__ inline void signal(const tile_args &p, const my_tile<F> &e, uint32_t number)
+{
+    uint32_t *const tally = p.tallies + (int64_t)e.tally * TILE_FLAG_APART;
+    stores_done();
+    fence_all();
+    if (count_tally(tally) + 1 < (uint32_t)e.count) return;
+    *(volatile uint32_t *)tally = 0; // for the next launch
+    raise_flag(p.flags + (int64_t)e.signal * TILE_FLAG_APART, number + (uint32_t)e.raise);
 }
 
 // Half of an operand's part of a stage, R rows (T: columns) by 64 k; `both`: for both blocks.
@@ -153,18 +189,19 @@ template <class F, bool A_T, bool B_T>
 __device__ inline void load_tiles(const tile_args &p, const memory<F> &m, uint32_t block)
 {
     ring<F::STAGES> stage;
+    const uint32_t number = number_of(p);
     for (int t = (int)blockIdx.x / 2; t < p.entries; t += (int)gridDim.x / 2) {
         const my_tile<F> e(p, t, block);
         const bool right = e.kind & TILE_RIGHT;
-        if (e.kind & TILE_WAITS) wait_flag(p, e.wait, (uint32_t)e.until);
+        if (e.waits && !(e.kind & TILE_SUMS)) wait_flags(p, e, number);
         for (int k = e.from; k < e.from + e.steps; k++, stage.next()) {
             const int s = stage.at;
             const uint32_t full = m.full(s);
             barrier_wait(m.empty(s), stage.parity ^ 1);
             barrier_expect(full, F::A_BYTES + F::B_BYTES);
-            load_part<F::ROWS, A_T>(&p.a, m.a + s * F::A_BYTES, e.row, k * K_STEP, right, block,
+            load_part<F::ROWS, A_T>(&e.place->a, m.a + s * F::A_BYTES, e.row, k * K_STEP, right, block,
                                     full);
-            load_part<F::COLS, B_T>(&p.b, m.b + s * F::B_BYTES, e.col, k * K_STEP, !right, block,
+            load_part<F::COLS, B_T>(&e.place->b, m.b + s * F::B_BYTES, e.col, k * K_STEP, !right, block,
                                     full);
         }
     }
@@ -184,7 +221,7 @@ template <class F> struct boxes {
     const int g, width;
     const uint32_t block;
     int t, n = -1, b, row, col; // tile; the box: which block of rows, where
-    int first, last;            // columns of the tile
+    int first, last, rows;      // columns of the tile; rows of its place
     __device__ boxes(const tile_args &p_, int g_, uint32_t block_)
         : p(p_), g(g_), width(p_.wide ? 32 : 64), block(block_),
           t((int)blockIdx.x / 2 - (int)gridDim.x / 2)
@@ -200,15 +237,15 @@ template <class F> struct boxes {
             if (F::TURNS && n % F::GROUPS != g) continue;
             const my_tile<F> e(p, t, block);
             row = first_row(e, g, 0), first = col = e.col, b = 0;
-            last = min(e.col + F::COLS, p.n);
-            if (e.inside && !(e.kind & TILE_PART) && row < p.m) return;
+            last = min(e.col + F::COLS, e.cols), rows = e.rows;
+            if (e.inside && !(e.kind & TILE_PART) && row < rows) return;
         }
     }
     __device__ void next()
     {
         if ((col += width) < last) return;
         col = first, row += 64;
-        if (++b == F::BLOCKS || row >= p.m) tile();
+        if (++b == F::BLOCKS || row >= rows) tile();
     }
 };
 
@@ -220,6 +257,7 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
     ring<F::SLOTS> slot, freed;
     const int width = p.wide ? 32 : 64, maps = p.has_before ? 2 : 1;
     boxes<F> with(p, g, block);
+    const uint32_t number = number_of(p);
     auto free_slot = [&]() {
         const uint32_t stored = m.stored(g, freed.at);
         if (!p.has_with) {
@@ -240,22 +278,69 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
         if (!e.inside || e.kind & TILE_PART) continue;
         for (int b = 0; b < F::BLOCKS; b++) {
             const int row = first_row(e, g, b);
-            if (row >= p.m) break;
-            for (int c = 0; c < F::COLS && e.col + c < p.n; c += width)
+            if (row >= e.rows) break;
+            for (int c = 0; c < F::COLS && e.col + c < e.cols; c += width)
                 for (int k = 0; k < maps; k++) {
                     barrier_wait(m.filled(g, slot.at), slot.parity);
-                    store_box(k + 1 < maps ? &p.before : &p.y, m.slot(g, slot.at), e.col + c, row);
+                    store_box(k + 1 < maps ? &p.before : &e.place->y, m.slot(g, slot.at), e.col + c,
+                              row);
                     slot.next();
                     if (++issued <= F::BEHIND) continue;
                     stores_read<F::BEHIND>();
                     free_slot();
                 }
         }
-        if (e.kind & TILE_SIGNALS) {
-            stores_done();
-            fence_all();
-            count_flag(p.flags + (int64_t)e.signal * TILE_FLAG_APART);
+        if (e.kind & TILE_SIGNALS) signal(p, e, number);
+    }
+    stores_done();
+}
+
+// The same where other members' slots are added. A box of 64 x 64 has a slot for this member's
+// part, which goes to y, and, TILE_SUMS, one for each other member's, by member, the last of which
+// gets the sum. What others made is waited for once the tiles before are stored and told: somebody
+// may wait for them.
+template <class F>
+__device__ inline void store_sums(const tile_args &p, const memory<F> &m, int g, uint32_t block)
+{
+    ring<F::SLOTS> slot, freed;
+    const uint32_t number = number_of(p);
+    for (int t = (int)blockIdx.x / 2, n = 0; t < p.entries; t += (int)gridDim.x / 2, n++) {
+        if (F::TURNS && n % F::GROUPS != g) continue;
+        const my_tile<F> e(p, t, block);
+        if (!e.inside) continue;
+        const bool sums = e.kind & TILE_SUMS;
+        const int each = sums ? p.members : 1, across = (min(F::COLS, e.cols - e.col) + 63) / 64;
+        const int down = min((e.rows - first_row(e, g, 0) + 63) / 64, F::BLOCKS);
+        const int uses = max(down, 0) * across * each;
+        auto free_slot = [&](int use) {
+            const uint32_t stored = m.stored(g, freed.at);
+            const int box = use / each, which = use % each - 1;
+            if (which < 0) {
+                barrier_arrive(stored);
+            } else {
+                barrier_expect(stored, SLOT);
+                load_box(m.slot(g, freed.at), &p.parts[which + (which >= p.me)].map,
+                         e.col + box % across * 64, first_row(e, g, box / across), stored);
+            }
+            freed.next();
+        };
+        if (sums && uses) wait_flags(p, e, number);
+        for (int use = 0; use < F::SLOTS && use < uses; use++)
+            free_slot(use);
+        for (int use = 0; use < uses; use++) {
+            const int box = use / each, which = use % each;
+            const CUtensorMap *to = which == 0          ? &e.place->y
+                                    : which == each - 1 ? &p.parts[p.me].map
+                                                        : NULL;
+            barrier_wait(m.filled(g, slot.at), slot.parity);
+            if (to)
+                store_box(to, m.slot(g, slot.at), e.col + box % across * 64,
+                          first_row(e, g, box / across));
+            slot.next();
+            stores_read<0>();
+            if (use + F::SLOTS < uses) free_slot(use + F::SLOTS);
         }
+        if (e.kind & TILE_SIGNALS) signal(p, e, number);
     }
     stores_done();
 }
@@ -275,7 +360,7 @@ template <class F, ending END> struct putter {
     }
     __device__ uint32_t take() // the slot that is next, once it is free
     {
-        barrier_wait(m.stored(group, slot.at), slot.parity ^ (p.has_with ? 0 : 1));
+        barrier_wait(m.stored(group, slot.at), slot.parity ^ (END == SUMS || p.has_with ? 0 : 1));
         return m.slot(group, slot.at);
     }
     __device__ void give()
@@ -422,17 +507,51 @@ template <class F, ending END> struct putter {
         }
         give();
     }
-    // The bias of the tile's columns to shared memory, while others multiply.
-    __device__ void keep_bias(int col) const
+    // 64 columns of this member's part, and, `sums`, of the sum of all members', added in their
+    // order, in f32, of parts as they were rounded.
+    __device__ void put_summed(float *d, bool sums)
     {
+        uint32_t v[16], w[4], to = 0;
+        pack(d, v);
+        put_pairs(take(), v);
+        if (!sums) return;
+        const int last = p.members - (p.me == p.members - 1 ? 2 : 1);
+#pragma unroll
+        for (int i = 0; i < 32; i++)
+            d[i] = -0.f;
+#pragma unroll 1
+        for (int k = 0; k < p.members; k++) {
+            if (k == p.me) {
+#pragma unroll
+                for (int i = 0; i < 16; i++)
+                    d[2 * i] += low(v[i]), d[2 * i + 1] += high(v[i]);
+                continue;
+            }
+            to = take();
+#pragma unroll
+            for (int j = 0; j < 8; j += 2) {
+                load_matrices(pairs_at(to, j), w);
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    d[4 * j + 2 * i] += low(w[i]), d[4 * j + 2 * i + 1] += high(w[i]);
+            }
+            if (k != last) give(); // it is read
+        }
+        pack(d, v);
+        put_pairs(to, v);
+    }
+    // The bias of the tile's columns to shared memory, while others multiply.
+    __device__ void keep_bias(const my_tile<F> &e) const
+    {
+        const void *bias = e.place->bias;
         threads_wait(BIAS_BARRIER + group, 128); // that of the tile before is read
         for (int i = 2 * thread; i < F::COLS; i += 256) {
             float2 v = {0, 0};
-            if (col + i < p.n && p.bias_is_wide)
-                v = __ldg((const float2 *)((const float *)p.bias + col + i));
-            if (col + i < p.n && !p.bias_is_wide)
+            if (e.col + i < e.cols && bias && p.bias_is_wide)
+                v = __ldg((const float2 *)((const float *)bias + e.col + i));
+            if (e.col + i < e.cols && bias && !p.bias_is_wide)
                 v = __bfloat1622float2(
-                    __ldg((const __nv_bfloat162 *)((const __nv_bfloat16 *)p.bias + col + i)));
+                    __ldg((const __nv_bfloat162 *)((const __nv_bfloat16 *)bias + e.col + i)));
             store_shared(m.bias(group) + 4 * i, v.x, v.y);
         }
         threads_wait(BIAS_BARRIER + group, 128);
@@ -448,7 +567,7 @@ template <class F, ending END> struct putter {
     }
     __device__ void add_bias_of(const my_tile<F> &e, int col, float *d) const
     {
-        if (p.bias) add_bias(col - e.col + lane % 4 * 2, d);
+        if (p.has_bias) add_bias(col - e.col + lane % 4 * 2, d);
     }
 
     // A tile's results.
@@ -468,10 +587,10 @@ template <class F, ending END> struct putter {
 #pragma unroll
         for (int b = 0; b < F::BLOCKS; b++) {
             const int row = first_row(e, group, b);
-            if (row >= p.m) break;
+            if (row >= e.rows) break;
 #pragma unroll
             for (int c = 0; c < F::COLS; c += 64) {
-                if (e.col + c >= p.n) break;
+                if (e.col + c >= e.cols) break;
                 float *at = d[b] + c / 2;
                 add_bias_of(e, e.col + c, at);
                 if (!p.wide) {
@@ -479,7 +598,7 @@ template <class F, ending END> struct putter {
                     continue;
                 }
                 put_wide(at);
-                if (e.col + c + 32 < p.n) put_wide(at + 16);
+                if (e.col + c + 32 < e.cols) put_wide(at + 16);
             }
         }
     }
@@ -490,14 +609,17 @@ template <class F, ending END> struct putter {
 #pragma unroll 1
         for (int b = 0; b < F::BLOCKS; b++) {
             const int row = first_row(e, group, b);
-            if (row >= p.m) break;
+            if (row >= e.rows) break;
 #pragma unroll
             for (int c = 0; c < F::COLS; c += 64) {
                 const int col = e.col + c;
                 float *at = d[0] + c / 2;
-                if (col >= p.n) break;
+                if (col >= e.cols) break;
                 if constexpr (END == SLOPE) {
-                    put_sloped(at, p.sums + row / 64 * (int64_t)p.n + col, p.n - col);
+                    put_sloped(at, p.sums + row / 64 * (int64_t)e.cols + col, e.cols - col);
+                } else if constexpr (END == SUMS) {
+                    add_bias_of(e, col, at);
+                    put_summed(at, e.kind & TILE_SUMS);
                 } else {
                     add_bias_of(e, col, at);
                     put_activated(at);
@@ -604,7 +726,7 @@ __device__ inline void multiply_tiles(const tile_args &p, const memory<F> &m, in
             continue;
         }
         const my_tile<F> e(p, t, block);
-        if (p.bias) put.keep_bias(e.col);
+        if (p.has_bias) put.keep_bias(e);
         if (F::TURNS) threads_wait(TURN_BARRIER + g, 256);
         multiply<F, A_T, B_T>(m, stage, e.steps, g, thread, d);
         if (e.inside) put.tile(e, d);
@@ -637,6 +759,8 @@ __global__ void __launch_bounds__(F::THREADS, 1) kernel(const __grid_constant__ 
         registers_down<F::MOVERS>();
         if (thread == 0)
             load_tiles<F, A_T, B_T>(p, m, block);
+        else if (thread % 32 == 0 && thread / 32 <= F::GROUPS && END == SUMS)
+            store_sums<F>(p, m, thread / 32 - 1, block);
         else if (thread % 32 == 0 && thread / 32 <= F::GROUPS)
             store_tiles<F>(p, m, thread / 32 - 1, block);
     } else {
@@ -660,6 +784,11 @@ const char *launch(const tile_args *p, int clusters, cudaStream_t stream)
     c.dynamicSmemBytes = F::SHARED, c.stream = stream;
     c.attrs = &pairs, c.numAttrs = 1;
     CUDA_CALL(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, F::SHARED));
+    if (END == SUMS) { // all run at a time
+        int most = 0;
+        CUDA_CALL(cudaOccupancyMaxActiveClusters(&most, k, &c));
+        if (most < clusters) c.gridDim = dim3((unsigned)most * 2);
+    }
     return cuda_said(cudaLaunchKernelEx(&c, k, *p), "tile kernel");
 }
 
@@ -675,6 +804,9 @@ const char *launch_any(const tile_args *p, bool a_t, bool b_t, int clusters, cud
             return b_t ? launch<F, GELU, false, true>(p, clusters, stream)
                        : launch<F, GELU, false, false>(p, clusters, stream);
     }
+    if (p->members)
+        return b_t ? launch<F, SUMS, false, true>(p, clusters, stream)
+                   : launch<F, SUMS, false, false>(p, clusters, stream);
     if (a_t) return launch<F, PLAIN, true, true>(p, clusters, stream);
     if (b_t) return launch<F, PLAIN, false, true>(p, clusters, stream);
     return launch<F, PLAIN, false, false>(p, clusters, stream);

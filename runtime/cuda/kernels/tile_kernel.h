@@ -13,18 +13,33 @@
 extern "C" {
 #endif
 
-// Boxes of the maps, as the kernel loads and stores them: a by half a tile's rows, b by half its
-// columns, 64 k each; 64 columns by 32 k where rows are steps of k; results 64 rows by 128 bytes.
+// Operands and result of a range of rows. Boxes of the maps, as the kernel loads and stores them: a
+// by half a tile's rows, b by half its columns, 64 k each; 64 columns by 32 k where rows are steps
+// of k; results 64 rows by 128 bytes.
+typedef struct tile_place {
+    CUtensorMap a, b, y;
+    const void *bias;
+} tile_place;
+
+typedef struct tile_part {
+    CUtensorMap map;
+} tile_part;
+
 typedef struct tile_args {
-    CUtensorMap a, b, y, before, with;
+    tile_place one;
+    const tile_place *places; // on the device; NULL: `one` is all
+    const tile_part *parts;   // on the device: this member's is the result of sums, others' slots
+    int members, me;          // of sums
+    CUtensorMap before, with;
     const tile_entry *list;
     int entries;
-    int m, n;
-    const void *bias;
     float *sums; // of columns, [rows / 64, n]
     int activation;
-    bool wide, bias_is_wide, has_before, has_with; // wide: f32
-    uint32_t *flags, epoch, *late;
+    bool wide, bias_is_wide, has_bias, has_before, has_with; // wide: f32
+    const tile_wait *waits;
+    uint32_t *flags, *tallies, *late;
+    uint32_t number;
+    const uint32_t *number_at; // NULL: `number`
     uint32_t *slot_flags; // TILE_SLOT_FLAGS a slot
     float *slots;         // two tiles a slot
     uint64_t patience;    // ns

@@ -8,20 +8,29 @@
 // What an entry of the list is, as bits.
 enum {
     TILE_RIGHT = 1,   // the second block's tile lies right of the first; else below it
-    TILE_WAITS = 2,   // before its operands are read
-    TILE_SIGNALS = 4, // behind its stores
-    TILE_PART = 8     // the sums of its k go to a slot, and no further
+    TILE_SIGNALS = 2, // behind its stores
+    TILE_PART = 4,    // the sums of its k go to a slot, and no further
+    TILE_SUMS = 8     // what other members made of the same is added (tile_sums)
 };
 
-// Two tiles, or a part of their k. A tile outside of y is none: it neither stores nor signals.
+// Two tiles, or a part of their k. A tile outside of its place is none: it neither stores nor
+// signals.
 typedef struct tile_entry {
-    int32_t row, col; // of y, of the first tile
-    int32_t kind;
-    int32_t wait, until; // until flag `wait` has counted `until` in each epoch
-    int32_t signal;      // the flag at which each tile counts tile_shape.parts
-    int32_t from, steps; // of k, 64 each; 0 steps and a row behind the last: no tile
-    int32_t slot, slots; // TILE_PART: its slot; else it adds the parts in slots slot, slot + 1, …
+    int32_t row, col;     // of its place, of the first tile
+    int32_t kind, place;  // of tile_call.places; 0 where there are none
+    int32_t rows, cols;   // of the place
+    int32_t from, steps;  // of k, 64 each; 0 steps and a row behind the last: no tile
+    int32_t slot, slots;  // TILE_PART: its slot; else it adds the parts in slots slot, slot + 1, …
+    int32_t wait, waits;  // tile_call.waits[wait], …, so many: before a is read, or, TILE_SUMS,
+                          // what others made
+    int32_t signal, tally; // the tile counts tile_shape.parts at that tally; who brings it to
+    int32_t count, raise;  // `count` takes it back to 0 and raises the flag to number + raise
 } tile_entry;
+
+// Until that flag has come to number + until.
+typedef struct tile_wait {
+    int32_t flag, until;
+} tile_wait;
 
 // Of the value that is rounded, or, times that value, the slope at the value that lies there.
 typedef enum {
@@ -35,9 +44,8 @@ typedef enum {
 // Slots of sums: at most so many, a cluster's each; flags before them, so many numbers a slot.
 enum { TILE_SLOTS = 256, TILE_SLOT_FLAGS = 8 * 32 };
 
-// Flags lie TILE_FLAG_APART numbers from each other and only count up: in epoch e (1, 2, …) a wait
-// ends when the flag has reached e * until. Writers that are not on this device's memory raise them
-// with release at system scope; what tiles count is released to the device and to copies behind it.
-enum { TILE_FLAG_APART = 32 };
+// Flags lie TILE_FLAG_APART numbers from each other and only grow: each launch has a number, from
+// which those that it waits for and those to which it raises flags are counted.
+enum { TILE_FLAG_APART = 32, TILE_MEMBERS = 8 };
 
 #endif

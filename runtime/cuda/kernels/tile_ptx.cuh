@@ -155,6 +155,23 @@ __device__ inline void count_flag(uint32_t *flag)
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(flag) : "memory");
 }
 
+// The same, and what they released who counted before is acquired. How many they were.
+__device__ inline uint32_t count_tally(uint32_t *tally)
+{
+    uint32_t before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
+                 : "=r"(before)
+                 : "l"(tally)
+                 : "memory");
+    return before;
+}
+
+// For copy engines and for devices that have this one's memory mapped.
+__device__ inline void raise_flag(uint32_t *flag, uint32_t number)
+{
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(number) : "memory");
+}
+
 __device__ inline uint64_t nanoseconds()
 {
     uint64_t t;

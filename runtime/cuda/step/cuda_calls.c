@@ -175,8 +175,9 @@ hap_event *cuda_run_pair(hap_rank *r, const hap_pair *p)
 {
     hap_coll_call c = hap_pair_coll(p);
     if (!cuda_pair_overlaps(r, p)) return run_in_order(r, p);
+    bool alone = !cuda_steps_of(r)->first;
     hap_event *e = cuda_event_open(r, &c);
-    cuda_pair_run(r, p, e->done);
+    cuda_pair_run(r, p, alone, e->done);
     cuda_traced(r, cuda_of(r)->x.stream);
     if (!p->consumer) return e;
     if (r->trace) hap_trace_add(r, HAP_TRACE_COMM, e->name, p->coll_line, e->start, hap_seconds());

@@ -8,6 +8,7 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
+#include "cuda/comm/cuda_pair_tiles.h"
 #include "cuda/device/cuda_start.h"
 #include "cuda/fuse/cuda_fuse.h"
 #include "cuda/step/cuda_ahead.h"
@@ -116,6 +117,8 @@ void hap_backend_sync(hap_rank *r)
     }
     cuda_wait_for(r, b->x.stream);
     r->doing = NULL;
+    const char *late = cuda_pair_late(r);
+    cuda_check(r, late);
     const char *why = cuda_trapped(&b->x);
     if (why) {
         r->line = b->x.trap->line;

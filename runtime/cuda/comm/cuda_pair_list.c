@@ -1,0 +1,184 @@
+#include "cuda/comm/cuda_pair_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "cuda/comm/cuda_put.h"
+#include "cuda/kernels/tile_gemm.h"
+
+typedef struct maker {
+    hap_rank *r;
+    const hap_pair *p;
+    const tile_shape *s;
+    const int64_t *cols;
+    int64_t k;
+    int sms, me, n;
+    bool sums;
+    cuda_pair_list *l;
+} maker;
+
+hap_range cuda_pair_rows(const hap_rank *r, const hap_pair *p, int member)
+{
+    return p->consumer ? hap_pair_src(r, p, member).f1 : hap_pair_dst(r, p, member).f1;
+}
+
+// Chunk k as this rank multiplies it, in rows of the member's place.
+static int rows_of(const maker *x, int k, hap_range *rows)
+{
+    int64_t lo, hi;
+    int member;
+    hap_chunk_rows(x->r, x->p, k, &member, &lo, &hi);
+    hap_range all = cuda_pair_rows(x->r, x->p, member);
+    *rows = (hap_range){lo - all.lo, hi - lo};
+    return member;
+}
+
+// Rows of tiles that belong to the chunk, [lo, lo + n); `all`: rows of the member.
+static hap_range tiles_of(const maker *x, hap_range rows, int64_t all)
+{
+    const int64_t each = x->s->rows, end = rows.lo + rows.n;
+    if (rows.n == 0) return (hap_range){0, 0};
+    int64_t lo = x->p->consumer ? rows.lo / each : (rows.lo + each - 1) / each;
+    int64_t hi = x->p->consumer && end < all ? end / each : (end + each - 1) / each;
+    return (hap_range){lo, hi > lo ? hi - lo : 0};
+}
+
+// Of the parts that a row of tiles waits for, the last of each member that sends any.
+static void add_wait(const maker *x, int from, int member, int part)
+{
+    cuda_pair_list *l = x->l;
+    int flag = cuda_put_arrived_flag(x->r, x->p->axes, member);
+    for (int i = from; i < l->n_waits; i++) {
+        if (l->wait[i].flag != flag) continue;
+        if (l->wait[i].until < part) l->wait[i].until = part;
+        return;
+    }
+    l->wait = hap_grow(x->r, l->wait, &l->cap_waits, l->n_waits + 1, sizeof *l->wait);
+    l->wait[l->n_waits++] = (tile_wait){flag, part};
+}
+
+static bool meet(hap_range a, hap_range b)
+{
+    return a.n > 0 && b.n > 0 && a.lo < b.lo + b.n && b.lo < a.lo + a.n;
+}
+
+// What the member's rows wait for: consumer, whoever sends them; sums, all other members.
+static void add_waits(const maker *x, int member, hap_range rows)
+{
+    const int from = x->l->n_waits;
+    for (int k = 0; k < x->p->n_chunks; k++) {
+        hap_range part;
+        if (x->p->consumer) {
+            if (rows_of(x, k, &part) != member || !meet(part, rows)) continue;
+            int sender = hap_pair_sender(x->r, x->p, k, member);
+            if (sender != x->me) add_wait(x, from, sender, k);
+        } else {
+            int64_t lo, hi, first = cuda_pair_rows(x->r, x->p, x->me).lo;
+            int other = hap_pair_other(x->r, x->p, k);
+            hap_part_rows(x->r, x->p, k, x->me, &lo, &hi);
+            part = (hap_range){lo - first, hi - lo};
+            if (other != x->me && meet(part, rows)) add_wait(x, from, other, k);
+        }
+    }
+}
+
+// Tiles of those rows of tiles of a member, of all ops.
+static void add_tiles(const maker *x, int k, int member, hap_range tiles, int64_t all)
+{
+    cuda_pair_list *l = x->l;
+    const int wait = l->n_waits, from = l->n_entries;
+    const bool adds = x->sums && member == x->me;
+    hap_range rows = {tiles.lo * x->s->rows, tiles.n * x->s->rows};
+    if (rows.lo + rows.n > all) rows.n = all - rows.lo;
+    if ((x->p->consumer && member != x->me) || adds) add_waits(x, member, rows);
+    for (int i = 0; i < x->p->n_ops; i++) {
+        int n = tile_list_rows(x->s, tiles.lo, tiles.lo + tiles.n, all, x->cols[i], x->k, x->sms,
+                               NULL);
+        l->entry = hap_grow(x->r, l->entry, &l->cap_entries, l->n_entries + n, sizeof *l->entry);
+        tile_entry *e = l->entry + l->n_entries;
+        tile_list_rows(x->s, tiles.lo, tiles.lo + tiles.n, all, x->cols[i], x->k, x->sms, e);
+        for (int t = 0; t < n; t++) {
+            e[t].place = i * x->n + member;
+            e[t].wait = wait, e[t].waits = l->n_waits - wait;
+            if (adds) e[t].kind |= TILE_SUMS;
+        }
+        l->n_entries += n;
+    }
+    if (x->p->consumer || adds) return;
+    int count = 0;
+    for (int t = from; t < l->n_entries; t++)
+        count += tile_arrivals(x->s, &l->entry[t]);
+    for (int t = from; t < l->n_entries; t++) {
+        tile_entry *e = &l->entry[t];
+        e->kind |= TILE_SIGNALS;
+        e->signal = cuda_put_made_flag(x->r, x->p->axes, k);
+        e->tally = k, e->count = count, e->raise = k;
+    }
+}
+
+// The last chunk that brings others' parts of this member's row.
+static int last_part(const maker *x, int64_t row)
+{
+    int last = -1;
+    for (int k = 0; k < x->p->n_chunks; k++) {
+        int64_t lo, hi, first = cuda_pair_rows(x->r, x->p, x->me).lo;
+        hap_part_rows(x->r, x->p, k, x->me, &lo, &hi);
+        if (x->p->chunk[k][0] != 0 && lo <= first + row && first + row < hi) last = k;
+    }
+    return last;
+}
+
+// Rows that add what others made go by what they wait for: the first need not wait for the last's.
+static void add_chunk(const maker *x, int k)
+{
+    hap_range rows;
+    const int member = rows_of(x, k, &rows), each = x->s->rows;
+    const int64_t all = cuda_pair_rows(x->r, x->p, member).n;
+    const hap_range tiles = tiles_of(x, rows, all);
+    for (int64_t at = 0, n; at < tiles.n; at += n) {
+        n = tiles.n - at;
+        for (int64_t i = 1; x->sums && member == x->me && i < n; i++)
+            if (last_part(x, (tiles.lo + at + i) * each) != last_part(x, (tiles.lo + at) * each))
+                n = i;
+        add_tiles(x, k, member, (hap_range){tiles.lo + at, n}, all);
+    }
+}
+
+// Chunks whose tiles have the rows of chunk k.
+static void find_made(const maker *x, int k)
+{
+    hap_range rows, other;
+    const int member = rows_of(x, k, &rows);
+    const int64_t all = cuda_pair_rows(x->r, x->p, member).n;
+    int n = 0;
+    x->l->made[k][0] = x->l->made[k][1] = -1;
+    for (int i = 0; i < x->p->n_chunks && rows.n > 0; i++) {
+        if (rows_of(x, i, &other) != member) continue;
+        hap_range tiles = tiles_of(x, other, all);
+        tiles = (hap_range){tiles.lo * x->s->rows, tiles.n * x->s->rows};
+        if (!meet(tiles, rows)) continue;
+        HAP_CK(x->r, n < 2, "the rows of chunk %d are tiles of more than two chunks", k);
+        x->l->made[k][n++] = i;
+    }
+}
+
+void cuda_pair_list_make(hap_rank *r, const hap_pair *p, const tile_shape *s, const int64_t *cols,
+                         int64_t k, int sms, bool sums, cuda_pair_list *to)
+{
+    maker x = {r, p, s, cols, k, sms, hap_group_member(r, p->axes), hap_group_size(r, p->axes),
+               sums, to};
+    *to = (cuda_pair_list){0};
+    for (int last = 0; last < 2; last++)
+        for (int i = 0; i < p->n_chunks; i++)
+            if ((sums && p->chunk[i][0] == 0) == last) add_chunk(&x, i);
+    for (int i = 0; i < p->n_chunks && !p->consumer; i++)
+        find_made(&x, i);
+}
+
+void cuda_pair_list_free(cuda_pair_list *l)
+{
+    free(l->entry);
+    free(l->wait);
+    *l = (cuda_pair_list){0};
+}

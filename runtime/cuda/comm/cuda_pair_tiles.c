@@ -1,0 +1,402 @@
+#include "cuda/comm/cuda_pair_tiles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "cuda/device/cuda_backend.h"
+#include "cuda/kernels/cuda_ops.h"
+#include "cuda/kernels/cuda_shadow.h"
+#include "cuda/kernels/tile_gemm.h"
+
+// Numbers by which two pairs are the same.
+typedef struct key {
+    int64_t *at;
+    int n, cap;
+} key;
+
+struct cuda_pair_tiled {
+    key key;
+    const tile_shape *shape;
+    cuda_pair_list list; // its entries and waits are on the device
+    tile_call call;
+    tile_sums sum;
+    void *memory; // all of it on the device
+    hap_op_call op[HAP_PAIR_OPS];
+    hap_tensor tensor[HAP_PAIR_OPS][4];
+    int n_ops;
+};
+
+typedef struct kept_way {
+    key key;
+    cuda_pair_way way;
+} kept_way;
+
+typedef struct cuda_pair_tiles {
+    cuda_pair_tiled **tiled;
+    kept_way *kept;
+    int n_tiled, cap_tiled, n_kept, cap_kept;
+    uint32_t *late; // host memory, mapped
+} tiles;
+
+static tiles *tiles_of(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    if (b->tiles) return b->tiles;
+    b->tiles = hap_alloc(r, sizeof *b->tiles);
+    cuda_check(r, cuda_said(cudaHostAlloc((void **)&b->tiles->late, sizeof *b->tiles->late,
+                                          cudaHostAllocMapped),
+                            "cudaHostAlloc"));
+    *b->tiles->late = 0;
+    return b->tiles;
+}
+
+// --- keys ---
+
+static void add(hap_rank *r, key *k, int64_t number)
+{
+    k->at = hap_grow(r, k->at, &k->cap, k->n + 1, sizeof *k->at);
+    k->at[k->n++] = number;
+}
+
+static bool same(const key *a, const key *b)
+{
+    return a->n == b->n && memcmp(a->at, b->at, sizeof *a->at * (size_t)a->n) == 0;
+}
+
+static int coordinates(const hap_rank *r, int axis)
+{
+    return axis == HAP_BOTH ? r->n_ranks : axis < 0 ? 0 : r->size[axis];
+}
+
+// What the program says of the tensor on all ranks.
+static void add_tensor(hap_rank *r, key *k, const hap_tensor *t)
+{
+    add(r, k, t->type);
+    for (int i = 0; i < t->rank; i++) {
+        const hap_dim *d = &t->dim[i];
+        add(r, k, d->n);
+        add(r, k, d->outer);
+        add(r, k, d->inner);
+        for (int c = 0; d->table && c < coordinates(r, d->axis); c++)
+            add(r, k, d->table[c]);
+    }
+}
+
+static key key_of(hap_rank *r, const hap_pair *p, bool alone)
+{
+    key k = {0};
+    add(r, &k, p->kind);
+    add(r, &k, p->axes);
+    add(r, &k, p->form);
+    add(r, &k, alone);
+    add(r, &k, r->opt.cuda.tiles);
+    for (int i = 0; i < p->n_chunks; i++)
+        for (int j = 0; j < 3; j++)
+            add(r, &k, p->chunk[i][j]);
+    add_tensor(r, &k, p->src);
+    add_tensor(r, &k, p->dst);
+    for (int i = 0; i < p->n_ops; i++) {
+        add(r, &k, p->op[i].op);
+        add(r, &k, p->op[i].attr[0].i);
+        for (int j = 0; j < p->op[i].n_in; j++)
+            if (p->op[i].in[j]) add_tensor(r, &k, p->op[i].in[j]);
+    }
+    return k;
+}
+
+static kept_way *kept_of(hap_rank *r, const hap_pair *p, bool alone)
+{
+    tiles *g = tiles_of(r);
+    key k = key_of(r, p, alone);
+    kept_way *found = NULL;
+    for (int i = 0; i < g->n_kept && !found; i++)
+        if (same(&g->kept[i].key, &k)) found = &g->kept[i];
+    free(k.at);
+    return found;
+}
+
+const cuda_pair_way *cuda_pair_way_of(hap_rank *r, const hap_pair *p, bool alone)
+{
+    const kept_way *k = kept_of(r, p, alone);
+    return k ? &k->way : NULL;
+}
+
+void cuda_pair_way_put(hap_rank *r, const hap_pair *p, bool alone, cuda_pair_way way)
+{
+    tiles *g = tiles_of(r);
+    g->kept = hap_grow(r, g->kept, &g->cap_kept, g->n_kept + 1, sizeof *g->kept);
+    g->kept[g->n_kept++] = (kept_way){key_of(r, p, alone), way};
+}
+
+// --- which ways there are ---
+
+// The matmul of op i on all rows of the pair; false: not one that tile kernels run.
+static bool gemm_of(const hap_rank *r, const hap_pair *p, int i, tile_call *c)
+{
+    const hap_op_call *op = &p->op[i];
+    const hap_tensor *x = op->in[0], *w = op->in[1], *y = op->out[0];
+    const hap_tensor *bias = op->n_in > 2 ? op->in[2] : NULL;
+    const bool nk = op->attr[0].i == HAP_NT;
+    const int64_t k = x->local[x->rank - 1], n = y->local[y->rank - 1];
+    if (k == 0 || x->elements == 0 || y->elements == 0) return false;
+    *c = (tile_call){.sms = 2};
+    if (op->attr[0].i > HAP_NT || w->rank != 2 || w->type != x->type || y->type != x->type ||
+        y->type != HAP_BF16 || w->local[nk ? 0 : 1] != n || w->local[nk ? 1 : 0] != k)
+        return false;
+    if (op->n_in > 3 || (bias && (bias->elements != n || op->op != HAP_OP_linear))) return false;
+    c->p = cuda_gemm_of(x->elements / k, n, k, false, nk, x->type, y->type);
+    if (bias) c->p.has_bias = true, c->p.bias_type = bias->type;
+    c->a = x->data, c->b = w->data, c->y = y->data;
+    c->bias = bias ? bias->data : NULL;
+    (void)r;
+    return !tile_why_not(c);
+}
+
+// Of one kernel: its ops have one type of bias, and turn their matrices alike.
+static bool fits(const hap_rank *r, const hap_pair *p, tile_call *c)
+{
+    bool fit = p->n_ops > 0;
+    for (int i = 0; i < p->n_ops && fit; i++) {
+        fit = gemm_of(r, p, i, &c[i]) && c[i].p.b_t == c[0].p.b_t;
+        for (int j = 0; j < i && fit && c[i].bias; j++)
+            fit = !c[j].bias || c[j].p.bias_type == c[i].p.bias_type;
+    }
+    if (!fit) return false;
+    uintptr_t all = (uintptr_t)p->src->data | (uintptr_t)p->dst->data;
+    if (p->scratch) all |= (uintptr_t)p->scratch->data;
+    return all % 16 == 0;
+}
+
+static int sms_of(const hap_rank *r)
+{
+    const cuda_backend *b = cuda_of(r);
+    int sms = b->x.sms;
+    if (!sms) cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, b->device);
+    return sms;
+}
+
+int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pair_way *way)
+{
+    tile_call c[HAP_PAIR_OPS];
+    tile_way form[TILE_SHAPES];
+    const int members = hap_group_size(r, p->axes);
+    int64_t cols = 0;
+    int n = 0;
+    if ((p->consumer && !alone) || members > TILE_MEMBERS || !fits(r, p, c)) return 0;
+    for (int i = 0; i < p->n_ops; i++)
+        cols += c[i].p.n;
+    const bool sums = p->kind == HAP_REDUCE_SCATTER && alone && p->dst->elements > 0;
+    int forms = tile_ways(c[0].p.m, cols, c[0].p.k, sms_of(r), false, TILE_SHAPES, form);
+    for (int i = 0; i < forms && n < most; i++) {
+        way[n++] = (cuda_pair_way){form[i].shape, sums};
+        if (sums && i == 0 && n < most) way[n++] = (cuda_pair_way){form[i].shape, false};
+    }
+    return n;
+}
+
+// --- on the device ---
+
+typedef struct place {
+    char *at;
+    int64_t bytes, cap;
+} place;
+
+static int64_t put(hap_rank *r, place *m, const void *from, int64_t bytes)
+{
+    int64_t at = (m->bytes + 255) / 256 * 256;
+    if (at + bytes > m->cap) {
+        char *more = realloc(m->at, (size_t)(at + bytes + (1 << 16)));
+        HAP_CK(r, more, "no memory for the tiles of a pair");
+        m->at = more, m->cap = at + bytes + (1 << 16);
+    }
+    if (from) memcpy(m->at + at, from, (size_t)bytes);
+    if (!from) memset(m->at + at, 0, (size_t)bytes);
+    m->bytes = at + bytes;
+    return at;
+}
+
+// Places of all members that have rows; parts of sums.
+static int64_t put_places(hap_rank *r, const hap_pair *p, const tile_call *c, const tile_shape *s,
+                          place *to)
+{
+    const int members = hap_group_size(r, p->axes), me = hap_group_member(r, p->axes);
+    int64_t bytes = tile_place_bytes(), at = put(r, to, NULL, bytes * members * p->n_ops);
+    for (int i = 0; i < members * p->n_ops; i++) {
+        const int m = i % members;
+        tile_call one = c[i / members];
+        hap_range rows = cuda_pair_rows(r, p, m);
+        one.p.m = rows.n;
+        one.a = (const char *)one.a + rows.lo * one.p.la * 2;
+        if (p->consumer && m == me) one.a = p->src->data;
+        one.y = (char *)one.y + rows.lo * one.p.ly * 2;
+        if (rows.n)
+            cuda_check(r, tile_place_make(&one, s, (struct tile_place *)(to->at + at + i * bytes)));
+    }
+    return at;
+}
+
+static int64_t put_parts(hap_rank *r, const hap_pair *p, const tile_call *c, place *to)
+{
+    const int members = hap_group_size(r, p->axes), me = hap_group_member(r, p->axes);
+    int64_t bytes = tile_part_bytes(), at = put(r, to, NULL, bytes * members);
+    hap_coll_call call = hap_pair_coll(p);
+    hap_coll_view v;
+    char why[160];
+    hap_coll_view_of(r, &call, 0, &v, why, sizeof why);
+    int64_t slot = hap_put_slot(r, &call, &v);
+    tile_call one = *c;
+    one.p.m = cuda_pair_rows(r, p, me).n;
+    for (int m = 0; m < members; m++) {
+        const char *from = m == me ? p->dst->data : (char *)p->scratch->data + m * slot;
+        HAP_CK(r, (uintptr_t)from % 16 == 0, "slots of a reduce-scatter are not of 16 bytes");
+        cuda_check(r, tile_part_make(&one, from, (struct tile_part *)(to->at + at + m * bytes)));
+    }
+    return at;
+}
+
+static key key_here(hap_rank *r, const hap_pair *p, cuda_pair_way way)
+{
+    key k = key_of(r, p, way.sums);
+    add(r, &k, way.shape - tile_shapes);
+    add(r, &k, (int64_t)(intptr_t)p->src->data);
+    add(r, &k, (int64_t)(intptr_t)p->dst->data);
+    add(r, &k, p->scratch ? (int64_t)(intptr_t)p->scratch->data : 0);
+    for (int i = 0; i < p->n_ops; i++) {
+        add(r, &k, (int64_t)(intptr_t)p->op[i].out[0]->data);
+        for (int j = 0; j < p->op[i].n_in; j++)
+            add(r, &k, p->op[i].in[j] ? (int64_t)(intptr_t)p->op[i].in[j]->data : 0);
+    }
+    return k;
+}
+
+// The ops' tensors, whose shadows a run asks for: the program may forget its own.
+static void keep_ops(cuda_pair_tiled *t, const hap_pair *p)
+{
+    t->n_ops = p->n_ops;
+    for (int i = 0; i < p->n_ops; i++) {
+        hap_op_call *op = &t->op[i];
+        int n = 0;
+        *op = p->op[i];
+        for (int j = 0; j < op->n_in; j++)
+            if (op->in[j]) t->tensor[i][n] = *op->in[j], op->in[j] = &t->tensor[i][n++];
+        t->tensor[i][n] = *op->out[0], op->out[0] = &t->tensor[i][n];
+    }
+}
+
+static void upload(hap_rank *r, cuda_pair_tiled *t, const place *m)
+{
+    cuda_backend *b = cuda_of(r);
+    cuda_check(r, cuda_said(cudaMalloc(&t->memory, (size_t)m->bytes), "cudaMalloc"));
+    b->x.made[b->x.phase].allocations++;
+    cuda_check(r, cuda_said(cudaMemcpyAsync(t->memory, m->at, (size_t)m->bytes,
+                                            cudaMemcpyHostToDevice, b->x.stream),
+                            "cudaMemcpyAsync"));
+    cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
+}
+
+static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, key k)
+{
+    tile_call c[HAP_PAIR_OPS];
+    cuda_pair_tiled *t = hap_alloc(r, sizeof *t);
+    int64_t cols[HAP_PAIR_OPS];
+    place m = {0};
+    int flags;
+    HAP_CK(r, fits(r, p, c), "a pair that tile kernels do not run");
+    for (int i = 0; i < p->n_ops; i++)
+        cols[i] = c[i].p.n;
+    *t = (cuda_pair_tiled){.key = k, .shape = way.shape};
+    keep_ops(t, p);
+    tile_call *to = &t->call;
+    *to = c[0];
+    to->sms = sms_of(r);
+    cuda_pair_list_make(r, p, way.shape, cols, c[0].p.k, to->sms, way.sums, &t->list);
+    to->entries = t->list.n_entries;
+    for (int i = 0; i < p->n_ops; i++)
+        if (c[i].bias) to->has_bias = true, to->p.bias_type = c[i].p.bias_type;
+    to->flags = cuda_put_flags(r, &flags);
+    to->late = tiles_of(r)->late;
+    int64_t entries = put(r, &m, t->list.entry, t->list.n_entries * (int64_t)sizeof(tile_entry));
+    int64_t waits = put(r, &m, t->list.wait, t->list.n_waits * (int64_t)sizeof(tile_wait));
+    int64_t tallies = put(r, &m, NULL, (int64_t)p->n_chunks * TILE_FLAG_APART * 4);
+    int64_t places = put_places(r, p, c, way.shape, &m);
+    int64_t parts = way.sums ? put_parts(r, p, c, &m) : 0;
+    upload(r, t, &m);
+    char *at = t->memory;
+    to->list = (const tile_entry *)(at + entries), to->waits = (const tile_wait *)(at + waits);
+    to->tallies = (uint32_t *)(at + tallies);
+    to->places = (const struct tile_place *)(at + places);
+    t->sum = (tile_sums){(const struct tile_part *)(at + parts), hap_group_size(r, p->axes),
+                         hap_group_member(r, p->axes)};
+    if (way.sums) to->sum = &t->sum;
+    free(m.at);
+    return t;
+}
+
+const cuda_pair_tiled *cuda_pair_tiled_of(hap_rank *r, const hap_pair *p, cuda_pair_way way)
+{
+    tiles *g = tiles_of(r);
+    key k = key_here(r, p, way);
+    for (int i = 0; i < g->n_tiled; i++) {
+        if (!same(&g->tiled[i]->key, &k)) continue;
+        free(k.at);
+        return g->tiled[i];
+    }
+    if (cuda_of(r)->x.capturing) {
+        free(k.at);
+        return NULL;
+    }
+    g->tiled = hap_grow(r, g->tiled, &g->cap_tiled, g->n_tiled + 1, sizeof(cuda_pair_tiled *));
+    return g->tiled[g->n_tiled++] = make(r, p, way, k);
+}
+
+const cuda_pair_list *cuda_pair_list_of(const cuda_pair_tiled *t)
+{
+    return &t->list;
+}
+
+// A captured step's kernel reads its number where it is written before each launch, and leaves a
+// cluster's processors to what is parked on the device while the graph is tried (cuda_release.h).
+void cuda_pair_tiles_run(hap_rank *r, const cuda_pair_tiled *t, cuda_put *put)
+{
+    cuda_context *x = &cuda_of(r)->x;
+    tile_call c = t->call;
+    for (int i = 0; i < t->n_ops; i++)
+        cuda_check(r, cuda_call_begins(x, &t->op[i]));
+    c.number = cuda_put_number(put);
+    if (x->capturing) {
+        c.number_at = cuda_put_number_at(put, x->stream);
+        c.sms -= c.sum && c.sms > 2 ? 2 : 0;
+    }
+    cuda_check(r, tile_run(&c, t->shape, x->stream));
+}
+
+const char *cuda_pair_late(hap_rank *r)
+{
+    tiles *g = cuda_of(r)->tiles;
+    uint32_t late = g ? *(volatile uint32_t *)g->late : 0;
+    if (!late) return NULL;
+    *g->late = 0;
+    return cuda_fail("rows of another rank did not come to an overlapped pair in time (flag %u)",
+                     late - 1);
+}
+
+void cuda_pair_tiles_end(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    tiles *g = b->tiles;
+    if (!g) return;
+    for (int i = 0; i < g->n_tiled; i++) {
+        cudaFree(g->tiled[i]->memory);
+        cuda_pair_list_free(&g->tiled[i]->list);
+        free(g->tiled[i]->key.at);
+        free(g->tiled[i]);
+    }
+    for (int i = 0; i < g->n_kept; i++)
+        free(g->kept[i].key.at);
+    cudaFreeHost(g->late);
+    free(g->tiled);
+    free(g->kept);
+    free(g);
+    b->tiles = NULL;
+}
