@@ -272,8 +272,8 @@ static double median(method *m)
     return m->ms[m->n_samples / 2];
 }
 
-// After the first turns: which methods go on, of groupings tried the best in chunks and the best that
-// may run by tiles; their samples begin again.
+// After the first turns: which methods go on, of groupings tried the best in chunks and the best
+// that may run by tiles; their samples begin again.
 static void choose(bench *b)
 {
     int best[2] = {-1, -1};

@@ -50,14 +50,16 @@ bool groups_planned(group_list *l, hap_form *form, const char *path, const char 
 
 // By member: own rows first or last; weights of the first of the others, of those between and of
 // the last.
-static const char *const gathered[][3] = {{"1", "1", "1"},
-                                          {"1", "1", "1 1"},
-                                          {"1", "-1", "-1"},
-                                          {"1", "1", "3 1"},
-                                          {"1 1", "1 1", "1 1"}};
-static const char *const scattered[][3] = {
-    {"1", "1", "1"}, {"1 3", "1", "1"}, {"1", "-1", "1"}, {"1 1", "1 1", "1 1"}};
-static const char *const reduced[] = {"0 0", "0 0 0 0", "0*4 0*3 0*2 0"};
+static const char *const gathered[][3] = {{"1", "1", "1"},       {"1", "1", "1 1"},
+                                          {"1", "-1", "-1"},     {"1", "1", "3 1"},
+                                          {"1 1", "1 1", "1 1"}, {"1 1 1 1", "1 1 1", "1 1 1 1"}};
+static const char *const scattered[][3] = {{"1", "1", "1"},
+                                           {"1 3", "1", "1"},
+                                           {"1", "-1", "1"},
+                                           {"1 1", "1 1", "1 1"},
+                                           {"1 1 1 1", "1 1 1", "1 1 1 1"},
+                                           {"1 1 1 1 1 1 1 1", "1 1 1 1", "1 1 1 1 1 1 1 1"}};
+static const char *const reduced[] = {"0 0", "0 0 0 0", "0*4 0*3 0*2 0", "0 0 0 0 0 0 0 0"};
 enum {
     N_GATHERED = sizeof gathered / sizeof *gathered,
     N_SCATTERED = sizeof scattered / sizeof *scattered,

@@ -29,7 +29,7 @@ def main():
             m, n, k = drawn(rng, 512, 16384, 1), drawn(rng, 1024, 30720, 64), drawn(rng, 1024, 30720, 64)
             if (2 * m * n * k / 2 < 0.2e-3 * 650e12) == quick:
                 break
-        print(f"{('RS', 'AG', 'AR')[i % 3]} {m} {n} {k} 4 random-{seed}-{i}")
+        print(f"{('RS', 'AG', 'AR')[i % 3]} {m} {n} {k} 4 random-{seed}-{i:02d}")
 
 
 main()

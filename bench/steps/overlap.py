@@ -51,7 +51,7 @@ def pairs(m):
     groups = groups_of(m, cluster, "groups.txt")
     own = m.path("pairs.hapc.jsonl")
     bench = os.path.join(m.pack, "bin/overlap-bench-cuda")
-    m.run("pairs.hapc", m.mpirun(m.gpus, bench, SHAPES, "--groups", groups, "--seconds", seconds, "--lists",
+    m.run("pairs.hapc", m.mpirun(m.gpus, bench, SHAPES, "--chunks", groups, "--seconds", seconds, "--lists",
                                  "3"), m.o.each + 45, out=own)
     bare, torch = m.path("pairs.bare.jsonl"), m.path("pairs.torch.jsonl")
     m.run("pairs.bare", m.mpirun(m.gpus, os.path.join(m.pack, "bin/overlap-base"), SHAPES, seconds),
@@ -78,7 +78,7 @@ def uneven(m):
     for ctas in (0, 8):
         out = m.path(f"uneven.{ctas}.jsonl")
         m.run(f"uneven.{ctas}",
-              m.mpirun(4, os.path.join(m.pack, "bin/overlap-bench-cuda"), shapes, "--groups", groups, "--seconds",
+              m.mpirun(4, os.path.join(m.pack, "bin/overlap-bench-cuda"), shapes, "--chunks", groups, "--seconds",
                        "6", "--sms", SMS, "--cut", SMS, "--lists", "2", "--turns", "10"), 45, out=out,
               env={"NCCL_MAX_CTAS": str(ctas)} if ctas else {})
         line(m, f"SMs {SMS}, cuts in proportion, NCCL's CTAs {ctas or 'as it likes'}, prices by {cluster}")

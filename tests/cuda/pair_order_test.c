@@ -59,6 +59,7 @@ static struct {
 } program[CALLS];
 static rank all[FAKE_RANKS];
 static int n_calls;
+static bool tiles;
 static int64_t offset[ITEMS][2 * OPS + 4], col_table[ITEMS][FAKE_RANKS];
 static long wrong;
 
@@ -241,8 +242,8 @@ static void enqueue(rank *q)
     cudaStream_t compute = q->b.x.stream;
     if (program[q->at++].kind == START) {
         fake_call(compute, fill, x);
-        cuda_pair_run(&q->r, &x->pair, true, x->done);
-        fake_call(compute, spoil_operands, x); // the memory is another's
+        cuda_pair_run(&q->r, &x->pair, x->number % 3 > 0, x->done); // alone or not
+        fake_call(compute, spoil_operands, x);                      // the memory is another's
         return;
     }
     if (!gathers(x)) cudaStreamWaitEvent(compute, x->done, 0);
@@ -405,7 +406,7 @@ static void begin(int n_ranks, int steps)
         cudaStreamCreateWithPriority(&q->b.stream[1], 0, 0);
         q->b.group[1] = fake_comm(0, i);
         q->b.warm = steps > 1;
-        q->r.opt.cuda.tiles = HAP_CUDA_tiles_off;
+        q->r.opt.cuda.tiles = tiles ? HAP_CUDA_tiles_all : HAP_CUDA_tiles_off;
         q->r.seg[SEG_SYM] = cuda_put_start(&q->r, fake.room);
         cuda_pair_start(&q->r);
     }
@@ -544,13 +545,17 @@ static bool rash(cudaStream_t s, cudaStream_t recorded)
     return role_of(s) == waits_not && role_of(recorded) == for_what;
 }
 
-// Streams of one-sided puts do not wait for what is to be passed on.
+// Streams of one-sided puts do not wait for what is to be passed on; or, by tiles, for what is
+// made.
 static bool deaf(cudaStream_t s, const uint32_t *at)
 {
     for (int i = 0; i < fake.n; i++) {
         int64_t flag = ((const char *)at - fake.sym[i] - fake.room) / CUDA_PUT_FLAG_BYTES;
         bool here = (const char *)at >= fake.sym[i] + fake.room &&
                     (const char *)at < fake.sym[i] + fake.room + FAKE_FLAGS;
+        int64_t by_rank = (int64_t)CUDA_MASKS * CUDA_PUT_KINDS * fake.n;
+        if (here && flag >= by_rank) return tiles && role_of(s) != COMPUTE;
+        if (here && tiles) return false;
         if (here) return role_of(s) == OTHER && flag / fake.n % CUDA_PUT_KINDS == CUDA_PUT_ARRIVED;
     }
     return false;
@@ -563,18 +568,23 @@ int main(int argc, char **argv)
         int steps; // 1: matmuls are rehearsed
         role waits_not, for_what;
         how_captured captured;
-        bool deaf, by_nccl;
+        bool deaf, by_nccl, tiles;
     } cases[] = {
-        {"as it is", 2, OTHER, OTHER, LIVE, false, false},
-        {"by NCCL", 2, OTHER, OTHER, LIVE, false, true},
-        {"rehearsed", 1, OTHER, OTHER, LIVE, false, false},
-        {"matmuls before rows have come", 2, COMPUTE, WAITS, LIVE, false, false},
-        {"what follows before sums and copies", 2, COMPUTE, BESIDE, LIVE, false, false},
-        {"one-sided puts before rows are made", 2, OTHER, COMPUTE, LIVE, false, false},
-        {"sums and copies before rows are made", 2, BESIDE, COMPUTE, LIVE, false, false},
-        {"passed on before rows have come", 2, OTHER, OTHER, LIVE, true, false},
-        {"captured", 2, OTHER, OTHER, CAPTURED, false, false},
-        {"captured, a rank keeps its flags", 2, OTHER, OTHER, SILENT, false, false},
+        {"as it is", 2, OTHER, OTHER, LIVE, false, false, false},
+        {"by NCCL", 2, OTHER, OTHER, LIVE, false, true, false},
+        {"rehearsed", 1, OTHER, OTHER, LIVE, false, false, false},
+        {"matmuls before rows have come", 2, COMPUTE, WAITS, LIVE, false, false, false},
+        {"what follows before sums and copies", 2, COMPUTE, BESIDE, LIVE, false, false, false},
+        {"one-sided puts before rows are made", 2, OTHER, COMPUTE, LIVE, false, false, false},
+        {"sums and copies before rows are made", 2, BESIDE, COMPUTE, LIVE, false, false, false},
+        {"passed on before rows have come", 2, OTHER, OTHER, LIVE, true, false, false},
+        {"captured", 2, OTHER, OTHER, CAPTURED, false, false, false},
+        {"by tiles", 2, OTHER, OTHER, LIVE, false, false, true},
+        {"by tiles, before rows are made", 2, OTHER, OTHER, LIVE, true, false, true},
+        {"by tiles, before what follows may", 2, COMPUTE, BESIDE, LIVE, false, false, true},
+        {"by tiles, captured", 2, OTHER, OTHER, CAPTURED, false, false, true},
+        {"by tiles, captured, flags kept", 2, OTHER, OTHER, SILENT, false, false, true},
+        {"captured, a rank keeps its flags", 2, OTHER, OTHER, SILENT, false, false, false},
     };
     int programs = argc > 1 ? atoi(argv[1]) : 200, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
@@ -588,6 +598,7 @@ int main(int argc, char **argv)
         fake_deaf(cases[c].deaf ? deaf : NULL);
         whole = whole && !cases[c].deaf;
         fake.by_nccl = cases[c].by_nccl;
+        tiles = cases[c].tiles;
         int n = cases[c].captured ? 1 + programs / 5 : programs; // those take five steps
         released = 0;
         for (int k = 0; k < n; k++) {

@@ -622,11 +622,15 @@ int main(void)
     tcase_add_loop_test(t, slopes, 0, TILE_SHAPES);
     tcase_add_loop_test(t, parts, 0, 3 * TILE_SHAPES);
     tcase_add_loop_test(t, added_in_place, 0, TILE_SHAPES);
-    tcase_add_loop_test(t, signals, 0, TILE_SHAPES);
-    tcase_add_loop_test(t, members, 0, TILE_SHAPES);
-    tcase_add_test(t, late_flag);
     tcase_add_test(t, refused);
     suite_add_tcase(s, t);
+    TCase *f = tcase_create("flags"); // CK_RUN_CASE=flags: what sanitizers look at
+    tcase_set_timeout(f, 100);
+    tcase_add_unchecked_fixture(f, set_up, NULL);
+    tcase_add_loop_test(f, signals, 0, TILE_SHAPES);
+    tcase_add_loop_test(f, members, 0, TILE_SHAPES);
+    tcase_add_test(f, late_flag);
+    suite_add_tcase(s, f);
     SRunner *r = srunner_create(s);
     srunner_set_fork_status(r, CK_NOFORK);
     srunner_run_all(r, CK_NORMAL);

@@ -15,8 +15,8 @@
 //     producer   each chunk's rows leave when they are made; sums on a stream of their own, by
 //                ranges of rows that come together
 //
-// Or all matmuls are one launch of a tile kernel, whose tiles wait for parts and tell which are made
-// (cuda_pair_tiles.h). The first pass finds the quickest way, on the pair's own operands: all
+// Or all matmuls are one launch of a tile kernel, whose tiles wait for parts and tell which are
+// made (cuda_pair_tiles.h). The first pass finds the quickest way, on the pair's own operands: all
 // members of a group time as many runs, and each keeps what was quickest there.
 //
 // Ranks that are no peers send point to point by NCCL. --cuda pairs=off runs the calls one by one.
@@ -50,12 +50,12 @@ typedef struct run {
     hap_coll_call coll;
     hap_coll_view v; // [rows, columns]
     int me;
-    int64_t row;    // bytes of a row of what is moved
-    cudaStream_t s; // of transfers by NCCL, of sums and copies
-    cuda_put *put;  // NULL: by NCCL
-    int64_t slot;   // bytes of a slot of a sum in scratch
-    hap_range mine; // the rows of the moved factor that this rank holds or will hold
-    bool alone;     // no other collective is under way
+    int64_t row;                  // bytes of a row of what is moved
+    cudaStream_t s;               // of transfers by NCCL, of sums and copies
+    cuda_put *put;                // NULL: by NCCL
+    int64_t slot;                 // bytes of a slot of a sum in scratch
+    hap_range mine;               // the rows of the moved factor that this rank holds or will hold
+    bool alone;                   // no other collective is under way
     const cuda_pair_tiled *tiled; // NULL: chunk by chunk
     const cuda_pair_list *list;   // its
     bool sums;                    // are added in the kernel
@@ -539,7 +539,8 @@ static void execute(run *x, cuda_pair_way way, cudaEvent_t done)
     x->tiled = way.shape ? cuda_pair_tiled_of(x->r, p, way) : NULL;
     x->list = x->tiled ? cuda_pair_list_of(x->tiled) : NULL;
     x->sums = x->tiled && way.sums;
-    x->put = cuda_put_open(x->r, &x->coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_chunks : p->n_chunks);
+    x->put =
+        cuda_put_open(x->r, &x->coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_chunks : p->n_chunks);
     if (p->consumer)
         consume(x, done);
     else if (p->kind == HAP_ALL_REDUCE)
@@ -567,12 +568,12 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Chunks and tiles in turns, there and back; medians. All members take part in as many runs, whatever
-// ways each has.
+// Chunks and tiles in turns, there and back; medians. All members take part in as many runs,
+// whatever ways each has.
 static cuda_pair_way quickest(run *x, cudaEvent_t done)
 {
     enum { WAYS = 4, TURNS = 7 };
-    static const float worth = 0.99f; // of the chunks' time
+    static const float worth = 0.98f; // of the chunks' time
     cuda_pair_way way[WAYS] = {{0}};
     float ms[WAYS][TURNS];
     cudaEvent_t from_to[2];

@@ -5,7 +5,7 @@
 
 #include "core/fail.h"
 #include "cuda/comm/cuda_put.h"
-#include "cuda/kernels/tile_gemm.h"
+#include "cuda/kernels/tile_ways.h"
 
 typedef struct maker {
     hap_rank *r;
@@ -93,8 +93,8 @@ static void add_tiles(const maker *x, int k, int member, hap_range tiles, int64_
     if (rows.lo + rows.n > all) rows.n = all - rows.lo;
     if ((x->p->consumer && member != x->me) || adds) add_waits(x, member, rows);
     for (int i = 0; i < x->p->n_ops; i++) {
-        int n = tile_list_rows(x->s, tiles.lo, tiles.lo + tiles.n, all, x->cols[i], x->k, x->sms,
-                               NULL);
+        int n =
+            tile_list_rows(x->s, tiles.lo, tiles.lo + tiles.n, all, x->cols[i], x->k, x->sms, NULL);
         l->entry = hap_grow(x->r, l->entry, &l->cap_entries, l->n_entries + n, sizeof *l->entry);
         tile_entry *e = l->entry + l->n_entries;
         tile_list_rows(x->s, tiles.lo, tiles.lo + tiles.n, all, x->cols[i], x->k, x->sms, e);
@@ -166,7 +166,7 @@ static void find_made(const maker *x, int k)
 void cuda_pair_list_make(hap_rank *r, const hap_pair *p, const tile_shape *s, const int64_t *cols,
                          int64_t k, int sms, bool sums, cuda_pair_list *to)
 {
-    maker x = {r, p, s, cols, k, sms, hap_group_member(r, p->axes), hap_group_size(r, p->axes),
+    maker x = {r,    p, s, cols, k, sms, hap_group_member(r, p->axes), hap_group_size(r, p->axes),
                sums, to};
     *to = (cuda_pair_list){0};
     for (int last = 0; last < 2; last++)

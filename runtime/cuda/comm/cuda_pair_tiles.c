@@ -132,7 +132,7 @@ void cuda_pair_way_put(hap_rank *r, const hap_pair *p, bool alone, cuda_pair_way
 // --- which ways there are ---
 
 // The matmul of op i on all rows of the pair; false: not one that tile kernels run.
-static bool gemm_of(const hap_rank *r, const hap_pair *p, int i, tile_call *c)
+static bool gemm_of(const hap_pair *p, int i, tile_call *c)
 {
     const hap_op_call *op = &p->op[i];
     const hap_tensor *x = op->in[0], *w = op->in[1], *y = op->out[0];
@@ -141,24 +141,23 @@ static bool gemm_of(const hap_rank *r, const hap_pair *p, int i, tile_call *c)
     const int64_t k = x->local[x->rank - 1], n = y->local[y->rank - 1];
     if (k == 0 || x->elements == 0 || y->elements == 0) return false;
     *c = (tile_call){.sms = 2};
-    if (op->attr[0].i > HAP_NT || w->rank != 2 || w->type != x->type || y->type != x->type ||
-        y->type != HAP_BF16 || w->local[nk ? 0 : 1] != n || w->local[nk ? 1 : 0] != k)
+    if (op->attr[0].i > HAP_NT || w->rank != 2 || w->type != x->type || w->local[nk ? 0 : 1] != n ||
+        w->local[nk ? 1 : 0] != k)
         return false;
     if (op->n_in > 3 || (bias && (bias->elements != n || op->op != HAP_OP_linear))) return false;
     c->p = cuda_gemm_of(x->elements / k, n, k, false, nk, x->type, y->type);
     if (bias) c->p.has_bias = true, c->p.bias_type = bias->type;
     c->a = x->data, c->b = w->data, c->y = y->data;
     c->bias = bias ? bias->data : NULL;
-    (void)r;
     return !tile_why_not(c);
 }
 
 // Of one kernel: its ops have one type of bias, and turn their matrices alike.
-static bool fits(const hap_rank *r, const hap_pair *p, tile_call *c)
+static bool fits(const hap_pair *p, tile_call *c)
 {
     bool fit = p->n_ops > 0;
     for (int i = 0; i < p->n_ops && fit; i++) {
-        fit = gemm_of(r, p, i, &c[i]) && c[i].p.b_t == c[0].p.b_t;
+        fit = gemm_of(p, i, &c[i]) && c[i].p.b_t == c[0].p.b_t && c[i].p.y_type == c[0].p.y_type;
         for (int j = 0; j < i && fit && c[i].bias; j++)
             fit = !c[j].bias || c[j].p.bias_type == c[i].p.bias_type;
     }
@@ -183,10 +182,13 @@ int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pa
     const int members = hap_group_size(r, p->axes);
     int64_t cols = 0;
     int n = 0;
-    if ((p->consumer && !alone) || members > TILE_MEMBERS || !fits(r, p, c)) return 0;
+    if ((p->consumer && !alone) || members > TILE_MEMBERS || !fits(p, c)) return 0;
     for (int i = 0; i < p->n_ops; i++)
         cols += c[i].p.n;
-    const bool sums = p->kind == HAP_REDUCE_SCATTER && alone && p->dst->elements > 0;
+    tile_call sum = c[0];
+    sum.sum = &(tile_sums){.members = members};
+    const bool sums =
+        p->kind == HAP_REDUCE_SCATTER && alone && p->dst->elements > 0 && !tile_why_not(&sum);
     int forms = tile_ways(c[0].p.m, cols, c[0].p.k, sms_of(r), false, TILE_SHAPES, form);
     for (int i = 0; i < forms && n < most; i++) {
         way[n++] = (cuda_pair_way){form[i].shape, sums};
@@ -227,9 +229,9 @@ static int64_t put_places(hap_rank *r, const hap_pair *p, const tile_call *c, co
         tile_call one = c[i / members];
         hap_range rows = cuda_pair_rows(r, p, m);
         one.p.m = rows.n;
-        one.a = (const char *)one.a + rows.lo * one.p.la * 2;
+        one.a = (const char *)one.a + rows.lo * one.p.la * hap_dtype_bytes(one.p.type);
         if (p->consumer && m == me) one.a = p->src->data;
-        one.y = (char *)one.y + rows.lo * one.p.ly * 2;
+        one.y = (char *)one.y + rows.lo * one.p.ly * hap_dtype_bytes(one.p.y_type);
         if (rows.n)
             cuda_check(r, tile_place_make(&one, s, (struct tile_place *)(to->at + at + i * bytes)));
     }
@@ -289,10 +291,8 @@ static void upload(hap_rank *r, cuda_pair_tiled *t, const place *m)
     cuda_backend *b = cuda_of(r);
     cuda_check(r, cuda_said(cudaMalloc(&t->memory, (size_t)m->bytes), "cudaMalloc"));
     b->x.made[b->x.phase].allocations++;
-    cuda_check(r, cuda_said(cudaMemcpyAsync(t->memory, m->at, (size_t)m->bytes,
-                                            cudaMemcpyHostToDevice, b->x.stream),
-                            "cudaMemcpyAsync"));
-    cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
+    cuda_check(r, cuda_said(cudaMemcpy(t->memory, m->at, (size_t)m->bytes, cudaMemcpyHostToDevice),
+                            "cudaMemcpy"));
 }
 
 static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, key k)
@@ -302,7 +302,7 @@ static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, 
     int64_t cols[HAP_PAIR_OPS];
     place m = {0};
     int flags;
-    HAP_CK(r, fits(r, p, c), "a pair that tile kernels do not run");
+    HAP_CK(r, fits(p, c), "a pair that tile kernels do not run");
     for (int i = 0; i < p->n_ops; i++)
         cols[i] = c[i].p.n;
     *t = (cuda_pair_tiled){.key = k, .shape = way.shape};

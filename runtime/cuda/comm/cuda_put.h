@@ -126,9 +126,10 @@ void cuda_put_await(cuda_put *p, cudaStream_t s, int member, int part);
 void cuda_put_await_all(cuda_put *p, cudaStream_t s, int n, const int *member, const int *part);
 
 // A kernel of this rank that makes parts, or reads them as they come (cuda_pair_tiles.h). Flags by
-// number from those of cuda_put_flags on; part k's value is cuda_put_number + k. Part k is made when
-// the kernel has raised its flag; sends to the member are to wait for it. The number is an argument
-// of the kernel; in a captured step it is written where cuda_put_number_at says, before the kernel.
+// number from those of cuda_put_flags on; part k's value is cuda_put_number + k. Part k is made
+// when the kernel has raised its flag; sends to the member are to wait for it. The number is an
+// argument of the kernel; in a captured step it is written where cuda_put_number_at says, before
+// the kernel.
 int cuda_put_arrived_flag(const hap_rank *r, unsigned axes, int member);
 int cuda_put_made_flag(const hap_rank *r, unsigned axes, int part);
 uint32_t cuda_put_number(const cuda_put *p);

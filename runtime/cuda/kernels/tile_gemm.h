@@ -5,8 +5,8 @@
 //
 //   y[m,n] = activation(a b + bias (+ with))      bf16 in, sums in f32, bf16 or f32 out
 //
-// Or ranges of rows, each with operands and a result of its own (places), and sums of them with what
-// other members of a group made of the same rows (tile_sums).
+// Or ranges of rows, each with operands and a result of its own (places), and sums of them with
+// what other members of a group made of the same rows (tile_sums).
 //
 // The list is taken from its front by clusters of two blocks. The two share the operand that their
 // tiles have in common: each loads half of it for both. A list ends if what its flags wait for does
@@ -23,20 +23,11 @@
 #define HAP_RUNTIME_CUDA_TILE_GEMM_H
 
 #include "cuda/kernels/cuda_gemm.h"
-#include "cuda/kernels/tile_list.h"
+#include "cuda/kernels/tile_ways.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-// Forms of the kernel. A block's tile is rows x cols; `parts` times it counts at its flag. Forms in
-// turns (parts 1) alone have activations, and they alone no parts of k.
-typedef struct tile_shape {
-    const char *name;
-    int rows, cols, parts;
-} tile_shape;
-enum { TILE_SHAPES = 7 };
-extern const tile_shape tile_shapes[TILE_SHAPES];
 
 typedef struct tile_call {
     cuda_gemm p;                // one matrix; not its `adds` and has_bias: bias and add
@@ -53,19 +44,20 @@ typedef struct tile_call {
     bool has_bias;                   // of any place
     const struct tile_sums *sum;     // NULL: no tile is TILE_SUMS
     const tile_wait *waits;          // on the device
-    uint32_t *flags, *tallies;       // on the device; tallies 0 at first, not of two calls at a time
-    uint32_t number;                 // of this launch: what flags count from
-    const uint32_t *number_at;       // on the device, or NULL: `number`
+    uint32_t *flags, *tallies; // on the device; tallies 0 at first, not of two calls at a time
+    uint32_t number;           // of this launch: what flags count from
+    const uint32_t *number_at; // on the device, or NULL: `number`
     void *room;       // tile_room bytes on the device for lists with parts; zero at first, and not
                       // of two calls at a time
     uint32_t *late;   // host memory, mapped: 1 + the flag that did not come in time
     int64_t patience; // ns; a wait that takes longer ends, with a wrong result. 0: 30 s
 } tile_call;
 
-// Sums of parts, each rounded to bf16: tiles of TILE_SUMS put this member's into y, read the others'
-// of the same rows from their slots once their flags are up, add all in the order of members in f32
-// and put the sum into `sum`. All clusters of such a call must run at a time, as its tiles wait for
-// what comes behind tiles of other devices' lists; so `sms` is not more than are free.
+// Sums of parts, each rounded to bf16: tiles of TILE_SUMS put this member's into y, read the
+// others' of the same rows from their slots once their flags are up, add all in the order of
+// members in f32 and put the sum into `sum`. All clusters of such a call must run at a time, as its
+// tiles wait for what comes behind tiles of other devices' lists; so `sms` is not more than are
+// free.
 typedef struct tile_sums {
     const struct tile_part *parts; // on the device, of members (tile_parts_make)
     int members, me;
@@ -73,34 +65,6 @@ typedef struct tile_sums {
 
 // NULL if the kernel takes such a call on this device, else why not.
 const char *tile_why_not(const tile_call *c);
-// How those tiles that do not come out even are shared: each `tiles` of them by `clusters`
-// clusters, more than they, in equal parts of their k. Few clusters to a share read different k at
-// a time, so that the others find operands in L2. {0, 0}: not shared; nor are tiles of forms in
-// turns.
-typedef struct tile_share {
-    int clusters, tiles;
-} tile_share;
-
-// The list of all tiles of an m x n result for clusters of `sms` processors, without waits and
-// signals: groups of rows, as many that the operands of the tiles in flight are few. Returns the
-// entries, which are written if `list` is not NULL.
-int tile_list(const tile_shape *s, int64_t m, int64_t n, int64_t k, int sms, tile_share share,
-              tile_entry *list);
-// The same of rows `from` to `to` of tiles of a place of `rows` x n.
-int tile_list_rows(const tile_shape *s, int64_t from, int64_t to, int64_t rows, int64_t n,
-                   int64_t k, int sms, tile_entry *list);
-// How often the entry's tiles count, where they signal.
-int tile_arrivals(const tile_shape *s, const tile_entry *e);
-int64_t tile_room(const tile_shape *s, int sms);
-
-// Ways to run a matmul, by a small price: what the cluster with most to do takes.
-typedef struct tile_way {
-    const tile_shape *shape;
-    tile_share share;
-    double cycles; // of a processor
-} tile_way;
-// The best `most`, cheapest first; with_parts: also those that share. Returns how many there are.
-int tile_ways(int64_t m, int64_t n, int64_t k, int sms, bool with_parts, int most, tile_way *way);
 // To host memory: places for a call's p, a, b, bias, y; and the maps of parts of rows x n that lie
 // like its y, one a member.
 const char *tile_place_make(const tile_call *c, const tile_shape *s, struct tile_place *to);

@@ -40,9 +40,9 @@ typedef struct tile_args {
     uint32_t *flags, *tallies, *late;
     uint32_t number;
     const uint32_t *number_at; // NULL: `number`
-    uint32_t *slot_flags; // TILE_SLOT_FLAGS a slot
-    float *slots;         // two tiles a slot
-    uint64_t patience;    // ns
+    uint32_t *slot_flags;      // TILE_SLOT_FLAGS a slot
+    float *slots;              // two tiles a slot
+    uint64_t patience;         // ns
 } tile_args;
 
 // a_t, b_t: rows of the operand are steps of k.

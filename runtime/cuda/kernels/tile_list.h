@@ -16,13 +16,13 @@ enum {
 // Two tiles, or a part of their k. A tile outside of its place is none: it neither stores nor
 // signals.
 typedef struct tile_entry {
-    int32_t row, col;     // of its place, of the first tile
-    int32_t kind, place;  // of tile_call.places; 0 where there are none
-    int32_t rows, cols;   // of the place
-    int32_t from, steps;  // of k, 64 each; 0 steps and a row behind the last: no tile
-    int32_t slot, slots;  // TILE_PART: its slot; else it adds the parts in slots slot, slot + 1, …
-    int32_t wait, waits;  // tile_call.waits[wait], …, so many: before a is read, or, TILE_SUMS,
-                          // what others made
+    int32_t row, col;    // of its place, of the first tile
+    int32_t kind, place; // of tile_call.places; 0 where there are none
+    int32_t rows, cols;  // of the place; or the rows' end of a range of its tiles
+    int32_t from, steps; // of k, 64 each; 0 steps and a row behind the last: no tile
+    int32_t slot, slots; // TILE_PART: its slot; else it adds the parts in slots slot, slot + 1, …
+    int32_t wait, waits; // tile_call.waits[wait], …, so many: before a is read, or, TILE_SUMS,
+                         // what others made
     int32_t signal, tally; // the tile counts tile_shape.parts at that tally; who brings it to
     int32_t count, raise;  // `count` takes it back to 0 and raises the flag to number + raise
 } tile_entry;

@@ -1,9 +1,7 @@
-// Work lists of tile_gemm.h, and what they cost: no device is asked.
+#include "cuda/kernels/tile_ways.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "cuda/kernels/tile_gemm.h"
 
 const tile_shape tile_shapes[TILE_SHAPES] = {
     {"128x256", 128, 256, 2},          {"128x192", 128, 192, 2}, {"128x128", 128, 128, 2},
@@ -136,7 +134,7 @@ int tile_list_rows(const tile_shape *s, int64_t from, int64_t to, int64_t rows, 
     const int64_t first = from * s->rows, end = to * s->rows < rows ? to * s->rows : rows;
     const int count = first < end ? whole_tiles(s, end - first, n, k, sms, list) : 0;
     for (int i = 0; i < count && list; i++)
-        list[i].row += (int32_t)first, list[i].rows = (int32_t)rows;
+        list[i].row += (int32_t)first, list[i].rows = (int32_t)end; // no tile of a pair behind it
     return count;
 }
 

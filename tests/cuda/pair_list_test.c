@@ -1,0 +1,342 @@
+// Lists of tiles of pairs (cuda/comm/cuda_pair_list.h), run by a machine of the test's own: several
+// ranks, each with clusters that go through the list as the kernel does, tallies and flags, streams
+// of transfers that wait for what is made, in orders drawn at random.
+//
+//     pair_list_test [pairs each] [seed]
+//
+// Every element is to be made once, of rows that are there; every part is to be sent once all of it
+// is made; and all is to end. Lists that are spoilt on purpose are to be noticed: a wait or a tile
+// is left out, a tally ends early, a part waits for its own chunk's tiles alone.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/pair_rows.h"
+#include "core/tensor.h"
+#include "cuda/comm/cuda_pair_list.h"
+#include "cuda/comm/cuda_put.h"
+#include "cuda/kernels/tile_ways.h"
+#include "tests/support/coll_random.h"
+#include "tests/support/pair_via.h"
+
+enum { MOST = 5, CHUNKS = 24, OPS = 2, CLUSTERS = 12, FLAGS = 4096, ROWS = 4000, COLS = 800 };
+
+typedef struct rank {
+    hap_rank r;
+    hap_pair p;
+    cuda_pair_list list;
+    int clusters, at[CLUSTERS]; // the entry that a cluster is at
+    int tally[CHUNKS];
+    uint32_t flag[FLAGS];
+    int sent;                        // chunks that the stream of transfers has gone through
+    int turn[CHUNKS], added;         // a producer's own ones, in an order of theirs
+    unsigned char there[MOST][ROWS]; // rows that came: gathered, or each member's slot
+    unsigned char *made[OPS * MOST]; // by place: [rows][cols / 8]
+} rank;
+
+typedef enum { AS_IT_IS, NO_WAIT, NO_TILE, SHORT_TALLY, ONE_CHUNK, SPOILS } spoil;
+
+static rank all[MOST];
+static int64_t chunk[CHUNKS][3], rows[MOST], cols[OPS];
+static int n_ranks, n_chunks, n_ops;
+static bool sums;
+static long bad;
+
+// --- a pair ---
+
+static void draw_chunks(bool gathers, bool whole)
+{
+    n_chunks = 0;
+    for (int d = 0; d < (whole ? 1 : n_ranks); d++)
+        for (int64_t k = 1 + coll_below(4); k > 0; k--) {
+            int at = n_chunks++, to = (int)coll_below(at + 1);
+            memcpy(chunk[at], chunk[to], sizeof chunk[at]);
+            chunk[to][0] = d, chunk[to][2] = 0;
+            chunk[to][1] = 1 + coll_below(coll_chance(50) ? 3 : 40);
+        }
+    for (int k = 1; k < n_chunks; k++)
+        if (coll_chance(30)) chunk[k][1] *= -1;
+    for (int k = 0; k < n_chunks && gathers; k++) {
+        int64_t via = coll_below(n_ranks);
+        if (pair_via_fits((const int64_t(*)[3])chunk, n_chunks, k, via)) chunk[k][2] = via;
+    }
+}
+
+static void draw(void)
+{
+    static const int64_t at[1];
+    static const hap_coll_kind kinds[] = {HAP_ALL_GATHER, HAP_REDUCE_SCATTER, HAP_REDUCE_SCATTER,
+                                          HAP_ALL_REDUCE};
+    hap_coll_kind kind = kinds[coll_below(4)];
+    const bool gathers = kind == HAP_ALL_GATHER, in = gathers, out = kind == HAP_REDUCE_SCATTER;
+    n_ranks = 2 + (int)coll_below(MOST - 1);
+    n_ops = gathers ? 1 + (int)coll_below(OPS) : 1;
+    sums = out && coll_chance(60);
+    const int64_t n = coll_chance(30) ? 1 + coll_below(300) : 1 + coll_below(ROWS);
+    const int64_t *table = coll_table(n, n_ranks, false);
+    hap_dim whole[] = {WHOLE(n), WHOLE(8)}, cut[] = {CUT(0, n, table), WHOLE(8)};
+    for (int m = 0; m < n_ranks; m++)
+        rows[m] = kind == HAP_ALL_REDUCE ? n : table[m];
+    for (int i = 0; i < n_ops; i++)
+        cols[i] = 8 * (1 + coll_below(COLS / 8));
+    draw_chunks(gathers, kind == HAP_ALL_REDUCE);
+    for (int m = 0; m < n_ranks; m++) {
+        rank *q = &all[m];
+        hap_pair *p = &q->p;
+        q->r = (hap_rank){.id = m,
+                          .n_ranks = n_ranks,
+                          .n_axes = 1,
+                          .size = {n_ranks, 1},
+                          .coord = {m},
+                          .n_classes = 1,
+                          .seg_bytes = {1 << 30, 1 << 30}};
+        *p = (hap_pair){.consumer = gathers,
+                        .n_chunks = n_chunks,
+                        .n_ops = n_ops,
+                        .axes = 1,
+                        .chunk = (const int64_t(*)[3])chunk,
+                        .kind = kind};
+        p->src = hap_tensor_declare(&q->r, SEG_LOCAL, at, HAP_BF16, 2, in ? cut : whole);
+        p->dst = hap_tensor_declare(&q->r, SEG_LOCAL, at, HAP_BF16, 2, out ? cut : whole);
+        p->most_rows = hap_pair_most_rows(&q->r, p);
+    }
+}
+
+// Each rank has a form, processors and sums of its own.
+static void make_lists(spoil s)
+{
+    for (int m = 0; m < n_ranks; m++) {
+        rank *q = &all[m];
+        const tile_shape *shape = &tile_shapes[coll_below(TILE_SHAPES)];
+        q->clusters = 1 + (int)coll_below(CLUSTERS);
+        cuda_pair_list_make(&q->r, &q->p, shape, cols, 64 * (1 + coll_below(9)), 2 * q->clusters,
+                            sums && rows[m] > 0, &q->list);
+        cuda_pair_list *l = &q->list;
+        int e = l->n_entries ? (int)coll_below(l->n_entries) : 0;
+        for (int c = 0; c < q->clusters; c++)
+            q->at[c] = c;
+        memset(q->tally, 0, sizeof q->tally);
+        memset(q->flag, 0, sizeof q->flag);
+        memset(q->there, 0, sizeof q->there);
+        for (int i = 0; i < n_ops * n_ranks; i++)
+            q->made[i] = calloc((size_t)(rows[i % n_ranks] + 1), COLS / 8);
+        q->sent = q->added = 0;
+        for (int k = 0; k < n_chunks; k++) {
+            int to = (int)coll_below(k + 1);
+            q->turn[k] = q->turn[to], q->turn[to] = k;
+        }
+        for (int i = 0; i < l->n_entries; i++) { // `e` is the last that can be spoilt so
+            const tile_entry *t = &l->entry[i];
+            if (s == NO_WAIT ? t->waits > 0 : s == SHORT_TALLY ? t->count > shape->parts : false)
+                e = i;
+        }
+        if (l->n_entries == 0) continue;
+        if (s == NO_TILE) l->entry[e].row = INT32_MAX / 2;
+        for (int i = 0; i < l->n_entries; i++) {
+            tile_entry *t = &l->entry[i];
+            if (s == NO_WAIT && t->wait == l->entry[e].wait) t->waits = 0;
+            if (s == SHORT_TALLY && t->tally == l->entry[e].tally && t->count > shape->parts)
+                t->count -= shape->parts;
+        }
+        for (int k = 0; k < n_chunks && s == ONE_CHUNK; k++)
+            for (int i = 0; i < 2; i++)
+                if (l->made[k][i] != k) l->made[k][i] = -1;
+        for (int i = 0; i < l->n_entries; i++) // the machine has one shape for all arrivals
+            l->entry[i].slot = (int)(shape - tile_shapes);
+    }
+}
+
+// --- the machine ---
+
+static bool reached(const rank *q, int flag, int part)
+{
+    return q->flag[flag] >= (uint32_t)part + 1; // numbers from 1 on
+}
+
+static void raise(rank *q, int flag, int part)
+{
+    if (q->flag[flag] < (uint32_t)part + 1) q->flag[flag] = (uint32_t)part + 1;
+}
+
+// One of an entry's two tiles is made.
+static int make_tile(rank *q, const tile_entry *e, int row, int col)
+{
+    const tile_shape *s = &tile_shapes[e->slot];
+    const int member = e->place % n_ranks, me = q->r.id, op = e->place / n_ranks;
+    if (row >= e->rows || col >= e->cols) return 0;
+    bad += e->rows > rows[member] || e->cols != cols[op];
+    for (int i = row; i < row + s->rows && i < e->rows; i++) {
+        if (q->p.consumer && member != me) bad += !q->there[member][i];
+        for (int m = 0; m < n_ranks && e->kind & TILE_SUMS; m++)
+            bad += m != me && !q->there[m][i];
+        for (int j = col / 8; j < (col + s->cols) / 8 && j < e->cols / 8; j++)
+            q->made[e->place][i * (COLS / 8) + j]++;
+    }
+    return s->parts;
+}
+
+static bool run_entry(rank *q, int c)
+{
+    if (q->at[c] >= q->list.n_entries) return false;
+    const tile_entry *e = &q->list.entry[q->at[c]];
+    const tile_shape *s = &tile_shapes[e->slot];
+    for (int i = e->wait; i < e->wait + e->waits; i++)
+        if (!reached(q, q->list.wait[i].flag, q->list.wait[i].until)) return false;
+    const bool right = e->kind & TILE_RIGHT;
+    int arrivals = make_tile(q, e, e->row, e->col);
+    arrivals += make_tile(q, e, e->row + (right ? 0 : s->rows), e->col + (right ? s->cols : 0));
+    q->at[c] += q->clusters;
+    for (; arrivals > 0 && e->kind & TILE_SIGNALS; arrivals--)
+        if (++q->tally[e->tally] == e->count) {
+            q->tally[e->tally] = 0;
+            raise(q, e->signal, e->raise);
+        }
+    return true;
+}
+
+static bool all_made(const rank *q, int member, hap_range of)
+{
+    for (int op = 0; op < n_ops; op++)
+        for (int64_t i = of.lo; i < of.lo + of.n; i++)
+            for (int64_t j = 0; j < cols[op] / 8; j++)
+                if (!q->made[op * n_ranks + member][i * (COLS / 8) + j]) return false;
+    return true;
+}
+
+// Rows of the member's place go to rank `to`, as chunk k.
+static void send(rank *q, int k, int to, int member, hap_range of)
+{
+    rank *t = &all[to];
+    int slot = q->p.consumer ? member : q->r.id;
+    memset(t->there[slot] + of.lo, 1, (size_t)of.n);
+    raise(t, cuda_put_arrived_flag(&t->r, 1, q->r.id), k);
+}
+
+static hap_range part_of(const rank *q, int k, int member)
+{
+    int64_t lo, hi, first = cuda_pair_rows(&q->r, &q->p, member).lo;
+    hap_part_rows(&q->r, &q->p, k, member, &lo, &hi);
+    return (hap_range){lo - first, hi - lo};
+}
+
+static bool send_gathered(rank *q, int k)
+{
+    const int me = q->r.id, to = hap_pair_other(&q->r, &q->p, k);
+    hap_passed w = hap_pair_passed(&q->r, &q->p, k);
+    for (int i = 0; i < k && w.rows.n; i++)
+        if (hap_pair_brings(&q->p, i, k) && part_of(q, i, w.owner).n &&
+            !reached(q, cuda_put_arrived_flag(&q->r, 1, hap_pair_sender(&q->r, &q->p, i, w.owner)),
+                     i))
+            return false;
+    hap_range own = part_of(q, k, me), passed = part_of(q, k, w.owner);
+    if (to != me && own.n && hap_pair_sender(&q->r, &q->p, k, me) == me) send(q, k, to, me, own);
+    if (w.rows.n) send(q, k, w.to, w.owner, passed);
+    return true;
+}
+
+// A producer's chunk, once it is made: this member's own are sums' affair.
+static bool take_chunk(rank *q, int k, bool own)
+{
+    int64_t lo, hi;
+    int member;
+    hap_chunk_rows(&q->r, &q->p, k, &member, &lo, &hi);
+    hap_range of = part_of(q, k, member);
+    if (own != (member == q->r.id)) return true;
+    if (own && sums && rows[q->r.id] > 0) return true; // in the kernel
+    for (int i = 0; i < 2; i++) {
+        int by = q->list.made[k][i];
+        if (by >= 0 && !reached(q, cuda_put_made_flag(&q->r, 1, by), by)) return false;
+    }
+    bad += !all_made(q, member, of);
+    if (!own && of.n) send(q, k, member, member, of);
+    return true;
+}
+
+static bool run_stream(rank *q)
+{
+    const bool gathers = q->p.consumer;
+    if (q->added < n_chunks && (gathers || take_chunk(q, q->turn[q->added], true))) {
+        q->added++;
+        return true;
+    }
+    if (q->sent == n_chunks) return false;
+    if (!(gathers ? send_gathered(q, q->sent) : take_chunk(q, q->sent, false))) return false;
+    q->sent++;
+    return true;
+}
+
+// Whether it ended.
+static bool run(void)
+{
+    for (int left = 1; left;) {
+        int order = (int)coll_below(n_ranks), first = (int)coll_below(CLUSTERS + 1);
+        left = 0;
+        for (int i = 0; i < n_ranks && !left; i++) {
+            rank *q = &all[(order + i) % n_ranks];
+            for (int c = 0; c <= CLUSTERS && !left; c++) {
+                int at = (first + c) % (CLUSTERS + 1);
+                left = at == CLUSTERS ? run_stream(q) : at < q->clusters && run_entry(q, at);
+            }
+        }
+    }
+    bool ended = true;
+    for (int m = 0; m < n_ranks; m++) {
+        ended &= all[m].sent == n_chunks && all[m].added == n_chunks;
+        for (int c = 0; c < all[m].clusters; c++)
+            ended &= all[m].at[c] >= all[m].list.n_entries;
+    }
+    return ended;
+}
+
+// Every element once.
+static void check(void)
+{
+    for (int m = 0; m < n_ranks; m++)
+        for (int i = 0; i < n_ops * n_ranks; i++) {
+            if (all[m].p.kind == HAP_ALL_REDUCE && i % n_ranks != m) continue;
+            for (int64_t row = 0; row < rows[i % n_ranks]; row++)
+                for (int64_t j = 0; j < cols[i / n_ranks] / 8; j++)
+                    bad += all[m].made[i][row * (COLS / 8) + j] != 1;
+        }
+}
+
+static void end(void)
+{
+    for (int m = 0; m < n_ranks; m++) {
+        cuda_pair_list_free(&all[m].list);
+        for (int i = 0; i < n_ops * n_ranks; i++)
+            free(all[m].made[i]);
+        hap_tensor_free_all(&all[m].r);
+        free(all[m].r.tensor);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const what[SPOILS] = {"as it is", "a wait is left out", "a tile is left out",
+                                             "a tally ends early", "one chunk's tiles alone"};
+    int pairs = argc > 1 ? atoi(argv[1]) : 60, failed = 0;
+    uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
+    for (int s = 0; s < SPOILS; s++) {
+        int noticed = 0, endless = 0, tiles = 0;
+        for (int i = 0; i < pairs; i++) {
+            coll_seed(seed * 7919 + (uint64_t)(s * pairs + i));
+            bad = 0;
+            draw();
+            make_lists((spoil)s);
+            bool ended = run();
+            if (ended) check();
+            endless += !ended;
+            noticed += !ended || bad > 0;
+            for (int m = 0; m < n_ranks; m++)
+                tiles += all[m].list.n_entries;
+            end();
+        }
+        bool ok = s == AS_IT_IS ? noticed == 0 : noticed > 0;
+        failed += !ok;
+        printf("%-26s %d pairs of %d entries, %d noticed, %d of them without an end: %s\n", what[s],
+               pairs, tiles, noticed, endless, ok ? "all right" : "FAILED");
+    }
+    return failed ? 1 : 0;
+}

@@ -1,0 +1,164 @@
+// Tile kernels (cuda/kernels/tile_gemm.h) as work of a stream of fake_streams.h: entry by entry of
+// the list, in its order, of floats. What the kernel promises of flags, tallies and sums is here,
+// no more.
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/kernels/cuda_ops.h"
+#include "cuda/kernels/cuda_shadow.h"
+#include "cuda/kernels/tile_gemm.h"
+#include "tests/support/fake_streams.h"
+
+struct tile_place {
+    const float *a, *b;
+    float *y;
+    int64_t la, lb, ly, k;
+    bool b_t;
+};
+
+struct tile_part {
+    float *at;
+};
+
+typedef struct fake_kernel_run {
+    tile_call c;
+    const tile_shape *s;
+    int at;
+} fake_run;
+
+const char *tile_why_not(const tile_call *c)
+{
+    (void)c;
+    return NULL;
+}
+
+const char *tile_place_make(const tile_call *c, const tile_shape *s, struct tile_place *to)
+{
+    const cuda_gemm *p = &c->p;
+    (void)s;
+    *to = (struct tile_place){c->a, c->b, c->y, p->la, p->lb, p->ly, p->k, p->b_t};
+    return NULL;
+}
+
+const char *tile_part_make(const tile_call *c, const void *part, struct tile_part *to)
+{
+    (void)c;
+    to->at = (float *)(uintptr_t)part;
+    return NULL;
+}
+
+int64_t tile_place_bytes(void)
+{
+    return sizeof(struct tile_place);
+}
+
+int64_t tile_part_bytes(void)
+{
+    return sizeof(struct tile_part);
+}
+
+static uint32_t number_of(const fake_run *x)
+{
+    return x->c.number_at ? *x->c.number_at : x->c.number;
+}
+
+static bool able(const void *arg)
+{
+    const fake_run *x = arg;
+    const tile_entry *e = &x->c.list[x->at];
+    for (int i = e->wait; i < e->wait + e->waits; i++) {
+        const tile_wait *w = &x->c.waits[i];
+        uint32_t until = number_of(x) + (uint32_t)w->until;
+        if ((int32_t)(x->c.flags[(int64_t)w->flag * TILE_FLAG_APART] - until) < 0) return false;
+    }
+    return true;
+}
+
+static void make_element(const fake_run *x, const tile_entry *e, int64_t row, int64_t col)
+{
+    const struct tile_place *p = &x->c.places[e->place];
+    const tile_sums *sum = x->c.sum;
+    float own = 0, all = -0.f;
+    for (int64_t k = 0; k < p->k; k++)
+        own += p->a[row * p->la + k] * p->b[p->b_t ? col * p->lb + k : k * p->lb + col];
+    p->y[row * p->ly + col] = own;
+    if (!(e->kind & TILE_SUMS)) return;
+    for (int m = 0; m < sum->members; m++)
+        all += m == sum->me ? own : sum->parts[m].at[row * p->ly + col];
+    sum->parts[sum->me].at[row * p->ly + col] = all;
+}
+
+static bool run_entry(void *arg, int number)
+{
+    fake_run *x = arg;
+    const tile_entry *e = &x->c.list[x->at];
+    const bool right = e->kind & TILE_RIGHT;
+    (void)number;
+    for (int tile = 0; tile < 2; tile++) {
+        const int row = e->row + (tile && !right ? x->s->rows : 0);
+        const int col = e->col + (tile && right ? x->s->cols : 0);
+        for (int i = row; i < row + x->s->rows && i < e->rows; i++)
+            for (int j = col; j < col + x->s->cols && j < e->cols; j++)
+                make_element(x, e, i, j);
+    }
+    if (e->kind & TILE_SIGNALS) {
+        uint32_t *tally = &x->c.tallies[(int64_t)e->tally * TILE_FLAG_APART];
+        *tally += (uint32_t)tile_arrivals(x->s, e);
+        if (*tally == (uint32_t)e->count) {
+            *tally = 0;
+            x->c.flags[(int64_t)e->signal * TILE_FLAG_APART] = number_of(x) + (uint32_t)e->raise;
+        }
+    }
+    if (++x->at < x->c.entries) return false;
+    x->at = 0; // a captured one runs again
+    return true;
+}
+
+const char *tile_run(const tile_call *c, const tile_shape *s, cudaStream_t stream)
+{
+    fake_run x = {*c, s, 0};
+    fake_call_own(stream, able, run_entry, &x, sizeof x);
+    return NULL;
+}
+
+// --- what cuda_pair_tiles.c and cuda_pair.c call beside ---
+
+const char *cuda_call_begins(cuda_context *x, const hap_op_call *c)
+{
+    (void)x, (void)c;
+    return NULL;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
+{
+    (void)attr, (void)device;
+    *value = 8;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    (void)kind;
+    memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+// Nothing is timed here.
+cudaError_t cudaEventCreate(cudaEvent_t *e)
+{
+    (void)e;
+    abort();
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t e)
+{
+    (void)e;
+    abort();
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    (void)ms, (void)from, (void)to;
+    abort();
+}
