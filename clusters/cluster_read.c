@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clusters/cluster_file.h"
+#include "clusters/join_classes.h"
 #include "clusters/units.h"
 #include "ir/base/sha256.h"
 
@@ -99,7 +100,7 @@ static hb_str class_name(reader *r, const cl_class *c)
     return name;
 }
 
-// The class of a device behind a link, -1 if there are too many.
+// The class of a device behind a link.
 static int class_at(reader *r, const cl_device *d, link l)
 {
     cl_class c = {.model = d->name,
@@ -122,7 +123,6 @@ static int class_at(reader *r, const cl_device *d, link l)
                   .plan_only = d->plan_only};
     for (int i = 0; i < r->cls.n; i++)
         if (same_class(&r->cls.p[i], &c)) return i;
-    if (r->cls.n == CL_MAX_CLASSES) return -1;
     c.name = class_name(r, &c);
     HB_PUSH(r->arena, &r->cls, c);
     return r->cls.n - 1;
@@ -281,11 +281,6 @@ static void read_machine(reader *r, const hb_tree *t)
     int *cls = HB_ARRAY(r->arena, int, n), at = 0;
     for (int i = 0; i < n_groups; i++) {
         int c = class_at(r, &g[i].device, l);
-        if (c < 0) {
-            hb_error(r->diag, r->src, hb_get(t, "devices")->v[i]->at,
-                     "not supported: more than %d classes of devices", CL_MAX_CLASSES);
-            return;
-        }
         for (int k = 0; k < g[i].count; k++)
             cls[at++] = c;
     }
@@ -311,6 +306,21 @@ static void read_source(reader *r, const hb_tree *t)
     }
     hb_error(r->diag, r->src, t->at, "expected 'datasheet' or 'measured' and a date");
     hb_hint(r->diag, "source: measured 2026-11-20");
+}
+
+// Of more classes than a plan can have those are joined that are nearest to each other.
+static void join_classes(reader *r, hb_pos at)
+{
+    int *to = HB_ARRAY(r->arena, int, r->cls.n + 1);
+    int left = cl_join_classes(r->arena, r->cls.p, r->cls.n, CL_MAX_CLASSES, to);
+    if (left > CL_MAX_CLASSES)
+        hb_error(r->diag, r->src, at,
+                 "not supported: more than %d classes of devices that run differently (kind, sms, "
+                 "threads, arithmetic)",
+                 CL_MAX_CLASSES);
+    r->cls.n = left;
+    for (int i = 0; i < r->class_of.n; i++)
+        r->class_of.p[i] = to[r->class_of.p[i]];
 }
 
 // Paths in a cluster file start at the file's folder.
@@ -352,6 +362,7 @@ static void read_root(reader *r, const hb_tree *t)
     }
     for (int i = 0; i < machines->n; i++)
         read_machine(r, machines->v[i]);
+    join_classes(r, machines->at);
     if (r->machine.n > 1 && !network) {
         hb_error(r->diag, r->src, machines->at, "%d machines need a 'network'", r->machine.n);
         hb_hint(r->diag, "network: {bandwidth: 10 Gbit/s, latency: 35 us}");

@@ -165,6 +165,7 @@ void pool_offer(pool *p, candidate *c)
     bool first = c->fits && (!p->best.program || c->sec < p->best.sec);
     if (first && admitted(p, c)) p->best = *c;
     if (c->fits && (p->b->best <= 0 || c->sec < p->b->best)) p->b->best = c->sec;
+    if (p->b->quickest <= 0 || c->sec < p->b->quickest) p->b->quickest = c->sec;
     c->sec_paired = HUGE_VAL;
     if (c->paired) offer_paired(p, c);
     note_devices(p, c);
@@ -221,7 +222,7 @@ void pool_forget(pool *p, const candidate *one, const candidate *two)
         hb_arena *x = p->arenas.p[i];
         if (x == p->best.arena || x == p->paired.arena || x == p->smallest.arena ||
             (one && x == one->arena) || (p->held && x == p->held->arena) ||
-            (two && x == two->arena))
+            (two && x == two->arena) || x == p->aside[0] || x == p->aside[1])
             p->arenas.p[n++] = x;
         else
             hb_arena_free(x);

@@ -43,6 +43,7 @@ typedef struct board {
     HB_VEC(uint64_t) tried; // candidate partitions that were searched
     double price;           // on memory, that the last plan wanted
     double best;            // seconds of the fastest plan that fits; 0: none
+    double quickest;        // of the fastest, whether it fits or not; 0: none
     ms_warm *warm[SYN_MAX_STRATEGIES];
     const ms_tile *repeats[SYN_MAX_STRATEGIES];
 } board;
@@ -55,12 +56,13 @@ typedef struct pool {
     const syn_options *opt;
     board *b; // the one that is searched
     double begin, deadline;
-    hb_stop *stop;         // pool_out_of_time of this pool; never, once it is gone
-    candidate best;        // fastest without pairs that fits
-    candidate paired;      // fastest with pairs that fits
-    const candidate *held; // must not be forgotten either; NULL: none
-    double enough;         // least paired_alone of those that fit; 0: none
-    candidate smallest;    // least share, for the message when nothing fits
+    hb_stop *stop;            // pool_out_of_time of this pool; never, once it is gone
+    candidate best;           // fastest without pairs that fits
+    candidate paired;         // fastest with pairs that fits
+    const candidate *held;    // must not be forgotten either; NULL: none
+    const hb_arena *aside[2]; // nor what lies in these
+    double enough;            // least paired_alone of those that fit; 0: none
+    candidate smallest;       // least share, for the message when nothing fits
     // [with pairs][in two segments] least ratio of an arena's peak to the live bytes that was seen;
     // 0 none
     double waste[2][2];

@@ -26,23 +26,17 @@ static double worth(const pool *p, int rank, order by)
                              : c->memory_bandwidth;
 }
 
-typedef struct finder {
-    const pool *p;
-    const cl_cluster *c;
-    device_sets sets;
-} finder;
-
 // A set of some devices, not all, that was not there before.
-static void add_set(finder *s, const bool *keep)
+static void add_set(device_sets *s, const bool *keep)
 {
-    size_t bytes = sizeof *keep * (size_t)s->c->n_ranks;
-    int kept = 0;
-    for (int r = 0; r < s->c->n_ranks; r++)
+    int n_ranks = s->p->m->cluster->n_ranks, kept = 0;
+    size_t bytes = sizeof *keep * (size_t)n_ranks;
+    for (int r = 0; r < n_ranks; r++)
         kept += keep[r];
-    if (kept == 0 || kept == s->c->n_ranks || s->sets.n == SYN_MAX_SUBSETS) return;
-    for (int i = 0; i < s->sets.n; i++)
-        if (memcmp(s->sets.keep[i], keep, bytes) == 0) return;
-    s->sets.keep[s->sets.n++] = hb_copy(s->p->arena, keep, bytes);
+    if (kept == 0 || kept == n_ranks || s->n == s->most) return;
+    for (int i = 0; i < s->n; i++)
+        if (memcmp(s->keep[i], keep, bytes) == 0) return;
+    s->keep[s->n++] = hb_copy(s->p->arena, keep, bytes);
 }
 
 static int descending(const void *x, const void *y)
@@ -52,16 +46,18 @@ static int descending(const void *x, const void *y)
 }
 
 // Without the classes that are worth least, step by step; fastest few first.
-static void add_class_prefixes(finder *s, order by)
+static void add_class_prefixes(device_sets *s, order by)
 {
-    int n = s->c->n_ranks;
+    int n = s->p->m->cluster->n_ranks;
     double *level = HB_ARRAY(s->p->arena, double, n + 1);
     bool *keep = HB_ARRAY(s->p->arena, bool, n + 1);
     for (int r = 0; r < n; r++)
         level[r] = worth(s->p, r, by);
     qsort(level, (size_t)n, sizeof *level, descending);
-    for (int k = n - 1; k > 0; k--) {
-        if (level[k] == level[k - 1]) continue;
+    for (int k = n - 1, last = n; k > 0; k--) {
+        // Of many levels those a step apart.
+        if (level[k] == level[k - 1] || last - k < last / SYN_PREFIX_STEP) continue;
+        last = k;
         for (int r = 0; r < n; r++)
             keep[r] = worth(s->p, r, by) >= level[k - 1];
         add_set(s, keep);
@@ -78,10 +74,10 @@ static double machine_worth(const pool *p, int machine, order by)
 }
 
 // Whole machines: the best alone, the best two, and so on; and each alone.
-static void add_machines(finder *s, order by)
+static void add_machines(device_sets *s, order by)
 {
-    int n = s->c->n_machines;
-    bool *keep = HB_ARRAY(s->p->arena, bool, s->c->n_ranks + 1),
+    int n = s->p->m->cluster->n_machines;
+    bool *keep = HB_ARRAY(s->p->arena, bool, s->p->m->cluster->n_ranks + 1),
          *taken = HB_ARRAY(s->p->arena, bool, n + 1);
     for (int k = 0; k < n && k < SYN_MACHINE_PREFIXES; k++) {
         int best = -1;
@@ -90,20 +86,20 @@ static void add_machines(finder *s, order by)
                 (best < 0 || machine_worth(s->p, i, by) > machine_worth(s->p, best, by)))
                 best = i;
         taken[best] = true;
-        const cl_machine *x = &s->c->machine[best];
+        const cl_machine *x = &s->p->m->cluster->machine[best];
         memset(keep + x->first_rank, true, (size_t)x->n_ranks);
         add_set(s, keep);
-        bool *alone = HB_ARRAY(s->p->arena, bool, s->c->n_ranks + 1);
+        bool *alone = HB_ARRAY(s->p->arena, bool, s->p->m->cluster->n_ranks + 1);
         memset(alone + x->first_rank, true, (size_t)x->n_ranks);
         add_set(s, alone);
     }
 }
 
 // Of machines of several classes, and of few machines: one class of a machine alone, the machine
-// without it, all devices without it; of few devices, all without one of it.
-static void add_classes_of_machines(finder *s)
+// without it, all devices without it.
+static void add_classes_of_machines(device_sets *s)
 {
-    const cl_cluster *c = s->c;
+    const cl_cluster *c = s->p->m->cluster;
     bool *alone = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1),
          *without = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1),
          *rest = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
@@ -126,10 +122,6 @@ static void add_classes_of_machines(finder *s)
             add_set(s, rest);
             add_set(s, without);
             add_set(s, alone);
-            if (c->n_ranks > SYN_FEW_DEVICES) continue;
-            memset(without, true, (size_t)c->n_ranks);
-            without[k] = false;
-            add_set(s, without);
         }
     }
 }
@@ -143,9 +135,9 @@ static int fewest_devices(const cl_cluster *c)
 }
 
 // The best few of each machine, as many of one as of another.
-static void add_equal_counts(finder *s, order by, int count)
+static void add_equal_counts(device_sets *s, order by, int count)
 {
-    const cl_cluster *c = s->c;
+    const cl_cluster *c = s->p->m->cluster;
     bool *keep = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
     for (int i = 0; i < c->n_machines; i++)
         for (int k = 0; k < count; k++) {
@@ -160,17 +152,122 @@ static void add_equal_counts(finder *s, order by, int count)
 
 device_sets pool_device_sets(const pool *p)
 {
-    finder s = {.p = p, .c = p->m->cluster};
+    device_sets s = {.p = p, .most = SYN_FIRST_SETS};
+    const cl_cluster *c = p->m->cluster;
     for (order by = BY_SPEED; by < N_ORDERS; by++) {
         add_class_prefixes(&s, by);
-        if (s.c->n_machines > 1) add_machines(&s, by);
-        if (s.c->n_machines > 1) add_equal_counts(&s, by, fewest_devices(s.c));
+        if (c->n_machines > 1) add_machines(&s, by);
+        if (c->n_machines > 1) add_equal_counts(&s, by, fewest_devices(c));
     }
     add_classes_of_machines(&s);
     // Fewer of equal devices: half of them, a quarter, and so on.
-    for (int k = fewest_devices(s.c) / 2; k > 0; k /= 2)
+    for (int k = fewest_devices(c) / 2; k > 0; k /= 2)
         add_equal_counts(&s, BY_SPEED, k);
-    return s.sets;
+    s.most = SYN_MAX_SUBSETS;
+    return s;
+}
+
+// The devices of a class in a machine.
+typedef struct bunch {
+    int machine, cls, n, kept;
+    int in, out; // a rank of it that is kept, and one that is not; -1: none
+    double worth;
+} bunch;
+
+static int bunches_of(const pool *p, const bool *keep, bunch *b)
+{
+    const cl_cluster *c = p->m->cluster;
+    int n = 0;
+    for (int r = 0; r < c->n_ranks; r++) {
+        int i = n;
+        while (i > 0 && b[i - 1].machine == c->machine_of[r] && b[i - 1].cls != c->class_of[r])
+            i--;
+        bool known = i > 0 && b[i - 1].machine == c->machine_of[r];
+        bunch *x = &b[known ? i - 1 : n];
+        if (!known)
+            b[n++] = (bunch){c->machine_of[r], c->class_of[r], 0, 0, -1, -1, worth(p, r, BY_SPEED)};
+        x->n++;
+        x->kept += keep[r];
+        if (keep[r])
+            x->in = r;
+        else if (x->out < 0)
+            x->out = r;
+    }
+    return n;
+}
+
+// The set with all of a bunch (cls -1: of the machine) kept or not.
+static void add_with(device_sets *s, const bool *keep, int machine, int cls, bool with)
+{
+    const cl_cluster *c = s->p->m->cluster;
+    bool *own = hb_copy(s->p->arena, keep, sizeof *keep * (size_t)c->n_ranks);
+    const cl_machine *m = &c->machine[machine];
+    for (int r = m->first_rank; r < m->first_rank + m->n_ranks; r++)
+        if (cls < 0 || c->class_of[r] == cls) own[r] = with;
+    add_set(s, own);
+}
+
+static void add_but_one(device_sets *s, const bool *keep, int rank)
+{
+    if (rank < 0) return;
+    bool *own = hb_copy(s->p->arena, keep, sizeof *keep * (size_t)s->p->m->cluster->n_ranks);
+    own[rank] = !own[rank];
+    add_set(s, own);
+}
+
+static int by_worth(const void *x, const void *y)
+{
+    const bunch *a = x, *b = y;
+    if (a->worth != b->worth) return (a->worth > b->worth) - (a->worth < b->worth);
+    return a->machine != b->machine ? a->machine - b->machine : a->cls - b->cls;
+}
+
+void pool_add_neighbours(device_sets *s, const syn_mesh *of)
+{
+    const cl_cluster *c = s->p->m->cluster;
+    bool *keep = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
+    bunch *b = HB_ARRAY(s->p->arena, bunch, c->n_ranks + 1);
+    for (int r = 0; r < of->n_ranks; r++)
+        keep[of->cluster_rank[r]] = true;
+    int n = bunches_of(s->p, keep, b), go = 0, come = 0;
+    qsort(b, (size_t)n, sizeof *b, by_worth);
+    for (int i = 0; i < n; i++) {
+        const bunch *least = &b[i], *most = &b[n - 1 - i];
+        if (least->kept > 0 && go++ < SYN_NEIGHBOURS) {
+            add_but_one(s, keep, least->in);
+            add_with(s, keep, least->machine, least->cls, false);
+            add_with(s, keep, least->machine, -1, false);
+        }
+        if (most->kept < most->n && come++ < SYN_NEIGHBOURS) {
+            add_but_one(s, keep, most->out);
+            add_with(s, keep, most->machine, most->cls, true);
+            add_with(s, keep, most->machine, -1, true);
+        }
+    }
+}
+
+static struct known_set *known_set_of(const pool *p, const bool *keep)
+{
+    syn_known_sets *k = p->opt->known;
+    uint64_t key = hb_hash(keep, sizeof *keep * (size_t)p->m->cluster->n_ranks);
+    for (int i = 0; k && i < k->set.n; i++)
+        if (k->set.p[i].key == key) return &k->set.p[i];
+    if (!k) return NULL;
+    HB_PUSH(k->arena, &k->set, (struct known_set){key, HUGE_VAL});
+    return &k->set.p[k->set.n - 1];
+}
+
+bool pool_set_is_slow(const pool *p, const bool *keep)
+{
+    const struct known_set *x = known_set_of(p, keep);
+    return x && isfinite(x->quickest) && p->opt->known->best > 0 &&
+           x->quickest > SYN_SET_SLOW * p->opt->known->best;
+}
+
+void pool_note_set(const pool *p, const bool *keep, double quickest)
+{
+    struct known_set *x = known_set_of(p, keep);
+    if (x && quickest > 0) x->quickest = fmin(x->quickest, quickest);
 }
 
 double pool_least_seconds(const pool *p, const bool *keep)

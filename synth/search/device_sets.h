@@ -5,14 +5,37 @@
 
 #include "synth/search/candidates.h"
 
+// Sets of devices, none twice; nor the set of all. keep[i] is by rank of the cluster.
 typedef struct device_sets {
-    int n;
-    bool *keep[SYN_MAX_SUBSETS]; // by rank of the cluster; in the pool's arena
+    const pool *p;
+    int n, most; // most: that are taken
+    bool *keep[SYN_MAX_SUBSETS];
 } device_sets;
 
 // Sets of devices that may do better than all: by several orders, without the classes or machines
 // that are worth least; each machine alone; equal numbers of each machine, and fewer yet.
 device_sets pool_device_sets(const pool *p);
+
+// Adds the neighbours of the set of a mesh: without one of its devices, of each class in a machine,
+// or with one more; without or with all of a class in a machine; without or with a machine. Of many
+// such the ones that are worth least go and the ones that are worth most come.
+void pool_add_neighbours(device_sets *s, const syn_mesh *of);
+
+// What the variants of a step (synth/search/variants.c) have found on sets of devices: none of them
+// is much quicker than the step with all the memory that it wants.
+struct known_set {
+    uint64_t key;
+    double quickest; // seconds, whether it fits or not
+};
+typedef struct syn_known_sets {
+    hb_arena *arena;
+    HB_VEC(struct known_set) set;
+    double best; // seconds of the fastest plan that fits; 0: none
+} syn_known_sets;
+
+// Is no plan on these devices worth a look, by what other variants took there?
+bool pool_set_is_slow(const pool *p, const bool *keep);
+void pool_note_set(const pool *p, const bool *keep, double quickest);
 
 // Seconds that the arithmetic of a step takes at least, if the kept devices run as fast as an op
 // is ever priced (docs/theory.md section 3). Wants p->best.

@@ -4,6 +4,7 @@
 #include "synth/search/explore.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/fold.h"
@@ -522,65 +523,32 @@ void pool_others(pool *p)
     single_devices(p);
 }
 
-// Where fewer devices do better: the other starting ratios and discounts there, too.
-static void follow_fewer(pool *p, const syn_mesh *all)
-{
-    const syn_strategy_row *row = syn_strategy_of(SYN_AUTO);
-    if (!p->best.program || p->best.space->mesh == all) return;
-    for (int k = 1; k < row->n_start && !pool_out_of_time(p); k++) {
-        p->b = pool_board_of(p, p->best.space->mesh);
-        follow(p, row->start[k]);
-    }
-    discounts(p);
-}
-
-// Do fewer devices do better? One search from the compute starting ratio each; ratios where it
-// comes near.
-static void drop_devices(pool *p)
-{
-    device_sets sets = pool_device_sets(p);
-    const syn_mesh *all = p->best.program ? p->best.space->mesh : NULL;
-    for (int i = 0; i < sets.n && !large(p) && !p->opt->all_devices && !pool_out_of_time(p); i++) {
-        if (p->best.program && pool_least_seconds(p, sets.keep[i]) >= p->best.sec) continue;
-        int first = p->boards.n;
-        add_boards(p, sets.keep[i]);
-        // For many nodes only on the kind of mesh that does best so far.
-        bool choose = p->best.program && p->boards.n - first == 2 && few_starts(p);
-        int axes = choose ? p->best.program->mesh->n_axes : 0;
-        for (int k = first; k < p->boards.n && !pool_out_of_time(p); k++) {
-            if (choose && p->boards.p[k]->mesh->n_axes != axes) continue;
-            p->b = p->boards.p[k];
-            follow(p, SYN_STARTING_COMPUTE);
-        }
-    }
-    follow_fewer(p, all);
-}
-
-// Meshes over all devices: first a plan on each, then, best first, what the starting ratios lead
-// to, on those whose first plan is not behind what was found by then.
-static void explore_meshes(pool *p)
+// Meshes over one set of devices, the boards first_board .. first_board + n - 1: first a plan on
+// each, then, best first, what the starting ratios lead to, on those whose first plan is not behind
+// what was found by then.
+static void explore_meshes(pool *p, int first_board, int n)
 {
     const syn_strategy_row *row = syn_strategy_of(SYN_AUTO);
     const syn_starting_ratio *start = row->start;
     candidate first[SYN_MAX_MESHES] = {{0}};
     bool have[SYN_MAX_MESHES] = {false};
     double at[SYN_MAX_MESHES];
-    hb_assert(p->n_whole <= SYN_MAX_MESHES);
-    for (int i = 0; i < p->n_whole; i++) {
-        p->b = p->boards.p[i];
+    hb_assert(n <= SYN_MAX_MESHES);
+    for (int i = 0; i < n; i++) {
+        p->b = p->boards.p[first_board + i];
         p->b->tried.n = 0;
         have[i] = first_plan(p, start[0], i > 0 && have[0] ? &first[0] : NULL, &first[i]);
         at[i] = have[i] ? first[i].sec * (first[i].fits ? 1 : SYN_UNFIT) : HUGE_VAL;
     }
-    bool swap = p->n_whole == 2 && at[1] < at[0];
-    for (int k = 0; k < p->n_whole; k++) {
+    bool swap = n == 2 && at[1] < at[0];
+    for (int k = 0; k < n; k++) {
         int i = swap ? 1 - k : k;
         bool behind =
             k > 0 && p->best.program && at[i] > p->best.sec * (large(p) ? 1 : SYN_MESH_BEHIND);
-        p->b = p->boards.p[i];
+        p->b = p->boards.p[first_board + i];
         if (k == 0 && have[i]) {
             double beat = p->opt->beat_sec;
-            bool other = p->n_whole == 2 && have[1 - i] && first[1 - i].fits;
+            bool other = n == 2 && have[1 - i] && first[1 - i].fits;
             if (other) beat = beat > 0 ? fmin(beat, at[1 - i]) : at[1 - i];
             syn_starting_ratio starting = start[0];
             candidate second;
@@ -606,11 +574,11 @@ static void explore_meshes(pool *p)
 // Where memory does not bind, once more from the compute starting ratio of every mesh, with a price
 // on it: other choices, which the simulator may like better than the additive model does, and other
 // ratios.
-static void be_thrifty(pool *p)
+static void be_thrifty(pool *p, int first, int n)
 {
     if (!p->best.program || few_starts(p) || p->best.priced) return;
     p->thrifty = true;
-    for (int i = 0; i < p->boards.n && !pool_out_of_time(p); i++) {
+    for (int i = first; i < first + n && !pool_out_of_time(p); i++) {
         board *b = p->b = p->boards.p[i];
         double price = b->price;
         b->tried.n = 0;
@@ -623,19 +591,127 @@ static void be_thrifty(pool *p)
 
 // Where memory binds, once more without one-sided puts: what they write lies in a segment of its
 // own, so that prices on memory end elsewhere.
-static void without_puts(pool *p)
+static void without_puts(pool *p, int first, int n)
 {
     bool any = false;
     for (int m = 0; m < p->m->cluster->n_machines; m++)
         any = any || p->m->cluster->machine[m].peer;
     if (!any || few_starts(p) || (p->best.program && p->best.share < SYN_PUT_SHARE)) return;
     p->no_put = true;
-    for (int i = 0; i < p->n_whole; i++) {
+    for (int i = first; i < first + n; i++) {
         p->boards.p[i]->tried.n = 0;
         p->boards.p[i]->price = 0;
     }
-    explore_meshes(p);
+    explore_meshes(p, first, n);
     p->no_put = false;
+}
+
+// One set of devices, the boards first .. first + n - 1, as if there were no others: what the best
+// of other sets takes is no reason to stop.
+static void explore_alone(pool *p, int first, int n)
+{
+    candidate best = p->best, paired = p->paired;
+    double enough = p->enough;
+    p->best = p->paired = (candidate){0};
+    p->enough = 0;
+    p->aside[0] = best.arena;
+    p->aside[1] = paired.arena;
+    for (int i = first; i < first + n; i++) {
+        p->boards.p[i]->tried.n = 0;
+        p->boards.p[i]->price = 0;
+    }
+    explore_meshes(p, first, n);
+    if (!p->g->few_of) {
+        discounts(p);
+        be_thrifty(p, first, n);
+        without_puts(p, first, n);
+        polish(p);
+    }
+    if (best.program && (!p->best.program || best.sec <= p->best.sec)) p->best = best;
+    if (paired.program && (!p->paired.program || paired.sec <= p->paired.sec)) p->paired = paired;
+    if (enough > 0) p->enough = p->enough > 0 ? fmin(enough, p->enough) : enough;
+    p->aside[0] = p->aside[1] = NULL;
+    pool_forget(p, NULL, NULL);
+}
+
+// What a set of fewer devices has come to.
+typedef struct set_boards {
+    int first, n; // its boards
+    double sec;   // of its fastest plan that fits; HUGE_VAL: none
+} set_boards;
+
+static int faster_set(const void *x, const void *y)
+{
+    const set_boards *a = x, *b = y;
+    return a->sec != b->sec ? (a->sec > b->sec) - (a->sec < b->sec) : a->first - b->first;
+}
+
+// One search from the compute starting ratio, and ratios where it comes near the best so far.
+static void look_at_set(pool *p, const bool *keep, set_boards *s)
+{
+    s->first = p->boards.n;
+    add_boards(p, keep);
+    s->n = p->boards.n - s->first;
+    // For many nodes only on the kind of mesh that does best so far.
+    bool choose = p->best.program && s->n == 2 && few_starts(p);
+    int axes = choose ? p->best.program->mesh->n_axes : 0;
+    for (int k = s->first; k < s->first + s->n && !pool_out_of_time(p); k++) {
+        if (choose && p->boards.p[k]->mesh->n_axes != axes) continue;
+        p->b = p->boards.p[k];
+        follow(p, SYN_STARTING_COMPUTE);
+    }
+    s->sec = HUGE_VAL;
+    for (int i = s->first; i < s->first + s->n; i++) {
+        const board *b = p->boards.p[i];
+        if (b->best > 0) s->sec = fmin(s->sec, b->best);
+        pool_note_set(p, keep, b->quickest);
+    }
+}
+
+// Sets of fewer devices, as they are looked at.
+typedef struct dropping {
+    pool *p;
+    device_sets sets;
+    set_boards of[SYN_MAX_SUBSETS];
+    int n, looked; // of `of`; of sets
+} dropping;
+
+// A look at each set that is new; then the best of these as if the cluster were no more, so that a
+// device more is no loss.
+static void look_at_sets(dropping *d, int most)
+{
+    pool *p = d->p;
+    int first = d->n;
+    for (; d->looked < d->sets.n && !pool_out_of_time(p); d->looked++) {
+        const bool *keep = d->sets.keep[d->looked];
+        if (pool_set_is_slow(p, keep)) continue;
+        if (!p->best.program || pool_least_seconds(p, keep) < p->best.sec)
+            look_at_set(p, keep, &d->of[d->n++]);
+    }
+    double far = p->g->few_of ? SYN_ALONE_FEW : SYN_ALONE_FAR;
+    qsort(d->of + first, (size_t)(d->n - first), sizeof *d->of, faster_set);
+    for (int i = first; i < d->n && i - first < most && !pool_out_of_time(p); i++) {
+        if (d->of[i].n == 0 || d->of[i].sec >= far * best_of(p)) return;
+        explore_alone(p, d->of[i].first, d->of[i].n);
+    }
+}
+
+// Do fewer devices do better? Sets of several kinds, then those near the best, while that gains.
+static void drop_devices(pool *p)
+{
+    if (large(p) || p->opt->all_devices) return;
+    dropping *d = HB_NEW(p->arena, dropping);
+    *d = (dropping){.p = p, .sets = pool_device_sets(p)};
+    bool later = p->opt->known && p->opt->known->best > 0; // variant of a step that has a plan
+    int most = later ? 1 : 1 + SYN_ALONE_NODES / (p->g->nodes.n + 1),
+        steps = later || few_starts(p) || p->g->few_of ? 0 : SYN_CLIMB_STEPS;
+    look_at_sets(d, most < SYN_ALONE_SETS ? most : SYN_ALONE_SETS);
+    for (int step = 0; step < steps && p->best.program; step++) {
+        double before = p->best.sec;
+        pool_add_neighbours(&d->sets, p->best.program->mesh);
+        look_at_sets(d, SYN_ALONE_NEAR);
+        if (p->best.sec > before * (1 - SYN_SAME_PLACE)) return;
+    }
 }
 
 void pool_explore(pool *p)
@@ -661,11 +737,11 @@ void pool_explore(pool *p)
         discounts(p);
         return;
     }
-    explore_meshes(p);
+    explore_meshes(p, 0, p->n_whole);
     discounts(p);
     drop_devices(p);
-    be_thrifty(p);
-    without_puts(p);
+    be_thrifty(p, 0, p->n_whole);
+    without_puts(p, 0, p->n_whole);
     polish(p);
     for (int s = SYN_AUTO + 1;
          (p->spare || p->doubtful) && !pool_leader(p)->program && s < syn_n_strategies; s++)

@@ -12,6 +12,7 @@
 
 #include "ir/fold.h"
 #include "synth/search/blocks.h"
+#include "synth/search/device_sets.h"
 #include "synth/search/synth.h"
 #include "synth/space/space.h"
 
@@ -57,6 +58,7 @@ typedef struct planner {
     // Among few layers: where the plans ended that are to be planned whole.
     HB_VEC(ending) endings;
     bool kept; // the whole takes about what few layers promised
+    syn_known_sets known;
 } planner;
 
 static wish *wish_of(planner *p, int64_t chunks, const bool *again)
@@ -146,6 +148,9 @@ static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *
     if (p->any && over(p)) return false; // the first has one search, whatever the time
     o.loose = p->loose;
     o.lead = lead;
+    p->known.arena = p->a;
+    p->known.best = fitting(p) ? p->plain_sec : 0;
+    o.known = &p->known;
     if (o.time_limit_sec > 0) o.time_limit_sec = fmax(o.time_limit_sec - p->spent, SYN_LEAST_TIME);
     if (fitting(p) && (large(p) || p->step->few_of)) o.beat_sec = p->plain_sec;
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));

@@ -13,7 +13,8 @@ typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice
 
 bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
 
-struct record; // synth/certify/record.h
+struct record;         // synth/certify/record.h
+struct syn_known_sets; // synth/search/device_sets.h
 
 // Where the search among few layers (ir/fold.h) ended: the search among all begins there.
 typedef struct syn_lead {
@@ -39,6 +40,7 @@ typedef struct syn_options {
     bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
     const syn_lead *lead;            // NULL: none
     bool all_devices;                // none is left out
+    struct syn_known_sets *known;    // of devices, from other variants of the step; NULL: none
     bool wary;                       // of few layers: workspace counts, as far as it is known
     bool loose;      // what fits with nothing in flight alone does not count (another variant may)
     double beat_sec; // of a plan at hand, 0: none. Starts far behind it are left

@@ -47,6 +47,61 @@ static cl_cluster *from_text(const char *text)
     return c;
 }
 
+// n machines of a device each, of which no two are alike, every other one of `kinds` kinds.
+static hb_str unlike(int n, int kinds)
+{
+    hb_buf b = {.arena = arena};
+    hb_puts(&b, "name: unlike\nmachines:\n");
+    for (int i = 0; i < n; i++)
+        hb_printf(&b,
+                  "  - devices: [{name: d%d, kind: gpu, f32: %d TFLOP/s, memory: %d GB, "
+                  "memory_bandwidth: %d GB/s, sms: %d}]\n"
+                  "    link: {bandwidth: 12 GB/s, latency: 9 us}\n",
+                  i, 10 + i, 100 - i > 0 ? 100 - i : 1, 1000 + 7 * (i % 10), 10 + i % kinds);
+    hb_puts(&b, "network: {bandwidth: 100 Gbit/s, latency: 20 us}\n");
+    return hb_done(&b);
+}
+
+// More kinds than a plan has classes: near ones are one, at what the least of them has.
+START_TEST(unlike_devices_are_joined)
+{
+    for (int n = 16; n <= 400; n += 96) {
+        cl_cluster *c = from_text(unlike(n, 1).p);
+        ck_assert_int_eq(c->n_ranks, n);
+        ck_assert_int_eq(c->n_classes, CL_MAX_CLASSES);
+        int count[CL_MAX_CLASSES] = {0};
+        for (int r = 0; r < n; r++) {
+            const cl_class *k = &c->cls[c->class_of[r]];
+            count[c->class_of[r]]++;
+            ck_assert_double_le(k->f32, (10 + r) * 1e12);
+            ck_assert_int_le(k->memory, (100 - r > 0 ? 100 - r : 1) * (int64_t)1000000000);
+            ck_assert_int_eq(k->capacity, k->memory - k->reserve);
+        }
+        for (int k = 0; k < CL_MAX_CLASSES; k++) {
+            ck_assert_int_eq(count[k], c->cls[k].n_ranks);
+            ck_assert_int_ge(count[k], 1);
+            for (int j = 0; j < k; j++)
+                ck_assert(!hb_str_eq(c->cls[j].name, c->cls[k].name));
+        }
+    }
+}
+END_TEST
+
+// What runs differently is never one class.
+START_TEST(too_many_kinds_are_refused)
+{
+    cl_cluster *c = from_text(unlike(60, 8).p);
+    ck_assert_int_eq(c->n_classes, CL_MAX_CLASSES);
+    for (int r = 0; r < c->n_ranks; r++)
+        ck_assert_int_eq(c->cls[c->class_of[r]].sms, 10 + r % 8);
+    hb_diag *d = hb_diag_new(arena);
+    hb_source *src = HB_NEW(arena, hb_source);
+    *src = (hb_source){HB_STR("dir/x.yaml"), unlike(60, 17)};
+    ck_assert_ptr_null(cl_read_source(arena, src, "clusters/devices.yaml", d));
+    ck_assert_ptr_nonnull(strstr(printed(d).p, "more than 16 classes of devices that run"));
+}
+END_TEST
+
 START_TEST(all_samples_read)
 {
     static const struct {

@@ -21,7 +21,7 @@ static int64_t one_of(random_source *r, int n, const int64_t *v)
 
 // --- models ---
 
-static problem_model random_model(random_source *r, bool run)
+static problem_model random_model(random_source *r, bool run, bool few_layers)
 {
     static const problem_kind kinds[] = {PROBLEM_GPT, PROBLEM_GPT, PROBLEM_MLP, PROBLEM_MOE,
                                          PROBLEM_BRANCHES};
@@ -47,6 +47,10 @@ static problem_model random_model(random_source *r, bool run)
         m.tokens = ONE_OF(r, 8, 16, 24);
         m.experts = 4;
         m.n_layers = m.n_layers > 5 ? 5 : m.n_layers;
+    }
+    if (few_layers) {
+        int most = text ? 2 : m.kind == PROBLEM_MLP ? 5 : 3;
+        m.n_layers = m.n_layers > most ? most : m.n_layers;
     }
     for (int i = 0; i <= m.n_layers && i <= PROBLEM_LAYERS; i++)
         m.hidden[i] = text ? 4 * m.width : m.width;
@@ -139,7 +143,7 @@ static void tighten(random_source *r, problem *p)
 
 problem problem_random(random_source *r, problem_sizes s)
 {
-    problem p = {.model = random_model(r, s.run), .cluster = random_cluster(r, s)};
+    problem p = {.model = random_model(r, s.run, s.few_layers), .cluster = random_cluster(r, s)};
     if (random_below(r, 2)) tighten(r, &p);
     return p;
 }

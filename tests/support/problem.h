@@ -62,6 +62,7 @@ typedef struct problem {
 
 typedef struct problem_sizes {
     bool run;        // small enough to be trained here, on CPUs
+    bool few_layers; // 2 of a transformer, 3 to 5 of others: planned in a tenth of the time
     int max_devices; // 0: 10
     int max_classes; // 0: 4
 } problem_sizes;
@@ -110,5 +111,7 @@ extern int problem_seconds; // of processor time, that a plan may take
 
 // Plans as `hapc GRAPH CLUSTER OPTIONS` does, in a child with a limit of processor time.
 problem_answer problem_plan(const problem *p);
+// The same on the cluster of a text, instead of its own.
+problem_answer problem_plan_on(const problem *p, hb_str yaml);
 
 #endif

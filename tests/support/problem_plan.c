@@ -100,12 +100,12 @@ static void describe(problem_answer *x, const syn_program *p)
         snprintf(x->plan + at, sizeof x->plan - (size_t)at, ", %d recomputed", p->g->recomputed.n);
 }
 
-static problem_answer answer(const problem *p)
+static problem_answer answer(const problem *p, hb_str cluster)
 {
     problem_answer x = {.status = PROBLEM_BAD, .sec = HUGE_VAL};
     hb_arena *a = hb_arena_new();
     hb_diag *d = hb_diag_new(a);
-    hb_source yaml = {HB_STR("cluster"), problem_yaml(a, &p->cluster)},
+    hb_source yaml = {HB_STR("cluster"), cluster.n ? cluster : problem_yaml(a, &p->cluster)},
               json = {HB_STR("graph"), problem_graph(a, &p->model)};
     cost_model m = {.cluster = cl_read_source(a, &yaml, "clusters/devices.yaml", d)};
     syn_result r = {0};
@@ -133,16 +133,16 @@ static problem_answer answer(const problem *p)
     return x;
 }
 
-static void child(const problem *p, int out)
+static void child(const problem *p, hb_str cluster, int out)
 {
     struct rlimit most = {(rlim_t)problem_seconds, (rlim_t)problem_seconds + 1};
     setrlimit(RLIMIT_CPU, &most);
-    problem_answer x = answer(p);
+    problem_answer x = answer(p, cluster);
     bool sent = write(out, &x, sizeof x) == (ssize_t)sizeof x;
     _exit(sent ? 0 : 1);
 }
 
-problem_answer problem_plan(const problem *p)
+problem_answer problem_plan_on(const problem *p, hb_str cluster)
 {
     problem_answer x = {.status = PROBLEM_DIED, .sec = HUGE_VAL};
     int end[2], status = 0;
@@ -152,7 +152,7 @@ problem_answer problem_plan(const problem *p)
     hb_assert(good && "a pipe");
     pid_t pid = fork();
     hb_assert(pid >= 0 && "a process");
-    if (pid == 0) child(p, end[1]);
+    if (pid == 0) child(p, cluster, end[1]);
     close(end[1]);
     problem_answer told;
     bool all = read(end[0], &told, sizeof told) == (ssize_t)sizeof told;
@@ -168,4 +168,9 @@ problem_answer problem_plan(const problem *p)
     x.cpu_sec = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
                 (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1e-6;
     return x;
+}
+
+problem_answer problem_plan(const problem *p)
+{
+    return problem_plan_on(p, (hb_str){0});
 }

@@ -17,6 +17,7 @@
 #include "tests/support/problem.h"
 
 static const double SLOWER = 1.005;
+static const uint64_t SMALL = 1000000000; // cases from here on have few layers and devices
 
 // --- changes: p becomes better; false: not possible ---
 
@@ -224,11 +225,12 @@ typedef struct test_case {
 
 static test_case draw(uint64_t number)
 {
+    static const problem_sizes any = {0}, small = {.few_layers = true, .max_devices = 6};
     random_source r = {hb_hash(&number, sizeof number)}; // neighbours have nothing in common
     test_case t = {0};
     bool good = false;
     while (!good) {
-        t.worse = t.better = problem_random(&r, (problem_sizes){0});
+        t.worse = t.better = problem_random(&r, number < SMALL ? any : small);
         t.change = random_below(&r, N_CHANGES);
         const change *c = &changes[t.change];
         good = c->of(&r, c->worse ? &t.worse : &t.better);
