@@ -408,6 +408,8 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_set_timeout(c, 30);
     tcase_add_test(c, all_samples_read);
+    tcase_add_test(c, unlike_devices_are_joined);
+    tcase_add_test(c, too_many_kinds_are_refused);
     tcase_add_test(c, every_file_of_the_folder_reads);
     tcase_add_test(c, the_whole_catalogue_reads);
     tcase_add_test(c, parts_of_a_device_are_slower);

@@ -45,7 +45,8 @@ static bool judge(uint64_t number)
     hb_arena *a = hb_arena_new();
     device d[MACHINES];
     for (int i = 0; i < MACHINES; i++)
-        d[i] = (device){random_real(&r, 8, 70), random_real(&r, 12, 140), random_real(&r, 300, 4000)};
+        d[i] =
+            (device){random_real(&r, 8, 70), random_real(&r, 12, 140), random_real(&r, 300, 4000)};
     problem p = problem_random(&r, (problem_sizes){.few_layers = true});
     problem_answer all = problem_plan_on(&p, machines(a, d, MACHINES)), best = {0};
     qsort(d, MACHINES, sizeof *d, faster);
