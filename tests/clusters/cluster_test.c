@@ -54,8 +54,8 @@ static hb_str unlike(int n, int kinds)
     hb_puts(&b, "name: unlike\nmachines:\n");
     for (int i = 0; i < n; i++)
         hb_printf(&b,
-                  "  - devices: [{name: d%d, kind: gpu, f32: %d TFLOP/s, memory: %d GB, "
-                  "memory_bandwidth: %d GB/s, sms: %d}]\n"
+                  "  - devices: [{name: d%d, kind: cpu, f32: %d TFLOP/s, memory: %d GB, "
+                  "memory_bandwidth: %d GB/s, threads: %d}]\n"
                   "    link: {bandwidth: 12 GB/s, latency: 9 us}\n",
                   i, 10 + i, 100 - i > 0 ? 100 - i : 1, 1000 + 7 * (i % 10), 10 + i % kinds);
     hb_puts(&b, "network: {bandwidth: 100 Gbit/s, latency: 20 us}\n");
@@ -93,7 +93,7 @@ START_TEST(too_many_kinds_are_refused)
     cl_cluster *c = from_text(unlike(60, 8).p);
     ck_assert_int_eq(c->n_classes, CL_MAX_CLASSES);
     for (int r = 0; r < c->n_ranks; r++)
-        ck_assert_int_eq(c->cls[c->class_of[r]].sms, 10 + r % 8);
+        ck_assert_int_eq(c->cls[c->class_of[r]].threads, 10 + r % 8);
     hb_diag *d = hb_diag_new(arena);
     hb_source *src = HB_NEW(arena, hb_source);
     *src = (hb_source){HB_STR("dir/x.yaml"), unlike(60, 17)};
