@@ -370,11 +370,10 @@ static ms_status solve_in(solve *s, hb_arena *keep, uint64_t max_cells, double m
         use_order(s, o);
         fits = plan(s);
     }
-    if (!fits || s->cells > (double)(max_cells ? max_cells : (uint64_t)MS_MAX_CELLS) ||
-        s->work > max_work)
-        return MS_TOO_LARGE;
+    double most = fmin((double)(max_cells ? max_cells : (uint64_t)MS_MAX_CELLS), INT32_MAX);
+    if (!fits || s->cells > most || s->work > max_work) return MS_TOO_LARGE;
     if (s->cells > o->pool_cells) {
-        o->pool = HB_ARRAY(keep, double, s->cells);
+        o->pool = hb_room(keep, sizeof *o->pool, (int)s->cells); // all are written
         o->pool_cells = s->cells;
     }
     if (!run_steps(s, o->pool)) return MS_INFEASIBLE;

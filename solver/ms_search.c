@@ -191,16 +191,21 @@ static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int round
     double **slack = hb_alloc(d->arena, sizeof *slack * (size_t)(n + 1)), work = MS_FIRST_WORK;
     for (int v = 0; v < n; v++)
         slack[v] = HB_ARRAY(d->arena, double, d->p->domain[v]);
+    // What need not be proved is not worth an elimination of most of the states.
+    const double most = gap > 0 ? MS_NEAR_WORK : MS_MOST_WORK / MS_MOST_GROWN;
     s->lower = ms_dual_bound(d);
     bool started = !isinf(s->value); // then the messages come from handshakes over the same tables
     if (started && s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
-    for (int round = 0; round < rounds;
-         round++, work = work < MS_MOST_WORK / MS_MOST_GROWN ? MS_WORK_GROWTH * work : work) {
+    for (int round = 0; round < rounds; round++) {
+        double before = s->lower;
         if ((round || !started) && !raise_bound(d, MS_PASSES, x, s)) return MS_INFEASIBLE;
         if (s->value <= s->lower + MS_MET * fabs(s->lower)) return MS_OPTIMAL;
         if (must_do(d->p, s)) break;
         ms_dual_slacks(d, slack);
         if (try_rooms(d, slack, max_cells, work, gap, x, s)) return MS_OPTIMAL;
+        // As much work on nearly the same bound would end as this did.
+        if (work >= most && s->lower - before < MS_ROUND_CREEP * (s->value - s->lower)) break;
+        if (work < most) work *= MS_WORK_GROWTH;
     }
     return MS_TOO_LARGE;
 }
@@ -288,8 +293,8 @@ ms_status ms_solve_bound(const ms_problem *p, uint64_t max_cells, double cheap, 
     if (!tile) ms_warm_save(warm, p, names, m);
     if (status == MS_TOO_LARGE && !must_do(p, &s)) {
         int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
-        status = ms_solve_within(p, max_cells, once ? MS_HARD_WORK : MS_LAST_WORK * MS_MOST_WORK, x,
-                                 value);
+        double work = once || gap > 0 ? MS_HARD_WORK : MS_MOST_WORK;
+        if (s.large_work < work) status = ms_solve_within(p, max_cells, work, x, value);
         if (status == MS_OPTIMAL && *value <= s.value) {
             memcpy(assignment, x, sizeof *x * (size_t)p->n_vars);
             s.value = s.lower = *value;

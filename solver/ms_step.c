@@ -120,8 +120,8 @@ void ms_step_run(ms_tables *t, const ms_step *s, double *out, hb_arena *scratch)
     const double *zeros = HB_ARRAY(scratch, double, own);
     place(t, s, lv, scratch);
     for (int j = 0; j <= deepest; j++) {
-        lv[j].vector.buffer = HB_ARRAY(scratch, double, own);
-        lv[j].matrix.buffer = HB_ARRAY(scratch, double, own *inner);
+        lv[j].vector.buffer = hb_room(scratch, sizeof(double), own);
+        lv[j].matrix.buffer = hb_room(scratch, sizeof(double), own * inner);
     }
     ms_min_rows *run = ms_best_min_rows();
     const double *last = NULL;

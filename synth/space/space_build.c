@@ -12,7 +12,7 @@
 static double *producer_table(hb_arena *a, const syn_shardings *f, int out, const syn_keeps *k,
                               const syn_states *st)
 {
-    double *t = HB_ARRAY(a, double, f->n * k->n);
+    double *t = hb_room(a, sizeof *t, f->n * k->n);
     for (int i = 0; i < f->n; i++)
         for (int j = 0; j < k->n; j++)
             t[i * k->n + j] = st->cost[f->sharding[i].out[out] * st->n + k->keep[j].state];
@@ -22,7 +22,7 @@ static double *producer_table(hb_arena *a, const syn_shardings *f, int out, cons
 static double *consumer_table(hb_arena *a, const syn_keeps *k, const syn_shardings *f, int in,
                               const syn_states *st, bool in_place)
 {
-    double *t = HB_ARRAY(a, double, k->n * f->n);
+    double *t = hb_room(a, sizeof *t, k->n * f->n);
     for (int j = 0; j < k->n; j++)
         for (int i = 0; i < f->n; i++) {
             int want = f->sharding[i].in[in], kept = k->keep[j].state, copy = k->keep[j].copy;
@@ -39,7 +39,7 @@ static double *consumer_table(hb_arena *a, const syn_keeps *k, const syn_shardin
 static double *direct_table(hb_arena *a, const syn_shardings *p, int out, const syn_shardings *c,
                             int in, const syn_states *st)
 {
-    double *t = HB_ARRAY(a, double, p->n * c->n);
+    double *t = hb_room(a, sizeof *t, p->n * c->n);
     for (int i = 0; i < p->n; i++)
         for (int j = 0; j < c->n; j++)
             t[i * c->n + j] = st->cost[p->sharding[i].out[out] * st->n + c->sharding[j].in[in]];

@@ -220,8 +220,8 @@ syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)
     list_states(a, s, tensor, st);
     int n = st->n;
     double bytes = tensor_bytes(s, tensor);
-    st->cost = HB_ARRAY(a, double, n *n);
-    st->via = HB_ARRAY(a, int16_t, n * n);
+    st->cost = hb_room(a, sizeof *st->cost, n * n);
+    st->via = hb_room(a, sizeof *st->via, n * n);
     st->bytes = HB_ARRAY(a, double, n);
     for (int i = 0; s->memory_price && i < n; i++) {
         const double *share = syn_state_shares(s->costs, &st->s[i]);
