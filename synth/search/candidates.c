@@ -322,7 +322,24 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
     return c;
 }
 
-bool pool_search(pool *p, const search_options *o, candidate *out)
+static bool equal_choices(const syn_space *s, const syn_choice *a, const syn_choice *b)
+{
+    return memcmp(a->sharding, b->sharding, sizeof *a->sharding * (size_t)s->g->nodes.n) == 0 &&
+           memcmp(a->keep, b->keep, sizeof *a->keep * (size_t)s->g->tensors.n) == 0;
+}
+
+// The search whose arena is the last, which chose what `like` did at other prices: the same plan.
+static void take_again(pool *p, const candidate *like, syn_space *space, candidate *out)
+{
+    hb_arena_join(like->arena, p->arenas.p[--p->arenas.n]);
+    *out = *like;
+    space->arena = like->arena;
+    out->space = space;
+}
+
+// As pool_search. like, if not NULL: a plan at the same cuts, weights and options but for the
+// price.
+static bool search(pool *p, const search_options *o, const candidate *like, candidate *out)
 {
     const syn_mesh *mesh = p->b->mesh;
     hb_arena *arena = hb_arena_new();
@@ -358,13 +375,25 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     for (int v = 0; v < space->problem.n_vars; v++)
         states += space->problem.domain[v];
     p->n_states = states > p->n_states ? states : p->n_states;
-    *out = pool_simulate(p, arena, space, &choice);
+    // Paths of moves are the same, too, where memory has a price both times, and none of its own.
+    bool again = like && like->space->memory_price && price && !p->spare &&
+                 equal_choices(space, &choice, &like->choice);
+    if (again)
+        take_again(p, like, space, out);
+    else
+        *out = pool_simulate(p, arena, space, &choice);
+    out->choice = choice;
     out->lower = lower;
     out->priced = price != NULL && !p->thrifty;
     out->exact = o->strategy == p->opt->strategy && o->opt == p->opt && !price && o->comm == 1 &&
                  !o->slack && lower >= choice.additive * (1 - SYN_ROUNDING);
-    pool_offer(p, out);
+    if (!again) pool_offer(p, out);
     return true;
+}
+
+bool pool_search(pool *p, const search_options *o, candidate *out)
+{
+    return search(p, o, NULL, out);
 }
 
 bool pool_search_within_memory(pool *p, const search_options *options, const candidate *keep,
@@ -387,7 +416,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
         if (is_auto && p->best.program && step > SYN_HOPELESS * p->best.sec) break;
         low = high > 0 ? high : o.price;
         o.price = high = rise;
-        if (!pool_search(p, &o, &next)) return true;
+        if (!search(p, &o, out, &next)) return true;
         bool stuck = rise >= enough && next.share > SYN_PRICE_STUCK * out->share;
         *out = next;
         pool_forget(p, keep, out);
@@ -401,7 +430,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     for (int half = 0; half < halves && high > 0 && !pool_out_of_time(p); half++) {
         if (p->best.program && out->sec > SYN_HOPELESS * p->best.sec) break;
         o.price = low > 0 ? sqrt(low * high) : high / SYN_PRICE_FALL;
-        if (!pool_search(p, &o, &next)) break;
+        if (!search(p, &o, out, &next)) break;
         if (next.fits && next.sec <= out->sec) {
             *out = next;
             high = o.price;
