@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "synth/passes/workspace.h"
+#include "synth/plan/search_limits.h"
 
 // A ratio below which two times are said to be the same, and above which it is said in times.
 static const double SAME = 1.0005, NEAR = 1.005, TIMES = 1.1;
@@ -254,6 +255,13 @@ hb_str verdict_cut(const wording *w)
     return hb_fmt(a, " The computing is cut by %.*s.", HB_ARG(say_list(a, word, n)));
 }
 
+// What plans are not with a device that stays unused, where the best of them takes `with`.
+static hb_str no_faster(const wording *w, double with)
+{
+    if (with <= 0 || with * SAME >= w->t->total) return HB_STR("faster");
+    return hb_fmt(w->a, "over %.*s faster", HB_ARG(say_percent(w->a, SYN_FEWER_WORTH)));
+}
+
 static hb_str decided(const wording *w, const verdict *v)
 {
     hb_arena *a = w->a;
@@ -277,7 +285,7 @@ static hb_str decided(const wording *w, const verdict *v)
         if (slower)
             hb_printf(&b, " that the search saw takes %.*s or more.", HB_ARG(say_sec(a, with)));
         else
-            hb_puts(&b, " was faster.");
+            hb_printf(&b, " was %.*s.", HB_ARG(no_faster(w, with)));
     }
     hb_str cut = verdict_cut(w);
     hb_putn(&b, cut.p, cut.n);
@@ -482,7 +490,7 @@ static void put_device(hb_buf *out, const wording *w, const device_row *d)
         if (d->with_sec > NEAR * w->t->total)
             hb_printf(out, "unused: with it %.*s or more\n", HB_ARG(say_sec(a, d->with_sec)));
         else
-            hb_puts(out, "unused: no plan with it is faster\n");
+            hb_printf(out, "unused: no plan with it is %.*s\n", HB_ARG(no_faster(w, d->with_sec)));
         return;
     }
     const class_times *t = &w->t->of[d->cls];

@@ -714,6 +714,42 @@ static void drop_devices(pool *p)
     }
 }
 
+// Fewer devices, where more of them bring next to nothing: the smallest set whose plans are so near
+// the best, searched once more.
+static void prefer_fewer(pool *p)
+{
+    const candidate *lead = pool_leader(p);
+    if (!lead->program || p->opt->all_devices || p->opt->lead) return;
+    double enough = lead->sec * (1 + SYN_FEWER_WORTH);
+    int ranks = lead->program->mesh->n_ranks, at = -1;
+    for (int i = 0; i < p->boards.n; i++) {
+        const board *b = p->boards.p[i];
+        if (b->best <= 0 || b->best > enough || b->mesh->n_ranks >= ranks) continue;
+        at = i;
+        ranks = b->mesh->n_ranks;
+    }
+    if (at < 0 || pool_out_of_time(p)) return;
+    candidate best = p->best, paired = p->paired;
+    double beside = p->enough;
+    p->best = p->paired = (candidate){0};
+    p->enough = 0;
+    p->aside[0] = best.arena;
+    p->aside[1] = paired.arena;
+    p->boards.p[at]->tried.n = 0;
+    p->boards.p[at]->price = 0;
+    explore_meshes(p, at, 1);
+    discounts(p);
+    polish(p);
+    lead = pool_leader(p);
+    if (!lead->program || lead->sec > enough) {
+        p->best = best;
+        p->paired = paired;
+        p->enough = beside;
+    }
+    p->aside[0] = p->aside[1] = NULL;
+    pool_forget(p, NULL, NULL);
+}
+
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
@@ -743,6 +779,7 @@ void pool_explore(pool *p)
     be_thrifty(p, 0, p->n_whole);
     without_puts(p, 0, p->n_whole);
     polish(p);
+    prefer_fewer(p);
     for (int s = SYN_AUTO + 1;
          (p->spare || p->doubtful) && !pool_leader(p)->program && s < syn_n_strategies; s++)
         pool_baseline(p, (syn_strategy)s);

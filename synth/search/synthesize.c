@@ -379,6 +379,13 @@ static void end_among_few(pool *p, syn_result *r)
     r->space = lead->space;
 }
 
+// What a plan must gain on the result to take its place: on more devices, what these are worth.
+static double least_gain(const syn_result *r, const candidate *c)
+{
+    bool more = r->program && c->program && c->program->mesh->n_ranks > r->program->mesh->n_ranks;
+    return more ? SYN_FEWER_WORTH : SYN_ROUNDING;
+}
+
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
                           const syn_options *o)
 {
@@ -420,10 +427,11 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
         if (!p.asked[s]) pool_baseline(&p, (syn_strategy)s);
     if (o->baselines && r.status != SYN_FAILED_CHECK) pool_others(&p);
     bool known = r.status != SYN_INFEASIBLE;
-    bool better =
-        p.best.program != best && (!known || p.best.sec < r.plain_sec * (1 - SYN_ROUNDING));
-    better = better || (p.paired.program != paired &&
-                        (!known || p.paired.sec < r.predicted_sec * (1 - SYN_ROUNDING)));
+    bool better = p.best.program != best &&
+                  (!known || p.best.sec < r.plain_sec * (1 - least_gain(&r, &p.best)));
+    better =
+        better || (p.paired.program != paired &&
+                   (!known || p.paired.sec < r.predicted_sec * (1 - least_gain(&r, &p.paired))));
     if (o->strategy == SYN_AUTO && better && r.status != SYN_FAILED_CHECK) {
         pool_refine_baseline(&p);
         r.status = SYN_OK;

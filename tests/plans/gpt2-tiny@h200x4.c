@@ -1,8 +1,8 @@
-// One training step of gpt2-tiny on 4 ranks, by hapc 0.1.0. After an edit: hapc check
+// One training step of gpt2-tiny on 1 rank, by hapc 0.1.0. After an edit: hapc check
 //
 //   hapc examples/gpt2-tiny/graph.json clusters/h200x4.yaml -o gpt2-tiny@h200x4 -q
 //
-//   ranks      0-3 H200
+//   ranks      0 H200
 //   predicted  0.263 ms a step: 0.263 computing or idle, 0.000 communication, of it 0.000 hidden;
 //              at least 0.204; by datasheet formulas
 //   memory     4.99 MiB on {H200}
@@ -30,9 +30,9 @@ static void wte_forward(hap_rank *r), h_forward(hap_rank *r, int i), loss_forwar
 
 int main(int argc, char **argv)
 {
-    hap_rank *r = hap_init(&argc, &argv, "a94a3bb305aca178", 4);
-    hap_mesh(r, 1, (const int[]){4});
-    hap_classes(r, (const int[]){0, 0, 0, 0});
+    hap_rank *r = hap_init(&argc, &argv, "a94a3bb305aca178", 1);
+    hap_mesh(r, 1, (const int[]){1});
+    hap_classes(r, (const int[]){0});
     hap_batch(r, 8, 32);
     hap_schedule(r, (hap_lr){.lr = 0.001, .warmup = 4, .cosine = 40, .min_lr = 0.1});
     declare_buffers(r); // buffers.h
