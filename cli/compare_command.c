@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/compare_correct.h"
 #include "emit/words.h"
 
 // Below this share of a time, or so many milliseconds, a difference is of digits.
@@ -215,7 +216,7 @@ static void print(comparison *x)
         printf("\n%lld events of the trace are no calls of this plan.\n", (long long)x->unknown);
 }
 
-static int compare(hb_arena *a, const char *dir, const char *path)
+static int compare(hb_arena *a, const char *dir, const char *path, const char *out)
 {
     comparison x = {.a = a, .plan = cli_plan(a, dir)};
     if (!x.plan) return CLI_INPUT;
@@ -240,17 +241,18 @@ static int compare(hb_arena *a, const char *dir, const char *path)
         return cli_error(CLI_INPUT, "%s: no event of it is a call of %s/program.c", path, dir);
     sum_up(&x);
     print(&x);
-    return CLI_OK;
+    return out ? compare_correct(a, dir, x.plan, trace, out) : CLI_OK;
 }
 
 int cmd_compare(int argc, char **argv)
 {
-    const char *arg[2] = {NULL, NULL};
+    const char *arg[2] = {NULL, NULL}, *out = NULL;
+    const cli_option options[] = {{"-o", &out, NULL}};
     cli_line line = {.least = 2, .most = 2, .rest = arg};
-    int code = cli_parse("compare", argc, argv, NULL, 0, &line);
+    int code = cli_parse("compare", argc, argv, options, 1, &line);
     if (code != CLI_GO) return code;
     hb_arena *a = hb_arena_new();
-    code = compare(a, arg[0], arg[1]);
+    code = compare(a, arg[0], arg[1], out);
     hb_arena_free(a);
     return code;
 }

@@ -110,7 +110,8 @@ double cost_form_seconds(const cost_model *m, cost_coll k, cost_form f, const co
 {
     double sec = by_bytes(m, k, f, s, link, memory->bandwidth);
     if (s->n == 1 || !isfinite(sec)) return sec;
-    return fmax(sec, by_runs(k, f, s, link, memory)) + memory->launch_overhead[cost_is_put(f)];
+    sec = fmax(sec, by_runs(k, f, s, link, memory)) + memory->launch_overhead[cost_is_put(f)];
+    return cost_factor_of_coll(m, k, f, link.crosses) * sec;
 }
 
 bool cost_coll_measured(const cost_model *m, cost_coll k, cost_form f, int n, bool crosses)

@@ -33,6 +33,11 @@ double cost_curve_rate(const cost_curve *c, double size);
 const cost_curve *cost_curve_of_op(const cost_model *m, int cls, ir_op op);
 const cost_curve *cost_curve_of_copy(const cost_model *m, int cls);
 
+// What `hapc compare -o` corrects seconds by; 1: nothing.
+double cost_factor_of_op(const cost_model *m, int cls, ir_op op);
+double cost_factor_of_copy(const cost_model *m, int cls);
+double cost_factor_of_coll(const cost_model *m, cost_coll k, cost_form f, bool crosses);
+
 // Of a collective: a curve of some ranks stands for other numbers of ranks, too; one of a one-sided
 // put for as many copies in flight, or for one to every other member if it is of that, and if there
 // is none of these for the nearest number of copies. False: not measured.

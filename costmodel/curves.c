@@ -20,6 +20,7 @@ typedef HB_VEC(coll_curve) coll_curves; // of a form ascending n; one-sided puts
 typedef struct known_class { // curve indices + 1, 0 none
     const char *name;        // of the cluster's class, NULL not yet looked up
     int curve[N_KEYS][N_DTYPES];
+    double factor[N_KEYS]; // that its seconds are corrected by
 } known_class;
 
 // By class: seconds of pairs (gap, flag), of runs of memory (one-sided put, pack), or of launch
@@ -45,6 +46,9 @@ struct cost_curves {
     hb_map *contention_of[2]; // [beside a one-sided put] class: index into contention
     HB_VEC(measured_contention) contention;
     costs_of pair, run, overhead;
+    hb_map *corrected; // "class/op": index into factor
+    HB_VEC(double) factor;
+    double coll_factor[N_COLLS][COST_PUTS + 1][2]; // 0: 1
     known_class cls[CL_MAX_CLASSES];
 };
 
@@ -263,10 +267,60 @@ static void read_overhead(reader *r, const hb_tree *t)
     read_costs(r, t, keys, "{class, library, put}", &r->curves->overhead);
 }
 
+static bool read_factor(reader *r, const hb_tree *t, double *factor)
+{
+    const hb_tree *v = hb_get(t, "factor");
+    if (v && (v->kind == HB_REAL || v->kind == HB_INT) && v->f > 0) {
+        *factor = v->f;
+        return true;
+    }
+    hb_error(r->diag, r->src, v ? v->at : t->at, "'factor' is a number above 0");
+    return false;
+}
+
+// {class, op, factor} or {kind, form, axis_kind, factor}: what a run took for what was predicted.
+static void read_correction(reader *r, const hb_tree *t)
+{
+    static const char *const keys[] = {"class", "op", "kind", "form", "axis_kind", "factor"};
+    double factor;
+    cost_form form = COST_EVEN;
+    if (!expect(r, t, HB_TABLE, "a table")) return;
+    hb_only_keys(t, keys, 6, r->src, r->diag);
+    if (!read_factor(r, t, &factor)) return;
+    if (hb_get(t, "op")) {
+        const hb_tree *cls = field(r, t, "class", HB_TEXT, "a class"),
+                      *op = field(r, t, "op", HB_TEXT, "an op");
+        if (!cls || !op) return;
+        if (key_of(op->s) < 0) {
+            hb_error(r->diag, r->src, op->at, "no op is called '%.*s'", HB_ARG(op->s));
+            return;
+        }
+        hb_map_put(r->curves->corrected,
+                   hb_fmt(r->arena, "%.*s/%.*s", HB_ARG(cls->s), HB_ARG(op->s)),
+                   r->curves->factor.n);
+        HB_PUSH(r->arena, &r->curves->factor, factor);
+        return;
+    }
+    const hb_tree *kind = field(r, t, "kind", HB_TEXT, "a collective"),
+                  *name = field(r, t, "form", HB_TEXT, "a form"),
+                  *axis = field(r, t, "axis_kind", HB_TEXT, "inside or between");
+    if (!kind || !name || !axis) return;
+    int k = 0;
+    while (k < N_COLLS && !hb_str_is(kind->s, cost_coll_name((cost_coll)k)))
+        k++;
+    if (k == N_COLLS || !read_form(r->arena, name->s, 1, &form)) {
+        hb_error(r->diag, r->src, t->at, "no such collective or form");
+        return;
+    }
+    bool crosses = hb_str_is(axis->s, "between");
+    r->curves->coll_factor[k][cost_is_put(form) ? COST_PUTS : form][crosses] = factor;
+}
+
 cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
 {
-    static const char *const keys[] = {"format",     "version", "classes", "collectives",
-                                       "contention", "pairs",   "runs",    "launch_overheads"};
+    static const char *const keys[] = {"format",      "version",          "classes",
+                                       "collectives", "contention",       "pairs",
+                                       "runs",        "launch_overheads", "corrections"};
     reader r = {.arena = a, .diag = d};
     const char *why;
     int errors = hb_diag_count(d);
@@ -287,8 +341,9 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
     r.curves->pair.by_class = hb_map_new(a);
     r.curves->run.by_class = hb_map_new(a);
     r.curves->overhead.by_class = hb_map_new(a);
+    r.curves->corrected = hb_map_new(a);
     if (!expect(&r, t, HB_TABLE, "a table")) return NULL;
-    hb_only_keys(t, keys, 8, src, d);
+    hb_only_keys(t, keys, 9, src, d);
     const hb_tree *format = hb_get(t, "format"), *version = hb_get(t, "version");
     if (!format || format->kind != HB_TEXT || !hb_str_is(format->s, "hap.curves"))
         hb_error(d, src, format ? format->at : t->at, "expected \"format\": \"hap.curves\"");
@@ -299,9 +354,9 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
         read_classes(&r, classes);
     else
         hb_error(d, src, t->at, "missing key 'classes'");
-    static void (*const read[])(reader *, const hb_tree *) = {read_collective, read_contention,
-                                                              read_pair, read_run, read_overhead};
-    for (int i = 3; i < 8; i++) {
+    static void (*const read[])(reader *, const hb_tree *) = {
+        read_collective, read_contention, read_pair, read_run, read_overhead, read_correction};
+    for (int i = 3; i < 9; i++) {
         const hb_tree *list = hb_get(t, keys[i]);
         if (!list || !expect(&r, list, HB_LIST, "a list")) continue;
         for (int k = 0; k < list->n; k++)
@@ -330,6 +385,8 @@ static void look_up(cost_curves *k, const cl_class *cls, known_class *x)
     for (int op = 0; op < N_KEYS; op++) {
         const char *name = op == OTHER ? "other" : op == COPY ? "copy" : ir_op_of((ir_op)op)->name;
         bool dense = op < IR_N_OPS && ir_is_dense((ir_op)op);
+        int at = hb_map_get(k->corrected, hb_fmt(k->arena, "%.*s/%s", HB_ARG(cls->name), name));
+        x->factor[op] = at >= 0 ? k->factor.p[at] : 1;
         for (int t = 0; t < N_DTYPES; t++)
             x->curve[op][t] = find(k, cls, name, dtypes[t]);
         for (int t = 0; t < N_DTYPES && !dense; t++)
@@ -341,7 +398,7 @@ static void look_up(cost_curves *k, const cl_class *cls, known_class *x)
             if (!x->curve[op][t] && !ir_is_dense((ir_op)op)) x->curve[op][t] = x->curve[OTHER][t];
 }
 
-static const cost_curve *curve_of(const cost_model *m, int cls, int key)
+static const known_class *class_of(const cost_model *m, int cls)
 {
     cost_curves *k = m->curves;
     if (!k) return NULL;
@@ -350,8 +407,33 @@ static const cost_curve *curve_of(const cost_model *m, int cls, int key)
         memset(x, 0, sizeof *x);
         look_up(k, &m->cluster->cls[cls], x);
     }
-    int at = x->curve[key][m->math];
-    return at ? &k->curve.p[at - 1] : NULL;
+    return x;
+}
+
+static const cost_curve *curve_of(const cost_model *m, int cls, int key)
+{
+    const known_class *x = class_of(m, cls);
+    int at = x ? x->curve[key][m->math] : 0;
+    return at ? &m->curves->curve.p[at - 1] : NULL;
+}
+
+double cost_factor_of_op(const cost_model *m, int cls, ir_op op)
+{
+    const known_class *x = class_of(m, cls);
+    return x ? x->factor[op] : 1;
+}
+
+double cost_factor_of_copy(const cost_model *m, int cls)
+{
+    const known_class *x = class_of(m, cls);
+    return x ? x->factor[COPY] : 1;
+}
+
+double cost_factor_of_coll(const cost_model *m, cost_coll k, cost_form f, bool crosses)
+{
+    if (!m->curves) return 1;
+    double factor = m->curves->coll_factor[k][cost_is_put(f) ? COST_PUTS : f][crosses];
+    return factor > 0 ? factor : 1;
 }
 
 const cost_curve *cost_curve_of_op(const cost_model *m, int cls, ir_op op)

@@ -35,7 +35,7 @@ double cost_fused(const cl_class *c, double sec, int n, double saved, double mov
     return less > least ? less : least < sec ? least : sec;
 }
 
-double cost_op(const cost_model *m, int cls, ir_op op, double flops, double bytes)
+static double uncorrected(const cost_model *m, int cls, ir_op op, double flops, double bytes)
 {
     const cl_class *c = &m->cluster->cls[cls];
     hb_assert(flops >= 0 && bytes >= 0);
@@ -48,6 +48,11 @@ double cost_op(const cost_model *m, int cls, ir_op op, double flops, double byte
     return (compute > memory ? compute : memory) + cost_launch(m, cls);
 }
 
+double cost_op(const cost_model *m, int cls, ir_op op, double flops, double bytes)
+{
+    return cost_factor_of_op(m, cls, op) * uncorrected(m, cls, op, flops, bytes);
+}
+
 double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, double bytes,
                      double *launch)
 {
@@ -55,8 +60,9 @@ double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, doubl
     const cost_curve *k = cost_curve_of_op(m, cls, op);
     *launch = 0;
     if (flops <= 0 && bytes <= 0) return 0;
-    if (k) return size > 0 ? size * cost_curve_rate(k, size) : 0;
-    *launch = cost_launch(m, cls);
+    double factor = cost_factor_of_op(m, cls, op);
+    if (k) return size > 0 ? factor * size * cost_curve_rate(k, size) : 0;
+    *launch = factor * cost_launch(m, cls);
     return cost_op(m, cls, op, flops, bytes) - *launch; // in proportion to the part
 }
 
@@ -65,8 +71,9 @@ double cost_copy(const cost_model *m, int cls, double bytes)
 {
     const cost_curve *k = cost_curve_of_copy(m, cls);
     if (bytes <= 0) return 0;
-    if (k) return cost_curve_at(k, 1, 2 * bytes);
-    return 2 * bytes / m->cluster->cls[cls].memory_bandwidth + cost_launch(m, cls);
+    double factor = cost_factor_of_copy(m, cls);
+    if (k) return factor * cost_curve_at(k, 1, 2 * bytes);
+    return factor * (2 * bytes / m->cluster->cls[cls].memory_bandwidth + cost_launch(m, cls));
 }
 
 bool cost_op_measured(const cost_model *m, int cls, ir_op op)

@@ -154,4 +154,55 @@ npy label.npy '<i8' '(64,)' $((64 * 8))
 "$hapc" compare "$work/mlp" "$work/trace" >"$work/out" 2>"$work/err" || wrong "compare with a run"
 grep -q '^3 steps on 2 devices' "$work/out" && ! grep -q 'are no calls of this plan' "$work/out" ||
     wrong "the run's calls are others"
+# compare -o: what a trace takes for what is predicted becomes factors that plans are priced with.
+# Data parallel with equal batches is cut alike whatever its price.
+even() { "$hapc" $g "$1" --strategy dp-even -q -o "$2" 2>"$work/err" || wrong "dp-even on $1"; }
+even clusters/laptop3.yaml "$work/even"
+python3 - "$work/even" "$work/slow.json" <<'P'
+import json, sys
+plan = json.load(open(sys.argv[1] + "/plan.json"))
+slow = {"op_linear": 1.5, "op_gelu": 0.5, "coll_all_reduce": 2, "coll_all_reduce_max": 2}
+classes = {r["rank"]: r["class"] for r in plan["ranks"] if not r["dropped"]}
+events = []
+for step in range(3):
+    for rank, c in classes.items():
+        for i in plan["instructions"]:
+            if "begin_ms" not in i or not i["line"]: continue
+            k = 0 if len(i["begin_ms"]) == 1 else c
+            call = i["call"].removesuffix("_start")
+            factor = slow.get(call, 1) * (1.1 if call == "op_linear" and c == 2 else 1)
+            wait = rank if call.startswith("coll_") else 0  # who comes first waits
+            events.append({"ph": "X", "name": f"{call}:{i['line']}", "pid": rank, "tid": 0, "ts": step * 1e6,
+                           "dur": 1e3 * factor * (i["end_ms"][k] - i["begin_ms"][k]) + wait})
+json.dump({"traceEvents": events}, open(sys.argv[2], "w"))
+P
+"$hapc" compare "$work/even" "$work/slow.json" -o "$work/mended.yaml" >"$work/out" 2>"$work/err" || wrong "compare -o"
+grep -q "^Written  .*mended.yaml: the cluster with [0-9]* corrections" "$work/out" || wrong "compare -o says nothing"
+even "$work/mended.yaml" "$work/mended"
+python3 - "$work" <<'P' || wrong "the corrected cluster is not priced as it was measured"
+import json, sys
+before, after = (json.load(open(f"{sys.argv[1]}/{d}/plan.json")) for d in ("even", "mended"))
+want = {"op_linear": [1.5, 1.5, 1.65], "op_gelu": [0.5] * 3, "op_adam": [1] * 3}
+for call, factors in want.items():
+    for c, factor in enumerate(factors):
+        ms = [sum(i["ms"][c] for i in p["instructions"] if i["call"] == call) for p in (before, after)]
+        if abs(ms[1] - factor * ms[0]) > 1e-3 * ms[0]: sys.exit(f"{call} of class {c}: {ms}, wanted times {factor}")
+sent = [sum(i["ms"][0] for i in p["instructions"] if i["call"] == "coll_all_reduce_start") for p in (before, after)]
+sys.exit(not 1.9 < sent[1] / sent[0] < 2.1 and f"all-reduce: {sent}")
+P
+# Once more, of the corrected plan and the same trace: nothing is left but rounding, and factors stay.
+"$hapc" compare "$work/mended" "$work/slow.json" -o "$work/again.yaml" >"$work/out" 2>"$work/err" || wrong "compare -o again"
+python3 - "$work" <<'P' || wrong "factors of factors"
+import json, sys
+one, two = (json.load(open(f"{sys.argv[1]}/{f}.curves.json"))["corrections"] for f in ("mended", "again"))
+linear = [next(f["factor"] for f in x if f.get("op") == "linear") for x in (one, two)]
+sys.exit(not abs(linear[1] / linear[0] - 1) < 0.02 and str(linear))
+P
+for change in 's/"factor": 1.5/"factor": -1/' 's/"op": "linear"/"op": "liner"/' 's/"form": "flat"/"form": "flatt"/' 's/"factor": 1.5/"fcator": 1.5/'; do
+    sed "$change" "$work/mended.curves.json" >"$work/again.curves.json"
+    "$hapc" $g "$work/again.yaml" --check-only >"$work/out" 2>"$work/err"
+    [ $? = 1 ] && grep -Eq 'again.curves.json:[0-9]+:[0-9]+: error: ' "$work/err" || wrong "corrections changed by $change"
+done
+"$hapc" compare "$work/even" "$work/slow.json" -o "$work/mended" >"$work/out" 2>"$work/err" && wrong "-o without .yaml"
+grep -q "wants a file NAME.yaml" "$work/err" || wrong "-o without .yaml: no message"
 exit $status
