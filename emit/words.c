@@ -335,6 +335,7 @@ hb_str say_op(hb_arena *a, const syn_program *p, int instr)
                  {"momentum", "optimizer"},
                  {"sumsq", "gradient norm"},
                  {"embedding_bwd", "embedding gradient"},
+                 {"gather_bwd", "gather, backward"},
                  {"ce_bwd", "loss, backward"},
                  {"dispatch", "dispatch to experts"},
                  {"combine", "combine from experts"},

@@ -103,6 +103,10 @@ static bool counts_along(const splitting *s, int node, int k)
     case IR_OP_embedding_bwd:
         d = &r->out[0][0];
         break;
+    case IR_OP_gather_bwd:
+        d = &r->out[0][s->g->tensors.p[n->out[0]].rank - 1];
+        break;
+    case IR_OP_gather:
     case IR_OP_target_logit:
     case IR_OP_ce_bwd:
     case IR_OP_row_m2:

@@ -143,6 +143,16 @@ static bool vjp_embedding(ir_back *b, const ir_node *n, const int *dy)
     return true;
 }
 
+static bool vjp_gather(ir_back *b, const ir_node *n, const int *dy)
+{
+    const ir_tensor *x = tensor(b, n->in[0]);
+    int64_t entries = x->dim[x->rank - 1];
+    ir_dtype dtype = x->dtype;
+    int dx = with_int(b, IR_OP_gather_bwd, "dx", 2, (int[]){DY, n->in[1]}, entries);
+    vjp_give(b, 0, vjp_as(b, "dx.cast", dx, dtype));
+    return true;
+}
+
 // --- pointwise ---
 
 static bool vjp_add(ir_back *b, const ir_node *n, const int *dy)

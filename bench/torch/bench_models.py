@@ -1,24 +1,33 @@
 """The models that PyTorch and hapc are timed on beside each other, from their configurations: name -> module
-and tokens a row. No dropout, tied embeddings where the published model has them."""
+and what it is called with. No dropout, tied embeddings where the published model has them.
 
+An input is (shape of a row, number of values): whole numbers below that, or floats if it is 0. One that is
+the name of another has the same rows.
+"""
+
+import torch
 import transformers
 from long_model import TOKENS, Long
+
+
+def causal(tokens, words):
+    return {"input_ids": ((tokens,), words), "labels": "input_ids"}
 
 
 def gpt2():
     config = transformers.GPT2Config(
         attn_pdrop=0, embd_pdrop=0, resid_pdrop=0, use_cache=False, bos_token_id=0, eos_token_id=0)
-    return transformers.GPT2LMHeadModel(config), 1024
+    return transformers.GPT2LMHeadModel(config), causal(1024, 50257)
 
 
 def long():
-    return Long(), TOKENS
+    return Long(), causal(TOKENS, 50257)
 
 
 def bert():
     config = transformers.BertConfig(
         hidden_dropout_prob=0, attention_probs_dropout_prob=0, max_position_embeddings=128)
-    return transformers.BertForMaskedLM(config), 128
+    return transformers.BertForMaskedLM(config), causal(128, 30522)
 
 
 def llama():
@@ -27,7 +36,7 @@ def llama():
         vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
         num_attention_heads=32, num_key_value_heads=8, max_position_embeddings=2048,
         tie_word_embeddings=True, use_cache=False)
-    return transformers.LlamaForCausalLM(config), 2048
+    return transformers.LlamaForCausalLM(config), causal(2048, 128256)
 
 
 def qwen():
@@ -36,7 +45,35 @@ def qwen():
         vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24,
         num_attention_heads=14, num_key_value_heads=2, max_position_embeddings=32768,
         rope_theta=1e6, tie_word_embeddings=True, use_cache=False)
-    return transformers.Qwen2ForCausalLM(config), 1024
+    return transformers.Qwen2ForCausalLM(config), causal(1024, 151936)
 
 
-MODELS = {f.__name__: f for f in (gpt2, long, bert, llama, qwen)}
+def vit():
+    """ViT-B/16 of 224 x 224 pixels."""
+    module = transformers.ViTForImageClassification(transformers.ViTConfig(num_labels=1000))
+    return module, {"pixel_values": ((3, 224, 224), 0), "labels": ((), 1000)}
+
+
+def t5():
+    """T5-base, 512 tokens in and 128 out."""
+    config = transformers.T5Config(
+        d_model=768, d_ff=3072, num_layers=12, num_heads=12, dropout_rate=0, use_cache=False,
+        decoder_start_token_id=0)
+    return transformers.T5ForConditionalGeneration(config), {
+        "input_ids": ((512,), 32128), "labels": ((128,), 32128)}
+
+
+MODELS = {f.__name__: f for f in (gpt2, long, bert, llama, qwen, vit, t5)}
+
+
+def batch(inputs, rows, device="cpu"):
+    """Random rows of a model's inputs."""
+    out = {}
+    for name, what in inputs.items():
+        if isinstance(what, str):
+            out[name] = out[what]
+        elif what[1] == 0:
+            out[name] = torch.randn(rows, *what[0], device=device)
+        else:
+            out[name] = torch.randint(1, what[1], (rows, *what[0]), device=device)
+    return out

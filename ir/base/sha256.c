@@ -22,7 +22,8 @@ static uint32_t rotr(uint32_t x, int n)
 
 static void compress(uint32_t H[8], const unsigned char block[64])
 {
-    uint32_t W[64], v[8];
+    uint32_t W[64];
+    uint32_t a = H[0], b = H[1], c = H[2], d = H[3], e = H[4], f = H[5], g = H[6], h = H[7];
     for (int t = 0; t < 16; t++)
         W[t] = (uint32_t)block[4 * t] << 24 | (uint32_t)block[4 * t + 1] << 16 |
                (uint32_t)block[4 * t + 2] << 8 | block[4 * t + 3];
@@ -31,19 +32,16 @@ static void compress(uint32_t H[8], const unsigned char block[64])
         uint32_t s1 = rotr(W[t - 2], 17) ^ rotr(W[t - 2], 19) ^ W[t - 2] >> 10;
         W[t] = W[t - 16] + s0 + W[t - 7] + s1;
     }
-    memcpy(v, H, sizeof v); // a b c d e f g h
     for (int t = 0; t < 64; t++) {
-        uint32_t S1 = rotr(v[4], 6) ^ rotr(v[4], 11) ^ rotr(v[4], 25);
-        uint32_t ch = (v[4] & v[5]) ^ (~v[4] & v[6]);
-        uint32_t T1 = v[7] + S1 + ch + K[t] + W[t];
-        uint32_t S0 = rotr(v[0], 2) ^ rotr(v[0], 13) ^ rotr(v[0], 22);
-        uint32_t maj = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-        memmove(v + 1, v, 7 * sizeof *v);
-        v[4] += T1;
-        v[0] = T1 + S0 + maj;
+        uint32_t S1 = rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25);
+        uint32_t T1 = h + S1 + ((e & f) ^ (~e & g)) + K[t] + W[t];
+        uint32_t S0 = rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22);
+        uint32_t T2 = S0 + ((a & b) ^ (a & c) ^ (b & c));
+        h = g, g = f, f = e, e = d + T1;
+        d = c, c = b, b = a, a = T1 + T2;
     }
-    for (int i = 0; i < 8; i++)
-        H[i] += v[i];
+    H[0] += a, H[1] += b, H[2] += c, H[3] += d;
+    H[4] += e, H[5] += f, H[6] += g, H[7] += h;
 }
 
 hb_str hb_sha256_hex(hb_arena *a, hb_str bytes)

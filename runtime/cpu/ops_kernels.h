@@ -91,6 +91,8 @@ CPU_KERNEL(sdpa);
 CPU_KERNEL(sdpa_bwd);
 CPU_KERNEL(embedding);
 CPU_KERNEL(embedding_bwd);
+CPU_KERNEL(gather);
+CPU_KERNEL(gather_bwd);
 CPU_KERNEL(binary);  // add sub mul div
 CPU_KERNEL(compare); // eq … ge, logical_and, logical_or
 CPU_KERNEL(where);

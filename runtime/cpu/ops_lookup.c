@@ -1,6 +1,6 @@
-// Rows that are looked up by an i64 index. The vocabulary dim may be cut: an index outside this
-// rank's part reads as zero, so results are partial sums; an index outside the whole vocabulary is
-// an error.
+// Rows of a table, or entries of a row, that are looked up by an i64 index. The dim that is indexed
+// may be cut: an index outside this rank's part reads as zero, so results are partial sums; an index
+// outside the whole dim is an error.
 
 #include "cpu/ops_kernels.h"
 
@@ -81,6 +81,81 @@ const char *cpu_target_logit(const hap_step_state *s, const hap_op_call *c)
             return outside(label[i], cpu_axis_size(&v));
         int64_t l = cpu_axis_local(&v, label[i], &run);
         if (l >= 0) py[i] = ((const float *)x->data)[i * cols + l];
+    }
+    return NULL;
+}
+
+// --- entries of a row, by an index of the row ---
+
+// The row of `t` that broadcasts to row r of y, whose leading dims are those of its operands.
+static int64_t row_for(const hap_tensor *y, const hap_tensor *t, int64_t r)
+{
+    int64_t at = 0, step = 1;
+    for (int d = y->rank - 2, e = t->rank - 2; e >= 0; d--, e--) {
+        if (t->local[e] != 1) at += r % y->local[d] * step;
+        r /= y->local[d];
+        step *= t->local[e];
+    }
+    return at;
+}
+
+static const char *rows_fit(const hap_tensor *y, const hap_tensor *t)
+{
+    bool fit = t->rank >= 1 && t->rank <= y->rank;
+    for (int d = y->rank - 2, e = t->rank - 2; fit && e >= 0; d--, e--)
+        fit = t->local[e] == 1 || t->local[e] == y->local[d];
+    return fit ? NULL : cpu_fail("shapes do not fit");
+}
+
+static const char *gather_want(const hap_op_call *c)
+{
+    CPU_TRY(cpu_want(c->in[0], HAP_F32, "the operand"));
+    CPU_TRY(cpu_want(c->in[1], HAP_I64, "the index"));
+    CPU_TRY(cpu_want(c->out[0], HAP_F32, "the output"));
+    CPU_TRY(rows_fit(c->out[0], c->in[0]));
+    return rows_fit(c->out[0], c->in[1]);
+}
+
+const char *cpu_gather(const hap_step_state *s, const hap_op_call *c)
+{
+    (void)s;
+    hap_tensor *y = c->out[0], *x = c->in[0], *ids = c->in[1];
+    CPU_TRY(gather_want(c));
+    int64_t k = y->local[y->rank - 1], n = x->local[x->rank - 1], run;
+    if (ids->local[ids->rank - 1] != k) return cpu_fail("gather: shapes do not fit");
+    cpu_axis v = cpu_axis_of(x, x->rank - 1);
+    float *py = y->data;
+    for (int64_t r = 0; r < cpu_entries(y, 0, y->rank - 1); r++) {
+        const float *px = (const float *)x->data + row_for(y, x, r) * n;
+        const int64_t *id = (const int64_t *)ids->data + row_for(y, ids, r) * k;
+        for (int64_t i = 0; i < k; i++) {
+            if (id[i] < 0 || id[i] >= cpu_axis_size(&v)) return outside(id[i], cpu_axis_size(&v));
+            int64_t l = cpu_axis_local(&v, id[i], &run);
+            py[r * k + i] = l >= 0 ? px[l] : 0.0f;
+        }
+    }
+    return NULL;
+}
+
+// Sums in the order of the entries.
+const char *cpu_gather_bwd(const hap_step_state *s, const hap_op_call *c)
+{
+    (void)s;
+    hap_tensor *y = c->out[0], *dy = c->in[0], *ids = c->in[1];
+    CPU_TRY(gather_want(c));
+    int64_t k = dy->local[dy->rank - 1], n = y->local[y->rank - 1], run;
+    if (ids->local[ids->rank - 1] != k) return cpu_fail("gather_bwd: shapes do not fit");
+    cpu_axis v = cpu_axis_of(y, y->rank - 1);
+    if (y->bytes) memset(y->data, 0, (size_t)y->bytes);
+    for (int64_t r = 0; r < cpu_entries(y, 0, y->rank - 1); r++) {
+        const float *px = (const float *)dy->data + row_for(y, dy, r) * k;
+        const int64_t *id = (const int64_t *)ids->data + row_for(y, ids, r) * k;
+        float *py = (float *)y->data + r * n;
+        for (int64_t i = 0; i < k; i++) {
+            if (id[i] < 0 || id[i] >= cpu_axis_size(&v)) return outside(id[i], cpu_axis_size(&v));
+            int64_t l = cpu_axis_local(&v, id[i], &run);
+            if (l >= 0) py[l] += px[i];
+        }
     }
     return NULL;
 }

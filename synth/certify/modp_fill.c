@@ -50,7 +50,8 @@ int64_t mp_index_limit(mp *m) // largest table that integers may point into
     int64_t n = 2;
     for (int i = 0; i < m->g->nodes.n; i++) {
         const ir_node *v = &m->g->nodes.p[i];
-        if (v->op != IR_OP_embedding && v->op != IR_OP_target_logit) continue;
+        if (v->op != IR_OP_embedding && v->op != IR_OP_target_logit && v->op != IR_OP_gather)
+            continue;
         int t = v->in[0], d = v->op == IR_OP_embedding ? 0 : m->g->tensors.p[t].rank - 1;
         int64_t g = mp_whole(m, t, d)->g;
         n = g > n ? g : n;

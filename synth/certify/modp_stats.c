@@ -192,6 +192,33 @@ static bool lookups(mp *m, const mp_call *c)
     return true;
 }
 
+// Entries of a row by an index of the row: gather x, ids -> y; gather_bwd dy, ids -> dx.
+static bool gathers(mp *m, const mp_call *c)
+{
+    bool back = c->op == IR_OP_gather_bwd;
+    mp_part *y = &c->out[0];
+    const mp_part *x = &c->in[0], *ids = &c->in[1], *table = back ? y : x, *row = back ? x : y;
+    int lead = y->rank - 1;
+    int64_t k = last(row);
+    int32_t *from, *at, *col;
+    MUST(from, by_row(m, y, lead, x, x->rank - 1));
+    MUST(at, by_row(m, y, lead, ids, ids->rank - 1));
+    MUST(col, by_entry(m, row, ids));
+    for (int64_t r = 0; r < mp_count(y, lead); r++) {
+        for (int64_t i = 0; i < k; i++) {
+            int64_t v = held(table, table->rank - 1, ids->v[at[r] * last(ids) + col[i]]);
+            if (v < 0) continue;
+            if (!back) {
+                y->v[r * k + i] = x->v[from[r] * last(x) + v];
+                continue;
+            }
+            uint64_t *to = &y->v[r * last(y) + v];
+            *to = mp_add(*to, mp_get(x, from[r] * k + i));
+        }
+    }
+    return true;
+}
+
 static bool losses(mp *m, const mp_call *c)
 {
     mp_part *y = &c->out[0];
@@ -388,6 +415,9 @@ mp_meaning *mp_stat(ir_op op)
     case IR_OP_embedding_bwd:
     case IR_OP_target_logit:
         return lookups;
+    case IR_OP_gather:
+    case IR_OP_gather_bwd:
+        return gathers;
     case IR_OP_nll_sum:
     case IR_OP_count:
     case IR_OP_ce_bwd:

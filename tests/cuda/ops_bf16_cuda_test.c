@@ -265,6 +265,8 @@ static const spec specs[] = {
     {HAP_OP_log_softmax_apply, {"f30x5001", "f30 1 2", "f30 500 900"}, {"f30x5001"}, {I(0)}, 0, EXACT},
     {HAP_OP_log_softmax_bwd, {"f30x5001", "f30x5001", "f30"}, {"f30x5001"}, {I(0)}, 0, EXACT},
     {HAP_OP_target_logit, {"h300x1003", "i300 0 1003"}, {"f300"}, {I(-100)}, 0, 0},
+    {HAP_OP_gather, {"h300x77", "i300x1003 0 77"}, {"h300x1003"}, {I(0)}, 0, 0},
+    {HAP_OP_gather_bwd, {"h300x1003", "i300x1003 0 77"}, {"f300x77"}, {I(77)}, 0, 0},
     {HAP_OP_nll_sum, {"f30000", "f30000 500 900", "f30000", "i30000 0 9"}, {"f"}, {I(5)}, 0, 1e-6},
     {HAP_OP_count, {"i30000 0 9"}, {"f"}, {I(5)}, 0, 0},
     {HAP_OP_ce_bwd, {"h300x1003", "f300 1 2", "f300 500 900", "i300 0 1003", "f"}, {"h300x1003"}, {I(7)}, 0, NARROW},

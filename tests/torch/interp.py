@@ -127,6 +127,11 @@ def rotary(x, cos, sin, pairs=False):
     return x * cos + turned * sin
 
 
+def gather(x, index):
+    lead = torch.broadcast_shapes(x.shape[:-1], index.shape[:-1])
+    return x.expand(*lead, -1).gather(-1, index.expand(*lead, -1))
+
+
 def layer_norm(x, g=None, b=None, eps=1e-5):
     return F.layer_norm(x, x.shape[-1:], g, b, eps)
 
@@ -178,6 +183,7 @@ _ROWS = {
     "matmul": matmul,
     "sdpa": sdpa,
     "embedding": lambda w, ids: F.embedding(ids, w),
+    "gather": gather,
     "add": torch.add,
     "sub": torch.sub,
     "mul": torch.mul,

@@ -156,6 +156,9 @@ def lookup(f: Family) -> None:
     f.case("embedding", "embedding", [f.param("embedding.w", (9, 6)), ids])
     f.tensors["positions"] = {"kind": "const", "dtype": "i64", "shape": [1, 5], "value": {"iota": [1, 2]}}
     f.case("embedding_const", "embedding", [f.param("embedding_const.w", (11, 6)), "positions"])
+    f.case("gather", "gather", [f.param("gather.x", (4, 9)), ids])
+    f.case("gather_heads", "gather", [f.param("gather_heads.x", (3, 4, 9)), ids])
+    f.case("gather_const", "gather", [f.param("gather_const.x", (2, 3, 11)), "positions"])
     labels = f.input("labels", (4, 5), 0, 7, ignore=0.3)
     f.case("ce_sum", "ce_sum", [f.param("ce_sum.x", (4, 5, 7)), labels])
     row = f.input("row_labels", (4,), 0, 7)

@@ -324,8 +324,7 @@ def _tied():
     return hugging("Llama", "LlamaForCausalLM", tie_word_embeddings=True), dict(input_ids=x, labels=x)
 
 
-@family("disentangled attention, DeBERTa-v2", "heads and options",
-        refused="gather of more than one entry a row")  # fmt: skip
+@family("disentangled attention, DeBERTa-v2", "heads and options")
 def _disentangled():
     x = ids()
     module = hugging(

@@ -94,6 +94,7 @@ def export(
             passes.simplify(g)
             graphs.append(g)
     batches.reconcile(*graphs, b1, b2)
+    batches.share_constants(*graphs)
     for g in graphs:
         names.assign(g, {id(t): n for n, t in g.buffers.items()})
     if optimizer is not None and not graphs[0].loss.trained:

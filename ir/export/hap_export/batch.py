@@ -6,6 +6,7 @@ a > 0, b >= 0 (a product of two batch dims fails this: its b is negative).
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import torch
@@ -82,6 +83,31 @@ def _expanded(g: Graph, t: Tensor, shape: tuple, one: torch.Tensor) -> None:
     at = g.nodes.index(user)
     g.replace(t, flat.outs[0])
     g.nodes[at:at] = [grow, flat]
+
+
+def share_constants(g1: Graph, g2: Graph) -> None:
+    """Constants to be stored that are equal in both graphs become one, as the rotary tables that every
+    layer makes for itself. It belongs to the module that holds all that read it."""
+    l1, l2 = g1.leaves(), g2.leaves()
+    if len(l1) != len(l2):
+        return
+    held: dict[tuple, tuple[Tensor, Tensor]] = {}
+    subst: tuple[dict, dict] = {}, {}
+    for t1, t2 in zip(l1, l2):
+        if t1.kind != "const" or t2.kind != "const" or closed_form(t1.value) is not None:
+            continue
+        key = tuple((t.dtype, t.shape, safetensors.sha256(t.value)) for t in (t1, t2))
+        first = held.setdefault(key, (t1, t2))
+        for s, t, one in zip(subst, (t1, t2), first):
+            if t is not one:
+                s[t], one.path = one, common_path(one.path, t.path)
+    for g, s in zip((g1, g2), subst):
+        g.replace_all(s)
+
+
+def common_path(a: str, b: str) -> str:
+    both = zip(a.split("."), b.split("."))
+    return ".".join(x for x, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], both))
 
 
 class Two:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import torch
+from torch.utils.weak import WeakIdKeyDictionary
+
+_MEANINGS = WeakIdKeyDictionary()  # of masks: all layers read one
 
 
 def uniform_value(t: torch.Tensor):
@@ -31,6 +34,12 @@ def mask_meaning(mask: torch.Tensor) -> str:
 
     A float mask is additive: 0 lets a pair through, anything at or below -1e30 (or the dtype's
     smallest number) hides it."""
+    if mask not in _MEANINGS:
+        _MEANINGS[mask] = _meaning(mask)
+    return _MEANINGS[mask]
+
+
+def _meaning(mask: torch.Tensor) -> str:
     if mask.dtype == torch.bool:
         seen = mask
     else:

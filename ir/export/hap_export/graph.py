@@ -43,6 +43,7 @@ class Tensor:
     producer: "Node | None" = None
     trained: bool = False  # depends on a parameter
     views: dict[tuple[int, ...], "Tensor"] = field(default_factory=dict)  # const: itself in other shapes
+    narrow: dict[int, "Tensor | None"] = field(default_factory=dict)  # const: with one entry along a dim, if all are alike
 
 
 @dataclass(eq=False)
@@ -81,11 +82,14 @@ class Graph:
 
     def replace(self, old: Tensor, new: Tensor) -> None:
         """Every use of `old` becomes a use of `new`."""
+        self.replace_all({old: new})
+
+    def replace_all(self, new: dict["Tensor", "Tensor"]) -> None:
+        """Every use of a key becomes a use of its value."""
         for node in self.nodes:
-            node.ins = [new if t is old else t for t in node.ins]
-        if self.loss is old:
-            self.loss = new
-        self.updates = {k: (b, new if t is old else t) for k, (b, t) in self.updates.items()}
+            node.ins = [new.get(t, t) for t in node.ins]
+        self.loss = new.get(self.loss, self.loss)
+        self.updates = {k: (b, new.get(t, t)) for k, (b, t) in self.updates.items()}
 
     def leaves(self) -> list[Tensor]:
         """Inputs, parameters, buffers and constants in use, in order of first use."""

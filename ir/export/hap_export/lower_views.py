@@ -35,8 +35,6 @@ def _permute(g, x, dims, *_):
     return transpose(g, x, [d % len(x.shape) for d in dims])
 
 
-
-
 @rule("expand", "expand_as", "broadcast_to")
 def _expand(g, x, *_, **__):
     return expand(g, x, g.out.shape)
@@ -264,18 +262,27 @@ def _gather(g, x, dim, index, sparse_grad=False):
     value = uniform_value(x) if isinstance(x, torch.Tensor) else None
     if value is not None:
         return torch.full(g.out.shape, value, dtype=x.dtype)
+    if not x.dtype.is_floating_point:
+        g.notes.add("gather of integers: read as f32, exact below 2^24")
+        x = cast(g, x, torch.float32)
     dim %= len(x.shape)
     for d, n in enumerate(shape_of(index)):
         if d != dim:
             x = slice_(g, x, d, 0, n)
     x, perm = last(g, x, dim)
-    index, _ = last(g, index, dim)
-    if shape_of(index)[-1] != 1:
-        g.fail("gather of more than one entry a row by a computed index", "use torch.where, or a matmul with a one-hot")
-    hit = compare(g, "eq", iota(x.shape[-1]), cast(g, index, torch.int64), tuple(x.shape))
-    y = g.emit("where", [hit, x, torch.zeros((), dtype=x.dtype)], x.shape, x.dtype)
-    y = g.emit("sum", [y], shape_of(index), x.dtype, dims=[len(x.shape) - 1], keepdim=True)
-    return transpose(g, y, perm)
+    index, _ = last(g, cast(g, index, torch.int64), dim)
+    shape = x.shape[:-1] + shape_of(index)[-1:]
+    y = g.emit("gather", [x, _once(index)], shape, x.dtype)
+    return cast(g, transpose(g, y, perm), g.out.dtype)
+
+
+def _once(index):
+    """A constant without the leading dims along which it repeats: they broadcast."""
+    if isinstance(index, torch.Tensor):
+        for d in range(index.dim() - 1):
+            one = index.narrow(d, 0, 1)
+            index = one.contiguous() if bool((index == one).all()) else index
+    return index
 
 
 def _scattered(g, x, part, dim, start, stop):

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from . import patterns
-from .consts import closed_form
+from .consts import closed_form, uniform_value
 from .graph import Graph, Node, Tensor
 from .patterns import emit, made_by
 
@@ -233,6 +233,60 @@ def _gelu_tanh(g: Graph, node: Node, n_uses):
     return None
 
 
+def _where_known(g: Graph, node: Node, n_uses):
+    """By a condition that is the same everywhere."""
+    cond, *branches = node.ins
+    value = uniform_value(cond.value) if cond.kind == "const" else None
+    if value is None:
+        return None
+    x, shape = branches[0 if value else 1], node.outs[0].shape
+    return x if x.shape == shape else emit(g, node, "expand", [x], shape, shape=list(shape))
+
+
+def _once(t: Tensor, d: int) -> Tensor | None:
+    """t with one entry along dim d (counted from the right), if all are alike there."""
+    if len(t.shape) < -d or t.shape[d] == 1:
+        return t
+    if t.kind != "const":
+        return None
+    if d not in t.narrow:
+        one = t.value.narrow(d, 0, 1)
+        same = bool((t.value == one).all())
+        t.narrow[d] = Tensor("const", t.dtype, tuple(one.shape), value=one, path=t.path) if same else None
+    return t.narrow[d]
+
+
+def _alike(g: Graph, node: Node, n_uses):
+    """What is the same along a dim, as constants repeat themselves there, is computed once: the masked
+    bias of attention, which has a batch only by its mask."""
+    out, ins = node.outs[0].shape, list(node.ins)
+    small = list(out)
+    for d in range(-len(out), 0):
+        narrow = [_once(t, d) for t in ins] if out[d] > 1 else [None]
+        if all(t is not None for t in narrow):
+            ins, small[d] = narrow, 1
+    if tuple(small) == out or all(t.kind == "const" for t in ins):
+        return None
+    y = emit(g, node, node.op, ins, small, **node.attrs)
+    return emit(g, node, "expand", [y], out, shape=list(out))
+
+
+def _unexpanded(g: Graph, node: Node, n_uses):
+    """An operand that is expanded broadcasts by itself where another has the result's shape."""
+    out, ins = node.outs[0].shape, list(node.ins)
+    for i, t in enumerate(ins):
+        grown = made_by(t, "expand")
+        if grown is not None and any(o.shape == out for k, o in enumerate(ins) if k != i):
+            ins[i] = grown.ins[0]
+    if ins == node.ins:
+        return None
+    return emit(g, node, node.op, ins, out, **node.attrs)
+
+
+def _scale_by_one(g: Graph, node: Node, n_uses):
+    return node.ins[0] if node.attrs["c"] == 1 else None
+
+
 _REWRITES = {
     "reshape": (_reshape, _reshape_linear),
     "transpose": (_transpose,),
@@ -241,7 +295,11 @@ _REWRITES = {
     "ce_sum": (_ce_rows, _ce_log_softmax),
     "count": (_count_rows,),
     "mul": (_gelu_tanh, patterns.rms_norm, patterns.rms_norm_weight),
-    "add": (patterns.rotary,),
+    "scale": (_scale_by_one,),
     "rotary": (patterns.rotary_transpose,),
     "sdpa": (patterns.few_heads,),
+    "where": (_where_known,),
+    "add": (patterns.rotary,),
 }
+for _op in _POINTWISE:
+    _REWRITES[_op] = _REWRITES.get(_op, ()) + (_alike, _unexpanded)

@@ -100,6 +100,9 @@ VIEWS = {
     "which": lambda y: y * y.argmax(-1, keepdim=True) + y.argmin(1, keepdim=True),
     "one of each": lambda y: y[torch.arange(len(y)), y.sum(-1).argmax(-1)].exp(),
     "gather": lambda y: y.gather(1, y.argmax(1, keepdim=True)) * y.gather(-1, y.argmax(-1, keepdim=True)),
+    "gather more": lambda y: y.gather(1, (y > 0).long()[:, :3] * 2).exp()
+    * y.gather(-1, torch.tensor([[[3, 0, 3, 1, 2, 3]]]).expand(len(y), 3, 6)),
+    "gather integers": lambda y: y * (y > 0).long().gather(1, (y > 0.2).long()),
     "spread": lambda y: (y - y.mean(-1, keepdim=True)) / y.std(-1, keepdim=True) + y.var(1, keepdim=True),
     "norms": lambda y: F.normalize(y, dim=-1) + F.rms_norm(y, (6,)) + F.group_norm(y, 5) + torch.logsumexp(y, 1, True),
     "triangle": lambda y: (y @ y.mT).tril() @ y + (y @ y.mT).triu(1) @ y,

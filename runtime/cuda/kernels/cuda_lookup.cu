@@ -1,4 +1,4 @@
-// Rows looked up by an i64 index (cpu/ops_lookup.c): an index that another rank holds reads as
+// Rows and entries looked up by an i64 index (cpu/ops_lookup.c): an index that another rank holds reads as
 // zero, one outside the whole vocabulary is trapped.
 
 #include <cub/device/device_radix_sort.cuh>
@@ -32,7 +32,7 @@ static place place_of(cuda_context *x, const hap_op_call *c, const hap_tensor *t
 
 // V elements a thread; the width is a multiple of V.
 template <int V>
-__global__ void gather(int64_t n, int64_t width, view y, view table, const int64_t *id, place at)
+__global__ void table_rows(int64_t n, int64_t width, view y, view table, const int64_t *id, place at)
 {
     int64_t step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n / V; i += step) {
@@ -57,11 +57,11 @@ CUDA_ROW(embedding)
     const int64_t *id = (const int64_t *)ids->data;
     unsigned blocks = blocks_for(y->elements, THREADS, 8);
     if (width % 8 == 0 && aligned(y) && aligned(table))
-        gather<8><<<blocks, THREADS, 0, x->stream>>>(y->elements, width, view_of(y), view_of(table),
-                                                     id, at);
+        table_rows<8><<<blocks, THREADS, 0, x->stream>>>(y->elements, width, view_of(y),
+                                                         view_of(table), id, at);
     else
-        gather<1><<<blocks, THREADS, 0, x->stream>>>(y->elements, width, view_of(y), view_of(table),
-                                                     id, at);
+        table_rows<1><<<blocks, THREADS, 0, x->stream>>>(y->elements, width, view_of(y),
+                                                         view_of(table), id, at);
     return launched();
 }
 
@@ -400,4 +400,120 @@ const char *cuda_lookup_chain(cuda_context *x, const hap_op_call *const *c, int 
     sums_to to = {unread & 1 ? view{} : view_of(y), view_of(other), view_of(total)};
     if (few_in(o)) return (vec ? by_indices<8> : by_indices<1>)(x, o, to);
     return (vec ? by_runs<8> : by_runs<1>)(x, o, to);
+}
+
+// --- entries of a row, by an index of the row ---
+
+// Leading dims of the output, and the rows of both operands that broadcast to its rows.
+struct row_map {
+    int n;
+    int64_t size[HAP_MAX_RANK], step[2][HAP_MAX_RANK];
+};
+
+__device__ inline void rows_at(const row_map &m, int64_t r, int64_t (&at)[2])
+{
+    at[0] = at[1] = 0;
+    for (int d = m.n - 1; d >= 0; d--) {
+        int64_t i = r % m.size[d];
+        r /= m.size[d];
+        at[0] += i * m.step[0][d], at[1] += i * m.step[1][d];
+    }
+}
+
+static const char *row_map_of(const hap_op_call *c, row_map *m)
+{
+    const hap_tensor *y = c->out[0];
+    CUDA_TRY(cuda_want(c->in[1], HAP_I64, "the index"));
+    if (!cuda_is_float(c->in[0]->type) || !cuda_is_float(y->type))
+        return cuda_fail("not supported: gather of type %s", hap_dtype_name(c->in[0]->type));
+    *m = {y->rank - 1, {}, {}};
+    for (int d = 0; d < m->n; d++)
+        m->size[d] = y->local[d];
+    for (int i = 0; i < 2; i++) {
+        const hap_tensor *t = c->in[i];
+        int64_t step = 1;
+        if (t->rank > y->rank) return cuda_fail("gather: shapes do not fit");
+        for (int d = y->rank - 2, e = t->rank - 2; e >= 0; d--, e--) {
+            if (t->local[e] != 1 && t->local[e] != y->local[d])
+                return cuda_fail("gather: shapes do not fit");
+            m->step[i][d] = t->local[e] == 1 ? 0 : step;
+            step *= t->local[e];
+        }
+    }
+    return NULL;
+}
+
+__global__ void entries(int64_t elements, int64_t k, int64_t n, view y, view a, const int64_t *id,
+                        row_map m, place p)
+{
+    int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < elements; i += step) {
+        int64_t at[2];
+        rows_at(m, i / k, at);
+        int64_t l = row_of(id[at[1] * k + i % k], p.v, p.trap, p.op, p.line);
+        store(y, i, l >= 0 ? load(a, at[0] * n + l) : 0.0f);
+    }
+}
+
+CUDA_ROW(gather)
+{
+    hap_tensor *y = c->out[0], *a = c->in[0], *ids = c->in[1];
+    row_map m;
+    CUDA_TRY(row_map_of(c, &m));
+    int64_t k = y->local[y->rank - 1];
+    if (ids->local[ids->rank - 1] != k) return cuda_fail("gather: shapes do not fit");
+    if (y->elements == 0) return NULL;
+    entries<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+        y->elements, k, a->local[a->rank - 1], view_of(y), view_of(a), (const int64_t *)ids->data,
+        m, place_of(x, c, a, a->rank - 1));
+    return launched();
+}
+
+// A warp a row of y adds 32 entries at a time: of those with one index the first lane adds all, in
+// their order, so the sum is the CPU's bit for bit.
+__global__ void entries_bwd(int64_t rows, int64_t k, int64_t n, float *y, view dy,
+                            const int64_t *id, row_map m, place p)
+{
+    const unsigned all = 0xFFFFFFFFu;
+    int lane = threadIdx.x;
+    int64_t step = (int64_t)gridDim.x * blockDim.y;
+    for (int64_t r = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; r < rows; r += step) {
+        float *to = y + r * n;
+        int64_t at[2];
+        rows_at(m, r, at);
+        for (int64_t i = lane; i < n; i += 32)
+            to[i] = 0.0f;
+        __syncwarp();
+        for (int64_t j = lane; j - lane < k; j += 32) {
+            bool here = j < k;
+            int64_t l = here ? row_of(id[at[1] * k + j], p.v, p.trap, p.op, p.line) : -1;
+            float v = here ? load(dy, at[0] * k + j) : 0.0f;
+            unsigned same = __match_any_sync(all, (long long)l), left = l < 0 ? 0 : same;
+            bool first = left && lane == __ffs((int)same) - 1;
+            float sum = first ? to[l] : 0.0f;
+            while (__any_sync(all, left != 0)) {
+                float w = __shfl_sync(all, v, left ? __ffs((int)left) - 1 : lane);
+                if (left) sum = __fadd_rn(sum, w), left &= left - 1;
+            }
+            if (first) to[l] = sum;
+            __syncwarp();
+        }
+    }
+}
+
+CUDA_ROW(gather_bwd)
+{
+    hap_tensor *y = c->out[0], *dy = c->in[0], *ids = c->in[1];
+    row_map m;
+    CUDA_TRY(row_map_of(c, &m));
+    CUDA_TRY(cuda_want(y, HAP_F32, "the output"));
+    int64_t k = dy->local[dy->rank - 1], n = y->local[y->rank - 1];
+    if (ids->local[ids->rank - 1] != k) return cuda_fail("gather_bwd: shapes do not fit");
+    if (y->elements == 0) return NULL;
+    dim3 block(32, 8);
+    int64_t rows = cuda_entries(y, 0, y->rank - 1);
+    entries_bwd<<<blocks_for(rows, 8), block, 0, x->stream>>>(
+        rows, k, n, (float *)y->data, view_of(dy), (const int64_t *)ids->data, m,
+        place_of(x, c, y, y->rank - 1));
+    return launched();
 }

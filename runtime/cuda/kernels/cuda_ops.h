@@ -59,6 +59,8 @@ CUDA_ROW(sdpa);
 CUDA_ROW(sdpa_bwd);
 CUDA_ROW(embedding);
 CUDA_ROW(embedding_bwd);
+CUDA_ROW(gather);
+CUDA_ROW(gather_bwd);
 CUDA_ROW(target_logit);
 CUDA_ROW(binary);
 CUDA_ROW(compare);
