@@ -145,7 +145,8 @@ static void put_load(writer *w, int part, int indent)
     static const char *const load[] = {[SYN_FULL] = "auto t%d = load(w, p%d, i)",
                                        [SYN_ROW] = "float t%d = load_one(p%d, ",
                                        [SYN_COLUMN] = "auto t%d = load_column(w, p%d, j)",
-                                       [SYN_ONE] = "float t%d = load_one(p%d, 0)"};
+                                       [SYN_ONE] = "float t%d = load_one(p%d, 0)",
+                                       [SYN_TAIL] = "auto t%d = load_tail(w, p%d, i, g.count[%d])"};
     hb_printf(w->out, "%*s", indent, "");
     for (const char *c = load[w->s.part[part].shape]; *c; c++)
         if (*c == '%') {

@@ -72,6 +72,11 @@ def train(m):
     m.check("train", ["tests/cuda/train_cuda.sh", *m.o.parts], 600)
 
 
+def trainer(m):
+    """hapc run as a trainer on one GPU: evaluation, metrics, checkpoints, Ctrl-C, the plan's backend"""
+    m.check("trainer", ["tests/cuda/trainer_cuda.sh"], 200)
+
+
 def coll(m):
     """every collective on 1, 2 and 4 ranks, and overlapped pairs"""
     for n in (1, 2, 4):
@@ -137,7 +142,7 @@ def puts(m):
 def short(m):
     """tiny models in bf16 with cuDNN's attention below its tile, with and without memcheck"""
     for model in ("gpt2-tiny", "bert-tiny"):
-        rows = models.inputs(models.ids(m, model))
+        rows = models.inputs(m, model)
         folder = plan(m, f"short.{model}", models.graph_of(m, model), models.cluster(m, 1),
                       "--precision", "bf16", "-q")
         if not folder:
@@ -162,7 +167,7 @@ def write_losses(m, name, run):
 
 def bits(m):
     """GPT-2 on one GPU with fixed algorithms: whether each way to run a step gives the same losses"""
-    rows = models.inputs(models.ids(m, "gpt2"))
+    rows = models.inputs(m, "gpt2")
     folder = plan(m, "bits", models.graph_of(m, "gpt2"), models.cluster(m, 1), "--batch", "32",
                   "--precision", "bf16")
     if not folder:
@@ -216,4 +221,4 @@ def groups(m):
                                        ("dropout", "tests/graphs/gpt2-dropout.json", "bf16")]:
         folder = plan(m, name, graph, host, "--precision", precision, "-q")
         if folder:
-            same_groups(m, name, folder, *models.inputs(tiny))
+            same_groups(m, name, folder, *models.token_rows(tiny))

@@ -7,15 +7,22 @@ import statistics
 
 import numpy as np
 
-# rows a device, tokens, ids from … to, graph (of the pack, if it has no folder)
+def causal(tokens, low, high):
+    return {"input_ids": ((tokens,), low, high), "labels": "input_ids"}
+
+
+# rows a device, inputs, graph (of the pack, if it has no folder). An input is the shape of a row and the
+# numbers from … to; floats, if they are None; or what another input is.
 MODELS = {
-    "gpt2": (32, 1024, 0, 50257, "gpt2.json"),
-    "long": (1, 32768, 0, 50257, "long.json"),
-    "llama": (8, 2048, 0, 128256, "llama.json"),
-    "qwen": (16, 1024, 0, 151936, "qwen.json"),
-    "bert": (64, 128, 1, 30522, "examples/bert/graph.json"),
-    "gpt2-tiny": (8, 32, 1, 190, "examples/gpt2-tiny/graph.json"),
-    "bert-tiny": (8, 32, 1, 190, "examples/bert-tiny/graph.json"),
+    "gpt2": (32, causal(1024, 0, 50257), "gpt2.json"),
+    "long": (1, causal(32768, 0, 50257), "long.json"),
+    "llama": (8, causal(2048, 0, 128256), "llama.json"),
+    "qwen": (16, causal(1024, 0, 151936), "qwen.json"),
+    "vit": (64, {"pixel_values": ((3, 224, 224), None, None), "labels": ((), 0, 1000)}, "vit.json"),
+    "t5": (32, {"input_ids": ((512,), 1, 32128), "labels": ((128,), 1, 32128)}, "t5.json"),
+    "bert": (64, causal(128, 1, 30522), "examples/bert/graph.json"),
+    "gpt2-tiny": (8, causal(32, 1, 190), "examples/gpt2-tiny/graph.json"),
+    "bert-tiny": (8, causal(32, 1, 190), "examples/bert-tiny/graph.json"),
 }
 
 
@@ -23,25 +30,33 @@ def rows_of(model):
     return MODELS[model][0]
 
 
-def tokens_of(model):
-    return MODELS[model][1]
+def size_of(model, n=1):
+    """Of a step on n devices: "32 x 1024 tokens"."""
+    shapes = [x[0] for x in MODELS[model][1].values() if not isinstance(x, str)]
+    each = " and ".join("x".join(map(str, s)) for s in shapes if s)
+    return f"{rows_of(model) * n} x {each} {'pixels' if len(shapes[0]) > 1 else 'tokens'}"
 
 
 def graph_of(m, model):
-    graph = MODELS[model][4]
+    graph = MODELS[model][2]
     return graph if "/" in graph else os.path.join(m.pack, graph)
 
 
-def ids(m, model, n_rows=None):
-    """The file of a model's rows: for four steps of a device, or so many."""
-    rows, tokens, low, high, _ = MODELS[model]
-    path = m.path(f"{model}.npy")
-    rng = np.random.default_rng(0)
-    np.save(path, rng.integers(low, high, (n_rows or 4 * rows, tokens), dtype=np.int64))
-    return path
+def inputs(m, model, n_rows=None, what="--input"):
+    """Options for files of a model's rows: for four steps of a device, or so many."""
+    options, rng = [], np.random.default_rng(0)
+    for name, x in MODELS[model][1].items():
+        path = m.path(f"{model}.{x if isinstance(x, str) else name}.npy")
+        if not isinstance(x, str):
+            shape = (n_rows or 4 * rows_of(model), *x[0])
+            floats = x[1] is None
+            np.save(path, rng.standard_normal(shape, np.float32) if floats else rng.integers(x[1], x[2], shape))
+        options += [what, f"{name}={path}"]
+    return options
 
 
-def inputs(path):
+def token_rows(path):
+    """Of a causal language model, whose labels are its tokens."""
     return ["--input", f"input_ids={path}", "--input", f"labels={path}"]
 
 

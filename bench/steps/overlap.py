@@ -88,7 +88,7 @@ def uneven(m):
 def rows_for(m, model, rows, tokens):
     path = m.path(f"{model}.npy")
     np.save(path, np.random.default_rng(0).integers(0, 50257, (rows, tokens), dtype=np.int64))
-    return models.inputs(path)
+    return models.token_rows(path)
 
 
 XL_PINS = ["--pin", "transformer.h.*.mlp.c_fc=S(2)", "--pin", "transformer.h.*.add*=S(0)"]

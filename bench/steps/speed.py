@@ -6,7 +6,7 @@ import shutil
 import time
 
 from steps import models
-from steps.models import go, plan, rows_of, tokens_of
+from steps.models import go, plan, rows_of, size_of
 
 WAYS = ["graph=on,fuse=on", "graph=on,fuse=off", "graph=off,fuse=off"]
 
@@ -25,7 +25,7 @@ def trace(m, model, folder, name, cuda=""):
     """Milliseconds by op of a step, each call waited for."""
     events = m.path("trace.json")
     go(m, f"{name}.traced", folder, "--steps", "3", "--trace", events, "--seed", "1",
-       *models.inputs(m.path(f"{model}.npy")), cuda=cuda, limit=120)
+       *models.inputs(m, model), cuda=cuda, limit=120)
     done = m.run(f"{name}.ops", ["python3", "bench/steps/trace_ops.py", events, m.path(f"{name}.tsv")], 60)
     print("\n".join("    " + x for x in done.tail(26)), flush=True)
     if os.path.exists(events):
@@ -35,7 +35,7 @@ def trace(m, model, folder, name, cuda=""):
 def speed(m):
     """steps of the models in bf16, on one GPU and on all, and the time by op on one"""
     for model in m.models:
-        rows, folder = models.inputs(models.ids(m, model)), None
+        rows, folder = models.inputs(m, model), None
         for n in counts(m):
             name = f"{model}.{n}"
             folder = plan(m, name, models.graph_of(m, model), models.cluster(m, n), "--batch",
@@ -46,12 +46,21 @@ def speed(m):
             for way in m.o.ways or WAYS[:1]:
                 run = go(m, f"run.{name}.{way}", folder, "--steps", str(m.o.steps), "--seed", "1", *rows,
                          cuda=way)
-                line(m, f"hapc {model}, {n} GPU, {rows_of(model) * n} x {tokens_of(model)} tokens, {way}: "
+                line(m, f"hapc {model}, {n} GPU, {size_of(model, n)}, {way}: "
                         f"{run.median()} ms/step, losses {run.some_losses()}")
                 print("\n".join("    " + x for x in run.said("workspace|segments|device 0|rehearsed|attention", 8)))
         first = m.path(f"plan.{model}.1")
         if os.path.isdir(first):
             trace(m, model, first, f"trace.{model}")
+
+
+def torch_warm(m):
+    """compiles what `torch` runs, all models at once, so that it starts from inductor's cache"""
+    command = ["python3", "bench/torch/torch_step.py"]
+    started = [m.start(f"warm.{model}", [*command, model, str(rows_of(model)), "any", "2"], plain=True)
+               for model in m.models]
+    for p in started:
+        m.wait(p, 200)
 
 
 def torch(m):
@@ -105,8 +114,8 @@ def losses(m):
         if not folder:
             return
         if precision == "fp32":
-            go(m, "start", folder, "--steps", "0", "--seed", "1", "--save", start, *models.inputs(rows))
-        go(m, f"hapc.{precision}", folder, "--steps", "50", "--init", start, *models.inputs(rows),
+            go(m, "start", folder, "--steps", "0", "--seed", "1", "--save", start, *models.token_rows(rows))
+        go(m, f"hapc.{precision}", folder, "--steps", "50", "--init", start, *models.token_rows(rows),
            cuda="tune=off")
     done = m.run("losses", ["python3", "bench/torch/torch_losses.py", m.work], 150, plain=True)
     print("\n".join(done.tail(60 if m.o.verbose else 5)))
@@ -148,13 +157,13 @@ def predicted(m):
             shutil.copy(os.path.join(os.path.dirname(cluster), curves), m.work)
     for n in reversed(counts(m)):
         for model in m.models:
-            rows = models.ids(m, model)
+            rows = [f"--run={x}" for x in models.inputs(m, model)]
             strategies = "auto" if n == 1 else "auto,dp-even,dp-prop,zero,tp"
             done = m.run(f"predicted.{model}.{n}",
                          ["python3", "bench/planner/predicted.py", m.hapc, models.graph_of(m, model),
                           single if n == 1 else cluster, "--strategies", strategies, "--backend", m.backend,
                           f"--plan=--batch={rows_of(model) * n}", "--plan=--precision=bf16", "--timeout", "60",
-                          f"--run=--input=input_ids={rows}", f"--run=--input=labels={rows}"], 300)
+                          *rows], 300)
             for x in done.text().splitlines():
                 line(m, x)
 
@@ -162,7 +171,7 @@ def predicted(m):
 def groups_speed(m):
     """the models with fused groups of kernels.cu off, on and all, in turns"""
     for model in m.models:
-        rows = models.inputs(models.ids(m, model))
+        rows = models.inputs(m, model)
         folder = plan(m, f"groups.{model}", models.graph_of(m, model), models.cluster(m, 1), "--batch",
                       str(rows_of(model)), "--precision", "bf16")
         for on in ("off", "on", "all") * 2 if folder else ():

@@ -26,7 +26,7 @@ def unequal(m):
         print("unequal: wants 4 GPUs")
         return
     for model in m.models:
-        rows = models.inputs(models.ids(m, model))
+        rows = models.inputs(m, model)
         for link in m.o.links:
             first = None
             for what in m.o.plans or PLANS:

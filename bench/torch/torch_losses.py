@@ -10,38 +10,18 @@ from its own f32 losses.
 import contextlib
 import json
 import os
-import struct
 import sys
 
 import numpy as np
 import torch
-import transformers
+from gpt2_start import gpt2_from
 
 out, rows, steps, warmup = sys.argv[1], 8, 50, 20
 torch.backends.cuda.matmul.allow_tf32 = False
 
 
-def tensors(path):
-    with open(path, "rb") as f:
-        (n,) = struct.unpack("<Q", f.read(8))
-        head, data = json.loads(f.read(n)), f.read()
-    for name, t in head.items():
-        if name != "__metadata__" and t["dtype"] == "F32":
-            lo, hi = t["data_offsets"]
-            yield name, torch.from_numpy(np.frombuffer(data[lo:hi], np.float32).copy().reshape(t["shape"]))
-
-
 def run(autocast):
-    config = transformers.GPT2Config(attn_pdrop=0, embd_pdrop=0, resid_pdrop=0, use_cache=False)
-    model = transformers.GPT2LMHeadModel(config)
-    own = dict(model.named_parameters())
-    found = {name: t for name, t in tensors(out + "/start.safetensors") if name in own}
-    missing = set(own) - set(found)
-    assert not missing, f"not in start.safetensors: {sorted(missing)[:3]}"
-    with torch.no_grad():
-        for name, t in found.items():
-            own[name].copy_(t)
-    model.cuda().train()
+    model = gpt2_from(out + "/start.safetensors")
     plain = [p for n, p in model.named_parameters() if n.endswith(".bias") or ".ln_" in n]
     taken = {id(p) for p in plain}
     decayed = [p for p in model.parameters() if id(p) not in taken]

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compiled PyTorch steps of a model of bench_models.py: bf16 autocast, fused AdamW, no dropout, DDP if started
-by torchrun on several GPUs. Prints the median of 25 steps and the first losses. A third word names the
-kernels that F.scaled_dot_product_attention may take: flash or cudnn; without, PyTorch chooses.
+by torchrun on several GPUs. Prints the median of the steps and the first losses. A third word names the
+kernels that F.scaled_dot_product_attention may take: flash or cudnn; any: PyTorch chooses. A fourth is the
+number of steps, 25 if it is left out.
 
-    python3 bench/torch/torch_step.py NAME ROWS [flash|cudnn]
+    python3 bench/torch/torch_step.py NAME ROWS [flash|cudnn|any [STEPS]]
 """
 
 import os
@@ -13,10 +14,11 @@ import time
 
 import torch
 import torch.distributed as dist
-from bench_models import MODELS
+from bench_models import MODELS, batch
 
 name, rows = sys.argv[1], int(sys.argv[2])
 kernels = sys.argv[3] if len(sys.argv) > 3 else "any"
+steps = int(sys.argv[4]) if len(sys.argv) > 4 else 25
 for one in ("flash", "cudnn", "mem_efficient", "math") if kernels != "any" else ():
     getattr(torch.backends.cuda, f"enable_{one}_sdp")(one == kernels)
 rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
@@ -25,19 +27,18 @@ if world > 1:
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
 torch.manual_seed(0)
 torch.set_float32_matmul_precision("high")
-model, tokens = MODELS[name]()
-words = next(model.parameters()).shape[0]  # of the embedding
+model, inputs = MODELS[name]()
 model = model.cuda().train()
 run = torch.nn.parallel.DistributedDataParallel(
     model, device_ids=[rank], gradient_as_bucket_view=True) if world > 1 else model
 run = torch.compile(run)
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-ids = torch.randint(1, words, (rows // world, tokens), device="cuda")
+inputs = batch(inputs, rows // world, "cuda")
 
 
 def step():
     with torch.autocast("cuda", torch.bfloat16):
-        loss = run(input_ids=ids, labels=ids)
+        loss = run(**inputs)
         loss = loss if name == "long" else loss.loss
     loss.backward()
     optimizer.step()
@@ -47,7 +48,7 @@ def step():
 
 losses = [step().item() for _ in range(8)]
 times = []
-for _ in range(25):
+for _ in range(steps):
     if world > 1:
         dist.barrier()
     torch.cuda.synchronize()
@@ -65,7 +66,7 @@ if rank == 0 and kernels != "any":  # which they were, and their time
             print(f"    {x.self_device_time_total / 1e3:9.2f} ms {x.count:4} calls {x.key[:110]}", flush=True)
 if rank == 0:
     peak = torch.cuda.max_memory_allocated() / 2**30
-    print(f"PyTorch {torch.__version__} compiled, {name}, attention {kernels}, {world} GPU, {rows} x {tokens} tokens: "
-          f"{times[12] * 1e3:.2f} ms/step, {peak:.1f} GiB, losses {losses[0]:.4f} {losses[-1]:.4f}", flush=True)
+    print(f"PyTorch {torch.__version__} compiled, {name}, attention {kernels}, {world} GPU, {rows} rows: "
+          f"{times[steps // 2] * 1e3:.2f} ms/step, {peak:.1f} GiB, losses {losses[0]:.4f} {losses[-1]:.4f}", flush=True)
 if world > 1:
     dist.destroy_process_group()

@@ -17,6 +17,7 @@ typedef struct hap_fusion_args {
     long long rows, cols; // of this rank's part of the domain
     double n;             // columns of all ranks
     void *tensor[HAP_FUSION_TENSORS];
+    long long count[HAP_FUSION_TENSORS]; // their elements
     struct {
         double f;
         long long i;

@@ -3,6 +3,7 @@
 // A kernel does the ops of a fusion on this rank's part of its domain: rows of `cols` entries.
 //     FULL    load(w, p, i)        entries i .. i + V of the domain; V = 8 (16-byte accesses) or 1
 //     ROW     load_one(p, row)     COLUMN  load_column(w, p, j)     ONE  load_one(p, 0)
+//     TAIL    load_tail(w, p, i, count)    of the `count` elements of the domain's last dims
 // Values are f32 in registers, as<bf16>(t) is the value that memory of that type would hold; every
 // op's result is rounded to f32 as if it had been stored (formulas.cuh). EACH ops are
 // functions op::NAME; ROWS ops are types op::NAME: made from the row and its statistics, called
@@ -203,6 +204,23 @@ template <int V, class T> __device__ inline vec<V> load_column(width<V> w, const
     } else {
         for (int k = 0; k < V; k++)
             y.x[k] = to_f32(p[j + k]);
+    }
+    return y;
+}
+
+// Element i of what repeats every `count` elements.
+template <int V, class T> __device__ inline vec<V> load_tail(width<V> w, const T *p, i64 i, i64 count)
+{
+    vec<V> y;
+    bool small = i <= 0x7FFFFFFF && count <= 0x7FFFFFFF;
+    i64 at = small ? (i64)((unsigned)i % (unsigned)count) : i % count;
+    if (V == 1 || count % 8 == 0) {
+        y = load(w, p, at);
+    } else {
+        for (int k = 0; k < V; k++) {
+            y.x[k] = to_f32(p[at]);
+            at = at + 1 == count ? 0 : at + 1;
+        }
     }
     return y;
 }

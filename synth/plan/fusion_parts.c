@@ -57,6 +57,19 @@ static bool is_column(const syn_program *p, int domain, int t)
     return cut_alike(p, domain, v->rank - 1, t, w->rank - 1);
 }
 
+// The domain's last dims, two or more; it has no others, or they have one entry.
+static bool is_tail(const syn_program *p, int domain, int t)
+{
+    const ir_tensor *v = value_of(p, domain), *w = value_of(p, t);
+    int off = v->rank - w->rank, d = 0;
+    if (off < 0) return false;
+    while (d < w->rank && w->dim[d] == 1)
+        d++;
+    for (int k = d; k < w->rank; k++)
+        if (w->dim[k] != v->dim[off + k] || !cut_alike(p, domain, off + k, t, k)) return false;
+    return w->rank - d >= 2;
+}
+
 static bool place(syn_parts *s, int buffer, syn_shape shape, int made)
 {
     for (int i = 0; i < s->n; i++)
@@ -96,6 +109,7 @@ static bool each_fits(const syn_program *p, syn_parts *s, const syn_instr *in, i
                           : row                        ? SYN_ROW
                           : is_full(p, s->domain, t)   ? SYN_FULL
                           : is_column(p, s->domain, t) ? SYN_COLUMN
+                          : is_tail(p, s->domain, t)   ? SYN_TAIL
                                                        : SYN_ROW;
         if (shape == SYN_ROW && (row ? value_of(p, t)->rank != value_of(p, out)->rank ||
                                            !alike(p, out, t, value_of(p, t)->rank)
@@ -168,7 +182,7 @@ void syn_fusion_parts(const syn_program *p, const syn_fusion *g, syn_parts *out)
 
 hb_str syn_fusion_text(hb_arena *a, const syn_program *p, const syn_fusion *g)
 {
-    static const char *const shapes[] = {"full", "row", "column", "one"};
+    static const char *const shapes[] = {"full", "row", "column", "one", "tail"};
     hb_buf b = {.arena = a};
     syn_parts s;
     int seen = 0;

@@ -16,7 +16,8 @@ typedef enum {
     SYN_FULL,   // as the domain
     SYN_ROW,    // one entry a row
     SYN_COLUMN, // one entry a column
-    SYN_ONE
+    SYN_ONE,
+    SYN_TAIL // as the domain's last dims: it repeats along those before
 } syn_shape;
 
 // The tensors of a fusion, by first appearance: of each member its operands, then its outputs.

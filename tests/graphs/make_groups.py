@@ -22,7 +22,7 @@ def op(name, kind, *operands, **attrs):
 
 
 a = op("a", "mul", "x", "w")
-c = op("c", "add", a, "b")
+c = op("c", "add", op("a2", "add", a, "last"), "b")
 g = op("g", "gelu", c, tanh=True)
 h = op("h", "gelu", c)
 s = op("s", "silu", op("nc", "neg", c))
@@ -34,7 +34,7 @@ l = op("l", "log", op("e1", "add_scalar", e, c=1.0))
 q = op("q", "sqrt", op("l2", "add_scalar", op("lp", "pow_scalar", l, c=2.0), c=0.5))
 r = op("r", "relu", op("qs", "sub", op("qr", "mul", q, op("rs", "rsqrt", q)), a))
 d = op("d", "dropout", r, p=0.2)
-n = op("n", "layer_norm", op("res", "add", d, "x"), "w2", "b2", eps=1e-5)
+n = op("n", "layer_norm", op("res2", "mul", op("res", "add", d, "x"), "last1"), "w2", "b2", eps=1e-5)
 sm = op("sm", "softmax", n)
 ls = op("ls", "log_softmax", n)
 o = op("o", "div", op("sl", "mul", sm, ls), op("e2", "add_scalar", e, c=2.0))
@@ -44,14 +44,15 @@ for name, row in ops.table().items():  # every op that ops.def has a value for, 
 op("loss", "scale", op("total", "sum", o, dims=[0, 1, 2]), c=1.0 / (batch * tokens))
 
 
-def param(value):
-    return {"kind": "param", "dtype": "f32", "shape": [cols], "init": value}
+def param(value, *lead):
+    return {"kind": "param", "dtype": "f32", "shape": [*lead, cols], "init": value}
 
 
 json.dump({
     "format": "hap.graph", "version": 1, "producer": "make_groups.py",
     "tensors": {"x": {"kind": "input", "dtype": "f32", "shape": ["B", tokens, cols], "batch": 0},
-                "w": param({"normal": 0.5}), "b": param({"normal": 0.5}), "w2": param({"const": 1}), "b2": param({"const": 0})},
+                "w": param({"normal": 0.5}), "b": param({"normal": 0.5}), "last": param({"normal": 0.5}, tokens),
+                "last1": param({"uniform": [0.5, 1.5]}, 1, tokens), "w2": param({"const": 1}), "b2": param({"const": 0})},
     "batch": {"B": batch}, "nodes": nodes, "loss": "loss",
     "optimizer": {"name": "adamw", "lr": 0.01, "betas": [0.9, 0.95], "eps": 1e-8}}, open(graph, "w"))
 rng = random.Random(cols)

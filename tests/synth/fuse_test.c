@@ -82,7 +82,8 @@ static void look_at_groups(const syn_program *p)
                 int64_t e = syn_local_elements(p->mesh, p->g, p->f, t->value, &t->state, r);
                 if (s.part[i].shape == SYN_FULL) ck_assert_int_eq(e, n);
                 if (s.part[i].shape == SYN_ONE) ck_assert_int_eq(e, 1);
-                if (s.part[i].shape == SYN_ROW || s.part[i].shape == SYN_COLUMN)
+                if (s.part[i].shape == SYN_ROW || s.part[i].shape == SYN_COLUMN ||
+                    s.part[i].shape == SYN_TAIL)
                     ck_assert(e == n || (e > 0 && n % e == 0) || n == 0);
             }
         }

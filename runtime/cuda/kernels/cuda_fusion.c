@@ -112,6 +112,18 @@ static bool is_kept(const matching *m, const hap_tensor *t)
     return false;
 }
 
+// The last dims of d; what dims stand before have one entry.
+static bool is_tail(const hap_tensor *d, const hap_tensor *t)
+{
+    int off = d->rank - t->rank, k = 0;
+    if (off < 0 || t->elements == 0) return false;
+    while (k < t->rank && t->local[k] == 1)
+        k++;
+    for (; k < t->rank; k++)
+        if (t->local[k] != d->local[off + k]) return false;
+    return true;
+}
+
 static bool fits(matching *m, const hap_tensor *t, hap_tensor *full)
 {
     if (word(m, ":full")) {
@@ -122,6 +134,7 @@ static bool fits(matching *m, const hap_tensor *t, hap_tensor *full)
     const hap_tensor *d = m->domain;
     if (word(m, ":row")) return d && t->elements == cuda_entries(d, 0, d->rank - 1);
     if (word(m, ":column")) return d && t->elements == d->local[d->rank - 1];
+    if (word(m, ":tail")) return d && is_tail(d, t);
     return word(m, ":one") && t->elements == 1;
 }
 
@@ -147,6 +160,7 @@ static bool tensor(matching *m, hap_tensor *t, bool made)
     g->tensor[k].written = kept;
     g->tensor[k].cast_of = -1;
     g->args.tensor[k] = !made || kept ? t->data : NULL;
+    g->args.count[k] = t->elements;
     g->n_tensors++;
     return true;
 }
