@@ -1,6 +1,6 @@
-// Rows of a table, or entries of a row, that are looked up by an i64 index. The dim that is indexed
-// may be cut: an index outside this rank's part reads as zero, so results are partial sums; an index
-// outside the whole dim is an error.
+// Rows of a table, or entries of a row, that are looked up by an i64 index. The dim that is
+// indexed may be cut: an index outside this rank's part reads as zero, so results are partial sums;
+// an index outside the whole dim is an error.
 
 #include "cpu/ops_kernels.h"
 
