@@ -33,6 +33,8 @@ int cmd_devices(int argc, char **argv);
 
 // "hapc: error: …"; returns the code.
 int cli_error(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+// Prints a verdict; on a terminal its labels, at the start of lines, are bold.
+void cli_print_labelled(hb_str text);
 
 // Where the values of a command's options go. Options are "--name value" or "--name=value"; flags
 // have no value. Which there are stands in cli/commands.def.

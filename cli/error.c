@@ -1,15 +1,48 @@
+// Messages of hapc itself, and what a terminal shows in colour. $NO_COLOR and TERM=dumb turn that
+// off.
+
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+
+static bool in_colour(int fd)
+{
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fd) && !(none && *none) && term && strcmp(term, "dumb") != 0;
+}
 
 int cli_error(int code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
     fflush(stdout);
-    fputs("hapc: error: ", stderr);
+    fputs(in_colour(STDERR_FILENO) ? "hapc: \033[1;31merror:\033[0m " : "hapc: error: ", stderr);
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
     va_end(ap);
     return code;
+}
+
+// Characters of the label that a line of n begins with: a word, then two spaces or more.
+static size_t label_of(const char *line, size_t n)
+{
+    size_t word = 0;
+    while (word < n && line[word] != ' ')
+        word++;
+    return word > 0 && word + 1 < n && line[word + 1] == ' ' ? word : 0;
+}
+
+void cli_print_labelled(hb_str text)
+{
+    bool colour = in_colour(STDOUT_FILENO);
+    for (size_t i = 0, n; i < text.n; i += n) {
+        const char *end = memchr(text.p + i, '\n', text.n - i);
+        n = end ? (size_t)(end + 1 - text.p) - i : text.n - i;
+        size_t label = colour ? label_of(text.p + i, n) : 0;
+        if (label > 0) printf("\033[1m%.*s\033[0m", (int)label, text.p + i);
+        fwrite(text.p + i + label, 1, n - label, stdout);
+    }
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -236,6 +237,31 @@ static bool load(hb_arena *a, request *q, bool choose, ir_options *whole, cli_in
     return cli_pins(a, in, pins, n, &q->syn.pins);
 }
 
+// What a terminal shows while the search takes more than a second.
+typedef struct progress {
+    struct timespec start;
+    double shown; // seconds after the start; 0: nothing yet
+    int plans;
+} progress;
+
+static double seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
+}
+
+static void show_progress(void *ctx)
+{
+    progress *x = ctx;
+    double now = seconds_since(&x->start);
+    x->plans++;
+    if (now < 1 || now < x->shown + 0.2) return;
+    x->shown = now;
+    fprintf(stderr, "\r  %.0f s, %d plans compared", now, x->plans);
+    fflush(stderr);
+}
+
 // Plans; Ctrl-C ends the search, not the process.
 static syn_result plan(hb_arena *a, const request *q, const cli_inputs *in, bool choose)
 {
@@ -243,10 +269,18 @@ static syn_result plan(hb_arena *a, const request *q, const cli_inputs *in, bool
         fprintf(stderr, "planning %d nodes on %d ranks (Ctrl-C keeps the best plan so far)\n",
                 in->g->nodes.n, in->cluster->n_ranks);
     struct sigaction act = {.sa_handler = on_interrupt}, before;
+    syn_options o = q->syn;
+    progress x = {.plans = 0};
+    clock_gettime(CLOCK_MONOTONIC, &x.start);
+    if (!q->quiet && !q->verbose && isatty(STDERR_FILENO)) {
+        o.progress = show_progress;
+        o.progress_ctx = &x;
+    }
     sigaction(SIGINT, &act, &before);
-    syn_result res = choose ? syn_plan(a, in->g, &in->model, &q->syn)
-                            : syn_synthesize(a, in->g, in->f, &in->model, &q->syn);
+    syn_result res = choose ? syn_plan(a, in->g, &in->model, &o)
+                            : syn_synthesize(a, in->g, in->f, &in->model, &o);
     sigaction(SIGINT, &before, NULL);
+    if (x.shown > 0) fprintf(stderr, "\r%*s\r", 40, "");
     return res;
 }
 
@@ -398,7 +432,7 @@ static int write_out(hb_arena *a, const request *q, emit_plan *e)
         else
             emit_verdict_text(&report, e, q->out);
         emit_asked_text(&report, e);
-        fputs(report.p, stdout);
+        cli_print_labelled(hb_done(&report));
         if (!q->full && !q->out) puts("\nAll of it: --full; a page and a program: -o DIR");
     }
     if (q->verbose) fprintf(stderr, "planned in %.2f s; proved\n", e->res->plan_sec);

@@ -33,7 +33,7 @@ static bool print_verdict(hb_arena *a, const char *dir)
         return false;
     }
     const char *end = strstr(text.p, "\n---\n");
-    fwrite(text.p, 1, end ? (size_t)(end + 1 - text.p) : text.n, stdout);
+    cli_print_labelled((hb_str){text.p, end ? (size_t)(end + 1 - text.p) : text.n});
     return true;
 }
 

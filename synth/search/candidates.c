@@ -204,6 +204,7 @@ static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
     bool wanted = !c.fits && (!p->best.program || c.sec < p->best.sec);
     if (p->careful || wanted) pool_try_place(p, &c);
     if (p->careful && !c.placed) c.fits = false;
+    if (p->opt->progress) p->opt->progress(p->opt->progress_ctx);
     if (p->opt->log)
         fprintf(p->opt->log, "%.3f s: %s on %s: %.6g ms, %.0f %% of the fullest memory\n",
                 pool_now() - p->begin, syn_strategy_name(space->strategy),

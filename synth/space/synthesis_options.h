@@ -46,7 +46,12 @@ typedef struct syn_options {
     double beat_sec; // of a plan at hand, 0: none. Starts far behind it are left
     const char *dump_after; // letters of passes behind which plans are printed (passes.h); NULL
     FILE *log;              // NULL, or where every plan that is simulated gets a line
-    void (*simulated)(void *ctx, const syn_program *p, double sec); // NULL, or told of each of them
+    void (*progress)(
+        void *ctx); // NULL, or called for each of them, to show that the search goes on
+    void *progress_ctx;
+    // NULL, or told of those that variants may be made of; then plans are looked for over memory
+    // prices as well (syn_plan).
+    void (*simulated)(void *ctx, const syn_program *p, double sec);
     void *simulated_ctx;
     // NULL, or told of plans that were dropped: they did not pass the certificate, in the checker's
     // words. A bug of the planner or of the checker.

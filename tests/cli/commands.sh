@@ -65,6 +65,18 @@ code 1 "^hint: examples/mlp/graph.json" examples/mlp $c
 code 1 "did you mean 'laptop'" $g latpop
 code 0 '^Decided' $g laptop3
 
+# --- on a terminal: labels are bold and errors red, unless NO_COLOR says no ---
+if command -v script >/dev/null; then
+    on_terminal() { TERM=xterm script -qec "$*" /dev/null </dev/null >"$work/out" 2>"$work/err"; }
+    on_terminal "$hapc $g $c"
+    grep -q $'^\033\[1mDecided\033\[0m  One training step' "$work/out" || wrong "no bold label"
+    on_terminal "$hapc $g nothing"
+    grep -q $'hapc: \033\[1;31merror:\033\[0m' "$work/out" || wrong "no red error"
+    on_terminal "NO_COLOR=1 $hapc $g $c"
+    grep -q $'\033' "$work/out" && wrong "colours in spite of NO_COLOR"
+    grep -q '^Decided  One training step' "$work/out" || wrong "nothing without colours"
+fi
+
 # --- --check-only: both files are read, nothing is planned ---
 code 0 'laptop3.yaml: good. 3 devices on 1 machine' $g $c --check-only
 grep -q 'graph.json: good. Batch 64, [0-9]* parameters in [0-9]* tensors, [0-9]* ops a step' "$work/out" || wrong "the graph"
