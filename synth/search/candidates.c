@@ -323,6 +323,60 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
     return c;
 }
 
+// What a search chose: the next one that asks the same need not be solved.
+struct solved {
+    uint64_t key;
+    syn_choice choice;
+    double lower;
+};
+
+// All that decides the space of a search on the present mesh.
+static uint64_t key_of(const pool *p, const search_options *o)
+{
+    const syn_costs *c = p->b->costs;
+    int n_classes = p->b->mesh->n_classes, n = 0;
+    double *x = HB_ARRAY(p->arena, double, n_classes + 8);
+    x[n++] = (double)o->strategy;
+    x[n++] = (double)o->opt->copy_bytes;
+    x[n++] = o->comm;
+    x[n++] = o->price;
+    x[n++] = o->gap;
+    x[n++] = c->no_put;
+    x[n++] = c->passing;
+    x[n++] = o->slack ? o->slack->price : -1;
+    memcpy(x + n, o->weight, sizeof *x * (size_t)n_classes);
+    uint64_t slack = 0;
+    if (o->slack)
+        slack = hb_hash_key(o->slack->sec, sizeof *o->slack->sec * (size_t)p->g->tensors.n);
+    return hb_hash_key(x, sizeof *x * (size_t)(n + n_classes)) +
+           3 * syn_partitions_key(p->b->partitions) + 5 * slack;
+}
+
+// Chooses shardings and states. false: there are none.
+static bool solve(pool *p, const search_options *o, const syn_space *space, uint64_t key,
+                  syn_choice *choice, double *lower)
+{
+    board *b = p->b;
+    for (int i = 0; i < b->solved.n; i++)
+        if (b->solved.p[i]->key == key) {
+            *choice = b->solved.p[i]->choice;
+            *lower = b->solved.p[i]->lower;
+            return true;
+        }
+    const ms_tile **repeats = o->gap > 0 ? &b->repeats[o->strategy] : NULL;
+    if (syn_space_near(p->arena, space, o->gap, &b->warm[o->strategy], repeats, choice, lower) !=
+        MS_OPTIMAL) {
+        hb_str clash = syn_space_clash(p->arena, space);
+        if (clash.n) p->why = clash;
+        return false;
+    }
+    struct solved *s = HB_NEW(p->arena, struct solved);
+    *s = (struct solved){key, *choice, *lower};
+    HB_PUSH(p->arena, &b->solved, s);
+    p->n_solved++;
+    return true;
+}
+
 static bool equal_choices(const syn_space *s, const syn_choice *a, const syn_choice *b)
 {
     return memcmp(a->sharding, b->sharding, sizeof *a->sharding * (size_t)s->g->nodes.n) == 0 &&
@@ -352,6 +406,7 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
     p->b->costs->no_put = p->no_put || (o->price > 0 && !p->thrifty);
     p->b->costs->passing = p->spare ? 1.0 / p->g->nodes.n : 0;
     p->b->costs->slack = o->slack;
+    uint64_t key = key_of(p, o);
     syn_space *space = syn_space_build(
         arena, p->b->costs, syn_partitions_copy(arena, p->b->partitions), o->strategy, o->opt,
         hb_copy(arena, o->weight, sizeof *o->weight * (size_t)mesh->n_classes), o->comm, price,
@@ -364,14 +419,7 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
     if (space) space->problem.stop = p->stop;
     if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);
     if (!space || !homes_fit(p, space)) return false;
-    const ms_tile **repeats = o->gap > 0 ? &p->b->repeats[o->strategy] : NULL;
-    if (syn_space_near(p->arena, space, o->gap, &p->b->warm[o->strategy], repeats, &choice,
-                       &lower) != MS_OPTIMAL) {
-        hb_str clash = syn_space_clash(p->arena, space);
-        if (clash.n) p->why = clash;
-        return false;
-    }
-    p->n_solved++;
+    if (!solve(p, o, space, key, &choice, &lower)) return false;
     int states = 0;
     for (int v = 0; v < space->problem.n_vars; v++)
         states += space->problem.domain[v];

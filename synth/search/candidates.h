@@ -40,10 +40,11 @@ typedef struct board {
     syn_mesh *mesh;
     syn_partitions *partitions;
     syn_costs *costs;
-    HB_VEC(uint64_t) tried; // candidate partitions that were searched
-    double price;           // on memory, that the last plan wanted
-    double best;            // seconds of the fastest plan that fits; 0: none
-    double quickest;        // of the fastest, whether it fits or not; 0: none
+    HB_VEC(uint64_t) tried;         // candidate partitions that were searched
+    HB_VEC(struct solved *) solved; // searches and what they chose
+    double price;                   // on memory, that the last plan wanted
+    double best;                    // seconds of the fastest plan that fits; 0: none
+    double quickest;                // of the fastest, whether it fits or not; 0: none
     ms_warm *warm[SYN_MAX_STRATEGIES];
     const ms_tile *repeats[SYN_MAX_STRATEGIES];
 } board;

@@ -30,7 +30,8 @@ struct known_set {
 typedef struct syn_known_sets {
     hb_arena *arena;
     HB_VEC(struct known_set) set;
-    double best; // seconds of the fastest plan that fits; 0: none
+    double best;    // seconds of the fastest plan that fits; 0: none
+    bool puts_kept; // a search without one-sided puts brought nothing
 } syn_known_sets;
 
 // Is no plan on these devices worth a look, by what other variants took there?

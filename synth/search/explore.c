@@ -73,14 +73,7 @@ static double *even_weights(const pool *p)
 static bool tried_before(pool *p)
 {
     board *b = p->b;
-    uint64_t h = 0;
-    for (int k = 0; k < b->partitions->n_sets; k++)
-        for (int axis = 0; axis <= SYN_BOTH; axis++) {
-            const struct syn_partition_set *q = &b->partitions->set[k];
-            int key[3 + SYN_MAX_PARTITIONS] = {k, axis, q->n[axis]};
-            memcpy(key + 3, q->cut[axis], sizeof *key * (size_t)q->n[axis]);
-            h += hb_hash_key(key, sizeof *key * (size_t)(3 + q->n[axis]));
-        }
+    uint64_t h = syn_partitions_key(b->partitions);
     for (int i = 0; i < b->tried.n; i++)
         if (b->tried.p[i] == h) return true;
     HB_PUSH(p->arena, &b->tried, h);
@@ -597,13 +590,19 @@ static void without_puts(pool *p, int first, int n)
     for (int m = 0; m < p->m->cluster->n_machines; m++)
         any = any || p->m->cluster->machine[m].peer;
     if (!any || few_starts(p) || (p->best.program && p->best.share < SYN_PUT_SHARE)) return;
+    double before = p->best.sec;
+    bool *vain = p->opt->known ? &p->opt->known->puts_kept : NULL;
+    if (vain && *vain) return;
     p->no_put = true;
     for (int i = first; i < first + n; i++) {
         p->boards.p[i]->tried.n = 0;
         p->boards.p[i]->price = 0;
     }
+    bool had = p->best.program;
     explore_meshes(p, first, n);
     p->no_put = false;
+    // Where it brings nothing to one variant of the step it brings nothing to the next.
+    if (vain && had) *vain = p->best.sec > before * (1 - SYN_SAME_PLACE);
 }
 
 // One set of devices, the boards first .. first + n - 1, as if there were no others: what the best

@@ -209,6 +209,19 @@ void syn_partitions_add_ranks(hb_arena *a, syn_partitions *p, syn_mesh *mesh, in
     add_by_area(a, p, mesh, set, SYN_BOTH, per_rank, name);
 }
 
+uint64_t syn_partitions_key(const syn_partitions *p)
+{
+    uint64_t h = 0;
+    for (int k = 0; k < p->n_sets; k++)
+        for (int axis = 0; axis <= SYN_BOTH; axis++) {
+            const struct syn_partition_set *q = &p->set[k];
+            int key[3 + SYN_MAX_PARTITIONS] = {k, axis, q->n[axis]};
+            memcpy(key + 3, q->cut[axis], sizeof *key * (size_t)q->n[axis]);
+            h += hb_hash_key(key, sizeof *key * (size_t)(3 + q->n[axis]));
+        }
+    return h;
+}
+
 bool syn_partitions_same(const syn_partitions *a, const syn_partitions *b)
 {
     for (int k = 0; k < a->n_sets; k++)

@@ -41,6 +41,7 @@ void syn_starting_ratio_weights(const cost_model *m, const syn_mesh *mesh,
 syn_partitions *syn_partitions_new(hb_arena *a, const ir_graph *g, const ir_factors *f);
 syn_partitions *syn_partitions_copy(hb_arena *a, const syn_partitions *p);
 void syn_partitions_clear(syn_partitions *p);
+uint64_t syn_partitions_key(const syn_partitions *p); // equal where they have the same cuts
 bool syn_partitions_same(const syn_partitions *a, const syn_partitions *b); // of one mesh and graph
 // Adds one cut of an axis to one set (-1: to all), rounded from weights per coordinate; equal
 // tables are added once. A factor with so few granules that half of the coordinates or more would
