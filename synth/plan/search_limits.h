@@ -72,7 +72,7 @@
 #define SYN_FEW_MACHINES    4    // machines, each of which is left out for once [set]
 #define SYN_MACHINE_PREFIXES 8   // machines, the best ones first, that are taken together [set]
 #define SYN_FEWER_WORTH     3e-3 // share: further devices that gain less stay at home [set]
-#define SYN_SET_SLOW        1.1 // times the best: a set this slow with any memory is left [tried]
+#define SYN_SET_SLOW        1.1  // times the best: a set this slow with any memory is left [tried]
 #define SYN_ALONE_NODES     1000 // nodes in all: sets that are searched as if they were all [tried]
 #define SYN_ALONE_SETS      6    // such sets at most [tried]
 #define SYN_ALONE_NEAR      2    // the same of the best set's neighbours, each time [tried]
