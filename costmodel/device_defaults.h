@@ -72,11 +72,12 @@
 #define COST_IDLE_POWER (1.0 / 3) // of a device's power, while it waits [field]
 #define COST_COOLEST    0.93      // of a matmul's time at least, after a rest [H200]
 // None of the pairs chosen at these margins lost in the turns of four H200s; at 5 % GPT-2 XL does
-// without pairs whose step is 2 ms quicker. All 27 chunkings of an all-reduce lost, priced at 0.98
-// to 1.15 of the sequence.
+// without pairs whose step is 2 ms quicker. All 27 chunkings of an all-reduce by the library lost,
+// priced at 0.98 to 1.15 of the sequence. By one-sided puts those of two H200s took 0.75 to 0.97 of
+// it (10 shapes), priced at 0.91 and more.
 #define COST_PAIR_MARGIN_CPU   0.02 // of the sequence, by which a pair must be faster [guess]
 #define COST_PAIR_MARGIN_GPU   0.03 // the same on GPUs [H200]
-#define COST_PAIR_MARGIN_WHOLE 0.1  // the same of an all-reduce, GPUs [H200]
+#define COST_PAIR_MARGIN_WHOLE 0.1  // the same of an all-reduce by the library, GPUs [H200]
 
 // --- memory ---
 #define COST_LOCAL_ALIGN   256       // bytes: of a buffer in SEG_LOCAL [runtime]

@@ -467,9 +467,9 @@ bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int matmuls,
     bool gpu = kind == CL_GPU;
     double rests = transfer + matmul > 0 ? transfer / (transfer + matmul) : 0, rested = 1;
     if (gpu) rested = fmax(cbrt((1 - rests) / (1 - COST_IDLE_POWER * rests)), COST_COOLEST);
-    double margin = !gpu       ? COST_PAIR_MARGIN_CPU
-                    : p->whole ? COST_PAIR_MARGIN_WHOLE
-                               : COST_PAIR_MARGIN_GPU;
+    double margin = !gpu                   ? COST_PAIR_MARGIN_CPU
+                    : p->whole && !p->back ? COST_PAIR_MARGIN_WHOLE
+                                           : COST_PAIR_MARGIN_GPU;
     return total + p->doubt * matmuls < (transfer + rested * matmul) * (1 - margin);
 }
 

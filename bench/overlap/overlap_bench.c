@@ -373,7 +373,7 @@ static method *add_method(bench *b, what w, hap_form form, const char *by, const
 // In chunks, and as the runtime likes.
 static void add_pair(bench *b, hap_form form, const char *by, const group_list *chunks)
 {
-    for (int tiles = 0; tiles < (b->p.device.gpu ? 2 : 1); tiles++) {
+    for (int tiles = 0; tiles < (b->p.device.gpu && hap_form_put(form) ? 2 : 1); tiles++) {
         method *m = add_method(b, PAIR, form, by, chunks);
         if (m) m->tiles = tiles;
     }
@@ -385,11 +385,14 @@ static void add_tried(bench *b, int most)
     bool reduce = b->s.kind[1] == 'R';
     group_list l;
     for (int i = 0; i < most && groups_tried(&l, b->s.kind, b->r->n_ranks, i); i++) {
-        hap_form form = reduce ? FORM_FLAT : FORM_PUT(1);
-        bool planned = false;
-        for (int k = 0; k < b->n_methods; k++)
-            planned = planned || (b->method[k].form == form && groups_same(&b->method[k].list, &l));
-        if (!planned) add_pair(b, form, "tried", &l);
+        for (int flat = 0; flat <= reduce; flat++) {
+            hap_form form = flat ? FORM_FLAT : FORM_PUT(1);
+            bool planned = false;
+            for (int k = 0; k < b->n_methods; k++)
+                planned =
+                    planned || (b->method[k].form == form && groups_same(&b->method[k].list, &l));
+            if (!planned) add_pair(b, form, "tried", &l);
+        }
     }
 }
 
@@ -439,7 +442,8 @@ static void cut(bench *b, int64_t *table, int64_t n, int64_t unit, const double 
 static void run_shape(bench *b, const options *o, double until)
 {
     bool reduce = b->s.kind[1] == 'R';
-    hap_form library = reduce ? FORM_FLAT : b->uneven ? FORM_GROUPED : FORM_EVEN;
+    bool even = b->s.m % b->r->n_ranks == 0 && !b->uneven;
+    hap_form library = reduce ? FORM_FLAT : even ? FORM_EVEN : FORM_GROUPED;
     profile_begin(&b->p);
     method *once = add_method(b, SEQUENCE, library, "", NULL);
     add_method(b, SEQUENCE, FORM_PUT(1), "", NULL);

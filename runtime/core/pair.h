@@ -31,6 +31,7 @@ typedef struct hap_pair {
     hap_form form;
     hap_tensor *dst, *src, *scratch;
     int64_t most_rows; // core/pair_rows.h
+    bool by_rows;      // of an all-reduce, as hap_pair_by_rows makes it
     int coll_line;
     hap_event *event; // consumer: what its start returned
     int n_ops;

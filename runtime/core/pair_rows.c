@@ -37,12 +37,34 @@ hap_coll_view hap_pair_view(const hap_rank *r, const hap_pair *p)
 static hap_range member_rows(const hap_rank *r, const hap_pair *p, int member)
 {
     const hap_tensor *side = p->consumer ? p->src : p->dst;
-    if (p->kind == HAP_ALL_REDUCE) return (hap_range){0, rows_from(side, 0)};
+    if (p->kind == HAP_ALL_REDUCE) {
+        int64_t all = rows_from(side, 0), n = hap_group_size(r, p->axes);
+        hap_range share = {all * member / n, all * (member + 1) / n - all * member / n};
+        return p->by_rows ? share : (hap_range){0, all};
+    }
     hap_coll_view v = view_of(r, p);
     const hap_dim *cut = p->consumer ? v.src_dim : v.dst_dim;
     int64_t each = cut->inner * rows_from(side, (int)(cut - side->dim) + 1);
     hap_range f1 = p->consumer ? hap_src_box(r, &v, member).f1 : hap_dst_box(r, &v, member).f1;
     return (hap_range){f1.lo * each, f1.n * each};
+}
+
+bool hap_pair_by_rows(const hap_rank *r, const hap_pair *p, int64_t (*chunk)[3], hap_pair *q)
+{
+    const int n = hap_group_size(r, p->axes), all = n * HAP_PAIR_ROW_PARTS;
+    if (all > HAP_PAIR_CHUNKS) return false;
+    for (int k = 0; k < all; k++) {
+        const bool own = k >= (n - 1) * HAP_PAIR_ROW_PARTS;
+        chunk[k][0] = own ? 0 : 1 + k % (n - 1);
+        chunk[k][1] = 1;
+        chunk[k][2] = 0;
+    }
+    *q = *p;
+    q->by_rows = true;
+    q->n_chunks = all;
+    q->chunk = (const int64_t(*)[3])chunk;
+    q->most_rows = hap_pair_most_rows(r, q);
+    return true;
 }
 
 int64_t hap_pair_most_rows(const hap_rank *r, const hap_pair *p)

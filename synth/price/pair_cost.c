@@ -354,7 +354,9 @@ static void search(teams *all, const syn_program *p, const syn_members *m, hb_ar
     bool gpu = false;
     for (int c = 0; c < p->mesh->n_classes; c++)
         gpu = gpu || p->cluster->cls[p->mesh->cluster_class[c]].kind == CL_GPU;
-    cost_pair as = {.whole = start->coll == COST_ALL_REDUCE, .doubt = all->doubt};
+    cost_pair as = {.whole = start->coll == COST_ALL_REDUCE,
+                    .back = cost_is_put(best->form),
+                    .doubt = all->doubt};
     if (!cost_pair_pays(&as, gpu ? CL_GPU : CL_CPU, best->total,
                         cost_pair_matmuls(best->chunk, best->n_chunks), most, alone))
         best->n_chunks = 0;

@@ -63,6 +63,24 @@ static void draw_chunks(bool gathers, bool whole)
     }
 }
 
+// Of an all-reduce: members add rows, which then go to all others.
+static void draw_by_rows(void)
+{
+    static int64_t room[HAP_PAIR_CHUNKS][3];
+    hap_pair q = {0};
+    for (int m = 0; m < n_ranks; m++) {
+        hap_pair *p = &all[m].p;
+        bad += !hap_pair_by_rows(&all[m].r, p, room, &q);
+        *p = q;
+        rows[m] = cuda_pair_rows(&all[m].r, p, m).n;
+    }
+    n_chunks = q.n_chunks;
+    memcpy(chunk, room, sizeof chunk);
+    for (int m = 0; m < n_ranks; m++)
+        all[m].p.chunk = (const int64_t(*)[3])chunk;
+    sums = true;
+}
+
 static void draw(void)
 {
     static const int64_t at[1];
@@ -101,6 +119,7 @@ static void draw(void)
         p->dst = hap_tensor_declare(&q->r, SEG_LOCAL, at, HAP_BF16, 2, out ? cut : whole);
         p->most_rows = hap_pair_most_rows(&q->r, p);
     }
+    if (kind == HAP_ALL_REDUCE && n >= n_ranks && coll_chance(60)) draw_by_rows();
 }
 
 // Each rank has a form, processors and sums of its own.
@@ -243,7 +262,7 @@ static bool take_chunk(rank *q, int k, bool own)
     hap_chunk_rows(&q->r, &q->p, k, &member, &lo, &hi);
     hap_range of = part_of(q, k, member);
     if (own != (member == q->r.id)) return true;
-    if (own && sums && rows[q->r.id] > 0) return true; // in the kernel
+    if (own && sums && rows[q->r.id] > 0 && !q->p.by_rows) return true; // in the kernel
     for (int i = 0; i < 2; i++) {
         int by = q->list.made[k][i];
         if (by >= 0 && !reached(q, cuda_put_made_flag(&q->r, 1, by), by)) return false;
@@ -294,7 +313,8 @@ static void check(void)
 {
     for (int m = 0; m < n_ranks; m++)
         for (int i = 0; i < n_ops * n_ranks; i++) {
-            if (all[m].p.kind == HAP_ALL_REDUCE && i % n_ranks != m) continue;
+            bool reduces = all[m].p.kind == HAP_ALL_REDUCE && !all[m].p.by_rows;
+            if (reduces && i % n_ranks != m) continue;
             for (int64_t row = 0; row < rows[i % n_ranks]; row++)
                 for (int64_t j = 0; j < cols[i / n_ranks] / 8; j++)
                     bad += all[m].made[i][row * (COLS / 8) + j] != 1;

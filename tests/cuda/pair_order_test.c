@@ -408,6 +408,7 @@ static void begin(int n_ranks, int steps)
         q->b.warm = steps > 1;
         q->r.opt.cuda.tiles = tiles ? HAP_CUDA_tiles_all : HAP_CUDA_tiles_off;
         q->r.seg[SEG_SYM] = cuda_put_start(&q->r, fake.room);
+        q->b.peers[1] = !fake.by_nccl;
         cuda_pair_start(&q->r);
     }
 }

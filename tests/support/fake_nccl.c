@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/comm/cuda_nccl.h"
 #include "tests/support/fake_streams.h"
 
 enum { PIECES = 3, MOST_CALLS = 64, LONG = 1 << 24 };
@@ -11,6 +12,13 @@ enum { PIECES = 3, MOST_CALLS = 64, LONG = 1 << 24 };
 struct ncclComm {
     int group, me;
 };
+
+// Ranks of a test are as able as one another.
+int cuda_agree(hap_rank *r, int number)
+{
+    (void)r;
+    return number;
+}
 
 typedef struct message {
     int group, from, to;

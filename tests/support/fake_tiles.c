@@ -82,7 +82,7 @@ static void make_element(const fake_run *x, const tile_entry *e, int64_t row, in
     float own = 0, all = -0.f;
     for (int64_t k = 0; k < p->k; k++)
         own += p->a[row * p->la + k] * p->b[p->b_t ? col * p->lb + k : k * p->lb + col];
-    p->y[row * p->ly + col] = own;
+    if (!(e->kind & TILE_DROPS)) p->y[row * p->ly + col] = own;
     if (!(e->kind & TILE_SUMS)) return;
     for (int m = 0; m < sum->members; m++)
         all += m == sum->me ? own : sum->parts[m].at[row * p->ly + col];

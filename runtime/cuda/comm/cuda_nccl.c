@@ -16,6 +16,11 @@ void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *call)
              detail && detail[0] ? ": " : "", detail ? detail : "");
 }
 
+int cuda_agree(hap_rank *r, int number)
+{
+    return hap_comm_min(r, number);
+}
+
 ncclDataType_t cuda_nccl_type(hap_dtype t)
 {
     switch (t) {

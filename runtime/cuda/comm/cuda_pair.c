@@ -21,8 +21,10 @@
 //
 // Ranks that are no peers send point to point by NCCL. --cuda pairs=off runs the calls one by one.
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/fail.h"
 #include "core/pair_rows.h"
@@ -424,6 +426,49 @@ static void produce_all(const run *x, cudaEvent_t done)
     cuda_put_close(x->put, x->s, done);
 }
 
+// Of an all-reduce by rows: others' rows go to their slots as they are made, the sums of this
+// rank's to all others as they are added, as parts behind those of all rows.
+static void give_rows(const run *x, const hap_pair *q, int k)
+{
+    const int n = x->v.n_members;
+    int64_t lo, hi;
+    int to;
+    hap_chunk_rows(x->r, q, k, &to, &lo, &hi);
+    if (lo == hi) return;
+    char *dst = row_of(x, q->dst, lo);
+    for (int d = 1; d < n && to == x->me; d++) {
+        const int m = (x->me + d) % n;
+        after_made(x, cuda_put_stream(x->put, m), k, NULL);
+        cuda_put_send(x->put, m, q->n_chunks + k, dst, dst, (hi - lo) * x->row);
+    }
+    if (to == x->me) return;
+    char *slot = cuda_pair_slot(x->r, q, to, x->me);
+    after_made(x, cuda_put_stream(x->put, to), k, NULL);
+    cuda_put_send(x->put, to, k, row_of(x, q->src, lo),
+                  slot + (lo - cuda_pair_rows(x->r, q, to).lo) * x->row, (hi - lo) * x->row);
+}
+
+static void produce_rows(const run *x, const hap_pair *q, cudaEvent_t done)
+{
+    const int n = x->v.n_members;
+    cuda_pair_tiles_run(x->r, x->tiled, x->put);
+    cudaEvent_t kernel = mark(x, 0);
+    for (int k = 0; k < q->n_chunks; k++)
+        give_rows(x, q, k);
+    for (int d = 1; d < n; d++) {
+        const int m = (x->me + d) % n;
+        int last = -1;
+        for (int k = 0; k < q->n_chunks; k++) {
+            int64_t lo, hi;
+            hap_part_rows(x->r, q, k, m, &lo, &hi);
+            if (q->chunk[k][0] == 0 && lo < hi) last = k;
+        }
+        if (last >= 0) cuda_put_await(x->put, x->s, m, q->n_chunks + last);
+    }
+    after(x, x->s, kernel);
+    cuda_put_close(x->put, x->s, done);
+}
+
 // --- by NCCL ---
 
 static void nccl(const run *x, ncclResult_t e, const char *call)
@@ -539,6 +584,15 @@ static void execute(run *x, cuda_pair_way way, cudaEvent_t done)
     x->tiled = way.shape ? cuda_pair_tiled_of(x->r, p, way) : NULL;
     x->list = x->tiled ? cuda_pair_list_of(x->tiled) : NULL;
     x->sums = x->tiled && way.sums;
+    if (way.by_rows) {
+        int64_t chunks[HAP_PAIR_CHUNKS][3];
+        hap_pair q;
+        HAP_CK(x->r, x->tiled && hap_pair_by_rows(x->r, p, chunks, &q),
+               "an all-reduce by rows is captured before it has run");
+        x->put = cuda_put_open(x->r, &x->coll, 2 * q.n_chunks);
+        produce_rows(x, &q, done);
+        return;
+    }
     x->put =
         cuda_put_open(x->r, &x->coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_chunks : p->n_chunks);
     if (p->consumer)
@@ -568,16 +622,39 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+enum { WAYS = 4 };
+
+// Chunks first, then ways by tiles; returns how many, all behind are chunks. Of an all-reduce all
+// ranks have two by rows, or none.
+static int ways_of(run *x, cuda_pair_way way[WAYS])
+{
+    const bool agreed = x->p->kind == HAP_ALL_REDUCE && x->alone && x->b->peers[x->p->axes];
+    memset(way, 0, sizeof *way * WAYS);
+    int n = 1 + cuda_pair_ways(x->r, x->p, x->alone, agreed ? 2 : WAYS - 1, way + 1);
+    if (!agreed) return n;
+    if (!cuda_agree(x->r, n > 1 && way[1].by_rows)) {
+        memset(way, 0, sizeof *way * WAYS);
+        return 1;
+    }
+    if (n == 2) way[2] = way[1];
+    return 3;
+}
+
+// Medians in ms; of what all ranks agree on, the slowest rank's.
+static void settle(run *x, float ms[WAYS])
+{
+    if (x->p->kind != HAP_ALL_REDUCE || !x->b->peers[x->p->axes]) return;
+    for (int i = 0; i < WAYS; i++) // in ns
+        ms[i] = -1e-6f * (float)cuda_agree(x->r, ms[i] < 2000 ? -(int)(1e6f * ms[i]) : -INT32_MAX);
+}
+
 // Chunks and tiles in turns, there and back; medians. All members take part in as many runs,
 // whatever ways each has.
-static cuda_pair_way quickest(run *x, cudaEvent_t done)
+static void time_ways(run *x, const cuda_pair_way way[WAYS], cudaEvent_t done, float median[WAYS])
 {
-    enum { WAYS = 4, TURNS = 7 };
-    static const float worth = 0.98f; // of the chunks' time
-    cuda_pair_way way[WAYS] = {{0}};
+    enum { TURNS = 7 };
     float ms[WAYS][TURNS];
     cudaEvent_t from_to[2];
-    int n = 1 + cuda_pair_ways(x->r, x->p, x->alone, WAYS - 1, way + 1), best = 0;
     for (int i = 0; i < 2; i++)
         cuda(x, cudaEventCreate(&from_to[i]), "cudaEventCreate");
     for (int i = 0; i < WAYS; i++) // warm
@@ -589,32 +666,46 @@ static cuda_pair_way quickest(run *x, cudaEvent_t done)
         }
     for (int i = 0; i < 2; i++)
         cudaEventDestroy(from_to[i]);
-    for (int i = 0; i < WAYS; i++)
+    for (int i = 0; i < WAYS; i++) {
         qsort(ms[i], TURNS, sizeof *ms[i], by_time);
+        median[i] = ms[i][TURNS / 2];
+    }
+}
+
+static cuda_pair_way quickest(run *x, cudaEvent_t done)
+{
+    static const float worth = 0.96f; // of the chunks' time
+    cuda_pair_way way[WAYS];
+    float ms[WAYS];
+    int n = ways_of(x, way), best = 0;
+    time_ways(x, way, done, ms);
+    for (int i = 1, late = cuda_pair_late(x->r) != NULL; i < WAYS && late; i++)
+        ms[i] = INFINITY;
+    settle(x, ms);
     for (int i = 1; i < n; i++)
-        if (ms[i][TURNS / 2] < (best ? 1 : worth) * ms[best][TURNS / 2]) best = i;
-    if (cuda_pair_late(x->r)) best = 0;
+        if (ms[i] < (best ? 1 : worth) * ms[best]) best = i;
     for (int i = 0; i < n && x->b->x.verbose; i++)
-        fprintf(stderr, "rank %d pair of line %d: by %s%s %.4f ms%s\n", x->r->id, x->p->line,
+        fprintf(stderr, "rank %d pair of line %d: by %s%s%s %.4f ms%s\n", x->r->id, x->p->line,
                 way[i].shape ? way[i].shape->name : "chunks", way[i].sums ? " with sums" : "",
-                (double)ms[i][TURNS / 2], i == best ? ", kept" : "");
+                way[i].by_rows ? " by rows" : "", (double)ms[i], i == best ? ", kept" : "");
     return way[best];
 }
 
 static cuda_pair_way way_of(run *x, cudaEvent_t done)
 {
     const hap_cuda_options *o = &x->r->opt.cuda;
-    cuda_pair_way way = {0};
+    cuda_pair_way way[WAYS] = {{0}};
     const cuda_pair_way *kept = cuda_pair_way_of(x->r, x->p, x->alone);
     if (kept) return *kept;
+    if (o->tiles == HAP_CUDA_tiles_off || x->b->x.capturing) return way[0];
     if (o->tiles == HAP_CUDA_tiles_all)
-        cuda_pair_ways(x->r, x->p, x->alone, 1, &way);
-    else if (o->tiles == HAP_CUDA_tiles_off || o->tune != HAP_CUDA_tune_on || x->b->warm)
-        return way;
+        way[0] = way[ways_of(x, way) > 1 ? 1 : 0];
+    else if (o->tune == HAP_CUDA_tune_on && !x->b->warm)
+        way[0] = quickest(x, done);
     else
-        way = quickest(x, done);
-    cuda_pair_way_put(x->r, x->p, x->alone, way);
-    return way;
+        return way[0];
+    cuda_pair_way_put(x->r, x->p, x->alone, way[0]);
+    return way[0];
 }
 
 void cuda_pair_run(hap_rank *r, const hap_pair *p, bool alone, cudaEvent_t done)

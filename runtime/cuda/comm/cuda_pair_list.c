@@ -84,10 +84,10 @@ static void add_waits(const maker *x, int member, hap_range rows)
 }
 
 // Tiles of those rows of tiles of a member, of all ops.
-static void add_tiles(const maker *x, int k, int member, hap_range tiles, int64_t all)
+static void add_tiles(const maker *x, int member, hap_range tiles, int64_t all)
 {
     cuda_pair_list *l = x->l;
-    const int wait = l->n_waits, from = l->n_entries;
+    const int wait = l->n_waits;
     const bool adds = x->sums && member == x->me;
     hap_range rows = {tiles.lo * x->s->rows, tiles.n * x->s->rows};
     if (rows.lo + rows.n > all) rows.n = all - rows.lo;
@@ -102,10 +102,16 @@ static void add_tiles(const maker *x, int k, int member, hap_range tiles, int64_
             e[t].place = i * x->n + member;
             e[t].wait = wait, e[t].waits = l->n_waits - wait;
             if (adds) e[t].kind |= TILE_SUMS;
+            if (adds && x->p->dst->data == x->p->src->data) e[t].kind |= TILE_DROPS;
         }
         l->n_entries += n;
     }
-    if (x->p->consumer || adds) return;
+}
+
+// The chunk's tiles, those from entry `from` on, raise its flag.
+static void add_signals(const maker *x, int k, int from)
+{
+    cuda_pair_list *l = x->l;
     int count = 0;
     for (int t = from; t < l->n_entries; t++)
         count += tile_arrivals(x->s, &l->entry[t]);
@@ -136,13 +142,16 @@ static void add_chunk(const maker *x, int k)
     const int member = rows_of(x, k, &rows), each = x->s->rows;
     const int64_t all = cuda_pair_rows(x->r, x->p, member).n;
     const hap_range tiles = tiles_of(x, rows, all);
+    const int from = x->l->n_entries;
+    const bool adds = x->sums && member == x->me;
     for (int64_t at = 0, n; at < tiles.n; at += n) {
         n = tiles.n - at;
-        for (int64_t i = 1; x->sums && member == x->me && i < n; i++)
+        for (int64_t i = 1; adds && i < n; i++)
             if (last_part(x, (tiles.lo + at + i) * each) != last_part(x, (tiles.lo + at) * each))
                 n = i;
-        add_tiles(x, k, member, (hap_range){tiles.lo + at, n}, all);
+        add_tiles(x, member, (hap_range){tiles.lo + at, n}, all);
     }
+    if (!x->p->consumer && (!adds || x->p->by_rows)) add_signals(x, k, from);
 }
 
 // Chunks whose tiles have the rows of chunk k.

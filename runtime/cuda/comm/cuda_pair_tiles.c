@@ -9,6 +9,8 @@
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/tile_gemm.h"
 
+enum { SLOT_UNIT = 256 };
+
 // Numbers by which two pairs are the same.
 typedef struct key {
     int64_t *at;
@@ -175,6 +177,35 @@ static int sms_of(const hap_rank *r)
     return sms;
 }
 
+// Slots of the others share the scratch of all members', this one's among them.
+static int64_t pitch_of(const hap_rank *r, const hap_pair *p)
+{
+    hap_coll_call call = hap_pair_coll(p);
+    hap_coll_view v;
+    char why[160];
+    hap_coll_view_of(r, &call, 0, &v, why, sizeof why);
+    int64_t n = v.n_members, slot = hap_put_slot(r, &call, &v);
+    return p->by_rows ? slot * n / (n - 1) / SLOT_UNIT * SLOT_UNIT : slot;
+}
+
+char *cuda_pair_slot(const hap_rank *r, const hap_pair *p, int owner, int sender)
+{
+    bool behind = p->by_rows && sender > owner;
+    return (char *)p->scratch->data + (sender - behind) * pitch_of(r, p);
+}
+
+// An all-reduce by puts whose members have room for the others' parts of their rows.
+static bool goes_by_rows(hap_rank *r, const hap_pair *p, const tile_call *c)
+{
+    int64_t chunk[HAP_PAIR_CHUNKS][3];
+    hap_pair q;
+    if (p->kind != HAP_ALL_REDUCE || p->form == FORM_FLAT || !cuda_of(r)->peers[p->axes] ||
+        !p->scratch || !hap_pair_by_rows(r, p, chunk, &q))
+        return false;
+    int64_t row = c->p.ly * hap_dtype_bytes(c->p.y_type);
+    return cuda_pair_rows(r, &q, 0).n > 0 && q.most_rows * row <= pitch_of(r, &q);
+}
+
 int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pair_way *way)
 {
     tile_call c[HAP_PAIR_OPS];
@@ -187,12 +218,14 @@ int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pa
         cols += c[i].p.n;
     tile_call sum = c[0];
     sum.sum = &(tile_sums){.members = members};
-    const bool sums =
-        p->kind == HAP_REDUCE_SCATTER && alone && p->dst->elements > 0 && !tile_why_not(&sum);
+    const bool by_rows = goes_by_rows(r, p, &c[0]);
+    const bool sums = (p->kind == HAP_REDUCE_SCATTER || by_rows) && alone && p->dst->elements > 0 &&
+                      !tile_why_not(&sum);
     int forms = tile_ways(c[0].p.m, cols, c[0].p.k, sms_of(r), false, TILE_SHAPES, form);
     for (int i = 0; i < forms && n < most; i++) {
-        way[n++] = (cuda_pair_way){form[i].shape, sums};
-        if (sums && i == 0 && n < most) way[n++] = (cuda_pair_way){form[i].shape, false};
+        way[n++] = (cuda_pair_way){form[i].shape, sums, sums && by_rows};
+        if (sums && !by_rows && i == 0 && n < most)
+            way[n++] = (cuda_pair_way){form[i].shape, false, false};
     }
     return n;
 }
@@ -242,15 +275,12 @@ static int64_t put_parts(hap_rank *r, const hap_pair *p, const tile_call *c, pla
 {
     const int members = hap_group_size(r, p->axes), me = hap_group_member(r, p->axes);
     int64_t bytes = tile_part_bytes(), at = put(r, to, NULL, bytes * members);
-    hap_coll_call call = hap_pair_coll(p);
-    hap_coll_view v;
-    char why[160];
-    hap_coll_view_of(r, &call, 0, &v, why, sizeof why);
-    int64_t slot = hap_put_slot(r, &call, &v);
     tile_call one = *c;
-    one.p.m = cuda_pair_rows(r, p, me).n;
+    const hap_range mine = cuda_pair_rows(r, p, me);
+    const int64_t first = p->by_rows ? mine.lo * one.p.ly * hap_dtype_bytes(one.p.y_type) : 0;
+    one.p.m = mine.n;
     for (int m = 0; m < members; m++) {
-        const char *from = m == me ? p->dst->data : (char *)p->scratch->data + m * slot;
+        const char *from = m == me ? (char *)p->dst->data + first : cuda_pair_slot(r, p, me, m);
         HAP_CK(r, (uintptr_t)from % 16 == 0, "slots of a reduce-scatter are not of 16 bytes");
         cuda_check(r, tile_part_make(&one, from, (struct tile_part *)(to->at + at + m * bytes)));
     }
@@ -260,6 +290,7 @@ static int64_t put_parts(hap_rank *r, const hap_pair *p, const tile_call *c, pla
 static key key_here(hap_rank *r, const hap_pair *p, cuda_pair_way way)
 {
     key k = key_of(r, p, way.sums);
+    add(r, &k, way.by_rows);
     add(r, &k, way.shape - tile_shapes);
     add(r, &k, (int64_t)(intptr_t)p->src->data);
     add(r, &k, (int64_t)(intptr_t)p->dst->data);
@@ -298,6 +329,8 @@ static void upload(hap_rank *r, cuda_pair_tiled *t, const place *m)
 static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, key k)
 {
     tile_call c[HAP_PAIR_OPS];
+    int64_t chunk[HAP_PAIR_CHUNKS][3];
+    hap_pair q;
     cuda_pair_tiled *t = hap_alloc(r, sizeof *t);
     int64_t cols[HAP_PAIR_OPS];
     place m = {0};
@@ -307,6 +340,7 @@ static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, 
         cols[i] = c[i].p.n;
     *t = (cuda_pair_tiled){.key = k, .shape = way.shape};
     keep_ops(t, p);
+    if (way.by_rows && hap_pair_by_rows(r, p, chunk, &q)) p = &q;
     tile_call *to = &t->call;
     *to = c[0];
     to->sms = sms_of(r);

@@ -1,5 +1,6 @@
 // Pairs by a tile kernel: all tiles of a pair's matmuls in one launch (cuda_pair_list.h), in place
-// of a matmul a chunk. What members tell one another is the same, so each decides by itself.
+// of a matmul a chunk. What members tell one another is the same, so each decides by itself;
+// but for an all-reduce, on which all ranks agree.
 //
 // Bits are those of the matmuls by that kernel, rounded as the calls round them, and added in the
 // order of members: the same run after run, whatever the chunks are.
@@ -16,7 +17,8 @@
 //                     time, each takes its tiles in the order of the list, and tiles for others
 //                     come first in it: so each kernel makes those whatever others do. Streams of
 //                     transfers have another priority than the compute stream, so that no transfer
-//                     stands behind the kernel in a queue of the device
+//                     stands behind the kernel in a queue of the device. An all-reduce's sums are
+//                     sent behind all that, to rows that no other kernel writes then
 //
 // A wait that takes longer than 30 s ends the job with a message (cuda_pair_late).
 
@@ -32,7 +34,9 @@ struct tile_shape;
 // How a pair runs: NULL, its matmuls chunk by chunk.
 typedef struct cuda_pair_way {
     const struct tile_shape *shape;
-    bool sums; // a reduce-scatter's sums are added in the kernel
+    bool sums;    // are added in the kernel
+    bool by_rows; // an all-reduce goes as hap_pair_by_rows says, its sums back by copy engines: on
+                  // all members or on none
 } cuda_pair_way;
 
 typedef struct cuda_pair_tiled cuda_pair_tiled;
@@ -42,6 +46,8 @@ int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pa
 // The pair's list and maps on the device, made where they are first asked for; NULL: not while a
 // step is captured.
 const cuda_pair_tiled *cuda_pair_tiled_of(hap_rank *r, const hap_pair *p, cuda_pair_way way);
+// Where `owner` has what `sender` made of its rows, as it lies in this rank's memory.
+char *cuda_pair_slot(const hap_rank *r, const hap_pair *p, int owner, int sender);
 const cuda_pair_list *cuda_pair_list_of(const cuda_pair_tiled *t);
 // On the compute stream.
 void cuda_pair_tiles_run(hap_rank *r, const cuda_pair_tiled *t, cuda_put *put);

@@ -28,7 +28,8 @@ typedef struct cuda_backend {
     cudaEvent_t *mark;          // of the pair that is being enqueued
     int n_marks, cap_marks;
     struct cuda_pair_tiles *tiles; // cuda_pair_tiles.c
-    struct cuda_steps *steps;      // step/cuda_program.h
+    bool peers[CUDA_MASKS]; // all groups of the mask are peers (cuda_put_peers): known to all ranks
+    struct cuda_steps *steps; // step/cuda_program.h
 } cuda_backend;
 
 static inline cuda_backend *cuda_of(const hap_rank *r)

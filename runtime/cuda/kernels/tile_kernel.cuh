@@ -308,7 +308,7 @@ __device__ inline void store_sums(const tile_args &p, const memory<F> &m, int g,
         if (F::TURNS && n % F::GROUPS != g) continue;
         const my_tile<F> e(p, t, block);
         if (!e.inside) continue;
-        const bool sums = e.kind & TILE_SUMS;
+        const bool sums = e.kind & TILE_SUMS, drops = e.kind & TILE_DROPS;
         const int each = sums ? p.members : 1, across = (min(F::COLS, e.cols - e.col) + 63) / 64;
         const int down = min((e.rows - first_row(e, g, 0) + 63) / 64, F::BLOCKS);
         const int uses = max(down, 0) * across * each;
@@ -329,7 +329,7 @@ __device__ inline void store_sums(const tile_args &p, const memory<F> &m, int g,
             free_slot(use);
         for (int use = 0; use < uses; use++) {
             const int box = use / each, which = use % each;
-            const CUtensorMap *to = which == 0          ? &e.place->y
+            const CUtensorMap *to = which == 0          ? (drops ? NULL : &e.place->y)
                                     : which == each - 1 ? &p.parts[p.me].map
                                                         : NULL;
             barrier_wait(m.filled(g, slot.at), slot.parity);

@@ -10,7 +10,8 @@ enum {
     TILE_RIGHT = 1,   // the second block's tile lies right of the first; else below it
     TILE_SIGNALS = 2, // behind its stores
     TILE_PART = 4,    // the sums of its k go to a slot, and no further
-    TILE_SUMS = 8     // what other members made of the same is added (tile_sums)
+    TILE_SUMS = 8,    // what other members made of the same is added (tile_sums)
+    TILE_DROPS = 16   // of a sum: this member's own part goes nowhere else
 };
 
 // Two tiles, or a part of their k. A tile outside of its place is none: it neither stores nor

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/fail.h"
+#include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_room.h"
 #include "cuda/kernels/cuda_shadow.h"
@@ -27,6 +28,8 @@ static char *allocate(hap_rank *r, int64_t bytes)
 char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes)
 {
     char *p = seg == SEG_SYM ? cuda_put_start(r, bytes) : NULL;
+    for (unsigned axes = 1; seg == SEG_SYM && axes < (1u << r->n_axes); axes++)
+        cuda_of(r)->peers[axes] = cuda_agree(r, p && cuda_put_peers(r, axes));
     if (p) return p;
     p = allocate(r, bytes);
     if (seg == SEG_SYM) cuda_of(r)->own_sym = p;
