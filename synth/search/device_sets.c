@@ -95,6 +95,26 @@ static void add_machines(device_sets *s, order by)
     }
 }
 
+// Of the first machines half of the devices alone, a quarter, and so on.
+static void add_parts_of_machines(device_sets *s)
+{
+    const cl_cluster *c = s->p->m->cluster;
+    for (int i = 0; i < c->n_machines && i < SYN_MACHINE_PREFIXES; i++)
+        for (int k = c->machine[i].n_ranks / 2; k > 0; k /= 2) {
+            bool *keep = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
+            int first = c->machine[i].first_rank;
+            for (int n = 0; n < k; n++) {
+                int pick = -1;
+                for (int r = first; r < first + c->machine[i].n_ranks; r++)
+                    if (!keep[r] &&
+                        (pick < 0 || worth(s->p, r, BY_SPEED) > worth(s->p, pick, BY_SPEED)))
+                        pick = r;
+                keep[pick] = true;
+            }
+            add_set(s, keep);
+        }
+}
+
 // Of machines of several classes, and of few machines: one class of a machine alone, the machine
 // without it, all devices without it.
 static void add_classes_of_machines(device_sets *s)
@@ -160,6 +180,7 @@ device_sets pool_device_sets(const pool *p)
         if (c->n_machines > 1) add_equal_counts(&s, by, fewest_devices(c));
     }
     add_classes_of_machines(&s);
+    if (c->n_machines > 1) add_parts_of_machines(&s);
     // Fewer of equal devices: half of them, a quarter, and so on.
     for (int k = fewest_devices(c) / 2; k > 0; k /= 2)
         add_equal_counts(&s, BY_SPEED, k);

@@ -13,7 +13,8 @@ typedef struct device_sets {
 } device_sets;
 
 // Sets of devices that may do better than all: by several orders, without the classes or machines
-// that are worth least; each machine alone; equal numbers of each machine, and fewer yet.
+// that are worth least; each machine alone and parts of it; equal numbers of each machine, and
+// fewer yet.
 device_sets pool_device_sets(const pool *p);
 
 // Adds the neighbours of the set of a mesh: without one of its devices, of each class in a machine,

@@ -325,8 +325,9 @@ static void plan_variants(planner *p)
         weary = fitting(p) && k > first && p->plain == before && !far ? weary + 1 : 0;
     }
     p->loose = false;
-    // Others do: with every effort the step as it is may fit, too, and be quicker.
-    if (!plain_fits && fitting(p)) plan(p, first, least, NULL);
+    // With every effort the step as it is may fit, too, and be quicker than others, or the only
+    // one.
+    if (!plain_fits) plan(p, first, least, NULL);
     // None fits: now what took least.
     for (int i = 0; i < p->wishes.n; i++)
         p->wishes.p[i].done = false;

@@ -144,7 +144,7 @@ static void tighten(random_source *r, problem *p)
 problem problem_random(random_source *r, problem_sizes s)
 {
     problem p = {.model = random_model(r, s.run, s.few_layers), .cluster = random_cluster(r, s)};
-    if (random_below(r, 2)) tighten(r, &p);
+    if (random_below(r, s.few_layers ? 8 : 2) == (s.few_layers ? 0 : 1)) tighten(r, &p);
     return p;
 }
 

@@ -61,8 +61,10 @@ typedef struct problem {
 } problem;
 
 typedef struct problem_sizes {
-    bool run;        // small enough to be trained here, on CPUs
-    bool few_layers; // 2 of a transformer, 3 to 5 of others: planned in a tenth of the time
+    bool run; // small enough to be trained here, on CPUs
+    // 2 layers of a transformer, 3 to 5 of others, and tight memory in one of 8 only, not of 2:
+    // planned in a tenth of the time
+    bool few_layers;
     int max_devices; // 0: 10
     int max_classes; // 0: 4
 } problem_sizes;

@@ -3,7 +3,7 @@
 // machines that are alike are not told apart. Random problems of tests/support/problem.h on at most
 // 8 devices of at most 6 kinds.
 //
-//     subset_oracle_test [CASES [SEED]]       SEED: printed by each run
+//     subset_oracle_test [CASES [SEED]]       SEED: printed by each run; few layers from 1000000000
 //     subset_oracle_test --case NUMBER [DIR]  one again, a line a subset; DIR/whole.*, DIR/best.*
 
 #include <math.h>
@@ -15,6 +15,7 @@
 
 enum { MOST_KINDS = 6, MOST_DEVICES = 8, MOST_SUBSETS = 64 };
 static const double NEAR = 1.01, WANTED = 0.98;
+static const uint64_t SMALL = 1000000000; // cases from here on have few layers
 
 // The devices that differ: a class in a machine, or in several machines that are alike.
 typedef struct subset {
@@ -103,8 +104,9 @@ static problem draw(uint64_t number)
 {
     random_source r = {hb_hash(&number, sizeof number)};
     for (;;) {
-        problem p = problem_random(
-            &r, (problem_sizes){.max_devices = MOST_DEVICES, .max_classes = MOST_KINDS});
+        problem p = problem_random(&r, (problem_sizes){.max_devices = MOST_DEVICES,
+                                                       .max_classes = MOST_KINDS,
+                                                       .few_layers = number >= SMALL});
         problem_cluster *c = &p.cluster;
         if (c->n_machines > 1 && random_below(&r, 2)) // two that are alike
             c->machine[1] = c->machine[0];
@@ -203,7 +205,7 @@ static int sweep(int cases, uint64_t seed, const char *dir)
         printf("within %5.2f %%: %d of %d\n", (step[k] - 1) * 100, within[k], compared);
     printf("worst %.3f, %d without a plan; %.0f s\n", worst, compared - within[6], seconds);
     hb_arena_free(a);
-    return within[2] < WANTED * compared;
+    return within[2] < WANTED * compared - 1; // of few one may be far
 }
 
 int main(int argc, char **argv)
@@ -217,8 +219,9 @@ int main(int argc, char **argv)
     if (argc > 5 && strcmp(argv[1], "--list") == 0) problem_seconds = atoi(argv[5]);
     if (argc > 4 && strcmp(argv[1], "--list") == 0)
         return sweep(atoi(argv[2]), problem_number(argv[3]), argv[4]);
-    int cases = argc > 1 ? atoi(argv[1]) : test_cases(1, 5, 5);
+    int cases = argc > 1 ? atoi(argv[1]) : test_cases(1, 10, 20);
     uint64_t seed = argc > 2 ? problem_number(argv[2]) : problem_fresh_seed();
+    if (argc == 2 || test_cases(0, 0, 1) == 1) seed %= SMALL;
     printf("subset_oracle_test %d %llu\n", cases, (unsigned long long)seed);
     return sweep(cases, seed, NULL);
 }
