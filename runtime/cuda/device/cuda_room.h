@@ -8,16 +8,10 @@
 #define HAP_RUNTIME_CUDA_ROOM_H
 
 #include "cuda/device/cuda_context.h"
-#include "cuda/device/cuda_limits.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-// Bytes behind a tensor that must be readable: cuDNN's ordered backward pass of attention reads
-// the statistics of whole tiles of queries, and uses none of those past the last. Memory in which
-// tensors of a step lie is taken with so many more.
-enum { CUDA_PAST = CUDA_HEAD_ROWS * (int)sizeof(float) };
 
 // Makes m->at at least so many bytes, for what is enqueued on s next. NULL, or why not.
 const char *cuda_room_take(cuda_context *x, cuda_room *m, cudaStream_t s, int64_t bytes);

@@ -5,7 +5,6 @@
 
 #include "core/coll_geometry.h"
 #include "core/fail.h"
-#include "cuda/device/cuda_room.h"
 
 void *cuda_record_own(hap_rank *r, cuda_record *c, const void *p, size_t bytes)
 {
@@ -83,7 +82,7 @@ void cuda_record_wait(hap_rank *r, cuda_record *c, int start)
 void *cuda_record_room(cuda_record *c, int64_t bytes)
 {
     void *p = NULL;
-    if (!c->room && cudaMalloc(&p, CUDA_ROOM + CUDA_PAST) != cudaSuccess) {
+    if (!c->room && cudaMalloc(&p, CUDA_ROOM) != cudaSuccess) {
         cudaGetLastError(); // not an error of the calls to come
         return NULL;
     }
@@ -121,7 +120,7 @@ void *cuda_record_spare(hap_rank *r, cuda_record *c, int64_t bytes, int from, in
     } else {
         void *p = NULL;
         if (bytes > (int64_t)CUDA_SPARE - c->spare_bytes) return NULL;
-        if (cudaMalloc(&p, (size_t)bytes + CUDA_PAST) != cudaSuccess) {
+        if (cudaMalloc(&p, (size_t)bytes) != cudaSuccess) {
             cudaGetLastError(); // not an error of the calls to come
             return NULL;
         }

@@ -7,6 +7,7 @@
 // same, to see that.
 
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,14 +30,23 @@ void *cudnn_dlhandle = nullptr; // what the frontend's calls go through
 
 namespace
 {
-enum uid : int64_t { Q = 1, K, V, O, STATS, DO, DQ, DK, DV };
+enum uid : int64_t { Q = 1, K, V, O, STATS, DO, DQ, DK, DV, LENGTH_Q, LENGTH_K };
 
 struct plan {
     cuda_heads h;
     bool backward, refused = false;
     fe::graph::Graph graph;
     int64_t bytes = 0;
+    int32_t *lengths = nullptr; // on the device: b times q, then b times k; see wants_lengths
 };
+
+// The frontend takes such a backward pass for one of padded rows, whose lengths it copies from host
+// memory of the call: a captured step would copy what lies there when it is launched. So it is given
+// lengths that stay.
+bool wants_lengths(const plan &p)
+{
+    return p.backward && p.h.q % CUDA_HEAD_KEYS != 0;
+}
 
 bool same(const cuda_heads &a, const cuda_heads &b)
 {
@@ -66,6 +76,16 @@ std::shared_ptr<fe::graph::Tensor_attributes> tensor(fe::graph::Graph &g, const 
     return g.tensor(
         fe::graph::Tensor_attributes().set_name(name).set_uid(id).set_dim(dim).set_stride(
             strides(at)));
+}
+
+std::shared_ptr<fe::graph::Tensor_attributes> lengths(fe::graph::Graph &g, uid id, int64_t b)
+{
+    return g.tensor(fe::graph::Tensor_attributes()
+                        .set_name(id == LENGTH_Q ? "length_q" : "length_k")
+                        .set_uid(id)
+                        .set_dim({b, 1, 1, 1})
+                        .set_stride({1, 1, 1, 1})
+                        .set_data_type(fe::DataType_t::INT32));
 }
 
 void output(const std::shared_ptr<fe::graph::Tensor_attributes> &t, uid id,
@@ -113,6 +133,10 @@ const char *build(plan &p, cudnnHandle_t handle, bool ordered)
         stats->set_data_type(fe::DataType_t::FLOAT);
         fe::graph::SDPA_backward_attributes of;
         of.set_name("sdpa_backward").set_deterministic_algorithm(ordered);
+        if (wants_lengths(p))
+            of.set_padding_mask(true)
+                .set_seq_len_q(lengths(g, LENGTH_Q, h.b))
+                .set_seq_len_kv(lengths(g, LENGTH_K, h.b));
         auto [dq, dk, dv] = g.sdpa_backward(q, k, v, o, d_o, stats, masked(of, h));
         output(dq, DQ, of_q, h.at[CUDA_DQ]);
         output(dk, DK, of_k, h.at[CUDA_DK]);
@@ -124,6 +148,18 @@ const char *build(plan &p, cudnnHandle_t handle, bool ordered)
     CUDA_TRY(built(g.check_support(handle)));
     CUDA_TRY(built(g.build_plans(handle, fe::BuildPlanPolicy_t::HEURISTICS_CHOICE)));
     return built(g.get_workspace_size(p.bytes));
+}
+
+const char *make_lengths(cuda_context *x, plan &p)
+{
+    std::vector<int32_t> of((size_t)p.h.b * 2, (int32_t)p.h.q);
+    std::fill(of.begin() + p.h.b, of.end(), (int32_t)p.h.k);
+    const size_t bytes = of.size() * sizeof of[0];
+    CUDA_CALL(cudaMalloc((void **)&p.lengths, bytes));
+    x->made[x->phase].allocations++;
+    CUDA_CALL(cudaMemcpyAsync(p.lengths, of.data(), bytes, cudaMemcpyHostToDevice, x->stream));
+    CUDA_CALL(cudaStreamSynchronize(x->stream));
+    return nullptr;
 }
 
 cuda_head_split split_of(const cuda_heads &h)
@@ -148,6 +184,7 @@ plan *plan_of(cuda_context *x, cuda_heads h, bool backward)
         p->h = h;
         p->backward = backward;
         const char *why = build(*p, x->attention->handle, ordered);
+        if (!why && wants_lengths(*p)) why = make_lengths(x, *p);
         p->refused = why != nullptr;
         if (p->refused && backward && ordered) continue;
         if (x->verbose)
@@ -203,6 +240,8 @@ extern "C" const char *cuda_cudnn_start(cuda_context *x)
 extern "C" void cuda_cudnn_end(cuda_context *x)
 {
     if (!x->attention) return;
+    for (auto &p : x->attention->plans)
+        if (p->lengths) cudaFree(p->lengths);
     fe::detail::destroy_handle(x->attention->handle);
     delete x->attention;
     x->attention = nullptr;
@@ -250,6 +289,10 @@ extern "C" const char *cuda_cudnn_backward(cuda_context *x, const cuda_heads *h,
                 {DO, at(g->dout, CUDA_DY, first)}, {STATS, lse},
                 {DQ, at(g->dq, CUDA_DQ, first)},   {DK, at(g->dk, CUDA_DK, head)},
                 {DV, at(g->dv, CUDA_DV, head)}};
+            if (p->lengths) {
+                pack[LENGTH_Q] = p->lengths;
+                pack[LENGTH_K] = p->lengths + p->h.b;
+            }
             CUDA_TRY(execute(x, p, pack));
         }
     }

@@ -5,14 +5,13 @@
 #include "core/fail.h"
 #include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_put.h"
-#include "cuda/device/cuda_room.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/step/cuda_program.h"
 
 static char *allocate(hap_rank *r, int64_t bytes)
 {
     void *p = NULL;
-    size_t n = (size_t)bytes + CUDA_PAST, free_bytes = 0, total = 0;
+    size_t n = bytes ? (size_t)bytes : 1, free_bytes = 0, total = 0;
     cudaError_t e = cudaMalloc(&p, n);
     if (e == cudaErrorMemoryAllocation && cudaMemGetInfo(&free_bytes, &total) == cudaSuccess)
         hap_fail(r, HAP_EXIT_FAILED,
