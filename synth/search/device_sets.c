@@ -95,7 +95,7 @@ static void add_machines(device_sets *s, order by)
     }
 }
 
-// Of the first machines half of the devices alone, a quarter, and so on.
+// Of few machines half of the devices of each alone, a quarter, and so on.
 static void add_parts_of_machines(device_sets *s)
 {
     const cl_cluster *c = s->p->m->cluster;
@@ -180,10 +180,10 @@ device_sets pool_device_sets(const pool *p)
         if (c->n_machines > 1) add_equal_counts(&s, by, fewest_devices(c));
     }
     add_classes_of_machines(&s);
-    if (c->n_machines > 1) add_parts_of_machines(&s);
     // Fewer of equal devices: half of them, a quarter, and so on.
     for (int k = fewest_devices(c) / 2; k > 0; k /= 2)
         add_equal_counts(&s, BY_SPEED, k);
+    if (c->n_machines > 1 && c->n_machines <= SYN_FEW_MACHINES) add_parts_of_machines(&s);
     s.most = SYN_MAX_SUBSETS;
     return s;
 }
