@@ -80,7 +80,7 @@ wanted 2 'did you mean' --quik
 wanted 2 'whole number' -n two
 wanted 2 'is cpu or cuda' --backend gpu
 wanted 2 'exclude each other' "$work/lab.yaml" -n 2
-wanted 0 'measures devices and links' --help
+wanted 0 'measure devices and links' --help
 # What is measured is what the file names, or nothing.
 wanted 1 'h200x4.yaml: H200 is a GPU, which --backend cpu does not measure' clusters/h200x4.yaml --backend cpu --quick -o "$work/gpu.yaml"
 wanted 1 'lab.yaml: .* is a CPU, which --backend cuda does not measure' "$work/lab.yaml" --backend cuda --quick -o "$work/gpu.yaml"
