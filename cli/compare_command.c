@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/compare_correct.h"
+#include "cli/plan_words.h"
 #include "emit/words.h"
 
 // Below this share of a time, or so many milliseconds, a difference is of digits.
@@ -70,10 +71,7 @@ static void read_predicted(comparison *x)
                       *end = hb_get(in, "end_ms");
         int64_t line = cli_plan_int(in, "line", 0);
         if (!begin || !end || line == 0) continue;
-        hb_str name = cli_text_at(in, "call");
-        static const char tail[] = "_start";
-        size_t n = sizeof tail - 1;
-        if (name.n > n && memcmp(name.p + name.n - n, tail, n) == 0) name.n -= n;
+        hb_str name = plan_call(in);
         call *c =
             call_of(x->a, &x->lines, hb_fmt(x->a, "%.*s:%lld", HB_ARG(name), (long long)line));
         c->what = cli_text_at(in, "node");

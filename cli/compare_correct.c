@@ -23,7 +23,6 @@ typedef struct factor {
 } factor;
 
 typedef struct line { // of program.c
-    hb_str name;      // "op_linear:83"
     int first;        // an instruction of it
     int n;            // instructions
     double *ms;       // by class, of all of them
@@ -42,15 +41,6 @@ typedef struct correction {
     HB_VEC(factor) factors;
 } correction;
 
-static hb_str call_of(const hb_tree *instr)
-{
-    static const char tail[] = "_start";
-    hb_str name = cli_text_at(instr, "call");
-    size_t n = sizeof tail - 1;
-    if (name.n > n && memcmp(name.p + name.n - n, tail, n) == 0) name.n -= n;
-    return name;
-}
-
 static void read_lines(correction *x)
 {
     const hb_tree *instr = cli_list_at(x->plan, "instructions");
@@ -59,14 +49,13 @@ static void read_lines(correction *x)
                       *end = cli_list_at(in, "end_ms");
         int64_t number = cli_plan_int(in, "line", 0);
         if (begin->n == 0 || begin->n != end->n || number == 0) continue;
-        hb_str name = hb_fmt(x->a, "%.*s:%lld", HB_ARG(call_of(in)), (long long)number);
+        hb_str name = hb_fmt(x->a, "%.*s:%lld", HB_ARG(plan_call(in)), (long long)number);
         int at = hb_map_get(x->at, name);
         if (at < 0) {
             at = x->lines.n;
             hb_map_put(x->at, name, at);
             HB_PUSH(x->a, &x->lines,
-                    (line){.name = name,
-                           .first = i,
+                    (line){.first = i,
                            .ms = HB_ARRAY(x->a, double, x->n_classes),
                            .took = HB_ARRAY(x->a, double, x->n_ranks),
                            .calls = HB_ARRAY(x->a, int64_t, x->n_ranks)});
@@ -100,7 +89,7 @@ static void read_trace(correction *x, const hb_tree *trace)
 static bool key_of(const correction *x, const line *l, int cls, factor *out)
 {
     const hb_tree *in = cli_list_at(x->plan, "instructions")->v[l->first];
-    hb_str call = call_of(in);
+    hb_str call = plan_call(in);
     *out = (factor){.was = 1};
     if (hb_str_is(call, "hap_cut")) {
         out->op = HB_STR("copy");

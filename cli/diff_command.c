@@ -265,12 +265,9 @@ static void say_sent(two *t)
     for (int side = 0; side < 2; side++) {
         const hb_tree *list = cli_list_at(t->plan[side], "instructions");
         for (int i = 0; i < list->n; i++) {
-            hb_str form = cli_text_at(list->v[i], "form"), call = cli_text_at(list->v[i], "call");
+            hb_str form = cli_text_at(list->v[i], "form"), call = plan_call(list->v[i]);
             if (!form.n || call.n < 5) continue;
-            static const char tail[] = "_start";
-            size_t cut = call.n > sizeof tail && memcmp(call.p + call.n - 6, tail, 6) == 0 ? 6 : 0;
-            hb_str name =
-                hb_fmt(t->a, "%.*s, %.*s", (int)(call.n - 5 - cut), call.p + 5, HB_ARG(form));
+            hb_str name = hb_fmt(t->a, "%.*s, %.*s", (int)(call.n - 5), call.p + 5, HB_ARG(form));
             row *r = row_of(t->a, &kinds, name);
             const hb_tree *ms = cli_list_at(list->v[i], "ms");
             r->name = name;

@@ -11,6 +11,7 @@
 #include "cli/explain_things.h"
 #include "cli/plan_words.h"
 #include "emit/words.h"
+#include "synth/plan/search_limits.h"
 
 enum { MAX_PRICED = 3, MAX_ALTERNATIVES = 12, MAX_PAIR_OPS = 8 };
 
@@ -161,8 +162,7 @@ static hb_str lies_text(const view *v, const item *x)
                   HB_ARG(plan_state_words(v->a, v->plan, t)));
 }
 
-// The class whose memory is fullest, if it is short at all: what a tenth more is worth, or over 90
-// %.
+// The class whose memory is short: where a tenth more is worth most, or one that is nearly full.
 static hb_str short_of_memory(const view *v)
 {
     const hb_tree *what_if = cli_list_at(v->plan, "what_if"),
@@ -179,7 +179,7 @@ static hb_str short_of_memory(const view *v)
         const hb_tree *c = classes->v[i];
         double used = cli_number_at(c, "peak_bytes") + cli_number_at(c, "padded_bytes") +
                       cli_number_at(c, "work_bytes");
-        if (used > 0.9 * cli_number_at(c, "capacity_bytes")) name = cli_text_at(c, "name");
+        if (used > SYN_ROOMY * cli_number_at(c, "capacity_bytes")) name = cli_text_at(c, "name");
     }
     return name;
 }

@@ -4,6 +4,15 @@
 
 #include "cli/cli.h"
 
+hb_str plan_call(const hb_tree *instr)
+{
+    static const char tail[] = "_start";
+    hb_str name = cli_text_at(instr, "call");
+    size_t n = sizeof tail - 1;
+    if (name.n > n && memcmp(name.p + name.n - n, tail, n) == 0) name.n -= n;
+    return name;
+}
+
 hb_str plan_pattern(hb_arena *a, hb_str name)
 {
     hb_buf b = {.arena = a};

@@ -95,14 +95,11 @@ static void read_line(hb_arena *a, const cl_card *card, int n_cards, hb_str line
 static bool answer(hb_arena *a, const char *name, hb_str *out)
 {
     int to[2];
-    char text[] = "sh", script[sizeof question], option[] = "-oBatchMode=yes", ssh[] = "ssh",
-         flag[] = "-c", timeout[] = "-oConnectTimeout=10";
-    memcpy(script, question, sizeof question);
-    char *here[] = {text, flag, script, NULL};
-    char *there[] = {ssh,  option, timeout, name ? hb_copy(a, name, strlen(name) + 1) : NULL,
-                     NULL, NULL};
-    hb_str quoted = hb_fmt(a, "%s", question);
-    there[4] = hb_copy(a, quoted.p, quoted.n + 1);
+    char sh[] = "sh", flag[] = "-c", ssh[] = "ssh", batch[] = "-oBatchMode=yes",
+         timeout[] = "-oConnectTimeout=10", *script = hb_copy(a, question, sizeof question);
+    char *here[] = {sh, flag, script, NULL};
+    char *there[] = {ssh,    batch, timeout, name ? hb_copy(a, name, strlen(name) + 1) : NULL,
+                     script, NULL};
     if (pipe(to) != 0) {
         cli_error(CLI_FAILED, "%s", strerror(errno));
         return false;
@@ -206,7 +203,7 @@ int scan_hosts(hb_arena *a, const cl_card *card, int n_cards, const char **name,
             read_line(a, card, n_cards, (hb_str){text.p + at, len}, &all[i]);
         }
         for (int k = 0; k < i; k++) // names of machines are unique
-            if (hb_str_eq(all[k].name, all[i].name)) all[i].name = hb_fmt(a, "%s", name[i]);
+            if (hb_str_eq(all[k].name, all[i].name)) all[i].name = hb_str_c(a, name[i]);
         unknown = unknown || all[i].network == 0;
         if (all[i].network > 0 && (network == 0 || all[i].network < network))
             network = all[i].network;

@@ -194,26 +194,13 @@ static bool carry_over(folding *f)
     return true;
 }
 
-static ir_graph *empty_like(hb_arena *a, const ir_graph *step)
-{
-    ir_graph *out = hb_copy(a, step, sizeof *step);
-    out->arena = a;
-    out->tensors.p = NULL;
-    out->nodes.p = NULL;
-    out->updates.p = NULL;
-    out->grads.p = NULL;
-    out->tensors.n = out->tensors.cap = out->nodes.n = out->nodes.cap = 0;
-    out->updates.n = out->updates.cap = out->grads.n = out->grads.cap = 0;
-    return out;
-}
-
 ir_graph *ir_fold(hb_arena *a, const ir_graph *step, int keep)
 {
     hb_assert(step->recomputed.n == 0 && step->micro_batches < 2 && !step->few_of);
     folding f = {.a = hb_arena_new(), .g = step};
     ir_graph *out = NULL;
     if (find_spans(&f) && choose(&f, keep)) {
-        f.out = out = empty_like(a, step);
+        f.out = out = ir_empty_like(a, step);
         f.tensor = HB_ARRAY(f.a, int, step->tensors.n + 1);
         memset(f.tensor, -1, sizeof *f.tensor * (size_t)(step->tensors.n + 1));
         take_nodes(&f);

@@ -295,5 +295,8 @@ int ir_add_node(ir_graph *g, hb_str name, ir_op op, ir_phase phase, int n_in, co
 bool ir_infer(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_arena *a, hb_str *why);
 int64_t ir_elements(const ir_tensor *t);
 ir_graph *ir_graph_new(hb_arena *a);
+// A copy without tensors, nodes, updates and gradients: what another graph of the same step begins
+// as.
+ir_graph *ir_empty_like(hb_arena *a, const ir_graph *g);
 
 #endif

@@ -13,6 +13,19 @@ ir_graph *ir_graph_new(hb_arena *a)
     return g;
 }
 
+ir_graph *ir_empty_like(hb_arena *a, const ir_graph *g)
+{
+    ir_graph *out = hb_copy(a, g, sizeof *g);
+    out->arena = a;
+    out->tensors.p = NULL;
+    out->nodes.p = NULL;
+    out->updates.p = NULL;
+    out->grads.p = NULL;
+    out->tensors.n = out->tensors.cap = out->nodes.n = out->nodes.cap = 0;
+    out->updates.n = out->updates.cap = out->grads.n = out->grads.cap = 0;
+    return out;
+}
+
 int ir_add_tensor(ir_graph *g, hb_str name, ir_kind kind, ir_dtype dtype, int rank,
                   const int64_t *dim)
 {

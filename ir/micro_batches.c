@@ -544,17 +544,9 @@ ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, int64_t k, hb_diag
         hb_error(d, &step->src, (hb_pos){0}, "more than %d micro-batches", INT16_MAX);
         return NULL;
     }
-    ir_graph *out = HB_NEW(a, ir_graph);
+    ir_graph *out = ir_empty_like(a, step);
     splitting s = {.g = step, .f = ir_factorize(a, step), .out = out, .n_chunks = (int)k};
     int n_t = step->tensors.n, n_n = step->nodes.n;
-    *out = *step;
-    out->arena = a;
-    out->tensors.p = NULL;
-    out->nodes.p = NULL;
-    out->updates.p = NULL;
-    out->grads.p = NULL;
-    out->tensors.n = out->tensors.cap = out->nodes.n = out->nodes.cap = 0;
-    out->updates.n = out->updates.cap = out->grads.n = out->grads.cap = 0;
     out->micro_batches = (int)k;
     s.names = ir_names_new(a, step);
     s.batch = HB_ARRAY(a, bool, s.f->n_classes + 1);

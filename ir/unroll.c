@@ -90,15 +90,8 @@ static void links(unrolling *u)
 ir_graph *ir_unroll(hb_arena *a, const ir_graph *g, int n)
 {
     hb_assert(g->micro_batches > 1 && n >= 1);
-    ir_graph *out = hb_copy(a, g, sizeof *g);
+    ir_graph *out = ir_empty_like(a, g);
     unrolling u = {.g = g, .out = out, .names = ir_names_new(a, g), .n = n};
-    out->arena = a;
-    out->tensors.p = NULL;
-    out->nodes.p = NULL;
-    out->updates.p = NULL;
-    out->grads.p = NULL;
-    out->tensors.n = out->tensors.cap = out->nodes.n = out->nodes.cap = 0;
-    out->updates.n = out->updates.cap = out->grads.n = out->grads.cap = 0;
     out->micro_batches = 1;
     u.tensor = HB_ARRAY(a, int, g->tensors.n + 1);
     u.node = HB_ARRAY(a, int, g->nodes.n + 1);

@@ -1,14 +1,14 @@
 // Other graphs of the same step, which take less memory: micro-batches and recomputation.
 //
 // A variant computes what the step computes:
-//     micro-batches K   the batch is cut in time into K equal chunks. The graph holds the work of
-//     one
-//                       of them, forward and backward, between what is done before them (casts of
-//                       parameters) and behind the last (the update): node.turn. Sums over the
-//                       batch are added up from one to the next: node.adds
-//     recompute         in each block that is asked for, what the backward pass reads of the block
-//     is
-//                       not kept but computed again, just before, from the block's inputs
+//     micro-batches K   the batch is cut in time into K equal chunks. The graph holds the
+//                       work of one of them, forward and backward, between what is done
+//                       before them (casts of parameters) and behind the last (the
+//                       update): node.turn. Sums over the batch are added up from one to
+//                       the next: node.adds
+//     recompute         in each block that is asked for, what the backward pass reads of
+//                       the block is not kept but computed again, just before, from the
+//                       block's inputs
 // The two go together: each chunk then recomputes its blocks.
 //
 //     ir_graph *step = ir_build(a, path, &options, d);     // no variant

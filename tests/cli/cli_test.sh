@@ -1,24 +1,7 @@
 #!/bin/bash
 # hapc's command line: exit codes, hints, nothing half-written, plan folders, check of edited programs.
 set -u
-hapc=$HAP_BUILD/bin/hapc
-work=$(mktemp -d)
-trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
-status=0
-wrong() {
-    echo "FAILED: $*"
-    cat "$work/out" "$work/err"
-    status=1
-}
-# code CODE PATTERN ARGS…: exit code, and a pattern that stderr or stdout must match
-code() {
-    local want=$1 pattern=$2
-    shift 2
-    "$hapc" "$@" >"$work/out" 2>"$work/err"
-    local got=$?
-    [ $got = "$want" ] || wrong "hapc $*: exit $got, wanted $want"
-    [ -z "$pattern" ] || cat "$work/out" "$work/err" | grep -Eq -- "$pattern" || wrong "hapc $*: no '$pattern' in"
-}
+. tests/cli/commands_run.sh
 g=examples/mlp/graph.json c=clusters/laptop3.yaml
 
 # narrow [COMMAND]: its help fits into 80 columns

@@ -4,23 +4,7 @@
 # a driver and an ssh that are made up), --check-only, diff.
 set -u
 export LC_ALL=C.UTF-8
-hapc=$HAP_BUILD/bin/hapc
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-status=0
-wrong() {
-    echo "FAILED: $*"
-    cat "$work/out" "$work/err"
-    status=1
-}
-code() {
-    local want=$1 pattern=$2
-    shift 2
-    "$hapc" "$@" >"$work/out" 2>"$work/err"
-    local got=$?
-    [ $got = "$want" ] || wrong "hapc $*: exit $got, wanted $want"
-    [ -z "$pattern" ] || cat "$work/out" "$work/err" | grep -Eq -- "$pattern" || wrong "hapc $*: no '$pattern' in"
-}
+. tests/cli/commands_run.sh
 g=examples/mlp/graph.json c=clusters/laptop3.yaml
 
 # --- help, man page, completion ---

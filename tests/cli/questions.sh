@@ -2,15 +2,7 @@
 # Questions to a plan. --what-if says what planning of the changed request says; hapc compare finds
 # nothing between a trace and itself, what was made slower in another, and every call of a real run.
 set -u
-hapc=$HAP_BUILD/bin/hapc
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-status=0
-wrong() {
-    echo "FAILED: $*"
-    cat "$work/out" "$work/err"
-    status=1
-}
+. tests/cli/commands_run.sh
 g=examples/gpt2-tiny/graph.json c=clusters/a100x2-v100x2.yaml
 command -v python3 >/dev/null || {
     echo "skipped: no python3"

@@ -3,13 +3,10 @@
 # an exit code of bad input or usage, and nothing written. UPDATE_GOLDEN=1 writes the messages anew.
 set -u
 export LC_ALL=C.UTF-8
-hapc=$HAP_BUILD/bin/hapc
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. tests/cli/commands_run.sh
 g=examples/mlp/graph.json c=clusters/laptop3.yaml t=examples/gpt2-tiny/graph.json w=$work/empty
 export g c t w
 golden=tests/bad/command_lines.stderr
-status=0
 mkdir "$w"
 while IFS= read -r line; do
     case $line in '#'* | '') continue ;; esac

@@ -3,6 +3,7 @@
 # of the plan, Ctrl-C. What belongs to one rank is checked on one and compared with four unequal ones.
 set -u
 . tests/train/train_steps.sh
+. tests/train/trainer_steps.sh
 torch=tests/torch/gpt2-tiny graph=examples/gpt2-tiny/graph.json
 from=(--init $torch/init.safetensors)
 ids=(--input "input_ids=$torch/input_ids.npy" --input "labels=$torch/labels.npy")
@@ -16,7 +17,6 @@ refused()
     code=$?
     [ $code = "$1" ] && grep -Eq -- "$2" "$work/err" || fail "${*:3}: exit $code" "$work/err"
 }
-losses() { sed -n 's/.*"step":\([0-9]*\),"loss":\([0-9.]*\).*/\1 \2/p' "$work/$1.out"; }
 
 plan one $graph laptop1
 plan auto $graph laptop
@@ -149,15 +149,5 @@ grep -q '^step' "$work/out" && ! command -v nvidia-smi >/dev/null && fail "it ru
 run gpus cpus --steps 1 --backend cpu --json "${from[@]}" "${ids[@]}"
 
 title "Ctrl-C: the step ends, what is to be saved is saved; the rest of the run is as if nothing was"
-"$hapc" run "$work/auto" --steps 1000000 "${from[@]}" "${ids[@]}" --save "$work/stopped" --metrics "$work/stopped.jsonl" >"$work/out" 2>"$work/err" &
-pid=$!
-for _ in $(seq 600); do grep -q '^step 3 ' "$work/out" && break; sleep 0.1; done
-kill -INT $pid
-wait $pid
-code=$?
-[ $code = 130 ] && grep -q '^hapc: interrupted: ends after this step' "$work/err" || fail "exit $code" "$work/err"
-last=$(tail -n 1 "$work/stopped.jsonl" | sed 's/.*"step":\([0-9]*\).*/\1/')
-[ "$(ls "$work/stopped")" = "step-$((last + 1))" ] || fail "saved $(ls -A "$work/stopped"), the last step is $last" "$work/out"
-run auto after --steps 1 --json --init "$work/stopped" "${ids[@]}"
-[ "$(losses after | cut -d' ' -f1)" = $((last + 1)) ] || fail "does not go on behind step $last" "$work/after.out"
+stops_and_saves auto
 finish

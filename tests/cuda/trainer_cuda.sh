@@ -9,6 +9,7 @@ if [ $# = 0 ] && ! nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
     exit 77
 fi
 . tests/train/train_steps.sh
+. tests/train/trainer_steps.sh
 torch=tests/torch/gpt2-tiny graph=examples/gpt2-tiny/graph.json
 from=(--init $torch/init.safetensors)
 ids=(--input "input_ids=$torch/input_ids.npy" --input "labels=$torch/labels.npy")
@@ -22,7 +23,6 @@ machines:
     link: {bandwidth: 370 GB/s, latency: 3 us}
 source: datasheet
 Y
-losses() { sed -n 's/.*"step":\([0-9]*\),"loss":\([0-9.]*\).*/\1 \2/p' "$work/$1.out"; }
 
 cpu() # METRICS
 {
@@ -77,15 +77,5 @@ run bf16 more --steps 2 --json "${ids[@]}" --init "$work/some" && [ "$(losses mo
     fail "another plan does not go on at step 6" "$work/more.out"
 
 title "Ctrl-C: the step ends, what is to be saved is saved"
-"$hapc" run "$work/gpu" --steps 100000000 "${from[@]}" "${ids[@]}" --save "$work/stopped" --metrics "$work/stopped.jsonl" >"$work/out" 2>"$work/err" &
-pid=$!
-for _ in $(seq 600); do grep -q '^step 3 ' "$work/out" && break; sleep 0.1; done
-kill -INT $pid
-wait $pid
-code=$?
-[ $code = 130 ] && grep -q '^hapc: interrupted: ends after this step' "$work/err" || fail "exit $code" "$work/err"
-last=$(tail -n 1 "$work/stopped.jsonl" | sed 's/.*"step":\([0-9]*\).*/\1/')
-[ "$(ls "$work/stopped")" = "step-$((last + 1))" ] || fail "saved $(ls -A "$work/stopped"), the last step is $last" "$work/out"
-run gpu after --steps 1 --json --init "$work/stopped" "${ids[@]}"
-[ "$(losses after | cut -d' ' -f1)" = $((last + 1)) ] || fail "does not go on behind step $last" "$work/after.out"
+stops_and_saves gpu
 finish

@@ -225,32 +225,29 @@ def _dlrm():
 # -- what a run asks of a model -------------------------------------------------------------------
 
 
+def padded():
+    x, m = ids(), padding()
+    return dict(input_ids=x, attention_mask=m, labels=x.masked_fill(m == 0, -100))
+
+
 @family("padding mask, encoder", "heads and options")
 def _padded_bert():
-    x = ids()
-    m = padding()
-    return hugging("Bert", "BertForMaskedLM"), dict(input_ids=x, attention_mask=m, labels=x.masked_fill(m == 0, -100))
+    return hugging("Bert", "BertForMaskedLM"), padded()
 
 
 @family("padding mask, decoder", "heads and options")
 def _padded_llama():
-    x = ids()
-    m = padding()
-    return hugging("Llama", "LlamaForCausalLM"), dict(input_ids=x, attention_mask=m, labels=x.masked_fill(m == 0, -100))
+    return hugging("Llama", "LlamaForCausalLM"), padded()
 
 
 @family("padding mask, OPT", "heads and options")
 def _padded_opt():
-    x = ids()
-    m = padding()
-    return hugging("OPT", "OPTForCausalLM"), dict(input_ids=x, attention_mask=m, labels=x.masked_fill(m == 0, -100))
+    return hugging("OPT", "OPTForCausalLM"), padded()
 
 
 @family("padding mask, BLOOM", "heads and options")
 def _padded_bloom():
-    x = ids()
-    m = padding()
-    return hugging("Bloom", "BloomForCausalLM"), dict(input_ids=x, attention_mask=m, labels=x.masked_fill(m == 0, -100))
+    return hugging("Bloom", "BloomForCausalLM"), padded()
 
 
 @family("padding mask, T5", "heads and options")

@@ -623,6 +623,8 @@ static int by_time(const void *a, const void *b)
 }
 
 enum { WAYS = 4 };
+static const float WORTH =
+    0.96f; // tiles are taken where they take less than this of the chunks' time
 
 // Chunks first, then ways by tiles; returns how many, all behind are chunks. Of an all-reduce all
 // ranks have two by rows, or none.
@@ -674,7 +676,6 @@ static void time_ways(run *x, const cuda_pair_way way[WAYS], cudaEvent_t done, f
 
 static cuda_pair_way quickest(run *x, cudaEvent_t done)
 {
-    static const float worth = 0.96f; // of the chunks' time
     cuda_pair_way way[WAYS];
     float ms[WAYS];
     int n = ways_of(x, way), best = 0;
@@ -683,7 +684,7 @@ static cuda_pair_way quickest(run *x, cudaEvent_t done)
         ms[i] = INFINITY;
     settle(x, ms);
     for (int i = 1; i < n; i++)
-        if (ms[i] < (best ? 1 : worth) * ms[best]) best = i;
+        if (ms[i] < (best ? 1 : WORTH) * ms[best]) best = i;
     for (int i = 0; i < n && x->b->x.verbose; i++)
         fprintf(stderr, "rank %d pair of line %d: by %s%s%s %.4f ms%s\n", x->r->id, x->p->line,
                 way[i].shape ? way[i].shape->name : "chunks", way[i].sums ? " with sums" : "",
